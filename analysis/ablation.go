@@ -80,11 +80,11 @@ func (a *Ablation) Figures() []figure.Figure {
 	if last < 1 || a.Columns[last] != allTokens {
 		return a.Sweep.Figures()
 	}
-	each, all := a.Sweep, figure.Bars{Title: fmt.Sprintf("%s at all tokens: %s of the %s", a.Title, a.Quantity, a.Metric), Labels: a.Rows}
+	each, all := a.Sweep, figure.Bars{Title: fmt.Sprintf("%s at all tokens: %s of the %s", a.Title, a.Quantity, a.Metric)}
 	each.Columns, each.Effect = each.Columns[:last], nil
-	for _, row := range a.Effect {
+	for i, row := range a.Effect {
 		each.Effect = append(each.Effect, row[:last])
-		all.Values = append(all.Values, row[last])
+		all.Add(a.Rows[i], row[last])
 	}
 	return append(each.Figures(), all)
 }

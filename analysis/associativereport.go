@@ -14,7 +14,7 @@ func (m *AssociativeMemory) Table() figure.Table {
 			"the largest can be."}
 	for _, c := range m.Curves {
 		for _, p := range c.Points {
-			t.Rows = append(t.Rows, []string{c.Keys, fmt.Sprint(p.Pairs), number(p.Load), number(p.Error), number(p.StandardError), number(p.Theory), number(p.MeanSquared), number(p.Max), number(p.Welch)})
+			t.Row(c.Keys, p.Pairs, p.Load, p.Error, p.StandardError, p.Theory, p.MeanSquared, p.Max, p.Welch)
 		}
 	}
 	return t
@@ -27,9 +27,9 @@ func (m *AssociativeMemory) Figures() []figure.Figure {
 	for _, c := range m.Curves {
 		measured, theory, largest := figure.Series{Name: c.Keys + ", measured", Points: true}, figure.Series{Name: c.Keys + ", theory"}, figure.Series{Name: c.Keys}
 		for _, p := range c.Points {
-			measured.X, measured.Y, measured.Error = append(measured.X, p.Load), append(measured.Y, p.Error), append(measured.Error, p.StandardError)
-			theory.X, theory.Y = append(theory.X, p.Load), append(theory.Y, p.Theory)
-			largest.X, largest.Y = append(largest.X, p.Load), append(largest.Y, p.Max)
+			measured.Add(p.Load, p.Error, p.StandardError)
+			theory.Add(p.Load, p.Theory)
+			largest.Add(p.Load, p.Max)
 		}
 		errors.Series = append(errors.Series, measured, theory)
 		if c.Keys != KeysLeastSquares { // whose keys are the random ones
@@ -45,7 +45,7 @@ func (m *AssociativeMemory) Figures() []figure.Figure {
 func (m *AssociativeMemory) bound(name string, of func(p RetrievalPoint) float64) figure.Series {
 	s := figure.Series{Name: name}
 	for _, p := range m.Curves[0].Points {
-		s.X, s.Y = append(s.X, p.Load), append(s.Y, of(p))
+		s.Add(p.Load, of(p))
 	}
 	return s
 }
@@ -53,8 +53,8 @@ func (m *AssociativeMemory) bound(name string, of func(p RetrievalPoint) float64
 func (m *AssociativeMemory) sharedFigure() figure.Lines {
 	measured, theory := figure.Series{Name: "measured", Points: true}, figure.Series{Name: "(N-1) x mean squared cosine"}
 	for _, p := range m.Shared {
-		measured.X, measured.Y, measured.Error = append(measured.X, p.Cosine), append(measured.Y, p.Error), append(measured.Error, p.StandardError)
-		theory.X, theory.Y = append(theory.X, p.Cosine), append(theory.Y, p.Theory)
+		measured.Add(p.Cosine, p.Error, p.StandardError)
+		theory.Add(p.Cosine, p.Theory)
 	}
 	return figure.Lines{Title: fmt.Sprintf("Error against coherence, %d pairs", m.Dk-1), XLabel: "cosine of any two keys", YLabel: "|read - v|² / |v|²", Series: []figure.Series{measured, theory}}
 }

@@ -16,11 +16,11 @@ func (a *Attribution) Table() figure.Table {
 		Note: "The terms add up to the model's own logit, but for rounding. norms' biases: what the biases of norms on the\n" +
 			"way to the end add."}
 	for _, c := range a.ByWriter() {
-		t.Row(c.Name(), number(c.Value))
+		t.Row(c.Name(), c.Value)
 	}
-	t.Row("norms' biases", number(a.Constant))
-	t.Row("sum", number(a.Sum))
-	t.Row("the model's own", number(a.Logit))
+	t.Row("norms' biases", a.Constant)
+	t.Row("sum", a.Sum)
+	t.Row("the model's own", a.Logit)
 	return t
 }
 
@@ -28,9 +28,9 @@ func (a *Attribution) Table() figure.Table {
 func (a *Attribution) Figures() []figure.Figure {
 	bars := figure.Bars{Title: "Contributions to the " + a.Name, YLabel: "contribution"}
 	for _, c := range a.ByWriter() {
-		bars.Labels, bars.Values = append(bars.Labels, c.Writer), append(bars.Values, c.Value)
+		bars.Add(c.Writer, c.Value)
 	}
-	bars.Labels, bars.Values = append(bars.Labels, "norms' biases"), append(bars.Values, a.Constant)
+	bars.Add("norms' biases", a.Constant)
 	figures := []figure.Figure{bars}
 	if heads := a.heads(); len(heads.Values) > 0 {
 		figures = append(figures, heads)
@@ -46,7 +46,7 @@ func (a *Attribution) heads() figure.Heatmap {
 			continue
 		}
 		if c.Index == 0 {
-			h.Rows, h.Values = append(h.Rows, c.Writer), append(h.Values, nil)
+			h.Add(c.Writer, nil)
 		}
 		last := len(h.Values) - 1
 		h.Values[last] = append(h.Values[last], c.Value)
@@ -78,14 +78,14 @@ func (r *Ranking) Table() figure.Table {
 	t := figure.Table{Title: r.Name, Header: []string{"what wrote it", "contribution"}, Align: "lr"}
 	others := r.Sum
 	for _, c := range r.Largest {
-		t.Row(c.Name(), number(c.Value))
+		t.Row(c.Name(), c.Value)
 		others -= c.Value
 	}
 	if n := r.Count - len(r.Largest); n > 0 {
-		t.Row(fmt.Sprintf("the other %d together", n), number(others))
+		t.Row(fmt.Sprintf("the other %d together", n), others)
 	}
 	if r.Count > 1 {
-		t.Row(fmt.Sprintf("all %d", r.Count), number(r.Sum))
+		t.Row(fmt.Sprintf("all %d", r.Count), r.Sum)
 	}
 	return t
 }

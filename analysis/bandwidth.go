@@ -160,22 +160,17 @@ func (b *Bandwidth) Table() figure.Table {
 	t := figure.Table{Title: fmt.Sprintf("%s stream of %d dimensions", b.Stream, b.Dimensions), Align: "lrrrrrr",
 		Header: []string{"site", "reads", "writes", "reached by a write", "written so far", "read later", "written / dimensions"}}
 	for _, s := range b.Sites {
-		t.Rows = append(t.Rows, []string{s.Site, fmt.Sprint(s.Reads), fmt.Sprint(s.Writes), fmt.Sprint(s.Width), fmt.Sprint(s.Before), fmt.Sprint(s.After), number(s.Ratio)})
+		t.Row(s.Site, s.Reads, s.Writes, s.Width, s.Before, s.After, s.Ratio)
 	}
 	return t
 }
 
 // Figures draws what has been written and what will be read, site by site, against the stream.
 func (b *Bandwidth) Figures() []figure.Figure {
-	l := figure.Lines{Title: fmt.Sprintf("Dimensions that share the %s stream", b.Stream), XLabel: "site", YLabel: "dimensions"}
-	before, after, size := figure.Series{Name: "written so far"}, figure.Series{Name: "read later"}, figure.Series{Name: "of the stream"}
-	for i, s := range b.Sites {
-		x := float64(i)
-		l.XNames = append(l.XNames, s.Site)
-		before.X, before.Y = append(before.X, x), append(before.Y, float64(s.Before))
-		after.X, after.Y = append(after.X, x), append(after.Y, float64(s.After))
-		size.X, size.Y = append(size.X, x), append(size.Y, float64(b.Dimensions))
+	l := figure.Lines{Title: fmt.Sprintf("Dimensions that share the %s stream", b.Stream), XLabel: "site", YLabel: "dimensions",
+		Series: []figure.Series{{Name: "written so far"}, {Name: "read later"}, {Name: "of the stream"}}}
+	for _, s := range b.Sites {
+		l.AddNamed(s.Site, float64(s.Before), float64(s.After), float64(b.Dimensions))
 	}
-	l.Series = []figure.Series{before, after, size}
 	return []figure.Figure{l}
 }

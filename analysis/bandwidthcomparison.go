@@ -1,8 +1,6 @@
 package analysis
 
 import (
-	"fmt"
-
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/analysis/check"
@@ -54,7 +52,7 @@ func (b *BandwidthComparison) Table() figure.Table {
 	t := figure.Table{Title: "bandwidth of residual streams", Align: "llrrrrrr",
 		Header: []string{"model", "stream", "dimensions", "reached by a write", "share", "written", "read", "written / dimensions"}}
 	for _, m := range b.Models {
-		t.Rows = append(t.Rows, []string{m.Name, m.Stream, fmt.Sprint(m.Dimensions), fmt.Sprint(m.Width), number(m.Share), fmt.Sprint(m.Written), fmt.Sprint(m.Read), number(m.Ratio)})
+		t.Row(m.Name, m.Stream, m.Dimensions, m.Width, m.Share, m.Written, m.Read, m.Ratio)
 	}
 	return t
 }
@@ -63,7 +61,7 @@ func (b *BandwidthComparison) Table() figure.Table {
 func (b *BandwidthComparison) Figures() []figure.Figure {
 	bars := figure.Bars{Title: "Dimensions written into the stream, for each that it has", YLabel: "written / dimensions"}
 	for _, m := range b.Models {
-		bars.Labels, bars.Values = append(bars.Labels, m.Name), append(bars.Values, m.Ratio)
+		bars.Add(m.Name, m.Ratio)
 	}
 	return []figure.Figure{bars}
 }

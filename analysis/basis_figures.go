@@ -68,17 +68,16 @@ func (r *BasisReport) spaces() []string {
 
 // lines draws a measure by site.
 func (r *BasisReport) lines(space, what string, of func(BasisPoint) Controlled) figure.Lines {
-	own, rotated, names := figure.Series{Name: "own basis"}, figure.Series{Name: "rotated"}, []string(nil)
+	l := figure.Lines{Title: r.heading(what, space), XLabel: "the stream after", YLabel: what, Series: []figure.Series{{Name: "own basis"}, {Name: "rotated"}}}
 	for _, p := range r.Points {
 		if p.Space != space {
 			continue
 		}
-		m, at := of(p), float64(len(own.X))
-		names = append(names, siteLabel(p.Site))
-		own.X, own.Y = append(own.X, at), append(own.Y, m.Own)
-		rotated.X, rotated.Y, rotated.Error = append(rotated.X, at), append(rotated.Y, m.Rotated), append(rotated.Error, m.Deviation)
+		m := of(p)
+		l.AddNamed(siteLabel(p.Site), m.Own, m.Rotated)
+		l.Series[1].Error = append(l.Series[1].Error, m.Deviation)
 	}
-	return figure.Lines{Title: r.heading(what, space), XLabel: "the stream after", XNames: names, YLabel: what, Series: []figure.Series{own, rotated}}
+	return l
 }
 
 // directions maps a value of each direction, a row a site.
@@ -86,7 +85,7 @@ func (r *BasisReport) directions(space, what string, of func(BasisPoint) []float
 	h := figure.Heatmap{Title: r.heading(what+" of each direction", space), XLabel: "direction", YLabel: "site"}
 	for _, p := range r.Points {
 		if p.Space == space {
-			h.Rows, h.Values = append(h.Rows, siteLabel(p.Site)), append(h.Values, of(p))
+			h.Add(siteLabel(p.Site), of(p))
 		}
 	}
 	return h

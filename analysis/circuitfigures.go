@@ -23,7 +23,7 @@ func (c *Circuits) Table() figure.Table {
 		if h.FullOV != nil {
 			copying, matching = number(h.FullOV.Score), number(h.FullQK.Score)
 		}
-		t.Rows = append(t.Rows, []string{h.Name(), number(h.OV.Score), number(h.QK.Score), copying, matching})
+		t.Row(h.Name(), h.OV.Score, h.QK.Score, copying, matching)
 	}
 	return t
 }
@@ -89,7 +89,7 @@ func complexPlane(title string, heads []HeadCircuits, of func(HeadCircuits) *Cir
 	for _, h := range heads {
 		s := figure.Series{Name: h.Name(), Points: true}
 		for _, v := range of(h).Eigenvalues {
-			s.X, s.Y = append(s.X, v.Re), append(s.Y, v.Im)
+			s.Add(v.Re, v.Im)
 		}
 		lines.Series = append(lines.Series, s)
 	}
@@ -114,7 +114,7 @@ func (h HeadCircuits) Table() figure.Table {
 		for _, v := range s.Eigenvalues[:min(eigenvaluesShown, len(s.Eigenvalues))] {
 			largest += fmt.Sprintf("%.3g%+.3gi  ", v.Re, v.Im)
 		}
-		t.Rows = append(t.Rows, []string{names[i], number(s.Score), number(s.Norm), fmt.Sprint(len(s.Eigenvalues)), largest})
+		t.Row(names[i], s.Score, s.Norm, len(s.Eigenvalues), largest)
 	}
 	return t
 }

@@ -159,7 +159,7 @@ func (c *Composition) Table() figure.Table {
 	strongest := slices.Clone(c.Pairs)
 	slices.SortStableFunc(strongest, func(a, b HeadPair) int { return cmp.Compare(max(b.Q, b.K, b.V), max(a.Q, a.K, a.V)) })
 	for _, p := range strongest[:min(listed, len(strongest))] {
-		t.Rows = append(t.Rows, []string{c.Heads[p.From], c.Heads[p.To], number(p.Q), number(p.K), number(p.V), number(max(p.Q, p.K, p.V) / c.Chance)})
+		t.Row(c.Heads[p.From], c.Heads[p.To], p.Q, p.K, p.V, max(p.Q, p.K, p.V)/c.Chance)
 	}
 	return t
 }

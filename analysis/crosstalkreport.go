@@ -15,7 +15,7 @@ func (m *KeyMemory) Table() figure.Table {
 			"that it can be. error: the mean squared error, relative to the value, if each key stores a value and all are\n" +
 			"read again; of random keys: with as many random ones; least: the smallest that so many keys can have."}
 	for _, s := range append(slices.Clone(m.Sets), m.Writes, m.Reads) {
-		t.Rows = append(t.Rows, []string{s.name(), wayOf(s.Reads), fmt.Sprint(s.Keys), number(s.Max), number(s.RandomMax), number(s.Welch), number(s.Error), number(s.Random), number(s.Least)})
+		t.Row(s.name(), wayOf(s.Reads), s.Keys, s.Max, s.RandomMax, s.Welch, s.Error, s.Random, s.Least)
 	}
 	return t
 }
@@ -74,7 +74,7 @@ func (m *KeyMemory) keyMap() figure.Heatmap {
 			}
 		}
 		for k, row := range rows {
-			h.Values, h.Rows = append(h.Values, row), append(h.Rows, m.names[j][k])
+			h.Add(m.names[j][k], row)
 		}
 	}
 	for i, w := range m.accesses {
@@ -87,18 +87,12 @@ func (m *KeyMemory) keyMap() figure.Heatmap {
 
 // errorLines draws Error, Random and Least site by site.
 func (m *KeyMemory) errorLines() figure.Lines {
-	l := figure.Lines{Title: "Error of a memory with each site's writing keys", XLabel: "site that writes", YLabel: "|read - v|² / |v|²"}
-	own, random, least := figure.Series{Name: "the model's keys", Points: true}, figure.Series{Name: "random keys"}, figure.Series{Name: "least"}
+	l := figure.Lines{Title: "Error of a memory with each site's writing keys", XLabel: "site that writes", YLabel: "|read - v|² / |v|²",
+		Series: []figure.Series{{Name: "the model's keys", Points: true}, {Name: "random keys"}, {Name: "least"}}}
 	for _, s := range m.Sets {
-		if s.Reads {
-			continue
+		if !s.Reads {
+			l.AddNamed(s.Site, s.Error, s.Random, s.Least)
 		}
-		x := float64(len(own.X))
-		l.XNames = append(l.XNames, s.Site)
-		own.X, own.Y = append(own.X, x), append(own.Y, s.Error)
-		random.X, random.Y = append(random.X, x), append(random.Y, s.Random)
-		least.X, least.Y = append(least.X, x), append(least.Y, s.Least)
 	}
-	l.Series = []figure.Series{own, random, least}
 	return l
 }

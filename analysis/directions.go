@@ -220,7 +220,7 @@ func (d *Directions) Table() figure.Table {
 		if row.name != "random" {
 			chance = number(float64(len(sorted)) / float64(len(d.Random)+1))
 		}
-		t.Row(row.name, fmt.Sprint(len(sorted)), number(stat.Mean(sorted, nil)), number(sorted[len(sorted)/2]), number(sorted[len(sorted)-1]), fmt.Sprint(above), chance)
+		t.Row(row.name, len(sorted), stat.Mean(sorted, nil), sorted[len(sorted)/2], sorted[len(sorted)-1], above, chance)
 	}
 	return t
 }
@@ -248,7 +248,7 @@ func (d *Directions) Figures() []figure.Figure {
 		sorted := slices.Sorted(slices.Values(row.kurtosis))
 		slices.Reverse(sorted)
 		for i, v := range sorted {
-			s.X, s.Y = append(s.X, float64(i)/float64(len(sorted))), append(s.Y, v)
+			s.Add(float64(i)/float64(len(sorted)), v)
 		}
 		l.Series = append(l.Series, s)
 	}

@@ -252,8 +252,8 @@ func (s *HeadSpaces) Table() figure.Table {
 			"of two heads' subspaces, from 0 to 1; deviations: how far it is above that of random subspaces, in standard\n" +
 			"deviations."}
 	for _, g := range s.Groups {
-		t.Row(g.Name, fmt.Sprint(g.Dimensions), fmt.Sprint(g.Ranks), fmt.Sprint(g.Rank), number(g.EffectiveRanks), number(g.EffectiveRank.Own),
-			fmt.Sprintf("%s ± %.2g", number(g.EffectiveRank.Rotated), g.EffectiveRank.Deviation), number(g.Overlap.Own), number(g.Overlap.Rotated), number(g.Overlap.deviations()))
+		t.Row(g.Name, g.Dimensions, g.Ranks, g.Rank, g.EffectiveRanks, g.EffectiveRank.Own,
+			fmt.Sprintf("%s ± %.2g", number(g.EffectiveRank.Rotated), g.EffectiveRank.Deviation), g.Overlap.Own, g.Overlap.Rotated, g.Overlap.deviations())
 	}
 	return t
 }
@@ -273,13 +273,8 @@ func (s *HeadSpaces) Figures() []figure.Figure {
 	overlaps := figure.Bars{Title: "Mean squared cosine of two heads' written subspaces", YLabel: "0: disjoint, 1: the same",
 		Series: []figure.BarSeries{{Name: "model"}, {Name: "random subspaces"}}}
 	for _, g := range s.Groups {
-		ranks.Labels, overlaps.Labels = append(ranks.Labels, g.Name), append(overlaps.Labels, g.Name)
-		for i, v := range []float64{g.EffectiveRanks, g.EffectiveRank.Own, g.EffectiveRank.Rotated} {
-			ranks.Series[i].Values = append(ranks.Series[i].Values, v)
-		}
-		for i, v := range []float64{g.Overlap.Own, g.Overlap.Rotated} {
-			overlaps.Series[i].Values = append(overlaps.Series[i].Values, v)
-		}
+		ranks.AddGroup(g.Name, g.EffectiveRanks, g.EffectiveRank.Own, g.EffectiveRank.Rotated)
+		overlaps.AddGroup(g.Name, g.Overlap.Own, g.Overlap.Rotated)
 	}
 	return []figure.Figure{ranks, overlaps}
 }

@@ -56,7 +56,7 @@ func (e *Erasure) Table() figure.Table {
 		Note: "cosine: -1 where a part writes the opposite of the direction that it reads, and so erases what it finds\n" +
 			"there; deviations: the cosine in standard deviations of that of random directions."}
 	for _, s := range e.Strongest(listed) {
-		t.Rows = append(t.Rows, []string{e.name(s), number(s.Cosine), e.deviations(s)})
+		t.Row(e.name(s), s.Cosine, e.deviations(s))
 	}
 	return t
 }
@@ -97,7 +97,8 @@ func (e *Erasure) Figures() []figure.Figure {
 
 // density draws the distribution of all neurons' cosines.
 func (e *Erasure) density() figure.Lines {
-	measured, random := figure.Series{Name: "neurons"}, figure.Series{Name: fmt.Sprintf("random directions of %d dimensions", e.Dimensions)}
+	l := figure.Lines{Title: "Neurons: cosine of what is read and written", XLabel: "cosine", YLabel: "density",
+		Series: []figure.Series{{Name: "neurons"}, {Name: fmt.Sprintf("random directions of %d dimensions", e.Dimensions)}}}
 	reach, total, sums := e.reach(), 0, make([]int, histogramBins)
 	for _, counts := range e.count(histogramBins, reach) {
 		for b, n := range counts {
@@ -106,10 +107,9 @@ func (e *Erasure) density() figure.Lines {
 	}
 	for b, n := range sums {
 		x := binCentre(b, reach)
-		measured.X, measured.Y = append(measured.X, x), append(measured.Y, float64(n)/float64(total)/(2*reach/histogramBins))
-		random.X, random.Y = append(random.X, x), append(random.Y, RandomCosineDensity(x, e.Dimensions))
+		l.Add(x, float64(n)/float64(total)/(2*reach/histogramBins), RandomCosineDensity(x, e.Dimensions))
 	}
-	return figure.Lines{Title: "Neurons: cosine of what is read and written", XLabel: "cosine", YLabel: "density", Series: []figure.Series{measured, random}}
+	return l
 }
 
 func binCentre(b int, reach float64) float64 { return reach * (2*(float64(b)+0.5)/histogramBins - 1) }

@@ -123,7 +123,7 @@ func (s *HeadScores) Table() figure.Table {
 			"token before. Both from 0 to 1."}
 	for l := range s.Induction {
 		for h := range s.Induction[l] {
-			t.Rows = append(t.Rows, []string{headName(l, h), number(s.Induction[l][h]), number(s.Previous[l][h])})
+			t.Row(headName(l, h), s.Induction[l][h], s.Previous[l][h])
 		}
 	}
 	return t

@@ -256,7 +256,7 @@ func (l *Lens) Table() figure.Table {
 		for _, id := range p.Top {
 			top = append(top, fmt.Sprintf("%d (%.2f)", id.ID, id.Probability))
 		}
-		t.Rows = append(t.Rows, []string{p.After, number(p.Logit), number(p.Probability), fmt.Sprint(p.Rank), strings.Join(top, " ")})
+		t.Row(p.After, p.Logit, p.Probability, p.Rank, strings.Join(top, " "))
 	}
 	return t
 }
@@ -271,9 +271,9 @@ func (l *Lens) Figures() []figure.Figure {
 	probability := figure.Bars{Title: "Probability by the " + l.title() + ", after each writer", YLabel: "probability"}
 	keys := figure.Heatmap{Title: "Logit of id " + fmt.Sprint(l.Target) + " by key direction of the readout", XLabel: "key direction", YLabel: "after", Diverging: true}
 	for _, p := range l.Points {
-		probability.Labels, probability.Values = append(probability.Labels, p.After), append(probability.Values, p.Probability)
+		probability.Add(p.After, p.Probability)
 		if p.Keys != nil {
-			keys.Rows, keys.Values = append(keys.Rows, p.After), append(keys.Values, p.Keys)
+			keys.Add(p.After, p.Keys)
 		}
 	}
 	figures := []figure.Figure{probability}

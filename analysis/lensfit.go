@@ -23,7 +23,7 @@ func (f *LensFit) title() string {
 func (f *LensFit) Table() figure.Table {
 	t := figure.Table{Title: f.title(), Header: []string{"after", "logit lens", "tuned lens"}, Align: "lrr"}
 	for i, after := range f.After {
-		t.Row(after, number(f.Plain[i]), number(f.Tuned[i]))
+		t.Row(after, f.Plain[i], f.Tuned[i])
 	}
 	return t
 }
@@ -32,7 +32,8 @@ func (f *LensFit) Table() figure.Table {
 func (f *LensFit) Figures() []figure.Figure {
 	b := figure.Bars{Title: f.title(), YLabel: "nats"}
 	for i, after := range f.After {
-		b.Labels, b.Values = append(b.Labels, after+", logit lens", after+", tuned lens"), append(b.Values, f.Plain[i], f.Tuned[i])
+		b.Add(after+", logit lens", f.Plain[i])
+		b.Add(after+", tuned lens", f.Tuned[i])
 	}
 	return []figure.Figure{b}
 }

@@ -47,7 +47,7 @@ func (g *LensGrid) Table() figure.Table {
 		for _, p := range g.Top[i] {
 			row = append(row, fmt.Sprintf("%s %.2f", g.spell(p.ID), p.Probability))
 		}
-		t.Row(row...)
+		t.Rows = append(t.Rows, row)
 	}
 	return t
 }

@@ -82,7 +82,7 @@ func (d *Decomposition) addRow(m *LensMap, features []float64) error {
 func (m *LensMap) Table() figure.Table {
 	t := figure.Table{Title: "logit lens over all tokens", Header: []string{"after", "mean loss in nats", "mean rank"}, Align: "lrr"}
 	for i, after := range m.After {
-		t.Rows = append(t.Rows, []string{after, number(stat.Mean(m.Loss[i], nil)), number(stat.Mean(m.Rank[i], nil))})
+		t.Row(after, stat.Mean(m.Loss[i], nil), stat.Mean(m.Rank[i], nil))
 	}
 	return t
 }

@@ -19,14 +19,14 @@ func (p *PathExpansion) Table() figure.Table {
 			"other paths of one step. A virtual head is two heads, one of which reads what the other has written."}
 	for _, o := range p.Orders {
 		if o.Steps == 0 {
-			t.Row("direct path", "1", o.Loss.String(), "", "", "")
+			t.Row("direct path", "1", o.Loss, "", "", "")
 			continue
 		}
 		name := fmt.Sprintf("of %d steps", o.Steps)
 		if o.Steps == 1 {
 			name = "of 1 step"
 		}
-		t.Row(name, number(o.Paths), o.Loss.String(), o.Gain.String(), fmt.Sprintf("%.1f%%", 100*o.Share), number(o.Gain.Mean/o.Paths))
+		t.Row(name, o.Paths, o.Loss, o.Gain, fmt.Sprintf("%.1f%%", 100*o.Share), o.Gain.Mean/o.Paths)
 	}
 	for _, s := range p.Steps {
 		t.Row("1 step, "+s.Site, "", "", "alone "+s.Alone.String(), "last "+s.Last.String(), "")
@@ -46,7 +46,7 @@ func addHeadPaths(t *figure.Table, kind string, paths []HeadPath) {
 		if h.Second != "" {
 			name += ", read by " + h.Second
 		}
-		t.Row(name, "1", "", h.Gain.String(), "", "")
+		t.Row(name, "1", "", h.Gain, "", "")
 	}
 }
 
@@ -55,19 +55,18 @@ func addHeadPaths(t *figure.Table, kind string, paths []HeadPath) {
 func (p *PathExpansion) Figures() []figure.Figure {
 	orders := figure.Bars{Title: "What the paths of so many steps take off the loss", YLabel: "nats ± standard error"}
 	for _, o := range p.Orders[min(1, len(p.Orders)):] {
-		orders.Labels, orders.Values, orders.Errors = append(orders.Labels, fmt.Sprintf("%d", o.Steps)), append(orders.Values, o.Gain.Mean), append(orders.Errors, o.Gain.StandardError)
+		orders.Add(fmt.Sprint(o.Steps), o.Gain.Mean, o.Gain.StandardError)
 	}
 	steps := figure.Bars{Title: "What the paths of one step take off the loss, by sublayer", YLabel: "nats",
 		Series: []figure.BarSeries{{Name: "alone, next to the direct path"}, {Name: "last, next to all paths of one step"}}}
 	for _, s := range p.Steps {
-		steps.Labels = append(steps.Labels, s.Site)
-		steps.Series[0].Values, steps.Series[1].Values = append(steps.Series[0].Values, s.Alone.Mean), append(steps.Series[1].Values, s.Last.Mean)
+		steps.AddGroup(s.Site, s.Alone.Mean, s.Last.Mean)
 	}
 	figures := []figure.Figure{orders, steps}
 	if len(p.Heads) > 0 {
 		heads := figure.Bars{Title: "What each head's path of one step takes off the loss", YLabel: "nats ± standard error"}
 		for _, h := range p.Heads {
-			heads.Labels, heads.Values, heads.Errors = append(heads.Labels, h.First), append(heads.Values, h.Gain.Mean), append(heads.Errors, h.Gain.StandardError)
+			heads.Add(h.First, h.Gain.Mean, h.Gain.StandardError)
 		}
 		figures = append(figures, heads)
 	}

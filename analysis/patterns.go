@@ -65,7 +65,7 @@ func (p *AttentionPatterns) Table() figure.Table {
 			self, first = self+row[i], first+row[0]
 		}
 		n := float64(len(pattern))
-		t.Rows = append(t.Rows, []string{p.HeadName(h), number(distance / n), number(self / n), number(first / n)})
+		t.Row(p.HeadName(h), distance/n, self/n, first/n)
 	}
 	return t
 }

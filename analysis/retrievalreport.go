@@ -20,8 +20,8 @@ func (r *WriteRetrieval) Table() figure.Table {
 			"add up to 1."}
 	for _, x := range r.Reads {
 		largest := floats.MaxIdx(x.Share)
-		t.Rows = append(t.Rows, []string{x.Reader, fmt.Sprint(x.Keys), fmt.Sprint(x.Writes), number(x.Model.Effective), number(x.Random.Effective),
-			number(x.Model.Top), number(x.Random.Top), number(x.Model.Signal), number(x.Random.Signal), r.Writers[largest], number(x.Share[largest])})
+		t.Row(x.Reader, x.Keys, x.Writes, x.Model.Effective, x.Random.Effective,
+			x.Model.Top, x.Random.Top, x.Model.Signal, x.Random.Signal, r.Writers[largest], x.Share[largest])
 	}
 	return t
 }
@@ -54,29 +54,21 @@ func (r *WriteRetrieval) byReader(title string, of func(x KeyedRead, writer int)
 
 // sharpness draws the effective number of writes, reader by reader.
 func (r *WriteRetrieval) sharpness() figure.Lines {
-	l := figure.Lines{Title: "Effective number of writes that a key reads", XLabel: "reader", YLabel: "writes"}
-	model, random, all := figure.Series{Name: "the model's keys", Marks: true}, figure.Series{Name: "random keys"}, figure.Series{Name: "writes so far"}
-	for i, x := range r.Reads {
-		at := float64(i)
-		l.XNames = append(l.XNames, x.Reader)
-		model.X, model.Y = append(model.X, at), append(model.Y, x.Model.Effective)
-		random.X, random.Y = append(random.X, at), append(random.Y, x.Random.Effective)
-		all.X, all.Y = append(all.X, at), append(all.Y, float64(x.Writes))
+	l := figure.Lines{Title: "Effective number of writes that a key reads", XLabel: "reader", YLabel: "writes",
+		Series: []figure.Series{{Name: "the model's keys", Marks: true}, {Name: "random keys"}, {Name: "writes so far"}}}
+	for _, x := range r.Reads {
+		l.AddNamed(x.Reader, x.Model.Effective, x.Random.Effective, float64(x.Writes))
 	}
-	l.Series = []figure.Series{model, random, all}
 	return l
 }
 
 // distances draws what is left of a write by the sites that wrote since.
 func (r *WriteRetrieval) distances() figure.Lines {
-	l := figure.Lines{Title: "A site's writes, read back by their own keys", XLabel: "sites that wrote in between", YLabel: "|read - y|² / |y|², median", LogY: true}
-	model, random := figure.Series{Name: "the model", Marks: true}, figure.Series{Name: "if other keys were random"}
+	l := figure.Lines{Title: "A site's writes, read back by their own keys", XLabel: "sites that wrote in between", YLabel: "|read - y|² / |y|², median", LogY: true,
+		Series: []figure.Series{{Name: "the model", Marks: true}, {Name: "if other keys were random"}}}
 	for _, d := range r.ByDistance {
-		at := float64(d.Distance)
-		model.X, model.Y = append(model.X, at), append(model.Y, d.Error)
-		random.X, random.Y = append(random.X, at), append(random.Y, d.Random)
+		l.Add(float64(d.Distance), d.Error, d.Random)
 	}
-	l.Series = []figure.Series{model, random}
 	return l
 }
 
@@ -95,7 +87,7 @@ func (d RetrievalDistances) Table() figure.Table {
 		Note: "energy: what a reader gets of a write, divided by what random keys would get. error: |read - written|² /\n" +
 			"|written|² when a write is read again by the key that wrote it."}
 	for _, x := range d.Distances {
-		t.Rows = append(t.Rows, []string{fmt.Sprint(x.Distance), fmt.Sprint(x.Pairs), number(x.Share), number(x.Gain), number(x.Error), number(x.Random)})
+		t.Row(x.Distance, x.Pairs, x.Share, x.Gain, x.Error, x.Random)
 	}
 	return t
 }

@@ -249,7 +249,7 @@ func (r *RotationReport) Table() figure.Table {
 		if row.KeepOnes {
 			rotations = "keep ones"
 		}
-		t.Rows = append(t.Rows, []string{row.Space, row.Breaker, row.Norm, rotations, fmt.Sprintf("%.2g", row.Worst), fmt.Sprintf("%.2g", row.Mean)})
+		t.Row(row.Space, row.Breaker, row.Norm, rotations, fmt.Sprintf("%.2g", row.Worst), fmt.Sprintf("%.2g", row.Mean))
 	}
 	return t
 }
@@ -270,8 +270,7 @@ func (r *RotationReport) Figures() []figure.Figure {
 		if row.KeepOnes {
 			label += ", ones kept"
 		}
-		bars.Labels = append(bars.Labels, label)
-		bars.Values = append(bars.Values, max(0, -math.Log10(max(least, row.Worst))))
+		bars.Add(label, max(0, -math.Log10(max(least, row.Worst))))
 	}
 	return []figure.Figure{bars}
 }

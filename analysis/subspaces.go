@@ -112,7 +112,7 @@ func (s *Subspaces) Table() figure.Table {
 			"stable rank: all of it over the strongest direction; the last column: how many directions hold so much of\n" +
 			"it."}
 	for _, site := range s.Sites {
-		t.Rows = append(t.Rows, []string{site.Site, wayOf(site.Reads), fmt.Sprint(site.Dimensions), number(site.Effective), number(site.Stable), fmt.Sprint(site.Directions)})
+		t.Row(site.Site, wayOf(site.Reads), site.Dimensions, site.Effective, site.Stable, site.Directions)
 	}
 	return t
 }
@@ -141,7 +141,7 @@ func (s *Subspaces) ranks(title string, rank func(p Spectrum) float64) figure.Li
 					if len(series.X) == len(l.XNames) {
 						l.XNames = append(l.XNames, strconv.Itoa(len(l.XNames)))
 					}
-					series.X, series.Y = append(series.X, float64(len(series.X))), append(series.Y, rank(site.Spectrum))
+					series.Add(float64(len(series.X)), rank(site.Spectrum))
 				}
 			}
 			if series.X != nil {
@@ -172,7 +172,7 @@ func (s *Subspaces) spectra(reads bool) figure.Heatmap {
 				row[i] = v / site.Singular[0]
 			}
 		}
-		h.Rows, h.Values = append(h.Rows, site.Site), append(h.Values, row)
+		h.Add(site.Site, row)
 	}
 	return h
 }

@@ -209,8 +209,8 @@ func (h *headMap) output(token, width int) []float64 {
 func (p *TensorProduct) Table() figure.Table {
 	t := figure.Table{Title: p.title(), Header: []string{"token", "id", "length of (A ⊗ W_OV) x", "length of what the head wrote", "largest difference"}, Align: "rrrrr"}
 	for i, out := range p.Output {
-		t.Rows = append(t.Rows, []string{fmt.Sprint(i), fmt.Sprint(p.IDs[i]), number(floats.Norm(out, 2)), number(floats.Norm(p.Written[i], 2)),
-			number(floats.Distance(out, p.Written[i], math.Inf(1)))})
+		t.Row(i, p.IDs[i], floats.Norm(out, 2), floats.Norm(p.Written[i], 2),
+			floats.Distance(out, p.Written[i], math.Inf(1)))
 	}
 	return t
 }

@@ -69,7 +69,7 @@ func (s Cards) report(r *results) (out Report) {
 			rate = fmt.Sprintf("%g", c.runs[0].Rate)
 			curves.Charts = append(curves.Charts, learning(card.Title, base, c))
 		}
-		overview.Row(append(append([]string{card.Title}, sizes...), rate, estimate(c.bits(), "%.3f"), c.comparedWith(base))...)
+		overview.Row(card.Title, sizes[0], sizes[1], sizes[2], rate, estimate(c.bits(), "%.3f"), c.comparedWith(base))
 		out.Cards += fmt.Sprintf("\n## %s\n\n```\n%s\n```\n\n%s.\n\n%s\n\nPreset `%s`: %s parameters, %s FLOPs a token in training, %s entries of state a token.\n",
 			card.Title, card.Equation, card.Source, card.Use, card.preset, sizes[0], sizes[1], sizes[2])
 		if speeds := card.speeds(r.plan.zoo, measured); len(speeds.Rows) > 0 {

@@ -76,7 +76,7 @@ func (s Coordinates) report(r *results) (out Report) {
 					}
 				}
 				if len(g.widths) == len(s.Widths) {
-					t.Row(row...)
+					t.Rows = append(t.Rows, row)
 				}
 				chart.Series = append(chart.Series, figure.Series{Name: g.name, X: g.widths, Y: g.size, Marks: true})
 			}

@@ -93,7 +93,7 @@ func (s Search) report(r *results) (out Report) {
 			for _, key := range s.keys() {
 				row = append(row, fmt.Sprintf("%g", c.point.values[key]))
 			}
-			best.Row(row...)
+			best.Rows = append(best.Rows, row)
 		}
 		if lost := len(r.of(series.Name)) - len(cells); lost > 0 {
 			out.Notes = append(out.Notes, fmt.Sprintf("%s: %d of %d draws diverged.", series.Name, lost, len(r.of(series.Name))))

@@ -68,7 +68,7 @@ func (p *Plan) Predict(ctx context.Context, jobs int) (*Prediction, error) {
 			busy[0] += seconds // whoever is free takes the next
 		}
 		own := slices.DeleteFunc(withoutSeed(c.first.Settings), func(s string) bool { return slices.Contains(shared, s) })
-		out.Summary.Row(c.row(runs, done, seconds, own)...)
+		out.Summary.Rows = append(out.Summary.Rows, c.row(runs, done, seconds, own))
 	}
 	out.Wall = slices.Max(busy)
 	return out, nil

@@ -67,7 +67,7 @@ func (s Reach) report(r *results) Report {
 			for i, values := range reached.needs {
 				row = append(row, estimate(values, "%.4g")+share(reached.of(i, *first)))
 			}
-			needs.Row(row...)
+			needs.Rows = append(needs.Rows, row)
 			tokens := c.curve()
 			flops := figure.Series{Name: tokens.Name, Y: tokens.Y, Error: tokens.Error}
 			for _, x := range tokens.X {
@@ -161,7 +161,7 @@ func (c result) curve() figure.Series {
 			}
 		}
 		m := stats.Mean(losses)
-		s.X, s.Y, s.Error = append(s.X, float64(e.Tokens)/1e6), append(s.Y, m.Mean), append(s.Error, m.Error)
+		s.Add(float64(e.Tokens)/1e6, m.Mean, m.Error)
 	}
 	return s
 }

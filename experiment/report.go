@@ -207,15 +207,13 @@ func interval(low, high float64, format string) string {
 func (r *results) table(title string) figure.Table {
 	t := figure.Table{Title: title, Align: "lrrrrrrrrr", Header: []string{"", "parameters", "without tables", "stream entries", "tokens", "TFLOP", "seconds", "seeds", "loss (nats)", "bits per byte"}}
 	for _, c := range r.cells {
-		row, first, seeds := []string{c.name()}, c.runs[0], fmt.Sprint(len(c.runs))
-		for _, n := range []int64{int64(first.Parameters), int64(first.NonEmbedding()), int64(first.StreamSize), first.Tokens} {
-			row = append(row, figure.Thousands(n))
-		}
+		first, seeds := c.runs[0], fmt.Sprint(len(c.runs))
 		if n := len(c.runs) - len(c.losses()); n > 0 {
 			seeds += fmt.Sprintf(", %d diverged", n)
 		}
-		t.Row(append(row, fmt.Sprintf("%.4g", first.TotalFLOPs()/1e12), number(c.mean(func(r Record) float64 { return r.Seconds }), "%.0f"), seeds,
-			estimate(c.losses(), "%.4f"), estimate(c.bits(), "%.4f"))...)
+		t.Row(c.name(), figure.Thousands(int64(first.Parameters)), figure.Thousands(int64(first.NonEmbedding())), figure.Thousands(int64(first.StreamSize)), figure.Thousands(first.Tokens),
+			first.TotalFLOPs()/1e12, number(c.mean(func(r Record) float64 { return r.Seconds }), "%.0f"), seeds,
+			estimate(c.losses(), "%.4f"), estimate(c.bits(), "%.4f"))
 	}
 	return t
 }
@@ -225,7 +223,7 @@ func (r *results) line(series string, x func(result) float64) figure.Series {
 	s := figure.Series{Name: series, Points: true}
 	for _, c := range r.of(series) {
 		e := stats.Mean(c.losses())
-		s.X, s.Y, s.Error = append(s.X, x(c)), append(s.Y, e.Mean), append(s.Error, e.Error)
+		s.Add(x(c), e.Mean, e.Error)
 	}
 	return s
 }

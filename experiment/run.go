@@ -91,7 +91,7 @@ func (r *Record) add(steps []trainer.Metrics, stepTokens int) {
 func (r *Record) curve(name string, unit float64) figure.Series {
 	s, part := figure.Series{Name: name}, float64(r.Tokens)/float64(len(r.Curve))
 	for i, loss := range r.Curve {
-		s.X, s.Y = append(s.X, (float64(i)+0.5)*part*unit), append(s.Y, float64(loss))
+		s.Add((float64(i)+0.5)*part*unit, float64(loss))
 	}
 	return s
 }

@@ -115,7 +115,7 @@ func (l law) line(name string, like int) figure.Series {
 	low, high := slices.Min(l.x), slices.Max(l.x)
 	for i := range 33 {
 		at := low * math.Pow(high/low, float64(i)/32)
-		s.X, s.Y = append(s.X, at), append(s.Y, l.At(at))
+		s.Add(at, l.At(at))
 	}
 	return s
 }

@@ -28,7 +28,7 @@ func differenceBars(cells []result) figure.Bars {
 	bars := figure.Bars{YLabel: "loss minus " + cells[0].name() + "'s (nats a token), ± standard error", Format: "%+.4f"}
 	for _, c := range cells[1:] {
 		e := stats.Mean(pairedDifferences(cells[0], c))
-		bars.Labels, bars.Values, bars.Errors = append(bars.Labels, c.name()), append(bars.Values, e.Mean), append(bars.Errors, e.Error)
+		bars.Add(c.name(), e.Mean, e.Error)
 	}
 	return bars
 }

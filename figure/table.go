@@ -2,12 +2,23 @@ package figure
 
 import (
 	"encoding/csv"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 )
 
-// Row adds a row.
-func (t *Table) Row(cells ...string) { t.Rows = append(t.Rows, cells) }
+// Row adds a row: texts as they are, float64 with four digits, anything else as fmt.Sprint has it.
+func (t *Table) Row(cells ...any) {
+	row := make([]string, len(cells))
+	for i, cell := range cells {
+		if v, is := cell.(float64); is {
+			row[i] = fmt.Sprintf("%.4g", v)
+		} else {
+			row[i] = fmt.Sprint(cell)
+		}
+	}
+	t.Rows = append(t.Rows, row)
+}
 
 // Text returns the table's lines, columns aligned and two spaces apart, the title and the header
 // (if any) first, the note last. Control characters in cells are shown visibly.

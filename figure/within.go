@@ -22,7 +22,7 @@ func (t Table) Within(columns int) Table {
 	narrow.Rows = nil
 	for _, row := range t.Rows {
 		if len(row) <= last {
-			narrow.Row(row...)
+			narrow.Rows = append(narrow.Rows, row)
 			continue
 		}
 		for i, line := range broken(row[last], room) {
@@ -30,7 +30,7 @@ func (t Table) Within(columns int) Table {
 			if i == 0 {
 				cells = slices.Clone(row[:last])
 			}
-			narrow.Row(append(cells, line)...)
+			narrow.Rows = append(narrow.Rows, append(cells, line))
 		}
 	}
 	return narrow

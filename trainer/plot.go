@@ -62,7 +62,7 @@ func (c lossCurves) picture(title string) figure.Lines {
 func series(name string, points []lossPoint, unit float64) figure.Series {
 	s := figure.Series{Name: name}
 	for _, p := range points {
-		s.X, s.Y = append(s.X, float64(p.tokens)/unit), append(s.Y, p.loss)
+		s.Add(float64(p.tokens)/unit, p.loss)
 	}
 	return s
 }

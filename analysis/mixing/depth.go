@@ -136,7 +136,7 @@ func (d *Depth) heatmap(title string, of func(Weight) float64) figure.Heatmap {
 		for _, w := range r.Weights {
 			row[slices.Index(d.Sources, w.Source)] = of(w)
 		}
-		h.Rows, h.Values = append(h.Rows, r.Reader), append(h.Values, row)
+		h.Add(r.Reader, row)
 	}
 	return h
 }

@@ -87,7 +87,7 @@ func (h History) Table() figure.Table {
 		for _, kind := range kinds {
 			cells = append(cells, small(l.moved(kind)))
 		}
-		t.Row(cells...)
+		t.Rows = append(t.Rows, cells)
 	}
 	return t
 }
@@ -122,7 +122,7 @@ func (h History) Figures() []figure.Figure {
 	for _, kind := range h.kinds() {
 		s := figure.Series{Name: string(kind)}
 		for _, l := range h {
-			s.X, s.Y = append(s.X, float64(l.Step)), append(s.Y, l.moved(kind))
+			s.Add(float64(l.Step), l.moved(kind))
 		}
 		all.Series = append(all.Series, s)
 	}

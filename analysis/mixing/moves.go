@@ -131,7 +131,7 @@ func (m *Moves) Table() figure.Table {
 		if p.Entropy != nil {
 			cells[8] = fmt.Sprintf("%.3f", *p.Entropy)
 		}
-		t.Row(cells...)
+		t.Rows = append(t.Rows, cells)
 	}
 	return t
 }
@@ -147,21 +147,16 @@ func small(v float64) string {
 // Figures are how far each kind moved, along the run, and the composite gain.
 func (m *Moves) Figures() []figure.Figure {
 	moved := figure.Bars{Title: "How far coefficients moved from their start", YLabel: "root mean square"}
-	gain := figure.Lines{Title: "Composite gain of A_res through depth", XLabel: "site", YLabel: "gain"}
-	rows, columns := figure.Series{Name: "rows (forward)"}, figure.Series{Name: "columns (backward)"}
+	gain := figure.Lines{Title: "Composite gain of A_res through depth", XLabel: "site", YLabel: "gain",
+		Series: []figure.Series{{Name: "rows (forward)"}, {Name: "columns (backward)"}}}
 	for _, p := range m.Places {
-		moved.Labels, moved.Values = append(moved.Labels, p.Name+" "+string(p.Kind)), append(moved.Values, p.Moved)
+		moved.Add(p.Name+" "+string(p.Kind), p.Moved)
 		if p.Carry != nil {
-			at := float64(len(rows.X))
-			gain.XNames = append(gain.XNames, p.Name)
-			rows.X, rows.Y = append(rows.X, at), append(rows.Y, p.Carry.CompositeRows)
-			columns.X, columns.Y = append(columns.X, at), append(columns.Y, p.Carry.CompositeColumns)
+			gain.AddNamed(p.Name, p.Carry.CompositeRows, p.Carry.CompositeColumns)
 		}
 	}
-	figures := []figure.Figure{moved}
-	if len(rows.X) > 1 {
-		gain.Series = []figure.Series{rows, columns}
-		figures = append(figures, gain)
+	if len(gain.XNames) > 1 {
+		return []figure.Figure{moved, gain}
 	}
-	return figures
+	return []figure.Figure{moved}
 }

@@ -127,7 +127,7 @@ func (s *Rescue) Table() figure.Table {
 			if v := s.Rescued[i][row]; v != nil {
 				share = fmt.Sprintf("%.3f", *v)
 			}
-			t.Row(name, fmt.Sprint(row), fmt.Sprintf("%+.4f", rise), share)
+			t.Row(name, row, fmt.Sprintf("%+.4f", rise), share)
 		}
 	}
 	return t

@@ -146,7 +146,7 @@ func (s *SourceRescue) Table() figure.Table {
 				most, cells[2], cells[3] = share, reader, fmt.Sprintf("%.3f", share)
 			}
 		}
-		t.Row(cells...)
+		t.Rows = append(t.Rows, cells)
 	}
 	return t
 }

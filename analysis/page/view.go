@@ -125,7 +125,7 @@ func single(b figure.Bars) figure.Bars {
 	flat := figure.Bars{Title: b.Title, YLabel: b.YLabel}
 	for i, label := range b.Labels {
 		for _, s := range b.Series {
-			flat.Labels, flat.Values = append(flat.Labels, label+": "+s.Name), append(flat.Values, s.Values[i])
+			flat.Add(label+": "+s.Name, s.Values[i])
 		}
 	}
 	return flat

@@ -1,8 +1,6 @@
 package report
 
 import (
-	"fmt"
-
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/figure"
@@ -45,7 +43,7 @@ func (m *Model) answer(run *cache.Cache, a aim) (*Answer, error) {
 func (a *Answer) Table() figure.Table {
 	t := figure.Table{Title: a.title, Header: []string{"token", "id", "probability"}, Align: "lrr"}
 	for _, p := range a.Likeliest {
-		t.Row(p.Text, fmt.Sprint(p.ID), number(p.Probability))
+		t.Row(p.Text, p.ID, p.Probability)
 	}
 	return t
 }
@@ -54,7 +52,7 @@ func (a *Answer) Table() figure.Table {
 func (a *Answer) Figures() []figure.Figure {
 	b := figure.Bars{Title: a.title, YLabel: "probability"}
 	for _, p := range a.Likeliest {
-		b.Labels, b.Values = append(b.Labels, p.Text), append(b.Values, p.Probability)
+		b.Add(p.Text, p.Probability)
 	}
 	return []figure.Figure{b}
 }

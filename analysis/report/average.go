@@ -112,7 +112,7 @@ func (a *Averages) title() string {
 func (a *Averages) Table() figure.Table {
 	t := figure.Table{Title: a.title(), Header: []string{"what", "mean", "standard error"}, Align: "lrr"}
 	for _, x := range a.largest() {
-		t.Row(x.Name, number(x.Mean), number(x.StandardError))
+		t.Row(x.Name, x.Mean, x.StandardError)
 	}
 	return t
 }
@@ -121,7 +121,7 @@ func (a *Averages) Table() figure.Table {
 func (a *Averages) Figures() []figure.Figure {
 	b := figure.Bars{Title: a.title(), YLabel: "mean ± standard error"}
 	for _, x := range a.largest() {
-		b.Labels, b.Values, b.Errors = append(b.Labels, x.Name), append(b.Values, x.Mean), append(b.Errors, x.StandardError)
+		b.Add(x.Name, x.Mean, x.StandardError)
 	}
 	return []figure.Figure{b}
 }

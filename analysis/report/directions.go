@@ -80,7 +80,7 @@ func (m *Model) context(row []int32, e analysis.Example) string {
 func (l exampleList) Table() figure.Table {
 	t := figure.Table{Title: "the sparsest directions, and the tokens at which they are largest", Header: []string{"kurtosis", "tokens"}, Align: "rl"}
 	for _, d := range l.Directions {
-		t.Row(number(d.Kurtosis), strings.Join(d.Tokens, "   "))
+		t.Row(d.Kurtosis, strings.Join(d.Tokens, "   "))
 	}
 	return t
 }

@@ -151,7 +151,7 @@ func (e *Exported) Table() figure.Table {
 	}
 	for _, a := range e.Activations {
 		shape := strings.ReplaceAll(strings.Trim(fmt.Sprint(a.Shape), "[]"), " ", " x ")
-		t.Row(a.Name, strings.Join(a.Axes, ", "), shape, number(a.RMS))
+		t.Row(a.Name, strings.Join(a.Axes, ", "), shape, a.RMS)
 	}
 	return t
 }
@@ -160,7 +160,7 @@ func (e *Exported) Table() figure.Table {
 func (e *Exported) Figures() []figure.Figure {
 	b := figure.Bars{Title: "Size of each activation", YLabel: "root mean square"}
 	for _, a := range e.Activations {
-		b.Labels, b.Values = append(b.Labels, a.Name), append(b.Values, a.RMS)
+		b.Add(a.Name, a.RMS)
 	}
 	return []figure.Figure{b}
 }

@@ -66,7 +66,7 @@ func lensTable(m *Model, l *analysis.Lens, title string) figure.Table {
 		for _, top := range p.Top {
 			likeliest = append(likeliest, fmt.Sprintf("%s %.2f", m.text(top.ID), top.Probability))
 		}
-		t.Rows = append(t.Rows, []string{p.After, number(p.Logit), number(p.Probability), fmt.Sprint(p.Rank), strings.Join(likeliest, " · ")})
+		t.Row(p.After, p.Logit, p.Probability, p.Rank, strings.Join(likeliest, " · "))
 	}
 	return t
 }

@@ -209,8 +209,7 @@ func (s *Steering) Table() figure.Table {
 func (s *Steering) Figures() []figure.Figure {
 	b := figure.Bars{Title: "The token after the prompt", YLabel: "probability", Series: []figure.BarSeries{{Name: "untouched"}, {Name: "steered"}}}
 	for _, n := range s.Next {
-		b.Labels = append(b.Labels, n.Text)
-		b.Series[0].Values, b.Series[1].Values = append(b.Series[0].Values, n.Untouched), append(b.Series[1].Values, n.Steered)
+		b.AddGroup(n.Text, n.Untouched, n.Steered)
 	}
 	return []figure.Figure{b}
 }

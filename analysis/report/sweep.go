@@ -47,7 +47,7 @@ func largestEffects(of sweep, title string, header []string, place func(row, col
 	slices.SortStableFunc(effects, func(x, y effect) int { return cmp.Compare(math.Abs(y.value), math.Abs(x.value)) })
 	t := &figure.Table{Title: title + ": the largest", Header: append(header, "effect"), Align: strings.Repeat("l", len(header)) + "r"}
 	for _, e := range effects[:min(of.top, len(effects))] {
-		t.Row(append(place(e.row, e.column), number(e.value))...)
+		t.Rows = append(t.Rows, append(place(e.row, e.column), number(e.value)))
 	}
 	return t
 }

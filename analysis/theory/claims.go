@@ -99,7 +99,7 @@ func (c Claims) Table() figure.Table {
 		if claim.Unit == "share" {
 			write = percent
 		}
-		t.Rows = append(t.Rows, []string{claim.Name, claim.Source, write(claim.Paper), write(claim.Computed), claim.Reading})
+		t.Row(claim.Name, claim.Source, write(claim.Paper), write(claim.Computed), claim.Reading)
 	}
 	return t
 }

@@ -81,7 +81,7 @@ func (s ModelSizes) Table() figure.Table {
 		Align:  "lrrrrl",
 	}
 	for _, m := range s.Models {
-		t.Rows = append(t.Rows, []string{m.Model, fmt.Sprintf("%.0f", m.Paper), millions(m.Printed), millions(m.Corrected), millions(m.Exact), m.Reading})
+		t.Row(m.Model, fmt.Sprintf("%.0f", m.Paper), millions(m.Printed), millions(m.Corrected), millions(m.Exact), m.Reading)
 	}
 	return t
 }

@@ -1,8 +1,6 @@
 package theory
 
 import (
-	"strconv"
-
 	"github.com/residua-go/residua/figure"
 )
 
@@ -114,11 +112,11 @@ func (p Propagation) Table() figure.Table {
 	}
 	for i, c := range p.Comparisons {
 		mean, variance := c.Deviations()
-		t.Rows = append(t.Rows, []string{
-			strconv.Itoa(i + 1), c.Model, c.Purpose, c.Pass, c.Formula,
-			short(c.Closed.Mean), plusMinus(c.MonteCarlo.Mean, c.MonteCarlo.MeanError), deviations(mean),
-			short(c.Closed.Variance), plusMinus(c.MonteCarlo.Variance, c.MonteCarlo.VarianceError), deviations(variance),
-		})
+		t.Row(
+			i+1, c.Model, c.Purpose, c.Pass, c.Formula,
+			c.Closed.Mean, plusMinus(c.MonteCarlo.Mean, c.MonteCarlo.MeanError), deviations(mean),
+			c.Closed.Variance, plusMinus(c.MonteCarlo.Variance, c.MonteCarlo.VarianceError), deviations(variance),
+		)
 	}
 	return t
 }
@@ -143,9 +141,8 @@ func (p Propagation) Figures() []figure.Figure {
 	found := figure.Series{Name: "Monte-Carlo, 4 standard errors", Points: true}
 	for i, c := range p.Comparisons {
 		x := float64(i + 1)
-		one.X, one.Y = append(one.X, x), append(one.Y, 1)
-		found.X, found.Y = append(found.X, x), append(found.Y, c.MonteCarlo.Variance/c.Closed.Variance)
-		found.Error = append(found.Error, 4*c.MonteCarlo.VarianceError/c.Closed.Variance)
+		one.Add(x, 1)
+		found.Add(x, c.MonteCarlo.Variance/c.Closed.Variance, 4*c.MonteCarlo.VarianceError/c.Closed.Variance)
 	}
 	return []figure.Figure{figure.Lines{
 		Title: "Variance of retrieval and storage: Monte-Carlo over closed form", XLabel: "row of Table 1", YLabel: "ratio",

@@ -40,12 +40,11 @@ func (t ResourceTable) Table() figure.Table {
 	}
 	for _, m := range t.Models {
 		for _, p := range m.Parts {
-			table.Rows = append(table.Rows, []string{m.Model, p.Name, fine(p.PaperParameters), fine(p.Parameters), fine(p.PaperFLOPs), fine(p.FLOPs)})
+			table.Row(m.Model, p.Name, fine(p.PaperParameters), fine(p.Parameters), fine(p.PaperFLOPs), fine(p.FLOPs))
 		}
-		table.Rows = append(table.Rows,
-			[]string{m.Model, "total", fine(m.Parameters.Corrected), fine(m.Parameters.Exact), fine(m.FLOPs.Corrected), fine(m.FLOPs.Exact)},
-			[]string{m.Model, "total as printed", fine(m.Parameters.Printed), "", fine(m.FLOPs.Printed), ""},
-			[]string{m.Model, "total that other tables imply", fine(m.Parameters.Implied), "", fine(m.FLOPs.Implied), ""})
+		table.Row(m.Model, "total", fine(m.Parameters.Corrected), fine(m.Parameters.Exact), fine(m.FLOPs.Corrected), fine(m.FLOPs.Exact))
+		table.Row(m.Model, "total as printed", fine(m.Parameters.Printed), "", fine(m.FLOPs.Printed), "")
+		table.Row(m.Model, "total that other tables imply", fine(m.Parameters.Implied), "", fine(m.FLOPs.Implied), "")
 	}
 	return table
 }
@@ -67,8 +66,7 @@ func (t ResourceTable) Figures() []figure.Figure {
 			name  string
 			flops int
 		}{{"as printed", m.FLOPs.Printed}, {"implied", m.FLOPs.Implied}, {"corrected", m.FLOPs.Corrected}, {"exact", m.FLOPs.Exact}} {
-			bars.Labels = append(bars.Labels, m.Model+", "+count.name)
-			bars.Values = append(bars.Values, float64(count.flops)/1e6)
+			bars.Add(m.Model+", "+count.name, float64(count.flops)/1e6)
 		}
 	}
 	return []figure.Figure{bars}

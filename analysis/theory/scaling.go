@@ -2,7 +2,6 @@ package theory
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/pkg/errors"
 
@@ -117,9 +116,9 @@ func (s Scaling) Table() figure.Table {
 	for _, line := range s.lines() {
 		for i, p := range line {
 			parameters, flops := Growth(line[:i+1])
-			t.Rows = append(t.Rows, []string{
-				p.Model, strconv.Itoa(p.StreamSize), millions(p.Parameters), short(parameters), millions(p.ForwardFLOPs), short(flops),
-			})
+			t.Row(
+				p.Model, p.StreamSize, millions(p.Parameters), parameters, millions(p.ForwardFLOPs), flops,
+			)
 		}
 	}
 	return t
@@ -141,8 +140,8 @@ func (s Scaling) Figures() []figure.Figure {
 		a, b := figure.Series{Name: line[0].Model}, figure.Series{Name: line[0].Model}
 		for _, p := range line {
 			x := float64(p.StreamSize)
-			a.X, a.Y = append(a.X, x), append(a.Y, float64(p.Parameters)/1e6)
-			b.X, b.Y = append(b.X, x), append(b.Y, float64(p.ForwardFLOPs)/1e6)
+			a.Add(x, float64(p.Parameters)/1e6)
+			b.Add(x, float64(p.ForwardFLOPs)/1e6)
 		}
 		size.Series, flops.Series = append(size.Series, a), append(flops.Series, b)
 	}

@@ -2,7 +2,6 @@ package theory
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/models"
@@ -110,11 +109,11 @@ func (s Shapes) Table() figure.Table {
 		Align:  "lrrrrrrrrrrrrr",
 	}
 	for _, m := range s.Shapes {
-		t.Rows = append(t.Rows, []string{
-			m.Model, fmt.Sprintf("%.0f", m.Paper), strconv.Itoa(m.Layers), strconv.Itoa(m.Rank), strconv.Itoa(m.FF),
-			strconv.Itoa(m.PrintedDk), strconv.Itoa(m.PrintedDv), millions(m.PrintedParameters), fmt.Sprintf("%.1f to %.1f", m.LeastDv, m.MostDv),
-			strconv.Itoa(m.Dk), strconv.Itoa(m.Dv), strconv.Itoa(m.Stream), strconv.Itoa(m.Width), millions(m.Parameters),
-		})
+		t.Row(
+			m.Model, fmt.Sprintf("%.0f", m.Paper), m.Layers, m.Rank, m.FF,
+			m.PrintedDk, m.PrintedDv, millions(m.PrintedParameters), fmt.Sprintf("%.1f to %.1f", m.LeastDv, m.MostDv),
+			m.Dk, m.Dv, m.Stream, m.Width, millions(m.Parameters),
+		)
 	}
 	return t
 }

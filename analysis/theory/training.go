@@ -3,7 +3,6 @@ package theory
 import (
 	"fmt"
 	"math"
-	"strconv"
 
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
@@ -140,16 +139,16 @@ func (t TrainingFLOPs) Table() figure.Table {
 		Align:  "llrrrrrrrr",
 	}
 	for _, r := range t.Runs {
-		table.Rows = append(table.Rows, []string{
-			r.Name, r.Model, strconv.Itoa(r.Steps), fmt.Sprintf("%.3f", float64(r.Tokens)/1e9), power(r.Paper),
+		table.Row(
+			r.Name, r.Model, r.Steps, fmt.Sprintf("%.3f", float64(r.Tokens)/1e9), power(r.Paper),
 			power(r.Printed), power(r.Implied), power(r.Corrected), power(r.Exact), fmt.Sprintf("%.0f to %.0f", r.StepsLow, r.StepsHigh),
-		})
+		)
 	}
 	for _, c := range t.Changes {
-		table.Rows = append(table.Rows, []string{
-			c.Name + " against transformer", "", "", "", fmt.Sprintf("%+.0f%%", 100*c.Paper),
-			percent(c.Printed), percent(c.Implied), percent(c.Corrected), percent(c.Exact), "of the printed FLOPs " + percent(c.FromPaper),
-		})
+		table.Row(
+			c.Name+" against transformer", "", "", "", fmt.Sprintf("%+.0f%%", 100*c.Paper),
+			percent(c.Printed), percent(c.Implied), percent(c.Corrected), percent(c.Exact), "of the printed FLOPs "+percent(c.FromPaper),
+		)
 	}
 	return table
 }
@@ -166,8 +165,8 @@ func (t TrainingFLOPs) Notes() []string {
 func (t TrainingFLOPs) Figures() []figure.Figure {
 	bars := figure.Bars{Title: "Training FLOPs of Tables 3 and 4", YLabel: "FLOPs / 1e18"}
 	for _, r := range t.Runs {
-		bars.Labels = append(bars.Labels, r.Name+", paper", r.Name+", corrected")
-		bars.Values = append(bars.Values, r.Paper/1e18, r.Corrected/1e18)
+		bars.Add(r.Name+", paper", r.Paper/1e18)
+		bars.Add(r.Name+", corrected", r.Corrected/1e18)
 	}
 	return []figure.Figure{bars}
 }

@@ -117,10 +117,10 @@ func (x XavierGains) Table() figure.Table {
 		Align:  "llllrrrrl",
 	}
 	for _, g := range x.Gains {
-		t.Rows = append(t.Rows, []string{
-			g.Layer, g.Purpose, g.Model, g.Pass, short(g.Paper), short(g.Exact),
-			plusMinus(g.Simulated.Variance, g.Simulated.VarianceError), short(g.Read), g.Reading,
-		})
+		t.Row(
+			g.Layer, g.Purpose, g.Model, g.Pass, g.Paper, g.Exact,
+			plusMinus(g.Simulated.Variance, g.Simulated.VarianceError), g.Read, g.Reading,
+		)
 	}
 	return t
 }
@@ -137,8 +137,7 @@ func (x XavierGains) Notes() []string {
 func (x XavierGains) Figures() []figure.Figure {
 	bars := figure.Bars{Title: "Gains of variance at Xavier initialisation (exact)", YLabel: "log2 (variance out / variance in)"}
 	for _, g := range x.Gains {
-		bars.Labels = append(bars.Labels, g.Layer+" "+g.Purpose+", "+g.Pass+", "+g.Model)
-		bars.Values = append(bars.Values, math.Log2(g.Exact))
+		bars.Add(g.Layer+" "+g.Purpose+", "+g.Pass+", "+g.Model, math.Log2(g.Exact))
 	}
 	return []figure.Figure{bars}
 }

@@ -92,7 +92,7 @@ func (c *call) draw(all []textScore) figure.Figure {
 		for _, s := range all {
 			line := figure.Series{Name: s.checkpoint, Marks: true}
 			for _, g := range ranges(s.groups, finer) {
-				line.X, line.Y, line.Error = append(line.X, float64(g.Key)), append(line.Y, g.Loss), append(line.Error, g.Error)
+				line.Add(float64(g.Key), g.Loss, g.Error)
 			}
 			chart.Series = append(chart.Series, line)
 		}
@@ -100,7 +100,7 @@ func (c *call) draw(all []textScore) figure.Figure {
 	}
 	bars := figure.Bars{Title: "Share of the loss by " + c.By, YLabel: "share of the summed loss (%)", Format: "%.1f"}
 	for _, g := range eval.Largest(all[0].groups, c.Top) {
-		bars.Labels, bars.Values = append(bars.Labels, groupName(g)), append(bars.Values, 100*g.Share)
+		bars.Add(groupName(g), 100*g.Share)
 	}
 	return bars
 }

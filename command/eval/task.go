@@ -113,7 +113,7 @@ func taskTable(paths []string, all []tasks.Result) figure.Table {
 			}
 			row = append(row, within(format, m.Value, m.StdErr))
 		}
-		t.Row(row...)
+		t.Rows = append(t.Rows, row)
 	}
 	return t
 }

@@ -75,7 +75,7 @@ func formTable(all []design) string {
 		name := d.Name
 		for _, part := range formParts() {
 			for _, row := range part.rows(d.Sites) {
-				t.Row(append([]string{name}, row...)...)
+				t.Rows = append(t.Rows, append([]string{name}, row...))
 				name = ""
 			}
 		}

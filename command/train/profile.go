@@ -108,7 +108,7 @@ func profile(t *trainer.Trainer, dir, name string, out cli.Output) error {
 	chart := figure.Bars{Title: fmt.Sprintf("%s: %.1f ms a step", name, p.Seconds*ms), YLabel: "ms a step", Format: "%.2f"}
 	for _, r := range rows {
 		if r.seconds >= drawnShare*p.Seconds {
-			chart.Labels, chart.Values = append(chart.Labels, r.name), append(chart.Values, r.seconds*ms)
+			chart.Add(r.name, r.seconds*ms)
 		}
 	}
 	return cli.WriteFigure(filepath.Join(dir, trainer.ProfileFile), chart)

@@ -15,7 +15,7 @@ func (r *Report) Picture() figure.Bars {
 		YLabel: fmt.Sprintf("GFLOPS of matrix products (peak of one matrix product: %.0f, %s)", r.Machine.PeakGFLOPS, r.Machine.name())}
 	if len(r.PyTorch) == 0 {
 		for _, m := range r.Models {
-			b.Labels, b.Values = append(b.Labels, m.Name), append(b.Values, m.GFLOPS)
+			b.Add(m.Name, m.GFLOPS)
 		}
 		return b
 	}

@@ -1,0 +1,37 @@
+package figure
+
+// Add adds a point; half, if given, is the half-length of its error bar.
+func (s *Series) Add(x, y float64, half ...float64) {
+	s.X, s.Y, s.Error = append(s.X, x), append(s.Y, y), append(s.Error, half...)
+}
+
+// Add adds a point to each series, at x.
+func (l *Lines) Add(x float64, values ...float64) {
+	for i, y := range values {
+		l.Series[i].Add(x, y)
+	}
+}
+
+// AddNamed adds a point to each series, at the next whole number, which it names.
+func (l *Lines) AddNamed(name string, values ...float64) {
+	l.Add(float64(len(l.XNames)), values...)
+	l.XNames = append(l.XNames, name)
+}
+
+// Add adds a bar and, if half is given, the half-length of its error bar.
+func (b *Bars) Add(label string, value float64, half ...float64) {
+	b.Labels, b.Values, b.Errors = append(b.Labels, label), append(b.Values, value), append(b.Errors, half...)
+}
+
+// AddGroup adds a bar to each series.
+func (b *Bars) AddGroup(label string, values ...float64) {
+	b.Labels = append(b.Labels, label)
+	for i, v := range values {
+		b.Series[i].Values = append(b.Series[i].Values, v)
+	}
+}
+
+// Add adds a row.
+func (h *Heatmap) Add(label string, values []float64) {
+	h.Rows, h.Values = append(h.Rows, label), append(h.Values, values)
+}
