@@ -72,9 +72,9 @@ func (p *AttentionPatterns) Table() figure.Table {
 
 // Figures is the patterns of all heads.
 func (p *AttentionPatterns) Figures() []figure.Figure {
-	f := figure.Attention{Title: fmt.Sprintf("Attention patterns of layer %d", p.Layer), Patterns: p.Patterns}
-	for h := range p.Patterns {
-		f.Heads = append(f.Heads, p.HeadName(h))
+	f := figure.Attention{Title: fmt.Sprintf("Attention patterns of layer %d", p.Layer)}
+	for h, pattern := range p.Patterns {
+		f.Heads, f.Patterns = append(f.Heads, p.HeadName(h)), append(f.Patterns, pattern)
 	}
 	for _, id := range p.IDs {
 		f.Tokens = append(f.Tokens, fmt.Sprint(id))

@@ -5,21 +5,9 @@ import "github.com/pkg/errors"
 // Check says what is wrong with a figure's data: none, rows of different lengths, label counts
 // that do not match, indices out of range. SVG and PNG check first.
 func Check(f Figure) error {
-	switch f := f.(type) {
-	case Heatmap:
-		return f.check()
-	case Lines:
-		return f.check()
-	case Panels:
-		return f.check()
-	case Bars:
-		return f.check()
-	case Attention:
-		return f.check()
-	case Wiring:
-		return f.check()
-	case Table:
-		return f.check()
+	switch f.(type) {
+	case Heatmap, Lines, Panels, Bars, Attention, Wiring, Table:
+		return f.(interface{ check() error }).check()
 	case nil:
 		return errors.New("figure: want a figure, got nil")
 	default:

@@ -65,22 +65,11 @@ func draw(f Figure, t typesetter) (picture, error) {
 	if err := Check(f); err != nil {
 		return picture{}, err
 	}
-	switch f := f.(type) {
-	case Heatmap:
-		return t.framed(f.Title, f.layout(t)), nil
-	case Lines:
-		return t.framed(f.Title, f.layout(t)), nil
-	case Panels:
-		return t.framed(f.Title, f.layout(t)), nil
-	case Bars:
-		return t.framed(f.Title, f.layout(t)), nil
-	case Attention:
-		return t.framed(f.Title, f.layout(t)), nil
-	case Wiring:
-		return t.framed(f.Title, f.layout(t)), nil
-	default:
+	drawn, is := f.(interface{ layout(t typesetter) picture })
+	if !is {
 		return picture{}, errors.Errorf("figure: want a figure that can be drawn, got a %T: use its Text, Markdown or CSV", f)
 	}
+	return t.framed(f.Heading(), drawn.layout(t)), nil
 }
 
 // Sizes of pictures, in px.

@@ -346,7 +346,7 @@ func TestExtremeValues(t *testing.T) {
 		Lines{LogX: true, LogY: true, Series: []Series{{X: huge, Y: huge, Error: huge, Points: true}}},
 		Lines{LogX: true, Series: []Series{{X: []float64{3}, Y: []float64{-1}}}},
 		Bars{YLabel: long, Labels: labels, Values: huge},
-		Attention{Tokens: labels, Heads: []string{long}, Patterns: [][][]float64{{huge, huge, huge, huge, huge, huge}}},
+		Attention{Tokens: labels, Heads: []string{long}, Patterns: []Matrix{{huge, huge, huge, huge, huge, huge}}},
 		Wiring{Nodes: []WiringNode{{long, math.MaxInt}, {"", math.MinInt}}, Edges: []WiringEdge{{From: 0, To: 1, Weight: math.MaxFloat64}, {From: 1, To: 0, Weight: math.SmallestNonzeroFloat64}, {From: 1, To: 1, Weight: math.Inf(-1)}}},
 	} {
 		_, err := PNG(f)

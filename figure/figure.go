@@ -13,13 +13,13 @@ type Figure interface {
 
 // Heatmap is a matrix shown by colours: rows from the top down, columns from the left.
 type Heatmap struct {
-	Title     string      `json:"title"`
-	XLabel    string      `json:"x_label"`
-	YLabel    string      `json:"y_label"`
-	Columns   []string    `json:"columns"`   // labels; nil: indices
-	Rows      []string    `json:"rows"`      // labels; nil: indices
-	Values    [][]float64 `json:"values"`    // [row][column]; NaN: no value (left blank)
-	Diverging bool        `json:"diverging"` // colours around 0: blue below, red above; else from the smallest to the largest value
+	Title     string   `json:"title"`
+	XLabel    string   `json:"x_label"`
+	YLabel    string   `json:"y_label"`
+	Columns   []string `json:"columns"`   // labels; nil: indices
+	Rows      []string `json:"rows"`      // labels; nil: indices
+	Values    Matrix   `json:"values"`    // [row][column]; NaN: no value (left blank)
+	Diverging bool     `json:"diverging"` // colours around 0: blue below, red above; else from the smallest to the largest value
 	// Limits are the values at the ends of the colours, the lower first, so that several heatmaps
 	// compare; what lies outside has the end's colour. None: fitted to the values.
 	Limits []float64 `json:"limits,omitempty"`
@@ -53,14 +53,14 @@ type Panels struct {
 // Series is a line of Lines. Points with a coordinate that is not finite are left out, and the
 // line is broken there.
 type Series struct {
-	Name   string    `json:"name"`
-	X      []float64 `json:"x"`
-	Y      []float64 `json:"y"`
-	Raw    []float64 `json:"raw,omitempty"`   // Y before it was smoothed, drawn thin and pale below the line; nil: none. Pages leave it out
-	Error  []float64 `json:"error"`           // half-lengths of error bars, nil: none
-	Points bool      `json:"points"`          // marks, no line
-	Marks  bool      `json:"marks,omitempty"` // marks on the line
-	Like   int       `json:"like,omitempty"`  // drawn in the colour of this series of the chart, counted from 1; 0: in its own. Pages leave it out
+	Name   string  `json:"name"`
+	X      Numbers `json:"x"`
+	Y      Numbers `json:"y"`
+	Raw    Numbers `json:"raw,omitempty"`   // Y before it was smoothed, drawn thin and pale below the line; nil: none. Pages leave it out
+	Error  Numbers `json:"error"`           // half-lengths of error bars, nil: none
+	Points bool    `json:"points"`          // marks, no line
+	Marks  bool    `json:"marks,omitempty"` // marks on the line
+	Like   int     `json:"like,omitempty"`  // drawn in the colour of this series of the chart, counted from 1; 0: in its own. Pages leave it out
 }
 
 // Bars are horizontal bars, from the top down in the given order: one a label, coloured by sign, or one a label and series,
@@ -69,24 +69,24 @@ type Bars struct {
 	Title  string      `json:"title"`
 	YLabel string      `json:"y_label"` // what the bars' length is, with its unit
 	Labels []string    `json:"labels"`
-	Values []float64   `json:"values"`           // one a label; NaN: no bar. nil with Series
+	Values Numbers     `json:"values"`           // one a label; NaN: no bar. nil with Series
 	Series []BarSeries `json:"series,omitempty"` // in the place of Values
-	Errors []float64   `json:"errors,omitempty"` // half-lengths of error bars of Values; nil: none
+	Errors Numbers     `json:"errors,omitempty"` // half-lengths of error bars of Values; nil: none
 	Format string      `json:"format,omitempty"` // of the number at a bar's end, such as "%.1f"; "": four digits
 }
 
 // BarSeries is a bar for each label of Bars.
 type BarSeries struct {
-	Name   string    `json:"name"`
-	Values []float64 `json:"values"` // NaN: no bar
+	Name   string  `json:"name"`
+	Values Numbers `json:"values"` // NaN: no bar
 }
 
 // Attention is the attention patterns of heads over tokens.
 type Attention struct {
-	Title    string        `json:"title"`
-	Tokens   []string      `json:"tokens"`
-	Heads    []string      `json:"heads"`    // names
-	Patterns [][][]float64 `json:"patterns"` // [head][query][key]; NaN: no value
+	Title    string   `json:"title"`
+	Tokens   []string `json:"tokens"`
+	Heads    []string `json:"heads"`    // names
+	Patterns []Matrix `json:"patterns"` // [head][query][key]; NaN: no value
 }
 
 // Wiring is a directed graph drawn in rows by layer, the first at the top.
@@ -141,14 +141,3 @@ func (w Wiring) Heading() string { return w.Title }
 
 // Heading is the title.
 func (t Table) Heading() string { return t.Title }
-
-// The figures.
-var (
-	_ Figure = Heatmap{}
-	_ Figure = Lines{}
-	_ Figure = Panels{}
-	_ Figure = Bars{}
-	_ Figure = Attention{}
-	_ Figure = Wiring{}
-	_ Figure = Table{}
-)

@@ -64,8 +64,8 @@ func pattern(r *rand.Rand, n int) [][]float64 {
 	return p
 }
 
-func patterns(r *rand.Rand, heads, n int) [][][]float64 {
-	var all [][][]float64
+func patterns(r *rand.Rand, heads, n int) []Matrix {
+	var all []Matrix
 	for range heads {
 		all = append(all, pattern(r, n))
 	}
@@ -176,7 +176,7 @@ func gallery() map[string]Figure {
 		"attention_few":  Attention{Title: "Attention, block 0", Tokens: tokens(14), Heads: names("head ", 4), Patterns: patterns(r, 4, 14)},
 		"attention_many": Attention{Title: "Attention of all heads", Tokens: tokens(64), Heads: names("L0H", 48), Patterns: patterns(r, 48, 64)},
 		"attention_one":  Attention{Title: "One head", Tokens: tokens(120), Patterns: patterns(r, 1, 120)},
-		"attention_diff": Attention{Title: "Change of a pattern", Tokens: tokens(8), Heads: []string{"with − without"}, Patterns: [][][]float64{normal(r, 8, 8)}},
+		"attention_diff": Attention{Title: "Change of a pattern", Tokens: tokens(8), Heads: []string{"with − without"}, Patterns: []Matrix{normal(r, 8, 8)}},
 		"wiring_50":      wiring(r, 5, 8),
 		"wiring_small":   Wiring{Title: "Loops", Nodes: []WiringNode{{"a", 0}, {"b", 1}, {"c", 1}, {" d\n", 5}}, Edges: []WiringEdge{{From: 0, To: 1, Weight: 1}, {From: 1, To: 2, Weight: -0.5}, {From: 2, To: 1, Weight: 0.4}, {From: 3, To: 0, Weight: -2}, {From: 1, To: 3, Weight: 0.7}, {From: 2, To: 2, Weight: 1.5}, {From: 0, To: 3, Weight: math.NaN()}}},
 	}
