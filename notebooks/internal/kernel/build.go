@@ -1,6 +1,6 @@
 // Package kernel builds the Jupyter kernel that runs the notebooks: gophernotes, a Go
 // interpreter, with our packages and Gorgonia's compiled in. Everything is made below a build
-// folder; nothing is installed, and running the kernel needs no Go.
+// folder; nothing is installed, and running the kernel needs no Go, except to show documentation.
 //
 // gophernotes is a program, not a library: its source and that of its interpreter, gomacro, are
 // copied from the module cache, changed where Go 1.26 and our notebooks want it (patch.go), and
@@ -77,9 +77,6 @@ func writeSources(ctx context.Context, goName, build string, modules moduleFiles
 		return err
 	}
 	g := goCommand{name: goName, dir: kernelDir}
-	if err := writeDocs(ctx, g, Packages()); err != nil {
-		return err
-	}
 	return writeTables(ctx, g)
 }
 

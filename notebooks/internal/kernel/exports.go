@@ -15,8 +15,7 @@ import (
 
 // loadPackages returns what packages export, as their compiler wrote it.
 func loadPackages(ctx context.Context, g goCommand, paths []string) ([]*types.Package, error) {
-	// What they import is compiled, too.
-	listed, err := listPackages(ctx, g, paths, "ImportPath,Export", "-export", "-deps")
+	listed, err := listPackages(ctx, g, paths)
 	if err != nil {
 		return nil, err
 	}
@@ -46,15 +45,13 @@ func loadPackages(ctx context.Context, g goCommand, paths []string) ([]*types.Pa
 
 // listedPackage is what go list tells of a package.
 type listedPackage struct {
-	ImportPath, Dir   string
-	Export            string // the file that holds what it exports
-	GoFiles, CgoFiles []string
+	ImportPath string
+	Export     string // the file that holds what it exports
 }
 
-// listPackages asks go list for some fields of packages.
-func listPackages(ctx context.Context, g goCommand, paths []string, fields string, flags ...string) ([]listedPackage, error) {
-	args := append(append([]string{"list", "-json=" + fields}, flags...), "--")
-	out, err := g.output(ctx, append(args, paths...)...)
+// listPackages asks go list for packages and all that they import, compiled.
+func listPackages(ctx context.Context, g goCommand, paths []string) ([]listedPackage, error) {
+	out, err := g.output(ctx, append([]string{"list", "-json=ImportPath,Export", "-export", "-deps", "--"}, paths...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func requests() []patch {
 		{"kernel.go", "\t\tnil,\n\t}\n\tkernel.initRenderers()\n", "\t\tnil,\n\t\tnewSession(ir),\n\t}\n\tkernel.initRenderers()\n\tkernel.serve(sockets)\n", session},
 		{"kernel.go", "\tcase \"shutdown_request\":\n", "\tcase \"interrupt_request\":\n\t\tkernel.answerInterrupt(receipt)\n\tcase \"inspect_request\":\n\t\tkernel.answerInspect(receipt)\n\tcase \"shutdown_request\":\n", session},
 		{"kernel.go", "\t\tif err := handleCompleteRequest(ir, receipt); err != nil {\n\t\t\tlog.Fatal(err)\n\t\t}\n", "\t\tkernel.answerComplete(receipt)\n",
-			"completion knows more than names"},
+			"Jupyter counts characters"},
 		{"kernel.go", "\tir := kernel.ir\n\n\tswitch receipt.Msg", "\tswitch receipt.Msg", "it is not used any more"},
 		{"kernel.go", "\tdisplayPlace.Set(xreflect.ValueOf(receipt.PublishDisplayData))\n", "\tdisplayPlace.Set(xreflect.ValueOf(kernel.session.display(&receipt, printed)))\n",
 			"what is displayed can change in its place"},
