@@ -18,7 +18,11 @@ func (c *Circuits) Table() figure.Table {
 			"eigenvalues, from -1 to 1: 1 where all are positive numbers. copying: above 0, what a head attends to\n" +
 			"becomes likelier to follow. matching: above 0, a token attends to tokens like itself. Both are from token to\n" +
 			"token, through the vocabulary." + c.keyedNote()}
-	for _, h := range c.strongest(listed) {
+	shown := c.shown
+	if shown == nil {
+		shown = c.strongest(listed, everyHead)
+	}
+	for _, h := range shown {
 		copying, matching := "", ""
 		if h.FullOV != nil {
 			copying, matching = number(h.FullOV.Score), number(h.FullQK.Score)
@@ -37,9 +41,14 @@ func (c *Circuits) keyedNote() string {
 		"two keys. The full circuits tell more."
 }
 
-// strongest are the n heads that copy most.
-func (c *Circuits) strongest(n int) []HeadCircuits {
-	sorted := slices.Clone(c.Heads)
+// Show has Table list the n heads that copy most, of those that are chosen.
+func (c *Circuits) Show(n int, chosen func(layer, head int) bool) { c.shown = c.strongest(n, chosen) }
+
+func everyHead(layer, head int) bool { return true }
+
+// strongest are the n heads that copy most, of those that are chosen.
+func (c *Circuits) strongest(n int, chosen func(layer, head int) bool) []HeadCircuits {
+	sorted := slices.DeleteFunc(slices.Clone(c.Heads), func(h HeadCircuits) bool { return !chosen(h.Layer, h.Head) })
 	slices.SortStableFunc(sorted, func(a, b HeadCircuits) int { return cmp.Compare(b.copying(), a.copying()) })
 	return sorted[:min(n, len(sorted))]
 }
@@ -62,7 +71,7 @@ func (c *Circuits) Figures() []figure.Figure {
 	if c.Heads[0].FullOV == nil {
 		return figures
 	}
-	strongest := c.strongest(eigenvaluesShown)
+	strongest := c.strongest(eigenvaluesShown, everyHead)
 	return append([]figure.Figure{
 		c.scores("Copying scores, of the full OV circuits", func(h HeadCircuits) float64 { return h.FullOV.Score }),
 		c.scores("Matching scores, of the full QK circuits", func(h HeadCircuits) float64 { return h.FullQK.Score }),

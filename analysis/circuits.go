@@ -57,6 +57,7 @@ type Circuits struct {
 	Layers int            `json:"layers"`
 	Each   int            `json:"heads_per_layer"`
 	Heads  []HeadCircuits `json:"heads"` // layer by layer
+	shown  []HeadCircuits // in the table; nil: see Table
 }
 
 // CircuitOptions vary FindCircuits.

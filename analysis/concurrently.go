@@ -1,20 +1,22 @@
 package analysis
 
 import (
+	"cmp"
 	"runtime"
 	"sync"
 )
 
-// concurrently calls f with 0 to n-1, as many calls at a time as there are cores.
-func concurrently(n int, f func(i int)) {
+// concurrently calls f with 0 to n-1, as many calls at a time as there are cores, and returns the first call's error.
+func concurrently(n int, f func(i int) error) error {
 	var work sync.WaitGroup
-	free := make(chan struct{}, runtime.GOMAXPROCS(0))
+	errs, free := make([]error, n), make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i := range n {
 		work.Go(func() {
 			free <- struct{}{}
 			defer func() { <-free }()
-			f(i)
+			errs[i] = f(i)
 		})
 	}
 	work.Wait()
+	return cmp.Or(errs...)
 }

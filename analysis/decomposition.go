@@ -83,12 +83,10 @@ func noPrompt() error { return check.Value("prompt", "at least 1 token", "none")
 
 // keep runs a model once on one row of tokens and keeps the named activations.
 func keep(store *graph.Store, c models.Spec, ids []int32, names []string) (*cache.Cache, error) {
-	r, err := newRunner(store, c, ids, names)
-	if err != nil {
-		return nil, err
+	if len(ids) == 0 {
+		return nil, noPrompt()
 	}
-	defer r.Close()
-	return r.Run(ids)
+	return cache.Once(store, c, ids, names...)
 }
 
 // Decompose takes the stream of a run apart. The run must have kept DecompositionNames, and

@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -84,27 +83,25 @@ func FindHeadSpaces(store *graph.Store, c models.Spec, o HeadSpacesOptions) (*He
 // draw by random numbers of its own.
 func (s *HeadSpaces) compareWithDraws(groups [][]writtenSpace, o HeadSpacesOptions) error {
 	each := 1 + o.Draws // the heads' own directions, and random ones
-	effective, errs := make([]float64, len(groups)*each), make([]error, len(groups)*each)
-	concurrently(len(effective), func(i int) {
+	effective := make([]float64, len(groups)*each)
+	err := concurrently(len(effective), func(i int) error {
 		var draw *rand.Rand
 		if i%each > 0 {
 			draw = rand.New(rand.NewPCG(o.Seed, uint64(i)))
 		}
 		together, rank, err := writtenTogether(groups[i/each], draw)
-		effective[i], errs[i] = together.Effective, err
+		effective[i] = together.Effective
 		if draw == nil {
 			s.Groups[i/each].Rank = rank
 		}
+		return errors.Wrap(err, s.Groups[i/each].Name)
 	})
 	for i := range s.Groups {
-		if err := cmp.Or(errs[i*each : (i+1)*each]...); err != nil {
-			return errors.Wrap(err, s.Groups[i].Name)
-		}
 		own, e := effective[i*each:][:each], &s.Groups[i].EffectiveRank
 		e.Own = own[0]
 		e.Rotated, e.Deviation = stat.MeanStdDev(own[1:], nil)
 	}
-	return nil
+	return err
 }
 
 // writtenSpace is what one head writes: singular values, and orthonormal directions [rank, D] of those that
@@ -120,9 +117,11 @@ const rankRounding = 1e-7
 
 // newWrittenSpaces are those of a layer's heads.
 func newWrittenSpaces(layer int, heads []HeadWeights) ([]writtenSpace, error) {
-	spaces, errs := make([]writtenSpace, len(heads)), make([]error, len(heads))
-	concurrently(len(heads), func(h int) { spaces[h], errs[h] = newWrittenSpace(headName(layer, h), heads[h].O) })
-	return spaces, cmp.Or(errs...)
+	spaces := make([]writtenSpace, len(heads))
+	return spaces, concurrently(len(heads), func(h int) (err error) {
+		spaces[h], err = newWrittenSpace(headName(layer, h), heads[h].O)
+		return err
+	})
 }
 
 func newWrittenSpace(name string, rows *mat.Dense) (writtenSpace, error) {
@@ -205,7 +204,7 @@ func writtenTogether(heads []writtenSpace, draw *rand.Rand) (Spectrum, int, erro
 // are uncorrelated, so that the mean's variance is the mean variance over the number of pairs.
 func overlapOfPairs(heads []writtenSpace, d int) Controlled {
 	cosines := make([][]float64, len(heads)) // of pairs, mean squares
-	concurrently(len(heads), func(i int) {
+	concurrently(len(heads), func(i int) error {
 		a := heads[i]
 		for _, b := range heads[:i] {
 			if a.directions == nil || b.directions == nil {
@@ -214,6 +213,7 @@ func overlapOfPairs(heads []writtenSpace, d int) Controlled {
 			size := mat.Norm(matmul.Mul(a.directions, b.directions.T()), 2)
 			cosines[i] = append(cosines[i], size*size/float64(min(a.rank(), b.rank())))
 		}
+		return nil
 	})
 	var c Controlled
 	pairs, variance := 0.0, 0.0

@@ -50,7 +50,7 @@ func (f *Folded) inHeads(e end, whole bool) end {
 func (f *Folded) keyNames(e end) []string {
 	var names []string
 	for i := range e.count {
-		if !f.isAttention(e.site) {
+		if !isAttention(e.site) {
 			names = append(names, fmt.Sprintf("%s key %d", e.site, i))
 			continue
 		}

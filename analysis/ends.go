@@ -46,7 +46,7 @@ func (f *Folded) listEnds() []end {
 	var all []end
 	at, last, tables := 0, "", true
 	for _, a := range f.frozen.Accesses() {
-		site, via := f.siteOf(a.Name)
+		site, via := siteOf(a.Name)
 		tables = tables && !a.Reads
 		if site != last && !tables {
 			at++
@@ -58,7 +58,7 @@ func (f *Folded) listEnds() []end {
 		e := end{site: site, source: a.Name, ways: via != "", reads: a.Reads, at: at, values: 1}
 		switch i := slices.IndexFunc(writers, func(w stream.Writer) bool { return w.Source == a.Name }); {
 		case a.Reads:
-			if f.setReader(&e); e.weights != nil && f.isAttention(e.site) {
+			if f.setReader(&e); e.weights != nil && isAttention(e.site) {
 				f.addGains(&e)
 			}
 		case i >= 0:
@@ -77,9 +77,9 @@ var attentionReads = []string{"q", "k", "v"}
 
 // siteOf is the site that a name in the stream's linear form is of, and which of attentionReads, where
 // each reads under a name of its own; "" where it is all.
-func (f *Folded) siteOf(name string) (site, via string) {
+func siteOf(name string) (site, via string) {
 	for _, via := range attentionReads {
-		if site, is := strings.CutSuffix(name, "."+via); is && f.isAttention(site) {
+		if site, is := strings.CutSuffix(name, "."+via); is && isAttention(site) {
 			return site, via
 		}
 	}
@@ -173,7 +173,7 @@ func (f *Folded) readers(whole bool) []end {
 	for _, e := range f.ends {
 		switch {
 		case !e.reads:
-		case f.isAttention(e.site):
+		case isAttention(e.site):
 			for i, via := range attentionReads {
 				part := e
 				part.source = f.sourceOf(e.site, via)

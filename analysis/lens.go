@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
@@ -25,6 +26,12 @@ type Lens struct {
 	Token  int         `json:"token"`  // position
 	Target int         `json:"target"` // token id
 	Points []LensPoint `json:"points"` // in the order of the run
+
+	// What tables and figures call the lens and the target, and how they write a token; whoever knows the texts of
+	// tokens may set them.
+	Name  string              `json:"-"` // "logit lens of id 290, token 7"
+	Of    string              `json:"-"` // "id 290"
+	Spell func(id int) string `json:"-"`
 }
 
 // LensPoint is the lens after one writer.
@@ -82,7 +89,7 @@ func (d *Decomposition) Lens(token, target int) (*Lens, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Lens{Token: token, Target: target}
+	l := &Lens{Token: token, Target: target, Name: fmt.Sprintf("%s of id %d, token %d", d.lensName(), target, token), Of: fmt.Sprintf("id %d", target), Spell: strconv.Itoa}
 	for i, writer := range after {
 		p := lensPoint(writer, share(logits, len(after), i), target)
 		if keys > 0 {
@@ -91,6 +98,14 @@ func (d *Decomposition) Lens(token, target int) (*Lens, error) {
 		l.Points = append(l.Points, p)
 	}
 	return l, nil
+}
+
+// lensName is what the decomposition is looked at through.
+func (d *Decomposition) lensName() string {
+	if d.lens != nil {
+		return "tuned lens"
+	}
+	return "logit lens"
 }
 
 // readingKeys is the number of key vectors by which the end is read; 0 without keys.
@@ -249,27 +264,23 @@ func keyParts(features, direction []float64, rank int) []float64 {
 
 // Table lists the points.
 func (l *Lens) Table() figure.Table {
-	t := figure.Table{Title: l.title(), Header: []string{"after", "logit", "probability", "rank", "likeliest ids"}, Align: "lrrrl",
+	t := figure.Table{Title: l.Name, Header: []string{"after", "logit", "probability", "rank", "likeliest"}, Align: "lrrrl",
 		Note: lensNote}
 	for _, p := range l.Points {
 		var top []string
 		for _, id := range p.Top {
-			top = append(top, fmt.Sprintf("%d (%.2f)", id.ID, id.Probability))
+			top = append(top, fmt.Sprintf("%s %.2f", l.Spell(id.ID), id.Probability))
 		}
-		t.Row(p.After, p.Logit, p.Probability, p.Rank, strings.Join(top, " "))
+		t.Row(p.After, p.Logit, p.Probability, p.Rank, strings.Join(top, " · "))
 	}
 	return t
-}
-
-func (l *Lens) title() string {
-	return fmt.Sprintf("logit lens of id %d, token %d", l.Target, l.Token)
 }
 
 // Figures are the target's probability after each writer and, for the matrix stream, its
 // logit by key direction.
 func (l *Lens) Figures() []figure.Figure {
-	probability := figure.Bars{Title: "Probability by the " + l.title() + ", after each writer", YLabel: "probability"}
-	keys := figure.Heatmap{Title: "Logit of id " + fmt.Sprint(l.Target) + " by key direction of the readout", XLabel: "key direction", YLabel: "after", Diverging: true}
+	probability := figure.Bars{Title: "Probability by the " + l.Name + ", after each writer", YLabel: "probability"}
+	keys := figure.Heatmap{Title: "Logit of " + l.Of + " by key direction of the readout", XLabel: "key direction", YLabel: "after", Diverging: true}
 	for _, p := range l.Points {
 		probability.Add(p.After, p.Probability)
 		if p.Keys != nil {

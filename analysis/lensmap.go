@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
@@ -21,18 +22,14 @@ type LensMap struct {
 	Loss        [][]float64 `json:"loss"`        // -log probability, in nats
 	Rank        [][]float64 `json:"rank"`        // of the successor, 0: the likeliest
 
-	top [][]Prediction // of all tokens
+	lens string         // "logit lens"
+	top  [][]Prediction // of all tokens
 }
 
 // LensMap looks at all tokens that have a successor in their row through the logit lens. It
 // is an error if there is none.
 func (d *Decomposition) LensMap() (*LensMap, error) {
-	m := &LensMap{IDs: d.run.IDs}
-	for t := range d.frozen.Tokens() {
-		if (t+1)%d.run.Seq != 0 {
-			m.Tokens = append(m.Tokens, t)
-		}
-	}
+	m := &LensMap{IDs: d.run.IDs, Tokens: d.run.WithSuccessor(), lens: d.lensName()}
 	if len(m.Tokens) == 0 {
 		return nil, check.Value("lens", "at least 2 tokens a row, so that one has a successor", d.run.Seq)
 	}
@@ -80,7 +77,7 @@ func (d *Decomposition) addRow(m *LensMap, features []float64) error {
 
 // Table lists the mean loss and mean rank of the successors.
 func (m *LensMap) Table() figure.Table {
-	t := figure.Table{Title: "logit lens over all tokens", Header: []string{"after", "mean loss in nats", "mean rank"}, Align: "lrr"}
+	t := figure.Table{Title: m.lens + " over all tokens", Header: []string{"after", "mean loss in nats", "mean rank"}, Align: "lrr"}
 	for i, after := range m.After {
 		t.Row(after, stat.Mean(m.Loss[i], nil), stat.Mean(m.Rank[i], nil))
 	}
@@ -89,7 +86,7 @@ func (m *LensMap) Table() figure.Table {
 
 // Figures is the map of probabilities.
 func (m *LensMap) Figures() []figure.Figure {
-	h := figure.Heatmap{Title: "Logit lens: probability of each token's successor", XLabel: "token", YLabel: "after", Rows: m.After, Values: m.Probability, Limits: unit()}
+	h := figure.Heatmap{Title: strings.ToUpper(m.lens[:1]) + m.lens[1:] + ": probability of each token's successor", XLabel: "token", YLabel: "after", Rows: m.After, Values: m.Probability, Limits: unit()}
 	for _, t := range m.Tokens {
 		h.Columns = append(h.Columns, fmt.Sprint(t))
 	}

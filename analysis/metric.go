@@ -3,8 +3,6 @@ package analysis
 import (
 	"fmt"
 
-	"gonum.org/v1/gonum/floats"
-
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
 )
@@ -31,13 +29,7 @@ func NextTokenLoss() Metric {
 		if run.Seq < 2 {
 			return 0, check.Value("loss", "at least 2 tokens, so that one has a successor", run.Seq)
 		}
-		var tokens []int
-		for token := range run.Tokens() {
-			if (token+1)%run.Seq != 0 {
-				tokens = append(tokens, token)
-			}
-		}
-		return nextTokenLoss(run, tokens)
+		return run.NextTokenLoss()
 	}}
 }
 
@@ -56,21 +48,8 @@ func NextTokenLossAfter(tokens ...int) Metric {
 				return 0, check.Value(fmt.Sprintf("loss: token %d", token), "one with a successor", "the last of its row")
 			}
 		}
-		return nextTokenLoss(run, tokens)
+		return run.NextTokenLoss(tokens...)
 	}}
-}
-
-// nextTokenLoss is the mean over tokens that have a successor.
-func nextTokenLoss(run *cache.Cache, tokens []int) (float64, error) {
-	sum := 0.0
-	for _, token := range tokens {
-		logits, err := run.TokenLogits(token)
-		if err != nil {
-			return 0, err
-		}
-		sum += floats.LogSumExp(logits) - logits[run.IDs[token+1]]
-	}
-	return sum / float64(len(tokens)), nil
 }
 
 // LogitOf is the logit of the id target at a token, minus that of the id against unless it is

@@ -25,7 +25,7 @@ func newPathRow(store *graph.Store, c models.Spec, ids []int32, sites []pathSite
 	r := &pathRow{ids: ids, sites: sites}
 	var patterns, names []string
 	for l := range c.Layers {
-		patterns = append(patterns, siteName(l, stream.Attention)+".pattern")
+		patterns = append(patterns, PatternName(l))
 	}
 	for _, s := range sites {
 		names = append(names, s.output)

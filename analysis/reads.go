@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"fmt"
-	"strings"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -68,7 +67,8 @@ func (d *Decomposition) readsOf(token int, written func(w stream.Writer, token i
 	}
 	readers := d.frozen.Readers()
 	for _, reader := range readers {
-		r.ways[r.node(siteOf(reader))]++
+		site, _ := siteOf(reader)
+		r.ways[r.node(site)]++
 	}
 	for column, reader := range readers {
 		if err := r.site(reader, column+1); err != nil {
@@ -80,16 +80,6 @@ func (d *Decomposition) readsOf(token int, written func(w stream.Writer, token i
 	}
 	r.place(len(readers))
 	return r.Reads, nil
-}
-
-// siteOf is the site of a reader, which may be one of its ways: "blocks.3.attention.q".
-func siteOf(reader string) string {
-	for _, way := range []string{".q", ".k", ".v"} {
-		if site, cut := strings.CutSuffix(reader, way); cut {
-			return site
-		}
-	}
-	return reader
 }
 
 // readsDraft is a Reads in the making.
@@ -127,7 +117,8 @@ func (r *readsDraft) site(reader string, column int) error {
 			floats.Add(u, parts[i])
 		}
 	}
-	to := r.node(siteOf(reader))
+	site, _ := siteOf(reader)
+	to := r.node(site)
 	r.Nodes[to].Layer = max(r.Nodes[to].Layer, column)
 	r.share(parts, u, to)
 	return nil

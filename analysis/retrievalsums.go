@@ -2,17 +2,12 @@ package analysis
 
 import (
 	"slices"
-	"strings"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/residua-go/residua/stream"
 	"github.com/residua-go/residua/stream/linear"
 )
-
-// isAttention tells whether a site's name is an attention's.
-func isAttention(site string) bool { return strings.HasSuffix(site, "."+string(stream.Attention)) }
 
 // tokenWrites is what has been written for a token so far: X = sum_i w_i ⊗ y_i.
 type tokenWrites struct {

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -16,8 +17,8 @@ func siteName(layer int, kind stream.Sublayer) string {
 	return stream.Site{Block: layer, Sublayer: kind}.Name()
 }
 
-// isAttention tells whether a site is one.
-func (f *Folded) isAttention(site string) bool { return f.sites[site].Sublayer == stream.Attention }
+// isAttention tells whether a site's name is an attention's.
+func isAttention(site string) bool { return strings.HasSuffix(site, "."+string(stream.Attention)) }
 
 // values are a parameter's, in memory of their own; nil without it.
 func (f *Folded) values(name string) []float64 {

@@ -79,14 +79,11 @@ func FindSubspaces(store *graph.Store, c models.Spec) (*Subspaces, error) {
 
 // takeApart makes the spectra of all weights.
 func takeApart(accesses []end) ([]Spectrum, []subspace, error) {
-	spectra, spaces, errs := make([]Spectrum, len(accesses)), make([]subspace, len(accesses)), make([]error, len(accesses))
-	concurrently(len(accesses), func(i int) { spectra[i], spaces[i], errs[i] = spectrumOf(accesses[i]) })
-	for i, err := range errs {
-		if err != nil {
-			return nil, nil, errors.Wrapf(err, "what %s %s", accesses[i].site, wayOf(accesses[i].reads))
-		}
-	}
-	return spectra, spaces, nil
+	spectra, spaces := make([]Spectrum, len(accesses)), make([]subspace, len(accesses))
+	return spectra, spaces, concurrently(len(accesses), func(i int) (err error) {
+		spectra[i], spaces[i], err = spectrumOf(accesses[i])
+		return errors.Wrapf(err, "what %s %s", accesses[i].site, wayOf(accesses[i].reads))
+	})
 }
 
 // overlaps compares every write with every later read; weights of zeros have no directions to

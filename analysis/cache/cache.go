@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/models"
 )
@@ -77,4 +79,32 @@ func (c *Cache) TokenLogits(token int) ([]float64, error) {
 		return nil, err
 	}
 	return c.Logits[token*c.Vocab:][:c.Vocab], nil
+}
+
+// WithSuccessor lists the tokens that have a successor in their row.
+func (c *Cache) WithSuccessor() []int {
+	var tokens []int
+	for token := range c.Tokens() {
+		if (token+1)%c.Seq != 0 {
+			tokens = append(tokens, token)
+		}
+	}
+	return tokens
+}
+
+// NextTokenLoss is the mean cross-entropy in nats of tokens' successors in their rows: of all tokens that have one,
+// unless some of these are given.
+func (c *Cache) NextTokenLoss(tokens ...int) (float64, error) {
+	if len(tokens) == 0 {
+		tokens = c.WithSuccessor()
+	}
+	sum := 0.0
+	for _, token := range tokens {
+		logits, err := c.TokenLogits(token)
+		if err != nil {
+			return 0, err
+		}
+		sum += floats.LogSumExp(logits) - logits[c.IDs[token+1]]
+	}
+	return sum / float64(len(tokens)), nil
 }

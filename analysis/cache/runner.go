@@ -84,6 +84,16 @@ func (r *Runner) compile(store *graph.Store, c models.Spec, want models.Outputs,
 	return err
 }
 
+// Once runs a model once on one row of token ids and keeps the named activations.
+func Once(store *graph.Store, c models.Spec, ids []int32, names ...string) (*Cache, error) {
+	r, err := New(store, c, Options{Names: names, Seq: len(ids)})
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return r.Run(ids)
+}
+
 // Model returns the model as it stands in the compiled graph.
 func (r *Runner) Model() *models.Model { return r.program.Model }
 

@@ -64,12 +64,7 @@ func Run(store *graph.Store, c models.Spec, ids []int32) (*Coefficients, error) 
 			names = append(names, m.Hook)
 		}
 	}
-	r, err := cache.New(store, c, cache.Options{Names: names, Seq: len(ids)})
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	run, err := r.Run(ids)
+	run, err := cache.Once(store, c, ids, names...)
 	if err != nil {
 		return nil, err
 	}

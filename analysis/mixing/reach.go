@@ -25,12 +25,7 @@ func Reach(store *graph.Store, c models.Spec, ids []int32) (*Depth, error) {
 	if !ok || len(additive.FreezeHooks()) == 0 {
 		return nil, none
 	}
-	r, err := cache.New(store, c, cache.Options{Names: append(slices.Clone(additive.FreezeHooks()), additive.Output()), Seq: len(ids)})
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	run, err := r.Run(ids)
+	run, err := cache.Once(store, c, ids, append(slices.Clone(additive.FreezeHooks()), additive.Output())...)
 	if err != nil {
 		return nil, err
 	}

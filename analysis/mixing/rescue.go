@@ -57,7 +57,10 @@ func AblateRows(store *graph.Store, c models.Spec, ids []int32) (*Rescue, error)
 	if state, err := clean.Get(names[0]); err != nil || state.Axis(rowAxis) < 0 {
 		return nil, noRows(c)
 	}
-	result := &Rescue{Loss: nextTokenLoss(clean)}
+	result := &Rescue{}
+	if result.Loss, err = clean.NextTokenLoss(); err != nil {
+		return nil, err
+	}
 	for i, name := range names[:len(names)-1] {
 		if err := result.site(r, clean, name, names[i+1]); err != nil {
 			return nil, err
@@ -100,21 +103,8 @@ func (s *Rescue) rise(r *cache.Runner, ids []int32, replace ...cache.Interventio
 	if err != nil {
 		return 0, err
 	}
-	return nextTokenLoss(run) - s.Loss, nil
-}
-
-// nextTokenLoss is the mean loss of each next token of a run's row, nats.
-func nextTokenLoss(run *cache.Cache) float64 {
-	sum := 0.0
-	for t, next := range run.IDs[1:] {
-		logits := run.Logits[t*run.Vocab:][:run.Vocab]
-		top, total := slices.Max(logits), 0.0
-		for _, z := range logits {
-			total += math.Exp(z - top)
-		}
-		sum += top + math.Log(total) - logits[next]
-	}
-	return sum / float64(len(run.IDs)-1)
+	loss, err := run.NextTokenLoss()
+	return loss - s.Loss, err
 }
 
 // Table has a line a site and row.

@@ -74,7 +74,9 @@ func AblateSources(store *graph.Store, c models.Spec, ids []int32) (*SourceRescu
 	if err != nil {
 		return nil, err
 	}
-	result.Loss = nextTokenLoss(clean)
+	if result.Loss, err = clean.NextTokenLoss(); err != nil {
+		return nil, err
+	}
 	for source := range result.Sources {
 		if err := result.source(r, clean, sums, source); err != nil {
 			return nil, err
@@ -102,7 +104,8 @@ func (s *SourceRescue) source(r *cache.Runner, clean *cache.Cache, sums []sum, s
 		if err != nil {
 			return 0, err
 		}
-		return nextTokenLoss(run) - s.Loss, nil
+		loss, err := run.NextTokenLoss()
+		return loss - s.Loss, err
 	}
 	all, err := without(-1)
 	if err != nil {

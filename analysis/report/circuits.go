@@ -2,10 +2,8 @@ package report
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/residua-go/residua/analysis"
-	"github.com/residua-go/residua/figure"
 )
 
 // CircuitsOptions say whose circuits are taken.
@@ -39,35 +37,12 @@ func Circuits(m *Model, o CircuitsOptions) (*Report, error) {
 		r.Add("head", head.Name(), "The eigenvalues of a head's circuits: OV says what it writes of what it attends to, QK what it attends to.", head)
 		return r, nil
 	}
-	p := r.Add("circuits", "Circuits", "The heads that copy most first.", found)
-	p.Table = copyingHeads(p.Table, found.Heads, at, cmp.Or(o.Top, defaultTop))
+	found.Show(cmp.Or(o.Top, defaultTop), at.has)
+	r.Add("circuits", "Circuits", "The heads that copy most first.", found)
 	composition, err := analysis.Compose(m.Store, m.Spec, run)
 	if err != nil || len(composition.Pairs) == 0 {
 		return r, err
 	}
 	r.Add("composition", "Composition", "How much of what a head writes a head of a later layer reads: as queries, as keys, as values.", composition)
 	return r, nil
-}
-
-// copyingHeads lists the heads at a place, those that copy most first.
-func copyingHeads(like figure.Table, heads []analysis.HeadCircuits, at place, top int) figure.Table {
-	chosen := slices.DeleteFunc(slices.Clone(heads), func(h analysis.HeadCircuits) bool { return !at.has(h.Layer, h.Head) })
-	slices.SortStableFunc(chosen, func(a, b analysis.HeadCircuits) int { return cmp.Compare(copying(b), copying(a)) })
-	t := figure.Table{Title: like.Title, Header: like.Header, Align: like.Align, Note: like.Note}
-	for _, h := range chosen[:min(top, len(chosen))] {
-		row := []string{h.Name(), number(h.OV.Score), number(h.QK.Score), "", ""}
-		if h.FullOV != nil {
-			row[3], row[4] = number(h.FullOV.Score), number(h.FullQK.Score)
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t
-}
-
-// copying is a head's copying score, or that of OV alone without the full circuits.
-func copying(h analysis.HeadCircuits) float64 {
-	if h.FullOV != nil {
-		return h.FullOV.Score
-	}
-	return h.OV.Score
 }

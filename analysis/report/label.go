@@ -2,29 +2,9 @@ package report
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/residua-go/residua/figure"
 )
-
-// rename replaces a piece of the titles of a part's table and figures.
-func (p *Part) rename(old, title string) {
-	replace := func(heading string) string { return strings.ReplaceAll(heading, old, title) }
-	p.Table.Title = replace(p.Table.Title)
-	for i, f := range p.Figures {
-		switch f := f.(type) {
-		case figure.Heatmap:
-			f.Title = replace(f.Title)
-			p.Figures[i] = f
-		case figure.Bars:
-			f.Title = replace(f.Title)
-			p.Figures[i] = f
-		case figure.Lines:
-			f.Title = replace(f.Title)
-			p.Figures[i] = f
-		}
-	}
-}
 
 // tokenAxis is the label of a heatmap's axis whose entries are a prompt's tokens.
 const tokenAxis = "token"

@@ -2,10 +2,8 @@ package report
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/residua-go/residua/analysis"
-	"github.com/residua-go/residua/figure"
 )
 
 // LensOptions say which token of a prompt the logit lens looks at.
@@ -34,10 +32,8 @@ func Lens(m *Model, o LensOptions) (*Report, error) {
 		return nil, err
 	}
 	r := on(m, analysis.AnalysisLens, "Logit lens", ids)
-	p := r.Add("lens", "At one token", "What the model would say of one token if the stream were read out early: after each writer, in the order of the run.", one)
-	p.rename(p.Table.Title, "logit lens on "+a.what)
-	p.rename(fmt.Sprintf("Logit of id %d ", a.target), "Logit of "+m.word(a.target)+" ")
-	p.Table = lensTable(m, one, p.Table.Title)
+	one.Name, one.Of, one.Spell = "logit lens on "+a.what, m.word(a.target), m.text
+	r.Add("lens", "At one token", "What the model would say of one token if the stream were read out early: after each writer, in the order of the run.", one)
 	r.addGrid(m, every.Grid(), ids)
 	r.Add("map", "At every token", "The probability of each token's true successor, read out after each writer.", every).labelTokens(m, ids)
 	return r, o.Tuned.add(r, m, d, a)
@@ -56,17 +52,4 @@ func (r *Report) addGrid(m *Model, g *analysis.LensGrid, ids []int32) {
 		brief.Title += fmt.Sprintf(", at the last %d tokens", gridShown)
 		p.Brief = &brief
 	}
-}
-
-// lensTable lists a lens' points with the likeliest tokens in words.
-func lensTable(m *Model, l *analysis.Lens, title string) figure.Table {
-	t := figure.Table{Title: title, Header: []string{"after", "logit", "probability", "rank", "likeliest"}, Align: "lrrrl", Note: l.Table().Note}
-	for _, p := range l.Points {
-		var likeliest []string
-		for _, top := range p.Top {
-			likeliest = append(likeliest, fmt.Sprintf("%s %.2f", m.text(top.ID), top.Probability))
-		}
-		t.Row(p.After, p.Logit, p.Probability, p.Rank, strings.Join(likeliest, " · "))
-	}
-	return t
 }

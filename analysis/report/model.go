@@ -31,12 +31,7 @@ func (m *Model) about() string {
 
 // run runs the model once on one row of ids and keeps activations, names or globs.
 func (m *Model) run(ids []int32, names []string) (*cache.Cache, error) {
-	r, err := cache.New(m.Store, m.Spec, cache.Options{Names: names, Seq: len(ids)})
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	return r.Run(ids)
+	return cache.Once(m.Store, m.Spec, ids, names...)
 }
 
 // mixes tells whether the model's stream carries on what was written by coefficients of a run,

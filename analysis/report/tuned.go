@@ -1,8 +1,6 @@
 package report
 
 import (
-	"fmt"
-
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/check"
 )
@@ -34,15 +32,9 @@ func (o Tuned) add(r *Report, m *Model, d *analysis.Decomposition, a aim) error 
 	if err != nil {
 		return err
 	}
-	p := r.Add("tuned", "Tuned lens, at one token", "What the tuned lens reads after each writer: an affine map for each, trained to say what the model says at its end.", one)
-	p.rename(p.Table.Title, "tuned lens on "+a.what)
-	p.rename("the logit lens of", "the tuned lens of")
-	p.rename(fmt.Sprintf("Logit of id %d ", a.target), "Logit of "+m.word(a.target)+" ")
-	p.Table = lensTable(m, one, p.Table.Title)
-	p = r.Add("tuned-map", "Tuned lens, at every token", "The probability of each token's true successor, read out after each writer through the tuned lens.", every)
-	p.rename("logit lens over", "tuned lens over")
-	p.rename("Logit lens:", "Tuned lens:")
-	p.labelTokens(m, every.IDs)
+	one.Name, one.Of, one.Spell = "tuned lens on "+a.what, m.word(a.target), m.text
+	r.Add("tuned", "Tuned lens, at one token", "What the tuned lens reads after each writer: an affine map for each, trained to say what the model says at its end.", one)
+	r.Add("tuned-map", "Tuned lens, at every token", "The probability of each token's true successor, read out after each writer through the tuned lens.", every).labelTokens(m, every.IDs)
 	return nil
 }
 

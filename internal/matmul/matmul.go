@@ -23,8 +23,6 @@ const (
 const (
 	worthPacking  = 1 << 14 // multiplications, below which gonum's product is as fast
 	worthDividing = 1 << 19 // multiplications that pay for another goroutine
-	sliceK        = 1 << 13 // terms of a sum that one goroutine adds up, where C is too small to be divided
-	smallC        = 64 * 64
 )
 
 // Mul returns a b. Its entries depend neither on the number of cores nor on how the operands lie
@@ -39,10 +37,6 @@ func Mul(a, b mat.Matrix) *mat.Dense {
 	}
 	c := mat.NewDense(m, n, nil)
 	p := product{operandOf(a), operandOf(b), c.RawMatrix().Data, n, m, n, k}
-	if m*n <= smallC && k > sliceK {
-		p.slices()
-		return c
-	}
 	p.divide()
 	return c
 }
@@ -107,31 +101,6 @@ func (p product) divide() {
 func shareOf(total, parts, step int) int {
 	each := (total + parts - 1) / parts
 	return (each + step - 1) / step * step
-}
-
-// slices adds up the products of slices of k, in order.
-func (p product) slices() {
-	sums := make([][]float64, (p.k+sliceK-1)/sliceK)
-	free := make(chan struct{}, runtime.GOMAXPROCS(0))
-	var work sync.WaitGroup
-	for s := range sums {
-		work.Go(func() {
-			free <- struct{}{}
-			defer func() { <-free }()
-			q := p
-			q.a, q.b = p.a.from(0, s*sliceK), p.b.from(s*sliceK, 0)
-			q.k = min(sliceK, p.k-s*sliceK)
-			sums[s] = make([]float64, p.m*p.n)
-			q.c, q.stride = sums[s], p.n
-			q.run()
-		})
-	}
-	work.Wait()
-	for _, sum := range sums {
-		for i, v := range sum {
-			p.c[i] += v
-		}
-	}
 }
 
 // run computes the product block by block.
