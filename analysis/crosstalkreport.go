@@ -52,7 +52,7 @@ func (m *KeyMemory) siteMap() figure.Heatmap {
 	}
 	h.Values = blankMap(len(h.Rows), len(h.Columns))
 	for _, c := range m.Crosstalk {
-		h.Values[slices.Index(h.Rows, c.Writer)][slices.Index(h.Columns, c.Reader)] = c.Ratio - 1
+		h.Set(c.Writer, c.Reader, c.Ratio-1)
 	}
 	return h
 }

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"slices"
 
 	"gonum.org/v1/gonum/blas"
@@ -155,14 +156,11 @@ func (d *Decomposition) Constant(token int) ([]float64, error) {
 
 // Term is what part number part of a writer contributes to a token's end [Size].
 func (d *Decomposition) Term(writer string, part, token int) ([]float64, error) {
-	w, err := d.writer(writer)
+	w, err := d.writerAt(writer, token)
 	if err != nil {
 		return nil, err
 	}
-	if part < 0 || part >= w.Parts {
-		return nil, check.RangeError{Name: w.Name + ": " + partName(w), N: w.Parts, Got: part}
-	}
-	if err := d.checkToken(token); err != nil {
+	if err := check.Index(w.Name+": "+cmp.Or(w.Part, "part"), part, w.Parts); err != nil {
 		return nil, err
 	}
 	return d.frozen.Carry(w.Source, token, d.written(w, part, token))
@@ -170,26 +168,20 @@ func (d *Decomposition) Term(writer string, part, token int) ([]float64, error) 
 
 // BiasTerm is what a writer's bias contributes to a token's end [Size]; 0 without one.
 func (d *Decomposition) BiasTerm(writer string, token int) ([]float64, error) {
-	w, err := d.writer(writer)
+	w, err := d.writerAt(writer, token)
 	if err != nil {
 		return nil, err
 	}
 	if w.Bias == "" {
-		return make([]float64, d.Size()), d.checkToken(token)
-	}
-	if err := d.checkToken(token); err != nil {
-		return nil, err
+		return make([]float64, d.Size()), nil
 	}
 	return d.frozen.Carry(w.Source, token, d.parameter(w.Bias))
 }
 
 // WriterTerm is the sum of a writer's terms and its bias [Size].
 func (d *Decomposition) WriterTerm(writer string, token int) ([]float64, error) {
-	w, err := d.writer(writer)
+	w, err := d.writerAt(writer, token)
 	if err != nil {
-		return nil, err
-	}
-	if err := d.checkToken(token); err != nil {
 		return nil, err
 	}
 	return d.frozen.Carry(w.Source, token, d.wholly(w, token, 1))
@@ -266,11 +258,12 @@ func timesRows(a, w []float64) []float64 {
 	return y
 }
 
-func (d *Decomposition) writer(name string) (stream.Writer, error) {
+// writerAt is a writer by its name, at a token that there is.
+func (d *Decomposition) writerAt(name string, token int) (stream.Writer, error) {
 	var names []string
 	for _, w := range d.writers {
 		if w.Name == name {
-			return w, nil
+			return w, d.checkToken(token)
 		}
 		names = append(names, w.Name)
 	}
@@ -279,12 +272,4 @@ func (d *Decomposition) writer(name string) (stream.Writer, error) {
 
 func (d *Decomposition) checkToken(token int) error {
 	return check.Index("token", token, d.frozen.Tokens())
-}
-
-// partName is what a writer's parts are called.
-func partName(w stream.Writer) string {
-	if w.Part == "" {
-		return "part"
-	}
-	return w.Part
 }

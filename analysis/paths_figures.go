@@ -80,16 +80,7 @@ func (p *PathExpansion) Figures() []figure.Figure {
 func (p *PathExpansion) pairMap() figure.Heatmap {
 	m := figure.Heatmap{Title: "What each virtual head takes off the loss of all paths of one step, in nats", XLabel: "second head", YLabel: "first head", Diverging: true}
 	for _, pair := range p.Pairs {
-		if !slices.Contains(m.Rows, pair.First) {
-			m.Rows = append(m.Rows, pair.First)
-		}
-		if !slices.Contains(m.Columns, pair.Second) {
-			m.Columns = append(m.Columns, pair.Second)
-		}
-	}
-	m.Values = blankMap(len(m.Rows), len(m.Columns))
-	for _, pair := range p.Pairs {
-		m.Values[slices.Index(m.Rows, pair.First)][slices.Index(m.Columns, pair.Second)] = pair.Gain.Mean
+		m.Set(pair.First, pair.Second, pair.Gain.Mean)
 	}
 	return m
 }

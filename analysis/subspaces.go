@@ -178,16 +178,7 @@ func (s *Subspaces) spectra(reads bool) figure.Heatmap {
 func (s *Subspaces) overlapMap() figure.Heatmap {
 	h := figure.Heatmap{Title: "Mean squared cosine of written and read subspaces, less that of random ones", XLabel: "read by", YLabel: "written by", Diverging: true}
 	for _, o := range s.Overlaps {
-		if !slices.Contains(h.Rows, o.Writer) {
-			h.Rows = append(h.Rows, o.Writer)
-		}
-		if !slices.Contains(h.Columns, o.Reader) {
-			h.Columns = append(h.Columns, o.Reader)
-		}
-	}
-	h.Values = blankMap(len(h.Rows), len(h.Columns))
-	for _, o := range s.Overlaps {
-		h.Values[slices.Index(h.Rows, o.Writer)][slices.Index(h.Columns, o.Reader)] = o.Cosine - o.Random
+		h.Set(o.Writer, o.Reader, o.Cosine-o.Random)
 	}
 	return h
 }

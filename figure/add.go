@@ -1,5 +1,10 @@
 package figure
 
+import (
+	"math"
+	"slices"
+)
+
 // Add adds a point; half, if given, is the half-length of its error bar.
 func (s *Series) Add(x, y float64, half ...float64) {
 	s.X, s.Y, s.Error = append(s.X, x), append(s.Y, y), append(s.Error, half...)
@@ -29,6 +34,25 @@ func (b *Bars) AddGroup(label string, values ...float64) {
 	for i, v := range values {
 		b.Series[i].Values = append(b.Series[i].Values, v)
 	}
+}
+
+// Set sets the value at a row and a column by their names, which it adds where they are not there yet; what is not set is
+// NaN.
+func (h *Heatmap) Set(row, column string, v float64) {
+	i, j := slices.Index(h.Rows, row), slices.Index(h.Columns, column)
+	if j < 0 {
+		j, h.Columns = len(h.Columns), append(h.Columns, column)
+	}
+	if i < 0 {
+		i = len(h.Rows)
+		h.Add(row, nil)
+	}
+	for r := range h.Values {
+		for len(h.Values[r]) < len(h.Columns) {
+			h.Values[r] = append(h.Values[r], math.NaN())
+		}
+	}
+	h.Values[i][j] = v
 }
 
 // Add adds a row.

@@ -43,3 +43,14 @@ func TestAdd(t *testing.T) {
 	h.Add("row", []float64{1, 2})
 	assert.Equal(t, Heatmap{Rows: []string{"row"}, Values: [][]float64{{1, 2}}}, h)
 }
+
+// TestSet: rows and columns come as they are named, and what was never set is NaN.
+func TestSet(t *testing.T) {
+	var h Heatmap
+	h.Set("a", "x", 1)
+	h.Set("b", "y", 2)
+	h.Set("a", "x", 3)
+	assert.Equal(t, []string{"a", "b"}, h.Rows)
+	assert.Equal(t, []string{"x", "y"}, h.Columns)
+	assert.Equal(t, "[[3 NaN] [NaN 2]]", fmt.Sprint(h.Values))
+}

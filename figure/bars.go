@@ -62,9 +62,7 @@ func (b Bars) layout(t typesetter) picture {
 	left := axis{labels: namesOf(b.Labels, len(b.Labels)), step: height / float64(len(b.Labels))}
 	left.every = every(left.step, labelPitch)
 	left.cut(t, 1.3*labelMost)
-	for i := 0; i < len(left.labels); i += left.every {
-		left.room = max(left.room, t.width(left.labels[i], tickSize, false))
-	}
+	left.room = left.longest(t)
 	numbered := max(rows.pitch, left.step/float64(len(rows.series))) >= labelPitch
 	if numbered {
 		scale = b.withNumbers(t, scale)

@@ -1,13 +1,26 @@
 package figure
 
-import "github.com/pkg/errors"
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/pkg/errors"
+)
 
 // Check says what is wrong with a figure's data: none, rows of different lengths, label counts
 // that do not match, indices out of range. SVG and PNG check first.
 func Check(f Figure) error {
-	switch f.(type) {
-	case Heatmap, Lines, Panels, Bars, Attention, Wiring, Table:
-		return f.(interface{ check() error }).check()
+	switch f := f.(type) {
+	case Panels:
+		for _, l := range f.Charts {
+			if _, err := l.points(); err != nil { // one without points stays empty
+				return named(l, err)
+			}
+		}
+		return named(f, f.check())
+	case Heatmap, Lines, Bars, Attention, Wiring, Table:
+		return named(f, f.(interface{ check() error }).check())
 	case nil:
 		return errors.New("figure: want a figure, got nil")
 	default:
@@ -15,40 +28,60 @@ func Check(f Figure) error {
 	}
 }
 
+// named says in which figure an error is.
+func named(f Figure, err error) error {
+	kind := strings.Replace(strings.ToLower(fmt.Sprintf("%T", f)), ".", ": ", 1) // "figure: heatmap"
+	return errors.WithMessagef(err, "%s %q", kind, f.Heading())
+}
+
+// counted wants as many of what belongs to a figure as there is room for; without says what none stands for, "" if there
+// must be some.
+func counted(got, want int, what, without string) error {
+	switch {
+	case got == want:
+		return nil
+	case without != "":
+		without = " (nil: " + without + ")"
+	}
+	return errors.Errorf("want %d %s, got %d%s", want, what, got, without)
+}
+
+// optional is counted of a list that may be nil.
+func optional[T any](list []T, want int, what, without string) error {
+	if list == nil {
+		return nil
+	}
+	return counted(len(list), want, what, without)
+}
+
 func (h Heatmap) check() error {
 	if len(h.Values) == 0 || len(h.Values[0]) == 0 {
-		return errors.Errorf("figure: heatmap %q: want at least one row and column of values, got none", h.Title)
+		return errors.New("want at least one row and column of values, got none")
 	}
 	columns := len(h.Values[0])
 	for i, row := range h.Values {
-		if len(row) != columns {
-			return errors.Errorf("figure: heatmap %q: row %d: want %d values, as many as in row 0, got %d", h.Title, i, columns, len(row))
+		if err := counted(len(row), columns, "values, as many as in row 0", ""); err != nil {
+			return errors.WithMessagef(err, "row %d", i)
 		}
-	}
-	if h.Rows != nil && len(h.Rows) != len(h.Values) {
-		return errors.Errorf("figure: heatmap %q: want %d row labels, one a row of values, got %d (nil: indices)", h.Title, len(h.Values), len(h.Rows))
-	}
-	if h.Columns != nil && len(h.Columns) != columns {
-		return errors.Errorf("figure: heatmap %q: want %d column labels, one a column of values, got %d (nil: indices)", h.Title, columns, len(h.Columns))
 	}
 	if n := len(h.Limits); n > 0 && (n != 2 || !finite(h.Limits[0]) || !finite(h.Limits[1]) || h.Limits[0] >= h.Limits[1]) {
-		return errors.Errorf("figure: heatmap %q: limits: want two numbers, the lower first, got %v (nil: fitted)", h.Title, h.Limits)
-	}
-	if h.Cells != nil && len(h.Cells) != len(h.Values) {
-		return errors.Errorf("figure: heatmap %q: want %d rows of cells' texts, one a row of values, got %d (nil: none)", h.Title, len(h.Values), len(h.Cells))
+		return errors.Errorf("limits: want two numbers, the lower first, got %v (nil: fitted)", h.Limits)
 	}
 	for i, row := range h.Cells {
-		if len(row) != columns {
-			return errors.Errorf("figure: heatmap %q: row %d: want %d cells' texts, one a value, got %d", h.Title, i, columns, len(row))
+		if err := counted(len(row), columns, "cells' texts, one a value", ""); err != nil {
+			return errors.WithMessagef(err, "row %d", i)
 		}
 	}
-	return nil
+	return cmp.Or(
+		optional(h.Rows, len(h.Values), "row labels, one a row of values", "indices"),
+		optional(h.Columns, columns, "column labels, one a column of values", "indices"),
+		optional(h.Cells, len(h.Values), "rows of cells' texts, one a row of values", "none"))
 }
 
 func (l Lines) check() error {
 	points, err := l.points()
 	if err == nil && points == 0 {
-		err = errors.Errorf("figure: lines %q: want at least one point, got none", l.Title)
+		err = errors.New("want at least one point, got none")
 	}
 	return err
 }
@@ -56,17 +89,14 @@ func (l Lines) check() error {
 // points counts the points of all series, which are in order.
 func (l Lines) points() (points int, err error) {
 	if len(l.Series) == 0 {
-		return 0, errors.Errorf("figure: lines %q: want at least one series, got none", l.Title)
+		return 0, errors.New("want at least one series, got none")
 	}
 	for i, s := range l.Series {
 		if len(s.X) != len(s.Y) {
-			return 0, errors.Errorf("figure: lines %q: series %d (%q): want as many y as x, %d, got %d", l.Title, i, s.Name, len(s.X), len(s.Y))
+			return 0, errors.Errorf("series %d (%q): want as many y as x, %d, got %d", i, s.Name, len(s.X), len(s.Y))
 		}
-		if s.Raw != nil && len(s.Raw) != len(s.Y) {
-			return 0, errors.Errorf("figure: lines %q: series %d (%q): want %d raw values, one a point, got %d (nil: none)", l.Title, i, s.Name, len(s.Y), len(s.Raw))
-		}
-		if s.Error != nil && len(s.Error) != len(s.Y) {
-			return 0, errors.Errorf("figure: lines %q: series %d (%q): want %d errors, one a point, got %d (nil: none)", l.Title, i, s.Name, len(s.Y), len(s.Error))
+		if err := cmp.Or(optional(s.Raw, len(s.Y), "raw values, one a point", "none"), optional(s.Error, len(s.Y), "errors, one a point", "none")); err != nil {
+			return 0, errors.WithMessagef(err, "series %d (%q)", i, s.Name)
 		}
 		points += len(s.X)
 	}
@@ -75,29 +105,24 @@ func (l Lines) points() (points int, err error) {
 
 func (p Panels) check() error {
 	if len(p.Charts) == 0 {
-		return errors.Errorf("figure: panels %q: want at least one chart, got none", p.Title)
-	}
-	for _, l := range p.Charts {
-		if _, err := l.points(); err != nil { // one without points stays empty
-			return err
-		}
+		return errors.New("want at least one chart, got none")
 	}
 	return nil
 }
 
 func (b Bars) check() error {
 	if len(b.Series) > 0 && len(b.Values) > 0 {
-		return errors.Errorf("figure: bars %q: want Values or Series, got both", b.Title)
+		return errors.New("want Values or Series, got both")
 	}
-	if b.Errors != nil && len(b.Errors) != len(b.Values) {
-		return errors.Errorf("figure: bars %q: want %d errors, one a value, got %d (nil: none)", b.Title, len(b.Values), len(b.Errors))
+	if err := optional(b.Errors, len(b.Values), "errors, one a value", "none"); err != nil {
+		return err
 	}
 	for _, s := range b.series() {
 		if len(s.Values) == 0 {
-			return errors.Errorf("figure: bars %q: want at least one value, got none", b.Title)
+			return errors.New("want at least one value, got none")
 		}
-		if len(b.Labels) != len(s.Values) {
-			return errors.Errorf("figure: bars %q: want %d labels, one a value, got %d", b.Title, len(s.Values), len(b.Labels))
+		if err := counted(len(b.Labels), len(s.Values), "labels, one a value", ""); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -105,31 +130,28 @@ func (b Bars) check() error {
 
 func (a Attention) check() error {
 	if len(a.Tokens) == 0 || len(a.Patterns) == 0 {
-		return errors.Errorf("figure: attention %q: want at least one token and head, got %d tokens and %d patterns", a.Title, len(a.Tokens), len(a.Patterns))
-	}
-	if a.Heads != nil && len(a.Heads) != len(a.Patterns) {
-		return errors.Errorf("figure: attention %q: want %d head names, one a pattern, got %d (nil: indices)", a.Title, len(a.Patterns), len(a.Heads))
+		return errors.Errorf("want at least one token and head, got %d tokens and %d patterns", len(a.Tokens), len(a.Patterns))
 	}
 	for h, pattern := range a.Patterns {
-		if len(pattern) != len(a.Tokens) {
-			return errors.Errorf("figure: attention %q: head %d: want %d queries, one a token, got %d", a.Title, h, len(a.Tokens), len(pattern))
+		if err := counted(len(pattern), len(a.Tokens), "queries, one a token", ""); err != nil {
+			return errors.WithMessagef(err, "head %d", h)
 		}
 		for q, keys := range pattern {
-			if len(keys) != len(a.Tokens) {
-				return errors.Errorf("figure: attention %q: head %d, query %d: want %d keys, one a token, got %d", a.Title, h, q, len(a.Tokens), len(keys))
+			if err := counted(len(keys), len(a.Tokens), "keys, one a token", ""); err != nil {
+				return errors.WithMessagef(err, "head %d, query %d", h, q)
 			}
 		}
 	}
-	return nil
+	return optional(a.Heads, len(a.Patterns), "head names, one a pattern", "indices")
 }
 
 func (w Wiring) check() error {
 	if len(w.Nodes) == 0 {
-		return errors.Errorf("figure: wiring %q: want at least one node, got none", w.Title)
+		return errors.New("want at least one node, got none")
 	}
 	for i, e := range w.Edges {
 		if e.From < 0 || e.From >= len(w.Nodes) || e.To < 0 || e.To >= len(w.Nodes) {
-			return errors.Errorf("figure: wiring %q: edge %d: want nodes 0 to %d, got %d to %d", w.Title, i, len(w.Nodes)-1, e.From, e.To)
+			return errors.Errorf("edge %d: want nodes 0 to %d, got %d to %d", i, len(w.Nodes)-1, e.From, e.To)
 		}
 	}
 	return nil
@@ -137,16 +159,16 @@ func (w Wiring) check() error {
 
 func (t Table) check() error {
 	if t.columns() == 0 {
-		return errors.Errorf("figure: table %q: want at least one column, got none", t.Title)
+		return errors.New("want at least one column, got none")
 	}
 	for i, row := range t.Rows {
-		if len(t.Header) > 0 && len(row) != len(t.Header) {
-			return errors.Errorf("figure: table %q: row %d: want %d cells, as many as in the header, got %d", t.Title, i, len(t.Header), len(row))
+		if err := counted(len(row), len(t.Header), "cells, as many as in the header", ""); len(t.Header) > 0 && err != nil {
+			return errors.WithMessagef(err, "row %d", i)
 		}
 	}
 	for i, letter := range t.Align {
 		if letter != 'l' && letter != 'r' {
-			return errors.Errorf("figure: table %q: align: want letters l and r, got %q for column %d", t.Title, letter, i)
+			return errors.Errorf("align: want letters l and r, got %q for column %d", letter, i)
 		}
 	}
 	return nil

@@ -55,11 +55,16 @@ func cellSide(n int, most float64) float64 {
 func (t typesetter) rowAxis(labels []string, n int, step float64) axis {
 	a := axis{labels: namesOf(labels, n), indices: labels == nil, step: step, every: every(step, labelPitch)}
 	a.cut(t, labelMost)
-	for i := 0; i < n; i += a.every {
-		a.room = max(a.room, t.width(a.labels[i], tickSize, false))
-	}
-	a.room += tickGap + tickLength
+	a.room = a.longest(t) + tickGap + tickLength
 	return a
+}
+
+// longest is the width of the widest label that is shown.
+func (a axis) longest(t typesetter) (width float64) {
+	for i := 0; i < len(a.labels); i += a.every {
+		width = max(width, t.width(a.labels[i], tickSize, false))
+	}
+	return width
 }
 
 // columnAxis lays out the labels below: across if all fit, or if they are numbers, else upright.
@@ -72,10 +77,7 @@ func (t typesetter) columnAxis(labels []string, n int, step float64) axis {
 		return a
 	}
 	a.every, a.upright = every(step, labelPitch), true
-	for i := 0; i < n; i += a.every {
-		a.room = max(a.room, t.width(a.labels[i], tickSize, false))
-	}
-	a.room += tickGap + tickLength
+	a.room = a.longest(t) + tickGap + tickLength
 	return a
 }
 

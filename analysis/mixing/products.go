@@ -1,70 +1,51 @@
 package mixing
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
 
 // products are those of the A_res so far, a matrix a token.
-type products struct {
-	tokens int
-	of     []float64 // [T, n, n]; nil before the first
-}
+type products struct{ of []*mat.Dense }
 
-func newProducts(tokens int) *products { return &products{tokens: tokens} }
+// newProducts begins with identities in the place of products: nil.
+func newProducts(tokens int) *products { return &products{make([]*mat.Dense, tokens)} }
 
 // carry measures an A_res, and the product with it.
 func (p *products) carry(at place) *Carry {
+	var c Carry
 	n := at.Rows
-	if p.of == nil {
-		p.of = make([]float64, p.tokens*n*n)
-		for i := range p.tokens * n {
-			p.of[i*n+i%n] = 1
+	for t, before := range p.of {
+		a := mat.NewDense(n, n, at.matrix(t))
+		product := a
+		if before != nil {
+			product = &mat.Dense{}
+			product.Mul(a, before)
 		}
+		p.of[t] = product
+		c.OffDiagonal += offDiagonal(a)
+		c.RowGain += mat.Norm(a, math.Inf(1))
+		c.ColumnGain += mat.Norm(a, 1)
+		c.CompositeRows += mat.Norm(product, math.Inf(1))
+		c.CompositeColumns += mat.Norm(product, 1)
+		c.CompositeDiagonal += mat.Trace(product) / float64(n)
 	}
-	sums := make([]float64, 6)
-	for t := range p.tokens {
-		a := at.matrix(t)
-		product := p.of[t*n*n:][:n*n]
-		copy(product, multiply(a, product, n))
-		row, column, off := gains(a, n)
-		rows, columns, _ := gains(product, n)
-		diagonal := 0.0
-		for i := range n {
-			diagonal += product[i*n+i] / float64(n)
-		}
-		for i, v := range []float64{off, row, column, rows, columns, diagonal} {
-			sums[i] += v
-		}
+	for _, sum := range []*float64{&c.OffDiagonal, &c.RowGain, &c.ColumnGain, &c.CompositeRows, &c.CompositeColumns, &c.CompositeDiagonal} {
+		*sum /= float64(len(p.of))
 	}
-	for i := range sums {
-		sums[i] /= float64(p.tokens)
-	}
-	return &Carry{sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]}
+	return &c
 }
 
-// multiply is a b, of n x n matrices.
-func multiply(a, b []float64, n int) []float64 {
-	c := make([]float64, n*n)
+// offDiagonal is the sum of |entries| off the diagonal, a mean over rows.
+func offDiagonal(a *mat.Dense) float64 {
+	n, sum := a.RawMatrix().Rows, 0.0
 	for i := range n {
-		for k := range n {
-			for j := range n {
-				c[i*n+j] += a[i*n+k] * b[k*n+j]
-			}
-		}
-	}
-	return c
-}
-
-// gains are the largest sums of |entries| of a row and of a column, and the mean of such sums off the diagonal.
-func gains(a []float64, n int) (row, column, offDiagonal float64) {
-	for i := range n {
-		r, c := 0.0, 0.0
-		for j := range n {
-			r += math.Abs(a[i*n+j])
-			c += math.Abs(a[j*n+i])
+		for j, v := range a.RawRowView(i) {
 			if i != j {
-				offDiagonal += math.Abs(a[i*n+j]) / float64(n)
+				sum += math.Abs(v) / float64(n)
 			}
 		}
-		row, column = max(row, r), max(column, c)
 	}
-	return row, column, offDiagonal
+	return sum
 }

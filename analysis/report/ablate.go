@@ -92,13 +92,7 @@ func ablateOver(m *Model, rows [][]int32, o AblateOptions) (*Report, error) {
 		if err != nil {
 			return nil, err
 		}
-		var values []value
-		for i, row := range each.Effect {
-			for j, v := range row {
-				values = append(values, value{each.HeadName(i, j), v})
-			}
-		}
-		return values, nil
+		return headValues(&each.Sweep), nil
 	})
 	if err != nil {
 		return nil, err

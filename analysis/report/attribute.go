@@ -129,11 +129,7 @@ func attributeOver(m *Model, o AttributeOptions, at place) (*Report, error) {
 
 // decompose runs the model on a prompt, takes the run apart and finds what to look at.
 func (t Contrast) decompose(m *Model, ids []int32) (*cache.Cache, *analysis.Decomposition, aim, error) {
-	names, err := analysis.DecompositionNames(m.Store, m.Spec)
-	if err != nil {
-		return nil, nil, aim{}, err
-	}
-	run, err := m.run(ids, names)
+	run, err := analysis.Run(m.Store, m.Spec, ids)
 	if err != nil {
 		return nil, nil, aim{}, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/pkg/errors"
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
 )
@@ -37,13 +38,28 @@ type value struct {
 	of   float64
 }
 
+// headValues are the effects of a sweep over heads.
+func headValues(s *analysis.Sweep) []value {
+	var values []value
+	for i, row := range s.Effect {
+		for j, v := range row {
+			values = append(values, value{s.HeadName(i, j), v})
+		}
+	}
+	return values
+}
+
 // overPrompts averages what one gives for each prompt: the same names in the same order.
 func overPrompts(m *Model, prompts []string, p Prompt, least int, one func(ids []int32) ([]value, error)) (*Averages, error) {
 	if p.Given() {
 		return nil, bothGiven()
 	}
 	return average(len(prompts), func(i int) ([]value, error) {
-		return onPrompt(m, Prompt{Text: prompts[i], BOS: p.BOS}, least, one)
+		ids, err := Prompt{Text: prompts[i], BOS: p.BOS}.read(m, least, false)
+		if err != nil {
+			return nil, err
+		}
+		return one(ids)
 	})
 }
 
@@ -77,14 +93,6 @@ func average(n int, one func(i int) ([]value, error)) (*Averages, error) {
 		a.Of[i].Mean, a.Of[i].StandardError = mean, deviation/math.Sqrt(float64(n))
 	}
 	return a, nil
-}
-
-func onPrompt(m *Model, p Prompt, least int, one func(ids []int32) ([]value, error)) ([]value, error) {
-	ids, err := p.read(m, least, false)
-	if err != nil {
-		return nil, err
-	}
-	return one(ids)
 }
 
 // addAverages adds averages of which a table and a figure show the largest.

@@ -94,13 +94,12 @@ func exported(run *cache.Cache) (*Exported, []checkpoint.Tensor, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		values, square := make([]float32, len(a.Values)), 0.0
-		for i, v := range a.Values {
-			values[i] = float32(v)
+		square := 0.0
+		for _, v := range a.Values {
 			square += v * v / float64(len(a.Values))
 		}
 		e.Activations = append(e.Activations, ExportedActivation{a.Name, a.Axes, a.Shape, math.Sqrt(square)})
-		arrays = append(arrays, checkpoint.Tensor{Name: a.Name, Shape: a.Shape, Data: values})
+		arrays = append(arrays, checkpoint.Tensor{Name: a.Name, Shape: a.Shape, Data: float32s(a.Values)})
 	}
 	return e, arrays, nil
 }

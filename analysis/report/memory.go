@@ -39,11 +39,7 @@ func Memory(m *Model, o MemoryOptions) (*Report, error) {
 
 // addRetrieval adds what readers get of each writer in a run.
 func (r *Report) addRetrieval(m *Model, ids []int32, seed uint64) error {
-	names, err := analysis.DecompositionNames(m.Store, m.Spec)
-	if err != nil {
-		return err
-	}
-	run, err := m.run(ids, names)
+	run, err := analysis.Run(m.Store, m.Spec, ids)
 	if err != nil {
 		return err
 	}

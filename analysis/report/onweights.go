@@ -26,11 +26,7 @@ func onWeights(m *Model, analysisName, title string, prompt Prompt) (*Report, *c
 	if !mixes {
 		return on(m, analysisName, title, nil), nil, nil
 	}
-	names, err := analysis.DecompositionNames(m.Store, m.Spec)
-	if err != nil {
-		return nil, nil, err
-	}
-	run, err := m.run(ids, names)
+	run, err := analysis.Run(m.Store, m.Spec, ids)
 	if err != nil {
 		return nil, nil, err
 	}

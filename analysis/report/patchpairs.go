@@ -47,12 +47,7 @@ func (o PatchOptions) onPair(m *Model, p PatchPair) ([]value, error) {
 	for clean[first] == corrupt[first] {
 		first++
 	}
-	var values []value
-	for i, row := range heads.Effect {
-		for j, v := range row {
-			values = append(values, value{heads.HeadName(i, j), v})
-		}
-	}
+	values := headValues(&heads.Sweep)
 	for i, row := range stream.Effect {
 		values = append(values, value{stream.Rows[i] + ", first token that differs", row[first]}, value{stream.Rows[i] + ", token measured", row[a.token]})
 	}

@@ -79,11 +79,7 @@ func table7(further []Model) (ResourceTable, error) {
 
 // figure1 varies the models of GPT-2 medium's sizes.
 func figure1() (Scaling, error) {
-	matrix, err := presetModel(mediumRMT)
-	if err != nil {
-		return Scaling{}, err
-	}
-	vector, err := presetModel(mediumTransformer)
+	matrix, vector, err := mediumModels()
 	if err != nil {
 		return Scaling{}, err
 	}

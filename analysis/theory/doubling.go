@@ -37,15 +37,11 @@ type growth struct{ parameters, exact, flops, printed, implied float64 }
 
 // doubled is what a preset's larger stream adds to it.
 func doubled(preset string, larger func(models.Spec) map[string]int) (growth, error) {
-	c, err := presetModel(preset)
+	from, err := count(preset)
 	if err != nil {
 		return growth{}, err
 	}
-	large, err := resized(c, larger(c))
-	if err != nil {
-		return growth{}, err
-	}
-	from, err := CountResources(preset, c)
+	large, err := resized(from.spec, larger(from.spec))
 	if err != nil {
 		return growth{}, err
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/residua-go/residua/figure"
-	"github.com/residua-go/residua/models"
 )
 
 // ModelSize is the size of a model of the paper's Tables 8 and 9, in parameters.
@@ -38,31 +37,23 @@ func table9Presets() []string {
 func NewModelSizes() (ModelSizes, error) {
 	var sizes ModelSizes
 	for _, name := range table9Presets() {
-		c, err := presetModel(name)
+		m, err := count(name)
 		if err != nil {
 			return ModelSizes{}, err
 		}
-		r, err := CountResources(name, c)
-		if err != nil {
-			return ModelSizes{}, err
-		}
-		preset, err := models.Standard().Preset(name)
-		if err != nil {
-			return ModelSizes{}, err
-		}
-		sizes.Models = append(sizes.Models, newModelSize(preset, r))
+		sizes.Models = append(sizes.Models, newModelSize(m))
 	}
 	return sizes, nil
 }
 
-func newModelSize(p models.Preset, r Resources) ModelSize {
-	size := ModelSize{Model: r.Model, Paper: p.Paper, Printed: r.Parameters.Printed, Corrected: r.Parameters.Corrected, Exact: r.Parameters.Exact}
+func newModelSize(m counted) ModelSize {
+	size := ModelSize{Model: m.Name, Paper: m.Paper, Printed: m.Parameters.Printed, Corrected: m.Parameters.Corrected, Exact: m.Parameters.Exact}
 	var readings []string
 	for _, count := range []struct {
 		name       string
 		parameters int
 	}{{"Table 7's totals", size.Printed}, {"corrected", size.Corrected}, {"exact", size.Exact}} {
-		if p.RoundsToPaper(count.parameters) {
+		if m.RoundsToPaper(count.parameters) {
 			readings = append(readings, count.name)
 		}
 	}

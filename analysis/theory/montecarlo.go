@@ -94,37 +94,32 @@ func (o Operation) trial(pass string, s Setting, random *rand.Rand, fill filler)
 	return o.backward(w, draw(out, o.Shared, s.Gradient, fill))
 }
 
-// forward is W x, or W^T x of a store.
-func (o Operation) forward(w, x *mat.Dense) *mat.Dense {
-	var y mat.Dense // [out, shared]
+// oriented is the matrix that multiplies the input: W, or W^T of a store.
+func (o Operation) oriented(w *mat.Dense) mat.Matrix {
 	if o.Transposed {
-		y.Mul(w.T(), x)
-	} else {
-		y.Mul(w, x)
+		return w.T()
 	}
-	return &y
+	return w
 }
 
+// forward is W x, or W^T x of a store.
+func (o Operation) forward(w, x *mat.Dense) *mat.Dense { return product(o.oriented(w), x) }
+
 // backward is the gradient of the input, W^T g, or W g of a store.
-func (o Operation) backward(w, g *mat.Dense) *mat.Dense {
-	var dx mat.Dense // [in, shared]
-	if o.Transposed {
-		dx.Mul(w, g)
-	} else {
-		dx.Mul(w.T(), g)
-	}
-	return &dx
-}
+func (o Operation) backward(w, g *mat.Dense) *mat.Dense { return product(o.oriented(w).T(), g) }
 
 // weightGradient is g x^T, or x g^T of a store.
 func (o Operation) weightGradient(x, g *mat.Dense) *mat.Dense {
-	var dw mat.Dense // [rows, columns]
 	if o.Transposed {
-		dw.Mul(x, g.T())
-	} else {
-		dw.Mul(g, x.T())
+		return product(x, g.T())
 	}
-	return &dw
+	return product(g, x.T())
+}
+
+func product(a, b mat.Matrix) *mat.Dense {
+	var c mat.Dense
+	c.Mul(a, b)
+	return &c
 }
 
 // tally gathers each trial's mean and mean square.

@@ -15,15 +15,11 @@ type ResourceTable struct {
 func NewResourceTable(presets ...string) (ResourceTable, error) {
 	var t ResourceTable
 	for _, name := range presets {
-		c, err := presetModel(name)
+		m, err := count(name)
 		if err != nil {
 			return ResourceTable{}, err
 		}
-		r, err := CountResources(name, c)
-		if err != nil {
-			return ResourceTable{}, err
-		}
-		t.Models = append(t.Models, r)
+		t.Models = append(t.Models, m.Resources)
 	}
 	return t, nil
 }

@@ -50,18 +50,14 @@ func NewShapes() (Shapes, error) {
 	}
 	var shapes Shapes
 	for _, name := range table9Presets() {
-		c, err := presetModel(name)
+		own, err := count(name)
 		if err != nil {
 			return Shapes{}, err
 		}
-		if c.Stream.Name() != matrix {
+		if own.spec.Stream.Name() != matrix {
 			continue
 		}
-		preset, err := models.Standard().Preset(name)
-		if err != nil {
-			return Shapes{}, err
-		}
-		shape, err := newShape(preset, c)
+		shape, err := newShape(own)
 		if err != nil {
 			return Shapes{}, err
 		}
@@ -70,25 +66,21 @@ func NewShapes() (Shapes, error) {
 	return shapes, nil
 }
 
-func newShape(p models.Preset, c models.Spec) (Shape, error) {
-	own, err := CountResources(p.Name, c)
-	if err != nil {
-		return Shape{}, err
-	}
-	printed := printedShapes()[p.Name]
+func newShape(own counted) (Shape, error) {
+	c, printed := own.spec, printedShapes()[own.Name]
 	asPrinted, err := resized(c, map[string]int{"stream.dk": printed[0], "stream.dv": printed[1]})
 	if err != nil {
 		return Shape{}, err
 	}
-	misread, err := CountResources(p.Name, asPrinted)
+	misread, err := CountResources(own.Name, asPrinted)
 	if err != nil {
 		return Shape{}, err
 	}
 	return Shape{
-		Model: p.Name, Paper: p.Paper, Layers: c.Layers, Rank: c.HeadCount(), FF: hidden(c), PrintedDk: printed[0], PrintedDv: printed[1],
+		Model: own.Name, Paper: own.Paper, Layers: c.Layers, Rank: c.HeadCount(), FF: hidden(c), PrintedDk: printed[0], PrintedDv: printed[1],
 		Dk: keySize(c), Dv: c.HeadDim(), Stream: c.StreamSize(), Width: c.Width(),
 		Parameters: own.Parameters.Corrected, PrintedParameters: misread.Parameters.Corrected,
-		LeastDv: sizedDv(p.Paper-0.5, c), MostDv: sizedDv(p.Paper+0.5, c),
+		LeastDv: sizedDv(own.Paper-0.5, c), MostDv: sizedDv(own.Paper+0.5, c),
 	}, nil
 }
 

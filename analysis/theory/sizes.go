@@ -10,6 +10,27 @@ const (
 	mediumTransformer = "transformer-405m"
 )
 
+// counted is a known model with its resources.
+type counted struct {
+	models.Preset
+	spec models.Spec
+	Resources
+}
+
+// count counts a preset.
+func count(name string) (counted, error) {
+	preset, err := models.Standard().Preset(name)
+	if err != nil {
+		return counted{}, err
+	}
+	c, err := preset.Config.Resolve()
+	if err != nil {
+		return counted{}, err
+	}
+	r, err := CountResources(name, c)
+	return counted{preset, c, r}, err
+}
+
 // presetModel is a known model.
 func presetModel(name string) (models.Spec, error) {
 	preset, err := models.Standard().Preset(name)
@@ -19,13 +40,17 @@ func presetModel(name string) (models.Spec, error) {
 	return preset.Config.Resolve()
 }
 
+// mediumModels are the two of GPT-2 medium's sizes.
+func mediumModels() (matrix, vector models.Spec, err error) {
+	if matrix, err = presetModel(mediumRMT); err == nil {
+		vector, err = presetModel(mediumTransformer)
+	}
+	return matrix, vector, err
+}
+
 // paperKinds are the kinds of stream that the paper compares.
 func paperKinds() (matrix, vector string, err error) {
-	rmt, err := presetModel(mediumRMT)
-	if err != nil {
-		return "", "", err
-	}
-	transformer, err := presetModel(mediumTransformer)
+	rmt, transformer, err := mediumModels()
 	if err != nil {
 		return "", "", err
 	}
@@ -42,11 +67,7 @@ func hidden(c models.Spec) int { return c.FeedForwardShape().Hidden }
 type sizes struct{ dk, dv, rank, width, ff int }
 
 func mediumSizes() (sizes, error) {
-	matrix, err := presetModel(mediumRMT)
-	if err != nil {
-		return sizes{}, err
-	}
-	vector, err := presetModel(mediumTransformer)
+	matrix, vector, err := mediumModels()
 	if err != nil {
 		return sizes{}, err
 	}
