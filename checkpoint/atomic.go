@@ -9,7 +9,7 @@ import (
 	"github.com/pkg/errors"
 )
 
-// tmpPrefix starts the name of everything that is not finished yet; [Clean] removes what a killed process left.
+// tmpPrefix starts the name of everything that is not finished yet; [Disk.Clean] removes what a killed process left.
 const tmpPrefix = ".tmp-"
 
 // WriteFileAtomic replaces the file at path by what write produces: all of it or none. The bytes go to a temporary in

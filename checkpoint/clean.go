@@ -20,9 +20,6 @@ var temporaryName = regexp.MustCompile(`^\.tmp-.+-[0-9a-f]{8}$`)
 // Clean removes what a killed process left in a run folder: temporary files and folders, and an old step folder whose
 // replacement was cut short (it goes back to its name if the new one never got it). It does what it can and returns
 // the first error. The caller holds the run's [Lock].
-func Clean(runDir string) error { return Disk{}.Clean(runDir) }
-
-// Clean is [Clean] through this Disk.
 func (d Disk) Clean(runDir string) error {
 	steps, first := listSteps(runDir)
 	for _, s := range steps {

@@ -6,10 +6,10 @@
 //   - safetensors files: [WriteTensors] and [ReadTensors] write and read any file of that format;
 //   - model files: [WriteModel] and [ReadModel] add the model's configuration, a format version and a digest, so
 //     that one file is enough to rebuild a model and to notice damage;
-//   - step folders: [Save] and [Load] keep a model, its optimizer and the state of the run together; [Latest],
-//     [Best], [Prune] and [Resolve] find and thin them; [Amend] adds to a step what is known later, [Clean] removes what
-//     a killed process left; [Lock] keeps two trainers out of one run folder, [CheckVersions] older programs out of a
-//     newer one's.
+//   - step folders: [Disk.Save] and [Load] keep a model, its optimizer and the state of the run together;
+//     [Latest], [Best], [Disk.Prune] and [Resolve] find and thin them; [Disk.Amend] adds to a step what is known
+//     later, [Disk.Clean] removes what a killed process left; [Lock] keeps two trainers out of one run folder,
+//     [CheckVersions] older programs out of a newer one's.
 //
 // A run folder as this package sees it:
 //

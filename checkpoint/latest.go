@@ -52,7 +52,7 @@ func readPointer(runDir, name string) (pointer, error) {
 // with its checksum. The error wraps [ErrNone] when the run has no step folder, and [ErrNewer] when the choice would
 // pass over what a newer program wrote.
 //
-// The folder may be one named ".old-step-…": a replacement of that step was cut short; the next [Save] tidies up.
+// The folder may be one named ".old-step-…": a replacement of that step was cut short; the next [Disk.Save] tidies up.
 func Latest(runDir string) (dir string, warnings []string, err error) { return latest(runDir, Verify) }
 
 func latest(runDir string, check func(dir string) error) (dir string, warnings []string, err error) {
@@ -114,11 +114,6 @@ func candidates(runDir string, step int) []stepFolder {
 
 // MarkBest makes best.json name the step folder of step, saved before, with its validation loss in nats a token.
 // If it names that already, nothing is written. The error wraps [ErrNone] when there is no such step folder.
-func MarkBest(runDir string, step int, loss float64) error {
-	return Disk{}.MarkBest(runDir, step, loss)
-}
-
-// MarkBest is [MarkBest] through this Disk.
 func (d Disk) MarkBest(runDir string, step int, loss float64) error {
 	if dir := stepPath(runDir, step); !exists(dir) {
 		return errors.Wrapf(ErrNone, "cannot mark step %d as best: save it first: there is no %s", step, dir)

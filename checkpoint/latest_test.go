@@ -142,15 +142,15 @@ func TestBest(t *testing.T) {
 	_, _, err := Best(runDir)
 	assert.ErrorIs(t, err, ErrNone)
 
-	require.NoError(t, MarkBest(runDir, 100, 2.5))
+	require.NoError(t, Disk{}.MarkBest(runDir, 100, 2.5))
 	dir, loss, err := Best(runDir)
 	require.NoError(t, err)
 	assert.Equal(t, stepPath(runDir, 100), dir)
 	assert.Equal(t, 2.5, loss)
 
-	assert.ErrorContains(t, MarkBest(runDir, 300, 1), "there is no "+stepPath(runDir, 300))
+	assert.ErrorContains(t, Disk{}.MarkBest(runDir, 300, 1), "there is no "+stepPath(runDir, 300))
 	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
-		assert.ErrorContains(t, MarkBest(runDir, 200, bad), "its loss is")
+		assert.ErrorContains(t, Disk{}.MarkBest(runDir, 200, bad), "its loss is")
 	}
 	dir, _, err = Best(runDir)
 	require.NoError(t, err)

@@ -129,7 +129,7 @@ func TestHugeStateIsNotReadOrWritten(t *testing.T) {
 	}
 	c := checkpointAt(1, 0)
 	c.State.Extra["big"] = json.RawMessage(`"` + strings.Repeat("x", maxSealedBytes) + `"`)
-	_, err = Save(t.TempDir(), c)
+	_, err = Disk{}.Save(t.TempDir(), c)
 	assert.ErrorContains(t, err, "want at most 67108864")
 }
 

@@ -12,9 +12,6 @@ import (
 // best.json name, and the steps in also. Steps beyond the latest belong to a branch that was given up (the run was resumed from before them):
 // they count as older than all others. A best.json that cannot be read is an error, and nothing is removed: the best
 // could be among them. The caller holds the run's [Lock].
-func Prune(runDir string, keep int, also ...int) error { return Disk{}.Prune(runDir, keep, also...) }
-
-// Prune is [Prune] through this Disk.
 func (d Disk) Prune(runDir string, keep int, also ...int) error {
 	if keep < 1 {
 		return errors.Errorf("%s: checkpoints to keep: want >= 1, got %d", runDir, keep)

@@ -43,9 +43,9 @@ func TestPrune(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			runDir := runWith(t, c.saved...)
 			if c.best > 0 {
-				require.NoError(t, MarkBest(runDir, c.best, 1))
+				require.NoError(t, Disk{}.MarkBest(runDir, c.best, 1))
 			}
-			require.NoError(t, Prune(runDir, c.keep))
+			require.NoError(t, Disk{}.Prune(runDir, c.keep))
 			assert.Equal(t, c.want, stepsLeft(t, runDir))
 			dir, warnings, err := Latest(runDir)
 			require.NoError(t, err)
@@ -57,12 +57,12 @@ func TestPrune(t *testing.T) {
 
 func TestPruneRefusesWhenItCannotTell(t *testing.T) {
 	runDir := runWith(t, 1, 2, 3)
-	assert.ErrorContains(t, Prune(runDir, 0), "want >= 1, got 0")
-	require.NoError(t, MarkBest(runDir, 1, 1))
+	assert.ErrorContains(t, Disk{}.Prune(runDir, 0), "want >= 1, got 0")
+	require.NoError(t, Disk{}.MarkBest(runDir, 1, 1))
 	tamper(t, runDir, bestFile, flipLastByte)
-	assert.ErrorContains(t, Prune(runDir, 1), filepath.Join(runDir, bestFile))
+	assert.ErrorContains(t, Disk{}.Prune(runDir, 1), filepath.Join(runDir, bestFile))
 	assert.Equal(t, []int{3, 2, 1}, stepsLeft(t, runDir))
-	require.NoError(t, Prune(t.TempDir(), 1), "a run without checkpoints")
+	require.NoError(t, Disk{}.Prune(t.TempDir(), 1), "a run without checkpoints")
 }
 
 // Without latest.json, the newest whole checkpoint is the latest, and stays.
@@ -70,18 +70,18 @@ func TestPruneWithoutPointerKeepsTheNewestWholeOne(t *testing.T) {
 	runDir := runWith(t, 1, 2, 3)
 	require.NoError(t, os.Remove(filepath.Join(runDir, latestFile)))
 	tamper(t, stepPath(runDir, 3), ModelFile, flipLastByte)
-	require.NoError(t, Prune(runDir, 1))
+	require.NoError(t, Disk{}.Prune(runDir, 1))
 	assert.Equal(t, []int{2}, stepsLeft(t, runDir))
 
 	tamper(t, stepPath(runDir, 2), ModelFile, flipLastByte)
-	assert.ErrorContains(t, Prune(runDir, 1), "removed no checkpoint")
+	assert.ErrorContains(t, Disk{}.Prune(runDir, 1), "removed no checkpoint")
 	assert.Equal(t, []int{2}, stepsLeft(t, runDir))
 }
 
 // Killed or failing at any step, Prune leaves only whole step folders under their names, and the latest.
 func TestPruneKilledAtEveryStep(t *testing.T) {
 	runDir := runWith(t, 1, 2, 3, 4)
-	require.NoError(t, MarkBest(runDir, 2, 1))
+	require.NoError(t, Disk{}.MarkBest(runDir, 2, 1))
 	var killed []string
 	d := Disk{Before: func(string, string) error {
 		killed = append(killed, copyTree(t, runDir))
@@ -97,7 +97,7 @@ func TestPruneKilledAtEveryStep(t *testing.T) {
 			assert.NoError(t, Verify(s.dir))
 		}
 		mustSave(t, dir, checkpointAt(5, 0))
-		require.NoError(t, Prune(dir, 2))
+		require.NoError(t, Disk{}.Prune(dir, 2))
 		assert.Equal(t, []int{5, 4, 2}, stepsLeft(t, dir))
 	}
 	failing := Disk{Before: func(step, path string) error { return &fs.PathError{Op: step, Path: path, Err: syscall.EACCES} }}

@@ -14,9 +14,6 @@ import (
 // The folder is made whole under a temporary name, every file flushed, and renamed; a step that exists already is
 // replaced. Killed at any moment, the run still has its previous checkpoint. On an error nothing of the new one is left,
 // unless only latest.json could not be replaced. The caller holds the run's [Lock].
-func Save(runDir string, c *Checkpoint) (dir string, err error) { return Disk{}.Save(runDir, c) }
-
-// Save is [Save] through this Disk.
 func (d Disk) Save(runDir string, c *Checkpoint) (string, error) {
 	step := c.State.Step
 	if err := c.State.check(); err != nil {
@@ -47,9 +44,6 @@ func (d Disk) Save(runDir string, c *Checkpoint) (string, error) {
 
 // Amend replaces the state of a step that was saved before, for what is known only later, such as its validation loss.
 // Model and optimizer stay as they are. The caller holds the run's [Lock].
-func Amend(runDir string, s State) error { return Disk{}.Amend(runDir, s) }
-
-// Amend is [Amend] through this Disk.
 func (d Disk) Amend(runDir string, s State) error {
 	path := filepath.Join(stepPath(runDir, s.Step), StateFile)
 	saved, err := readState(path)

@@ -31,7 +31,7 @@ func checkpointAt(step int, mark float32) *Checkpoint {
 
 func mustSave(t *testing.T, runDir string, c *Checkpoint) string {
 	t.Helper()
-	dir, err := Save(runDir, c)
+	dir, err := Disk{}.Save(runDir, c)
 	require.NoError(t, err)
 	return dir
 }
@@ -99,7 +99,7 @@ func TestSaveRefuses(t *testing.T) {
 		runDir := t.TempDir()
 		c := checkpointAt(3, 0)
 		change(c)
-		_, err := Save(runDir, c)
+		_, err := Disk{}.Save(runDir, c)
 		require.ErrorContains(t, err, want)
 		assert.NotContains(t, namesIn(t, runDir), "latest.json")
 		_, _, err = Latest(runDir)
@@ -263,6 +263,6 @@ func checkFailed(t *testing.T, runDir, failed string, err error) {
 func TestSaveIntoAFile(t *testing.T) {
 	runDir := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(runDir, nil, 0o600))
-	_, err := Save(runDir, checkpointAt(1, 0))
+	_, err := Disk{}.Save(runDir, checkpointAt(1, 0))
 	assert.ErrorContains(t, err, "cannot save "+filepath.Join(runDir, "checkpoints", "step-00000001"))
 }

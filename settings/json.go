@@ -95,10 +95,12 @@ func (d jsonDecoder) entries(key string, read func(name, full string) error) err
 
 // value reads v, the value of key.
 func (d jsonDecoder) value(key string, v reflect.Value) error {
-	if reflect.PointerTo(v.Type()).Implements(reflect.TypeFor[json.Unmarshaler]()) || isText(v.Type()) {
-		return d.whole(key, v)
+	if reflect.PointerTo(v.Type()).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+		return d.broken(key, d.Decode(v.Addr().Interface()))
 	}
 	switch kind := v.Kind(); {
+	case isText(v.Type()):
+		return d.whole(key, v)
 	case kind == reflect.Struct:
 		return d.object(key, v)
 	case kind == reflect.Map:

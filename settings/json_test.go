@@ -3,6 +3,7 @@ package settings
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -93,4 +94,24 @@ func BenchmarkDecodeJSON(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// list reads itself, by another type.
+type list struct{ names []string }
+
+func (l *list) UnmarshalJSON(text []byte) error {
+	if err := json.Unmarshal(text, &l.names); err != nil {
+		return fmt.Errorf("want a list: %w", err)
+	}
+	return nil
+}
+
+func TestErrorsOfValuesThatReadThemselvesAreKept(t *testing.T) {
+	var b struct {
+		List list `yaml:"list"`
+	}
+	err := DecodeJSON(strings.NewReader(`{"list": 3}`), &b)
+	var wrong *json.UnmarshalTypeError
+	require.ErrorAs(t, err, &wrong)
+	assert.ErrorContains(t, err, "want a list: ")
 }

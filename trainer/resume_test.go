@@ -66,7 +66,7 @@ func TestARunOfAnEarlierProgramGoesOn(t *testing.T) {
 		before := losses(t, out)
 		old := last(t, out).State
 		old.Run, old.Extra, old.BestStep, old.GoodStep, old.ConfigDigest = "", nil, nil, nil, ""
-		require.NoError(t, checkpoint.Amend(out, old))
+		require.NoError(t, checkpoint.Disk{}.Amend(out, old))
 		report := &listener{}
 		r := train(t, smallest(t, text, out), trainer.Options{Resume: trainer.ResumeAuto, Report: report})
 		require.Empty(t, report.warnings)

@@ -90,7 +90,7 @@ func (c Cell) displays() []Output {
 
 // compareVolatile compares texts, of which a volatile cell only has to have one.
 func compareVolatile(committed, fresh string, s Settings) string {
-	if !s.VolatileAll {
+	if !s.Volatile.All {
 		return compareText(committed, fresh, s)
 	}
 	if (strings.TrimSpace(committed) == "") != (strings.TrimSpace(fresh) == "") {

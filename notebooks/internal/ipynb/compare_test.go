@@ -48,11 +48,11 @@ func problems(t *testing.T, metadata map[string]any, committed, fresh Cell) []st
 	return got
 }
 
-func settings(keys map[string]any) map[string]any { return map[string]any{SettingsKey: keys} }
+func saying(keys map[string]any) map[string]any { return map[string]any{SettingsKey: keys} }
 
 func TestNumbersWithinTheTolerancePass(t *testing.T) {
-	loose := settings(map[string]any{"tolerance": 0.1})
-	around0 := settings(map[string]any{"absolute": 0.02})
+	loose := saying(map[string]any{"tolerance": 0.1})
+	around0 := saying(map[string]any{"absolute": 0.02})
 	for _, c := range []struct {
 		name             string
 		metadata         map[string]any
@@ -99,23 +99,29 @@ func TestNumbersWithinTheTolerancePass(t *testing.T) {
 
 func TestNotebookSettingsAreOverriddenByCells(t *testing.T) {
 	committed := notebook(code(printed("1.00")), code(printed("1.00")))
-	committed.Metadata = settings(map[string]any{"tolerance": 0.1})
-	committed.Cells[1].Metadata = settings(map[string]any{"tolerance": 0.01})
+	committed.Metadata = saying(map[string]any{"tolerance": 0.1})
+	committed.Cells[1].Metadata = saying(map[string]any{"tolerance": 0.01})
 	got, err := Compare(committed, notebook(code(printed("1.05")), code(printed("1.05"))))
 	require.NoError(t, err)
 	require.Equal(t, []string{`cell 2: stdout: want 1.00 (tolerance 0.01, absolute 1e-09), got 1.05 in "1.05"`}, got)
 }
 
 func TestVolatileText(t *testing.T) {
-	times := settings(map[string]any{"volatile": []any{`took .*s\b`}})
+	times := saying(map[string]any{"volatile": []any{`took .*s\b`}})
 	require.Empty(t, problems(t, times, code(printed("took 3.1 s, loss 2.0")), code(printed("took 1m17s, loss 2.0"))))
 	require.NotEmpty(t, problems(t, times, code(printed("took 3.1 s, loss 2.0")), code(printed("took 3.1 s, loss 3.0"))))
 	require.NotEmpty(t, problems(t, times, code(printed("took 3.1 s")), code(printed(""))))
 
-	all := settings(map[string]any{"volatile": true})
+	all := saying(map[string]any{"volatile": true})
 	require.Empty(t, problems(t, all, code(printed("some text")), code(printed("quite another"))))
 	require.NotEmpty(t, problems(t, all, code(printed("some text")), code(printed(" "))))
 	require.NotEmpty(t, problems(t, all, code(displayed(map[string]any{"text/plain": "a"})), code()))
+
+	committed := notebook(code(printed("took 3.1 s, loss 2.0")))
+	committed.Metadata, committed.Cells[0].Metadata = all, times
+	got, err := Compare(committed, notebook(code(printed("took 1m17s, loss 3.0"))))
+	require.NoError(t, err)
+	require.Len(t, got, 1, "a cell's patterns take the place of the notebook's true")
 }
 
 func TestSettingsThatNobodyCouldMean(t *testing.T) {
@@ -165,7 +171,7 @@ func TestFailingCellFails(t *testing.T) {
 	require.Equal(t, []string{"cell 2: fails: ERROR: analysis: layer: want 0 to 5, got 9"}, got, "what follows is not reported")
 
 	volatile := notebook(code(), code(printed("1.0")), code(printed("2.0")))
-	volatile.Metadata = settings(map[string]any{"volatile": true, "tolerance": 1e9})
+	volatile.Metadata = saying(map[string]any{"volatile": true, "tolerance": 1e9})
 	got, err = Compare(volatile, notebook(code(), fails, code()))
 	require.NoError(t, err)
 	require.Len(t, got, 1, "no setting lets it pass")

@@ -44,7 +44,7 @@ func compareText(committed, fresh string, s Settings) string {
 
 // settle replaces what does not count.
 func (s Settings) settle(text string) string {
-	for _, pattern := range s.Volatile {
+	for _, pattern := range s.Volatile.Patterns {
 		text = pattern.ReplaceAllString(text, volatileMark)
 	}
 	text = drawingPattern.ReplaceAllString(text, "picture")

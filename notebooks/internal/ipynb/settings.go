@@ -6,16 +6,12 @@ import (
 	"regexp"
 
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/settings"
 )
 
 // SettingsKey is the key of a notebook's or a cell's metadata that holds its Settings.
 const SettingsKey = "residua"
-
-// Defaults of Settings.
-const (
-	DefaultTolerance = 1e-3
-	DefaultAbsolute  = 1e-9
-)
 
 // Settings say how the outputs of a cell are compared with the committed ones. In a file they
 // are the metadata
@@ -24,20 +20,30 @@ const (
 //
 // of the notebook, or of a cell, whose keys override the notebook's.
 type Settings struct {
-	// Tolerance is the largest relative difference of two numbers; default 1e-3.
-	Tolerance float64
-	// Absolute is a difference that is always allowed, for numbers around 0; default 1e-9.
-	Absolute float64
-	// Volatile matches text that may be anything, such as a time. Only that it is there counts.
-	Volatile []*regexp.Regexp
-	// VolatileAll says that all the text of the cell may be anything ("volatile": true).
-	VolatileAll bool
+	// Tolerance is the largest relative difference of two numbers.
+	Tolerance float64 `yaml:"tolerance" min:"0"`
+	// Absolute is a difference that is always allowed, for numbers around 0.
+	Absolute float64  `yaml:"absolute" min:"0"`
+	Volatile Volatile `yaml:"volatile"`
+}
+
+// Volatile is text that may be anything, such as a time: only that it is there counts.
+type Volatile struct {
+	All      bool // the text of the cell: true in a file
+	Patterns []*regexp.Regexp
+}
+
+// UnmarshalJSON reads true, false or a list of regular expressions.
+func (v *Volatile) UnmarshalJSON(raw []byte) error {
+	*v = Volatile{}
+	if err := json.Unmarshal(raw, &v.All); err == nil {
+		return nil
+	}
+	return errors.Wrapf(json.Unmarshal(raw, &v.Patterns), "volatile: want true or a list of regular expressions, got %s", raw)
 }
 
 // DefaultSettings are those of a notebook that says nothing.
-func DefaultSettings() Settings {
-	return Settings{Tolerance: DefaultTolerance, Absolute: DefaultAbsolute}
-}
+func DefaultSettings() Settings { return Settings{Tolerance: 1e-3, Absolute: 1e-9} }
 
 // Override returns the settings with what the metadata of a notebook or cell says of them.
 func (s Settings) Override(metadata map[string]any) (Settings, error) {
@@ -46,58 +52,8 @@ func (s Settings) Override(metadata map[string]any) (Settings, error) {
 		return s, nil
 	}
 	raw, err := json.Marshal(value)
-	if err != nil {
-		return s, errors.Wrapf(err, "metadata %q", SettingsKey)
+	if err == nil {
+		err = settings.DecodeJSON(bytes.NewReader(raw), &s)
 	}
-	var keys struct {
-		Tolerance *float64        `json:"tolerance"`
-		Absolute  *float64        `json:"absolute"`
-		Volatile  json.RawMessage `json:"volatile"`
-	}
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&keys); err != nil {
-		return s, errors.Errorf("metadata %q: want the keys tolerance, absolute, volatile, got %s (%v)", SettingsKey, raw, err)
-	}
-	if s.Tolerance, err = bound("tolerance", keys.Tolerance, s.Tolerance); err != nil {
-		return s, err
-	}
-	if s.Absolute, err = bound("absolute", keys.Absolute, s.Absolute); err != nil {
-		return s, err
-	}
-	return s.withVolatile(keys.Volatile)
-}
-
-// bound returns the given value, or the one from before.
-func bound(name string, given *float64, before float64) (float64, error) {
-	if given == nil {
-		return before, nil
-	}
-	if !(*given >= 0) {
-		return before, errors.Errorf("metadata %q: %s: want a number >= 0, got %v", SettingsKey, name, *given)
-	}
-	return *given, nil
-}
-
-// withVolatile reads true, false or a list of regular expressions.
-func (s Settings) withVolatile(raw json.RawMessage) (Settings, error) {
-	if raw == nil {
-		return s, nil
-	}
-	s.Volatile = nil
-	if err := json.Unmarshal(raw, &s.VolatileAll); err == nil {
-		return s, nil
-	}
-	var patterns []string
-	if err := json.Unmarshal(raw, &patterns); err != nil {
-		return s, errors.Errorf("metadata %q: volatile: want true or a list of regular expressions, got %s", SettingsKey, raw)
-	}
-	for _, pattern := range patterns {
-		compiled, err := regexp.Compile(pattern)
-		if err != nil {
-			return s, errors.Errorf("metadata %q: volatile: %v", SettingsKey, err)
-		}
-		s.Volatile = append(s.Volatile, compiled)
-	}
-	return s, nil
+	return s, errors.Wrapf(err, "metadata %q", SettingsKey)
 }
