@@ -56,15 +56,14 @@ func (r *GenerationResult) shares(m *Machine) {
 
 // generationNote explains the table.
 const generationNote = `prefill: a prompt is read, up to the first token after it; decoding: greedy, after a prompt of %d tokens; one text at a time,
-speedup: Residua's over transformers'
-`
+speedup: Residua's over transformers'`
 
-func (r *Report) generationTable() Table {
-	t := figure.Table{Title: "Generation", Align: "llrrrrrrrrr",
+func (r *Report) generationTable() figure.Table {
+	t := figure.Table{Title: "Generation", Align: "llrrrrrrrrr", Note: fmt.Sprintf(generationNote, decodeAfter),
 		Header: []string{"model", "implementation", "prompt", "ms", "tokens/s", r.Machine.peakName(), "speedup", "decoded", "ms/token", "tokens/s", "speedup"}}
 	row := func(model, implementation string, text Text, of GenerationTiming, prefill, decode string) {
-		t.Rows = append(t.Rows, []string{model, implementationName(implementation), fmt.Sprint(text.Prompt), fmt.Sprintf("%.1f", 1e3*of.PrefillSeconds),
-			whole(of.PrefillTokensPS), percent(of.PrefillShare), prefill, fmt.Sprint(text.Tokens), fmt.Sprintf("%.2f", 1e3*of.TokenSeconds), fmt.Sprintf("%.1f", of.TokensPS), decode})
+		t.Row(model, implementationName(implementation), text.Prompt, fmt.Sprintf("%.1f", 1e3*of.PrefillSeconds),
+			whole(of.PrefillTokensPS), percent(of.PrefillShare), prefill, text.Tokens, fmt.Sprintf("%.2f", 1e3*of.TokenSeconds), fmt.Sprintf("%.1f", of.TokensPS), decode)
 	}
 	for _, g := range r.Generation {
 		prefill, decode := "", ""
@@ -77,5 +76,5 @@ func (r *Report) generationTable() Table {
 			row("", transformers, g.Text, *g.Transformers, "", "")
 		}
 	}
-	return Table{Table: t, Note: fmt.Sprintf(generationNote, decodeAfter)}
+	return t
 }

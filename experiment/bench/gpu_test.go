@@ -52,6 +52,7 @@ model    implementation  tokens/s  ms/step  % of peak  peak MB  speedup  activat
 rmt-46m  Residua             2048     1000        56%     1020
          PyTorch eager        585     3500        16%     4020    3.50x              0.09x
          torch.compile       1138     1800        31%     1720    1.80x              0.30x
+
 speedup, activation memory: Residua's over that implementation's, where activation memory is the peak less 16 bytes a parameter
 (weight, gradient, AdamW's moments); Residua's step clips the gradient, PyTorch's does not
 peak MB: Residua's is all that its program has taken of the GPU, kernels and cuBLAS included; PyTorch's, max_memory_allocated

@@ -6,19 +6,10 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// Table is a table of a report, and what has to be known to read it.
-type Table struct {
-	figure.Table
-	Note string
-}
-
-// Text is the table for a terminal, the note below it.
-func (t Table) Text() string { return t.Table.Text() + t.Note }
-
 // Tables are the report's, in the order in which they are measured.
-func (r *Report) Tables() []Table {
-	var tables []Table
-	for _, t := range []Table{r.modelTable(), r.sizeTable(), r.pytorchTable(), r.threadsTable(), r.stockTable(), r.productTable(), r.designTable(), r.generationTable()} {
+func (r *Report) Tables() []figure.Table {
+	var tables []figure.Table
+	for _, t := range []figure.Table{r.modelTable(), r.sizeTable(), r.pytorchTable(), r.threadsTable(), r.stockTable(), r.productTable(), r.designTable(), r.generationTable()} {
 		if len(t.Rows) > 0 {
 			tables = append(tables, t)
 		}
@@ -49,38 +40,36 @@ func (m *Machine) peakName() string {
 	return "% of peak GEMM"
 }
 
-func (r *Report) modelTable() Table {
+func (r *Report) modelTable() figure.Table {
 	t := figure.Table{Title: "Training speed", Align: "llrrrrrrrr",
 		Header: []string{"model", "batch x seq", "parameters", "MFLOP/token", "tokens/s", "ms/step", "GFLOPS", r.Machine.peakName(), "peak MB", "planned MB"}}
 	for _, m := range r.Models {
-		t.Rows = append(t.Rows, []string{m.Name, size(m.Batch, m.Seq), millions(m.Parameters), fmt.Sprintf("%.1f", float64(m.TrainFLOPs)/1e6),
-			whole(m.TokensPS), milliseconds(m.Timing), whole(m.GFLOPS), percent(m.Share), megabytes(m.PeakBytes), megabytes(m.Predicted)})
+		t.Row(m.Name, size(m.Batch, m.Seq), millions(m.Parameters), fmt.Sprintf("%.1f", float64(m.TrainFLOPs)/1e6),
+			whole(m.TokensPS), milliseconds(m.Timing), whole(m.GFLOPS), percent(m.Share), megabytes(m.PeakBytes), megabytes(m.Predicted))
 	}
-	return Table{Table: t}
+	return t
 }
 
-func (r *Report) sizeTable() Table {
+func (r *Report) sizeTable() figure.Table {
 	t := figure.Table{Title: "Compared with the transformer, per token", Align: "llrrr", Header: []string{"model", "transformer", "time", "FLOPs", "time / FLOPs"}}
 	for _, s := range r.Sizes {
-		t.Rows = append(t.Rows, []string{s.Model, s.Transformer, fmt.Sprintf("%.3fx", s.Time), fmt.Sprintf("%.3fx", s.FLOPs), fmt.Sprintf("%.3f", s.Excess)})
+		t.Row(s.Model, s.Transformer, fmt.Sprintf("%.3fx", s.Time), fmt.Sprintf("%.3fx", s.FLOPs), fmt.Sprintf("%.3f", s.Excess))
 	}
-	return Table{Table: t}
+	return t
 }
 
 // pytorchNote explains the table.
 const pytorchNote = `speedup, activation memory: Residua's over that implementation's, where activation memory is the peak less %d bytes a parameter
-(weight, gradient, AdamW's moments); Residua's step clips the gradient, PyTorch's does not
-`
+(weight, gradient, AdamW's moments); Residua's step clips the gradient, PyTorch's does not`
 
 // gpuNote is about the memory of a GPU.
-const gpuNote = `peak MB: Residua's is all that its program has taken of the GPU, kernels and cuBLAS included; PyTorch's, max_memory_allocated
-`
+const gpuNote = `peak MB: Residua's is all that its program has taken of the GPU, kernels and cuBLAS included; PyTorch's, max_memory_allocated`
 
-func (r *Report) pytorchTable() Table {
-	t := Table{Table: figure.Table{Title: "Compared with PyTorch", Align: "llrrrrrr",
-		Header: []string{"model", "implementation", "tokens/s", "ms/step", r.Machine.peakName(), "peak MB", "speedup", "activation memory"}}}
+func (r *Report) pytorchTable() figure.Table {
+	t := figure.Table{Title: "Compared with PyTorch", Align: "llrrrrrr", Note: fmt.Sprintf(pytorchNote, stateBytes),
+		Header: []string{"model", "implementation", "tokens/s", "ms/step", r.Machine.peakName(), "peak MB", "speedup", "activation memory"}}
 	row := func(model, implementation string, of Timing, speedup, memory string) {
-		t.Rows = append(t.Rows, []string{model, implementation, whole(of.TokensPS), milliseconds(of), percent(r.Machine.share(of.GFLOPS)), megabytes(of.PeakBytes), speedup, memory})
+		t.Row(model, implementation, whole(of.TokensPS), milliseconds(of), percent(r.Machine.share(of.GFLOPS)), megabytes(of.PeakBytes), speedup, memory)
 	}
 	for _, p := range r.PyTorch {
 		if p.Version != "" {
@@ -95,60 +84,57 @@ func (r *Report) pytorchTable() Table {
 			row("", implementationName(b.Mode), b.Timing, fmt.Sprintf("%.2fx", b.Speedup), memory)
 		}
 	}
-	t.Note = fmt.Sprintf(pytorchNote, stateBytes)
 	if r.Machine.GPU != "" {
-		t.Note += gpuNote
+		t.Note += "\n" + gpuNote
 	}
 	return t
 }
 
-func (r *Report) threadsTable() Table {
+func (r *Report) threadsTable() figure.Table {
 	if len(r.Threads) == 0 {
-		return Table{}
+		return figure.Table{}
 	}
 	t := figure.Table{Title: "Threads", Align: "lrrr", Header: []string{"model", "1: ms/step", fmt.Sprintf("%d: ms/step", r.Threads[0].Threads), "speedup"}}
 	for _, s := range r.Threads {
-		t.Rows = append(t.Rows, []string{s.Name, milliseconds(s.One), milliseconds(s.All), fmt.Sprintf("%.2fx", s.Speedup)})
+		t.Row(s.Name, milliseconds(s.One), milliseconds(s.All), fmt.Sprintf("%.2fx", s.Speedup))
 	}
-	return Table{Table: t}
+	return t
 }
 
-func (r *Report) stockTable() Table {
+func (r *Report) stockTable() figure.Table {
 	t := figure.Table{Title: "Compared with stock Gorgonia", Align: "lllrrrr",
 		Header: []string{"model", "batch x seq", "implementation", "tokens/s", "ms/step", "peak MB", "speedup"}}
 	for _, s := range r.Stock {
-		t.Rows = append(t.Rows,
-			[]string{s.Name, size(s.Batch, s.Seq), implementationName(residua), whole(s.Residua.TokensPS), milliseconds(s.Residua), megabytes(s.Residua.PeakBytes), ""},
-			[]string{"", "", implementationName(stock), whole(s.Stock.TokensPS), milliseconds(s.Stock), megabytes(s.Stock.PeakBytes), fmt.Sprintf("%.1fx", s.Speedup)})
+		t.Row(s.Name, size(s.Batch, s.Seq), implementationName(residua), whole(s.Residua.TokensPS), milliseconds(s.Residua), megabytes(s.Residua.PeakBytes), "")
+		t.Row("", "", implementationName(stock), whole(s.Stock.TokensPS), milliseconds(s.Stock), megabytes(s.Stock.PeakBytes), fmt.Sprintf("%.1fx", s.Speedup))
 	}
-	return Table{Table: t}
+	return t
 }
 
-func (r *Report) productTable() Table {
-	t := figure.Table{Title: "Matrix products", Align: "lrrrr", Header: []string{"M x K x N", "GFLOPS", "% of peak GEMM", "PyTorch's GFLOPS", "speedup"}}
+func (r *Report) productTable() figure.Table {
+	t := figure.Table{Title: "Matrix products", Align: "lrrrr", Note: "N: an operand as it is, T: stored transposed", Header: []string{"M x K x N", "GFLOPS", "% of peak GEMM", "PyTorch's GFLOPS", "speedup"}}
 	for _, p := range r.Products {
 		theirs, ratio := "-", "-"
 		if p.PyTorch > 0 {
 			theirs, ratio = whole(p.PyTorch), fmt.Sprintf("%.2fx", p.Ratio)
 		}
-		t.Rows = append(t.Rows, []string{p.Shape, whole(p.GFLOPS), percent(p.Share), theirs, ratio})
+		t.Row(p.Shape, whole(p.GFLOPS), percent(p.Share), theirs, ratio)
 	}
-	return Table{Table: t, Note: "N: an operand as it is, T: stored transposed\n"}
+	return t
 }
 
 // designNote explains the table.
 const designNote = `time, FLOPs and bytes of a step are relative to the plain transformer of the same shape: the time in the turns that
-both took, FLOPs of matrix products, bytes that the graph's ops read and write, each tensor of an op once; AdamW's are not counted
-`
+both took, FLOPs of matrix products, bytes that the graph's ops read and write, each tensor of an op once; AdamW's are not counted`
 
-func (r *Report) designTable() Table {
-	t := figure.Table{Title: "Residual designs compared with the plain transformer", Align: "lllrrrrrr",
+func (r *Report) designTable() figure.Table {
+	t := figure.Table{Title: "Residual designs compared with the plain transformer", Align: "lllrrrrrr", Note: designNote,
 		Header: []string{"model", "shape", "batch x seq", "parameters", "time", "FLOPs", "bytes", "tokens/s", "peak MB"}}
 	for _, d := range r.Designs {
-		t.Rows = append(t.Rows, []string{d.Name, d.Shape, size(d.Batch, d.Seq), millions(d.Parameters), fmt.Sprintf("%.3fx", d.Time),
-			fmt.Sprintf("%.3fx", d.FLOPs), fmt.Sprintf("%.3fx", d.Bytes), whole(d.TokensPS), megabytes(int(d.PeakMB * 1e6))})
+		t.Row(d.Name, d.Shape, size(d.Batch, d.Seq), millions(d.Parameters), fmt.Sprintf("%.3fx", d.Time),
+			fmt.Sprintf("%.3fx", d.FLOPs), fmt.Sprintf("%.3fx", d.Bytes), whole(d.TokensPS), megabytes(int(d.PeakMB*1e6)))
 	}
-	return Table{Table: t, Note: designNote}
+	return t
 }
 
 func size(batch, seq int) string { return fmt.Sprintf("%d x %d", batch, seq) }

@@ -91,6 +91,7 @@ model    implementation  tokens/s  ms/step  % of peak GEMM  peak MB  speedup  ac
 rmt-46m  Residua             2048     1000             84%     1020
          PyTorch eager        585     3500             24%     4020    3.50x              0.09x
          torch.compile       1138     1800             47%     1720    1.80x              0.30x
+
 speedup, activation memory: Residua's over that implementation's, where activation memory is the peak less 16 bytes a parameter
 (weight, gradient, AdamW's moments); Residua's step clips the gradient, PyTorch's does not
 
@@ -112,6 +113,7 @@ Matrix products
 M x K x N           GFLOPS  % of peak GEMM  PyTorch's GFLOPS  speedup
 ------------------  ------  --------------  ----------------  -------
 TN 32 x 65536 x 48     200             50%                80    2.50x
+
 N: an operand as it is, T: stored transposed
 `, r.String())
 }
