@@ -8,10 +8,10 @@ import (
 
 // Table has a row for each number of pairs.
 func (m *AssociativeMemory) Table() figure.Table {
-	t := figure.Table{Title: fmt.Sprintf("one matrix of %d x %d as a memory: relative squared error of what is read, %d seeds", m.Dk, m.Dv, m.Seeds), Align: "lrrrrrrrr",
-		Header: []string{"keys", "pairs", "N/Dk", "error", "standard error", "theory", "mean squared cosine", "largest |cosine|", "Welch bound"},
-		Note: "N: the pairs. error: |read - stored|² / |stored|², a mean. cosines are those of two keys; Welch bound: the least that\n" +
-			"the largest can be."}
+	t := figure.NewTable(fmt.Sprintf("one matrix of %d x %d as a memory: relative squared error of what is read, %d seeds", m.Dk, m.Dv, m.Seeds), "lrrrrrrrr",
+		"keys", "pairs", "N/Dk", "error", "standard error", "theory", "mean squared cosine", "largest |cosine|", "Welch bound")
+	t.Note = "N: the pairs. error: |read - stored|² / |stored|², a mean. cosines are those of two keys; Welch bound: the least that\n" +
+		"the largest can be."
 	for _, c := range m.Curves {
 		for _, p := range c.Points {
 			t.Row(c.Keys, p.Pairs, p.Load, p.Error, p.StandardError, p.Theory, p.MeanSquared, p.Max, p.Welch)

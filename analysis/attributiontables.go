@@ -12,9 +12,9 @@ import (
 
 // Table lists what each writer contributes, in the order of the run, all its parts together.
 func (a *Attribution) Table() figure.Table {
-	t := figure.Table{Title: a.Name + ", by site", Header: []string{"what wrote it", "contribution"}, Align: "lr",
-		Note: "The terms add up to the model's own logit, but for rounding. norms' biases: what the biases of norms on the\n" +
-			"way to the end add."}
+	t := figure.NewTable(a.Name+", by site", "lr", "what wrote it", "contribution")
+	t.Note = "The terms add up to the model's own logit, but for rounding. norms' biases: what the biases of norms on the\n" +
+		"way to the end add."
 	for _, c := range a.ByWriter() {
 		t.Row(c.Name(), c.Value)
 	}
@@ -75,7 +75,7 @@ func Rank(name string, of []Contribution, n int) *Ranking {
 
 // Table lists them, and what the others contribute together.
 func (r *Ranking) Table() figure.Table {
-	t := figure.Table{Title: r.Name, Header: []string{"what wrote it", "contribution"}, Align: "lr"}
+	t := figure.NewTable(r.Name, "lr", "what wrote it", "contribution")
 	others := r.Sum
 	for _, c := range r.Largest {
 		t.Row(c.Name(), c.Value)

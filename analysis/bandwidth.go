@@ -157,8 +157,8 @@ func (b *Bandwidth) widest() int {
 
 // Table lists the sites.
 func (b *Bandwidth) Table() figure.Table {
-	t := figure.Table{Title: fmt.Sprintf("%s stream of %d dimensions", b.Stream, b.Dimensions), Align: "lrrrrrr",
-		Header: []string{"site", "reads", "writes", "reached by a write", "written so far", "read later", "written / dimensions"}}
+	t := figure.NewTable(fmt.Sprintf("%s stream of %d dimensions", b.Stream, b.Dimensions), "lrrrrrr",
+		"site", "reads", "writes", "reached by a write", "written so far", "read later", "written / dimensions")
 	for _, s := range b.Sites {
 		t.Row(s.Site, s.Reads, s.Writes, s.Width, s.Before, s.After, s.Ratio)
 	}

@@ -49,8 +49,8 @@ func CompareBandwidth(presets []models.Preset) (*BandwidthComparison, error) {
 
 // Table has a row a model.
 func (b *BandwidthComparison) Table() figure.Table {
-	t := figure.Table{Title: "bandwidth of residual streams", Align: "llrrrrrr",
-		Header: []string{"model", "stream", "dimensions", "reached by a write", "share", "written", "read", "written / dimensions"}}
+	t := figure.NewTable("bandwidth of residual streams", "llrrrrrr",
+		"model", "stream", "dimensions", "reached by a write", "share", "written", "read", "written / dimensions")
 	for _, m := range b.Models {
 		t.Row(m.Name, m.Stream, m.Dimensions, m.Width, m.Share, m.Written, m.Read, m.Ratio)
 	}

@@ -8,17 +8,14 @@ import (
 
 // Table is a row a site and space: each measure, and the controls' mean +- deviation.
 func (r *BasisReport) Table() figure.Table {
-	t := figure.Table{
-		Title: fmt.Sprintf("Basis of the %s stream (%d tokens) compared with %d rotations", r.Stream, r.Tokens, r.Controls),
-		Header: []string{"site", "space", "kurtosis", "rotated", "largest", "rotated", "direction",
-			"across", "rotated", "max/mean size", "rotated", "direction", "own basis"},
-		Align: "llrrrrrrrrrrl",
-		Note: "kurtosis: how heavy the tails are of a direction's entries over the tokens; 3 is a Gaussian's. It is the\n" +
-			"mean over the directions, largest that of one direction (its number follows). across: the kurtosis of a\n" +
-			"token's entries, large where few directions hold most of a vector. max/mean size: the largest direction's\n" +
-			"size over the mean one's. rotated: the same along the axes of random rotations, mean ± standard deviation.\n" +
-			"own basis: what differs by more than three of these.",
-	}
+	t := figure.NewTable(fmt.Sprintf("Basis of the %s stream (%d tokens) compared with %d rotations", r.Stream, r.Tokens, r.Controls), "llrrrrrrrrrrl",
+		"site", "space", "kurtosis", "rotated", "largest", "rotated", "direction",
+		"across", "rotated", "max/mean size", "rotated", "direction", "own basis")
+	t.Note = "kurtosis: how heavy the tails are of a direction's entries over the tokens; 3 is a Gaussian's. It is the\n" +
+		"mean over the directions, largest that of one direction (its number follows). across: the kurtosis of a\n" +
+		"token's entries, large where few directions hold most of a vector. max/mean size: the largest direction's\n" +
+		"size over the mean one's. rotated: the same along the axes of random rotations, mean ± standard deviation.\n" +
+		"own basis: what differs by more than three of these."
 	for _, p := range r.Points {
 		row := []string{siteLabel(p.Site), p.Space}
 		row = append(append(row, p.MeanKurtosis.cells()...), p.MaxKurtosis.cells()...)

@@ -13,11 +13,11 @@ const eigenvaluesShown = 4
 
 // Table lists the heads' scores, of many heads those of the largest copying scores.
 func (c *Circuits) Table() figure.Table {
-	t := figure.Table{Title: "Circuits", Header: []string{"head", "OV score", "QK score", "copying (full OV)", "matching (full QK)"}, Align: "lrrrr",
-		Note: "OV: what a head writes of what it attends to; QK: what it attends to. Scores are those of the circuits'\n" +
-			"eigenvalues, from -1 to 1: 1 where all are positive numbers. copying: above 0, what a head attends to\n" +
-			"becomes likelier to follow. matching: above 0, a token attends to tokens like itself. Both are from token to\n" +
-			"token, through the vocabulary." + c.keyedNote()}
+	t := figure.NewTable("Circuits", "lrrrr", "head", "OV score", "QK score", "copying (full OV)", "matching (full QK)")
+	t.Note = "OV: what a head writes of what it attends to; QK: what it attends to. Scores are those of the circuits'\n" +
+		"eigenvalues, from -1 to 1: 1 where all are positive numbers. copying: above 0, what a head attends to\n" +
+		"becomes likelier to follow. matching: above 0, a token attends to tokens like itself. Both are from token to\n" +
+		"token, through the vocabulary." + c.keyedNote()
 	shown := c.shown
 	if shown == nil {
 		shown = c.strongest(listed, everyHead)
@@ -116,7 +116,7 @@ func (h HeadCircuits) spectra() ([]string, []*CircuitSpectrum) {
 
 // Table lists a head's circuits with their largest eigenvalues.
 func (h HeadCircuits) Table() figure.Table {
-	t := figure.Table{Title: h.Name(), Header: []string{"circuit", "score", "norm", "eigenvalues", "largest"}, Align: "lrrrl"}
+	t := figure.NewTable(h.Name(), "lrrrl", "circuit", "score", "norm", "eigenvalues", "largest")
 	names, all := h.spectra()
 	for i, s := range all {
 		largest := ""

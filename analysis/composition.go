@@ -153,9 +153,9 @@ func (c *Composition) Pair(from, to string) (HeadPair, error) {
 
 // Table lists the pairs that compose most, each by the strongest of its three ways.
 func (c *Composition) Table() figure.Table {
-	t := figure.Table{Title: "Composition of heads", Header: []string{"writes", "reads", "Q", "K", "V", "times random"}, Align: "llrrrr",
-		Note: "Q, K, V: how much of what the first head writes the second reads for its queries, keys and values, from 0 to\n" +
-			"1. times random: the largest of the three divided by that of circuits rotated at random."}
+	t := figure.NewTable("Composition of heads", "llrrrr", "writes", "reads", "Q", "K", "V", "times random")
+	t.Note = "Q, K, V: how much of what the first head writes the second reads for its queries, keys and values, from 0 to\n" +
+		"1. times random: the largest of the three divided by that of circuits rotated at random."
 	strongest := slices.Clone(c.Pairs)
 	slices.SortStableFunc(strongest, func(a, b HeadPair) int { return cmp.Compare(max(b.Q, b.K, b.V), max(a.Q, a.K, a.V)) })
 	for _, p := range strongest[:min(listed, len(strongest))] {

@@ -9,11 +9,11 @@ import (
 
 // Table lists the coherence of the sites' keys and of all together.
 func (m *KeyMemory) Table() figure.Table {
-	t := figure.Table{Title: fmt.Sprintf("the model's keys as those of a memory, Dk = %d", m.Dk), Align: "llrrrrrrr",
-		Header: []string{"site", "way", "keys", "largest |cosine|", "of random keys", "Welch bound", "error read with the same keys", "of random keys", "least"},
-		Note: "largest |cosine|: of two of these keys; of random keys: that of as many random ones; Welch bound: the least\n" +
-			"that it can be. error: the mean squared error, relative to the value, if each key stores a value and all are\n" +
-			"read again; of random keys: with as many random ones; least: the smallest that so many keys can have."}
+	t := figure.NewTable(fmt.Sprintf("the model's keys as those of a memory, Dk = %d", m.Dk), "llrrrrrrr",
+		"site", "way", "keys", "largest |cosine|", "of random keys", "Welch bound", "error read with the same keys", "of random keys", "least")
+	t.Note = "largest |cosine|: of two of these keys; of random keys: that of as many random ones; Welch bound: the least\n" +
+		"that it can be. error: the mean squared error, relative to the value, if each key stores a value and all are\n" +
+		"read again; of random keys: with as many random ones; least: the smallest that so many keys can have."
 	for _, s := range append(slices.Clone(m.Sets), m.Writes, m.Reads) {
 		t.Row(s.name(), wayOf(s.Reads), s.Keys, s.Max, s.RandomMax, s.Welch, s.Error, s.Random, s.Least)
 	}

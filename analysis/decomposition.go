@@ -4,9 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
@@ -218,10 +217,9 @@ func (d *Decomposition) wholly(w stream.Writer, first, n int) []float64 {
 func rowsTimes(a []float64, n int, w []float64) []float64 {
 	k := len(a) / n
 	width := len(w) / k
-	y := make([]float64, n*width)
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, blas64.General{Rows: n, Cols: k, Stride: k, Data: a},
-		blas64.General{Rows: k, Cols: width, Stride: width, Data: w}, 0, blas64.General{Rows: n, Cols: width, Stride: width, Data: y})
-	return y
+	y := mat.NewDense(n, width, nil)
+	y.Mul(mat.NewDense(n, k, a), mat.NewDense(k, width, w))
+	return y.RawMatrix().Data
 }
 
 // written is what one part writes at its source [width].

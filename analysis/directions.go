@@ -205,8 +205,8 @@ func (s *samples) largest(entries []float64, first int) []Example {
 // Table compares the directions that were found with the others. Of n directions that are like the m random ones n/(m+1) are expected to
 // be sparser than all of these.
 func (d *Directions) Table() figure.Table {
-	t := figure.Table{Title: fmt.Sprintf("sparse directions of %s: kurtosis on %d tokens that they were not found on (3 is a Gaussian's)", d.Activation, d.Tokens),
-		Header: []string{"directions", "how many", "mean", "median", "largest", "sparser than every random one", "by chance"}, Align: "lrrrrrr"}
+	t := figure.NewTable(fmt.Sprintf("sparse directions of %s: kurtosis on %d tokens that they were not found on (3 is a Gaussian's)", d.Activation, d.Tokens), "lrrrrrr",
+		"directions", "how many", "mean", "median", "largest", "sparser than every random one", "by chance")
 	most := floats.Max(d.Random)
 	for _, row := range d.lists() {
 		sorted := slices.Sorted(slices.Values(row.kurtosis))

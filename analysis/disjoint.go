@@ -170,7 +170,7 @@ func newHeadsGroup(name string, heads []writtenSpace) HeadsGroup {
 	g := HeadsGroup{Name: name, Heads: len(heads), Dimensions: d, Overlap: overlapOfPairs(heads, d)}
 	for _, w := range heads {
 		g.Ranks += w.rank()
-		g.EffectiveRanks += newSpectrum(squares(w.singular), d).Effective
+		g.EffectiveRanks += newSpectrum(floats.MulTo(make([]float64, len(w.singular)), w.singular, w.singular), d).Effective
 	}
 	return g
 }
@@ -234,23 +234,14 @@ func overlapOfPairs(heads []writtenSpace, d int) Controlled {
 	return c
 }
 
-// squares are the squares of values.
-func squares(x []float64) []float64 {
-	y := make([]float64, len(x))
-	for i, v := range x {
-		y[i] = v * v
-	}
-	return y
-}
-
 // Table lists the groups.
 func (s *HeadSpaces) Table() figure.Table {
-	t := figure.Table{Title: fmt.Sprintf("do heads write to subspaces of their own? random: the same singular values along random directions, %d draws", s.Draws), Align: "lrrrrrrrrr",
-		Header: []string{"heads of", "dimensions", "sum of ranks", "rank of the sum", "sum of effective ranks", "effective rank of the sum", "random", "overlap of two", "random", "deviations"},
-		Note: "sum of ranks, and rank of the sum: of each head's subspace, and of all together; equal where no two touch.\n" +
-			"effective rank: how many directions are used, weighted by how much. overlap of two: the mean squared cosine\n" +
-			"of two heads' subspaces, from 0 to 1; deviations: how far it is above that of random subspaces, in standard\n" +
-			"deviations."}
+	t := figure.NewTable(fmt.Sprintf("do heads write to subspaces of their own? random: the same singular values along random directions, %d draws", s.Draws), "lrrrrrrrrr",
+		"heads of", "dimensions", "sum of ranks", "rank of the sum", "sum of effective ranks", "effective rank of the sum", "random", "overlap of two", "random", "deviations")
+	t.Note = "sum of ranks, and rank of the sum: of each head's subspace, and of all together; equal where no two touch.\n" +
+		"effective rank: how many directions are used, weighted by how much. overlap of two: the mean squared cosine\n" +
+		"of two heads' subspaces, from 0 to 1; deviations: how far it is above that of random subspaces, in standard\n" +
+		"deviations."
 	for _, g := range s.Groups {
 		t.Row(g.Name, g.Dimensions, g.Ranks, g.Rank, g.EffectiveRanks, g.EffectiveRank.Own,
 			fmt.Sprintf("%s ± %.2g", number(g.EffectiveRank.Rotated), g.EffectiveRank.Deviation), g.Overlap.Own, g.Overlap.Rotated, g.Overlap.deviations())

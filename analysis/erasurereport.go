@@ -52,9 +52,10 @@ func RandomCosineDensity(x float64, d int) float64 {
 
 // Table lists the strongest erasers.
 func (e *Erasure) Table() figure.Table {
-	t := figure.Table{Title: "heads and neurons that erase most of what they read", Header: []string{"part", "cosine of read and written", "deviations of random ones"}, Align: "lrr",
-		Note: "cosine: -1 where a part writes the opposite of the direction that it reads, and so erases what it finds\n" +
-			"there; deviations: the cosine in standard deviations of that of random directions."}
+	t := figure.NewTable("heads and neurons that erase most of what they read", "lrr",
+		"part", "cosine of read and written", "deviations of random ones")
+	t.Note = "cosine: -1 where a part writes the opposite of the direction that it reads, and so erases what it finds\n" +
+		"there; deviations: the cosine in standard deviations of that of random directions."
 	for _, s := range e.Strongest(listed) {
 		t.Row(e.name(s), s.Cosine, e.deviations(s))
 	}

@@ -22,10 +22,8 @@ func whiten(x *mat.Dense, k int) (whitening, bool) {
 	for j := range d {
 		w.mean[j] = stat.Mean(mat.Col(nil, j, x), nil)
 	}
-	centred := mat.NewDense(n, d, nil)
-	centred.Apply(func(_, j int, v float64) float64 { return v - w.mean[j] }, x)
 	covariance := mat.NewSymDense(d, nil)
-	covariance.SymOuterK(1/float64(n), centred.T())
+	covariance.SymOuterK(1/float64(n), w.centred(x).T())
 	var eigen mat.EigenSym
 	if !eigen.Factorize(covariance, true) {
 		return w, false
@@ -52,12 +50,16 @@ func whiten(x *mat.Dense, k int) (whitening, bool) {
 
 // of whitens samples [N, D] -> [N, K].
 func (w whitening) of(x *mat.Dense) *mat.Dense {
-	n, d := x.Dims()
-	centred := mat.NewDense(n, d, nil)
-	centred.Apply(func(_, j int, v float64) float64 { return v - w.mean[j] }, x)
 	var z mat.Dense
-	z.Mul(centred, w.to)
+	z.Mul(w.centred(x), w.to)
 	return &z
+}
+
+// centred are samples less their mean.
+func (w whitening) centred(x *mat.Dense) *mat.Dense {
+	var centred mat.Dense
+	centred.Apply(func(_, j int, v float64) float64 { return v - w.mean[j] }, x)
+	return &centred
 }
 
 // The steps that FastICA takes at most, and how near to those of the step before its directions are when

@@ -118,9 +118,10 @@ func (s *HeadScores) Strongest() (layer, head int, score float64) {
 
 // Table lists all heads.
 func (s *HeadScores) Table() figure.Table {
-	t := figure.Table{Title: fmt.Sprintf("heads on %d random tokens, repeated", s.Period), Header: []string{"head", "induction", "previous token"}, Align: "lrr",
-		Note: "induction: the mean attention to the token that followed this one the last time; previous token: to the\n" +
-			"token before. Both from 0 to 1."}
+	t := figure.NewTable(fmt.Sprintf("heads on %d random tokens, repeated", s.Period), "lrr",
+		"head", "induction", "previous token")
+	t.Note = "induction: the mean attention to the token that followed this one the last time; previous token: to the\n" +
+		"token before. Both from 0 to 1."
 	for l := range s.Induction {
 		for h := range s.Induction[l] {
 			t.Row(headName(l, h), s.Induction[l][h], s.Previous[l][h])

@@ -264,8 +264,8 @@ func keyParts(features, direction []float64, rank int) []float64 {
 
 // Table lists the points.
 func (l *Lens) Table() figure.Table {
-	t := figure.Table{Title: l.Name, Header: []string{"after", "logit", "probability", "rank", "likeliest"}, Align: "lrrrl",
-		Note: lensNote}
+	t := figure.NewTable(l.Name, "lrrrl", "after", "logit", "probability", "rank", "likeliest")
+	t.Note = lensNote
 	for _, p := range l.Points {
 		var top []string
 		for _, id := range p.Top {

@@ -21,7 +21,7 @@ func (f *LensFit) title() string {
 
 // Table lists both lenses' divergence after each writer.
 func (f *LensFit) Table() figure.Table {
-	t := figure.Table{Title: f.title(), Header: []string{"after", "logit lens", "tuned lens"}, Align: "lrr"}
+	t := figure.NewTable(f.title(), "lrr", "after", "logit lens", "tuned lens")
 	for i, after := range f.After {
 		t.Row(after, f.Plain[i], f.Tuned[i])
 	}

@@ -38,7 +38,7 @@ func (g *LensGrid) spell(id int) string {
 
 // Table has a row for each writer and a column for each token.
 func (g *LensGrid) Table() figure.Table {
-	t := figure.Table{Title: "likeliest next token", Header: []string{"after"}, Align: "l"}
+	t := figure.NewTable("likeliest next token", "l", "after")
 	for _, id := range g.IDs {
 		t.Header = append(t.Header, g.spell(int(id)))
 	}

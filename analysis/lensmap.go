@@ -77,7 +77,7 @@ func (d *Decomposition) addRow(m *LensMap, features []float64) error {
 
 // Table lists the mean loss and mean rank of the successors.
 func (m *LensMap) Table() figure.Table {
-	t := figure.Table{Title: m.lens + " over all tokens", Header: []string{"after", "mean loss in nats", "mean rank"}, Align: "lrr"}
+	t := figure.NewTable(m.lens+" over all tokens", "lrr", "after", "mean loss in nats", "mean rank")
 	for i, after := range m.After {
 		t.Row(after, stat.Mean(m.Loss[i], nil), stat.Mean(m.Rank[i], nil))
 	}

@@ -121,7 +121,7 @@ func withoutDropout(c models.Spec) (models.Spec, error) {
 
 // Table shows the deviation after some of the steps.
 func (b *OptimizerBasis) Table() figure.Table {
-	t := figure.Table{Title: b.title(), Header: []string{"optimizer", "rate"}, Align: "lr"}
+	t := figure.NewTable(b.title(), "lr", "optimizer", "rate")
 	for _, s := range b.shown() {
 		t.Header, t.Align = append(t.Header, fmt.Sprintf("step %d", s)), t.Align+"r"
 	}

@@ -12,11 +12,11 @@ import (
 // Table lists the orders, the sublayers' paths of one step and, if they were measured, the heads' and the virtual heads' that
 // change the loss most.
 func (p *PathExpansion) Table() figure.Table {
-	t := figure.Table{Title: fmt.Sprintf("loss of the next token by the longest path, patterns of attention held (%d rows, %d tokens; the model %v)", p.Rows, p.Tokens, p.Model),
-		Header: []string{"paths", "how many", "loss", "gain", "share of all gains", "gain a path"}, Align: "lrrrrr",
-		Note: "steps: the sublayers that a path goes through. loss: with all paths of up to so many steps; gain: what the\n" +
-			"longest of them take off it. alone: the gain of one sublayer next to the direct path; last: next to all\n" +
-			"other paths of one step. A virtual head is two heads, one of which reads what the other has written."}
+	t := figure.NewTable(fmt.Sprintf("loss of the next token by the longest path, patterns of attention held (%d rows, %d tokens; the model %v)", p.Rows, p.Tokens, p.Model), "lrrrrr",
+		"paths", "how many", "loss", "gain", "share of all gains", "gain a path")
+	t.Note = "steps: the sublayers that a path goes through. loss: with all paths of up to so many steps; gain: what the\n" +
+		"longest of them take off it. alone: the gain of one sublayer next to the direct path; last: next to all\n" +
+		"other paths of one step. A virtual head is two heads, one of which reads what the other has written."
 	for _, o := range p.Orders {
 		if o.Steps == 0 {
 			t.Row("direct path", "1", o.Loss, "", "", "")

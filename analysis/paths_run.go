@@ -3,6 +3,8 @@ package analysis
 import (
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
@@ -240,10 +242,4 @@ func (p *pathSums) expansion(rows [][]int32) *PathExpansion {
 }
 
 // less is x - y, entry by entry.
-func less(x, y []float64) []float64 {
-	z := slices.Clone(x)
-	for i, v := range y {
-		z[i] -= v
-	}
-	return z
-}
+func less(x, y []float64) []float64 { return floats.SubTo(make([]float64, len(x)), x, y) }

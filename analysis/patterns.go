@@ -55,7 +55,8 @@ func (p *AttentionPatterns) HeadName(head int) string { return headName(p.Layer,
 
 // Table lists where each head looks on average: how far back.
 func (p *AttentionPatterns) Table() figure.Table {
-	t := figure.Table{Title: fmt.Sprintf("attention of layer %d", p.Layer), Header: []string{"head", "mean distance", "to itself", "to the first token"}, Align: "lrrr"}
+	t := figure.NewTable(fmt.Sprintf("attention of layer %d", p.Layer), "lrrr",
+		"head", "mean distance", "to itself", "to the first token")
 	for h, pattern := range p.Patterns {
 		distance, self, first := 0.0, 0.0, 0.0
 		for i, row := range pattern {

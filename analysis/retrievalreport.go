@@ -12,12 +12,12 @@ import (
 
 // Table lists the readers.
 func (r *WriteRetrieval) Table() figure.Table {
-	t := figure.Table{Title: fmt.Sprintf("what readers get of %d tokens' writes, Dk = %d", r.Tokens, r.Dk), Align: "lrrrrrrrrlr",
-		Header: []string{"reader", "keys", "writes", "effective", "of random keys", "strongest write", "of random keys", "signal", "of random keys", "largest share", "share"},
-		Note: "effective: how many writes a key reads at once. strongest write: its part of the energy that is read.\n" +
-			"signal: that energy over it and the crosstalk of all others; 1/2 where they are as strong. of random keys:\n" +
-			"the same for as many random keys. largest share: the writer that most of a read comes from; shares of a read\n" +
-			"add up to 1."}
+	t := figure.NewTable(fmt.Sprintf("what readers get of %d tokens' writes, Dk = %d", r.Tokens, r.Dk), "lrrrrrrrrlr",
+		"reader", "keys", "writes", "effective", "of random keys", "strongest write", "of random keys", "signal", "of random keys", "largest share", "share")
+	t.Note = "effective: how many writes a key reads at once. strongest write: its part of the energy that is read.\n" +
+		"signal: that energy over it and the crosstalk of all others; 1/2 where they are as strong. of random keys:\n" +
+		"the same for as many random keys. largest share: the writer that most of a read comes from; shares of a read\n" +
+		"add up to 1."
 	for _, x := range r.Reads {
 		largest := floats.MaxIdx(x.Share)
 		t.Row(x.Reader, x.Keys, x.Writes, x.Model.Effective, x.Random.Effective,
@@ -82,10 +82,10 @@ type RetrievalDistances struct {
 
 // Table lists the distances.
 func (d RetrievalDistances) Table() figure.Table {
-	t := figure.Table{Title: "a site's writes with distance", Align: "rrrrrr",
-		Header: []string{"sites in between", "pairs", "share of a read", "energy, of random keys'", "median error read by their own keys", "if other keys were random"},
-		Note: "energy: what a reader gets of a write, divided by what random keys would get. error: |read - written|² /\n" +
-			"|written|² when a write is read again by the key that wrote it."}
+	t := figure.NewTable("a site's writes with distance", "rrrrrr",
+		"sites in between", "pairs", "share of a read", "energy, of random keys'", "median error read by their own keys", "if other keys were random")
+	t.Note = "energy: what a reader gets of a write, divided by what random keys would get. error: |read - written|² /\n" +
+		"|written|² when a write is read again by the key that wrote it."
 	for _, x := range d.Distances {
 		t.Row(x.Distance, x.Pairs, x.Share, x.Gain, x.Error, x.Random)
 	}

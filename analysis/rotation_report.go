@@ -240,10 +240,10 @@ func relativeDeviation(got, want []float64) float64 {
 
 // Table lists the rows.
 func (r *RotationReport) Table() figure.Table {
-	t := figure.Table{Title: r.title(), Header: []string{"space", "breaker", "norm", "rotations", "worst", "mean"}, Align: "llllrr",
-		Note: "space: the axis that is rotated. breaker: what is left in the model that may tell one axis from another:\n" +
-			"gains of norms, rotary positions, or all of it, as trained. worst, mean: the largest difference of a logit\n" +
-			"over the largest logit."}
+	t := figure.NewTable(r.title(), "llllrr", "space", "breaker", "norm", "rotations", "worst", "mean")
+	t.Note = "space: the axis that is rotated. breaker: what is left in the model that may tell one axis from another:\n" +
+		"gains of norms, rotary positions, or all of it, as trained. worst, mean: the largest difference of a logit\n" +
+		"over the largest logit."
 	for _, row := range r.Rows {
 		rotations := "any"
 		if row.KeepOnes {

@@ -103,11 +103,11 @@ func (s *Subspaces) overlaps(accesses []end, spaces []subspace) {
 
 // Table lists the spectra's ranks.
 func (s *Subspaces) Table() figure.Table {
-	t := figure.Table{Title: "what the sites read and write", Align: "llrrrr",
-		Header: []string{"site", "way", "dimensions", "effective rank", "stable rank", fmt.Sprintf("directions with %.0f%%", 100*EnergyShare)},
-		Note: "effective rank: how many directions are used, weighted by how much (exp of the entropy of their shares);\n" +
-			"stable rank: all of it over the strongest direction; the last column: how many directions hold so much of\n" +
-			"it."}
+	t := figure.NewTable("what the sites read and write", "llrrrr",
+		"site", "way", "dimensions", "effective rank", "stable rank", fmt.Sprintf("directions with %.0f%%", 100*EnergyShare))
+	t.Note = "effective rank: how many directions are used, weighted by how much (exp of the entropy of their shares);\n" +
+		"stable rank: all of it over the strongest direction; the last column: how many directions hold so much of\n" +
+		"it."
 	for _, site := range s.Sites {
 		t.Row(site.Site, wayOf(site.Reads), site.Dimensions, site.Effective, site.Stable, site.Directions)
 	}

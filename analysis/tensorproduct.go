@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -91,22 +92,13 @@ func TensorProductOf(run *cache.Cache, layer, head int) (*TensorProduct, error) 
 func (p *TensorProduct) add(h *headMap, row int, pattern [][]float64, values *mat.Dense) {
 	seq, width := values.Dims()
 	var mixed mat.Dense
-	mixed.Mul(mat.NewDense(seq, seq, flat(pattern)), values) // [Seq, width]
+	mixed.Mul(mat.NewDense(seq, seq, slices.Concat(pattern...)), values) // [Seq, width]
 	for t := range seq {
 		out, wrote := h.write(mixed.RawRowView(t)), h.write(h.output(row*seq+t, width))
 		p.Output, p.Written = append(p.Output, out), append(p.Written, wrote)
 		p.Deviation = max(p.Deviation, floats.Distance(out, wrote, math.Inf(1)))
 		p.Largest = max(p.Largest, floats.Norm(wrote, math.Inf(1)))
 	}
-}
-
-// flat are rows one after another.
-func flat(rows [][]float64) []float64 {
-	var all []float64
-	for _, row := range rows {
-		all = append(all, row...)
-	}
-	return all
 }
 
 // moved are the lengths of what each key gives each query.
@@ -207,7 +199,8 @@ func (h *headMap) output(token, width int) []float64 {
 
 // Table compares both sides token by token.
 func (p *TensorProduct) Table() figure.Table {
-	t := figure.Table{Title: p.title(), Header: []string{"token", "id", "length of (A ⊗ W_OV) x", "length of what the head wrote", "largest difference"}, Align: "rrrrr"}
+	t := figure.NewTable(p.title(), "rrrrr",
+		"token", "id", "length of (A ⊗ W_OV) x", "length of what the head wrote", "largest difference")
 	for i, out := range p.Output {
 		t.Row(i, p.IDs[i], floats.Norm(out, 2), floats.Norm(p.Written[i], 2),
 			floats.Distance(out, p.Written[i], math.Inf(1)))

@@ -8,11 +8,12 @@ import (
 
 // Table lists the strongest edges.
 func (w *Wiring) Table() figure.Table {
-	t := figure.Table{Title: w.title(), Header: []string{"writes", "reads", "score", "at random", "times random", "p", "false discoveries", "carried"}, Align: "llrrrrrr",
-		Note: "score: how well what one writes and the other reads agree, from 0 to 1; at random: the score (root mean\n" +
-			"square) of the same weights rotated at random; times random: the one divided by the other. p: the\n" +
-			"probability of such a score by chance. false discoveries: the share of connections up to this row that may\n" +
-			"be there by chance. carried: how large a write still is where it is read; 1 where the stream only adds."}
+	t := figure.NewTable(w.title(), "llrrrrrr",
+		"writes", "reads", "score", "at random", "times random", "p", "false discoveries", "carried")
+	t.Note = "score: how well what one writes and the other reads agree, from 0 to 1; at random: the score (root mean\n" +
+		"square) of the same weights rotated at random; times random: the one divided by the other. p: the\n" +
+		"probability of such a score by chance. false discoveries: the share of connections up to this row that may\n" +
+		"be there by chance. carried: how large a write still is where it is read; 1 where the stream only adds."
 	for _, e := range w.Edges[:min(listed, len(w.Edges))] {
 		t.Row(e.Writer, e.Reader, e.Score, e.Chance.RMS(),
 			e.AboveChance(), fmt.Sprintf("%.2g", e.P), fmt.Sprintf("%.2g", e.FDR), e.Carry)

@@ -7,6 +7,11 @@ import (
 	"unicode/utf8"
 )
 
+// NewTable is a table without rows: its title, a letter a column for its alignment, l or r, and the header.
+func NewTable(title, align string, header ...string) Table {
+	return Table{Title: title, Align: align, Header: header}
+}
+
 // Row adds a row: texts as they are, float64 with four digits, anything else as fmt.Sprint has it.
 func (t *Table) Row(cells ...any) {
 	row := make([]string, len(cells))
@@ -23,7 +28,7 @@ func (t *Table) Row(cells ...any) {
 // Text returns the table's lines, columns aligned and two spaces apart, the title and the header
 // (if any) first, the note last. Control characters in cells are shown visibly.
 func (t Table) Text() string {
-	rows := t.filled(Visible)
+	rows := t.Visible()
 	widths := t.widths(rows)
 	var text strings.Builder
 	if t.Title != "" {
@@ -67,7 +72,7 @@ func (t Table) Markdown() string {
 			continue
 		}
 		for c := range columns {
-			if t.right(c) {
+			if t.Right(c) {
 				text.WriteString("| ---: ")
 			} else {
 				text.WriteString("| --- ")
@@ -94,6 +99,9 @@ func (t Table) CSV() string {
 	w.Flush()
 	return text.String()
 }
+
+// Visible returns header (if any) and rows, all of one length, with what is invisible made visible.
+func (t Table) Visible() [][]string { return t.filled(Visible) }
 
 // columns is the length of the longest row.
 func (t Table) columns() int {
@@ -142,7 +150,7 @@ func (t Table) line(row []string, widths []int) string {
 			line.WriteString("  ")
 		}
 		gap := strings.Repeat(" ", widths[c]-utf8.RuneCountInString(cell))
-		if t.right(c) {
+		if t.Right(c) {
 			line.WriteString(gap + cell)
 		} else {
 			line.WriteString(cell + gap)
@@ -151,5 +159,5 @@ func (t Table) line(row []string, widths []int) string {
 	return strings.TrimRight(line.String(), " ") + "\n"
 }
 
-// right says whether column c is aligned to the right.
-func (t Table) right(c int) bool { return c < len(t.Align) && t.Align[c] == 'r' }
+// Right says whether column c is aligned to the right.
+func (t Table) Right(c int) bool { return c < len(t.Align) && t.Align[c] == 'r' }

@@ -9,7 +9,7 @@ import (
 // Within is the table with the words of its last column broken into several rows, so that no line of Text has more than so
 // many characters, as long as the other columns leave room for the longest word.
 func (t Table) Within(columns int) Table {
-	widths := t.widths(t.filled(Visible))
+	widths := t.widths(t.Visible())
 	last := len(widths) - 1
 	if last < 0 {
 		return t

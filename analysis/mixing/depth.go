@@ -79,8 +79,8 @@ func meanAndSpread(of []float64) (mean, spread float64) {
 
 // Table has a line for each weight.
 func (d *Depth) Table() figure.Table {
-	t := figure.Table{Title: "Who reads which layer", Header: []string{"reader", "source", "weight", "spread"}, Align: "llrr",
-		Note: "weight: how much of the source is in what is read, a mean over tokens; spread: its standard deviation over tokens."}
+	t := figure.NewTable("Who reads which layer", "llrr", "reader", "source", "weight", "spread")
+	t.Note = "weight: how much of the source is in what is read, a mean over tokens; spread: its standard deviation over tokens."
 	for _, r := range d.Reads {
 		for _, w := range r.Weights {
 			t.Row(r.Reader, w.Source, fmt.Sprintf("%.4f", w.Mean), small(w.Spread))
@@ -91,8 +91,8 @@ func (d *Depth) Table() figure.Table {
 
 // Strongest has a line for each reader: the sources of its largest weights.
 func (d *Depth) Strongest() figure.Table {
-	t := figure.Table{Title: "Who reads which layer: the largest weights", Header: []string{"reader", "reads"}, Align: "ll",
-		Note: "A number is how much of a source is in what is read, a mean over tokens."}
+	t := figure.NewTable("Who reads which layer: the largest weights", "ll", "reader", "reads")
+	t.Note = "A number is how much of a source is in what is read, a mean over tokens."
 	for _, r := range d.Reads {
 		strongest := slices.Clone(r.Weights)
 		slices.SortStableFunc(strongest, func(a, b Weight) int { return cmp.Compare(math.Abs(b.Mean), math.Abs(a.Mean)) })

@@ -78,7 +78,7 @@ type History []Logged
 // Table has a line a step: how far each kind has moved, averaged over its places.
 func (h History) Table() figure.Table {
 	kinds := h.kinds()
-	t := figure.Table{Title: "Root mean square distance from the start", Align: "rrrrrr", Header: []string{"step"}}
+	t := figure.NewTable("Root mean square distance from the start", "rrrrrr", "step")
 	for _, kind := range kinds {
 		t.Header = append(t.Header, string(kind))
 	}

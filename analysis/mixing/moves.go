@@ -116,12 +116,12 @@ func (p place) entropy(tokens int) *float64 {
 
 // Table has a line a place.
 func (m *Moves) Table() figure.Table {
-	t := figure.Table{Title: "Mixing coefficients and their start", Align: "llrrrrrrrr",
-		Header: []string{"where", "what", "shape", "moved", "spread", "off-diagonal", "gain", "composite gain", "entropy"},
-		Note: "moved: root mean square distance of an entry from its start; spread: of a token's entry from the mean over\n" +
-			"tokens. off-diagonal: the sum of |entries| off the diagonal, a row. gain: the largest sum of |entries| of a\n" +
-			"row, and of a column: 1 amplifies nothing; composite gain: that of the product of all A_res so far. entropy:\n" +
-			"1 reads all sources alike, 0 one of them."}
+	t := figure.NewTable("Mixing coefficients and their start", "llrrrrrrrr",
+		"where", "what", "shape", "moved", "spread", "off-diagonal", "gain", "composite gain", "entropy")
+	t.Note = "moved: root mean square distance of an entry from its start; spread: of a token's entry from the mean over\n" +
+		"tokens. off-diagonal: the sum of |entries| off the diagonal, a row. gain: the largest sum of |entries| of a\n" +
+		"row, and of a column: 1 amplifies nothing; composite gain: that of the product of all A_res so far. entropy:\n" +
+		"1 reads all sources alike, 0 one of them."
 	for _, p := range m.Places {
 		cells := []string{p.Name, string(p.Kind), fmt.Sprintf("%d x %d", p.Rows, p.Columns), small(p.Moved), small(p.Spread), "", "", "", ""}
 		if c := p.Carry; c != nil {

@@ -109,8 +109,9 @@ func (s *Rescue) rise(r *cache.Runner, ids []int32, replace ...cache.Interventio
 
 // Table has a line a site and row.
 func (s *Rescue) Table() figure.Table {
-	t := figure.Table{Title: "A row set to 0, and given back after the next site", Header: []string{"after", "row", "loss rises by", "share regained"}, Align: "lrrr",
-		Note: "share regained: of that rise, when the row is given back after the next site: what was still the row's own."}
+	t := figure.NewTable("A row set to 0, and given back after the next site", "lrrr",
+		"after", "row", "loss rises by", "share regained")
+	t.Note = "share regained: of that rise, when the row is given back after the next site: what was still the row's own."
 	for i, name := range s.Sites {
 		for row, rise := range s.Ablated[i] {
 			share := "-"

@@ -138,9 +138,9 @@ func (s *SourceRescue) regained(source, reader int) float64 {
 
 // Table has a line for each source, and the reader that regains most of it.
 func (s *SourceRescue) Table() figure.Table {
-	t := figure.Table{Title: "A source left out of all sums, and kept by one reader", Align: "lrlr",
-		Header: []string{"source", "loss rises by", "most is regained by", "share regained"},
-		Note:   "share regained: of that rise, when this reader alone keeps the source: what it needs of it."}
+	t := figure.NewTable("A source left out of all sums, and kept by one reader", "lrlr",
+		"source", "loss rises by", "most is regained by", "share regained")
+	t.Note = "share regained: of that rise, when this reader alone keeps the source: what it needs of it."
 	for i, source := range s.Sources {
 		cells := []string{source, fmt.Sprintf("%+.4f", s.Ablated[i]), "-", "-"}
 		most := math.Inf(-1)

@@ -15,27 +15,17 @@ type cell struct {
 }
 
 func tableOf(t figure.Table) *tableView {
-	columns := len(t.Header)
-	for _, row := range t.Rows {
-		columns = max(columns, len(row))
-	}
 	v := &tableView{Note: t.Note}
-	if len(t.Header) > 0 {
-		v.Header = cells(t.Header, columns, t.Align)
-	}
-	for _, row := range t.Rows {
-		v.Rows = append(v.Rows, cells(row, columns, t.Align))
-	}
-	return v
-}
-
-func cells(texts []string, columns int, align string) []cell {
-	row := make([]cell, columns)
-	for c := range row {
-		row[c].Right = c < len(align) && align[c] == 'r'
-		if c < len(texts) {
-			row[c].Text = figure.Visible(texts[c])
+	for i, texts := range t.Visible() {
+		row := make([]cell, len(texts))
+		for c, text := range texts {
+			row[c] = cell{text, t.Right(c)}
+		}
+		if i == 0 && len(t.Header) > 0 {
+			v.Header = row
+		} else {
+			v.Rows = append(v.Rows, row)
 		}
 	}
-	return row
+	return v
 }

@@ -41,7 +41,7 @@ func (m *Model) answer(run *cache.Cache, a aim) (*Answer, error) {
 
 // Table lists the tokens.
 func (a *Answer) Table() figure.Table {
-	t := figure.Table{Title: a.title, Header: []string{"token", "id", "probability"}, Align: "lrr"}
+	t := figure.NewTable(a.title, "lrr", "token", "id", "probability")
 	for _, p := range a.Likeliest {
 		t.Row(p.Text, p.ID, p.Probability)
 	}

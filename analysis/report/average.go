@@ -118,7 +118,7 @@ func (a *Averages) title() string {
 
 // Table lists the largest.
 func (a *Averages) Table() figure.Table {
-	t := figure.Table{Title: a.title(), Header: []string{"what", "mean", "standard error"}, Align: "lrr"}
+	t := figure.NewTable(a.title(), "lrr", "what", "mean", "standard error")
 	for _, x := range a.largest() {
 		t.Row(x.Name, x.Mean, x.StandardError)
 	}

@@ -78,7 +78,7 @@ func (m *Model) context(row []int32, e analysis.Example) string {
 
 // Table has a row a direction.
 func (l exampleList) Table() figure.Table {
-	t := figure.Table{Title: "the sparsest directions, and the tokens at which they are largest", Header: []string{"kurtosis", "tokens"}, Align: "rl"}
+	t := figure.NewTable("the sparsest directions, and the tokens at which they are largest", "rl", "kurtosis", "tokens")
 	for _, d := range l.Directions {
 		t.Row(d.Kurtosis, strings.Join(d.Tokens, "   "))
 	}

@@ -144,7 +144,7 @@ func (e *Exported) writeNPY(dir string, arrays []checkpoint.Tensor, tokens []Tok
 
 // Table lists the activations.
 func (e *Exported) Table() figure.Table {
-	t := figure.Table{Title: "activations", Header: []string{"name", "axes", "shape", "root mean square"}, Align: "lllr"}
+	t := figure.NewTable("activations", "lllr", "name", "axes", "shape", "root mean square")
 	if len(e.Files) > 0 {
 		t.Title += " written to " + strings.Join(e.Files, " and ")
 	}

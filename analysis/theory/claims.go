@@ -89,11 +89,8 @@ func (c Claims) Name() string { return "claims" }
 
 // Table has a row for each claim.
 func (c Claims) Table() figure.Table {
-	t := figure.Table{
-		Title:  "Other printed numbers and what their inputs give",
-		Header: []string{"number", "printed in", "paper", "computed", "the printed number is"},
-		Align:  "llrrl",
-	}
+	t := figure.NewTable("Other printed numbers and what their inputs give", "llrrl",
+		"number", "printed in", "paper", "computed", "the printed number is")
 	for _, claim := range c.Claims {
 		write := short
 		if claim.Unit == "share" {

@@ -66,11 +66,8 @@ func (s ModelSizes) Name() string { return "model-sizes" }
 
 // Table has a row for each model.
 func (s ModelSizes) Table() figure.Table {
-	t := figure.Table{
-		Title:  "Sizes of the paper's models, millions of parameters",
-		Header: []string{"model", "printed", "Table 7's totals", "corrected", "exact", "the printed number is that of"},
-		Align:  "lrrrrl",
-	}
+	t := figure.NewTable("Sizes of the paper's models, millions of parameters", "lrrrrl",
+		"model", "printed", "Table 7's totals", "corrected", "exact", "the printed number is that of")
 	for _, m := range s.Models {
 		t.Row(m.Model, fmt.Sprintf("%.0f", m.Paper), millions(m.Printed), millions(m.Corrected), millions(m.Exact), m.Reading)
 	}

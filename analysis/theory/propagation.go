@@ -105,11 +105,8 @@ func (p Propagation) Name() string { return "table-1" }
 
 // Table has a row for each operation and pass: closed form, estimate, deviation in standard errors.
 func (p Propagation) Table() figure.Table {
-	t := figure.Table{
-		Title:  "Table 1: moments through retrieval and storage, closed form and Monte-Carlo",
-		Header: []string{"no.", "model", "operation", "pass", "formula of the variance", "mean", "estimated mean", "deviation of the mean", "variance", "estimated variance", "deviation of the variance"},
-		Align:  "rllllrrrrrr",
-	}
+	t := figure.NewTable("Table 1: moments through retrieval and storage, closed form and Monte-Carlo", "rllllrrrrrr",
+		"no.", "model", "operation", "pass", "formula of the variance", "mean", "estimated mean", "deviation of the mean", "variance", "estimated variance", "deviation of the variance")
 	for i, c := range p.Comparisons {
 		mean, variance := c.Deviations()
 		t.Row(

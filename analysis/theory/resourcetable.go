@@ -29,11 +29,8 @@ func (t ResourceTable) Name() string { return "table-7" }
 
 // Table has a row for each part and three for the totals, in millions.
 func (t ResourceTable) Table() figure.Table {
-	table := figure.Table{
-		Title:  "Table 7: parameters and forward FLOPs a token, millions",
-		Header: []string{"model", "part", "parameters, paper's count", "parameters, exact", "FLOPs, paper's count", "FLOPs, exact"},
-		Align:  "llrrrr",
-	}
+	table := figure.NewTable("Table 7: parameters and forward FLOPs a token, millions", "llrrrr",
+		"model", "part", "parameters, paper's count", "parameters, exact", "FLOPs, paper's count", "FLOPs, exact")
 	for _, m := range t.Models {
 		for _, p := range m.Parts {
 			table.Row(m.Model, p.Name, fine(p.PaperParameters), fine(p.Parameters), fine(p.PaperFLOPs), fine(p.FLOPs))

@@ -108,11 +108,8 @@ func (s Scaling) Name() string { return "figure-1" }
 
 // Table has a row for each point, with its ratio to the line's first.
 func (s Scaling) Table() figure.Table {
-	t := figure.Table{
-		Title:  "Figure 1: model size and forward FLOPs a token against the size of the residual stream",
-		Header: []string{"model", "stream", "parameters, M", "of the first", "FLOPs, M", "of the first"},
-		Align:  "lrrrrr",
-	}
+	t := figure.NewTable("Figure 1: model size and forward FLOPs a token against the size of the residual stream", "lrrrrr",
+		"model", "stream", "parameters, M", "of the first", "FLOPs, M", "of the first")
 	for _, line := range s.lines() {
 		for i, p := range line {
 			parameters, flops := Growth(line[:i+1])

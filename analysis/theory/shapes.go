@@ -95,11 +95,8 @@ func (s Shapes) Name() string { return "table-9" }
 
 // Table has a row for each RMT.
 func (s Shapes) Table() figure.Table {
-	t := figure.Table{
-		Title:  "Table 9: shapes of the RMT's streams",
-		Header: []string{"model", "printed, M", "L", "R", "FF", "printed Dk", "printed Dv", "parameters as printed, M", "Dv by the printed size", "Dk", "Dv", "Dk Dv", "R Dv", "parameters, M"},
-		Align:  "lrrrrrrrrrrrrr",
-	}
+	t := figure.NewTable("Table 9: shapes of the RMT's streams", "lrrrrrrrrrrrrr",
+		"model", "printed, M", "L", "R", "FF", "printed Dk", "printed Dv", "parameters as printed, M", "Dv by the printed size", "Dk", "Dv", "Dk Dv", "R Dv", "parameters, M")
 	for _, m := range s.Shapes {
 		t.Row(
 			m.Model, fmt.Sprintf("%.0f", m.Paper), m.Layers, m.Rank, m.FF,

@@ -133,11 +133,8 @@ func (t TrainingFLOPs) Name() string { return "tables-3-4" }
 
 // Table has a row for each run and each comparison.
 func (t TrainingFLOPs) Table() figure.Table {
-	table := figure.Table{
-		Title:  "Tables 3 and 4: training FLOPs",
-		Header: []string{"run", "model", "steps", "tokens, billions", "FLOPs in print", "as Table 7 prints", "as the printed totals imply", "corrected", "exact", "steps that the printed number allows"},
-		Align:  "llrrrrrrrr",
-	}
+	table := figure.NewTable("Tables 3 and 4: training FLOPs", "llrrrrrrrr",
+		"run", "model", "steps", "tokens, billions", "FLOPs in print", "as Table 7 prints", "as the printed totals imply", "corrected", "exact", "steps that the printed number allows")
 	for _, r := range t.Runs {
 		table.Row(
 			r.Name, r.Model, r.Steps, fmt.Sprintf("%.3f", float64(r.Tokens)/1e9), power(r.Paper),

@@ -111,11 +111,8 @@ func (x XavierGains) Name() string { return "table-2" }
 
 // Table has a row for each operation and pass.
 func (x XavierGains) Table() figure.Table {
-	t := figure.Table{
-		Title:  "Table 2: gains of variance at Xavier initialisation, GPT-2 medium's sizes",
-		Header: []string{"layer", "operation", "model", "pass", "paper", "exact", "Monte-Carlo", "as read", "reading"},
-		Align:  "llllrrrrl",
-	}
+	t := figure.NewTable("Table 2: gains of variance at Xavier initialisation, GPT-2 medium's sizes", "llllrrrrl",
+		"layer", "operation", "model", "pass", "paper", "exact", "Monte-Carlo", "as read", "reading")
 	for _, g := range x.Gains {
 		t.Row(
 			g.Layer, g.Purpose, g.Model, g.Pass, g.Paper, g.Exact,
