@@ -1,16 +1,12 @@
 package analysis
 
 import (
-	"fmt"
 	"math"
 	"slices"
 )
 
 // listed is how many rows a table of the largest shows.
 const listed = 20
-
-// number is how tables write a value.
-func number(v float64) string { return fmt.Sprintf("%.4g", v) }
 
 // wayOf says what a site does.
 func wayOf(reads bool) string {

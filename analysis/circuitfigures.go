@@ -23,9 +23,9 @@ func (c *Circuits) Table() figure.Table {
 		shown = c.strongest(listed, everyHead)
 	}
 	for _, h := range shown {
-		copying, matching := "", ""
+		copying, matching := any(""), any("")
 		if h.FullOV != nil {
-			copying, matching = number(h.FullOV.Score), number(h.FullQK.Score)
+			copying, matching = h.FullOV.Score, h.FullQK.Score
 		}
 		t.Row(h.Name(), h.OV.Score, h.QK.Score, copying, matching)
 	}

@@ -216,9 +216,9 @@ func (d *Directions) Table() figure.Table {
 				above++
 			}
 		}
-		chance := ""
+		var chance any = ""
 		if row.name != "random" {
-			chance = number(float64(len(sorted)) / float64(len(d.Random)+1))
+			chance = float64(len(sorted)) / float64(len(d.Random)+1)
 		}
 		t.Row(row.name, len(sorted), stat.Mean(sorted, nil), sorted[len(sorted)/2], sorted[len(sorted)-1], above, chance)
 	}

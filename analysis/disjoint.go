@@ -244,7 +244,7 @@ func (s *HeadSpaces) Table() figure.Table {
 		"deviations."
 	for _, g := range s.Groups {
 		t.Row(g.Name, g.Dimensions, g.Ranks, g.Rank, g.EffectiveRanks, g.EffectiveRank.Own,
-			fmt.Sprintf("%s ± %.2g", number(g.EffectiveRank.Rotated), g.EffectiveRank.Deviation), g.Overlap.Own, g.Overlap.Rotated, g.Overlap.deviations())
+			fmt.Sprintf("%.4g ± %.2g", g.EffectiveRank.Rotated, g.EffectiveRank.Deviation), g.Overlap.Own, g.Overlap.Rotated, g.Overlap.deviations())
 	}
 	return t
 }

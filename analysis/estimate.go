@@ -26,7 +26,7 @@ func estimate(values []float64) Estimate {
 // String is "1.234 ± 0.01", or of one row the mean alone.
 func (e Estimate) String() string {
 	if e.StandardError == 0 {
-		return number(e.Mean)
+		return fmt.Sprintf("%.4g", e.Mean)
 	}
-	return fmt.Sprintf("%s ± %.2g", number(e.Mean), e.StandardError)
+	return fmt.Sprintf("%.4g ± %.2g", e.Mean, e.StandardError)
 }

@@ -52,9 +52,6 @@ type Prediction struct {
 	Probability float64 `json:"probability"`
 }
 
-// lensNote explains a lens' table.
-const lensNote = "rank: how many tokens are likelier than the one that is looked at."
-
 // lensTop is how many of the likeliest ids a lens lists.
 const lensTop = 5
 
@@ -265,7 +262,7 @@ func keyParts(features, direction []float64, rank int) []float64 {
 // Table lists the points.
 func (l *Lens) Table() figure.Table {
 	t := figure.NewTable(l.Name, "lrrrl", "after", "logit", "probability", "rank", "likeliest")
-	t.Note = lensNote
+	t.Note = "rank: how many tokens are likelier than the one that is looked at."
 	for _, p := range l.Points {
 		var top []string
 		for _, id := range p.Top {

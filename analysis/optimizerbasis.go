@@ -126,11 +126,11 @@ func (b *OptimizerBasis) Table() figure.Table {
 		t.Header, t.Align = append(t.Header, fmt.Sprintf("step %d", s)), t.Align+"r"
 	}
 	for _, r := range b.Runs {
-		row := []string{r.Optimizer, number(r.Rate)}
+		row := []any{r.Optimizer, r.Rate}
 		for _, s := range b.shown() {
 			row = append(row, fmt.Sprintf("%.2g", r.Deviation[s]))
 		}
-		t.Rows = append(t.Rows, row)
+		t.Row(row...)
 	}
 	return t
 }

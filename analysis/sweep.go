@@ -125,17 +125,17 @@ func (s *Sweep) measure(r *cache.Runner, ids []int32, replace ...cache.Intervent
 
 // Table lists the effects, a row an activation.
 func (s *Sweep) Table() figure.Table {
-	t := figure.Table{Title: fmt.Sprintf("%s: %s of the %s (%s without)", s.Title, s.Quantity, s.Metric, number(s.Baseline)),
+	t := figure.Table{Title: fmt.Sprintf("%s: %s of the %s (%.4g without)", s.Title, s.Quantity, s.Metric, s.Baseline),
 		Header: append([]string{s.rowLabel}, s.Columns...), Align: "l"}
 	for range s.Columns {
 		t.Align += "r"
 	}
 	for i, row := range s.Rows {
-		cells := []string{row}
+		cells := []any{row}
 		for _, v := range s.Effect[i] {
-			cells = append(cells, number(v))
+			cells = append(cells, v)
 		}
-		t.Rows = append(t.Rows, cells)
+		t.Row(cells...)
 	}
 	return t
 }

@@ -165,15 +165,15 @@ func (v *VirtualWeights) Matrix() (*mat.Dense, error) {
 
 // Table says how strong the connection is.
 func (v *VirtualWeights) Table() figure.Table {
-	return figure.Table{Title: v.title(), Header: []string{"what", "value"}, Align: "lr", Rows: [][]string{
-		{"shape", fmt.Sprintf("%d x %d", v.Rows, v.Columns)},
-		{"norm", number(v.Norm)},
-		{"strength, of the norms' product", number(v.Strength)},
-		{"size of what arrives", number(v.Carry)},
-		{"score", number(v.Score)},
-		{"score of random weights, root mean square", number(v.Chance.RMS())},
-		{"p-value", fmt.Sprintf("%.2g", v.P)},
-	}}
+	t := figure.NewTable(v.title(), "lr", "what", "value")
+	t.Row("shape", fmt.Sprintf("%d x %d", v.Rows, v.Columns))
+	t.Row("norm", v.Norm)
+	t.Row("strength, of the norms' product", v.Strength)
+	t.Row("size of what arrives", v.Carry)
+	t.Row("score", v.Score)
+	t.Row("score of random weights, root mean square", v.Chance.RMS())
+	t.Row("p-value", fmt.Sprintf("%.2g", v.P))
+	return t
 }
 
 func (v *VirtualWeights) title() string { return v.Writer + " to " + v.Reader }

@@ -46,6 +46,3 @@ func inWords(labels, words []string) []string {
 	}
 	return replaced
 }
-
-// number is how tables write a value.
-func number(v float64) string { return fmt.Sprintf("%.4g", v) }

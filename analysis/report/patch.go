@@ -67,8 +67,8 @@ func Patch(m *Model, o PatchOptions) (*Report, error) {
 	}
 	r := on(m, analysis.AnalysisPatch, o.title(), clean)
 	r.Corrupt = m.tokens(corrupt)
-	share := fmt.Sprintf(" 1: the %s is the clean run's %s again; 0: it stays the corrupt run's %s.", stream.Metric, number(stream.Clean), number(stream.Baseline))
-	r.About += fmt.Sprintf("; %s: %s, corrupt %s", stream.Metric, number(stream.Clean), number(stream.Baseline))
+	share := fmt.Sprintf(" 1: the %s is the clean run's %.4g again; 0: it stays the corrupt run's %.4g.", stream.Metric, stream.Clean, stream.Baseline)
+	r.About += fmt.Sprintf("; %s: %.4g, corrupt %.4g", stream.Metric, stream.Clean, stream.Baseline)
 	if o.Method == PatchAttribution {
 		share += " To first order: gradient at the corrupt run times the activations' difference."
 	}

@@ -199,7 +199,7 @@ func (o SteerOptions) texts(m *Model, ids []int32, change cache.Intervention) (t
 
 // Table is both texts.
 func (s *Steering) Table() figure.Table {
-	t := figure.Table{Title: fmt.Sprintf("%s plus %g times a direction of norm %s", s.Activation, s.Scale, number(s.Norm)), Header: []string{"run", "text"}}
+	t := figure.Table{Title: fmt.Sprintf("%s plus %g times a direction of norm %.4g", s.Activation, s.Scale, s.Norm), Header: []string{"run", "text"}}
 	t.Row("untouched", s.Texts[0])
 	t.Row("steered", s.Texts[1])
 	return t

@@ -21,19 +21,19 @@ type sweep struct {
 // addSweep adds a sweep; the terminal shows the largest effects alone.
 func (r *Report) addSweep(m *Model, name, heading, text string, of sweep) *Part {
 	p := r.Add(name, heading, text, of.whole)
-	header, place := []string{"head"}, func(i, j int) []string { return []string{of.effects.HeadName(i, j)} }
+	header, place := []string{"head"}, func(i, j int) []any { return []any{of.effects.HeadName(i, j)} }
 	if of.ids != nil {
 		tokens := inWords(of.effects.Columns, m.words(of.ids))
 		p.labelTokens(m, of.ids)
 		p.Table.Header = append(p.Table.Header[:1:1], tokens...)
-		header, place = []string{"activation", tokenAxis}, func(i, j int) []string { return []string{of.effects.Rows[i], tokens[j]} }
+		header, place = []string{"activation", tokenAxis}, func(i, j int) []any { return []any{of.effects.Rows[i], tokens[j]} }
 	}
 	p.Brief = largestEffects(of, p.Table.Title, header, place)
 	return p
 }
 
 // largestEffects lists the places of the largest effects, largest first.
-func largestEffects(of sweep, title string, header []string, place func(row, column int) []string) *figure.Table {
+func largestEffects(of sweep, title string, header []string, place func(row, column int) []any) *figure.Table {
 	type effect struct {
 		row, column int
 		value       float64
@@ -47,7 +47,7 @@ func largestEffects(of sweep, title string, header []string, place func(row, col
 	slices.SortStableFunc(effects, func(x, y effect) int { return cmp.Compare(math.Abs(y.value), math.Abs(x.value)) })
 	t := &figure.Table{Title: title + ": the largest", Header: append(header, "effect"), Align: strings.Repeat("l", len(header)) + "r"}
 	for _, e := range effects[:min(of.top, len(effects))] {
-		t.Rows = append(t.Rows, append(place(e.row, e.column), number(e.value)))
+		t.Row(append(place(e.row, e.column), e.value)...)
 	}
 	return t
 }
