@@ -2,9 +2,9 @@ package data
 
 import (
 	"context"
-	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,41 +27,14 @@ func (s gorootSource) files(ctx context.Context) ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Some distributions make GOROOT or src a link; the walk follows none.
-	src, err := filepath.EvalSymlinks(filepath.Join(root, "src"))
-	if err != nil {
-		return nil, errors.Wrap(err, "data.source goroot")
-	}
-	var files []file
-	err = filepath.WalkDir(src, func(disk string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		name, err := slashRel(src, disk)
-		if err != nil {
-			return err
-		}
-		if entry.IsDir() {
-			if strings.Contains(name, "testdata") {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if !strings.HasSuffix(name, ".go") {
-			return nil
-		}
-		info, err := os.Stat(disk)
-		if err == nil && info.Mode().IsRegular() && info.Size() < gorootFileLimit {
-			files = append(files, file{name, disk})
-		}
-		return err
+	src := filepath.Join(root, "src")
+	files, err := walkFiles(ctx, src, func(name string) bool {
+		return path.Ext(name) == ".go" && !strings.Contains(path.Dir(name), "testdata")
 	})
 	if err != nil {
 		return nil, errors.Wrapf(err, "data.source goroot: %s", src)
 	}
+	files = slices.DeleteFunc(files, func(f file) bool { return f.size >= gorootFileLimit })
 	slices.SortFunc(files, func(a, b file) int { return strings.Compare(a.name, b.name) })
 	return files, nil
 }

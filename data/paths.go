@@ -85,7 +85,7 @@ func walkFiles(ctx context.Context, root string, wanted func(name string) bool) 
 		}
 		info, err := os.Stat(disk)
 		if err == nil && info.Mode().IsRegular() {
-			files = append(files, file{name, disk})
+			files = append(files, file{name, disk, info.Size()})
 		}
 		return err
 	})

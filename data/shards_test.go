@@ -211,7 +211,7 @@ func TestShardCutWhileItIsRead(t *testing.T) {
 		shard := strings.Repeat("\x00\x01a\x00", 2*shardBlock/4) + strings.Repeat("\x00\x01b\x00", 2*shardBlock/4)
 		require.NoError(t, os.WriteFile(path, []byte(shard), 0o644))
 		source, seen := newShardSource([]string{path}, byteTokenizer{}), 0
-		err := source.read(t.Context(), file{"a.bin", path}, nil, func(document) error {
+		err := source.read(t.Context(), file{name: "a.bin", disk: path}, nil, func(document) error {
 			seen++
 			if seen > 1 {
 				return nil

@@ -21,7 +21,7 @@ const (
 func (s *fileSource) sniff(ctx context.Context, folder string, names []string) ([]file, error) {
 	var files []file
 	for _, name := range names {
-		f := file{name, filepath.Join(folder, filepath.FromSlash(name))}
+		f := file{name: name, disk: filepath.Join(folder, filepath.FromSlash(name))}
 		info, err := os.Stat(f.disk)
 		switch {
 		case err == nil && (info.IsDir() || info.Size() == 0):

@@ -79,6 +79,7 @@ type Options struct {
 type file struct {
 	name string // slash-separated and relative: what the split and the order go by
 	disk string // where to open it
+	size int64  // of a file that walkFiles found
 }
 
 // document is one document of a source.
