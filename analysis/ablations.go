@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -43,9 +44,7 @@ func NewAblations(store *graph.Store, c models.Spec, rows [][]int32, patterns []
 	if err := checkSpec(c); err != nil {
 		return nil, err
 	}
-	if with == "" {
-		with = ReplaceZero
-	}
+	with = cmp.Or(with, ReplaceZero)
 	a := &Ablations{store: store, c: c, rows: rows, with: with, names: patterns, means: map[string]cache.Activation{}}
 	if len(patterns) == 0 {
 		a.names = headActivations(c)

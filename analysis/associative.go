@@ -88,14 +88,7 @@ type MemoryOptions struct {
 }
 
 func (o MemoryOptions) resolve() (MemoryOptions, error) {
-	for _, field := range []struct {
-		value *int
-		usual int
-	}{{&o.Dk, 64}, {&o.Dv, 64}, {&o.Seeds, 16}} {
-		if *field.value == 0 {
-			*field.value = field.usual
-		}
-	}
+	o.Dk, o.Dv, o.Seeds = cmp.Or(o.Dk, 64), cmp.Or(o.Dv, 64), cmp.Or(o.Seeds, 16)
 	if err := cmp.Or(check.AtLeast("dk", 2, o.Dk), check.AtLeast("dv", 1, o.Dv), check.AtLeast("seeds", 2, o.Seeds)); err != nil {
 		return o, err
 	}

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -55,9 +56,7 @@ func FindHeadSpaces(store *graph.Store, c models.Spec, o HeadSpacesOptions) (*He
 	if o.Draws < 0 || o.Draws == 1 {
 		return nil, check.Value("draws", "at least 2, which have a deviation, or 0 for 4", o.Draws)
 	}
-	if o.Draws == 0 {
-		o.Draws = 4
-	}
+	o.Draws = cmp.Or(o.Draws, 4)
 	f, err := foldFor(AnalysisSubspaces, store, c)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 
@@ -22,12 +23,7 @@ type TuneOptions struct {
 }
 
 func (o *TuneOptions) resolve() error {
-	if o.Steps == 0 {
-		o.Steps = 200
-	}
-	if o.Batch == 0 {
-		o.Batch = 512
-	}
+	o.Steps, o.Batch = cmp.Or(o.Steps, 200), cmp.Or(o.Batch, 512)
 	if o.Steps < 1 || o.Batch < 1 {
 		return check.Value("tune", "at least 1 step of 1 token", fmt.Sprintf("%d of %d", o.Steps, o.Batch))
 	}

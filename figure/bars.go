@@ -102,6 +102,18 @@ func (b Bars) errorOf(rows barRows, i int) float64 {
 	return math.Abs(b.Errors[i])
 }
 
+// each calls f with every value that has a bar, and the half-length of its error bar.
+func (b Bars) each(f func(v, reach float64)) {
+	rows := barRows{series: b.series()}
+	for _, s := range rows.series {
+		for i, v := range s.Values {
+			if finite(v) {
+				f(v, b.errorOf(rows, i))
+			}
+		}
+	}
+}
+
 // legend lays out the series' names; a single series has none.
 func (b Bars) legend(t typesetter) picture {
 	var names []string
@@ -132,15 +144,7 @@ func (b Bars) number(v float64) string {
 // scale is the axis of the bars' lengths: 0 is in it, and room for the numbers at their ends.
 func (b Bars) scale() scale {
 	low, high := 0.0, 0.0
-	rows := barRows{series: b.series()}
-	for _, s := range rows.series {
-		for i, v := range s.Values {
-			if finite(v) {
-				reach := b.errorOf(rows, i)
-				low, high = min(low, v-reach), max(high, v+reach)
-			}
-		}
-	}
+	b.each(func(v, reach float64) { low, high = min(low, v-reach), max(high, v+reach) })
 	if low == high {
 		high = 1
 	}
@@ -158,24 +162,18 @@ func (b Bars) scale() scale {
 // withNumbers is a scale as much longer as the numbers at the bars' ends would stick out.
 func (b Bars) withNumbers(t typesetter, s scale) scale {
 	const tries = 3 // each shortens the bars
-	rows := barRows{series: b.series()}
 	for range tries {
 		left, right := 0.0, 0.0
-		for _, series := range rows.series {
-			for i, v := range series.Values {
-				if !finite(v) {
-					continue
-				}
-				width := numberGap + t.width(b.number(v), noteSize, false)
-				switch end := s.at(v + math.Copysign(b.errorOf(rows, i), v)); {
-				case !finite(end):
-				case v < 0:
-					left = max(left, width-end)
-				default:
-					right = max(right, end+width-s.length)
-				}
+		b.each(func(v, reach float64) {
+			width := numberGap + t.width(b.number(v), noteSize, false)
+			switch end := s.at(v + math.Copysign(reach, v)); {
+			case !finite(end):
+			case v < 0:
+				left = max(left, width-end)
+			default:
+				right = max(right, end+width-s.length)
 			}
-		}
+		})
 		if left == 0 && right == 0 {
 			break
 		}

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -59,12 +60,7 @@ func open(store *graph.Store, c models.Spec, o Options, want models.Outputs, p g
 }
 
 func (o *Options) resolve(c models.Spec) error {
-	if o.Batch == 0 {
-		o.Batch = 1
-	}
-	if o.Seq == 0 {
-		o.Seq = c.Seq
-	}
+	o.Batch, o.Seq = cmp.Or(o.Batch, 1), cmp.Or(o.Seq, c.Seq)
 	if o.Batch < 1 || o.Seq < 1 {
 		return check.Value("run", "at least 1 row of 1 token", fmt.Sprintf("%d of %d", o.Batch, o.Seq))
 	}

@@ -45,24 +45,17 @@ func AblateRows(store *graph.Store, c models.Spec, ids []int32) (*Rescue, error)
 	if len(names) < 2 {
 		return nil, noRows(c)
 	}
-	r, err := cache.New(store, c, cache.Options{Names: names, Seq: len(ids)})
+	b, err := newBaseline(store, c, ids, names)
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
-	clean, err := r.Run(ids)
-	if err != nil {
-		return nil, err
-	}
-	if state, err := clean.Get(names[0]); err != nil || state.Axis(rowAxis) < 0 {
+	defer b.Close()
+	if state, err := b.clean.Get(names[0]); err != nil || state.Axis(rowAxis) < 0 {
 		return nil, noRows(c)
 	}
-	result := &Rescue{}
-	if result.Loss, err = clean.NextTokenLoss(); err != nil {
-		return nil, err
-	}
+	result := &Rescue{Loss: b.loss}
 	for i, name := range names[:len(names)-1] {
-		if err := result.site(r, clean, name, names[i+1]); err != nil {
+		if err := result.site(b, name, names[i+1]); err != nil {
 			return nil, err
 		}
 	}
@@ -70,8 +63,8 @@ func AblateRows(store *graph.Store, c models.Spec, ids []int32) (*Rescue, error)
 }
 
 // site ablates each row at one activation and gives it back at the next.
-func (s *Rescue) site(r *cache.Runner, clean *cache.Cache, name, next string) error {
-	state, err := clean.Get(name)
+func (s *Rescue) site(b *baseline, name, next string) error {
+	state, err := b.clean.Get(name)
 	if err != nil {
 		return err
 	}
@@ -79,11 +72,11 @@ func (s *Rescue) site(r *cache.Runner, clean *cache.Cache, name, next string) er
 	var rescued []*float64
 	for row := range state.Shape[state.Axis(rowAxis)] {
 		at := cache.At{rowAxis: row}
-		without, err := s.rise(r, clean.IDs, cache.Ablate(name, at))
+		without, err := b.rise(cache.Ablate(name, at))
 		if err != nil {
 			return err
 		}
-		given, err := s.rise(r, clean.IDs, cache.Ablate(name, at), cache.Patch(next, at, clean))
+		given, err := b.rise(cache.Ablate(name, at), cache.Patch(next, at, b.clean))
 		if err != nil {
 			return err
 		}
@@ -95,16 +88,6 @@ func (s *Rescue) site(r *cache.Runner, clean *cache.Cache, name, next string) er
 	}
 	s.Sites, s.Ablated, s.Rescued = append(s.Sites, name), append(s.Ablated, ablated), append(s.Rescued, rescued)
 	return nil
-}
-
-// rise is how much the loss of a run with interventions is above that of the untouched one.
-func (s *Rescue) rise(r *cache.Runner, ids []int32, replace ...cache.Intervention) (float64, error) {
-	run, err := r.Run(ids, replace...)
-	if err != nil {
-		return 0, err
-	}
-	loss, err := run.NextTokenLoss()
-	return loss - s.Loss, err
 }
 
 // Table has a line a site and row.

@@ -65,20 +65,14 @@ func AblateSources(store *graph.Store, c models.Spec, ids []int32) (*SourceRescu
 	if len(sums) == 0 {
 		return nil, noDepth(c)
 	}
-	r, err := cache.New(store, c, cache.Options{Names: hooks, Seq: len(ids)})
+	b, err := newBaseline(store, c, ids, hooks)
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
-	clean, err := r.Run(ids)
-	if err != nil {
-		return nil, err
-	}
-	if result.Loss, err = clean.NextTokenLoss(); err != nil {
-		return nil, err
-	}
+	defer b.Close()
+	result.Loss = b.loss
 	for source := range result.Sources {
-		if err := result.source(r, clean, sums, source); err != nil {
+		if err := result.source(b, sums, source); err != nil {
 			return nil, err
 		}
 	}
@@ -86,7 +80,7 @@ func AblateSources(store *graph.Store, c models.Spec, ids []int32) (*SourceRescu
 }
 
 // source ablates one in all sums, then in all but each.
-func (s *SourceRescue) source(r *cache.Runner, clean *cache.Cache, sums []sum, source int) error {
+func (s *SourceRescue) source(b *baseline, sums []sum, source int) error {
 	without := func(kept int) (float64, error) {
 		var replace []cache.Intervention
 		for i, sum := range sums {
@@ -94,18 +88,13 @@ func (s *SourceRescue) source(r *cache.Runner, clean *cache.Cache, sums []sum, s
 			if j < 0 || i == kept {
 				continue
 			}
-			weights, err := clean.Get(sum.Weights)
+			weights, err := b.clean.Get(sum.Weights)
 			if err != nil {
 				return 0, err
 			}
 			replace = append(replace, cache.Ablate(sum.Weights, cache.At{weights.Axes[len(weights.Axes)-1]: j}))
 		}
-		run, err := r.Run(clean.IDs, replace...)
-		if err != nil {
-			return 0, err
-		}
-		loss, err := run.NextTokenLoss()
-		return loss - s.Loss, err
+		return b.rise(replace...)
 	}
 	all, err := without(-1)
 	if err != nil {

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"cmp"
+
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/check"
 )
@@ -52,11 +54,7 @@ func (o Tuned) lens(r *Report, m *Model) (*analysis.TunedLens, error) {
 	case m.Text == nil:
 		return nil, check.Value("data", "a model with a text", "one without")
 	}
-	tokens := o.Tokens
-	if tokens == 0 {
-		tokens = defaultTuneTokens
-	}
-	ids, err := m.Text(o.Data, tokens)
+	ids, err := m.Text(o.Data, cmp.Or(o.Tokens, defaultTuneTokens))
 	if err != nil {
 		return nil, err
 	}
