@@ -97,7 +97,7 @@ func TestReachInterpolates(t *testing.T) {
 	})
 	assert.Regexp(t, `\nb +2 of 2 .* 2 ± 1 \(50% ± 25%\)`, seeds.Text(), "25%% and 75%%")
 	panels := r.Picture.(figure.Panels)
-	assert.Equal(t, []float64{2, 4, 6, 8}, panels.Charts[1].Series[1].X, "TFLOP of series b")
+	assert.Equal(t, figure.Numbers{2, 4, 6, 8}, panels.Charts[1].Series[1].X, "TFLOP of series b")
 	assert.Equal(t, "a's last loss", panels.Charts[0].Series[3].Name)
 }
 
