@@ -27,6 +27,7 @@ type State struct {
 	CorpusFingerprint string            `json:"corpus_fingerprint"` // a changed corpus must not resume
 	ConfigDigest      string            `json:"config_digest"`      // sha256 of the resolved run config without its out; lower-case hex
 	Run               string            `json:"run,omitempty"`      // the run's identity; "": saved by a program that gave none
+	Numerics          int               `json:"numerics,omitempty"` // the arithmetic that trained so far: graph.Numerics; 0: from before it had numbers
 	Seed              uint64            `json:"seed"`
 	OptimizerSteps    int               `json:"optimizer_steps"`      // updates applied: the t of Adam's bias correction
 	BadSteps          int               `json:"bad_steps"`            // updates left out because of non-finite numbers

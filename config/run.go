@@ -25,7 +25,7 @@ import (
 //	from     the keys that this default follows from; Text says what that changes
 type Run struct {
 	Name   string        `yaml:"name" default:"the file's name" help:"name of the run"`
-	Seed   uint64        `yaml:"seed" help:"seed of the initial weights, the batches and dropout; the same seed gives the same losses, bit for bit, with the same device.threads on the same kind of processor"`
+	Seed   uint64        `yaml:"seed" help:"seed of the initial weights, the batches and dropout; the same seed gives the same losses, bit for bit, on processors of one kind"`
 	Model  models.Config `yaml:"model" help:"the language model"`
 	Data   Data          `yaml:"data" help:"what the model learns from"`
 	Train  Train         `yaml:"train" help:"how the model learns"`
@@ -106,7 +106,7 @@ type Sample struct {
 type Device struct {
 	Kind      string `yaml:"kind" choices:"cpu, cuda" help:"cpu or cuda"`
 	Index     int    `yaml:"index" min:"0" max:"1023" help:"which GPU, of those that CUDA_VISIBLE_DEVICES lets the program see; 0: the first"`
-	Threads   int    `yaml:"threads" min:"0" max:"1024" help:"number of threads; 0: one for each core; with another number the same run has the same losses only up to rounding"`
+	Threads   int    `yaml:"threads" min:"0" max:"1024" help:"number of threads; 0: one for each core; the losses do not depend on it"`
 	Precision string `yaml:"precision" default:"fp32, on cuda tf32" from:"device.kind" help:"of matrix products: fp32, on cuda also tf32 and bf16"`
 }
 

@@ -49,8 +49,7 @@ type Request struct {
 	// PromptLogProbs, with Echo and LogProbs, gives the prompt's Piece its tokens with their log
 	// probabilities: those of what stands before each. The first token has none.
 	PromptLogProbs bool
-	// Seed is that of the draws: the same seed gives the same text, on the same kind of
-	// processor and with the same Options.Threads.
+	// Seed begins the draws: the same seed gives the same text, on processors of one kind.
 	Seed uint64 `yaml:"seed" help:"seed of the random numbers: <N>"`
 }
 

@@ -16,9 +16,7 @@ const CPU Device = "cpu"
 // Options say how a Builder makes its nodes. The zero value is ready: float32 on the
 // CPU with all threads, parameters in a fresh Store, no hooks, no cache.
 type Options struct {
-	// Threads is the number of workers an op, at most MaxThreads; 0: runtime.GOMAXPROCS(0). Each sums the
-	// gradient of its own tokens: with another number results agree up to rounding only.
-	Threads int
+	Threads int    // workers of an op, at most MaxThreads; 0: runtime.GOMAXPROCS(0). They change no bit
 	Device  Device // where ops run, CPU, CUDA or another GPU (GPU(1)); "": CPU
 	// Precision is that of a CUDA device; "": TF32. All builders of a Store have the same.
 	Precision Precision

@@ -9,6 +9,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/learner"
 	"github.com/residua-go/residua/pretrained"
 )
@@ -152,6 +153,9 @@ func (t *Trainer) restore(ctx context.Context, c *checkpoint.Checkpoint, dir str
 	}
 	if err := t.store.ToDevice(); err != nil {
 		return err
+	}
+	if s.Numerics != graph.Numerics {
+		t.report.Warn(fmt.Sprintf("the checkpoint was trained with sums in another order (numerics %d, this program's is %d): from here on the losses differ in their last bits from those of that program", s.Numerics, graph.Numerics))
 	}
 	t.learner.Resume(learner.Progress{Steps: s.Step, Updates: s.OptimizerSteps, Skipped: s.BadSteps, SkippedInRow: s.BadInRow})
 	t.batches.Seek(s.BatchPosition)

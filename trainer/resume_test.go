@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -79,6 +80,22 @@ func TestARunOfAnEarlierProgramGoesOn(t *testing.T) {
 		step, best := bestOf(t, whole)
 		require.Equal(t, []any{step, best}, []any{last(t, filepath.Dir(filepath.Dir(dir))).State.Step, loss})
 	}
+}
+
+// TestResumeAcrossNumerics: a checkpoint of kernels that added up in another order resumes, and the
+// run says that its losses are not those that it would have had.
+func TestResumeAcrossNumerics(t *testing.T) {
+	text, out := corpus(t), filepath.Join(t.TempDir(), "run")
+	interrupt(t, smallest(t, text, out), 5, trainer.Options{})
+	old := last(t, out).State
+	require.Equal(t, graph.Numerics, old.Numerics)
+	old.Numerics = 0
+	require.NoError(t, checkpoint.Amend(out, old))
+	report := &listener{}
+	train(t, smallest(t, text, out), trainer.Options{Resume: trainer.ResumeAuto, Report: report})
+	require.Len(t, report.warnings, 1)
+	require.Contains(t, report.warnings[0], "numerics 0, this program's is 1")
+	require.Equal(t, graph.Numerics, last(t, out).State.Numerics)
 }
 
 // TestFallBackNamesTheStep: where the newest checkpoint is damaged, every way to start from the run

@@ -11,6 +11,7 @@ import (
 
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/pretrained"
 	"github.com/residua-go/residua/settings"
 )
@@ -73,7 +74,7 @@ func (t *Trainer) state() (checkpoint.State, error) {
 	p := t.learner.Progress()
 	s := checkpoint.State{
 		Step: p.Steps, Tokens: int64(p.Steps) * int64(t.run.StepTokens()), BatchPosition: t.batches.Position(),
-		CorpusFingerprint: t.corpus.Fingerprint, Run: t.id, Seed: t.run.Seed, OptimizerSteps: p.Updates,
+		CorpusFingerprint: t.corpus.Fingerprint, Run: t.id, Numerics: graph.Numerics, Seed: t.run.Seed, OptimizerSteps: p.Updates,
 		BadSteps: p.Skipped, BadInRow: p.SkippedInRow, GoodStep: stepOrNil(t.good), BestStep: stepOrNil(t.bestStep),
 	}
 	if !math.IsInf(t.best, 0) {

@@ -155,18 +155,18 @@ type DeltaReadGrads[T Float] struct {
 //	dX_t[c] = sum over lags j of W[Taps-1-j, c] ⊙ du_(t+j) + Addend_t[c]
 //	dW[Taps-1-j, c] = sum over t of du_t ⊙ X_(t-j)[c];   df[j, c] = r[c] dW[j, c];   dr[c] = sum over j of dW[j, c] . f[j, c]
 //
-// of the terms that there are. dX may be Addend. Each worker sums its tokens, and the workers' sums
-// are added in their order, so that the bits depend on the thread count alone.
+// of the terms that there are. dX may be Addend.
 func (k *DeltaRead[T]) Backward(p *Pool, grads DeltaReadGrads[T], du, x, filter, r []T, starts []int32, d DeltaReadParams) {
 	t := &k.backward
 	size := d.Tokens * d.stream()
 	t.d, t.path, t.grads = d, pathOf[T](k.path), grads
 	t.du, t.x, t.starts = du[:d.Tokens*d.D], x[:size], starts
 	t.weights = lagWeights(t.path, t.weights, filter, r, d)
-	t.sums = growKept(t.sums, p.Threads())
-	p.Do(d.Tokens, t)
+	t.sums.set(p, t.path, d.filter())
+	t.tokens = pieces{d.Tokens, pieceTokens}
+	p.Do(t.tokens.number(), t)
 	if t.summed() {
-		t.collect(filter, r)
+		t.collect(t.sums.total(p), filter, r)
 	}
 	t.grads = DeltaReadGrads[T]{}
 	t.du, t.x, t.starts = nil, nil, nil
@@ -176,7 +176,8 @@ type deltaReadGradTask[T Float] struct {
 	grads          DeltaReadGrads[T]
 	du, x, weights []T // weights by lags
 	starts         []int32
-	sums           []blockedSum[T] // of dW, one a worker
+	tokens         pieces
+	sums           treeSums[T] // of dW
 	d              DeltaReadParams
 	path           path
 }
@@ -184,21 +185,30 @@ type deltaReadGradTask[T Float] struct {
 // summed tells whether the gradient of the filter or of r is wanted.
 func (t *deltaReadGradTask[T]) summed() bool { return t.grads.Filter != nil || t.grads.R != nil }
 
+// Part works on some pieces.
 func (t *deltaReadGradTask[T]) Part(worker, lo, hi int) {
-	sum, ahead := &t.sums[worker], tokensAhead[T](t.d.stream())
-	if t.summed() {
-		sum.reset(t.path, t.d.filter())
+	sum := t.sums.begin(worker)
+	for piece := lo; piece < hi; piece++ {
+		first, end := t.tokens.items(piece)
+		t.piece(sum.block, first, end)
+		if t.summed() {
+			sum.end(piece)
+		}
 	}
-	for i := lo; i < hi; {
-		tokens := t.together(i, hi)
+}
+
+// piece makes dX of the tokens [i, end) and adds their terms of dW to sum.
+func (t *deltaReadGradTask[T]) piece(sum []T, i, end int) {
+	ahead := tokensAhead[T](t.d.stream())
+	for i < end {
+		tokens := t.together(i, end)
 		for j := i; j < i+tokens; j++ {
 			prefetchToken(t.x, j+ahead, t.d.stream())
 			prefetchToken(t.grads.X, j+ahead, t.d.stream())
 			t.stream(j)
 		}
 		if t.summed() {
-			t.products(sum.block, i, tokens)
-			sum.addedTerms(tokens)
+			t.products(sum, i, tokens)
 		}
 		i += tokens
 	}
@@ -263,20 +273,14 @@ func (t *deltaReadGradTask[T]) products(sum []T, i, tokens int) {
 	}
 }
 
-// collect makes the gradients of the filter and of r of the workers' sums.
-func (t *deltaReadGradTask[T]) collect(filter, r []T) {
-	d, first := t.d, &t.sums[0]
-	for w := range t.sums {
-		t.sums[w].flush()
-		if w > 0 {
-			addTo(portable, first.total, t.sums[w].total)
-		}
-	}
+// collect makes the gradients of the filter and of r from dW.
+func (t *deltaReadGradTask[T]) collect(total []float64, filter, r []T) {
+	d := t.d
 	for c := range d.N {
 		dr := 0.0
 		for tap := range d.Taps {
 			at := (tap*d.N + c) * d.D
-			for j, dw := range first.total[at:][:d.D] {
+			for j, dw := range total[at:][:d.D] {
 				switch {
 				case filter == nil:
 					dr += dw

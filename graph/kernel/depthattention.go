@@ -100,10 +100,12 @@ func (k *DepthAttention[T]) Backward(p *Pool, g DepthGradients[T], du, dweights,
 	t := &k.backward
 	t.g, t.du, t.dweights, t.weights, t.rstd, t.v, t.d, t.path = g, du, dweights, weights, rstd, v[:d.Sources], d, pathOf[T](k.path)
 	t.q = k.product(query, gain, d)
-	t.dots, t.rows, t.dq = growKept(t.dots, p.Threads()), growKept(t.rows, p.Threads()), growKept(t.dq, p.Threads())
-	p.Do(d.Tokens, t)
+	t.dots, t.rows = growKept(t.dots, p.Threads()), growKept(t.rows, p.Threads())
+	t.dq.set(p, t.path, d.Width)
+	t.tokens = pieces{d.Tokens, pieceTokens}
+	p.Do(t.tokens.number(), t)
 	if g.Query != nil || g.Gain != nil {
-		t.store(query, gain)
+		t.store(t.dq.total(p), query, gain)
 	}
 	t.g, t.v = DepthGradients[T]{}, nil
 }
@@ -114,21 +116,25 @@ type depthBackward[T Float] struct {
 	v                              [][]T
 	d                              DepthAttentionParams
 	path                           path
-	dots                           [][]float64     // [2, Sources] a worker: da_i, q . v_i
-	rows                           [][]T           // [Width] a worker
-	dq                             []blockedSum[T] // one a worker
+	tokens                         pieces
+	dots                           [][]float64 // [2, Sources] a worker: da_i, q . v_i
+	rows                           [][]T       // [Width] a worker
+	dq                             treeSums[T]
 }
 
 func (t *depthBackward[T]) Part(worker, lo, hi int) {
 	t.dots[worker], t.rows[worker] = grow(t.dots[worker], 2*t.d.Sources), grow(t.rows[worker], t.d.Width)
-	dq := &t.dq[worker]
-	dq.reset(t.path, t.d.Width)
-	for token := lo; token < hi; token++ {
-		t.token(token, t.dots[worker], t.rows[worker], dq)
+	dq := t.dq.begin(worker)
+	for piece := lo; piece < hi; piece++ {
+		first, end := t.tokens.items(piece)
+		for token := first; token < end; token++ {
+			t.token(token, t.dots[worker], t.rows[worker], dq)
+		}
+		dq.end(piece)
 	}
 }
 
-func (t *depthBackward[T]) token(token int, dots []float64, scratch []T, dq *blockedSum[T]) {
+func (t *depthBackward[T]) token(token int, dots []float64, scratch []T, dq *treeSum[T]) {
 	n, width := t.d.Sources, t.d.Width
 	weights, rstd, du := rowOf(t.weights, token, n), rowOf(t.rstd, token, n), rowOf(t.du, token, width)
 	mean := 0.0
@@ -172,16 +178,9 @@ func (t *depthBackward[T]) source(i, token int, row, du, v []T, a, c, own T) {
 	}
 }
 
-// store makes the gradients of query and gain of the workers' sums, in worker order.
-func (t *depthBackward[T]) store(query, gain []T) {
-	for w := range t.dq {
-		t.dq[w].flush()
-	}
-	for j := range t.d.Width {
-		sum := 0.0
-		for w := range t.dq {
-			sum += t.dq[w].total[j]
-		}
+// store makes the gradients of query and gain from dq.
+func (t *depthBackward[T]) store(dq []float64, query, gain []T) {
+	for j, sum := range dq {
 		if t.g.Query != nil {
 			store(&t.g.Query[j], float64(gain[j])*sum, t.g.AccumulateQuery)
 		}

@@ -5,7 +5,8 @@
 // A kernel is a struct whose zero value is ready to use. It keeps its scratch
 // buffers and its arguments between calls, so that a warm call allocates nothing;
 // one kernel value must not run twice at the same time. Work is split over a Pool
-// by static partition: the same thread count gives the same bits.
+// by static partition, and no sum depends on how it is split: processors of one kind give
+// the same bits with any number of threads.
 package kernel
 
 // Float is the element type of a kernel: float32 is the fast path, float64 the

@@ -70,18 +70,22 @@ func newGatedReadTask[T Float](p path, up, x []T, d GatedParams) gatedReadTask[T
 	return t
 }
 
-// The tokens that are taken together: their gates are about 96 KB of float32, tiles of the
-// micro-kernels' full height.
+// The tokens that are taken together: their gates are about 96 KB of float32. A piece of the tokens,
+// of which dW is summed in T, is some of these blocks.
 const (
-	gatedBlock     = 24 << 10
-	gatedMost      = 42
-	gatedFewest    = 6
-	gatedFlushEach = 4 // blocks whose dW is summed in T
+	gatedBlock  = 24 << 10
+	gatedMost   = 32
+	gatedFewest = 8
+	gatedPiece  = 64
 )
 
 // together is how many they are.
 func (t *gatedReadTask[T]) together() int {
-	return max(gatedFewest, min(gatedMost, gatedBlock/t.d.stream()/gatedFewest*gatedFewest))
+	tokens := gatedMost
+	for tokens > gatedFewest && tokens*t.d.stream() > gatedBlock {
+		tokens /= 2
+	}
+	return tokens
 }
 
 // gatedScratch is a worker's memory for the tokens of a block.

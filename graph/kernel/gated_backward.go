@@ -22,10 +22,11 @@ func (k *GatedRead[T]) Backward(p *Pool, grads GatedReadGrads[T], du, z, x, w []
 	t.gatedReadTask = newGatedReadTask(k.path, k.up, x, d)
 	t.down, t.grads, t.du, t.z = k.down, grads, du[:d.Tokens*d.D], z[:d.Tokens*size]
 	t.scratch = growKept(t.scratch, p.Threads())
-	t.dw = growKept(t.dw, p.Threads())
-	p.Do(d.Tokens, t)
+	t.dw.set(p, t.path, d.Rank*size)
+	t.tokens = pieces{d.Tokens, gatedPiece}
+	p.Do(t.tokens.number(), t)
 	if grads.W != nil {
-		storeTotal(grads.W[:d.Rank*size], t.dw, grads.AddToW)
+		t.dw.store(p, grads.W[:d.Rank*size], grads.AddToW)
 	}
 	t.grads = GatedReadGrads[T]{}
 	t.du, t.z, t.x = nil, nil, nil // keeps no operand alive
@@ -36,8 +37,9 @@ type gatedReadBackward[T Float] struct {
 	down    []T
 	grads   GatedReadGrads[T]
 	du, z   []T
+	tokens  pieces
 	scratch []gatedGradScratch[T] // one a worker
-	dw      []blockedSum[T]       // one a worker
+	dw      treeSums[T]
 }
 
 // gatedGradScratch is a worker's memory.
@@ -48,25 +50,26 @@ type gatedGradScratch[T Float] struct {
 	slopes          []T
 }
 
+// Part works on some pieces.
 func (t *gatedReadBackward[T]) Part(worker, lo, hi int) {
-	s, most, dw := &t.scratch[worker], t.together(), &t.dw[worker]
+	s, most := &t.scratch[worker], t.together()
 	s.share, s.dz, s.slopes = grow(s.share, t.d.D), grow(s.dz, t.d.D), grow(s.slopes, 2*t.d.Rank)
 	s.dhidden = grow(s.dhidden, most*t.d.Rank)
-	if t.grads.W != nil {
-		dw.reset(t.path, t.d.Rank*t.d.stream())
-	}
-	for n := 1; lo < hi; n++ {
-		end := min(lo+most, hi)
-		t.open(&s.gatedScratch, lo, end)
-		t.gradGates(s, lo, end)
-		if t.grads.W != nil {
-			t.addW(s, dw.block, end-lo)
-			if n%gatedFlushEach == 0 {
-				dw.flush()
+	dw := t.dw.begin(worker)
+	for piece := lo; piece < hi; piece++ {
+		first, last := t.tokens.items(piece)
+		for ; first < last; first += most {
+			end := min(first+most, last)
+			t.open(&s.gatedScratch, first, end)
+			t.gradGates(s, first, end)
+			if t.grads.W != nil {
+				t.addW(s, dw.block, end-first)
 			}
+			t.gradX(s, first, end)
 		}
-		t.gradX(s, lo, end)
-		lo = end
+		if t.grads.W != nil {
+			dw.end(piece)
+		}
 	}
 }
 

@@ -2,7 +2,7 @@ package kernel
 
 // Gemm computes C = alpha * op(A) op(B) + beta * C, row-major, in parallel over a Pool.
 // float32 runs on AVX-512 or AVX2 micro-kernels where the processor has them. For given
-// sizes the bits depend on the processor's micro-kernels and the thread count alone.
+// sizes the bits depend on the processor's micro-kernels alone.
 type Gemm[T Float] struct {
 	// Epilogue, where not nil, is told of each block of C as soon as it is final, while
 	// it is in cache.

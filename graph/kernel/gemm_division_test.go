@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // TestDivide looks at how typical products are divided.
@@ -13,19 +12,19 @@ func TestDivide(t *testing.T) {
 		m, n, k, threads int
 		want             division
 	}{
-		{16, 16, 16, 4, division{1, 1, 1}},       // too small
-		{4096, 64, 64, 4, division{4, 1, 1}},     // tall: A is read once
-		{1, 4096, 768, 4, division{1, 4, 1}},     // one row
-		{2048, 2048, 768, 4, division{2, 2, 1}},  // square: least packing
-		{2048, 2048, 768, 3, division{3, 1, 1}},  // a prime number
-		{32, 48, 65536, 4, division{1, 1, 4}},    // a long sum, of a weight's gradient
-		{768, 3072, 2048, 2, division{1, 2, 1}},  // slices would not fit
-		{65536, 8, 8, 4, division{4, 1, 1}},      // less than a panel
-		{2048, 2048, 768, 1, division{1, 1, 1}},  // nobody to share with
-		{2048, 2048, 0, 4, division{1, 1, 1}},    // no sum at all
-		{3, 100000, 20, 4, division{1, 4, 1}},    // rows are too few
-		{2048, 40, 768, 16, division{16, 1, 1}},  // panels are too few
-		{64, 64, 65536, 128, division{64, 2, 1}}, // slices would not fit
+		{16, 16, 16, 4, division{1, 1}},       // too small
+		{4096, 64, 64, 4, division{4, 1}},     // tall: A is read once
+		{1, 4096, 768, 4, division{1, 4}},     // one row
+		{2048, 2048, 768, 4, division{2, 2}},  // square: least packing
+		{2048, 2048, 768, 3, division{3, 1}},  // a prime number
+		{32, 48, 65536, 4, division{4, 1}},    // a long sum, of a weight's gradient: k is not divided
+		{768, 3072, 2048, 2, division{1, 2}},  // wide
+		{65536, 8, 8, 4, division{4, 1}},      // less than a panel
+		{2048, 2048, 768, 1, division{1, 1}},  // nobody to share with
+		{2048, 2048, 0, 4, division{1, 1}},    // no sum at all
+		{3, 100000, 20, 4, division{1, 4}},    // rows are too few
+		{2048, 40, 768, 16, division{16, 1}},  // panels are too few
+		{64, 64, 65536, 128, division{64, 2}}, // more threads than rows
 	} {
 		q := product[float32]{m: c.m, n: c.n, k: c.k, ta: c.k > c.m*c.n}
 		assert.Equal(t, c.want, q.divide(c.threads, &avx512Kernels), "%+v", c)
@@ -34,7 +33,6 @@ func TestDivide(t *testing.T) {
 
 // TestGemmDivided wants right products however many threads divide them.
 func TestGemmDivided(t *testing.T) {
-	seen := map[bool]int{}
 	for _, threads := range []int{2, 3, 5, 8} {
 		pool := NewPool(threads)
 		defer pool.Close()
@@ -46,13 +44,10 @@ func TestGemmDivided(t *testing.T) {
 					g := &Gemm[float32]{path: p}
 					o.run(g, pool)
 					requireClose(t, o, o.c, value, magnitude, o.k)
-					seen[g.task.division.slices > 1]++
 				}
 			}
 		})
 	}
-	require.NotZero(t, seen[true], "k was never divided")
-	require.NotZero(t, seen[false], "C was never divided")
 }
 
 // TestPortableDividesSmallProducts keeps the threshold of slow micro-kernels low.

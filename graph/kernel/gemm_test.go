@@ -261,24 +261,18 @@ func TestGemmFastMatchesPortable(t *testing.T) {
 	})
 }
 
-func TestGemmRepeatsBits(t *testing.T) {
-	for _, threads := range []int{1, 2, 3} {
-		pool := NewPool(threads)
-		defer pool.Close()
-		forEachPath[float32](t, func(t *testing.T, p path) {
-			for _, s := range [][3]int{{200, 300, 100}, {40, 50, 20000}} {
-				var first []float32
-				for range 3 {
-					o := makeOperands[float32](gemmCase{m: s[0], n: s[1], k: s[2], ta: true, alpha: 1, beta: 1})
-					o.run(&Gemm[float32]{path: p}, pool)
-					if first == nil {
-						first = o.c
-					}
-					require.Equal(t, first, o.c)
-				}
+func TestGemmSameBitsForAnyThreads(t *testing.T) {
+	forEachPath[float32](t, func(t *testing.T, path path) {
+		for _, s := range [][3]int{{200, 300, 100}, {40, 50, 20000}, {1, 999, 300}, {256, 6, 3000}} {
+			for form := range 4 {
+				requireSameBitsForAnyThreads(t, func(p *Pool) [][]float32 {
+					o := makeOperands[float32](gemmCase{m: s[0], n: s[1], k: s[2], ta: form&1 == 1, tb: form&2 == 2, alpha: 1, beta: 1})
+					o.run(&Gemm[float32]{path: path}, p)
+					return [][]float32{o.c}
+				})
 			}
-		})
-	}
+		}
+	})
 }
 
 func TestGemmAllocatesNothingWarm(t *testing.T) {

@@ -50,11 +50,11 @@ type mixGrads[T Float] struct {
 	dc, addend []T // dc nil: not wanted
 	accumulate bool
 	d          MixParams
-	workers    []blockedSum[T] // for a shared C, one a worker
+	sums       treeSums[T] // for a shared C
 }
 
 // set readies the sums for a run.
-func (g *mixGrads[T]) set(dc, addend []T, accumulate bool, d MixParams, workers int) {
+func (g *mixGrads[T]) set(p *Pool, path path, dc, addend []T, accumulate bool, d MixParams) {
 	g.dc, g.addend, g.accumulate, g.d = nil, nil, accumulate, d
 	if dc != nil {
 		g.dc = dc[:d.totalC()]
@@ -62,20 +62,26 @@ func (g *mixGrads[T]) set(dc, addend []T, accumulate bool, d MixParams, workers 
 	if addend != nil {
 		g.addend = addend[:d.totalC()]
 	}
-	g.workers = growKept(g.workers, workers)
-}
-
-// begin makes a worker's sums zero.
-func (g *mixGrads[T]) begin(p path, worker int) {
-	if g.dc != nil && g.d.Shared {
-		g.workers[worker].reset(p, g.d.sizeC())
+	if g.summed() {
+		g.sums.set(p, path, d.sizeC())
 	}
 }
 
+// summed tells whether the gradient is a sum over tokens.
+func (g *mixGrads[T]) summed() bool { return g.dc != nil && g.d.Shared }
+
+// begin returns a worker's sum, empty; nil where there is none.
+func (g *mixGrads[T]) begin(worker int) *treeSum[T] {
+	if !g.summed() {
+		return nil
+	}
+	return g.sums.begin(worker)
+}
+
 // token returns where token i's gradient of C is to be added.
-func (g *mixGrads[T]) token(p path, worker, i int) []T {
-	if g.d.Shared {
-		return g.workers[worker].block
+func (g *mixGrads[T]) token(p path, sum *treeSum[T], i int) []T {
+	if sum != nil {
+		return sum.block
 	}
 	dc := coefficientsOf(g.dc, i, g.d)
 	if !g.accumulate {
@@ -87,19 +93,12 @@ func (g *mixGrads[T]) token(p path, worker, i int) []T {
 	return dc
 }
 
-// added says that a token's gradient has been added.
-func (g *mixGrads[T]) added(worker int) {
-	if g.d.Shared {
-		g.workers[worker].added()
-	}
-}
-
 // collect finishes a run and forgets its arguments.
-func (g *mixGrads[T]) collect(p path) {
-	if g.dc != nil && g.d.Shared {
-		storeTotal(g.dc, g.workers, g.accumulate)
+func (g *mixGrads[T]) collect(p *Pool, path path) {
+	if g.summed() {
+		g.sums.store(p, g.dc, g.accumulate)
 		if g.addend != nil {
-			addTo(p, g.dc, g.addend)
+			addTo(path, g.dc, g.addend)
 		}
 	}
 	g.dc, g.addend = nil, nil

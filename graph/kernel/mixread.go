@@ -51,9 +51,8 @@ func (t *mixReadForward[T]) Part(_, lo, hi int) {
 //	dH_t[i] = sum over j of C_t[i, j] du_t[j] + Addend
 //	dC_t[i, j] = H_t[i] . du_t[j] for j < m, 0 for the other columns; + AddendC
 //
-// dc may be nil: not wanted. That of a shared C is the sum over tokens: each worker sums
-// its own, and the workers' sums are added in their order, so that its bits depend on the
-// thread count alone. accumulate adds dc to what the slice holds.
+// dc may be nil: not wanted. That of a shared C is the sum over tokens. accumulate adds dc to what
+// the slice holds.
 func (k *MixRead[T]) Backward(p *Pool, dh, dc, du, h, c []T, accumulate bool, d MixParams) {
 	t := &k.backward
 	t.d, t.path = d, pathOf[T](k.path)
@@ -61,9 +60,10 @@ func (k *MixRead[T]) Backward(p *Pool, dh, dc, du, h, c []T, accumulate bool, d 
 	t.dots = dots[T]{path: t.path, m: d.N, n: d.M, k: d.D, cs: d.Columns(), add: true}
 	t.dh, t.du, t.h, t.c = dh[:d.Tokens*d.stream()], du[:d.Tokens*d.rows()], h[:d.Tokens*d.stream()], c[:d.totalC()]
 	t.addend = k.Addend
-	t.grads.set(dc, k.AddendC, accumulate, d, p.Threads())
-	p.Do(d.Tokens, t)
-	t.grads.collect(t.path)
+	t.grads.set(p, t.path, dc, k.AddendC, accumulate, d)
+	t.tokens = pieces{d.Tokens, pieceTokens}
+	p.Do(t.tokens.number(), t)
+	t.grads.collect(p, t.path)
 	t.dh, t.du, t.h, t.c, t.addend = nil, nil, nil, nil, nil
 	k.Addend, k.AddendC = nil, nil
 }
@@ -74,15 +74,28 @@ type mixReadBackward[T Float] struct {
 	grads                mixGrads[T]
 	dh, du, h, c, addend []T
 	d                    MixParams
+	tokens               pieces
 	path                 path
 }
 
+// Part works on some pieces.
 func (t *mixReadBackward[T]) Part(worker, lo, hi int) {
+	sum := t.grads.begin(worker)
+	for piece := lo; piece < hi; piece++ {
+		first, end := t.tokens.items(piece)
+		t.piece(sum, first, end)
+		if sum != nil {
+			sum.end(piece)
+		}
+	}
+}
+
+// piece works on the tokens [first, end).
+func (t *mixReadBackward[T]) piece(sum *treeSum[T], first, end int) {
 	store, dots, d := t.store, t.dots, t.d
 	sizeH, sizeU := d.stream(), d.rows()
 	ahead := tokensAhead[T](sizeH)
-	t.grads.begin(t.path, worker)
-	for i := lo; i < hi; i++ {
+	for i := first; i < end; i++ {
 		prefetchToken(t.du, i+ahead, sizeU)
 		prefetchToken(t.dh, i+ahead, sizeH)
 		if t.grads.dc != nil {
@@ -92,8 +105,7 @@ func (t *mixReadBackward[T]) Part(worker, lo, hi int) {
 		du := t.du[i*sizeU : (i+1)*sizeU] // [m, d]
 		store.run(t.dh[i*sizeH:], coefficientsOf(t.c, i, d), du, nil, nil, rowOf(t.addend, i, sizeH))
 		if t.grads.dc != nil {
-			dots.run(t.grads.token(t.path, worker, i), t.h[i*sizeH:], du)
-			t.grads.added(worker)
+			dots.run(t.grads.token(t.path, sum, i), t.h[i*sizeH:], du)
 		}
 	}
 }

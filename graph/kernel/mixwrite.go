@@ -73,10 +73,11 @@ func (k *MixWrite[T]) Backward(p *Pool, dh, dy, dc, dout, h, y, c []T, accumulat
 		t.dy = dy[:d.Tokens*d.rows()]
 	}
 	t.accumulateY = accumulateY
-	t.grads.set(dc, k.AddendC, accumulateC, d, p.Threads())
+	t.grads.set(p, t.path, dc, k.AddendC, accumulateC, d)
 	t.scratch = growKept(t.scratch, p.Threads())
-	p.Do(d.Tokens, t)
-	t.grads.collect(t.path)
+	t.tokens = pieces{d.Tokens, pieceTokens}
+	p.Do(t.tokens.number(), t)
+	t.grads.collect(p, t.path)
 	t.dh, t.dout, t.h, t.y, t.c, t.dy, t.addend = nil, nil, nil, nil, nil, nil, nil
 	k.Addend, k.AddendC = nil, nil
 }
@@ -89,20 +90,33 @@ type mixWriteBackward[T Float] struct {
 	d                             MixParams
 	accumulateY                   bool
 	scratch                       [][]T // one dout_t a worker
+	tokens                        pieces
 	path                          path
 }
 
+// Part works on some pieces.
 func (t *mixWriteBackward[T]) Part(worker, lo, hi int) {
+	sum := t.grads.begin(worker)
+	for piece := lo; piece < hi; piece++ {
+		first, end := t.tokens.items(piece)
+		t.piece(worker, sum, first, end)
+		if sum != nil {
+			sum.end(piece)
+		}
+	}
+}
+
+// piece works on the tokens [first, end).
+func (t *mixWriteBackward[T]) piece(worker int, sum *treeSum[T], first, end int) {
 	carry, up, d := t.carry, t.up, t.d
 	sizeH, sizeY := d.stream(), d.rows()
 	ahead := tokensAhead[T](sizeH)
-	t.grads.begin(t.path, worker)
-	for i := lo; i < hi; i++ {
+	for i := first; i < end; i++ {
 		t.prefetch(i + ahead)
 		c := coefficientsOf(t.c, i, d)        // [n, 2m+n]
 		dout := t.dout[i*sizeH : (i+1)*sizeH] // [n, d]
 		if t.grads.dc != nil {
-			t.addCoefficients(worker, i, dout)
+			t.addCoefficients(sum, i, dout)
 		}
 		if t.dy != nil {
 			dy := t.dy[i*sizeY : (i+1)*sizeY] // [m, d]
@@ -127,12 +141,11 @@ func (t *mixWriteBackward[T]) prefetch(i int) {
 }
 
 // addCoefficients adds token i's gradient of C.
-func (t *mixWriteBackward[T]) addCoefficients(worker, i int, dout []T) {
+func (t *mixWriteBackward[T]) addCoefficients(sum *treeSum[T], i int, dout []T) {
 	d := t.d
-	dc := t.grads.token(t.path, worker, i)
+	dc := t.grads.token(t.path, sum, i)
 	t.carryDots.run(dc[d.carry():], t.h[i*d.stream():], dout)
 	t.upDots.run(dc[d.up():], dout, t.y[i*d.rows():])
-	t.grads.added(worker)
 }
 
 // kept is what out holds, to be added to, or nil.

@@ -29,9 +29,7 @@ func TestMoEPaths(t *testing.T) {
 	})
 }
 
-// For a thread count the bits are the same each time; those of the rows do not even depend
-// on it.
-func TestMoESameBitsForTheSameThreads(t *testing.T) {
+func TestMoESameBitsForAnyThreads(t *testing.T) {
 	for _, c := range []moeCase{
 		{tokens: 230, k: 2, experts: 7, width: 50, hidden: 90, bias: true},
 		{tokens: 3, k: 2, experts: 7, width: 50, hidden: 200, bias: true}, // few rows are divided by columns
@@ -48,16 +46,10 @@ func TestMoESameBitsForTheSameThreads(t *testing.T) {
 			return s, g
 		}
 		one, oneGradients := run(1)
-		for threads := 1; threads <= 4; threads++ {
+		for _, threads := range threadCounts {
 			s, g := run(threads)
-			again, gradientsAgain := run(threads)
-			require.Equal(t, s, again)
-			require.Equal(t, g, gradientsAgain)
-			require.Equal(t, one.y, s.y)
-			require.Equal(t, oneGradients.du, g.du)
-			require.Equal(t, oneGradients.db1, g.db1)
-			require.Equal(t, oneGradients.dw1, g.dw1)
-			require.Equal(t, oneGradients.dw2, g.dw2)
+			require.Equal(t, one, s, "%d threads", threads)
+			require.Equal(t, oneGradients, g, "%d threads", threads)
 		}
 	}
 }

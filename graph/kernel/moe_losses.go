@@ -22,7 +22,7 @@ func (k *RouterLosses[T]) Balance(p *Pool, logits []T, d Dispatch) float64 {
 	k.share(d)
 	var loss float64
 	for e, f := range k.shares {
-		loss += f * k.sums.workers[0].total[e]
+		loss += f * k.sums.total[e]
 	}
 	return float64(d.Experts) / float64(d.Tokens) * loss
 }
@@ -41,7 +41,7 @@ func (k *RouterLosses[T]) BalanceGradient(p *Pool, dlogits, logits []T, d Dispat
 //	z = mean over t of (log sum over e of exp(logits_te))^2
 func (k *RouterLosses[T]) ZLoss(p *Pool, logits []T, tokens, experts int) float64 {
 	k.sum(p, logits, tokens, experts)
-	return k.sums.workers[0].squares / float64(tokens)
+	return k.sums.total[experts] / float64(tokens)
 }
 
 // ZLossGradient computes factor times the gradient of ZLoss by the logits:
@@ -60,19 +60,15 @@ func (k *RouterLosses[T]) share(d Dispatch) {
 	}
 }
 
-// sum leaves the sums over all tokens with the first worker.
+// sum leaves the sums over all tokens in total.
 func (k *RouterLosses[T]) sum(p *Pool, logits []T, tokens, experts int) {
 	t := &k.sums
 	t.logits, t.experts, t.path = logits[:tokens*experts], experts, pathOf[T](k.path)
 	t.workers = growKept(t.workers, p.Threads())
-	p.Do(tokens, t)
-	first := &t.workers[0]
-	for _, w := range t.workers[1:] {
-		first.squares += w.squares
-		for e, v := range w.total {
-			first.total[e] += v
-		}
-	}
+	t.sums.set(p, portable, experts+1)
+	t.tokens = pieces{tokens, pieceTokens}
+	p.Do(t.tokens.number(), t)
+	t.total = t.sums.total(p)
 }
 
 func (k *RouterLosses[T]) gradients(p *Pool, dlogits, logits []T, tokens, experts int, factor float64, shares []float64) {
@@ -88,25 +84,25 @@ type routerSums[T Float] struct {
 	logits  []T
 	experts int
 	path    path
-	workers []routerSum[T]
+	workers []routerToken[T]
+	tokens  pieces
+	sums    treeSums[float64] // [experts], and of the squares
+	total   []float64
 }
 
-type routerSum[T Float] struct {
-	routerToken[T]
-	total   []float64 // [experts]
-	squares float64
-}
-
+// Part works on some pieces.
 func (t *routerSums[T]) Part(worker, lo, hi int) {
-	w := &t.workers[worker]
-	w.total, w.squares = grow(w.total, t.experts), 0
-	clear(w.total)
-	for i := lo; i < hi; i++ {
-		logZ := w.softmax(t.path, t.logits[i*t.experts:(i+1)*t.experts])
-		w.squares += logZ * logZ
-		for e, p := range w.p {
-			w.total[e] += float64(p)
+	w, sum := &t.workers[worker], t.sums.begin(worker)
+	for piece := lo; piece < hi; piece++ {
+		first, end := t.tokens.items(piece)
+		for i := first; i < end; i++ {
+			logZ := w.softmax(t.path, t.logits[i*t.experts:(i+1)*t.experts])
+			for e, p := range w.p {
+				sum.block[e] += float64(p)
+			}
+			sum.block[t.experts] += logZ * logZ
 		}
+		sum.end(piece)
 	}
 }
 

@@ -57,14 +57,15 @@ func (k *Norm[T]) Backward(p *Pool, dx, dgain, dbias, dy, x, gain, mean, rstd []
 	t.wantGain, t.wantBias = dgain != nil, dbias != nil
 	t.path = pathOf[T](k.path)
 	t.workers = growKept(t.workers, p.Threads())
-	t.dgain = growKept(t.dgain, p.Threads())
-	t.dbias = growKept(t.dbias, p.Threads())
-	p.Do(d.Rows/d.groups(), t)
+	t.dgain.set(p, t.path, len(t.gain))
+	t.dbias.set(p, t.path, len(t.gain))
+	t.items = pieces{d.Rows / d.groups(), pieceTokens}
+	p.Do(t.items.number(), t)
 	if t.wantGain {
-		storeTotal(dgain[:len(t.gain)], t.dgain, accumulate)
+		t.dgain.store(p, dgain[:len(t.gain)], accumulate)
 	}
 	if t.wantBias {
-		storeTotal(dbias[:len(t.gain)], t.dbias, accumulate)
+		t.dbias.store(p, dbias[:len(t.gain)], accumulate)
 	}
 }
 
@@ -95,26 +96,27 @@ type normBackward[T Float] struct {
 	wantGain, wantBias          bool
 	d                           NormParams
 	path                        path
-	workers                     [][]T           // one normalised row a worker
-	dgain, dbias                []blockedSum[T] // one a worker
+	workers                     [][]T  // one normalised row a worker
+	items                       pieces // a row of each group is an item
+	dgain, dbias                treeSums[T]
 }
 
+// Part works on some pieces.
 func (t *normBackward[T]) Part(worker, lo, hi int) {
-	width, groups := t.d.Width, t.d.groups()
-	n := grow(t.workers[worker], width)
+	groups := t.d.groups()
+	n := grow(t.workers[worker], t.d.Width)
 	t.workers[worker] = n
-	dgain, dbias := &t.dgain[worker], &t.dbias[worker]
-	dgain.reset(t.path, len(t.gain))
-	dbias.reset(t.path, len(t.gain))
-	for item := lo; item < hi; item++ {
-		for group := range groups {
-			t.row(item*groups+group, group, n, dgain.block, dbias.block)
+	dgain, dbias := t.dgain.begin(worker), t.dbias.begin(worker)
+	for piece := lo; piece < hi; piece++ {
+		first, end := t.items.items(piece)
+		for i := first * groups; i < end*groups; i++ {
+			t.row(i, i%groups, n, dgain.block, dbias.block)
 		}
 		if t.wantGain {
-			dgain.added()
+			dgain.end(piece)
 		}
 		if t.wantBias {
-			dbias.added()
+			dbias.end(piece)
 		}
 	}
 }

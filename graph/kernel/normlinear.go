@@ -69,10 +69,13 @@ func (k *NormLinear[T]) Backward(p *Pool, dx, dgain, dw, dz, z, x, gain, w, mean
 	t.wantW = dgain != nil || dw != nil
 	t.weights.fold(t.path, gain, w, d)
 	t.workers = growKept(t.workers, p.Threads())
-	p.Do(d.Rows, t)
+	t.v.set(p, t.path, d.K*d.Width)
+	t.shifts.set(p, portable, d.K)
+	t.pieces = pieces{d.Rows, backwardPiece}
+	p.Do(t.pieces.number(), t)
 	if t.wantW {
 		k.collect = normLinearCollect[T]{dgain: dgain, dw: dw, gain: gain, w: w, d: d,
-			accumulateGain: accumulateGain, accumulateW: accumulateW, workers: t.workers}
+			accumulateGain: accumulateGain, accumulateW: accumulateW, v: t.v.total(p), shifts: t.shifts.total(p)}
 		p.Do(columnGroups(d.Width), &k.collect)
 	}
 }

@@ -8,16 +8,20 @@ type normRows[T Float] struct {
 	scratch       []T // [rows, width]
 }
 
-// Backward's blocks have up to backwardRows rows (four tiles of the widest micro-kernels)
-// and about backwardBlock elements, a quarter of a second-level cache in float32.
+// Backward's blocks have up to backwardRows rows and about backwardBlock elements, a quarter of a
+// second-level cache in float32. A piece of the rows, of which V is summed in T, is some blocks.
 const (
-	backwardRows  = 56
+	backwardRows  = 64
 	backwardBlock = 1 << 16
+	backwardPiece = 128
 )
 
 // reset makes room for blocks of rows of the given width and returns their size.
 func (b *normRows[T]) reset(width int) int {
-	rows := min(backwardRows, max(backwardRows/4, backwardBlock/width))
+	rows := backwardRows
+	for rows > backwardRows/4 && rows*width > backwardBlock {
+		rows /= 2
+	}
 	b.stats = grow(b.stats, rows)
 	b.factor, b.shift = grow(b.factor, rows), grow(b.shift, rows)
 	return rows
@@ -56,50 +60,54 @@ type normLinearBackward[T Float] struct {
 	path                     path
 	weights                  *foldedWeights[T]
 	workers                  []normLinearScratch[T]
+	pieces                   pieces            // of the rows
+	v                        treeSums[T]       // [k, width], V^T without its shifts
+	shifts                   treeSums[float64] // [k], of shift * dz
 }
 
 // normLinearScratch is one worker's memory.
 type normLinearScratch[T Float] struct {
 	normRows[T]
-	own       []T           // [rows], the part of dx that the row itself has
-	dh        []T           // [rows, k or k+1], rstd * dz, and LayerNorm's part in every element
-	dn        []T           // [rows, k], factor * dz
-	v         blockedSum[T] // [k, width], V^T without its shifts
-	shiftSums []float64     // [k], of shift * dz
+	own []T // [rows], the part of dx that the row itself has
+	dh  []T // [rows, k or k+1], rstd * dz, and LayerNorm's part in every element
+	dn  []T // [rows, k], factor * dz
 }
 
-// flushBlocks is the number of blocks whose V is summed in T.
-const flushBlocks = 4
-
+// Part works on some pieces.
 func (t *normLinearBackward[T]) Part(worker, lo, hi int) {
-	width, k, b := t.d.Width, t.d.K, &t.workers[worker]
-	rows := b.reset(width)
-	b.own, b.dh, b.dn = grow(b.own, rows), grow(b.dh, rows*(k+1)), grow(b.dn, rows*k)
-	b.v.reset(t.path, k*width)
-	b.shiftSums = grow(b.shiftSums, k)
-	clear(b.shiftSums)
-	for n := 1; lo < hi; n++ {
-		rows = min(rows, hi-lo)
-		x := t.x[lo*width : (lo+rows)*width] // [rows, width]
-		for i := range rows {
-			b.stats[i] = savedStatistics(t.path, x[i*width:(i+1)*width], t.mean, t.rstd, lo+i, t.d.RMS)
+	b, k := &t.workers[worker], t.d.K
+	most := b.reset(t.d.Width)
+	b.own, b.dh, b.dn = grow(b.own, most), grow(b.dh, most*(k+1)), grow(b.dn, most*k)
+	v, shifts := t.v.begin(worker), t.shifts.begin(worker)
+	for piece := lo; piece < hi; piece++ {
+		first, end := t.pieces.items(piece)
+		for ; first < end; first += most {
+			t.rows(b, first, min(most, end-first), v.block, shifts.block)
 		}
-		b.place(t.path, x, rows)
-		t.small(b, lo, rows)
-		t.gradX(b, lo, rows)
 		if t.wantW {
-			t.addW(b, rows)
+			v.end(piece)
+			shifts.end(piece)
 		}
-		if n%flushBlocks == 0 {
-			b.v.flush()
-		}
-		lo += rows
 	}
-	b.v.flush()
+}
+
+// rows makes dx of a block, and adds its terms to v and shifts.
+func (t *normLinearBackward[T]) rows(b *normLinearScratch[T], first, rows int, v []T, shifts []float64) {
+	width := t.d.Width
+	x := t.x[first*width : (first+rows)*width] // [rows, width]
+	for i := range rows {
+		b.stats[i] = savedStatistics(t.path, x[i*width:(i+1)*width], t.mean, t.rstd, first+i, t.d.RMS)
+	}
+	b.place(t.path, x, rows)
+	t.small(b, first, rows, shifts)
+	t.gradX(b, first, rows)
+	if t.wantW {
+		t.addW(b, rows, v)
+	}
 }
 
 // small makes the factors of a block's products.
-func (t *normLinearBackward[T]) small(b *normLinearScratch[T], first, rows int) {
+func (t *normLinearBackward[T]) small(b *normLinearScratch[T], first, rows int, shifts []float64) {
 	k, step := t.d.K, t.d.columns()
 	for i := range rows {
 		dz := t.dz[(first+i)*k : (first+i+1)*k] // [k]
@@ -110,7 +118,7 @@ func (t *normLinearBackward[T]) small(b *normLinearScratch[T], first, rows int) 
 		for j, v := range dz {
 			sumH += float64(v) * float64(t.weights.sums[j])
 			sumHN += float64(v) * float64(z[j])
-			b.shiftSums[j] += float64(shift) * float64(v)
+			shifts[j] += float64(shift) * float64(v)
 			dh[j], dn[j] = rstd*v, factor*v
 		}
 		meanH, meanHN := T(sumH/float64(t.d.Width)), T(sumHN/float64(t.d.Width))
@@ -135,13 +143,13 @@ func (t *normLinearBackward[T]) gradX(b *normLinearScratch[T], first, rows int) 
 	product.run()
 }
 
-// addW adds a block's part of V.
-func (t *normLinearBackward[T]) addW(b *normLinearScratch[T], rows int) {
+// addW adds a block's part of V to v.
+func (t *normLinearBackward[T]) addW(b *normLinearScratch[T], rows int, v []T) {
 	width, k := t.d.Width, t.d.K
 	product := block[T]{kernels: kernelsOf[T](t.path), m: k, n: width, transposed: true}
 	product.panel = product.kernels.width()
 	product.tile = tile[T]{a: &b.dn[0], as: k, b: &b.source[0], bs: width, k: rows,
-		c: &b.v.block[0], d: &b.v.block[0], cs: width, alpha: 1, beta: 1}
+		c: &v[0], d: &v[0], cs: width, alpha: 1, beta: 1}
 	product.run()
 }
 
@@ -158,12 +166,12 @@ func setMultiple[T Float](p path, out, addend, x []T, factor T) {
 	addMultiple(p, out, x, factor)
 }
 
-// normLinearCollect makes dgain and dw of the workers' V.
+// normLinearCollect makes dgain and dw of V.
 type normLinearCollect[T Float] struct {
 	dgain, dw, gain, w          []T
 	d                           NormLinearParams
 	accumulateGain, accumulateW bool
-	workers                     []normLinearScratch[T]
+	v, shifts                   []float64
 }
 
 func (t *normLinearCollect[T]) Part(_, lo, hi int) {
@@ -175,10 +183,7 @@ func (t *normLinearCollect[T]) Part(_, lo, hi int) {
 			gain = float64(t.gain[i])
 		}
 		for j := range k {
-			v := 0.0
-			for w := range t.workers {
-				v += t.workers[w].v.total[j*width+i] - t.workers[w].shiftSums[j]
-			}
+			v := t.v[j*width+i] - t.shifts[j]
 			sum += v * float64(t.w[i*k+j])
 			if t.dw != nil {
 				store(&t.dw[i*k+j], gain*v, t.accumulateW)

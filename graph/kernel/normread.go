@@ -53,14 +53,15 @@ func (k *NormRead[T]) Backward(p *Pool, dx, dgain, dkeys, dout, x, gain, keys, m
 	t.wantGain, t.wantKeys = dgain != nil, dkeys != nil
 	t.path = pathOf[T](k.path)
 	t.workers = growKept(t.workers, p.Threads())
-	t.dgain = growKept(t.dgain, p.Threads())
-	t.dkeys = growKept(t.dkeys, p.Threads())
-	p.Do(d.Tokens, t)
+	t.dgain.set(p, t.path, d.Dk*d.Dv)
+	t.dkeys.set(p, t.path, d.R*d.Dk)
+	t.tokens = pieces{d.Tokens, pieceTokens}
+	p.Do(t.tokens.number(), t)
 	if t.wantGain {
-		storeTotal(dgain[:d.Dk*d.Dv], t.dgain, accumulateGain)
+		t.dgain.store(p, dgain[:d.Dk*d.Dv], accumulateGain)
 	}
 	if t.wantKeys {
-		storeTotal(dkeys[:d.R*d.Dk], t.dkeys, accumulateKeys)
+		t.dkeys.store(p, dkeys[:d.R*d.Dk], accumulateKeys)
 	}
 }
 
@@ -105,23 +106,40 @@ type normReadBackward[T Float] struct {
 	d                                   NormReadParams
 	path                                path
 	workers                             []normReadScratch[T]
-	dgain, dkeys                        []blockedSum[T] // one a worker
+	tokens                              pieces
+	dgain, dkeys                        treeSums[T]
 }
 
+// Part works on some pieces.
 func (t *normReadBackward[T]) Part(worker, lo, hi int) {
 	d, w := t.d, &t.workers[worker]
-	size, outSize := d.Dk*d.Dv, d.R*d.Dv
+	size := d.Dk * d.Dv
 	w.n, w.xn, w.transposed, w.dxn = grow(w.n, size), grow(w.xn, size), grow(w.transposed, size), grow(w.dxn, size)
 	store := newWriteTask(t.path, w.dxn, nil, t.keys, t.dout, d.R, d.Dk, d.Dv).block
 	store.tile.c, store.tile.d = &w.dxn[0], &w.dxn[0]
-	t.dgain[worker].reset(t.path, size)
-	t.dkeys[worker].reset(t.path, d.R*d.Dk)
+	dgain, dkeys := t.dgain.begin(worker), t.dkeys.begin(worker)
 	keys := newKeysBlock[T](t.path, d.R, d.Dk, d.Dv)
 	keys.tile.b, keys.tile.beta = &w.transposed[0], 1
-	keys.tile.c = &t.dkeys[worker].block[0]
+	keys.tile.c = &dkeys.block[0]
 	keys.tile.d = keys.tile.c
+	for piece := lo; piece < hi; piece++ {
+		first, end := t.tokens.items(piece)
+		t.piece(w, &store, &keys, dgain.block, first, end)
+		if t.wantGain {
+			dgain.end(piece)
+		}
+		if t.wantKeys {
+			dkeys.end(piece)
+		}
+	}
+}
+
+// piece works on the tokens [first, end), and adds their terms of the keys' gradient and of dgain.
+func (t *normReadBackward[T]) piece(w *normReadScratch[T], store, keys *block[T], dgain []T, first, end int) {
+	d := t.d
+	size, outSize := d.Dk*d.Dv, d.R*d.Dv
 	ahead := tokensAhead[T](size)
-	for i := lo; i < hi; i++ {
+	for i := first; i < end; i++ {
 		prefetchToken(t.x, i+ahead, size)
 		dout := t.dout[i*outSize : (i+1)*outSize] // [R, Dv]
 		x := t.x[i*size : (i+1)*size]             // [Dk, Dv]
@@ -129,7 +147,7 @@ func (t *normReadBackward[T]) Part(worker, lo, hi int) {
 		if t.wantKeys {
 			s.normalizeScale(t.path, w.n, w.xn, x, t.gain)
 			prefetchToken(t.dout, i+ahead, outSize)
-			t.addKeys(&keys, w, &t.dkeys[worker], dout)
+			t.addKeys(keys, w, dout)
 		} else {
 			s.normalize(t.path, w.n, x)
 			prefetchToken(t.dout, i+ahead, outSize)
@@ -140,28 +158,23 @@ func (t *normReadBackward[T]) Part(worker, lo, hi int) {
 		prefetchToken(t.addend, i+ahead, size)
 		store.tile.b = &dout[0]
 		store.run()
-		t.addGradients(w, worker, i, s.rstd)
+		t.addGradients(w, dgain, i, s.rstd)
 	}
 }
 
 // addKeys adds one token's dout Xn^T to the gradient of the keys.
-func (t *normReadBackward[T]) addKeys(keys *block[T], w *normReadScratch[T], dkeys *blockedSum[T], dout []T) {
+func (t *normReadBackward[T]) addKeys(keys *block[T], w *normReadScratch[T], dout []T) {
 	transpose(keys.kernels.path, w.transposed, t.d.Dk, w.xn, t.d.Dv, t.d.Dk, t.d.Dv)
 	keys.tile.a = &dout[0]
 	keys.run()
-	dkeys.added()
 }
 
 // addGradients makes token i's dx from dXn, and adds its part of dgain.
-func (t *normReadBackward[T]) addGradients(w *normReadScratch[T], worker, i int, rstd T) {
-	var dgain []T
-	if t.wantGain {
-		dgain = t.dgain[worker].block
+func (t *normReadBackward[T]) addGradients(w *normReadScratch[T], dgain []T, i int, rstd T) {
+	if !t.wantGain {
+		dgain = nil
 	}
 	sumH, sumHN := gradientSumsGain(t.path, dgain, w.dxn, t.gain, w.n)
-	if t.wantGain {
-		t.dgain[worker].added()
-	}
 	if size := len(w.n); t.dx != nil {
 		normGradient(t.path, t.dx[i*size:(i+1)*size], rowOf(t.addend, i, size), w.dxn, t.gain, w.n, sumH, sumHN, rstd, t.d.RMS)
 	}

@@ -105,22 +105,19 @@ func (k *PrepareQKV[T]) Backward(p *Pool, dx []T, g PrepareQKVGrads[T], dy, x, q
 		t.weight = valueWeights(weights)[0]
 	}
 	t.workers = growKept(t.workers, p.Threads())
-	t.dqgain, t.dkgain = growKept(t.dqgain, p.Threads()), growKept(t.dkgain, p.Threads())
-	p.Do(d.Tokens, t)
+	t.dqgain.set(p, t.path, d.HeadDim)
+	t.dkgain.set(p, t.path, d.HeadDim)
+	t.dweights.set(p, portable, 2)
+	t.tokens = pieces{d.Tokens, pieceTokens}
+	p.Do(t.tokens.number(), t)
 	if g.QGain != nil {
-		storeTotal(g.QGain[:d.HeadDim], t.dqgain, g.AccumulateQGain)
+		t.dqgain.store(p, g.QGain[:d.HeadDim], g.AccumulateQGain)
 	}
 	if g.KGain != nil {
-		storeTotal(g.KGain[:d.HeadDim], t.dkgain, g.AccumulateKGain)
+		t.dkgain.store(p, g.KGain[:d.HeadDim], g.AccumulateKGain)
 	}
 	if g.Weights != nil {
-		var sums [2]float64
-		for i := range p.Threads() {
-			sums[0] += t.workers[i].weights[0]
-			sums[1] += t.workers[i].weights[1]
-		}
-		store(&g.Weights[0], sums[0], g.AccumulateWeights)
-		store(&g.Weights[1], sums[1], g.AccumulateWeights)
+		storeTotal(g.Weights[:2], t.dweights.total(p), g.AccumulateWeights)
 	}
 	t.dx, t.grads, t.dy, t.x, t.qgain, t.kgain, t.first = nil, PrepareQKVGrads[T]{}, nil, nil, nil, nil, nil
 }
@@ -131,47 +128,53 @@ type prepareGradTask[T Float] struct {
 	weight                         T
 	d                              QKVParams
 	path                           path
-	dqgain, dkgain                 []blockedSum[T] // one a worker
-	workers                        []prepareWorker[T]
+	tokens                         pieces
+	dqgain, dkgain                 treeSums[T]
+	dweights                       treeSums[float64]
+	workers                        [][]T // a normalised head, one a worker
 }
 
-// prepareWorker is the scratch of one worker.
-type prepareWorker[T Float] struct {
-	normed  []T        // a head
-	weights [2]float64 // their gradient
-	_       [cacheLine]byte
-}
-
+// Part works on some pieces.
 func (t *prepareGradTask[T]) Part(worker, lo, hi int) {
-	d, w := &t.d, &t.workers[worker]
-	w.normed, w.weights = grow(w.normed, d.HeadDim), [2]float64{}
-	dqgain, dkgain := &t.dqgain[worker], &t.dkgain[worker]
-	dqgain.reset(t.path, d.HeadDim)
-	dkgain.reset(t.path, d.HeadDim)
+	t.workers[worker] = grow(t.workers[worker], t.d.HeadDim)
+	normed := t.workers[worker]
+	dqgain, dkgain, dweights := t.dqgain.begin(worker), t.dkgain.begin(worker), t.dweights.begin(worker)
+	for piece := lo; piece < hi; piece++ {
+		first, end := t.tokens.items(piece)
+		for i := first; i < end; i++ {
+			t.token(i, normed, dqgain, dkgain, dweights.block)
+		}
+		dqgain.end(piece)
+		dkgain.end(piece)
+		dweights.end(piece)
+	}
+}
+
+// token makes token i's dx, and adds its terms of the other gradients.
+func (t *prepareGradTask[T]) token(i int, normed []T, dqgain, dkgain *treeSum[T], dweights []float64) {
+	d := &t.d
 	q, kv := d.Heads*d.HeadDim, d.kvWidth()
-	for i := lo; i < hi; i++ {
-		x, dx, dy := rowOf(t.x, i, d.width()), rowOf(t.dx, i, d.width()), rowOf(t.dy, i, d.width())
-		if d.Norm {
-			t.normalize(dx[:q], dy[:q], x[:q], t.qgain, w.normed, dqgain)
-			t.normalize(dx[q:q+kv], dy[q:q+kv], x[q:q+kv], t.kgain, w.normed, dkgain)
-		} else {
-			copyOver(dx[:q+kv], dy[:q+kv])
-		}
-		if t.grads.Weights != nil {
-			own, first := dotProducts(t.path, dy[q+kv:], x[q+kv:], rowOf(t.first, i, kv))
-			w.weights[0] += own
-			w.weights[1] += first
-		}
-		if t.weight != 1 {
-			scaleTo(t.path, dx[q+kv:], dy[q+kv:], t.weight)
-		} else {
-			copyOver(dx[q+kv:], dy[q+kv:])
-		}
+	x, dx, dy := rowOf(t.x, i, d.width()), rowOf(t.dx, i, d.width()), rowOf(t.dy, i, d.width())
+	if d.Norm {
+		t.normalize(dx[:q], dy[:q], x[:q], t.qgain, normed, dqgain)
+		t.normalize(dx[q:q+kv], dy[q:q+kv], x[q:q+kv], t.kgain, normed, dkgain)
+	} else {
+		copyOver(dx[:q+kv], dy[:q+kv])
+	}
+	if t.grads.Weights != nil {
+		own, first := dotProducts(t.path, dy[q+kv:], x[q+kv:], rowOf(t.first, i, kv))
+		dweights[0] += own
+		dweights[1] += first
+	}
+	if t.weight != 1 {
+		scaleTo(t.path, dx[q+kv:], dy[q+kv:], t.weight)
+	} else {
+		copyOver(dx[q+kv:], dy[q+kv:])
 	}
 }
 
 // normalize makes the gradient of heads that were normalised one by one, and adds to that of their gain.
-func (t *prepareGradTask[T]) normalize(dx, dy, x, gain, normed []T, dgain *blockedSum[T]) {
+func (t *prepareGradTask[T]) normalize(dx, dy, x, gain, normed []T, dgain *treeSum[T]) {
 	dim := t.d.HeadDim
 	for at := 0; at < len(x); at += dim {
 		head, dout := x[at:at+dim], dy[at:at+dim]

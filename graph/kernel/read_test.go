@@ -95,37 +95,19 @@ func TestReadRefusesShortSlices(t *testing.T) {
 	assert.Panics(t, func() { k.Run(nil, out, keys, x[:39:39], 2, 3, 5, 4) })
 }
 
-// TestStreamBits wants the same bits of Read and Write for every thread count, and of
-// KeysGrad for repeated runs with one thread count.
-func TestStreamBits(t *testing.T) {
+func TestStreamSameBitsForAnyThreads(t *testing.T) {
 	s := streamCase{tokens: 301, r: 12, dk: 32, dv: 48}
 	x, keys, y := streamOperands[float32](s)
-	var read, write []float32
-	for _, threads := range []int{1, 2, 3} {
-		pool := NewPool(threads)
-		defer pool.Close()
-		var grad []float32
-		for range 3 {
-			out := make([]float32, len(y))
-			new(Read[float32]).Run(pool, out, keys, x, s.tokens, s.r, s.dk, s.dv)
-			read = sameBits(t, read, out)
-			out = make([]float32, len(x))
-			new(Write[float32]).Run(pool, out, x, keys, y, s.tokens, s.r, s.dk, s.dv)
-			write = sameBits(t, write, out)
-			out = make([]float32, len(keys))
-			new(KeysGrad[float32]).Run(pool, out, y, x, s.tokens, s.r, s.dk, s.dv, false)
-			grad = sameBits(t, grad, out)
-		}
-	}
-}
-
-// sameBits wants got to equal first, unless this is the first, and returns the first.
-func sameBits(t *testing.T, first, got []float32) []float32 {
-	if first == nil {
-		return got
-	}
-	require.Equal(t, first, got)
-	return first
+	requireSameBitsForAnyThreads(t, func(p *Pool) [][]float32 {
+		read, write := make([]float32, len(y)), make([]float32, len(x))
+		new(Read[float32]).Run(p, read, keys, x, s.tokens, s.r, s.dk, s.dv)
+		new(Write[float32]).Run(p, write, x, keys, y, s.tokens, s.r, s.dk, s.dv)
+		grad, both, dy := make([]float32, len(keys)), make([]float32, len(keys)), make([]float32, len(y))
+		new(KeysGrad[float32]).Run(p, grad, y, x, s.tokens, s.r, s.dk, s.dv, false)
+		new(WriteGrad[float32]).Run(p, dy, both, x, keys, y, s.tokens, s.r, s.dk, s.dv, false)
+		require.Equal(t, grad, both)
+		return [][]float32{read, write, grad, dy}
+	})
 }
 
 func TestStreamAllocatesNothingWarm(t *testing.T) {

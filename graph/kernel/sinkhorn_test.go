@@ -101,22 +101,15 @@ func testSinkhornMagnitude[T Float](t *testing.T, p path, d SinkhornParams, scal
 	require.True(t, math.IsNaN(float64(s.c[1])), "a NaN must not be hidden")
 }
 
-func TestSinkhornSameBits(t *testing.T) {
-	d := SinkhornParams{Tokens: 205, N: 4, Iterations: 5}
-	run := func(threads int) [4][]float32 {
+func TestSinkhornSameBitsForAnyThreads(t *testing.T) {
+	d := SinkhornParams{Tokens: 305, N: 4, Iterations: 5}
+	requireSameBitsForAnyThreads(t, func(p *Pool) [][]float32 {
 		s := newGatesData[float32](d.Tokens, d.N, d.Columns(), 1)
-		p, k, g := NewPool(threads), newSinkhorn[float32](fastest, d), s.gradients()
-		defer p.Close()
+		k, g := newSinkhorn[float32](fastest, d), s.gradients()
 		k.forward(p, s)
 		k.backward(p, g, s, false, false)
-		return [4][]float32{s.c, g[0], g[1], g[2]}
-	}
-	one := run(1)
-	for threads := 1; threads <= 3; threads++ {
-		got := run(threads)
-		require.Equal(t, got, run(threads))
-		require.Equal(t, one[:2], got[:2], "tokens do not depend on the thread count")
-	}
+		return [][]float32{s.c, g[0], g[1], g[2]}
+	})
 }
 
 func TestSinkhornWarmAllocatesNothing(t *testing.T) {

@@ -26,6 +26,7 @@ type streamGates[T Float] struct {
 	forward  gatesForward[T]
 	backward gatesBackward[T]
 	workers  []gatesScratch[T]
+	sums     treeSums[float64] // dbias [columns], dalpha [3]
 }
 
 // gatesSizes are those of a call.
@@ -39,13 +40,11 @@ func (d gatesSizes) groups() [4]int { return [4]int{0, d.n, 2 * d.n, d.columns} 
 
 // gatesScratch is one worker's memory.
 type gatesScratch[T Float] struct {
-	carry  carryMap[T]
-	z, zt  []T // [columns, gatedTokens]; backward: zt becomes its gradient
-	gates  []T // [2n, gatedTokens], sigmoid of pre and post
-	c      []T // [n * (n+2), gatedTokens], or its gradient
-	dh     []T // [n*n, gatedTokens]
-	dalpha [3]float64
-	dbias  []float64 // [columns]
+	carry carryMap[T]
+	z, zt []T // [columns, gatedTokens]; backward: zt becomes its gradient
+	gates []T // [2n, gatedTokens], sigmoid of pre and post
+	c     []T // [n * (n+2), gatedTokens], or its gradient
+	dh    []T // [n*n, gatedTokens]
 }
 
 // runForward computes c.
@@ -56,21 +55,16 @@ func (k *streamGates[T]) runForward(p *Pool, fast path, c, z, alpha, bias []T, d
 
 // runBackward computes dz, and dalpha and dbias unless they are nil.
 func (k *streamGates[T]) runBackward(p *Pool, fast path, dz, dalpha, dbias, dc, z, alpha, bias []T, accumulateAlpha, accumulateBias bool, d gatesSizes) {
-	k.backward = gatesBackward[T]{gatesInput[T]{z: z, alpha: alpha, bias: bias, d: d, path: fast}, dz, dc, k.workers}
-	p.Do(d.tokens, &k.backward)
-	for i := range dalpha {
-		v := 0.0
-		for w := range k.workers {
-			v += k.workers[w].dalpha[i]
-		}
-		store(&dalpha[i], v, accumulateAlpha)
+	k.backward = gatesBackward[T]{gatesInput[T]{z: z, alpha: alpha, bias: bias, d: d, path: fast}, dz, dc, k.workers, &k.sums}
+	k.sums.set(p, portable, d.columns+3)
+	blocks := pieces{d.tokens, gatedTokens}
+	p.Do(blocks.number(), &k.backward)
+	total := k.sums.total(p)
+	if dbias != nil {
+		storeTotal(dbias[:d.columns], total, accumulateBias)
 	}
-	for i := range dbias {
-		v := 0.0
-		for w := range k.workers {
-			v += k.workers[w].dbias[i]
-		}
-		store(&dbias[i], v, accumulateBias)
+	if dalpha != nil {
+		storeTotal(dalpha[:3], total[d.columns:], accumulateAlpha)
 	}
 }
 
@@ -149,21 +143,24 @@ type gatesBackward[T Float] struct {
 	gatesInput[T]
 	dz, dc  []T
 	workers []gatesScratch[T]
+	sums    *treeSums[float64]
 }
 
+// Part works on some pieces of gatedTokens.
 func (t *gatesBackward[T]) Part(worker, lo, hi int) {
 	s, n := &t.workers[worker], t.d.n
 	columns, packed := t.d.columns, t.d.packed()
-	s.dh, s.dbias = grow(s.dh, n*n*gatedTokens), grow(s.dbias, columns)
-	s.dalpha = [3]float64{}
-	clear(s.dbias)
-	for ; lo < hi; lo += gatedTokens {
-		m := min(gatedTokens, hi-lo)
-		t.load(s, lo, m)
-		turnTokens(t.path, s.c, t.dc[lo*packed:(lo+m)*packed], m, packed)
+	s.dh = grow(s.dh, n*n*gatedTokens)
+	sum := t.sums.begin(worker)
+	for piece := lo; piece < hi; piece++ {
+		first := piece * gatedTokens
+		m := min(gatedTokens, t.d.tokens-first)
+		t.load(s, first, m)
+		turnTokens(t.path, s.c, t.dc[first*packed:(first+m)*packed], m, packed)
 		t.gradients(s)
-		t.sum(s)
-		transpose(t.path, t.dz[lo*columns:(lo+m)*columns], columns, s.zt, gatedTokens, columns, m)
+		t.sum(s, sum.block[:columns], sum.block[columns:])
+		sum.end(piece)
+		transpose(t.path, t.dz[first*columns:(first+m)*columns], columns, s.zt, gatedTokens, columns, m)
 	}
 }
 
@@ -184,13 +181,13 @@ func (t *gatesBackward[T]) gradients(s *gatesScratch[T]) {
 }
 
 // sum adds to dbias and dalpha, and makes of the gradient of zt that of z.
-func (t *gatesBackward[T]) sum(s *gatesScratch[T]) {
+func (t *gatesBackward[T]) sum(s *gatesScratch[T], dbias, dalpha []float64) {
 	groups := t.d.groups()
 	for g, factor := range t.alpha[:3] {
 		for j := groups[g]; j < groups[g+1]; j++ {
 			dzt := entryOf(s.zt, j)
-			s.dbias[j] += sumAbout(t.path, dzt, 0)
-			s.dalpha[g] += float64(rowDot(t.path, dzt, entryOf(s.z, j)))
+			dbias[j] += sumAbout(t.path, dzt, 0)
+			dalpha[g] += float64(rowDot(t.path, dzt, entryOf(s.z, j)))
 			scaleTo(t.path, dzt, dzt, factor)
 		}
 	}

@@ -89,35 +89,37 @@ type blockedSum[T Float] struct {
 	total []float64 // the blocks before
 	terms int       // terms in block
 	path  path
+
+	flushed bool // total is not zero
 }
 
 const blockTerms = 32
 
 // reset starts a sum of terms of n elements.
 func (s *blockedSum[T]) reset(p path, n int) {
-	s.block, s.total, s.terms, s.path = grow(s.block, n), grow(s.total, n), 0, p
+	s.block, s.total, s.terms, s.path, s.flushed = grow(s.block, n), grow(s.total, n), 0, p, false
 	clear(s.block)
 	clear(s.total)
 }
 
 // added says that one term has been added to block.
-func (s *blockedSum[T]) added() { s.addedTerms(1) }
-
-// addedTerms says that n terms have been added to block.
-func (s *blockedSum[T]) addedTerms(n int) {
-	if s.terms += n; s.terms >= blockTerms {
+func (s *blockedSum[T]) added() {
+	if s.terms++; s.terms >= blockTerms {
 		s.flush()
 	}
 }
 
 // flush adds the block to the total.
-func (s *blockedSum[T]) flush() {
-	s.terms = 0
+func (s *blockedSum[T]) flush() { s.flushInto(s.total) }
+
+// flushInto adds the block to total and makes it zero.
+func (s *blockedSum[T]) flushInto(total []float64) {
+	s.terms, s.flushed = 0, true
 	if s.path > portable {
-		fastFlush(s.path, single(s.block), s.total)
+		fastFlush(s.path, single(s.block), total)
 		return
 	}
-	total := s.total[:len(s.block)]
+	total = total[:len(s.block)]
 	for j, v := range s.block {
 		total[j] += float64(v)
 	}
@@ -125,27 +127,14 @@ func (s *blockedSum[T]) flush() {
 }
 
 // store writes the total to out, or adds it.
-func (s *blockedSum[T]) store(out []T, accumulate bool) {
-	total := s.total[:len(out)]
-	for j, v := range total {
-		if accumulate {
-			v += float64(out[j])
-		}
-		out[j] = T(v)
-	}
-}
+func (s *blockedSum[T]) store(out []T, accumulate bool) { storeTotal(out, s.total, accumulate) }
 
-// storeTotal writes the sum of the workers' totals, in worker order, to out, or adds it.
-func storeTotal[T Float](out []T, workers []blockedSum[T], accumulate bool) {
-	first := &workers[0]
-	first.flush()
-	for w := 1; w < len(workers); w++ {
-		workers[w].flush()
-		for j, v := range workers[w].total {
-			first.total[j] += v
-		}
+// storeTotal writes a sum to out, or adds it.
+func storeTotal[T Float](out []T, total []float64, accumulate bool) {
+	total = total[:len(out)]
+	for j, v := range total {
+		store(&out[j], v, accumulate)
 	}
-	first.store(out, accumulate)
 }
 
 // growKept returns a slice of n elements that keeps the old ones with their buffers.

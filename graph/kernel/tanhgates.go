@@ -79,13 +79,15 @@ func (k *TanhGates[T]) Backward(p *Pool, dz, dstatic, dscale, dc, z, scale []T, 
 	k.tiles.repeat(nil, scale, d)
 	t := &k.backward
 	t.dz, t.dc, t.z, t.tiles, t.d, t.path = dz, dc, z, &k.tiles, d, pathOf[T](k.path)
-	t.static, t.scale = growKept(t.static, p.Threads()), growKept(t.scale, p.Threads())
-	p.Do(d.Tokens, t)
+	t.static.set(p, t.path, len(t.tiles.scale))
+	t.scale.set(p, t.path, len(t.tiles.scale))
+	t.tokens = pieces{d.Tokens, t.tiles.tokens * max(1, tanhPieceTokens/t.tiles.tokens)}
+	p.Do(t.tokens.number(), t)
 	if dstatic != nil {
-		t.collect(dstatic, t.static, accumulateStatic, func(e int) int { return e })
+		t.collect(dstatic, t.static.total(p), accumulateStatic, func(e int) int { return e })
 	}
 	if dscale != nil {
-		t.collect(dscale, t.scale, accumulateScale, d.scaleOf)
+		t.collect(dscale, t.scale.total(p), accumulateScale, d.scaleOf)
 	}
 }
 
@@ -110,49 +112,44 @@ type tanhBackward[T Float] struct {
 	tiles         *tanhTiles[T]
 	d             TanhGatesParams
 	path          path
-	static, scale []blockedSum[T] // one a worker, of the tile's size
+	tokens        pieces
+	static, scale treeSums[T] // of the tile's size
 	sums          []float64
 }
 
+// tanhPieceTokens is about the number of tokens of a piece: some tiles.
+const tanhPieceTokens = 128
+
+// Part works on some pieces.
 func (t *tanhBackward[T]) Part(worker, lo, hi int) {
-	size := t.d.size()
-	static, scale := &t.static[worker], &t.scale[worker]
-	static.reset(t.path, len(t.tiles.scale))
-	scale.reset(t.path, len(t.tiles.scale))
-	for ; lo < hi; lo += t.tiles.tokens {
-		end := min(lo+t.tiles.tokens, hi)
-		n := (end - lo) * size
-		dc := t.dc[lo*size : end*size]
-		addTo(t.path, static.block[:n], dc)
-		tanhGatesGradient(t.path, t.dz[lo*size:end*size], scale.block[:n], dc, t.z[lo*size:end*size], t.tiles.scale[:n], t.d.Tau)
-		static.added()
-		scale.added()
+	static, scale := t.static.begin(worker), t.scale.begin(worker)
+	for piece := lo; piece < hi; piece++ {
+		first, end := t.tokens.items(piece)
+		for ; first < end; first += t.tiles.tokens {
+			t.tile(static.block, scale.block, first, min(first+t.tiles.tokens, end))
+		}
+		static.end(piece)
+		scale.end(piece)
 	}
-	static.flush()
-	scale.flush()
 }
 
-// collect adds up the tiles of all workers; coefficient e of a token goes to entry(e) of out.
-func (t *tanhBackward[T]) collect(out []T, workers []blockedSum[T], accumulate bool, entry func(e int) int) {
+// tile works on the tokens [lo, hi), and adds their terms to static and scale.
+func (t *tanhBackward[T]) tile(static, scale []T, lo, hi int) {
 	size := t.d.size()
+	n := (hi - lo) * size
+	dc := t.dc[lo*size : hi*size]
+	addTo(t.path, static[:n], dc)
+	tanhGatesGradient(t.path, t.dz[lo*size:hi*size], scale[:n], dc, t.z[lo*size:hi*size], t.tiles.scale[:n], t.d.Tau)
+}
+
+// collect adds up the tokens of a tile; coefficient e of a token goes to entry(e) of out.
+func (t *tanhBackward[T]) collect(out []T, tile []float64, accumulate bool, entry func(e int) int) {
 	t.sums = grow(t.sums, len(out))
 	clear(t.sums)
-	for e := range size {
-		t.sums[entry(e)] += tileSum(workers, e, size)
+	for e, v := range tile {
+		t.sums[entry(e%t.d.size())] += v
 	}
-	for i, v := range t.sums {
-		store(&out[i], v, accumulate)
-	}
-}
-
-// tileSum is the sum of elements first, first + step, ... of all totals.
-func tileSum[T Float](workers []blockedSum[T], first, step int) (sum float64) {
-	for w := range workers {
-		for e := first; e < len(workers[w].total); e += step {
-			sum += workers[w].total[e]
-		}
-	}
-	return sum
+	storeTotal(out, t.sums, accumulate)
 }
 
 // tanhGates computes c = static + scale * tanh(tau z).

@@ -3269,6 +3269,61 @@ done:
 	VZEROUPPER
 	RET
 
+// func avx2AddDoubles(out *float64, x *float64, n int)
+TEXT ·avx2AddDoubles(SB), NOSPLIT, $0-24
+	MOVQ out+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ n+16(FP), CX
+	XORL AX, AX
+	SUBQ $16, CX
+	JLT few
+group:
+	VMOVUPD 0(DI)(AX*2), Y0
+	VMOVUPD 0(SI)(AX*2), Y1
+	VADDPD Y1, Y0, Y0
+	VMOVUPD Y0, 0(DI)(AX*2)
+	VMOVUPD 32(DI)(AX*2), Y2
+	VMOVUPD 32(SI)(AX*2), Y3
+	VADDPD Y3, Y2, Y2
+	VMOVUPD Y2, 32(DI)(AX*2)
+	VMOVUPD 64(DI)(AX*2), Y4
+	VMOVUPD 64(SI)(AX*2), Y5
+	VADDPD Y5, Y4, Y4
+	VMOVUPD Y4, 64(DI)(AX*2)
+	VMOVUPD 96(DI)(AX*2), Y6
+	VMOVUPD 96(SI)(AX*2), Y7
+	VADDPD Y7, Y6, Y6
+	VMOVUPD Y6, 96(DI)(AX*2)
+	ADDQ $64, AX
+	SUBQ $16, CX
+	JGE group
+few:
+	ADDQ $12, CX
+	JLT rest
+one:
+	VMOVUPD 0(DI)(AX*2), Y0
+	VMOVUPD 0(SI)(AX*2), Y1
+	VADDPD Y1, Y0, Y0
+	VMOVUPD Y0, 0(DI)(AX*2)
+	ADDQ $16, AX
+	SUBQ $4, CX
+	JGE one
+rest:
+	ADDQ $4, CX
+	JZ done
+	LEAQ masks<>(SB), R11
+	SHLQ $2, CX
+	SUBQ CX, R11
+	VMOVUPS 32(R11), Y15
+	VPMOVSXDQ X15, Y14
+	VMASKMOVPD 0(DI)(AX*2), Y14, Y0
+	VMASKMOVPD 0(SI)(AX*2), Y14, Y1
+	VADDPD Y1, Y0, Y0
+	VMASKMOVPD Y0, Y14, 0(DI)(AX*2)
+done:
+	VZEROUPPER
+	RET
+
 // func avx2Sigmoid(y *float32, x *float32, n int)
 TEXT ·avx2Sigmoid(SB), NOSPLIT, $0-24
 	MOVQ y+0(FP), DI

@@ -3071,6 +3071,60 @@ done:
 	VZEROUPPER
 	RET
 
+// func avx512AddDoubles(out *float64, x *float64, n int)
+TEXT ·avx512AddDoubles(SB), NOSPLIT, $0-24
+	MOVQ out+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ n+16(FP), CX
+	XORL AX, AX
+	SUBQ $32, CX
+	JLT few
+group:
+	VMOVUPD 0(DI)(AX*2), Z0
+	VMOVUPD 0(SI)(AX*2), Z1
+	VADDPD Z1, Z0, Z0
+	VMOVUPD Z0, 0(DI)(AX*2)
+	VMOVUPD 64(DI)(AX*2), Z2
+	VMOVUPD 64(SI)(AX*2), Z3
+	VADDPD Z3, Z2, Z2
+	VMOVUPD Z2, 64(DI)(AX*2)
+	VMOVUPD 128(DI)(AX*2), Z4
+	VMOVUPD 128(SI)(AX*2), Z5
+	VADDPD Z5, Z4, Z4
+	VMOVUPD Z4, 128(DI)(AX*2)
+	VMOVUPD 192(DI)(AX*2), Z6
+	VMOVUPD 192(SI)(AX*2), Z7
+	VADDPD Z7, Z6, Z6
+	VMOVUPD Z6, 192(DI)(AX*2)
+	ADDQ $128, AX
+	SUBQ $32, CX
+	JGE group
+few:
+	ADDQ $24, CX
+	JLT rest
+one:
+	VMOVUPD 0(DI)(AX*2), Z0
+	VMOVUPD 0(SI)(AX*2), Z1
+	VADDPD Z1, Z0, Z0
+	VMOVUPD Z0, 0(DI)(AX*2)
+	ADDQ $32, AX
+	SUBQ $8, CX
+	JGE one
+rest:
+	ADDQ $8, CX
+	JZ done
+	MOVL $1, R11
+	SHLL CX, R11
+	DECL R11
+	KMOVW R11, K1
+	VMOVUPD.Z 0(DI)(AX*2), K1, Z0
+	VMOVUPD.Z 0(SI)(AX*2), K1, Z1
+	VADDPD Z1, Z0, Z0
+	VMOVUPD Z0, K1, 0(DI)(AX*2)
+done:
+	VZEROUPPER
+	RET
+
 // func avx512Sigmoid(y *float32, x *float32, n int)
 TEXT ·avx512Sigmoid(SB), NOSPLIT, $0-24
 	MOVQ y+0(FP), DI

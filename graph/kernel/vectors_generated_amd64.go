@@ -608,6 +608,23 @@ func avx512Flush(block *float32, total *float64, n int)
 //go:noescape
 func avx2Flush(block *float32, total *float64, n int)
 
+// fastAddDoubles computes out = out + x in float64.
+func fastAddDoubles(p path, out []float64, x []float64) {
+	n := len(out)
+	x = x[:n]
+	if p == avx512 {
+		avx512AddDoubles(unsafe.SliceData(out), unsafe.SliceData(x), n)
+	} else {
+		avx2AddDoubles(unsafe.SliceData(out), unsafe.SliceData(x), n)
+	}
+}
+
+//go:noescape
+func avx512AddDoubles(out *float64, x *float64, n int)
+
+//go:noescape
+func avx2AddDoubles(out *float64, x *float64, n int)
+
 // fastSigmoid computes y = sigmoid(x).
 func fastSigmoid(p path, y []float32, x []float32) {
 	n := len(y)

@@ -100,6 +100,8 @@ func fastAddTwoMultiples(path, []float32, []float32, []float32, float32, float32
 
 func fastFlush(path, []float32, []float64) {}
 
+func fastAddDoubles(path, []float64, []float64) {}
+
 func fastSigmoid(path, []float32, []float32) {}
 
 func fastSigmoidGradient(path, []float32, []float32, []float32) {}

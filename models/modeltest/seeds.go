@@ -16,7 +16,7 @@ import (
 )
 
 // checkSeeds: initial values depend on the seed and the name alone, and training is a
-// function of seed, data and thread count, to the last bit.
+// function of seed and data, to the last bit.
 func checkSeeds(t *testing.T, c models.Spec) {
 	first, wide := NewStore(t, c, tensor.Float32, 1), NewStore(t, c, tensor.Float64, 1)
 	requireSame(t, Values(first), Values(NewStore(t, c, tensor.Float32, 1)), "the same seed")

@@ -134,6 +134,17 @@ var elementwiseRoutines = []routine{
 			b.storeNarrowed(b.r(0), "block")
 		},
 	},
+	{
+		name:   "AddDoubles",
+		doc:    "out = out + x in float64.",
+		slices: doubles("out", "x"), wide: true, unroll: 4, scratch: 2,
+		work: func(b *builder) {
+			b.loadDouble("out", b.r(0))
+			b.loadDouble("x", b.r(1))
+			b.Op("VADDPD", b.r(1), b.r(0), b.r(0))
+			b.storeDouble(b.r(0), "out")
+		},
+	},
 }
 
 // positive loads x and returns the register of max(x, 0), scratch register 1; NaN stays NaN.

@@ -1,0 +1,123 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// sumTask sums the rows of x.
+type sumTask struct {
+	x     []float32
+	items pieces
+	sums  treeSums[float32]
+}
+
+func (s *sumTask) Part(worker, lo, hi int) {
+	sum := s.sums.begin(worker)
+	for piece := lo; piece < hi; piece++ {
+		first, end := s.items.items(piece)
+		for i := first; i < end; i++ {
+			addTo(s.sums.path, sum.block, rowOf(s.x, i, s.sums.size))
+			sum.added()
+		}
+		sum.end(piece)
+	}
+}
+
+func (s *sumTask) run(p *Pool, path path, rows, width, size int) []float32 {
+	out := make([]float32, width)
+	s.items = pieces{rows, size}
+	s.sums.set(p, path, width)
+	p.Do(s.items.number(), s)
+	s.sums.store(p, out, false)
+	return out
+}
+
+// TestTreeSums: any number of pieces, of one block or of several, gives one sum with any number of
+// threads, on used memory, too, and it is right.
+func TestTreeSums(t *testing.T) {
+	const width = 37
+	forEachPath[float32](t, func(t *testing.T, path path) {
+		for _, size := range []int{4, 32, 100} {
+			task := sumTask{}
+			for rows := range 19 {
+				rows *= 31
+				task.x = normals[float32](uint64(rows), rows*width, 1)
+				want := task.run(nil, path, rows, width, size)
+				for _, threads := range append(threadCounts, 40) {
+					p := NewPool(threads)
+					require.Equal(t, want, task.run(p, path, rows, width, size), "%d rows, %d threads", rows, threads)
+					p.Close()
+				}
+				requireRowSums(t, task.x, want)
+			}
+		}
+	})
+}
+
+func requireRowSums(t *testing.T, x, got []float32) {
+	t.Helper()
+	for j, v := range got {
+		sum, size := 0.0, 0.0
+		for i := j; i < len(x); i += len(got) {
+			sum, size = sum+float64(x[i]), size+math.Abs(float64(x[i]))
+		}
+		require.InDelta(t, sum, v, 1e-6*size)
+	}
+}
+
+// TestTreeSumsOfLargeSizes are folded by several workers.
+func TestTreeSumsOfLargeSizes(t *testing.T) {
+	const rows, width = 77, 5000
+	task := sumTask{x: normals[float32](1, rows*width, 1)}
+	want := task.run(nil, pathOf[float32](fastest), rows, width, 8)
+	for _, threads := range threadCounts {
+		p := NewPool(threads)
+		require.Equal(t, want, task.run(p, pathOf[float32](fastest), rows, width, 8))
+		p.Close()
+	}
+	requireRowSums(t, task.x, want)
+}
+
+// TestWorkIsBalanced simulates how work at the sizes of real models is dealt: the busiest worker has
+// at most a tenth more than its share.
+func TestWorkIsBalanced(t *testing.T) {
+	const tokens = 32 * 512
+	for _, threads := range []int{8, 16, 64} {
+		for _, size := range []int{pieceTokens, gatedPiece, backwardPiece, tanhPieceTokens} {
+			p := pieces{tokens, size}
+			most := 0
+			for w := range threads {
+				lo, hi := w*p.number()/threads, (w+1)*p.number()/threads
+				if lo < hi {
+					first, _ := p.items(lo)
+					_, end := p.items(hi - 1)
+					most = max(most, end-first)
+				}
+			}
+			assert.LessOrEqual(t, float64(most*threads), 1.1*tokens, "%d threads, pieces of %d", threads, size)
+		}
+		for _, s := range [][2]int{{768, 768}, {768, 3072}, {768, 2304}, {512, 50257}, {1024, 4096}} {
+			for _, q := range []product[float32]{{m: s[0], n: s[1], k: tokens, ta: true}, {m: tokens, n: s[1], k: s[0]}} {
+				t.Run(fmt.Sprintf("%d threads, %dx%dx%d", threads, q.m, q.n, q.k), func(t *testing.T) { requireBalanced(t, q, threads) })
+			}
+		}
+	}
+}
+
+func requireBalanced(t *testing.T, q product[float32], threads int) {
+	for _, kernels := range []*microkernels{&avx2Kernels, &avx512Kernels} {
+		task := gemmTask[float32]{product: q, kernels: kernels, division: q.divide(threads, kernels)}
+		task.a, task.b, task.c = make([]float32, 1<<26), make([]float32, 1<<26), make([]float32, 1<<26)
+		most := 0
+		for part := range task.division.parts() {
+			cell := task.cell(part/task.division.columns, part%task.division.columns)
+			most = max(most, cell.m*cell.n)
+		}
+		assert.LessOrEqual(t, float64(most*threads), 1.1*float64(q.m*q.n), "%+v", task.division)
+	}
+}

@@ -1,0 +1,74 @@
+package modeltest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/longtest"
+	"github.com/residua-go/residua/learner"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/optim"
+)
+
+// manyTokens is a number of tokens that makes some pieces of every sum over tokens, and a last one
+// that is not full.
+const manyTokens = 300
+
+// checkThreads: the loss, the logits, every gradient, and the weights after one step and after 20,
+// have the same bits with any number of threads, one that divides the work evenly or not. Only long
+// tests make 20 steps.
+func checkThreads(t *testing.T, c models.Spec) {
+	many := manyTokens/c.Seq + 1
+	store := PerturbedStore(t, c, tensor.Float32)
+	b := RandomBatch(c, many, c.Seq, 16)
+	run := func(threads int) (Result, map[string][]float64) {
+		p := Compile(t, c, store, Setup{Rows: many, Gradients: true, Auxiliary: auxiliary, Threads: threads})
+		return p.On(t, b, graph.RunOptions{}), Gradients(store)
+	}
+	result, gradients := run(1)
+	steps := []int{1}
+	if longtest.Enabled() {
+		steps = []int{1, 20}
+	}
+	trained := trainMany(t, c, many, 1, steps)
+	for _, threads := range []int{2, 3, 4, 7} {
+		r, g := run(threads)
+		require.Equal(t, result, r, "%d threads", threads)
+		requireSame(t, gradients, g, fmt.Sprintf("%d threads", threads))
+		if threads != 3 && !longtest.Enabled() {
+			continue
+		}
+		for i, got := range trainMany(t, c, many, threads, steps) {
+			requireSame(t, trained[i], got, fmt.Sprintf("%d threads, step %d", threads, steps[i]))
+		}
+	}
+}
+
+// trainMany trains on batches of many rows and returns the parameters after each of the steps.
+func trainMany(t *testing.T, c models.Spec, many, threads int, steps []int) (trained []map[string][]float64) {
+	t.Helper()
+	store := NewStore(t, c, tensor.Float32, 5)
+	position := uint64(0)
+	batches := learner.BatchFunc(func(tokens, targets []int32) error {
+		position++
+		b := RandomBatch(c, many, c.Seq, position)
+		return learner.Fixed(b.Inputs, b.Targets).Next(tokens, targets)
+	})
+	l, err := learner.New(c, batches, learner.Options{
+		Compute: graph.Options{Store: store, Threads: threads}, Optimizer: []optim.Part{optim.Rate(1e-3, optim.Constant{})},
+		Batch: many, Outputs: models.Outputs{Auxiliary: auxiliary},
+	})
+	require.NoError(t, err)
+	defer l.Close()
+	done := 0
+	for _, step := range steps {
+		require.NoError(t, l.Train(t.Context(), step-done, nil))
+		trained, done = append(trained, Values(store)), step
+	}
+	require.Zero(t, l.Progress().Skipped)
+	return trained
+}
