@@ -90,7 +90,7 @@ func TestResumeAcrossNumerics(t *testing.T) {
 	old := last(t, out).State
 	require.Equal(t, graph.Numerics, old.Numerics)
 	old.Numerics = 0
-	require.NoError(t, checkpoint.Amend(out, old))
+	require.NoError(t, checkpoint.Disk{}.Amend(out, old))
 	report := &listener{}
 	train(t, smallest(t, text, out), trainer.Options{Resume: trainer.ResumeAuto, Report: report})
 	require.Len(t, report.warnings, 1)
