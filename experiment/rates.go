@@ -39,23 +39,22 @@ func (l ladder) best() (rung int, found bool) {
 	return rung, found
 }
 
-// next is the rung to try: the one below the best if that was not tried, else the one above it.
-// Where all rates so far diverged, it is the one below them.
-func (l ladder) next() (rung int, more bool) {
+// next returns the rungs to try, which can be tried side by side: the start; then both its
+// neighbours; then the one beyond the best while that is at an end. Where all rates so far
+// diverged, it is the one below them.
+func (l ladder) next() (rungs []int) {
 	best, found := l.best()
-	neighbours := []int{best - 1, best + 1}
+	near := []int{best - 1, best + 1}
 	switch {
 	case len(l.losses) == 0:
-		neighbours = []int{l.start}
+		near = []int{l.start}
 	case !found:
-		neighbours = []int{slices.Min(slices.Collect(maps.Keys(l.losses))) - 1}
+		near = []int{slices.Min(slices.Collect(maps.Keys(l.losses))) - 1}
 	}
-	for _, k := range neighbours {
-		if _, tried := l.losses[k]; !tried && k <= highest && max(k-l.start, l.start-k) <= mostRungs {
-			return k, true
-		}
-	}
-	return 0, false
+	return slices.DeleteFunc(near, func(k int) bool {
+		_, tried := l.losses[k]
+		return tried || k > highest || max(k-l.start, l.start-k) > mostRungs
+	})
 }
 
 // inside tells whether the best rate lies between two worse ones.

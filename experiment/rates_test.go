@@ -26,13 +26,15 @@ func TestRates(t *testing.T) {
 // above ten times that it diverges.
 func climbed(start int, minimum float64) (l ladder, tried int) {
 	l = ladder{start, map[int]float64{}}
-	for rung, more := l.next(); more; rung, more = l.next() {
-		x := math.Log(rateAt(rung) / minimum)
-		l.losses[rung] = 3 + x*x
-		if x > math.Log(10) {
-			l.losses[rung] = math.NaN()
+	for rungs := l.next(); len(rungs) > 0; rungs = l.next() {
+		for _, rung := range rungs {
+			x := math.Log(rateAt(rung) / minimum)
+			l.losses[rung] = 3 + x*x
+			if x > math.Log(10) {
+				l.losses[rung] = math.NaN()
+			}
+			tried++
 		}
-		tried++
 	}
 	return l, tried
 }
@@ -45,9 +47,9 @@ func TestTheBestRateLiesInside(t *testing.T) {
 		best, found := l.best()
 		assert.True(t, found && l.inside())
 		assert.Equal(t, k, best)
-		want := 3 + k // 0.001, one below it, and those up to the one above the best
-		if k < 0 {
-			want = 2 - k // those down to the one below the best
+		want := 3 + max(k, -k) // 0.001, its neighbours, and those up to the one beyond the best
+		if k < -4 {
+			want-- // 0.001 diverges: only the rate below it is tried
 		}
 		assert.Equal(t, want, tried)
 		assert.Len(t, l.losses, tried)
@@ -118,7 +120,7 @@ func TestBracketInReports(t *testing.T) {
 	log := []Record{at("a", 0.001, 0, 3), at("a", 0.00056, 0, 4), at("a", 0.0018, 0, math.NaN()), at("a", 0.001, 1, 3.1), at("a", 0.001, 2, 2.9),
 		at("b", 1, 0, 5), at("b", 0.56, 0, 4)}
 	r := l.Report(log)
-	assert.Equal(t, []int{7, 10}, []int{r.Done, r.Runs}, "b wants 0.32, and then two seeds")
+	assert.Equal(t, []int{7, 10}, []int{r.Done, r.Runs}, "b wants 1.8 and 0.32, and then two seeds")
 	text := r.Text()
 	assert.Regexp(t, `\na .* 3 +3\.0000 ± 0\.0577 `, text)
 	assert.Regexp(t, `\na +0\.001 +yes +4\.000 at 0\.00056, 3\.000 at 0\.001, - at 0\.0018\n`, text)

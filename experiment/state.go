@@ -37,14 +37,16 @@ func (c *cell) state() (s state, err error) {
 // another rate is to be tried first.
 func (s *state) search(c *cell) (rate float64, err error) {
 	l := ladder{rungOf(c.first.Run.Train.LR), map[int]float64{}}
-	for rung, more := l.next(); more && len(s.todo) == 0; rung, more = l.next() {
-		found, err := s.look(c, rateAt(rung), 0)
-		if err != nil {
-			return 0, err
-		}
-		if found != nil {
-			l.losses[rung] = float64(found.Loss)
-			s.tried = append(s.tried, *found)
+	for rungs := l.next(); len(rungs) > 0 && len(s.todo) == 0; rungs = l.next() {
+		for _, rung := range rungs {
+			found, err := s.look(c, rateAt(rung), 0)
+			if err != nil {
+				return 0, err
+			}
+			if found != nil {
+				l.losses[rung] = float64(found.Loss)
+				s.tried = append(s.tried, *found)
+			}
 		}
 	}
 	best, found := l.best()
