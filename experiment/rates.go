@@ -39,7 +39,7 @@ func (l ladder) best() (rung int, found bool) {
 	return rung, found
 }
 
-// next returns the rungs to try, which can be tried side by side: the start; then both its
+// next returns the rungs to try, which can be tried side by side: the start and both its
 // neighbours; then the one beyond the best while that is at an end. Where all rates so far
 // diverged, it is the one below them.
 func (l ladder) next() (rungs []int) {
@@ -47,7 +47,7 @@ func (l ladder) next() (rungs []int) {
 	near := []int{best - 1, best + 1}
 	switch {
 	case len(l.losses) == 0:
-		near = []int{l.start}
+		near = []int{l.start, l.start - 1, l.start + 1}
 	case !found:
 		near = []int{slices.Min(slices.Collect(maps.Keys(l.losses))) - 1}
 	}
