@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/blocks"
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
 )
@@ -22,6 +23,7 @@ type AblateOptions struct {
 	OverRows
 	With    analysis.Replacement `yaml:"with" default:"zero" choices:"zero, mean, resample" help:"put <WHAT> in the place of what is taken away: zero, or over several texts mean or resample"`
 	Restore bool                 `yaml:"restore" help:"of several texts, take all heads away and give back one at a time"`
+	Blocks  bool                 `yaml:"blocks" help:"take away all that each block, and each sublayer, writes, in turn: over 8 rows of validation text, or as -rows or -prompt say"`
 	Names   []string             `yaml:"names" help:"take away the activations of name or glob <G>, such as blocks.*.attention.heads, all together; may be repeated; without, all heads and all writers, in turn"`
 	At      cache.At             `yaml:"at" help:"of -names, take away the entries <AXIS=N,...> alone, such as head=3,token=5"`
 	Top     int                  `yaml:"top" default:"20" min:"1" max:"1000000" help:"list the <N> largest effects"` // 0: 20
@@ -29,6 +31,9 @@ type AblateOptions struct {
 
 // Ablate reports what the model loses when activations are set to 0.
 func Ablate(m *Model, o AblateOptions) (*Report, error) {
+	if o.Blocks {
+		return ablateBlocks(m, o)
+	}
 	if len(o.Names) == 0 && len(o.At) > 0 {
 		return nil, check.Value("at", "names of activations with it", "none")
 	}
@@ -61,6 +66,37 @@ func Ablate(m *Model, o AblateOptions) (*Report, error) {
 		return r, s.addNamed(r, o.Names, o.At)
 	}
 	return r, s.addSweeps(r, cmp.Or(o.Top, defaultTop))
+}
+
+// blockRows is how many rows of validation text blocks are ablated on where nothing is said.
+const blockRows = 8
+
+// ablateBlocks takes blocks and sublayers away, on a prompt or rows of validation text.
+func ablateBlocks(m *Model, o AblateOptions) (*Report, error) {
+	if len(o.Names) > 0 || len(o.At) > 0 || o.Prompts != nil || o.Restore || o.Contrast.Given() || o.With != "" && o.With != analysis.ReplaceZero {
+		return nil, check.Value("blocks", "rows, prompt or ids alone with it", "another choice of what is ablated or measured")
+	}
+	var rows [][]int32
+	if n := o.Rows; n > 0 || !o.Prompt.Given() && m.Text != nil {
+		texts, err := m.texts(o.Prompt, nil, cmp.Or(n, blockRows), 2)
+		if err != nil {
+			return nil, err
+		}
+		rows = texts
+	} else {
+		ids, err := o.Prompt.read(m, 2, false)
+		if err != nil {
+			return nil, err
+		}
+		rows = [][]int32{ids}
+	}
+	worth, err := blocks.Ablate(m.Store, m.Spec, rows, 0)
+	if err != nil {
+		return nil, err
+	}
+	r := on(m, analysis.AnalysisAblate, "What blocks are worth", nil)
+	r.Add("blocks", "Blocks and sublayers", "All that a sublayer writes to the stream is set to 0, then all that a block writes: how the loss of the next token rises.", worth)
+	return r, nil
 }
 
 // ablateOver averages effects over rows of text.

@@ -93,6 +93,8 @@ func TestAblateNamed(t *testing.T) {
 	assert.Equal(t, []string{"3 activations"}, one.Rows)
 	assert.Contains(t, one.Metric, "loss")
 	assert.Contains(t, works(t, "ablate", "-checkpoint", run, "-top", "3"), "blocks.")
+	assert.Regexp(t, `mean over 8 rows\n(?s).*\nblocks\.1\.feedforward +-?[0-9.e-]+ +[0-9.e-]+\nblocks\.1 `, works(t, "ablate", "-checkpoint", run, "-blocks"))
+	assert.Regexp(t, `mean over 1 rows\n(?s).*\nblocks\.1 `, works(t, "ablate", "-checkpoint", run, "-blocks", "-prompt", "ab"))
 }
 
 // TestBOSBeforeTextFromTheMiddle: BOS before text from the middle of a file misleads a model, so that a

@@ -124,6 +124,7 @@ func ablate(zoo models.Zoo) cli.Command {
 			"analyze ablate -checkpoint runs/quickstart -out /tmp/ablate",
 			"analyze ablate -checkpoint runs/quickstart -names blocks.1.attention.heads -at head=3,token=5 -target b",
 			"analyze ablate -checkpoint runs/quickstart -rows 16 -with resample    # over validation text, standard errors",
+			"analyze ablate -checkpoint runs/quickstart -blocks    # what each block and sublayer is worth",
 		},
 		Notes: []string{
 			"Without -names, every head is set to 0 in turn, and all that each writer writes, token by",

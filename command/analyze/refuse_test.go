@@ -73,6 +73,7 @@ func TestRefuses(t *testing.T) {
 		{"ablate -checkpoint # -prompt ab -prompts ../../go.mod", "-prompts: want a list of prompts, or one prompt, got both"},
 		{"ablate -checkpoint # -restore", "-restore: want several rows (prompts, or rows of validation text), got one prompt"},
 		{"ablate -checkpoint # -rows 2 -restore -names blocks.0.attention.heads", "-restore: want all heads, without names, got blocks.0.attention.heads"},
+		{"ablate -checkpoint # -blocks -restore", "-blocks: want rows, prompt or ids alone with it, got another choice of what is ablated or measured"},
 		{"ablate -checkpoint # -rows 1", "-rows: want at least 2, for a standard error, got 1"},
 		{"ablate -checkpoint # -rows 2 -prompt ab", "-prompts: want a list of prompts, or one prompt, got both"},
 		{"ablate -checkpoint # -with mean", "-with: want zero for one prompt, or several rows (prompts, or rows of validation text), got mean"},

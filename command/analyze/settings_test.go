@@ -26,7 +26,7 @@ var flagNames = map[string]string{
 	"directions": "prompt ids bos rows name count seed top",
 	"rotation":   "prompt ids bos seeds seed steps",
 	"subspaces":  "",
-	"ablate":     "prompt ids bos token target against rows with restore names at top prompts",
+	"ablate":     "prompt ids bos token target against rows with restore blocks names at top prompts",
 	"patch":      "prompt ids bos corrupt corrupt-ids method token target against top prompts",
 	"paths":      "prompt ids bos rows heads prompts",
 	"memory":     "prompt ids bos seeds seed",

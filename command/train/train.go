@@ -4,6 +4,7 @@ package train
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/eval"
@@ -120,6 +121,7 @@ type summary struct {
 	Interrupted bool        `json:"interrupted"`
 	Diverged    bool        `json:"diverged"`   // the loss at the end is far above that of guessing
 	Collapsed   bool        `json:"collapsed"`  // it is that of guessing, and the gradient is 0
+	Idle        []string    `json:"idle"`       // blocks and sublayers without which the loss hardly rises; null where none, or not looked for
 	Validation  *eval.Score `json:"validation"` // null when interrupted or without validation text
 	Checkpoint  string      `json:"checkpoint"`
 }
@@ -129,8 +131,14 @@ type summary struct {
 func (c *call) finish(ctx context.Context, run *config.Run, t *trainer.Trainer, r *trainer.Result, out cli.Output) error {
 	v := verdictOn(run, r)
 	failed := v.err(run, r)
+	idle, err := []string(nil), error(nil)
+	if failed == nil && !r.Interrupted {
+		if idle, err = idleParts(run, t); err != nil {
+			return err
+		}
+	}
 	if c.JSON {
-		if err := out.PrintJSON(summary{r.Steps, r.Interrupted, v.diverged, v.collapsed, r.Final, r.Checkpoint}); err != nil {
+		if err := out.PrintJSON(summary{r.Steps, r.Interrupted, v.diverged, v.collapsed, idle, r.Final, r.Checkpoint}); err != nil {
 			return err
 		}
 		return failed
@@ -150,7 +158,11 @@ func (c *call) finish(ctx context.Context, run *config.Run, t *trainer.Trainer, 
 			return err
 		}
 	}
-	text = "files:\n"
+	text = ""
+	if len(idle) > 0 {
+		text = fmt.Sprintf("idle: without %s the loss rises by less than %g nats each: a lower train.lr, or more steps, may put them to use\n", strings.Join(idle, ", "), idleNats)
+	}
+	text += "files:\n"
 	for _, file := range append(t.Files(), r.Checkpoint) {
 		text += "  " + file + "\n"
 	}

@@ -190,6 +190,23 @@ func TestTrainSaysThatItCollapsed(t *testing.T) {
 	require.Contains(t, lastLine(stdout), `"diverged":false,"collapsed":true`)
 }
 
+// TestTrainNamesIdleBlocks: of a model that has learned, and of one that writes nothing as its rate is too low to
+// leave a start at which the stream is next to nothing.
+func TestTrainNamesIdleBlocks(t *testing.T) {
+	file, dir := write(t, tinyYAML)
+	args := []string{"-config", file, "-set", "data.path=[" + dir + "/text.txt]", "-set", "train.steps=150"}
+	code, stdout, stderr := execute(append(args, "-set", "train.lr=2e-2", "-out", filepath.Join(dir, "learned"))...)
+	require.Equal(t, cli.ExitOK, code, stderr)
+	require.NotContains(t, stdout, "without blocks.0 the")
+	args = append(args, "-set", "train.lr=1e-9", "-set", "model.init_std=1e-6")
+	code, stdout, stderr = execute(append(args, "-out", filepath.Join(dir, "idle"))...)
+	require.Equal(t, cli.ExitOK, code, stderr)
+	require.Contains(t, stdout, "\nidle: without blocks.0 the loss rises by less than 0.005 nats each: a lower train.lr, or more steps, may put them to use\nfiles:")
+	code, stdout, stderr = execute(append(args, "-out", filepath.Join(dir, "json"), "-json")...)
+	require.Equal(t, cli.ExitOK, code, stderr)
+	require.Contains(t, lastLine(stdout), `"idle":["blocks.0"]`)
+}
+
 // TestASampleThatEndsAtOnceSaysSo: a text of many empty documents teaches the model to write nothing.
 func TestASampleThatEndsAtOnceSaysSo(t *testing.T) {
 	file, dir := write(t, tinyYAML)
