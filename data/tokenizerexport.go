@@ -118,11 +118,15 @@ func (v TokenVocabulary) json() any {
 	}
 	type object = map[string]any
 	byteLevel := object{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true}
+	// As Llama 3's: a text, and the first of two, is read after BOS, as EncodePrompt has it.
+	special, a, b := object{"SpecialToken": object{"id": EndOfText, "type_id": 0}}, object{"Sequence": object{"id": "A", "type_id": 0}}, object{"Sequence": object{"id": "B", "type_id": 1}}
+	begins := object{"type": "TemplateProcessing", "single": []object{special, a}, "pair": []object{special, a, b},
+		"special_tokens": object{EndOfText: object{"id": EndOfText, "ids": []int{bos}, "tokens": []string{EndOfText}}}}
 	return object{
 		"version": "1.0", "truncation": nil, "padding": nil, "normalizer": nil,
 		"added_tokens": []object{{"id": bos, "content": EndOfText, "single_word": false, "lstrip": false, "rstrip": false,
 			"normalized": false, "special": true}},
-		"pre_tokenizer": byteLevel, "post_processor": byteLevel, "decoder": byteLevel,
+		"pre_tokenizer": byteLevel, "post_processor": object{"type": "Sequence", "processors": []object{byteLevel, begins}}, "decoder": byteLevel,
 		"model": object{"type": "BPE", "dropout": nil, "unk_token": nil, "continuing_subword_prefix": nil, "end_of_word_suffix": nil,
 			"fuse_unk": false, "byte_fallback": false, "ignore_merges": false, "vocab": vocab, "merges": v.Merges},
 	}

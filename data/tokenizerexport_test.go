@@ -1,6 +1,7 @@
 package data
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -33,6 +34,23 @@ func TestTokenizerJSON(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 		require.Len(t, got.Tokens, own.Vocab())
+		var file struct {
+			Post struct {
+				Processors []struct {
+					Type    string           `json:"type"`
+					Single  []map[string]any `json:"single"`
+					Special map[string]struct {
+						IDs []int32 `json:"ids"`
+					} `json:"special_tokens"`
+				} `json:"processors"`
+			} `json:"post_processor"`
+		}
+		require.NoError(t, json.Unmarshal(text, &file))
+		begins := file.Post.Processors[1]
+		require.Equal(t, "TemplateProcessing", begins.Type)
+		require.Contains(t, begins.Single[0], "SpecialToken")
+		require.Contains(t, begins.Single[1], "Sequence")
+		require.Equal(t, EncodePrompt(own, "", nil), begins.Special[EndOfText].IDs, "what stands before a text there is what does here")
 		_, err = TokenizerJSON(path)
 		require.ErrorContains(t, err, "is a tokenizer.json already")
 	}

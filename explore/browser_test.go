@@ -158,18 +158,18 @@ func texts(t *testing.T) client {
 
 func (w window) checkText() {
 	assert.Equal(w.t, "1", w.text(`document.querySelectorAll(".run").length`))
-	assert.Equal(w.t, "⇥if␣err␣!=␣nil␣{⏎⇥⇥return", w.text(`[...document.querySelectorAll(".token.prompt")].map((e) => e.textContent).join("")`))
+	assert.Equal(w.t, "BOS⇥if␣err␣!=␣nil␣{⏎⇥⇥return", w.text(`[...document.querySelectorAll(".token.prompt")].map((e) => e.textContent).join("")`))
 	assert.Equal(w.t, "24", w.text(`document.querySelectorAll(".run .token:not(.prompt):not(.next)").length`))
-	w.ask(`document.querySelectorAll(".run .token")[5].dispatchEvent(new Event("pointerenter"))`, nil)
+	w.ask(`document.querySelectorAll(".run .token")[6].dispatchEvent(new Event("pointerenter"))`, nil)
 	tip := w.text(`document.getElementById("tooltip").textContent`)
-	assert.Contains(w.t, tip, "tokenr (5, id 114)")
+	assert.Contains(w.t, tip, "tokenr (6, id 114)")
 	assert.Contains(w.t, tip, "probability")
 }
 
 func (w window) checkToken() {
-	w.press(".run .token", 3)
+	w.press(".run .token", 4)
 	w.wait(looked)
-	assert.Equal(w.t, "␣ after f (token 2)", w.text(`document.querySelector("#detail h2").textContent`))
+	assert.Equal(w.t, "␣ after f (token 3)", w.text(`document.querySelector("#detail h2").textContent`))
 	assert.Equal(w.t, "5", w.text(`document.querySelectorAll("#detail .block").length`))
 	assert.Equal(w.t, "0", w.text(`document.querySelectorAll("#detail .views.two").length`))
 	var sums [2]float64 // of all terms but the last row, and the last row

@@ -127,7 +127,7 @@ func (e *Explorer) direction(c change) ([]float64, error) {
 
 // lastOf is the chosen entries at the last token of a text.
 func (e *Explorer) lastOf(c change, field, text string) ([]float64, error) {
-	ids, err := e.encode(field, text, nil, false)
+	ids, err := e.encode(field, text, nil, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -35,6 +35,15 @@ func (c client) message(path string, request any, status int) string {
 
 func small(t *testing.T) client { return tiny(t, modeltest.Small(models.Standard())[0].Config, "") }
 
+// TestBOSBeforePrompts: a prompt's text is read after BOS, unless it is text from the middle.
+func TestBOSBeforePrompts(t *testing.T) {
+	c, no := texts(t), false
+	tokens, _ := c.run(explore.Run{Prompt: "ab"})
+	assert.Equal(t, []int32{256, 'a', 'b'}, ids(tokens["untouched"]))
+	tokens, _ = c.run(explore.Run{Prompt: "ab", BOS: &no})
+	assert.Equal(t, []int32{'a', 'b'}, ids(tokens["untouched"]))
+}
+
 // TestErrors: what a request can get wrong is told in one line, and the next one is answered.
 func TestErrors(t *testing.T) {
 	c := small(t)

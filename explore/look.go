@@ -16,7 +16,7 @@ import (
 // token at that position, that Target comes next.
 type Look struct {
 	Prompt   string   `yaml:"prompt" json:"prompt,omitempty"`
-	BOS      bool     `yaml:"bos" json:"bos,omitempty"` // Prompt begins a document, as of Run
+	BOS      *bool    `yaml:"bos" json:"bos,omitempty"` // as of Run
 	IDs      []int32  `yaml:"ids" json:"ids,omitempty"` // in the place of Prompt
 	Position int      `yaml:"position" json:"position"`
 	Target   *int32   `yaml:"target" json:"target,omitempty"`   // whose logit is taken apart; nil: the untouched run's likeliest

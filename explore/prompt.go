@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/data"
 )
 
 // topMost is how many alternatives of a token may be asked for, topDefault how many there are otherwise.
@@ -12,18 +13,15 @@ const (
 	topDefault = 8
 )
 
-// encode is the ids of a request's text, or its ids; bos puts the token that begins documents before a text.
-func (e *Explorer) encode(field, text string, ids []int32, bos bool) ([]int32, error) {
+// encode is the ids of a request's text, or its ids; a text is read as data.EncodePrompt says.
+func (e *Explorer) encode(field, text string, ids []int32, bos *bool) ([]int32, error) {
 	switch {
 	case len(ids) > 0 && text != "":
 		return nil, check.Value(field, "a text or ids", "both")
 	case len(ids) == 0 && e.tokenizer == nil:
 		return nil, check.Value("ids", fmt.Sprintf("at least one token id, each below %d: the model has no tokenizer", e.spec.Vocab), "none")
 	case len(ids) == 0:
-		if bos {
-			ids = append(ids, e.tokenizer.BOS())
-		}
-		if ids = e.tokenizer.Encode(ids, text); len(ids) == 0 {
+		if ids = data.EncodePrompt(e.tokenizer, text, bos); len(ids) == 0 {
 			return nil, check.Value(field, "a text of at least 1 token, or bos", "none")
 		}
 	}

@@ -22,7 +22,7 @@ import (
 // changes for both once more, changed.
 type Run struct {
 	Prompt      string   `yaml:"prompt" json:"prompt,omitempty"`
-	BOS         bool     `yaml:"bos" json:"bos,omitempty"`       // Prompt begins a document: the token that begins documents is read before it
+	BOS         *bool    `yaml:"bos" json:"bos,omitempty"`       // the token that begins documents is read before Prompt; null: true
 	IDs         []int32  `yaml:"ids" json:"ids,omitempty"`       // in the place of Prompt
 	Tokens      int      `yaml:"tokens" json:"tokens,omitempty"` // to generate at most
 	Temperature float64  `yaml:"temperature" json:"temperature,omitempty"`

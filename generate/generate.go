@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/layers"
 )
 
@@ -58,7 +59,10 @@ func (g *Generator) prompt(r Request) ([]int32, error) {
 	}
 	ids := slices.Clone(r.IDs)
 	if len(ids) == 0 {
-		ids = g.tokenizer.Encode([]int32{g.tokenizer.BOS()}, r.Prompt)
+		ids = data.EncodePrompt(g.tokenizer, r.Prompt, r.BOS)
+	}
+	if len(ids) == 0 {
+		return nil, layers.Setting("bos", "want true, or a text, got neither: nothing is read")
 	}
 	if len(ids) > g.Window() && !r.Slide {
 		return nil, &WindowError{Tokens: len(ids), Window: g.Window()}

@@ -13,9 +13,9 @@ import (
 
 // Request asks for a text. The zero value asks for none, after an empty prompt. The tags are those of the command generate's flags.
 type Request struct {
-	// Prompt is what to continue. The model reads BOS and its tokens, the form in which
-	// a document begins in training.
+	// Prompt is what to continue, read as data.EncodePrompt says: after a BOS, unless BOS is false.
 	Prompt string
+	BOS    *bool `yaml:"bos" bare:"true" help:"read the token that begins documents before the text of a prompt; -bos=false: read the text as one from the middle of a document (default true)"`
 	// IDs are token ids in the place of Prompt: the model reads them as they are, without
 	// a BOS before them.
 	IDs []int32
@@ -59,6 +59,8 @@ func (r Request) Validate() error {
 	switch {
 	case r.Prompt != "" && len(r.IDs) > 0:
 		return layers.Setting("ids", "want them in the place of a prompt, got both")
+	case r.BOS != nil && len(r.IDs) > 0:
+		return layers.Setting("bos", "want it with the text of a prompt alone, got ids, which are read as they are")
 	case slices.Contains(r.Stop, ""):
 		return layers.Setting("stop", "want a string, got an empty one")
 	case r.Tokens < 0:

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/generate"
 	"github.com/residua-go/residua/layers"
 )
@@ -33,7 +34,7 @@ func (m *Model) Generate(ctx context.Context, prompt string, options generate.Re
 		return "", err
 	}
 	if options.Tokens == 0 {
-		if options.Tokens, err = m.room(g, prompt); err != nil {
+		if options.Tokens, err = m.room(g, options); err != nil {
 			return "", err
 		}
 	}
@@ -45,13 +46,13 @@ func (m *Model) Generate(ctx context.Context, prompt string, options generate.Re
 	return text.String(), err
 }
 
-// room is how many tokens the window has left after a prompt, at least 1.
-func (m *Model) room(g *generate.Generator, prompt string) (int, error) {
+// room is how many tokens the window has left after a request's prompt, at least 1.
+func (m *Model) room(g *generate.Generator, r generate.Request) (int, error) {
 	t, err := m.Tokenizer()
 	if err != nil {
 		return 0, err
 	}
-	return max(1, g.Window()-len(t.Encode([]int32{t.BOS()}, prompt))), nil
+	return max(1, g.Window()-len(data.EncodePrompt(t, r.Prompt, r.BOS))), nil
 }
 
 // start makes the generator, unless it is there.

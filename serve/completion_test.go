@@ -45,6 +45,8 @@ func TestPromptsOfEveryForm(t *testing.T) {
 		prompt string
 		want   [][]int32
 	}{
+		{`"ab", "add_special_tokens": true`, [][]int32{{256, 'a', 'b'}}},
+		{`"ab", "add_special_tokens": false`, [][]int32{{'a', 'b'}}},
 		{`"ab"`, [][]int32{{256, 'a', 'b'}}},
 		{`["a", "", "c"]`, [][]int32{{256, 'a'}, {256}, {256, 'c'}}},
 		{`[97, 98]`, [][]int32{{'a', 'b'}}},

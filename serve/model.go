@@ -33,11 +33,6 @@ type Model struct {
 // the token itself: the name written in a prompt is plain text.
 const bosName = "<|endoftext|>"
 
-// encode returns the ids of a text as the model reads it, a BOS before it.
-func (m *Model) encode(text string) []int32 {
-	return m.Tokenizer.Encode([]int32{m.Tokenizer.BOS()}, text)
-}
-
 // room is how many tokens may follow a prompt of some length, the last of which is not read;
 // negative if the prompt itself is too long.
 func (m *Model) room(prompt int) int {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+
+	"github.com/residua-go/residua/data"
 )
 
 // prompts are what a request wants continued: texts, or lists of token ids.
@@ -78,8 +80,8 @@ func (p *prompts) readIDs(text []byte, v any) error {
 // len is how many there are; without any, one that is empty is continued.
 func (p *prompts) len() int { return max(1, len(p.texts)+len(p.lists)) }
 
-// ids returns prompt i as the model reads it: a text with a BOS before it, ids as they are.
-func (p *prompts) ids(i int, m *Model) ([]int32, error) {
+// ids returns prompt i as the model reads it: a text as data.EncodePrompt says, ids as they are.
+func (p *prompts) ids(i int, m *Model, bos *bool) ([]int32, error) {
 	if i < len(p.lists) {
 		for at, id := range p.lists[i] {
 			if id < 0 || int(id) >= m.Vocab {
@@ -91,16 +93,21 @@ func (p *prompts) ids(i int, m *Model) ([]int32, error) {
 	if m.Tokenizer == nil {
 		return nil, invalid("prompt", "want token ids, each below %d: the model %s has no tokenizer", m.Vocab, m.Name)
 	}
-	if len(p.texts) == 0 {
-		return m.encode(""), nil
+	text := ""
+	if len(p.texts) > 0 {
+		text = p.texts[i]
 	}
-	return m.encode(p.texts[i]), nil
+	ids := data.EncodePrompt(m.Tokenizer, text, bos)
+	if len(ids) == 0 {
+		return nil, invalid("add_special_tokens", "want true, or a prompt, got neither: nothing is read")
+	}
+	return ids, nil
 }
 
 // added is how many tokens that the client did not send begin each prompt.
-func (p *prompts) added() int {
-	if len(p.lists) > 0 {
+func (p *prompts) added(bos *bool) int {
+	if len(p.lists) > 0 || !data.ReadsBOS(bos) {
 		return 0
 	}
-	return 1 // BOS
+	return 1
 }

@@ -12,16 +12,18 @@ import (
 // completionRequest is the body of POST /v1/completions. min_p, top_k and repetition_penalty
 // are vLLM's, all else is OpenAI's.
 type completionRequest struct {
-	Model     string      `yaml:"model"`
-	Prompt    prompts     `yaml:"prompt"`
-	MaxTokens *int        `yaml:"max_tokens" min:"0"`
-	N         int         `yaml:"n" min:"1" max:"128"`
-	BestOf    *int        `yaml:"best_of"`
-	Stop      stopStrings `yaml:"stop"`
-	Echo      bool        `yaml:"echo"`
-	LogProbs  *int        `yaml:"logprobs" min:"0" max:"5"`
-	Stream    bool        `yaml:"stream"`
-	Options   struct {
+	Model  string  `yaml:"model"`
+	Prompt prompts `yaml:"prompt"`
+	// AddSpecial is vLLM's: a BOS is read before a text; nil: true.
+	AddSpecial *bool       `yaml:"add_special_tokens"`
+	MaxTokens  *int        `yaml:"max_tokens" min:"0"`
+	N          int         `yaml:"n" min:"1" max:"128"`
+	BestOf     *int        `yaml:"best_of"`
+	Stop       stopStrings `yaml:"stop"`
+	Echo       bool        `yaml:"echo"`
+	LogProbs   *int        `yaml:"logprobs" min:"0" max:"5"`
+	Stream     bool        `yaml:"stream"`
+	Options    struct {
 		IncludeUsage       bool `yaml:"include_usage"`
 		IncludeObfuscation bool `yaml:"include_obfuscation"`
 	} `yaml:"stream_options"`
@@ -95,7 +97,7 @@ func (c *completionRequest) texts(m *Model) ([]generate.Request, error) {
 	}
 	var texts []generate.Request
 	for p := range c.Prompt.len() {
-		if r.IDs, err = c.Prompt.ids(p, m); err != nil {
+		if r.IDs, err = c.Prompt.ids(p, m, c.AddSpecial); err != nil {
 			return nil, err
 		}
 		if r.Tokens, err = c.tokens(m, len(r.IDs)); err != nil {

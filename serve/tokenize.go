@@ -24,14 +24,13 @@ func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	ids := []int32{}
-	if request.AddSpecial == nil || *request.AddSpecial {
-		ids = append(ids, t.BOS())
+	name := request.Prompt == bosName
+	if name {
+		request.Prompt = ""
 	}
-	if request.Prompt == bosName {
+	ids := data.EncodePrompt(t, request.Prompt, request.AddSpecial)
+	if name {
 		ids = append(ids, t.BOS())
-	} else {
-		ids = t.Encode(ids, request.Prompt)
 	}
 	return writeJSON(w, map[string]any{"count": len(ids), "max_model_len": m.Window, "tokens": ids})
 }

@@ -100,7 +100,7 @@ func TestPatchOverPairs(t *testing.T) {
 			require.NoError(t, err)
 			heads, stream := alone.Results["heads"].(*analysis.Patching), alone.Results["stream"].(*analysis.Patching)
 			assert.InDelta(t, heads.Effect[1][2], of["blocks.1.attention.2"].Values[i], 1e-9)
-			last, first := len(stream.Columns)-1, []int{2, 1}[i]
+			last, first := len(stream.Columns)-1, []int{3, 2}[i]
 			assert.InDelta(t, stream.Effect[1][last], of["blocks.0.attention.stream, token measured"].Values[i], 1e-9)
 			assert.InDelta(t, stream.Effect[0][first], of["embedding.out, first token that differs"].Values[i], 1e-9)
 			if method == PatchActivation {
@@ -112,7 +112,7 @@ func TestPatchOverPairs(t *testing.T) {
 		"prompts: want a list of prompts, or one prompt, got both":                    {Pairs: pairs, Prompt: Prompt{Text: "c"}},
 		"corrupt: want none with a list of prompts, which has its own, got one":       {Pairs: pairs, Corrupt: "c"},
 		"prompts: want at least 2, for a standard error, got 1":                       {Pairs: pairs[:1]},
-		"prompts: prompt 2: corrupt: want as many tokens as the prompt has, 3, got 2": {Pairs: []PatchPair{pairs[0], {Prompt: "abc", Corrupt: "ab"}}},
+		"prompts: prompt 2: corrupt: want as many tokens as the prompt has, 4, got 3": {Pairs: []PatchPair{pairs[0], {Prompt: "abc", Corrupt: "ab"}}},
 		`method: want activation or attribution, got "grad"`:                          {Method: "grad"},
 	} {
 		_, err := Patch(m, o)

@@ -16,9 +16,8 @@ type Prompt struct {
 	// Text is DefaultPrompt where it is "", or as much of it as there are learned positions.
 	Text string   `yaml:"prompt" help:"let the model read <TEXT>; without, \"func add(a, b int) int {\\n\\treturn a + \""`
 	IDs  data.IDs `yaml:"ids" help:"let the model read token ids <1,2,3>, in the place of -prompt"`
-	// BOS says that Text begins a document: the token that begins documents is read before it. A text
-	// from the middle of a file, such as DefaultPrompt, is read without, as rows of training have it.
-	BOS bool `yaml:"bos" help:"-prompt begins a document: read the token that begins documents before it; without, it is text from the middle of one"`
+	// BOS is read before Text, as data.EncodePrompt says, unless this is false.
+	BOS *bool `yaml:"bos" bare:"true" help:"read the token that begins documents before the text of a prompt; -bos=false: read the text as one from the middle of a document (default true)"`
 }
 
 // Given tells whether there is a text or ids.
@@ -62,17 +61,16 @@ func (m *Model) wantIDs(name, got string) error {
 }
 
 // encode is the ids of an option's text; at least so many, BOS not counted.
-func (m *Model) encode(name, text string, bos bool, least int) ([]int32, error) {
+func (m *Model) encode(name, text string, bos *bool, least int) ([]int32, error) {
 	if m.Tokenizer == nil {
 		return nil, m.wantIDs(name, strconv.Quote(text))
 	}
-	var ids []int32
-	if bos {
-		ids = append(ids, m.Tokenizer.BOS())
+	ids := data.EncodePrompt(m.Tokenizer, text, bos)
+	count := len(ids)
+	if data.ReadsBOS(bos) {
+		count--
 	}
-	first := len(ids)
-	ids = m.Tokenizer.Encode(ids, text)
-	if count := len(ids) - first; count < least {
+	if count < least {
 		return nil, check.Value(name, "a text of at least "+tokenCount(least), strconv.Quote(text)+" of "+strconv.Itoa(count))
 	}
 	return ids, m.checkIDs(name, ids, least)

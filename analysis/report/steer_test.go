@@ -22,11 +22,11 @@ func TestSteer(t *testing.T) {
 	assert.Equal(t, name, s.Activation)
 
 	end := func(text string) []float64 {
-		run, err := m.run([]int32{int32(text[0]), int32(text[1])}, []string{name})
+		run, err := m.run([]int32{256, int32(text[0]), int32(text[1])}, []string{name})
 		require.NoError(t, err)
 		a, err := run.Get(name)
 		require.NoError(t, err)
-		values, err := a.Token(1)
+		values, err := a.Token(2)
 		require.NoError(t, err)
 		return values
 	}

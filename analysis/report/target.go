@@ -96,7 +96,7 @@ func (m *Model) token(name, value string) (int, error) {
 	if unquoted, err := strconv.Unquote(value); err == nil && strings.HasPrefix(value, `"`) {
 		word = unquoted
 	}
-	ids, err := m.encode(name, word, false, 1)
+	ids, err := m.encode(name, word, new(bool), 1)
 	if err != nil {
 		return 0, err
 	}

@@ -29,20 +29,20 @@ func read(t *testing.T, part string, into any, args ...string) {
 	require.NoError(t, json.Unmarshal(document.Results[part], into))
 }
 
-// TestPrompts: a text is its ids, with BOS before them where it begins a document, on whatever path
+// TestPrompts: a text is its ids, with BOS before them unless it is text from the middle, on whatever path
 // the model is read from.
 func TestPrompts(t *testing.T) {
 	run := trained(t, "matrix")
 	want := tables(works(t, "lens", "-checkpoint", run, "-ids", "97,98,10"))
 	step := filepath.Join(run, "checkpoints", "step-00000004")
 	for _, path := range []string{run, step, filepath.Join(step, "model.safetensors")} {
-		assert.Equal(t, want, tables(works(t, "lens", "-checkpoint", path, "-prompt", "ab\n", "-threads", "1")), path)
+		assert.Equal(t, want, tables(works(t, "lens", "-checkpoint", path, "-prompt", "ab\n", "-bos=false", "-threads", "1")), path)
 	}
-	assert.Equal(t, tables(works(t, "lens", "-checkpoint", run, "-ids", "256, 97, 98")), tables(works(t, "lens", "-checkpoint", run, "-prompt", "ab", "-bos")))
-	assert.Contains(t, works(t, "lens", "-checkpoint", run, "-prompt", "ab\n"), ". 3 tokens: a b ⏎\n")
+	assert.Equal(t, tables(works(t, "lens", "-checkpoint", run, "-ids", "256, 97, 98")), tables(works(t, "lens", "-checkpoint", run, "-prompt", "ab")))
+	assert.Contains(t, works(t, "lens", "-checkpoint", run, "-prompt", "ab\n"), ". 4 tokens: BOS a b ⏎\n")
 	for _, target := range []string{"10", "\n", `"\n"`} {
 		out := works(t, "attribute", "-checkpoint", run, "-prompt", "ab", "-token", "-2", "-target", target, "-against", "a")
-		assert.Contains(t, out, "logit of ⏎ (id 10) minus that of a (id 97) after token 0 (a), by site\n", target)
+		assert.Contains(t, out, "logit of ⏎ (id 10) minus that of a (id 97) after token 1 (a), by site\n", target)
 	}
 }
 
@@ -56,7 +56,7 @@ func tables(output string) string {
 func TestDefaultPromptIsCut(t *testing.T) {
 	run := clitest.Train(t, append(sizes("vector"), "model.seq=16", "train.steps=1", "train.eval_every=0")...).Dir
 	for _, name := range []string{"lens", "patch"} {
-		assert.Contains(t, works(t, name, "-checkpoint", run), ". 16 tokens: f u n c ␣ a d d ( a , ␣ b ␣ i n")
+		assert.Contains(t, works(t, name, "-checkpoint", run), ". 16 tokens: BOS f u n c ␣ a d d ( a , ␣ b ␣ i")
 	}
 }
 
@@ -98,13 +98,12 @@ func TestAblateNamed(t *testing.T) {
 }
 
 // TestBOSBeforeTextFromTheMiddle: BOS before text from the middle of a file misleads a model, so that a
-// head that is worth 0.146 appears to do harm. By default there is none. (The same of the quickstart
-// model's default ablate: with BOS the loss without blocks.0.attention.heads 5 is 0.715 lower, without 0.020 higher.)
+// head that is worth 0.146 appears to do harm: such text is read with -bos=false.
 func TestBOSBeforeTextFromTheMiddle(t *testing.T) {
-	args := []string{"ablate", "-checkpoint", "../../examples/embedded/model.safetensors", "-names", "blocks.1.attention.heads", "-at", "head=5"}
+	args := []string{"ablate", "-checkpoint", "../../examples/embedded/model.safetensors", "-names", "blocks.1.attention.heads", "-at", "head=5", "-prompt", "func add(a, b int) int {\n\treturn a + "}
 	var without, with analysis.Ablation
-	read(t, "ablation", &without, args...)
-	read(t, "ablation", &with, append(args, "-bos")...)
+	read(t, "ablation", &without, append(args, "-bos=false")...)
+	read(t, "ablation", &with, args...)
 	assert.InDelta(t, 1.577, without.Baseline, 1e-3)
 	assert.InDelta(t, 1.902, with.Baseline, 1e-3)
 	assert.InDelta(t, 0.146, without.Effect[0][0], 1e-3)
@@ -117,11 +116,11 @@ func TestPatchBringsAllBack(t *testing.T) {
 	var p analysis.Patching
 	read(t, "stream", &p, "patch", "-checkpoint", run, "-prompt", "line 7", "-corrupt", "lime 7")
 	last := len(p.Effect) - 1
-	assert.InDelta(t, 1, p.Effect[last][5], 1e-3)
+	assert.InDelta(t, 1, p.Effect[last][6], 1e-3)
 	assert.Zero(t, p.Effect[0][0], "the first token is in both")
 	out := works(t, "patch", "-checkpoint", run, "-prompt", "line 7", "-corrupt", "lime 7")
-	assert.Contains(t, out, ". 6 tokens: l i n e ␣ 7. Corrupt prompt: l i m e ␣ 7\n")
-	assert.Contains(t, out, "2 n")
+	assert.Contains(t, out, ". 7 tokens: BOS l i n e ␣ 7. Corrupt prompt: BOS l i m e ␣ 7\n")
+	assert.Contains(t, out, "3 n")
 	out = works(t, "patch", "-checkpoint", run, "-prompt", "line 7", "-corrupt", "lime 7", "-method", "attribution")
 	assert.Contains(t, out, "to first order")
 	pairs := filepath.Join(t.TempDir(), "pairs.txt")

@@ -77,6 +77,8 @@ func TestGenerateRefuses(t *testing.T) {
 		want string
 	}{
 		{"no checkpoint", []string{"-prompt", "x"}, "-checkpoint: want a run folder, a step folder or a .safetensors file, got nothing"},
+		{"neither text nor BOS", []string{"-checkpoint", run.Dir, "-bos=false"}, "-bos: want true, or a text, got neither: nothing is read"},
+		{"BOS before ids", []string{"-checkpoint", run.Dir, "-ids", "97", "-bos=false"}, "-bos: want it with the text of a prompt alone, got ids, which are read as they are"},
 		{"empty checkpoint", []string{"-checkpoint", ""}, "-checkpoint: want a value, got an empty one"},
 		{"missing", []string{"-checkpoint", filepath.Join(run.Dir, "none")}, "no such file or directory"},
 		{"damaged", []string{"-checkpoint", clitest.Damage(t, run.Model)}, "damaged"},

@@ -108,6 +108,14 @@ func TestIDs(t *testing.T) {
 	assert.NotEqual(t, o.IDs, objects(t, append(args, "-ids", "108,105,110,101")...)[0].IDs, "no BOS is added")
 }
 
+// TestPromptWithoutBOS: -bos=false reads the text alone, which has to be some; ids are read as they are.
+func TestPromptWithoutBOS(t *testing.T) {
+	run := clitest.Train(t)
+	args := []string{"-checkpoint", run.Dir, "-tokens", "12", "-temperature", "1"}
+	assert.Equal(t, objects(t, append(args, "-ids", "108,105,110,101")...)[0].IDs, objects(t, append(args, "-prompt", "line", "-bos=false")...)[0].IDs)
+	assert.Equal(t, objects(t, append(args, "-prompt", "line")...)[0].IDs, objects(t, append(args, "-prompt", "line", "-bos")...)[0].IDs)
+}
+
 // TestModelWithoutATokenizer: ids in, ids out.
 func TestModelWithoutATokenizer(t *testing.T) {
 	args := []string{"-checkpoint", gpt2HF, "-ids", "5 6 7", "-tokens", "4", "-temperature", "0"}
