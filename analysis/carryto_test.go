@@ -1,6 +1,7 @@
 package analysis_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/stream"
@@ -22,7 +24,8 @@ func TestCarryToSums(t *testing.T) {
 	t.Parallel()
 	for name, c := range withOptions(t, zoo(t)) {
 		t.Run(name, func(t *testing.T) {
-			run, err := analysis.Run(modeltest.PerturbedStore(t, c, tensor.Float64), c, tokensFor(c, c.Seq, 3), readHooks(c)...)
+			store := modeltest.PerturbedStore(t, c, tensor.Float64)
+			run, err := analysis.Run(store, c, tokensFor(c, c.Seq, 3), readHooks(t, store, c)...)
 			require.NoError(t, err)
 			d, err := analysis.Decompose(run)
 			require.NoError(t, err)
@@ -30,7 +33,7 @@ func TestCarryToSums(t *testing.T) {
 			require.NoError(t, err)
 			require.NotEmpty(t, frozen.Readers())
 			for _, reader := range frozen.Readers() {
-				want := readBy(t, run, c, reader)
+				want := readBy(t, run, reader)
 				for token := range c.Seq {
 					require.InDeltaSlice(t, want[token], carriedTo(t, d, frozen, run, reader, token), 1e-9, "%s, token %d", reader, token)
 				}
@@ -39,36 +42,31 @@ func TestCarryToSums(t *testing.T) {
 	}
 }
 
-// readHooks are what sites read, or the streams before them.
-func readHooks(c models.Spec) []string {
-	switch c.Stream.(type) {
-	case stream.HyperConfig, stream.MHCConfig, stream.MHCLiteConfig, stream.KromHCConfig, stream.GatedResidualConfig, stream.VWNConfig, stream.AttnResConfig, stream.DeepDeltaConfig:
-		return []string{"blocks.*.*.read"}
-	case stream.HieraggConfig:
-		return []string{"embedding.out", "blocks.*.*.stream", "blocks.*.aggregate"}
-	case stream.MUDDConfig:
-		return []string{"embedding.out", "blocks.*.*.stream", "blocks.*.attention.read"}
-	case stream.VectorConfig:
-		if settingsOf[stream.VectorConfig](c).X0 != "" {
-			return []string{"embedding.out", "blocks.*.*.stream", "blocks.*.x0.out"}
-		}
-	case stream.DenseFormerConfig:
-		return []string{"embedding.out", "blocks.*.*.stream", "blocks.*.dwa.out"}
-	}
-	return []string{"embedding.out", "blocks.*.*.stream"}
+// readHooks are what sites read, and the streams before them.
+func readHooks(t *testing.T, store *graph.Store, c models.Spec) []string {
+	names, err := cache.Names(store, c)
+	require.NoError(t, err)
+	return slices.DeleteFunc(names, func(name string) bool {
+		return name != "embedding.out" && !strings.HasSuffix(name, ".read") && !isStream(name)
+	})
+}
+
+// isStream tells whether a hook is that of the stream after a site or a block.
+func isStream(name string) bool {
+	return slices.ContainsFunc([]string{".stream", ".aggregate", ".dwa.out", ".x0.out"}, func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
 // readBy is what a site read, by token: the hook of it, or the stream that the last hook
 // before the site shows.
-func readBy(t *testing.T, run *cache.Cache, c models.Spec, reader string) [][]float64 {
+func readBy(t *testing.T, run *cache.Cache, reader string) [][]float64 {
 	name := reader + ".read"
-	if hooks := readHooks(c); len(hooks) > 1 {
+	if !slices.Contains(run.Names(), name) {
 		name = "embedding.out"
 		for _, kept := range run.Names() {
 			if strings.HasPrefix(kept, reader+".") {
 				break
 			}
-			if strings.HasSuffix(kept, ".stream") || strings.HasSuffix(kept, ".aggregate") || strings.HasSuffix(kept, ".dwa.out") || strings.HasSuffix(kept, ".x0.out") {
+			if isStream(kept) {
 				name = kept
 			}
 		}

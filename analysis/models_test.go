@@ -88,6 +88,8 @@ func vectorZoo() map[string]models.Config {
 		"mudd/prepost":  tiny(stream.MUDDConfig{PrePost: true}, plain),
 		"attnres":       tiny(stream.AttnResConfig{}, plain),
 		"attnres/block": tiny(stream.AttnResConfig{Block: 3}, biased),
+		"siamese":       tiny(stream.SiameseConfig{}, biased),
+		"keel":          tiny(stream.KeelConfig{Alpha: 2}, biased),
 		"vector/mup": tiny(vectorOf(12), func(c *models.Config) {
 			c.Attention.Positions = models.PositionsNone
 			c.MuP = &models.MuP{Base: models.MuPBase{Stream: vectorOf(6), Attention: models.BaseHeads{Heads: 1}, FeedForward: gelu(5)},

@@ -137,10 +137,10 @@ func (n *naive) unembedding() *mat.Dense {
 	} else {
 		w = n.param("unembedding")
 	}
-	switch n.c.Stream.(type) {
-	case stream.HieraggConfig:
+	switch {
+	case n.store.Param("norm") == nil && !on[stream.GatedResidualConfig](n.c): // the stream is normalised
 		return w
-	case stream.VWNConfig:
+	case on[stream.VWNConfig](n.c):
 		w = times(parameter(n.t, n.store, "reduce", n.c.StreamSize()), n.norm("norm"), w)
 		if p := n.store.Param("group_norm"); p != nil {
 			gain, d := graph.Float64s(p.Value), n.c.Width()

@@ -2,6 +2,7 @@ package analysis_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/stretchr/testify/require"
@@ -110,6 +111,9 @@ func (n *naive) plain(site, to string, in, out int) *mat.Dense {
 	if on[stream.DeepDeltaConfig](n.c) {
 		m = times(m, n.compressed(to, out))
 	}
+	if on[stream.KeelConfig](n.c) || on[stream.SiameseConfig](n.c) {
+		m = n.normed(site, to)
+	}
 	if on[stream.HieraggConfig](n.c) {
 		for l := 1; l < n.c.Layers; l += 2 {
 			if position(site) <= 10*l+5 && 10*l+5 < position(to) {
@@ -184,4 +188,46 @@ func (n *naive) connected(site, to string) float64 {
 		}
 	}
 	return ways[0]
+}
+
+// normed is what norms after sites, of streams that have them, make of what a site writes where another
+// reads.
+func (n *naive) normed(site, to string) *mat.Dense {
+	one := normMatrix(slices.Repeat([]float64{1}, n.c.Width()), false)
+	written := func(name string, factor float64) *mat.Dense {
+		return sized(one, factor*map[bool]float64{true: 1}[name == site])
+	}
+	x := written("embedding", 1)
+	x.Add(x, written("positions", 1))
+	y := mat.DenseCopyOf(x)
+	for i := range 2 * n.c.Layers {
+		name := fmt.Sprintf("blocks.%d.%s", i/2, []string{"attention", "feedforward"}[i%2])
+		read := x
+		if on[stream.SiameseConfig](n.c) {
+			x = times(x, n.norm(name+".siamese.post"))
+			read = plus(x, times(y, n.norm(name+".siamese.pre")))
+			x, y = plus(x, written(name, 1/math.Sqrt(float64(2*(i/2+1))))), plus(y, written(name, 1))
+		} else {
+			x = times(plus(x, written(name, 1/settingsOf[stream.KeelConfig](n.c).Alpha)), n.norm(name+".post"))
+		}
+		if name == to {
+			return read
+		}
+	}
+	if on[stream.SiameseConfig](n.c) {
+		return plus(times(x, n.norm("siamese.post")), times(y, n.norm("siamese.pre")))
+	}
+	return x
+}
+
+func sized(m *mat.Dense, by float64) *mat.Dense {
+	var all mat.Dense
+	all.Scale(by, m)
+	return &all
+}
+
+func plus(a, b *mat.Dense) *mat.Dense {
+	var sum mat.Dense
+	sum.Add(a, b)
+	return &sum
 }

@@ -132,6 +132,8 @@ func TestConformanceZoo(t *testing.T) {
 		{"hieragg/bias", tinyZoo(stream.HieraggConfig{}, func(c *models.Config) { noPositionsBias(c); c.Layers = 4 })},
 		{"hieragg/separate", tinyZoo(stream.HieraggConfig{Inner: 5, Separate: true}, func(c *models.Config) { c.Layers, c.Bias = 4, true })},
 		{"dwlstm/bias-exact", tinyZoo(stream.DWLSTMConfig{}, func(c *models.Config) { c.Bias, c.Gelu = true, models.GeluExact })},
+		{"siamese/bias-dropout", tinyZoo(stream.SiameseConfig{}, dropoutBias)},
+		{"keel/bias-dropout", tinyZoo(stream.KeelConfig{Alpha: 1}, dropoutBias)},
 		{"vector/layerscale", tinyVector(all(withOptions(true, ""), dropoutBias))},
 		{"vector/x0", tinyVector(withOptions(false, "nanochat"))},
 		{"vector/both-options", tinyVector(all(withOptions(true, "neutral"), withFeedForward(layers.SwiGLUConfig{Hidden: 7})))},

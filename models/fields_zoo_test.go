@@ -62,6 +62,7 @@ func zooEffects() []effect {
 		{"stream.mudd.prepost", tinyZoo(stream.MUDDConfig{}, plainly), onField("PrePost", true), every, nil},
 		{"stream.mudd.expand_last", tinyZoo(stream.MUDDConfig{}, plainly), onField("ExpandLast", true), every, nil},
 		{"stream.mudd.round64", tinyZoo(stream.MUDDConfig{}, plainly), onField("Round64", true), every, nil},
+		{"stream.keel.alpha", tinyZoo(stream.KeelConfig{}, plainly), onField("Alpha", 1.0), function, same},
 		{"feedforward.moe.hidden", moe, inFeedForward("Hidden", 12), every, nil},
 		{"feedforward.moe.experts", moe, inFeedForward("Experts", 4), every, nil},
 		{"feedforward.moe.top_k", moe, inFeedForward("TopK", 1), function, same},

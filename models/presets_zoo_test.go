@@ -56,6 +56,8 @@ func zooCounts() map[string]int {
 		// A query and a gain at all sites but the first, and at the end.
 		"attnres-162m": base162m + 2*d*sites, "attnres-full-162m": base162m + 2*d*sites,
 		"deep-delta-162m": base162m + (d+1)*5*sites + (4*4*d+4)*(blocks+1),
+		// Two norms a site and at the end; a norm a site, and none at the end.
+		"siamese-162m": base162m + 2*d*(sites+1), "keel-162m": base162m + d*(sites-1),
 		// r = 8: tables and W_reduce of 6144, and its norm.
 		"vwn-8x64": base162m + (2*64*80+96*80+96)*sites + 6144*d + 6144 + rows*(6144-d),
 		// Three matrices of 2/3 of the width, and two as wide.
@@ -101,6 +103,8 @@ func quickstartCounts() map[string]int {
 		"quickstart-dwlstm":        baseQuickstart + (10*d*d+8*d)*blocks,
 		"quickstart-denseformer":   baseQuickstart + 2 + 3 + 4 + 5,
 		"quickstart-attnres":       baseQuickstart + 2*d*sites,
+		"quickstart-siamese":       baseQuickstart + 2*d*(sites+1),
+		"quickstart-keel":          baseQuickstart + d*(sites-1),
 		"quickstart-vwn":           baseQuickstart + (2*3*7+128*7+128)*sites + 384*d + 257*(384-d),
 		"quickstart-swiglu":        baseQuickstart + (3*d*688-dense)*blocks,
 		"quickstart-relu2":         baseQuickstart,

@@ -22,6 +22,7 @@ type vectorSizes struct {
 	Dynamic                          bool
 	Dilation, Period                 int
 	Block                            int
+	Alpha                            float64
 	Inverse                          bool `json:"inverse_layer_scaling"`
 	Eps                              float64
 	Gelu, Norm, FeedForward          string
@@ -122,6 +123,7 @@ func readers() map[string]func(*testing.T, *reference) {
 		"value-residual": readTransformer, "x0": readTransformer, "layerscale": readTransformer, "modern": readTransformer,
 		"attnres":    readAttnRes,
 		"deep-delta": readDeepDelta,
+		"siamese":    readSiamese, "keel": readKeel,
 	}
 }
 
@@ -209,6 +211,24 @@ func readDenseFormer(t *testing.T, r *reference) {
 			r.weights = append(r.weights, same(fmt.Sprintf("blocks.%d.dwa", block), 1))
 		}
 	}
+}
+
+// readSiamese has two norms at each site and at the end.
+func readSiamese(t *testing.T, r *reference) {
+	c := readSizes(t, r)
+	r.config = r.config.OnStream(stream.SiameseConfig{})
+	r.weights = append(r.weights, same("siamese.post", 1), same("siamese.pre", 1))
+	sites(c.Layers, func(prefix string) {
+		r.weights = append(r.weights, same(prefix+"siamese.post", 1), same(prefix+"siamese.pre", 1))
+	})
+}
+
+// readKeel has a norm after each site, and none at the end.
+func readKeel(t *testing.T, r *reference) {
+	c := readSizes(t, r)
+	r.config = r.config.OnStream(stream.KeelConfig{Alpha: c.Alpha})
+	r.remove("norm")
+	sites(c.Layers, func(prefix string) { r.weights = append(r.weights, same(prefix+"post", 1)) })
 }
 
 // readDWLSTM has cells in the place of norms and feed-forwards.

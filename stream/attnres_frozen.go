@@ -80,13 +80,9 @@ func (a *attnRes) FreezeHooks() []string {
 
 // Freeze carries the sources, one below the other, which a site reads by the weights of the run.
 func (a *attnRes) Freeze(r Record) (*Frozen, error) {
-	weights := map[string][]float64{}
-	for _, name := range a.FreezeHooks() {
-		of, err := r.Activation(name)
-		if err != nil {
-			return nil, err
-		}
-		weights[name] = of
+	weights, err := recorded(r, a.FreezeHooks())
+	if err != nil {
+		return nil, err
 	}
 	return a.freeze(r, weights), nil
 }

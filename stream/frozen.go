@@ -72,6 +72,18 @@ func NewFrozen(r Record, size int) *Frozen {
 	return &Frozen{tokens: r.Tokens(), size: size}
 }
 
+// recorded are the values that a run recorded of hooks, by name.
+func recorded(r Record, names []string) (map[string][]float64, error) {
+	values := map[string][]float64{}
+	for _, name := range names {
+		var err error
+		if values[name], err = r.Activation(name); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
+}
+
 // Write says that a source writes to the state by a map, before the next step.
 func (f *Frozen) Write(name string, up linear.Map) {
 	f.sources = append(f.sources, source{name: name, at: len(f.steps), reads: len(f.reads), up: up})

@@ -198,7 +198,7 @@ func (a *hieragg) aggregate(g aggregate, name string, inputs gorgonia.Nodes) *go
 	inner = a.b.Hook(name+".hidden", inner, "neuron")
 	mixed := linear.Map(a.b, inner, g.w2, linear.Options{Bias: g.b2}) // [T, D]
 	terms := append(gorgonia.Nodes{elementwise.Dropout(a.b, mixed, a.c.Dropout)}, inputs...)
-	return g.norm.Apply(a.b.Hook(name+".sum", a.b.Add(terms...), "feature")) // [T, D]
+	return g.norm.Apply(a.b.Hook(name+sumSuffix, a.b.Add(terms...), "feature")) // [T, D]
 }
 
 // Features is the stream: the last aggregate has normalised it.

@@ -24,7 +24,7 @@ func (a *hieragg) Output() string { return aggregateName(a.c.Layers - 1) }
 func (a *hieragg) FreezeHooks() []string {
 	var names []string
 	for block := hieraggGroup - 1; block < a.c.Layers; block += hieraggGroup {
-		names = append(names, aggregateName(block)+".sum")
+		names = append(names, aggregateName(block)+sumSuffix)
 	}
 	return names
 }
@@ -34,13 +34,9 @@ func (a *hieragg) FreezeHooks() []string {
 // the scale of this run makes it the next h and z. A term that the group's input has therefore
 // comes out three times.
 func (a *hieragg) Freeze(r Record) (*Frozen, error) {
-	sums := map[string][]float64{} // what the aggregates' norms read
-	for _, name := range a.FreezeHooks() {
-		sum, err := r.Activation(name)
-		if err != nil {
-			return nil, err
-		}
-		sums[name] = sum
+	sums, err := recorded(r, a.FreezeHooks())
+	if err != nil {
+		return nil, err
 	}
 	return a.freeze(r, sums), nil
 }
@@ -83,7 +79,7 @@ func (a *hieragg) freezeAggregate(f *Frozen, block int, sums map[string][]float6
 	}
 	f.Step(linear.Rows(a.c.D, join))
 	f.Write(name, linear.Identity(a.c.D))
-	norm, bias := freezeNorm(a.b, g.norm, sums[name+".sum"])
+	norm, bias := freezeNorm(a.b, g.norm, sums[name+sumSuffix])
 	f.Step(norm)
 	f.Add(bias)
 }
