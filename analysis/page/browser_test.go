@@ -39,9 +39,22 @@ func TestInBrowser(t *testing.T) {
 	t.Run("wiring", func(t *testing.T) { window{browser, t}.checkWiring() })
 	t.Run("slider", func(t *testing.T) { window{browser, t}.checkSlider() })
 	t.Run("texts", func(t *testing.T) { window{browser, t}.checkTexts() })
+	t.Run("width", func(t *testing.T) { window{browser, t}.checkWidth() })
 	w.checkQuiet()
 	t.Run("dark", func(t *testing.T) { window{browser, t}.checkDark() })
 	t.Run("large", func(t *testing.T) { window{browser, t}.checkLarge() })
+}
+
+// checkWidth: the first two figures stand side by side in a wide window, one below the other in a narrow one, where
+// nothing is wider than the window.
+func (w window) checkWidth() {
+	const tops = `[...document.querySelectorAll("figure")].slice(0, 2).map((f) => f.offsetTop)`
+	defer func() { require.NoError(w.t, w.Resize(1280, 1000)) }()
+	require.NoError(w.t, w.Resize(2000, 1000))
+	assert.Equal(w.t, "true", w.text(tops+".reduce((a, b) => a === b)"))
+	require.NoError(w.t, w.Resize(600, 1000))
+	assert.Equal(w.t, "true", w.text(tops+".reduce((a, b) => a < b)"))
+	assert.Equal(w.t, "true", w.text("document.documentElement.scrollWidth <= innerWidth"))
 }
 
 // open shows a page from a file.
