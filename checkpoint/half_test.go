@@ -56,3 +56,45 @@ func TestBFloat16(t *testing.T) {
 		require.Equal(t, uint32(i)<<16, math.Float32bits(got))
 	}
 }
+
+// TestToBFloat16s: each number becomes the nearest of bfloat16, of two the even one; what is one stays.
+func TestToBFloat16s(t *testing.T) {
+	nearest := map[float32]float32{1: 1, -2.5: -2.5, 1.00390625: 1, 1.01171875: 1.015625, 1.004: 1.0078125, 3.4e38: float32(math.Inf(1)), float32(math.Inf(-1)): float32(math.Inf(-1))}
+	for v, want := range nearest {
+		require.Equal(t, want, ToBFloat16s([]float32{v})[0], v)
+	}
+	require.True(t, math.IsNaN(float64(ToBFloat16s([]float32{math.Float32frombits(0x7f800001)})[0])))
+	all := readHalves(t, BF16)
+	for i, got := range ToBFloat16s(all) {
+		if all[i] == all[i] {
+			require.Equal(t, all[i], got)
+		}
+	}
+}
+
+// TestModelOfBFloat16s: half as large, read as float32 with the numbers it was written with, and its digest shows damage.
+func TestModelOfBFloat16s(t *testing.T) {
+	dir := t.TempDir()
+	values := make([]float32, 5000)
+	for i := range values {
+		values[i] = float32(math.Sin(float64(i)))
+	}
+	rounded := ToBFloat16s(values)
+	metadata := map[string]string{MetadataConfig: "{}"}
+	wide, narrow := filepath.Join(dir, "wide.safetensors"), filepath.Join(dir, "narrow.safetensors")
+	require.NoError(t, WriteModel(wide, []Tensor{{Name: "x", Shape: []int{50, 100}, Data: values}}, metadata))
+	require.NoError(t, WriteModel(narrow, []Tensor{{Name: "x", Shape: []int{50, 100}, Data: rounded}}, metadata))
+	f, err := ReadModel(narrow)
+	require.NoError(t, err)
+	require.Equal(t, F32, f.Tensors[0].DType())
+	require.Equal(t, []float32(rounded), f.Tensors[0].Data)
+	text, err := os.ReadFile(narrow)
+	require.NoError(t, err)
+	info, err := os.Stat(wide)
+	require.NoError(t, err)
+	require.Less(t, len(text), int(info.Size())*11/20)
+	text[len(text)-3] ^= 4
+	require.NoError(t, os.WriteFile(narrow, text, 0o600))
+	_, err = ReadModel(narrow)
+	require.ErrorContains(t, err, "digest")
+}

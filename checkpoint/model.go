@@ -148,7 +148,7 @@ func checkVersion(version int) error {
 }
 
 // Digest returns the sha256, as lower-case hex, of metadata (but its [MetadataDigest]) sorted by key, then of tensors
-// sorted by name. Metadata: the count, then key and value. A tensor: name, element type, the number of axes, the axes,
+// sorted by name. Metadata: the count, then key and value. A tensor: name, element type (F32 for BF16, which is read so), the number of axes, the axes,
 // the little-endian data. Texts are preceded by their length; every number is a little-endian uint64. So it does not
 // depend on the order or the layout of the file: a tool that copies tensors and metadata keeps it.
 func Digest(tensors []Tensor, metadata map[string]string) string {
@@ -162,6 +162,7 @@ func Digest(tensors []Tensor, metadata map[string]string) string {
 	byName := slices.SortedFunc(slices.Values(tensors), func(a, b Tensor) int { return strings.Compare(a.Name, b.Name) })
 	buf := make([]byte, chunkBytes)
 	for _, t := range byName {
+		t = t.asRead()
 		d.text(t.Name)
 		d.text(string(t.DType()))
 		d.number(len(t.Shape))

@@ -228,6 +228,10 @@ func encodeChunk(data any, at int, chunk []byte) {
 		for i, v := range data[at/4 : (at+len(chunk))/4] {
 			le.PutUint32(chunk[4*i:], math.Float32bits(v))
 		}
+	case BFloat16s:
+		for i, v := range data[at/2 : (at+len(chunk))/2] {
+			le.PutUint16(chunk[2*i:], uint16(math.Float32bits(v)>>16))
+		}
 	case []float64:
 		for i, v := range data[at/8 : (at+len(chunk))/8] {
 			le.PutUint64(chunk[8*i:], math.Float64bits(v))

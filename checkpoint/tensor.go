@@ -10,7 +10,7 @@ import (
 // DType is the element type of a tensor in a file, spelled as the safetensors format spells it.
 type DType string
 
-// The element types that this package reads and, but for F16 and BF16, writes.
+// The element types that this package reads and, but for F16, writes.
 const (
 	F32 DType = "F32" // []float32
 	F64 DType = "F64" // []float64
@@ -18,7 +18,8 @@ const (
 	I64 DType = "I64" // []int64
 	U8  DType = "U8"  // []uint8
 
-	// Floating-point numbers of 16 bits become []float32, which holds each of them exactly.
+	// Floating-point numbers of 16 bits become []float32, which holds each of them exactly. A
+	// BFloat16s is written as BF16.
 	F16  DType = "F16"
 	BF16 DType = "BF16"
 )
@@ -41,11 +42,37 @@ func (d DType) Size() int {
 }
 
 // Tensor is a named array. Data is flat and row-major (the last axis varies fastest) and its Go type is the element
-// type: []float32, []float64, []int32, []int64 or []uint8. An empty Shape is a scalar: one element.
+// type: []float32, []float64, []int32, []int64, []uint8 or BFloat16s. An empty Shape is a scalar: one element.
 type Tensor struct {
 	Name  string
 	Shape []int
 	Data  any
+}
+
+// BFloat16s are numbers of bfloat16, the upper 16 bits of a float32 each. ToBFloat16s makes them.
+type BFloat16s []float32
+
+// ToBFloat16s rounds numbers to the nearest of bfloat16, of two the even one.
+func ToBFloat16s(values []float32) BFloat16s {
+	rounded := make(BFloat16s, len(values))
+	for i, v := range values {
+		bits := math.Float32bits(v)
+		if v == v {
+			bits += 0x7fff + bits>>16&1
+		} else {
+			bits |= 1 << 22 // a NaN stays one without its lower bits
+		}
+		rounded[i] = math.Float32frombits(bits &^ 0xffff)
+	}
+	return rounded
+}
+
+// asRead is the tensor as it is read from a file: BF16 as F32.
+func (t Tensor) asRead() Tensor {
+	if data, ok := t.Data.(BFloat16s); ok {
+		t.Data = []float32(data)
+	}
+	return t
 }
 
 // DType returns the element type that Data has, "" for a type that this package does not know.
@@ -61,6 +88,8 @@ func (t Tensor) DType() DType {
 		return I64
 	case []uint8:
 		return U8
+	case BFloat16s:
+		return BF16
 	}
 	return ""
 }
@@ -77,6 +106,8 @@ func (t Tensor) Len() int {
 	case []int64:
 		return len(data)
 	case []uint8:
+		return len(data)
+	case BFloat16s:
 		return len(data)
 	}
 	return 0
@@ -153,7 +184,7 @@ func (t Tensor) validate() error {
 	case t.Name == metadataKey:
 		return errors.Errorf("tensor name %q is reserved by the file format: choose another", t.Name)
 	case t.DType() == "":
-		return errors.Errorf("tensor %q: Data is a %T: want a slice of float32, float64, int32, int64 or uint8", t.Name, t.Data)
+		return errors.Errorf("tensor %q: Data is a %T: want a slice of float32, float64, int32, int64 or uint8, or BFloat16s", t.Name, t.Data)
 	case len(t.Shape) > maxRank:
 		return errors.Errorf("tensor %q: %d axes: want at most %d", t.Name, len(t.Shape), maxRank)
 	}

@@ -18,6 +18,17 @@ import (
 // "" means it takes token ids alone. The rest of d.Data, which may be left out, says where
 // the validation split is found. The file is replaced whole or, with an error, not at all.
 func Save(path string, store *graph.Store, d Description) error {
+	return save(path, store, d, func(values []float32) any { return values })
+}
+
+// SaveBFloat16 is Save with parameters rounded to the nearest of bfloat16, in a file half as large. Open reads them as
+// float32.
+func SaveBFloat16(path string, store *graph.Store, d Description) error {
+	return save(path, store, d, func(values []float32) any { return checkpoint.ToBFloat16s(values) })
+}
+
+// save writes a model whose float32 parameters are stored as something else.
+func save(path string, store *graph.Store, d Description, stored func([]float32) any) error {
 	if err := d.check(store); err != nil {
 		return errors.Wrapf(err, "%s: cannot save the model", path)
 	}
@@ -28,7 +39,13 @@ func Save(path string, store *graph.Store, d Description) error {
 	if err := store.ToHost(); err != nil {
 		return err
 	}
-	return checkpoint.WriteModel(path, Tensors(store), metadata)
+	tensors := Tensors(store)
+	for i, t := range tensors {
+		if values, ok := t.Data.([]float32); ok {
+			tensors[i].Data = stored(values)
+		}
+	}
+	return checkpoint.WriteModel(path, tensors, metadata)
 }
 
 // Save writes the model to another file.

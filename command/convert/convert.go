@@ -37,7 +37,7 @@ func Command(zoo models.Zoo) cli.Command {
 			"  gguf         one file that llama.cpp reads: of a GPT-2, Llama or Qwen3",
 			"  rmt          a folder with the parameters as the RMT authors' code lays them out (weights.safetensors, rmt.json)",
 			"",
-			"Weights are written as float32 and keep every bit, but for -type f16. docs/convert.md has the details.",
+			"Weights are written as float32 and keep every bit, but for -type bf16 and f16. docs/convert.md has the details.",
 		},
 		Settings: c,
 		Run:      c.run,
@@ -52,7 +52,7 @@ type call struct {
 	Format string `yaml:"format" help:"write the format <NAME>: residua, huggingface, rmt or gguf"`
 	pretrained.ExportOptions
 	Adopt    string `yaml:"adopt" help:"take over the parameters of model <FILE> that another program has changed: check names, shapes and values, and write its digest anew; with no other flag"`
-	Elements string `yaml:"type" default:"f32" help:"with -format gguf: write matrices of <TYPE>: f32 or f16"`
+	Elements string `yaml:"type" default:"f32" help:"write weights of <TYPE>: f32, with -format residua bf16, or with -format gguf matrices of f16"`
 }
 
 // format is one that a model can be written in.
@@ -121,8 +121,8 @@ func (c *call) check() (format, error) {
 	}
 	for _, f := range formats() {
 		if f.name == c.Format {
-			if c.Elements != "f32" && (c.Elements != "f16" || f.name != "gguf") {
-				return format{}, cli.Usagef("-type: want f32, or with -format gguf f16, got %q", c.Elements)
+			if half := map[string]string{"residua": "bf16", "gguf": "f16"}[f.name]; c.Elements != "f32" && (half == "" || c.Elements != half) {
+				return format{}, cli.Usagef("-type: want f32, with -format residua bf16, or with -format gguf f16, got %q", c.Elements)
 			}
 			return f, c.checkOut(f)
 		}
@@ -175,6 +175,9 @@ func writeResidua(c *call, m *pretrained.Model, out cli.Output) error {
 		}
 		m.Data.Tokenizer = absolute
 		out.Note("the model reads text by " + absolute + " and the config.json next to it: keep them there")
+	}
+	if c.Elements == "bf16" {
+		return pretrained.SaveBFloat16(c.Out, m.Store, m.Description)
 	}
 	return m.Save(c.Out)
 }

@@ -8,9 +8,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/internal/cli/clitest"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/pretrained"
 )
 
 // llamaHF is a folder of Hugging Face's.
@@ -72,7 +74,7 @@ func TestConvertRefuses(t *testing.T) {
 		{"-checkpoint " + llamaHF + " -format huggingface -replace -out " + file, "want a folder to replace"},
 		{"-checkpoint " + llamaHF + " -format residua -replace -out " + home, "want a file to replace"},
 		{"-checkpoint " + llamaHF + " -format residua -out " + file, "which exists"},
-		{"-checkpoint " + llamaHF + " -format huggingface -type f16 -out " + out, `-type: want f32, or with -format gguf f16, got "f16"`},
+		{"-checkpoint " + llamaHF + " -format huggingface -type f16 -out " + out, `-type: want f32, with -format residua bf16, or with -format gguf f16, got "f16"`},
 		{"-checkpoint ../../testdata/reference/rmt-official -format gguf -out " + out, "gguf: want a GPT-2, a Llama or a Qwen3: gpt2: model.stream.kind: want vector, got matrix"},
 		{"-checkpoint " + llamaHF + " -format huggingface -architecture gpt2 -out " + out, "gpt2: model."},
 		{"-checkpoint " + llamaHF + " -format gguf -out " + out, "gguf: want a model with a tokenizer"},
@@ -89,4 +91,26 @@ func TestConvertRefuses(t *testing.T) {
 	}
 	require.DirExists(t, filepath.Join(home, "deep"))
 	require.FileExists(t, filepath.Join(texts, "a.txt"))
+}
+
+// TestBFloat16: a model in bfloat16 has the rounded weights of the one it was made of, and stays the same when it is
+// converted again.
+func TestBFloat16(t *testing.T) {
+	run, dir := clitest.Train(t).Dir, t.TempDir()
+	half, again := filepath.Join(dir, "half.safetensors"), filepath.Join(dir, "again.safetensors")
+	converted(t, "-checkpoint", run, "-format", "residua", "-type", "bf16", "-out", half)
+	converted(t, "-checkpoint", half, "-format", "residua", "-type", "bf16", "-out", again)
+	first, err := os.ReadFile(half)
+	require.NoError(t, err)
+	second, err := os.ReadFile(again)
+	require.NoError(t, err)
+	require.Equal(t, first, second)
+	whole, err := pretrained.Open(run)
+	require.NoError(t, err)
+	rounded, err := pretrained.Open(half)
+	require.NoError(t, err)
+	for i, p := range whole.Store.Params() {
+		want := checkpoint.ToBFloat16s(p.Value.Data().([]float32))
+		require.Equal(t, []float32(want), rounded.Store.Params()[i].Value.Data(), p.Name)
+	}
 }
