@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/pkg/errors"
 
@@ -63,4 +64,23 @@ func (m *Model) runTokens() (int, error) {
 		return 0, err
 	}
 	return run.Train.EvalTokens, nil
+}
+
+// HeldOut returns the documents of the validation split of the model's run, which training has not read.
+func (m *Model) HeldOut(ctx context.Context) ([]string, error) {
+	text, err := m.validation(ctx, EvaluateOptions{})
+	if err != nil {
+		return nil, err
+	}
+	var documents []string
+	ids, bos := text.Tokens.IDs(), text.Tokenizer.BOS()
+	for len(ids) > 0 {
+		end := slices.Index(ids, bos)
+		if end < 0 {
+			end = len(ids)
+		}
+		documents = append(documents, text.Tokenizer.Decode(ids[:end]))
+		ids = ids[min(end+1, len(ids)):]
+	}
+	return documents, nil
 }

@@ -90,7 +90,7 @@ type text struct {
 
 // task is the settings that make no sense without one.
 type task struct {
-	File string `yaml:"task" group:"A task instead of text" help:"score the task in <FILE.jsonl>, one document a line"`
+	File string `yaml:"task" group:"A task instead of text" help:"score the task in <FILE.jsonl>, one document a line; heldout: one of 500 documents, or -limit, made of the validation text of the first model's run"`
 	Kind string `yaml:"type" group:"A task instead of text" help:"the task's <KIND>: multiple_choice, last_word, rolling (default multiple_choice)"`
 	tasks.Options
 	PerDocument bool `yaml:"per_document" group:"A task instead of text" help:"also write one JSON line per document: its log-likelihoods, and whether it was answered rightly"`

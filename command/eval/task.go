@@ -21,7 +21,7 @@ func (c *call) runTask(ctx context.Context, out cli.Output) error {
 		return err
 	}
 	c.task.Seed, c.task.Resamples = c.Seed, c.Resamples
-	task, err := tasks.Load(ctx, c.File, c.task.Options)
+	task, err := c.loadTask(ctx, out)
 	if err != nil {
 		return cli.Usage(cli.ByFlag(err))
 	}
@@ -42,13 +42,37 @@ func (c *call) runTask(ctx context.Context, out cli.Output) error {
 		if r.Truncated > 0 {
 			out.Note(fmt.Sprintf("%s: texts whose beginning the model did not see, longer than the %d tokens that it was trained on: %d", path, m.Spec.Seq, r.Truncated))
 		}
+		if len(all) > 0 {
+			r.Difference = r.Against(all[0])
+		}
 		paths, all = append(paths, path), append(all, r)
 		return c.printResult(out, path, r)
 	})
 	if err != nil || c.JSON {
 		return err
 	}
-	return out.Print(taskTable(paths, all).Text())
+	text := taskTable(paths, all).Text()
+	if len(all) > 1 && len(all[1].Difference) > 0 {
+		text += "\n" + differenceTable(paths, all).Text()
+	}
+	return out.Print(text)
+}
+
+// loadTask reads the task's file, or makes the task of the validation text of the first model's run.
+func (c *call) loadTask(ctx context.Context, out cli.Output) (*tasks.Task, error) {
+	if c.File != tasks.HeldOutFile {
+		return tasks.Load(ctx, c.File, c.task.Options)
+	}
+	c.Path = c.Paths[0]
+	m, err := c.open(out)
+	if err != nil {
+		return nil, err
+	}
+	texts, err := m.HeldOut(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return tasks.HeldOut(ctx, texts, c.task.Options)
 }
 
 // callersMistake marks errors of the task's file and of a model that cannot read it as the call's.
@@ -95,6 +119,23 @@ func (c *call) printResult(out cli.Output, path string, r tasks.Result) error {
 	}
 	r.Checkpoint = path
 	return out.PrintJSON(r)
+}
+
+// differenceTable has a row for each checkpoint but the first, with which it compares them document by document.
+func differenceTable(paths []string, all []tasks.Result) figure.Table {
+	t := figure.Table{Title: "difference from " + paths[0] + ", document by document", Header: []string{"checkpoint"}, Align: "l"}
+	for _, m := range all[1].Difference {
+		t.Header = append(t.Header, m.Name)
+		t.Align += "r"
+	}
+	for i, r := range all[1:] {
+		row := []string{paths[1+i]}
+		for _, m := range r.Difference {
+			row = append(row, within("%+.4f", m.Value, m.StdErr))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
 }
 
 // taskTable has a row for each checkpoint.

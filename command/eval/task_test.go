@@ -56,10 +56,27 @@ func TestEvalOfATask(t *testing.T) {
 	table := onOneThread("-task", taskFile("lambada"), "-type", "last_word", "-shots", "1", "-limit", "2", run.Dir, run.Step)
 	require.Equal(t, cli.ExitOK, table.Code, table.Stderr)
 	rows := strings.Split(table.Stdout, "\n")
-	require.Len(t, rows, 5)
+	require.Len(t, rows, 11, "and the difference")
 	assert.Regexp(t, `^checkpoint +documents +perplexity +acc$`, rows[0])
 	cells := func(row string) []string { return strings.Fields(row)[1:] }
 	assert.Equal(t, cells(rows[2]), cells(rows[3]), "the same model")
+	assert.Equal(t, []string{"+0.0000", "±", "0", "+0.0000", "±", "0"}, cells(rows[9]))
+}
+
+// TestEvalOfHeldOutText: a task of the run's validation text, the same for all models, which are compared document by
+// document.
+func TestEvalOfHeldOutText(t *testing.T) {
+	run := clitest.Train(t, "model.seq=40")
+	first := filepath.Join(filepath.Dir(run.Step), "step-00000010")
+	args := []string{"-task", "heldout", "-type", "multiple_choice", "-limit", "10", run.Dir, first}
+	got := onOneThread(args...)
+	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
+	assert.Regexp(t, `(?s)\n\ndifference from .*, document by document\n\ncheckpoint +acc +acc_norm\n-.*step-00000010 +[+-]0\.\d{4} ± `, got.Stdout)
+	lines := strings.Split(strings.TrimSpace(onOneThread(append(args, "-json")...).Stdout), "\n")
+	require.Len(t, lines, 2)
+	assert.NotContains(t, lines[0], "difference")
+	assert.Contains(t, lines[1], `"difference":{"acc":`)
+	onOneThread("-task", "heldout", "-type", "rolling", run.Dir).Refused(t, "-type: want multiple_choice or last_word of held-out text, got rolling")
 }
 
 // TestEvalOfTasksRefuses: one line, exit code 2; of the file with its line.

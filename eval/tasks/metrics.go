@@ -5,6 +5,8 @@ import (
 	"math"
 	"unicode/utf8"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/residua-go/residua/eval"
 )
 
@@ -16,11 +18,17 @@ type Metric struct {
 }
 
 // MarshalJSON writes {"checkpoint", "task", "format", "shots", "documents", "truncated", "metrics"}, checkpoint only if it is
-// known; metrics has each by its name, and its standard error as NAME_stderr, null for what is not finite.
+// known, and "difference" where there is one; metrics has each by its name, and its standard error as NAME_stderr, null for what is not finite.
 func (r Result) MarshalJSON() ([]byte, error) {
-	metrics := map[string]*float64{}
+	metrics, difference := map[string]*float64{}, map[string]*float64(nil)
 	for _, m := range r.Metrics {
 		metrics[m.Name], metrics[m.Name+"_stderr"] = finite(m.Value), finite(m.StdErr)
+	}
+	for _, m := range r.Difference {
+		if difference == nil {
+			difference = map[string]*float64{}
+		}
+		difference[m.Name], difference[m.Name+"_stderr"] = finite(m.Value), finite(m.StdErr)
 	}
 	return json.Marshal(struct {
 		Checkpoint string              `json:"checkpoint,omitempty"`
@@ -30,7 +38,40 @@ func (r Result) MarshalJSON() ([]byte, error) {
 		Documents  int                 `json:"documents"`
 		Truncated  int                 `json:"truncated"`
 		Metrics    map[string]*float64 `json:"metrics"`
-	}{r.Checkpoint, r.Task, r.Format, r.Shots, r.Documents, r.Truncated, metrics})
+		Difference map[string]*float64 `json:"difference,omitempty"`
+	}{r.Checkpoint, r.Task, r.Format, r.Shots, r.Documents, r.Truncated, metrics, difference})
+}
+
+// Against returns by how much the metrics that are means over documents differ from another model's on the same task,
+// with standard errors of the mean difference within a document; the log-likelihood is of the last word, in nats.
+func (r Result) Against(other Result) []Metric {
+	of := map[string]func(s Sample) float64{"acc": func(s Sample) float64 { return hit(s.Acc) }, "acc_norm": func(s Sample) float64 { return hit(s.AccNorm) },
+		"perplexity": func(s Sample) float64 { return s.LogLikelihoods[0] }}
+	var all []Metric
+	for _, m := range r.Metrics {
+		value, mean := of[m.Name], m.Name
+		if value == nil {
+			continue
+		}
+		if mean == "perplexity" {
+			mean = "log_likelihood"
+		}
+		var differences []float64
+		for i, s := range r.Samples {
+			differences = append(differences, value(s)-value(other.Samples[i]))
+		}
+		center, deviation := stat.MeanStdDev(differences, nil)
+		all = append(all, Metric{mean, center, deviation / math.Sqrt(float64(len(differences)))})
+	}
+	return all
+}
+
+// hit is 1 for a right answer.
+func hit(right *bool) float64 {
+	if *right {
+		return 1
+	}
+	return 0
 }
 
 func finite(x float64) *float64 {

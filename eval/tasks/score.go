@@ -21,6 +21,7 @@ type Result struct {
 	Truncated  int      // requests longer than the model's training length, whose beginning it did not see
 	Metrics    []Metric // in lm-eval's names and order
 	Samples    []Sample // one a document
+	Difference []Metric // from another model's, as Against tells, if whoever asks sets it
 }
 
 // Sample is what a model said of one document.

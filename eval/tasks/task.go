@@ -33,6 +33,24 @@ type Task struct {
 // Load reads a task file, decompressed if its name ends in .gz or .zst. Errors: *layers.SettingError for an option; what is wrong with a line
 // begins with file:line.
 func Load(ctx context.Context, file string, o Options) (*Task, error) {
+	t, err := newTask(file, o)
+	if err != nil {
+		return nil, err
+	}
+	if t.documents, err = read(ctx, file, t.format); err != nil {
+		return nil, err
+	}
+	if err := t.addShots(ctx); err != nil {
+		return nil, err
+	}
+	if o.Limit > 0 {
+		t.documents = t.documents[:min(o.Limit, len(t.documents))]
+	}
+	return t, nil
+}
+
+// newTask is a task without documents, its options checked.
+func newTask(file string, o Options) (*Task, error) {
 	if o.Format == "" {
 		o.Format = Formats()[0].Name
 	}
@@ -51,17 +69,7 @@ func Load(ctx context.Context, file string, o Options) (*Task, error) {
 	case o.Resamples < 0:
 		return nil, layers.Setting("bootstrap", "want >= 0, got %d", o.Resamples)
 	}
-	t := &Task{file: file, format: format, options: o}
-	if t.documents, err = read(ctx, file, format); err != nil {
-		return nil, err
-	}
-	if err := t.addShots(ctx); err != nil {
-		return nil, err
-	}
-	if o.Limit > 0 {
-		t.documents = t.documents[:min(o.Limit, len(t.documents))]
-	}
-	return t, nil
+	return &Task{file: file, format: format, options: o}, nil
 }
 
 // read reads the documents of a file.
