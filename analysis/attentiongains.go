@@ -64,26 +64,19 @@ func (f *Folded) valueFactors(layer int) (own, first float64) {
 	return 0.5, 0.5
 }
 
-// scaleOf splits off the gains that multiply what a writer writes, LayerScale's: the rest of its map, and the gains; nil
-// without.
-func scaleOf(up linear.Map) (rest linear.Map, gain []float64) {
-	chain, ok := up.(linear.Chain)
-	if !ok || len(chain) == 0 {
-		return up, nil
-	}
-	scale, ok := chain[0].(linear.Norm)
-	if !ok || scale.Centre {
-		return up, nil
-	}
-	return chain[1:], scale.Gain
-}
-
-// scaledColumns are w diag(gain), in w's own memory; without a gain w.
-func scaledColumns(w *mat.Dense, gain []float64) *mat.Dense {
-	if gain != nil {
-		for i := range w.RawMatrix().Rows {
-			floats.Mul(w.RawRowView(i), gain)
+// ownMap splits off what of a writer's map is the same for all tokens and comes first, LayerScale's gains or a map up
+// from a latent: the rest of the map, and that, which its weights are multiplied by; nil without.
+func ownMap(up linear.Map) (rest linear.Map, own linear.Chain) {
+	switch m := up.(type) {
+	case linear.Matrix:
+		return linear.Identity(m.Out), linear.Chain{m}
+	case linear.Chain:
+		if len(m) == 0 {
+			break
+		}
+		if scale, ok := m[0].(linear.Norm); ok && !scale.Centre {
+			return m[1:], m[:1]
 		}
 	}
-	return w
+	return up, nil
 }

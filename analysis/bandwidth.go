@@ -64,7 +64,7 @@ func bandwidthSites(m *models.Model) []SiteBandwidth {
 		prefix := fmt.Sprintf("blocks.%d.", l)
 		d.add(m.Stream().Sites(l), func(w stream.Writer) bool { return strings.HasPrefix(w.Name, prefix) })
 	}
-	return append(d.sites, SiteBandwidth{Site: unembeddingSite, Reads: m.Spec().Width()})
+	return append(d.sites, SiteBandwidth{Site: unembeddingSite, Reads: m.Spec().Features()})
 }
 
 // bandwidthDraft are sites in the making.

@@ -46,8 +46,8 @@ func (c *carrier) between(w, r end) (linear.Chain, error) {
 	if w.values > 1 { // the first map are the keys themselves
 		chain = chain[1:]
 	}
-	if w.scaled {
-		chain[0], _ = scaleOf(chain[0])
+	if w.mapped {
+		chain[0], _ = ownMap(chain[0])
 	}
 	maps := chain.Mean(c.frozen.Tokens())
 	for i, m := range maps {

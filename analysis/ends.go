@@ -22,7 +22,7 @@ type end struct {
 	ways        bool     // which it reads each in a way of its own
 	parts       []string // names of the nodes, "blocks.3.attention.1"
 	at          int      // in the order of the run: a write at i reaches a read at j > i
-	scaled      bool     // by the stream: the weights have its gains, which its map has, too
+	mapped      bool     // by the stream: the weights have been through the first part of its map, ownMap
 	count, size int
 	values      int               // columns of the state that directions are for, one by one: those of keys; else 1
 	weights     func() *mat.Dense // the rows: a large model's are not all in memory at once
@@ -99,10 +99,10 @@ func (f *Folded) sourceOf(site, via string) string {
 func (f *Folded) setWriter(e *end, w stream.Writer) {
 	e.site, e.source, e.kind = w.Name, w.Source, w.Part
 	up, _ := f.frozen.Up(w.Source) // a name of its own
-	var gain []float64
+	var own linear.Chain
 	if _, isSite := f.sites[w.Name]; isSite {
-		_, gain = scaleOf(up)
-		e.scaled = gain != nil
+		_, own = ownMap(up)
+		e.mapped = own != nil
 	}
 	keys, stores := linear.KeysOf(up)
 	weight := w.Weight
@@ -132,8 +132,11 @@ func (f *Folded) setWriter(e *end, w stream.Writer) {
 	}
 	e.size, _ = up.Sizes()
 	e.count = p.Size() / e.size
+	if e.mapped {
+		_, e.size = own.Sizes()
+	}
 	count := e.count
-	e.weights = func() *mat.Dense { return scaledColumns(f.dense(weight, count), gain) }
+	e.weights = func() *mat.Dense { return own.Rows(f.dense(weight, count)) }
 	if w.Table {
 		e.weights = func() *mat.Dense { return f.table(w) }
 	}

@@ -127,6 +127,13 @@ func checkFoldedReads(t *testing.T, f *analysis.Folded, run *cache.Cache, c mode
 	if on[stream.GatedResidualConfig](c) { // what it reads is normalised
 		scale = 1
 	}
+	if latents(c) { // by another norm, of what a map makes of it
+		store, z := run.Model().Store(), mat.NewDense(1, len(x), x)
+		latent := times(z, normMatrix(graph.Float64s(store.Param("blocks.0.attention.wide.norm").Value), c.Norm == models.NormLayer),
+			parameter(t, store, "blocks.0.attention.wide.down", len(x)))
+		latent.Scale(scale, latent)
+		scale /= math.Sqrt(math.Pow(mat.Norm(latent, 2), 2)/float64(c.Width()) + c.NormEps)
+	}
 	qkv, err := run.Get("blocks.0.attention.qkv")
 	require.NoError(t, err)
 	want, err := qkv.Token(token)

@@ -74,6 +74,8 @@ func vectorZoo() map[string]models.Config {
 		"kromhc":        tiny(stream.KromHCConfig{}, biased),
 		"gated":         tiny(stream.GatedResidualConfig{N: 3, Rank: 5}, biased),
 		"gated/rms":     tiny(stream.GatedResidualConfig{N: 2, Rank: 2}, func(c *models.Config) { c.Layers, c.NormEps, c.Norm = 1, 0.1, models.NormRMS }),
+		"wide":          tiny(stream.WideConfig{N: 3, Retention: true}, biased),
+		"wide/latent":   tiny(stream.WideConfig{Form: "latent", Width: 20}, biased),
 		"vwn":           tiny(stream.VWNConfig{M: 3, N: 6}, plain),
 		"vwn/expand":    tiny(stream.VWNConfig{M: 2, N: 3, Expand: true}, biased),
 		"highway":       tiny(stream.HighwayConfig{}, biased),

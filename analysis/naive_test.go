@@ -36,7 +36,8 @@ func newNaive(t *testing.T, store *graph.Store, c models.Spec, run *cache.Cache)
 	return n
 }
 
-// norm is that of a parameter; gated residuals, which have none, leave what is read as it is.
+// norm is that of a parameter; gated residuals, which have none, leave what is read as it is, and latents have
+// another norm and a map before it.
 func (n *naive) norm(name string) *mat.Dense {
 	if on[stream.GatedResidualConfig](n.c) {
 		one := make([]float64, n.c.Width())
@@ -45,8 +46,15 @@ func (n *naive) norm(name string) *mat.Dense {
 		}
 		return normMatrix(one, false)
 	}
-	return normMatrix(graph.Float64s(n.store.Param(name).Value), n.c.Norm == models.NormLayer)
+	gain := func(name string) []float64 { return graph.Float64s(n.store.Param(name).Value) }
+	if site, _ := siteOf(name); latents(n.c) && site != name {
+		return times(normMatrix(gain(site+".wide.norm"), n.c.Norm == models.NormLayer), n.param(site+".wide.down"), normMatrix(gain(name), false))
+	}
+	return normMatrix(gain(name), n.c.Norm == models.NormLayer)
 }
+
+// latents tells whether sublayers read and write a wide residual by maps.
+func latents(c models.Spec) bool { return settingsOf[stream.WideConfig](c).Form == "latent" }
 
 func (n *naive) param(name string) *mat.Dense {
 	return parameter(n.t, n.store, name, n.store.Param(name).Shape[0])
@@ -85,8 +93,11 @@ func (n *naive) out(name string) *mat.Dense {
 	return n.scaled(site, parameter(n.t, n.store, site+".w2", expertCount(n.c)*hidden(n.c)))
 }
 
-// scaled is w diag(g) with LayerScale's gain, or w.
+// scaled is w diag(g) with LayerScale's gain, w W_up with a latent's, or w.
 func (n *naive) scaled(site string, w mat.Matrix) *mat.Dense {
+	if latents(n.c) {
+		return times(w, n.param(site+".wide.up"))
+	}
 	if scale := n.store.Param(site + ".scale"); scale != nil {
 		return times(w, normMatrix(graph.Float64s(scale.Value), false))
 	}

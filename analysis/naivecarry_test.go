@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/floats"
@@ -39,6 +40,10 @@ func (n *naive) carry(writer, reader string, in, out int) *mat.Dense {
 		if scale := n.store.Param(site + ".scale"); scale != nil { // which n.out has
 			unit[i] /= graph.Float64s(scale.Value)[i]
 		}
+		if latents(n.c) && strings.HasPrefix(site, "blocks.") { // n.out has the map up: what is left is the identity
+			m.Set(i, i, 1)
+			continue
+		}
 		for token := range n.frozen.Tokens() {
 			for j, v := range n.carried(site, to, token, unit) {
 				m.Set(i, j%out, m.At(i, j%out)+v/float64(n.frozen.Tokens())) // the end's rows are added up
@@ -56,6 +61,11 @@ func (n *naive) carried(site, to string, token int, y []float64) []float64 {
 		x, err = n.frozen.Carry(site, token, y)
 		if err == nil && on[stream.GatedResidualConfig](n.c) {
 			return n.readOut(token, x)
+		}
+		if read := n.store.Param("wide.read"); read != nil { // the last read's weights
+			for i := range x {
+				x[i] /= 1 + math.Exp(-graph.Float64s(read.Value)[i*read.Size()/len(x)])
+			}
 		}
 	} else {
 		x, err = n.frozen.CarryTo(site, to, token, y)

@@ -199,5 +199,5 @@ func (f *Folded) gatedWeights(site string) *mat.Dense {
 
 // unembedding is W_unembed [F, V].
 func (f *Folded) unembedding() *mat.Dense {
-	return mat.NewDense(f.c.Width(), f.c.Vocab, f.model.UnembeddingWeights())
+	return mat.NewDense(f.c.Features(), f.c.Vocab, f.model.UnembeddingWeights())
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/analysis"
@@ -91,11 +92,15 @@ func checkHeads(t *testing.T, run *cache.Cache, layer int, write string, bound f
 	if on[stream.HighwayConfig](c) {
 		return // next to the heads the unit writes
 	}
-	o := run.Model().Store().Param(fmt.Sprintf("blocks.%d.attention.o_bias", layer))
+	store, bias := run.Model().Store(), make([]float64, size)
+	if o := store.Param(fmt.Sprintf("blocks.%d.attention.o_bias", layer)); o != nil {
+		bias = graph.Float64s(o.Value)
+	}
+	if latents(c) {
+		bias = times(mat.NewDense(1, c.Width(), bias[:c.Width()]), parameter(t, store, fmt.Sprintf("blocks.%d.attention.wide.up", layer), c.Width())).RawMatrix().Data
+	}
 	for i := range sum {
-		if o != nil {
-			sum[i] += graph.Float64s(o.Value)[i%size]
-		}
+		sum[i] += bias[i%size]
 	}
 	assert.InDeltaSlice(t, want, sum, 3*bound*floats.Norm(want, 2))
 }

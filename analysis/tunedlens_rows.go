@@ -22,7 +22,7 @@ type lensRows struct {
 }
 
 func newLensRows(m *models.Model, c models.Spec) *lensRows {
-	return &lensRows{width: c.Width(), cap: c.LogitSoftcap, weights: mat.NewDense(c.Width(), c.Vocab, m.UnembeddingWeights())}
+	return &lensRows{width: c.Features(), cap: c.LogitSoftcap, weights: mat.NewDense(c.Features(), c.Vocab, m.UnembeddingWeights())}
 }
 
 func (r *lensRows) tokens() int { return len(r.ends) / r.width }

@@ -45,12 +45,12 @@ func TuneLens(store *graph.Store, c models.Spec, tokens []int32, o TuneOptions) 
 	if err != nil {
 		return nil, nil, err
 	}
-	lens := IdentityLens(train.after[:len(train.after)-1], c.Width())
+	lens := IdentityLens(train.after[:len(train.after)-1], c.Features())
 	if err := train.fit(lens, o); err != nil {
 		return nil, nil, err
 	}
 	fit := &LensFit{After: train.after[:len(train.after)-1], Tokens: test.tokens()}
-	for i, plain := range IdentityLens(fit.After, c.Width()).Maps {
+	for i, plain := range IdentityLens(fit.After, c.Features()).Maps {
 		fit.Plain, fit.Tuned = append(fit.Plain, test.divergence(i, plain)), append(fit.Tuned, test.divergence(i, lens.Maps[i]))
 	}
 	return lens, fit, nil

@@ -57,6 +57,9 @@ func checkAfter(t *testing.T, run *cache.Cache, static *stream.Frozen, reader st
 	require.NoError(t, err)
 	c := run.Model().Spec()
 	want := c.Width()
+	if reader == stream.Unembedding {
+		want = c.Features()
+	}
 	for l := range c.Layers {
 		for _, site := range run.Model().Stream().Sites(l) {
 			if name, via := splitVia(reader); name == site.Name() && via >= 0 {

@@ -66,7 +66,7 @@ func (s Spec) Parts() []Part {
 	for _, sublayer := range s.shape.Sublayers {
 		parts = append(parts, Part{string(sublayer), s.blocksCost(sublayer)})
 	}
-	return append(parts, Part{PartUnembedding, layers.UnembeddingCost(float64(s.Width()), float64(s.Vocab), s.TieEmbeddings)})
+	return append(parts, Part{PartUnembedding, layers.UnembeddingCost(float64(s.Features()), float64(s.Vocab), s.TieEmbeddings)})
 }
 
 // blocksCost is that of what stands between the reads and the writes of a sublayer, in all blocks.

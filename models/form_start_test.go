@@ -58,6 +58,10 @@ func checkWords(t *testing.T, x stream.Coefficient, values []float64, site int) 
 			want = unit[j == site%x.Columns]
 		case "1 where j = i mod m":
 			want = unit[j == i%x.Columns]
+		case "1/n":
+			want = 1 / float64(x.Columns)
+		case "2 sigmoid(-0.01) to 2 sigmoid(0.01)":
+			want = 2 * sigmoid(0.02*float64(i)/float64(x.Rows-1)-0.01)
 		case "sigmoid(+1) at row (site mod n), sigmoid(-1) elsewhere":
 			want = sigmoid(2*unit[j == site%x.Columns] - 1)
 		case "2 sigmoid(+1) at row (site mod n), 2 sigmoid(-1) elsewhere":

@@ -1,6 +1,7 @@
 package models_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -46,6 +47,11 @@ func TestInitialCoefficients(t *testing.T) {
 			"mhc.phi":   {zeros(4 * 15 * 12)},
 		}},
 		"gated-residual": {tinyZoo(stream.GatedResidualConfig{N: 2}, plainly), map[string][][]float64{"gated.norm": {ones(2 * 15)}}},
+		"wide": {tinyZoo(stream.WideConfig{N: 3, Retention: true, MaxForget: 0.5}, plainly), map[string][][]float64{
+			"wide.read":  {{-math.Log(2), -math.Log(2), -math.Log(2)}}, // sigmoid of which is 1/3
+			"wide.write": {{-0.01, 0, 0.01}},
+			"wide.keep":  {{math.Log(499), math.Log(499), math.Log(499)}}, // 1 - 0.5 sigmoid(-c) = 0.999
+		}},
 		"vwn": {tinyZoo(stream.VWNConfig{Vectors: width(18), M: 2, N: 3}, plainly), map[string][][]float64{
 			"vwn.static": {{1, 0, 1, 0, 0, 1, 0, 0, 1, 0, 1, 0, 0, 1, 0, 0, 0, 0, 1, 1, 0}}, // slot 2 is written as slot 0 is
 			"vwn.scale":  {ones(3 * 7)},
@@ -58,7 +64,7 @@ func TestInitialCoefficients(t *testing.T) {
 				for parameter, at := range row.constant {
 					p := store.Param(prefix + parameter)
 					require.NotNil(t, p, prefix+parameter)
-					assert.Equal(t, at[index%len(at)], p.Value.Float64s(), p.Name)
+					assert.InDeltaSlice(t, at[index%len(at)], p.Value.Float64s(), 1e-12, p.Name)
 					assert.Equal(t, p.Value.Float64s()[0] == 0 && allEqual(p.Value.Float64s()), p.Decay, "decay of %q", p.Name)
 				}
 				index++

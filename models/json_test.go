@@ -82,14 +82,14 @@ func TestJSONRefuses(t *testing.T) {
 
 // TestJSONOfAnotherZoo: a design of an outsider is written, and read by a zoo that has it.
 func TestJSONOfAnotherZoo(t *testing.T) {
-	c := tinyVector(func(c *models.Config) { c.Stream, c.FeedForward = wide{vectorOf(15)}, narrow{gelu(4)} })
+	c := tinyVector(func(c *models.Config) { c.Stream, c.FeedForward = broad{vectorOf(15)}, narrow{gelu(4)} })
 	text, err := json.Marshal(c)
 	require.NoError(t, err)
 	_, err = models.Standard().Unmarshal(text)
-	assert.ErrorContains(t, err, `unknown stream "wide"`)
-	read, err := models.Standard().With(wide{}).WithFeedForward(narrow{}).Unmarshal(text)
+	assert.ErrorContains(t, err, `unknown stream "broad"`)
+	read, err := models.Standard().With(broad{}).WithFeedForward(narrow{}).Unmarshal(text)
 	require.NoError(t, err)
 	assert.Equal(t, c, read)
-	assert.IsType(t, wide{}, read.Stream)
+	assert.IsType(t, broad{}, read.Stream)
 	assert.NotEqual(t, stream.Design(vectorOf(15)), read.Stream)
 }

@@ -58,6 +58,9 @@ func zooCounts() map[string]int {
 		"deep-delta-162m": base162m + (d+1)*5*sites + (4*4*d+4)*(blocks+1),
 		// Two norms a site and at the end; a norm a site, and none at the end.
 		"siamese-162m": base162m + 2*d*(sites+1), "keel-162m": base162m + d*(sites-1),
+		"wide-162m": base162m + 2*4*sites + 4, // factors to read and to write, and those of the last read
+		// Tables and the last norm of 1536; a site's norms of 1536 and 768, and two maps: 82.6% more.
+		"wide-latent-162m": base162m + (rows+50257+1)*(1536-d) + (1536+2*1536*d)*sites,
 		// r = 8: tables and W_reduce of 6144, and its norm.
 		"vwn-8x64": base162m + (2*64*80+96*80+96)*sites + 6144*d + 6144 + rows*(6144-d),
 		// Three matrices of 2/3 of the width, and two as wide.
@@ -105,6 +108,8 @@ func quickstartCounts() map[string]int {
 		"quickstart-attnres":       baseQuickstart + 2*d*sites,
 		"quickstart-siamese":       baseQuickstart + 2*d*(sites+1),
 		"quickstart-keel":          baseQuickstart + d*(sites-1),
+		"quickstart-wide":          baseQuickstart + 2*4*sites + 4,
+		"quickstart-wide-latent":   baseQuickstart + (2*257+1)*(512-d) + (512+2*512*d)*sites,
 		"quickstart-vwn":           baseQuickstart + (2*3*7+128*7+128)*sites + 384*d + 257*(384-d),
 		"quickstart-swiglu":        baseQuickstart + (3*d*688-dense)*blocks,
 		"quickstart-relu2":         baseQuickstart,
@@ -135,6 +140,7 @@ func TestZooCountsAsPrinted(t *testing.T) {
 		assert.InDelta(t, millions, float64(counts[name])/1e6, digits, name)
 	}
 	assert.InDelta(t, 233.32, float64(counts["dwlstm-233m"]-12*8*768)/1e6, 0.005, "without gains and biases")
+	assert.InDelta(t, 82.6, 100*float64(counts["wide-latent-162m"]-base162m)/base162m, 0.05, "per cent of latents")
 	assert.InDelta(t, 1.09, 100*float64(counts["mhc-162m"]-base162m)/base162m, 0.005, "per cent of mHC")
 	assert.Equal(t, 111_216, counts["hyper-dynamic-162m"]-base162m-24*768)
 }
@@ -153,6 +159,9 @@ func TestZooFLOPs(t *testing.T) {
 	static := 2*d*n*(n+1) + 2*d*n
 	assert.Equal(t, static*sites, flops("hyper-static-162m")-base)
 	assert.InDelta(t, 0.34, 100*float64(static*sites)/float64(base), 0.005, "per cent of static hyper-connections")
+	assert.Equal(t, static*sites+2*n*d, flops("wide-162m")-base, "as static hyper-connections, by which it runs, and a last read")
+	assert.Equal(t, 4*2*d*d*sites+2*50257*d, flops("wide-latent-162m")-base)
+	assert.InDelta(t, 74, 100*float64(flops("wide-latent-162m")-base)/float64(base), 0.5, "per cent of latents")
 	assert.Equal(t, (static+2*d*n*(n+2))*sites, flops("hyper-dynamic-162m")-base)
 	assert.Equal(t, (2*n*d*(n*n+2*n)+2*n*n*d+4*n*d)*sites, flops("mhc-162m")-base)
 	assert.Equal(t, (2*n*d*(24+2*n)+2*n*n*d+4*n*d)*sites, flops("mhc-lite-162m")-base)

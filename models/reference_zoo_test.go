@@ -23,7 +23,11 @@ type vectorSizes struct {
 	Dilation, Period                 int
 	Block                            int
 	Alpha                            float64
-	Inverse                          bool `json:"inverse_layer_scaling"`
+	Form                             string
+	Width                            int
+	Retention                        bool
+	MaxForget                        float64 `json:"max_forget"`
+	Inverse                          bool    `json:"inverse_layer_scaling"`
 	Eps                              float64
 	Gelu, Norm, FeedForward          string
 	ZLoss                            float64 `json:"z_loss"`
@@ -124,6 +128,7 @@ func readers() map[string]func(*testing.T, *reference) {
 		"attnres":    readAttnRes,
 		"deep-delta": readDeepDelta,
 		"siamese":    readSiamese, "keel": readKeel,
+		"wide": readWide,
 	}
 }
 

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"strings"
@@ -80,6 +81,9 @@ func (s Spec) KVHeads() int {
 
 // Width is the number of features that blocks work on: R*Dv, or d_model.
 func (s Spec) Width() int { return s.shape.Width }
+
+// Features is the number of features that the unembedding reads: Width, where the stream does not say otherwise.
+func (s Spec) Features() int { return cmp.Or(s.shape.Features, s.shape.Width) }
 
 // StreamSize is the number of entries of a token's residual stream: Dk*Dv, d_model, n
 // streams of it, or n slots of d_model/m. The depth-wise LSTM's cell, and what the next

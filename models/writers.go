@@ -55,9 +55,9 @@ func (m *Model) LogitDirection(id int) ([]float64, error) {
 }
 
 // LogitsOf returns the logits [n, vocab] of features [n, F] without running the graph, at
-// the parameters' precision. It is an error if the features are not rows of F = Width entries.
+// the parameters' precision. It is an error if the features are not rows of F = Features entries.
 func (m *Model) LogitsOf(features []float64) ([]float64, error) {
-	if width := m.spec.Width(); len(features)%width != 0 {
+	if width := m.spec.Features(); len(features)%width != 0 {
 		return nil, errors.Errorf("models: logits: want rows of %d features, got %d entries", width, len(features))
 	}
 	return m.unembedding.Apply(features), nil

@@ -69,13 +69,13 @@ func TestEachDesignHasItsNameAndAPreset(t *testing.T) {
 	assert.EqualError(t, err, `unknown feed-forward "relu6": want one of gelu, swiglu, relu, relu2, moe, none`)
 }
 
-// wide is a vector stream under another name, as an outsider may add it.
-type wide struct{ stream.VectorConfig }
+// broad is a vector stream under another name, as an outsider may add it.
+type broad struct{ stream.VectorConfig }
 
-func (wide) Name() string                         { return "wide" }
-func (w wide) Defaults() stream.Design            { return w }
-func (w wide) Shape() stream.Shape                { return w.VectorConfig.Shape() }
-func (w wide) Ratios(stream.Design) stream.Ratios { return stream.Unscaled(w.Shape().HeadDim) }
+func (broad) Name() string                         { return "broad" }
+func (w broad) Defaults() stream.Design            { return w }
+func (w broad) Shape() stream.Shape                { return w.VectorConfig.Shape() }
+func (w broad) Ratios(stream.Design) stream.Ratios { return stream.Unscaled(w.Shape().HeadDim) }
 
 // narrow is a GELU under another name.
 type narrow struct{ layers.GELUConfig }
@@ -88,11 +88,11 @@ func (n narrow) Defaults() layers.FeedForwardDesign { return n }
 func TestZooWith(t *testing.T) {
 	base := models.Standard()
 	preset := models.Preset{Name: "wide-1", Config: tinyVector(func(c *models.Config) {
-		c.Stream, c.FeedForward = wide{vectorOf(15)}, narrow{gelu(4)}
+		c.Stream, c.FeedForward = broad{vectorOf(15)}, narrow{gelu(4)}
 	})}
-	zoo := base.With(wide{}, preset).WithFeedForward(narrow{})
+	zoo := base.With(broad{}, preset).WithFeedForward(narrow{})
 	other := base.With(settled{})
-	assert.Equal(t, append(base.StreamNames(), "wide"), zoo.StreamNames())
+	assert.Equal(t, append(base.StreamNames(), "broad"), zoo.StreamNames())
 	assert.Equal(t, append(base.StreamNames(), "settled"), other.StreamNames())
 	assert.Equal(t, models.Standard().Streams(), base.Streams())
 	_, err := base.Preset("wide-1")
@@ -128,7 +128,7 @@ func TestOnStream(t *testing.T) {
 		assert.Equal(t, modeltest.Resolve(t, tinyVector(plainly)).Design(), plain, d.Name())
 		assert.Equal(t, tinyVector(plainly), base.OnStream(stream.VectorConfig{}), d.Name())
 	}
-	assert.Equal(t, []string{"hyper", "hyper", "mhc", "mhc-lite", "vwn", "vwn", "highway", "denseformer", "mudd"}, grown)
+	assert.Equal(t, []string{"hyper", "hyper", "mhc", "mhc-lite", "vwn", "vwn", "highway", "denseformer", "mudd", "wide"}, grown)
 	rms := modeltest.Resolve(t, tinyZoo(stream.VWNConfig{M: 3, N: 6}, func(c *models.Config) { c.Norm = models.NormRMS }))
 	_, ok := rms.Design().(stream.PlainAtInit).Plain()
 	assert.False(t, ok, "the groups' LayerNorm is not undone")

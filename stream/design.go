@@ -109,7 +109,8 @@ func Unscaled(headDim int) Ratios { return Ratios{1, 1, 1, 1, 1, float64(headDim
 type Shape struct {
 	Heads, HeadDim int        // of attention
 	KVHeads        int        // of them, those of keys and values
-	Width          int        // entries of a feed-forward's input and output, and of features
+	Width          int        // entries of a feed-forward's input and output
+	Features       int        // of features, what the unembedding reads; 0: Width
 	Axes           []string   // of features, after that of tokens
 	Size           int        // entries of a token's stream; a second state and kept ones are not counted
 	Kept           int        // entries of a token that flow from a block to later ones; 0: Size

@@ -133,10 +133,6 @@ func (v *vwn) after(end []float64) (linear.Chain, []float64) {
 		norm := linear.Norm{Gain: values(b, v.groupNorm.Name()), Centre: true, Groups: v.groupNorm.Shape()[0]}
 		maps = linear.Chain{norm.At(end, orEps(v.c.Norm.Eps)), reduce}
 	}
-	var reduced []float64 // [T, D]
-	for t := range len(end) / reduce.In {
-		reduced = append(reduced, maps.Apply(t, end[t*reduce.In:][:reduce.In])...)
-	}
-	norm, bias := freezeNorm(b, v.norm, reduced)
+	norm, bias := freezeNorm(b, v.norm, maps.ApplyAll(end)) // [T, D]
 	return append(maps, norm), bias
 }

@@ -38,6 +38,8 @@ func deviceModels() map[string]string {
 		"kromhc":        model("kind: kromhc, n: 2", "alibi", dense),
 		"gated":         model("kind: gated-residual, n: 2, rank: 4", "alibi", dense),
 		"vwn":           model("kind: vwn, n: 3, m: 2", "alibi", dense),
+		"wide":          model("kind: wide, n: 2, retention: true", "alibi", dense),
+		"latent":        model("kind: wide, form: latent, width: 24", "alibi", dense),
 		"mudd":          model("kind: mudd", "alibi", dense),
 		"highway":       model("kind: highway", "rope", dense),
 		"hieragg":       model("kind: hieragg", "alibi", dense),

@@ -41,7 +41,7 @@ func at(t *testing.T, m *mixing.Moves, name string, kind stream.MixingKind) mixi
 func TestNothingHasMovedAtFirst(t *testing.T) {
 	for _, d := range []stream.Design{stream.HyperConfig{N: 3}, stream.HyperConfig{N: 2, Dynamic: true}, stream.MHCConfig{N: 4}, stream.MHCLiteConfig{N: 3},
 		stream.VWNConfig{M: 2, N: 3}, stream.DenseFormerConfig{}, stream.MUDDConfig{}, stream.KromHCConfig{N: 2},
-		stream.GatedResidualConfig{N: 3, Rank: 4}, stream.DeepDeltaConfig{Dv: 2}, stream.AttnResConfig{Block: 1}} {
+		stream.GatedResidualConfig{N: 3, Rank: 4}, stream.DeepDeltaConfig{Dv: 2}, stream.WideConfig{N: 3}, stream.AttnResConfig{Block: 1}} {
 		t.Run(d.Name(), func(t *testing.T) {
 			c, ids := tiny(t, d)
 			start, err := mixing.Start(c, 1, ids)

@@ -47,7 +47,7 @@ func readTuned(path string, m *Model) (*analysis.TunedLens, error) {
 	if file.Metadata["format"] != tunedFormat {
 		return nil, errors.Errorf("tuned-file: want %s, as lens -tuned writes it, got %s", TunedFile, path)
 	}
-	l := analysis.IdentityLens(strings.Fields(file.Metadata["after"]), m.Spec.Width())
+	l := analysis.IdentityLens(strings.Fields(file.Metadata["after"]), m.Spec.Features())
 	for _, t := range l.Maps {
 		for suffix, to := range map[string][]float64{".weight": t.Weight, ".bias": t.Bias} {
 			stored, err := file.Tensor(t.After + suffix)
@@ -56,7 +56,7 @@ func readTuned(path string, m *Model) (*analysis.TunedLens, error) {
 			}
 			data, ok := stored.Data.([]float32)
 			if !ok || len(data) != len(to) {
-				return nil, errors.Errorf("tuned-file: %s: %s: want %d float32, of a model of %d features, got %v %s", path, stored.Name, len(to), m.Spec.Width(), stored.Shape, stored.DType())
+				return nil, errors.Errorf("tuned-file: %s: %s: want %d float32, of a model of %d features, got %v %s", path, stored.Name, len(to), m.Spec.Features(), stored.Shape, stored.DType())
 			}
 			for i, v := range data {
 				to[i] = float64(v)

@@ -19,7 +19,7 @@ func checkShapes(t *testing.T, c models.Spec) {
 	p := Compile(t, c, NewStore(t, c, tensor.Float32, 0), Setup{})
 	tokens := rows * c.Seq
 	assert.Equal(t, tokens, p.features.Shape()[0], "tokens of the features")
-	assert.Equal(t, tokens*c.Width(), p.features.Shape().TotalSize(), "entries of the features")
+	assert.Equal(t, tokens*c.Features(), p.features.Shape().TotalSize(), "entries of the features")
 	assert.Equal(t, tensor.Shape{tokens, c.Vocab}, p.logits.Shape(), "logits")
 	assert.True(t, p.loss.IsScalar(), "loss of shape %v", p.loss.Shape())
 	assert.Equal(t, tensor.Shape{tokens}, p.tokenLosses.Shape(), "token losses")

@@ -119,6 +119,16 @@ func (m Chain) Apply(token int, x []float64) []float64 {
 	return x
 }
 
+// ApplyAll is Apply to every token of x [T, in]: [T, out].
+func (m Chain) ApplyAll(x []float64) []float64 {
+	in, _ := m.Sizes()
+	var y []float64
+	for t := range len(x) / in {
+		y = append(y, m.Apply(t, x[t*in:][:in])...)
+	}
+	return y
+}
+
 // Transpose is the last map's first.
 func (m Chain) Transpose(token int, y []float64) []float64 {
 	for i := len(m) - 1; i >= 0; i-- {

@@ -35,6 +35,8 @@ func (addScaled) Infer(in []graph.Signature) (graph.Signature, error) {
 
 func (addScaled) InPlace(i int) bool { return i == 0 }
 
+func (addScaled) SameType() bool { return true }
+
 func (addScaled) VJP(d *graph.Derivative) {
 	d.Set(0, d.Gradient())
 	if !d.Wants(1) && !d.Wants(2) {

@@ -25,6 +25,8 @@ func (k scale) Infer(in []graph.Signature) (graph.Signature, error) {
 
 func (k scale) InPlace(int) bool { return true }
 
+func (scale) SameType() bool { return true }
+
 func (k scale) VJP(d *graph.Derivative) {
 	if d.Wants(0) {
 		d.Set(0, d.Apply(k, d.Gradient()))

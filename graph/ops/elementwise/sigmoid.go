@@ -21,6 +21,8 @@ func (sigmoid) Infer(in []graph.Signature) (graph.Signature, error) {
 
 func (sigmoid) InPlace(int) bool { return true }
 
+func (sigmoid) SameType() bool { return true }
+
 func (sigmoid) VJP(d *graph.Derivative) {
 	if d.Wants(0) {
 		d.Set(0, d.Apply(sigmoidGrad{}, d.Gradient(), d.Output()))

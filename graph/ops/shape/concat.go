@@ -40,6 +40,8 @@ func (concat) Infer(in []graph.Signature) (graph.Signature, error) {
 	return graph.Signature{DType: in[0].DType, Shape: graph.WithTokens(in[0].Leading(), width)}, nil
 }
 
+func (concat) SameType() bool { return true }
+
 // VJP gives each input its columns of the gradient.
 func (concat) VJP(d *graph.Derivative) {
 	from := 0

@@ -9,7 +9,7 @@ import (
 
 // cases are those of all ops of this package.
 func cases() []optest.Case {
-	return slices.Concat(reshapeCases(), concatCases(), sliceCases(), copiesCases())
+	return slices.Concat(reshapeCases(), concatCases(), constantCases(), sliceCases(), copiesCases())
 }
 
 // TestOps: what holds for every op.

@@ -30,6 +30,26 @@ func concatCases() []optest.Case {
 	}
 }
 
+func constantCases() []optest.Case {
+	numbers := []float64{0, 1, -2.5, 1e-3, 7, 0}
+	return []optest.Case{
+		{Name: "Constant/next to what is learned", Floats: [][]int{{3, 4}},
+			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+				return shape.Concat(b, x[0], shape.Constant(b, x[0], numbers, 3, 2))
+			},
+			Want: func(v [][]float64, _ [][]int32) []float64 {
+				return optest.WantConcat([][]float64{v[0], numbers}, 3)
+			}},
+	}
+}
+
+// TestConstantWantsItsShape: numbers that do not fill the shape are refused.
+func TestConstantWantsItsShape(t *testing.T) {
+	b := graph.On(gorgonia.NewGraph(), graph.Options{})
+	shape.Constant(b, b.Input("x", tensor.Float32, 2, 2), []float64{1, 2, 3}, 2, 2)
+	assert.EqualError(t, b.Err(), "graph: Constant (2, 2) [1 2 3]: values: want 4 for shape (2, 2), got 3")
+}
+
 func sliceCases() []optest.Case {
 	cut := func(x []float64, tokens, from, to int) []float64 {
 		var y []float64

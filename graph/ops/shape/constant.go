@@ -1,0 +1,53 @@
+package shape
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// constant emits numbers. Its input is not read: it has the node belong to a graph.
+type constant struct {
+	graph.NoGradient
+	values []float64
+	shape  tensor.Shape
+	device *graph.DeviceMemory // where a GPU keeps them
+}
+
+// Constant makes a tensor of numbers that are fixed when the graph is built, row by row: the zeros
+// and ones of a matrix of which the rest is learned. near is any node of the graph, such as a
+// parameter that the numbers go with; the tensor has its type.
+func Constant(b *graph.Builder, near *gorgonia.Node, values []float64, axes ...int) *gorgonia.Node {
+	return b.Apply(constant{values: values, shape: axes, device: new(graph.DeviceMemory)}, near)
+}
+
+func (k constant) String() string { return fmt.Sprintf("Constant %v %v", k.shape, k.values) }
+
+func (constant) KeepsFloat32() bool { return true }
+
+func (k constant) Infer(in []graph.Signature) (graph.Signature, error) {
+	s := graph.Signature{DType: in[0].DType, Shape: k.shape}
+	if err := graph.WantFloats(in); err != nil {
+		return s, err
+	}
+	if len(k.values) != s.Size() {
+		return s, errors.Errorf("values: want %d for shape %v, got %d", s.Size(), k.shape, len(k.values))
+	}
+	return s, nil
+}
+
+func (k constant) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runConstant[float32], runConstant[float64])
+}
+
+func runConstant[T kernel.Float](k constant, c *graph.Call) error {
+	for i, y := 0, graph.Out[T](c); i < len(y); i++ {
+		y[i] = T(k.values[i])
+	}
+	return nil
+}

@@ -1,0 +1,252 @@
+package stream
+
+import (
+	"cmp"
+	"math"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/elementwise"
+	"github.com/residua-go/residua/graph/ops/mix"
+	"github.com/residua-go/residua/graph/ops/shape"
+	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/stream/linear"
+)
+
+// WideConfig describes a wide residual, in one of two forms.
+type WideConfig struct {
+	Vectors
+	Form      string  `yaml:"form" default:"streams" help:"streams: n copies of the stream, each with a factor to read it and one to write it; latent: a stream of another width than sublayers, which a map reads and another writes"`
+	N         int     `yaml:"n" default:"4 of streams" max:"64" help:"of streams: number of rows"`
+	Retention bool    `yaml:"retention" help:"of streams: a learned factor for each row carries it past a site"`
+	MaxForget float64 `yaml:"max_forget" default:"0.1 with retention" help:"of streams with retention: the most that a site can take off a row"`
+	Width     int     `yaml:"width" default:"2*d_model of latent" max:"131072" help:"of latent: width of the stream, the tables and the unembedding"`
+}
+
+// The forms of WideConfig.
+const (
+	wideStreams = "streams"
+	wideLatents = "latent"
+)
+
+// How rows start: what is written to them differs by this much, and a site keeps that of them.
+const (
+	wideSpread = 0.01
+	wideKeep   = 0.999
+)
+
+// Name is "wide".
+func (WideConfig) Name() string { return "wide" }
+
+// Variant is the form.
+func (c WideConfig) Variant() string { return cmp.Or(c.Form, wideStreams) }
+
+// Card describes wide residuals.
+func (c WideConfig) Card() layers.Card {
+	if c.Form == wideLatents {
+		return layers.Card{
+			Title: "Wide residual, latent",
+			Equation: "x <- x + F(RMSNorm(Norm(x) W_down)) W_up\n" +
+				"logits = Norm(x) W_U          x has W entries, F works on D",
+			Source: "marin, pull request 9295",
+			Use:    "A stream of any width around sublayers of another, which read and write it by a map each. It is not cheap: a site costs 4 W D FLOPs and 2 W D parameters, and tables and unembedding are as wide as the stream. At W = 2 d_model and GPT-2's vocabulary that is 83% more parameters and 74% more FLOPs than the transformer's; its source has a vocabulary of 16,000. No transformer at any start.",
+		}
+	}
+	return layers.Card{
+		Title: "Wide residual, streams",
+		Equation: "u = sum_i sigmoid(a_i) X_i;   X_i <- rho_i X_i + 2 sigmoid(b_i) F(u);   rho_i = 1, or 1 - f sigmoid(-c_i)\n" +
+			"logits = Norm(sum_i sigmoid(a'_i) X_i) W_U          X is n x D; a, b, c learned, of each site",
+		Source: "Megatron-LM, pull requests 6716, 6855 and 7440",
+		Use:    "n copies of the stream, read and written by 2n numbers a site, never mixed and never dependent on the input: static hyper-connections with bounds. It widens what is carried as the RMT does, at hardly any parameters or FLOPs, and so is its fairest competitor. It starts as the transformer but for rounding, with retention near it. What it costs is memory: n times the stream.",
+	}
+}
+
+// Defaults are 4 rows, of which a site keeps nine tenths at least, or a stream twice as wide as sublayers.
+func (c WideConfig) Defaults() Design {
+	switch c.Form = c.Variant(); c.Form {
+	case wideStreams:
+		c.N = orDefault(c.N, defaultRows)
+		if c.Retention {
+			c.MaxForget = orDefault(c.MaxForget, 0.1)
+		}
+	case wideLatents:
+		c.Width = orDefault(c.Width, 2*c.D)
+		if c.N == defaultRows { // which a config's section begins with
+			c.N = 0
+		}
+	}
+	return c
+}
+
+// Check wants the settings of the form alone: two rows at least, which one number tells apart, and a
+// bound that what rows start with lies within; or a width.
+func (c WideConfig) Check() error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	switch {
+	case c.Form == wideLatents:
+		return c.checkLatent()
+	case c.Form != wideStreams:
+		return layers.Setting("form", "want %s or %s, got %q", wideStreams, wideLatents, c.Form)
+	case c.Width != 0:
+		return layers.Setting("width", "want form: %s with it, got form: %s", wideLatents, wideStreams)
+	case c.N < 2 || c.N > maxMHCRows:
+		return layers.Setting("n", "want 2 to %d for the %s stream, got %d", maxMHCRows, c.Name(), c.N)
+	case !c.Retention && c.MaxForget != 0:
+		return layers.Setting("max_forget", "want retention: true with it, got %g alone", c.MaxForget)
+	case c.Retention && !(c.MaxForget > 1-wideKeep && c.MaxForget <= 1):
+		return layers.Setting("max_forget", "want above %.3g, what a site takes off at first, and at most 1, got %g", 1-wideKeep, c.MaxForget)
+	}
+	return nil
+}
+
+// checkLatent wants no setting of rows.
+func (c WideConfig) checkLatent() error {
+	for _, s := range []struct {
+		key string
+		set bool
+	}{{"n", c.N != 0}, {"retention", c.Retention}, {"max_forget", c.MaxForget != 0}} {
+		if s.set {
+			return layers.Setting(s.key, "want form: %s with it, got form: %s", wideStreams, wideLatents)
+		}
+	}
+	return layers.CheckSizes(layers.Size{Key: "width", Value: c.Width})
+}
+
+// Shape is that of n rows, or of a stream and tables of another width than sublayers.
+func (c WideConfig) Shape() Shape {
+	if c.Form != wideLatents {
+		return c.shape(c.N * c.D)
+	}
+	s := c.shape(c.Width)
+	s.TableWidth, s.Features, s.AddsOutput = c.Width, c.Width, false
+	return s
+}
+
+// Plain is a vector stream, whatever is written to the rows: a read of weights 1/n is their mean, and the mean
+// of what is written to them is F(u). Retention takes something off; latents are no transformer's.
+func (c WideConfig) Plain() (Design, bool) {
+	return VectorConfig{Vectors: c.Vectors}, c.Form != wideLatents && !c.Retention
+}
+
+// Cost has 2 or 3 numbers for each row and site, and the last read; or what latents take.
+func (c WideConfig) Cost() layers.Cost {
+	if c.Form == wideLatents {
+		return c.latentCost()
+	}
+	n, d := float64(c.N), float64(c.D)
+	numbers := 2 * n
+	if c.Retention {
+		numbers += n
+	}
+	return c.copiedCost(c.N, layers.Cost{Parameters: numbers}).Plus(layers.Cost{Parameters: n, FLOPs: 2 * n * d, Activations: n * d})
+}
+
+// New is newWide, or newWideLatent.
+func (c WideConfig) New(b *graph.Builder) Stream {
+	if c.Form == wideLatents {
+		return newWideLatent(b, c)
+	}
+	return newWide(b, c)
+}
+
+// wide is Megatron-LM's wide residual: n rows X [n, D] that start as copies of the embedding, and
+//
+//	u = sum_i sigmoid(a_i) X_i;   X_i <- rho_i X_i + 2 sigmoid(b_i) F(u);   features = Norm(sum_i sigmoid(a'_i) X_i)
+//
+// with rho_i = 1, or with retention 1 - max_forget sigmoid(-c_i). At first sigmoid(a_i) = 1/n, rho_i = 0.999,
+// and b_i goes from -0.01 to 0.01, which tells the rows apart. Nothing decays.
+//
+// Parameters of a site: "wide.read" and "wide.write" [n, 1], "wide.keep" [n]; of the model: "wide.read".
+type wide struct {
+	copied
+	last, rest *gorgonia.Node // the last read [n, 1], and the columns that it does not use
+}
+
+// newWide makes the parameters of a wide residual.
+func newWide(b *graph.Builder, c WideConfig) *wide {
+	n := c.N
+	at := func(name string, f func(i int) float64, shape ...int) *gorgonia.Node {
+		return b.Param(constant(name, table(n, 1, func(i, _ int) float64 { return f(i) }), shape...))
+	}
+	mean := func(int) float64 { return -math.Log(float64(n - 1)) }
+	diagonal := func(near *gorgonia.Node, entry float64) *gorgonia.Node {
+		return shape.Constant(b, near, table(n, n, func(i, j int) float64 { return entry * indicator(i == j) }), n, n)
+	}
+	var identity, forget *gorgonia.Node
+	s := &wide{copied: newCopied(b, c.Vectors, n, func(site Site) mixer {
+		name := site.Name() + ".wide"
+		m := wideMixer{b: b, read: at(name+".read", mean, n, 1), write: at(name+".write", func(i int) float64 {
+			return wideSpread * (2*float64(i)/float64(n-1) - 1)
+		}, n, 1)}
+		if identity == nil {
+			identity = diagonal(m.read, 1)
+		}
+		if m.identity = identity; c.Retention {
+			if forget == nil {
+				forget = diagonal(m.read, -c.MaxForget)
+			}
+			q := (1 - wideKeep) / c.MaxForget
+			m.forget, m.keep = forget, at(name+".keep", func(int) float64 { return math.Log((1 - q) / q) }, n)
+		}
+		return m
+	})}
+	s.last = at("wide.read", mean, n, 1)
+	s.rest = shape.Constant(b, s.last, make([]float64, n*(n+1)), n, n+1)
+	return s
+}
+
+// wideMixer makes coefficients of a site's numbers.
+type wideMixer struct {
+	b                 *graph.Builder
+	read, write, keep *gorgonia.Node // logits; keep nil: all
+	identity, forget  *gorgonia.Node // [n, n]: 1, and what a row loses at most, on the diagonal
+}
+
+func (m wideMixer) coefficients(*gorgonia.Node) *gorgonia.Node {
+	b, carry := m.b, m.identity
+	if m.keep != nil {
+		carry = elementwise.AddScaled(b, carry, m.forget, elementwise.Sigmoid(b, elementwise.Scale(b, m.keep, -1)))
+	}
+	return shape.Concat(b, elementwise.Sigmoid(b, m.read), carry, elementwise.Scale(b, elementwise.Sigmoid(b, m.write), 2)) // [n, n+2]
+}
+
+// Features reads the rows once more.
+func (s *wide) Features(state State) *gorgonia.Node {
+	b := s.multi.b
+	c := shape.Concat(b, elementwise.Sigmoid(b, s.last), s.rest) // [n, n+2]
+	return s.norm.Forward(mix.Read(b, state.(multiState).H, c, 1))
+}
+
+// Freeze is that of copied rows, read at last by their own weights.
+func (s *wide) Freeze(r Record) (*Frozen, error) {
+	f, err := s.copied.Freeze(r)
+	if err != nil {
+		return nil, err
+	}
+	weights := values(s.multi.b, s.last.Name())
+	for i, a := range weights {
+		weights[i] = logistic(a)
+	}
+	f.ReadOut(linear.Rows(s.c.D, weights), thenNorm(s.multi.b, s.norm))
+	return f, nil
+}
+
+// Form has a factor for each row to read, to carry and to write it.
+func (s *wide) Form(at Site) Form {
+	m, n := s.mixers[at.Index].(wideMixer), s.n
+	start := func(p *gorgonia.Node) []float64 { return m.b.Store().Param(p.Name()).Init.Values }
+	f := Form{Site: at.Name(), Res: fixed(n, "n x n"), Source: "Megatron-LM, pull requests 6716, 6855 and 7440",
+		Down: Coefficient{Choice: Learned, Constraint: WithinOne, Rows: 1, Columns: n, Axes: "1 x n", Parameters: nodeNames(m.read),
+			Start: Start{"1/n", table(1, n, func(_, i int) float64 { return logistic(start(m.read)[i]) })}},
+		Up: Coefficient{Choice: Learned, Constraint: WithinTwo, Rows: n, Columns: 1, Axes: "n x 1", Parameters: nodeNames(m.write),
+			Start: Start{"2 sigmoid(-0.01) to 2 sigmoid(0.01)", table(n, 1, func(i, _ int) float64 { return 2 * logistic(start(m.write)[i]) })}},
+		Beyond: []Term{{Text: "the last norm reads the rows by weights of its own", Parameters: nodeNames(s.last)}}}
+	if m.keep != nil {
+		f.Res = Coefficient{Choice: Learned, Constraint: WithinOne, Rows: n, Columns: n, Axes: "n x n", Parameters: nodeNames(m.keep),
+			Start: Start{startsOnDiagonal(wideKeep) + ", 0 elsewhere", table(n, n, func(i, j int) float64 { return wideKeep * indicator(i == j) })}}
+	}
+	return f
+}
