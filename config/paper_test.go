@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/configs"
+	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
 )
@@ -25,26 +26,44 @@ type paperRun struct {
 }
 
 // paperRuns are the runs of the RMT paper: Tables 8 and 9, whose largest have 46,000 steps of 256 rows
-// and whose others 20 tokens for each of the transformer's parameters outside its tables, 12 L D^2;
-// Table 10, and figure 6 over Dk, with 50,000 steps of 64 rows.
+// and whose others 20 tokens for each of their own parameters outside the tables (12 L D^2 and, with
+// keys, 2 L R Dv FF); Table 10, and figure 6 over Dk, with 50,000 steps of 64 rows.
 func paperRuns() map[string]paperRun {
 	runs := map[string]paperRun{
-		"table8-transformer-49m":  {"transformer-49m", 64, 0, 20 * 12 * 6 * 384 * 384, 384, 1e-2, true},
-		"table8-transformer-162m": {"transformer-162m", 64, 0, 20 * 12 * 12 * 768 * 768, 768, 1e-2, true},
-		"table8-transformer-264m": {"transformer-264m", 64, 0, 20 * 12 * 18 * 896 * 896, 896, 1e-2, true},
-		"table8-transformer-405m": {"transformer-405m", 256, 46_000, 0, 1024, 1e-2, true},
-		"table9-rmt-46m":          {"rmt-46m", 64, 0, 20 * 12 * 6 * 384 * 384, 1024, 1e-2, true},
-		"table9-rmt-134m":         {"rmt-134m", 64, 0, 20 * 12 * 12 * 768 * 768, 2048, 1e-2, true},
-		"table9-rmt-206m":         {"rmt-206m", 64, 0, 20 * 12 * 18 * 896 * 896, 3072, 1e-2, true},
+		"table8-transformer-49m":  {"transformer-49m", 64, 0, 20 * 12 * 6 * 384 * 384, 384, 6.5e-3, true},
+		"table8-transformer-162m": {"transformer-162m", 64, 0, 20 * 12 * 12 * 768 * 768, 768, 6.5e-3, true},
+		"table8-transformer-264m": {"transformer-264m", 64, 0, 20 * 12 * 18 * 896 * 896, 896, 6.5e-3, true},
+		"table8-transformer-405m": {"transformer-405m", 256, 46_000, 0, 1024, 6.5e-3, true},
+		"table9-rmt-46m":          {"rmt-46m", 64, 0, 20 * 7_106_176, 1024, 1e-2, true},
+		"table9-rmt-134m":         {"rmt-134m", 64, 0, 20 * 56_703_104, 2048, 1e-2, true},
+		"table9-rmt-206m":         {"rmt-206m", 64, 0, 20 * 115_793_760, 3072, 1e-2, true},
 		"table9-rmt-305m":         {"rmt-305m", 256, 46_000, 0, 4096, 1e-2, true},
 	}
 	for preset, size := range map[string]int{"transformer-162m": 768, "highway-191m": 768, "hieragg-165m": 768, "dwlstm-233m": 768, "rmt-134m-lecun": 2048} {
-		runs["table10-"+preset] = paperRun{preset, 64, 50_000, 0, size, 1e-3, false}
+		runs["table10-"+preset] = paperRun{preset, 64, 50_000, 0, size, 1e-2, false}
 	}
 	for _, dk := range []int{6, 12, 24, 32, 48, 64} {
 		runs[fmt.Sprintf("figure6-dk%d", dk)] = paperRun{"rmt-134m", 64, 50_000, 0, 64 * dk, 1e-2, true}
 	}
 	return runs
+}
+
+// TestPrintedTokens: the tokens of Tables 8 and 9 are those that the paper prints, to its digits.
+func TestPrintedTokens(t *testing.T) {
+	printed := map[string]string{
+		"table8-transformer-49m": "212M", "table8-transformer-162m": "1.7B", "table8-transformer-264m": "3.5B", "table8-transformer-405m": "6.0B",
+		"table9-rmt-46m": "142M", "table9-rmt-134m": "1.1B", "table9-rmt-206m": "2.3B", "table9-rmt-305m": "6.0B",
+	}
+	for name, want := range printed {
+		run, _, err := Load(zoo, "paper/"+name, nil)
+		require.NoError(t, err)
+		tokens := float64(run.TotalSteps()) * float64(run.StepTokens())
+		got := fmt.Sprintf("%.1fB", tokens/1e9)
+		if tokens < 1e9 {
+			got = fmt.Sprintf("%.0fM", tokens/1e6)
+		}
+		assert.Equal(t, want, got, name)
+	}
 }
 
 // TestPaperConfigs: each run of the paper's tables is a config that states every field of the
@@ -102,20 +121,22 @@ func checkPaperModel(t *testing.T, name string, m models.Config, muP bool) {
 	assert.Equal(t, models.PositionsLearned, m.Attention.Positions, name)
 	assert.True(t, m.Attention.InverseLayerScaling, name)
 	if !muP {
-		assert.Equal(t, models.InitLeCun, m.Init, name)
+		assert.Equal(t, models.InitLeCunAll, m.Init, name)
 		assert.Nil(t, m.MuP, name)
 		return
 	}
 	assert.Equal(t, models.InitPaper, m.Init, name)
-	assert.Equal(t, 0.02, m.InitStd, name)
 	require.NotNil(t, m.MuP, name)
-	assert.Equal(t, [3]float64{1, 1, 1}, [3]float64{m.MuP.InputMultiplier, m.MuP.OutputMultiplier, m.MuP.AttnMultiplier}, name)
-	if base, is := m.MuP.Base.Stream.(stream.MatrixConfig); is {
-		assert.Equal(t, [3]int{32, 32, 12}, [3]int{base.Dk, base.Dv, base.Rank}, name)
+	assert.Equal(t, 1024, m.MuP.Base.FeedForward.(layers.GELUConfig).Hidden, name)
+	multipliers := [4]float64{m.MuP.InputMultiplier, m.MuP.OutputMultiplier, m.MuP.AttnMultiplier, m.InitStd}
+	if base, is := m.MuP.Base.Stream.(stream.MatrixConfig); is { // whose search's result is not printed
+		assert.Equal(t, [4]float64{1, 1, 1, 0.02}, multipliers, name)
+		assert.Equal(t, [3]int{32, 32, 8}, [3]int{base.Dk, base.Dv, base.Rank}, name)
 		return
 	}
-	assert.Equal(t, 384, m.MuP.Base.Stream.(stream.VectorConfig).D, name)
-	assert.Equal(t, models.Attention{Heads: 12, HeadDim: 32}, models.Attention{Heads: m.MuP.Base.Attention.Heads, HeadDim: m.MuP.Base.Attention.HeadDim}, name)
+	assert.Equal(t, [4]float64{9.76, 5.52, 0.25, 0.15}, multipliers, name)
+	assert.Equal(t, 256, m.MuP.Base.Stream.(stream.VectorConfig).D, name)
+	assert.Equal(t, models.Attention{Heads: 8, HeadDim: 32}, models.Attention{Heads: m.MuP.Base.Attention.Heads, HeadDim: m.MuP.Base.Attention.HeadDim}, name)
 }
 
 func checkPaperTraining(t *testing.T, name string, run *Run) {

@@ -71,7 +71,7 @@ var parentValues = map[string][]string{
 	"data.tokenizer":   {"bytes", "gpt2"},
 	"device.kind":      {"cpu", "cuda"},
 	"model.preset":     {"rmt-46m", "quickstart-mhc", "moe-8x2"},
-	"model.init":       {"paper", "lecun"},
+	"model.init":       {"paper", "lecun", "lecun-all"},
 
 	"model.stream":              {"{kind: vector, d_model: 16}", "{kind: hyper, d_model: 16}", "{kind: vwn, d_model: 16, n: 3, m: 2}"},
 	"model.stream.kind":         {"vector", "mhc"},

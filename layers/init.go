@@ -13,6 +13,8 @@ type Init struct {
 	Std float64
 	// Embedding is the standard deviation of embeddings and positions.
 	Embedding float64
+	// All says that tables and the unembedding start as hidden weights do; a table's fan-in is its rows.
+	All bool
 	// Layers is L of the factor 1/sqrt(2L) on what writes into the stream; 0: no factor.
 	Layers int
 }
@@ -36,7 +38,11 @@ func (i Init) Output(name string, fanIn int, widthRatio float64, shape ...int) g
 
 // Input describes an embedding or a position table.
 func (i Init) Input(name string, shape ...int) graph.ParamSpec {
-	return graph.ParamSpec{Name: name, Shape: shape, Init: graph.Normal(i.Embedding)}
+	std := i.Embedding
+	if i.All {
+		std = i.Std / math.Sqrt(float64(shape[0]))
+	}
+	return graph.ParamSpec{Name: name, Shape: shape, Init: graph.Normal(std)}
 }
 
 // Gain describes a norm's gain, 1 at first.

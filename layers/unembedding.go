@@ -29,15 +29,20 @@ type UnembeddingConfig struct {
 	Features, Vocab int
 	Tied            *gorgonia.Node // the embedding's table [Vocab, ...Features], or nil
 	Scale           float64        // muP output multiplier over the width ratio; 0 means 1
+	Init            Init           // with All: that of a hidden weight; else zeros
 	SoftCap         float64        // c of logits c tanh(logits / c), after the scale; 0: none
 }
 
-// NewUnembedding makes the parameter name [Features, Vocab], zero at first, unless the
-// table is tied.
+// NewUnembedding makes the parameter name [Features, Vocab], zero at first or as Init says, unless
+// the table is tied.
 func NewUnembedding(b *graph.Builder, name string, c UnembeddingConfig) *Unembedding {
 	u := &Unembedding{b: b, w: c.Tied, tied: c.Tied != nil, transposed: c.Tied != nil, scale: c.Scale, cap: c.SoftCap}
 	if !u.tied {
-		u.w, u.transposed = b.TransposedParam(Zero(name, c.Features, c.Vocab))
+		p := Zero(name, c.Features, c.Vocab)
+		if c.Init.All {
+			p.Init = graph.Normal(c.Init.Std / math.Sqrt(float64(c.Features)))
+		}
+		u.w, u.transposed = b.TransposedParam(p)
 	}
 	return u
 }

@@ -27,7 +27,10 @@ const (
 	GeluExact = "exact"
 
 	InitPaper = "paper" // N(0, 0.02^2/fan_in), the RMT authors' code
-	InitLeCun = "lecun" // N(0, 1/fan_in), the runs of the paper's Table 10
+	InitLeCun = "lecun" // N(0, 1/fan_in); embeddings by EmbeddingStd, the unembedding at 0
+	// InitLeCunAll is N(0, 1/fan_in) of all weights, tables and unembedding included, as appendix C.4
+	// of the paper has it for Table 10. A table's fan-in is its number of rows: it multiplies one-hot vectors.
+	InitLeCunAll = "lecun-all"
 )
 
 // Config describes a language model. A zero field takes the default that Resolve names.
@@ -52,9 +55,9 @@ type Config struct {
 	Dropout       float64 `yaml:"dropout" json:"dropout" help:"dropout rate of what is written to the stream"`
 	LogitSoftcap  float64 `yaml:"logit_softcap" json:"logit_softcap,omitempty" help:"c of logits c tanh(logit / c), after muP's factor; 0: not capped"`
 
-	Init         string  `yaml:"init" json:"init" help:"initial weights: paper, N(0, init_std^2 / fan_in), or lecun, N(0, 1 / fan_in)"`
+	Init         string  `yaml:"init" json:"init" help:"initial weights: paper, N(0, init_std^2 / fan_in); lecun, N(0, 1 / fan_in); or lecun-all, that of embeddings (a table's fan-in is its rows) and unembedding, too"`
 	InitStd      float64 `yaml:"init_std" json:"init_std,omitempty" default:"0.02 with init paper" from:"model.init" help:"with init paper: the numerator of the standard deviation"`
-	EmbeddingStd float64 `yaml:"embedding_std" json:"embedding_std" help:"standard deviation of the initial embedding"`
+	EmbeddingStd float64 `yaml:"embedding_std" json:"embedding_std" help:"standard deviation of the initial embedding; nothing with init lecun-all"`
 
 	MuP *MuP `yaml:"mup" json:"mup,omitempty" help:"maximal update parametrisation; null: the standard one"`
 

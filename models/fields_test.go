@@ -110,6 +110,8 @@ func startEffects() []effect {
 	return []effect{
 		{"init", m, func(c *subject) { c.Init = models.InitLeCun }, start, same},
 		{"init", v, func(c *subject) { c.Init = models.InitLeCun }, start, same},
+		{"init", m, func(c *subject) { c.Init = models.InitLeCunAll }, start, same},
+		{"init", v, func(c *subject) { c.Init = models.InitLeCunAll }, start, same},
 		{"init_std", m, func(c *subject) { c.InitStd = 0.03 }, start, same},
 		{"init_std", v, func(c *subject) { c.InitStd = 0.03 }, start, same},
 		{"embedding_std", m, func(c *subject) { c.EmbeddingStd = 0.03 }, start, same},

@@ -42,6 +42,12 @@ func vectorStarts(c models.Spec) []start {
 }
 
 func commonStarts(c models.Spec) []start {
+	if c.Init == models.InitLeCunAll {
+		return []start{
+			{suffix: "unembedding", fanIn: c.Width()}, {suffix: "_bias"}, {suffix: "norm", constant: 1},
+			{suffix: "embedding", fanIn: c.Vocab}, {suffix: "positions", fanIn: c.Seq},
+		}
+	}
 	return []start{
 		{suffix: "unembedding"}, {suffix: "_bias"}, {suffix: "norm", constant: 1},
 		{suffix: "embedding", std: c.EmbeddingStd}, {suffix: "positions", std: c.EmbeddingStd},
@@ -57,6 +63,7 @@ func TestInitialValues(t *testing.T) {
 		"paper":    func(*models.Config) float64 { return 0.02 },
 		"init_std": func(c *models.Config) float64 { c.InitStd, c.EmbeddingStd = 0.05, 0.3; return 0.05 },
 		"lecun":    func(c *models.Config) float64 { c.Init = models.InitLeCun; return 1 },
+		"all":      func(c *models.Config) float64 { c.Init = models.InitLeCunAll; return 1 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, row := range []struct {

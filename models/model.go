@@ -75,7 +75,7 @@ func (m *Model) addBlock(site stream.Site) {
 
 func (m *Model) addUnembedding() {
 	c := m.spec
-	u := layers.UnembeddingConfig{Features: c.Features(), Vocab: c.Vocab, Scale: c.logitScale(), SoftCap: c.LogitSoftcap}
+	u := layers.UnembeddingConfig{Features: c.Features(), Vocab: c.Vocab, Scale: c.logitScale(), SoftCap: c.LogitSoftcap, Init: c.init()}
 	if c.TieEmbeddings {
 		u.Tied = m.stream.Table()
 	}

@@ -111,11 +111,11 @@ func (s Spec) positionRows() int {
 
 // init returns the initialisation that the config names.
 func (s Spec) init() layers.Init {
-	std := s.InitStd
-	if s.Init == InitLeCun {
-		std = 1
+	init := layers.Init{Std: 1, Embedding: s.EmbeddingStd, Layers: s.Layers, All: s.Init == InitLeCunAll}
+	if s.Init == InitPaper {
+		init.Std = s.InitStd
 	}
-	return layers.Init{Std: std, Embedding: s.EmbeddingStd, Layers: s.Layers}
+	return init
 }
 
 func (s Spec) norm() layers.NormConfig {

@@ -85,7 +85,7 @@ func (s *Spec) checkChoices() error {
 		{"attention.value_residual", cmp.Or(s.Attention.ValueResidual, valuesNone), []string{valuesNone, ValuesFixed, ValuesLearned}},
 		{"norm", s.Norm, []string{NormLayer, NormRMS}},
 		{"gelu", s.Gelu, []string{GeluTanh, GeluExact}},
-		{"init", s.Init, []string{InitPaper, InitLeCun}},
+		{"init", s.Init, []string{InitPaper, InitLeCun, InitLeCunAll}},
 	} {
 		if !slices.Contains(choice.known, choice.value) {
 			return fieldError(choice.field, "want one of %v, got %q", choice.known, choice.value)
@@ -106,8 +106,8 @@ func (s *Spec) checkNumbers() error {
 		return fieldError("dropout", "want a rate in [0, 1), got %g", s.Dropout)
 	case s.LogitSoftcap != 0 && !positive(s.LogitSoftcap):
 		return fieldError("logit_softcap", "want a finite number >= 0 (0: not capped), got %g", s.LogitSoftcap)
-	case s.Init == InitLeCun && s.InitStd != 0:
-		return fieldError("init_std", "want nothing with init %s, whose numerator is 1, got %g: remove it or set init to %s", InitLeCun, s.InitStd, InitPaper)
+	case s.Init != InitPaper && s.InitStd != 0:
+		return fieldError("init_std", "want nothing with init %s, whose numerator is 1, got %g: remove it or set init to %s", s.Init, s.InitStd, InitPaper)
 	case s.Init == InitPaper && !positive(s.InitStd):
 		return fieldError("init_std", "want a finite number > 0, got %g", s.InitStd)
 	case !positive(s.EmbeddingStd):

@@ -81,7 +81,7 @@ func badChoices() []refusal {
 		{"norm", `want one of [layernorm rmsnorm], got "batchnorm"`, tinyMatrix(func(c *models.Config) { c.Norm = "batchnorm" })},
 		{"attention.positions", `want one of [learned alibi rope none], got "sinus"`, tinyMatrix(func(c *models.Config) { c.Attention.Positions = "sinus" })},
 		{"gelu", `want one of [tanh exact], got "relu"`, tinyMatrix(func(c *models.Config) { c.Gelu = "relu" })},
-		{"init", `want one of [paper lecun], got "he"`, tinyMatrix(func(c *models.Config) { c.Init = "he" })},
+		{"init", `want one of [paper lecun lecun-all], got "he"`, tinyMatrix(func(c *models.Config) { c.Init = "he" })},
 	}
 }
 

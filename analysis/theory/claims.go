@@ -3,8 +3,10 @@ package theory
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/models"
 )
 
 // Claim is a number that the paper prints, and what its own inputs give.
@@ -18,16 +20,19 @@ type Claim struct {
 }
 
 // Claims are the paper's other numbers that can be recomputed: what a stream twice as large takes
-// (section 3.1), Table 4's times, the tokens of appendix C.4, and the parameters and tokens of the
-// comparison at equal loss.
+// (section 3.1), the times of Tables 3 and 4, the tokens of appendix C.4, the sizes of section 4.2's pairs
+// and section 4.4's series, and the parameters and tokens of the comparison at equal loss.
 type Claims struct {
 	Claims []Claim `json:"claims"`
 }
 
-// Seconds a training step, as they follow from section 4.2; Table 4 prints the seconds of whole runs.
+// Seconds a training step, as section 4.2 prints them; Tables 3 and 4 print the seconds of whole runs.
 const (
 	transformerStepSeconds = 4.06
 	matrixStepSeconds      = 7.17
+
+	transformerSeconds = 1.86e5 // of the whole run
+	equalLossSeconds   = 1.94e5 // of the RMT's until the transformer's last loss
 )
 
 // NewClaims computes them; in: the runs of Tables 3 and 4.
@@ -44,34 +49,102 @@ func NewClaims(in TrainingInputs) (Claims, error) {
 	if err != nil {
 		return Claims{}, err
 	}
-	return Claims{slices.Concat(doubled, timeClaims(in), tokenClaims(in.Seq), []Claim{
+	pairs, err := pairClaims()
+	if err != nil {
+		return Claims{}, err
+	}
+	keys, err := keyClaims(in.Seq)
+	if err != nil {
+		return Claims{}, err
+	}
+	return Claims{slices.Concat(doubled, timeClaims(in), tokenClaims(in.Seq), pairs, keys, []Claim{
 		{"parameters of the RMT against the transformer's", "abstract, Tables 3-4", "share", -0.25,
 			relative(float64(vector.Parameters.Corrected), float64(matrix.Parameters.Corrected)), "as computed"},
-		{"tokens to equal loss against the transformer's", "abstract, Tables 3-4", "share", -0.41,
+		{"tokens to equal loss against the transformer's", "abstract, Table 3", "share", -0.41,
 			relative(float64(in.Steps), float64(in.EqualLossSteps)), "as computed, from the steps that the printed FLOPs imply"},
 	})}, nil
 }
 
-// timeClaims: a share of the larger number is printed as a rise of the smaller; and Table 4's times
-// are those of so many steps.
+// timeClaims: a share of the larger number is printed as a rise of the smaller; and the times of whole runs are the
+// steps' times their number.
 func timeClaims(in TrainingInputs) []Claim {
 	claims := []Claim{
+		{"time to equal loss against the transformer's", "Table 3", "share", 0.04, relative(transformerSeconds, equalLossSeconds), "as computed"},
 		{"time of an RMT's step against a transformer's", "Table 4", "share", 0.43, relative(transformerStepSeconds, matrixStepSeconds),
 			"the difference as a share of the RMT's time: " + percent(-relative(matrixStepSeconds, transformerStepSeconds))},
 	}
 	for _, run := range []struct {
-		name          string
+		name, source  string
 		steps         int
 		printed, step float64
 	}{
-		{"transformer", in.Steps, 1.86e5, transformerStepSeconds},
-		{"RMT, equal tokens", in.Steps, 3.30e5, matrixStepSeconds},
-		{"RMT, equal loss", in.EqualLossSteps, 1.94e5, matrixStepSeconds},
+		{"transformer", "Tables 3 and 4", in.Steps, transformerSeconds, transformerStepSeconds},
+		{"RMT, equal tokens", "Table 4", in.Steps, 3.30e5, matrixStepSeconds},
+		{"RMT, equal loss", "Table 3", in.EqualLossSteps, equalLossSeconds, matrixStepSeconds},
 	} {
 		name := fmt.Sprintf("seconds of %d steps of %.2f s: %s", run.steps, run.step, run.name)
-		claims = append(claims, Claim{name, "Table 4", "seconds", run.printed, float64(run.steps) * run.step, "as computed, to half a percent"})
+		claims = append(claims, Claim{name, run.source, "seconds", run.printed, float64(run.steps) * run.step, "as computed, to half a percent"})
 	}
 	return claims
+}
+
+// pairClaims: of section 4.2's four pairs of one shape, how much larger the RMT's stream is, and how many fewer
+// parameters it has outside the tables.
+func pairClaims() ([]Claim, error) {
+	names := table9Presets()
+	var streams, fewer []float64
+	for i := 0; i < len(names); i += 2 {
+		rmt, err := presetModel(names[i])
+		if err != nil {
+			return nil, err
+		}
+		transformer, err := presetModel(names[i+1])
+		if err != nil {
+			return nil, err
+		}
+		streams = append(streams, float64(rmt.StreamSize())/float64(transformer.StreamSize()))
+		fewer = append(fewer, relative(float64(outsideTables(transformer)), float64(outsideTables(rmt))))
+	}
+	var printed []string
+	for _, r := range streams {
+		printed = append(printed, fmt.Sprintf("%.3g", r))
+	}
+	return []Claim{
+		{"the RMT's stream against the transformer's, smallest of four pairs", "section 4.2", "ratio", 2.5, slices.Min(streams), "a bound that holds: " + strings.Join(printed, ", ")},
+		{"the RMT's stream against the transformer's, largest", "section 4.2", "ratio", 4, slices.Max(streams), "as computed"},
+		{"parameters outside the tables, the pair that differs least", "section 4.2", "share", -0.33, slices.Max(fewer), "as computed"},
+		{"parameters outside the tables, the pair that differs most", "section 4.2", "share", -0.33, slices.Min(fewer), "as computed"},
+	}, nil
+}
+
+// outsideTables is how many parameters a model has beside embeddings, positions and unembedding.
+func outsideTables(c models.Spec) int { return c.Cost().Parameters - c.Cost().Embedding }
+
+// keyClaims: what the largest Dk of section 4.4's series, 64, costs more than the smallest, 6: each key is multiplied by
+// the whole stream, which under 1% of the FLOPs leaves out.
+func keyClaims(seq int) ([]Claim, error) {
+	var of [2]Resources
+	for i, dk := range []int{6, 64} {
+		c, err := presetModel("rmt-134m")
+		if err != nil {
+			return nil, err
+		}
+		if c, err = resized(c, map[string]int{"seq": seq, "stream.dk": dk}); err != nil {
+			return nil, err
+		}
+		if of[i], err = CountResources("rmt-134m", c); err != nil {
+			return nil, err
+		}
+	}
+	share := func(a, b int) float64 { return relative(float64(a), float64(b)) }
+	small, large := of[0], of[1]
+	return []Claim{
+		{"parameters with Dk 64 against Dk 6", "section 4.4", "share", 0.01, share(small.Parameters.Corrected, large.Parameters.Corrected), "a bound that holds, with norm gains too: " + percent(share(small.Parameters.Exact, large.Parameters.Exact))},
+		{"FLOPs with Dk 64 against Dk 6", "section 4.4", "share", 0.01, share(small.FLOPs.Corrected, large.FLOPs.Corrected),
+			"a bound that is too low: " + percent(share(small.FLOPs.Printed, large.FLOPs.Printed)) + " by Table 7 as printed"},
+		{"parameters of the series, smallest", "appendix C.3", "parameters", 135e6, float64(small.Parameters.Exact), "rounded up"},
+		{"parameters of the series, largest", "appendix C.3", "parameters", 135e6, float64(large.Parameters.Exact), "rounded up"},
+	}, nil
 }
 
 // tokenClaims: 5,000 steps stand where 50,000 are needed.
@@ -105,7 +178,7 @@ func (c Claims) Table() figure.Table {
 func (c Claims) Notes() []string {
 	return []string{
 		"The stream is doubled at GPT-2 medium's sizes: the transformer's d_model with heads and hidden width held, the RMT's Dk.",
-		"4.06 s a step of the transformer and 7.17 s of the RMT follow from section 4.2; Table 4 prints the seconds of whole runs.",
+		"4.06 s a step of the transformer and 7.17 s of the RMT stand in section 4.2; Tables 3 and 4 print the seconds of whole runs.",
 	}
 }
 

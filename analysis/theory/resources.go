@@ -163,27 +163,29 @@ func unembedding(c models.Spec, width int) Part {
 type totals struct{ parameters, flops, impliedFLOPs int }
 
 // printedVector are Table 7's totals of the transformer as printed: the vocabulary's parameters
-// are counted once, and its FLOPs are those of V entries where V D is meant. Tables 3 and 4 follow
-// from them.
+// are counted once, and its FLOPs are those of V entries where V D is meant; 3/4 N H is the softmax. Tables 3 and 4
+// follow from them with it and without.
 func printedVector(c models.Spec) totals {
 	l, d, w := c.Layers, c.Width(), c.HeadCount()*c.HeadDim()
 	maps := l * (4*d*w + 2*d*hidden(c))
 	flops := 4*c.Vocab + 2*maps + 4*l*c.Seq*w
-	return totals{c.Vocab*d + maps, flops, flops}
+	return totals{c.Vocab*d + maps, flops + 3*l*c.Seq*c.HeadCount(), flops}
 }
 
 // printedMatrix are Table 7's totals of the RMT as printed: the vocabulary's parameters are
 // counted once, keys are 2 R Dk (3L+1) where its list sums to 3 R Dk (2L+1), their FLOPs
-// 6 R Dk Dv (1+L) where (1+2L) is meant; the vocabulary's FLOPs, 4 V R Dv, are right. The FLOPs
-// of Tables 3 and 4 do not follow from that: they have 4 V R in its place, without the Dv.
+// 6 R Dk Dv (1+L) where (1+2L) is meant; the vocabulary's FLOPs, 4 V R Dv, are right, the positions'
+// are left out, and 3 N is the softmax. The FLOPs of Tables 3 and 4 do not follow from that: they
+// want 4 V R for 4 V R Dv, the positions' 2 N R Dv, and no softmax.
 func printedMatrix(c models.Spec) totals {
 	l, dk, dv, r, width := c.Layers, keySize(c), c.HeadDim(), c.HeadCount(), c.Width()
 	maps := 2 * l * width * hidden(c)
 	parameters := c.Vocab*width + maps + 2*r*dk*(3*l+1)
 	others := 2*maps + 6*r*dk*dv*(1+l) + 4*l*c.Seq*width
+	printed := 4*c.Vocab*width + others + 3*r*l*c.Seq
 	if c.Attention.Positions == models.PositionsLearned {
 		parameters += c.Seq * width
 		others += 2 * c.Seq * width
 	}
-	return totals{parameters, 4*c.Vocab*width + others, 4*c.Vocab*r + others}
+	return totals{parameters, printed, 4*c.Vocab*r + others}
 }

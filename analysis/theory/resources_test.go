@@ -52,7 +52,7 @@ func TestCorrectedTotals(t *testing.T) {
 	assert.Equal(t, 2*r*dv*v+r*dv*n+2*l*r*dv*ff+3*r*dk*(2*l+1), matrix.Parameters.Corrected)
 	assert.Equal(t, 4*r*dv*v+2*r*dv*n+4*l*r*dv*ff+4*l*n*r*dv+6*r*dk*dv*(2*l+1), matrix.FLOPs.Corrected)
 	assert.Equal(t, r*dv*v+r*dv*n+2*l*r*dv*ff+2*r*dk*(3*l+1), matrix.Parameters.Printed)
-	assert.Equal(t, 4*r*dv*v+2*r*dv*n+4*l*r*dv*ff+4*l*n*r*dv+6*r*dk*dv*(l+1), matrix.FLOPs.Printed)
+	assert.Equal(t, 6*r*dk*dv*(1+l)+r*(4*v*dv+l*(4*n*dv+3*n+4*dv*ff)), matrix.FLOPs.Printed)
 	assert.Equal(t, 4*r*v+2*r*dv*n+4*l*r*dv*ff+4*l*n*r*dv+6*r*dk*dv*(l+1), matrix.FLOPs.Implied)
 	assert.Equal(t, matrix.Parameters.Corrected, matrix.Parameters.Implied)
 
@@ -62,17 +62,17 @@ func TestCorrectedTotals(t *testing.T) {
 	assert.Equal(t, 2*d*v+l*(4*d*d+2*d*ff), vector.Parameters.Corrected)
 	assert.Equal(t, 4*d*v+2*l*(4*d*d+2*d*ff)+4*l*n*d, vector.FLOPs.Corrected)
 	assert.Equal(t, d*v+l*(4*d*d+2*d*ff), vector.Parameters.Printed)
-	assert.Equal(t, 4*v+2*l*(4*d*d+2*d*ff)+4*l*n*d, vector.FLOPs.Printed)
-	assert.Equal(t, vector.FLOPs.Printed, vector.FLOPs.Implied, "the transformer's totals are printed as they were used")
+	assert.Equal(t, 4*v+4*l*d*(2*d+ff)+4*l*n*d+3*l*n*5, vector.FLOPs.Printed)
+	assert.Equal(t, 4*v+2*l*(4*d*d+2*d*ff)+4*l*n*d, vector.FLOPs.Implied, "without the softmax")
 }
 
 // Table 7 prints 4 V R Dv for the RMT's vocabulary, and Tables 3 and 4 have used 4 V R.
 func TestTable7AtGPT2Medium(t *testing.T) {
 	table, err := NewResourceTable(mediumRMT, mediumTransformer)
 	require.NoError(t, err)
-	for i, want := range []struct{ printed, implied, corrected, exact float64 }{{669.7, 467.1, 679.2, 550.1}, {654.5, 654.5, 860.2, 732.1}} {
+	for i, want := range []struct{ printed, implied, corrected, exact float64 }{{669.26, 467.1, 679.2, 550.1}, {655.10, 654.5, 860.2, 732.1}} {
 		f := table.Models[i].FLOPs
-		assert.InDelta(t, want.printed, float64(f.Printed)/1e6, 0.05)
+		assert.InDelta(t, want.printed, float64(f.Printed)/1e6, 0.005)
 		assert.InDelta(t, want.implied, float64(f.Implied)/1e6, 0.05)
 		assert.InDelta(t, want.corrected, float64(f.Corrected)/1e6, 0.05)
 		assert.InDelta(t, want.exact, float64(f.Exact)/1e6, 0.05)

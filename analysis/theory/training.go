@@ -153,7 +153,7 @@ func (t TrainingFLOPs) Table() figure.Table {
 // Notes says where inputs and formulas come from.
 func (t TrainingFLOPs) Notes() []string {
 	return []string{
-		"as Table 7 prints: its totals, with 4 V for the transformer's vocabulary (4 V D is meant), 4 V R Dv for the RMT's (right), and (1+L) for (1+2L) in the RMT's keys. as the printed totals imply: the same with 4 V R for the RMT's vocabulary, from which the FLOPs of Tables 3 and 4 follow. corrected: all put right, look-ups counted as products, attention over all tokens, as the paper counts. exact: as our models run, look-ups free, causal attention at its half.",
+		"as Table 7 prints: its totals, with 4 V for the transformer's vocabulary (4 V D is meant), 4 V R Dv for the RMT's (right), (1+L) for (1+2L) in the RMT's keys, and the softmax. as the printed totals imply: the same with 4 V R for the RMT's vocabulary, with its positions and without the softmax, from which the FLOPs of Tables 3 and 4 follow. With the softmax and without positions they would be 8.44e18 and 4.96e18, and no number of steps would give the FLOPs of both models. corrected: all put right, look-ups counted as products, attention over all tokens, as the paper counts. exact: as our models run, look-ups free, causal attention at its half.",
 		"Steps are inferred: those at which the implied totals give the printed FLOPs, with the batches of 256 x 512 tokens that Tables 8 and 9 print.",
 	}
 }

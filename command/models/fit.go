@@ -6,6 +6,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/models"
 )
@@ -25,6 +26,7 @@ type presetFit struct {
 	Seq       int     `json:"seq"`
 	Training  fitting `json:"training"`
 	Inference fitting `json:"inference"` // the loss alone, without gradients and moments
+	Decoding  fitting `json:"decoding"`  // sequences whose keys and values are kept while they are continued
 }
 
 // runFit is -memory -fit.
@@ -45,6 +47,7 @@ func (c *call) runFit(out cli.Output) error {
 		if err != nil {
 			return errors.Wrap(err, p.Name)
 		}
+		line.Decoding = c.training.decoding(spec, int(c.Fit*1e9))
 		lines = append(lines, line)
 	}
 	if c.JSON {
@@ -87,11 +90,27 @@ func (t training) largest(s models.Spec, bytes int, trains bool) (fitting, error
 	return low, nil
 }
 
+// decoding is how many sequences can be continued at a time by the weights and the keys and values of
+// seq tokens of each, in bfloat16 with precision bf16, else in float32.
+func (t training) decoding(s models.Spec, bytes int) fitting {
+	element := 4
+	if t.Precision == graph.BF16 {
+		element = 2
+	}
+	weights, row := element*s.Cost().Parameters, element*2*s.Layers*s.KVHeads()*s.HeadDim()*s.Seq
+	if weights+row > bytes {
+		return fitting{}
+	}
+	n := min(mostRows, (bytes-weights)/row)
+	return fitting{n, weights + n*row}
+}
+
 func fitTable(lines []presetFit) string {
-	t := figure.Table{Align: "lrrrrr"}
-	t.Row("preset", "seq", "training: batch", "memory", "inference: batch", "memory")
+	t := figure.Table{Align: "lrrrrrrr"}
+	t.Row("preset", "seq", "training: batch", "memory", "loss: batch", "memory", "decoding: batch", "memory")
 	for _, l := range lines {
-		t.Row(l.Name, fmt.Sprint(l.Seq), fmt.Sprint(l.Training.Batch), megabytes(l.Training.Total), fmt.Sprint(l.Inference.Batch), megabytes(l.Inference.Total))
+		t.Row(l.Name, fmt.Sprint(l.Seq), fmt.Sprint(l.Training.Batch), megabytes(l.Training.Total), fmt.Sprint(l.Inference.Batch), megabytes(l.Inference.Total),
+			fmt.Sprint(l.Decoding.Batch), megabytes(l.Decoding.Total))
 	}
 	return t.Within(columns).Text() + fitLegend
 }
@@ -99,5 +118,5 @@ func fitTable(lines []presetFit) string {
 const fitLegend = `
 The largest batch of sequences of seq tokens, at most 65536, that a training step, or the loss alone without gradients
 and moments, has room for, and the memory that it takes (MB: 1e6 bytes), each planned as a run would. 0: not even one
-sequence.
+sequence. Decoding: sequences that are continued at a time, by the weights and their keys and values alone.
 `
