@@ -36,7 +36,7 @@ func (s *Sweep) ablation(err error) (*Ablation, error) {
 // headActivations are the names of what heads give.
 func headActivations(c models.Spec) []string {
 	var names []string
-	for l := range c.Layers {
+	for l := range c.Depth() {
 		names = append(names, siteName(l, stream.Attention)+headsSuffix)
 	}
 	return names

@@ -12,7 +12,7 @@ import (
 // attention itself multiplies these by: QK-norm's gains, and the factor that a value residual has for the
 // attention's own values.
 func (f *Folded) addGains(e *end) {
-	query, key := f.values(e.site+".q_norm"), f.values(e.site+".k_norm") // [Dh]
+	query, key := f.values(f.parameter(e.site, "q_norm")), f.values(f.parameter(e.site, "k_norm")) // [Dh]
 	own, _ := f.valueFactors(f.sites[e.site].Block)
 	if query == nil && own == 1 {
 		return
@@ -55,7 +55,7 @@ func (f *Folded) addGains(e *end) {
 // valueFactors are those of an attention's own values and of the first attention's, v <- own v + first v_0: 1 and 0
 // but for a value residual.
 func (f *Folded) valueFactors(layer int) (own, first float64) {
-	switch learned := f.values(siteName(layer, stream.Attention) + ".value_residual"); {
+	switch learned := f.values(f.parameter(siteName(layer, stream.Attention), "value_residual")); {
 	case layer == 0 || f.c.Attention.ValueResidual == "":
 		return 1, 0
 	case learned != nil:

@@ -60,7 +60,7 @@ func CountBandwidth(c models.Spec) (*Bandwidth, error) {
 func bandwidthSites(m *models.Model) []SiteBandwidth {
 	d := bandwidthDraft{m: m, frozen: staticForm(m)}
 	d.add(nil, func(w stream.Writer) bool { return w.Table })
-	for l := range m.Spec().Layers {
+	for l := range m.Spec().Depth() {
 		prefix := fmt.Sprintf("blocks.%d.", l)
 		d.add(m.Stream().Sites(l), func(w stream.Writer) bool { return strings.HasPrefix(w.Name, prefix) })
 	}
@@ -104,7 +104,7 @@ func (d *bandwidthDraft) reads(site stream.Site) int {
 
 // neurons are a feed-forward's, those of all experts.
 func (d *bandwidthDraft) neurons(site string) int {
-	return d.m.Store().Param(site+".w2").Size() / d.m.Spec().Width()
+	return d.m.Store().Param(d.m.Spec().ParameterName(site+".w2")).Size() / d.m.Spec().Width()
 }
 
 // written is the number of entries of a table's rows, heads' outputs, neurons, or of a writer

@@ -80,12 +80,12 @@ func FindCircuits(store *graph.Store, c models.Spec, o CircuitOptions) (*Circuit
 	if err != nil {
 		return nil, err
 	}
-	circuits := &Circuits{Stream: f.c.Stream.Name(), Layers: f.c.Layers, Each: f.c.HeadCount(), Values: f.end(siteName(0, stream.Attention), true).values}
+	circuits := &Circuits{Stream: f.c.Stream.Name(), Layers: f.c.Depth(), Each: f.c.HeadCount(), Values: f.end(siteName(0, stream.Attention), true).values}
 	var v *vocabulary
 	if !o.WithoutVocabulary {
 		v = newVocabulary(f, carry)
 	}
-	for l := range f.c.Layers {
+	for l := range f.c.Depth() {
 		if err := circuits.addLayer(f, v, l); err != nil {
 			return nil, err
 		}

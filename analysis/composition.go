@@ -59,7 +59,7 @@ func Compose(store *graph.Store, c models.Spec, run *cache.Cache) (*Composition,
 	}
 	composition := &Composition{Stream: f.c.Stream.Name(), Chance: 1 / math.Sqrt(float64(f.streamWidth()))}
 	var writers []*directions
-	for l := range f.c.Layers {
+	for l := range f.c.Depth() {
 		composition.Heads = append(composition.Heads, f.headNames(siteName(l, stream.Attention))...)
 		heads := f.layerHeads(l)
 		readers := f.circuitReaders(l, heads)

@@ -64,7 +64,10 @@ func FindHeadSpaces(store *graph.Store, c models.Spec, o HeadSpacesOptions) (*He
 	s := &HeadSpaces{Stream: c.Stream.Name(), Draws: o.Draws}
 	var groups [][]writtenSpace
 	var all []writtenSpace
-	for l := range c.Layers {
+	for l := range c.Depth() {
+		if l != c.FirstPass(l) {
+			continue // the same weights
+		}
 		heads, err := newWrittenSpaces(l, f.layerHeads(l))
 		if err != nil {
 			return nil, err

@@ -115,7 +115,7 @@ func (f *Folded) setWriter(e *end, w stream.Writer) {
 	case w.Table:
 		weight = w.Name
 	case w.Whole: // experts, of which each one's rows are directions
-		weight = w.Name + ".w2"
+		weight = f.parameter(w.Name, "w2")
 	}
 	p := f.store.Param(weight)
 	if p == nil {

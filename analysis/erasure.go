@@ -71,7 +71,7 @@ func MeasureErasure(store *graph.Store, c models.Spec) (*Erasure, error) {
 		e.HeadDimensions = d
 		heads, neurons = f.keyHeadErasure, f.keyNeurons
 	}
-	for l := range f.c.Layers {
+	for l := range f.c.Depth() {
 		var each inOut
 		if f.c.Shape().Has(stream.FeedForward) {
 			each = neurons(l)

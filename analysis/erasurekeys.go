@@ -90,12 +90,12 @@ func (f *Folded) keyHeadErasure(layer int) []float64 {
 func (f *Folded) keyNeurons(layer int) inOut {
 	k := f.keyPair(layer, stream.FeedForward)
 	name := siteName(layer, stream.FeedForward)
-	w1 := f.blockWeights(name)            // [R*Dv, N]
-	if f.store.Param(name+".w3") != nil { // gated: the values' weights
-		w1 = f.dense(name+".w3", f.c.Width())
+	w1 := f.blockWeights(name)                         // [R*Dv, N]
+	if f.store.Param(f.parameter(name, "w3")) != nil { // gated: the values' weights
+		w1 = f.dense(f.parameter(name, "w3"), f.c.Width())
 	}
 	_, n := w1.Dims()
-	w2 := f.dense(name+".w2", n) // [N, R*Dv]
+	w2 := f.dense(f.parameter(name, "w2"), n) // [N, R*Dv]
 	p := inOut{make([]float64, n), make([]float64, n), make([]float64, n)}
 	sumIn, sumOut := make([]float64, n), make([]float64, n)
 	var written, across, own mat.Dense

@@ -62,7 +62,7 @@ func foldFor(name string, store *graph.Store, c models.Spec) (*Folded, error) {
 		return nil, err
 	}
 	f := &Folded{store: store, model: m, c: c, frozen: staticForm(m), sites: map[string]stream.Site{}}
-	for l := range c.Layers {
+	for l := range c.Depth() {
 		for _, site := range m.Stream().Sites(l) {
 			f.sites[site.Name()] = site
 		}
@@ -106,7 +106,7 @@ func (f *Folded) Head(layer, head int) (HeadWeights, error) {
 }
 
 func (f *Folded) check(layer, head int) error {
-	if err := check.Index("layer", layer, f.c.Layers); err != nil {
+	if err := check.Index("layer", layer, f.c.Depth()); err != nil {
 		return err
 	}
 	return check.Index("head", head, f.c.HeadCount())
@@ -147,7 +147,7 @@ type FeedForwardWeights struct {
 
 // FeedForward returns a feed-forward's weights. It is an error if the model has none.
 func (f *Folded) FeedForward(layer int) (FeedForwardWeights, error) {
-	if err := check.Index("layer", layer, f.c.Layers); err != nil {
+	if err := check.Index("layer", layer, f.c.Depth()); err != nil {
 		return FeedForwardWeights{}, err
 	}
 	if !f.c.Shape().Has(stream.FeedForward) {

@@ -74,7 +74,7 @@ func HeadScoresOn(store *graph.Store, c models.Spec, ids []int32, rows int) (*He
 		return nil, err
 	}
 	scores := &HeadScores{Period: run.Seq / 2, Rows: rows}
-	for l := range run.Model().Spec().Layers {
+	for l := range run.Model().Spec().Depth() {
 		if err := scores.addLayer(run, l); err != nil {
 			return nil, err
 		}

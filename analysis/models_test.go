@@ -104,15 +104,23 @@ func vectorZoo() map[string]models.Config {
 	}
 }
 
-// withOptions are models, and a vector stream with its options, which the naive forms of writes and
+// withOptions are models, a vector stream with its options, and models with loops, which the naive forms of writes and
 // reads in some tests do not know.
 func withOptions(t *testing.T, all map[string]models.Spec) map[string]models.Spec {
 	t.Helper()
 	all["vector/options"] = modeltest.Resolve(t, tiny(stream.VectorConfig{LayerScale: true, X0: "nanochat"}, func(c *models.Config) {
 		c.FeedForward = layers.SwiGLUConfig{Hidden: 9}
 	}))
+	for _, d := range []stream.Design{stream.VectorConfig{X0: "neutral"}, stream.HyperConfig{N: 2, Dynamic: true}, stream.HieraggConfig{Separate: true}, stream.DWLSTMConfig{},
+		stream.DenseFormerConfig{}, stream.MUDDConfig{ExpandLast: true}, stream.AttnResConfig{Block: 3}, stream.DeepDeltaConfig{Dv: 2}, stream.SiameseConfig{}, stream.KeelConfig{}} {
+		all["looped/"+d.Name()] = modeltest.Resolve(t, tiny(d, func(c *models.Config) { c.LoopBegin, c.LoopEnd, c.Loops, c.Bias = 0, 2, 2, true }))
+	}
+	all["looped/matrix"] = modeltest.Resolve(t, tinyMatrix(looped))
 	return all
 }
+
+// looped makes tokens pass block 1 twice more.
+func looped(c *models.Config) { c.LoopBegin, c.LoopEnd, c.Loops = 1, 2, 3 }
 
 // vectorModels are vector streams with every option that meets the stream.
 func vectorModels(t *testing.T) map[string]models.Spec {
@@ -125,6 +133,7 @@ func vectorModels(t *testing.T) map[string]models.Spec {
 		"layernorm": with(plain),
 		"bias":      with(biased),
 		"tied":      with(func(c *models.Config) { c.TieEmbeddings = true }),
+		"looped":    with(all(looped, biased)),
 		"gpt2":      with(func(c *models.Config) { c.Bias, c.TieEmbeddings, c.Attention.HeadDim, c.NormEps = true, true, 5, 0.3 }),
 		"rmsnorm":   with(func(c *models.Config) { c.Norm, c.TieEmbeddings = models.NormRMS, true }),
 		"alibi": with(func(c *models.Config) {
@@ -156,6 +165,7 @@ func matrixModels(t *testing.T) map[string]models.Spec {
 		"bias":      tinyMatrix(func(c *models.Config) { c.Bias, c.TieEmbeddings = true, true }),
 		"rmsnorm":   tinyMatrix(func(c *models.Config) { c.Norm, c.TieEmbeddings = models.NormRMS, true }),
 		"authors":   tinyMatrix(authors),
+		"looped":    tinyMatrix(looped),
 		"rope":      tinyMatrix(func(c *models.Config) { c.Norm, c.Attention.Positions = models.NormRMS, models.PositionsRoPE }),
 		"moe":       tinyMatrix(all(rms, experts(4, 2))),
 		"swiglu":    tinyMatrix(all(rms, swiGLU)),

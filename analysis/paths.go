@@ -107,7 +107,7 @@ func pathSites(store *graph.Store, c models.Spec) ([]pathSite, error) {
 		return nil, err
 	}
 	var sites []pathSite
-	for l := range c.Layers {
+	for l := range c.Depth() {
 		for _, at := range m.Stream().Sites(l) {
 			s := pathSite{site: at.Name(), output: at.Name() + ".out", heads: 1, size: c.Width()}
 			if at.Sublayer == stream.Attention {

@@ -26,7 +26,7 @@ type outputs [][]float64
 func newPathRow(store *graph.Store, c models.Spec, ids []int32, sites []pathSite) (*pathRow, error) {
 	r := &pathRow{ids: ids, sites: sites}
 	var patterns, names []string
-	for l := range c.Layers {
+	for l := range c.Depth() {
 		patterns = append(patterns, PatternName(l))
 	}
 	for _, s := range sites {

@@ -31,7 +31,7 @@ func Patterns(run *cache.Cache, layer int) (*AttentionPatterns, error) {
 
 // patternsOf is Patterns of one of the run's rows.
 func patternsOf(run *cache.Cache, layer, row int) (*AttentionPatterns, error) {
-	if err := check.Index("layer", layer, run.Model().Spec().Layers); err != nil {
+	if err := check.Index("layer", layer, run.Model().Spec().Depth()); err != nil {
 		return nil, err
 	}
 	a, err := run.Get(PatternName(layer))

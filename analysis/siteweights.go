@@ -20,6 +20,9 @@ func siteName(layer int, kind stream.Sublayer) string {
 // isAttention tells whether a site's name is an attention's.
 func isAttention(site string) bool { return strings.HasSuffix(site, "."+string(stream.Attention)) }
 
+// parameter is the name of a site's parameter.
+func (f *Folded) parameter(site, part string) string { return f.c.ParameterName(site + "." + part) }
+
 // values are a parameter's, in memory of their own; nil without it.
 func (f *Folded) values(name string) []float64 {
 	p := f.store.Param(name)
@@ -70,7 +73,7 @@ func (f *Folded) setReader(e *end) {
 	}
 	var columns func() *mat.Dense
 	e.size = f.c.Width()
-	switch p := f.store.Param(site + ".w1"); {
+	switch p := f.store.Param(f.parameter(site, "w1")); {
 	case own != nil:
 		e.size, e.count = own.Sizes()
 		columns = func() *mat.Dense { return f.ownMatrix(site) } // not kept: it may be large
@@ -80,7 +83,7 @@ func (f *Folded) setReader(e *end) {
 	case p != nil: // [F, N], or [experts, F, N]
 		columns = func() *mat.Dense { return f.blockWeights(site) }
 		e.count = p.Size() / e.size
-		if gated := f.store.Param(site + ".w3"); gated != nil { // [F, N]
+		if gated := f.store.Param(f.parameter(site, "w3")); gated != nil { // [F, N]
 			columns, e.count = func() *mat.Dense { return f.gatedWeights(site) }, e.count+gated.Size()/e.size
 		}
 	default:
@@ -95,14 +98,14 @@ func (f *Folded) setReader(e *end) {
 // weighReader finds the weights with which a site of a matrix stream reads values: W1, or the unembedding.
 func (f *Folded) weighReader(e *end) {
 	transposed := func(w *mat.Dense) *mat.Dense { return mat.DenseCopyOf(w.T()) }
-	switch p := f.store.Param(e.site + ".w1"); {
+	switch p := f.store.Param(f.parameter(e.site, "w1")); {
 	case e.site == unembeddingSite:
 		e.keyed.weigh(f.c.Vocab, func() *mat.Dense { return transposed(f.unembedding()) })
 		e.keyed.gram = func() *mat.Dense { return gramOfRows(f.unembedding()) }
 	case p != nil:
 		read := func() *mat.Dense { return f.blockWeights(e.site) }
 		n := p.Size() / f.c.Width()
-		if gated := f.store.Param(e.site + ".w3"); gated != nil {
+		if gated := f.store.Param(f.parameter(e.site, "w3")); gated != nil {
 			read, n = func() *mat.Dense { return f.gatedWeights(e.site) }, n+gated.Size()/f.c.Width()
 		}
 		e.keyed.weigh(n, func() *mat.Dense { return transposed(read()) })
@@ -175,11 +178,11 @@ func keyRows(w linear.Mix) *mat.Dense {
 // blockWeights are W1 [F, N] of a feed-forward as they stand, of the features F = D or R*Dv: N
 // neurons, those of all experts one after another.
 func (f *Folded) blockWeights(site string) *mat.Dense {
-	p, features := f.store.Param(site+".w1"), f.c.Width()
+	p, features := f.store.Param(f.parameter(site, "w1")), f.c.Width()
 	if len(p.Shape) == 2 {
-		return f.dense(site+".w1", features)
+		return f.dense(p.Name, features)
 	}
-	experts, each := p.Shape[0], f.values(site+".w1") // [experts, F, FF]
+	experts, each := p.Shape[0], f.values(p.Name) // [experts, F, FF]
 	ff := p.Shape[2]
 	w1 := mat.NewDense(features, experts*ff, nil)
 	for e := range experts {
@@ -193,7 +196,7 @@ func (f *Folded) blockWeights(site string) *mat.Dense {
 // gatedWeights are W1 | W3 [F, 2N] of a feed-forward whose neurons have gates.
 func (f *Folded) gatedWeights(site string) *mat.Dense {
 	var both mat.Dense
-	both.Augment(f.blockWeights(site), f.dense(site+".w3", f.c.Width()))
+	both.Augment(f.blockWeights(site), f.dense(f.parameter(site, "w3"), f.c.Width()))
 	return &both
 }
 

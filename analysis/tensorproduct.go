@@ -158,7 +158,7 @@ func (h *headMap) weigh(f *Folded, name string) {
 		return
 	}
 	h.in, h.out = own, linear.Matrix{W: writer.weights().RawMatrix().Data, In: writer.count, Out: writer.size}
-	if bias := f.values(name + ".qkv_bias"); bias != nil {
+	if bias := f.values(f.parameter(name, "qkv_bias")); bias != nil {
 		h.bias = share(bias, f.packedHeads(), h.value)
 	}
 	if d, _ := own.Sizes(); f.end(name, true).ways { // values alone, of the last of three norms

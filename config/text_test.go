@@ -24,6 +24,7 @@ var explicitModels = []string{
 	"{stream: {kind: vector, d_model: 8}, layers: 1, attention: {heads: 2, positions: rope}, feedforward: {kind: moe, hidden: 8, experts: 4}, seq: 8, mup: {base: {stream: {d_model: 4}, feedforward: {hidden: 4}}}}",
 	"{stream: {kind: vector, d_model: 8}, layers: 1, attention: {heads: 2}, feedforward: {kind: moe, hidden: 8, experts: 1}, seq: 8, init: lecun, mup: {}}",
 	"{stream: {kind: vwn, d_model: 8, m: 2, n: 3}, layers: 1, attention: {heads: 2}, feedforward: {kind: gelu, hidden: 8}, seq: 8}",
+	"{stream: {kind: vector, d_model: 8}, layers: 3, loops: 2, attention: {heads: 2}, feedforward: {kind: gelu, hidden: 8}, seq: 8}",
 	"{stream: {kind: hieragg, d_model: 8}, layers: 2, attention: {heads: 2}, feedforward: {kind: gelu, hidden: 8}, seq: 8}",
 	"{stream: {kind: dwlstm, d_model: 8}, layers: 1, attention: {heads: 2}, seq: 8}",
 }
@@ -68,6 +69,7 @@ var parentValues = map[string][]string{
 	"train.batch":      {"1"},
 	"train.accumulate": {"2"},
 	"model.seq":        {"4"},
+	"model.layers":     {"2", "4"},
 	"data.tokenizer":   {"bytes", "gpt2"},
 	"device.kind":      {"cpu", "cuda"},
 	"model.preset":     {"rmt-46m", "quickstart-mhc", "moe-8x2"},

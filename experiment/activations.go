@@ -33,7 +33,7 @@ const logitsName = "logits"
 func activationNames(s models.Spec) []string {
 	names := []string{"embedding.out"}
 	parts := map[stream.Sublayer][]string{stream.Attention: {"qkv", "heads"}, stream.FeedForward: {"out", "stream"}}
-	for l := range s.Layers {
+	for l := range s.Depth() {
 		for _, kind := range s.Shape().Sublayers {
 			for _, part := range parts[kind] {
 				names = append(names, fmt.Sprintf("blocks.%d.%s.%s", l, kind, part))

@@ -64,7 +64,7 @@ func (e *Explorer) describe() error {
 	}
 	defer r.Close()
 	m := r.Model()
-	e.about = Description{Name: e.options.Name, Stream: e.spec.Stream.Name(), Sizes: models.Sizes(e.spec.Stream), Layers: e.spec.Layers,
+	e.about = Description{Name: e.options.Name, Stream: e.spec.Stream.Name(), Sizes: models.Sizes(e.spec.Stream), Layers: e.spec.Depth(),
 		Heads: e.spec.HeadCount(), Vocab: e.spec.Vocab, Tokens: e.options.Tokens, Tokenizer: e.tokenizer != nil}
 	e.sites = map[string]cache.Activation{}
 	for _, a := range m.Builder().Activations() {

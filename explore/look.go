@@ -234,7 +234,7 @@ func (e *Explorer) lens(d *analysis.Decomposition, l Look) ([]LensPoint, error) 
 // attention is what all heads attend to at the position.
 func (e *Explorer) attention(l Look, run *cache.Cache) ([]Attention, error) {
 	var all []Attention
-	for layer := range e.spec.Layers {
+	for layer := range e.spec.Depth() {
 		p, err := analysis.Patterns(run, layer)
 		if err != nil {
 			return nil, err

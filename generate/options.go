@@ -116,5 +116,5 @@ func (o Options) queue() int {
 // cacheBytes is what the keys and values of a token take, two vectors a head of them and layer.
 func cacheBytes(c models.Spec) float64 {
 	const float32Bytes = 4
-	return 2 * float32Bytes * float64(c.Layers) * float64(c.KVHeads()) * float64(c.HeadDim())
+	return 2 * float32Bytes * float64(c.Depth()) * float64(c.KVHeads()) * float64(c.HeadDim())
 }

@@ -24,6 +24,7 @@ type Builder struct {
 	blockCount int
 	cacheParts int              // of the Cache, that ops have taken so far
 	names      map[string]bool  // names of the graph's inputs, those of parameters too
+	share      *sharing         // nil: parameters have the names that they are asked for by
 	named      int              // so many of the graph's nodes have been looked at for that
 	hooked     []*gorgonia.Node // hook nodes, for Program to keep
 

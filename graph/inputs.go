@@ -65,6 +65,9 @@ func (b *Builder) param(p ParamSpec, transposed bool) *gorgonia.Node {
 	if b.err != nil {
 		return nil
 	}
+	if made := b.shared(&p); made != nil || b.err != nil {
+		return made
+	}
 	param, err := b.options.Store.ensure(p)
 	if err != nil {
 		b.fail(err)
@@ -79,6 +82,9 @@ func (b *Builder) param(p ParamSpec, transposed bool) *gorgonia.Node {
 		return nil
 	}
 	b.params = append(b.params, &parameterNode{node: node, param: param})
+	if b.share != nil {
+		b.share.made[p.Name] = node
+	}
 	return node
 }
 

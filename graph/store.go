@@ -28,6 +28,8 @@ type ParamSpec struct {
 	// axis, as queries, keys and values do in one weight. nil: one matrix.
 	Role    Role
 	Columns []int
+	// Unshared keeps the parameter apart where Builder.Share would give it another's name.
+	Unshared bool
 }
 
 // Initializer says how a parameter starts: every entry Offset + Std*N(0, 1), or with Uniform

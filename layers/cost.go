@@ -16,6 +16,11 @@ func (a Cost) Plus(b Cost) Cost {
 	return Cost{a.Parameters + b.Parameters, a.Tables + b.Tables, a.FLOPs + b.FLOPs, a.Activations + b.Activations}
 }
 
+// WithParameters is the cost with the parameters of another.
+func (a Cost) WithParameters(b Cost) Cost {
+	return Cost{b.Parameters, b.Tables, a.FLOPs, a.Activations}
+}
+
 // Times is the cost of n such parts.
 func (a Cost) Times(n float64) Cost {
 	return Cost{n * a.Parameters, n * a.Tables, n * a.FLOPs, n * a.Activations}

@@ -42,6 +42,11 @@ type Config struct {
 	Vocab  int    `yaml:"vocab" json:"vocab" default:"the tokenizer's" from:"data.tokenizer" max:"1048576" help:"number of token ids"`
 	Seq    int    `yaml:"seq" json:"seq" default:"required, or preset" max:"1048576" help:"tokens of a row in training, and rows of learned positions"`
 
+	// Tokens pass blocks LoopBegin to LoopEnd-1 Loops times, with the same parameters each time.
+	Loops     int `yaml:"loops" json:"loops,omitempty" default:"1" added:"0" max:"4096" help:"how many times tokens pass the blocks from loop_begin to loop_end, with the same weights each time"`
+	LoopBegin int `yaml:"loop_begin" json:"loop_begin,omitempty" added:"0" max:"4096" help:"first block, from 0, that tokens pass several times"`
+	LoopEnd   int `yaml:"loop_end" json:"loop_end,omitempty" default:"layers" from:"model.layers" added:"0" max:"4096" help:"block after the last one that tokens pass several times"`
+
 	Stream    stream.Design `yaml:"stream" json:"stream" help:"the residual stream"`
 	Attention Attention     `yaml:"attention" json:"attention" help:"the attention of each block"`
 	// FeedForward is nil for a stream whose blocks have none.
@@ -129,6 +134,9 @@ func (c Config) WithDefaults() Config {
 	setDefault(&c.EmbeddingStd, 0.02)
 	if c.Attention.Positions == PositionsRoPE {
 		setDefault(&c.Attention.RopeBase, 10000)
+	}
+	if c.Loops > 0 {
+		setDefault(&c.LoopEnd, c.Layers)
 	}
 	if c.Attention.ValueResidual == valuesNone {
 		c.Attention.ValueResidual = ""

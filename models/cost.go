@@ -62,7 +62,7 @@ const (
 
 // Parts returns what each part of the model takes.
 func (s Spec) Parts() []Part {
-	parts := []Part{{PartStream, s.design.Cost()}}
+	parts := []Part{{PartStream, s.streamCost()}}
 	for _, sublayer := range s.shape.Sublayers {
 		parts = append(parts, Part{string(sublayer), s.blocksCost(sublayer)})
 	}
@@ -71,10 +71,25 @@ func (s Spec) Parts() []Part {
 
 // blocksCost is that of what stands between the reads and the writes of a sublayer, in all blocks.
 func (s Spec) blocksCost(sublayer stream.Sublayer) layers.Cost {
+	once, depth := float64(s.Layers), float64(s.Depth())
 	if sublayer != stream.Attention {
-		return s.FeedForward.Cost(s.feedForwardSizes()).Times(float64(s.Layers))
+		each := s.FeedForward.Cost(s.feedForwardSizes())
+		return each.Times(depth).WithParameters(each.Times(once))
 	}
-	shared := s.valueResidual()
-	first, later := s.attentionConfig(0, shared), s.attentionConfig(1, shared)
-	return first.Cost(float64(s.Seq)).Plus(later.Cost(float64(s.Seq)).Times(float64(s.Layers - 1)))
+	values, seq := s.valueResidual(), float64(s.Seq)
+	first, later := s.attentionConfig(0, values).Cost(seq), s.attentionConfig(1, values).Cost(seq)
+	shared := first.Plus(later.Times(once - 1))
+	if s.loop().Repeats(0) { // what later passes have, the first has, too
+		shared = later.Times(once)
+	}
+	return first.Plus(later.Times(depth - 1)).WithParameters(shared)
+}
+
+// streamCost is that of the stream, whose parameters the passes of a loop share.
+func (s Spec) streamCost() layers.Cost {
+	once := s.designed(s.Layers).Cost()
+	if looped, ok := s.design.(stream.LoopedDesign); ok {
+		once.Parameters += looped.PassParameters()
+	}
+	return s.design.Cost().WithParameters(once)
 }

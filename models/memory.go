@@ -18,7 +18,7 @@ func (c Spec) TrainingMemory(batch int, recompute graph.Recompute) graph.MemoryN
 	activations := tokens * float64(cost.ActivationBytes)
 	if recompute == graph.RecomputeBlock { // what flows between blocks, and one block
 		kept := max(cost.StreamSize, c.Shape().Kept)
-		activations = min(activations, activations/float64(c.Layers)+tokens*float32Bytes*float64(kept)*float64(c.Layers))
+		activations = min(activations, activations/float64(c.Depth())+tokens*float32Bytes*float64(kept)*float64(c.Depth()))
 	}
 	return graph.MemoryNeed{Parameters: bounded(parameters), Gradients: bounded(parameters), Moments: bounded(2 * parameters), Activations: bounded(activations)}
 }

@@ -49,17 +49,26 @@ func On(b *graph.Builder, c Spec) (*Model, error) {
 		return nil, errors.Wrap(err, "models")
 	}
 	m := &Model{spec: c, b: b, values: c.valueResidual()}
-	m.stream = c.design.New(b)
-	for l := range c.Layers {
+	if c.Depth() == c.Layers {
+		m.makeParameters()
+	} else {
+		b.Share(c.ParameterName, m.makeParameters)
+	}
+	if err := b.Err(); err != nil {
+		return nil, errors.Wrap(err, "models")
+	}
+	return m, nil
+}
+
+// makeParameters makes those of the stream, of each block as often as tokens pass it, and of the unembedding.
+func (m *Model) makeParameters() {
+	m.stream = m.spec.design.New(m.b)
+	for l := range m.spec.Depth() {
 		for _, site := range m.stream.Sites(l) {
 			m.addBlock(site)
 		}
 	}
 	m.addUnembedding()
-	if err := b.Err(); err != nil {
-		return nil, errors.Wrap(err, "models")
-	}
-	return m, nil
 }
 
 // addBlock makes the block of one site.
@@ -103,7 +112,7 @@ func (m *Model) ForwardFrom(tokens, starts *gorgonia.Node) *gorgonia.Node {
 	in.Starts = starts
 	state := m.stream.Embed(in)
 	seq := tokens.Shape()[1]
-	for l := range m.spec.Layers {
+	for l := range m.spec.Depth() {
 		m.b.Block(func() { state = m.block(state, l, seq, starts) })
 	}
 	return m.b.Hook("features", m.stream.Features(state), m.spec.Shape().Axes...)
@@ -126,7 +135,7 @@ func (m *Model) checkTokens(tokens *gorgonia.Node) bool {
 	return true
 }
 
-// block runs the sublayers of block l.
+// block runs the sublayers of the block at depth l.
 func (m *Model) block(s stream.State, l, seq int, starts *gorgonia.Node) stream.State {
 	for _, site := range m.stream.Sites(l) {
 		switch site.Sublayer {

@@ -114,6 +114,7 @@ func quickstartCounts() map[string]int {
 		"quickstart-swiglu":        baseQuickstart + (3*d*688-dense)*blocks,
 		"quickstart-relu2":         baseQuickstart,
 		"quickstart-relu":          baseQuickstart,
+		"quickstart-looped":        baseQuickstart,
 		// Two blocks of four maps D x D and a norm, and the last norm.
 		"attention-only":        2*257*d + 2*(4*d*d+d) + d,
 		"quickstart-modern":     baseQuickstart + (3*d*704-dense+2*32-2*d*(d-2*32))*blocks,

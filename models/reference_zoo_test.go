@@ -27,7 +27,10 @@ type vectorSizes struct {
 	Width                            int
 	Retention                        bool
 	MaxForget                        float64 `json:"max_forget"`
-	Inverse                          bool    `json:"inverse_layer_scaling"`
+	Begin                            int     `json:"loop_begin"`
+	End                              int     `json:"loop_end"`
+	Loops                            int
+	Inverse                          bool `json:"inverse_layer_scaling"`
 	Eps                              float64
 	Gelu, Norm, FeedForward          string
 	ZLoss                            float64 `json:"z_loss"`
@@ -38,6 +41,7 @@ type vectorSizes struct {
 // config is the model on a vector stream.
 func (c vectorSizes) config() models.Config {
 	return models.Config{Stream: c.vector(), Attention: c.attention(), TieEmbeddings: c.Tied, LogitSoftcap: c.Softcap, Layers: c.Layers,
+		LoopBegin: c.Begin, LoopEnd: c.End, Loops: c.Loops,
 		FeedForward: c.feedForward(), Vocab: c.Vocab, Seq: c.Seq, NormEps: c.Eps, Norm: normName(c.Norm), Gelu: c.Gelu}
 }
 
@@ -127,8 +131,8 @@ func readers() map[string]func(*testing.T, *reference) {
 		"value-residual": readTransformer, "x0": readTransformer, "layerscale": readTransformer, "modern": readTransformer,
 		"attnres":    readAttnRes,
 		"deep-delta": readDeepDelta,
-		"siamese":    readSiamese, "keel": readKeel,
-		"wide": readWide,
+		"wide":       readWide,
+		"siamese":    readSiamese, "keel": readKeel, "looped": readTransformer,
 	}
 }
 

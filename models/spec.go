@@ -31,17 +31,36 @@ func (c Config) Resolve() (Spec, error) {
 			return Spec{}, err
 		}
 	}
-	s.design = s.designed() // ratios are known now
+	s.design = s.designed(s.Depth()) // ratios are known now
 	return s, nil
 }
 
-// designed is the stream's design with what the config says to every stream.
-func (s Spec) designed() stream.Design {
+// designed is the stream's design with what the config says to every stream, of so many blocks.
+func (s Spec) designed(layers int) stream.Design {
 	return withCommon(s.Config.Stream, stream.Common{
-		Layers: s.Layers, Vocab: s.Vocab, Positions: s.positionRows(), Heads: s.Attention.Heads, HeadDim: s.Attention.HeadDim, KVHeads: s.KVHeads(),
+		Layers: layers, Loop: s.loop(), Vocab: s.Vocab, Positions: s.positionRows(), Heads: s.Attention.Heads, HeadDim: s.Attention.HeadDim, KVHeads: s.KVHeads(),
 		Norm: s.norm(), Init: s.init(), Bias: s.Bias, Tied: s.TieEmbeddings,
 		ExactGelu: s.Gelu == GeluExact, InputScale: s.inputScale(), Dropout: s.Dropout,
 		AttentionOnly: s.attentionOnly(), Ratios: s.ratios()}).Defaults()
+}
+
+// Depth is the number of blocks that a token passes, those of a loop each time: sites and activations are
+// numbered by it.
+func (s Spec) Depth() int { return s.Layers + s.loop().Further() }
+
+// FirstPass is the depth at which tokens pass the block of a depth for the first time.
+func (s Spec) FirstPass(depth int) int {
+	if block := s.loop().Block(depth); block < s.LoopEnd {
+		return block
+	}
+	return depth
+}
+
+// ParameterName is the name of the parameter that a site's name of it stands for: without a loop the name itself.
+func (s Spec) ParameterName(name string) string { return s.loop().Parameter(name) }
+
+func (s Spec) loop() stream.Loop {
+	return stream.Loop{Begin: s.LoopBegin, End: s.LoopEnd, Times: s.Loops}
 }
 
 // IsZero tells whether the Spec is not one that Resolve made.
@@ -111,7 +130,7 @@ func (s Spec) positionRows() int {
 
 // init returns the initialisation that the config names.
 func (s Spec) init() layers.Init {
-	init := layers.Init{Std: 1, Embedding: s.EmbeddingStd, Layers: s.Layers, All: s.Init == InitLeCunAll}
+	init := layers.Init{Std: 1, Embedding: s.EmbeddingStd, Layers: s.Depth(), All: s.Init == InitLeCunAll}
 	if s.Init == InitPaper {
 		init.Std = s.InitStd
 	}
@@ -130,7 +149,7 @@ func (s Spec) valueResidual() *layers.ValueResidual {
 	return &layers.ValueResidual{Learned: s.Attention.ValueResidual == ValuesLearned}
 }
 
-// attentionConfig is that of block l.
+// attentionConfig is that at depth l.
 func (s Spec) attentionConfig(l int, values *layers.ValueResidual) layers.AttentionConfig {
 	return layers.AttentionConfig{Heads: s.HeadCount(), KVHeads: s.KVHeads(), HeadDim: s.HeadDim(), Scale: s.attentionScale(l),
 		ALiBi: s.Attention.Positions == PositionsALiBi, RopeBase: s.Attention.RopeBase,
@@ -158,7 +177,11 @@ func (s Spec) SameModel(other Spec) error {
 
 // function is what the model's function depends on, in reading order.
 func (s Spec) function() []leaf {
-	resolved := map[string]any{"attention.head_dim": s.HeadDim(), "attention.heads": s.HeadCount(), "attention.kv_heads": s.KVHeads()}
+	loop := s.loop()
+	if loop.Times <= 1 {
+		loop = stream.Loop{Times: 1}
+	}
+	resolved := map[string]any{"loop_begin": loop.Begin, "loop_end": loop.End, "loops": loop.Times, "attention.head_dim": s.HeadDim(), "attention.heads": s.HeadCount(), "attention.kv_heads": s.KVHeads()}
 	starts := []string{"preset", "seq", "init", "init_std", "embedding_std", "dropout"}
 	var all []leaf
 	for _, l := range leaves("", reflect.ValueOf(s.Config)) {

@@ -24,7 +24,10 @@ func (s *Spec) checkStream() error {
 	if err := layers.CheckSizes(layers.Size{Key: "layers", Value: s.Layers}); err != nil {
 		return s.ofSetting(err)
 	}
-	s.design = s.designed()
+	if err := s.checkLoop(); err != nil {
+		return err
+	}
+	s.design = s.designed(s.Depth())
 	if err := s.design.Check(); err != nil {
 		return s.ofSetting(err)
 	}
@@ -40,6 +43,28 @@ func (s *Spec) checkStream() error {
 	}
 	return nil
 }
+
+// checkLoop wants blocks that there are, passed by tokens not too often for a graph.
+func (s *Spec) checkLoop() error {
+	switch {
+	case s.Loops < 0:
+		return fieldError("loops", "want >= 1, got %d", s.Loops)
+	case s.Loops == 0 && (s.LoopBegin != 0 || s.LoopEnd != 0):
+		return fieldError("loops", "want how many times tokens pass blocks %d to %d, got nothing", s.LoopBegin, s.LoopEnd-1)
+	case s.Loops == 0:
+		return nil
+	case s.LoopBegin < 0 || s.LoopBegin >= s.Layers:
+		return fieldError("loop_begin", "want one of the blocks, 0 to %d, got %d", s.Layers-1, s.LoopBegin)
+	case s.LoopEnd <= s.LoopBegin || s.LoopEnd > s.Layers:
+		return fieldError("loop_end", "want the block after the loop's last, %d to %d, got %d", s.LoopBegin+1, s.Layers, s.LoopEnd)
+	case s.Loops > maxDepth || s.Depth() > maxDepth:
+		return fieldError("loops", "want at most %d blocks on a token's way, got %d times %d of %d: set loops lower", maxDepth, s.Loops, s.LoopEnd-s.LoopBegin, s.Layers)
+	}
+	return nil
+}
+
+// maxDepth is the largest number of blocks, each counted as often as tokens pass it.
+const maxDepth = 4096
 
 // ofSetting is a stream design's error as one of the config's.
 func (s *Spec) ofSetting(err error) error {
@@ -96,7 +121,7 @@ func (s *Spec) checkChoices() error {
 
 func (s *Spec) checkNumbers() error {
 	switch a := s.Attention; {
-	case a.ValueResidual != "" && s.Layers < 2:
+	case a.ValueResidual != "" && s.Depth() < 2:
 		return fieldError("attention.value_residual", "want none for a model of one block, got %s", a.ValueResidual)
 	case a.RopeBase != 0 && (a.Positions != PositionsRoPE || !(a.RopeBase > 1)):
 		return fieldError("attention.rope_base", "want > 1 and positions rope, got %g with positions %s", a.RopeBase, a.Positions)

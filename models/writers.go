@@ -24,7 +24,7 @@ func (m *Model) Writers() []stream.Writer {
 			writers[i].Parts = m.spec.HeadCount()
 		}
 	}
-	for l := range m.spec.Layers {
+	for l := range m.spec.Depth() {
 		for _, site := range m.stream.Sites(l) {
 			if site.Sublayer == stream.FeedForward {
 				writers = append(writers, m.feedForwardWriter(site))

@@ -250,6 +250,7 @@ func zooPresets() []Preset {
 		{Name: "quickstart-modern", Config: modern(small, 2, 704), Baseline: plain, Modern: true},
 		{Name: "quickstart-rmt-modern", Config: modern(quickstart(RMT(4, 32, 32, 8, 1024)), 0, 704), Baseline: plain, Modern: true},
 		{Name: "quickstart-moe", Config: mixture(small, 512), Baseline: plain},
+		{Name: "quickstart-looped", Config: looped(small, 1, 3, 3)},
 		{Name: "quickstart-relu", Config: feedForward(small, layers.ReLUConfig{Hidden: 1024})},
 		{Name: "attention-only", Config: attentionOnly(small, 2)},
 	}...)
@@ -278,6 +279,12 @@ func dynamicKeys(c Config) Config {
 // feedForward is the model with another feed-forward.
 func feedForward(c Config, d layers.FeedForwardDesign) Config {
 	c.FeedForward = d
+	return c
+}
+
+// looped is the model whose tokens pass blocks begin to end-1 several times.
+func looped(c Config, begin, end, times int) Config {
+	c.LoopBegin, c.LoopEnd, c.Loops = begin, end, times
 	return c
 }
 

@@ -77,6 +77,7 @@ func TestExportRMTOurs(t *testing.T) {
 		"rmt: data.mask_documents: want true":                        func(c *models.Config) { c.MaskDocuments = false },
 		"rmt: model.attention.inverse_layer_scaling: want true, got": func(c *models.Config) { c.Attention.InverseLayerScaling = false },
 		"rmt: model.attention.kv_heads: want 4, got 2":               func(c *models.Config) { c.Attention.KVHeads = 2 },
+		"rmt: model.loops: want 1, got 2":                            func(c *models.Config) { c.Loops = 2 },
 		"rmt: model.logit_softcap: want 0, got 3":                    func(c *models.Config) { c.LogitSoftcap = 3 },
 	} {
 		changed := c

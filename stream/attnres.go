@@ -66,6 +66,11 @@ func (c AttnResConfig) Cost() layers.Cost {
 	return total
 }
 
+// PassParameters are those of the first site's read, which has several sources from the second pass on.
+func (c AttnResConfig) PassParameters() float64 {
+	return 2 * float64(c.D) * indicator(c.Loop.Repeats(0))
+}
+
 // sources is the number of sources that a site reads, of the last read that after all sites.
 func (c AttnResConfig) sources(site int) int { return 1 + (site+c.Block-1)/c.Block }
 

@@ -74,6 +74,15 @@ func (c DenseFormerConfig) Cost() layers.Cost {
 	return total
 }
 
+// PassParameters are the averages' after each pass: a later one is of more outputs.
+func (c DenseFormerConfig) PassParameters() float64 {
+	count := 0
+	for block := c.Layers - c.Loop.Further(); block < c.Layers; block++ {
+		count += len(c.members(block))
+	}
+	return float64(count)
+}
+
 // members are the outputs, 0 being the embedding, that the average after a block is of, first
 // to last; none without an average.
 func (c DenseFormerConfig) members(block int) []int {
@@ -99,7 +108,8 @@ func (c DenseFormerConfig) New(b *graph.Builder) Stream { return newDenseFormer(
 // Y_i is the next block's input, and Y_L that of the last norm. At first a_i = (0, ..., 0, 1):
 // the function is that of a vector stream. The weights do not decay.
 //
-// Parameters of block l, counted from 0: "blocks.l.dwa" [n], n = floor((l+1)/k) + 1.
+// Parameters after depth l, counted from 0: "blocks.l.dwa" [n], n = floor((l+1)/k) + 1, of each pass of a
+// loop its own.
 type denseFormer struct {
 	*Vector
 	c        DenseFormerConfig
@@ -130,7 +140,9 @@ func newDenseFormer(b *graph.Builder, c DenseFormerConfig) *denseFormer {
 		if n := len(c.members(block)); n > 0 {
 			own := make([]float64, n)
 			own[n-1] = 1
-			f.averages[block] = b.Param(constant(averageName(block), own, n))
+			weights := constant(averageName(block), own, n)
+			weights.Unshared = true
+			f.averages[block] = b.Param(weights)
 		}
 	}
 	return f

@@ -43,5 +43,8 @@ func blockReader(block, layers int) string {
 	return blockName(block + 1)
 }
 
+// blocksPrefix begins the names of what a block has.
+const blocksPrefix = "blocks."
+
 // blockName is "blocks.3".
-func blockName(block int) string { return fmt.Sprintf("blocks.%d", block) }
+func blockName(block int) string { return fmt.Sprint(blocksPrefix, block) }

@@ -77,7 +77,8 @@ type VariantNamer interface {
 
 // Common are the settings of a model that every stream gets.
 type Common struct {
-	Layers, Vocab  int
+	Layers, Vocab  int // Layers are the blocks that a token passes, those of a loop each time
+	Loop           Loop
 	Heads, HeadDim int // of attention; 0: none was chosen
 	KVHeads        int // heads of keys and values, a divisor of the heads; 0: as many as heads
 	Positions      int // rows of the position table; 0: none

@@ -48,7 +48,11 @@ func (c HieraggConfig) Check() error {
 		return err
 	}
 	if c.Layers%hieraggGroup != 0 {
-		return layers.Setting("layers", "want an even number for the %s stream, which aggregates pairs of blocks, got %d", c.Name(), c.Layers)
+		loop := ""
+		if c.Loop.Further() > 0 {
+			loop = " with those that a loop repeats"
+		}
+		return layers.Setting("layers", "want an even number for the %s stream, which aggregates pairs of blocks, got %d%s", c.Name(), c.Layers, loop)
 	}
 	return nil
 }
@@ -62,17 +66,64 @@ func (c HieraggConfig) Cost() layers.Cost {
 	groups := float64(c.Layers / hieraggGroup)
 	all := c.aggregateCost(3).Times(groups)
 	if c.Separate {
-		all = c.aggregateCost(2).Plus(c.aggregateCost(3).Times(groups - 1))
+		first := c.firstAggregates()
+		all = c.aggregateCost(2).Times(first).Plus(c.aggregateCost(3).Times(groups - first))
 	} else {
 		all.Parameters = c.aggregateCost(3).Parameters
 	}
 	return c.cost().Plus(all)
 }
 
+// firstAggregates is how often tokens pass the first of separate aggregates.
+func (c HieraggConfig) firstAggregates() (count float64) {
+	if c.Loop.Further() == 0 {
+		return 1
+	}
+	for _, end := range c.groupEnds() {
+		count += indicator(c.inputs(end) == 2)
+	}
+	return count
+}
+
+// PassParameters are those of separate aggregates at blocks that end a group in a later pass alone.
+func (c HieraggConfig) PassParameters() (count float64) {
+	if !c.Separate {
+		return 0
+	}
+	own, once := map[int]bool{}, c
+	once.Layers -= c.Loop.Further()
+	for _, end := range c.groupEnds() {
+		if block := c.Loop.Block(end); !own[block] {
+			own[block], count = true, count+c.aggregateCost(c.inputs(end)).Parameters
+		}
+	}
+	for _, end := range once.groupEnds() {
+		count -= c.aggregateCost(c.inputs(end)).Parameters
+	}
+	return count
+}
+
+// groupEnds are the last blocks of groups.
+func (c HieraggConfig) groupEnds() (ends []int) {
+	for block := hieraggGroup - 1; block < c.Layers; block += hieraggGroup {
+		ends = append(ends, block)
+	}
+	return ends
+}
+
+// inputs are what an aggregate joins: x, y and z, or x and y alone in the first of several, which has no
+// earlier one to read.
+func (c HieraggConfig) inputs(end int) int {
+	if c.Separate && c.Loop.Block(end) == c.Loop.Block(hieraggGroup-1) {
+		return 2
+	}
+	return 3
+}
+
 // aggregateCost is that of an aggregate of as many inputs: it keeps them joined, the hidden
 // layer, and the sum before the norm.
-func (c HieraggConfig) aggregateCost(inputs float64) layers.Cost {
-	d, inner := float64(c.D), float64(c.Inner)
+func (c HieraggConfig) aggregateCost(joined int) layers.Cost {
+	d, inner, inputs := float64(c.D), float64(c.Inner), float64(joined)
 	a := layers.LinearCost(inputs*d, inner, c.Bias).Plus(layers.LinearCost(inner, d, c.Bias)).Plus(c.Norm.Cost(d))
 	a.Activations = (inputs+1)*d + inner
 	return a
@@ -97,7 +148,8 @@ const hieraggGroup = 2
 // as the source does. The last one's norm is the final norm. W2 starts small, as the
 // sigmoid's mean is positive.
 type hieragg struct {
-	*Vector                // without a final norm
+	*Vector    // without a final norm
+	settings   HieraggConfig
 	aggregates []aggregate // a group's each, or one for all
 }
 
@@ -137,13 +189,13 @@ func newHieragg(b *graph.Builder, c HieraggConfig) *hieragg {
 	if c.Layers%hieraggGroup != 0 {
 		b.Fail(errors.Errorf("stream: hieragg: want a multiple of %d layers, the blocks of a group, got %d", hieraggGroup, c.Layers))
 	}
-	a := &hieragg{Vector: newVector(b, c.Vectors)}
+	a := &hieragg{Vector: newVector(b, c.Vectors), settings: c}
 	if !c.Separate {
 		a.aggregates = []aggregate{newAggregate(b, c, "aggregate", 3)}
 		return a
 	}
-	for block := hieraggGroup - 1; block < c.Layers; block += hieraggGroup {
-		a.aggregates = append(a.aggregates, newAggregate(b, c, aggregateName(block), min(3, 2+len(a.aggregates))))
+	for _, end := range c.groupEnds() {
+		a.aggregates = append(a.aggregates, newAggregate(b, c, aggregateName(end), c.inputs(end)))
 	}
 	return a
 }
@@ -210,7 +262,7 @@ func (a *hieragg) Form(at Site) Form {
 	g := a.aggregateOf(at.Block)
 	f.Beyond = []Term{{
 		Text:       fmt.Sprintf("after every %d blocks AGG(x, y, z) = Norm(sigmoid([x; y; z] W1) W2 + x + y + z) replaces h", hieraggGroup),
-		Parameters: append(nodeNames(g.w1, g.w2, g.b1, g.b2), g.name+".norm"),
+		Parameters: append(nodeNames(g.w1, g.w2, g.b1, g.b2), g.norm.Gain().Name()),
 	}}
 	return f
 }

@@ -5,7 +5,7 @@ import "github.com/residua-go/residua/stream/linear"
 // Writers are a vector stream's and the aggregates' hidden neurons.
 func (a *hieragg) Writers() []Writer {
 	writers := a.Vector.Writers()
-	for block := hieraggGroup - 1; block < a.c.Layers; block += hieraggGroup {
+	for _, block := range a.settings.groupEnds() {
 		g, name := a.aggregateOf(block), aggregateName(block)
 		w := Writer{Name: name, Part: "neuron", Parts: g.w2.Shape()[0], Activation: name + ".hidden", Weight: g.w2.Name(),
 			Reads: g.w2.Shape()[0], Source: name}
@@ -23,7 +23,7 @@ func (a *hieragg) Output() string { return aggregateName(a.c.Layers - 1) }
 // FreezeHooks are what the aggregates' norms read.
 func (a *hieragg) FreezeHooks() []string {
 	var names []string
-	for block := hieraggGroup - 1; block < a.c.Layers; block += hieraggGroup {
+	for _, block := range a.settings.groupEnds() {
 		names = append(names, aggregateName(block)+sumSuffix)
 	}
 	return names

@@ -109,7 +109,7 @@ func newHyper(b *graph.Builder, c HyperConfig) *hyper {
 	return &hyper{newCopied(b, c.Vectors, c.N, func(at Site) mixer {
 		name, p := at.Name()+".hyper", packing{c.N, 1}
 		static := b.Param(constant(name+".static", p.values(
-			func(i, _ int) float64 { return indicator(i == at.Index%c.N) },
+			func(i, _ int) float64 { return indicator(i == c.first(at)%c.N) },
 			func(i, k int) float64 { return indicator(i == k) },
 			func(_, _ int) float64 { return 1 }), c.N, p.columns()))
 		if !c.Dynamic {

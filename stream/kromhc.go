@@ -79,7 +79,7 @@ type kromHC struct{ copied }
 // newKromHC makes the parameters of a stream with KromHC.
 func newKromHC(b *graph.Builder, c KromHCConfig) *kromHC {
 	return &kromHC{newCopied(b, c.Vectors, c.N, func(at Site) mixer {
-		row, pair := siteLogits(c.N, at), []float64{0, offDiagonalLogit}
+		row, pair := siteLogits(c.N, c.first(at)), []float64{0, offDiagonalLogit}
 		start := slices.Concat(row, row, slices.Repeat(pair, c.pairs()/2))
 		return kroneckerMixer{newProjection(b, c.Vectors, c.N, at, start, startAlpha), c.N}
 	})}

@@ -125,15 +125,15 @@ func newMHC(b *graph.Builder, c MHCConfig) *mhc {
 		}
 	}
 	return &mhc{start: c.StartLogit, copied: newCopied(b, c.Vectors, c.N, func(at Site) mixer {
-		start := slices.Concat(siteLogits(c.N, at), make([]float64, c.N), res)
+		start := slices.Concat(siteLogits(c.N, c.first(at)), make([]float64, c.N), res)
 		return sinkhornMixer{newProjection(b, c.Vectors, c.N, at, start, c.StartAlpha), c.N, c.Iterations}
 	})}
 }
 
 // siteLogits are those that tell rows apart at first: +1 at row (site mod n), -1 at the others.
-func siteLogits(n int, at Site) []float64 {
+func siteLogits(n, site int) []float64 {
 	logits := slices.Repeat([]float64{-1}, n)
-	logits[at.Index%n] = 1
+	logits[site%n] = 1
 	return logits
 }
 

@@ -85,7 +85,7 @@ func newMHCLite(b *graph.Builder, c MHCLiteConfig) *mhcLite {
 		res[r] = offDiagonalLogit * indicator(r > 0)
 	}
 	return &mhcLite{newCopied(b, c.Vectors, c.N, func(at Site) mixer {
-		start := slices.Concat(siteLogits(c.N, at), make([]float64, c.N), res)
+		start := slices.Concat(siteLogits(c.N, c.first(at)), make([]float64, c.N), res)
 		return permutationMixer{newProjection(b, c.Vectors, c.N, at, start, startAlpha), c.N}
 	})}
 }

@@ -93,8 +93,26 @@ func (c MUDDConfig) sums(block int) (sums, sources, hidden int) {
 }
 
 // severalWays tells whether a block's attention reads the stream in three ways; otherwise it reads
-// the embedding in one.
-func (c MUDDConfig) severalWays(block int) bool { return block > 0 || c.PrePost }
+// the embedding in one. The first block has three norms if a later pass needs them.
+func (c MUDDConfig) severalWays(block int) bool { return block > 0 || c.PrePost || c.Loop.Repeats(0) }
+
+// PassParameters are those of the sums after each pass: a later one is of more outputs.
+func (c MUDDConfig) PassParameters() float64 {
+	once := c
+	once.Layers -= c.Loop.Further()
+	return c.connectionsCost().Parameters - once.connectionsCost().Parameters
+}
+
+// connectionsCost is that of the sums after each block but their own, kept results and prepost's norms.
+func (c MUDDConfig) connectionsCost() (total layers.Cost) {
+	for block := range c.Layers {
+		sums, sources, hidden := c.sums(block)
+		k, h, d := float64(sums*sources), float64(hidden), float64(c.D)
+		total = total.Plus(layers.LinearCost(d, h, false)).Plus(layers.LinearCost(h, k, true)).
+			Plus(layers.Cost{FLOPs: 2 * d * k, Activations: max(1, float64(sums-1))*d + k + 2*h})
+	}
+	return total
+}
 
 // Cost has three norms before attention, and after each block, for k sums of s sources, D*h + h*ks
 // + ks parameters and the sums' 2*D*ks FLOPs; what is kept are the sums but r, which is only added to,
@@ -102,9 +120,12 @@ func (c MUDDConfig) severalWays(block int) bool { return block > 0 || c.PrePost 
 func (c MUDDConfig) Cost() layers.Cost {
 	d, _, _ := c.counts()
 	gain := layers.NormConfig{}.Cost(d)
-	total := c.tablesCost(d).Plus(c.lastNormCost())
+	total := c.tablesCost(d).Plus(c.lastNormCost()).Plus(c.connectionsCost())
 	if c.PrePost {
-		total = total.Plus(gain).Plus(layers.ActivationCost(attentionWays * d))
+		total = total.Plus(gain)
+	}
+	if c.severalWays(0) {
+		total = total.Plus(layers.ActivationCost(attentionWays * d))
 	}
 	for block := range c.Layers {
 		ways := 1.0
@@ -112,10 +133,6 @@ func (c MUDDConfig) Cost() layers.Cost {
 			ways = attentionWays
 		}
 		total = total.Plus(c.headsCost()).Plus(c.Norm.Cost(ways * d)).Plus(c.Norm.Cost(d)).Plus(layers.ActivationCost(2 * d))
-		sums, sources, hidden := c.sums(block)
-		k, h := float64(sums*sources), float64(hidden)
-		total = total.Plus(layers.LinearCost(d, h, false)).Plus(layers.LinearCost(h, k, true)).
-			Plus(layers.Cost{FLOPs: 2 * d * k, Activations: max(1, float64(sums-1))*d + k + 2*h})
 		if c.PrePost {
 			total = total.Plus(gain.Times(2)).Plus(layers.Cost{Parameters: d})
 		}
@@ -142,8 +159,8 @@ func (c MUDDConfig) New(b *graph.Builder) Stream { return newMUDD(b, c) }
 // the sums are added to the block's own output, r's and the last one after a norm whose gain starts
 // at 0.001. These norms are RMSNorms. b starts at 0: the function is that of a vector stream.
 //
-// Parameters of block l: "blocks.l.mudd.w1" [D, h], "blocks.l.mudd.w2" [h, 4(l+2)], sum by sum, and
-// "blocks.l.mudd.bias" [4(l+2)]; "blocks.l.attention.norm" [3, D] where q, k and v differ. prepost:
+// Parameters after depth l: "blocks.l.mudd.w1" [D, h], "blocks.l.mudd.w2" [h, 4(l+2)], sum by sum, and
+// "blocks.l.mudd.bias" [4(l+2)], of each pass of a loop its own; of block l "blocks.l.attention.norm" [3, D] where q, k and v differ. prepost:
 // "mudd.norm" [D] of the embedding, "blocks.l.mudd.norm" [D], "blocks.l.mudd.dense_norm" [D] and
 // "blocks.l.mudd.post_norm" [D].
 type mudd struct {
@@ -203,7 +220,10 @@ func (m *mudd) Embed(t Tokens) State {
 	h := m.Vector.Embed(t).(VectorState)
 	s := muddState{VectorState: h, Outputs: h.Nodes()}
 	if m.c.PrePost {
-		s.Outputs, s.Packed = gorgonia.Nodes{m.embed.of(h.H)}, shape.Copies(m.b, h.H, attentionWays)
+		s.Outputs = gorgonia.Nodes{m.embed.of(h.H)}
+	}
+	if m.c.severalWays(0) {
+		s.Packed = shape.Copies(m.b, h.H, attentionWays)
 	}
 	return s
 }

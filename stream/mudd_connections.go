@@ -30,7 +30,11 @@ func newConnections(b *graph.Builder, c MUDDConfig, block int) connections {
 	w1 := c.Init.Hidden(name+".w1", c.D, c.WidthRatio, c.D, hidden)
 	w1.Init = graph.Normal(1 / math.Sqrt(float64(c.D)))
 	bias := table(sums, sources, func(_, j int) float64 { return indicator(j == sources-1 && !c.PrePost) })
-	m := connections{w1: b.Param(w1), w2: b.Param(decaying(name+".w2", hidden, len(bias))), bias: b.Param(constant(name+".bias", bias, len(bias)))}
+	own := func(p graph.ParamSpec) *gorgonia.Node {
+		p.Unshared = true
+		return b.Param(p)
+	}
+	m := connections{w1: own(w1), w2: own(decaying(name+".w2", hidden, len(bias))), bias: own(constant(name+".bias", bias, len(bias)))}
 	if c.PrePost {
 		m.norm, m.post = newRMS(b, name+".norm", c.Vectors, 1), newRMS(b, name+".post_norm", c.Vectors, 0.001)
 		m.denseGain = b.Param(layers.Gain(name+".dense_norm", c.D))

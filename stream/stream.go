@@ -82,6 +82,12 @@ func (c Common) lastSite() Site {
 	return sites[len(sites)-1]
 }
 
+// first is the number of a site among those of the first passes, by which parameters start that differ from site
+// to site.
+func (c Common) first(at Site) int {
+	return at.Index - len(c.sites(at.Block))*(at.Block-c.Loop.Block(at.Block))
+}
+
 // twoSites are attention and feed-forward, the sublayers of most streams.
 func twoSites(block int) []Site {
 	return []Site{{block, Attention, 2 * block}, {block, FeedForward, 2*block + 1}}

@@ -54,7 +54,7 @@ func (c VectorConfig) optionsCost() layers.Cost {
 func (v *Vector) addOptions(c VectorConfig) {
 	for l := range c.Layers {
 		if c.hasX0() {
-			v.x0 = append(v.x0, v.b.Param(constant(x0Name(l), x0Start(c, l), 2)))
+			v.x0 = append(v.x0, v.b.Param(constant(x0Name(l), x0Start(c, c.Loop.Block(l)), 2)))
 		}
 		if !c.LayerScale {
 			continue
@@ -74,7 +74,7 @@ func x0Start(c VectorConfig, block int) []float64 {
 	if c.X0 == x0Neutral {
 		return []float64{1, 0}
 	}
-	depth := float64(block) / float64(max(1, c.Layers-1))
+	depth := float64(block) / float64(max(1, c.Layers-c.Loop.Further()-1))
 	return []float64{1.15 - 0.1*depth, 0.2 - 0.15*depth}
 }
 

@@ -87,7 +87,7 @@ func (w *Worth) findParts(store *graph.Store, c models.Spec) (names []string, er
 	if err != nil {
 		return nil, err
 	}
-	for l := range c.Layers {
+	for l := range c.Depth() {
 		block := Part{Name: fmt.Sprintf("blocks.%d", l)}
 		for _, writer := range sketch.Writers() {
 			if !strings.HasPrefix(writer.Name, block.Name+".") {

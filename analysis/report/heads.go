@@ -74,7 +74,7 @@ func (r *Report) addPatterns(m *Model, ids []int32, at place) error {
 	if err != nil {
 		return err
 	}
-	for l := range m.Spec.Layers {
+	for l := range m.Spec.Depth() {
 		if at.layer >= 0 && at.layer != l {
 			continue
 		}

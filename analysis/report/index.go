@@ -54,7 +54,7 @@ type place struct{ layer, head int }
 
 // in refuses a layer or a head that the model does not have.
 func (p Place) in(c models.Spec) (found place, err error) {
-	if found.layer, err = p.Layer.of("layer", c.Layers, -1); err == nil {
+	if found.layer, err = p.Layer.of("layer", c.Depth(), -1); err == nil {
 		found.head, err = p.Head.of("head", c.HeadCount(), -1)
 	}
 	return found, err

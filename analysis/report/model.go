@@ -25,8 +25,11 @@ type Model struct {
 
 // about is a line that says what model it is.
 func (m *Model) about() string {
-	c := m.Spec
-	return fmt.Sprintf("%s: %s stream, %s, %d layers of %d heads", m.Name, c.Stream.Name(), strings.Join(models.Sizes(c.Stream), " "), c.Layers, c.HeadCount())
+	c, loop := m.Spec, ""
+	if c.Depth() > c.Layers {
+		loop = fmt.Sprintf(" (%d deep: blocks %d to %d %d times)", c.Depth(), c.LoopBegin, c.LoopEnd-1, c.Loops)
+	}
+	return fmt.Sprintf("%s: %s stream, %s, %d layers%s of %d heads", m.Name, c.Stream.Name(), strings.Join(models.Sizes(c.Stream), " "), c.Layers, loop, c.HeadCount())
 }
 
 // run runs the model once on one row of ids and keeps activations, names or globs.

@@ -56,7 +56,7 @@ type NextToken struct {
 // Steer adds a direction to an activation at every token, of a prompt and of the text that continues
 // it (Turner et al. 2023, "Activation Addition"), and reports what the model says with and without.
 func Steer(m *Model, o SteerOptions) (*Report, error) {
-	o.Name = cmp.Or(o.Name, stream.Site{Block: m.Spec.Layers / 2, Sublayer: stream.Attention}.Name()+".stream")
+	o.Name = cmp.Or(o.Name, stream.Site{Block: m.Spec.Depth() / 2, Sublayer: stream.Attention}.Name()+".stream")
 	o.Tokens = cmp.Or(o.Tokens, 40)
 	if o.Scale == 0 {
 		return nil, check.Value("scale", "a number other than 0", o.Scale)

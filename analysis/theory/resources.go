@@ -76,6 +76,8 @@ func checkCountable(name string, c models.Spec) (bool, error) {
 	switch kind := c.Stream.Name(); {
 	case kind != matrix && kind != vector:
 		return false, check.Value(name+": stream", fmt.Sprintf("%s or %s, which the paper compares", matrix, vector), kind)
+	case c.Loops > 1:
+		return false, check.Value(name+": loops", "1, as in the paper", c.Loops)
 	case c.Bias:
 		return false, check.Value(name+": bias", "none, as in the paper", true)
 	case c.FeedForwardShape().Experts > 0:

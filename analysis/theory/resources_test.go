@@ -83,6 +83,7 @@ func TestCountResourcesRefuses(t *testing.T) {
 	for want, change := range map[error]func(zoo models.Zoo) (models.Preset, error){
 		check.ValueError{Name: "m: stream", Got: "mhc"}:       func(zoo models.Zoo) (models.Preset, error) { return zoo.Preset("mhc-162m") },
 		check.ValueError{Name: "m: experts", Got: "8"}:        func(zoo models.Zoo) (models.Preset, error) { return zoo.Preset("moe-8x2") },
+		check.ValueError{Name: "m: loops", Got: "3"}:          func(zoo models.Zoo) (models.Preset, error) { return zoo.Preset("quickstart-looped") },
 		check.ValueError{Name: "m: feedforward", Got: "none"}: func(zoo models.Zoo) (models.Preset, error) { return zoo.Preset("attention-only") },
 		check.ValueError{Name: "m: bias"}: func(zoo models.Zoo) (models.Preset, error) {
 			p, err := zoo.Preset("rmt-46m")

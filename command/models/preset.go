@@ -54,7 +54,11 @@ func newPreset(p models.Preset) (preset, error) {
 // size writes a model's sizes: its layers, the settings of its stream, its attention heads, and
 // the settings of its feed-forward, by their keys in a run config.
 func size(s models.Spec) string {
-	words := append([]string{fmt.Sprintf("layers=%d", s.Layers)}, models.Sizes(s.Stream)...)
+	words := []string{fmt.Sprintf("layers=%d", s.Layers)}
+	if s.Loops > 1 {
+		words = append(words, fmt.Sprintf("loop_begin=%d loop_end=%d loops=%d", s.LoopBegin, s.LoopEnd, s.Loops))
+	}
+	words = append(words, models.Sizes(s.Stream)...)
 	if s.Attention.Heads > 0 {
 		words = append(words, fmt.Sprintf("heads=%d", s.Attention.Heads))
 	}

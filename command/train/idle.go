@@ -17,7 +17,7 @@ const (
 // a GPU.
 func idleParts(run *config.Run, t *trainer.Trainer) ([]string, error) {
 	spec, text := run.Spec(), t.Corpus().Val.Tokens
-	passes := 1 + 3*spec.Layers // forward, a third of the FLOPs of training on the same tokens
+	passes := 1 + 3*spec.Depth() // forward, a third of the FLOPs of training on the same tokens
 	rows := int(idleShare * 3 * float64(run.TotalSteps()*run.StepTokens()) / float64(passes*spec.Seq))
 	rows = min(rows, idleRows, text.Len()/spec.Seq)
 	if _, gpu := run.Device.Place().GPU(); rows < 1 || gpu {

@@ -27,6 +27,7 @@ func Small(zoo models.Zoo) []models.Preset {
 // positions, in which no size of stream and feed-forward is above 12.
 func Shrunk(c models.Config) models.Config {
 	c.Layers, c.Vocab, c.Seq, c.Attention.Positions = 2, 13, 9, models.PositionsLearned
+	c.LoopBegin, c.LoopEnd = min(c.LoopBegin, 1), min(c.LoopEnd, 2)
 	c.Attention.Heads = min(3, c.Attention.Heads)
 	if c.Attention.KVHeads > 0 {
 		c.Attention.Heads, c.Attention.KVHeads = 2*min(1, c.Attention.Heads), 1

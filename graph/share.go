@@ -1,0 +1,44 @@
+package graph
+
+import (
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+)
+
+// sharing is what Share knows while it builds.
+type sharing struct {
+	name  func(asked string) string
+	asked map[string]bool
+	made  map[string]*gorgonia.Node
+}
+
+// Share builds with parameters that have another name than they are asked for by, name(asked). Those that
+// get one name are one parameter: one node, whose gradient is the sum over all that read it. The first
+// that asks says how it starts. Parameters that are Unshared keep their own names.
+func (b *Builder) Share(name func(asked string) string, build func()) {
+	outer := b.share
+	b.share = &sharing{name, map[string]bool{}, map[string]*gorgonia.Node{}}
+	build()
+	b.share = outer
+}
+
+// shared gives p the name that Share says; it returns the node if there is one already.
+func (b *Builder) shared(p *ParamSpec) *gorgonia.Node {
+	if b.share == nil || p.Unshared {
+		return nil
+	}
+	if b.share.asked[p.Name] {
+		b.fail(errors.Errorf("graph: parameter %q: want each asked for once, got it twice", p.Name))
+		return nil
+	}
+	b.share.asked[p.Name] = true
+	p.Name = b.share.name(p.Name)
+	made := b.share.made[p.Name]
+	if made == nil {
+		return nil
+	}
+	if _, err := b.options.Store.ensure(*p); err != nil { // of another shape
+		b.fail(err)
+	}
+	return made
+}

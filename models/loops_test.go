@@ -1,0 +1,133 @@
+package models_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	gonum "gonum.org/v1/gonum/floats"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
+)
+
+// looped varies a model to one whose tokens pass blocks begin to end-1 of layers several times.
+func looped(layers, begin, end, loops int) func(c *models.Config) {
+	return func(c *models.Config) { c.Layers, c.LoopBegin, c.LoopEnd, c.Loops = layers, begin, end, loops }
+}
+
+// TestLoopDepths: what block is at each depth.
+func TestLoopDepths(t *testing.T) {
+	for _, test := range []struct {
+		layers int
+		loop   stream.Loop
+		want   []int
+	}{
+		{3, stream.Loop{}, []int{0, 1, 2}},
+		{3, stream.Loop{Begin: 1, End: 2, Times: 1}, []int{0, 1, 2}},
+		{4, stream.Loop{Begin: 1, End: 3, Times: 3}, []int{0, 1, 2, 1, 2, 1, 2, 3}},
+		{2, stream.Loop{End: 2, Times: 2}, []int{0, 1, 0, 1}},
+		{3, stream.Loop{Begin: 2, End: 3, Times: 3}, []int{0, 1, 2, 2, 2}},
+	} {
+		var got []int
+		for depth := range test.layers + test.loop.Further() {
+			got = append(got, test.loop.Block(depth))
+		}
+		assert.Equal(t, test.want, got, "%+v", test.loop)
+	}
+	loop := stream.Loop{Begin: 1, End: 3, Times: 2}
+	for name, want := range map[string]string{"blocks.4.attention.qkv": "blocks.2.attention.qkv", "blocks.5.x0": "blocks.3.x0", "blocks.0.attention.o": "blocks.0.attention.o",
+		"norm": "norm", "blocks": "blocks", "blocks.x.y": "blocks.x.y"} {
+		assert.Equal(t, want, loop.Parameter(name))
+	}
+}
+
+// TestALoopIsTheModelUnrolled: a model with a loop has the logits of one of as many blocks as tokens pass with
+// the same weights, to the last bit, and gradients that are the sums of those of all passes.
+func TestALoopIsTheModelUnrolled(t *testing.T) {
+	for _, p := range append(modeltest.Small(models.Standard()), models.Preset{Name: "experts", Config: tinyVector(experts(3, 2))},
+		models.Preset{Name: "fixed values", Config: tinyVector(func(c *models.Config) { c.Attention.ValueResidual = models.ValuesFixed })},
+		models.Preset{Name: "options", Config: tinyVector(withOptions(true, "nanochat"))}) {
+		for name, vary := range map[string]func(c *models.Config){"end": looped(3, 1, 3, 2), "middle": looped(4, 1, 2, 3), "all": looped(2, 0, 2, 2)} {
+			if mudd, is := p.Config.Stream.(stream.MUDDConfig); is && !mudd.PrePost && name == "all" {
+				continue // the first block has three norms for one
+			}
+			config := p.Config
+			vary(&config)
+			if _, pairs := config.Stream.(stream.HieraggConfig); pairs && name == "end" {
+				continue // 5 blocks are no pairs
+			}
+			t.Run(p.Name+"/"+name, func(t *testing.T) { checkUnrolled(t, modeltest.Resolve(t, config)) })
+		}
+	}
+}
+
+func checkUnrolled(t *testing.T, c models.Spec) {
+	depth := c.Depth()
+	unrolled, err := c.With(func(v *models.Config) { v.Layers, v.LoopBegin, v.LoopEnd, v.Loops = depth, 0, 0, 0 })
+	require.NoError(t, err)
+	store, own := modeltest.PerturbedStore(t, c, tensor.Float64), modeltest.NewStore(t, unrolled, tensor.Float64, 0)
+	of := map[string]string{}
+	for _, p := range own.Params() {
+		of[p.Name] = c.ParameterName(p.Name)
+		if q := store.Param(p.Name); q != nil && q.Unshared {
+			of[p.Name] = p.Name
+		}
+		require.NotNil(t, store.Param(of[p.Name]), p.Name)
+		require.NoError(t, graph.SetFloat64s(p.Value, graph.Float64s(store.Param(of[p.Name]).Value)), p.Name)
+	}
+	run := func(c models.Spec, s *graph.Store) (modeltest.Result, map[string][]float64) {
+		result := modeltest.Compile(t, c, s, modeltest.Setup{Gradients: true}).On(t, modeltest.RandomBatch(c, 2, c.Seq, 1), graph.RunOptions{})
+		return result, modeltest.Gradients(s)
+	}
+	got, gradients := run(c, store)
+	want, each := run(unrolled, own)
+	require.Equal(t, want, got)
+	sums := map[string][]float64{}
+	for name, g := range each {
+		if sums[of[name]] == nil {
+			sums[of[name]] = make([]float64, len(g))
+		}
+		gonum.Add(sums[of[name]], g)
+	}
+	require.Equal(t, slices.Sorted(maps.Keys(sums)), slices.Sorted(maps.Keys(gradients)))
+	for name, g := range gradients {
+		require.InDeltaSlice(t, sums[name], g, 1e-12, name)
+	}
+}
+
+// TestOnePassIsThePlainModel: loops: 1 is the model without a loop.
+func TestOnePassIsThePlainModel(t *testing.T) {
+	plain := modeltest.Resolve(t, tinyVector(plainly))
+	once := modeltest.Resolve(t, tinyVector(looped(2, 1, 2, 1)))
+	require.NoError(t, plain.SameModel(once))
+	require.NoError(t, once.SameModel(plain))
+	require.Error(t, plain.SameModel(modeltest.Resolve(t, tinyVector(looped(2, 1, 2, 2)))))
+	assert.Equal(t, plain.Cost(), once.Cost())
+	assert.Equal(t, modeltest.Values(modeltest.NewStore(t, plain, tensor.Float32, 3)), modeltest.Values(modeltest.NewStore(t, once, tensor.Float32, 3)))
+}
+
+// TestConformanceLoops is the suite over a loop of every stream.
+func TestConformanceLoops(t *testing.T) {
+	var cases []conformanceCase
+	seen := map[string]bool{}
+	for _, p := range modeltest.Small(models.Standard()) {
+		if name := p.Config.Stream.Name(); !seen[name] {
+			seen[name] = true
+			looped(2, 0, 1, 3)(&p.Config)
+			cases = append(cases, conformanceCase{p.Name, p.Config})
+		}
+	}
+	checkConformance(t, append(cases,
+		conformanceCase{"experts", tinyVector(all(experts(3, 2), looped(3, 1, 2, 2)))},
+		conformanceCase{"value residual", tinyVector(func(c *models.Config) { looped(2, 0, 2, 2)(c); c.Attention.ValueResidual = models.ValuesLearned })},
+		conformanceCase{"muP", tinyMatrix(all(matrixMuP, looped(2, 0, 2, 2)))},
+		conformanceCase{"separate aggregates", tinyZoo(stream.HieraggConfig{Separate: true}, looped(3, 0, 3, 2))},
+		conformanceCase{"mudd/prepost", tinyZoo(stream.MUDDConfig{PrePost: true, ExpandLast: true}, looped(3, 1, 3, 2))},
+		conformanceCase{"denseformer/thinned", tinyZoo(stream.DenseFormerConfig{Dilation: 2, Period: 3}, looped(3, 1, 2, 3))}))
+}

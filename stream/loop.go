@@ -1,0 +1,51 @@
+package stream
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Loop is a run of blocks that tokens pass several times: blocks Begin to End-1 in order, and again,
+// Times times in all. The zero Loop is none.
+//
+// A stream is made of as many blocks as tokens pass, counted by their depth: with blocks 1 and 2 twice,
+// 0 1 2 1 2 3 are depths 0 to 5. Sites, activations, writers and constants go by depth; parameters by
+// block, which passes share: a stream asks for "blocks.4.attention.qkv" and gets that of block 2. What is
+// made for each pass alone is graph.ParamSpec.Unshared.
+type Loop struct{ Begin, End, Times int }
+
+// Further is the number of depths that passes after the first add.
+func (l Loop) Further() int { return max(0, l.Times-1) * (l.End - l.Begin) }
+
+// Repeats tells whether tokens pass a block several times.
+func (l Loop) Repeats(block int) bool { return l.Times > 1 && l.Begin <= block && block < l.End }
+
+// Block is the block at a depth.
+func (l Loop) Block(depth int) int {
+	switch length := l.End - l.Begin; {
+	case depth >= l.End+l.Further():
+		return depth - l.Further()
+	case depth >= l.End:
+		return l.Begin + (depth-l.Begin)%length
+	}
+	return depth
+}
+
+// Parameter is the name of the parameter that is asked for by that of its depth.
+func (l Loop) Parameter(name string) string {
+	rest, ok := strings.CutPrefix(name, blocksPrefix)
+	number, part, inner := strings.Cut(rest, ".")
+	depth, err := strconv.Atoi(number)
+	if !ok || !inner || err != nil {
+		return name
+	}
+	return blockName(l.Block(depth)) + "." + part
+}
+
+// LoopedDesign is a design that has parameters for each pass, as weights of all that was written before
+// are.
+type LoopedDesign interface {
+	Design
+	// PassParameters is how many parameters it has besides those of its blocks, each passed once.
+	PassParameters() float64
+}
