@@ -19,14 +19,14 @@ import (
 
 // TestCanonicalStaysAsItIs: the identities of runs in logs of experiments hang on it.
 func TestCanonicalStaysAsItIs(t *testing.T) {
-	for config, want := range map[string]string{"quickstart": "0edebb8e0eb1dde4", "modern-162m": "9959121f43d95989", "mhc": "b89aee010d0c4750"} {
+	for config, want := range map[string]string{"pilot": "0edebb8e0eb1dde4", "modern-162m": "9959121f43d95989", "mhc": "b89aee010d0c4750"} {
 		assert.Equal(t, want, fmt.Sprintf("%.8x", sha256.Sum256([]byte(canonical(t, config)))), config)
 	}
-	plain := canonical(t, "quickstart")
-	assert.Equal(t, plain, canonical(t, "quickstart", "seed=5", "name=x", "out=y"))
-	assert.Equal(t, plain, canonical(t, "quickstart", "train.beta1=0.9", "train.min_lr=0.001", "model.stream={kind: matrix, dk: 32, dv: 32, rank: 8}"))
-	assert.NotEqual(t, plain, canonical(t, "quickstart", "train.beta1=0.91"))
-	assert.Contains(t, canonical(t, "quickstart", "train.optim.kind=muon"), "\ntrain.optim.kind: muon\n")
+	plain := canonical(t, "pilot")
+	assert.Equal(t, plain, canonical(t, "pilot", "seed=5", "name=x", "out=y"))
+	assert.Equal(t, plain, canonical(t, "pilot", "train.beta1=0.9", "train.min_lr=0.001", "model.stream={kind: matrix, dk: 32, dv: 32, rank: 8}"))
+	assert.NotEqual(t, plain, canonical(t, "pilot", "train.beta1=0.91"))
+	assert.Contains(t, canonical(t, "pilot", "train.optim.kind=muon"), "\ntrain.optim.kind: muon\n")
 }
 
 func canonical(t *testing.T, name string, sets ...string) string {

@@ -1,0 +1,71 @@
+// Package quickstart holds the model that configs/quickstart.yaml trains.
+package quickstart
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/analysis/blocks"
+	"github.com/residua-go/residua/analysis/report"
+	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/pretrained"
+)
+
+const file = "model.safetensors"
+
+// TestChecksum: the file is the one that SHA256SUMS names.
+func TestChecksum(t *testing.T) {
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	sums, err := os.ReadFile("SHA256SUMS")
+	require.NoError(t, err)
+	sum := sha256.Sum256(text)
+	assert.Equal(t, hex.EncodeToString(sum[:])+"  "+file, strings.TrimSpace(string(sums)))
+}
+
+// TestIsTheConfigsModel: the model is of the shape that configs/quickstart.yaml has.
+func TestIsTheConfigsModel(t *testing.T) {
+	m, err := pretrained.Open(file)
+	require.NoError(t, err)
+	run, _, err := config.Load(models.Standard(), "quickstart", nil)
+	require.NoError(t, err)
+	assert.Equal(t, run.Spec().Config, m.Spec.Config)
+}
+
+// TestEveryBlockIsWorthSomething: without any block after the first the loss on text that was held out of training
+// rises by at least 0.05 nats, without any sublayer by at least 0.005; and the model's score is 2.07 bits a byte or
+// less.
+func TestEveryBlockIsWorthSomething(t *testing.T) {
+	m, err := pretrained.Open(file)
+	require.NoError(t, err)
+	of, err := report.Of(context.Background(), m)
+	require.NoError(t, err)
+	text, err := of.Text(nil, 0)
+	require.NoError(t, err)
+	const rows = 8
+	var ids [][]int32
+	for i := range rows {
+		ids = append(ids, text[i*(len(text)/rows):][:m.Spec.Seq])
+	}
+	worth, err := blocks.Ablate(m.Store, m.Spec, ids, 0)
+	require.NoError(t, err)
+	for _, p := range worth.Parts {
+		least := 0.005
+		if strings.Count(p.Name, ".") == 1 { // a block
+			least = 0.05
+		}
+		assert.Greater(t, p.Rise, least, p.Name)
+	}
+	assert.Empty(t, worth.Idle(0.005))
+	score, err := m.Evaluate(context.Background(), pretrained.EvaluateOptions{Tokens: 16384})
+	require.NoError(t, err)
+	assert.Less(t, score.BitsPerByte, 2.07)
+}
