@@ -158,8 +158,20 @@ func (d *differentiator) visit(n *gorgonia.Node) error {
 		if d.useful[c] && grads[i] != nil {
 			d.terms[c] = append(d.terms[c], grads[i])
 		}
+		if d.parameters[c] {
+			d.sumTerms(c)
+		}
 	}
 	return nil
+}
+
+// sumTerms adds up a parameter's gradient so far: blocks that tokens pass many times leave one buffer each, not one a pass.
+func (d *differentiator) sumTerms(parameter *gorgonia.Node) {
+	if terms := d.terms[parameter]; len(terms) > 1 {
+		sum := d.b.Add(terms...)
+		keepFloat32(append(terms, sum))
+		d.terms[parameter] = gorgonia.Nodes{sum}
+	}
 }
 
 // keepsFloat32 tells whether a node's value, and so its gradient, is kept in 32 bits.

@@ -43,6 +43,7 @@ func launchPresets(t *testing.T) (map[string]models.Spec, []graph.Precision) {
 	for _, p := range models.Standard().Presets() {
 		if !longtest.Enabled() {
 			p.Config.Layers = min(p.Config.Layers, 2)
+			p.Config.LoopEnd = min(p.Config.LoopEnd, p.Config.Layers)
 			if s, ok := p.Config.Stream.(stream.DenseFormerConfig); ok { // whose averages are of more layers
 				s.Period, s.Dilation = 1, 1
 				p.Config.Stream = s

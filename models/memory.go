@@ -17,10 +17,26 @@ func (c Spec) TrainingMemory(batch int, recompute graph.Recompute) graph.MemoryN
 	parameters := float32Bytes * float64(cost.Parameters)
 	activations := tokens * float64(cost.ActivationBytes)
 	if recompute == graph.RecomputeBlock { // what flows between blocks, and one block
-		kept := max(cost.StreamSize, c.Shape().Kept)
-		activations = min(activations, activations/float64(c.Depth())+tokens*float32Bytes*float64(kept)*float64(c.Depth()))
+		kept, block := tokens*float32Bytes*float64(max(cost.StreamSize, c.Shape().Kept)), activations/float64(c.Depth())
+		first := block + kept*float64(c.LoopEnd) + c.passGradients() // the backward pass of a loop's first pass begins
+		activations = min(activations, max(block+kept*float64(c.Depth()), first))
 	}
 	return graph.MemoryNeed{Parameters: bounded(parameters), Gradients: bounded(parameters), Moments: bounded(2 * parameters), Activations: bounded(activations)}
+}
+
+// passGradients are the bytes of the gradients that later passes of a loop have left when its first begins.
+func (c Spec) passGradients() float64 {
+	blocks := 0
+	for l := range c.Layers {
+		if c.loop().Repeats(l) {
+			blocks++
+		}
+	}
+	parameters := 0.0
+	for _, sublayer := range c.shape.Sublayers {
+		parameters += c.blocksCost(sublayer).Parameters
+	}
+	return float32Bytes * parameters * float64(blocks) / float64(c.Layers)
 }
 
 // bounded is whole, with room to be added to others.

@@ -73,7 +73,7 @@ func TestEveryConfigFits(t *testing.T) {
 		if run.Model.Layers <= 4 {
 			assert.NoError(t, trainer.Fits(run, 2e9), file)
 		}
-		need := run.Spec().TrainingMemory(run.Train.Batch, graph.Recompute(run.Train.Recompute))
+		need := trainer.MemoryNeed(run)
 		t.Logf("%-28s %s", filepath.Base(file), graph.FormatBytes(need.Total()))
 		assert.Error(t, trainer.Fits(run, need.Total()-1), file)
 		run.Device.Kind = string(graph.CUDA)

@@ -117,7 +117,8 @@ func TestShippedConfigs(t *testing.T) {
 		if strings.Contains(name, "/") {
 			continue
 		}
-		require.Contains(t, []string{name, "quickstart-" + name}, run.Model.Preset, "a config is named for its preset")
+		preset := strings.Replace(name, "pilot", "quickstart", 1) // which the pilots train at other rates
+		require.Contains(t, []string{preset, "quickstart-" + preset}, run.Model.Preset, "a config is named for its preset")
 	}
 }
 

@@ -54,6 +54,7 @@ var allowed = map[string][]string{
 	"trainer":       {"analysis/mixing", "analysis/cache", "analysis/check", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
 
 	"analysis/page":      {"figure"},
+	"analysis/blocks":    {"analysis/cache", "analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
 	"analysis/check":     {},
 	"analysis/cache":     {"analysis/check", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
 	"analysis/mixing":    {"analysis/cache", "analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
@@ -79,12 +80,12 @@ var allowed = map[string][]string{
 	"explore": {"analysis", "analysis/cache", "analysis/check", "analysis/page", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
 
 	"analysis/theory": {"analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
-	"analysis/report": {"pretrained", "eval", "config", "configs", "generate", "analysis", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/theory", "learner", "figure", "checkpoint", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
+	"analysis/report": {"analysis/blocks", "pretrained", "eval", "config", "configs", "generate", "analysis", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/theory", "learner", "figure", "checkpoint", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
 }
 
 // commandImports is what every command may import, and others.
 func commandImports(others ...string) []string {
-	return append(others, "internal/cli", "trainer", "analysis/mixing", "analysis/cache", "analysis/check", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
+	return append(others, "internal/cli", "trainer", "analysis/blocks", "analysis/mixing", "analysis/cache", "analysis/check", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
 }
 
 // experimentImports is what an experiment may import, and others.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/ops/elementwise"
+	"github.com/residua-go/residua/graph/ops/embedding"
 	"github.com/residua-go/residua/graph/ops/linear"
 	"github.com/residua-go/residua/graph/ops/loss"
 	"github.com/residua-go/residua/graph/optest"
@@ -113,7 +114,7 @@ func depthProgram(t *testing.T, blocks int, o graph.ProgramOptions) *graph.Progr
 		param := func(name string, shape ...int) *gorgonia.Node {
 			return b.Param(graph.ParamSpec{Name: name, Shape: shape, Init: graph.Normal(0.5)})
 		}
-		x := gorgonia.Nodes{b.Add(param("x", tokens, d))}
+		x := gorgonia.Nodes{embedding.Gather(b, param("x", tokens, d), b.Input("tokens", tensor.Int32, tokens), 1)}
 		read := func(i int) *gorgonia.Node {
 			return DepthAttention(b, param(fmt.Sprintf("q%d", i), d), param(fmt.Sprintf("g%d", i), d), 1e-6, x...)
 		}
