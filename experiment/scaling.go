@@ -61,6 +61,8 @@ func axes() []axis {
 func (s Scaling) report(r *results) (out Report) {
 	laws := figure.Table{Title: "Power laws, loss = A x^-B, with 95% intervals (Student's t) that take the law for true", Align: "llrrr", Header: []string{"series", "x", "A", "B", "95% of B"}}
 	needs := figure.Table{Title: "What a series needs of what the first one needs, for the loss that the first one's law has at its largest size", Align: "llrr", Header: []string{"series", "x", "share", "95%"}}
+	slopes := figure.Table{Title: "Exponents: how much larger a series' B is than the first one's, ± standard errors, and p that they are equal (Welch's t-test)", Align: "llrr", Header: []string{"series", "x", "difference", "p"}}
+	offsets := figure.Table{Title: "Power laws above an irreducible loss, loss = E + A x^-B, and p that E is 0 (F-test)", Align: "llrrrr", Header: []string{"series", "x", "E", "A", "B", "p"}}
 	panels := figure.Panels{Across: 2, OwnAxes: true}
 	for _, a := range axes() {
 		chart := figure.Lines{XLabel: a.name, YLabel: "validation loss (nats a token)", LogX: true, LogY: true}
@@ -75,22 +77,27 @@ func (s Scaling) report(r *results) (out Report) {
 			low, high := law.Interval(func(p stats.PowerLaw) float64 { return p.B })
 			laws.Row(name, a.name, fmt.Sprintf("%.4g", law.A), fmt.Sprintf("%.4f", law.B), interval(low, high, "%.4f"))
 			chart.Series = append(chart.Series, law.line(name+", power law", len(chart.Series)))
+			if above, p, ok := stats.FitOffset(law.x, law.y); ok {
+				offsets.Row(name, a.name, number(above.E, "%.3f"), number(above.A, "%.4g"), number(above.B, "%.4f"), number(p, "%.2g"))
+			}
 			if first := fits[0]; i > 0 && first.found {
 				loss := first.At(slices.Max(first.x))
 				share, low, high := law.Ratio(first.Fit, func(p stats.PowerLaw) float64 { return p.Inverse(loss) })
 				needs.Row(name, a.name, number(share, "%.2f"), interval(low, high, "%.2f"))
+				difference, p := law.Steeper(first.Fit)
+				slopes.Row(name, a.name, number(difference.Mean, "%+.4f")+" ± "+number(difference.Error, "%.4f"), number(p, "%.2g"))
 			}
 		}
 		panels.Charts = append(panels.Charts, chart)
 	}
-	out.Picture, out.Tables = panels, []figure.Table{r.table("Runs: means over seeds, ± standard errors"), laws, needs}
+	out.Picture, out.Tables = panels, []figure.Table{r.table("Runs: means over seeds, ± standard errors"), laws, slopes, offsets, needs}
 	return out
 }
 
 // law is the power law of a series, and the points that it was fitted to.
 type law struct {
 	stats.Fit
-	x     []float64
+	x, y  []float64
 	found bool
 }
 
@@ -99,11 +106,10 @@ func (r *results) laws(a axis) []law {
 	var all []law
 	for _, series := range r.plan.series {
 		var l law
-		var y []float64
 		for _, c := range r.of(series.Name) {
-			l.x, y = append(l.x, c.values(a.of)...), append(y, c.losses()...)
+			l.x, l.y = append(l.x, c.values(a.of)...), append(l.y, c.losses()...)
 		}
-		l.Fit, l.found = stats.Infer(l.x, y)
+		l.Fit, l.found = stats.Infer(l.x, l.y)
 		all = append(all, l)
 	}
 	return all

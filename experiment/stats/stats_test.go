@@ -84,13 +84,7 @@ func TestInfer(t *testing.T) {
 	assert.InDeltaSlice(t, []float64{1, 1, 1}, []float64{ratio, low, high}, 1e-6)
 
 	// scipy.stats.linregress of the same logarithms: exponent 0.142857, standard error 0.0797957, t(97.5%, 2) = 4.302653.
-	e := func(v ...float64) (all []float64) {
-		for _, v := range v {
-			all = append(all, math.Exp(v))
-		}
-		return all
-	}
-	f, _ = Infer(e(0, 1, 2, 4), e(1, 0.5, 0.8, 0.3))
+	f, _ = Infer(exponentials(0, 1, 2, 4), exponentials(1, 0.5, 0.8, 0.3))
 	low, high = f.Interval(exponent)
 	assert.InDelta(t, 0.142857, f.B, 1e-6)
 	assert.InDelta(t, 0.142857-4.302653*0.0797957, low, 0.03)
@@ -116,5 +110,49 @@ func TestInfer(t *testing.T) {
 	_, ok = Infer(x[:2], exact[:2])
 	assert.False(t, ok)
 	_, ok = Infer([]float64{1, 1, 1}, []float64{1, 2, 3})
+	assert.False(t, ok)
+}
+
+func exponentials(v ...float64) (all []float64) {
+	for _, v := range v {
+		all = append(all, math.Exp(v))
+	}
+	return all
+}
+
+// TestSteeper: scipy.stats.linregress has exponents of 0.142857 ± 0.0797957 and 0.299 ± 0.0129228, of two degrees of freedom each; Welch's
+// test by scipy.stats.t, of 2.104838 degrees, has p = 0.186760.
+func TestSteeper(t *testing.T) {
+	a, _ := Infer(exponentials(0, 1, 2, 4), exponentials(1, 0.5, 0.8, 0.3))
+	b, _ := Infer(exponentials(0, 1, 2, 3), exponentials(1, 0.72, 0.37, 0.12))
+	difference, p := b.Steeper(a)
+	assert.InDelta(t, 0.1561429, difference.Mean, 1e-6)
+	assert.InDelta(t, 0.0808353, difference.Error, 1e-6)
+	assert.InDelta(t, 0.1867601, p, 1e-6)
+	back, q := a.Steeper(b)
+	assert.InDelta(t, -difference.Mean, back.Mean, 1e-12)
+	assert.InDelta(t, p, q, 1e-12)
+	_, same := a.Steeper(a)
+	assert.InDelta(t, 1, same, 1e-12)
+}
+
+// TestFitOffset: the irreducible part of losses without noise is found, and of a power law there is none.
+func TestFitOffset(t *testing.T) {
+	x := []float64{1e4, 3e4, 1e5, 3e5, 1e6, 3e6}
+	above, plain := make([]float64, len(x)), make([]float64, len(x))
+	truth := OffsetLaw{PowerLaw{60, 0.4}, 1.5}
+	draw := rand.New(rand.NewPCG(3, 4))
+	for i := range x {
+		above[i], plain[i] = truth.At(x[i]), 12*math.Pow(x[i], -0.11)*math.Exp(0.01*draw.NormFloat64())
+	}
+	law, p, ok := FitOffset(x, above)
+	assert.True(t, ok)
+	assert.InDelta(t, 1.5, law.E, 0.01)
+	assert.InDelta(t, 0.4, law.B, 0.01)
+	assert.Less(t, p, 1e-6)
+	_, p, ok = FitOffset(x, plain)
+	assert.True(t, ok)
+	assert.Greater(t, p, 0.05)
+	_, _, ok = FitOffset(x[:3], above[:3])
 	assert.False(t, ok)
 }
