@@ -24,7 +24,7 @@ type Kind interface {
 
 // Kinds are all of this package, each with its defaults.
 func Kinds() []settings.Kinded {
-	return []settings.Kinded{Scaling{}, Reach{Evaluations: 40}, Sweep{}, Variants{}, Search{Draws: 100},
+	return []settings.Kinded{Scaling{}, Reach{Evaluations: 40}, Sweep{}, Variants{Evaluations: 1}, Search{Draws: 100},
 		Cards{Baseline: "quickstart-transformer"}, Coordinates{Widths: []int{1, 2, 4, 8}}}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/residua-go/residua/analysis/mixing"
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/trainer"
 )
@@ -38,6 +39,7 @@ type Record struct {
 	Bits        trainer.Number   `json:"bits_per_byte"`
 	Evaluations []Evaluation     `json:"evaluations,omitempty"` // on the way, where there is more than one
 	Curve       []trainer.Number `json:"train_loss,omitempty"`  // means over parts of equal length
+	Mixing      []mixing.Brief   `json:"mixing,omitempty"`      // the last that train.log_mixing wrote
 	Activations []Activation     `json:"activations,omitempty"` // with coordinates
 }
 

@@ -7,7 +7,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/residua-go/residua/analysis/mixing"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/stream"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -119,6 +121,18 @@ func TestVariantsArePaired(t *testing.T) {
 	assert.Contains(t, text, "measured with 2 runs side by side")
 	log[3].Loss = trainer.Number(math.NaN())
 	assert.Regexp(t, `\nb +3 +\+`, c.Report(log).Text())
+}
+
+// TestVariantsTellRisesAndMoves: of runs that were evaluated on the way and logged their coefficients, the largest rise above the lowest loss
+// before it, and the root mean square of a kind's moves.
+func TestVariantsTellRisesAndMoves(t *testing.T) {
+	c := newLines(t, "seeds: 2\nseries: [{name: a}, {name: b}]\nexperiment: {kind: variants, evaluations: 3}")
+	up := []Evaluation{{Loss: 3}, {Loss: 2}, {Loss: 2.75}, {Loss: 2.5}}
+	moved := []mixing.Brief{{Name: "x", Kind: stream.MixingCarry, Moved: 0.3}, {Name: "x", Kind: stream.MixingUp, Moved: 0.5}, {Name: "y", Kind: stream.MixingCarry, Moved: 0.4}}
+	text := c.Report([]Record{{Series: "a", Evaluations: up, Mixing: moved}, {Series: "a", Seed: 1, Evaluations: up[:2]}, {Series: "b"}}).Text()
+	assert.Regexp(t, `\na +1 of 2 +0\.75, 0\.00\n`, text)
+	assert.Regexp(t, `\na +A_res +0\.354\na +B_up +0\.5\n`, text)
+	assert.NotRegexp(t, `\nb +\d of`, text)
 }
 
 // TestSearchListsTheBest: of each series, by loss.

@@ -76,6 +76,9 @@ func (r *Record) add(steps []trainer.Metrics, stepTokens int) {
 			r.Loss, r.Bits = *m.ValLoss, *m.ValBits
 			r.Evaluations = append(r.Evaluations, Evaluation{m.Tokens, r.Seconds, *m.ValLoss})
 		}
+		if len(m.Mixing) > 0 {
+			r.Mixing = m.Mixing
+		}
 		sum, part = sum+float64(m.Loss), part+1
 		if (i+1)*curveParts/len(steps) > i*curveParts/len(steps) {
 			r.Curve = append(r.Curve, trainer.Number(math.Round(1e4*sum/float64(part))/1e4))

@@ -2,22 +2,89 @@ package experiment
 
 import (
 	"fmt"
+	"math"
+	"strings"
+
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/residua-go/residua/experiment/stats"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/stream"
 )
 
 // Variants trains each series as its settings say, and compares them with the first, seed by seed
 // (Mak and Flanigan 2025, figure 5 and table 10). It says how many seeds a difference of 1% would
-// need.
-type Variants struct{ plain }
+// need, how far the loss rose on the way if it was evaluated there, and how far the stream's coefficients moved if
+// train.log_mixing was set.
+type Variants struct {
+	plain
+	Evaluations int `yaml:"evaluations" min:"1" max:"10000" help:"evaluations of a run, evenly spaced; from two on the report says how far the validation loss rose in between"`
+}
 
 // Name is variants.
 func (Variants) Name() string { return "variants" }
 
+func (v Variants) evaluations() int { return v.Evaluations }
+
 func (Variants) report(r *results) Report {
 	return Report{Tables: []figure.Table{r.table("Means over seeds, ± standard errors"), differences("Differences from the first, run by run with the same seed", r.cells),
-		seedsTable(r.cells)}, Picture: differenceBars(r.cells)}
+		risesTable(r.cells), movesTable(r.cells), seedsTable(r.cells)}, Picture: differenceBars(r.cells)}
+}
+
+// risesTable has the largest rise of each run's validation loss above the lowest before it.
+func risesTable(cells []result) figure.Table {
+	t := figure.Table{Title: "Largest rise of the validation loss above the lowest before it (nats), by seed", Align: "lrl", Header: []string{"", "rises above 0.5", "by seed"}}
+	for _, c := range cells {
+		high, rises := 0, []string(nil)
+		for _, run := range c.runs {
+			if len(run.Evaluations) == 0 {
+				continue
+			}
+			rise := run.largestRise()
+			rises = append(rises, fmt.Sprintf("%.2f", rise))
+			if rise > 0.5 {
+				high++
+			}
+		}
+		if len(rises) > 0 {
+			t.Row(c.name(), fmt.Sprintf("%d of %d", high, len(rises)), strings.Join(rises, ", "))
+		}
+	}
+	return t
+}
+
+// largestRise is how far an evaluation's loss is above the lowest before it, at most.
+func (r Record) largestRise() float64 {
+	rise, lowest := 0.0, math.Inf(1)
+	for _, e := range r.Evaluations {
+		rise, lowest = max(rise, float64(e.Loss)-lowest), min(lowest, float64(e.Loss))
+	}
+	return rise
+}
+
+// movesTable has how far each kind of coefficients moved from its start: root mean squares over entries, tokens and sites.
+func movesTable(cells []result) figure.Table {
+	t := figure.Table{Title: "How far coefficients moved from their start (root mean square), by seed", Align: "lll", Header: []string{"", "coefficients", "by seed"}}
+	for _, c := range cells {
+		var kinds []stream.MixingKind
+		moved := map[stream.MixingKind][]string{}
+		for _, run := range c.runs {
+			squares := map[stream.MixingKind][]float64{}
+			for _, m := range run.Mixing {
+				if len(moved[m.Kind])+len(squares[m.Kind]) == 0 {
+					kinds = append(kinds, m.Kind)
+				}
+				squares[m.Kind] = append(squares[m.Kind], m.Moved*m.Moved)
+			}
+			for kind, s := range squares {
+				moved[kind] = append(moved[kind], fmt.Sprintf("%.3g", math.Sqrt(stat.Mean(s, nil))))
+			}
+		}
+		for _, kind := range kinds {
+			t.Row(c.name(), string(kind), strings.Join(moved[kind], ", "))
+		}
+	}
+	return t
 }
 
 // differenceBars are the differences from the first cell, or its loss if there is no other.
