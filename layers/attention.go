@@ -31,6 +31,7 @@ type AttentionConfig struct {
 	Scale    float64 // of q.k, with 1/sqrt(Dh), 1/(layer+1) and muP multipliers folded in
 	ALiBi    bool    // bias by distance
 	RopeBase float64 // rotary positions; 0: none
+	Rope     RopeScaling
 	QKNorm   bool    // RMSNorm of queries and keys, head by head, before rotary positions
 	NormEps  float64 // its eps
 	// Values, where not nil, is what all attentions of a model share; that of the first of them has First.
@@ -83,7 +84,7 @@ func alibiSlopes(heads int) []float64 {
 // NewAttention makes the attention called name; its parameters are name.q_norm and name.k_norm [Dh],
 // and name.value_residual [2].
 func NewAttention(b *graph.Builder, name string, c AttentionConfig) *Attention {
-	a := &Attention{b: b, name: name, options: attention.Options{Heads: c.Heads, KVHeads: c.KVHeads, Scale: c.Scale, RopeBase: c.RopeBase}}
+	a := &Attention{b: b, name: name, options: attention.Options{Heads: c.Heads, KVHeads: c.KVHeads, Scale: c.Scale, RopeBase: c.RopeBase, Stretch: c.Rope.Stretch(c.RopeBase, c.HeadDim)}}
 	if c.ALiBi {
 		a.options.Slopes = alibiSlopes(c.Heads)
 	}

@@ -74,14 +74,15 @@ type Config struct {
 
 // Attention describes the attention of each block. A matrix stream has heads of its own.
 type Attention struct {
-	Heads               int     `yaml:"heads" json:"heads,omitempty" default:"required, or preset, but with a matrix stream" max:"131072" help:"number of heads"`
-	HeadDim             int     `yaml:"head_dim" json:"head_dim,omitempty" max:"131072" help:"dimension of one head; 0: d_model / heads"`
-	KVHeads             int     `yaml:"kv_heads" json:"kv_heads,omitempty" max:"131072" help:"heads of keys and values, each read by heads / kv_heads heads (grouped-query attention); 0: as many as heads"`
-	Positions           string  `yaml:"positions" json:"positions,omitempty" help:"learned, alibi, rope or none"`
-	RopeBase            float64 `yaml:"rope_base" json:"rope_base,omitempty" default:"10000 with rope" from:"model.attention.positions" help:"rope: base of the wavelengths"`
-	QKNorm              bool    `yaml:"qk_norm" json:"qk_norm,omitempty" help:"RMSNorm of queries and keys, head by head with one gain each, before rotary positions"`
-	ValueResidual       string  `yaml:"value_residual" json:"value_residual,omitempty" help:"mix block 0's values into those of later blocks: fixed, half and half, or learned, two weights a block; none or empty: no"`
-	InverseLayerScaling bool    `yaml:"inverse_layer_scaling" json:"inverse_layer_scaling,omitempty" help:"divide the logits by the block's number, from 1"`
+	Heads               int                `yaml:"heads" json:"heads,omitempty" default:"required, or preset, but with a matrix stream" max:"131072" help:"number of heads"`
+	HeadDim             int                `yaml:"head_dim" json:"head_dim,omitempty" max:"131072" help:"dimension of one head; 0: d_model / heads"`
+	KVHeads             int                `yaml:"kv_heads" json:"kv_heads,omitempty" max:"131072" help:"heads of keys and values, each read by heads / kv_heads heads (grouped-query attention); 0: as many as heads"`
+	Positions           string             `yaml:"positions" json:"positions,omitempty" help:"learned, alibi, rope or none"`
+	RopeBase            float64            `yaml:"rope_base" json:"rope_base,omitempty" default:"10000 with rope" from:"model.attention.positions" help:"rope: base of the wavelengths"`
+	RopeScaling         layers.RopeScaling `yaml:"rope_scaling" json:"rope_scaling,omitzero" help:"rope: for rows longer than those of training"`
+	QKNorm              bool               `yaml:"qk_norm" json:"qk_norm,omitempty" help:"RMSNorm of queries and keys, head by head with one gain each, before rotary positions"`
+	ValueResidual       string             `yaml:"value_residual" json:"value_residual,omitempty" help:"mix block 0's values into those of later blocks: fixed, half and half, or learned, two weights a block; none or empty: no"`
+	InverseLayerScaling bool               `yaml:"inverse_layer_scaling" json:"inverse_layer_scaling,omitempty" help:"divide the logits by the block's number, from 1"`
 }
 
 // MuP is the maximal update parametrisation (Yang et al. 2022): the sizes of the base model
@@ -134,6 +135,7 @@ func (c Config) WithDefaults() Config {
 	setDefault(&c.EmbeddingStd, 0.02)
 	if c.Attention.Positions == PositionsRoPE {
 		setDefault(&c.Attention.RopeBase, 10000)
+		c.Attention.RopeScaling = c.Attention.RopeScaling.WithDefaults()
 	}
 	if c.Loops > 0 {
 		setDefault(&c.LoopEnd, c.Layers)

@@ -88,6 +88,14 @@ func functionEffects() []effect {
 		{"attention.positions", none, func(c *subject) { c.Attention.Positions = models.PositionsALiBi }, function, same},
 		{"attention.positions", none, func(c *subject) { c.Attention.Positions = models.PositionsRoPE }, function, same},
 		{"attention.rope_base", withRope(), func(c *subject) { c.Attention.RopeBase = 100 }, function, same},
+		{"attention.rope_scaling.type", withRope(), func(c *subject) { c.Attention.RopeScaling = layers.RopeScaling{Type: layers.RopeLinear, Factor: 2} }, function, same},
+		scaledRope("factor", layers.RopeLinear, func(r *layers.RopeScaling) { r.Factor = 3 }),
+		scaledRope("original_seq", layers.RopeLlama3, func(r *layers.RopeScaling) { r.OriginalSeq = 4000 }),
+		scaledRope("low_freq_factor", layers.RopeLlama3, func(r *layers.RopeScaling) { r.LowFreqFactor = 0.1 }),
+		scaledRope("high_freq_factor", layers.RopeLlama3, func(r *layers.RopeScaling) { r.HighFreqFactor = 20 }),
+		scaledRope("beta_fast", layers.RopeYaRN, func(r *layers.RopeScaling) { r.BetaFast = 2 }),
+		scaledRope("beta_slow", layers.RopeYaRN, func(r *layers.RopeScaling) { r.BetaSlow = 0.05 }),
+		scaledRope("attention_factor", layers.RopeYaRN, func(r *layers.RopeScaling) { r.AttentionFactor = 2 }),
 		{"attention.inverse_layer_scaling", m, func(c *subject) { c.Attention.InverseLayerScaling = true }, function, same},
 		{"attention.inverse_layer_scaling", v, func(c *subject) { c.Attention.InverseLayerScaling = true }, function, same},
 		{"gelu", m, func(c *subject) { c.Gelu = models.GeluExact }, function, same},
@@ -105,6 +113,17 @@ func functionEffects() []effect {
 		{"ZLoss", m, func(c *subject) { c.ZLoss = 1e-3 }, []string{seenLoss, seenGradients}, append(same, seenLogits, seenTraining)},
 		{"ZLoss", v, func(c *subject) { c.ZLoss = 1e-3 }, []string{seenLoss, seenGradients}, append(same, seenLogits, seenTraining)},
 	}
+}
+
+// scaledRope is the effect of a change of scaled positions.
+func scaledRope(key, kind string, change func(*layers.RopeScaling)) effect {
+	base := withRope()
+	base.Attention.RopeScaling = layers.RopeScaling{Type: kind, Factor: 2}
+	if kind != layers.RopeLinear {
+		base.Attention.RopeScaling.OriginalSeq = 1000
+	}
+	return effect{"attention.rope_scaling." + key, base, func(c *subject) { change(&c.Attention.RopeScaling) },
+		[]string{seenLogits, seenLoss, seenGradients}, []string{seenParameters, seenInitial, seenRates}}
 }
 
 func startEffects() []effect {

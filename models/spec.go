@@ -26,7 +26,7 @@ type Spec struct {
 // order, that no model can be built with.
 func (c Config) Resolve() (Spec, error) {
 	s := Spec{Config: c.WithDefaults()}
-	for _, check := range []func() error{s.checkStream, s.checkFeedForward, s.checkChoices, s.checkNumbers, s.checkMuP} {
+	for _, check := range []func() error{s.checkStream, s.checkFeedForward, s.checkChoices, s.checkRope, s.checkNumbers, s.checkMuP} {
 		if err := check(); err != nil {
 			return Spec{}, err
 		}
@@ -71,7 +71,7 @@ func errUnresolved() error {
 }
 
 // With resolves a copy of the model's config with changes. The copy has the defaults filled in:
-// a change that takes rope away has to take its RopeBase away, too.
+// a change that takes rope away has to take its RopeBase and RopeScaling away, too.
 func (s Spec) With(change func(c *Config)) (Spec, error) {
 	c := s.Config
 	change(&c)
@@ -152,7 +152,7 @@ func (s Spec) valueResidual() *layers.ValueResidual {
 // attentionConfig is that at depth l.
 func (s Spec) attentionConfig(l int, values *layers.ValueResidual) layers.AttentionConfig {
 	return layers.AttentionConfig{Heads: s.HeadCount(), KVHeads: s.KVHeads(), HeadDim: s.HeadDim(), Scale: s.attentionScale(l),
-		ALiBi: s.Attention.Positions == PositionsALiBi, RopeBase: s.Attention.RopeBase,
+		ALiBi: s.Attention.Positions == PositionsALiBi, RopeBase: s.Attention.RopeBase, Rope: s.Attention.RopeScaling,
 		QKNorm: s.Attention.QKNorm, NormEps: s.NormEps, Values: values, First: l == 0}
 }
 

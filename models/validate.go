@@ -119,12 +119,26 @@ func (s *Spec) checkChoices() error {
 	return nil
 }
 
+// checkRope wants numbers of rotary positions with them alone.
+func (s *Spec) checkRope() error {
+	a := s.Attention
+	switch rope := a.Positions == PositionsRoPE; {
+	case a.RopeBase != 0 && (!rope || !(a.RopeBase > 1)):
+		return fieldError("attention.rope_base", "want > 1 and positions rope, got %g with positions %s", a.RopeBase, a.Positions)
+	case a.RopeScaling != (layers.RopeScaling{}) && !rope:
+		return fieldError("attention.rope_scaling", "want positions rope with it, got positions %s", a.Positions)
+	}
+	var bad *layers.SettingError
+	if errors.As(a.RopeScaling.Check(), &bad) {
+		return fieldError("attention.rope_scaling."+bad.Key, "%s", bad.Problem)
+	}
+	return nil
+}
+
 func (s *Spec) checkNumbers() error {
 	switch a := s.Attention; {
 	case a.ValueResidual != "" && s.Depth() < 2:
 		return fieldError("attention.value_residual", "want none for a model of one block, got %s", a.ValueResidual)
-	case a.RopeBase != 0 && (a.Positions != PositionsRoPE || !(a.RopeBase > 1)):
-		return fieldError("attention.rope_base", "want > 1 and positions rope, got %g with positions %s", a.RopeBase, a.Positions)
 	case !(s.NormEps > 0 && s.NormEps < 1):
 		return fieldError("norm_eps", "want between 0 and 1, got %g", s.NormEps)
 	case !(s.Dropout >= 0 && s.Dropout < 1):

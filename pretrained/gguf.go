@@ -164,6 +164,9 @@ func (m *Model) ggufMetadata(a architecture, o GGUFOptions) ([]checkpoint.GGUFEn
 		number("feed_forward_length", c.FeedForwardShape().Hidden), number("attention.head_count", c.HeadCount()),
 		number("attention.head_count_kv", c.KVHeads()), entry(a.name+"."+a.gguf.eps, float32(c.NormEps)),
 	}
+	if got := c.Attention.RopeScaling.Type; got != "" {
+		return nil, errors.Errorf("gguf: model.attention.rope_scaling.type: want nothing, got %s: scaled positions are not written", got)
+	}
 	if c.Attention.Positions == models.PositionsRoPE {
 		all = append(all, number("attention.key_length", c.HeadDim()), number("attention.value_length", c.HeadDim()),
 			number("rope.dimension_count", c.HeadDim()), entry(a.name+".rope.freq_base", float32(c.Attention.RopeBase)))

@@ -22,7 +22,11 @@ func llamaKeys() map[string]string {
 		"vocab": "vocab_size", "seq": "max_position_embeddings", "layers": "num_hidden_layers", "stream.d_model": "hidden_size",
 		"attention.heads": "num_attention_heads", "attention.kv_heads": "num_key_value_heads", "attention.head_dim": "head_dim",
 		"attention.positions": "head_dim", "attention.rope_base": "rope_theta",
-		"feedforward.hidden": "intermediate_size", "norm_eps": "rms_norm_eps",
+		"attention.rope_scaling.factor": "rope_scaling.factor", "attention.rope_scaling.original_seq": "rope_scaling.original_max_position_embeddings",
+		"attention.rope_scaling.low_freq_factor": "rope_scaling.low_freq_factor", "attention.rope_scaling.high_freq_factor": "rope_scaling.high_freq_factor",
+		"attention.rope_scaling.beta_fast": "rope_scaling.beta_fast", "attention.rope_scaling.beta_slow": "rope_scaling.beta_slow",
+		"attention.rope_scaling.attention_factor": "rope_scaling.attention_factor",
+		"feedforward.hidden":                      "intermediate_size", "norm_eps": "rms_norm_eps",
 	}
 }
 
@@ -51,14 +55,16 @@ func llamaModel(text []byte) (models.Config, error) {
 
 // llamaJSON is a model's config.json, with the positions as transformers has them before version 5 and from then on.
 func llamaJSON(c models.Spec) map[string]any {
-	base := c.Attention.RopeBase
-	if base == 0 {
-		base = 10000
-	}
-	return map[string]any{"vocab_size": c.Vocab, "max_position_embeddings": c.Seq, "hidden_size": c.Width(), "intermediate_size": c.FeedForwardShape().Hidden,
+	rope := ropeJSON(c.Attention)
+	all := map[string]any{"vocab_size": c.Vocab, "max_position_embeddings": c.Seq, "hidden_size": c.Width(), "intermediate_size": c.FeedForwardShape().Hidden,
 		"num_hidden_layers": c.Layers, "num_attention_heads": c.HeadCount(), "num_key_value_heads": c.KVHeads(), "head_dim": c.HeadDim(),
 		"hidden_act": "silu", "rms_norm_eps": c.NormEps, "attention_bias": false, "mlp_bias": false,
-		"rope_theta": base, "rope_parameters": map[string]any{"rope_type": "default", "rope_theta": base}}
+		"rope_theta": rope.Theta, "rope_parameters": rope}
+	if c.Attention.RopeScaling.Type != "" {
+		rope.Theta = nil
+		all["rope_scaling"] = rope
+	}
+	return all
 }
 
 // read returns the model of a config.json, where c has the defaults of what that leaves out, or an error of the first
@@ -70,12 +76,11 @@ func (c llamaConfig) read(text []byte) (models.Config, error) {
 	if err := c.check(); err != nil {
 		return models.Config{}, err
 	}
-	base, err := ropeBase(text)
-	if err != nil {
+	m := models.Transformer(c.Layers, c.DModel, c.FF, c.Heads)
+	m.Attention = models.Attention{Heads: c.Heads, KVHeads: c.Heads}
+	if err := addRope(&m.Attention, text); err != nil {
 		return models.Config{}, err
 	}
-	m := models.Transformer(c.Layers, c.DModel, c.FF, c.Heads)
-	m.Attention = models.Attention{Heads: c.Heads, KVHeads: c.Heads, Positions: models.PositionsRoPE, RopeBase: base}
 	m.FeedForward = layers.SwiGLUConfig{Hidden: c.FF}
 	m.Vocab, m.Seq, m.Norm, m.NormEps, m.TieEmbeddings = c.Vocab, c.Seq, models.NormRMS, c.Eps, c.Tied
 	if c.KVHeads != nil {

@@ -66,6 +66,9 @@ func residuaCheck(c models.Spec) error {
 	if got := c.FeedForward.Name(); !slices.Contains(feedForwards, got) {
 		return layers.Setting("model.feedforward.kind", "want one of %v, got %s", feedForwards, got)
 	}
+	if got := c.Attention.RopeScaling.Type; got != "" {
+		return layers.Setting("model.attention.rope_scaling.type", "want nothing, got %s", got)
+	}
 	if c.Loops > 1 {
 		return layers.Setting("model.loops", "want 1, got %d", c.Loops)
 	}

@@ -1,6 +1,11 @@
 package pretrained
 
-import "github.com/residua-go/residua/layers"
+import (
+	"cmp"
+
+	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/models"
+)
 
 // rope is what a config.json says of rotary positions: in rope_parameters, or as transformers before version 5 wrote
 // it in rope_theta, and in rope_scaling what is unlike plain ones.
@@ -9,20 +14,34 @@ type rope struct {
 	Theta      *float64        `json:"rope_theta"`
 	Scaling    *ropeParameters `json:"rope_scaling"`
 	Partial    *float64        `json:"partial_rotary_factor"`
+	Seq        int             `json:"max_position_embeddings"`
 }
 
 type ropeParameters struct {
-	Theta   *float64 `json:"rope_theta"`
-	Type    *string  `json:"rope_type"`
-	OldType *string  `json:"type"`
-	Partial *float64 `json:"partial_rotary_factor"`
+	Theta           *float64 `json:"rope_theta,omitempty"`
+	Type            *string  `json:"rope_type,omitempty"`
+	OldType         *string  `json:"type,omitempty"`
+	Partial         *float64 `json:"partial_rotary_factor,omitempty"`
+	Factor          float64  `json:"factor,omitempty"`
+	OriginalSeq     int      `json:"original_max_position_embeddings,omitempty"`
+	LowFreqFactor   float64  `json:"low_freq_factor,omitempty"`
+	HighFreqFactor  float64  `json:"high_freq_factor,omitempty"`
+	BetaFast        float64  `json:"beta_fast,omitempty"`
+	BetaSlow        float64  `json:"beta_slow,omitempty"`
+	AttentionFactor float64  `json:"attention_factor,omitempty"`
+	MScale          *float64 `json:"mscale,omitempty"`
+	MScaleAllDim    *float64 `json:"mscale_all_dim,omitempty"`
+	Truncate        *bool    `json:"truncate,omitempty"`
 }
 
-// ropeBase is the base of the wavelengths in a config.json, by transformers' default 10000.
-func ropeBase(text []byte) (float64, error) {
+// ropeDefault is the type of positions that are not scaled.
+const ropeDefault = "default"
+
+// addRope sets a model's rotary positions as a config.json says, with transformers' default base of 10000.
+func addRope(m *models.Attention, text []byte) error {
 	var r rope
 	if err := unmarshal(text, &r); err != nil {
-		return 0, err
+		return err
 	}
 	theta, key := 10000.0, "rope_theta"
 	if r.Theta != nil {
@@ -31,38 +50,70 @@ func ropeBase(text []byte) (float64, error) {
 	for _, part := range []struct {
 		key string
 		*ropeParameters
-	}{{"rope_scaling", r.Scaling}, {"rope_parameters", r.Parameters}, {"", &ropeParameters{Partial: r.Partial}}} {
+	}{{"rope_scaling.", r.Scaling}, {"rope_parameters.", r.Parameters}, {"", &ropeParameters{Partial: r.Partial}}} {
 		if part.ropeParameters == nil {
 			continue
 		}
-		if err := part.check(part.key); err != nil {
-			return 0, err
+		scaling, err := part.scaling(part.key, r.Seq)
+		if err != nil {
+			return err
+		}
+		if scaling.Type != "" {
+			m.RopeScaling = scaling
 		}
 		if part.Theta != nil {
-			theta, key = *part.Theta, part.key+".rope_theta"
+			theta, key = *part.Theta, part.key+"rope_theta"
 		}
 	}
 	if !(theta > 1) {
-		return 0, layers.Setting(key, "want above 1, got %g", theta)
+		return layers.Setting(key, "want above 1, got %g", theta)
 	}
-	return theta, nil
+	m.Positions, m.RopeBase = models.PositionsRoPE, theta
+	return nil
 }
 
-// check wants positions that turn all of a head, by wavelengths that are not scaled.
-func (p ropeParameters) check(key string) error {
-	if key != "" {
-		key += "."
-	}
+// scaling is that of positions that turn all of a head; key begins the names of p's keys. Without original_max_position_embeddings yarn
+// has been trained on rows of seq tokens.
+func (p ropeParameters) scaling(key string, seq int) (layers.RopeScaling, error) {
+	r := layers.RopeScaling{Factor: p.Factor, OriginalSeq: p.OriginalSeq, LowFreqFactor: p.LowFreqFactor, HighFreqFactor: p.HighFreqFactor,
+		BetaFast: p.BetaFast, BetaSlow: p.BetaSlow, AttentionFactor: p.AttentionFactor}
+	typeKey := key + "rope_type"
 	for _, kind := range []struct {
 		key   string
 		value *string
-	}{{"rope_type", p.Type}, {"type", p.OldType}} {
-		if kind.value != nil && *kind.value != "default" {
-			return layers.Setting(key+kind.key, "want default, got %q: scaled rotary positions are not built", *kind.value)
+	}{{key + "rope_type", p.Type}, {key + "type", p.OldType}} {
+		if kind.value != nil {
+			r.Type, typeKey = *kind.value, kind.key
 		}
 	}
-	if p.Partial != nil && *p.Partial != 1 {
-		return layers.Setting(key+"partial_rotary_factor", "want 1, got %g: positions that turn a part of each head are not built", *p.Partial)
+	switch {
+	case p.Partial != nil && *p.Partial != 1:
+		return r, layers.Setting(key+"partial_rotary_factor", "want 1, got %g: positions that turn a part of each head are not built", *p.Partial)
+	case p.MScale != nil || p.MScaleAllDim != nil:
+		return r, layers.Setting(key+"mscale", "want nothing: yarn's factors for DeepSeek's models are not built")
+	case p.Truncate != nil && !*p.Truncate:
+		return r, layers.Setting(key+"truncate", "want true, got false: yarn between pairs is not built")
 	}
-	return nil
+	switch r.Type {
+	case "", ropeDefault:
+		return layers.RopeScaling{}, nil
+	case layers.RopeLinear: // of which transformers reads the factor alone
+		r = layers.RopeScaling{Type: r.Type, Factor: r.Factor}
+	case layers.RopeYaRN:
+		r.OriginalSeq = cmp.Or(r.OriginalSeq, seq)
+		r.LowFreqFactor, r.HighFreqFactor = 0, 0
+	case layers.RopeLlama3:
+		r.BetaFast, r.BetaSlow, r.AttentionFactor = 0, 0, 0
+	default:
+		return r, layers.Setting(typeKey, "want %s, %s, %s or %s, got %q: other scaled positions are not built", ropeDefault, layers.RopeLinear, layers.RopeLlama3, layers.RopeYaRN, r.Type)
+	}
+	return r, nil
+}
+
+// ropeJSON is rope_parameters of a model, with its base.
+func ropeJSON(a models.Attention) ropeParameters {
+	s, theta := a.RopeScaling, cmp.Or(a.RopeBase, 10000)
+	kind := cmp.Or(s.Type, ropeDefault)
+	return ropeParameters{Theta: &theta, Type: &kind, Factor: s.Factor, OriginalSeq: s.OriginalSeq, LowFreqFactor: s.LowFreqFactor,
+		HighFreqFactor: s.HighFreqFactor, BetaFast: s.BetaFast, BetaSlow: s.BetaSlow, AttentionFactor: s.AttentionFactor}
 }

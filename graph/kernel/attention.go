@@ -19,7 +19,8 @@ type AttentionParams struct {
 	// RopeBase is the base of rotary positions on q and k (Su et al. 2021, eq. 15):
 	// the half-split pair (i, i+Dh/2) rotates by pos * RopeBase^(-2i/Dh). 0 for none;
 	// else HeadDim must be even.
-	RopeBase float64
+	RopeBase    float64
+	RopeStretch RopeStretch
 }
 
 // kvHeads is the number of heads of keys and values.

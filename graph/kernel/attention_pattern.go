@@ -58,7 +58,7 @@ func (a *AttentionPattern[T]) Backward(p *Pool, dqkv, qkv, prob, dprob []T, star
 func (a *AttentionPattern[T]) plan(p *Pool) {
 	a.rows = pathOf[T](a.path)
 	if a.d.RopeBase != 0 {
-		a.rope.extend(a.d.RopeBase, a.d.HeadDim, a.d.Seq)
+		a.rope.extend(a.d.RopeBase, a.d.RopeStretch, a.d.HeadDim, a.d.Seq)
 	}
 	a.workers = growKept(a.workers, max(p.Threads(), len(a.workers)))
 	size := a.d.Seq * a.d.HeadDim

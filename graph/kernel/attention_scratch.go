@@ -50,7 +50,7 @@ func (a *Attention[T]) plan(p *Pool, whole int) {
 		slots = max(p.Threads(), pairs-whole)
 	}
 	if a.d.RopeBase != 0 {
-		a.rope.extend(a.d.RopeBase, a.d.HeadDim, a.positions())
+		a.rope.extend(a.d.RopeBase, a.d.RopeStretch, a.d.HeadDim, a.positions())
 	}
 	a.slots = growKept(a.slots, max(slots, len(a.slots)))
 	a.workers = growKept(a.workers, max(p.Threads(), len(a.workers)))

@@ -1,31 +1,59 @@
 package kernel
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // ropeTable holds the cosines and sines of rotary position embedding (Su et al. 2021,
 // RoFormer, eq. 15): the pair (i, i + headDim/2) of a query or key at position pos is
-// rotated by the angle pos * base^(-2i/headDim). The pairs are half-split, as in
-// GPT-NeoX and Llama, not interleaved. If headDim is odd, the last element is not rotated.
+// rotated by the angle pos * base^(-2i/headDim), times a stretch of its own where rates are
+// stretched. The pairs are half-split, as in GPT-NeoX and Llama, not interleaved. If headDim is odd,
+// the last element is not rotated.
 type ropeTable[T Float] struct {
 	base      float64
+	stretch   RopeStretch
 	headDim   int
 	positions int
 	cos, sin  []T // [positions, headDim/2]
 }
 
+// RopeStretch changes rotary positions for rows longer than those of training: it multiplies the rate
+// of each pair, and what is rotated. The zero value changes nothing.
+type RopeStretch struct {
+	Rates     []float64 // one a pair; nil: 1
+	Amplitude float64   // 0: 1
+}
+
+func (s RopeStretch) equal(o RopeStretch) bool {
+	return s.Amplitude == o.Amplitude && slices.Equal(s.Rates, o.Rates)
+}
+
+// Turn returns the cosine and sine by which the pair i of a head is rotated at a position, times the amplitude.
+func (s RopeStretch) Turn(base float64, headDim, i, pos int) (cos, sin float64) {
+	rate, amplitude := math.Pow(base, -2*float64(i)/float64(headDim)), 1.0
+	if s.Rates != nil {
+		rate *= s.Rates[i]
+	}
+	if s.Amplitude != 0 {
+		amplitude = s.Amplitude
+	}
+	sin, cos = math.Sincos(float64(pos) * rate)
+	return amplitude * cos, amplitude * sin
+}
+
 // extend makes the table hold at least the given number of positions.
-func (t *ropeTable[T]) extend(base float64, headDim, positions int) {
-	if base == t.base && headDim == t.headDim && positions <= t.positions {
+func (t *ropeTable[T]) extend(base float64, stretch RopeStretch, headDim, positions int) {
+	if base == t.base && stretch.equal(t.stretch) && headDim == t.headDim && positions <= t.positions {
 		return
 	}
 	half := headDim / 2
-	t.base, t.headDim, t.positions = base, headDim, positions
+	t.base, t.stretch, t.headDim, t.positions = base, stretch, headDim, positions
 	t.cos = grow(t.cos, positions*half)
 	t.sin = grow(t.sin, positions*half)
 	for i := range half {
-		rate := math.Pow(base, -2*float64(i)/float64(headDim))
 		for pos := range positions {
-			sin, cos := math.Sincos(float64(pos) * rate)
+			cos, sin := stretch.Turn(base, headDim, i, pos)
 			t.cos[pos*half+i], t.sin[pos*half+i] = T(cos), T(sin)
 		}
 	}
@@ -47,7 +75,7 @@ func (t *ropeTable[T]) rotate(dst, src []T, pos int) {
 	}
 }
 
-// rotateBack rotates x in place by the opposite angles of position pos: the transpose,
+// rotateBack rotates x in place by the opposite angles of position pos, with the same amplitude: the transpose,
 // and so the derivative, of rotate.
 func (t *ropeTable[T]) rotateBack(x []T, pos int) {
 	half := t.headDim / 2

@@ -13,7 +13,7 @@ func TestRopeAgainstComputedTable(t *testing.T) {
 	const cos5, sin5 = 0.2836621854632263, -0.9589242746631385   // angle 5
 	const cos05, sin05 = 0.8775825618903728, 0.479425538604203   // angle 0.5
 	var table ropeTable[float64]
-	table.extend(100, 4, 6)
+	table.extend(100, RopeStretch{}, 4, 6)
 	for _, x := range []struct {
 		pos      int
 		in, want []float64
@@ -36,23 +36,25 @@ func TestRopeAgainstComputedTable(t *testing.T) {
 // asks for it, and only then.
 func TestRopeTableFollowsItsArguments(t *testing.T) {
 	var table ropeTable[float32]
-	table.extend(100, 4, 8)
-	table.extend(100, 4, 3)
+	table.extend(100, RopeStretch{}, 4, 8)
+	table.extend(100, RopeStretch{}, 4, 3)
 	require.Equal(t, 8, table.positions)
 	for _, x := range []struct {
 		base               float64
+		stretch            RopeStretch
 		headDim, positions int
-	}{{500, 4, 8}, {500, 6, 5}, {500, 6, 9}} {
+	}{{500, RopeStretch{}, 4, 8}, {500, RopeStretch{}, 6, 5}, {500, RopeStretch{}, 6, 9}, {500, RopeStretch{Amplitude: 2}, 6, 9},
+		{500, RopeStretch{Rates: []float64{1, 1, 0.5}, Amplitude: 2}, 6, 9}} {
 		var fresh ropeTable[float32]
-		table.extend(x.base, x.headDim, x.positions)
-		fresh.extend(x.base, x.headDim, x.positions)
+		table.extend(x.base, x.stretch, x.headDim, x.positions)
+		fresh.extend(x.base, x.stretch, x.headDim, x.positions)
 		require.Equal(t, fresh, table)
 	}
 }
 
 func TestRopeLeavesAnOddLastElement(t *testing.T) {
 	var table ropeTable[float64]
-	table.extend(100, 3, 2)
+	table.extend(100, RopeStretch{}, 3, 2)
 	got := make([]float64, 3)
 	table.rotate(got, []float64{1, 2, 3}, 1)
 	require.Equal(t, 3.0, got[2])

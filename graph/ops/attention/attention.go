@@ -16,13 +16,14 @@ import (
 
 // Options describe one causal attention.
 type Options struct {
-	Heads    int            // H, of queries
-	KVHeads  int            // KV, heads of keys and values, a divisor of Heads; 0: Heads
-	Seq      int            // tokens a row; T = batch*Seq
-	Scale    float64        // of q.k, everything folded in: 1/sqrt(Dh), 1/(layer+1), muP
-	Slopes   []float64      // ALiBi: adds -Slopes[h]*(i-j); one a head, or nil
-	RopeBase float64        // rotary positions on q and k, half-split pairs; 0: none
-	Starts   *gorgonia.Node // Int32, T entries: first visible index in the row; nil: 0
+	Heads    int                // H, of queries
+	KVHeads  int                // KV, heads of keys and values, a divisor of Heads; 0: Heads
+	Seq      int                // tokens a row; T = batch*Seq
+	Scale    float64            // of q.k, everything folded in: 1/sqrt(Dh), 1/(layer+1), muP
+	Slopes   []float64          // ALiBi: adds -Slopes[h]*(i-j); one a head, or nil
+	RopeBase float64            // rotary positions on q and k, half-split pairs; 0: none
+	Stretch  kernel.RopeStretch // of the rotary positions' rates
+	Starts   *gorgonia.Node     // Int32, T entries: first visible index in the row; nil: 0
 }
 
 // attention is causal attention over packed q, k, v.
@@ -30,6 +31,7 @@ type attention struct {
 	heads, seq      int
 	kvHeads         int // 0: heads
 	scale, ropeBase float64
+	stretch         kernel.RopeStretch
 	slopes          []float64
 	masked          bool // has document starts as an input
 	saved           *attentionSaved
@@ -71,8 +73,8 @@ func Causal(b *graph.Builder, qkv *gorgonia.Node, o Options) *gorgonia.Node {
 }
 
 func (k attention) String() string {
-	return fmt.Sprintf("CausalAttention(heads=%d, kv_heads=%d, seq=%d, scale=%g, slopes=%v, rope=%g, masked=%t)",
-		k.heads, k.kvHeads, k.seq, k.scale, k.slopes, k.ropeBase, k.masked)
+	return fmt.Sprintf("CausalAttention(heads=%d, kv_heads=%d, seq=%d, scale=%g, slopes=%v, rope=%g, stretch=%v, masked=%t)",
+		k.heads, k.kvHeads, k.seq, k.scale, k.slopes, k.ropeBase, k.stretch, k.masked)
 }
 
 func (k attention) FLOPs(c graph.Cost) int { return 2 * k.halfFLOPs(c.Signature(0)) }
@@ -93,6 +95,8 @@ func (k attention) Infer(in []graph.Signature) (graph.Signature, error) {
 		return graph.Signature{}, errors.Errorf("slopes: want %d, one a head, got %d", k.heads, len(k.slopes))
 	case k.ropeBase != 0 && dim%2 != 0:
 		return graph.Signature{}, errors.Errorf("RoPE: want an even head dimension, got %d", dim)
+	case k.stretch.Rates != nil && len(k.stretch.Rates) != dim/2:
+		return graph.Signature{}, errors.Errorf("RoPE: want a factor for each of %d pairs, got %d", dim/2, len(k.stretch.Rates))
 	}
 	if k.masked {
 		if err := graph.WantInts(in, 1, "starts"); err != nil {
@@ -132,7 +136,7 @@ func (k attention) headDim(qkv graph.Signature) int {
 
 func (k attention) params(qkv graph.Signature) kernel.AttentionParams {
 	return kernel.AttentionParams{Batch: qkv.Leading() / k.seq, Seq: k.seq, Heads: k.heads, KVHeads: k.sharedHeads(), HeadDim: k.headDim(qkv),
-		Scale: k.scale, Slopes: k.slopes, RopeBase: k.ropeBase}
+		Scale: k.scale, Slopes: k.slopes, RopeBase: k.ropeBase, RopeStretch: k.stretch}
 }
 
 func (k attention) VJP(d *graph.Derivative) {

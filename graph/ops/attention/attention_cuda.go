@@ -1,8 +1,6 @@
 package attention
 
 import (
-	"math"
-
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/cuda"
 	"github.com/residua-go/residua/graph/kernel"
@@ -39,7 +37,7 @@ func (k attention) onDevice(c *graph.DeviceCall, qkv graph.Signature, starts, po
 	}
 	host = nil
 	if saved.angles.None() {
-		host = ropeAngles(k.ropeBase, a.HeadDim, a.padded, positions)
+		host = ropeAngles(k.ropeBase, k.stretch, a.HeadDim, a.padded, positions)
 	}
 	a.angles, err = c.Constant(&saved.angles, host)
 	return a, err
@@ -60,12 +58,11 @@ func paddedHead(dim int) int { return 2 * (cuda.CeilDiv(cuda.CeilDiv(dim, 2), 4)
 
 // ropeAngles are the cosines and sines of rotary positions (kernel/rope.go) of heads whose
 // dim numbers are padded, [positions, 2, padded/2].
-func ropeAngles(base float64, dim, padded, positions int) []float32 {
+func ropeAngles(base float64, stretch kernel.RopeStretch, dim, padded, positions int) []float32 {
 	angles := make([]float32, positions*padded)
 	for i := range dim / 2 {
-		rate := math.Pow(base, -2*float64(i)/float64(dim))
 		for p := range positions {
-			sin, cos := math.Sincos(float64(p) * rate)
+			cos, sin := stretch.Turn(base, dim, i, p)
 			angles[p*padded+i], angles[p*padded+padded/2+i] = float32(cos), float32(sin)
 		}
 	}

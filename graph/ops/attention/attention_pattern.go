@@ -35,7 +35,7 @@ func Pattern(b *graph.Builder, qkv *gorgonia.Node, o Options) *gorgonia.Node {
 
 // primitive is the attention that the options describe, without a cache.
 func (o Options) primitive() attention {
-	return attention{heads: o.Heads, kvHeads: o.KVHeads, seq: o.Seq, scale: o.Scale, ropeBase: o.RopeBase, slopes: o.Slopes,
+	return attention{heads: o.Heads, kvHeads: o.KVHeads, seq: o.Seq, scale: o.Scale, ropeBase: o.RopeBase, stretch: o.Stretch, slopes: o.Slopes,
 		masked: o.Starts != nil, saved: &attentionSaved{}}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
 	"github.com/residua-go/residua/graph/ops/loss"
 	"github.com/residua-go/residua/graph/optest"
 	"github.com/stretchr/testify/require"
@@ -41,6 +42,7 @@ func attentionCases() []optest.Case {
 		make("heads and rows", 2, false, 5, Options{Heads: 3, Seq: 3, Scale: 0.3}),
 		make("alibi", 2, false, 3, Options{Heads: 2, Seq: 5, Scale: 0.5, Slopes: []float64{0.5, 0.0625}}),
 		make("rope", 2, false, 4, Options{Heads: 2, Seq: 5, Scale: 0.5, RopeBase: 100}),
+		make("stretched rope", 2, false, 4, Options{Heads: 2, Seq: 5, Scale: 0.5, RopeBase: 100, Stretch: kernel.RopeStretch{Rates: []float64{0.5, 0.25}, Amplitude: 1.25}}),
 		make("starts", 2, true, 3, Options{Heads: 2, Seq: 7, Scale: 0.5}),
 		make("everything", 2, true, 2, Options{Heads: 3, Seq: 5, Scale: 0.5, Slopes: []float64{1, 0.5, 0.25}, RopeBase: 10000}),
 		make("grouped", 2, true, 4, Options{Heads: 6, KVHeads: 2, Seq: 5, Scale: 0.5, RopeBase: 100}),
@@ -92,7 +94,7 @@ func wantAttention(qkv []float64, starts []int32, batch, headDim int, o Options)
 	part := func(which, row, i, head int) []float64 {
 		v := qkv[((row*o.Seq+i)*o.packedHeads()+o.packedHead(which, head))*headDim:][:headDim]
 		if which < 2 && o.RopeBase != 0 {
-			return wantRotation(v, i, o.RopeBase)
+			return wantRotation(v, i, o)
 		}
 		return v
 	}
@@ -127,15 +129,21 @@ func wantAttention(qkv []float64, starts []int32, batch, headDim int, o Options)
 	return out
 }
 
-// wantRotation turns the pairs (d, d + half) of a head by position*base^(-2d/headDim).
-func wantRotation(v []float64, position int, base float64) []float64 {
+// wantRotation turns the pairs (d, d + half) of a head by position*base^(-2d/headDim), stretched.
+func wantRotation(v []float64, position int, o Options) []float64 {
 	half := len(v) / 2
 	turned := make([]float64, len(v))
 	for d := range half {
-		angle := float64(position) * math.Pow(base, -2*float64(d)/float64(len(v)))
+		angle := float64(position) * math.Pow(o.RopeBase, -2*float64(d)/float64(len(v)))
+		if o.Stretch.Rates != nil {
+			angle *= o.Stretch.Rates[d]
+		}
 		sin, cos := math.Sincos(angle)
 		turned[d] = v[d]*cos - v[d+half]*sin
 		turned[d+half] = v[d+half]*cos + v[d]*sin
+	}
+	if o.Stretch.Amplitude != 0 {
+		return optest.WantScale(turned, o.Stretch.Amplitude)
 	}
 	return turned
 }

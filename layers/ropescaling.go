@@ -1,0 +1,117 @@
+package layers
+
+import (
+	"cmp"
+	"math"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// The types of RopeScaling.
+const (
+	RopeLinear = "linear"
+	RopeLlama3 = "llama3"
+	RopeYaRN   = "yarn"
+)
+
+// RopeScaling changes rotary positions so that a model reads rows Factor times as long as those that it was trained on. It multiplies
+// the rate w_i = base^(-2i/Dh) of each pair i by 1 - m_i + m_i/Factor, where m_i says how far a pair is interpolated:
+//
+//	linear  m_i = 1 (Chen et al. 2023, arXiv 2306.15595)
+//	llama3  m_i = 1 - clamp((OriginalSeq w_i/(2 pi) - LowFreqFactor) / (HighFreqFactor - LowFreqFactor)) (Grattafiori et al. 2024, Llama 3.1's code)
+//	yarn    m_i = clamp((i - low)/(high - low)) from the pair that turns BetaFast times in OriginalSeq tokens, rounded down, to the one that
+//	        turns BetaSlow times, rounded up; queries and keys times AttentionFactor (Peng et al. 2023, arXiv 2309.00071, section 3.2)
+//
+// clamp is to [0, 1]. The zero value changes nothing.
+type RopeScaling struct {
+	Type            string  `yaml:"type" json:"type,omitempty" added:"\"\"" help:"linear, llama3 or yarn; empty: positions as they are"`
+	Factor          float64 `yaml:"factor" json:"factor,omitempty" added:"0" help:"how many times longer than in training rows are"`
+	OriginalSeq     int     `yaml:"original_seq" json:"original_seq,omitempty" added:"0" max:"1048576" help:"llama3 and yarn: tokens of a row in training"`
+	LowFreqFactor   float64 `yaml:"low_freq_factor" json:"low_freq_factor,omitempty" default:"1 with llama3" from:"model.attention.rope_scaling.type" added:"0" help:"llama3: pairs that turn fewer times than this in original_seq tokens are slowed by the whole factor"`
+	HighFreqFactor  float64 `yaml:"high_freq_factor" json:"high_freq_factor,omitempty" default:"4 with llama3" from:"model.attention.rope_scaling.type" added:"0" help:"llama3: pairs that turn more often than this stay as they are"`
+	BetaFast        float64 `yaml:"beta_fast" json:"beta_fast,omitempty" default:"32 with yarn" from:"model.attention.rope_scaling.type" added:"0" help:"yarn: pairs that turn more often than this in original_seq tokens stay as they are"`
+	BetaSlow        float64 `yaml:"beta_slow" json:"beta_slow,omitempty" default:"1 with yarn" from:"model.attention.rope_scaling.type" added:"0" help:"yarn: pairs that turn fewer times than this are slowed by the whole factor"`
+	AttentionFactor float64 `yaml:"attention_factor" json:"attention_factor,omitempty" default:"0.1 ln(factor) + 1 with yarn" from:"model.attention.rope_scaling.type" added:"0" help:"yarn: multiplies queries and keys"`
+}
+
+// WithDefaults has the numbers that its type goes without.
+func (r RopeScaling) WithDefaults() RopeScaling {
+	switch r.Type {
+	case RopeLlama3:
+		r.LowFreqFactor, r.HighFreqFactor = cmp.Or(r.LowFreqFactor, 1), cmp.Or(r.HighFreqFactor, 4)
+	case RopeYaRN:
+		r.BetaFast, r.BetaSlow = cmp.Or(r.BetaFast, 32), cmp.Or(r.BetaSlow, 1)
+		if r.Factor > 0 {
+			r.AttentionFactor = cmp.Or(r.AttentionFactor, 0.1*math.Log(r.Factor)+1)
+		}
+	}
+	return r
+}
+
+// Check wants the numbers of its type, and no others; keys are those of the section.
+func (r RopeScaling) Check() error {
+	llama, yarn := r.Type == RopeLlama3, r.Type == RopeYaRN
+	switch r.Type {
+	case "":
+		if r != (RopeScaling{}) {
+			return Setting("type", "want %s, %s or %s, got nothing", RopeLinear, RopeLlama3, RopeYaRN)
+		}
+		return nil
+	case RopeLinear, RopeLlama3, RopeYaRN:
+	default:
+		return Setting("type", "want %s, %s or %s, got %q", RopeLinear, RopeLlama3, RopeYaRN, r.Type)
+	}
+	for _, n := range []struct {
+		key   string
+		value float64
+		used  bool
+		least float64
+	}{
+		{"factor", r.Factor, true, 1}, {"original_seq", float64(r.OriginalSeq), llama || yarn, 1},
+		{"low_freq_factor", r.LowFreqFactor, llama, 0}, {"high_freq_factor", r.HighFreqFactor, llama, r.LowFreqFactor},
+		{"beta_slow", r.BetaSlow, yarn, 0}, {"beta_fast", r.BetaFast, yarn, r.BetaSlow}, {"attention_factor", r.AttentionFactor, yarn, 0},
+	} {
+		switch {
+		case !n.used && n.value != 0:
+			return Setting(n.key, "want nothing with type %s, got %g", r.Type, n.value)
+		case n.used && !(n.value >= n.least && n.value > 0 && n.value < math.Inf(1)):
+			return Setting(n.key, "want a finite number above 0 and >= %g, got %g", n.least, n.value)
+		}
+	}
+	if llama && r.LowFreqFactor == r.HighFreqFactor {
+		return Setting("high_freq_factor", "want above low_freq_factor, got %g for both", r.HighFreqFactor)
+	}
+	return nil
+}
+
+// Stretch is the scaling of rotary positions with that base, of heads of that dimension.
+func (r RopeScaling) Stretch(base float64, headDim int) kernel.RopeStretch {
+	if r.Type == "" {
+		return kernel.RopeStretch{}
+	}
+	rates := make([]float64, headDim/2)
+	for i := range rates {
+		m := r.interpolated(i, base, headDim)
+		rates[i] = 1 - m + m/r.Factor
+	}
+	return kernel.RopeStretch{Rates: rates, Amplitude: r.AttentionFactor}
+}
+
+// interpolated is m_i.
+func (r RopeScaling) interpolated(i int, base float64, headDim int) float64 {
+	clamp := func(v float64) float64 { return min(max(v, 0), 1) }
+	seq, dim := float64(r.OriginalSeq), float64(headDim)
+	switch r.Type {
+	case RopeLlama3:
+		turns := seq * math.Pow(base, -2*float64(i)/dim) / (2 * math.Pi)
+		return 1 - clamp((turns-r.LowFreqFactor)/(r.HighFreqFactor-r.LowFreqFactor))
+	case RopeYaRN:
+		pair := func(turns float64) float64 { return dim * math.Log(seq/(2*math.Pi*turns)) / (2 * math.Log(base)) }
+		low, high := max(math.Floor(pair(r.BetaFast)), 0), min(math.Ceil(pair(r.BetaSlow)), dim-1)
+		if low == high {
+			high += 0.001
+		}
+		return clamp((float64(i) - low) / (high - low))
+	}
+	return 1
+}
