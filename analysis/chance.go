@@ -1,8 +1,10 @@
 package analysis
 
 import (
+	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mathext"
 )
 
@@ -45,6 +47,36 @@ func (c Chance) P(score float64) float64 {
 		return 1
 	}
 	return mathext.RegIncBeta((1-mean)*n, mean*n, 1-x)
+}
+
+// ScoreChance is how far from 0 the score of a full circuit is (CircuitSpectrum) where a head's weights know nothing of the
+// vocabulary and of each other: those that it has, with their singular values, each rotated at random. A head and the one
+// that writes, or asks for, the opposite are as likely, and have opposite scores: the mean is 0. The deviation of a ratio
+// of sums of eigenvalues has no closed form; it and P are those of draws.
+type ScoreChance struct {
+	Mean      float64 `json:"mean"`
+	Deviation float64 `json:"deviation"`
+	// P is the probability of a score as far from 0 or further: the share of all draws and the score itself.
+	P float64 `json:"p"`
+}
+
+// chanceOfScore compares a score with drawn ones.
+func chanceOfScore(score float64, drawn []float64) *ScoreChance {
+	far := 1
+	for _, d := range drawn {
+		if math.Abs(d) >= math.Abs(score) {
+			far++
+		}
+	}
+	return &ScoreChance{Deviation: floats.Norm(drawn, 2) / math.Sqrt(float64(len(drawn))), P: float64(far) / float64(len(drawn)+1)}
+}
+
+// String is "0 ± 0.54".
+func (c *ScoreChance) String() string {
+	if c == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.4g ± %.2g", c.Mean, c.Deviation)
 }
 
 // dimensions are those of a stream's space: keys and values of a matrix stream; D and 1 of vectors.

@@ -13,23 +13,32 @@ const eigenvaluesShown = 4
 
 // Table lists the heads' scores, of many heads those of the largest copying scores.
 func (c *Circuits) Table() figure.Table {
-	t := figure.NewTable("Circuits", "lrrrr", "head", "OV score", "QK score", "copying (full OV)", "matching (full QK)")
+	t := figure.NewTable("Circuits", "lrrrrrrrr", "head", "OV score", "QK score",
+		"copying (full OV)", "at random", "p", "matching (full QK)", "at random", "p")
 	t.Note = "OV: what a head writes of what it attends to; QK: what it attends to. Scores are those of the circuits'\n" +
 		"eigenvalues, from -1 to 1: 1 where all are positive numbers. copying: above 0, what a head attends to\n" +
 		"becomes likelier to follow. matching: above 0, a token attends to tokens like itself. Both are from token to\n" +
-		"token, through the vocabulary." + c.keyedNote()
+		"token, through the vocabulary. at random: the score (mean ± standard deviation) of the same weights rotated at\n" +
+		"random, among the same vocabulary; p: the probability of a score as far from 0 by chance." + c.keyedNote()
 	shown := c.shown
 	if shown == nil {
 		shown = c.strongest(listed, everyHead)
 	}
 	for _, h := range shown {
-		copying, matching := any(""), any("")
-		if h.FullOV != nil {
-			copying, matching = h.FullOV.Score, h.FullQK.Score
-		}
-		t.Row(h.Name(), h.OV.Score, h.QK.Score, copying, matching)
+		t.Row(slices.Concat([]any{h.Name(), h.OV.Score, h.QK.Score}, h.FullOV.cells(), h.FullQK.cells())...)
 	}
 	return t
+}
+
+// cells are a full circuit's score and its chance; empty without them.
+func (s *CircuitSpectrum) cells() []any {
+	switch {
+	case s == nil:
+		return []any{"", "", ""}
+	case s.Chance == nil:
+		return []any{s.Score, "", ""}
+	}
+	return []any{s.Score, s.Chance.String(), fmt.Sprintf("%.2g", s.Chance.P)}
 }
 
 // keyedNote says of heads with keys why their scores of OV and QK are what they are.
@@ -116,14 +125,14 @@ func (h HeadCircuits) spectra() ([]string, []*CircuitSpectrum) {
 
 // Table lists a head's circuits with their largest eigenvalues.
 func (h HeadCircuits) Table() figure.Table {
-	t := figure.NewTable(h.Name(), "lrrrl", "circuit", "score", "norm", "eigenvalues", "largest")
+	t := figure.NewTable(h.Name(), "lrrrrl", "circuit", "score", "at random", "norm", "eigenvalues", "largest")
 	names, all := h.spectra()
 	for i, s := range all {
 		largest := ""
 		for _, v := range s.Eigenvalues[:min(eigenvaluesShown, len(s.Eigenvalues))] {
 			largest += fmt.Sprintf("%.3g%+.3gi  ", v.Re, v.Im)
 		}
-		t.Row(names[i], s.Score, s.Norm, len(s.Eigenvalues), largest)
+		t.Row(names[i], s.Score, s.Chance.String(), s.Norm, len(s.Eigenvalues), largest)
 	}
 	return t
 }

@@ -68,6 +68,9 @@ type CircuitOptions struct {
 	// WithoutVocabulary leaves the full circuits out, whose V x F products take some seconds
 	// in a model of 50257 ids.
 	WithoutVocabulary bool
+	// Draws is how many random heads of each layer say what the full circuits' scores are by chance; 0: none.
+	Draws int
+	Seed  uint64 // of these
 }
 
 // FindCircuits takes all heads' circuits apart.
@@ -88,6 +91,11 @@ func FindCircuits(store *graph.Store, c models.Spec, o CircuitOptions) (*Circuit
 	for l := range f.c.Depth() {
 		if err := circuits.addLayer(f, v, l); err != nil {
 			return nil, err
+		}
+		if v != nil && o.Draws > 0 {
+			if err := circuits.addChance(f, v, l, o); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return circuits, nil

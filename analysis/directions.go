@@ -31,18 +31,32 @@ type Directions struct {
 	Steps      int    `json:"steps"`   // of the search
 	Converged  bool   `json:"converged"`
 
+	// ShareByChance is TokenShare.All of values that know nothing of the tokens, on average.
+	ShareByChance float64 `json:"token_share_by_chance"`
+
 	Found     []Direction `json:"found"` // sparsest first
 	Random    []float64   `json:"random_kurtosis"`
 	Principal []float64   `json:"principal_kurtosis"`
 	Own       []float64   `json:"own_kurtosis"`
+
+	RandomShare    TokenShare `json:"random_token_share"` // means over directions
+	PrincipalShare TokenShare `json:"principal_token_share"`
+	OwnShare       TokenShare `json:"own_token_share"`
+}
+
+// TokenShare is how much of a direction's variance the token tells at which it is read.
+type TokenShare struct {
+	All float64 `json:"all"` // which of all tokens it is
+	One float64 `json:"one"` // whether it is one certain token, that which tells most: a squared correlation
 }
 
 // Direction is one that was found.
 type Direction struct {
-	Kurtosis float64   `json:"kurtosis"` // of the tokens that it was not found on
-	Found    float64   `json:"kurtosis_found"`
-	Filter   []float64 `json:"filter"` // [Entries]: its inner product with an activation, less the mean's, is the direction's entry
-	Examples []Example `json:"examples"`
+	Kurtosis float64    `json:"kurtosis"` // of the tokens that it was not found on
+	Found    float64    `json:"kurtosis_found"`
+	Token    TokenShare `json:"token_share"`
+	Filter   []float64  `json:"filter"` // [Entries]: its inner product with an activation, less the mean's, is the direction's entry
+	Examples []Example  `json:"examples"`
 }
 
 // Example is a token at which a direction's entry is largest.
@@ -87,7 +101,7 @@ func FindDirections(store *graph.Store, c models.Spec, rows [][]int32, o Directi
 		if err != nil {
 			return nil, err
 		}
-		if err := s.add(run, i); err != nil {
+		if err := s.add(run, i, ids); err != nil {
 			return nil, err
 		}
 	}
@@ -113,9 +127,10 @@ type samples struct {
 	size   int
 	values []float64 // [N, size]
 	at     []Example // where each is from
+	ids    []int32
 }
 
-func (s *samples) add(run *cache.Cache, row int) error {
+func (s *samples) add(run *cache.Cache, row int, ids []int32) error {
 	a, err := run.Get(s.name)
 	if err != nil {
 		return err
@@ -129,7 +144,7 @@ func (s *samples) add(run *cache.Cache, row int) error {
 	s.size = len(a.Values) / a.Shape[0]
 	s.values = append(s.values, a.Values...)
 	for t := range a.Shape[0] {
-		s.at = append(s.at, Example{Row: row, Token: t})
+		s.at, s.ids = append(s.at, Example{Row: row, Token: t}), append(s.ids, ids[t])
 	}
 	return nil
 }
@@ -147,7 +162,10 @@ func (s *samples) search(o DirectionsOptions) (*Directions, error) {
 	z, measured := w.of(found), w.of(rest)
 	d := &Directions{Activation: s.name, Entries: s.size, Tokens: half, Principal: kurtoses(measured), Own: kurtoses(rest)}
 	_, k := z.Dims()
-	d.Random = kurtoses(product(measured, uniformOrthogonal(k, draw)))
+	ids := s.ids[half : 2*half]
+	random := product(measured, uniformOrthogonal(k, draw))
+	d.Random, d.ShareByChance = kurtoses(random), sharedByChance(ids)
+	d.RandomShare, d.PrincipalShare, d.OwnShare = meanShare(random, ids), meanShare(measured, ids), meanShare(rest, ids)
 	turn, steps, converged := fastICA(z, draw)
 	d.Steps, d.Converged = steps, converged
 	before, after := kurtoses(product(z, turn)), product(measured, turn)
@@ -155,7 +173,7 @@ func (s *samples) search(o DirectionsOptions) (*Directions, error) {
 	filters.Mul(w.to, turn.T()) // [D, K]
 	for j := range k {
 		entries := mat.Col(nil, j, after)
-		d.Found = append(d.Found, Direction{Kurtosis: Kurtosis(entries), Found: before[j], Filter: mat.Col(nil, j, &filters), Examples: s.largest(entries, half)})
+		d.Found = append(d.Found, Direction{Kurtosis: Kurtosis(entries), Found: before[j], Token: tokenShare(entries, ids), Filter: mat.Col(nil, j, &filters), Examples: s.largest(entries, half)})
 	}
 	slices.SortStableFunc(d.Found, func(a, b Direction) int { return cmp.Compare(b.Kurtosis, a.Kurtosis) })
 	return d, nil
@@ -205,8 +223,11 @@ func (s *samples) largest(entries []float64, first int) []Example {
 // Table compares the directions that were found with the others. Of n directions that are like the m random ones n/(m+1) are expected to
 // be sparser than all of these.
 func (d *Directions) Table() figure.Table {
-	t := figure.NewTable(fmt.Sprintf("sparse directions of %s: kurtosis on %d tokens that they were not found on (3 is a Gaussian's)", d.Activation, d.Tokens), "lrrrrrr",
-		"directions", "how many", "mean", "median", "largest", "sparser than every random one", "by chance")
+	t := figure.NewTable(fmt.Sprintf("sparse directions of %s: kurtosis on %d tokens that they were not found on (3 is a Gaussian's)", d.Activation, d.Tokens), "lrrrrrrrr",
+		"directions", "how many", "mean", "median", "largest", "sparser than every random one", "by chance", "told by the token", "by one token")
+	t.Note = "told by the token: the share of the variance along a direction that goes by which token it is, a mean over\n" +
+		fmt.Sprintf("the directions; of values that know nothing of tokens %.2g. by one token: the largest share that goes by\n", d.ShareByChance) +
+		"whether it is one certain token."
 	most := floats.Max(d.Random)
 	for _, row := range d.lists() {
 		sorted := slices.Sorted(slices.Values(row.kurtosis))
@@ -220,7 +241,7 @@ func (d *Directions) Table() figure.Table {
 		if row.name != "random" {
 			chance = float64(len(sorted)) / float64(len(d.Random)+1)
 		}
-		t.Row(row.name, len(sorted), stat.Mean(sorted, nil), sorted[len(sorted)/2], sorted[len(sorted)-1], above, chance)
+		t.Row(row.name, len(sorted), stat.Mean(sorted, nil), sorted[len(sorted)/2], sorted[len(sorted)-1], above, chance, row.share.All, row.share.One)
 	}
 	return t
 }
@@ -229,15 +250,20 @@ func (d *Directions) Table() figure.Table {
 type kurtosisList struct {
 	name     string
 	kurtosis []float64
+	share    TokenShare
 }
 
 // lists are the found directions' and the others'.
 func (d *Directions) lists() []kurtosisList {
 	var found []float64
+	var share TokenShare
 	for _, x := range d.Found {
 		found = append(found, x.Kurtosis)
+		share.add(x.Token, len(d.Found))
 	}
-	return []kurtosisList{{"found", found}, {"random", d.Random}, {"principal", d.Principal}, {"own entries", d.Own}}
+	return []kurtosisList{
+		{"found", found, share}, {"random", d.Random, d.RandomShare}, {"principal", d.Principal, d.PrincipalShare}, {"own entries", d.Own, d.OwnShare},
+	}
 }
 
 // Figures are the kurtoses, sparsest first.

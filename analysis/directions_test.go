@@ -1,12 +1,14 @@
 package analysis_test
 
 import (
+	"math"
 	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/analysis"
@@ -38,6 +40,9 @@ func TestDirectionsOfAModel(t *testing.T) {
 			entries = append(entries, floats.Dot(d.Found[0].Filter, a.Values[token*d.Entries:][:d.Entries]))
 		}
 		assert.InDelta(t, analysis.Kurtosis(entries), d.Found[0].Kurtosis, 1e-6, name)
+		all, one := toldByTokens(entries, rows[1])
+		assert.InDelta(t, all, d.Found[0].Token.All, 1e-6, name)
+		assert.InDelta(t, one, d.Found[0].Token.One, 1e-6, name)
 		assert.Equal(t, 1, d.Found[0].Examples[0].Row)
 		best := d.Found[0].Examples[0].Token
 		assert.True(t, floats.MaxIdx(entries) == best || floats.MinIdx(entries) == best)
@@ -49,4 +54,40 @@ func TestDirectionsOfAModel(t *testing.T) {
 		assert.Len(t, d.Figures(), 1)
 		r.Close()
 	}
+}
+
+// toldByTokens is what a regression on all tokens' indicators tells of the entries' variance, and the largest squared
+// correlation with one of these.
+func toldByTokens(entries []float64, ids []int32) (all, one float64) {
+	fit := make([]float64, len(entries))
+	for i, id := range ids {
+		indicator, same := make([]float64, len(ids)), 0.0
+		for j := range ids {
+			if ids[j] == id {
+				indicator[j] = 1
+				same++
+			}
+		}
+		fit[i] = floats.Dot(indicator, entries) / same
+		one = max(one, math.Pow(stat.Correlation(indicator, entries, nil), 2))
+	}
+	return stat.Variance(fit, nil) / stat.Variance(entries, nil), one
+}
+
+// TestEmbeddingIsToldByTheToken: what a direction of the embedding says goes by the token alone, more than by chance.
+func TestEmbeddingIsToldByTheToken(t *testing.T) {
+	c := varied(t, zoo(t)["matrix"], func(c *models.Config) { c.Seq = 64 })
+	store := modeltest.PerturbedStore(t, c, tensor.Float64)
+	rows := [][]int32{tokensFor(c, 64, 1), tokensFor(c, 64, 2)}
+	d, err := analysis.FindDirections(store, c, rows, analysis.DirectionsOptions{Count: 4, Name: "embedding.tokens"})
+	require.NoError(t, err)
+	for _, share := range []analysis.TokenShare{d.Found[0].Token, d.RandomShare, d.PrincipalShare, d.OwnShare} {
+		assert.InDelta(t, 1, share.All, 1e-9)
+		assert.Less(t, share.One, 1.0)
+	}
+	different := map[int32]bool{}
+	for _, id := range rows[1] {
+		different[id] = true
+	}
+	assert.InDelta(t, float64(len(different)-1)/63, d.ShareByChance, 1e-12)
 }

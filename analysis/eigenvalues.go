@@ -30,6 +30,8 @@ type CircuitSpectrum struct {
 	// It is the copying score of a full OV circuit. 0 where all are 0.
 	Score float64 `json:"score"`
 	Norm  float64 `json:"norm"` // Frobenius, of the whole circuit
+	// Chance is what a full circuit's score is by chance; nil: not drawn.
+	Chance *ScoreChance `json:"chance,omitempty"`
 }
 
 // circuitSpectrum is that of a circuit whose eigenvalues, but for zeros, are those of small.

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"math"
+	"math/rand/v2"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -31,15 +32,11 @@ func newVocabulary(f *Folded, carry *carrier) *vocabulary {
 
 // add adds a head's full circuits.
 func (v *vocabulary) add(h *HeadCircuits, w HeadWeights) error {
-	ways := v.ways
-	if v.f.ends[0].keyed != nil {
-		ways = v.keyedWays
-	}
-	eq, ek, ev, ou, err := ways(w) // [E, Dh], [Dh, F]
+	eq, ek, ev, ou, err := v.ways(w, nil) // [E, Dh], [Dh, F]
 	if err != nil {
 		return err
 	}
-	ov, qk := times(ou, v.through, ev), times(ek.T(), v.embed, eq) // [Dh, Dh]
+	ov, qk := v.products(eq, ek, ev, ou)
 	small := func(x mat.Matrix, g *mat.Dense) *mat.Dense { return times(x.T(), g, x) }
 	ovNorm := rootTrace(small(ev, v.embed), small(ou.T(), v.unembed))
 	qkNorm := rootTrace(small(eq, v.embed), small(ek, v.embed))
@@ -52,9 +49,20 @@ func (v *vocabulary) add(h *HeadCircuits, w HeadWeights) error {
 	return err
 }
 
+// products are the small matrices [Dh, Dh] that have the eigenvalues of full OV and full QK.
+func (v *vocabulary) products(eq, ek, ev, ou *mat.Dense) (ov, qk *mat.Dense) {
+	return times(ou, v.through, ev), times(ek.T(), v.embed, eq)
+}
+
 // ways are M W_Q, M W_K and M W_V, M from the embedding to a head's queries, keys and values, and W_O M' P, from there to
-// the features, P the final norm.
-func (v *vocabulary) ways(w HeadWeights) (eq, ek, ev, ou *mat.Dense, err error) {
+// the features, P the final norm: the head's own, or with random numbers those of its weights rotated at random.
+func (v *vocabulary) ways(w HeadWeights, draw *rand.Rand) (eq, ek, ev, ou *mat.Dense, err error) {
+	if v.f.ends[0].keyed != nil {
+		return v.keyedWays(w, draw)
+	}
+	if draw != nil {
+		w = w.rotated(draw)
+	}
 	in := func(layer int, via string, weights *mat.Dense) *mat.Dense {
 		var m linear.Chain
 		if err == nil {

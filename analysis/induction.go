@@ -26,6 +26,19 @@ type HeadScores struct {
 	Rows      int         `json:"rows"`      // sequences in the mean
 }
 
+// Chance are the scores of a head that attends to all tokens up to its own alike: means of 1/(i+1) over the tokens i that the
+// scores are means over.
+func (s *HeadScores) Chance() (induction, previous float64) {
+	for i := 1; i < 2*s.Period; i++ {
+		alike := 1 / float64(i+1)
+		previous += alike / float64(2*s.Period-1)
+		if i >= s.Period {
+			induction += alike / float64(s.Period)
+		}
+	}
+	return induction, previous
+}
+
 // InductionScores measures the heads of a model on rows of period random tokens, drawn from
 // the seed and repeated once. BOS is none of them where it masks what is before it.
 func InductionScores(store *graph.Store, c models.Spec, period, rows int, seed uint64) (*HeadScores, error) {
@@ -121,13 +134,19 @@ func (s *HeadScores) Table() figure.Table {
 	t := figure.NewTable(fmt.Sprintf("heads on %d random tokens, repeated", s.Period), "lrr",
 		"head", "induction", "previous token")
 	t.Note = "induction: the mean attention to the token that followed this one the last time; previous token: to the\n" +
-		"token before. Both from 0 to 1."
+		"token before. Both from 0 to 1; " + s.chanceNote()
 	for l := range s.Induction {
 		for h := range s.Induction[l] {
 			t.Row(headName(l, h), s.Induction[l][h], s.Previous[l][h])
 		}
 	}
 	return t
+}
+
+// chanceNote tells the scores by chance.
+func (s *HeadScores) chanceNote() string {
+	induction, previous := s.Chance()
+	return fmt.Sprintf("a head that attends to all tokens alike has %.2g and %.2g.", induction, previous)
 }
 
 // Figures map both scores.

@@ -1,6 +1,7 @@
 package analysis_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -92,6 +93,27 @@ func TestInductionOfRandomModel(t *testing.T) {
 		assert.Less(t, score, 0.3, name)
 		assert.Len(t, scores.Table().Rows, c.Layers*c.HeadCount())
 	}
+}
+
+// TestInductionByChance: heads without queries attend to all tokens alike, and have the scores of chance.
+func TestInductionByChance(t *testing.T) {
+	c := varied(t, zoo(t)["vector"], func(c *models.Config) { c.Seq, c.Attention.Positions = 24, models.PositionsLearned })
+	store := modeltest.PerturbedStore(t, c, tensor.Float64)
+	for l := range c.Layers {
+		for _, name := range []string{"q", "q_bias"} {
+			if p := store.Param(fmt.Sprintf("blocks.%d.attention.%s", l, name)); p != nil {
+				require.NoError(t, graph.SetFloat64s(p.Value, make([]float64, p.Size())))
+			}
+		}
+	}
+	scores, err := analysis.InductionScores(store, c, 12, 2, 1)
+	require.NoError(t, err)
+	induction, previous := scores.Chance()
+	for l := range scores.Induction {
+		assert.InDelta(t, induction, scores.Induction[l][0], 1e-9)
+		assert.InDelta(t, previous, scores.Previous[l][0], 1e-9)
+	}
+	assert.Contains(t, scores.Table().Note, "alike has 0.056 and 0.12")
 }
 
 // TestInductionWithDocuments: BOS, which would hide what is before it, is not drawn: every

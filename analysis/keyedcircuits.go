@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"math/rand/v2"
+
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
@@ -37,14 +39,14 @@ func (k keyedHead) circuits(w HeadWeights) (h HeadCircuits, err error) {
 }
 
 // keyedWays are the ways of a head's full circuits through a matrix stream: from the embedding's rows to its queries, keys and
-// values, each [R*Dv, Dv], and from its outputs to the features [Dv, R*Dv].
-func (v *vocabulary) keyedWays(w HeadWeights) (eq, ek, ev, ou *mat.Dense, err error) {
+// values, each [R*Dv, Dv], and from its outputs to the features [Dv, R*Dv]; with random numbers those of its keys rotated at random.
+func (v *vocabulary) keyedWays(w HeadWeights, draw *rand.Rand) (eq, ek, ev, ou *mat.Dense, err error) {
 	f := v.f
 	embedding, features := f.ends[0].keyed.columns(), f.end(unembeddingSite, true).keyed
-	head := f.keyedHead(siteName(w.Layer, stream.Attention), w.Head)
+	head := f.keyedHead(siteName(w.Layer, stream.Attention), w.Head).rotated(draw)
 	eq, ek, ev = linked(embedding, head.q, head.centred), linked(embedding, head.k, head.centred), linked(embedding, head.v, head.centred)
 	if _, factor := f.valueFactors(w.Layer); factor != 0 {
-		first := f.keyedHead(siteName(0, stream.Attention), w.Head)
+		first := f.keyedHead(siteName(0, stream.Attention), w.Head).rotated(draw)
 		way := linked(embedding, first.v, first.centred)
 		floats.AddScaled(ev.RawMatrix().Data, factor, way.RawMatrix().Data)
 	}

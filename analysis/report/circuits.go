@@ -11,9 +11,14 @@ type CircuitsOptions struct {
 	Prompt // for the coefficients of a stream that mixes what was written; no other stream asks
 	Place
 	// Full is nil for true.
-	Full *bool `yaml:"full" bare:"true" help:"take the circuits from token to token, too; -full=false: don't, for large models (default true)"`
-	Top  int   `yaml:"top" default:"20" min:"1" max:"1000000" help:"list <N> heads, those that copy most first"` // 0: 20
+	Full  *bool  `yaml:"full" bare:"true" help:"take the circuits from token to token, too; -full=false: don't, for large models (default true)"`
+	Draws int    `yaml:"draws" default:"64" min:"2" max:"1000000" help:"compare scores from token to token with those of <N> heads of each layer, rotated at random"` // 0: 64
+	Seed  uint64 `yaml:"seed" default:"1" help:"seed these draws with <N>"`
+	Top   int    `yaml:"top" default:"20" min:"1" max:"1000000" help:"list <N> heads, those that copy most first"` // 0: 20
 }
+
+// defaultDraws is how many random heads of a layer the scores of circuits are compared with.
+const defaultDraws = 64
 
 // Circuits reports the QK and OV circuits of heads, or of one head of one layer.
 func Circuits(m *Model, o CircuitsOptions) (*Report, error) {
@@ -25,7 +30,9 @@ func Circuits(m *Model, o CircuitsOptions) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := analysis.FindCircuits(m.Store, m.Spec, analysis.CircuitOptions{Run: run, WithoutVocabulary: o.Full != nil && !*o.Full})
+	found, err := analysis.FindCircuits(m.Store, m.Spec, analysis.CircuitOptions{
+		Run: run, WithoutVocabulary: o.Full != nil && !*o.Full, Draws: cmp.Or(o.Draws, defaultDraws), Seed: o.Seed,
+	})
 	if err != nil {
 		return nil, err
 	}

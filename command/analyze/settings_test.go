@@ -20,7 +20,7 @@ var flagNames = map[string]string{
 	"attribute":  "prompt ids bos token target against layer head top prompts",
 	"lens":       "prompt ids bos token target tuned tuned-file data tuned-tokens tuned-steps",
 	"heads":      "prompt ids bos layer head period rows seed",
-	"circuits":   "prompt ids bos layer head full top",
+	"circuits":   "prompt ids bos layer head full draws seed top",
 	"wiring":     "prompt ids bos whole fdr from to",
 	"basis":      "prompt ids bos controls seed",
 	"directions": "prompt ids bos rows name count seed top",

@@ -1,0 +1,73 @@
+package analysis
+
+import (
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// addChance gives the heads of a layer, which were added last, the chance of their full circuits' scores: that of
+// heads rotated at random, the layer's in turn, each draw by random numbers of its own.
+func (c *Circuits) addChance(f *Folded, v *vocabulary, layer int, o CircuitOptions) error {
+	heads, copying, matching := f.layerHeads(layer), make([]float64, o.Draws), make([]float64, o.Draws)
+	err := concurrently(o.Draws, func(i int) error {
+		draw := rand.New(rand.NewPCG(o.Seed, uint64(layer)<<32|uint64(i)))
+		eq, ek, ev, ou, err := v.ways(heads[i%len(heads)], draw)
+		if err != nil {
+			return err
+		}
+		ov, qk := v.products(eq, ek, ev, ou)
+		if copying[i], err = scoreOf(ov); err != nil {
+			return err
+		}
+		matching[i], err = scoreOf(qk)
+		return err
+	})
+	for i := range heads {
+		h := &c.Heads[len(c.Heads)-len(heads)+i]
+		h.FullOV.Chance, h.FullQK.Chance = chanceOfScore(h.FullOV.Score, copying), chanceOfScore(h.FullQK.Score, matching)
+	}
+	return err
+}
+
+// scoreOf is the score of a circuit that has a matrix's eigenvalues.
+func scoreOf(small *mat.Dense) (float64, error) {
+	s, err := circuitSpectrum(small, 0)
+	return s.Score, err
+}
+
+// rotated are weights of the same singular values that read and write random directions, each apart.
+func (h HeadWeights) rotated(draw *rand.Rand) HeadWeights {
+	h.Q, h.K, h.V = rotatedColumns(h.Q, draw), rotatedColumns(h.K, draw), rotatedColumns(h.V, draw)
+	h.O = mat.DenseCopyOf(rotatedColumns(h.O.T(), draw).T())
+	if h.First != nil {
+		h.First = rotatedColumns(h.First, draw)
+	}
+	return h
+}
+
+// rotatedColumns is O w, with O [D, D] drawn uniformly among the orthogonal matrices: Q R becomes random orthonormal
+// columns times R.
+func rotatedColumns(w mat.Matrix, draw *rand.Rand) *mat.Dense {
+	r := triangle(w)
+	k, _ := r.Dims()
+	d, _ := w.Dims()
+	return times(randomDirections(draw, k, d).T(), r)
+}
+
+// rotated are a head's keys, each rotated at random, by one rotation in all columns; without random numbers they stay.
+func (k keyedHead) rotated(draw *rand.Rand) keyedHead {
+	if draw == nil {
+		return k
+	}
+	turn := func(columns []*mat.Dense) []*mat.Dense {
+		_, dk := columns[0].Dims()
+		rotation := orthonormalKeys(draw, dk, dk)
+		turned := make([]*mat.Dense, len(columns))
+		for v := range columns {
+			turned[v] = times(columns[v], rotation)
+		}
+		return turned
+	}
+	return keyedHead{turn(k.q), turn(k.k), turn(k.v), turn(k.o), k.centred}
+}
