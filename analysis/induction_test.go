@@ -97,14 +97,11 @@ func TestInductionOfRandomModel(t *testing.T) {
 
 // TestInductionByChance: heads without queries attend to all tokens alike, and have the scores of chance.
 func TestInductionByChance(t *testing.T) {
-	c := varied(t, zoo(t)["vector"], func(c *models.Config) { c.Seq, c.Attention.Positions = 24, models.PositionsLearned })
+	c := varied(t, zoo(t)["vector"], func(c *models.Config) { c.Seq = 24 })
 	store := modeltest.PerturbedStore(t, c, tensor.Float64)
 	for l := range c.Layers {
-		for _, name := range []string{"q", "q_bias"} {
-			if p := store.Param(fmt.Sprintf("blocks.%d.attention.%s", l, name)); p != nil {
-				require.NoError(t, graph.SetFloat64s(p.Value, make([]float64, p.Size())))
-			}
-		}
+		p := store.Param(fmt.Sprintf("blocks.%d.attention.qkv", l))
+		require.NoError(t, graph.SetFloat64s(p.Value, make([]float64, p.Size())))
 	}
 	scores, err := analysis.InductionScores(store, c, 12, 2, 1)
 	require.NoError(t, err)
