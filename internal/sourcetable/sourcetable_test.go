@@ -35,7 +35,7 @@ var (
 )
 
 // TestEveryStatementIsShown: each row names files, commands and tests that exist, or says why it is
-// not shown yet.
+// not shown yet; one that names an analysis says what came out of it.
 func TestEveryStatementIsShown(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs", "sources.md"))
 	require.NoError(t, err)
@@ -52,6 +52,7 @@ func TestEveryStatementIsShown(t *testing.T) {
 // TestMissingNamesAreFound: a file, a command or a test that is not there is noticed.
 func TestMissingNamesAreFound(t *testing.T) {
 	for _, cells := range []string{
+		"`models/zoo.go` | `go run ./cmd/residua analyze wiring -checkpoint RUN` | `models`: TestPresetCounts",
 		"`models/none.go` | `go run ./cmd/residua models` | `models`: TestPresetCounts",
 		"`models/zoo.go` | `go run ./cmd/none` | `models`: TestPresetCounts",
 		"`models/zoo.go` | `go run ./cmd/residua analyze none` | `models`: TestPresetCounts",
@@ -137,6 +138,9 @@ func (r row) check(t assert.TestingT) {
 		}
 		assert.True(t, isCommand(command), "%s: %s: want a program, an analysis or a notebook of that name", r.statement, command)
 		assert.NoError(t, hasAnalysis(command), "%s: %s", r.statement, command)
+		if isMeasured(command) {
+			assert.Contains(t, r.statement, "**Outcome**: ", "%s: want what came out", command)
+		}
 	}
 	assert.NotEmpty(t, r.tests, "%s: want a test", r.statement)
 	for dir, names := range r.tests {
@@ -161,6 +165,11 @@ func isCommand(command string) bool {
 		return err == nil && len(notebooks) == 1
 	}
 	return strings.HasPrefix(command, "go run ./") && exists(words[0])
+}
+
+// isMeasured tells whether a command analyses a trained model.
+func isMeasured(command string) bool {
+	return strings.Contains(command, "cmd/residua analyze ") && !strings.Contains(command, "analyze theory")
 }
 
 // hasAnalysis is an error where a command analyses a run whose model has no such analysis. RUN is runs/quickstart, runs/NAME is
