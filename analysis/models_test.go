@@ -92,6 +92,9 @@ func vectorZoo() map[string]models.Config {
 		"attnres/block": tiny(stream.AttnResConfig{Block: 3}, biased),
 		"siamese":       tiny(stream.SiameseConfig{}, biased),
 		"keel":          tiny(stream.KeelConfig{Alpha: 2}, biased),
+		"laurel":        tiny(stream.LaurelConfig{Rank: 3}, plain),
+		"laurel/all":    tiny(stream.LaurelConfig{Weights: "sigmoid", WeightScale: 1.5, Rank: 2, Previous: 3}, biased),
+		"laurel/gemma":  tiny(stream.LaurelConfig{Form: "gemma", Rank: 3}, biased),
 		"vector/mup": tiny(vectorOf(12), func(c *models.Config) {
 			c.Attention.Positions = models.PositionsNone
 			c.MuP = &models.MuP{Base: models.MuPBase{Stream: vectorOf(6), Attention: models.BaseHeads{Heads: 1}, FeedForward: gelu(5)},
@@ -112,7 +115,8 @@ func withOptions(t *testing.T, all map[string]models.Spec) map[string]models.Spe
 		c.FeedForward = layers.SwiGLUConfig{Hidden: 9}
 	}))
 	for _, d := range []stream.Design{stream.VectorConfig{X0: "neutral"}, stream.HyperConfig{N: 2, Dynamic: true}, stream.HieraggConfig{Separate: true}, stream.DWLSTMConfig{},
-		stream.DenseFormerConfig{}, stream.MUDDConfig{ExpandLast: true}, stream.AttnResConfig{Block: 3}, stream.DeepDeltaConfig{Dv: 2}, stream.SiameseConfig{}, stream.KeelConfig{}} {
+		stream.DenseFormerConfig{}, stream.MUDDConfig{ExpandLast: true}, stream.AttnResConfig{Block: 3}, stream.DeepDeltaConfig{Dv: 2}, stream.SiameseConfig{}, stream.KeelConfig{},
+		stream.LaurelConfig{Rank: 2, Previous: 3}} {
 		all["looped/"+d.Name()] = modeltest.Resolve(t, tiny(d, func(c *models.Config) { c.LoopBegin, c.LoopEnd, c.Loops, c.Bias = 0, 2, 2, true }))
 	}
 	all["looped/matrix"] = modeltest.Resolve(t, tinyMatrix(looped))

@@ -52,6 +52,7 @@ func TestLoopDepths(t *testing.T) {
 func TestALoopIsTheModelUnrolled(t *testing.T) {
 	for _, p := range append(modeltest.Small(models.Standard()), models.Preset{Name: "experts", Config: tinyVector(experts(3, 2))},
 		models.Preset{Name: "fixed values", Config: tinyVector(func(c *models.Config) { c.Attention.ValueResidual = models.ValuesFixed })},
+		models.Preset{Name: "previous streams", Config: tinyZoo(stream.LaurelConfig{Rank: 2, Previous: 3}, plainly)},
 		models.Preset{Name: "options", Config: tinyVector(withOptions(true, "nanochat"))}) {
 		for name, vary := range map[string]func(c *models.Config){"end": looped(3, 1, 3, 2), "middle": looped(4, 1, 2, 3), "all": looped(2, 0, 2, 2)} {
 			if mudd, is := p.Config.Stream.(stream.MUDDConfig); is && !mudd.PrePost && name == "all" {
@@ -129,5 +130,6 @@ func TestConformanceLoops(t *testing.T) {
 		conformanceCase{"muP", tinyMatrix(all(matrixMuP, looped(2, 0, 2, 2)))},
 		conformanceCase{"separate aggregates", tinyZoo(stream.HieraggConfig{Separate: true}, looped(3, 0, 3, 2))},
 		conformanceCase{"mudd/prepost", tinyZoo(stream.MUDDConfig{PrePost: true, ExpandLast: true}, looped(3, 1, 3, 2))},
+		conformanceCase{"laurel/all", tinyZoo(stream.LaurelConfig{Rank: 2, Previous: 3}, looped(3, 0, 2, 2))},
 		conformanceCase{"denseformer/thinned", tinyZoo(stream.DenseFormerConfig{Dilation: 2, Period: 3}, looped(3, 1, 2, 3))}))
 }

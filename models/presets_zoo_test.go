@@ -61,6 +61,9 @@ func zooCounts() map[string]int {
 		"wide-162m": base162m + 2*4*sites + 4, // factors to read and to write, and those of the last read
 		// Tables and the last norm of 1536; a site's norms of 1536 and 768, and two maps: 82.6% more.
 		"wide-latent-162m": base162m + (rows+50257+1)*(1536-d) + (1536+2*1536*d)*sites,
+		// Two weights and a map of rank 32 a site; a norm a site and a map of rank 64 with its norm a block.
+		"laurel-162m":       base162m + (2+2*32*d)*sites,
+		"laurel-gemma-162m": base162m + d*sites + (2*64*d+d)*blocks,
 		// r = 8: tables and W_reduce of 6144, and its norm.
 		"vwn-8x64": base162m + (2*64*80+96*80+96)*sites + 6144*d + 6144 + rows*(6144-d),
 		// Three matrices of 2/3 of the width, and two as wide.
@@ -110,6 +113,8 @@ func quickstartCounts() map[string]int {
 		"quickstart-keel":          baseQuickstart + d*(sites-1),
 		"quickstart-wide":          baseQuickstart + 2*4*sites + 4,
 		"quickstart-wide-latent":   baseQuickstart + (2*257+1)*(512-d) + (512+2*512*d)*sites,
+		"quickstart-laurel":        baseQuickstart + (2+2*8*d)*sites,
+		"quickstart-laurel-gemma":  baseQuickstart + d*sites + (2*8*d+d)*blocks,
 		"quickstart-vwn":           baseQuickstart + (2*3*7+128*7+128)*sites + 384*d + 257*(384-d),
 		"quickstart-swiglu":        baseQuickstart + (3*d*688-dense)*blocks,
 		"quickstart-relu2":         baseQuickstart,
@@ -142,6 +147,8 @@ func TestZooCountsAsPrinted(t *testing.T) {
 	}
 	assert.InDelta(t, 233.32, float64(counts["dwlstm-233m"]-12*8*768)/1e6, 0.005, "without gains and biases")
 	assert.InDelta(t, 82.6, 100*float64(counts["wide-latent-162m"]-base162m)/base162m, 0.05, "per cent of latents")
+	assert.InDelta(t, 0.73, 100*float64(counts["laurel-162m"]-base162m)/base162m, 0.005, "per cent of LAuReL of rank 32")
+	assert.InDelta(t, 0.74, 100*float64(counts["laurel-gemma-162m"]-base162m)/base162m, 0.005, "per cent of Gemma 3n's")
 	assert.InDelta(t, 1.09, 100*float64(counts["mhc-162m"]-base162m)/base162m, 0.005, "per cent of mHC")
 	assert.Equal(t, 111_216, counts["hyper-dynamic-162m"]-base162m-24*768)
 }
@@ -162,6 +169,8 @@ func TestZooFLOPs(t *testing.T) {
 	assert.InDelta(t, 0.34, 100*float64(static*sites)/float64(base), 0.005, "per cent of static hyper-connections")
 	assert.Equal(t, static*sites+2*n*d, flops("wide-162m")-base, "as static hyper-connections, by which it runs, and a last read")
 	assert.Equal(t, 4*2*d*d*sites+2*50257*d, flops("wide-latent-162m")-base)
+	assert.Equal(t, (4*32*d+2*3*d)*sites, flops("laurel-162m")-base, "a map of rank 32 and three weighted terms")
+	assert.Equal(t, 4*64*d*sites/2, flops("laurel-gemma-162m")-base, "a map of rank 64 a block")
 	assert.InDelta(t, 74, 100*float64(flops("wide-latent-162m")-base)/float64(base), 0.5, "per cent of latents")
 	assert.Equal(t, (static+2*d*n*(n+2))*sites, flops("hyper-dynamic-162m")-base)
 	assert.Equal(t, (2*n*d*(n*n+2*n)+2*n*n*d+4*n*d)*sites, flops("mhc-162m")-base)

@@ -26,6 +26,9 @@ type vectorSizes struct {
 	Form                             string
 	Width                            int
 	Retention                        bool
+	Weights                          string
+	WeightScale                      float64 `json:"weight_scale"`
+	Previous                         int
 	MaxForget                        float64 `json:"max_forget"`
 	Begin                            int     `json:"loop_begin"`
 	End                              int     `json:"loop_end"`
@@ -132,6 +135,7 @@ func readers() map[string]func(*testing.T, *reference) {
 		"attnres":    readAttnRes,
 		"deep-delta": readDeepDelta,
 		"wide":       readWide,
+		"laurel":     readLaurel,
 		"siamese":    readSiamese, "keel": readKeel, "looped": readTransformer,
 	}
 }
@@ -238,6 +242,33 @@ func readKeel(t *testing.T, r *reference) {
 	r.config = r.config.OnStream(stream.KeelConfig{Alpha: c.Alpha})
 	r.remove("norm")
 	sites(c.Layers, func(prefix string) { r.weights = append(r.weights, same(prefix+"post", 1)) })
+}
+
+// readLaurel has weights and sums at each site, maps side by side where there are several; or norms after sites,
+// and a map at each attention.
+func readLaurel(t *testing.T, r *reference) {
+	c := readSizes(t, r)
+	if c.Form == "gemma" {
+		r.config = r.config.OnStream(stream.LaurelConfig{Form: c.Form, Rank: c.Rank})
+		for l := range c.Layers {
+			a := site(l, "attention")
+			r.weights = append(r.weights, same(a+"laurel.left", c.Rank, 1), same(a+"laurel.right", c.D, 1), same(a+"laurel.norm", 1),
+				same(a+"post", 1), same(site(l, "feedforward")+"post", 1))
+		}
+		return
+	}
+	r.config = r.config.OnStream(stream.LaurelConfig{Form: c.Form, Weights: c.Weights, WeightScale: c.WeightScale, Rank: c.Rank, Previous: c.Previous})
+	index := 0
+	sites(c.Layers, func(prefix string) {
+		index++
+		p := prefix + "laurel."
+		r.weights = append(r.weights, same(p+"weights", 1))
+		if m := min(c.Previous, index); m > 0 {
+			r.weights = append(r.weights, same(p+"gamma", 1), same(p+"left", c.Rank, m*c.Rank, 1), same(p+"right", c.Rank*c.D, c.D, 1))
+		} else {
+			r.weights = append(r.weights, same(p+"left", c.Rank, 1), same(p+"right", c.D, 1))
+		}
+	})
 }
 
 // readDWLSTM has cells in the place of norms and feed-forwards.

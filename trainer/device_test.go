@@ -39,6 +39,8 @@ func deviceModels() map[string]string {
 		"gated":         model("kind: gated-residual, n: 2, rank: 4", "alibi", dense),
 		"vwn":           model("kind: vwn, n: 3, m: 2", "alibi", dense),
 		"wide":          model("kind: wide, n: 2, retention: true", "alibi", dense),
+		"laurel":        model("kind: laurel, rank: 2, previous: 2", "alibi", dense),
+		"laurel-gemma":  model("kind: laurel, form: gemma, rank: 4", "alibi", dense),
 		"latent":        model("kind: wide, form: latent, width: 24", "alibi", dense),
 		"mudd":          model("kind: mudd", "alibi", dense),
 		"highway":       model("kind: highway", "rope", dense),

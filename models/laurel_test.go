@@ -1,0 +1,63 @@
+package models_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
+)
+
+// TestLaurelStartsAsATransformer: to the last bit, with a scale of 2 or no weights, whatever is added and, with
+// maps, whatever the weights of previous streams; a scale of 1 halves the stream, and is another model.
+func TestLaurelStartsAsATransformer(t *testing.T) {
+	plain := modeltest.Resolve(t, tinyVector(plainly))
+	weights := modeltest.PerturbedStore(t, plain, tensor.Float64)
+	logits := func(c models.Spec, store *graph.Store) []float64 {
+		return modeltest.Compile(t, c, store, modeltest.Setup{}).On(t, modeltest.RandomBatch(c, 2, c.Seq, 1), graph.RunOptions{}).Logits
+	}
+	want := logits(plain, weights)
+	for _, d := range []stream.LaurelConfig{{}, {Weights: "sigmoid"}, {Rank: 3}, {Previous: 3}, {Rank: 2, Previous: 3}, {Weights: "none", Rank: 2}, {WeightScale: 1}} {
+		c := modeltest.Resolve(t, tinyZoo(d, plainly))
+		store := modeltest.NewStore(t, c, tensor.Float64, 0)
+		for _, p := range weights.Params() {
+			require.NoError(t, graph.SetFloat64s(store.Param(p.Name).Value, graph.Float64s(p.Value)))
+		}
+		if gamma := store.Param("blocks.1.attention.laurel.gamma"); gamma != nil && d.Rank > 0 {
+			require.NoError(t, graph.SetFloat64s(gamma.Value, []float64{3, -2, 5}))
+		}
+		_, starts := c.Design().(stream.PlainAtInit).Plain()
+		assert.Equal(t, d.WeightScale != 1, starts, "%+v", d)
+		if got := logits(c, store); starts {
+			assert.Equal(t, want, got, "%+v", d)
+		} else {
+			assert.Greater(t, modeltest.Distance(got, want), 1e-3, "%+v", d)
+		}
+	}
+}
+
+// TestLaurelStarts: weights are 0, the left map has a diagonal of 1/sqrt(r D) every r rows, beside others' where
+// there are several, the right one is 0; sums of previous streams start at 0, of maps of them at 1.
+func TestLaurelStarts(t *testing.T) {
+	store := modeltest.NewStore(t, modeltest.Resolve(t, tinyZoo(stream.LaurelConfig{Rank: 2, Previous: 2}, plainly)), tensor.Float64, 0)
+	value := func(name string) []float64 {
+		return graph.Float64s(store.Param("blocks.0.feedforward.laurel." + name).Value)
+	}
+	assert.Equal(t, []float64{0, 0}, value("weights"))
+	assert.Equal(t, []float64{1, 1}, value("gamma"))
+	size := 1 / math.Sqrt(2*15)
+	assert.Equal(t, []float64{size, 0, size, 0, 0, size, 0, size, size, 0, size, 0}, value("left")[:12])
+	assert.Equal(t, zeros(4*15), value("right"))
+	assert.Len(t, graph.Float64s(store.Param("blocks.0.attention.laurel.gamma").Value), 1, "before the first site there is one stream")
+	store = modeltest.NewStore(t, modeltest.Resolve(t, tinyZoo(stream.LaurelConfig{Previous: 2}, plainly)), tensor.Float64, 0)
+	assert.Equal(t, []float64{0, 0}, value("gamma"))
+	for _, name := range []string{"weights", "gamma"} {
+		assert.False(t, store.Param("blocks.0.feedforward.laurel."+name).Decay, name)
+	}
+}

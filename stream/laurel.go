@@ -1,0 +1,342 @@
+package stream
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/elementwise"
+	"github.com/residua-go/residua/graph/ops/linear"
+	"github.com/residua-go/residua/graph/ops/shape"
+	"github.com/residua-go/residua/layers"
+)
+
+// LaurelConfig describes LAuReL, learned augmented residuals, in the paper's forms or in Gemma's.
+type LaurelConfig struct {
+	Vectors
+	Form        string  `yaml:"form" default:"paper" help:"paper: every site weighs what it adds and the stream, and adds to the stream what rank and previous say; gemma: Gemma 3n's block, whose attention adds its normalised input and a map of that"`
+	Weights     string  `yaml:"weights" default:"softmax of paper" help:"of paper: learned weights of a sublayer's output and of the stream: softmax, sigmoid or none"`
+	WeightScale float64 `yaml:"weight_scale" default:"2 with weights" help:"of paper with weights: factor of the softmax or of the sigmoids; with 2 both start at 1, with 1 the stream halves at every site"`
+	Rank        int     `yaml:"rank" default:"0, or 64 of gemma" max:"131072" help:"rank of the map whose result is added; of paper 0: no map"`
+	Previous    int     `yaml:"previous" max:"64" help:"of paper: so many streams, the site's own and those before the sites before it, are added, each by a weight and, with rank, a map; 0: none"`
+}
+
+// The values of LaurelConfig's settings, and Gemma 3n's rank.
+const (
+	laurelPaper   = "paper"
+	laurelGemma   = "gemma"
+	laurelSoftmax = "softmax"
+	laurelSigmoid = "sigmoid"
+	laurelNone    = "none"
+	laurelRank    = 64
+	laurelScale   = 2 // with which weights start at 1
+)
+
+// Name is "laurel".
+func (LaurelConfig) Name() string { return "laurel" }
+
+// Variant is the form.
+func (c LaurelConfig) Variant() string { return cmp.Or(c.Form, laurelPaper) }
+
+// Card describes LAuReL.
+func (c LaurelConfig) Card() layers.Card {
+	if c.Form == laurelGemma {
+		return layers.Card{
+			Title: "LAuReL, Gemma 3n",
+			Equation: "n = Norm(x);   x <- (x + RMS(Attention(n)) + n + RMS(n A B)) / sqrt 2;   x <- x + RMS(FF(Norm(x)))\n" +
+				"logits = Norm(x) W_U          A is D x r, B r x D, one of each a block",
+			Source: "Gemma 3n, as transformers has it (Gemma3nTextLaurelBlock)",
+			Use:    "Attention adds, besides its normalised output, its normalised input and a map of low rank of it; the sum is divided by sqrt 2, so that the stream loses half of its power a block. No transformer at any start. It costs 2 r D parameters a block, and a norm after each sublayer.",
+		}
+	}
+	return layers.Card{
+		Title: "LAuReL",
+		Equation: "x_(i+1) = alpha F(x_i) + beta (x_i + sum_j gamma_j x_(i-j) A_j B_j)\n" +
+			"logits = Norm(x) W_U          j = 0..k-1, A_j is D x r, B_j r x D; without rank no maps, without previous x_i A B alone",
+		Source: "Menghani et al. 2025, ICML, arXiv 2411.07501",
+		Use:    "Three small additions to every residual connection, alone or together: learned weights of what a sublayer adds and of the stream, a map of low rank of the stream, and the streams before earlier sites. With B = 0 and weight_scale 2 it starts as the transformer, bit for bit. Weights cost two numbers a site, a map of rank 32 0.7% more parameters at 162M, k previous streams k vectors a token.",
+	}
+}
+
+// Defaults are the paper's form with a softmax of two weights, or Gemma 3n's rank.
+func (c LaurelConfig) Defaults() Design {
+	c.Form = c.Variant()
+	if c.Form == laurelPaper {
+		c.Weights = cmp.Or(c.Weights, laurelSoftmax)
+	} else {
+		c.Rank = orDefault(c.Rank, min(laurelRank, c.D))
+		if c.Weights == laurelSoftmax { // which a config's section begins with, as with the scale
+			c.Weights = ""
+		}
+	}
+	switch {
+	case c.weighted():
+		c.WeightScale = orDefault(c.WeightScale, laurelScale)
+	case c.WeightScale == laurelScale:
+		c.WeightScale = 0
+	}
+	return c
+}
+
+// Check wants the settings of the form alone, and something that a transformer has not.
+func (c LaurelConfig) Check() error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	switch weighted := c.weighted(); {
+	case c.Form != laurelPaper && c.Form != laurelGemma:
+		return layers.Setting("form", "want %s or %s, got %q", laurelPaper, laurelGemma, c.Form)
+	case c.Rank < 0:
+		return layers.Setting("rank", "want >= 0, got %d", c.Rank)
+	case c.Previous < 0:
+		return layers.Setting("previous", "want >= 0, got %d", c.Previous)
+	case c.Form == laurelGemma && c.Weights != "":
+		return c.papers("weights")
+	case c.Form == laurelGemma && c.Previous != 0:
+		return c.papers("previous")
+	case c.Form == laurelPaper && !weighted && c.Weights != laurelNone:
+		return layers.Setting("weights", "want %s, %s or %s, got %q", laurelSoftmax, laurelSigmoid, laurelNone, c.Weights)
+	case !weighted && c.WeightScale != 0:
+		return layers.Setting("weight_scale", "want weights: %s or %s with it, got %g without", laurelSoftmax, laurelSigmoid, c.WeightScale)
+	case weighted && !(c.WeightScale > 0 && c.WeightScale <= math.MaxFloat32):
+		return layers.Setting("weight_scale", "want a positive number, got %g", c.WeightScale)
+	case c.Form == laurelPaper && !weighted && c.Rank == 0 && c.Previous == 0:
+		return layers.Setting("weights", "want weights, rank or previous, got none of them: take the vector stream")
+	}
+	return nil
+}
+
+// weighted tells whether there are learned weights.
+func (c LaurelConfig) weighted() bool {
+	return c.Weights == laurelSoftmax || c.Weights == laurelSigmoid
+}
+
+// papers says that a setting is of the paper's form.
+func (c LaurelConfig) papers(key string) error {
+	return layers.Setting(key, "want form: %s with it, got form: %s", laurelPaper, c.Form)
+}
+
+// Shape is that of one vector a token; the previous ones flow, too.
+func (c LaurelConfig) Shape() Shape {
+	s := c.shape(c.D)
+	s.Kept = max(1, c.Previous) * c.D
+	return s
+}
+
+// Plain is a vector stream where both weights start at 1: what is added besides starts at 0.
+func (c LaurelConfig) Plain() (Design, bool) {
+	return VectorConfig{Vectors: c.Vectors}, c.Form == laurelPaper && (!c.weighted() || c.WeightScale == laurelScale)
+}
+
+// Cost has what a site adds to the stream, and what that keeps.
+func (c LaurelConfig) Cost() layers.Cost {
+	total := c.cost().Plus(c.lastNormCost())
+	for site := range 2 * c.Layers {
+		if c.Form == laurelGemma {
+			total = total.Plus(c.gemmaCost(site%2 == 0))
+		} else {
+			total = total.Plus(c.siteCost(site))
+		}
+	}
+	return total
+}
+
+// siteCost is that of the weights, which keep what they weigh but the stream, and of what is added.
+func (c LaurelConfig) siteCost(site int) layers.Cost {
+	d, m, r := float64(c.D), float64(c.terms(site)), float64(c.Rank)
+	cost, weighed := c.extraCost(site), 1.
+	if m > 0 {
+		cost.FLOPs += 4 * d * r * m
+		weighed++
+	}
+	switch {
+	case c.Previous > 0 && c.Rank > 0:
+		cost.FLOPs += 2 * m * r
+		cost.Activations += 2 * m * r
+	case c.Previous > 0:
+		cost.FLOPs += 2 * d * m
+	default:
+		cost.Activations += r
+	}
+	if c.weighted() {
+		cost = cost.Plus(layers.Cost{Parameters: 2, FLOPs: 2 * d * (1 + weighed), Activations: d * weighed})
+	}
+	return cost
+}
+
+// extraCost is that of the parameters of what is added to a site's stream.
+func (c LaurelConfig) extraCost(site int) layers.Cost {
+	m := float64(c.terms(site))
+	parameters := 2 * float64(c.D) * float64(c.Rank) * m
+	if c.Previous > 0 {
+		parameters += m
+	}
+	return layers.Cost{Parameters: parameters}
+}
+
+// PassParameters are those of sums over previous streams, of which later passes have more.
+func (c LaurelConfig) PassParameters() (count float64) {
+	if c.Previous == 0 {
+		return 0
+	}
+	for site := 2 * (c.Layers - c.Loop.Further()); site < 2*c.Layers; site++ {
+		count += c.extraCost(site).Parameters
+	}
+	return count
+}
+
+// terms is the number of streams of which something is added at a site.
+func (c LaurelConfig) terms(site int) int {
+	if c.Previous == 0 {
+		return int(indicator(c.Rank > 0))
+	}
+	return min(c.Previous, site+1)
+}
+
+// New is newLaurel, or newGemma.
+func (c LaurelConfig) New(b *graph.Builder) Stream {
+	if c.Form == laurelGemma {
+		return newGemma(b, c)
+	}
+	return newLaurel(b, c)
+}
+
+// laurel is LAuReL (Menghani et al. 2025, arXiv 2411.07501), with x_i the stream before site i,
+//
+//	x_(i+1) = alpha F(x_i) + beta (x_i + s)
+//	s = x_i A B                                         with rank r
+//	s = sum over j < min(k, i+1) of gamma_j x_(i-j)     with k previous streams, each times A_j B_j with rank, too
+//
+// (alpha, beta) are c softmax(w), or c sigmoid(w), or 1. At first w = 0, A_ij = 1/sqrt(r D) where i = j mod r,
+// else 0, B = 0, and gamma is 0, or with rank 1, as otherwise nothing had a gradient. w and gamma do not decay.
+//
+// Parameters of a site: "laurel.weights" [1, 2], "laurel.gamma" [1, m], "laurel.left" [D, m r], "laurel.right"
+// [m r, D], the latter three with previous streams of each pass of a loop its own.
+type laurel struct {
+	*Vector
+	c     LaurelConfig
+	sites []laurelSite   // by Site.Index
+	minus *gorgonia.Node // -1 for each coefficient
+}
+
+// laurelSite are the parameters of a site, nil where it has none.
+type laurelSite struct{ weights, gamma, left, right *gorgonia.Node }
+
+// laurelState is the stream [T, D], and those before earlier sites, the last one's first.
+type laurelState struct {
+	VectorState
+	Previous gorgonia.Nodes
+}
+
+// Nodes returns all streams.
+func (s laurelState) Nodes() gorgonia.Nodes { return append(gorgonia.Nodes{s.H}, s.Previous...) }
+
+// newLaurel makes the parameters of a LAuReL stream: those of a vector stream and the sites'.
+func newLaurel(b *graph.Builder, c LaurelConfig) *laurel {
+	l := &laurel{Vector: NewVector(b, VectorConfig{Vectors: c.Vectors}), c: c}
+	for block := range c.Layers {
+		for _, at := range l.Sites(block) {
+			l.sites = append(l.sites, newLaurelSite(b, c, at))
+		}
+	}
+	if c.Weights == laurelSoftmax {
+		n := 2 + int(indicator(c.terms(0) > 0))
+		l.minus = shape.Constant(b, l.sites[0].weights, slices.Repeat([]float64{-1}, n), n)
+	}
+	return l
+}
+
+func newLaurelSite(b *graph.Builder, c LaurelConfig, at Site) (s laurelSite) {
+	name, m := at.Name()+".laurel", c.terms(at.Index)
+	own := func(p graph.ParamSpec) *gorgonia.Node {
+		p.Unshared = c.Previous > 0
+		return b.Param(p)
+	}
+	if c.weighted() {
+		s.weights = b.Param(layers.Zero(name+".weights", 1, 2))
+	}
+	if c.Previous > 0 {
+		s.gamma = own(graph.ParamSpec{Name: name + ".gamma", Shape: []int{1, m}, Init: graph.Initializer{Offset: indicator(c.Rank > 0)}})
+	}
+	if c.Rank > 0 {
+		left := decaying(name+".left", c.D, m*c.Rank)
+		left.Columns = slices.Repeat([]int{c.Rank}, m)
+		size := 1 / math.Sqrt(float64(c.Rank*c.D))
+		left.Init.Values = table(c.D, m*c.Rank, func(i, j int) float64 { return size * indicator(i%c.Rank == j%c.Rank) })
+		s.left, s.right = own(left), own(decaying(name+".right", m*c.Rank, c.D))
+	}
+	return s
+}
+
+// Embed is the vector stream's.
+func (l *laurel) Embed(t Tokens) State { return laurelState{VectorState: VectorState{l.embed(t)}} }
+
+// WriteHeads adds W_O o.
+func (l *laurel) WriteHeads(s State, at Site, _ Link, o *gorgonia.Node) State {
+	return l.add(s.(laurelState), at, l.HeadsOutput(at, o))
+}
+
+// WriteFeatures adds y.
+func (l *laurel) WriteFeatures(s State, at Site, _ Link, y *gorgonia.Node) State {
+	return l.add(s.(laurelState), at, y)
+}
+
+// add is alpha y + beta (x + s).
+func (l *laurel) add(state laurelState, at Site, y *gorgonia.Node) State {
+	b, site, streams := l.b, l.sites[at.Index], state.Nodes()
+	y = b.Hook(at.Name()+".write", elementwise.Dropout(b, y, l.c.Dropout), "feature") // [T, D]
+	terms := gorgonia.Nodes{y, state.H}
+	if n := l.c.terms(at.Index); n > 0 {
+		terms = append(terms, l.extra(site, streams[:n]))
+	}
+	var h *gorgonia.Node
+	if site.weights == nil {
+		h = b.Add(terms...)
+	} else {
+		h = elementwise.WeightedSum(b, l.coefficients(site.weights, len(terms)), terms...)
+	}
+	return laurelState{VectorState{b.Hook(at.Name()+".stream", h, "feature")}, streams[:min(len(streams), max(0, l.c.Previous-1))]}
+}
+
+// extra is s [T, D], of the site's stream and those before.
+func (l *laurel) extra(site laurelSite, streams gorgonia.Nodes) *gorgonia.Node {
+	b, r := l.b, l.c.Rank
+	if r == 0 {
+		return elementwise.WeightedSum(b, site.gamma, streams...)
+	}
+	var parts gorgonia.Nodes
+	for j, x := range streams {
+		left := site.left
+		if len(streams) > 1 {
+			left = shape.Slice(b, left, j*r, (j+1)*r)
+		}
+		x = linear.Map(b, x, left, linear.Options{}) // [T, r]
+		if site.gamma != nil {
+			x = elementwise.WeightedSum(b, shape.Slice(b, site.gamma, j, j+1), x)
+		}
+		parts = append(parts, x)
+	}
+	low := parts[0]
+	if len(parts) > 1 {
+		low = shape.Concat(b, parts...) // [T, m r]
+	}
+	return linear.Map(b, low, site.right, linear.Options{})
+}
+
+// coefficients are alpha, beta and again beta [1, n]; the softmax of two is the sigmoid of their difference.
+func (l *laurel) coefficients(w *gorgonia.Node, n int) *gorgonia.Node {
+	b := l.b
+	if l.minus != nil || n > 2 {
+		alpha, beta := shape.Slice(b, w, 0, 1), shape.Slice(b, w, 1, 2)
+		side := func(first, second *gorgonia.Node) *gorgonia.Node {
+			return shape.Concat(b, append(gorgonia.Nodes{first}, slices.Repeat(gorgonia.Nodes{second}, n-1)...)...)
+		}
+		if w = side(alpha, beta); l.minus != nil {
+			w = elementwise.AddScaled(b, w, side(beta, alpha), l.minus)
+		}
+	}
+	return elementwise.Scale(b, elementwise.Sigmoid(b, w), l.c.WeightScale)
+}
