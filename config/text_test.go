@@ -26,6 +26,7 @@ var explicitModels = []string{
 	"{stream: {kind: vwn, d_model: 8, m: 2, n: 3}, layers: 1, attention: {heads: 2}, feedforward: {kind: gelu, hidden: 8}, seq: 8}",
 	"{stream: {kind: vector, d_model: 8}, layers: 3, loops: 2, attention: {heads: 2}, feedforward: {kind: gelu, hidden: 8}, seq: 8}",
 	"{stream: {kind: hieragg, d_model: 8}, layers: 2, attention: {heads: 2}, feedforward: {kind: gelu, hidden: 8}, seq: 8}",
+	"{stream: {kind: vector, d_model: 8}, layers: 1, attention: {heads: 2, positions: rope, rope_scaling: {type: yarn, factor: 4, original_seq: 8}}, feedforward: {kind: gelu, hidden: 8}, seq: 8}",
 	"{stream: {kind: dwlstm, d_model: 8}, layers: 1, attention: {heads: 2}, seq: 8}",
 }
 
@@ -81,6 +82,9 @@ var parentValues = map[string][]string{
 	"model.feedforward.experts": {"1", "3"},
 	"model.feedforward":         {"{kind: gelu, hidden: 4}", "{hidden: 4}"},
 	"model.attention.positions": {"alibi", "rope"},
+
+	"model.attention.rope_scaling.type":   {"llama3", "yarn"},
+	"model.attention.rope_scaling.factor": {"8"},
 }
 
 func TestEveryParentOfADefaultHasValuesToTest(t *testing.T) {

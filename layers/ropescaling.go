@@ -31,7 +31,7 @@ type RopeScaling struct {
 	HighFreqFactor  float64 `yaml:"high_freq_factor" json:"high_freq_factor,omitempty" default:"4 with llama3" from:"model.attention.rope_scaling.type" added:"0" help:"llama3: pairs that turn more often than this stay as they are"`
 	BetaFast        float64 `yaml:"beta_fast" json:"beta_fast,omitempty" default:"32 with yarn" from:"model.attention.rope_scaling.type" added:"0" help:"yarn: pairs that turn more often than this in original_seq tokens stay as they are"`
 	BetaSlow        float64 `yaml:"beta_slow" json:"beta_slow,omitempty" default:"1 with yarn" from:"model.attention.rope_scaling.type" added:"0" help:"yarn: pairs that turn fewer times than this are slowed by the whole factor"`
-	AttentionFactor float64 `yaml:"attention_factor" json:"attention_factor,omitempty" default:"0.1 ln(factor) + 1 with yarn" from:"model.attention.rope_scaling.type" added:"0" help:"yarn: multiplies queries and keys"`
+	AttentionFactor float64 `yaml:"attention_factor" json:"attention_factor,omitempty" default:"0.1 ln(factor) + 1 with yarn" from:"model.attention.rope_scaling.type model.attention.rope_scaling.factor" added:"0" help:"yarn: multiplies queries and keys"`
 }
 
 // WithDefaults has the numbers that its type goes without.
