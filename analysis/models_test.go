@@ -90,6 +90,8 @@ func vectorZoo() map[string]models.Config {
 		"mudd/prepost":  tiny(stream.MUDDConfig{PrePost: true}, plain),
 		"attnres":       tiny(stream.AttnResConfig{}, plain),
 		"attnres/block": tiny(stream.AttnResConfig{Block: 3}, biased),
+		"attnres/delta": tiny(stream.AttnResConfig{Delta: true}, plain),
+		"attnres/gate":  tiny(stream.AttnResConfig{Block: 2, Delta: true, Gate: true}, biased),
 		"siamese":       tiny(stream.SiameseConfig{}, biased),
 		"keel":          tiny(stream.KeelConfig{Alpha: 2}, biased),
 		"laurel":        tiny(stream.LaurelConfig{Rank: 3}, plain),
@@ -117,10 +119,16 @@ func withOptions(t *testing.T, all map[string]models.Spec) map[string]models.Spe
 	for _, d := range []stream.Design{stream.VectorConfig{X0: "neutral"}, stream.HyperConfig{N: 2, Dynamic: true}, stream.HieraggConfig{Separate: true}, stream.DWLSTMConfig{},
 		stream.DenseFormerConfig{}, stream.MUDDConfig{ExpandLast: true}, stream.AttnResConfig{Block: 3}, stream.DeepDeltaConfig{Dv: 2}, stream.SiameseConfig{}, stream.KeelConfig{},
 		stream.LaurelConfig{Rank: 2, Previous: 3}} {
-		all["looped/"+d.Name()] = modeltest.Resolve(t, tiny(d, func(c *models.Config) { c.LoopBegin, c.LoopEnd, c.Loops, c.Bias = 0, 2, 2, true }))
+		all["looped/"+d.Name()] = modeltest.Resolve(t, tiny(d, loopedFromTheFirst))
 	}
+	all["looped/delta"] = modeltest.Resolve(t, tiny(stream.AttnResConfig{Block: 3, Delta: true, Gate: true}, loopedFromTheFirst))
 	all["looped/matrix"] = modeltest.Resolve(t, tinyMatrix(looped))
 	return all
+}
+
+// loopedFromTheFirst makes tokens pass blocks 0 and 1 twice.
+func loopedFromTheFirst(c *models.Config) {
+	c.LoopBegin, c.LoopEnd, c.Loops, c.Bias = 0, 2, 2, true
 }
 
 // looped makes tokens pass block 1 twice more.

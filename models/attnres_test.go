@@ -17,24 +17,58 @@ import (
 // of the sources, and with a transformer's other weights has that one's logits and gradients up to
 // what the norms' eps makes of h over a number: the difference goes to 0 with eps, in proportion.
 func TestAttentionResidualsStartAsATransformer(t *testing.T) {
-	for _, block := range []int{1, 2, 3, 6} {
+	for _, c := range []stream.AttnResConfig{{Block: 1}, {Block: 2}, {Block: 3}, {Block: 6}, {Delta: true}} {
 		for _, norm := range []string{models.NormLayer, models.NormRMS} {
-			coarse, fine := startDistance(t, block, norm, 1e-9), startDistance(t, block, norm, 1e-12)
-			assert.Less(t, fine, 1e-7, "block %d, %s", block, norm)
-			assert.InEpsilon(t, 1000, coarse/fine, 0.01, "block %d, %s: %g and %g", block, norm, coarse, fine)
+			coarse, fine := startDistance(t, c, norm, 1e-9), startDistance(t, c, norm, 1e-12)
+			assert.Less(t, fine, 1e-7, "%+v, %s", c, norm)
+			assert.InEpsilon(t, 1000, coarse/fine, 0.01, "%+v, %s: %g and %g", c, norm, coarse, fine)
+		}
+	}
+	assert.Greater(t, startDistance(t, stream.AttnResConfig{Delta: true, Block: 2}, models.NormLayer, 1e-12), 1e-3, "sites read some outputs more than others")
+}
+
+// TestAGateStartsAsTheTransformer: with gates of 0 delta attention residuals have a transformer's logits and loss,
+// to the last bit, and gradients but for the order of sums, whatever the queries and gains are.
+func TestAGateStartsAsTheTransformer(t *testing.T) {
+	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
+		plain := modeltest.Resolve(t, tinyVector(func(c *models.Config) { c.Layers = 3 }))
+		store := modeltest.PerturbedStore(t, plain, dt)
+		b := modeltest.RandomBatch(plain, 2, plain.Seq, 1)
+		want := modeltest.Compile(t, plain, store, modeltest.Setup{Gradients: true}).On(t, b, graph.RunOptions{})
+		for _, block := range []int{1, 2, 4, 6} {
+			c, err := plain.With(func(c *models.Config) {
+				*c = c.OnStream(stream.AttnResConfig{Block: block, Delta: true, Gate: true})
+			})
+			require.NoError(t, err)
+			own := modeltest.PerturbedStore(t, c, dt)
+			for _, p := range own.Params() {
+				switch theirs := store.Param(p.Name); {
+				case theirs != nil:
+					require.NoError(t, graph.SetFloat64s(p.Value, graph.Float64s(theirs.Value)))
+				case p.Size() == 1:
+					require.NoError(t, graph.SetFloat64s(p.Value, []float64{0}))
+				}
+			}
+			got := modeltest.Compile(t, c, own, modeltest.Setup{Gradients: true}).On(t, b, graph.RunOptions{})
+			assert.Equal(t, want, got, "%v, block %d", dt, block)
+			gradients := modeltest.Gradients(own)
+			for name, g := range modeltest.Gradients(store) {
+				assert.InDeltaSlice(t, g, gradients[name], map[tensor.Dtype]float64{tensor.Float32: 1e-6, tensor.Float64: 1e-15}[dt], "%v, block %d: gradient of %s", dt, block, name)
+			}
+			assert.NotZero(t, gradients["blocks.2.feedforward.attnres.gate"][0])
 		}
 	}
 }
 
 // startDistance is the largest difference of logits and gradients from the transformer's, whose own
 // largest are about 1.
-func startDistance(t *testing.T, block int, norm string, eps float64) float64 {
+func startDistance(t *testing.T, design stream.AttnResConfig, norm string, eps float64) float64 {
 	t.Helper()
 	plain := modeltest.Resolve(t, tinyVector(func(c *models.Config) { c.Layers, c.Norm, c.NormEps = 3, norm, eps }))
 	store := modeltest.PerturbedStore(t, plain, tensor.Float64)
 	b := modeltest.RandomBatch(plain, 2, plain.Seq, 1)
 	want := modeltest.Compile(t, plain, store, modeltest.Setup{Gradients: true}).On(t, b, graph.RunOptions{})
-	c, err := plain.With(func(c *models.Config) { *c = c.OnStream(stream.AttnResConfig{Block: block}) })
+	c, err := plain.With(func(c *models.Config) { *c = c.OnStream(design) })
 	require.NoError(t, err)
 	own := modeltest.NewStore(t, c, tensor.Float64, 0)
 	for _, p := range store.Params() {

@@ -53,6 +53,7 @@ func TestALoopIsTheModelUnrolled(t *testing.T) {
 	for _, p := range append(modeltest.Small(models.Standard()), models.Preset{Name: "experts", Config: tinyVector(experts(3, 2))},
 		models.Preset{Name: "fixed values", Config: tinyVector(func(c *models.Config) { c.Attention.ValueResidual = models.ValuesFixed })},
 		models.Preset{Name: "previous streams", Config: tinyZoo(stream.LaurelConfig{Rank: 2, Previous: 3}, plainly)},
+		models.Preset{Name: "delta", Config: tinyZoo(stream.AttnResConfig{Block: 5, Delta: true, Gate: true}, plainly)},
 		models.Preset{Name: "options", Config: tinyVector(withOptions(true, "nanochat"))}) {
 		for name, vary := range map[string]func(c *models.Config){"end": looped(3, 1, 3, 2), "middle": looped(4, 1, 2, 3), "all": looped(2, 0, 2, 2)} {
 			if mudd, is := p.Config.Stream.(stream.MUDDConfig); is && !mudd.PrePost && name == "all" {
@@ -108,9 +109,18 @@ func TestOnePassIsThePlainModel(t *testing.T) {
 	once := modeltest.Resolve(t, tinyVector(looped(2, 1, 2, 1)))
 	require.NoError(t, plain.SameModel(once))
 	require.NoError(t, once.SameModel(plain))
-	require.Error(t, plain.SameModel(modeltest.Resolve(t, tinyVector(looped(2, 1, 2, 2)))))
+	require.EqualError(t, plain.SameModel(modeltest.Resolve(t, tinyVector(looped(2, 1, 2, 2)))), "model.loops: want 1, got 2")
 	assert.Equal(t, plain.Cost(), once.Cost())
-	assert.Equal(t, modeltest.Values(modeltest.NewStore(t, plain, tensor.Float32, 3)), modeltest.Values(modeltest.NewStore(t, once, tensor.Float32, 3)))
+	run := func(c models.Spec) (modeltest.Result, map[string][]float64, map[string][]float64) {
+		store := modeltest.NewStore(t, c, tensor.Float32, 3)
+		result := modeltest.Compile(t, c, store, modeltest.Setup{Gradients: true}).On(t, modeltest.RandomBatch(c, 2, c.Seq, 1), graph.RunOptions{})
+		return result, modeltest.Values(store), modeltest.Gradients(store)
+	}
+	want, values, gradients := run(plain)
+	got, ownValues, ownGradients := run(once)
+	assert.Equal(t, want, got)
+	assert.Equal(t, values, ownValues)
+	assert.Equal(t, gradients, ownGradients)
 }
 
 // TestConformanceLoops is the suite over a loop of every stream.
@@ -131,5 +141,7 @@ func TestConformanceLoops(t *testing.T) {
 		conformanceCase{"separate aggregates", tinyZoo(stream.HieraggConfig{Separate: true}, looped(3, 0, 3, 2))},
 		conformanceCase{"mudd/prepost", tinyZoo(stream.MUDDConfig{PrePost: true, ExpandLast: true}, looped(3, 1, 3, 2))},
 		conformanceCase{"laurel/all", tinyZoo(stream.LaurelConfig{Rank: 2, Previous: 3}, looped(3, 0, 2, 2))},
+		conformanceCase{"attnres/delta", tinyZoo(stream.AttnResConfig{Block: 3, Delta: true, Gate: true}, looped(3, 0, 2, 2))},
+		conformanceCase{"attnres/delta-later", tinyZoo(stream.AttnResConfig{Block: 6, Delta: true}, looped(3, 1, 2, 3))},
 		conformanceCase{"denseformer/thinned", tinyZoo(stream.DenseFormerConfig{Dilation: 2, Period: 3}, looped(3, 1, 2, 3))}))
 }

@@ -55,7 +55,8 @@ func zooCounts() map[string]int {
 		"vwn-2x3":   base162m + (2*3*7+384*7+384)*sites + 884_736 + rows*(1152-d),
 		// A query and a gain at all sites but the first, and at the end.
 		"attnres-162m": base162m + 2*d*sites, "attnres-full-162m": base162m + 2*d*sites,
-		"deep-delta-162m": base162m + (d+1)*5*sites + (4*4*d+4)*(blocks+1),
+		"attnres-delta-162m": base162m + 2*d*(sites-2), // of sites that a finished block precedes
+		"deep-delta-162m":    base162m + (d+1)*5*sites + (4*4*d+4)*(blocks+1),
 		// Two norms a site and at the end; a norm a site, and none at the end.
 		"siamese-162m": base162m + 2*d*(sites+1), "keel-162m": base162m + d*(sites-1),
 		"wide-162m": base162m + 2*4*sites + 4, // factors to read and to write, and those of the last read
@@ -109,6 +110,7 @@ func quickstartCounts() map[string]int {
 		"quickstart-dwlstm":        baseQuickstart + (10*d*d+8*d)*blocks,
 		"quickstart-denseformer":   baseQuickstart + 2 + 3 + 4 + 5,
 		"quickstart-attnres":       baseQuickstart + 2*d*sites,
+		"quickstart-attnres-delta": baseQuickstart + 2*d*(sites-1),
 		"quickstart-siamese":       baseQuickstart + 2*d*(sites+1),
 		"quickstart-keel":          baseQuickstart + d*(sites-1),
 		"quickstart-wide":          baseQuickstart + 2*4*sites + 4,

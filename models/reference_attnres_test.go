@@ -6,14 +6,27 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// readAttnRes has a query and a gain at each site but the first, and last ones, which lie as ours.
+// readAttnRes has a query and a gain at each site but the first, and last ones, which lie as ours. With delta there are
+// none at the end, none for a read of one source, and with a gate one more number a site.
 func readAttnRes(t *testing.T, r *reference) {
 	c := readSizes(t, r)
-	r.config = r.config.OnStream(stream.AttnResConfig{Block: c.Block})
-	r.weights = append(r.weights, same("attnres.query", 1), same("attnres.norm", 1))
-	sites(c.Layers, func(prefix string) {
-		if prefix != site(0, "attention") {
-			r.weights = append(r.weights, same(prefix+"attnres.query", 1), same(prefix+"attnres.norm", 1))
+	r.config = r.config.OnStream(stream.AttnResConfig{Block: c.Block, Delta: c.Delta, Gate: c.Gate})
+	link := func(prefix string, names ...string) {
+		for _, name := range names {
+			r.weights = append(r.weights, same(prefix+"attnres."+name, 1))
 		}
+	}
+	if !c.Delta {
+		link("", "query", "norm")
+	}
+	index := 0
+	sites(c.Layers, func(prefix string) {
+		if index > 0 && (!c.Delta || index >= c.Block) {
+			link(prefix, "query", "norm")
+		}
+		if index > 0 && c.Gate {
+			link(prefix, "gate")
+		}
+		index++
 	})
 }

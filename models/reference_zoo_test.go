@@ -22,6 +22,7 @@ type vectorSizes struct {
 	Dynamic                          bool
 	Dilation, Period                 int
 	Block                            int
+	Delta, Gate                      bool
 	Alpha                            float64
 	Form                             string
 	Width                            int

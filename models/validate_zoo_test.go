@@ -62,6 +62,7 @@ func badZoo() []refusal {
 		{"loop_end", "want the block after the loop's last, 1 to 2, got 3", tinyVector(looped(2, 0, 3, 1))},
 		{"loops", "want at most 4096 blocks on a token's way, got 4096 times 2 of 2: set loops lower", tinyVector(looped(2, 0, 2, 4096))},
 		{"loops", "want at most 4096 blocks on a token's way, got 4611686018427387904 times 2 of 2: set loops lower", tinyVector(looped(2, 0, 2, 1<<62))},
+		{"stream.gate", "want delta: true with it, got gate alone", tinyZoo(stream.AttnResConfig{Gate: true}, plainly)},
 		{"stream.alpha", "want a positive number, got -1", tinyZoo(stream.KeelConfig{Alpha: -1}, plainly)},
 		{"stream.form", "want paper or gemma, got \"gemma3\"", on(stream.LaurelConfig{Form: "gemma3"})},
 		{"stream.weights", "want softmax, sigmoid or none, got \"tanh\"", on(stream.LaurelConfig{Weights: "tanh"})},

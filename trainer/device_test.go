@@ -42,6 +42,7 @@ func deviceModels() map[string]string {
 		"laurel":        model("kind: laurel, rank: 2, previous: 2", "alibi", dense),
 		"laurel-gemma":  model("kind: laurel, form: gemma, rank: 4", "alibi", dense),
 		"latent":        model("kind: wide, form: latent, width: 24", "alibi", dense),
+		"delta":         model("kind: attnres, block: 2, delta: true, gate: true", "alibi", dense),
 		"mudd":          model("kind: mudd", "alibi", dense),
 		"highway":       model("kind: highway", "rope", dense),
 		"hieragg":       model("kind: hieragg", "alibi", dense),

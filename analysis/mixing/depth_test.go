@@ -3,10 +3,12 @@ package mixing_test
 import (
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/analysis/cache"
@@ -64,6 +66,19 @@ func depthCases() map[string]struct {
 				},
 				"blocks.1.attention": func(r reader) [][]float64 {
 					return r.softmax("blocks.1.attention.", "embedding.out", "blocks.0.feedforward.stream")
+				},
+			}},
+		"attnres, delta": {stream.AttnResConfig{Delta: true}, []string{"embedding", "blocks.0.attention", "blocks.0.feedforward", "blocks.1.attention"}, true, sites[1:4],
+			map[string]weightsOf{
+				"blocks.1.feedforward": func(r reader) [][]float64 {
+					return r.softmax("blocks.1.feedforward.", "embedding.out", "blocks.0.attention.write", "blocks.0.feedforward.write", "blocks.1.attention.write")
+				},
+			}},
+		"attnres, delta in blocks": {stream.AttnResConfig{Block: 2, Delta: true, Gate: true}, []string{"embedding", "blocks.0"}, true, sites[1:4],
+			map[string]weightsOf{
+				"blocks.0.feedforward": func(r reader) [][]float64 { return r.same(1) },
+				"blocks.1.attention": func(r reader) [][]float64 {
+					return r.softmax("blocks.1.attention.", "embedding.out", "blocks.0.attention.write + blocks.0.feedforward.write")
 				},
 			}},
 		"mudd": {stream.MUDDConfig{}, []string{"embedding", "blocks.0", "blocks.1"}, false, muddReaders, map[string]weightsOf{
@@ -170,7 +185,7 @@ func checkDrawn(t *testing.T, weights [][]float64, figures []figure.Figure, row 
 
 // runAll runs a model and keeps all that its streams' states are made of.
 func runAll(t *testing.T, store *graph.Store, c models.Spec, ids []int32, replace ...cache.Intervention) *cache.Cache {
-	names := []string{"embedding.out", "blocks.*.*.stream"}
+	names := []string{"embedding.out", "blocks.*.*.stream", "blocks.*.*.write"}
 	for _, v := range replace {
 		names = append(names, v.Name)
 	}
@@ -199,6 +214,18 @@ func (r reader) rows(name string) [][]float64 {
 	return rows
 }
 
+// sums are the rows of the activations in a sum, "a + b".
+func (r reader) sums(of string) [][]float64 {
+	names := strings.Split(of, " + ")
+	all := r.rows(names[0])
+	for _, name := range names[1:] {
+		for token, row := range r.rows(name) {
+			floats.Add(all[token], row)
+		}
+	}
+	return all
+}
+
 // same are weights that all tokens have.
 func (r reader) same(weights ...float64) [][]float64 {
 	var all [][]float64
@@ -213,7 +240,7 @@ func (r reader) softmax(prefix string, sources ...string) [][]float64 {
 	query, gain := r.values(prefix+"attnres.query"), r.values(prefix+"attnres.norm")
 	all := make([][]float64, r.run.Tokens())
 	for _, source := range sources {
-		for token, v := range r.rows(source) {
+		for token, v := range r.sums(source) {
 			score, scale := 0.0, 1/rms(v)
 			for d := range v {
 				score += query[d] * gain[d] * v[d] * scale
