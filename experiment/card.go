@@ -51,17 +51,30 @@ func (c card) withMuon() card {
 	return c
 }
 
-// cardOf is the card of a preset's stream, or of its feed-forward if its stream is its
+// cardOf is the card of a preset's stream, or of its feed-forward or its loop if its stream is its
 // baseline's.
 func cardOf(zoo models.Zoo, p models.Preset) layers.Card {
 	card := p.Config.Stream.Card()
 	switch {
 	case p.Modern:
 		return modernCard(card)
+	case p.Config.Loops > 1:
+		return loopedCard()
 	case p.Config.FeedForward != nil && p.Baseline != "" && !changesStream(zoo, p):
 		return p.Config.FeedForward.Card()
 	}
 	return card
+}
+
+// loopedCard is that of a transformer with a loop.
+func loopedCard() layers.Card {
+	return layers.Card{
+		Title: "Looped blocks",
+		Equation: "h <- B_(b-1) ... B_0 h, once;   h <- B_(e-1) ... B_b h, k times;   h <- B_(L-1) ... B_e h, once\n" +
+			"B_l: block l, with the same weights each time          loop_begin b, loop_end e, loops k",
+		Source: "Dehghani et al. 2018, arXiv 1807.03819 (universal transformers); as in Ouro, arXiv 2510.25741, without its norms and gates between passes",
+		Use:    "Depth without weights: tokens pass a run of blocks k times, on any stream. Parameters are those of the blocks, FLOPs, activations and the key-value cache those of the depth: this preset, blocks 1 and 2 of 4 three times, takes twice its transformer's. With k = 1 it is the transformer.",
+	}
 }
 
 // changesStream tells whether a preset's stream is not its baseline's.

@@ -64,6 +64,9 @@ func tinyZoo(t *testing.T) models.Zoo {
 		if _, err := preset.Config.Size("stream.d_model"); err != nil {
 			sizes = "stream: {dk: 6, dv: 4, rank: 2}"
 		}
+		if preset.Config.Loops > 1 {
+			sizes += ", loop_begin: 0, loop_end: 1"
+		}
 		run, _, err := config.Parse(zoo, "tiny", []byte("model: {preset: "+c.preset+", layers: 2, seq: 8, "+sizes+"}\ntrain: {steps: 1, lr: 1}"), nil)
 		require.NoError(t, err)
 		p := models.Preset{Name: strings.Replace(c.preset, "quickstart", "tiny", 1), Config: run.Model, Modern: preset.Modern}

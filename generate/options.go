@@ -113,8 +113,8 @@ func (o Options) queue() int {
 	return o.Queue
 }
 
-// cacheBytes is what the keys and values of a token take, two vectors a head of them and layer.
+// cacheBytes is what the keys and values of a token take.
 func cacheBytes(c models.Spec) float64 {
 	const float32Bytes = 4
-	return 2 * float32Bytes * float64(c.Depth()) * float64(c.KVHeads()) * float64(c.HeadDim())
+	return float32Bytes * float64(c.CacheEntries())
 }

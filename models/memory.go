@@ -100,7 +100,7 @@ func (c Config) Smaller(prefix string, fits func(Spec) bool) Changes {
 // sizes are those that a model's memory may grow with.
 func (c Config) sizes() Changes {
 	c = c.WithDefaults()
-	all := Changes{{"seq", c.Seq}, {"layers", c.Layers}}
+	all := Changes{{"seq", c.Seq}, {"layers", c.Layers}, {"loops", c.Loops}}
 	for _, part := range []struct {
 		prefix string
 		design any

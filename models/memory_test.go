@@ -106,4 +106,10 @@ func TestSmallerSizesFit(t *testing.T) {
 	fits := func(c models.Spec) bool { return c.Cost().Parameters <= limit }
 	changes := c.Smaller("model.", fits)
 	assert.Equal(t, "model.stream.d_model=512 or model.layers=6 or model.feedforward.hidden=512 would fit", changes.String())
+
+	looped := modeltest.Resolve(t, tinyVector(looped(2, 0, 2, 8)))
+	changes = looped.Smaller("model.", func(c models.Spec) bool {
+		return 2*c.TrainingMemory(1, graph.RecomputeNone).Activations <= looped.TrainingMemory(1, graph.RecomputeNone).Activations
+	})
+	assert.Contains(t, changes.String(), "or model.loops=2 or")
 }

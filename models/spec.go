@@ -48,6 +48,9 @@ func (s Spec) designed(layers int) stream.Design {
 // numbered by it.
 func (s Spec) Depth() int { return s.Layers + s.loop().Further() }
 
+// CacheEntries are the keys and values of a token that generation keeps, those of a loop's blocks for each pass.
+func (s Spec) CacheEntries() int { return 2 * s.Depth() * s.KVHeads() * s.HeadDim() }
+
 // FirstPass is the depth at which tokens pass the block of a depth for the first time.
 func (s Spec) FirstPass(depth int) int {
 	if block := s.loop().Block(depth); block < s.LoopEnd {

@@ -257,7 +257,7 @@ func zooPresets() []Preset {
 		{Name: "quickstart-modern", Config: modern(small, 2, 704), Baseline: plain, Modern: true},
 		{Name: "quickstart-rmt-modern", Config: modern(quickstart(RMT(4, 32, 32, 8, 1024)), 0, 704), Baseline: plain, Modern: true},
 		{Name: "quickstart-moe", Config: mixture(small, 512), Baseline: plain},
-		{Name: "quickstart-looped", Config: looped(small, 1, 3, 3)},
+		{Name: "quickstart-looped", Config: looped(small, 1, 3, 3), Baseline: plain},
 		{Name: "quickstart-relu", Config: feedForward(small, layers.ReLUConfig{Hidden: 1024})},
 		{Name: "attention-only", Config: attentionOnly(small, 2)},
 	}...)

@@ -14,6 +14,7 @@ import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/pretrained"
 	"github.com/residua-go/residua/stream"
 )
@@ -137,6 +138,36 @@ func TestExportHuggingFaceRefuses(t *testing.T) {
 		require.ErrorContains(t, err, c.want)
 		require.NotContains(t, err.Error(), "\n")
 		require.NoDirExists(t, folder)
+	}
+}
+
+// TestNoExportHasAnotherDesign: every format of others' refuses each stream but those that it has, and loops, by their keys, and
+// writes nothing.
+func TestNoExportHasAnotherDesign(t *testing.T) {
+	refused := func(c models.Config, key, architecture string) {
+		m, out := made(t, c, ""), filepath.Join(t.TempDir(), "out")
+		_, huggingFace := m.ExportHuggingFace(out, pretrained.ExportOptions{Architecture: architecture})
+		all := map[string]error{"huggingface": huggingFace, "gguf": m.ExportGGUF(out, pretrained.GGUFOptions{IDsAlone: true})}
+		if architecture == "" {
+			all["rmt"] = m.ExportRMT(out, false) // its refusal of loops is in TestExportRMTOurs
+		}
+		for format, err := range all {
+			require.ErrorContains(t, err, key, "%s: %s", format, c.Stream.Name())
+			require.NotContains(t, err.Error(), "\n")
+		}
+		require.NoFileExists(t, out)
+		require.NoDirExists(t, out)
+	}
+	transformer, matrix := ours()["gpt2"].Stream.Name(), models.RMT(1, 1, 1, 1, 1).Stream.Name()
+	for _, p := range modeltest.Small(models.Standard()) {
+		if name := p.Config.Stream.Name(); name != transformer && name != matrix {
+			refused(p.Config, "model.stream.kind: want ", "")
+		}
+	}
+	for name, c := range ours() {
+		c.Loops, c.LoopEnd = 3, 1
+		refused(c, "model.loops: want 1, got 3", strings.Fields(name)[0])
+		refused(c, "model.loops: want 1, got 3", "residua")
 	}
 }
 

@@ -36,6 +36,20 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// TestResumeLoops is that of a model whose tokens pass blocks several times, with weights of each pass's own: with
+// recomputation, which changes no bit.
+func TestResumeLoops(t *testing.T) {
+	text := corpus(t)
+	sets := []string{"model.stream={kind: denseformer, d_model: 16}", "model.loops=2", "model.attention.heads=2"}
+	whole, out := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "broken")
+	train(t, tiny(t, text, whole, sets...), trainer.Options{})
+	recomputed := append([]string{"train.recompute=block"}, sets...)
+	interrupt(t, tiny(t, text, out, recomputed...), 13, trainer.Options{})
+	train(t, tiny(t, text, out, recomputed...), trainer.Options{Resume: trainer.ResumeAuto})
+	require.Equal(t, losses(t, whole), losses(t, out))
+	require.Equal(t, last(t, whole).Model, last(t, out).Model)
+}
+
 // TestResumeCutsMetrics: lines after the checkpoint's step and a torn last line go.
 func TestResumeCutsMetrics(t *testing.T) {
 	text, out := corpus(t), filepath.Join(t.TempDir(), "run")

@@ -97,7 +97,7 @@ func (t training) decoding(s models.Spec, bytes int) fitting {
 	if t.Precision == graph.BF16 {
 		element = 2
 	}
-	weights, row := element*s.Cost().Parameters, element*2*s.Layers*s.KVHeads()*s.HeadDim()*s.Seq
+	weights, row := element*s.Cost().Parameters, element*s.CacheEntries()*s.Seq
 	if weights+row > bytes {
 		return fitting{}
 	}

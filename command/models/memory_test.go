@@ -90,6 +90,16 @@ func TestDecodingBatches(t *testing.T) {
 	}
 }
 
+// TestDecodingLoops: a loop's keys and values are those of every pass: of 8 blocks, by 4 blocks of weights.
+func TestDecodingLoops(t *testing.T) {
+	p, err := models.Standard().Preset("quickstart-looped")
+	require.NoError(t, err)
+	spec := modeltest.Resolve(t, p.Config)
+	found := training{1, "cpu", "fp32", graph.RecomputeNone}.decoding(spec, 1e9)
+	require.Equal(t, 4*(spec.Cost().Parameters+found.Batch*2*8*256*128), found.Total)
+	require.Greater(t, found.Batch, 100)
+}
+
 func TestMemoryJSON(t *testing.T) {
 	got := clitest.Call(Command(models.Standard()), "-memory", "-json", "-batch", "1")
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
