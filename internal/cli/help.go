@@ -26,8 +26,13 @@ func (c Command) helpTail() string {
 	return "\n" + strings.Join(c.Notes, "\n") + "\n"
 }
 
-// call writes how a command with its arguments is called in a program.
-func call(program, command string) string { return strings.TrimPrefix(program+" "+command, " ") }
+// call writes how a command with its arguments is called in a program; a comment stays as it is.
+func call(program, command string) string {
+	if strings.HasPrefix(command, "#") {
+		return command
+	}
+	return strings.TrimPrefix(program+" "+command, " ")
+}
 
 // help writes what -h shows: calls that work, what the command does, its arguments and flags.
 func (c Command) help(flags settings.Flags, out Output) error {

@@ -84,6 +84,8 @@ func TestSuiteOfSuites(t *testing.T) {
 	assert.Contains(t, callSuite(outer, "-h").Stdout, "\n  tour  show commands\n")
 	assert.Contains(t, callSuite(outer, "tour", "-h").Stdout, "Example:\n  house tour walk -steps 3\n\nhouse tour: show commands\n")
 	assert.Contains(t, callSuite(outer, "tour", "walk", "-h").Stdout, "Example:\n  house probe -steps 3\n\nhouse tour walk: go some steps\n")
+	remark := cli.Command{Name: "probe", Program: "house", Example: []string{"# three steps", "probe -steps 3"}}
+	assert.Contains(t, clitest.Call(remark, "-h").Stdout, "Example:\n  # three steps\n  house probe -steps 3\n")
 	callSuite(outer, "tuor").Refused(t, "did you mean tour? (house -h lists all commands)")
 	callSuite(outer, "tour", "wa").Refused(t, `unknown command "wa"; did you mean walk? (house tour -h lists all commands)`)
 	callSuite(outer, "walk").Refused(t, `unknown command "walk"; did you mean tour walk? (house -h lists all commands)`)
