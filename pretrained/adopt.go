@@ -6,6 +6,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 )
 
@@ -24,12 +25,23 @@ func Adopt(zoo models.Zoo, path string) error {
 	if err != nil {
 		return errors.Wrap(err, path)
 	}
+	if err := finite(store); err != nil {
+		return errors.Wrap(err, path)
+	}
+	return Save(path, store, d)
+}
+
+// Finite is an error that names the first weight that is infinite or not a number: those of a run that
+// diverged, or of a damaged file.
+func (m *Model) Finite() error { return finite(m.Store) }
+
+func finite(store *graph.Store) error {
 	for _, p := range store.Params() {
 		for i, v := range p.Value.Float32s() {
 			if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
-				return errors.Errorf("%s: tensor %q: want finite values, got %g at %d", path, p.Name, v, i)
+				return errors.Errorf("tensor %q: want finite values, got %g at %d", p.Name, v, i)
 			}
 		}
 	}
-	return Save(path, store, d)
+	return nil
 }

@@ -94,6 +94,9 @@ func (c *call) run(_ context.Context, out cli.Output) error {
 	for _, w := range m.Source.Warnings {
 		out.Warn(w)
 	}
+	if err := m.Finite(); err != nil {
+		return cli.Usage(errors.Wrapf(err, "-checkpoint: %s", c.Path))
+	}
 	if err := f.write(c, m, out); err != nil {
 		return cli.Usage(cli.ByFlag(err))
 	}

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -91,6 +92,24 @@ func TestConvertRefuses(t *testing.T) {
 	}
 	require.DirExists(t, filepath.Join(home, "deep"))
 	require.FileExists(t, filepath.Join(texts, "a.txt"))
+}
+
+// TestConvertRefusesDivergedWeights: a weight that is not a number goes into no format.
+func TestConvertRefusesDivergedWeights(t *testing.T) {
+	dir := t.TempDir()
+	from, out := filepath.Join(dir, "llama"), filepath.Join(dir, "out")
+	require.NoError(t, os.CopyFS(from, os.DirFS(llamaHF)))
+	file, err := checkpoint.ReadTensors(filepath.Join(from, "model.safetensors"))
+	require.NoError(t, err)
+	file.Tensors[1].Data.([]float32)[2] = float32(math.NaN())
+	require.NoError(t, checkpoint.WriteTensors(filepath.Join(from, "model.safetensors"), file.Tensors, file.Metadata))
+	for _, f := range formats() {
+		got := clitest.Call(command(), "-checkpoint", from, "-format", f.name, "-out", out)
+		require.Equal(t, cli.ExitUsage, got.Code)
+		require.Contains(t, got.Stderr, ": want finite values, got NaN at 2\n", f.name)
+		require.NoFileExists(t, out)
+		require.NoDirExists(t, out)
+	}
 }
 
 // TestBFloat16: a model in bfloat16 has the rounded weights of the one it was made of, and stays the same when it is
