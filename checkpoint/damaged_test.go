@@ -42,6 +42,8 @@ func TestMessages(t *testing.T) {
 		path + `: the tensors end at byte 8 of the data, 9 bytes follow the header: damaged, or something was appended`:  read(float, 9),
 		path + `: the header is not a JSON object: damaged, or not a safetensors file`:                                   read("[]", 0),
 		path + `: tensor "x": dtype "I16" is not supported: want one of ` + supportedDTypes:                              read(`{"x":{"dtype":"I16","shape":[1],"data_offsets":[0,2]}}`, 2),
+		path + `: tensor "x": shape: want integers from 0 that fit 64 bits, got "2"`:                                     read(`{"x":{"dtype":"F32","shape":["2"],"data_offsets":[0,8]}}`, 8),
+		path + `: tensor "x": shape: want an array, got null`:                                                            read(`{"x":{"dtype":"F32","shape":null,"data_offsets":[0,8]}}`, 8),
 		`tensor "y": want F32 elements, got F64`:                                                                         second(Tensor{"y", nil, []float64{1}}.Float32s()),
 	} {
 		assert.EqualError(t, err, want)
@@ -49,3 +51,20 @@ func TestMessages(t *testing.T) {
 }
 
 func second[T any](_ T, err error) error { return err }
+
+// TestTensorsBeyondMemory: a sparse file of 4 TB of weights is refused before memory is taken for one of them; what is
+// read as float32 counts as that.
+func TestTensorsBeyondMemory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sparse.safetensors")
+	header := withHeader(`{"x":{"dtype":"BF16","shape":[2199023255552],"data_offsets":[0,4398046511104]}}`, 0)
+	require.NoError(t, os.WriteFile(path, header, 0o600))
+	if err := os.Truncate(path, int64(len(header))+1<<42); err != nil {
+		t.Skip("this file system has no file of 4 TB: ", err)
+	}
+	_, err := ReadTensors(path)
+	require.ErrorContains(t, err, path+": want 8.8e+03 GB of memory for its tensors, got ")
+	h, err := parseHeader(header[8:], 1<<42)
+	require.NoError(t, err)
+	require.NoError(t, h.checkMemory(1<<43))
+	require.Error(t, h.checkMemory(1<<43-1))
+}

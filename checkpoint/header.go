@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -84,6 +85,23 @@ func (h header) checkCover(dataBytes int64) error {
 	return nil
 }
 
+// checkMemory refuses tensors that take more than available bytes once they are read, before any is: a sparse file
+// announces what no disk holds.
+func (h header) checkMemory(available int) error {
+	need := 0.0
+	for _, e := range h.entries {
+		size := e.dtype.Size()
+		if e.dtype == F16 || e.dtype == BF16 {
+			size = F32.Size() // it is read as one
+		}
+		need += float64(e.elements()) * float64(size)
+	}
+	if need > float64(available) {
+		return errors.Errorf("want %.3g GB of memory for its tensors, got %.3g GB available", need/1e9, float64(available)/1e9)
+	}
+	return nil
+}
+
 // headerParser walks JSON that json.Valid has accepted, so only kinds and values are left to check.
 type headerParser struct{ *json.Decoder }
 
@@ -117,9 +135,20 @@ func (p headerParser) open(delim json.Delim, what, wanted string) error {
 		return errors.Wrap(err, what)
 	}
 	if token != delim {
-		return damagedf("%s: want %s, got %v", what, wanted, token)
+		return damagedf("%s: want %s, got %s", what, wanted, tokenText(token))
 	}
 	return nil
+}
+
+// tokenText writes a token as it stands in JSON.
+func tokenText(token json.Token) string {
+	switch token := token.(type) {
+	case nil:
+		return "null"
+	case string:
+		return strconv.Quote(token)
+	}
+	return fmt.Sprint(token)
 }
 
 func (p headerParser) text(what string) (string, error) {
@@ -129,7 +158,7 @@ func (p headerParser) text(what string) (string, error) {
 	}
 	text, ok := token.(string)
 	if !ok {
-		return "", damagedf("%s: want a string, got %v", what, token)
+		return "", damagedf("%s: want a string, got %s", what, tokenText(token))
 	}
 	return text, nil
 }
@@ -148,7 +177,7 @@ func (p headerParser) integers(what string, limit int) ([]int64, error) {
 		number, _ := token.(json.Number)
 		n, err := strconv.ParseInt(string(number), 10, strconv.IntSize)
 		if err != nil || n < 0 {
-			return nil, damagedf("%s: want integers from 0 that fit %d bits, got %v", what, strconv.IntSize, token)
+			return nil, damagedf("%s: want integers from 0 that fit %d bits, got %s", what, strconv.IntSize, tokenText(token))
 		}
 		if len(out) == limit {
 			return nil, damagedf("%s: want at most %d numbers", what, limit)

@@ -10,6 +10,8 @@ import (
 	"os"
 
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/internal/memory"
 )
 
 // chunkBytes is how much is converted between values and bytes at a time; a multiple of every element's size.
@@ -32,7 +34,8 @@ func (f *File) Tensor(name string) (Tensor, error) {
 }
 
 // ReadTensors reads any safetensors file of the supported element types. The error names the file and what is wrong
-// with it. Nothing is allocated beyond what the file's own size justifies.
+// with it. Nothing is allocated beyond what the file's own size and the memory that is
+// available justify.
 func ReadTensors(path string) (*File, error) {
 	f, _, err := readFile(path)
 	return f, err
@@ -89,6 +92,9 @@ func decode(r io.Reader, size int64) (*File, error) {
 	}
 	h, err := parseHeader(raw, size-lengthBytes-int64(len(raw)))
 	if err != nil {
+		return nil, err
+	}
+	if err := h.checkMemory(memory.Available()); err != nil {
 		return nil, err
 	}
 	f := &File{Metadata: h.metadata, Tensors: make([]Tensor, 0, len(h.entries))}

@@ -2,31 +2,18 @@ package graph
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
-	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/pkg/errors"
-	"github.com/shirou/gopsutil/v4/mem"
 	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/internal/memory"
 )
 
 // AvailableMemory returns how many bytes of the machine's memory can still be taken, swap
 // included and no more than the process's control group may have; math.MaxInt where the
 // system does not tell.
-func AvailableMemory() int {
-	available := uint64(math.MaxInt)
-	if m, err := mem.VirtualMemory(); err == nil {
-		available = m.Available
-		if swap, err := mem.SwapMemory(); err == nil {
-			available += swap.Free
-		}
-	}
-	if limit, err := memlimit.FromCgroup(); err == nil && limit > 0 {
-		available = min(available, limit)
-	}
-	return int(min(available, math.MaxInt))
-}
+func AvailableMemory() int { return memory.Available() }
 
 // checkMemory refuses a program whose buffers the memory has no room for, before they are
 // allocated. Parameters that exist are not counted again. A device says so by itself.
