@@ -2,9 +2,12 @@ package checkpoint
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"github.com/pkg/errors"
 )
@@ -15,7 +18,7 @@ const tmpPrefix = ".tmp-"
 // WriteFileAtomic replaces the file at path by what write produces: all of it or none. The bytes go to a temporary in
 // the same folder, are flushed to the device, and the temporary is renamed to path; then the folder is flushed. If
 // anything fails, the temporary is removed, path keeps its old content, and the error names path and the cause. A
-// symbolic link at path is replaced, not followed.
+// symbolic link at path is replaced, not followed. What killed processes left of the same path is removed.
 func WriteFileAtomic(path string, write func(io.Writer) error) error {
 	return Disk{}.WriteFileAtomic(path, write)
 }
@@ -38,8 +41,11 @@ func (d Disk) at(step, path string) error {
 // WriteFileAtomic is [WriteFileAtomic] through this Disk.
 func (d Disk) WriteFileAtomic(path string, write func(io.Writer) error) error {
 	folder, name := filepath.Split(filepath.Clean(path))
-	tmp := filepath.Join(folder, temporary(name))
-	err := d.writeFile(tmp, write)
+	tmp := filepath.Join(folder, temporary(ownedBy(name, os.Getpid())))
+	err := d.removeLeft(path)
+	if err == nil {
+		err = d.writeFile(tmp, write)
+	}
 	if err == nil {
 		if err = d.rename(tmp, path); err != nil {
 			os.Remove(tmp)
@@ -49,6 +55,30 @@ func (d Disk) WriteFileAtomic(path string, write func(io.Writer) error) error {
 		err = d.syncFolder(filepath.Dir(path))
 	}
 	return errors.Wrapf(err, "cannot write %s", path)
+}
+
+// ownedBy is the name of a process's temporary for a file of that name, before its random end.
+func ownedBy(name string, pid int) string { return fmt.Sprintf("%s-%08x", name, pid) }
+
+// removeLeft removes the temporaries of a path whose processes no longer run.
+func (d Disk) removeLeft(path string) error {
+	folder, name := filepath.Dir(path), filepath.Base(path)
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil // writing into it says what is wrong
+	}
+	for _, e := range entries {
+		end, ours := strings.CutPrefix(e.Name(), tmpPrefix+name+"-")
+		owner, _, _ := strings.Cut(end, "-")
+		pid, err := strconv.ParseUint(owner, 16, 31)
+		if !ours || err != nil || len(end) != len("01234567-01234567") || len(owner) != 8 || alive(int(pid)) {
+			continue
+		}
+		if err := d.remove(filepath.Join(folder, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // writeFile makes a new file and flushes it to the device; if that fails, or write panics, the file is removed.

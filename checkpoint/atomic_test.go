@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -42,6 +43,25 @@ func TestWriteFileAtomic(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "second", string(got))
 	assert.Equal(t, []string{"config.yaml"}, namesIn(t, dir))
+}
+
+// TestWriteFileAtomicRemovesWhatKilledProcessesLeft: of the same path alone, and nothing of a process that runs.
+func TestWriteFileAtomicRemovesWhatKilledProcessesLeft(t *testing.T) {
+	dir := t.TempDir()
+	keep := []string{".tmp-x-00000001-01234567", ".tmp-x-7ffffffe", ".tmp-x-7ffffffe-0123456", ".tmp-xy-7ffffffe-01234567", "x-7ffffffe-01234567"}
+	for _, name := range append(keep, ".tmp-x-7ffffffe-01234567", ".tmp-x-7ffffffe-89abcdef") {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(name), 0o600))
+	}
+	require.NoError(t, WriteFileAtomic(filepath.Join(dir, "x"), func(io.Writer) error {
+		for _, name := range namesIn(t, dir) {
+			if strings.HasPrefix(name, fmt.Sprintf(".tmp-x-%08x-", os.Getpid())) {
+				keep = append(keep, "x")
+				return nil
+			}
+		}
+		return errors.New("the temporary is not named after its process")
+	}))
+	require.ElementsMatch(t, keep, namesIn(t, dir))
 }
 
 func TestWriteFileAtomicInTheCurrentFolder(t *testing.T) {
