@@ -95,6 +95,7 @@ func vectorZoo() map[string]models.Config {
 		"siamese":       tiny(stream.SiameseConfig{}, biased),
 		"keel":          tiny(stream.KeelConfig{Alpha: 2}, biased),
 		"laurel":        tiny(stream.LaurelConfig{Rank: 3}, plain),
+		"two-lane":      tiny(stream.TwoLaneConfig{Split: 1}, biased),
 		"laurel/all":    tiny(stream.LaurelConfig{Weights: "sigmoid", WeightScale: 1.5, Rank: 2, Previous: 3}, biased),
 		"laurel/gemma":  tiny(stream.LaurelConfig{Form: "gemma", Rank: 3}, biased),
 		"vector/mup": tiny(vectorOf(12), func(c *models.Config) {
@@ -116,9 +117,10 @@ func withOptions(t *testing.T, all map[string]models.Spec) map[string]models.Spe
 	all["vector/options"] = modeltest.Resolve(t, tiny(stream.VectorConfig{LayerScale: true, X0: "nanochat"}, func(c *models.Config) {
 		c.FeedForward = layers.SwiGLUConfig{Hidden: 9}
 	}))
+	all["two-lane/parallel"] = modeltest.Resolve(t, tiny(stream.TwoLaneConfig{Parallel: true}, biased))
 	for _, d := range []stream.Design{stream.VectorConfig{X0: "neutral"}, stream.HyperConfig{N: 2, Dynamic: true}, stream.HieraggConfig{Separate: true}, stream.DWLSTMConfig{},
 		stream.DenseFormerConfig{}, stream.MUDDConfig{ExpandLast: true}, stream.AttnResConfig{Block: 3}, stream.DeepDeltaConfig{Dv: 2}, stream.SiameseConfig{}, stream.KeelConfig{},
-		stream.LaurelConfig{Rank: 2, Previous: 3}} {
+		stream.LaurelConfig{Rank: 2, Previous: 3}, stream.TwoLaneConfig{}} {
 		all["looped/"+d.Name()] = modeltest.Resolve(t, tiny(d, loopedFromTheFirst))
 	}
 	all["looped/delta"] = modeltest.Resolve(t, tiny(stream.AttnResConfig{Block: 3, Delta: true, Gate: true}, loopedFromTheFirst))

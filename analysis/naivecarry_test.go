@@ -67,6 +67,9 @@ func (n *naive) carried(site, to string, token int, y []float64) []float64 {
 				x[i] /= 1 + math.Exp(-graph.Float64s(read.Value)[i*read.Size()/len(x)])
 			}
 		}
+		if on[stream.TwoLaneConfig](n.c) { // the lanes' mean is read
+			floats.Scale(0.5, x)
+		}
 	} else {
 		x, err = n.frozen.CarryTo(site, to, token, y)
 	}

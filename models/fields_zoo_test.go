@@ -74,6 +74,8 @@ func zooEffects() []effect {
 		{"stream.attnres.delta", tinyZoo(stream.AttnResConfig{}, plainly), onField("Delta", true), every, nil},
 		{"stream.attnres.block", tinyZoo(stream.AttnResConfig{Delta: true}, plainly), onField("Block", 3), every, nil},
 		{"stream.attnres.gate", tinyZoo(stream.AttnResConfig{Delta: true}, plainly), onField("Gate", true), every, nil},
+		{"stream.two-lane.split", tinyZoo(stream.TwoLaneConfig{}, plainly), onField("Split", 1), every, nil},
+		{"stream.two-lane.parallel", tinyZoo(stream.TwoLaneConfig{}, plainly), onField("Parallel", true), function, same},
 		{"stream.keel.alpha", tinyZoo(stream.KeelConfig{}, plainly), onField("Alpha", 1.0), function, same},
 		{"feedforward.moe.hidden", moe, inFeedForward("Hidden", 12), every, nil},
 		{"feedforward.moe.experts", moe, inFeedForward("Experts", 4), every, nil},

@@ -17,29 +17,49 @@ import (
 // TestLaurelStartsAsATransformer: to the last bit, with a scale of 2 or no weights, whatever is added and, with
 // maps, whatever the weights of previous streams; a scale of 1 halves the stream, and is another model.
 func TestLaurelStartsAsATransformer(t *testing.T) {
+	same := startsAs(t)
+	for _, d := range []stream.LaurelConfig{{}, {Weights: "sigmoid"}, {Rank: 3}, {Previous: 3}, {Rank: 2, Previous: 3}, {Weights: "none", Rank: 2}, {WeightScale: 1}} {
+		c := modeltest.Resolve(t, tinyZoo(d, plainly))
+		store := modeltest.NewStore(t, c, tensor.Float64, 0)
+		if gamma := store.Param("blocks.1.attention.laurel.gamma"); gamma != nil && d.Rank > 0 {
+			require.NoError(t, graph.SetFloat64s(gamma.Value, []float64{3, -2, 5}))
+		}
+		assert.Equal(t, d.WeightScale != 1, same(c, store), "%+v", d)
+	}
+}
+
+// startsAs tells whether a model with a transformer's weights, and its own as they are, has that transformer's logits to
+// the last bit, and checks that its design says so.
+func startsAs(t *testing.T) func(models.Spec, *graph.Store) bool {
 	plain := modeltest.Resolve(t, tinyVector(plainly))
 	weights := modeltest.PerturbedStore(t, plain, tensor.Float64)
 	logits := func(c models.Spec, store *graph.Store) []float64 {
 		return modeltest.Compile(t, c, store, modeltest.Setup{}).On(t, modeltest.RandomBatch(c, 2, c.Seq, 1), graph.RunOptions{}).Logits
 	}
 	want := logits(plain, weights)
-	for _, d := range []stream.LaurelConfig{{}, {Weights: "sigmoid"}, {Rank: 3}, {Previous: 3}, {Rank: 2, Previous: 3}, {Weights: "none", Rank: 2}, {WeightScale: 1}} {
-		c := modeltest.Resolve(t, tinyZoo(d, plainly))
-		store := modeltest.NewStore(t, c, tensor.Float64, 0)
+	return func(c models.Spec, store *graph.Store) bool {
 		for _, p := range weights.Params() {
 			require.NoError(t, graph.SetFloat64s(store.Param(p.Name).Value, graph.Float64s(p.Value)))
 		}
-		if gamma := store.Param("blocks.1.attention.laurel.gamma"); gamma != nil && d.Rank > 0 {
-			require.NoError(t, graph.SetFloat64s(gamma.Value, []float64{3, -2, 5}))
-		}
-		_, starts := c.Design().(stream.PlainAtInit).Plain()
-		assert.Equal(t, d.WeightScale != 1, starts, "%+v", d)
-		if got := logits(c, store); starts {
-			assert.Equal(t, want, got, "%+v", d)
-		} else {
-			assert.Greater(t, modeltest.Distance(got, want), 1e-3, "%+v", d)
-		}
+		got := logits(c, store)
+		same := modeltest.Distance(got, want) == 0
+		assert.True(t, same || modeltest.Distance(got, want) > 1e-3)
+		_, says := c.Design().(stream.PlainAtInit).Plain()
+		assert.Equal(t, says, same, "%+v", c.Stream)
+		return same
 	}
+}
+
+// TestTwoLanesStartAsATransformer: to the last bit, wherever they part, but for parallel sublayers; with other
+// numbers they do not stay alike.
+func TestTwoLanesStartAsATransformer(t *testing.T) {
+	same := startsAs(t)
+	for split := range 3 {
+		c := modeltest.Resolve(t, tinyZoo(stream.TwoLaneConfig{Split: split}, plainly))
+		assert.True(t, same(c, modeltest.NewStore(t, c, tensor.Float64, 0)), "split at %d", split)
+	}
+	c := modeltest.Resolve(t, tinyZoo(stream.TwoLaneConfig{Parallel: true}, plainly))
+	assert.False(t, same(c, modeltest.NewStore(t, c, tensor.Float64, 0)))
 }
 
 // TestLaurelStarts: weights are 0, the left map has a diagonal of 1/sqrt(r D) every r rows, beside others' where

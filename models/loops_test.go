@@ -140,6 +140,8 @@ func TestConformanceLoops(t *testing.T) {
 		conformanceCase{"muP", tinyMatrix(all(matrixMuP, looped(2, 0, 2, 2)))},
 		conformanceCase{"separate aggregates", tinyZoo(stream.HieraggConfig{Separate: true}, looped(3, 0, 3, 2))},
 		conformanceCase{"mudd/prepost", tinyZoo(stream.MUDDConfig{PrePost: true, ExpandLast: true}, looped(3, 1, 3, 2))},
+		conformanceCase{"two-lane/parallel", tinyZoo(stream.TwoLaneConfig{Split: 1, Parallel: true}, looped(3, 1, 2, 2))},
+		conformanceCase{"two-lane/after", tinyZoo(stream.TwoLaneConfig{Split: 2}, looped(3, 0, 2, 2))},
 		conformanceCase{"laurel/all", tinyZoo(stream.LaurelConfig{Rank: 2, Previous: 3}, looped(3, 0, 2, 2))},
 		conformanceCase{"attnres/delta", tinyZoo(stream.AttnResConfig{Block: 3, Delta: true, Gate: true}, looped(3, 0, 2, 2))},
 		conformanceCase{"attnres/delta-later", tinyZoo(stream.AttnResConfig{Block: 6, Delta: true}, looped(3, 1, 2, 3))},

@@ -65,6 +65,7 @@ func zooCounts() map[string]int {
 		// Two weights and a map of rank 32 a site; a norm a site and a map of rank 64 with its norm a block.
 		"laurel-162m":       base162m + (2+2*32*d)*sites,
 		"laurel-gemma-162m": base162m + d*sites + (2*64*d+d)*blocks,
+		"two-lane-162m":     base162m + 3*sites,
 		// r = 8: tables and W_reduce of 6144, and its norm.
 		"vwn-8x64": base162m + (2*64*80+96*80+96)*sites + 6144*d + 6144 + rows*(6144-d),
 		// Three matrices of 2/3 of the width, and two as wide.
@@ -117,6 +118,7 @@ func quickstartCounts() map[string]int {
 		"quickstart-wide-latent":   baseQuickstart + (2*257+1)*(512-d) + (512+2*512*d)*sites,
 		"quickstart-laurel":        baseQuickstart + (2+2*8*d)*sites,
 		"quickstart-laurel-gemma":  baseQuickstart + d*sites + (2*8*d+d)*blocks,
+		"quickstart-two-lane":      baseQuickstart + 3*sites,
 		"quickstart-vwn":           baseQuickstart + (2*3*7+128*7+128)*sites + 384*d + 257*(384-d),
 		"quickstart-swiglu":        baseQuickstart + (3*d*688-dense)*blocks,
 		"quickstart-relu2":         baseQuickstart,

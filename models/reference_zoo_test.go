@@ -30,6 +30,8 @@ type vectorSizes struct {
 	Weights                          string
 	WeightScale                      float64 `json:"weight_scale"`
 	Previous                         int
+	Split                            int
+	Parallel                         bool
 	MaxForget                        float64 `json:"max_forget"`
 	Begin                            int     `json:"loop_begin"`
 	End                              int     `json:"loop_end"`
@@ -137,6 +139,7 @@ func readers() map[string]func(*testing.T, *reference) {
 		"deep-delta": readDeepDelta,
 		"wide":       readWide,
 		"laurel":     readLaurel,
+		"two-lane":   readTwoLane,
 		"siamese":    readSiamese, "keel": readKeel, "looped": readTransformer,
 	}
 }
@@ -270,6 +273,13 @@ func readLaurel(t *testing.T, r *reference) {
 			r.weights = append(r.weights, same(p+"left", c.Rank, 1), same(p+"right", c.D, 1))
 		}
 	})
+}
+
+// readTwoLane has two or three numbers at each site.
+func readTwoLane(t *testing.T, r *reference) {
+	c := readSizes(t, r)
+	r.config = r.config.OnStream(stream.TwoLaneConfig{Split: c.Split, Parallel: c.Parallel})
+	sites(c.Layers, func(prefix string) { r.weights = append(r.weights, same(prefix+"lanes", 1)) })
 }
 
 // readDWLSTM has cells in the place of norms and feed-forwards.

@@ -43,6 +43,7 @@ func Standard() Zoo {
 			stream.KeelConfig{},
 			stream.WideConfig{},
 			stream.LaurelConfig{},
+			stream.TwoLaneConfig{},
 		},
 		feedForwards: []layers.FeedForwardDesign{
 			layers.GELUConfig{},
@@ -213,6 +214,7 @@ func zooPresets() []Preset {
 		{Name: "wide-latent-162m", Config: large.OnStream(stream.WideConfig{Form: "latent", Width: 1536}), Baseline: plain},
 		{Name: "laurel-162m", Config: large.OnStream(stream.LaurelConfig{Rank: 32}), Baseline: plain},
 		{Name: "laurel-gemma-162m", Config: large.OnStream(stream.LaurelConfig{Form: "gemma"}), Baseline: plain},
+		{Name: "two-lane-162m", Config: large.OnStream(stream.TwoLaneConfig{}), Baseline: plain},
 		{Name: "vwn-2x3", Config: large.OnStream(stream.VWNConfig{M: 2, N: 3}), Baseline: plain},
 		{Name: "vwn-8x64", Config: large.OnStream(stream.VWNConfig{M: 8, N: 64}), Baseline: plain},
 		{Name: "swiglu-162m", Config: feedForward(large, layers.SwiGLUConfig{Hidden: 2048}), Baseline: plain},
@@ -251,6 +253,7 @@ func zooPresets() []Preset {
 		{Name: "quickstart-wide-latent", Config: small.OnStream(stream.WideConfig{Form: "latent", Width: 512}), Baseline: plain},
 		{Name: "quickstart-laurel", Config: small.OnStream(stream.LaurelConfig{Rank: 8}), Baseline: plain},
 		{Name: "quickstart-laurel-gemma", Config: small.OnStream(stream.LaurelConfig{Form: "gemma", Rank: 8}), Baseline: plain},
+		{Name: "quickstart-two-lane", Config: small.OnStream(stream.TwoLaneConfig{}), Baseline: plain},
 		{Name: "quickstart-vwn", Config: small.OnStream(stream.VWNConfig{M: 2, N: 3}), Baseline: plain},
 		{Name: "quickstart-swiglu", Config: feedForward(small, layers.SwiGLUConfig{Hidden: 688}), Baseline: plain},
 		{Name: "quickstart-relu2", Config: feedForward(small, layers.ReLU2Config{Hidden: 1024}), Baseline: plain},

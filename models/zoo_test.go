@@ -130,7 +130,7 @@ func TestOnStream(t *testing.T) {
 		assert.Equal(t, modeltest.Resolve(t, tinyVector(plainly)).Design(), plain, d.Name())
 		assert.Equal(t, tinyVector(plainly), base.OnStream(stream.VectorConfig{}), d.Name())
 	}
-	assert.Equal(t, []string{"hyper", "hyper", "mhc", "mhc-lite", "vwn", "vwn", "highway", "denseformer", "mudd", "wide", "laurel"}, grown)
+	assert.Equal(t, []string{"hyper", "hyper", "mhc", "mhc-lite", "vwn", "vwn", "highway", "denseformer", "mudd", "wide", "laurel", "two-lane"}, grown)
 	rms := modeltest.Resolve(t, tinyZoo(stream.VWNConfig{M: 3, N: 6}, func(c *models.Config) { c.Norm = models.NormRMS }))
 	_, ok := rms.Design().(stream.PlainAtInit).Plain()
 	assert.False(t, ok, "the groups' LayerNorm is not undone")

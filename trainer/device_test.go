@@ -41,6 +41,7 @@ func deviceModels() map[string]string {
 		"wide":          model("kind: wide, n: 2, retention: true", "alibi", dense),
 		"laurel":        model("kind: laurel, rank: 2, previous: 2", "alibi", dense),
 		"laurel-gemma":  model("kind: laurel, form: gemma, rank: 4", "alibi", dense),
+		"two-lane":      model("kind: two-lane, split: 1, parallel: true", "alibi", dense),
 		"latent":        model("kind: wide, form: latent, width: 24", "alibi", dense),
 		"delta":         model("kind: attnres, block: 2, delta: true, gate: true", "alibi", dense),
 		"mudd":          model("kind: mudd", "alibi", dense),
