@@ -219,7 +219,7 @@ type laurel struct {
 	*Vector
 	c     LaurelConfig
 	sites []laurelSite   // by Site.Index
-	minus *gorgonia.Node // -1 for each coefficient
+	all   *gorgonia.Node // alpha and beta of all sites side by side [1, 2 sites], or nil
 }
 
 // laurelSite are the parameters of a site, nil where it has none.
@@ -242,9 +242,8 @@ func newLaurel(b *graph.Builder, c LaurelConfig) *laurel {
 			l.sites = append(l.sites, newLaurelSite(b, c, at))
 		}
 	}
-	if c.Weights == laurelSoftmax {
-		n := 2 + int(indicator(c.terms(0) > 0))
-		l.minus = shape.Constant(b, l.sites[0].weights, slices.Repeat([]float64{-1}, n), n)
+	if c.weighted() {
+		l.all = l.coefficients()
 	}
 	return l
 }
@@ -293,10 +292,14 @@ func (l *laurel) add(state laurelState, at Site, y *gorgonia.Node) State {
 		terms = append(terms, l.extra(site, streams[:n]))
 	}
 	var h *gorgonia.Node
-	if site.weights == nil {
+	if first := 2 * at.Index; l.all == nil {
 		h = b.Add(terms...)
 	} else {
-		h = elementwise.WeightedSum(b, l.coefficients(site.weights, len(terms)), terms...)
+		weights := shape.Slice(b, l.all, first, first+2)
+		if len(terms) > 2 {
+			weights = shape.Concat(b, weights, shape.Slice(b, l.all, first+1, first+2)) // alpha, beta, beta
+		}
+		h = elementwise.WeightedSum(b, weights, terms...)
 	}
 	return laurelState{VectorState{b.Hook(at.Name()+".stream", h, "feature")}, streams[:min(len(streams), max(0, l.c.Previous-1))]}
 }
@@ -326,17 +329,20 @@ func (l *laurel) extra(site laurelSite, streams gorgonia.Nodes) *gorgonia.Node {
 	return linear.Map(b, low, site.right, linear.Options{})
 }
 
-// coefficients are alpha, beta and again beta [1, n]; the softmax of two is the sigmoid of their difference.
-func (l *laurel) coefficients(w *gorgonia.Node, n int) *gorgonia.Node {
-	b := l.b
-	if l.minus != nil || n > 2 {
-		alpha, beta := shape.Slice(b, w, 0, 1), shape.Slice(b, w, 1, 2)
-		side := func(first, second *gorgonia.Node) *gorgonia.Node {
-			return shape.Concat(b, append(gorgonia.Nodes{first}, slices.Repeat(gorgonia.Nodes{second}, n-1)...)...)
-		}
-		if w = side(alpha, beta); l.minus != nil {
-			w = elementwise.AddScaled(b, w, side(beta, alpha), l.minus)
-		}
+// coefficients are alpha and beta of all sites, made at once; the softmax of two is the sigmoid of their difference.
+func (l *laurel) coefficients() *gorgonia.Node {
+	var all gorgonia.Nodes
+	for _, site := range l.sites {
+		all = append(all, site.weights)
+	}
+	b, n := l.b, 2*len(l.sites)
+	w := shape.Concat(b, all...)
+	if l.c.Weights == laurelSoftmax {
+		numbers := func(values ...float64) *gorgonia.Node { return shape.Constant(b, all[0], values, len(values)) }
+		none := shape.Constant(b, all[0], []float64{0}, 1, 1)
+		next, previous := shape.Concat(b, shape.Slice(b, w, 1, n), none), shape.Concat(b, none, shape.Slice(b, w, 0, n-1))
+		lessNext := elementwise.AddScaled(b, w, next, numbers(slices.Repeat([]float64{-1, 0}, n/2)...))
+		w = elementwise.AddScaled(b, lessNext, previous, numbers(slices.Repeat([]float64{0, -1}, n/2)...))
 	}
 	return elementwise.Scale(b, elementwise.Sigmoid(b, w), l.c.WeightScale)
 }

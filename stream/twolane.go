@@ -95,19 +95,49 @@ func newTwoLane(b *graph.Builder, c TwoLaneConfig) *twoLane {
 			s.lanes = append(s.lanes, b.Param(graph.ParamSpec{Name: at.Name() + ".lanes", Shape: []int{1, width}, Init: graph.Ones()}))
 		}
 	}
-	made := map[laneKind]laneConstants{}
-	s.copied = newCopied(b, c.Vectors, laneCount, func(at Site) mixer {
-		kind, own := c.kind(at), s.lanes[at.Index]
-		if _, ok := made[kind]; !ok {
-			made[kind] = newLaneConstants(b, own, kind)
-		}
-		m := laneMixer{b: b, laneConstants: made[kind], write: own, carry: [laneCount]*gorgonia.Node{own, own}}
-		if kind.parallel && at.Sublayer == Attention {
-			m.carry[1] = s.lanes[at.Index+1]
-		}
-		return m
-	})
+	all := s.coefficients(b)
+	s.copied = newCopied(b, c.Vectors, laneCount, func(at Site) mixer { return laneMixer{b, all, at.Index} })
 	return s
+}
+
+// coefficients are those of all sites side by side [2, 4 sites], made at once of all numbers.
+func (s *twoLane) coefficients(b *graph.Builder) *gorgonia.Node {
+	near, p := s.lanes[0], packing{laneCount, 1}
+	size := p.columns() * len(s.lanes)
+	var first, second gorgonia.Nodes // - | r | - | p_1, and - | - | r | p_0, where - is of no matter
+	fixed, from := make([]float64, laneCount*size), [laneCount][]float64{make([]float64, laneCount*size), make([]float64, laneCount*size)}
+	none := shape.Constant(b, near, []float64{0}, 1, 1)
+	for l := range s.c.Layers {
+		for _, at := range twoSites(l) {
+			own, row, k := s.lanes[at.Index], p.columns()*at.Index, s.c.kind(at)
+			first, second = append(first, none, own), append(second, none, none)
+			if !s.c.parted(l) {
+				first = append(first, shape.Slice(b, own, 1, 2))
+			}
+			if other := s.carries(at)[1]; other != own {
+				second = append(second, shape.Slice(b, other, 0, 1), shape.Slice(b, own, 1, 2))
+			} else {
+				second = append(second, shape.Slice(b, own, 0, 2))
+			}
+			fixed[k.lane()*size+row] = 1
+			carried := indicator(k.carries())
+			fixed[row+1], fixed[size+row+2] = 1-carried, 1-carried
+			from[0][row+1], from[0][size+row+3] = carried, 1
+			from[1][size+row+2], from[1][row+3] = carried, 1
+		}
+	}
+	table := func(values []float64) *gorgonia.Node { return shape.Constant(b, near, values, laneCount, 1, size) }
+	c := elementwise.AddScaled(b, table(fixed), table(from[0]), shape.Concat(b, first...))
+	return shape.Reshape(b, elementwise.AddScaled(b, c, table(from[1]), shape.Concat(b, second...)), size)
+}
+
+// carries are the sites' numbers whose r carries each lane.
+func (s *twoLane) carries(at Site) [laneCount]*gorgonia.Node {
+	own := s.lanes[at.Index]
+	if s.c.kind(at).parallel && at.Sublayer == Attention {
+		return [laneCount]*gorgonia.Node{own, s.lanes[at.Index+1]}
+	}
+	return [laneCount]*gorgonia.Node{own, own}
 }
 
 // parted tells whether the lanes have parted at a depth.
@@ -129,41 +159,16 @@ func (k laneKind) lane() int { return int(indicator(k.sublayer == FeedForward)) 
 // carries tells whether a site carries the lanes by its numbers.
 func (k laneKind) carries() bool { return !k.parallel || k.sublayer == Attention }
 
-// laneConstants are tables [2, 1, 4] of packed coefficients: those that are fixed, and where numbers of each lane go.
-type laneConstants struct {
-	fixed *gorgonia.Node
-	at    [laneCount]*gorgonia.Node
-}
-
-func newLaneConstants(b *graph.Builder, near *gorgonia.Node, k laneKind) (made laneConstants) {
-	p, carried := packing{laneCount, 1}, indicator(k.carries())
-	numbers := func(down, carry, up func(i, j int) float64) *gorgonia.Node {
-		return shape.Constant(b, near, p.values(down, carry, up), laneCount, 1, p.columns())
-	}
-	zero := func(int, int) float64 { return 0 }
-	made.fixed = numbers(func(i, _ int) float64 { return indicator(i == k.lane()) }, func(i, j int) float64 { return (1 - carried) * indicator(i == j) }, zero)
-	for lane := range laneCount {
-		made.at[lane] = numbers(zero, func(i, j int) float64 { return carried * indicator(i == lane && j == lane) },
-			func(_, i int) float64 { return indicator(i == lane) })
-	}
-	return made
-}
-
-// laneMixer makes coefficients of a site's numbers.
+// laneMixer takes a site's coefficients out of all.
 type laneMixer struct {
-	b *graph.Builder
-	laneConstants
-	write *gorgonia.Node            // whose later entries write
-	carry [laneCount]*gorgonia.Node // whose first entries carry each lane
+	b     *graph.Builder
+	all   *gorgonia.Node
+	index int
 }
 
 func (m laneMixer) coefficients(*gorgonia.Node) *gorgonia.Node {
-	b, c := m.b, m.fixed
-	for lane := range laneCount {
-		r, p := shape.Slice(b, m.carry[lane], 0, 1), min(1+lane, m.write.Shape()[1]-1)
-		c = elementwise.AddScaled(b, c, m.at[lane], shape.Concat(b, r, r, r, shape.Slice(b, m.write, p, p+1)))
-	}
-	return shape.Reshape(b, c, packing{laneCount, 1}.columns()) // [2, 4]
+	columns := packing{laneCount, 1}.columns()
+	return shape.Slice(m.b, m.all, m.index*columns, (m.index+1)*columns) // [2, 4]
 }
 
 // besideState is the stream between the sublayers of a parallel block, with what the second one reads.

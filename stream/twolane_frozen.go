@@ -8,15 +8,15 @@ import (
 
 // Form has a lane to read, and learned numbers to carry and write both.
 func (s *twoLane) Form(at Site) Form {
-	k, m := s.c.kind(at), s.mixers[at.Index].(laneMixer)
-	f := mixedForm(at, packing{laneCount, 1}, Learned, nodeNames(m.write))
+	k, carries := s.c.kind(at), s.carries(at)
+	f := mixedForm(at, packing{laneCount, 1}, Learned, nodeNames(s.lanes[at.Index]))
 	f.Source = "modded-nanogpt, pull request 230; parameter-golf, pull request 1204"
 	f.Res.Start = identity(laneCount)
 	f.Up.Start = Start{"1", slices.Repeat([]float64{1}, laneCount)}
 	f.Down.Choice, f.Down.Parameters = Fixed, nil
 	f.Down.Start = Start{"1 at row (site mod n)", table(1, laneCount, func(_, j int) float64 { return indicator(j == k.lane()) })}
 	if k.parallel {
-		f.Res.Parameters = nodeNames(m.carry[:]...)
+		f.Res.Parameters = nodeNames(carries[:]...)
 	}
 	if !k.carries() {
 		f.Res = fixed(laneCount, "n x n")

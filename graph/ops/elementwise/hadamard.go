@@ -67,6 +67,8 @@ func (hadamardGrad) Infer(in []graph.Signature) (graph.Signature, error) { retur
 
 func (hadamardGrad) InPlace(i int) bool { return i == 0 || i == 3 }
 
+func (hadamardGrad) SameType() bool { return true }
+
 func (k hadamardGrad) Run(c *graph.Call) error {
 	return graph.Dispatch(c, k, runHadamardGrad[float32], runHadamardGrad[float64])
 }

@@ -78,6 +78,8 @@ func (k sliceGrad) Infer([]graph.Signature) (graph.Signature, error) { return k.
 
 func (k sliceGrad) InPlace(i int) bool { return i == 1 }
 
+func (sliceGrad) SameType() bool { return true }
+
 func (k sliceGrad) Run(c *graph.Call) error {
 	return graph.Dispatch(c, k, runSliceGrad[float32], runSliceGrad[float64])
 }
