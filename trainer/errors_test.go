@@ -18,6 +18,8 @@ func TestOpenRefuses(t *testing.T) {
 	text := corpus(t)
 	done := filepath.Join(t.TempDir(), "done")
 	train(t, tiny(t, text, done, "train.steps=2"), trainer.Options{})
+	padded := filepath.Join(t.TempDir(), "padded")
+	train(t, tiny(t, text, padded, "train.steps=1", "model.vocab=300"), trainer.Options{})
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o644))
 	for name, c := range map[string]struct {
@@ -29,6 +31,7 @@ func TestOpenRefuses(t *testing.T) {
 		"short text":   {tiny(t, text, t.TempDir()+"/b", "train.batch=10000"), "lower train.batch or model.seq"},
 		"bad init":     {tiny(t, text, t.TempDir()+"/c", "train.init_from="+file), "train.init_from: "},
 		"foreign init": {tiny(t, text, t.TempDir()+"/d", "train.init_from="+done, "model.layers=3"), "model.layers: want 3, got 2"},
+		"padded init":  {tiny(t, text, t.TempDir()+"/e", "train.init_from="+padded), "model.vocab: want 257, got 300: train with -set model.vocab=300, which has ids to spare"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := tryTrain(context.Background(), c.run, trainer.Options{})

@@ -89,6 +89,17 @@ func LearnerOptions(ctx context.Context, run *config.Run, store *graph.Store) (l
 	return o, err
 }
 
+// sameModel wants the run's model in a file. Models often have more ids than their tokenizer, which is what a run
+// that does not say takes: the error says how.
+func sameModel(run, file models.Spec) error {
+	err := run.SameModel(file)
+	vocab := file.Vocab
+	if file.Vocab = run.Vocab; vocab > run.Vocab && run.SameModel(file) == nil {
+		return errors.Errorf("%v: train with -set model.vocab=%d, which has ids to spare for the tokenizer", err, vocab)
+	}
+	return err
+}
+
 // initialise starts from another run's weights if the config says so.
 func (t *Trainer) initialise(context.Context) error {
 	path := t.run.Train.InitFrom
@@ -100,7 +111,7 @@ func (t *Trainer) initialise(context.Context) error {
 		return errors.Wrap(err, "train.init_from")
 	}
 	t.warn(m.Source.Warnings)
-	err = t.run.Spec().SameModel(m.Spec)
+	err = sameModel(t.run.Spec(), m.Spec)
 	if err == nil {
 		err = setValues(t.store, pretrained.Tensors(m.Store))
 	}
