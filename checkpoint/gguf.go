@@ -32,7 +32,7 @@ const (
 )
 
 // EncodeGGUF writes a GGUF file's bytes, as llama.cpp reads them: metadata, then F32 tensors in their order. A tensor that
-// half is true of is written as F16, rounded to the nearest; nil: none is.
+// half is true of is written as F16, rounded to the nearest; nil: none is. A finite element that F16 has not is an error.
 func EncodeGGUF(w io.Writer, metadata []GGUFEntry, tensors []Tensor, half func(Tensor) bool) error {
 	if err := checkTensors(tensors, nil); err != nil {
 		return err
@@ -145,7 +145,11 @@ func writeGGUF(w io.Writer, data []float32, half bool, buf []byte) error {
 		buf = buf[:0]
 		for _, v := range data[:n] {
 			if half {
-				buf = binary.LittleEndian.AppendUint16(buf, toFloat16(v))
+				bits := toFloat16(v)
+				if math.IsInf(float64(fromFloat16(bits)), 0) && !math.IsInf(float64(v), 0) {
+					return errors.Errorf("want elements of F16, which end at 65504, got %g: write F32", v)
+				}
+				buf = binary.LittleEndian.AppendUint16(buf, bits)
 			} else {
 				buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(v))
 			}

@@ -64,7 +64,7 @@ func llamaGGUF() *ggufForm {
 // GGUFOptions say how a GGUF file is written.
 type GGUFOptions struct {
 	Half     bool // matrices as F16, rounded to the nearest, but for tables of positions
-	IDsAlone bool // writes a model without a tokenizer, too, which llama.cpp\'s server cannot open
+	IDsAlone bool // writes a model without a tokenizer, too, which llama.cpp's server cannot open
 }
 
 // ExportGGUF writes the model as a GGUF file, which llama.cpp reads: a GPT-2, a Llama or a Qwen3 by its names, conventions

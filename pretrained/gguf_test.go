@@ -225,3 +225,15 @@ func TestExportGGUFRefuses(t *testing.T) {
 		require.NoFileExists(t, path)
 	}
 }
+
+// TestExportGGUFRefusesWhatF16HasNot: a weight that would become infinite is named, and nothing is written; as F32 it is kept.
+func TestExportGGUFRefusesWhatF16HasNot(t *testing.T) {
+	m, path := made(t, ours()["llama"], "bytes"), filepath.Join(t.TempDir(), "x.gguf")
+	m.Store.Param("unembedding").Value.Float32s()[5] = -65520
+	err := m.ExportGGUF(path, pretrained.GGUFOptions{Half: true})
+	require.ErrorContains(t, err, `tensor "output.weight": want elements of F16, which end at 65504, got -65520: write F32`)
+	require.NoFileExists(t, path)
+	require.NoError(t, m.ExportGGUF(path, pretrained.GGUFOptions{}))
+	m.Store.Param("unembedding").Value.Float32s()[5] = -65519
+	require.NoError(t, m.ExportGGUF(path, pretrained.GGUFOptions{Half: true}))
+}
