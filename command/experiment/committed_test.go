@@ -63,7 +63,7 @@ func TestEditedConfigsChangeNoExperiment(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
 	t.Chdir(t.TempDir())
-	for _, name := range []string{"pilot", "pilot-transformer", "quickstart", "quickstart-transformer"} {
+	for _, name := range []string{"pilot", "pilot-transformer", "quickstart", "quickstart-transformer", "mhc"} {
 		text, err := os.ReadFile(filepath.Join(root, "configs", name+".yaml"))
 		require.NoError(t, err)
 		edited := strings.Replace(string(text), "  batch: 8\n", "  batch: 8\n  beta1: 0.8\n", 1)
