@@ -52,7 +52,7 @@ func (c Chance) P(score float64) float64 {
 // ScoreChance is how far from 0 the score of a full circuit is (CircuitSpectrum) where a head's weights know nothing of the
 // vocabulary and of each other: those that it has, with their singular values, each rotated at random. A head and the one
 // that writes, or asks for, the opposite are as likely, and have opposite scores: the mean is 0. The deviation of a ratio
-// of sums of eigenvalues has no closed form; it and P are those of draws.
+// of sums of eigenvalues has no closed form: Deviation and P are estimated from draws.
 type ScoreChance struct {
 	Mean      float64 `json:"mean"`
 	Deviation float64 `json:"deviation"`

@@ -21,7 +21,7 @@ type LaurelConfig struct {
 	Weights     string  `yaml:"weights" default:"softmax of paper" help:"of paper: learned weights of a sublayer's output and of the stream: softmax, sigmoid or none"`
 	WeightScale float64 `yaml:"weight_scale" default:"2 with weights" help:"of paper with weights: factor of the softmax or of the sigmoids; with 2 both start at 1, with 1 the stream halves at every site"`
 	Rank        int     `yaml:"rank" default:"0, or 64 of gemma" max:"131072" help:"rank of the map whose result is added; of paper 0: no map"`
-	Previous    int     `yaml:"previous" max:"64" help:"of paper: so many streams, the site's own and those before the sites before it, are added, each by a weight and, with rank, a map; 0: none"`
+	Previous    int     `yaml:"previous" max:"64" help:"of paper: each site adds this many streams, its own and those before earlier sites, each times a weight and, with rank, through a map; 0: none"`
 }
 
 // The values of LaurelConfig's settings, and Gemma 3n's rank.

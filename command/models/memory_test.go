@@ -90,7 +90,7 @@ func TestDecodingBatches(t *testing.T) {
 	}
 }
 
-// TestDecodingLoops: a loop's keys and values are those of every pass: of 8 blocks, by 4 blocks of weights.
+// TestDecodingLoops: a loop keeps keys and values of every pass: 4 blocks of weights keep those of 8.
 func TestDecodingLoops(t *testing.T) {
 	p, err := models.Standard().Preset("quickstart-looped")
 	require.NoError(t, err)
