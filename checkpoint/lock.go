@@ -34,7 +34,7 @@ func Lock(runDir string) (unlock func() error, err error) {
 		return nil, errors.Wrap(err, "cannot lock the run folder")
 	}
 	if !info.IsDir() {
-		return nil, errors.Errorf("cannot lock the run folder %s: it is a %s", runDir, kindOf(info))
+		return nil, errors.Errorf("cannot lock the run folder %s: want a folder, got a file", runDir)
 	}
 	return lockWith(runDir, flock)
 }

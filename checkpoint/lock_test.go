@@ -103,7 +103,7 @@ func TestLockRefuses(t *testing.T) {
 	file := filepath.Join(dir, "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	_, err = Lock(file)
-	assert.ErrorContains(t, err, "it is a file")
+	assert.ErrorContains(t, err, "want a folder, got a file")
 	require.NoError(t, os.Mkdir(filepath.Join(dir, LockName), 0o700))
 	_, err = Lock(dir)
 	assert.ErrorContains(t, err, "cannot lock the run folder "+dir)

@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/internal/regular"
 )
 
 // Keys of the metadata of a model file. [WriteModel] sets all but MetadataConfig.
@@ -53,8 +55,8 @@ func ReadModelFS(fsys fs.FS, name string) (*File, error) {
 		return nil, errors.WithStack(err)
 	}
 	info, err := in.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.Errorf("%s: want a file, got a %s", name, kindOf(info))
+	if err == nil {
+		err = regular.Check(name, info)
 	}
 	if err != nil {
 		_ = in.Close()

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/internal/regular"
 )
 
 // Kind is what a path given as a checkpoint turned out to be.
@@ -65,7 +67,7 @@ func Resolve(path string) (Source, error) {
 	case info.Mode().IsRegular():
 		return around(KindFile, path), nil
 	case !info.IsDir():
-		return Source{}, errors.Errorf("checkpoint %s: want a file or folder, got a %s", path, kindOf(info))
+		return Source{}, errors.Wrap(regular.Check(path, info), "checkpoint")
 	case exists(filepath.Join(path, StateFile)):
 		return around(KindStep, filepath.Join(path, ModelFile)), nil
 	case exists(stepsOf(path)) || exists(filepath.Join(path, latestFile)):

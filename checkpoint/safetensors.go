@@ -7,11 +7,11 @@ import (
 	"encoding/hex"
 	"io"
 	"math"
-	"os"
 
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/internal/memory"
+	"github.com/residua-go/residua/internal/regular"
 )
 
 // chunkBytes is how much is converted between values and bytes at a time; a multiple of every element's size.
@@ -43,7 +43,7 @@ func ReadTensors(path string) (*File, error) {
 
 // readFile also returns the sha256 of the file's bytes, as lower-case hex.
 func readFile(path string) (*File, string, error) {
-	in, size, err := openRegular(path)
+	in, size, err := regular.Open(path)
 	if err != nil {
 		return nil, "", err
 	}
@@ -59,29 +59,6 @@ func readOpen(in io.ReadCloser, size int64, path string) (*File, string, error) 
 		return nil, "", errors.Wrap(err, path)
 	}
 	return f, hex.EncodeToString(sum.Sum(nil)), nil
-}
-
-// openRegular opens a file that has a size; folders, pipes and devices are refused.
-func openRegular(path string) (*os.File, int64, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, 0, errors.WithStack(err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, 0, errors.Errorf("%s: want a file, got a %s", path, kindOf(info))
-	}
-	f, err := os.Open(path)
-	return f, info.Size(), errors.WithStack(err)
-}
-
-func kindOf(info os.FileInfo) string {
-	switch {
-	case info.IsDir():
-		return "folder"
-	case info.Mode().IsRegular():
-		return "file"
-	}
-	return "special file (" + info.Mode().Type().String() + ")"
 }
 
 // decode reads a whole file of size bytes.

@@ -9,6 +9,8 @@ import (
 	"os"
 
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/internal/regular"
 )
 
 // A sealed file is a JSON object whose last member is the sha256 of all the text before that member:
@@ -79,24 +81,19 @@ func (d Disk) writeSealed(path string, v any) error {
 }
 
 func readSealed(path string, v any) error {
-	f, size, err := openRegular(path)
+	text, err := regular.Read(path, maxSealedBytes)
+	if errors.Is(err, regular.ErrTooLarge) {
+		return damagedf("%v", err)
+	}
 	if err != nil {
 		return err
-	}
-	defer f.Close()
-	if size > maxSealedBytes {
-		return damagedf("%s: %d bytes: want at most %d: not a file of this program", path, size, maxSealedBytes)
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxSealedBytes))
-	if err != nil {
-		return errors.Wrap(err, path)
 	}
 	return errors.Wrap(unseal(text, v), path)
 }
 
 // fileSum returns the sha256 of a file as lower-case hex.
 func fileSum(path string) (string, error) {
-	f, _, err := openRegular(path)
+	f, _, err := regular.Open(path)
 	if err != nil {
 		return "", err
 	}

@@ -2,12 +2,13 @@ package checkpoint
 
 import (
 	"encoding/json"
-	"io"
 	"maps"
 	"path/filepath"
 	"slices"
 
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/internal/regular"
 )
 
 // maxIndexBytes bounds a [ModelIndex], which has some hundred bytes a tensor.
@@ -48,17 +49,9 @@ func ReadSharded(index string) (*File, error) {
 
 // readIndex returns the file of each tensor.
 func readIndex(path string) (map[string]string, error) {
-	f, size, err := openRegular(path)
+	text, err := regular.Read(path, maxIndexBytes)
 	if err != nil {
 		return nil, err
-	}
-	defer f.Close()
-	if size > maxIndexBytes {
-		return nil, errors.Errorf("%s: want an index of at most %d bytes, got %d: is it the right file?", path, maxIndexBytes, size)
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxIndexBytes))
-	if err != nil {
-		return nil, errors.WithStack(err)
 	}
 	var index struct {
 		Files map[string]string `json:"weight_map"`

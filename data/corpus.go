@@ -45,8 +45,7 @@ type Corpus struct {
 // Errors name the file, and the line if there is one. A corpus without any
 // text is an error; whether a corpus is large enough is for Check and
 // CheckValidation to say.
-func Load(ctx context.Context, o Options) (c *Corpus, err error) {
-	defer func() { err = printable(err) }()
+func Load(ctx context.Context, o Options) (*Corpus, error) {
 	split, err := parseSplit(o.Split)
 	if err != nil {
 		return nil, err
@@ -67,7 +66,7 @@ func Load(ctx context.Context, o Options) (c *Corpus, err error) {
 	if err != nil {
 		return nil, err
 	}
-	c = &Corpus{Tokenizer: tokenizer, split: split, options: o}
+	c := &Corpus{Tokenizer: tokenizer, split: split, options: o}
 	documents := len(trainDocuments) + len(valDocuments)
 	switch {
 	case documents == 0:

@@ -38,9 +38,9 @@ func readJSONL(ctx context.Context, f file, field string, memory int, enc *encod
 // or .zst; blank lines are passed over. number counts all lines from 1, line is
 // good until use returns. An error of the file or of use names the file and the line.
 func EachLine(ctx context.Context, path string, use func(number int, line []byte) error) error {
-	return printable(eachLine(ctx, path, 0, func(number int, line []byte) error {
+	return eachLine(ctx, path, 0, func(number int, line []byte) error {
 		return errors.Wrapf(use(number, line), "%s:%d", path, number)
-	}))
+	})
 }
 
 func eachLine(ctx context.Context, path string, memory int, use func(number int, line []byte) error) error {

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/internal/regular"
 )
 
 // expandPaths returns the files that the paths of a files or shards source
@@ -41,7 +43,7 @@ func expandPath(ctx context.Context, entry string, folder func(context.Context, 
 	case err == nil && info.IsDir():
 		return folder(ctx, entry)
 	case err == nil:
-		return []file{{name: filepath.Base(entry), disk: entry}}, checkRegular(entry, info)
+		return []file{{name: filepath.Base(entry), disk: entry}}, regular.Check(entry, info)
 	case errors.Is(err, fs.ErrNotExist) && hasWildcard(entry):
 		return glob(ctx, entry)
 	case errors.Is(err, fs.ErrNotExist):

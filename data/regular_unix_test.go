@@ -69,25 +69,6 @@ func TestLargeBinaryFilesAreNotReadWhole(t *testing.T) {
 	assert.Contains(t, loadError(t, shardsIn(dir)), "shards.json: want a file of at most 16777216 bytes, got more")
 }
 
-// Names of files go to terminals: their control codes do not.
-func TestErrorsHoldNoControlCharacters(t *testing.T) {
-	name := "a\x1b[31m\n\x9b\u0085\u202e ä\u3000.txt"
-	shown := `a\x1b[31m\n\x9b\u0085\u202e ä` + "\u3000.txt"
-	root := writeFiles(t, map[string]string{name: "\x00"})
-	assert.Contains(t, loadError(t, filesIn(root)), filepath.Join(root, shown)+": want text in UTF-8, got a binary file")
-	for _, path := range []string{filepath.Join(root, name, "x"), filepath.Join(root, name+"\x1b*")} {
-		assert.NotRegexp(t, `[^[:print:]ä\x{3000}]`, loadError(t, filesIn(path)))
-		_, err := ReadShardIndex(path)
-		assert.NotRegexp(t, `[^[:print:]ä\x{3000}]`, err.Error())
-		_, err = NewShardWriter(filepath.Join(root, name), byteTokenizer{}, 0)
-		assert.ErrorContains(t, err, shown)
-		_, err = ReadFile(filepath.Join(root, name), 0)
-		assert.ErrorContains(t, err, shown)
-		_, err = ReadFile(filepath.Join(root, name, "x"), 0)
-		assert.ErrorIs(t, err, syscall.ENOTDIR, "the cause is kept")
-	}
-}
-
 // cpuSeconds is the processor time of the program so far, which other programs
 // do not lengthen as they do the time on a clock.
 func cpuSeconds(t *testing.T) float64 {

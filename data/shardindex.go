@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/internal/regular"
 )
 
 // shardIndexName is the file that lists the shards of a folder. It is written
@@ -38,19 +41,8 @@ const maxIndexBytes = 16 << 20
 // that contradict each other are an error; whether the files are those that it
 // lists is seen when they are loaded.
 func ReadShardIndex(dir string) (ShardIndex, error) {
-	index, err := readShardIndex(dir)
-	return index, printable(err)
-}
-
-// HasShardIndex tells whether a folder holds token shards with their index.
-func HasShardIndex(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, shardIndexName))
-	return err == nil
-}
-
-func readShardIndex(dir string) (ShardIndex, error) {
 	path := filepath.Join(dir, shardIndexName)
-	text, err := ReadFile(path, maxIndexBytes)
+	text, err := regular.Read(path, maxIndexBytes)
 	if errors.Is(err, os.ErrNotExist) {
 		return ShardIndex{}, errors.Errorf("%s: want %s in a folder of shards, found none: it is unfinished or was made by another program; name its files by a glob (%s) to read them as they are",
 			dir, shardIndexName, filepath.Join(dir, "*.bin"))
@@ -68,6 +60,12 @@ func readShardIndex(dir string) (ShardIndex, error) {
 		return ShardIndex{}, errors.Errorf("%s: want an index of shards and nothing after it, got more from byte %d: it is damaged, prepare the shards anew", path, decoder.InputOffset())
 	}
 	return index, errors.Wrap(index.check(), path)
+}
+
+// HasShardIndex tells whether a folder holds token shards with their index.
+func HasShardIndex(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, shardIndexName))
+	return err == nil
 }
 
 // check returns an error if the index cannot be that of any shards.
@@ -102,16 +100,9 @@ func (x ShardIndex) check() error {
 
 // write puts the index into a folder.
 func (x ShardIndex) write(dir string) error {
-	text, err := json.MarshalIndent(x, "", "  ")
-	if err != nil {
-		return err
-	}
-	f, err := createAtomic(filepath.Join(dir, shardIndexName))
-	if err != nil {
-		return err
-	}
-	if _, err := f.Write(append(text, '\n')); err != nil {
-		return f.abandon(err)
-	}
-	return f.commit()
+	return errors.Wrap(checkpoint.WriteFileAtomic(filepath.Join(dir, shardIndexName), func(w io.Writer) error {
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(x)
+	}), "shards")
 }

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/internal/regular"
 )
 
 // shardBlock is the number of bytes of a shard that are read at a time, whole tokens.
@@ -58,7 +60,7 @@ func (s *shardSource) folder(_ context.Context, dir string) ([]file, error) {
 }
 
 func (s *shardSource) read(ctx context.Context, f file, _ *encoder, emit func(document) error) error {
-	in, size, err := openRegular(f.disk)
+	in, size, err := regular.Open(f.disk)
 	if err != nil {
 		return errors.Wrap(err, "data.source shards")
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pkg/errors"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -63,24 +64,17 @@ func TestShardsRoundTrip(t *testing.T) {
 
 func TestShardsAreCutBetweenDocuments(t *testing.T) {
 	dir := t.TempDir()
-	w, err := NewShardWriter(dir, byteTokenizer{}, 5)
-	require.NoError(t, err)
-	for _, tokens := range []Tokens{narrow(256, 1, 2), narrow(256, 3), narrow(256, 4), narrow(256, 5, 6, 7, 8, 9, 10), narrow(256)} {
-		require.NoError(t, w.Append(tokens))
-	}
-	index, err := w.Close()
+	texts := filesIn(writeFiles(t, map[string]string{"a": "\x01\x02", "b": "\x03", "c": "\x04", "d": "\x05\x06\x07\x08\x09\x0a", "e": "\x0b"}))
+	index, err := WriteShards(t.Context(), dir, texts, 5)
 	require.NoError(t, err)
 	require.Len(t, index.Shards, 4)
 	assert.Equal(t, []string{"shard-00000.bin", "shard-00001.bin", "shard-00002.bin", "shard-00003.bin", "shards.json"}, namesIn(t, dir))
-	for i, want := range []string{"\x00\x01\x01\x00\x02\x00\x00\x01\x03\x00", "\x00\x01\x04\x00", "\x00\x01\x05\x00\x06\x00\x07\x00\x08\x00\x09\x00\x0a\x00", "\x00\x01"} {
+	for i, want := range []string{"\x00\x01\x01\x00\x02\x00\x00\x01\x03\x00", "\x00\x01\x04\x00", "\x00\x01\x05\x00\x06\x00\x07\x00\x08\x00\x09\x00\x0a\x00", "\x00\x01\x0b\x00"} {
 		got, err := os.ReadFile(filepath.Join(dir, index.Shards[i].Name))
 		require.NoError(t, err)
 		assert.Equal(t, want, string(got))
 		assert.EqualValues(t, len(want)/2, index.Shards[i].Tokens)
 	}
-	assert.NoError(t, w.Abort(), "after Close it does nothing")
-	assert.Len(t, namesIn(t, dir), 5)
-	assert.ErrorContains(t, w.Append(narrow(256)), "want documents before Close or Abort, got one after")
 }
 
 // Documents of shards are named "file#index" and split by that.
@@ -230,7 +224,7 @@ func TestWriteShardsRefusesFullFolder(t *testing.T) {
 	require.NoError(t, err)
 	_, err = WriteShards(t.Context(), dir, twelveTexts(t), 0)
 	assert.EqualError(t, err, "shards: "+dir+": want a folder without shards, it holds shard-00000.bin: remove it or write elsewhere")
-	_, err = NewShardWriter(t.TempDir(), byteTokenizer{}, -1)
+	_, err = WriteShards(t.Context(), t.TempDir(), twelveTexts(t), -1)
 	assert.EqualError(t, err, "shards: want at least 1 token a shard, got -1")
 }
 
@@ -246,50 +240,12 @@ func TestWriteShardsLeavesNothingBehind(t *testing.T) {
 	require.ErrorContains(t, err, "data.source files: empty corpus: no text in any file of data.path [")
 	assert.Empty(t, namesIn(t, dir))
 
-	w, err := NewShardWriter(dir, byteTokenizer{}, 0)
-	require.NoError(t, err)
-	_, err = w.Close()
-	require.EqualError(t, err, "shards: want at least one document, got none")
-	assert.Empty(t, namesIn(t, dir))
-}
-
-// A shard has no name of its own before it is whole.
-func TestShardsAppearWhole(t *testing.T) {
-	dir := t.TempDir()
-	w, err := NewShardWriter(dir, byteTokenizer{}, 4)
-	require.NoError(t, err)
-	require.NoError(t, w.Append(narrow(256, 1, 2)))
-	require.NoError(t, w.Append(narrow(256, 3)))
-	var finished []string
-	for _, name := range namesIn(t, dir) {
-		if !strings.HasPrefix(name, ".unfinished-") {
-			finished = append(finished, name)
-		}
-	}
-	assert.Equal(t, []string{"shard-00000.bin"}, finished)
-	require.NoError(t, w.Abort())
-	assert.Empty(t, namesIn(t, dir))
-}
-
-func TestShardWriterReportsFailedWrites(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "shards")
-	w, err := NewShardWriter(dir, byteTokenizer{}, 0)
-	require.NoError(t, err)
-	require.NoError(t, w.Append(narrow(256, 1)))
-	if err := os.RemoveAll(dir); err != nil {
-		t.Skipf("wants a system that removes folders in use: %v", err)
-	}
-	_, err = w.Close()
-	assert.ErrorContains(t, err, "shards: writing "+filepath.Join(dir, "shard-00000.bin")+": rename ")
-}
-
-func TestShardWriterRefusesBadDocuments(t *testing.T) {
-	w, err := NewShardWriter(t.TempDir(), byteTokenizer{}, 0)
-	require.NoError(t, err)
-	require.NoError(t, w.Append(narrow(256, 1)))
-	assert.EqualError(t, w.Append(Tokens{}), "shards: document 1: want BOS (256) and its ids, got no token")
-	for at, tokens := range []Tokens{narrow(1, 2), narrow(256, 256), narrow(256, 1, 257)} {
-		assert.EqualError(t, w.Append(tokens), fmt.Sprintf("shards: document 1: want BOS (256), then ids below 257 other than BOS, got %d at %d", tokens.At(at), at))
-	}
-	require.NoError(t, w.Abort())
+	// A folder that goes away meanwhile is an error.
+	w := shardWriter{dir: dir, most: 12, index: ShardIndex{Tokenizer: "bytes", Vocab: 257}}
+	require.NoError(t, w.add(document{"a", narrow(256, 1, 2)}))
+	require.NoError(t, w.finish())
+	require.NoError(t, os.RemoveAll(dir))
+	require.NoError(t, w.add(document{"b", narrow(256, 1)}))
+	require.ErrorContains(t, w.finish(), "shards: cannot write "+filepath.Join(dir, "shard-00001.bin"))
+	require.ErrorContains(t, w.failed(errors.New("the reason")), "it was to be removed because of: the reason")
 }

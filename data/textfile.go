@@ -8,6 +8,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/internal/regular"
 )
 
 const (
@@ -30,7 +32,7 @@ func compression(name string) string {
 // withText opens a file, decompressed if its extension says so, for use. What
 // use reads is checked by a textReader.
 func withText(ctx context.Context, disk string, memory int, use func(io.Reader) error) error {
-	f, size, err := openRegular(disk)
+	f, size, err := regular.Open(disk)
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func NewTokenizer(name string) (Tokenizer, error) {
 	}
 	if IsTokenizerFile(name) {
 		t, err := readTokenizer(name)
-		return t, errors.Wrap(printable(err), "data.tokenizer")
+		return t, errors.Wrap(err, "data.tokenizer")
 	}
 	return nil, errors.Errorf("data.tokenizer: want one of %s or the path of a tokenizer.json, got %q",
 		strings.Join(TokenizerNames(), ", "), name)

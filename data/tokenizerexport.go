@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/internal/regular"
 )
 
 // EndOfText is how a tokenizer.json of TokenizerJSON spells the id that begins documents.
@@ -35,7 +37,7 @@ type TokenVocabulary struct {
 func Vocabulary(name string) (TokenVocabulary, error) {
 	if IsTokenizerFile(name) {
 		v, err := fileVocabulary(name)
-		return v, errors.Wrap(printable(err), "data.tokenizer")
+		return v, errors.Wrap(err, "data.tokenizer")
 	}
 	t, err := NewTokenizer(name)
 	if err != nil {
@@ -62,7 +64,7 @@ func fileVocabulary(path string) (TokenVocabulary, error) {
 	if _, err := readTokenizer(path); err != nil { // checks all that is used here
 		return TokenVocabulary{}, err
 	}
-	text, err := ReadFile(path, maxTokenizerFile)
+	text, err := regular.Read(path, maxTokenizerFile)
 	if err != nil {
 		return TokenVocabulary{}, err
 	}

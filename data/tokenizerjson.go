@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/internal/regular"
 )
 
 const (
@@ -47,7 +49,7 @@ type step struct {
 // BOS is the bos_token_id of the config.json next to it, or of generation_config.json, or the
 // bos_token of tokenizer_config.json or, without, the token that ends documents there. Special tokens that are written in a text are plain text.
 func readTokenizer(path string) (*bpeTokenizer, error) {
-	text, err := ReadFile(path, maxTokenizerFile)
+	text, err := regular.Read(path, maxTokenizerFile)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +77,7 @@ type specials struct {
 func readBOS(folder string, tokenizer []byte) (int32, error) {
 	var files []specials
 	for _, name := range []string{"config.json", "generation_config.json", "tokenizer_config.json"} {
-		text, err := ReadFile(filepath.Join(folder, name), 1<<20)
+		text, err := regular.Read(filepath.Join(folder, name), 1<<20)
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}

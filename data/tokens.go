@@ -2,6 +2,7 @@ package data
 
 import (
 	"encoding/binary"
+	"io"
 	"math"
 	"slices"
 )
@@ -102,13 +103,22 @@ func (t Tokens) count(id int32) int {
 	return n
 }
 
-// appendTo appends the tokens as little-endian integers of two or four bytes.
-func (t Tokens) appendTo(dst []byte) []byte {
-	for _, token := range t.narrow {
-		dst = binary.LittleEndian.AppendUint16(dst, token)
+// write writes the tokens as little-endian integers of two or four bytes.
+func (t Tokens) write(w io.Writer) error {
+	const block = 1 << 14
+	var bytes []byte
+	for ; t.Len() > 0; t = t.From(min(block, t.Len())) {
+		part := t.Slice(0, min(block, t.Len()))
+		bytes = bytes[:0]
+		for _, token := range part.narrow {
+			bytes = binary.LittleEndian.AppendUint16(bytes, token)
+		}
+		for _, token := range part.wide {
+			bytes = binary.LittleEndian.AppendUint32(bytes, token)
+		}
+		if _, err := w.Write(bytes); err != nil {
+			return err
+		}
 	}
-	for _, token := range t.wide {
-		dst = binary.LittleEndian.AppendUint32(dst, token)
-	}
-	return dst
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/internal/regular"
 )
 
 // tokenizerFiles are what a Hugging Face folder says of a tokenizer.
@@ -42,7 +43,7 @@ func (m *Model) tokenizerFiles() (tokenizerFiles, error) {
 
 // builtIn is the name of the tokenizer in a file: bytes or gpt2 where the file is what an export of theirs wrote.
 func builtIn(file string, t data.Tokenizer) (string, error) {
-	text, err := data.ReadFile(file, maxTokenizerFile)
+	text, err := regular.Read(file, maxTokenizerFile)
 	if err != nil {
 		return "", err
 	}
@@ -68,7 +69,7 @@ const tokenizerFile = "tokenizer.json"
 func copiedTokenizer(path string) (tokenizerFiles, error) {
 	var t tokenizerFiles
 	for _, name := range []string{tokenizerFile, "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"} {
-		text, err := data.ReadFile(filepath.Join(filepath.Dir(path), name), maxTokenizerFile)
+		text, err := regular.Read(filepath.Join(filepath.Dir(path), name), maxTokenizerFile)
 		if errors.Is(err, os.ErrNotExist) && name != tokenizerFile {
 			continue
 		}
@@ -77,7 +78,7 @@ func copiedTokenizer(path string) (tokenizerFiles, error) {
 		}
 		t.files = append(t.files, textFile(name, text))
 	}
-	text, err := data.ReadFile(filepath.Join(filepath.Dir(path), checkpoint.HuggingFaceConfig), maxHuggingFaceConfig)
+	text, err := regular.Read(filepath.Join(filepath.Dir(path), checkpoint.HuggingFaceConfig), maxHuggingFaceConfig)
 	if err != nil {
 		return tokenizerFiles{}, err
 	}

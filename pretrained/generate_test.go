@@ -37,7 +37,7 @@ func TestModelOfAFileSystem(t *testing.T) {
 	assert.Equal(t, d.Data, m.Data)
 
 	files := fstest.MapFS{"a/torn.safetensors": {Data: []byte("torn")}}
-	for name, want := range map[string]string{"none": "open none: file does not exist", "a": "a: want a file, got a folder",
+	for name, want := range map[string]string{"none": "open none: file does not exist", "a": "a: want a regular file, got a folder",
 		"a/torn.safetensors": "a/torn.safetensors: 4 bytes are too few for a safetensors file: truncated, or another format"} {
 		_, err := pretrained.OpenFS(files, name)
 		assert.EqualError(t, err, want)

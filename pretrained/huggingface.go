@@ -10,6 +10,7 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/internal/regular"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 )
@@ -50,7 +51,7 @@ const maxHuggingFaceConfig = 1 << 20
 // data.NewTokenizer reads it, or without that file gpt2 for a GPT-2 with its vocabulary, or none, with a warning.
 func openHuggingFace(zoo models.Zoo, source checkpoint.Source) (*Model, error) {
 	configPath := filepath.Join(filepath.Dir(source.ModelPath), checkpoint.HuggingFaceConfig)
-	text, err := data.ReadFile(configPath, maxHuggingFaceConfig)
+	text, err := regular.Read(configPath, maxHuggingFaceConfig)
 	if err != nil {
 		return nil, err
 	}

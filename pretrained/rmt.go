@@ -10,6 +10,7 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/internal/regular"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 )
@@ -90,7 +91,7 @@ func (c rmtConfig) plain() bool {
 // openRMT reads a folder in the layout of the RMT authors' code.
 func openRMT(zoo models.Zoo, source checkpoint.Source) (*Model, error) {
 	path := checkpoint.RMTDescription(filepath.Dir(source.ModelPath))
-	text, err := data.ReadFile(path, maxRMTDescription)
+	text, err := regular.Read(path, maxRMTDescription)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/internal/regular"
 )
 
 // ReadMetrics returns the steps that a run folder's metrics.jsonl tells of, up to a torn
@@ -30,7 +32,7 @@ var errEnough = errors.New("enough lines")
 // whose step comes after the one before. damaged counts the other lines; a last one without
 // a line break, as a killed run leaves, is not counted. A missing file has no lines.
 func scanLines(path string, each func(raw []byte, m Metrics) error) (damaged int, err error) {
-	f, err := openRegular(path)
+	f, _, err := regular.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return 0, nil
 	}
@@ -77,19 +79,6 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 			return line, err
 		}
 	}
-}
-
-// openRegular opens a file to read, and nothing that could block.
-func openRegular(path string) (*os.File, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, errors.WithStack(err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.Errorf("%s: want a file, got a %s", path, info.Mode().Type())
-	}
-	f, err := os.Open(path)
-	return f, errors.WithStack(err)
 }
 
 // findStep returns the line of a step; one with step 0 if there is none.

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/internal/regular"
 )
 
 // openMetrics opens metrics.jsonl for the steps to come. It gets the lines that lead to
@@ -98,7 +100,7 @@ func (t *Trainer) setAside(source string, damage int) error {
 
 // copyFile writes a file's content.
 func copyFile(w io.Writer, path string) error {
-	f, err := openRegular(path)
+	f, _, err := regular.Open(path)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,60 @@
+// Package regular opens files that somebody else wrote. Named pipes and devices are refused: opening one may wait for ever, reading
+// one may never end.
+package regular
+
+import (
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/pkg/errors"
+)
+
+// Open opens a regular file and returns its size.
+func Open(path string) (*os.File, int64, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, 0, errors.WithStack(err)
+	}
+	if err := Check(path, info); err != nil {
+		return nil, 0, err
+	}
+	f, err := os.Open(path)
+	return f, info.Size(), errors.WithStack(err)
+}
+
+// Check refuses what is not a regular file and says what it is.
+func Check(path string, info fs.FileInfo) error {
+	got := "a special one (" + info.Mode().Type().String() + ")"
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		return nil
+	case mode.IsDir():
+		return errors.Errorf("%s: want a regular file, got a folder", path)
+	case mode&fs.ModeNamedPipe != 0:
+		got = "a pipe"
+	case mode&fs.ModeDevice != 0:
+		got = "a device"
+	}
+	return errors.Errorf("%s: want a regular file, got %s: save what it gives in a file and name that", path, got)
+}
+
+// ErrTooLarge is in the chain of Read's error about a file of more bytes than the limit.
+var ErrTooLarge = errors.New("is it the right file?")
+
+// Read reads a regular file of at most limit bytes; one that is far too large is not read into memory. The error names the file.
+func Read(path string, limit int64) ([]byte, error) {
+	f, _, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, errors.WithStack(err)
+	}
+	if int64(len(text)) > limit {
+		return nil, errors.WithMessagef(ErrTooLarge, "%s: want a file of at most %d bytes, got more", path, limit)
+	}
+	return text, nil
+}
