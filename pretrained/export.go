@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/pkg/errors"
@@ -54,7 +53,7 @@ func (m *Model) huggingFaceFiles(a architecture) ([]checkpoint.FolderFile, error
 	c := a.config(m.Spec)
 	maps.Copy(c, map[string]any{"model_type": a.name, "architectures": []string{a.class}, "tie_word_embeddings": m.Spec.TieEmbeddings,
 		"dtype": "float32", "bos_token_id": tokenizer.bos, "eos_token_id": tokenizer.eos})
-	tensors, err := a.tensors(m)
+	tensors, err := a.write(m)
 	if err != nil {
 		return nil, err
 	}
@@ -119,69 +118,6 @@ func (a architecture) fits(c models.Spec) error {
 		err = spec.SameModel(c)
 	}
 	return errors.Wrap(err, a.name)
-}
-
-// tensors are the model's parameters as the architecture's files have them.
-func (a architecture) tensors(m *Model) ([]checkpoint.Tensor, error) {
-	if err := m.Store.ToHost(); err != nil {
-		return nil, err
-	}
-	own := map[string]checkpoint.Tensor{}
-	for _, t := range Tensors(m.Store) {
-		own[t.Name] = t
-	}
-	var out []checkpoint.Tensor
-	for _, w := range a.all(m.Spec) {
-		ours, ok := own[w.ours]
-		switch {
-		case ok:
-			delete(own, w.ours)
-		case a.zeroBiases && strings.HasSuffix(w.ours, "_bias"):
-			ours.Data = make([]float32, w.theirs[0].shape[0])
-		default:
-			return nil, tensorErrorf(w.ours, "the model of class %s has it, this one does not", a.class)
-		}
-		parts := w.split(ours.Data.([]float32))
-		for i := range parts {
-			if parts[i].Name != a.head {
-				parts[i].Name = a.prefix + parts[i].Name
-			}
-		}
-		out = append(out, parts...)
-	}
-	for _, name := range slices.Sorted(maps.Keys(own)) {
-		return nil, tensorErrorf(name, "the model has it, the class %s does not", a.class)
-	}
-	return out, nil
-}
-
-// all lists the parameters of a model, the embedding first.
-func (a architecture) all(c models.Spec) []imported {
-	all := a.ends(c)
-	if a.hasHead(c) {
-		all = append(all, a.unembedding(c))
-	}
-	for l := range c.Layers {
-		all = append(all, a.block(c, l)...)
-	}
-	return all
-}
-
-// split is the inverse of parameter: theirs, of the elements of ours.
-func (w imported) split(ours []float32) []checkpoint.Tensor {
-	if !w.transposed {
-		return []checkpoint.Tensor{{Name: w.theirs[0].name, Shape: w.theirs[0].shape, Data: ours}}
-	}
-	var parts []checkpoint.Tensor
-	columns := len(ours) / w.theirs[0].shape[1]
-	column := 0
-	for _, s := range w.theirs {
-		part := make([]float32, s.shape[0]*s.shape[1]) // [out, in]
-		transpose(part, s.shape[1], ours[column:], columns, s.shape[1], s.shape[0])
-		parts = append(parts, checkpoint.Tensor{Name: s.name, Shape: s.shape, Data: part})
-		column += s.shape[0]
-	}
-	return parts
 }
 
 // jsonFile is a file of indented JSON.

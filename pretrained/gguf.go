@@ -3,8 +3,6 @@ package pretrained
 import (
 	"fmt"
 	"io"
-	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/pkg/errors"
@@ -14,51 +12,22 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// ggufForm is an architecture as llama.cpp has it in GGUF files, whose tensors are those of a Hugging Face folder by other
-// names.
+// ggufForm is an architecture as llama.cpp has it in GGUF files.
 type ggufForm struct {
-	names   map[string]string // of tensors; of those of a block without its prefix
-	turned  []string          // tensors that are [in, out] in the folder and [out, in] here
-	queries string            // the tensor of queries, and of keys, whose rows llama.cpp's rotary positions want in another
-	keys    string            // order; "": as they are
-	check   func(models.Spec) error
-	eps     string // key of the norms' epsilon
+	eps        string // key of the norms' epsilon
+	neighbours bool   // rotary positions turn neighbouring rows of a head, where those of Hugging Face's turn rows half a head apart
+	check      func(models.Spec) error
 }
 
-// gpt2GGUF is GPT-2's. llama.cpp computes GELU by tanh alone.
-func gpt2GGUF() *ggufForm {
-	return &ggufForm{
-		names: map[string]string{"wte": "token_embd", "wpe": "position_embd", "ln_f": "output_norm", "lm_head": "output",
-			"ln_1": "attn_norm", "attn.c_attn": "attn_qkv", "attn.c_proj": "attn_output", "ln_2": "ffn_norm", "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"},
-		turned: []string{"attn.c_attn", "attn.c_proj", "mlp.c_fc", "mlp.c_proj"}, eps: "attention.layer_norm_epsilon",
-		check: func(c models.Spec) error {
-			switch {
-			case c.Attention.InverseLayerScaling:
-				return errors.New("gguf: model.attention.inverse_layer_scaling: want false for llama.cpp's gpt2, got true")
-			case c.Gelu != models.GeluTanh:
-				return errors.Errorf("gguf: model.gelu: want %s for llama.cpp's gpt2, got %s", models.GeluTanh, c.Gelu)
-			}
-			return nil
-		},
+// gpt2GGUF wants what llama.cpp's GPT-2 computes.
+func gpt2GGUF(c models.Spec) error {
+	switch {
+	case c.Attention.InverseLayerScaling:
+		return errors.New("gguf: model.attention.inverse_layer_scaling: want false for llama.cpp's gpt2, got true")
+	case c.Gelu != models.GeluTanh:
+		return errors.Errorf("gguf: model.gelu: want %s for llama.cpp's gpt2, got %s", models.GeluTanh, c.Gelu)
 	}
-}
-
-// qwen3GGUF is Qwen3's.
-func qwen3GGUF() *ggufForm {
-	return &ggufForm{
-		names: map[string]string{"embed_tokens": "token_embd", "norm": "output_norm", "lm_head": "output",
-			"input_layernorm": "attn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output",
-			"self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm",
-			"post_attention_layernorm": "ffn_norm", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down"},
-		eps: "attention.layer_norm_rms_epsilon",
-	}
-}
-
-// llamaGGUF is Llama's, whose rotary positions turn neighbouring entries in llama.cpp.
-func llamaGGUF() *ggufForm {
-	g := qwen3GGUF()
-	g.queries, g.keys = "self_attn.q_proj", "self_attn.k_proj"
-	return g
+	return nil
 }
 
 // GGUFOptions say how a GGUF file is written.
@@ -79,14 +48,9 @@ func (m *Model) ExportGGUF(path string, o GGUFOptions) error {
 	if err != nil {
 		return err
 	}
-	tensors, err := a.tensors(m)
+	tensors, err := a.ggufTensors(m)
 	if err != nil {
 		return err
-	}
-	for i, t := range tensors {
-		if tensors[i], err = a.ggufTensor(m.Spec, t); err != nil {
-			return err
-		}
 	}
 	half := func(t checkpoint.Tensor) bool {
 		return o.Half && len(t.Shape) > 1 && !strings.HasPrefix(t.Name, "position_embd")
@@ -113,44 +77,31 @@ func (m *Model) ggufArchitecture() (architecture, error) {
 	return architecture{}, errors.Errorf("gguf: want a GPT-2, a Llama or a Qwen3: %s", strings.Join(problems, "; "))
 }
 
-// ggufBlock is the prefix of a block's tensor in a Hugging Face folder.
-var ggufBlock = regexp.MustCompile(`^(?:h|layers)\.(\d+)\.(.*)$`)
-
-// ggufTensor is a tensor of a Hugging Face folder as GGUF has it.
-func (a architecture) ggufTensor(c models.Spec, t checkpoint.Tensor) (checkpoint.Tensor, error) {
-	name, block := strings.TrimPrefix(t.Name, a.prefix), ""
-	if found := ggufBlock.FindStringSubmatch(name); found != nil {
-		block, name = "blk."+found[1]+".", found[2]
+// ggufTensors are the model's parameters as GGUF has them, linear maps [out, in].
+func (a architecture) ggufTensors(m *Model) ([]checkpoint.Tensor, error) {
+	if err := m.Store.ToHost(); err != nil {
+		return nil, err
 	}
-	dot := strings.LastIndex(name, ".")
-	name, kind := name[:dot], name[dot:] // .weight or .bias
-	theirs, ok := a.gguf.names[name]
-	if !ok {
-		return t, tensorErrorf(t.Name, "want one with a name in llama.cpp's %s", a.name)
+	l := a.layout(m.Spec)
+	for i := range l.rows {
+		r := &l.rows[i]
+		r.theirs = r.gguf
+		switch {
+		case a.gguf.neighbours && r.axes == "DQ":
+			r.axes, r.theirAxes = "DH2e", "He2D"
+		case a.gguf.neighbours && r.axes == "DK":
+			r.axes, r.theirAxes = "DG2e", "Ge2D"
+		case len(r.axes) == 2 && r.axes != "VD" && r.axes != "TD":
+			r.theirAxes = r.axes[1:] + r.axes[:1]
+		}
 	}
-	t.Name = block + theirs + kind
-	values := t.Data.([]float32)
-	switch {
-	case slices.Contains(a.gguf.turned, name) && len(t.Shape) == 2:
-		rows, columns := t.Shape[0], t.Shape[1]
-		t.Shape, t.Data = []int{columns, rows}, make([]float32, len(values))
-		transpose(t.Data.([]float32), rows, values, columns, rows, columns)
-	case name == a.gguf.queries || name == a.gguf.keys:
-		t.Data = interleaved(values, c.HeadDim(), t.Shape[1])
+	tensors, err := l.write(m.Store)
+	for i, t := range tensors {
+		if last := len(t.Shape) - 1; last > 1 {
+			tensors[i].Shape = []int{len(t.Data.([]float32)) / t.Shape[last], t.Shape[last]}
+		}
 	}
-	return t, nil
-}
-
-// interleaved are the rows of each head, of so many, in another order: row i and row i + half, which turn together by
-// Hugging Face's convention, become rows 2i and 2i+1.
-func interleaved(from []float32, head, columns int) []float32 {
-	to := make([]float32, len(from))
-	for row := range len(from) / columns {
-		h, r := row/head, row%head
-		i, second := r%(head/2), r/(head/2)
-		copy(to[(h*head+2*i+second)*columns:][:columns], from[row*columns:][:columns])
-	}
-	return to
+	return tensors, err
 }
 
 // ggufMetadata is what llama.cpp wants to know of the model.

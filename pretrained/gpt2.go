@@ -1,7 +1,6 @@
 package pretrained
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -16,9 +15,9 @@ const gpt2Vocab = 50257
 // with q|k|v side by side in both ("Conv1D"), so data stay as they are. Old files hold the masks of attention.
 func gpt2() architecture {
 	return architecture{
-		name: "gpt2", class: "GPT2LMHeadModel", stream: vectorStream(), gguf: gpt2GGUF(), model: gpt2Model, config: gpt2JSON, zeroBiases: true, prefix: "transformer.", head: "lm_head.weight",
-		unused: []string{".attn.bias", ".attn.masked_bias"},
-		ends:   gpt2Ends, block: gpt2Block,
+		name: "gpt2", class: "GPT2LMHeadModel", stream: vectorStream(), gguf: &ggufForm{eps: "attention.layer_norm_epsilon", check: gpt2GGUF}, model: gpt2Model, config: gpt2JSON, zeroBiases: true, prefix: "transformer.", head: "lm_head.weight",
+		unused:  []string{".attn.bias", ".attn.masked_bias"},
+		tensors: gpt2Tensors,
 		keys: map[string]string{
 			"vocab": "vocab_size", "seq": "n_positions", "layers": "n_layer", "stream.d_model": "n_embd", "attention.heads": "n_head",
 			"feedforward.hidden": "n_inner", "norm_eps": "layer_norm_epsilon",
@@ -104,30 +103,21 @@ func gelus() map[string]string {
 	}
 }
 
-func gpt2Ends(c models.Spec) []imported {
-	return []imported{
-		same("embedding", "wte.weight", c.Vocab, c.Width()),
-		same("positions", "wpe.weight", c.Seq, c.Width()),
-		same("norm", "ln_f.weight", c.Width()),
-		same("norm_bias", "ln_f.bias", c.Width()),
-	}
-}
-
-func gpt2Block(c models.Spec, l int) []imported {
-	d, hidden := c.Width(), c.FeedForwardShape().Hidden
-	h, a, f := fmt.Sprintf("h.%d.", l), fmt.Sprintf("blocks.%d.attention.", l), fmt.Sprintf("blocks.%d.feedforward.", l)
-	return []imported{
-		same(a+"norm", h+"ln_1.weight", d),
-		same(a+"norm_bias", h+"ln_1.bias", d),
-		same(a+"qkv", h+"attn.c_attn.weight", d, 3*d),
-		same(a+"qkv_bias", h+"attn.c_attn.bias", 3*d),
-		same(a+"o", h+"attn.c_proj.weight", d, d),
-		same(a+"o_bias", h+"attn.c_proj.bias", d),
-		same(f+"norm", h+"ln_2.weight", d),
-		same(f+"norm_bias", h+"ln_2.bias", d),
-		same(f+"w1", h+"mlp.c_fc.weight", d, hidden),
-		same(f+"w1_bias", h+"mlp.c_fc.bias", hidden),
-		same(f+"w2", h+"mlp.c_proj.weight", hidden, d),
-		same(f+"w2_bias", h+"mlp.c_proj.bias", d),
-	}
-}
+// gpt2Tensors is GPT-2's table.
+const gpt2Tensors = `embedding                       VD  wte.weight                 VD  token_embd.weight
+positions                       TD  wpe.weight                 TD  position_embd.weight
+norm                            D   ln_f.weight                D   output_norm.weight
+norm_bias                       D   ln_f.bias                  D   output_norm.bias
+unembedding                     DV  lm_head.weight             VD  output.weight
+blocks.%d.attention.norm        D   h.%d.ln_1.weight           D   blk.%d.attn_norm.weight
+blocks.%d.attention.norm_bias   D   h.%d.ln_1.bias             D   blk.%d.attn_norm.bias
+blocks.%d.attention.qkv         DA  h.%d.attn.c_attn.weight    DA  blk.%d.attn_qkv.weight
+blocks.%d.attention.qkv_bias    A   h.%d.attn.c_attn.bias      A   blk.%d.attn_qkv.bias
+blocks.%d.attention.o           QD  h.%d.attn.c_proj.weight    QD  blk.%d.attn_output.weight
+blocks.%d.attention.o_bias      D   h.%d.attn.c_proj.bias      D   blk.%d.attn_output.bias
+blocks.%d.feedforward.norm      D   h.%d.ln_2.weight           D   blk.%d.ffn_norm.weight
+blocks.%d.feedforward.norm_bias D   h.%d.ln_2.bias             D   blk.%d.ffn_norm.bias
+blocks.%d.feedforward.w1        DF  h.%d.mlp.c_fc.weight       DF  blk.%d.ffn_up.weight
+blocks.%d.feedforward.w1_bias   F   h.%d.mlp.c_fc.bias         F   blk.%d.ffn_up.bias
+blocks.%d.feedforward.w2        FD  h.%d.mlp.c_proj.weight     FD  blk.%d.ffn_down.weight
+blocks.%d.feedforward.w2_bias   D   h.%d.mlp.c_proj.bias       D   blk.%d.ffn_down.bias`

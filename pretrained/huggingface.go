@@ -33,11 +33,11 @@ type architecture struct {
 	zeroBiases     bool
 	codeFile, code string // the class itself, where transformers has it not
 
-	prefix string   // of all tensors but the head, in files of the model with a head; those of the model without have none
-	head   string   // the unembedding [V, D]; where it is tied, files may leave it out
-	unused []string // ends of the names of tensors that some files hold and that are no parameters
-	ends   func(models.Spec) []imported
-	block  func(c models.Spec, l int) []imported // the parameters of block l; ends are all others, the embedding first
+	prefix  string       // of all tensors but the head, in files of the model with a head; those of the model without have none
+	head    string       // the unembedding [V, D]; where it is tied, files may leave it out
+	unused  []string     // ends of the names of tensors that some files hold and that are no parameters
+	tensors string       // the table of a layout; "": files have our parameters as they are
+	sizes   map[byte]int // of the table's axes that not every model has
 }
 
 // architectures lists what can be read and written.
@@ -69,11 +69,7 @@ func openHuggingFace(zoo models.Zoo, source checkpoint.Source) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	tensors, err := a.parameters(file.Tensors, c)
-	if err == nil {
-		m.Store, err = serve(c, tensors)
-	}
-	if err != nil {
+	if m.Store, err = a.store(c, file.Tensors); err != nil {
 		return nil, errors.Wrap(err, source.ModelPath)
 	}
 	if m.Data.Tokenizer, err = tokenizerOf(a, c, configPath); err != nil {

@@ -1,8 +1,6 @@
 package pretrained
 
 import (
-	"fmt"
-
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 )
@@ -11,8 +9,8 @@ import (
 // attention, without biases. Linear maps are [out, in]. Old files hold the wavelengths of the positions.
 func llama() architecture {
 	return architecture{
-		name: "llama", class: "LlamaForCausalLM", stream: vectorStream(), gguf: llamaGGUF(), model: llamaModel, config: llamaJSON, keys: llamaKeys(), prefix: "model.", head: "lm_head.weight",
-		unused: []string{".rotary_emb.inv_freq"}, ends: llamaEnds, block: llamaBlock,
+		name: "llama", class: "LlamaForCausalLM", stream: vectorStream(), gguf: &ggufForm{eps: "attention.layer_norm_rms_epsilon", neighbours: true}, model: llamaModel, config: llamaJSON, keys: llamaKeys(), prefix: "model.", head: "lm_head.weight",
+		unused: []string{".rotary_emb.inv_freq"}, tensors: llamaTensors,
 	}
 }
 
@@ -111,27 +109,17 @@ func (c llamaConfig) check() error {
 	return nil
 }
 
-func llamaEnds(c models.Spec) []imported {
-	return []imported{
-		same("embedding", "embed_tokens.weight", c.Vocab, c.Width()),
-		same("norm", "norm.weight", c.Width()),
-	}
-}
-
-func llamaBlock(c models.Spec, l int) []imported {
-	d, hidden := c.Width(), c.FeedForwardShape().Hidden
-	queries, keys := c.HeadCount()*c.HeadDim(), c.Shape().KVHeads*c.HeadDim()
-	h, a, f := fmt.Sprintf("layers.%d.", l), fmt.Sprintf("blocks.%d.attention.", l), fmt.Sprintf("blocks.%d.feedforward.", l)
-	return []imported{
-		same(a+"norm", h+"input_layernorm.weight", d),
-		columns(a+"qkv",
-			stored{h + "self_attn.q_proj.weight", []int{queries, d}},
-			stored{h + "self_attn.k_proj.weight", []int{keys, d}},
-			stored{h + "self_attn.v_proj.weight", []int{keys, d}}),
-		columns(a+"o", stored{h + "self_attn.o_proj.weight", []int{d, queries}}),
-		same(f+"norm", h+"post_attention_layernorm.weight", d),
-		columns(f+"w1", stored{h + "mlp.gate_proj.weight", []int{hidden, d}}),
-		columns(f+"w3", stored{h + "mlp.up_proj.weight", []int{hidden, d}}),
-		columns(f+"w2", stored{h + "mlp.down_proj.weight", []int{d, hidden}}),
-	}
-}
+// llamaTensors is Llama's table.
+const llamaTensors = `embedding                  VD  embed_tokens.weight                       VD  token_embd.weight
+norm                       D   norm.weight                               D   output_norm.weight
+unembedding                DV  lm_head.weight                            VD  output.weight
+blocks.%d.attention.norm   D   layers.%d.input_layernorm.weight          D   blk.%d.attn_norm.weight
+blocks.%d.attention.qkv    DQ  layers.%d.self_attn.q_proj.weight         QD  blk.%d.attn_q.weight
+blocks.%d.attention.qkv    DK  layers.%d.self_attn.k_proj.weight         KD  blk.%d.attn_k.weight
+blocks.%d.attention.qkv    DW  layers.%d.self_attn.v_proj.weight         WD  blk.%d.attn_v.weight
+blocks.%d.attention.o      QD  layers.%d.self_attn.o_proj.weight         DQ  blk.%d.attn_output.weight
+blocks.%d.feedforward.norm D   layers.%d.post_attention_layernorm.weight D   blk.%d.ffn_norm.weight
+blocks.%d.feedforward.w1   DF  layers.%d.mlp.gate_proj.weight            FD  blk.%d.ffn_gate.weight
+blocks.%d.feedforward.w3   DF  layers.%d.mlp.up_proj.weight              FD  blk.%d.ffn_up.weight
+blocks.%d.feedforward.w2   FD  layers.%d.mlp.down_proj.weight            DF  blk.%d.ffn_down.weight
+`

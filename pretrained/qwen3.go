@@ -11,8 +11,8 @@ import (
 // qwen3 is Qwen3 (Yang et al. 2025, arXiv 2505.09388): Llama whose queries and keys have norms.
 func qwen3() architecture {
 	return architecture{
-		name: "qwen3", class: "Qwen3ForCausalLM", stream: vectorStream(), gguf: qwen3GGUF(), model: qwen3Model, config: llamaJSON, keys: llamaKeys(), prefix: "model.", head: "lm_head.weight",
-		ends: llamaEnds, block: qwen3Block,
+		name: "qwen3", class: "Qwen3ForCausalLM", stream: vectorStream(), gguf: &ggufForm{eps: "attention.layer_norm_rms_epsilon"}, model: qwen3Model, config: llamaJSON, keys: llamaKeys(), prefix: "model.", head: "lm_head.weight",
+		tensors: llamaTensors + qwen3Norms,
 	}
 }
 
@@ -53,9 +53,6 @@ func checkWindow(text []byte) error {
 	return nil
 }
 
-func qwen3Block(c models.Spec, l int) []imported {
-	h, a := fmt.Sprintf("layers.%d.self_attn.", l), fmt.Sprintf("blocks.%d.attention.", l)
-	return append(llamaBlock(c, l),
-		same(a+"q_norm", h+"q_norm.weight", c.HeadDim()),
-		same(a+"k_norm", h+"k_norm.weight", c.HeadDim()))
-}
+// qwen3Norms are what Qwen3's table has after Llama's.
+const qwen3Norms = `blocks.%d.attention.q_norm h   layers.%d.self_attn.q_norm.weight         h   blk.%d.attn_q_norm.weight
+blocks.%d.attention.k_norm h   layers.%d.self_attn.k_norm.weight         h   blk.%d.attn_k_norm.weight`

@@ -6,11 +6,8 @@ import (
 	"slices"
 
 	"github.com/pkg/errors"
-	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/checkpoint"
-	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 )
@@ -24,7 +21,6 @@ func residua() architecture {
 	return architecture{
 		name: "residua", class: "ResiduaForCausalLM", codeFile: "modeling_residua.py", code: modelingResidua,
 		model: residuaModel, config: residuaJSON, check: residuaCheck,
-		ends: residuaTensors, block: func(models.Spec, int) []imported { return nil },
 	}
 }
 
@@ -77,16 +73,3 @@ func residuaCheck(c models.Spec) error {
 
 // matrixStream is the kind of the RMT's stream.
 func matrixStream() string { return models.RMT(1, 1, 1, 1, 1).Stream.Name() }
-
-// residuaTensors are all parameters of a model as they are.
-func residuaTensors(c models.Spec) []imported {
-	plan := graph.NewPlan(tensor.Float32)
-	if _, err := models.New(gorgonia.NewGraph(), c, graph.Options{Store: plan}); err != nil {
-		return nil // which leaves the file's tensors without a parameter: an error that names one
-	}
-	var all []imported
-	for _, p := range plan.Params() {
-		all = append(all, same(p.Name, p.Name, p.Shape...))
-	}
-	return all
-}

@@ -108,11 +108,7 @@ func openRMT(zoo models.Zoo, source checkpoint.Source) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	tensors, err := rmtImport(m.Spec, file.Tensors)
-	if err == nil {
-		m.Store, err = serve(m.Spec, tensors)
-	}
-	if err != nil {
+	if m.Store, err = d.architecture().store(m.Spec, file.Tensors); err != nil {
 		return nil, errors.Wrap(err, source.ModelPath)
 	}
 	return m, nil
@@ -130,10 +126,7 @@ func (m *Model) ExportRMT(folder string, replace bool) error {
 	if err != nil {
 		return err
 	}
-	if err := m.Store.ToHost(); err != nil {
-		return err
-	}
-	tensors, err := rmtExport(m.Spec, Tensors(m.Store))
+	tensors, err := d.architecture().write(m)
 	if err != nil {
 		return err
 	}

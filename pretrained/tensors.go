@@ -56,8 +56,8 @@ func serve(c models.Spec, tensors []checkpoint.Tensor) (*graph.Store, error) {
 	if n := c.Cost().Parameters; n != entries {
 		return nil, errors.Wrapf(ErrOtherModel, "want %d parameters for the model that the file describes, got tensors of %d entries: it was damaged or edited", n, entries)
 	}
-	plan := graph.NewPlan(tensor.Float32)
-	if _, err := models.New(gorgonia.NewGraph(), c, graph.Options{Store: plan}); err != nil {
+	plan, err := planOf(c)
+	if err != nil {
 		return nil, err
 	}
 	shapes := map[string][]int{}
@@ -68,8 +68,23 @@ func serve(c models.Spec, tensors []checkpoint.Tensor) (*graph.Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	return fill(plan, given)
+}
+
+// planOf is a Store of a model's parameters without their values.
+func planOf(c models.Spec) (*graph.Store, error) {
+	plan := graph.NewPlan(tensor.Float32)
+	_, err := models.New(gorgonia.NewGraph(), c, graph.Options{Store: plan})
+	return plan, err
+}
+
+// fill returns a Store that serves a plan's parameters with these values.
+func fill(plan *graph.Store, values map[string][]float32) (*graph.Store, error) {
 	for _, p := range plan.Params() {
-		p.Value = tensor.New(tensor.WithShape(p.Shape...), tensor.WithBacking(given[p.Name]))
+		if got := len(values[p.Name]); got != p.Size() {
+			return nil, &TensorError{p.Name, errors.Wrapf(ErrOtherModel, "want %d entries, got %d", p.Size(), got)}
+		}
+		p.Value = tensor.New(tensor.WithShape(p.Shape...), tensor.WithBacking(values[p.Name]))
 	}
 	return plan.Serve(), nil
 }

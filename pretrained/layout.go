@@ -1,0 +1,210 @@
+package pretrained
+
+import (
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// layout is how an architecture's files hold a model's parameters.
+type layout struct {
+	architecture
+	rows   []row
+	sizes  map[byte]int // of axes
+	layers int
+}
+
+// row says where the entries of a tensor lie in a parameter of ours. Axes are letters: where the tensor's are VvR and the
+// parameter's VRv, its entry (i, j, k) is the parameter's (i, k, j). Tensors of one parameter lie side by side after its first
+// axis, in the order of the rows. In a name %d is a block's number; a tensor with the axis L first is that of all blocks.
+type row struct{ ours, axes, theirs, theirAxes, gguf string }
+
+// layout reads the architecture's table: a line a row, with a row's columns, of which gguf may be missing.
+func (a architecture) layout(c models.Spec) layout {
+	queries, keys := c.HeadCount()*c.HeadDim(), c.KVHeads()*c.HeadDim()
+	l := layout{architecture: a, layers: c.Layers, sizes: map[byte]int{'L': c.Layers, 'V': c.Vocab, 'T': c.Seq, 'D': c.Width(), 'F': c.FeedForwardShape().Hidden,
+		'Q': queries, 'K': keys, 'W': keys, 'A': queries + 2*keys, 'H': c.HeadCount(), 'G': c.KVHeads(), 'h': c.HeadDim(), 'e': c.HeadDim() / 2, '2': 2, '3': 3}}
+	maps.Copy(l.sizes, a.sizes)
+	for line := range strings.Lines(a.tensors) {
+		f := append(strings.Fields(line), "")
+		if f[0] != "unembedding" || !c.TieEmbeddings {
+			l.rows = append(l.rows, row{f[0], f[1], f[2], f[3], f[4]})
+		}
+	}
+	return l
+}
+
+// placed is a tensor, and where the entries of a layer of it lie in a parameter.
+type placed struct {
+	name          string
+	shape         []int
+	ours          string // the parameter, with %d where the tensor has several layers
+	layers        int
+	count         int  // of a layer's entries
+	size          int  // of a parameter's
+	same          bool // a layer is the parameter as it is
+	at            int  // of the first entry in the parameter
+	axes, strides []int
+}
+
+// tensors are those of a model, a block's after all others.
+func (l layout) tensors() iter.Seq[placed] {
+	return func(yield func(placed) bool) {
+		for block := -1; block < l.layers; block++ {
+			for i, r := range l.rows {
+				if strings.Contains(r.theirs, "%d") == (block >= 0) && !yield(l.place(i, block)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// place is the tensor of row i, of a block if it is one's.
+func (l layout) place(i, block int) placed {
+	r := l.rows[i]
+	p := placed{name: numbered(r.theirs, block), ours: r.ours, layers: 1}
+	axes, stacked := strings.CutPrefix(r.theirAxes, "L")
+	if stacked {
+		p.layers, p.shape = l.layers, []int{l.layers}
+	} else {
+		p.ours = numbered(r.ours, block)
+	}
+	width := 0 // of the parameter after its first axis
+	for k, other := range l.rows {
+		if k == i {
+			p.at = width
+		}
+		if other.ours == r.ours {
+			width += l.entries(other.axes[1:])
+		}
+	}
+	p.count, p.size = l.entries(axes), width*l.sizes[r.axes[0]]
+	p.same = r.axes == axes && p.count == p.size
+	for k := range len(axes) {
+		stride := width
+		if at := strings.IndexByte(r.axes, axes[k]); at > 0 {
+			stride = l.entries(r.axes[at+1:])
+		}
+		p.axes, p.strides = append(p.axes, l.sizes[axes[k]]), append(p.strides, stride)
+	}
+	p.shape = append(p.shape, p.axes...)
+	return p
+}
+
+// numbered is a pattern's name of a block.
+func numbered(pattern string, block int) string {
+	return strings.Replace(pattern, "%d", strconv.Itoa(block), 1)
+}
+
+// entries is how many entries axes have.
+func (l layout) entries(axes string) int {
+	n := 1
+	for i := range len(axes) {
+		n *= l.sizes[axes[i]]
+	}
+	return n
+}
+
+// each calls f with the index of every entry of a layer's tensor, and with its index in the parameter.
+func (p placed) each(f func(their, our int)) {
+	last := len(p.axes) - 1
+	for their := 0; their < p.count; their += p.axes[last] {
+		our, rest := p.at, their/p.axes[last]
+		for axis := last - 1; axis >= 0; axis-- {
+			our += rest % p.axes[axis] * p.strides[axis]
+			rest /= p.axes[axis]
+		}
+		for i := range p.axes[last] {
+			f(their+i, our+i*p.strides[last])
+		}
+	}
+}
+
+// read returns the values of our parameters. Every tensor of the model must be there in its shape, and no other.
+func (l layout) read(tensors map[string]checkpoint.Tensor) (map[string][]float32, error) {
+	values := map[string][]float32{}
+	for p := range l.tensors() {
+		theirs, err := take(tensors, p.name, p.shape)
+		if err != nil {
+			return nil, err
+		}
+		for layer := range p.layers {
+			name, part := numbered(p.ours, layer), theirs[layer*p.count:][:p.count]
+			if p.same {
+				values[name] = part
+				continue
+			}
+			if values[name] == nil {
+				values[name] = make([]float32, p.size)
+			}
+			ours := values[name]
+			p.each(func(their, our int) { ours[our] = part[their] })
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(tensors)) {
+		return nil, tensorErrorf(name, "a model of type %s with %d layers and a language model's head has none of that name", l.name, l.layers)
+	}
+	return values, nil
+}
+
+// take removes a tensor from those of a file and returns its elements.
+func take(tensors map[string]checkpoint.Tensor, name string, shape []int) ([]float32, error) {
+	t, ok := tensors[name]
+	if !ok {
+		return nil, tensorErrorf(name, "want it for the model of %s, the file has none", checkpoint.HuggingFaceConfig)
+	}
+	if !slices.Equal(t.Shape, shape) {
+		return nil, tensorErrorf(t.Name, "want shape %v for the model of %s, got %v", shape, checkpoint.HuggingFaceConfig, t.Shape)
+	}
+	elements, err := t.Float32s()
+	if err != nil {
+		return nil, tensorErrorf(t.Name, "want F32, F16 or BF16 elements, got %s: convert the model to float32", t.DType())
+	}
+	delete(tensors, name)
+	return elements, nil
+}
+
+// write returns a Store's parameters as the layout has them, in the order of the rows.
+func (l layout) write(store *graph.Store) ([]checkpoint.Tensor, error) {
+	values, written := map[string][]float32{}, map[string]bool{}
+	for _, t := range Tensors(store) {
+		values[t.Name] = t.Data.([]float32)
+	}
+	var out []checkpoint.Tensor
+	for p := range l.tensors() {
+		var parts [][]float32 // of layers
+		for layer := range p.layers {
+			name := numbered(p.ours, layer)
+			ours, ok := values[name]
+			if !ok && !(l.zeroBiases && strings.HasSuffix(name, "_bias")) {
+				return nil, tensorErrorf(name, "a model of type %s has it, this one does not", l.name)
+			}
+			part := ours
+			if !ok || !p.same {
+				part = make([]float32, p.count)
+			}
+			if ok && !p.same {
+				p.each(func(their, our int) { part[their] = ours[our] })
+			}
+			written[name], parts = true, append(parts, part)
+		}
+		t := checkpoint.Tensor{Name: p.name, Shape: p.shape, Data: parts[0]}
+		if p.layers > 1 {
+			t.Data = slices.Concat(parts...)
+		}
+		out = append(out, t)
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if !written[name] {
+			return nil, tensorErrorf(name, "the model has it, one of type %s does not", l.name)
+		}
+	}
+	return out, nil
+}
