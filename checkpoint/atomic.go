@@ -6,8 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 
 	"github.com/pkg/errors"
 )
@@ -62,19 +60,8 @@ func ownedBy(name string, pid int) string { return fmt.Sprintf("%s-%08x", name, 
 
 // removeLeft removes the temporaries of a path whose processes no longer run.
 func (d Disk) removeLeft(path string) error {
-	folder, name := filepath.Dir(path), filepath.Base(path)
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		return nil // writing into it says what is wrong
-	}
-	for _, e := range entries {
-		end, ours := strings.CutPrefix(e.Name(), tmpPrefix+name+"-")
-		owner, _, _ := strings.Cut(end, "-")
-		pid, err := strconv.ParseUint(owner, 16, 31)
-		if !ours || err != nil || len(end) != len("01234567-01234567") || len(owner) != 8 || alive(int(pid)) {
-			continue
-		}
-		if err := d.remove(filepath.Join(folder, e.Name())); err != nil {
+	for _, left := range leftIn(filepath.Dir(path), tmpPrefix+filepath.Base(path)+"-", len("01234567-01234567"), alive) {
+		if err := d.remove(left); err != nil {
 			return err
 		}
 	}

@@ -79,17 +79,8 @@ func folderOf(path, what string) string {
 func (d Disk) heal(path string) error {
 	for _, what := range []string{movedAside, unfinished} {
 		prefix := fmt.Sprintf("%s%s-%s-", tmpPrefix, filepath.Base(path), what)
-		entries, err := os.ReadDir(filepath.Dir(path))
-		if err != nil {
-			return nil // there is no folder yet, or writing into it says what is wrong
-		}
-		for _, e := range entries {
-			owner, ours := strings.CutPrefix(e.Name(), prefix)
-			pid, err := strconv.ParseUint(owner, 16, 31)
-			if !ours || err != nil || len(owner) != 8 || int(pid) != os.Getpid() && alive(int(pid)) {
-				continue
-			}
-			left := filepath.Join(filepath.Dir(path), e.Name())
+		for _, left := range leftIn(filepath.Dir(path), prefix, len("01234567"), func(pid int) bool { return pid != os.Getpid() && alive(pid) }) {
+			var err error
 			if what == movedAside && !exists(path) {
 				err = d.rename(left, path)
 			} else {
@@ -103,36 +94,64 @@ func (d Disk) heal(path string) error {
 	return nil
 }
 
-// replaceFolder gives a finished folder its name; what had it is removed after that.
-func (d Disk) replaceFolder(path, tmp string) error {
-	if !exists(path) {
-		if err := d.rename(tmp, path); err != nil {
-			return err
+// leftIn lists what processes that no longer run have left in a folder: names of the prefix and so many characters more, of which the
+// first eight are the process's number. A folder that cannot be read has none: writing into it says what is wrong.
+func leftIn(folder, prefix string, more int, runs func(pid int) bool) []string {
+	entries, _ := os.ReadDir(folder)
+	var all []string
+	for _, e := range entries {
+		end, ours := strings.CutPrefix(e.Name(), prefix)
+		owner, _, _ := strings.Cut(end, "-")
+		pid, err := strconv.ParseUint(owner, 16, 31)
+		if ours && err == nil && len(end) == more && len(owner) == 8 && !runs(int(pid)) {
+			all = append(all, filepath.Join(folder, e.Name()))
 		}
-		return d.syncFolder(filepath.Dir(path))
 	}
-	if err := d.at("rename", path); err != nil {
-		return err
-	}
-	swapped, err := exchangeFolders(tmp, path)
-	if err != nil {
-		return errors.WithStack(err)
-	}
-	if !swapped {
-		aside := folderOf(path, movedAside)
+	return all
+}
+
+// moveIn gives a finished folder its name; what had it is moved aside first, and goes back if that fails.
+func (d Disk) moveIn(tmp, path, aside string) error {
+	replace := exists(path)
+	if replace {
 		if err := d.rename(path, aside); err != nil {
 			return err
 		}
-		if err := d.rename(tmp, path); err != nil {
-			os.Rename(aside, path)
-			return err
-		}
-		tmp = aside
 	}
-	if err := d.syncFolder(filepath.Dir(path)); err != nil {
-		return err
+	err := d.rename(tmp, path)
+	if err != nil && replace {
+		os.Rename(aside, path)
 	}
-	return d.remove(tmp)
+	return err
+}
+
+// replaceFolder gives a finished folder its name; what had it is removed after that.
+func (d Disk) replaceFolder(path, tmp string) error {
+	old := tmp // once they have changed names
+	swapped, err := d.exchange(tmp, path)
+	if err == nil && !swapped {
+		old = folderOf(path, movedAside)
+		err = d.moveIn(tmp, path, old)
+	}
+	if err == nil {
+		err = d.syncFolder(filepath.Dir(path))
+	}
+	if err == nil && exists(old) {
+		err = d.remove(old)
+	}
+	return err
+}
+
+// exchange swaps the names of two folders in one step, if both are there and the file system can.
+func (d Disk) exchange(a, b string) (swapped bool, err error) {
+	if !exists(b) {
+		return false, nil
+	}
+	if err := d.at("rename", b); err != nil {
+		return false, err
+	}
+	swapped, err = exchangeFolders(a, b)
+	return swapped, errors.WithStack(err)
 }
 
 // EncodeTensors writes a safetensors file's bytes, those that [WriteTensors] gives a file.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/pkg/errors"
 )
@@ -17,18 +18,18 @@ type GGUFEntry struct {
 
 // Numbers of the GGUF format, version 3.
 const (
-	ggufVersion   = 3
-	ggufAlignment = 32
+	ggufVersion   uint32 = 3
+	ggufAlignment        = 32
 
-	ggufUint32  = 4
-	ggufInt32   = 5
-	ggufFloat32 = 6
-	ggufBool    = 7
-	ggufString  = 8
-	ggufArray   = 9
+	ggufUint32  uint32 = 4
+	ggufInt32   uint32 = 5
+	ggufFloat32 uint32 = 6
+	ggufBool    uint32 = 7
+	ggufString  uint32 = 8
+	ggufArray   uint32 = 9
 
-	ggufF32 = 0
-	ggufF16 = 1
+	ggufF32 uint32 = 0
+	ggufF16 uint32 = 1
 )
 
 // EncodeGGUF writes a GGUF file's bytes, as llama.cpp reads them: metadata, then F32 tensors in their order. A tensor that
@@ -46,7 +47,12 @@ func EncodeGGUF(w io.Writer, metadata []GGUFEntry, tensors []Tensor, half func(T
 	}
 	buf := make([]byte, 0, chunkBytes)
 	for _, t := range tensors {
-		if err := writeGGUF(w, t.Data.([]float32), half != nil && half(t), buf); err != nil {
+		_, size, convert := ggufKind(t, half)
+		err := writeChunks(w, t.Data, size, buf, convert)
+		if err == nil {
+			_, err = w.Write(make([]byte, padded(size*t.Len())-size*t.Len()))
+		}
+		if err != nil {
 			return errors.Wrapf(err, "tensor %q", t.Name)
 		}
 	}
@@ -56,10 +62,7 @@ func EncodeGGUF(w io.Writer, metadata []GGUFEntry, tensors []Tensor, half func(T
 // ggufHeader is all that is before the tensors' data, padded.
 func ggufHeader(metadata []GGUFEntry, tensors []Tensor, half func(Tensor) bool) ([]byte, error) {
 	h := ggufText{}
-	h.WriteString("GGUF")
-	h.uint32(ggufVersion)
-	h.uint64(len(tensors))
-	h.uint64(len(metadata))
+	h.put([]byte("GGUF"), ggufVersion, uint64(len(tensors)), uint64(len(metadata)))
 	for _, e := range metadata {
 		h.text(e.Key)
 		if err := h.value(e.Value); err != nil {
@@ -71,17 +74,13 @@ func ggufHeader(metadata []GGUFEntry, tensors []Tensor, half func(Tensor) bool) 
 		if _, err := t.Float32s(); err != nil {
 			return nil, err
 		}
-		kind, size := uint32(ggufF32), 4
-		if half != nil && half(t) {
-			kind, size = ggufF16, 2
-		}
+		kind, size, _ := ggufKind(t, half)
 		h.text(t.Name)
-		h.uint32(uint32(len(t.Shape)))
-		for axis := len(t.Shape) - 1; axis >= 0; axis-- { // the one that varies fastest first
-			h.uint64(t.Shape[axis])
+		h.put(uint32(len(t.Shape)))
+		for _, axis := range slices.Backward(t.Shape) { // the one that varies fastest first
+			h.put(uint64(axis))
 		}
-		h.uint32(kind)
-		h.uint64(offset)
+		h.put(kind, uint64(offset))
 		offset += padded(size * t.Len())
 	}
 	h.Write(make([]byte, padded(h.Len())-h.Len()))
@@ -94,71 +93,54 @@ func padded(n int) int { return (n + ggufAlignment - 1) / ggufAlignment * ggufAl
 // ggufText is a header that is being written.
 type ggufText struct{ bytes.Buffer }
 
-func (h *ggufText) uint32(v uint32) { h.Write(binary.LittleEndian.AppendUint32(nil, v)) }
-func (h *ggufText) uint64(v int)    { h.Write(binary.LittleEndian.AppendUint64(nil, uint64(v))) }
-
-func (h *ggufText) text(s string) {
-	h.uint64(len(s))
-	h.WriteString(s)
+// put writes numbers and bytes, little-endian.
+func (h *ggufText) put(values ...any) {
+	for _, v := range values {
+		_ = binary.Write(h, binary.LittleEndian, v) // a buffer takes all
+	}
 }
+
+func (h *ggufText) text(s string) { h.put(uint64(len(s)), []byte(s)) }
 
 // value writes the type of a value, and the value.
 func (h *ggufText) value(v any) error {
 	switch v := v.(type) {
 	case string:
-		h.uint32(ggufString)
+		h.put(ggufString)
 		h.text(v)
 	case uint32:
-		h.uint32(ggufUint32)
-		h.uint32(v)
+		h.put(ggufUint32, v)
 	case float32:
-		h.uint32(ggufFloat32)
-		h.uint32(math.Float32bits(v))
+		h.put(ggufFloat32, v)
 	case bool:
-		h.uint32(ggufBool)
-		h.WriteByte(map[bool]byte{true: 1}[v])
+		h.put(ggufBool, v)
 	case []string:
-		h.uint32(ggufArray)
-		h.uint32(ggufString)
-		h.uint64(len(v))
+		h.put(ggufArray, ggufString, uint64(len(v)))
 		for _, s := range v {
 			h.text(s)
 		}
 	case []int32:
-		h.uint32(ggufArray)
-		h.uint32(ggufInt32)
-		h.uint64(len(v))
-		for _, n := range v {
-			h.uint32(uint32(n))
-		}
+		h.put(ggufArray, ggufInt32, uint64(len(v)), v)
 	default:
 		return errors.Errorf("want a string, uint32, float32, bool, []string or []int32, got %T", v)
 	}
 	return nil
 }
 
-// writeGGUF writes a tensor's elements, padded.
-func writeGGUF(w io.Writer, data []float32, half bool, buf []byte) error {
-	written := 0
-	for len(data) > 0 {
-		n := min(len(data), cap(buf)/4)
-		buf = buf[:0]
-		for _, v := range data[:n] {
-			if half {
-				bits := toFloat16(v)
-				if math.IsInf(float64(fromFloat16(bits)), 0) && !math.IsInf(float64(v), 0) {
-					return errors.Errorf("want elements of F16, which end at 65504, got %g: write F32", v)
-				}
-				buf = binary.LittleEndian.AppendUint16(buf, bits)
-			} else {
-				buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(v))
+// ggufKind is the type of a tensor's elements, how many bytes one takes, and what makes such elements of float32s.
+func ggufKind(t Tensor, half func(Tensor) bool) (kind uint32, size int, convert func(any) (any, error)) {
+	if half == nil || !half(t) {
+		return ggufF32, 4, func(part any) (any, error) { return part, nil }
+	}
+	return ggufF16, 2, func(part any) (any, error) {
+		numbers := part.([]float32)
+		halves := make([]uint16, len(numbers))
+		for i, v := range numbers {
+			halves[i] = toFloat16(v)
+			if math.IsInf(float64(fromFloat16(halves[i])), 0) && !math.IsInf(float64(v), 0) {
+				return nil, errors.Errorf("want elements of F16, which end at 65504, got %g: write F32", v)
 			}
 		}
-		if _, err := w.Write(buf); err != nil {
-			return errors.WithStack(err)
-		}
-		written, data = written+len(buf), data[n:]
+		return halves, nil
 	}
-	_, err := w.Write(make([]byte, padded(written)-written))
-	return errors.WithStack(err)
 }

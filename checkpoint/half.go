@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// decodeHalves turns chunk, little-endian elements of type F16 or BF16, into the first elements of out.
+// decodeHalves turns chunk, little-endian elements of type F16 or BF16, into out.
 func decodeHalves(d DType, out []float32, chunk []byte) {
-	for i := range len(chunk) / 2 {
+	for i := range out {
 		bits := binary.LittleEndian.Uint16(chunk[2*i:])
 		if d == BF16 { // the upper half of a float32
 			out[i] = math.Float32frombits(uint32(bits) << 16)

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -39,25 +39,27 @@ type header struct {
 }
 
 // parseHeader reads the JSON text of a header in front of dataBytes bytes of data. It is stricter than encoding/json:
-// keys are compared exactly and may not repeat.
+// keys are compared exactly and may not repeat, and nothing may be null.
 func parseHeader(raw []byte, dataBytes int64) (header, error) {
 	if len(raw) == 0 || raw[0] != '{' || !utf8.Valid(raw) || !json.Valid(raw) {
 		return header{}, damagedf("the header is not a JSON object: damaged, or not a safetensors file")
 	}
-	p := headerParser{json.NewDecoder(bytes.NewReader(raw))}
-	p.UseNumber()
-	var h header
-	err := p.object("header", func(key string) (err error) {
-		if key == metadataKey {
-			h.metadata, err = p.metadata()
-			return err
-		}
-		e, err := p.tensor(key)
-		h.entries = append(h.entries, e)
-		return err
-	})
+	members, err := parseObject("header", raw)
 	if err != nil {
 		return header{}, err
+	}
+	var h header
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if name == metadataKey {
+			h.metadata, err = parseMetadata(members[name])
+		} else {
+			var e entry
+			e, err = parseEntry(name, members[name])
+			h.entries = append(h.entries, e)
+		}
+		if err != nil {
+			return header{}, err
+		}
 	}
 	slices.SortFunc(h.entries, func(a, b entry) int {
 		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end), cmp.Compare(a.name, b.name))
@@ -102,131 +104,83 @@ func (h header) checkMemory(available int) error {
 	return nil
 }
 
-// headerParser walks JSON that json.Valid has accepted, so only kinds and values are left to check.
-type headerParser struct{ *json.Decoder }
-
-// object calls member for each key of the object that comes next.
-func (p headerParser) object(what string, member func(key string) error) error {
-	if err := p.open('{', what, "an object"); err != nil {
-		return err
+// parseObject returns the members of an object, whose text json.Valid has accepted.
+func parseObject(what string, object json.RawMessage) (map[string]json.RawMessage, error) {
+	d := json.NewDecoder(bytes.NewReader(object))
+	if token, _ := d.Token(); token != json.Delim('{') {
+		return nil, damagedf("%s: want an object, got %.40s", what, object)
 	}
-	seen := map[string]bool{}
-	for p.More() {
-		token, err := p.Token()
-		if err != nil {
-			return errors.Wrap(err, what)
-		}
+	members := map[string]json.RawMessage{}
+	for d.More() {
+		token, _ := d.Token()
 		key, _ := token.(string)
-		if seen[key] {
-			return damagedf("%s: key %q appears twice: damaged", what, key)
+		if members[key] != nil {
+			return nil, damagedf("%s: key %q appears twice: damaged", what, key)
 		}
-		seen[key] = true
-		if err := member(key); err != nil {
-			return err
-		}
-	}
-	_, err := p.Token()
-	return errors.Wrap(err, what)
-}
-
-func (p headerParser) open(delim json.Delim, what, wanted string) error {
-	token, err := p.Token()
-	if err != nil {
-		return errors.Wrap(err, what)
-	}
-	if token != delim {
-		return damagedf("%s: want %s, got %s", what, wanted, tokenText(token))
-	}
-	return nil
-}
-
-// tokenText writes a token as it stands in JSON.
-func tokenText(token json.Token) string {
-	switch token := token.(type) {
-	case nil:
-		return "null"
-	case string:
-		return strconv.Quote(token)
-	}
-	return fmt.Sprint(token)
-}
-
-func (p headerParser) text(what string) (string, error) {
-	token, err := p.Token()
-	if err != nil {
-		return "", errors.Wrap(err, what)
-	}
-	text, ok := token.(string)
-	if !ok {
-		return "", damagedf("%s: want a string, got %s", what, tokenText(token))
-	}
-	return text, nil
-}
-
-// integers reads an array of at most limit non-negative integers.
-func (p headerParser) integers(what string, limit int) ([]int64, error) {
-	if err := p.open('[', what, "an array"); err != nil {
-		return nil, err
-	}
-	var out []int64
-	for p.More() {
-		token, err := p.Token()
-		if err != nil {
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
 			return nil, errors.Wrap(err, what)
 		}
-		number, _ := token.(json.Number)
-		n, err := strconv.ParseInt(string(number), 10, strconv.IntSize)
-		if err != nil || n < 0 {
-			return nil, damagedf("%s: want integers from 0 that fit %d bits, got %s", what, strconv.IntSize, tokenText(token))
-		}
-		if len(out) == limit {
-			return nil, damagedf("%s: want at most %d numbers", what, limit)
-		}
-		out = append(out, n)
+		members[key] = value
 	}
-	_, err := p.Token()
-	return out, errors.Wrap(err, what)
+	return members, nil
 }
 
-func (p headerParser) metadata() (map[string]string, error) {
+// parseText reads a string.
+func parseText(what string, value json.RawMessage) (string, error) {
+	var text *string
+	if err := json.Unmarshal(value, &text); err != nil || text == nil {
+		return "", damagedf("%s: want a string, got %.40s", what, value)
+	}
+	return *text, nil
+}
+
+// parseIntegers reads an array of at most limit integers from 0.
+func parseIntegers(what string, value json.RawMessage, limit int) ([]int, error) {
+	var numbers []*int
+	err := json.Unmarshal(value, &numbers)
+	if err != nil || numbers == nil || len(numbers) > limit || slices.ContainsFunc(numbers, func(n *int) bool { return n == nil || *n < 0 }) {
+		return nil, damagedf("%s: want an array of at most %d integers from 0 that fit %d bits, got %.40s", what, limit, strconv.IntSize, value)
+	}
+	all := make([]int, len(numbers))
+	for i, n := range numbers {
+		all[i] = *n
+	}
+	return all, nil
+}
+
+func parseMetadata(object json.RawMessage) (map[string]string, error) {
+	members, err := parseObject(metadataKey, object)
 	out := map[string]string{}
-	err := p.object(metadataKey, func(key string) (err error) {
-		out[key], err = p.text(metadataKey + " " + strconv.Quote(key))
-		return err
-	})
+	for key, value := range members {
+		if out[key], err = parseText(metadataKey+" "+strconv.Quote(key), value); err != nil {
+			return nil, err
+		}
+	}
 	return out, err
 }
 
-func (p headerParser) tensor(name string) (entry, error) {
-	what := "tensor " + strconv.Quote(name)
-	e := entry{name: name, shape: []int{}}
-	var dtype string
-	var shape, offsets []int64
-	fields := 0
-	err := p.object(what, func(key string) (err error) {
-		fields++
-		switch key {
-		case "dtype":
-			dtype, err = p.text(what + ": dtype")
-		case "shape":
-			shape, err = p.integers(what+": shape", maxRank)
-		case "data_offsets":
-			offsets, err = p.integers(what+": data_offsets", 2)
-		default:
-			err = damagedf("%s: unknown key %q: want dtype, shape, data_offsets", what, key)
-		}
-		return err
-	})
+func parseEntry(name string, object json.RawMessage) (entry, error) {
+	e, what := entry{name: name}, "tensor "+strconv.Quote(name)
+	members, err := parseObject(what, object)
 	if err != nil {
 		return e, err
 	}
-	if fields != 3 || len(offsets) != 2 {
-		return e, damagedf("%s: want dtype, shape and two data_offsets", what)
+	dtype, err := parseText(what+": dtype", members["dtype"])
+	if err != nil {
+		return e, err
 	}
-	for _, axis := range shape {
-		e.shape = append(e.shape, int(axis))
+	if e.shape, err = parseIntegers(what+": shape", members["shape"], maxRank); err != nil {
+		return e, err
 	}
-	e.dtype, e.begin, e.end = DType(dtype), offsets[0], offsets[1]
+	offsets, err := parseIntegers(what+": data_offsets", members["data_offsets"], 2)
+	if err != nil {
+		return e, err
+	}
+	if len(members) != 3 || len(offsets) != 2 {
+		return e, damagedf("%s: want dtype, shape and two data_offsets, got the keys %v", what, slices.Sorted(maps.Keys(members)))
+	}
+	e.dtype, e.begin, e.end = DType(dtype), int64(offsets[0]), int64(offsets[1])
 	return e, errors.Wrap(e.check(), what)
 }
 

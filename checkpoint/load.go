@@ -2,8 +2,6 @@ package checkpoint
 
 import (
 	"path/filepath"
-
-	"github.com/pkg/errors"
 )
 
 // Load reads a step folder and compares every file with the checksum in state.json. Anything missing, cut, changed or
@@ -13,33 +11,29 @@ func Load(dir string) (*Checkpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	model, sum, err := readModel(filepath.Join(dir, ModelFile))
+	model, err := state.read(dir, ModelFile, kindModel)
 	if err != nil {
 		return nil, err
 	}
-	if err := state.checkSum(dir, ModelFile, sum); err != nil {
-		return nil, err
-	}
-	path := filepath.Join(dir, OptimizerFile)
-	optimizer, sum, err := readFile(path)
+	optimizer, err := state.read(dir, OptimizerFile, kindOptimizer)
 	if err != nil {
 		return nil, err
-	}
-	if err := state.checkSum(dir, OptimizerFile, sum); err != nil {
-		return nil, err
-	}
-	if err := checkMarked(optimizer, kindOptimizer); err != nil {
-		return nil, errors.Wrap(err, path)
 	}
 	return &Checkpoint{State: state, Model: model.Tensors, Optimizer: optimizer.Tensors, ModelMetadata: model.Metadata}, nil
+}
+
+// read reads a file of a step folder.
+func (s State) read(dir, name, kind string) (*File, error) {
+	f, sum, err := readMarked(filepath.Join(dir, name), kind)
+	if err != nil {
+		return nil, err
+	}
+	return f, s.checkSum(dir, name, sum)
 }
 
 // Verify says whether a step folder is whole: its state.json is undamaged and the other files have the checksums that
 // it names. It reads every byte but keeps none.
 func Verify(dir string) error { return verify(dir, ModelFile, OptimizerFile) }
-
-// verifyModel is Verify for one who needs only the model.
-func verifyModel(dir string) error { return verify(dir, ModelFile) }
 
 func verify(dir string, files ...string) error {
 	state, err := readState(filepath.Join(dir, StateFile))

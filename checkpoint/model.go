@@ -44,7 +44,7 @@ func WriteModel(path string, tensors []Tensor, metadata map[string]string) error
 // ReadModel reads a model file and returns its tensors and all of its metadata. A truncated, damaged, foreign or newer
 // file is refused with what is wrong.
 func ReadModel(path string) (*File, error) {
-	f, _, err := readModel(path)
+	f, _, err := readMarked(path, kindModel)
 	return f, err
 }
 
@@ -63,22 +63,23 @@ func ReadModelFS(fsys fs.FS, name string) (*File, error) {
 		return nil, errors.WithStack(err)
 	}
 	f, sum, err := readOpen(in, info.Size(), name)
-	f, _, err = checkedModel(f, sum, err, name)
+	f, _, err = checkedFile(f, sum, err, name, kindModel)
 	return f, err
 }
 
-func readModel(path string) (*File, string, error) {
+// readMarked reads a file of ours, and returns the sha256 of its bytes.
+func readMarked(path, kind string) (*File, string, error) {
 	f, sum, err := readFile(path)
-	return checkedModel(f, sum, err, path)
+	return checkedFile(f, sum, err, path, kind)
 }
 
-// checkedModel returns a file that has been read, if it is a model's.
-func checkedModel(f *File, sum string, err error, path string) (*File, string, error) {
+// checkedFile returns a file that has been read, if it is of the wanted kind.
+func checkedFile(f *File, sum string, err error, path, kind string) (*File, string, error) {
+	if err == nil {
+		err = errors.Wrap(checkMarked(f, kind), path)
+	}
 	if err != nil {
 		return nil, "", err
-	}
-	if err := checkMarked(f, kindModel); err != nil {
-		return nil, "", errors.Wrap(err, path)
 	}
 	return f, sum, nil
 }

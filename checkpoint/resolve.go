@@ -92,7 +92,7 @@ func resolveHuggingFace(dir string) (Source, error) {
 }
 
 func resolveRun(runDir string) (Source, error) {
-	dir, warnings, err := latest(runDir, verifyModel)
+	dir, warnings, err := latest(runDir, func(dir string) error { return verify(dir, ModelFile) })
 	if err != nil {
 		return Source{}, err
 	}

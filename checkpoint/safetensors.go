@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"io"
 	"math"
+	"reflect"
 
 	"github.com/pkg/errors"
 
@@ -151,15 +152,17 @@ func newData(d DType, elements int) any {
 
 // readData fills data, which newData made for elements of type d, from the next total bytes of r.
 func readData(r io.Reader, d DType, data any, total int, buf []byte) error {
+	elements := reflect.ValueOf(data)
 	for at := 0; at < total; at += len(buf) {
 		chunk := buf[:min(len(buf), total-at)]
 		if _, err := io.ReadFull(r, chunk); err != nil {
 			return errors.Wrapf(err, "the data breaks off after byte %d of %d", at, total)
 		}
+		part := elements.Slice(at/d.Size(), (at+len(chunk))/d.Size()).Interface()
 		if d == F16 || d == BF16 {
-			decodeHalves(d, data.([]float32)[at/2:], chunk)
-		} else {
-			decodeChunk(data, at, chunk)
+			decodeHalves(d, part.([]float32), chunk)
+		} else if _, err := binary.Decode(chunk, binary.LittleEndian, part); err != nil {
+			return errors.WithStack(err)
 		}
 	}
 	return nil
@@ -167,67 +170,33 @@ func readData(r io.Reader, d DType, data any, total int, buf []byte) error {
 
 // writeData writes the elements of t, little-endian.
 func writeData(w io.Writer, t Tensor, buf []byte) error {
-	total := t.Len() * t.DType().Size()
-	for at := 0; at < total; at += len(buf) {
-		chunk := buf[:min(len(buf), total-at)]
-		encodeChunk(t.Data, at, chunk)
-		if _, err := w.Write(chunk); err != nil {
+	return writeChunks(w, t.Data, t.DType().Size(), buf, func(part any) (any, error) {
+		numbers, ok := part.(BFloat16s)
+		if !ok {
+			return part, nil
+		}
+		halves := make([]uint16, len(numbers))
+		for i, v := range numbers {
+			halves[i] = uint16(math.Float32bits(v) >> 16)
+		}
+		return halves, nil
+	})
+}
+
+// writeChunks writes a slice, as much at a time as buf holds of elements of size bytes, little-endian, as convert makes of a part of it.
+func writeChunks(w io.Writer, data any, size int, buf []byte, convert func(part any) (any, error)) error {
+	elements, step := reflect.ValueOf(data), cap(buf)/size
+	for at := 0; at < elements.Len(); at += step {
+		part, err := convert(elements.Slice(at, min(at+step, elements.Len())).Interface())
+		if err != nil {
+			return err
+		}
+		if buf, err = binary.Append(buf[:0], binary.LittleEndian, part); err != nil {
+			return errors.WithStack(err)
+		}
+		if _, err := w.Write(buf); err != nil {
 			return errors.WithStack(err)
 		}
 	}
 	return nil
-}
-
-// decodeChunk turns chunk into the elements of data that start at byte at of its little-endian form.
-func decodeChunk(data any, at int, chunk []byte) {
-	le := binary.LittleEndian
-	switch data := data.(type) {
-	case []float32:
-		for i, out := 0, data[at/4:]; i < len(chunk)/4; i++ {
-			out[i] = math.Float32frombits(le.Uint32(chunk[4*i:]))
-		}
-	case []float64:
-		for i, out := 0, data[at/8:]; i < len(chunk)/8; i++ {
-			out[i] = math.Float64frombits(le.Uint64(chunk[8*i:]))
-		}
-	case []int32:
-		for i, out := 0, data[at/4:]; i < len(chunk)/4; i++ {
-			out[i] = int32(le.Uint32(chunk[4*i:]))
-		}
-	case []int64:
-		for i, out := 0, data[at/8:]; i < len(chunk)/8; i++ {
-			out[i] = int64(le.Uint64(chunk[8*i:]))
-		}
-	case []uint8:
-		copy(data[at:], chunk)
-	}
-}
-
-// encodeChunk fills chunk with the little-endian form of data from its byte at on.
-func encodeChunk(data any, at int, chunk []byte) {
-	le := binary.LittleEndian
-	switch data := data.(type) {
-	case []float32:
-		for i, v := range data[at/4 : (at+len(chunk))/4] {
-			le.PutUint32(chunk[4*i:], math.Float32bits(v))
-		}
-	case BFloat16s:
-		for i, v := range data[at/2 : (at+len(chunk))/2] {
-			le.PutUint16(chunk[2*i:], uint16(math.Float32bits(v)>>16))
-		}
-	case []float64:
-		for i, v := range data[at/8 : (at+len(chunk))/8] {
-			le.PutUint64(chunk[8*i:], math.Float64bits(v))
-		}
-	case []int32:
-		for i, v := range data[at/4 : (at+len(chunk))/4] {
-			le.PutUint32(chunk[4*i:], uint32(v))
-		}
-	case []int64:
-		for i, v := range data[at/8 : (at+len(chunk))/8] {
-			le.PutUint64(chunk[8*i:], uint64(v))
-		}
-	case []uint8:
-		copy(chunk, data[at:])
-	}
 }

@@ -58,50 +58,26 @@ func (d Disk) Amend(runDir string, s State) error {
 
 // fill makes the temporary folder with its three files, all flushed.
 func (d Disk) fill(tmp string, c *Checkpoint) error {
-	if err := d.makeFolder(tmp); err != nil {
-		return err
-	}
 	sums := map[string]string{}
-	files := []struct {
-		name  string
-		write func(io.Writer) error
-	}{
-		{ModelFile, func(w io.Writer) error { return encodeModel(w, c.Model, c.ModelMetadata) }},
-		{OptimizerFile, func(w io.Writer) error { return encodeMarked(w, c.Optimizer, nil, kindOptimizer) }},
-		{StateFile, func(w io.Writer) error {
-			text, err := seal(c.State.stored(sums))
-			if err != nil {
-				return err
-			}
-			_, err = w.Write(text)
+	summed := func(name string, write func(io.Writer) error) FolderFile {
+		return FolderFile{name, func(w io.Writer) error {
+			sum := sha256.New()
+			err := write(io.MultiWriter(w, sum))
+			sums[name] = hex.EncodeToString(sum.Sum(nil))
 			return err
-		}},
+		}}
 	}
-	for _, file := range files {
-		sum := sha256.New()
-		err := d.writeFile(filepath.Join(tmp, file.name), func(w io.Writer) error { return file.write(io.MultiWriter(w, sum)) })
-		if err != nil {
-			return errors.Wrap(err, file.name)
-		}
-		sums[file.name] = hex.EncodeToString(sum.Sum(nil))
-	}
-	return d.syncFolder(tmp)
+	return d.fillFolder(tmp, []FolderFile{
+		summed(ModelFile, func(w io.Writer) error { return encodeModel(w, c.Model, c.ModelMetadata) }),
+		summed(OptimizerFile, func(w io.Writer) error { return encodeMarked(w, c.Optimizer, nil, kindOptimizer) }),
+		{StateFile, func(w io.Writer) error { return writeSealed(w, c.State.stored(sums)) }},
+	})
 }
 
 // install gives the finished folder its name. An older folder of that name is moved aside first and stays there until
 // latest.json has been replaced; readers look for it under both names.
 func (d Disk) install(runDir string, step int, tmp string) error {
-	dir, aside := stepPath(runDir, step), asidePath(runDir, step)
-	replace := exists(dir)
-	if replace {
-		if err := d.rename(dir, aside); err != nil {
-			return err
-		}
-	}
-	if err := d.rename(tmp, dir); err != nil {
-		if replace {
-			os.Rename(aside, dir)
-		}
+	if err := d.moveIn(tmp, stepPath(runDir, step), asidePath(runDir, step)); err != nil {
 		return err
 	}
 	return d.syncFolder(stepsOf(runDir))

@@ -69,15 +69,16 @@ func unseal(text []byte, v any) error {
 	return errors.WithStack(json.Unmarshal(text, v))
 }
 
-func (d Disk) writeSealed(path string, v any) error {
+func writeSealed(w io.Writer, v any) error {
 	text, err := seal(v)
-	if err != nil {
-		return errors.Wrapf(err, "cannot write %s", path)
+	if err == nil {
+		_, err = w.Write(text)
 	}
-	return d.WriteFileAtomic(path, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
+	return errors.WithStack(err)
+}
+
+func (d Disk) writeSealed(path string, v any) error {
+	return d.WriteFileAtomic(path, func(w io.Writer) error { return writeSealed(w, v) })
 }
 
 func readSealed(path string, v any) error {

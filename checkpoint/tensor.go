@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"fmt"
 	"math"
+	"reflect"
 
 	"github.com/pkg/errors"
 )
@@ -96,21 +97,10 @@ func (t Tensor) DType() DType {
 
 // Len returns the number of elements in Data.
 func (t Tensor) Len() int {
-	switch data := t.Data.(type) {
-	case []float32:
-		return len(data)
-	case []float64:
-		return len(data)
-	case []int32:
-		return len(data)
-	case []int64:
-		return len(data)
-	case []uint8:
-		return len(data)
-	case BFloat16s:
-		return len(data)
+	if t.DType() == "" {
+		return 0
 	}
-	return 0
+	return reflect.ValueOf(t.Data).Len()
 }
 
 // ElementError says that a tensor's elements have another type than was asked for.
