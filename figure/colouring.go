@@ -4,6 +4,8 @@ import (
 	"image"
 	"image/color"
 	"math"
+
+	"gonum.org/v1/plot"
 )
 
 // colouring is how values become colours.
@@ -17,15 +19,13 @@ type colouring struct {
 // colouringOf fits a scale to values: around 0 if diverging, else from the smallest to the
 // largest value.
 func colouringOf(rows [][]float64, diverging bool) colouring {
-	low, high := math.Inf(1), math.Inf(-1)
+	values := newScale(false, nil)
 	for _, row := range rows {
 		for _, v := range row {
-			if finite(v) {
-				low, high = min(low, v), max(high, v)
-			}
+			values.add(v)
 		}
 	}
-	c := colouring{scale: Sequential(), low: low, high: high, diverging: diverging, none: low > high}
+	c := colouring{scale: Sequential(), low: values.low, high: values.high, diverging: diverging, none: values.low > values.high}
 	if c.none {
 		c.low, c.high = 0, 1
 	}
@@ -41,7 +41,7 @@ func (c colouring) at(v float64) float64 {
 	if c.high == c.low {
 		return 0.5
 	}
-	return max(0, min(1, (v/2-c.low/2)/(c.high/2-c.low/2)))
+	return max(0, min(1, (v-c.low)/(c.high-c.low)))
 }
 
 // image is an image of so many pixels, values' cells as colours; where cells are smaller than
@@ -85,35 +85,38 @@ func (c colouring) strongest(rows [][]float64, x, width int) float64 {
 
 // Sizes of a colour bar, in px.
 const (
-	barGap   = 16.0 // from what it explains
+	barGap   = 12.0 // from what it explains
 	barWidth = 12.0
+	barLeast = 90.0 // its height
+	barMost  = 320.0
 )
 
-// bar lays out the colours' bar with its numbers.
-func (c colouring) bar(t typesetter, height float64) picture {
-	marks := ticks(c.low, c.high, max(2, min(6, int(height/30))))
+// bar lays out the colours' bar with its numbers next to something of a height; no values need none.
+func (c colouring) bar(t typesetter, beside float64) picture {
+	if c.none {
+		return picture{}
+	}
+	bar := t.chart("", barWidth, math.Round(max(barLeast, min(barMost, beside))))
+	s := scale{low: c.low, high: c.high}
+	marks := s.ticks(max(2, min(6, int(bar.height/30))))
 	for about := 4; len(marks) < 3 && about < 8; about++ {
-		marks = ticks(c.low, c.high, about)
+		marks = s.ticks(about)
 	}
-	labels := make([]string, len(marks))
-	for i, m := range marks {
-		labels[i] = m.label
-	}
-	steps := make([][]float64, 256)
-	for i := range steps {
-		steps[i] = []float64{c.high + (c.low-c.high)*(float64(i)/255)}
-	}
-	if c.low == c.high {
-		steps = [][]float64{{c.low}}
-	}
-	width := barWidth + 8 + t.widest(labels, tickSize)
-	return picture{width, height, func(p painter) {
-		p.image(0, 0, barWidth, height, c.image(steps, barWidth*density, int(height*density)))
-		p.frame(0, 0, barWidth, height, outline)
-		for _, m := range marks {
-			y := (1 - c.at(m.value)) * height
-			p.line([][2]float64{{barWidth, y}, {barWidth + 4, y}}, grey, 1)
-			p.text(barWidth+7, y, m.label, textStyle{})
+	bar.X.Min, bar.X.Max, bar.Y.Min, bar.Y.Max, bar.Y.Tick.Marker = 0, 1, c.low, c.high, plot.ConstantTicks(marks)
+	bar.HideX()
+	steps := [][]float64{{c.low}}
+	if c.low < c.high {
+		steps = make([][]float64, 256)
+		for i := range steps {
+			steps[i] = []float64{c.high + (c.low-c.high)*(float64(i)/255)}
 		}
-	}}
+	}
+	bar.image(c, steps)
+	return tiled([]chart{bar}, 1, 0)
+}
+
+// dark tells whether a value's colour asks for light text.
+func (c colouring) dark(v float64) bool {
+	at := c.scale.At(c.at(v))
+	return 0.299*float64(at.R)+0.587*float64(at.G)+0.114*float64(at.B) < 140 // luma, ITU-R BT.601
 }

@@ -19,7 +19,7 @@ const density = 2
 // whatever the data's: labels are thinned, and where values share a pixel the one of the
 // strongest colour is shown. A Table is not drawn.
 func SVG(f Figure) ([]byte, error) {
-	drawn, err := draw(f, newTypesetter(false))
+	drawn, err := laidOut(f, newTypesetter(false))
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func SVG(f Figure) ([]byte, error) {
 // PNG draws a figure as a PNG picture, two pixels a CSS pixel, as SVG does. Characters that the
 // font has no glyph for are written \u4E2D. A Table is not drawn.
 func PNG(f Figure) ([]byte, error) {
-	drawn, err := draw(f, newTypesetter(true))
+	drawn, err := laidOut(f, newTypesetter(true))
 	if err != nil {
 		return nil, err
 	}
@@ -60,8 +60,8 @@ func (d picture) onto(canvas vg.Canvas, escape bool) {
 	d.paint(p)
 }
 
-// draw lays a figure out.
-func draw(f Figure, t typesetter) (picture, error) {
+// laidOut is a figure's picture.
+func laidOut(f Figure, t typesetter) (picture, error) {
 	if err := Check(f); err != nil {
 		return picture{}, err
 	}
@@ -87,7 +87,7 @@ func (t typesetter) framed(title string, inner picture) picture {
 	if len(lines) > 0 {
 		top += math.Ceil(float64(len(lines))*lineHeight + 8)
 	}
-	return picture{width + 2*margin, math.Ceil(inner.height) + top + margin, func(p painter) {
+	return picture{width + 2*margin, math.Ceil(inner.height) + top + margin, top, func(p painter) {
 		for i, line := range lines {
 			p.text(margin, margin+(float64(i)+0.5)*lineHeight, line, textStyle{size: titleSize, bold: true})
 		}

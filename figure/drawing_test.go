@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
 )
 
 // pixels is a figure's PNG.
@@ -43,6 +45,19 @@ func runsOf(picture image.Image, x, from, to int) (colors []color.NRGBA, lengths
 	return colors, lengths
 }
 
+// cornerOf is the first pixel of a heatmap's body, where its frame begins: lines of its colour to the right and down.
+func cornerOf(t *testing.T, picture image.Image) image.Point {
+	for y := range picture.Bounds().Max.Y - 8 {
+		for x := range picture.Bounds().Max.X - 8 {
+			if nrgba(picture.At(x, y)) == outline && nrgba(picture.At(x+8, y)) == outline && nrgba(picture.At(x, y+8)) == outline {
+				return image.Pt(x+1, y+1)
+			}
+		}
+	}
+	require.Fail(t, "want a frame")
+	return image.Point{}
+}
+
 // TestHeatmapColours: every cell has its value's colour up to its edges, and no value is blank.
 func TestHeatmapColours(t *testing.T) {
 	values := []float64{-2, math.NaN(), 1, 0, 2}
@@ -51,12 +66,8 @@ func TestHeatmapColours(t *testing.T) {
 		h.Values = append(h.Values, []float64{v})
 	}
 	picture := pixels(t, h)
-	left := 0 // of the body: where the frame's first pixel is
-	middle := int(density * (margin + 6 + 2.5*cellMost))
-	for nrgba(picture.At(left, middle)) != outline && left < 200 {
-		left++
-	}
-	colors, lengths := runsOf(picture, left+int(density*cellMost/2), int(density*(margin+6))+2, int(density*(margin+6+5*cellMost))-2)
+	corner := cornerOf(t, picture)
+	colors, lengths := runsOf(picture, corner.X+int(density*cellMost/2), corner.Y+2, corner.Y+int(density*5*cellMost)-2)
 	require.Len(t, colors, len(values))
 	for i, v := range values {
 		want := color.NRGBA{R: 0xff, G: 0xff, B: 0xff, A: 0xff}
@@ -76,12 +87,8 @@ func TestHeatmapColours(t *testing.T) {
 func TestHeatmapLimits(t *testing.T) {
 	h := Heatmap{Values: [][]float64{{0.25}, {0.5}, {3}}, Rows: []string{"", "", ""}, Columns: []string{""}, Limits: []float64{0, 1}}
 	picture := pixels(t, h)
-	left := 0 // of the body: where the frame's first pixel is
-	middle := int(density * (margin + 6 + 1.5*cellMost))
-	for nrgba(picture.At(left, middle)) != outline && left < 200 {
-		left++
-	}
-	colors, _ := runsOf(picture, left+int(density*cellMost/2), int(density*(margin+6))+2, int(density*(margin+6+3*cellMost))-2)
+	corner := cornerOf(t, picture)
+	colors, _ := runsOf(picture, corner.X+int(density*cellMost/2), corner.Y+2, corner.Y+int(density*3*cellMost)-2)
 	require.Len(t, colors, 3)
 	for i, at := range []float64{0.25, 0.5, 1} {
 		want := Sequential().At(at)
@@ -99,14 +106,16 @@ func TestBarErrors(t *testing.T) {
 	without.Errors = nil
 	assert.Less(t, without.scale().high, 1.5)
 	picture := pixels(t, b)
-	left, right := picture.Bounds().Max.X, 0
-	y := int(density * (margin + 0.5*barPitch))
-	for x := range picture.Bounds().Max.X {
-		if nrgba(picture.At(x, y)) == black {
-			left, right = min(left, x), max(right, x)
+	longest := 0
+	for y := range picture.Bounds().Max.Y {
+		for x, run := 0, 0; x < picture.Bounds().Max.X; x++ {
+			if run++; nrgba(picture.At(x, y)) != black {
+				run = 0
+			}
+			longest = max(longest, run)
 		}
 	}
-	assert.InDelta(t, density*(s.at(2)-s.at(0)), float64(right-left), 4)
+	assert.InDelta(t, density*barsWidth*2/(s.high-s.low), float64(longest), 4)
 }
 
 // TestHeatmapCells: each cell's text is written in it, dark on pale colours and light on dark ones; texts that could not
@@ -164,11 +173,11 @@ func TestPooledCells(t *testing.T) {
 
 // TestThinnedLine: the first and last points and the extremes stay.
 func TestThinnedLine(t *testing.T) {
-	points := make([][2]float64, 100_000)
+	points := make(plotter.XYs, 100_000)
 	for i := range points {
-		points[i] = [2]float64{float64(i), math.Sin(float64(i))}
+		points[i] = plotter.XY{X: float64(i), Y: math.Sin(float64(i))}
 	}
-	points[777][1], points[99_000][1] = 50, -50
+	points[777].Y, points[99_000].Y = 50, -50
 	thin := extremes(points, 500)
 	assert.LessOrEqual(t, len(thin), 500)
 	assert.Equal(t, points[0], thin[0])
@@ -176,16 +185,16 @@ func TestThinnedLine(t *testing.T) {
 	assert.Contains(t, thin, points[777])
 	assert.Contains(t, thin, points[99_000])
 	for i := range thin[1:] {
-		assert.Less(t, thin[i][0], thin[i+1][0])
+		assert.Less(t, thin[i].X, thin[i+1].X)
 	}
 }
 
 // TestTicks: round numbers, told apart by their labels, inside the axis.
 func TestTicks(t *testing.T) {
-	labels := func(ticks []tick) string {
+	labels := func(ticks []plot.Tick) string {
 		var all []string
 		for _, t := range ticks {
-			all = append(all, t.label)
+			all = append(all, t.Label)
 		}
 		return strings.Join(all, " ")
 	}
@@ -197,9 +206,9 @@ func TestTicks(t *testing.T) {
 	assert.Equal(t, "7", labels(ticks(7, 7, 3)))
 	assert.Equal(t, "1 10 100", labels(logTicks(0.5, 200, 7)))
 	assert.Equal(t, "1 3 10", labels(logTicks(0.9, 11, 7)))
-	for _, span := range [][2]float64{{-math.MaxFloat64, math.MaxFloat64}, {1e-310, 2e-310}, {1e15, 1e15 + 2}, {-1e-300, 1e300}} {
+	for _, span := range [][2]float64{{-mostDrawn, mostDrawn}, {1e-310, 2e-310}, {1e15, 1e15 + 2}, {-1e-300, mostDrawn}} {
 		for _, at := range ticks(span[0], span[1], 5) {
-			assert.True(t, finite(at.value))
+			assert.True(t, finite(at.Value))
 		}
 	}
 }
@@ -228,13 +237,18 @@ func TestBarLengths(t *testing.T) {
 	assert.InDelta(t, 4, red[0]/blue[0], 1e-3)
 }
 
-// TestBarNumbersStandClearOfLabels: a long number next to a short bar below 0 makes the axis longer.
+// TestBarNumbersStandClearOfLabels: a long number next to a short bar below 0 does not run into the labels.
 func TestBarNumbersStandClearOfLabels(t *testing.T) {
-	b := Bars{Labels: []string{"label", "label"}, Values: []float64{1, -0.0005123}}
-	s := b.withNumbers(newTypesetter(false), b.scale())
-	assert.Greater(t, s.at(-0.0005123)-numberGap, newTypesetter(false).width("-0.0005123", noteSize, false)-1)
-	short := Bars{Labels: []string{"label", "label"}, Values: []float64{1, -0.5}}
-	assert.Equal(t, short.scale(), short.withNumbers(newTypesetter(false), short.scale()), "there is room")
+	svg, err := SVG(Bars{Labels: []string{"label", "label"}, Values: []float64{1, -0.0005123}})
+	require.NoError(t, err)
+	at := func(text string) float64 {
+		m := regexp.MustCompile(`<text x="([\d.]+)"[^>]*>` + text + `<`).FindStringSubmatch(string(svg))
+		require.NotNil(t, m, text)
+		x, err := strconv.ParseFloat(m[1], 64)
+		require.NoError(t, err)
+		return x / float64(px)
+	}
+	assert.Greater(t, at("-0.0005123"), at("label")+newTypesetter(false).width("label", tickSize, false))
 }
 
 // TestBarsOfSeries: each label has a bar of every series' colour, the numbers are written as wanted, and the legend names all.
@@ -290,7 +304,7 @@ func TestPanelsWithAxesOfTheirOwn(t *testing.T) {
 	for _, text := range []string{">steps<", ">hours<", ">loss<", ">score<", ">2000<"} {
 		assert.Equal(t, 1, strings.Count(string(drawn), text), text)
 	}
-	assert.Equal(t, p.Charts[0].style(0), p.Charts[0].style(1))
+	assert.Equal(t, p.Charts[0].own(0), p.Charts[0].own(1))
 	p.OwnAxes = false
 	drawn, err = SVG(p)
 	require.NoError(t, err)

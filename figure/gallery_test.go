@@ -168,6 +168,7 @@ func gallery() map[string]Figure {
 		"lines_empty":    Lines{Title: "No point can be drawn", LogY: true, Series: []Series{{Name: "zero", X: []float64{1}, Y: []float64{0}}}},
 		"bars_signed":    Bars{Title: "Direct logit attribution", YLabel: "logit", Labels: append(names("L0 head ", 8), "feed-forward 0", "a very long label that has to be cut because it is so long", " the", "\n"), Values: []float64{0.1, -0.4, 1.25, 3, -2, 0.003, 0, math.NaN(), 1, -0.25, 2, 1e-5}},
 		"bars_errors":    Bars{Title: "Means with standard errors", Labels: names("head ", 4), Values: []float64{1, -0.5, 0.25, 2}, Errors: []float64{0.5, 0.75, math.NaN(), 0}},
+		"bars_one":       Bars{Title: "One", YLabel: "loss minus another's", Labels: []string{"model"}, Values: []float64{-0.35}, Errors: []float64{0.06}},
 		"bars_positive":  Bars{Title: "Norms", YLabel: "‖term‖", Labels: names("term ", 5), Values: []float64{123456, 2e5, 1000, 5e4, 7}},
 		"bars_series":    Bars{Title: "Training speed", YLabel: "GFLOPS", Format: "%.0f", Labels: []string{"rmt-46m", "transformer-49m", " the"}, Series: []BarSeries{{Name: "Residua", Values: []float64{146.7, 149.5, 3}}, {Name: "torch.compile", Values: []float64{97.2, 120.6, -1}}, {Name: "PyTorch eager", Values: []float64{41.3, math.NaN(), 2}}}},
 		"bars_crowd":     Bars{Title: "Crowd of series", Labels: names("feature ", 700), Series: []BarSeries{{Name: "one", Values: normal(r, 1, 700)[0]}, {Name: "two", Values: normal(r, 1, 700)[0]}}},

@@ -13,27 +13,22 @@ type Numbers []float64
 type Matrix [][]float64
 
 // MarshalJSON writes null for what is not finite.
-func (f Numbers) MarshalJSON() ([]byte, error) { return appendFloats(nil, f), nil }
-
-func appendFloats(b []byte, f []float64) []byte {
+func (f Numbers) MarshalJSON() ([]byte, error) {
 	if f == nil {
-		return append(b, "null"...)
+		return []byte("null"), nil
 	}
-	b = append(b, '[')
+	b := []byte{'['}
 	for i, v := range f {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendFloat(b, v)
+		if finite(v) {
+			b = strconv.AppendFloat(b, v, 'g', -1, 64)
+		} else {
+			b = append(b, "null"...)
+		}
 	}
-	return append(b, ']')
-}
-
-func appendFloat(b []byte, v float64) []byte {
-	if !finite(v) {
-		return append(b, "null"...)
-	}
-	return strconv.AppendFloat(b, v, 'g', -1, 64)
+	return append(b, ']'), nil
 }
 
 // UnmarshalJSON reads null as NaN.
@@ -43,13 +38,11 @@ func (f *Numbers) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	*f = nil
-	if values != nil {
-		*f = make(Numbers, len(values))
-	}
-	for i, v := range values {
-		(*f)[i] = math.NaN()
-		if v != nil {
-			(*f)[i] = *v
+	for _, v := range values {
+		if v == nil {
+			*f = append(*f, math.NaN())
+		} else {
+			*f = append(*f, *v)
 		}
 	}
 	return nil
@@ -57,17 +50,11 @@ func (f *Numbers) UnmarshalJSON(text []byte) error {
 
 // MarshalJSON writes null for what is not finite.
 func (m Matrix) MarshalJSON() ([]byte, error) {
-	if m == nil {
-		return []byte("null"), nil
+	var rows []Numbers
+	for _, row := range m {
+		rows = append(rows, row)
 	}
-	b := []byte{'['}
-	for i, row := range m {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = appendFloats(b, row)
-	}
-	return append(b, ']'), nil
+	return json.Marshal(rows)
 }
 
 // UnmarshalJSON reads null as NaN.
@@ -77,11 +64,8 @@ func (m *Matrix) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	*m = nil
-	if rows != nil {
-		*m = make(Matrix, len(rows))
-	}
-	for i, row := range rows {
-		(*m)[i] = row
+	for _, row := range rows {
+		*m = append(*m, row)
 	}
 	return nil
 }

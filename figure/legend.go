@@ -1,39 +1,35 @@
 package figure
 
-import "fmt"
+import (
+	"fmt"
 
-// Sizes of legends, in px.
-const (
-	legendPitch = 17.0
-	legendKey   = 24.0
-	legendMost  = 220.0 // a name's length
-	legendRows  = 24
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg/draw"
 )
 
-// legend lays out series' names, those beyond legendRows as their number; key draws what stands before name i, around a height.
-// No names need no room.
-func (t typesetter) legend(series []string, key func(p painter, i int, y float64)) picture {
-	if len(series) == 0 {
-		return picture{paint: func(painter) {}}
+// Sizes of legends.
+const (
+	legendKey  = 24.0  // px
+	legendMost = 220.0 // a name's length, px
+	legendRows = 24
+)
+
+// legend lays out series' names, each after its key, those beyond legendRows as their number. No names need no room.
+func (t typesetter) legend(names []string, keys [][]plot.Thumbnailer) picture {
+	if len(names) == 0 {
+		return picture{}
 	}
-	shown, more := series, ""
-	if len(series) > legendRows {
-		shown, more = series[:legendRows-1], fmt.Sprintf("… and %d more", len(series)-legendRows+1)
-	}
-	names := []string{more}
-	for _, name := range shown {
-		names = append(names, t.cut(Name(name), tickSize, legendMost, false))
+	l := plot.NewLegend()
+	l.Top, l.Left, l.ThumbnailWidth, l.Padding, l.TextStyle = true, true, legendKey*px, 6*px, t.styled(l.TextStyle, tickSize, false)
+	for i, name := range names {
+		if i == legendRows-1 && len(names) > legendRows {
+			l.Add(fmt.Sprintf("… and %d more", len(names)-i))
+			break
+		}
+		l.Add(t.cut(Name(name), tickSize, legendMost, false), keys[i]...)
 	}
 	const wider = 1.15 // a viewer's font may be wider than the one measured
-	width := legendKey + 6 + wider*t.widest(names, tickSize)
-	return picture{width, legendPitch * float64(min(len(series), legendRows)), func(p painter) {
-		for i, name := range names[1:] {
-			y := (float64(i) + 0.5) * legendPitch
-			key(p, i, y)
-			p.text(legendKey+6, y, name, textStyle{})
-		}
-		if more != "" {
-			p.text(0, (legendRows-0.5)*legendPitch, more, textStyle{color: grey})
-		}
-	}}
+	size := l.Rectangle(draw.Canvas{}).Size()
+	width, height := float64(size.X/px), float64(size.Y/px)
+	return picture{wider * width, height, 0, func(p painter) { l.Draw(p.within(width, height)) }}
 }

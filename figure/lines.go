@@ -3,6 +3,11 @@ package figure
 import (
 	"image/color"
 	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 )
 
 // Sizes of line charts, in px.
@@ -15,7 +20,7 @@ const (
 	pointsTotal = 80000
 	rawMost     = 800 // of a line before it was smoothed
 	marksMost   = 60  // on a line
-	markRadius  = 2.7
+	lineWidth   = 1.8
 )
 
 func (l Lines) layout(t typesetter) picture {
@@ -27,7 +32,7 @@ func (l Lines) layout(t typesetter) picture {
 // Drawable says whether a point has a place: a picture without one is empty.
 func (l Lines) Drawable() bool {
 	for _, s := range l.Series {
-		if len(s.points(scale{log: l.LogX, high: 1}, scale{log: l.LogY, high: 1})) > 0 {
+		if len(s.segments(s.Y, scale{log: l.LogX}, scale{log: l.LogY})) > 0 {
 			return true
 		}
 	}
@@ -36,23 +41,19 @@ func (l Lines) Drawable() bool {
 
 // scales are the axes, over all points and error bars that have a place on both.
 func (l Lines) scales() (x, y scale) {
-	x, y = scale{log: l.LogX, numbers: l.XTicks}, scale{log: l.LogY}
-	x.low, x.high, y.low, y.high = math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
+	x, y = newScale(l.LogX, l.XTicks), newScale(l.LogY, nil)
 	for _, s := range l.Series {
 		for i := range s.X {
-			if !x.holds(s.X[i]) || !y.holds(s.Y[i]) {
-				continue
-			}
-			x.low, x.high = min(x.low, s.X[i]), max(x.high, s.X[i])
-			e := s.half(i)
-			for _, v := range []float64{s.Y[i], s.Y[i] - e, s.Y[i] + e} {
-				if y.holds(v) {
-					y.low, y.high = min(y.low, v), max(y.high, v)
-				}
+			if x.holds(s.X[i]) && y.holds(s.Y[i]) {
+				e := s.half(i)
+				x.add(s.X[i])
+				y.add(s.Y[i])
+				y.add(s.Y[i] - e)
+				y.add(s.Y[i] + e)
 			}
 		}
 		for _, v := range s.typicalRange(y) {
-			y.low, y.high = min(y.low, v), max(y.high, v)
+			y.add(v)
 		}
 	}
 	if x.low > x.high { // nothing to show
@@ -69,125 +70,101 @@ func (s Series) half(i int) float64 {
 	return math.Abs(s.Error[i])
 }
 
-// linestyle is how a series is drawn.
-type linestyle struct {
-	color  color.NRGBA
-	dashes []float64
-}
-
-// styleOf is the style of series i: colours, then the same dashed, then dotted.
-func styleOf(i int) linestyle {
-	return linestyle{Color(i), [][]float64{nil, {7, 3}, {2, 3}, {9, 3, 2, 3}}[i/seriesColors%4]}
-}
-
-// style is that of series i of a chart.
-func (l Lines) style(i int) linestyle {
+// own is the number of the colour of series i.
+func (l Lines) own(i int) int {
 	if like := l.Series[i].Like; like > 0 && like <= len(l.Series) {
-		return styleOf(like - 1)
+		return like - 1
 	}
-	return styleOf(i)
+	return i
 }
 
-// paint draws the series into a body of the two scales' sizes, thinned to at most most points.
-func (s Series) paint(p painter, x, y scale, style linestyle, most int) {
-	s.paintErrors(p, x, y, style, most)
-	if s.Points {
-		s.paintMarks(p, x, y, style, most)
-		return
-	}
-	for _, segment := range s.segments(x, y) {
-		if len(segment) > 1 {
-			p.line(extremes(segment, most), style.color, 1.8, style.dashes...)
-		} else if !s.Marks {
-			p.dot(segment[0][0], segment[0][1], markRadius, style.color)
+// styleOf is how line i is drawn: colours, then the same dashed, then dotted.
+func styleOf(i int) draw.LineStyle {
+	return stroke(Color(i), lineWidth, [][]vg.Length{nil, {7 * px, 3 * px}, {2 * px, 3 * px}, {9 * px, 3 * px, 2 * px, 3 * px}}[i/seriesColors%4]...)
+}
+
+// markOf is how a mark of series i is drawn.
+func markOf(i int) draw.GlyphStyle {
+	return draw.GlyphStyle{Color: Color(i), Radius: 2.7 * px, Shape: draw.CircleGlyph{}}
+}
+
+// add adds the series to a chart with these scales, each thinned to at most most points; what they were before they were smoothed
+// comes first.
+func (l Lines) add(c chart, x, y scale, most int) {
+	for i, s := range l.Series {
+		for _, segment := range s.segments(s.Raw, x, y) {
+			c.put(&plotter.Line{XYs: extremes(segment, min(most, rawMost)), LineStyle: stroke(pale(Color(l.own(i))), 1)})
 		}
 	}
-	if s.Marks {
-		s.paintMarks(p, x, y, style, marksMost)
+	for i, s := range l.Series {
+		k := l.own(i)
+		c.put(s.errorBars(x, y, fade(Color(k)), most))
+		var marks plotter.XYs
+		for _, segment := range s.segments(s.Y, x, y) {
+			if len(segment) > 1 && !s.Points {
+				c.put(&plotter.Line{XYs: extremes(segment, most), LineStyle: styleOf(k)})
+			}
+			if s.Points || s.Marks || len(segment) == 1 {
+				marks = append(marks, segment...)
+			}
+		}
+		shown := marksMost
+		if s.Points {
+			shown = most
+		}
+		c.put(&plotter.Scatter{XYs: spread(marks, shown), GlyphStyle: markOf(k)})
 	}
 }
 
-// paintMarks draws a mark at each point, or at evenly spaced ones if there are more than most.
-func (s Series) paintMarks(p painter, x, y scale, style linestyle, most int) {
-	points := s.points(x, y)
-	for i := 0; i < len(points); i += (len(points) + most - 1) / most {
-		p.dot(points[i][0], points[i][1], markRadius, style.color)
-	}
-}
-
-// points are the places of those points that have one.
-func (s Series) points(x, y scale) [][2]float64 {
-	var points [][2]float64
-	for _, segment := range s.segments(x, y) {
-		points = append(points, segment...)
-	}
-	return points
-}
-
-// segments are the line's pieces between points that have no place.
-func (s Series) segments(x, y scale) [][][2]float64 {
-	var segments [][][2]float64
+// segments are pieces of a line through values of the series, between points that have no place.
+func (s Series) segments(values []float64, x, y scale) []plotter.XYs {
+	var segments []plotter.XYs
 	broken := true
-	for i := range s.X {
-		if !x.holds(s.X[i]) || !y.holds(s.Y[i]) {
+	for i, v := range values {
+		if !x.holds(s.X[i]) || !y.holds(v) {
 			broken = true
 			continue
 		}
 		if broken {
 			segments, broken = append(segments, nil), false
 		}
-		last := len(segments) - 1
-		segments[last] = append(segments[last], [2]float64{x.at(s.X[i]), y.length - y.at(s.Y[i])})
+		last := &segments[len(segments)-1]
+		*last = append(*last, plotter.XY{X: s.X[i], Y: v})
 	}
 	return segments
 }
 
-// paintErrors draws the error bars; one that reaches 0 on a logarithmic axis goes down to its end.
-func (s Series) paintErrors(p painter, x, y scale, style linestyle, most int) {
-	if s.Error == nil {
-		return
-	}
-	weak := fade(style.color)
-	for i := 0; i < len(s.X); i += (len(s.X) + most - 1) / most {
-		e := s.half(i)
-		if e == 0 || !x.holds(s.X[i]) || !y.holds(s.Y[i]) {
-			continue
+// errorBars are the series', each as far as the axis goes.
+func (s Series) errorBars(x, y scale, c color.Color, most int) *plotter.YErrorBars {
+	bars := &plotter.YErrorBars{LineStyle: stroke(c, 1.2), CapWidth: 6 * px}
+	for i := 0; i < len(s.Error); i += (len(s.Error) + most - 1) / most {
+		if e, at := s.half(i), (plotter.XY{X: s.X[i], Y: s.Y[i]}); e > 0 && x.holds(at.X) && y.holds(at.Y) {
+			bars.XYs = append(bars.XYs, at)
+			bars.YErrors = append(bars.YErrors, struct{ Low, High float64 }{min(e, at.Y-y.low), min(e, y.high-at.Y)})
 		}
-		at := x.at(s.X[i])
-		top, bottom := y.length-y.at(min(s.Y[i]+e, y.high)), y.length
-		if v := s.Y[i] - e; y.holds(v) {
-			bottom = y.length - y.at(max(v, y.low))
-		}
-		p.line([][2]float64{{at, top}, {at, bottom}}, weak, 1.2)
-		p.line([][2]float64{{at - 3, top}, {at + 3, top}}, weak, 1.2)
-		p.line([][2]float64{{at - 3, bottom}, {at + 3, bottom}}, weak, 1.2)
 	}
+	return bars
 }
 
 // legend lays out the series' names; a single one without a name needs none.
 func (l Lines) legend(t typesetter) picture {
 	if len(l.Series) == 1 && l.Series[0].Name == "" {
-		return t.legend(nil, nil)
+		return picture{}
 	}
 	var names []string
-	for _, s := range l.Series {
-		names = append(names, s.Name)
+	var keys [][]plot.Thumbnailer
+	for i, s := range l.Series {
+		k, key := l.own(i), []plot.Thumbnailer(nil)
+		if s.Raw != nil {
+			key = append(key, &plotter.Line{LineStyle: stroke(pale(Color(k)), 7)})
+		}
+		if !s.Points {
+			key = append(key, &plotter.Line{LineStyle: styleOf(k)})
+		}
+		if s.Points || s.Marks {
+			key = append(key, &plotter.Scatter{GlyphStyle: markOf(k)})
+		}
+		names, keys = append(names, s.Name), append(keys, key)
 	}
-	return t.legend(names, func(p painter, i int, y float64) { l.Series[i].paintKey(p, y, l.style(i)) })
-}
-
-// paintKey draws what stands before a line's name in the legend.
-func (s Series) paintKey(p painter, y float64, style linestyle) {
-	if s.Points {
-		p.dot(legendKey/2, y, markRadius, style.color)
-		return
-	}
-	ends := [][2]float64{{0, y}, {legendKey, y}}
-	if s.Raw != nil {
-		p.line(ends, pale(style.color), 7)
-	}
-	p.line(ends, style.color, 1.8, style.dashes...)
-	if s.Marks {
-		p.dot(legendKey/2, y, markRadius, style.color)
-	}
+	return t.legend(names, keys)
 }

@@ -1,17 +1,30 @@
 package figure
 
 import (
-	"image"
 	"image/color"
-	"math"
 
+	typeset "gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 )
 
 // picture is a drawing of known size, in px.
 type picture struct {
 	width, height float64
+	top           float64 // where the body of its first chart begins
 	paint         func(p painter)
+}
+
+// beside puts another picture to the right of one, bodies in line.
+func (d picture) beside(other picture, gap float64) picture {
+	if other.width == 0 {
+		return d
+	}
+	top := max(d.top, other.top)
+	return picture{d.width + gap + other.width, top + max(d.height-d.top, other.height-other.top), top, func(p painter) {
+		d.paint(p.moved(0, top-d.top))
+		other.paint(p.moved(d.width+gap, top-other.top))
+	}}
 }
 
 // painter draws on a canvas in px from a corner rightwards and down.
@@ -43,11 +56,10 @@ var (
 
 // textStyle is how text is written; the zero value is black, of tickSize, to the right of its point.
 type textStyle struct {
-	size   float64
-	bold   bool
-	color  color.Color
-	align  float64 // how much of its width is left of (vertical: below) its point
-	upward bool    // from the bottom up
+	size  float64
+	bold  bool
+	color color.Color
+	align float64 // how much of its width is left of its point
 }
 
 // text writes a line; the point is at half its letters' height.
@@ -58,86 +70,38 @@ func (p painter) text(x, y float64, text string, style textStyle) {
 	if style.color == nil {
 		style.color = black
 	}
-	const middle = 0.35 // of a size: half of a capital's height
-	back := style.align * p.width(text, style.size, style.bold)
-	p.canvas.SetColor(style.color)
-	if !style.upward {
-		p.write(p.canvas, p.point(x-back, y+middle*style.size), text, style.size, style.bold)
-		return
-	}
-	p.canvas.Push()
-	p.canvas.Translate(p.point(x+middle*style.size, y+back))
-	p.canvas.Rotate(math.Pi / 2)
-	p.write(p.canvas, vg.Point{}, text, style.size, style.bold)
-	p.canvas.Pop()
+	p.Draw(p.canvas, text, typeset.Style{Color: style.color, Font: sans(style.size, style.bold), XAlign: typeset.XAlignment(-style.align), YAlign: middle}, p.point(x, y))
+}
+
+// within is a canvas of gonum's for a rectangle from the corner on.
+func (p painter) within(width, height float64) draw.Canvas {
+	return draw.Canvas{Canvas: p.canvas, Rectangle: vg.Rectangle{Min: p.point(0, height), Max: p.point(width, 0)}}
+}
+
+// stroke is a line's style; its width is in px.
+func stroke(c color.Color, width float64, dashes ...vg.Length) draw.LineStyle {
+	return draw.LineStyle{Color: c, Width: vg.Length(width) * px, Dashes: dashes}
 }
 
 // fill fills a rectangle.
 func (p painter) fill(x, y, width, height float64, c color.Color) {
 	p.canvas.SetColor(c)
-	p.canvas.Fill(p.rectangle(x, y, width, height))
+	p.canvas.Fill(p.moved(x, y).within(width, height).Path())
 }
 
-// frame draws a rectangle's outline.
-func (p painter) frame(x, y, width, height float64, c color.Color) {
-	p.style(c, 1)
-	p.canvas.Stroke(p.rectangle(x, y, width, height))
+// frame draws the outline of a canvas.
+func frame(c draw.Canvas) {
+	c.SetLineStyle(stroke(outline, 1))
+	c.Stroke(c.Path())
 }
 
-func (p painter) rectangle(x, y, width, height float64) vg.Path {
+// curve draws a cubic Bezier curve from the first of its points to the last.
+func (p painter) curve(points [4][2]float64, c color.Color, width float64) {
+	at := func(i int) vg.Point { return p.point(points[i][0], points[i][1]) }
 	var path vg.Path
-	path.Move(p.point(x, y))
-	path.Line(p.point(x+width, y))
-	path.Line(p.point(x+width, y+height))
-	path.Line(p.point(x, y+height))
-	path.Close()
-	return path
-}
-
-func (p painter) style(c color.Color, width float64, dashes ...float64) {
-	p.canvas.SetColor(c)
-	p.canvas.SetLineWidth(vg.Length(width) * px)
-	lengths := make([]vg.Length, len(dashes))
-	for i, d := range dashes {
-		lengths[i] = vg.Length(d) * px
-	}
-	p.canvas.SetLineDash(lengths, 0)
-}
-
-// line draws a line through points (x, y).
-func (p painter) line(points [][2]float64, c color.Color, width float64, dashes ...float64) {
-	p.style(c, width, dashes...)
-	var path vg.Path
-	for i, at := range points {
-		if i == 0 {
-			path.Move(p.point(at[0], at[1]))
-		} else {
-			path.Line(p.point(at[0], at[1]))
-		}
-	}
-	p.canvas.Stroke(path)
-}
-
-// curve draws a cubic Bezier curve.
-func (p painter) curve(from, control, control2, to [2]float64, c color.Color, width float64) {
-	p.style(c, width)
-	var path vg.Path
-	path.Move(p.point(from[0], from[1]))
-	path.CubeTo(p.point(control[0], control[1]), p.point(control2[0], control2[1]), p.point(to[0], to[1]))
-	p.canvas.Stroke(path)
-}
-
-// dot draws a filled circle.
-func (p painter) dot(x, y, radius float64, c color.Color) {
-	p.canvas.SetColor(c)
-	var path vg.Path
-	path.Move(p.point(x+radius, y))
-	path.Arc(p.point(x, y), vg.Length(radius)*px, 0, 2*math.Pi)
-	path.Close()
-	p.canvas.Fill(path)
-}
-
-// image draws an image into a rectangle.
-func (p painter) image(x, y, width, height float64, i image.Image) {
-	p.canvas.DrawImage(vg.Rectangle{Min: p.point(x, y+height), Max: p.point(x+width, y)}, i)
+	path.Move(at(0))
+	path.CubeTo(at(1), at(2), at(3))
+	on := draw.Canvas{Canvas: p.canvas}
+	on.SetLineStyle(stroke(c, width))
+	on.Stroke(path)
 }

@@ -1,7 +1,6 @@
 package figure
 
 import (
-	"image/color"
 	"math"
 	"slices"
 )
@@ -21,23 +20,6 @@ func (s Series) typicalRange(y scale) []float64 {
 	slices.Sort(values)
 	extreme := len(values) / 100
 	return []float64{values[extreme], values[len(values)-1-extreme]}
-}
-
-// paintRaw draws the raw values, cut off at the ends of the axis.
-func (s Series) paintRaw(p painter, x, y scale, c color.NRGBA, most int) {
-	if s.Raw == nil {
-		return
-	}
-	raw := Series{X: s.X, Y: make([]float64, len(s.Raw))}
-	for i, v := range s.Raw {
-		raw.Y[i] = v
-		if y.holds(v) {
-			raw.Y[i] = max(y.low, min(y.high, v))
-		}
-	}
-	for _, segment := range raw.segments(x, y) {
-		p.line(extremes(segment, most), c, 1)
-	}
 }
 
 // windows is how many windows of the moving average a curve is long.

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/image/font/sfnt"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/font/liberation"
+	typeset "gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 )
 
@@ -25,42 +26,70 @@ const (
 	tinySize  = 8.5 // names along crowded axes
 )
 
-// typesetter measures and writes text. The font has no glyphs for the signs that stand for
-// invisible characters: they are drawn.
+// typesetter measures and writes text, that of gonum's plots, too. The font has no glyphs for the signs
+// that stand for invisible characters: they are drawn.
 type typesetter struct {
-	cache  *font.Cache
+	typeset.Plain
 	escape bool // write out characters that the font has no glyph for; else leave them to the viewer's fonts
 }
 
 func newTypesetter(escape bool) typesetter {
-	return typesetter{font.NewCache(liberation.Collection()), escape}
+	return typesetter{typeset.Plain{Fonts: font.NewCache(liberation.Collection())}, escape}
 }
 
-func (t typesetter) face(size float64, bold bool) font.Face {
-	wanted := font.Font{Typeface: "Liberation", Variant: "Sans"}
+// sans is the font of a size in px.
+func sans(size float64, bold bool) font.Font {
+	f := font.Font{Typeface: "Liberation", Variant: "Sans", Size: vg.Length(size) * px}
 	if bold {
-		wanted.Weight = xfont.WeightBold
+		f.Weight = xfont.WeightBold
 	}
-	return t.cache.Lookup(wanted, vg.Length(size)*px)
+	return f
+}
+
+// middle aligns text with the middle of its capitals' height.
+const middle = typeset.YAlignment(-0.31)
+
+// Box is the size of a line.
+func (t typesetter) Box(line string, f font.Font) (width, height, depth vg.Length) {
+	_, height, depth = t.Plain.Box("", f)
+	for _, r := range t.runs(line, f) {
+		width += r.width
+	}
+	return width, height, depth
+}
+
+// Draw writes a line.
+func (t typesetter) Draw(c vg.Canvas, line string, style typeset.Style, at vg.Point) {
+	width, height, depth := t.Box(line, style.Font)
+	offset := vg.Point{X: width * vg.Length(style.XAlign), Y: (height + depth) * vg.Length(style.YAlign)}
+	c.SetColor(style.Color)
+	if style.Rotation == 0 {
+		t.write(c, at.Add(offset), line, style.Font)
+		return
+	}
+	c.Push()
+	c.Translate(at)
+	c.Rotate(style.Rotation)
+	t.write(c, offset, line, style.Font)
+	c.Pop()
 }
 
 // run is a piece of a text: of characters of the font, or a glyph that is drawn.
 type run struct {
 	text  string
 	glyph *glyph
-	width float64 // px
+	width vg.Length
 }
 
 // runs splits a text.
-func (t typesetter) runs(text string, size float64, bold bool) []run {
-	face := t.face(size, bold)
+func (t typesetter) runs(text string, f font.Font) []run {
+	face := t.Fonts.Lookup(f, f.Size)
 	var runs []run
 	var plain strings.Builder
-	wider := 0.0 // by characters that the font lacks
+	wider := vg.Length(0) // by characters that the font lacks
 	flush := func() {
 		if plain.Len() > 0 {
-			width := float64(face.Width(plain.String())/px) + wider
-			runs = append(runs, run{text: plain.String(), width: width})
+			runs = append(runs, run{text: plain.String(), width: face.Width(plain.String()) + wider})
 			plain.Reset()
 			wider = 0
 		}
@@ -69,7 +98,7 @@ func (t typesetter) runs(text string, size float64, bold bool) []run {
 	for _, r := range text {
 		if s := drawnGlyph(r); s != nil {
 			flush()
-			runs = append(runs, run{glyph: s, width: s.advance * size})
+			runs = append(runs, run{glyph: s, width: vg.Length(s.advance) * f.Size})
 			continue
 		}
 		index, err := face.Face.GlyphIndex(&buffer, r)
@@ -78,7 +107,7 @@ func (t typesetter) runs(text string, size float64, bold bool) []run {
 			fmt.Fprintf(&plain, `\u%04X`, r)
 		case missing:
 			plain.WriteRune(r)
-			wider += max(0, size-float64(face.Width(string(r))/px)) // about an em
+			wider += max(0, f.Size-face.Width(string(r))) // about an em
 		default:
 			plain.WriteRune(r)
 		}
@@ -89,11 +118,8 @@ func (t typesetter) runs(text string, size float64, bold bool) []run {
 
 // width is a line's width in px.
 func (t typesetter) width(text string, size float64, bold bool) float64 {
-	width := 0.0
-	for _, r := range t.runs(text, size, bold) {
-		width += r.width
-	}
-	return width
+	width, _, _ := t.Box(text, sans(size, bold))
+	return float64(width / px)
 }
 
 // widest is the width of the widest of texts.
@@ -144,15 +170,14 @@ func (t typesetter) wrap(text string, size, width float64, bold bool, lines int)
 }
 
 // write writes a line from a point of its baseline on.
-func (t typesetter) write(c vg.Canvas, at vg.Point, text string, size float64, bold bool) {
-	face := t.face(size, bold)
-	for _, r := range t.runs(text, size, bold) {
+func (t typesetter) write(c vg.Canvas, at vg.Point, line string, f font.Font) {
+	for _, r := range t.runs(line, f) {
 		if r.glyph != nil {
-			r.glyph.draw(c, at, size)
+			r.glyph.draw(c, at, f.Size)
 		} else {
-			c.FillString(face, at, r.text)
+			c.FillString(t.Fonts.Lookup(f, f.Size), at, r.text)
 		}
-		at.X += vg.Length(r.width) * px
+		at.X += r.width
 	}
 }
 
@@ -179,8 +204,7 @@ func drawnGlyph(r rune) *glyph {
 	return nil
 }
 
-func (s *glyph) draw(c vg.Canvas, at vg.Point, size float64) {
-	em := vg.Length(size) * px
+func (s *glyph) draw(c vg.Canvas, at vg.Point, em vg.Length) {
 	c.SetLineWidth(0.075 * em)
 	c.SetLineDash(nil, 0)
 	for _, stroke := range s.strokes {

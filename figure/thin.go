@@ -1,6 +1,10 @@
 package figure
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/plot/plotter"
+)
 
 // every is the smallest round number k such that k steps of a size hold what is needed: every
 // k-th of many labels is shown.
@@ -49,20 +53,20 @@ func share(i, length, n int) (from, to int) {
 
 // extremes thins points to at most most: the first and last, and of each of the segments between
 // the lowest and the highest, in their order.
-func extremes(points [][2]float64, most int) [][2]float64 {
+func extremes(points plotter.XYs, most int) plotter.XYs {
 	if len(points) <= most {
 		return points
 	}
 	inner, segments := points[1:len(points)-1], (most-2)/2
-	thin := [][2]float64{points[0]}
+	thin := plotter.XYs{points[0]}
 	for s := range segments {
 		from, to := share(s, segments, len(inner))
 		low, high := from, from
 		for i := from; i < to; i++ {
-			if inner[i][1] < inner[low][1] {
+			if inner[i].Y < inner[low].Y {
 				low = i
 			}
-			if inner[i][1] > inner[high][1] {
+			if inner[i].Y > inner[high].Y {
 				high = i
 			}
 		}
@@ -72,4 +76,13 @@ func extremes(points [][2]float64, most int) [][2]float64 {
 		}
 	}
 	return append(thin, points[len(points)-1])
+}
+
+// spread thins points to at most most, evenly.
+func spread(points plotter.XYs, most int) plotter.XYs {
+	var thin plotter.XYs
+	for i := 0; i < len(points); i += (len(points) + most - 1) / most {
+		thin = append(thin, points[i])
+	}
+	return thin
 }

@@ -3,20 +3,16 @@ package figure
 import (
 	"math"
 	"strconv"
+
+	"gonum.org/v1/plot"
 )
 
-// tick is a number along an axis.
-type tick struct {
-	value float64
-	label string
-}
-
 // ticks are about so many round numbers in [low, high]: multiples of 1, 2 or 5 times a power of ten.
-func ticks(low, high float64, about int) []tick {
+func ticks(low, high float64, about int) []plot.Tick {
 	if !(high > low) {
-		return []tick{{low, number(low)}}
+		return []plot.Tick{{Value: low, Label: number(low)}}
 	}
-	rough := (high/2 - low/2) / float64(about) * 2
+	rough := (high - low) / float64(about)
 	power := math.Pow(10, math.Floor(math.Log10(rough)))
 	step := 10 * power
 	for _, factor := range []float64{1, 2, 5} {
@@ -25,14 +21,14 @@ func ticks(low, high float64, about int) []tick {
 			break
 		}
 	}
-	var at []tick
+	var at []plot.Tick
 	first := math.Ceil(low/step - 1e-9)
 	for i := 0.0; i <= 2*float64(about)+2; i++ {
 		v := (first + i) * step
 		if v > high+1e-9*step || !finite(v) {
 			break
 		}
-		at = append(at, tick{v + 0, multiple(v+0, step, max(math.Abs(low), math.Abs(high)))}) // + 0: no negative zero
+		at = append(at, plot.Tick{Value: v + 0, Label: multiple(v+0, step, max(math.Abs(low), math.Abs(high)))}) // + 0: no negative zero
 	}
 	return at
 }
@@ -57,7 +53,7 @@ func number(v float64) string {
 
 // logTicks are numbers along a logarithmic axis: powers of ten, thinned where there are many,
 // with 2 and 5 times them where there are few, and round numbers where that gives too few.
-func logTicks(low, high float64, about int) []tick {
+func logTicks(low, high float64, about int) []plot.Tick {
 	for _, factors := range [][]float64{{1}, {1, 3}, {1, 2, 5}, {1, 1.5, 2, 3, 5, 7}} {
 		if at := multiples(low, high, factors, 1); len(at) >= 3 {
 			return multiples(low, high, factors, (len(at)+about-1)/about)
@@ -67,15 +63,15 @@ func logTicks(low, high float64, about int) []tick {
 }
 
 // multiples are factors times the powers of ten that every divides, in [low, high].
-func multiples(low, high float64, factors []float64, every int) []tick {
-	var at []tick
+func multiples(low, high float64, factors []float64, every int) []plot.Tick {
+	var at []plot.Tick
 	for power := int(math.Floor(math.Log10(low))); power <= int(math.Ceil(math.Log10(high))); power++ {
 		if power%every != 0 {
 			continue
 		}
 		for _, f := range factors {
 			if v := f * math.Pow10(power); v >= low*(1-1e-9) && v <= high*(1+1e-9) {
-				at = append(at, tick{v, strconv.FormatFloat(v, 'g', 6, 64)})
+				at = append(at, plot.Tick{Value: v, Label: strconv.FormatFloat(v, 'g', 6, 64)})
 			}
 		}
 	}

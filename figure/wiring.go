@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"gonum.org/v1/plot/vg"
 )
 
 // Sizes of wiring diagrams, in px.
@@ -143,7 +145,7 @@ func (w Wiring) layout(t typesetter) picture {
 	const lineHeight = 14.0
 	left, right := b.overhang(edges)
 	bottom := b.height + 12
-	return picture{left + b.width + right, bottom + lineHeight*float64(len(notes)), func(p painter) {
+	return picture{left + b.width + right, bottom + lineHeight*float64(len(notes)), 0, func(p painter) {
 		body := p.moved(left, 0)
 		for _, e := range edges {
 			body.edge(b.edgeCurve(e), e.Weight, math.Abs(e.Weight)/largest)
@@ -236,7 +238,7 @@ func (p painter) edge(w edgeCurve, weight, strength float64) {
 	c := Signed(weight)
 	c.A = uint8(math.Round(255 * (0.12 + 0.78*strength)))
 	width := 0.6 + 3.2*strength
-	p.curve(w.points[0], w.points[1], w.points[2], w.points[3], c, width)
+	p.curve(w.points, c, width)
 	if w.back {
 		p.arrowhead(w.points[3][0]-3, w.points[3][1], 3+width, c)
 	}
@@ -245,7 +247,8 @@ func (p painter) edge(w edgeCurve, weight, strength float64) {
 // arrowhead draws a triangle that points to the left.
 func (p painter) arrowhead(x, y, size float64, c color.Color) {
 	p.canvas.SetColor(c)
-	path := p.rectangle(x, y, 0, 0)[:1]
+	var path vg.Path
+	path.Move(p.point(x, y))
 	path.Line(p.point(x+1.4*size, y-0.7*size))
 	path.Line(p.point(x+1.4*size, y+0.7*size))
 	path.Close()
@@ -265,8 +268,9 @@ func (b diagram) paintRow(p painter, row wiringRow) {
 	}
 	for i, node := range row.nodes {
 		at := b.boxes[node]
-		p.fill(at.x-at.half, at.y-nodeHeight/2, 2*at.half, nodeHeight, boxColor)
-		p.frame(at.x-at.half, at.y-nodeHeight/2, 2*at.half, nodeHeight, outline)
+		corner := p.moved(at.x-at.half, at.y-nodeHeight/2)
+		corner.fill(0, 0, 2*at.half, nodeHeight, boxColor)
+		frame(corner.within(2*at.half, nodeHeight))
 		if i%shown == 0 {
 			caption := p.cut(at.caption, tickSize, max(row.box-6, row.pitch*float64(shown)-4), false)
 			p.text(at.x, at.y, caption, textStyle{size: tickSize, align: 0.5})
