@@ -18,24 +18,33 @@ type card struct {
 	preset string
 }
 
-// cardsOf are the card of a baseline, the preset of a transformer, and those of the presets that
+// cards are the card of the baseline, the preset of a transformer, and those of the presets that
 // name it as theirs. Those of the modern block on its stream come first: they are baselines, too.
-func cardsOf(zoo models.Zoo, baseline string) ([]card, error) {
-	p, err := zoo.Preset(baseline)
+// Presets that Muon trains have a second card.
+func (s Cards) cards(zoo models.Zoo) ([]card, error) {
+	p, err := zoo.Preset(s.Baseline)
 	if err != nil {
 		return nil, err
 	}
-	first, others := []card{newCard(zoo, p)}, []card(nil)
+	first, others := s.withMuon(newCard(zoo, p)), []card(nil)
 	for _, p := range zoo.Presets() {
 		switch {
-		case p.Baseline != baseline:
+		case p.Baseline != s.Baseline:
 		case p.Modern && !changesStream(zoo, p):
-			first = append(first, newCard(zoo, p), newCard(zoo, p).withMuon())
+			first = append(first, s.withMuon(newCard(zoo, p))...)
 		default:
-			others = append(others, newCard(zoo, p))
+			others = append(others, s.withMuon(newCard(zoo, p))...)
 		}
 	}
 	return append(first, others...), nil
+}
+
+// withMuon is a card and, if Muon trains its preset, that one.
+func (s Cards) withMuon(c card) []card {
+	if slices.Contains(s.Muon, c.preset) {
+		return []card{c, c.withMuon()}
+	}
+	return []card{c}
 }
 
 func newCard(zoo models.Zoo, p models.Preset) card {

@@ -2,8 +2,12 @@ package experiment
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"os"
+	"slices"
+
+	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/experiment/bench"
 	"github.com/residua-go/residua/experiment/stats"
@@ -16,8 +20,10 @@ import (
 // transformer. Its series are the presets.
 type Cards struct {
 	plain
-	Baseline string `yaml:"baseline" help:"the transformer's preset; the others are those that the zoo compares with it"`
-	Speeds   string `yaml:"speeds" help:"file that bench zoo -out has written: speed and memory of the presets; nothing: they are not shown"`
+	Baseline string              `yaml:"baseline" help:"the transformer's preset; the others are those that the zoo compares with it"`
+	Sizes    map[string][]string `yaml:"sizes" help:"settings by preset that make other sizes of all, as in {quickstart: [model.stream.dv=16], others: [model.stream.d_model=128]}; others: of each preset that is not named; nothing: the presets' own sizes"`
+	Muon     []string            `yaml:"muon" help:"presets that are trained by Muon, too, with a card of its own"`
+	Speeds   string              `yaml:"speeds" help:"file that bench zoo -out has written: speed and memory of the presets; nothing: they are not shown"`
 }
 
 // Name is cards.
@@ -46,16 +52,37 @@ func (s Cards) measured() ([]bench.DesignResult, error) {
 }
 
 func (s Cards) series(zoo models.Zoo) (models.Zoo, []Series, error) {
-	cards, err := cardsOf(zoo, s.Baseline)
-	var all []Series
-	for _, c := range cards {
-		all = append(all, c.series)
+	cards, err := s.cards(zoo)
+	if err != nil {
+		return zoo, nil, err
 	}
-	return zoo, all, err
+	var all []Series
+	unknown := maps.Clone(s.Sizes)
+	delete(unknown, others)
+	for _, name := range s.Muon {
+		if !slices.ContainsFunc(cards, func(c card) bool { return c.preset == name }) {
+			return zoo, nil, errors.Errorf("muon: want presets that have a card, got %q", name)
+		}
+	}
+	for _, c := range cards {
+		sizes, named := s.Sizes[c.preset]
+		if !named {
+			sizes = s.Sizes[others]
+		}
+		delete(unknown, c.preset)
+		all = append(all, Series{Name: c.series.Name, Set: slices.Concat(c.series.Set, sizes)})
+	}
+	for _, name := range slices.Sorted(maps.Keys(unknown)) {
+		return zoo, nil, errors.Errorf("sizes: want presets that have a card, or %s, got %q", others, name)
+	}
+	return zoo, all, nil
 }
 
+// others is the key of Cards.Sizes for the presets that it does not name.
+const others = "others"
+
 func (s Cards) report(r *results) (out Report) {
-	cards, _ := cardsOf(r.plan.zoo, s.Baseline) // it was read for the plan, as were the speeds
+	cards, _ := s.cards(r.plan.zoo) // it was read for the plan, as were the speeds
 	measured, _ := s.measured()
 	overview := figure.Table{Align: "lrrrrrr", Header: []string{"stream", "parameters", "train FLOPs a token", "entries a token", "rate", "bits per byte", "compared with the transformer"}}
 	curves := figure.Panels{Across: 3, OwnAxes: true}

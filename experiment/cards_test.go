@@ -21,11 +21,14 @@ import (
 
 const baseline = "quickstart-transformer"
 
+// testCards are those of experiments/cards.yaml.
+var testCards = Cards{Baseline: baseline, Muon: []string{baseline, "quickstart-modern", "quickstart", "quickstart-rmt-modern", "quickstart-mhc", "quickstart-hyper-dynamic", "quickstart-deep-delta"}}
+
 // TestEveryDesignHasACard: every stream of the zoo has one, of a preset of the transformer's size;
 // the transformer is the first.
 func TestEveryDesignHasACard(t *testing.T) {
 	zoo := models.Standard()
-	cards, err := cardsOf(zoo, baseline)
+	cards, err := testCards.cards(zoo)
 	require.NoError(t, err)
 	require.Equal(t, baseline, cards[0].preset)
 	seen, titles := map[string]bool{}, map[string]bool{}
@@ -49,7 +52,7 @@ func TestEveryDesignHasACard(t *testing.T) {
 func tinyZoo(t *testing.T) models.Zoo {
 	t.Helper()
 	zoo := models.Standard()
-	cards, err := cardsOf(zoo, baseline)
+	cards, err := testCards.cards(zoo)
 	require.NoError(t, err)
 	var tiny []models.Preset
 	seen := map[string]bool{}
@@ -95,7 +98,7 @@ func TestCardsPage(t *testing.T) {
 	r := report(t, p)
 	text := r.Markdown("cards/log.jsonl", "cards.svg", "the call")
 	assert.True(t, strings.HasPrefix(text, "# Cards\n\nMade of cards/log.jsonl by `the call`; do not edit.\n\n| stream | parameters |"))
-	cards, err := cardsOf(zoo, "tiny-transformer")
+	cards, err := c.Kind.(Cards).cards(zoo)
 	require.NoError(t, err)
 	for i, c := range cards {
 		title, isTrained := c.Title, slices.Contains(only, c.series.Name)
@@ -115,6 +118,27 @@ func TestCardsPage(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []string{"tiny-transformer", "tiny-transformer", "tiny"}, lines)
+}
+
+// TestCardsOfOtherSizes: sizes changes the presets that it names, and all others by one list; with
+// muon a preset has a second series. A name that has no card is an error that names it.
+func TestCardsOfOtherSizes(t *testing.T) {
+	cards := testCards
+	cards.Sizes = map[string][]string{"quickstart": {"model.stream.dv=16"}, others: {"model.stream.d_model=128"}}
+	_, all, err := cards.series(models.Standard())
+	require.NoError(t, err)
+	sets := map[string][]string{}
+	for _, s := range all {
+		sets[s.Name] = s.Set
+	}
+	assert.Equal(t, []string{"model.preset=quickstart", "model.stream.dv=16"}, sets["quickstart"])
+	assert.Equal(t, []string{"model.preset=quickstart-mhc", "model.stream.d_model=128"}, sets["quickstart-mhc"])
+	assert.Equal(t, []string{"model.preset=quickstart", "train.optim={kind: muon, scale: match_rms_adamw}", "model.stream.dv=16"}, sets["quickstart-muon"])
+	cards.Sizes["mhc"] = nil
+	_, _, err = cards.series(models.Standard())
+	assert.ErrorContains(t, err, `sizes: want presets that have a card, or others, got "mhc"`)
+	_, _, err = Cards{Baseline: baseline, Muon: []string{"mhc"}}.series(models.Standard())
+	assert.ErrorContains(t, err, `muon: want presets that have a card, got "mhc"`)
 }
 
 // TestDifferencesSayHowSureTheyAre: within two standard errors, and while a search is not finished,
@@ -151,7 +175,7 @@ func TestDocsShowTheCards(t *testing.T) {
 		sections[title] = text
 	}
 	zoo := models.Standard()
-	cards, err := cardsOf(zoo, baseline)
+	cards, err := testCards.cards(zoo)
 	require.NoError(t, err)
 	for _, c := range cards {
 		section, ok := sections[c.Title]

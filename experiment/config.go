@@ -15,17 +15,20 @@ import (
 // that is made of them. Settings are assignments as train's -set takes them; a later one wins: the
 // experiment's own, those of a series, those of a point of the series.
 type Config struct {
-	Name               string   `yaml:"name" default:"the file's name" help:"name of the experiment"`
-	Base               string   `yaml:"base" default:"required" help:"the run config that all runs start from: a file, or the name of a built-in one (train -configs lists them). The experiment's folder keeps a copy, which counts from then on"`
-	Set                []string `yaml:"set" help:"settings of all runs, as in [data.source=files, train.lr=1e-2]; device.threads is 1 where nothing sets it, as runs are trained side by side"`
-	Series             []Series `yaml:"series" default:"required, but of cards and coordinates" help:"what is compared, the baseline first: a list of {name: rmt, set: [model.preset=quickstart]}"`
-	Seeds              int      `yaml:"seeds" min:"1" max:"10000" help:"runs of each point, with the seeds 0, 1, 2, ... of weights and batches"`
-	Rates              string   `yaml:"rates" choices:"config, bracket" help:"config: train.lr; bracket: each point looks for its peak learning rate by the first seed, four rates a decade (0.001, 0.0018, 0.0032, 0.0056, 0.01, ...), the one next to train.lr, its neighbours, and on until the best lies between two worse ones, and has its other seeds at it"`
-	Tokens             int64    `yaml:"tokens" min:"0" max:"1000000000000000000" help:"tokens of each run, rounded up to whole steps; 0: as train.steps or train.tokens say"`
-	FLOPs              float64  `yaml:"flops" min:"0" max:"1e30" help:"FLOPs of each run's training, as in 1e14, from which its tokens follow by the model's own FLOPs a token; 0: none"`
-	TokensPerParameter float64  `yaml:"tokens_per_parameter" min:"0" max:"1000000" help:"tokens of a run: this many for each parameter outside the embedding, position and unembedding tables (Hoffmann et al. 2022: 20); 0: none"`
-	Page               string   `yaml:"report" default:"report.md in the experiment's folder" help:"file of the report; its picture lies next to it"`
-	Kind               Kind     `yaml:"experiment" default:"required" help:"what varies within a series, and what is reported"`
+	Name               string         `yaml:"name" default:"the file's name" help:"name of the experiment"`
+	Base               string         `yaml:"base" default:"required" help:"the run config that all runs start from: a file, or the name of a built-in one (train -configs lists them). The experiment's folder keeps a copy, which counts from then on"`
+	Set                []string       `yaml:"set" help:"settings of all runs, as in [data.source=files, train.lr=1e-2]; device.threads is 1 where nothing sets it, as runs are trained side by side"`
+	Series             []Series       `yaml:"series" default:"required, but of cards and coordinates" help:"what is compared, the baseline first: a list of {name: rmt, set: [model.preset=quickstart]}"`
+	Seeds              int            `yaml:"seeds" min:"1" max:"10000" help:"runs of each point, with the seeds first_seed, first_seed + 1, ... of weights and batches"`
+	FirstSeed          uint64         `yaml:"first_seed" help:"the first of the seeds; 1 with rates: bracket keeps the runs of seed 0, which chose the rate, out of what is compared"`
+	SeedsOf            map[string]int `yaml:"seeds_of" help:"series that have another number of seeds, as in {rmt: 8}"`
+	Rates              string         `yaml:"rates" choices:"config, bracket" help:"config: train.lr; bracket: each point looks for its peak learning rate by seed 0, four rates a decade (0.001, 0.0018, 0.0032, 0.0056, 0.01, ...), the one next to train.lr, its neighbours, and on until the best lies between two worse ones, and has its seeds at it"`
+	Tokens             int64          `yaml:"tokens" min:"0" max:"1000000000000000000" help:"tokens of each run, rounded up to whole steps; 0: as train.steps or train.tokens say"`
+	FLOPs              float64        `yaml:"flops" min:"0" max:"1e30" help:"FLOPs of each run's training, as in 1e14, from which its tokens follow by the model's own FLOPs a token; 0: none"`
+	TokensPerParameter float64        `yaml:"tokens_per_parameter" min:"0" max:"1000000" help:"tokens of a run: this many for each parameter outside the embedding, position and unembedding tables (Hoffmann et al. 2022: 20); 0: none"`
+	Contrasts          [][]string     `yaml:"contrasts" help:"pairs of names in the report, as in [[rmt, transformer]]: does the first end with the lower loss, seed by seed? Tests correct for the number of contrasts"`
+	Page               string         `yaml:"report" default:"report.md in the experiment's folder" help:"file of the report; its picture lies next to it"`
+	Kind               Kind           `yaml:"experiment" default:"required" help:"what varies within a series, and what is reported"`
 
 	where *settings.Positions
 }
@@ -103,6 +106,14 @@ func (c *Config) check() error {
 		}
 	}
 	return c.Kind.check(c)
+}
+
+// tuningSeed is the seed of a cell's first run: the one that chooses the rate, where one is chosen.
+func (c *Config) tuningSeed() uint64 {
+	if c.Rates == bracket {
+		return 0
+	}
+	return c.FirstSeed
 }
 
 // plainName is what names of runs are made of: they are folders.

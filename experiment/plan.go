@@ -74,6 +74,9 @@ func (c *Config) Plan(ctx context.Context, zoo models.Zoo, out string) (*Plan, e
 			err = p.addCells(s, index("series", i)+".set")
 		}
 	}
+	if err == nil {
+		err = p.checkNames()
+	}
 	if err == nil && len(p.cells) == 0 {
 		err = c.where.Errorf("experiment", "want a design that %s can be made with, got a zoo with none", c.Kind.Name())
 	}
@@ -81,7 +84,7 @@ func (c *Config) Plan(ctx context.Context, zoo models.Zoo, out string) (*Plan, e
 		return nil, Setup(err)
 	}
 	for _, c := range p.cells { // what is wrong with a run is found before the first is trained
-		if c.first, err = c.at(0, 0); err != nil {
+		if c.first, err = c.at(0, p.Config.tuningSeed()); err != nil {
 			return nil, err
 		}
 	}

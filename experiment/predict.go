@@ -55,7 +55,7 @@ func (p *Plan) Predict(ctx context.Context, jobs int) (*Prediction, error) {
 		if err != nil {
 			return nil, err
 		}
-		runs, done := s.count(p.Config)
+		runs, done := s.count(c)
 		seconds, err := s.seconds(ctx, c.first.Run, steps)
 		if err != nil {
 			return nil, err
@@ -81,8 +81,8 @@ func withoutSeed(settings []string) []string {
 
 // seconds predicts another run of a cell, of which one is given.
 func (s state) seconds(ctx context.Context, run *config.Run, steps map[string]float64) (float64, error) {
-	if n := len(s.runs); n > 0 {
-		return s.runs[n-1].Seconds, nil
+	if known := slices.Concat(s.tried, s.runs); len(known) > 0 {
+		return known[len(known)-1].Seconds, nil
 	}
 	text, err := settings.Marshal(run.Model)
 	if err != nil {
@@ -103,8 +103,8 @@ func (s state) seconds(ctx context.Context, run *config.Run, steps map[string]fl
 // row is a cell's line of the plan.
 func (c *cell) row(runs, done int, seconds float64, own []string) []string {
 	run, cost, name := c.first.Run, c.first.Run.Spec().Cost(), c.first.Name
-	if last := c.plan.Config.Seeds - 1; last > 0 {
-		name = fmt.Sprintf("%s to %d", name, last)
+	if seeds := c.seeds(); len(seeds) > 1 {
+		name = fmt.Sprintf("%s to %d", name, seeds[len(seeds)-1])
 	}
 	row := []string{name, fmt.Sprintf("%d of %d", done, runs)}
 	for _, n := range []int{cost.Parameters, cost.Parameters - cost.Embedding, run.TotalSteps() * run.StepTokens(), run.TotalSteps()} {

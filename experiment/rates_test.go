@@ -131,3 +131,29 @@ func TestBracketInReports(t *testing.T) {
 	assert.Equal(t, r.Runs, r.Done, "where all diverge there is nothing to be made")
 	assert.Regexp(t, `\nb .* 1, 1 diverged +- +-\n`, r.Text())
 }
+
+// TestFreshSeeds: with first_seed: 1 the runs of seed 0, which choose the rate, are in no score, and
+// seeds_of gives a series another number of seeds.
+func TestFreshSeeds(t *testing.T) {
+	l := newLines(t, "seeds: 2\nfirst_seed: 1\nseeds_of: {b: 3}\n"+strings.Replace(bracketed, "seeds: 3\n", "", 1))
+	at := func(series string, rate float64, seed uint64, loss float64) Record {
+		return Record{Series: series, Rate: rate, Seed: seed, Loss: trainer.Number(loss), Bits: trainer.Number(loss)}
+	}
+	log := []Record{at("a", 0.001, 0, 3), at("a", 0.00056, 0, 4), at("a", 0.0018, 0, 5), at("a", 0.001, 1, 7), at("a", 0.001, 2, 9), at("b", 1, 0, 5)}
+	r := l.Report(log)
+	assert.Equal(t, []int{6, 11}, []int{r.Done, r.Runs}, "3 rates and 2 seeds of a, 3 rates and 3 seeds of b")
+	text := r.Text()
+	assert.Regexp(t, `\na .* 2 +8\.0000 ± 1\.0000 `, text)
+	assert.Regexp(t, `\nb +1 +not yet +5\.000 at 1\n`, text)
+	assert.NotRegexp(t, `\nb .* ± `, text)
+}
+
+// TestFirstSeed: without a search of rates the seeds begin with the first.
+func TestFirstSeed(t *testing.T) {
+	p := settled(t, parsed(t, "seeds: 2\nfirst_seed: 5\nseries: [{name: a}]\nexperiment: {kind: variants}"), t.TempDir())
+	todo, err := p.todo()
+	require.NoError(t, err)
+	require.Len(t, todo, 2)
+	assert.Equal(t, []uint64{5, 6}, []uint64{todo[0].Seed, todo[1].Seed})
+	assert.Equal(t, []string{"a-seed5", "a-seed6"}, []string{todo[0].Name, todo[1].Name})
+}

@@ -55,13 +55,14 @@ func (p *Plan) reportOfLog() (*Report, error) {
 		if len(s.runs) > 0 {
 			r.cells = append(r.cells, result{c, s})
 		}
-		ofCell, made := s.count(p.Config)
+		ofCell, made := s.count(c)
 		runs, done = runs+ofCell, done+made
 	}
 	report := Report{}
 	if done > 0 {
 		report = p.Config.Kind.report(r)
 		report.Notes = append(report.Notes, r.sideBySide()...)
+		report.Tables = append(report.Tables, r.contrastsTable())
 		if p.Config.Rates == bracket {
 			report.Tables = append(report.Tables, r.ratesTable())
 		}
@@ -101,8 +102,11 @@ func (r *Report) Markdown(log, picture, command string) string {
 
 // ratesTable says which rate each cell has found, and with which losses.
 func (r *results) ratesTable() figure.Table {
-	t := figure.Table{Title: "Rates: the best one, chosen by the first seed, and the losses of that seed at all", Align: "lrll", Header: []string{"", "best rate", "between two worse ones", "losses (nats)"}}
-	for _, c := range r.cells {
+	t := figure.Table{Title: "Rates: the best one, chosen by seed 0, and the losses of that seed at all", Align: "lrll", Header: []string{"", "best rate", "between two worse ones", "losses (nats)"}}
+	for _, c := range r.all {
+		if len(c.tried) == 0 {
+			continue
+		}
 		inside, losses := "yes", []string(nil)
 		switch {
 		case len(c.todo) > 0 && !c.inside:
@@ -113,7 +117,7 @@ func (r *results) ratesTable() figure.Table {
 		for _, r := range c.tried {
 			losses = append(losses, fmt.Sprintf("%s at %g", r.Loss.Text("%.3f"), r.Rate))
 		}
-		t.Row(c.name(), fmt.Sprintf("%g", c.runs[0].Rate), inside, strings.Join(losses, ", "))
+		t.Row(c.name(), fmt.Sprintf("%g", c.best), inside, strings.Join(losses, ", "))
 	}
 	return t
 }
@@ -146,7 +150,7 @@ func (r *results) of(series string) []result {
 }
 
 // name is what tables call a cell.
-func (c result) name() string {
+func (c *cell) name() string {
 	if c.point.label == "" {
 		return c.series
 	}

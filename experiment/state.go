@@ -8,7 +8,8 @@ import (
 // state is what a log tells of a cell.
 type state struct {
 	runs   []Record   // of each seed, at the best rate where rates are looked for
-	tried  []Record   // with rates: of the first seed at each rate, by rate
+	tried  []Record   // with rates: of seed 0 at each rate, by rate
+	best   float64    // with rates: the best one so far
 	inside bool       // the best rate lies between two worse ones
 	todo   []*Planned // what can be made now; with rates, more may follow from it
 }
@@ -21,7 +22,7 @@ func (c *cell) state() (s state, err error) {
 			return s, err
 		}
 	}
-	for seed := range uint64(c.plan.Config.Seeds) {
+	for _, seed := range c.seeds() {
 		found, err := s.look(c, rate, seed)
 		if err != nil {
 			return s, err
@@ -31,6 +32,19 @@ func (c *cell) state() (s state, err error) {
 		}
 	}
 	return s, nil
+}
+
+// seeds are those of a cell's runs.
+func (c *cell) seeds() []uint64 {
+	n, other := c.plan.Config.SeedsOf[c.series]
+	if !other {
+		n = c.plan.Config.Seeds
+	}
+	all := make([]uint64, n)
+	for i := range all {
+		all[i] = c.plan.Config.FirstSeed + uint64(i)
+	}
+	return all
 }
 
 // search goes through the rates of a search. It returns the best one, 0 while there is none, or
@@ -51,8 +65,11 @@ func (s *state) search(c *cell) (rate float64, err error) {
 	}
 	best, found := l.best()
 	s.inside = l.inside()
+	if found {
+		s.best = rateAt(best)
+	}
 	for _, r := range s.tried {
-		if found && r.Rate == rateAt(best) || !found && len(s.runs) == 0 {
+		if c.plan.Config.FirstSeed == 0 && (found && r.Rate == s.best || !found && len(s.runs) == 0) {
 			s.runs = append(s.runs, r)
 		}
 	}
@@ -61,15 +78,23 @@ func (s *state) search(c *cell) (rate float64, err error) {
 		return 0, nil
 	}
 	s.runs = nil
-	return rateAt(best), nil
+	return s.best, nil
 }
 
 // count is how many runs a cell has, with rates at least, and how many of them are complete.
-func (s state) count(c *Config) (runs, done int) {
-	done = len(s.runs) + max(0, len(s.tried)-1) // the best rate's first seed is of both
+func (s state) count(c *cell) (runs, done int) {
+	names := map[string]bool{}
+	for _, r := range slices.Concat(s.runs, s.tried) {
+		names[r.Run] = true
+	}
+	done = len(names)
 	runs = done + len(s.todo)
-	if c.Rates == bracket && len(s.todo) > 0 {
-		runs = max(runs, c.Seeds+2)
+	if seeds := c.seeds(); c.plan.Config.Rates == bracket && len(s.todo) > 0 {
+		least := 3 // the best rate and both its neighbours, by seed 0
+		if slices.Contains(seeds, 0) {
+			least--
+		}
+		runs = max(runs, len(seeds)+least)
 	}
 	return runs, done
 }

@@ -29,7 +29,7 @@ func (s Sweep) check(c *Config) error {
 func (s Sweep) points(source) ([]point, error) {
 	var all []point
 	for i, v := range s.Values {
-		text := strconv.FormatFloat(v, 'g', -1, 64)
+		text := strconv.FormatFloat(v, 'f', -1, 64)
 		key := index("experiment.values", i)
 		all = append(all, point{label: text, values: map[string]float64{s.Key: v}, key: key, set: []assignment{{s.Key + "=" + text, key}}})
 	}

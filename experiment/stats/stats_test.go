@@ -156,3 +156,30 @@ func TestFitOffset(t *testing.T) {
 	_, _, ok = FitOffset(x[:3], above[:3])
 	assert.False(t, ok)
 }
+
+// paired are eight differences whose interval and p-value SciPy 1.16 has, too: bootstrap by BCa, and permutation_test of the samples.
+var paired = []float64{-0.21, -0.1, -0.35, -0.05, 0.04, -0.6, -0.12, -0.2}
+
+func TestSignFlip(t *testing.T) {
+	assert.Equal(t, 2.0/256, SignFlip(paired))
+	assert.Equal(t, 1.0/256, SignFlip([]float64{-1, -1, -1, -1, -1, -1, -1, -1}))
+	assert.Equal(t, 1.0, SignFlip([]float64{1, 2, 3}))
+	assert.Equal(t, 0.75, SignFlip([]float64{-1, 1}), "a sum of 0 or less: three of four")
+	assert.True(t, math.IsNaN(SignFlip(nil)))
+	assert.True(t, math.IsNaN(SignFlip(make([]float64, 21))))
+}
+
+func TestHolm(t *testing.T) {
+	assert.InDeltaSlice(t, []float64{0.03, 0.06, 0.06, 0.02}, Holm([]float64{0.01, 0.04, 0.03, 0.005}), 1e-12)
+	assert.Equal(t, []float64{1, 1}, Holm([]float64{0.9, 0.8}))
+}
+
+func TestBootstrapMean(t *testing.T) {
+	low, high := BootstrapMean(paired)
+	assert.InDelta(t, -0.3675, low, 0.01)
+	assert.InDelta(t, -0.0963, high, 0.01)
+	again, _ := BootstrapMean(paired)
+	assert.Equal(t, low, again)
+	low, _ = BootstrapMean([]float64{1, 1, 1})
+	assert.True(t, math.IsNaN(low))
+}

@@ -1,0 +1,69 @@
+package experiment
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/residua-go/residua/experiment/stats"
+	"github.com/residua-go/residua/figure"
+)
+
+// checkNames wants names that the report has in contrasts, and series in seeds_of.
+func (p *Plan) checkNames() error {
+	for _, name := range slices.Sorted(maps.Keys(p.Config.SeedsOf)) {
+		switch n := p.Config.SeedsOf[name]; {
+		case !slices.ContainsFunc(p.series, func(s Series) bool { return s.Name == name }):
+			return p.Config.where.Errorf("seeds_of", "want series of this experiment, got %q", name)
+		case n < 1:
+			return p.Config.where.Errorf("seeds_of."+name, "want >= 1, got %d", n)
+		}
+	}
+	for i, pair := range p.Config.Contrasts {
+		if len(pair) != 2 {
+			return p.Config.where.Errorf(index("contrasts", i), "want two names, as in [rmt, transformer], got %d", len(pair))
+		}
+		for _, name := range pair {
+			if !slices.ContainsFunc(p.cells, func(c *cell) bool { return c.name() == name }) {
+				return p.Config.where.Errorf(index("contrasts", i), "want two of %s, got %q", strings.Join(p.cellNames(), ", "), name)
+			}
+		}
+	}
+	return nil
+}
+
+// cellNames are the cells as tables call them.
+func (p *Plan) cellNames() []string {
+	var names []string
+	for _, c := range p.cells {
+		names = append(names, c.name())
+	}
+	return names
+}
+
+// contrastsTable tests each contrast: whether the first of its two ends with the lower loss, seed by seed.
+func (r *results) contrastsTable() figure.Table {
+	t := figure.Table{Title: "Contrasts: loss of the first minus the second, same seed; p of the sign-flip test that it is below 0, and by Holm over all of them",
+		Align: "lrrrrr", Header: []string{"", "pairs", "difference (nats)", "95% (BCa bootstrap)", "p", "p, Holm"}}
+	var p []float64
+	for _, pair := range r.plan.Config.Contrasts {
+		differences := pairedDifferences(r.named(pair[1]), r.named(pair[0]))
+		low, high := stats.BootstrapMean(differences)
+		p = append(p, stats.SignFlip(differences))
+		t.Row(strings.Join(pair, " - "), fmt.Sprint(len(differences)), estimate(differences, "%+.4f"), interval(low, high, "%+.4f"), number(p[len(p)-1], "%.2g"), "-")
+	}
+	if slices.ContainsFunc(p, math.IsNaN) { // Holm takes all of them or none
+		return t
+	}
+	for i, adjusted := range stats.Holm(p) {
+		t.Rows[i][len(t.Header)-1] = number(adjusted, "%.2g")
+	}
+	return t
+}
+
+// named is the cell of a name.
+func (r *results) named(name string) result {
+	return r.all[slices.IndexFunc(r.all, func(c result) bool { return c.name() == name })]
+}

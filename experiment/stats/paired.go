@@ -1,0 +1,86 @@
+package stats
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// mostFlips is the greatest number of differences whose signs SignFlip flips: 2^20 ways.
+const mostFlips = 20
+
+// SignFlip is the p-value of the sign-flip test that the mean of paired differences is below 0 (Fisher 1935): of all 2^n ways to choose
+// their signs, the share whose sum is at most the one found. The least that n differences can have is 2^-n. NaN of none, and of more than 20.
+func SignFlip(differences []float64) float64 {
+	n := len(differences)
+	if n == 0 || n > mostFlips {
+		return math.NaN()
+	}
+	sum := floats.Sum(differences)
+	found := sum + 1e-12*floats.Norm(differences, 1) // sums in another order differ in their last bits
+	atMost := 1                                      // with no sign flipped
+	for i := uint(1); i < 1<<n; i++ {                // Gray codes: one sign flips at a time
+		at, flipped := bits.TrailingZeros(i), i^i>>1
+		d := 2 * differences[at]
+		if flipped>>at&1 == 1 {
+			d = -d
+		}
+		if sum += d; sum <= found {
+			atMost++
+		}
+	}
+	return float64(atMost) / float64(uint(1)<<n)
+}
+
+// Holm adjusts the p-values of several tests, so that with those at most alpha taken for findings the chance of a false one is at most
+// alpha (Holm 1979): in ascending order the i-th of n, counted from 0, becomes (n - i) p, no less than the one before it, at most 1.
+func Holm(p []float64) []float64 {
+	order := make([]int, len(p))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[a], p[b]) })
+	adjusted, last := make([]float64, len(p)), 0.0
+	for i, at := range order {
+		last = min(1, max(last, float64(len(p)-i)*p[at]))
+		adjusted[at] = last
+	}
+	return adjusted
+}
+
+// BootstrapMean is the 95% interval of the mean of what x is a sample of, by the bias-corrected and accelerated bootstrap (Efron 1987) of
+// 10,000 resamples, which the same x draws again. NaN of fewer than three values, or of equal ones.
+func BootstrapMean(x []float64) (low, high float64) {
+	n, mean := len(x), stat.Mean(x, nil)
+	if n < 3 || floats.Max(x) == floats.Min(x) {
+		return math.NaN(), math.NaN()
+	}
+	draw := rand.New(rand.NewPCG(2, uint64(n)))
+	means, below := make([]float64, Draws), 0.0
+	for i := range means {
+		for range x {
+			means[i] += x[draw.IntN(n)] / float64(n)
+		}
+		switch {
+		case means[i] < mean:
+			below++
+		case means[i] == mean:
+			below += 0.5
+		}
+	}
+	slices.Sort(means)
+	bias := distuv.UnitNormal.Quantile(below / Draws)
+	size := float64(n)
+	acceleration := size * stat.Moment(3, x, nil) / (6 * math.Pow(size*stat.Moment(2, x, nil), 1.5)) // as the jackknife has it for a mean
+	end := func(share float64) float64 {
+		z := bias + distuv.UnitNormal.Quantile(share)
+		return stat.Quantile(distuv.UnitNormal.CDF(bias+z/(1-acceleration*z)), stat.Empirical, means, nil)
+	}
+	return end(0.025), end(0.975)
+}
