@@ -92,8 +92,13 @@ func (s Cards) report(r *results) (out Report) {
 		cost, card := c.first.Run.Spec().Cost(), cards[i]
 		sizes := []string{fmt.Sprintf("%.2fM", float64(cost.Parameters)/1e6), fmt.Sprintf("%.1fM", float64(cost.TrainFLOPs())/1e6), fmt.Sprint(cost.StreamSize)}
 		rate := "not trained yet"
-		if len(c.runs) > 0 {
+		switch {
+		case len(c.runs) > 0:
 			rate = fmt.Sprintf("%g", c.runs[0].Rate)
+		case len(c.tried) > 0:
+			rate = "being looked for"
+		}
+		if len(c.curves()) > 0 {
 			curves.Charts = append(curves.Charts, learning(card.Title, base, c))
 		}
 		overview.Row(card.Title, sizes[0], sizes[1], sizes[2], rate, estimate(c.bits(), "%.3f"), c.comparedWith(base))
@@ -130,15 +135,23 @@ func (c result) comparedWith(base result) string {
 	return text
 }
 
+// curves are the runs whose training loss can be drawn: those of the rates that were tried until there are others.
+func (c result) curves() []Record {
+	if len(c.runs) > 0 {
+		return c.runs
+	}
+	return c.tried
+}
+
 // learning draws the training loss of a cell's first run, and of the baseline's.
 func learning(title string, base, c result) figure.Lines {
 	chart := figure.Lines{Title: title, XLabel: "million tokens", YLabel: "training loss (nats a token)"}
 	add := func(r Record) {
 		chart.Series = append(chart.Series, r.curve(fmt.Sprintf("%s at %g", r.Series, r.Rate), 1e-6))
 	}
-	if len(base.runs) > 0 && base.cell != c.cell {
-		add(base.runs[0])
+	if len(base.curves()) > 0 && base.cell != c.cell {
+		add(base.curves()[0])
 	}
-	add(c.runs[0])
+	add(c.curves()[0])
 	return chart
 }

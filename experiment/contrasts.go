@@ -3,7 +3,6 @@ package experiment
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -50,11 +49,14 @@ func (r *results) contrastsTable() figure.Table {
 	var p []float64
 	for _, pair := range r.plan.Config.Contrasts {
 		differences := pairedDifferences(r.named(pair[1]), r.named(pair[0]))
+		if len(differences) == 0 {
+			continue
+		}
 		low, high := stats.BootstrapMean(differences)
 		p = append(p, stats.SignFlip(differences))
 		t.Row(strings.Join(pair, " - "), fmt.Sprint(len(differences)), estimate(differences, "%+.4f"), interval(low, high, "%+.4f"), number(p[len(p)-1], "%.2g"), "-")
 	}
-	if slices.ContainsFunc(p, math.IsNaN) { // Holm takes all of them or none
+	if len(p) < len(r.plan.Config.Contrasts) { // Holm takes all of them or none
 		return t
 	}
 	for i, adjusted := range stats.Holm(p) {
