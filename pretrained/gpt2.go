@@ -1,6 +1,7 @@
 package pretrained
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -15,84 +16,52 @@ const gpt2Vocab = 50257
 // with q|k|v side by side in both ("Conv1D"), so data stay as they are. Old files hold the masks of attention.
 func gpt2() architecture {
 	return architecture{
-		name: "gpt2", class: "GPT2LMHeadModel", stream: vectorStream(), gguf: &ggufForm{eps: "attention.layer_norm_epsilon", check: gpt2GGUF}, model: gpt2Model, config: gpt2JSON, zeroBiases: true, prefix: "transformer.", head: "lm_head.weight",
-		unused:  []string{".attn.bias", ".attn.masked_bias"},
-		tensors: gpt2Tensors,
-		keys: map[string]string{
-			"vocab": "vocab_size", "seq": "n_positions", "layers": "n_layer", "stream.d_model": "n_embd", "attention.heads": "n_head",
-			"feedforward.hidden": "n_inner", "norm_eps": "layer_norm_epsilon",
-		},
+		name: "gpt2", class: "GPT2LMHeadModel", stream: vectorStream(), gguf: &ggufForm{eps: "attention.layer_norm_epsilon", check: gpt2GGUF},
+		keys: gpt2Keys, read: readGPT2, add: writeGPT2,
+		defaults: `{"vocab_size": 50257, "n_positions": 1024, "n_embd": 768, "n_layer": 12, "n_head": 12, "activation_function": "gelu_new",
+			"layer_norm_epsilon": 1e-5, "tie_word_embeddings": true}`,
+		tensors: gpt2Tensors, zeroBiases: true, prefix: "transformer.", head: "lm_head.weight", unused: []string{".attn.bias", ".attn.masked_bias"},
 	}
 }
 
-// gpt2Config is what a config.json says that changes the model, over transformers' GPT2Config. Dropout is a matter of
-// training; reorder_and_upcast_attn is another order of the same sums.
-type gpt2Config struct {
-	Vocab          int     `json:"vocab_size"`
-	Seq            int     `json:"n_positions"`
-	DModel         int     `json:"n_embd"`
-	Layers         int     `json:"n_layer"`
-	Heads          int     `json:"n_head"`
-	FF             *int    `json:"n_inner"` // null: 4 n_embd
-	Activation     string  `json:"activation_function"`
-	Eps            float64 `json:"layer_norm_epsilon"`
-	ScaleAttention bool    `json:"scale_attn_weights"`
-	InverseLayer   bool    `json:"scale_attn_by_inverse_layer_idx"`
-	CrossAttention bool    `json:"add_cross_attention"`
-	Tied           bool    `json:"tie_word_embeddings"`
-}
+// gpt2Keys is GPT-2's table of config.json. Dropout is a matter of training; reorder_and_upcast_attn is another order of the same
+// sums.
+const gpt2Keys = `vocab_size                vocab
+n_positions                     seq
+n_embd                          stream.d_model
+n_layer                         layers
+n_head                          attention.heads
+n_inner                         feedforward.hidden
+activation_function             gelu
+layer_norm_epsilon              norm_eps
+scale_attn_by_inverse_layer_idx attention.inverse_layer_scaling
+tie_word_embeddings             tie_embeddings
+scale_attn_weights              ! true  attention without 1/sqrt(head dimension) is not built
+add_cross_attention             ! false attention to an encoder is not built`
 
-func gpt2Model(text []byte) (models.Config, error) {
-	c := gpt2Config{Vocab: gpt2Vocab, Seq: 1024, DModel: 768, Layers: 12, Heads: 12, Activation: "gelu_new", Eps: 1e-5, ScaleAttention: true, Tied: true}
-	if err := unmarshal(text, &c); err != nil {
-		return models.Config{}, err
+func readGPT2(m *described, _ []byte) error {
+	gelu, known := gelus()[m.Gelu]
+	if !known {
+		return layers.Setting("activation_function", "want one of %v, got %q: it is not built", slices.Sorted(maps.Keys(gelus())), m.Gelu)
 	}
-	if err := c.check(); err != nil {
-		return models.Config{}, err
-	}
-	hidden := 4 * c.DModel
-	if c.FF != nil {
-		hidden = *c.FF
-	}
-	m := models.Transformer(c.Layers, c.DModel, hidden, c.Heads)
-	m.Vocab, m.Seq, m.NormEps, m.Gelu, m.Bias, m.TieEmbeddings = c.Vocab, c.Seq, c.Eps, gelus()[c.Activation], true, c.Tied
-	m.Attention.InverseLayerScaling = c.InverseLayer
-	return m, nil
+	sized := models.Transformer(m.Layers, m.width, cmp.Or(m.hidden, 4*m.width), m.Attention.Heads)
+	m.Stream, m.FeedForward, m.Gelu, m.Bias = sized.Stream, sized.FeedForward, gelu, true
+	return nil
 }
 
 // vectorStream is the kind of a plain transformer's stream.
 func vectorStream() string { return models.Transformer(1, 1, 1, 1).Stream.Name() }
 
-// gpt2JSON is a model's config.json.
-func gpt2JSON(c models.Spec) map[string]any {
-	activation := "gelu_new"
+func writeGPT2(c models.Spec) map[string]any {
+	config := map[string]any{"activation_function": "gelu_new", "attn_pdrop": c.Dropout, "embd_pdrop": c.Dropout, "resid_pdrop": c.Dropout}
 	if c.Gelu == models.GeluExact {
-		activation = "gelu"
+		config["activation_function"] = "gelu"
 	}
-	m := map[string]any{"vocab_size": c.Vocab, "n_positions": c.Seq, "n_embd": c.Width(), "n_layer": c.Layers, "n_head": c.HeadCount(),
-		"n_inner": c.FeedForwardShape().Hidden, "activation_function": activation, "layer_norm_epsilon": c.NormEps,
-		"scale_attn_by_inverse_layer_idx": c.Attention.InverseLayerScaling, "attn_pdrop": c.Dropout, "embd_pdrop": c.Dropout, "resid_pdrop": c.Dropout}
 	if c.Attention.InverseLayerScaling {
 		// transformers' other attention, its default, leaves these factors out (4.48 to 4.57 at least).
-		m["attn_implementation"], m["_attn_implementation"] = "eager", "eager"
+		config["attn_implementation"], config["_attn_implementation"] = "eager", "eager"
 	}
-	return m
-}
-
-// check refuses what no model here computes.
-func (c gpt2Config) check() error {
-	_, known := gelus()[c.Activation]
-	switch {
-	case !known:
-		return layers.Setting("activation_function", "want one of %v, got %q: it is not built", slices.Sorted(maps.Keys(gelus())), c.Activation)
-	case !c.ScaleAttention:
-		return layers.Setting("scale_attn_weights", "want true, got false: attention without 1/sqrt(head dimension) is not built")
-	case c.CrossAttention:
-		return layers.Setting("add_cross_attention", "want false, got true: attention to an encoder is not built")
-	case !(c.Eps > 0):
-		return layers.Setting("layer_norm_epsilon", "want above 0, got %g", c.Eps)
-	}
-	return nil
+	return config
 }
 
 // gelus gives transformers' names of the two forms of GELU.

@@ -19,16 +19,15 @@ import (
 // says, and which of its tensors our parameters are made of. One more is a file with a function that returns it, and a
 // line in architectures.
 type architecture struct {
-	name   string // model_type
-	class  string // of transformers, with a language model's head
-	stream string // kind of the residual stream; "": check says which
-	// model reads a config.json; what that leaves out has transformers' default.
-	model func(text []byte) (models.Config, error)
-	keys  map[string]string // config.json's key for a field of models.Config, for errors
-	// config is a model's config.json, the inverse of model, but for the keys that every architecture has.
-	config func(models.Spec) map[string]any
-	check  func(models.Spec) error // whether the class computes a model, beyond what config.json can say; nil: it does
-	gguf   *ggufForm               // nil: llama.cpp has it not
+	name     string                                  // model_type
+	class    string                                  // of transformers, with a language model's head
+	stream   string                                  // kind of the residual stream; "": check says which
+	keys     string                                  // the table of config.json
+	defaults string                                  // transformers' own of what a config.json leaves out
+	read     func(m *described, config []byte) error // what a config.json says beyond the table
+	add      func(models.Spec) map[string]any        // the inverse
+	check    func(models.Spec) error                 // whether the class computes a model, beyond what config.json can say; nil: it does
+	gguf     *ggufForm                               // nil: llama.cpp has it not
 	// zeroBiases: biases belong to it, and are written as zeros for a model that has none.
 	zeroBiases     bool
 	codeFile, code string // the class itself, where transformers has it not
@@ -130,8 +129,10 @@ func (a architecture) spec(text []byte) (models.Spec, error) {
 	spec, err := c.Resolve()
 	var bad *models.FieldError
 	if errors.As(err, &bad) {
-		if key, ok := a.keys[bad.Field]; ok {
-			return models.Spec{}, layers.Setting(key, "%s", bad.Problem)
+		for _, k := range a.configKeys() {
+			if k.ours == bad.Field {
+				return models.Spec{}, layers.Setting(k.name, "%s", bad.Problem)
+			}
 		}
 	}
 	return spec, err

@@ -1,6 +1,8 @@
 package pretrained
 
 import (
+	"cmp"
+
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 )
@@ -9,104 +11,54 @@ import (
 // attention, without biases. Linear maps are [out, in]. Old files hold the wavelengths of the positions.
 func llama() architecture {
 	return architecture{
-		name: "llama", class: "LlamaForCausalLM", stream: vectorStream(), gguf: &ggufForm{eps: "attention.layer_norm_rms_epsilon", neighbours: true}, model: llamaModel, config: llamaJSON, keys: llamaKeys(), prefix: "model.", head: "lm_head.weight",
-		unused: []string{".rotary_emb.inv_freq"}, tensors: llamaTensors,
+		name: "llama", class: "LlamaForCausalLM", stream: vectorStream(), gguf: &ggufForm{eps: "attention.layer_norm_rms_epsilon", neighbours: true},
+		keys: llamaKeys, read: readLlama, add: writeLlama,
+		defaults: `{"vocab_size": 32000, "max_position_embeddings": 2048, "hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32,
+			"num_attention_heads": 32, "rms_norm_eps": 1e-6}`,
+		tensors: llamaTensors, prefix: "model.", head: "lm_head.weight", unused: []string{".rotary_emb.inv_freq"},
 	}
 }
 
-// llamaKeys are config.json's keys of Llama and of what descends from it.
-func llamaKeys() map[string]string {
-	return map[string]string{
-		"vocab": "vocab_size", "seq": "max_position_embeddings", "layers": "num_hidden_layers", "stream.d_model": "hidden_size",
-		"attention.heads": "num_attention_heads", "attention.kv_heads": "num_key_value_heads", "attention.head_dim": "head_dim",
-		"attention.positions": "head_dim", "attention.rope_base": "rope_theta",
-		"attention.rope_scaling.factor": "rope_scaling.factor", "attention.rope_scaling.original_seq": "rope_scaling.original_max_position_embeddings",
-		"attention.rope_scaling.low_freq_factor": "rope_scaling.low_freq_factor", "attention.rope_scaling.high_freq_factor": "rope_scaling.high_freq_factor",
-		"attention.rope_scaling.beta_fast": "rope_scaling.beta_fast", "attention.rope_scaling.beta_slow": "rope_scaling.beta_slow",
-		"attention.rope_scaling.attention_factor": "rope_scaling.attention_factor",
-		"feedforward.hidden":                      "intermediate_size", "norm_eps": "rms_norm_eps",
-	}
+// llamaKeys is the table of config.json of Llama and of what descends from it. The last rows are for errors alone: addRope reads
+// these keys.
+const llamaKeys = `vocab_size                           vocab
+max_position_embeddings                       seq
+hidden_size                                   stream.d_model
+intermediate_size                             feedforward.hidden
+num_hidden_layers                             layers
+num_attention_heads                           attention.heads
+num_key_value_heads                           attention.kv_heads
+head_dim                                      attention.head_dim
+rms_norm_eps                                  norm_eps
+tie_word_embeddings                           tie_embeddings
+hidden_act                                    = "silu" gated layers of other activations are not built
+attention_bias                                = false  biases with rmsnorm are not built
+mlp_bias                                      = false  biases with rmsnorm are not built
+head_dim                                      attention.positions
+rope_theta                                    attention.rope_base
+rope_scaling.factor                           attention.rope_scaling.factor
+rope_scaling.original_max_position_embeddings attention.rope_scaling.original_seq
+rope_scaling.low_freq_factor                  attention.rope_scaling.low_freq_factor
+rope_scaling.high_freq_factor                 attention.rope_scaling.high_freq_factor
+rope_scaling.beta_fast                        attention.rope_scaling.beta_fast
+rope_scaling.beta_slow                        attention.rope_scaling.beta_slow
+rope_scaling.attention_factor                 attention.rope_scaling.attention_factor`
+
+func readLlama(m *described, text []byte) error {
+	m.Stream, m.FeedForward, m.Norm = models.Transformer(1, m.width, 1, 1).Stream, layers.SwiGLUConfig{Hidden: m.hidden}, models.NormRMS
+	m.Attention.KVHeads = cmp.Or(m.Attention.KVHeads, m.Attention.Heads)
+	return addRope(&m.Attention, text)
 }
 
-// llamaConfig is what a config.json says that changes the model, over transformers' LlamaConfig, and what Qwen3Config
-// has of it.
-type llamaConfig struct {
-	Vocab         int     `json:"vocab_size"`
-	Seq           int     `json:"max_position_embeddings"`
-	DModel        int     `json:"hidden_size"`
-	FF            int     `json:"intermediate_size"`
-	Layers        int     `json:"num_hidden_layers"`
-	Heads         int     `json:"num_attention_heads"`
-	KVHeads       *int    `json:"num_key_value_heads"` // null: as many as heads
-	HeadDim       *int    `json:"head_dim"`            // null: hidden_size / num_attention_heads
-	Activation    string  `json:"hidden_act"`
-	Eps           float64 `json:"rms_norm_eps"`
-	AttentionBias bool    `json:"attention_bias"`
-	MLPBias       bool    `json:"mlp_bias"`
-	Tied          bool    `json:"tie_word_embeddings"`
-}
-
-func llamaModel(text []byte) (models.Config, error) {
-	c := llamaConfig{Vocab: 32000, Seq: 2048, DModel: 4096, FF: 11008, Layers: 32, Heads: 32, Activation: "silu", Eps: 1e-6}
-	return c.read(text)
-}
-
-// llamaJSON is a model's config.json, with the positions as transformers has them before version 5 and from then on.
-func llamaJSON(c models.Spec) map[string]any {
+// writeLlama writes the positions as transformers has them before version 5 and from then on.
+func writeLlama(c models.Spec) map[string]any {
 	rope := ropeJSON(c.Attention)
-	all := map[string]any{"vocab_size": c.Vocab, "max_position_embeddings": c.Seq, "hidden_size": c.Width(), "intermediate_size": c.FeedForwardShape().Hidden,
-		"num_hidden_layers": c.Layers, "num_attention_heads": c.HeadCount(), "num_key_value_heads": c.KVHeads(), "head_dim": c.HeadDim(),
-		"hidden_act": "silu", "rms_norm_eps": c.NormEps, "attention_bias": false, "mlp_bias": false,
-		"rope_theta": rope.Theta, "rope_parameters": rope}
+	config := map[string]any{"rope_theta": rope.Theta, "rope_parameters": rope}
 	if c.Attention.RopeScaling.Type != "" {
 		rope.Theta = nil
-		all["rope_scaling"] = rope
+		config["rope_scaling"] = rope
 	}
-	return all
-}
-
-// read returns the model of a config.json, where c has the defaults of what that leaves out, or an error of the first
-// thing that does not fit.
-func (c llamaConfig) read(text []byte) (models.Config, error) {
-	if err := unmarshal(text, &c); err != nil {
-		return models.Config{}, err
-	}
-	if err := c.check(); err != nil {
-		return models.Config{}, err
-	}
-	m := models.Transformer(c.Layers, c.DModel, c.FF, c.Heads)
-	m.Attention = models.Attention{Heads: c.Heads, KVHeads: c.Heads}
-	if err := addRope(&m.Attention, text); err != nil {
-		return models.Config{}, err
-	}
-	m.FeedForward = layers.SwiGLUConfig{Hidden: c.FF}
-	m.Vocab, m.Seq, m.Norm, m.NormEps, m.TieEmbeddings = c.Vocab, c.Seq, models.NormRMS, c.Eps, c.Tied
-	if c.KVHeads != nil {
-		m.Attention.KVHeads = *c.KVHeads
-	}
-	if c.HeadDim != nil {
-		m.Attention.HeadDim = *c.HeadDim
-	}
-	return m, nil
-}
-
-// check refuses what no model here computes, and zeros, which would mean a default.
-func (c llamaConfig) check() error {
-	switch {
-	case c.Activation != "silu":
-		return layers.Setting("hidden_act", "want silu, got %q: gated layers of other activations are not built", c.Activation)
-	case c.AttentionBias:
-		return layers.Setting("attention_bias", "want false, got true: biases with rmsnorm are not built")
-	case c.MLPBias:
-		return layers.Setting("mlp_bias", "want false, got true: biases with rmsnorm are not built")
-	case !(c.Eps > 0):
-		return layers.Setting("rms_norm_eps", "want above 0, got %g", c.Eps)
-	case c.KVHeads != nil && *c.KVHeads < 1:
-		return layers.Setting("num_key_value_heads", "want >= 1, got %d", *c.KVHeads)
-	case c.HeadDim != nil && *c.HeadDim < 1:
-		return layers.Setting("head_dim", "want >= 1, got %d", *c.HeadDim)
-	}
-	return nil
+	return config
 }
 
 // llamaTensors is Llama's table.

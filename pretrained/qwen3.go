@@ -5,26 +5,25 @@ import (
 	"slices"
 
 	"github.com/residua-go/residua/layers"
-	"github.com/residua-go/residua/models"
 )
 
 // qwen3 is Qwen3 (Yang et al. 2025, arXiv 2505.09388): Llama whose queries and keys have norms.
 func qwen3() architecture {
 	return architecture{
-		name: "qwen3", class: "Qwen3ForCausalLM", stream: vectorStream(), gguf: &ggufForm{eps: "attention.layer_norm_rms_epsilon"}, model: qwen3Model, config: llamaJSON, keys: llamaKeys(), prefix: "model.", head: "lm_head.weight",
-		tensors: llamaTensors + qwen3Norms,
+		name: "qwen3", class: "Qwen3ForCausalLM", stream: vectorStream(), gguf: &ggufForm{eps: "attention.layer_norm_rms_epsilon"},
+		keys: llamaKeys, read: readQwen3, add: writeLlama,
+		defaults: `{"vocab_size": 151936, "max_position_embeddings": 32768, "hidden_size": 4096, "intermediate_size": 22016, "num_hidden_layers": 32,
+			"num_attention_heads": 32, "num_key_value_heads": 32, "head_dim": 128, "rms_norm_eps": 1e-6}`,
+		tensors: llamaTensors + qwen3Norms, prefix: "model.", head: "lm_head.weight",
 	}
 }
 
-func qwen3Model(text []byte) (models.Config, error) {
-	if err := checkWindow(text); err != nil {
-		return models.Config{}, err
-	}
-	headDim, kvHeads := 128, 32
-	c := llamaConfig{Vocab: 151936, Seq: 32768, DModel: 4096, FF: 22016, Layers: 32, Heads: 32, KVHeads: &kvHeads, HeadDim: &headDim, Activation: "silu", Eps: 1e-6}
-	m, err := c.read(text)
+func readQwen3(m *described, text []byte) error {
 	m.Attention.QKNorm = true
-	return m, err
+	if err := checkWindow(text); err != nil {
+		return err
+	}
+	return readLlama(m, text)
 }
 
 // checkWindow wants every layer of a config.json to attend to all that is before it.

@@ -20,7 +20,7 @@ var modelingResidua string
 func residua() architecture {
 	return architecture{
 		name: "residua", class: "ResiduaForCausalLM", codeFile: "modeling_residua.py", code: modelingResidua,
-		model: residuaModel, config: residuaJSON, check: residuaCheck,
+		read: readResidua, add: writeResidua, check: residuaCheck,
 	}
 }
 
@@ -30,20 +30,21 @@ type residuaConfig struct {
 	Model  json.RawMessage `json:"residua"`
 }
 
-func residuaModel(text []byte) (models.Config, error) {
+func readResidua(m *described, text []byte) error {
 	var c residuaConfig
-	if err := unmarshal(text, &c); err != nil {
-		return models.Config{}, err
+	err := unmarshal(text, &c)
+	if err != nil {
+		return err
 	}
 	if c.Format > checkpoint.FormatVersion {
-		return models.Config{}, layers.Setting("residua_format", "want at most %d, got %d: update the program", checkpoint.FormatVersion, c.Format)
+		return layers.Setting("residua_format", "want at most %d, got %d: update the program", checkpoint.FormatVersion, c.Format)
 	}
-	m, err := models.Standard().UnmarshalVersion(c.Format, c.Model)
-	return m, errors.Wrap(err, "residua")
+	m.Config, err = models.Standard().UnmarshalVersion(c.Format, c.Model)
+	return errors.Wrap(err, "residua")
 }
 
-// residuaJSON is a model's config.json. The scales are muP's factors, computed.
-func residuaJSON(c models.Spec) map[string]any {
+// writeResidua has the scales, muP's factors, computed.
+func writeResidua(c models.Spec) map[string]any {
 	scales := c.Scales()
 	return map[string]any{"residua_format": checkpoint.FormatVersion, "residua": c.Config,
 		"scales":     map[string]float64{"embedding": scales.Embedding, "attention": scales.Attention, "logits": scales.Logits},

@@ -1,0 +1,86 @@
+package pretrained
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"reflect"
+	"strings"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/models"
+)
+
+// configKey is a row of an architecture's table of config.json: the key, and the field of models.Config that it gives; or = and the one
+// value that models here have, or ! where that is not written, and why.
+type configKey struct{ name, ours, want, why string }
+
+// configKeys reads the table: a line a row.
+func (a architecture) configKeys() []configKey {
+	var keys []configKey
+	for line := range strings.Lines(a.keys) {
+		f := append(strings.Fields(line), "")
+		keys = append(keys, configKey{f[0], f[1], f[2], strings.Join(f[3:], " ")})
+	}
+	return keys
+}
+
+// described is a model with the widths of its stream and its feed-forward.
+type described struct {
+	models.Config
+	width, hidden int
+}
+
+// fields are a model's by their names in a table.
+func (m *described) fields() map[string]any {
+	a := &m.Attention
+	return map[string]any{"vocab": &m.Vocab, "seq": &m.Seq, "layers": &m.Layers, "stream.d_model": &m.width, "feedforward.hidden": &m.hidden,
+		"attention.heads": &a.Heads, "attention.kv_heads": &a.KVHeads, "attention.head_dim": &a.HeadDim, "attention.inverse_layer_scaling": &a.InverseLayerScaling,
+		"norm_eps": &m.NormEps, "gelu": &m.Gelu, "tie_embeddings": &m.TieEmbeddings}
+}
+
+// model reads a config.json. What that leaves out has transformers' default.
+func (a architecture) model(text []byte) (models.Config, error) {
+	var m described
+	var given map[string]json.RawMessage
+	for _, object := range []string{cmp.Or(a.defaults, "{}"), string(text)} {
+		if err := unmarshal([]byte(object), &given); err != nil {
+			return m.Config, err
+		}
+	}
+	fields := m.fields()
+	for _, k := range a.configKeys() {
+		value, field := given[k.name], fields[k.ours]
+		var wrong *json.UnmarshalTypeError
+		switch {
+		case len(value) == 0 || string(value) == "null":
+		case field == nil && k.want != "" && k.want != string(value):
+			return m.Config, layers.Setting(k.name, "want %s, got %s: %s", strings.Trim(k.want, `"`), value, k.why)
+		case field == nil:
+		case errors.As(json.Unmarshal(value, field), &wrong):
+			return m.Config, layers.Setting(k.name, "want %s, got %s", wrong.Type, wrong.Value)
+		case string(value) != "false" && reflect.ValueOf(field).Elem().IsZero(): // it would mean our default
+			return m.Config, layers.Setting(k.name, "want above 0, got %s", value)
+		}
+	}
+	err := a.read(&m, text)
+	return m.Config, err
+}
+
+// config is a model's config.json, but for the keys that every architecture has.
+func (a architecture) config(c models.Spec) map[string]any {
+	m := described{Config: c.Config, width: c.Width(), hidden: c.FeedForwardShape().Hidden}
+	m.Attention.Heads, m.Attention.KVHeads, m.Attention.HeadDim = c.HeadCount(), c.KVHeads(), c.HeadDim()
+	config, fields := map[string]any{}, m.fields()
+	for _, k := range a.configKeys() {
+		if field := fields[k.ours]; field != nil {
+			config[k.name] = field
+		} else if k.ours == "=" {
+			config[k.name] = json.RawMessage(k.want)
+		}
+	}
+	maps.Copy(config, a.add(c))
+	return config
+}
