@@ -3,7 +3,6 @@ package generate
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/layers"
@@ -40,9 +39,7 @@ func (g *Generator) Generate(ctx context.Context, r Request, emit func(Piece) er
 	if err = g.follow(ctx, j, emit, &result); err != nil {
 		g.abandon(j)
 	}
-	if begun := j.begun.Load(); begun != nil {
-		result.Time = time.Since(*begun)
-	}
+	result.Time = j.time()
 	return result, err
 }
 

@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -52,7 +53,7 @@ func New(store *graph.Store, c models.Spec, t data.Tokenizer, o Options) (*Gener
 	if err != nil {
 		return nil, errors.Wrap(err, "generate")
 	}
-	g := &Generator{tokenizer: t, vocab: c.Vocab, machine: m, most: rows + o.queue(), wake: make(chan struct{}, 1), ended: make(chan struct{})}
+	g := &Generator{tokenizer: t, vocab: c.Vocab, machine: m, most: rows + cmp.Or(o.Queue, defaultQueue), wake: make(chan struct{}, 1), ended: make(chan struct{})}
 	go g.loop()
 	return g, nil
 }
@@ -114,18 +115,18 @@ func (g *Generator) follow(ctx context.Context, j *job, emit func(Piece) error, 
 		case <-j.news:
 		case <-ctx.Done():
 		}
-		events, ended, err := j.take()
-		for _, e := range events {
+		pieces, ended, err := j.take()
+		for _, p := range pieces {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if !e.prompt {
-				result.add(e.piece.Tokens)
+			if !p.prompt {
+				result.add(p.Tokens)
 			}
 			if emit == nil {
 				continue
 			}
-			if err := emit(e.piece); err != nil {
+			if err := emit(p); err != nil {
 				return err
 			}
 		}

@@ -29,28 +29,21 @@ type job struct {
 	// answering tells that the prompt has been emitted, where it is to be.
 	answering bool
 
-	abandoned atomic.Bool               // the caller has gone
-	begun     atomic.Pointer[time.Time] // when the first token was drawn
+	abandoned atomic.Bool // the caller has gone
 
-	mu     sync.Mutex
-	events []event
-	over   bool
-	stop   Stop
-	err    error
-	news   chan struct{} // tells the caller
-}
-
-// event is a piece to be emitted.
-type event struct {
-	piece  Piece
-	prompt bool // of the prompt
+	mu           sync.Mutex
+	pieces       []Piece   // to be emitted
+	begun, ended time.Time // when the first token was drawn, and when the job was over; zero before
+	stop         Stop
+	err          error
+	news         chan struct{} // tells the caller
 }
 
 func (g *Generator) newJob(r Request, prompt []int32) *job {
 	j := &job{g: g, request: r, prompt: prompt, draw: newSampler(r, prompt), news: make(chan struct{}, 1)}
-	j.text = g.text(r, func(p Piece) error {
-		j.tell(func() { j.events = append(j.events, event{piece: p, prompt: !j.answering}) })
-		return nil
+	j.text = g.text(r, func(p Piece) {
+		p.prompt = !j.answering
+		j.tell(func() { j.pieces = append(j.pieces, p) })
 	})
 	return j
 }
@@ -67,16 +60,29 @@ func (j *job) tell(change func()) {
 }
 
 // take returns what has come since the last call.
-func (j *job) take() (events []event, over bool, err error) {
+func (j *job) take() (pieces []Piece, over bool, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	events, j.events = j.events, nil
-	return events, j.over, j.err
+	pieces, j.pieces = j.pieces, nil
+	return pieces, !j.ended.IsZero(), j.err
 }
 
 // end ends the job, with an error or for a reason.
 func (j *job) end(stop Stop, err error) {
-	j.tell(func() { j.over, j.stop, j.err = true, stop, err })
+	j.tell(func() { j.ended, j.stop, j.err = time.Now(), stop, err })
+}
+
+// time is how long the tokens have taken so far.
+func (j *job) time() time.Duration {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	switch {
+	case j.begun.IsZero():
+		return 0
+	case j.ended.IsZero():
+		return time.Since(j.begun)
+	}
+	return j.ended.Sub(j.begun)
 }
 
 // start readies what has to be read first.
@@ -97,7 +103,7 @@ func (j *job) start() {
 
 // begin ends the prompt, whose tokens are emitted with it where they have been scored.
 func (j *job) begin(scored []Token) {
-	_ = j.text.prompt(j.prompt, scored, j.request.Echo)
+	j.text.prompt(j.prompt, scored, j.request.Echo)
 	j.answering = true
 	if j.request.Tokens == 0 {
 		j.finish(StopTokens)
@@ -141,7 +147,7 @@ func (j *job) passed(n int, logits []float32) {
 func (j *job) isOver() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.over
+	return !j.ended.IsZero()
 }
 
 // use takes the logits of what comes after the last token.
@@ -174,9 +180,8 @@ func (j *job) finishScoring() {
 
 // extend draws a token.
 func (j *job) extend(logits []float32) {
-	if j.begun.Load() == nil {
-		now := time.Now()
-		j.begun.Store(&now)
+	if j.begun.IsZero() {
+		j.tell(func() { j.begun = time.Now() })
 	}
 	id := j.draw.next(logits[:j.g.drawn()])
 	if j.g.tokenizer != nil && id == j.g.tokenizer.BOS() {
@@ -184,7 +189,7 @@ func (j *job) extend(logits []float32) {
 		return
 	}
 	j.tokens++
-	_ = j.text.add(newToken(id, logits, j.g.tokenizer, j.request.LogProbs))
+	j.text.add(newToken(id, logits, j.g.tokenizer, j.request.LogProbs))
 	if j.text.stopped || j.tokens == j.request.Tokens { // nothing comes after it that it would have to be read for
 		j.finish(StopTokens)
 		return
@@ -193,8 +198,4 @@ func (j *job) extend(logits []float32) {
 }
 
 // finish ends the text.
-func (j *job) finish(reason Stop) {
-	var result Result
-	_ = j.text.finish(&result, reason)
-	j.end(result.Stop, nil)
-}
+func (j *job) finish(reason Stop) { j.end(j.text.finish(reason), nil) }

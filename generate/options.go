@@ -106,13 +106,6 @@ func (o Options) window(c models.Spec) (int, error) {
 	return c.Seq, nil
 }
 
-func (o Options) queue() int {
-	if o.Queue == 0 {
-		return defaultQueue
-	}
-	return o.Queue
-}
-
 // cacheBytes is what the keys and values of a token take.
 func cacheBytes(c models.Spec) float64 {
 	const float32Bytes = 4

@@ -15,6 +15,7 @@ type Piece struct {
 	// Tokens are those generated since the last piece. The last may have begun a character,
 	// or what may become a stop string, whose text comes in a later piece.
 	Tokens []Token
+	prompt bool // it is the prompt's
 }
 
 // Token is a token that was generated, or could have been.

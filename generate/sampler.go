@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -26,9 +27,7 @@ type candidate struct {
 
 // newSampler returns the sampler of a valid Request whose prompt has these tokens.
 func newSampler(r Request, prompt []int32) *sampler {
-	if r.TopP == 0 {
-		r.TopP = 1
-	}
+	r.TopP = cmp.Or(r.TopP, 1)
 	s := &sampler{r: r, random: rand.New(rand.NewPCG(r.Seed, 0))}
 	if r.RepetitionPenalty != 0 && r.RepetitionPenalty != 1 {
 		s.seen = map[int32]bool{}
@@ -50,7 +49,7 @@ func (s *sampler) next(logits []float32) int32 {
 	}
 	id := int32(best)
 	if s.r.Temperature > 0 {
-		id = s.draw(s.cut(s.weigh(logits, logits[best])))
+		id = s.draw(s.atLeast(s.r.MinP, s.nucleus(s.weigh(logits, logits[best]))))
 	}
 	if s.seen != nil {
 		s.seen[id] = true
@@ -102,13 +101,7 @@ func (s *sampler) weigh(logits []float32, largest float32) []candidate {
 	return s.candidates
 }
 
-// cut leaves the candidates that top-k, then top-p, then min-p allow. The probability of
-// top-p is that among the k candidates.
-func (s *sampler) cut(all []candidate) []candidate {
-	return s.atLeast(s.r.MinP, s.nucleus(all))
-}
-
-// nucleus leaves what top-k and top-p allow.
+// nucleus leaves the candidates that top-k, then top-p allow. The probability of top-p is that among the k candidates.
 func (s *sampler) nucleus(all []candidate) []candidate {
 	k := len(all)
 	if s.r.TopK > 0 {
@@ -153,16 +146,5 @@ func (s *sampler) draw(among []candidate) int32 {
 			return c.id
 		}
 	}
-	return likeliest(among) // rounding left a rest
-}
-
-// likeliest returns the id of the largest weight, the first of several.
-func likeliest(among []candidate) int32 {
-	best := among[0]
-	for _, c := range among {
-		if c.weight > best.weight {
-			best = c
-		}
-	}
-	return best.id
+	return slices.MaxFunc(among, func(a, b candidate) int { return cmp.Compare(a.weight, b.weight) }).id // rounding left a rest
 }

@@ -1,7 +1,6 @@
 package generate
 
 import (
-	"context"
 	"strings"
 
 	"github.com/residua-go/residua/generate"
@@ -38,10 +37,10 @@ func logProbs(tokens []generate.Token) []logProb {
 }
 
 // object writes a sample as a JSON object, when it is complete.
-func (s *sampling) object(ctx context.Context, a sample) (generate.Result, error) {
+func (s *sampling) object(a sample) (generate.Result, error) {
 	var text strings.Builder
 	var tokens []generate.Token
-	result, err := a.text.follow(ctx, func(p generate.Piece) error {
+	result, err := a.text.follow(func(p generate.Piece) error {
 		text.WriteString(p.Text)
 		tokens = append(tokens, p.Tokens...)
 		return nil

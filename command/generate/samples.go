@@ -56,7 +56,7 @@ func (s *sampling) writeAll(ctx context.Context, all []sample) error {
 		for ; begun < min(len(all), i+s.generator.Rows()); begun++ {
 			all[begun].text = begin(ctx, s.generator, all[begun].request)
 		}
-		if err := s.write(ctx, all[i]); err != nil {
+		if err := s.write(all[i]); err != nil {
 			return err
 		}
 	}
@@ -80,7 +80,7 @@ func (s *sampling) sample(p, i int) sample {
 }
 
 // write writes a sample that is under way, to its end.
-func (s *sampling) write(ctx context.Context, a sample) error {
+func (s *sampling) write(a sample) error {
 	form := s.text
 	switch {
 	case s.JSON:
@@ -93,7 +93,7 @@ func (s *sampling) write(ctx context.Context, a sample) error {
 			return err
 		}
 	}
-	result, err := form(ctx, a)
+	result, err := form(a)
 	s.tokens += result.Tokens
 	s.time += result.Time
 	if err == nil {
@@ -108,9 +108,9 @@ func (s *sampling) write(ctx context.Context, a sample) error {
 
 // text writes a sample's text as it comes, or when it is complete, then the table of its log
 // probabilities.
-func (s *sampling) text(ctx context.Context, a sample) (generate.Result, error) {
+func (s *sampling) text(a sample) (generate.Result, error) {
 	t := printed{out: s.out, stream: s.Stream, ended: true}
-	result, err := a.text.follow(ctx, t.add)
+	result, err := a.text.follow(t.add)
 	if failed := t.end(); err == nil {
 		err = failed
 	}
@@ -154,9 +154,9 @@ func (t *printed) end() error {
 
 // ids writes a sample's token ids, the prompt's first; those that there are if it is
 // interrupted. The table of their log probabilities follows.
-func (s *sampling) ids(ctx context.Context, a sample) (generate.Result, error) {
+func (s *sampling) ids(a sample) (generate.Result, error) {
 	var tokens []generate.Token
-	result, err := a.text.follow(ctx, func(p generate.Piece) error {
+	result, err := a.text.follow(func(p generate.Piece) error {
 		tokens = append(tokens, p.Tokens...)
 		return nil
 	})
