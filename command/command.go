@@ -44,13 +44,11 @@ func suite(zoo models.Zoo, program string) cli.Suite {
 	return cli.Suite{
 		Name: program, Program: program,
 		Summary: "train and examine language models of these residual streams: " + strings.Join(zoo.StreamNames(), ", "),
-		Example: []string{
-			"train -config FILE",
-			"models -residuals    # what each residual stream chooses",
-		},
-		Notes: []string{
-			"source <(" + program + " completion) completes commands and flags in bash.",
-		},
+		Example: `
+			train -config FILE
+			models -residuals    # what each residual stream chooses`,
+		Notes: `
+			source <(` + program + ` completion) completes commands and flags in bash.`,
 		Commands: []cli.Command{train.Command(zoo), eval.Command(zoo), generate.Command(zoo, os.Stdin), serve.Command(zoo), list.Command(zoo), compare.Command(zoo), experiment.Command(zoo), convert.Command(zoo)},
 		Suites:   []cli.Suite{bench.Suite(zoo), analyze.Suite(zoo)},
 	}

@@ -11,16 +11,14 @@ func Suite(zoo models.Zoo) cli.Suite {
 	return cli.Suite{
 		Name:    "analyze",
 		Summary: "take the residual stream of a trained model apart",
-		Example: []string{
-			"train -config quickstart    # makes runs/quickstart",
-			`analyze lens -checkpoint runs/quickstart -prompt "if err != " -out /tmp/lens`,
-			"analyze theory -out /tmp/theory",
-		},
-		Notes: []string{
-			"Each command writes its result as a table to standard output; -json writes one JSON",
-			"document in its place. With -out DIR the folder gets a page that opens offline,",
-			"index.html, and next to it each figure as SVG and PNG and each table as CSV and Markdown.",
-		},
+		Example: `
+			train -config quickstart    # makes runs/quickstart
+			analyze lens -checkpoint runs/quickstart -prompt "if err != " -out /tmp/lens
+			analyze theory -out /tmp/theory`,
+		Notes: `
+			Each command writes its result as a table to standard output; -json writes one JSON
+			document in its place. With -out DIR the folder gets a page that opens offline,
+			index.html, and next to it each figure as SVG and PNG and each table as CSV and Markdown.`,
 		Commands: commands(zoo),
 	}
 }

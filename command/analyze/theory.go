@@ -25,10 +25,9 @@ func theoryCommand(zoo models.Zoo) cli.Command {
 	return cli.Command{
 		Name:    report.TheoryName,
 		Summary: "the RMT paper's tables and figures from its formulas, next to the numbers that it prints",
-		Example: []string{
-			"analyze theory -out /tmp/theory",
-			"analyze theory -config quickstart -config quickstart-transformer",
-		},
+		Example: `
+			analyze theory -out /tmp/theory
+			analyze theory -config quickstart -config quickstart-transformer`,
 		Settings: cli.Several{&configs, &o, d},
 		Run: func(ctx context.Context, out cli.Output) (err error) {
 			if o.Models, err = theoryModels(ctx, zoo, configs.Configs); err != nil {

@@ -15,21 +15,19 @@ func Suite(zoo models.Zoo) cli.Suite {
 	return cli.Suite{
 		Name:    "bench",
 		Summary: "measure the speed and memory of training, or of generation, compared with PyTorch and between models",
-		Example: []string{
-			"bench models",
-			"bench models -models rmt-46m,transformer-49m -pytorch=python3 -svg bench.svg",
-			"bench models -device cuda -precision bf16 -batch 16 -pytorch   # of a program built with -tags cuda",
-			"bench zoo -out docs/zoo.json      # residual designs compared with the plain transformer, kept as JSON",
-			"bench generate -pytorch           # reading a prompt and decoding, compared with Hugging Face's transformers",
-			"bench show docs/zoo.json          # what was measured and kept",
-		},
-		Notes: []string{
-			"Without a command it measures models. Each model runs in a process of its own, on random tokens. A step is a full one: forward,",
-			"backward, clipping, AdamW; times are medians, after a warm-up. What is compared takes turns, so that a slow minute of the machine",
-			"is a slow minute for all. \"% of peak GEMM\" is the FLOPS of a model's matrix products over those of one large matrix product,",
-			"measured between the turns (on a GPU: over its data sheet's peak). Each table is printed when it has been measured; a model that",
-			"fails, or an interrupt, costs no other row. Nothing else should run meanwhile.",
-		},
+		Example: `
+			bench models
+			bench models -models rmt-46m,transformer-49m -pytorch=python3 -svg bench.svg
+			bench models -device cuda -precision bf16 -batch 16 -pytorch   # of a program built with -tags cuda
+			bench zoo -out docs/zoo.json      # residual designs compared with the plain transformer, kept as JSON
+			bench generate -pytorch           # reading a prompt and decoding, compared with Hugging Face's transformers
+			bench show docs/zoo.json          # what was measured and kept`,
+		Notes: `
+			Without a command it measures models. Each model runs in a process of its own, on random tokens. A step is a full one: forward,
+			backward, clipping, AdamW; times are medians, after a warm-up. What is compared takes turns, so that a slow minute of the machine
+			is a slow minute for all. "% of peak GEMM" is the FLOPS of a model's matrix products over those of one large matrix product,
+			measured between the turns (on a GPU: over its data sheet's peak). Each table is printed when it has been measured; a model that
+			fails, or an interrupt, costs no other row. Nothing else should run meanwhile.`,
 		Default: "models",
 		Commands: []cli.Command{
 			command(&training{}, zoo, "models", "training speed and memory of models, compared with PyTorch's", "-models quickstart -rounds 5"),
@@ -52,7 +50,7 @@ type measurer interface {
 func command(m measurer, zoo models.Zoo, name, summary, arguments string) cli.Command {
 	return cli.Command{
 		Name: name, Summary: summary, Settings: m,
-		Example: []string{"bench " + name + " " + arguments},
+		Example: "bench " + name + " " + arguments,
 		Run: func(ctx context.Context, out cli.Output) error {
 			return m.run(ctx, zoo, out)
 		},

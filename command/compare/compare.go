@@ -18,14 +18,12 @@ func Command(zoo models.Zoo) cli.Command {
 	return cli.Command{
 		Name:    "compare",
 		Summary: "compare runs that were trained before: a table, and a plot of the loss",
-		Example: []string{
-			"train -config quickstart -set train.lr=1e-3 -out runs/slower    # a second run to compare with runs/quickstart",
-			"compare runs/quickstart runs/slower",
-		},
-		Notes: []string{
-			"It reads what train and experiment have written, finished or not, and trains nothing: experiment trains several",
-			"models to compare them, each at the best of several rates and with several seeds.",
-		},
+		Example: `
+			train -config quickstart -set train.lr=1e-3 -out runs/slower    # a second run to compare with runs/quickstart
+			compare runs/quickstart runs/slower`,
+		Notes: `
+			It reads what train and experiment have written, finished or not, and trains nothing: experiment trains several
+			models to compare them, each at the best of several rates and with several seeds.`,
 		Settings: c,
 		Run:      c.run,
 	}

@@ -23,22 +23,20 @@ func Command(zoo models.Zoo) cli.Command {
 	return cli.Command{
 		Name:    "convert",
 		Summary: "write a trained model in another format: for transformers, for llama.cpp, or a model of theirs as one of ours",
-		Example: []string{
-			"train -config quickstart    # makes runs/quickstart",
-			"convert -checkpoint runs/quickstart -format huggingface -out quickstart-hf",
-			"# a folder of Hugging Face's as one file of ours",
-			"convert -checkpoint quickstart-hf -format residua -out quickstart.safetensors",
-		},
-		Notes: []string{
-			"Formats:",
-			"  residua      one .safetensors file, which every command reads and train.init_from names",
-			"  huggingface  a folder that transformers' AutoModelForCausalLM.from_pretrained loads: a GPT-2, Llama or Qwen3 if the",
-			"               model is one, or else, with trust_remote_code=True, the model by the folder's modeling_residua.py",
-			"  gguf         one file that llama.cpp reads: of a GPT-2, Llama or Qwen3",
-			"  rmt          a folder with the parameters as the RMT authors' code lays them out (weights.safetensors, rmt.json)",
-			"",
-			"Weights are written as float32 and keep every bit, but for -type bf16 and f16. docs/convert.md has the details.",
-		},
+		Example: `
+			train -config quickstart    # makes runs/quickstart
+			convert -checkpoint runs/quickstart -format huggingface -out quickstart-hf
+			# a folder of Hugging Face's as one file of ours
+			convert -checkpoint quickstart-hf -format residua -out quickstart.safetensors`,
+		Notes: `
+			Formats:
+			  residua      one .safetensors file, which every command reads and train.init_from names
+			  huggingface  a folder that transformers' AutoModelForCausalLM.from_pretrained loads: a GPT-2, Llama or Qwen3 if the
+			               model is one, or else, with trust_remote_code=True, the model by the folder's modeling_residua.py
+			  gguf         one file that llama.cpp reads: of a GPT-2, Llama or Qwen3
+			  rmt          a folder with the parameters as the RMT authors' code lays them out (weights.safetensors, rmt.json)
+
+			Weights are written as float32 and keep every bit, but for -type bf16 and f16. docs/convert.md has the details.`,
 		Settings: c,
 		Run:      c.run,
 	}

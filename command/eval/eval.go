@@ -23,14 +23,13 @@ func Command(zoo models.Zoo) cli.Command {
 	return cli.Command{
 		Name:    "eval",
 		Summary: "score trained models on text (loss in nats per token, perplexity, bits per byte) or on a task (accuracy, perplexity)",
-		Example: []string{
-			"train -config quickstart    # makes runs/quickstart",
-			"eval -checkpoint runs/quickstart",
-			"eval -checkpoint runs/quickstart -data 'models/*.go' -by position -figure position.svg",
-			"eval -task eval/tasks/testdata/hellaswag.jsonl -format hellaswag -shots 2 runs/quickstart",
-			"# several checkpoints in one table",
-			"eval runs/quickstart runs/quickstart-transformer -json",
-		},
+		Example: `
+			train -config quickstart    # makes runs/quickstart
+			eval -checkpoint runs/quickstart
+			eval -checkpoint runs/quickstart -data 'models/*.go' -by position -figure position.svg
+			eval -task eval/tasks/testdata/hellaswag.jsonl -format hellaswag -shots 2 runs/quickstart
+			# several checkpoints in one table
+			eval runs/quickstart runs/quickstart-transformer -json`,
 		Notes:    notes(),
 		Settings: c,
 		Run:      c.run,
@@ -47,23 +46,22 @@ func taskFlags() []string {
 	return []string{"type", "format", "shots", "shots-from", "limit", "bos", "per-document"}
 }
 
-func notes() []string {
-	lines := []string{
-		"Without -data and -task, the validation split of the model's run is scored, as the run itself scores it.",
-		"A model without a tokenizer is scored on token ids (-ids), without bits per byte.",
-		"± is a standard error: of accuracies the sample's, of all else by a bootstrap over windows or documents.",
-		"-json writes one line per checkpoint: {\"tokens\",\"loss\",\"perplexity\",\"bits_per_byte\"}, each but tokens with",
-		"NAME_stderr, with -by \"by\" and \"groups\"; of a task {\"task\",\"format\",\"shots\",\"documents\",\"truncated\",\"metrics\"}.",
-		"With several checkpoints each line begins with \"checkpoint\".",
-		"-per-token first writes one line per token: index, text and loss, separated by tabs;",
-		"with -json {\"index\",\"id\",\"token\",\"loss\"}.",
-		"",
-		"Fields of a task's lines, by -type or -format (docs/eval.md):",
-	}
+func notes() string {
+	text := `
+		Without -data and -task, the validation split of the model's run is scored, as the run itself scores it.
+		A model without a tokenizer is scored on token ids (-ids), without bits per byte.
+		± is a standard error: of accuracies the sample's, of all else by a bootstrap over windows or documents.
+		-json writes one line per checkpoint: {"tokens","loss","perplexity","bits_per_byte"}, each but tokens with
+		NAME_stderr, with -by "by" and "groups"; of a task {"task","format","shots","documents","truncated","metrics"}.
+		With several checkpoints each line begins with "checkpoint".
+		-per-token first writes one line per token: index, text and loss, separated by tabs;
+		with -json {"index","id","token","loss"}.
+
+		Fields of a task's lines, by -type or -format (docs/eval.md):`
 	for _, f := range tasks.Formats() {
-		lines = append(lines, "  "+f.Name+": "+f.Fields)
+		text += "\n  " + f.Name + ": " + f.Fields
 	}
-	return lines
+	return text
 }
 
 // call is a call of the command.

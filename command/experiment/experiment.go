@@ -22,17 +22,15 @@ func Command(zoo models.Zoo) cli.Command {
 	return cli.Command{
 		Name:    "experiment",
 		Summary: "train many runs by one config: scaling laws, sweeps, variants with error bars, random searches, cards of all designs, muP's coordinates",
-		Example: []string{
-			"experiment -plan experiments/variants.yaml      # the runs, and what they will take; nothing is trained",
-			"experiment experiments/variants.yaml            # trains them, one a core, and reports; call again to go on",
-			"experiment -report experiments/variants.yaml    # tables and picture again, from the log alone",
-		},
-		Notes: []string{
-			"An experiment's folder holds log.jsonl (a line a complete run), base.yaml (the config that all start from, as it was when the",
-			"experiment began), report.md, report.svg, and a folder a run in runs/.",
-			"A run in the log is not made again, even if its folder is gone; one that was cut short goes on from its checkpoint.",
-			"The report is made of the config and log.jsonl alone. docs/experiments.md has examples; -keys explains the config's keys.",
-		},
+		Example: `
+			experiment -plan experiments/variants.yaml      # the runs, and what they will take; nothing is trained
+			experiment experiments/variants.yaml            # trains them, one a core, and reports; call again to go on
+			experiment -report experiments/variants.yaml    # tables and picture again, from the log alone`,
+		Notes: `
+			An experiment's folder holds log.jsonl (a line a complete run), base.yaml (the config that all start from, as it was when the
+			experiment began), report.md, report.svg, and a folder a run in runs/.
+			A run in the log is not made again, even if its folder is gone; one that was cut short goes on from its checkpoint.
+			The report is made of the config and log.jsonl alone. docs/experiments.md has examples; -keys explains the config's keys.`,
 		Settings: c,
 		Run:      c.run,
 	}

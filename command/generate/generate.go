@@ -16,33 +16,31 @@ func Command(zoo models.Zoo, stdin io.Reader) cli.Command {
 	return cli.Command{
 		Name:    "generate",
 		Summary: "continue a text with a trained model",
-		Example: []string{
-			"train -config quickstart    # makes runs/quickstart",
-			`generate -checkpoint runs/quickstart -prompt "func " -tokens 200 -temperature 0.8`,
-			"# three samples, each up to the end of the function",
-			`generate -checkpoint runs/quickstart -prompt "func " -n 3 -stop $'\n}\n'`,
-			"# a prompt after the other; Ctrl-C stops a text, Ctrl-D ends",
-			"generate -checkpoint runs/quickstart -interactive",
-			"# continue a file, of which the model sees the end; write JSON with text, token ids and speed",
-			"generate -checkpoint runs/quickstart -slide -json <main.go",
-		},
-		Notes: []string{
-			"The prompt and its continuation are written to standard output as they are generated. A note",
-			"on standard error says when the model ended the document before -tokens.",
-			"",
-			"Without a flag that gives prompts, the prompt is read from standard input, if that is not a",
-			"terminal. One line break at the end of a file or of standard input is dropped.",
-			"",
-			"The logits are changed, and tokens chosen, in this order: -logit-bias, -repetition-penalty,",
-			"-temperature, -top-k, -top-p, -min-p. docs/generate.md has the equations.",
-			"",
-			"The same model, prompt and flags give the same text on processors of one kind.",
-			"",
-			"-json writes one object per sample: sample (from 0), seed, prompt, prompt_ids, text (without",
-			"the prompt), ids, tokens, finish_reason (tokens: -tokens were generated; document: the model",
-			"ended the document; stop: a -stop string was generated), tokens_per_s; with -logprobs also",
-			"logprobs: id, token, logprob and top, the likeliest in its place, for each token.",
-		},
+		Example: `
+			train -config quickstart    # makes runs/quickstart
+			generate -checkpoint runs/quickstart -prompt "func " -tokens 200 -temperature 0.8
+			# three samples, each up to the end of the function
+			generate -checkpoint runs/quickstart -prompt "func " -n 3 -stop $'\n}\n'
+			# a prompt after the other; Ctrl-C stops a text, Ctrl-D ends
+			generate -checkpoint runs/quickstart -interactive
+			# continue a file, of which the model sees the end; write JSON with text, token ids and speed
+			generate -checkpoint runs/quickstart -slide -json <main.go`,
+		Notes: `
+			The prompt and its continuation are written to standard output as they are generated. A note
+			on standard error says when the model ended the document before -tokens.
+
+			Without a flag that gives prompts, the prompt is read from standard input, if that is not a
+			terminal. One line break at the end of a file or of standard input is dropped.
+
+			The logits are changed, and tokens chosen, in this order: -logit-bias, -repetition-penalty,
+			-temperature, -top-k, -top-p, -min-p. docs/generate.md has the equations.
+
+			The same model, prompt and flags give the same text on processors of one kind.
+
+			-json writes one object per sample: sample (from 0), seed, prompt, prompt_ids, text (without
+			the prompt), ids, tokens, finish_reason (tokens: -tokens were generated; document: the model
+			ended the document; stop: a -stop string was generated), tokens_per_s; with -logprobs also
+			logprobs: id, token, logprob and top, the likeliest in its place, for each token.`,
 		Settings: c,
 		Run:      c.run,
 	}

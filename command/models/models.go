@@ -15,19 +15,17 @@ func Command(zoo models.Zoo) cli.Command {
 	return cli.Command{
 		Name:    "models",
 		Summary: "list the model presets with parameters, FLOPs, stream size and activation memory, or the residual streams",
-		Example: []string{
-			"models",
-			"models -json",
-			"models -residuals    # the update rule of each residual stream",
-			"models -memory -batch 16 -precision bf16    # memory of training on a GPU",
-			"models -memory -device cpu    # on this machine",
-			"models -memory -fit 80 -recompute block    # the largest batches that fit into 80 GB",
-			"models -roofline h200 -precision bf16 -batch 32    # predicted time of a training step on a GPU",
-			"models -roofline h200 -precision bf16 -batch 32 -preset rmt-134m    # by op",
-		},
-		Notes: []string{
-			"A run config names a preset and what differs from it: model: {preset: rmt-134m, layers: 8}.",
-		},
+		Example: `
+			models
+			models -json
+			models -residuals    # the update rule of each residual stream
+			models -memory -batch 16 -precision bf16    # memory of training on a GPU
+			models -memory -device cpu    # on this machine
+			models -memory -fit 80 -recompute block    # the largest batches that fit into 80 GB
+			models -roofline h200 -precision bf16 -batch 32    # predicted time of a training step on a GPU
+			models -roofline h200 -precision bf16 -batch 32 -preset rmt-134m    # by op`,
+		Notes: `
+			A run config names a preset and what differs from it: model: {preset: rmt-134m, layers: 8}.`,
 		Settings: c,
 		Run:      c.run,
 	}

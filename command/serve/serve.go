@@ -31,20 +31,18 @@ func Command(zoo models.Zoo) cli.Command {
 	return cli.Command{
 		Name:    "serve",
 		Summary: "answer HTTP requests with a trained model, by OpenAI's API for completions",
-		Example: []string{
-			"train -config quickstart    # makes runs/quickstart",
-			"serve -checkpoint runs/quickstart",
-			"serve -checkpoint runs/quickstart -checkpoint runs/quickstart-transformer    # a request's \"model\" chooses",
-			"serve -checkpoint runs/quickstart -listen :8080    # to other machines, which need the token",
-		},
-		Notes: []string{
-			`curl http://127.0.0.1:8080/v1/completions -d '{"prompt": "func ", "max_tokens": 64}' asks it.`,
-			"A token is read from " + tokenVariable + " in the environment.",
-			"/ is the live explorer, a page that shows what the model does (docs/explorer.md); docs/serve.md has the API.",
-			"",
-			"An interrupt stops the server: it takes no more requests, and what runs has -stop-time to finish.",
-			"A second one ends it at once.",
-		},
+		Example: `
+			train -config quickstart    # makes runs/quickstart
+			serve -checkpoint runs/quickstart
+			serve -checkpoint runs/quickstart -checkpoint runs/quickstart-transformer    # a request's "model" chooses
+			serve -checkpoint runs/quickstart -listen :8080    # to other machines, which need the token`,
+		Notes: `
+			curl http://127.0.0.1:8080/v1/completions -d '{"prompt": "func ", "max_tokens": 64}' asks it.
+			A token is read from ` + tokenVariable + ` in the environment.
+			/ is the live explorer, a page that shows what the model does (docs/explorer.md); docs/serve.md has the API.
+
+			An interrupt stops the server: it takes no more requests, and what runs has -stop-time to finish.
+			A second one ends it at once.`,
 		Settings: c,
 		Run:      c.run,
 	}

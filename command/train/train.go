@@ -21,19 +21,17 @@ func Command(zoo models.Zoo) cli.Command {
 	return cli.Command{
 		Name:    "train",
 		Summary: "train a language model as a run config, a YAML file, says",
-		Example: []string{
-			"train -config quickstart",
-			"train -config quickstart -set train.steps=200 -out runs/short",
-			"train -config quickstart -resume auto",
-			"train -keys                    # every config key: type, default, meaning",
-		},
-		Notes: []string{
-			"The run folder gets config.yaml, metrics.jsonl, loss.svg and checkpoints/.",
-			"A checkpoint is saved every 10 minutes (train.checkpoint_minutes), before each evaluation and at the end.",
-			"Ctrl-C gives up the step under way, saves the last whole one and exits with code 0, before the first step with code 1; a second Ctrl-C exits at once.",
-			"-resume continues a run in its folder; -fork starts another run from one of its checkpoints.",
-			"A model that diverged, or collapsed (a gradient of 0, and a loss no better than guessing), ends with what to do and exit code 1.",
-		},
+		Example: `
+			train -config quickstart
+			train -config quickstart -set train.steps=200 -out runs/short
+			train -config quickstart -resume auto
+			train -keys                    # every config key: type, default, meaning`,
+		Notes: `
+			The run folder gets config.yaml, metrics.jsonl, loss.svg and checkpoints/.
+			A checkpoint is saved every 10 minutes (train.checkpoint_minutes), before each evaluation and at the end.
+			Ctrl-C gives up the step under way, saves the last whole one and exits with code 0, before the first step with code 1; a second Ctrl-C exits at once.
+			-resume continues a run in its folder; -fork starts another run from one of its checkpoints.
+			A model that diverged, or collapsed (a gradient of 0, and a loss no better than guessing), ends with what to do and exit code 1.`,
 		Settings: c,
 		Run:      c.run,
 	}

@@ -24,11 +24,11 @@ const (
 
 // Command is one program.
 type Command struct {
-	Name    string   // as it is called, after its program's name
-	Program string   // of which it is a command; "": it is a program itself
-	Summary string   // one line: what it does
-	Example []string // calls that work, shown first by -h, without the program's name
-	Notes   []string // further lines for -h, after the flags
+	Name    string // as it is called, after its program's name
+	Program string // of which it is a command; "": it is a program itself
+	Summary string // one line: what it does
+	Example string // lines with calls that work, shown first by -h, without the program's name; tabs before a line are dropped
+	Notes   string // further lines for -h, after the flags, likewise
 	// Settings points to a struct whose tagged fields are the flags (package settings), or is Several of these. Their defaults
 	// are what it holds, or else their tags default.
 	Settings any

@@ -36,7 +36,7 @@ type flags struct {
 func (p *probe) command() cli.Command {
 	given := &flags{}
 	return cli.Command{
-		Name: "probe", Summary: "show flags", Example: []string{"probe -steps 3"}, Notes: []string{"a note"},
+		Name: "probe", Summary: "show flags", Example: "probe -steps 3", Notes: "a note",
 		Settings: given,
 		Run: func(ctx context.Context, out cli.Output) error {
 			p.calls++

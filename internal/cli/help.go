@@ -9,21 +9,30 @@ import (
 	"github.com/residua-go/residua/settings"
 )
 
-// helpHead is what -h shows above the flags.
-func (c Command) helpHead() string {
+// helpHead is what -h shows first.
+func helpHead(program, name, summary, example string) string {
 	text := "Example:\n"
-	for _, line := range c.Example {
-		text += fmt.Sprintf("  %s\n", call(c.Program, line))
+	for _, line := range lines(example) {
+		text += "  " + call(program, line) + "\n"
 	}
-	return text + fmt.Sprintf("\n%s: %s\n\n", c.Name, c.Summary)
+	return text + fmt.Sprintf("\n%s: %s\n\n", name, summary)
 }
 
-// helpTail is what -h shows below the flags.
-func (c Command) helpTail() string {
-	if len(c.Notes) == 0 {
+// helpTail is what -h shows last.
+func helpTail(notes string) string {
+	if notes == "" {
 		return ""
 	}
-	return "\n" + strings.Join(c.Notes, "\n") + "\n"
+	return "\n" + strings.Join(lines(notes), "\n") + "\n"
+}
+
+// lines are those of a text, without the tabs before each.
+func lines(text string) []string {
+	all := strings.Split(strings.Trim(text, "\n"), "\n")
+	for i, line := range all {
+		all[i] = strings.TrimLeft(line, "\t")
+	}
+	return all
 }
 
 // call writes how a command with its arguments is called in a program; a comment stays as it is.
@@ -36,7 +45,7 @@ func call(program, command string) string {
 
 // help writes what -h shows: calls that work, what the command does, its arguments and flags.
 func (c Command) help(flags settings.Flags, out Output) error {
-	text := c.helpHead()
+	text := helpHead(c.Program, c.Name, c.Summary, c.Example)
 	if o := flags.Operand(); o != nil {
 		text += fmt.Sprintf("Arguments:\n  %s  %s\n\n", o.Name, o.Help)
 	}
@@ -60,7 +69,7 @@ func (c Command) help(flags settings.Flags, out Output) error {
 		}
 	}
 	headings[0] = "Flags:"
-	return out.Print(text + underHeadings(table, headings) + c.helpTail())
+	return out.Print(text + underHeadings(table, headings) + helpTail(c.Notes))
 }
 
 // underHeadings is a table's text with headings above some rows.

@@ -18,8 +18,8 @@ type Suite struct {
 	Name     string    // of the program, or of the command that has commands
 	Program  string    // as in Command; its commands have it, too
 	Summary  string    // one line: what it does
-	Example  []string  // calls that work, shown first by -h, without the program's name
-	Notes    []string  // further lines for -h, after the commands
+	Example  string    // as in Command
+	Notes    string    // further lines for -h, after the commands
 	Default  string    // the command of a call that names none; "": there is none
 	Commands []Command // named without Name, in the order of -h
 	Suites   []Suite   // commands that have commands themselves, after those
@@ -89,12 +89,6 @@ func (s Suite) refuse(problem string) func(context.Context, Output) error {
 
 // help writes what -h shows: calls that work, what the program does, its commands.
 func (s Suite) help(out Output) error {
-	var text strings.Builder
-	text.WriteString("Example:\n")
-	for _, line := range s.Example {
-		fmt.Fprintf(&text, "  %s\n", call(s.Program, line))
-	}
-	fmt.Fprintf(&text, "\n%s: %s\n\nCommands:\n", s.Name, s.Summary)
 	var table figure.Table
 	for _, c := range s.Commands {
 		table.Row("", c.Name, c.Summary)
@@ -102,9 +96,5 @@ func (s Suite) help(out Output) error {
 	for _, sub := range s.Suites {
 		table.Row("", sub.Name, sub.Summary)
 	}
-	fmt.Fprintf(&text, "%s\n%s COMMAND -h shows a command's flags.\n", table.Text(), s.Name)
-	if len(s.Notes) > 0 {
-		fmt.Fprintf(&text, "\n%s\n", strings.Join(s.Notes, "\n"))
-	}
-	return out.Print(text.String())
+	return out.Print(fmt.Sprintf("%sCommands:\n%s\n%s COMMAND -h shows a command's flags.\n%s", helpHead(s.Program, s.Name, s.Summary, s.Example), table.Text(), s.Name, helpTail(s.Notes)))
 }

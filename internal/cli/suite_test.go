@@ -16,7 +16,7 @@ func suite(p *probe) cli.Suite {
 	walk := p.command()
 	walk.Name, walk.Summary = "walk", "go some steps"
 	return cli.Suite{
-		Name: "tour", Summary: "show commands", Example: []string{"tour walk -steps 3"}, Notes: []string{"a note"},
+		Name: "tour", Summary: "show commands", Example: "tour walk -steps 3", Notes: "a note",
 		Commands: []cli.Command{walk, {Name: "rest", Summary: "stay", Run: func(context.Context, cli.Output) error { return nil }}},
 	}
 }
@@ -84,7 +84,7 @@ func TestSuiteOfSuites(t *testing.T) {
 	assert.Contains(t, callSuite(outer, "-h").Stdout, "\n  tour  show commands\n")
 	assert.Contains(t, callSuite(outer, "tour", "-h").Stdout, "Example:\n  house tour walk -steps 3\n\nhouse tour: show commands\n")
 	assert.Contains(t, callSuite(outer, "tour", "walk", "-h").Stdout, "Example:\n  house probe -steps 3\n\nhouse tour walk: go some steps\n")
-	remark := cli.Command{Name: "probe", Program: "house", Example: []string{"# three steps", "probe -steps 3"}}
+	remark := cli.Command{Name: "probe", Program: "house", Example: "# three steps\n\t\tprobe -steps 3"}
 	assert.Contains(t, clitest.Call(remark, "-h").Stdout, "Example:\n  # three steps\n  house probe -steps 3\n")
 	callSuite(outer, "tuor").Refused(t, "did you mean tour? (house -h lists all commands)")
 	callSuite(outer, "tour", "wa").Refused(t, `unknown command "wa"; did you mean walk? (house tour -h lists all commands)`)
