@@ -3,18 +3,15 @@
 // folder; nothing is installed, and running the kernel needs no Go, except to show documentation.
 //
 // gophernotes is a program, not a library: its source and that of its interpreter, gomacro, are
-// copied from the module cache, changed where Go 1.26 and our notebooks want it (patch.go), and
-// built with generated tables of what packages export (packages.go).
+// copied from the module cache, changed where Go 1.26 and our notebooks want it (patch.go, the .diff files), and
+// built with generated tables of what packages export (packages.go, _tables).
 package kernel
 
 import (
 	"context"
 	"encoding/json"
-	"maps"
-	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 
 	"github.com/pkg/errors"
 )
@@ -26,8 +23,7 @@ const (
 )
 
 // Build builds the kernel of the module at root below the folder build, by the named go command;
-// Jupyter finds it when JupyterPath is in JUPYTER_PATH. A second call builds what has changed.
-// The error is one line.
+// Jupyter finds it when JupyterPath is in JUPYTER_PATH. The error is one line.
 func Build(ctx context.Context, goName, root, build string) error {
 	modules, err := newModuleFiles(root, build)
 	if err != nil {
@@ -36,76 +32,28 @@ func Build(ctx context.Context, goName, root, build string) error {
 	if err := writeSources(ctx, goName, build, modules); err != nil {
 		return err
 	}
+	g := goCommand{name: goName, dir: filepath.Join(build, "kernel")}
+	if _, err := g.output(ctx, append([]string{"run", "./tables"}, Packages()...)...); err != nil {
+		return err
+	}
 	program, err := writeSpec(filepath.Join(JupyterPath(build), "kernels", Name))
 	if err != nil {
 		return err
 	}
-	g := goCommand{name: goName, dir: filepath.Join(build, "kernel")}
-	if _, err := g.output(ctx, "build", "-o", program, "."); err != nil {
-		return err
-	}
-	return check(ctx, program)
+	_, err = g.output(ctx, "build", "-o", program, ".")
+	return err
 }
 
 // writeSources makes the modules to build.
 func writeSources(ctx context.Context, goName, build string, modules moduleFiles) error {
-	kernelDir, gomacroDir, downloadDir := filepath.Join(build, "kernel"), filepath.Join(build, "gomacro"), filepath.Join(build, "download")
-	if err := writeFolder(downloadDir, modules.download); err != nil {
+	download := goCommand{name: goName, dir: filepath.Join(build, "download")}
+	if err := writeFolder(download.dir, modules.download); err != nil {
 		return err
 	}
-	download := goCommand{name: goName, dir: downloadDir}
-	gophernotes, gomacro := upstreams()
-	files, err := gomacro.source(ctx, download)
-	if err != nil {
+	if err := gomacro().write(ctx, download, filepath.Join(build, "gomacro"), modules.gomacro); err != nil {
 		return err
 	}
-	if err := addOverlay(files, "_fast", "fast"); err != nil {
-		return err
-	}
-	maps.Copy(files, modules.gomacro)
-	if err := writeFolder(gomacroDir, files); err != nil {
-		return err
-	}
-	if files, err = gophernotes.source(ctx, download); err != nil {
-		return err
-	}
-	if err := addOverlay(files, "_overlay", "."); err != nil {
-		return err
-	}
-	maps.Copy(files, modules.kernel)
-	if err := writeFolder(kernelDir, files); err != nil {
-		return err
-	}
-	g := goCommand{name: goName, dir: kernelDir}
-	return writeTables(ctx, g)
-}
-
-// writeTables generates the tables of Packages into the kernel's module.
-func writeTables(ctx context.Context, g goCommand) error {
-	packages, err := loadPackages(ctx, g, Packages())
-	if err != nil {
-		return err
-	}
-	var tables []table
-	for _, p := range packages {
-		t := newTable(p)
-		if t.empty() {
-			continue
-		}
-		tables = append(tables, t)
-		text, err := t.source()
-		if err != nil {
-			return err
-		}
-		if err := writeChanged(filepath.Join(g.dir, t.file()), text); err != nil {
-			return err
-		}
-	}
-	index, err := indexSource(tables)
-	if err != nil {
-		return err
-	}
-	return writeChanged(filepath.Join(g.dir, "tables.go"), index)
+	return gophernotes().write(ctx, download, filepath.Join(build, "kernel"), modules.kernel)
 }
 
 // JupyterPath is the folder whose kernels/ has the kernel built below the folder build.
@@ -127,19 +75,5 @@ func writeSpec(dir string) (program string, err error) {
 	if err != nil {
 		return "", errors.Wrap(err, "notebook kernel")
 	}
-	return filepath.Join(dir, name), writeChanged(filepath.Join(dir, "kernel.json"), append(text, '\n'))
-}
-
-// check lets the built kernel try out its tables and what patches change.
-func check(ctx context.Context, program string) error {
-	out, err := exec.CommandContext(ctx, program, "check").CombinedOutput()
-	if err == nil {
-		return nil
-	}
-	for line := range strings.Lines(string(out)) {
-		if strings.HasPrefix(line, "import ") || strings.HasPrefix(line, "cell ") || strings.HasPrefix(line, "panic:") {
-			return errors.Errorf("notebook kernel: %s", strings.TrimSpace(line))
-		}
-	}
-	return errors.Wrap(err, "notebook kernel: check")
+	return filepath.Join(dir, name), writeFolder(dir, map[string]string{"kernel.json": string(text) + "\n"})
 }

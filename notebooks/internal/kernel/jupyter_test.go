@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/notebooks/internal/kernel"
 )
 
 func TestAnErrorNamesItsLineAndQuotesIt(t *testing.T) {
@@ -49,6 +51,31 @@ func TestAnErrorNamesItsLineAndQuotesIt(t *testing.T) {
 		}
 	}
 	require.Equal(t, "6", c.run("sum := 0\nfor _, v := range values {\n\tsum += v\n}\nsum"), "variables are there")
+}
+
+// TestTables imports every package, and tells what is left out of the tables.
+func TestTables(t *testing.T) {
+	c := start(t)
+	for i, path := range kernel.Packages() {
+		c.run(fmt.Sprintf("import p%d %q", i, path))
+	}
+	c.run("import (\n\t\"io\"\n\t\"math\"\n\t\"sort\"\n\t\"sync/atomic\"\n\t\"strconv\"\n\n\t\"gorgonia.org/gorgonia\"\n\n\t\"github.com/residua-go/residua/models\"\n\t\"github.com/residua-go/residua/stream\"\n)")
+	for cell, want := range map[string]string{
+		"1 + 2":                  "3",
+		"strconv.Atoi(\"3\")":    "3",
+		"math.MaxUint64 / 2.0":   "9.223372036854776e+18",
+		"uint64(math.MaxUint64)": "18446744073709551615",
+		"models.PositionsALiBi == models.PositionsALiBi": "true",
+		"stream.VectorConfig{}.Name()":                   "vector",
+		"type byLength []string\nfunc (b byLength) Len() int { return len(b) }\nfunc (b byLength) Less(i, j int) bool { return len(b[i]) < len(b[j]) }\n" +
+			"func (b byLength) Swap(i, j int) { b[i], b[j] = b[j], b[i] }\nwords := []string{\"long\", \"s\"}\nsort.Sort(byLength(words))\nwords[0]": "s",
+		"g := gorgonia.NewGraph()\nnodes := gorgonia.Nodes{gorgonia.NewScalar(g, gorgonia.Float64, gorgonia.WithName(\"x\"))}\n" +
+			"grads, err := gorgonia.Grad(gorgonia.Must(gorgonia.Square(nodes[0])), nodes...)\nlen(grads)": "1",
+		"nodesByName := map[string][]*gorgonia.Node{\"a\": []*gorgonia.Node{nil}}\nlen(append(nodesByName[\"a\"], nil))": "2",
+	} {
+		require.Equal(t, want, c.run(cell), cell)
+	}
+	c.fail("var generic atomic.Pointer")
 }
 
 func TestAnErrorThatIsRecoveredFromIsNotTold(t *testing.T) {

@@ -50,7 +50,7 @@ func newModuleFiles(root, dir string) (moduleFiles, error) {
 	if err != nil {
 		return moduleFiles{}, errors.Wrap(err, "notebook kernel")
 	}
-	gophernotes, gomacro := upstreams()
+	gophernotes, gomacro := gophernotes(), gomacro()
 	header := func(module string) string { return fmt.Sprintf("module %s\n\ngo %s\n", module, version) }
 	allSums := mergeSums(string(ourSums), sums)
 	return moduleFiles{

@@ -8,10 +8,10 @@ import (
 	"github.com/pkg/errors"
 )
 
-// overlay are the files of ours that are added to gophernotes' package main (_overlay) and to
-// gomacro's package fast (_fast).
+// overlay are the files of ours that are added to gophernotes' package main (_overlay) and next to it (_tables), and to
+// gomacro's packages fast (_fast) and genimport (_genimport).
 //
-//go:embed _overlay/*.go _fast/*.go
+//go:embed _overlay/*.go _tables/*.go _fast/*.go _genimport/*.go
 var overlay embed.FS
 
 // addOverlay adds the files of one of its folders to those of a module, in the folder into.

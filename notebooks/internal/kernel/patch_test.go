@@ -8,23 +8,23 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestPatchesChangeWhatIsThereOnce(t *testing.T) {
-	files := map[string]string{"a.go": "one two three"}
-	require.NoError(t, applyPatches(files, []patch{{"a.go", "two", "2", ""}, {"a.go", "2 three", "23", ""}}))
-	require.Equal(t, "one 23", files["a.go"])
+func TestADiffChangesWhatIsThereOnce(t *testing.T) {
+	files := map[string]string{"a.go": "one\ntwo\n\nthree\n", "b.go": "x\ny\n"}
+	diff := "--- a.go\n@@ why\n one\n-two\n+2\n \n@@ why\n-three\n+3\n+4\n--- b.go\n@@ why\n x\n+z\n y\n"
+	require.NoError(t, applyDiff(files, diff))
+	require.Equal(t, map[string]string{"a.go": "one\n2\n\n3\n4\n", "b.go": "x\nz\ny\n"}, files)
 }
 
-// TestDriftOfTheSourceIsALine: another version of the source than the patches were made for.
+// TestDriftOfTheSourceIsALine: another version of the source than the diffs were made for.
 func TestDriftOfTheSourceIsALine(t *testing.T) {
-	for name, text := range map[string]string{"gone": "zwei", "twice": "two two"} {
-		err := applyPatches(map[string]string{"a.go": text}, []patch{{"a.go", "\ttwo\n", "2", "reason"}, {"a.go", "two", "2", "reason"}})
+	for name, files := range map[string]map[string]string{"gone": {"a.go": "zwei\n"}, "twice": {"a.go": "two\ntwo\n"}, "no file": {}} {
+		err := applyDiff(files, "--- a.go\n@@ a reason\n-two\n+2\n")
 		require.Error(t, err, name)
 		require.Contains(t, err.Error(), "a.go")
-		require.Contains(t, err.Error(), "patch.go")
+		require.Contains(t, err.Error(), "a reason")
+		require.Contains(t, err.Error(), ".diff")
 		require.NotContains(t, err.Error(), "\n")
 	}
-	err := applyPatches(map[string]string{}, []patch{{"a.go", "two", "2", ""}})
-	require.ErrorContains(t, err, "no file a.go")
 }
 
 func TestSourceFilesAreThoseOfTheFolders(t *testing.T) {
@@ -46,7 +46,7 @@ func TestSourceFilesAreThoseOfTheFolders(t *testing.T) {
 }
 
 func TestOverlayIsAddedToPackages(t *testing.T) {
-	for folder, into := range map[string][2]string{"_overlay": {".", "main"}, "_fast": {"fast", "fast"}} {
+	for folder, into := range map[string][2]string{"_overlay": {".", "main"}, "_tables": {"tables", "main"}, "_fast": {"fast", "fast"}, "_genimport": {"base/genimport", "genimport"}} {
 		files := map[string]string{}
 		require.NoError(t, addOverlay(files, folder, into[0]))
 		require.NotEmpty(t, files)

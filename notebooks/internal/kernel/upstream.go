@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"go/format"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/pkg/errors"
@@ -18,41 +18,51 @@ import (
 type upstream struct {
 	module, version string
 	folders         []string // that are copied, with those below; "." is the module's own files
-	patches         []patch
+	diff            string
+	overlay         map[string]string // folders of ours whose files are added, and where to
 }
 
-// upstreams returns the kernel, which is a program and cannot be imported, and the interpreter
-// that it is made of.
-func upstreams() (gophernotes, gomacro upstream) {
-	gophernotes = upstream{
-		module: "github.com/gopherdata/gophernotes", version: "v0.7.5",
-		folders: []string{".", "imports"}, patches: gophernotesPatches(),
+// gophernotes is the kernel, a program, which cannot be imported.
+func gophernotes() upstream {
+	return upstream{
+		"github.com/gopherdata/gophernotes", "v0.7.5", []string{".", "imports"},
+		gophernotesDiff, map[string]string{"_overlay": ".", "_tables": "tables"},
 	}
-	gomacro = upstream{
-		module: "github.com/cosmos72/gomacro", version: "v0.0.0-20231101204900-3dc08f5f8fea",
-		folders: []string{"ast2", "atomic", "base", "fast", "gls", "go", "imports", "xreflect"}, patches: gomacroPatches(),
-	}
-	return gophernotes, gomacro
 }
 
-// source returns the module's files, changed, by their paths in the module. They come from the
-// module cache or, if they are not there, from the module proxy.
-func (u upstream) source(ctx context.Context, g goCommand) (map[string]string, error) {
-	folder, err := u.folder(ctx, g)
+// gomacro is the interpreter that it is made of.
+func gomacro() upstream {
+	return upstream{
+		"github.com/cosmos72/gomacro", "v0.0.0-20231101204900-3dc08f5f8fea",
+		[]string{"ast2", "atomic", "base", "fast", "gls", "go", "imports", "xreflect"},
+		gomacroDiff, map[string]string{"_fast": "fast", "_genimport": "base/genimport"},
+	}
+}
+
+// write writes the module's files, changed, and those of ours into a folder, which holds no others afterwards. Go files
+// are formatted: who formats or checks the whole tree finds nothing to do below the build folder.
+func (u upstream) write(ctx context.Context, download goCommand, dir string, ours map[string]string) error {
+	folder, err := u.folder(ctx, download)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	files, err := sourceFiles(os.DirFS(folder), u.folders)
+	if err == nil {
+		err = applyDiff(files, u.diff)
+	}
 	if err != nil {
-		return nil, errors.Wrapf(err, "notebook kernel: source of %s %s", u.module, u.version)
+		return errors.Wrapf(err, "notebook kernel: %s %s", u.module, u.version)
 	}
-	if err := applyPatches(files, u.patches); err != nil {
-		return nil, errors.Wrapf(err, "notebook kernel: %s %s", u.module, u.version)
+	for from, into := range u.overlay {
+		if err := addOverlay(files, from, into); err != nil {
+			return err
+		}
 	}
-	return files, nil
+	maps.Copy(files, ours)
+	return writeFolder(dir, files)
 }
 
-// folder returns where the module cache has the module.
+// folder returns where the module cache has the module, which comes from the module proxy if it is not there.
 func (u upstream) folder(ctx context.Context, g goCommand) (string, error) {
 	out, err := g.output(ctx, "mod", "download", "-json", u.module+"@"+u.version)
 	var module struct{ Dir, Error string }
@@ -96,10 +106,11 @@ func sourceFiles(module fs.FS, folders []string) (map[string]string, error) {
 	return files, nil
 }
 
-// writeFolder makes a folder hold these files and no others; files with the same content are
-// left alone, so that a build finds nothing new. Go files are formatted: who formats or checks
-// the whole tree finds nothing to do below the build folder.
+// writeFolder makes a folder hold these files and no others.
 func writeFolder(dir string, files map[string]string) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return errors.Wrap(err, "notebook kernel")
+	}
 	for name, text := range files {
 		content := []byte(text)
 		if path.Ext(name) == ".go" {
@@ -109,33 +120,13 @@ func writeFolder(dir string, files map[string]string) error {
 			}
 			content = formatted
 		}
-		if err := writeChanged(filepath.Join(dir, filepath.FromSlash(name)), content); err != nil {
-			return err
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return errors.Wrap(err, "notebook kernel")
+		}
+		if err := os.WriteFile(file, content, 0o644); err != nil {
+			return errors.Wrap(err, "notebook kernel")
 		}
 	}
-	err := filepath.WalkDir(dir, func(file string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		name, err := filepath.Rel(dir, file)
-		if err != nil {
-			return err
-		}
-		if _, wanted := files[filepath.ToSlash(name)]; !wanted {
-			return os.Remove(file)
-		}
-		return nil
-	})
-	return errors.Wrap(err, "notebook kernel")
-}
-
-// writeChanged writes a file unless it has this content.
-func writeChanged(file string, content []byte) error {
-	if old, err := os.ReadFile(file); err == nil && slices.Equal(old, content) {
-		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return errors.Wrap(err, "notebook kernel")
-	}
-	return errors.Wrap(os.WriteFile(file, content, 0o644), "notebook kernel")
+	return nil
 }
