@@ -13,18 +13,6 @@ type Result interface {
 	Figures() []figure.Figure
 }
 
-// The results of this package.
-var (
-	_ Result = Propagation{}
-	_ Result = XavierGains{}
-	_ Result = ResourceTable{}
-	_ Result = ModelSizes{}
-	_ Result = Shapes{}
-	_ Result = Scaling{}
-	_ Result = TrainingFLOPs{}
-	_ Result = Claims{}
-)
-
 // trials of each Monte-Carlo run of All: standard errors of a variance of 0.5 to 4%.
 const trials = 250
 

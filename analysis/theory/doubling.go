@@ -37,21 +37,13 @@ type growth struct{ parameters, exact, flops, printed, implied float64 }
 
 // doubled is what a preset's larger stream adds to it.
 func doubled(preset string, larger func(models.Spec) map[string]int) (growth, error) {
-	from, err := count(preset)
+	from, err := count(preset, nil)
 	if err != nil {
 		return growth{}, err
 	}
-	large, err := resized(from.spec, larger(from.spec))
-	if err != nil {
-		return growth{}, err
-	}
-	to, err := CountResources(preset, large)
-	if err != nil {
-		return growth{}, err
-	}
-	share := func(a, b int) float64 { return relative(float64(a), float64(b)) }
+	to, err := count(preset, larger(from.spec))
 	return growth{
-		share(from.Parameters.Corrected, to.Parameters.Corrected), share(from.Parameters.Exact, to.Parameters.Exact), share(from.FLOPs.Corrected, to.FLOPs.Corrected),
-		share(from.FLOPs.Printed, to.FLOPs.Printed), share(from.FLOPs.Implied, to.FLOPs.Implied),
-	}, nil
+		relative(from.Parameters.Corrected, to.Parameters.Corrected), relative(from.Parameters.Exact, to.Parameters.Exact), relative(from.FLOPs.Corrected, to.FLOPs.Corrected),
+		relative(from.FLOPs.Printed, to.FLOPs.Printed), relative(from.FLOPs.Implied, to.FLOPs.Implied),
+	}, err
 }

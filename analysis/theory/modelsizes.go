@@ -37,7 +37,7 @@ func table9Presets() []string {
 func NewModelSizes() (ModelSizes, error) {
 	var sizes ModelSizes
 	for _, name := range table9Presets() {
-		m, err := count(name)
+		m, err := count(name, nil)
 		if err != nil {
 			return ModelSizes{}, err
 		}

@@ -15,7 +15,7 @@ type ResourceTable struct {
 func NewResourceTable(presets ...string) (ResourceTable, error) {
 	var t ResourceTable
 	for _, name := range presets {
-		m, err := count(name)
+		m, err := count(name, nil)
 		if err != nil {
 			return ResourceTable{}, err
 		}

@@ -67,7 +67,7 @@ func (s *Scaling) add(matrix, vector models.Spec, size int) error {
 		{&s.Proportional, "transformer, in proportion", vector,
 			map[string]int{"stream.d_model": size, "attention.heads": size / head, "attention.head_dim": 0, "feedforward.hidden": ff * size / d}},
 	} {
-		model, err := resized(line.of, line.sizes)
+		model, err := resized(line.of.Config, line.sizes)
 		if err != nil {
 			return errors.Wrapf(err, "%s with a stream of %d", line.name, size)
 		}
@@ -75,18 +75,6 @@ func (s *Scaling) add(matrix, vector models.Spec, size int) error {
 		*line.points = append(*line.points, ScalePoint{line.name, cost.StreamSize, cost.Parameters, cost.ForwardFLOPs})
 	}
 	return nil
-}
-
-// resized is a model with other sizes, by key.
-func resized(c models.Spec, sizes map[string]int) (models.Spec, error) {
-	changed := c.Config
-	for key, size := range sizes {
-		var err error
-		if changed, err = changed.WithSize(key, size); err != nil {
-			return models.Spec{}, err
-		}
-	}
-	return changed.Resolve()
 }
 
 // Growth is last/first of a line's parameters and FLOPs.

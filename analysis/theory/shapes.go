@@ -50,7 +50,7 @@ func NewShapes() (Shapes, error) {
 	}
 	var shapes Shapes
 	for _, name := range table9Presets() {
-		own, err := count(name)
+		own, err := count(name, nil)
 		if err != nil {
 			return Shapes{}, err
 		}
@@ -68,20 +68,13 @@ func NewShapes() (Shapes, error) {
 
 func newShape(own counted) (Shape, error) {
 	c, printed := own.spec, printedShapes()[own.Name]
-	asPrinted, err := resized(c, map[string]int{"stream.dk": printed[0], "stream.dv": printed[1]})
-	if err != nil {
-		return Shape{}, err
-	}
-	misread, err := CountResources(own.Name, asPrinted)
-	if err != nil {
-		return Shape{}, err
-	}
+	misread, err := count(own.Name, map[string]int{"stream.dk": printed[0], "stream.dv": printed[1]})
 	return Shape{
 		Model: own.Name, Paper: own.Paper, Layers: c.Layers, Rank: c.HeadCount(), FF: hidden(c), PrintedDk: printed[0], PrintedDv: printed[1],
 		Dk: keySize(c), Dv: c.HeadDim(), Stream: c.StreamSize(), Width: c.Width(),
 		Parameters: own.Parameters.Corrected, PrintedParameters: misread.Parameters.Corrected,
 		LeastDv: sizedDv(own.Paper-0.5, c), MostDv: sizedDv(own.Paper+0.5, c),
-	}, nil
+	}, err
 }
 
 // sizedDv solves parameters = R Dv (2V + N + 2 L FF) + 3 R Dk (2L+1) for Dv.

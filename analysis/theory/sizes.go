@@ -17,18 +17,29 @@ type counted struct {
 	Resources
 }
 
-// count counts a preset.
-func count(name string) (counted, error) {
+// count counts a preset with other sizes, by key.
+func count(name string, sizes map[string]int) (counted, error) {
 	preset, err := models.Standard().Preset(name)
 	if err != nil {
 		return counted{}, err
 	}
-	c, err := preset.Config.Resolve()
+	c, err := resized(preset.Config, sizes)
 	if err != nil {
 		return counted{}, err
 	}
 	r, err := CountResources(name, c)
 	return counted{preset, c, r}, err
+}
+
+// resized is a model with other sizes, by key.
+func resized(c models.Config, sizes map[string]int) (models.Spec, error) {
+	for key, size := range sizes {
+		var err error
+		if c, err = c.WithSize(key, size); err != nil {
+			return models.Spec{}, err
+		}
+	}
+	return c.Resolve()
 }
 
 // presetModel is a known model.

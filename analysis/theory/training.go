@@ -91,7 +91,7 @@ func NewTrainingFLOPs(in TrainingInputs) (TrainingFLOPs, error) {
 		{"RMT, equal tokens", in.Matrix, in.Steps, 8.45e18},
 		{"RMT, equal loss", in.Matrix, in.EqualLossSteps, 4.97e18},
 	} {
-		r, err := countPreset(run.preset, in.Seq)
+		r, err := count(run.preset, map[string]int{"seq": in.Seq})
 		if err != nil {
 			return TrainingFLOPs{}, err
 		}
@@ -106,18 +106,6 @@ func NewTrainingFLOPs(in TrainingInputs) (TrainingFLOPs, error) {
 	return t, nil
 }
 
-// countPreset counts a preset at so many tokens a row.
-func countPreset(name string, seq int) (Resources, error) {
-	c, err := presetModel(name)
-	if err != nil {
-		return Resources{}, err
-	}
-	if c, err = resized(c, map[string]int{"seq": seq}); err != nil {
-		return Resources{}, err
-	}
-	return CountResources(name, c)
-}
-
 func change(from, to TrainingRun, paper float64) Change {
 	return Change{
 		to.Name, paper, relative(from.Paper, to.Paper), relative(from.Printed, to.Printed), relative(from.Implied, to.Implied),
@@ -126,7 +114,7 @@ func change(from, to TrainingRun, paper float64) Change {
 }
 
 // relative is the change from a to b as a share of a.
-func relative(a, b float64) float64 { return b/a - 1 }
+func relative[N int | float64](a, b N) float64 { return float64(b)/float64(a) - 1 }
 
 // Name is the stem of the result's files.
 func (t TrainingFLOPs) Name() string { return "tables-3-4" }

@@ -43,9 +43,9 @@ func TestTrainingFLOPs(t *testing.T) {
 	}
 	// With 4 V R for 4 V R Dv and all else as printed the RMT's FLOPs are not those in print, and no
 	// number of steps gives the FLOPs of both models.
-	vector, err := countPreset(mediumTransformer, 512)
+	vector, err := count(mediumTransformer, map[string]int{"seq": 512})
 	require.NoError(t, err)
-	matrix, err := countPreset(mediumRMT, 512)
+	matrix, err := count(mediumRMT, map[string]int{"seq": 512})
 	require.NoError(t, err)
 	literal := matrix.FLOPs.Printed - 4*50257*16*(64-1)
 	assert.Equal(t, []float64{8.44e18, 4.96e18}, []float64{rounded(FLOPsOf(literal, 46_000, 256, 512), 3), rounded(FLOPsOf(literal, 27_050, 256, 512), 3)})
