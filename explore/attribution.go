@@ -23,11 +23,8 @@ type Attribution struct {
 
 // Contribution is one term of a logit.
 type Contribution struct {
-	Name   string  `json:"name"`
-	Writer string  `json:"writer"`
-	Part   string  `json:"part,omitempty"` // "head", "neuron", "expert", "bias"
-	Index  int     `json:"index"`
-	Value  float64 `json:"value"`
+	Name string `json:"name"`
+	analysis.Contribution
 	// Change is what switches the term off; nil where that is not an activation's alone.
 	Change *Change `json:"change,omitempty"`
 }
@@ -58,7 +55,7 @@ func (e *Explorer) attribution(a *analysis.Attribution) Attribution {
 
 // contribution is a term; the whole writer's, or one part's.
 func (e *Explorer) contribution(c analysis.Contribution, whole bool) Contribution {
-	out := Contribution{Name: c.Name(), Writer: c.Writer, Part: c.Part, Index: c.Index, Value: c.Value}
+	out := Contribution{Name: c.Name(), Contribution: c}
 	i := slices.IndexFunc(e.about.Writers, func(w Writer) bool { return w.Name == c.Writer })
 	if i < 0 || e.about.Writers[i].Part != c.Part && !whole {
 		return out

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"fmt"
+	"maps"
 	"math"
 
 	"gonum.org/v1/gonum/floats"
@@ -150,36 +151,32 @@ func (c change) at(at cache.At) cache.Intervention {
 	return cache.Steer(c.Activation, at, c.direction, c.Add.Times)
 }
 
-// holds tells whether a change is made at a position.
-func (c change) holds(position int) bool {
-	return c.Tokens == nil || c.Tokens[0] <= position && position <= c.Tokens[1]
+// of are a change of a row of tokens, the first of which is at a position.
+func (c change) of(first, tokens int) []cache.Intervention {
+	if c.Tokens == nil {
+		return []cache.Intervention{c.at(c.At)}
+	}
+	var all []cache.Intervention
+	for i := max(0, c.Tokens[0]-first); i <= min(c.Tokens[1]-first, tokens-1); i++ {
+		at := cache.At{graph.TokenAxis: i}
+		maps.Copy(at, c.At)
+		all = append(all, c.at(at))
+	}
+	return all
 }
 
 // interventions are changes of a run of a row of so many tokens.
 func interventions(all []change, row int) []cache.Intervention {
 	var replace []cache.Intervention
 	for _, c := range all {
-		if c.Tokens == nil {
-			replace = append(replace, c.at(c.At))
-			continue
-		}
-		for position := c.Tokens[0]; position <= min(c.Tokens[1], row-1); position++ {
-			replace = append(replace, c.at(withToken(c.At, position)))
-		}
+		replace = append(replace, c.of(0, row)...)
 	}
 	return replace
 }
 
-func withToken(at map[string]int, token int) cache.At {
-	with := cache.At{graph.TokenAxis: token}
-	for axis, index := range at {
-		with[axis] = index
-	}
-	return with
-}
-
 // changer makes changes while a text is generated: it counts the tokens that have passed each activation.
 type changer struct {
+	sites   map[string]cache.Activation
 	changes []change
 	seen    map[string]int
 }
@@ -195,34 +192,14 @@ func (c *changer) hooks(all []change) graph.Hooks {
 
 // apply changes what passes, [tokens, ...] or the same for all.
 func (c *changer) apply(name string, x *tensor.Dense) error {
-	var site cache.Activation
-	var all []cache.Intervention
-	first := c.seen[name]
-	for _, change := range c.changes {
-		if change.Activation == name {
-			site = change.site
-			all = append(all, change.of(first, x.Shape()[0])...)
-		}
-	}
-	if site.Name == "" {
+	site, tokens, first := c.sites[name], x.Shape()[0], c.seen[name]
+	if len(c.changes) == 0 {
 		return nil
 	}
-	if site.Axis(graph.TokenAxis) >= 0 {
-		c.seen[name] = first + x.Shape()[0]
-	}
-	return cache.ApplyAll(name, site.Axes, x, all...)
-}
-
-// of are a change of some tokens, the first of which is at a position.
-func (c change) of(first, tokens int) []cache.Intervention {
-	if c.site.Axis(graph.TokenAxis) < 0 || c.Tokens == nil {
-		return []cache.Intervention{c.at(c.At)}
-	}
 	var all []cache.Intervention
-	for i := range tokens {
-		if c.holds(first + i) {
-			all = append(all, c.at(withToken(c.At, i)))
-		}
+	for _, change := range c.changes {
+		all = append(all, change.of(first, tokens)...)
 	}
-	return all
+	c.seen[name] = first + tokens
+	return cache.ApplyAll(name, site.Axes, x, all...)
 }

@@ -159,7 +159,7 @@ func (e *Explorer) view(l Look, run *cache.Cache) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
-	v := View{Next: e.likeliest(softmax(logits), l.Top)}
+	v := View{Next: e.alternatives(analysis.Predictions(logits, l.Top))}
 	if v.Target, err = e.prediction("target", logits, *l.Target); err != nil {
 		return v, err
 	}
@@ -202,9 +202,7 @@ func (e *Explorer) prediction(name string, logits []float64, id int32) (Predicti
 	if err := check.Index(name, int(id), len(logits)); err != nil {
 		return Prediction{}, err
 	}
-	p := Prediction{Logit: logits[id]}
-	p.ID, p.Probability = id, softmax(logits)[id]
-	p.Text, p.Label = e.spell(id)
+	p := Prediction{Alternative: e.alternative(id, probability(logits, id)), Logit: logits[id]}
 	for _, l := range logits {
 		if l > p.Logit {
 			p.Rank++
@@ -220,13 +218,7 @@ func (e *Explorer) lens(d *analysis.Decomposition, l Look) ([]LensPoint, error) 
 	}
 	var points []LensPoint
 	for _, p := range lens.Points {
-		point := LensPoint{After: p.After, Logit: p.Logit, Probability: p.Probability, Rank: p.Rank, Keys: p.Keys}
-		for _, top := range p.Top {
-			a := Alternative{ID: int32(top.ID), Probability: top.Probability}
-			a.Text, a.Label = e.spell(a.ID)
-			point.Top = append(point.Top, a)
-		}
-		points = append(points, point)
+		points = append(points, LensPoint{p.After, p.Logit, p.Probability, p.Rank, e.alternatives(p.Top), p.Keys})
 	}
 	return points, nil
 }

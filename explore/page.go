@@ -12,10 +12,15 @@ import (
 	"github.com/residua-go/residua/analysis/page"
 )
 
-// web is the page's outline, style sheet and scripts.
+// web is the page's outline and scripts.
 //
-//go:embed web
+//go:embed web/*.html web/*.js
 var web embed.FS
+
+// style is the page's style sheet, after the one that figures have.
+//
+//go:embed web/explorer.css
+var style template.CSS
 
 // scripts are the script's parts, in order, after those that draw figures.
 var scripts = [...]string{"api.js", "changes.js", "tokens.js", "details.js", "address.js", "explorer.js"}
@@ -51,10 +56,6 @@ func document() ([]byte, error) {
 		}
 		own.Write(part)
 	}
-	style, err := web.ReadFile("web/explorer.css")
-	if err != nil {
-		return nil, errors.Wrap(err, "explore: style sheet")
-	}
 	library, err := page.NewLibrary(own.String())
 	if err != nil {
 		return nil, err
@@ -63,7 +64,7 @@ func document() ([]byte, error) {
 	if err != nil {
 		return nil, errors.Wrap(err, "explore: outline")
 	}
-	library.Style += template.CSS(style)
+	library.Style += style
 	var html bytes.Buffer
 	err = outline.Execute(&html, library)
 	return html.Bytes(), errors.Wrap(err, "explore: page")

@@ -104,7 +104,7 @@ type generator struct {
 
 // generator is one that can make changes of the named activations.
 func (e *Explorer) generator(all []change) (*generator, error) {
-	c := &changer{}
+	c := &changer{sites: e.sites}
 	hooks := c.hooks(all)
 	key := "generate " + strings.Join(slices.Sorted(maps.Keys(hooks)), " ")
 	run, err := e.programs.get(key, func() (closer, error) {

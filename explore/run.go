@@ -251,9 +251,7 @@ func (e *Explorer) generated(position int, t generate.Token) Token {
 	token := Token{Position: position, ID: t.ID, Probability: &p}
 	token.Text, token.Label = e.spell(t.ID)
 	for _, other := range t.Top {
-		a := Alternative{ID: other.ID, Probability: math.Exp(other.LogProb)}
-		a.Text, a.Label = e.spell(other.ID)
-		token.Top = append(token.Top, a)
+		token.Top = append(token.Top, e.alternative(other.ID, math.Exp(other.LogProb)))
 	}
 	return token
 }

@@ -3,9 +3,11 @@ package explore
 import (
 	"fmt"
 	"math"
-	"slices"
 	"unicode/utf8"
 
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/figure"
 )
 
@@ -45,50 +47,33 @@ func (e *Explorer) spell(id int32) (text, label string) {
 	return text, label
 }
 
+// alternative is a token with its probability.
+func (e *Explorer) alternative(id int32, probability float64) Alternative {
+	text, label := e.spell(id)
+	return Alternative{id, text, label, probability}
+}
+
 // token is a token of which logits [vocab] told the probability; nil: none.
 func (e *Explorer) token(position int, id int32, logits []float64, top int) Token {
 	t := Token{Position: position, ID: id}
 	t.Text, t.Label = e.spell(id)
 	if logits != nil {
-		p := softmax(logits)
-		t.Probability = &p[id]
-		t.Top = e.likeliest(p, top)
+		p := probability(logits, id)
+		t.Probability, t.Top = &p, e.alternatives(analysis.Predictions(logits, top))
 	}
 	return t
 }
 
-// likeliest are the n likeliest tokens, likeliest first.
-func (e *Explorer) likeliest(probabilities []float64, n int) []Alternative {
-	var top []Alternative
-	for id, p := range probabilities {
-		at := len(top)
-		for at > 0 && p > top[at-1].Probability {
-			at--
-		}
-		if at < n {
-			top = slices.Insert(top, at, Alternative{ID: int32(id), Probability: p})
-			top = top[:min(n, len(top))]
-		}
-	}
-	for i := range top {
-		top[i].Text, top[i].Label = e.spell(top[i].ID)
-	}
-	return top
+// probability is what logits say of a token.
+func probability(logits []float64, id int32) float64 {
+	return math.Exp(logits[id] - floats.LogSumExp(logits))
 }
 
-// softmax is exp l_i / sum_j exp l_j of finite logits.
-func softmax(logits []float64) []float64 {
-	largest := math.Inf(-1)
-	for _, l := range logits {
-		largest = max(largest, l)
+// alternatives are tokens as a lens or a run predicts them.
+func (e *Explorer) alternatives(predictions []analysis.Prediction) []Alternative {
+	var all []Alternative
+	for _, p := range predictions {
+		all = append(all, e.alternative(int32(p.ID), p.Probability))
 	}
-	p, sum := make([]float64, len(logits)), 0.0
-	for i, l := range logits {
-		p[i] = math.Exp(l - largest)
-		sum += p[i]
-	}
-	for i := range p {
-		p[i] /= sum
-	}
-	return p
+	return all
 }
