@@ -19,12 +19,9 @@ import (
 // ErrNone says that a stream has no coefficients.
 var ErrNone = errors.New("want a stream that mixes (hyper-connections and after) or sums over depth, got one without coefficients")
 
-// noRows is the error of a stream without rows.
-func noRows(c models.Spec) error { return errors.Wrapf(ErrNone, "%s stream: rows", c.Stream.Name()) }
-
-// noDepth is the error of a stream without sums over depth.
-func noDepth(c models.Spec) error {
-	return errors.Wrapf(ErrNone, "%s stream: sums over depth", c.Stream.Name())
+// none is the error of a stream without something.
+func none(c models.Spec, what string) error {
+	return errors.Wrapf(ErrNone, "%s stream: %s", c.Stream.Name(), what)
 }
 
 // Coefficients are those of one run, each with one matrix a token.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/pkg/errors"
 
@@ -95,10 +96,8 @@ func (h History) Table() figure.Table {
 // kinds are those that were logged.
 func (h History) kinds() []stream.MixingKind {
 	var all []stream.MixingKind
-	seen := map[stream.MixingKind]bool{}
 	for _, b := range h[0].Mixing {
-		if !seen[b.Kind] {
-			seen[b.Kind] = true
+		if !slices.Contains(all, b.Kind) {
 			all = append(all, b.Kind)
 		}
 	}

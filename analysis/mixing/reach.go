@@ -3,8 +3,6 @@ package mixing
 import (
 	"slices"
 
-	"github.com/pkg/errors"
-
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
@@ -16,7 +14,7 @@ import (
 // row of token ids: the product of the coefficients of the run, A_down A_res ... A_res B_up, a number for each token
 // (hyper-connections and kin). A stream where that is more than a number is ErrNone, wrapped.
 func Reach(store *graph.Store, c models.Spec, ids []int32) (*Depth, error) {
-	none := errors.Wrapf(ErrNone, "%s stream: writes that reach readers times a number", c.Stream.Name())
+	none := none(c, "writes that reach readers times a number")
 	sketch, err := cache.Sketch(store, c)
 	if err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ func AblateRows(store *graph.Store, c models.Spec, ids []int32) (*Rescue, error)
 		}
 	}
 	if len(names) < 2 {
-		return nil, noRows(c)
+		return nil, none(c, "rows")
 	}
 	b, err := newBaseline(store, c, ids, names)
 	if err != nil {
@@ -51,7 +51,7 @@ func AblateRows(store *graph.Store, c models.Spec, ids []int32) (*Rescue, error)
 	}
 	defer b.Close()
 	if state, err := b.clean.Get(names[0]); err != nil || state.Axis(rowAxis) < 0 {
-		return nil, noRows(c)
+		return nil, none(c, "rows")
 	}
 	result := &Rescue{Loss: b.loss}
 	for i, name := range names[:len(names)-1] {

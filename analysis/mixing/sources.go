@@ -63,7 +63,7 @@ func AblateSources(store *graph.Store, c models.Spec, ids []int32) (*SourceRescu
 		}
 	}
 	if len(sums) == 0 {
-		return nil, noDepth(c)
+		return nil, none(c, "sums over depth")
 	}
 	b, err := newBaseline(store, c, ids, hooks)
 	if err != nil {

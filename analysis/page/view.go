@@ -38,12 +38,9 @@ func (p Page) view() (view, error) {
 	if p.empty() {
 		return view{}, errors.Errorf("page: %q: want at least one section with a text or a figure, got none", p.Title)
 	}
-	v := view{Title: figure.Visible(p.Title), Subtitle: figure.Visible(p.Subtitle), Palette: colours()}
+	v := view{Title: figure.Visible(p.Title), Subtitle: figure.Visible(p.Subtitle), Style: style, Palette: colours()}
 	var err error
-	if v.Style, err = style(); err != nil {
-		return view{}, err
-	}
-	if v.Script, err = filled(); err != nil {
+	if v.Script, err = script(own); err != nil {
 		return view{}, err
 	}
 	for _, s := range p.Sections {

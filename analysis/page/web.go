@@ -8,10 +8,20 @@ import (
 	"github.com/pkg/errors"
 )
 
-// web is the page's outline, style sheet and script.
+// web is the page's outline and the parts of its script.
 //
-//go:embed web
+//go:embed web/*.html web/*.js
 var web embed.FS
+
+// style is the style sheet.
+//
+//go:embed web/page.css
+var style template.CSS
+
+// own is the script of a page whose figures stand in it.
+//
+//go:embed web/page.js
+var own string
 
 // library is the parts of the script that draw figures, in order: drawings.js uses the others.
 var library = [...]string{"number.js", "svg.js", "axis.js", "tooltip.js", "heatmap.js", "lines.js", "bars.js", "attention.js", "wiring.js", "drawings.js"}
@@ -27,25 +37,14 @@ type Library struct {
 
 // NewLibrary makes a Library whose Script ends with a page's own, which uses it.
 func NewLibrary(own string) (Library, error) {
-	l := Library{Palette: colours()}
-	var err error
-	if l.Style, err = style(); err != nil {
-		return l, err
-	}
-	l.Script, err = script(own)
-	return l, err
+	all, err := script(own)
+	return Library{style, all, colours()}, err
 }
 
 // outline is the page's template.
 func outline() (*template.Template, error) {
 	t, err := template.ParseFS(web, "web/page.html")
 	return t, errors.Wrap(err, "page: outline")
-}
-
-// style is the style sheet.
-func style() (template.CSS, error) {
-	css, err := web.ReadFile("web/page.css")
-	return template.CSS(css), errors.Wrap(err, "page: style sheet")
 }
 
 // script is the library's parts and a page's own as one, in a scope of its own.
@@ -61,13 +60,4 @@ func script(own string) (template.JS, error) {
 	}
 	all.WriteString(own + "})();\n")
 	return template.JS(all.String()), nil
-}
-
-// filled is the script of a page whose figures stand in it.
-func filled() (template.JS, error) {
-	own, err := web.ReadFile("web/page.js")
-	if err != nil {
-		return "", errors.Wrap(err, "page: script")
-	}
-	return script(string(own))
 }
