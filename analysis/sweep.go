@@ -28,6 +28,9 @@ type Sweep struct {
 	metric                Metric
 }
 
+// Effects returns the sweep itself, for a result that has one.
+func (s *Sweep) Effects() *Sweep { return s }
+
 // HeadName names the head of a place in a sweep over heads: "blocks.3.attention.1".
 func (s *Sweep) HeadName(row, column int) string {
 	return stream.PartName(s.Rows[row], stream.HeadPart, column)

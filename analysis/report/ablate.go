@@ -40,11 +40,11 @@ func Ablate(m *Model, o AblateOptions) (*Report, error) {
 	if len(o.Names) > 0 && o.Restore {
 		return nil, check.Value("restore", "all heads, without names", strings.Join(o.Names, ", "))
 	}
-	rows, err := m.texts(o.Prompt, o.Prompts, o.Rows, 2)
+	rows, ids, err := m.read(o.Prompt, o.Prompts, o.Rows)
 	if err != nil {
 		return nil, err
 	}
-	if rows != nil {
+	if ids == nil {
 		return ablateOver(m, rows, o)
 	}
 	if o.Restore {
@@ -52,10 +52,6 @@ func Ablate(m *Model, o AblateOptions) (*Report, error) {
 	}
 	if o.With != "" && o.With != analysis.ReplaceZero {
 		return nil, check.Value("with", fmt.Sprintf("%s for one prompt, or several rows (prompts, or rows of validation text)", analysis.ReplaceZero), o.With)
-	}
-	ids, err := o.Prompt.read(m, 2, false)
-	if err != nil {
-		return nil, err
 	}
 	s, err := o.on(m, ids)
 	if err != nil {
@@ -76,27 +72,17 @@ func ablateBlocks(m *Model, o AblateOptions) (*Report, error) {
 	if len(o.Names) > 0 || len(o.At) > 0 || o.Prompts != nil || o.Restore || o.Contrast.Given() || o.With != "" && o.With != analysis.ReplaceZero {
 		return nil, check.Value("blocks", "rows, prompt or ids alone with it", "another choice of what is ablated or measured")
 	}
-	var rows [][]int32
-	if n := o.Rows; n > 0 || !o.Prompt.Given() && m.Text != nil {
-		texts, err := m.texts(o.Prompt, nil, cmp.Or(n, blockRows), 2)
-		if err != nil {
-			return nil, err
-		}
-		rows = texts
-	} else {
-		ids, err := o.Prompt.read(m, 2, false)
-		if err != nil {
-			return nil, err
-		}
-		rows = [][]int32{ids}
+	if !o.Prompt.Given() && m.Text != nil {
+		o.Rows = cmp.Or(o.Rows, blockRows)
 	}
-	worth, err := blocks.Ablate(m.Store, m.Spec, rows, 0)
+	rows, _, err := m.read(o.Prompt, nil, o.Rows)
 	if err != nil {
 		return nil, err
 	}
 	r := on(m, analysis.AnalysisAblate, "What blocks are worth", nil)
-	r.Add("blocks", "Blocks and sublayers", "All that a sublayer writes to the stream is set to 0, then all that a block writes: how the loss of the next token rises.", worth)
-	return r, nil
+	r.part("blocks", "Blocks and sublayers", "All that a sublayer writes to the stream is set to 0, then all that a block writes: how the loss of the next token rises.")(
+		blocks.Ablate(m.Store, m.Spec, rows, 0))
+	return r, r.err
 }
 
 // ablateOver averages effects over rows of text.
@@ -112,8 +98,8 @@ func ablateOver(m *Model, rows [][]int32, o AblateOptions) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	averages, err := average(len(rows), func(i int) ([]value, error) {
-		s, err := o.on(m, rows[i])
+	averages, err := average(rows, func(i int, ids []int32) ([]value, error) {
+		s, err := o.on(m, ids)
 		if err != nil {
 			return nil, err
 		}
@@ -184,10 +170,6 @@ type ablation struct {
 
 // addNamed ablates named activations.
 func (s ablation) addNamed(r *Report, names []string, at cache.At) error {
-	one, err := analysis.Ablate(s.Store, s.Spec, s.ids, names, at, s.metric)
-	if err != nil {
-		return err
-	}
 	var entries []string
 	for _, axis := range slices.Sorted(maps.Keys(at)) {
 		entries = append(entries, fmt.Sprintf("%s=%d", axis, at[axis]))
@@ -196,23 +178,15 @@ func (s ablation) addNamed(r *Report, names []string, at cache.At) error {
 	if len(entries) > 0 {
 		text += " at " + strings.Join(entries, ",")
 	}
-	r.Add("ablation", "Named activations", text+".", one)
-	return nil
+	r.part("ablation", "Named activations", text+".")(analysis.Ablate(s.Store, s.Spec, s.ids, names, at, s.metric))
+	return r.err
 }
 
 // addSweeps ablates each head, and what each writer writes at each token.
 func (s ablation) addSweeps(r *Report, top int) error {
-	each, err := analysis.AblateHeads(s.Store, s.Spec, s.ids, s.metric)
-	if err != nil {
-		return err
-	}
-	r.addSweep(s.Model, "heads", "Heads", "Each head's output is set to 0 at all tokens: how the metric changes.",
-		sweep{&each.Sweep, each, nil, top})
-	writers, err := analysis.AblateWriters(s.Store, s.Spec, s.ids, s.metric)
-	if err != nil {
-		return err
-	}
-	r.addSweep(s.Model, "writers", "Writers", "What a writer writes is set to 0, at one token or at all.",
-		sweep{&writers.Sweep, writers, s.ids, top})
-	return nil
+	r.sweep(s.Model, "heads", "Heads", "Each head's output is set to 0 at all tokens: how the metric changes.", nil, top)(
+		analysis.AblateHeads(s.Store, s.Spec, s.ids, s.metric))
+	r.sweep(s.Model, "writers", "Writers", "What a writer writes is set to 0, at one token or at all.", s.ids, top)(
+		analysis.AblateWriters(s.Store, s.Spec, s.ids, s.metric))
+	return r.err
 }

@@ -97,7 +97,11 @@ func groups(a *analysis.Attribution, at place) []group {
 // attributeOver averages contributions over prompts.
 func attributeOver(m *Model, o AttributeOptions, at place) (*Report, error) {
 	var like []group // of any prompt
-	averages, err := overPrompts(m, o.Prompts, o.Prompt, 1, func(ids []int32) ([]value, error) {
+	rows, err := m.texts(o.Prompt, o.Prompts, 0, 1)
+	if err != nil {
+		return nil, err
+	}
+	averages, err := average(rows, func(_ int, ids []int32) ([]value, error) {
 		_, d, a, err := o.Contrast.decompose(m, ids)
 		if err != nil {
 			return nil, err

@@ -49,20 +49,6 @@ func headValues(s *analysis.Sweep) []value {
 	return values
 }
 
-// overPrompts averages what one gives for each prompt: the same names in the same order.
-func overPrompts(m *Model, prompts []string, p Prompt, least int, one func(ids []int32) ([]value, error)) (*Averages, error) {
-	if p.Given() {
-		return nil, bothGiven()
-	}
-	return average(len(prompts), func(i int) ([]value, error) {
-		ids, err := Prompt{Text: prompts[i], BOS: p.BOS}.read(m, least, false)
-		if err != nil {
-			return nil, err
-		}
-		return one(ids)
-	})
-}
-
 // ofPrompt is an error about one of several prompts.
 func ofPrompt(i int, err error) error { return errors.WithMessagef(err, "prompts: prompt %d", i+1) }
 
@@ -70,14 +56,15 @@ func bothGiven() error {
 	return check.Value("prompts", "a list of prompts, or one prompt", "both")
 }
 
-// average averages what one gives for each of n prompts: the same names in the same order.
-func average(n int, one func(i int) ([]value, error)) (*Averages, error) {
+// average averages what one gives for each of several prompts: the same names in the same order.
+func average[P any](prompts []P, one func(i int, p P) ([]value, error)) (*Averages, error) {
+	n := len(prompts)
 	if n < 2 {
 		return nil, check.Value("prompts", "at least 2, for a standard error", n)
 	}
 	a := &Averages{Prompts: n}
-	for i := range n {
-		values, err := one(i)
+	for i, p := range prompts {
+		values, err := one(i, p)
 		if err != nil {
 			return nil, ofPrompt(i, err)
 		}

@@ -14,12 +14,8 @@ func Basis(m *Model, o BasisOptions) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	measured, err := analysis.MeasureBasis(m.Store, m.Spec, ids, o.BasisOptions)
-	if err != nil {
-		return nil, err
-	}
 	r := on(m, analysis.AnalysisBasis, "Privileged basis", ids)
-	r.Add("basis", "Own basis and rotated ones",
-		"In a stream without a privileged basis, entries are distributed along its own directions as along those of a random rotation. A kurtosis below that of rotated copies is no sign of a basis like any other: where few directions hold the outliers, rotations spread them over all (\"across\" shows it).", measured)
-	return r, nil
+	r.part("basis", "Own basis and rotated ones",
+		"In a stream without a privileged basis, entries are distributed along its own directions as along those of a random rotation. A kurtosis below that of rotated copies is no sign of a basis like any other: where few directions hold the outliers, rotations spread them over all (\"across\" shows it).")(analysis.MeasureBasis(m.Store, m.Spec, ids, o.BasisOptions))
+	return r, r.err
 }

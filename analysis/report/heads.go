@@ -78,12 +78,8 @@ func (r *Report) addPatterns(m *Model, ids []int32, at place) error {
 		if at.layer >= 0 && at.layer != l {
 			continue
 		}
-		patterns, err := analysis.Patterns(run, l)
-		if err != nil {
-			return err
-		}
-		r.Add(fmt.Sprintf("attention-%d", l), fmt.Sprintf("Attention of layer %d", l),
-			"How much each head attends, at each token, to the tokens up to it.", patterns).labelTokens(m, ids)
+		r.part(fmt.Sprintf("attention-%d", l), fmt.Sprintf("Attention of layer %d", l),
+			"How much each head attends, at each token, to the tokens up to it.")(analysis.Patterns(run, l)).labelTokens(m, ids)
 	}
-	return nil
+	return r.err
 }

@@ -29,12 +29,9 @@ func Memory(m *Model, o MemoryOptions) (*Report, error) {
 			return nil, err
 		}
 	}
-	tried, err := analysis.TryMemory(analysis.MemoryOptions{Dk: keys.Dk, Dv: m.Spec.StreamSize() / keys.Dk, Seeds: o.Seeds, Seed: o.Seed})
-	if err != nil {
-		return nil, err
-	}
-	r.Add("memory", "Random pairs in one matrix", "Pairs of a key and a value are stored as outer products and read back: the relative squared error against the number of pairs.", tried)
-	return r, nil
+	r.part("memory", "Random pairs in one matrix", "Pairs of a key and a value are stored as outer products and read back: the relative squared error against the number of pairs.")(
+		analysis.TryMemory(analysis.MemoryOptions{Dk: keys.Dk, Dv: m.Spec.StreamSize() / keys.Dk, Seeds: o.Seeds, Seed: o.Seed}))
+	return r, r.err
 }
 
 // addRetrieval adds what readers get of each writer in a run.

@@ -36,28 +36,29 @@ func Mixing(m *Model, o MixingOptions) (*Report, error) {
 	if len(o.History) > 0 {
 		r.Add("history", "In training", "How far the coefficients were from their start, step by step, as train.log_mixing wrote it.", mixing.History(o.History))
 	}
-	if depth := now.Depth(); depth != nil {
+	r.addDepth(m, now, ids)
+	if sources, err := mixing.AblateSources(m.Store, m.Spec, ids); !errors.Is(err, mixing.ErrNone) {
+		r.part("sources", "What a source is worth", "A source's weight is set to 0 in all sums over depth, the others left as they are; then one reader alone keeps it. What the loss regains is what that reader needs of it.")(sources, err)
+	}
+	if rescue, err := mixing.AblateRows(m.Store, m.Spec, ids); !errors.Is(err, mixing.ErrNone) {
+		r.part("rescue", "What a row holds", "A row is set to 0 after a site, and given back after the next one. What comes back was still the row's own.")(rescue, err)
+	}
+	return r, r.err
+}
+
+// addDepth adds who reads which layer, where readers take a sum over layers or a number times what each wrote.
+func (r *Report) addDepth(m *Model, now *mixing.Coefficients, ids []int32) {
+	text := "Each reader's weights of what was written before it, averaged over tokens, and how much tokens differ in them."
+	depth, err := now.Depth(), error(nil)
+	if depth == nil {
+		text = "How much of what each source wrote is in what each reader reads: the product of the coefficients on the way, averaged over tokens, and how much tokens differ in it."
+		if depth, err = mixing.Reach(m.Store, m.Spec, ids); errors.Is(err, mixing.ErrNone) {
+			return
+		}
+	}
+	p := r.part("depth", "Who reads which layer", text)(depth, err)
+	if r.err == nil {
 		strongest := depth.Strongest()
-		r.Add("depth", "Who reads which layer", "Each reader's weights of what was written before it, averaged over tokens, and how much tokens differ in them.", depth).Brief = &strongest
-	} else if reach, err := mixing.Reach(m.Store, m.Spec, ids); err == nil {
-		strongest := reach.Strongest()
-		r.Add("depth", "Who reads which layer", "How much of what each source wrote is in what each reader reads: the product of the coefficients on the way, averaged over tokens, and how much tokens differ in it.", reach).Brief = &strongest
-	} else if !errors.Is(err, mixing.ErrNone) {
-		return nil, err
+		p.Brief = &strongest
 	}
-	sources, err := mixing.AblateSources(m.Store, m.Spec, ids)
-	if err == nil {
-		r.Add("sources", "What a source is worth", "A source's weight is set to 0 in all sums over depth, the others left as they are; then one reader alone keeps it. What the loss regains is what that reader needs of it.", sources)
-	} else if !errors.Is(err, mixing.ErrNone) {
-		return nil, err
-	}
-	rescue, err := mixing.AblateRows(m.Store, m.Spec, ids)
-	if errors.Is(err, mixing.ErrNone) {
-		return r, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	r.Add("rescue", "What a row holds", "A row is set to 0 after a site, and given back after the next one. What comes back was still the row's own.", rescue)
-	return r, nil
 }

@@ -73,10 +73,8 @@ func Patch(m *Model, o PatchOptions) (*Report, error) {
 		share += " To first order: gradient at the corrupt run times the activations' difference."
 	}
 	top := cmp.Or(o.Top, defaultTop)
-	r.addSweep(m, "stream", "The stream, token by token", "The stream after a sublayer, at one token, is put back to what the clean prompt gave."+share,
-		sweep{&stream.Sweep, stream, clean, top})
-	r.addSweep(m, "heads", "Heads", "A head's output, at all tokens, is put back to what the clean prompt gave."+share,
-		sweep{&heads.Sweep, heads, nil, top})
+	r.sweep(m, "stream", "The stream, token by token", "The stream after a sublayer, at one token, is put back to what the clean prompt gave."+share, clean, top)(stream, nil)
+	r.sweep(m, "heads", "Heads", "A head's output, at all tokens, is put back to what the clean prompt gave."+share, nil, top)(heads, nil)
 	return r, nil
 }
 

@@ -15,9 +15,7 @@ func patchOver(m *Model, o PatchOptions) (*Report, error) {
 	if o.Corrupt != "" || o.CorruptIDs != nil {
 		return nil, check.Value("corrupt", "none with a list of prompts, which has its own", "one")
 	}
-	averages, err := average(len(o.Pairs), func(i int) ([]value, error) {
-		return o.onPair(m, o.Pairs[i])
-	})
+	averages, err := average(o.Pairs, func(_ int, p PatchPair) ([]value, error) { return o.onPair(m, p) })
 	if err != nil {
 		return nil, err
 	}

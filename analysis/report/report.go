@@ -5,6 +5,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -25,6 +26,7 @@ type Report struct {
 	Parts []Part `json:"-"`
 
 	files []file
+	err   error // of the first analysis that failed
 }
 
 // file is a further file of a report's folder.
@@ -73,6 +75,21 @@ func (r *Report) Add(name, heading, text string, of Result) *Part {
 	r.Results[name] = of
 	r.Parts = append(r.Parts, Part{Name: name, Heading: heading, Text: text, Table: of.Table(), Figures: of.Figures()})
 	return &r.Parts[len(r.Parts)-1]
+}
+
+// part returns a function that adds what an analysis returns, as in
+//
+//	r.part("keys", "The model's keys", "…")(analysis.MeasureKeys(store, spec, seed))
+//
+// and an empty part if it failed: the report then keeps the first error.
+func (r *Report) part(name, heading, text string) func(Result, error) *Part {
+	return func(of Result, err error) *Part {
+		r.err = cmp.Or(r.err, err)
+		if r.err != nil {
+			return &Part{}
+		}
+		return r.Add(name, heading, text, of)
+	}
 }
 
 // String is the report as a terminal shows it.

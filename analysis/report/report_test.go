@@ -156,7 +156,7 @@ var otherHeadName = regexp.MustCompile(`(?i)\bheads? \d|\.heads[. ]\d|layer \d+ 
 func TestOneNameOfAHead(t *testing.T) {
 	all := everyAnalysis()
 	all["one head"] = func(m *Model) (*Report, error) {
-		return Heads(m, HeadsOptions{Place: Place{Layer: At(1), Head: At(2)}})
+		return Heads(m, HeadsOptions{Place: Place{Layer: new(1), Head: new(2)}})
 	}
 	all["paths"] = func(m *Model) (*Report, error) {
 		return Paths(m, PathsOptions{PathOptions: analysis.PathOptions{Heads: true}})
@@ -245,7 +245,7 @@ func TestAttributeBeginsWithWhatTheModelSays(t *testing.T) {
 	single := a.Contributions[0].Value + a.Contributions[1].Value // the tables of tokens and positions
 	assert.InDelta(t, a.Sum, a.Constant+single+heads.Sum+parts.Sum, 1e-9)
 
-	o.Place = Place{Layer: At(1), Head: At(2)}
+	o.Place = Place{Layer: new(1), Head: new(2)}
 	r, err = Attribute(m, o)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"answer", "attribution", "heads"}, partsOf(r))
@@ -308,14 +308,6 @@ func TestDefaultsOfTags(t *testing.T) {
 	assert.Equal(t, defaultTuneTokens, tuned.Tuned.Tokens)
 }
 
-// TestReadIndex: as a flag has it.
-func TestReadIndex(t *testing.T) {
-	var i Index
-	require.NoError(t, i.UnmarshalText([]byte("-2")))
-	assert.Equal(t, At(-2), i)
-	assert.EqualError(t, i.UnmarshalText([]byte("last")), `want a whole number, got "last"`)
-}
-
 // partsOf are the names of a report's parts.
 func partsOf(r *Report) []string {
 	var names []string
@@ -349,7 +341,7 @@ func TestRefused(t *testing.T) {
 		{"lens", m, PatchOptions{Prompt: Prompt{IDs: ids[:1]}}, check.ValueError{Name: "ids", Got: "1"}},
 		{"lens", m, PatchOptions{Prompt: Prompt{IDs: []int32{1, 257}}}, check.RangeError{Name: "ids: token 1", N: 257, Got: 257}},
 		{"lens", m, PatchOptions{Prompt: Prompt{IDs: make([]int32, 25)}}, check.ValueError{Name: "ids", Got: "25"}},
-		{"lens", m, PatchOptions{Contrast: Contrast{Target: Target{Token: At(24)}}}, check.ValueError{Name: "token", Got: "24"}},
+		{"lens", m, PatchOptions{Contrast: Contrast{Target: Target{Token: new(24)}}}, check.ValueError{Name: "token", Got: "24"}},
 		{"lens", m, PatchOptions{Contrast: Contrast{Target: Target{Target: "abc"}}}, check.ValueError{Name: "target", Want: "one token"}},
 		{"lens", m, PatchOptions{Contrast: Contrast{Target: Target{Target: "-1"}}}, check.RangeError{Name: "target", N: 257, Got: -1}},
 		{"lens", &bare, PatchOptions{}, check.ValueError{Name: "ids"}},
@@ -361,7 +353,7 @@ func TestRefused(t *testing.T) {
 	} {
 		assert.ErrorIs(t, run[c.analysis](c.model, c.options), c.want)
 	}
-	_, err := Attribute(m, AttributeOptions{Place: Place{Layer: At(2)}})
+	_, err := Attribute(m, AttributeOptions{Place: Place{Layer: new(2)}})
 	assert.ErrorIs(t, err, check.ValueError{Name: "layer", Got: "2"})
 	_, err = Heads(m, HeadsOptions{Rows: 100_000, Period: 20})
 	assert.ErrorIs(t, err, check.ValueError{Name: "rows"})
@@ -373,8 +365,8 @@ func TestRefused(t *testing.T) {
 
 // TestIndex: an open one is what is usual, one below 0 counts from the end.
 func TestIndex(t *testing.T) {
-	for index, want := range map[Index]int{{}: 7, At(0): 0, At(2): 2, At(-1): 2, At(-3): 0} {
-		got, err := index.of("head", 3, 7)
+	for asked, want := range map[*int]int{nil: 7, new(0): 0, new(2): 2, new(-1): 2, new(-3): 0} {
+		got, err := index("head", asked, 3, 7)
 		require.NoError(t, err)
 		assert.Equal(t, want, got)
 	}

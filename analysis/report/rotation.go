@@ -28,20 +28,13 @@ func Rotation(m *Model, o RotationOptions) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	measured, err := analysis.MeasureRotation(m.Store, m.Spec, ids, o.RotationReportOptions)
-	if err != nil {
-		return nil, err
-	}
 	r := on(m, analysis.AnalysisRotation, "Rotation of the stream", ids)
-	r.Add("rotation", "Rotations folded into the weights", "How far the logits move when the stream is rotated and the weights with it: not at all but for rounding, unless something has a basis of its own.", measured)
-	if o.Steps == 0 {
-		return r, nil
+	r.part("rotation", "Rotations folded into the weights", "How far the logits move when the stream is rotated and the weights with it: not at all but for rounding, unless something has a basis of its own.")(analysis.MeasureRotation(m.Store, m.Spec, ids, o.RotationReportOptions))
+	if o.Steps == 0 || r.err != nil {
+		return r, r.err
 	}
 	ids = ids[:min(len(ids), optimizerTokens)]
-	trained, err := analysis.CompareOptimizers(m.Store, m.Spec, ids, analysis.OptimizerOptions{RotationOptions: analysis.RotationOptions{Seed: o.Seed}, Steps: o.Steps})
-	if err != nil {
-		return nil, err
-	}
-	r.Add("optimizers", "Optimizers", fmt.Sprintf("A model without what breaks the invariance and a rotated copy are trained on the same %d tokens. Under plain gradient descent they stay each other's rotation; coordinate-wise optimizers make a basis special.", len(ids)-1), trained)
-	return r, nil
+	r.part("optimizers", "Optimizers", fmt.Sprintf("A model without what breaks the invariance and a rotated copy are trained on the same %d tokens. Under plain gradient descent they stay each other's rotation; coordinate-wise optimizers make a basis special.", len(ids)-1))(
+		analysis.CompareOptimizers(m.Store, m.Spec, ids, analysis.OptimizerOptions{RotationOptions: analysis.RotationOptions{Seed: o.Seed}, Steps: o.Steps}))
+	return r, r.err
 }

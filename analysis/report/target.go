@@ -14,7 +14,7 @@ import (
 
 // Target is a position and a logit there.
 type Target struct {
-	Token  Index  `yaml:"token" help:"look at the model's answer after token <N>, from 0; below 0: from the end; without, after the last"`
+	Token  *int   `yaml:"token" help:"look at the model's answer after token <N>, from 0; below 0: from the end; without, after the last"`
 	Target string `yaml:"target" help:"look at the logit of token <T>: a text, or an id; without, the likeliest"`
 }
 
@@ -44,7 +44,7 @@ func (a aim) metric() analysis.Metric {
 func (t Contrast) find(m *Model, run *cache.Cache) (aim, error) {
 	a := aim{against: -1}
 	var err error
-	if a.token, err = t.Token.of("token", run.Tokens(), run.Tokens()-1); err != nil {
+	if a.token, err = index("token", t.Token, run.Tokens(), run.Tokens()-1); err != nil {
 		return a, err
 	}
 	logits, err := run.TokenLogits(a.token)

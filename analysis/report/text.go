@@ -35,6 +35,16 @@ func (m *Model) texts(p Prompt, prompts []string, rows, least int) ([][]int32, e
 	return texts, nil
 }
 
+// read returns the rows of texts or, where neither prompts nor rows are given, one row, that of the prompt, which it
+// also returns by itself.
+func (m *Model) read(p Prompt, prompts []string, rows int) (all [][]int32, prompt []int32, err error) {
+	if all, err = m.texts(p, prompts, rows, 2); err != nil || all != nil {
+		return all, nil, err
+	}
+	prompt, err = p.read(m, 2, false)
+	return [][]int32{prompt}, prompt, err
+}
+
 // validationRows are n rows of the model's validation text, as long as those of training, evenly spread
 // over it. They begin in the middle of documents, as rows of training do.
 func (m *Model) validationRows(n int) ([][]int32, error) {

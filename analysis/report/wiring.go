@@ -23,18 +23,10 @@ func Wiring(m *Model, o WiringOptions) (*Report, error) {
 		return nil, err
 	}
 	if o.From != "" {
-		weights, err := analysis.Connect(m.Store, m.Spec, o.From, o.To, run)
-		if err != nil {
-			return nil, err
-		}
-		r.Add("weights", "Virtual weights", "What one site writes and another reads are connected through the stream by the product of their weights.", weights)
-		return r, nil
+		r.part("weights", "Virtual weights", "What one site writes and another reads are connected through the stream by the product of their weights.")(analysis.Connect(m.Store, m.Spec, o.From, o.To, run))
+		return r, r.err
 	}
 	o.Run = run
-	diagram, err := analysis.Wire(m.Store, m.Spec, o.WiringOptions)
-	if err != nil {
-		return nil, err
-	}
-	r.Add("wiring", "Who writes, who reads", "Rows in the order of the run, from the top; letters say as what a head reads it: query, key or value. An edge is a virtual weight that random weights hardly ever have.", diagram)
-	return r, nil
+	r.part("wiring", "Who writes, who reads", "Rows in the order of the run, from the top; letters say as what a head reads it: query, key or value. An edge is a virtual weight that random weights hardly ever have.")(analysis.Wire(m.Store, m.Spec, o.WiringOptions))
+	return r, r.err
 }
