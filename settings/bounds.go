@@ -16,7 +16,7 @@ func CheckBounds(v any, where *Positions) error {
 	if err != nil {
 		return err
 	}
-	s, err := schemaFor(of)
+	s, err := schemaOf(of, nil)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func numberOf(v reflect.Value) (value float64, isNumber bool) {
 		return float64(v.Int()), true
 	case isUint(k):
 		return float64(v.Uint()), true
-	case k == reflect.Float32 || k == reflect.Float64:
+	case isFloat(k):
 		return v.Float(), true
 	}
 	return 0, false

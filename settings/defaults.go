@@ -4,15 +4,11 @@ import "github.com/pkg/errors"
 
 // SetDefaults stores in each zero field of the struct that v points to the value of its tag default, sections' fields included.
 func SetDefaults(v any) error {
-	of, err := structOf(v)
+	flags, err := NewFlags(v)
 	if err != nil {
 		return err
 	}
-	s, err := schemaOf(of.Type(), nil)
-	if err != nil {
-		return err
-	}
-	for _, f := range s.flags(of, "") {
+	for _, f := range flags {
 		text, ok := f.field.tag.Lookup("default")
 		if !ok || !f.value.IsZero() {
 			continue

@@ -34,7 +34,7 @@ func NewFlags(v any) (Flags, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := schemaOf(of.Type(), nil)
+	s, err := schemaOf(of, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -127,11 +127,11 @@ func TestFlagsDescribeThemselves(t *testing.T) {
 // TestATextOfItsOwnIsReadFromFilesToo: the same types in YAML.
 func TestATextOfItsOwnIsReadFromFilesToo(t *testing.T) {
 	var c call
-	_, err := Decode(nil, "x.yaml", []byte("at: 1/h\nmax_steps: 1"), &c)
+	_, err := decode(Reader{}, "x.yaml", []byte("at: 1/h\nmax_steps: 1"), &c)
 	require.NoError(t, err)
 	assert.Equal(t, place{"1", "h"}, c.At)
-	_, err = Decode(nil, "x.yaml", []byte("max_steps: 1\nat: h"), &c)
+	_, err = decode(Reader{}, "x.yaml", []byte("max_steps: 1\nat: h"), &c)
 	assert.EqualError(t, err, `x.yaml:2: at: want LAYER/HEAD, got "h"`)
-	_, err = Decode(nil, "x.yaml", []byte("at: 3"), &c)
+	_, err = decode(Reader{}, "x.yaml", []byte("at: 3"), &c)
 	assert.EqualError(t, err, "x.yaml:1: at: want a string, got 3")
 }

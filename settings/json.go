@@ -19,7 +19,7 @@ func DecodeJSON(r io.Reader, v any) error {
 	if err != nil {
 		return err
 	}
-	s, err := schemaOf(target.Type(), nil)
+	s, err := schemaOf(target, nil)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func (k Key) IsSection() bool { return k.Type == "section" }
 // declaration, a section before its keys. A key of a section that has a kind is there once for each
 // meaning.
 func Keys(k Kinds, defaults any) ([]Key, error) {
-	s, err := schemaOf(reflect.TypeOf(defaults), k)
+	s, err := schemaOf(reflect.ValueOf(defaults), k)
 	if err != nil {
 		return nil, err
 	}

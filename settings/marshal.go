@@ -25,7 +25,7 @@ func Marshal(v any, hidden ...string) ([]byte, error) {
 	if value.Kind() != reflect.Struct {
 		return nil, errors.Errorf("settings: want a struct or a pointer to one, got %T", v)
 	}
-	s, err := schemaFor(value)
+	s, err := schemaOf(value, nil)
 	if err != nil {
 		return nil, err
 	}

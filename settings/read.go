@@ -31,15 +31,6 @@ type Reader struct {
 	schema schema // of what was read before; may be empty
 }
 
-// Decode reads the YAML text of a file into the struct that v points to, and checks the bounds that the tags of its fields name.
-func Decode(k Kinds, file string, text []byte, v any) (*Positions, error) {
-	where, err := Reader{Kinds: k}.Read(v, file, text, nil)
-	if err != nil {
-		return nil, err
-	}
-	return where, CheckBounds(v, where)
-}
-
 // Read stores a file's text, then assignments, in the struct that v points to. Fields are matched
 // by their `yaml:"name"` tags; a field without a tag is no setting,
 // and an embedded struct lends its fields to the struct around it.
@@ -105,7 +96,7 @@ func (r Reader) decoder(v any) (*decoder, reflect.Value, error) {
 	}
 	s := r.schema
 	if _, known := s.fields[target.Type()]; !known {
-		s, err = schemaOf(target.Type(), r.Kinds)
+		s, err = schemaOf(target, r.Kinds)
 	}
 	return &decoder{schema: s, root: structCopy(target), Reader: r}, target, err
 }

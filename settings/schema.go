@@ -2,6 +2,7 @@ package settings
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/pkg/errors"
 
@@ -23,17 +24,16 @@ type schema struct {
 	kinds  Kinds
 }
 
-// schemaOf collects the schema of a struct type, of whose fields those of an interface type
-// hold one of the kinds. It fails where the type holds what a config cannot: that is a
-// mistake in the program, not in a config.
-func schemaOf(root reflect.Type, k Kinds) (schema, error) {
+// schemaOf collects the schema of the struct v, with the kinds that its fields hold; other kinds than those of k may
+// not be chosen. It fails where v holds what a config cannot: that is a mistake in the program, not in a config.
+func schemaOf(v reflect.Value, k Kinds) (schema, error) {
 	s := schema{map[reflect.Type][]field{}, k}
-	if err := s.add(root, root.String()); err != nil {
+	if err := s.addStruct(v, v.Type().String()); err != nil {
 		return s, err
 	}
-	for t := range k {
-		for _, prototype := range k[t] {
-			if err := s.addKind(reflect.TypeOf(prototype)); err != nil {
+	for _, prototypes := range k {
+		for _, prototype := range prototypes {
+			if err := s.addKind(reflect.ValueOf(prototype)); err != nil {
 				return s, err
 			}
 		}
@@ -41,12 +41,13 @@ func schemaOf(root reflect.Type, k Kinds) (schema, error) {
 	return s, nil
 }
 
-// addKind enters the struct type of a kind.
-func (s schema) addKind(t reflect.Type) error {
+// addKind enters the struct of a kind.
+func (s schema) addKind(v reflect.Value) error {
+	t := v.Type()
 	if t.Kind() != reflect.Struct {
 		return errors.Errorf("settings: %s is a kind of a section; want a struct", t)
 	}
-	if err := s.add(t, t.String()); err != nil {
+	if err := s.addStruct(v, t.String()); err != nil {
 		return err
 	}
 	if _, taken := s.find(t, KindKey); taken {
@@ -55,69 +56,26 @@ func (s schema) addKind(t reflect.Type) error {
 	return nil
 }
 
-// schemaFor collects the schema of a struct, with the kinds that its fields hold.
-func schemaFor(v reflect.Value) (schema, error) {
-	s, err := schemaOf(v.Type(), nil)
-	if err != nil {
-		return s, err
-	}
-	return s, s.addHeld(v)
-}
-
-// addHeld enters the struct types of the kinds that the fields of a struct hold.
-func (s schema) addHeld(v reflect.Value) error {
-	for _, f := range s.fields[v.Type()] {
-		value := v.FieldByIndex(f.index)
-		if k := value.Kind(); k == reflect.Pointer || k == reflect.Interface {
-			value = value.Elem()
-		}
-		if f.isKinded() && value.IsValid() {
-			if err := s.addKind(value.Type()); err != nil {
-				return err
-			}
-		}
-		if value.Kind() == reflect.Struct {
-			if err := s.addHeld(value); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// add enters type t, which stands at the place in the program that path names.
-func (s schema) add(t reflect.Type, path string) error {
-	if isText(t) {
+// add enters the type of a value, which stands at the place in the program that path names.
+func (s schema) add(v reflect.Value, path string) error {
+	t := v.Type()
+	switch k := t.Kind(); {
+	case isText(t) || k == reflect.String || k == reflect.Bool || isInt(k) || isUint(k) || isFloat(k):
 		return nil
-	}
-	switch t.Kind() {
-	case reflect.Struct:
-		return s.addStruct(t, path)
-	case reflect.Slice:
-		return s.add(t.Elem(), path+"[]")
-	case reflect.Map:
-		if t.Key().Kind() == reflect.String {
-			return s.add(t.Elem(), path+"[]")
-		}
-	case reflect.Pointer:
-		switch t.Elem().Kind() {
-		case reflect.Pointer, reflect.Slice, reflect.Map:
-		default:
-			return s.add(t.Elem(), path)
-		}
-	case reflect.String, reflect.Bool, reflect.Float32, reflect.Float64:
-		return nil
-	default:
-		if isInt(t.Kind()) || isUint(t.Kind()) {
-			return nil
-		}
+	case k == reflect.Struct:
+		return s.addStruct(v, path)
+	case k == reflect.Slice || k == reflect.Map && t.Key().Kind() == reflect.String:
+		return s.add(reflect.Zero(t.Elem()), path+"[]")
+	case k == reflect.Pointer && !slices.Contains([]reflect.Kind{reflect.Pointer, reflect.Slice, reflect.Map}, t.Elem().Kind()):
+		return s.add(pointeeCopy(v).Elem(), path)
 	}
 	return errors.Errorf("settings: %s has the type %s, which no setting can hold", path, t)
 }
 
-// addStruct enters struct type t and the types of its fields.
-func (s schema) addStruct(t reflect.Type, path string) error {
-	if _, known := s.fields[t]; known {
+// addStruct enters the type of the struct v and the types of its fields.
+func (s schema) addStruct(v reflect.Value, path string) error {
+	t := v.Type()
+	if s.fields[t] != nil && v.IsZero() {
 		return nil
 	}
 	fields, err := fieldsOf(t, path)
@@ -126,10 +84,14 @@ func (s schema) addStruct(t reflect.Type, path string) error {
 	}
 	s.fields[t] = fields
 	for _, f := range fields {
-		if f.isKinded() {
-			continue
+		value := v.FieldByIndex(f.index)
+		switch {
+		case !f.isKinded():
+			err = s.add(value, path+"."+t.FieldByIndex(f.index).Name)
+		case !value.IsNil():
+			err = s.addKind(value.Elem())
 		}
-		if err := s.add(f.typ, path+"."+t.FieldByIndex(f.index).Name); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -139,7 +101,7 @@ func (s schema) addStruct(t reflect.Type, path string) error {
 // fieldsOf lists the tagged fields of a struct.
 func fieldsOf(t reflect.Type, path string) ([]field, error) {
 	tagged, err := yamltag.Fields(t, path)
-	var fields []field
+	fields := []field{} // not nil: the type is known, if it has none
 	for _, f := range tagged {
 		fields = append(fields, field{name: f.Key, index: f.Index, typ: f.Type, tag: f.Tag})
 	}
@@ -158,9 +120,9 @@ func (s schema) find(t reflect.Type, name string) (field, bool) {
 
 // names lists the keys of struct type t.
 func (s schema) names(t reflect.Type) []string {
-	names := make([]string, len(s.fields[t]))
-	for i, f := range s.fields[t] {
-		names[i] = f.name
+	var names []string
+	for _, f := range s.fields[t] {
+		names = append(names, f.name)
 	}
 	return names
 }
@@ -252,7 +214,7 @@ type Entry struct {
 // Entries lists every key of the struct v in the order of declaration, a section before what it holds.
 func Entries(v any) ([]Entry, error) {
 	of := reflect.ValueOf(v)
-	s, err := schemaFor(of)
+	s, err := schemaOf(of, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -272,5 +234,6 @@ func pointee(t reflect.Type) reflect.Type {
 	return t
 }
 
-func isInt(k reflect.Kind) bool  { return k >= reflect.Int && k <= reflect.Int64 }
-func isUint(k reflect.Kind) bool { return k >= reflect.Uint && k <= reflect.Uint64 }
+func isInt(k reflect.Kind) bool   { return k >= reflect.Int && k <= reflect.Int64 }
+func isUint(k reflect.Kind) bool  { return k >= reflect.Uint && k <= reflect.Uint64 }
+func isFloat(k reflect.Kind) bool { return k == reflect.Float32 || k == reflect.Float64 }
