@@ -1,5 +1,7 @@
 package data
 
+import "math"
+
 // merges says which pairs of tokens a BPE merges, and in which order.
 type merges struct {
 	ids   map[string]int32 // of the tokens; every single byte is one
@@ -34,11 +36,20 @@ func (m *merges) append(dst []int32, piece string) []int32 {
 	if id, ok := m.ids[piece]; ok && m.whole {
 		return append(dst, id)
 	}
+	parts := m.split(piece, math.MaxInt32)
+	for start := int32(0); int(start) < len(piece); start = parts.next[start] {
+		dst = append(dst, m.ids[piece[start:parts.next[start]]])
+	}
+	return dst
+}
+
+// split is what the merges of ranks below a limit leave of a piece.
+func (m *merges) split(piece string, limit int32) partList {
 	parts := newPartList(len(piece))
 	var candidates pairHeap
 	offer := func(left int32) {
 		if end := parts.pairEnd(left); end > 0 {
-			if rank, ok := m.rank(piece, left, parts.next[left], end); ok {
+			if rank, ok := m.rank(piece, left, parts.next[left], end); ok && rank < limit {
 				candidates.push(pair(rank)<<32 | pair(left))
 			}
 		}
@@ -63,10 +74,7 @@ func (m *merges) append(dst []int32, piece string) []int32 {
 			offer(before)
 		}
 	}
-	for start := int32(0); int(start) < len(piece); start = parts.next[start] {
-		dst = append(dst, m.ids[piece[start:parts.next[start]]])
-	}
-	return dst
+	return parts
 }
 
 // partList is a doubly linked list of the parts of a piece of n bytes. A part

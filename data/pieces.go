@@ -25,7 +25,7 @@ const (
 // character before a word.
 func pieceEnd(text string, start int) int {
 	if text[start] == '\'' {
-		if n := contraction(text[start+1:]); n > 0 {
+		if n := contraction(text[start+1:], func(a, b string) bool { return a == b }); n > 0 {
 			return start + 1 + n
 		}
 	}
@@ -43,18 +43,15 @@ func pieceEnd(text string, start int) int {
 
 // contraction returns the length of the English contraction that rest, the
 // text after an apostrophe, starts with; 0 if with none.
-func contraction(rest string) int {
-	if rest == "" {
-		return 0
-	}
-	switch rest[0] {
-	case 's', 't', 'm', 'd':
-		return 1
-	}
-	if len(rest) >= 2 {
-		switch rest[:2] {
-		case "re", "ve", "ll":
-			return 2
+func contraction(rest string, equal func(a, b string) bool) int {
+	for _, ending := range [...]string{"s", "t", "m", "d", "re", "ve", "ll"} {
+		n := 0
+		for range ending { // as many characters
+			_, size := utf8.DecodeRuneInString(rest[n:])
+			n += size
+		}
+		if equal(rest[:n], ending) {
+			return n
 		}
 	}
 	return 0
@@ -76,19 +73,11 @@ func runEnd(text string, i int, class charClass) int {
 // the end of the text or when it is one character, else all but its last
 // character.
 func spaceEnd(text string, start int) int {
-	last, i := start, start
-	for i < len(text) {
-		c, size := classAt(text, i)
-		if c != classSpace {
-			break
-		}
-		last = i
-		i += size
+	end := runEnd(text, start, classSpace)
+	if _, size := utf8.DecodeLastRuneInString(text[:end]); end < len(text) && end-size > start {
+		return end - size
 	}
-	if i < len(text) && last > start {
-		return last
-	}
-	return i
+	return end
 }
 
 // classAt returns the class and the size in bytes of the character at i.

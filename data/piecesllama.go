@@ -1,6 +1,10 @@
 package data
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 // The patterns for pieces of Llama 3 and Qwen, as their tokenizer.json has them.
 const (
@@ -17,7 +21,7 @@ const (
 func llamaPieces(digits int) cutter {
 	return func(text string, start int) int {
 		if text[start] == '\'' {
-			if n := foldedContraction(text[start+1:]); n > 0 {
+			if n := contraction(text[start+1:], strings.EqualFold); n > 0 {
 				return start + 1 + n
 			}
 		}
@@ -47,23 +51,6 @@ func llamaPieces(digits int) cutter {
 	}
 }
 
-// foldedContraction is contraction in letters of either case; the long s is one
-// of s.
-func foldedContraction(rest string) int {
-	const longS = "\u017f"
-	var lower [2]byte
-	for i := range min(2, len(rest)) {
-		lower[i] = rest[i]
-		if c := rest[i]; c >= 'A' && c <= 'Z' {
-			lower[i] += 'a' - 'A'
-		}
-	}
-	if len(rest) >= len(longS) && rest[:len(longS)] == longS {
-		return len(longS)
-	}
-	return contraction(string(lower[:min(2, len(rest))]))
-}
-
 // numberEnd returns the end of at most n numbers at i.
 func numberEnd(text string, i, n int) int {
 	for ; n > 0 && i < len(text); n-- {
@@ -78,45 +65,31 @@ func numberEnd(text string, i, n int) int {
 
 // breaksEnd returns the end of the line breaks at i.
 func breaksEnd(text string, i int) int {
-	for i < len(text) && (text[i] == '\r' || text[i] == '\n') {
-		i++
-	}
-	return i
+	return len(text) - len(strings.TrimLeft(text[i:], lineBreaks))
 }
 
 // lastBreak returns the end of the last line break in the white space at start;
 // start if there is none.
 func lastBreak(text string, start int) int {
-	end := start
-	for i := start; i < len(text); {
-		class, size := classAt(text, i)
-		if class != classSpace {
-			break
-		}
-		if i += size; text[i-1] == '\r' || text[i-1] == '\n' {
-			end = i
-		}
-	}
-	return end
+	return start + strings.LastIndexAny(text[start:runEnd(text, start, classSpace)], lineBreaks) + 1
 }
+
+// lineBreaks are the characters of line breaks.
+const lineBreaks = "\r\n"
 
 // digitPieces cuts numbers off, each by itself or a run of them together.
 func digitPieces(each bool) cutter {
 	return func(text string, start int) int {
 		class, size := classAt(text, start)
-		if i := start + size; class != classNumber {
-			for i < len(text) {
-				class, size := classAt(text, i)
-				if class == classNumber {
-					break
-				}
-				i += size
-			}
-			return i
-		} else if each {
-			return i
+		switch next := strings.IndexFunc(text[start:], unicode.IsNumber); {
+		case class == classNumber && each:
+			return start + size
+		case class == classNumber:
+			return runEnd(text, start, classNumber)
+		case next >= 0:
+			return start + next
 		}
-		return runEnd(text, start+size, classNumber)
+		return len(text)
 	}
 }
 

@@ -3,8 +3,8 @@ package data
 import (
 	"context"
 	"runtime"
-	"sync"
-	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 )
 
 const (
@@ -26,22 +26,35 @@ func eachDocument(ctx context.Context, src source, t Tokenizer, threads int, vis
 		threads = runtime.GOMAXPROCS(0)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	pipe := newPipeline(src, files, threads)
-	defer pipe.workers.Wait()
-	defer cancel()
-	for range threads {
-		pipe.workers.Go(func() { pipe.work(ctx, &encoder{tokenizer: t}) })
+	var readers errgroup.Group
+	readers.SetLimit(threads + 1)
+	defer func() {
+		cancel()
+		_ = readers.Wait() // each job has its own error
+	}()
+	jobs := make(chan *fileJob, threads*filesAhead-1) // in the order of the files; one more is visited
+	readers.Go(func() error {
+		defer close(jobs)
+		for _, f := range files {
+			j := &fileJob{file: f, chunks: make(chan []document, 1)}
+			select {
+			case jobs <- j:
+			case <-ctx.Done():
+				return nil
+			}
+			readers.Go(func() error {
+				j.read(ctx, src, &encoder{tokenizer: t})
+				return nil
+			})
+		}
+		return nil
+	})
+	for j := range jobs {
+		if err := j.drain(ctx, visit); err != nil {
+			return err
+		}
 	}
-	return pipe.visit(ctx, visit)
-}
-
-// pipeline reads files in any order and hands them on in theirs.
-type pipeline struct {
-	source  source
-	jobs    []fileJob
-	next    atomic.Int64  // the next job to start
-	ahead   chan struct{} // a place a job that is started and not yet visited
-	workers sync.WaitGroup
+	return ctx.Err()
 }
 
 // fileJob is the reading of one file.
@@ -49,36 +62,6 @@ type fileJob struct {
 	file   file
 	chunks chan []document // closed at the end of the file
 	err    error           // to be read once chunks is closed
-}
-
-func newPipeline(src source, files []file, threads int) *pipeline {
-	p := &pipeline{
-		source: src,
-		jobs:   make([]fileJob, len(files)),
-		ahead:  make(chan struct{}, threads*filesAhead),
-	}
-	for i, f := range files {
-		p.jobs[i] = fileJob{file: f, chunks: make(chan []document, 1)}
-	}
-	return p
-}
-
-// work reads files until none is left or the context ends.
-func (p *pipeline) work(ctx context.Context, enc *encoder) {
-	for {
-		// The place is taken before the job, so that the lowest job under way
-		// always has one and the visitor never waits for a job without.
-		select {
-		case p.ahead <- struct{}{}:
-		case <-ctx.Done():
-			return
-		}
-		i := int(p.next.Add(1)) - 1
-		if i >= len(p.jobs) {
-			return
-		}
-		p.jobs[i].read(ctx, p.source, enc)
-	}
 }
 
 // read sends the documents of the file in chunks.
@@ -107,17 +90,7 @@ func (j *fileJob) read(ctx context.Context, src source, enc *encoder) {
 	}
 }
 
-// visit takes the files in order.
-func (p *pipeline) visit(ctx context.Context, visit func(document) error) error {
-	for i := range p.jobs {
-		if err := p.jobs[i].drain(ctx, visit); err != nil {
-			return err
-		}
-		<-p.ahead
-	}
-	return nil
-}
-
+// drain visits the documents of the file.
 func (j *fileJob) drain(ctx context.Context, visit func(document) error) error {
 	for {
 		select {

@@ -58,7 +58,7 @@ func NewTokenizer(name string) (Tokenizer, error) {
 		return newGPT2Tokenizer()
 	}
 	if IsTokenizerFile(name) {
-		t, err := readTokenizer(name)
+		t, _, err := readTokenizer(name)
 		return t, errors.Wrap(err, "data.tokenizer")
 	}
 	return nil, errors.Errorf("data.tokenizer: want one of %s or the path of a tokenizer.json, got %q",

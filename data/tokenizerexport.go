@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 
 	"github.com/pkg/errors"
-
-	"github.com/residua-go/residua/internal/regular"
 )
 
 // EndOfText is how a tokenizer.json of TokenizerJSON spells the id that begins documents.
@@ -61,22 +59,11 @@ func Vocabulary(name string) (TokenVocabulary, error) {
 
 // fileVocabulary is that of a tokenizer.json.
 func fileVocabulary(path string) (TokenVocabulary, error) {
-	if _, err := readTokenizer(path); err != nil { // checks all that is used here
-		return TokenVocabulary{}, err
-	}
-	text, err := regular.Read(path, maxTokenizerFile)
+	t, file, err := readTokenizer(path)
 	if err != nil {
 		return TokenVocabulary{}, err
 	}
-	var file tokenizerJSON
-	if err := json.Unmarshal(text, &file); err != nil {
-		return TokenVocabulary{}, errors.Wrap(err, path)
-	}
-	var sized bpeTokenizer
-	if err := file.size(&sized); err != nil {
-		return TokenVocabulary{}, err
-	}
-	v := TokenVocabulary{Tokens: sized.words, Special: make([]bool, len(sized.words)), Merges: []string{}, Pieces: file.PreTokenizer.name()}
+	v := TokenVocabulary{Tokens: make([]string, t.Vocab()), Special: make([]bool, t.Vocab()), Merges: []string{}, Pieces: file.PreTokenizer.name()}
 	for token, id := range file.Model.Vocab {
 		v.Tokens[id] = token
 	}
@@ -143,24 +130,9 @@ func (m *merges) pairs(words []string) [][2]string {
 		if len(word) < 2 {
 			continue
 		}
-		parts := make([]string, len(word))
-		for i := range len(word) {
-			parts[i] = word[i : i+1]
-		}
-		for len(parts) > 2 {
-			best, lowest := -1, int32(id)
-			for i := range len(parts) - 1 {
-				if rank, ok := m.ids[parts[i]+parts[i+1]]; ok && rank < lowest {
-					best, lowest = i, rank
-				}
-			}
-			if best < 0 {
-				break // no merges make it: text never encodes to it
-			}
-			parts = append(append(parts[:best:best], parts[best]+parts[best+1]), parts[best+2:]...)
-		}
-		if len(parts) == 2 {
-			pairs = append(pairs, [2]string{parts[0], parts[1]})
+		next := m.split(word, int32(id)).next
+		if middle := next[0]; int(middle) < len(word) && int(next[middle]) == len(word) { // or text never encodes to it
+			pairs = append(pairs, [2]string{word[:middle], word[middle:]})
 		}
 	}
 	return pairs

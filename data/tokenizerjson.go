@@ -48,21 +48,21 @@ type step struct {
 // BPE whose pieces are GPT-2's, Llama 3's or Qwen's, or GPT-2's between digits.
 // BOS is the bos_token_id of the config.json next to it, or of generation_config.json, or the
 // bos_token of tokenizer_config.json or, without, the token that ends documents there. Special tokens that are written in a text are plain text.
-func readTokenizer(path string) (*bpeTokenizer, error) {
+func readTokenizer(path string) (*bpeTokenizer, tokenizerJSON, error) {
+	var file tokenizerJSON
 	text, err := regular.Read(path, maxTokenizerFile)
 	if err != nil {
-		return nil, err
+		return nil, file, err
 	}
-	bos, err := readBOS(filepath.Dir(path), text)
-	if err != nil {
-		return nil, errors.Wrap(err, path)
+	t := bpeTokenizer{name: path}
+	err = errors.Wrap(json.Unmarshal(text, &file), "want a tokenizer.json of Hugging Face's tokenizers")
+	if err == nil {
+		t.bos, err = file.readBOS(filepath.Dir(path))
 	}
-	t, err := parseTokenizer(text, bos)
-	if err != nil {
-		return nil, errors.Wrap(err, path)
+	if err == nil {
+		err = file.parse(&t)
 	}
-	t.name = path
-	return newBPE(t), nil
+	return newBPE(t), file, errors.Wrap(err, path)
 }
 
 // specials are what the files next to a tokenizer.json say of the tokens that begin and end documents.
@@ -74,7 +74,7 @@ type specials struct {
 }
 
 // readBOS returns the id that documents begin with, as the files of a tokenizer's folder say.
-func readBOS(folder string, tokenizer []byte) (int32, error) {
+func (file tokenizerJSON) readBOS(folder string) (int32, error) {
 	var files []specials
 	for _, name := range []string{"config.json", "generation_config.json", "tokenizer_config.json"} {
 		text, err := regular.Read(filepath.Join(folder, name), 1<<20)
@@ -90,11 +90,9 @@ func readBOS(folder string, tokenizer []byte) (int32, error) {
 		}
 		files = append(files, s)
 	}
-	var added tokenizerJSON
-	_ = json.Unmarshal(tokenizer, &added) // parseTokenizer tells what is wrong with it
 	for _, of := range []func(specials, tokenizerJSON) (int32, bool){specials.bos, specials.eos} {
 		for _, s := range files {
-			if id, ok := of(s, added); ok {
+			if id, ok := of(s, file); ok {
 				return id, nil
 			}
 		}
@@ -136,32 +134,26 @@ func (file tokenizerJSON) idOf(token json.RawMessage) (int32, bool) {
 	return 0, false
 }
 
-// parseTokenizer is the tokenizer of a tokenizer.json, but for its name.
-func parseTokenizer(text []byte, bos int32) (bpeTokenizer, error) {
-	var file tokenizerJSON
-	if err := json.Unmarshal(text, &file); err != nil {
-		return bpeTokenizer{}, errors.Wrap(err, "want a tokenizer.json of Hugging Face's tokenizers")
-	}
+// parse fills in a tokenizer of which the name and BOS are known.
+func (file tokenizerJSON) parse(t *bpeTokenizer) (err error) {
 	m := file.Model
 	switch {
 	case m.Type != "BPE":
-		return bpeTokenizer{}, errors.Errorf("model.type: want BPE, got %q: it is not built", m.Type)
+		return errors.Errorf("model.type: want BPE, got %q: it is not built", m.Type)
 	case m.ByteFallback:
-		return bpeTokenizer{}, errors.New("model.byte_fallback: want false, got true: the tokens must be made of bytes, not of characters")
+		return errors.New("model.byte_fallback: want false, got true: the tokens must be made of bytes, not of characters")
 	case m.Dropout != nil && *m.Dropout != 0:
-		return bpeTokenizer{}, errors.Errorf("model.dropout: want none, got %g", *m.Dropout)
+		return errors.Errorf("model.dropout: want none, got %g", *m.Dropout)
 	case m.Prefix != nil && *m.Prefix != "":
-		return bpeTokenizer{}, errors.Errorf("model.continuing_subword_prefix: want none, got %q", *m.Prefix)
+		return errors.Errorf("model.continuing_subword_prefix: want none, got %q", *m.Prefix)
 	case m.Suffix != nil && *m.Suffix != "":
-		return bpeTokenizer{}, errors.Errorf("model.end_of_word_suffix: want none, got %q", *m.Suffix)
+		return errors.Errorf("model.end_of_word_suffix: want none, got %q", *m.Suffix)
 	}
-	t := bpeTokenizer{bos: bos}
-	var err error
 	if t.normalize, err = file.Normalizer.normalizer(); err != nil {
-		return bpeTokenizer{}, err
+		return err
 	}
 	if t.cutters, err = file.PreTokenizer.cutters(); err != nil {
-		return bpeTokenizer{}, err
+		return err
 	}
-	return t, file.vocabulary(&t)
+	return file.vocabulary(t)
 }
