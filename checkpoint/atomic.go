@@ -55,6 +55,14 @@ func (d Disk) WriteFileAtomic(path string, write func(io.Writer) error) error {
 	return errors.Wrapf(err, "cannot write %s", path)
 }
 
+// WriteFile is WriteFileAtomic of a content that is there already.
+func (d Disk) WriteFile(path string, content []byte) error {
+	return d.WriteFileAtomic(path, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return errors.WithStack(err)
+	})
+}
+
 // ownedBy is the name of a process's temporary for a file of that name, before its random end.
 func ownedBy(name string, pid int) string { return fmt.Sprintf("%s-%08x", name, pid) }
 

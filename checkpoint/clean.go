@@ -27,7 +27,7 @@ func (d Disk) Clean(runDir string) error {
 			continue
 		}
 		var err error
-		if dir := stepPath(runDir, s.step); exists(dir) {
+		if dir := StepPath(runDir, s.step); exists(dir) {
 			err = d.remove(s.dir)
 		} else {
 			err = d.rename(s.dir, dir)
@@ -38,7 +38,7 @@ func (d Disk) Clean(runDir string) error {
 	}
 	folders := []string{runDir, stepsOf(runDir)}
 	for _, s := range steps {
-		folders = append(folders, stepPath(runDir, s.step))
+		folders = append(folders, StepPath(runDir, s.step))
 	}
 	for _, folder := range folders {
 		if err := d.removeTemporaries(folder); err != nil && first == nil {

@@ -109,13 +109,13 @@ func CheckVersions(runDir string) error {
 
 // candidates are the places where the folder of a step may stand.
 func candidates(runDir string, step int) []stepFolder {
-	return []stepFolder{{step, stepPath(runDir, step), false}, {step, asidePath(runDir, step), true}}
+	return []stepFolder{{step, StepPath(runDir, step), false}, {step, asidePath(runDir, step), true}}
 }
 
 // MarkBest makes best.json name the step folder of step, saved before, with its validation loss in nats a token.
 // If it names that already, nothing is written. The error wraps [ErrNone] when there is no such step folder.
 func (d Disk) MarkBest(runDir string, step int, loss float64) error {
-	if dir := stepPath(runDir, step); !exists(dir) {
+	if dir := StepPath(runDir, step); !exists(dir) {
 		return errors.Wrapf(ErrNone, "cannot mark step %d as best: save it first: there is no %s", step, dir)
 	}
 	if math.IsNaN(loss) || math.IsInf(loss, 0) {
@@ -147,7 +147,7 @@ func Best(runDir string) (dir string, loss float64, err error) {
 	if p.Loss == nil {
 		return "", 0, damagedf("%s: names no loss: damaged", filepath.Join(runDir, bestFile))
 	}
-	dir = stepPath(runDir, p.Step)
+	dir = StepPath(runDir, p.Step)
 	if aside := asidePath(runDir, p.Step); !exists(dir) && exists(aside) {
 		dir = aside
 	}

@@ -35,7 +35,7 @@ func TestLatestFollowsItsPointer(t *testing.T) {
 	runDir := runWith(t, 100, 300, 200) // resumed from 100: 300 belongs to the branch given up
 	dir, warnings, err := Latest(runDir)
 	require.NoError(t, err)
-	assert.Equal(t, stepPath(runDir, 200), dir)
+	assert.Equal(t, StepPath(runDir, 200), dir)
 	assert.Empty(t, warnings)
 	text, err := os.ReadFile(filepath.Join(runDir, "latest.json"))
 	require.NoError(t, err)
@@ -46,26 +46,26 @@ func TestLatestFallsBack(t *testing.T) {
 	damage := map[string]func(t *testing.T, runDir string){
 		"latest.json: no such file": func(t *testing.T, runDir string) {
 			require.NoError(t, os.Remove(filepath.Join(runDir, latestFile)))
-			tamper(t, stepPath(runDir, 300), StateFile, flipLastByte)
+			tamper(t, StepPath(runDir, 300), StateFile, flipLastByte)
 		},
 		"latest.json: the checksum": func(t *testing.T, runDir string) {
 			tamper(t, runDir, latestFile, func(text []byte) []byte { return []byte(strings.Replace(string(text), "300", "100", 1)) })
-			tamper(t, stepPath(runDir, 300), ModelFile, flipLastByte)
+			tamper(t, StepPath(runDir, 300), ModelFile, flipLastByte)
 		},
-		"state.json: the checksum":      func(t *testing.T, runDir string) { tamper(t, stepPath(runDir, 300), StateFile, editStep) },
-		"model.safetensors: sha256":     func(t *testing.T, runDir string) { tamper(t, stepPath(runDir, 300), ModelFile, flipLastByte) },
-		"optimizer.safetensors: sha256": func(t *testing.T, runDir string) { tamper(t, stepPath(runDir, 300), OptimizerFile, flipLastByte) },
+		"state.json: the checksum":      func(t *testing.T, runDir string) { tamper(t, StepPath(runDir, 300), StateFile, editStep) },
+		"model.safetensors: sha256":     func(t *testing.T, runDir string) { tamper(t, StepPath(runDir, 300), ModelFile, flipLastByte) },
+		"optimizer.safetensors: sha256": func(t *testing.T, runDir string) { tamper(t, StepPath(runDir, 300), OptimizerFile, flipLastByte) },
 		"optimizer.safetensors: no such file": func(t *testing.T, runDir string) {
-			require.NoError(t, os.Remove(filepath.Join(stepPath(runDir, 300), OptimizerFile)))
+			require.NoError(t, os.Remove(filepath.Join(StepPath(runDir, 300), OptimizerFile)))
 		},
-		"step-00000300/state.json: no such file": func(t *testing.T, runDir string) { require.NoError(t, os.RemoveAll(stepPath(runDir, 300))) },
+		"step-00000300/state.json: no such file": func(t *testing.T, runDir string) { require.NoError(t, os.RemoveAll(StepPath(runDir, 300))) },
 	}
 	for want, spoil := range damage {
 		runDir := runWith(t, 100, 200, 300)
 		spoil(t, runDir)
 		dir, warnings, err := Latest(runDir)
 		require.NoError(t, err, want)
-		assert.Equal(t, stepPath(runDir, 200), dir, want)
+		assert.Equal(t, StepPath(runDir, 200), dir, want)
 		assert.Contains(t, strings.Join(warnings, "\n"), filepath.FromSlash(want))
 		assert.Equal(t, dir+": using the checkpoint of step 200", warnings[len(warnings)-1])
 		_, err = Load(dir)
@@ -85,13 +85,13 @@ func TestLatestOfNothing(t *testing.T) {
 // A run whose checkpoints are all damaged must not look like a new run.
 func TestLatestOfOnlyDamaged(t *testing.T) {
 	runDir := runWith(t, 100, 200)
-	tamper(t, stepPath(runDir, 100), ModelFile, flipLastByte)
-	tamper(t, stepPath(runDir, 200), StateFile, flipLastByte)
+	tamper(t, StepPath(runDir, 100), ModelFile, flipLastByte)
+	tamper(t, StepPath(runDir, 200), StateFile, flipLastByte)
 	_, warnings, err := Latest(runDir)
 	require.Error(t, err)
 	assert.NotErrorIs(t, err, ErrNone)
-	assert.ErrorContains(t, err, filepath.Join(stepPath(runDir, 100), ModelFile))
-	assert.ErrorContains(t, err, filepath.Join(stepPath(runDir, 200), StateFile))
+	assert.ErrorContains(t, err, filepath.Join(StepPath(runDir, 100), ModelFile))
+	assert.ErrorContains(t, err, filepath.Join(StepPath(runDir, 200), StateFile))
 	assert.Len(t, warnings, 2)
 
 	gone := runWith(t, 100)
@@ -112,7 +112,7 @@ func TestForeignNamesAreNoSteps(t *testing.T) {
 	}
 	steps, err := listSteps(runDir)
 	require.NoError(t, err)
-	assert.Equal(t, []stepFolder{{100, stepPath(runDir, 100), false}}, steps)
+	assert.Equal(t, []stepFolder{{100, StepPath(runDir, 100), false}}, steps)
 	step, ok := parseStepName("step-1234567890")
 	assert.True(t, ok)
 	assert.Equal(t, 1234567890, step)
@@ -145,19 +145,19 @@ func TestBest(t *testing.T) {
 	require.NoError(t, Disk{}.MarkBest(runDir, 100, 2.5))
 	dir, loss, err := Best(runDir)
 	require.NoError(t, err)
-	assert.Equal(t, stepPath(runDir, 100), dir)
+	assert.Equal(t, StepPath(runDir, 100), dir)
 	assert.Equal(t, 2.5, loss)
 
-	assert.ErrorContains(t, Disk{}.MarkBest(runDir, 300, 1), "there is no "+stepPath(runDir, 300))
+	assert.ErrorContains(t, Disk{}.MarkBest(runDir, 300, 1), "there is no "+StepPath(runDir, 300))
 	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
 		assert.ErrorContains(t, Disk{}.MarkBest(runDir, 200, bad), "its loss is")
 	}
 	dir, _, err = Best(runDir)
 	require.NoError(t, err)
-	assert.Equal(t, stepPath(runDir, 100), dir, "a refused mark changed the best")
+	assert.Equal(t, StepPath(runDir, 100), dir, "a refused mark changed the best")
 
 	// Moved aside by a replacement that was cut short.
-	require.NoError(t, os.Rename(stepPath(runDir, 100), asidePath(runDir, 100)))
+	require.NoError(t, os.Rename(StepPath(runDir, 100), asidePath(runDir, 100)))
 	dir, _, err = Best(runDir)
 	require.NoError(t, err)
 	assert.Equal(t, asidePath(runDir, 100), dir)

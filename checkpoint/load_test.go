@@ -142,7 +142,7 @@ func TestLoadRefusesImpossibleStates(t *testing.T) {
 		func(s *State) { s.OptimizerSteps = 101 },
 		func(s *State) { s.Step, s.OptimizerSteps = 99, 99 },
 	} {
-		dir := stepPath(runWith(t, 100), 100)
+		dir := StepPath(runWith(t, 100), 100)
 		state, err := ReadState(dir)
 		require.NoError(t, err)
 		change(&state)

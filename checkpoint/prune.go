@@ -48,7 +48,7 @@ func (d Disk) Prune(runDir string, keep int, also ...int) error {
 // cannot tell.
 func latestStep(runDir string) (int, error) {
 	p, err := readPointer(runDir, latestFile)
-	if err == nil && exists(stepPath(runDir, p.Step)) {
+	if err == nil && exists(StepPath(runDir, p.Step)) {
 		return p.Step, nil
 	}
 	dir, _, err := Latest(runDir)

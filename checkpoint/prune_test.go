@@ -50,7 +50,7 @@ func TestPrune(t *testing.T) {
 			dir, warnings, err := Latest(runDir)
 			require.NoError(t, err)
 			assert.Empty(t, warnings)
-			assert.Equal(t, stepPath(runDir, c.saved[len(c.saved)-1]), dir)
+			assert.Equal(t, StepPath(runDir, c.saved[len(c.saved)-1]), dir)
 		})
 	}
 }
@@ -69,11 +69,11 @@ func TestPruneRefusesWhenItCannotTell(t *testing.T) {
 func TestPruneWithoutPointerKeepsTheNewestWholeOne(t *testing.T) {
 	runDir := runWith(t, 1, 2, 3)
 	require.NoError(t, os.Remove(filepath.Join(runDir, latestFile)))
-	tamper(t, stepPath(runDir, 3), ModelFile, flipLastByte)
+	tamper(t, StepPath(runDir, 3), ModelFile, flipLastByte)
 	require.NoError(t, Disk{}.Prune(runDir, 1))
 	assert.Equal(t, []int{2}, stepsLeft(t, runDir))
 
-	tamper(t, stepPath(runDir, 2), ModelFile, flipLastByte)
+	tamper(t, StepPath(runDir, 2), ModelFile, flipLastByte)
 	assert.ErrorContains(t, Disk{}.Prune(runDir, 1), "removed no checkpoint")
 	assert.Equal(t, []int{2}, stepsLeft(t, runDir))
 }

@@ -12,7 +12,7 @@ import (
 
 func TestResolve(t *testing.T) {
 	runDir := runWith(t, 100, 200)
-	step := stepPath(runDir, 100)
+	step := StepPath(runDir, 100)
 	alone := filepath.Join(t.TempDir(), "alone.safetensors")
 	require.NoError(t, WriteModel(alone, smallModel(), map[string]string{MetadataConfig: smallConfig}))
 	moved := filepath.Join(t.TempDir(), "moved")
@@ -21,8 +21,8 @@ func TestResolve(t *testing.T) {
 		path string
 		want Source
 	}{
-		{runDir, Source{Kind: KindRun, ModelPath: filepath.Join(stepPath(runDir, 200), ModelFile), StepDir: stepPath(runDir, 200), RunDir: runDir}},
-		{runDir + "/", Source{Kind: KindRun, ModelPath: filepath.Join(stepPath(runDir, 200), ModelFile), StepDir: stepPath(runDir, 200), RunDir: runDir}},
+		{runDir, Source{Kind: KindRun, ModelPath: filepath.Join(StepPath(runDir, 200), ModelFile), StepDir: StepPath(runDir, 200), RunDir: runDir}},
+		{runDir + "/", Source{Kind: KindRun, ModelPath: filepath.Join(StepPath(runDir, 200), ModelFile), StepDir: StepPath(runDir, 200), RunDir: runDir}},
 		{step, Source{Kind: KindStep, ModelPath: filepath.Join(step, ModelFile), StepDir: step, RunDir: runDir}},
 		{filepath.Join(step, ModelFile), Source{Kind: KindFile, ModelPath: filepath.Join(step, ModelFile), StepDir: step, RunDir: runDir}},
 		{moved, Source{Kind: KindStep, ModelPath: filepath.Join(moved, ModelFile), StepDir: moved}},
@@ -53,17 +53,17 @@ func TestResolveHuggingFace(t *testing.T) {
 	assert.Equal(t, Source{Kind: KindHuggingFace, ModelPath: filepath.Join(parts, ModelIndex)}, got)
 
 	runDir := runWith(t, 100)
-	for _, ours := range []string{runDir, stepPath(runDir, 100)} {
+	for _, ours := range []string{runDir, StepPath(runDir, 100)} {
 		require.NoError(t, os.WriteFile(filepath.Join(ours, HuggingFaceConfig), []byte("{}"), 0o600))
 		got, err = Resolve(ours)
 		require.NoError(t, err)
-		assert.Equal(t, stepPath(runDir, 100), got.StepDir)
+		assert.Equal(t, StepPath(runDir, 100), got.StepDir)
 	}
 }
 
 func TestResolveFromInsideAStepFolder(t *testing.T) {
 	runDir := runWith(t, 100)
-	t.Chdir(stepPath(runDir, 100))
+	t.Chdir(StepPath(runDir, 100))
 	got, err := Resolve(".")
 	require.NoError(t, err)
 	assert.Equal(t, Source{Kind: KindStep, ModelPath: ModelFile, StepDir: ".", RunDir: filepath.Join("..", "..")}, got)
@@ -73,13 +73,13 @@ func TestResolveFromInsideAStepFolder(t *testing.T) {
 // A run whose newest model is damaged gives an older one and says so; damaged moments do not matter here.
 func TestResolvePassesOverDamagedModels(t *testing.T) {
 	runDir := runWith(t, 100, 200, 300)
-	tamper(t, stepPath(runDir, 300), ModelFile, flipLastByte)
-	tamper(t, stepPath(runDir, 200), OptimizerFile, flipLastByte)
+	tamper(t, StepPath(runDir, 300), ModelFile, flipLastByte)
+	tamper(t, StepPath(runDir, 200), OptimizerFile, flipLastByte)
 	got, err := Resolve(runDir)
 	require.NoError(t, err)
-	assert.Equal(t, stepPath(runDir, 200), got.StepDir)
+	assert.Equal(t, StepPath(runDir, 200), got.StepDir)
 	require.Len(t, got.Warnings, 2)
-	assert.Contains(t, got.Warnings[0], filepath.Join(stepPath(runDir, 300), ModelFile))
+	assert.Contains(t, got.Warnings[0], filepath.Join(StepPath(runDir, 300), ModelFile))
 }
 
 func TestResolveRefuses(t *testing.T) {
@@ -90,7 +90,7 @@ func TestResolveRefuses(t *testing.T) {
 	_, err = Resolve(dir)
 	assert.ErrorContains(t, err, "neither a run folder (with checkpoints/) nor a step folder (with state.json)")
 	torn := filepath.Join(t.TempDir(), "torn")
-	require.NoError(t, os.CopyFS(torn, os.DirFS(stepPath(runWith(t, 100), 100))))
+	require.NoError(t, os.CopyFS(torn, os.DirFS(StepPath(runWith(t, 100), 100))))
 	require.NoError(t, os.Remove(filepath.Join(torn, StateFile)))
 	_, err = Resolve(torn)
 	assert.ErrorContains(t, err, "has a model.safetensors but no state.json")

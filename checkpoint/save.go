@@ -19,7 +19,7 @@ func (d Disk) Save(runDir string, c *Checkpoint) (string, error) {
 	if err := c.State.check(); err != nil {
 		return "", errors.Wrap(err, "checkpoint")
 	}
-	dir := stepPath(runDir, step)
+	dir := StepPath(runDir, step)
 	if err := d.makeFolder(stepsOf(runDir)); err != nil {
 		return "", errors.Wrapf(err, "cannot save %s", dir)
 	}
@@ -45,7 +45,7 @@ func (d Disk) Save(runDir string, c *Checkpoint) (string, error) {
 // Amend replaces the state of a step that was saved before, for what is known only later, such as its validation loss.
 // Model and optimizer stay as they are. The caller holds the run's [Lock].
 func (d Disk) Amend(runDir string, s State) error {
-	path := filepath.Join(stepPath(runDir, s.Step), StateFile)
+	path := filepath.Join(StepPath(runDir, s.Step), StateFile)
 	saved, err := readState(path)
 	if err == nil {
 		err = s.check()
@@ -77,7 +77,7 @@ func (d Disk) fill(tmp string, c *Checkpoint) error {
 // install gives the finished folder its name. An older folder of that name is moved aside first and stays there until
 // latest.json has been replaced; readers look for it under both names.
 func (d Disk) install(runDir string, step int, tmp string) error {
-	if err := d.moveIn(tmp, stepPath(runDir, step), asidePath(runDir, step)); err != nil {
+	if err := d.moveIn(tmp, StepPath(runDir, step), asidePath(runDir, step)); err != nil {
 		return err
 	}
 	return d.syncFolder(stepsOf(runDir))

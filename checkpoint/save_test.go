@@ -202,7 +202,7 @@ func checkKilled(t *testing.T, runDir, where string, saved, before *Checkpoint) 
 		assert.False(t, strings.HasPrefix(name, "."), "%s is left after a kill before %s", name, where)
 	}
 	if before != nil {
-		assert.DirExists(t, stepPath(runDir, before.State.Step), "lost after a kill before %s", where)
+		assert.DirExists(t, StepPath(runDir, before.State.Step), "lost after a kill before %s", where)
 	}
 	for _, name := range namesIn(t, stepsOf(runDir)) {
 		assert.NoError(t, Verify(filepath.Join(stepsOf(runDir), name)), "after a kill before %s", where)

@@ -25,7 +25,8 @@ func stepName(step int) string { return fmt.Sprintf("%s%0*d", stepPrefix, stepDi
 
 func stepsOf(runDir string) string { return filepath.Join(runDir, stepsFolder) }
 
-func stepPath(runDir string, step int) string { return filepath.Join(stepsOf(runDir), stepName(step)) }
+// StepPath is where a run folder has the checkpoint of a step.
+func StepPath(runDir string, step int) string { return filepath.Join(stepsOf(runDir), stepName(step)) }
 
 func asidePath(runDir string, step int) string {
 	return filepath.Join(stepsOf(runDir), asidePrefix+stepName(step))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,10 +60,7 @@ func (p *Plan) keepBase() error {
 	if p.base.kept {
 		return nil
 	}
-	return p.disk.WriteFileAtomic(filepath.Join(p.out, baseFile), func(w io.Writer) error {
-		_, err := io.WriteString(w, baseHead(p.Config.Base)+p.base.text)
-		return err
-	})
+	return p.disk.WriteFile(filepath.Join(p.out, baseFile), []byte(baseHead(p.Config.Base)+p.base.text))
 }
 
 // withoutComments is what a config's text says.

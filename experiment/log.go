@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -94,7 +93,7 @@ func (p *Plan) openLog() (*checkpoint.Appender, error) {
 	}
 	file := filepath.Join(p.out, logFile)
 	if text, err := os.ReadFile(file); err != nil || len(text) > 0 && text[len(text)-1] != '\n' {
-		if err := p.disk.WriteFileAtomic(file, func(w io.Writer) error { _, err := w.Write(whole); return err }); err != nil {
+		if err := p.disk.WriteFile(file, whole); err != nil {
 			return nil, err
 		}
 	}

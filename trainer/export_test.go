@@ -14,14 +14,13 @@ func (h *LossHistory) Add(m Metrics) { h.add(m) }
 
 // Points are tokens and loss of each point of the curves.
 func (h *LossHistory) Points() (training, validation [][2]float64) {
-	c := h.curves()
-	for _, p := range c.training {
-		training = append(training, [2]float64{float64(p.tokens), p.loss})
+	points := func(c lossCurve) (all [][2]float64) {
+		for _, g := range c.groups {
+			all = append(all, [2]float64{float64(g.tokens), g.mean()})
+		}
+		return all
 	}
-	for _, p := range c.validation {
-		validation = append(validation, [2]float64{float64(p.tokens), p.loss})
-	}
-	return training, validation
+	return points(h.training), points(h.validation)
 }
 
 // Spikes is spikes.

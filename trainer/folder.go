@@ -1,7 +1,6 @@
 package trainer
 
 import (
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -110,8 +109,5 @@ func (t *Trainer) writeConfig() error {
 	if err != nil {
 		return err
 	}
-	return t.disk.WriteFileAtomic(filepath.Join(t.run.Out, configFile), func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
+	return t.disk.WriteFile(filepath.Join(t.run.Out, configFile), text)
 }

@@ -1,8 +1,6 @@
 package trainer
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"os"
 	"path/filepath"
 
@@ -10,13 +8,6 @@ import (
 
 	"github.com/residua-go/residua/checkpoint"
 )
-
-// newIdentity draws what tells a run from every other.
-func newIdentity() (string, error) {
-	id := make([]byte, 16)
-	_, err := rand.Read(id)
-	return hex.EncodeToString(id), errors.Wrap(err, "the run's identity")
-}
 
 // checkOwn refuses a checkpoint of another run than the one in the folder: its metrics,
 // best.json and checkpoints would be mixed with this one's. own tells whether the

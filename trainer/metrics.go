@@ -80,11 +80,3 @@ func (l *metricsLog) add(m *Metrics) (news []string, err error) {
 	news = l.count(m)
 	return news, errors.Wrap(writeLine(l.file, *m), metricsFile)
 }
-
-// curves are the losses so far, for loss.svg.
-func (l *metricsLog) curves() lossCurves { return l.loss.curves() }
-
-// sync puts the lines on disk, before a checkpoint that counts on them.
-func (l *metricsLog) sync() error { return l.file.Sync() }
-
-func (l *metricsLog) close() error { return l.file.Close() }

@@ -81,20 +81,6 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// findStep returns the line of a step; one with step 0 if there is none.
-func findStep(path string, step int) (found Metrics, err error) {
-	_, err = scanLines(path, func(_ []byte, m Metrics) error {
-		if m.Step == step {
-			found = m
-		}
-		if m.Step >= step {
-			return errEnough
-		}
-		return nil
-	})
-	return found, err
-}
-
 // readMetrics returns the lines of the steps up to step.
 func readMetrics(path string, step int) (lines []Metrics, err error) {
 	_, err = scanLines(path, func(_ []byte, m Metrics) error {

@@ -17,11 +17,13 @@ import (
 // more from validation if that is still to come.
 func (t *Trainer) openMetrics(dir string) error {
 	if t.last.Step != t.step() && dir != "" && t.step() > 0 { // a checkpoint of an earlier program
-		line, err := findStep(filepath.Join(dir, metricsFile), t.step())
+		lines, err := readMetrics(filepath.Join(dir, metricsFile), t.step())
 		if err != nil {
 			return err
 		}
-		t.last = line
+		if n := len(lines); n > 0 && lines[n-1].Step == t.step() {
+			t.last = lines[n-1]
+		}
 	}
 	upTo := t.step()
 	if t.last.Step == t.step() {

@@ -9,22 +9,16 @@ import (
 
 // JSONLines is the Reporter for scripts: each step's metrics line, as in metrics.jsonl, and
 // warnings apart from them.
-type JSONLines struct{ w, warnings io.Writer }
+type JSONLines struct {
+	Silent
+	w, warnings io.Writer
+}
 
 // NewJSONLines writes metrics to w and warnings, as plain lines, to warnings.
-func NewJSONLines(w, warnings io.Writer) *JSONLines { return &JSONLines{w, warnings} }
-
-// Start does nothing.
-func (j *JSONLines) Start(int, int) {}
+func NewJSONLines(w, warnings io.Writer) *JSONLines { return &JSONLines{w: w, warnings: warnings} }
 
 // Step writes the line.
 func (j *JSONLines) Step(m Metrics) { _ = writeLine(j.w, m) }
 
-// Note does nothing: w holds metrics alone.
-func (j *JSONLines) Note(string) {}
-
 // Warn writes the line to where warnings go.
 func (j *JSONLines) Warn(line string) { fmt.Fprintln(j.warnings, figure.Visible(warning(line))) }
-
-// Finish does nothing.
-func (j *JSONLines) Finish() {}

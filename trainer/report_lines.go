@@ -14,6 +14,7 @@ const linesEvery = 30 * time.Second
 
 // Lines is the Reporter for logs: now and then a plain line.
 type Lines struct {
+	Silent
 	every    int
 	interval time.Duration
 	pace     pace
@@ -60,9 +61,6 @@ func (l *Lines) Note(line string) {
 
 // Warn writes the line as a warning.
 func (l *Lines) Warn(line string) { l.Note(warning(line)) }
-
-// Finish does nothing.
-func (l *Lines) Finish() {}
 
 // lineOf is a step's metrics on a line.
 func lineOf(m Metrics) string {

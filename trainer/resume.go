@@ -2,6 +2,7 @@ package trainer
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -18,9 +19,7 @@ import (
 // or, as a fork, at a checkpoint of another run. It returns the folder whose metrics lead
 // there, "" for none.
 func (t *Trainer) start(ctx context.Context, o Options) (metricsDir string, err error) {
-	if t.id, err = newIdentity(); err != nil {
-		return "", err
-	}
+	t.id = rand.Text() // tells this run from every other
 	switch {
 	case o.Fork != "":
 		source, err := t.stepSource(o.Fork)
@@ -85,14 +84,10 @@ func (t *Trainer) resumeAt(ctx context.Context, path string) error {
 
 // resumeFrom goes on from a checkpoint of this run; own: it lies in the run's folder.
 func (t *Trainer) resumeFrom(ctx context.Context, dir string, own bool) error {
-	c, err := checkpoint.Load(filepath.Clean(dir))
+	s, err := t.load(ctx, dir, "resumed")
 	if err != nil {
 		return err
 	}
-	if err := t.restore(ctx, c, dir); err != nil {
-		return err
-	}
-	s := c.State
 	if s.Run != "" {
 		t.id = s.Run
 	}
@@ -103,25 +98,30 @@ func (t *Trainer) resumeFrom(ctx context.Context, dir string, own bool) error {
 	if own {
 		t.saved = t.step()
 	}
-	t.report.Note(fmt.Sprintf("resumed from %s at step %d", dir, t.step()))
 	return nil
 }
 
 // fork starts a run of its own from another's checkpoint. Its best is what that checkpoint
 // itself scored: the other run's best stays there.
 func (t *Trainer) fork(ctx context.Context, dir string) error {
-	c, err := checkpoint.Load(filepath.Clean(dir))
-	if err != nil {
-		return err
-	}
-	if err := t.restore(ctx, c, dir); err != nil {
-		return err
-	}
-	if t.score != nil && t.score.Loss < t.best {
+	_, err := t.load(ctx, dir, "forked")
+	if err == nil && t.score != nil && t.score.Loss < t.best {
 		t.best, t.bestStep = t.score.Loss, t.step()
 	}
-	t.report.Note(fmt.Sprintf("forked from %s at step %d", dir, t.step()))
-	return nil
+	return err
+}
+
+// load puts a checkpoint back, and notes what has been done from it.
+func (t *Trainer) load(ctx context.Context, dir, done string) (checkpoint.State, error) {
+	c, err := checkpoint.Load(filepath.Clean(dir))
+	if err != nil {
+		return checkpoint.State{}, err
+	}
+	if err := t.restore(ctx, c, dir); err != nil {
+		return c.State, err
+	}
+	t.report.Note(fmt.Sprintf("%s from %s at step %d", done, dir, t.step()))
+	return c.State, nil
 }
 
 // stepOf is the step that a state names, -1 for none.

@@ -2,11 +2,11 @@ package trainer
 
 import (
 	"context"
-	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/checkpoint"
 )
 
 // Run trains to the end, or until ctx is cancelled: then it gives up the step under way, saves the
@@ -36,7 +36,7 @@ func (t *Trainer) Run(ctx context.Context) (*Result, error) {
 	}
 	t.tidy()
 	t.draw()
-	r := &Result{Steps: t.step(), Last: t.last, Interrupted: t.step() < total, Checkpoint: t.stepFolder(t.step())}
+	r := &Result{Steps: t.step(), Last: t.last, Interrupted: t.step() < total, Checkpoint: checkpoint.StepPath(t.run.Out, t.step())}
 	if !r.Interrupted {
 		r.Final = t.score
 	}
@@ -102,12 +102,7 @@ func (t *Trainer) saveDue() bool {
 func (t *Trainer) giveUp() error {
 	e := &DivergedError{Step: t.step(), Loss: float64(t.last.Loss), GradNorm: float64(t.last.GradNorm), InRow: t.learner.Progress().SkippedInRow}
 	if t.good >= 0 {
-		e.Good = t.stepFolder(t.good)
+		e.Good = checkpoint.StepPath(t.run.Out, t.good)
 	}
 	return errors.WithStack(e)
-}
-
-// stepFolder is where the checkpoint of a step lies.
-func (t *Trainer) stepFolder(step int) string {
-	return filepath.Join(t.run.Out, "checkpoints", fmt.Sprintf("step-%08d", step))
 }

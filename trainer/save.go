@@ -33,7 +33,7 @@ func (t *Trainer) save() error {
 		return nil
 	}
 	if t.metrics != nil {
-		if err := t.metrics.sync(); err != nil {
+		if err := t.metrics.file.Sync(); err != nil {
 			return err
 		}
 	}
@@ -59,7 +59,7 @@ func (t *Trainer) save() error {
 // amend adds what validation has told to the state of the step's checkpoint. The metrics
 // come first: a state that has the score counts on their line.
 func (t *Trainer) amend() error {
-	if err := t.metrics.sync(); err != nil {
+	if err := t.metrics.file.Sync(); err != nil {
 		return err
 	}
 	state, err := t.state()
@@ -84,14 +84,16 @@ func (t *Trainer) state() (checkpoint.State, error) {
 	if s.ConfigDigest, err = configDigest(t.run); err != nil {
 		return s, err
 	}
-	s.Extra = map[string]json.RawMessage{}
+	extra := map[string]any{}
 	if t.last.Step == t.step() {
-		if s.Extra[extraMetrics], err = json.Marshal(t.last); err != nil {
-			return s, errors.WithStack(err)
-		}
+		extra[extraMetrics] = t.last
 	}
 	if t.score != nil {
-		if s.Extra[extraValidation], err = json.Marshal(t.score); err != nil {
+		extra[extraValidation] = t.score
+	}
+	s.Extra = map[string]json.RawMessage{}
+	for key, value := range extra {
+		if s.Extra[key], err = json.Marshal(value); err != nil {
 			return s, errors.WithStack(err)
 		}
 	}

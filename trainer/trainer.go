@@ -111,7 +111,7 @@ func (t *Trainer) Close() {
 		_ = t.store.Close()
 	}
 	if t.metrics != nil {
-		_ = t.metrics.close()
+		_ = t.metrics.file.Close()
 	}
 	if t.unlock != nil {
 		_ = t.unlock()

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -79,8 +78,5 @@ func (p *Part) write(dir string) error {
 
 // save replaces a file of a folder.
 func save(dir, name string, content []byte) error {
-	return checkpoint.WriteFileAtomic(filepath.Join(dir, name), func(w io.Writer) error {
-		_, err := w.Write(content)
-		return err
-	})
+	return checkpoint.Disk{}.WriteFile(filepath.Join(dir, name), content)
 }
