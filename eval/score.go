@@ -20,7 +20,7 @@ type Score struct {
 
 // finite returns an error for the score of a model whose weights are of no use.
 func (s Score) finite() error {
-	if math.IsNaN(s.Loss) || math.IsInf(s.Loss, 0) {
+	if !Number(s.Loss).Finite() {
 		return errors.Wrapf(models.ErrDiverged, "eval: the loss is %g", s.Loss)
 	}
 	return nil
@@ -28,38 +28,24 @@ func (s Score) finite() error {
 
 // scoreJSON is a Score as JSON, null for what is not finite.
 type scoreJSON struct {
-	Tokens      int      `json:"tokens"`
-	Loss        *float64 `json:"loss"`
-	Perplexity  *float64 `json:"perplexity"`
-	BitsPerByte *float64 `json:"bits_per_byte"`
+	Tokens      int    `json:"tokens"`
+	Loss        Number `json:"loss"`
+	Perplexity  Number `json:"perplexity"`
+	BitsPerByte Number `json:"bits_per_byte"`
 }
 
 // MarshalJSON writes {"tokens", "loss", "perplexity", "bits_per_byte"}, null for what is not finite: a diverged model's
 // perplexity.
 func (s Score) MarshalJSON() ([]byte, error) {
-	return json.Marshal(scoreJSON{s.Tokens, orNull(s.Loss), orNull(s.Perplexity), orNull(s.BitsPerByte)})
+	return json.Marshal(scoreJSON{s.Tokens, Number(s.Loss), Number(s.Perplexity), Number(s.BitsPerByte)})
 }
 
 // UnmarshalJSON reads null as NaN.
 func (s *Score) UnmarshalJSON(text []byte) error {
 	var read scoreJSON
 	err := json.Unmarshal(text, &read)
-	*s = Score{read.Tokens, orNaN(read.Loss), orNaN(read.Perplexity), orNaN(read.BitsPerByte)}
+	*s = Score{read.Tokens, float64(read.Loss), float64(read.Perplexity), float64(read.BitsPerByte)}
 	return err
-}
-
-func orNull(x float64) *float64 {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return nil
-	}
-	return &x
-}
-
-func orNaN(x *float64) float64 {
-	if x == nil {
-		return math.NaN()
-	}
-	return *x
 }
 
 // sum adds up the losses of a text's tokens.

@@ -10,19 +10,19 @@ import (
 
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/learner"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
-	"github.com/residua-go/residua/trainer"
 )
 
 // Activation is the size of one activation: of x_t after t steps, and of what they changed, x_t -
 // x_0.
 type Activation struct {
-	Name   string         `json:"name"`
-	Size   trainer.Number `json:"mean_abs"`        // mean |x_t|
-	Change trainer.Number `json:"mean_abs_change"` // mean |x_t - x_0|
+	Name   string      `json:"name"`
+	Size   eval.Number `json:"mean_abs"`        // mean |x_t|
+	Change eval.Number `json:"mean_abs_change"` // mean |x_t - x_0|
 }
 
 // logitsName names the logits among the activations.
@@ -89,10 +89,10 @@ func firstBatch(run *config.Run, text *data.Corpus) (learner.BatchFunc, error) {
 }
 
 // meanSizes are the mean |x| after training and the mean of what it changed.
-func meanSizes(before, after []float64) (size, change trainer.Number) {
+func meanSizes(before, after []float64) (size, change eval.Number) {
 	for i, v := range after {
-		size += trainer.Number(math.Abs(v) / float64(len(after)))
-		change += trainer.Number(math.Abs(v-before[i]) / float64(len(after)))
+		size += eval.Number(math.Abs(v) / float64(len(after)))
+		change += eval.Number(math.Abs(v-before[i]) / float64(len(after)))
 	}
 	return size, change
 }

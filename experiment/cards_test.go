@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/experiment/bench"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/models"
-	"github.com/residua-go/residua/trainer"
 )
 
 const baseline = "quickstart-transformer"
@@ -147,7 +147,7 @@ func TestDifferencesSayHowSureTheyAre(t *testing.T) {
 	scored := func(done bool, scores ...float64) result {
 		var r result
 		for i, s := range scores {
-			r.runs = append(r.runs, Record{Run: fmt.Sprint(i), Rate: 1e-3, Loss: trainer.Number(s), Bits: trainer.Number(s)})
+			r.runs = append(r.runs, Record{Run: fmt.Sprint(i), Rate: 1e-3, Loss: eval.Number(s), Bits: eval.Number(s)})
 		}
 		if !done {
 			r.todo = []*Planned{nil}

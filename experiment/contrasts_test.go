@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/models"
-	"github.com/residua-go/residua/trainer"
 )
 
 // TestContrasts: losses are compared seed by seed, tested one-sided, and corrected once all contrasts have pairs.
@@ -16,7 +16,7 @@ func TestContrasts(t *testing.T) {
 	var log []Record
 	add := func(series string) {
 		for seed, loss := range losses[series] {
-			log = append(log, Record{Series: series, Seed: uint64(seed), Loss: trainer.Number(loss), Bits: trainer.Number(loss)})
+			log = append(log, Record{Series: series, Seed: uint64(seed), Loss: eval.Number(loss), Bits: eval.Number(loss)})
 		}
 	}
 	add("a")

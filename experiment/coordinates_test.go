@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/models"
-	"github.com/residua-go/residua/trainer"
 )
 
 // coordinates is a plan of a coordinate check: a constant rate, with nothing that could hide how
@@ -41,7 +41,7 @@ func growthsOf(t *testing.T, p *Plan, series, parametrisation string) []growth {
 
 func TestMeanSizes(t *testing.T) {
 	size, change := meanSizes([]float64{1, 1}, []float64{-3, 2})
-	assert.Equal(t, []trainer.Number{2.5, 2.5}, []trainer.Number{size, change})
+	assert.Equal(t, []eval.Number{2.5, 2.5}, []eval.Number{size, change})
 }
 
 func TestGrowthsSlope(t *testing.T) {

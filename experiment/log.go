@@ -12,41 +12,41 @@ import (
 
 	"github.com/residua-go/residua/analysis/mixing"
 	"github.com/residua-go/residua/checkpoint"
-	"github.com/residua-go/residua/trainer"
+	"github.com/residua-go/residua/eval"
 )
 
 // Record is a line of an experiment's log.jsonl: a run that is complete, and all that reports are
 // made of.
 type Record struct {
-	Run         string           `json:"run"` // its folder's name
-	Series      string           `json:"series"`
-	Point       string           `json:"point,omitempty"`
-	Seed        uint64           `json:"seed"`
-	Settings    []string         `json:"settings"`         // over the experiment's base
-	Config      string           `json:"config"`           // its identity: a digest of what config.Run.Canonical says; of earlier programs, of base and settings
-	Corpus      string           `json:"corpus,omitempty"` // the beginning of its fingerprint
-	Rate        float64          `json:"lr,omitempty"`     // the peak
-	Parameters  int              `json:"parameters"`       // all of them
-	Tables      int              `json:"tables"`           // those of embedding, positions and unembedding
-	FLOPs       int              `json:"train_flops"`      // a token, forward and backward
-	StreamSize  int              `json:"stream_entries"`   // a token
-	Memory      int              `json:"planned_bytes"`
-	Tokens      int64            `json:"tokens"`
-	Seconds     float64          `json:"seconds"` // of training steps, without evaluations and checkpoints
-	Jobs        int              `json:"jobs"`    // runs that were trained side by side
-	Loss        trainer.Number   `json:"val_loss"`
-	Bits        trainer.Number   `json:"bits_per_byte"`
-	Evaluations []Evaluation     `json:"evaluations,omitempty"` // on the way, where there is more than one
-	Curve       []trainer.Number `json:"train_loss,omitempty"`  // means over parts of equal length
-	Mixing      []mixing.Brief   `json:"mixing,omitempty"`      // the last that train.log_mixing wrote
-	Activations []Activation     `json:"activations,omitempty"` // with coordinates
+	Run         string         `json:"run"` // its folder's name
+	Series      string         `json:"series"`
+	Point       string         `json:"point,omitempty"`
+	Seed        uint64         `json:"seed"`
+	Settings    []string       `json:"settings"`         // over the experiment's base
+	Config      string         `json:"config"`           // its identity: a digest of what config.Run.Canonical says; of earlier programs, of base and settings
+	Corpus      string         `json:"corpus,omitempty"` // the beginning of its fingerprint
+	Rate        float64        `json:"lr,omitempty"`     // the peak
+	Parameters  int            `json:"parameters"`       // all of them
+	Tables      int            `json:"tables"`           // those of embedding, positions and unembedding
+	FLOPs       int            `json:"train_flops"`      // a token, forward and backward
+	StreamSize  int            `json:"stream_entries"`   // a token
+	Memory      int            `json:"planned_bytes"`
+	Tokens      int64          `json:"tokens"`
+	Seconds     float64        `json:"seconds"` // of training steps, without evaluations and checkpoints
+	Jobs        int            `json:"jobs"`    // runs that were trained side by side
+	Loss        eval.Number    `json:"val_loss"`
+	Bits        eval.Number    `json:"bits_per_byte"`
+	Evaluations []Evaluation   `json:"evaluations,omitempty"` // on the way, where there is more than one
+	Curve       []eval.Number  `json:"train_loss,omitempty"`  // means over parts of equal length
+	Mixing      []mixing.Brief `json:"mixing,omitempty"`      // the last that train.log_mixing wrote
+	Activations []Activation   `json:"activations,omitempty"` // with coordinates
 }
 
 // Evaluation is the loss on validation text in the course of a run.
 type Evaluation struct {
-	Tokens  int64          `json:"tokens"`
-	Seconds float64        `json:"seconds"`
-	Loss    trainer.Number `json:"val_loss"`
+	Tokens  int64       `json:"tokens"`
+	Seconds float64     `json:"seconds"`
+	Loss    eval.Number `json:"val_loss"`
 }
 
 // NonEmbedding is the number of parameters outside the embedding, position and unembedding tables.

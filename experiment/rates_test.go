@@ -5,10 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/residua-go/residua/eval"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/residua-go/residua/trainer"
 )
 
 func TestRates(t *testing.T) {
@@ -111,7 +110,7 @@ func TestBracket(t *testing.T) {
 func TestBracketInReports(t *testing.T) {
 	l := newLines(t, bracketed)
 	at := func(series string, rate float64, seed uint64, loss float64) Record {
-		return Record{Series: series, Rate: rate, Seed: seed, Loss: trainer.Number(loss), Bits: trainer.Number(loss)}
+		return Record{Series: series, Rate: rate, Seed: seed, Loss: eval.Number(loss), Bits: eval.Number(loss)}
 	}
 	log := []Record{at("a", 0.001, 0, 3), at("a", 0.00056, 0, 4), at("a", 0.0018, 0, math.NaN()), at("a", 0.001, 1, 3.1), at("a", 0.001, 2, 2.9),
 		at("b", 1, 0, 5), at("b", 0.56, 0, 4)}
@@ -137,7 +136,7 @@ func TestBracketInReports(t *testing.T) {
 func TestFreshSeeds(t *testing.T) {
 	l := newLines(t, "seeds: 2\nfirst_seed: 1\nseeds_of: {b: 3}\n"+strings.Replace(bracketed, "seeds: 3\n", "", 1))
 	at := func(series string, rate float64, seed uint64, loss float64) Record {
-		return Record{Series: series, Rate: rate, Seed: seed, Loss: trainer.Number(loss), Bits: trainer.Number(loss)}
+		return Record{Series: series, Rate: rate, Seed: seed, Loss: eval.Number(loss), Bits: eval.Number(loss)}
 	}
 	log := []Record{at("a", 0.001, 0, 3), at("a", 0.00056, 0, 4), at("a", 0.0018, 0, 5), at("a", 0.001, 1, 7), at("a", 0.001, 2, 9), at("b", 1, 0, 5)}
 	r := l.Report(log)

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/analysis/mixing"
+	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/stream"
-	"github.com/residua-go/residua/trainer"
 )
 
 // lines is an experiment whose log is made up.
@@ -52,8 +52,8 @@ func TestScalingFindsThePowerLaw(t *testing.T) {
 		n := 1000 * math.Pow(4, float64(i))
 		at := Record{Point: size, Parameters: int(n) + 50, Tables: 50, FLOPs: int(6 * n), Tokens: int64(20 * n), Seconds: n}
 		a, b := at, at
-		a.Series, a.Loss = "a", trainer.Number(9*math.Pow(n, -0.2))
-		b.Series, b.Loss = "b", trainer.Number(9*math.Pow(2*n, -0.2)) // as good with half of the parameters
+		a.Series, a.Loss = "a", eval.Number(9*math.Pow(n, -0.2))
+		b.Series, b.Loss = "b", eval.Number(9*math.Pow(2*n, -0.2)) // as good with half of the parameters
 		log = append(log, a, b)
 	}
 	r := c.Report(log)
@@ -77,7 +77,7 @@ func TestReachInterpolates(t *testing.T) {
 	c := newLines(t, "series: [{name: a}, {name: b}, {name: never}]\nexperiment: {kind: reach}")
 	evaluations := func(losses ...float64) (all []Evaluation) {
 		for i, l := range losses {
-			all = append(all, Evaluation{Tokens: int64(i+1) * 1e6, Seconds: float64(10 * (i + 1)), Loss: trainer.Number(l)})
+			all = append(all, Evaluation{Tokens: int64(i+1) * 1e6, Seconds: float64(10 * (i + 1)), Loss: eval.Number(l)})
 		}
 		return all
 	}
@@ -109,7 +109,7 @@ func TestVariantsArePaired(t *testing.T) {
 	var log []Record
 	for i, loss := range []float64{2.0, 2.1, 1.9, 2.0} {
 		seed := uint64(i)
-		log = append(log, Record{Series: "a", Seed: seed, Loss: trainer.Number(loss), Seconds: 1, Jobs: 2}, Record{Series: "b", Seed: seed, Loss: trainer.Number(loss + 0.1 + 0.01*float64(i)), Jobs: 2})
+		log = append(log, Record{Series: "a", Seed: seed, Loss: eval.Number(loss), Seconds: 1, Jobs: 2}, Record{Series: "b", Seed: seed, Loss: eval.Number(loss + 0.1 + 0.01*float64(i)), Jobs: 2})
 	}
 	report := c.Report(log)
 	assert.InDeltaSlice(t, []float64{0.115}, report.Picture.(figure.Bars).Values, 1e-9)
@@ -119,7 +119,7 @@ func TestVariantsArePaired(t *testing.T) {
 	// 4 it is 5.8; unpaired 7.85 (0.0816^2 + 0.0785^2)/0.02^2 is 252 with normal quantiles
 	assert.Regexp(t, `\nb +0\.0816 +0\.0785 +0\.0129 +0\.0073 to 0\.0481 +6 +4 to 48 +253\n`, text)
 	assert.Contains(t, text, "measured with 2 runs side by side")
-	log[3].Loss = trainer.Number(math.NaN())
+	log[3].Loss = eval.Number(math.NaN())
 	assert.Regexp(t, `\nb +3 +\+`, c.Report(log).Text())
 }
 
@@ -139,7 +139,7 @@ func TestVariantsTellRisesAndMoves(t *testing.T) {
 func TestSearchListsTheBest(t *testing.T) {
 	c := newLines(t, "series: [{name: a}, {name: b}]\nexperiment: {kind: search, draws: 3, ranges: {train.lr: [1e-3, 1e-1]}}")
 	r := c.Report([]Record{
-		{Series: "a", Point: "draw1", Loss: 3}, {Series: "a", Point: "draw2", Loss: 2}, {Series: "a", Point: "draw3", Loss: trainer.Number(math.NaN())},
+		{Series: "a", Point: "draw1", Loss: 3}, {Series: "a", Point: "draw2", Loss: 2}, {Series: "a", Point: "draw3", Loss: eval.Number(math.NaN())},
 		{Series: "b", Point: "draw1", Loss: 1}, {Series: "other", Point: "draw1", Loss: 0},
 	})
 	assert.Regexp(t, `(?s)\na +2 +2\.0000 +0\.\d+\na +1 +3\.0000 +0\.\d+\nb +1 +1\.0000 .*4 of 6 runs are complete\.\na: 1 of 3 draws diverged\.`, r.Text())

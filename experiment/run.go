@@ -9,6 +9,7 @@ import (
 
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/trainer"
 )
@@ -26,7 +27,7 @@ func (r *Planned) complete(ctx context.Context, corpus *data.Corpus) (Record, er
 
 // newRecord is what a run's config tells.
 func newRecord(run *config.Run) Record {
-	cost, nan := run.Spec().Cost(), trainer.Number(math.NaN())
+	cost, nan := run.Spec().Cost(), eval.Number(math.NaN())
 	return Record{Rate: run.Train.LR, Parameters: cost.Parameters, Tables: cost.Embedding, FLOPs: cost.TrainFLOPs(), StreamSize: cost.StreamSize, Loss: nan, Bits: nan}
 }
 
@@ -71,7 +72,7 @@ func (r *Record) add(steps []trainer.Metrics, stepTokens int) {
 	for i, m := range steps {
 		r.Tokens = m.Tokens
 		r.Seconds += float64(stepTokens) / m.TokensPS
-		r.Loss, r.Bits = trainer.Number(math.NaN()), trainer.Number(math.NaN())
+		r.Loss, r.Bits = eval.Number(math.NaN()), eval.Number(math.NaN())
 		if m.ValLoss != nil {
 			r.Loss, r.Bits = *m.ValLoss, *m.ValBits
 			r.Evaluations = append(r.Evaluations, Evaluation{m.Tokens, r.Seconds, *m.ValLoss})
@@ -81,7 +82,7 @@ func (r *Record) add(steps []trainer.Metrics, stepTokens int) {
 		}
 		sum, part = sum+float64(m.Loss), part+1
 		if (i+1)*curveParts/len(steps) > i*curveParts/len(steps) {
-			r.Curve = append(r.Curve, trainer.Number(math.Round(1e4*sum/float64(part))/1e4))
+			r.Curve = append(r.Curve, eval.Number(math.Round(1e4*sum/float64(part))/1e4))
 			sum, part = 0, 0
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/residua-go/residua/analysis/mixing"
 	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/eval"
 )
 
 // metricsFile is a line of JSON a step.
@@ -17,9 +18,9 @@ const metricsFile = "metrics.jsonl"
 type Metrics struct {
 	Step     int            `json:"step"`   // updates done, this one included
 	Tokens   int64          `json:"tokens"` // seen so far
-	Loss     Number         `json:"loss"`   // cross-entropy in nats a token, without z-loss
+	Loss     eval.Number    `json:"loss"`   // cross-entropy in nats a token, without z-loss
 	LR       float64        `json:"lr"`     // peak rate times the schedule
-	GradNorm Number         `json:"grad_norm"`
+	GradNorm eval.Number    `json:"grad_norm"`
 	TokensPS float64        `json:"tokens_per_s"`
 	FLOPsPS  float64        `json:"flops_per_s"`       // achieved, of the model's own matrix products
 	Seconds  float64        `json:"seconds"`           // since the run's start, resumed parts included
@@ -27,8 +28,8 @@ type Metrics struct {
 	Spike    bool           `json:"spike,omitempty"`   // the loss, or the validation loss, is far above those before it
 	Experts  [][]int        `json:"experts,omitempty"` // tokens that each block's experts got
 	Mixing   []mixing.Brief `json:"mixing,omitempty"`  // how far the stream's coefficients have moved, where it is due
-	ValLoss  *Number        `json:"val_loss,omitempty"`
-	ValBits  *Number        `json:"val_bits_per_byte,omitempty"`
+	ValLoss  *eval.Number   `json:"val_loss,omitempty"`
+	ValBits  *eval.Number   `json:"val_bits_per_byte,omitempty"`
 }
 
 // metricsLog appends to metrics.jsonl and keeps the curve of the loss.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"time"
+
+	"github.com/residua-go/residua/eval"
 )
 
 // trainStep makes one step. One that ctx ends leaves no trace: its batches are still to come.
@@ -19,8 +21,8 @@ func (t *Trainer) trainStep(ctx context.Context) (Metrics, error) {
 	rate := perSecond(tokens, time.Since(begin))
 	mixing, err := t.measureMixing(s.N)
 	return Metrics{
-		Step: s.N, Tokens: int64(s.N) * int64(tokens), Loss: Number(s.Loss), LR: s.Factor * t.run.Train.LR,
-		GradNorm: Number(s.GradNorm), TokensPS: math.Round(rate), FLOPsPS: math.Round(rate * t.flops),
+		Step: s.N, Tokens: int64(s.N) * int64(tokens), Loss: eval.Number(s.Loss), LR: s.Factor * t.run.Train.LR,
+		GradNorm: eval.Number(s.GradNorm), TokensPS: math.Round(rate), FLOPsPS: math.Round(rate * t.flops),
 		Seconds: t.before + time.Since(t.started).Seconds(), Skipped: !s.Finite,
 		Experts: t.learner.ExpertCounts(), Mixing: mixing,
 	}, err

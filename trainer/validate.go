@@ -7,6 +7,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/eval"
 )
 
 // validationTokens are those of a corpus' validation split that the run scores.
@@ -64,7 +65,7 @@ func (t *Trainer) validate(ctx context.Context) error {
 		return errors.Wrapf(err, "validation after step %d, which is saved", t.step())
 	}
 	t.score = &score
-	loss, bits := Number(score.Loss), Number(score.BitsPerByte)
+	loss, bits := eval.Number(score.Loss), eval.Number(score.BitsPerByte)
 	t.last.ValLoss, t.last.ValBits = &loss, &bits
 	if score.Loss < t.best {
 		t.best, t.bestStep = score.Loss, t.step()

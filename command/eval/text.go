@@ -136,30 +136,30 @@ func textTable(all []textScore) figure.Table {
 type scoreJSON struct {
 	Checkpoint  string      `json:"checkpoint,omitempty"`
 	Tokens      int         `json:"tokens"`
-	Loss        *float64    `json:"loss"`
-	LossError   *float64    `json:"loss_stderr"`
-	Perplexity  *float64    `json:"perplexity"`
-	PerpError   *float64    `json:"perplexity_stderr"`
-	BitsPerByte *float64    `json:"bits_per_byte"`
-	BitsError   *float64    `json:"bits_per_byte_stderr"`
+	Loss        eval.Number `json:"loss"`
+	LossError   eval.Number `json:"loss_stderr"`
+	Perplexity  eval.Number `json:"perplexity"`
+	PerpError   eval.Number `json:"perplexity_stderr"`
+	BitsPerByte eval.Number `json:"bits_per_byte"`
+	BitsError   eval.Number `json:"bits_per_byte_stderr"`
 	By          string      `json:"by,omitempty"`
 	Groups      []groupJSON `json:"groups,omitempty"`
 }
 
 type groupJSON struct {
-	Key         int      `json:"key"`
-	Text        string   `json:"text,omitempty"` // quoted, since JSON cannot hold part of a character
-	Tokens      int      `json:"tokens"`
-	Loss        *float64 `json:"loss"`
-	LossError   *float64 `json:"loss_stderr"`
-	Perplexity  *float64 `json:"perplexity"`
-	BitsPerByte *float64 `json:"bits_per_byte"`
-	Share       *float64 `json:"share"`
+	Key         int         `json:"key"`
+	Text        string      `json:"text,omitempty"` // quoted, since JSON cannot hold part of a character
+	Tokens      int         `json:"tokens"`
+	Loss        eval.Number `json:"loss"`
+	LossError   eval.Number `json:"loss_stderr"`
+	Perplexity  eval.Number `json:"perplexity"`
+	BitsPerByte eval.Number `json:"bits_per_byte"`
+	Share       eval.Number `json:"share"`
 }
 
 func (s textScore) json(by string, named bool) any {
-	j := scoreJSON{Tokens: s.score.Tokens, Loss: finite(s.score.Loss), LossError: finite(s.stderr.Loss), Perplexity: finite(s.score.Perplexity),
-		PerpError: finite(s.stderr.Perplexity), BitsPerByte: finite(s.score.BitsPerByte), BitsError: finite(s.stderr.BitsPerByte), By: by}
+	j := scoreJSON{Tokens: s.score.Tokens, Loss: eval.Number(s.score.Loss), LossError: eval.Number(s.stderr.Loss), Perplexity: eval.Number(s.score.Perplexity),
+		PerpError: eval.Number(s.stderr.Perplexity), BitsPerByte: eval.Number(s.score.BitsPerByte), BitsError: eval.Number(s.stderr.BitsPerByte), By: by}
 	if named {
 		j.Checkpoint = s.checkpoint
 	}
@@ -168,14 +168,7 @@ func (s textScore) json(by string, named bool) any {
 		if g.Text != "" {
 			text = quoted(g.Text)
 		}
-		j.Groups = append(j.Groups, groupJSON{g.Key, text, g.Tokens, finite(g.Loss), finite(g.Error), finite(g.Perplexity), finite(g.BitsPerByte), finite(g.Share)})
+		j.Groups = append(j.Groups, groupJSON{g.Key, text, g.Tokens, eval.Number(g.Loss), eval.Number(g.Error), eval.Number(g.Perplexity), eval.Number(g.BitsPerByte), eval.Number(g.Share)})
 	}
 	return j
-}
-
-func finite(x float64) *float64 {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return nil
-	}
-	return &x
 }

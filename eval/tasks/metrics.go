@@ -20,26 +20,23 @@ type Metric struct {
 // MarshalJSON writes {"checkpoint", "task", "format", "shots", "documents", "truncated", "metrics"}, checkpoint only if it is
 // known, and "difference" where there is one; metrics has each by its name, and its standard error as NAME_stderr, null for what is not finite.
 func (r Result) MarshalJSON() ([]byte, error) {
-	metrics, difference := map[string]*float64{}, map[string]*float64(nil)
-	for _, m := range r.Metrics {
-		metrics[m.Name], metrics[m.Name+"_stderr"] = finite(m.Value), finite(m.StdErr)
-	}
-	for _, m := range r.Difference {
-		if difference == nil {
-			difference = map[string]*float64{}
+	byName := func(metrics []Metric) map[string]eval.Number {
+		all := map[string]eval.Number{}
+		for _, m := range metrics {
+			all[m.Name], all[m.Name+"_stderr"] = eval.Number(m.Value), eval.Number(m.StdErr)
 		}
-		difference[m.Name], difference[m.Name+"_stderr"] = finite(m.Value), finite(m.StdErr)
+		return all
 	}
 	return json.Marshal(struct {
-		Checkpoint string              `json:"checkpoint,omitempty"`
-		Task       string              `json:"task"`
-		Format     string              `json:"format"`
-		Shots      int                 `json:"shots"`
-		Documents  int                 `json:"documents"`
-		Truncated  int                 `json:"truncated"`
-		Metrics    map[string]*float64 `json:"metrics"`
-		Difference map[string]*float64 `json:"difference,omitempty"`
-	}{r.Checkpoint, r.Task, r.Format, r.Shots, r.Documents, r.Truncated, metrics, difference})
+		Checkpoint string                 `json:"checkpoint,omitempty"`
+		Task       string                 `json:"task"`
+		Format     string                 `json:"format"`
+		Shots      int                    `json:"shots"`
+		Documents  int                    `json:"documents"`
+		Truncated  int                    `json:"truncated"`
+		Metrics    map[string]eval.Number `json:"metrics"`
+		Difference map[string]eval.Number `json:"difference,omitempty"`
+	}{r.Checkpoint, r.Task, r.Format, r.Shots, r.Documents, r.Truncated, byName(r.Metrics), byName(r.Difference)})
 }
 
 // Against returns by how much the metrics that are means over documents differ from another model's on the same task,
@@ -72,13 +69,6 @@ func hit(right *bool) float64 {
 		return 1
 	}
 	return 0
-}
-
-func finite(x float64) *float64 {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return nil
-	}
-	return &x
 }
 
 // judge says whether a document was answered rightly.

@@ -1,4 +1,4 @@
-package trainer
+package eval
 
 import (
 	"encoding/json"
