@@ -1,6 +1,10 @@
 package trainer
 
-import "math"
+import (
+	"math"
+
+	"github.com/residua-go/residua/eval"
+)
 
 // curvePoints bounds what is kept of a curve; when there are as many, every two become one.
 const curvePoints = 2048
@@ -47,7 +51,7 @@ func (c *lossCurve) add(tokens int64, loss float64) {
 	}
 	g := &c.groups[len(c.groups)-1]
 	g.tokens, g.losses = tokens, g.losses+1
-	if Number(loss).Finite() {
+	if eval.Number(loss).Finite() {
 		g.sum += loss
 		g.finite++
 	}
