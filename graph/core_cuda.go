@@ -6,45 +6,34 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-func (parameter) Launch(*DeviceCall) error { return nil }
+func (parameter) Launch(*DeviceCall) {}
 
-func (keepAlive) Launch(*DeviceCall) error { return nil }
+func (keepAlive) Launch(*DeviceCall) {}
 
-func (lossGradient) Launch(c *DeviceCall) error {
-	return c.Launch("fill_f32", cuda.Over(1, 32), c.Out().Arg(), cuda.Float(1), cuda.Long(1))
+func (lossGradient) Launch(c *DeviceCall) {
+	c.Launch("fill_f32", cuda.Over(1, 32), c.Out(), cuda.Float(1), cuda.Long(1))
 }
 
 // Launch multiplies by the factor, which may have come a long way as a gradient.
-func (k secondaryOutput) Launch(c *DeviceCall) error {
+func (k secondaryOutput) Launch(c *DeviceCall) {
 	if !k.scaled {
-		return nil
+		return
 	}
-	factor, err := c.InAs(1, cuda.F32)
-	if err != nil {
-		return err
-	}
+	factor := c.InAs(1, cuda.F32)
 	y := c.Out()
-	return c.Launch("scale_by"+y.Suffix(), cuda.Over(y.N, 256), y.Arg(), factor.Arg(), cuda.Long(y.N))
+	c.Launch("scale_by"+y.Suffix(), cuda.Over(y.N, 256), y, factor, cuda.Long(y.N))
 }
 
 // Launch takes the value down to the hook's function and what it leaves up again.
-func (k hook) Launch(c *DeviceCall) error {
-	if err := c.CopyTo(c.Out(), c.In(0)); err != nil || k.call == nil {
-		return err
+func (k hook) Launch(c *DeviceCall) {
+	c.CopyTo(c.Out(), c.In(0))
+	if k.call == nil {
+		return
 	}
 	t := tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(c.Result().Shape...))
-	if err := downloadTo(t, c.Out(), c.Device()); err != nil {
-		return err
-	}
-	if err := k.call(k.name, t); err != nil {
-		return err
-	}
-	changed, err := c.Scratch(cuda.F32, c.Out().N)
-	if err != nil {
-		return err
-	}
-	if err := c.Device().Upload(changed, dataOf(t)); err != nil {
-		return err
-	}
-	return c.CopyTo(c.Out(), changed)
+	c.do(func() error { return downloadTo(t, c.Out(), c.dev) })
+	c.do(func() error { return k.call(k.name, t) })
+	changed := c.Scratch(cuda.F32, c.Out().N)
+	c.upload(changed, dataOf(t))
+	c.CopyTo(c.Out(), changed)
 }

@@ -10,16 +10,19 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// DeviceCall is one run of an op on a device. Its methods are what a Primitive's launch needs.
+// DeviceCall is one run of an op on a device. Its methods are what a Primitive's launch needs. The
+// first error is kept and ends the run: after it nothing is started, and the arrays that methods
+// return have their size and no memory.
 type DeviceCall struct {
 	op       *Op
 	launcher Launcher
 	dev      cuda.Executor
 	args     []cuda.Array
+	err      error
 }
 
 // Launcher is a Primitive that runs on a GPU: it starts kernels and returns without waiting.
-type Launcher interface{ Launch(c *DeviceCall) error }
+type Launcher interface{ Launch(c *DeviceCall) }
 
 func newDeviceCall(op *Op, k Launcher) DeviceCall {
 	return DeviceCall{op: op, launcher: k, dev: op.builder.runtime.device, args: make([]cuda.Array, len(op.in))}
@@ -33,7 +36,36 @@ func (c *DeviceCall) launch() error {
 		return err
 	}
 	defer leave()
-	return c.launcher.Launch(c)
+	c.err = nil
+	c.launcher.Launch(c)
+	return c.err
+}
+
+// Fail ends the run with an error, if it is one and the first.
+func (c *DeviceCall) Fail(err error) {
+	if c.err == nil {
+		c.err = err
+	}
+}
+
+// do calls f, unless an error has ended the run.
+func (c *DeviceCall) do(f func() error) {
+	if c.err == nil {
+		c.err = f()
+	}
+}
+
+// memory is an array of n elements as get makes it.
+func (c *DeviceCall) memory(t cuda.Type, n int, get func() (cuda.Array, error)) cuda.Array {
+	a := cuda.Array{Type: t, N: n}
+	c.do(func() (err error) {
+		made, err := get()
+		if err == nil {
+			a = made
+		}
+		return err
+	})
+	return a
 }
 
 // bind finds the inputs' and the output's memory.
@@ -86,9 +118,6 @@ func (op *Op) ensureDevice() (err error) {
 	return err
 }
 
-// Device is what the op runs on.
-func (c *DeviceCall) Device() cuda.Executor { return c.dev }
-
 // Signature is that of input i.
 func (c *DeviceCall) Signature(i int) Signature { return c.op.in[i] }
 
@@ -110,47 +139,46 @@ func (c *DeviceCall) In(i int) cuda.Array {
 }
 
 // InAs returns input i in the given type, converted into scratch memory if need be.
-func (c *DeviceCall) InAs(i int, t cuda.Type) (cuda.Array, error) {
+func (c *DeviceCall) InAs(i int, t cuda.Type) cuda.Array {
 	a := c.In(i)
 	if a.None() || a.Type == t {
-		return a, nil
+		return a
 	}
 	return c.Converted(a, t)
 }
 
 // Converted returns a copy of an array in another type, in scratch memory.
-func (c *DeviceCall) Converted(a cuda.Array, t cuda.Type) (cuda.Array, error) {
-	to, err := c.Scratch(t, a.N)
-	if err != nil {
-		return to, err
-	}
-	return to, c.dev.Convert(to, a)
+func (c *DeviceCall) Converted(a cuda.Array, t cuda.Type) cuda.Array {
+	to := c.Scratch(t, a.N)
+	c.do(func() error { return c.dev.Convert(to, a) })
+	return to
 }
 
 // Operand returns input i as matrix products want it: bfloat16 in precision bf16 (of a
 // parameter, the copy that the optimizer keeps), else a 32-bit float.
-func (c *DeviceCall) Operand(i int) (cuda.Array, error) {
+func (c *DeviceCall) Operand(i int) cuda.Array {
 	if c.Activation() == cuda.BF16 && i < len(c.op.producers) && c.op.producers[i] != nil {
 		if k, ok := c.op.producers[i].Primitive.(parameter); ok {
-			return k.param.resident.shadow, nil
+			return k.param.resident.shadow
 		}
 	}
 	return c.InAs(i, c.Activation())
 }
 
+// Operands are inputs 0 and 1 as matrix products want them.
+func (c *DeviceCall) Operands() (a, b cuda.Array) { return c.Operand(0), c.Operand(1) }
+
 // Out returns the output.
 func (c *DeviceCall) Out() cuda.Array { return c.op.device }
 
 // SecondaryOut returns secondary i's memory, the zero Array if it was not built.
-func (c *DeviceCall) SecondaryOut(i int) (a cuda.Array, accumulate bool, err error) {
+func (c *DeviceCall) SecondaryOut(i int) (a cuda.Array, accumulate bool) {
 	if i >= len(c.op.secondaries) || c.op.secondaries[i] == nil {
-		return cuda.Array{}, false, nil
+		return cuda.Array{}, false
 	}
 	other := c.op.secondaries[i]
-	if err := other.ensureDevice(); err != nil {
-		return cuda.Array{}, false, err
-	}
-	return other.device, other.accumulating(), nil
+	c.do(other.ensureDevice)
+	return other.device, other.accumulating()
 }
 
 // Accumulate tells whether to add to the output's old content.
@@ -159,53 +187,62 @@ func (c *DeviceCall) Accumulate() bool { return c.op.accumulating() }
 // Activation is the type that activations have.
 func (c *DeviceCall) Activation() cuda.Type { return c.dev.Precision().Activation() }
 
+// Precision is how the device multiplies.
+func (c *DeviceCall) Precision() cuda.Precision { return c.dev.Precision() }
+
+// Multiprocessors is how many the device has.
+func (c *DeviceCall) Multiprocessors() (n int) {
+	c.do(func() (err error) {
+		n, err = c.dev.Multiprocessors()
+		return err
+	})
+	return n
+}
+
 // Scratch returns memory that is free again when launch returns.
-func (c *DeviceCall) Scratch(t cuda.Type, n int) (cuda.Array, error) { return c.dev.Scratch(t, n) }
+func (c *DeviceCall) Scratch(t cuda.Type, n int) cuda.Array {
+	return c.memory(t, n, func() (cuda.Array, error) { return c.dev.Scratch(t, n) })
+}
 
 // Saved returns memory of n elements that stays from run to run.
-func (c *DeviceCall) Saved(owner *DeviceMemory, t cuda.Type, n int) (cuda.Array, error) {
-	return owner.ensure(c.op.builder.runtime, t, n)
+func (c *DeviceCall) Saved(owner *DeviceMemory, t cuda.Type, n int) cuda.Array {
+	return c.memory(t, n, func() (cuda.Array, error) { return owner.ensure(c.op.builder.runtime, t, n) })
 }
 
 // Constant returns host numbers that were uploaded at the first run.
-func (c *DeviceCall) Constant(owner *DeviceMemory, host []float32) (cuda.Array, error) {
+func (c *DeviceCall) Constant(owner *DeviceMemory, host []float32) cuda.Array {
 	if len(host) == 0 || !owner.array.None() {
-		return owner.array, nil
+		return owner.array
 	}
-	a, err := c.Saved(owner, cuda.F32, len(host))
-	if err != nil {
-		return a, err
-	}
-	return a, c.dev.Upload(a, unsafe.Pointer(unsafe.SliceData(host)))
+	a := c.Saved(owner, cuda.F32, len(host))
+	c.upload(a, unsafe.Pointer(unsafe.SliceData(host)))
+	return a
+}
+
+func (c *DeviceCall) upload(to cuda.Array, host unsafe.Pointer) {
+	c.do(func() error { return c.dev.Upload(to, host) })
 }
 
 // Launch starts the kernel of that name. Wrong arguments are an error.
-func (c *DeviceCall) Launch(name string, grid cuda.Grid, args ...cuda.Arg) error {
-	return c.dev.Launch(name, grid, args...)
-}
-
-// Gemm starts a matrix product.
-func (c *DeviceCall) Gemm(g cuda.Gemm) error { return c.dev.Gemm(g) }
-
-// CopyTo copies or converts an array of as many elements.
-func (c *DeviceCall) CopyTo(dst, src cuda.Array) error {
-	if dst.Ptr == src.Ptr {
-		return nil
-	}
-	return c.dev.Convert(dst, src)
+func (c *DeviceCall) Launch(name string, grid cuda.Grid, args ...cuda.Arg) {
+	c.do(func() error { return c.dev.Launch(name, grid, args...) })
 }
 
 // LaunchProduct launches the form of a kernel that multiplies as the device's precision
 // wants it.
-func (c *DeviceCall) LaunchProduct(name string, grid cuda.Grid, args ...cuda.Arg) error {
-	return c.Launch(name+"_"+string(c.Device().Precision()), grid, args...)
+func (c *DeviceCall) LaunchProduct(name string, grid cuda.Grid, args ...cuda.Arg) {
+	c.Launch(name+"_"+string(c.Precision()), grid, args...)
 }
 
-// Operands are inputs i and j as matrix products want them.
-func (c *DeviceCall) Operands(i, j int) (a, b cuda.Array, err error) {
-	if a, err = c.Operand(i); err != nil {
-		return a, b, err
+// Gemm starts a matrix product.
+func (c *DeviceCall) Gemm(g cuda.Gemm) { c.do(func() error { return c.dev.Gemm(g) }) }
+
+// Zero clears an array.
+func (c *DeviceCall) Zero(a cuda.Array) { c.do(func() error { return c.dev.Zero(a) }) }
+
+// CopyTo copies or converts an array of as many elements.
+func (c *DeviceCall) CopyTo(dst, src cuda.Array) {
+	if dst.Ptr != src.Ptr {
+		c.do(func() error { return c.dev.Convert(dst, src) })
 	}
-	b, err = c.Operand(j)
-	return a, b, err
 }

@@ -7,69 +7,51 @@ import (
 )
 
 // Unify converts the inputs to the output's type, for this run.
-func (c *DeviceCall) Unify() error {
+func (c *DeviceCall) Unify() {
 	for i := range c.args {
-		a, err := c.InAs(i, c.Out().Type)
-		if err != nil {
-			return err
-		}
-		c.args[i] = a
+		c.args[i] = c.InAs(i, c.Out().Type)
 	}
-	return nil
 }
 
 // Elementwise launches a kernel that treats each element by itself: its arguments are the
 // output, the inputs, some numbers and how many elements there are.
-func (c *DeviceCall) Elementwise(kernel string, numbers ...cuda.Arg) error {
-	if err := c.Unify(); err != nil {
-		return err
-	}
+func (c *DeviceCall) Elementwise(kernel string, numbers ...cuda.Arg) {
+	c.Unify()
 	y := c.Out()
-	args := []cuda.Arg{y.Arg()}
+	args := cuda.Args{y}
 	for _, x := range c.args {
-		args = append(args, x.Arg())
+		args = append(args, x)
 	}
-	args = append(append(args, numbers...), cuda.Long(y.N))
-	return c.Launch(kernel+y.Suffix(), cuda.Quads(y.N), args...)
+	c.Launch(kernel+y.Suffix(), cuda.Quads(y.N), args, cuda.Args(numbers), cuda.Long(y.N))
 }
 
 // maxSum is the most inputs that one launch sums.
 const maxSum = 8
 
 // Sum computes y (+)= inputs[0] + inputs[1] + ..., from left to right; all of one type.
-func (c *DeviceCall) Sum(y cuda.Array, inputs []cuda.Array, accumulate bool) error {
+func (c *DeviceCall) Sum(y cuda.Array, inputs []cuda.Array, accumulate bool) {
 	for group := range slices.Chunk(inputs, maxSum) {
 		var padded [maxSum]cuda.Array
 		copy(padded[:], group)
-		args := []cuda.Arg{y.Arg()}
+		args := cuda.Args{y}
 		for _, x := range padded {
-			args = append(args, x.Arg())
+			args = append(args, x)
 		}
-		args = append(args, cuda.Bool(accumulate), cuda.Long(y.N))
-		if err := c.Launch("add"+y.Suffix(), cuda.Quads(y.N), args...); err != nil {
-			return err
-		}
+		c.Launch("add"+y.Suffix(), cuda.Quads(y.N), args, cuda.Bool(accumulate), cuda.Long(y.N))
 		accumulate = true
 	}
-	return nil
 }
 
 // SumRows computes y (+)= the sum of the rows of x [rows, width], y being F32: first over
 // slabs of rows side by side, then over the slabs in their order.
-func (c *DeviceCall) SumRows(y, x cuda.Array, rows, width int, accumulate bool) error {
+func (c *DeviceCall) SumRows(y, x cuda.Array, rows, width int, accumulate bool) {
 	groups := (width + 127) / 128
 	slabs := max(1, min((512+groups-1)/groups, rows/32))
 	length := (rows + slabs - 1) / slabs
 	slabs = (rows + length - 1) / length
-	partial, err := c.Scratch(cuda.F32, slabs*width) // [slabs, width]
-	if err != nil {
-		return err
-	}
-	err = c.Launch("sum_rows_partial"+x.Suffix(), cuda.Grid{X: groups, Y: slabs, Threads: 256},
-		partial.Arg(), x.Arg(), cuda.Int(rows), cuda.Int(width), cuda.Int(length))
-	if err != nil {
-		return err
-	}
-	return c.Launch("sum_rows_finish", cuda.Over(width, 256),
-		y.Arg(), partial.Arg(), cuda.Int(slabs), cuda.Int(width), cuda.Bool(accumulate))
+	partial := c.Scratch(cuda.F32, slabs*width) // [slabs, width]
+	c.Launch("sum_rows_partial"+x.Suffix(), cuda.Grid{X: groups, Y: slabs, Threads: 256},
+		partial, x, cuda.Ints(rows, width, length))
+	c.Launch("sum_rows_finish", cuda.Over(width, 256),
+		y, partial, cuda.Ints(slabs, width), cuda.Bool(accumulate))
 }

@@ -4,9 +4,9 @@ import "github.com/residua-go/residua/graph/cuda"
 
 // Totals computes out (+)= the sums of the columns of partial [rows, stride], as many as
 // out has elements, + addend, the zero Array for none.
-func (c *DeviceCall) Totals(out, partial, addend cuda.Array, rows, stride int, accumulate bool) error {
-	return c.Launch("totals", cuda.Grid{X: (out.N + 7) / 8, Threads: 256}, out.Arg(), partial.Arg(), addend.Arg(),
-		cuda.Int(rows), cuda.Int(out.N), cuda.Int(stride), cuda.Bool(accumulate))
+func (c *DeviceCall) Totals(out, partial, addend cuda.Array, rows, stride int, accumulate bool) {
+	c.Launch("totals", cuda.Grid{X: (out.N + 7) / 8, Threads: 256}, out, partial, addend,
+		cuda.Ints(rows, out.N, stride), cuda.Bool(accumulate))
 }
 
 // TokenSums are sums over tokens that blocks share: each leaves two rows of width sums.
@@ -16,12 +16,12 @@ type TokenSums struct {
 }
 
 // TokenSums divides tokens of width entries, for column_sums of gates.cuh.
-func (c *DeviceCall) TokenSums(tokens, width int) (s TokenSums, err error) {
+func (c *DeviceCall) TokenSums(tokens, width int) (s TokenSums) {
 	const threads, most = 256, 256
 	s.width, s.Chunk = width, max(4*max(1, threads/width), (tokens+most-1)/most)
 	s.blocks = (tokens + s.Chunk - 1) / s.Chunk
-	s.Partial, err = c.Scratch(cuda.F32, s.blocks*2*width)
-	return s, err
+	s.Partial = c.Scratch(cuda.F32, s.blocks*2*width)
+	return s
 }
 
 // Grid is that of a kernel that leaves the sums.
@@ -35,42 +35,38 @@ func (s TokenSums) Row(i int) cuda.Array {
 }
 
 // Columns adds the blocks' sums of a row to one total for each column; out may be none.
-func (s TokenSums) Columns(c *DeviceCall, out cuda.Array, row int, accumulate bool) error {
-	if out.None() {
-		return nil
+func (s TokenSums) Columns(c *DeviceCall, out cuda.Array, row int, accumulate bool) {
+	if !out.None() {
+		c.Totals(out, s.Row(row), cuda.Array{}, s.blocks, 2*s.width, accumulate)
 	}
-	return c.Totals(out, s.Row(row), cuda.Array{}, s.blocks, 2*s.width, accumulate)
 }
 
 // Groups adds the second row's sums to one total for each group of columns, by the kernel
 // of that name, which is told how the columns are grouped.
-func (s TokenSums) Groups(c *DeviceCall, kernel string, out cuda.Array, accumulate bool, grouping ...cuda.Arg) error {
-	args := []cuda.Arg{out.Arg(), s.Row(1).Arg(), cuda.Int(s.blocks), cuda.Int(s.width), cuda.Int(2 * s.width)}
-	return c.Launch(kernel, cuda.Grid{X: out.N, Threads: 256}, append(append(args, grouping...), cuda.Bool(accumulate))...)
+func (s TokenSums) Groups(c *DeviceCall, kernel string, out cuda.Array, accumulate bool, grouping ...cuda.Arg) {
+	c.Launch(kernel, cuda.Grid{X: out.N, Threads: 256}, out, s.Row(1), cuda.Ints(s.blocks, s.width, 2*s.width),
+		cuda.Args(grouping), cuda.Bool(accumulate))
 }
 
 // SecondaryResult is a secondary's memory in the type that a kernel writes.
 type SecondaryResult struct {
 	Array      cuda.Array // the zero Array: not wanted
 	Accumulate bool
-	Deliver    func() error // brings array to where it belongs
+	Deliver    func() // brings array to where it belongs
 }
 
 // SecondaryAs returns secondary i's memory, or scratch memory where that is of another
 // type, from which deliver converts it.
-func (c *DeviceCall) SecondaryAs(i int, t cuda.Type) (SecondaryResult, error) {
-	to, accumulate, err := c.SecondaryOut(i)
-	if err != nil || to.None() || to.Type == t {
-		return SecondaryResult{to, accumulate, func() error { return nil }}, err
+func (c *DeviceCall) SecondaryAs(i int, t cuda.Type) SecondaryResult {
+	to, accumulate := c.SecondaryOut(i)
+	if to.None() || to.Type == t {
+		return SecondaryResult{to, accumulate, func() {}}
 	}
-	from, err := c.Scratch(t, to.N)
-	return SecondaryResult{Array: from, Deliver: func() error {
-		same, err := c.Converted(from, to.Type)
-		if err != nil {
-			return err
-		}
-		return c.Sum(to, []cuda.Array{same}, accumulate)
-	}}, err
+	from := c.Scratch(t, to.N)
+	return SecondaryResult{Array: from, Deliver: func() {
+		same := c.Converted(from, to.Type)
+		c.Sum(to, []cuda.Array{same}, accumulate)
+	}}
 }
 
 // SecondarySum is a sum over tokens that a backward pass makes: the zero Array is not wanted.
@@ -82,33 +78,30 @@ type SecondarySum struct {
 }
 
 // SecondarySum is secondary i as a sum that blocks share; sets 0 is one.
-func (c *DeviceCall) SecondarySum(i, blocks int) (s SecondarySum, err error) {
+func (c *DeviceCall) SecondarySum(i, blocks int) (s SecondarySum) {
 	s.Blocks = blocks
-	if s.To, s.Accumulate, err = c.SecondaryOut(i); err != nil || s.To.None() {
-		return s, err
+	s.To, s.Accumulate = c.SecondaryOut(i)
+	if !s.To.None() {
+		s.Partial = c.Scratch(cuda.F32, blocks*s.To.N)
 	}
-	s.Partial, err = c.Scratch(cuda.F32, blocks*s.To.N)
-	return s, err
+	return s
 }
 
 // Finish adds what the blocks have left, for each set of columns.
-func (s SecondarySum) Finish(c *DeviceCall, sets int) error {
+func (s SecondarySum) Finish(c *DeviceCall, sets int) {
 	if s.To.None() {
-		return nil
+		return
 	}
 	width := s.To.N / sets
-	return c.Launch("sum_partials"+s.To.Suffix(), cuda.Grid{X: cuda.CeilDiv(width, 32), Y: sets, Threads: 512},
-		s.To.Arg(), s.Partial.Arg(), cuda.Int(s.Blocks), cuda.Int(width), cuda.Bool(s.Accumulate))
+	c.Launch("sum_partials"+s.To.Suffix(), cuda.Grid{X: cuda.CeilDiv(width, 32), Y: sets, Threads: 512},
+		s.To, s.Partial, cuda.Ints(s.Blocks, width), cuda.Bool(s.Accumulate))
 }
 
 // InAll are some inputs in one type.
-func (c *DeviceCall) InAll(t cuda.Type, numbers ...int) ([]cuda.Array, error) {
+func (c *DeviceCall) InAll(t cuda.Type, numbers ...int) []cuda.Array {
 	arrays := make([]cuda.Array, len(numbers))
 	for i, n := range numbers {
-		var err error
-		if arrays[i], err = c.InAs(n, t); err != nil {
-			return nil, err
-		}
+		arrays[i] = c.InAs(n, t)
 	}
-	return arrays, nil
+	return arrays
 }

@@ -163,16 +163,16 @@ func (a *AdamW) Step(s AdamWStep) (norm float64, finite bool, err error) {
 
 func (a *AdamW) launch(s AdamWStep) error {
 	tiles := Grid{X: a.tiles, Threads: 256}
-	if err := a.device.Launch("adamw_squares", tiles, a.sums.Arg(), a.table.Arg().Touching(a.squared), a.tileTable.Arg()); err != nil {
+	if err := a.device.Launch("adamw_squares", tiles, a.sums, a.table.Touching(a.squared), a.tileTable); err != nil {
 		return err
 	}
 	err := a.device.Launch("adamw_prepare", Grid{X: 1, Threads: 1024},
-		a.outcome.Arg(), a.coefficients.Arg(), a.table.Arg(), Int(a.rows), a.sums.Arg(), Int(a.tiles),
+		a.outcome, a.coefficients, a.table, Int(a.rows), a.sums, Int(a.tiles),
 		Double(s.Factor), Double(s.GradScale), Double(s.Clip), Int(max(1, s.Step)))
 	if err != nil {
 		return err
 	}
-	err = a.device.Launch("adamw_update", tiles, a.table.Arg().Touching(a.updated), a.coefficients.Arg(), a.tileTable.Arg(), a.outcome.Arg())
+	err = a.device.Launch("adamw_update", tiles, a.table.Touching(a.updated), a.coefficients, a.tileTable, a.outcome)
 	if err != nil || a.Muon == nil {
 		return err
 	}

@@ -9,22 +9,30 @@ import (
 // maxArgs is the most arguments a kernel may have.
 const maxArgs = 40
 
-// Arg is one argument of a kernel: its bits and its size in bytes.
-type Arg struct {
+// Arg is one argument of a kernel, an Array, of which it gets the address, or a number, or several: Args.
+type Arg interface{ appendTo(all []arg) []arg }
+
+// Args are arguments one after another.
+type Args []Arg
+
+func (a Args) appendTo(all []arg) []arg {
+	for _, x := range a {
+		all = x.appendTo(all)
+	}
+	return all
+}
+
+// arg is an argument's bits and its size in bytes.
+type arg struct {
 	bits    uint64
 	size    int
 	touched int // bytes of memory that the kernel reads or writes through a pointer
 }
 
-// Touching says how many bytes the kernel reads and writes through a pointer where that is not
-// the size of the array: of a table of which it reads some rows, or of pointers to other arrays.
-func (a Arg) Touching(bytes int) Arg {
-	a.touched = bytes
-	return a
-}
+func (a arg) appendTo(all []arg) []arg { return append(all, a) }
 
 // check compares a launch with what the kernel's PTX declares.
-func (e entry) check(grid Grid, args []Arg) error {
+func (e entry) check(grid Grid, args []arg) error {
 	if len(args) != len(e.params) || len(args) > maxArgs {
 		return errors.Errorf("want %d arguments, got %d", len(e.params), len(args))
 	}
@@ -40,13 +48,22 @@ func (e entry) check(grid Grid, args []Arg) error {
 }
 
 // Int passes a 32-bit int.
-func Int(n int) Arg { return Arg{bits: uint64(uint32(int32(n))), size: 4} }
+func Int(n int) Arg { return arg{bits: uint64(uint32(int32(n))), size: 4} }
+
+// Ints passes several.
+func Ints(n ...int) Args {
+	args := make(Args, len(n))
+	for i, x := range n {
+		args[i] = Int(x)
+	}
+	return args
+}
 
 // Long passes a 64-bit int.
-func Long(n int) Arg { return Arg{bits: uint64(n), size: 8} }
+func Long(n int) Arg { return arg{bits: uint64(n), size: 8} }
 
 // Unsigned passes a 64-bit unsigned int.
-func Unsigned(n uint64) Arg { return Arg{bits: n, size: 8} }
+func Unsigned(n uint64) Arg { return arg{bits: n, size: 8} }
 
 // Bool passes a 32-bit int, 1 or 0.
 func Bool(b bool) Arg {
@@ -57,10 +74,10 @@ func Bool(b bool) Arg {
 }
 
 // Float passes a 32-bit float.
-func Float(x float64) Arg { return Arg{bits: uint64(math.Float32bits(float32(x))), size: 4} }
+func Float(x float64) Arg { return arg{bits: uint64(math.Float32bits(float32(x))), size: 4} }
 
 // Double passes a 64-bit float.
-func Double(x float64) Arg { return Arg{bits: math.Float64bits(x), size: 8} }
+func Double(x float64) Arg { return arg{bits: math.Float64bits(x), size: 8} }
 
 // Grid is how many threads run a kernel, and how.
 type Grid struct {

@@ -41,13 +41,17 @@ func (a Array) Slice(from, n int) Array {
 	return Array{a.Ptr + uint64(from*a.Type.Size()), a.Type, n}
 }
 
-// Arg passes the array's address to a kernel.
-func (a Array) Arg() Arg {
+func (a Array) appendTo(all []arg) []arg {
+	bytes := a.Bytes()
 	if a.None() {
-		return Arg{size: 8}
+		bytes = 0
 	}
-	return Arg{bits: a.Ptr, size: 8, touched: a.Bytes()}
+	return append(all, arg{bits: a.Ptr, size: 8, touched: bytes})
 }
+
+// Touching says how many bytes a kernel reads and writes through the array's address where that is not
+// its size: of a table of which it reads some rows, or of pointers to other arrays.
+func (a Array) Touching(bytes int) Arg { return arg{bits: a.Ptr, size: 8, touched: bytes} }
 
 // conversion is the kernel that copies src into dst of another type.
 func conversion(dst, src Array) string { return "cast" + src.Suffix() + dst.Suffix() }

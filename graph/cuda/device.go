@@ -22,7 +22,7 @@ type Device struct {
 	*gpu
 	precision Precision
 	scratch   workspace
-	bits      [maxArgs]uint64         // arguments of the last launch
+	args      [maxArgs]arg            // arguments of the last launch
 	params    [maxArgs]unsafe.Pointer // to them
 	product   cublas.GemmEx           // the last one asked for
 	used      int64                   // bytes allocated

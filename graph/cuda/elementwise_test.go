@@ -57,22 +57,22 @@ func TestNonlinearities(t *testing.T) {
 	var k cpu.Activate[float32]
 	for _, f := range []cpu.Activation{cpu.GeluTanh, cpu.GeluExact, cpu.ReLUSquared, cpu.ReLU} {
 		k.Forward(pool, want, x, f)
-		launchOn(t, d, "activation_f32", grid, y.Arg(), xs.Arg(), Int(int(f)), n)
+		launchOn(t, d, "activation_f32", grid, y, xs, Int(int(f)), n)
 		assertClose(t, f.String(), x, want, onHost(t, d, y), tolerance)
 		k.Backward(pool, want, ones, x, f)
-		launchOn(t, d, "activation_grad_f32", grid, y.Arg(), dy.Arg(), xs.Arg(), Int(int(f)), n)
+		launchOn(t, d, "activation_grad_f32", grid, y, dy, xs, Int(int(f)), n)
 		assertClose(t, "gradient of "+f.String(), x, want, onHost(t, d, y), tolerance)
 	}
 	var swiglu cpu.SwiGLU[float32]
 	swiglu.Forward(pool, want, x, ones)
-	launchOn(t, d, "swiglu_f32", grid, y.Arg(), xs.Arg(), dy.Arg(), n)
+	launchOn(t, d, "swiglu_f32", grid, y, xs, dy, n)
 	assertClose(t, "silu", x, want, onHost(t, d, y), tolerance)
 	swiglu.Backward(pool, want, want, ones, x, ones)
-	launchOn(t, d, "swiglu_grad_f32", grid, y.Arg(), Array{}.Arg(), dy.Arg(), xs.Arg(), dy.Arg(), n)
+	launchOn(t, d, "swiglu_grad_f32", grid, y, Array{}, dy, xs, dy, n)
 	assertClose(t, "silu'", x, want, onHost(t, d, y), tolerance)
 	var sigmoid cpu.Sigmoid[float32]
 	sigmoid.Forward(pool, want, x)
-	launchOn(t, d, "sigmoid_f32", grid, y.Arg(), xs.Arg(), n)
+	launchOn(t, d, "sigmoid_f32", grid, y, xs, n)
 	assertClose(t, "sigmoid", x, want, onHost(t, d, y), tolerance)
 }
 
@@ -91,7 +91,7 @@ func TestDropoutDrawsTheCPUsMask(t *testing.T) {
 	stream, threshold := key.Mask(0.3)
 	for offset := range 2 {
 		y := onDevice(t, d, x, offset)
-		launchOn(t, d, "dropout_f32", Quads(len(x)), y.Arg(), y.Arg(), Unsigned(stream), Unsigned(threshold), Float(1/(1-0.3)), Long(len(x)))
+		launchOn(t, d, "dropout_f32", Quads(len(x)), y, y, Unsigned(stream), Unsigned(threshold), Float(1/(1-0.3)), Long(len(x)))
 		assert.Equal(t, want, onHost(t, d, y))
 	}
 }
@@ -108,7 +108,7 @@ func TestCastsRoundToNearestEven(t *testing.T) {
 	back := onDevice(t, d, x, 0)
 	require.NoError(t, d.Convert(back, half))
 	assert.Equal(t, want, onHost(t, d, back))
-	launchOn(t, d, "fill_bf16", Quads(len(x)), half.Arg(), Float(1.5), Long(len(x)))
+	launchOn(t, d, "fill_bf16", Quads(len(x)), half, Float(1.5), Long(len(x)))
 	filled := make([]uint16, len(x))
 	require.NoError(t, d.Download(unsafe.Pointer(unsafe.SliceData(filled)), half))
 	for _, v := range filled {

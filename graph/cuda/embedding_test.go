@@ -61,7 +61,7 @@ func TestOrderTokens(t *testing.T) {
 	for _, n := range []int{1, 31, 700} {
 		ids := repeatedIDs(n)
 		order, sorted := intsOnDevice(t, d, make([]int32, n)), intsOnDevice(t, d, make([]int32, n))
-		launchOn(t, d, "order_tokens", Grid{X: (n + 31) / 32, Threads: 256}, order.Arg(), sorted.Arg(), intsOnDevice(t, d, ids).Arg(), Int(n))
+		launchOn(t, d, "order_tokens", Grid{X: (n + 31) / 32, Threads: 256}, order, sorted, intsOnDevice(t, d, ids), Int(n))
 		var wantOrder, wantSorted []int32
 		for id := range int32(40) {
 			for i, other := range ids {
@@ -92,9 +92,9 @@ func TestGatherGradOfRepeatedTokens(t *testing.T) {
 	ids := repeatedIDs(tokens)
 	dtable, idArray := onDevice(t, d, before, 0), intsOnDevice(t, d, ids)
 	order, sorted := intsOnDevice(t, d, ids), intsOnDevice(t, d, ids)
-	launchOn(t, d, "order_tokens", Grid{X: (tokens + 31) / 32, Threads: 256}, order.Arg(), sorted.Arg(), idArray.Arg(), Int(tokens))
-	launchOn(t, d, "gather_grad_f32", Grid{X: tokens, Y: 2, Threads: 256}, dtable.Arg(), onDevice(t, d, dy, 1).Arg(),
-		order.Arg(), sorted.Arg(), Float(scale), Int(tokens), Int(vocab), Int(width))
+	launchOn(t, d, "order_tokens", Grid{X: (tokens + 31) / 32, Threads: 256}, order, sorted, idArray, Int(tokens))
+	launchOn(t, d, "gather_grad_f32", Grid{X: tokens, Y: 2, Threads: 256}, dtable, onDevice(t, d, dy, 1),
+		order, sorted, Float(scale), Int(tokens), Int(vocab), Int(width))
 	var k cpu.Embedding[float32]
 	require.NoError(t, k.Backward(pool, before, dy, ids, vocab, width, scale, true))
 	assert.InDeltaSlice(t, before, onHost(t, d, dtable), 2e-5)
@@ -106,7 +106,7 @@ func TestGatherOutsideTheVocabulary(t *testing.T) {
 	ids := []int32{2, -1, 0, 3, math.MaxInt32}
 	table := []float32{1, 2, 3, 4, 5, 6} // [3, 2]
 	y := onDevice(t, d, make([]float32, len(ids)*2), 0)
-	launchOn(t, d, "gather_f32", QuadRows(len(ids), 2), y.Arg(), onDevice(t, d, table, 0).Arg(), intsOnDevice(t, d, ids).Arg(),
+	launchOn(t, d, "gather_f32", QuadRows(len(ids), 2), y, onDevice(t, d, table, 0), intsOnDevice(t, d, ids),
 		Float(2), Int(len(ids)), Int(3), Int(2))
 	got := onHost(t, d, y)
 	assert.Equal(t, []float32{10, 12}, got[:2])

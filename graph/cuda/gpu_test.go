@@ -17,7 +17,7 @@ func use(t *testing.T, p Precision) {
 	x, err := d.Alloc(F32, 16)
 	require.NoError(t, err)
 	require.NoError(t, d.within(func() error {
-		return d.Launch("fill_f32", Over(16, 32), x.Arg(), Float(1), Long(16))
+		return d.Launch("fill_f32", Over(16, 32), x, Float(1), Long(16))
 	}))
 	require.NoError(t, d.within(func() error {
 		return d.Gemm(Gemm{M: 4, N: 4, K: 4, Alpha: 1, A: x, LDA: 4, B: x, LDB: 4, C: x, LDC: 4})

@@ -41,7 +41,8 @@ func indexKernels() map[string]*kernel {
 
 // Launch starts a kernel on grid. It checks the arguments' number and sizes against the
 // kernel's PTX; the device must have been entered.
-func (d *Device) Launch(name string, grid Grid, args ...Arg) error {
+func (d *Device) Launch(name string, grid Grid, given ...Arg) error {
+	args := Args(given).appendTo(d.args[:0])
 	k := d.kernels[name]
 	if k == nil {
 		return errors.Errorf("kernel %s: want one of the compiled kernels, got none of that name", name)
@@ -55,9 +56,8 @@ func (d *Device) Launch(name string, grid Grid, args ...Arg) error {
 	if grid.X == 0 {
 		return nil
 	}
-	for i, a := range args {
-		d.bits[i] = a.bits
-		d.params[i] = unsafe.Pointer(&d.bits[i])
+	for i := range args {
+		d.params[i] = unsafe.Pointer(&args[i].bits)
 	}
 	err := cu.LaunchRaw(k.function, grid.blocks(), cu.Dim{X: uint32(grid.Threads), Y: 1, Z: 1}, uint32(grid.Shared), cu.NoStream, &d.params[0])
 	return errors.Wrapf(err, "kernel %s", name)

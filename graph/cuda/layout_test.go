@@ -47,22 +47,22 @@ func TestLayoutMatchesTheCPU(t *testing.T) {
 
 				var columns cpu.Columns[float32]
 				columns.Put(pool, x, x, y, c.tokens, c.from)
-				launchOn(t, d, "slice_grad_f32", rows, xs.Arg(), xs.Arg(), ys.Arg(), tokens, width, fewer, from)
+				launchOn(t, d, "slice_grad_f32", rows, xs, xs, ys, tokens, width, fewer, from)
 				assert.Equal(t, x, onHost(t, d, xs), "slice's gradient")
 
 				columns.Take(pool, y, x, c.tokens, c.from)
-				launchOn(t, d, "columns_f32", QuadRows(c.tokens, c.fewer), ys.Arg(), fewer, xs.Slice(c.from, xs.N-c.from).Arg(), width, tokens, fewer)
+				launchOn(t, d, "columns_f32", QuadRows(c.tokens, c.fewer), ys, fewer, xs.Slice(c.from, xs.N-c.from), width, tokens, fewer)
 				assert.Equal(t, y, onHost(t, d, ys), "columns")
 
 				copies := cpu.Copies[float32]{Addend: h}
 				copies.Spread(pool, h, x, c.tokens, c.n, c.width)
-				launchOn(t, d, "copies_f32", rows, hs.Arg(), xs.Arg(), hs.Arg(), tokens, n, width)
+				launchOn(t, d, "copies_f32", rows, hs, xs, hs, tokens, n, width)
 				assert.Equal(t, h, onHost(t, d, hs), "copies")
 
 				want := make([]float32, len(x))
 				copies.Addend = x
 				copies.Sum(pool, want, h, c.tokens, c.n, c.width)
-				launchOn(t, d, "sum_copies_f32", rows, xs.Arg(), hs.Arg(), xs.Arg(), tokens, n, width)
+				launchOn(t, d, "sum_copies_f32", rows, xs, hs, xs, tokens, n, width)
 				assert.Equal(t, want, onHost(t, d, xs), "sum of copies")
 			})
 		}
@@ -83,12 +83,12 @@ func TestGLUMatchesTheCPU(t *testing.T) {
 
 		want := make([]float32, n)
 		glu.Forward(pool, want, x, [][]float32{dy, addend}, c.tokens, c.width)
-		launchOn(t, d, "glu_f32", rows, ys.Arg(), xs.Arg(), ys.Arg(), dys.Arg(), Array{}.Arg(), tokens, width)
+		launchOn(t, d, "glu_f32", rows, ys, xs, ys, dys, Array{}, tokens, width)
 		assert.InDeltaSlice(t, want, onHost(t, d, ys), tolerance)
 
 		dx := make([]float32, 2*n)
 		glu.Backward(pool, dx, dy, x, c.tokens, c.width)
-		launchOn(t, d, "glu_grad_f32", rows, dxs.Arg(), dys.Arg(), xs.Arg(), tokens, width)
+		launchOn(t, d, "glu_grad_f32", rows, dxs, dys, xs, tokens, width)
 		assert.InDeltaSlice(t, dx, onHost(t, d, dxs), tolerance)
 	}
 }
@@ -108,8 +108,8 @@ func TestSumRowsMatchesTheCPU(t *testing.T) {
 			slabs := (rows + length - 1) / length
 			partial := onDevice(t, d, make([]float32, slabs*width), 0)
 			launchOn(t, d, "sum_rows_partial_f32", Grid{X: (width + 127) / 128, Y: slabs, Threads: 256},
-				partial.Arg(), onDevice(t, d, x, 0).Arg(), Int(rows), Int(width), Int(length))
-			launchOn(t, d, "sum_rows_finish", Over(width, 256), y.Arg(), partial.Arg(), Int(slabs), Int(width), Bool(true))
+				partial, onDevice(t, d, x, 0), Int(rows), Int(width), Int(length))
+			launchOn(t, d, "sum_rows_finish", Over(width, 256), y, partial, Int(slabs), Int(width), Bool(true))
 			assert.InDeltaSlice(t, want, onHost(t, d, y), 1e-5)
 		}
 	}

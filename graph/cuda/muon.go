@@ -94,10 +94,10 @@ func (m *Muon) launch(outcome Array, factor float64) error {
 	for _, b := range m.batches {
 		table := m.table.Slice(b.first*int(unsafe.Sizeof(muonMatrix{}))/8, b.count*int(unsafe.Sizeof(muonMatrix{}))/8)
 		grid, entries := Grid{X: muonBlocks, Y: b.count, Threads: 256}, b.count*b.rows*b.columns
-		if err := m.device.Launch("muon_direction", grid, m.x.Arg(), m.sums.Arg(), table.Arg().Touching(3*entries*F32.Size()), outcome.Arg(), Float(m.fresh)); err != nil {
+		if err := m.device.Launch("muon_direction", grid, m.x, m.sums, table.Touching(3*entries*F32.Size()), outcome, Float(m.fresh)); err != nil {
 			return err
 		}
-		if err := m.device.Launch("muon_normalise", grid, m.x.Arg(), m.sums.Arg(), Long(b.rows*b.columns)); err != nil {
+		if err := m.device.Launch("muon_normalise", grid, m.x, m.sums, Long(b.rows*b.columns)); err != nil {
 			return err
 		}
 		for range muonSteps {
@@ -105,7 +105,7 @@ func (m *Muon) launch(outcome Array, factor float64) error {
 				return err
 			}
 		}
-		if err := m.device.Launch("muon_update", grid, m.x.Arg(), table.Arg().Touching(2*entries*F32.Size()), outcome.Arg(), Double(factor)); err != nil {
+		if err := m.device.Launch("muon_update", grid, m.x, table.Touching(2*entries*F32.Size()), outcome, Double(factor)); err != nil {
 			return err
 		}
 	}
@@ -129,7 +129,7 @@ func (m *Muon) advance(b muonBatch) error {
 		}
 	}
 	entries := b.count * n * n
-	if err := m.device.Launch("muon_polynomial", Over(entries, 256), m.b.Arg(), m.a.Arg(), Long(entries), Int(n), Float(3.4445), Float(-4.7750), Float(2.0315)); err != nil {
+	if err := m.device.Launch("muon_polynomial", Over(entries, 256), m.b, m.a, Long(entries), Int(n), Float(3.4445), Float(-4.7750), Float(2.0315)); err != nil {
 		return err
 	}
 	m.x, m.y = m.y, m.x

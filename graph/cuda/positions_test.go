@@ -28,6 +28,6 @@ func TestDocumentStarts(t *testing.T) {
 		}
 	}
 	starts := intsOnDevice(t, d, make([]int32, rows*seq))
-	launchOn(t, d, "document_starts", Over(rows*32, 256), starts.Arg(), intsOnDevice(t, d, tokens).Arg(), Int(bos), Int(seq), Int(rows))
+	launchOn(t, d, "document_starts", Over(rows*32, 256), starts, intsOnDevice(t, d, tokens), Int(bos), Int(seq), Int(rows))
 	assert.Equal(t, want, intsOnHost(t, d, starts))
 }

@@ -79,7 +79,8 @@ func (r *Recorder) Enter() (leave func(), err error) {
 }
 
 // Launch notes a kernel. It checks the arguments' number and sizes against the kernel's PTX.
-func (r *Recorder) Launch(name string, grid Grid, args ...Arg) error {
+func (r *Recorder) Launch(name string, grid Grid, given ...Arg) error {
+	args := Args(given).appendTo(nil)
 	e, ok := r.entries[name]
 	if !ok {
 		return errors.Errorf("kernel %s: want one of the compiled kernels, got none of that name", name)
@@ -148,7 +149,7 @@ func (r *Recorder) Convert(dst, src Array) error {
 		return errors.Errorf("copy: want %d elements, got %d", dst.N, src.N)
 	}
 	if dst.N > 0 && dst.Type != src.Type {
-		return r.Launch(conversion(dst, src), Quads(dst.N), dst.Arg(), src.Arg(), Long(dst.N))
+		return r.Launch(conversion(dst, src), Quads(dst.N), dst, src, Long(dst.N))
 	}
 	return r.copied(CopyDevice, dst.Bytes()+src.Bytes())
 }

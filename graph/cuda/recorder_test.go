@@ -39,9 +39,9 @@ func TestRecorderRefusesWhatADeviceRefuses(t *testing.T) {
 	x, err := r.Alloc(F32, 8)
 	require.NoError(t, err)
 	assert.EqualError(t, r.Launch("cast_f32_f128", Quads(8)), "kernel cast_f32_f128: want one of the compiled kernels, got none of that name")
-	assert.EqualError(t, r.Launch("cast_f32_bf16", Quads(8), x.Arg()), "kernel cast_f32_bf16: want 3 arguments, got 1")
-	assert.EqualError(t, r.Launch("cast_f32_bf16", Quads(8), x.Arg(), x.Arg(), Int(8)), "kernel cast_f32_bf16: argument 2: want 8 bytes, got 4")
-	assert.ErrorContains(t, r.Launch("cast_f32_bf16", Grid{X: 1, Threads: 4096}, x.Arg(), x.Arg(), Long(8)), "want a grid of 1 to ")
+	assert.EqualError(t, r.Launch("cast_f32_bf16", Quads(8), x), "kernel cast_f32_bf16: want 3 arguments, got 1")
+	assert.EqualError(t, r.Launch("cast_f32_bf16", Quads(8), x, x, Int(8)), "kernel cast_f32_bf16: argument 2: want 8 bytes, got 4")
+	assert.ErrorContains(t, r.Launch("cast_f32_bf16", Grid{X: 1, Threads: 4096}, x, x, Long(8)), "want a grid of 1 to ")
 	assert.ErrorContains(t, r.Gemm(Gemm{M: 1, N: 1, A: x, B: x, C: x}), "want sizes >= 1")
 	assert.Empty(t, r.Take())
 }

@@ -16,7 +16,7 @@ func TestTimed(t *testing.T) {
 	x, err := d.Alloc(F32, 1<<16)
 	require.NoError(t, err)
 	defer d.Free(x)
-	took, err := d.Timed(func() error { return d.Launch("fill_f32", Over(x.N, 256), x.Arg(), Float(1), Long(x.N)) })
+	took, err := d.Timed(func() error { return d.Launch("fill_f32", Over(x.N, 256), x, Float(1), Long(x.N)) })
 	require.NoError(t, err)
 	assert.Positive(t, took)
 	_, err = d.Timed(func() error { return errors.New("no") })

@@ -20,9 +20,9 @@ type deviceAttention struct {
 }
 
 // onDevice readies a launch over positions positions; starts is the input that holds them.
-func (k attention) onDevice(c *graph.DeviceCall, qkv graph.Signature, starts, positions int) (*deviceAttention, error) {
+func (k attention) onDevice(c *graph.DeviceCall, qkv graph.Signature, starts, positions int) *deviceAttention {
 	a := &deviceAttention{
-		DeviceCall: c, AttentionParams: k.params(qkv), kernels: attentionKernelsOf(c.Device().Precision()),
+		DeviceCall: c, AttentionParams: k.params(qkv), kernels: attentionKernelsOf(c.Precision()),
 		number: c.Activation(), starts: c.In(starts),
 	}
 	a.padded = paddedHead(a.HeadDim)
@@ -31,16 +31,16 @@ func (k attention) onDevice(c *graph.DeviceCall, qkv graph.Signature, starts, po
 	if saved.slopes.None() {
 		host = narrowed(k.slopes)
 	}
-	var err error
-	if a.slopes, err = c.Constant(&saved.slopes, host); err != nil || k.ropeBase == 0 {
-		return a, err
+	a.slopes = c.Constant(&saved.slopes, host)
+	if k.ropeBase == 0 {
+		return a
 	}
 	host = nil
 	if saved.angles.None() {
 		host = ropeAngles(k.ropeBase, k.stretch, a.HeadDim, a.padded, positions)
 	}
-	a.angles, err = c.Constant(&saved.angles, host)
-	return a, err
+	a.angles = c.Constant(&saved.angles, host)
+	return a
 }
 
 // narrowed returns x in 32 bits.
@@ -73,163 +73,109 @@ func ropeAngles(base float64, stretch kernel.RopeStretch, dim, padded, positions
 func (a *deviceAttention) pairs() int { return a.Batch * a.Heads }
 
 // heads returns input i, [..., dim], with its heads padded.
-func (a *deviceAttention) heads(i int) (cuda.Array, error) {
-	x, err := a.InAs(i, a.number)
-	if err != nil || a.padded == a.HeadDim && cuda.Aligned16(x) {
-		return x, err
+func (a *deviceAttention) heads(i int) cuda.Array {
+	x := a.InAs(i, a.number)
+	if a.padded == a.HeadDim && cuda.Aligned16(x) {
+		return x
 	}
-	y, err := a.Scratch(a.number, x.N/a.HeadDim*a.padded)
-	if err != nil {
-		return y, err
-	}
-	return y, a.Launch("attention_pad"+x.Suffix(), cuda.Over(y.N, 256),
-		y.Arg(), x.Arg(), cuda.Long(y.N), cuda.Int(a.HeadDim), cuda.Int(a.padded))
+	y := a.Scratch(a.number, x.N/a.HeadDim*a.padded)
+	a.Launch("attention_pad"+x.Suffix(), cuda.Over(y.N, 256),
+		y, x, cuda.Long(y.N), cuda.Ints(a.HeadDim, a.padded))
+	return y
 }
 
 // result returns where the kernels put their output, [..., padded].
-func (a *deviceAttention) result() (cuda.Array, error) {
+func (a *deviceAttention) result() cuda.Array {
 	y := a.Out()
 	if a.padded == a.HeadDim && y.Type == a.number && cuda.Aligned16(y) {
-		return y, nil
+		return y
 	}
 	return a.Scratch(a.number, y.N/a.HeadDim*a.padded)
 }
 
 // finish copies the result, if it is elsewhere, to the output.
-func (a *deviceAttention) finish(x cuda.Array) error {
+func (a *deviceAttention) finish(x cuda.Array) {
 	y := a.Out()
 	if x.Ptr == y.Ptr {
-		return nil
+		return
 	}
 	if a.padded != a.HeadDim {
-		unpadded, err := a.Scratch(a.number, y.N)
-		if err != nil {
-			return err
-		}
-		err = a.Launch("attention_unpad"+x.Suffix(), cuda.Over(y.N, 256),
-			unpadded.Arg(), x.Arg(), cuda.Long(y.N), cuda.Int(a.HeadDim), cuda.Int(a.padded))
-		if err != nil {
-			return err
-		}
+		unpadded := a.Scratch(a.number, y.N)
+		a.Launch("attention_unpad"+x.Suffix(), cuda.Over(y.N, 256),
+			unpadded, x, cuda.Long(y.N), cuda.Ints(a.HeadDim, a.padded))
 		x = unpadded
 	}
-	return a.CopyTo(y, x)
+	a.CopyTo(y, x)
 }
 
-func (k attention) Launch(c *graph.DeviceCall) error {
+func (k attention) Launch(c *graph.DeviceCall) {
 	positions := k.seq
 	if k.cache != nil {
 		positions = graph.KV[float32](k.cache).Capacity
 	}
-	a, err := k.onDevice(c, c.Signature(0), 1, positions)
-	if err != nil {
-		return err
-	}
-	qkv, err := a.heads(0)
-	if err != nil {
-		return err
-	}
-	out, err := a.result()
-	if err != nil {
-		return err
-	}
+	a := k.onDevice(c, c.Signature(0), 1, positions)
+	qkv := a.heads(0)
+	out := a.result()
 	if k.cache != nil {
-		err = a.cached(k.cache, out, qkv)
+		a.cached(k.cache, out, qkv)
 	} else {
-		var lse cuda.Array
-		if lse, err = c.Saved(&k.saved.device.lse, cuda.F32, a.pairs()*a.Seq); err == nil {
-			err = a.forward(out, lse, qkv, deviceCache{})
-		}
+		a.forward(out, a.lse(k), qkv, deviceCache{})
 	}
-	if err != nil {
-		return err
-	}
-	return a.finish(out)
+	a.finish(out)
+}
+
+// lse is the memory of the log-sum-exps.
+func (a *deviceAttention) lse(k attention) cuda.Array {
+	return a.Saved(&k.saved.device.lse, cuda.F32, a.pairs()*a.Seq)
 }
 
 // forward computes out [tokens, heads, padded] and, if there is one, lse [batch, heads,
 // seq] in units of log 2.
-func (a *deviceAttention) forward(out, lse, qkv cuda.Array, cache deviceCache) error {
-	tile, err := attentionTileOf(a.kernels.forward, a.padded)
-	if err != nil {
-		return err
-	}
-	return a.LaunchProduct(tile.name("attention"), tile.grid(a.pairs(), a.Seq, tile.forwardBytes(a.number.Size())),
-		append([]cuda.Arg{out.Arg(), lse.Arg(), qkv.Arg()}, a.cacheArgs(cache)...)...)
+func (a *deviceAttention) forward(out, lse, qkv cuda.Array, cache deviceCache) {
+	tile := a.tile(a.kernels.forward)
+	a.LaunchProduct(tile.name("attention"), tile.grid(a.pairs(), a.Seq, tile.forwardBytes(a.number.Size())),
+		out, lse, qkv, a.cacheArgs(cache))
 }
 
-func (k attentionGrad) Launch(c *graph.DeviceCall) error {
-	a, err := k.of.onDevice(c, c.Signature(0), 3, k.of.seq)
-	if err != nil {
-		return err
-	}
-	var inputs [3]cuda.Array // qkv, o, do
-	for i := range inputs {
-		if inputs[i], err = a.heads(i); err != nil {
-			return err
-		}
-	}
-	dqkv, err := a.result()
-	if err != nil {
-		return err
-	}
-	lse, err := c.Saved(&k.of.saved.device.lse, cuda.F32, a.pairs()*a.Seq)
-	if err != nil {
-		return err
-	}
-	if err := a.backward(dqkv, inputs[0], inputs[1], inputs[2], lse); err != nil {
-		return err
-	}
-	return a.finish(dqkv)
+func (k attentionGrad) Launch(c *graph.DeviceCall) {
+	a := k.of.onDevice(c, c.Signature(0), 3, k.of.seq)
+	qkv, out, dout, dqkv := a.heads(0), a.heads(1), a.heads(2), a.result()
+	a.backward(dqkv, qkv, out, dout, a.lse(k.of))
+	a.finish(dqkv)
 }
 
 // backward computes dqkv [tokens, heads + 2 kvHeads, padded].
-func (a *deviceAttention) backward(dqkv, qkv, out, dout, lse cuda.Array) error {
-	tile, err := attentionTileOf(a.kernels.backward, a.padded)
-	if err != nil {
-		return err
-	}
-	delta, err := a.deltas(out, dout)
-	if err != nil {
-		return err
-	}
-	tileStarts, err := a.tileStarts(tile.columns)
-	if err != nil {
-		return err
-	}
-	args := []cuda.Arg{
-		dqkv.Arg(), qkv.Arg(), dout.Arg(), lse.Arg(), delta.Arg(), a.starts.Arg(), tileStarts.Arg(), a.slopes.Arg(), a.angles.Arg(),
-		cuda.Float(a.Scale), cuda.Int(a.Seq), cuda.Int(a.Heads), cuda.Int(a.KVHeads), cuda.Int(a.padded),
+func (a *deviceAttention) backward(dqkv, qkv, out, dout, lse cuda.Array) {
+	tile := a.tile(a.kernels.backward)
+	delta := a.deltas(out, dout)
+	tileStarts := a.tileStarts(tile.columns)
+	args := cuda.Args{
+		dqkv, qkv, dout, lse, delta, a.starts, tileStarts, a.slopes, a.angles,
+		cuda.Float(a.Scale), cuda.Ints(a.Seq, a.Heads, a.KVHeads, a.padded),
 	}
 	size := a.number.Size()
-	if err := a.LaunchProduct(tile.name("attention_keys"), tile.grid(a.Batch*a.KVHeads, a.Seq, tile.keysBytes(size)), args...); err != nil {
-		return err
-	}
-	return a.LaunchProduct(tile.name("attention_queries"), tile.grid(a.pairs(), a.Seq, tile.queriesBytes(size)), args...)
+	a.LaunchProduct(tile.name("attention_keys"), tile.grid(a.Batch*a.KVHeads, a.Seq, tile.keysBytes(size)), args)
+	a.LaunchProduct(tile.name("attention_queries"), tile.grid(a.pairs(), a.Seq, tile.queriesBytes(size)), args)
 }
 
 // deltas are do_i.o_i, [batch, heads, seq].
-func (a *deviceAttention) deltas(out, dout cuda.Array) (cuda.Array, error) {
+func (a *deviceAttention) deltas(out, dout cuda.Array) cuda.Array {
 	rows := a.pairs() * a.Seq
-	delta, err := a.Scratch(cuda.F32, rows)
-	if err != nil {
-		return delta, err
-	}
-	return delta, a.Launch("attention_delta"+out.Suffix(), cuda.Over(8*rows, 256),
-		delta.Arg(), out.Arg(), dout.Arg(), cuda.Long(rows), cuda.Int(a.Seq), cuda.Int(a.Heads), cuda.Int(a.padded))
+	delta := a.Scratch(cuda.F32, rows)
+	a.Launch("attention_delta"+out.Suffix(), cuda.Over(8*rows, 256),
+		delta, out, dout, cuda.Long(rows), cuda.Ints(a.Seq, a.Heads, a.padded))
+	return delta
 }
 
 // tileStarts are the smallest starts of each tile of queries, [batch, tiles]; none without
 // starts.
-func (a *deviceAttention) tileStarts(tile int) (cuda.Array, error) {
+func (a *deviceAttention) tileStarts(tile int) cuda.Array {
 	if a.starts.None() {
-		return cuda.Array{}, nil
+		return cuda.Array{}
 	}
 	tiles := cuda.CeilDiv(a.Seq, tile)
-	first, err := a.Scratch(cuda.I32, a.Batch*tiles)
-	if err != nil {
-		return first, err
-	}
-	return first, a.Launch("attention_tile_starts", cuda.Grid{X: a.Batch * tiles, Threads: 32},
-		first.Arg(), a.starts.Arg(), cuda.Int(a.Seq), cuda.Int(tile), cuda.Int(tiles))
+	first := a.Scratch(cuda.I32, a.Batch*tiles)
+	a.Launch("attention_tile_starts", cuda.Grid{X: a.Batch * tiles, Threads: 32},
+		first, a.starts, cuda.Ints(a.Seq, tile, tiles))
+	return first
 }

@@ -44,14 +44,16 @@ func attentionKernelsOf(p cuda.Precision) attentionKernels {
 	}
 }
 
-// attentionTileOf chooses the smallest kernel that takes heads of dim numbers.
-func attentionTileOf(kernels []attentionTile, dim int) (attentionTile, error) {
+// tile chooses the smallest kernel that takes the heads.
+func (a *deviceAttention) tile(kernels []attentionTile) attentionTile {
 	for _, t := range kernels {
-		if dim <= t.dim {
-			return t, nil
+		if a.padded <= t.dim {
+			return t
 		}
 	}
-	return attentionTile{}, errors.Errorf("want heads of at most %d numbers on a GPU, got %d", kernels[len(kernels)-1].dim, dim)
+	largest := kernels[len(kernels)-1]
+	a.Fail(errors.Errorf("want heads of at most %d numbers on a GPU, got %d", largest.dim, a.padded))
+	return largest
 }
 
 // rowBytes are those of a row in shared memory, 16 of them between two rows.

@@ -25,69 +25,54 @@ type deviceCache struct {
 }
 
 // onDevice returns the memory, made at the first run.
-func cacheOnDevice(m *graph.CacheLayer, a *deviceAttention) (deviceCache, error) {
+func cacheOnDevice(m *graph.CacheLayer, a *deviceAttention) deviceCache {
 	kv := graph.KV[float32](m)
 	size := m.Batch() * a.KVHeads * kv.Capacity * a.padded
-	both, err := a.Cached(m, a.number, 2*size)
-	if err != nil {
-		return deviceCache{}, err
-	}
+	both := a.Cached(m, a.number, 2*size)
 	cache := deviceCache{keys: both.Slice(0, size), values: both.Slice(size, size), capacity: kv.Capacity}
 	for _, r := range m.Running() {
 		cache.longest = max(cache.longest, int(r.Past+r.Tokens))
 	}
-	cache.rows, err = a.CachedRows(m)
-	return cache, err
+	cache.rows = a.CachedRows(m)
+	return cache
 }
 
 // cached puts the new tokens' keys and values into the cache and attends over it.
-func (a *deviceAttention) cached(m *graph.CacheLayer, out, qkv cuda.Array) error {
-	cache, err := cacheOnDevice(m, a)
-	if err != nil {
-		return err
-	}
+func (a *deviceAttention) cached(m *graph.CacheLayer, out, qkv cuda.Array) {
+	cache := cacheOnDevice(m, a)
 	n := a.Batch * a.Seq * a.KVHeads * a.padded / 4
-	err = a.Launch("attention_append"+qkv.Suffix(), cuda.Over(n, 256),
-		cache.keys.Arg(), cache.values.Arg(), qkv.Arg(), a.angles.Arg(), cuda.Long(n),
-		cuda.Int(a.Seq), cuda.Int(a.Heads), cuda.Int(a.KVHeads), cuda.Int(a.padded), cache.rows.Arg(), cuda.Int(cache.capacity))
-	if err != nil {
-		return err
-	}
+	a.Launch("attention_append"+qkv.Suffix(), cuda.Over(n, 256),
+		cache.keys, cache.values, qkv, a.angles, cuda.Long(n),
+		cuda.Ints(a.Seq, a.Heads, a.KVHeads, a.padded), cache.rows, cuda.Int(cache.capacity))
 	if a.Seq > decodeTokens {
-		return a.forward(out, cuda.Array{}, qkv, cache)
+		a.forward(out, cuda.Array{}, qkv, cache)
+		return
 	}
-	return a.decode(out, qkv, cache)
+	a.decode(out, qkv, cache)
 }
 
 // cacheArgs pass a cache and the other arguments that follow qkv in the kernels.
-func (a *deviceAttention) cacheArgs(cache deviceCache) []cuda.Arg {
-	return []cuda.Arg{
-		cache.keys.Arg(), cache.values.Arg(), a.starts.Arg(), a.slopes.Arg(), a.angles.Arg(),
-		cuda.Float(a.Scale), cuda.Int(a.Seq), cuda.Int(a.Heads), cuda.Int(a.KVHeads), cuda.Int(a.padded), cache.rows.Arg(), cuda.Int(cache.capacity),
+func (a *deviceAttention) cacheArgs(cache deviceCache) cuda.Args {
+	return cuda.Args{
+		cache.keys, cache.values, a.starts, a.slopes, a.angles,
+		cuda.Float(a.Scale), cuda.Ints(a.Seq, a.Heads, a.KVHeads, a.padded), cache.rows, cuda.Int(cache.capacity),
 	}
 }
 
 // decode attends with a block a query or, if that leaves much of a GPU idle, with several
 // whose parts are added in their order.
-func (a *deviceAttention) decode(out, qkv cuda.Array, cache deviceCache) error {
+func (a *deviceAttention) decode(out, qkv cuda.Array, cache deviceCache) {
 	queries := a.pairs() * a.Seq
 	splits := max(1, min(cuda.CeilDiv(decodeBlocks, queries), cuda.CeilDiv(cache.longest, decodeKeys)))
 	var parts cuda.Array // [queries, splits, 2+padded]
 	if splits > 1 {
-		var err error
-		if parts, err = a.Scratch(cuda.F32, queries*splits*(2+a.padded)); err != nil {
-			return err
-		}
+		parts = a.Scratch(cuda.F32, queries*splits*(2+a.padded))
 	}
-	tile, err := attentionTileOf([]attentionTile{{dim: 64}, {dim: 128}, {dim: 256}}, a.padded)
-	if err != nil {
-		return err
+	tile := a.tile([]attentionTile{{dim: 64}, {dim: 128}, {dim: 256}})
+	a.Launch(tile.name("attention_decode")+out.Suffix(), cuda.Grid{X: queries, Y: splits, Threads: attentionThreads},
+		out, parts, qkv, a.cacheArgs(cache))
+	if splits > 1 {
+		a.Launch("attention_combine"+out.Suffix(), cuda.Grid{X: queries, Threads: attentionThreads},
+			out, parts, cuda.Ints(splits, a.padded))
 	}
-	err = a.Launch(tile.name("attention_decode")+out.Suffix(), cuda.Grid{X: queries, Y: splits, Threads: attentionThreads},
-		append([]cuda.Arg{out.Arg(), parts.Arg(), qkv.Arg()}, a.cacheArgs(cache)...)...)
-	if err != nil || splits == 1 {
-		return err
-	}
-	return a.Launch("attention_combine"+out.Suffix(), cuda.Grid{X: queries, Threads: attentionThreads},
-		out.Arg(), parts.Arg(), cuda.Int(splits), cuda.Int(a.padded))
 }

@@ -6,19 +6,19 @@ import (
 )
 
 // Launch knows of no cache: with one, the op runs on the host.
-func (positions) Launch(c *graph.DeviceCall) error {
+func (positions) Launch(c *graph.DeviceCall) {
 	y := c.Out()
-	return c.Launch("positions", cuda.Over(y.N, 256), y.Arg(), cuda.Int(c.Signature(0).Shape[1]), cuda.Int(y.N))
+	c.Launch("positions", cuda.Over(y.N, 256), y, cuda.Ints(c.Signature(0).Shape[1], y.N))
 }
 
 // OnHost: the cache's rows are the host's.
 func (k positions) OnHost() bool { return k.cache != nil }
 
 // Launch knows of no cache, either.
-func (k documentStarts) Launch(c *graph.DeviceCall) error {
+func (k documentStarts) Launch(c *graph.DeviceCall) {
 	rows, seq := c.Signature(0).Shape[0], c.Signature(0).Shape[1]
-	return c.Launch("document_starts", cuda.Over(rows*32, 256),
-		c.Out().Arg(), c.In(0).Arg(), cuda.Int(int(k.bos)), cuda.Int(seq), cuda.Int(rows))
+	c.Launch("document_starts", cuda.Over(rows*32, 256),
+		c.Out(), c.In(0), cuda.Ints(int(k.bos), seq, rows))
 }
 
 // OnHost: likewise.

@@ -9,72 +9,43 @@ import (
 )
 
 // sizes are the last arguments of the kernels of a write.
-func sizes(p kernel.DeltaWriteParams) []cuda.Arg {
-	return []cuda.Arg{cuda.Float(p.Eps), cuda.Float(p.Scale), cuda.Int(p.Tokens), cuda.Int(p.N), cuda.Int(p.D)}
+func sizes(p kernel.DeltaWriteParams) cuda.Args {
+	return cuda.Args{cuda.Float(p.Eps), cuda.Float(p.Scale), cuda.Ints(p.Tokens, p.N, p.D)}
 }
 
 // gates are the gates and the values, inputs i and i+1, as arguments.
-func gates(c *graph.DeviceCall, i int) ([]cuda.Arg, error) {
-	in, err := c.InAll(cuda.F32, i, i+1)
-	if err != nil {
-		return nil, err
-	}
-	return []cuda.Arg{in[0].Arg(), in[1].Arg()}, nil
+func gates(c *graph.DeviceCall, i int) cuda.Args {
+	in := c.InAll(cuda.F32, i, i+1)
+	return cuda.Args{in[0], in[1]}
 }
 
 // Launch has a warp for each row of a token.
-func (k write) Launch(c *graph.DeviceCall) error {
+func (k write) Launch(c *graph.DeviceCall) {
 	out, p := c.Out(), k.params(c.Signature(0), c.Signature(3))
-	in, err := c.InAll(out.Type, 0, 1)
-	if err != nil {
-		return err
-	}
-	args, err := gates(c, 2)
-	if err != nil {
-		return err
-	}
-	args = append([]cuda.Arg{out.Arg(), in[0].Arg(), in[1].Arg()}, args...)
-	return c.Launch("delta_write"+out.Suffix(), cuda.Over(32*p.Tokens*p.N, 256), append(args, sizes(p)...)...)
+	in := c.InAll(out.Type, 0, 1)
+	c.Launch("delta_write"+out.Suffix(), cuda.Over(32*p.Tokens*p.N, 256), out, in[0], in[1], gates(c, 2), sizes(p))
 }
 
 // maxRows is the most rows of a stream on a device: a warp's threads.
 const maxRows = 32
 
 // Launch has a warp for each token.
-func (k writeGrad) Launch(c *graph.DeviceCall) error {
+func (k writeGrad) Launch(c *graph.DeviceCall) {
 	dx, p := c.Out(), k.of.params(c.Signature(1), c.Signature(4))
 	if p.N > maxRows {
-		return errors.Errorf("want at most %d rows on a device, got %d", maxRows, p.N)
+		c.Fail(errors.Errorf("want at most %d rows on a device, got %d", maxRows, p.N))
+		return
 	}
-	in, err := c.InAll(dx.Type, 0, 1, 2)
-	if err != nil {
-		return err
-	}
-	args := []cuda.Arg{in[0].Arg(), in[1].Arg(), in[2].Arg()}
-	more, err := gates(c, 3)
-	if err != nil {
-		return err
-	}
-	args = append(append(args, more...), sizes(p)...)
-	results, add := []cuda.Arg{dx.Arg()}, 0
-	var deliver []func() error
-	for i, t := range []cuda.Type{dx.Type, cuda.F32, cuda.F32} { // dy, dgate, dvalues
-		r, err := c.SecondaryAs(i, t)
-		if err != nil {
-			return err
-		}
+	in, gatesAndValues := c.InAll(dx.Type, 0, 1, 2), gates(c, 3)
+	results, add := []graph.SecondaryResult{c.SecondaryAs(0, dx.Type), c.SecondaryAs(1, cuda.F32), c.SecondaryAs(2, cuda.F32)}, 0 // dy, dgate, dvalues
+	for i, r := range results {
 		if r.Accumulate {
 			add |= 1 << i
 		}
-		results, deliver = append(results, r.Array.Arg()), append(deliver, r.Deliver)
 	}
-	if err := c.Launch("delta_write_grad"+dx.Suffix(), cuda.Over(32*p.Tokens, 256), append(append(results, args...), cuda.Int(add))...); err != nil {
-		return err
+	c.Launch("delta_write_grad"+dx.Suffix(), cuda.Over(32*p.Tokens, 256), dx, results[0].Array, results[1].Array, results[2].Array,
+		in[0], in[1], in[2], gatesAndValues, sizes(p), cuda.Int(add))
+	for _, r := range results {
+		r.Deliver()
 	}
-	for _, f := range deliver {
-		if err := f(); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -6,10 +6,10 @@ import (
 )
 
 // Launch computes it on a device.
-func (k Activation) Launch(c *graph.DeviceCall) error {
-	return c.Elementwise("activation", cuda.Int(int(k.Function)))
+func (k Activation) Launch(c *graph.DeviceCall) {
+	c.Elementwise("activation", cuda.Int(int(k.Function)))
 }
 
-func (k activationGrad) Launch(c *graph.DeviceCall) error {
-	return c.Elementwise("activation_grad", cuda.Int(int(k.of.Function)))
+func (k activationGrad) Launch(c *graph.DeviceCall) {
+	c.Elementwise("activation_grad", cuda.Int(int(k.of.Function)))
 }

@@ -9,78 +9,54 @@ import (
 const sumWays = 4
 
 // Launch sums groups of tensors one after another, all but the last into 32-bit floats.
-func (multiwaySum) Launch(c *graph.DeviceCall) error {
+func (multiwaySum) Launch(c *graph.DeviceCall) {
 	y, p := c.Out(), multiwayParams(c.Signature(0), c.Signature(1), len(c.Inputs())-1)
-	last, _, err := c.SecondaryOut(0)
-	if err != nil {
-		return err
-	}
-	weights, err := c.InAs(0, cuda.F32)
-	if err != nil {
-		return err
-	}
+	last, _ := c.SecondaryOut(0)
+	weights := c.InAs(0, cuda.F32)
 	var part cuda.Array
 	if p.Terms > sumTerms {
-		if part, err = c.Scratch(cuda.F32, p.Tokens*p.Ways*p.Width); err != nil {
-			return err
-		}
+		part = c.Scratch(cuda.F32, p.Tokens*p.Ways*p.Width)
 	}
 	grid := cuda.QuadRows(p.Tokens, p.Width)
 	grid.Y = cuda.CeilDiv(p.Ways, sumWays)
-	return sumGroups(c, y.Type, 1, p.Terms, func(g deviceSumGroup) error {
-		args := []cuda.Arg{y.Arg(), last.Arg(), part.Arg(), weights.Slice(g.first, weights.N-g.first).Arg()}
-		return c.Launch("multiway_sum"+y.Suffix(), grid, append(append(args, g.args...),
-			cuda.Int(p.Terms), cuda.Int(p.Ways), cuda.Int(p.Tokens), cuda.Int(p.Width), cuda.Bool(g.first == 0), cuda.Bool(g.last))...)
+	sumGroups(c, y.Type, 1, p.Terms, func(g deviceSumGroup) {
+		c.Launch("multiway_sum"+y.Suffix(), grid, y, last, part, weights.Slice(g.first, weights.N-g.first), g.args,
+			cuda.Ints(p.Terms, p.Ways, p.Tokens, p.Width), cuda.Bool(g.first == 0), cuda.Bool(g.last))
 	})
 }
 
 // Launch does nothing: its primary has made it.
-func (multiwayLast) Launch(*graph.DeviceCall) error { return nil }
+func (multiwayLast) Launch(*graph.DeviceCall) {}
 
 // onDevice are the gradients in type t; None: there is none.
-func (k multiwayGradients) onDevice(c *graph.DeviceCall, t cuda.Type) (packed, last cuda.Array, err error) {
+func (k multiwayGradients) onDevice(c *graph.DeviceCall, t cuda.Type) (packed, last cuda.Array) {
 	if k.packed {
-		if packed, err = c.InAs(0, t); err != nil {
-			return packed, last, err
-		}
+		packed = c.InAs(0, t)
 	}
 	if k.last {
-		last, err = c.InAs(k.count()-1, t)
+		last = c.InAs(k.count()-1, t)
 	}
-	return packed, last, err
+	return packed, last
 }
 
-func (k multiwayWeightsGrad) Launch(c *graph.DeviceCall) error {
+func (k multiwayWeightsGrad) Launch(c *graph.DeviceCall) {
 	first := k.count()
 	da, t, p := c.Out(), c.Activation(), multiwayParams(k.weights, c.Signature(first), len(c.Inputs())-first)
-	packed, last, err := k.onDevice(c, t)
-	if err != nil {
-		return err
-	}
+	packed, last := k.onDevice(c, t)
 	grid := cuda.Grid{X: cuda.CeilDiv(p.Tokens*p.Ways, 8), Threads: 256}
-	return sumGroups(c, t, first, p.Terms, func(g deviceSumGroup) error {
-		args := []cuda.Arg{da.Slice(g.first, da.N-g.first).Arg(), packed.Arg(), last.Arg()}
-		return c.Launch("multiway_weights_"+t.String(), grid, append(append(args, g.args...),
-			cuda.Int(p.Terms), cuda.Int(p.Ways), cuda.Int(p.Tokens), cuda.Int(p.Width), cuda.Bool(c.Accumulate()))...)
+	sumGroups(c, t, first, p.Terms, func(g deviceSumGroup) {
+		c.Launch("multiway_weights_"+t.String(), grid, da.Slice(g.first, da.N-g.first), packed, last, g.args,
+			cuda.Ints(p.Terms, p.Ways, p.Tokens, p.Width), cuda.Bool(c.Accumulate()))
 	})
 }
 
-func (k multiwayTermGrad) Launch(c *graph.DeviceCall) error {
+func (k multiwayTermGrad) Launch(c *graph.DeviceCall) {
 	dx, at := c.Out(), k.count()
 	p := multiwayParams(c.Signature(at), k.x, k.terms)
-	packed, last, err := k.onDevice(c, dx.Type)
-	if err != nil {
-		return err
-	}
-	weights, err := c.InAs(at, cuda.F32)
-	if err != nil {
-		return err
-	}
-	addend, err := c.InAs(at+1, dx.Type)
-	if err != nil {
-		return err
-	}
-	return c.Launch("multiway_term"+dx.Suffix(), cuda.QuadRows(p.Tokens, p.Width),
-		dx.Arg(), packed.Arg(), last.Arg(), weights.Slice(k.j, weights.N-k.j).Arg(), addend.Arg(),
-		cuda.Int(p.Terms), cuda.Int(p.Ways), cuda.Int(p.Tokens), cuda.Int(p.Width))
+	packed, last := k.onDevice(c, dx.Type)
+	weights := c.InAs(at, cuda.F32)
+	addend := c.InAs(at+1, dx.Type)
+	c.Launch("multiway_term"+dx.Suffix(), cuda.QuadRows(p.Tokens, p.Width),
+		dx, packed, last, weights.Slice(k.j, weights.N-k.j), addend,
+		cuda.Ints(p.Terms, p.Ways, p.Tokens, p.Width))
 }

@@ -5,4 +5,4 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-func (k scale) Launch(c *graph.DeviceCall) error { return c.Elementwise("scale", cuda.Float(k.factor)) }
+func (k scale) Launch(c *graph.DeviceCall) { c.Elementwise("scale", cuda.Float(k.factor)) }

@@ -6,8 +6,8 @@ import (
 )
 
 // Launch computes it on a device.
-func (k softCap) Launch(c *graph.DeviceCall) error { return c.Elementwise("softcap", cuda.Float(k.c)) }
+func (k softCap) Launch(c *graph.DeviceCall) { c.Elementwise("softcap", cuda.Float(k.c)) }
 
-func (k softCapGrad) Launch(c *graph.DeviceCall) error {
-	return c.Elementwise("softcap_grad", cuda.Float(k.of.c))
+func (k softCapGrad) Launch(c *graph.DeviceCall) {
+	c.Elementwise("softcap_grad", cuda.Float(k.of.c))
 }

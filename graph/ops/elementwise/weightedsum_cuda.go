@@ -16,26 +16,19 @@ const (
 type deviceSumGroup struct {
 	first int // number of the first tensor
 	last  bool
-	args  []cuda.Arg
+	args  cuda.Args
 }
 
 // sumGroups calls f with groups of the tensors, which are so many inputs from number from on, the last
 // ones, in type t.
-func sumGroups(c *graph.DeviceCall, t cuda.Type, from, terms int, f func(g deviceSumGroup) error) error {
+func sumGroups(c *graph.DeviceCall, t cuda.Type, from, terms int, f func(g deviceSumGroup)) {
 	for first := 0; first < terms; first += sumTerms {
 		g := deviceSumGroup{first: first, last: first+sumTerms >= terms}
 		for j := first; j < first+sumTerms; j++ {
-			x, err := c.InAs(from+j, t)
-			if err != nil {
-				return err
-			}
-			g.args = append(g.args, x.Arg())
+			g.args = append(g.args, c.InAs(from+j, t))
 		}
-		if err := f(g); err != nil {
-			return err
-		}
+		f(g)
 	}
-	return nil
 }
 
 // weightStride is how many weights lie between a token's first and the next token's.
@@ -47,71 +40,49 @@ func weightStride(p kernel.WeightedSumParams) cuda.Arg {
 }
 
 // Launch sums the groups one after another, all but the last into 32-bit floats.
-func (weightedSum) Launch(c *graph.DeviceCall) error {
+func (weightedSum) Launch(c *graph.DeviceCall) {
 	y, p := c.Out(), sumParams(c.Signature(0), c.Result())
-	weights, err := c.InAs(0, cuda.F32)
-	if err != nil {
-		return err
-	}
+	weights := c.InAs(0, cuda.F32)
 	part := y
 	if p.Terms > sumTerms && y.Type != cuda.F32 {
-		if part, err = c.Scratch(cuda.F32, y.N); err != nil {
-			return err
-		}
+		part = c.Scratch(cuda.F32, y.N)
 	}
 	var base cuda.Array
-	return sumGroups(c, y.Type, 1, p.Terms, func(g deviceSumGroup) error {
+	sumGroups(c, y.Type, 1, p.Terms, func(g deviceSumGroup) {
 		name, to := "weighted_sum"+y.Suffix(), y
 		if !g.last && y.Type != cuda.F32 {
 			name, to = "weighted_sum_part"+y.Suffix(), part
 		}
-		args := []cuda.Arg{to.Arg(), base.Arg(), weights.Slice(g.first, weights.N-g.first).Arg()}
+		c.Launch(name, cuda.QuadRows(p.Tokens, p.Width),
+			to, base, weights.Slice(g.first, weights.N-g.first), g.args, weightStride(p), cuda.Ints(p.Tokens, p.Width))
 		base = to
-		return c.Launch(name, cuda.QuadRows(p.Tokens, p.Width), append(append(args, g.args...),
-			weightStride(p), cuda.Int(p.Tokens), cuda.Int(p.Width))...)
 	})
 }
 
-func (sumWeightsGrad) Launch(c *graph.DeviceCall) error {
+func (sumWeightsGrad) Launch(c *graph.DeviceCall) {
 	da, t, p := c.Out(), c.Activation(), sumParams(c.Result(), c.Signature(0))
-	dy, err := c.InAs(0, t)
-	if err != nil {
-		return err
-	}
+	dy := c.InAs(0, t)
 	if !p.Shared {
-		return sumGroups(c, t, 1, p.Terms, func(g deviceSumGroup) error {
-			args := []cuda.Arg{da.Slice(g.first, da.N-g.first).Arg(), dy.Arg()}
-			return c.Launch("weights_grad_each"+dy.Suffix(), cuda.Grid{X: cuda.CeilDiv(p.Tokens, 8), Threads: 256}, append(append(args, g.args...),
-				cuda.Int(p.Terms), cuda.Int(p.Tokens), cuda.Int(p.Width), cuda.Bool(c.Accumulate()))...)
+		sumGroups(c, t, 1, p.Terms, func(g deviceSumGroup) {
+			c.Launch("weights_grad_each"+dy.Suffix(), cuda.Grid{X: cuda.CeilDiv(p.Tokens, 8), Threads: 256}, da.Slice(g.first, da.N-g.first), dy, g.args,
+				cuda.Ints(p.Terms, p.Tokens, p.Width), cuda.Bool(c.Accumulate()))
 		})
+		return
 	}
 	chunk := max(sumChunk, cuda.CeilDiv(cuda.CeilDiv(dy.N, sumBlocks), sumChunk)*sumChunk)
 	blocks := cuda.CeilDiv(dy.N, chunk)
-	partial, err := c.Scratch(cuda.F32, blocks*p.Terms) // [blocks, k]
-	if err != nil {
-		return err
-	}
-	err = sumGroups(c, t, 1, p.Terms, func(g deviceSumGroup) error {
-		args := []cuda.Arg{partial.Slice(g.first, partial.N-g.first).Arg(), dy.Arg()}
-		return c.Launch("weights_grad"+dy.Suffix(), cuda.Grid{X: blocks, Threads: 256}, append(append(args, g.args...),
-			cuda.Int(p.Terms), cuda.Long(dy.N), cuda.Long(chunk))...)
+	partial := c.Scratch(cuda.F32, blocks*p.Terms) // [blocks, k]
+	sumGroups(c, t, 1, p.Terms, func(g deviceSumGroup) {
+		c.Launch("weights_grad"+dy.Suffix(), cuda.Grid{X: blocks, Threads: 256}, partial.Slice(g.first, partial.N-g.first), dy, g.args,
+			cuda.Int(p.Terms), cuda.Long(dy.N), cuda.Long(chunk))
 	})
-	if err != nil {
-		return err
-	}
-	return c.Totals(da, partial, cuda.Array{}, blocks, p.Terms, c.Accumulate())
+	c.Totals(da, partial, cuda.Array{}, blocks, p.Terms, c.Accumulate())
 }
 
-func (k sumTermGrad) Launch(c *graph.DeviceCall) error {
+func (k sumTermGrad) Launch(c *graph.DeviceCall) {
 	dx, p := c.Out(), sumParams(c.Signature(1), c.Result())
-	in, err := c.InAll(dx.Type, 0, 2)
-	if err != nil {
-		return err
-	}
-	weights, err := c.InAs(1, cuda.F32)
-	if err != nil {
-		return err
-	}
-	return c.Launch("weighted_term"+dx.Suffix(), cuda.QuadRows(p.Tokens, p.Width),
-		dx.Arg(), in[0].Arg(), weights.Slice(k.j, weights.N-k.j).Arg(), in[1].Arg(), weightStride(p), cuda.Int(p.Tokens), cuda.Int(p.Width))
+	in := c.InAll(dx.Type, 0, 2)
+	weights := c.InAs(1, cuda.F32)
+	c.Launch("weighted_term"+dx.Suffix(), cuda.QuadRows(p.Tokens, p.Width),
+		dx, in[0], weights.Slice(k.j, weights.N-k.j), in[1], weightStride(p), cuda.Ints(p.Tokens, p.Width))
 }

@@ -6,47 +6,36 @@ import (
 )
 
 // Launch computes it on a device.
-func (k Product) Launch(c *graph.DeviceCall) error {
-	x, w, err := c.Operands(0, 1)
-	if err != nil {
-		return err
-	}
+func (k Product) Launch(c *graph.DeviceCall) {
+	x, w := c.Operands()
 	inputs, outputs := k.Sides(c.Signature(1))
-	return c.Gemm(cuda.Gemm{
+	c.Gemm(cuda.Gemm{
 		TransB: k.Transposed, M: c.Signature(0).Size() / inputs, N: outputs, K: inputs, Alpha: k.Scale,
 		A: x, LDA: inputs, B: w, LDB: c.Signature(1).Width(), C: c.Out(), LDC: outputs,
 	})
 }
 
-func (k linearGradX) Launch(c *graph.DeviceCall) error {
-	addend := c.In(2)
-	if addend.None() {
-		return k.of.productGradX(c, 0)
+func (k linearGradX) Launch(c *graph.DeviceCall) {
+	beta := 0.0
+	if addend := c.In(2); !addend.None() {
+		c.CopyTo(c.Out(), addend)
+		beta = 1
 	}
-	if err := c.CopyTo(c.Out(), addend); err != nil {
-		return err
-	}
-	return k.of.productGradX(c, 1)
+	k.of.productGradX(c, beta)
 }
 
 // productGradX sets the output to scale * dy W^T + beta * output, [tokens, ..., inputs].
-func (k Product) productGradX(c *graph.DeviceCall, beta float64) error {
-	dy, w, err := c.Operands(0, 1)
-	if err != nil {
-		return err
-	}
+func (k Product) productGradX(c *graph.DeviceCall, beta float64) {
+	dy, w := c.Operands()
 	inputs, outputs := k.Sides(c.Signature(1))
-	return c.Gemm(cuda.Gemm{
+	c.Gemm(cuda.Gemm{
 		TransB: !k.Transposed, M: c.Signature(0).Size() / outputs, N: inputs, K: outputs, Alpha: k.Scale, Beta: beta,
 		A: dy, LDA: outputs, B: w, LDB: c.Signature(1).Width(), C: c.Out(), LDC: inputs,
 	})
 }
 
-func (k linearGradW) Launch(c *graph.DeviceCall) error {
-	left, right, err := c.Operands(0, 1) // x [tokens, inputs], dy [tokens, outputs]
-	if err != nil {
-		return err
-	}
+func (k linearGradW) Launch(c *graph.DeviceCall) {
+	left, right := c.Operands() // x [tokens, inputs], dy [tokens, outputs]
 	rows, columns := k.of.Sides(k.w)
 	products := c.Signature(0).Size() / rows
 	if k.of.Transposed {
@@ -59,5 +48,5 @@ func (k linearGradW) Launch(c *graph.DeviceCall) error {
 	if c.Accumulate() {
 		product.Beta = 1
 	}
-	return c.Gemm(product)
+	c.Gemm(product)
 }

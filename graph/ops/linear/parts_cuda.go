@@ -6,54 +6,39 @@ import (
 )
 
 // Launch makes a product a part.
-func (k parts) Launch(c *graph.DeviceCall) error {
-	x, w, err := c.Operands(0, 1)
-	if err != nil {
-		return err
-	}
+func (k parts) Launch(c *graph.DeviceCall) {
+	x, w := c.Operands()
 	y, inputs, outputs := c.Out(), c.Signature(1).Leading(), c.Signature(1).Width()
-	return k.launchEach(c, func(i, from, width int) cuda.Gemm {
+	k.launchEach(c, func(i, from, width int) cuda.Gemm {
 		return cuda.Gemm{M: c.Signature(0).Leading(), N: width, K: inputs, Alpha: 1,
 			A: after(x, i*inputs), LDA: c.Signature(0).Width(), B: after(w, from), LDB: outputs, C: after(y, from), LDC: outputs}
 	})
 }
 
-func (k partsGradX) Launch(c *graph.DeviceCall) error {
-	dy, w, err := c.Operands(0, 1)
-	if err != nil {
-		return err
-	}
+func (k partsGradX) Launch(c *graph.DeviceCall) {
+	dy, w := c.Operands()
 	dx, inputs, outputs := c.Out(), c.Signature(1).Leading(), c.Signature(1).Width()
-	return k.of.launchEach(c, func(i, from, width int) cuda.Gemm {
+	k.of.launchEach(c, func(i, from, width int) cuda.Gemm {
 		return cuda.Gemm{TransB: true, M: k.x.Leading(), N: inputs, K: width, Alpha: 1,
 			A: after(dy, from), LDA: outputs, B: after(w, from), LDB: outputs, C: after(dx, i*inputs), LDC: k.x.Width()}
 	})
 }
 
-func (k partsGradW) Launch(c *graph.DeviceCall) error {
-	x, dy, err := c.Operands(0, 1)
-	if err != nil {
-		return err
-	}
+func (k partsGradW) Launch(c *graph.DeviceCall) {
+	x, dy := c.Operands()
 	dw, inputs, outputs, beta := c.Out(), k.w.Leading(), k.w.Width(), 0.0
 	if c.Accumulate() {
 		beta = 1
 	}
-	return k.of.launchEach(c, func(i, from, width int) cuda.Gemm {
+	k.of.launchEach(c, func(i, from, width int) cuda.Gemm {
 		return cuda.Gemm{TransA: true, M: inputs, N: width, K: c.Signature(0).Leading(), Alpha: 1, Beta: beta,
 			A: after(x, i*inputs), LDA: c.Signature(0).Width(), B: after(dy, from), LDB: outputs, C: after(dw, from), LDC: outputs}
 	})
 }
 
 // launchEach runs each part's product.
-func (k parts) launchEach(c *graph.DeviceCall, product func(i, from, width int) cuda.Gemm) error {
-	var err error
-	k.each(func(i, from, width int) {
-		if err == nil {
-			err = c.Gemm(product(i, from, width))
-		}
-	})
-	return err
+func (k parts) launchEach(c *graph.DeviceCall, product func(i, from, width int) cuda.Gemm) {
+	k.each(func(i, from, width int) { c.Gemm(product(i, from, width)) })
 }
 
 // after is what begins at an element.

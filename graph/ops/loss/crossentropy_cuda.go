@@ -27,53 +27,36 @@ type deviceLoss struct {
 }
 
 // deviceLoss prepares what every loss needs; losses is none where they are not an output.
-func (k lossConfig) deviceLoss(c *graph.DeviceCall, status, losses cuda.Array) (l *deviceLoss, err error) {
+func (k lossConfig) deviceLoss(c *graph.DeviceCall, status, losses cuda.Array) (l *deviceLoss) {
 	l = &deviceLoss{lossConfig: k, c: c, status: status, losses: losses, targets: c.In(2), tokens: c.Signature(0).Leading()}
 	l.features, l.vocab = linear.Product{Transposed: k.transposed}.Sides(c.Signature(1))
 	l.stride = logitStride(l.vocab)
 	l.chunk = k.chunk(l.tokens, l.stride)
-	if l.x, l.w, err = c.Operands(0, 1); err != nil {
-		return l, err
-	}
+	l.x, l.w = c.Operands()
 	if l.losses.None() {
-		if l.losses, err = c.Scratch(cuda.F32, l.tokens); err != nil {
-			return l, err
-		}
+		l.losses = c.Scratch(cuda.F32, l.tokens)
 	}
-	if l.logZ, err = c.Scratch(cuda.F32, l.tokens); err != nil {
-		return l, err
-	}
-	l.logits, err = c.Scratch(cuda.F32, l.chunk*l.stride)
-	return l, err
+	l.logZ = c.Scratch(cuda.F32, l.tokens)
+	l.logits = c.Scratch(cuda.F32, l.chunk*l.stride)
+	return l
 }
 
 // run makes the losses of all tokens, and the gradients that are wanted.
-func (l *deviceLoss) run() error {
-	err := l.c.Launch("loss_targets", cuda.Grid{X: 1, Threads: lossThreads},
-		l.status.Arg(), l.targets.Arg(), cuda.Long(l.tokens), cuda.Int(l.vocab))
-	for first := 0; first < l.tokens && err == nil; first += l.chunk {
-		err = l.runChunk(first, min(l.chunk, l.tokens-first))
+func (l *deviceLoss) run() {
+	l.c.Launch("loss_targets", cuda.Grid{X: 1, Threads: lossThreads},
+		l.status, l.targets, cuda.Long(l.tokens), cuda.Int(l.vocab))
+	for first := 0; first < l.tokens; first += l.chunk {
+		n := min(l.chunk, l.tokens-first)
+		l.makeLogits(first, n)
+		l.rows(first, n)
+		l.gradX(first, n)
+		l.gradW(first, n)
 	}
-	return err
-}
-
-// runChunk takes n tokens.
-func (l *deviceLoss) runChunk(first, n int) error {
-	if err := l.makeLogits(first, n); err != nil {
-		return err
-	}
-	if err := l.rows(first, n); err != nil {
-		return err
-	}
-	if err := l.gradX(first, n); err != nil {
-		return err
-	}
-	return l.gradW(first, n)
 }
 
 // makeLogits sets logits [n, vocab] = scale * x [n, features] w.
-func (l *deviceLoss) makeLogits(first, n int) error {
-	return l.c.Gemm(cuda.Gemm{
+func (l *deviceLoss) makeLogits(first, n int) {
+	l.c.Gemm(cuda.Gemm{
 		TransB: l.transposed, M: n, N: l.vocab, K: l.features, Alpha: l.scale,
 		A: l.x.Slice(first*l.features, n*l.features), LDA: l.features, B: l.w, LDB: l.c.Signature(1).Width(),
 		C: l.logits, LDC: l.stride,
@@ -82,16 +65,17 @@ func (l *deviceLoss) makeLogits(first, n int) error {
 
 // rows makes the losses of n tokens and, where a gradient is wanted, turns their logits
 // into dlogits.
-func (l *deviceLoss) rows(first, n int) error {
+func (l *deviceLoss) rows(first, n int) {
 	grid := cuda.Grid{X: n, Threads: lossThreads}
 	losses, logZ, targets := l.losses.Slice(first, n), l.logZ.Slice(first, n), l.targets.Slice(first, n)
 	if l.dx.None() && l.dw.None() {
-		return l.c.Launch("loss_rows_f32", grid,
-			losses.Arg(), logZ.Arg(), l.logits.Arg().Touching(n*l.stride*l.logits.Type.Size()), targets.Arg(), cuda.Long(l.stride), cuda.Int(l.vocab), cuda.Float(l.softCap))
+		l.c.Launch("loss_rows_f32", grid,
+			losses, logZ, l.logits.Touching(n*l.stride*l.logits.Type.Size()), targets, cuda.Long(l.stride), cuda.Int(l.vocab), cuda.Float(l.softCap))
+		return
 	}
 	gradients, _ := l.gradients()
-	return l.c.Launch("loss_gradients"+gradients.Suffix(), grid,
-		losses.Arg(), logZ.Arg(), l.logits.Arg().Touching(n*l.stride*(l.logits.Type.Size()+gradients.Type.Size())), targets.Arg(), l.status.Arg(),
+	l.c.Launch("loss_gradients"+gradients.Suffix(), grid,
+		losses, logZ, l.logits.Touching(n*l.stride*(l.logits.Type.Size()+gradients.Type.Size())), targets, l.status,
 		cuda.Long(l.stride), cuda.Int(l.vocab), cuda.Float(l.zLoss), cuda.Float(l.softCap))
 }
 
@@ -104,12 +88,12 @@ func (l *deviceLoss) gradients() (d cuda.Array, stride int) {
 }
 
 // gradX sets dx [n, features] = scale * dlogits [n, vocab] w^T.
-func (l *deviceLoss) gradX(first, n int) error {
+func (l *deviceLoss) gradX(first, n int) {
 	if l.dx.None() {
-		return nil
+		return
 	}
 	d, stride := l.gradients()
-	return l.c.Gemm(cuda.Gemm{
+	l.c.Gemm(cuda.Gemm{
 		TransB: !l.transposed, M: n, N: l.features, K: l.vocab, Alpha: l.scale,
 		A: d, LDA: stride, B: l.w, LDB: l.c.Signature(1).Width(),
 		C: l.dx.Slice(first*l.features, n*l.features), LDC: l.features,
@@ -117,9 +101,9 @@ func (l *deviceLoss) gradX(first, n int) error {
 }
 
 // gradW adds the chunk's part scale * x^T dlogits, or its transpose, to dw.
-func (l *deviceLoss) gradW(first, n int) error {
+func (l *deviceLoss) gradW(first, n int) {
 	if l.dw.None() {
-		return nil
+		return
 	}
 	d, stride := l.gradients()
 	product := cuda.Gemm{
@@ -133,43 +117,22 @@ func (l *deviceLoss) gradW(first, n int) error {
 	if l.addW || first > 0 {
 		product.Beta = 1
 	}
-	return l.c.Gemm(product)
+	l.c.Gemm(product)
 }
 
-func (k crossEntropy) Launch(c *graph.DeviceCall) error {
-	status, err := c.Saved(&k.parts.device, cuda.F64, lossStatusSize)
-	if err != nil {
-		return err
-	}
-	l, err := k.deviceLoss(c, status, cuda.Array{})
-	if err != nil {
-		return err
-	}
-	if l.dx, _, err = c.SecondaryOut(0); err != nil {
-		return err
-	}
-	var finish func() error
-	if l.dw, l.addW, finish, err = c.FloatSecondary(1); err != nil {
-		return err
-	}
-	if err := l.run(); err != nil {
-		return err
-	}
-	if err := finish(); err != nil {
-		return err
-	}
-	return c.Launch("loss_sum", cuda.Grid{X: 1, Threads: lossThreads},
-		c.Out().Arg(), status.Arg(), l.losses.Arg(), l.logZ.Arg(), cuda.Long(l.tokens), cuda.Double(k.zLoss))
+func (k crossEntropy) Launch(c *graph.DeviceCall) {
+	status := c.Saved(&k.parts.device, cuda.F64, lossStatusSize)
+	l := k.deviceLoss(c, status, cuda.Array{})
+	l.dx, _ = c.SecondaryOut(0)
+	dw, addW, finish := c.FloatSecondary(1)
+	l.dw, l.addW = dw, addW
+	l.run()
+	finish()
+	c.Launch("loss_sum", cuda.Grid{X: 1, Threads: lossThreads},
+		c.Out(), status, l.losses, l.logZ, cuda.Long(l.tokens), cuda.Double(k.zLoss))
 }
 
-func (k tokenLosses) Launch(c *graph.DeviceCall) error {
-	status, err := c.Scratch(cuda.F64, lossStatusSize)
-	if err != nil {
-		return err
-	}
-	l, err := k.deviceLoss(c, status, c.Out())
-	if err != nil {
-		return err
-	}
-	return l.run()
+func (k tokenLosses) Launch(c *graph.DeviceCall) {
+	status := c.Scratch(cuda.F64, lossStatusSize)
+	k.deviceLoss(c, status, c.Out()).run()
 }

@@ -21,134 +21,94 @@ type deviceDepth struct {
 }
 
 // onDevice gives the inputs, of which the query is number from, with sources of type t.
-func (k depthAttention) onDevice(c *graph.DeviceCall, from int, t cuda.Type) (d deviceDepth, err error) {
+func (k depthAttention) onDevice(c *graph.DeviceCall, from int, t cuda.Type) (d deviceDepth) {
 	d = deviceDepth{DepthAttentionParams: k.params(c.Signature(from + 2)), call: c}
-	params, err := c.InAll(cuda.F32, from, from+1)
-	if err != nil {
-		return d, err
-	}
+	params := c.InAll(cuda.F32, from, from+1)
 	d.query, d.gain = params[0], params[1]
 	for i := range k.sources {
-		v, err := c.InAs(from+2+i, t)
-		if err != nil {
-			return d, err
-		}
-		d.v = append(d.v, v)
+		d.v = append(d.v, c.InAs(from+2+i, t))
 	}
 	n := d.Tokens * d.Sources
-	both, err := c.Saved(&k.saved.device, cuda.F32, 2*n)
-	if err == nil {
-		d.weights, d.rstd = both.Slice(0, n), both.Slice(n, n)
-	}
-	return d, err
+	both := c.Saved(&k.saved.device, cuda.F32, 2*n)
+	d.weights, d.rstd = both.Slice(0, n), both.Slice(n, n)
+	return d
 }
 
 // groups calls f with the number of the first of up to depthTerms sources, and with these.
-func (d deviceDepth) groups(f func(first int, sources []cuda.Arg) error) error {
+func (d deviceDepth) groups(f func(first int, sources cuda.Args)) {
 	for first := 0; first < d.Sources; first += depthTerms {
-		var args []cuda.Arg
+		var args cuda.Args
 		for i := first; i < first+depthTerms; i++ {
 			var v cuda.Array // none
 			if i < d.Sources {
 				v = d.v[i]
 			}
-			args = append(args, v.Arg())
+			args = append(args, v)
 		}
-		if err := f(first, args); err != nil {
-			return err
-		}
+		f(first, args)
 	}
-	return nil
 }
 
 // from is what is of the tokens and sources, from a source on.
-func from(a cuda.Array, first int) cuda.Arg { return a.Slice(first, a.N-first).Arg() }
+func from(a cuda.Array, first int) cuda.Arg { return a.Slice(first, a.N-first) }
+
+// sizes pass how much there is of what.
+func (d deviceDepth) sizes() cuda.Args { return cuda.Ints(d.Sources, d.Tokens, d.Width) }
 
 // suffix is that of the kernels' names.
 func (d deviceDepth) suffix() string { return d.v[0].Suffix() }
 
 // attend makes the weights.
-func (d deviceDepth) attend() error {
-	err := d.groups(func(first int, sources []cuda.Arg) error {
-		args := []cuda.Arg{from(d.weights, first), from(d.rstd, first), d.query.Arg(), d.gain.Arg()}
-		return d.call.Launch("depth_scores"+d.suffix(), cuda.Grid{X: cuda.CeilDiv(d.Tokens, 8), Threads: 256}, append(append(args, sources...),
-			cuda.Int(d.Sources), cuda.Int(d.Tokens), cuda.Int(d.Width), cuda.Float(d.Eps))...)
+func (d deviceDepth) attend() {
+	d.groups(func(first int, sources cuda.Args) {
+		d.call.Launch("depth_scores"+d.suffix(), cuda.Grid{X: cuda.CeilDiv(d.Tokens, 8), Threads: 256}, from(d.weights, first), from(d.rstd, first), d.query, d.gain, sources,
+			d.sizes(), cuda.Float(d.Eps))
 	})
-	if err != nil {
-		return err
-	}
-	return d.call.Launch("depth_softmax", perToken(d.Tokens), d.weights.Arg(), cuda.Int(d.Sources), cuda.Int(d.Tokens))
+	d.call.Launch("depth_softmax", perToken(d.Tokens), d.weights, cuda.Ints(d.Sources, d.Tokens))
 }
 
 // Launch sums the groups one after another, all but the last into 32-bit floats.
-func (k depthAttention) Launch(c *graph.DeviceCall) error {
+func (k depthAttention) Launch(c *graph.DeviceCall) {
 	u := c.Out()
-	d, err := k.onDevice(c, 0, u.Type)
-	if err != nil {
-		return err
-	}
-	if err := d.attend(); err != nil {
-		return err
-	}
+	d := k.onDevice(c, 0, u.Type)
+	d.attend()
 	part := u
 	if d.Sources > depthTerms && u.Type != cuda.F32 {
-		if part, err = c.Scratch(cuda.F32, u.N); err != nil {
-			return err
-		}
+		part = c.Scratch(cuda.F32, u.N)
 	}
 	var base cuda.Array
-	return d.groups(func(first int, sources []cuda.Arg) error {
+	d.groups(func(first int, sources cuda.Args) {
 		name, to := "weighted_sum"+u.Suffix(), u
 		if first+depthTerms < d.Sources && u.Type != cuda.F32 {
 			name, to = "weighted_sum_part"+u.Suffix(), part
 		}
-		args := []cuda.Arg{to.Arg(), base.Arg(), from(d.weights, first)}
+		c.Launch(name, cuda.QuadRows(d.Tokens, d.Width), to, base, from(d.weights, first), sources, d.sizes())
 		base = to
-		return c.Launch(name, cuda.QuadRows(d.Tokens, d.Width), append(append(args, sources...),
-			cuda.Int(d.Sources), cuda.Int(d.Tokens), cuda.Int(d.Width))...)
 	})
 }
 
-func (k depthWeights) Launch(c *graph.DeviceCall) error {
-	d, err := k.onDevice(c, 0, c.Activation())
-	if err != nil {
-		return err
-	}
-	if err := d.attend(); err != nil {
-		return err
-	}
-	return c.CopyTo(c.Out(), d.weights)
+func (k depthWeights) Launch(c *graph.DeviceCall) {
+	d := k.onDevice(c, 0, c.Activation())
+	d.attend()
+	c.CopyTo(c.Out(), d.weights)
 }
 
 // Launch does nothing: its primary has made it.
-func (depthSourceGrad) Launch(*graph.DeviceCall) error { return nil }
+func (depthSourceGrad) Launch(*graph.DeviceCall) {}
 
-func (k depthGrad) Launch(c *graph.DeviceCall) error {
-	d, err := k.of.onDevice(c, 1, c.Out().Type)
-	if err != nil {
-		return err
-	}
+func (k depthGrad) Launch(c *graph.DeviceCall) {
+	d := k.of.onDevice(c, 1, c.Out().Type)
 	n := d.Tokens * d.Sources
-	scratch, err := c.Scratch(cuda.F32, 3*n)
-	if err != nil {
-		return err
-	}
+	scratch := c.Scratch(cuda.F32, 3*n)
 	g := deviceDepthGrad{deviceDepth: d, da: scratch.Slice(0, n), c: scratch.Slice(n, n), own: scratch.Slice(2*n, n)}
 	if k.ofWeights {
-		g.da, err = c.InAs(0, cuda.F32)
+		g.da = c.InAs(0, cuda.F32)
 	} else {
-		g.du, err = c.InAs(0, c.Out().Type)
+		g.du = c.InAs(0, c.Out().Type)
 	}
-	if err != nil {
-		return err
-	}
-	if err := g.coefficients(); err != nil {
-		return err
-	}
-	if err := g.parameters(); err != nil { // before sources' gradients take memory
-		return err
-	}
-	return k.gradients(g)
+	g.coefficients()
+	g.parameters() // before sources' gradients take memory
+	k.gradients(g)
 }
 
 // deviceDepthGrad is a backward pass: c and own are the coefficients of q and of a source in its
@@ -158,84 +118,49 @@ type deviceDepthGrad struct {
 	du, da, c, own cuda.Array
 }
 
-func (g deviceDepthGrad) coefficients() error {
-	err := g.groups(func(first int, sources []cuda.Arg) error {
-		args := []cuda.Arg{from(g.da, first), from(g.own, first), g.du.Arg(), g.query.Arg(), g.gain.Arg()}
-		return g.call.Launch("depth_dots"+g.suffix(), cuda.Grid{X: cuda.CeilDiv(g.Tokens, 8), Threads: 256},
-			append(append(args, sources...), cuda.Int(g.Sources), cuda.Int(g.Tokens), cuda.Int(g.Width))...)
+func (g deviceDepthGrad) coefficients() {
+	g.groups(func(first int, sources cuda.Args) {
+		g.call.Launch("depth_dots"+g.suffix(), cuda.Grid{X: cuda.CeilDiv(g.Tokens, 8), Threads: 256},
+			from(g.da, first), from(g.own, first), g.du, g.query, g.gain, sources, g.sizes())
 	})
-	if err != nil {
-		return err
-	}
-	return g.call.Launch("depth_coefficients", perToken(g.Tokens), g.c.Arg(), g.own.Arg(), g.da.Arg(), g.weights.Arg(), g.rstd.Arg(),
-		cuda.Int(g.Sources), cuda.Int(g.Tokens), cuda.Int(g.Width))
+	g.call.Launch("depth_coefficients", perToken(g.Tokens), g.c, g.own, g.da, g.weights, g.rstd,
+		g.sizes())
 }
 
 // parameters makes the gradients of query and gain, where they are wanted.
-func (g deviceDepthGrad) parameters() error {
-
+func (g deviceDepthGrad) parameters() {
 	chunk := max(8, cuda.CeilDiv(g.Tokens, depthBlocks))
 	blocks := cuda.CeilDiv(g.Tokens, chunk)
-	partial, err := g.call.Scratch(cuda.F32, (blocks+1)*g.Width) // [blocks, width], dq
-	if err != nil {
-		return err
-	}
-	err = g.groups(func(first int, sources []cuda.Arg) error {
-		args := []cuda.Arg{partial.Arg(), from(g.c, first)}
-		return g.call.Launch("depth_query"+g.suffix(), cuda.Grid{X: blocks, Y: cuda.CeilDiv(g.Width, 256), Threads: 256}, append(append(args, sources...),
-			cuda.Int(g.Sources), cuda.Int(g.Tokens), cuda.Int(g.Width), cuda.Int(chunk), cuda.Bool(first == 0))...)
+	partial := g.call.Scratch(cuda.F32, (blocks+1)*g.Width) // [blocks, width], dq
+	g.groups(func(first int, sources cuda.Args) {
+		g.call.Launch("depth_query"+g.suffix(), cuda.Grid{X: blocks, Y: cuda.CeilDiv(g.Width, 256), Threads: 256}, partial, from(g.c, first), sources,
+			g.sizes(), cuda.Int(chunk), cuda.Bool(first == 0))
 	})
-	if err != nil {
-		return err
-	}
 	dq := partial.Slice(blocks*g.Width, g.Width)
-	if err := g.call.Totals(dq, partial, cuda.Array{}, blocks, g.Width, false); err != nil {
-		return err
-	}
+	g.call.Totals(dq, partial, cuda.Array{}, blocks, g.Width, false)
 	for i, by := range []cuda.Array{g.gain, g.query} {
-		to, accumulate, err := g.call.SecondaryOut(g.Sources - 1 + i)
-		if err != nil {
-			return err
-		}
-		if to.None() {
-			continue
-		}
-		if err := g.call.Launch("depth_parameters", cuda.Over(g.Width, 256), to.Arg(), dq.Arg(), by.Arg(), cuda.Int(g.Width), cuda.Bool(accumulate)); err != nil {
-			return err
+		if to, accumulate := g.call.SecondaryOut(g.Sources - 1 + i); !to.None() {
+			g.call.Launch("depth_parameters", cuda.Over(g.Width, 256), to, dq, by, cuda.Int(g.Width), cuda.Bool(accumulate))
 		}
 	}
-	return nil
 }
 
 // gradients makes those of the sources, where they are wanted.
-func (k depthGrad) gradients(g deviceDepthGrad) error {
-
+func (k depthGrad) gradients(g deviceDepthGrad) {
 	for i, v := range g.v {
-		result := graph.SecondaryResult{Array: g.call.Out(), Deliver: func() error { return nil }}
+		result := graph.SecondaryResult{Array: g.call.Out(), Deliver: func() {}}
 		if i > 0 {
-			var err error
-			if result, err = g.call.SecondaryAs(i-1, v.Type); err != nil {
-				return err
-			}
+			result = g.call.SecondaryAs(i-1, v.Type)
 		}
 		if result.Array.None() {
 			continue
 		}
 		var addend cuda.Array
 		if k.addends[i] > 0 {
-			var err error
-			if addend, err = g.call.InAs(k.addends[i], v.Type); err != nil {
-				return err
-			}
+			addend = g.call.InAs(k.addends[i], v.Type)
 		}
-		err := g.call.Launch("depth_source"+g.suffix(), cuda.QuadRows(g.Tokens, g.Width), result.Array.Arg(), addend.Arg(), g.du.Arg(), v.Arg(),
-			g.query.Arg(), g.gain.Arg(), from(g.weights, i), from(g.c, i), from(g.own, i), cuda.Int(g.Sources), cuda.Int(g.Tokens), cuda.Int(g.Width))
-		if err != nil {
-			return err
-		}
-		if err := result.Deliver(); err != nil {
-			return err
-		}
+		g.call.Launch("depth_source"+g.suffix(), cuda.QuadRows(g.Tokens, g.Width), result.Array, addend, g.du, v,
+			g.query, g.gain, from(g.weights, i), from(g.c, i), from(g.own, i), g.sizes())
+		result.Deliver()
 	}
-	return nil
 }

@@ -7,24 +7,17 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-func (k kronecker) Launch(c *graph.DeviceCall) error {
-	if err := c.Unify(); err != nil {
-		return err
-	}
+func (k kronecker) Launch(c *graph.DeviceCall) {
+	c.Unify()
 	tokens := c.Signature(0).Leading()
-	return c.Launch("kronecker"+strconv.Itoa(k.n), perToken(tokens), c.Out().Arg(),
-		c.In(0).Arg(), c.In(1).Arg(), c.In(2).Arg(), cuda.Long(tokens))
+	c.Launch("kronecker"+strconv.Itoa(k.n), perToken(tokens), c.Out(),
+		c.In(0), c.In(1), c.In(2), cuda.Long(tokens))
 }
 
-func (k kroneckerGrad) Launch(c *graph.DeviceCall) error {
-	if err := c.Unify(); err != nil {
-		return err
-	}
+func (k kroneckerGrad) Launch(c *graph.DeviceCall) {
+	c.Unify()
 	tokens, n := c.Signature(1).Leading(), k.kronecker.n
-	err := c.Launch("kronecker_grad"+strconv.Itoa(n), perToken(tokens), c.Out().Arg(),
-		c.In(0).Arg(), c.In(1).Arg(), c.In(2).Arg(), c.In(3).Arg(), cuda.Long(tokens))
-	if err != nil {
-		return err
-	}
-	return finishGates(c, n)
+	c.Launch("kronecker_grad"+strconv.Itoa(n), perToken(tokens), c.Out(),
+		c.In(0), c.In(1), c.In(2), c.In(3), cuda.Long(tokens))
+	finishGates(c, n)
 }

@@ -38,25 +38,22 @@ func (d *deviceMix) small() string {
 func (d *deviceMix) name(kernel string) string { return kernel + "_" + d.t.String() }
 
 // sizes are the last arguments of the kernels of small streams.
-func (d *deviceMix) sizes(args ...cuda.Arg) []cuda.Arg {
-	return append(args, cuda.Long(d.Tokens), cuda.Int(d.N), cuda.Int(d.M), cuda.Int(d.D), cuda.Bool(d.Shared))
+func (d *deviceMix) sizes() cuda.Args {
+	return cuda.Args{cuda.Long(d.Tokens), cuda.Ints(d.N, d.M, d.D), cuda.Bool(d.Shared)}
 }
 
 // inputs returns the inputs as kernels want them: coefficients as floats, the rest in
 // the stream's type.
-func (d *deviceMix) inputs(coefficients int) ([]cuda.Array, error) {
+func (d *deviceMix) inputs(coefficients int) []cuda.Array {
 	arrays := make([]cuda.Array, len(d.Inputs()))
 	for i := range arrays {
 		t := d.t
 		if i == coefficients {
 			t = cuda.F32
 		}
-		var err error
-		if arrays[i], err = d.InAs(i, t); err != nil {
-			return nil, err
-		}
+		arrays[i] = d.InAs(i, t)
 	}
-	return arrays, nil
+	return arrays
 }
 
 // forwardGrid has a warp for each 128 columns of a token.
@@ -80,90 +77,70 @@ type mixGradients struct {
 }
 
 // gradients returns that of C, secondary number i; its addend is the given input.
-func (d *deviceMix) gradients(i, addend int) (g mixGradients, err error) {
-	if g.dc, g.accumulate, err = d.SecondaryOut(i); err != nil {
-		return g, err
-	}
-	g.addend, err = d.InAs(addend, cuda.F32)
-	return g, err
+func (d *deviceMix) gradients(i, addend int) (g mixGradients) {
+	g.dc, g.accumulate = d.SecondaryOut(i)
+	g.addend = d.InAs(addend, cuda.F32)
+	return g
 }
 
 // sums runs a kernel that makes the gradient of C: of a shared one it makes each block's
 // sum, which are then added. begun tells that the kernel adds to what is there.
-func (d *deviceMix) sums(g mixGradients, blocks int, begun bool, run func(dc cuda.Array) error) error {
+func (d *deviceMix) sums(g mixGradients, blocks int, begun bool, run func(dc cuda.Array)) {
 	if g.dc.None() || !d.Shared {
 		if begun && !g.dc.None() {
-			if err := d.begin(g); err != nil {
-				return err
-			}
+			d.begin(g)
 		}
-		return run(g.dc)
+		run(g.dc)
+		return
 	}
-	partial, err := d.Scratch(cuda.F32, blocks*g.dc.N) // [blocks, n, 2m+n]
-	if err != nil {
-		return err
-	}
+	partial := d.Scratch(cuda.F32, blocks*g.dc.N) // [blocks, n, 2m+n]
 	if begun {
-		if err := d.Device().Zero(partial); err != nil {
-			return err
-		}
+		d.Zero(partial)
 	}
-	if err := run(partial); err != nil {
-		return err
-	}
-	return d.Totals(g.dc, partial, g.addend, blocks, g.dc.N, g.accumulate)
+	run(partial)
+	d.Totals(g.dc, partial, g.addend, blocks, g.dc.N, g.accumulate)
 }
 
 // begin sets dc to what its sums are added to.
-func (d *deviceMix) begin(g mixGradients) error {
-	return d.Launch("mix_begin", cuda.Over(g.dc.N, 256), g.dc.Arg(), g.addend.Arg(), cuda.Bool(g.accumulate), cuda.Long(g.dc.N))
+func (d *deviceMix) begin(g mixGradients) {
+	d.Launch("mix_begin", cuda.Over(g.dc.N, 256), g.dc, g.addend, cuda.Bool(g.accumulate), cuda.Long(g.dc.N))
 }
 
-func (k mixRead) Launch(c *graph.DeviceCall) error {
+func (k mixRead) Launch(c *graph.DeviceCall) {
 	d := k.onDevice(c, c.Signature(0), c.Signature(1))
-	in, err := d.inputs(1)
-	if err != nil {
-		return err
-	}
+	in := d.inputs(1)
 	u, h, coefficients := c.Out(), in[0], in[1]
 	name := "mix_read4"
 	switch {
 	case d.M > 4 || d.D%4 != 0:
-		return d.combine(u, cuda.Array{}, d.M, false, d.down(coefficients, h).transposed())
+		d.combine(u, cuda.Array{}, d.M, false, d.down(coefficients, h).transposed())
+		return
 	case d.M == 1:
 		name = "mix_read1"
 	}
-	return c.Launch(d.name(name), d.forwardGrid(), d.sizes(u.Arg(), h.Arg(), coefficients.Arg())...)
+	c.Launch(d.name(name), d.forwardGrid(), u, h, coefficients, d.sizes())
 }
 
-func (k mixReadGrad) Launch(c *graph.DeviceCall) error {
+func (k mixReadGrad) Launch(c *graph.DeviceCall) {
 	d := k.of.onDevice(c, c.Signature(1), c.Signature(2))
-	in, err := d.inputs(2)
-	if err != nil {
-		return err
-	}
-	g, err := d.gradients(0, k.addends.c)
-	if err != nil {
-		return err
-	}
+	in := d.inputs(2)
+	g := d.gradients(0, k.addends.c)
 	dh, du, h, coefficients, addend := c.Out(), in[0], in[1], in[2], optionalArray(in, k.addends.h)
 	if d.small() == "" {
-		return d.readGradTiled(g, dh, du, h, coefficients, addend)
+		d.readGradTiled(g, dh, du, h, coefficients, addend)
+		return
 	}
 	grid := d.backwardGrid()
-	return d.sums(g, grid.X, false, func(dc cuda.Array) error {
-		return c.Launch(d.name("mix_read_grad"+d.small()), grid, d.sizes(dh.Arg(), dc.Arg(), du.Arg(), h.Arg(),
-			coefficients.Arg(), addend.Arg(), g.addend.Arg(), cuda.Bool(g.accumulate))...)
+	d.sums(g, grid.X, false, func(dc cuda.Array) {
+		c.Launch(d.name("mix_read_grad"+d.small()), grid, dh, dc, du, h,
+			coefficients, addend, g.addend, cuda.Bool(g.accumulate), d.sizes())
 	})
 }
 
 // readGradTiled is mixReadGrad of a stream of any sizes.
-func (d *deviceMix) readGradTiled(g mixGradients, dh, du, h, coefficients, addend cuda.Array) error {
-	err := d.dots(g, dotProducts{h, du, d.N, d.M, 0})
-	if err != nil {
-		return err
-	}
-	return d.combine(dh, addend, d.N, false, d.down(coefficients, du))
+func (d *deviceMix) readGradTiled(g mixGradients, dh, du, h, coefficients, addend cuda.Array) {
+	d.dots(g, dotProducts{h, du, d.N, d.M, 0})
+	d.combine(dh, addend, d.N, false, d.down(coefficients, du))
 }
 
 // optionalArray is array number i, the zero Array for none.

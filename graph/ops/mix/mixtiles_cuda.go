@@ -34,37 +34,27 @@ func (d *deviceMix) part(c, x cuda.Array, column int) mixTerm {
 
 // combine computes out_t[r] = the sum of the terms + addend_t[r], r < rows, of a token; it
 // adds to out where it accumulates. A term's x may be out.
-func (d *deviceMix) combine(out, addend cuda.Array, rows int, accumulate bool, terms ...mixTerm) error {
-	args := []cuda.Arg{out.Arg(), addend.Arg()}
+func (d *deviceMix) combine(out, addend cuda.Array, rows int, accumulate bool, terms ...mixTerm) {
+	args := cuda.Args{out, addend}
 	for i := range 2 {
 		var t mixTerm
 		if i < len(terms) {
 			t = terms[i]
 		}
 		if t.x.Ptr == out.Ptr {
-			var err error
-			if t.x, err = d.copied(t.x); err != nil {
-				return err
-			}
+			copied := d.Scratch(t.x.Type, t.x.N)
+			d.CopyTo(copied, t.x)
+			t.x = copied
 		}
-		args = append(args, t.part.Arg(), t.x.Arg(), cuda.Int(t.row), cuda.Int(t.term), cuda.Int(t.terms))
+		args = append(args, t.part, t.x, cuda.Ints(t.row, t.term, t.terms))
 	}
 	stride := d.N * d.Columns()
 	if d.Shared {
 		stride = 0
 	}
 	grid := cuda.Grid{X: d.Tokens, Y: (d.D + tileColumns - 1) / tileColumns, Z: (rows + tileRows - 1) / tileRows, Threads: 128}
-	return d.Launch(d.name("mix_combine"), grid,
-		append(args, cuda.Long(stride), cuda.Int(rows), cuda.Int(d.D), cuda.Bool(accumulate))...)
-}
-
-// copied returns a copy of x in scratch memory.
-func (d *deviceMix) copied(x cuda.Array) (cuda.Array, error) {
-	y, err := d.Scratch(x.Type, x.N)
-	if err != nil {
-		return y, err
-	}
-	return y, d.CopyTo(y, x)
+	d.Launch(d.name("mix_combine"), grid,
+		args, cuda.Long(stride), cuda.Ints(rows, d.D), cuda.Bool(accumulate))
 }
 
 // dotProducts are those of the n rows of x with the m rows of y, for the columns of C
@@ -75,24 +65,20 @@ type dotProducts struct {
 }
 
 // dots makes the gradient of C of dot products of rows.
-func (d *deviceMix) dots(g mixGradients, all ...dotProducts) error {
+func (d *deviceMix) dots(g mixGradients, all ...dotProducts) {
 	if g.dc.None() {
-		return nil
+		return
 	}
 	chunk := 1
 	if d.Shared {
 		chunk = max(1, (d.Tokens+tileBlocks-1)/tileBlocks)
 	}
 	blocks := (d.Tokens + chunk - 1) / chunk
-	return d.sums(g, blocks, true, func(dc cuda.Array) error {
+	d.sums(g, blocks, true, func(dc cuda.Array) {
 		for _, p := range all {
 			grid := cuda.Grid{X: blocks, Y: (p.n + tileDots - 1) / tileDots, Z: (p.m + tileDots - 1) / tileDots, Threads: 128}
-			err := d.Launch(d.name("mix_dots"), grid, dc.Slice(p.column, 1).Arg(), p.x.Arg(), p.y.Arg(), cuda.Long(d.Tokens),
-				cuda.Int(p.n), cuda.Int(p.m), cuda.Int(d.D), cuda.Int(d.Columns()), cuda.Long(d.N*d.Columns()), cuda.Int(chunk))
-			if err != nil {
-				return err
-			}
+			d.Launch(d.name("mix_dots"), grid, dc.Slice(p.column, 1), p.x, p.y, cuda.Long(d.Tokens),
+				cuda.Ints(p.n, p.m, d.D, d.Columns()), cuda.Long(d.N*d.Columns()), cuda.Int(chunk))
 		}
-		return nil
 	})
 }

@@ -5,64 +5,43 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-func (k mixWrite) Launch(c *graph.DeviceCall) error {
+func (k mixWrite) Launch(c *graph.DeviceCall) {
 	d := k.onDevice(c, c.Signature(0), c.Signature(2))
-	in, err := d.inputs(2)
-	if err != nil {
-		return err
-	}
+	in := d.inputs(2)
 	out, h, y, coefficients := c.Out(), in[0], in[1], in[2]
 	if d.small() == "" {
-		return d.combine(out, cuda.Array{}, d.N, false, d.carry(coefficients, h).transposed(), d.up(coefficients, y))
+		d.combine(out, cuda.Array{}, d.N, false, d.carry(coefficients, h).transposed(), d.up(coefficients, y))
+		return
 	}
-	return c.Launch(d.name("mix_write"+d.small()), d.forwardGrid(), d.sizes(out.Arg(), h.Arg(), y.Arg(), coefficients.Arg())...)
+	c.Launch(d.name("mix_write"+d.small()), d.forwardGrid(), out, h, y, coefficients, d.sizes())
 }
 
 // mixWriteInputs are what both forms of mixWriteGrad read.
 type mixWriteInputs struct{ dout, h, y, coefficients, addend cuda.Array }
 
-func (k mixWriteGrad) Launch(c *graph.DeviceCall) error {
+func (k mixWriteGrad) Launch(c *graph.DeviceCall) {
 	d := k.of.onDevice(c, c.Signature(0), c.Signature(3))
-	in, err := d.inputs(3)
-	if err != nil {
-		return err
-	}
+	in := d.inputs(3)
 	x := mixWriteInputs{in[0], in[1], in[2], in[3], optionalArray(in, k.addends.h)}
-	g, err := d.gradients(1, k.addends.c)
-	if err != nil {
-		return err
-	}
-	dy, err := c.SecondaryAs(0, d.t)
-	if err != nil {
-		return err
-	}
-	if err := d.writeGrad(g, c.Out(), dy, x); err != nil {
-		return err
-	}
-	return dy.Deliver()
-}
-
-func (d *deviceMix) writeGrad(g mixGradients, dh cuda.Array, dy graph.SecondaryResult, x mixWriteInputs) error {
+	g := d.gradients(1, k.addends.c)
+	dy := c.SecondaryAs(0, d.t)
 	if d.small() == "" {
-		return d.writeGradTiled(g, dh, dy, x)
+		d.writeGradTiled(g, c.Out(), dy, x)
+	} else {
+		grid := d.backwardGrid()
+		d.sums(g, grid.X, false, func(dc cuda.Array) {
+			d.Launch(d.name("mix_write_grad"+d.small()), grid, c.Out(), dy.Array, dc, x.dout,
+				x.h, x.y, x.coefficients, x.addend, g.addend, cuda.Bool(dy.Accumulate), cuda.Bool(g.accumulate), d.sizes())
+		})
 	}
-	grid := d.backwardGrid()
-	return d.sums(g, grid.X, false, func(dc cuda.Array) error {
-		return d.Launch(d.name("mix_write_grad"+d.small()), grid, d.sizes(dh.Arg(), dy.Array.Arg(), dc.Arg(), x.dout.Arg(),
-			x.h.Arg(), x.y.Arg(), x.coefficients.Arg(), x.addend.Arg(), g.addend.Arg(), cuda.Bool(dy.Accumulate), cuda.Bool(g.accumulate))...)
-	})
+	dy.Deliver()
 }
 
 // writeGradTiled is mixWriteGrad of a stream of any sizes. dh, which may be dout, comes last.
-func (d *deviceMix) writeGradTiled(g mixGradients, dh cuda.Array, dy graph.SecondaryResult, x mixWriteInputs) error {
-	err := d.dots(g, dotProducts{x.h, x.dout, d.N, d.N, d.M}, dotProducts{x.dout, x.y, d.N, d.M, d.M + d.N})
-	if err != nil {
-		return err
-	}
+func (d *deviceMix) writeGradTiled(g mixGradients, dh cuda.Array, dy graph.SecondaryResult, x mixWriteInputs) {
+	d.dots(g, dotProducts{x.h, x.dout, d.N, d.N, d.M}, dotProducts{x.dout, x.y, d.N, d.M, d.M + d.N})
 	if !dy.Array.None() {
-		if err := d.combine(dy.Array, cuda.Array{}, d.M, dy.Accumulate, d.up(x.coefficients, x.dout).transposed()); err != nil {
-			return err
-		}
+		d.combine(dy.Array, cuda.Array{}, d.M, dy.Accumulate, d.up(x.coefficients, x.dout).transposed())
 	}
-	return d.combine(dh, x.addend, d.N, false, d.carry(x.coefficients, x.dout))
+	d.combine(dh, x.addend, d.N, false, d.carry(x.coefficients, x.dout))
 }

@@ -22,30 +22,20 @@ func (k sinkhorn) onDevice(tokens int) (ending string, grid cuda.Grid, slots int
 	return "_wide", cuda.Grid{X: slots, Threads: 64}, slots
 }
 
-func (k sinkhorn) Launch(c *graph.DeviceCall) error {
-	if err := c.Unify(); err != nil {
-		return err
-	}
+func (k sinkhorn) Launch(c *graph.DeviceCall) {
+	c.Unify()
 	tokens := c.Signature(0).Leading()
 	ending, grid, _ := k.onDevice(tokens)
-	return c.Launch("sinkhorn"+ending, grid, c.Out().Arg(), c.In(0).Arg(), c.In(1).Arg(), c.In(2).Arg(),
-		cuda.Long(tokens), cuda.Int(k.n), cuda.Int(k.iterations))
+	c.Launch("sinkhorn"+ending, grid, c.Out(), c.In(0), c.In(1), c.In(2),
+		cuda.Long(tokens), cuda.Ints(k.n, k.iterations))
 }
 
-func (k sinkhornGrad) Launch(c *graph.DeviceCall) error {
-	if err := c.Unify(); err != nil {
-		return err
-	}
+func (k sinkhornGrad) Launch(c *graph.DeviceCall) {
+	c.Unify()
 	tokens, n, iterations := c.Signature(1).Leading(), k.sinkhorn.n, k.sinkhorn.iterations
 	ending, grid, slots := k.sinkhorn.onDevice(tokens)
-	steps, err := c.Scratch(cuda.F32, 2*iterations*n*slots) // [2 iterations, n, slots]
-	if err != nil {
-		return err
-	}
-	err = c.Launch("sinkhorn_grad"+ending, grid, c.Out().Arg(), steps.Arg(), c.In(0).Arg(), c.In(1).Arg(), c.In(2).Arg(), c.In(3).Arg(),
-		cuda.Long(tokens), cuda.Int(n), cuda.Int(iterations))
-	if err != nil {
-		return err
-	}
-	return finishGates(c, n)
+	steps := c.Scratch(cuda.F32, 2*iterations*n*slots) // [2 iterations, n, slots]
+	c.Launch("sinkhorn_grad"+ending, grid, c.Out(), steps, c.In(0), c.In(1), c.In(2), c.In(3),
+		cuda.Long(tokens), cuda.Ints(n, iterations))
+	finishGates(c, n)
 }

@@ -39,8 +39,8 @@ func (d deviceDispatch) grid(n int) cuda.Grid {
 }
 
 // args pass the dispatch to a product.
-func (d deviceDispatch) args() []cuda.Arg {
-	return []cuda.Arg{d.order.Arg(), d.offsets.Arg(), cuda.Int(d.experts), cuda.Int(d.topK)}
+func (d deviceDispatch) args() cuda.Args {
+	return cuda.Args{d.order, d.offsets, cuda.Ints(d.experts, d.topK)}
 }
 
 func tiles(n int) int { return (n + expertTile - 1) / expertTile }
@@ -50,24 +50,24 @@ func warpEach(n int) cuda.Grid { return cuda.Grid{X: (n + 7) / 8, Threads: 256} 
 
 // floatOut is where a kernel may write the output in 32-bit floats; finish brings it to
 // the output's own type.
-func floatOut(c *graph.DeviceCall) (a cuda.Array, finish func() error, err error) {
+func floatOut(c *graph.DeviceCall) (a cuda.Array, finish func()) {
 	y := c.Out()
 	if y.Type == cuda.F32 {
-		return y, func() error { return nil }, nil
+		return y, func() {}
 	}
-	a, err = c.Scratch(cuda.F32, y.N)
-	return a, func() error { return c.CopyTo(y, a) }, err
+	a = c.Scratch(cuda.F32, y.N)
+	return a, func() { c.CopyTo(y, a) }
 }
 
 // combine sums the rows of each token into y [tokens, width], times the gates and plus the
 // biases where there are any.
-func (d deviceDispatch) combine(c *graph.DeviceCall, y, rows, bias, gates cuda.Array, accumulate bool) error {
+func (d deviceDispatch) combine(c *graph.DeviceCall, y, rows, bias, gates cuda.Array, accumulate bool) {
 	name := "moe_combine" + rows.Suffix()
 	if y.Type != rows.Type {
 		name += y.Suffix()
 	}
 	tokens := d.rows / d.topK
-	return c.Launch(name, cuda.Over((y.N+3)/4, 256),
-		y.Arg(), rows.Arg(), bias.Arg(), gates.Arg(), d.places.Arg(), d.choices.Arg(),
-		cuda.Int(tokens), cuda.Int(d.topK), cuda.Int(y.N/tokens), cuda.Bool(accumulate))
+	c.Launch(name, cuda.Over((y.N+3)/4, 256),
+		y, rows, bias, gates, d.places, d.choices,
+		cuda.Ints(tokens, d.topK, y.N/tokens), cuda.Bool(accumulate))
 }

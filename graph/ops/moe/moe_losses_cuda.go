@@ -8,25 +8,16 @@ import (
 // lossBlocks is the most blocks that sum a router's loss.
 const lossBlocks = 512
 
-func (k routerLoss) Launch(c *graph.DeviceCall) error {
-	logits, err := c.InAs(0, cuda.F32)
-	if err != nil {
-		return err
-	}
+func (k routerLoss) Launch(c *graph.DeviceCall) {
+	logits := c.InAs(0, cuda.F32)
 	tokens, experts := c.Signature(0).Leading(), c.Signature(0).Width()
 	grid := warpEach(tokens)
 	grid.X = min(grid.X, lossBlocks)
-	sums, err := c.Scratch(cuda.F32, grid.X)
-	if err != nil {
-		return err
-	}
-	err = c.Launch("moe_loss_terms", grid,
-		sums.Arg(), logits.Arg(), k.offsets(c, 1, experts).Arg(), cuda.Int(tokens), cuda.Int(experts))
-	if err != nil {
-		return err
-	}
-	return c.Launch("moe_loss", cuda.Grid{X: 1, Threads: 256},
-		c.Out().Arg(), sums.Arg(), cuda.Int(grid.X), cuda.Float(k.factor(tokens, experts)))
+	sums := c.Scratch(cuda.F32, grid.X)
+	c.Launch("moe_loss_terms", grid,
+		sums, logits, k.offsets(c, 1, experts), cuda.Ints(tokens, experts))
+	c.Launch("moe_loss", cuda.Grid{X: 1, Threads: 256},
+		c.Out(), sums, cuda.Int(grid.X), cuda.Float(k.factor(tokens, experts)))
 }
 
 // offsets are those of the dispatch, input i, or none for the z-loss.
@@ -46,20 +37,14 @@ func (k routerLoss) factor(tokens, experts int) float64 {
 	return 1 / float64(tokens)
 }
 
-func (k routerLossGrad) Launch(c *graph.DeviceCall) error {
-	dloss, err := c.InAs(0, cuda.F32)
-	if err != nil {
-		return err
-	}
-	logits, err := c.InAs(1, cuda.F32)
-	if err != nil {
-		return err
-	}
+func (k routerLossGrad) Launch(c *graph.DeviceCall) {
+	dloss := c.InAs(0, cuda.F32)
+	logits := c.InAs(1, cuda.F32)
 	tokens, experts := k.logits.Leading(), k.logits.Width()
 	factor := k.of.factor(tokens, experts)
 	if !k.of.balance {
 		factor *= 2 // of the square
 	}
-	return c.Launch("moe_loss_grad", warpEach(tokens), c.Out().Arg(), dloss.Arg(), logits.Arg(),
-		k.of.offsets(c, 2, experts).Arg(), cuda.Int(tokens), cuda.Int(experts), cuda.Float(factor))
+	c.Launch("moe_loss_grad", warpEach(tokens), c.Out(), dloss, logits,
+		k.of.offsets(c, 2, experts), cuda.Ints(tokens, experts), cuda.Float(factor))
 }

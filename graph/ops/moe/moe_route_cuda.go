@@ -9,78 +9,51 @@ import (
 const sortChunk = 256
 
 // Launch multiplies in 32-bit floats, whatever the precision of activations.
-func (k routerLogits) Launch(c *graph.DeviceCall) error {
-	u, err := c.InAs(0, cuda.F32)
-	if err != nil {
-		return err
-	}
-	router, err := c.InAs(1, cuda.F32)
-	if err != nil {
-		return err
-	}
+func (k routerLogits) Launch(c *graph.DeviceCall) {
+	u := c.InAs(0, cuda.F32)
+	router := c.InAs(1, cuda.F32)
 	inputs, outputs := k.Sides(c.Signature(1))
-	return c.Gemm(cuda.Gemm{M: c.Signature(0).Leading(), N: outputs, K: inputs, Alpha: k.Scale,
+	c.Gemm(cuda.Gemm{M: c.Signature(0).Leading(), N: outputs, K: inputs, Alpha: k.Scale,
 		A: u, LDA: inputs, B: router, LDB: outputs, C: c.Out(), LDC: outputs})
 }
 
-func (k route) Launch(c *graph.DeviceCall) error {
-	logits, err := c.InAs(0, cuda.F32)
-	if err != nil {
-		return err
-	}
-	memory, _, err := c.SecondaryOut(0)
-	if err != nil {
-		return err
-	}
+func (k route) Launch(c *graph.DeviceCall) {
+	logits := c.InAs(0, cuda.F32)
+	memory, _ := c.SecondaryOut(0)
 	tokens, experts := c.Signature(0).Leading(), c.Signature(0).Width()
 	var d deviceDispatch // none in a copy of the gates alone, made to recompute them
 	if !memory.None() {
 		d = newDeviceDispatch(memory, k.topK, experts)
 	}
-	err = c.Launch("moe_route", warpEach(tokens),
-		c.Out().Arg(), d.choices.Arg(), logits.Arg(), cuda.Int(tokens), cuda.Int(experts), cuda.Int(k.topK), cuda.Bool(k.raw))
-	if err != nil || memory.None() {
-		return err
+	c.Launch("moe_route", warpEach(tokens),
+		c.Out(), d.choices, logits, cuda.Ints(tokens, experts, k.topK), cuda.Bool(k.raw))
+	if !memory.None() {
+		d.sort(c)
 	}
-	return d.sort(c)
 }
 
 // sort fills the rest from choices.
-func (d deviceDispatch) sort(c *graph.DeviceCall) error {
+func (d deviceDispatch) sort(c *graph.DeviceCall) {
 	chunks := (d.rows + sortChunk - 1) / sortChunk
-	counts, err := c.Scratch(cuda.I32, d.experts*chunks) // [experts, chunks]
-	if err != nil {
-		return err
-	}
+	counts := c.Scratch(cuda.I32, d.experts*chunks) // [experts, chunks]
 	grid, rows := cuda.Grid{X: chunks, Threads: sortChunk}, cuda.Int(d.rows)
-	if err := c.Launch("moe_count", grid, counts.Arg(), d.choices.Arg(), rows, cuda.Int(d.experts)); err != nil {
-		return err
-	}
-	err = c.Launch("moe_offsets", cuda.Grid{X: 1, Threads: 1024},
-		d.offsets.Arg(), counts.Arg(), cuda.Int(d.experts), cuda.Int(chunks))
-	if err != nil {
-		return err
-	}
-	return c.Launch("moe_place", grid, d.places.Arg(), d.order.Arg(), d.choices.Arg(), d.offsets.Arg(), counts.Arg(), rows)
+	c.Launch("moe_count", grid, counts, d.choices, rows, cuda.Int(d.experts))
+	c.Launch("moe_offsets", cuda.Grid{X: 1, Threads: 1024},
+		d.offsets, counts, cuda.Ints(d.experts, chunks))
+	c.Launch("moe_place", grid, d.places, d.order, d.choices, d.offsets, counts, rows)
 }
 
-func (k routeGrad) Launch(c *graph.DeviceCall) error {
-	dgates, err := c.InAs(0, cuda.F32)
-	if err != nil {
-		return err
-	}
-	logits, err := c.InAs(1, cuda.F32)
-	if err != nil {
-		return err
-	}
+func (k routeGrad) Launch(c *graph.DeviceCall) {
+	dgates := c.InAs(0, cuda.F32)
+	logits := c.InAs(1, cuda.F32)
 	tokens := k.logits.Leading()
-	return c.Launch("moe_route_grad", warpEach(tokens), c.Out().Arg(), dgates.Arg(), logits.Arg(),
-		cuda.Int(tokens), cuda.Int(k.logits.Width()), cuda.Int(k.of.topK), cuda.Bool(k.of.raw))
+	c.Launch("moe_route_grad", warpEach(tokens), c.Out(), dgates, logits,
+		cuda.Ints(tokens, k.logits.Width(), k.of.topK), cuda.Bool(k.of.raw))
 }
 
-func (dispatch) Launch(*graph.DeviceCall) error { return nil }
+func (dispatch) Launch(*graph.DeviceCall) {}
 
-func (k expertCounts) Launch(c *graph.DeviceCall) error {
+func (k expertCounts) Launch(c *graph.DeviceCall) {
 	d := newDeviceDispatch(c.In(0), k.topK, k.experts)
-	return c.Launch("moe_expert_counts", cuda.Over(k.experts, 256), c.Out().Arg(), d.offsets.Arg(), cuda.Int(k.experts))
+	c.Launch("moe_expert_counts", cuda.Over(k.experts, 256), c.Out(), d.offsets, cuda.Int(k.experts))
 }

@@ -16,62 +16,40 @@ const (
 type DeviceStats struct{ Mean, Rstd cuda.Array }
 
 // OnDevice returns the statistics' memory on a device, of rows rows.
-func (s *Stats) OnDevice(c *graph.DeviceCall, rows int) (DeviceStats, error) {
-	both, err := c.Saved(&s.device, cuda.F32, 2*rows)
-	return DeviceStats{both.Slice(0, rows), both.Slice(rows, rows)}, err
+func (s *Stats) OnDevice(c *graph.DeviceCall, rows int) DeviceStats {
+	both := c.Saved(&s.device, cuda.F32, 2*rows)
+	return DeviceStats{both.Slice(0, rows), both.Slice(rows, rows)}
 }
 
-func (k norm) Launch(c *graph.DeviceCall) error {
+func (k norm) Launch(c *graph.DeviceCall) {
 	p := k.params(c.Signature(0), c.Signature(1))
-	saved, err := k.saved.OnDevice(c, p.Rows)
-	if err != nil {
-		return err
-	}
-	x, err := c.InAs(0, c.Out().Type)
-	if err != nil {
-		return err
-	}
-	params, err := c.InAll(cuda.F32, 1, 2)
-	if err != nil {
-		return err
-	}
-	return Forward(c, c.Out(), x, params[0], params[1], saved, p)
+	saved := k.saved.OnDevice(c, p.Rows)
+	x := c.InAs(0, c.Out().Type)
+	params := c.InAll(cuda.F32, 1, 2)
+	Forward(c, c.Out(), x, params[0], params[1], saved, p)
 }
 
 // Forward normalises the rows of x into y, of the same type, or, where y is none,
 // finds their statistics alone.
-func Forward(c *graph.DeviceCall, y, x, gain, bias cuda.Array, saved DeviceStats, p kernel.NormParams) error {
+func Forward(c *graph.DeviceCall, y, x, gain, bias cuda.Array, saved DeviceStats, p kernel.NormParams) {
 	warps := min(8, cuda.CeilDiv(p.Width, 32*normPiece*normKept)) // a row
 	teams := 8 / warps
 	vectors := p.Width%normPiece == 0 && cuda.Aligned16(y, x, gain, bias)
-	return c.Launch("norm_forward"+x.Suffix(), cuda.Grid{X: cuda.CeilDiv(p.Rows, teams), Threads: 32 * warps * teams},
-		y.Arg(), x.Arg(), gain.Arg(), bias.Arg(), saved.Mean.Arg(), saved.Rstd.Arg(),
-		cuda.Long(p.Rows), cuda.Int(p.Width), cuda.Int(p.Groups), cuda.Bool(p.RMS), cuda.Float(p.Eps), cuda.Int(warps), cuda.Bool(vectors))
+	c.Launch("norm_forward"+x.Suffix(), cuda.Grid{X: cuda.CeilDiv(p.Rows, teams), Threads: 32 * warps * teams},
+		y, x, gain, bias, saved.Mean, saved.Rstd,
+		cuda.Long(p.Rows), cuda.Ints(p.Width, p.Groups), cuda.Bool(p.RMS), cuda.Float(p.Eps), cuda.Int(warps), cuda.Bool(vectors))
 }
 
-func (k normGrad) Launch(c *graph.DeviceCall) error {
+func (k normGrad) Launch(c *graph.DeviceCall) {
 	g := DeviceGrad{NormParams: k.of.params(c.Signature(1), c.Signature(2)), Call: c, DX: c.Out()}
-	arrays, err := c.InAll(g.DX.Type, 0, 1, 3)
-	if err != nil {
-		return err
-	}
+	arrays := c.InAll(g.DX.Type, 0, 1, 3)
 	g.DY, g.X, g.Addend = arrays[0], arrays[1], arrays[2]
-	if g.Processors, err = c.Device().Multiprocessors(); err != nil {
-		return err
-	}
-	if g.Gain, err = c.InAs(2, cuda.F32); err != nil {
-		return err
-	}
-	if g.Saved, err = k.of.saved.OnDevice(c, g.Rows); err != nil {
-		return err
-	}
-	if g.DGain, err = c.SecondarySum(0, g.Teams()); err != nil {
-		return err
-	}
-	if g.DBias, err = c.SecondarySum(1, g.Teams()); err != nil {
-		return err
-	}
-	return g.Launch()
+	g.Processors = c.Multiprocessors()
+	g.Gain = c.InAs(2, cuda.F32)
+	g.Saved = k.of.saved.OnDevice(c, g.Rows)
+	g.DGain = c.SecondarySum(0, g.Teams())
+	g.DBias = c.SecondarySum(1, g.Teams())
+	g.Launch()
 }
 
 // DeviceGrad is a norm's backward pass on a device.
@@ -113,41 +91,35 @@ func (g *DeviceGrad) teamsOfBlock() int {
 func (g *DeviceGrad) Teams() int { return g.blocks() * g.teamsOfBlock() }
 
 // Launch starts the kernels.
-func (g *DeviceGrad) Launch() error {
+func (g *DeviceGrad) Launch() {
 	start := g.narrow
 	if g.wide() {
 		start = g.anyWidth
 	}
-	if err := start(); err != nil {
-		return err
-	}
-	if err := g.DGain.Finish(g.Call, g.Groups); err != nil {
-		return err
-	}
-	return g.DBias.Finish(g.Call, g.Groups)
+	start()
+	g.DGain.Finish(g.Call, g.Groups)
+	g.DBias.Finish(g.Call, g.Groups)
 }
 
-func (g *DeviceGrad) args() []cuda.Arg {
-	return []cuda.Arg{
-		g.DX.Arg(), g.DGain.Partial.Arg(), g.DBias.Partial.Arg(), g.DY.Arg(), g.X.Arg(), g.Addend.Arg(),
-		g.Gain.Arg(), g.Saved.Mean.Arg(), g.Saved.Rstd.Arg(),
-		cuda.Long(g.Rows), cuda.Int(g.Width), cuda.Int(g.Groups), cuda.Bool(g.RMS),
+func (g *DeviceGrad) args() cuda.Args {
+	return cuda.Args{
+		g.DX, g.DGain.Partial, g.DBias.Partial, g.DY, g.X, g.Addend,
+		g.Gain, g.Saved.Mean, g.Saved.Rstd,
+		cuda.Long(g.Rows), cuda.Ints(g.Width, g.Groups), cuda.Bool(g.RMS),
 	}
 }
 
-func (g *DeviceGrad) narrow() error {
+func (g *DeviceGrad) narrow() {
 	vectors := g.Width%normPiece == 0 && cuda.Aligned16(g.DX, g.DY, g.X, g.Addend, g.Gain)
 	grid := cuda.Grid{X: g.blocks(), Y: g.Groups, Threads: g.threads()}
-	return g.Call.Launch("norm_backward"+g.DX.Suffix(), grid, append(g.args(), cuda.Int(g.warps()), cuda.Bool(vectors))...)
+	g.Call.Launch("norm_backward"+g.DX.Suffix(), grid, g.args(), cuda.Int(g.warps()), cuda.Bool(vectors))
 }
 
 // anyWidth sums the parameters' gradients first: dx may lie where the addend does.
-func (g *DeviceGrad) anyWidth() error {
+func (g *DeviceGrad) anyWidth() {
 	if !g.DGain.To.None() || !g.DBias.To.None() {
 		grid := cuda.Grid{X: cuda.CeilDiv(g.Width, 512), Y: g.Groups, Z: g.blocks(), Threads: 512}
-		if err := g.Call.Launch("norm_sums"+g.DX.Suffix(), grid, g.args()...); err != nil {
-			return err
-		}
+		g.Call.Launch("norm_sums"+g.DX.Suffix(), grid, g.args())
 	}
-	return g.Call.Launch("norm_backward_wide"+g.DX.Suffix(), cuda.Grid{X: g.Rows, Threads: 512}, g.args()...)
+	g.Call.Launch("norm_backward_wide"+g.DX.Suffix(), cuda.Grid{X: g.Rows, Threads: 512}, g.args())
 }

@@ -18,30 +18,21 @@ const (
 // normLinearSaved is what the forward pass leaves on a device.
 type normLinearSaved struct{ mean, rstd, sums cuda.Array }
 
-func (s *normLinearStats) onDevice(c *graph.DeviceCall, p kernel.NormLinearParams) (saved normLinearSaved, err error) {
-	all, err := c.Saved(&s.device, cuda.F32, 3*p.Rows+p.K)
-	return normLinearSaved{all.Slice(0, 2*p.Rows), all.Slice(2*p.Rows, p.Rows), all.Slice(3*p.Rows, p.K)}, err
+func (s *normLinearStats) onDevice(c *graph.DeviceCall, p kernel.NormLinearParams) normLinearSaved {
+	all := c.Saved(&s.device, cuda.F32, 3*p.Rows+p.K)
+	return normLinearSaved{all.Slice(0, 2*p.Rows), all.Slice(2*p.Rows, p.Rows), all.Slice(3*p.Rows, p.K)}
 }
 
-func (k normLinear) Launch(c *graph.DeviceCall) error {
+func (k normLinear) Launch(c *graph.DeviceCall) {
 	p := k.params(c.Signature(0), c.Signature(1))
-	saved, err := k.saved.onDevice(c, p)
-	if err != nil {
-		return err
-	}
-	w, err := c.InAs(1, cuda.F32)
-	if err != nil {
-		return err
-	}
-	gain, err := c.InAs(2, cuda.F32)
-	if err != nil {
-		return err
-	}
+	saved := k.saved.onDevice(c, p)
+	w := c.InAs(1, cuda.F32)
+	gain := c.InAs(2, cuda.F32)
 	x := c.In(0)
 	grid := cuda.Grid{X: cuda.CeilDiv(p.Rows, normLinearRows), Y: cuda.CeilDiv(p.K, normLinearColumns), Threads: 256}
-	return c.Launch("norm_linear"+x.Suffix(), grid,
-		c.Out().Arg(), saved.mean.Arg(), saved.rstd.Arg(), saved.sums.Arg(), x.Arg(), gain.Arg(), w.Arg(),
-		cuda.Long(p.Rows), cuda.Int(p.Width), cuda.Int(p.K), cuda.Float(p.Eps), cuda.Bool(p.RMS))
+	c.Launch("norm_linear"+x.Suffix(), grid,
+		c.Out(), saved.mean, saved.rstd, saved.sums, x, gain, w,
+		cuda.Long(p.Rows), cuda.Ints(p.Width, p.K), cuda.Float(p.Eps), cuda.Bool(p.RMS))
 }
 
 // deviceNormLinearGrad is a backward pass on a device.
@@ -54,81 +45,53 @@ type deviceNormLinearGrad struct {
 	normLinearSaved
 }
 
-func (k normLinearGrad) Launch(c *graph.DeviceCall) error {
+func (k normLinearGrad) Launch(c *graph.DeviceCall) {
 	g := deviceNormLinearGrad{NormLinearParams: k.of.params(c.Signature(2), c.Signature(3)), c: c}
 	gain := -1
 	if k.gain {
 		gain = 4
 	}
-	for _, a := range []struct {
-		to *cuda.Array
-		i  int
-		t  cuda.Type
-	}{
-		{&g.dz, 0, cuda.F32}, {&g.z, 1, cuda.F32}, {&g.x, 2, c.Out().Type}, {&g.w, 3, cuda.F32},
-		{&g.gain, gain, cuda.F32}, {&g.addend, k.addend(), c.Out().Type},
-	} {
-		var err error
-		if *a.to, err = c.InAs(a.i, a.t); err != nil {
-			return err
-		}
-	}
-	var err error
-	if g.normLinearSaved, err = k.of.saved.onDevice(c, g.NormLinearParams); err != nil {
-		return err
-	}
-	if err := g.gradX(); err != nil {
-		return err
-	}
-	return g.gradW()
+	g.dz, g.z, g.x = c.InAs(0, cuda.F32), c.InAs(1, cuda.F32), c.InAs(2, c.Out().Type)
+	g.w, g.gain, g.addend = c.InAs(3, cuda.F32), c.InAs(gain, cuda.F32), c.InAs(k.addend(), c.Out().Type)
+	g.normLinearSaved = k.of.saved.onDevice(c, g.NormLinearParams)
+	g.gradX()
+	g.gradW()
 }
 
-func (g *deviceNormLinearGrad) gradX() error {
+func (g *deviceNormLinearGrad) gradX() {
 	dx := g.c.Out()
 	grid := cuda.Grid{X: cuda.CeilDiv(g.Rows, normLinearGradRows), Y: cuda.CeilDiv(g.Width, normLinearSlice), Threads: 256}
-	return g.c.Launch("norm_linear_grad_x"+dx.Suffix(), grid,
-		dx.Arg(), g.addend.Arg(), g.dz.Arg(), g.z.Arg(), g.x.Arg(), g.gain.Arg(), g.w.Arg(), g.mean.Arg(), g.rstd.Arg(), g.sums.Arg(),
-		cuda.Long(g.Rows), cuda.Int(g.Width), cuda.Int(g.K), cuda.Bool(g.RMS))
+	g.c.Launch("norm_linear_grad_x"+dx.Suffix(), grid,
+		dx, g.addend, g.dz, g.z, g.x, g.gain, g.w, g.mean, g.rstd, g.sums,
+		cuda.Long(g.Rows), cuda.Ints(g.Width, g.K), cuda.Bool(g.RMS))
 }
 
 // gradW makes the secondaries dw and dgain, where they were built: first V of blocks of
 // rows side by side, then their sum.
-func (g *deviceNormLinearGrad) gradW() error {
-	dw, addW, finishW, err := g.c.FloatSecondary(0)
-	if err != nil {
-		return err
+func (g *deviceNormLinearGrad) gradW() {
+	dw, addW, finishW := g.c.FloatSecondary(0)
+	dgain, addGain, finishGain := g.c.FloatSecondary(1)
+	if dw.None() && dgain.None() {
+		return
 	}
-	dgain, addGain, finishGain, err := g.c.FloatSecondary(1)
-	if err != nil || dw.None() && dgain.None() {
-		return err
-	}
-	parts, count, err := g.parts()
-	if err != nil {
-		return err
-	}
-	err = g.c.Launch("norm_linear_collect", cuda.Grid{X: cuda.CeilDiv(g.Width, 8), Threads: 256},
-		dw.Arg(), dgain.Arg(), parts.Arg(), g.gain.Arg(), g.w.Arg(),
-		cuda.Int(count), cuda.Int(g.Width), cuda.Int(g.K), cuda.Bool(addW), cuda.Bool(addGain))
-	if err != nil {
-		return err
-	}
-	if err := finishW(); err != nil {
-		return err
-	}
-	return finishGain()
+	parts, count := g.parts()
+	g.c.Launch("norm_linear_collect", cuda.Grid{X: cuda.CeilDiv(g.Width, 8), Threads: 256},
+		dw, dgain, parts, g.gain, g.w,
+		cuda.Ints(count, g.Width, g.K), cuda.Bool(addW), cuda.Bool(addGain))
+	finishW()
+	finishGain()
 }
 
 // parts makes V of count blocks of rows [count, width, K]: as many as fill a GPU.
-func (g *deviceNormLinearGrad) parts() (parts cuda.Array, count int, err error) {
+func (g *deviceNormLinearGrad) parts() (parts cuda.Array, count int) {
 	const blocks = 512
 	slices, groups := cuda.CeilDiv(g.Width, normLinearSlice), cuda.CeilDiv(g.K, normLinearColumns)
 	tiles := cuda.CeilDiv(g.Rows, normLinearRows)
 	length := cuda.CeilDiv(tiles, min(tiles, cuda.CeilDiv(blocks, slices*groups))) * normLinearRows
 	count = cuda.CeilDiv(g.Rows, length)
-	if parts, err = g.c.Scratch(cuda.F32, count*g.Width*g.K); err != nil {
-		return parts, count, err
-	}
-	return parts, count, g.c.Launch("norm_linear_grad_w"+g.x.Suffix(), cuda.Grid{X: slices, Y: count, Z: groups, Threads: 256},
-		parts.Arg(), g.dz.Arg(), g.x.Arg(), g.mean.Arg(), g.rstd.Arg(),
-		cuda.Long(g.Rows), cuda.Long(length), cuda.Int(g.Width), cuda.Int(g.K), cuda.Bool(g.RMS))
+	parts = g.c.Scratch(cuda.F32, count*g.Width*g.K)
+	g.c.Launch("norm_linear_grad_w"+g.x.Suffix(), cuda.Grid{X: slices, Y: count, Z: groups, Threads: 256},
+		parts, g.dz, g.x, g.mean, g.rstd,
+		cuda.Long(g.Rows), cuda.Long(length), cuda.Ints(g.Width, g.K), cuda.Bool(g.RMS))
+	return parts, count
 }

@@ -28,19 +28,19 @@ type deviceStream struct {
 }
 
 // stream describes a pass whose activations are of type t.
-func streamOf(c *graph.DeviceCall, x, keys graph.Signature, t cuda.Type, arrays ...cuda.Array) (s deviceStream, err error) {
+func streamOf(c *graph.DeviceCall, x, keys graph.Signature, t cuda.Type, arrays ...cuda.Array) (s deviceStream) {
 	s.size, s.aligned = t.Size(), cuda.Aligned16(arrays...)
-	s.processors, err = c.Device().Multiprocessors()
+	s.processors = c.Multiprocessors()
 	s.tokens, s.m, s.dk, s.dv = streamSizes(x, keys)
 	switch {
 	case t == cuda.BF16:
 		s.arithmetic, s.pad, s.keyPad = "bf16", 8, 8
-	case c.Device().Precision() == cuda.PrecisionFP32:
+	case c.Precision() == cuda.PrecisionFP32:
 		s.arithmetic, s.pad, s.keyPad = "fp32", 4, 4
 	default:
 		s.arithmetic, s.pad, s.keyPad = "tf32", 8, 4
 	}
-	return s, err
+	return s
 }
 
 // inTiles is n in tiles.
@@ -56,14 +56,8 @@ func (s *deviceStream) parts() int       { return cuda.CeilDiv(s.m, s.part) }
 func (s *deviceStream) tileable() bool {
 	return s.aligned && s.dv%8 == 0 && s.rowTiles() <= streamTiles
 }
-func (s *deviceStream) sizes() []cuda.Arg { return streamArgs(s.tokens, s.m, s.dk, s.dv) }
-
-func streamArgs(tokens int, sizes ...int) []cuda.Arg {
-	args := []cuda.Arg{cuda.Long(tokens)}
-	for _, n := range sizes {
-		args = append(args, cuda.Int(n))
-	}
-	return args
+func (s *deviceStream) sizes() cuda.Args {
+	return cuda.Args{cuda.Long(s.tokens), cuda.Ints(s.m, s.dk, s.dv)}
 }
 
 // fitRead divides a pass of cuda/read.cuh, which reads, sums the keys' gradient or both,
@@ -109,73 +103,49 @@ func (s *deviceStream) sumBlocks(bf16, others int) int {
 	return min(s.blocks(bf16, others), cuda.CeilDiv(s.tokens, 4))
 }
 
-func (read) Launch(c *graph.DeviceCall) error {
-	x, err := c.InAs(0, c.Out().Type)
-	if err != nil {
-		return err
-	}
-	keys, err := c.InAs(1, cuda.F32)
-	if err != nil {
-		return err
-	}
-	s, err := streamOf(c, c.Signature(0), c.Signature(1), x.Type, c.Out(), x, keys)
-	if err != nil {
-		return err
-	}
-	return launchRead(c, c.Out(), x, keys, s)
+func (read) Launch(c *graph.DeviceCall) {
+	x := c.InAs(0, c.Out().Type)
+	keys := c.InAs(1, cuda.F32)
+	s := streamOf(c, c.Signature(0), c.Signature(1), x.Type, c.Out(), x, keys)
+	launchRead(c, c.Out(), x, keys, s)
 }
 
 // read computes y_t = keys X_t.
-func launchRead(c *graph.DeviceCall, y, x, keys cuda.Array, s deviceStream) error {
-	args := append([]cuda.Arg{y.Arg(), x.Arg(), keys.Arg()}, s.sizes()...)
+func launchRead(c *graph.DeviceCall, y, x, keys cuda.Array, s deviceStream) {
 	if !s.fitRead(true, false) {
-		return c.Launch("read_plain"+y.Suffix(), cuda.Over(y.N, 256), args...)
+		c.Launch("read_plain"+y.Suffix(), cuda.Over(y.N, 256), y, x, keys, s.sizes())
+		return
 	}
 	grid := cuda.Grid{X: s.blocks(768, 512), Z: s.parts(), Threads: 32 * s.warps, Shared: s.bytes}
-	return c.Launch("read_"+s.arithmetic, grid, append(args, cuda.Int(s.part), cuda.Int(s.slab))...)
+	c.Launch("read_"+s.arithmetic, grid, y, x, keys, s.sizes(), cuda.Ints(s.part, s.slab))
 }
 
-func (k keysGrad) Launch(c *graph.DeviceCall) error {
-	arrays, err := c.InAll(c.Activation(), 0, 1)
-	if err != nil {
-		return err
-	}
-	s, err := streamOf(c, c.Signature(1), k.keys, c.Activation(), arrays...)
-	if err != nil {
-		return err
-	}
-	return launchKeysGrad(c, graph.SecondarySum{To: c.Out(), Accumulate: c.Accumulate()}, arrays[0], arrays[1], s)
+func (k keysGrad) Launch(c *graph.DeviceCall) {
+	arrays := c.InAll(c.Activation(), 0, 1)
+	s := streamOf(c, c.Signature(1), k.keys, c.Activation(), arrays...)
+	launchKeysGrad(c, graph.SecondarySum{To: c.Out(), Accumulate: c.Accumulate()}, arrays[0], arrays[1], s)
 }
 
 // keysGrad computes dkeys (+)= sum over tokens of y_t X_t^T.
-func launchKeysGrad(c *graph.DeviceCall, dkeys graph.SecondarySum, y, x cuda.Array, s deviceStream) (err error) {
+func launchKeysGrad(c *graph.DeviceCall, dkeys graph.SecondarySum, y, x cuda.Array, s deviceStream) {
 	if dkeys.To.None() {
-		return nil
+		return
 	}
 	if !s.fitRead(false, true) {
-		return keysGradPlain(c, dkeys, y, x, s)
+		keysGradPlain(c, dkeys, y, x, s)
+		return
 	}
 	dkeys.Blocks = s.sumBlocks(768, 512)
-	if dkeys.Partial, err = c.Scratch(cuda.F32, dkeys.Blocks*dkeys.To.N); err != nil {
-		return err
-	}
+	dkeys.Partial = c.Scratch(cuda.F32, dkeys.Blocks*dkeys.To.N)
 	grid := cuda.Grid{X: dkeys.Blocks, Y: s.slabs(), Z: s.parts(), Threads: 32 * s.warps, Shared: s.bytes}
-	args := append([]cuda.Arg{dkeys.Partial.Arg(), y.Arg(), x.Arg()}, s.sizes()...)
-	if err := c.Launch("keys_grad_"+s.arithmetic, grid, append(args, cuda.Int(s.part), cuda.Int(s.slab))...); err != nil {
-		return err
-	}
-	return dkeys.Finish(c, 1)
+	c.Launch("keys_grad_"+s.arithmetic, grid, dkeys.Partial, y, x, s.sizes(), cuda.Ints(s.part, s.slab))
+	dkeys.Finish(c, 1)
 }
 
 // keysGradPlain is for sizes that fit no block: one partial sum, of all tokens.
-func keysGradPlain(c *graph.DeviceCall, dkeys graph.SecondarySum, y, x cuda.Array, s deviceStream) (err error) {
+func keysGradPlain(c *graph.DeviceCall, dkeys graph.SecondarySum, y, x cuda.Array, s deviceStream) {
 	dkeys.Blocks = 1
-	if dkeys.Partial, err = c.Scratch(cuda.F32, dkeys.To.N); err != nil {
-		return err
-	}
-	args := append([]cuda.Arg{dkeys.Partial.Arg(), y.Arg(), x.Arg()}, s.sizes()...)
-	if err := c.Launch("keys_grad_plain"+x.Suffix(), cuda.Grid{X: dkeys.To.N, Threads: 256}, args...); err != nil {
-		return err
-	}
-	return dkeys.Finish(c, 1)
+	dkeys.Partial = c.Scratch(cuda.F32, dkeys.To.N)
+	c.Launch("keys_grad_plain"+x.Suffix(), cuda.Grid{X: dkeys.To.N, Threads: 256}, dkeys.Partial, y, x, s.sizes())
+	dkeys.Finish(c, 1)
 }

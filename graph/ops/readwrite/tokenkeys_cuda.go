@@ -11,7 +11,7 @@ const mostProducts = 65535
 
 // tokenProducts computes C_t = op(A_t) B_t + beta C_t of all tokens, where B_t is turned if g says so.
 // What g leaves out are the matrices' sizes and places: all are dense.
-func tokenProducts(c *graph.DeviceCall, g cuda.Gemm, tokens int) error {
+func tokenProducts(c *graph.DeviceCall, g cuda.Gemm, tokens int) {
 	g.Alpha, g.StrideA, g.StrideB, g.StrideC = 1, g.M*g.K, g.K*g.N, g.M*g.N
 	g.LDA, g.LDB, g.LDC = g.K, g.N, g.N
 	if g.TransA {
@@ -26,51 +26,37 @@ func tokenProducts(c *graph.DeviceCall, g cuda.Gemm, tokens int) error {
 		g.A = a.Slice(first*g.StrideA, g.Batch*g.StrideA)
 		g.B = b.Slice(first*g.StrideB, g.Batch*g.StrideB)
 		g.C = out.Slice(first*g.StrideC, g.Batch*g.StrideC)
-		if err := c.Gemm(g); err != nil {
-			return err
-		}
+		c.Gemm(g)
 	}
-	return nil
 }
 
-func (readEach) Launch(c *graph.DeviceCall) error {
-	return launchReadEach(c, tokenKeysSizes(c.Signature(0), c.Signature(1)))
+func (readEach) Launch(c *graph.DeviceCall) {
+	launchReadEach(c, tokenKeysSizes(c.Signature(0), c.Signature(1)))
 }
 
-func (writeEachGradY) Launch(c *graph.DeviceCall) error {
-	return launchReadEach(c, tokenKeysSizes(c.Signature(0), c.Signature(1)))
+func (writeEachGradY) Launch(c *graph.DeviceCall) {
+	launchReadEach(c, tokenKeysSizes(c.Signature(0), c.Signature(1)))
 }
 
 // launchReadEach computes y_t = c_t^T X_t. Inputs: X and c.
-func launchReadEach(c *graph.DeviceCall, p kernel.TokenKeysParams) error {
-	x, keys, err := c.Operands(0, 1)
-	if err != nil {
-		return err
-	}
-	return tokenProducts(c, cuda.Gemm{TransA: true, M: p.M, N: p.Dv, K: p.Dk, A: keys, B: x, C: c.Out()}, p.Tokens)
+func launchReadEach(c *graph.DeviceCall, p kernel.TokenKeysParams) {
+	x, keys := c.Operands()
+	tokenProducts(c, cuda.Gemm{TransA: true, M: p.M, N: p.Dv, K: p.Dk, A: keys, B: x, C: c.Out()}, p.Tokens)
 }
 
-func (k writeEach) Launch(c *graph.DeviceCall) error {
+func (k writeEach) Launch(c *graph.DeviceCall) {
 	p := tokenKeysSizes(c.Result(), c.Signature(0))
-	keys, y, err := c.Operands(0, 1)
-	if err != nil {
-		return err
-	}
+	keys, y := c.Operands()
 	product := cuda.Gemm{M: p.Dk, N: p.Dv, K: p.M, A: keys, B: y, C: c.Out()}
 	if k.into {
-		if err := c.CopyTo(c.Out(), c.In(2)); err != nil {
-			return err
-		}
+		c.CopyTo(c.Out(), c.In(2))
 		product.Beta = 1
 	}
-	return tokenProducts(c, product, p.Tokens)
+	tokenProducts(c, product, p.Tokens)
 }
 
-func (tokenKeysGrad) Launch(c *graph.DeviceCall) error {
+func (tokenKeysGrad) Launch(c *graph.DeviceCall) {
 	p := tokenKeysSizes(c.Signature(0), c.Result())
-	x, y, err := c.Operands(0, 1)
-	if err != nil {
-		return err
-	}
-	return tokenProducts(c, cuda.Gemm{TransB: true, M: p.Dk, N: p.M, K: p.Dv, A: x, B: y, C: c.Out()}, p.Tokens)
+	x, y := c.Operands()
+	tokenProducts(c, cuda.Gemm{TransB: true, M: p.Dk, N: p.M, K: p.Dv, A: x, B: y, C: c.Out()}, p.Tokens)
 }
