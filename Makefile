@@ -55,15 +55,14 @@ cuda: ## build and test the CUDA backend on its emulator (wants gcc and g++, no 
 
 GPU_CHECK := build/gpu-check
 GPU_CHECK_TESTS := internal/tapemachine graph/cuda graph $(patsubst %/,%,$(wildcard graph/ops/*/)) models trainer
-GPU_CHECK_PROGRAMS := cmd/residua cmd/gpucheck/ceilings $(GPU_CHECK_TESTS)
+GPU_CHECK_PROGRAMS := cmd/residua cmd/gpucheck cmd/gpucheck/ceilings $(GPU_CHECK_TESTS)
 GPU_CHECK_MEGABYTES := 35
 
 gpu-check: ## make build/gpu-check: all that a GPU machine needs to check the CUDA backend by its run.sh, without Go
 	rm -rf $(GPU_CHECK) && mkdir -p $(GPU_CHECK)/bin $(addprefix $(GPU_CHECK)/,$(GPU_CHECK_TESTS) graph/cuda/emulator testdata)
-	$(GO) build -tags cuda -trimpath -ldflags '-s -w' -o $(GPU_CHECK)/ ./cmd/gpucheck
 	$(GO) run ./cmd/gpucheck/combine -tags cuda -o $(GPU_CHECK)/bin/programs $(addprefix ./,$(GPU_CHECK_PROGRAMS)) >$(GPU_CHECK)/programs.txt
 	find . -name '*.go' -not -path './build/*' -print0 | sort -z | xargs -0 cat | head -c 2000000 >$(GPU_CHECK)/bin/corpus.txt
-	$(GPU_CHECK)/gpucheck pack $(GPU_CHECK)/programs.tar.zst $(GPU_CHECK)/bin/* && rm -r $(GPU_CHECK)/bin
+	tar -C $(GPU_CHECK)/bin -cf - . | gzip -9 >$(GPU_CHECK)/programs.tar.gz && rm -r $(GPU_CHECK)/bin
 	cp -r configs benchmarks $(GPU_CHECK)/
 	rm $(GPU_CHECK)/configs/*.go # no package of the module
 	cp -r testdata/reference $(GPU_CHECK)/testdata/

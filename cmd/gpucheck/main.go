@@ -1,5 +1,5 @@
 // Command gpucheck is what run.sh of package experiment/gpucheck calls on a GPU machine without
-// Go: it unpacks the programs that `make gpu-check` has packed, compares runs and writes the report.
+// Go: it runs tests, compares runs and writes the report.
 package main
 
 import (
@@ -22,7 +22,7 @@ func main() {
 	}
 }
 
-const usage = "pack ARCHIVE FILE... | unpack ARCHIVE DIR | compare [-name NAME] [-tolerance T] [-gradients T] RUN RUN | savestep RUN DIR | report DIR | packreport DIR ARCHIVE | isolate [-limit D] [-skip PATTERN] TESTS PROGRAM [ARG...] | emulate"
+const usage = "compare [-name NAME] [-tolerance T] [-gradients T] RUN RUN | savestep RUN DIR | report DIR | isolate [-limit D] [-skip PATTERN] TESTS PROGRAM [ARG...] | emulate"
 
 func run(args []string, out io.Writer) error {
 	task, operands := "", []string(nil)
@@ -41,10 +41,6 @@ func run(args []string, out io.Writer) error {
 		}
 	}
 	switch n := len(operands); {
-	case task == "pack" && n >= 2:
-		return gpucheck.Pack(operands[0], operands[1:])
-	case task == "unpack" && n == 2:
-		return gpucheck.Unpack(operands[0], operands[1])
 	case task == "compare" && n == 2:
 		c.Want, c.Got = operands[0], operands[1]
 		return c.Write(out)
@@ -52,8 +48,6 @@ func run(args []string, out io.Writer) error {
 		return gpucheck.SaveStep(operands[0], operands[1])
 	case task == "report" && n == 1:
 		return gpucheck.WriteReport(operands[0], out)
-	case task == "packreport" && n == 2:
-		return gpucheck.PackReport(operands[0], operands[1])
 	case task == "isolate" && n >= 2:
 		i.Tests, i.Program = operands[0], operands[1:]
 		return i.Run(context.Background(), out)

@@ -1,7 +1,6 @@
 package gpucheck
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,38 +9,22 @@ import (
 	"path/filepath"
 
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/trainer"
 )
 
-// step is what a line of a run's metrics.jsonl says of a training step; nil: not finite.
-type step struct {
-	Step     int      `json:"step"`
-	Loss     *float64 `json:"loss"`
-	GradNorm *float64 `json:"grad_norm"`
-}
-
-// readSteps reads a run folder's steps.
-func readSteps(run string) ([]step, error) {
-	file, err := os.Open(filepath.Join(run, "metrics.jsonl"))
-	if err != nil {
-		return nil, errors.WithStack(err)
+// readSteps reads a run folder's steps, whose losses and gradient norms are finite.
+func readSteps(run string) ([]trainer.Metrics, error) {
+	steps, err := trainer.ReadMetrics(run)
+	if err == nil && len(steps) == 0 {
+		err = errors.Errorf("%s: want steps in metrics.jsonl, got none", run)
 	}
-	defer func() { _ = file.Close() }()
-	var steps []step
-	lines := bufio.NewScanner(file)
-	for lines.Scan() {
-		var s step
-		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
-			return nil, errors.Wrapf(err, "%s, line %d", file.Name(), len(steps)+1)
+	for _, s := range steps {
+		if !s.Loss.Finite() || !s.GradNorm.Finite() {
+			return nil, errors.Errorf("%s, step %d: want a finite loss and gradient norm, got %v and %v", run, s.Step, s.Loss, s.GradNorm)
 		}
-		if s.Loss == nil || s.GradNorm == nil {
-			return nil, errors.Errorf("%s, step %d: want a finite loss and gradient norm, got %s", file.Name(), s.Step, lines.Text())
-		}
-		steps = append(steps, s)
 	}
-	if len(steps) == 0 {
-		return nil, errors.Errorf("%s: want steps, got none", file.Name())
-	}
-	return steps, errors.WithStack(lines.Err())
+	return steps, err
 }
 
 // Comparison is of two training runs of the same steps.
@@ -55,7 +38,7 @@ type Comparison struct {
 // pair is the steps of a comparison's runs.
 type pair struct {
 	Comparison
-	want, got []step
+	want, got []trainer.Metrics
 }
 
 // worst returns the largest |got - want| / |want| of the losses and where it is, and that
@@ -63,19 +46,19 @@ type pair struct {
 func (c pair) worst() (loss float64, at int, norm float64) {
 	at = c.want[0].Step
 	for i, w := range c.want {
-		if d := relative(*w.Loss, *c.got[i].Loss); d > loss {
+		if d := relative(w.Loss, c.got[i].Loss); d > loss {
 			loss, at = d, w.Step
 		}
-		norm = max(norm, relative(*w.GradNorm, *c.got[i].GradNorm))
+		norm = max(norm, relative(w.GradNorm, c.got[i].GradNorm))
 	}
 	return loss, at, norm
 }
 
-func relative(want, got float64) float64 {
+func relative(want, got trainer.Number) float64 {
 	if want == got {
 		return 0
 	}
-	return math.Abs(got-want) / math.Abs(want)
+	return math.Abs(float64(got-want)) / math.Abs(float64(want))
 }
 
 // Write writes how the runs differ, as the report wants it. It fails where their losses differ by
@@ -132,12 +115,12 @@ const shownSteps = 10
 func (c pair) write(out io.Writer) error {
 	loss, at, norm := c.worst()
 	first, last := c.want[0], c.want[len(c.want)-1]
-	text := fmt.Sprintf("figure: %s: loss %.4f to %.4f in %d steps, ", c.Name, *first.Loss, *last.Loss, len(c.want))
+	text := fmt.Sprintf("figure: %s: loss %.4f to %.4f in %d steps, ", c.Name, first.Loss, last.Loss, len(c.want))
 	if loss == 0 && norm == 0 {
 		text += "every loss and gradient norm has the same bits\n"
 	} else {
 		text += fmt.Sprintf("the other %.4f to %.4f; largest relative difference %.1e, at step %d (wanted <= %.0e), of gradient norms %.1e\n%s",
-			*c.got[0].Loss, *c.got[len(c.got)-1].Loss, loss, at, c.Tolerance, norm, c.table())
+			c.got[0].Loss, c.got[len(c.got)-1].Loss, loss, at, c.Tolerance, norm, c.table())
 	}
 	if _, err := io.WriteString(out, text); err != nil {
 		return errors.WithStack(err)
@@ -153,7 +136,7 @@ func (c pair) table() string {
 	text := fmt.Sprintf("%s\n%s\n%6s  %12s  %12s  %8s\n", fence, c.Name, "step", "loss", "the other", "relative")
 	for i, w := range c.want {
 		if i%max(1, len(c.want)/shownSteps) == 0 || i == len(c.want)-1 {
-			text += fmt.Sprintf("%6d  %12.6f  %12.6f  %8.1e\n", w.Step, *w.Loss, *c.got[i].Loss, relative(*w.Loss, *c.got[i].Loss))
+			text += fmt.Sprintf("%6d  %12.6f  %12.6f  %8.1e\n", w.Step, w.Loss, c.got[i].Loss, relative(w.Loss, c.got[i].Loss))
 		}
 	}
 	return text + fence + "\n"

@@ -66,14 +66,14 @@ func TestCompareOfGradientNorms(t *testing.T) {
 
 func TestCompareRefuses(t *testing.T) {
 	broken := t.TempDir()
-	write(t, broken, "metrics.jsonl", `{"step":1,"loss":3,"grad_norm":null}`)
+	write(t, broken, "metrics.jsonl", `{"step":1,"loss":3,"grad_norm":null}`+"\n")
 	empty := t.TempDir()
 	write(t, empty, "metrics.jsonl", "")
 	for want, runs := range map[string][2]string{
 		"step 1: want a finite loss and gradient norm": {runOf(t, 3), broken},
-		"want steps, got none":                         {empty, runOf(t, 3)},
+		"want steps in metrics.jsonl, got none":        {empty, runOf(t, 3)},
 		"want the 2 steps of":                          {runOf(t, 3, 2), runOf(t, 3)},
-		"no such file":                                 {runOf(t, 3), filepath.Join(broken, "nowhere")},
+		"nowhere: want steps":                          {runOf(t, 3), filepath.Join(broken, "nowhere")},
 	} {
 		require.ErrorContains(t, Comparison{Want: runs[0], Got: runs[1], Tolerance: 1}.Write(&bytes.Buffer{}), want)
 	}
@@ -178,54 +178,6 @@ func TestReportWhereNothingFailed(t *testing.T) {
 	assert.Contains(t, out.String(), "no part has failed")
 	write(t, dir, "parts.txt", "references 0\n")
 	require.ErrorContains(t, WriteReport(dir, &out), `parts.txt, line 1: want a name, an exit status and seconds, got "references 0"`)
-}
-
-func TestPackedFilesComeBack(t *testing.T) {
-	dir := t.TempDir()
-	draw := rand.New(rand.NewPCG(1, 2))
-	noise := make([]byte, 3<<20)
-	for i := range noise {
-		noise[i] = byte(draw.Uint32())
-	}
-	write(t, dir, "a", string(noise))
-	write(t, filepath.Join(dir, "sub"), "b", "b"+string(noise))
-	require.NoError(t, os.Chmod(filepath.Join(dir, "a"), 0o755))
-	archive, back := filepath.Join(dir, "x.tar.zst"), filepath.Join(dir, "back")
-	require.NoError(t, Pack(archive, []string{filepath.Join(dir, "a"), filepath.Join(dir, "sub", "b")}))
-	info, err := os.Stat(archive)
-	require.NoError(t, err)
-	assert.Less(t, info.Size(), int64(3<<20+3<<18), "what the files share is there once")
-	require.NoError(t, Unpack(archive, back))
-	for name, want := range map[string]string{"a": string(noise), "b": "b" + string(noise)} {
-		got, err := os.ReadFile(filepath.Join(back, name))
-		require.NoError(t, err)
-		assert.True(t, want == string(got), name)
-	}
-	info, err = os.Stat(filepath.Join(back, "a"))
-	require.NoError(t, err)
-	assert.Equal(t, os.FileMode(0o755), info.Mode().Perm())
-}
-
-// TestPackedReportIsBounded: of long files the end comes back, and an archive that cannot be written leaves the old one.
-func TestPackedReportIsBounded(t *testing.T) {
-	dir, out := t.TempDir(), t.TempDir()
-	write(t, dir, "report.md", "short")
-	write(t, dir, "ops.log", strings.Repeat("x", largestFile)+"the end")
-	archive, back := filepath.Join(out, "report.tar.zst"), filepath.Join(out, "back")
-	require.NoError(t, PackReport(dir, archive))
-	require.NoError(t, Unpack(archive, back))
-	for name, want := range map[string]string{"report.md": "short", "ops.log": strings.Repeat("x", largestFile-7) + "the end"} {
-		got, err := os.ReadFile(filepath.Join(back, name))
-		require.NoError(t, err)
-		assert.True(t, want == string(got), name)
-	}
-	old, err := os.ReadFile(archive)
-	require.NoError(t, err)
-	require.NoError(t, os.Mkdir(archive+".partial", 0o755)) // nothing can be written there
-	require.Error(t, PackReport(dir, archive))
-	now, err := os.ReadFile(archive)
-	require.NoError(t, err)
-	assert.Equal(t, old, now)
 }
 
 // TestScriptListsItsParts: the script is one that a POSIX shell reads, and performs what it

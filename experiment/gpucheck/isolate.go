@@ -1,11 +1,13 @@
 package gpucheck
 
 import (
-	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -82,49 +84,44 @@ func (i Isolation) Run(ctx context.Context, out io.Writer) error {
 func (i Isolation) process(ctx context.Context, done *testLog, out io.Writer) (*testLog, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	silence := time.NewTimer(time.Hour)
-	if i.Limit > 0 {
-		silence = time.AfterFunc(i.Limit, func() { cancel(errors.Errorf("nothing in %v", i.Limit)) })
-	}
-	defer silence.Stop()
+	limit := cmp.Or(i.Limit, math.MaxInt64)
+	r := &reader{log: newTestLog(), out: out, limit: limit, silence: time.AfterFunc(limit, func() { cancel(errors.Errorf("nothing in %v", limit)) })}
+	defer r.silence.Stop()
 	args := append(slices.Clone(i.Program[1:]), "-test.v", "-test.count=1", "-test.failfast", "-test.timeout=0", "-test.run="+i.Tests)
 	if skip := done.skip(i.Skip); skip != "" {
 		args = append(args, "-test.skip="+skip)
 	}
 	run := exec.CommandContext(ctx, i.Program[0], args...)
-	run.WaitDelay = time.Second
-	log := newTestLog()
-	reader, writer := io.Pipe()
-	run.Stdout, run.Stderr = writer, writer
-	read := make(chan error, 1)
-	go func() {
-		lines := bufio.NewScanner(reader)
-		lines.Buffer(nil, 1<<24)
-		var failed error
-		for lines.Scan() {
-			if i.Limit > 0 {
-				silence.Reset(i.Limit)
-			}
-			log.read(lines.Text())
-			if _, err := fmt.Fprintln(out, lines.Text()); err != nil && failed == nil {
-				failed = err // the log's disk may be full: the tests go on
-			}
-		}
-		if failed == nil {
-			failed = lines.Err()
-		}
-		_, _ = io.Copy(io.Discard, reader)
-		read <- failed
-	}()
+	run.WaitDelay, run.Stdout, run.Stderr = time.Second, r, r
 	err := run.Run()
-	if cause := context.Cause(ctx); cause != nil {
-		err = cause
+	return r.log, cmp.Or(context.Cause(ctx), err, r.failed)
+}
+
+// reader takes what a process says.
+type reader struct {
+	log     *testLog
+	out     io.Writer // gets it, too
+	failed  error     // the first of out: its disk may be full, and the tests go on
+	limit   time.Duration
+	silence *time.Timer // ends the process
+	begun   []byte      // a line
+}
+
+// Write never fails.
+func (r *reader) Write(text []byte) (int, error) {
+	r.silence.Reset(r.limit)
+	if _, err := r.out.Write(text); r.failed == nil {
+		r.failed = errors.WithStack(err)
 	}
-	_ = writer.Close() // of a pipe in memory
-	if failed := <-read; err == nil {
-		err = failed
+	r.begun = append(r.begun, text...)
+	for {
+		line, rest, whole := bytes.Cut(r.begun, []byte("\n"))
+		if !whole {
+			return len(text), nil
+		}
+		r.log.read(string(line))
+		r.begun = rest
 	}
-	return log, err
 }
 
 // unfinished is the case that was running when its process ended, "" if all had ended.
@@ -141,12 +138,7 @@ func (l *testLog) skip(first string) string {
 	if first != "" {
 		patterns = append(patterns, first)
 	}
-	var names []string
-	for name := range l.results {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(l.results)) {
 		if l.results[name] == "FAIL" && l.hasCases(name) || l.insidePassed(name) {
 			continue // its cases are listed one by one; or a group lists it
 		}

@@ -1,7 +1,6 @@
 package gpucheck
 
 import (
-	"bufio"
 	"os"
 	"path/filepath"
 	"slices"
@@ -104,13 +103,10 @@ func (p *part) read(dir string) error {
 			p.failed = append(p.failed, line)
 		}
 	}
-	b, err := readBenchmark(filepath.Join(dir, p.name+".json"))
-	if err != nil {
-		return err
-	}
-	p.figures = append(p.figures, b.figures()...)
+	figures, err := benchmarkFigures(filepath.Join(dir, p.name+".json"))
+	p.figures = append(p.figures, figures...)
 	p.tail = lines[max(0, len(lines)-tailLines):]
-	return nil
+	return err
 }
 
 // readLog takes figures and fenced blocks.
@@ -133,17 +129,11 @@ func (p *part) readLog(lines []string) {
 	}
 }
 
+// readLines reads a file of lines.
 func readLines(path string) ([]string, error) {
-	file, err := os.Open(path)
-	if err != nil {
+	text, err := os.ReadFile(path)
+	if err != nil || len(text) == 0 {
 		return nil, errors.WithStack(err)
 	}
-	defer func() { _ = file.Close() }()
-	var lines []string
-	scan := bufio.NewScanner(file)
-	scan.Buffer(nil, 1<<24)
-	for scan.Scan() {
-		lines = append(lines, strings.TrimRight(scan.Text(), "\r"))
-	}
-	return lines, errors.WithStack(scan.Err())
+	return strings.Split(strings.TrimSuffix(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n"), "\n"), nil
 }

@@ -1,6 +1,5 @@
 // Package gpucheck checks the CUDA backend on a GPU machine that has no Go: run.sh calls the programs
-// that `make gpu-check` has packed, and this package unpacks them, compares runs and writes the
-// report. It reads what the programs have written, and imports nothing of them but the form of checkpoints: it has to stay small.
+// that `make gpu-check` has packed, and this package, in one of them, runs tests, compares runs and writes the report.
 package gpucheck
 
 import (

@@ -8,14 +8,14 @@
 #
 # A part that fails or runs out of its time does not keep the others from being run, and a failed case of an op not the op's other
 # cases. report/report.md has a table of all, report/PART.log what a part printed; after each part all of it so far is packed into
-# $OUT/report.tar.zst (at most 16 MiB; ./gpucheck unpack reads it). The exit status is 1 if a part failed. What can be set in the
+# $OUT/report.tar.gz (of each file the last 2 MiB). The exit status is 1 if a part failed. What can be set in the
 # environment, with defaults for a GPU of 80 GB:
 #
 #   PYTHON=python3        a Python, with PyTorch for the benchmark to compare with
 #   RESIDUA_CUBLAS=FILE   cuBLAS; else that of PYTHON's packages, else where the binding looks (docs/cuda.md)
 #   TIME=540              seconds that one of A, B and C may take; parts that are left then are reported as not run
 #   LIMIT=                seconds that each part may take, in the place of its own number
-#   OUT=.                 the folder for report.tar.zst
+#   OUT=.                 the folder for report.tar.gz
 #   PRECISIONS="fp32 tf32 bf16"
 #   STEPS=50 RESUME_STEPS=600 BATCH=8 SEQ=128 TRAIN="-set KEY=VALUE..."    of the runs
 #   BIG=rmt-134m                                                            of the steps of real size: a folder of saved/
@@ -87,7 +87,7 @@ print(next((f for d in sys.path for f in sorted(glob.glob(d + "/nvidia/*/lib/lib
 
 # unpack makes the folder bin: one program, and a link for each that is in it.
 unpack() {
-  ./gpucheck unpack programs.tar.zst bin || return 1
+  mkdir -p bin && tar -C bin -xzf programs.tar.gz || return 1
   while read -r name; do
     ln -f bin/programs "bin/$name" 2>/dev/null || cp bin/programs "bin/$name" || return 1
   done <programs.txt
@@ -113,7 +113,7 @@ machine() {
 # gotest FOLDER PROGRAM PATTERN: a test program, in the folder where go test would call it, but for the tests that look whether
 # the repository is as it should be. What comes after a failure, or a case of more than a minute, runs in another process.
 gotest() {
-  (cd "$1" && "$root/gpucheck" isolate -limit 60s -skip '^TestPTX' "$3" "$root/bin/$2")
+  (cd "$1" && "$root/bin/gpucheck" isolate -limit 60s -skip '^TestPTX' "$3" "$root/bin/$2")
 }
 
 # train RUN PRESET DEVICE PRECISION STEPS [FLAG...]
@@ -187,10 +187,10 @@ part_big() {
   failed=0
   for precision in $PRECISIONS; do
     big "big-$precision" "$precision" &&
-      ./gpucheck compare -name "$BIG, CPU and $precision" -tolerance "$(tolerance "$precision")" -gradients "$(gradient_tolerance "$precision")" \
+      bin/gpucheck compare -name "$BIG, CPU and $precision" -tolerance "$(tolerance "$precision")" -gradients "$(gradient_tolerance "$precision")" \
         "saved/$BIG" "runs/big-$precision" || failed=1
   done
-  big big-again bf16 && ./gpucheck compare -name "$BIG, bf16 twice" runs/big-bf16 runs/big-again && same big-bf16 big-again || failed=1
+  big big-again bf16 && bin/gpucheck compare -name "$BIG, bf16 twice" runs/big-bf16 runs/big-again && same big-bf16 big-again || failed=1
   rm -rf runs/big-*/checkpoints
   return $failed
 }
@@ -207,7 +207,7 @@ part_steps() {
     (train "steps-$preset-cpu" "$preset" cpu fp32 "$STEPS") || return 1
     for precision in $PRECISIONS; do
       (train "steps-$preset-$precision" "$preset" cuda "$precision" "$STEPS") &&
-        ./gpucheck compare -name "$preset, CPU and $precision" -tolerance "$(tolerance "$precision")" "runs/steps-$preset-cpu" "runs/steps-$preset-$precision" ||
+        bin/gpucheck compare -name "$preset, CPU and $precision" -tolerance "$(tolerance "$precision")" "runs/steps-$preset-cpu" "runs/steps-$preset-$precision" ||
         failed=1
     done
   done
@@ -237,7 +237,7 @@ part_resume() {
     (train "whole-$precision" quickstart cuda "$precision" "$RESUME_STEPS") || return 1
     interrupted "$precision" || { echo "figure: $precision: want a run that ends when it is asked to, got status $status (0: it was done before; RESUME_STEPS makes it longer)"; failed=1; continue; }
     (train "resume-$precision" quickstart cuda "$precision" "$RESUME_STEPS" -resume auto) &&
-      ./gpucheck compare -name "$precision, unbroken and $(sed -n 's/\(interrupted after step [0-9]*\).*/\1/p' "$REPORT/interrupted.txt")" "runs/whole-$precision" "runs/resume-$precision" &&
+      bin/gpucheck compare -name "$precision, unbroken and $(sed -n 's/\(interrupted after step [0-9]*\).*/\1/p' "$REPORT/interrupted.txt")" "runs/whole-$precision" "runs/resume-$precision" &&
       same "whole-$precision" "resume-$precision" || failed=1
   done
   return $failed
@@ -363,12 +363,21 @@ check() {
   esac
 }
 
+# pack packs the ends of the report's files, in the place of an older archive at once: whenever it stops, a whole one is there.
+pack() {
+  rm -rf runs/packed && mkdir -p runs/packed || return 1
+  for file in "$REPORT"/*; do
+    tail -c 2097152 "$file" >"runs/packed/${file##*/}" || return 1
+  done
+  tar -C runs/packed -czf "$OUT/report.tar.gz.partial" . && mv "$OUT/report.tar.gz.partial" "$OUT/report.tar.gz"
+}
+
 # publish writes the report of all parts so far and packs it. The runs make room for it where the disk is full; an older archive
 # stays where that does not help.
 publish() {
-  ./gpucheck report "$REPORT" >"$verdict" && ./gpucheck packreport "$REPORT" "$OUT/report.tar.zst" && return
+  bin/gpucheck report "$REPORT" >"$verdict" && pack && return
   rm -rf runs/*
-  ./gpucheck report "$REPORT" >"$verdict" && ./gpucheck packreport "$REPORT" "$OUT/report.tar.zst" || { echo "   the report could not be written"; failures=$((failures + 1)); }
+  bin/gpucheck report "$REPORT" >"$verdict" && pack || { echo "   the report could not be written"; failures=$((failures + 1)); }
 }
 
 case ${1:-} in
@@ -396,7 +405,7 @@ mkdir -p "$REPORT" runs "$OUT"
 verdict=$REPORT/verdict.txt
 [ -e bin/residua ] || unpack || exit 1
 if [ -n "${EMULATE:-}" ]; then
-  stand_ins=$(./gpucheck emulate) || exit 1
+  stand_ins=$(bin/gpucheck emulate) || exit 1
   eval "$stand_ins"
 else
   cublas

@@ -2,6 +2,7 @@ package gpucheck
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"sort"
@@ -104,22 +105,7 @@ func deviceOf(test string) string {
 
 // leaves lists the tests without tests of their own.
 func (l *testLog) leaves() []string {
-	parents := map[string]bool{}
-	for name := range l.results {
-		for i := range name {
-			if name[i] == '/' {
-				parents[name[:i]] = true
-			}
-		}
-	}
-	var leaves []string
-	for name := range l.results {
-		if !parents[name] {
-			leaves = append(leaves, name)
-		}
-	}
-	sort.Strings(leaves)
-	return leaves
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(l.results)), l.hasCases)
 }
 
 // failed lists the tests that failed, without those that a test of theirs failed.
