@@ -10,6 +10,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -54,7 +55,7 @@ func (c pair) worst() (loss float64, at int, norm float64) {
 	return loss, at, norm
 }
 
-func relative(want, got trainer.Number) float64 {
+func relative(want, got eval.Number) float64 {
 	if want == got {
 		return 0
 	}
