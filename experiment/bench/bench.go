@@ -10,6 +10,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -164,62 +165,60 @@ func groups(chosen []Workload) [][]Workload {
 
 // Baselines compares each model with PyTorch's ways of running it: Report.PyTorch.
 func (b *Bench) Baselines(ctx context.Context, chosen []Workload) error {
-	for _, w := range chosen {
+	modes := b.o.PyTorch.modes()
+	return b.against(ctx, chosen, " compared with PyTorch", func(w Workload) []job {
 		jobs := []job{b.job(residua, w)}
-		for _, mode := range b.o.PyTorch.modes() {
+		for _, mode := range modes {
 			jobs = append(jobs, b.job(mode, w))
 		}
-		workers, err := b.compare(ctx, w.Name+" compared with PyTorch", b.steps(), jobs...)
-		if err != nil {
-			return err
-		}
-		if !workers[0].ok() {
-			continue
-		}
-		for _, theirs := range workers[1:] {
-			if err := sameParameters(workers[0], theirs); err != nil {
-				theirs.failed = true
-				if err := b.failed(ctx, theirs.name, err); err != nil {
-					return err
-				}
-			}
-		}
-		b.report.PyTorch = append(b.report.PyTorch, newPyTorchResult(w, workers[0], b.o.PyTorch.modes(), workers[1:]))
-		if err := b.save(); err != nil {
-			return err
-		}
-	}
-	return nil
+		return jobs
+	}, func(w Workload, own *worker, others []*worker) {
+		b.report.PyTorch = append(b.report.PyTorch, newPyTorchResult(w, own, modes, others))
+	})
 }
 
 // Threads compares one thread with all: Report.Threads.
 func (b *Bench) Threads(ctx context.Context, chosen []Workload) error {
-	for _, w := range chosen {
+	return b.against(ctx, chosen, " by threads", func(w Workload) []job {
 		single := b.job(residua, w)
 		single.Target = Target{Threads: 1}
-		workers, err := b.pair(ctx, w.Name+" by threads", single, b.job(residua, w))
-		if err != nil {
-			return err
+		return []job{single, b.job(residua, w)}
+	}, func(w Workload, one *worker, all []*worker) {
+		if all[0].ok() {
+			b.report.Threads = append(b.report.Threads, newThreadsResult(w, b.o.Target.Threads, one, all[0]))
 		}
-		if workers != nil {
-			b.report.Threads = append(b.report.Threads, newThreadsResult(w, b.o.Target.Threads, workers[0], workers[1]))
-		}
-		if err := b.save(); err != nil {
-			return err
-		}
-	}
-	return nil
+	})
 }
 
 // Stock compares transformers with the same built of stock Gorgonia nodes: Report.Stock.
 func (b *Bench) Stock(ctx context.Context, chosen []Workload) error {
+	return b.against(ctx, chosen, " compared with stock Gorgonia", func(w Workload) []job {
+		return []job{b.job(residua, w), b.job(stock, w)}
+	}, func(w Workload, own *worker, others []*worker) {
+		if others[0].ok() {
+			b.report.Stock = append(b.report.Stock, newStockResult(w, own, others[0]))
+		}
+	})
+}
+
+// against compares the first of each workload's jobs with the others, which run the same model in other ways, and keeps what came out,
+// unless the first one failed.
+func (b *Bench) against(ctx context.Context, chosen []Workload, what string, jobs func(Workload) []job, keep func(w Workload, first *worker, others []*worker)) error {
 	for _, w := range chosen {
-		workers, err := b.pair(ctx, w.Name+" compared with stock Gorgonia", b.job(residua, w), b.job(stock, w))
+		workers, err := b.compare(ctx, w.Name+what, b.steps(), jobs(w)...)
 		if err != nil {
 			return err
 		}
-		if workers != nil {
-			b.report.Stock = append(b.report.Stock, newStockResult(w, workers[0], workers[1]))
+		for _, other := range workers[1:] {
+			if err := sameParameters(workers[0], other); err != nil {
+				other.failed = true
+				if err := b.failed(ctx, other.name, err); err != nil {
+					return err
+				}
+			}
+		}
+		if workers[0].ok() {
+			keep(w, workers[0], workers[1:])
 		}
 		if err := b.save(); err != nil {
 			return err
@@ -228,27 +227,8 @@ func (b *Bench) Stock(ctx context.Context, chosen []Workload) error {
 	return nil
 }
 
-// pair compares two jobs that train the same number of parameters; nil if one failed.
-func (b *Bench) pair(ctx context.Context, what string, one, other job) ([]*worker, error) {
-	workers, err := b.compare(ctx, what, b.steps(), one, other)
-	if err != nil || !workers[0].ok() || !workers[1].ok() {
-		return nil, err
-	}
-	if err := sameParameters(workers[0], workers[1]); err != nil {
-		return nil, b.failed(ctx, other.title(), err)
-	}
-	return workers, nil
-}
-
 // steps is how many a turn has.
-func (b *Bench) steps() int {
-	if b.o.Steps == 0 {
-		return defaultSteps
-	}
-	return b.o.Steps
-}
-
-const defaultSteps = 5
+func (b *Bench) steps() int { return cmp.Or(b.o.Steps, 5) }
 
 // Err is nil if all that was asked for has been measured.
 func (r *Report) Err() error {

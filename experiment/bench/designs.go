@@ -23,9 +23,7 @@ func shapes() []shape {
 }
 
 // ShapeNames are the sizes at which residual designs are compared.
-func ShapeNames() []string { return namesOf(shapes(), shapeName) }
-
-func shapeName(s shape) string { return s.name }
+func ShapeNames() []string { return namesOf(shapes(), func(s shape) string { return s.name }) }
 
 // compared are the presets that are compared with the plain transformer.
 func (s shape) compared(zoo models.Zoo) []models.Preset {
@@ -54,18 +52,24 @@ type Comparison struct {
 
 // Comparisons returns a comparison for each of the shapes (none: all) that has one of the named presets (none: all).
 func Comparisons(zoo models.Zoo, shapeNames, names []string, size Size) ([]Comparison, error) {
-	chosenShapes, err := chosenOf("shape", shapeNames, shapes(), shapeName)
-	if err != nil {
+	if err := checkNames("shape", shapeNames, ShapeNames()); err != nil {
 		return nil, err
 	}
-	chosen, err := chosenOf("residual design", names, designNames(zoo, chosenShapes), func(name string) string { return name })
-	if err != nil {
+	chosenShapes := shapes()
+	if len(shapeNames) > 0 {
+		chosenShapes = slices.DeleteFunc(chosenShapes, func(s shape) bool { return !slices.Contains(shapeNames, s.name) })
+	}
+	known := designNames(zoo, chosenShapes)
+	if err := checkNames("residual design", names, known); err != nil {
 		return nil, err
+	}
+	if len(names) == 0 {
+		names = known
 	}
 	var all []Comparison
 	for _, s := range chosenShapes {
-		others := slices.DeleteFunc(s.compared(zoo), func(p models.Preset) bool { return !slices.Contains(chosen, p.Name) })
-		if len(others) == 0 && !slices.Contains(chosen, s.plain) {
+		others := slices.DeleteFunc(s.compared(zoo), func(p models.Preset) bool { return !slices.Contains(names, p.Name) })
+		if len(others) == 0 && !slices.Contains(names, s.plain) {
 			continue
 		}
 		c, err := s.comparison(zoo, others, size)
@@ -93,17 +97,4 @@ func (s shape) comparison(zoo models.Zoo, others []models.Preset, size Size) (Co
 		all = append(all, w)
 	}
 	return Comparison{Shape: s.name, Base: all[0], Others: all[1:], Steps: s.steps}, nil
-}
-
-// chosenOf returns the named ones in the order of the known ones; all for no names.
-func chosenOf[T any](what string, names []string, known []T, name func(T) string) ([]T, error) {
-	if len(names) == 0 {
-		return known, nil
-	}
-	for _, n := range names {
-		if !slices.Contains(namesOf(known, name), n) {
-			return nil, unknownName(what, n, namesOf(known, name))
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(known), func(k T) bool { return !slices.Contains(names, name(k)) }), nil
 }

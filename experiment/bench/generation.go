@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/pkg/errors"
@@ -140,31 +141,13 @@ func (b *Bench) Generation(ctx context.Context, chosen []Workload) error {
 			theirs = nil
 		}
 	}
-	for _, w := range chosen {
+	return b.against(ctx, chosen, "'s generation", func(w Workload) []job {
 		jobs := []job{b.job(generation, w)}
 		if theirs != nil && isGPT2(w.Spec) {
 			jobs = append(jobs, b.job(transformers, w))
 		}
-		workers, err := b.compare(ctx, w.Name+"'s generation", b.steps(), jobs...)
-		if err != nil {
-			return err
-		}
-		if !workers[0].ok() {
-			continue
-		}
-		var other *worker
-		if len(workers) > 1 && workers[1].ok() {
-			other = workers[1]
-			if err := sameParameters(workers[0], other); err != nil {
-				if other, err = nil, b.failed(ctx, other.name, err); err != nil {
-					return err
-				}
-			}
-		}
-		b.report.Generation = append(b.report.Generation, newGenerationResult(w, workers[0], other))
-		if err := b.save(); err != nil {
-			return err
-		}
-	}
-	return nil
+		return jobs
+	}, func(w Workload, own *worker, others []*worker) {
+		b.report.Generation = append(b.report.Generation, newGenerationResult(w, own, slices.DeleteFunc(others, func(o *worker) bool { return !o.ok() })...))
+	})
 }

@@ -35,10 +35,10 @@ type GenerationResult struct {
 	DecodeSpeedup  float64           `json:"decode_speedup,omitempty"`
 }
 
-// newGenerationResult compares workers; theirs is nil where there is none.
-func newGenerationResult(w Workload, own, theirs *worker) GenerationResult {
+// newGenerationResult compares Residua with transformers, if that is given.
+func newGenerationResult(w Workload, own *worker, others ...*worker) GenerationResult {
 	r := GenerationResult{Name: w.Name, Parameters: own.facts.Parameters, Text: w.Text, Residua: newGenerationTiming(w, own)}
-	if theirs != nil {
+	for _, theirs := range others {
 		t := newGenerationTiming(w, theirs)
 		r.Transformers, r.Version = &t, theirs.facts.Version
 		r.PrefillSpeedup, r.DecodeSpeedup = t.PrefillSeconds/r.Residua.PrefillSeconds, t.TokenSeconds/r.Residua.TokenSeconds

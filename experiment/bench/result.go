@@ -195,7 +195,7 @@ func newStockResult(w Workload, own, theirs *worker) StockResult {
 
 // sameParameters refuses to compare two different models; it says nothing of a worker that has failed.
 func sameParameters(own, theirs *worker) error {
-	if theirs.ok() && own.facts.Parameters != theirs.facts.Parameters {
+	if own.ok() && theirs.ok() && own.facts.Parameters != theirs.facts.Parameters {
 		return errors.Errorf("%s: want %d parameters as Residua's, got %d: it is another model", theirs.name, own.facts.Parameters, theirs.facts.Parameters)
 	}
 	return nil

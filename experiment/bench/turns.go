@@ -2,7 +2,7 @@ package bench
 
 import (
 	"context"
-	"sort"
+	"slices"
 )
 
 // turns lets workers take turns: in each round each makes its steps. One that fails is left out
@@ -35,7 +35,6 @@ func median(seconds []float64) float64 {
 	if n == 0 {
 		return 0
 	}
-	sorted := append([]float64(nil), seconds...)
-	sort.Float64s(sorted)
+	sorted := slices.Sorted(slices.Values(seconds))
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }

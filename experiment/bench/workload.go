@@ -129,6 +129,16 @@ func Choose(zoo models.Zoo, names []string, size Size) ([]Workload, error) {
 
 func measuredName(m measured) string { return m.name }
 
+// checkNames refuses names that are not among those known.
+func checkNames(what string, names, known []string) error {
+	for _, n := range names {
+		if !slices.Contains(known, n) {
+			return unknownName(what, n, known)
+		}
+	}
+	return nil
+}
+
 // unknownName refuses a name that is not among those known.
 func unknownName(what, name string, known []string) error {
 	if near := spelling.Nearest(name, known); near != "" {
