@@ -40,6 +40,16 @@ func ParseIDs(list string, vocab int) ([]int32, error) {
 	return ids, nil
 }
 
+// CheckIDs returns an error that names the first id that a vocabulary does not have.
+func CheckIDs(ids []int32, vocab int) error {
+	for i, id := range ids {
+		if id < 0 || int(id) >= vocab {
+			return errors.Errorf("token %d: want an id of 0 to %d, got %d", i, vocab-1, id)
+		}
+	}
+	return nil
+}
+
 // words are what commas or white space part; nothing between two commas is a word, too.
 func words(list string) []string {
 	if strings.TrimSpace(list) == "" {

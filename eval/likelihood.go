@@ -7,6 +7,7 @@ import (
 	"github.com/pkg/errors"
 	"gorgonia.org/tensor"
 
+	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
@@ -109,10 +110,8 @@ func (r Request) check(c models.Spec) error {
 		return errors.Errorf("want a continuation of at most %d tokens, the model's training length, got %d", c.Seq, n)
 	}
 	for _, ids := range [][]int32{r.Context, r.Continuation} {
-		for _, id := range ids {
-			if id < 0 || int(id) >= c.Vocab {
-				return errors.Errorf("want token ids of 0 to %d, got %d: was the text encoded with another model's tokenizer?", c.Vocab-1, id)
-			}
+		if err := data.CheckIDs(ids, c.Vocab); err != nil {
+			return errors.Errorf("%v: was the text encoded with another model's tokenizer?", err)
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/layers"
 )
 
@@ -98,10 +99,8 @@ func (r Request) validateBias() error {
 
 // validateIDs tells the first token that a model with a vocabulary does not have.
 func (r Request) validateIDs(vocab int) error {
-	for i, id := range r.IDs {
-		if id < 0 || int(id) >= vocab {
-			return layers.Setting("ids", "token %d: want an id of 0 to %d, got %d", i, vocab-1, id)
-		}
+	if err := data.CheckIDs(r.IDs, vocab); err != nil {
+		return layers.Setting("ids", "%v", err)
 	}
 	for _, id := range slices.Sorted(maps.Keys(r.LogitBias)) {
 		if id < 0 || int(id) >= vocab {

@@ -110,10 +110,8 @@ func (m *Model) files(ctx context.Context, o EvaluateOptions) (*eval.Text, error
 // ids is a text of token ids.
 func (m *Model) ids(_ context.Context, o EvaluateOptions) (*eval.Text, error) {
 	text := &eval.Text{Tokens: data.NewTokens(m.Spec.Vocab, o.IDs)}
-	for i, id := range o.IDs {
-		if id < 0 || int(id) >= m.Spec.Vocab {
-			return nil, layers.Setting("ids", "token %d: want an id of 0 to %d, got %d", i, m.Spec.Vocab-1, id)
-		}
+	if err := data.CheckIDs(o.IDs, m.Spec.Vocab); err != nil {
+		return nil, layers.Setting("ids", "%v", err)
 	}
 	if m.Data.Tokenizer != "" {
 		var err error

@@ -83,10 +83,8 @@ func (p *prompts) len() int { return max(1, len(p.texts)+len(p.lists)) }
 // ids returns prompt i as the model reads it: a text as data.EncodePrompt says, ids as they are.
 func (p *prompts) ids(i int, m *Model, bos *bool) ([]int32, error) {
 	if i < len(p.lists) {
-		for at, id := range p.lists[i] {
-			if id < 0 || int(id) >= m.Vocab {
-				return nil, invalid("prompt", "token %d: want an id of 0 to %d, got %d", at, m.Vocab-1, id)
-			}
+		if err := data.CheckIDs(p.lists[i], m.Vocab); err != nil {
+			return nil, invalid("prompt", "%v", err)
 		}
 		return p.lists[i], nil
 	}

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -11,26 +12,27 @@ import (
 	"time"
 
 	"github.com/pkg/errors"
+	"github.com/residua-go/residua/settings"
 )
 
 // Options say how a Server behaves. The zero value is ready.
 type Options struct {
-	// Token, where not "", is what every request but those for / and /healthz must bring in its
-	// header: "Authorization: Bearer TOKEN".
-	Token string
 	// Hosts are names by which clients may call the server, next to localhost, loopback addresses and the address that it listens on.
 	// A server with a Token answers by any name.
-	Hosts []string
+	Hosts []string `yaml:"host" help:"without a token: answer also requests whose Host is <NAME>, as of a proxy or a container; may be repeated. localhost, loopback addresses and the address that a request came to need none"`
+	// Token, where not "", is what every request but those for / and /healthz must bring in its
+	// header: "Authorization: Bearer TOKEN".
+	Token string `yaml:"token" help:"answer only requests with the header Authorization: Bearer <TOKEN>; without, the environment's RESIDUA_TOKEN"`
 	// Requests is how many completions are worked on at a time, those that wait for the model
 	// included; what comes beyond is answered 429. 0: 128.
-	Requests int
-	Body     int64 // the most bytes of a request's body; 0: 8 MiB
+	Requests int   `yaml:"requests" default:"128" min:"1" help:"work on <N> completions at a time, those that wait for the model included; more are answered 429"`
+	Body     int64 `yaml:"max_body" default:"8388608" min:"1" help:"take requests of at most <N> bytes, and bodies of 8 times as many bytes at a time"` // the most bytes of a request's body; 0: 8 MiB
 
-	RequestTime time.Duration // that a completion may take, its waiting included; 0: 10 minutes
+	RequestTime time.Duration `yaml:"request_time" default:"10m0s" help:"give a completion at most <TIME>, as in 90s or 10m, its waiting included"` // 0: 10 minutes
+	StopTime    time.Duration `yaml:"stop_time" default:"30s" help:"give what runs <TIME>, as in 30s, to finish when the server is stopped"`        // 0: 30 seconds
 	ReadTime    time.Duration // that reading a request may take; 0: 1 minute
 	WriteTime   time.Duration // that a client may leave one write unread; 0: 30 seconds
 	IdleTime    time.Duration // that a connection may wait for its next request; 0: 2 minutes
-	StopTime    time.Duration // that running requests have left when the server is stopped; 0: 30 seconds
 
 	// Page answers / in the place of the page that says what is served, without a token.
 	Page http.Handler
@@ -39,27 +41,13 @@ type Options struct {
 	Log      func(message string) // takes what went wrong here, for whoever runs the server; nil: nothing is logged
 }
 
-func (o Options) withDefaults() Options {
-	set := func(d *time.Duration, value time.Duration) {
-		if *d == 0 {
-			*d = value
-		}
-	}
-	set(&o.RequestTime, 10*time.Minute)
-	set(&o.ReadTime, time.Minute)
-	set(&o.WriteTime, 30*time.Second)
-	set(&o.IdleTime, 2*time.Minute)
-	set(&o.StopTime, 30*time.Second)
-	if o.Requests == 0 {
-		o.Requests = 128
-	}
-	if o.Body == 0 {
-		o.Body = 8 << 20
-	}
+// withDefaults is the options with those of the tags, and of what no flag sets.
+func (o Options) withDefaults() (Options, error) {
+	o.ReadTime, o.WriteTime, o.IdleTime = cmp.Or(o.ReadTime, time.Minute), cmp.Or(o.WriteTime, 30*time.Second), cmp.Or(o.IdleTime, 2*time.Minute)
 	if o.Log == nil {
 		o.Log = func(string) {}
 	}
-	return o
+	return o, settings.SetDefaults(&o)
 }
 
 // Server is the http.Handler of models.
@@ -88,7 +76,11 @@ func New(models []Model, o Options) (*Server, error) {
 			return nil, errors.Errorf("serve: model %q: want a Generator, and Vocab and Window >= 1", m.Name)
 		}
 	}
-	s := &Server{options: o.withDefaults(), models: slices.Clone(models)}
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{options: o, models: slices.Clone(models)}
 	s.bodies.free = bodiesAtOnce * s.options.Body
 	s.handler = s.routes()
 	return s, nil

@@ -48,10 +48,8 @@ func (s *Server) detokenize(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	for i, id := range request.Tokens {
-		if id < 0 || int(id) >= m.Vocab {
-			return invalid("tokens", "token %d: want an id of 0 to %d, got %d", i, m.Vocab-1, id)
-		}
+	if err := data.CheckIDs(request.Tokens, m.Vocab); err != nil {
+		return invalid("tokens", "%v", err)
 	}
 	return writeJSON(w, map[string]string{"prompt": t.Decode(request.Tokens)})
 }

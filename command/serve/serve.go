@@ -54,16 +54,11 @@ type call struct {
 	Paths []string `yaml:"checkpoint" help:"serve the model of <PATH>: a run folder (its newest checkpoint), a step folder, a .safetensors file, or the folder of a Hugging Face GPT-2, Llama or Qwen3; may be repeated: the first one answers requests that name none"`
 	Names []string `yaml:"name" help:"serve the model by the name <NAME>; may be repeated, as -checkpoint; without, the name of its file or folder"`
 	cli.Place
-	Listen      string        `yaml:"listen" default:"127.0.0.1:8080" help:"listen on <ADDRESS>, HOST:PORT; :8080 is all of the machine's addresses, port 0 one that is free"`
-	Hosts       []string      `yaml:"host" help:"without a token: answer also requests whose Host is <NAME>, as of a proxy or a container; may be repeated. localhost, loopback addresses and the address that a request came to need none"`
-	Token       string        `yaml:"token" help:"answer only requests with the header Authorization: Bearer <TOKEN>; without, the environment's RESIDUA_TOKEN"`
-	Window      int           `yaml:"window" help:"let the model see the last <N> tokens at most; 0: its training length, with ALiBi 4 times that"`
-	Rows        int           `yaml:"rows" help:"continue <N> texts at a time, each with keys and values of its own; 0: 8, fewer where the memory has no room for them"`
-	Slide       bool          `yaml:"slide" help:"let texts go on beyond the window, of which the model then sees the end, instead of refusing them"`
-	Requests    int           `yaml:"requests" default:"128" min:"1" help:"work on <N> completions at a time, those that wait for the model included; more are answered 429"`
-	Body        int64         `yaml:"max_body" default:"8388608" min:"1" help:"take requests of at most <N> bytes, and bodies of 8 times as many bytes at a time"`
-	RequestTime time.Duration `yaml:"request_time" default:"10m0s" help:"give a completion at most <TIME>, as in 90s or 10m, its waiting included"`
-	StopTime    time.Duration `yaml:"stop_time" default:"30s" help:"give what runs <TIME>, as in 30s, to finish when the server is stopped"`
+	Listen string `yaml:"listen" default:"127.0.0.1:8080" help:"listen on <ADDRESS>, HOST:PORT; :8080 is all of the machine's addresses, port 0 one that is free"`
+	Window int    `yaml:"window" help:"let the model see the last <N> tokens at most; 0: its training length, with ALiBi 4 times that"`
+	Rows   int    `yaml:"rows" help:"continue <N> texts at a time, each with keys and values of its own; 0: 8, fewer where the memory has no room for them"`
+	Slide  bool   `yaml:"slide" help:"let texts go on beyond the window, of which the model then sees the end, instead of refusing them"`
+	serve.Options
 }
 
 // check refuses what can be refused before the model is read.
@@ -89,13 +84,13 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	options := serve.Options{Token: c.Token, Hosts: c.Hosts, Requests: c.Requests, Body: c.Body, RequestTime: c.RequestTime, StopTime: c.StopTime, Log: out.Warn}
-	served, end, err := c.open(out, &options)
+	c.Log = out.Warn
+	served, end, err := c.open(out)
 	defer end()
 	if err != nil {
 		return err
 	}
-	server, err := serve.New(served, options)
+	server, err := serve.New(served, c.Options)
 	if err != nil {
 		return cli.Usage(errors.WithMessage(err, "-name"))
 	}
@@ -112,9 +107,9 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	return server.Serve(ctx, l)
 }
 
-// open opens all models, and puts the page of the first one into a server's options. end closes them, those that were opened where
+// open opens all models, and puts the page of the first one into the server's options. end closes them, those that were opened where
 // one fails, too.
-func (c *call) open(out cli.Output, o *serve.Options) (served []serve.Model, end func(), err error) {
+func (c *call) open(out cli.Output) (served []serve.Model, end func(), err error) {
 	var closers []func()
 	end = func() {
 		for _, f := range slices.Backward(closers) {
@@ -148,7 +143,7 @@ func (c *call) open(out cli.Output, o *serve.Options) (served []serve.Model, end
 			return nil, end, err
 		}
 		closers = append(closers, e.Close)
-		o.Page, o.Handlers = e.Page(), e.Handlers()
+		c.Page, c.Handlers = e.Page(), e.Handlers()
 	}
 	return served, end, nil
 }
