@@ -13,6 +13,7 @@ import (
 
 	"github.com/pkg/errors"
 	"github.com/residua-go/residua/settings"
+	"golang.org/x/sync/semaphore"
 )
 
 // Options say how a Server behaves. The zero value is ready.
@@ -54,8 +55,8 @@ func (o Options) withDefaults() (Options, error) {
 type Server struct {
 	options Options
 	models  []Model
-	running atomic.Int64 // completions that are worked on
-	bodies  admission
+	running atomic.Int64        // completions that are worked on
+	bodies  *semaphore.Weighted // bytes
 	metrics metrics
 	handler http.Handler
 }
@@ -80,8 +81,7 @@ func New(models []Model, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, models: slices.Clone(models)}
-	s.bodies.free = bodiesAtOnce * s.options.Body
+	s := &Server{options: o, models: slices.Clone(models), bodies: semaphore.NewWeighted(bodiesAtOnce * o.Body)}
 	s.handler = s.routes()
 	return s, nil
 }

@@ -4,19 +4,21 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"sync"
 
 	"github.com/pkg/errors"
 )
 
 // stream answers with server-sent events, each part of a text as soon as it is there. What the
-// client has not read yet waits in an outbox, so that the model never waits for a client.
+// client has not read yet waits, so that the model never waits for a client.
 func (s *Server) stream(ctx context.Context, cancel context.CancelFunc, w http.ResponseWriter, c *completion) error {
-	out := newOutbox()
+	waiting := make(events, mostUnread)
 	done := make(chan error, 1)
-	go func() { done <- s.fill(ctx, c, out) }()
+	go func() {
+		done <- s.fill(ctx, c, waiting)
+		close(waiting)
+	}()
 	sent, failed := false, error(nil)
-	for events, more := out.take(); more; events, more = out.take() {
+	for event := range waiting {
 		if failed != nil {
 			continue // the client is gone; what generates is about to notice
 		}
@@ -25,7 +27,7 @@ func (s *Server) stream(ctx context.Context, cancel context.CancelFunc, w http.R
 			w.Header().Set("Cache-Control", "no-cache")
 			sent = true
 		}
-		if _, failed = w.Write(events); failed == nil {
+		if _, failed = w.Write(event); failed == nil {
 			failed = http.NewResponseController(w).Flush()
 		}
 		if failed != nil {
@@ -47,10 +49,9 @@ func (s *Server) stream(ctx context.Context, cancel context.CancelFunc, w http.R
 	return err
 }
 
-// fill generates a completion into an outbox.
-func (s *Server) fill(ctx context.Context, c *completion, out *outbox) error {
-	defer out.close()
-	used, err := s.generate(ctx, c, func(part choice) error { return out.add(c.response(part)) })
+// fill generates a completion into the events that wait.
+func (s *Server) fill(ctx context.Context, c *completion, waiting events) error {
+	used, err := s.generate(ctx, c, func(part choice) error { return waiting.add(c.response(part)) })
 	if err != nil {
 		return err
 	}
@@ -58,70 +59,37 @@ func (s *Server) fill(ctx context.Context, c *completion, out *outbox) error {
 		last := c.response()
 		last.Choices = []choice{}
 		last.Usage = &used
-		if err := out.add(last); err != nil {
+		if err := waiting.add(last); err != nil {
 			return err
 		}
 	}
-	return out.put(event([]byte("[DONE]")))
+	return waiting.put([]byte("[DONE]"))
 }
 
 func event(data []byte) []byte {
 	return append(append([]byte("data: "), data...), "\n\n"...)
 }
 
-// maxUnread is how many bytes of events may wait for a client that reads more slowly than the
-// model writes.
-const maxUnread = 4 << 20
+// mostUnread is how many events, of a token or a few each, may wait for a client that reads more slowly than the model writes.
+const mostUnread = 4096
 
-// outbox holds the events of a stream that are not sent yet.
-type outbox struct {
-	mutex   sync.Mutex
-	changed sync.Cond
-	events  []byte
-	closed  bool
-}
+// events are those of a stream that are not sent yet.
+type events chan []byte
 
-func newOutbox() *outbox {
-	o := &outbox{}
-	o.changed.L = &o.mutex
-	return o
-}
-
-func (o *outbox) add(r completionResponse) error {
+func (e events) add(r completionResponse) error {
 	data, err := json.Marshal(r)
 	if err != nil {
 		return errors.Wrap(err, "serve: an event")
 	}
-	return o.put(event(data))
+	return e.put(data)
 }
 
 // put never waits.
-func (o *outbox) put(event []byte) error {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	if len(o.events)+len(event) > maxUnread {
-		return invalid("", "the events of this stream were not read: %d bytes wait", len(o.events))
+func (e events) put(data []byte) error {
+	select {
+	case e <- event(data):
+		return nil
+	default:
+		return invalid("", "the events of this stream were not read: %d wait", len(e))
 	}
-	o.events = append(o.events, event...)
-	o.changed.Signal()
-	return nil
-}
-
-// close ends the stream after what is in it.
-func (o *outbox) close() {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	o.closed = true
-	o.changed.Signal()
-}
-
-// take waits for events and returns all that are there; more is false at the end.
-func (o *outbox) take() (events []byte, more bool) {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	for len(o.events) == 0 && !o.closed {
-		o.changed.Wait()
-	}
-	events, o.events = o.events, nil
-	return events, len(events) > 0
 }

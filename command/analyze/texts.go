@@ -45,22 +45,8 @@ func (l pairList) read() ([]report.PatchPair, error) {
 	if err != nil {
 		return nil, err
 	}
-	var pairs []report.PatchPair
-	for i, line := range strings.Split(text, "\n") {
-		line = strings.TrimSuffix(line, "\r")
-		if line == "" {
-			continue
-		}
-		pair, err := readPair(line, strings.HasSuffix(l.File, ".jsonl"))
-		if err != nil {
-			return nil, errors.WithMessagef(err, "prompts: %s:%d", l.File, i+1)
-		}
-		pairs = append(pairs, pair)
-	}
-	if len(pairs) == 0 {
-		return nil, errors.Errorf("prompts: %s: want a pair of prompts on each line, got nothing", l.File)
-	}
-	return pairs, nil
+	pairs, err := cli.EachPrompt(l.File, "a pair of prompts", text, readPair)
+	return pairs, errors.WithMessage(err, "prompts")
 }
 
 // readList reads a file of prompts.

@@ -3,8 +3,6 @@ package models
 import (
 	"fmt"
 
-	"github.com/pkg/errors"
-
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/internal/cli"
@@ -34,26 +32,14 @@ func (c *call) runFit(out cli.Output) error {
 	if err := cli.CheckDevice(c.Device, c.Precision); err != nil {
 		return err
 	}
-	var lines []presetFit
-	for _, p := range c.zoo.Presets() {
-		spec, err := p.Config.Resolve()
-		if err != nil {
-			return errors.Wrap(err, p.Name)
+	bytes := int(c.Fit * 1e9)
+	return show(c, out, c.zoo.Presets(), func(p models.Preset, s models.Spec) (line presetFit, err error) {
+		line = presetFit{Name: p.Name, Seq: s.Seq, Decoding: c.training.decoding(s, bytes)}
+		if line.Training, err = c.training.largest(s, bytes, true); err == nil {
+			line.Inference, err = c.training.largest(s, bytes, false)
 		}
-		line := presetFit{Name: p.Name, Seq: spec.Seq}
-		if line.Training, err = c.training.largest(spec, int(c.Fit*1e9), true); err == nil {
-			line.Inference, err = c.training.largest(spec, int(c.Fit*1e9), false)
-		}
-		if err != nil {
-			return errors.Wrap(err, p.Name)
-		}
-		line.Decoding = c.training.decoding(spec, int(c.Fit*1e9))
-		lines = append(lines, line)
-	}
-	if c.JSON {
-		return out.PrintJSON(lines)
-	}
-	return out.Print(fitTable(lines))
+		return line, err
+	}, fitTable)
 }
 
 // largest searches the largest batch that takes no more than so many bytes, each batch planned as

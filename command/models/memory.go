@@ -3,8 +3,6 @@ package models
 import (
 	"fmt"
 
-	"github.com/pkg/errors"
-
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/internal/cli"
@@ -33,27 +31,10 @@ func (c *call) runMemory(out cli.Output) error {
 	if err := cli.CheckDevice(c.Device, c.Precision); err != nil {
 		return err
 	}
-	var lines []presetMemory
-	for _, p := range c.zoo.Presets() {
-		spec, err := p.Config.Resolve()
-		if err != nil {
-			return errors.Wrap(err, p.Name)
-		}
-		m, err := c.training.predict(spec)
-		if err != nil {
-			return errors.Wrap(err, p.Name)
-		}
-		lines = append(lines, presetMemory{p.Name, c.Batch, spec.Seq, m, m.Total()})
-	}
-	if c.JSON {
-		return out.PrintJSON(lines)
-	}
-	return out.Print(memoryTable(lines))
-}
-
-// predict plans a training program of a model.
-func (t training) predict(s models.Spec) (graph.MemoryNeed, error) {
-	return t.plan(s, true)
+	return show(c, out, c.zoo.Presets(), func(p models.Preset, s models.Spec) (presetMemory, error) {
+		m, err := c.training.plan(s, true)
+		return presetMemory{p.Name, c.Batch, s.Seq, m, m.Total()}, err
+	}, memoryTable)
 }
 
 // plan plans a program that trains, or one that computes the loss alone.

@@ -20,7 +20,7 @@ func TestPredictedMemory(t *testing.T) {
 	require.NoError(t, err)
 	spec := modeltest.Resolve(t, preset.Config)
 	predict := func(t *testing.T, s training) graph.MemoryNeed {
-		m, err := s.predict(spec)
+		m, err := s.plan(spec, true)
 		require.NoError(t, err)
 		return m
 	}

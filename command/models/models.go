@@ -4,6 +4,8 @@ package models
 import (
 	"context"
 
+	"github.com/pkg/errors"
+
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/models"
@@ -56,18 +58,27 @@ func (c *call) run(_ context.Context, out cli.Output) error {
 	case c.Roofline != "":
 		return c.runRoofline(out)
 	}
-	var presets []preset
-	for _, p := range c.zoo.Presets() {
-		line, err := newPreset(p)
+	return show(c, out, c.zoo.Presets(), newPreset, table)
+}
+
+// show writes a line for each preset, made of its model: as JSON, or a table.
+func show[T any](c *call, out cli.Output, presets []models.Preset, line func(models.Preset, models.Spec) (T, error), table func([]T) string) error {
+	var all []T
+	for _, p := range presets {
+		spec, err := p.Config.Resolve()
 		if err != nil {
-			return err
+			return errors.Wrap(err, p.Name)
 		}
-		presets = append(presets, line)
+		one, err := line(p, spec)
+		if err != nil {
+			return errors.Wrap(err, p.Name)
+		}
+		all = append(all, one)
 	}
 	if c.JSON {
-		return out.PrintJSON(presets)
+		return out.PrintJSON(all)
 	}
-	return out.Print(table(presets))
+	return out.Print(table(all))
 }
 
 func (c *call) runResiduals(out cli.Output) error {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
 )
 
 // TestPresetsPage: the table of docs/presets.md has a row for each preset, with what this command computes.
@@ -20,7 +21,7 @@ func TestPresetsPage(t *testing.T) {
 	table, _, _ = strings.Cut(table, "\n\n")
 	var rows []string
 	for _, p := range models.Standard().Presets() {
-		line, err := newPreset(p)
+		line, err := newPreset(p, modeltest.Resolve(t, p.Config))
 		require.NoError(t, err)
 		digits := 1
 		if line.TrainFLOPs >= 100e6 {

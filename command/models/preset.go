@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pkg/errors"
-
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/models"
 )
@@ -33,11 +31,7 @@ type preset struct {
 	RowActivationBytes int `json:"row_activation_bytes"` // a row's of Seq tokens
 }
 
-func newPreset(p models.Preset) (preset, error) {
-	s, err := p.Config.Resolve()
-	if err != nil {
-		return preset{}, errors.Wrap(err, p.Name)
-	}
+func newPreset(p models.Preset, s models.Spec) (preset, error) {
 	cost := s.Cost()
 	line := preset{
 		Name: p.Name, Stream: s.Stream.Name(), Size: size(s), Vocab: s.Vocab, Seq: s.Seq, PaperNote: p.PaperNote,

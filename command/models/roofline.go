@@ -1,13 +1,13 @@
 package models
 
 import (
+	"cmp"
 	"fmt"
-
-	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/experiment/roofline"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/models"
 )
 
 // presetPrediction is how long a training step of a preset would take.
@@ -34,39 +34,27 @@ func (c *call) runRoofline(out cli.Output) error {
 		presets = append(presets[:0:0], p)
 	}
 	o := roofline.Options{GPU: gpu, Precision: c.Precision, Batch: c.Batch, Seq: c.Seq, Recompute: c.Recompute}
-	var lines []presetPrediction
-	for _, p := range presets {
-		config := p.Config
-		if c.Seq > 0 {
-			config.Seq = c.Seq
-		}
-		spec, err := config.Resolve()
+	return show(c, out, presets, func(p models.Preset, s models.Spec) (presetPrediction, error) {
+		s, err := s.With(func(config *models.Config) { config.Seq = cmp.Or(c.Seq, config.Seq) })
 		if err != nil {
-			return errors.Wrap(err, p.Name)
+			return presetPrediction{}, err
 		}
-		prediction, err := roofline.Predict(spec, o)
-		if err != nil {
-			return errors.Wrap(err, p.Name)
-		}
-		lines = append(lines, presetPrediction{p.Name, prediction})
-	}
-	switch {
-	case c.JSON:
-		return out.PrintJSON(lines)
-	case c.Preset != "":
-		return out.Print(fmt.Sprintf("%s on %s\n\n%s%s", lines[0].Name, lines[0].Summary(), lines[0].Table().Text(), rooflineLegend()))
-	}
-	return out.Print(summaryTable(lines) + rooflineLegend())
+		prediction, err := roofline.Predict(s, o)
+		return presetPrediction{p.Name, prediction}, err
+	}, c.rooflineTable)
 }
 
-// summaryTable has a line a preset.
-func summaryTable(lines []presetPrediction) string {
+// rooflineTable has a line a preset, or one an op of the preset that was asked for.
+func (c *call) rooflineTable(lines []presetPrediction) string {
+	if c.Preset != "" {
+		return fmt.Sprintf("%s on %s\n\n%s%s", lines[0].Name, lines[0].Summary(), lines[0].Table().Text(), rooflineLegend())
+	}
 	var names []string
 	var predictions []*roofline.Prediction
 	for _, l := range lines {
 		names, predictions = append(names, l.Name), append(predictions, l.Prediction)
 	}
-	return roofline.SummaryTable(names, predictions).Text()
+	return roofline.SummaryTable(names, predictions).Text() + rooflineLegend()
 }
 
 // rooflineLegend says what the numbers assume.

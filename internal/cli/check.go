@@ -6,17 +6,6 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// CheckInt checks the value of a flag, such as -steps.
-func CheckInt(flag string, value, least, most int) error {
-	switch {
-	case value < least:
-		return Usagef("%s: want >= %d, got %d", flag, least, value)
-	case value > most:
-		return Usagef("%s: want <= %d, got %d", flag, most, value)
-	}
-	return nil
-}
-
 // CheckDevice checks the values of -device and -precision ("": the device's own).
 func CheckDevice(device graph.Device, precision graph.Precision) error {
 	switch {

@@ -55,14 +55,7 @@ func (s Suite) next(words []string) []string {
 			}
 		}
 	}
-	var names []string
-	for _, c := range s.Commands {
-		names = append(names, c.Name)
-	}
-	for _, sub := range s.Suites {
-		names = append(names, sub.Name)
-	}
-	return names
+	return s.names()
 }
 
 // flagNames are the flags as they are typed.

@@ -62,9 +62,6 @@ func (m *Model) OpenModel(out Output) (*pretrained.Model, error) {
 	if m.Path == "" {
 		return nil, Usagef("-checkpoint: want a run folder, a step folder or a .safetensors file, got nothing")
 	}
-	if err := CheckInt("-threads", m.Threads, 0, graph.MaxThreads); err != nil {
-		return nil, err
-	}
 	if err := CheckDevice(m.Device, m.Precision); err != nil {
 		return nil, err
 	}

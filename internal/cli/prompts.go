@@ -10,22 +10,30 @@ import (
 // Prompts returns the prompts of a list that the file of a name holds: each line that is not empty; of a .jsonl, each
 // line's string, or its object's "prompt". Errors begin with the name and the line.
 func Prompts(name, text string) ([]string, error) {
-	var all []string
+	return EachPrompt(name, "a prompt", text, func(line string, isJSON bool) (string, error) {
+		if isJSON {
+			return decoded(line)
+		}
+		return line, nil
+	})
+}
+
+// EachPrompt returns what read makes of each line of a list that is not empty, as Prompts does; what says what a line is.
+func EachPrompt[T any](name, what, text string, read func(line string, isJSON bool) (T, error)) ([]T, error) {
+	var all []T
 	for i, line := range strings.Split(text, "\n") {
 		line = strings.TrimSuffix(line, "\r")
 		if line == "" {
 			continue
 		}
-		if strings.HasSuffix(name, ".jsonl") {
-			var err error
-			if line, err = decoded(line); err != nil {
-				return nil, errors.WithMessagef(err, "%s:%d", name, i+1)
-			}
+		one, err := read(line, strings.HasSuffix(name, ".jsonl"))
+		if err != nil {
+			return nil, errors.WithMessagef(err, "%s:%d", name, i+1)
 		}
-		all = append(all, line)
+		all = append(all, one)
 	}
 	if len(all) == 0 {
-		return nil, errors.Errorf("%s: want a prompt on each line, got nothing", name)
+		return nil, errors.Errorf("%s: want %s on each line, got nothing", name, what)
 	}
 	return all, nil
 }

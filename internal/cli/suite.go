@@ -43,21 +43,19 @@ func (s Suite) Choose(args []string) (Command, []string) {
 		self.Run = func(_ context.Context, out Output) error { return s.help(out) }
 		return self, nil
 	}
-	var names []string
 	for _, c := range s.Commands {
 		if c.Name == args[0] {
 			c.Name, c.Program = s.Name+" "+c.Name, s.Program
 			return c, args[1:]
 		}
-		names = append(names, c.Name)
 	}
 	for _, sub := range s.Suites {
 		if sub.Name == args[0] {
 			sub.Name, sub.Program = s.Name+" "+sub.Name, s.Program
 			return sub.Choose(args[1:])
 		}
-		names = append(names, sub.Name)
 	}
+	names := s.names()
 	for _, sub := range s.Suites { // residua lens is analyze lens
 		for _, c := range sub.Commands {
 			names = append(names, sub.Name+" "+c.Name)
@@ -65,6 +63,18 @@ func (s Suite) Choose(args []string) (Command, []string) {
 	}
 	self.Run = s.refuse(unknownCommand(args[0], names))
 	return self, nil
+}
+
+// names are those of its commands.
+func (s Suite) names() []string {
+	var names []string
+	for _, c := range s.Commands {
+		names = append(names, c.Name)
+	}
+	for _, sub := range s.Suites {
+		names = append(names, sub.Name)
+	}
+	return names
 }
 
 // isHelp tells whether an argument asks for help.
