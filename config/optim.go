@@ -3,18 +3,27 @@ package config
 import (
 	"reflect"
 
+	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/optim"
 	"github.com/residua-go/residua/settings"
 )
 
-// Optim is the section train.optim, AdamW or Muon: the rule by which weight matrices learn.
-type Optim interface{ Name() string }
+// Optim is the section train.optim: the rule by which parameters learn. A struct whose tagged
+// fields are its keys; those of other modules are in models.Zoo.Kinds.
+type Optim interface {
+	Name() string // the kind
+	// Parts come after those of AdamW with the numbers of train, for all parameters or a group.
+	Parts() ([]optim.Part, error)
+}
 
 // AdamW updates every parameter by AdamW, with the numbers of train.
 type AdamW struct{}
 
 // Name is "adamw".
 func (AdamW) Name() string { return "adamw" }
+
+// Parts are none: train has its numbers.
+func (AdamW) Parts() ([]optim.Part, error) { return nil, nil }
 
 // Muon updates the weight matrices of hidden layers by Muon, the rest by AdamW.
 type Muon struct {
@@ -29,8 +38,14 @@ type Muon struct {
 func (Muon) Name() string { return "muon" }
 
 // optims are the kinds of the section, with their defaults.
-func optims() []settings.Kinded {
-	return []settings.Kinded{AdamW{}, Muon{Momentum: 0.95, Scale: string(optim.ScaleOriginal), Keys: Muon{}.Name()}}
+func optims(zoo models.Zoo) []settings.Kinded {
+	all := []settings.Kinded{AdamW{}, Muon{Momentum: 0.95, Scale: string(optim.ScaleOriginal), Keys: Muon{}.Name()}}
+	for _, kind := range zoo.Kinds() {
+		if _, ok := kind.(Optim); ok {
+			all = append(all, kind)
+		}
+	}
+	return all
 }
 
 // originalLR is the rate that goes with scale original.
@@ -56,12 +71,15 @@ func (r *Run) completeOptim(where *settings.Positions) {
 }
 
 func (r *Run) checkOptim(where *settings.Positions) error {
+	if r.Train.Optim == nil {
+		return where.Errorf("train.optim", "want a kind, as in adamw or muon, got nothing")
+	}
 	m, ok := r.Train.Optim.(Muon)
 	switch {
-	case r.Train.Optim == nil:
-		return where.Errorf("train.optim", "want a kind, %s, got nothing", "one of adamw, muon")
 	case !ok:
-		return nil
+		if _, err := r.Train.Optim.Parts(); err != nil {
+			return where.Errorf("train.optim", "%v", err)
+		}
 	case !(m.LR > 0):
 		return where.Errorf("train.optim.lr", "want > 0, got %g", m.LR)
 	case !(m.Momentum >= 0 && m.Momentum < 1):
@@ -73,11 +91,11 @@ func (r *Run) checkOptim(where *settings.Positions) error {
 // optimType is the type of the section's field.
 var optimType = reflect.TypeFor[Optim]()
 
-// parts are those of the section's rule, for the parameters that it is for.
-func (m Muon) parts() optim.Part {
+// Parts are Muon's, for the parameters that it is for.
+func (m Muon) Parts() ([]optim.Part, error) {
 	in := optim.HiddenMatrices
 	if m.Keys == m.Name() {
 		in = optim.Matrices
 	}
-	return optim.Group(in, optim.Muon(m.Momentum, optim.MuonScale(m.Scale)), optim.Rate(m.LR, nil), optim.Decay(m.WeightDecay, optim.Coupled, nil))
+	return []optim.Part{optim.Group(in, optim.Muon(m.Momentum, optim.MuonScale(m.Scale)), optim.Rate(m.LR, nil), optim.Decay(m.WeightDecay, optim.Coupled, nil))}, nil
 }

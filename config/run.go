@@ -184,7 +184,7 @@ func readerOf(zoo models.Zoo) settings.Reader {
 		t := reflect.TypeFor[layers.FeedForwardDesign]()
 		k[t] = append(k[t], d.Defaults())
 	}
-	k[optimType] = optims()
+	k[optimType] = optims(zoo)
 	return settings.Reader{Kinds: k, Renamed: renamed}
 }
 

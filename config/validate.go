@@ -170,7 +170,7 @@ func (r *Run) Schedule() (optim.Schedule, error) {
 }
 
 // Optimizer returns the parts of the run's optimizer: AdamW, as train says, with muP's rates, and
-// Muon where train.optim has it.
+// over it what train.optim has.
 func (r *Run) Optimizer() ([]optim.Part, error) {
 	t := r.Train
 	schedule, err := r.Schedule()
@@ -178,10 +178,11 @@ func (r *Run) Optimizer() ([]optim.Part, error) {
 		optim.Clip(t.Clip), optim.Adam(t.Beta1, t.Beta2, t.AdamEps), optim.Rate(t.LR, schedule),
 		optim.MuP(), optim.Decay(t.WeightDecay, optim.DecayMode(t.WeightDecayMode), nil),
 	}
-	if m, ok := t.Optim.(Muon); ok {
-		parts = append(parts, m.parts())
+	if err != nil {
+		return nil, err
 	}
-	return parts, err
+	over, err := t.Optim.Parts()
+	return append(parts, over...), err
 }
 
 // stepsOf turns a share of the steps, or a number of steps, into steps.

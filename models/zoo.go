@@ -16,6 +16,7 @@ type Zoo struct {
 	streams      []stream.Design
 	feedForwards []layers.FeedForwardDesign
 	presets      []Preset
+	kinds        []Kind
 }
 
 // Standard returns the zoo of this module: its residual streams and feed-forwards in reading
@@ -75,6 +76,19 @@ func (z Zoo) WithFeedForward(d layers.FeedForwardDesign) Zoo {
 	z.feedForwards = append(slices.Clip(z.feedForwards), d)
 	return z
 }
+
+// Kind is a choice for a section of a config: a struct with its defaults, whose tagged fields are the section's keys.
+type Kind interface{ Name() string }
+
+// WithKinds returns the zoo with more choices for sections that models do not read, such as
+// optimizers (config.Optim).
+func (z Zoo) WithKinds(kinds ...Kind) Zoo {
+	z.kinds = append(slices.Clip(z.kinds), kinds...)
+	return z
+}
+
+// Kinds are the choices that WithKinds has added.
+func (z Zoo) Kinds() []Kind { return slices.Clone(z.kinds) }
 
 // Streams are the designs of streams.
 func (z Zoo) Streams() []stream.Design { return slices.Clone(z.streams) }

@@ -18,8 +18,7 @@ func Adam(beta1, beta2, eps float64) Part {
 		if !(beta1 >= 0 && beta1 < 1 && beta2 >= 0 && beta2 < 1 && eps > 0) {
 			return errors.Errorf("adam: want betas in [0, 1) and eps > 0, got %g, %g, %g", beta1, beta2, eps)
 		}
-		c.use(&adamW{beta1: beta1, beta2: beta2, eps: eps})
-		return nil
+		return Use(&adamW{beta1: beta1, beta2: beta2, eps: eps})(c)
 	}
 }
 
@@ -34,23 +33,23 @@ func (a *adamW) String() string {
 	return fmt.Sprintf("AdamW with betas %g, %g and eps %g", a.beta1, a.beta2, a.eps)
 }
 
-func (a *adamW) state() []string { return []string{"moment1", "moment2"} }
+func (a *adamW) State() []string { return []string{"moment1", "moment2"} }
 
-func (a *adamW) open([]*Row) error { return nil }
+func (a *adamW) Open([]*Row) error { return nil }
 
-// widthDivisor is the ratio itself (Yang et al. 2022, Adam column of table 8).
-func (a *adamW) widthDivisor(ratio float64) (float64, error) { return ratio, nil }
+// WidthDivisor is the ratio itself (Yang et al. 2022, Adam column of table 8).
+func (a *adamW) WidthDivisor(ratio float64) (float64, error) { return ratio, nil }
 
-// update is one pass over each parameter.
-func (a *adamW) update(rows []*Row, n now) {
+// Update is one pass over each parameter.
+func (a *adamW) Update(rows []*Row, n Now) {
 	for _, r := range rows {
 		p := r.Param
-		d := kernel.AdamWParams{LR: n.factor * r.Rate, Beta1: a.beta1, Beta2: a.beta2, Eps: a.eps, Decay: n.factor * r.Decay,
-			Step: n.step, GradScale: n.gradScale}
+		d := kernel.AdamWParams{LR: n.Factor * r.Rate, Beta1: a.beta1, Beta2: a.beta2, Eps: a.eps, Decay: n.Factor * r.Decay,
+			Step: n.Step, GradScale: n.GradScale}
 		if p.Value.Dtype() == tensor.Float64 {
-			a.f64.Run(n.pool, p.Value.Float64s(), p.Grad.Float64s(), p.Moment1.Float64s(), p.Moment2.Float64s(), d)
+			a.f64.Run(n.Pool, p.Value.Float64s(), p.Grad.Float64s(), p.Moment1.Float64s(), p.Moment2.Float64s(), d)
 		} else {
-			a.f32.Run(n.pool, p.Value.Float32s(), p.Grad.Float32s(), p.Moment1.Float32s(), p.Moment2.Float32s(), d)
+			a.f32.Run(n.Pool, p.Value.Float32s(), p.Grad.Float32s(), p.Moment1.Float32s(), p.Moment2.Float32s(), d)
 		}
 	}
 }

@@ -54,8 +54,7 @@ func Muon(momentum float64, scale MuonScale) Part {
 		if !slices.Contains(MuonScales(), string(scale)) {
 			return errors.Errorf("muon: want scale %s, got %q", strings.Join(MuonScales(), " or "), scale)
 		}
-		c.use(&muon{momentum: momentum, scale: scale})
-		return nil
+		return Use(&muon{momentum: momentum, scale: scale})(c)
 	}
 }
 
@@ -84,18 +83,18 @@ func (m *muon) String() string {
 	return fmt.Sprintf("Muon with momentum %g and scale %s", m.momentum, m.scale)
 }
 
-func (*muon) state() []string { return []string{"momentum"} }
+func (*muon) State() []string { return []string{"momentum"} }
 
-func (m *muon) widthDivisor(ratio float64) (float64, error) {
+func (m *muon) WidthDivisor(ratio float64) (float64, error) {
 	if m.scale == ScaleMatchRMSAdamW {
 		return math.Sqrt(ratio), nil
 	}
 	return 1, nil
 }
 
-// open lists the matrices of all parameters, those that take longest first: workers take them
+// Open lists the matrices of all parameters, those that take longest first: workers take them
 // in this order.
-func (m *muon) open(rows []*Row) error {
+func (m *muon) Open(rows []*Row) error {
 	for _, r := range rows {
 		matrices := r.Param.Matrices()
 		if matrices == nil {
@@ -119,7 +118,7 @@ func (m *muon) scales(p *graph.Param) []float64 {
 	return all
 }
 
-func (m *muon) update(rows []*Row, n now) {
+func (m *muon) Update(rows []*Row, n Now) {
 	if rows[0].Param.Value.Dtype() == tensor.Float64 {
 		m.f64.update(m, n, (*tensor.Dense).Float64s)
 	} else {
@@ -133,7 +132,7 @@ type muonKernel[T kernel.Float] struct {
 	matrices []kernel.MuonMatrix[T]
 }
 
-func (k *muonKernel[T]) update(m *muon, n now, data func(*tensor.Dense) []T) {
+func (k *muonKernel[T]) update(m *muon, n Now, data func(*tensor.Dense) []T) {
 	k.matrices = k.matrices[:0]
 	for _, at := range m.places {
 		p := at.row.Param
@@ -141,5 +140,5 @@ func (k *muonKernel[T]) update(m *muon, n now, data func(*tensor.Dense) []T) {
 			Weight: data(p.Value)[at.Offset:], Gradient: data(p.Grad)[at.Offset:], Momentum: data(p.Moment1)[at.Offset:],
 			Rows: at.Rows, Columns: at.Columns, Stride: at.Stride, Rate: at.row.Rate * m.scale.of(at.Matrix), Decay: at.row.Decay})
 	}
-	k.kernel.Run(n.pool, k.matrices, kernel.MuonParams{Factor: n.factor, Momentum: m.momentum, GradScale: n.gradScale})
+	k.kernel.Run(n.Pool, k.matrices, kernel.MuonParams{Factor: n.Factor, Momentum: m.momentum, GradScale: n.GradScale})
 }

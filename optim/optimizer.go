@@ -73,7 +73,7 @@ func (o *Optimizer) compose(parts []Part) error {
 		if err := r.finish(); err != nil {
 			return err
 		}
-		if n := len(r.Rule.state()); n > 0 {
+		if n := len(r.Rule.State()); n > 0 {
 			if err := o.store.EnsureMoments(r.Param, n); err != nil {
 				return err
 			}
@@ -88,7 +88,7 @@ func (o *Optimizer) compose(parts []Part) error {
 // finish computes the rates from all parts.
 func (r *Row) finish() error {
 	if ratio := r.Param.WidthRatio; r.muP && ratio != 0 {
-		divisor, err := r.Rule.widthDivisor(ratio)
+		divisor, err := r.Rule.WidthDivisor(ratio)
 		if err != nil {
 			return err
 		}
@@ -137,7 +137,7 @@ func (o *Optimizer) Step(gradScale float64) (Stats, error) {
 	}
 	o.steps++
 	for _, g := range o.groups {
-		g.rule.update(g.rows, now{pool: o.pool, factor: s.Factor, gradScale: gradScale, step: o.steps})
+		g.rule.Update(g.rows, Now{Pool: o.pool, Factor: s.Factor, GradScale: gradScale, Step: o.steps})
 	}
 	return s, nil
 }

@@ -35,13 +35,6 @@ func configure(o *Optimizer, parts []Part) error {
 	return nil
 }
 
-// use gives all rows a rule.
-func (c *composer) use(r Rule) {
-	for _, row := range c.rows {
-		row.Rule = r
-	}
-}
-
 // Group configures the parameters that in lets through by parts of their own, which stand over
 // those of the whole optimizer in whatever order; of two groups with a parameter the last
 // counts. A Rate in it has no schedule: there is one for all.

@@ -6,27 +6,38 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// Rule turns gradients into updates: AdamW, SGD or Muon, each in a file with what it keeps of a
-// parameter between steps. The part of that name gives it to parameters.
+// Rule turns gradients into updates: AdamW, SGD, Muon, each in a file with what it keeps of a
+// parameter between steps, or one of another module. Use gives it to parameters.
 type Rule interface {
-	String() string // its name
-
-	// state names what is kept of a parameter: of its moments the first, the first two, or none.
-	state() []string
-	// open refuses parameters that the rule cannot update, and prepares for the others.
-	open(rows []*Row) error
-	// widthDivisor is what muP divides the rate by.
-	widthDivisor(ratio float64) (float64, error)
-	// update changes weights and state.
-	update(rows []*Row, n now)
+	// String is its name, as in "Muon with momentum 0.95": the first word names the rule.
+	String() string
+	// State names what is kept of a parameter in its Moment1 and Moment2: two names, one, or none.
+	// A checkpoint has tensors of these names, which no other rule should have.
+	State() []string
+	// Open refuses parameters that the rule cannot update, and prepares for the others.
+	Open(rows []*Row) error
+	// WidthDivisor is what muP divides the rate by where a width is ratio times its base.
+	WidthDivisor(ratio float64) (float64, error)
+	// Update changes weights and state of all parameters that have the rule.
+	Update(rows []*Row, n Now)
 }
 
-// now is what changes from step to step.
-type now struct {
-	pool      *kernel.Pool
-	factor    float64 // of the schedule
-	gradScale float64 // of the stored gradients: clipping, accumulation
-	step      int     // this update's number, from 1
+// Now is what changes from step to step.
+type Now struct {
+	Pool      *kernel.Pool // of the optimizer's threads
+	Factor    float64      // of the schedule; times the row's Rate and Decay
+	GradScale float64      // multiplies the stored gradients: clipping, accumulation
+	Step      int          // this update's number, from 1
+}
+
+// Use gives parameters a rule, those of the whole optimizer or of a Group.
+func Use(r Rule) Part {
+	return func(c *composer) error {
+		for _, row := range c.rows {
+			row.Rule = r
+		}
+		return nil
+	}
 }
 
 // group is the parameters of one rule.
@@ -47,7 +58,7 @@ func (o *Optimizer) openGroups() error {
 		o.groups[at].rows = append(o.groups[at].rows, r)
 	}
 	for _, g := range o.groups {
-		if err := g.rule.open(g.rows); err != nil {
+		if err := g.rule.Open(g.rows); err != nil {
 			return err
 		}
 	}

@@ -11,8 +11,7 @@ import (
 // rates are Adam's.
 func SGD() Part {
 	return func(c *composer) error {
-		c.use(&sgd{})
-		return nil
+		return Use(&sgd{})(c)
 	}
 }
 
@@ -24,23 +23,23 @@ type sgd struct {
 
 func (*sgd) String() string { return "SGD" }
 
-func (*sgd) state() []string { return nil }
+func (*sgd) State() []string { return nil }
 
-func (*sgd) open([]*Row) error { return nil }
+func (*sgd) Open([]*Row) error { return nil }
 
-func (*sgd) widthDivisor(float64) (float64, error) {
+func (*sgd) WidthDivisor(float64) (float64, error) {
 	return 0, errors.New("sgd: want no muP with it, whose rates are Adam's: use one of the two")
 }
 
-func (s *sgd) update(rows []*Row, n now) {
+func (s *sgd) Update(rows []*Row, n Now) {
 	for _, r := range rows {
-		p, rate, decay := r.Param, n.factor*r.Rate*n.gradScale, n.factor*r.Decay
+		p, rate, decay := r.Param, n.Factor*r.Rate*n.GradScale, n.Factor*r.Decay
 		if p.Value.Dtype() == tensor.Float64 {
 			s.f64 = sgdTask[float64]{p.Value.Float64s(), p.Grad.Float64s(), rate, decay}
-			n.pool.Do(p.Size(), &s.f64)
+			n.Pool.Do(p.Size(), &s.f64)
 		} else {
 			s.f32 = sgdTask[float32]{p.Value.Float32s(), p.Grad.Float32s(), float32(rate), float32(decay)}
-			n.pool.Do(p.Size(), &s.f32)
+			n.Pool.Do(p.Size(), &s.f32)
 		}
 	}
 }

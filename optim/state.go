@@ -1,6 +1,7 @@
 package optim
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/pkg/errors"
@@ -21,7 +22,7 @@ func Moments(parts ...Part) func(*graph.Param) int {
 	return func(p *graph.Param) int {
 		o := Optimizer{rows: []Row{{Param: p, Rule: &adamW{}}}}
 		_ = configure(&o, parts) // New says what is wrong with them
-		return len(o.rows[0].Rule.state())
+		return len(o.rows[0].Rule.State())
 	}
 }
 
@@ -32,7 +33,7 @@ func (o *Optimizer) State() []StateTensor {
 	var all []StateTensor
 	for _, r := range o.rows {
 		values := []*tensor.Dense{r.Param.Moment1, r.Param.Moment2}
-		for i, name := range r.Rule.state() {
+		for i, name := range r.Rule.State() {
 			all = append(all, StateTensor{r.Param.Name + "." + name, values[i]})
 		}
 	}
@@ -48,12 +49,13 @@ func (o *Optimizer) CheckState(names []string) error {
 	}
 	for _, r := range o.rows {
 		var was []string
-		for _, rule := range []Rule{&adamW{}, &muon{}} {
-			if given[r.Param.Name+"."+rule.state()[0]] {
-				was = append(was, ruleName(rule))
+		is := ruleName(r.Rule)
+		for _, rule := range []Rule{&adamW{}, &muon{}, r.Rule} {
+			if kept, name := rule.State(), ruleName(rule); len(kept) > 0 && given[r.Param.Name+"."+kept[0]] && !slices.Contains(was, name) {
+				was = append(was, name)
 			}
 		}
-		if got, is := strings.Join(was, " and "), ruleName(r.Rule); got != is && (got != "" || len(r.Rule.state()) > 0) {
+		if got := strings.Join(was, " and "); got != is && (got != "" || len(r.Rule.State()) > 0) {
 			return errors.Errorf("parameter %q: want the state of %s, got that of %s", r.Param.Name, is, orNone(got))
 		}
 	}

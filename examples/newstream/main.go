@@ -1,9 +1,10 @@
 // Newstream is a program of its own module that adds a residual stream to Residua, with an op of
-// its own, and trains and examines models of it with Residua's commands:
+// its own, and an optimizer, and trains and examines models of them with Residua's commands:
 //
 //	cd examples/newstream
 //	export GOWORK=off            # this folder is no part of the repository's workspace
 //	go run . train -config layerscale.yaml
+//	go run . train -config lion.yaml
 //	go run . eval -checkpoint runs/layerscale
 //	go run . generate -checkpoint runs/layerscale -prompt "func "
 //	go run . models -residuals
@@ -12,7 +13,7 @@
 //	go run . analyze attribute -checkpoint runs/layerscale
 //
 // gain.go is the op, design.go what a run config may say of the stream, stream.go the stream,
-// frozen.go what takes a run of it apart. Residua's conformance suite tests it in newstream_test.go.
+// frozen.go what takes a run of it apart; lion.go is the optimizer. Residua's conformance suite tests it in newstream_test.go.
 package main
 
 import (
@@ -33,7 +34,7 @@ func main() {
 }
 
 // newZoo is Residua's designs and presets, our design, and a preset of it: the byte-level
-// transformer quickstart-transformer on our stream, with which it is compared.
+// transformer quickstart-transformer on our stream, with which it is compared; and our optimizer.
 func newZoo() (models.Zoo, error) {
 	zoo := models.Standard()
 	plain, err := zoo.Preset("quickstart-transformer")
@@ -42,5 +43,5 @@ func newZoo() (models.Zoo, error) {
 	}
 	return zoo.With(LayerScale{}, models.Preset{
 		Name: "quickstart-layerscale", Baseline: plain.Name, Config: plain.Config.OnStream(LayerScale{}),
-	}), nil
+	}).WithKinds(Lion{Beta1: 0.9, Beta2: 0.99}), nil
 }

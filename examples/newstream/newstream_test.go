@@ -72,6 +72,56 @@ func TestDecomposition(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// TestLion: a config trains a model by the optimizer, and a run that was stopped and resumed has the
+// bits of one that was not; its keys are checked, and the state of another rule is refused.
+func TestLion(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text.txt")
+	require.NoError(t, os.WriteFile(text, []byte(strings.Repeat("some text to learn. ", 60)), 0o644))
+	train := func(out string, more ...string) []string {
+		args := []string{"train", "-config", "lion.yaml", "-out", filepath.Join(dir, out)}
+		for _, set := range append([]string{"data.source=files", "data.path=[" + filepath.ToSlash(text) + "]", "data.split=tail/5", "model.layers=1", "model.stream.d_model=16",
+			"model.seq=16", "train.batch=2", "train.schedule=constant", "train.lr=1e-3", "train.eval_every=0", "sample.tokens=0"}, more...) {
+			args = append(args, "-set", set)
+		}
+		return args
+	}
+	call(t, train("whole", "train.steps=6")...)
+	call(t, train("parts", "train.steps=3")...)
+	call(t, append(train("parts", "train.steps=6"), "-resume", "auto")...)
+	model := func(run string) []byte {
+		bytes, err := os.ReadFile(filepath.Join(dir, run, "checkpoints", "step-00000006", "model.safetensors"))
+		require.NoError(t, err)
+		return bytes
+	}
+	assert.Equal(t, model("whole"), model("parts"))
+	zoo, err := newZoo()
+	require.NoError(t, err)
+	for set, want := range map[string]string{
+		"train.optim.beta1=1":   "train.optim: want betas in [0, 1), got 1 and 0.99",
+		"train.optim.gamma=1":   "train.optim.gamma: unknown key",
+		"train.optim={kind: x}": "lion",
+	} {
+		var stdout, stderr bytes.Buffer
+		assert.NotZero(t, command.Main(zoo, train("bad", "train.steps=1", set), &stdout, &stderr), set)
+		assert.Contains(t, stderr.String(), want)
+	}
+	var stdout, stderr bytes.Buffer
+	assert.NotZero(t, command.Main(zoo, append(train("parts", "train.steps=8", "train.optim={kind: adamw}"), "-resume", "auto"), &stdout, &stderr))
+	assert.Contains(t, stderr.String(), "optim")
+}
+
+// TestLionUpdates: two updates of one weight by hand; the sign of a sum of momentum and gradient, and no step where that is 0.
+func TestLionUpdates(t *testing.T) {
+	task := lionTask{w: []float32{1, 1}, g: []float32{2, 0}, m: []float32{0, 0}, scale: 0.5, rate: 0.1, decay: 0.01, beta1: 0.9, beta2: 0.99}
+	task.Part(0, 0, 2)
+	assert.InDeltaSlice(t, []float32{1 - 0.1 - 0.01, 1 - 0.01}, task.w, 1e-6)
+	assert.InDeltaSlice(t, []float32{0.01, 0}, task.m, 1e-6)
+	task.g[0] = -0.02 // 0.9 * 0.01 - 0.1 * 0.01 > 0: the momentum wins
+	task.Part(0, 0, 1)
+	assert.InDelta(t, 0.89-0.1-0.0089, task.w[0], 1e-6)
+}
+
 // TestMain is also the program that bench starts again for each model that it measures.
 func TestMain(m *testing.M) {
 	if bench.IsChild() {
