@@ -11,9 +11,12 @@ type Cost struct {
 	Activations float64
 }
 
-// Plus is the cost of both.
-func (a Cost) Plus(b Cost) Cost {
-	return Cost{a.Parameters + b.Parameters, a.Tables + b.Tables, a.FLOPs + b.FLOPs, a.Activations + b.Activations}
+// Plus is the cost of all.
+func (a Cost) Plus(others ...Cost) Cost {
+	for _, b := range others {
+		a = Cost{a.Parameters + b.Parameters, a.Tables + b.Tables, a.FLOPs + b.FLOPs, a.Activations + b.Activations}
+	}
+	return a
 }
 
 // WithParameters is the cost with the parameters of another.

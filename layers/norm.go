@@ -25,7 +25,13 @@ type Norm struct {
 
 // NewNorm makes a norm whose gain is the parameter name, of the given shape.
 func NewNorm(b *graph.Builder, name string, c NormConfig, shape ...int) *Norm {
-	n := &Norm{b: b, name: name, gain: b.Param(Gain(name, shape...)), options: norm.Options{RMS: c.RMS, Eps: c.Eps}}
+	return NewNormFrom(b, name, c, 1, shape...)
+}
+
+// NewNormFrom is NewNorm with a gain that starts at a number.
+func NewNormFrom(b *graph.Builder, name string, c NormConfig, start float64, shape ...int) *Norm {
+	gain := graph.ParamSpec{Name: name, Shape: shape, Init: graph.Initializer{Offset: start}}
+	n := &Norm{b: b, name: name, gain: b.Param(gain), options: norm.Options{RMS: c.RMS, Eps: c.Eps}}
 	if c.Bias {
 		n.options.Bias = b.Param(Zero(name+"_bias", shape...))
 	}

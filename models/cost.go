@@ -87,9 +87,15 @@ func (s Spec) blocksCost(sublayer stream.Sublayer) layers.Cost {
 
 // streamCost is that of the stream, whose parameters the passes of a loop share.
 func (s Spec) streamCost() layers.Cost {
-	once := s.designed(s.Layers).Cost()
+	total := s.design.Cost().WithParameters(s.designed(s.Layers).Cost())
 	if looped, ok := s.design.(stream.LoopedDesign); ok {
-		once.Parameters += looped.PassParameters()
+		most := make([]float64, s.Layers)
+		for depth := range s.Depth() {
+			block := s.loop().Block(depth)
+			shared, own := looped.DepthParameters(depth)
+			total.Parameters += own + max(0, shared-most[block])
+			most[block] = max(most[block], shared)
+		}
 	}
-	return s.design.Cost().WithParameters(once)
+	return total
 }

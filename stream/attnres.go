@@ -1,6 +1,8 @@
 package stream
 
 import (
+	"slices"
+
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
@@ -56,7 +58,7 @@ func (c AttnResConfig) Defaults() Design {
 
 // Check wants blocks of no more sites than there are.
 func (c AttnResConfig) Check() error {
-	if err := c.check(); err != nil {
+	if err := c.Vectors.Check(); err != nil {
 		return err
 	}
 	if sites := 2 * c.Layers; c.Block < 1 || c.Block > sites {
@@ -81,49 +83,44 @@ func (c AttnResConfig) Shape() Shape {
 }
 
 // Plain is a vector stream: a gate's factors are 0 at first.
-func (c AttnResConfig) Plain() (Design, bool) { return VectorConfig{Vectors: c.Vectors}, c.Gate }
+func (c AttnResConfig) Plain() (Design, bool) { return c.plain(c.Gate) }
 
-// Cost has the reads of all sites but the first and, but with delta, the last one.
+// Cost has the reads of all sites but the first and, but with delta, the last one, whose parameters alone it counts.
 func (c AttnResConfig) Cost() layers.Cost {
-	total := c.cost().Plus(c.lastNormCost())
-	for site := range c.reads() {
+	total := c.Vectors.Cost()
+	for site := range 2 * c.Layers {
 		total = total.Plus(c.readCost(site))
+	}
+	if !c.Delta {
+		total = total.Plus(c.readCost(2*c.Layers), layers.Cost{Parameters: c.readParameters(2 * c.Layers)})
 	}
 	return total
 }
 
-// readCost is that of a read of several sources: a query and a gain, a score and a term of the sum for each source. What
-// is read is kept next to the sources, with delta a block's sum once it is a source; a gate is one number more.
-func (c AttnResConfig) readCost(site int) layers.Cost {
+// readCost is that of a read of several sources but its parameters: a score and a term of the sum for each source. What
+// is read is kept next to the sources, with delta a block's sum once it is a source.
+func (c AttnResConfig) readCost(site int) (cost layers.Cost) {
 	d, n := float64(c.D), c.sources(site)
-	var cost layers.Cost
 	if n > 1 {
-		cost = layers.Cost{Parameters: 2 * d, FLOPs: 4 * d * float64(n), Activations: d}
+		cost.FLOPs, cost.Activations = 4*d*float64(n), d
 	}
 	if c.Delta && n > 1 {
 		cost.Activations = d * (indicator(c.Gate) + indicator(n > c.sources(site-1)))
 	}
 	if c.Gate && site > 0 {
-		cost = cost.Plus(layers.Cost{Parameters: 1, FLOPs: 2 * d})
+		cost.FLOPs += 2 * d
 	}
 	return cost
 }
 
-// PassParameters are those of reads that have several sources on a later pass alone.
-func (c AttnResConfig) PassParameters() float64 {
-	further, count := 2*c.Loop.Further(), 0.
-	for site := 2 * c.Loop.Begin; site < 2*c.Layers-further; site++ {
-		count += c.readCost(site+further).Parameters - c.readCost(site).Parameters
-	}
-	return count
+// readParameters are a read's: a query and a gain, if it has several sources, and a gate, which is one number.
+func (c AttnResConfig) readParameters(site int) float64 {
+	return 2*float64(c.D)*indicator(c.sources(site) > 1) + indicator(c.Gate && site > 0)
 }
 
-// reads is the number of reads: one a site and, but with delta, the last one.
-func (c AttnResConfig) reads() int {
-	if c.Delta {
-		return 2 * c.Layers
-	}
-	return 2*c.Layers + 1
+// DepthParameters are those of a block's reads, which on a later pass may have several sources for the first time.
+func (c AttnResConfig) DepthParameters(depth int) (shared, own float64) {
+	return c.readParameters(2*depth) + c.readParameters(2*depth+1), 0
 }
 
 // rows is the number of sums that there are at a site: the embedding, and one a block that has begun.
@@ -138,8 +135,28 @@ func (c AttnResConfig) sources(site int) int {
 	return c.rows(site)
 }
 
-// New is newAttnRes.
-func (c AttnResConfig) New(b *graph.Builder) Stream { return newAttnRes(b, c) }
+// New makes the parameters of a stream of attention residuals.
+func (c AttnResConfig) New(b *graph.Builder) Stream {
+	a := &attnRes{Vector: newVector(b, c.Vectors), config: c}
+	for _, at := range c.AllSites() {
+		a.reads = append(a.reads, depthRead{reader: at.Name(), prefix: at.Name() + ".attnres", output: at.Name() + ".read"})
+	}
+	if !c.Delta {
+		a.reads = append(a.reads, depthRead{reader: Unembedding, prefix: "attnres", output: "attnres.read"})
+	}
+	for i := range a.reads {
+		r := &a.reads[i]
+		if c.sources(i) > 1 {
+			r.query = b.Param(layers.Zero(r.prefix+".query", c.D))
+			r.gain = b.Param(layers.Gain(r.prefix+".norm", c.D))
+		}
+		if c.Gate && i > 0 {
+			r.gate = b.Param(layers.Zero(r.prefix+".gate", 1))
+		}
+	}
+	a.Use(a)
+	return a
+}
 
 // attnRes is a stream of attention residuals (Kimi Team 2026, arXiv 2603.15031). Its sources are the
 // embedding and the outputs of earlier sites, and each site reads, token by token,
@@ -161,159 +178,90 @@ func (c AttnResConfig) New(b *graph.Builder) Stream { return newAttnRes(b, c) }
 //
 // Parameters: "blocks.l.SUBLAYER.attnres.query" and ".norm" [D], not of a read of one source; ".gate" [1];
 // "attnres.query" and ".norm".
+//
+// The state's More are the sources, and with delta H the sum.
 type attnRes struct {
 	*Vector
-	c     AttnResConfig
-	reads []depthRead // by Site.Index, the last one last; none of the first site
+	config AttnResConfig
+	reads  []depthRead // by Site.Index, the last one last; none of the first site
 }
 
-// depthRead are the parameters of one read.
+// depthRead are the names and parameters of one read.
 type depthRead struct {
-	name        string         // "blocks.0.feedforward", "" of the last
-	query, gain *gorgonia.Node // [D]; nil: one source
-	gate        *gorgonia.Node // G [1]; nil: 1
+	reader, prefix, output string         // "blocks.0.feedforward", and of its parameters and of what it gives
+	query, gain            *gorgonia.Node // [D]; nil: one source
+	gate                   *gorgonia.Node // G [1]; nil: 1
 }
 
-// prefix is that of the read's parameters and weights.
-func (r depthRead) prefix() string {
-	if r.name == "" {
-		return "attnres"
-	}
-	return r.name + ".attnres"
-}
-
-// weights is the hook of the read's weights.
-func (r depthRead) weights() string { return r.prefix() + weightsHook }
-
-// attnResState are the sources and, with delta, the sum of all outputs h, [T, D] each.
-type attnResState struct {
-	Sources gorgonia.Nodes
-	H       *gorgonia.Node
-}
-
-// Nodes returns the sources, and h.
-func (s attnResState) Nodes() gorgonia.Nodes {
-	if s.H == nil {
-		return s.Sources
-	}
-	return append(gorgonia.Nodes{s.H}, s.Sources...)
-}
-
-// newAttnRes makes the parameters of a stream of attention residuals.
-func newAttnRes(b *graph.Builder, c AttnResConfig) *attnRes {
-	a := &attnRes{Vector: NewVector(b, VectorConfig{Vectors: c.Vectors}), c: c}
-	for l := range c.Layers {
-		for _, site := range twoSites(l) {
-			a.reads = append(a.reads, depthRead{name: site.Name()})
-		}
-	}
-	if !c.Delta {
-		a.reads = append(a.reads, depthRead{})
-	}
-	for i := range a.reads {
-		r := &a.reads[i]
-		if c.sources(i) > 1 {
-			r.query = b.Param(layers.Zero(r.prefix()+".query", c.D))
-			r.gain = b.Param(layers.Gain(r.prefix()+".norm", c.D))
-		}
-		if c.Gate && i > 0 {
-			r.gate = b.Param(layers.Zero(r.prefix()+".gate", 1))
-		}
-	}
-	return a
-}
+// last is the number of the last read.
+func (a *attnRes) last() int { return len(a.reads) - 1 }
 
 // Embed is the first source.
 func (a *attnRes) Embed(t Tokens) State {
 	h := a.embed(t) // [T, D]
-	if !a.c.Delta {
-		return attnResState{Sources: gorgonia.Nodes{h}}
+	state := VectorState{More: gorgonia.Nodes{h}}
+	if a.config.Delta {
+		state.H = h
 	}
-	return attnResState{gorgonia.Nodes{h}, h}
+	return state
 }
 
-// read is what read number i makes of the state: [T, D].
-func (a *attnRes) read(s State, i int) State {
-	state := s.(attnResState)
-	u := a.attend(a.reads[i], state.Sources[:a.c.sources(i)])
-	if a.c.Delta && i > 0 {
-		if gate := a.reads[i].gate; gate != nil {
-			u = elementwise.WeightedSum(a.b, gate, u)
-		}
+// Read is a site's.
+func (a *attnRes) Read(s State, at Site) (*gorgonia.Node, Link) { return a.readOf(s, at.Index), nil }
+
+// readOf is what read number i makes of the state: [T, D].
+func (a *attnRes) readOf(s State, i int) *gorgonia.Node {
+	state, r := s.(VectorState), a.reads[i]
+	u := a.attend(r, state.More[:a.config.sources(i)])
+	if r.gate != nil {
+		u = elementwise.WeightedSum(a.b, r.gate, u)
+	}
+	if a.config.Delta && i > 0 {
 		u = a.b.Add(state.H, u)
 	}
-	return VectorState{a.b.Hook(a.readName(i), u, "feature")}
+	return a.b.Hook(r.output, u, "feature")
 }
 
 // attend is a read's sum of the sources: [T, D]. With weights that are hooked it is made of them.
 func (a *attnRes) attend(r depthRead, sources gorgonia.Nodes) *gorgonia.Node {
-	u := sources[0] // [T, D]
-	switch name := r.weights(); {
+	name, eps := r.prefix+weightsHook, orEps(a.c.Norm.Eps)
+	switch {
 	case r.query == nil:
+		return sources[0]
 	case a.b.Hooked(name):
-		weights := mix.DepthWeights(a.b, r.query, r.gain, orEps(a.c.Norm.Eps), sources...) // [T, sources]
-		u = elementwise.WeightedSum(a.b, a.b.Hook(name, weights, "source"), sources...)
-	default:
-		u = mix.DepthAttention(a.b, r.query, r.gain, orEps(a.c.Norm.Eps), sources...)
+		weights := mix.DepthWeights(a.b, r.query, r.gain, eps, sources...) // [T, sources]
+		return elementwise.WeightedSum(a.b, a.b.Hook(name, weights, "source"), sources...)
 	}
-	return u
+	return mix.DepthAttention(a.b, r.query, r.gain, eps, sources...)
 }
 
-// readName is the hook of what read number i gives.
-func (a *attnRes) readName(i int) string {
-	if name := a.reads[i].name; name != "" {
-		return name + ".read"
-	}
-	return "attnres.read"
-}
-
-// ReadHeads is the vector stream's, of what is read.
-func (a *attnRes) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
-	return a.Vector.ReadHeads(a.read(s, at.Index), at)
-}
-
-// ReadFeatures is the vector stream's, of what is read.
-func (a *attnRes) ReadFeatures(s State, at Site) (*gorgonia.Node, Link) {
-	return a.Vector.ReadFeatures(a.read(s, at.Index), at)
-}
-
-// WriteHeads makes a source of W_O o.
-func (a *attnRes) WriteHeads(s State, at Site, _ Link, o *gorgonia.Node) State {
-	return a.write(s, at, a.HeadsOutput(at, o))
-}
-
-// WriteFeatures makes a source of y.
-func (a *attnRes) WriteFeatures(s State, at Site, _ Link, y *gorgonia.Node) State {
-	return a.write(s, at, y)
-}
-
-// write begins a source with y [T, D], or adds y to that of the site's block, and to h; the source as the site
+// Write begins a source with y [T, D], or adds y to that of the site's block, and to h; the source as the site
 // leaves it, with delta h, has the hook "blocks.0.attention.stream". What no site would read is not made.
-func (a *attnRes) write(s State, at Site, y *gorgonia.Node) State {
-	y = a.b.Hook(at.Name()+".write", elementwise.Dropout(a.b, y, a.c.Dropout), "feature") // [T, D]
-	state := s.(attnResState)
-	if a.c.Delta {
-		state.H = a.b.Hook(at.Name()+".stream", a.b.Add(state.H, y), "feature")
-		if a.c.rows(at.Index+1) > a.c.sources(2*a.c.Layers-1) {
+func (a *attnRes) Write(s State, at Site, _ Reading, y *gorgonia.Node) State {
+	c, state := a.config, s.(VectorState)
+	y = a.written(at, y)
+	if c.Delta {
+		state.H = a.hook(at, ".stream", a.b.Add(state.H, y))
+		if c.rows(at.Index+1) > c.sources(a.last()) {
 			return state
 		}
 	}
-	sources := state.Sources
-	if at.Index%a.c.Block > 0 {
+	sources := state.More
+	if at.Index%c.Block > 0 {
 		last := len(sources) - 1
 		y, sources = a.b.Add(sources[last], y), sources[:last]
 	}
-	if !a.c.Delta {
-		y = a.b.Hook(at.Name()+".stream", y, "feature")
+	if !c.Delta {
+		y = a.hook(at, ".stream", y)
 	}
-	state.Sources = append(sources[:len(sources):len(sources)], y)
+	state.More = append(slices.Clip(sources), y)
 	return state
 }
 
-// Features is the norm of the last read, or of h.
-func (a *attnRes) Features(s State) *gorgonia.Node {
-	if a.c.Delta {
-		return a.Vector.Features(VectorState{s.(attnResState).H})
+// End is the last read, or h.
+func (a *attnRes) End(s State) *gorgonia.Node {
+	if a.config.Delta {
+		return s.(VectorState).H
 	}
-	return a.Vector.Features(a.read(s, len(a.reads)-1))
+	return a.readOf(s, a.last())
 }

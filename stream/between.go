@@ -34,8 +34,11 @@ func (f *Frozen) Accesses() []Access {
 
 // Up is how a source writes to the state.
 func (f *Frozen) Up(source string) (linear.Map, error) {
-	s, err := f.source(source)
-	return s.up, err
+	i, err := f.source(source)
+	if err != nil {
+		return nil, err
+	}
+	return f.sources[i].up, nil
 }
 
 // After are the maps between what a site reads and its block, or the end and the features,
@@ -54,10 +57,11 @@ func (f *Frozen) After(reader string) (linear.Chain, error) {
 // reads: the source's own, steps, the reader's. It is nil where the source comes after the
 // reader, and an error if one of them there is not.
 func (f *Frozen) Between(source, reader string) (linear.Chain, error) {
-	s, err := f.source(source)
+	from, err := f.source(source)
 	if err != nil {
 		return nil, err
 	}
+	s := f.sources[from]
 	t, i, err := f.readPoint(reader)
 	if err != nil || s.reads > i {
 		return nil, err

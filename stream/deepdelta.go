@@ -3,7 +3,6 @@ package stream
 import (
 	"math"
 
-	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/layers"
 )
 
@@ -54,7 +53,7 @@ func (c DeepDeltaConfig) Defaults() Design {
 // Check wants 1 to 32 rows, a convolution for more than one row alone, and numbers within their
 // bounds.
 func (c DeepDeltaConfig) Check() error {
-	if err := c.check(); err != nil {
+	if err := c.Vectors.Check(); err != nil {
 		return err
 	}
 	switch positive := func(x float64) bool { return x > 0 && x <= math.MaxFloat32 }; {
@@ -98,6 +97,3 @@ func (c DeepDeltaConfig) Cost() layers.Cost {
 	}
 	return total.Plus(block.Times(blocks))
 }
-
-// New is newDeepDelta.
-func (c DeepDeltaConfig) New(b *graph.Builder) Stream { return newDeepDelta(b, c) }

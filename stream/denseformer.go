@@ -1,7 +1,7 @@
 package stream
 
 import (
-	"fmt"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 
@@ -40,7 +40,7 @@ func (c DenseFormerConfig) Defaults() Design {
 // Check wants a dilation and a period of 1 at least, and blocks enough that the last average is
 // of more than its own block's output.
 func (c DenseFormerConfig) Check() error {
-	if err := c.check(); err != nil {
+	if err := c.Vectors.Check(); err != nil {
 		return err
 	}
 	if err := layers.CheckSizes(layers.Size{Key: "dilation", Value: c.Dilation}, layers.Size{Key: "period", Value: c.Period}); err != nil {
@@ -55,32 +55,25 @@ func (c DenseFormerConfig) Check() error {
 	return nil
 }
 
-// Shape is that of one vector a token; the kept outputs are not counted.
-func (c DenseFormerConfig) Shape() Shape { return c.shape(c.D) }
-
 // Plain is a vector stream: at first each average is the block's own output.
-func (c DenseFormerConfig) Plain() (Design, bool) { return VectorConfig{Vectors: c.Vectors}, true }
+func (c DenseFormerConfig) Plain() (Design, bool) { return c.plain(true) }
 
 // Cost has the averages: a weight for each output in each, L(L+3)/2 with dilation and period
 // 1; what an average gives is kept next to the block's own output.
 func (c DenseFormerConfig) Cost() layers.Cost {
-	d, _, _ := c.counts()
-	total := c.cost().Plus(c.lastNormCost())
+	d := float64(c.D)
+	total := c.Vectors.Cost()
 	for block := range c.Layers {
 		if n := float64(len(c.members(block))); n > 0 {
-			total = total.Plus(layers.Cost{Parameters: n, FLOPs: 2 * d * n, Activations: d})
+			total = total.Plus(layers.Cost{FLOPs: 2 * d * n, Activations: d})
 		}
 	}
 	return total
 }
 
-// PassParameters are the averages' after each pass: a later one is of more outputs.
-func (c DenseFormerConfig) PassParameters() float64 {
-	count := 0
-	for block := c.Layers - c.Loop.Further(); block < c.Layers; block++ {
-		count += len(c.members(block))
-	}
-	return float64(count)
+// DepthParameters are an average's; that of a later pass is of more outputs.
+func (c DenseFormerConfig) DepthParameters(depth int) (shared, own float64) {
+	return 0, float64(len(c.members(depth)))
 }
 
 // members are the outputs, 0 being the embedding, that the average after a block is of, first
@@ -97,8 +90,19 @@ func (c DenseFormerConfig) members(block int) []int {
 	return members
 }
 
-// New is newDenseFormer.
-func (c DenseFormerConfig) New(b *graph.Builder) Stream { return newDenseFormer(b, c) }
+// New makes the parameters of a DenseFormer stream.
+func (c DenseFormerConfig) New(b *graph.Builder) Stream {
+	f := &denseFormer{Vector: newVector(b, c.Vectors), config: c, averages: make(gorgonia.Nodes, c.Layers)}
+	for block := range c.Layers {
+		if n := len(c.members(block)); n > 0 {
+			weights := constant(averageName(block), table(n, 1, func(i, _ int) float64 { return indicator(i == n-1) }), n)
+			weights.Unshared = true
+			f.averages[block] = b.Param(weights)
+		}
+	}
+	f.Use(f)
+	return f
+}
 
 // denseFormer is a vector stream with depth-weighted averages (Pagliardini et al. 2024, arXiv
 // 2402.02622): with X_0 the embedding, and X_i = Block_i(Y_(i-1)) of the blocks i = 1..L,
@@ -106,64 +110,32 @@ func (c DenseFormerConfig) New(b *graph.Builder) Stream { return newDenseFormer(
 //	Y_i = sum over j <= i, j = i mod k, of a_i[j] X_j    where i mod p = 0, else Y_i = X_i
 //
 // Y_i is the next block's input, and Y_L that of the last norm. At first a_i = (0, ..., 0, 1):
-// the function is that of a vector stream. The weights do not decay.
+// the function is that of a vector stream. The weights do not decay. The state's More are X_0 .. X_i.
 //
 // Parameters after depth l, counted from 0: "blocks.l.dwa" [n], n = floor((l+1)/k) + 1, of each pass of a
 // loop its own.
 type denseFormer struct {
 	*Vector
-	c        DenseFormerConfig
-	averages []*gorgonia.Node // of each block; nil: none
-}
-
-// denseFormerState is the stream h [T, D], and what averages are of.
-type denseFormerState struct {
-	VectorState
-	Outputs gorgonia.Nodes // X_0 .. X_i, [T, D] each
-}
-
-// Nodes returns h and the outputs.
-func (s denseFormerState) Nodes() gorgonia.Nodes {
-	return append(gorgonia.Nodes{s.H}, s.Outputs...)
-}
-
-// WithVector is the state of another h.
-func (s denseFormerState) WithVector(h *gorgonia.Node) State {
-	s.H = h
-	return s
-}
-
-// newDenseFormer makes the parameters of a DenseFormer stream.
-func newDenseFormer(b *graph.Builder, c DenseFormerConfig) *denseFormer {
-	f := &denseFormer{Vector: NewVector(b, VectorConfig{Vectors: c.Vectors}), c: c, averages: make([]*gorgonia.Node, c.Layers)}
-	for block := range c.Layers {
-		if n := len(c.members(block)); n > 0 {
-			own := make([]float64, n)
-			own[n-1] = 1
-			weights := constant(averageName(block), own, n)
-			weights.Unshared = true
-			f.averages[block] = b.Param(weights)
-		}
-	}
-	return f
+	config   DenseFormerConfig
+	averages gorgonia.Nodes // of each block; nil: none
 }
 
 // averageName is "blocks.3.dwa".
-func averageName(block int) string { return fmt.Sprintf("blocks.%d.dwa", block) }
+func averageName(block int) string { return blockName(block) + ".dwa" }
 
 // Embed is the vector stream's.
 func (f *denseFormer) Embed(t Tokens) State {
-	h := f.Vector.Embed(t).(VectorState)
-	return denseFormerState{h, h.Nodes()}
+	h := f.embed(t)
+	return VectorState{h, gorgonia.Nodes{h}}
 }
 
 // EndBlock keeps the block's output, and replaces h by the average if there is one.
 func (f *denseFormer) EndBlock(s State, block int) State {
-	state := s.(denseFormerState)
-	state.Outputs = append(state.Outputs[:len(state.Outputs):len(state.Outputs)], state.H)
+	state := s.(VectorState)
+	state.More = append(slices.Clip(state.More), state.H)
 	var terms gorgonia.Nodes
-	for _, j := range f.c.members(block) {
-		terms = append(terms, state.Outputs[j])
+	for _, j := range f.config.members(block) {
+		terms = append(terms, state.More[j])
 	}
 	if len(terms) > 0 {
 		weights := f.b.Hook(averageName(block)+weightsHook, f.averages[block], "source")
@@ -178,7 +150,7 @@ func (f *denseFormer) DepthReads() (sources []string, reads []DepthRead) {
 	for block, average := range f.averages {
 		if average != nil {
 			reads = append(reads, DepthRead{Name: averageName(block), Readers: []string{blockReader(block, f.c.Layers)},
-				Of: f.c.members(block), Weights: averageName(block) + weightsHook})
+				Of: f.config.members(block), Weights: averageName(block) + weightsHook})
 		}
 	}
 	return blockSources(f.c.Layers), reads
@@ -187,7 +159,7 @@ func (f *denseFormer) DepthReads() (sources []string, reads []DepthRead) {
 // Form is h' = h + F(h), with averages after blocks.
 func (f *denseFormer) Form(at Site) Form {
 	form := plainForm(at, "Pagliardini et al. 2024, arXiv 2402.02622")
-	form.Beyond = []Term{{Text: "after a block: a learned sum of the outputs of blocks so far", Parameters: nodeNames(f.averages[at.Block])}}
+	form.Beyond = []Term{{"after a block: a learned sum of the outputs of blocks so far", nodeNames(f.averages[at.Block])}}
 	return form
 }
 
@@ -199,44 +171,33 @@ func (f *denseFormer) Output() string {
 	return f.Vector.Output()
 }
 
-// Freeze carries h and the outputs so far, one below the other: an average replaces h, and a
+// Carry has h and the outputs so far, one below the other: an average replaces h, and a
 // block's end has one more output. The weights are what they are: nothing is frozen but the last
 // norm's scale.
-func (f *denseFormer) Freeze(r Record) (*Frozen, error) { return f.freeze(r), nil }
-
-// Static is Freeze: nothing depends on a run.
-func (f *denseFormer) Static() *Frozen { return f.freeze(nil) }
-
-func (f *denseFormer) freeze(r Record) *Frozen {
+func (f *denseFormer) Carry(to *Frozen) {
 	d := f.c.D
-	one := linear.Identity(d)
-	frozen := NewFrozen(r, d)
-	frozen.writeTables(f.tables, linear.Stack{one, one}) // h and X_0
-	for block := range f.c.Layers {
-		rows := block + 2
-		row := linear.Row(rows, 0, d)
-		for _, site := range f.Sites(block) {
-			frozen.vectorSite(site, row, linear.Transposed{Of: row}, f.after(site))
+	f.carry(to, copies(2, d), func(at Site) { // h and X_0
+		rows := at.Block + 2
+		f.carrySite(to, at, rows)
+		if at.Sublayer == Attention {
+			return
 		}
-		end := linear.Stack{linear.Rows(d, f.average(block))}
-		for i := 1; i < rows; i++ {
-			end = append(end, linear.Row(rows, i, d))
+		end := linear.Stack{linear.Rows(d, f.average(at.Block))}
+		for i := 1; i <= rows; i++ {
+			end = append(end, linear.Row(rows, i%rows, d))
 		}
-		frozen.Step(append(end, row))
-	}
-	frozen.Step(linear.Row(f.c.Layers+2, 0, d))
-	frozen.ReadOut(one, thenNorm(f.b, f.norm))
-	return frozen
+		to.Step(end)
+	})
+	f.endWith(to, linear.Row(f.c.Layers+2, 0, d))
 }
 
 // average are the coefficients of the next h: of h, and of the outputs before it.
 func (f *denseFormer) average(block int) []float64 {
-	own := block + 1
-	of := make([]float64, own+1)
+	of := make([]float64, block+2)
 	of[0] = 1
 	if weights := f.averages[block]; weights != nil {
-		for i, a := range values(f.b, weights.Name()) {
-			of[(f.c.members(block)[i]+1)%len(of)] = a // the block's own output is h
+		for i, a := range f.values(weights) {
+			of[(f.config.members(block)[i]+1)%len(of)] = a // the block's own output is h
 		}
 	}
 	return of

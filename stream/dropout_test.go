@@ -44,7 +44,7 @@ func TestMatrixDropout(t *testing.T) {
 	x, y := noise(1, tokens*c.Dk*c.Dv), noise(2, tokens*c.Rank*c.Dv)
 	got, store := evaluateWith(t, graph.Options{Training: true}, func(b *graph.Builder) *gorgonia.Node {
 		m := stream.NewMatrix(b, c)
-		state := stream.MatrixState{X: b.Input("x", tensor.Float64, tokens, c.Dk, c.Dv)}
+		state := stream.VectorState{H: b.Input("x", tensor.Float64, tokens, c.Dk, c.Dv)}
 		return m.WriteHeads(state, m.Sites(1)[0], nil, b.Input("y", tensor.Float64, tokens, c.Rank*c.Dv)).Nodes()[0]
 	}, map[string][]float64{"x": x, "y": y}, nil)
 	keys, kept := value(t, store, "blocks.1.attention.write"), 0

@@ -1,17 +1,15 @@
 package stream
 
 import (
-	"fmt"
-
 	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/ops/elementwise"
-	"github.com/residua-go/residua/graph/ops/linear"
 	"github.com/residua-go/residua/graph/ops/norm"
 	"github.com/residua-go/residua/graph/ops/shape"
 	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/stream/linear"
 )
 
 // DWLSTMConfig describes a depth-wise LSTM stream.
@@ -40,9 +38,6 @@ func (c DWLSTMConfig) Defaults() Design { return c }
 // inner is the width of the candidate's hidden layer.
 func (c DWLSTMConfig) inner() int { return orDefault(c.Inner, 4*c.D) }
 
-// Check wants sizes that fit together.
-func (c DWLSTMConfig) Check() error { return c.check() }
-
 // Shape is that of one vector a token, in blocks of attention alone. The candidate's maps are
 // the stream's own.
 func (c DWLSTMConfig) Shape() Shape {
@@ -62,8 +57,16 @@ func (c DWLSTMConfig) Cost() layers.Cost {
 	return c.tablesCost(d).Plus(c.headsCost().Plus(cell).Times(blocks)).Plus(c.lastNormCost())
 }
 
-// New is newDWLSTM.
-func (c DWLSTMConfig) New(b *graph.Builder) Stream { return newDWLSTM(b, c) }
+// New makes the parameters of a depth-wise LSTM stream.
+func (c DWLSTMConfig) New(b *graph.Builder) Stream {
+	c.AttentionOnly = true
+	d := &dwlstm{tables: newTables(b, c.Vectors), c: c}
+	for _, at := range c.AllSites() {
+		d.cells = append(d.cells, d.newCell(at))
+	}
+	d.norm = layers.NewNorm(b, "norm", c.Norm, c.D)
+	return d
+}
 
 // dwlstm is the stream of a transformer whose depth is an LSTM's time (Xu et al. 2024,
 // LREC-COLING, "Rewiring the Transformer with depth-wise LSTMs"): block by block a cell
@@ -78,7 +81,7 @@ func (c DWLSTMConfig) New(b *graph.Builder) Stream { return newDWLSTM(b, c) }
 // Attention reads h as it is. Where the paper leaves the cell open (the norms, the width
 // of g, nothing squashed) it is our reading, of the size that the RMT paper prints. The
 // forget gate's bias starts at 1, the others' at 0. Dropout is on g, so that the cell
-// forgets nothing by it (Semeniuta et al. 2016).
+// forgets nothing by it (Semeniuta et al. 2016). The state's H is h, and more c.
 type dwlstm struct {
 	tables
 	c     DWLSTMConfig
@@ -97,29 +100,13 @@ type depthCell struct {
 // gate is what one gate is before its sigmoid.
 type gate struct{ w, gain, bias *gorgonia.Node } // [2D, D], [D], [D]
 
-// dwlstmState is the stream: h and the cells' state c, both [T, D].
-type dwlstmState struct{ H, C *gorgonia.Node }
-
-// Nodes returns h and c.
-func (s dwlstmState) Nodes() gorgonia.Nodes { return gorgonia.Nodes{s.H, s.C} }
-
-// newDWLSTM makes the parameters of a depth-wise LSTM stream.
-func newDWLSTM(b *graph.Builder, c DWLSTMConfig) *dwlstm {
-	d := &dwlstm{tables: newTables(b, c.Vectors), c: c}
-	for l := range c.Layers {
-		d.cells = append(d.cells, d.newCell(l))
-	}
-	d.norm = layers.NewNorm(b, "norm", c.Norm, c.D)
-	return d
-}
-
 // newCell makes a block's parameters. None of its products is added to the stream as it
 // is: all start as hidden weights.
-func (d *dwlstm) newCell(block int) depthCell {
-	c, name := d.c, lstmName(block)
+func (d *dwlstm) newCell(at Site) depthCell {
+	c, name := d.c, lstmName(at.Block)
 	cell := depthCell{
-		attention: newBareHeads(d.b, c.Vectors, d.Sites(block)[0].Name(), c.Init.Hidden),
-		input:     d.newGate(name+".input", 0), forget: d.newGate(name+".forget", 1), output: d.newGate(name+".output", 0),
+		attention: newBareHeads(d.b, c.Vectors, at.Name(), c.Init.Hidden),
+		input:     d.newGate(name+inputGate, 0), forget: d.newGate(name+forgetGate, 1), output: d.newGate(name+outputGate, 0),
 		w1:   d.b.Param(c.Init.Hidden(name+".hidden.w1", 2*c.D, c.WidthRatio, 2*c.D, c.inner())),
 		norm: layers.NewNorm(d.b, name+".hidden.norm", c.Norm, c.inner()),
 		w2:   d.b.Param(c.Init.Hidden(name+".hidden.w2", c.inner(), c.InnerRatio, c.inner(), c.D)),
@@ -131,98 +118,142 @@ func (d *dwlstm) newCell(block int) depthCell {
 }
 
 // lstmName is the prefix of a block's gates, "blocks.3.lstm".
-func lstmName(block int) string { return fmt.Sprintf("blocks.%d.lstm", block) }
+func lstmName(block int) string { return blockName(block) + ".lstm" }
 
 func (d *dwlstm) newGate(name string, bias float64) gate {
 	return gate{
 		w:    d.b.Param(d.c.Init.Hidden(name+".w", 2*d.c.D, d.c.WidthRatio, 2*d.c.D, d.c.D)),
 		gain: d.b.Param(layers.Gain(name+".norm", d.c.D)),
-		bias: d.b.Param(graph.ParamSpec{Name: name + ".bias", Shape: []int{d.c.D}, Init: graph.Initializer{Offset: bias}}),
+		bias: d.b.Param(filled(name+".bias", bias, d.c.D)),
 	}
 }
 
 // Embed looks the tokens up and adds their positions: the first h and the first c.
 func (d *dwlstm) Embed(t Tokens) State {
 	h := d.embed(t) // [T, D]
-	return dwlstmState{H: h, C: h}
+	return VectorState{h, gorgonia.Nodes{h}}
 }
 
 // Sites is attention alone: the cell takes the feed-forward's place.
-func (d *dwlstm) Sites(block int) []Site { return []Site{{block, Attention, block}} }
+func (d *dwlstm) Sites(block int) []Site { return d.c.sites(block) }
 
 // ReadHeads is W_QKV; heads are contiguous columns.
 func (d *dwlstm) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
-	return d.cells[at.Block].attention.read(s.(dwlstmState).H), nil // [T, 3W]
+	h := d.cells[at.Block].attention
+	return mapped(d.b, s.(VectorState).H, h.qkv, h.qkvBias), nil // [T, 3W]
 }
 
 // WriteHeads is a step of the cell on W_O o.
 func (d *dwlstm) WriteHeads(s State, at Site, _ Link, o *gorgonia.Node) State {
-	cell, state, name := d.cells[at.Block], s.(dwlstmState), lstmName(at.Block)
-	a := d.b.Hook(at.Name()+".write", cell.attention.write(o), "feature") // [T, D]
-	x := shape.Concat(d.b, a, state.H)                                    // [T, 2D]
+	cell, state, name := d.cells[at.Block], s.(VectorState), lstmName(at.Block)
+	a := d.b.Hook(at.Name()+".write", mapped(d.b, o, cell.attention.output, cell.attention.outputsBias), "feature") // [T, D]
+	x := shape.Concat(d.b, a, state.H)                                                                              // [T, 2D]
 	g := d.b.Hook(name+".candidate", d.candidate(cell, name, x), "feature")
-	c, h := elementwise.LSTMCell(d.b, state.C, elementwise.LSTMGates{
+	c, h := elementwise.LSTMCell(d.b, state.More[0], elementwise.LSTMGates{
 		Input: d.open(cell.input, name+inputGate, x), Forget: d.open(cell.forget, name+forgetGate, x), Output: d.open(cell.output, name+outputGate, x),
 		Candidate: elementwise.Dropout(d.b, g, d.c.Dropout)})
-	return dwlstmState{H: d.b.Hook(at.Name()+".stream", h, "feature"), C: d.b.Hook(name+".cell", c, "feature")}
+	return VectorState{d.b.Hook(at.Name()+".stream", h, "feature"), gorgonia.Nodes{d.b.Hook(name+".cell", c, "feature")}}
 }
 
 // open is a gate before its sigmoid: [T, 2D] -> [T, D].
 func (d *dwlstm) open(g gate, name string, x *gorgonia.Node) *gorgonia.Node {
-	z := norm.Apply(d.b, linear.Map(d.b, x, g.w, linear.Options{}), g.gain,
-		norm.Options{RMS: d.c.Norm.RMS, Eps: d.c.Norm.Eps, Bias: g.bias})
+	z := norm.Apply(d.b, mapped(d.b, x, g.w, nil), g.gain, norm.Options{RMS: d.c.Norm.RMS, Eps: d.c.Norm.Eps, Bias: g.bias})
 	return d.b.Hook(name+gateLogits, z, "feature")
 }
 
 // gateLogits ends the name of what a gate is before its sigmoid, "blocks.3.lstm.input.logits".
 const gateLogits = ".logits"
 
+// The gates' names after that of their cell.
+const (
+	inputGate  = ".input"
+	forgetGate = ".forget"
+	outputGate = ".output"
+)
+
 // candidate is g: [T, 2D] -> [T, D].
 func (d *dwlstm) candidate(cell depthCell, name string, x *gorgonia.Node) *gorgonia.Node {
-	hidden := cell.norm.Forward(linear.Map(d.b, x, cell.w1, linear.Options{})) // [T, Inner]
+	hidden := cell.norm.Forward(mapped(d.b, x, cell.w1, nil)) // [T, Inner]
 	hidden = d.b.Hook(name+".activations", elementwise.Gelu(d.b, hidden, d.c.ExactGelu), "neuron")
-	return linear.Map(d.b, hidden, cell.w2, linear.Options{Bias: cell.b2})
+	return mapped(d.b, hidden, cell.w2, cell.b2)
 }
 
 // ReadFeatures fails: there is no feed-forward site.
-func (d *dwlstm) ReadFeatures(_ State, at Site) (*gorgonia.Node, Link) {
-	d.noFeatures(at)
-	return nil, nil
+func (d *dwlstm) ReadFeatures(s State, at Site) (*gorgonia.Node, Link) {
+	return nil, d.WriteFeatures(s, at, nil, nil)
 }
 
 // WriteFeatures fails: there is no feed-forward site.
 func (d *dwlstm) WriteFeatures(s State, at Site, _ Link, _ *gorgonia.Node) State {
-	d.noFeatures(at)
-	return s
-}
-
-func (d *dwlstm) noFeatures(at Site) {
 	d.b.Fail(errors.Errorf("stream: dwlstm: %s: want a site that Sites lists, attention alone, got a feed-forward's", at.Name()))
+	return s
 }
 
 // EndBlock does nothing.
 func (d *dwlstm) EndBlock(s State, _ int) State { return s }
 
 // Features is the final norm of h.
-func (d *dwlstm) Features(s State) *gorgonia.Node { return d.norm.Forward(s.(dwlstmState).H) }
+func (d *dwlstm) Features(s State) *gorgonia.Node { return d.norm.Forward(s.(VectorState).H) }
 
 // Form is the cell's, with c for h: c' = f ⊙ c + i ⊙ g, of gates that are factors of D
 // entries. Their norms have a gain of 1 at first.
 func (d *dwlstm) Form(at Site) Form {
 	cell := d.cells[at.Block]
-	opened := func(g gate, start string) Coefficient {
-		return Coefficient{Choice: Dependent, Constraint: WithinOne, Rows: d.c.D, Columns: d.c.D, Axes: "D x D", Diagonal: true,
-			Parameters: nodeNames(g.w, g.gain, g.bias), Start: Start{Text: start}}
+	gate := func(g gate, start string) Coefficient {
+		c := Dependent.diagonal(d.c.D, d.c.D, "D x D", Start{Text: start}, g.w, g.gain, g.bias)
+		c.Constraint = WithinOne
+		return c
 	}
 	return Form{
 		Site: at.Name(),
-		Res:  opened(cell.forget, "sigmoid(1 + Norm(..))"),
+		Res:  gate(cell.forget, "sigmoid(1 + Norm(..))"),
 		Down: fixed(1, "1 x 1"),
-		Up:   opened(cell.input, "sigmoid(Norm(..))"),
+		Up:   gate(cell.input, "sigmoid(Norm(..))"),
 		Beyond: []Term{
-			{Text: "A_res and B_up are the cell's, c' = f ⊙ c + i ⊙ g; the stream is h' = o ⊙ c', gated again", Parameters: nodeNames(cell.output.w, cell.output.gain, cell.output.bias)},
-			{Text: "F is g, made of attention's output and of h: the cell stands in the feed-forward's place", Parameters: nodeNames(cell.w1, cell.w2, cell.b2)},
+			{"A_res and B_up are the cell's, c' = f ⊙ c + i ⊙ g; the stream is h' = o ⊙ c', gated again", nodeNames(cell.output.w, cell.output.gain, cell.output.bias)},
+			{"F is g, made of attention's output and of h: the cell stands in the feed-forward's place", nodeNames(cell.w1, cell.w2, cell.b2)},
 		},
 		Source: "Xu et al. 2024, LREC-COLING (depth-wise LSTM)",
 	}
+}
+
+// Writers are the tables and the hidden neurons of the cells' candidates. Heads write no
+// term: they reach the stream only through what the cell makes of them.
+func (d *dwlstm) Writers() []Writer {
+	writers := tableWriters(d.positions != nil, d.scale)
+	for l, cell := range d.cells {
+		name, inner := lstmName(l), d.c.inner()
+		writers = append(writers, Writer{Name: name, Part: "neuron", Parts: inner, Activation: name + ".activations", Weight: cell.w2.Name(),
+			Bias: nodeName(cell.b2), Reads: 3*d.c.D + inner, Source: name})
+	}
+	return writers
+}
+
+// Output is h after the last cell.
+func (d *dwlstm) Output() string { return d.c.lastSite().Name() + ".stream" }
+
+// FreezeHooks are the gates of all cells.
+func (d *dwlstm) FreezeHooks() []string { return freezeHooks(d.carry) }
+
+// Freeze is carry with what a run recorded.
+func (d *dwlstm) Freeze(r Record) (*Frozen, error) { return freeze(r, d.carry) }
+
+// carry has h and c, side by side: c' = f ⊙ c, to which i ⊙ g is added, and h' = o ⊙ c'.
+func (d *dwlstm) carry(f *Frozen) {
+	one, row := linear.Identity(d.c.D), func(i int) linear.Map { return linear.Row(2, i, d.c.D) }
+	d.writeTables(f, copies(2, d.c.D))
+	for _, at := range d.c.AllSites() {
+		name := lstmName(at.Block)
+		f.Read(at.Name(), row(0), nil)
+		f.Step(linear.Chain{row(1), d.frozenGate(f, name+forgetGate)}) // c alone
+		f.Write(name, d.frozenGate(f, name+inputGate))
+		f.Step(linear.Stack{d.frozenGate(f, name+outputGate), one})
+	}
+	f.Step(row(0))
+	f.ReadOut(one, thenNorm(d.b, d.norm))
+}
+
+// frozenGate is what a gate lets through, its sigmoid.
+func (d *dwlstm) frozenGate(f *Frozen, name string) linear.Map {
+	return linear.Scale{Factors: opened(1, f.Recorded(name+gateLogits, d.c.D)), Size: d.c.D}
 }

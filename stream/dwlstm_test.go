@@ -62,7 +62,7 @@ func TestDWLSTMStep(t *testing.T) {
 		for i, part := range []string{"h", "c"} {
 			got, s := evaluate(t, func(b *graph.Builder) *gorgonia.Node {
 				v := stream.NewDWLSTM(b, d)
-				state := stream.DWLSTMState{H: b.Input("h", tensor.Float64, siteTokens, d.D), C: b.Input("c", tensor.Float64, siteTokens, d.D)}
+				state := stream.VectorState{H: b.Input("h", tensor.Float64, siteTokens, d.D), More: gorgonia.Nodes{b.Input("c", tensor.Float64, siteTokens, d.D)}}
 				return v.WriteHeads(state, v.Sites(1)[0], nil, b.Input("o", tensor.Float64, siteTokens, d.D)).Nodes()[i]
 			}, map[string][]float64{"h": h, "c": c, "o": o}, nil)
 			newH, newC := depthStep(t, s, d, h, c, o)
@@ -84,9 +84,9 @@ func TestDWLSTMWays(t *testing.T) {
 		got, s := evaluate(t, func(b *graph.Builder) *gorgonia.Node {
 			v, in := stream.NewDWLSTM(b, d), b.Input("h", tensor.Float64, siteTokens, d.D)
 			if name == "features" {
-				return v.Features(v.EndBlock(stream.DWLSTMState{H: in, C: in}, 1))
+				return v.Features(v.EndBlock(stream.VectorState{H: in, More: gorgonia.Nodes{in}}, 1))
 			}
-			qkv, _ := v.ReadHeads(stream.DWLSTMState{H: in, C: in}, v.Sites(1)[0])
+			qkv, _ := v.ReadHeads(stream.VectorState{H: in, More: gorgonia.Nodes{in}}, v.Sites(1)[0])
 			return qkv
 		}, map[string][]float64{"h": h}, nil)
 		assert.InDeltaSlice(t, want(s), got, tolerance, name)
@@ -97,8 +97,8 @@ func TestDWLSTMWays(t *testing.T) {
 func TestDWLSTMSites(t *testing.T) {
 	site := stream.Site{Block: 3, Sublayer: stream.FeedForward, Index: 7}
 	for _, call := range []func(v *stream.DWLSTM){
-		func(v *stream.DWLSTM) { v.ReadFeatures(stream.DWLSTMState{}, site) },
-		func(v *stream.DWLSTM) { v.WriteFeatures(stream.DWLSTMState{}, site, nil, nil) },
+		func(v *stream.DWLSTM) { v.ReadFeatures(stream.VectorState{}, site) },
+		func(v *stream.DWLSTM) { v.WriteFeatures(stream.VectorState{}, site, nil, nil) },
 	} {
 		b := graph.On(gorgonia.NewGraph(), graph.Options{})
 		v := stream.NewDWLSTM(b, dwlstmConfig())
@@ -112,9 +112,9 @@ func TestDWLSTMSites(t *testing.T) {
 // TestDWLSTMEmbed: h and c start as the embedded tokens.
 func TestDWLSTMEmbed(t *testing.T) {
 	b := graph.On(gorgonia.NewGraph(), graph.Options{})
-	s := stream.NewDWLSTM(b, dwlstmConfig()).Embed(stream.Tokens{IDs: b.Input("ids", tensor.Int32, 1, 3), Positions: b.Input("places", tensor.Int32, 1, 3)}).(stream.DWLSTMState)
+	s := stream.NewDWLSTM(b, dwlstmConfig()).Embed(stream.Tokens{IDs: b.Input("ids", tensor.Int32, 1, 3), Positions: b.Input("places", tensor.Int32, 1, 3)}).(stream.VectorState)
 	require.NoError(t, b.Err())
-	assert.Same(t, s.H, s.C)
+	assert.Same(t, s.H, s.More[0])
 	assert.Equal(t, tensor.Shape{3, 6}, s.H.Shape())
 }
 
@@ -128,7 +128,7 @@ func TestDWLSTMDropout(t *testing.T) {
 	run := func(training bool, c []float64) []float64 {
 		got, _ := evaluateWith(t, graph.Options{Training: training}, func(b *graph.Builder) *gorgonia.Node {
 			v := stream.NewDWLSTM(b, d)
-			state := stream.DWLSTMState{H: b.Input("h", tensor.Float64, tokens, d.D), C: b.Input("c", tensor.Float64, tokens, d.D)}
+			state := stream.VectorState{H: b.Input("h", tensor.Float64, tokens, d.D), More: gorgonia.Nodes{b.Input("c", tensor.Float64, tokens, d.D)}}
 			return v.WriteHeads(state, v.Sites(1)[0], nil, b.Input("o", tensor.Float64, tokens, d.D)).Nodes()[1]
 		}, map[string][]float64{"h": h, "c": c, "o": o}, nil)
 		return got

@@ -4,11 +4,10 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
-	"github.com/residua-go/residua/graph/ops/elementwise"
 	"github.com/residua-go/residua/graph/ops/linear"
 	"github.com/residua-go/residua/graph/ops/mix"
-	"github.com/residua-go/residua/graph/ops/readwrite"
 	"github.com/residua-go/residua/layers"
+	maps "github.com/residua-go/residua/stream/linear"
 )
 
 // DynamicMatrixConfig describes a matrix stream whose keys depend on the stream. Its settings are a
@@ -38,36 +37,23 @@ func (c DynamicMatrixConfig) Check() error { return MatrixConfig(c).check(c.Name
 // Shape is a matrix stream's.
 func (c DynamicMatrixConfig) Shape() Shape { return MatrixConfig(c).Shape() }
 
-// siteKeys are the key vectors by which a sublayer reads, and writes.
-func (c DynamicMatrixConfig) siteKeys(s Sublayer) (reads, writes int) {
-	if s == Attention {
-		return c.Rank + 2*MatrixConfig(c).kvHeads(), c.Rank
-	}
-	return c.Rank, c.Rank
-}
-
 // Cost is a matrix stream's, and that of the keys' parts that depend on the stream: of m keys, Dk + Dv
 // parameters each for scale and projection, 2 Dk Dv FLOPs, and kept Dk entries before tanh and after.
 // The normalised stream, which reads and projections share, is kept, too.
 func (c DynamicMatrixConfig) Cost() layers.Cost {
 	dk, dv := float64(c.Dk), float64(c.Dv)
 	total := MatrixConfig(c).Cost()
-	for _, sublayer := range c.sublayers() {
-		reads, writes := c.siteKeys(sublayer)
-		m := float64(reads + writes)
-		site := layers.Cost{Parameters: m * (dk + dv), FLOPs: 2 * m * dk * dv, Activations: 2 * m * dk}
-		if !c.Norm.Bias {
-			site.Activations += dk * dv
+	for _, at := range c.AllSites() {
+		m := 2 * float64(c.Rank)
+		if at.Sublayer == Attention {
+			m += 2 * float64(MatrixConfig(c).kvHeads())
 		}
-		total = total.Plus(site.Times(float64(c.Layers)))
+		total = total.Plus(layers.Cost{Parameters: m * (dk + dv), FLOPs: 2 * m * dk * dv, Activations: 2*m*dk + indicator(!c.Norm.Bias)*dk*dv})
 	}
 	return total
 }
 
-// New is newDynamicMatrix.
-func (c DynamicMatrixConfig) New(b *graph.Builder) Stream { return newDynamicMatrix(b, c) }
-
-// dynamicMatrix is a matrix stream whose sites read and write with keys of each token's own,
+// New makes the parameters of a matrix stream whose sites read and write with keys of each token's own,
 // as dynamic hyper-connections do with their coefficients (Zhu et al. 2024, arXiv 2409.19606, eq.
 // 10-13). With Xn = Norm(X), of which row i, Dv entries, makes entry i of every key,
 //
@@ -78,112 +64,56 @@ func (c DynamicMatrixConfig) New(b *graph.Builder) Stream { return newDynamicMat
 //
 // Parameters of m keys that a site reads by: "read.static" [Dk, m], a key a column, "read.w"
 // [Dv, m] and "read.scale" [Dk, m]; of those that it writes by: "write.static" and so on.
-type dynamicMatrix struct {
-	*matrix
-	attentionKeys, featureKeys []dynamicSite
-}
-
-// dynamicSite is a norm and the keys by which one sublayer reads and writes the stream.
-type dynamicSite struct {
-	norm        *layers.Norm
-	read, write dynamicKeys
-}
-
-// dynamicKeys makes keys of each token's own.
-type dynamicKeys struct {
-	b                *graph.Builder
-	name             string
-	static, w, scale *gorgonia.Node
-}
-
-// dynamicLink are the keys that a site writes by, [T, Dk, R].
-type dynamicLink struct{ Keys *gorgonia.Node }
-
-// newDynamicMatrix makes the parameters of a matrix stream with input-dependent keys.
-func newDynamicMatrix(b *graph.Builder, c DynamicMatrixConfig) *dynamicMatrix {
-	d := &dynamicMatrix{matrix: newMatrixTables(b, MatrixConfig(c))}
-	for l := range c.Layers {
-		for _, site := range d.Sites(l) {
-			reads, writes := c.siteKeys(site.Sublayer)
-			name := site.Name()
-			read := keys(graph.RoleHidden, c.Init.Hidden(name+".read.static", c.Dk, c.KeyRatio, c.Dk, reads))
-			write := keys(graph.RoleReadKeys, c.Init.Output(name+".write.static", c.Rank, c.RankRatio, c.Dk, writes))
-			s := dynamicSite{layers.NewNorm(b, name+".norm", c.Norm, c.Dk, c.Dv), newDynamicKeys(b, name+".read", read, c.Dv), newDynamicKeys(b, name+".write", write, c.Dv)}
-			if site.Sublayer == Attention {
-				d.attentionKeys = append(d.attentionKeys, s)
-			} else {
-				d.featureKeys = append(d.featureKeys, s)
-			}
+func (c DynamicMatrixConfig) New(b *graph.Builder) Stream {
+	return newMatrix(b, MatrixConfig(c), func(at Site, reads []int) (read, write keyVectors) {
+		m, name := 1, at.Name()
+		for _, n := range reads[:len(reads)-1] {
+			m *= n
 		}
-	}
-	d.addLastRead()
-	return d
+		return newDynamicKeys(b, name+".read", keys(graph.RoleHidden, c.Init.Hidden(name+".read.static", c.Dk, c.KeyRatio, c.Dk, m)), c.Dv),
+			newDynamicKeys(b, name+".write", keys(graph.RoleReadKeys, c.Init.Output(name+".write.static", c.Rank, c.RankRatio, c.Dk, c.Rank)), c.Dv)
+	})
 }
 
-func newDynamicKeys(b *graph.Builder, name string, static graph.ParamSpec, dv int) dynamicKeys {
+// keyVectors are the keys of a site's read or write: static [m, Dk], or static [Dk, m] and what makes keys of each token's
+// own.
+type keyVectors struct {
+	name             string
+	static, w, scale *gorgonia.Node // w and scale nil: the same for all tokens
+}
+
+func newDynamicKeys(b *graph.Builder, name string, static graph.ParamSpec, dv int) keyVectors {
 	dk, m := static.Shape[0], static.Shape[1]
-	scale := table(dk, m, func(_, _ int) float64 { return 0.01 })
-	return dynamicKeys{b, name, b.Param(static), b.Param(decaying(name+".w", dv, m)), b.Param(constant(name+".scale", scale, dk, m))}
+	return keyVectors{name, b.Param(static), b.Param(decaying(name+".w", dv, m)), b.Param(filled(name+".scale", 0.01, dk, m))}
 }
 
 // of returns the keys that the normalised stream [T, Dk, Dv] makes, [T, Dk, m].
-func (k dynamicKeys) of(xn *gorgonia.Node) *gorgonia.Node {
-	z := linear.Map(k.b, xn, k.w, linear.Options{Rows: true, AddGradient: true}) // [T, Dk, m]
-	return k.b.Hook(k.name+".keys", mix.TanhCoefficients(k.b, z, k.static, k.scale, 1), "key", "coefficient")
+func (k keyVectors) of(b *graph.Builder, xn *gorgonia.Node) *gorgonia.Node {
+	z := linear.Map(b, xn, k.w, linear.Options{Rows: true, AddGradient: true}) // [T, Dk, m]
+	return b.Hook(k.name+keysHook, mix.TanhCoefficients(b, z, k.static, k.scale, 1), "key", "coefficient")
 }
 
-func (d *dynamicMatrix) site(at Site) dynamicSite {
-	if at.Sublayer == Attention {
-		return d.attentionKeys[at.Block]
+// keysHook ends the names of the hooks of a token's own keys.
+const keysHook = ".keys"
+
+// coefficient is that of a site's form.
+func (k keyVectors) coefficient(b *graph.Builder, rows, columns int, axes string) Coefficient {
+	choice := Learned
+	if k.w != nil {
+		choice = Dependent
 	}
-	return d.featureKeys[at.Block]
+	return choice.coefficient(rows, columns, axes, drawn(b, k.static), k.static, k.w, k.scale)
 }
 
-// ReadHeads reads queries, keys and values of heads of Dv entries.
-func (d *dynamicMatrix) ReadHeads(s State, at Site) (*gorgonia.Node, Link) { return d.read(s, at) }
-
-// ReadFeatures reads R vectors of Dv entries.
-func (d *dynamicMatrix) ReadFeatures(s State, at Site) (*gorgonia.Node, Link) { return d.read(s, at) }
-
-func (d *dynamicMatrix) read(s State, at Site) (*gorgonia.Node, Link) {
-	site := d.site(at)
-	xn := site.norm.Forward(s.(matrixState).X) // [T, Dk, Dv]
-	link := dynamicLink{site.write.of(xn)}
-	return readwrite.ReadEach(d.b, xn, site.read.of(xn)), link // [T, m, Dv]
-}
-
-// WriteHeads stores the heads' outputs.
-func (d *dynamicMatrix) WriteHeads(s State, at Site, link Link, o *gorgonia.Node) State {
-	return d.store(s, at, link, o)
-}
-
-// WriteFeatures stores y, R vectors of Dv entries.
-func (d *dynamicMatrix) WriteFeatures(s State, at Site, link Link, y *gorgonia.Node) State {
-	return d.store(s, at, link, y)
-}
-
-func (d *dynamicMatrix) store(s State, at Site, link Link, y *gorgonia.Node) State {
-	x, keys := s.(matrixState).X, link.(dynamicLink).Keys
-	y = elementwise.Dropout(d.b, y, d.c.Dropout)
-	if name := at.Name() + ".write"; d.b.Hooked(name) {
-		x = d.b.Add(x, d.b.Hook(name, readwrite.WriteEach(d.b, nil, keys, y), "key", "value")) // [T, Dk, Dv]
-	} else {
-		x = readwrite.WriteEach(d.b, x, keys, y) // [T, Dk, Dv]
+// frozen is the map by which the keys store rows: those of each token, or without a run the static ones.
+func (k keyVectors) frozen(f *Frozen, m *matrix) maps.Mix {
+	if k.w == nil {
+		return m.keys(k.static)
 	}
-	return matrixState{d.b.Hook(at.Name()+".stream", x, "key", "value")}
-}
-
-// Form is a matrix stream's with keys that each token makes of its stream.
-func (d *dynamicMatrix) Form(at Site) Form {
-	f, s := d.form(at), d.site(at)
-	for _, x := range []struct {
-		coefficient *Coefficient
-		keys        dynamicKeys
-	}{{&f.Down, s.read}, {&f.Up, s.write}} {
-		k := x.keys
-		x.coefficient.Choice, x.coefficient.Parameters = Dependent, nodeNames(k.static, k.w, k.scale)
-		x.coefficient.Start = drawn(d.b.Store(), k.static)
+	dk, n := m.c.Dk, k.static.Shape()[1]
+	if keys := f.Recorded(k.name+keysHook, dk*n); keys != nil {
+		return maps.Mix{In: n, Out: dk, Width: m.c.Dv, At: func(t, i, j int) float64 { return keys[(t*dk+i)*n+j] }}
 	}
-	f.Source = "Mak & Flanigan 2025, arXiv 2506.22696; Zhu et al. 2024, arXiv 2409.19606"
-	return f
+	columns := values(m.b, k.static.Name()) // [Dk, m]
+	return maps.Keys(table(n, dk, func(i, j int) float64 { return columns[j*n+i] }), dk, m.c.Dv)
 }

@@ -42,7 +42,7 @@ func TestDynamicMatrixSites(t *testing.T) {
 			return func(b *graph.Builder) *gorgonia.Node {
 				d := stream.NewDynamicMatrix(b, stream.DynamicMatrixConfig(c))
 				site = d.Sites(1)[i]
-				state := stream.MatrixState{X: b.Input("x", tensor.Float64, siteTokens, c.Dk, c.Dv)}
+				state := stream.VectorState{H: b.Input("x", tensor.Float64, siteTokens, c.Dk, c.Dv)}
 				read, put := d.ReadHeads, d.WriteHeads
 				if site.Sublayer == stream.FeedForward {
 					read, put = d.ReadFeatures, d.WriteFeatures
@@ -86,7 +86,7 @@ func TestDynamicMatrixParameters(t *testing.T) {
 		assert.Zero(t, b.Store().Param(name+".w").Init.Std)
 		assert.True(t, b.Store().Param(name+".w").Decay)
 		assert.False(t, b.Store().Param(name+".scale").Decay)
-		assert.Equal(t, 0.01, b.Store().Param(name + ".scale").Init.Values[0])
+		assert.Equal(t, 0.01, b.Store().Param(name + ".scale").Init.Offset)
 	}
 	assert.Equal(t, want, shapes(b.Store()))
 	keys := b.Store().Param("blocks.0.feedforward.write.static")

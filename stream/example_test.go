@@ -20,9 +20,6 @@ type damped struct {
 	Factor float64 `yaml:"factor" default:"0.5" help:"a, which multiplies what is added"`
 }
 
-// vector is a vector stream of the same sizes.
-func (c damped) vector() stream.VectorConfig { return stream.VectorConfig{Vectors: c.Vectors} }
-
 func (damped) Name() string { return "damped" }
 
 func (damped) Card() layers.Card { return layers.Card{Title: "Damped", Equation: "h <- h + a F(h)"} }
@@ -34,31 +31,22 @@ func (c damped) Defaults() stream.Design {
 	return c
 }
 
-func (c damped) Check() error { return c.vector().Check() }
-
-func (c damped) Shape() stream.Shape { return c.vector().Shape() }
-
-func (c damped) Cost() layers.Cost { return c.vector().Cost() }
-
 func (c damped) New(b *graph.Builder) stream.Stream {
-	return dampedStream{stream.NewVector(b, c.vector()), b, c.Factor}
+	s := dampedStream{stream.NewVector(b, stream.VectorConfig{Vectors: c.Vectors}), b, c.Factor}
+	s.Use(s)
+	return s
 }
 
 // dampedStream is a vector stream that writes otherwise. (Another module's examples/newstream also says
 // to package analysis how what is written reaches the end, and has an op of its own.)
 type dampedStream struct {
-	stream.Stream
+	*stream.Vector
 	b      *graph.Builder
 	factor float64
 }
 
-func (s dampedStream) WriteHeads(h stream.State, at stream.Site, _ stream.Link, o *gorgonia.Node) stream.State {
-	v := s.Stream.(*stream.Vector)
-	return v.Add(h, at, elementwise.Scale(s.b, v.HeadsOutput(at, o), s.factor))
-}
-
-func (s dampedStream) WriteFeatures(h stream.State, at stream.Site, _ stream.Link, y *gorgonia.Node) stream.State {
-	return s.Stream.(*stream.Vector).Add(h, at, elementwise.Scale(s.b, y, s.factor))
+func (s dampedStream) Write(h stream.State, at stream.Site, _ stream.Reading, y *gorgonia.Node) stream.State {
+	return s.Add(h, at, elementwise.Scale(s.b, y, s.factor))
 }
 
 // A new stream is a Design: settings from which a Stream is made. A zoo with it makes configs,

@@ -3,6 +3,7 @@ package stream
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 
@@ -80,19 +81,35 @@ func plainForm(at Site, source string) Form {
 	return Form{Site: at.Name(), Res: one, Down: one, Up: one, Source: source}
 }
 
-// fixed is the unit matrix of n rows.
-func fixed(n int, axes string) Coefficient {
-	return Coefficient{Choice: Fixed, Rows: n, Columns: n, Axes: axes, Start: identity(n)}
+// coefficient is one of that choice, made of parameters, of which some may be nil.
+func (c Choice) coefficient(rows, columns int, axes string, start Start, parameters ...*gorgonia.Node) Coefficient {
+	return Coefficient{Choice: c, Rows: rows, Columns: columns, Axes: axes, Parameters: nodeNames(parameters...), Start: start}
 }
+
+// diagonal is a coefficient with a factor for each entry.
+func (c Choice) diagonal(rows, columns int, axes string, start Start, parameters ...*gorgonia.Node) Coefficient {
+	d := c.coefficient(rows, columns, axes, start, parameters...)
+	d.Diagonal = true
+	return d
+}
+
+// fixed is the unit matrix of n rows.
+func fixed(n int, axes string) Coefficient { return Fixed.coefficient(n, n, axes, identity(n)) }
 
 // identity starts as the unit matrix.
 func identity(n int) Start {
-	s := Start{Text: "I", Values: table(n, n, func(i, j int) float64 { return indicator(i == j) })}
+	s := Start{Text: "I", Values: table(n, n, kronecker)}
 	if n == 1 {
 		s.Text = "1"
 	}
 	return s
 }
+
+// number starts as a number.
+func number(x float64) Start { return Start{fmt.Sprintf("%g", x), []float64{x}} }
+
+// even starts as one number everywhere, which the text says.
+func even(n int, text string, x float64) Start { return Start{text, slices.Repeat([]float64{x}, n)} }
 
 // evenDiagonal starts with one number on the diagonal, and rows that sum to 1.
 func evenDiagonal(n int, diagonal float64) Start {
@@ -105,9 +122,14 @@ func evenDiagonal(n int, diagonal float64) Start {
 // startsOnDiagonal says what a mixing starts with on its diagonal.
 func startsOnDiagonal(diagonal float64) string { return fmt.Sprintf("%.3g on the diagonal", diagonal) }
 
+// startOf is how a parameter starts.
+func startOf(b *graph.Builder, n *gorgonia.Node) graph.Initializer {
+	return b.Store().Param(n.Name()).Init
+}
+
 // drawn starts as a parameter does that is drawn from N(0, std^2).
-func drawn(store *graph.Store, key *gorgonia.Node) Start {
-	return Start{Text: fmt.Sprintf("N(0, %.2g^2)", store.Param(key.Name()).Init.Std)}
+func drawn(b *graph.Builder, key *gorgonia.Node) Start {
+	return Start{Text: fmt.Sprintf("N(0, %.2g^2)", startOf(b, key).Std)}
 }
 
 // table lists f(i, j), row by row.
@@ -119,6 +141,14 @@ func table(rows, columns int, f func(i, j int) float64) []float64 {
 		}
 	}
 	return values
+}
+
+// nodeName is a parameter's; "" of one that a stream does without, nil.
+func nodeName(n *gorgonia.Node) string {
+	if n == nil {
+		return ""
+	}
+	return n.Name()
 }
 
 // nodeNames names parameters; those that a stream does without are nil.
@@ -134,41 +164,24 @@ func nodeNames(nodes ...*gorgonia.Node) []string {
 
 // mixedForm is that of n rows and their packed coefficients, all of one choice, made of the
 // same parameters. What they start as is still to be said.
-func mixedForm(at Site, p packing, choice Choice, parameters []string) Form {
-	of := func(rows, columns int, axes string) Coefficient {
-		return Coefficient{Choice: choice, Rows: rows, Columns: columns, Axes: axes, Parameters: parameters}
-	}
+func mixedForm(p packing, source string, choice Choice, parameters ...*gorgonia.Node) Form {
 	m := "m"
 	if p.m == 1 {
 		m = "1"
 	}
-	return Form{Site: at.Name(), Res: of(p.n, p.n, "n x n"), Down: of(p.m, p.n, m+" x n"), Up: of(p.n, p.m, "n x "+m)}
+	of := func(rows, columns int, axes string) Coefficient {
+		return choice.coefficient(rows, columns, axes, Start{}, parameters...)
+	}
+	return Form{Res: of(p.n, p.n, "n x n"), Down: of(p.m, p.n, m+" x n"), Up: of(p.n, p.m, "n x "+m), Source: source}
 }
 
-// startPacked takes the starts from packed coefficients [n, 2m+n], with words for them.
+// startPacked takes the starts from a parameter of packed coefficients [n, 2m+n], with words for them: A_res [n, n],
+// A_down [m, n] and B_up [n, m] are the transposes of carry and down, and up'.
 func (f *Form) startPacked(p packing, packed []float64, res, down, up string) {
-	f.Res.Start, f.Down.Start, f.Up.Start = p.starts(packed, res, down, up)
-}
-
-// starts unpacks coefficients into A_res [n, n], A_down [m, n] and B_up [n, m], which are
-// the transposes of carry and down, and up'.
-func (p packing) starts(packed []float64, res, down, up string) (Start, Start, Start) {
 	at := func(row, column int) float64 { return packed[row*p.columns()+column] }
-	return Start{res, table(p.n, p.n, func(i, j int) float64 { return at(j, p.m+i) })},
-		Start{down, table(p.m, p.n, func(i, j int) float64 { return at(j, i) })},
-		Start{up, table(p.n, p.m, func(i, j int) float64 { return at(i, p.m+p.n+j) })}
-}
-
-// constrainedForm is mHC's, mHC-lite's and KromHC's: three numbers of pre and post, from their biases
-// at the first step, and rows whose mixing has the given diagonal then.
-func constrainedForm(b *graph.Builder, at Site, n int, q projection, diagonal float64) Form {
-	f := mixedForm(at, packing{n, 1}, Dependent, nodeNames(q.phi, q.alpha, q.c))
-	bias := b.Store().Param(q.c.Name()).Init.Values
-	f.Res.Constraint, f.Down.Constraint, f.Up.Constraint = DoublyStochastic, WithinOne, WithinTwo
-	f.Res.Start = evenDiagonal(n, diagonal)
-	f.Down.Start = Start{"sigmoid(+1) at row (site mod n), sigmoid(-1) elsewhere", table(1, n, func(_, j int) float64 { return logistic(bias[j]) })}
-	f.Up.Start = Start{"1", table(n, 1, func(i, _ int) float64 { return 2 * logistic(bias[n+i]) })}
-	return f
+	f.Res.Start = Start{res, table(p.n, p.n, func(i, j int) float64 { return at(j, p.m+i) })}
+	f.Down.Start = Start{down, table(p.m, p.n, func(i, j int) float64 { return at(j, i) })}
+	f.Up.Start = Start{up, table(p.n, p.m, func(i, j int) float64 { return at(i, p.m+p.n+j) })}
 }
 
 func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }

@@ -14,8 +14,8 @@ import (
 )
 
 // Every stream tells its form.
-var _ = []stream.FormDescriber{(*stream.Vector)(nil), (*stream.Matrix)(nil), (*stream.DynamicMatrix)(nil), (*stream.Hyper)(nil), (*stream.MHC)(nil), (*stream.MHCLite)(nil),
-	(*stream.KromHC)(nil), (*stream.GatedResidual)(nil), (*stream.VWN)(nil), (*stream.Highway)(nil), (*stream.Hieragg)(nil), (*stream.DWLSTM)(nil)}
+var _ = []stream.FormDescriber{(*stream.Vector)(nil), (*stream.Matrix)(nil), (*stream.Rows)(nil),
+	(*stream.GatedResidual)(nil), (*stream.VWN)(nil), (*stream.Highway)(nil), (*stream.Hieragg)(nil), (*stream.DWLSTM)(nil)}
 
 // TestDWLSTMForm: with the same h and o, c' is linear in c with factors A_res that are in
 // (0, 1) and change with the token. At first they are the sigmoid of 1 plus a norm.
@@ -31,7 +31,7 @@ func TestDWLSTMForm(t *testing.T) {
 		return evaluateFrom(t, fresh, func(b *graph.Builder) *gorgonia.Node {
 			v := stream.NewDWLSTM(b, d)
 			form = v.Form(v.Sites(1)[0])
-			state := stream.DWLSTMState{H: b.Input("h", tensor.Float64, siteTokens, d.D), C: b.Input("c", tensor.Float64, siteTokens, d.D)}
+			state := stream.VectorState{H: b.Input("h", tensor.Float64, siteTokens, d.D), More: gorgonia.Nodes{b.Input("c", tensor.Float64, siteTokens, d.D)}}
 			return v.WriteHeads(state, v.Sites(1)[0], nil, b.Input("o", tensor.Float64, siteTokens, d.D)).Nodes()[1]
 		}, map[string][]float64{"h": h, "c": states, "o": o})
 	}

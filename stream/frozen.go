@@ -26,11 +26,11 @@ import (
 //
 // The state may have more entries after a step than before it, or fewer.
 //
-// A stream makes it in the order of its run by Enter, Read, Step and Add, and ReadOut at last.
-// For the two sites of a block with hyper-connections:
+// A stream makes it in the order of its run by Write, Read, Step and Add, and ReadOut at last; Recorded
+// gives what the run recorded. For the two sites of a block with hyper-connections:
 //
-//	Enter embedding, Enter positions, Read attention, Step A_res, Enter attention,
-//	Read feedforward, Step A_res, Enter feedforward
+//	Write embedding, Write positions, Read attention, Step A_res, Write attention,
+//	Read feedforward, Step A_res, Write feedforward
 //
 // Slices that methods return are the caller's.
 type Frozen struct {
@@ -40,6 +40,10 @@ type Frozen struct {
 	reads        []readPoint
 	constants    []source // their up maps nothing: value is what they are
 	output       readPoint
+
+	record Record
+	hooks  []string // that Recorded was asked for
+	err    error    // the first one of making it
 }
 
 // source is where something enters the state: before step number at, after the first reads
@@ -63,25 +67,58 @@ type readPoint struct {
 // for it, or at 1 without it; and the constant that their biases come to, or nil.
 type After func(u []float64) (linear.Chain, []float64)
 
-// NewFrozen begins the stream of a run of tokens; a token's state ends as size entries. Without a
-// record, of which no tokens are known, it is that of one.
-func NewFrozen(r Record, size int) *Frozen {
+// NewFrozen begins the stream of a run. Without a record, of which no tokens are known, it is that of one.
+func NewFrozen(r Record) *Frozen {
 	if r == nil {
-		return &Frozen{tokens: 1, size: size}
+		return &Frozen{tokens: 1}
 	}
-	return &Frozen{tokens: r.Tokens(), size: size}
+	return &Frozen{tokens: r.Tokens(), record: r}
 }
 
-// recorded are the values that a run recorded of hooks, by name.
-func recorded(r Record, names []string) (map[string][]float64, error) {
-	values := map[string][]float64{}
-	for _, name := range names {
-		var err error
-		if values[name], err = r.Activation(name); err != nil {
-			return nil, err
-		}
+// freeze is the stream that carry tells of, of a run, or without a record of weights alone. That fails by nothing
+// but carry's own mistakes.
+func freeze(r Record, carry func(f *Frozen)) (*Frozen, error) {
+	f := NewFrozen(r)
+	if carry(f); f.err != nil {
+		return nil, f.err
 	}
-	return values, nil
+	return f, nil
+}
+
+// freezeHooks are the hooks that carry asks for.
+func freezeHooks(carry func(f *Frozen)) []string {
+	f := NewFrozen(nil)
+	carry(f)
+	return f.hooks
+}
+
+// Recorded is what the run recorded of a hook, width entries for each token; nil without a run, or after an
+// error, which the stream's Freeze returns.
+func (f *Frozen) Recorded(hook string, width int) []float64 {
+	x := f.recorded(hook)
+	if x != nil && !f.checkRecorded(hook, len(x), width) {
+		return nil
+	}
+	return x
+}
+
+// checkRecorded wants width entries for each token.
+func (f *Frozen) checkRecorded(hook string, got, width int) bool {
+	if got != f.tokens*width {
+		f.err = errors.Errorf("stream: %s: want %d entries for each of %d tokens, got %d in all", hook, width, f.tokens, got)
+	}
+	return f.err == nil
+}
+
+// recorded is Recorded of any number of entries.
+func (f *Frozen) recorded(hook string) (x []float64) {
+	if !slices.Contains(f.hooks, hook) {
+		f.hooks = append(f.hooks, hook)
+	}
+	if f.record != nil && f.err == nil {
+		x, f.err = f.record.Activation(hook)
+	}
+	return x
 }
 
 // Write says that a source writes to the state by a map, before the next step.
@@ -90,16 +127,15 @@ func (f *Frozen) Write(name string, up linear.Map) {
 }
 
 // Precompose puts a map before that by which a source enters: what is written there goes through m
-// first. A stream that embeds another one says by it what it makes of a sublayer's output. It is an
-// error if there is no such source.
-func (f *Frozen) Precompose(source string, m linear.Map) error {
-	for i, s := range f.sources {
-		if s.name == source {
-			f.sources[i].up = linear.Chain{m, s.up}
-			return nil
-		}
+// first. A stream that embeds another one says by it what it makes of a sublayer's output. That there is
+// no such source is an error, which the stream's Freeze returns.
+func (f *Frozen) Precompose(source string, m linear.Map) {
+	i, err := f.source(source)
+	if err != nil {
+		f.err = err
+		return
 	}
-	return errors.Errorf("stream: nothing is written at %q; want one of %s", source, strings.Join(f.Sources(), ", "))
+	f.sources[i].up = linear.Chain{m, f.sources[i].up}
 }
 
 // Read says that a site reads the state by a map, before the next step, and by which further
@@ -122,6 +158,7 @@ func (f *Frozen) Add(value []float64) {
 
 // ReadOut says how the output is read, which becomes the features.
 func (f *Frozen) ReadOut(down linear.Map, after After) {
+	f.size, _ = down.Sizes()
 	f.output = readPoint{Unembedding, len(f.steps), down, after}
 }
 
@@ -240,32 +277,33 @@ func (f *Frozen) walk(from, to, token int, x []float64) []float64 {
 	return x
 }
 
-// source finds a source.
-func (f *Frozen) source(name string) (source, error) {
-	i := slices.IndexFunc(f.sources, func(s source) bool { return s.name == name })
+// source is the number of a source.
+func (f *Frozen) source(name string) (int, error) {
+	return index(f.Sources(), name, `stream: nothing is written at %q; want one of %s`)
+}
+
+// index is the place of a name in a list; the error has a format for both.
+func index(names []string, name, format string) (int, error) {
+	i := slices.Index(names, name)
 	if i < 0 {
-		return source{}, errors.Errorf("stream: nothing is written at %q; want one of %s", name, strings.Join(f.Sources(), ", "))
+		return 0, errors.Errorf(format, name, strings.Join(names, ", "))
 	}
-	return f.sources[i], nil
+	return i, nil
 }
 
 // sourceOf finds a source for a token and something of some entries to write there.
 func (f *Frozen) sourceOf(name string, token, entries int) (source, error) {
-	s, err := f.source(name)
+	i, err := f.source(name)
 	if err != nil {
-		return s, err
+		return source{}, err
 	}
-	width, _ := s.up.Sizes()
-	return s, checkEntries(name, token, f.tokens, entries, width)
+	width, _ := f.sources[i].up.Sizes()
+	return f.sources[i], checkEntries(name, token, f.tokens, entries, width)
 }
 
 // readerIndex finds a site that reads.
 func (f *Frozen) readerIndex(name string) (int, error) {
-	i := slices.IndexFunc(f.reads, func(t readPoint) bool { return t.name == name })
-	if i < 0 {
-		return 0, errors.Errorf("stream: no site %q reads this stream; want one of %s", name, strings.Join(f.Readers(), ", "))
-	}
-	return i, nil
+	return index(f.Readers(), name, `stream: no site %q reads this stream; want one of %s`)
 }
 
 func checkToken(token, tokens int) error {

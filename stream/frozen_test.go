@@ -19,6 +19,12 @@ func draws(r *rand.Rand, n int) []float64 {
 	return x
 }
 
+// site reads and writes at a site, without a step.
+func (f *Frozen) site(at Site, down, up linear.Map) {
+	f.Read(at.Name(), down, nil)
+	f.Write(at.Name(), up)
+}
+
 // TestFrozenPullBack: PullBack is Carry's transpose at every source, and CarryTo takes what
 // is written to its readers, later ones alone.
 func TestFrozenPullBack(t *testing.T) {
@@ -60,8 +66,8 @@ func TestFrozenWithoutSteps(t *testing.T) {
 	f := &Frozen{tokens: 1, size: 2}
 	f.ReadOut(linear.Identity(2), func([]float64) (linear.Chain, []float64) { return nil, nil })
 	f.Write("embedding", linear.Identity(2))
-	f.vectorSite(Site{Sublayer: Attention}, linear.Identity(2), linear.Identity(2), nil)
-	f.vectorSite(Site{Sublayer: FeedForward}, linear.Identity(2), linear.Identity(2), nil)
+	f.site(Site{Sublayer: Attention}, linear.Identity(2), linear.Identity(2))
+	f.site(Site{Sublayer: FeedForward}, linear.Identity(2), linear.Identity(2))
 	for source, readers := range map[string]int{"embedding": 2, "blocks.0.attention": 1, "blocks.0.feedforward": 0} {
 		reached := 0
 		for _, reader := range f.Readers() {
@@ -124,12 +130,12 @@ func TestFrozenErrors(t *testing.T) {
 func TestFrozenOfEarlierBlocks(t *testing.T) {
 	const d, blocks = 3, 3
 	r := rand.New(rand.NewPCG(11, 12))
-	f, weights := NewFrozen(nil, d), make([][]float64, blocks)
+	f, weights := NewFrozen(nil), make([][]float64, blocks)
 	f.Write("embedding", linear.Stack{linear.Identity(d), linear.Identity(d)}) // x_0, h
 	for l := range blocks {
 		n := l + 2
 		now := linear.Row(n, n-1, d)
-		f.vectorSite(Site{Block: l, Sublayer: FeedForward}, now, linear.Transposed{Of: now}, nil)
+		f.site(Site{Block: l, Sublayer: FeedForward}, now, linear.Transposed{Of: now})
 		weights[l] = draws(r, n)
 		f.Step(linear.Stack{linear.Identity(n * d), linear.Rows(d, weights[l])}) // x_0 ... x_(l+1), h
 	}

@@ -4,11 +4,9 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
-	"github.com/residua-go/residua/graph/ops/elementwise"
 	"github.com/residua-go/residua/graph/ops/linear"
 	"github.com/residua-go/residua/graph/ops/mix"
 	"github.com/residua-go/residua/graph/ops/norm"
-	"github.com/residua-go/residua/graph/ops/shape"
 	"github.com/residua-go/residua/layers"
 )
 
@@ -48,7 +46,7 @@ func (c GatedResidualConfig) Defaults() Design {
 
 // Check wants a row and a rank of 1 at least.
 func (c GatedResidualConfig) Check() error {
-	if err := c.check(); err != nil {
+	if err := c.Vectors.Check(); err != nil {
 		return err
 	}
 	return layers.CheckSizes(layers.Size{Key: "n", Value: c.N}, layers.Size{Key: "rank", Value: c.Rank})
@@ -74,8 +72,19 @@ func (c GatedResidualConfig) Cost() layers.Cost {
 	return c.tablesCost(d).Plus(layers.ActivationCost(size)).Plus(c.headsCost().Plus(site.Times(2)).Times(blocks)).Plus(c.readCost(0))
 }
 
-// New is newGatedResidual.
-func (c GatedResidualConfig) New(b *graph.Builder) Stream { return newGatedResidual(b, c) }
+// New makes the parameters of a stream of gated residuals.
+func (c GatedResidualConfig) New(b *graph.Builder) Stream {
+	s := &gatedResidual{Vector: startVector(b, c.Vectors), config: c}
+	for l := range c.Layers {
+		for _, at := range s.Sites(l) {
+			s.addRead(at.Name(), at.Name()+".gated", c.Rank, c.N)
+		}
+		s.addBlock(l, false, c.Init.Output)
+	}
+	s.addRead(gatedEnd, gatedEnd, c.Rank)
+	s.Use(s)
+	return s
+}
 
 // gatedResidual is a stream of n rows R [n, D] that sites read and write by gates (Qwen4-Exp, arXiv
 // 2608.30320). With z the rows, each divided by its own root mean square, times a gain [n, D],
@@ -89,10 +98,9 @@ func (c GatedResidualConfig) New(b *graph.Builder) Stream { return newGatedResid
 // Parameters of a site: "gated.norm" [n, D], "gated.down" [n*D, rank+n], which is W_down | W_inject,
 // "gated.up" [rank, n*D]; of the last read the same without a site, "gated.down" [n*D, rank].
 type gatedResidual struct {
-	tables
-	c         GatedResidualConfig
-	attention []heads
-	reads     []gatedRead // by Site.Index, and the last one
+	*Vector // without norms
+	config  GatedResidualConfig
+	reads   []gatedRead // by Site.Index, and the last one
 }
 
 // gatedRead is a read's parameters.
@@ -101,45 +109,28 @@ type gatedRead struct {
 	gain, down, up *gorgonia.Node // [n, D], [n*D, rank (+n)], [rank, n*D]
 }
 
-// gatedLink is a site's projection: what the write makes its factors of.
-type gatedLink struct{ Projection *gorgonia.Node }
+// gatedEnd is the name of the last read.
+const gatedEnd = "gated"
 
-// newGatedResidual makes the parameters of a stream of gated residuals.
-func newGatedResidual(b *graph.Builder, c GatedResidualConfig) *gatedResidual {
-	s := &gatedResidual{tables: newTables(b, c.Vectors), c: c}
-	for l := range c.Layers {
-		sites := twoSites(l)
-		for _, site := range sites {
-			s.reads = append(s.reads, s.newRead(site.Name(), site.Name()+".gated", c.Rank, c.N))
-		}
-		s.attention = append(s.attention, newBareHeads(b, c.Vectors, sites[0].Name(), c.Init.Output))
-	}
-	s.reads = append(s.reads, s.newRead("gated", "gated", c.Rank))
-	return s
-}
-
-// newRead makes the parameters of a read; the widths of what its projection down makes are given.
-func (s *gatedResidual) newRead(name, parameters string, columns ...int) gatedRead {
-	c, size, width := s.c, s.c.N*s.c.D, 0
+// addRead makes the parameters of a read; the widths of what its projection down makes are given.
+func (s *gatedResidual) addRead(name, parameters string, columns ...int) {
+	c, size, width := s.config, s.config.N*s.c.D, 0
 	for _, n := range columns {
 		width += n
 	}
-	down := graph.ParamSpec{Name: parameters + ".down", Shape: []int{size, width}, Init: graph.Normal(0.02), Decay: true, Role: graph.RoleHidden, Columns: columns}
-	up := graph.ParamSpec{Name: parameters + ".up", Shape: []int{c.Rank, size}, Init: graph.Normal(0.02), Decay: true, Role: graph.RoleHidden}
-	return gatedRead{name: name, gain: s.b.Param(layers.Gain(parameters+".norm", c.N, c.D)), down: s.b.Param(down), up: s.b.Param(up)}
+	weight := func(end string, columns []int, shape ...int) graph.ParamSpec {
+		return graph.ParamSpec{Name: parameters + end, Shape: shape, Init: graph.Normal(0.02), Decay: true, Role: graph.RoleHidden, Columns: columns}
+	}
+	s.reads = append(s.reads, gatedRead{name, s.b.Param(layers.Gain(parameters+".norm", c.N, c.D)),
+		s.b.Param(weight(".down", columns, size, width)), s.b.Param(weight(".up", nil, c.Rank, size))})
 }
 
 // Embed makes n copies of the tokens' embedding.
-func (s *gatedResidual) Embed(t Tokens) State {
-	return multiState{s.b.Hook("embedding.out", shape.Copies(s.b, s.lookUp(t), s.c.N), "row", "feature")} // [T, n, D]
-}
-
-// Sites are attention and feed-forward.
-func (s *gatedResidual) Sites(block int) []Site { return twoSites(block) }
+func (s *gatedResidual) Embed(t Tokens) State { return s.embedCopies(t, s.config.N) }
 
 // read is u [T, D] of the rows, and the projection [T, rank (+n)].
-func (s *gatedResidual) read(state State, r gatedRead) (u, projection *gorgonia.Node) {
-	z := norm.Apply(s.b, state.(multiState).H, r.gain, norm.Options{RMS: true, Eps: s.c.Norm.Eps, Groups: s.c.N}) // [T, n, D]
+func (s *gatedResidual) readBy(state State, r gatedRead) (u, projection *gorgonia.Node) {
+	z := norm.Apply(s.b, state.(VectorState).H, r.gain, norm.Options{RMS: true, Eps: s.c.Norm.Eps, Groups: s.config.N}) // [T, n, D]
 	projection = s.b.Hook(r.name+projectionHook, linear.Map(s.b, z, r.down, linear.Options{AddGradient: true}), "coefficient")
 	return s.b.Hook(r.name+".read", mix.GatedRead(s.b, z, projection, r.up), "feature"), projection
 }
@@ -147,48 +138,30 @@ func (s *gatedResidual) read(state State, r gatedRead) (u, projection *gorgonia.
 // projectionHook ends the names of the hooks of what gates and factors are made of.
 const projectionHook = ".projection"
 
-// ReadHeads reads u, then W_QKV.
-func (s *gatedResidual) ReadHeads(state State, at Site) (*gorgonia.Node, Link) {
-	u, projection := s.read(state, s.reads[at.Index])
-	return s.attention[at.Block].read(u), gatedLink{projection} // [T, 3W]
+// Read reads u; the link is the projection, what the write makes its factors of.
+func (s *gatedResidual) Read(state State, at Site) (*gorgonia.Node, Link) {
+	return s.readBy(state, s.reads[at.Index])
 }
 
-// WriteHeads writes W_O o to the rows.
-func (s *gatedResidual) WriteHeads(state State, at Site, link Link, o *gorgonia.Node) State {
-	return s.WriteFeatures(state, at, link, s.attention[at.Block].write(o))
+// Write writes y to the rows.
+func (s *gatedResidual) Write(state State, at Site, from Reading, y *gorgonia.Node) State {
+	r := mix.GatedWrite(s.b, state.(VectorState).H, s.written(at, y), from.Link.(*gorgonia.Node)) // [T, n, D]
+	return VectorState{H: s.hook(at, ".stream", r, "row", "feature")}
 }
 
-// ReadFeatures reads u.
-func (s *gatedResidual) ReadFeatures(state State, at Site) (*gorgonia.Node, Link) {
-	u, projection := s.read(state, s.reads[at.Index])
-	return u, gatedLink{projection}
-}
-
-// WriteFeatures writes y to the rows.
-func (s *gatedResidual) WriteFeatures(state State, at Site, link Link, y *gorgonia.Node) State {
-	y = s.b.Hook(at.Name()+".write", elementwise.Dropout(s.b, y, s.c.Dropout), "feature") // [T, D]
-	r := mix.GatedWrite(s.b, state.(multiState).H, y, link.(gatedLink).Projection)        // [T, n, D]
-	return multiState{s.b.Hook(at.Name()+".stream", r, "row", "feature")}
-}
-
-// EndBlock does nothing.
-func (s *gatedResidual) EndBlock(state State, _ int) State { return state }
-
-// Features is the last read.
-func (s *gatedResidual) Features(state State) *gorgonia.Node {
-	u, _ := s.read(state, s.reads[len(s.reads)-1])
+// End is the last read.
+func (s *gatedResidual) End(state State) *gorgonia.Node {
+	u, _ := s.readBy(state, s.reads[len(s.reads)-1])
 	return u // [T, D]
 }
 
 // Form carries the rows as they are; A_down has a gate for each entry, B_up a factor for each row.
 func (s *gatedResidual) Form(at Site) Form {
-	r, n := s.reads[at.Index], s.c.N
-	factors := nodeNames(r.gain, r.down)
-	return Form{Site: at.Name(), Res: fixed(n, "n x n"),
-		Down: Coefficient{Choice: Dependent, Rows: 1, Columns: n, Axes: "1 x n", Diagonal: true, Parameters: append(factors, r.up.Name()),
-			Start: Start{Text: "about 1/2n for each entry, over its row's root mean square"}},
-		Up: Coefficient{Choice: Dependent, Constraint: WithinTwo, Rows: n, Columns: 1, Axes: "n x 1", Parameters: factors,
-			Start: Start{Text: "about 1"}},
-		Beyond: []Term{{Text: "F has no norm: A_down h is normalised, and so are the features, one more read"}},
-		Source: "Qwen4-Exp, arXiv 2608.30320"}
+	r, n := s.reads[at.Index], s.config.N
+	f := Form{Site: at.Name(), Res: fixed(n, "n x n"), Source: "Qwen4-Exp, arXiv 2608.30320",
+		Down:   Dependent.diagonal(1, n, "1 x n", Start{Text: "about 1/2n for each entry, over its row's root mean square"}, r.gain, r.down, r.up),
+		Up:     Dependent.coefficient(n, 1, "n x 1", Start{Text: "about 1"}, r.gain, r.down),
+		Beyond: []Term{{Text: "F has no norm: A_down h is normalised, and so are the features, one more read"}}}
+	f.Up.Constraint = WithinTwo
+	return f
 }

@@ -2,15 +2,16 @@ package stream
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/ops/elementwise"
-	"github.com/residua-go/residua/graph/ops/linear"
 	"github.com/residua-go/residua/graph/ops/shape"
 	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/stream/linear"
 )
 
 // HieraggConfig describes a hierarchical aggregation stream.
@@ -41,7 +42,7 @@ func (c HieraggConfig) Defaults() Design {
 
 // Check wants whole groups of blocks.
 func (c HieraggConfig) Check() error {
-	if err := c.check(); err != nil {
+	if err := c.Vectors.Check(); err != nil {
 		return err
 	}
 	if err := layers.CheckSizes(layers.Size{Key: "inner", Value: c.Inner}); err != nil {
@@ -57,50 +58,26 @@ func (c HieraggConfig) Check() error {
 	return nil
 }
 
-// Shape is that of one vector a token.
-func (c HieraggConfig) Shape() Shape { return c.shape(c.D) }
-
-// Cost has one set of parameters, used by each group of blocks, or one each, of which the
+// Cost has one set of parameters, used by each group of blocks, but that of separate aggregates, of which the
 // first has two inputs instead of three. The last one's norm is the final norm.
 func (c HieraggConfig) Cost() layers.Cost {
-	groups := float64(c.Layers / hieraggGroup)
-	all := c.aggregateCost(3).Times(groups)
-	if c.Separate {
-		first := c.firstAggregates()
-		all = c.aggregateCost(2).Times(first).Plus(c.aggregateCost(3).Times(groups - first))
-	} else {
-		all.Parameters = c.aggregateCost(3).Parameters
-	}
-	return c.cost().Plus(all)
-}
-
-// firstAggregates is how often tokens pass the first of separate aggregates.
-func (c HieraggConfig) firstAggregates() (count float64) {
-	if c.Loop.Further() == 0 {
-		return 1
-	}
-	for _, end := range c.groupEnds() {
-		count += indicator(c.inputs(end) == 2)
-	}
-	return count
-}
-
-// PassParameters are those of separate aggregates at blocks that end a group in a later pass alone.
-func (c HieraggConfig) PassParameters() (count float64) {
-	if !c.Separate {
-		return 0
-	}
-	own, once := map[int]bool{}, c
-	once.Layers -= c.Loop.Further()
-	for _, end := range c.groupEnds() {
-		if block := c.Loop.Block(end); !own[block] {
-			own[block], count = true, count+c.aggregateCost(c.inputs(end)).Parameters
+	total := c.sitesCost()
+	for i, end := range c.groupEnds() {
+		a := c.aggregateCost(c.inputs(end))
+		if i > 0 || c.Separate {
+			a.Parameters = 0
 		}
+		total = total.Plus(a)
 	}
-	for _, end := range once.groupEnds() {
-		count -= c.aggregateCost(c.inputs(end)).Parameters
+	return total
+}
+
+// DepthParameters are those of separate aggregates, which a block may have that ends a group in a later pass alone.
+func (c HieraggConfig) DepthParameters(depth int) (shared, own float64) {
+	if !c.Separate || !slices.Contains(c.groupEnds(), depth) {
+		return 0, 0
 	}
-	return count
+	return c.aggregateCost(c.inputs(depth)).Parameters, 0
 }
 
 // groupEnds are the last blocks of groups.
@@ -129,8 +106,23 @@ func (c HieraggConfig) aggregateCost(joined int) layers.Cost {
 	return a
 }
 
-// New is newHieragg.
-func (c HieraggConfig) New(b *graph.Builder) Stream { return newHieragg(b, c) }
+// New makes the parameters of a hierarchical aggregation stream.
+func (c HieraggConfig) New(b *graph.Builder) Stream {
+	if c.Layers%hieraggGroup != 0 {
+		b.Fail(errors.Errorf("stream: hieragg: want a multiple of %d layers, the blocks of a group, got %d", hieraggGroup, c.Layers))
+	}
+	a := &hieragg{Vector: startVector(b, c.Vectors), config: c}
+	a.addBlocks()
+	if !c.Separate {
+		a.aggregates = []aggregate{newAggregate(b, c, "aggregate", 3)}
+	} else {
+		for _, end := range c.groupEnds() {
+			a.aggregates = append(a.aggregates, newAggregate(b, c, aggregateName(end), c.inputs(end)))
+		}
+	}
+	a.Use(a)
+	return a
+}
 
 // hieraggGroup is the number of blocks between two aggregates.
 const hieraggGroup = 2
@@ -146,67 +138,27 @@ const hieraggGroup = 2
 // and "aggregate.norm". With Separate each has its own, "blocks.1.aggregate.w1" and so on, and
 // the first, which has no earlier aggregate to read, joins x and y alone (w1 [2D, Inner]),
 // as the source does. The last one's norm is the final norm. W2 starts small, as the
-// sigmoid's mean is positive.
+// sigmoid's mean is positive. The state's More are z and, after the group's first block, x.
 type hieragg struct {
 	*Vector    // without a final norm
-	settings   HieraggConfig
+	config     HieraggConfig
 	aggregates []aggregate // a group's each, or one for all
 }
 
 // aggregate is one AGG's parameters.
 type aggregate struct {
-	name   string
 	inputs int            // 3: x, y, z; 2: x, y
 	w1, w2 *gorgonia.Node // [inputs*D, Inner], [Inner, D]
 	b1, b2 *gorgonia.Node // [Inner], [D], or nil
 	norm   *layers.Norm
 }
 
-// hieraggState is the stream h [T, D] and what else the next aggregate needs.
-type hieraggState struct {
-	VectorState
-	Input *gorgonia.Node // z [T, D], the group's input
-	First *gorgonia.Node // x [T, D], h after the group's first block; nil inside that block
-}
-
-// Nodes returns h, z and, if it is there, x.
-func (s hieraggState) Nodes() gorgonia.Nodes {
-	nodes := gorgonia.Nodes{s.H, s.Input}
-	if s.First != nil {
-		nodes = append(nodes, s.First)
-	}
-	return nodes
-}
-
-// WithVector is the state of another h.
-func (s hieraggState) WithVector(h *gorgonia.Node) State {
-	s.H = h
-	return s
-}
-
-// newHieragg makes the parameters of a hierarchical aggregation stream.
-func newHieragg(b *graph.Builder, c HieraggConfig) *hieragg {
-	if c.Layers%hieraggGroup != 0 {
-		b.Fail(errors.Errorf("stream: hieragg: want a multiple of %d layers, the blocks of a group, got %d", hieraggGroup, c.Layers))
-	}
-	a := &hieragg{Vector: newVector(b, c.Vectors), settings: c}
-	if !c.Separate {
-		a.aggregates = []aggregate{newAggregate(b, c, "aggregate", 3)}
-		return a
-	}
-	for _, end := range c.groupEnds() {
-		a.aggregates = append(a.aggregates, newAggregate(b, c, aggregateName(end), c.inputs(end)))
-	}
-	return a
-}
-
 // aggregateName is "blocks.1.aggregate", of the group that ends with a block.
-func aggregateName(block int) string { return fmt.Sprintf("blocks.%d.aggregate", block) }
+func aggregateName(block int) string { return blockName(block) + ".aggregate" }
 
 func newAggregate(b *graph.Builder, c HieraggConfig, name string, inputs int) aggregate {
 	in := inputs * c.D
 	g := aggregate{
-		name:   name,
 		inputs: inputs,
 		w1:     b.Param(c.Init.Hidden(name+".w1", in, c.WidthRatio, in, c.Inner)),
 		w2:     b.Param(c.Init.Output(name+".w2", c.Inner, c.InnerRatio, c.Inner, c.D)),
@@ -222,19 +174,19 @@ func newAggregate(b *graph.Builder, c HieraggConfig, name string, inputs int) ag
 // Embed is the vector stream's; the result is the first group's input.
 func (a *hieragg) Embed(t Tokens) State {
 	h := a.embed(t) // [T, D]
-	return hieraggState{VectorState: VectorState{h}, Input: h}
+	return VectorState{h, gorgonia.Nodes{h}}
 }
 
 // EndBlock keeps the stream after a group's first block and aggregates after its last.
 func (a *hieragg) EndBlock(s State, block int) State {
-	state := s.(hieraggState)
+	state := s.(VectorState)
+	z := state.More[0]
 	if block%hieraggGroup == 0 {
-		state.First = state.H
-		return state
+		return VectorState{state.H, gorgonia.Nodes{z, state.H}}
 	}
-	inputs := gorgonia.Nodes{state.First, state.H, state.Input}
-	h := a.b.Hook(aggregateName(block), a.aggregate(a.aggregateOf(block), aggregateName(block), inputs), "feature")
-	return hieraggState{VectorState: VectorState{h}, Input: h}
+	x, y, name := state.More[1], state.H, aggregateName(block)
+	h := a.b.Hook(name, a.aggregate(a.aggregateOf(block), name, gorgonia.Nodes{x, y, z}), "feature")
+	return VectorState{h, gorgonia.Nodes{h}}
 }
 
 // aggregateOf is the aggregate after a block's group.
@@ -245,24 +197,65 @@ func (a *hieragg) aggregateOf(block int) aggregate {
 // aggregate is AGG [T, D] of x, y and z, or of x and y; name is that of its activations.
 func (a *hieragg) aggregate(g aggregate, name string, inputs gorgonia.Nodes) *gorgonia.Node {
 	inputs = inputs[:g.inputs]
-	joined := shape.Concat(a.b, inputs...)                                                       // [T, 3D]
-	inner := elementwise.Sigmoid(a.b, linear.Map(a.b, joined, g.w1, linear.Options{Bias: g.b1})) // [T, Inner]
-	inner = a.b.Hook(name+".hidden", inner, "neuron")
-	mixed := linear.Map(a.b, inner, g.w2, linear.Options{Bias: g.b2}) // [T, D]
+	inner := elementwise.Sigmoid(a.b, mapped(a.b, shape.Concat(a.b, inputs...), g.w1, g.b1)) // [T, Inner]
+	mixed := mapped(a.b, a.b.Hook(name+".hidden", inner, "neuron"), g.w2, g.b2)              // [T, D]
 	terms := append(gorgonia.Nodes{elementwise.Dropout(a.b, mixed, a.c.Dropout)}, inputs...)
 	return g.norm.Apply(a.b.Hook(name+sumSuffix, a.b.Add(terms...), "feature")) // [T, D]
 }
 
-// Features is the stream: the last aggregate has normalised it.
-func (a *hieragg) Features(s State) *gorgonia.Node { return s.(hieraggState).H }
-
 // Form is a vector stream's within a group; the aggregate is not of it.
 func (a *hieragg) Form(at Site) Form {
-	f := plainForm(at, "Dou et al. 2018, EMNLP (hierarchical aggregation)")
-	g := a.aggregateOf(at.Block)
-	f.Beyond = []Term{{
-		Text:       fmt.Sprintf("after every %d blocks AGG(x, y, z) = Norm(sigmoid([x; y; z] W1) W2 + x + y + z) replaces h", hieraggGroup),
-		Parameters: append(nodeNames(g.w1, g.w2, g.b1, g.b2), g.norm.Gain().Name()),
-	}}
+	f, g := plainForm(at, "Dou et al. 2018, EMNLP (hierarchical aggregation)"), a.aggregateOf(at.Block)
+	f.Beyond = []Term{{fmt.Sprintf("after every %d blocks AGG(x, y, z) = Norm(sigmoid([x; y; z] W1) W2 + x + y + z) replaces h", hieraggGroup),
+		nodeNames(g.w1, g.w2, g.b1, g.b2, g.norm.Gain())}}
 	return f
+}
+
+// Writers are a vector stream's and the aggregates' hidden neurons.
+func (a *hieragg) Writers() []Writer {
+	writers := a.Vector.Writers()
+	for _, block := range a.config.groupEnds() {
+		g, name := a.aggregateOf(block), aggregateName(block)
+		writers = append(writers, Writer{Name: name, Part: "neuron", Parts: a.config.Inner, Activation: name + ".hidden", Weight: g.w2.Name(),
+			Bias: nodeName(g.b2), Reads: a.config.Inner, Source: name})
+	}
+	return writers
+}
+
+// Output is the last aggregate.
+func (a *hieragg) Output() string { return aggregateName(a.c.Layers - 1) }
+
+// Carry has h and z, and inside a group after its first block x, side by side: after the
+// second block h becomes x + h + z, to which the aggregate's own term is added, and its norm at
+// the scale of this run makes it the next h and z. A term that the group's input has therefore
+// comes out three times. Without a run aggregates are of h alone, of which x and z are parts.
+func (a *hieragg) Carry(f *Frozen) {
+	d, rows := a.c.D, 2
+	a.carry(f, copies(2, d), func(at Site) {
+		a.carrySite(f, at, rows)
+		if at.Sublayer == Attention {
+			return
+		}
+		if at.Block%hieraggGroup == 0 {
+			rows = 3
+			f.Step(linear.Stack{linear.Identity(2 * d), linear.Row(2, 0, d)}) // h, z, x
+			return
+		}
+		rows = 2
+		a.carryAggregate(f, at.Block)
+		f.Step(copies(2, d))
+	})
+	a.endWith(f, linear.Row(rows, 0, d))
+}
+
+// carryAggregate adds the sum and the norm after a group, which leave h alone.
+func (a *hieragg) carryAggregate(f *Frozen, block int) {
+	g, name := a.aggregateOf(block), aggregateName(block)
+	join := []float64{1, indicator(g.inputs == 3), 1} // of h, z and x
+	if f.record == nil {
+		join = []float64{1, 0, 0}
+	}
+	f.Step(linear.Rows(a.c.D, join))
+	f.Write(name, linear.Identity(a.c.D))
+	a.carryNorm(f, g.norm, name+sumSuffix)
 }

@@ -47,7 +47,7 @@ func TestHieraggGroups(t *testing.T) {
 		got, s := evaluate(t, func(b *graph.Builder) *gorgonia.Node {
 			a := stream.NewHieragg(b, c)
 			in := b.Input("h", tensor.Float64, siteTokens, c.D)
-			var state stream.State = stream.HieraggState{VectorState: stream.VectorState{H: in}, Input: in}
+			var state stream.State = stream.VectorState{H: in, More: gorgonia.Nodes{in}}
 			for block, name := range names {
 				floats[name] = writes[name]
 				state = a.WriteFeatures(state, a.Sites(block)[1], nil, b.Input(name, tensor.Float64, siteTokens, c.D))
@@ -70,7 +70,7 @@ func TestHieraggSites(t *testing.T) {
 	c := hieraggConfig()
 	h, y := noise(1, siteTokens*c.D), noise(2, siteTokens*c.D)
 	checkWays(t, h, y, []int{c.D}, func(b *graph.Builder, h *gorgonia.Node) (stream.Stream, stream.State) {
-		return stream.NewHieragg(b, c), stream.HieraggState{VectorState: stream.VectorState{H: h}, Input: h, First: h}
+		return stream.NewHieragg(b, c), stream.VectorState{H: h, More: gorgonia.Nodes{h, h}}
 	}, map[string]func(s *graph.Store) []float64{
 		"heads read": func(s *graph.Store) []float64 {
 			return mapped(layerNorm(h, value(t, s, "blocks.1.attention.norm"), eps), value(t, s, "blocks.1.attention.qkv"), nil, c.D, 3*c.D)
@@ -88,12 +88,12 @@ func TestHieraggSites(t *testing.T) {
 func TestHieraggStates(t *testing.T) {
 	b := graph.On(gorgonia.NewGraph(), graph.Options{})
 	a := stream.NewHieragg(b, hieraggConfig())
-	s := a.Embed(stream.Tokens{IDs: b.Input("ids", tensor.Int32, 1, 3), Positions: b.Input("places", tensor.Int32, 1, 3)}).(stream.HieraggState)
+	s := a.Embed(stream.Tokens{IDs: b.Input("ids", tensor.Int32, 1, 3), Positions: b.Input("places", tensor.Int32, 1, 3)}).(stream.VectorState)
 	require.NoError(t, b.Err())
 	assert.Equal(t, gorgonia.Nodes{s.H, s.H}, s.Nodes(), "the first group's input is the embedding")
-	first := a.EndBlock(s, 0).(stream.HieraggState)
+	first := a.EndBlock(s, 0).(stream.VectorState)
 	assert.Equal(t, gorgonia.Nodes{s.H, s.H, s.H}, first.Nodes())
-	second := a.EndBlock(first, 1).(stream.HieraggState)
+	second := a.EndBlock(first, 1).(stream.VectorState)
 	require.NoError(t, b.Err())
 	assert.NotEqual(t, s.H, second.H)
 	assert.Equal(t, gorgonia.Nodes{second.H, second.H}, second.Nodes(), "the aggregate is the next group's input")

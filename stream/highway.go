@@ -7,8 +7,8 @@ import (
 
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/ops/elementwise"
-	"github.com/residua-go/residua/graph/ops/linear"
 	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/stream/linear"
 )
 
 // HighwayConfig describes a highway stream.
@@ -30,14 +30,8 @@ func (HighwayConfig) Card() layers.Card {
 // Defaults changes nothing.
 func (c HighwayConfig) Defaults() Design { return c }
 
-// Check wants sizes that fit together.
-func (c HighwayConfig) Check() error { return c.check() }
-
-// Shape is that of one vector a token.
-func (c HighwayConfig) Shape() Shape { return c.shape(c.D) }
-
 // Plain is a vector stream: a unit with W2 = 0 adds nothing.
-func (c HighwayConfig) Plain() (Design, bool) { return VectorConfig{Vectors: c.Vectors}, true }
+func (c HighwayConfig) Plain() (Design, bool) { return c.plain(true) }
 
 // SetPlain sets W2 and its bias to 0 in every unit, so that units add nothing.
 func (c HighwayConfig) SetPlain(own, _ *graph.Store) error {
@@ -62,11 +56,26 @@ func (c HighwayConfig) SetPlain(own, _ *graph.Store) error {
 func (c HighwayConfig) Cost() layers.Cost {
 	d, _, blocks := c.counts()
 	unit := layers.LinearCost(d, 2*d, c.Bias).Plus(layers.ActivationCost(2 * d))
-	return c.cost().Plus(c.lastNormCost()).Plus(unit.Times(2 * blocks))
+	return c.Vectors.Cost().Plus(unit.Times(2 * blocks))
 }
 
-// New is newHighway.
-func (c HighwayConfig) New(b *graph.Builder) Stream { return newHighway(b, c) }
+// New makes the parameters of a highway stream: those of a vector stream and the units'.
+func (c HighwayConfig) New(b *graph.Builder) Stream {
+	h := &highway{Vector: newVector(b, c.Vectors)}
+	for _, at := range c.AllSites() {
+		name := at.Name() + unitSuffix
+		w := c.Init.Hidden(name, c.D, c.WidthRatio, c.D, 2*c.D)
+		w.Init.Second = c.Init.Output(name, c.D, c.WidthRatio).Init.Std
+		w.Columns = []int{c.D, c.D}
+		u := unit{w: b.Param(w)}
+		if c.Bias {
+			u.bias = b.Param(layers.Zero(at.Name()+unitBiasSuffix, 2*c.D))
+		}
+		h.units = append(h.units, u)
+	}
+	h.Use(h)
+	return h
+}
 
 // highway is the residual stream of the Highway Transformer (Chai et al. 2020, ACL): a
 // vector stream whose sublayers have a self-dependency unit in parallel, which gates the
@@ -94,74 +103,44 @@ type unit struct {
 	bias *gorgonia.Node // [2D], or nil
 }
 
-// highwayLink is the normalised input of a sublayer, xn [T, D].
-type highwayLink struct{ Normal *gorgonia.Node }
-
-// newHighway makes the parameters of a highway stream: those of a vector stream and the
-// units'.
-func newHighway(b *graph.Builder, c HighwayConfig) *highway {
-	h := &highway{Vector: NewVector(b, VectorConfig{Vectors: c.Vectors})}
-	for l := range c.Layers {
-		for _, site := range twoSites(l) {
-			h.units = append(h.units, newUnit(b, c.Vectors, site.Name()))
-		}
-	}
-	return h
-}
-
-func newUnit(b *graph.Builder, c Vectors, site string) unit {
-	name := site + unitSuffix
-	w := c.Init.Hidden(name, c.D, c.WidthRatio, c.D, 2*c.D)
-	w.Init.Second = c.Init.Output(name, c.D, c.WidthRatio).Init.Std
-	w.Columns = []int{c.D, c.D}
-	u := unit{w: b.Param(w)}
-	if c.Bias {
-		u.bias = b.Param(layers.Zero(site+unitBiasSuffix, 2*c.D))
-	}
-	return u
-}
-
-// ReadHeads is Norm, then W_QKV; the link is what Norm gives.
-func (h *highway) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
-	a := h.attention[at.Block]
-	normal := a.norm.Forward(s.(VectorState).H) // [T, D]
-	return a.read(normal), highwayLink{normal}  // [T, 3W]
-}
-
-// WriteHeads adds W_O o and the unit's output.
-func (h *highway) WriteHeads(s State, at Site, link Link, o *gorgonia.Node) State {
-	return h.addGated(s, at, link, h.HeadsOutput(at, o))
-}
-
-// ReadFeatures is Norm, which is also the link.
-func (h *highway) ReadFeatures(s State, at Site) (*gorgonia.Node, Link) {
-	normal := h.features[at.Block].Forward(s.(VectorState).H) // [T, D]
-	return normal, highwayLink{normal}
-}
-
-// WriteFeatures adds y and the unit's output.
-func (h *highway) WriteFeatures(s State, at Site, link Link, y *gorgonia.Node) State {
-	return h.addGated(s, at, link, y)
-}
-
-// addGated adds y and the unit's output to the stream, in one pass unless their sum loses
+// Write adds y and the unit's output to the stream, in one pass unless their sum loses
 // entries or is hooked.
-func (h *highway) addGated(s State, at Site, link Link, y *gorgonia.Node) State {
-	u, x, write := h.units[at.Index], s.(VectorState).H, at.Name()+".write"
-	packed := linear.Map(h.b, link.(highwayLink).Normal, u.w, linear.Options{Bias: u.bias}) // [T, 2D]
-	if unit := at.Name() + unitSuffix; h.b.Hooked(unit) {
+func (h *highway) Write(s State, at Site, from Reading, y *gorgonia.Node) State {
+	u, unit := h.units[at.Index], at.Name()+unitSuffix
+	packed := mapped(h.b, from.Normal, u.w, u.bias) // [T, 2D]
+	if h.b.Hooked(unit) {
 		return h.Add(s, at, h.b.Add(y, h.b.Hook(unit, elementwise.GLU(h.b, packed), "feature")))
 	}
-	if h.b.Hooked(write) || h.b.Training() && h.c.Dropout > 0 {
+	if h.b.Hooked(at.Name()+".write") || h.b.Training() && h.c.Dropout > 0 {
 		return h.Add(s, at, elementwise.GLU(h.b, packed, y))
 	}
-	return VectorState{h.b.Hook(at.Name()+".stream", elementwise.GLU(h.b, packed, x, y), "feature")} // [T, D]
+	return VectorState{H: h.hook(at, ".stream", elementwise.GLU(h.b, packed, s.(VectorState).H, y))} // [T, D]
 }
 
 // Form is a vector stream's with the unit added.
 func (h *highway) Form(at Site) Form {
-	f := plainForm(at, "Chai et al. 2020, ACL (Highway Transformer)")
-	unit := h.units[at.Index]
-	f.Beyond = []Term{{Text: "h' has a third term, the gated sigmoid(W1 xn) ⊙ (W2 xn) of xn = Norm(h)", Parameters: nodeNames(unit.w, unit.bias)}}
+	f, unit := plainForm(at, "Chai et al. 2020, ACL (Highway Transformer)"), h.units[at.Index]
+	f.Beyond = []Term{{"h' has a third term, the gated sigmoid(W1 xn) ⊙ (W2 xn) of xn = Norm(h)", nodeNames(unit.w, unit.bias)}}
 	return f
+}
+
+// Writers are a vector stream's and the self-dependency units'.
+func (h *highway) Writers() []Writer {
+	writers := h.Vector.Writers()
+	for _, at := range h.c.AllSites() {
+		name := at.Name() + unitSuffix
+		writers = append(writers, Writer{Name: name, Parts: 1, Activation: name, Reads: 2 * h.c.D, Source: name})
+	}
+	return writers
+}
+
+// Carry is the identity from every site and unit to the end: a unit's gate is part of its
+// term.
+func (h *highway) Carry(f *Frozen) {
+	one := linear.Identity(h.c.D)
+	h.carry(f, one, func(at Site) {
+		h.carrySite(f, at, 1)
+		f.Write(at.Name()+unitSuffix, one)
+	})
+	h.endWith(f, one)
 }

@@ -58,7 +58,7 @@ func (c HyperConfig) Defaults() Design {
 
 // Check wants a row at least.
 func (c HyperConfig) Check() error {
-	if err := c.check(); err != nil {
+	if err := c.Vectors.Check(); err != nil {
 		return err
 	}
 	return layers.CheckSizes(layers.Size{Key: "n", Value: c.N})
@@ -69,7 +69,7 @@ func (c HyperConfig) Shape() Shape { return c.shape(c.N * c.D) }
 
 // Plain is a vector stream: sites read one of n equal rows, write to all of them, and the last norm takes their
 // sum for one row.
-func (c HyperConfig) Plain() (Design, bool) { return VectorConfig{Vectors: c.Vectors}, true }
+func (c HyperConfig) Plain() (Design, bool) { return c.plain(true) }
 
 // Cost has the coefficients: dynamic ones are kept, and the product that they are made of.
 func (c HyperConfig) Cost() layers.Cost {
@@ -81,10 +81,7 @@ func (c HyperConfig) Cost() layers.Cost {
 	return c.copiedCost(c.N, coefficients)
 }
 
-// New is newHyper.
-func (c HyperConfig) New(b *graph.Builder) Stream { return newHyper(b, c) }
-
-// hyper is a stream with hyper-connections (Zhu et al. 2024, arXiv 2409.19606): n rows
+// New makes the parameters of a stream with hyper-connections (Zhu et al. 2024, arXiv 2409.19606): n rows
 // H [n, D] that start as copies of the embedding; each site reads a mixture and writes to
 // every row, and the rows are mixed (eq. 2),
 //
@@ -102,69 +99,36 @@ func (c HyperConfig) New(b *graph.Builder) Stream { return newHyper(b, c) }
 //
 // Parameters of a site: "hyper.static" [n, n+2], columns A_m | A_r | B^T; dynamic also
 // "hyper.norm" [D], "hyper.w" [D, n+2], columns W_m | W_r | W_b, and "hyper.scale" [2].
-type hyper struct{ copied }
-
-// newHyper makes the parameters of a stream with hyper-connections.
-func newHyper(b *graph.Builder, c HyperConfig) *hyper {
-	return &hyper{newCopied(b, c.Vectors, c.N, func(at Site) mixer {
+func (c HyperConfig) New(b *graph.Builder) Stream {
+	return newCopied(b, c.Vectors, c.N, func(at Site) mixer {
 		name, p := at.Name()+".hyper", packing{c.N, 1}
-		static := b.Param(constant(name+".static", p.values(
-			func(i, _ int) float64 { return indicator(i == c.first(at)%c.N) },
-			func(i, k int) float64 { return indicator(i == k) },
+		s := rowStarts{"I", "1 at row (site mod n)", "1", "Zhu et al. 2024, arXiv 2409.19606"}
+		static := b.Param(constant(name+".static", p.pack(
+			func(i, _ int) float64 { return indicator(i == c.first(at)%c.N) }, kronecker,
 			func(_, _ int) float64 { return 1 }), c.N, p.columns()))
 		if !c.Dynamic {
-			return parameter{b, static}
+			return mixer{func(*gorgonia.Node) *gorgonia.Node { return static }, func() Form { return s.form(b, p, Learned, static) }}
 		}
-		return tanhMixer{b: b, static: static, norm: norm.Options{RMS: c.Norm.RMS, Eps: c.Norm.Eps}, tau: 1,
-			gain:  b.Param(layers.Gain(name+".norm", c.D)),
-			w:     b.Param(decaying(name+".w", c.D, p.columns())),
-			scale: b.Param(constant(name+".scale", []float64{0.01, 0.01}, 2))}
-	})}
+		gain, w := b.Param(layers.Gain(name+".norm", c.D)), b.Param(decaying(name+".w", c.D, p.columns()))
+		scale := b.Param(constant(name+".scale", []float64{0.01, 0.01}, 2))
+		return tanhMixer(b, p, s, static, gain, w, scale, norm.Options{RMS: c.Norm.RMS, Eps: c.Norm.Eps}, 1)
+	})
 }
 
-// parameter is a mixer whose coefficients are parameters.
-type parameter struct {
-	b    *graph.Builder
-	node *gorgonia.Node
+// tanhMixer is a mixer of static + scale ⊙ tanh(tau Norm(h) w), row by row: at first static is all there is.
+func tanhMixer(b *graph.Builder, p packing, s rowStarts, static, gain, w, scale *gorgonia.Node, o norm.Options, tau float64) mixer {
+	return mixer{func(h *gorgonia.Node) *gorgonia.Node {
+		z := norm.Linear(b, h, gain, w, o) // [T, n, 2m+n]
+		return mix.TanhCoefficients(b, z, static, scale, tau)
+	}, func() Form { return s.form(b, p, Dependent, static, gain, w, scale) }}
 }
 
-func (p parameter) coefficients(*gorgonia.Node) *gorgonia.Node { return p.node }
+// rowStarts describe in words the initial values of A_res, A_down and B_up, and name the source.
+type rowStarts struct{ res, down, up, source string }
 
-// tanhMixer is a mixer of static + scale ⊙ tanh(tau Norm(h) w), row by row.
-type tanhMixer struct {
-	b                      *graph.Builder
-	static, gain, w, scale *gorgonia.Node
-	norm                   norm.Options
-	tau                    float64
-}
-
-func (m tanhMixer) coefficients(h *gorgonia.Node) *gorgonia.Node {
-	z := norm.Linear(m.b, h, m.gain, m.w, m.norm) // [T, n, 2m+n]
-	return mix.TanhCoefficients(m.b, z, m.static, m.scale, m.tau)
-}
-
-// Form is learned coefficients, or such plus what the stream makes of itself.
-func (h *hyper) Form(at Site) Form {
-	f := h.mixers[at.Index].(formedMixer).form(at, packing{h.n, 1}, "I", "1 at row (site mod n)", "1")
-	f.Source = "Zhu et al. 2024, arXiv 2409.19606"
-	return f
-}
-
-// formedMixer is a mixer that can say its Form. res, down and up describe in words the initial
-// values of A_res, A_down and B_up.
-type formedMixer interface {
-	form(at Site, p packing, res, down, up string) Form
-}
-
-func (p parameter) form(at Site, shape packing, res, down, up string) Form {
-	f := mixedForm(at, shape, Learned, nodeNames(p.node))
-	f.startPacked(shape, p.b.Store().Param(p.node.Name()).Init.Values, res, down, up)
-	return f
-}
-
-// form: tanh(0) is 0, so that static is all there is at first.
-func (m tanhMixer) form(at Site, p packing, res, down, up string) Form {
-	f := mixedForm(at, p, Dependent, nodeNames(m.static, m.gain, m.w, m.scale))
-	f.startPacked(p, m.b.Store().Param(m.static.Name()).Init.Values, res, down, up)
+// form has the values of static, the first parameter.
+func (s rowStarts) form(b *graph.Builder, p packing, choice Choice, parameters ...*gorgonia.Node) Form {
+	f := mixedForm(p, s.source, choice, parameters...)
+	f.startPacked(p, startOf(b, parameters[0]).Values, s.res, s.down, s.up)
 	return f
 }

@@ -40,7 +40,7 @@ func (c KeelConfig) alpha() float64 { return orDefault(c.Alpha, float64(2*c.Laye
 
 // Check wants a factor that is a positive number.
 func (c KeelConfig) Check() error {
-	if err := c.check(); err != nil {
+	if err := c.Vectors.Check(); err != nil {
 		return err
 	}
 	if !(c.alpha() > 0 && c.alpha() <= math.MaxFloat32) {
@@ -49,17 +49,22 @@ func (c KeelConfig) Check() error {
 	return nil
 }
 
-// Shape is that of one vector a token.
-func (c KeelConfig) Shape() Shape { return c.shape(c.D) }
-
 // Cost has a norm more a site, and none at the end; sums are kept before their norm.
 func (c KeelConfig) Cost() layers.Cost {
 	d, _, blocks := c.counts()
-	return c.cost().Plus(c.Norm.Cost(d).Times(2 * blocks))
+	return c.sitesCost().Plus(c.Norm.Cost(d).Times(2 * blocks))
 }
 
-// New is newKeel.
-func (c KeelConfig) New(b *graph.Builder) Stream { return newKeel(b, c) }
+// New makes the parameters of a keel stream: those of a vector stream and a norm a site.
+func (c KeelConfig) New(b *graph.Builder) Stream {
+	k := &keel{Vector: startVector(b, c.Vectors), alpha: c.alpha()}
+	k.addBlocks()
+	for _, at := range c.AllSites() {
+		k.posts = append(k.posts, layers.NewNorm(b, at.Name()+".post", c.Norm, c.D))
+	}
+	k.Use(k)
+	return k
+}
 
 // keel is a post-norm stream of great weight (Chen and Wei 2026, arXiv 2601.19895),
 //
@@ -73,93 +78,37 @@ type keel struct {
 	posts   []*layers.Norm // by Site.Index
 }
 
-// newKeel makes the parameters of a keel stream: those of a vector stream and a norm a site.
-func newKeel(b *graph.Builder, c KeelConfig) *keel {
-	k := &keel{Vector: newVector(b, c.Vectors), alpha: c.alpha()}
-	for l := range c.Layers {
-		for _, site := range k.Sites(l) {
-			k.posts = append(k.posts, layers.NewNorm(b, site.Name()+".post", c.Norm, c.D))
-		}
-	}
-	return k
-}
-
-// WriteHeads adds W_O o.
-func (k *keel) WriteHeads(s State, at Site, _ Link, o *gorgonia.Node) State {
-	return k.add(s, at, k.HeadsOutput(at, o))
-}
-
-// WriteFeatures adds y.
-func (k *keel) WriteFeatures(s State, at Site, _ Link, y *gorgonia.Node) State {
-	return k.add(s, at, y)
-}
-
-// add is N_post(alpha h + y); what the norm reads has the hook "blocks.3.attention.sum".
-func (k *keel) add(s State, at Site, y *gorgonia.Node) State {
-	y = k.b.Hook(at.Name()+".write", elementwise.Dropout(k.b, y, k.c.Dropout), "feature") // [T, D]
-	sum := k.b.Add(elementwise.Scale(k.b, s.(VectorState).H, k.alpha), y)
-	h := k.posts[at.Index].Apply(k.b.Hook(at.Name()+sumSuffix, sum, "feature"))
-	return VectorState{k.b.Hook(at.Name()+".stream", h, "feature")}
+// Write is N_post(alpha h + y); what the norm reads has the hook "blocks.3.attention.sum".
+func (k *keel) Write(s State, at Site, _ Reading, y *gorgonia.Node) State {
+	y = k.written(at, y)
+	sum := k.hook(at, sumSuffix, k.b.Add(elementwise.Scale(k.b, s.(VectorState).H, k.alpha), y))
+	return VectorState{H: k.hook(at, ".stream", k.posts[at.Index].Apply(sum))}
 }
 
 // sumSuffix ends the hooks of what norms after a sum read.
 const sumSuffix = ".sum"
 
-// Features is the stream: the last site has normalised it.
-func (k *keel) Features(s State) *gorgonia.Node { return s.(VectorState).H }
-
 // Form has the norm's scale in both coefficients.
 func (k *keel) Form(at Site) Form {
-	f := plainForm(at, "Chen and Wei 2026, arXiv 2601.19895 (Keel)")
-	scaled := func(by string) Coefficient {
-		return Coefficient{Choice: Dependent, Diagonal: true, Rows: 1, Columns: 1, Axes: "1 x 1", Parameters: nodeNames(k.posts[at.Index].Gain()),
-			Start: Start{Text: by + "/std(alpha h + F)"}}
-	}
-	f.Res, f.Up = scaled(fmt.Sprintf("%g", k.alpha)), scaled("1")
+	f, gain := plainForm(at, "Chen and Wei 2026, arXiv 2601.19895 (Keel)"), k.posts[at.Index].Gain()
+	f.Res = Dependent.diagonal(1, 1, "1 x 1", Start{Text: fmt.Sprintf("%g/std(alpha h + F)", k.alpha)}, gain)
+	f.Up = Dependent.diagonal(1, 1, "1 x 1", Start{Text: "1/std(alpha h + F)"}, gain)
 	return f
 }
 
-// FreezeHooks are what the norms after sites read.
-func (k *keel) FreezeHooks() []string {
-	var names []string
-	for l := range k.c.Layers {
-		for _, site := range k.Sites(l) {
-			names = append(names, site.Name()+sumSuffix)
-		}
-	}
-	return names
-}
-
-// Freeze carries h by alpha and by each site's norm, at the scale of the run.
-func (k *keel) Freeze(r Record) (*Frozen, error) {
-	sums, err := recorded(r, k.FreezeHooks())
-	if err != nil {
-		return nil, err
-	}
-	return k.freeze(r, sums), nil
-}
-
-// Static has norms at scale 1 / alpha, which leave what is carried as large as it is.
-func (k *keel) Static() *Frozen { return k.freeze(nil, nil) }
-
-func (k *keel) freeze(r Record, sums map[string][]float64) *Frozen {
+// Carry multiplies h by alpha, and has each site's norm, at the scale of the run. Without a run norms have the scale
+// 1 / alpha, which leaves what is carried as large as it is.
+func (k *keel) Carry(f *Frozen) {
 	d, carried, added := k.c.D, k.alpha, 1.
-	one := linear.Identity(d)
-	f := NewFrozen(r, d)
-	f.writeTables(k.tables, one)
-	if sums == nil {
+	if f.record == nil {
 		carried, added = 1, 1/k.alpha
 	}
-	for l := range k.c.Layers {
-		for _, site := range k.Sites(l) {
-			f.Read(site.Name(), one, k.after(site))
-			f.Step(linear.Rows(d, []float64{carried}))
-			f.Write(site.Name(), linear.Rows(d, []float64{added}))
-			norm, bias := freezeNorm(k.b, k.posts[site.Index], sums[site.Name()+sumSuffix])
-			f.Step(norm)
-			f.Add(bias)
-		}
-	}
-	f.ReadOut(one, func([]float64) (linear.Chain, []float64) { return nil, nil })
-	return f
+	one := linear.Identity(d)
+	k.carry(f, one, func(at Site) {
+		f.Read(at.Name(), one, k.after(at))
+		f.Step(linear.Rows(d, []float64{carried}))
+		f.Write(at.Name(), linear.Rows(d, []float64{added}))
+		k.carryNorm(f, k.posts[at.Index], at.Name()+sumSuffix)
+	})
+	k.endWith(f, one)
 }

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 
@@ -39,7 +40,7 @@ func (c KromHCConfig) Defaults() Design {
 
 // Check wants 1 to 64 rows, a power of two.
 func (c KromHCConfig) Check() error {
-	if err := c.check(); err != nil {
+	if err := c.Vectors.Check(); err != nil {
 		return err
 	}
 	if err := layers.CheckSizes(layers.Size{Key: "n", Value: c.N}); err != nil {
@@ -60,10 +61,7 @@ func (c KromHCConfig) Shape() Shape { return c.shape(c.N * c.D) }
 // Cost has two numbers of the projection for each factor.
 func (c KromHCConfig) Cost() layers.Cost { return c.copiedCost(c.N, c.projectionCost(c.N, c.pairs())) }
 
-// New is newKromHC.
-func (c KromHCConfig) New(b *graph.Builder) Stream { return newKromHC(b, c) }
-
-// kromHC is mHC with the rows' mixing a Kronecker product (Zhou et al. 2026, arXiv 2601.21579): with
+// New makes the parameters of mHC with the rows' mixing a Kronecker product (Zhou et al. 2026, arXiv 2601.21579): with
 // n = 2^K and a pair of logits for each factor, the first that of the most significant binary digit
 // of a row's number,
 //
@@ -74,44 +72,16 @@ func (c KromHCConfig) New(b *graph.Builder) Stream { return newKromHC(b, c) }
 // and at (0, -8) for each pair: rows keep themselves to 0.9997 a factor.
 //
 // Parameters of a site: "mhc.phi" [n*D, 2n+2K], "mhc.alpha" [3], "mhc.b" [2n+2K].
-type kromHC struct{ copied }
-
-// newKromHC makes the parameters of a stream with KromHC.
-func newKromHC(b *graph.Builder, c KromHCConfig) *kromHC {
-	return &kromHC{newCopied(b, c.Vectors, c.N, func(at Site) mixer {
-		row, pair := siteLogits(c.N, c.first(at)), []float64{0, offDiagonalLogit}
-		start := slices.Concat(row, row, slices.Repeat(pair, c.pairs()/2))
-		return kroneckerMixer{newProjection(b, c.Vectors, c.N, at, start, startAlpha), c.N}
-	})}
-}
-
-type kroneckerMixer struct {
-	projection
-	n int
-}
-
-func (m kroneckerMixer) coefficients(h *gorgonia.Node) *gorgonia.Node {
-	return mix.KroneckerCoefficients(m.b, m.of(h), m.alpha, m.c, m.n)
-}
-
-// Form has a doubly stochastic A_res, of which entry (i, j) is at first a product over the binary
-// digits of i and j, of one factor where they are alike and another where they differ.
-func (s *kromHC) Form(at Site) Form {
+func (c KromHCConfig) New(b *graph.Builder) Stream {
+	// Entry (i, j) is at first a product over the binary digits of i and j, of one factor where they are alike and
+	// another where they differ.
 	keep := logistic(-offDiagonalLogit)
-	f := constrainedForm(s.multi.b, at, s.n, s.mixers[at.Index].(kroneckerMixer).projection, 1)
-	f.Res.Start.Values = table(s.n, s.n, func(i, j int) float64 {
-		entry := 1.0
-		for digit := 1; digit < s.n; digit *= 2 {
-			if i&digit == j&digit {
-				entry *= keep
-			} else {
-				entry *= 1 - keep
-			}
-		}
-		return entry
+	mixing := table(c.N, c.N, func(i, j int) float64 {
+		differ := bits.OnesCount(uint(i ^ j))
+		return math.Pow(keep, float64(c.pairs()/2-differ)) * math.Pow(1-keep, float64(differ))
 	})
-	f.Res.Start.Text = startsOnDiagonal(f.Res.Start.Values[0])
-	f.Up.Start.Text = "2 sigmoid(+1) at row (site mod n), 2 sigmoid(-1) elsewhere"
-	f.Source = "Zhou et al. 2026, arXiv 2601.21579"
-	return f
+	return constrained{n: c.N, alpha: startAlpha, wide: true, res: slices.Repeat([]float64{0, offDiagonalLogit}, c.pairs()/2),
+		of: func(z, alpha, bias *gorgonia.Node) *gorgonia.Node {
+			return mix.KroneckerCoefficients(b, z, alpha, bias, c.N)
+		}, mixing: Start{startsOnDiagonal(mixing[0]), mixing}, source: "Zhou et al. 2026, arXiv 2601.21579"}.stream(b, c.Vectors)
 }

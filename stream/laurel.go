@@ -9,7 +9,6 @@ import (
 
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/ops/elementwise"
-	"github.com/residua-go/residua/graph/ops/linear"
 	"github.com/residua-go/residua/graph/ops/shape"
 	"github.com/residua-go/residua/layers"
 )
@@ -83,7 +82,7 @@ func (c LaurelConfig) Defaults() Design {
 
 // Check wants the settings of the form alone, and something that a transformer has not.
 func (c LaurelConfig) Check() error {
-	if err := c.check(); err != nil {
+	if err := c.Vectors.Check(); err != nil {
 		return err
 	}
 	switch weighted := c.weighted(); {
@@ -128,80 +127,72 @@ func (c LaurelConfig) Shape() Shape {
 
 // Plain is a vector stream where both weights start at 1: what is added besides starts at 0.
 func (c LaurelConfig) Plain() (Design, bool) {
-	return VectorConfig{Vectors: c.Vectors}, c.Form == laurelPaper && (!c.weighted() || c.WeightScale == laurelScale)
+	return c.plain(c.Form == laurelPaper && (!c.weighted() || c.WeightScale == laurelScale))
 }
 
 // Cost has what a site adds to the stream, and what that keeps.
 func (c LaurelConfig) Cost() layers.Cost {
-	total := c.cost().Plus(c.lastNormCost())
-	for site := range 2 * c.Layers {
+	total := c.Vectors.Cost()
+	for _, at := range c.AllSites() {
 		if c.Form == laurelGemma {
-			total = total.Plus(c.gemmaCost(site%2 == 0))
+			total = total.Plus(c.gemmaCost(at))
 		} else {
-			total = total.Plus(c.siteCost(site))
+			total = total.Plus(c.siteCost(at))
 		}
 	}
 	return total
 }
 
-// siteCost is that of the weights, which keep what they weigh but the stream, and of what is added.
-func (c LaurelConfig) siteCost(site int) layers.Cost {
-	d, m, r := float64(c.D), float64(c.terms(site)), float64(c.Rank)
-	cost, weighed := c.extraCost(site), 1.
-	if m > 0 {
-		cost.FLOPs += 4 * d * r * m
-		weighed++
+// siteCost is that of the weights, which keep what they weigh but the stream, and of what is added, whose parameters
+// are DepthParameters.
+func (c LaurelConfig) siteCost(at Site) layers.Cost {
+	d, m, r := float64(c.D), float64(c.terms(at)), float64(c.Rank)
+	cost := layers.Cost{FLOPs: 4 * d * r * m, Activations: r * m}
+	if c.Previous > 0 {
+		cost = cost.Plus(layers.Cost{FLOPs: 2 * m * orDefault(r, d), Activations: r * m})
 	}
-	switch {
-	case c.Previous > 0 && c.Rank > 0:
-		cost.FLOPs += 2 * m * r
-		cost.Activations += 2 * m * r
-	case c.Previous > 0:
-		cost.FLOPs += 2 * d * m
-	default:
-		cost.Activations += r
-	}
-	if c.weighted() {
+	if weighed := 1 + indicator(m > 0); c.weighted() {
 		cost = cost.Plus(layers.Cost{Parameters: 2, FLOPs: 2 * d * (1 + weighed), Activations: d * weighed})
 	}
 	return cost
 }
 
-// extraCost is that of the parameters of what is added to a site's stream.
-func (c LaurelConfig) extraCost(site int) layers.Cost {
-	m := float64(c.terms(site))
-	parameters := 2 * float64(c.D) * float64(c.Rank) * m
+// DepthParameters are those of maps and of sums over previous streams, of which later passes have more.
+func (c LaurelConfig) DepthParameters(depth int) (shared, own float64) {
+	if c.Form == laurelGemma {
+		return 0, 0
+	}
+	for _, at := range c.sites(depth) {
+		shared += float64(c.terms(at)) * (2*float64(c.D*c.Rank) + indicator(c.Previous > 0))
+	}
 	if c.Previous > 0 {
-		parameters += m
+		return 0, shared
 	}
-	return layers.Cost{Parameters: parameters}
-}
-
-// PassParameters are those of sums over previous streams, of which later passes have more.
-func (c LaurelConfig) PassParameters() (count float64) {
-	if c.Previous == 0 {
-		return 0
-	}
-	for site := 2 * (c.Layers - c.Loop.Further()); site < 2*c.Layers; site++ {
-		count += c.extraCost(site).Parameters
-	}
-	return count
+	return shared, 0
 }
 
 // terms is the number of streams of which something is added at a site.
-func (c LaurelConfig) terms(site int) int {
+func (c LaurelConfig) terms(at Site) int {
 	if c.Previous == 0 {
 		return int(indicator(c.Rank > 0))
 	}
-	return min(c.Previous, site+1)
+	return min(c.Previous, at.Index+1)
 }
 
-// New is newLaurel, or newGemma.
+// New makes the parameters of a form.
 func (c LaurelConfig) New(b *graph.Builder) Stream {
 	if c.Form == laurelGemma {
 		return newGemma(b, c)
 	}
-	return newLaurel(b, c)
+	l := &laurel{Vector: newVector(b, c.Vectors), config: c}
+	for _, at := range c.AllSites() {
+		l.sites = append(l.sites, c.newSite(b, at))
+	}
+	if c.weighted() {
+		l.all = l.coefficients()
+	}
+	l.Use(l)
+	return l
 }
 
 // laurel is LAuReL (Menghani et al. 2025, arXiv 2411.07501), with x_i the stream before site i,
@@ -214,42 +205,20 @@ func (c LaurelConfig) New(b *graph.Builder) Stream {
 // else 0, B = 0, and gamma is 0, or with rank 1, as otherwise nothing had a gradient. w and gamma do not decay.
 //
 // Parameters of a site: "laurel.weights" [1, 2], "laurel.gamma" [1, m], "laurel.left" [D, m r], "laurel.right"
-// [m r, D], the latter three with previous streams of each pass of a loop its own.
+// [m r, D], the latter three with previous streams of each pass of a loop its own. The streams before earlier sites
+// are the state's More, the last one's first.
 type laurel struct {
 	*Vector
-	c     LaurelConfig
-	sites []laurelSite   // by Site.Index
-	all   *gorgonia.Node // alpha and beta of all sites side by side [1, 2 sites], or nil
+	config LaurelConfig
+	sites  []laurelSite   // by Site.Index
+	all    *gorgonia.Node // alpha and beta of all sites side by side [1, 2 sites], or nil
 }
 
 // laurelSite are the parameters of a site, nil where it has none.
 type laurelSite struct{ weights, gamma, left, right *gorgonia.Node }
 
-// laurelState is the stream [T, D], and those before earlier sites, the last one's first.
-type laurelState struct {
-	VectorState
-	Previous gorgonia.Nodes
-}
-
-// Nodes returns all streams.
-func (s laurelState) Nodes() gorgonia.Nodes { return append(gorgonia.Nodes{s.H}, s.Previous...) }
-
-// newLaurel makes the parameters of a LAuReL stream: those of a vector stream and the sites'.
-func newLaurel(b *graph.Builder, c LaurelConfig) *laurel {
-	l := &laurel{Vector: NewVector(b, VectorConfig{Vectors: c.Vectors}), c: c}
-	for block := range c.Layers {
-		for _, at := range l.Sites(block) {
-			l.sites = append(l.sites, newLaurelSite(b, c, at))
-		}
-	}
-	if c.weighted() {
-		l.all = l.coefficients()
-	}
-	return l
-}
-
-func newLaurelSite(b *graph.Builder, c LaurelConfig, at Site) (s laurelSite) {
-	name, m := at.Name()+".laurel", c.terms(at.Index)
+func (c LaurelConfig) newSite(b *graph.Builder, at Site) (s laurelSite) {
+	name, m := at.Name()+".laurel", c.terms(at)
 	own := func(p graph.ParamSpec) *gorgonia.Node {
 		p.Unshared = c.Previous > 0
 		return b.Param(p)
@@ -258,7 +227,7 @@ func newLaurelSite(b *graph.Builder, c LaurelConfig, at Site) (s laurelSite) {
 		s.weights = b.Param(layers.Zero(name+".weights", 1, 2))
 	}
 	if c.Previous > 0 {
-		s.gamma = own(graph.ParamSpec{Name: name + ".gamma", Shape: []int{1, m}, Init: graph.Initializer{Offset: indicator(c.Rank > 0)}})
+		s.gamma = own(filled(name+".gamma", indicator(c.Rank > 0), 1, m))
 	}
 	if c.Rank > 0 {
 		left := decaying(name+".left", c.D, m*c.Rank)
@@ -270,29 +239,15 @@ func newLaurelSite(b *graph.Builder, c LaurelConfig, at Site) (s laurelSite) {
 	return s
 }
 
-// Embed is the vector stream's.
-func (l *laurel) Embed(t Tokens) State { return laurelState{VectorState: VectorState{l.embed(t)}} }
-
-// WriteHeads adds W_O o.
-func (l *laurel) WriteHeads(s State, at Site, _ Link, o *gorgonia.Node) State {
-	return l.add(s.(laurelState), at, l.HeadsOutput(at, o))
-}
-
-// WriteFeatures adds y.
-func (l *laurel) WriteFeatures(s State, at Site, _ Link, y *gorgonia.Node) State {
-	return l.add(s.(laurelState), at, y)
-}
-
-// add is alpha y + beta (x + s).
-func (l *laurel) add(state laurelState, at Site, y *gorgonia.Node) State {
-	b, site, streams := l.b, l.sites[at.Index], state.Nodes()
-	y = b.Hook(at.Name()+".write", elementwise.Dropout(b, y, l.c.Dropout), "feature") // [T, D]
-	terms := gorgonia.Nodes{y, state.H}
-	if n := l.c.terms(at.Index); n > 0 {
-		terms = append(terms, l.extra(site, streams[:n]))
+// Write is alpha y + beta (x + s).
+func (l *laurel) Write(state State, at Site, _ Reading, y *gorgonia.Node) State {
+	b, streams, first := l.b, state.Nodes(), 2*at.Index
+	terms := gorgonia.Nodes{l.written(at, y), streams[0]}
+	if n := l.config.terms(at); n > 0 {
+		terms = append(terms, l.extra(l.sites[at.Index], streams[:n]))
 	}
-	var h *gorgonia.Node
-	if first := 2 * at.Index; l.all == nil {
+	h := l.all
+	if h == nil {
 		h = b.Add(terms...)
 	} else {
 		weights := shape.Slice(b, l.all, first, first+2)
@@ -301,32 +256,31 @@ func (l *laurel) add(state laurelState, at Site, y *gorgonia.Node) State {
 		}
 		h = elementwise.WeightedSum(b, weights, terms...)
 	}
-	return laurelState{VectorState{b.Hook(at.Name()+".stream", h, "feature")}, streams[:min(len(streams), max(0, l.c.Previous-1))]}
+	return VectorState{l.hook(at, ".stream", h), streams[:min(len(streams), max(0, l.config.Previous-1))]}
 }
 
 // extra is s [T, D], of the site's stream and those before.
 func (l *laurel) extra(site laurelSite, streams gorgonia.Nodes) *gorgonia.Node {
-	b, r := l.b, l.c.Rank
+	b, r := l.b, l.config.Rank
 	if r == 0 {
 		return elementwise.WeightedSum(b, site.gamma, streams...)
 	}
-	var parts gorgonia.Nodes
+	var low gorgonia.Nodes
 	for j, x := range streams {
 		left := site.left
 		if len(streams) > 1 {
 			left = shape.Slice(b, left, j*r, (j+1)*r)
 		}
-		x = linear.Map(b, x, left, linear.Options{}) // [T, r]
+		x = mapped(b, x, left, nil) // [T, r]
 		if site.gamma != nil {
 			x = elementwise.WeightedSum(b, shape.Slice(b, site.gamma, j, j+1), x)
 		}
-		parts = append(parts, x)
+		low = append(low, x)
 	}
-	low := parts[0]
-	if len(parts) > 1 {
-		low = shape.Concat(b, parts...) // [T, m r]
+	if len(low) == 1 {
+		return mapped(b, low[0], site.right, nil)
 	}
-	return linear.Map(b, low, site.right, linear.Options{})
+	return mapped(b, shape.Concat(b, low...), site.right, nil)
 }
 
 // coefficients are alpha and beta of all sites, made at once; the softmax of two is the sigmoid of their difference.
@@ -337,12 +291,25 @@ func (l *laurel) coefficients() *gorgonia.Node {
 	}
 	b, n := l.b, 2*len(l.sites)
 	w := shape.Concat(b, all...)
-	if l.c.Weights == laurelSoftmax {
+	if l.config.Weights == laurelSoftmax {
 		numbers := func(values ...float64) *gorgonia.Node { return shape.Constant(b, all[0], values, len(values)) }
 		none := shape.Constant(b, all[0], []float64{0}, 1, 1)
 		next, previous := shape.Concat(b, shape.Slice(b, w, 1, n), none), shape.Concat(b, none, shape.Slice(b, w, 0, n-1))
 		lessNext := elementwise.AddScaled(b, w, next, numbers(slices.Repeat([]float64{-1, 0}, n/2)...))
 		w = elementwise.AddScaled(b, lessNext, previous, numbers(slices.Repeat([]float64{0, -1}, n/2)...))
 	}
-	return elementwise.Scale(b, elementwise.Sigmoid(b, w), l.c.WeightScale)
+	return elementwise.Scale(b, elementwise.Sigmoid(b, w), l.config.WeightScale)
+}
+
+// Form has the weights in A_res and B_up; maps and previous streams are beyond.
+func (l *laurel) Form(at Site) Form {
+	s, f := l.sites[at.Index], plainForm(at, "Menghani et al. 2025, arXiv 2411.07501 (LAuReL)")
+	if s.weights != nil {
+		f.Res = Learned.coefficient(1, 1, "1 x 1", number(l.config.WeightScale/2), s.weights)
+		f.Up = f.Res
+	}
+	if added := nodeNames(s.gamma, s.left, s.right); added != nil {
+		f.Beyond = []Term{{"beta times a sum over streams before this site and earlier ones, of weights and maps of low rank", added}}
+	}
+	return f
 }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/ops/elementwise"
-	"github.com/residua-go/residua/graph/ops/linear"
 	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/stream/linear"
 )
 
 // gemmaNorm is the kind of the norms of what is added.
@@ -18,11 +18,11 @@ func (c LaurelConfig) gemmaNorm() layers.NormConfig {
 
 // gemmaCost is that of a site's norm and, at attention, of the map and its norm; norms keep what they normalise,
 // the map what is between its halves.
-func (c LaurelConfig) gemmaCost(attention bool) layers.Cost {
+func (c LaurelConfig) gemmaCost(at Site) layers.Cost {
 	d, r := float64(c.D), float64(c.Rank)
 	cost := c.gemmaNorm().Cost(d)
-	if attention {
-		cost = cost.Times(2).Plus(layers.LinearCost(d, r, false)).Plus(layers.LinearCost(r, d, false)).Plus(layers.ActivationCost(r))
+	if at.Sublayer == Attention {
+		cost = cost.Plus(cost, layers.LinearCost(d, r, false), layers.LinearCost(r, d, false), layers.ActivationCost(r))
 	}
 	return cost
 }
@@ -54,7 +54,8 @@ const lowSuffix = ".laurel.sum"
 
 // newGemma makes the parameters of Gemma 3n's stream: those of a vector stream, norms and maps.
 func newGemma(b *graph.Builder, c LaurelConfig) *gemma {
-	g := &gemma{Vector: NewVector(b, VectorConfig{Vectors: c.Vectors})}
+	g := &gemma{Vector: newVector(b, c.Vectors)}
+	g.Use(g)
 	for l := range c.Layers {
 		for _, at := range g.Sites(l) {
 			g.posts = append(g.posts, layers.NewNorm(b, at.Name()+".post", c.gemmaNorm(), c.D))
@@ -69,28 +70,64 @@ func newGemma(b *graph.Builder, c LaurelConfig) *gemma {
 	return g
 }
 
-// ReadHeads is Norm, which the write has as its link, then W_QKV.
-func (g *gemma) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
-	h := g.attention[at.Block]
-	n := h.norm.Forward(s.(VectorState).H) // [T, D]
-	return h.read(n), n
-}
-
-// WriteHeads adds W_O o, normalised, the normalised input and what the map makes of it, over sqrt 2.
-func (g *gemma) WriteHeads(s State, at Site, link Link, o *gorgonia.Node) State {
-	n, low := link.(*gorgonia.Node), g.low[at.Block]
-	m := linear.Map(g.b, linear.Map(g.b, n, low.left, linear.Options{}), low.right, linear.Options{}) // [T, D]
-	m = low.norm.Forward(g.b.Hook(at.Name()+lowSuffix, m, "feature"))
-	h := g.b.Add(s.(VectorState).H, g.post(at, g.HeadsOutput(at, o)), n, m)
-	return VectorState{g.b.Hook(at.Name()+".stream", elementwise.Scale(g.b, h, gemmaScale), "feature")}
-}
-
-// WriteFeatures adds y, normalised.
-func (g *gemma) WriteFeatures(s State, at Site, _ Link, y *gorgonia.Node) State {
-	return VectorState{g.b.Hook(at.Name()+".stream", g.b.Add(s.(VectorState).H, g.post(at, y)), "feature")}
+// Write adds y, normalised, and at an attention the normalised input and what the map makes of it, all over sqrt 2.
+func (g *gemma) Write(s State, at Site, from Reading, y *gorgonia.Node) State {
+	h := s.(VectorState).H
+	if at.Sublayer == FeedForward {
+		return VectorState{H: g.hook(at, ".stream", g.b.Add(h, g.post(at, y)))}
+	}
+	low, n := g.low[at.Block], from.Normal
+	m := low.norm.Forward(g.hook(at, lowSuffix, mapped(g.b, mapped(g.b, n, low.left, nil), low.right, nil))) // [T, D]
+	return VectorState{H: g.hook(at, ".stream", elementwise.Scale(g.b, g.b.Add(h, g.post(at, y), n, m), gemmaScale))}
 }
 
 // post normalises what a sublayer gives.
 func (g *gemma) post(at Site, y *gorgonia.Node) *gorgonia.Node {
-	return g.posts[at.Index].Forward(g.b.Hook(at.Name()+".write", elementwise.Dropout(g.b, y, g.c.Dropout), "feature"))
+	return g.posts[at.Index].Forward(g.written(at, y))
+}
+
+// Form has norms in all coefficients but a feed-forward's A_res.
+func (g *gemma) Form(at Site) Form {
+	f, up := plainForm(at, "Gemma 3n (transformers, Gemma3nTextLaurelBlock)"), "1/std(F)"
+	if at.Sublayer == Attention {
+		low := g.low[at.Block]
+		up += " / sqrt 2"
+		f.Res = Dependent.coefficient(1, 1, "1 x 1", Start{Text: "(1 + 1/std(h)) / sqrt 2"}, g.attention[at.Block].norm.Gain())
+		f.Beyond = []Term{{"RMSNorm of a map of low rank of Norm(h), over sqrt 2", nodeNames(low.left, low.right, low.norm.Gain())}}
+	}
+	f.Up = Dependent.diagonal(1, 1, "1 x 1", Start{Text: up}, g.posts[at.Index].Gain())
+	return f
+}
+
+// Carry has x, and at an attention Norm(x), at the scale of the run, below it: both and the map's normalised
+// result are added up.
+func (g *gemma) Carry(f *Frozen) {
+	one := linear.Identity(g.c.D)
+	read := "embedding.out"
+	g.carry(f, one, func(at Site) {
+		f.Read(at.Name(), one, g.after(at))
+		factor := 1.
+		if at.Sublayer == Attention {
+			g.carryAttention(f, at, read)
+			factor = gemmaScale
+		}
+		post, _ := g.normOf(f, g.posts[at.Index], at.Name()+".write")
+		f.Write(at.Name(), linear.Chain{linear.Rows(g.c.D, []float64{factor}), post})
+		read = at.Name() + ".stream"
+	})
+	g.endWith(f, one)
+}
+
+// carryAttention makes n of x, which a hook recorded, and the next x of both.
+func (g *gemma) carryAttention(f *Frozen, at Site, read string) {
+	d, low := g.c.D, g.low[at.Block]
+	norm, bias := g.normOf(f, g.attention[at.Block].norm, read)
+	f.Step(linear.Stack{linear.Identity(d), norm})
+	if bias != nil {
+		f.Add(append(make([]float64, d), bias...))
+	}
+	after, _ := g.normOf(f, low.norm, at.Name()+lowSuffix)
+	x, n := linear.Row(2, 0, d), linear.Row(2, 1, d)
+	f.Step(linear.Chain{linear.Stack{x, n, linear.Chain{n, g.matrix(low.left), g.matrix(low.right), after}},
+		linear.Rows(d, []float64{gemmaScale, gemmaScale, gemmaScale})})
 }

@@ -42,10 +42,11 @@ func (l Loop) Parameter(name string) string {
 	return blockName(l.Block(depth)) + "." + part
 }
 
-// LoopedDesign is a design that has parameters for each pass, as weights of all that was written before
-// are.
+// LoopedDesign is a design that has parameters at a depth, as weights of all that was written before are, which
+// its Cost does not count.
 type LoopedDesign interface {
 	Design
-	// PassParameters is how many parameters it has besides those of its blocks, each passed once.
-	PassParameters() float64
+	// DepthParameters are how many belong to the block at a depth: shared, of which the passes of a block have those
+	// of the pass that has most, and each pass's own.
+	DepthParameters(depth int) (shared, own float64)
 }

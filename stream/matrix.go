@@ -93,8 +93,13 @@ func (c MatrixConfig) Cost() layers.Cost {
 	return total
 }
 
-// New is newMatrix.
-func (c MatrixConfig) New(b *graph.Builder) Stream { return newMatrix(b, c) }
+// New makes the parameters of a matrix stream.
+func (c MatrixConfig) New(b *graph.Builder) Stream {
+	return newMatrix(b, c, func(at Site, reads []int) (read, write keyVectors) {
+		return keyVectors{static: b.Param(keys(graph.RoleReadKeys, c.Init.Hidden(at.Name()+".read", c.Dk, c.KeyRatio, reads...)))},
+			keyVectors{static: b.Param(keys(graph.RoleWriteKeys, c.Init.Output(at.Name()+".write", c.Rank, c.RankRatio, c.Rank, c.Dk)))}
+	})
+}
 
 // Ratios compares keys, rank and values.
 func (c MatrixConfig) Ratios(base Design) Ratios {
@@ -131,13 +136,13 @@ func (MatrixConfig) WidthScalings() []WidthScaling {
 //	u = r_FF Norm(X);              X <- X + sum_h w_FF[h] (x) y_h       (eq. 23-25)
 //	features = r_U Norm(X)                                              (eq. 27)
 //
-// The norm is over all Dk*Dv entries jointly.
+// The norm is over all Dk*Dv entries jointly. The state's H is X [T, Dk, Dv].
 type matrix struct {
 	b                        *graph.Builder
 	c                        MatrixConfig
 	embedding, positions     *layers.Embedding
 	writeEmbedding, writePos *gorgonia.Node // [R, Dk]
-	attention, features      []keyedSite
+	sites                    []keyedSite    // by Site.Index
 	norm                     *layers.Norm
 	readUnembedding          *gorgonia.Node // [R, Dk]
 }
@@ -145,59 +150,36 @@ type matrix struct {
 // keyedSite is the norm and the keys by which one sublayer reads and writes the stream.
 type keyedSite struct {
 	norm        *layers.Norm
-	read, write *gorgonia.Node // keys: [3, R, Dk], [R + 2 KV, Dk] or [R, Dk] to read, [R, Dk] to write
+	read, write keyVectors
 }
 
-// matrixState is the stream: X [T, Dk, Dv].
-type matrixState struct{ X *gorgonia.Node }
-
-// Nodes returns X.
-func (s matrixState) Nodes() gorgonia.Nodes { return gorgonia.Nodes{s.X} }
-
-// newMatrix makes the parameters of a matrix stream.
-func newMatrix(b *graph.Builder, c MatrixConfig) *matrix {
-	m := newMatrixTables(b, c)
-	for l := range c.Layers {
-		for _, site := range m.Sites(l) {
-			if site.Sublayer == Attention {
-				m.attention = append(m.attention, m.newKeyedSite(site.Name(), c.readShape()...))
-			} else {
-				m.features = append(m.features, m.newKeyedSite(site.Name(), c.Rank, c.Dk))
-			}
-		}
+// newMatrix makes the parameters of a matrix stream; newKeys makes a site's, of which those to read have the given
+// shape.
+func newMatrix(b *graph.Builder, c MatrixConfig, newKeys func(at Site, reads []int) (read, write keyVectors)) *matrix {
+	m := &matrix{b: b, c: c, embedding: layers.NewEmbedding(b, "embedding", c.Init, c.InputScale, c.Vocab, c.Rank, c.Dv)}
+	writes := func(name string) *gorgonia.Node {
+		return b.Param(keys(graph.RoleWriteKeys, c.Init.Hidden(name, c.Rank, c.RankRatio, c.Rank, c.Dk)))
 	}
-	m.addLastRead()
-	return m
-}
-
-// newMatrixTables makes the parameters of the embedding.
-func newMatrixTables(b *graph.Builder, c MatrixConfig) *matrix {
-	m := &matrix{b: b, c: c, embedding: layers.NewEmbedding(b, "embedding", c.Init, c.InputScale, c.Vocab, c.Rank, c.Dv),
-		writeEmbedding: b.Param(keys(graph.RoleWriteKeys, c.Init.Hidden("write_embedding", c.Rank, c.RankRatio, c.Rank, c.Dk)))}
+	m.writeEmbedding = writes("write_embedding")
 	if c.Positions > 0 {
 		m.positions = layers.NewEmbedding(b, "positions", c.Init, 1, c.Positions, c.Rank, c.Dv)
-		m.writePos = b.Param(keys(graph.RoleWriteKeys, c.Init.Hidden("write_positions", c.Rank, c.RankRatio, c.Rank, c.Dk)))
+		m.writePos = writes("write_positions")
 	}
+	for _, at := range c.AllSites() {
+		reads := []int{c.Rank, c.Dk}
+		if at.Sublayer == Attention {
+			reads = c.readShape()
+		}
+		site := keyedSite{norm: layers.NewNorm(b, at.Name()+".norm", c.Norm, c.Dk, c.Dv)}
+		site.read, site.write = newKeys(at, reads)
+		m.sites = append(m.sites, site)
+	}
+	m.norm = layers.NewNorm(b, "norm", c.Norm, c.Dk, c.Dv)
+	m.readUnembedding = b.Param(keys(graph.RoleReadKeys, c.Init.Hidden("read_unembedding", c.Dk, c.KeyRatio, c.Rank, c.Dk)))
 	return m
 }
 
-// addLastRead makes the parameters of the read for the unembedding.
-func (m *matrix) addLastRead() {
-	c := m.c
-	m.norm = layers.NewNorm(m.b, "norm", c.Norm, c.Dk, c.Dv)
-	m.readUnembedding = m.b.Param(keys(graph.RoleReadKeys, c.Init.Hidden("read_unembedding", c.Dk, c.KeyRatio, c.Rank, c.Dk)))
-}
-
-func (m *matrix) newKeyedSite(name string, readShape ...int) keyedSite {
-	c := m.c
-	return keyedSite{
-		norm:  layers.NewNorm(m.b, name+".norm", c.Norm, c.Dk, c.Dv),
-		read:  m.b.Param(keys(graph.RoleReadKeys, c.Init.Hidden(name+".read", c.Dk, c.KeyRatio, readShape...))),
-		write: m.b.Param(keys(graph.RoleWriteKeys, c.Init.Output(name+".write", c.Rank, c.RankRatio, c.Rank, c.Dk))),
-	}
-}
-
-// keys describes weights that are key vectors, a row each.
+// keys describes weights that are key vectors.
 func keys(role graph.Role, p graph.ParamSpec) graph.ParamSpec {
 	p.Role = role
 	return p
@@ -211,51 +193,52 @@ func (m *matrix) Embed(t Tokens) State {
 		p := m.b.Hook(positionRows, m.positions.Forward(t.Positions), "rank", "value") // [T, R, Dv]
 		x = readwrite.Write(m.b, x, m.writePos, p)                                     // [T, Dk, Dv]
 	}
-	return matrixState{m.b.Hook("embedding.out", elementwise.Dropout(m.b, x, m.c.Dropout), "key", "value")}
+	return m.state("embedding.out", elementwise.Dropout(m.b, x, m.c.Dropout))
+}
+
+// state is the stream X [T, Dk, Dv], of that name.
+func (m *matrix) state(name string, x *gorgonia.Node) State {
+	return VectorState{H: m.b.Hook(name, x, "key", "value")}
 }
 
 // Sites are attention and feed-forward, or attention alone.
 func (m *matrix) Sites(block int) []Site { return m.c.sites(block) }
 
-// keyed is a site's norm and keys.
-func (m *matrix) keyed(at Site) keyedSite {
-	if at.Sublayer == Attention {
-		return m.attention[at.Block]
-	}
-	return m.features[at.Block]
-}
-
-// ReadHeads reads queries, keys and values of heads of Dv entries (eq. 22).
-func (m *matrix) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
-	a := m.attention[at.Block]
-	return a.norm.Read(s.(matrixState).X, a.read), nil // [T, 3, R, Dv] or [T, R + 2 KV, Dv]
-}
+// ReadHeads reads queries, keys and values of heads of Dv entries (eq. 22): [T, 3, R, Dv] or [T, R + 2 KV, Dv].
+func (m *matrix) ReadHeads(s State, at Site) (*gorgonia.Node, Link) { return m.ReadFeatures(s, at) }
 
 // WriteHeads stores the heads' outputs (eq. 20).
-func (m *matrix) WriteHeads(s State, at Site, _ Link, o *gorgonia.Node) State {
-	return m.store(s, at, m.attention[at.Block].write, o)
+func (m *matrix) WriteHeads(s State, at Site, link Link, o *gorgonia.Node) State {
+	return m.WriteFeatures(s, at, link, o)
 }
 
-// ReadFeatures reads R vectors of Dv entries (eq. 25).
+// ReadFeatures reads R vectors of Dv entries (eq. 25); the link are a token's own keys to write by, if it has some.
 func (m *matrix) ReadFeatures(s State, at Site) (*gorgonia.Node, Link) {
-	f := m.features[at.Block]
-	return f.norm.Read(s.(matrixState).X, f.read), nil // [T, R, Dv]
+	site, x := m.sites[at.Index], s.(VectorState).H
+	if site.read.w == nil {
+		return site.norm.Read(x, site.read.static), nil // [T, R, Dv]
+	}
+	xn := site.norm.Forward(x) // [T, Dk, Dv]
+	own := site.write.of(m.b, xn)
+	return readwrite.ReadEach(m.b, xn, site.read.of(m.b, xn)), own // [T, m, Dv]
 }
 
 // WriteFeatures stores y, R vectors of Dv entries (eq. 23).
-func (m *matrix) WriteFeatures(s State, at Site, _ Link, y *gorgonia.Node) State {
-	return m.store(s, at, m.features[at.Block].write, y)
-}
-
-func (m *matrix) store(s State, at Site, keys, y *gorgonia.Node) State {
-	x := s.(matrixState).X
+func (m *matrix) WriteFeatures(s State, at Site, link Link, y *gorgonia.Node) State {
+	x := s.(VectorState).H
 	y = elementwise.Dropout(m.b, y, m.c.Dropout)
-	if name := at.Name() + ".write"; m.b.Hooked(name) {
-		x = m.b.Add(x, m.b.Hook(name, readwrite.Write(m.b, nil, keys, y), "key", "value")) // [T, Dk, Dv]
-	} else {
-		x = readwrite.Write(m.b, x, keys, y) // [T, Dk, Dv]
+	store := func(x *gorgonia.Node) *gorgonia.Node { // [T, Dk, Dv]
+		if own, ok := link.(*gorgonia.Node); ok {
+			return readwrite.WriteEach(m.b, x, own, y)
+		}
+		return readwrite.Write(m.b, x, m.sites[at.Index].write.static, y)
 	}
-	return matrixState{m.b.Hook(at.Name()+".stream", x, "key", "value")}
+	if name := at.Name() + ".write"; m.b.Hooked(name) {
+		x = m.b.Add(x, m.b.Hook(name, store(nil), "key", "value"))
+	} else {
+		x = store(x)
+	}
+	return m.state(at.Name()+".stream", x)
 }
 
 // EndBlock does nothing.
@@ -263,7 +246,7 @@ func (m *matrix) EndBlock(s State, _ int) State { return s }
 
 // Features reads R vectors from the normalised stream (eq. 27).
 func (m *matrix) Features(s State) *gorgonia.Node {
-	return m.norm.Read(s.(matrixState).X, m.readUnembedding) // [T, R, Dv]
+	return m.norm.Read(s.(VectorState).H, m.readUnembedding) // [T, R, Dv]
 }
 
 // Table is E [V, R, Dv].
@@ -271,15 +254,6 @@ func (m *matrix) Table() *gorgonia.Node { return m.embedding.Table() }
 
 // Form is that of a matrix of Dk rows: keys read R vectors (3R for attention) and write R.
 func (m *matrix) Form(at Site) Form {
-	keys := m.keyed(at)
-	f := m.form(at)
-	f.Down.Parameters, f.Down.Start = nodeNames(keys.read), drawn(m.b.Store(), keys.read)
-	f.Up.Parameters, f.Up.Start = nodeNames(keys.write), drawn(m.b.Store(), keys.write)
-	return f
-}
-
-// form is Form but for where the keys come from.
-func (m *matrix) form(at Site) Form {
 	heads, width := "3R", 3*m.c.Rank
 	if kv := m.c.kvHeads(); kv < m.c.Rank {
 		heads, width = "(R + 2 KV)", m.c.Rank+2*kv
@@ -287,13 +261,18 @@ func (m *matrix) form(at Site) Form {
 	if at.Sublayer == FeedForward {
 		heads, width = "R", m.c.Rank
 	}
-	return Form{
+	site := m.sites[at.Index]
+	f := Form{
 		Site: at.Name(),
 		Res:  fixed(m.c.Dk, "Dk x Dk"),
-		Down: Coefficient{Choice: Learned, Rows: width, Columns: m.c.Dk, Axes: heads + " x Dk"},
-		Up:   Coefficient{Choice: Learned, Rows: m.c.Dk, Columns: m.c.Rank, Axes: "Dk x R"},
-		Beyond: []Term{{Text: "the norm is over all rows together and stands before A_down: F(A_down Norm(h))",
-			Parameters: []string{at.Name() + ".norm"}}},
+		Down: site.read.coefficient(m.b, width, m.c.Dk, heads+" x Dk"),
+		Up:   site.write.coefficient(m.b, m.c.Dk, m.c.Rank, "Dk x R"),
+		Beyond: []Term{{"the norm is over all rows together and stands before A_down: F(A_down Norm(h))",
+			[]string{at.Name() + ".norm"}}},
 		Source: "Mak & Flanigan 2025, arXiv 2506.22696",
 	}
+	if site.read.w != nil {
+		f.Source += "; Zhu et al. 2024, arXiv 2409.19606"
+	}
+	return f
 }

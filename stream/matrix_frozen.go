@@ -20,47 +20,31 @@ func (m *matrix) Writers() []Writer {
 // Output is the matrix after the last sublayer.
 func (m *matrix) Output() string { return m.c.lastSite().Name() + ".stream" }
 
-// FreezeHooks is nothing: what is written is carried as it is.
-func (m *matrix) FreezeHooks() []string { return nil }
+// FreezeHooks are the keys that each token makes, if there are any.
+func (m *matrix) FreezeHooks() []string { return freezeHooks(m.carry) }
 
-// Freeze is the identity from every site to the end, after the site's outer products.
-func (m *matrix) Freeze(r Record) (*Frozen, error) { return m.freeze(r, m.keyedReads) }
+// Freeze is carry with what a run recorded.
+func (m *matrix) Freeze(r Record) (*Frozen, error) { return freeze(r, m.carry) }
 
-// Static is Freeze: nothing depends on a run.
+// Static is carry without a run: with the keys that do not depend on the stream, by which a plain RMT reads and writes.
 func (m *matrix) Static() *Frozen {
-	f, _ := m.freeze(nil, m.keyedReads) // fails by a run's activations alone
+	f, _ := freeze(nil, m.carry) // fails by a run's activations alone
 	return f
 }
 
-// keyedReads are a site's norm and the maps by which it reads and writes, each from R rows into the stream.
-type keyedReads struct {
-	norm        *layers.Norm
-	read, write linear.Mix
-}
-
-func (m *matrix) keyedReads(site Site) (keyedReads, error) {
-	at := m.keyed(site)
-	return keyedReads{at.norm, m.keys(at.read), m.keys(at.write)}, nil
-}
-
-func (m *matrix) freeze(r Record, of func(Site) (keyedReads, error)) (*Frozen, error) {
-	f := NewFrozen(r, m.c.Dk*m.c.Dv)
-	one := linear.Identity(f.size)
+// carry is the identity from every site to the end, after the site's outer products.
+func (m *matrix) carry(f *Frozen) {
+	one := linear.Identity(m.c.Dk * m.c.Dv)
 	f.Write(tokenRows, m.keys(m.writeEmbedding))
 	if m.positions != nil {
 		f.Write(positionRows, m.keys(m.writePos))
 	}
-	for l := range m.c.Layers {
-		for _, site := range m.Sites(l) {
-			at, err := of(site)
-			if err != nil {
-				return nil, err
-			}
-			f.vectorSite(site, one, at.write, m.after(at.norm, at.read))
-		}
+	for i, at := range m.c.AllSites() {
+		site := m.sites[i]
+		f.Read(at.Name(), one, m.after(site.norm, site.read.frozen(f, m)))
+		f.Write(at.Name(), site.write.frozen(f, m))
 	}
 	f.ReadOut(one, m.after(m.norm, m.keys(m.readUnembedding)))
-	return f, nil
 }
 
 // after are a norm and the keys that read after it.

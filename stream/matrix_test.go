@@ -62,7 +62,7 @@ func TestMatrixEmbed(t *testing.T) {
 			if positions > 0 {
 				tokens.Positions = b.Input("places", tensor.Int32, 1, 3)
 			}
-			return stream.NewMatrix(b, c).Embed(tokens).(stream.MatrixState).X
+			return stream.NewMatrix(b, c).Embed(tokens).(stream.VectorState).H
 		}, nil, map[string][]int32{"ids": ids, "places": places})
 		width := c.Rank * c.Dv
 		var e, p []float64
@@ -95,7 +95,7 @@ func TestMatrixSites(t *testing.T) {
 		return func(s *graph.Store) []float64 { return stored(c, x, value(t, s, keys), y) }
 	}
 	checkWays(t, x, y, []int{c.Dk, c.Dv}, func(b *graph.Builder, x *gorgonia.Node) (stream.Stream, stream.State) {
-		return stream.NewMatrix(b, c), stream.MatrixState{X: x}
+		return stream.NewMatrix(b, c), stream.VectorState{H: x}
 	}, map[string]func(s *graph.Store) []float64{
 		"heads read":            read("blocks.1.attention.norm", "blocks.1.attention.read"),
 		"features read":         read("blocks.1.feedforward.norm", "blocks.1.feedforward.read"),

@@ -62,7 +62,7 @@ func (c MHCConfig) Defaults() Design {
 
 // Check wants 1 to 64 rows, and an iteration at least.
 func (c MHCConfig) Check() error {
-	if err := c.check(); err != nil {
+	if err := c.Vectors.Check(); err != nil {
 		return err
 	}
 	if err := layers.CheckSizes(layers.Size{Key: "n", Value: c.N}, layers.Size{Key: "sinkhorn_iterations", Value: c.Iterations}); err != nil {
@@ -86,15 +86,12 @@ func (c MHCConfig) Shape() Shape { return c.shape(c.N * c.D) }
 
 // Plain is a vector stream: equal rows are read with a sum of weights that the sublayer's norm takes out, written
 // to with the factor 1 each, and mixed by rows of sum 1.
-func (c MHCConfig) Plain() (Design, bool) { return VectorConfig{Vectors: c.Vectors}, true }
+func (c MHCConfig) Plain() (Design, bool) { return c.plain(true) }
 
 // Cost has a number of the projection for each entry of the rows' mixing.
 func (c MHCConfig) Cost() layers.Cost { return c.copiedCost(c.N, c.projectionCost(c.N, c.N*c.N)) }
 
-// New is newMHC.
-func (c MHCConfig) New(b *graph.Builder) Stream { return newMHC(b, c) }
-
-// mhc is a stream with manifold-constrained hyper-connections (DeepSeek 2025, arXiv
+// New makes the parameters of a stream with manifold-constrained hyper-connections (DeepSeek 2025, arXiv
 // 2512.24880): n rows X [n, D] whose mixing is doubly stochastic, so that no row's sum
 // grows with depth. With x_n = vec(X)/rms(vec(X)), one RMS over all n*D entries,
 //
@@ -108,40 +105,36 @@ func (c MHCConfig) New(b *graph.Builder) Stream { return newMHC(b, c) }
 // alpha do not decay.
 //
 // Parameters of a site: "mhc.phi" [n*D, 2n+n*n], "mhc.alpha" [3], "mhc.b" [2n+n*n].
-type mhc struct {
-	copied
-	start float64 // b of res at first, off the diagonal
+func (c MHCConfig) New(b *graph.Builder) Stream {
+	// The matrix that Sinkhorn's algorithm begins with is the same in each row and column, so that dividing by a row's
+	// sum ends it.
+	diagonal := 1 / (1 + float64(c.N-1)*math.Exp(c.StartLogit))
+	return constrained{n: c.N, alpha: c.StartAlpha, res: table(c.N, c.N, func(i, j int) float64 { return c.StartLogit * indicator(i != j) }),
+		of: func(z, alpha, bias *gorgonia.Node) *gorgonia.Node {
+			return mix.SinkhornCoefficients(b, z, alpha, bias, c.N, c.Iterations)
+		}, mixing: evenDiagonal(c.N, diagonal), source: "DeepSeek 2025, arXiv 2512.24880"}.stream(b, c.Vectors)
+}
+
+// constrained is what mHC, mHC-lite and KromHC share: a projection alpha (x_n phi) + b, of which each makes
+// coefficients in a way of its own.
+type constrained struct {
+	n      int
+	alpha  float64   // at first
+	res    []float64 // b at first of the rows' mixing
+	wide   bool      // b starts for post as for pre
+	of     func(z, alpha, bias *gorgonia.Node) *gorgonia.Node
+	mixing Start // of A_res
+	source string
 }
 
 // offDiagonalLogit is b at first of what mixes rows other than with themselves.
 const offDiagonalLogit = -8
-
-// newMHC makes the parameters of a stream with manifold-constrained hyper-connections.
-func newMHC(b *graph.Builder, c MHCConfig) *mhc {
-	var res []float64
-	for i := range c.N {
-		for j := range c.N {
-			res = append(res, c.StartLogit*indicator(i != j))
-		}
-	}
-	return &mhc{start: c.StartLogit, copied: newCopied(b, c.Vectors, c.N, func(at Site) mixer {
-		start := slices.Concat(siteLogits(c.N, c.first(at)), make([]float64, c.N), res)
-		return sinkhornMixer{newProjection(b, c.Vectors, c.N, at, start, c.StartAlpha), c.N, c.Iterations}
-	})}
-}
 
 // siteLogits are those that tell rows apart at first: +1 at row (site mod n), -1 at the others.
 func siteLogits(n, site int) []float64 {
 	logits := slices.Repeat([]float64{-1}, n)
 	logits[site%n] = 1
 	return logits
-}
-
-// projection is alpha (x_n phi) + b before what mHC, mHC-lite and KromHC make of it.
-type projection struct {
-	b             *graph.Builder
-	phi, alpha, c *gorgonia.Node // [n*D, k], [3], [k]
-	eps           float64
 }
 
 // projectionCost is that of a site's projection whose rows' mixing takes res numbers, and of
@@ -152,34 +145,32 @@ func (c Vectors) projectionCost(n, res int) layers.Cost {
 	return layers.Cost{Parameters: size*k + k + 3, FLOPs: 2 * size * k, Activations: k + rows*(rows+2)}
 }
 
-// newProjection makes a site's parameters; b starts with the logits of pre, post and the rows' mixing, the three alpha at alpha.
-func newProjection(b *graph.Builder, c Vectors, n int, at Site, start []float64, alpha float64) projection {
-	name := at.Name() + ".mhc"
-	return projection{b: b, eps: c.Norm.Eps,
-		phi:   b.Param(decaying(name+".phi", n*c.D, len(start))),
-		alpha: b.Param(constant(name+".alpha", slices.Repeat([]float64{alpha}, 3), 3)),
-		c:     b.Param(constant(name+".b", start, len(start))),
-	}
+// stream makes the parameters: "mhc.phi", "mhc.alpha" and "mhc.b" of each site.
+func (k constrained) stream(b *graph.Builder, c Vectors) Stream {
+	return newCopied(b, c, k.n, func(at Site) mixer {
+		pre, name := siteLogits(k.n, c.first(at)), at.Name()+".mhc"
+		post, writes := make([]float64, k.n), "1"
+		if k.wide {
+			post, writes = pre, "2 sigmoid(+1) at row (site mod n), 2 sigmoid(-1) elsewhere"
+		}
+		start := slices.Concat(pre, post, k.res)
+		phi := b.Param(decaying(name+".phi", k.n*c.D, len(start)))
+		alpha := b.Param(constant(name+".alpha", slices.Repeat([]float64{k.alpha}, 3), 3))
+		bias := b.Param(constant(name+".b", start, len(start)))
+		return mixer{func(h *gorgonia.Node) *gorgonia.Node {
+			return k.of(norm.Linear(b, h, nil, phi, norm.Options{RMS: true, Eps: c.Norm.Eps}), alpha, bias) // of x_n phi [T, 2n+..]
+		}, func() Form {
+			f := mixedForm(packing{k.n, 1}, k.source, Dependent, phi, alpha, bias)
+			f.Res.Constraint, f.Down.Constraint, f.Up.Constraint = DoublyStochastic, WithinOne, WithinTwo
+			f.Res.Start = k.mixing
+			f.Down.Start = Start{"sigmoid(+1) at row (site mod n), sigmoid(-1) elsewhere", opened(1, pre)}
+			f.Up.Start = Start{writes, opened(2, post)}
+			return f
+		}}
+	})
 }
 
-// of is x_n phi [T, k].
-func (p projection) of(h *gorgonia.Node) *gorgonia.Node {
-	return norm.Linear(p.b, h, nil, p.phi, norm.Options{RMS: true, Eps: p.eps})
-}
-
-type sinkhornMixer struct {
-	projection
-	n, iterations int
-}
-
-func (m sinkhornMixer) coefficients(h *gorgonia.Node) *gorgonia.Node {
-	return mix.SinkhornCoefficients(m.b, m.of(h), m.alpha, m.c, m.n, m.iterations)
-}
-
-// Form has a doubly stochastic A_res. At first the matrix that Sinkhorn's algorithm begins
-// with is the same in each row and column, so that dividing by a row's sum ends it.
-func (s *mhc) Form(at Site) Form {
-	f := constrainedForm(s.multi.b, at, s.n, s.mixers[at.Index].(sinkhornMixer).projection, 1/(1+float64(s.n-1)*math.Exp(s.start)))
-	f.Source = "DeepSeek 2025, arXiv 2512.24880"
-	return f
+// opened are sigmoids of logits, times a factor.
+func opened(factor float64, logits []float64) []float64 {
+	return table(len(logits), 1, func(i, _ int) float64 { return factor * logistic(logits[i]) })
 }

@@ -2,7 +2,6 @@ package stream
 
 import (
 	"math"
-	"slices"
 
 	"gorgonia.org/gorgonia"
 
@@ -42,7 +41,7 @@ func (c MHCLiteConfig) Defaults() Design {
 
 // Check wants 1 to 4 rows.
 func (c MHCLiteConfig) Check() error {
-	if err := c.check(); err != nil {
+	if err := c.Vectors.Check(); err != nil {
 		return err
 	}
 	if err := layers.CheckSizes(layers.Size{Key: "n", Value: c.N}); err != nil {
@@ -58,17 +57,14 @@ func (c MHCLiteConfig) Check() error {
 func (c MHCLiteConfig) Shape() Shape { return c.shape(c.N * c.D) }
 
 // Plain is as mHC's.
-func (c MHCLiteConfig) Plain() (Design, bool) { return VectorConfig{Vectors: c.Vectors}, true }
+func (c MHCLiteConfig) Plain() (Design, bool) { return c.plain(true) }
 
 // Cost has a number of the projection for each permutation.
 func (c MHCLiteConfig) Cost() layers.Cost {
 	return c.copiedCost(c.N, c.projectionCost(c.N, mix.Permutations(c.N)))
 }
 
-// New is newMHCLite.
-func (c MHCLiteConfig) New(b *graph.Builder) Stream { return newMHCLite(b, c) }
-
-// mhcLite is MHC with the rows' mixing a mixture of permutations, doubly stochastic
+// New makes the parameters of MHC with the rows' mixing a mixture of permutations, doubly stochastic
 // without iterations (arXiv 2601.05732): with P_r the n! permutation matrices in
 // lexicographic order, the identity first,
 //
@@ -76,35 +72,12 @@ func (c MHCLiteConfig) New(b *graph.Builder) Stream { return newMHCLite(b, c) }
 //
 // b_res starts at 0 for the identity and -8 for the others. Parameters of a site: "mhc.phi"
 // [n*D, 2n+n!], "mhc.alpha" [3], "mhc.b" [2n+n!].
-type mhcLite struct{ copied }
-
-// newMHCLite makes the parameters of a stream with mHC-lite.
-func newMHCLite(b *graph.Builder, c MHCLiteConfig) *mhcLite {
-	res := make([]float64, mix.Permutations(c.N))
-	for r := range res {
-		res[r] = offDiagonalLogit * indicator(r > 0)
-	}
-	return &mhcLite{newCopied(b, c.Vectors, c.N, func(at Site) mixer {
-		start := slices.Concat(siteLogits(c.N, c.first(at)), make([]float64, c.N), res)
-		return permutationMixer{newProjection(b, c.Vectors, c.N, at, start, startAlpha), c.N}
-	})}
-}
-
-type permutationMixer struct {
-	projection
-	n int
-}
-
-func (m permutationMixer) coefficients(h *gorgonia.Node) *gorgonia.Node {
-	return mix.PermutationCoefficients(m.b, m.of(h), m.alpha, m.c, m.n)
-}
-
-// Form has a doubly stochastic A_res. (n-1)! of the n! permutations leave a given row where
-// it is, the identity among them.
-func (s *mhcLite) Form(at Site) Form {
-	other := math.Exp(offDiagonalLogit)
-	stays, all := 1+float64(mix.Permutations(s.n-1)-1)*other, 1+float64(mix.Permutations(s.n)-1)*other
-	f := constrainedForm(s.multi.b, at, s.n, s.mixers[at.Index].(permutationMixer).projection, stays/all)
-	f.Source = "mHC-lite, arXiv 2601.05732"
-	return f
+func (c MHCLiteConfig) New(b *graph.Builder) Stream {
+	// (n-1)! of the n! permutations leave a given row where it is, the identity among them.
+	all, other := mix.Permutations(c.N), math.Exp(offDiagonalLogit)
+	stays := (1 + float64(mix.Permutations(c.N-1)-1)*other) / (1 + float64(all-1)*other)
+	return constrained{n: c.N, alpha: startAlpha, res: table(all, 1, func(r, _ int) float64 { return offDiagonalLogit * indicator(r > 0) }),
+		of: func(z, alpha, bias *gorgonia.Node) *gorgonia.Node {
+			return mix.PermutationCoefficients(b, z, alpha, bias, c.N)
+		}, mixing: evenDiagonal(c.N, stays), source: "mHC-lite, arXiv 2601.05732"}.stream(b, c.Vectors)
 }

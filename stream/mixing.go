@@ -50,49 +50,21 @@ func Mixings(s Stream) []Mixing {
 	return all
 }
 
-// mixings are those of packed coefficients, each as the linear form has it.
-func (s *multi) mixings(p packing) []Mixing {
-	var all []Mixing
-	for l := range s.c.Layers {
-		for _, site := range s.Sites(l) {
-			at := func(kind MixingKind, rows, columns int, entry func(i, j int) int) {
-				all = append(all, Mixing{Name: site.Name(), Kind: kind, Rows: rows, Columns: columns, Hook: site.Name() + ".coefficients", Entry: entry})
-			}
-			at(MixingDown, p.m, p.n, func(i, j int) int { return j*p.columns() + i })
-			at(MixingCarry, p.n, p.n, func(i, j int) int { return j*p.columns() + p.m + i })
-			at(MixingUp, p.n, p.m, func(i, j int) int { return i*p.columns() + p.m + p.n + j })
-		}
-	}
-	return all
-}
-
-// Mixings are the rows' coefficients at each site.
-func (s *copied) Mixings() []Mixing { return s.mixings(packing{s.n, 1}) }
-
-// Mixings are the slots' coefficients at each site.
-func (v *vwn) Mixings() []Mixing { return v.mixings(packing{v.n, v.m}) }
-
 // Mixings are the factors by which each site writes to the rows, 2 sigmoid(z W_inject / n).
-func (s *gatedResidual) Mixings() []Mixing {
-	var all []Mixing
-	for l := range s.c.Layers {
-		for _, site := range s.Sites(l) {
-			all = append(all, Mixing{Name: site.Name(), Kind: MixingUp, Rows: s.c.N, Columns: 1, Hook: s.reads[site.Index].name + projectionHook,
-				Entry: func(i, _ int) int { return s.c.Rank + i }, Of: func(v float64) float64 { return 2 * logistic(v/float64(s.c.N)) }})
-		}
+func (s *gatedResidual) Mixings() (all []Mixing) {
+	for _, at := range s.c.AllSites() {
+		all = append(all, Mixing{Name: at.Name(), Kind: MixingUp, Rows: s.config.N, Columns: 1, Hook: s.reads[at.Index].name + projectionHook,
+			Entry: func(i, _ int) int { return s.config.Rank + i }, Of: func(v float64) float64 { return 2 * logistic(v/float64(s.config.N)) }})
 	}
 	return all
 }
 
 // Mixings are the gate beta and the values v of each site.
-func (s *deepDelta) Mixings() []Mixing {
-	var all []Mixing
-	for l := range s.c.Layers {
-		for _, site := range s.Sites(l) {
-			all = append(all,
-				Mixing{Name: site.Name(), Kind: MixingGate, Rows: 1, Columns: 1, Hook: site.Name() + gateSuffix, Of: func(v float64) float64 { return 2 * v }},
-				Mixing{Name: site.Name(), Kind: MixingUp, Rows: s.c.Dv, Columns: 1, Hook: site.Name() + valuesSuffix, Of: func(v float64) float64 { return s.c.VScale * v }})
-		}
+func (s *deepDelta) Mixings() (all []Mixing) {
+	for _, at := range s.c.AllSites() {
+		all = append(all,
+			Mixing{Name: at.Name(), Kind: MixingGate, Rows: 1, Columns: 1, Hook: at.Name() + gateSuffix, Of: func(v float64) float64 { return 2 * v }},
+			Mixing{Name: at.Name(), Kind: MixingUp, Rows: s.config.Dv, Columns: 1, Hook: at.Name() + valuesSuffix, Of: func(v float64) float64 { return s.config.VScale * v }})
 	}
 	return all
 }

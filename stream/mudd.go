@@ -1,10 +1,13 @@
 package stream
 
 import (
+	"slices"
+
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/ops/elementwise"
+	"github.com/residua-go/residua/graph/ops/linear"
 	"github.com/residua-go/residua/graph/ops/shape"
 	"github.com/residua-go/residua/layers"
 )
@@ -40,9 +43,6 @@ func (MUDDConfig) Card() layers.Card {
 // Defaults changes nothing.
 func (c MUDDConfig) Defaults() Design { return c }
 
-// Check wants sizes that fit together.
-func (c MUDDConfig) Check() error { return c.check() }
-
 // Shape is that of one vector a token; the kept outputs are not counted.
 func (c MUDDConfig) Shape() Shape {
 	s := c.shape(c.D)
@@ -51,7 +51,7 @@ func (c MUDDConfig) Shape() Shape {
 }
 
 // Plain is a vector stream: at first each way is the block's own output.
-func (c MUDDConfig) Plain() (Design, bool) { return VectorConfig{Vectors: c.Vectors}, true }
+func (c MUDDConfig) Plain() (Design, bool) { return c.plain(true) }
 
 // SetPlain gives the norms of the ways the weights of the transformer's one norm.
 func (c MUDDConfig) SetPlain(own, plain *graph.Store) error {
@@ -96,31 +96,24 @@ func (c MUDDConfig) sums(block int) (sums, sources, hidden int) {
 // the embedding in one. The first block has three norms if a later pass needs them.
 func (c MUDDConfig) severalWays(block int) bool { return block > 0 || c.PrePost || c.Loop.Repeats(0) }
 
-// PassParameters are those of the sums after each pass: a later one is of more outputs.
-func (c MUDDConfig) PassParameters() float64 {
-	once := c
-	once.Layers -= c.Loop.Further()
-	return c.connectionsCost().Parameters - once.connectionsCost().Parameters
-}
-
-// connectionsCost is that of the sums after each block but their own, kept results and prepost's norms.
-func (c MUDDConfig) connectionsCost() (total layers.Cost) {
-	for block := range c.Layers {
-		sums, sources, hidden := c.sums(block)
-		k, h, d := float64(sums*sources), float64(hidden), float64(c.D)
-		total = total.Plus(layers.LinearCost(d, h, false)).Plus(layers.LinearCost(h, k, true)).
-			Plus(layers.Cost{FLOPs: 2 * d * k, Activations: max(1, float64(sums-1))*d + k + 2*h})
-	}
-	return total
-}
-
-// Cost has three norms before attention, and after each block, for k sums of s sources, D*h + h*ks
+// connectionCost is that of the sums after a block but their own: for k sums of s sources D*h + h*ks
 // + ks parameters and the sums' 2*D*ks FLOPs; what is kept are the sums but r, which is only added to,
 // their weights and the hidden layer of h entries before and after its GELU.
+func (c MUDDConfig) connectionCost(block int) layers.Cost {
+	sums, sources, hidden := c.sums(block)
+	k, h, d := float64(sums*sources), float64(hidden), float64(c.D)
+	return layers.LinearCost(d, h, false).Plus(layers.LinearCost(h, k, true), layers.Cost{FLOPs: 2 * d * k, Activations: max(1, float64(sums-1))*d + k + 2*h})
+}
+
+// DepthParameters are those of the sums after a block: a later pass's are of more outputs.
+func (c MUDDConfig) DepthParameters(depth int) (shared, own float64) {
+	return 0, c.connectionCost(depth).Parameters
+}
+
+// Cost has three norms before attention, what follows each block, and prepost's norms.
 func (c MUDDConfig) Cost() layers.Cost {
-	d, _, _ := c.counts()
-	gain := layers.NormConfig{}.Cost(d)
-	total := c.tablesCost(d).Plus(c.lastNormCost()).Plus(c.connectionsCost())
+	d, gain := float64(c.D), layers.NormConfig{}.Cost(float64(c.D))
+	total := c.tablesCost(d).Plus(c.lastNormCost())
 	if c.PrePost {
 		total = total.Plus(gain)
 	}
@@ -132,16 +125,37 @@ func (c MUDDConfig) Cost() layers.Cost {
 		if c.severalWays(block) {
 			ways = attentionWays
 		}
-		total = total.Plus(c.headsCost()).Plus(c.Norm.Cost(ways * d)).Plus(c.Norm.Cost(d)).Plus(layers.ActivationCost(2 * d))
+		total = total.Plus(c.headsCost(), c.Norm.Cost(ways*d), c.Norm.Cost(d), layers.ActivationCost(2*d),
+			c.connectionCost(block).WithParameters(layers.Cost{}))
 		if c.PrePost {
-			total = total.Plus(gain.Times(2)).Plus(layers.Cost{Parameters: d})
+			total = total.Plus(gain.Times(2), layers.Cost{Parameters: d})
 		}
 	}
 	return total
 }
 
-// New is newMUDD.
-func (c MUDDConfig) New(b *graph.Builder) Stream { return newMUDD(b, c) }
+// New makes the parameters of a stream with MUDD connections.
+func (c MUDDConfig) New(b *graph.Builder) Stream {
+	m := &mudd{Vector: startVector(b, c.Vectors), config: c, norms: make([]*layers.Norm, c.Layers)}
+	if c.PrePost {
+		m.kept = newRMS(b, "mudd.norm", c.Vectors, 1)
+	}
+	for l := range c.Layers {
+		sites := m.Sites(l)
+		h := newBareHeads(b, c.Vectors, sites[0].Name(), c.Init.Output)
+		if name := sites[0].Name() + ".norm"; c.severalWays(l) {
+			m.norms[l] = layers.NewNorms(b, name, c.Norm, attentionWays, c.D)
+		} else {
+			h.norm = layers.NewNorm(b, name, c.Norm, c.D)
+		}
+		m.attention = append(m.attention, h)
+		m.features = append(m.features, layers.NewNorm(b, sites[1].Name()+".norm", c.Norm, c.D))
+		m.blocks = append(m.blocks, newConnections(b, c, l))
+	}
+	m.addLastNorm()
+	m.Use(m)
+	return m
+}
 
 // mudd is a vector stream with multiway dynamic dense connections (Xiao et al. 2025, arXiv
 // 2502.12170). With X_0 the embedding, block l = 0..L-1 reads four streams, all of them X_0 at
@@ -163,98 +177,79 @@ func (c MUDDConfig) New(b *graph.Builder) Stream { return newMUDD(b, c) }
 // "blocks.l.mudd.bias" [4(l+2)], of each pass of a loop its own; of block l "blocks.l.attention.norm" [3, D] where q, k and v differ. prepost:
 // "mudd.norm" [D] of the embedding, "blocks.l.mudd.norm" [D], "blocks.l.mudd.dense_norm" [D] and
 // "blocks.l.mudd.post_norm" [D].
+//
+// The state's H is r, More what sums are of, and Packed what else attention reads.
 type mudd struct {
 	*Vector
-	c      MUDDConfig
+	config MUDDConfig
 	norms  []*layers.Norm // of q, k and v, by block; nil: there is one way
 	blocks []connections
-	embed  *rms // prepost: of the kept embedding
+	kept   *layers.Norm // prepost: of the embedding
 }
 
-// muddState is the stream r [T, D], what else attention reads, and what sums are of.
+// muddState is the stream r [T, D], the outputs X_0 .. X_l, [T, D] each, and the ways.
 type muddState struct {
 	VectorState
-	Packed  *gorgonia.Node // q, k and v [T, 3, D]; nil: attention reads the embedding
-	Outputs gorgonia.Nodes // X_0 .. X_l, [T, D] each
-}
-
-// Nodes returns r, the packed ways if there are any, and the outputs.
-func (s muddState) Nodes() gorgonia.Nodes {
-	nodes := append(gorgonia.Nodes{s.H}, s.Outputs...)
-	if s.Packed != nil {
-		nodes = append(nodes, s.Packed)
-	}
-	return nodes
-}
-
-// WithVector is the state of another r.
-func (s muddState) WithVector(h *gorgonia.Node) State {
-	s.H = h
-	return s
-}
-
-// newMUDD makes the parameters of a stream with MUDD connections.
-func newMUDD(b *graph.Builder, c MUDDConfig) *mudd {
-	m := &mudd{Vector: &Vector{tables: newTables(b, c.Vectors), c: c.Vectors}, c: c, norms: make([]*layers.Norm, c.Layers)}
-	if c.PrePost {
-		m.embed = newRMS(b, "mudd.norm", c.Vectors, 1)
-	}
-	for l := range c.Layers {
-		sites := twoSites(l)
-		h := newBareHeads(b, c.Vectors, sites[0].Name(), c.Init.Output)
-		if name := sites[0].Name() + ".norm"; c.severalWays(l) {
-			m.norms[l] = layers.NewNorms(b, name, c.Norm, attentionWays, c.D)
-		} else {
-			h.norm = layers.NewNorm(b, name, c.Norm, c.D)
-		}
-		m.attention = append(m.attention, h)
-		m.features = append(m.features, layers.NewNorm(b, sites[1].Name()+".norm", c.Norm, c.D))
-		m.blocks = append(m.blocks, newConnections(b, c, l))
-	}
-	m.norm = layers.NewNorm(b, "norm", c.Norm, c.D)
-	return m
+	Packed *gorgonia.Node // q, k and v [T, 3, D]; nil: attention reads the embedding
 }
 
 // Embed is the vector stream's; the embedding is the first source.
 func (m *mudd) Embed(t Tokens) State {
-	h := m.Vector.Embed(t).(VectorState)
-	s := muddState{VectorState: h, Outputs: h.Nodes()}
-	if m.c.PrePost {
-		s.Outputs = gorgonia.Nodes{m.embed.of(h.H)}
+	h := m.embed(t)
+	s := muddState{VectorState: VectorState{h, gorgonia.Nodes{h}}}
+	if m.config.PrePost {
+		s.More = gorgonia.Nodes{m.kept.Apply(h)}
 	}
-	if m.c.severalWays(0) {
-		s.Packed = shape.Copies(m.b, h.H, attentionWays)
+	if m.config.severalWays(0) {
+		s.Packed = shape.Copies(m.b, h, attentionWays)
 	}
 	return s
 }
 
 // ReadHeads is W_QKV after a norm of each of q, k and v.
 func (m *mudd) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
-	packed := s.(muddState).Packed
-	if packed == nil {
+	state, h := s.(muddState), m.attention[at.Block]
+	if state.Packed == nil {
 		return m.Vector.ReadHeads(s, at)
 	}
-	packed = m.b.Hook(at.Name()+".read", packed, "row", "feature") // [T, 3, D]
-	return m.attention[at.Block].readWays(m.norms[at.Block].Forward(packed)), nil
+	packed := m.norms[at.Block].Forward(m.hook(at, ".read", state.Packed, "row", "feature")) // [T, 3, D]
+	qkv := linear.Parts(m.b, packed, h.qkv, h.columns...)
+	if h.qkvBias != nil {
+		qkv = linear.Bias(m.b, qkv, h.qkvBias)
+	}
+	return qkv, nil
 }
+
+// Read is r.
+func (m *mudd) Read(s State, _ Site) (*gorgonia.Node, Link) { return s.(muddState).H, nil }
+
+// Write adds y to r.
+func (m *mudd) Write(s State, at Site, _ Reading, y *gorgonia.Node) State {
+	state := s.(muddState)
+	state.VectorState = m.Add(state.VectorState, at, y).(VectorState)
+	return state
+}
+
+// End is r.
+func (m *mudd) End(s State) *gorgonia.Node { return s.(muddState).H }
 
 // EndBlock keeps the block's output and makes the next block's input of all outputs.
 func (m *mudd) EndBlock(s State, block int) State {
 	state, k, name := s.(muddState), m.blocks[block], connectionsName(block)
 	own, kept := state.H, state.H
-	if m.c.PrePost {
-		kept = k.norm.of(own)
+	if m.config.PrePost {
+		kept = k.norm.Apply(own)
 	}
-	state.Outputs = append(state.Outputs[:len(state.Outputs):len(state.Outputs)], kept)
-	a := m.b.Hook(name+weightsHook, k.weights(m.b, own, m.c), "weight") // [T, sums*sources]
+	state.More = append(slices.Clip(state.More), kept)
+	a := m.b.Hook(name+weightsHook, k.weights(m.b, own, m.config), "weight") // [T, sums*sources]
 	if block < m.c.Layers-1 {
-		state.Packed, state.H = elementwise.MultiwaySum(m.b, a, state.Outputs...) // [T, 3, D], [T, D]
+		state.Packed, state.H = elementwise.MultiwaySum(m.b, a, state.More...) // [T, 3, D], [T, D]
 	} else {
-		state.Packed, state.H = nil, elementwise.WeightedSum(m.b, a, state.Outputs...) // [T, D]
+		state.Packed, state.H = nil, elementwise.WeightedSum(m.b, a, state.More...) // [T, D]
 	}
-	if m.c.PrePost {
+	if m.config.PrePost {
 		mix := m.b.Hook(name+".mix", state.H, "feature")
-		state.H = m.b.Add(own, k.post.of(mix))
+		state.H = m.b.Add(own, k.post.Apply(mix))
 		if state.Packed != nil {
 			state.Packed = m.b.Add(state.Packed, shape.Copies(m.b, own, attentionWays))
 		}
@@ -284,9 +279,8 @@ func (m *mudd) DepthReads() (sources []string, reads []DepthRead) {
 
 // Form is h' = h + F(h), with sums after blocks.
 func (m *mudd) Form(at Site) Form {
-	form := plainForm(at, "Xiao et al. 2025, arXiv 2502.12170")
-	k := m.blocks[at.Block]
-	form.Beyond = []Term{{Text: "after a block: q, k, v and h become sums of the outputs of blocks so far, of weights that a token computes",
-		Parameters: nodeNames(k.w1, k.w2, k.bias)}}
-	return form
+	f, k := plainForm(at, "Xiao et al. 2025, arXiv 2502.12170"), m.blocks[at.Block]
+	f.Beyond = []Term{{"after a block: q, k, v and h become sums of the outputs of blocks so far, of weights that a token computes",
+		nodeNames(k.w1, k.w2, k.bias)}}
+	return f
 }

@@ -1,14 +1,12 @@
 package stream
 
 import (
-	"fmt"
 	"math"
 
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/ops/elementwise"
-	"github.com/residua-go/residua/graph/ops/linear"
 	"github.com/residua-go/residua/graph/ops/norm"
 	"github.com/residua-go/residua/layers"
 )
@@ -17,12 +15,12 @@ import (
 type connections struct {
 	w1, w2, bias *gorgonia.Node // [D, h], [h, sums*sources], [sums*sources]
 	// Of prepost, else nil: of the kept output, the last sum, and the weights' input, whose gain is [D].
-	norm, post *rms
+	norm, post *layers.Norm
 	denseGain  *gorgonia.Node
 }
 
 // connectionsName is "blocks.3.mudd".
-func connectionsName(block int) string { return fmt.Sprintf("blocks.%d.mudd", block) }
+func connectionsName(block int) string { return blockName(block) + ".mudd" }
 
 func newConnections(b *graph.Builder, c MUDDConfig, block int) connections {
 	name := connectionsName(block)
@@ -45,24 +43,10 @@ func newConnections(b *graph.Builder, c MUDDConfig, block int) connections {
 // weights are A [T, sums*sources] of a block's output.
 func (k connections) weights(b *graph.Builder, x *gorgonia.Node, c MUDDConfig) *gorgonia.Node {
 	z := norm.Linear(b, x, k.denseGain, k.w1, norm.Options{RMS: true, Eps: c.Norm.Eps}) // [T, h]
-	return linear.Map(b, elementwise.Gelu(b, z, c.ExactGelu), k.w2, linear.Options{Bias: k.bias})
+	return mapped(b, elementwise.Gelu(b, z, c.ExactGelu), k.w2, k.bias)
 }
 
-// rms is an RMSNorm around connections.
-type rms struct {
-	b    *graph.Builder
-	gain *gorgonia.Node // [D]
-	eps  float64
-}
-
-// newRMS makes one whose gain starts at a number.
-func newRMS(b *graph.Builder, name string, c Vectors, start float64) *rms {
-	gain := layers.Gain(name, c.D)
-	gain.Init = graph.Initializer{Offset: start}
-	return &rms{b, b.Param(gain), c.Norm.Eps}
-}
-
-// of normalises x [T, D].
-func (n *rms) of(x *gorgonia.Node) *gorgonia.Node {
-	return norm.Apply(n.b, x, n.gain, norm.Options{RMS: true, Eps: n.eps})
+// newRMS makes an RMSNorm around connections, whose gain starts at a number.
+func newRMS(b *graph.Builder, name string, c Vectors, start float64) *layers.Norm {
+	return layers.NewNormFrom(b, name, layers.NormConfig{RMS: true, Eps: c.Norm.Eps}, start, c.D)
 }

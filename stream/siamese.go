@@ -1,13 +1,16 @@
 package stream
 
 import (
+	"fmt"
 	"math"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/ops/elementwise"
 	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/stream/linear"
 )
 
 // SiameseConfig describes a stream of two vectors, one normalised after each site and one before.
@@ -30,9 +33,6 @@ func (SiameseConfig) Card() layers.Card {
 // Defaults changes nothing.
 func (c SiameseConfig) Defaults() Design { return c }
 
-// Check wants sizes that fit together.
-func (c SiameseConfig) Check() error { return c.check() }
-
 // Shape is that of one vector a token; y is a second state.
 func (c SiameseConfig) Shape() Shape {
 	s := c.shape(c.D)
@@ -46,11 +46,19 @@ func (c SiameseConfig) Cost() layers.Cost {
 	d, _, blocks := c.counts()
 	coupled := c.Norm.Cost(d).Times(2 * (2*blocks + 1))
 	coupled.Activations -= d
-	return c.cost().Plus(c.lastNormCost()).Plus(coupled)
+	return c.Vectors.Cost().Plus(coupled)
 }
 
-// New is newSiamese.
-func (c SiameseConfig) New(b *graph.Builder) Stream { return newSiamese(b, c) }
+// New makes the parameters of two coupled streams: those of a vector stream and the norms.
+func (c SiameseConfig) New(b *graph.Builder) Stream {
+	s := &siamese{Vector: newVector(b, c.Vectors)}
+	for _, at := range c.AllSites() {
+		s.add(at.Name()+".siamese", at.Name()+".read")
+	}
+	s.add("siamese", "siamese.read")
+	s.Use(s)
+	return s
+}
 
 // siamese is SiameseNorm (Li et al. 2026, arXiv 2602.08064, in the form of its authors' code for
 // vision): a stream x that is normalised, and carried so, before every site, and a stream y that
@@ -60,7 +68,8 @@ func (c SiameseConfig) New(b *graph.Builder) Stream { return newSiamese(b, c) }
 //
 // where F begins with the norm that every stream has there. x and y begin as the embedding, and the
 // last norm reads N_post(x) + N_pre(y). Each site, and the end, has norms of its own, of the model's
-// kind: "blocks.3.attention.siamese.post" and ".pre", and "siamese.post" and ".pre".
+// kind: "blocks.3.attention.siamese.post" and ".pre", and "siamese.post" and ".pre". The state's H is y, and
+// more x.
 type siamese struct {
 	*Vector
 	couplings []coupling // by Site.Index, that of the end last
@@ -72,30 +81,13 @@ type coupling struct {
 	post, pre  *layers.Norm
 }
 
-// siameseState is the stream, x and y [T, D] each.
-type siameseState struct{ X, Y *gorgonia.Node }
-
-// Nodes returns x and y.
-func (s siameseState) Nodes() gorgonia.Nodes { return gorgonia.Nodes{s.X, s.Y} }
-
-// siameseLink is x [T, D] as a site has normalised it.
-type siameseLink struct{ X *gorgonia.Node }
-
-// newSiamese makes the parameters of two coupled streams: those of a vector stream and the norms.
-func newSiamese(b *graph.Builder, c SiameseConfig) *siamese {
-	s := &siamese{Vector: NewVector(b, VectorConfig{Vectors: c.Vectors})}
-	for l := range c.Layers {
-		for _, site := range s.Sites(l) {
-			s.couplings = append(s.couplings, newCoupling(b, c.Vectors, site.Name()+".siamese", site.Name()+".read"))
-		}
-	}
-	s.couplings = append(s.couplings, newCoupling(b, c.Vectors, "siamese", "siamese.read"))
-	return s
+func (s *siamese) add(name, read string) {
+	norm := func(end string) *layers.Norm { return layers.NewNorm(s.b, name+end, s.c.Norm, s.c.D) }
+	s.couplings = append(s.couplings, coupling{name, read, norm(".post"), norm(".pre")})
 }
 
-func newCoupling(b *graph.Builder, c Vectors, name, read string) coupling {
-	return coupling{name, read, layers.NewNorm(b, name+".post", c.Norm, c.D), layers.NewNorm(b, name+".pre", c.Norm, c.D)}
-}
+// end is the coupling at the end.
+func (s *siamese) end() coupling { return s.couplings[len(s.couplings)-1] }
 
 // The ends of the hooks of what a coupling's norms read.
 const (
@@ -106,55 +98,72 @@ const (
 // Embed is x and y.
 func (s *siamese) Embed(t Tokens) State {
 	h := s.embed(t) // [T, D]
-	return siameseState{h, h}
+	return VectorState{h, gorgonia.Nodes{h}}
 }
 
-// read is what coupling number i makes of both streams, x + N_pre(y), and x = N_post(x).
-func (s *siamese) read(state State, i int) (VectorState, siameseLink) {
-	c, of := s.couplings[i], state.(siameseState)
-	x := c.post.Forward(s.b.Hook(c.name+postInput, of.X, "feature"))
-	y := c.pre.Forward(s.b.Hook(c.name+preInput, of.Y, "feature"))
-	return VectorState{s.b.Hook(c.read, s.b.Add(x, y), "feature")}, siameseLink{x}
+// couple is what a coupling makes of both streams, x + N_pre(y), and x = N_post(x).
+func (s *siamese) couple(state State, c coupling) (u, x *gorgonia.Node) {
+	of := state.(VectorState)
+	x = c.post.Forward(s.b.Hook(c.name+postInput, of.More[0], "feature"))
+	y := c.pre.Forward(s.b.Hook(c.name+preInput, of.H, "feature"))
+	return s.b.Hook(c.read, s.b.Add(x, y), "feature"), x
 }
 
-// ReadHeads is the vector stream's, of what is read.
-func (s *siamese) ReadHeads(state State, at Site) (*gorgonia.Node, Link) {
-	u, link := s.read(state, at.Index)
-	qkv, _ := s.Vector.ReadHeads(u, at)
-	return qkv, link
+// Read couples both streams; the link is x.
+func (s *siamese) Read(state State, at Site) (*gorgonia.Node, Link) {
+	return s.couple(state, s.couplings[at.Index])
 }
 
-// WriteHeads adds W_O o to both streams.
-func (s *siamese) WriteHeads(state State, at Site, link Link, o *gorgonia.Node) State {
-	return s.write(state, at, link, s.HeadsOutput(at, o))
-}
-
-// ReadFeatures is the vector stream's, of what is read.
-func (s *siamese) ReadFeatures(state State, at Site) (*gorgonia.Node, Link) {
-	u, link := s.read(state, at.Index)
-	features, _ := s.Vector.ReadFeatures(u, at)
-	return features, link
-}
-
-// WriteFeatures adds z to both streams.
-func (s *siamese) WriteFeatures(state State, at Site, link Link, z *gorgonia.Node) State {
-	return s.write(state, at, link, z)
-}
-
-// write adds z [T, D] to y, and over the site's divisor to x.
-func (s *siamese) write(state State, at Site, link Link, z *gorgonia.Node) State {
-	z = s.b.Hook(at.Name()+".write", elementwise.Dropout(s.b, z, s.c.Dropout), "feature")
-	return siameseState{
-		X: s.b.Add(link.(siameseLink).X, elementwise.Scale(s.b, z, siameseFactor(at))),
-		Y: s.b.Hook(at.Name()+".stream", s.b.Add(state.(siameseState).Y, z), "feature"),
-	}
+// Write adds z [T, D] to y, and over the site's divisor to x.
+func (s *siamese) Write(state State, at Site, from Reading, z *gorgonia.Node) State {
+	z = s.written(at, z)
+	x := s.b.Add(from.Link.(*gorgonia.Node), elementwise.Scale(s.b, z, siameseFactor(at)))
+	return VectorState{s.hook(at, ".stream", s.b.Add(state.(VectorState).H, z)), gorgonia.Nodes{x}}
 }
 
 // siameseFactor is 1 / sqrt(2(l + 1)), by which z enters x.
 func siameseFactor(at Site) float64 { return 1 / math.Sqrt(2*float64(at.Block+1)) }
 
-// Features is the last norm of what the end reads.
-func (s *siamese) Features(state State) *gorgonia.Node {
-	u, _ := s.read(state, len(s.couplings)-1)
-	return s.Vector.Features(u)
+// End couples both streams.
+func (s *siamese) End(state State) *gorgonia.Node {
+	u, _ := s.couple(state, s.end())
+	return u
+}
+
+// Form has x and y as rows: x is carried, and both are read, through norms.
+func (s *siamese) Form(at Site) Form {
+	c, factor := s.couplings[at.Index], siameseFactor(at)
+	f := plainForm(at, "Li et al. 2026, arXiv 2602.08064 (SiameseNorm)")
+	f.Res = Dependent.diagonal(2, 2, "2 x 2", Start{Text: "1/std(x) at x, 1 at y"}, c.post.Gain())
+	f.Down = Dependent.diagonal(1, 2, "1 x 2", Start{Text: "1/std(x) at x, 1/std(y) at y"}, c.post.Gain(), c.pre.Gain())
+	f.Up = Fixed.coefficient(2, 1, "2 x 1", Start{fmt.Sprintf("%.3g at x, 1 at y", factor), []float64{factor, 1}})
+	return f
+}
+
+// Output is what the last norm reads.
+func (s *siamese) Output() string { return s.end().read }
+
+// Carry has x, y and N_pre(y), one below the other: before a site its norms, at the scales of the
+// run, make x and N_pre(y) anew, whose sum it reads; what it gives is added to x, over the divisor, and
+// to y.
+func (s *siamese) Carry(f *Frozen) {
+	of := func(coefficients ...float64) linear.Map { return linear.Rows(s.c.D, coefficients) }
+	s.carry(f, linear.Transposed{Of: of(1, 1, 0)}, func(at Site) {
+		s.carryCoupling(f, s.couplings[at.Index])
+		s.carryThrough(f, at, of(1, 0, 1), linear.Transposed{Of: of(siameseFactor(at), 1, 0)})
+	})
+	s.carryCoupling(f, s.end())
+	s.endWith(f, of(1, 0, 1))
+}
+
+// carryCoupling is the step from x, y and what is no more needed to N_post(x), y and N_pre(y).
+func (s *siamese) carryCoupling(f *Frozen, c coupling) {
+	d := s.c.D
+	post, postBias := s.normOf(f, c.post, c.name+postInput)
+	pre, preBias := s.normOf(f, c.pre, c.name+preInput)
+	x, y := linear.Row(3, 0, d), linear.Row(3, 1, d)
+	f.Step(linear.Stack{linear.Chain{x, post}, y, linear.Chain{y, pre}})
+	if postBias != nil {
+		f.Add(slices.Concat(postBias, make([]float64, d), preBias))
+	}
 }

@@ -40,6 +40,14 @@ type Site struct {
 // Name is the prefix of the site's parameters, "blocks.3.attention".
 func (s Site) Name() string { return fmt.Sprintf("blocks.%d.%s", s.Block, s.Sublayer) }
 
+// siteNames are those of sites.
+func siteNames(sites []Site) (names []string) {
+	for _, at := range sites {
+		names = append(names, at.Name())
+	}
+	return names
+}
+
 // Tokens are a model's input, all [batch, seq] Int32: token ids, their positions in their rows (nil
 // where the stream has no position table) and, where documents are masked, for each the index in its
 // row of the first token that it may see (else nil).
@@ -76,10 +84,18 @@ func (c Common) sites(block int) []Site {
 	return twoSites(block)
 }
 
+// AllSites are the sublayers of all blocks, in order.
+func (c Common) AllSites() (all []Site) {
+	for block := range c.Layers {
+		all = append(all, c.sites(block)...)
+	}
+	return all
+}
+
 // lastSite is the last sublayer of the model.
 func (c Common) lastSite() Site {
-	sites := c.sites(c.Layers - 1)
-	return sites[len(sites)-1]
+	all := c.AllSites()
+	return all[len(all)-1]
 }
 
 // first is the number of a site among those of the first passes, by which parameters start that differ from site

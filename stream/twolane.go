@@ -7,6 +7,7 @@ import (
 	"github.com/residua-go/residua/graph/ops/elementwise"
 	"github.com/residua-go/residua/graph/ops/shape"
 	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/stream/linear"
 )
 
 // TwoLaneConfig describes a stream of two lanes, one for attention and one for feed-forwards.
@@ -36,7 +37,7 @@ func (c TwoLaneConfig) Defaults() Design { return c }
 // Check wants a split at a block that there is, or after all, and not inside a loop, whose blocks would have one
 // lane on a pass and two on another.
 func (c TwoLaneConfig) Check() error {
-	if err := c.check(); err != nil {
+	if err := c.Vectors.Check(); err != nil {
 		return err
 	}
 	blocks := c.Layers - c.Loop.Further()
@@ -54,7 +55,7 @@ func (c TwoLaneConfig) Shape() Shape { return c.shape(laneCount * c.D) }
 
 // Plain is a vector stream: with numbers of 1 the lanes stay alike. Parallel sublayers are no transformer's.
 func (c TwoLaneConfig) Plain() (Design, bool) {
-	return VectorConfig{Vectors: c.Vectors}, !c.Parallel
+	return c.plain(!c.Parallel)
 }
 
 // Cost has three numbers a site, before the split two; lanes that are alike are carried all the same.
@@ -63,9 +64,6 @@ func (c TwoLaneConfig) Cost() layers.Cost {
 	total.Parameters -= 2 * float64(min(c.Split, c.Layers))
 	return total
 }
-
-// New is newTwoLane.
-func (c TwoLaneConfig) New(b *graph.Builder) Stream { return newTwoLane(b, c) }
 
 // laneCount is the number of lanes.
 const laneCount = 2
@@ -81,129 +79,127 @@ const laneCount = 2
 //
 // Parameters of a site: "lanes" [1, 3], r | p_0 | p_1; before split [1, 2], r | p.
 type twoLane struct {
-	copied
-	c     TwoLaneConfig
-	lanes gorgonia.Nodes // by Site.Index
+	*rows
+	config TwoLaneConfig
+	own    gorgonia.Nodes // numbers by Site.Index
 }
 
-// newTwoLane makes the parameters of a stream of two lanes.
-func newTwoLane(b *graph.Builder, c TwoLaneConfig) *twoLane {
-	s := &twoLane{c: c}
-	for l := range c.Layers {
-		for _, at := range twoSites(l) {
-			width := 2 + int(indicator(c.parted(l)))
-			s.lanes = append(s.lanes, b.Param(graph.ParamSpec{Name: at.Name() + ".lanes", Shape: []int{1, width}, Init: graph.Ones()}))
-		}
+// New makes the parameters of a stream of two lanes.
+func (c TwoLaneConfig) New(b *graph.Builder) Stream {
+	s := &twoLane{config: c}
+	for _, at := range c.AllSites() {
+		s.own = append(s.own, b.Param(layers.Gain(at.Name()+".lanes", 1, 2+int(indicator(c.parted(at))))))
 	}
-	all := s.coefficients(b)
-	s.copied = newCopied(b, c.Vectors, laneCount, func(at Site) mixer { return laneMixer{b, all, at.Index} })
+	all, columns := s.coefficients(b), packing{laneCount, 1}.columns()
+	s.rows = newCopied(b, c.Vectors, laneCount, func(at Site) mixer {
+		return mixer{func(*gorgonia.Node) *gorgonia.Node {
+			return shape.Slice(b, all, at.Index*columns, (at.Index+1)*columns) // [2, 4]
+		}, func() Form { return s.form(at) }}
+	})
+	s.Use(s)
 	return s
+}
+
+// parted tells whether the lanes have parted at a site.
+func (c TwoLaneConfig) parted(at Site) bool { return c.Loop.Block(at.Block) >= c.Split }
+
+// parallel tells whether a site is one of a parallel block.
+func (c TwoLaneConfig) parallel(at Site) bool { return c.Parallel && c.parted(at) }
+
+// carries tells whether a site carries the lanes by its numbers.
+func (c TwoLaneConfig) carries(at Site) bool { return !c.parallel(at) || at.Sublayer == Attention }
+
+// lane is the one that a site reads.
+func lane(at Site) int { return int(indicator(at.Sublayer == FeedForward)) }
+
+// carrier has the r that carries lane 1 at a site.
+func (s *twoLane) carrier(at Site) *gorgonia.Node {
+	if s.config.parallel(at) && at.Sublayer == Attention {
+		return s.own[at.Index+1]
+	}
+	return s.own[at.Index]
 }
 
 // coefficients are those of all sites side by side [2, 4 sites], made at once of all numbers.
 func (s *twoLane) coefficients(b *graph.Builder) *gorgonia.Node {
-	near, p := s.lanes[0], packing{laneCount, 1}
-	size := p.columns() * len(s.lanes)
-	var first, second gorgonia.Nodes // - | r | - | p_1, and - | - | r | p_0, where - is of no matter
-	fixed, from := make([]float64, laneCount*size), [laneCount][]float64{make([]float64, laneCount*size), make([]float64, laneCount*size)}
+	near, sites, columns := s.own[0], s.config.AllSites(), packing{laneCount, 1}.columns()
 	none := shape.Constant(b, near, []float64{0}, 1, 1)
-	for l := range s.c.Layers {
-		for _, at := range twoSites(l) {
-			own, row, k := s.lanes[at.Index], p.columns()*at.Index, s.c.kind(at)
-			first, second = append(first, none, own), append(second, none, none)
-			if !s.c.parted(l) {
-				first = append(first, shape.Slice(b, own, 1, 2))
-			}
-			if other := s.carries(at)[1]; other != own {
-				second = append(second, shape.Slice(b, other, 0, 1), shape.Slice(b, own, 1, 2))
-			} else {
-				second = append(second, shape.Slice(b, own, 0, 2))
-			}
-			fixed[k.lane()*size+row] = 1
-			carried := indicator(k.carries())
-			fixed[row+1], fixed[size+row+2] = 1-carried, 1-carried
-			from[0][row+1], from[0][size+row+3] = carried, 1
-			from[1][size+row+2], from[1][row+3] = carried, 1
+	var numbers [laneCount]gorgonia.Nodes // - | r | - | p_1, and - | - | r | p_0, where - is of no matter
+	for _, at := range sites {
+		own, r := s.own[at.Index], s.carrier(at)
+		numbers[0], numbers[1] = append(numbers[0], none, own), append(numbers[1], none, none)
+		if !s.config.parted(at) {
+			numbers[0] = append(numbers[0], shape.Slice(b, own, 1, 2))
+		}
+		if r == own {
+			numbers[1] = append(numbers[1], shape.Slice(b, own, 0, 2))
+		} else {
+			numbers[1] = append(numbers[1], shape.Slice(b, r, 0, 1), shape.Slice(b, own, 1, 2))
 		}
 	}
-	table := func(values []float64) *gorgonia.Node { return shape.Constant(b, near, values, laneCount, 1, size) }
-	c := elementwise.AddScaled(b, table(fixed), table(from[0]), shape.Concat(b, first...))
-	return shape.Reshape(b, elementwise.AddScaled(b, c, table(from[1]), shape.Concat(b, second...)), size)
-}
-
-// carries are the sites' numbers whose r carries each lane.
-func (s *twoLane) carries(at Site) [laneCount]*gorgonia.Node {
-	own := s.lanes[at.Index]
-	if s.c.kind(at).parallel && at.Sublayer == Attention {
-		return [laneCount]*gorgonia.Node{own, s.lanes[at.Index+1]}
+	where := func(is func(at Site, row, column int) bool) *gorgonia.Node {
+		return shape.Constant(b, near, table(laneCount, columns*len(sites), func(row, i int) float64 {
+			return indicator(is(sites[i/columns], row, i%columns))
+		}), laneCount, 1, columns*len(sites))
 	}
-	return [laneCount]*gorgonia.Node{own, own}
+	c := where(func(at Site, row, column int) bool {
+		return column == 0 && row == lane(at) || column == row+1 && !s.config.carries(at)
+	})
+	for i, of := range numbers {
+		c = elementwise.AddScaled(b, c, where(func(at Site, row, column int) bool {
+			return column == i+1 && row == i && s.config.carries(at) || column == 3 && row != i
+		}), shape.Concat(b, of...))
+	}
+	return shape.Reshape(b, c, columns*len(sites))
 }
 
-// parted tells whether the lanes have parted at a depth.
-func (c TwoLaneConfig) parted(depth int) bool { return c.Loop.Block(depth) >= c.Split }
-
-// laneKind is what coefficients of sites differ in besides their numbers.
-type laneKind struct {
-	sublayer Sublayer
-	parallel bool
+// Read reads lane 1 of a parallel block as it was before attention.
+func (s *twoLane) Read(state State, at Site) (*gorgonia.Node, Link) {
+	if before := state.(VectorState).More; before != nil {
+		state = VectorState{H: before[0]}
+	}
+	return s.rows.Read(state, at)
 }
 
-func (c TwoLaneConfig) kind(at Site) laneKind {
-	return laneKind{at.Sublayer, c.Parallel && c.parted(at.Block)}
-}
-
-// lane is the one that a site reads.
-func (k laneKind) lane() int { return int(indicator(k.sublayer == FeedForward)) }
-
-// carries tells whether a site carries the lanes by its numbers.
-func (k laneKind) carries() bool { return !k.parallel || k.sublayer == Attention }
-
-// laneMixer takes a site's coefficients out of all.
-type laneMixer struct {
-	b     *graph.Builder
-	all   *gorgonia.Node
-	index int
-}
-
-func (m laneMixer) coefficients(*gorgonia.Node) *gorgonia.Node {
-	columns := packing{laneCount, 1}.columns()
-	return shape.Slice(m.b, m.all, m.index*columns, (m.index+1)*columns) // [2, 4]
-}
-
-// besideState is the stream between the sublayers of a parallel block, with what the second one reads.
-type besideState struct {
-	multiState
-	Input *gorgonia.Node
-}
-
-// WriteHeads keeps the block's input for a parallel feed-forward.
-func (s *twoLane) WriteHeads(state State, at Site, link Link, o *gorgonia.Node) State {
-	after := s.copied.WriteHeads(state, at, link, o)
-	if s.c.kind(at).parallel {
-		return besideState{after.(multiState), state.(multiState).H}
+// Write writes to both lanes; a parallel block's attention keeps what they were.
+func (s *twoLane) Write(state State, at Site, from Reading, y *gorgonia.Node) State {
+	after := s.rows.Write(state, at, from, y).(VectorState)
+	if s.config.parallel(at) && at.Sublayer == Attention {
+		after.More = gorgonia.Nodes{state.(VectorState).H}
 	}
 	return after
 }
 
-// ReadFeatures reads lane 1, or what it is before attention.
-func (s *twoLane) ReadFeatures(state State, at Site) (*gorgonia.Node, Link) {
-	if beside, ok := state.(besideState); ok {
-		state = multiState{beside.Input}
-	}
-	return s.copied.ReadFeatures(state, at)
+// End is the lanes' mean.
+func (s *twoLane) End(state State) *gorgonia.Node {
+	return elementwise.Scale(s.b, s.rows.End(state), 1./laneCount)
 }
 
-// WriteFeatures writes to both lanes.
-func (s *twoLane) WriteFeatures(state State, at Site, link Link, y *gorgonia.Node) State {
-	if beside, ok := state.(besideState); ok {
-		state = beside.multiState
+// form has a lane to read, and learned numbers to carry and write both.
+func (s *twoLane) form(at Site) Form {
+	f := mixedForm(packing{laneCount, 1}, "modded-nanogpt, pull request 230; parameter-golf, pull request 1204", Learned, s.own[at.Index])
+	f.Res.Start, f.Up.Start = identity(laneCount), even(laneCount, "1", 1)
+	f.Down = Fixed.coefficient(1, laneCount, f.Down.Axes, Start{"1 at row (site mod n)", table(1, laneCount, func(_, j int) float64 { return indicator(j == lane(at)) })})
+	if s.config.parallel(at) {
+		f.Res.Parameters = nodeNames(s.own[at.Index], s.carrier(at))
 	}
-	return s.copied.WriteFeatures(state, at, link, y)
+	if !s.config.carries(at) {
+		f.Res, f.Beyond = fixed(laneCount, f.Res.Axes), []Term{{Text: "h is read as it is before the block's attention"}}
+	}
+	return f
 }
 
-// Features is the norm of the lanes' mean.
-func (s *twoLane) Features(state State) *gorgonia.Node {
-	b := s.multi.b
-	return s.norm.Forward(elementwise.Scale(b, shape.SumCopies(b, state.(multiState).H), 1./laneCount))
+// Carry is that of rows, whose mean is read at last; a parallel feed-forward reads before its block's attention writes.
+func (s *twoLane) Carry(f *Frozen) {
+	s.carry(f, copies(laneCount, s.c.D), func(at Site) {
+		parallel := s.config.parallel(at)
+		if !parallel || at.Sublayer == Attention {
+			s.carryRead(f, at)
+		}
+		if parallel && at.Sublayer == Attention {
+			s.carryRead(f, s.Sites(at.Block)[1])
+		}
+		s.carryWrite(f, at)
+	})
+	s.readOut(f, linear.Rows(s.c.D, []float64{1. / laneCount, 1. / laneCount}))
 }

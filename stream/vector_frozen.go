@@ -1,86 +1,23 @@
 package stream
 
-import "github.com/residua-go/residua/stream/linear"
+import (
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/stream/linear"
+)
 
 // Writers are the tables and the heads.
 func (v *Vector) Writers() []Writer {
-	writers := v.writers()
-	for l := range v.attention {
-		writers = append(writers, v.attention[l].writer(v.Sites(l)[0]))
+	writers := tableWriters(v.positions != nil, v.scale)
+	for l, h := range v.attention {
+		name := v.Sites(l)[0].Name()
+		w := Writer{Name: name, Part: HeadPart, Activation: name + ".heads", Weight: h.output.Name(), Source: name} // how many heads there are the model knows
+		w.Bias = nodeName(h.outputsBias)
+		writers = append(writers, w)
 	}
 	return writers
-}
-
-// Output is the stream after the last sublayer.
-func (v *Vector) Output() string { return v.c.lastSite().Name() + ".stream" }
-
-// lastSite is the last sublayer of a model with two a block.
-func lastSite(layers int) Site { return twoSites(layers - 1)[1] }
-
-// FreezeHooks is nothing: what is written is carried as it is.
-func (v *Vector) FreezeHooks() []string { return nil }
-
-// Static is Freeze: nothing depends on a run.
-func (v *Vector) Static() *Frozen { return v.freeze(nil, func(*Frozen, Site) {}) }
-
-// Freeze is the identity from every site to the end.
-func (v *Vector) Freeze(r Record) (*Frozen, error) {
-	return v.freeze(r, func(*Frozen, Site) {}), nil
-}
-
-// freeze is Freeze for a stream to which something else, too, writes after each site.
-func (v *Vector) freeze(r Record, write func(f *Frozen, site Site)) *Frozen {
-	if v.x0 != nil {
-		return v.freezeX0(r)
-	}
-	one := linear.Identity(v.c.D)
-	f := NewFrozen(r, v.c.D)
-	f.writeTables(v.tables, one)
-	for l := range v.c.Layers {
-		for _, site := range v.Sites(l) {
-			f.vectorSite(site, one, v.scaled(site, one), v.after(site))
-			write(f, site)
-		}
-	}
-	f.ReadOut(one, thenNorm(v.b, v.norm))
-	return f
-}
-
-// after are the maps after a site's read: its norm and, to heads, W_QKV.
-func (v *Vector) after(site Site) After {
-	if site.Sublayer == Attention {
-		return v.attention[site.Block].after
-	}
-	return thenNorm(v.b, v.features[site.Block])
-}
-
-// after are the norm, if there is one, and W_QKV, whose biases are no matter of what is read.
-func (h heads) after(u []float64) (linear.Chain, []float64) {
-	qkv := linear.Matrix{W: values(h.b, h.qkv.Name()), In: h.qkv.Shape()[0], Out: h.qkv.Shape()[1]}
-	if h.norm == nil {
-		return linear.Chain{qkv}, nil
-	}
-	norm, _ := freezeNorm(h.b, h.norm, u)
-	return linear.Chain{norm, qkv}, nil
-}
-
-// vectorSite is a site that is read and written and no step.
-func (f *Frozen) vectorSite(site Site, down, up linear.Map, after After) {
-	f.Read(site.Name(), down, after)
-	f.Write(site.Name(), up)
-}
-
-// enterTables enters what is looked up.
-func (f *Frozen) writeTables(t tables, up linear.Map) {
-	f.Write(tokenRows, up)
-	if t.positions != nil {
-		f.Write(positionRows, up)
-	}
-}
-
-// writers are the tables'.
-func (t tables) writers() []Writer {
-	return tableWriters(t.positions != nil, t.scale)
 }
 
 // tableWriters are the embedding, whose rows are multiplied by a scale, and, if there are any,
@@ -93,12 +30,173 @@ func tableWriters(positions bool, scale float64) []Writer {
 	return writers
 }
 
-// writer is attention's: each head's output times its rows of W_O. How many heads there are
-// the model knows.
-func (h heads) writer(site Site) Writer {
-	w := Writer{Name: site.Name(), Part: HeadPart, Activation: site.Name() + ".heads", Weight: h.output.Name(), Source: site.Name()}
-	if h.outputsBias != nil {
-		w.Bias = h.outputsBias.Name()
-	}
-	return w
+// Output is the stream after the last sublayer.
+func (v *Vector) Output() string { return v.c.lastSite().Name() + ".stream" }
+
+// FreezeHooks are what Carry asks a run for.
+func (v *Vector) FreezeHooks() []string { return freezeHooks(v.steps.Carry) }
+
+// Freeze is Carry with what a run recorded.
+func (v *Vector) Freeze(r Record) (*Frozen, error) { return freeze(r, v.steps.Carry) }
+
+// Static is Carry without a run.
+func (v *Vector) Static() *Frozen {
+	f, _ := freeze(nil, v.steps.Carry) // fails by a run's activations alone
+	return f
 }
+
+// Carry is the identity from every site to the end. With the option x0 h_0 is carried below h: before each block h
+// becomes a sum of both.
+func (v *Vector) Carry(f *Frozen) {
+	d, rows := v.c.D, 1
+	if v.x0 != nil {
+		rows = 2
+	}
+	v.carry(f, copies(rows, d), func(at Site) {
+		if v.x0 != nil && at.Sublayer == Attention {
+			f.Step(linear.Stack{linear.Rows(d, v.values(v.x0[at.Block])), linear.Row(2, 1, d)})
+		}
+		v.carrySite(f, at, rows)
+	})
+	v.endWith(f, firstOf(rows, d))
+}
+
+// carry tells of tables that write to the state by a map, and of all sites in order.
+func (v *Vector) carry(f *Frozen, tables linear.Map, site func(at Site)) {
+	v.writeTables(f, tables)
+	for _, at := range v.c.AllSites() {
+		site(at)
+	}
+}
+
+// endWith is a last step to the stream's output, which the last norm reads.
+func (v *Vector) endWith(f *Frozen, m linear.Map) {
+	if _, one := m.(linear.Identity); !one {
+		f.Step(m)
+	}
+	_, width := m.Sizes()
+	v.readOut(f, linear.Identity(width))
+}
+
+// readOut reads the stream's output by a map, and the last norm.
+func (v *Vector) readOut(f *Frozen, down linear.Map) { f.ReadOut(down, v.thenNorm(v.norm)) }
+
+// writeTables says that what is looked up is written by a map.
+func (t tables) writeTables(f *Frozen, up linear.Map) {
+	f.Write(tokenRows, up)
+	if t.positions != nil {
+		f.Write(positionRows, up)
+	}
+}
+
+// carrySite reads and writes the first of so many rows.
+func (v *Vector) carrySite(f *Frozen, at Site, rows int) {
+	h := firstOf(rows, v.c.D)
+	v.carryThrough(f, at, h, v.scaled(at, transposed(h)))
+}
+
+// carryThrough is a site that is read by a map and written by another, and no step.
+func (v *Vector) carryThrough(f *Frozen, at Site, down, up linear.Map) {
+	f.Read(at.Name(), down, v.after(at))
+	f.Write(at.Name(), up)
+}
+
+// firstOf takes the first of so many rows.
+func firstOf(rows, width int) linear.Map {
+	if rows == 1 {
+		return linear.Identity(width)
+	}
+	return linear.Row(rows, 0, width)
+}
+
+// copies makes so many rows of one.
+func copies(rows, width int) linear.Map {
+	if rows == 1 {
+		return linear.Identity(width)
+	}
+	return linear.Mix{In: 1, Out: rows, Width: width, At: func(_, _, _ int) float64 { return 1 }}
+}
+
+// transposed is a map's transpose; an identity is its own.
+func transposed(m linear.Map) linear.Map {
+	if _, one := m.(linear.Identity); one {
+		return m
+	}
+	return linear.Transposed{Of: m}
+}
+
+// after are the maps after a site's read: its norm and, to heads, W_QKV, whose biases are no matter of what is read.
+func (v *Vector) after(at Site) After {
+	if at.Sublayer == FeedForward {
+		return v.thenNorm(v.features[at.Block])
+	}
+	h := v.attention[at.Block]
+	return func(u []float64) (linear.Chain, []float64) {
+		maps, _ := v.thenNorm(h.norm)(u)
+		return append(maps, v.matrix(h.qkv)), nil
+	}
+}
+
+// thenNorm is a norm after which nothing follows; of nil it is none.
+func (v *Vector) thenNorm(n *layers.Norm) After {
+	if n != nil {
+		return thenNorm(v.b, n)
+	}
+	return func([]float64) (linear.Chain, []float64) { return linear.Chain{linear.Identity(v.c.D)}, nil }
+}
+
+// thenNorm is a norm after which nothing follows.
+func thenNorm(b *graph.Builder, n *layers.Norm) After {
+	return func(u []float64) (linear.Chain, []float64) {
+		m, bias := freezeNorm(b, n, u)
+		return linear.Chain{m}, bias
+	}
+}
+
+// carryNorm is a step by a norm at the scale that it has for what a run recorded of a hook, or at 1 without a run.
+func (v *Vector) carryNorm(f *Frozen, n *layers.Norm, hook string) {
+	norm, bias := v.normOf(f, n, hook)
+	f.Step(norm)
+	f.Add(bias)
+}
+
+// normOf is such a norm, and its bias, or nil.
+func (v *Vector) normOf(f *Frozen, n *layers.Norm, hook string) (linear.Norm, []float64) {
+	return freezeNorm(v.b, n, f.Recorded(hook, v.c.D))
+}
+
+// matrix is the map of a parameter [in, out].
+func (t tables) matrix(w *gorgonia.Node) linear.Matrix {
+	return linear.Matrix{W: t.values(w), In: w.Shape()[0], Out: w.Shape()[1]}
+}
+
+// values are a parameter's, those of a planned one zeros.
+func (t tables) values(n *gorgonia.Node) []float64 { return values(t.b, n.Name()) }
+
+// Values are those of a parameter of the stream, zeros in a model that is only planned.
+func (v *Vector) Values(n *gorgonia.Node) []float64 { return v.values(n) }
+
+// values returns a parameter's values, those of a planned one zeros; nil for nil.
+func values(b *graph.Builder, name string) []float64 {
+	switch p := b.Store().Param(name); {
+	case p == nil:
+		return nil
+	case p.Value == nil:
+		return make([]float64, p.Size())
+	default:
+		return graph.Float64s(p.Value)
+	}
+}
+
+// freezeNorm freezes a layer's norm at its inputs x [T, ...], and returns its bias, or nil.
+func freezeNorm(b *graph.Builder, n *layers.Norm, x []float64) (linear.Norm, []float64) {
+	o := n.Options()
+	var bias []float64
+	if o.Bias != nil {
+		bias = values(b, o.Bias.Name())
+	}
+	return linear.Norm{Gain: values(b, n.Gain().Name()), Centre: !o.RMS, Groups: 1}.At(x, orEps(o.Eps)), bias
+}
+
+// orEps is a norm's eps, or its default.
+func orEps(eps float64) float64 { return orDefault(eps, 1e-6) }

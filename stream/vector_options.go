@@ -52,15 +52,12 @@ func (c VectorConfig) optionsCost() layers.Cost {
 //
 // with h_0 what is embedded. Neither decays.
 func (v *Vector) addOptions(c VectorConfig) {
-	for l := range c.Layers {
-		if c.hasX0() {
-			v.x0 = append(v.x0, v.b.Param(constant(x0Name(l), x0Start(c, c.Loop.Block(l)), 2)))
+	for _, at := range c.AllSites() {
+		if c.hasX0() && at.Sublayer == Attention {
+			v.x0 = append(v.x0, v.b.Param(constant(x0Name(at.Block), x0Start(c, c.Loop.Block(at.Block)), 2)))
 		}
-		if !c.LayerScale {
-			continue
-		}
-		for _, site := range v.Sites(l) {
-			v.scales = append(v.scales, v.b.Param(graph.ParamSpec{Name: site.Name() + ".scale", Shape: []int{c.D}, Init: graph.Initializer{Offset: scaleStart(c.Layers)}}))
+		if c.LayerScale {
+			v.scales = append(v.scales, v.b.Param(graph.ParamSpec{Name: at.Name() + ".scale", Shape: []int{c.D}, Init: graph.Initializer{Offset: scaleStart(c.Layers)}}))
 		}
 	}
 }
@@ -89,35 +86,20 @@ func scaleStart(blocks int) float64 {
 	return 1e-6
 }
 
-// x0State is the stream h [T, D], and h_0.
-type x0State struct {
-	VectorState
-	First *gorgonia.Node
-}
-
-// Nodes returns h and h_0.
-func (s x0State) Nodes() gorgonia.Nodes { return gorgonia.Nodes{s.H, s.First} }
-
-// WithVector is the state of another h.
-func (s x0State) WithVector(h *gorgonia.Node) State {
-	s.H = h
-	return s
-}
-
 // beginBlock is lambda h + mu h_0, in one pass.
-func (v *Vector) beginBlock(s x0State, block int) State {
-	h := elementwise.WeightedSum(v.b, v.x0[block], s.H, s.First) // [T, D]
-	return s.WithVector(v.b.Hook(x0Name(block)+".out", h, "feature"))
+func (v *Vector) beginBlock(s VectorState, block int) State {
+	h := elementwise.WeightedSum(v.b, v.x0[block], s.H, s.More[0]) // [T, D]
+	return s.with(v.b.Hook(x0Name(block)+".out", h, "feature"))
 }
 
 // addScaled is h + g ⊙ y, in one pass unless what is added is hooked.
-func (v *Vector) addScaled(s WithVector, at Site, y *gorgonia.Node) State {
-	g, write, out := v.scales[at.Index], at.Name()+".write", at.Name()+".stream"
-	if v.b.Hooked(write) {
-		y = v.b.Hook(write, elementwise.Hadamard(v.b, y, g), "feature")
-		return s.WithVector(v.b.Hook(out, v.b.Add(s.Vector(), y), "feature"))
+func (v *Vector) addScaled(h *gorgonia.Node, at Site, y *gorgonia.Node) *gorgonia.Node {
+	g := v.scales[at.Index]
+	y = elementwise.Dropout(v.b, y, v.c.Dropout)
+	if v.b.Hooked(at.Name() + ".write") {
+		return v.b.Add(h, v.hook(at, ".write", elementwise.Hadamard(v.b, y, g)))
 	}
-	return s.WithVector(v.b.Hook(out, elementwise.AddScaled(v.b, s.Vector(), y, g), "feature")) // [T, D]
+	return elementwise.AddScaled(v.b, h, y, g) // [T, D]
 }
 
 // optionsForm is a form with the options' coefficients.
@@ -139,22 +121,5 @@ func (v *Vector) scaled(at Site, up linear.Map) linear.Map {
 	if v.scales == nil {
 		return up
 	}
-	return linear.Chain{linear.Norm{Gain: values(v.b, v.scales[at.Index].Name()), Groups: 1}, up}
-}
-
-// freezeX0 is freeze with h_0 carried below h: before each block h becomes a sum of both.
-func (v *Vector) freezeX0(r Record) *Frozen {
-	d := v.c.D
-	one, h := linear.Identity(d), linear.Row(2, 0, d)
-	f := NewFrozen(r, d)
-	f.writeTables(v.tables, linear.Stack{one, one})
-	for l := range v.c.Layers {
-		f.Step(linear.Stack{linear.Rows(d, values(v.b, v.x0[l].Name())), linear.Row(2, 1, d)})
-		for _, site := range v.Sites(l) {
-			f.vectorSite(site, h, v.scaled(site, linear.Transposed{Of: h}), v.after(site))
-		}
-	}
-	f.Step(h)
-	f.ReadOut(one, thenNorm(v.b, v.norm))
-	return f
+	return linear.Chain{linear.Norm{Gain: v.values(v.scales[at.Index]), Groups: 1}, up}
 }

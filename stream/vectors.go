@@ -34,8 +34,8 @@ func (c Vectors) kvHeads() int { return orDefault(c.KVHeads, c.Heads) }
 // qkvWidth is the width of packed queries, keys and values.
 func (c Vectors) qkvWidth() int { return (c.Heads + 2*c.kvHeads()) * c.headDim() }
 
-// check looks at the sizes.
-func (c Vectors) check() error {
+// Check wants sizes that fit together.
+func (c Vectors) Check() error {
 	if err := layers.CheckSizes(layers.Size{Key: "d_model", Value: c.D}, layers.Size{Key: headsKey, Value: c.Heads}); err != nil {
 		return err
 	}
@@ -49,6 +49,23 @@ func (c Vectors) check() error {
 	}
 	return nil
 }
+
+// Shape is that of one vector a token.
+func (c Vectors) Shape() Shape { return c.shape(c.D) }
+
+// Cost is that of the tables, of the sublayers' ways in and out, and of the last norm; h is
+// kept after each sublayer.
+func (c Vectors) Cost() layers.Cost { return c.sitesCost().Plus(c.lastNormCost()) }
+
+// sitesCost is Cost without the last norm.
+func (c Vectors) sitesCost() layers.Cost {
+	d, _, blocks := c.counts()
+	site := c.Norm.Cost(d).Plus(layers.ActivationCost(d))
+	return c.tablesCost(d).Plus(c.headsCost().Plus(site.Times(float64(len(c.sublayers())))).Times(blocks))
+}
+
+// plain is a vector stream of these sizes, for Plain of a design that is one if ok.
+func (c Vectors) plain(ok bool) (Design, bool) { return VectorConfig{Vectors: c}, ok }
 
 // shape is that of a stream of size entries a token, with a row of the tables as wide as D.
 func (c Vectors) shape(size int) Shape {

@@ -6,10 +6,10 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
-	"github.com/residua-go/residua/graph/ops/linear"
 	"github.com/residua-go/residua/graph/ops/norm"
 	"github.com/residua-go/residua/graph/ops/shape"
 	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/stream/linear"
 )
 
 // VWNConfig describes a virtual width network.
@@ -40,7 +40,7 @@ func (c VWNConfig) Defaults() Design { return c }
 
 // Check wants slots that make up D, and no fewer than a sublayer reads.
 func (c VWNConfig) Check() error {
-	if err := c.check(); err != nil {
+	if err := c.Vectors.Check(); err != nil {
 		return err
 	}
 	if err := layers.CheckSizes(layers.Size{Key: "n", Value: c.N}, layers.Size{Key: "m", Value: c.M}); err != nil {
@@ -69,7 +69,7 @@ func (c VWNConfig) Shape() Shape {
 // Plain is a vector stream: the first m slots are h, which is what W_reduce = [I; 0] reads. The groups' norm is a
 // LayerNorm, which a last RMSNorm does not undo.
 func (c VWNConfig) Plain() (Design, bool) {
-	return VectorConfig{Vectors: c.Vectors}, c.N%c.M != 0 || !c.Norm.RMS
+	return c.plain(c.N%c.M != 0 || !c.Norm.RMS)
 }
 
 // SetPlain writes the transformer's tables, or with Expand the identity, into the first m slots, and
@@ -85,7 +85,7 @@ func (c VWNConfig) SetPlain(own, plain *graph.Store) error {
 			return err
 		}
 	}
-	identity := table(c.D, c.D, func(i, j int) float64 { return indicator(i == j) })
+	identity := table(c.D, c.D, kronecker)
 	if p := own.Param(expandName); p != nil {
 		if err := setFirstColumns(p, wide, identity, c.D); err != nil {
 			return err
@@ -108,7 +108,7 @@ func (c VWNConfig) Cost() layers.Cost {
 	shape, p := c.Shape(), packing{c.N, c.M}
 	wide, k, n, d, slot := float64(shape.Size), float64(p.columns()), float64(c.N), float64(c.D), float64(c.D/c.M)
 	coefficients := layers.Cost{Parameters: 2*n*k + slot + slot*k, FLOPs: 2 * wide * k, Activations: 2 * n * k}
-	total := c.tablesCost(float64(shape.TableWidth)).Plus(c.multiCost(p, wide, coefficients))
+	total := c.tablesCost(float64(shape.TableWidth)).Plus(c.rowsCost(p, wide, coefficients))
 	total = total.Plus(layers.LinearCost(wide, d, false)).Plus(layers.ActivationCost(wide)) // reduce and its input
 	if c.N%c.M == 0 {
 		total = total.Plus(layers.Cost{Parameters: wide, Activations: wide}) // the groups' norm
@@ -119,8 +119,31 @@ func (c VWNConfig) Cost() layers.Cost {
 	return total
 }
 
-// New is newVWN.
-func (c VWNConfig) New(b *graph.Builder) Stream { return newVWN(b, c) }
+// New makes the parameters of a vwn.
+func (c VWNConfig) New(b *graph.Builder) Stream {
+	p, d := packing{c.N, c.M}, c.D/c.M
+	wide := c.N * d
+	v := &vwn{rows: rows{packing: p}}
+	if c.Expand {
+		v.Vector = startVector(b, c.Vectors)
+		v.expand = b.Param(c.Init.Hidden(expandName, c.D, c.WidthRatio, c.D, wide))
+	} else {
+		v.Vector = startVector(b, c.Vectors, c.N, d)
+	}
+	v.addSites(func(at Site) mixer {
+		name, s := at.Name()+".vwn", rowStarts{"I", "[I 0]", "1 where j = i mod m", "ByteDance 2025, virtual width networks"}
+		gain, w := b.Param(layers.Gain(name+".norm", d)), b.Param(decaying(name+".w", d, p.columns()))
+		static, scale := b.Param(constant(name+".static", p.plain(), c.N, p.columns())), b.Param(layers.Gain(name+".scale", c.N, p.columns()))
+		return tanhMixer(b, p, s, static, gain, w, scale, norm.Options{RMS: true, Eps: c.Norm.Eps}, 1/math.Sqrt(float64(d)))
+	})
+	if c.N%c.M == 0 {
+		v.groupNorm = b.Param(layers.Gain("group_norm", c.N/c.M, c.D))
+	}
+	v.reduce = b.Param(c.Init.Hidden(reduceName, wide, c.WidthRatio, wide, c.D))
+	v.addLastNorm()
+	v.Use(v)
+	return v
+}
 
 // vwn is the stream of virtual width networks (ByteDance 2025, generalised
 // hyper-connections): n slots H [n, d] of d = D/m entries, r = n/m times as wide as what
@@ -138,12 +161,9 @@ func (c VWNConfig) New(b *graph.Builder) Stream { return newVWN(b, c) }
 // [n, 2m+n]; of the model: the embedding and the positions [.., n, d], or [.., D] and "expand"
 // [D, n*d], "group_norm" [r, D], "reduce" [n*d, D].
 type vwn struct {
-	multi
-	tables
-	n, d              int
+	rows
 	expand            *gorgonia.Node // [D, n*d], or nil
 	groupNorm, reduce *gorgonia.Node // [r, D] or nil; [n*d, D]
-	norm              *layers.Norm
 }
 
 // The names of the maps into and out of the slots.
@@ -152,57 +172,42 @@ const (
 	reduceName = "reduce"
 )
 
-// newVWN makes the parameters of a virtual width network.
-func newVWN(b *graph.Builder, c VWNConfig) *vwn {
-	v := &vwn{n: c.N, d: c.D / c.M}
-	wide := c.N * v.d
-	if c.Expand {
-		v.tables = newTables(b, c.Vectors)
-		v.expand = b.Param(c.Init.Hidden(expandName, c.D, c.WidthRatio, c.D, wide))
-	} else {
-		v.tables = newTables(b, c.Vectors, c.N, v.d)
-	}
-	v.multi = newMulti(b, c.Vectors, c.M, func(at Site) mixer { return newVWNMixer(b, c, at) })
-	if c.N%c.M == 0 {
-		v.groupNorm = b.Param(layers.Gain("group_norm", c.N/c.M, c.D))
-	}
-	v.reduce = b.Param(c.Init.Hidden(reduceName, wide, c.WidthRatio, wide, c.D))
-	v.norm = layers.NewNorm(b, "norm", c.Norm, c.D)
-	return v
-}
-
-func newVWNMixer(b *graph.Builder, c VWNConfig, at Site) mixer {
-	name, p, d := at.Name()+".vwn", packing{c.N, c.M}, c.D/c.M
-	ones := func(_, _ int) float64 { return 1 }
-	return tanhMixer{b: b, norm: norm.Options{RMS: true, Eps: c.Norm.Eps}, tau: 1 / math.Sqrt(float64(d)),
-		gain:   b.Param(layers.Gain(name+".norm", d)),
-		w:      b.Param(decaying(name+".w", d, p.columns())),
-		static: b.Param(constant(name+".static", p.plain(), c.N, p.columns())),
-		scale:  b.Param(constant(name+".scale", p.values(ones, ones, ones), c.N, p.columns())),
-	}
-}
-
 // Embed looks the tokens up in n slots.
 func (v *vwn) Embed(t Tokens) State {
-	b, h := v.multi.b, v.lookUp(t) // [T, n, d], or [T, D]
+	h := v.lookUp(t) // [T, n, d], or [T, D]
 	if v.expand != nil {
-		h = shape.Reshape(b, linear.Map(b, h, v.expand, linear.Options{}), v.n, v.d) // [T, n, d]
+		h = shape.Reshape(v.b, mapped(v.b, h, v.expand, nil), v.n, v.c.D/v.m) // [T, n, d]
 	}
-	return multiState{b.Hook("embedding.out", h, "row", "feature")}
+	return VectorState{H: v.b.Hook("embedding.out", h, "row", "feature")}
 }
 
-// Features reduces the slots to D entries.
-func (v *vwn) Features(state State) *gorgonia.Node {
-	b, h := v.multi.b, state.(multiState).H // [T, n, d]
+// End reduces the slots to D entries.
+func (v *vwn) End(s State) *gorgonia.Node {
+	h := s.(VectorState).H // [T, n, d]
 	if v.groupNorm != nil {
-		h = norm.Apply(b, h, v.groupNorm, norm.Options{Eps: v.c.Norm.Eps, Groups: v.groupNorm.Shape()[0]}) // [T, n, d]
+		h = norm.Apply(v.b, h, v.groupNorm, norm.Options{Eps: v.c.Norm.Eps, Groups: v.groupNorm.Shape()[0]}) // [T, n, d]
 	}
-	return v.norm.Forward(linear.Map(b, h, v.reduce, linear.Options{})) // [T, D]
+	return mapped(v.b, h, v.reduce, nil) // [T, D]
 }
 
-// Form is a learned part plus one that the slots make of themselves, of m rows at a time.
-func (v *vwn) Form(at Site) Form {
-	f := v.mixers[at.Index].(formedMixer).form(at, packing{v.n, v.m}, "I", "[I 0]", "1 where j = i mod m")
-	f.Source = "ByteDance 2025, virtual width networks"
-	return f
+// Carry is products of A_carry from every site to the end. Without a run they are of a plain residual in the first m
+// slots, whose slot i the others have, too, where i is their number mod m.
+func (v *vwn) Carry(f *Frozen) {
+	var tables linear.Map = linear.Identity(v.n * v.c.D / v.m)
+	if v.expand != nil {
+		tables = v.matrix(v.expand)
+	}
+	v.carryRows(f, tables, linear.Identity(v.n*v.c.D/v.m))
+	f.output.after = v.afterEnd
+}
+
+// afterEnd freezes the group norm, W_reduce and the final norm at the ends [T, n*d].
+func (v *vwn) afterEnd(end []float64) (maps linear.Chain, bias []float64) {
+	if v.groupNorm != nil {
+		norm := linear.Norm{Gain: v.values(v.groupNorm), Centre: true, Groups: v.groupNorm.Shape()[0]}
+		maps = linear.Chain{norm.At(end, orEps(v.c.Norm.Eps))}
+	}
+	maps = append(maps, v.matrix(v.reduce))
+	last, bias := v.thenNorm(v.norm)(maps.ApplyAll(end)) // [T, D]
+	return append(maps, last...), bias
 }

@@ -3,6 +3,7 @@ package stream
 import (
 	"cmp"
 	"math"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 
@@ -82,7 +83,7 @@ func (c WideConfig) Defaults() Design {
 // Check wants the settings of the form alone: two rows at least, which one number tells apart, and a
 // bound that what rows start with lies within; or a width.
 func (c WideConfig) Check() error {
-	if err := c.check(); err != nil {
+	if err := c.Vectors.Check(); err != nil {
 		return err
 	}
 	switch {
@@ -128,7 +129,7 @@ func (c WideConfig) Shape() Shape {
 // Plain is a vector stream, whatever is written to the rows: a read of weights 1/n is their mean, and the mean
 // of what is written to them is F(u). Retention takes something off; latents are no transformer's.
 func (c WideConfig) Plain() (Design, bool) {
-	return VectorConfig{Vectors: c.Vectors}, c.Form != wideLatents && !c.Retention
+	return c.plain(c.Form != wideLatents && !c.Retention)
 }
 
 // Cost has 2 or 3 numbers for each row and site, and the last read; or what latents take.
@@ -144,12 +145,15 @@ func (c WideConfig) Cost() layers.Cost {
 	return c.copiedCost(c.N, layers.Cost{Parameters: numbers}).Plus(layers.Cost{Parameters: n, FLOPs: 2 * n * d, Activations: n * d})
 }
 
-// New is newWide, or newWideLatent.
+// New makes the parameters of a form.
 func (c WideConfig) New(b *graph.Builder) Stream {
 	if c.Form == wideLatents {
 		return newWideLatent(b, c)
 	}
-	return newWide(b, c)
+	s := &wide{rows: newCopied(b, c.Vectors, c.N, c.newMixer(b))}
+	s.last = b.Param(c.filled("wide.read", -math.Log(float64(c.N-1)), 1))
+	s.Use(s)
+	return s
 }
 
 // wide is Megatron-LM's wide residual: n rows X [n, D] that start as copies of the embedding, and
@@ -161,92 +165,75 @@ func (c WideConfig) New(b *graph.Builder) Stream {
 //
 // Parameters of a site: "wide.read" and "wide.write" [n, 1], "wide.keep" [n]; of the model: "wide.read".
 type wide struct {
-	copied
-	last, rest *gorgonia.Node // the last read [n, 1], and the columns that it does not use
+	*rows
+	last *gorgonia.Node // the last read [n, 1]
 }
 
-// newWide makes the parameters of a wide residual.
-func newWide(b *graph.Builder, c WideConfig) *wide {
+// filled is a parameter [n, ...] of one number at first.
+func (c WideConfig) filled(name string, x float64, shape ...int) graph.ParamSpec {
+	return constant(name, slices.Repeat([]float64{x}, c.N), append([]int{c.N}, shape...)...)
+}
+
+// newMixer makes coefficients of a site's numbers.
+func (c WideConfig) newMixer(b *graph.Builder) func(at Site) mixer {
 	n := c.N
-	at := func(name string, f func(i int) float64, shape ...int) *gorgonia.Node {
-		return b.Param(constant(name, table(n, 1, func(i, _ int) float64 { return f(i) }), shape...))
-	}
-	mean := func(int) float64 { return -math.Log(float64(n - 1)) }
 	diagonal := func(near *gorgonia.Node, entry float64) *gorgonia.Node {
 		return shape.Constant(b, near, table(n, n, func(i, j int) float64 { return entry * indicator(i == j) }), n, n)
 	}
-	var identity, forget *gorgonia.Node
-	s := &wide{copied: newCopied(b, c.Vectors, n, func(site Site) mixer {
-		name := site.Name() + ".wide"
-		m := wideMixer{b: b, read: at(name+".read", mean, n, 1), write: at(name+".write", func(i int) float64 {
-			return wideSpread * (2*float64(i)/float64(n-1) - 1)
-		}, n, 1)}
-		if identity == nil {
-			identity = diagonal(m.read, 1)
+	var carried, forget *gorgonia.Node // [n, n], of all sites: 1, and what a row loses at most
+	return func(at Site) mixer {
+		name := at.Name() + ".wide"
+		read := b.Param(c.filled(name+".read", -math.Log(float64(n-1)), 1))
+		spread := table(n, 1, func(i, _ int) float64 { return wideSpread * (2*float64(i)/float64(n-1) - 1) })
+		write := b.Param(constant(name+".write", spread, n, 1))
+		if carried == nil {
+			carried = diagonal(read, 1)
 		}
-		if m.identity = identity; c.Retention {
+		var keep *gorgonia.Node // [n]; nil: all
+		if c.Retention {
 			if forget == nil {
-				forget = diagonal(m.read, -c.MaxForget)
+				forget = diagonal(read, -c.MaxForget)
 			}
 			q := (1 - wideKeep) / c.MaxForget
-			m.forget, m.keep = forget, at(name+".keep", func(int) float64 { return math.Log((1 - q) / q) }, n)
+			keep = b.Param(c.filled(name+".keep", math.Log((1-q)/q)))
 		}
-		return m
-	})}
-	s.last = at("wide.read", mean, n, 1)
-	s.rest = shape.Constant(b, s.last, make([]float64, n*(n+1)), n, n+1)
-	return s
-}
-
-// wideMixer makes coefficients of a site's numbers.
-type wideMixer struct {
-	b                 *graph.Builder
-	read, write, keep *gorgonia.Node // logits; keep nil: all
-	identity, forget  *gorgonia.Node // [n, n]: 1, and what a row loses at most, on the diagonal
-}
-
-func (m wideMixer) coefficients(*gorgonia.Node) *gorgonia.Node {
-	b, carry := m.b, m.identity
-	if m.keep != nil {
-		carry = elementwise.AddScaled(b, carry, m.forget, elementwise.Sigmoid(b, elementwise.Scale(b, m.keep, -1)))
+		return mixer{func(*gorgonia.Node) *gorgonia.Node {
+			carry := carried
+			if keep != nil {
+				carry = elementwise.AddScaled(b, carry, forget, elementwise.Sigmoid(b, elementwise.Scale(b, keep, -1)))
+			}
+			return shape.Concat(b, elementwise.Sigmoid(b, read), carry, elementwise.Scale(b, elementwise.Sigmoid(b, write), 2)) // [n, n+2]
+		}, func() Form { return c.form(read, write, keep, spread) }}
 	}
-	return shape.Concat(b, elementwise.Sigmoid(b, m.read), carry, elementwise.Scale(b, elementwise.Sigmoid(b, m.write), 2)) // [n, n+2]
 }
 
-// Features reads the rows once more.
-func (s *wide) Features(state State) *gorgonia.Node {
-	b := s.multi.b
-	c := shape.Concat(b, elementwise.Sigmoid(b, s.last), s.rest) // [n, n+2]
-	return s.norm.Forward(mix.Read(b, state.(multiState).H, c, 1))
-}
-
-// Freeze is that of copied rows, read at last by their own weights.
-func (s *wide) Freeze(r Record) (*Frozen, error) {
-	f, err := s.copied.Freeze(r)
-	if err != nil {
-		return nil, err
-	}
-	weights := values(s.multi.b, s.last.Name())
-	for i, a := range weights {
-		weights[i] = logistic(a)
-	}
-	f.ReadOut(linear.Rows(s.c.D, weights), thenNorm(s.multi.b, s.norm))
-	return f, nil
-}
-
-// Form has a factor for each row to read, to carry and to write it.
-func (s *wide) Form(at Site) Form {
-	m, n := s.mixers[at.Index].(wideMixer), s.n
-	start := func(p *gorgonia.Node) []float64 { return m.b.Store().Param(p.Name()).Init.Values }
-	f := Form{Site: at.Name(), Res: fixed(n, "n x n"), Source: "Megatron-LM, pull requests 6716, 6855 and 7440",
-		Down: Coefficient{Choice: Learned, Constraint: WithinOne, Rows: 1, Columns: n, Axes: "1 x n", Parameters: nodeNames(m.read),
-			Start: Start{"1/n", table(1, n, func(_, i int) float64 { return logistic(start(m.read)[i]) })}},
-		Up: Coefficient{Choice: Learned, Constraint: WithinTwo, Rows: n, Columns: 1, Axes: "n x 1", Parameters: nodeNames(m.write),
-			Start: Start{"2 sigmoid(-0.01) to 2 sigmoid(0.01)", table(n, 1, func(i, _ int) float64 { return 2 * logistic(start(m.write)[i]) })}},
-		Beyond: []Term{{Text: "the last norm reads the rows by weights of its own", Parameters: nodeNames(s.last)}}}
-	if m.keep != nil {
-		f.Res = Coefficient{Choice: Learned, Constraint: WithinOne, Rows: n, Columns: n, Axes: "n x n", Parameters: nodeNames(m.keep),
-			Start: Start{startsOnDiagonal(wideKeep) + ", 0 elsewhere", table(n, n, func(i, j int) float64 { return wideKeep * indicator(i == j) })}}
+// form has a factor for each row to read, to carry and to write it.
+func (c WideConfig) form(read, write, keep *gorgonia.Node, spread []float64) Form {
+	n := c.N
+	f := Form{Res: fixed(n, "n x n"), Source: "Megatron-LM, pull requests 6716, 6855 and 7440",
+		Down:   Learned.coefficient(1, n, "1 x n", even(n, "1/n", 1/float64(n)), read),
+		Up:     Learned.coefficient(n, 1, "n x 1", Start{"2 sigmoid(-0.01) to 2 sigmoid(0.01)", opened(2, spread)}, write),
+		Beyond: []Term{{"the last norm reads the rows by weights of its own", []string{"wide.read"}}}}
+	f.Down.Constraint, f.Up.Constraint = WithinOne, WithinTwo
+	if keep != nil {
+		kept := table(n, n, func(i, j int) float64 { return wideKeep * indicator(i == j) })
+		f.Res = Learned.coefficient(n, n, "n x n", Start{startsOnDiagonal(wideKeep) + ", 0 elsewhere", kept}, keep)
+		f.Res.Constraint = WithinOne
 	}
 	return f
+}
+
+// End reads the rows once more.
+func (s *wide) End(state State) *gorgonia.Node {
+	rest := shape.Constant(s.b, s.last, make([]float64, s.n*(s.n+1)), s.n, s.n+1) // columns that are not used
+	c := shape.Concat(s.b, elementwise.Sigmoid(s.b, s.last), rest)                // [n, n+2]
+	return mix.Read(s.b, state.(VectorState).H, c, 1)
+}
+
+// Carry is that of rows, read at last by their own weights, without a run by their mean.
+func (s *wide) Carry(f *Frozen) {
+	s.rows.Carry(f)
+	if f.record != nil {
+		s.readOut(f, linear.Rows(s.c.D, opened(1, s.values(s.last))))
+	}
 }

@@ -4,10 +4,8 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
-	"github.com/residua-go/residua/graph/ops/elementwise"
-	"github.com/residua-go/residua/graph/ops/linear"
 	"github.com/residua-go/residua/layers"
-	maps "github.com/residua-go/residua/stream/linear"
+	"github.com/residua-go/residua/stream/linear"
 )
 
 // latentCost has the norms and maps of each site; a sublayer's output is kept for the map up.
@@ -29,11 +27,9 @@ func (c WideConfig) latentCost() layers.Cost {
 //
 // Parameters of a site: "wide.norm" [W], "wide.down" [W, D], "norm" [D], "wide.up" [D, W].
 type wideLatent struct {
-	tables
-	c         WideConfig
-	attention []heads
-	sites     []latentSite // by Site.Index
-	norm      *layers.Norm
+	*Vector // of blocks without norms, over tables of W entries
+	w       int
+	latents []latentSite // by Site.Index
 }
 
 // latentSite is a site's way into the latent and out of it.
@@ -46,115 +42,63 @@ type latentSite struct {
 func newWideLatent(b *graph.Builder, c WideConfig) *wideLatent {
 	wide := c.Vectors
 	wide.D = c.Width
-	s := &wideLatent{tables: newTables(b, wide), c: c}
+	s := &wideLatent{Vector: startVector(b, wide), w: c.Width}
+	s.c = c.Vectors
 	for l := range c.Layers {
-		sites := twoSites(l)
-		for _, site := range sites {
-			name := site.Name()
-			s.sites = append(s.sites, latentSite{
+		for _, at := range s.Sites(l) {
+			name := at.Name()
+			s.latents = append(s.latents, latentSite{
 				outer: layers.NewNorm(b, name+".wide.norm", layers.NormConfig{RMS: c.Norm.RMS, Eps: c.Norm.Eps}, c.Width),
 				inner: layers.NewNorm(b, name+".norm", layers.NormConfig{RMS: true, Eps: c.Norm.Eps}, c.D),
 				down:  b.Param(c.Init.Hidden(name+".wide.down", c.Width, c.WidthRatio, c.Width, c.D)),
 				up:    b.Param(c.Init.Hidden(name+".wide.up", c.D, c.WidthRatio, c.D, c.Width)),
 			})
 		}
-		s.attention = append(s.attention, newBareHeads(b, c.Vectors, sites[0].Name(), c.Init.Hidden))
+		s.addBlock(l, false, c.Init.Hidden)
 	}
 	s.norm = layers.NewNorm(b, "norm", c.Norm, c.Width)
+	s.Use(s)
 	return s
 }
 
-// Embed looks the tokens up and adds their positions: [T, W].
-func (s *wideLatent) Embed(t Tokens) State { return VectorState{s.embed(t)} }
-
-// Sites are attention and feed-forward.
-func (s *wideLatent) Sites(block int) []Site { return twoSites(block) }
-
-// ReadHeads reads the latent, then W_QKV.
-func (s *wideLatent) ReadHeads(state State, at Site) (*gorgonia.Node, Link) {
-	u, link := s.ReadFeatures(state, at)
-	return s.attention[at.Block].read(u), link // [T, 3W]
+// Read is the latent [T, D].
+func (s *wideLatent) Read(state State, at Site) (*gorgonia.Node, Link) {
+	site := s.latents[at.Index]
+	return site.inner.Forward(mapped(s.b, site.outer.Forward(state.(VectorState).H), site.down, nil)), nil
 }
 
-// WriteHeads writes W_O o.
-func (s *wideLatent) WriteHeads(state State, at Site, link Link, o *gorgonia.Node) State {
-	return s.WriteFeatures(state, at, link, s.attention[at.Block].write(o))
-}
-
-// ReadFeatures reads the latent [T, D].
-func (s *wideLatent) ReadFeatures(state State, at Site) (*gorgonia.Node, Link) {
-	site := s.sites[at.Index]
-	return site.inner.Forward(linear.Map(s.b, site.outer.Forward(state.(VectorState).H), site.down, linear.Options{})), nil
-}
-
-// WriteFeatures adds y W_up.
-func (s *wideLatent) WriteFeatures(state State, at Site, _ Link, y *gorgonia.Node) State {
-	y = elementwise.Dropout(s.b, linear.Map(s.b, y, s.sites[at.Index].up, linear.Options{}), s.c.Dropout) // [T, W]
-	y = s.b.Hook(at.Name()+".write", y, "feature")
-	return VectorState{s.b.Hook(at.Name()+".stream", s.b.Add(state.(VectorState).H, y), "feature")}
-}
-
-// EndBlock does nothing.
-func (s *wideLatent) EndBlock(state State, _ int) State { return state }
-
-// Features is the final norm [T, W].
-func (s *wideLatent) Features(state State) *gorgonia.Node {
-	return s.norm.Forward(state.(VectorState).H)
+// Write adds y W_up.
+func (s *wideLatent) Write(state State, at Site, _ Reading, y *gorgonia.Node) State {
+	return s.Add(state, at, mapped(s.b, y, s.latents[at.Index].up, nil)) // [T, W]
 }
 
 // Form is h' = h + F(h), where F has the maps.
 func (s *wideLatent) Form(at Site) Form {
-	f, site := plainForm(at, "marin, pull request 9295"), s.sites[at.Index]
-	f.Beyond = []Term{{Text: "F(h) is narrower than h: it begins with Norm and a map down, and ends with a map up",
-		Parameters: nodeNames(site.outer.Gain(), site.down, site.inner.Gain(), site.up)}}
+	f, site := plainForm(at, "marin, pull request 9295"), s.latents[at.Index]
+	f.Beyond = []Term{{"F(h) is narrower than h: it begins with Norm and a map down, and ends with a map up",
+		nodeNames(site.outer.Gain(), site.down, site.inner.Gain(), site.up)}}
 	return f
 }
 
-// Writers are the tables and the heads.
-func (s *wideLatent) Writers() []Writer {
-	writers := s.tables.writers()
-	for l := range s.attention {
-		writers = append(writers, s.attention[l].writer(twoSites(l)[0]))
-	}
-	return writers
+// Carry is the identity from every site, after its map up, to the end.
+func (s *wideLatent) Carry(f *Frozen) {
+	one := linear.Identity(s.w)
+	s.carry(f, one, func(at Site) {
+		f.Read(at.Name(), one, s.afterLatent(at))
+		f.Write(at.Name(), s.matrix(s.latents[at.Index].up))
+	})
+	s.readOut(f, one)
 }
 
-// Output is the stream after the last feed-forward.
-func (s *wideLatent) Output() string { return lastSite(s.c.Layers).Name() + ".stream" }
-
-// FreezeHooks is nothing: what is written is carried as it is.
-func (s *wideLatent) FreezeHooks() []string { return nil }
-
-// Static is Freeze: nothing depends on a run.
-func (s *wideLatent) Static() *Frozen { return s.freeze(nil) }
-
-// Freeze is the identity from every site, after its map up, to the end.
-func (s *wideLatent) Freeze(r Record) (*Frozen, error) { return s.freeze(r), nil }
-
-func (s *wideLatent) freeze(r Record) *Frozen {
-	d, w := s.c.D, s.c.Width
-	one, f := maps.Identity(w), NewFrozen(r, w)
-	f.writeTables(s.tables, one)
-	for l := range s.c.Layers {
-		for _, site := range twoSites(l) {
-			up := maps.Matrix{W: values(s.b, s.sites[site.Index].up.Name()), In: d, Out: w}
-			f.vectorSite(site, one, up, s.after(site))
-		}
-	}
-	f.ReadOut(one, thenNorm(s.b, s.norm))
-	return f
-}
-
-// after freezes a site's norms, the second at what the map down makes of x [T, W], and has W_QKV.
-func (s *wideLatent) after(site Site) After {
-	at := s.sites[site.Index]
-	return func(x []float64) (maps.Chain, []float64) {
-		outer, _ := freezeNorm(s.b, at.outer, x)
-		chain := maps.Chain{outer, maps.Matrix{W: values(s.b, at.down.Name()), In: s.c.Width, Out: s.c.D}}
-		inner, _ := freezeNorm(s.b, at.inner, chain.ApplyAll(x))
-		if chain = append(chain, inner); site.Sublayer == Attention {
-			last, _ := s.attention[site.Block].after(nil)
-			chain = append(chain, last...)
+// afterLatent freezes a site's norms, the second at what the map down makes of x [T, W], and has W_QKV.
+func (s *wideLatent) afterLatent(at Site) After {
+	site := s.latents[at.Index]
+	return func(x []float64) (linear.Chain, []float64) {
+		outer, _ := freezeNorm(s.b, site.outer, x)
+		chain := linear.Chain{outer, s.matrix(site.down)}
+		inner, _ := freezeNorm(s.b, site.inner, chain.ApplyAll(x))
+		if chain = append(chain, inner); at.Sublayer == Attention {
+			chain = append(chain, s.matrix(s.attention[at.Block].qkv))
 		}
 		return chain, nil
 	}

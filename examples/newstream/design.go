@@ -7,15 +7,11 @@ import (
 )
 
 // LayerScale is the settings of our stream: those of all streams of vectors, and one of its own. Its
-// methods are those of stream.Design.
+// methods are those of stream.Design in which it differs from them.
 type LayerScale struct {
 	stream.Vectors
 	Start float64 `yaml:"start" default:"0.1" help:"what each gain starts as; 1: as a plain transformer"`
 }
-
-// vector is a vector stream of our sizes. It is asked, not embedded: what more is known of it, such
-// as that it can be rotated, does not hold for ours.
-func (c LayerScale) vector() stream.VectorConfig { return stream.VectorConfig{Vectors: c.Vectors} }
 
 // Name is the kind in model.stream.
 func (LayerScale) Name() string { return "layerscale-example" }
@@ -43,21 +39,20 @@ func (c LayerScale) Check() error {
 	if !(c.Start > 0 && c.Start <= 1) {
 		return layers.Setting("start", "want above 0 and at most 1, got %g", c.Start)
 	}
-	return c.vector().Check()
+	return c.Vectors.Check()
 }
-
-// Shape is that of one vector a token.
-func (c LayerScale) Shape() stream.Shape { return c.vector().Shape() }
 
 // Cost is a vector stream's and that of the gains, which keep what they multiply: two of D entries
 // a block.
 func (c LayerScale) Cost() layers.Cost {
 	one := layers.Cost{Parameters: float64(c.D), Activations: float64(c.D)}
-	return c.vector().Cost().Plus(one.Times(2 * float64(c.Layers)))
+	return c.Vectors.Cost().Plus(one.Times(2 * float64(c.Layers)))
 }
 
 // New makes the parameters.
 func (c LayerScale) New(b *graph.Builder) stream.Stream { return newScaled(b, c) }
 
 // Plain says that gains of 1 are a transformer (stream.PlainAtInit).
-func (c LayerScale) Plain() (stream.Design, bool) { return c.vector(), c.Start == 1 }
+func (c LayerScale) Plain() (stream.Design, bool) {
+	return stream.VectorConfig{Vectors: c.Vectors}, c.Start == 1
+}

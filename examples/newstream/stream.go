@@ -13,7 +13,7 @@ import (
 //
 //	h <- h + g ⊙ F(h)
 //
-// It embeds a stream.Vector and replaces how that writes, and how a run of it is taken apart.
+// It embeds a stream.Vector and replaces two of its stream.Steps: how it writes, and how a run of it is taken apart.
 type scaled struct {
 	*stream.Vector
 	b     *graph.Builder
@@ -22,33 +22,16 @@ type scaled struct {
 }
 
 func newScaled(b *graph.Builder, c LayerScale) *scaled {
-	s := &scaled{Vector: stream.NewVector(b, c.vector()), b: b, c: c}
-	for _, at := range s.sites() {
+	s := &scaled{Vector: stream.NewVector(b, stream.VectorConfig{Vectors: c.Vectors}), b: b, c: c}
+	for _, at := range s.AllSites() {
 		s.gains = append(s.gains, b.Param(graph.ParamSpec{Name: at.Name() + ".gain", Shape: []int{c.D}, Init: graph.Initializer{Offset: c.Start}}))
 	}
+	s.Use(s)
 	return s
 }
 
-// sites are those of all blocks.
-func (s *scaled) sites() (all []stream.Site) {
-	for l := range s.c.Layers {
-		all = append(all, s.Sites(l)...)
-	}
-	return all
-}
-
-// WriteHeads adds g ⊙ W_O o.
-func (s *scaled) WriteHeads(h stream.State, at stream.Site, _ stream.Link, o *gorgonia.Node) stream.State {
-	return s.write(h, at, s.HeadsOutput(at, o))
-}
-
-// WriteFeatures adds g ⊙ y.
-func (s *scaled) WriteFeatures(h stream.State, at stream.Site, _ stream.Link, y *gorgonia.Node) stream.State {
-	return s.write(h, at, y)
-}
-
-// write adds g ⊙ y, y [T, D].
-func (s *scaled) write(h stream.State, at stream.Site, y *gorgonia.Node) stream.State {
+// Write adds g ⊙ y, y [T, D].
+func (s *scaled) Write(h stream.State, at stream.Site, _ stream.Reading, y *gorgonia.Node) stream.State {
 	return s.Add(h, at, s.b.Apply(gain{}, y, s.gains[at.Index]))
 }
 

@@ -1,0 +1,218 @@
+package stream
+
+import (
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/elementwise"
+	"github.com/residua-go/residua/layers"
+)
+
+// Vector is the residual stream of GPT-2 (Radford et al. 2019): one vector a token,
+//
+//	h_0 = E[token] + P[position];  h <- h + Sub(Norm(h))
+//
+// It is also what other streams are made of whose sublayers read and write vectors of D entries: they embed it, and
+// hand to Use the Steps in which they differ.
+type Vector struct {
+	tables
+	c         Vectors
+	attention []heads
+	features  []*layers.Norm // of each block; nil: none
+	norm      *layers.Norm   // the last one; nil: none
+	steps     Steps
+	scales    gorgonia.Nodes // g [D] of each site, by its Index; nil: none
+	x0        gorgonia.Nodes // lambda and mu [2] of each block; nil: none
+}
+
+// Steps are what a stream does at its sites, and what becomes of that. A Vector has them all, so that a stream that
+// embeds one writes those in which it differs.
+type Steps interface {
+	// Read is what the norm in front of a site's sublayer reads, [T, D], and what the write needs of it.
+	Read(s State, at Site) (u *gorgonia.Node, link Link)
+	// Write is the state after the site's sublayer gave y [T, D].
+	Write(s State, at Site, from Reading, y *gorgonia.Node) State
+	// End is what the last norm reads, [T, D].
+	End(s State) *gorgonia.Node
+	// Carry tells f, in the order of the run, what is written to the state and read of it, and by which linear maps.
+	Carry(f *Frozen)
+}
+
+// Reading is what a site has read: U [T, D], the same after its norm, and the Link of Steps.Read.
+type Reading struct {
+	U, Normal *gorgonia.Node
+	Link      Link
+}
+
+// VectorState is the stream: h [T, D], or several rows of that width, and what else flows from site to site.
+type VectorState struct {
+	H    *gorgonia.Node
+	More gorgonia.Nodes
+}
+
+// Nodes returns h, if it is there, and more.
+func (s VectorState) Nodes() gorgonia.Nodes {
+	if s.H == nil {
+		return s.More
+	}
+	return append(gorgonia.Nodes{s.H}, s.More...)
+}
+
+// with is the state of another h.
+func (s VectorState) with(h *gorgonia.Node) VectorState { return VectorState{h, s.More} }
+
+// NewVector makes the parameters of a vector stream.
+func NewVector(b *graph.Builder, c VectorConfig) *Vector {
+	v := startVector(b, c.Vectors)
+	v.addBlocks()
+	v.addOptions(c)
+	v.addLastNorm()
+	return v
+}
+
+// newVector is NewVector without options.
+func newVector(b *graph.Builder, c Vectors) *Vector { return NewVector(b, VectorConfig{Vectors: c}) }
+
+// startVector makes the parameters of the tables alone, with rows of the given axes, by default D.
+func startVector(b *graph.Builder, c Vectors, row ...int) *Vector {
+	v := &Vector{tables: newTables(b, c, row...), c: c}
+	v.steps = v
+	return v
+}
+
+// Use makes the stream's steps those of s, a stream that embeds it.
+func (v *Vector) Use(s Steps) { v.steps = s }
+
+// addBlocks makes the parameters of the sublayers' ways in and out.
+func (v *Vector) addBlocks() {
+	for l := range v.c.Layers {
+		v.addBlock(l, true, v.c.Init.Output)
+	}
+}
+
+// addBlock makes those of one block, with or without norms; output says how W_O starts.
+func (v *Vector) addBlock(block int, norms bool, output func(string, int, float64, ...int) graph.ParamSpec) {
+	for _, at := range v.Sites(block) {
+		var norm *layers.Norm
+		if norms {
+			norm = layers.NewNorm(v.b, at.Name()+".norm", v.c.Norm, v.c.D)
+		}
+		if at.Sublayer == FeedForward {
+			v.features = append(v.features, norm)
+			continue
+		}
+		h := newBareHeads(v.b, v.c, at.Name(), output)
+		h.norm = norm
+		v.attention = append(v.attention, h)
+	}
+}
+
+// addLastNorm makes the norm at the end.
+func (v *Vector) addLastNorm() { v.norm = layers.NewNorm(v.b, "norm", v.c.Norm, v.c.D) }
+
+// Embed looks the tokens up and adds their positions.
+func (v *Vector) Embed(t Tokens) State {
+	h := v.embed(t)
+	if v.x0 != nil {
+		return v.beginBlock(VectorState{h, gorgonia.Nodes{h}}, 0)
+	}
+	return VectorState{H: h}
+}
+
+// Sites are attention and feed-forward, or attention alone.
+func (v *Vector) Sites(block int) []Site { return v.c.sites(block) }
+
+// AllSites are those of all blocks.
+func (v *Vector) AllSites() []Site { return v.c.AllSites() }
+
+// ReadHeads is Norm, then W_QKV; heads are contiguous columns.
+func (v *Vector) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
+	h := v.attention[at.Block]
+	from := v.read(s, at, h.norm)
+	return mapped(v.b, from.Normal, h.qkv, h.qkvBias), from // [T, W + 2 KV Dh]
+}
+
+// WriteHeads writes W_O o.
+func (v *Vector) WriteHeads(s State, at Site, link Link, o *gorgonia.Node) State {
+	h := v.attention[at.Block]
+	return v.WriteFeatures(s, at, link, mapped(v.b, o, h.output, h.outputsBias))
+}
+
+// ReadFeatures is Norm.
+func (v *Vector) ReadFeatures(s State, at Site) (*gorgonia.Node, Link) {
+	from := v.read(s, at, v.features[at.Block])
+	return from.Normal, from
+}
+
+// WriteFeatures writes y.
+func (v *Vector) WriteFeatures(s State, at Site, link Link, y *gorgonia.Node) State {
+	from, _ := link.(Reading)
+	return v.steps.Write(s, at, from, y)
+}
+
+// read is a site's step, and its norm.
+func (v *Vector) read(s State, at Site, norm *layers.Norm) Reading {
+	u, link := v.steps.Read(s, at)
+	from := Reading{u, u, link}
+	if norm != nil {
+		from.Normal = norm.Forward(u)
+	}
+	return from
+}
+
+// EndBlock begins the next block, which only the option x0 makes something of.
+func (v *Vector) EndBlock(s State, block int) State {
+	if v.x0 == nil || block+1 == v.c.Layers {
+		return s
+	}
+	return v.beginBlock(s.(VectorState), block+1)
+}
+
+// Features is the final norm.
+func (v *Vector) Features(s State) *gorgonia.Node {
+	h := v.steps.End(s)
+	if v.norm == nil {
+		return h
+	}
+	return v.norm.Forward(h)
+}
+
+// Read is h.
+func (v *Vector) Read(s State, _ Site) (*gorgonia.Node, Link) { return s.(VectorState).H, nil }
+
+// Write adds y.
+func (v *Vector) Write(s State, at Site, _ Reading, y *gorgonia.Node) State { return v.Add(s, at, y) }
+
+// End is h.
+func (v *Vector) End(s State) *gorgonia.Node { return s.(VectorState).H }
+
+// Add is h + y with y [T, D], for a stream that adds something else than what the sublayer gives; y has the hook
+// "blocks.0.attention.write", the sum ".stream".
+func (v *Vector) Add(s State, at Site, y *gorgonia.Node) State {
+	state := s.(VectorState)
+	h := state.H
+	if v.scales != nil {
+		h = v.addScaled(h, at, y)
+	} else {
+		h = v.b.Add(h, v.written(at, y))
+	}
+	return state.with(v.hook(at, ".stream", h))
+}
+
+// written is what a sublayer gives, after dropout.
+func (v *Vector) written(at Site, y *gorgonia.Node) *gorgonia.Node {
+	return v.hook(at, ".write", elementwise.Dropout(v.b, y, v.c.Dropout)) // [T, D]
+}
+
+// hook is the activation of a site whose name has an end, by default of axis "feature".
+func (v *Vector) hook(at Site, end string, x *gorgonia.Node, axes ...string) *gorgonia.Node {
+	if len(axes) == 0 {
+		axes = []string{"feature"}
+	}
+	return v.b.Hook(at.Name()+end, x, axes...)
+}
+
+// Form is h' = h + F(h): nothing is chosen but by options.
+func (v *Vector) Form(at Site) Form {
+	return v.optionsForm(at, plainForm(at, "Radford et al. 2019 (GPT-2); He et al. 2016, arXiv 1603.05027"))
+}
