@@ -86,7 +86,7 @@ func TestDynamicMatrixParameters(t *testing.T) {
 		assert.Zero(t, b.Store().Param(name+".w").Init.Std)
 		assert.True(t, b.Store().Param(name+".w").Decay)
 		assert.False(t, b.Store().Param(name+".scale").Decay)
-		assert.Equal(t, 0.01, b.Store().Param(name + ".scale").Init.Offset)
+		assert.Equal(t, 0.01, b.Store().Param(name+".scale").Init.Offset)
 	}
 	assert.Equal(t, want, shapes(b.Store()))
 	keys := b.Store().Param("blocks.0.feedforward.write.static")
