@@ -84,6 +84,3 @@ func (l exampleList) Table() figure.Table {
 	}
 	return t
 }
-
-// Figures are none.
-func (exampleList) Figures() []figure.Figure { return nil }

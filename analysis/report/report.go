@@ -52,11 +52,8 @@ type Part struct {
 	Figures []figure.Figure
 }
 
-// Result is what every analysis gives.
-type Result interface {
-	Table() figure.Table
-	Figures() []figure.Figure
-}
+// Result is what every analysis gives, most with figures, too.
+type Result interface{ Table() figure.Table }
 
 // New begins a report.
 func New(title, about string) *Report {
@@ -73,7 +70,11 @@ func on(m *Model, analysis, title string, ids []int32) *Report {
 // Add appends a result and returns its part.
 func (r *Report) Add(name, heading, text string, of Result) *Part {
 	r.Results[name] = of
-	r.Parts = append(r.Parts, Part{Name: name, Heading: heading, Text: text, Table: of.Table(), Figures: of.Figures()})
+	p := Part{Name: name, Heading: heading, Text: text, Table: of.Table()}
+	if drawn, ok := of.(interface{ Figures() []figure.Figure }); ok {
+		p.Figures = drawn.Figures()
+	}
+	r.Parts = append(r.Parts, p)
 	return &r.Parts[len(r.Parts)-1]
 }
 

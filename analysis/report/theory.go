@@ -1,8 +1,6 @@
 package report
 
 import (
-	"strings"
-
 	"github.com/residua-go/residua/analysis/theory"
 )
 
@@ -24,7 +22,7 @@ func Theory(o TheoryOptions) (*Report, error) {
 	r := New("Theory of the Residual Matrix Transformer", "Mak & Flanigan 2025, arXiv 2506.22696: what the paper derives and counts, computed from its inputs")
 	r.Analysis = TheoryName
 	for _, result := range results {
-		r.Add(result.Name(), result.Table().Title, strings.Join(result.Notes(), "\n\n"), result)
+		r.Add(result.Name, result.Of.Table().Title, result.Notes, result.Of)
 	}
 	return r, nil
 }

@@ -1,17 +1,21 @@
 package theory
 
 import (
+	"cmp"
+
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/models"
 )
 
-// Result is one table or figure of the paper, reconstructed.
-type Result interface {
-	Name() string // the stem of its files: table-1
-	Table() figure.Table
-	Notes() []string // assumptions and readings, a sentence or two each
-	Figures() []figure.Figure
+// Result is one table or figure of the paper, reconstructed. Where it has figures, so has Of, by a method Figures.
+type Result struct {
+	Name  string // the stem of its files: table-1
+	Notes string // assumptions and readings, paragraphs
+	Of    Table
 }
+
+// Table is what a Result is of.
+type Table interface{ Table() figure.Table }
 
 // trials of each Monte-Carlo run of All: standard errors of a variance of 0.5 to 4%.
 const trials = 250
@@ -28,25 +32,23 @@ type Model struct {
 }
 
 func all(seed uint64, trials int, further ...Model) ([]Result, error) {
-	inputs := PaperTraining()
 	var results []Result
-	for _, compute := range []func() (Result, error){
-		func() (Result, error) { return figure1() },
-		func() (Result, error) { return NewPropagation(PropagationSetting(), trials, seed) },
-		func() (Result, error) { return NewXavierGains(trials, seed) },
-		func() (Result, error) { return NewTrainingFLOPs(inputs) },
-		func() (Result, error) { return table7(further) },
-		func() (Result, error) { return NewShapes() },
-		func() (Result, error) { return NewModelSizes() },
-		func() (Result, error) { return NewClaims(inputs) },
-	} {
-		result, err := compute()
-		if err != nil {
-			return nil, err
+	var err error
+	add := func(name, notes string) func(Table, error) {
+		return func(of Table, failed error) {
+			results, err = append(results, Result{name, notes, of}), cmp.Or(err, failed)
 		}
-		results = append(results, result)
 	}
-	return results, nil
+	inputs := PaperTraining()
+	add("figure-1", scalingNotes)(figure1())
+	add("table-1", propagationNotes())(NewPropagation(PropagationSetting(), trials, seed))
+	add("table-2", xavierGainsNotes)(NewXavierGains(trials, seed))
+	add("tables-3-4", trainingFLOPsNotes)(NewTrainingFLOPs(inputs))
+	add("table-7", resourceTableNotes)(table7(further))
+	add("table-9", shapesNotes)(NewShapes())
+	add("model-sizes", modelSizesNotes)(NewModelSizes())
+	add("claims", claimsNotes)(NewClaims(inputs))
+	return results, err
 }
 
 // table7 counts the paper's medium models and further ones.

@@ -151,9 +151,6 @@ func tokenClaims(seq int) []Claim {
 	}
 }
 
-// Name is the stem of the result's files.
-func (c Claims) Name() string { return "claims" }
-
 // Table has a row for each claim.
 func (c Claims) Table() figure.Table {
 	t := figure.NewTable("Other printed numbers and what their inputs give", "llrrl",
@@ -168,13 +165,6 @@ func (c Claims) Table() figure.Table {
 	return t
 }
 
-// Notes names the inputs.
-func (c Claims) Notes() []string {
-	return []string{
-		"The stream is doubled at GPT-2 medium's sizes: the transformer's d_model with heads and hidden width held, the RMT's Dk.",
-		"4.06 s a step of the transformer and 7.17 s of the RMT stand in section 4.2; Tables 3 and 4 print the seconds of whole runs.",
-	}
-}
-
-// Figures has none.
-func (c Claims) Figures() []figure.Figure { return nil }
+// claimsNotes names the inputs.
+const claimsNotes = "The stream is doubled at GPT-2 medium's sizes: the transformer's d_model with heads and hidden width held, the RMT's Dk.\n\n" +
+	"4.06 s a step of the transformer and 7.17 s of the RMT stand in section 4.2; Tables 3 and 4 print the seconds of whole runs."

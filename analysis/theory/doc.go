@@ -5,5 +5,5 @@
 // (Table 9). Where print and arithmetic differ, both stand side by side: "paper" is quoted as
 // printed, all else is computed from its inputs.
 //
-// [All] makes every result, [Write] writes them into a folder.
+// [All] makes every result.
 package theory

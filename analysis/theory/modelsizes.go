@@ -61,9 +61,6 @@ func newModelSize(m counted) ModelSize {
 	return size
 }
 
-// Name is the stem of the result's files.
-func (s ModelSizes) Name() string { return "model-sizes" }
-
 // Table has a row for each model.
 func (s ModelSizes) Table() figure.Table {
 	t := figure.NewTable("Sizes of the paper's models, millions of parameters", "lrrrrl",
@@ -74,10 +71,5 @@ func (s ModelSizes) Table() figure.Table {
 	return t
 }
 
-// Notes says what is printed and what the counts leave out.
-func (s ModelSizes) Notes() []string {
-	return []string{"printed: by the paper, 160 and 260 rounded to tens; all other columns are computed. corrected: two vocabulary tables, no norm gains, positions in the RMT only. exact: all parameters. Vocabulary 50257, rows of 512 tokens."}
-}
-
-// Figures has none.
-func (s ModelSizes) Figures() []figure.Figure { return nil }
+// modelSizesNotes says what is printed and what the counts leave out.
+const modelSizesNotes = "printed: by the paper, 160 and 260 rounded to tens; all other columns are computed. corrected: two vocabulary tables, no norm gains, positions in the RMT only. exact: all parameters. Vocabulary 50257, rows of 512 tokens."

@@ -100,9 +100,6 @@ func PropagationSetting() Setting {
 	return Setting{Input: Moments{Mean: 0.7, Variance: 1.3}, Gradient: Moments{Mean: -0.4, Variance: 0.6}, WeightVariance: 0.02}
 }
 
-// Name is the stem of the result's files.
-func (p Propagation) Name() string { return "table-1" }
-
 // Table has a row for each operation and pass: closed form, estimate, deviation in standard errors.
 func (p Propagation) Table() figure.Table {
 	t := figure.NewTable("Table 1: moments through retrieval and storage, closed form and Monte-Carlo", "rllllrrrrrr",
@@ -118,13 +115,11 @@ func (p Propagation) Table() figure.Table {
 	return t
 }
 
-// Notes states the assumptions.
-func (p Propagation) Notes() []string {
-	return []string{
-		"Forward and backward hold for independent weights w of mean 0 that do not depend on what they multiply, whose entries may depend on each other in any way. The paper prints these two, the backward one with mean(g) = 0.",
-		"The gradients of the weights (not in the paper) hold for one token, with independent entries and a gradient that does not depend on the input.",
-		"deviation: (estimate - closed form) / standard error. Estimates are followed by their standard errors. Inputs: " + p.Setting.text() + ". Sizes: those of rmt-305m and transformer-405m.",
-	}
+// propagationNotes states the assumptions.
+func propagationNotes() string {
+	return "Forward and backward hold for independent weights w of mean 0 that do not depend on what they multiply, whose entries may depend on each other in any way. The paper prints these two, the backward one with mean(g) = 0.\n\n" +
+		"The gradients of the weights (not in the paper) hold for one token, with independent entries and a gradient that does not depend on the input.\n\n" +
+		"deviation: (estimate - closed form) / standard error. Estimates are followed by their standard errors. Inputs: " + PropagationSetting().text() + ". Sizes: those of rmt-305m and transformer-405m."
 }
 
 func (s Setting) text() string {

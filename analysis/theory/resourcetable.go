@@ -24,9 +24,6 @@ func NewResourceTable(presets ...string) (ResourceTable, error) {
 	return t, nil
 }
 
-// Name is the stem of the result's files.
-func (t ResourceTable) Name() string { return "table-7" }
-
 // Table has a row for each part and three for the totals, in millions.
 func (t ResourceTable) Table() figure.Table {
 	table := figure.NewTable("Table 7: parameters and forward FLOPs a token, millions", "llrrrr",
@@ -42,14 +39,10 @@ func (t ResourceTable) Table() figure.Table {
 	return table
 }
 
-// Notes says how the two ways of counting differ.
-func (t ResourceTable) Notes() []string {
-	return []string{
-		"paper's count: look-ups are products with one-hot vectors, attention sees all N tokens; no norm gains, no positions of the transformer. exact: look-ups cost nothing, attention sees the (N+1)/2 tokens that are there on average; it is what models.Spec.Cost counts.",
-		"The printed totals count the vocabulary's parameters once, though embedding and unembedding are two tables; give the RMT's keys as 2 R Dk (3L+1) parameters where the list sums to 3 R Dk (2L+1), and 6 R Dk Dv (1+L) FLOPs where (1+2L) is meant; and print 4 V for the transformer's vocabulary where 4 V D is meant. The RMT's, 4 V R Dv, is printed right.",
-		"implied by other tables: the FLOPs of Tables 3 and 4 follow from the printed totals with 4 V R for the RMT's vocabulary, with its positions and without the softmax; the sizes of Tables 8 and 9 from two vocabulary tables.",
-	}
-}
+// resourceTableNotes says how the two ways of counting differ.
+const resourceTableNotes = "paper's count: look-ups are products with one-hot vectors, attention sees all N tokens; no norm gains, no positions of the transformer. exact: look-ups cost nothing, attention sees the (N+1)/2 tokens that are there on average; it is what models.Spec.Cost counts.\n\n" +
+	"The printed totals count the vocabulary's parameters once, though embedding and unembedding are two tables; give the RMT's keys as 2 R Dk (3L+1) parameters where the list sums to 3 R Dk (2L+1), and 6 R Dk Dv (1+L) FLOPs where (1+2L) is meant; and print 4 V for the transformer's vocabulary where 4 V D is meant. The RMT's, 4 V R Dv, is printed right.\n\n" +
+	"implied by other tables: the FLOPs of Tables 3 and 4 follow from the printed totals with 4 V R for the RMT's vocabulary, with its positions and without the softmax; the sizes of Tables 8 and 9 from two vocabulary tables."
 
 // Figures shows the FLOPs by the four counts.
 func (t ResourceTable) Figures() []figure.Figure {

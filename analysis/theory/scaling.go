@@ -91,9 +91,6 @@ func (s Scaling) lines() [][]ScalePoint {
 	return [][]ScalePoint{s.Matrix, s.Transformer, s.Proportional}
 }
 
-// Name is the stem of the result's files.
-func (s Scaling) Name() string { return "figure-1" }
-
 // Table has a row for each point, with its ratio to the line's first.
 func (s Scaling) Table() figure.Table {
 	t := figure.NewTable("Figure 1: model size and forward FLOPs a token against the size of the residual stream", "lrrrrr",
@@ -109,10 +106,8 @@ func (s Scaling) Table() figure.Table {
 	return t
 }
 
-// Notes says what is held.
-func (s Scaling) Notes() []string {
-	return []string{"The RMT grows by Dk. It is not quite flat: a step of Dk adds 3 R (2L+1) entries of keys and (2L+1) Dv of norm gains, and 6 R Dv (2L+1) FLOPs a token."}
-}
+// scalingNotes says what is held.
+const scalingNotes = "The RMT grows by Dk. It is not quite flat: a step of Dk adds 3 R (2L+1) entries of keys and (2L+1) Dv of norm gains, and 6 R Dv (2L+1) FLOPs a token."
 
 // Figures are the two panels: parameters and FLOPs.
 func (s Scaling) Figures() []figure.Figure {

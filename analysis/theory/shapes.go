@@ -83,9 +83,6 @@ func sizedDv(millions float64, c models.Spec) float64 {
 	return (1e6*millions - float64(keys)) / float64(c.HeadCount()*(2*c.Vocab+c.Seq+2*c.Layers*hidden(c)))
 }
 
-// Name is the stem of the result's files.
-func (s Shapes) Name() string { return "table-9" }
-
 // Table has a row for each RMT.
 func (s Shapes) Table() figure.Table {
 	t := figure.NewTable("Table 9: shapes of the RMT's streams", "lrrrrrrrrrrrrr",
@@ -100,10 +97,5 @@ func (s Shapes) Table() figure.Table {
 	return t
 }
 
-// Notes says what is printed.
-func (s Shapes) Notes() []string {
-	return []string{"In the rows of 206M and 305M the column Dk holds R Dv, and the column Dv holds Dk. Dv by the printed size: at which the paper's count, with the right Dk, rounds to the printed number of parameters."}
-}
-
-// Figures has none.
-func (s Shapes) Figures() []figure.Figure { return nil }
+// shapesNotes says what is printed.
+const shapesNotes = "In the rows of 206M and 305M the column Dk holds R Dv, and the column Dv holds Dk. Dv by the printed size: at which the paper's count, with the right Dk, rounds to the printed number of parameters."

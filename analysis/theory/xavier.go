@@ -106,9 +106,6 @@ func xavierSetting(o Operation) Setting {
 	return Setting{Input: Moments{Variance: 1}, Gradient: Moments{Variance: 1}, WeightVariance: o.XavierVariance()}
 }
 
-// Name is the stem of the result's files.
-func (x XavierGains) Name() string { return "table-2" }
-
 // Table has a row for each operation and pass.
 func (x XavierGains) Table() figure.Table {
 	t := figure.NewTable("Table 2: gains of variance at Xavier initialisation, GPT-2 medium's sizes", "llllrrrrl",
@@ -122,13 +119,9 @@ func (x XavierGains) Table() figure.Table {
 	return t
 }
 
-// Notes says what the columns are.
-func (x XavierGains) Notes() []string {
-	return []string{
-		"paper: as printed. exact: the closed form at the sizes of rmt-305m and transformer-405m. as read: the closed form at the sizes that give the printed number.",
-		"The printed gains of 1 of the RMT's feed-forward need as many keys as Dk; with the model's R the retrieval amplifies and the storage attenuates.",
-	}
-}
+// xavierGainsNotes says what the columns are.
+const xavierGainsNotes = "paper: as printed. exact: the closed form at the sizes of rmt-305m and transformer-405m. as read: the closed form at the sizes that give the printed number.\n\n" +
+	"The printed gains of 1 of the RMT's feed-forward need as many keys as Dk; with the model's R the retrieval amplifies and the storage attenuates."
 
 // Figures shows the exact gains as logarithms, so that 0 is a variance kept.
 func (x XavierGains) Figures() []figure.Figure {
