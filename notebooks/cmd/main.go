@@ -8,6 +8,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -85,20 +86,12 @@ func (s session) jupyter(ctx context.Context, args []string) error {
 	return j.Serve(ctx, server, filepath.Join(s.root, "notebooks"), s.build, args)
 }
 
-// kernel builds the kernel.
+// kernel builds the kernel by the go command that the Makefile's GO names.
 func (s session) kernel(ctx context.Context) error {
 	start := time.Now()
-	if err := kernel.Build(ctx, goProgram(), s.root, s.build); err != nil {
+	if err := kernel.Build(ctx, cmp.Or(os.Getenv("GO"), "go"), s.root, s.build); err != nil {
 		return err
 	}
 	fmt.Printf("kernel built in %.1f s\n", time.Since(start).Seconds())
 	return nil
-}
-
-// goProgram is the go command that the Makefile's GO names.
-func goProgram() string {
-	if name := os.Getenv("GO"); name != "" {
-		return name
-	}
-	return "go"
 }

@@ -6,6 +6,7 @@ import (
 	"image/color"
 	"image/draw"
 	"image/png"
+	"strings"
 
 	"github.com/pkg/errors"
 
@@ -30,12 +31,13 @@ func Figures(columns int, figures ...figure.Figure) (Output, error) {
 		return Table(t), nil
 	}
 	var pictures []image.Image
+	var titles []string
 	for _, f := range figures {
 		picture, err := draw1(f)
 		if err != nil {
 			return Output{}, err
 		}
-		pictures = append(pictures, picture)
+		pictures, titles = append(pictures, picture), append(titles, f.Heading())
 	}
 	page := pictures[0]
 	if len(pictures) > 1 {
@@ -45,7 +47,7 @@ func Figures(columns int, figures ...figure.Figure) (Output, error) {
 	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&text, reduced(page)); err != nil {
 		return Output{}, errors.Wrap(err, "show: figures")
 	}
-	o := output(figures[0].Heading(), titles(figures), mimePNG, text.Bytes())
+	o := output(titles[0], strings.Join(titles, "\n"), mimePNG, text.Bytes())
 	o.metadata = map[string]any{mimePNG: map[string]any{"width": page.Bounds().Dx() / density}}
 	return o, nil
 }
@@ -101,16 +103,4 @@ func sum(values []int) int {
 		total += v
 	}
 	return total
-}
-
-// titles lists the figures' titles, a line each.
-func titles(figures []figure.Figure) string {
-	var lines string
-	for i, f := range figures {
-		if i > 0 {
-			lines += "\n"
-		}
-		lines += f.Heading()
-	}
-	return lines
 }

@@ -37,7 +37,7 @@ func Compare(committed, fresh *Notebook) ([]string, error) {
 
 // Failure is the message of a cell that failed, on one line, or "".
 func (c Cell) Failure() string {
-	for _, o := range c.OutputList() {
+	for _, o := range c.Outputs {
 		if o.Type == OutputError {
 			return strings.Join(strings.Fields(o.ErrorName+": "+o.ErrorValue), " ")
 		}
@@ -75,7 +75,7 @@ func compareCell(committed, fresh Cell, s Settings) []string {
 // Jupyter by ways of their own: their order means nothing.
 func (c Cell) stream(name string) string {
 	var text strings.Builder
-	for _, o := range c.OutputList() {
+	for _, o := range c.Outputs {
 		if o.Type == OutputStream && o.Name == name {
 			text.WriteString(string(o.Text))
 		}
@@ -85,7 +85,7 @@ func (c Cell) stream(name string) string {
 
 // displays are a cell's outputs other than streams.
 func (c Cell) displays() []Output {
-	return slices.DeleteFunc(slices.Clone(c.OutputList()), func(o Output) bool { return o.Type == OutputStream })
+	return slices.DeleteFunc(slices.Clone(c.Outputs), func(o Output) bool { return o.Type == OutputStream })
 }
 
 // compareVolatile compares texts, of which a volatile cell only has to have one.

@@ -28,7 +28,7 @@ const svg = `<svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0L1 1"/></svg>`
 
 // code is a code cell that has been run.
 func code(outputs ...Output) Cell {
-	return Cell{Type: CellCode, Source: "run()", ExecutionCount: json.RawMessage("1"), Metadata: map[string]any{}, Outputs: &outputs}
+	return Cell{Type: CellCode, Source: "run()", ExecutionCount: json.RawMessage("1"), Metadata: map[string]any{}, Outputs: outputs}
 }
 
 func printed(text string) Output { return Output{Type: OutputStream, Name: "stdout", Text: Text(text)} }

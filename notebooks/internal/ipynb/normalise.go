@@ -2,6 +2,8 @@ package ipynb
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -31,10 +33,8 @@ func (n *Notebook) Normalise() {
 // normaliseOutputs joins what was written to one stream in pieces.
 func (c *Cell) normaliseOutputs() {
 	outputs := []Output{}
-	for _, o := range c.OutputList() {
-		if o.Metadata != nil {
-			keep(*o.Metadata, mimePNG)
-		}
+	for _, o := range c.Outputs {
+		keep(o.Metadata, mimePNG)
 		if o.Type == OutputResult {
 			o.ExecutionCount = c.ExecutionCount
 		}
@@ -47,18 +47,10 @@ func (c *Cell) normaliseOutputs() {
 		}
 		outputs = append(outputs, o)
 	}
-	c.Outputs = &outputs
+	c.Outputs = outputs
 }
 
 // keep removes all other keys.
 func keep(m map[string]any, keys ...string) {
-	wanted := map[string]bool{}
-	for _, key := range keys {
-		wanted[key] = true
-	}
-	for key := range m {
-		if !wanted[key] {
-			delete(m, key)
-		}
-	}
+	maps.DeleteFunc(m, func(key string, _ any) bool { return !slices.Contains(keys, key) })
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"slices"
 
 	"github.com/pkg/errors"
 )
@@ -30,7 +31,7 @@ type Cell struct {
 	ExecutionCount json.RawMessage `json:"execution_count,omitempty"` // a number, or null before the cell has run
 	ID             string          `json:"id"`
 	Metadata       map[string]any  `json:"metadata"`
-	Outputs        *[]Output       `json:"outputs,omitempty"`
+	Outputs        []Output        `json:"outputs,omitzero"`
 	Source         Text            `json:"source"`
 }
 
@@ -48,19 +49,11 @@ type Output struct {
 	ErrorName      string          `json:"ename,omitempty"`
 	ErrorValue     string          `json:"evalue,omitempty"`
 	ExecutionCount json.RawMessage `json:"execution_count,omitempty"`
-	Metadata       *map[string]any `json:"metadata,omitempty"`
+	Metadata       map[string]any  `json:"metadata,omitzero"`
 	Name           string          `json:"name,omitempty"` // stdout or stderr
 	Type           string          `json:"output_type"`
 	Text           Text            `json:"text,omitempty"`
 	Traceback      []string        `json:"traceback,omitempty"`
-}
-
-// OutputList returns the cell's outputs, none for cells that are not code.
-func (c Cell) OutputList() []Output {
-	if c.Outputs == nil {
-		return nil
-	}
-	return *c.Outputs
 }
 
 // Read reads a notebook file.
@@ -77,7 +70,7 @@ func Read(path string) (*Notebook, error) {
 		return nil, errors.Errorf("%s: want nbformat 4, got %d; save it with a current Jupyter", path, n.Format)
 	}
 	for i := range n.Cells {
-		for _, o := range n.Cells[i].OutputList() {
+		for _, o := range n.Cells[i].Outputs {
 			joinLines(o.Data)
 		}
 	}
@@ -90,13 +83,9 @@ func (n *Notebook) Bytes() ([]byte, error) {
 	out := *n
 	out.Cells = make([]Cell, len(n.Cells))
 	for i, c := range n.Cells {
-		if c.Outputs != nil {
-			outputs := make([]Output, len(*c.Outputs))
-			for j, o := range *c.Outputs {
-				o.Data = splitLines(o.Data)
-				outputs[j] = o
-			}
-			c.Outputs = &outputs
+		c.Outputs = slices.Clone(c.Outputs)
+		for j := range c.Outputs {
+			c.Outputs[j].Data = splitLines(c.Outputs[j].Data)
 		}
 		out.Cells[i] = c
 	}

@@ -59,12 +59,3 @@ func TestAnInterruptEndsTheShellsCommand(t *testing.T) {
 	message, _ := c.failure(c.finish(id))
 	require.Contains(t, message, "interrupted")
 }
-
-func TestAnInterruptedCellSaysThatItWaitsForAFunction(t *testing.T) {
-	c := start(t)
-	c.run("import (\n\t\"fmt\"\n\t\"sync\"\n)\nvar group sync.WaitGroup\ngroup.Add(1)")
-	id := c.send("fmt.Println(\"begun\")\ngroup.Wait()")
-	c.waitFor(id, "begun")
-	c.await(c.acknowledged, c.request(c.control, "interrupt_request", nil))
-	c.waitFor(id, "restart the kernel")
-}

@@ -73,8 +73,11 @@ func (r *Runner) Update(ctx context.Context, only []string) error {
 	})
 }
 
+// action does something with a notebook as it is committed and as it has been executed, and tells what is wrong.
+type action func(committed, fresh *ipynb.Notebook, file string) ([]string, error)
+
 // each executes notebooks, hands them to a function and reports.
-func (r *Runner) each(ctx context.Context, only []string, do func(committed, fresh *ipynb.Notebook, file string) ([]string, error)) error {
+func (r *Runner) each(ctx context.Context, only []string, do action) error {
 	files, err := r.files(only)
 	if err != nil {
 		return err
@@ -101,7 +104,7 @@ func (r *Runner) each(ctx context.Context, only []string, do func(committed, fre
 }
 
 // one executes a notebook.
-func (r *Runner) one(ctx context.Context, file string, do func(committed, fresh *ipynb.Notebook, file string) ([]string, error)) ([]string, error) {
+func (r *Runner) one(ctx context.Context, file string, do action) ([]string, error) {
 	committed, err := ipynb.Read(file)
 	if err != nil {
 		return nil, err

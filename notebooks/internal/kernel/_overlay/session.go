@@ -3,11 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"log"
 	"os"
 	"strings"
 	"sync"
-	"time"
 
 	interp "github.com/cosmos72/gomacro/fast"
 )
@@ -22,15 +20,15 @@ type session struct {
 	waiting  []msgReceipt        // of them: came before a cell failed
 	failed   bool                // the running cell, or the newest
 
-	lock        sync.Mutex
-	done        chan struct{}    // closed when the running cell is to stop; nil: none runs
-	interrupted bool             // the running cell, or the newest
-	afterwards  map[*func()]bool // what contexts want to be called then
-	calls       sync.WaitGroup   // of them
+	lock    sync.Mutex
+	running bool            // a cell
+	ctx     context.Context // ends when a cell is interrupted; the next cell has another
+	cancel  context.CancelFunc
 }
 
 func newSession(ir *interp.Interp) *session {
-	s := &session{ir: ir, cells: map[string][]string{}, afterwards: map[*func()]bool{}}
+	s := &session{ir: ir, cells: map[string][]string{}}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.replaceWaits()
 	return s
 }
@@ -45,15 +43,15 @@ func (s *session) open(number int, code string) {
 // run runs a cell, which can be interrupted meanwhile.
 func (s *session) run(cell func()) {
 	s.lock.Lock()
-	s.done, s.interrupted, s.failed = make(chan struct{}), false, false
+	if s.ctx.Err() != nil {
+		s.ctx, s.cancel = context.WithCancel(context.Background())
+	}
+	s.running, s.failed = true, false
 	s.lock.Unlock()
-	defer func() {
-		s.calls.Wait()
-		s.lock.Lock()
-		s.done = nil
-		s.lock.Unlock()
-	}()
 	cell()
+	s.lock.Lock()
+	s.running = false
+	s.lock.Unlock()
 }
 
 // interrupt stops the running cell: code of the notebook at its next statement, and functions
@@ -61,40 +59,21 @@ func (s *session) run(cell func()) {
 func (s *session) interrupt() {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	if s.done == nil {
-		return
+	if s.running {
+		s.cancel()
+		s.ir.Interrupt(os.Interrupt)
 	}
-	if !s.interrupted {
-		s.interrupted = true
-		close(s.done)
-		s.callContexts()
-		done := s.done
-		stderr := os.Stderr // the cell's
-		time.AfterFunc(patience, func() { s.sayThatItWaits(done, stderr) })
-	}
-	s.ir.Interrupt(os.Interrupt)
 }
 
-// patience is how long an interrupted cell may run on before the kernel says why it does.
-const patience = 2 * time.Second
-
-func (s *session) sayThatItWaits(done chan struct{}, stderr *os.File) {
+// current is the context of the running cell, or of the newest.
+func (s *session) current() context.Context {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	if s.done != done {
-		return
-	}
-	if _, err := fmt.Fprintln(stderr, "The cell stops when the function returns that is running. To stop it now, restart the kernel: all variables are lost then."); err != nil {
-		log.Printf("notebook kernel: %v", err)
-	}
+	return s.ctx
 }
 
 // stopped tells whether the running cell, or the newest, has been interrupted.
-func (s *session) stopped() bool {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	return s.interrupted
-}
+func (s *session) stopped() bool { return s.current().Err() != nil }
 
 // context returns one that ends when the cell that runs is interrupted.
 func (s *session) context() context.Context { return cellContext{s} }

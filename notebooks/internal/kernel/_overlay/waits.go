@@ -21,47 +21,14 @@ func (s *session) replaceWaits() {
 // a variable may hold it.
 type cellContext struct{ s *session }
 
-func (c cellContext) Deadline() (time.Time, bool) { return time.Time{}, false }
+func (c cellContext) Deadline() (time.Time, bool) { return c.s.current().Deadline() }
 
-func (c cellContext) Value(any) any { return nil }
+func (c cellContext) Done() <-chan struct{} { return c.s.current().Done() }
 
-func (c cellContext) Done() <-chan struct{} {
-	c.s.lock.Lock()
-	defer c.s.lock.Unlock()
-	return c.s.done
-}
+func (c cellContext) Err() error { return c.s.current().Err() }
 
-func (c cellContext) Err() error {
-	c.s.lock.Lock()
-	defer c.s.lock.Unlock()
-	if c.s.done != nil && c.s.interrupted {
-		return context.Canceled
-	}
-	return nil
-}
-
-// AfterFunc lets package context derive contexts without a goroutine of each, which would come
-// to ask for Err when the next cell runs.
-func (c cellContext) AfterFunc(f func()) (stop func() bool) {
-	c.s.lock.Lock()
-	defer c.s.lock.Unlock()
-	c.s.afterwards[&f] = true
-	return func() bool {
-		c.s.lock.Lock()
-		defer c.s.lock.Unlock()
-		defer delete(c.s.afterwards, &f)
-		return c.s.afterwards[&f]
-	}
-}
-
-// callContexts ends the contexts that are derived from the cell's. The cell does not end before.
-// The caller holds the lock.
-func (s *session) callContexts() {
-	for f := range s.afterwards {
-		s.calls.Go(*f)
-	}
-	clear(s.afterwards)
-}
+// Value also lets package context find the context in which it notes those that are derived.
+func (c cellContext) Value(key any) any { return c.s.current().Value(key) }
 
 func (s *session) sleep(d time.Duration) {
 	timer := time.NewTimer(d)

@@ -30,7 +30,7 @@ func main() {
 		genimport.WriteTable(&tables, p.Types, name)
 		tables.WriteString("})\n}\n")
 	}
-	text := "// Code generated. DO NOT EDIT.\n\npackage main\n\nimport (\n\"maps\"\n\"reflect\"\n\n\"github.com/cosmos72/gomacro/imports\"\n" + imports.String() + ")\n" + tables.String()
+	text := "// Made by ./tables.\n\npackage main\n\nimport (\n\"maps\"\n\"reflect\"\n\n\"github.com/cosmos72/gomacro/imports\"\n" + imports.String() + ")\n" + tables.String()
 	if err := os.WriteFile("tables.go", []byte(text), 0o644); err != nil {
 		log.Fatal(err)
 	}
