@@ -3,7 +3,6 @@ package explore
 import (
 	"cmp"
 	"context"
-	"net/http"
 
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
@@ -38,7 +37,6 @@ type Explorer struct {
 	turn                    chan struct{} // holds one value while the model runs
 	waiting                 chan struct{} // holds a value for each request that waits or runs
 	html                    []byte        // the page
-	mux                     *http.ServeMux
 }
 
 // New makes an Explorer. Close it after use.
@@ -61,7 +59,6 @@ func New(m *pretrained.Model, o Options) (*Explorer, error) {
 	if e.html, err = document(); err != nil {
 		return nil, err
 	}
-	e.routes()
 	return e, nil
 }
 
@@ -74,9 +71,6 @@ func (o Options) withDefaults(m *pretrained.Model) Options {
 	o.Waiting, o.Body = cmp.Or(o.Waiting, 16), cmp.Or(o.Body, 1<<20)
 	return o
 }
-
-// ServeHTTP answers a request.
-func (e *Explorer) ServeHTTP(w http.ResponseWriter, r *http.Request) { e.mux.ServeHTTP(w, r) }
 
 // Close ends the compiled programs, once no request runs.
 func (e *Explorer) Close() {

@@ -23,12 +23,13 @@ func (e *Explorer) Handlers() map[string]http.Handler {
 	}
 }
 
-func (e *Explorer) routes() {
-	e.mux = http.NewServeMux()
-	for pattern, handler := range e.Handlers() {
-		e.mux.Handle(pattern, handler)
+// ServeHTTP answers a request.
+func (e *Explorer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h, ok := e.Handlers()[r.URL.Path]
+	if !ok {
+		h = e.Page()
 	}
-	e.mux.Handle("/", e.Page())
+	h.ServeHTTP(w, r)
 }
 
 // answering is a handler of one method that tells errors.

@@ -35,35 +35,31 @@ func Attribute(m *Model, o AttributeOptions) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	run, d, a, err := o.Contrast.decompose(m, ids)
-	if err != nil {
-		return nil, err
-	}
-	attribution, err := a.attribute(d)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := m.answer(run, a)
+	run, a, attribution, err := o.attribute(m, ids)
 	if err != nil {
 		return nil, err
 	}
 	r := on(m, analysis.AnalysisAttribute, "Attribution", ids)
-	r.Add("answer", "What the model says", "The likeliest tokens and their probabilities.", answer)
+	r.part("answer", "What the model says", "The likeliest tokens and their probabilities.")(m.answer(run, a))
 	r.Add("attribution", "What wrote the logit, by site",
 		"Each head, neuron, expert, table or bias that writes to the residual stream adds its term to a logit. The terms add up to the model's own.", attribution)
 	for _, g := range groups(attribution, at)[1:] {
 		r.Add(g.name, "What wrote the logit, "+g.by, "The largest terms.", analysis.Rank(attribution.Name+", "+g.by, g.terms, cmp.Or(o.Top, defaultTop)))
 	}
-	return r, nil
+	return r, r.err
 }
 
-// attribute takes apart what is aimed at.
-func (a aim) attribute(d *analysis.Decomposition) (*analysis.Attribution, error) {
+// attribute runs the model on a prompt and takes apart what is aimed at.
+func (o AttributeOptions) attribute(m *Model, ids []int32) (*cache.Cache, aim, *analysis.Attribution, error) {
+	run, d, a, err := o.Contrast.decompose(m, ids)
+	if err != nil {
+		return nil, a, nil, err
+	}
 	attribution, err := d.Attribute(a.token, a.target, a.against)
 	if err == nil {
 		attribution.Name = a.metric().Name
 	}
-	return attribution, err
+	return run, a, attribution, err
 }
 
 // group is contributions that have a table of their own.
@@ -102,11 +98,7 @@ func attributeOver(m *Model, o AttributeOptions, at place) (*Report, error) {
 		return nil, err
 	}
 	averages, err := average(rows, func(_ int, ids []int32) ([]value, error) {
-		_, d, a, err := o.Contrast.decompose(m, ids)
-		if err != nil {
-			return nil, err
-		}
-		attribution, err := a.attribute(d)
+		_, _, attribution, err := o.attribute(m, ids)
 		if err != nil {
 			return nil, err
 		}

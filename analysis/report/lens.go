@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/residua-go/residua/analysis"
@@ -23,20 +24,25 @@ func Lens(m *Model, o LensOptions) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	one, err := d.Lens(a.token, a.target)
-	if err != nil {
-		return nil, err
-	}
 	every, err := d.LensMap()
 	if err != nil {
 		return nil, err
 	}
 	r := on(m, analysis.AnalysisLens, "Logit lens", ids)
-	one.Name, one.Of, one.Spell = "logit lens on "+a.what, m.word(a.target), m.text
-	r.Add("lens", "At one token", "What the model would say of one token if the stream were read out early: after each writer, in the order of the run.", one)
+	r.part("lens", "At one token", "What the model would say of one token if the stream were read out early: after each writer, in the order of the run.")(
+		m.lens(d, a, "logit lens"))
 	r.addGrid(m, every.Grid(), ids)
 	r.Add("map", "At every token", "The probability of each token's true successor, read out after each writer.", every).labelTokens(m, ids)
-	return r, o.Tuned.add(r, m, d, a)
+	return r, cmp.Or(r.err, o.Tuned.add(r, m, d, a, ids))
+}
+
+// lens looks at what is aimed at.
+func (m *Model) lens(d *analysis.Decomposition, a aim, name string) (*analysis.Lens, error) {
+	one, err := d.Lens(a.token, a.target)
+	if err == nil {
+		one.Name, one.Of, one.Spell = name+" on "+a.what, m.word(a.target), m.text
+	}
+	return one, err
 }
 
 // gridShown is how many tokens of a grid a terminal shows.

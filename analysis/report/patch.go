@@ -53,42 +53,48 @@ func Patch(m *Model, o PatchOptions) (*Report, error) {
 	if o.Pairs != nil {
 		return patchOver(m, o)
 	}
-	clean, corrupt, err := o.prompts(m)
+	p, err := o.run(m)
 	if err != nil {
 		return nil, err
 	}
-	a, err := o.aim(m, clean, corrupt)
-	if err != nil {
-		return nil, err
-	}
-	stream, heads, err := o.effects(m, clean, corrupt, a)
-	if err != nil {
-		return nil, err
-	}
-	r := on(m, analysis.AnalysisPatch, o.title(), clean)
-	r.Corrupt = m.tokens(corrupt)
+	stream := p.stream
+	r := on(m, analysis.AnalysisPatch, o.title(), p.clean)
+	r.Corrupt = m.tokens(p.corrupt)
 	share := fmt.Sprintf(" 1: the %s is the clean run's %.4g again; 0: it stays the corrupt run's %.4g.", stream.Metric, stream.Clean, stream.Baseline)
 	r.About += fmt.Sprintf("; %s: %.4g, corrupt %.4g", stream.Metric, stream.Clean, stream.Baseline)
 	if o.Method == PatchAttribution {
 		share += " To first order: gradient at the corrupt run times the activations' difference."
 	}
 	top := cmp.Or(o.Top, defaultTop)
-	r.sweep(m, "stream", "The stream, token by token", "The stream after a sublayer, at one token, is put back to what the clean prompt gave."+share, clean, top)(stream, nil)
-	r.sweep(m, "heads", "Heads", "A head's output, at all tokens, is put back to what the clean prompt gave."+share, nil, top)(heads, nil)
+	r.sweep(m, "stream", "The stream, token by token", "The stream after a sublayer, at one token, is put back to what the clean prompt gave."+share, p.clean, top)(stream, nil)
+	r.sweep(m, "heads", "Heads", "A head's output, at all tokens, is put back to what the clean prompt gave."+share, nil, top)(p.heads, nil)
 	return r, nil
 }
 
-// effects patches the stream and heads.
-func (o PatchOptions) effects(m *Model, clean, corrupt []int32, a aim) (stream, heads *analysis.Patching, err error) {
+// patched is a pair of prompts, what is measured on it and the effects.
+type patched struct {
+	clean, corrupt []int32
+	aim            aim
+	stream, heads  *analysis.Patching
+}
+
+// run reads the prompts and patches the stream and heads.
+func (o PatchOptions) run(m *Model) (p patched, err error) {
 	ofStream, ofHeads := analysis.PatchStream, analysis.PatchHeads
 	if o.Method == PatchAttribution {
 		ofStream, ofHeads = analysis.AttributionPatchStream, analysis.AttributionPatchHeads
 	}
-	if stream, err = ofStream(m.Store, m.Spec, clean, corrupt, a.metric()); err != nil {
-		return nil, nil, err
+	if p.clean, p.corrupt, err = o.prompts(m); err != nil {
+		return p, err
 	}
-	heads, err = ofHeads(m.Store, m.Spec, clean, corrupt, a.metric())
-	return stream, heads, err
+	if p.aim, err = o.aim(m, p.clean, p.corrupt); err != nil {
+		return p, err
+	}
+	if p.stream, err = ofStream(m.Store, m.Spec, p.clean, p.corrupt, p.aim.metric()); err != nil {
+		return p, err
+	}
+	p.heads, err = ofHeads(m.Store, m.Spec, p.clean, p.corrupt, p.aim.metric())
+	return p, err
 }
 
 func (o PatchOptions) title() string {

@@ -26,28 +26,21 @@ func patchOver(m *Model, o PatchOptions) (*Report, error) {
 }
 
 // onPair are the effects on one pair.
-func (o PatchOptions) onPair(m *Model, p PatchPair) ([]value, error) {
-	o.Prompt.Text, o.Corrupt = p.Prompt, p.Corrupt
-	o.Target.Target, o.Against = cmp.Or(p.Target, o.Target.Target), cmp.Or(p.Against, o.Against)
-	clean, corrupt, err := o.prompts(m)
-	if err != nil {
-		return nil, err
-	}
-	a, err := o.aim(m, clean, corrupt)
-	if err != nil {
-		return nil, err
-	}
-	stream, heads, err := o.effects(m, clean, corrupt, a)
+func (o PatchOptions) onPair(m *Model, pair PatchPair) ([]value, error) {
+	o.Prompt.Text, o.Corrupt = pair.Prompt, pair.Corrupt
+	o.Target.Target, o.Against = cmp.Or(pair.Target, o.Target.Target), cmp.Or(pair.Against, o.Against)
+	p, err := o.run(m)
 	if err != nil {
 		return nil, err
 	}
 	first := 0
-	for clean[first] == corrupt[first] {
+	for p.clean[first] == p.corrupt[first] {
 		first++
 	}
-	values := headValues(&heads.Sweep)
-	for i, row := range stream.Effect {
-		values = append(values, value{stream.Rows[i] + ", first token that differs", row[first]}, value{stream.Rows[i] + ", token measured", row[a.token]})
+	values := headValues(&p.heads.Sweep)
+	for i, row := range p.stream.Effect {
+		name := p.stream.Rows[i]
+		values = append(values, value{name + ", first token that differs", row[first]}, value{name + ", token measured", row[p.aim.token]})
 	}
 	return values, nil
 }

@@ -20,24 +20,17 @@ type Tuned struct {
 const defaultTuneTokens = 8192
 
 // add adds what the tuned lens shows, and how near it is to the end.
-func (o Tuned) add(r *Report, m *Model, d *analysis.Decomposition, a aim) error {
+func (o Tuned) add(r *Report, m *Model, d *analysis.Decomposition, a aim, ids []int32) error {
 	lens, err := o.lens(r, m)
 	if err != nil || lens == nil {
 		return err
 	}
 	d = d.Tuned(lens)
-	one, err := d.Lens(a.token, a.target)
-	if err != nil {
-		return err
-	}
-	every, err := d.LensMap()
-	if err != nil {
-		return err
-	}
-	one.Name, one.Of, one.Spell = "tuned lens on "+a.what, m.word(a.target), m.text
-	r.Add("tuned", "Tuned lens, at one token", "What the tuned lens reads after each writer: an affine map for each, trained to say what the model says at its end.", one)
-	r.Add("tuned-map", "Tuned lens, at every token", "The probability of each token's true successor, read out after each writer through the tuned lens.", every).labelTokens(m, every.IDs)
-	return nil
+	r.part("tuned", "Tuned lens, at one token", "What the tuned lens reads after each writer: an affine map for each, trained to say what the model says at its end.")(
+		m.lens(d, a, "tuned lens"))
+	r.part("tuned-map", "Tuned lens, at every token", "The probability of each token's true successor, read out after each writer through the tuned lens.")(
+		d.LensMap()).labelTokens(m, ids)
+	return r.err
 }
 
 // lens reads the tuned lens, or trains it and adds how near it is; nil: none is wanted.

@@ -85,30 +85,27 @@ func (d *delivery) deliver(ctx context.Context, out cli.Output, work func() (*re
 // await returns what f returns, or the context's error as soon as it ends: an analysis does
 // not hear of an interrupt. It calls tick twice a second meanwhile.
 func await(ctx context.Context, tick func(), f func() (*report.Report, error)) (*report.Report, error) {
-	type outcome struct {
-		report *report.Report
-		err    error
-	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	done := make(chan outcome, 1)
+	var found *report.Report
+	done := make(chan error, 1)
 	go func() {
-		var o outcome
+		var err error
 		defer func() {
 			if r := recover(); r != nil {
-				o.err = errors.Errorf("internal error: %v", r)
+				err = errors.Errorf("internal error: %v", r)
 			}
-			done <- o
+			done <- err
 		}()
-		o.report, o.err = f()
+		found, err = f()
 	}()
 	ticker := time.NewTicker(time.Second / 2)
 	defer ticker.Stop()
 	for {
 		select {
-		case o := <-done:
-			return o.report, o.err
+		case err := <-done:
+			return found, err
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-ticker.C:

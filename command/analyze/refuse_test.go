@@ -50,7 +50,7 @@ func TestRefuses(t *testing.T) {
 
 		{"lens -checkpoint # -prompt abc -token 4", "-token: want 0 to 3, or -1 to -4 from the end, got 4"},
 		{"lens -checkpoint # -prompt abc -token -5", "-token: want 0 to 3, or -1 to -4 from the end, got -5"},
-		{"lens -checkpoint # -token x", `-token: want a whole number, got "x"`},
+		{"lens -checkpoint # -token x", `-token: want an integer, got "x"`},
 		{"lens -checkpoint # -target abc", `-target: want one token, got "abc" of 3, ids 97,98,99: choose one of them`},
 		{"lens -checkpoint # -target=", "-target: want a value, got an empty one"},
 		{"lens -checkpoint # -target 257", "-target: want 0 to 256, got 257"},

@@ -45,10 +45,7 @@ func chosen(counts map[color.RGBA]int) color.Palette {
 	})
 	size := min(len(all), paletteSize)
 	var palette color.Palette
-	distance := make([]int, len(all)) // to the nearest chosen one
-	for i := range distance {
-		distance[i] = math.MaxInt
-	}
+	distance := slices.Repeat([]int{math.MaxInt}, len(all)) // to the nearest chosen one
 	for len(palette) < size {
 		next := len(palette)
 		if next >= size/2 {
