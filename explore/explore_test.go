@@ -84,9 +84,9 @@ func (c client) run(r explore.Run) (tokens map[string][]explore.Token, forced []
 	return tokens, forced
 }
 
-func (c client) look(l explore.Look) explore.Views {
+func (c client) look(l explore.Look) explore.Views[explore.View] {
 	c.t.Helper()
-	var v explore.Views
+	var v explore.Views[explore.View]
 	require.NoError(c.t, strict(c.post("/explorer/token", l, http.StatusOK).String(), &v))
 	return v
 }

@@ -26,10 +26,10 @@ type Look struct {
 	Changes  []Change `yaml:"changes" json:"changes,omitempty"`
 }
 
-// Views are a position as the untouched run has it and, where there are changes, the changed one.
-type Views struct {
-	Untouched View  `json:"untouched"`
-	Changed   *View `json:"changed,omitempty"`
+// Views are what the untouched run did and, where there are changes, the changed one.
+type Views[V any] struct {
+	Untouched V  `json:"untouched"`
+	Changed   *V `json:"changed,omitempty"`
 }
 
 // View is what one run did at a position.
@@ -68,48 +68,24 @@ type Attention struct {
 	Heads [][]float64 `json:"heads"` // [head][position], up to the one that is looked at
 }
 
-// answerToken answers with Views.
+// answerToken answers with Views of a position.
 func (e *Explorer) answerToken(w http.ResponseWriter, r *http.Request) error {
-	return e.look(w, r, e.lookNames, func(l Look, untouched, changed *cache.Cache) (any, error) {
-		var views Views
-		var err error
-		if l.Target == nil {
-			logits, err := untouched.TokenLogits(l.Position)
-			if err != nil {
-				return nil, err
-			}
-			id := int32(floats.MaxIdx(logits))
-			l.Target = &id
-		}
-		if views.Untouched, err = e.view(l, untouched); err != nil || changed == nil {
-			return views, err
-		}
-		view, err := e.view(l, changed)
-		views.Changed = &view
-		return views, overflow(err)
-	})
+	return look(e, w, r, e.lookNames, e.view)
 }
 
-// answerAttention answers with one layer's patterns of both runs, by their names, as figures.
+// answerAttention answers with Views of one layer's patterns, as figures.
 func (e *Explorer) answerAttention(w http.ResponseWriter, r *http.Request) error {
-	return e.look(w, r, e.patternNames, func(l Look, first, second *cache.Cache) (any, error) {
-		f, err := e.patterns(l, first)
-		figures := map[string]figure.Attention{untouched: f}
-		if err == nil && second != nil {
-			figures[changed], err = e.patterns(l, second)
-			err = overflow(err)
-		}
-		return figures, err
-	})
+	return look(e, w, r, e.patternNames, e.patterns)
 }
 
-// look reads a Look, runs the model on it and answers with what tell makes of the runs.
-func (e *Explorer) look(w http.ResponseWriter, r *http.Request, names []string, tell func(l Look, untouched, changed *cache.Cache) (any, error)) error {
+// look reads a Look, runs the model on it and answers with what tell makes of the untouched run, then of the changed
+// one.
+func look[V any](e *Explorer, w http.ResponseWriter, r *http.Request, names []string, tell func(l *Look, run *cache.Cache) (V, error)) error {
 	var l Look
 	if err := e.read(w, r, &l); err != nil {
 		return err
 	}
-	var answer any
+	var views Views[V]
 	err := e.use(r.Context(), func() error {
 		first, second, err := e.both(&l, names)
 		if err != nil {
@@ -118,13 +94,17 @@ func (e *Explorer) look(w http.ResponseWriter, r *http.Request, names []string, 
 		if err := r.Context().Err(); err != nil {
 			return err
 		}
-		answer, err = tell(l, first, second)
-		return err
+		if views.Untouched, err = tell(&l, first); err != nil || second == nil {
+			return err
+		}
+		changed, err := tell(&l, second)
+		views.Changed = &changed
+		return overflow(err)
 	})
 	if err != nil {
 		return err
 	}
-	return write(w, answer)
+	return write(w, views)
 }
 
 // both checks a Look and runs the model untouched and, where there are changes, changed.
@@ -154,10 +134,14 @@ func (e *Explorer) both(l *Look, names []string) (first, second *cache.Cache, er
 }
 
 // view takes a run apart at a position.
-func (e *Explorer) view(l Look, run *cache.Cache) (View, error) {
+func (e *Explorer) view(l *Look, run *cache.Cache) (View, error) {
 	logits, err := finite(run, l.Position)
 	if err != nil {
 		return View{}, err
+	}
+	if l.Target == nil { // the untouched run comes first
+		likeliest := int32(floats.MaxIdx(logits))
+		l.Target = &likeliest
 	}
 	v := View{Next: e.alternatives(analysis.Predictions(logits, l.Top))}
 	if v.Target, err = e.prediction("target", logits, *l.Target); err != nil {
@@ -211,7 +195,7 @@ func (e *Explorer) prediction(name string, logits []float64, id int32) (Predicti
 	return p, nil
 }
 
-func (e *Explorer) lens(d *analysis.Decomposition, l Look) ([]LensPoint, error) {
+func (e *Explorer) lens(d *analysis.Decomposition, l *Look) ([]LensPoint, error) {
 	lens, err := d.Lens(l.Position, int(*l.Target))
 	if err != nil {
 		return nil, err
@@ -224,7 +208,7 @@ func (e *Explorer) lens(d *analysis.Decomposition, l Look) ([]LensPoint, error) 
 }
 
 // attention is what all heads attend to at the position.
-func (e *Explorer) attention(l Look, run *cache.Cache) ([]Attention, error) {
+func (e *Explorer) attention(l *Look, run *cache.Cache) ([]Attention, error) {
 	var all []Attention
 	for layer := range e.spec.Depth() {
 		p, err := analysis.Patterns(run, layer)
@@ -242,7 +226,7 @@ func (e *Explorer) attention(l Look, run *cache.Cache) ([]Attention, error) {
 }
 
 // patterns are a layer's attention patterns between the tokens that there are.
-func (e *Explorer) patterns(l Look, run *cache.Cache) (figure.Attention, error) {
+func (e *Explorer) patterns(l *Look, run *cache.Cache) (figure.Attention, error) {
 	p, err := analysis.Patterns(run, l.Layer)
 	if err != nil {
 		return figure.Attention{}, err
