@@ -54,34 +54,36 @@ func optional[T any](list []T, want int, what, without string) error {
 	return counted(len(list), want, what, without)
 }
 
+// even wants rows of one length.
+func even[Row ~[]T, T any](rows []Row, want int, what string) error {
+	for i, row := range rows {
+		if err := counted(len(row), want, what, ""); err != nil {
+			return errors.WithMessagef(err, "row %d", i)
+		}
+	}
+	return nil
+}
+
 func (h Heatmap) check() error {
 	if len(h.Values) == 0 || len(h.Values[0]) == 0 {
 		return errors.New("want at least one row and column of values, got none")
 	}
-	columns := len(h.Values[0])
-	for i, row := range h.Values {
-		if err := counted(len(row), columns, "values, as many as in row 0", ""); err != nil {
-			return errors.WithMessagef(err, "row %d", i)
-		}
-	}
+	rows, columns := len(h.Values), len(h.Values[0])
 	if n := len(h.Limits); n > 0 && (n != 2 || !finite(h.Limits[0]) || !finite(h.Limits[1]) || h.Limits[0] >= h.Limits[1]) {
 		return errors.Errorf("limits: want two numbers, the lower first, got %v (nil: fitted)", h.Limits)
 	}
-	for i, row := range h.Cells {
-		if err := counted(len(row), columns, "cells' texts, one a value", ""); err != nil {
-			return errors.WithMessagef(err, "row %d", i)
-		}
-	}
 	return cmp.Or(
-		optional(h.Rows, len(h.Values), "row labels, one a row of values", "indices"),
+		even(h.Values, columns, "values, as many as in row 0"),
+		even(h.Cells, columns, "cells' texts, one a value"),
+		optional(h.Rows, rows, "row labels, one a row of values", "indices"),
 		optional(h.Columns, columns, "column labels, one a column of values", "indices"),
-		optional(h.Cells, len(h.Values), "rows of cells' texts, one a row of values", "none"))
+		optional(h.Cells, rows, "rows of cells' texts, one a row of values", "none"))
 }
 
 func (l Lines) check() error {
 	points, err := l.points()
 	if err == nil && points == 0 {
-		err = errors.New("want at least one point, got none")
+		return errors.New("want at least one point, got none")
 	}
 	return err
 }
@@ -133,13 +135,8 @@ func (a Attention) check() error {
 		return errors.Errorf("want at least one token and head, got %d tokens and %d patterns", len(a.Tokens), len(a.Patterns))
 	}
 	for h, pattern := range a.Patterns {
-		if err := counted(len(pattern), len(a.Tokens), "queries, one a token", ""); err != nil {
+		if err := cmp.Or(counted(len(pattern), len(a.Tokens), "queries, one a token", ""), even(pattern, len(a.Tokens), "keys, one a token")); err != nil {
 			return errors.WithMessagef(err, "head %d", h)
-		}
-		for q, keys := range pattern {
-			if err := counted(len(keys), len(a.Tokens), "keys, one a token", ""); err != nil {
-				return errors.WithMessagef(err, "head %d, query %d", h, q)
-			}
 		}
 	}
 	return optional(a.Heads, len(a.Patterns), "head names, one a pattern", "indices")
@@ -161,9 +158,9 @@ func (t Table) check() error {
 	if t.columns() == 0 {
 		return errors.New("want at least one column, got none")
 	}
-	for i, row := range t.Rows {
-		if err := counted(len(row), len(t.Header), "cells, as many as in the header", ""); len(t.Header) > 0 && err != nil {
-			return errors.WithMessagef(err, "row %d", i)
+	if len(t.Header) > 0 {
+		if err := even(t.Rows, len(t.Header), "cells, as many as in the header"); err != nil {
+			return err
 		}
 	}
 	for i, letter := range t.Align {

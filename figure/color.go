@@ -57,3 +57,13 @@ func Signed(v float64) color.NRGBA {
 	}
 	return Diverging().At(0.8)
 }
+
+// What is weaker than its series: error bars, and what a line was before it was smoothed.
+func fade(c color.NRGBA) color.NRGBA { return blend(c, white, 0.4) }
+func pale(c color.NRGBA) color.NRGBA { return blend(c, white, 0.65) }
+
+// blend is a colour with a share of another.
+func blend(c, other color.NRGBA, share float64) color.NRGBA {
+	channel := func(a, b uint8) uint8 { return uint8((1-share)*float64(a) + share*float64(b) + 0.5) }
+	return color.NRGBA{R: channel(c.R, other.R), G: channel(c.G, other.G), B: channel(c.B, other.B), A: 0xff}
+}

@@ -34,8 +34,14 @@ func SVG(f Figure) ([]byte, error) {
 	svg := bytes.ReplaceAll(text.Bytes(), []byte(`style="font-family:Liberation Sans;`), []byte(`style="font-family:Liberation Sans,Arial,Helvetica,sans-serif;`))
 	svg = bytes.ReplaceAll(svg, []byte(`font-variant:none;`), nil)
 	svg = bytes.ReplaceAll(svg, []byte(`href="data:image/jpg;`), []byte(`href="data:image/png;`))
-	return withDarkColors(svg), nil
+	return bytes.Replace(svg, []byte("<g "), []byte(darkSheet+"<g "), 1), nil
 }
+
+// darkSheet inverts the lightness of a picture, whose size is in points, where its viewer prefers dark pages; hues are kept. A viewer
+// that knows nothing of it shows the light one.
+const darkSheet = `<style>:root{color-scheme:light dark}
+@media (prefers-color-scheme:dark){svg[width$=pt]{filter:invert(.94) hue-rotate(180deg)}}</style>
+`
 
 // PNG draws a figure as a PNG picture, two pixels a CSS pixel, as SVG does. Characters that the
 // font has no glyph for are written \u4E2D. A Table is not drawn.

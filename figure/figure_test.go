@@ -35,7 +35,7 @@ func TestCheck(t *testing.T) {
 		`figure: bars "b": want 2 labels, one a value, got 1`:                                                            Bars{Title: "b", Labels: []string{"l"}, Series: []BarSeries{{Values: one[0]}, {Values: []float64{1, 2}}}},
 		`figure: attention "a": want at least one token and head, got 0 tokens and 0 patterns`:                           Attention{Title: "a"},
 		`figure: attention "a": head 0: want 2 queries, one a token, got 1`:                                              Attention{Title: "a", Tokens: []string{"x", "y"}, Patterns: []Matrix{one}},
-		`figure: attention "a": head 0, query 0: want 1 keys, one a token, got 2`:                                        Attention{Title: "a", Tokens: []string{"x"}, Patterns: []Matrix{{{1, 2}}}},
+		`figure: attention "a": head 0: row 0: want 1 keys, one a token, got 2`:                                          Attention{Title: "a", Tokens: []string{"x"}, Patterns: []Matrix{{{1, 2}}}},
 		`figure: wiring "": want at least one node, got none`:                                                            Wiring{},
 		`figure: wiring "w": edge 0: want nodes 0 to 0, got 0 to 1`:                                                      Wiring{Title: "w", Nodes: []WiringNode{{"a", 0}}, Edges: []WiringEdge{{From: 0, To: 1, Weight: 1}}},
 		`figure: want Heatmap, Lines, Panels, Bars, Attention, Wiring or Table (not a pointer to one), got *figure.Bars`: &Bars{},

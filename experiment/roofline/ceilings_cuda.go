@@ -56,7 +56,7 @@ func Ceilings(c models.Spec, o Options, out io.Writer) error {
 		if !p.Aligned() {
 			note = "rows that are no multiples of 16 bytes"
 		}
-		t.Row(p.String(), fmt.Sprint(p.count), fmt.Sprintf("%.1f", 1e6*took), fmt.Sprintf("%.1f", float64(p.FLOPs())/took/tera), note)
+		t.Row(p, p.count, fmt.Sprintf("%.1f", 1e6*took), fmt.Sprintf("%.1f", float64(p.FLOPs())/took/tera), note)
 		seconds, flops = seconds+float64(p.count)*took, flops+float64(p.count*p.FLOPs())
 	}
 	_, err = fmt.Fprintf(out, "%s: copies %.0f GB/s; all products of a step of %d x %d in %s: %.2f ms, %.1f TFLOP/s\n\n%s",

@@ -1,6 +1,7 @@
 package roofline
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/residua-go/residua/graph"
@@ -65,13 +66,7 @@ func Predict(c models.Spec, o Options) (*Prediction, error) {
 		p.DeviceSeconds += row.Seconds
 	}
 	slices.SortFunc(p.Ops, func(a, b OpTime) int {
-		switch {
-		case a.Seconds > b.Seconds:
-			return -1
-		case a.Seconds < b.Seconds || a.OpType > b.OpType:
-			return 1
-		}
-		return -1
+		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.OpType, b.OpType))
 	})
 	p.Seconds = max(p.DeviceSeconds, p.HostSeconds)
 	p.TokensPS = float64(o.Batch*o.Seq) / p.Seconds
@@ -87,19 +82,17 @@ func (t *OpTime) add(op graph.RecordedOp, o Options) {
 	t.FLOPs += op.FLOPs
 	rest, bytes := op.FLOPs, 0
 	for _, w := range op.Work {
-		switch {
-		case w.Product != nil:
+		if w.Product != nil {
 			rest -= w.Product.FLOPs()
-		case multiplies(w):
+		} else if multiplies(w) {
 			bytes += w.Bytes
 		}
 	}
 	for _, w := range op.Work {
 		flops := 0
-		switch {
-		case w.Product != nil:
+		if w.Product != nil {
 			flops = w.Product.FLOPs()
-		case multiplies(w):
+		} else if multiplies(w) {
 			flops = int(float64(max(0, rest)) * float64(w.Bytes) / float64(bytes))
 		}
 		t.Bytes += w.Bytes

@@ -11,7 +11,7 @@ func (p *Prediction) Table() figure.Table {
 	t := figure.Table{Align: "lrrrrrrr"}
 	t.Row("op", "runs", "launches", "bytes", "FLOPs", "time", "share", "GB/s, TFLOP/s")
 	for _, op := range p.Ops {
-		t.Row(op.OpType, fmt.Sprint(op.Runs), fmt.Sprint(op.Launches), fmt.Sprintf("%.0f MB", float64(op.Bytes)/1e6),
+		t.Row(op.OpType, op.Runs, op.Launches, fmt.Sprintf("%.0f MB", float64(op.Bytes)/1e6),
 			fmt.Sprintf("%.1f G", float64(op.FLOPs)/giga), milliseconds(op.Seconds), fmt.Sprintf("%.1f%%", 100*op.Seconds/p.DeviceSeconds),
 			fmt.Sprintf("%.0f, %.0f", float64(op.Bytes)/op.Seconds/giga, float64(op.FLOPs)/op.Seconds/tera))
 	}
@@ -35,7 +35,7 @@ func SummaryTable(names []string, predictions []*Prediction) figure.Table {
 		for _, op := range p.Ops {
 			launches, bytes, flops = launches+op.Launches, bytes+op.Bytes, flops+op.FLOPs
 		}
-		t.Row(names[i], fmt.Sprintf("%d x %d", p.Batch, p.Seq), fmt.Sprint(launches), fmt.Sprintf("%.1f GB", float64(bytes)/giga),
+		t.Row(names[i], fmt.Sprintf("%d x %d", p.Batch, p.Seq), launches, fmt.Sprintf("%.1f GB", float64(bytes)/giga),
 			fmt.Sprintf("%.2f T", float64(flops)/tera), milliseconds(p.DeviceSeconds), milliseconds(p.HostSeconds),
 			fmt.Sprintf("%.0f", p.TokensPS), fmt.Sprintf("%.1f%%", 100*p.MFU))
 	}

@@ -3,11 +3,10 @@ package main
 import (
 	_ "embed"
 	"encoding/json"
-	"go/parser"
-	"go/token"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"text/template"
@@ -49,34 +48,35 @@ func (o *overlay) add(p goPackage) (program, error) {
 		path, dir string
 		files     []string
 	}{{p.ImportPath, p.Dir, p.TestGoFiles}, {path.Join(p.ImportPath, within), filepath.Join(p.Dir, within), p.XTestGoFiles}} {
-		names, err := tests(p.Dir, group.files)
-		if err != nil {
-			return added, err
-		}
+		t := testPackage{Path: group.path}
 		for _, file := range group.files {
 			text, err := os.ReadFile(filepath.Join(p.Dir, file))
 			if err != nil {
 				return added, errors.WithStack(err)
 			}
+			for _, m := range testFunction.FindAllSubmatch(text, -1) {
+				if name := string(m[1]); name == "TestMain" {
+					t.Main = true
+				} else {
+					t.Tests = append(t.Tests, name)
+				}
+			}
 			if err := o.put(filepath.Join(group.dir, strings.TrimSuffix(file, ".go")+"_"+within+".go"), text); err != nil {
 				return added, err
 			}
 		}
-		if len(names) == 0 {
-			continue
+		if t.Main || len(t.Tests) > 0 {
+			added.Packages = append(added.Packages, t)
 		}
-		t := testPackage{Path: group.path}
-		for _, name := range names {
-			if name == "TestMain" {
-				t.Main = true
-			} else {
-				t.Tests = append(t.Tests, name)
-			}
-		}
-		added.Packages = append(added.Packages, t)
 	}
 	return added, nil
 }
+
+// testFunction is the first line of one, or of a TestMain.
+var testFunction = regexp.MustCompile(`(?m)^func (Test(?:[^a-z(]\w*)?)\(`)
+
+// packageMain is the line that makes a file one of a command.
+var packageMain = regexp.MustCompile(`(?m)^package main\n`)
 
 // addCommand adds a command as a package that can be imported.
 func (o *overlay) addCommand(p goPackage) error {
@@ -86,14 +86,8 @@ func (o *overlay) addCommand(p goPackage) error {
 		if err != nil {
 			return errors.WithStack(err)
 		}
-		files := token.NewFileSet()
-		parsed, err := parser.ParseFile(files, file, text, parser.PackageClauseOnly)
-		if err != nil {
-			return errors.WithStack(err)
-		}
-		at := files.Position(parsed.Name.Pos()).Offset
-		renamed := string(text[:at]) + within + string(text[at+len(parsed.Name.Name):])
-		if err := o.put(filepath.Join(dir, file), []byte(renamed)); err != nil {
+		renamed := packageMain.ReplaceAll(text, []byte("package "+within+"\n"))
+		if err := o.put(filepath.Join(dir, file), renamed); err != nil {
 			return err
 		}
 	}
