@@ -19,7 +19,7 @@ import (
 // with a card for each: its equation and source, its score and how it learned next to the
 // transformer. Its series are the presets.
 type Cards struct {
-	plain
+	Plain
 	Baseline string              `yaml:"baseline" help:"the transformer's preset; the others are those that the zoo compares with it"`
 	Sizes    map[string][]string `yaml:"sizes" help:"settings by preset that make other sizes of all, as in {quickstart: [model.stream.dv=16], others: [model.stream.d_model=128]}; others: of each preset that is not named; nothing: the presets' own sizes"`
 	Muon     []string            `yaml:"muon" help:"presets that are trained by Muon, too, with a card of its own"`
@@ -29,7 +29,7 @@ type Cards struct {
 // Name is cards.
 func (Cards) Name() string { return "cards" }
 
-func (s Cards) check(c *Config) error {
+func (s Cards) Check(c *Config) error {
 	if _, err := s.measured(); err != nil {
 		return c.where.Errorf("experiment.speeds", "%v", err)
 	}
@@ -81,7 +81,7 @@ func (s Cards) series(zoo models.Zoo) (models.Zoo, []Series, error) {
 // others is the key of Cards.Sizes for the presets that it does not name.
 const others = "others"
 
-func (s Cards) report(r *results) (out Report) {
+func (s Cards) Report(r *Results) (out Report) {
 	cards, _ := s.cards(r.plan.zoo) // it was read for the plan, as were the speeds
 	measured, _ := s.measured()
 	overview := figure.Table{Align: "lrrrrrr", Header: []string{"stream", "parameters", "train FLOPs a token", "entries a token", "rate", "bits per byte", "compared with the transformer"}}
@@ -117,7 +117,7 @@ const cardsHead = "\nA score is the mean over seeds of weights and batches, the 
 	"order at scale. Time, FLOPs and bytes moved are multiples of the transformer's of the same shape, as `residua bench zoo` measured them.\n"
 
 // comparedWith is the difference of the score from the baseline's.
-func (c result) comparedWith(base result) string {
+func (c Result) comparedWith(base Result) string {
 	difference := stats.Mean(c.bits()).Minus(stats.Mean(base.bits()))
 	if c.cell == base.cell || math.IsNaN(difference.Mean) {
 		return "-"
@@ -136,7 +136,7 @@ func (c result) comparedWith(base result) string {
 }
 
 // curves are the runs whose training loss can be drawn: those of the rates that were tried until there are others.
-func (c result) curves() []Record {
+func (c Result) curves() []Record {
 	if len(c.runs) > 0 {
 		return c.runs
 	}
@@ -144,7 +144,7 @@ func (c result) curves() []Record {
 }
 
 // learning draws the training loss of a cell's first run, and of the baseline's.
-func learning(title string, base, c result) figure.Lines {
+func learning(title string, base, c Result) figure.Lines {
 	chart := figure.Lines{Title: title, XLabel: "million tokens", YLabel: "training loss (nats a token)"}
 	add := func(r Record) {
 		chart.Series = append(chart.Series, r.curve(fmt.Sprintf("%s at %g", r.Series, r.Rate), 1e-6))

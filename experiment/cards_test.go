@@ -144,8 +144,8 @@ func TestCardsOfOtherSizes(t *testing.T) {
 // TestDifferencesSayHowSureTheyAre: within two standard errors, and while a search is not finished,
 // a cell says so.
 func TestDifferencesSayHowSureTheyAre(t *testing.T) {
-	scored := func(done bool, scores ...float64) result {
-		var r result
+	scored := func(done bool, scores ...float64) Result {
+		var r Result
 		for i, s := range scores {
 			r.runs = append(r.runs, Record{Run: fmt.Sprint(i), Rate: 1e-3, Loss: eval.Number(s), Bits: eval.Number(s)})
 		}

@@ -105,7 +105,7 @@ func (c *Config) check() error {
 			return err
 		}
 	}
-	return c.Kind.check(c)
+	return c.Kind.Check(c)
 }
 
 // tuningSeed is the seed of a cell's first run: the one that chooses the rate, where one is chosen.

@@ -25,7 +25,7 @@ func (p *Plan) checkNames() error {
 			return p.Config.where.Errorf(index("contrasts", i), "want two names, as in [rmt, transformer], got %d", len(pair))
 		}
 		for _, name := range pair {
-			if !slices.ContainsFunc(p.cells, func(c *cell) bool { return c.name() == name }) {
+			if !slices.ContainsFunc(p.cells, func(c *cell) bool { return c.Name() == name }) {
 				return p.Config.where.Errorf(index("contrasts", i), "want two of %s, got %q", strings.Join(p.cellNames(), ", "), name)
 			}
 		}
@@ -37,13 +37,13 @@ func (p *Plan) checkNames() error {
 func (p *Plan) cellNames() []string {
 	var names []string
 	for _, c := range p.cells {
-		names = append(names, c.name())
+		names = append(names, c.Name())
 	}
 	return names
 }
 
 // contrastsTable tests each contrast: whether the first of its two ends with the lower loss, seed by seed.
-func (r *results) contrastsTable() figure.Table {
+func (r *Results) contrastsTable() figure.Table {
 	t := figure.Table{Title: "Contrasts: loss of the first minus the second, same seed; p of the sign-flip test that it is below 0, and by Holm over all of them",
 		Align: "lrrrrr", Header: []string{"", "pairs", "difference (nats)", "95% (BCa bootstrap)", "p", "p, Holm"}}
 	var p []float64
@@ -66,6 +66,6 @@ func (r *results) contrastsTable() figure.Table {
 }
 
 // named is the cell of a name.
-func (r *results) named(name string) result {
-	return r.all[slices.IndexFunc(r.all, func(c result) bool { return c.name() == name })]
+func (r *Results) named(name string) Result {
+	return r.all[slices.IndexFunc(r.all, func(c Result) bool { return c.Name() == name })]
 }

@@ -36,7 +36,7 @@ func parametrisations() []string { return []string{muP, standard} }
 // Name is coordinates.
 func (Coordinates) Name() string { return "coordinates" }
 
-func (s Coordinates) check(c *Config) error {
+func (s Coordinates) Check(c *Config) error {
 	switch {
 	case len(s.Widths) < 2 || !slices.IsSorted(s.Widths) || s.Widths[0] < 1:
 		return c.where.Errorf("experiment.widths", "want 2 or more ascending multiples of the smallest width, as in [1, 2, 4], got %v", s.Widths)
@@ -97,18 +97,18 @@ func (s Coordinates) series(zoo models.Zoo) (models.Zoo, []Series, error) {
 
 // points are the widths under each parametrisation: the sizes that grow, and under muP those of the
 // smallest model as its base.
-func (s Coordinates) points(of source) ([]point, error) {
-	small, err := of.run()
+func (s Coordinates) Points(of Source) ([]Point, error) {
+	small, err := of.Run()
 	if err != nil {
 		return nil, err
 	}
-	grows := s.scaling(of.series, small.Zoo())
-	var all []point
+	grows := s.scaling(of.Series, small.Zoo())
+	var all []Point
 	for _, p := range parametrisations() {
 		for i, width := range s.Widths {
-			at := point{label: fmt.Sprintf("%s-x%d", p, width), values: map[string]float64{widthKey: float64(width)}, key: index("experiment.widths", i)}
+			at := Point{Label: fmt.Sprintf("%s-x%d", p, width), Values: map[string]float64{widthKey: float64(width)}, Key: index("experiment.widths", i)}
 			add := func(format string, args ...any) {
-				at.set = append(at.set, assignment{fmt.Sprintf(format, args...), at.key})
+				at.Set = append(at.Set, Assignment{fmt.Sprintf(format, args...), at.Key})
 			}
 			if p == standard {
 				add("model.mup=null")

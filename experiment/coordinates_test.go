@@ -29,12 +29,12 @@ func growthsOf(t *testing.T, p *Plan, series, parametrisation string) []growth {
 	t.Helper()
 	_, err := p.readLog()
 	require.NoError(t, err)
-	r := &results{plan: p}
+	r := &Results{plan: p}
 	for _, c := range p.cells {
 		s, err := c.state()
 		require.NoError(t, err)
 		require.Empty(t, s.todo)
-		r.cells = append(r.cells, result{c, s})
+		r.cells = append(r.cells, Result{c, s})
 	}
 	return r.growths(series, parametrisation)
 }
@@ -141,7 +141,7 @@ func TestScalingsGrow(t *testing.T) {
 		spec := func(k int) models.Spec {
 			return p.cells[i+k].first.Run.Spec()
 		}
-		small, err := p.parse(p.cells[i].settings[:len(p.cells[i].settings)-len(p.cells[i].point.set)])
+		small, err := p.parse(p.cells[i].settings[:len(p.cells[i].settings)-len(p.cells[i].point.Set)])
 		require.NoError(t, err)
 		assert.Equal(t, small.Spec(), spec(2))
 		assert.NoError(t, small.Spec().SameModel(spec(0)))

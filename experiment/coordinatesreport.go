@@ -27,10 +27,10 @@ func (g growth) slope(sizes []float64) float64 {
 
 // growths follows the activations of a series under a parametrisation over the widths that are
 // measured.
-func (r *results) growths(series, parametrisation string) []growth {
+func (r *Results) growths(series, parametrisation string) []growth {
 	var all []growth
 	for _, c := range r.of(series) {
-		if !strings.HasPrefix(c.point.label, parametrisation) {
+		if !strings.HasPrefix(c.point.Label, parametrisation) {
 			continue
 		}
 		for i, a := range c.runs[0].Activations {
@@ -42,13 +42,13 @@ func (r *results) growths(series, parametrisation string) []growth {
 			for _, run := range c.runs {
 				size, change = size+float64(run.Activations[i].Size)/n, change+float64(run.Activations[i].Change)/n
 			}
-			g.widths, g.size, g.change = append(g.widths, c.point.values[widthKey]), append(g.size, size), append(g.change, change)
+			g.widths, g.size, g.change = append(g.widths, c.point.Values[widthKey]), append(g.size, size), append(g.change, change)
 		}
 	}
 	return all
 }
 
-func (s Coordinates) report(r *results) (out Report) {
+func (s Coordinates) Report(r *Results) (out Report) {
 	panels := figure.Panels{Across: len(parametrisations())}
 	for _, series := range r.plan.series {
 		t := figure.Table{Header: []string{"", "mean |x|"}, Align: "ll" + strings.Repeat("r", len(s.Widths)+2)}

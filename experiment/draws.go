@@ -26,7 +26,7 @@ type Search struct {
 // Name is search.
 func (Search) Name() string { return "search" }
 
-func (s Search) check(c *Config) error {
+func (s Search) Check(c *Config) error {
 	if len(s.Ranges) == 0 {
 		return c.where.Errorf("experiment.ranges", "want keys of the run config with intervals, as in {train.lr: [1e-3, 1e-1]}, got none")
 	}
@@ -61,12 +61,12 @@ func (s Search) drawn(i int) map[string]float64 {
 	return values
 }
 
-func (s Search) points(source) ([]point, error) {
-	var all []point
+func (s Search) Points(Source) ([]Point, error) {
+	var all []Point
 	for i := range s.Draws {
-		p := point{label: fmt.Sprint("draw", i+1), values: s.drawn(i), key: "experiment.draws"}
+		p := Point{Label: fmt.Sprint("draw", i+1), Values: s.drawn(i), Key: "experiment.draws"}
 		for _, key := range s.keys() {
-			p.set = append(p.set, assignment{fmt.Sprintf("%s=%g", key, p.values[key]), s.place(key)})
+			p.Set = append(p.Set, Assignment{fmt.Sprintf("%s=%g", key, p.Values[key]), s.place(key)})
 		}
 		all = append(all, p)
 	}
@@ -76,22 +76,22 @@ func (s Search) points(source) ([]point, error) {
 // shownDraws is how many of a series' draws the table has.
 const shownDraws = 5
 
-func (s Search) report(r *results) (out Report) {
+func (s Search) Report(r *Results) (out Report) {
 	best := figure.Table{Title: fmt.Sprintf("The %d best draws of each series; means over seeds, ± standard errors", shownDraws), Align: "llr" + strings.Repeat("r", len(s.Ranges)), Header: append([]string{"series", "draw", "loss (nats)"}, s.keys()...)}
 	panels := figure.Panels{Across: 2, OwnAxes: true}
 	for _, key := range s.keys() {
 		panels.Charts = append(panels.Charts, figure.Lines{XLabel: key, YLabel: "validation loss (nats a token)", LogX: true})
 	}
 	for _, series := range r.plan.series {
-		cells := slices.DeleteFunc(r.of(series.Name), func(c result) bool { return len(c.losses()) == 0 })
+		cells := slices.DeleteFunc(r.of(series.Name), func(c Result) bool { return len(c.losses()) == 0 })
 		for i, key := range s.keys() {
-			panels.Charts[i].Series = append(panels.Charts[i].Series, r.line(series.Name, func(c result) float64 { return c.point.values[key] }))
+			panels.Charts[i].Series = append(panels.Charts[i].Series, r.line(series.Name, func(c Result) float64 { return c.point.Values[key] }))
 		}
-		slices.SortStableFunc(cells, func(a, b result) int { return cmp.Compare(stats.Mean(a.losses()).Mean, stats.Mean(b.losses()).Mean) })
+		slices.SortStableFunc(cells, func(a, b Result) int { return cmp.Compare(stats.Mean(a.losses()).Mean, stats.Mean(b.losses()).Mean) })
 		for _, c := range cells[:min(shownDraws, len(cells))] {
-			row := []string{series.Name, strings.TrimPrefix(c.point.label, "draw"), estimate(c.losses(), "%.4f")}
+			row := []string{series.Name, strings.TrimPrefix(c.point.Label, "draw"), estimate(c.losses(), "%.4f")}
 			for _, key := range s.keys() {
-				row = append(row, fmt.Sprintf("%g", c.point.values[key]))
+				row = append(row, fmt.Sprintf("%g", c.point.Values[key]))
 			}
 			best.Rows = append(best.Rows, row)
 		}

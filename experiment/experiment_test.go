@@ -22,7 +22,7 @@ import (
 func parsed(t *testing.T, text string) *Config {
 	t.Helper()
 	base := experimenttest.Config(t, t.TempDir(), "base", experimenttest.Vector)
-	c, err := Parse(Kinds(), "x.yaml", []byte("base: "+base+"\nset: ["+strings.Join(quoted(experimenttest.Text(t)), ", ")+"]\n"+text), nil)
+	c, err := Parse(Kinds(models.Standard()), "x.yaml", []byte("base: "+base+"\nset: ["+strings.Join(quoted(experimenttest.Text(t)), ", ")+"]\n"+text), nil)
 	require.NoError(t, err)
 	return c
 }
@@ -383,7 +383,7 @@ func TestBadConfigs(t *testing.T) {
 		{"base: quikstart\n" + series + variants, `base: config: want a YAML file or a built-in config, got "quikstart"; did you mean quickstart?`},
 	} {
 		t.Run(c.want, func(t *testing.T) {
-			e, err := Parse(Kinds(), "x.yaml", []byte(c.text), nil)
+			e, err := Parse(Kinds(models.Standard()), "x.yaml", []byte(c.text), nil)
 			if err == nil {
 				_, err = e.Plan(context.Background(), models.Standard(), filepath.Join(dir, "out"))
 			}
@@ -393,6 +393,6 @@ func TestBadConfigs(t *testing.T) {
 			assert.ErrorAs(t, err, &setup)
 		})
 	}
-	_, err := Load(Kinds(), filepath.Join(dir, "none.yaml"), nil)
+	_, err := Load(Kinds(models.Standard()), filepath.Join(dir, "none.yaml"), nil)
 	assert.ErrorContains(t, err, "want the YAML file of an experiment")
 }

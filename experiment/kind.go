@@ -11,21 +11,28 @@ import (
 )
 
 // Kind is what varies within the series of an experiment, and what is reported. It is a struct
-// whose tagged fields are its keys in an experiment's config; Kinds lists all.
+// whose tagged fields are its keys in an experiment's config; Kinds lists those of this package, and
+// models.Zoo.WithKinds adds one of another module.
 type Kind interface {
 	Name() string // in configs
-	// check looks for what no experiment of the kind can be made with.
-	check(c *Config) error
-	// points are what a series is run with, each with all seeds.
-	points(of source) ([]point, error)
-	// report is made of the runs that are complete.
-	report(r *results) Report
+	// Check looks for what no experiment of the kind can be made with.
+	Check(c *Config) error
+	// Points are what a series is run with, each with all seeds.
+	Points(of Source) ([]Point, error)
+	// Report is made of the runs that are complete.
+	Report(r *Results) Report
 }
 
-// Kinds are all of this package, each with its defaults.
-func Kinds() []settings.Kinded {
-	return []settings.Kinded{Scaling{}, Reach{Evaluations: 40}, Sweep{}, Variants{Evaluations: 1}, Search{Draws: 100},
+// Kinds are all of this package, each with its defaults, and those of a zoo.
+func Kinds(zoo models.Zoo) []settings.Kinded {
+	all := []settings.Kinded{Scaling{}, Reach{Evaluations: 40}, Sweep{}, Variants{Evaluations: 1}, Search{Draws: 100},
 		Cards{Baseline: "quickstart-transformer"}, Coordinates{Widths: []int{1, 2, 4, 8}}}
+	for _, kind := range zoo.Kinds() {
+		if _, ok := kind.(Kind); ok {
+			all = append(all, kind)
+		}
+	}
+	return all
 }
 
 // A kind may do more than a Kind must.
@@ -43,38 +50,40 @@ type (
 	}
 )
 
-// plain is what most kinds have in common: nothing to check, and one point.
-type plain struct{}
+// Plain is what most kinds embed: nothing to check, and one point.
+type Plain struct{}
 
-func (plain) check(*Config) error { return nil }
+// Check finds nothing.
+func (Plain) Check(*Config) error { return nil }
 
-func (plain) points(source) ([]point, error) { return []point{{}}, nil }
+// Points is one, without settings.
+func (Plain) Points(Source) ([]Point, error) { return []Point{{}}, nil }
 
-// source is what points are made of: a series.
-type source struct {
-	series string
-	run    func() (*config.Run, error) // reads the series' own
+// Source is what points are made of: a series.
+type Source struct {
+	Series string
+	Run    func() (*config.Run, error) // reads the series' own
 }
 
-// point is the settings that a series is run with.
-type point struct {
-	label  string             // in names of runs; "" where a series has one point
-	values map[string]float64 // of keys that vary
-	key    string             // of the experiment's config where it stands, for errors
-	set    []assignment
+// Point is the settings that a series is run with.
+type Point struct {
+	Label  string             // in names of runs; "" where a series has one point
+	Values map[string]float64 // of keys that vary
+	Key    string             // of the experiment's config where it stands, for errors
+	Set    []Assignment
 }
 
-// assignment is a setting and where it stands.
-type assignment struct {
-	text string // as in train.lr=1e-2
-	key  string // of the experiment's config
+// Assignment is a setting and where it stands.
+type Assignment struct {
+	Text string // as in train.lr=1e-2
+	Key  string // of the experiment's config
 }
 
 // assignments reads a list at a key of the experiment's config.
-func assignments(list []string, key string) []assignment {
-	var all []assignment
+func assignments(list []string, key string) []Assignment {
+	var all []Assignment
 	for i, text := range list {
-		all = append(all, assignment{text, index(key, i)})
+		all = append(all, Assignment{text, index(key, i)})
 	}
 	return all
 }

@@ -35,8 +35,8 @@ type Plan struct {
 type cell struct {
 	plan     *Plan
 	series   string
-	point    point
-	settings []assignment
+	point    Point
+	settings []Assignment
 	first    *Planned            // of the first seed, at train.lr
 	planned  map[string]*Planned // by name, those that have been looked at
 }
@@ -94,37 +94,37 @@ func (c *Config) Plan(ctx context.Context, zoo models.Zoo, out string) (*Plan, e
 // addCells adds the points of a series, whose settings stand at a key of the experiment's config.
 func (p *Plan) addCells(s Series, key string) error {
 	c := p.Config
-	common := append([]assignment{{text: "device.threads=1"}}, assignments(c.Set, "set")...)
+	common := append([]Assignment{{Text: "device.threads=1"}}, assignments(c.Set, "set")...)
 	common = append(common, assignments(s.Set, key)...)
-	points, err := c.Kind.points(source{s.Name, func() (*config.Run, error) { return p.parse(common) }})
+	points, err := c.Kind.Points(Source{s.Name, func() (*config.Run, error) { return p.parse(common) }})
 	if err != nil {
 		return err
 	}
 	seen := map[string]bool{}
 	for _, at := range points {
-		if err := c.checkName(at.label, at.key, seen[at.label]); err != nil && len(points) > 1 {
+		if err := c.checkName(at.Label, at.Key, seen[at.Label]); err != nil && len(points) > 1 {
 			return err
 		}
-		seen[at.label] = true
-		if c.Rates == bracket && slices.ContainsFunc(at.set, func(a assignment) bool { return strings.HasPrefix(a.text, "train.lr=") }) {
-			return c.where.Errorf(at.key, "want no train.lr with rates: %s, which looks for it", bracket)
+		seen[at.Label] = true
+		if c.Rates == bracket && slices.ContainsFunc(at.Set, func(a Assignment) bool { return strings.HasPrefix(a.Text, "train.lr=") }) {
+			return c.where.Errorf(at.Key, "want no train.lr with rates: %s, which looks for it", bracket)
 		}
-		p.cells = append(p.cells, &cell{plan: p, series: s.Name, point: at, settings: slices.Concat(common, at.set), planned: map[string]*Planned{}})
+		p.cells = append(p.cells, &cell{plan: p, series: s.Name, point: at, settings: slices.Concat(common, at.Set), planned: map[string]*Planned{}})
 	}
 	return nil
 }
 
 // texts returns the settings themselves.
-func texts(all []assignment) []string {
+func texts(all []Assignment) []string {
 	var texts []string
 	for _, a := range all {
-		texts = append(texts, a.text)
+		texts = append(texts, a.Text)
 	}
 	return texts
 }
 
 // parse reads a run with settings, which stand where given says.
-func (p *Plan) parse(given []assignment, more ...string) (*config.Run, error) {
+func (p *Plan) parse(given []Assignment, more ...string) (*config.Run, error) {
 	run, _, err := config.Parse(p.zoo, p.base.name, []byte(p.base.text), append(texts(given), more...))
 	return run, Setup(p.Config.located(err, given))
 }
@@ -133,9 +133,9 @@ func (p *Plan) parse(given []assignment, more ...string) (*config.Run, error) {
 func (c *cell) at(rate float64, seed uint64) (*Planned, error) {
 	peak, given := "", c.settings
 	if rate > 0 {
-		peak, given = fmt.Sprintf("lr%g", rate), append(slices.Clone(given), assignment{fmt.Sprintf("train.lr=%g", rate), "rates"})
+		peak, given = fmt.Sprintf("lr%g", rate), append(slices.Clone(given), Assignment{fmt.Sprintf("train.lr=%g", rate), "rates"})
 	}
-	r := &Planned{Name: joined(c.series, c.point.label, peak, fmt.Sprint("seed", seed)), Seed: seed, cell: c}
+	r := &Planned{Name: joined(c.series, c.point.Label, peak, fmt.Sprint("seed", seed)), Seed: seed, cell: c}
 	if known := c.planned[r.Name]; known != nil {
 		return known, nil
 	}
@@ -147,7 +147,7 @@ func (c *cell) at(rate float64, seed uint64) (*Planned, error) {
 }
 
 // settle reads the run with its settings, and with what the experiment itself says of it.
-func (r *Planned) settle(given []assignment) error {
+func (r *Planned) settle(given []Assignment) error {
 	p, c := r.cell.plan, r.cell.plan.Config
 	run, err := p.parse(given)
 	if err != nil {
@@ -200,16 +200,16 @@ func (r *Planned) flops() float64 {
 }
 
 // located is the error of a run's config, at the line of the setting that it comes from.
-func (c *Config) located(err error, given []assignment) error {
+func (c *Config) located(err error, given []Assignment) error {
 	var wrong *settings.Error
 	if !errors.As(err, &wrong) {
 		return err
 	}
 	for i := len(given) - 1; i >= 0; i-- {
-		key, _, _ := strings.Cut(given[i].text, "=")
+		key, _, _ := strings.Cut(given[i].Text, "=")
 		key = strings.TrimSpace(key)
-		if given[i].key != "" && (wrong.Key == key || strings.HasPrefix(wrong.Key, key+".") || wrong.Key == "" && !strings.Contains(given[i].text, "=")) {
-			return c.where.Errorf(given[i].key, "%s: %s", given[i].text, wrong.Problem)
+		if given[i].Key != "" && (wrong.Key == key || strings.HasPrefix(wrong.Key, key+".") || wrong.Key == "" && !strings.Contains(given[i].Text, "=")) {
+			return c.where.Errorf(given[i].Key, "%s: %s", given[i].Text, wrong.Problem)
 		}
 	}
 	return err

@@ -12,7 +12,7 @@ import (
 // Reach asks what each series needs to reach a loss: tokens, FLOPs, time and memory (Mak and
 // Flanigan 2025, tables 3 and 4).
 type Reach struct {
-	plain
+	Plain
 	Target      float64 `yaml:"target" min:"0" default:"the last loss of the first series, seed by seed" help:"validation loss to be reached, nats a token; 0: the default"`
 	Evaluations int     `yaml:"evaluations" min:"2" max:"10000" help:"evaluations of a run, evenly spaced, between which the moment is interpolated"`
 }
@@ -23,7 +23,7 @@ func (Reach) Name() string { return "reach" }
 func (s Reach) evaluations() int { return s.Evaluations }
 
 // target is the loss that a run of a seed is to reach, NaN where it is not known.
-func (s Reach) target(r *results, seed uint64) float64 {
+func (s Reach) target(r *Results, seed uint64) float64 {
 	if s.Target > 0 {
 		return s.Target
 	}
@@ -39,7 +39,7 @@ func (s Reach) target(r *results, seed uint64) float64 {
 
 // title says what is to be reached, and line names it in the picture; height is its mean over
 // seeds.
-func (s Reach) title(r *results) (title, line string, height float64) {
+func (s Reach) title(r *Results) (title, line string, height float64) {
 	if s.Target > 0 {
 		return fmt.Sprintf("To the loss %.4f", s.Target), fmt.Sprintf("loss %.4g", s.Target), s.Target
 	}
@@ -50,7 +50,7 @@ func (s Reach) title(r *results) (title, line string, height float64) {
 	return fmt.Sprintf("To the last loss of %s with the same seed, %.4f on average", first, height), first + "'s last loss", height
 }
 
-func (s Reach) report(r *results) Report {
+func (s Reach) Report(r *Results) Report {
 	title, line, height := s.title(r)
 	needs := figure.Table{Title: title + ": means over the seeds that reach it, ± standard errors; in brackets the share of the first series', seed by seed",
 		Align: "lrrrrrr", Header: []string{"", "reached by", "parameters (M)", "tokens (M)", "TFLOP", "seconds", "planned memory (MB)"}}
@@ -63,7 +63,7 @@ func (s Reach) report(r *results) Report {
 			if first == nil {
 				first = &reached
 			}
-			row := []string{c.name(), fmt.Sprintf("%d of %d", len(reached.seeds), len(c.runs))}
+			row := []string{c.Name(), fmt.Sprintf("%d of %d", len(reached.seeds), len(c.runs))}
 			for i, values := range reached.needs {
 				row = append(row, estimate(values, "%.4g")+share(reached.of(i, *first)))
 			}
@@ -82,7 +82,7 @@ func (s Reach) report(r *results) Report {
 		panels.Charts = append(panels.Charts, chart[i])
 	}
 	note := "The moment lies between two evaluations, at the same share of the way in tokens as in loss. The rate's schedule ends with the run and not at that moment: a run as long as the moment would end lower."
-	return Report{Tables: []figure.Table{needs, r.table("Runs to their end: means over seeds, ± standard errors")}, Picture: panels, Notes: []string{note}}
+	return Report{Tables: []figure.Table{needs, r.Table("Runs to their end: means over seeds, ± standard errors")}, Picture: panels, Notes: []string{note}}
 }
 
 // moments are when runs reach a loss, and what they need for it: parameters in millions, tokens in
@@ -93,7 +93,7 @@ type moments struct {
 }
 
 // reach is when the runs of a cell reach a loss, without those that never do.
-func (c result) reach(targetOf func(seed uint64) float64) moments {
+func (c Result) reach(targetOf func(seed uint64) float64) moments {
 	var m moments
 	m.needs[0], m.needs[4] = []float64{float64(c.runs[0].Parameters) / 1e6}, []float64{float64(c.runs[0].Memory) / 1e6}
 	for _, r := range c.runs {
@@ -151,8 +151,8 @@ func share(of []float64) string {
 
 // curve is the mean over seeds of the losses on the way, with standard errors, against millions of
 // tokens.
-func (c result) curve() figure.Series {
-	s := figure.Series{Name: c.name(), Marks: true}
+func (c Result) curve() figure.Series {
+	s := figure.Series{Name: c.Name(), Marks: true}
 	for i, e := range c.runs[0].Evaluations {
 		var losses []float64
 		for _, r := range c.runs {

@@ -22,18 +22,24 @@ type Report struct {
 	Cards   string         `json:"-"` // what the page goes on with, in Markdown
 }
 
-// results are the complete runs of an experiment, in the order of its config.
-type results struct {
+// Results are the complete runs of an experiment, in the order of its config.
+type Results struct {
 	plan  *Plan
-	all   []result
-	cells []result // those that have runs
+	all   []Result
+	cells []Result // those that have runs
 }
 
-// result is a cell with its runs.
-type result struct {
+// Result is a cell with its runs.
+type Result struct {
 	*cell
 	state
 }
+
+// Cells are the points of all series that have complete runs, in the order of the config.
+func (r *Results) Cells() []Result { return r.cells }
+
+// Runs are a cell's complete runs, one a seed, at its best rate where rates are looked for.
+func (c Result) Runs() []Record { return c.runs }
 
 // Report is made of the runs in the log.
 func (p *Plan) Report() (*Report, error) {
@@ -44,23 +50,23 @@ func (p *Plan) Report() (*Report, error) {
 }
 
 func (p *Plan) reportOfLog() (*Report, error) {
-	r := &results{plan: p}
+	r := &Results{plan: p}
 	runs, done := 0, 0
 	for _, c := range p.cells {
 		s, err := c.state()
 		if err != nil {
 			return nil, err
 		}
-		r.all = append(r.all, result{c, s})
+		r.all = append(r.all, Result{c, s})
 		if len(s.runs) > 0 {
-			r.cells = append(r.cells, result{c, s})
+			r.cells = append(r.cells, Result{c, s})
 		}
 		ofCell, made := s.count(c)
 		runs, done = runs+ofCell, done+made
 	}
 	report := Report{}
 	if done > 0 {
-		report = p.Config.Kind.report(r)
+		report = p.Config.Kind.Report(r)
 		report.Notes = append(report.Notes, r.sideBySide()...)
 		report.Tables = append(report.Tables, r.contrastsTable())
 		if p.Config.Rates == bracket {
@@ -101,7 +107,7 @@ func (r *Report) Markdown(log, picture, command string) string {
 }
 
 // ratesTable says which rate each cell has found, and with which losses.
-func (r *results) ratesTable() figure.Table {
+func (r *Results) ratesTable() figure.Table {
 	t := figure.Table{Title: "Rates: the best one, chosen by seed 0, and the losses of that seed at all", Align: "lrll", Header: []string{"", "best rate", "between two worse ones", "losses (nats)"}}
 	for _, c := range r.all {
 		if len(c.tried) == 0 {
@@ -117,13 +123,13 @@ func (r *results) ratesTable() figure.Table {
 		for _, r := range c.tried {
 			losses = append(losses, fmt.Sprintf("%s at %g", r.Loss.Text("%.3f"), r.Rate))
 		}
-		t.Row(c.name(), fmt.Sprintf("%g", c.best), inside, strings.Join(losses, ", "))
+		t.Row(c.Name(), fmt.Sprintf("%g", c.best), inside, strings.Join(losses, ", "))
 	}
 	return t
 }
 
 // sideBySide says where seconds were measured next to other runs.
-func (r *results) sideBySide() []string {
+func (r *Results) sideBySide() []string {
 	jobs := 0
 	for _, c := range r.cells {
 		for _, run := range c.runs {
@@ -139,8 +145,8 @@ func (r *results) sideBySide() []string {
 }
 
 // of are the cells of a series.
-func (r *results) of(series string) []result {
-	var all []result
+func (r *Results) of(series string) []Result {
+	var all []Result
 	for _, c := range r.cells {
 		if c.series == series {
 			all = append(all, c)
@@ -149,25 +155,25 @@ func (r *results) of(series string) []result {
 	return all
 }
 
-// name is what tables call a cell.
-func (c *cell) name() string {
-	if c.point.label == "" {
+// Name is what tables call a cell: the series and, where it has several, the point.
+func (c *cell) Name() string {
+	if c.point.Label == "" {
 		return c.series
 	}
-	return c.series + " " + c.point.label
+	return c.series + " " + c.point.Label
 }
 
 // losses lists what the runs end at, without the diverged ones, and bits the same in bits per byte.
-func (c result) losses() []float64 {
+func (c Result) losses() []float64 {
 	return c.values(func(r Record) float64 { return float64(r.Loss) })
 }
 
-func (c result) bits() []float64 {
+func (c Result) bits() []float64 {
 	return c.values(func(r Record) float64 { return float64(r.Bits) })
 }
 
 // values are a quantity of each run that did not diverge.
-func (c result) values(of func(Record) float64) []float64 {
+func (c Result) values(of func(Record) float64) []float64 {
 	var all []float64
 	for _, r := range c.runs {
 		if v := of(r); r.Loss.Finite() && !math.IsNaN(v) {
@@ -178,7 +184,7 @@ func (c result) values(of func(Record) float64) []float64 {
 }
 
 // mean is the mean of a quantity over the runs.
-func (c result) mean(of func(Record) float64) float64 { return stats.Mean(c.values(of)).Mean }
+func (c Result) mean(of func(Record) float64) float64 { return stats.Mean(c.values(of)).Mean }
 
 // Cells of tables.
 
@@ -207,15 +213,15 @@ func interval(low, high float64, format string) string {
 	return number(low, format) + " to " + number(high, format)
 }
 
-// table has a row for each cell.
-func (r *results) table(title string) figure.Table {
+// Table has a row for each cell: sizes, cost, losses with standard errors.
+func (r *Results) Table(title string) figure.Table {
 	t := figure.Table{Title: title, Align: "lrrrrrrrrr", Header: []string{"", "parameters", "without tables", "stream entries", "tokens", "TFLOP", "seconds", "seeds", "loss (nats)", "bits per byte"}}
 	for _, c := range r.cells {
 		first, seeds := c.runs[0], fmt.Sprint(len(c.runs))
 		if n := len(c.runs) - len(c.losses()); n > 0 {
 			seeds += fmt.Sprintf(", %d diverged", n)
 		}
-		t.Row(c.name(), figure.Thousands(int64(first.Parameters)), figure.Thousands(int64(first.NonEmbedding())), figure.Thousands(int64(first.StreamSize)), figure.Thousands(first.Tokens),
+		t.Row(c.Name(), figure.Thousands(int64(first.Parameters)), figure.Thousands(int64(first.NonEmbedding())), figure.Thousands(int64(first.StreamSize)), figure.Thousands(first.Tokens),
 			first.TotalFLOPs()/1e12, number(c.mean(func(r Record) float64 { return r.Seconds }), "%.0f"), seeds,
 			estimate(c.losses(), "%.4f"), estimate(c.bits(), "%.4f"))
 	}
@@ -223,7 +229,7 @@ func (r *results) table(title string) figure.Table {
 }
 
 // line is the mean of the losses of a series' points over a quantity, with standard errors.
-func (r *results) line(series string, x func(result) float64) figure.Series {
+func (r *Results) line(series string, x func(Result) float64) figure.Series {
 	s := figure.Series{Name: series, Points: true}
 	for _, c := range r.of(series) {
 		e := stats.Mean(c.losses())

@@ -30,7 +30,7 @@ func (l lines) Report(log []Record) *Report {
 	l.plan.log = map[string]Record{}
 	for _, r := range log {
 		for _, c := range l.plan.cells {
-			if c.series == r.Series && c.point.label == r.Point {
+			if c.series == r.Series && c.point.Label == r.Point {
 				planned, err := c.at(r.Rate, r.Seed)
 				require.NoError(l, err)
 				r.Run, r.Config = planned.Name, planned.identity

@@ -17,7 +17,7 @@ import (
 // complete makes a run, and returns its line of the log.
 func (r *Planned) complete(ctx context.Context, corpus *data.Corpus) (Record, error) {
 	record := newRecord(r.Run)
-	record.Run, record.Series, record.Point, record.Seed, record.Settings = r.Name, r.cell.series, r.cell.point.label, r.Seed, r.Settings
+	record.Run, record.Series, record.Point, record.Seed, record.Settings = r.Name, r.cell.series, r.cell.point.Label, r.Seed, r.Settings
 	record.Config, record.Corpus = r.identity, fingerprint(corpus)
 	if m, ok := r.cell.plan.Config.Kind.(measurer); ok {
 		return record, m.measure(ctx, r.Run, corpus, &record)

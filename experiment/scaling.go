@@ -19,7 +19,7 @@ type Scaling struct {
 // Name is scaling.
 func (Scaling) Name() string { return "scaling" }
 
-func (s Scaling) check(c *Config) error {
+func (s Scaling) Check(c *Config) error {
 	for name := range s.Sizes {
 		if !slices.ContainsFunc(c.Series, func(o Series) bool { return o.Name == name }) {
 			return c.where.Errorf("experiment.sizes."+name, "want the name of a series, got %q", name)
@@ -33,11 +33,11 @@ func (s Scaling) check(c *Config) error {
 	return nil
 }
 
-func (s Scaling) points(of source) ([]point, error) {
-	var all []point
-	for i, settings := range s.Sizes[of.series] {
-		key := index("experiment.sizes."+of.series, i)
-		all = append(all, point{label: fmt.Sprint("size", i+1), key: key, set: assignments(settings, key)})
+func (s Scaling) Points(of Source) ([]Point, error) {
+	var all []Point
+	for i, settings := range s.Sizes[of.Series] {
+		key := index("experiment.sizes."+of.Series, i)
+		all = append(all, Point{Label: fmt.Sprint("size", i+1), Key: key, Set: assignments(settings, key)})
 	}
 	return all, nil
 }
@@ -58,7 +58,7 @@ func axes() []axis {
 	}
 }
 
-func (s Scaling) report(r *results) (out Report) {
+func (s Scaling) Report(r *Results) (out Report) {
 	laws := figure.Table{Title: "Power laws, loss = A x^-B, with 95% intervals (Student's t) that take the law for true", Align: "llrrr", Header: []string{"series", "x", "A", "B", "95% of B"}}
 	needs := figure.Table{Title: "What a series needs of what the first one needs, for the loss that the first one's law has at its largest size", Align: "llrr", Header: []string{"series", "x", "share", "95%"}}
 	slopes := figure.Table{Title: "Exponents: how much larger a series' B is than the first one's, ± standard errors, and p that they are equal (Welch's t-test)", Align: "llrr", Header: []string{"series", "x", "difference", "p"}}
@@ -69,7 +69,7 @@ func (s Scaling) report(r *results) (out Report) {
 		fits := r.laws(a)
 		for i, law := range fits {
 			name := r.plan.series[i].Name
-			chart.Series = append(chart.Series, r.line(name, func(c result) float64 { return c.mean(a.of) }))
+			chart.Series = append(chart.Series, r.line(name, func(c Result) float64 { return c.mean(a.of) }))
 			if !law.found {
 				out.Notes = append(out.Notes, fmt.Sprintf("%s against %s: no fit: want three runs or more and two different values, got %d runs.", name, a.name, len(law.x)))
 				continue
@@ -90,7 +90,7 @@ func (s Scaling) report(r *results) (out Report) {
 		}
 		panels.Charts = append(panels.Charts, chart)
 	}
-	out.Picture, out.Tables = panels, []figure.Table{r.table("Runs: means over seeds, ± standard errors"), laws, slopes, offsets, needs}
+	out.Picture, out.Tables = panels, []figure.Table{r.Table("Runs: means over seeds, ± standard errors"), laws, slopes, offsets, needs}
 	return out
 }
 
@@ -102,7 +102,7 @@ type law struct {
 }
 
 // laws fits each series against a quantity, by all runs that did not diverge.
-func (r *results) laws(a axis) []law {
+func (r *Results) laws(a axis) []law {
 	var all []law
 	for _, series := range r.plan.series {
 		var l law

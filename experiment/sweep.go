@@ -16,7 +16,7 @@ type Sweep struct {
 // Name is sweep.
 func (Sweep) Name() string { return "sweep" }
 
-func (s Sweep) check(c *Config) error {
+func (s Sweep) Check(c *Config) error {
 	switch {
 	case s.Key == "":
 		return c.where.Errorf("experiment.key", "want a key of the run config, as in model.stream.dk, got none")
@@ -26,12 +26,12 @@ func (s Sweep) check(c *Config) error {
 	return nil
 }
 
-func (s Sweep) points(source) ([]point, error) {
-	var all []point
+func (s Sweep) Points(Source) ([]Point, error) {
+	var all []Point
 	for i, v := range s.Values {
 		text := strconv.FormatFloat(v, 'f', -1, 64)
 		key := index("experiment.values", i)
-		all = append(all, point{label: text, values: map[string]float64{s.Key: v}, key: key, set: []assignment{{s.Key + "=" + text, key}}})
+		all = append(all, Point{Label: text, Values: map[string]float64{s.Key: v}, Key: key, Set: []Assignment{{s.Key + "=" + text, key}}})
 	}
 	return all, nil
 }
@@ -39,18 +39,18 @@ func (s Sweep) points(source) ([]point, error) {
 // mostTicks is how many values are numbers at the axis.
 const mostTicks = 10
 
-func (s Sweep) report(r *results) Report {
+func (s Sweep) Report(r *Results) Report {
 	chart := figure.Lines{XLabel: s.Key, YLabel: "validation loss (nats a token)", LogX: true}
 	if len(s.Values) <= mostTicks {
 		chart.XTicks = s.Values
 	}
-	var groups [][]result
+	var groups [][]Result
 	for _, series := range r.plan.series {
-		line := r.line(series.Name, func(c result) float64 { return c.point.values[s.Key] })
+		line := r.line(series.Name, func(c Result) float64 { return c.point.Values[s.Key] })
 		line.Points, line.Marks = false, true
 		chart.Series = append(chart.Series, line)
 		groups = append(groups, r.of(series.Name))
 	}
-	return Report{Tables: []figure.Table{r.table("Means over seeds, ± standard errors"),
+	return Report{Tables: []figure.Table{r.Table("Means over seeds, ± standard errors"),
 		differences("Differences from the first value of each series, run by run with the same seed", groups...)}, Picture: chart}
 }

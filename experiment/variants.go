@@ -17,7 +17,7 @@ import (
 // need, how far the loss rose on the way if it was evaluated there, and how far the stream's coefficients moved if
 // train.log_mixing was set.
 type Variants struct {
-	plain
+	Plain
 	Evaluations int `yaml:"evaluations" min:"1" max:"10000" help:"evaluations of a run, evenly spaced; from two on the report says how far the validation loss rose in between"`
 }
 
@@ -26,13 +26,13 @@ func (Variants) Name() string { return "variants" }
 
 func (v Variants) evaluations() int { return v.Evaluations }
 
-func (Variants) report(r *results) Report {
-	return Report{Tables: []figure.Table{r.table("Means over seeds, ± standard errors"), differences("Differences from the first, run by run with the same seed", r.cells),
+func (Variants) Report(r *Results) Report {
+	return Report{Tables: []figure.Table{r.Table("Means over seeds, ± standard errors"), differences("Differences from the first, run by run with the same seed", r.cells),
 		risesTable(r.cells), movesTable(r.cells), seedsTable(r.cells)}, Picture: differenceBars(r.cells)}
 }
 
 // risesTable has the largest rise of each run's validation loss above the lowest before it.
-func risesTable(cells []result) figure.Table {
+func risesTable(cells []Result) figure.Table {
 	t := figure.Table{Title: "Largest rise of the validation loss above the lowest before it (nats), by seed", Align: "lrl", Header: []string{"", "rises above 0.5", "by seed"}}
 	for _, c := range cells {
 		high, rises := 0, []string(nil)
@@ -47,7 +47,7 @@ func risesTable(cells []result) figure.Table {
 			}
 		}
 		if len(rises) > 0 {
-			t.Row(c.name(), fmt.Sprintf("%d of %d", high, len(rises)), strings.Join(rises, ", "))
+			t.Row(c.Name(), fmt.Sprintf("%d of %d", high, len(rises)), strings.Join(rises, ", "))
 		}
 	}
 	return t
@@ -63,7 +63,7 @@ func (r Record) largestRise() float64 {
 }
 
 // movesTable has how far each kind of coefficients moved from its start: root mean squares over entries, tokens and sites.
-func movesTable(cells []result) figure.Table {
+func movesTable(cells []Result) figure.Table {
 	t := figure.Table{Title: "How far coefficients moved from their start (root mean square), by seed", Align: "lll", Header: []string{"", "coefficients", "by seed"}}
 	for _, c := range cells {
 		var kinds []stream.MixingKind
@@ -81,41 +81,41 @@ func movesTable(cells []result) figure.Table {
 			}
 		}
 		for _, kind := range kinds {
-			t.Row(c.name(), string(kind), strings.Join(moved[kind], ", "))
+			t.Row(c.Name(), string(kind), strings.Join(moved[kind], ", "))
 		}
 	}
 	return t
 }
 
 // differenceBars are the differences from the first cell, or its loss if there is no other.
-func differenceBars(cells []result) figure.Bars {
+func differenceBars(cells []Result) figure.Bars {
 	if len(cells) == 1 {
-		return figure.Bars{YLabel: "validation loss (nats a token)", Labels: []string{cells[0].name()}, Values: []float64{stats.Mean(cells[0].losses()).Mean}, Format: "%.4f"}
+		return figure.Bars{YLabel: "validation loss (nats a token)", Labels: []string{cells[0].Name()}, Values: []float64{stats.Mean(cells[0].losses()).Mean}, Format: "%.4f"}
 	}
-	bars := figure.Bars{YLabel: "loss minus " + cells[0].name() + "'s (nats a token), ± standard error", Format: "%+.4f"}
+	bars := figure.Bars{YLabel: "loss minus " + cells[0].Name() + "'s (nats a token), ± standard error", Format: "%+.4f"}
 	for _, c := range cells[1:] {
 		e := stats.Mean(pairedDifferences(cells[0], c))
-		bars.Add(c.name(), e.Mean, e.Error)
+		bars.Add(c.Name(), e.Mean, e.Error)
 	}
 	return bars
 }
 
 // differences is a table of them, with a row for each cell of a group but the first, with which the
 // others are compared.
-func differences(title string, groups ...[]result) figure.Table {
+func differences(title string, groups ...[]Result) figure.Table {
 	t := figure.Table{Title: title, Align: "lrrrrr", Header: []string{"", "pairs", "difference", "of the first", "standard deviation", "p (paired t-test)"}}
 	for _, cells := range groups {
 		for _, c := range cells[min(1, len(cells)):] {
 			pairs := pairedDifferences(cells[0], c)
 			share := stats.Mean(pairs).Mean / stats.Mean(cells[0].losses()).Mean
-			t.Row(c.name(), fmt.Sprint(len(pairs)), estimate(pairs, "%+.4f"), number(100*share, "%+.2f%%"), number(stats.Deviation(pairs), "%.4f"), number(stats.PairedTest(pairs), "%.2g"))
+			t.Row(c.Name(), fmt.Sprint(len(pairs)), estimate(pairs, "%+.4f"), number(100*share, "%+.2f%%"), number(stats.Deviation(pairs), "%.4f"), number(stats.PairedTest(pairs), "%.2g"))
 		}
 	}
 	return t
 }
 
 // pairedDifferences lists b's losses minus a's with the same seed.
-func pairedDifferences(a, b result) []float64 {
+func pairedDifferences(a, b Result) []float64 {
 	var all []float64
 	for _, x := range a.runs {
 		for _, y := range b.runs {
@@ -128,7 +128,7 @@ func pairedDifferences(a, b result) []float64 {
 }
 
 // seedsTable says what a difference of 1% of the first cell's loss would need.
-func seedsTable(cells []result) figure.Table {
+func seedsTable(cells []Result) figure.Table {
 	t := figure.Table{Title: fmt.Sprintf("Seeds that a difference of 1%% of the first's loss needs, alpha %g two-sided, power %g", stats.Alpha, stats.Power), Align: "lrrrrrrr",
 		Header: []string{"", "deviation, first", "deviation, this", "deviation of the difference", "95% of that", "seeds, paired", "at the 95%", "seeds of each, unpaired"}}
 	for i, c := range cells {
@@ -140,7 +140,7 @@ func seedsTable(cells []result) figure.Table {
 		difference := 0.01 * stats.Mean(cells[0].losses()).Mean
 		low, high := stats.DeviationInterval(both, len(pairs))
 		ends := count(stats.PairedSeeds(low, difference)) + " to " + count(stats.PairedSeeds(high, difference))
-		t.Row(c.name(), fmt.Sprintf("%.4f", a), fmt.Sprintf("%.4f", b), number(both, "%.4f"), interval(low, high, "%.4f"), count(stats.PairedSeeds(both, difference)), ends, count(stats.UnpairedSeeds(a, b, difference)))
+		t.Row(c.Name(), fmt.Sprintf("%.4f", a), fmt.Sprintf("%.4f", b), number(both, "%.4f"), interval(low, high, "%.4f"), count(stats.PairedSeeds(both, difference)), ends, count(stats.UnpairedSeeds(a, b, difference)))
 	}
 	return t
 }

@@ -28,7 +28,7 @@ func TestCommittedExperiments(t *testing.T) {
 	for _, file := range files {
 		file = filepath.ToSlash(file)
 		folder := strings.TrimSuffix(file, ".yaml")
-		e, err := experiment.Load(experiment.Kinds(), file, nil)
+		e, err := experiment.Load(experiment.Kinds(models.Standard()), file, nil)
 		require.NoError(t, err)
 		plan, err := e.Plan(t.Context(), models.Standard(), folder)
 		require.NoError(t, err)
@@ -91,7 +91,7 @@ func TestEditedConfigsChangeNoExperiment(t *testing.T) {
 	require.NotEmpty(t, logs)
 	for _, log := range logs {
 		folder := filepath.Dir(log)
-		e, err := experiment.Load(experiment.Kinds(), folder+".yaml", nil)
+		e, err := experiment.Load(experiment.Kinds(models.Standard()), folder+".yaml", nil)
 		require.NoError(t, err)
 		plan, err := e.Plan(t.Context(), models.Standard(), folder)
 		require.NoError(t, err)

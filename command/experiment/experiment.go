@@ -56,7 +56,7 @@ type call struct {
 func (c *call) run(ctx context.Context, out cli.Output) error {
 	switch {
 	case c.Keys && c.File == "":
-		return listKeys(c.Markdown, out)
+		return listKeys(c.zoo, c.Markdown, out)
 	case c.Keys:
 		return cli.Usagef("-keys: want no config with it, got %s", c.File)
 	case c.File == "":
@@ -69,7 +69,7 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 
 // experiment plans, trains or reports.
 func (c *call) experiment(ctx context.Context, out cli.Output) error {
-	e, err := experiment.Load(experiment.Kinds(), c.File, c.Sets)
+	e, err := experiment.Load(experiment.Kinds(c.zoo), c.File, c.Sets)
 	if err != nil {
 		return err
 	}

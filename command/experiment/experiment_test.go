@@ -128,7 +128,7 @@ func TestThePageOfKeysIsUpToDate(t *testing.T) {
 	got := run("-keys", "-markdown")
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 	require.Equal(t, got.Stdout, lineFeeds(string(committed)), "make it again: residua experiment -keys -markdown >docs/experiment-config.md")
-	keys, err := experiment.Keys(experiment.Kinds())
+	keys, err := experiment.Keys(experiment.Kinds(models.Standard()))
 	require.NoError(t, err)
 	for _, k := range keys {
 		assert.True(t, k.Help != "" || k.Name == "experiment.kind", "%s: want help", k.Name)

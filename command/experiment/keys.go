@@ -3,6 +3,7 @@ package experiment
 import (
 	"github.com/residua-go/residua/experiment"
 	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/models"
 )
 
 // pageHead begins docs/experiment-config.md.
@@ -18,8 +19,8 @@ series, of the point. The experiment itself sets ` + "`name`, `seed`, `out`, `tr
 `
 
 // listKeys is -keys.
-func listKeys(markdown bool, out cli.Output) error {
-	keys, err := experiment.Keys(experiment.Kinds())
+func listKeys(zoo models.Zoo, markdown bool, out cli.Output) error {
+	keys, err := experiment.Keys(experiment.Kinds(zoo))
 	if err != nil {
 		return err
 	}

@@ -163,6 +163,9 @@ func TestCommands(t *testing.T) {
 	streams := filepath.Join(dir, "streams")
 	set := `set=["` + strings.Join(small, `", "`) + `", "train.eval_tokens=64"]`
 	assert.Regexp(t, `(?m)^layerscale +1 +[+-]`, call(t, "experiment", "-out", streams, "-set", "tokens=96", "-set", set, "streams.yaml"))
+	report := call(t, "experiment", "-out", filepath.Join(dir, "spread"), "-set", "tokens=96", "-set", set, "spread.yaml")
+	assert.Regexp(t, `(?s)Losses over seeds \(bits\).*\ntransformer +\d\.\d{4} .*\nlayerscale +\d\.\d{4} `, report)
+	assert.Regexp(t, `experiment\.unit .* of spread: nats a token`, call(t, "experiment", "-keys"))
 	assert.Regexp(t, `(?m)/run .* 96 .*\n\S+/layerscale-seed0 .* 96 `, call(t, "compare", "-out", dir, run, filepath.Join(streams, "runs", "layerscale-seed0")))
 	var document struct {
 		Stream  string
