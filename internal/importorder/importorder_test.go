@@ -74,7 +74,7 @@ var allowed = map[string][]string{
 	"experiment":          experimentImports("experiment/bench", "experiment/stats"),
 	"experiment/stats":    {},
 	"experiment/bench":    {"learner", "generate", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "checkpoint", "optim", "figure"},
-	"experiment/gpucheck": {"checkpoint"},
+	"experiment/gpucheck": experimentImports("experiment/bench"),
 	"experiment/roofline": {"models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim", "figure"},
 
 	"explore": {"analysis", "analysis/cache", "analysis/check", "analysis/page", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
