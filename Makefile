@@ -55,7 +55,7 @@ cuda: ## build and test the CUDA backend on its emulator (wants gcc and g++, no 
 
 GPU_CHECK := build/gpu-check
 GPU_CHECK_TESTS := internal/tapemachine graph/cuda graph $(patsubst %/,%,$(wildcard graph/ops/*/)) models trainer
-GPU_CHECK_PROGRAMS := cmd/residua cmd/gpucheck cmd/gpucheck/ceilings $(GPU_CHECK_TESTS)
+GPU_CHECK_PROGRAMS := cmd/residua cmd/gpucheck $(GPU_CHECK_TESTS)
 GPU_CHECK_MEGABYTES := 35
 
 gpu-check: ## make build/gpu-check: all that a GPU machine needs to check the CUDA backend by its run.sh, without Go

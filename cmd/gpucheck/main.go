@@ -22,12 +22,13 @@ func main() {
 	}
 }
 
-const usage = "compare [-name NAME] [-tolerance T] [-gradients T] RUN RUN | savestep RUN DIR | report DIR | isolate [-limit D] [-skip PATTERN] TESTS PROGRAM [ARG...] | emulate"
+const usage = "compare [-name NAME] [-tolerance T] [-gradients T] RUN RUN | savestep RUN DIR | report DIR | isolate [-limit D] [-skip PATTERN] TESTS PROGRAM [ARG...] | ceilings [-batch N] [-precision P] PRESET | emulate"
 
 func run(args []string, out io.Writer) error {
 	task, operands := "", []string(nil)
 	var c gpucheck.Comparison
 	var i gpucheck.Isolation
+	batch, precision := 1, "bf16"
 	if len(args) > 0 {
 		flags := flag.NewFlagSet("gpucheck", flag.ContinueOnError)
 		flags.SetOutput(io.Discard)
@@ -36,6 +37,8 @@ func run(args []string, out io.Writer) error {
 		flags.Float64Var(&c.Gradients, "gradients", 0, "")
 		flags.DurationVar(&i.Limit, "limit", 0, "")
 		flags.StringVar(&i.Skip, "skip", "", "")
+		flags.IntVar(&batch, "batch", batch, "")
+		flags.StringVar(&precision, "precision", precision, "")
 		if flags.Parse(args[1:]) == nil {
 			task, operands = args[0], flags.Args()
 		}
@@ -51,6 +54,8 @@ func run(args []string, out io.Writer) error {
 	case task == "isolate" && n >= 2:
 		i.Tests, i.Program = operands[0], operands[1:]
 		return i.Run(context.Background(), out)
+	case task == "ceilings" && n == 1:
+		return gpucheck.Ceilings(operands[0], batch, precision, out)
 	case task == "emulate" && n == 0:
 		return gpucheck.Emulate(out)
 	}

@@ -71,5 +71,3 @@ func (s *stockRun) facts() facts {
 }
 
 func (s *stockRun) close() { _ = s.vm.Close() }
-
-func blockName(l int) string { return fmt.Sprintf("blocks.%d", l) }

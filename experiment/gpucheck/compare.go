@@ -36,23 +36,60 @@ type Comparison struct {
 	Gradients float64 // of each parameter's gradient next to those that SaveStep wrote into Want, relative to its norm; 0: not compared
 }
 
-// pair is the steps of a comparison's runs.
-type pair struct {
-	Comparison
-	want, got []trainer.Metrics
+// Write writes how the runs differ, as the report wants it. It fails where their losses differ by
+// more than the tolerance.
+func (c Comparison) Write(out io.Writer) error {
+	for _, compared := range []func() (string, error){c.losses, c.gradients} {
+		text, err := compared()
+		if _, failed := io.WriteString(out, text); failed != nil {
+			return errors.WithStack(failed)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// worst returns the largest |got - want| / |want| of the losses and where it is, and that
-// of the gradient norms.
-func (c pair) worst() (loss float64, at int, norm float64) {
-	at = c.want[0].Step
-	for i, w := range c.want {
-		if d := relative(w.Loss, c.got[i].Loss); d > loss {
+// shownSteps is how many steps a table has, about.
+const shownSteps = 10
+
+// losses makes a figure of the losses and gradient norms and, unless the runs are the same, a table of some steps.
+func (c Comparison) losses() (string, error) {
+	want, err := readSteps(c.Want)
+	if err != nil {
+		return "", err
+	}
+	got, err := readSteps(c.Got)
+	if err != nil {
+		return "", err
+	}
+	last := len(want) - 1
+	if len(got) != len(want) {
+		return "", errors.Errorf("%s: want the %d steps of %s, got %d in %s", c.Name, len(want), c.Want, len(got), c.Got)
+	}
+	loss, norm, at := 0.0, 0.0, want[0].Step // the largest differences
+	table := fmt.Sprintf("%s\n%s\n%6s  %12s  %12s  %8s\n", fence, c.Name, "step", "loss", "the other", "relative")
+	for i, w := range want {
+		d := relative(w.Loss, got[i].Loss)
+		if d > loss {
 			loss, at = d, w.Step
 		}
-		norm = max(norm, relative(w.GradNorm, c.got[i].GradNorm))
+		norm = max(norm, relative(w.GradNorm, got[i].GradNorm))
+		if i%max(1, len(want)/shownSteps) == 0 || i == last {
+			table += fmt.Sprintf("%6d  %12.6f  %12.6f  %8.1e\n", w.Step, w.Loss, got[i].Loss, d)
+		}
 	}
-	return loss, at, norm
+	text := fmt.Sprintf("figure: %s: loss %.4f to %.4f in %d steps, ", c.Name, want[0].Loss, want[last].Loss, len(want))
+	if loss == 0 && norm == 0 {
+		return text + "every loss and gradient norm has the same bits\n", nil
+	}
+	text += fmt.Sprintf("the other %.4f to %.4f; largest relative difference %.1e, at step %d (wanted <= %.0e), of gradient norms %.1e\n%s",
+		got[0].Loss, got[last].Loss, loss, at, c.Tolerance, norm, table+fence+"\n")
+	if loss > c.Tolerance || c.Tolerance == 0 {
+		err = errors.Errorf("%s: want losses within %.0e, got a relative difference of %.1e at step %d, of gradient norms %.1e", c.Name, c.Tolerance, loss, at, norm)
+	}
+	return text, err
 }
 
 func relative(want, got eval.Number) float64 {
@@ -62,83 +99,29 @@ func relative(want, got eval.Number) float64 {
 	return math.Abs(float64(got-want)) / math.Abs(float64(want))
 }
 
-// Write writes how the runs differ, as the report wants it. It fails where their losses differ by
-// more than the tolerance.
-func (c Comparison) Write(out io.Writer) error {
-	both := pair{Comparison: c}
-	var err error
-	if both.want, err = readSteps(c.Want); err != nil {
-		return err
+// gradients makes a figure of the gradients, if they are compared.
+func (c Comparison) gradients() (string, error) {
+	if c.Gradients == 0 {
+		return "", nil
 	}
-	if both.got, err = readSteps(c.Got); err != nil {
-		return err
-	}
-	if len(both.want) != len(both.got) {
-		return errors.Errorf("%s: want the %d steps of %s, got %d in %s", c.Name, len(both.want), c.Want, len(both.got), c.Got)
-	}
-	if err := both.write(out); err != nil || c.Gradients == 0 {
-		return err
-	}
-	return c.writeGradients(out)
-}
-
-// writeGradients writes a figure of the gradients.
-func (c Comparison) writeGradients(out io.Writer) error {
 	text, err := os.ReadFile(filepath.Join(c.Want, savedGradients))
 	if err != nil {
-		return errors.WithStack(err)
+		return "", errors.WithStack(err)
 	}
 	var want map[string]gradient
 	if err := json.Unmarshal(text, &want); err != nil {
-		return errors.Wrap(err, filepath.Join(c.Want, savedGradients))
+		return "", errors.Wrap(err, filepath.Join(c.Want, savedGradients))
 	}
 	got, err := runGradients(c.Got)
 	if err != nil {
-		return err
+		return "", err
 	}
 	worst, of, err := worstGradient(want, got)
 	if err != nil {
-		return errors.Wrap(err, c.Name)
-	}
-	if _, err := fmt.Fprintf(out, "figure: %s: gradients of %d parameters, largest difference %.1e of the norm, of %s (wanted <= %.0e)\n", c.Name, len(want), worst, of, c.Gradients); err != nil {
-		return errors.WithStack(err)
+		return "", errors.Wrap(err, c.Name)
 	}
 	if !(worst <= c.Gradients) {
-		return errors.Errorf("%s: want gradients within %.0e of their norms, got a difference of %.1e of %s", c.Name, c.Gradients, worst, of)
+		err = errors.Errorf("%s: want gradients within %.0e of their norms, got a difference of %.1e of %s", c.Name, c.Gradients, worst, of)
 	}
-	return nil
-}
-
-// shownSteps is how many steps a table has, about.
-const shownSteps = 10
-
-// write writes a figure and, unless the runs are the same, a table for the report.
-func (c pair) write(out io.Writer) error {
-	loss, at, norm := c.worst()
-	first, last := c.want[0], c.want[len(c.want)-1]
-	text := fmt.Sprintf("figure: %s: loss %.4f to %.4f in %d steps, ", c.Name, first.Loss, last.Loss, len(c.want))
-	if loss == 0 && norm == 0 {
-		text += "every loss and gradient norm has the same bits\n"
-	} else {
-		text += fmt.Sprintf("the other %.4f to %.4f; largest relative difference %.1e, at step %d (wanted <= %.0e), of gradient norms %.1e\n%s",
-			c.got[0].Loss, c.got[len(c.got)-1].Loss, loss, at, c.Tolerance, norm, c.table())
-	}
-	if _, err := io.WriteString(out, text); err != nil {
-		return errors.WithStack(err)
-	}
-	if loss > c.Tolerance || c.Tolerance == 0 && norm > 0 {
-		return errors.Errorf("%s: want losses within %.0e, got a relative difference of %.1e at step %d, of gradient norms %.1e", c.Name, c.Tolerance, loss, at, norm)
-	}
-	return nil
-}
-
-// table lists some of the steps.
-func (c pair) table() string {
-	text := fmt.Sprintf("%s\n%s\n%6s  %12s  %12s  %8s\n", fence, c.Name, "step", "loss", "the other", "relative")
-	for i, w := range c.want {
-		if i%max(1, len(c.want)/shownSteps) == 0 || i == len(c.want)-1 {
-			text += fmt.Sprintf("%6d  %12.6f  %12.6f  %8.1e\n", w.Step, w.Loss, c.got[i].Loss, relative(w.Loss, c.got[i].Loss))
-		}
-	}
-	return text + fence + "\n"
+	return fmt.Sprintf("figure: %s: gradients of %d parameters, largest difference %.1e of the norm, of %s (wanted <= %.0e)\n", c.Name, len(want), worst, of, c.Gradients), err
 }

@@ -144,7 +144,7 @@ part_ceilings() {
   failed=0
   for model in $(echo "$CEILINGS" | tr , ' '); do
     echo '```'
-    bin/ceilings "$model" "$BENCH_BATCH" bf16 || failed=1
+    bin/gpucheck ceilings -batch "$BENCH_BATCH" "$model" || failed=1
     echo '```'
   done
   "$PYTHON" - <<END 2>/dev/null || echo "figure: no PyTorch that finds the GPU"

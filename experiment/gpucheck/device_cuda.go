@@ -1,0 +1,42 @@
+//go:build cuda
+
+package gpucheck
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/experiment/roofline"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/cuda/emulator"
+	"github.com/residua-go/residua/models"
+)
+
+// Ceilings measures on the GPU what bounds a training step of a preset: how fast the device copies, and multiplies the step's matrices.
+func Ceilings(preset string, batch int, precision string, out io.Writer) error {
+	p, err := models.Standard().Preset(preset)
+	if err != nil {
+		return err
+	}
+	spec, err := p.Config.Resolve()
+	if err != nil {
+		return err
+	}
+	return roofline.Ceilings(spec, roofline.Options{Batch: batch, Precision: graph.Precision(precision)}, out)
+}
+
+// Emulate builds the emulator and prints, for a shell, what makes programs use it instead of a GPU.
+func Emulate(out io.Writer) error {
+	if err := emulator.Use(); err != nil {
+		return err
+	}
+	for _, name := range []string{"RESIDUA_CUDA_DRIVER", "RESIDUA_CUBLAS"} {
+		if _, err := fmt.Fprintf(out, "export %s='%s'\n", name, os.Getenv(name)); err != nil {
+			return errors.WithStack(err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,18 @@
+//go:build !cuda
+
+package gpucheck
+
+import (
+	"io"
+
+	"github.com/pkg/errors"
+)
+
+// errNoCUDA is that of what builds with the tag cuda have alone.
+var errNoCUDA = errors.New("want a gpucheck built with the tag cuda, got one without")
+
+// Ceilings is an error.
+func Ceilings(string, int, string, io.Writer) error { return errNoCUDA }
+
+// Emulate is an error.
+func Emulate(io.Writer) error { return errNoCUDA }
