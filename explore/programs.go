@@ -63,37 +63,22 @@ func (e *Explorer) rowOf(tokens int) int {
 	return min(row, e.options.Tokens)
 }
 
-// runner is a row of at least so many tokens that keeps activations.
-func (e *Explorer) runner(tokens int, names []string) (*cache.Runner, int, error) {
-	row := e.rowOf(tokens)
-	slices.Sort(names)
-	names = slices.Compact(names)
-	key := strconv.Itoa(row) + " " + strings.Join(names, " ")
-	run, err := e.programs.get(key, func() (closer, error) {
-		r, err := cache.New(e.store, e.spec, cache.Options{Names: names, Seq: row, Threads: e.options.Threads})
-		if err != nil {
-			return nil, err
-		}
-		return r, nil
-	})
-	if err != nil {
-		return nil, 0, err
-	}
-	return run.(*cache.Runner), row, nil
-}
-
 // run runs the model on one row of ids and keeps activations.
 func (e *Explorer) run(ids []int32, names []string, replace []cache.Intervention) (*cache.Cache, error) {
 	for _, v := range replace {
 		names = append(names, v.Name)
 	}
-	r, row, err := e.runner(len(ids), names)
+	slices.Sort(names)
+	names = slices.Compact(names)
+	row := make([]int32, e.rowOf(len(ids)))
+	copy(row, ids)
+	r, err := e.programs.get(strconv.Itoa(len(row))+" "+strings.Join(names, " "), func() (closer, error) {
+		return cache.New(e.store, e.spec, cache.Options{Names: names, Seq: len(row), Threads: e.options.Threads})
+	})
 	if err != nil {
 		return nil, err
 	}
-	padded := make([]int32, row)
-	copy(padded, ids)
-	return r.Run(padded, replace...)
+	return r.(*cache.Runner).Run(row, replace...)
 }
 
 // generator continues texts, and changes activations on the way.

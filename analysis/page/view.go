@@ -26,12 +26,12 @@ type sectionView struct {
 	Figures    []figureView
 }
 
-// figureView is a figure: a table's cells, or data for the script.
+// figureView is a figure: a table, or data for the script.
 type figureView struct {
 	Title string
 	Kind  string          // the script's name for it, "table" for a table
 	Data  json.RawMessage // nil for a table
-	Table *tableView
+	Table *figure.Table
 }
 
 func (p Page) view() (view, error) {
@@ -83,7 +83,7 @@ func viewOf(f figure.Figure) (figureView, error) {
 	v := figureView{Title: figure.Visible(f.Heading())}
 	switch f := f.(type) {
 	case figure.Table:
-		v.Kind, v.Table = "table", tableOf(f)
+		v.Kind, v.Table = "table", &f
 		return v, nil
 	case figure.Heatmap:
 		v.Kind = "heatmap"
