@@ -4,7 +4,6 @@ import (
 	"log"
 	"os"
 	"os/signal"
-	"time"
 )
 
 // serve answers requests, in the order in which they come, and does not return. What comes on
@@ -27,43 +26,31 @@ func (kernel *Kernel) serve(sockets SocketGroup) {
 	}()
 
 	kernel.session.requests = receive(sockets)
-	for { // by this goroutine: the interpreter is its own
-		kernel.serveNext()
+	for receipt := range kernel.session.requests { // by this goroutine: the interpreter is its own
+		kernel.answer(receipt)
 	}
 }
 
-// serveNext answers a request. If it is to run a cell, and that fails, cells that have been asked
+// answer answers a request. If it is to run a cell, and that fails, cells that have been asked
 // for before it failed do not run.
-func (kernel *Kernel) serveNext() {
-	s := kernel.session
-	receipt := s.next()
+func (kernel *Kernel) answer(receipt msgReceipt) {
 	if receipt.Msg.Header.MsgType != "execute_request" {
 		kernel.handleShellMsg(receipt)
 		return
 	}
+	s := kernel.session
 	s.run(func() { kernel.handleShellMsg(receipt) })
-	if !s.failed || !receipt.stopsOnError() {
+	if !receipt.stopsOnError() {
 		return
 	}
-	waiting := s.waiting
-	s.waiting = nil
-	for _, receipt := range waiting {
+	for range s.waiting {
+		receipt := <-s.requests
 		if receipt.Msg.Header.MsgType == "execute_request" {
 			receipt.abort()
 		} else {
 			kernel.handleShellMsg(receipt)
 		}
 	}
-}
-
-// next returns the oldest request.
-func (s *session) next() msgReceipt {
-	if len(s.waiting) == 0 {
-		return <-s.requests
-	}
-	receipt := s.waiting[0]
-	s.waiting = s.waiting[1:]
-	return receipt
 }
 
 // receive returns what comes on the shell socket.
@@ -94,21 +81,8 @@ func (receipt *msgReceipt) stopsOnError() bool {
 	return stop || !there
 }
 
-// grace is how long requests may be on their way to the kernel.
-const grace = 100 * time.Millisecond
-
-// noteFailure takes note of the requests that have come before a cell is said to have failed.
-func (s *session) noteFailure() {
-	s.failed = true
-	for {
-		select {
-		case receipt := <-s.requests:
-			s.waiting = append(s.waiting, receipt)
-		case <-time.After(grace):
-			return
-		}
-	}
-}
+// noteFailure takes note of how many requests have come before a cell is said to have failed.
+func (s *session) noteFailure() { s.waiting = len(s.requests) }
 
 // abort answers that a cell does not run.
 func (receipt *msgReceipt) abort() {

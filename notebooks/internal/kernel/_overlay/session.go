@@ -17,8 +17,7 @@ type session struct {
 	cells    map[string][]string // lines of a cell, by its name
 	cell     string              // the name of the newest
 	requests <-chan msgReceipt   // of the shell socket
-	waiting  []msgReceipt        // of them: came before a cell failed
-	failed   bool                // the running cell, or the newest
+	waiting  int                 // of them: came before the running cell, or the newest, failed
 
 	lock    sync.Mutex
 	running bool            // a cell
@@ -46,7 +45,7 @@ func (s *session) run(cell func()) {
 	if s.ctx.Err() != nil {
 		s.ctx, s.cancel = context.WithCancel(context.Background())
 	}
-	s.running, s.failed = true, false
+	s.running, s.waiting = true, 0
 	s.lock.Unlock()
 	cell()
 	s.lock.Lock()
