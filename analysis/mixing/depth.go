@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/stream"
 )
@@ -113,14 +115,7 @@ func (d *Depth) Figures() []figure.Figure {
 		mean.Limits = []float64{0, 1}
 	}
 	spread := d.heatmap("How much tokens differ in them: standard deviation", func(w Weight) float64 { return w.Spread })
-	most := 0.0
-	for _, row := range spread.Values {
-		for _, v := range row {
-			if v > most { // not NaN
-				most = v
-			}
-		}
-	}
+	most := floats.Max(slices.Concat(spread.Values...)) // not NaN, which is left out
 	if most == 0 {
 		return []figure.Figure{mean}
 	}

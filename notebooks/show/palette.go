@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"image"
 	"image/color"
+	"image/draw"
 	"maps"
 	"math"
 	"slices"
@@ -12,36 +13,36 @@ import (
 // paletteSize is how many colours a PNG with a palette can have: a byte a pixel instead of four.
 const paletteSize = 256
 
+// rgba is a colour: red, green, blue, opacity.
+type rgba [4]uint8
+
 // reduced returns a picture in 256 colours, others becoming the nearest of those. A figure's areas
 // and lines have few colours; many soften edges. Notebooks are kept under version control: their
 // files are less than half as large for it.
 func reduced(picture image.Image) *image.Paletted {
-	bounds := picture.Bounds()
-	counts := map[color.RGBA]int{}
-	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
-		for x := bounds.Min.X; x < bounds.Max.X; x++ {
-			counts[rgba(picture.At(x, y))]++
-		}
+	bounds := image.Rectangle{Max: picture.Bounds().Size()}
+	whole := image.NewRGBA(bounds)
+	draw.Draw(whole, bounds, picture, picture.Bounds().Min, draw.Src)
+	counts := map[rgba]int{}
+	for pixel := range slices.Chunk(whole.Pix, 4) {
+		counts[rgba(pixel)]++
 	}
-	colours := chosen(counts)
-	index := map[color.RGBA]uint8{} // of the nearest colour
+	result := image.NewPaletted(bounds, chosen(counts))
+	index := map[rgba]uint8{} // of the nearest colour
 	for c := range counts {
-		index[c] = uint8(colours.Index(c))
+		index[c] = uint8(result.Palette.Index(color.RGBA{c[0], c[1], c[2], c[3]}))
 	}
-	result := image.NewPaletted(image.Rect(0, 0, bounds.Dx(), bounds.Dy()), colours)
-	for y := range bounds.Dy() {
-		for x := range bounds.Dx() {
-			result.SetColorIndex(x, y, index[rgba(picture.At(bounds.Min.X+x, bounds.Min.Y+y))])
-		}
+	for i := range result.Pix {
+		result.Pix[i] = index[rgba(whole.Pix[4*i:])]
 	}
 	return result
 }
 
 // chosen returns the more frequent half of a palette, and for the other half colours from which
 // those before are farthest. Their order depends on the counts alone.
-func chosen(counts map[color.RGBA]int) color.Palette {
-	all := slices.SortedFunc(maps.Keys(counts), func(a, b color.RGBA) int {
-		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a.R, b.R), cmp.Compare(a.G, b.G), cmp.Compare(a.B, b.B), cmp.Compare(a.A, b.A))
+func chosen(counts map[rgba]int) color.Palette {
+	all := slices.SortedFunc(maps.Keys(counts), func(a, b rgba) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), slices.Compare(a[:], b[:]))
 	})
 	size := min(len(all), paletteSize)
 	var palette color.Palette
@@ -51,18 +52,21 @@ func chosen(counts map[color.RGBA]int) color.Palette {
 		if next >= size/2 {
 			next = slices.Index(distance, slices.Max(distance))
 		}
-		palette = append(palette, all[next])
-		for i, c := range all {
-			distance[i] = min(distance[i], apart(c, all[next]))
+		c := all[next]
+		palette = append(palette, color.RGBA{c[0], c[1], c[2], c[3]})
+		for i := range all {
+			distance[i] = min(distance[i], apart(all[i], c))
 		}
 	}
 	return palette
 }
 
 // apart is the squared distance of two colours.
-func apart(a, b color.RGBA) int {
-	r, g, l, o := int(a.R)-int(b.R), int(a.G)-int(b.G), int(a.B)-int(b.B), int(a.A)-int(b.A)
-	return r*r + g*g + l*l + o*o
+func apart(a, b rgba) int {
+	sum := 0
+	for i := range a {
+		d := int(a[i]) - int(b[i])
+		sum += d * d
+	}
+	return sum
 }
-
-func rgba(c color.Color) color.RGBA { return color.RGBAModel.Convert(c).(color.RGBA) }

@@ -29,6 +29,11 @@ func decoded(t *testing.T, o Output) image.Image {
 	return picture
 }
 
+func at8(c color.Color) rgba {
+	x := color.RGBAModel.Convert(c).(color.RGBA)
+	return rgba{x.R, x.G, x.B, x.A}
+}
+
 // requireAlike wants pictures that look the same: colours are apart, as vectors of values up to 255,
 // by half a step on average, and where an edge is softened by 20 at most.
 func requireAlike(t *testing.T, want, got image.Image) {
@@ -36,7 +41,7 @@ func requireAlike(t *testing.T, want, got image.Image) {
 	require.Equal(t, want.Bounds(), got.Bounds())
 	total, worst, pixels := 0, 0, want.Bounds().Dx()*want.Bounds().Dy()
 	for i := range pixels {
-		a, b := rgba(want.At(i%want.Bounds().Dx(), i/want.Bounds().Dx())), rgba(got.At(i%want.Bounds().Dx(), i/want.Bounds().Dx()))
+		a, b := at8(want.At(i%want.Bounds().Dx(), i/want.Bounds().Dx())), at8(got.At(i%want.Bounds().Dx(), i/want.Bounds().Dx()))
 		d := int(math.Sqrt(float64(apart(a, b))))
 		total, worst = total+d, max(worst, d)
 	}

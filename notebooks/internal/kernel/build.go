@@ -9,11 +9,9 @@ package kernel
 
 import (
 	"context"
-	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"runtime"
-
-	"github.com/pkg/errors"
 )
 
 // Name is the kernel's name in the metadata of notebooks, DisplayName the one people see.
@@ -59,21 +57,23 @@ func writeSources(ctx context.Context, goName, build string, modules moduleFiles
 // JupyterPath is the folder whose kernels/ has the kernel built below the folder build.
 func JupyterPath(build string) string { return filepath.Join(build, "jupyter") }
 
+// spec is what Jupyter finds the kernel by.
+const spec = `{
+  "argv": [
+    "{resource_dir}/%s",
+    "{connection_file}"
+  ],
+  "display_name": "%s",
+  "interrupt_mode": "message",
+  "language": "go"
+}
+`
+
 // writeSpec writes what Jupyter finds the kernel by and returns where the program belongs.
 func writeSpec(dir string) (program string, err error) {
 	name := "residua-kernel"
 	if runtime.GOOS == "windows" {
 		name += ".exe"
 	}
-	spec := map[string]any{
-		"argv":           []string{"{resource_dir}/" + name, "{connection_file}"},
-		"display_name":   DisplayName,
-		"interrupt_mode": "message",
-		"language":       "go",
-	}
-	text, err := json.MarshalIndent(spec, "", "  ")
-	if err != nil {
-		return "", errors.Wrap(err, "notebook kernel")
-	}
-	return filepath.Join(dir, name), writeFolder(dir, map[string]string{"kernel.json": string(text) + "\n"})
+	return filepath.Join(dir, name), writeFolder(dir, map[string]string{"kernel.json": fmt.Sprintf(spec, name, DisplayName)})
 }

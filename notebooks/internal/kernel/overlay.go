@@ -16,16 +16,13 @@ var overlay embed.FS
 
 // addOverlay adds the files of one of its folders to those of a module, in the folder into.
 func addOverlay(files map[string]string, folder, into string) error {
-	names, err := fs.Glob(overlay, folder+"/*.go")
+	own, err := fs.Sub(overlay, folder)
 	if err != nil {
 		return errors.Wrap(err, "notebook kernel")
 	}
-	for _, name := range names {
-		text, err := overlay.ReadFile(name)
-		if err != nil {
-			return errors.Wrap(err, "notebook kernel")
-		}
-		files[path.Join(into, "residua_"+path.Base(name))] = string(text)
+	ours, err := sourceFiles(own, []string{"."})
+	for name, text := range ours {
+		files[path.Join(into, "residua_"+name)] = text
 	}
-	return nil
+	return errors.Wrap(err, "notebook kernel")
 }
