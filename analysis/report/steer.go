@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -153,7 +152,7 @@ func nextTokens(m *Model, r *cache.Runner, ids []int32, change cache.Interventio
 		}
 	}
 	var next []NextToken
-	for id := range maps.Keys(chosen) {
+	for id := range chosen {
 		next = append(next, NextToken{id, m.text(id), probabilities[0][id], probabilities[1][id]})
 	}
 	slices.SortFunc(next, func(a, b NextToken) int { return cmp.Or(cmp.Compare(b.Untouched, a.Untouched), a.ID-b.ID) })

@@ -33,20 +33,13 @@ func command[O any](zoo models.Zoo, c cli.Command, write func(*report.Model, O) 
 		if err := analysis.CheckSupport(d.name, m.Spec); err != nil {
 			return cli.Usage(err)
 		}
-		defer limitCores(cores.Threads)()
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores.Threads)) // back to what it is now; 0 leaves it as it is
 		return d.deliver(ctx, out, func() (*report.Report, error) {
 			r, err := write(m, *options)
 			return r, cli.Usage(c.OfFlag(err))
 		})
 	}
 	return c
-}
-
-// limitCores bounds all that the process computes to some cores, and returns what undoes
-// that. 0: all cores.
-func limitCores(n int) (undo func()) {
-	before := runtime.GOMAXPROCS(n)
-	return func() { runtime.GOMAXPROCS(before) }
 }
 
 // delivery is the flags that say where a report of an analysis goes.
