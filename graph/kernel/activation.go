@@ -106,7 +106,7 @@ func activateGradient[T Float](p path, f Activation, dx, dy, x []T) {
 func reluSquared[T Float](p path, y, x []T) {
 	y = y[:len(x)]
 	if p > portable {
-		fastReLUSquared(p, single(y), single(x))
+		fastReLUSquared(p, y, x)
 		return
 	}
 	for i, v := range x {
@@ -119,7 +119,7 @@ func reluSquared[T Float](p path, y, x []T) {
 func reluSquaredGradient[T Float](p path, dx, dy, x []T) {
 	dx, dy = dx[:len(x)], dy[:len(x)]
 	if p > portable {
-		fastReLUSquaredGradient(p, single(dx), single(dy), single(x))
+		fastReLUSquaredGradient(p, dx, dy, x)
 		return
 	}
 	for i, v := range x {
@@ -131,7 +131,7 @@ func reluSquaredGradient[T Float](p path, dx, dy, x []T) {
 func relu[T Float](p path, y, x []T) {
 	y = y[:len(x)]
 	if p > portable {
-		fastReLU(p, single(y), single(x))
+		fastReLU(p, y, x)
 		return
 	}
 	for i, v := range x {
@@ -143,7 +143,7 @@ func relu[T Float](p path, y, x []T) {
 func reluGradient[T Float](p path, dx, dy, x []T) {
 	dx, dy = dx[:len(x)], dy[:len(x)]
 	if p > portable {
-		fastReLUGradient(p, single(dx), single(dy), single(x))
+		fastReLUGradient(p, dx, dy, x)
 		return
 	}
 	for i, v := range x {

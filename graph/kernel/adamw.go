@@ -56,8 +56,7 @@ func (t *adamWTask[T]) Part(_, lo, hi int) {
 	rate, correct := T(t.rate), T(t.correct)
 	eps, decay, scale := T(t.d.Eps), T(t.d.Decay), T(t.d.GradScale)
 	if t.path > portable {
-		fastAdamW(t.path, single(w), single(g), single(m), single(v), float32(new1), float32(new2),
-			float32(rate), float32(correct), float32(eps), float32(decay), float32(scale))
+		fastAdamW(t.path, w, g, m, v, new1, new2, rate, correct, eps, decay, scale)
 		return
 	}
 	for i, gradient := range g {

@@ -63,7 +63,7 @@ func (t *addTask[T]) block(lo, hi int) {
 // setSum computes out = a + b.
 func setSum[T Float](p path, out, a, b []T) {
 	if p > portable {
-		fastSetSum(p, single(out), single(a), single(b))
+		fastSetSum(p, out, a, b)
 		return
 	}
 	a, b = a[:len(out)], b[:len(out)]
@@ -75,7 +75,7 @@ func setSum[T Float](p path, out, a, b []T) {
 // addTwo computes out = out + a + b.
 func addTwo[T Float](p path, out, a, b []T) {
 	if p > portable {
-		fastAddTwo(p, single(out), single(a), single(b))
+		fastAddTwo(p, out, a, b)
 		return
 	}
 	a, b = a[:len(out)], b[:len(out)]

@@ -71,7 +71,7 @@ func (a *Attention[T]) gradientRows(w *attentionWorker[T], v attentionView[T], s
 // to 1.1 units in the last place, and what is smaller than all normal numbers may be 0.
 func attentionExp[T Float](p path, x []T, shift T) float64 {
 	if p > portable {
-		return fastExpSingle(p, single(x), float32(shift))
+		return fastExpSingle(p, x, shift)
 	}
 	return softmaxExp(p, x, shift)
 }
@@ -84,7 +84,7 @@ func attentionExp[T Float](p path, x []T, shift T) float64 {
 // The fast form's exp is that of attentionExp.
 func softmaxGradient[T Float](p path, x, dp []T, slope float64, far int, lse, delta T) {
 	if p > portable {
-		fastSoftmaxGradient(p, single(x), single(dp), float32(slope), float32(far), float32(lse), float32(delta))
+		fastSoftmaxGradient(p, x, dp, T(slope), T(far), lse, delta)
 		return
 	}
 	addDistances(x, slope, far)

@@ -95,7 +95,7 @@ func (k *embeddingBackward[T]) Part(_, lo, hi int) {
 // addMultiple computes out += factor * x.
 func addMultiple[T Float](p path, out, x []T, factor T) {
 	if p > portable {
-		fastAddMultiple(p, single(out), single(x), float32(factor))
+		fastAddMultiple(p, out, x, factor)
 		return
 	}
 	x = x[:len(out)]

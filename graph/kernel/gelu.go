@@ -47,7 +47,7 @@ func clamp(x, limit float64) float64 {
 func geluTanh[T Float](p path, y, x []T) {
 	y = y[:len(x)]
 	if p > portable {
-		fastGelu(p, single(y), single(x))
+		fastGelu(p, y, x)
 		return
 	}
 	limit := geluLimit[T]()
@@ -75,7 +75,7 @@ func geluExponent(x float64) float64 { return x * (geluLinear + geluCubic*x*x) }
 func geluTanhGradient[T Float](p path, dx, dy, x []T) {
 	dx, dy = dx[:len(x)], dy[:len(x)]
 	if p > portable {
-		fastGeluGradient(p, single(dx), single(dy), single(x))
+		fastGeluGradient(p, dx, dy, x)
 		return
 	}
 	limit := geluLimit[T]()
@@ -98,7 +98,7 @@ func geluTanhGradient[T Float](p path, dx, dy, x []T) {
 func geluExact[T Float](p path, y, x []T) {
 	y = y[:len(x)]
 	if p > portable {
-		fastGeluExact(p, single(y), single(x))
+		fastGeluExact(p, y, x)
 		return
 	}
 	limit := geluLimit[T]()
@@ -118,7 +118,7 @@ func geluExact[T Float](p path, y, x []T) {
 func geluExactGradient[T Float](p path, dx, dy, x []T) {
 	dx, dy = dx[:len(x)], dy[:len(x)]
 	if p > portable {
-		fastGeluExactGradient(p, single(dx), single(dy), single(x))
+		fastGeluExactGradient(p, dx, dy, x)
 		return
 	}
 	limit := geluLimit[T]()

@@ -79,9 +79,9 @@ func gated[T Float](p path, y, addend, gate, value []T) {
 	y, value = y[:n], value[:n]
 	if p > portable {
 		if addend == nil {
-			fastGated(p, single(y), single(gate), single(value))
+			fastGated(p, y, gate, value)
 		} else {
-			fastGatedAdd(p, single(y), single(addend), single(gate), single(value))
+			fastGatedAdd(p, y, addend, gate, value)
 		}
 		return
 	}
@@ -107,9 +107,9 @@ func gatedGradient[T Float](p path, dgate, dvalue, dy, gate, value, addend []T) 
 	dgate, dvalue, dy, value = dgate[:n], dvalue[:n], dy[:n], value[:n]
 	if p > portable {
 		if addend == nil {
-			fastGatedGradient(p, single(dgate), single(dvalue), single(dy), single(gate), single(value))
+			fastGatedGradient(p, dgate, dvalue, dy, gate, value)
 		} else {
-			fastGatedGradientAdd(p, single(dgate), single(dvalue), single(dy), single(gate), single(value), single(addend))
+			fastGatedGradientAdd(p, dgate, dvalue, dy, gate, value, addend)
 		}
 		return
 	}
@@ -136,9 +136,9 @@ func gatedSingle[T Float](p path, y, addend, gate, value []T) {
 	case p == portable:
 		gated(p, y, addend, gate, value)
 	case addend == nil:
-		fastGatedSingle(p, single(y), single(gate), single(value))
+		fastGatedSingle(p, y, gate, value)
 	default:
-		fastGatedAddSingle(p, single(y), single(addend), single(gate), single(value))
+		fastGatedAddSingle(p, y, addend, gate, value)
 	}
 }
 
@@ -150,5 +150,5 @@ func gatedGradientSingle[T Float](p path, dgate, dvalue, dy, gate, value []T) {
 		gatedGradient(p, dgate, dvalue, dy, gate, value, nil)
 		return
 	}
-	fastGatedGradientSingle(p, single(dgate), single(dvalue), single(dy), single(gate), single(value))
+	fastGatedGradientSingle(p, dgate, dvalue, dy, gate, value)
 }

@@ -2,11 +2,7 @@ package kernel
 
 //go:generate go run ./internal/asmgen
 
-import (
-	"unsafe"
-
-	"golang.org/x/sys/cpu"
-)
+import "golang.org/x/sys/cpu"
 
 // machinePath is the fastest path that this processor has.
 var machinePath = detect()
@@ -93,10 +89,7 @@ func transposeFast[T Float](p path, dst []T, ds int, src []T, ss, rows, columns 
 		return side
 	}
 	for r := 0; r+side <= rows; r += side {
-		squares(address(dst, r), ds, address(src, r*ss), ss, across)
+		squares((*float32)(pointer(dst[r:])), ds, (*float32)(pointer(src[r*ss:])), ss, across)
 	}
 	return side
 }
-
-// address is the place of s[i], as float32.
-func address[T Float](s []T, i int) *float32 { return (*float32)(unsafe.Pointer(&s[i])) }

@@ -12,9 +12,9 @@ func normGradient[T Float](p path, dx, addend, dy, gain, n []T, sumH, sumHN floa
 	dx, dy, gain = dx[:len(n)], dy[:len(n)], gain[:len(n)]
 	switch {
 	case p > portable && addend == nil:
-		fastNormGradient(p, single(dx), single(dy), single(gain), single(n), float32(meanH), float32(meanHN), float32(rstd))
+		fastNormGradient(p, dx, dy, gain, n, meanH, meanHN, rstd)
 	case p > portable:
-		fastNormGradientAdd(p, single(dx), single(dy), single(gain), single(n), single(addend), float32(meanH), float32(meanHN), float32(rstd))
+		fastNormGradientAdd(p, dx, dy, gain, n, addend, meanH, meanHN, rstd)
 	case addend == nil:
 		for j, v := range n {
 			dx[j] = (dy[j]*gain[j] - meanH - v*meanHN) * rstd
@@ -30,7 +30,7 @@ func normGradient[T Float](p path, dx, addend, dy, gain, n []T, sumH, sumHN floa
 // addProducts computes out += a * b, element by element.
 func addProducts[T Float](p path, out, a, b []T) {
 	if p > portable {
-		fastAddProducts(p, single(out), single(a), single(b))
+		fastAddProducts(p, out, a, b)
 		return
 	}
 	a, b = a[:len(out)], b[:len(out)]
@@ -42,7 +42,7 @@ func addProducts[T Float](p path, out, a, b []T) {
 // gradientSums returns the sums of h and of h * n, h = dy * gain.
 func gradientSums[T Float](p path, dy, gain, n []T) (sumH, sumHN float64) {
 	if p > portable {
-		return fastGradientSums(p, single(n), single(dy), single(gain))
+		return fastGradientSums(p, n, dy, gain)
 	}
 	var h0, h1, n0, n1 float64
 	for len(n) >= 2 && len(dy) >= 2 && len(gain) >= 2 {
@@ -67,7 +67,7 @@ func gradientSumsGain[T Float](p path, dgain, dy, gain, n []T) (sumH, sumHN floa
 		return gradientSums(p, dy, gain, n)
 	}
 	if p > portable {
-		return fastGradientSumsGain(p, single(dgain), single(n), single(dy), single(gain))
+		return fastGradientSumsGain(p, dgain, n, dy, gain)
 	}
 	addProducts(p, dgain, dy, n)
 	return gradientSums(p, dy, gain, n)

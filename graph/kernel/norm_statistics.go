@@ -45,7 +45,7 @@ func (s statistics[T]) save(mean, rstd []T, i int) {
 // normalize computes y = (x - mean) * rstd.
 func (s statistics[T]) normalize(p path, y, x []T) {
 	if p > portable {
-		fastNormalize(p, single(y), single(x), float32(s.mean), float32(s.rest), float32(s.rstd))
+		fastNormalize(p, y, x, s.mean, s.rest, s.rstd)
 		return
 	}
 	y = y[:len(x)]
@@ -57,7 +57,7 @@ func (s statistics[T]) normalize(p path, y, x []T) {
 // normalizeScale computes y = (x - mean) * rstd and z = y * gain.
 func (s statistics[T]) normalizeScale(p path, y, z, x, gain []T) {
 	if p > portable {
-		fastNormalizeScale(p, single(y), single(z), single(x), single(gain), float32(s.mean), float32(s.rest), float32(s.rstd))
+		fastNormalizeScale(p, y, z, x, gain, s.mean, s.rest, s.rstd)
 		return
 	}
 	y, z, gain = y[:len(x)], z[:len(x)], gain[:len(x)]
@@ -70,7 +70,7 @@ func (s statistics[T]) normalizeScale(p path, y, z, x, gain []T) {
 // scale computes y = (x - mean) * rstd * gain.
 func (s statistics[T]) scale(p path, y, x, gain []T) {
 	if p > portable {
-		fastNormScale(p, single(y), single(x), single(gain), float32(s.mean), float32(s.rest), float32(s.rstd))
+		fastNormScale(p, y, x, gain, s.mean, s.rest, s.rstd)
 		return
 	}
 	y, gain = y[:len(x)], gain[:len(x)]
@@ -82,7 +82,7 @@ func (s statistics[T]) scale(p path, y, x, gain []T) {
 // scaleShift computes y = (x - mean) * rstd * gain + bias.
 func (s statistics[T]) scaleShift(p path, y, x, gain, bias []T) {
 	if p > portable {
-		fastNormScaleShift(p, single(y), single(x), single(gain), single(bias), float32(s.mean), float32(s.rest), float32(s.rstd))
+		fastNormScaleShift(p, y, x, gain, bias, s.mean, s.rest, s.rstd)
 		return
 	}
 	y, gain, bias = y[:len(x)], gain[:len(x)], bias[:len(x)]
@@ -111,9 +111,9 @@ func sumAbout[T Float](p path, x []T, shift T) float64 {
 	if p > portable {
 		total := 0.0
 		for ; len(x) > sumBlock; x = x[sumBlock:] {
-			total += fastSum(p, single(x[:sumBlock]), float32(shift))
+			total += fastSum(p, x[:sumBlock], shift)
 		}
-		return total + fastSum(p, single(x), float32(shift))
+		return total + fastSum(p, x, shift)
 	}
 	var s0, s1, s2, s3 float64
 	for ; len(x) >= 4; x = x[4:] {
@@ -133,9 +133,9 @@ func squaresAbout[T Float](p path, x []T, mean, rest T) float64 {
 	if p > portable {
 		total := 0.0
 		for ; len(x) > sumBlock; x = x[sumBlock:] {
-			total += fastSquares(p, single(x[:sumBlock]), float32(mean), float32(rest))
+			total += fastSquares(p, x[:sumBlock], mean, rest)
 		}
-		return total + fastSquares(p, single(x), float32(mean), float32(rest))
+		return total + fastSquares(p, x, mean, rest)
 	}
 	var s0, s1 float64
 	for ; len(x) >= 2; x = x[2:] {

@@ -183,7 +183,7 @@ func (t *normReadBackward[T]) addGradients(w *normReadScratch[T], dgain []T, i i
 // multiply computes out = a * b, element by element.
 func multiply[T Float](p path, out, a, b []T) {
 	if p > portable {
-		fastMultiply(p, single(out), single(a), single(b))
+		fastMultiply(p, out, a, b)
 		return
 	}
 	a, b = a[:len(out)], b[:len(out)]

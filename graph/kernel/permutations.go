@@ -145,7 +145,7 @@ func softmaxEntries[T Float](p path, x []T) {
 // larger computes out = max(out, x), NaN or out where x is NaN.
 func larger[T Float](p path, out, x []T) {
 	if p > portable {
-		fastLarger(p, single(out), single(x))
+		fastLarger(p, out, x)
 		return
 	}
 	x = x[:len(out)]

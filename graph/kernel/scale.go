@@ -29,7 +29,7 @@ func scaleTo[T Float](p path, out, x []T, factor T) {
 		return
 	}
 	if p > portable {
-		fastScale(p, single(out), single(x), float32(factor))
+		fastScale(p, out, x, factor)
 		return
 	}
 	x = x[:len(out)]

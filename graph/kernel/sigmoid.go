@@ -68,7 +68,7 @@ func sigmoidDecay[T Float](x, limit float64) float64 {
 func sigmoid[T Float](p path, y, x []T) {
 	y = y[:len(x)]
 	if p > portable {
-		fastSigmoid(p, single(y), single(x))
+		fastSigmoid(p, y, x)
 		return
 	}
 	limit := sigmoidLimit[T]()
@@ -81,7 +81,7 @@ func sigmoid[T Float](p path, y, x []T) {
 func sigmoidGradient[T Float](p path, dx, dy, y []T) {
 	dx, dy = dx[:len(y)], dy[:len(y)]
 	if p > portable {
-		fastSigmoidGradient(p, single(dx), single(dy), single(y))
+		fastSigmoidGradient(p, dx, dy, y)
 		return
 	}
 	for i, v := range y {

@@ -90,7 +90,7 @@ func (k *sinkhornMap[T]) backward(p path, dlogits, dh []T, n int) {
 // limits the differences.
 func sinkhornStart[T Float](p path, x []T, n int) {
 	if p > portable && n >= 2 && n <= 4 {
-		fastSinkhornStart(p, single(x), n)
+		fastSinkhornStart(p, x, n)
 		return
 	}
 	low := T(-80)
@@ -114,7 +114,7 @@ func sinkhornStart[T Float](p path, x []T, n int) {
 // its rows normalised, each [n*n, gatedTokens].
 func sinkhorn[T Float](p path, rows, columns, x []T, n int) {
 	if p > portable && n >= 2 && n <= 4 {
-		fastSinkhorn(p, single(rows), single(columns), single(x), n)
+		fastSinkhorn(p, rows, columns, x, n)
 		return
 	}
 	for g := range n {
@@ -143,7 +143,7 @@ func normalizeGroup[T Float](p path, y, x []T, n, first, step int) {
 // sinkhornGradient takes g, the gradient of log(rows), back to that of log(x); see sinkhorn.
 func sinkhornGradient[T Float](p path, g, rows, columns []T, n int) {
 	if p > portable && n >= 2 && n <= 4 {
-		fastSinkhornGradient(p, single(g), single(rows), single(columns), n)
+		fastSinkhornGradient(p, g, rows, columns, n)
 		return
 	}
 	for i := range n {
@@ -170,7 +170,7 @@ func groupGradient[T Float](p path, g, y []T, n, first, step int) {
 // The assembly for n of 2, 3 and 4 reads and writes all n*n entries, whose first it is
 // given.
 
-func fastSinkhornStart(p path, x []float32, n int) {
+func fastSinkhornStart[T Float](p path, x []T, n int) {
 	first := x[:n*n*gatedTokens][:gatedTokens]
 	switch n {
 	case 2:
@@ -182,7 +182,7 @@ func fastSinkhornStart(p path, x []float32, n int) {
 	}
 }
 
-func fastSinkhorn(p path, rows, columns, x []float32, n int) {
+func fastSinkhorn[T Float](p path, rows, columns, x []T, n int) {
 	size := n * n * gatedTokens
 	rows, columns, x = rows[:size][:gatedTokens], columns[:size][:gatedTokens], x[:size][:gatedTokens]
 	switch n {
@@ -195,7 +195,7 @@ func fastSinkhorn(p path, rows, columns, x []float32, n int) {
 	}
 }
 
-func fastSinkhornGradient(p path, g, rows, columns []float32, n int) {
+func fastSinkhornGradient[T Float](p path, g, rows, columns []T, n int) {
 	size := n * n * gatedTokens
 	g, rows, columns = g[:size][:gatedTokens], rows[:size][:gatedTokens], columns[:size][:gatedTokens]
 	switch n {

@@ -51,7 +51,7 @@ func (t *softCapBackward[T]) Part(_, lo, hi int) {
 func softCap[T Float](p path, y, slope, x []T, c float64) {
 	y, slope = y[:len(x)], slope[:len(x)]
 	if p > portable {
-		fastSoftCap(p, single(y), single(slope), single(x), c, 2*math.Log2E/c)
+		fastSoftCap(p, y, slope, x, c, 2*math.Log2E/c)
 		return
 	}
 	for i, v := range x {

@@ -11,7 +11,7 @@ import "math"
 // float32 first. float64 is math.Exp. A NaN gives NaN.
 func softmaxExp[T Float](p path, x []T, shift T) float64 {
 	if p > portable {
-		return fastExp(p, single(x), float64(shift))
+		return fastExp(p, x, float64(shift))
 	}
 	switch x := any(x).(type) {
 	case []float32:
@@ -55,7 +55,7 @@ func softmaxExp64(x []float64, shift float64) float64 {
 // result is NaN or the largest of the rest: softmaxExp's sum is NaN with either.
 func softmaxMax[T Float](p path, x []T) T {
 	if p > portable {
-		return T(fastMax(p, single(x)))
+		return fastMax(p, x)
 	}
 	if x, ok := any(x).([]float32); ok {
 		return T(softmaxMax32(x))
@@ -92,7 +92,7 @@ func orderedBits(bits uint32) int32 {
 // and returns the largest of the results as softmaxMax does.
 func distancesMax[T Float](p path, x []T, slope float64, far int) T {
 	if p > portable && slope != 0 {
-		return T(fastDistancesMax(p, single(x), float32(slope), float32(far)))
+		return fastDistancesMax(p, x, T(slope), T(far))
 	}
 	addDistances(x, slope, far)
 	return softmaxMax(p, x)
@@ -112,7 +112,7 @@ func addDistances[T Float](x []T, slope float64, far int) {
 // scaleRow multiplies a row by s.
 func scaleRow[T Float](p path, row []T, s T) {
 	if p > portable {
-		fastScale(p, single(row), single(row), float32(s))
+		fastScale(p, row, row, s)
 		return
 	}
 	for i := range row {
@@ -123,7 +123,7 @@ func scaleRow[T Float](p path, row []T, s T) {
 // rowDot is x . y; in float32 the portable form sums in four interleaved parts.
 func rowDot[T Float](p path, x, y []T) T {
 	if p > portable {
-		return T(fastDot(p, single(x), single(y)))
+		return T(fastDot(p, x, y))
 	}
 	var s0, s1, s2, s3 T
 	for len(x) >= 4 && len(y) >= 4 {

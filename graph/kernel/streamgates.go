@@ -107,7 +107,7 @@ func entryOf[T Float](x []T, e int) []T { return x[e*gatedTokens : (e+1)*gatedTo
 // affine computes y = factor * x + shift.
 func affine[T Float](p path, y, x []T, factor, shift T) {
 	if p > portable {
-		fastAffine(p, single(y), single(x), float32(factor), float32(shift))
+		fastAffine(p, y, x, factor, shift)
 		return
 	}
 	y = y[:len(x)]

@@ -73,7 +73,7 @@ func (t *addBiasTask[T]) Part(_, lo, hi int) {
 // addTo computes out += x.
 func addTo[T Float](p path, out, x []T) {
 	if p > portable {
-		fastAddTo(p, single(out), single(x))
+		fastAddTo(p, out, x)
 		return
 	}
 	x = x[:len(out)]
@@ -116,7 +116,7 @@ func (s *blockedSum[T]) flush() { s.flushInto(s.total) }
 func (s *blockedSum[T]) flushInto(total []float64) {
 	s.terms, s.flushed = 0, true
 	if s.path > portable {
-		fastFlush(s.path, single(s.block), total)
+		fastFlush(s.path, s.block, total)
 		return
 	}
 	total = total[:len(s.block)]

@@ -54,7 +54,7 @@ func swiGLU[T Float](p path, y, gate, value []T) {
 	n := len(gate)
 	y, value = y[:n], value[:n]
 	if p > portable {
-		fastSwiGLU(p, single(y), single(gate), single(value))
+		fastSwiGLU(p, y, gate, value)
 		return
 	}
 	limit := sigmoidLimit[T]()
@@ -71,7 +71,7 @@ func swiGLUGradient[T Float](p path, dgate, dvalue, dy, gate, value []T) {
 	n := len(gate)
 	dgate, dvalue, dy, value = dgate[:n], dvalue[:n], dy[:n], value[:n]
 	if p > portable {
-		fastSwiGLUGradient(p, single(dgate), single(dvalue), single(dy), single(gate), single(value))
+		fastSwiGLUGradient(p, dgate, dvalue, dy, gate, value)
 		return
 	}
 	limit := sigmoidLimit[T]()

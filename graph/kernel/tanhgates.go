@@ -155,7 +155,7 @@ func (t *tanhBackward[T]) collect(out []T, tile []float64, accumulate bool, entr
 // tanhGates computes c = static + scale * tanh(tau z).
 func tanhGates[T Float](p path, c, z, scale, static []T, tau float64) {
 	if p > portable {
-		fastTanhGates(p, single(c), single(z), single(scale), single(static), 2*tau*math.Log2E)
+		fastTanhGates(p, c, z, scale, static, 2*tau*math.Log2E)
 		return
 	}
 	for i, v := range z {
@@ -166,7 +166,7 @@ func tanhGates[T Float](p path, c, z, scale, static []T, tau float64) {
 // tanhGatesGradient computes dz = dc * scale * tau tanh'(tau z) and dscale += dc * tanh(tau z).
 func tanhGatesGradient[T Float](p path, dz, dscale, dc, z, scale []T, tau float64) {
 	if p > portable {
-		fastTanhGatesGradient(p, single(dz), single(dscale), single(dc), single(z), single(scale), tau, 2*tau*math.Log2E)
+		fastTanhGatesGradient(p, dz, dscale, dc, z, scale, tau, 2*tau*math.Log2E)
 		return
 	}
 	for i, v := range z {

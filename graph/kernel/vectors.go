@@ -14,7 +14,5 @@ import "unsafe"
 // path portable if T is not float32.
 func pathOf[T Float](p path) path { return kernelsOf[T](p).path }
 
-// single is x itself, for a T that is float32.
-func single[T Float](x []T) []float32 {
-	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
-}
+// pointer is the place of x.
+func pointer[E any](x []E) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(x)) }

@@ -2,16 +2,14 @@
 
 package kernel
 
-import "unsafe"
-
 // fastGelu computes the tanh form of GELU, y = gelu(x); see geluTanh.
-func fastGelu(p path, y []float32, x []float32) {
+func fastGelu[T Float](p path, y []T, x []T) {
 	n := len(y)
 	x = x[:n]
 	if p == avx512 {
-		avx512Gelu(unsafe.SliceData(y), unsafe.SliceData(x), n)
+		avx512Gelu((*float32)(pointer(y)), (*float32)(pointer(x)), n)
 	} else {
-		avx2Gelu(unsafe.SliceData(y), unsafe.SliceData(x), n)
+		avx2Gelu((*float32)(pointer(y)), (*float32)(pointer(x)), n)
 	}
 }
 
@@ -22,14 +20,14 @@ func avx512Gelu(y *float32, x *float32, n int)
 func avx2Gelu(y *float32, x *float32, n int)
 
 // fastGeluGradient computes the gradient of the tanh form of GELU, dx = dy gelu'(x); see geluTanhGradient.
-func fastGeluGradient(p path, dx []float32, dy []float32, x []float32) {
+func fastGeluGradient[T Float](p path, dx []T, dy []T, x []T) {
 	n := len(dx)
 	dy = dy[:n]
 	x = x[:n]
 	if p == avx512 {
-		avx512GeluGradient(unsafe.SliceData(dx), unsafe.SliceData(dy), unsafe.SliceData(x), n)
+		avx512GeluGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(x)), n)
 	} else {
-		avx2GeluGradient(unsafe.SliceData(dx), unsafe.SliceData(dy), unsafe.SliceData(x), n)
+		avx2GeluGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(x)), n)
 	}
 }
 
@@ -40,13 +38,13 @@ func avx512GeluGradient(dx *float32, dy *float32, x *float32, n int)
 func avx2GeluGradient(dx *float32, dy *float32, x *float32, n int)
 
 // fastGeluExact computes the exact GELU, y = gelu(x); see geluExact.
-func fastGeluExact(p path, y []float32, x []float32) {
+func fastGeluExact[T Float](p path, y []T, x []T) {
 	n := len(y)
 	x = x[:n]
 	if p == avx512 {
-		avx512GeluExact(unsafe.SliceData(y), unsafe.SliceData(x), n)
+		avx512GeluExact((*float32)(pointer(y)), (*float32)(pointer(x)), n)
 	} else {
-		avx2GeluExact(unsafe.SliceData(y), unsafe.SliceData(x), n)
+		avx2GeluExact((*float32)(pointer(y)), (*float32)(pointer(x)), n)
 	}
 }
 
@@ -57,14 +55,14 @@ func avx512GeluExact(y *float32, x *float32, n int)
 func avx2GeluExact(y *float32, x *float32, n int)
 
 // fastGeluExactGradient computes the gradient of the exact GELU, dx = dy gelu'(x); see geluExactGradient.
-func fastGeluExactGradient(p path, dx []float32, dy []float32, x []float32) {
+func fastGeluExactGradient[T Float](p path, dx []T, dy []T, x []T) {
 	n := len(dx)
 	dy = dy[:n]
 	x = x[:n]
 	if p == avx512 {
-		avx512GeluExactGradient(unsafe.SliceData(dx), unsafe.SliceData(dy), unsafe.SliceData(x), n)
+		avx512GeluExactGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(x)), n)
 	} else {
-		avx2GeluExactGradient(unsafe.SliceData(dx), unsafe.SliceData(dy), unsafe.SliceData(x), n)
+		avx2GeluExactGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(x)), n)
 	}
 }
 
@@ -75,12 +73,13 @@ func avx512GeluExactGradient(dx *float32, dy *float32, x *float32, n int)
 func avx2GeluExactGradient(dx *float32, dy *float32, x *float32, n int)
 
 // fastSum computes the sum of x - shift.
-func fastSum(p path, x []float32, shift float32) (sum float64) {
+func fastSum[T Float](p path, x []T, shift T) (sum float64) {
 	n := len(x)
 	if p == avx512 {
-		return avx512Sum(unsafe.SliceData(x), n, shift)
+		return avx512Sum((*float32)(pointer(x)), n, float32(shift))
+	} else {
+		return avx2Sum((*float32)(pointer(x)), n, float32(shift))
 	}
-	return avx2Sum(unsafe.SliceData(x), n, shift)
 }
 
 //go:noescape
@@ -90,12 +89,13 @@ func avx512Sum(x *float32, n int, shift float32) (sum float64)
 func avx2Sum(x *float32, n int, shift float32) (sum float64)
 
 // fastSquares computes the sum of (x - mean - rest)^2.
-func fastSquares(p path, x []float32, mean float32, rest float32) (sum float64) {
+func fastSquares[T Float](p path, x []T, mean T, rest T) (sum float64) {
 	n := len(x)
 	if p == avx512 {
-		return avx512Squares(unsafe.SliceData(x), n, mean, rest)
+		return avx512Squares((*float32)(pointer(x)), n, float32(mean), float32(rest))
+	} else {
+		return avx2Squares((*float32)(pointer(x)), n, float32(mean), float32(rest))
 	}
-	return avx2Squares(unsafe.SliceData(x), n, mean, rest)
 }
 
 //go:noescape
@@ -105,14 +105,15 @@ func avx512Squares(x *float32, n int, mean float32, rest float32) (sum float64)
 func avx2Squares(x *float32, n int, mean float32, rest float32) (sum float64)
 
 // fastGradientSums computes the sums of h and of h * normal, h = dy * gain.
-func fastGradientSums(p path, normal []float32, dy []float32, gain []float32) (sumH float64, sumHN float64) {
+func fastGradientSums[T Float](p path, normal []T, dy []T, gain []T) (sumH float64, sumHN float64) {
 	n := len(normal)
 	dy = dy[:n]
 	gain = gain[:n]
 	if p == avx512 {
-		return avx512GradientSums(unsafe.SliceData(normal), unsafe.SliceData(dy), unsafe.SliceData(gain), n)
+		return avx512GradientSums((*float32)(pointer(normal)), (*float32)(pointer(dy)), (*float32)(pointer(gain)), n)
+	} else {
+		return avx2GradientSums((*float32)(pointer(normal)), (*float32)(pointer(dy)), (*float32)(pointer(gain)), n)
 	}
-	return avx2GradientSums(unsafe.SliceData(normal), unsafe.SliceData(dy), unsafe.SliceData(gain), n)
 }
 
 //go:noescape
@@ -122,15 +123,16 @@ func avx512GradientSums(normal *float32, dy *float32, gain *float32, n int) (sum
 func avx2GradientSums(normal *float32, dy *float32, gain *float32, n int) (sumH float64, sumHN float64)
 
 // fastGradientSumsGain computes the sums of h and of h * normal, h = dy * gain, and dgain = dgain + dy * normal.
-func fastGradientSumsGain(p path, dgain []float32, normal []float32, dy []float32, gain []float32) (sumH float64, sumHN float64) {
+func fastGradientSumsGain[T Float](p path, dgain []T, normal []T, dy []T, gain []T) (sumH float64, sumHN float64) {
 	n := len(dgain)
 	normal = normal[:n]
 	dy = dy[:n]
 	gain = gain[:n]
 	if p == avx512 {
-		return avx512GradientSumsGain(unsafe.SliceData(dgain), unsafe.SliceData(normal), unsafe.SliceData(dy), unsafe.SliceData(gain), n)
+		return avx512GradientSumsGain((*float32)(pointer(dgain)), (*float32)(pointer(normal)), (*float32)(pointer(dy)), (*float32)(pointer(gain)), n)
+	} else {
+		return avx2GradientSumsGain((*float32)(pointer(dgain)), (*float32)(pointer(normal)), (*float32)(pointer(dy)), (*float32)(pointer(gain)), n)
 	}
-	return avx2GradientSumsGain(unsafe.SliceData(dgain), unsafe.SliceData(normal), unsafe.SliceData(dy), unsafe.SliceData(gain), n)
 }
 
 //go:noescape
@@ -140,13 +142,13 @@ func avx512GradientSumsGain(dgain *float32, normal *float32, dy *float32, gain *
 func avx2GradientSumsGain(dgain *float32, normal *float32, dy *float32, gain *float32, n int) (sumH float64, sumHN float64)
 
 // fastNormalize computes y = (x - mean - rest) * rstd.
-func fastNormalize(p path, y []float32, x []float32, mean float32, rest float32, rstd float32) {
+func fastNormalize[T Float](p path, y []T, x []T, mean T, rest T, rstd T) {
 	n := len(y)
 	x = x[:n]
 	if p == avx512 {
-		avx512Normalize(unsafe.SliceData(y), unsafe.SliceData(x), n, mean, rest, rstd)
+		avx512Normalize((*float32)(pointer(y)), (*float32)(pointer(x)), n, float32(mean), float32(rest), float32(rstd))
 	} else {
-		avx2Normalize(unsafe.SliceData(y), unsafe.SliceData(x), n, mean, rest, rstd)
+		avx2Normalize((*float32)(pointer(y)), (*float32)(pointer(x)), n, float32(mean), float32(rest), float32(rstd))
 	}
 }
 
@@ -157,14 +159,14 @@ func avx512Normalize(y *float32, x *float32, n int, mean float32, rest float32, 
 func avx2Normalize(y *float32, x *float32, n int, mean float32, rest float32, rstd float32)
 
 // fastNormScale computes y = (x - mean - rest) * rstd * gain.
-func fastNormScale(p path, y []float32, x []float32, gain []float32, mean float32, rest float32, rstd float32) {
+func fastNormScale[T Float](p path, y []T, x []T, gain []T, mean T, rest T, rstd T) {
 	n := len(y)
 	x = x[:n]
 	gain = gain[:n]
 	if p == avx512 {
-		avx512NormScale(unsafe.SliceData(y), unsafe.SliceData(x), unsafe.SliceData(gain), n, mean, rest, rstd)
+		avx512NormScale((*float32)(pointer(y)), (*float32)(pointer(x)), (*float32)(pointer(gain)), n, float32(mean), float32(rest), float32(rstd))
 	} else {
-		avx2NormScale(unsafe.SliceData(y), unsafe.SliceData(x), unsafe.SliceData(gain), n, mean, rest, rstd)
+		avx2NormScale((*float32)(pointer(y)), (*float32)(pointer(x)), (*float32)(pointer(gain)), n, float32(mean), float32(rest), float32(rstd))
 	}
 }
 
@@ -175,15 +177,15 @@ func avx512NormScale(y *float32, x *float32, gain *float32, n int, mean float32,
 func avx2NormScale(y *float32, x *float32, gain *float32, n int, mean float32, rest float32, rstd float32)
 
 // fastNormalizeScale computes y = (x - mean - rest) * rstd, z = y * gain.
-func fastNormalizeScale(p path, y []float32, z []float32, x []float32, gain []float32, mean float32, rest float32, rstd float32) {
+func fastNormalizeScale[T Float](p path, y []T, z []T, x []T, gain []T, mean T, rest T, rstd T) {
 	n := len(y)
 	z = z[:n]
 	x = x[:n]
 	gain = gain[:n]
 	if p == avx512 {
-		avx512NormalizeScale(unsafe.SliceData(y), unsafe.SliceData(z), unsafe.SliceData(x), unsafe.SliceData(gain), n, mean, rest, rstd)
+		avx512NormalizeScale((*float32)(pointer(y)), (*float32)(pointer(z)), (*float32)(pointer(x)), (*float32)(pointer(gain)), n, float32(mean), float32(rest), float32(rstd))
 	} else {
-		avx2NormalizeScale(unsafe.SliceData(y), unsafe.SliceData(z), unsafe.SliceData(x), unsafe.SliceData(gain), n, mean, rest, rstd)
+		avx2NormalizeScale((*float32)(pointer(y)), (*float32)(pointer(z)), (*float32)(pointer(x)), (*float32)(pointer(gain)), n, float32(mean), float32(rest), float32(rstd))
 	}
 }
 
@@ -194,15 +196,15 @@ func avx512NormalizeScale(y *float32, z *float32, x *float32, gain *float32, n i
 func avx2NormalizeScale(y *float32, z *float32, x *float32, gain *float32, n int, mean float32, rest float32, rstd float32)
 
 // fastNormScaleShift computes y = (x - mean - rest) * rstd * gain + bias.
-func fastNormScaleShift(p path, y []float32, x []float32, gain []float32, bias []float32, mean float32, rest float32, rstd float32) {
+func fastNormScaleShift[T Float](p path, y []T, x []T, gain []T, bias []T, mean T, rest T, rstd T) {
 	n := len(y)
 	x = x[:n]
 	gain = gain[:n]
 	bias = bias[:n]
 	if p == avx512 {
-		avx512NormScaleShift(unsafe.SliceData(y), unsafe.SliceData(x), unsafe.SliceData(gain), unsafe.SliceData(bias), n, mean, rest, rstd)
+		avx512NormScaleShift((*float32)(pointer(y)), (*float32)(pointer(x)), (*float32)(pointer(gain)), (*float32)(pointer(bias)), n, float32(mean), float32(rest), float32(rstd))
 	} else {
-		avx2NormScaleShift(unsafe.SliceData(y), unsafe.SliceData(x), unsafe.SliceData(gain), unsafe.SliceData(bias), n, mean, rest, rstd)
+		avx2NormScaleShift((*float32)(pointer(y)), (*float32)(pointer(x)), (*float32)(pointer(gain)), (*float32)(pointer(bias)), n, float32(mean), float32(rest), float32(rstd))
 	}
 }
 
@@ -213,15 +215,15 @@ func avx512NormScaleShift(y *float32, x *float32, gain *float32, bias *float32, 
 func avx2NormScaleShift(y *float32, x *float32, gain *float32, bias *float32, n int, mean float32, rest float32, rstd float32)
 
 // fastNormGradient computes dx = (dy * gain - meanH - normal * meanHN) * rstd.
-func fastNormGradient(p path, dx []float32, dy []float32, gain []float32, normal []float32, meanH float32, meanHN float32, rstd float32) {
+func fastNormGradient[T Float](p path, dx []T, dy []T, gain []T, normal []T, meanH T, meanHN T, rstd T) {
 	n := len(dx)
 	dy = dy[:n]
 	gain = gain[:n]
 	normal = normal[:n]
 	if p == avx512 {
-		avx512NormGradient(unsafe.SliceData(dx), unsafe.SliceData(dy), unsafe.SliceData(gain), unsafe.SliceData(normal), n, meanH, meanHN, rstd)
+		avx512NormGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(gain)), (*float32)(pointer(normal)), n, float32(meanH), float32(meanHN), float32(rstd))
 	} else {
-		avx2NormGradient(unsafe.SliceData(dx), unsafe.SliceData(dy), unsafe.SliceData(gain), unsafe.SliceData(normal), n, meanH, meanHN, rstd)
+		avx2NormGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(gain)), (*float32)(pointer(normal)), n, float32(meanH), float32(meanHN), float32(rstd))
 	}
 }
 
@@ -232,16 +234,16 @@ func avx512NormGradient(dx *float32, dy *float32, gain *float32, normal *float32
 func avx2NormGradient(dx *float32, dy *float32, gain *float32, normal *float32, n int, meanH float32, meanHN float32, rstd float32)
 
 // fastNormGradientAdd computes dx = addend + (dy * gain - meanH - normal * meanHN) * rstd.
-func fastNormGradientAdd(p path, dx []float32, dy []float32, gain []float32, normal []float32, addend []float32, meanH float32, meanHN float32, rstd float32) {
+func fastNormGradientAdd[T Float](p path, dx []T, dy []T, gain []T, normal []T, addend []T, meanH T, meanHN T, rstd T) {
 	n := len(dx)
 	dy = dy[:n]
 	gain = gain[:n]
 	normal = normal[:n]
 	addend = addend[:n]
 	if p == avx512 {
-		avx512NormGradientAdd(unsafe.SliceData(dx), unsafe.SliceData(dy), unsafe.SliceData(gain), unsafe.SliceData(normal), unsafe.SliceData(addend), n, meanH, meanHN, rstd)
+		avx512NormGradientAdd((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(gain)), (*float32)(pointer(normal)), (*float32)(pointer(addend)), n, float32(meanH), float32(meanHN), float32(rstd))
 	} else {
-		avx2NormGradientAdd(unsafe.SliceData(dx), unsafe.SliceData(dy), unsafe.SliceData(gain), unsafe.SliceData(normal), unsafe.SliceData(addend), n, meanH, meanHN, rstd)
+		avx2NormGradientAdd((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(gain)), (*float32)(pointer(normal)), (*float32)(pointer(addend)), n, float32(meanH), float32(meanHN), float32(rstd))
 	}
 }
 
@@ -252,12 +254,13 @@ func avx512NormGradientAdd(dx *float32, dy *float32, gain *float32, normal *floa
 func avx2NormGradientAdd(dx *float32, dy *float32, gain *float32, normal *float32, addend *float32, n int, meanH float32, meanHN float32, rstd float32)
 
 // fastMax computes the largest x, -Inf without any; NaN is passed over.
-func fastMax(p path, x []float32) (largest float32) {
+func fastMax[T Float](p path, x []T) (largest T) {
 	n := len(x)
 	if p == avx512 {
-		return avx512Max(unsafe.SliceData(x), n)
+		return T(avx512Max((*float32)(pointer(x)), n))
+	} else {
+		return T(avx2Max((*float32)(pointer(x)), n))
 	}
-	return avx2Max(unsafe.SliceData(x), n)
 }
 
 //go:noescape
@@ -267,12 +270,13 @@ func avx512Max(x *float32, n int) (largest float32)
 func avx2Max(x *float32, n int) (largest float32)
 
 // fastDistancesMax computes x = x - slope * (far - i) for element i, and the largest of the results; NaN is passed over.
-func fastDistancesMax(p path, x []float32, slope float32, far float32) (largest float32) {
+func fastDistancesMax[T Float](p path, x []T, slope T, far T) (largest T) {
 	n := len(x)
 	if p == avx512 {
-		return avx512DistancesMax(unsafe.SliceData(x), n, slope, far)
+		return T(avx512DistancesMax((*float32)(pointer(x)), n, float32(slope), float32(far)))
+	} else {
+		return T(avx2DistancesMax((*float32)(pointer(x)), n, float32(slope), float32(far)))
 	}
-	return avx2DistancesMax(unsafe.SliceData(x), n, slope, far)
 }
 
 //go:noescape
@@ -282,13 +286,14 @@ func avx512DistancesMax(x *float32, n int, slope float32, far float32) (largest 
 func avx2DistancesMax(x *float32, n int, slope float32, far float32) (largest float32)
 
 // fastDot computes x . y in float64.
-func fastDot(p path, x []float32, y []float32) (sum float64) {
+func fastDot[T Float](p path, x []T, y []T) (sum float64) {
 	n := len(x)
 	y = y[:n]
 	if p == avx512 {
-		return avx512Dot(unsafe.SliceData(x), unsafe.SliceData(y), n)
+		return avx512Dot((*float32)(pointer(x)), (*float32)(pointer(y)), n)
+	} else {
+		return avx2Dot((*float32)(pointer(x)), (*float32)(pointer(y)), n)
 	}
-	return avx2Dot(unsafe.SliceData(x), unsafe.SliceData(y), n)
 }
 
 //go:noescape
@@ -298,14 +303,15 @@ func avx512Dot(x *float32, y *float32, n int) (sum float64)
 func avx2Dot(x *float32, y *float32, n int) (sum float64)
 
 // fastTwoDots computes x . z and y . z in float64.
-func fastTwoDots(p path, z []float32, x []float32, y []float32) (first float64, second float64) {
+func fastTwoDots[T Float](p path, z []T, x []T, y []T) (first float64, second float64) {
 	n := len(z)
 	x = x[:n]
 	y = y[:n]
 	if p == avx512 {
-		return avx512TwoDots(unsafe.SliceData(z), unsafe.SliceData(x), unsafe.SliceData(y), n)
+		return avx512TwoDots((*float32)(pointer(z)), (*float32)(pointer(x)), (*float32)(pointer(y)), n)
+	} else {
+		return avx2TwoDots((*float32)(pointer(z)), (*float32)(pointer(x)), (*float32)(pointer(y)), n)
 	}
-	return avx2TwoDots(unsafe.SliceData(z), unsafe.SliceData(x), unsafe.SliceData(y), n)
 }
 
 //go:noescape
@@ -315,12 +321,13 @@ func avx512TwoDots(z *float32, x *float32, y *float32, n int) (first float64, se
 func avx2TwoDots(z *float32, x *float32, y *float32, n int) (first float64, second float64)
 
 // fastExp computes x = exp(x - shift), and the sum of the results in float64.
-func fastExp(p path, x []float32, shift float64) (sum float64) {
+func fastExp[T Float](p path, x []T, shift float64) (sum float64) {
 	n := len(x)
 	if p == avx512 {
-		return avx512Exp(unsafe.SliceData(x), n, shift)
+		return avx512Exp((*float32)(pointer(x)), n, float64(shift))
+	} else {
+		return avx2Exp((*float32)(pointer(x)), n, float64(shift))
 	}
-	return avx2Exp(unsafe.SliceData(x), n, shift)
 }
 
 //go:noescape
@@ -330,12 +337,13 @@ func avx512Exp(x *float32, n int, shift float64) (sum float64)
 func avx2Exp(x *float32, n int, shift float64) (sum float64)
 
 // fastExpSingle computes x = exp(x - shift), see expSingle, and the sum of the results.
-func fastExpSingle(p path, x []float32, shift float32) (sum float64) {
+func fastExpSingle[T Float](p path, x []T, shift T) (sum float64) {
 	n := len(x)
 	if p == avx512 {
-		return avx512ExpSingle(unsafe.SliceData(x), n, shift)
+		return avx512ExpSingle((*float32)(pointer(x)), n, float32(shift))
+	} else {
+		return avx2ExpSingle((*float32)(pointer(x)), n, float32(shift))
 	}
-	return avx2ExpSingle(unsafe.SliceData(x), n, shift)
 }
 
 //go:noescape
@@ -345,13 +353,13 @@ func avx512ExpSingle(x *float32, n int, shift float32) (sum float64)
 func avx2ExpSingle(x *float32, n int, shift float32) (sum float64)
 
 // fastSoftmaxGradient computes p = exp(p - slope * (far - i) - lse) for element i, see expSingle, and dp = p * (dp - delta).
-func fastSoftmaxGradient(p path, prob []float32, dprob []float32, slope float32, far float32, lse float32, delta float32) {
+func fastSoftmaxGradient[T Float](p path, prob []T, dprob []T, slope T, far T, lse T, delta T) {
 	n := len(prob)
 	dprob = dprob[:n]
 	if p == avx512 {
-		avx512SoftmaxGradient(unsafe.SliceData(prob), unsafe.SliceData(dprob), n, slope, far, lse, delta)
+		avx512SoftmaxGradient((*float32)(pointer(prob)), (*float32)(pointer(dprob)), n, float32(slope), float32(far), float32(lse), float32(delta))
 	} else {
-		avx2SoftmaxGradient(unsafe.SliceData(prob), unsafe.SliceData(dprob), n, slope, far, lse, delta)
+		avx2SoftmaxGradient((*float32)(pointer(prob)), (*float32)(pointer(dprob)), n, float32(slope), float32(far), float32(lse), float32(delta))
 	}
 }
 
@@ -362,15 +370,15 @@ func avx512SoftmaxGradient(prob *float32, dprob *float32, n int, slope float32, 
 func avx2SoftmaxGradient(prob *float32, dprob *float32, n int, slope float32, far float32, lse float32, delta float32)
 
 // fastAdamW computes one step on weights, moments and gradient; see adamWTask.
-func fastAdamW(p path, w []float32, dw []float32, m []float32, v []float32, new1 float32, new2 float32, rate float32, correct float32, eps float32, decay float32, scale float32) {
+func fastAdamW[T Float](p path, w []T, dw []T, m []T, v []T, new1 T, new2 T, rate T, correct T, eps T, decay T, scale T) {
 	n := len(w)
 	dw = dw[:n]
 	m = m[:n]
 	v = v[:n]
 	if p == avx512 {
-		avx512AdamW(unsafe.SliceData(w), unsafe.SliceData(dw), unsafe.SliceData(m), unsafe.SliceData(v), n, new1, new2, rate, correct, eps, decay, scale)
+		avx512AdamW((*float32)(pointer(w)), (*float32)(pointer(dw)), (*float32)(pointer(m)), (*float32)(pointer(v)), n, float32(new1), float32(new2), float32(rate), float32(correct), float32(eps), float32(decay), float32(scale))
 	} else {
-		avx2AdamW(unsafe.SliceData(w), unsafe.SliceData(dw), unsafe.SliceData(m), unsafe.SliceData(v), n, new1, new2, rate, correct, eps, decay, scale)
+		avx2AdamW((*float32)(pointer(w)), (*float32)(pointer(dw)), (*float32)(pointer(m)), (*float32)(pointer(v)), n, float32(new1), float32(new2), float32(rate), float32(correct), float32(eps), float32(decay), float32(scale))
 	}
 }
 
@@ -381,13 +389,13 @@ func avx512AdamW(w *float32, dw *float32, m *float32, v *float32, n int, new1 fl
 func avx2AdamW(w *float32, dw *float32, m *float32, v *float32, n int, new1 float32, new2 float32, rate float32, correct float32, eps float32, decay float32, scale float32)
 
 // fastAddTo computes out = out + x.
-func fastAddTo(p path, out []float32, x []float32) {
+func fastAddTo[T Float](p path, out []T, x []T) {
 	n := len(out)
 	x = x[:n]
 	if p == avx512 {
-		avx512AddTo(unsafe.SliceData(out), unsafe.SliceData(x), n)
+		avx512AddTo((*float32)(pointer(out)), (*float32)(pointer(x)), n)
 	} else {
-		avx2AddTo(unsafe.SliceData(out), unsafe.SliceData(x), n)
+		avx2AddTo((*float32)(pointer(out)), (*float32)(pointer(x)), n)
 	}
 }
 
@@ -398,14 +406,14 @@ func avx512AddTo(out *float32, x *float32, n int)
 func avx2AddTo(out *float32, x *float32, n int)
 
 // fastSetSum computes out = x + y.
-func fastSetSum(p path, out []float32, x []float32, y []float32) {
+func fastSetSum[T Float](p path, out []T, x []T, y []T) {
 	n := len(out)
 	x = x[:n]
 	y = y[:n]
 	if p == avx512 {
-		avx512SetSum(unsafe.SliceData(out), unsafe.SliceData(x), unsafe.SliceData(y), n)
+		avx512SetSum((*float32)(pointer(out)), (*float32)(pointer(x)), (*float32)(pointer(y)), n)
 	} else {
-		avx2SetSum(unsafe.SliceData(out), unsafe.SliceData(x), unsafe.SliceData(y), n)
+		avx2SetSum((*float32)(pointer(out)), (*float32)(pointer(x)), (*float32)(pointer(y)), n)
 	}
 }
 
@@ -416,14 +424,14 @@ func avx512SetSum(out *float32, x *float32, y *float32, n int)
 func avx2SetSum(out *float32, x *float32, y *float32, n int)
 
 // fastAddTwo computes out = out + x + y.
-func fastAddTwo(p path, out []float32, x []float32, y []float32) {
+func fastAddTwo[T Float](p path, out []T, x []T, y []T) {
 	n := len(out)
 	x = x[:n]
 	y = y[:n]
 	if p == avx512 {
-		avx512AddTwo(unsafe.SliceData(out), unsafe.SliceData(x), unsafe.SliceData(y), n)
+		avx512AddTwo((*float32)(pointer(out)), (*float32)(pointer(x)), (*float32)(pointer(y)), n)
 	} else {
-		avx2AddTwo(unsafe.SliceData(out), unsafe.SliceData(x), unsafe.SliceData(y), n)
+		avx2AddTwo((*float32)(pointer(out)), (*float32)(pointer(x)), (*float32)(pointer(y)), n)
 	}
 }
 
@@ -434,14 +442,14 @@ func avx512AddTwo(out *float32, x *float32, y *float32, n int)
 func avx2AddTwo(out *float32, x *float32, y *float32, n int)
 
 // fastMultiply computes out = x * y.
-func fastMultiply(p path, out []float32, x []float32, y []float32) {
+func fastMultiply[T Float](p path, out []T, x []T, y []T) {
 	n := len(out)
 	x = x[:n]
 	y = y[:n]
 	if p == avx512 {
-		avx512Multiply(unsafe.SliceData(out), unsafe.SliceData(x), unsafe.SliceData(y), n)
+		avx512Multiply((*float32)(pointer(out)), (*float32)(pointer(x)), (*float32)(pointer(y)), n)
 	} else {
-		avx2Multiply(unsafe.SliceData(out), unsafe.SliceData(x), unsafe.SliceData(y), n)
+		avx2Multiply((*float32)(pointer(out)), (*float32)(pointer(x)), (*float32)(pointer(y)), n)
 	}
 }
 
@@ -452,13 +460,13 @@ func avx512Multiply(out *float32, x *float32, y *float32, n int)
 func avx2Multiply(out *float32, x *float32, y *float32, n int)
 
 // fastReLUSquared computes y = max(x, 0)^2.
-func fastReLUSquared(p path, y []float32, x []float32) {
+func fastReLUSquared[T Float](p path, y []T, x []T) {
 	n := len(y)
 	x = x[:n]
 	if p == avx512 {
-		avx512ReLUSquared(unsafe.SliceData(y), unsafe.SliceData(x), n)
+		avx512ReLUSquared((*float32)(pointer(y)), (*float32)(pointer(x)), n)
 	} else {
-		avx2ReLUSquared(unsafe.SliceData(y), unsafe.SliceData(x), n)
+		avx2ReLUSquared((*float32)(pointer(y)), (*float32)(pointer(x)), n)
 	}
 }
 
@@ -469,14 +477,14 @@ func avx512ReLUSquared(y *float32, x *float32, n int)
 func avx2ReLUSquared(y *float32, x *float32, n int)
 
 // fastReLUSquaredGradient computes dx = 2 * dy * max(x, 0).
-func fastReLUSquaredGradient(p path, dx []float32, dy []float32, x []float32) {
+func fastReLUSquaredGradient[T Float](p path, dx []T, dy []T, x []T) {
 	n := len(dx)
 	dy = dy[:n]
 	x = x[:n]
 	if p == avx512 {
-		avx512ReLUSquaredGradient(unsafe.SliceData(dx), unsafe.SliceData(dy), unsafe.SliceData(x), n)
+		avx512ReLUSquaredGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(x)), n)
 	} else {
-		avx2ReLUSquaredGradient(unsafe.SliceData(dx), unsafe.SliceData(dy), unsafe.SliceData(x), n)
+		avx2ReLUSquaredGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(x)), n)
 	}
 }
 
@@ -487,13 +495,13 @@ func avx512ReLUSquaredGradient(dx *float32, dy *float32, x *float32, n int)
 func avx2ReLUSquaredGradient(dx *float32, dy *float32, x *float32, n int)
 
 // fastReLU computes y = max(x, 0).
-func fastReLU(p path, y []float32, x []float32) {
+func fastReLU[T Float](p path, y []T, x []T) {
 	n := len(y)
 	x = x[:n]
 	if p == avx512 {
-		avx512ReLU(unsafe.SliceData(y), unsafe.SliceData(x), n)
+		avx512ReLU((*float32)(pointer(y)), (*float32)(pointer(x)), n)
 	} else {
-		avx2ReLU(unsafe.SliceData(y), unsafe.SliceData(x), n)
+		avx2ReLU((*float32)(pointer(y)), (*float32)(pointer(x)), n)
 	}
 }
 
@@ -504,14 +512,14 @@ func avx512ReLU(y *float32, x *float32, n int)
 func avx2ReLU(y *float32, x *float32, n int)
 
 // fastReLUGradient computes dx = dy where x > 0, else 0 * dy; the slope is max(x, 0) times 2^254, which is at least 1 for the smallest x, limited to 1.
-func fastReLUGradient(p path, dx []float32, dy []float32, x []float32) {
+func fastReLUGradient[T Float](p path, dx []T, dy []T, x []T) {
 	n := len(dx)
 	dy = dy[:n]
 	x = x[:n]
 	if p == avx512 {
-		avx512ReLUGradient(unsafe.SliceData(dx), unsafe.SliceData(dy), unsafe.SliceData(x), n)
+		avx512ReLUGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(x)), n)
 	} else {
-		avx2ReLUGradient(unsafe.SliceData(dx), unsafe.SliceData(dy), unsafe.SliceData(x), n)
+		avx2ReLUGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(x)), n)
 	}
 }
 
@@ -522,14 +530,14 @@ func avx512ReLUGradient(dx *float32, dy *float32, x *float32, n int)
 func avx2ReLUGradient(dx *float32, dy *float32, x *float32, n int)
 
 // fastAddProducts computes out = out + x * y.
-func fastAddProducts(p path, out []float32, x []float32, y []float32) {
+func fastAddProducts[T Float](p path, out []T, x []T, y []T) {
 	n := len(out)
 	x = x[:n]
 	y = y[:n]
 	if p == avx512 {
-		avx512AddProducts(unsafe.SliceData(out), unsafe.SliceData(x), unsafe.SliceData(y), n)
+		avx512AddProducts((*float32)(pointer(out)), (*float32)(pointer(x)), (*float32)(pointer(y)), n)
 	} else {
-		avx2AddProducts(unsafe.SliceData(out), unsafe.SliceData(x), unsafe.SliceData(y), n)
+		avx2AddProducts((*float32)(pointer(out)), (*float32)(pointer(x)), (*float32)(pointer(y)), n)
 	}
 }
 
@@ -540,13 +548,13 @@ func avx512AddProducts(out *float32, x *float32, y *float32, n int)
 func avx2AddProducts(out *float32, x *float32, y *float32, n int)
 
 // fastScale computes out = factor * x.
-func fastScale(p path, out []float32, x []float32, factor float32) {
+func fastScale[T Float](p path, out []T, x []T, factor T) {
 	n := len(out)
 	x = x[:n]
 	if p == avx512 {
-		avx512Scale(unsafe.SliceData(out), unsafe.SliceData(x), n, factor)
+		avx512Scale((*float32)(pointer(out)), (*float32)(pointer(x)), n, float32(factor))
 	} else {
-		avx2Scale(unsafe.SliceData(out), unsafe.SliceData(x), n, factor)
+		avx2Scale((*float32)(pointer(out)), (*float32)(pointer(x)), n, float32(factor))
 	}
 }
 
@@ -557,13 +565,13 @@ func avx512Scale(out *float32, x *float32, n int, factor float32)
 func avx2Scale(out *float32, x *float32, n int, factor float32)
 
 // fastAddMultiple computes out = out + factor * x.
-func fastAddMultiple(p path, out []float32, x []float32, factor float32) {
+func fastAddMultiple[T Float](p path, out []T, x []T, factor T) {
 	n := len(out)
 	x = x[:n]
 	if p == avx512 {
-		avx512AddMultiple(unsafe.SliceData(out), unsafe.SliceData(x), n, factor)
+		avx512AddMultiple((*float32)(pointer(out)), (*float32)(pointer(x)), n, float32(factor))
 	} else {
-		avx2AddMultiple(unsafe.SliceData(out), unsafe.SliceData(x), n, factor)
+		avx2AddMultiple((*float32)(pointer(out)), (*float32)(pointer(x)), n, float32(factor))
 	}
 }
 
@@ -574,14 +582,14 @@ func avx512AddMultiple(out *float32, x *float32, n int, factor float32)
 func avx2AddMultiple(out *float32, x *float32, n int, factor float32)
 
 // fastAddTwoMultiples computes out = out + factor * x + other * y.
-func fastAddTwoMultiples(p path, out []float32, x []float32, y []float32, factor float32, other float32) {
+func fastAddTwoMultiples[T Float](p path, out []T, x []T, y []T, factor T, other T) {
 	n := len(out)
 	x = x[:n]
 	y = y[:n]
 	if p == avx512 {
-		avx512AddTwoMultiples(unsafe.SliceData(out), unsafe.SliceData(x), unsafe.SliceData(y), n, factor, other)
+		avx512AddTwoMultiples((*float32)(pointer(out)), (*float32)(pointer(x)), (*float32)(pointer(y)), n, float32(factor), float32(other))
 	} else {
-		avx2AddTwoMultiples(unsafe.SliceData(out), unsafe.SliceData(x), unsafe.SliceData(y), n, factor, other)
+		avx2AddTwoMultiples((*float32)(pointer(out)), (*float32)(pointer(x)), (*float32)(pointer(y)), n, float32(factor), float32(other))
 	}
 }
 
@@ -592,13 +600,13 @@ func avx512AddTwoMultiples(out *float32, x *float32, y *float32, n int, factor f
 func avx2AddTwoMultiples(out *float32, x *float32, y *float32, n int, factor float32, other float32)
 
 // fastFlush computes total = total + block in float64, and block = 0.
-func fastFlush(p path, block []float32, total []float64) {
+func fastFlush[T Float](p path, block []T, total []float64) {
 	n := len(block)
 	total = total[:n]
 	if p == avx512 {
-		avx512Flush(unsafe.SliceData(block), unsafe.SliceData(total), n)
+		avx512Flush((*float32)(pointer(block)), (*float64)(pointer(total)), n)
 	} else {
-		avx2Flush(unsafe.SliceData(block), unsafe.SliceData(total), n)
+		avx2Flush((*float32)(pointer(block)), (*float64)(pointer(total)), n)
 	}
 }
 
@@ -613,9 +621,9 @@ func fastAddDoubles(p path, out []float64, x []float64) {
 	n := len(out)
 	x = x[:n]
 	if p == avx512 {
-		avx512AddDoubles(unsafe.SliceData(out), unsafe.SliceData(x), n)
+		avx512AddDoubles((*float64)(pointer(out)), (*float64)(pointer(x)), n)
 	} else {
-		avx2AddDoubles(unsafe.SliceData(out), unsafe.SliceData(x), n)
+		avx2AddDoubles((*float64)(pointer(out)), (*float64)(pointer(x)), n)
 	}
 }
 
@@ -626,13 +634,13 @@ func avx512AddDoubles(out *float64, x *float64, n int)
 func avx2AddDoubles(out *float64, x *float64, n int)
 
 // fastSigmoid computes y = sigmoid(x).
-func fastSigmoid(p path, y []float32, x []float32) {
+func fastSigmoid[T Float](p path, y []T, x []T) {
 	n := len(y)
 	x = x[:n]
 	if p == avx512 {
-		avx512Sigmoid(unsafe.SliceData(y), unsafe.SliceData(x), n)
+		avx512Sigmoid((*float32)(pointer(y)), (*float32)(pointer(x)), n)
 	} else {
-		avx2Sigmoid(unsafe.SliceData(y), unsafe.SliceData(x), n)
+		avx2Sigmoid((*float32)(pointer(y)), (*float32)(pointer(x)), n)
 	}
 }
 
@@ -643,14 +651,14 @@ func avx512Sigmoid(y *float32, x *float32, n int)
 func avx2Sigmoid(y *float32, x *float32, n int)
 
 // fastSigmoidGradient computes dx = dy * y * (1 - y).
-func fastSigmoidGradient(p path, dx []float32, dy []float32, y []float32) {
+func fastSigmoidGradient[T Float](p path, dx []T, dy []T, y []T) {
 	n := len(dx)
 	dy = dy[:n]
 	y = y[:n]
 	if p == avx512 {
-		avx512SigmoidGradient(unsafe.SliceData(dx), unsafe.SliceData(dy), unsafe.SliceData(y), n)
+		avx512SigmoidGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(y)), n)
 	} else {
-		avx2SigmoidGradient(unsafe.SliceData(dx), unsafe.SliceData(dy), unsafe.SliceData(y), n)
+		avx2SigmoidGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(y)), n)
 	}
 }
 
@@ -661,14 +669,14 @@ func avx512SigmoidGradient(dx *float32, dy *float32, y *float32, n int)
 func avx2SigmoidGradient(dx *float32, dy *float32, y *float32, n int)
 
 // fastGated computes y = sigmoid(gate) * value.
-func fastGated(p path, y []float32, gate []float32, value []float32) {
+func fastGated[T Float](p path, y []T, gate []T, value []T) {
 	n := len(y)
 	gate = gate[:n]
 	value = value[:n]
 	if p == avx512 {
-		avx512Gated(unsafe.SliceData(y), unsafe.SliceData(gate), unsafe.SliceData(value), n)
+		avx512Gated((*float32)(pointer(y)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
 	} else {
-		avx2Gated(unsafe.SliceData(y), unsafe.SliceData(gate), unsafe.SliceData(value), n)
+		avx2Gated((*float32)(pointer(y)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
 	}
 }
 
@@ -679,15 +687,15 @@ func avx512Gated(y *float32, gate *float32, value *float32, n int)
 func avx2Gated(y *float32, gate *float32, value *float32, n int)
 
 // fastGatedAdd computes y = addend + sigmoid(gate) * value.
-func fastGatedAdd(p path, y []float32, addend []float32, gate []float32, value []float32) {
+func fastGatedAdd[T Float](p path, y []T, addend []T, gate []T, value []T) {
 	n := len(y)
 	addend = addend[:n]
 	gate = gate[:n]
 	value = value[:n]
 	if p == avx512 {
-		avx512GatedAdd(unsafe.SliceData(y), unsafe.SliceData(addend), unsafe.SliceData(gate), unsafe.SliceData(value), n)
+		avx512GatedAdd((*float32)(pointer(y)), (*float32)(pointer(addend)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
 	} else {
-		avx2GatedAdd(unsafe.SliceData(y), unsafe.SliceData(addend), unsafe.SliceData(gate), unsafe.SliceData(value), n)
+		avx2GatedAdd((*float32)(pointer(y)), (*float32)(pointer(addend)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
 	}
 }
 
@@ -698,16 +706,16 @@ func avx512GatedAdd(y *float32, addend *float32, gate *float32, value *float32, 
 func avx2GatedAdd(y *float32, addend *float32, gate *float32, value *float32, n int)
 
 // fastGatedGradient computes dgate = dy * value * sigmoid'(gate) and dvalue = dy * sigmoid(gate).
-func fastGatedGradient(p path, dgate []float32, dvalue []float32, dy []float32, gate []float32, value []float32) {
+func fastGatedGradient[T Float](p path, dgate []T, dvalue []T, dy []T, gate []T, value []T) {
 	n := len(dgate)
 	dvalue = dvalue[:n]
 	dy = dy[:n]
 	gate = gate[:n]
 	value = value[:n]
 	if p == avx512 {
-		avx512GatedGradient(unsafe.SliceData(dgate), unsafe.SliceData(dvalue), unsafe.SliceData(dy), unsafe.SliceData(gate), unsafe.SliceData(value), n)
+		avx512GatedGradient((*float32)(pointer(dgate)), (*float32)(pointer(dvalue)), (*float32)(pointer(dy)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
 	} else {
-		avx2GatedGradient(unsafe.SliceData(dgate), unsafe.SliceData(dvalue), unsafe.SliceData(dy), unsafe.SliceData(gate), unsafe.SliceData(value), n)
+		avx2GatedGradient((*float32)(pointer(dgate)), (*float32)(pointer(dvalue)), (*float32)(pointer(dy)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
 	}
 }
 
@@ -718,7 +726,7 @@ func avx512GatedGradient(dgate *float32, dvalue *float32, dy *float32, gate *flo
 func avx2GatedGradient(dgate *float32, dvalue *float32, dy *float32, gate *float32, value *float32, n int)
 
 // fastGatedGradientAdd computes dgate = dy * value * sigmoid'(gate) and dvalue = addend + dy * sigmoid(gate), the product rounded.
-func fastGatedGradientAdd(p path, dgate []float32, dvalue []float32, dy []float32, gate []float32, value []float32, addend []float32) {
+func fastGatedGradientAdd[T Float](p path, dgate []T, dvalue []T, dy []T, gate []T, value []T, addend []T) {
 	n := len(dgate)
 	dvalue = dvalue[:n]
 	dy = dy[:n]
@@ -726,9 +734,9 @@ func fastGatedGradientAdd(p path, dgate []float32, dvalue []float32, dy []float3
 	value = value[:n]
 	addend = addend[:n]
 	if p == avx512 {
-		avx512GatedGradientAdd(unsafe.SliceData(dgate), unsafe.SliceData(dvalue), unsafe.SliceData(dy), unsafe.SliceData(gate), unsafe.SliceData(value), unsafe.SliceData(addend), n)
+		avx512GatedGradientAdd((*float32)(pointer(dgate)), (*float32)(pointer(dvalue)), (*float32)(pointer(dy)), (*float32)(pointer(gate)), (*float32)(pointer(value)), (*float32)(pointer(addend)), n)
 	} else {
-		avx2GatedGradientAdd(unsafe.SliceData(dgate), unsafe.SliceData(dvalue), unsafe.SliceData(dy), unsafe.SliceData(gate), unsafe.SliceData(value), unsafe.SliceData(addend), n)
+		avx2GatedGradientAdd((*float32)(pointer(dgate)), (*float32)(pointer(dvalue)), (*float32)(pointer(dy)), (*float32)(pointer(gate)), (*float32)(pointer(value)), (*float32)(pointer(addend)), n)
 	}
 }
 
@@ -739,14 +747,14 @@ func avx512GatedGradientAdd(dgate *float32, dvalue *float32, dy *float32, gate *
 func avx2GatedGradientAdd(dgate *float32, dvalue *float32, dy *float32, gate *float32, value *float32, addend *float32, n int)
 
 // fastSwiGLU computes y = gate * sigmoid(gate) * value.
-func fastSwiGLU(p path, y []float32, gate []float32, value []float32) {
+func fastSwiGLU[T Float](p path, y []T, gate []T, value []T) {
 	n := len(y)
 	gate = gate[:n]
 	value = value[:n]
 	if p == avx512 {
-		avx512SwiGLU(unsafe.SliceData(y), unsafe.SliceData(gate), unsafe.SliceData(value), n)
+		avx512SwiGLU((*float32)(pointer(y)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
 	} else {
-		avx2SwiGLU(unsafe.SliceData(y), unsafe.SliceData(gate), unsafe.SliceData(value), n)
+		avx2SwiGLU((*float32)(pointer(y)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
 	}
 }
 
@@ -757,16 +765,16 @@ func avx512SwiGLU(y *float32, gate *float32, value *float32, n int)
 func avx2SwiGLU(y *float32, gate *float32, value *float32, n int)
 
 // fastSwiGLUGradient computes dgate = dy * value * silu'(gate) and dvalue = dy * silu(gate), silu(x) being x * sigmoid(x).
-func fastSwiGLUGradient(p path, dgate []float32, dvalue []float32, dy []float32, gate []float32, value []float32) {
+func fastSwiGLUGradient[T Float](p path, dgate []T, dvalue []T, dy []T, gate []T, value []T) {
 	n := len(dgate)
 	dvalue = dvalue[:n]
 	dy = dy[:n]
 	gate = gate[:n]
 	value = value[:n]
 	if p == avx512 {
-		avx512SwiGLUGradient(unsafe.SliceData(dgate), unsafe.SliceData(dvalue), unsafe.SliceData(dy), unsafe.SliceData(gate), unsafe.SliceData(value), n)
+		avx512SwiGLUGradient((*float32)(pointer(dgate)), (*float32)(pointer(dvalue)), (*float32)(pointer(dy)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
 	} else {
-		avx2SwiGLUGradient(unsafe.SliceData(dgate), unsafe.SliceData(dvalue), unsafe.SliceData(dy), unsafe.SliceData(gate), unsafe.SliceData(value), n)
+		avx2SwiGLUGradient((*float32)(pointer(dgate)), (*float32)(pointer(dvalue)), (*float32)(pointer(dy)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
 	}
 }
 
@@ -777,14 +785,14 @@ func avx512SwiGLUGradient(dgate *float32, dvalue *float32, dy *float32, gate *fl
 func avx2SwiGLUGradient(dgate *float32, dvalue *float32, dy *float32, gate *float32, value *float32, n int)
 
 // fastGatedSingle computes y = sigmoid(gate) * value, see expSingle.
-func fastGatedSingle(p path, y []float32, gate []float32, value []float32) {
+func fastGatedSingle[T Float](p path, y []T, gate []T, value []T) {
 	n := len(y)
 	gate = gate[:n]
 	value = value[:n]
 	if p == avx512 {
-		avx512GatedSingle(unsafe.SliceData(y), unsafe.SliceData(gate), unsafe.SliceData(value), n)
+		avx512GatedSingle((*float32)(pointer(y)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
 	} else {
-		avx2GatedSingle(unsafe.SliceData(y), unsafe.SliceData(gate), unsafe.SliceData(value), n)
+		avx2GatedSingle((*float32)(pointer(y)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
 	}
 }
 
@@ -795,15 +803,15 @@ func avx512GatedSingle(y *float32, gate *float32, value *float32, n int)
 func avx2GatedSingle(y *float32, gate *float32, value *float32, n int)
 
 // fastGatedAddSingle computes y = addend + sigmoid(gate) * value, see expSingle.
-func fastGatedAddSingle(p path, y []float32, addend []float32, gate []float32, value []float32) {
+func fastGatedAddSingle[T Float](p path, y []T, addend []T, gate []T, value []T) {
 	n := len(y)
 	addend = addend[:n]
 	gate = gate[:n]
 	value = value[:n]
 	if p == avx512 {
-		avx512GatedAddSingle(unsafe.SliceData(y), unsafe.SliceData(addend), unsafe.SliceData(gate), unsafe.SliceData(value), n)
+		avx512GatedAddSingle((*float32)(pointer(y)), (*float32)(pointer(addend)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
 	} else {
-		avx2GatedAddSingle(unsafe.SliceData(y), unsafe.SliceData(addend), unsafe.SliceData(gate), unsafe.SliceData(value), n)
+		avx2GatedAddSingle((*float32)(pointer(y)), (*float32)(pointer(addend)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
 	}
 }
 
@@ -814,16 +822,16 @@ func avx512GatedAddSingle(y *float32, addend *float32, gate *float32, value *flo
 func avx2GatedAddSingle(y *float32, addend *float32, gate *float32, value *float32, n int)
 
 // fastGatedGradientSingle computes dgate = dy * value * sigmoid'(gate) and dvalue = dy * sigmoid(gate), see expSingle.
-func fastGatedGradientSingle(p path, dgate []float32, dvalue []float32, dy []float32, gate []float32, value []float32) {
+func fastGatedGradientSingle[T Float](p path, dgate []T, dvalue []T, dy []T, gate []T, value []T) {
 	n := len(dgate)
 	dvalue = dvalue[:n]
 	dy = dy[:n]
 	gate = gate[:n]
 	value = value[:n]
 	if p == avx512 {
-		avx512GatedGradientSingle(unsafe.SliceData(dgate), unsafe.SliceData(dvalue), unsafe.SliceData(dy), unsafe.SliceData(gate), unsafe.SliceData(value), n)
+		avx512GatedGradientSingle((*float32)(pointer(dgate)), (*float32)(pointer(dvalue)), (*float32)(pointer(dy)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
 	} else {
-		avx2GatedGradientSingle(unsafe.SliceData(dgate), unsafe.SliceData(dvalue), unsafe.SliceData(dy), unsafe.SliceData(gate), unsafe.SliceData(value), n)
+		avx2GatedGradientSingle((*float32)(pointer(dgate)), (*float32)(pointer(dvalue)), (*float32)(pointer(dy)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
 	}
 }
 
@@ -834,13 +842,13 @@ func avx512GatedGradientSingle(dgate *float32, dvalue *float32, dy *float32, gat
 func avx2GatedGradientSingle(dgate *float32, dvalue *float32, dy *float32, gate *float32, value *float32, n int)
 
 // fastAffine computes y = factor * x + shift.
-func fastAffine(p path, y []float32, x []float32, factor float32, shift float32) {
+func fastAffine[T Float](p path, y []T, x []T, factor T, shift T) {
 	n := len(y)
 	x = x[:n]
 	if p == avx512 {
-		avx512Affine(unsafe.SliceData(y), unsafe.SliceData(x), n, factor, shift)
+		avx512Affine((*float32)(pointer(y)), (*float32)(pointer(x)), n, float32(factor), float32(shift))
 	} else {
-		avx2Affine(unsafe.SliceData(y), unsafe.SliceData(x), n, factor, shift)
+		avx2Affine((*float32)(pointer(y)), (*float32)(pointer(x)), n, float32(factor), float32(shift))
 	}
 }
 
@@ -851,13 +859,13 @@ func avx512Affine(y *float32, x *float32, n int, factor float32, shift float32)
 func avx2Affine(y *float32, x *float32, n int, factor float32, shift float32)
 
 // fastLarger computes out = the larger of out and x.
-func fastLarger(p path, out []float32, x []float32) {
+func fastLarger[T Float](p path, out []T, x []T) {
 	n := len(out)
 	x = x[:n]
 	if p == avx512 {
-		avx512Larger(unsafe.SliceData(out), unsafe.SliceData(x), n)
+		avx512Larger((*float32)(pointer(out)), (*float32)(pointer(x)), n)
 	} else {
-		avx2Larger(unsafe.SliceData(out), unsafe.SliceData(x), n)
+		avx2Larger((*float32)(pointer(out)), (*float32)(pointer(x)), n)
 	}
 }
 
@@ -868,12 +876,12 @@ func avx512Larger(out *float32, x *float32, n int)
 func avx2Larger(out *float32, x *float32, n int)
 
 // fastSinkhornStart2 computes x less the largest of its column, at least -80, for 2 x 2 matrices; see sinkhornTokens.
-func fastSinkhornStart2(p path, x []float32) {
+func fastSinkhornStart2[T Float](p path, x []T) {
 	n := len(x)
 	if p == avx512 {
-		avx512SinkhornStart2(unsafe.SliceData(x), n)
+		avx512SinkhornStart2((*float32)(pointer(x)), n)
 	} else {
-		avx2SinkhornStart2(unsafe.SliceData(x), n)
+		avx2SinkhornStart2((*float32)(pointer(x)), n)
 	}
 }
 
@@ -884,14 +892,14 @@ func avx512SinkhornStart2(x *float32, n int)
 func avx2SinkhornStart2(x *float32, n int)
 
 // fastSinkhorn2 computes columns = x with its columns normalised and rows = columns with its rows normalised, for 2 x 2 matrices; see sinkhornTokens.
-func fastSinkhorn2(p path, rows []float32, columns []float32, x []float32) {
+func fastSinkhorn2[T Float](p path, rows []T, columns []T, x []T) {
 	n := len(rows)
 	columns = columns[:n]
 	x = x[:n]
 	if p == avx512 {
-		avx512Sinkhorn2(unsafe.SliceData(rows), unsafe.SliceData(columns), unsafe.SliceData(x), n)
+		avx512Sinkhorn2((*float32)(pointer(rows)), (*float32)(pointer(columns)), (*float32)(pointer(x)), n)
 	} else {
-		avx2Sinkhorn2(unsafe.SliceData(rows), unsafe.SliceData(columns), unsafe.SliceData(x), n)
+		avx2Sinkhorn2((*float32)(pointer(rows)), (*float32)(pointer(columns)), (*float32)(pointer(x)), n)
 	}
 }
 
@@ -902,14 +910,14 @@ func avx512Sinkhorn2(rows *float32, columns *float32, x *float32, n int)
 func avx2Sinkhorn2(rows *float32, columns *float32, x *float32, n int)
 
 // fastSinkhornGradient2 computes grad = grad - rows * (its sums of rows), then grad - columns * (its sums of columns), for 2 x 2 matrices; see sinkhornTokens.
-func fastSinkhornGradient2(p path, grad []float32, rows []float32, columns []float32) {
+func fastSinkhornGradient2[T Float](p path, grad []T, rows []T, columns []T) {
 	n := len(grad)
 	rows = rows[:n]
 	columns = columns[:n]
 	if p == avx512 {
-		avx512SinkhornGradient2(unsafe.SliceData(grad), unsafe.SliceData(rows), unsafe.SliceData(columns), n)
+		avx512SinkhornGradient2((*float32)(pointer(grad)), (*float32)(pointer(rows)), (*float32)(pointer(columns)), n)
 	} else {
-		avx2SinkhornGradient2(unsafe.SliceData(grad), unsafe.SliceData(rows), unsafe.SliceData(columns), n)
+		avx2SinkhornGradient2((*float32)(pointer(grad)), (*float32)(pointer(rows)), (*float32)(pointer(columns)), n)
 	}
 }
 
@@ -920,12 +928,12 @@ func avx512SinkhornGradient2(grad *float32, rows *float32, columns *float32, n i
 func avx2SinkhornGradient2(grad *float32, rows *float32, columns *float32, n int)
 
 // fastSinkhornStart3 computes x less the largest of its column, at least -80, for 3 x 3 matrices; see sinkhornTokens.
-func fastSinkhornStart3(p path, x []float32) {
+func fastSinkhornStart3[T Float](p path, x []T) {
 	n := len(x)
 	if p == avx512 {
-		avx512SinkhornStart3(unsafe.SliceData(x), n)
+		avx512SinkhornStart3((*float32)(pointer(x)), n)
 	} else {
-		avx2SinkhornStart3(unsafe.SliceData(x), n)
+		avx2SinkhornStart3((*float32)(pointer(x)), n)
 	}
 }
 
@@ -936,14 +944,14 @@ func avx512SinkhornStart3(x *float32, n int)
 func avx2SinkhornStart3(x *float32, n int)
 
 // fastSinkhorn3 computes columns = x with its columns normalised and rows = columns with its rows normalised, for 3 x 3 matrices; see sinkhornTokens.
-func fastSinkhorn3(p path, rows []float32, columns []float32, x []float32) {
+func fastSinkhorn3[T Float](p path, rows []T, columns []T, x []T) {
 	n := len(rows)
 	columns = columns[:n]
 	x = x[:n]
 	if p == avx512 {
-		avx512Sinkhorn3(unsafe.SliceData(rows), unsafe.SliceData(columns), unsafe.SliceData(x), n)
+		avx512Sinkhorn3((*float32)(pointer(rows)), (*float32)(pointer(columns)), (*float32)(pointer(x)), n)
 	} else {
-		avx2Sinkhorn3(unsafe.SliceData(rows), unsafe.SliceData(columns), unsafe.SliceData(x), n)
+		avx2Sinkhorn3((*float32)(pointer(rows)), (*float32)(pointer(columns)), (*float32)(pointer(x)), n)
 	}
 }
 
@@ -954,14 +962,14 @@ func avx512Sinkhorn3(rows *float32, columns *float32, x *float32, n int)
 func avx2Sinkhorn3(rows *float32, columns *float32, x *float32, n int)
 
 // fastSinkhornGradient3 computes grad = grad - rows * (its sums of rows), then grad - columns * (its sums of columns), for 3 x 3 matrices; see sinkhornTokens.
-func fastSinkhornGradient3(p path, grad []float32, rows []float32, columns []float32) {
+func fastSinkhornGradient3[T Float](p path, grad []T, rows []T, columns []T) {
 	n := len(grad)
 	rows = rows[:n]
 	columns = columns[:n]
 	if p == avx512 {
-		avx512SinkhornGradient3(unsafe.SliceData(grad), unsafe.SliceData(rows), unsafe.SliceData(columns), n)
+		avx512SinkhornGradient3((*float32)(pointer(grad)), (*float32)(pointer(rows)), (*float32)(pointer(columns)), n)
 	} else {
-		avx2SinkhornGradient3(unsafe.SliceData(grad), unsafe.SliceData(rows), unsafe.SliceData(columns), n)
+		avx2SinkhornGradient3((*float32)(pointer(grad)), (*float32)(pointer(rows)), (*float32)(pointer(columns)), n)
 	}
 }
 
@@ -972,12 +980,12 @@ func avx512SinkhornGradient3(grad *float32, rows *float32, columns *float32, n i
 func avx2SinkhornGradient3(grad *float32, rows *float32, columns *float32, n int)
 
 // fastSinkhornStart4 computes x less the largest of its column, at least -80, for 4 x 4 matrices; see sinkhornTokens.
-func fastSinkhornStart4(p path, x []float32) {
+func fastSinkhornStart4[T Float](p path, x []T) {
 	n := len(x)
 	if p == avx512 {
-		avx512SinkhornStart4(unsafe.SliceData(x), n)
+		avx512SinkhornStart4((*float32)(pointer(x)), n)
 	} else {
-		avx2SinkhornStart4(unsafe.SliceData(x), n)
+		avx2SinkhornStart4((*float32)(pointer(x)), n)
 	}
 }
 
@@ -988,14 +996,14 @@ func avx512SinkhornStart4(x *float32, n int)
 func avx2SinkhornStart4(x *float32, n int)
 
 // fastSinkhorn4 computes columns = x with its columns normalised and rows = columns with its rows normalised, for 4 x 4 matrices; see sinkhornTokens.
-func fastSinkhorn4(p path, rows []float32, columns []float32, x []float32) {
+func fastSinkhorn4[T Float](p path, rows []T, columns []T, x []T) {
 	n := len(rows)
 	columns = columns[:n]
 	x = x[:n]
 	if p == avx512 {
-		avx512Sinkhorn4(unsafe.SliceData(rows), unsafe.SliceData(columns), unsafe.SliceData(x), n)
+		avx512Sinkhorn4((*float32)(pointer(rows)), (*float32)(pointer(columns)), (*float32)(pointer(x)), n)
 	} else {
-		avx2Sinkhorn4(unsafe.SliceData(rows), unsafe.SliceData(columns), unsafe.SliceData(x), n)
+		avx2Sinkhorn4((*float32)(pointer(rows)), (*float32)(pointer(columns)), (*float32)(pointer(x)), n)
 	}
 }
 
@@ -1006,14 +1014,14 @@ func avx512Sinkhorn4(rows *float32, columns *float32, x *float32, n int)
 func avx2Sinkhorn4(rows *float32, columns *float32, x *float32, n int)
 
 // fastSinkhornGradient4 computes grad = grad - rows * (its sums of rows), then grad - columns * (its sums of columns), for 4 x 4 matrices; see sinkhornTokens.
-func fastSinkhornGradient4(p path, grad []float32, rows []float32, columns []float32) {
+func fastSinkhornGradient4[T Float](p path, grad []T, rows []T, columns []T) {
 	n := len(grad)
 	rows = rows[:n]
 	columns = columns[:n]
 	if p == avx512 {
-		avx512SinkhornGradient4(unsafe.SliceData(grad), unsafe.SliceData(rows), unsafe.SliceData(columns), n)
+		avx512SinkhornGradient4((*float32)(pointer(grad)), (*float32)(pointer(rows)), (*float32)(pointer(columns)), n)
 	} else {
-		avx2SinkhornGradient4(unsafe.SliceData(grad), unsafe.SliceData(rows), unsafe.SliceData(columns), n)
+		avx2SinkhornGradient4((*float32)(pointer(grad)), (*float32)(pointer(rows)), (*float32)(pointer(columns)), n)
 	}
 }
 
@@ -1024,14 +1032,14 @@ func avx512SinkhornGradient4(grad *float32, rows *float32, columns *float32, n i
 func avx2SinkhornGradient4(grad *float32, rows *float32, columns *float32, n int)
 
 // fastSoftCap computes y = cap * tanh(z / cap) and slope = 1 - tanh(z / cap)^2, rate being 2 log2(e) / cap.
-func fastSoftCap(p path, y []float32, slope []float32, z []float32, cap float64, rate float64) {
+func fastSoftCap[T Float](p path, y []T, slope []T, z []T, cap float64, rate float64) {
 	n := len(y)
 	slope = slope[:n]
 	z = z[:n]
 	if p == avx512 {
-		avx512SoftCap(unsafe.SliceData(y), unsafe.SliceData(slope), unsafe.SliceData(z), n, cap, rate)
+		avx512SoftCap((*float32)(pointer(y)), (*float32)(pointer(slope)), (*float32)(pointer(z)), n, float64(cap), float64(rate))
 	} else {
-		avx2SoftCap(unsafe.SliceData(y), unsafe.SliceData(slope), unsafe.SliceData(z), n, cap, rate)
+		avx2SoftCap((*float32)(pointer(y)), (*float32)(pointer(slope)), (*float32)(pointer(z)), n, float64(cap), float64(rate))
 	}
 }
 
@@ -1042,15 +1050,15 @@ func avx512SoftCap(y *float32, slope *float32, z *float32, n int, cap float64, r
 func avx2SoftCap(y *float32, slope *float32, z *float32, n int, cap float64, rate float64)
 
 // fastTanhGates computes c = static + scale * tanh(tau * z), rate being 2 tau log2(e).
-func fastTanhGates(p path, c []float32, z []float32, scale []float32, static []float32, rate float64) {
+func fastTanhGates[T Float](p path, c []T, z []T, scale []T, static []T, rate float64) {
 	n := len(c)
 	z = z[:n]
 	scale = scale[:n]
 	static = static[:n]
 	if p == avx512 {
-		avx512TanhGates(unsafe.SliceData(c), unsafe.SliceData(z), unsafe.SliceData(scale), unsafe.SliceData(static), n, rate)
+		avx512TanhGates((*float32)(pointer(c)), (*float32)(pointer(z)), (*float32)(pointer(scale)), (*float32)(pointer(static)), n, float64(rate))
 	} else {
-		avx2TanhGates(unsafe.SliceData(c), unsafe.SliceData(z), unsafe.SliceData(scale), unsafe.SliceData(static), n, rate)
+		avx2TanhGates((*float32)(pointer(c)), (*float32)(pointer(z)), (*float32)(pointer(scale)), (*float32)(pointer(static)), n, float64(rate))
 	}
 }
 
@@ -1061,16 +1069,16 @@ func avx512TanhGates(c *float32, z *float32, scale *float32, static *float32, n 
 func avx2TanhGates(c *float32, z *float32, scale *float32, static *float32, n int, rate float64)
 
 // fastTanhGatesGradient computes dz = dc * scale * tanh'(tau * z) * tau and dscale = dscale + dc * tanh(tau * z), rate being 2 tau log2(e).
-func fastTanhGatesGradient(p path, dz []float32, dscale []float32, dc []float32, z []float32, scale []float32, tau float64, rate float64) {
+func fastTanhGatesGradient[T Float](p path, dz []T, dscale []T, dc []T, z []T, scale []T, tau float64, rate float64) {
 	n := len(dz)
 	dscale = dscale[:n]
 	dc = dc[:n]
 	z = z[:n]
 	scale = scale[:n]
 	if p == avx512 {
-		avx512TanhGatesGradient(unsafe.SliceData(dz), unsafe.SliceData(dscale), unsafe.SliceData(dc), unsafe.SliceData(z), unsafe.SliceData(scale), n, tau, rate)
+		avx512TanhGatesGradient((*float32)(pointer(dz)), (*float32)(pointer(dscale)), (*float32)(pointer(dc)), (*float32)(pointer(z)), (*float32)(pointer(scale)), n, float64(tau), float64(rate))
 	} else {
-		avx2TanhGatesGradient(unsafe.SliceData(dz), unsafe.SliceData(dscale), unsafe.SliceData(dc), unsafe.SliceData(z), unsafe.SliceData(scale), n, tau, rate)
+		avx2TanhGatesGradient((*float32)(pointer(dz)), (*float32)(pointer(dscale)), (*float32)(pointer(dc)), (*float32)(pointer(z)), (*float32)(pointer(scale)), n, float64(tau), float64(rate))
 	}
 }
 

@@ -6,149 +6,133 @@ package kernel
 
 // No other processor has fast paths: these are never called.
 
-func fastGelu(path, []float32, []float32) {}
+func fastGelu[T Float](p path, y []T, x []T) {}
 
-func fastGeluGradient(path, []float32, []float32, []float32) {}
+func fastGeluGradient[T Float](p path, dx []T, dy []T, x []T) {}
 
-func fastGeluExact(path, []float32, []float32) {}
+func fastGeluExact[T Float](p path, y []T, x []T) {}
 
-func fastGeluExactGradient(path, []float32, []float32, []float32) {}
+func fastGeluExactGradient[T Float](p path, dx []T, dy []T, x []T) {}
 
-func fastSum(path, []float32, float32) (sum float64) {
-	return 0
+func fastSum[T Float](p path, x []T, shift T) (sum float64) { return }
+
+func fastSquares[T Float](p path, x []T, mean T, rest T) (sum float64) { return }
+
+func fastGradientSums[T Float](p path, normal []T, dy []T, gain []T) (sumH float64, sumHN float64) {
+	return
 }
 
-func fastSquares(path, []float32, float32, float32) (sum float64) {
-	return 0
+func fastGradientSumsGain[T Float](p path, dgain []T, normal []T, dy []T, gain []T) (sumH float64, sumHN float64) {
+	return
 }
 
-func fastGradientSums(path, []float32, []float32, []float32) (sumH float64, sumHN float64) {
-	return 0, 0
+func fastNormalize[T Float](p path, y []T, x []T, mean T, rest T, rstd T) {}
+
+func fastNormScale[T Float](p path, y []T, x []T, gain []T, mean T, rest T, rstd T) {}
+
+func fastNormalizeScale[T Float](p path, y []T, z []T, x []T, gain []T, mean T, rest T, rstd T) {}
+
+func fastNormScaleShift[T Float](p path, y []T, x []T, gain []T, bias []T, mean T, rest T, rstd T) {}
+
+func fastNormGradient[T Float](p path, dx []T, dy []T, gain []T, normal []T, meanH T, meanHN T, rstd T) {
 }
 
-func fastGradientSumsGain(path, []float32, []float32, []float32, []float32) (sumH float64, sumHN float64) {
-	return 0, 0
+func fastNormGradientAdd[T Float](p path, dx []T, dy []T, gain []T, normal []T, addend []T, meanH T, meanHN T, rstd T) {
 }
 
-func fastNormalize(path, []float32, []float32, float32, float32, float32) {}
+func fastMax[T Float](p path, x []T) (largest T) { return }
 
-func fastNormScale(path, []float32, []float32, []float32, float32, float32, float32) {}
+func fastDistancesMax[T Float](p path, x []T, slope T, far T) (largest T) { return }
 
-func fastNormalizeScale(path, []float32, []float32, []float32, []float32, float32, float32, float32) {
+func fastDot[T Float](p path, x []T, y []T) (sum float64) { return }
+
+func fastTwoDots[T Float](p path, z []T, x []T, y []T) (first float64, second float64) { return }
+
+func fastExp[T Float](p path, x []T, shift float64) (sum float64) { return }
+
+func fastExpSingle[T Float](p path, x []T, shift T) (sum float64) { return }
+
+func fastSoftmaxGradient[T Float](p path, prob []T, dprob []T, slope T, far T, lse T, delta T) {}
+
+func fastAdamW[T Float](p path, w []T, dw []T, m []T, v []T, new1 T, new2 T, rate T, correct T, eps T, decay T, scale T) {
 }
 
-func fastNormScaleShift(path, []float32, []float32, []float32, []float32, float32, float32, float32) {
+func fastAddTo[T Float](p path, out []T, x []T) {}
+
+func fastSetSum[T Float](p path, out []T, x []T, y []T) {}
+
+func fastAddTwo[T Float](p path, out []T, x []T, y []T) {}
+
+func fastMultiply[T Float](p path, out []T, x []T, y []T) {}
+
+func fastReLUSquared[T Float](p path, y []T, x []T) {}
+
+func fastReLUSquaredGradient[T Float](p path, dx []T, dy []T, x []T) {}
+
+func fastReLU[T Float](p path, y []T, x []T) {}
+
+func fastReLUGradient[T Float](p path, dx []T, dy []T, x []T) {}
+
+func fastAddProducts[T Float](p path, out []T, x []T, y []T) {}
+
+func fastScale[T Float](p path, out []T, x []T, factor T) {}
+
+func fastAddMultiple[T Float](p path, out []T, x []T, factor T) {}
+
+func fastAddTwoMultiples[T Float](p path, out []T, x []T, y []T, factor T, other T) {}
+
+func fastFlush[T Float](p path, block []T, total []float64) {}
+
+func fastAddDoubles(p path, out []float64, x []float64) {}
+
+func fastSigmoid[T Float](p path, y []T, x []T) {}
+
+func fastSigmoidGradient[T Float](p path, dx []T, dy []T, y []T) {}
+
+func fastGated[T Float](p path, y []T, gate []T, value []T) {}
+
+func fastGatedAdd[T Float](p path, y []T, addend []T, gate []T, value []T) {}
+
+func fastGatedGradient[T Float](p path, dgate []T, dvalue []T, dy []T, gate []T, value []T) {}
+
+func fastGatedGradientAdd[T Float](p path, dgate []T, dvalue []T, dy []T, gate []T, value []T, addend []T) {
 }
 
-func fastNormGradient(path, []float32, []float32, []float32, []float32, float32, float32, float32) {}
+func fastSwiGLU[T Float](p path, y []T, gate []T, value []T) {}
 
-func fastNormGradientAdd(path, []float32, []float32, []float32, []float32, []float32, float32, float32, float32) {
-}
+func fastSwiGLUGradient[T Float](p path, dgate []T, dvalue []T, dy []T, gate []T, value []T) {}
 
-func fastMax(path, []float32) (largest float32) {
-	return 0
-}
+func fastGatedSingle[T Float](p path, y []T, gate []T, value []T) {}
 
-func fastDistancesMax(path, []float32, float32, float32) (largest float32) {
-	return 0
-}
+func fastGatedAddSingle[T Float](p path, y []T, addend []T, gate []T, value []T) {}
 
-func fastDot(path, []float32, []float32) (sum float64) {
-	return 0
-}
+func fastGatedGradientSingle[T Float](p path, dgate []T, dvalue []T, dy []T, gate []T, value []T) {}
 
-func fastTwoDots(path, []float32, []float32, []float32) (first float64, second float64) {
-	return 0, 0
-}
+func fastAffine[T Float](p path, y []T, x []T, factor T, shift T) {}
 
-func fastExp(path, []float32, float64) (sum float64) {
-	return 0
-}
+func fastLarger[T Float](p path, out []T, x []T) {}
 
-func fastExpSingle(path, []float32, float32) (sum float64) {
-	return 0
-}
+func fastSinkhornStart2[T Float](p path, x []T) {}
 
-func fastSoftmaxGradient(path, []float32, []float32, float32, float32, float32, float32) {}
+func fastSinkhorn2[T Float](p path, rows []T, columns []T, x []T) {}
 
-func fastAdamW(path, []float32, []float32, []float32, []float32, float32, float32, float32, float32, float32, float32, float32) {
-}
+func fastSinkhornGradient2[T Float](p path, grad []T, rows []T, columns []T) {}
 
-func fastAddTo(path, []float32, []float32) {}
+func fastSinkhornStart3[T Float](p path, x []T) {}
 
-func fastSetSum(path, []float32, []float32, []float32) {}
+func fastSinkhorn3[T Float](p path, rows []T, columns []T, x []T) {}
 
-func fastAddTwo(path, []float32, []float32, []float32) {}
+func fastSinkhornGradient3[T Float](p path, grad []T, rows []T, columns []T) {}
 
-func fastMultiply(path, []float32, []float32, []float32) {}
+func fastSinkhornStart4[T Float](p path, x []T) {}
 
-func fastReLUSquared(path, []float32, []float32) {}
+func fastSinkhorn4[T Float](p path, rows []T, columns []T, x []T) {}
 
-func fastReLUSquaredGradient(path, []float32, []float32, []float32) {}
+func fastSinkhornGradient4[T Float](p path, grad []T, rows []T, columns []T) {}
 
-func fastReLU(path, []float32, []float32) {}
+func fastSoftCap[T Float](p path, y []T, slope []T, z []T, cap float64, rate float64) {}
 
-func fastReLUGradient(path, []float32, []float32, []float32) {}
+func fastTanhGates[T Float](p path, c []T, z []T, scale []T, static []T, rate float64) {}
 
-func fastAddProducts(path, []float32, []float32, []float32) {}
-
-func fastScale(path, []float32, []float32, float32) {}
-
-func fastAddMultiple(path, []float32, []float32, float32) {}
-
-func fastAddTwoMultiples(path, []float32, []float32, []float32, float32, float32) {}
-
-func fastFlush(path, []float32, []float64) {}
-
-func fastAddDoubles(path, []float64, []float64) {}
-
-func fastSigmoid(path, []float32, []float32) {}
-
-func fastSigmoidGradient(path, []float32, []float32, []float32) {}
-
-func fastGated(path, []float32, []float32, []float32) {}
-
-func fastGatedAdd(path, []float32, []float32, []float32, []float32) {}
-
-func fastGatedGradient(path, []float32, []float32, []float32, []float32, []float32) {}
-
-func fastGatedGradientAdd(path, []float32, []float32, []float32, []float32, []float32, []float32) {}
-
-func fastSwiGLU(path, []float32, []float32, []float32) {}
-
-func fastSwiGLUGradient(path, []float32, []float32, []float32, []float32, []float32) {}
-
-func fastGatedSingle(path, []float32, []float32, []float32) {}
-
-func fastGatedAddSingle(path, []float32, []float32, []float32, []float32) {}
-
-func fastGatedGradientSingle(path, []float32, []float32, []float32, []float32, []float32) {}
-
-func fastAffine(path, []float32, []float32, float32, float32) {}
-
-func fastLarger(path, []float32, []float32) {}
-
-func fastSinkhornStart2(path, []float32) {}
-
-func fastSinkhorn2(path, []float32, []float32, []float32) {}
-
-func fastSinkhornGradient2(path, []float32, []float32, []float32) {}
-
-func fastSinkhornStart3(path, []float32) {}
-
-func fastSinkhorn3(path, []float32, []float32, []float32) {}
-
-func fastSinkhornGradient3(path, []float32, []float32, []float32) {}
-
-func fastSinkhornStart4(path, []float32) {}
-
-func fastSinkhorn4(path, []float32, []float32, []float32) {}
-
-func fastSinkhornGradient4(path, []float32, []float32, []float32) {}
-
-func fastSoftCap(path, []float32, []float32, []float32, float64, float64) {}
-
-func fastTanhGates(path, []float32, []float32, []float32, []float32, float64) {}
-
-func fastTanhGatesGradient(path, []float32, []float32, []float32, []float32, []float32, float64, float64) {
+func fastTanhGatesGradient[T Float](p path, dz []T, dscale []T, dc []T, z []T, scale []T, tau float64, rate float64) {
 }

@@ -196,7 +196,7 @@ func (t *sumTermTask[T]) Part(worker, lo, hi int) {
 // addTwoMultiples computes out += factor * x + other * y.
 func addTwoMultiples[T Float](p path, out, x, y []T, factor, other T) {
 	if p > portable {
-		fastAddTwoMultiples(p, single(out), single(x), single(y), float32(factor), float32(other))
+		fastAddTwoMultiples(p, out, x, y, factor, other)
 		return
 	}
 	x, y = x[:len(out)], y[:len(out)]
@@ -208,7 +208,7 @@ func addTwoMultiples[T Float](p path, out, x, y []T, factor, other T) {
 // dotProduct is x . y, multiplied and summed in float64.
 func dotProduct[T Float](p path, x, y []T) float64 {
 	if p > portable {
-		return fastDot(p, single(x), single(y))
+		return fastDot(p, x, y)
 	}
 	y = y[:len(x)]
 	var s0, s1 float64
@@ -225,7 +225,7 @@ func dotProduct[T Float](p path, x, y []T) float64 {
 // dotProducts are z . x and z . y in float64.
 func dotProducts[T Float](p path, z, x, y []T) (zx, zy float64) {
 	if p > portable {
-		return fastTwoDots(p, single(z), single(x), single(y))
+		return fastTwoDots(p, z, x, y)
 	}
 	return dotProduct(p, z, x), dotProduct(p, z, y)
 }

@@ -20,75 +20,81 @@ func (r *routine) signature(s asm.ISA) string {
 	for _, v := range r.numbers {
 		arguments = append(arguments, v.name+" "+v.kind.name)
 	}
-	return fmt.Sprintf("%s(%s)%s", r.symbol(s), strings.Join(arguments, ", "), r.resultList())
+	return r.symbol(s) + list(arguments) + r.resultList(func(v variable) string { return v.kind.name })
 }
 
-func (r *routine) resultList() string {
-	if len(r.results) == 0 {
+func list(variables []string) string { return "(" + strings.Join(variables, ", ") + ")" }
+
+func (r *routine) resultList(kind func(variable) string) string {
+	var results []string
+	for _, v := range r.results {
+		results = append(results, v.name+" "+kind(v))
+	}
+	if results == nil {
 		return ""
 	}
-	var list []string
-	for _, v := range r.results {
-		list = append(list, v.name+" "+v.kind.name)
-	}
-	return " (" + strings.Join(list, ", ") + ")"
+	return " " + list(results)
 }
 
-// chooser is the name of the Go function that runs the assembly of a path.
-func (r *routine) chooser() string { return "fast" + r.name }
+// generic is the kind of a variable of the choosing function, whose T is float32 whenever it runs.
+func (v variable) generic() string {
+	if v.kind == single {
+		return "T"
+	}
+	return v.kind.name
+}
+
+// header begins the choosing function, the Go function that runs the assembly of a path.
+func (r *routine) header() string {
+	parameters, types := []string{"p path"}, ""
+	for _, v := range r.slices {
+		parameters = append(parameters, v.name+" []"+v.generic())
+		if v.kind == single {
+			types = "[T Float]"
+		}
+	}
+	for _, v := range r.numbers {
+		parameters = append(parameters, v.name+" "+v.generic())
+	}
+	return "func fast" + r.name + types + list(parameters) + r.resultList(variable.generic)
+}
 
 // declare writes the declarations of the assembly and the choosing function.
 func (r *routine) declare(b *builder) {
-	b.Line("\n// %s computes %s", r.chooser(), r.doc)
-	b.Line("func %s(p path, %s)%s {", r.chooser(), r.parameters(), r.resultList())
+	b.Line("\n// fast%s computes %s\n%s {", r.name, r.doc, r.header())
 	b.Line("n := len(%s)", r.slices[0].name)
-	for _, v := range r.slices[1:] {
-		b.Line("%s = %s[:n]", v.name, v.name)
-	}
 	var arguments []string
-	for _, v := range r.slices {
-		arguments = append(arguments, "unsafe.SliceData("+v.name+")")
+	for i, v := range r.slices {
+		if i > 0 {
+			b.Line("%s = %s[:n]", v.name, v.name)
+		}
+		arguments = append(arguments, fmt.Sprintf("(*%s)(pointer(%s))", v.kind.name, v.name))
 	}
 	arguments = append(arguments, "n")
 	for _, v := range r.numbers {
-		arguments = append(arguments, v.name)
+		arguments = append(arguments, v.kind.name+list([]string{v.name}))
 	}
-	list := strings.Join(arguments, ", ")
-	if len(r.results) > 0 {
-		b.Line("if p == avx512 {\nreturn %s(%s)\n}\nreturn %s(%s)\n}", r.symbol(isas[0]), list, r.symbol(isas[1]), list)
-	} else {
-		b.Line("if p == avx512 {\n%s(%s)\n} else {\n%s(%s)\n}\n}", r.symbol(isas[0]), list, r.symbol(isas[1]), list)
+	call := func(s asm.ISA) string {
+		text := r.symbol(s) + list(arguments)
+		switch {
+		case r.results == nil:
+			return text
+		case r.results[0].kind == single:
+			return "return T(" + text + ")"
+		}
+		return "return " + text
 	}
+	b.Line("if p == avx512 {\n%s\n} else {\n%s\n}\n}", call(isas[0]), call(isas[1]))
 	for _, s := range isas {
 		b.Declare(r.signature(s))
 	}
 }
 
-// parameters lists those of the choosing function.
-func (r *routine) parameters() string {
-	var list []string
-	for _, v := range r.slices {
-		list = append(list, v.name+" []"+v.kind.name)
-	}
-	for _, v := range r.numbers {
-		list = append(list, v.name+" "+v.kind.name)
-	}
-	return strings.Join(list, ", ")
-}
-
 // declareAbsent writes the choosing function for other processors.
 func (r *routine) declareAbsent(b *builder) {
-	var kinds []string
-	for _, v := range r.slices {
-		kinds = append(kinds, "[]"+v.kind.name)
+	body := "{}"
+	if r.results != nil {
+		body = "{ return }"
 	}
-	for _, v := range r.numbers {
-		kinds = append(kinds, v.kind.name)
-	}
-	results, body := "", "{}"
-	if n := len(r.results); n > 0 {
-		results = r.resultList()
-		body = "{\nreturn " + strings.Repeat("0, ", n-1) + "0\n}"
-	}
-	b.Line("\nfunc %s(path, %s)%s %s", r.chooser(), strings.Join(kinds, ", "), results, body)
+	b.Line("\n%s %s", r.header(), body)
 }

@@ -12,7 +12,7 @@ func generate() (asm.Files, error) {
 	}
 	var fast, absent builder
 	fast.Header("vecgen")
-	fast.Line("package kernel\n\nimport \"unsafe\"")
+	fast.Line("package kernel")
 	absent.Header("vecgen")
 	absent.Line("//go:build !amd64\n\npackage kernel")
 	absent.Line("\n// No other processor has fast paths: these are never called.")
