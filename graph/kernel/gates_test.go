@@ -87,8 +87,8 @@ type gatesKernel[T Float] struct {
 	backward func(p *Pool, g [3][]T, s gatesData[T], accumulateAlpha, accumulateBias bool)
 }
 
-func newSinkhorn[T Float](p path, d SinkhornParams) gatesKernel[T] {
-	k := &Sinkhorn[T]{path: p}
+func newGates[T Float](p path, d StreamGatesParams) gatesKernel[T] {
+	k := &StreamGates[T]{path: p}
 	return gatesKernel[T]{
 		func(p *Pool, s gatesData[T]) { k.Forward(p, s.c, s.z, s.alpha, s.bias, d) },
 		func(p *Pool, g [3][]T, s gatesData[T], accumulateAlpha, accumulateBias bool) {

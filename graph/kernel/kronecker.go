@@ -2,57 +2,17 @@ package kernel
 
 import "math/bits"
 
-// KroneckerParams are the sizes of a Kronecker.
-type KroneckerParams struct {
-	Tokens int
-	N      int // residual streams, a power of two
-}
-
-// Columns is the number of logits of a token: pre [n], post [n], and a pair for each factor [2 log2(n)].
-func (d KroneckerParams) Columns() int { return 2*d.N + 2*factorsOf(d.N) }
-
 // factorsOf is log2(n).
 func factorsOf(n int) int { return bits.Len(uint(n)) - 1 }
 
-func (d KroneckerParams) sizes() gatesSizes { return gatesSizes{d.Tokens, d.N, d.Columns()} }
-
-// Kronecker computes the mixing coefficients of KromHC (arXiv 2601.21579); see streamGates. The
-// matrix of a token is a Kronecker product of 2 x 2 matrices, one for each binary digit of a
+// kroneckerMap makes the matrices of KromHC (arXiv 2601.21579). That
+// of a token is a Kronecker product of 2 x 2 matrices, one for each binary digit of a
 // stream's number, the most significant first:
 //
 //	(a_k, b_k) = softmax(logits_2k, logits_2k+1),   U_k = [[a_k, b_k], [b_k, a_k]],   H = U_1 ⊗ ... ⊗ U_K
 //
 // H is symmetric, and its rows and columns sum to 1 up to rounding. H[i, j] depends on i XOR j
 // alone, the digits in which i and j differ, so that n numbers make all of it.
-type Kronecker[T Float] struct {
-	gates streamGates[T]
-	path  path
-}
-
-// Forward computes c [tokens, n, n+2] from z [tokens, columns], alpha [3] and bias [columns].
-func (k *Kronecker[T]) Forward(p *Pool, c, z, alpha, bias []T, d KroneckerParams) {
-	k.prepare(p)
-	k.gates.runForward(p, pathOf[T](k.path), c, z, alpha, bias, d.sizes())
-}
-
-// Backward computes dz, dalpha and dbias from dc. Each of dalpha and dbias may be nil: not
-// wanted. accumulateAlpha (accumulateBias) says that dalpha (dbias) is added to what the
-// slice holds.
-func (k *Kronecker[T]) Backward(p *Pool, dz, dalpha, dbias, dc, z, alpha, bias []T, accumulateAlpha, accumulateBias bool, d KroneckerParams) {
-	k.prepare(p)
-	k.gates.runBackward(p, pathOf[T](k.path), dz, dalpha, dbias, dc, z, alpha, bias, accumulateAlpha, accumulateBias, d.sizes())
-}
-
-func (k *Kronecker[T]) prepare(p *Pool) {
-	k.gates.workers = growKept(k.gates.workers, p.Threads())
-	for w := range k.gates.workers {
-		if k.gates.workers[w].carry == nil {
-			k.gates.workers[w].carry = &kroneckerMap[T]{}
-		}
-	}
-}
-
-// kroneckerMap is the carryMap of Kronecker.
 type kroneckerMap[T Float] struct {
 	u  []T // [2K, gatedTokens], a_k and b_k
 	g  []T // [2n-1, gatedTokens], the products of the first 0, 1, .. K factors, of 1, 2, .. n entries
@@ -66,7 +26,8 @@ func (k *kroneckerMap[T]) product(factors int) []T {
 	return k.g[(m-1)*gatedTokens : (2*m-1)*gatedTokens]
 }
 
-func (k *kroneckerMap[T]) forward(p path, logits []T, n int) []T {
+func (k *kroneckerMap[T]) forward(p path, logits []T, d StreamGatesParams) []T {
+	n := d.N
 	k.u, k.g, k.h = grow(k.u, len(logits)), grow(k.g, (2*n-1)*gatedTokens), grow(k.h, n*n*gatedTokens)
 	for f := range factorsOf(n) { // the softmax of two is a sigmoid of their difference
 		keep, swap := entryOf(k.u, 2*f), entryOf(k.u, 2*f+1)
@@ -97,7 +58,8 @@ func (k *kroneckerMap[T]) forward(p path, logits []T, n int) []T {
 //	du_k[bit] = sum over x of dg[2x+bit] g[x];   dg[x] <- sum over bit of dg[2x+bit] u_k[bit]
 //
 // The softmax of a pair has the gradient a b (da - db), and that negated.
-func (k *kroneckerMap[T]) backward(p path, dlogits, dh []T, n int) {
+func (k *kroneckerMap[T]) backward(p path, dlogits, dh []T, d StreamGatesParams) {
+	n := d.N
 	k.dg = grow(k.dg, n*gatedTokens)
 	clear(k.dg)
 	clear(dlogits)

@@ -8,16 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func newKronecker[T Float](p path, d KroneckerParams) gatesKernel[T] {
-	k := &Kronecker[T]{path: p}
-	return gatesKernel[T]{
-		func(p *Pool, s gatesData[T]) { k.Forward(p, s.c, s.z, s.alpha, s.bias, d) },
-		func(p *Pool, g [3][]T, s gatesData[T], accumulateAlpha, accumulateBias bool) {
-			k.Backward(p, g[0], g[1], g[2], s.dc, s.z, s.alpha, s.bias, accumulateAlpha, accumulateBias, d)
-		},
-	}
-}
-
 // naiveKronecker is the definition, U_1 ⊗ (U_2 ⊗ ...).
 func naiveKronecker(logits []float64) []float64 {
 	if len(logits) == 0 {
@@ -40,10 +30,10 @@ func naiveKronecker(logits []float64) []float64 {
 }
 
 func TestKronecker(t *testing.T) {
-	for _, d := range []KroneckerParams{{3, 1}, {33, 2}, {7, 4}, {67, 4}, {35, 8}, {2, 32}} {
+	for _, d := range []StreamGatesParams{{3, 1, Kronecker, 0}, {33, 2, Kronecker, 0}, {7, 4, Kronecker, 0}, {67, 4, Kronecker, 0}, {35, 8, Kronecker, 0}, {2, 32, Kronecker, 0}} {
 		t.Run(fmt.Sprintf("%+v", d), func(t *testing.T) {
-			checkGates(t, func() gatesKernel[float64] { return newKronecker[float64](portable, d) },
-				func(p path) gatesKernel[float32] { return newKronecker[float32](p, d) },
+			checkGates(t, func() gatesKernel[float64] { return newGates[float64](portable, d) },
+				func(p path) gatesKernel[float32] { return newGates[float32](p, d) },
 				newGatesData[float32](d.Tokens, d.N, d.Columns(), 1.5),
 				func(s gatesData[float64]) []float64 {
 					return naiveGates(s.z, s.alpha, s.bias, d.Tokens, d.N, naiveKronecker)
@@ -56,7 +46,7 @@ func TestKronecker(t *testing.T) {
 // logits, and gradients that are numbers.
 func TestKroneckerSums(t *testing.T) {
 	for _, n := range []int{1, 2, 4, 16} {
-		d := KroneckerParams{Tokens: 40, N: n}
+		d := StreamGatesParams{Tokens: 40, N: n, Carry: Kronecker}
 		for _, scale := range []float64{0, 1, 100, 1e30} {
 			testKroneckerSums[float64](t, portable, d, scale, 1e-14)
 			forEachPath[float32](t, func(t *testing.T, p path) { testKroneckerSums[float32](t, p, d, scale, 1e-6) })
@@ -64,9 +54,9 @@ func TestKroneckerSums(t *testing.T) {
 	}
 }
 
-func testKroneckerSums[T Float](t *testing.T, p path, d KroneckerParams, scale, rounding float64) {
+func testKroneckerSums[T Float](t *testing.T, p path, d StreamGatesParams, scale, rounding float64) {
 	s := newGatesData[T](d.Tokens, d.N, d.Columns(), scale)
-	k, g := newKronecker[T](p, d), s.gradients()
+	k, g := newGates[T](p, d), s.gradients()
 	k.forward(nil, s)
 	k.backward(nil, g, s, false, false)
 	for token := range d.Tokens {
@@ -91,9 +81,9 @@ func testKroneckerSums[T Float](t *testing.T, p path, d KroneckerParams, scale, 
 }
 
 func TestKroneckerWarmAllocatesNothing(t *testing.T) {
-	d := KroneckerParams{Tokens: 70, N: 4}
+	d := StreamGatesParams{Tokens: 70, N: 4, Carry: Kronecker}
 	s := newGatesData[float32](d.Tokens, d.N, d.Columns(), 1)
-	p, k, g := NewPool(2), newKronecker[float32](fastest, d), s.gradients()
+	p, k, g := NewPool(2), newGates[float32](fastest, d), s.gradients()
 	requireNoAllocations(t, func() {
 		k.forward(p, s)
 		k.backward(p, g, s, true, false)

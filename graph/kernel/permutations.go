@@ -1,15 +1,17 @@
 package kernel
 
-// PermutationsParams are the sizes of a Permutations.
-type PermutationsParams struct {
-	Tokens int
-	N      int // residual streams
+// permutationMap makes the matrices of mHC-lite (arXiv 2601.05732). That of a token is a mean of
+// all n! permutation matrices, so its rows
+// and its columns sum to 1 up to rounding (Birkhoff and von Neumann's theorem):
+//
+//	a = softmax(logits),  H = sum over r of a_r P_r,  P_r[i, perm_r(i)] = 1
+//
+// The permutations are in the lexicographic order of (perm(0), ..., perm(n-1)).
+type permutationMap[T Float] struct {
+	permutations [][]int // [n!, n]
+	a            []T     // [n!, gatedTokens]
+	h            []T     // [n*n, gatedTokens]
 }
-
-// Columns is the number of logits of a token: pre [n], post [n], and one a permutation [n!].
-func (d PermutationsParams) Columns() int { return 2*d.N + factorial(d.N) }
-
-func (d PermutationsParams) sizes() gatesSizes { return gatesSizes{d.Tokens, d.N, d.Columns()} }
 
 func factorial(n int) int {
 	f := 1
@@ -17,48 +19,6 @@ func factorial(n int) int {
 		f *= i
 	}
 	return f
-}
-
-// Permutations computes the mixing coefficients of mHC-lite (arXiv 2601.05732); see
-// streamGates. The matrix of a token is a mean of all n! permutation matrices, so its rows
-// and its columns sum to 1 up to rounding (Birkhoff and von Neumann's theorem):
-//
-//	a = softmax(logits),  H = sum over r of a_r P_r,  P_r[i, perm_r(i)] = 1
-//
-// The permutations are in the lexicographic order of (perm(0), ..., perm(n-1)).
-type Permutations[T Float] struct {
-	gates        streamGates[T]
-	permutations [][]int // [n!, n]
-	path         path
-}
-
-// Forward computes c [tokens, n, n+2] from z [tokens, columns], alpha [3] and bias [columns].
-func (k *Permutations[T]) Forward(p *Pool, c, z, alpha, bias []T, d PermutationsParams) {
-	k.prepare(p, d.N)
-	k.gates.runForward(p, pathOf[T](k.path), c, z, alpha, bias, d.sizes())
-}
-
-// Backward computes dz, dalpha and dbias from dc. Each of dalpha and dbias may be nil: not
-// wanted. accumulateAlpha (accumulateBias) says that dalpha (dbias) is added to what the
-// slice holds.
-func (k *Permutations[T]) Backward(p *Pool, dz, dalpha, dbias, dc, z, alpha, bias []T, accumulateAlpha, accumulateBias bool, d PermutationsParams) {
-	k.prepare(p, d.N)
-	k.gates.runBackward(p, pathOf[T](k.path), dz, dalpha, dbias, dc, z, alpha, bias, accumulateAlpha, accumulateBias, d.sizes())
-}
-
-func (k *Permutations[T]) prepare(p *Pool, n int) {
-	if len(k.permutations) == 0 || len(k.permutations[0]) != n {
-		k.permutations = permutationsOf(n)
-	}
-	k.gates.workers = growKept(k.gates.workers, p.Threads())
-	for w := range k.gates.workers {
-		carry, ok := k.gates.workers[w].carry.(*permutationMap[T])
-		if !ok {
-			carry = &permutationMap[T]{}
-			k.gates.workers[w].carry = carry
-		}
-		carry.permutations = k.permutations
-	}
 }
 
 // permutationsOf lists the permutations of 0 to n-1 in lexicographic order.
@@ -82,14 +42,11 @@ func permutationsOf(n int) (all [][]int) {
 	return all
 }
 
-// permutationMap is the carryMap of Permutations.
-type permutationMap[T Float] struct {
-	permutations [][]int
-	a            []T // [n!, gatedTokens]
-	h            []T // [n*n, gatedTokens]
-}
-
-func (k *permutationMap[T]) forward(p path, logits []T, n int) []T {
+func (k *permutationMap[T]) forward(p path, logits []T, d StreamGatesParams) []T {
+	n := d.N
+	if len(k.permutations) == 0 || len(k.permutations[0]) != n {
+		k.permutations = permutationsOf(n)
+	}
 	k.a, k.h = grow(k.a, len(logits)), grow(k.h, n*n*gatedTokens)
 	copy(k.a, logits)
 	softmaxEntries(p, k.a)
@@ -103,13 +60,13 @@ func (k *permutationMap[T]) forward(p path, logits []T, n int) []T {
 }
 
 // backward: da_r is the sum of dH over P_r's ones, dlogits = a * (da - sum of a * da).
-func (k *permutationMap[T]) backward(p path, dlogits, dh []T, n int) {
+func (k *permutationMap[T]) backward(p path, dlogits, dh []T, d StreamGatesParams) {
 	var sum [gatedTokens]T
 	clear(dlogits)
 	for r, permutation := range k.permutations {
 		da := entryOf(dlogits, r)
 		for i, j := range permutation {
-			addTo(p, da, entryOf(dh, i*n+j))
+			addTo(p, da, entryOf(dh, i*d.N+j))
 		}
 		addProducts(p, sum[:], entryOf(k.a, r), da)
 	}

@@ -9,16 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func newPermutations[T Float](p path, d PermutationsParams) gatesKernel[T] {
-	k := &Permutations[T]{path: p}
-	return gatesKernel[T]{
-		func(p *Pool, s gatesData[T]) { k.Forward(p, s.c, s.z, s.alpha, s.bias, d) },
-		func(p *Pool, g [3][]T, s gatesData[T], accumulateAlpha, accumulateBias bool) {
-			k.Backward(p, g[0], g[1], g[2], s.dc, s.z, s.alpha, s.bias, accumulateAlpha, accumulateBias, d)
-		},
-	}
-}
-
 // listedPermutations are those of up to four, in lexicographic order.
 var listedPermutations = map[int][]string{
 	1: {"0"},
@@ -45,10 +35,10 @@ func naivePermutations(n int) func(logits []float64) []float64 {
 }
 
 func TestPermutations(t *testing.T) {
-	for _, d := range []PermutationsParams{{1, 1}, {33, 1}, {7, 2}, {67, 3}, {1, 3}, {5, 4}, {131, 4}} {
+	for _, d := range []StreamGatesParams{{1, 1, Permutations, 0}, {33, 1, Permutations, 0}, {7, 2, Permutations, 0}, {67, 3, Permutations, 0}, {1, 3, Permutations, 0}, {5, 4, Permutations, 0}, {131, 4, Permutations, 0}} {
 		t.Run(fmt.Sprintf("%+v", d), func(t *testing.T) {
-			checkGates(t, func() gatesKernel[float64] { return newPermutations[float64](portable, d) },
-				func(p path) gatesKernel[float32] { return newPermutations[float32](p, d) },
+			checkGates(t, func() gatesKernel[float64] { return newGates[float64](portable, d) },
+				func(p path) gatesKernel[float32] { return newGates[float32](p, d) },
 				newGatesData[float32](d.Tokens, d.N, d.Columns(), 1.5),
 				func(s gatesData[float64]) []float64 {
 					return naiveGates(s.z, s.alpha, s.bias, d.Tokens, d.N, naivePermutations(d.N))
@@ -61,7 +51,7 @@ func TestPermutations(t *testing.T) {
 // logits, and gradients that are numbers.
 func TestPermutationsSums(t *testing.T) {
 	for n := 1; n <= 4; n++ {
-		d := PermutationsParams{Tokens: 200, N: n}
+		d := StreamGatesParams{Tokens: 200, N: n, Carry: Permutations}
 		for _, scale := range []float64{0, 1, 100, 1e4, 1e30} {
 			testPermutationsSums[float64](t, portable, d, scale, 1e-14)
 			forEachPath[float32](t, func(t *testing.T, p path) { testPermutationsSums[float32](t, p, d, scale, 1e-6) })
@@ -69,9 +59,9 @@ func TestPermutationsSums(t *testing.T) {
 	}
 }
 
-func testPermutationsSums[T Float](t *testing.T, p path, d PermutationsParams, scale, rounding float64) {
+func testPermutationsSums[T Float](t *testing.T, p path, d StreamGatesParams, scale, rounding float64) {
 	s := newGatesData[T](d.Tokens, d.N, d.Columns(), scale)
-	k, g := newPermutations[T](p, d), s.gradients()
+	k, g := newGates[T](p, d), s.gradients()
 	k.forward(nil, s)
 	k.backward(nil, g, s, false, false)
 	for token := range d.Tokens {
@@ -95,9 +85,9 @@ func testPermutationsSums[T Float](t *testing.T, p path, d PermutationsParams, s
 }
 
 func TestPermutationsWarmAllocatesNothing(t *testing.T) {
-	d := PermutationsParams{Tokens: 70, N: 4}
+	d := StreamGatesParams{Tokens: 70, N: 4, Carry: Permutations}
 	s := newGatesData[float32](d.Tokens, d.N, d.Columns(), 1)
-	p, k, g := NewPool(2), newPermutations[float32](fastest, d), s.gradients()
+	p, k, g := NewPool(2), newGates[float32](fastest, d), s.gradients()
 	requireNoAllocations(t, func() {
 		k.forward(p, s)
 		k.backward(p, g, s, true, false)
@@ -106,9 +96,9 @@ func TestPermutationsWarmAllocatesNothing(t *testing.T) {
 
 // BenchmarkPermutations is mHC-lite's default.
 func BenchmarkPermutations(b *testing.B) {
-	d := PermutationsParams{Tokens: 4096, N: 4}
+	d := StreamGatesParams{Tokens: 4096, N: 4, Carry: Permutations}
 	s := newGatesData[float32](d.Tokens, d.N, d.Columns(), 1)
-	p, k, g := NewPool(runtime.GOMAXPROCS(0)), newPermutations[float32](fastest, d), s.gradients()
+	p, k, g := NewPool(runtime.GOMAXPROCS(0)), newGates[float32](fastest, d), s.gradients()
 	defer p.Close()
 	b.Run("forward", func(b *testing.B) {
 		for b.Loop() {

@@ -1,19 +1,7 @@
 package kernel
 
-// SinkhornParams are the sizes of a Sinkhorn.
-type SinkhornParams struct {
-	Tokens     int
-	N          int // residual streams
-	Iterations int // at least 1
-}
-
-// Columns is the number of logits of a token: pre [n], post [n], and the matrix [n, n].
-func (d SinkhornParams) Columns() int { return d.N*d.N + 2*d.N }
-
-func (d SinkhornParams) sizes() gatesSizes { return gatesSizes{d.Tokens, d.N, d.Columns()} }
-
-// Sinkhorn computes the mixing coefficients of manifold-constrained hyper-connections
-// (mHC, arXiv 2512.24880, section 4.2); see streamGates. The n x n logits of a token
+// sinkhornMap makes the matrices of manifold-constrained hyper-connections (mHC, arXiv
+// 2512.24880, section 4.2). The n x n logits of a token
 // become a doubly stochastic matrix by the algorithm of Sinkhorn and Knopp (1967):
 //
 //	M = exp(logits - max),  then iterations times: M_ij /= sum over i of M_ij,  M_ij /= sum over j of M_ij
@@ -22,41 +10,8 @@ func (d SinkhornParams) sizes() gatesSizes { return gatesSizes{d.Tokens, d.N, d.
 // converged. Whatever max is, the first step takes it out; it is that of the column here,
 // so that no column vanishes, and no logit is taken to be further than 80 (float64: 700)
 // below it, so that no row does.
-type Sinkhorn[T Float] struct {
-	gates streamGates[T]
-	path  path
-}
-
-// Forward computes c [tokens, n, n+2] from z [tokens, columns], alpha [3] and bias [columns].
-func (k *Sinkhorn[T]) Forward(p *Pool, c, z, alpha, bias []T, d SinkhornParams) {
-	k.prepare(p, d)
-	k.gates.runForward(p, pathOf[T](k.path), c, z, alpha, bias, d.sizes())
-}
-
-// Backward computes dz, dalpha and dbias from dc. Each of dalpha and dbias may be nil: not
-// wanted. accumulateAlpha (accumulateBias) says that dalpha (dbias) is added to what the
-// slice holds.
-func (k *Sinkhorn[T]) Backward(p *Pool, dz, dalpha, dbias, dc, z, alpha, bias []T, accumulateAlpha, accumulateBias bool, d SinkhornParams) {
-	k.prepare(p, d)
-	k.gates.runBackward(p, pathOf[T](k.path), dz, dalpha, dbias, dc, z, alpha, bias, accumulateAlpha, accumulateBias, d.sizes())
-}
-
-func (k *Sinkhorn[T]) prepare(p *Pool, d SinkhornParams) {
-	k.gates.workers = growKept(k.gates.workers, p.Threads())
-	for w := range k.gates.workers {
-		carry, ok := k.gates.workers[w].carry.(*sinkhornMap[T])
-		if !ok {
-			carry = &sinkhornMap[T]{}
-			k.gates.workers[w].carry = carry
-		}
-		carry.iterations = d.Iterations
-	}
-}
-
-// sinkhornMap is Sinkhorn's carryMap.
 type sinkhornMap[T Float] struct {
-	iterations int
-	steps      []T // [1 + 2 * iterations, n*n, gatedTokens], M after each step
+	steps []T // [1 + 2 * iterations, n*n, gatedTokens], M after each step
 }
 
 // step is M after i steps.
@@ -65,23 +20,25 @@ func (k *sinkhornMap[T]) step(i, n int) []T {
 	return k.steps[i*size : (i+1)*size]
 }
 
-func (k *sinkhornMap[T]) forward(p path, logits []T, n int) []T {
-	k.steps = grow(k.steps, (1+2*k.iterations)*n*n*gatedTokens)
+func (k *sinkhornMap[T]) forward(p path, logits []T, d StreamGatesParams) []T {
+	n := d.N
+	k.steps = grow(k.steps, (1+2*d.Iterations)*n*n*gatedTokens)
 	m := k.step(0, n)
 	copy(m, logits)
 	sinkhornStart(p, m, n)
 	softmaxExp(p, m, 0)
-	for i := range k.iterations {
+	for i := range d.Iterations {
 		sinkhorn(p, k.step(2*i+2, n), k.step(2*i+1, n), k.step(2*i, n), n)
 	}
-	return k.step(2*k.iterations, n)
+	return k.step(2*d.Iterations, n)
 }
 
 // backward goes through the steps in reverse with g = dM * M, the gradient of the logarithm:
 // where y = x / sum(x), that of x is g - y * sum(g). There are no quotients to overflow.
-func (k *sinkhornMap[T]) backward(p path, dlogits, dh []T, n int) {
-	multiply(p, dlogits, dh, k.step(2*k.iterations, n))
-	for i := k.iterations - 1; i >= 0; i-- {
+func (k *sinkhornMap[T]) backward(p path, dlogits, dh []T, d StreamGatesParams) {
+	n := d.N
+	multiply(p, dlogits, dh, k.step(2*d.Iterations, n))
+	for i := d.Iterations - 1; i >= 0; i-- {
 		sinkhornGradient(p, dlogits, k.step(2*i+2, n), k.step(2*i+1, n), n)
 	}
 }

@@ -11,12 +11,12 @@ import (
 )
 
 func TestSinkhorn(t *testing.T) {
-	for _, d := range []SinkhornParams{
-		{1, 1, 1}, {33, 1, 3}, {1, 2, 3}, {31, 2, 20}, {67, 3, 1}, {7, 3, 5}, {5, 4, 20}, {64, 4, 2}, {131, 4, 20}, {3, 5, 7}, {37, 8, 2},
+	for _, d := range []StreamGatesParams{
+		{1, 1, Sinkhorn, 1}, {33, 1, Sinkhorn, 3}, {1, 2, Sinkhorn, 3}, {31, 2, Sinkhorn, 20}, {67, 3, Sinkhorn, 1}, {7, 3, Sinkhorn, 5}, {5, 4, Sinkhorn, 20}, {64, 4, Sinkhorn, 2}, {131, 4, Sinkhorn, 20}, {3, 5, Sinkhorn, 7}, {37, 8, Sinkhorn, 2},
 	} {
 		t.Run(fmt.Sprintf("%+v", d), func(t *testing.T) {
-			checkGates(t, func() gatesKernel[float64] { return newSinkhorn[float64](portable, d) },
-				func(p path) gatesKernel[float32] { return newSinkhorn[float32](p, d) },
+			checkGates(t, func() gatesKernel[float64] { return newGates[float64](portable, d) },
+				func(p path) gatesKernel[float32] { return newGates[float32](p, d) },
 				newGatesData[float32](d.Tokens, d.N, d.Columns(), 1.5),
 				func(s gatesData[float64]) []float64 {
 					return naiveGates(s.z, s.alpha, s.bias, d.Tokens, d.N, naiveSinkhorn(d.N, d.Iterations))
@@ -29,7 +29,7 @@ func TestSinkhorn(t *testing.T) {
 // iterations bring them for normal logits of a standard deviation: of each token the
 // column that is worst.
 func TestSinkhornSums(t *testing.T) {
-	d := SinkhornParams{Tokens: 1024, N: 4, Iterations: 20}
+	d := StreamGatesParams{Tokens: 1024, N: 4, Iterations: 20}
 	for deviation, tolerance := range map[float64]struct{ median, p99 float64 }{1: {1e-12, 5e-6}, 4: {5e-3, 6e-2}, 16: {6e-2, 0.5}} {
 		testSinkhornSums[float64](t, portable, d, deviation, tolerance.median, tolerance.p99, 1e-14)
 		forEachPath[float32](t, func(t *testing.T, p path) {
@@ -38,10 +38,10 @@ func TestSinkhornSums(t *testing.T) {
 	}
 }
 
-func testSinkhornSums[T Float](t *testing.T, p path, d SinkhornParams, deviation, median, p99, rounding float64) {
+func testSinkhornSums[T Float](t *testing.T, p path, d StreamGatesParams, deviation, median, p99, rounding float64) {
 	s := newGatesData[T](d.Tokens, d.N, d.Columns(), deviation)
 	s.alpha, s.bias = []T{1, 1, 1}, make([]T, d.Columns())
-	newSinkhorn[T](p, d).forward(nil, s)
+	newGates[T](p, d).forward(nil, s)
 	var errors []float64
 	for token := range d.Tokens {
 		worst := 0.0
@@ -67,7 +67,7 @@ func testSinkhornSums[T Float](t *testing.T, p path, d SinkhornParams, deviation
 // magnitude; and dz that are numbers.
 func TestSinkhornMagnitudes(t *testing.T) {
 	for n := 1; n <= 5; n++ {
-		d := SinkhornParams{Tokens: 256, N: n, Iterations: 20}
+		d := StreamGatesParams{Tokens: 256, N: n, Iterations: 20}
 		for _, scale := range []float64{0, 1e-30, 50, 300, 1e4, 1e30} {
 			testSinkhornMagnitude[float64](t, portable, d, scale)
 			forEachPath[float32](t, func(t *testing.T, p path) { testSinkhornMagnitude[float32](t, p, d, scale) })
@@ -75,9 +75,9 @@ func TestSinkhornMagnitudes(t *testing.T) {
 	}
 }
 
-func testSinkhornMagnitude[T Float](t *testing.T, p path, d SinkhornParams, scale float64) {
+func testSinkhornMagnitude[T Float](t *testing.T, p path, d StreamGatesParams, scale float64) {
 	s := newGatesData[T](d.Tokens, d.N, d.Columns(), scale)
-	k, g := newSinkhorn[T](p, d), s.gradients()
+	k, g := newGates[T](p, d), s.gradients()
 	k.forward(nil, s)
 	k.backward(nil, g, s, false, false)
 	for i, v := range s.c {
@@ -102,10 +102,10 @@ func testSinkhornMagnitude[T Float](t *testing.T, p path, d SinkhornParams, scal
 }
 
 func TestSinkhornSameBitsForAnyThreads(t *testing.T) {
-	d := SinkhornParams{Tokens: 305, N: 4, Iterations: 5}
+	d := StreamGatesParams{Tokens: 305, N: 4, Iterations: 5}
 	requireSameBitsForAnyThreads(t, func(p *Pool) [][]float32 {
 		s := newGatesData[float32](d.Tokens, d.N, d.Columns(), 1)
-		k, g := newSinkhorn[float32](fastest, d), s.gradients()
+		k, g := newGates[float32](fastest, d), s.gradients()
 		k.forward(p, s)
 		k.backward(p, g, s, false, false)
 		return [][]float32{s.c, g[0], g[1], g[2]}
@@ -114,9 +114,9 @@ func TestSinkhornSameBitsForAnyThreads(t *testing.T) {
 
 func TestSinkhornWarmAllocatesNothing(t *testing.T) {
 	for _, n := range []int{4, 5} {
-		d := SinkhornParams{Tokens: 70, N: n, Iterations: 3}
+		d := StreamGatesParams{Tokens: 70, N: n, Iterations: 3}
 		s := newGatesData[float32](d.Tokens, d.N, d.Columns(), 1)
-		p, k, g := NewPool(2), newSinkhorn[float32](fastest, d), s.gradients()
+		p, k, g := NewPool(2), newGates[float32](fastest, d), s.gradients()
 		requireNoAllocations(t, func() {
 			k.forward(p, s)
 			k.backward(p, g, s, true, false)
@@ -127,9 +127,9 @@ func TestSinkhornWarmAllocatesNothing(t *testing.T) {
 // BenchmarkSinkhorn is mHC's default, and eight streams.
 func BenchmarkSinkhorn(b *testing.B) {
 	for _, n := range []int{4, 8} {
-		d := SinkhornParams{Tokens: 4096, N: n, Iterations: 20}
+		d := StreamGatesParams{Tokens: 4096, N: n, Iterations: 20}
 		s := newGatesData[float32](d.Tokens, d.N, d.Columns(), 1)
-		p, k, g := NewPool(runtime.GOMAXPROCS(0)), newSinkhorn[float32](fastest, d), s.gradients()
+		p, k, g := NewPool(runtime.GOMAXPROCS(0)), newGates[float32](fastest, d), s.gradients()
 		b.Run(fmt.Sprintf("forward/n=%d", n), func(b *testing.B) {
 			for b.Loop() {
 				k.forward(p, s)

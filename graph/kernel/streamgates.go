@@ -5,38 +5,76 @@ package kernel
 // and that of internal/vecgen.
 const gatedTokens = 32
 
+// Carry says how the matrix by which a token's streams are mixed is made.
+type Carry uint8
+
+// The ways: see sinkhornMap, permutationMap and kroneckerMap.
+const (
+	Sinkhorn Carry = iota
+	Permutations
+	Kronecker
+)
+
 // carryMap makes the n x n matrices H [n*n, gatedTokens] by which the streams of each token
 // are mixed, from the logits [columns, gatedTokens] of their parametrisation. Each worker
 // has one.
 type carryMap[T Float] interface {
 	// forward returns H, which is valid until the next call.
-	forward(p path, logits []T, n int) (h []T)
+	forward(p path, logits []T, d StreamGatesParams) (h []T)
 	// backward computes dlogits from dh, which it may change, after forward.
-	backward(p path, dlogits, dh []T, n int)
+	backward(p path, dlogits, dh []T, d StreamGatesParams)
 }
 
-// streamGates computes the mixing coefficients of n residual streams, constrained to a
+func newCarryMap[T Float](c Carry) carryMap[T] {
+	switch c {
+	case Permutations:
+		return &permutationMap[T]{}
+	case Kronecker:
+		return &kroneckerMap[T]{}
+	}
+	return &sinkhornMap[T]{}
+}
+
+// StreamGates computes the mixing coefficients of n residual streams, constrained to a
 // manifold (arXiv 2512.24880, section 4.2). For each token, with zt = alpha[group] z + bias
 // over the groups pre [n], post [n] and carry,
 //
 //	c_i = [ sigmoid(pre_i) | H_1i ... H_ni | 2 sigmoid(post_i) ],   H made of carry by a carryMap
 //
-// z [tokens, columns], alpha [3], bias [columns], c [tokens, n, n+2].
-type streamGates[T Float] struct {
+// z [tokens, columns], alpha [3], bias [columns], c [tokens, n, n+2]. A value's Carry stays the same.
+type StreamGates[T Float] struct {
 	forward  gatesForward[T]
 	backward gatesBackward[T]
 	workers  []gatesScratch[T]
 	sums     treeSums[float64] // dbias [columns], dalpha [3]
+	path     path
 }
 
-// gatesSizes are those of a call.
-type gatesSizes struct{ tokens, n, columns int }
+// StreamGatesParams are the sizes of a StreamGates.
+type StreamGatesParams struct {
+	Tokens     int
+	N          int // residual streams; of Kronecker a power of two
+	Carry      Carry
+	Iterations int // of Sinkhorn, at least 1
+}
+
+// Columns is the number of logits of a token: pre [n], post [n], and those of the matrix: [n, n] of
+// Sinkhorn, one a permutation [n!], a pair for each factor of Kronecker [2 log2(n)].
+func (d StreamGatesParams) Columns() int {
+	switch d.Carry {
+	case Permutations:
+		return 2*d.N + factorial(d.N)
+	case Kronecker:
+		return 2*d.N + 2*factorsOf(d.N)
+	}
+	return 2*d.N + d.N*d.N
+}
 
 // packed is the number of coefficients of a token.
-func (d gatesSizes) packed() int { return d.n * (d.n + 2) }
+func (d StreamGatesParams) packed() int { return d.N * (d.N + 2) }
 
 // groups are the first columns of pre, post and carry, and their end.
-func (d gatesSizes) groups() [4]int { return [4]int{0, d.n, 2 * d.n, d.columns} }
+func (d StreamGatesParams) groups() [4]int { return [4]int{0, d.N, 2 * d.N, d.Columns()} }
 
 // gatesScratch is one worker's memory.
 type gatesScratch[T Float] struct {
@@ -47,38 +85,53 @@ type gatesScratch[T Float] struct {
 	dh    []T // [n*n, gatedTokens]
 }
 
-// runForward computes c.
-func (k *streamGates[T]) runForward(p *Pool, fast path, c, z, alpha, bias []T, d gatesSizes) {
-	k.forward = gatesForward[T]{gatesInput[T]{z: z, alpha: alpha, bias: bias, d: d, path: fast}, c, k.workers}
-	p.Do(d.tokens, &k.forward)
+// Forward computes c.
+func (k *StreamGates[T]) Forward(p *Pool, c, z, alpha, bias []T, d StreamGatesParams) {
+	k.forward = gatesForward[T]{k.input(p, z, alpha, bias, d), c}
+	p.Do(d.Tokens, &k.forward)
 }
 
-// runBackward computes dz, and dalpha and dbias unless they are nil.
-func (k *streamGates[T]) runBackward(p *Pool, fast path, dz, dalpha, dbias, dc, z, alpha, bias []T, accumulateAlpha, accumulateBias bool, d gatesSizes) {
-	k.backward = gatesBackward[T]{gatesInput[T]{z: z, alpha: alpha, bias: bias, d: d, path: fast}, dz, dc, k.workers, &k.sums}
-	k.sums.set(p, portable, d.columns+3)
-	blocks := pieces{d.tokens, gatedTokens}
+// Backward computes dz, dalpha and dbias from dc. Each of dalpha and dbias may be nil: not
+// wanted. accumulateAlpha (accumulateBias) says that dalpha (dbias) is added to what the
+// slice holds.
+func (k *StreamGates[T]) Backward(p *Pool, dz, dalpha, dbias, dc, z, alpha, bias []T, accumulateAlpha, accumulateBias bool, d StreamGatesParams) {
+	k.backward = gatesBackward[T]{k.input(p, z, alpha, bias, d), dz, dc, &k.sums}
+	columns := d.Columns()
+	k.sums.set(p, portable, columns+3)
+	blocks := pieces{d.Tokens, gatedTokens}
 	p.Do(blocks.number(), &k.backward)
 	total := k.sums.total(p)
 	if dbias != nil {
-		storeTotal(dbias[:d.columns], total, accumulateBias)
+		storeTotal(dbias[:columns], total, accumulateBias)
 	}
 	if dalpha != nil {
-		storeTotal(dalpha[:3], total[d.columns:], accumulateAlpha)
+		storeTotal(dalpha[:3], total[columns:], accumulateAlpha)
 	}
+}
+
+func (k *StreamGates[T]) input(p *Pool, z, alpha, bias []T, d StreamGatesParams) gatesInput[T] {
+	k.workers = growKept(k.workers, p.Threads())
+	for w := range k.workers {
+		if k.workers[w].carry == nil {
+			k.workers[w].carry = newCarryMap[T](d.Carry)
+		}
+	}
+	return gatesInput[T]{z: z, alpha: alpha, bias: bias, d: d, columns: d.Columns(), path: pathOf[T](k.path), workers: k.workers}
 }
 
 // gatesInput is what both passes read.
 type gatesInput[T Float] struct {
 	z, alpha, bias []T
-	d              gatesSizes
+	d              StreamGatesParams
+	columns        int
 	path           path
+	workers        []gatesScratch[T]
 }
 
 // load makes zt and the gates of the tokens [first, first+m), and returns H. Where there
 // are fewer than gatedTokens, the others have z = 0.
 func (t *gatesInput[T]) load(s *gatesScratch[T], first, m int) (h []T) {
-	columns, n := t.d.columns, t.d.n
+	columns, n := t.columns, t.d.N
 	s.z, s.zt = grow(s.z, columns*gatedTokens), grow(s.zt, columns*gatedTokens)
 	s.gates, s.c = grow(s.gates, 2*n*gatedTokens), grow(s.c, t.d.packed()*gatedTokens)
 	turnTokens(t.path, s.z, t.z[first*columns:(first+m)*columns], m, columns)
@@ -89,7 +142,7 @@ func (t *gatesInput[T]) load(s *gatesScratch[T], first, m int) (h []T) {
 		}
 	}
 	sigmoid(t.path, s.gates, s.zt[:len(s.gates)])
-	return s.carry.forward(t.path, s.zt[len(s.gates):], n)
+	return s.carry.forward(t.path, s.zt[len(s.gates):], t.d)
 }
 
 // turnTokens writes x [m, columns] to y [columns, gatedTokens]; tokens that are not there
@@ -118,12 +171,11 @@ func affine[T Float](p path, y, x []T, factor, shift T) {
 
 type gatesForward[T Float] struct {
 	gatesInput[T]
-	c       []T
-	workers []gatesScratch[T]
+	c []T
 }
 
 func (t *gatesForward[T]) Part(worker, lo, hi int) {
-	s, n, packed := &t.workers[worker], t.d.n, t.d.packed()
+	s, n, packed := &t.workers[worker], t.d.N, t.d.packed()
 	for ; lo < hi; lo += gatedTokens {
 		m := min(gatedTokens, hi-lo)
 		h := t.load(s, lo, m)
@@ -141,20 +193,19 @@ func (t *gatesForward[T]) Part(worker, lo, hi int) {
 
 type gatesBackward[T Float] struct {
 	gatesInput[T]
-	dz, dc  []T
-	workers []gatesScratch[T]
-	sums    *treeSums[float64]
+	dz, dc []T
+	sums   *treeSums[float64]
 }
 
 // Part works on some pieces of gatedTokens.
 func (t *gatesBackward[T]) Part(worker, lo, hi int) {
-	s, n := &t.workers[worker], t.d.n
-	columns, packed := t.d.columns, t.d.packed()
+	s, n := &t.workers[worker], t.d.N
+	columns, packed := t.columns, t.d.packed()
 	s.dh = grow(s.dh, n*n*gatedTokens)
 	sum := t.sums.begin(worker)
 	for piece := lo; piece < hi; piece++ {
 		first := piece * gatedTokens
-		m := min(gatedTokens, t.d.tokens-first)
+		m := min(gatedTokens, t.d.Tokens-first)
 		t.load(s, first, m)
 		turnTokens(t.path, s.c, t.dc[first*packed:(first+m)*packed], m, packed)
 		t.gradients(s)
@@ -166,7 +217,7 @@ func (t *gatesBackward[T]) Part(worker, lo, hi int) {
 
 // gradients replaces zt by its gradient.
 func (t *gatesBackward[T]) gradients(s *gatesScratch[T]) {
-	n := t.d.n
+	n := t.d.N
 	for i := range n {
 		row := s.c[i*(n+2)*gatedTokens:]
 		sigmoidGradient(t.path, entryOf(s.zt, i), entryOf(row, 0), entryOf(s.gates, i))
@@ -177,7 +228,7 @@ func (t *gatesBackward[T]) gradients(s *gatesScratch[T]) {
 		sigmoidGradient(t.path, post, entryOf(row, n+1), entryOf(s.gates, n+i))
 		scaleTo(t.path, post, post, 2)
 	}
-	s.carry.backward(t.path, s.zt[2*n*gatedTokens:], s.dh, n)
+	s.carry.backward(t.path, s.zt[2*n*gatedTokens:], s.dh, t.d)
 }
 
 // sum adds to dbias and dalpha, and makes of the gradient of zt that of z.

@@ -36,44 +36,16 @@ func KroneckerCoefficients(b *graph.Builder, z, alpha, bias *gorgonia.Node, n in
 		b.Fail(errors.Errorf("graph: KroneckerCoefficients: n: want a power of two, got %d", n))
 		return nil
 	}
-	return b.Apply(kronecker{streamGates{n, kernel.KroneckerParams{N: n}.Columns()}}, z, alpha, bias)
+	return b.Apply(kronecker{streamGates{n: n, carry: kernel.Kronecker}}, z, alpha, bias)
 }
 
 func (k kronecker) String() string { return fmt.Sprintf("KroneckerCoefficients(n=%d)", k.n) }
 
-func (k kronecker) params(z graph.Signature) kernel.KroneckerParams {
-	return kernel.KroneckerParams{Tokens: z.Leading(), N: k.n}
-}
-
 func (k kronecker) VJP(d *graph.Derivative) {
-	k.gradients(d, "KroneckerCoefficients", kroneckerGrad{kronecker: k})
-}
-
-func (k kronecker) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runKronecker[float32], runKronecker[float64])
-}
-
-func runKronecker[T kernel.Float](k kronecker, c *graph.Call) error {
-	graph.State[kernel.Kronecker[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), k.params(c.Signature(0)))
-	return nil
+	k.gradients(d, "KroneckerCoefficients", kroneckerGrad{streamGatesGrad{of: k.streamGates}})
 }
 
 // kroneckerGrad is dz; see streamGatesGrad.
-type kroneckerGrad struct {
-	streamGatesGrad
-	kronecker kronecker
-}
+type kroneckerGrad struct{ streamGatesGrad }
 
-func (k kroneckerGrad) String() string { return "GradZ of " + k.kronecker.String() }
-
-func (k kroneckerGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runKroneckerGrad[float32], runKroneckerGrad[float64])
-}
-
-func runKroneckerGrad[T kernel.Float](k kroneckerGrad, c *graph.Call) error {
-	dalpha, accumulateAlpha := graph.SecondaryOut[T](c, 0)
-	dbias, accumulateBias := graph.SecondaryOut[T](c, 1)
-	graph.State[kernel.Kronecker[T]](c).Backward(c.Pool(), graph.Out[T](c), dalpha, dbias, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), graph.In[T](c, 3),
-		accumulateAlpha, accumulateBias, k.kronecker.params(c.Signature(1)))
-	return nil
-}
+func (k kroneckerGrad) String() string { return "GradZ of " + kronecker{k.of}.String() }

@@ -17,7 +17,7 @@ type permutations struct{ streamGates }
 const permutationStreams = 4
 
 // Permutations is n!, the number of permutations that PermutationCoefficients mixes.
-func Permutations(n int) int { return kernel.PermutationsParams{N: n}.Columns() - 2*n }
+func Permutations(n int) int { return columnsOf(kernel.Permutations, n) - 2*n }
 
 // PermutationCoefficients makes the mixing coefficients of mHC-lite (arXiv 2601.05732) with
 // n streams, 1 to 4:
@@ -36,45 +36,16 @@ func PermutationCoefficients(b *graph.Builder, z, alpha, bias *gorgonia.Node, n 
 	if !wantStreams(b, "PermutationCoefficients", n, permutationStreams) {
 		return nil
 	}
-	columns := kernel.PermutationsParams{N: n}.Columns()
-	return b.Apply(permutations{streamGates{n, columns}}, z, alpha, bias)
+	return b.Apply(permutations{streamGates{n: n, carry: kernel.Permutations}}, z, alpha, bias)
 }
 
 func (k permutations) String() string { return fmt.Sprintf("PermutationCoefficients(n=%d)", k.n) }
 
-func (k permutations) params(z graph.Signature) kernel.PermutationsParams {
-	return kernel.PermutationsParams{Tokens: z.Leading(), N: k.n}
-}
-
 func (k permutations) VJP(d *graph.Derivative) {
-	k.gradients(d, "PermutationCoefficients", permutationsGrad{permutations: k})
-}
-
-func (k permutations) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runPermutations[float32], runPermutations[float64])
-}
-
-func runPermutations[T kernel.Float](k permutations, c *graph.Call) error {
-	graph.State[kernel.Permutations[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), k.params(c.Signature(0)))
-	return nil
+	k.gradients(d, "PermutationCoefficients", permutationsGrad{streamGatesGrad{of: k.streamGates}})
 }
 
 // permutationsGrad is dz; see streamGatesGrad.
-type permutationsGrad struct {
-	streamGatesGrad
-	permutations permutations
-}
+type permutationsGrad struct{ streamGatesGrad }
 
-func (k permutationsGrad) String() string { return "GradZ of " + k.permutations.String() }
-
-func (k permutationsGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runPermutationsGrad[float32], runPermutationsGrad[float64])
-}
-
-func runPermutationsGrad[T kernel.Float](k permutationsGrad, c *graph.Call) error {
-	dalpha, accumulateAlpha := graph.SecondaryOut[T](c, 0)
-	dbias, accumulateBias := graph.SecondaryOut[T](c, 1)
-	graph.State[kernel.Permutations[T]](c).Backward(c.Pool(), graph.Out[T](c), dalpha, dbias, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), graph.In[T](c, 3),
-		accumulateAlpha, accumulateBias, k.permutations.params(c.Signature(1)))
-	return nil
-}
+func (k permutationsGrad) String() string { return "GradZ of " + permutations{k.of}.String() }

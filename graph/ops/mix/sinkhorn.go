@@ -11,10 +11,7 @@ import (
 )
 
 // sinkhorn makes the coefficients of mHC.
-type sinkhorn struct {
-	streamGates
-	iterations int
-}
+type sinkhorn struct{ streamGates }
 
 // sinkhornStreams is the largest number of streams of SinkhornCoefficients.
 const sinkhornStreams = 64
@@ -39,46 +36,18 @@ func SinkhornCoefficients(b *graph.Builder, z, alpha, bias *gorgonia.Node, n, it
 		b.Fail(errors.Errorf("graph: SinkhornCoefficients: iterations: want at least 1, got %d", iterations))
 		return nil
 	}
-	return b.Apply(sinkhorn{streamGates{n, n*n + 2*n}, iterations}, z, alpha, bias)
+	return b.Apply(sinkhorn{streamGates{n: n, carry: kernel.Sinkhorn, iterations: iterations}}, z, alpha, bias)
 }
 
 func (k sinkhorn) String() string {
 	return fmt.Sprintf("SinkhornCoefficients(n=%d, iterations=%d)", k.n, k.iterations)
 }
 
-func (k sinkhorn) params(z graph.Signature) kernel.SinkhornParams {
-	return kernel.SinkhornParams{Tokens: z.Leading(), N: k.n, Iterations: k.iterations}
-}
-
 func (k sinkhorn) VJP(d *graph.Derivative) {
-	k.gradients(d, "SinkhornCoefficients", sinkhornGrad{sinkhorn: k})
-}
-
-func (k sinkhorn) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runSinkhorn[float32], runSinkhorn[float64])
-}
-
-func runSinkhorn[T kernel.Float](k sinkhorn, c *graph.Call) error {
-	graph.State[kernel.Sinkhorn[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), k.params(c.Signature(0)))
-	return nil
+	k.gradients(d, "SinkhornCoefficients", sinkhornGrad{streamGatesGrad{of: k.streamGates}})
 }
 
 // sinkhornGrad is dz; see streamGatesGrad.
-type sinkhornGrad struct {
-	streamGatesGrad
-	sinkhorn sinkhorn
-}
+type sinkhornGrad struct{ streamGatesGrad }
 
-func (k sinkhornGrad) String() string { return "GradZ of " + k.sinkhorn.String() }
-
-func (k sinkhornGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runSinkhornGrad[float32], runSinkhornGrad[float64])
-}
-
-func runSinkhornGrad[T kernel.Float](k sinkhornGrad, c *graph.Call) error {
-	dalpha, accumulateAlpha := graph.SecondaryOut[T](c, 0)
-	dbias, accumulateBias := graph.SecondaryOut[T](c, 1)
-	graph.State[kernel.Sinkhorn[T]](c).Backward(c.Pool(), graph.Out[T](c), dalpha, dbias, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), graph.In[T](c, 3),
-		accumulateAlpha, accumulateBias, k.sinkhorn.params(c.Signature(1)))
-	return nil
-}
+func (k sinkhornGrad) String() string { return "GradZ of " + sinkhorn{k.of}.String() }

@@ -32,8 +32,8 @@ func (k sinkhorn) Launch(c *graph.DeviceCall) {
 
 func (k sinkhornGrad) Launch(c *graph.DeviceCall) {
 	c.Unify()
-	tokens, n, iterations := c.Signature(1).Leading(), k.sinkhorn.n, k.sinkhorn.iterations
-	ending, grid, slots := k.sinkhorn.onDevice(tokens)
+	tokens, n, iterations := c.Signature(1).Leading(), k.of.n, k.of.iterations
+	ending, grid, slots := sinkhorn{k.of}.onDevice(tokens)
 	steps := c.Scratch(cuda.F32, 2*iterations*n*slots) // [2 iterations, n, slots]
 	c.Launch("sinkhorn_grad"+ending, grid, c.Out(), steps, c.In(0), c.In(1), c.In(2), c.In(3),
 		cuda.Long(tokens), cuda.Ints(n, iterations))
