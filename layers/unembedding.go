@@ -129,7 +129,7 @@ func scaledProduct[T kernel.Float](u *Unembedding, x []float64, w []T, features,
 	for i, v := range x {
 		in[i] = T(v)
 	}
-	new(kernel.GemmSerial[T]).Run(false, u.tied, n, vocab, features, scale, in, features, w, stride, 0, out, vocab)
+	new(kernel.Gemm[T]).Run(nil, false, u.tied, n, vocab, features, scale, in, features, w, stride, 0, out, vocab)
 	if u.cap > 0 {
 		new(kernel.SoftCap[T]).Forward(nil, out, out, u.cap)
 	}

@@ -39,39 +39,35 @@ func Gelu(exact bool) Activation {
 
 // Activate computes activations and their gradients.
 type Activate[T Float] struct {
-	forward  activateForward[T]
-	backward activateBackward[T]
-	path     path
+	task activateTask[T]
+	path path
 }
 
 // Forward computes y = f(x), element by element. y may be x.
 func (k *Activate[T]) Forward(p *Pool, y, x []T, f Activation) {
-	k.forward = activateForward[T]{y: y[:len(x)], x: x, f: f, path: pathOf[T](k.path)}
-	p.Do(len(x), &k.forward)
+	k.task = activateTask[T]{y: y[:len(x)], x: x, f: f, path: pathOf[T](k.path)}
+	p.Do(len(x), &k.task)
 }
 
 // Backward computes dx = dy f'(x), element by element. dx may be dy or x.
 func (k *Activate[T]) Backward(p *Pool, dx, dy, x []T, f Activation) {
-	k.backward = activateBackward[T]{dx: dx[:len(x)], dy: dy[:len(x)], x: x, f: f, path: pathOf[T](k.path)}
-	p.Do(len(x), &k.backward)
+	k.task = activateTask[T]{y: dx[:len(x)], dy: dy[:len(x)], x: x, f: f, path: pathOf[T](k.path)}
+	p.Do(len(x), &k.task)
 }
 
-type activateForward[T Float] struct {
-	y, x []T
-	f    Activation
-	path path
+// activateTask computes y = f(x) or, where there is a dy, y = dy f'(x).
+type activateTask[T Float] struct {
+	y, dy, x []T
+	f        Activation
+	path     path
 }
 
-func (t *activateForward[T]) Part(_, lo, hi int) { activate(t.path, t.f, t.y[lo:hi], t.x[lo:hi]) }
-
-type activateBackward[T Float] struct {
-	dx, dy, x []T
-	f         Activation
-	path      path
-}
-
-func (t *activateBackward[T]) Part(_, lo, hi int) {
-	activateGradient(t.path, t.f, t.dx[lo:hi], t.dy[lo:hi], t.x[lo:hi])
+func (t *activateTask[T]) Part(_, lo, hi int) {
+	if t.dy == nil {
+		activate(t.path, t.f, t.y[lo:hi], t.x[lo:hi])
+	} else {
+		activateGradient(t.path, t.f, t.y[lo:hi], t.dy[lo:hi], t.x[lo:hi])
+	}
 }
 
 // activate computes y = f(x). y may be x.

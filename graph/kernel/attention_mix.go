@@ -18,7 +18,7 @@ type AttentionMix[T Float] struct {
 
 // attentionMixWorker is the scratch of one worker.
 type attentionMixWorker[T Float] struct {
-	gemm GemmSerial[T]
+	gemm Gemm[T]
 	_    [cacheLine]byte
 }
 
@@ -66,7 +66,7 @@ func (t *mixValues[T]) Part(worker, lo, hi int) {
 	for pair := lo; pair < hi; pair++ {
 		x := m.pair(pair)
 		// out [queries, Dh] = P [queries, keys] v [keys, Dh]
-		m.workers[worker].gemm.Run(false, false, m.d.Seq, m.d.HeadDim, m.d.Seq, 1, x.pattern, x.perPattern, x.values, x.perPacked, 0, x.out, x.perOut)
+		m.workers[worker].gemm.Run(nil, false, false, m.d.Seq, m.d.HeadDim, m.d.Seq, 1, x.pattern, x.perPattern, x.values, x.perPacked, 0, x.out, x.perOut)
 	}
 }
 
@@ -78,7 +78,7 @@ func (t *mixGradPattern[T]) Part(worker, lo, hi int) {
 	for pair := lo; pair < hi; pair++ {
 		x := m.pair(pair)
 		// dP [queries, keys] = dout [queries, Dh] v^T [Dh, keys]
-		m.workers[worker].gemm.Run(false, true, m.d.Seq, m.d.Seq, m.d.HeadDim, 1, x.out, x.perOut, x.values, x.perPacked, 0, x.pattern, x.perPattern)
+		m.workers[worker].gemm.Run(nil, false, true, m.d.Seq, m.d.Seq, m.d.HeadDim, 1, x.out, x.perOut, x.values, x.perPacked, 0, x.pattern, x.perPattern)
 	}
 }
 
@@ -94,7 +94,7 @@ func (t *mixGradValues[T]) Part(worker, lo, hi int) {
 			beta = 0
 		}
 		// dv [keys, Dh] (+)= P^T [keys, queries] dout [queries, Dh]
-		m.workers[worker].gemm.Run(true, false, m.d.Seq, m.d.HeadDim, m.d.Seq, 1, x.pattern, x.perPattern, x.out, x.perOut, beta, x.values, x.perPacked)
+		m.workers[worker].gemm.Run(nil, true, false, m.d.Seq, m.d.HeadDim, m.d.Seq, 1, x.pattern, x.perPattern, x.out, x.perOut, beta, x.values, x.perPacked)
 		for i := range m.d.Seq {
 			clear(x.queries[i*x.perPacked:][:m.d.HeadDim])
 			clear(x.keys[i*x.perPacked:][:m.d.HeadDim])

@@ -23,7 +23,7 @@ type AttentionPattern[T Float] struct {
 
 // patternWorker is the scratch of one worker.
 type patternWorker[T Float] struct {
-	gemm   GemmSerial[T]
+	gemm   Gemm[T]
 	q, k   []T // [seq, Dh], rotated
 	dq, dk []T // [seq, Dh]; these and ds for Backward only
 	ds     []T // [attentionQueries, seq]: the gradient of the logits
@@ -134,7 +134,7 @@ func (a *AttentionPattern[T]) copyTokens(w *patternWorker[T], row, head int) {
 func (a *AttentionPattern[T]) softmaxBlock(w *patternWorker[T], row, head, i0, i1 int) {
 	dim, ld := a.d.HeadDim, a.d.Heads*a.d.Seq
 	// logits [queries, keys] = Scale * q [queries, Dh] k^T [Dh, keys]
-	w.gemm.Run(false, true, i1-i0, i1, dim, T(a.d.Scale), w.q[i0*dim:], dim, w.k, dim, 0, a.prob[a.rowStart(row, head, i0):], ld)
+	w.gemm.Run(nil, false, true, i1-i0, i1, dim, T(a.d.Scale), w.q[i0*dim:], dim, w.k, dim, 0, a.prob[a.rowStart(row, head, i0):], ld)
 	for i := i0; i < i1; i++ {
 		probs := a.row(a.prob, row, head, i)
 		first := a.first(row, i)
@@ -162,9 +162,9 @@ func (a *AttentionPattern[T]) gradientBlock(w *patternWorker[T], row, head, i0, 
 		}
 	}
 	// dq [queries, Dh] = Scale * dS [queries, keys] k [keys, Dh]
-	w.gemm.Run(false, false, i1-i0, dim, i1, scale, w.ds, seq, w.k, dim, 0, w.dq[i0*dim:], dim)
+	w.gemm.Run(nil, false, false, i1-i0, dim, i1, scale, w.ds, seq, w.k, dim, 0, w.dq[i0*dim:], dim)
 	// dk [keys, Dh] += Scale * dS^T [keys, queries] q [queries, Dh]
-	w.gemm.Run(true, false, i1, dim, i1-i0, scale, w.ds, seq, w.q[i0*dim:], dim, 1, w.dk, dim)
+	w.gemm.Run(nil, true, false, i1, dim, i1-i0, scale, w.ds, seq, w.q[i0*dim:], dim, 1, w.dk, dim)
 }
 
 // writeGradients writes a pair's dq and, where the pair is its group's last, dk, rotated back with

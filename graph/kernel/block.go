@@ -11,6 +11,24 @@ type block[T Float] struct {
 	panel      int     // elements from one panel of B to the next
 }
 
+// newBlock is a product of a [m, k], or transposed [k, m], and b [k, n], rows one after another.
+func newBlock[T Float](p path, m, n, k int, transposed bool) block[T] {
+	x := block[T]{kernels: kernelsOf[T](p), m: m, n: n, transposed: transposed}
+	x.panel = x.kernels.width()
+	x.tile = tile[T]{k: k, as: choose(transposed, m, k), bs: n, cs: n, alpha: 1}
+	return x
+}
+
+// multiply computes c = op(a) b + addend. A nil addend is zero; it may be c.
+func (x *block[T]) multiply(c, a, b, addend []T) {
+	t := &x.tile
+	t.a, t.b, t.c, t.d, t.beta = &a[0], &b[0], &c[0], &c[0], 0
+	if addend != nil {
+		t.d, t.beta = &addend[0], 1
+	}
+	x.run()
+}
+
 // run computes the block.
 func (x *block[T]) run() {
 	t := x.tile

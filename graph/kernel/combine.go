@@ -48,14 +48,8 @@ type coefficients struct {
 func newCombination[T Float](p path, rows, width int, terms ...coefficients) combination[T] {
 	x := combination[T]{path: pathOf[T](p), rows: rows}
 	for i, a := range terms {
-		x.blocks[i] = block[T]{
-			kernels:    kernelsOf[T](p),
-			tile:       tile[T]{k: a.k, as: a.stride, bs: width, cs: width, alpha: 1},
-			m:          rows,
-			n:          width,
-			transposed: a.transposed,
-		}
-		x.blocks[i].panel = x.blocks[i].kernels.width()
+		x.blocks[i] = newBlock[T](p, rows, width, a.k, a.transposed)
+		x.blocks[i].tile.as = a.stride
 	}
 	t, size := &x.tile, int(unsafe.Sizeof(T(0)))
 	t.cols = width
@@ -99,16 +93,9 @@ func (x *combination[T]) run(out, a, b, a2, b2, addend []T) {
 
 // runBlocks is run as products.
 func (x *combination[T]) runBlocks(out, a, b, a2, b2, addend []T) {
-	t := &x.blocks[0].tile
-	t.a, t.b, t.c, t.d, t.beta = &a[0], &b[0], &out[0], &out[0], 0
-	if addend != nil {
-		t.d, t.beta = &addend[0], 1
-	}
-	x.blocks[0].run()
+	x.blocks[0].multiply(out, a, b, addend)
 	if x.tile.k2 > 0 {
-		t = &x.blocks[1].tile
-		t.a, t.b, t.c, t.d, t.beta = &a2[0], &b2[0], &out[0], &out[0], 1
-		x.blocks[1].run()
+		x.blocks[1].multiply(out, a2, b2, out)
 	}
 }
 

@@ -48,10 +48,9 @@ func (k *DeltaRead[T]) ForwardCached(p *Pool, u, x, filter, r []T, c *CarriedRow
 func (k *DeltaRead[T]) run(p *Pool, u, x, filter, r []T, c *CarriedRows[T], rows []CachedRow, starts []int32, d DeltaReadParams) {
 	t := &k.forward
 	t.d, t.path, t.carried, t.rows = d, pathOf[T](k.path), c, rows
-	t.u, t.x, t.starts = u[:d.Tokens*d.D], x, starts
+	t.u, t.x, t.starts = u, x, starts
 	t.weights = readWeights(t.path, t.weights, filter, r, d)
 	p.Do(d.Tokens, t)
-	t.u, t.x, t.starts, t.carried, t.rows = nil, nil, nil, nil, nil // keeps no operand alive
 }
 
 // readWeights are r[c] f[j, c], [Taps, N, D].
@@ -158,18 +157,16 @@ type DeltaReadGrads[T Float] struct {
 // of the terms that there are. dX may be Addend.
 func (k *DeltaRead[T]) Backward(p *Pool, grads DeltaReadGrads[T], du, x, filter, r []T, starts []int32, d DeltaReadParams) {
 	t := &k.backward
-	size := d.Tokens * d.stream()
 	t.d, t.path, t.grads = d, pathOf[T](k.path), grads
-	t.du, t.x, t.starts = du[:d.Tokens*d.D], x[:size], starts
+	t.du, t.x, t.starts = du, x, starts
 	t.weights = lagWeights(t.path, t.weights, filter, r, d)
-	t.sums.set(p, t.path, d.filter())
+	wanted := grads.Filter != nil || grads.R != nil
+	t.sums.set(p, t.path, choose(wanted, d.filter(), 0))
 	t.tokens = pieces{d.Tokens, pieceTokens}
 	p.Do(t.tokens.number(), t)
-	if t.summed() {
+	if wanted {
 		t.collect(t.sums.total(p), filter, r)
 	}
-	t.grads = DeltaReadGrads[T]{}
-	t.du, t.x, t.starts = nil, nil, nil
 }
 
 type deltaReadGradTask[T Float] struct {
@@ -177,24 +174,15 @@ type deltaReadGradTask[T Float] struct {
 	du, x, weights []T // weights by lags
 	starts         []int32
 	tokens         pieces
-	sums           treeSums[T] // of dW
+	sums           treeSums[T] // of dW; empty: not wanted
 	d              DeltaReadParams
 	path           path
 }
 
-// summed tells whether the gradient of the filter or of r is wanted.
-func (t *deltaReadGradTask[T]) summed() bool { return t.grads.Filter != nil || t.grads.R != nil }
-
 // Part works on some pieces.
 func (t *deltaReadGradTask[T]) Part(worker, lo, hi int) {
 	sum := t.sums.begin(worker)
-	for piece := lo; piece < hi; piece++ {
-		first, end := t.tokens.items(piece)
-		t.piece(sum.block, first, end)
-		if t.summed() {
-			sum.end(piece)
-		}
-	}
+	t.tokens.each(lo, hi, func(first, end int) { t.piece(sum.block, first, end) }, sum)
 }
 
 // piece makes dX of the tokens [i, end) and adds their terms of dW to sum.
@@ -207,7 +195,7 @@ func (t *deltaReadGradTask[T]) piece(sum []T, i, end int) {
 			prefetchToken(t.grads.X, j+ahead, t.d.stream())
 			t.stream(j)
 		}
-		if t.summed() {
+		if sum != nil {
 			t.products(sum, i, tokens)
 		}
 		i += tokens
@@ -246,11 +234,7 @@ func (t *deltaReadGradTask[T]) stream(i int) {
 			sum = dx
 		}
 	}
-	if sum == nil {
-		clear(dx)
-	} else if &sum[0] != &dx[0] {
-		copy(dx, sum)
-	}
+	copyOver(dx, sum)
 }
 
 // addTerms computes dx = sum + token i's terms of so many lags from the first.

@@ -30,11 +30,9 @@ func (k *DeltaWrite[T]) Forward(p *Pool, out, x, y, gate, values []T, d DeltaWri
 	t.d, t.path = d, pathOf[T](k.path)
 	t.rows = newCombination[T](k.path, d.N, d.D, coefficients{k: 1, stride: 1})
 	t.dots = dots[T]{path: t.path, m: d.N, n: 1, k: d.D, cs: 1}
-	size := d.Tokens * d.N * d.D
-	t.out, t.x, t.y, t.gate, t.values = out[:size], x[:size], y[:d.Tokens*d.D], gate[:d.Tokens], values[:d.Tokens*d.N]
-	t.factors = growKept(t.factors, p.Threads())
+	t.out, t.x, t.y, t.gate, t.values = out, x, y, gate, values
+	t.factors = growRows(t.factors, p, d.N)
 	p.Do(d.Tokens, t)
-	t.out, t.x, t.y, t.gate, t.values = nil, nil, nil, nil, nil // keeps no operand alive
 }
 
 type deltaWriteTask[T Float] struct {
@@ -48,7 +46,6 @@ type deltaWriteTask[T Float] struct {
 
 func (t *deltaWriteTask[T]) Part(worker, lo, hi int) {
 	rows, dots, d := t.rows, t.dots, t.d
-	t.factors[worker] = grow(t.factors[worker], d.N)
 	factors, ahead := t.factors[worker], tokensAhead[T](d.N*d.D)
 	for i := lo; i < hi; i++ {
 		prefetchToken(t.x, i+ahead, d.N*d.D)
@@ -88,12 +85,9 @@ func (k *DeltaWrite[T]) Backward(p *Pool, grads DeltaWriteGrads[T], dout, x, y, 
 	t.rows = newCombination[T](k.path, d.N, d.D, coefficients{k: 1, stride: 1})
 	t.sum = newCombination[T](k.path, 1, d.D, coefficients{k: d.N, stride: d.N}, coefficients{k: d.N, stride: d.N})
 	t.dots = dots[T]{path: t.path, m: d.N, n: 1, k: d.D, cs: 1}
-	size := d.Tokens * d.N * d.D
-	t.dout, t.x, t.y, t.gate, t.values = dout[:size], x[:size], y[:d.Tokens*d.D], gate[:d.Tokens], values[:d.Tokens*d.N]
-	t.factors = growKept(t.factors, p.Threads())
+	t.dout, t.x, t.y, t.gate, t.values = dout, x, y, gate, values
+	t.factors = growRows(t.factors, p, 2*d.N)
 	p.Do(d.Tokens, t)
-	t.grads = DeltaWriteGrads[T]{}
-	t.dout, t.x, t.y, t.gate, t.values = nil, nil, nil, nil, nil
 }
 
 type deltaWriteGradTask[T Float] struct {
@@ -108,7 +102,6 @@ type deltaWriteGradTask[T Float] struct {
 
 func (t *deltaWriteGradTask[T]) Part(worker, lo, hi int) {
 	rows, sum, dots, d := t.rows, t.sum, t.dots, t.d
-	t.factors[worker] = grow(t.factors[worker], 2*d.N)
 	ofOut, ofX := t.factors[worker][:d.N], t.factors[worker][d.N:]
 	ahead := tokensAhead[T](d.N * d.D)
 	for i := lo; i < hi; i++ {
@@ -120,11 +113,7 @@ func (t *deltaWriteGradTask[T]) Part(worker, lo, hi int) {
 		ofY := t.scalars(i, ofOut, ofX, d.inverseNorm(dotProduct(t.path, y, y)))
 		if t.grads.Y != nil {
 			dy := rowOf(t.grads.Y, i, d.D)
-			var addend []T
-			if t.grads.AddToY {
-				addend = dy
-			}
-			sum.run(dy, ofOut, dout, ofX, x, addend)
+			sum.run(dy, ofOut, dout, ofX, x, kept(dy, t.grads.AddToY))
 			addMultiple(t.path, dy, y, T(ofY))
 		}
 		rows.run(rowOf(t.grads.X, i, d.N*d.D), ofX, y, nil, nil, dout)

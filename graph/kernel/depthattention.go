@@ -33,7 +33,6 @@ func (k *DepthAttention[T]) Forward(p *Pool, u, weights, rstd []T, v [][]T, quer
 	t.u, t.weights, t.rstd, t.v, t.d, t.path = u, weights, rstd, v[:d.Sources], d, pathOf[T](k.path)
 	t.q = k.product(query, gain, d)
 	p.Do(d.Tokens, t)
-	t.v = nil // keeps no operand alive
 }
 
 // product makes q.
@@ -100,14 +99,13 @@ func (k *DepthAttention[T]) Backward(p *Pool, g DepthGradients[T], du, dweights,
 	t := &k.backward
 	t.g, t.du, t.dweights, t.weights, t.rstd, t.v, t.d, t.path = g, du, dweights, weights, rstd, v[:d.Sources], d, pathOf[T](k.path)
 	t.q = k.product(query, gain, d)
-	t.dots, t.rows = growKept(t.dots, p.Threads()), growKept(t.rows, p.Threads())
+	t.dots, t.rows = growRows(t.dots, p, 2*d.Sources), growRows(t.rows, p, d.Width)
 	t.dq.set(p, t.path, d.Width)
 	t.tokens = pieces{d.Tokens, pieceTokens}
 	p.Do(t.tokens.number(), t)
 	if g.Query != nil || g.Gain != nil {
 		t.store(t.dq.total(p), query, gain)
 	}
-	t.g, t.v = DepthGradients[T]{}, nil
 }
 
 type depthBackward[T Float] struct {
@@ -123,15 +121,12 @@ type depthBackward[T Float] struct {
 }
 
 func (t *depthBackward[T]) Part(worker, lo, hi int) {
-	t.dots[worker], t.rows[worker] = grow(t.dots[worker], 2*t.d.Sources), grow(t.rows[worker], t.d.Width)
 	dq := t.dq.begin(worker)
-	for piece := lo; piece < hi; piece++ {
-		first, end := t.tokens.items(piece)
+	t.tokens.each(lo, hi, func(first, end int) {
 		for token := first; token < end; token++ {
 			t.token(token, t.dots[worker], t.rows[worker], dq)
 		}
-		dq.end(piece)
-	}
+	}, dq)
 }
 
 func (t *depthBackward[T]) token(token int, dots []float64, scratch []T, dq *treeSum[T]) {

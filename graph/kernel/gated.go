@@ -33,10 +33,9 @@ func (k *GatedRead[T]) Forward(p *Pool, u, z, x, w []T, d GatedParams) {
 	t := &k.forward
 	k.up = panels(kernelsOf[T](k.path), k.up, w, d.Rank, d.stream())
 	t.gatedReadTask = newGatedReadTask(k.path, k.up, x, d)
-	t.u, t.z = u[:d.Tokens*d.D], z[:d.Tokens*d.stream()]
+	t.u, t.z = u, z
 	t.scratch = growKept(t.scratch, p.Threads())
 	p.Do(d.Tokens, t)
-	t.u, t.z, t.x = nil, nil, nil // keeps no operand alive
 }
 
 // panels are the rows of b [k, n] in panels of columns, the last of them as wide as the others.
@@ -52,7 +51,7 @@ func panels[T Float](kernels *microkernels, space, b []T, k, n int) []T {
 
 // gatedReadTask makes the gates of a few tokens.
 type gatedReadTask[T Float] struct {
-	x     []T
+	x, up []T
 	d     GatedParams
 	path  path
 	gates block[T] // a = h W
@@ -62,11 +61,11 @@ type gatedReadTask[T Float] struct {
 func gatedStride(size int) int { return size + 16 }
 
 func newGatedReadTask[T Float](p path, up, x []T, d GatedParams) gatedReadTask[T] {
-	t := gatedReadTask[T]{x: x[:d.Tokens*d.Width], d: d, path: pathOf[T](p)}
-	t.gates = block[T]{kernels: kernelsOf[T](p), n: d.stream()}
+	t := gatedReadTask[T]{x: x, d: d, path: pathOf[T](p), gates: newBlock[T](p, 0, d.stream(), d.Rank, false)}
 	width := t.gates.kernels.width()
 	t.gates.panel = width * d.Rank
-	t.gates.tile = tile[T]{b: &up[0], bs: width, k: d.Rank, as: d.Rank, cs: gatedStride(d.stream()), alpha: 1}
+	t.gates.tile.bs, t.gates.tile.cs = width, gatedStride(d.stream())
+	t.up = up
 	return t
 }
 
@@ -103,8 +102,8 @@ func (t *gatedReadTask[T]) open(s *gatedScratch[T], lo, hi int) {
 		gated(t.path, h, nil, h, h)
 	}
 	gates := t.gates
-	gates.m, gates.tile.a, gates.tile.c, gates.tile.d = hi-lo, &s.hidden[0], &s.gates[0], &s.gates[0]
-	gates.run()
+	gates.m = hi - lo
+	gates.multiply(s.gates, s.hidden, t.up, nil)
 }
 
 // row is the gates of row c of the block's token i.

@@ -20,16 +20,12 @@ func (k *GatedRead[T]) Backward(p *Pool, grads GatedReadGrads[T], du, z, x, w []
 	k.down = grow(k.down, size*d.Rank)
 	transpose(pathOf[T](k.path), k.down, d.Rank, w, size, d.Rank, size)
 	t.gatedReadTask = newGatedReadTask(k.path, k.up, x, d)
-	t.down, t.grads, t.du, t.z = k.down, grads, du[:d.Tokens*d.D], z[:d.Tokens*size]
+	t.down, t.grads, t.du, t.z = k.down, grads, du, z
 	t.scratch = growKept(t.scratch, p.Threads())
-	t.dw.set(p, t.path, d.Rank*size)
+	t.dw.want(p, t.path, grads.W, grads.AddToW)
 	t.tokens = pieces{d.Tokens, gatedPiece}
 	p.Do(t.tokens.number(), t)
-	if grads.W != nil {
-		t.dw.store(p, grads.W[:d.Rank*size], grads.AddToW)
-	}
-	t.grads = GatedReadGrads[T]{}
-	t.du, t.z, t.x = nil, nil, nil // keeps no operand alive
+	t.dw.store(p)
 }
 
 type gatedReadBackward[T Float] struct {
@@ -56,21 +52,17 @@ func (t *gatedReadBackward[T]) Part(worker, lo, hi int) {
 	s.share, s.dz, s.slopes = grow(s.share, t.d.D), grow(s.dz, t.d.D), grow(s.slopes, 2*t.d.Rank)
 	s.dhidden = grow(s.dhidden, most*t.d.Rank)
 	dw := t.dw.begin(worker)
-	for piece := lo; piece < hi; piece++ {
-		first, last := t.tokens.items(piece)
+	t.tokens.each(lo, hi, func(first, last int) {
 		for ; first < last; first += most {
 			end := min(first+most, last)
 			t.open(&s.gatedScratch, first, end)
 			t.gradGates(s, first, end)
-			if t.grads.W != nil {
+			if dw.block != nil {
 				t.addW(s, dw.block, end-first)
 			}
 			t.gradX(s, first, end)
 		}
-		if t.grads.W != nil {
-			dw.end(piece)
-		}
-	}
+	}, dw)
 }
 
 // gradGates makes dz of the tokens [lo, hi), and puts the gradients of their gates in the gates' place.
@@ -97,29 +89,24 @@ func (t *gatedReadBackward[T]) gradGates(s *gatedGradScratch[T], lo, hi int) {
 
 // addW adds h^T da of a block's tokens to dW.
 func (t *gatedReadBackward[T]) addW(s *gatedGradScratch[T], dw []T, tokens int) {
-	rank, size := t.d.Rank, t.d.stream()
-	x := block[T]{kernels: t.gates.kernels, m: rank, n: size, transposed: true, panel: t.gates.kernels.width()}
-	x.tile = tile[T]{a: &s.hidden[0], as: rank, b: &s.gates[0], bs: gatedStride(size), k: tokens, c: &dw[0], d: &dw[0], cs: size, alpha: 1, beta: 1}
-	x.run()
+	x := newBlock[T](t.path, t.d.Rank, t.d.stream(), tokens, true)
+	x.tile.bs = gatedStride(t.d.stream())
+	x.multiply(dw, s.hidden, s.gates, dw)
 }
 
 // gradX makes dx of the tokens [lo, hi).
 func (t *gatedReadBackward[T]) gradX(s *gatedGradScratch[T], lo, hi int) {
 	rank, size := t.d.Rank, t.d.stream()
-	x := block[T]{kernels: t.gates.kernels, m: hi - lo, n: rank, panel: t.gates.kernels.width()}
-	x.tile = tile[T]{a: &s.gates[0], as: gatedStride(size), b: &t.down[0], bs: rank, k: size, c: &s.dhidden[0], d: &s.dhidden[0], cs: rank, alpha: 1}
-	x.run()
+	x := newBlock[T](t.path, hi-lo, rank, size, false)
+	x.tile.as = gatedStride(size)
+	x.multiply(s.dhidden, s.gates, t.down, nil)
 	scaled, slope := s.slopes[:rank], s.slopes[rank:]
 	for i := lo; i < hi; i++ {
 		scaleTo(t.path, scaled, rowOf(t.x, i, t.d.Width)[:rank], 1/T(t.d.N))
 		gatedGradient(t.path, slope, scaled, rowOf(s.dhidden, i-lo, rank), scaled, scaled, nil) // silu' dh in two terms
 		addTo(t.path, slope, scaled)
-		dx, addend := rowOf(t.grads.X, i, t.d.Width), rowOf(t.grads.Addend, i, t.d.Width)
-		if addend == nil {
-			clear(dx)
-		} else {
-			copy(dx, addend)
-		}
+		dx := rowOf(t.grads.X, i, t.d.Width)
+		copyOver(dx, rowOf(t.grads.Addend, i, t.d.Width))
 		addMultiple(t.path, dx[:rank], slope, 1/T(t.d.N))
 	}
 }

@@ -14,12 +14,11 @@ type GatedWrite[T Float] struct {
 // Forward computes out [tokens, n, d] from r of the same shape, y [tokens, d] and x [tokens, width].
 // out may be r.
 func (k *GatedWrite[T]) Forward(p *Pool, out, r, y, x []T, d GatedParams) {
-	t, size := &k.forward, d.Tokens*d.stream()
-	t.out, t.r, t.y, t.x, t.d, t.path = out[:size], r[:size], y[:d.Tokens*d.D], x[:d.Tokens*d.Width], d, pathOf[T](k.path)
+	t := &k.forward
+	t.out, t.r, t.y, t.x, t.d, t.path = out, r, y, x, d, pathOf[T](k.path)
 	t.write = newCombination[T](k.path, d.N, d.D, coefficients{k: 1, stride: 1})
-	t.scratch = growKept(t.scratch, p.Threads())
+	t.scratch = growRows(t.scratch, p, d.N)
 	p.Do(d.Tokens, t)
-	t.out, t.r, t.y, t.x = nil, nil, nil, nil
 }
 
 type gatedWriteForward[T Float] struct {
@@ -31,10 +30,8 @@ type gatedWriteForward[T Float] struct {
 }
 
 func (t *gatedWriteForward[T]) Part(worker, lo, hi int) {
-	write, d := t.write, t.d
+	write, d, s := t.write, t.d, t.scratch[worker]
 	size := d.stream()
-	s := grow(t.scratch[worker], d.N)
-	t.scratch[worker] = s
 	ahead := tokensAhead[T](size)
 	for i := lo; i < hi; i++ {
 		prefetchToken(t.r, i+ahead, size)
@@ -61,16 +58,12 @@ func rowFactors[T Float](p path, s, x []T) {
 // (dx) to what the slice holds.
 func (k *GatedWrite[T]) Backward(p *Pool, dy, dx, dout, y, x []T, accumulateY, accumulateX bool, d GatedParams) {
 	t := &k.backward
-	t.dy, t.dx, t.dout, t.y, t.x = dy[:d.Tokens*d.D], nil, dout[:d.Tokens*d.stream()], y[:d.Tokens*d.D], x[:d.Tokens*d.Width]
-	if dx != nil {
-		t.dx = dx[:d.Tokens*d.Width]
-	}
+	t.dy, t.dx, t.dout, t.y, t.x = dy, dx, dout, y, x
 	t.d, t.path, t.accumulateY, t.accumulateX = d, pathOf[T](k.path), accumulateY, accumulateX
 	t.sum = newCombination[T](k.path, 1, d.D, coefficients{k: d.N, stride: 1, transposed: true})
 	t.dots = dots[T]{path: t.path, m: d.N, n: 1, k: d.D, cs: 1}
-	t.scratch = growKept(t.scratch, p.Threads())
+	t.scratch = growRows(t.scratch, p, 2*d.N)
 	p.Do(d.Tokens, t)
-	t.dy, t.dx, t.dout, t.y, t.x = nil, nil, nil, nil, nil
 }
 
 type gatedWriteBackward[T Float] struct {
@@ -86,9 +79,7 @@ type gatedWriteBackward[T Float] struct {
 func (t *gatedWriteBackward[T]) Part(worker, lo, hi int) {
 	sum, dots, d := t.sum, t.dots, t.d
 	size := d.stream()
-	both := grow(t.scratch[worker], 2*d.N)
-	t.scratch[worker] = both
-	s, ds := both[:d.N], both[d.N:]
+	s, ds := t.scratch[worker][:d.N], t.scratch[worker][d.N:]
 	ahead := tokensAhead[T](size)
 	for i := lo; i < hi; i++ {
 		prefetchToken(t.dout, i+ahead, size)

@@ -13,7 +13,7 @@ type Gemm[T Float] struct {
 	path path
 }
 
-// Run computes C = alpha * op(A) op(B) + beta * C with op(A) [m, k], op(B) [k, n] and
+// Run, also without a Pool, computes C = alpha * op(A) op(B) + beta * C with op(A) [m, k], op(B) [k, n] and
 // C [m, n]. ta (tb) says that a (b) holds the transpose: A^T as [k, m] (B^T as [n, k]).
 // lda, ldb, ldc are the distances between the stored rows. beta == 0 means that C's
 // old content is not read (NaN in it does not spread). k == 0 gives beta * C. C must
@@ -24,7 +24,6 @@ func (g *Gemm[T]) Run(p *Pool, ta, tb bool, m, n, k int, alpha T, a []T, lda int
 	t.product = product[T]{ta: ta, tb: tb, m: m, n: n, k: k, alpha: alpha, a: a, lda: lda, b: b, ldb: ldb, beta: beta, c: c, ldc: ldc, epilogue: g.Epilogue}
 	t.product.check()
 	t.run(p, kernelsOf[T](g.path), &g.own)
-	t.product = product[T]{} // keeps no operand alive
 }
 
 // Epilogue is what happens to a product's C after the last addition. Blocks cover C, each
@@ -34,16 +33,21 @@ type Epilogue interface {
 	Block(i, j, m, n int)
 }
 
-// GemmSerial is Gemm on the calling goroutine alone, for kernels that are already
-// inside a Pool's part; each worker keeps one of its own.
-type GemmSerial[T Float] struct {
-	scratch arena
-	path    path
+// taskOfBlocks is an Epilogue that runs a task over the elements of C [rows, width], on each row of a block.
+type taskOfBlocks struct {
+	task  Task
+	width int
 }
 
-// Run is Gemm.Run without a Pool.
-func (g *GemmSerial[T]) Run(ta, tb bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
-	q := product[T]{ta: ta, tb: tb, m: m, n: n, k: k, alpha: alpha, a: a, lda: lda, b: b, ldb: ldb, beta: beta, c: c, ldc: ldc}
-	q.check()
-	q.run(kernelsOf[T](g.path), &g.scratch)
+// of sets what is run and returns b.
+func (b *taskOfBlocks) of(task Task, width int) *taskOfBlocks {
+	b.task, b.width = task, width
+	return b
+}
+
+// Block implements Epilogue.
+func (b *taskOfBlocks) Block(i, j, m, n int) {
+	for first := i*b.width + j; m > 0; first, m = first+b.width, m-1 {
+		b.task.Part(0, first, first+n)
+	}
 }

@@ -67,7 +67,7 @@ func BenchmarkGemmSerial(b *testing.B) {
 		for _, ld := range []int{0, 2304} {
 			b.Run(fmt.Sprintf("%dx%dx%d,%t,%t,ld%d", g.m, g.n, g.k, g.ta, g.tb, ld), func(b *testing.B) {
 				g.alpha, g.pad = 1, max(0, ld/2-64)
-				o, gemm := makeOperands[float32](g), &GemmSerial[float32]{}
+				o, gemm := makeOperands[float32](g), &Gemm[float32]{}
 				for b.Loop() {
 					o.runSerial(gemm)
 				}

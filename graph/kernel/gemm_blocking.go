@@ -39,8 +39,8 @@ func (q *product[T]) blocking(kernels *microkernels) blocking {
 		m:     evenly(q.m, blockM, 1),
 		n:     evenly(q.n, blockN, width),
 		k:     evenly(q.k, blockK, 1),
-		packA: wide,
-		packB: q.tb || wide && q.m > directRows,
+		packA: wide || q.gatherA.index != nil || q.factors != nil,
+		packB: q.tb || wide && q.m > directRows || q.gatherB.index != nil,
 	}
 }
 
@@ -62,17 +62,7 @@ func (q *product[T]) run(kernels *microkernels, scratch *arena) {
 		q.runFewRows(kernels, &cut, scratch)
 		return
 	}
-	sizeB, sizeA := 0, 0
-	if cut.packB {
-		sizeB = cut.n * cut.k
-	}
-	if cut.packA {
-		sizeA = cut.m * strideA(cut.k)
-	}
-	var spaceB, spaceA []T
-	if sizeA+sizeB > 0 {
-		spaceB, spaceA = carve[T](scratch, sizeB, sizeA)
-	}
+	spaceB, spaceA, staging := q.space(&cut, scratch)
 	x := block[T]{kernels: kernels}
 	x.tile.alpha, x.tile.cs = q.alpha, q.ldc
 	for j := 0; j < q.n; j += cut.n {
@@ -84,9 +74,26 @@ func (q *product[T]) run(kernels *microkernels, scratch *arena) {
 				x.tile.beta = 1
 			}
 			q.placeB(&x, spaceB, p, j)
-			q.runRows(&x, &cut, spaceA, p, j)
+			q.runRows(&x, &cut, spaceA, staging, p, j)
 		}
 	}
+}
+
+// space divides scratch memory: a packed block of B, one of A, and one of A before it is transposed, where
+// its rows are gathered.
+func (q *product[T]) space(cut *blocking, scratch *arena) (spaceB, spaceA, staging []T) {
+	sizeB, sizeA, sizeStaging := 0, 0, 0
+	if cut.packB {
+		sizeB = cut.n * cut.k
+	}
+	if cut.packA {
+		sizeA = cut.m * strideA(cut.k)
+	}
+	if q.ta && q.gatherA.index != nil {
+		sizeStaging = cut.k * strideA(cut.m)
+	}
+	spaceB, rest := carve[T](scratch, sizeB, sizeA+sizeStaging)
+	return spaceB, rest[:sizeA], rest[sizeA:]
 }
 
 // strideA is the distance between the rows of a packed block of A: not a power of two,
@@ -115,10 +122,9 @@ func (q *product[T]) placeB(x *block[T], space []T, p, j int) {
 func (q *product[T]) packRows(x *block[T], space []T, p, j int) {
 	width := x.kernels.width()
 	for r := range x.tile.k {
-		first := (p+r)*q.ldb + j
-		row := q.b[first : first+x.n]
-		if next := first + q.ldb; r+1 < x.tile.k {
-			prefetch(q.b[next : next+x.n])
+		row := q.rowB(p+r, j, x.n)
+		if r+1 < x.tile.k {
+			prefetch(q.rowB(p+r+1, j, x.n))
 		}
 		to := r * width
 		for s := 0; s < x.n; s += width {
@@ -129,12 +135,12 @@ func (q *product[T]) packRows(x *block[T], space []T, p, j int) {
 }
 
 // runRows computes the block for all rows of C.
-func (q *product[T]) runRows(x *block[T], cut *blocking, space []T, p, j int) {
+func (q *product[T]) runRows(x *block[T], cut *blocking, space, staging []T, p, j int) {
 	for i := 0; i < q.m; i += cut.m {
 		x.m = min(cut.m, q.m-i)
 		x.tile.c = &q.c[i*q.ldc+j]
 		x.tile.d = x.tile.c
-		q.placeA(x, space, i, p)
+		q.placeA(x, space, staging, i, p)
 		x.run()
 		if p+x.tile.k == q.k {
 			q.finished(i, j, x.m, x.n)
@@ -143,7 +149,7 @@ func (q *product[T]) runRows(x *block[T], cut *blocking, space []T, p, j int) {
 }
 
 // placeA points the block at A[i:, p:], packed where asked.
-func (q *product[T]) placeA(x *block[T], space []T, i, p int) {
+func (q *product[T]) placeA(x *block[T], space, staging []T, i, p int) {
 	first := choose(q.ta, p*q.lda+i, i*q.lda+p)
 	if len(space) == 0 {
 		x.tile.a, x.tile.as, x.transposed = &q.a[first], q.lda, q.ta
@@ -151,9 +157,30 @@ func (q *product[T]) placeA(x *block[T], space []T, i, p int) {
 	}
 	k := x.tile.k
 	x.tile.a, x.tile.as, x.transposed = &space[0], strideA(k), false
-	if q.ta {
+	switch {
+	case !q.ta:
+		q.copyRowsA(space, strideA(k), i, p, x.m, k)
+	case len(staging) == 0:
 		transpose(x.kernels.path, space, strideA(k), q.a[first:], q.lda, k, x.m)
-	} else {
-		copyRows(space, strideA(k), q.a[first:], q.lda, x.m, k)
+	default:
+		q.copyRowsA(staging, strideA(x.m), p, i, k, x.m)
+		transpose(x.kernels.path, space, strideA(k), staging, strideA(x.m), k, x.m)
+	}
+	if q.factors == nil {
+		return
+	}
+	for r := range x.m {
+		row := space[r*strideA(k):][:k]
+		multiply(x.kernels.path, row, row, q.factors[p:p+k])
+	}
+}
+
+// copyRowsA copies the stored rows [r, r+rows), columns [j, j+columns) of A.
+func (q *product[T]) copyRowsA(dst []T, ds, r, j, rows, columns int) {
+	for i := range rows {
+		if i+1 < rows {
+			prefetch(q.rowA(r+i+1, j, columns))
+		}
+		copy(dst[i*ds:i*ds+columns], q.rowA(r+i, j, columns))
 	}
 }

@@ -47,7 +47,7 @@ func (t *gemvTile[T]) float32() *gemvTile[float32] {
 
 // fewRows tells whether runFewRows computes the product.
 func (q *product[T]) fewRows(kernels *microkernels, cut *blocking) bool {
-	if kernels.path == portable || q.m > fewRows || q.beta != 0 && q.beta != 1 {
+	if kernels.path == portable || q.m > fewRows || q.beta != 0 && q.beta != 1 || q.gatherA.index != nil || q.gatherB.index != nil || q.factors != nil {
 		return false
 	}
 	if q.tb {

@@ -13,9 +13,32 @@ type product[T Float] struct {
 	c       []T
 	ldc     int
 
+	gatherA, gatherB gather
+	factors          []T // of op(A)'s columns, [k], where A is transposed; or nil
+
 	epilogue    Epilogue
 	row, column int // of C's first element in the whole product
 }
+
+// gather finds the stored rows of an operand, which may lie scattered: its row r is row index[r]/per of
+// the memory, row r itself where index is nil.
+type gather struct {
+	index []int32
+	per   int
+}
+
+func (g *gather) row(r int) int {
+	if g.index == nil {
+		return r
+	}
+	return int(g.index[r]) / g.per
+}
+
+// rowA is the columns [j, j+n) of stored row r of A.
+func (q *product[T]) rowA(r, j, n int) []T { return q.a[q.gatherA.row(r)*q.lda+j:][:n] }
+
+// rowB is the columns [j, j+n) of stored row r of B.
+func (q *product[T]) rowB(r, j, n int) []T { return q.b[q.gatherB.row(r)*q.ldb+j:][:n] }
 
 // check panics, as an index out of range does, unless the matrices lie within their
 // slices: the micro-kernels check nothing.

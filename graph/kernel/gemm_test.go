@@ -83,8 +83,8 @@ func (o *operands[T]) run(g *Gemm[T], p *Pool) {
 	g.Run(p, o.ta, o.tb, o.m, o.n, o.k, T(o.alpha), o.a, o.lda, o.b, o.ldb, T(o.beta), o.c, o.ldc)
 }
 
-func (o *operands[T]) runSerial(g *GemmSerial[T]) {
-	g.Run(o.ta, o.tb, o.m, o.n, o.k, T(o.alpha), o.a, o.lda, o.b, o.ldb, T(o.beta), o.c, o.ldc)
+func (o *operands[T]) runSerial(g *Gemm[T]) {
+	g.Run(nil, o.ta, o.tb, o.m, o.n, o.k, T(o.alpha), o.a, o.lda, o.b, o.ldb, T(o.beta), o.c, o.ldc)
 }
 
 // want returns the product in float64, and the same of magnitudes, for C as it is now.
@@ -169,7 +169,7 @@ func testGemm[T Float](t *testing.T) {
 	pool := NewPool(2)
 	defer pool.Close()
 	forEachPath[T](t, func(t *testing.T, p path) {
-		parallel, serial := &Gemm[T]{path: p}, &GemmSerial[T]{path: p}
+		parallel, serial := &Gemm[T]{path: p}, &Gemm[T]{path: p}
 		for _, s := range gemmShapesToTest(t) {
 			for _, g := range gemmVariants(s) {
 				o := makeOperands[T](g)
@@ -239,8 +239,8 @@ func TestGemmRefusesShortSlices(t *testing.T) {
 			new(Gemm[float32]).Run(nil, false, false, 4, 6, 5, 1, short[0], 5, short[1], 6, 0, short[2], 6)
 		})
 	}
-	assert.Panics(t, func() { new(GemmSerial[float32]).Run(false, false, 4, 6, 5, 1, ok, 4, ok, 6, 0, ok, 6) })
-	assert.Panics(t, func() { new(GemmSerial[float32]).Run(false, false, -1, 6, 5, 1, ok, 5, ok, 6, 0, ok, 6) })
+	assert.Panics(t, func() { new(Gemm[float32]).Run(nil, false, false, 4, 6, 5, 1, ok, 4, ok, 6, 0, ok, 6) })
+	assert.Panics(t, func() { new(Gemm[float32]).Run(nil, false, false, -1, 6, 5, 1, ok, 5, ok, 6, 0, ok, 6) })
 }
 
 // TestGemmFastMatchesPortable compares long sums of the paths with each other.
@@ -279,7 +279,7 @@ func TestGemmAllocatesNothingWarm(t *testing.T) {
 	pool := NewPool(2)
 	defer pool.Close()
 	forEachPath[float32](t, func(t *testing.T, p path) {
-		g, serial := &Gemm[float32]{path: p}, &GemmSerial[float32]{path: p}
+		g, serial := &Gemm[float32]{path: p}, &Gemm[float32]{path: p}
 		for _, s := range [][3]int{{200, 300, 100}, {64, 64, 64}, {40, 50, 20000}} {
 			o := makeOperands[float32](gemmCase{m: s[0], n: s[1], k: s[2], tb: true, alpha: 1})
 			assert.Zero(t, testing.AllocsPerRun(3, func() { o.run(g, pool) }), s)

@@ -60,7 +60,7 @@ func TestNoAccessOutsideStream(t *testing.T) {
 				(&Write[float32]{path: p}).Run(nil, x, x, keys, y, s.tokens, s.r, s.dk, s.dv)
 				require.Equal(t, out, x)
 				(&Read[float32]{path: p}).Run(nil, y, keys, x, s.tokens, s.r, s.dk, s.dv)
-				(&KeysGrad[float32]{path: p}).Run(nil, keys, y, x, s.tokens, s.r, s.dk, s.dv, false)
+				newKeysGrad[float32](p).Run(nil, keys, y, x, s.tokens, s.r, s.dk, s.dv, false)
 			}
 		}
 	})

@@ -45,61 +45,51 @@ func (d MixParams) term(k int, transposed bool) coefficients {
 	return coefficients{k: k, stride: d.Columns(), transposed: transposed}
 }
 
-// mixGrads are the sums that the gradient of C is made of.
+// MixGrads are where the gradients of a MixRead or a MixWrite go: H [tokens, n, d], Y [tokens, m, d] of a
+// MixWrite and C, in the shape of c; Y and C are nil where they are not wanted. To H is added AddendH,
+// to C AddendC, unless they are nil; AddToY and AddToC add to what the slices hold.
+type MixGrads[T Float] struct {
+	H, AddendH     []T // H may be AddendH
+	Y              []T
+	C, AddendC     []T
+	AddToY, AddToC bool
+}
+
+// mixGrads makes the gradient of C.
 type mixGrads[T Float] struct {
-	dc, addend []T // dc nil: not wanted
-	accumulate bool
-	d          MixParams
-	sums       treeSums[T] // for a shared C
+	MixGrads[T]
+	d    MixParams
+	sums treeSums[T] // of a shared C
 }
 
 // set readies the sums for a run.
-func (g *mixGrads[T]) set(p *Pool, path path, dc, addend []T, accumulate bool, d MixParams) {
-	g.dc, g.addend, g.accumulate, g.d = nil, nil, accumulate, d
-	if dc != nil {
-		g.dc = dc[:d.totalC()]
+func (g *mixGrads[T]) set(p *Pool, path path, to MixGrads[T], d MixParams) {
+	g.MixGrads, g.d = to, d
+	if !d.Shared {
+		to.C = nil
 	}
-	if addend != nil {
-		g.addend = addend[:d.totalC()]
-	}
-	if g.summed() {
-		g.sums.set(p, path, d.sizeC())
-	}
-}
-
-// summed tells whether the gradient is a sum over tokens.
-func (g *mixGrads[T]) summed() bool { return g.dc != nil && g.d.Shared }
-
-// begin returns a worker's sum, empty; nil where there is none.
-func (g *mixGrads[T]) begin(worker int) *treeSum[T] {
-	if !g.summed() {
-		return nil
-	}
-	return g.sums.begin(worker)
+	g.sums.want(p, path, to.C, to.AddToC)
 }
 
 // token returns where token i's gradient of C is to be added.
 func (g *mixGrads[T]) token(p path, sum *treeSum[T], i int) []T {
-	if sum != nil {
+	if g.d.Shared {
 		return sum.block
 	}
-	dc := coefficientsOf(g.dc, i, g.d)
-	if !g.accumulate {
+	dc := coefficientsOf(g.C, i, g.d)
+	if !g.AddToC {
 		clear(dc)
 	}
-	if g.addend != nil {
-		addTo(p, dc, coefficientsOf(g.addend, i, g.d))
+	if g.AddendC != nil {
+		addTo(p, dc, coefficientsOf(g.AddendC, i, g.d))
 	}
 	return dc
 }
 
-// collect finishes a run and forgets its arguments.
-func (g *mixGrads[T]) collect(p *Pool, path path) {
-	if g.summed() {
-		g.sums.store(p, g.dc, g.accumulate)
-		if g.addend != nil {
-			addTo(path, g.dc, g.addend)
-		}
+// store finishes a run.
+func (g *mixGrads[T]) store(p *Pool, path path) {
+	g.sums.store(p)
+	if g.sums.out != nil && g.AddendC != nil {
+		addTo(path, g.C, g.AddendC)
 	}
-	g.dc, g.addend = nil, nil
 }

@@ -22,16 +22,14 @@ func testMixRead[T Float](t *testing.T) {
 			k.Forward(pool, u, o.h, o.c, d)
 			requireSums(t, d, u, wantU, d.N)
 			dh, dc := unset[T](len(o.h)), unset[T](len(o.c))
-			k.Backward(pool, dh, dc, o.du, o.h, o.c, false, d)
+			k.Backward(pool, MixGrads[T]{H: dh, C: dc}, o.du, o.h, o.c, d)
 			requireSums(t, d, dh, wantH, d.M)
 			requireSums(t, d, dc, wantC, d.Tokens*d.D)
 			copy(dc, o.c)
-			k.Addend, k.AddendC = o.addend, o.addendC
-			k.Backward(pool, dh, dc, o.du, o.h, o.c, true, d)
+			k.Backward(pool, MixGrads[T]{H: dh, AddendH: o.addend, C: dc, AddendC: o.addendC, AddToC: true}, o.du, o.h, o.c, d)
 			requireSums(t, d, dh, plus(wantH, o.addend), d.M)
 			requireSums(t, d, dc, plus(plus(wantC, o.c), o.addendC), d.Tokens*d.D)
-			k.Addend = o.addend
-			k.Backward(pool, o.addend, nil, o.du, o.h, o.c, false, d)
+			k.Backward(pool, MixGrads[T]{H: o.addend, AddendH: o.addend}, o.du, o.h, o.c, d)
 			require.Equal(t, dh, o.addend, "in place")
 		}
 	})
@@ -54,14 +52,13 @@ func testMixWrite[T Float](t *testing.T) {
 			k.Forward(pool, out, o.h, o.y, o.c, d)
 			requireSums(t, d, out, want, d.N+d.M)
 			dh, dy, dc := unset[T](len(o.h)), unset[T](len(o.y)), unset[T](len(o.c))
-			k.Backward(pool, dh, dy, dc, o.dout, o.h, o.y, o.c, false, false, d)
+			k.Backward(pool, MixGrads[T]{H: dh, Y: dy, C: dc}, o.dout, o.h, o.y, o.c, d)
 			requireSums(t, d, dh, wantH, d.N)
 			requireSums(t, d, dy, wantY, d.N)
 			requireSums(t, d, dc, wantC, d.Tokens*d.D)
 			copy(dc, o.c)
 			copy(dy, o.y)
-			k.Addend, k.AddendC = o.addend, o.addendC
-			k.Backward(pool, dh, dy, dc, o.dout, o.h, o.y, o.c, true, true, d)
+			k.Backward(pool, MixGrads[T]{H: dh, AddendH: o.addend, Y: dy, C: dc, AddendC: o.addendC, AddToY: true, AddToC: true}, o.dout, o.h, o.y, o.c, d)
 			requireSums(t, d, dh, plus(wantH, o.addend), d.N)
 			requireSums(t, d, dy, plus(wantY, o.y), d.N)
 			requireSums(t, d, dc, plus(plus(wantC, o.c), o.addendC), d.Tokens*d.D)
@@ -74,11 +71,10 @@ func testMixWrite[T Float](t *testing.T) {
 func testMixWriteInPlace[T Float](t *testing.T, k *MixWrite[T], d MixParams, o mixOperands[T], out, dh []T) {
 	t.Helper()
 	same := slices.Clone(o.addend)
-	k.Addend = same
-	k.Backward(nil, same, nil, nil, o.dout, o.h, o.y, o.c, false, false, d)
+	k.Backward(nil, MixGrads[T]{H: same, AddendH: same}, o.dout, o.h, o.y, o.c, d)
 	require.Equal(t, dh, same, "dh over the addend")
-	same, k.Addend = slices.Clone(o.dout), o.addend
-	k.Backward(nil, same, nil, nil, same, o.h, o.y, o.c, false, false, d)
+	same = slices.Clone(o.dout)
+	k.Backward(nil, MixGrads[T]{H: same, AddendH: o.addend}, same, o.h, o.y, o.c, d)
 	require.Equal(t, dh, same, "dh over dout")
 	same = slices.Clone(o.h)
 	k.Forward(nil, same, same, o.y, o.c, d)
@@ -103,9 +99,9 @@ func runMixes(pool *Pool, d MixParams, o mixOperands[float32]) [][]float32 {
 	u, out, dh, dh2, dy := slices.Clone(o.du), slices.Clone(o.h), slices.Clone(o.h), slices.Clone(o.h), slices.Clone(o.y)
 	dc, dc2 := slices.Clone(o.c), slices.Clone(o.c)
 	new(MixRead[float32]).Forward(pool, u, o.h, o.c, d)
-	new(MixRead[float32]).Backward(pool, dh, dc, o.du, o.h, o.c, false, d)
+	new(MixRead[float32]).Backward(pool, MixGrads[float32]{H: dh, C: dc}, o.du, o.h, o.c, d)
 	new(MixWrite[float32]).Forward(pool, out, o.h, o.y, o.c, d)
-	new(MixWrite[float32]).Backward(pool, dh2, dy, dc2, o.dout, o.h, o.y, o.c, false, false, d)
+	new(MixWrite[float32]).Backward(pool, MixGrads[float32]{H: dh2, Y: dy, C: dc2}, o.dout, o.h, o.y, o.c, d)
 	return [][]float32{u, out, dh, dh2, dy, dc, dc2}
 }
 
@@ -128,8 +124,8 @@ func TestMixManyTokens(t *testing.T) {
 	defer pool.Close()
 	forEachPath[float32](t, func(t *testing.T, p path) {
 		dh, dc := make([]float32, len(o.h)), make([]float32, len(o.c))
-		(&MixRead[float32]{path: p}).Backward(pool, dh, dc, o.du, o.h, o.c, false, d)
-		(&MixWrite[float32]{path: p}).Backward(pool, dh, nil, dc, o.dout, o.h, o.y, o.c, false, true, d)
+		(&MixRead[float32]{path: p}).Backward(pool, MixGrads[float32]{H: dh, C: dc}, o.du, o.h, o.c, d)
+		(&MixWrite[float32]{path: p}).Backward(pool, MixGrads[float32]{H: dh, C: dc, AddToC: true}, o.dout, o.h, o.y, o.c, d)
 		for i, v := range dc {
 			require.InEpsilon(t, wantRead.value[i]+wantWrite.value[i], v, 2e-6)
 		}
@@ -145,9 +141,13 @@ func TestMixAllocatesNothingWarm(t *testing.T) {
 			o := newMixOperands[float32](d)
 			read, write := &MixRead[float32]{path: p}, &MixWrite[float32]{path: p}
 			assert.Zero(t, testing.AllocsPerRun(3, func() { read.Forward(pool, o.du, o.h, o.c, d) }))
-			assert.Zero(t, testing.AllocsPerRun(3, func() { read.Backward(pool, o.dout, o.addendC, o.du, o.h, o.c, true, d) }))
+			assert.Zero(t, testing.AllocsPerRun(3, func() {
+				read.Backward(pool, MixGrads[float32]{H: o.dout, C: o.addendC, AddToC: true}, o.du, o.h, o.c, d)
+			}))
 			assert.Zero(t, testing.AllocsPerRun(3, func() { write.Forward(pool, o.h, o.h, o.y, o.c, d) }))
-			assert.Zero(t, testing.AllocsPerRun(3, func() { write.Backward(pool, o.dout, o.du, o.addendC, o.dout, o.h, o.y, o.c, false, true, d) }))
+			assert.Zero(t, testing.AllocsPerRun(3, func() {
+				write.Backward(pool, MixGrads[float32]{H: o.dout, Y: o.du, C: o.addendC, AddToC: true}, o.dout, o.h, o.y, o.c, d)
+			}))
 		}
 	})
 }
@@ -178,12 +178,11 @@ func benchmarkMix(b *testing.B, d MixParams) {
 	}
 	time("copy", 2, 0, func() { add.Run(pool, out, [][]float32{o.h}, false) })
 	time("read", 1, 1, func() { read.Forward(pool, o.du, o.h, o.c, d) })
-	time("readgrad", 2, 1, func() { read.Backward(pool, out, dc, o.du, o.h, o.c, false, d) })
+	time("readgrad", 2, 1, func() { read.Backward(pool, MixGrads[float32]{H: out, C: dc}, o.du, o.h, o.c, d) })
 	time("readgrad added", 2, 1, func() {
-		read.Addend = out
-		read.Backward(pool, out, dc, o.du, o.h, o.c, false, d)
+		read.Backward(pool, MixGrads[float32]{H: out, AddendH: out, C: dc}, o.du, o.h, o.c, d)
 	})
 	time("write", 2, 1, func() { write.Forward(pool, out, o.h, o.y, o.c, d) })
-	time("writegrad", 3, 2, func() { write.Backward(pool, out, o.du, dc, o.dout, o.h, o.y, o.c, false, false, d) })
-	time("writegrad in place", 3, 2, func() { write.Backward(pool, o.dout, o.du, dc, o.dout, o.h, o.y, o.c, false, false, d) })
+	time("writegrad", 3, 2, func() { write.Backward(pool, MixGrads[float32]{H: out, Y: o.du, C: dc}, o.dout, o.h, o.y, o.c, d) })
+	time("writegrad in place", 3, 2, func() { write.Backward(pool, MixGrads[float32]{H: o.dout, Y: o.du, C: dc}, o.dout, o.h, o.y, o.c, d) })
 }

@@ -8,10 +8,6 @@ package kernel
 //	H'_t[k] = sum over i of carry_t[i, k] H_t[i] + sum over j of up'_t[k, j] y_t[j]
 //	carry_t[i, k] = C_t[i, m+k],  up'_t[k, j] = C_t[k, m+n+j]
 type MixWrite[T Float] struct {
-	// Addend, where not nil, is added to Backward's dh, which may be Addend itself;
-	// AddendC is added to dc.
-	Addend, AddendC []T
-
 	forward  mixWriteForward[T]
 	backward mixWriteBackward[T]
 	path     path
@@ -23,10 +19,9 @@ func (k *MixWrite[T]) Forward(p *Pool, out, h, y, c []T, d MixParams) {
 	t := &k.forward
 	t.d = d
 	t.write = newCombination[T](k.path, d.N, d.D, d.term(d.N, true), d.term(d.M, false))
-	t.out, t.h, t.y, t.c = out[:d.Tokens*d.stream()], h[:d.Tokens*d.stream()], y[:d.Tokens*d.rows()], c[:d.totalC()]
+	t.out, t.h, t.y, t.c = out, h, y, c[:d.totalC()]
 	t.scratch = growKept(t.scratch, p.Threads())
 	p.Do(d.Tokens, t)
-	t.out, t.h, t.y, t.c = nil, nil, nil, nil
 }
 
 type mixWriteForward[T Float] struct {
@@ -44,10 +39,10 @@ func (t *mixWriteForward[T]) Part(worker, lo, hi int) {
 		prefetchToken(t.h, i+ahead, sizeH)
 		prefetchToken(t.y, i+ahead, sizeY)
 		prefetchToken(t.out, i+ahead, sizeH)
-		c := coefficientsOf(t.c, i, d)      // [n, 2m+n]
-		out := t.out[i*sizeH : (i+1)*sizeH] // [n, d]
-		h := write.aside(&t.scratch[worker], out, t.h[i*sizeH:(i+1)*sizeH])
-		write.run(out, c[d.carry():], h, c[d.up():], t.y[i*sizeY:], nil)
+		c := coefficientsOf(t.c, i, d) // [n, 2m+n]
+		out := rowOf(t.out, i, sizeH)  // [n, d]
+		h := write.aside(&t.scratch[worker], out, rowOf(t.h, i, sizeH))
+		write.run(out, c[d.carry():], h, c[d.up():], rowOf(t.y, i, sizeY), nil)
 	}
 }
 
@@ -58,73 +53,59 @@ func (t *mixWriteForward[T]) Part(worker, lo, hi int) {
 //	dy_t[j] = sum over k of up'_t[k, j] dout_t[k]
 //	dC_t[i, m+k] = H_t[i] . dout_t[k],  dC_t[k, m+n+j] = dout_t[k] . y_t[j]; + AddendC
 //
-// and 0 for the columns of down. dy and dc may be nil: not wanted. dh may be dout. See
-// MixRead.Backward for dc. accumulateY (accumulateC) adds dy (dc) to what the slice holds.
-func (k *MixWrite[T]) Backward(p *Pool, dh, dy, dc, dout, h, y, c []T, accumulateY, accumulateC bool, d MixParams) {
+// and 0 for the columns of down. The gradient of h may be dout. See MixRead.Backward for that of c.
+func (k *MixWrite[T]) Backward(p *Pool, g MixGrads[T], dout, h, y, c []T, d MixParams) {
 	t := &k.backward
 	t.d, t.path = d, pathOf[T](k.path)
 	t.carry = newCombination[T](k.path, d.N, d.D, d.term(d.N, false))
 	t.up = newCombination[T](k.path, d.M, d.D, d.term(d.N, true))
 	t.carryDots = dots[T]{path: t.path, m: d.N, n: d.N, k: d.D, cs: d.Columns(), add: true}
 	t.upDots = dots[T]{path: t.path, m: d.N, n: d.M, k: d.D, cs: d.Columns(), add: true}
-	t.dh, t.dout, t.h = dh[:d.Tokens*d.stream()], dout[:d.Tokens*d.stream()], h[:d.Tokens*d.stream()]
-	t.y, t.c, t.dy, t.addend = y[:d.Tokens*d.rows()], c[:d.totalC()], nil, k.Addend
-	if dy != nil {
-		t.dy = dy[:d.Tokens*d.rows()]
-	}
-	t.accumulateY = accumulateY
-	t.grads.set(p, t.path, dc, k.AddendC, accumulateC, d)
+	t.dout, t.h, t.y, t.c = dout, h, y, c[:d.totalC()]
+	t.grads.set(p, t.path, g, d)
 	t.scratch = growKept(t.scratch, p.Threads())
 	t.tokens = pieces{d.Tokens, pieceTokens}
 	p.Do(t.tokens.number(), t)
-	t.grads.collect(p, t.path)
-	t.dh, t.dout, t.h, t.y, t.c, t.dy, t.addend = nil, nil, nil, nil, nil, nil, nil
-	k.Addend, k.AddendC = nil, nil
+	t.grads.store(p, t.path)
 }
 
 type mixWriteBackward[T Float] struct {
-	carry, up                     combination[T]
-	carryDots, upDots             dots[T]
-	grads                         mixGrads[T]
-	dh, dy, dout, h, y, c, addend []T
-	d                             MixParams
-	accumulateY                   bool
-	scratch                       [][]T // one dout_t a worker
-	tokens                        pieces
-	path                          path
+	carry, up         combination[T]
+	carryDots, upDots dots[T]
+	grads             mixGrads[T]
+	dout, h, y, c     []T
+	d                 MixParams
+	scratch           [][]T // one dout_t a worker
+	tokens            pieces
+	path              path
 }
 
 // Part works on some pieces.
 func (t *mixWriteBackward[T]) Part(worker, lo, hi int) {
-	sum := t.grads.begin(worker)
-	for piece := lo; piece < hi; piece++ {
-		first, end := t.tokens.items(piece)
-		t.piece(worker, sum, first, end)
-		if sum != nil {
-			sum.end(piece)
-		}
-	}
+	sum := t.grads.sums.begin(worker)
+	t.tokens.each(lo, hi, func(first, end int) { t.piece(worker, sum, first, end) }, sum)
 }
 
 // piece works on the tokens [first, end).
 func (t *mixWriteBackward[T]) piece(worker int, sum *treeSum[T], first, end int) {
-	carry, up, d := t.carry, t.up, t.d
+	carry, up, d, g := t.carry, t.up, t.d, &t.grads
 	sizeH, sizeY := d.stream(), d.rows()
 	ahead := tokensAhead[T](sizeH)
 	for i := first; i < end; i++ {
 		t.prefetch(i + ahead)
-		c := coefficientsOf(t.c, i, d)        // [n, 2m+n]
-		dout := t.dout[i*sizeH : (i+1)*sizeH] // [n, d]
-		if t.grads.dc != nil {
-			t.addCoefficients(sum, i, dout)
+		c, dout := coefficientsOf(t.c, i, d), rowOf(t.dout, i, sizeH) // [n, 2m+n], [n, d]
+		if g.C != nil {
+			dc := g.token(t.path, sum, i)
+			t.carryDots.run(dc[d.carry():], rowOf(t.h, i, sizeH), dout)
+			t.upDots.run(dc[d.up():], dout, rowOf(t.y, i, sizeY))
 		}
-		if t.dy != nil {
-			dy := t.dy[i*sizeY : (i+1)*sizeY] // [m, d]
-			up.run(dy, c[d.up():], dout, nil, nil, kept(dy, t.accumulateY))
+		if g.Y != nil {
+			dy := rowOf(g.Y, i, sizeY) // [m, d]
+			up.run(dy, c[d.up():], dout, nil, nil, kept(dy, g.AddToY))
 		}
-		dh := t.dh[i*sizeH : (i+1)*sizeH] // [n, d], perhaps dout itself
+		dh := rowOf(g.H, i, sizeH) // [n, d], perhaps dout itself
 		dout = carry.aside(&t.scratch[worker], dh, dout)
-		carry.run(dh, c[d.carry():], dout, nil, nil, rowOf(t.addend, i, sizeH))
+		carry.run(dh, c[d.carry():], dout, nil, nil, rowOf(g.AddendH, i, sizeH))
 	}
 }
 
@@ -132,20 +113,12 @@ func (t *mixWriteBackward[T]) piece(worker int, sum *treeSum[T], first, end int)
 func (t *mixWriteBackward[T]) prefetch(i int) {
 	sizeH := t.d.stream()
 	prefetchToken(t.dout, i, sizeH)
-	prefetchToken(t.dh, i, sizeH)
-	prefetchToken(t.addend, i, sizeH)
-	if t.grads.dc != nil {
+	prefetchToken(t.grads.H, i, sizeH)
+	prefetchToken(t.grads.AddendH, i, sizeH)
+	if t.grads.C != nil {
 		prefetchToken(t.h, i, sizeH)
 		prefetchToken(t.y, i, t.d.rows())
 	}
-}
-
-// addCoefficients adds token i's gradient of C.
-func (t *mixWriteBackward[T]) addCoefficients(sum *treeSum[T], i int, dout []T) {
-	d := t.d
-	dc := t.grads.token(t.path, sum, i)
-	t.carryDots.run(dc[d.carry():], t.h[i*d.stream():], dout)
-	t.upDots.run(dc[d.up():], dout, t.y[i*d.rows():])
 }
 
 // kept is what out holds, to be added to, or nil.

@@ -27,7 +27,6 @@ func (t *expertSums[T]) run(p *Pool, next expertSums[T]) {
 	next.sums = growKept(t.sums, p.Threads())
 	*t = next
 	p.Do(columnGroups(t.width), t)
-	*t = expertSums[T]{sums: t.sums} // keeps no operand alive
 }
 
 func (t *expertSums[T]) Part(worker, lo, hi int) {

@@ -23,18 +23,17 @@ type Experts[T Float] struct {
 	back    gradientOfExperts[T]
 	combine combineTask[T]
 	biases  expertSums[T]
-	factors factorsTask[T]
+	factors []T // gates in the order of rows
 }
 
 // Hidden computes h and, unless a is nil, a from u [tokens, D].
 func (k *Experts[T]) Hidden(p *Pool, h, a, u, w1, b1 []T, d Dispatch, s ExpertSizes) {
-	k.hidden = geluOfExperts[T]{h: h[:d.Rows()*s.Hidden], a: a, bias: b1, width: s.Hidden, exact: s.Exact, d: d, path: pathOf[T](k.gemm.path)}
+	k.hidden = geluOfExperts[T]{h: h[:d.Rows()*s.Hidden], a: a, bias: b1, width: s.Hidden, f: Gelu(s.Exact), d: d, path: pathOf[T](k.gemm.path)}
 	k.gemm.Epilogue, k.gemm.Whole = nil, false
 	if a != nil || b1 != nil {
 		k.gemm.Epilogue = &k.hidden
 	}
 	k.gemm.Rows(p, h, u, w1, d, s.Hidden, s.Width, true, false)
-	k.hidden = geluOfExperts[T]{} // keeps no operand alive
 }
 
 // Out computes o and y from a.
@@ -54,10 +53,9 @@ func (k *Experts[T]) Out(p *Pool, y, o, a, w2, b2, gates []T, d Dispatch, s Expe
 // dgates may be nil: not wanted.
 func (k *Experts[T]) GradHidden(p *Pool, dx, dgates, dy, w2, b2, a, h, gates []T, d Dispatch, s ExpertSizes) {
 	k.back = gradientOfExperts[T]{dx: dx[:d.Rows()*s.Hidden], dgates: dgates, dy: dy, a: a, h: h, gates: gates, bias: b2,
-		width: s.Hidden, outputs: s.Width, exact: s.Exact, d: d, path: pathOf[T](k.gemm.path)}
+		width: s.Hidden, outputs: s.Width, f: Gelu(s.Exact), d: d, path: pathOf[T](k.gemm.path)}
 	k.gemm.Epilogue, k.gemm.Whole = &k.back, true
 	k.gemm.Rows(p, dx, dy, w2, d, s.Hidden, s.Width, true, true)
-	k.back = gradientOfExperts[T]{}
 }
 
 // GradU computes the gradient of u from dh, that of h: its rows du_j = W1_e(j) dh_j, in
@@ -78,25 +76,18 @@ func (k *Experts[T]) GradW1(p *Pool, dw, u, dh []T, d Dispatch, s ExpertSizes, a
 
 // GradW2 computes dW2_e (+)= sum over the rows j of e of g_j a_j^T dy_t(j).
 func (k *Experts[T]) GradW2(p *Pool, dw, a, dy, gates []T, d Dispatch, s ExpertSizes, accumulate bool) {
-	k.factors.run(gates, d)
-	k.gemm.Weights(p, dw, a, dy, k.factors.of, d, s.Hidden, s.Width, false, true, accumulate)
-}
-
-// factorsTask brings gates into the order of rows.
-type factorsTask[T Float] struct{ of []T }
-
-func (t *factorsTask[T]) run(gates []T, d Dispatch) {
-	t.of = grow(t.of, d.Rows())
+	k.factors = grow(k.factors, d.Rows())
 	for row, assignment := range d.Order {
-		t.of[row] = gates[assignment]
+		k.factors[row] = gates[assignment]
 	}
+	k.gemm.Weights(p, dw, a, dy, k.factors, d, s.Hidden, s.Width, false, true, accumulate)
 }
 
 // geluOfExperts adds the bias to h and sets a = gelu(h).
 type geluOfExperts[T Float] struct {
 	h, a, bias []T // [rows, width] each, bias [experts, width]
 	width      int
-	exact      bool
+	f          Activation
 	d          Dispatch
 	path       path
 }
@@ -110,12 +101,8 @@ func (e *geluOfExperts[T]) Block(i, j, m, n int) {
 			b := e.d.expert(row)*e.width + j
 			addTo(e.path, h, e.bias[b:b+n])
 		}
-		switch {
-		case e.a == nil:
-		case e.exact:
-			geluExact(e.path, e.a[first:first+n], h)
-		default:
-			geluTanh(e.path, e.a[first:first+n], h)
+		if e.a != nil {
+			activate(e.path, e.f, e.a[first:first+n], h)
 		}
 	}
 }
@@ -127,7 +114,7 @@ type gradientOfExperts[T Float] struct {
 	bias           []T // [experts, outputs]
 	dgates, gates  []T // [tokens, K]
 	width, outputs int
-	exact          bool
+	f              Activation
 	d              Dispatch
 	path           path
 }
@@ -144,12 +131,8 @@ func (e *gradientOfExperts[T]) Block(i, j, m, n int) {
 			e.dgates[assignment] += rowDot(e.path, dx, e.a[first:first+n])
 		}
 		scaleRow(e.path, dx, e.gates[assignment])
-		switch {
-		case e.h == nil:
-		case e.exact:
-			geluExactGradient(e.path, dx, dx, e.h[first:first+n])
-		default:
-			geluTanhGradient(e.path, dx, dx, e.h[first:first+n])
+		if e.h != nil {
+			activateGradient(e.path, e.f, dx, dx, e.h[first:first+n])
 		}
 	}
 }
@@ -160,14 +143,13 @@ func (e *gradientOfExperts[T]) biasGradient(row int) T {
 		return 0
 	}
 	token, expert := e.d.token(row), e.d.expert(row)
-	return rowDot(e.path, e.dy[token*e.outputs:(token+1)*e.outputs], e.bias[expert*e.outputs:(expert+1)*e.outputs])
+	return rowDot(e.path, rowOf(e.dy, token, e.outputs), rowOf(e.bias, expert, e.outputs))
 }
 
 func (k *Experts[T]) combineRows(p *Pool, y, rows, bias, gates []T, d Dispatch, width int, accumulate bool) {
 	k.combine = combineTask[T]{y: y[:d.Tokens*width], rows: rows[:d.Rows()*width], bias: bias, gates: gates, d: d,
 		width: width, accumulate: accumulate, path: pathOf[T](k.gemm.path)}
 	p.Do(d.Tokens, &k.combine)
-	k.combine = combineTask[T]{}
 }
 
 // combineTask sums the rows of each token, times their gates where there are any.
@@ -182,7 +164,7 @@ type combineTask[T Float] struct {
 func (t *combineTask[T]) Part(_, lo, hi int) {
 	k := t.d.K
 	for i := lo; i < hi; i++ {
-		y := t.y[i*t.width : (i+1)*t.width]
+		y := rowOf(t.y, i, t.width)
 		for c := i * k; c < (i+1)*k; c++ {
 			gate := T(1)
 			if t.gates != nil {

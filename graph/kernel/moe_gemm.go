@@ -20,7 +20,7 @@ type ExpertGemm[T Float] struct {
 // that of the row's token. c must not overlap a or w.
 func (g *ExpertGemm[T]) Rows(p *Pool, c, a, w []T, d Dispatch, n, k int, gathered, transposed bool) {
 	t := &g.rows
-	t.c, t.a, t.w, t.d, t.n, t.k = c[:d.Rows()*n], a, w[:d.Experts*n*k], d, n, k
+	t.c, t.w, t.d, t.n, t.k = c[:d.Rows()*n], w[:d.Experts*n*k], d, n, k
 	t.a = a[:choose(gathered, d.Tokens, d.Rows())*k]
 	t.gathered, t.transposed, t.epilogue, t.pool = gathered, transposed, g.Epilogue, p
 	t.kernels = kernelsOf[T](g.path)
@@ -30,7 +30,6 @@ func (g *ExpertGemm[T]) Rows(p *Pool, c, a, w []T, d Dispatch, n, k int, gathere
 		items = (n + t.kernels.width() - 1) / t.kernels.width()
 	}
 	p.Do(items, t)
-	t.release()
 }
 
 // expertRows is the task of Rows: a worker has some of all rows, or some panels of columns
@@ -45,10 +44,6 @@ type expertRows[T Float] struct {
 	kernels              *microkernels
 	pool                 *Pool
 	own                  arena
-}
-
-func (t *expertRows[T]) release() {
-	t.c, t.a, t.w, t.d, t.epilogue, t.pool = nil, nil, nil, Dispatch{}, nil, nil
 }
 
 func (t *expertRows[T]) Part(worker, lo, hi int) {
@@ -71,19 +66,15 @@ func (t *expertRows[T]) Part(worker, lo, hi int) {
 }
 
 // product is that of expert e's rows [first, end) and columns [from, to).
-func (t *expertRows[T]) product(e, first, end, from, to int) expertProduct[T] {
-	q := expertProduct[T]{product: product[T]{
+func (t *expertRows[T]) product(e, first, end, from, to int) product[T] {
+	q := product[T]{
 		tb: t.transposed, m: end - first, n: to - from, k: t.k, alpha: 1,
-		a: t.a, lda: t.k,
-		b: t.w[e*t.n*t.k+choose(t.transposed, from*t.k, from):], ldb: choose(t.transposed, t.k, t.n),
+		lda: t.k,
+		b:   t.w[e*t.n*t.k+choose(t.transposed, from*t.k, from):], ldb: choose(t.transposed, t.k, t.n),
 		c: t.c[first*t.n+from:], ldc: t.n,
 		epilogue: t.epilogue, row: first, column: from,
-	}}
-	if t.gathered {
-		q.gatherA = gather{t.d.Order[first:end], t.d.K}
-	} else {
-		q.a = t.a[first*t.k:]
 	}
+	q.a, q.gatherA = operand(t.a, t.k, first, end, &t.d, t.gathered)
 	return q
 }
 
@@ -93,12 +84,11 @@ func (t *expertRows[T]) product(e, first, end, from, to int) expertProduct[T] {
 // are added to what dw holds. The sum of an expert without rows is 0.
 func (g *ExpertGemm[T]) Weights(p *Pool, dw, a, b, factors []T, d Dispatch, m, n int, gatherA, gatherB, accumulate bool) {
 	t := &g.weights
-	t.a, t.b, t.dw, t.factors, t.d, t.m, t.n = a, b, dw[:d.Experts*m*n], factors, d, m, n
+	t.dw, t.factors, t.d, t.m, t.n = dw[:d.Experts*m*n], factors, d, m, n
 	t.a, t.b = a[:choose(gatherA, d.Tokens, d.Rows())*m], b[:choose(gatherB, d.Tokens, d.Rows())*n]
 	t.gatherA, t.gatherB, t.accumulate, t.pool = gatherA, gatherB, accumulate, p
 	t.kernels, t.threads = kernelsOf[T](g.path), p.Threads()
 	p.Do(d.Rows(), t)
-	t.release()
 }
 
 // expertWeights is the task of Weights. A worker's share of an expert's rows says which
@@ -116,10 +106,6 @@ type expertWeights[T Float] struct {
 	own               arena
 }
 
-func (t *expertWeights[T]) release() {
-	t.dw, t.a, t.b, t.factors, t.d, t.pool = nil, nil, nil, nil, Dispatch{}, nil
-}
-
 func (t *expertWeights[T]) Part(worker, lo, hi int) {
 	for e := range t.d.Experts {
 		first, end := t.d.rows(e)
@@ -135,7 +121,7 @@ func (t *expertWeights[T]) Part(worker, lo, hi int) {
 		}
 		q := t.product(e, first, end)
 		if i0, i1, j0, j1 := t.share(from-first, to-first, end-first); i0 < i1 && j0 < j1 {
-			q.product = q.part(i0, i1, j0, j1)
+			q = q.part(i0, i1, j0, j1)
 			q.run(t.kernels, t.pool.arena(worker, &t.own))
 		}
 	}
@@ -152,9 +138,9 @@ func (t *expertWeights[T]) share(from, to, size int) (i0, i1, j0, j1 int) {
 }
 
 // product is that of expert e, which has the rows [first, end).
-func (t *expertWeights[T]) product(e, first, end int) expertProduct[T] {
-	q := expertProduct[T]{product: product[T]{ta: true, m: t.m, n: t.n, k: end - first, alpha: 1,
-		lda: t.m, ldb: t.n, c: rowOf(t.dw, e, t.m*t.n), ldc: t.n}}
+func (t *expertWeights[T]) product(e, first, end int) product[T] {
+	q := product[T]{ta: true, m: t.m, n: t.n, k: end - first, alpha: 1,
+		lda: t.m, ldb: t.n, c: rowOf(t.dw, e, t.m*t.n), ldc: t.n}
 	if t.accumulate {
 		q.beta = 1
 	}

@@ -93,17 +93,15 @@ type routerSums[T Float] struct {
 // Part works on some pieces.
 func (t *routerSums[T]) Part(worker, lo, hi int) {
 	w, sum := &t.workers[worker], t.sums.begin(worker)
-	for piece := lo; piece < hi; piece++ {
-		first, end := t.tokens.items(piece)
+	t.tokens.each(lo, hi, func(first, end int) {
 		for i := first; i < end; i++ {
-			logZ := w.softmax(t.path, t.logits[i*t.experts:(i+1)*t.experts])
+			logZ := w.softmax(t.path, rowOf(t.logits, i, t.experts))
 			for e, p := range w.p {
 				sum.block[e] += float64(p)
 			}
 			sum.block[t.experts] += logZ * logZ
 		}
-		sum.end(piece)
-	}
+	}, sum)
 }
 
 // routerGradient writes the gradient of the balance, or of the z-loss where shares is nil.

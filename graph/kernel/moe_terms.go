@@ -2,59 +2,42 @@ package kernel
 
 // ExpertTerms lays what a mixture's tokens have of their chosen experts out over all
 // experts, and takes it back: each is the other's gradient.
-type ExpertTerms[T Float] struct {
-	spread spreadTerms[T]
-	gather gatherTerms[T]
-}
+type ExpertTerms[T Float] struct{ task termsTask[T] }
 
 // Spread computes terms [tokens, experts, width] from chosen [tokens, K, width]:
 //
 //	terms_te = chosen_ti where e is the i-th choice of t, 0 where e is none of them
 func (k *ExpertTerms[T]) Spread(p *Pool, terms, chosen []T, d Dispatch) {
-	k.spread = spreadTerms[T]{expertTerms[T]{terms: terms, chosen: chosen, d: d, width: len(chosen) / d.Rows()}}
-	p.Do(d.Tokens, &k.spread)
-	k.spread = spreadTerms[T]{} // keeps no operand alive
+	k.run(p, termsTask[T]{terms: terms, chosen: chosen, d: d, spread: true})
 }
 
 // Gather computes chosen [tokens, K, width] from terms [tokens, experts, width]:
 // chosen_ti = terms_te where e is the i-th choice of t.
 func (k *ExpertTerms[T]) Gather(p *Pool, chosen, terms []T, d Dispatch) {
-	k.gather = gatherTerms[T]{expertTerms[T]{terms: terms, chosen: chosen, d: d, width: len(chosen) / d.Rows()}}
-	p.Do(d.Tokens, &k.gather)
-	k.gather = gatherTerms[T]{}
+	k.run(p, termsTask[T]{terms: terms, chosen: chosen, d: d})
 }
 
-// expertTerms is what both tasks work on.
-type expertTerms[T Float] struct {
+func (k *ExpertTerms[T]) run(p *Pool, t termsTask[T]) {
+	k.task = t
+	p.Do(t.d.Tokens, &k.task)
+}
+
+type termsTask[T Float] struct {
 	terms, chosen []T
 	d             Dispatch
-	width         int
+	spread        bool
 }
 
-// pair is where choice number i of token t stands in the two tensors.
-func (x *expertTerms[T]) pair(t, i int) (term, chosen []T) {
-	assignment := t*x.d.K + i
-	return rowOf(x.terms, t*x.d.Experts+int(x.d.Choices[assignment]), x.width), rowOf(x.chosen, assignment, x.width)
-}
-
-type spreadTerms[T Float] struct{ expertTerms[T] }
-
-func (t *spreadTerms[T]) Part(_, lo, hi int) {
-	clear(t.terms[lo*t.d.Experts*t.width : hi*t.d.Experts*t.width])
-	for token := lo; token < hi; token++ {
-		for i := range t.d.K {
-			term, chosen := t.pair(token, i)
-			copy(term, chosen)
-		}
+func (t *termsTask[T]) Part(_, lo, hi int) {
+	d, width := &t.d, len(t.chosen)/t.d.Rows()
+	if t.spread {
+		clear(t.terms[lo*d.Experts*width : hi*d.Experts*width])
 	}
-}
-
-type gatherTerms[T Float] struct{ expertTerms[T] }
-
-func (t *gatherTerms[T]) Part(_, lo, hi int) {
-	for token := lo; token < hi; token++ {
-		for i := range t.d.K {
-			term, chosen := t.pair(token, i)
+	for assignment := lo * d.K; assignment < hi*d.K; assignment++ {
+		term := rowOf(t.terms, assignment/d.K*d.Experts+int(d.Choices[assignment]), width)
+		if chosen := rowOf(t.chosen, assignment, width); t.spread {
+			copy(term, chosen)
+		} else {
 			copy(chosen, term)
 		}
 	}

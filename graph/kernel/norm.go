@@ -24,11 +24,6 @@ func (d *NormParams) groups() int { return max(1, d.Groups) }
 // The mean is subtracted before squares are summed, so a mean far larger than the
 // deviation costs no precision. Statistics are summed in float64.
 type Norm[T Float] struct {
-	// Addend, where not nil, is added to Backward's dx; dx may be Addend itself. A
-	// residual stream's gradient arrives at its norm's input by two ways: this sums them
-	// while the row is in cache.
-	Addend []T
-
 	forward  normForward[T]
 	backward normBackward[T]
 	path     path
@@ -50,23 +45,21 @@ func (k *Norm[T]) Forward(p *Pool, y, x, gain, bias, mean, rstd []T, d NormParam
 //
 // Each of dx, dgain and dbias may be nil: not wanted. accumulate says that dgain and
 // dbias are added to what the slices hold; dx is always overwritten. dx may be dy or x.
-func (k *Norm[T]) Backward(p *Pool, dx, dgain, dbias, dy, x, gain, mean, rstd []T, accumulate bool, d NormParams) {
+//
+// addend, where not nil, is added to dx, which may be addend itself. A
+// residual stream's gradient arrives at its norm's input by two ways: this sums them
+// while the row is in cache.
+func (k *Norm[T]) Backward(p *Pool, dx, addend, dgain, dbias, dy, x, gain, mean, rstd []T, accumulate bool, d NormParams) {
 	t := &k.backward
-	t.dx, t.dy, t.x, t.gain, t.mean, t.rstd, t.d = dx, dy, x, gain[:d.groups()*d.Width], mean, rstd, d
-	t.addend = k.Addend
-	t.wantGain, t.wantBias = dgain != nil, dbias != nil
+	t.dx, t.addend, t.dy, t.x, t.gain, t.mean, t.rstd, t.d = dx, addend, dy, x, gain[:d.groups()*d.Width], mean, rstd, d
 	t.path = pathOf[T](k.path)
-	t.workers = growKept(t.workers, p.Threads())
-	t.dgain.set(p, t.path, len(t.gain))
-	t.dbias.set(p, t.path, len(t.gain))
+	t.normed = growRows(t.normed, p, d.Width)
+	t.dgain.want(p, t.path, dgain, accumulate)
+	t.dbias.want(p, t.path, dbias, accumulate)
 	t.items = pieces{d.Rows / d.groups(), pieceTokens}
 	p.Do(t.items.number(), t)
-	if t.wantGain {
-		t.dgain.store(p, dgain[:len(t.gain)], accumulate)
-	}
-	if t.wantBias {
-		t.dbias.store(p, dbias[:len(t.gain)], accumulate)
-	}
+	t.dgain.store(p)
+	t.dbias.store(p)
 }
 
 type normForward[T Float] struct {
@@ -91,34 +84,23 @@ func (t *normForward[T]) Part(_, lo, hi int) {
 }
 
 type normBackward[T Float] struct {
-	dx, dy, x, gain, mean, rstd []T
-	addend                      []T
-	wantGain, wantBias          bool
-	d                           NormParams
-	path                        path
-	workers                     [][]T  // one normalised row a worker
-	items                       pieces // a row of each group is an item
-	dgain, dbias                treeSums[T]
+	dx, addend, dy, x, gain, mean, rstd []T
+	d                                   NormParams
+	path                                path
+	normed                              [][]T  // one normalised row a worker
+	items                               pieces // a row of each group is an item
+	dgain, dbias                        treeSums[T]
 }
 
 // Part works on some pieces.
 func (t *normBackward[T]) Part(worker, lo, hi int) {
 	groups := t.d.groups()
-	n := grow(t.workers[worker], t.d.Width)
-	t.workers[worker] = n
 	dgain, dbias := t.dgain.begin(worker), t.dbias.begin(worker)
-	for piece := lo; piece < hi; piece++ {
-		first, end := t.items.items(piece)
+	t.items.each(lo, hi, func(first, end int) {
 		for i := first * groups; i < end*groups; i++ {
-			t.row(i, i%groups, n, dgain.block, dbias.block)
+			t.row(i, i%groups, t.normed[worker], dgain.block, dbias.block)
 		}
-		if t.wantGain {
-			dgain.end(piece)
-		}
-		if t.wantBias {
-			dbias.end(piece)
-		}
-	}
+	}, dgain, dbias)
 }
 
 // row does row i, whose gain is that of group; n is scratch memory for the normalised row.
@@ -127,11 +109,8 @@ func (t *normBackward[T]) row(i, group int, n, dgain, dbias []T) {
 	x, dy, gain := rowOf(t.x, i, width), rowOf(t.dy, i, width), rowOf(t.gain, group, width)
 	s := savedStatistics(t.path, x, t.mean, t.rstd, i, t.d.RMS)
 	s.normalize(t.path, n, x)
-	if !t.wantGain {
-		dgain = nil
-	}
 	sumH, sumHN := gradientSumsGain(t.path, rowOf(dgain, group, width), dy, gain, n)
-	if t.wantBias {
+	if dbias != nil {
 		addTo(t.path, rowOf(dbias, group, width), dy)
 	}
 	if t.dx != nil {

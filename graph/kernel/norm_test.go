@@ -97,9 +97,9 @@ func TestNormLargeMean(t *testing.T) {
 	y64, mean64, rstd64 := make([]float64, len(x)), make([]float64, d.Rows), make([]float64, d.Rows)
 	k64.Forward(nil, y64, widen(x), widen(gain), nil, mean64, rstd64, d)
 	wantDx, wantGain := make([]float64, len(x)), make([]float64, d.Width)
-	k64.Backward(nil, wantDx, wantGain, nil, widen(dy), widen(x), widen(gain), mean64, rstd64, false, d)
+	k64.Backward(nil, wantDx, nil, wantGain, nil, widen(dy), widen(x), widen(gain), mean64, rstd64, false, d)
 	dx, dgain := make([]float32, len(x)), make([]float32, d.Width)
-	k.Backward(nil, dx, dgain, nil, dy, x, gain, mean, rstd, false, d)
+	k.Backward(nil, dx, nil, dgain, nil, dy, x, gain, mean, rstd, false, d)
 	requireNear(t, wantDx, dx, 2e-6, "dx")
 	requireNear(t, wantGain, dgain, 2e-6, "dgain")
 }
@@ -124,7 +124,7 @@ func TestNormBackwardFiniteDifferences(t *testing.T) {
 		wantX, wantGain, wantBias := slope(x, loss), slope(gain, loss), slope(bias, loss)
 		loss()
 		dx, dgain, dbias := make([]float64, n), make([]float64, d.Width), make([]float64, d.Width)
-		k.Backward(NewPool(3), dx, dgain, dbias, dy, x, gain, mean, rstd, false, d)
+		k.Backward(NewPool(3), dx, nil, dgain, dbias, dy, x, gain, mean, rstd, false, d)
 		requireNear(t, wantX, dx, 1e-7, "dx")
 		requireNear(t, wantGain, dgain, 1e-7, "dgain")
 		requireNear(t, wantBias, dbias, 1e-7, "dbias")
@@ -143,33 +143,33 @@ func TestNormBackwardSingle(t *testing.T) {
 		_, mean64, rstd64 := naiveNorm(widen(x), widen(gain), nil, d)
 		wantX, wantGain, wantBias := make([]float64, n), make([]float64, d.Width), make([]float64, d.Width)
 		var k64 Norm[float64]
-		k64.Backward(nil, wantX, wantGain, wantBias, widen(dy), widen(x), widen(gain), mean64, rstd64, false, d)
+		k64.Backward(nil, wantX, nil, wantGain, wantBias, widen(dy), widen(x), widen(gain), mean64, rstd64, false, d)
 
 		y, mean, rstd := make([]float32, n), make([]float32, d.Rows), make([]float32, d.Rows)
 		var k Norm[float32]
 		p := NewPool(2)
 		k.Forward(p, y, x, gain, nil, mean, rstd, d)
 		dx, dgain, dbias := make([]float32, n), make([]float32, d.Width), make([]float32, d.Width)
-		k.Backward(p, dx, dgain, dbias, dy, x, gain, mean, rstd, false, d)
+		k.Backward(p, dx, nil, dgain, dbias, dy, x, gain, mean, rstd, false, d)
 		requireNear(t, wantX, dx, 4e-6, "dx")
 		requireNear(t, wantGain, dgain, 4e-6, "dgain")
 		requireNear(t, wantBias, dbias, 4e-6, "dbias")
 
 		alone, aloneGain, aloneBias := make([]float32, n), make([]float32, d.Width), make([]float32, d.Width)
-		k.Backward(p, alone, nil, nil, dy, x, gain, mean, rstd, true, d)
-		k.Backward(p, nil, aloneGain, nil, dy, x, gain, mean, rstd, false, d)
-		k.Backward(p, nil, nil, aloneBias, dy, x, gain, mean, rstd, false, d)
+		k.Backward(p, alone, nil, nil, nil, dy, x, gain, mean, rstd, true, d)
+		k.Backward(p, nil, nil, aloneGain, nil, dy, x, gain, mean, rstd, false, d)
+		k.Backward(p, nil, nil, nil, aloneBias, dy, x, gain, mean, rstd, false, d)
 		require.Equal(t, dx, alone)
 		require.Equal(t, dgain, aloneGain)
 		require.Equal(t, dbias, aloneBias)
 
-		k.Backward(p, dx, dgain, dbias, dy, x, gain, mean, rstd, true, d)
+		k.Backward(p, dx, nil, dgain, dbias, dy, x, gain, mean, rstd, true, d)
 		require.Equal(t, alone, dx, "dx is overwritten")
 		for j := range dgain {
 			require.InDelta(t, 2*aloneGain[j], dgain[j], 1e-6*math.Abs(float64(dgain[j])))
 			require.InDelta(t, 2*aloneBias[j], dbias[j], 1e-6*math.Abs(float64(dbias[j])))
 		}
-		k.Backward(p, dy, nil, nil, dy, x, gain, mean, rstd, false, d)
+		k.Backward(p, dy, nil, nil, nil, dy, x, gain, mean, rstd, false, d)
 		require.Equal(t, dx, dy, "dx in place of dy")
 	})
 }
@@ -184,7 +184,7 @@ func TestNormSameBitsForAnyThreads(t *testing.T) {
 			dx, dgain, dbias := make([]float32, n), make([]float32, len(gain)), make([]float32, len(gain))
 			var k Norm[float32]
 			k.Forward(p, y, x, gain, nil, mean, rstd, d)
-			k.Backward(p, dx, dgain, dbias, dy, x, gain, mean, rstd, false, d)
+			k.Backward(p, dx, nil, dgain, dbias, dy, x, gain, mean, rstd, false, d)
 			return [][]float32{y, mean, rstd, dx, dgain, dbias}
 		})
 	}
@@ -199,7 +199,7 @@ func TestNormWarmAllocatesNothing(t *testing.T) {
 	var k Norm[float32]
 	requireNoAllocations(t, func() {
 		k.Forward(p, y, x, gain, gain, mean, rstd, d)
-		k.Backward(p, y, dgain, dgain, x, x, gain, mean, rstd, true, d)
+		k.Backward(p, y, nil, dgain, dgain, x, x, gain, mean, rstd, true, d)
 	})
 }
 
@@ -217,7 +217,7 @@ func BenchmarkNorm(b *testing.B) {
 	})
 	b.Run("backward", func(b *testing.B) {
 		for b.Loop() {
-			k.Backward(nil, y, dgain, nil, dy, x, gain, mean, rstd, true, d)
+			k.Backward(nil, y, nil, dgain, nil, dy, x, gain, mean, rstd, true, d)
 		}
 		reportPerElement(b, n)
 	})

@@ -31,9 +31,6 @@ func (d NormLinearParams) columns() int {
 // digits, is centred in scratch memory first. Rows are taken in blocks that stay in the
 // second-level cache between the passes over them.
 type NormLinear[T Float] struct {
-	// Addend, where not nil, is added to Backward's dx; dx may be Addend itself (see Norm).
-	Addend []T
-
 	weights  foldedWeights[T]
 	forward  normLinearForward[T]
 	backward normLinearBackward[T]
@@ -61,19 +58,20 @@ func (k *NormLinear[T]) Forward(p *Pool, z, x, gain, w, mean, rstd []T, d NormLi
 //	dw = gain * V,  dgain = sums of the rows of w * V
 //
 // Each of dgain and dw may be nil: not wanted. accumulateGain (accumulateW) says that
-// dgain (dw) is added to what the slice holds; dx is always overwritten. dx may not be x.
-func (k *NormLinear[T]) Backward(p *Pool, dx, dgain, dw, dz, z, x, gain, w, mean, rstd []T, accumulateGain, accumulateW bool, d NormLinearParams) {
+// dgain (dw) is added to what the slice holds; dx is always overwritten. dx may not be x;
+// it may be addend, which is added to it unless it is nil (see Norm).
+func (k *NormLinear[T]) Backward(p *Pool, dx, addend, dgain, dw, dz, z, x, gain, w, mean, rstd []T, accumulateGain, accumulateW bool, d NormLinearParams) {
 	t := &k.backward
 	t.dx, t.dz, t.z, t.x, t.mean, t.rstd, t.d = dx, dz, z, x, mean, rstd, d
-	t.addend, t.path, t.weights = k.Addend, pathOf[T](k.path), &k.weights
-	t.wantW = dgain != nil || dw != nil
+	t.addend, t.path, t.weights = addend, pathOf[T](k.path), &k.weights
+	wanted := dgain != nil || dw != nil
 	t.weights.fold(t.path, gain, w, d)
 	t.workers = growKept(t.workers, p.Threads())
-	t.v.set(p, t.path, d.K*d.Width)
+	t.v.set(p, t.path, choose(wanted, d.K*d.Width, 0))
 	t.shifts.set(p, portable, d.K)
 	t.pieces = pieces{d.Rows, backwardPiece}
 	p.Do(t.pieces.number(), t)
-	if t.wantW {
+	if wanted {
 		k.collect = normLinearCollect[T]{dgain: dgain, dw: dw, gain: gain, w: w, d: d,
 			accumulateGain: accumulateGain, accumulateW: accumulateW, v: t.v.total(p), shifts: t.shifts.total(p)}
 		p.Do(columnGroups(d.Width), &k.collect)

@@ -53,16 +53,14 @@ func (b *normRows[T]) place(p path, x []T, rows int) {
 }
 
 type normLinearBackward[T Float] struct {
-	dx, dz, z, x, mean, rstd []T
-	addend                   []T
-	wantW                    bool
-	d                        NormLinearParams
-	path                     path
-	weights                  *foldedWeights[T]
-	workers                  []normLinearScratch[T]
-	pieces                   pieces            // of the rows
-	v                        treeSums[T]       // [k, width], V^T without its shifts
-	shifts                   treeSums[float64] // [k], of shift * dz
+	dx, addend, dz, z, x, mean, rstd []T
+	d                                NormLinearParams
+	path                             path
+	weights                          *foldedWeights[T]
+	workers                          []normLinearScratch[T]
+	pieces                           pieces            // of the rows
+	v                                treeSums[T]       // [k, width], V^T without its shifts; empty: not wanted
+	shifts                           treeSums[float64] // [k], of shift * dz
 }
 
 // normLinearScratch is one worker's memory.
@@ -79,16 +77,11 @@ func (t *normLinearBackward[T]) Part(worker, lo, hi int) {
 	most := b.reset(t.d.Width)
 	b.own, b.dh, b.dn = grow(b.own, most), grow(b.dh, most*(k+1)), grow(b.dn, most*k)
 	v, shifts := t.v.begin(worker), t.shifts.begin(worker)
-	for piece := lo; piece < hi; piece++ {
-		first, end := t.pieces.items(piece)
+	t.pieces.each(lo, hi, func(first, end int) {
 		for ; first < end; first += most {
 			t.rows(b, first, min(most, end-first), v.block, shifts.block)
 		}
-		if t.wantW {
-			v.end(piece)
-			shifts.end(piece)
-		}
-	}
+	}, v, shifts)
 }
 
 // rows makes dx of a block, and adds its terms to v and shifts.
@@ -101,7 +94,7 @@ func (t *normLinearBackward[T]) rows(b *normLinearScratch[T], first, rows int, v
 	b.place(t.path, x, rows)
 	t.small(b, first, rows, shifts)
 	t.gradX(b, first, rows)
-	if t.wantW {
+	if v != nil {
 		t.addW(b, rows, v)
 	}
 }
@@ -136,21 +129,15 @@ func (t *normLinearBackward[T]) gradX(b *normLinearScratch[T], first, rows int) 
 	for i := range rows {
 		setMultiple(t.path, dx[i*width:(i+1)*width], rowOf(t.addend, first+i, width), b.source[i*width:(i+1)*width], b.own[i])
 	}
-	product := block[T]{kernels: kernelsOf[T](t.path), m: rows, n: width}
-	product.panel = product.kernels.width()
-	product.tile = tile[T]{a: &b.dh[0], as: step, b: &t.weights.transposed[0], bs: width, k: step,
-		c: &dx[0], d: &dx[0], cs: width, alpha: 1, beta: 1}
-	product.run()
+	product := newBlock[T](t.path, rows, width, step, false)
+	product.multiply(dx, b.dh, t.weights.transposed, dx)
 }
 
 // addW adds a block's part of V to v.
 func (t *normLinearBackward[T]) addW(b *normLinearScratch[T], rows int, v []T) {
 	width, k := t.d.Width, t.d.K
-	product := block[T]{kernels: kernelsOf[T](t.path), m: k, n: width, transposed: true}
-	product.panel = product.kernels.width()
-	product.tile = tile[T]{a: &b.dn[0], as: k, b: &b.source[0], bs: width, k: rows,
-		c: &v[0], d: &v[0], cs: width, alpha: 1, beta: 1}
-	product.run()
+	product := newBlock[T](t.path, k, width, rows, true)
+	product.multiply(v, b.dn, b.source, v)
 }
 
 // setMultiple computes out = addend + factor * x; a nil addend is zero. out may be the

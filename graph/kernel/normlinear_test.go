@@ -47,7 +47,7 @@ func normLinearCases(t *testing.T, test func(t *testing.T, d NormLinearParams, g
 }
 
 // normLinearData is what one NormLinear works on.
-type normLinearData[T Float] struct{ x, gain, w, dz, z, mean, rstd []T }
+type normLinearData[T Float] struct{ x, gain, w, dz, z, mean, rstd, addend []T }
 
 func newNormLinearData[T Float](d NormLinearParams, gain bool, far int) normLinearData[T] {
 	s := normLinearData[T]{
@@ -89,7 +89,7 @@ func (s normLinearData[T]) forward(k *NormLinear[T], p *Pool, d NormLinearParams
 }
 
 func (s normLinearData[T]) backward(k *NormLinear[T], p *Pool, g [3][]T, accumulateGain, accumulateW bool, d NormLinearParams) {
-	k.Backward(p, g[0], g[1], g[2], s.dz, s.z, s.x, s.gain, s.w, s.mean, s.rstd, accumulateGain, accumulateW, d)
+	k.Backward(p, g[0], s.addend, g[1], g[2], s.dz, s.z, s.x, s.gain, s.w, s.mean, s.rstd, accumulateGain, accumulateW, d)
 }
 
 func TestNormLinearForward(t *testing.T) {
@@ -180,8 +180,7 @@ func testNormLinearOptions(t *testing.T, k *NormLinear[float32], p *Pool, s norm
 	for i, v := range want[0] {
 		wantSum[i] += float64(v)
 	}
-	k.Addend = sum
-	defer func() { k.Addend = nil }()
+	s.addend = sum
 	s.backward(k, p, [3][]float32{apart, nil, nil}, false, false, d)
 	s.backward(k, p, [3][]float32{sum, nil, nil}, false, false, d)
 	require.Equal(t, apart, sum, "dx apart from the addend, and in its place")
@@ -265,7 +264,7 @@ func benchmarkNormLinear(b *testing.B, d NormLinearParams) {
 		report(b, 1, 1)
 	})
 	b.Run(fmt.Sprintf("backward/rows=%d_width=%d_k=%d", d.Rows, d.Width, d.K), func(b *testing.B) {
-		k.Addend = g[0]
+		s.addend = g[0]
 		for b.Loop() {
 			s.backward(&k, pool, g, true, true, d)
 		}

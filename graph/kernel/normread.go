@@ -18,9 +18,6 @@ type NormReadParams struct {
 // The normalised matrices are never stored: a worker makes that of one token in its
 // scratch memory, in Backward again. There is no bias.
 type NormRead[T Float] struct {
-	// Addend, where not nil, is added to Backward's dx; dx may be Addend itself (see Norm).
-	Addend []T
-
 	forward  normReadForward[T]
 	backward normReadBackward[T]
 	path     path
@@ -33,7 +30,7 @@ func (k *NormRead[T]) Forward(p *Pool, out, x, gain, keys, mean, rstd []T, d Nor
 	t := &k.forward
 	t.out, t.x, t.gain, t.keys, t.mean, t.rstd, t.d = out, x, gain[:d.Dk*d.Dv], keys, mean, rstd, d
 	t.path = pathOf[T](k.path)
-	t.workers = growKept(t.workers, p.Threads())
+	t.xn = growRows(t.xn, p, d.Dk*d.Dv)
 	p.Do(d.Tokens, t)
 }
 
@@ -45,138 +42,100 @@ func (k *NormRead[T]) Forward(p *Pool, out, x, gain, keys, mean, rstd []T, d Nor
 //
 // Each of dx, dgain and dkeys may be nil: not wanted. accumulateGain (accumulateKeys)
 // says that dgain (dkeys) is added to what the slice holds; dx is always overwritten.
-// dx may be x.
-func (k *NormRead[T]) Backward(p *Pool, dx, dgain, dkeys, dout, x, gain, keys, mean, rstd []T, accumulateGain, accumulateKeys bool, d NormReadParams) {
+// dx may be x, or addend, which is added to it unless it is nil (see Norm).
+func (k *NormRead[T]) Backward(p *Pool, dx, addend, dgain, dkeys, dout, x, gain, keys, mean, rstd []T, accumulateGain, accumulateKeys bool, d NormReadParams) {
 	t := &k.backward
-	t.dx, t.dout, t.x, t.gain, t.keys, t.mean, t.rstd, t.d = dx, dout, x, gain[:d.Dk*d.Dv], keys, mean, rstd, d
-	t.addend = k.Addend
-	t.wantGain, t.wantKeys = dgain != nil, dkeys != nil
+	t.dx, t.addend, t.dout, t.x, t.gain, t.keys, t.mean, t.rstd, t.d = dx, addend, dout, x, gain[:d.Dk*d.Dv], keys, mean, rstd, d
 	t.path = pathOf[T](k.path)
-	t.workers = growKept(t.workers, p.Threads())
-	t.dgain.set(p, t.path, d.Dk*d.Dv)
-	t.dkeys.set(p, t.path, d.R*d.Dk)
+	t.matrices = growRows(t.matrices, p, 4*d.Dk*d.Dv)
+	t.dgain.want(p, t.path, dgain, accumulateGain)
+	t.dkeys.want(p, t.path, dkeys, accumulateKeys)
 	t.tokens = pieces{d.Tokens, pieceTokens}
 	p.Do(t.tokens.number(), t)
-	if t.wantGain {
-		t.dgain.store(p, dgain[:d.Dk*d.Dv], accumulateGain)
-	}
-	if t.wantKeys {
-		t.dkeys.store(p, dkeys[:d.R*d.Dk], accumulateKeys)
-	}
-}
-
-// normReadScratch is one worker's memory for the token that it works on.
-type normReadScratch[T Float] struct {
-	n          []T // [Dk, Dv], the normalised matrix without its gain
-	xn         []T // [Dk, Dv], with its gain
-	transposed []T // [Dv, Dk], xn transposed
-	dxn        []T // [Dk, Dv]
+	t.dgain.store(p)
+	t.dkeys.store(p)
 }
 
 type normReadForward[T Float] struct {
 	out, x, gain, keys, mean, rstd []T
 	d                              NormReadParams
 	path                           path
-	workers                        []normReadScratch[T]
+	xn                             [][]T // a normalised matrix, one a worker
 }
 
 func (t *normReadForward[T]) Part(worker, lo, hi int) {
-	d, w := t.d, &t.workers[worker]
+	d, xn := t.d, t.xn[worker]
 	size, outSize := d.Dk*d.Dv, d.R*d.Dv
-	w.xn = grow(w.xn, size)
-	read := newReadTask(t.path, t.out, t.keys, w.xn, d.R, d.Dk, d.Dv).block
-	read.tile.b = &w.xn[0]
+	read := newBlock[T](t.path, d.R, d.Dv, d.Dk, false)
 	ahead := tokensAhead[T](size)
 	for i := lo; i < hi; i++ {
 		prefetchToken(t.x, i+ahead, size)
-		x := t.x[i*size : (i+1)*size]           // [Dk, Dv]
-		out := t.out[i*outSize : (i+1)*outSize] // [R, Dv]
+		x := rowOf(t.x, i, size) // [Dk, Dv]
 		s := rowStatistics(t.path, x, d.RMS, d.Eps)
 		s.save(t.mean, t.rstd, i)
-		s.scale(t.path, w.xn, x, t.gain)
-		read.tile.c, read.tile.d = &out[0], &out[0]
-		read.run()
+		s.scale(t.path, xn, x, t.gain)
+		read.multiply(rowOf(t.out, i, outSize), t.keys, xn, nil)
 	}
 }
 
 type normReadBackward[T Float] struct {
-	dx, dout, x, gain, keys, mean, rstd []T
-	addend                              []T
-	wantGain, wantKeys                  bool
-	d                                   NormReadParams
-	path                                path
-	workers                             []normReadScratch[T]
-	tokens                              pieces
-	dgain, dkeys                        treeSums[T]
+	dx, addend, dout, x, gain, keys, mean, rstd []T
+	d                                           NormReadParams
+	path                                        path
+	matrices                                    [][]T // of a normReadToken, one a worker
+	tokens                                      pieces
+	dgain, dkeys                                treeSums[T]
+}
+
+// normReadToken is a worker's memory for the token that it works on, and its products.
+type normReadToken[T Float] struct {
+	n          []T // [Dk, Dv], the normalised matrix without its gain
+	xn         []T // [Dk, Dv], with its gain
+	transposed []T // [Dv, Dk], xn transposed
+	dxn        []T // [Dk, Dv]
+
+	store, keys  block[T] // dXn, and the gradient of the keys
+	dgain, dkeys []T      // to add to; nil: not wanted
 }
 
 // Part works on some pieces.
 func (t *normReadBackward[T]) Part(worker, lo, hi int) {
-	d, w := t.d, &t.workers[worker]
-	size := d.Dk * d.Dv
-	w.n, w.xn, w.transposed, w.dxn = grow(w.n, size), grow(w.xn, size), grow(w.transposed, size), grow(w.dxn, size)
-	store := newWriteTask(t.path, w.dxn, nil, t.keys, t.dout, d.R, d.Dk, d.Dv).block
-	store.tile.c, store.tile.d = &w.dxn[0], &w.dxn[0]
-	dgain, dkeys := t.dgain.begin(worker), t.dkeys.begin(worker)
-	keys := newKeysBlock[T](t.path, d.R, d.Dk, d.Dv)
-	keys.tile.b, keys.tile.beta = &w.transposed[0], 1
-	keys.tile.c = &dkeys.block[0]
-	keys.tile.d = keys.tile.c
-	for piece := lo; piece < hi; piece++ {
-		first, end := t.tokens.items(piece)
-		t.piece(w, &store, &keys, dgain.block, first, end)
-		if t.wantGain {
-			dgain.end(piece)
+	d, dgain, dkeys := t.d, t.dgain.begin(worker), t.dkeys.begin(worker)
+	matrix := func(i int) []T { return rowOf(t.matrices[worker], i, d.Dk*d.Dv) }
+	w := normReadToken[T]{n: matrix(0), xn: matrix(1), transposed: matrix(2), dxn: matrix(3), dgain: dgain.block, dkeys: dkeys.block,
+		store: newBlock[T](t.path, d.Dk, d.Dv, d.R, true), keys: newBlock[T](t.path, d.R, d.Dk, d.Dv, false)}
+	ahead := tokensAhead[T](d.Dk * d.Dv)
+	t.tokens.each(lo, hi, func(first, end int) {
+		for i := first; i < end; i++ {
+			t.token(&w, i, ahead)
 		}
-		if t.wantKeys {
-			dkeys.end(piece)
-		}
-	}
+	}, dgain, dkeys)
 }
 
-// piece works on the tokens [first, end), and adds their terms of the keys' gradient and of dgain.
-func (t *normReadBackward[T]) piece(w *normReadScratch[T], store, keys *block[T], dgain []T, first, end int) {
+// token makes dx of token i, and adds its terms of the keys' gradient and of dgain.
+func (t *normReadBackward[T]) token(w *normReadToken[T], i, ahead int) {
 	d := t.d
 	size, outSize := d.Dk*d.Dv, d.R*d.Dv
-	ahead := tokensAhead[T](size)
-	for i := first; i < end; i++ {
-		prefetchToken(t.x, i+ahead, size)
-		dout := t.dout[i*outSize : (i+1)*outSize] // [R, Dv]
-		x := t.x[i*size : (i+1)*size]             // [Dk, Dv]
-		s := savedStatistics(t.path, x, t.mean, t.rstd, i, d.RMS)
-		if t.wantKeys {
-			s.normalizeScale(t.path, w.n, w.xn, x, t.gain)
-			prefetchToken(t.dout, i+ahead, outSize)
-			t.addKeys(keys, w, dout)
-		} else {
-			s.normalize(t.path, w.n, x)
-			prefetchToken(t.dout, i+ahead, outSize)
-		}
-		if t.dx == nil && !t.wantGain {
-			continue
-		}
-		prefetchToken(t.addend, i+ahead, size)
-		store.tile.b = &dout[0]
-		store.run()
-		t.addGradients(w, dgain, i, s.rstd)
+	prefetchToken(t.x, i+ahead, size)
+	dout, x := rowOf(t.dout, i, outSize), rowOf(t.x, i, size) // [R, Dv], [Dk, Dv]
+	s := savedStatistics(t.path, x, t.mean, t.rstd, i, d.RMS)
+	if w.dkeys != nil {
+		s.normalizeScale(t.path, w.n, w.xn, x, t.gain)
+		prefetchToken(t.dout, i+ahead, outSize)
+		transpose(t.path, w.transposed, d.Dk, w.xn, d.Dv, d.Dk, d.Dv)
+		w.keys.multiply(w.dkeys, dout, w.transposed, w.dkeys)
+	} else {
+		s.normalize(t.path, w.n, x)
+		prefetchToken(t.dout, i+ahead, outSize)
 	}
-}
-
-// addKeys adds one token's dout Xn^T to the gradient of the keys.
-func (t *normReadBackward[T]) addKeys(keys *block[T], w *normReadScratch[T], dout []T) {
-	transpose(keys.kernels.path, w.transposed, t.d.Dk, w.xn, t.d.Dv, t.d.Dk, t.d.Dv)
-	keys.tile.a = &dout[0]
-	keys.run()
-}
-
-// addGradients makes token i's dx from dXn, and adds its part of dgain.
-func (t *normReadBackward[T]) addGradients(w *normReadScratch[T], dgain []T, i int, rstd T) {
-	if !t.wantGain {
-		dgain = nil
+	if t.dx == nil && w.dgain == nil {
+		return
 	}
-	sumH, sumHN := gradientSumsGain(t.path, dgain, w.dxn, t.gain, w.n)
-	if size := len(w.n); t.dx != nil {
-		normGradient(t.path, t.dx[i*size:(i+1)*size], rowOf(t.addend, i, size), w.dxn, t.gain, w.n, sumH, sumHN, rstd, t.d.RMS)
+	prefetchToken(t.addend, i+ahead, size)
+	w.store.multiply(w.dxn, t.keys, dout, nil)
+	sumH, sumHN := gradientSumsGain(t.path, w.dgain, w.dxn, t.gain, w.n)
+	if t.dx != nil {
+		normGradient(t.path, rowOf(t.dx, i, size), rowOf(t.addend, i, size), w.dxn, t.gain, w.n, sumH, sumHN, s.rstd, d.RMS)
 	}
 }
 

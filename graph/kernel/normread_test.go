@@ -85,7 +85,7 @@ func TestNormReadBackwardFiniteDifferences(t *testing.T) {
 		wantX, wantGain, wantKeys := slope(s.x, loss), slope(s.gain, loss), slope(s.keys, loss)
 		loss()
 		dx, dgain, dkeys := s.gradients()
-		k.Backward(NewPool(3), dx, dgain, dkeys, s.dout, s.x, s.gain, s.keys, s.mean, s.rstd, false, false, d)
+		k.Backward(NewPool(3), dx, nil, dgain, dkeys, s.dout, s.x, s.gain, s.keys, s.mean, s.rstd, false, false, d)
 		requireNear(t, wantX, dx, 1e-6, "dx")
 		requireNear(t, wantGain, dgain, 1e-6, "dgain")
 		requireNear(t, wantKeys, dkeys, 1e-6, "dkeys")
@@ -99,13 +99,13 @@ func TestNormReadBackwardSingle(t *testing.T) {
 		var k64 NormRead[float64]
 		k64.Forward(nil, s64.out, s64.x, s64.gain, s64.keys, s64.mean, s64.rstd, d)
 		wantX, wantGain, wantKeys := s64.gradients()
-		k64.Backward(nil, wantX, wantGain, wantKeys, s64.dout, s64.x, s64.gain, s64.keys, s64.mean, s64.rstd, false, false, d)
+		k64.Backward(nil, wantX, nil, wantGain, wantKeys, s64.dout, s64.x, s64.gain, s64.keys, s64.mean, s64.rstd, false, false, d)
 
 		var k NormRead[float32]
 		p := NewPool(2)
 		k.Forward(p, s.out, s.x, s.gain, s.keys, s.mean, s.rstd, d)
 		dx, dgain, dkeys := s.gradients()
-		k.Backward(p, dx, dgain, dkeys, s.dout, s.x, s.gain, s.keys, s.mean, s.rstd, false, false, d)
+		k.Backward(p, dx, nil, dgain, dkeys, s.dout, s.x, s.gain, s.keys, s.mean, s.rstd, false, false, d)
 		requireNear(t, wantX, dx, 1e-5, "dx")
 		requireNear(t, wantGain, dgain, 1e-5, "dgain")
 		requireNear(t, wantKeys, dkeys, 1e-5, "dkeys")
@@ -118,7 +118,7 @@ func TestNormReadBackwardSingle(t *testing.T) {
 func testNormReadOptions(t *testing.T, k *NormRead[float32], p *Pool, s normReadData[float32], d NormReadParams, dx, dgain, dkeys []float32) {
 	x, gain, keys := s.gradients()
 	backward := func(dx, dgain, dkeys []float32, accumulateGain, accumulateKeys bool) {
-		k.Backward(p, dx, dgain, dkeys, s.dout, s.x, s.gain, s.keys, s.mean, s.rstd, accumulateGain, accumulateKeys, d)
+		k.Backward(p, dx, nil, dgain, dkeys, s.dout, s.x, s.gain, s.keys, s.mean, s.rstd, accumulateGain, accumulateKeys, d)
 	}
 	backward(x, nil, nil, true, true)
 	backward(nil, gain, nil, false, true)
@@ -164,8 +164,8 @@ func TestNormReadManyTokens(t *testing.T) {
 	k.Forward(nil, s.out, s.x, s.gain, s.keys, s.mean, s.rstd, d)
 	_, wantGain, wantKeys := s64.gradients()
 	_, dgain, dkeys := s.gradients()
-	k64.Backward(nil, nil, wantGain, wantKeys, s64.dout, s64.x, s64.gain, s64.keys, s64.mean, s64.rstd, false, false, d)
-	k.Backward(nil, nil, dgain, dkeys, s.dout, s.x, s.gain, s.keys, s.mean, s.rstd, false, false, d)
+	k64.Backward(nil, nil, nil, wantGain, wantKeys, s64.dout, s64.x, s64.gain, s64.keys, s64.mean, s64.rstd, false, false, d)
+	k.Backward(nil, nil, nil, dgain, dkeys, s.dout, s.x, s.gain, s.keys, s.mean, s.rstd, false, false, d)
 	requireNear(t, wantGain, dgain, 1e-6, "dgain")
 	requireNear(t, wantKeys, dkeys, 1e-6, "dkeys")
 }
@@ -177,7 +177,7 @@ func TestNormReadSameBitsForAnyThreads(t *testing.T) {
 		dx, dgain, dkeys := s.gradients()
 		var k NormRead[float32]
 		k.Forward(p, s.out, s.x, s.gain, s.keys, s.mean, s.rstd, d)
-		k.Backward(p, dx, dgain, dkeys, s.dout, s.x, s.gain, s.keys, s.mean, s.rstd, false, false, d)
+		k.Backward(p, dx, nil, dgain, dkeys, s.dout, s.x, s.gain, s.keys, s.mean, s.rstd, false, false, d)
 		return [][]float32{s.out, dx, dgain, dkeys}
 	})
 }
@@ -190,7 +190,7 @@ func TestNormReadWarmAllocatesNothing(t *testing.T) {
 	var k NormRead[float32]
 	requireNoAllocations(t, func() {
 		k.Forward(p, s.out, s.x, s.gain, s.keys, s.mean, s.rstd, d)
-		k.Backward(p, dx, dgain, dkeys, s.dout, s.x, s.gain, s.keys, s.mean, s.rstd, true, false, d)
+		k.Backward(p, dx, nil, dgain, dkeys, s.dout, s.x, s.gain, s.keys, s.mean, s.rstd, true, false, d)
 	})
 }
 
@@ -221,9 +221,8 @@ func benchmarkNormRead(b *testing.B, d NormReadParams) {
 		reportPerElement(b, len(s.x))
 	})
 	b.Run(fmt.Sprintf("backward/r=%d_dk=%d_dv=%d", d.R, d.Dk, d.Dv), func(b *testing.B) {
-		k.Addend = dx
 		for b.Loop() {
-			k.Backward(pool, dx, dgain, dkeys, s.dout, s.x, s.gain, s.keys, s.mean, s.rstd, true, true, d)
+			k.Backward(pool, dx, dx, dgain, dkeys, s.dout, s.x, s.gain, s.keys, s.mean, s.rstd, true, true, d)
 		}
 		b.ReportMetric(2*product*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOPS")
 		reportPerElement(b, len(s.x))

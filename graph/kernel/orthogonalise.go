@@ -24,7 +24,7 @@ const (
 // steps on one A would lose the small singular values to rounding; in two runs the result is as
 // exact as that of the published iteration.
 type orthogonaliser[T Float] struct {
-	gemm          GemmSerial[T]
+	gemm          Gemm[T]
 	rows, columns int
 	side          int // the smaller of them
 	x, y          []T // X, and its next value
@@ -66,9 +66,9 @@ func (o *orthogonaliser[T]) advance(steps int) {
 	}
 	n := o.side
 	if o.rows <= o.columns {
-		o.gemm.Run(false, false, n, o.columns, n, 1, o.q, n, o.x, o.columns, 0, o.y, o.columns)
+		o.gemm.Run(nil, false, false, n, o.columns, n, 1, o.q, n, o.x, o.columns, 0, o.y, o.columns)
 	} else {
-		o.gemm.Run(false, false, o.rows, n, n, 1, o.x, n, o.q, n, 0, o.y, n)
+		o.gemm.Run(nil, false, false, o.rows, n, n, 1, o.x, n, o.q, n, 0, o.y, n)
 	}
 	o.x, o.y = o.y, o.x
 }
@@ -78,7 +78,7 @@ func (o *orthogonaliser[T]) polynomial() {
 	copy(o.b, o.a)
 	o.symmetric(o.b, func(first, end int) {
 		n := o.side
-		o.gemm.Run(false, false, end-first, end, n, schulzQuintic, o.a[first*n:], n, o.a, n, schulzCubic, o.b[first*n:], n)
+		o.gemm.Run(nil, false, false, end-first, end, n, schulzQuintic, o.a[first*n:], n, o.a, n, schulzCubic, o.b[first*n:], n)
 	})
 	for i := range o.side {
 		o.b[i*o.side+i] += schulzLinear
@@ -89,7 +89,7 @@ func (o *orthogonaliser[T]) polynomial() {
 func (o *orthogonaliser[T]) commuting(to, f, g []T) {
 	o.symmetric(to, func(first, end int) {
 		n := o.side
-		o.gemm.Run(false, false, end-first, end, n, 1, f[first*n:], n, g, n, 0, to[first*n:], n)
+		o.gemm.Run(nil, false, false, end-first, end, n, 1, f[first*n:], n, g, n, 0, to[first*n:], n)
 	})
 }
 
@@ -98,10 +98,10 @@ func (o *orthogonaliser[T]) gram() {
 	n := o.side
 	o.symmetric(o.a, func(first, end int) {
 		if o.rows <= o.columns {
-			o.gemm.Run(false, true, end-first, end, o.columns, 1, o.x[first*o.columns:], o.columns, o.x, o.columns, 0, o.a[first*n:], n)
+			o.gemm.Run(nil, false, true, end-first, end, o.columns, 1, o.x[first*o.columns:], o.columns, o.x, o.columns, 0, o.a[first*n:], n)
 			return
 		}
-		o.gemm.Run(true, false, end-first, end, o.rows, 1, o.x[first:], n, o.x, n, 0, o.a[first*n:], n)
+		o.gemm.Run(nil, true, false, end-first, end, o.rows, 1, o.x[first:], n, o.x, n, 0, o.a[first*n:], n)
 	})
 }
 

@@ -29,10 +29,3 @@ func transposeFrom[T Float](square int, dst []T, ds int, src []T, ss, rows, colu
 		}
 	}
 }
-
-// copyRows copies rows of the given number of columns.
-func copyRows[T Float](dst []T, ds int, src []T, ss, rows, columns int) {
-	for r := range rows {
-		copy(dst[r*ds:r*ds+columns], src[r*ss:r*ss+columns])
-	}
-}

@@ -33,7 +33,6 @@ type PrepareQKV[T Float] struct {
 func (k *PrepareQKV[T]) Forward(p *Pool, y, x, qgain, kgain, first, weights []T, d QKVParams) {
 	k.forward = prepareTask[T]{y: y, x: x, qgain: qgain, kgain: kgain, first: first, weights: valueWeights(weights), d: d, path: pathOf[T](k.path)}
 	p.Do(d.Tokens, &k.forward)
-	k.forward = prepareTask[T]{}
 }
 
 // valueWeights are the weights of a token's own values and of the first ones.
@@ -71,9 +70,11 @@ func (t *prepareTask[T]) Part(_, lo, hi int) {
 	}
 }
 
-// copyOver copies x to y unless they are one.
+// copyOver copies x to y unless they are one. A nil x is zero.
 func copyOver[T Float](y, x []T) {
-	if &y[0] != &x[0] {
+	if x == nil {
+		clear(y)
+	} else if &y[0] != &x[0] {
 		copy(y, x)
 	}
 }
@@ -104,22 +105,17 @@ func (k *PrepareQKV[T]) Backward(p *Pool, dx []T, g PrepareQKVGrads[T], dy, x, q
 	if mixed {
 		t.weight = valueWeights(weights)[0]
 	}
-	t.workers = growKept(t.workers, p.Threads())
-	t.dqgain.set(p, t.path, d.HeadDim)
-	t.dkgain.set(p, t.path, d.HeadDim)
+	t.normed = growRows(t.normed, p, d.HeadDim)
+	t.dqgain.want(p, t.path, g.QGain, g.AccumulateQGain)
+	t.dkgain.want(p, t.path, g.KGain, g.AccumulateKGain)
 	t.dweights.set(p, portable, 2)
 	t.tokens = pieces{d.Tokens, pieceTokens}
 	p.Do(t.tokens.number(), t)
-	if g.QGain != nil {
-		t.dqgain.store(p, g.QGain[:d.HeadDim], g.AccumulateQGain)
-	}
-	if g.KGain != nil {
-		t.dkgain.store(p, g.KGain[:d.HeadDim], g.AccumulateKGain)
-	}
+	t.dqgain.store(p)
+	t.dkgain.store(p)
 	if g.Weights != nil {
-		storeTotal(g.Weights[:2], t.dweights.total(p), g.AccumulateWeights)
+		storeTotal(g.Weights, t.dweights.total(p), g.AccumulateWeights)
 	}
-	t.dx, t.grads, t.dy, t.x, t.qgain, t.kgain, t.first = nil, PrepareQKVGrads[T]{}, nil, nil, nil, nil, nil
 }
 
 type prepareGradTask[T Float] struct {
@@ -131,23 +127,17 @@ type prepareGradTask[T Float] struct {
 	tokens                         pieces
 	dqgain, dkgain                 treeSums[T]
 	dweights                       treeSums[float64]
-	workers                        [][]T // a normalised head, one a worker
+	normed                         [][]T // a normalised head, one a worker
 }
 
 // Part works on some pieces.
 func (t *prepareGradTask[T]) Part(worker, lo, hi int) {
-	t.workers[worker] = grow(t.workers[worker], t.d.HeadDim)
-	normed := t.workers[worker]
 	dqgain, dkgain, dweights := t.dqgain.begin(worker), t.dkgain.begin(worker), t.dweights.begin(worker)
-	for piece := lo; piece < hi; piece++ {
-		first, end := t.tokens.items(piece)
+	t.tokens.each(lo, hi, func(first, end int) {
 		for i := first; i < end; i++ {
-			t.token(i, normed, dqgain, dkgain, dweights.block)
+			t.token(i, t.normed[worker], dqgain, dkgain, dweights.block)
 		}
-		dqgain.end(piece)
-		dkgain.end(piece)
-		dweights.end(piece)
-	}
+	}, dqgain, dkgain, dweights)
 }
 
 // token makes token i's dx, and adds its terms of the other gradients.

@@ -8,7 +8,7 @@ package kernel
 // The rows of keys are the read keys of all heads. Tokens are split over the Pool; each
 // is summed by itself, so the bits do not depend on the thread count.
 type Read[T Float] struct {
-	task readTask[T]
+	task tokenProducts[T]
 	path path
 }
 
@@ -16,48 +16,6 @@ type Read[T Float] struct {
 // and row-major. out must not overlap the others. Like an index out of range, a slice
 // that is too short panics.
 func (k *Read[T]) Run(p *Pool, out, keys, x []T, tokens, r, dk, dv int) {
-	if tokens == 0 || r == 0 || dv == 0 {
-		return
-	}
-	if dk == 0 {
-		clear(out[:tokens*r*dv])
-		return
-	}
-	k.task = newReadTask(k.path, out[:tokens*r*dv], keys[:r*dk], x[:tokens*dk*dv], r, dk, dv)
+	k.task = tokenProducts[T]{block: newBlock[T](k.path, r, dv, dk, false), out: out[:tokens*r*dv], shared: keys[:r*dk], b: x[:tokens*dk*dv], stream: dk * dv}
 	p.Do(tokens, &k.task)
-	k.task = readTask[T]{} // keeps no operand alive
-}
-
-func newReadTask[T Float](path path, out, keys, x []T, r, dk, dv int) readTask[T] {
-	t := readTask[T]{
-		block: block[T]{
-			kernels: kernelsOf[T](path),
-			tile:    tile[T]{a: &keys[0], k: dk, as: dk, bs: dv, cs: dv, alpha: 1},
-			m:       r,
-			n:       dv,
-		},
-		out: out,
-		x:   x,
-	}
-	t.block.panel = t.block.kernels.width()
-	return t
-}
-
-// readTask is a Read split over tokens.
-type readTask[T Float] struct {
-	block  block[T]
-	out, x []T
-}
-
-func (t *readTask[T]) Part(_, lo, hi int) {
-	b := t.block
-	sizeX, sizeOut := b.tile.k*b.n, b.m*b.n
-	ahead := tokensAhead[T](sizeX)
-	for i := lo; i < hi; i++ {
-		prefetchSmallToken(t.x, i+ahead, sizeX)
-		b.tile.b = &t.x[i*sizeX]
-		b.tile.c = &t.out[i*sizeOut]
-		b.tile.d = b.tile.c
-		b.run()
-	}
 }

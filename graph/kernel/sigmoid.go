@@ -10,38 +10,35 @@ import "math"
 // in the last place. sigmoid(+Inf) = 1, NaN gives NaN; the results for x < -104 (float32)
 // or x < -700 (float64) are those at that limit, below 1e-45 and 1e-304.
 type Sigmoid[T Float] struct {
-	forward  sigmoidForward[T]
-	backward sigmoidBackward[T]
-	path     path
+	task sigmoidTask[T]
+	path path
 }
 
 // Forward computes y = sigmoid(x). y may be x.
 func (k *Sigmoid[T]) Forward(p *Pool, y, x []T) {
-	k.forward = sigmoidForward[T]{y: y[:len(x)], x: x, path: pathOf[T](k.path)}
-	p.Do(len(x), &k.forward)
+	k.task = sigmoidTask[T]{out: y[:len(x)], x: x, path: pathOf[T](k.path)}
+	p.Do(len(x), &k.task)
 }
 
 // Backward computes dx = dy sigmoid'(x) from y = sigmoid(x): dx = dy y (1 - y). dx may be
 // dy or y.
 func (k *Sigmoid[T]) Backward(p *Pool, dx, dy, y []T) {
-	k.backward = sigmoidBackward[T]{dx: dx[:len(y)], dy: dy[:len(y)], y: y, path: pathOf[T](k.path)}
-	p.Do(len(y), &k.backward)
+	k.task = sigmoidTask[T]{out: dx[:len(y)], dy: dy[:len(y)], x: y, path: pathOf[T](k.path)}
+	p.Do(len(y), &k.task)
 }
 
-type sigmoidForward[T Float] struct {
-	y, x []T
-	path path
+// sigmoidTask computes out = sigmoid(x) or, where there is a dy, dx of x = y.
+type sigmoidTask[T Float] struct {
+	out, dy, x []T
+	path       path
 }
 
-func (t *sigmoidForward[T]) Part(_, lo, hi int) { sigmoid(t.path, t.y[lo:hi], t.x[lo:hi]) }
-
-type sigmoidBackward[T Float] struct {
-	dx, dy, y []T
-	path      path
-}
-
-func (t *sigmoidBackward[T]) Part(_, lo, hi int) {
-	sigmoidGradient(t.path, t.dx[lo:hi], t.dy[lo:hi], t.y[lo:hi])
+func (t *sigmoidTask[T]) Part(_, lo, hi int) {
+	if t.dy == nil {
+		sigmoid(t.path, t.out[lo:hi], t.x[lo:hi])
+	} else {
+		sigmoidGradient(t.path, t.out[lo:hi], t.dy[lo:hi], t.x[lo:hi])
+	}
 }
 
 // sigmoidLimit is an |x| beyond which sigmoid(x) is 0 or 1 and its derivative 0, to the

@@ -203,16 +203,13 @@ func (t *gatesBackward[T]) Part(worker, lo, hi int) {
 	columns, packed := t.columns, t.d.packed()
 	s.dh = grow(s.dh, n*n*gatedTokens)
 	sum := t.sums.begin(worker)
-	for piece := lo; piece < hi; piece++ {
-		first := piece * gatedTokens
-		m := min(gatedTokens, t.d.Tokens-first)
-		t.load(s, first, m)
-		turnTokens(t.path, s.c, t.dc[first*packed:(first+m)*packed], m, packed)
+	pieces{t.d.Tokens, gatedTokens}.each(lo, hi, func(first, end int) {
+		t.load(s, first, end-first)
+		turnTokens(t.path, s.c, t.dc[first*packed:end*packed], end-first, packed)
 		t.gradients(s)
 		t.sum(s, sum.block[:columns], sum.block[columns:])
-		sum.end(piece)
-		transpose(t.path, t.dz[first*columns:(first+m)*columns], columns, s.zt, gatedTokens, columns, m)
-	}
+		transpose(t.path, t.dz[first*columns:end*columns], columns, s.zt, gatedTokens, columns, end-first)
+	}, sum)
 }
 
 // gradients replaces zt by its gradient.

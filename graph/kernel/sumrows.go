@@ -145,3 +145,13 @@ func growKept[E any](s []E, n int) []E {
 	}
 	return s[:n]
 }
+
+// growRows returns a slice of n elements for each worker of a Pool, those of s where they are large
+// enough.
+func growRows[E any](s [][]E, p *Pool, n int) [][]E {
+	s = growKept(s, p.Threads())
+	for i := range s {
+		s[i] = grow(s[i], n)
+	}
+	return s
+}

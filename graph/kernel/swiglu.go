@@ -8,16 +8,15 @@ package kernel
 // It is computed as Sigmoid is, in float64 and rounded once; silu(x) for x < -104 (float32) or
 // x < -700 (float64) is that at the limit, -1e-43 and -1e-301.
 type SwiGLU[T Float] struct {
-	forward  swiGLUForward[T]
-	backward swiGLUBackward[T]
-	path     path
+	task swiGLUTask[T]
+	path path
 }
 
 // Forward computes y = silu(gate) ⊙ value. y may be either.
 func (k *SwiGLU[T]) Forward(p *Pool, y, gate, value []T) {
 	n := len(gate)
-	k.forward = swiGLUForward[T]{y: y[:n], gate: gate, value: value[:n], path: pathOf[T](k.path)}
-	p.Do(n, &k.forward)
+	k.task = swiGLUTask[T]{y: y[:n], gate: gate, value: value[:n], path: pathOf[T](k.path)}
+	p.Do(n, &k.task)
 }
 
 // Backward computes
@@ -27,26 +26,22 @@ func (k *SwiGLU[T]) Forward(p *Pool, y, gate, value []T) {
 // Each of them may be any of the inputs; dvalue may be dgate where only that is wanted.
 func (k *SwiGLU[T]) Backward(p *Pool, dgate, dvalue, dy, gate, value []T) {
 	n := len(gate)
-	k.backward = swiGLUBackward[T]{dgate: dgate[:n], dvalue: dvalue[:n], dy: dy[:n], gate: gate, value: value[:n], path: pathOf[T](k.path)}
-	p.Do(n, &k.backward)
+	k.task = swiGLUTask[T]{y: dgate[:n], dvalue: dvalue[:n], dy: dy[:n], gate: gate, value: value[:n], path: pathOf[T](k.path)}
+	p.Do(n, &k.task)
 }
 
-type swiGLUForward[T Float] struct {
-	y, gate, value []T
-	path           path
+// swiGLUTask computes y or, where there is a dy, the gradients, that of the gate in y.
+type swiGLUTask[T Float] struct {
+	y, dvalue, dy, gate, value []T
+	path                       path
 }
 
-func (t *swiGLUForward[T]) Part(_, lo, hi int) {
-	swiGLU(t.path, t.y[lo:hi], t.gate[lo:hi], t.value[lo:hi])
-}
-
-type swiGLUBackward[T Float] struct {
-	dgate, dvalue, dy, gate, value []T
-	path                           path
-}
-
-func (t *swiGLUBackward[T]) Part(_, lo, hi int) {
-	swiGLUGradient(t.path, t.dgate[lo:hi], t.dvalue[lo:hi], t.dy[lo:hi], t.gate[lo:hi], t.value[lo:hi])
+func (t *swiGLUTask[T]) Part(_, lo, hi int) {
+	if t.dy == nil {
+		swiGLU(t.path, t.y[lo:hi], t.gate[lo:hi], t.value[lo:hi])
+	} else {
+		swiGLUGradient(t.path, t.y[lo:hi], t.dvalue[lo:hi], t.dy[lo:hi], t.gate[lo:hi], t.value[lo:hi])
+	}
 }
 
 // swiGLU computes y = silu(gate) value. y may be either.

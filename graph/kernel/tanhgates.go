@@ -123,14 +123,11 @@ const tanhPieceTokens = 128
 // Part works on some pieces.
 func (t *tanhBackward[T]) Part(worker, lo, hi int) {
 	static, scale := t.static.begin(worker), t.scale.begin(worker)
-	for piece := lo; piece < hi; piece++ {
-		first, end := t.tokens.items(piece)
+	t.tokens.each(lo, hi, func(first, end int) {
 		for ; first < end; first += t.tiles.tokens {
 			t.tile(static.block, scale.block, first, min(first+t.tiles.tokens, end))
 		}
-		static.end(piece)
-		scale.end(piece)
-	}
+	}, static, scale)
 }
 
 // tile works on the tokens [lo, hi), and adds their terms to static and scale.

@@ -12,17 +12,36 @@ func (c pieces) number() int { return (c.n + c.size - 1) / c.size }
 // items returns the items [first, end) of piece i.
 func (c pieces) items(i int) (first, end int) { return i * c.size, min((i+1)*c.size, c.n) }
 
+// each calls work with the items of the pieces [lo, hi), and closes each piece in the sums.
+func (c pieces) each(lo, hi int, work func(first, end int), sums ...interface{ end(piece int) }) {
+	for piece := lo; piece < hi; piece++ {
+		work(c.items(piece))
+		for _, s := range sums {
+			s.end(piece)
+		}
+	}
+}
+
 // treeSums adds up terms of many items, cut into pieces that are dealt to the workers of a Pool.
 // The pieces are the leaves of a binary tree that depends on their number alone, and every sum of
 // two subtrees is made in float64 as the tree says, by the worker that has both of them or in the
 // end. So the bits do not depend on the number of workers, and rounding errors grow with the
 // logarithm of the number of pieces (pairwise summation; Higham 1993, SIAM J. Sci. Comput. 14(4)).
 type treeSums[T Float] struct {
-	workers []treeSum[T]
-	fold    treeFold
-	zero    []float64 // the total of no items
-	size    int
-	path    path
+	workers    []treeSum[T]
+	fold       treeFold
+	zero       []float64 // the total of no items
+	size       int
+	out        []T
+	accumulate bool
+	path       path
+}
+
+// want readies a run whose total store writes to out, or adds to it. A nil out is not wanted: then
+// workers have no block to add to.
+func (s *treeSums[T]) want(p *Pool, path path, out []T, accumulate bool) {
+	s.out, s.accumulate = out, accumulate
+	s.set(p, path, len(out))
 }
 
 // set readies sums of size elements for a run.
@@ -57,9 +76,11 @@ func (s *treeSums[T]) total(p *Pool) []float64 {
 	return s.fold.nodes[0].sum
 }
 
-// store writes the total to out, or adds it.
-func (s *treeSums[T]) store(p *Pool, out []T, accumulate bool) {
-	storeTotal(out, s.total(p), accumulate)
+// store puts the total where it is wanted.
+func (s *treeSums[T]) store(p *Pool) {
+	if s.out != nil {
+		storeTotal(s.out, s.total(p), s.accumulate)
+	}
 }
 
 // treeSum is one worker's part of a treeSums: the open piece, and the subtrees that are done.
@@ -88,6 +109,9 @@ func (s *treeSum[T]) reset(p path, size int) {
 	}
 	s.nodes = s.nodes[:0]
 	s.blockedSum.reset(p, size)
+	if size == 0 {
+		s.block = nil
+	}
 }
 
 // end closes a piece, to which everything since the last call belongs. The pieces of a part are

@@ -18,22 +18,20 @@ type sumTask struct {
 
 func (s *sumTask) Part(worker, lo, hi int) {
 	sum := s.sums.begin(worker)
-	for piece := lo; piece < hi; piece++ {
-		first, end := s.items.items(piece)
+	s.items.each(lo, hi, func(first, end int) {
 		for i := first; i < end; i++ {
 			addTo(s.sums.path, sum.block, rowOf(s.x, i, s.sums.size))
 			sum.added()
 		}
-		sum.end(piece)
-	}
+	}, sum)
 }
 
 func (s *sumTask) run(p *Pool, path path, rows, width, size int) []float32 {
 	out := make([]float32, width)
 	s.items = pieces{rows, size}
-	s.sums.set(p, path, width)
+	s.sums.want(p, path, out, false)
 	p.Do(s.items.number(), s)
-	s.sums.store(p, out, false)
+	s.sums.store(p)
 	return out
 }
 

@@ -11,7 +11,6 @@ type Values[T Float] struct {
 func (k *Values[T]) Forward(p *Pool, v, x []T, d QKVParams) {
 	k.task = valuesTask[T]{v: v, x: x, d: d}
 	p.Do(d.Tokens, &k.task)
-	k.task = valuesTask[T]{}
 }
 
 // Backward sets dx, the gradient of x, to addend, or 0 where that is nil, and adds the gradient dv of
@@ -19,7 +18,6 @@ func (k *Values[T]) Forward(p *Pool, v, x []T, d QKVParams) {
 func (k *Values[T]) Backward(p *Pool, dx, dv, addend []T, d QKVParams) {
 	k.task = valuesTask[T]{v: dv, dx: dx, x: addend, d: d, path: pathOf[T](k.path)}
 	p.Do(d.Tokens, &k.task)
-	k.task = valuesTask[T]{}
 }
 
 // First adds to the gradient addend of v0, or sets it where that is nil, what arrives by one
@@ -28,7 +26,6 @@ func (k *Values[T]) Backward(p *Pool, dx, dv, addend []T, d QKVParams) {
 func (k *Values[T]) First(p *Pool, dfirst, dy, weights, addend []T, d QKVParams) {
 	k.task = valuesTask[T]{v: dfirst, dy: dy, x: addend, weight: valueWeights(weights)[1], d: d, path: pathOf[T](k.path)}
 	p.Do(d.Tokens, &k.task)
-	k.task = valuesTask[T]{}
 }
 
 type valuesTask[T Float] struct {

@@ -9,7 +9,7 @@ package kernel
 // Tokens are split over the Pool; each is summed by itself, so the bits do not depend
 // on the thread count.
 type Write[T Float] struct {
-	task writeTask[T]
+	task tokenProducts[T]
 	path path
 }
 
@@ -18,68 +18,10 @@ type Write[T Float] struct {
 // itself; otherwise out must not overlap the others. Like an index out of range, a
 // slice that is too short panics.
 func (k *Write[T]) Run(p *Pool, out, x, keys, y []T, tokens, r, dk, dv int) {
-	size := tokens * dk * dv
-	if size == 0 {
-		return
-	}
-	if r == 0 {
-		writeNothing(out[:size], x)
-		return
-	}
+	out = out[:tokens*dk*dv]
+	k.task = tokenProducts[T]{block: newBlock[T](k.path, dk, dv, r, true), out: out, addend: x, shared: keys[:r*dk], b: y[:tokens*r*dv], early: out, stream: dk * dv}
 	if x != nil {
-		x = x[:size]
+		k.task.addend, k.task.early = x[:len(out)], x
 	}
-	k.task = newWriteTask(k.path, out[:size], x, keys[:r*dk], y[:tokens*r*dv], r, dk, dv)
 	p.Do(tokens, &k.task)
-	k.task = writeTask[T]{} // keeps no operand alive
-}
-
-// newWriteTask is a Write of all tokens; x is nil for none.
-func newWriteTask[T Float](path path, out, x, keys, y []T, r, dk, dv int) writeTask[T] {
-	t := writeTask[T]{
-		block: block[T]{
-			kernels:    kernelsOf[T](path),
-			tile:       tile[T]{a: &keys[0], k: r, as: dk, bs: dv, cs: dv, alpha: 1},
-			m:          dk,
-			n:          dv,
-			transposed: true,
-		},
-		out: out,
-		x:   out,
-		y:   y,
-	}
-	t.block.panel = t.block.kernels.width()
-	if x != nil {
-		t.x, t.block.tile.beta = x, 1
-	}
-	return t
-}
-
-// writeNothing is a Write of no rows.
-func writeNothing[T Float](out, x []T) {
-	if x == nil {
-		clear(out)
-		return
-	}
-	copy(out, x[:len(out)])
-}
-
-// writeTask is a Write split over tokens.
-type writeTask[T Float] struct {
-	block     block[T]
-	out, x, y []T
-}
-
-func (t *writeTask[T]) Part(_, lo, hi int) {
-	b := t.block
-	sizeX, sizeY := b.m*b.n, b.tile.k*b.n
-	ahead := tokensAhead[T](sizeX)
-	for i := lo; i < hi; i++ {
-		prefetchSmallToken(t.x, i+ahead, sizeX)
-		prefetchSmallToken(t.y, i+ahead, sizeY)
-		b.tile.b = &t.y[i*sizeY]
-		b.tile.c = &t.out[i*sizeX]
-		b.tile.d = &t.x[i*sizeX]
-		b.run()
-	}
 }

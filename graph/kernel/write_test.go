@@ -52,16 +52,6 @@ func TestWrite(t *testing.T) {
 	testWrite[float64](t)
 }
 
-func TestWriteEmpty(t *testing.T) {
-	k := &Write[float32]{}
-	k.Run(nil, nil, nil, nil, nil, 0, 2, 3, 4)
-	x, out := []float32{1, 2, 3, 4}, []float32{9, 9, 9, 9}
-	k.Run(nil, out, x, nil, nil, 1, 0, 2, 2)
-	assert.Equal(t, x, out)
-	k.Run(nil, out, nil, nil, nil, 1, 0, 2, 2)
-	assert.Equal(t, []float32{0, 0, 0, 0}, out)
-}
-
 func TestWriteRefusesShortSlices(t *testing.T) {
 	x, keys, y := make([]float32, 40), make([]float32, 15), make([]float32, 24)
 	k := &Write[float32]{}

@@ -8,49 +8,63 @@ package kernel
 // It is Read and KeysGrad on a piece of the tokens at a time, so that G comes from memory once.
 type WriteGrad[T Float] struct {
 	task writeGradTask[T]
-	read Read[T]
 	path path
 }
 
 // Run computes dy [tokens, r, dv] and dkeys [r, dk] from g [tokens, dk, dv], keys [r, dk]
-// and y [tokens, r, dv], all dense and row-major; accumulate adds to what dkeys holds; a
-// nil dkeys is not wanted. dy and dkeys must not overlap the others. Like an index out of range, a slice that is
+// and y [tokens, r, dv], all dense and row-major; accumulate adds to what dkeys holds.
+// Either of dy and dkeys may be nil: not wanted. They must not overlap the others. Like an index out of range, a slice that is
 // too short panics.
 func (k *WriteGrad[T]) Run(p *Pool, dy, dkeys, g, keys, y []T, tokens, r, dk, dv int, accumulate bool) {
-	if dkeys == nil {
-		k.read.path = k.path
-		k.read.Run(p, dy, keys, g, tokens, r, dk, dv)
-		return
-	}
-	dkeys = dkeys[:r*dk]
-	if tokens == 0 || r == 0 || dk == 0 || dv == 0 {
-		if !accumulate {
-			clear(dkeys)
-		}
-		clear(dy[:tokens*r*dv])
-		return
-	}
 	t := &k.task
-	t.read = newReadTask(k.path, dy[:tokens*r*dv], keys[:r*dk], g[:tokens*dk*dv], r, dk, dv)
-	t.keys.set(p, k.path, y[:tokens*r*dv], g[:tokens*dk*dv], r, dk, dv)
-	t.keys.tokens = pieces{tokens, pieceTokens}
-	p.Do(t.keys.tokens.number(), t)
-	t.keys.collect(p, dkeys, accumulate)
-	t.read = readTask[T]{} // keeps no operand alive
+	g = g[:tokens*dk*dv]
+	t.read = tokenProducts[T]{block: newBlock[T](k.path, r, dv, dk, false), out: dy, shared: keys, b: g, stream: dk * dv}
+	if dy != nil {
+		t.read.out, t.read.shared = dy[:tokens*r*dv], keys[:r*dk]
+	}
+	t.keys = newBlock[T](k.path, r, dk, dv, false)
+	t.y, t.g = y, g
+	if dkeys != nil {
+		t.y, dkeys = y[:tokens*r*dv], dkeys[:r*dk]
+	}
+	t.transposed = growRows(t.transposed, p, dk*dv)
+	t.tokens = pieces{tokens, pieceTokens}
+	t.sums.want(p, pathOf[T](k.path), dkeys, accumulate)
+	p.Do(t.tokens.number(), t)
+	t.sums.store(p)
 }
 
 // writeGradTask is a WriteGrad split over pieces of the tokens.
 type writeGradTask[T Float] struct {
-	read readTask[T]
-	keys keysGradTask[T]
+	read       tokenProducts[T]
+	keys       block[T] // dkeys [r, dk] += y [r, dv] G^T with G^T [dv, dk] in place
+	y, g       []T
+	tokens     pieces
+	transposed [][]T // G_t^T [dv, dk], one a worker
+	sums       treeSums[T]
 }
 
 func (t *writeGradTask[T]) Part(worker, lo, hi int) {
-	sum := t.keys.begin(worker)
-	for piece := lo; piece < hi; piece++ {
-		first, end := t.keys.tokens.items(piece)
-		t.read.Part(worker, first, end)
-		t.keys.add(worker, sum.block, first, end) // G is in the level 2 cache
-		sum.end(piece)
+	sum := t.sums.begin(worker)
+	t.tokens.each(lo, hi, func(first, end int) {
+		if t.read.out != nil {
+			t.read.Part(worker, first, end)
+		}
+		if sum.block != nil {
+			t.add(t.transposed[worker], sum.block, first, end) // G is in the level 2 cache
+		}
+	}, sum)
+}
+
+// add adds the tokens [lo, hi) to sum; turned is scratch memory.
+func (t *writeGradTask[T]) add(turned, sum []T, lo, hi int) {
+	keys := t.keys
+	r, dk, dv := keys.m, keys.n, keys.tile.k
+	ahead := tokensAhead[T](dk * dv)
+	for i := lo; i < hi; i++ {
+		prefetchToken(t.g, i+ahead, dk*dv)
+		prefetchToken(t.y, i+ahead, r*dv)
+		transpose(keys.kernels.path, turned, dk, rowOf(t.g, i, dk*dv), dv, dk, dv)
+		keys.multiply(sum, rowOf(t.y, i, r*dv), turned, sum)
 	}
 }

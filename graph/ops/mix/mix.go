@@ -107,6 +107,11 @@ func mixAddendsOf(d *graph.Derivative, coefficients int, children ...*gorgonia.N
 	return a, children
 }
 
+// mixGrads are the output, that of the stream's gradient, and the addends of a call.
+func mixGrads[T kernel.Float](c *graph.Call, a mixAddends) kernel.MixGrads[T] {
+	return kernel.MixGrads[T]{H: graph.Out[T](c), AddendH: graph.In[T](c, a.h), AddendC: graph.In[T](c, a.c)}
+}
+
 // mixReadGrad is dh; its secondary is dc. Inputs: du, h, c and the addends.
 type mixReadGrad struct {
 	graph.NoGradient
@@ -130,10 +135,9 @@ func (k mixReadGrad) Run(c *graph.Call) error {
 
 func runMixReadGrad[T kernel.Float](k mixReadGrad, c *graph.Call) error {
 	p := k.of.params(c.Signature(1), c.Signature(2))
-	dc, accumulate := graph.SecondaryOut[T](c, 0)
-	run := graph.State[kernel.MixRead[T]](c)
-	run.Addend, run.AddendC = graph.In[T](c, k.addends.h), graph.In[T](c, k.addends.c)
-	run.Backward(c.Pool(), graph.Out[T](c), dc, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), accumulate, p)
+	g := mixGrads[T](c, k.addends)
+	g.C, g.AddToC = graph.SecondaryOut[T](c, 0)
+	graph.State[kernel.MixRead[T]](c).Backward(c.Pool(), g, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), p)
 	return nil
 }
 

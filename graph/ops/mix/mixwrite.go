@@ -94,11 +94,9 @@ func (k mixWriteGrad) Run(c *graph.Call) error {
 
 func runMixWriteGrad[T kernel.Float](k mixWriteGrad, c *graph.Call) error {
 	p := k.of.params(c.Signature(0), c.Signature(3))
-	dy, addY := graph.SecondaryOut[T](c, 0)
-	dc, addC := graph.SecondaryOut[T](c, 1)
-	run := graph.State[kernel.MixWrite[T]](c)
-	run.Addend, run.AddendC = graph.In[T](c, k.addends.h), graph.In[T](c, k.addends.c)
-	run.Backward(c.Pool(), graph.Out[T](c), dy, dc, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), graph.In[T](c, 3),
-		addY, addC, p)
+	g := mixGrads[T](c, k.addends)
+	g.Y, g.AddToY = graph.SecondaryOut[T](c, 0)
+	g.C, g.AddToC = graph.SecondaryOut[T](c, 1)
+	graph.State[kernel.MixWrite[T]](c).Backward(c.Pool(), g, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), graph.In[T](c, 3), p)
 	return nil
 }

@@ -192,9 +192,7 @@ func runNormGrad[T kernel.Float](k normGrad, c *graph.Call) error {
 	if accumulateBias && !accumulateGain {
 		clear(dgain)
 	}
-	run := graph.State[kernel.Norm[T]](c)
-	run.Addend = graph.In[T](c, 3)
-	run.Backward(c.Pool(), graph.Out[T](c), dgain, dbias, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2),
+	graph.State[kernel.Norm[T]](c).Backward(c.Pool(), graph.Out[T](c), graph.In[T](c, 3), dgain, dbias, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2),
 		mean, rstd, accumulateGain || accumulateBias, p)
 	return nil
 }

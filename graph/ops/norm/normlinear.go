@@ -152,9 +152,7 @@ func runNormLinearGrad[T kernel.Float](k normLinearGrad, c *graph.Call) error {
 	if k.gain {
 		gain = graph.In[T](c, 4)
 	}
-	run := graph.State[kernel.NormLinear[T]](c)
-	run.Addend = graph.In[T](c, k.addend())
-	run.Backward(c.Pool(), graph.Out[T](c), dgain, dw, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), gain, graph.In[T](c, 3),
+	graph.State[kernel.NormLinear[T]](c).Backward(c.Pool(), graph.Out[T](c), graph.In[T](c, k.addend()), dgain, dw, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), gain, graph.In[T](c, 3),
 		mean, rstd, accumulateGain, accumulateW, p)
 	return nil
 }

@@ -102,9 +102,7 @@ func runNormReadGrad[T kernel.Float](k normReadGrad, c *graph.Call) error {
 	mean, rstd := norm.SavedRows[T](k.of.saved, p.Tokens)
 	dgain, accumulateGain := graph.SecondaryOut[T](c, 0)
 	dkeys, accumulateKeys := graph.SecondaryOut[T](c, 1)
-	run := graph.State[kernel.NormRead[T]](c)
-	run.Addend = graph.In[T](c, 4)
-	run.Backward(c.Pool(), graph.Out[T](c), dgain, dkeys, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), graph.In[T](c, 3),
+	graph.State[kernel.NormRead[T]](c).Backward(c.Pool(), graph.Out[T](c), graph.In[T](c, 4), dgain, dkeys, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), graph.In[T](c, 3),
 		mean, rstd, accumulateGain, accumulateKeys, p)
 	return nil
 }
