@@ -33,7 +33,7 @@ func (b *Builder) CachedAttention(dt tensor.Dtype, heads, headDim int) (*CacheLa
 		return nil, errors.Wrap(err, "cache")
 	}
 	form := fmt.Sprintf("%v keys and values of %d heads of %d on the %s", dt, heads, headDim, b.options.Device)
-	return b.cachePart(form, func() (any, error) {
+	return b.cachePart(form, func() any {
 		if dt == tensor.Float64 {
 			return kernel.NewKVCache[float64](c.batch, heads, c.capacity, headDim)
 		}
@@ -49,7 +49,7 @@ func (b *Builder) CarriedRows(dt tensor.Dtype, back, width int) (*CacheLayer, er
 		return nil, errors.Wrap(err, "cache")
 	}
 	form := fmt.Sprintf("%v rows of %d for %d tokens on the %s", dt, width, back, b.options.Device)
-	return b.cachePart(form, func() (any, error) {
+	return b.cachePart(form, func() any {
 		if dt == tensor.Float64 {
 			return kernel.NewCarriedRows[float64](c.batch, back, width)
 		}
@@ -58,7 +58,7 @@ func (b *Builder) CarriedRows(dt tensor.Dtype, back, width int) (*CacheLayer, er
 }
 
 // cachePart returns the next part: the one that earlier programs have in this place, or a new one.
-func (b *Builder) cachePart(form string, make func() (any, error)) (*CacheLayer, error) {
+func (b *Builder) cachePart(form string, make func() any) (*CacheLayer, error) {
 	c, place := b.Cache(), b.cacheParts
 	b.cacheParts++
 	switch {
@@ -69,11 +69,7 @@ func (b *Builder) cachePart(form string, make func() (any, error)) (*CacheLayer,
 	case c.complete:
 		return nil, errors.Errorf("cache: want the %d parts of the programs before, got more: make a cache for each model", len(c.parts))
 	}
-	memory, err := make()
-	if err != nil {
-		return nil, err
-	}
-	l := &CacheLayer{cache: c, form: form, memory: memory}
+	l := &CacheLayer{cache: c, form: form, memory: make()}
 	c.parts = append(c.parts, l)
 	return l, nil
 }

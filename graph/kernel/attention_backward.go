@@ -150,13 +150,11 @@ func (a *Attention[T]) writeKeys(w *attentionWorker[T], v attentionView[T], j0, 
 	for j := j0; j < j1; j++ {
 		dk, dv := w.dk[(j-j0)*dim:][:dim], w.dv[(j-j0)*dim:][:dim]
 		if first {
-			a.writeRotatedBack(k[j*ld:], dk, j)
+			a.rope.writeBack(k[j*ld:], dk, j)
 			copy(values[j*ld:], dv)
 			continue
 		}
-		if a.d.RopeBase != 0 {
-			a.rope.rotateBack(dk, j)
-		}
+		a.rope.rotateBack(dk, j)
 		addRow(k[j*ld:], dk)
 		addRow(values[j*ld:], dv)
 	}
@@ -174,14 +172,6 @@ func addRow[T Float](y, x []T) {
 func (a *Attention[T]) writeQueries(w *attentionWorker[T], v attentionView[T], i0, i1 int) {
 	q, _, _, ld := packed(&a.d, a.dqkv, v.row, v.head)
 	for i := i0; i < i1; i++ {
-		a.writeRotatedBack(q[i*ld:], w.dq[(i-i0)*a.d.HeadDim:][:a.d.HeadDim], i)
-	}
-}
-
-// writeRotatedBack copies a row of dq or dk, rotated back with rotary positions.
-func (a *Attention[T]) writeRotatedBack(dst, row []T, pos int) {
-	copy(dst, row)
-	if a.d.RopeBase != 0 {
-		a.rope.rotateBack(dst, pos)
+		a.rope.writeBack(q[i*ld:], w.dq[(i-i0)*a.d.HeadDim:][:a.d.HeadDim], i)
 	}
 }

@@ -27,7 +27,7 @@ func feed[T Float](t *testing.T, p *Pool, c attentionCase, cache *KVCache[T], qk
 			}
 		}
 		out := fullOfNaN[T](c.Batch * n * width)
-		require.NoError(t, a.ForwardCached(p, out, in, cache, cachedRows(c.Batch, first, n), starts, d))
+		a.ForwardCached(p, out, in, cache, cachedRows(c.Batch, first, n), starts, d)
 		for row := range c.Batch {
 			copy(all[(row*c.Seq+first)*width:], out[row*n*width:(row+1)*n*width])
 		}
@@ -70,10 +70,8 @@ func TestForwardCachedEqualsForward(t *testing.T) {
 			for _, threads := range []int{1, 2, 4} {
 				p := NewPool(threads)
 				defer p.Close()
-				double, err := NewKVCache[float64](c.Batch, c.kvHeads(), c.Seq+2, c.HeadDim)
-				require.NoError(t, err)
-				single, err := NewKVCache[float32](c.Batch, c.kvHeads(), c.Seq, c.HeadDim)
-				require.NoError(t, err)
+				double := NewKVCache[float64](c.Batch, c.kvHeads(), c.Seq+2, c.HeadDim)
+				single := NewKVCache[float32](c.Batch, c.kvHeads(), c.Seq, c.HeadDim)
 				for _, chunks := range splits(c.Seq) {
 					require.Less(t, worstError(feed(t, p, c, double, qkv, chunks), want), 1e-12)
 					require.Less(t, worstError(feed(t, p, c, single, castTo[float32](qkv), chunks), want), 2e-6)
@@ -81,33 +79,6 @@ func TestForwardCachedEqualsForward(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestForwardCachedRefusesWhatDoesNotFit(t *testing.T) {
-	c := newAttentionCase(1, 3, 2, 4, false, 0, false)
-	cache, err := NewKVCache[float64](1, 2, 5, 4)
-	require.NoError(t, err)
-	var a Attention[float64]
-	out, qkv := make([]float64, c.Seq*c.width()), c.randomQKV(1)
-	require.NoError(t, a.ForwardCached(nil, out, qkv, cache, cachedRows(1, 0, 3), nil, c.AttentionParams))
-	k, v, old := append([]float64(nil), cache.K...), append([]float64(nil), cache.V...), append([]float64(nil), out...)
-
-	err = a.ForwardCached(nil, out, c.randomQKV(2), cache, cachedRows(1, 3, 3), nil, c.AttentionParams)
-	require.ErrorContains(t, err, "3 new tokens after 3 do not fit into a capacity of 5")
-	wrong := c.AttentionParams
-	wrong.Heads, wrong.HeadDim = 4, 2
-	err = a.ForwardCached(nil, out, c.randomQKV(2), cache, cachedRows(1, 0, 3), nil, wrong)
-	require.ErrorContains(t, err, "made for 2 heads of 4")
-	err = a.ForwardCached(nil, out, c.randomQKV(2), cache, []CachedRow{{Row: 1, Tokens: 3}}, nil, c.AttentionParams)
-	require.ErrorContains(t, err, "want one of 1 rows")
-	require.Equal(t, k, cache.K)
-	require.Equal(t, v, cache.V)
-	require.Equal(t, old, out)
-}
-
-func TestNewKVCacheRefusesEmptySizes(t *testing.T) {
-	_, err := NewKVCache[float32](1, 0, 8, 4)
-	require.ErrorContains(t, err, "got 1, 0, 8 and 4")
 }
 
 // TestForwardCachedInRowsOfDifferentLength: rows stand for others of a larger cache, in any order, and end
@@ -122,8 +93,7 @@ func TestForwardCachedInRowsOfDifferentLength(t *testing.T) {
 		for _, threads := range []int{1, 3} {
 			p := NewPool(threads)
 			defer p.Close()
-			cache, err := NewKVCache[float64](c.Batch+2, c.kvHeads(), c.Seq, c.HeadDim)
-			require.NoError(t, err)
+			cache := NewKVCache[float64](c.Batch+2, c.kvHeads(), c.Seq, c.HeadDim)
 			var a Attention[float64]
 			past := make([]int, c.Batch)
 			for step := 0; ; step++ {
@@ -145,7 +115,7 @@ func TestForwardCachedInRowsOfDifferentLength(t *testing.T) {
 					break
 				}
 				out := fullOfNaN[float64](c.Batch * d.Seq * c.width())
-				require.NoError(t, a.ForwardCached(p, out, in, cache, rows, starts, d))
+				a.ForwardCached(p, out, in, cache, rows, starts, d)
 				for i, r := range rows {
 					row, n := int(r.Row)-2, int(r.Tokens)
 					got := out[i*d.Seq*c.width():][:d.Seq*c.width()]

@@ -9,9 +9,11 @@ package kernel
 // pair, or in GradValues each group of them, is one worker's, so that the results have the same bits for any number of threads.
 type AttentionMix[T Float] struct {
 	d       AttentionParams // only its sizes count
-	pattern []T             // or its gradient
-	qkv     []T             // or its gradient
-	out     []T             // or its gradient
+	step    mixStep
+	group   int // pairs that are one worker's
+	pattern []T // or its gradient
+	qkv     []T // or its gradient
+	out     []T // or its gradient
 	workers []attentionMixWorker[T]
 	path    path
 }
@@ -24,80 +26,55 @@ type attentionMixWorker[T Float] struct {
 
 // Forward computes out.
 func (m *AttentionMix[T]) Forward(p *Pool, out, pattern, qkv []T, d AttentionParams) {
-	m.bind(p, pattern, qkv, out, d)
-	p.Do(d.Batch*d.Heads, (*mixValues[T])(m))
-	m.release()
+	m.run(p, mixForward, pattern, qkv, out, d)
 }
 
 // GradPattern computes dP_ij = dout_i.v_j, every element of it.
 func (m *AttentionMix[T]) GradPattern(p *Pool, dpattern, dout, qkv []T, d AttentionParams) {
-	m.bind(p, dpattern, qkv, dout, d)
-	p.Do(d.Batch*d.Heads, (*mixGradPattern[T])(m))
-	m.release()
+	m.run(p, mixGradPattern, dpattern, qkv, dout, d)
 }
 
 // GradValues computes dqkv, every element of it: dv_j = sum_i P_ij dout_i, dq = dk = 0.
 // dv of heads that share values are added up from the first to the last.
 func (m *AttentionMix[T]) GradValues(p *Pool, dqkv, pattern, dout []T, d AttentionParams) {
-	m.bind(p, pattern, dqkv, dout, d)
-	p.Do(d.groups(), (*mixGradValues[T])(m))
-	m.release()
+	m.run(p, mixGradValues, pattern, dqkv, dout, d)
 }
 
-func (m *AttentionMix[T]) bind(p *Pool, pattern, qkv, out []T, d AttentionParams) {
-	m.d, m.pattern, m.qkv, m.out = d, pattern, qkv, out
+// mixStep is what an AttentionMix computes.
+type mixStep int
+
+const (
+	mixForward mixStep = iota
+	mixGradPattern
+	mixGradValues
+)
+
+func (m *AttentionMix[T]) run(p *Pool, step mixStep, pattern, qkv, out []T, d AttentionParams) {
+	m.d, m.step, m.pattern, m.qkv, m.out = d, step, pattern, qkv, out
+	m.group = choose(step == mixGradValues, d.group(), 1)
 	m.workers = growKept(m.workers, max(p.Threads(), len(m.workers)))
 	for i := range m.workers {
 		m.workers[i].gemm.path = m.path
 	}
+	p.Do(d.Batch*d.Heads/m.group, m)
 }
 
-// release lets go of the caller's slices.
-func (m *AttentionMix[T]) release() {
-	m.d.Slopes = nil
-	m.pattern, m.qkv, m.out = nil, nil, nil
-}
-
-// mixValues sums the values of whole (batch, head) pairs.
-type mixValues[T Float] AttentionMix[T]
-
-func (t *mixValues[T]) Part(worker, lo, hi int) {
-	m := (*AttentionMix[T])(t)
-	for pair := lo; pair < hi; pair++ {
+// Part works on whole (batch, head) pairs, or groups of them.
+func (m *AttentionMix[T]) Part(worker, lo, hi int) {
+	gemm, seq, dim := &m.workers[worker].gemm, m.d.Seq, m.d.HeadDim
+	for pair := lo * m.group; pair < hi*m.group; pair++ {
 		x := m.pair(pair)
-		// out [queries, Dh] = P [queries, keys] v [keys, Dh]
-		m.workers[worker].gemm.Run(nil, false, false, m.d.Seq, m.d.HeadDim, m.d.Seq, 1, x.pattern, x.perPattern, x.values, x.perPacked, 0, x.out, x.perOut)
-	}
-}
-
-// mixGradPattern makes the gradient of the pattern of whole pairs.
-type mixGradPattern[T Float] AttentionMix[T]
-
-func (t *mixGradPattern[T]) Part(worker, lo, hi int) {
-	m := (*AttentionMix[T])(t)
-	for pair := lo; pair < hi; pair++ {
-		x := m.pair(pair)
-		// dP [queries, keys] = dout [queries, Dh] v^T [Dh, keys]
-		m.workers[worker].gemm.Run(nil, false, true, m.d.Seq, m.d.Seq, m.d.HeadDim, 1, x.out, x.perOut, x.values, x.perPacked, 0, x.pattern, x.perPattern)
-	}
-}
-
-// mixGradValues makes the gradient of qkv of whole groups.
-type mixGradValues[T Float] AttentionMix[T]
-
-func (t *mixGradValues[T]) Part(worker, lo, hi int) {
-	m := (*AttentionMix[T])(t)
-	group := m.d.group()
-	for pair := lo * group; pair < hi*group; pair++ {
-		x, beta := m.pair(pair), T(1)
-		if pair%group == 0 {
-			beta = 0
-		}
-		// dv [keys, Dh] (+)= P^T [keys, queries] dout [queries, Dh]
-		m.workers[worker].gemm.Run(nil, true, false, m.d.Seq, m.d.HeadDim, m.d.Seq, 1, x.pattern, x.perPattern, x.out, x.perOut, beta, x.values, x.perPacked)
-		for i := range m.d.Seq {
-			clear(x.queries[i*x.perPacked:][:m.d.HeadDim])
-			clear(x.keys[i*x.perPacked:][:m.d.HeadDim])
+		switch m.step {
+		case mixForward: // out [queries, Dh] = P [queries, keys] v [keys, Dh]
+			gemm.Run(nil, false, false, seq, dim, seq, 1, x.pattern, x.perPattern, x.values, x.perPacked, 0, x.out, x.perOut)
+		case mixGradPattern: // dP [queries, keys] = dout [queries, Dh] v^T [Dh, keys]
+			gemm.Run(nil, false, true, seq, seq, dim, 1, x.out, x.perOut, x.values, x.perPacked, 0, x.pattern, x.perPattern)
+		case mixGradValues: // dv [keys, Dh] (+)= P^T [keys, queries] dout [queries, Dh]
+			gemm.Run(nil, true, false, seq, dim, seq, 1, x.pattern, x.perPattern, x.out, x.perOut, T(min(pair%m.group, 1)), x.values, x.perPacked)
+			for i := range seq {
+				clear(x.queries[i*x.perPacked:][:dim])
+				clear(x.keys[i*x.perPacked:][:dim])
+			}
 		}
 	}
 }

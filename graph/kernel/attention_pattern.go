@@ -57,9 +57,7 @@ func (a *AttentionPattern[T]) Backward(p *Pool, dqkv, qkv, prob, dprob []T, star
 
 func (a *AttentionPattern[T]) plan(p *Pool) {
 	a.rows = pathOf[T](a.path)
-	if a.d.RopeBase != 0 {
-		a.rope.extend(a.d.RopeBase, a.d.RopeStretch, a.d.HeadDim, a.d.Seq)
-	}
+	a.rope.extend(a.d.RopeBase, a.d.RopeStretch, a.d.HeadDim, a.d.Seq)
 	a.workers = growKept(a.workers, max(p.Threads(), len(a.workers)))
 	size := a.d.Seq * a.d.HeadDim
 	for i := range p.Threads() {
@@ -73,10 +71,9 @@ func (a *AttentionPattern[T]) plan(p *Pool) {
 	}
 }
 
-// release lets go of the caller's slices.
+// release forgets a backward pass.
 func (a *AttentionPattern[T]) release() {
-	a.d.Slopes, a.starts = nil, nil
-	a.qkv, a.prob, a.dprob, a.dqkv = nil, nil, nil, nil
+	a.dprob, a.dqkv = nil, nil
 }
 
 // patternPairs gives every worker whole (batch, head) pairs.
@@ -118,14 +115,8 @@ func (a *AttentionPattern[T]) copyTokens(w *patternWorker[T], row, head int) {
 	queries, keys, _, ld := packed(&a.d, a.qkv, row, head)
 	dim := a.d.HeadDim
 	for i := range a.d.Seq {
-		q, k := w.q[i*dim:][:dim], w.k[i*dim:][:dim]
-		if a.d.RopeBase != 0 {
-			a.rope.rotate(q, queries[i*ld:], i)
-			a.rope.rotate(k, keys[i*ld:], i)
-		} else {
-			copy(q, queries[i*ld:])
-			copy(k, keys[i*ld:])
-		}
+		a.rope.rotate(w.q[i*dim:], queries[i*ld:], i)
+		a.rope.rotate(w.k[i*dim:], keys[i*ld:], i)
 	}
 }
 
@@ -173,19 +164,11 @@ func (a *AttentionPattern[T]) writeGradients(w *patternWorker[T], row, head int,
 	queries, keys, values, ld := packed(&a.d, a.dqkv, row, head)
 	dim := a.d.HeadDim
 	for i := range a.d.Seq {
-		a.writeRotatedBack(queries[i*ld:][:dim], w.dq[i*dim:], i)
+		a.rope.writeBack(queries[i*ld:], w.dq[i*dim:][:dim], i)
 		if last {
-			a.writeRotatedBack(keys[i*ld:][:dim], w.dk[i*dim:], i)
+			a.rope.writeBack(keys[i*ld:], w.dk[i*dim:][:dim], i)
 			clear(values[i*ld:][:dim])
 		}
-	}
-}
-
-// writeRotatedBack copies a row of dq or dk, rotated back with rotary positions.
-func (a *AttentionPattern[T]) writeRotatedBack(dst, row []T, pos int) {
-	copy(dst, row)
-	if a.d.RopeBase != 0 {
-		a.rope.rotateBack(dst, pos)
 	}
 }
 

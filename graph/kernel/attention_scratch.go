@@ -49,9 +49,7 @@ func (a *Attention[T]) plan(p *Pool, whole int) {
 	if whole > 0 {
 		slots = max(p.Threads(), pairs-whole)
 	}
-	if a.d.RopeBase != 0 {
-		a.rope.extend(a.d.RopeBase, a.d.RopeStretch, a.d.HeadDim, a.positions())
-	}
+	a.rope.extend(a.d.RopeBase, a.d.RopeStretch, a.d.HeadDim, a.positions())
 	a.slots = growKept(a.slots, max(slots, len(a.slots)))
 	a.workers = growKept(a.workers, max(p.Threads(), len(a.workers)))
 	for s := range slots {
@@ -125,7 +123,7 @@ func (a *Attention[T]) positions() int {
 // release lets go of the caller's slices.
 func (a *Attention[T]) release() {
 	a.d.Slopes, a.starts, a.cache, a.cached = nil, nil, nil, nil
-	a.qkv, a.out, a.lse, a.dout, a.dqkv = nil, nil, nil, nil, nil
+	a.lse, a.dout, a.dqkv = nil, nil, nil
 }
 
 // ScratchBytes is the memory that the kernel keeps between calls, that of its matrix

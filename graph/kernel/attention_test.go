@@ -225,16 +225,13 @@ func TestAttentionAllocatesNothingWarm(t *testing.T) {
 		c := newAttentionCase(1, 130, 5, 8, true, 100, true)
 		qkv, dout := castTo[float32](c.randomQKV(15)), castTo[float32](c.randomOut(16))
 		out, lse, dqkv := make([]float32, len(dout)), make([]float32, c.Heads*c.Seq), make([]float32, len(qkv))
-		cache, err := NewKVCache[float32](1, c.Heads, c.Seq, c.HeadDim)
-		require.NoError(t, err)
+		cache := NewKVCache[float32](1, c.Heads, c.Seq, c.HeadDim)
 		var a Attention[float32]
 		rows := cachedRows(1, 0, c.Seq)
 		require.Zero(t, testing.AllocsPerRun(5, func() {
 			a.Forward(p, out, lse, qkv, c.starts, c.AttentionParams)
 			a.Backward(p, dqkv, qkv, out, dout, lse, c.starts, c.AttentionParams)
-			if a.ForwardCached(p, out, qkv, cache, rows, c.starts, c.AttentionParams) != nil {
-				t.Error("cache refused")
-			}
+			a.ForwardCached(p, out, qkv, cache, rows, c.starts, c.AttentionParams)
 		}), "%d threads", threads)
 	}
 }

@@ -52,17 +52,14 @@ func (a *Attention[T]) prepare(v attentionView[T], p0, p1 int) {
 		return
 	}
 	i0, i1 := max(p0-v.past, 0), max(p1-v.past, 0)
-	if v.firstOfGroup(&a.d) {
-		a.copyTokens(v, i0, i1)
-		if a.packsKeys() {
-			a.packPanels(v.keyPanels, v.k, a.d.HeadDim, p0, p1)
-		}
-		if a.dqkv != nil {
-			_, _, values, ld := packed(&a.d, a.qkv, v.row, v.head)
-			a.packPanels(v.valuePanels, values, ld, p0, p1)
-		}
-	} else {
-		a.copyQueries(v, i0, i1)
+	first := v.firstOfGroup(&a.d)
+	a.copyTokens(v, i0, i1, first)
+	if first && a.packsKeys() {
+		a.packPanels(v.keyPanels, v.k, a.d.HeadDim, p0, p1)
+	}
+	if first && a.dqkv != nil {
+		_, _, values, ld := packed(&a.d, a.qkv, v.row, v.head)
+		a.packPanels(v.valuePanels, values, ld, p0, p1)
 	}
 	if a.dqkv != nil {
 		a.copyOutGradients(v, i0, i1)
@@ -107,36 +104,20 @@ func (a *Attention[T]) outRow(row, head, i int) int {
 	return ((row*a.d.Seq+i)*a.d.Heads + head) * a.d.HeadDim
 }
 
-// copyTokens copies the queries, keys and, without Backward, values of the tokens i0:i1.
-func (a *Attention[T]) copyTokens(v attentionView[T], i0, i1 int) {
+// copyTokens copies the queries of the tokens i0:i1 and, where asked, their keys and, without Backward,
+// values.
+func (a *Attention[T]) copyTokens(v attentionView[T], i0, i1 int, all bool) {
 	queries, keys, values, ld := packed(&a.d, a.qkv, v.row, v.head)
 	dim := a.d.HeadDim
 	for i := i0; i < i1; i++ {
 		pos := v.past + i
-		q, k := v.q[i*dim:][:dim], v.k[pos*dim:][:dim]
-		if a.d.RopeBase != 0 {
-			a.rope.rotate(q, queries[i*ld:], pos)
-			a.rope.rotate(k, keys[i*ld:], pos)
-		} else {
-			copy(q, queries[i*ld:])
-			copy(k, keys[i*ld:])
+		a.rope.rotate(v.q[i*dim:], queries[i*ld:], pos)
+		if !all {
+			continue
 		}
+		a.rope.rotate(v.k[pos*dim:], keys[i*ld:], pos)
 		if a.dqkv == nil {
 			copy(v.v[pos*dim:][:dim], values[i*ld:])
-		}
-	}
-}
-
-// copyQueries copies the queries of the tokens i0:i1 alone.
-func (a *Attention[T]) copyQueries(v attentionView[T], i0, i1 int) {
-	queries, _, _, ld := packed(&a.d, a.qkv, v.row, v.head)
-	dim := a.d.HeadDim
-	for i := i0; i < i1; i++ {
-		q := v.q[i*dim:][:dim]
-		if a.d.RopeBase != 0 {
-			a.rope.rotate(q, queries[i*ld:], v.past+i)
-		} else {
-			copy(q, queries[i*ld:])
 		}
 	}
 }

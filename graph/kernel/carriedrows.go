@@ -1,7 +1,5 @@
 package kernel
 
-import "github.com/pkg/errors"
-
 // CarriedRows holds the last Back tokens that a layer has seen of each row of a batch, for
 // generation: position p of a row is in slot p mod Back. A row has two sets of slots: a run reads that
 // of the row's turn and writes the other one, so that a run that fails may be repeated.
@@ -10,12 +8,9 @@ type CarriedRows[T Float] struct {
 	Back, Width int
 }
 
-// NewCarriedRows returns an empty memory. Every size must be at least 1.
-func NewCarriedRows[T Float](batch, back, width int) (*CarriedRows[T], error) {
-	if min(batch, back, width) < 1 {
-		return nil, errors.Errorf("carried rows: want batch, back and width >= 1, got %d, %d and %d", batch, back, width)
-	}
-	return &CarriedRows[T]{Rows: make([]T, batch*2*back*width), Back: back, Width: width}, nil
+// NewCarriedRows returns an empty memory.
+func NewCarriedRows[T Float](batch, back, width int) *CarriedRows[T] {
+	return &CarriedRows[T]{Rows: make([]T, batch*2*back*width), Back: back, Width: width}
 }
 
 // at returns what is at an earlier position of a row.

@@ -29,50 +29,43 @@ func (t *concatTask[T]) Part(_, lo, hi int) {
 
 // Columns takes some columns out of a matrix, and adds them to one.
 type Columns[T Float] struct {
-	take takeColumns[T]
-	put  putColumns[T]
+	task columnsTask[T]
 	path path
 }
 
 // Take copies the columns of x [rows, width] from number from on into y [rows, fewer].
 func (k *Columns[T]) Take(p *Pool, y, x []T, rows, from int) {
-	k.take = takeColumns[T]{y: y, x: x, width: len(x) / rows, columns: len(y) / rows, from: from}
-	p.Do(rows, &k.take)
+	k.task = columnsTask[T]{x: x, y: y, rows: rows, from: from}
+	p.Do(rows, &k.task)
 }
 
 // Put computes x [rows, width] = addend, and adds y [rows, fewer] to its columns from
 // number from on. A nil addend is zero; x may be addend.
 func (k *Columns[T]) Put(p *Pool, x, addend, y []T, rows, from int) {
-	k.put = putColumns[T]{x: x, addend: addend, y: y, width: len(x) / rows, columns: len(y) / rows, from: from, path: pathOf[T](k.path)}
-	p.Do(rows, &k.put)
+	k.task = columnsTask[T]{x: x, addend: addend, y: y, rows: rows, from: from, put: true, path: pathOf[T](k.path)}
+	p.Do(rows, &k.task)
 }
 
-type takeColumns[T Float] struct {
-	y, x                 []T
-	width, columns, from int
+type columnsTask[T Float] struct {
+	x, addend, y []T
+	rows, from   int
+	put          bool
+	path         path
 }
 
-func (t *takeColumns[T]) Part(_, lo, hi int) {
+func (t *columnsTask[T]) Part(_, lo, hi int) {
+	width, columns := len(t.x)/t.rows, len(t.y)/t.rows
 	for i := lo; i < hi; i++ {
-		copy(t.y[i*t.columns:(i+1)*t.columns], t.x[i*t.width+t.from:(i+1)*t.width])
-	}
-}
-
-type putColumns[T Float] struct {
-	x, addend, y         []T
-	width, columns, from int
-	path                 path
-}
-
-func (t *putColumns[T]) Part(_, lo, hi int) {
-	for i := lo; i < hi; i++ {
-		row, y := t.x[i*t.width:(i+1)*t.width], t.y[i*t.columns:(i+1)*t.columns]
-		if t.addend == nil {
-			clear(row)
-			copy(row[t.from:], y)
+		row, y := rowOf(t.x, i, width), rowOf(t.y, i, columns)
+		if !t.put {
+			copy(y, row[t.from:])
 			continue
 		}
-		copy(row, t.addend[i*t.width:(i+1)*t.width])
-		addTo(t.path, row[t.from:t.from+t.columns], y)
+		copyOver(row, rowOf(t.addend, i, width))
+		if t.addend == nil {
+			copy(row[t.from:], y)
+		} else {
+			addTo(t.path, row[t.from:t.from+columns], y)
+		}
 	}
 }

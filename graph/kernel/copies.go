@@ -5,28 +5,23 @@ package kernel
 // of the embedding and end in the sum of the rows; Zhu et al. 2024, arXiv 2409.19606,
 // algorithm 1). Each is the other's gradient.
 type Copies[T Float] struct {
-	// Addend, where not nil, is added to the result; that of Spread may be Addend itself.
-	Addend []T
-
 	spread copiesTask[T]
 	sum    sumCopiesTask[T]
 	path   path
 }
 
-// Spread computes out [tokens, n, width], out_t[i] = x_t + Addend_t[i], from x
-// [tokens, width].
-func (k *Copies[T]) Spread(p *Pool, out, x []T, tokens, n, width int) {
-	k.spread = copiesTask[T]{out: out[:tokens*n*width], x: x[:tokens*width], addend: k.Addend, n: n, width: width, path: pathOf[T](k.path)}
+// Spread computes out [tokens, n, width], out_t[i] = x_t + addend_t[i], from x
+// [tokens, width]. A nil addend is zero; out may be addend.
+func (k *Copies[T]) Spread(p *Pool, out, x, addend []T, tokens, n, width int) {
+	k.spread = copiesTask[T]{out: out, x: x, addend: addend, n: n, width: width, path: pathOf[T](k.path)}
 	p.Do(tokens, &k.spread)
-	k.spread, k.Addend = copiesTask[T]{}, nil // keeps no operand alive
 }
 
-// Sum computes out [tokens, width], out_t = the sum of h_t's rows + Addend_t, from h
-// [tokens, n, width]. The rows are summed in their order, and the addend comes last.
-func (k *Copies[T]) Sum(p *Pool, out, h []T, tokens, n, width int) {
-	k.sum = sumCopiesTask[T]{out: out[:tokens*width], h: h[:tokens*n*width], addend: k.Addend, n: n, width: width, path: pathOf[T](k.path)}
+// Sum computes out [tokens, width], out_t = the sum of h_t's rows + addend_t, from h
+// [tokens, n, width]. The rows are summed in their order, and the addend, unless it is nil, comes last.
+func (k *Copies[T]) Sum(p *Pool, out, h, addend []T, tokens, n, width int) {
+	k.sum = sumCopiesTask[T]{out: out, h: h, addend: addend, n: n, width: width, path: pathOf[T](k.path)}
 	p.Do(tokens, &k.sum)
-	k.sum, k.Addend = sumCopiesTask[T]{}, nil
 }
 
 type copiesTask[T Float] struct {

@@ -32,9 +32,9 @@ func testCopies[T Float](t *testing.T) {
 				wantX.add(of, float64(v))
 			}
 			gotH, gotX := unset[T](len(h)), unset[T](len(x))
-			k.Spread(pool, gotH, x, s.tokens, s.n, s.width)
+			k.Spread(pool, gotH, x, nil, s.tokens, s.n, s.width)
 			requireClose(t, s, gotH, wantH.value, wantH.magnitude, 1)
-			k.Sum(pool, gotX, h, s.tokens, s.n, s.width)
+			k.Sum(pool, gotX, h, nil, s.tokens, s.n, s.width)
 			requireClose(t, s, gotX, wantX.value, wantX.magnitude, s.n)
 			testCopiesAdded(t, k, s, x, h, wantX, wantH)
 		}
@@ -46,15 +46,12 @@ func testCopiesAdded[T Float](t *testing.T, k *Copies[T], s copiesCase, x, h []T
 	t.Helper()
 	overH := slices.Clone(h)
 	gotH, gotX := unset[T](len(h)), unset[T](len(x))
-	k.Addend = h
-	k.Spread(nil, gotH, x, s.tokens, s.n, s.width)
+	k.Spread(nil, gotH, x, h, s.tokens, s.n, s.width)
 	wantH = plus(wantH, h)
 	requireClose(t, s, gotH, wantH.value, wantH.magnitude, 2)
-	k.Addend = overH
-	k.Spread(nil, overH, x, s.tokens, s.n, s.width)
+	k.Spread(nil, overH, x, overH, s.tokens, s.n, s.width)
 	require.Equal(t, gotH, overH)
-	k.Addend = x
-	k.Sum(nil, gotX, h, s.tokens, s.n, s.width)
+	k.Sum(nil, gotX, h, x, s.tokens, s.n, s.width)
 	wantX = plus(wantX, x)
 	requireClose(t, s, gotX, wantX.value, wantX.magnitude, s.n+1)
 }
@@ -69,6 +66,6 @@ func TestCopiesAllocateNothingWarm(t *testing.T) {
 	defer pool.Close()
 	k := &Copies[float32]{}
 	x, h := make([]float32, 7*16), make([]float32, 7*4*16)
-	assert.Zero(t, testing.AllocsPerRun(3, func() { k.Spread(pool, h, x, 7, 4, 16) }))
-	assert.Zero(t, testing.AllocsPerRun(3, func() { k.Sum(pool, x, h, 7, 4, 16) }))
+	assert.Zero(t, testing.AllocsPerRun(3, func() { k.Spread(pool, h, x, nil, 7, 4, 16) }))
+	assert.Zero(t, testing.AllocsPerRun(3, func() { k.Sum(pool, x, h, nil, 7, 4, 16) }))
 }

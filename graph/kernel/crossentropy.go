@@ -62,8 +62,8 @@ type crossEntropyToken struct {
 
 // Run returns the mean cross-entropy in nats and the mean of ZLoss * (log Z)^2 over the
 // tokens whose target is not negative, and writes the optional outputs. Without any
-// such token losses and gradients are 0. It refuses targets beyond the vocabulary and
-// slices of the wrong length before anything is written. A NaN logit gives a NaN loss.
+// such token losses and gradients are 0. It refuses targets beyond the vocabulary
+// before anything is written. A NaN logit gives a NaN loss.
 func (k *CrossEntropy[T]) Run(p *Pool, a CrossEntropyArgs[T]) (crossEntropy, zLoss float64, err error) {
 	if err := a.check(); err != nil {
 		return 0, 0, err
@@ -92,7 +92,6 @@ func (k *CrossEntropy[T]) Run(p *Pool, a CrossEntropyArgs[T]) (crossEntropy, zLo
 			squares += t.logZ * t.logZ
 		}
 	}
-	k.args = CrossEntropyArgs[T]{}
 	return losses * k.inverse, a.ZLoss * squares * k.inverse, nil
 }
 

@@ -2,29 +2,8 @@ package kernel
 
 import "github.com/pkg/errors"
 
-// check says what is wrong with the arguments, if anything.
+// check refuses targets beyond the vocabulary.
 func (a *CrossEntropyArgs[T]) check() error {
-	if a.Tokens < 0 || a.F < 1 || a.Vocab < 1 {
-		return errors.Errorf("cross-entropy: want tokens >= 0, features >= 1 and vocabulary >= 1, got %d, %d and %d", a.Tokens, a.F, a.Vocab)
-	}
-	for _, s := range []struct {
-		name      string
-		got, want int
-		optional  bool
-	}{
-		{"features [tokens, f]", len(a.Features), a.Tokens * a.F, false},
-		{"weight", len(a.Weight), a.F * a.Vocab, false},
-		{"targets [tokens]", len(a.Targets), a.Tokens, false},
-		{"losses [tokens]", len(a.Losses), a.Tokens, a.Losses == nil},
-		{"hits [tokens]", len(a.Hits), a.Tokens, a.Hits == nil},
-		{"gradient of features [tokens, f]", len(a.DFeatures), a.Tokens * a.F, a.DFeatures == nil},
-		{"gradient of weight", len(a.DWeight), a.F * a.Vocab, a.DWeight == nil},
-	} {
-		if s.got != s.want && !s.optional {
-			return errors.Errorf("cross-entropy: %s: want %d elements for %d tokens, f %d and a vocabulary of %d, got %d",
-				s.name, s.want, a.Tokens, a.F, a.Vocab, s.got)
-		}
-	}
 	for t, target := range a.Targets {
 		if int(target) >= a.Vocab {
 			return TargetError(t, a.Vocab, int(target))

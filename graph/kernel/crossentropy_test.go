@@ -161,14 +161,6 @@ func TestCrossEntropyRefusesBadArguments(t *testing.T) {
 	c := crossEntropyCase{tokens: 3, f: 2, vocab: 5, scale: 1}
 	for want, spoil := range map[string]func(a *CrossEntropyArgs[float32]){
 		"position 1: want less than the vocabulary of 5, got 5": func(a *CrossEntropyArgs[float32]) { a.Targets[1] = 5 },
-		"vocabulary >= 1, got 3, 2 and 0":                       func(a *CrossEntropyArgs[float32]) { a.Vocab = 0 },
-		"features [tokens, f]: want 6 elements":                 func(a *CrossEntropyArgs[float32]) { a.Features = a.Features[1:] },
-		"weight: want 10 elements":                              func(a *CrossEntropyArgs[float32]) { a.Weight = nil },
-		"targets [tokens]: want 3 elements":                     func(a *CrossEntropyArgs[float32]) { a.Targets = a.Targets[:2] },
-		"losses [tokens]: want 3 elements":                      func(a *CrossEntropyArgs[float32]) { a.Losses = a.Losses[:2] },
-		"hits [tokens]: want 3 elements":                        func(a *CrossEntropyArgs[float32]) { a.Hits = a.Hits[:2] },
-		"gradient of features [tokens, f]: want 6 elements":     func(a *CrossEntropyArgs[float32]) { a.DFeatures = a.DFeatures[:2] },
-		"gradient of weight: want 10 elements":                  func(a *CrossEntropyArgs[float32]) { a.DWeight = a.DWeight[:2] },
 	} {
 		a := crossEntropyInputs[float32](c)
 		a.DFeatures, a.DWeight, a.Losses = make([]float32, 6), make([]float32, 10), make([]float32, 3)

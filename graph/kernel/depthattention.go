@@ -64,21 +64,8 @@ func (t *depthForward[T]) Part(_, lo, hi int) {
 		sum := softmaxExp(t.path, weights, softmaxMax(t.path, weights))
 		scaleTo(t.path, weights, weights, T(1/sum))
 		if t.u != nil {
-			t.sum(rowOf(t.u, token, width), weights, token)
+			sumMultiples(t.path, rowOf(t.u, token, width), weights, t.v, token*width, (token+1)*width)
 		}
-	}
-}
-
-// sum adds a token's rows up, after the first two at a time.
-func (t *depthForward[T]) sum(u, weights []T, token int) {
-	row := func(i int) []T { return rowOf(t.v[i], token, t.d.Width) }
-	scaleTo(t.path, u, row(0), weights[0])
-	i := 1
-	for ; i+1 < len(weights); i += 2 {
-		addTwoMultiples(t.path, u, row(i), row(i+1), weights[i], weights[i+1])
-	}
-	if i < len(weights) {
-		addMultiple(t.path, u, row(i), weights[i])
 	}
 }
 

@@ -3,54 +3,51 @@ package kernel
 // Hadamard multiplies the rows of a matrix, element by element, by one vector: a gain on
 // each feature, as of LayerScale (Touvron et al. 2021, arXiv 2103.17239, section 2).
 type Hadamard[T Float] struct {
-	// Addend, where not nil, is added to the gradient of x, which may be Addend itself.
-	Addend []T
-
 	forward  hadamardTask[T]
-	sum      addScaledTask[T]
 	backward hadamardGradTask[T]
 	path     path
 }
 
 // Forward computes y_i = x_i ⊙ gain, with x and y [rows, width] and gain [width]. y may be x.
-func (k *Hadamard[T]) Forward(p *Pool, y, x, gain []T, rows int) {
-	n := rows * len(gain)
-	k.forward = hadamardTask[T]{y: y[:n], x: x[:n], gain: gain, path: pathOf[T](k.path)}
-	p.Do(rows, &k.forward)
-}
+func (k *Hadamard[T]) Forward(p *Pool, y, x, gain []T, rows int) { k.Add(p, y, nil, x, gain, rows) }
 
-// Add computes y_i = x_i + gain ⊙ z_i, with x, y and z [rows, width] and gain [width]. y may be x.
+// Add computes y_i = x_i + gain ⊙ z_i, with x, y and z [rows, width] and gain [width]. A nil x is zero; y may
+// be x.
 func (k *Hadamard[T]) Add(p *Pool, y, x, z, gain []T, rows int) {
-	n := rows * len(gain)
-	k.sum = addScaledTask[T]{y: y[:n], x: x[:n], z: z[:n], gain: gain, path: pathOf[T](k.path)}
-	p.Do(rows, &k.sum)
+	k.forward = hadamardTask[T]{y: y, x: x, z: z, gain: gain, path: pathOf[T](k.path)}
+	p.Do(rows, &k.forward)
 }
 
 // Backward computes from dy, the gradient of y,
 //
-//	dx_i = dy_i ⊙ gain + Addend_i,  dgain (+)= sum over i of dy_i ⊙ x_i
+//	dx_i = dy_i ⊙ gain + addend_i,  dgain (+)= sum over i of dy_i ⊙ x_i
 //
-// dgain may be nil: not wanted. accumulate says that it is added to what the slice holds. The
+// addend may be nil: zero. dgain may be nil: not wanted. accumulate says that it is added to what the slice holds. The
 // rows are summed in their order, so the result does not depend on the thread count. dx may
-// be dy.
-func (k *Hadamard[T]) Backward(p *Pool, dx, dgain, dy, x, gain []T, rows int, accumulate bool) {
-	n, t := rows*len(gain), &k.backward
-	t.dx, t.dgain, t.dy, t.x, t.gain, t.addend = dx[:n], dgain, dy[:n], x[:n], gain, k.Addend
+// be dy or addend.
+func (k *Hadamard[T]) Backward(p *Pool, dx, addend, dgain, dy, x, gain []T, rows int, accumulate bool) {
+	t := &k.backward
+	t.dx, t.addend, t.dgain, t.dy, t.x, t.gain = dx, addend, dgain, dy, x, gain
 	t.rows, t.accumulate, t.path = rows, accumulate, pathOf[T](k.path)
-	t.sums, t.products = growKept(t.sums, p.Threads()), growKept(t.products, p.Threads())
+	t.sums, t.products = growKept(t.sums, p.Threads()), growRows(t.products, p, len(gain))
 	p.Do(columnGroups(len(gain)), t)
-	k.Addend, t.addend = nil, nil // keeps no operand alive
 }
 
 type hadamardTask[T Float] struct {
-	y, x, gain []T
-	path       path
+	y, x, z, gain []T
+	path          path
 }
 
 func (t *hadamardTask[T]) Part(_, lo, hi int) {
 	width := len(t.gain)
 	for i := lo; i < hi; i++ {
-		multiply(t.path, rowOf(t.y, i, width), rowOf(t.x, i, width), t.gain)
+		y, z := rowOf(t.y, i, width), rowOf(t.z, i, width)
+		if t.x == nil {
+			multiply(t.path, y, z, t.gain)
+			continue
+		}
+		copyOver(y, rowOf(t.x, i, width))
+		addProducts(t.path, y, z, t.gain)
 	}
 }
 
@@ -72,14 +69,13 @@ func (t *hadamardGradTask[T]) Part(worker, lo, hi int) {
 	}
 	sum := &t.sums[worker]
 	sum.reset(t.path, end-first)
-	t.products[worker] = grow(t.products[worker], end-first)
 	for i := range t.rows {
 		from, to := i*width+first, i*width+end
 		if t.dgain != nil {
 			addProducts(t.path, sum.block, t.dy[from:to], t.x[from:to])
 			sum.added()
 		}
-		t.row(t.products[worker], from, to, t.gain[first:end])
+		t.row(t.products[worker][:end-first], from, to, t.gain[first:end])
 	}
 	if t.dgain != nil {
 		sum.flush()
@@ -96,20 +92,4 @@ func (t *hadamardGradTask[T]) row(product []T, from, to int, gain []T) {
 	}
 	multiply(t.path, product, dy, gain)
 	setSum(t.path, dx, t.addend[from:to], product)
-}
-
-type addScaledTask[T Float] struct {
-	y, x, z, gain []T
-	path          path
-}
-
-func (t *addScaledTask[T]) Part(_, lo, hi int) {
-	width := len(t.gain)
-	for i := lo; i < hi; i++ {
-		y, x := rowOf(t.y, i, width), rowOf(t.x, i, width)
-		if &y[0] != &x[0] {
-			copy(y, x)
-		}
-		addProducts(t.path, y, rowOf(t.z, i, width), t.gain)
-	}
 }

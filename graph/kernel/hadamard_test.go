@@ -72,8 +72,7 @@ func (c hadamardCase[T]) check(t *testing.T, p path, threads int, tolerance floa
 	require.Equal(t, sum, onto, "a sum in place")
 
 	backward := func(dx, dgain, dy, addend []T) []T {
-		k.Addend = addend
-		k.Backward(pool, dx, dgain, dy, c.x, c.gain, c.rows, true)
+		k.Backward(pool, dx, addend, dgain, dy, c.x, c.gain, c.rows, true)
 		return dx
 	}
 	dgain := slices.Clone(c.old)
@@ -97,7 +96,6 @@ func TestHadamardWarmAllocatesNothing(t *testing.T) {
 	dgain := make([]float32, 50)
 	requireNoAllocations(t, func() {
 		k.Forward(p, x, x, gain, 10)
-		k.Addend = x
-		k.Backward(p, x, dgain, x, x, gain, 10, false)
+		k.Backward(p, x, x, dgain, x, x, gain, 10, false)
 	})
 }

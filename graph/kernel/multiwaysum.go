@@ -48,10 +48,9 @@ func (k *MultiwaySum[T]) Term(p *Pool, dx, packed, last, a, addend []T, j int, d
 }
 
 func (k *MultiwaySum[T]) run(p *Pool, t multiwayTask[T]) {
-	t.scratch, t.path = growKept(k.task.scratch, p.Threads()), pathOf[T](k.path)
+	t.scratch, t.path = growRows(k.task.scratch, p, 2*t.d.Width), pathOf[T](k.path)
 	k.task = t
 	p.Do(t.d.Tokens, &k.task)
-	k.task = multiwayTask[T]{scratch: t.scratch} // keeps no operand alive
 }
 
 // multiwayStep is what a multiwayTask computes.
@@ -85,9 +84,12 @@ func (t *multiwayTask[T]) Part(worker, lo, hi int) {
 		for c := range t.d.Ways {
 			way, a := t.way(token, c), a[c*t.d.Terms:][:t.d.Terms]
 			switch {
+			case way == nil && (t.step == multiwayForward || t.accumulate):
+			case way == nil:
+				clear(a)
 			case t.step == multiwayWeights:
-				t.products(a, way, from, to)
-			case way != nil:
+				allDots(t.path, a, way, t.x, from, to, t.accumulate)
+			default:
 				sumMultiples(t.path, way, a, t.x, from, to)
 			}
 		}
@@ -106,30 +108,10 @@ func (t *multiwayTask[T]) way(token, c int) []T {
 	return nil
 }
 
-// products makes those of a row dy with all tensors' elements [from, to).
-func (t *multiwayTask[T]) products(da, dy []T, from, to int) {
-	if dy == nil {
-		if !t.accumulate {
-			clear(da)
-		}
-		return
-	}
-	j := 0
-	for ; j+1 < len(da); j += 2 {
-		first, second := dotProducts(t.path, dy, t.x[j][from:to], t.x[j+1][from:to])
-		store(&da[j], first, t.accumulate)
-		store(&da[j+1], second, t.accumulate)
-	}
-	if j < len(da) {
-		store(&da[j], dotProduct(t.path, dy, t.x[j][from:to]), t.accumulate)
-	}
-}
-
 // term makes a token's row of the gradient of tensor j: that from the packed sums, two of which are
 // added at a time, and that from the last one, then both, then the addend, as separate passes would.
 func (t *multiwayTask[T]) term(worker, token int, a []T, from, to int) {
 	width, packed := t.d.Width, t.d.Ways-1
-	t.scratch[worker] = grow(t.scratch[worker], 2*width)
 	sum, product := t.dx[from:to], t.scratch[worker][width:][:width]
 	if t.addend != nil {
 		sum = t.scratch[worker][:width]

@@ -42,13 +42,16 @@ func (s RopeStretch) Turn(base float64, headDim, i, pos int) (cos, sin float64) 
 	return amplitude * cos, amplitude * sin
 }
 
-// extend makes the table hold at least the given number of positions.
+// extend makes the table, for a base of 0 that of no rotation, hold at least the given number of positions.
 func (t *ropeTable[T]) extend(base float64, stretch RopeStretch, headDim, positions int) {
 	if base == t.base && stretch.equal(t.stretch) && headDim == t.headDim && positions <= t.positions {
 		return
 	}
-	half := headDim / 2
 	t.base, t.stretch, t.headDim, t.positions = base, stretch, headDim, positions
+	if base == 0 {
+		return
+	}
+	half := headDim / 2
 	t.cos = grow(t.cos, positions*half)
 	t.sin = grow(t.sin, positions*half)
 	for i := range half {
@@ -62,6 +65,10 @@ func (t *ropeTable[T]) extend(base float64, stretch RopeStretch, headDim, positi
 // rotate sets dst to src rotated by the angles of position pos; both have headDim
 // elements and may be the same slice.
 func (t *ropeTable[T]) rotate(dst, src []T, pos int) {
+	if t.base == 0 {
+		copy(dst, src[:t.headDim])
+		return
+	}
 	half := t.headDim / 2
 	cos, sin := t.cos[pos*half:][:half], t.sin[pos*half:][:half]
 	a, b := src[:half], src[half:][:half]
@@ -78,6 +85,9 @@ func (t *ropeTable[T]) rotate(dst, src []T, pos int) {
 // rotateBack rotates x in place by the opposite angles of position pos, with the same amplitude: the transpose,
 // and so the derivative, of rotate.
 func (t *ropeTable[T]) rotateBack(x []T, pos int) {
+	if t.base == 0 {
+		return
+	}
 	half := t.headDim / 2
 	cos, sin := t.cos[pos*half:][:half], t.sin[pos*half:][:half]
 	a, b := x[:half], x[half:][:half]
@@ -85,6 +95,12 @@ func (t *ropeTable[T]) rotateBack(x []T, pos int) {
 		x, y, s := a[i], b[i], sin[i]
 		a[i], b[i] = x*c+y*s, y*c-x*s
 	}
+}
+
+// writeBack sets dst to a row, rotated back.
+func (t *ropeTable[T]) writeBack(dst, row []T, pos int) {
+	copy(dst, row)
+	t.rotateBack(dst, pos)
 }
 
 func (t *ropeTable[T]) scratchBytes() int { return capBytes(t.cos) + capBytes(t.sin) }

@@ -7,42 +7,37 @@ import "math"
 //
 //	y = c tanh(x/c),   dy/dx = 1 - (y/c)^2
 type SoftCap[T Float] struct {
-	forward  softCapForward[T]
-	backward softCapBackward[T]
-	path     path
+	task softCapTask[T]
+	path path
 }
 
 // Forward computes y = c tanh(x/c), for c > 0. y may be x.
 func (k *SoftCap[T]) Forward(p *Pool, y, x []T, c float64) {
-	k.forward = softCapForward[T]{y: y[:len(x)], x: x, c: c, path: pathOf[T](k.path)}
-	p.Do(len(x), &k.forward)
+	k.task = softCapTask[T]{out: y[:len(x)], x: x, c: c, path: pathOf[T](k.path)}
+	p.Do(len(x), &k.task)
 }
 
 // Backward computes dx = dy (1 - (y/c)^2) from y. dx may be dy or y.
 func (k *SoftCap[T]) Backward(p *Pool, dx, dy, y []T, c float64) {
-	k.backward = softCapBackward[T]{dx: dx[:len(y)], dy: dy[:len(y)], y: y, c: c}
-	p.Do(len(y), &k.backward)
+	k.task = softCapTask[T]{out: dx[:len(y)], dy: dy[:len(y)], x: y, c: c}
+	p.Do(len(y), &k.task)
 }
 
-type softCapForward[T Float] struct {
-	y, x []T
-	c    float64
-	path path
+// softCapTask computes out = c tanh(x/c) or, where there is a dy, dx of x = y.
+type softCapTask[T Float] struct {
+	out, dy, x []T
+	c          float64
+	path       path
 }
 
-func (t *softCapForward[T]) Part(_, lo, hi int) {
-	softCap(t.path, t.y[lo:hi], t.y[lo:hi], t.x[lo:hi], t.c)
-}
-
-type softCapBackward[T Float] struct {
-	dx, dy, y []T
-	c         float64
-}
-
-func (t *softCapBackward[T]) Part(_, lo, hi int) {
+func (t *softCapTask[T]) Part(_, lo, hi int) {
+	if t.dy == nil {
+		softCap(t.path, t.out[lo:hi], t.out[lo:hi], t.x[lo:hi], t.c)
+		return
+	}
 	for i := lo; i < hi; i++ {
-		ratio := float64(t.y[i]) / t.c
-		t.dx[i] = T(float64(t.dy[i]) * (1 - ratio*ratio))
+		ratio := float64(t.x[i]) / t.c
+		t.out[i] = T(float64(t.dy[i]) * (1 - ratio*ratio))
 	}
 }
 

@@ -57,35 +57,11 @@ func softmaxMax[T Float](p path, x []T) T {
 	if p > portable {
 		return fastMax(p, x)
 	}
-	if x, ok := any(x).([]float32); ok {
-		return T(softmaxMax32(x))
-	}
 	largest := T(math.Inf(-1))
 	for _, v := range x {
-		if v > largest {
-			largest = v
-		}
+		largest = max(largest, v) // without a branch, which the short rows of attention would mispredict
 	}
 	return largest
-}
-
-// softmaxMax32 compares integers in the order of the floats, which compiles to a
-// conditional move: the short rows of attention would mispredict a branch several times
-// each.
-func softmaxMax32(x []float32) float32 {
-	largest := orderedBits(math.Float32bits(float32(math.Inf(-1))))
-	for _, v := range x {
-		if o := orderedBits(math.Float32bits(v)); o > largest {
-			largest = o
-		}
-	}
-	return math.Float32frombits(uint32(orderedBits(uint32(largest))))
-}
-
-// orderedBits maps the bits of floats to integers in the same order: it turns the
-// magnitude bits of negative ones over. It is its own inverse.
-func orderedBits(bits uint32) int32 {
-	return int32(bits) ^ int32(uint32(int32(bits)>>31)>>1)
 }
 
 // distancesMax subtracts slope * (far - i) from x_i, for keys that follow one another,

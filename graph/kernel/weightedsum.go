@@ -16,10 +16,9 @@ func (d WeightedSumParams) size() int { return d.Tokens * d.Width }
 //
 // a is [Terms], or [Tokens, Terms] with weights of each token's own.
 type WeightedSum[T Float] struct {
-	forward weightedSumTask[T]
-	weights sumWeightsTask[T]
-	term    sumTermTask[T]
-	path    path
+	task     weightedSumTask[T]
+	perToken MultiwaySum[T]
+	path     path
 }
 
 // weightedBlock is the number of elements of the sum that stay in the first-level cache
@@ -30,10 +29,11 @@ const weightedBlock = 2048
 // left out, not read: with weights of 0 and a single 1 the sum is that tensor, bit for bit. y
 // may be x[0].
 func (k *WeightedSum[T]) Forward(p *Pool, y, a []T, x [][]T, d WeightedSumParams) {
-	t := &k.forward
-	t.y, t.a, t.x, t.d, t.path = y[:d.size()], a, x[:d.Terms], d, pathOf[T](k.path)
-	p.Do(d.size(), t)
-	t.x = nil // keeps no operand alive
+	if !d.Shared {
+		k.tokens().Forward(p, nil, y, a, x, d.ways())
+		return
+	}
+	k.run(p, weightedSumTask[T]{step: multiwayForward, y: y, a: a, x: x}, d)
 }
 
 // Weights computes the gradient of the weights from dy, that of the sum, in float64:
@@ -43,24 +43,20 @@ func (k *WeightedSum[T]) Forward(p *Pool, y, a []T, x [][]T, d WeightedSumParams
 // or, with weights of each token's own, the products of each token. accumulate says that
 // they are added to what da holds. The result does not depend on the thread count.
 func (k *WeightedSum[T]) Weights(p *Pool, da, dy []T, x [][]T, accumulate bool, d WeightedSumParams) {
-	t := &k.weights
-	t.da, t.dy, t.x, t.accumulate, t.d, t.path = da, dy[:d.size()], x[:d.Terms], accumulate, d, pathOf[T](k.path)
 	if !d.Shared {
-		p.Do(d.Tokens, t)
-		t.x = nil
+		k.tokens().Weights(p, da, nil, dy, x, accumulate, d.ways())
 		return
 	}
-	blocks := (d.size() + weightedBlock - 1) / weightedBlock
-	t.sums = grow(t.sums, blocks*d.Terms)
-	p.Do(blocks, t)
+	blocks := pieces{d.size(), weightedBlock}.number()
+	sums := grow(k.task.sums, blocks*d.Terms)
+	k.run(p, weightedSumTask[T]{step: multiwayWeights, y: dy, x: x, sums: sums}, d)
 	for j := range d.Terms {
 		sum := 0.0
 		for b := range blocks {
-			sum += t.sums[b*d.Terms+j]
+			sum += sums[b*d.Terms+j]
 		}
 		store(&da[j], sum, accumulate)
 	}
-	t.x = nil
 }
 
 // Term computes the gradient of tensor j, plus addend unless that is nil:
@@ -69,39 +65,59 @@ func (k *WeightedSum[T]) Weights(p *Pool, da, dy []T, x [][]T, accumulate bool, 
 //
 // dx may be dy or addend.
 func (k *WeightedSum[T]) Term(p *Pool, dx, dy, a, addend []T, j int, d WeightedSumParams) {
-	t := &k.term
-	t.dx, t.dy, t.a, t.addend, t.j, t.d, t.path = dx[:d.size()], dy[:d.size()], a, addend, j, d, pathOf[T](k.path)
-	t.products = growKept(t.products, p.Threads())
-	p.Do(d.size(), t)
-	t.addend = nil
+	if !d.Shared {
+		k.tokens().Term(p, dx, nil, dy, a, addend, j, d.ways())
+		return
+	}
+	k.run(p, weightedSumTask[T]{step: multiwayTerm, y: dy, a: a[j:], dx: dx, addend: addend}, d)
 }
 
-// eachBlock calls f with the parts of the elements [lo, hi) that fit the first-level cache
-// and have one set of weights, and with the number of that set.
-func (d WeightedSumParams) eachBlock(lo, hi int, f func(set, lo, hi int)) {
-	width := d.Width
-	if d.Shared {
-		width = d.size()
-	}
-	for lo < hi {
-		set := lo / width
-		end := min(hi, lo+weightedBlock, (set+1)*width)
-		f(set, lo, end)
-		lo = end
-	}
+// tokens is the kernel for weights of each token's own, ways its sizes.
+func (k *WeightedSum[T]) tokens() *MultiwaySum[T] {
+	k.perToken.path = k.path
+	return &k.perToken
 }
 
+func (d WeightedSumParams) ways() MultiwaySumParams {
+	return MultiwaySumParams{Tokens: d.Tokens, Width: d.Width, Terms: d.Terms, Ways: 1}
+}
+
+func (k *WeightedSum[T]) run(p *Pool, t weightedSumTask[T], d WeightedSumParams) {
+	t.terms, t.path, t.products = d.Terms, pathOf[T](k.path), growRows(k.task.products, p, weightedBlock)
+	t.blocks = pieces{d.size(), weightedBlock}
+	k.task = t
+	p.Do(t.blocks.number(), &k.task)
+}
+
+// weightedSumTask works with weights for all tokens.
 type weightedSumTask[T Float] struct {
-	y, a []T
-	x    [][]T
-	d    WeightedSumParams
-	path path
+	step             multiwayStep
+	y, a, dx, addend []T
+	x                [][]T
+	sums             []float64 // [blocks, Terms], of the weights' gradient
+	terms            int
+	blocks           pieces
+	products         [][]T // a block of a dy, one a worker
+	path             path
 }
 
-func (t *weightedSumTask[T]) Part(_, lo, hi int) {
-	t.d.eachBlock(lo, hi, func(set, lo, hi int) {
-		sumMultiples(t.path, t.y[lo:hi], t.a[set*t.d.Terms:(set+1)*t.d.Terms], t.x, lo, hi)
-	})
+func (t *weightedSumTask[T]) Part(worker, first, end int) {
+	for block := first; block < end; block++ {
+		lo, hi := t.blocks.items(block)
+		y := t.y[lo:hi]
+		switch {
+		case t.step == multiwayForward:
+			sumMultiples(t.path, y, t.a[:t.terms], t.x, lo, hi)
+		case t.step == multiwayWeights:
+			allDots(t.path, t.sums[block*t.terms:][:t.terms], y, t.x, lo, hi, false)
+		case t.addend == nil:
+			scaleTo(t.path, t.dx[lo:hi], y, t.a[0])
+		default:
+			product := t.products[worker][:hi-lo]
+			scaleTo(t.path, product, y, t.a[0])
+			setSum(t.path, t.dx[lo:hi], t.addend[lo:hi], product)
+		}
+	}
 }
 
 // sumMultiples computes y from the elements [lo, hi) of x: after the first tensor two at a time,
@@ -129,68 +145,17 @@ func sumMultiples[T Float](p path, y, a []T, x [][]T, lo, hi int) {
 	}
 }
 
-type sumWeightsTask[T Float] struct {
-	da, dy     []T
-	x          [][]T
-	sums       []float64 // [blocks, Terms], of weights for all tokens
-	accumulate bool
-	d          WeightedSumParams
-	path       path
-}
-
-// Part works on blocks, or on tokens.
-func (t *sumWeightsTask[T]) Part(_, lo, hi int) {
-	size := t.d.Width
-	if t.d.Shared {
-		size = weightedBlock
+// allDots computes the products (or adds them) of y with the elements [lo, hi) of all x, two at a time.
+func allDots[T, S Float](p path, products []S, y []T, x [][]T, lo, hi int, accumulate bool) {
+	j := 0
+	for ; j+1 < len(products); j += 2 {
+		first, second := dotProducts(p, y, x[j][lo:hi], x[j+1][lo:hi])
+		store(&products[j], first, accumulate)
+		store(&products[j+1], second, accumulate)
 	}
-	for i := lo; i < hi; i++ {
-		t.piece(i, i*size, min((i+1)*size, len(t.dy)))
+	if j < len(products) {
+		store(&products[j], dotProduct(p, y, x[j][lo:hi]), accumulate)
 	}
-}
-
-// piece makes the products of the elements [from, to), piece number i.
-func (t *sumWeightsTask[T]) piece(i, from, to int) {
-	dy, n := t.dy[from:to], t.d.Terms
-	for j := 0; j < n; j += 2 {
-		if j+1 == n {
-			t.put(i*n+j, dotProduct(t.path, dy, t.x[j][from:to]))
-			return
-		}
-		first, second := dotProducts(t.path, dy, t.x[j][from:to], t.x[j+1][from:to])
-		t.put(i*n+j, first)
-		t.put(i*n+j+1, second)
-	}
-}
-
-func (t *sumWeightsTask[T]) put(i int, product float64) {
-	if t.d.Shared {
-		t.sums[i] = product
-	} else {
-		store(&t.da[i], product, t.accumulate)
-	}
-}
-
-type sumTermTask[T Float] struct {
-	dx, dy, a, addend []T
-	j                 int
-	d                 WeightedSumParams
-	products          [][]T // a block of a dy, one a worker
-	path              path
-}
-
-func (t *sumTermTask[T]) Part(worker, lo, hi int) {
-	t.products[worker] = grow(t.products[worker], weightedBlock)
-	t.d.eachBlock(lo, hi, func(set, lo, hi int) {
-		weight := t.a[set*t.d.Terms+t.j]
-		if t.addend == nil {
-			scaleTo(t.path, t.dx[lo:hi], t.dy[lo:hi], weight)
-			return
-		}
-		product := t.products[worker][:hi-lo]
-		scaleTo(t.path, product, t.dy[lo:hi], weight)
-		setSum(t.path, t.dx[lo:hi], t.addend[lo:hi], product)
-	})
 }
 
 // addTwoMultiples computes out += factor * x + other * y.

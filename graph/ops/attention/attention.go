@@ -182,7 +182,8 @@ func runAttention[T kernel.Float](k attention, c *graph.Call) error {
 	run := graph.State[kernel.Attention[T]](c)
 	starts := graph.In[int32](c, 1)
 	if k.cache != nil {
-		return run.ForwardCached(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.KV[T](k.cache), k.cache.Running(), starts, p)
+		run.ForwardCached(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.KV[T](k.cache), k.cache.Running(), starts, p)
+		return nil
 	}
 	lse := savedLSE[T](k.saved, p.Batch*p.Heads*p.Seq)
 	run.Forward(c.Pool(), graph.Out[T](c), lse, graph.In[T](c, 0), starts, p)

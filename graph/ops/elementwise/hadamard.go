@@ -76,8 +76,6 @@ func (k hadamardGrad) Run(c *graph.Call) error {
 func runHadamardGrad[T kernel.Float](_ hadamardGrad, c *graph.Call) error {
 	gain := graph.In[T](c, 2)
 	dgain, accumulate := graph.SecondaryOut[T](c, 0)
-	run := graph.State[kernel.Hadamard[T]](c)
-	run.Addend = graph.In[T](c, 3)
-	run.Backward(c.Pool(), graph.Out[T](c), dgain, graph.In[T](c, 0), graph.In[T](c, 1), gain, c.Result().Size()/len(gain), accumulate)
+	graph.State[kernel.Hadamard[T]](c).Backward(c.Pool(), graph.Out[T](c), graph.In[T](c, 3), dgain, graph.In[T](c, 0), graph.In[T](c, 1), gain, c.Result().Size()/len(gain), accumulate)
 	return nil
 }

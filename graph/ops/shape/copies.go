@@ -52,9 +52,7 @@ func (k copies) Run(c *graph.Call) error {
 }
 
 func runCopies[T kernel.Float](k copies, c *graph.Call) error {
-	run := graph.State[kernel.Copies[T]](c)
-	run.Addend = graph.In[T](c, 1)
-	run.Spread(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), c.Signature(0).Leading(), k.n, c.Signature(0).Width())
+	graph.State[kernel.Copies[T]](c).Spread(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), c.Signature(0).Leading(), k.n, c.Signature(0).Width())
 	return nil
 }
 
@@ -96,8 +94,6 @@ func (k sumCopies) Run(c *graph.Call) error {
 
 func runSumCopies[T kernel.Float](_ sumCopies, c *graph.Call) error {
 	h := c.Signature(0)
-	run := graph.State[kernel.Copies[T]](c)
-	run.Addend = graph.In[T](c, 1)
-	run.Sum(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), h.Leading(), h.Shape[1], c.Result().Width())
+	graph.State[kernel.Copies[T]](c).Sum(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), h.Leading(), h.Shape[1], c.Result().Width())
 	return nil
 }
