@@ -48,12 +48,12 @@ func (k *WeightedSum[T]) Weights(p *Pool, da, dy []T, x [][]T, accumulate bool, 
 		return
 	}
 	blocks := pieces{d.size(), weightedBlock}.number()
-	sums := grow(k.task.sums, blocks*d.Terms)
-	k.run(p, weightedSumTask[T]{step: multiwayWeights, y: dy, x: x, sums: sums}, d)
+	k.task.sums = grow(k.task.sums, blocks*d.Terms)
+	k.run(p, weightedSumTask[T]{step: multiwayWeights, y: dy, x: x}, d)
 	for j := range d.Terms {
 		sum := 0.0
 		for b := range blocks {
-			sum += sums[b*d.Terms+j]
+			sum += k.task.sums[b*d.Terms+j]
 		}
 		store(&da[j], sum, accumulate)
 	}
@@ -83,7 +83,8 @@ func (d WeightedSumParams) ways() MultiwaySumParams {
 }
 
 func (k *WeightedSum[T]) run(p *Pool, t weightedSumTask[T], d WeightedSumParams) {
-	t.terms, t.path, t.products = d.Terms, pathOf[T](k.path), growRows(k.task.products, p, weightedBlock)
+	t.terms, t.path = d.Terms, pathOf[T](k.path)
+	t.sums, t.products = k.task.sums, growRows(k.task.products, p, weightedBlock)
 	t.blocks = pieces{d.size(), weightedBlock}
 	k.task = t
 	p.Do(t.blocks.number(), &k.task)

@@ -49,6 +49,11 @@ func (w *Writer) Op(name string, operands ...string) {
 	w.Line("\t%s", strings.TrimSpace(name+" "+strings.Join(operands, ", ")))
 }
 
+// OpNumber writes an instruction with a number and a register.
+func (w *Writer) OpNumber(name string, n int, register string) {
+	w.Op(name, fmt.Sprintf("$%d", n), register)
+}
+
 // Label writes a label of the current function.
 func (w *Writer) Label(name string) { w.Line("%s:", name) }
 

@@ -44,55 +44,44 @@ const (
 func (k axpy) a(i int) string { return k.Vector(i) }
 func (k axpy) y(v int) string { return k.Vector(k.rows + v) }
 
+func (k axpy) signature() string { return k.name() + "(t *axpyTile[float32])" }
+
 func (k axpy) emit(w *asm.Writer) {
 	const vecs = 2 // vectors of y a step, a cache line of each row
-	w.Function(k.name()+"(t *axpyTile[float32])", 0, 8)
+	w.Function(k.signature(), 0, 8)
 	k.emitArguments(w)
 	step := vecs * k.Lanes
-	w.Op("SUBQ", fmt.Sprintf("$%d", step), regMore)
-	w.Op("JLT", "few")
-	w.Label("step")
-	for i := range k.rows {
-		w.Op("PREFETCHT0", rowAddress(regAhead, regXS, regX3, i))
-	}
-	k.emitStep(w, vecs, false)
-	w.Op("ADDQ", fmt.Sprintf("$%d", 4*step), regAhead)
-	w.Op("SUBQ", fmt.Sprintf("$%d", step), regMore)
-	w.Op("JGE", "step")
-	w.Label("few")
-	w.Op("ADDQ", fmt.Sprintf("$%d", step), regMore)
-	w.Op("JLE", "done")
-	w.Label("rest")
-	setMask(w, regMore, "")
-	k.emitStep(w, 1, true)
-	w.Op("SUBQ", fmt.Sprintf("$%d", k.Lanes), regMore)
-	w.Op("JGT", "rest")
-	w.Label("done")
-	w.Return()
+	walk(w, "step", regMore, step, func() {
+		for i := range k.rows {
+			w.Op("PREFETCHT0", rowAddress(regAhead, regXS, regX3, i))
+		}
+		k.emitStep(w, vecs, false)
+		w.OpNumber("ADDQ", 4*step, regAhead)
+	}, func() {
+		setMask(w, regMore, "")
+		k.emitStep(w, 1, true)
+	})
 }
 
 func (k axpy) emitArguments(w *asm.Writer) {
 	w.Op("MOVQ", "t+0(FP)", regTile)
-	w.Op("MOVQ", "axpy_y(AX)", regC)
-	w.Op("MOVQ", "axpy_a(AX)", regA1)
-	w.Op("MOVQ", "axpy_as(AX)", regRows)
-	w.Op("SHLQ", "$2", regRows)
-	w.Op("LEAQ", fmt.Sprintf("(%s)(%s*2)", regRows, regRows), regA3)
+	fields(w, "axpy", "y", regC, "a", regA1)
+	strides(w, "axpy", "as", regRows)
+	triple(w, regRows, regA3)
 	for i := range k.rows {
 		w.Op("VBROADCASTSS", rowAddress(regA1, regRows, regA3, i), k.a(i))
 	}
-	w.Op("MOVQ", "axpy_x(AX)", regX)
-	w.Op("MOVQ", "axpy_xs(AX)", regXS)
-	w.Op("SHLQ", "$2", regXS)
-	w.Op("LEAQ", fmt.Sprintf("(%s)(%s*2)", regXS, regXS), regX3)
+	fields(w, "axpy", "x", regX)
+	strides(w, "axpy", "xs", regXS)
+	triple(w, regXS, regX3)
 	w.Op("LEAQ", fmt.Sprintf("(%s)(%s*%d)", regX, regXS, k.rows), regAhead)
-	w.Op("MOVQ", "axpy_n(AX)", regMore)
+	fields(w, "axpy", "n", regMore)
 }
 
 // emitStep adds to vecs vectors of y and goes on to the next.
 func (k axpy) emitStep(w *asm.Writer, vecs int, masked bool) {
 	for v := range vecs {
-		w.Load(fmt.Sprintf("%d(%s)", v*k.Size(), regC), k.y(v), masked)
+		w.Load(at(v*k.Size(), regC), k.y(v), masked)
 	}
 	for i := range k.rows {
 		for v := range vecs {
@@ -108,8 +97,8 @@ func (k axpy) emitStep(w *asm.Writer, vecs int, masked bool) {
 		}
 	}
 	for v := range vecs {
-		w.Store(k.y(v), fmt.Sprintf("%d(%s)", v*k.Size(), regC), masked)
+		w.Store(k.y(v), at(v*k.Size(), regC), masked)
 	}
-	w.Op("ADDQ", fmt.Sprintf("$%d", vecs*k.Size()), regC)
-	w.Op("ADDQ", fmt.Sprintf("$%d", vecs*k.Size()), regX)
+	w.OpNumber("ADDQ", vecs*k.Size(), regC)
+	w.OpNumber("ADDQ", vecs*k.Size(), regX)
 }

@@ -59,33 +59,24 @@ func (k combine) coefficient(vecs int) string {
 	return k.Vector((k.rows + 1) * vecs)
 }
 
+func (k combine) signature() string { return k.name() + "(t *combineTile[float32])" }
+
 func (k combine) emit(w *asm.Writer) {
-	w.Function(k.name()+"(t *combineTile[float32])", 0, 8)
+	w.Function(k.signature(), 0, 8)
 	w.Op("MOVQ", "t+0(FP)", regTile)
-	w.Op("MOVQ", "combine_d(AX)", regD)
-	w.Op("MOVQ", "combine_cols(AX)", regLeft)
+	fields(w, "combine", "d", regD, "cols", regLeft)
 	w.Op("MOVQ", regLeft, regCS)
 	w.Op("SHLQ", "$2", regCS)
 	w.Op("XORL", regOff, regOff)
 	wide := k.vecs() * k.Lanes
-	w.Op("SUBQ", fmt.Sprintf("$%d", wide), regLeft)
-	w.Op("JLT", "few")
-	w.Label("panel")
-	k.emitPanel(w, "panel", k.vecs(), false)
-	w.Op("ADDQ", fmt.Sprintf("$%d", 4*wide), regOff)
-	w.Op("SUBQ", fmt.Sprintf("$%d", wide), regLeft)
-	w.Op("JGE", "panel")
-	w.Label("few")
-	w.Op("ADDQ", fmt.Sprintf("$%d", wide), regLeft)
-	w.Op("JLE", "done")
-	w.Label("rest")
-	k.emitMask(w)
-	k.emitPanel(w, "rest", 1, true)
-	w.Op("ADDQ", fmt.Sprintf("$%d", k.Size()), regOff)
-	w.Op("SUBQ", fmt.Sprintf("$%d", k.Lanes), regLeft)
-	w.Op("JGT", "rest")
-	w.Label("done")
-	w.Return()
+	walk(w, "panel", regLeft, wide, func() {
+		k.emitPanel(w, "panel", k.vecs(), false)
+		w.OpNumber("ADDQ", 4*wide, regOff)
+	}, func() {
+		k.emitMask(w)
+		k.emitPanel(w, "rest", 1, true)
+		w.OpNumber("ADDQ", k.Size(), regOff)
+	})
 }
 
 // emitMask makes the mask of the regLeft elements that are left, or of a whole vector.
@@ -97,7 +88,7 @@ func (k combine) emitMask(w *asm.Writer) {
 	w.Op("MOVQ", regLeft, "CX")
 	w.Op("CMPQ", "CX", fmt.Sprintf("$%d", k.Lanes))
 	w.Op("JLE", "mask")
-	w.Op("MOVL", fmt.Sprintf("$%d", k.Lanes), "CX")
+	w.OpNumber("MOVL", k.Lanes, "CX")
 	w.Label("mask")
 	setMask(w, "CX", "DI")
 }
@@ -129,7 +120,7 @@ func (k combine) emitPanel(w *asm.Writer, label string, vecs int, masked bool) {
 	w.Label(label + "store")
 	for r := range k.rows {
 		for v := range vecs {
-			w.Store(k.acc(r, v, vecs), fmt.Sprintf("%d(%s)", v*k.Size(), regC), masked)
+			w.Store(k.acc(r, v, vecs), at(v*k.Size(), regC), masked)
 		}
 		if r < k.rows-1 {
 			w.Op("ADDQ", regCS, regC)
@@ -139,12 +130,8 @@ func (k combine) emitPanel(w *asm.Writer, label string, vecs int, masked bool) {
 
 // emitTerm adds A B, or A2 B2.
 func (k combine) emitTerm(w *asm.Writer, label, term string, vecs int, masked bool) {
-	w.Op("MOVQ", "combine_a"+term+"(AX)", regA[0])
-	w.Op("MOVQ", "combine_b"+term+"(AX)", regB)
-	w.Op("MOVQ", "combine_k"+term+"(AX)", regK)
-	w.Op("MOVQ", "combine_rs"+term+"(AX)", regRS)
-	w.Op("MOVQ", "combine_ks"+term+"(AX)", regKS)
-	w.Op("LEAQ", fmt.Sprintf("(%s)(%s*2)", regRS, regRS), regRS3)
+	fields(w, "combine", "a"+term, regA[0], "b"+term, regB, "k"+term, regK, "rs"+term, regRS, "ks"+term, regKS)
+	triple(w, regRS, regRS3)
 	if k.rows > 4 {
 		w.Op("LEAQ", fmt.Sprintf("(%s)(%s*4)", regA[0], regRS), regA4)
 	}
@@ -173,7 +160,7 @@ func (k combine) emitTerm(w *asm.Writer, label, term string, vecs int, masked bo
 // emitLoads loads B's vectors of the panel from regB and goes to the next row.
 func (k combine) emitLoads(w *asm.Writer, vecs int, masked bool) {
 	for v := range vecs {
-		w.Load(fmt.Sprintf("%d(%s)", v*k.Size(), regB), k.b(v, vecs), masked)
+		w.Load(at(v*k.Size(), regB), k.b(v, vecs), masked)
 	}
 	w.Op("ADDQ", regCS, regB)
 }

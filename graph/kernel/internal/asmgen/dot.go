@@ -48,24 +48,26 @@ func (d dot) b() string           { return d.Vector((d.cols + 1) * d.rows) }
 // spare returns registers that the sums at the end may use.
 func (d dot) spare(i int) string { return d.Vector((d.cols+1)*d.rows + 1 + i) }
 
+func (d dot) signature() string { return d.name() + "(t *tile[float32])" }
+
 func (d dot) emit(w *asm.Writer) {
-	w.Function(d.name()+"(t *tile[float32])", 0, 8)
+	w.Function(d.signature(), 0, 8)
 	d.emitArguments(w)
 	for r := range d.rows {
 		for c := range d.cols {
 			zero(w, d.acc(r, c))
 		}
 	}
-	w.Op("SUBQ", fmt.Sprintf("$%d", d.Lanes), regK)
+	w.OpNumber("SUBQ", d.Lanes, regK)
 	w.Op("JLT", "rest")
 	w.Label("step")
 	d.emitStep(w, false)
-	w.Op("ADDQ", fmt.Sprintf("$%d", d.Size()), regA1)
-	w.Op("ADDQ", fmt.Sprintf("$%d", d.Size()), regB)
-	w.Op("SUBQ", fmt.Sprintf("$%d", d.Lanes), regK)
+	w.OpNumber("ADDQ", d.Size(), regA1)
+	w.OpNumber("ADDQ", d.Size(), regB)
+	w.OpNumber("SUBQ", d.Lanes, regK)
 	w.Op("JGE", "step")
 	w.Label("rest")
-	w.Op("ADDQ", fmt.Sprintf("$%d", d.Lanes), regK)
+	w.OpNumber("ADDQ", d.Lanes, regK)
 	w.Op("JZ", "sum")
 	setMask(w, regK, "R10") // of the elements that are left
 	d.emitStep(w, true)
@@ -78,16 +80,10 @@ func (d dot) emit(w *asm.Writer) {
 
 func (d dot) emitArguments(w *asm.Writer) {
 	w.Op("MOVQ", "t+0(FP)", regTile)
-	w.Op("MOVQ", "tile_a(AX)", regA1)
-	w.Op("MOVQ", "tile_b(AX)", regB)
-	w.Op("MOVQ", "tile_c(AX)", regC)
-	w.Op("MOVQ", "tile_k(AX)", regK)
-	for _, stride := range [][2]string{{"as", regRows}, {"bs", regBS}, {"cs", regCS}} {
-		w.Op("MOVQ", "tile_"+stride[0]+"(AX)", stride[1])
-		w.Op("SHLQ", "$2", stride[1])
-	}
-	w.Op("LEAQ", fmt.Sprintf("(%s)(%s*2)", regRows, regRows), regA3)
-	w.Op("LEAQ", fmt.Sprintf("(%s)(%s*2)", regBS, regBS), regB3)
+	fields(w, "tile", "a", regA1, "b", regB, "c", regC, "k", regK)
+	strides(w, "tile", "as", regRows, "bs", regBS, "cs", regCS)
+	triple(w, regRows, regA3)
+	triple(w, regBS, regB3)
 }
 
 // emitStep adds the products of one vector of each row.

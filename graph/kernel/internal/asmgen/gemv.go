@@ -51,9 +51,11 @@ const (
 func (k gemv) element(v int) string { return k.Vector(v) }
 func (k gemv) sum(v int) string     { return k.Vector(k.Lanes + 4 + v) }
 
+func (k gemv) signature() string { return k.name() + "(t *gemvTile[float32])" }
+
 func (k gemv) emit(w *asm.Writer) {
 	q := square{k.isa}
-	w.Function(k.name()+"(t *gemvTile[float32])", 0, 8)
+	w.Function(k.signature(), 0, 8)
 	k.emitArguments(w)
 	for v := range k.vectors {
 		zero(w, k.sum(v))
@@ -76,7 +78,7 @@ func (k gemv) emit(w *asm.Writer) {
 		}
 	}
 	for _, pointer := range []string{regA1, regX, regXFour, regAhead, regAheadFour} {
-		w.Op("ADDQ", fmt.Sprintf("$%d", k.Size()), pointer)
+		w.OpNumber("ADDQ", k.Size(), pointer)
 	}
 	w.Op("DECQ", regSquares)
 	w.Op("JNZ", "square")
@@ -99,17 +101,12 @@ func (k gemv) row(first, fifth string, r int) string {
 
 func (k gemv) emitArguments(w *asm.Writer) {
 	w.Op("MOVQ", "t+0(FP)", regTile)
-	w.Op("MOVQ", "gemv_y(AX)", regC)
-	w.Op("MOVQ", "gemv_a(AX)", regA1)
-	w.Op("MOVQ", "gemv_x(AX)", regX)
-	for _, stride := range [][2]string{{"ys", regCS}, {"as", regRows}, {"xs", regXS}} {
-		w.Op("MOVQ", "gemv_"+stride[0]+"(AX)", stride[1])
-		w.Op("SHLQ", "$2", stride[1])
-	}
-	w.Op("LEAQ", fmt.Sprintf("(%s)(%s*2)", regRows, regRows), regA3)
-	w.Op("MOVQ", "gemv_squares(AX)", regSquares)
+	fields(w, "gemv", "y", regC, "a", regA1, "x", regX)
+	strides(w, "gemv", "ys", regCS, "as", regRows, "xs", regXS)
+	triple(w, regRows, regA3)
+	fields(w, "gemv", "squares", regSquares)
 	w.Op("LEAQ", fmt.Sprintf("(%s)(%s*4)", regX, regXS), regXFour)
 	w.Op("LEAQ", fmt.Sprintf("(%s)(%s*8)", regX, regXS), regAhead)
 	w.Op("LEAQ", fmt.Sprintf("(%s)(%s*4)", regAhead, regXS), regAheadFour)
-	w.Op("LEAQ", fmt.Sprintf("(%s)(%s*2)", regXS, regXS), regX3)
+	triple(w, regXS, regX3)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/residua-go/residua/graph/kernel/internal/asm"
 )
@@ -9,6 +10,52 @@ import (
 // tileFields are the 8-byte fields of kernel.tile[float32], in order; alpha and beta
 // follow, of 4 bytes each. A test of package kernel compares them with the struct.
 var tileFields = []string{"a", "b", "c", "d", "k", "tiles", "as", "bs", "cs", "cols"}
+
+// routine is one function of the assembly.
+type routine interface {
+	signature() string
+	emit(w *asm.Writer)
+}
+
+// family is the routines of one kind, and the begin of the Go function, if any, that picks the one of
+// its choice.
+type family struct {
+	chooser  string
+	routines []routine
+	choices  []int
+}
+
+func newFamily[R routine](list []R, chooser string, choice func(R) int) family {
+	f := family{chooser: chooser}
+	for _, r := range list {
+		f.routines = append(f.routines, r)
+		if choice != nil {
+			f.choices = append(f.choices, choice(r))
+		}
+	}
+	return f
+}
+
+// families lists the routines of an instruction set.
+func (s isa) families() []family {
+	tiles := "%Tile runs the micro-kernel for tiles of rows x vecs vectors.\n" +
+		"func %Tile(rows, vecs int, transposed bool, t *tile[float32]) {\nswitch rows<<2 | (vecs-1)<<1 | bit(transposed) {"
+	if !s.Masks {
+		tiles = "%Tile runs the micro-kernel for tiles of rows x vecs vectors.\n// partial says that the last vector of a row is not full.\n" +
+			"func %Tile(rows, vecs int, transposed, partial bool, t *tile[float32]) {\nswitch rows<<3 | (vecs-1)<<2 | bit(transposed)<<1 | bit(partial) {"
+	}
+	return []family{
+		newFamily(s.kernels(), tiles, microkernel.choice),
+		newFamily([]square{{s}}, "", nil),
+		newFamily(s.dots(), "%Dots runs the micro-kernel for rows x cols sums of products.\n"+
+			"func %Dots(rows, cols int, t *tile[float32]) {\nswitch rows<<3 | cols {", dot.choice),
+		newFamily(s.combines(), "%Combine runs the micro-kernel for combinations of as many rows.\n"+
+			"func %Combine(rows int, t *combineTile[float32]) {\nswitch rows {", func(k combine) int { return k.rows }),
+		newFamily(s.axpys(), "", nil),
+		newFamily(s.gemvs(), "", nil),
+		newFamily(s.sumProducts(), "", nil),
+	}
+}
 
 // generate returns the text of every file, by name.
 func generate() (asm.Files, error) {
@@ -18,7 +65,9 @@ func generate() (asm.Files, error) {
 	declarations.Line("package kernel")
 	for _, s := range isas {
 		files["microkernels_"+s.Name+"_amd64.s"] = assembly(s)
-		declare(&declarations, s)
+		for _, f := range s.families() {
+			f.declare(&declarations, s.Name)
+		}
 	}
 	text, err := declarations.Source()
 	files["microkernels_generated_amd64.go"] = text
@@ -30,25 +79,13 @@ func assembly(s isa) []byte {
 	w := &asm.Writer{ISA: s.ISA}
 	w.Header("asmgen")
 	w.Line("#include \"textflag.h\"\n")
-	offset := 0
-	for _, field := range tileFields {
-		w.Line("#define tile_%s %d", field, offset)
-		offset += 8
-	}
-	w.Line("#define tile_alpha %d", offset)
-	w.Line("#define tile_beta %d", offset+4)
-	for i, field := range combineFields {
-		w.Line("#define combine_%s %d", field, 8*i)
-	}
-	for i, field := range axpyFields {
-		w.Line("#define axpy_%s %d", field, 8*i)
-	}
-	for i, field := range gemvFields {
-		w.Line("#define gemv_%s %d", field, 8*i)
-	}
-	for i, field := range sumProductsFields {
-		w.Line("#define sumProducts_%s %d", field, 8*i)
-	}
+	define(w, "tile", tileFields)
+	w.Line("#define tile_alpha %d", 8*len(tileFields))
+	w.Line("#define tile_beta %d", 8*len(tileFields)+4)
+	define(w, "combine", combineFields)
+	define(w, "axpy", axpyFields)
+	define(w, "gemv", gemvFields)
+	define(w, "sumProducts", sumProductsFields)
 	if !s.Masks {
 		var lanes []string
 		for i := range s.Lanes {
@@ -56,85 +93,32 @@ func assembly(s isa) []byte {
 		}
 		w.Table("lanes", 4, lanes)
 	}
-	for _, k := range s.kernels() {
-		k.emit(w)
-	}
-	square{s}.emit(w)
-	for _, d := range s.dots() {
-		d.emit(w)
-	}
-	for _, k := range s.combines() {
-		k.emit(w)
-	}
-	for _, k := range s.axpys() {
-		k.emit(w)
-	}
-	for _, k := range s.gemvs() {
-		k.emit(w)
-	}
-	for _, k := range s.sumProducts() {
-		k.emit(w)
+	for _, f := range s.families() {
+		for _, r := range f.routines {
+			r.emit(w)
+		}
 	}
 	return w.Bytes()
 }
 
-// declare writes the Go declarations of one instruction set, and the function that
-// picks the micro-kernel.
-func declare(w *asm.Writer, s isa) {
-	w.Line("\n// %sTile runs the micro-kernel for tiles of rows x vecs vectors.", s.Name)
-	if s.Masks {
-		w.Line("func %sTile(rows, vecs int, transposed bool, t *tile[float32]) {", s.Name)
-		w.Line("switch rows<<2 | (vecs-1)<<1 | bit(transposed) {")
-	} else {
-		w.Line("// partial says that the last vector of a row is not full.")
-		w.Line("func %sTile(rows, vecs int, transposed, partial bool, t *tile[float32]) {", s.Name)
-		w.Line("switch rows<<3 | (vecs-1)<<2 | bit(transposed)<<1 | bit(partial) {")
-	}
-	for _, k := range s.kernels() {
-		w.Line("case %d:\n%s(t)", k.choice(), k.name())
-	}
-	w.Line("}\n}")
-	for _, k := range s.kernels() {
-		w.Declare(k.name() + "(t *tile[float32])")
-	}
-	w.Declare(square{s}.signature())
-	declareDots(w, s)
-	declareCombines(w, s)
-	for _, k := range s.axpys() {
-		w.Declare(k.name() + "(t *axpyTile[float32])")
-	}
-	for _, k := range s.gemvs() {
-		w.Declare(k.name() + "(t *gemvTile[float32])")
-	}
-	for _, k := range s.sumProducts() {
-		w.Declare(k.name() + "(t *sumProductsTile[float32])")
+// define names the offsets of a tile's fields.
+func define(w *asm.Writer, tile string, fields []string) {
+	for i, field := range fields {
+		w.Line("#define %s_%s %d", tile, field, 8*i)
 	}
 }
 
-// declareDots writes the declarations of dot, and the function that picks one.
-func declareDots(w *asm.Writer, s isa) {
-	w.Line("\n// %sDots runs the micro-kernel for rows x cols sums of products.", s.Name)
-	w.Line("func %sDots(rows, cols int, t *tile[float32]) {", s.Name)
-	w.Line("switch rows<<3 | cols {")
-	for _, d := range s.dots() {
-		w.Line("case %d:\n%s(t)", d.choice(), d.name())
+// declare writes the Go declarations of a family, and the function that picks one of it.
+func (f family) declare(w *asm.Writer, isa string) {
+	if f.chooser != "" {
+		w.Line("%s", "\n// "+strings.ReplaceAll(f.chooser, "%", isa))
+		for i, r := range f.routines {
+			name, _, _ := strings.Cut(r.signature(), "(")
+			w.Line("case %d:\n%s(t)", f.choices[i], name)
+		}
+		w.Line("}\n}")
 	}
-	w.Line("}\n}")
-	for _, d := range s.dots() {
-		w.Declare(d.name() + "(t *tile[float32])")
-	}
-}
-
-// declareCombines writes the declarations of combine, and the function that picks one.
-func declareCombines(w *asm.Writer, s isa) {
-	w.Line("\n// %sCombine runs the micro-kernel for combinations of as many rows.", s.Name)
-	w.Line("func %sCombine(rows int, t *combineTile[float32]) {", s.Name)
-	w.Line("switch rows {")
-	for _, k := range s.combines() {
-		w.Line("case %d:\n%s(t)", k.rows, k.name())
-	}
-	w.Line("}\n}")
-	for _, k := range s.combines() {
-		w.Declare(k.name() + "(t *combineTile[float32])")
+	for _, r := range f.routines {
+		w.Declare(r.signature())
 	}
 }

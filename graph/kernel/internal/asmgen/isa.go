@@ -1,6 +1,11 @@
 package main
 
-import "github.com/residua-go/residua/graph/kernel/internal/asm"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/residua-go/residua/graph/kernel/internal/asm"
+)
 
 // isa is an instruction set with the sizes of its micro-kernels.
 type isa struct {
@@ -33,4 +38,46 @@ func setMask(w *asm.Writer, count, scratch string) {
 	w.Op("VMOVD", count, asm.Quarter(mask))
 	w.Op("VPBROADCASTD", asm.Quarter(mask), mask)
 	w.Op("VPCMPGTD", "lanes<>(SB)", mask, mask)
+}
+
+// at is the place so many bytes after that in a register.
+func at(bytes int, register string) string { return fmt.Sprintf("%d(%s)", bytes, register) }
+
+// triple computes three times a register.
+func triple(w *asm.Writer, register, to string) {
+	w.Op("LEAQ", fmt.Sprintf("(%s)(%s*2)", register, register), to)
+}
+
+// fields loads fields of a tile, pairs of a name and a register; strides loads such in elements as bytes.
+func fields(w *asm.Writer, tile string, pairs ...string) {
+	for p := range slices.Chunk(pairs, 2) {
+		w.Op("MOVQ", tile+"_"+p[0]+"(AX)", p[1])
+	}
+}
+
+func strides(w *asm.Writer, tile string, pairs ...string) {
+	for p := range slices.Chunk(pairs, 2) {
+		fields(w, tile, p...)
+		w.OpNumber("SHLQ", 2, p[1])
+	}
+}
+
+// walk ends a function with the loop over the elements of which a register has the number: panels of
+// that many, then single vectors, which may be partial.
+func walk(w *asm.Writer, label, left string, elements int, panel, rest func()) {
+	w.OpNumber("SUBQ", elements, left)
+	w.Op("JLT", "few")
+	w.Label(label)
+	panel()
+	w.OpNumber("SUBQ", elements, left)
+	w.Op("JGE", label)
+	w.Label("few")
+	w.OpNumber("ADDQ", elements, left)
+	w.Op("JLE", "done")
+	w.Label("rest")
+	rest()
+	w.OpNumber("SUBQ", w.Lanes, left)
+	w.Op("JGT", "rest")
+	w.Label("done")
+	w.Return()
 }

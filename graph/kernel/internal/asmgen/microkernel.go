@@ -96,8 +96,10 @@ func (k microkernel) groups() int {
 	return (k.rows + 2) / 3
 }
 
+func (k microkernel) signature() string { return k.name() + "(t *tile[float32])" }
+
 func (k microkernel) emit(w *asm.Writer) {
-	w.Function(k.name()+"(t *tile[float32])", 16, 8)
+	w.Function(k.signature(), 16, 8)
 	k.emitArguments(w)
 	w.Label("tile")
 	k.emitTileStart(w)
@@ -111,14 +113,8 @@ func (k microkernel) emit(w *asm.Writer) {
 
 func (k microkernel) emitArguments(w *asm.Writer) {
 	w.Op("MOVQ", "t+0(FP)", regTile)
-	w.Op("MOVQ", "tile_as(AX)", regAS)
-	w.Op("SHLQ", "$2", regAS)
-	w.Op("MOVQ", "tile_bs(AX)", regBS)
-	w.Op("SHLQ", "$2", regBS)
-	w.Op("MOVQ", "tile_cs(AX)", regCS)
-	w.Op("SHLQ", "$2", regCS)
-	w.Op("MOVQ", "tile_c(AX)", regC)
-	w.Op("MOVQ", "tile_d(AX)", regD)
+	strides(w, "tile", "as", regAS, "bs", regBS, "cs", regCS)
+	fields(w, "tile", "c", regC, "d", regD)
 	w.Op("SUBQ", regC, regD)
 	k.emitMask(w)
 	w.Op("MOVQ", "tile_tiles(AX)", "CX")
@@ -141,7 +137,7 @@ func (k microkernel) emitMask(w *asm.Writer) {
 func (k microkernel) emitTileStart(w *asm.Writer) {
 	w.Op("MOVQ", regA[0], "a-16(SP)")
 	if g := k.groups(); g > 1 {
-		w.Op("LEAQ", fmt.Sprintf("(%s)(%s*2)", regAS, regAS), "CX")
+		triple(w, regAS, "CX")
 		for i := 1; i < g; i++ {
 			w.Op("LEAQ", fmt.Sprintf("(%s)(CX*1)", regA[i-1]), regA[i])
 		}
@@ -176,7 +172,7 @@ func (k microkernel) emitPrefetch(w *asm.Writer) {
 // emitStep adds one k: acc[r, :] += A[r, k] * B[k, :].
 func (k microkernel) emitStep(w *asm.Writer) {
 	for v := range k.vecs {
-		w.Load(fmt.Sprintf("%d(%s)", v*k.Size(), regB), k.b(v), k.partial(v))
+		w.Load(at(v*k.Size(), regB), k.b(v), k.partial(v))
 	}
 	w.Op("ADDQ", regBS, regB)
 	for r := range k.rows {
@@ -199,7 +195,7 @@ func (k microkernel) emitStep(w *asm.Writer) {
 func (k microkernel) a(r int) string {
 	switch {
 	case k.transposed:
-		return fmt.Sprintf("%d(%s)", 4*r, regA[0])
+		return at(4*r, regA[0])
 	case r%3 == 0:
 		return fmt.Sprintf("(%s)", regA[r/3])
 	}
@@ -224,7 +220,7 @@ func (k microkernel) emitStore(w *asm.Writer) {
 	w.Label("next")
 	w.Op("MOVQ", "a-16(SP)", regA[0])
 	if k.transposed {
-		w.Op("ADDQ", fmt.Sprintf("$%d", 4*k.rows), regA[0])
+		w.OpNumber("ADDQ", 4*k.rows, regA[0])
 	} else {
 		w.Op("IMUL3Q", fmt.Sprintf("$%d", k.rows), regAS, "CX")
 		w.Op("ADDQ", "CX", regA[0])
@@ -251,7 +247,7 @@ func (k microkernel) emitRows(w *asm.Writer, alpha, beta string) {
 					w.Op("VFMADD231PS", addend, beta, k.acc(r, v))
 				}
 			}
-			w.Store(k.acc(r, v), fmt.Sprintf("%d(%s)", v*k.Size(), regC), k.partial(v))
+			w.Store(k.acc(r, v), at(v*k.Size(), regC), k.partial(v))
 		}
 		w.Op("ADDQ", regCS, regC)
 	}

@@ -45,31 +45,19 @@ func (k sumProducts) acc(v int) string { return k.Vector(v) }
 func (k sumProducts) a(v int) string   { return k.Vector(sumProductsVectors + v) }
 func (k sumProducts) b() string        { return k.Vector(2 * sumProductsVectors) }
 
+func (k sumProducts) signature() string { return k.name() + "(t *sumProductsTile[float32])" }
+
 func (k sumProducts) emit(w *asm.Writer) {
-	w.Function(k.name()+"(t *sumProductsTile[float32])", 0, 8)
+	w.Function(k.signature(), 0, 8)
 	w.Op("MOVQ", "t+0(FP)", regTile)
-	for _, field := range [][2]string{{"out", regC}, {"addend", regAddend}, {"a", regA1}, {"as", regRows}, {"b", regB}, {"bs", regXS}, {"n", regElems}} {
-		w.Op("MOVQ", "sumProducts_"+field[0]+"(AX)", field[1])
-	}
+	fields(w, "sumProducts", "out", regC, "addend", regAddend, "a", regA1, "as", regRows, "b", regB, "bs", regXS, "n", regElems)
 	w.Op("SHLQ", "$2", regRows)
 	w.Op("SHLQ", "$2", regXS)
 	wide := sumProductsVectors * k.Lanes
-	w.Op("SUBQ", fmt.Sprintf("$%d", wide), regElems)
-	w.Op("JLT", "few")
-	w.Label("panel")
-	k.emitPanel(w, "panel", sumProductsVectors, false)
-	w.Op("SUBQ", fmt.Sprintf("$%d", wide), regElems)
-	w.Op("JGE", "panel")
-	w.Label("few")
-	w.Op("ADDQ", fmt.Sprintf("$%d", wide), regElems)
-	w.Op("JLE", "done")
-	w.Label("rest")
-	setMask(w, regElems, "")
-	k.emitPanel(w, "rest", 1, true)
-	w.Op("SUBQ", fmt.Sprintf("$%d", k.Lanes), regElems)
-	w.Op("JGT", "rest")
-	w.Label("done")
-	w.Return()
+	walk(w, "panel", regElems, wide, func() { k.emitPanel(w, "panel", sumProductsVectors, false) }, func() {
+		setMask(w, regElems, "")
+		k.emitPanel(w, "rest", 1, true)
+	})
 }
 
 // emitPanel computes vecs vectors of the sum and goes on to the next.
@@ -81,8 +69,8 @@ func (k sumProducts) emitPanel(w *asm.Writer, label string, vecs int, masked boo
 	w.Op("MOVQ", "sumProducts_rows(AX)", regRow)
 	w.Label(label + "row")
 	for v := range vecs {
-		w.Load(fmt.Sprintf("%d(%s)", v*k.Size(), regARow), k.a(v), masked)
-		from := fmt.Sprintf("%d(%s)", v*k.Size(), regBRow)
+		w.Load(at(v*k.Size(), regARow), k.a(v), masked)
+		from := at(v*k.Size(), regBRow)
 		if masked {
 			w.Load(from, k.b(), true)
 			from = k.b()
@@ -94,7 +82,7 @@ func (k sumProducts) emitPanel(w *asm.Writer, label string, vecs int, masked boo
 	w.Op("DECQ", regRow)
 	w.Op("JNZ", label+"row")
 	for v := range vecs {
-		w.Store(k.acc(v), fmt.Sprintf("%d(%s)", v*k.Size(), regC), masked)
+		w.Store(k.acc(v), at(v*k.Size(), regC), masked)
 	}
 	for _, at := range []string{regC, regA1, regB} {
 		w.Op("ADDQ", bytes, at)
@@ -109,8 +97,8 @@ func (k sumProducts) emitAddend(w *asm.Writer, label string, vecs int, masked bo
 	w.Op("TESTQ", regAddend, regAddend)
 	w.Op("JEQ", label+"sum")
 	for v := range vecs {
-		w.Load(fmt.Sprintf("%d(%s)", v*k.Size(), regAddend), k.acc(v), masked)
+		w.Load(at(v*k.Size(), regAddend), k.acc(v), masked)
 	}
-	w.Op("ADDQ", fmt.Sprintf("$%d", vecs*k.Size()), regAddend)
+	w.OpNumber("ADDQ", vecs*k.Size(), regAddend)
 	w.Label(label + "sum")
 }

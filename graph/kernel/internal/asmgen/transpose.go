@@ -1,10 +1,6 @@
 package main
 
-import (
-	"fmt"
-
-	"github.com/residua-go/residua/graph/kernel/internal/asm"
-)
+import "github.com/residua-go/residua/graph/kernel/internal/asm"
 
 // square is the transpose of squares of lanes x lanes elements, side by side in src
 // and one under another in dst.
@@ -44,7 +40,7 @@ func (q square) emit(w *asm.Writer) {
 		w.Op("VMOVUPS", q.Vector(q.output(r)), "(DI)")
 		w.Op("ADDQ", "BX", "DI")
 	}
-	w.Op("ADDQ", fmt.Sprintf("$%d", q.Size()), "SI")
+	w.OpNumber("ADDQ", q.Size(), "SI")
 	w.Op("DECQ", "CX")
 	w.Op("JNZ", "square")
 	w.Return()

@@ -142,25 +142,18 @@ func (b *builder) storeDouble(from, name string) {
 	}
 }
 
-// clearRest sets the float64 lanes beyond a partial vector to zero.
+// clearRest sets the lanes beyond a partial vector to zero.
 func (b *builder) clearRest(register string) {
-	switch {
-	case !b.masked:
-	case b.Masks:
-		b.Op("VMOVAPD.Z", register, "K1", register)
-	default:
-		b.Op("VANDPD", wideMask, register, register)
+	lanes, mask := "PS", b.Mask()
+	if b.wide {
+		lanes, mask = "PD", wideMask
 	}
-}
-
-// clearRestSingle is clearRest for float32 lanes.
-func (b *builder) clearRestSingle(register string) {
 	switch {
 	case !b.masked:
 	case b.Masks:
-		b.Op("VMOVAPS.Z", register, "K1", register)
+		b.Op("VMOVA"+lanes+".Z", register, "K1", register)
 	default:
-		b.Op("VANDPS", b.Mask(), register, register)
+		b.Op("VAND"+lanes, mask, register, register)
 	}
 }
 

@@ -72,12 +72,12 @@ func (b *builder) emitBroadcasts() {
 func (b *builder) emitLoop() {
 	step := b.step(b.ISA)
 	advance := func(vectors int, again string) {
-		b.Op("ADDQ", fmt.Sprintf("$%d", 4*vectors*step), "AX")
-		b.Op("SUBQ", fmt.Sprintf("$%d", vectors*step), "CX")
+		b.OpNumber("ADDQ", 4*vectors*step, "AX")
+		b.OpNumber("SUBQ", vectors*step, "CX")
 		b.Op("JGE", again)
 	}
 	b.Op("XORL", "AX", "AX")
-	b.Op("SUBQ", fmt.Sprintf("$%d", b.unroll*step), "CX")
+	b.OpNumber("SUBQ", b.unroll*step, "CX")
 	b.Op("JLT", "few")
 	b.Label("group")
 	for b.vector = range b.unroll {
@@ -87,14 +87,14 @@ func (b *builder) emitLoop() {
 	b.Label("few")
 	b.vector = 0
 	if b.unroll > 1 {
-		b.Op("ADDQ", fmt.Sprintf("$%d", (b.unroll-1)*step), "CX")
+		b.OpNumber("ADDQ", (b.unroll-1)*step, "CX")
 		b.Op("JLT", "rest")
 		b.Label("one")
 		b.work(b)
 		advance(1, "one")
 	}
 	b.Label("rest")
-	b.Op("ADDQ", fmt.Sprintf("$%d", step), "CX")
+	b.OpNumber("ADDQ", step, "CX")
 	b.Op("JZ", "done")
 	b.emitMask()
 	b.masked = true

@@ -9,6 +9,16 @@ var exp2Constants = []string{"one", "exp2round", "exp2c1", "exp2c2", "exp2c3", "
 // are summed apart, so that an operation waits for fewer before it. All registers
 // change.
 func (b *builder) exp2(x, t, result, square, odd string) {
+	b.exp2Powers(x, t, result, square, odd)
+	b.Op("VFMADD213PD", b.c("exp2c1"), square, odd)
+	b.Op("VFMADD213PD", b.c("one"), square, result)
+	b.Op("VFMADD231PD", x, odd, result)
+	b.Op("VPSLLQ", "$52", t, t)
+	b.Op("VPADDQ", t, result, result)
+}
+
+// exp2Powers leaves f in x, n in t, and the sums down to the second and the third power.
+func (b *builder) exp2Powers(x, t, result, square, odd string) {
 	b.Op("VMOVUPD", b.c("exp2round"), result)
 	b.Op("VADDPD", result, x, t)
 	b.Op("VSUBPD", result, t, result)
@@ -16,13 +26,10 @@ func (b *builder) exp2(x, t, result, square, odd string) {
 	b.Op("VMULPD", x, x, square)
 	b.Op("VMOVUPD", b.c("exp2c7"), odd)
 	b.Op("VMOVUPD", b.c("exp2c6"), result)
-	for _, c := range [][2]string{{"exp2c5", "exp2c4"}, {"exp2c3", "exp2c2"}, {"exp2c1", "one"}} {
+	for _, c := range [][2]string{{"exp2c5", "exp2c4"}, {"exp2c3", "exp2c2"}} {
 		b.Op("VFMADD213PD", b.c(c[0]), square, odd)
 		b.Op("VFMADD213PD", b.c(c[1]), square, result)
 	}
-	b.Op("VFMADD231PD", x, odd, result)
-	b.Op("VPSLLQ", "$52", t, t)
-	b.Op("VPADDQ", t, result, result)
 }
 
 // atLeast and atMost limit x to a constant; NaN stays NaN.

@@ -11,7 +11,7 @@ var normRoutines = []routine{
 		work: func(b *builder) {
 			b.load("x", b.r(0))
 			b.Op("VSUBPS", b.number("shift"), b.r(0), b.r(0))
-			b.clearRestSingle(b.r(0))
+			b.clearRest(b.r(0))
 			b.Op("VADDPS", b.r(0), b.k(0), b.k(0))
 		},
 		finish: func(b *builder) { b.emitSumSingle(0, "sum") },
@@ -25,7 +25,7 @@ var normRoutines = []routine{
 			b.load("x", b.r(0))
 			b.Op("VSUBPS", b.number("mean"), b.r(0), b.r(0))
 			b.Op("VSUBPS", b.number("rest"), b.r(0), b.r(0))
-			b.clearRestSingle(b.r(0))
+			b.clearRest(b.r(0))
 			b.Op("VFMADD231PS", b.r(0), b.r(0), b.k(0))
 		},
 		finish: func(b *builder) { b.emitSumSingle(0, "sum") },

@@ -103,14 +103,14 @@ var gatedSingleRoutines = []routine{
 		name:   "GatedSingle",
 		doc:    "y = sigmoid(gate) * value, see expSingle.",
 		slices: singles("y", "gate", "value"), unroll: 3, scratch: 4, constants: sigmoidSingleConstants,
-		work: func(b *builder) { b.store(b.gatedSingle(), "y") },
+		work: func(b *builder) { b.store(b.gated(), "y") },
 	},
 	{
 		name:   "GatedAddSingle",
 		doc:    "y = addend + sigmoid(gate) * value, see expSingle.",
 		slices: singles("y", "addend", "gate", "value"), unroll: 3, scratch: 4, constants: sigmoidSingleConstants,
 		work: func(b *builder) {
-			product, addend := b.gatedSingle(), b.r(1)
+			product, addend := b.gated(), b.r(1)
 			b.load("addend", addend)
 			b.Op("VADDPS", addend, product, product)
 			b.store(product, "y")
@@ -120,7 +120,11 @@ var gatedSingleRoutines = []routine{
 		name:   "GatedGradientSingle",
 		doc:    "dgate = dy * value * sigmoid'(gate) and dvalue = dy * sigmoid(gate), see expSingle.",
 		slices: singles("dgate", "dvalue", "dy", "gate", "value"), unroll: 3, scratch: 4, constants: sigmoidSingleConstants,
-		work: (*builder).gatedGradientSingle,
+		work: func(b *builder) {
+			slope, through := b.gatedGradient()
+			b.store(slope, "dgate")
+			b.store(through, "dvalue")
+		},
 	},
 }
 
@@ -136,33 +140,6 @@ func (b *builder) sigmoidDecaySingle(name string) {
 	b.expSingleWithin(x, t, b.r(2), e)
 }
 
-// gatedSingle returns the register of sigmoid(gate) * value, scratch register 0.
-func (b *builder) gatedSingle() string {
-	b.sigmoidDecaySingle("gate")
-	value, e := b.r(0), b.r(3)
-	b.Op("VADDPS", b.c("oneSingle"), e, e)
-	b.load("value", value)
-	b.Op("VDIVPS", e, value, value)
-	return value
-}
-
-// gatedGradientSingle is as gatedGradient.
-func (b *builder) gatedGradientSingle() {
-	b.sigmoidDecaySingle("gate")
-	dy, value, open, e := b.r(0), b.r(1), b.r(2), b.r(3)
-	b.Op("VADDPS", b.c("oneSingle"), e, dy)
-	b.Op("VMOVUPS", b.c("oneSingle"), open)
-	b.Op("VDIVPS", dy, open, open)
-	b.Op("VMULPS", open, e, e) // 1 - sigmoid(gate)
-	b.load("dy", dy)
-	b.Op("VMULPS", open, dy, dy) // dy sigmoid(gate)
-	b.Op("VMULPS", dy, e, e)
-	b.load("value", value)
-	b.Op("VMULPS", e, value, value)
-	b.store(value, "dgate")
-	b.store(dy, "dvalue")
-}
-
 // sigmoidDecay loads a slice's x and leaves exp(-x) in scratch register 3. Scratch
 // registers 0 to 5 change.
 func (b *builder) sigmoidDecay(x string) {
@@ -174,30 +151,46 @@ func (b *builder) sigmoidDecay(x string) {
 	b.exp2(value, t, b.r(3), b.r(4), b.r(5))
 }
 
+// lanes are what differs between float64 and float32 lanes: the ends of instructions' names, a constant,
+// and how slices are loaded.
+type lanes struct {
+	ending, one string
+	load        func(name, to string)
+}
+
+// decay leaves exp(-gate) in scratch register 3 and returns the lanes of the routine.
+func (b *builder) decay() lanes {
+	if b.wide {
+		b.sigmoidDecay("gate")
+		return lanes{"PD", b.c("one"), b.loadWidened}
+	}
+	b.sigmoidDecaySingle("gate")
+	return lanes{"PS", b.c("oneSingle"), b.load}
+}
+
 // gated returns the register of sigmoid(gate) * value, scratch register 0.
 func (b *builder) gated() string {
-	b.sigmoidDecay("gate")
-	value, e := b.r(0), b.r(3)
-	b.Op("VADDPD", b.c("one"), e, e)
-	b.loadWidened("value", value)
-	b.Op("VDIVPD", e, value, value)
+	l, value, e := b.decay(), b.r(0), b.r(3)
+	b.Op("VADD"+l.ending, l.one, e, e)
+	l.load("value", value)
+	b.Op("VDIV"+l.ending, e, value, value)
 	return value
 }
 
 // gatedGradient returns the registers of dy * value * sigmoid'(gate) and dy *
 // sigmoid(gate), scratch registers 1 and 0, after it has loaded both slices.
 func (b *builder) gatedGradient() (slope, through string) {
-	b.sigmoidDecay("gate")
-	dy, value, open, e := b.r(0), b.r(1), b.r(2), b.r(3)
-	b.Op("VADDPD", b.c("one"), e, dy)
-	b.Op("VMOVUPD", b.c("one"), open)
-	b.Op("VDIVPD", dy, open, open)
-	b.Op("VMULPD", open, e, e) // 1 - sigmoid(gate)
-	b.loadWidened("dy", dy)
-	b.Op("VMULPD", open, dy, dy) // dy sigmoid(gate)
-	b.Op("VMULPD", dy, e, e)
-	b.loadWidened("value", value)
-	b.Op("VMULPD", e, value, value)
+	l, dy, value, open, e := b.decay(), b.r(0), b.r(1), b.r(2), b.r(3)
+	multiply := func(x, y string) { b.Op("VMUL"+l.ending, x, y, y) }
+	b.Op("VADD"+l.ending, l.one, e, dy)
+	b.Op("VMOVU"+l.ending, l.one, open)
+	b.Op("VDIV"+l.ending, dy, open, open)
+	multiply(open, e) // 1 - sigmoid(gate)
+	l.load("dy", dy)
+	multiply(open, dy) // dy sigmoid(gate)
+	multiply(dy, e)
+	l.load("value", value)
+	multiply(e, value)
 	return value, dy
 }
 

@@ -63,17 +63,10 @@ func (b *builder) whole(work func()) {
 	}
 }
 
-// columnOf and rowOf are the entries of a column or row.
-func columnOf(n, j int) (entries []int) {
+// group lists n entries of a matrix that lie step apart: a column or a row.
+func group(n, first, step int) (entries []int) {
 	for i := range n {
-		entries = append(entries, i*n+j)
-	}
-	return entries
-}
-
-func rowOf(n, i int) (entries []int) {
-	for j := range n {
-		entries = append(entries, i*n+j)
+		entries = append(entries, first+i*step)
 	}
 	return entries
 }
@@ -121,7 +114,7 @@ func (b *builder) reduce(name string, cells []string, to string) {
 func (b *builder) sinkhornStart(n int) {
 	b.loadMatrix("x", n)
 	for j := range n {
-		entries := columnOf(n, j)
+		entries := group(n, j, n)
 		cells, largest, low := b.cells("x", entries), b.r(n), b.r(n+1)
 		b.reduce("VMAXPS", cells, largest)
 		low = b.inRegister("sinkhornLow", low)
@@ -136,10 +129,10 @@ func (b *builder) sinkhornStart(n int) {
 func (b *builder) sinkhorn(n int) {
 	b.loadMatrix("x", n)
 	for j := range n {
-		b.normalizeGroup("columns", "x", columnOf(n, j))
+		b.normalizeGroup("columns", "x", group(n, j, n))
 	}
 	for i := range n {
-		b.normalizeGroup("rows", "columns", rowOf(n, i))
+		b.normalizeGroup("rows", "columns", group(n, i*n, 1))
 	}
 }
 
@@ -158,10 +151,10 @@ func (b *builder) normalizeGroup(to, from string, entries []int) {
 func (b *builder) sinkhornGradient(n int) {
 	b.loadMatrix("grad", n)
 	for i := range n {
-		b.groupGradient("rows", rowOf(n, i), false)
+		b.groupGradient("rows", group(n, i*n, 1), false)
 	}
 	for j := range n {
-		b.groupGradient("columns", columnOf(n, j), true)
+		b.groupGradient("columns", group(n, j, n), true)
 	}
 }
 

@@ -89,7 +89,7 @@ var softmaxRoutines = []routine{
 			b.Op("VSUBPS", b.number("shift"), x, x)
 			b.expSingle(x, b.r(1), b.r(2), p)
 			b.store(p, "x")
-			b.clearRestSingle(p)
+			b.clearRest(p)
 			b.Op("VADDPS", p, b.k(0), b.k(0))
 		},
 		finish: func(b *builder) { b.emitSumSingle(0, "sum") },

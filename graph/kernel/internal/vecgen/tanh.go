@@ -14,12 +14,7 @@ var tanhRoutines = []routine{
 		slices: singles("y", "slope", "z"), numbers: doubles("cap", "rate"), wide: true, unroll: 2, scratch: 5, constants: tanhConstants,
 		work: func(b *builder) {
 			m, r, slope := b.tanhRatio(), b.r(0), b.r(1)
-			b.Op("VADDPD", b.c("two"), m, slope)
-			b.Op("VMOVUPD", b.c("two"), r)
-			b.Op("VDIVPD", slope, r, r) // 2/(m+2)
-			b.Op("VADDPD", b.c("one"), m, slope)
-			b.Op("VMULPD", r, slope, slope)
-			b.Op("VMULPD", r, slope, slope)
+			b.tanhSlope(m, r, slope)
 			b.storeNarrowed(slope, "slope")
 			b.Op("VMULPD", b.c("half"), r, r)
 			b.Op("VMULPD", r, m, m)
@@ -47,12 +42,7 @@ var tanhRoutines = []routine{
 		slices: singles("dz", "dscale", "dc", "z", "scale"), numbers: doubles("tau", "rate"), wide: true, unroll: 2, scratch: 5, constants: tanhConstants,
 		work: func(b *builder) {
 			m, r, slope, dc, other := b.tanhRatio(), b.r(0), b.r(1), b.r(3), b.r(4)
-			b.Op("VADDPD", b.c("two"), m, slope)
-			b.Op("VMOVUPD", b.c("two"), r)
-			b.Op("VDIVPD", slope, r, r)          // 2/(m+2)
-			b.Op("VADDPD", b.c("one"), m, slope) // m+1
-			b.Op("VMULPD", r, slope, slope)
-			b.Op("VMULPD", r, slope, slope)
+			b.tanhSlope(m, r, slope)
 			b.Op("VMULPD", b.number("tau"), slope, slope)
 			b.Op("VMULPD", r, m, m) // 2 tanh
 			b.loadWidened("dc", dc)
@@ -68,6 +58,16 @@ var tanhRoutines = []routine{
 	},
 }
 
+// tanhSlope computes r = 2/(m+2) and slope = (m+1) r^2.
+func (b *builder) tanhSlope(m, r, slope string) {
+	b.Op("VADDPD", b.c("two"), m, slope)
+	b.Op("VMOVUPD", b.c("two"), r)
+	b.Op("VDIVPD", slope, r, r)
+	b.Op("VADDPD", b.c("one"), m, slope)
+	b.Op("VMULPD", r, slope, slope)
+	b.Op("VMULPD", r, slope, slope)
+}
+
 // tanhRatio loads z and returns the register of m = 2^(rate z) - 1, scratch register 2. All
 // five scratch registers change. It differs from exp2 in what is added last: where the
 // nearest integer is 0, m is the polynomial alone.
@@ -77,17 +77,7 @@ func (b *builder) tanhRatio() (m string) {
 	b.Op("VMULPD", b.number("rate"), x, x)
 	b.atLeast(x, "tanhLow", t)
 	b.atMost(x, "tanhHigh", t)
-	b.Op("VMOVUPD", b.c("exp2round"), result)
-	b.Op("VADDPD", result, x, t)
-	b.Op("VSUBPD", result, t, result)
-	b.Op("VSUBPD", result, x, x)
-	b.Op("VMULPD", x, x, square)
-	b.Op("VMOVUPD", b.c("exp2c7"), odd)
-	b.Op("VMOVUPD", b.c("exp2c6"), result)
-	b.Op("VFMADD213PD", b.c("exp2c5"), square, odd)
-	b.Op("VFMADD213PD", b.c("exp2c4"), square, result)
-	b.Op("VFMADD213PD", b.c("exp2c3"), square, odd)
-	b.Op("VFMADD213PD", b.c("exp2c2"), square, result)
+	b.exp2Powers(x, t, result, square, odd)
 	b.Op("VFMADD213PD", b.c("exp2c1"), square, odd)
 	b.Op("VFMADD231PD", x, result, odd)
 	b.Op("VMULPD", x, odd, odd) // 2^f - 1
