@@ -184,8 +184,5 @@ func (a *AttentionPattern[T]) row(x []T, row, head, i int) []T {
 
 // first is the first key that query i of a row sees.
 func (a *AttentionPattern[T]) first(row, i int) int {
-	if a.starts == nil {
-		return 0
-	}
-	return min(max(int(a.starts[row*a.d.Seq+i]), 0), i)
+	return min(max(startOf(a.starts, row*a.d.Seq+i), 0), i)
 }

@@ -125,19 +125,3 @@ func (a *Attention[T]) release() {
 	a.d.Slopes, a.starts, a.cache, a.cached = nil, nil, nil, nil
 	a.lse, a.dout, a.dqkv = nil, nil, nil
 }
-
-// ScratchBytes is the memory that the kernel keeps between calls, that of its matrix
-// multiplications left out.
-func (a *Attention[T]) ScratchBytes() int {
-	n := capBytes(a.workers) + capBytes(a.slots) + a.rope.scratchBytes()
-	for _, s := range a.slots {
-		n += capBytes(s.q) + capBytes(s.keys) + capBytes(s.values) + capBytes(s.keyPanels)
-		n += capBytes(s.dout) + capBytes(s.valuePanels) + capBytes(s.deltas)
-	}
-	for i := range a.workers {
-		w := &a.workers[i]
-		n += capBytes(w.scores) + capBytes(w.dscores) + capBytes(w.panel) + capBytes(w.sum)
-		n += capBytes(w.dq) + capBytes(w.dk) + capBytes(w.dv)
-	}
-	return n
-}

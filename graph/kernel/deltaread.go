@@ -33,24 +33,17 @@ type DeltaRead[T Float] struct {
 }
 
 // Forward computes u [T, D] from x [T, N, D], filter (nil: none) and r. starts [T] are the first
-// positions in their rows that tokens see; nil: 0.
-func (k *DeltaRead[T]) Forward(p *Pool, u, x, filter, r []T, starts []int32, d DeltaReadParams) {
-	k.run(p, u, x, filter, r, nil, nil, starts, d)
-}
-
-// ForwardCached is Forward for new tokens of each row, which stands for a row of c, and puts them into c
-// for the next run.
-func (k *DeltaRead[T]) ForwardCached(p *Pool, u, x, filter, r []T, c *CarriedRows[T], rows []CachedRow, starts []int32, d DeltaReadParams) {
-	k.run(p, u, x, filter, r, c, rows, starts, d)
-	c.put(x, rows, d.Seq)
-}
-
-func (k *DeltaRead[T]) run(p *Pool, u, x, filter, r []T, c *CarriedRows[T], rows []CachedRow, starts []int32, d DeltaReadParams) {
+// positions in their rows that tokens see; nil: 0. With c, which may be nil, x has new tokens of each row,
+// which stands for a row of c; they are put into c for the next run.
+func (k *DeltaRead[T]) Forward(p *Pool, u, x, filter, r []T, c *CarriedRows[T], rows []CachedRow, starts []int32, d DeltaReadParams) {
 	t := &k.forward
 	t.d, t.path, t.carried, t.rows = d, pathOf[T](k.path), c, rows
 	t.u, t.x, t.starts = u, x, starts
 	t.weights = readWeights(t.path, t.weights, filter, r, d)
 	p.Do(d.Tokens, t)
+	if c != nil {
+		c.put(x, rows, d.Seq)
+	}
 }
 
 // readWeights are r[c] f[j, c], [Taps, N, D].

@@ -1,7 +1,5 @@
 package kernel
 
-import "math"
-
 // RouterLosses are the auxiliary losses of a mixture of experts' router.
 type RouterLosses[T Float] struct {
 	sums     routerSums[T]
@@ -117,8 +115,8 @@ type routerGradient[T Float] struct {
 func (t *routerGradient[T]) Part(worker, lo, hi int) {
 	w := &t.workers[worker]
 	for i := lo; i < hi; i++ {
-		dlogits := t.dlogits[i*t.experts : (i+1)*t.experts]
-		logZ := w.softmax(t.path, t.logits[i*t.experts:(i+1)*t.experts])
+		dlogits := rowOf(t.dlogits, i, t.experts)
+		logZ := w.softmax(t.path, rowOf(t.logits, i, t.experts))
 		if t.shares == nil {
 			for e, p := range w.p {
 				dlogits[e] = T(t.factor * logZ * float64(p))
@@ -134,6 +132,3 @@ func (t *routerGradient[T]) Part(worker, lo, hi int) {
 		}
 	}
 }
-
-// logSum is the logarithm of a sum of exp(x - largest), as one of exp(x).
-func logSum(largest, sum float64) float64 { return largest + math.Log(sum) }

@@ -1,5 +1,7 @@
 package kernel
 
+import "math"
+
 // Route is the router of a mixture of experts, after its matrix product: it chooses, for
 // each token, the K experts of the highest probability, ties going to the lowest index,
 // and weighs them by gates (Shazeer et al. 2017, arXiv 1701.06538, section 2.1, without
@@ -13,18 +15,13 @@ package kernel
 type Route[T Float] struct {
 	Raw bool // gates are the probabilities as they are
 
-	forward  routeForward[T]
-	backward routeBackward[T]
-	path     path
+	task routeTask[T]
+	path path
 }
 
 // Forward computes gates [tokens, K] from logits [tokens, experts] and fills d.
 func (k *Route[T]) Forward(p *Pool, gates, logits []T, d Dispatch) {
-	t := &k.forward
-	t.gates, t.logits, t.d, t.path = gates[:d.Rows()], logits[:d.Tokens*d.Experts], d, pathOf[T](k.path)
-	t.raw = k.Raw
-	t.workers = growKept(t.workers, p.Threads())
-	p.Do(d.Tokens, t)
+	k.run(p, nil, gates, logits, d)
 	d.sort()
 }
 
@@ -36,11 +33,14 @@ func (k *Route[T]) Forward(p *Pool, gates, logits []T, d Dispatch) {
 //
 // The choices are made again; they have no gradient.
 func (k *Route[T]) Backward(p *Pool, dlogits, dgates, logits []T, tokens, choices, experts int) {
-	t := &k.backward
-	t.dlogits, t.logits, t.dgates = dlogits[:tokens*experts], logits[:tokens*experts], dgates[:tokens*choices]
-	t.choices, t.experts, t.raw, t.path = choices, experts, k.Raw, pathOf[T](k.path)
+	k.run(p, dlogits, dgates, logits, Dispatch{Tokens: tokens, K: choices, Experts: experts})
+}
+
+func (k *Route[T]) run(p *Pool, dlogits, gates, logits []T, d Dispatch) {
+	t := &k.task
+	t.dlogits, t.gates, t.logits, t.d, t.raw, t.path = dlogits, gates, logits, d, k.Raw, pathOf[T](k.path)
 	t.workers = growKept(t.workers, p.Threads())
-	p.Do(tokens, t)
+	p.Do(d.Tokens, t)
 }
 
 // routerToken is one worker's memory for the token that it works on.
@@ -79,7 +79,7 @@ func (w *routerToken[T]) softmax(p path, logits []T) (logZ float64) {
 	for e, v := range w.p {
 		w.p[e] = T(float64(v) / sum)
 	}
-	return logSum(float64(largest), sum)
+	return float64(largest) + math.Log(sum)
 }
 
 // choose finds the largest logits, whose order is that of the probabilities. They go into
@@ -99,36 +99,26 @@ func (w *routerToken[T]) choose(logits []T) {
 	}
 }
 
-type routeForward[T Float] struct {
-	gates, logits []T
-	d             Dispatch
-	raw           bool
-	path          path
-	workers       []routerToken[T]
+// routeTask routes or, where there are dlogits, makes them from the gates' gradients in gates.
+type routeTask[T Float] struct {
+	dlogits, gates, logits []T
+	d                      Dispatch
+	raw                    bool
+	path                   path
+	workers                []routerToken[T]
 }
 
-func (t *routeForward[T]) Part(worker, lo, hi int) {
-	w := &t.workers[worker]
+func (t *routeTask[T]) Part(worker, lo, hi int) {
+	w, d := &t.workers[worker], &t.d
 	for i := lo; i < hi; i++ {
-		w.route(t.path, t.logits[i*t.d.Experts:(i+1)*t.d.Experts], t.d.K, t.raw)
-		copy(t.gates[i*t.d.K:], w.gates)
-		copy(t.d.Choices[i*t.d.K:], w.choices)
-	}
-}
-
-type routeBackward[T Float] struct {
-	dlogits, dgates, logits []T
-	choices, experts        int
-	raw                     bool
-	path                    path
-	workers                 []routerToken[T]
-}
-
-func (t *routeBackward[T]) Part(worker, lo, hi int) {
-	w := &t.workers[worker]
-	for i := lo; i < hi; i++ {
-		w.route(t.path, t.logits[i*t.experts:(i+1)*t.experts], t.choices, t.raw)
-		w.gradient(t.dlogits[i*t.experts:(i+1)*t.experts], t.dgates[i*t.choices:(i+1)*t.choices], t.raw)
+		gates := rowOf(t.gates, i, d.K)
+		w.route(t.path, rowOf(t.logits, i, d.Experts), d.K, t.raw)
+		if t.dlogits != nil {
+			w.gradient(rowOf(t.dlogits, i, d.Experts), gates, t.raw)
+			continue
+		}
+		copy(gates, w.gates)
+		copy(d.Choices[i*d.K:], w.choices)
 	}
 }
 

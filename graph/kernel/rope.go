@@ -102,5 +102,3 @@ func (t *ropeTable[T]) writeBack(dst, row []T, pos int) {
 	copy(dst, row)
 	t.rotateBack(dst, pos)
 }
-
-func (t *ropeTable[T]) scratchBytes() int { return capBytes(t.cos) + capBytes(t.sin) }

@@ -178,11 +178,12 @@ func runRead[T kernel.Float](k read, c *graph.Call) error {
 	run, p := graph.State[kernel.DeltaRead[T]](c), k.paramsOf(c)
 	u, x, r := graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1)
 	filter, starts := graph.In[T](c, k.filterInput()), graph.In[int32](c, k.startsInput())
+	var carried *kernel.CarriedRows[T]
+	var rows []kernel.CachedRow
 	if k.cache != nil {
-		run.ForwardCached(c.Pool(), u, x, filter, r, graph.Carried[T](k.cache), k.cache.Running(), starts, p)
-		return nil
+		carried, rows = graph.Carried[T](k.cache), k.cache.Running()
 	}
-	run.Forward(c.Pool(), u, x, filter, r, starts, p)
+	run.Forward(c.Pool(), u, x, filter, r, carried, rows, starts, p)
 	return nil
 }
 
