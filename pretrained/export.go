@@ -1,7 +1,6 @@
 package pretrained
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 	"maps"
@@ -135,7 +134,7 @@ func jsonFile(name string, value any) checkpoint.FolderFile {
 // textFile is a file of given content.
 func textFile(name string, content []byte) checkpoint.FolderFile {
 	return checkpoint.FolderFile{Name: name, Write: func(w io.Writer) error {
-		_, err := io.Copy(w, bytes.NewReader(content))
+		_, err := w.Write(content)
 		return err
 	}}
 }

@@ -29,12 +29,13 @@ func begin(ctx context.Context, g *generate.Generator, r generate.Request) *ahea
 	return a
 }
 
-// follow calls emit with each piece, in order, until the text has ended.
-func (a *ahead) follow(emit func(generate.Piece) error) (generate.Result, error) {
+// follow calls emit with the text of each piece, in order, until the text has ended, and returns all tokens.
+func (a *ahead) follow(emit func(text string) error) (tokens []generate.Token, result generate.Result, err error) {
 	for p := range a.pieces {
-		if err := emit(p); err != nil {
-			return generate.Result{}, err
+		tokens = append(tokens, p.Tokens...)
+		if err := emit(p.Text); err != nil {
+			return nil, result, err
 		}
 	}
-	return a.result, a.err
+	return tokens, a.result, a.err
 }

@@ -25,7 +25,7 @@ func (s *sampling) interactive(ctx context.Context) error {
 			s.mark("\n" + marker)
 		}
 	})()
-	if terminal(s.stdin) {
+	if cli.IsTerminal(s.stdin) {
 		s.out.Note("type a prompt and Enter; Ctrl-C stops a text, Ctrl-D ends")
 	}
 	lines := s.lines()
@@ -48,7 +48,7 @@ func (s *sampling) interactive(ctx context.Context) error {
 
 // mark writes to a person at the terminal.
 func (s *sampling) mark(text string) {
-	if terminal(s.stdin) {
+	if cli.IsTerminal(s.stdin) {
 		fmt.Fprint(s.out.Stderr, text)
 	}
 }

@@ -39,10 +39,8 @@ func logProbs(tokens []generate.Token) []logProb {
 // object writes a sample as a JSON object, when it is complete.
 func (s *sampling) object(a sample) (generate.Result, error) {
 	var text strings.Builder
-	var tokens []generate.Token
-	result, err := a.text.follow(func(p generate.Piece) error {
-		text.WriteString(p.Text)
-		tokens = append(tokens, p.Tokens...)
+	tokens, result, err := a.text.follow(func(piece string) error {
+		text.WriteString(piece)
 		return nil
 	})
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/pkg/errors"
-	"golang.org/x/term"
 
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/internal/cli"
@@ -41,12 +40,9 @@ type source struct {
 // check refuses prompts given in two ways.
 func (p *prompt) check() error {
 	var given []string
-	for _, flag := range []struct {
-		name  string
-		given bool
-	}{{"-prompt", p.Text != nil}, {"-prompt-file", p.File != nil}, {"-prompts", p.List != nil}, {"-ids", p.GivenIDs != nil}, {"-interactive", p.Interactive}} {
-		if flag.given {
-			given = append(given, flag.name)
+	for i, is := range []bool{p.Text != nil, p.File != nil, p.List != nil, p.GivenIDs != nil, p.Interactive} {
+		if is {
+			given = append(given, []string{"-prompt", "-prompt-file", "-prompts", "-ids", "-interactive"}[i])
 		}
 	}
 	switch {
@@ -86,7 +82,7 @@ func (p *prompt) readOne(ctx context.Context, out cli.Output, spells bool, vocab
 		file := *p.File
 		text, err := readText(ctx, "-prompt-file: "+file, func() (io.ReadCloser, error) { return os.Open(file) }, nil)
 		return text, nil, err
-	case p.File == nil && terminal(p.stdin):
+	case p.File == nil && cli.IsTerminal(p.stdin):
 		return "", nil, nil
 	}
 	ask := func() {
@@ -151,10 +147,4 @@ func withoutPath(err error) error {
 		return errors.WithMessage(path.Err, path.Op)
 	}
 	return err
-}
-
-// terminal tells whether someone sits before a stream.
-func terminal(stream any) bool {
-	f, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }

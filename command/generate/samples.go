@@ -110,12 +110,12 @@ func (s *sampling) write(a sample) error {
 // probabilities.
 func (s *sampling) text(a sample) (generate.Result, error) {
 	t := printed{out: s.out, stream: s.Stream, ended: true}
-	result, err := a.text.follow(t.add)
+	tokens, result, err := a.text.follow(t.add)
 	if failed := t.end(); err == nil {
 		err = failed
 	}
 	if err == nil && a.request.LogProbs > 0 {
-		err = s.table(t.tokens)
+		err = s.table(tokens)
 	}
 	return result, err
 }
@@ -125,19 +125,17 @@ type printed struct {
 	out    cli.Output
 	stream bool // as it comes
 	held   strings.Builder
-	tokens []generate.Token
 	ended  bool // nothing has been added yet, or a line break at last
 }
 
-func (t *printed) add(p generate.Piece) error {
-	t.tokens = append(t.tokens, p.Tokens...)
-	if p.Text != "" {
-		t.ended = strings.HasSuffix(p.Text, "\n")
+func (t *printed) add(text string) error {
+	if text != "" {
+		t.ended = strings.HasSuffix(text, "\n")
 	}
 	if t.stream {
-		return t.out.PrintText(p.Text)
+		return t.out.PrintText(text)
 	}
-	t.held.WriteString(p.Text)
+	t.held.WriteString(text)
 	return nil
 }
 
@@ -155,11 +153,7 @@ func (t *printed) end() error {
 // ids writes a sample's token ids, the prompt's first; those that there are if it is
 // interrupted. The table of their log probabilities follows.
 func (s *sampling) ids(a sample) (generate.Result, error) {
-	var tokens []generate.Token
-	result, err := a.text.follow(func(p generate.Piece) error {
-		tokens = append(tokens, p.Tokens...)
-		return nil
-	})
+	tokens, result, err := a.text.follow(func(string) error { return nil })
 	if result.PromptTokens == 0 {
 		return result, err // refused
 	}
@@ -192,7 +186,7 @@ func (s *sampling) speed(start time.Time) {
 	if len(s.prompts)*s.Samples > 1 {
 		s.time = time.Since(start)
 	}
-	if s.tokens == 0 || s.time <= 0 || !terminal(s.out.Stderr) {
+	if s.tokens == 0 || s.time <= 0 || !cli.IsTerminal(s.out.Stderr) {
 		return
 	}
 	s.out.Note(fmt.Sprintf("%d tokens in %.1f s: %.1f tokens/s", s.tokens, s.time.Seconds(), float64(s.tokens)/s.time.Seconds()))

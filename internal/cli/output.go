@@ -24,10 +24,11 @@ type Output struct {
 func (o Output) Call(command string) string { return call(o.program, command) }
 
 // Terminal tells whether Stderr is a terminal on which a line can be drawn again.
-func (o Output) Terminal() bool { return os.Getenv("TERM") != "dumb" && isTerminal(o.Stderr) }
+func (o Output) Terminal() bool { return os.Getenv("TERM") != "dumb" && IsTerminal(o.Stderr) }
 
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+// IsTerminal tells whether someone sits before a stream.
+func IsTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
@@ -43,7 +44,7 @@ func (o Output) Print(text string) error { return o.write(visible(text)) }
 
 // PrintText writes what a model wrote to Stdout: as it is, but on a terminal as Print does.
 func (o Output) PrintText(text string) error {
-	if isTerminal(o.Stdout) {
+	if IsTerminal(o.Stdout) {
 		text = visible(text)
 	}
 	return o.write(text)
