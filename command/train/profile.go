@@ -1,10 +1,11 @@
 package train
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
-	"sort"
+	"slices"
 
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
@@ -49,11 +50,8 @@ func parts(p trainer.Profile) []part {
 	for _, k := range byType {
 		rows = append(rows, *k)
 	}
-	sort.Slice(rows, func(i, j int) bool {
-		if rows[i].seconds != rows[j].seconds {
-			return rows[i].seconds > rows[j].seconds
-		}
-		return rows[i].name < rows[j].name
+	slices.SortFunc(rows, func(a, b part) int {
+		return cmp.Or(cmp.Compare(b.seconds, a.seconds), cmp.Compare(a.name, b.name))
 	})
 	return rows
 }

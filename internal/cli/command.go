@@ -7,10 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"runtime/debug"
-	"syscall"
 
 	"github.com/pkg/errors"
 )
@@ -42,35 +39,9 @@ type Several []any
 
 // Main runs a command as a process does, with interrupts, and returns its exit code.
 func Main(c Command, args []string, stdout, stderr io.Writer) int {
-	ctx, stop := withInterrupts(context.Background())
+	ctx, stop := withSignals(context.Background())
 	defer stop()
-	ctx, hangUp := withHangUp(ctx)
-	defer hangUp()
-	context.AfterFunc(ctx, stop) // after a hang-up, too, a signal does what it does by default
 	return Execute(ctx, c, args, Output{Stdout: stdout, Stderr: stderr})
-}
-
-// withHangUp ends the context also when the terminal is closed, unless the process was told
-// to ignore that (nohup). Both the kernel and the shell may say so, so a second time does not
-// kill what the first one began to save.
-func withHangUp(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	if signal.Ignored(syscall.SIGHUP) {
-		return ctx, cancel
-	}
-	hangUps := make(chan os.Signal, 1)
-	signal.Notify(hangUps, syscall.SIGHUP)
-	go func() {
-		select {
-		case <-hangUps:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() {
-		cancel()
-		signal.Stop(hangUps)
-	}
 }
 
 // Execute runs a command inside this process and returns its exit code. An error is one

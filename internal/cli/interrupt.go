@@ -46,26 +46,33 @@ func (i *interrupts) take() (ok bool) {
 	return handle != nil
 }
 
-// withInterrupts returns a context that ends at the first interrupt that no handler takes, or
-// at SIGTERM. From then on a signal does what it does by default.
-func withInterrupts(ctx context.Context) (context.Context, func()) {
+// withSignals returns a context that ends at the first interrupt that no handler takes, at SIGTERM, or when the terminal is
+// closed, unless the process was told to ignore that (nohup). From then on an interrupt or SIGTERM does what it does by default; that
+// the terminal is closed may be said by both the kernel and the shell, so a second time does not kill what the first one began to save.
+func withSignals(ctx context.Context) (context.Context, func()) {
 	i := &interrupts{}
 	ctx, cancel := context.WithCancel(context.WithValue(ctx, interruptsKey{}, i))
-	signals := make(chan os.Signal, 1)
+	signals, hangUps := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(hangUps, syscall.SIGHUP)
+	}
 	go func() {
-		for {
+		defer signal.Stop(signals)
+		for ctx.Err() == nil {
 			select {
 			case s := <-signals:
-				if s == os.Interrupt && i.take() {
-					continue
+				if s != os.Interrupt || !i.take() {
+					cancel()
 				}
+			case <-hangUps:
 				cancel()
 			case <-ctx.Done():
 			}
-			signal.Stop(signals)
-			return
 		}
 	}()
-	return ctx, cancel
+	return ctx, func() {
+		cancel()
+		signal.Stop(hangUps)
+	}
 }
