@@ -122,10 +122,7 @@ func (c Result) comparedWith(base Result) string {
 	if c.cell == base.cell || math.IsNaN(difference.Mean) {
 		return "-"
 	}
-	text := fmt.Sprintf("%+.3f", difference.Mean)
-	if !math.IsNaN(difference.Error) {
-		text += fmt.Sprintf(" ± %.3f", difference.Error)
-	}
+	text := plusMinus(difference, "%+.3f")
 	switch {
 	case len(c.todo)+len(base.todo) > 0:
 		text += ", not finished"

@@ -140,13 +140,10 @@ func share(of []float64) string {
 		percent[i] = 100 * v
 	}
 	e := stats.Mean(percent)
-	switch {
-	case math.IsNaN(e.Mean) || math.IsInf(e.Mean, 0) || e.Mean == 100 && !(e.Error > 0):
+	if math.IsNaN(e.Mean) || math.IsInf(e.Mean, 0) || e.Mean == 100 && !(e.Error > 0) {
 		return ""
-	case math.IsNaN(e.Error):
-		return fmt.Sprintf(" (%.0f%%)", e.Mean)
 	}
-	return fmt.Sprintf(" (%.0f%% ± %.0f%%)", e.Mean, e.Error)
+	return " (" + plusMinus(e, "%.0f%%") + ")"
 }
 
 // curve is the mean over seeds of the losses on the way, with standard errors, against millions of

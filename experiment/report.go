@@ -188,11 +188,13 @@ func (c Result) mean(of func(Record) float64) float64 { return stats.Mean(c.valu
 
 // Cells of tables.
 
-// estimate writes a mean over seeds with its standard error, where it has one.
-func estimate(x []float64, format string) string {
-	e := stats.Mean(x)
+// estimate writes the mean of values over seeds.
+func estimate(x []float64, format string) string { return plusMinus(stats.Mean(x), format) }
+
+// plusMinus writes a mean with its standard error, where it has one.
+func plusMinus(e stats.Estimate, format string) string {
 	switch {
-	case len(x) == 0:
+	case math.IsNaN(e.Mean):
 		return "-"
 	case math.IsNaN(e.Error):
 		return fmt.Sprintf(format, e.Mean)
