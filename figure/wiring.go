@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"image/color"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -43,6 +44,8 @@ type wiringRow struct {
 	y     float64 // the middle
 	box   float64 // a node's width
 	pitch float64 // from node to node
+
+	widest float64 // of the nodes' captions
 }
 
 // nodeBox is a node's box: its row, its middle, half its width.
@@ -60,10 +63,9 @@ func (w Wiring) diagram(t typesetter) diagram {
 		layers[node.Layer] = append(layers[node.Layer], i)
 	}
 	b := diagram{boxes: make([]nodeBox, len(w.Nodes))}
-	for layer := range layers {
+	for _, layer := range slices.Sorted(maps.Keys(layers)) {
 		b.rows = append(b.rows, wiringRow{nodes: layers[layer]})
 	}
-	slices.SortFunc(b.rows, func(c, d wiringRow) int { return cmp.Compare(w.Nodes[c.nodes[0]].Layer, w.Nodes[d.nodes[0]].Layer) })
 	pitch := max(rowLeast, min(rowPitch, rowsHeight/float64(len(b.rows))))
 	for i := range b.rows {
 		row := &b.rows[i]
@@ -72,7 +74,8 @@ func (w Wiring) diagram(t typesetter) diagram {
 		row.name = t.cut(row.name, tickSize, rowName, false)
 		b.left = max(b.left, t.width(row.name, tickSize, false))
 		row.pitch = wiringWidth / float64(len(names))
-		row.box = max(4, min(nodeMost, t.widest(names, tickSize)+14, row.pitch-nodeGap))
+		row.widest = t.widest(names, tickSize)
+		row.box = max(4, min(nodeMost, row.widest+14, row.pitch-nodeGap))
 		row.pitch = min(row.pitch, max(2.2*row.box, 90))
 		for k, node := range row.nodes {
 			b.boxes[node] = nodeBox{row: i, y: row.y, half: row.box / 2, caption: names[k]}
@@ -258,13 +261,9 @@ func (p painter) arrowhead(x, y, size float64, c color.Color) {
 // paintRow draws a row's name, boxes and captions; crowded, every few captions.
 func (b diagram) paintRow(p painter, row wiringRow) {
 	p.text(0, row.y, row.name, textStyle{size: tickSize, color: grey})
-	widest := 0.0
-	for _, node := range row.nodes {
-		widest = max(widest, p.width(b.boxes[node].caption, tickSize, false))
-	}
 	shown := 1
-	if widest+4 > row.box {
-		shown = every(row.pitch, min(widest, nodeMost)+4)
+	if row.widest+4 > row.box {
+		shown = every(row.pitch, min(row.widest, nodeMost)+4)
 	}
 	for i, node := range row.nodes {
 		at := b.boxes[node]

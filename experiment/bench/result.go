@@ -97,24 +97,25 @@ type SizeResult struct {
 
 // compareSizes compares each workload's result with that of its plain transformer, if it has one.
 func compareSizes(chosen []Workload, results []ModelResult) []SizeResult {
-	plain, byName := map[string]string{}, map[string]ModelResult{}
-	for _, w := range chosen {
-		plain[w.Preset.Name] = w.Name
-	}
-	for _, r := range results {
-		byName[r.Name] = r
+	result := func(name string) *ModelResult {
+		for i := range results {
+			if results[i].Name == name {
+				return &results[i]
+			}
+		}
+		return nil
 	}
 	var sizes []SizeResult
 	for _, w := range chosen {
-		own, measured := byName[w.Name]
-		transformer, both := byName[plain[w.Preset.Baseline]]
-		if !measured || !both {
-			continue
+		for _, plain := range chosen {
+			own, transformer := result(w.Name), result(plain.Name)
+			if w.Preset.Baseline != plain.Preset.Name || own == nil || transformer == nil {
+				continue
+			}
+			s := SizeResult{Model: w.Name, Transformer: plain.Name, Time: transformer.TokensPS / own.TokensPS, FLOPs: float64(own.TrainFLOPs) / float64(transformer.TrainFLOPs)}
+			s.Excess = s.Time / s.FLOPs
+			sizes = append(sizes, s)
 		}
-		s := SizeResult{Model: w.Name, Transformer: transformer.Name, Time: transformer.TokensPS / own.TokensPS,
-			FLOPs: float64(own.TrainFLOPs) / float64(transformer.TrainFLOPs)}
-		s.Excess = s.Time / s.FLOPs
-		sizes = append(sizes, s)
 	}
 	return sizes
 }

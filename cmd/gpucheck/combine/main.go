@@ -22,7 +22,7 @@ func main() {
 }
 
 // run builds the program and lists the names that it can be called by.
-func run(args []string, out io.Writer) (err error) {
+func run(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("combine", flag.ContinueOnError)
 	tags := flags.String("tags", "", "build tags")
 	ldflags := flags.String("ldflags", "-s -w", "flags of the linker")
@@ -41,11 +41,7 @@ func run(args []string, out io.Writer) (err error) {
 	if err != nil {
 		return errors.WithStack(err)
 	}
-	defer func() {
-		if removed := os.RemoveAll(folder); err == nil {
-			err = errors.WithStack(removed)
-		}
-	}()
+	defer func() { _ = os.RemoveAll(folder) }()
 	o := overlay{folder: folder, Replace: map[string]string{}}
 	var programs []program
 	for _, p := range packages {
