@@ -53,15 +53,21 @@ func Ablate(m *Model, o AblateOptions) (*Report, error) {
 	if o.With != "" && o.With != analysis.ReplaceZero {
 		return nil, check.Value("with", fmt.Sprintf("%s for one prompt, or several rows (prompts, or rows of validation text)", analysis.ReplaceZero), o.With)
 	}
-	s, err := o.on(m, ids)
+	metric, err := o.metric(m, ids)
 	if err != nil {
 		return nil, err
 	}
 	r := on(m, analysis.AnalysisAblate, "Ablation", ids)
 	if len(o.Names) > 0 {
-		return r, s.addNamed(r, o.Names, o.At)
+		r.part("ablation", "Named activations", o.together())(analysis.Ablate(m.Store, m.Spec, ids, o.Names, o.At, metric))
+		return r, r.err
 	}
-	return r, s.addSweeps(r, cmp.Or(o.Top, defaultTop))
+	top := cmp.Or(o.Top, defaultTop)
+	r.sweep(m, "heads", "Heads", "Each head's output is set to 0 at all tokens: how the metric changes.", nil, top)(
+		analysis.AblateHeads(m.Store, m.Spec, ids, metric))
+	r.sweep(m, "writers", "Writers", "What a writer writes is set to 0, at one token or at all.", ids, top)(
+		analysis.AblateWriters(m.Store, m.Spec, ids, metric))
+	return r, r.err
 }
 
 // blockRows is how many rows of validation text blocks are ablated on where nothing is said.
@@ -99,18 +105,18 @@ func ablateOver(m *Model, rows [][]int32, o AblateOptions) (*Report, error) {
 		return nil, err
 	}
 	averages, err := average(rows, func(i int, ids []int32) ([]value, error) {
-		s, err := o.on(m, ids)
+		metric, err := o.metric(m, ids)
 		if err != nil {
 			return nil, err
 		}
 		if len(o.Names) > 0 {
-			one, err := ablations.Together(i, o.At, s.metric)
+			one, err := ablations.Together(i, o.At, metric)
 			if err != nil {
 				return nil, err
 			}
 			return []value{{strings.Join(o.Names, ", "), one.Effect[0][0]}}, nil
 		}
-		each, err := effects(ablations, i, s.metric)
+		each, err := effects(ablations, i, metric)
 		if err != nil {
 			return nil, err
 		}
@@ -146,47 +152,28 @@ func replaced(with analysis.Replacement) string {
 	return "set to 0"
 }
 
-// on says what is measured on a prompt.
-func (o AblateOptions) on(m *Model, ids []int32) (ablation, error) {
-	s := ablation{m, ids, analysis.NextTokenLoss()}
+// metric is what is measured on a prompt.
+func (o AblateOptions) metric(m *Model, ids []int32) (analysis.Metric, error) {
 	if !o.Contrast.Given() {
-		return s, nil
+		return analysis.NextTokenLoss(), nil
 	}
 	run, err := m.run(ids, nil)
 	if err != nil {
-		return s, err
+		return analysis.Metric{}, err
 	}
 	a, err := o.Contrast.find(m, run)
-	s.metric = a.metric()
-	return s, err
+	return a.metric(), err
 }
 
-// ablation is on what activations are set to 0, and what is measured.
-type ablation struct {
-	*Model
-	ids    []int32
-	metric analysis.Metric
-}
-
-// addNamed ablates named activations.
-func (s ablation) addNamed(r *Report, names []string, at cache.At) error {
+// together says which named activations are set to 0, and where.
+func (o AblateOptions) together() string {
 	var entries []string
-	for _, axis := range slices.Sorted(maps.Keys(at)) {
-		entries = append(entries, fmt.Sprintf("%s=%d", axis, at[axis]))
+	for _, axis := range slices.Sorted(maps.Keys(o.At)) {
+		entries = append(entries, fmt.Sprintf("%s=%d", axis, o.At[axis]))
 	}
-	text := "All of it is set to 0 together: " + strings.Join(names, ", ")
+	text := "All of it is set to 0 together: " + strings.Join(o.Names, ", ")
 	if len(entries) > 0 {
 		text += " at " + strings.Join(entries, ",")
 	}
-	r.part("ablation", "Named activations", text+".")(analysis.Ablate(s.Store, s.Spec, s.ids, names, at, s.metric))
-	return r.err
-}
-
-// addSweeps ablates each head, and what each writer writes at each token.
-func (s ablation) addSweeps(r *Report, top int) error {
-	r.sweep(s.Model, "heads", "Heads", "Each head's output is set to 0 at all tokens: how the metric changes.", nil, top)(
-		analysis.AblateHeads(s.Store, s.Spec, s.ids, s.metric))
-	r.sweep(s.Model, "writers", "Writers", "What a writer writes is set to 0, at one token or at all.", s.ids, top)(
-		analysis.AblateWriters(s.Store, s.Spec, s.ids, s.metric))
-	return r.err
+	return text + "."
 }
