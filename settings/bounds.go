@@ -33,6 +33,13 @@ func outOfBounds(f field, v reflect.Value) string {
 	if v.Kind() == reflect.Pointer && !v.IsNil() {
 		v = v.Elem()
 	}
+	if v.Kind() == reflect.Slice {
+		for i := range v.Len() {
+			if problem := outOfBounds(f, v.Index(i)); problem != "" {
+				return problem
+			}
+		}
+	}
 	if choices := f.choices(); v.Kind() == reflect.String && choices != nil && !slices.Contains(choices, v.String()) {
 		return "want " + oneOfText(choices) + ", got " + quoted(v.String()) + nearest(v.String(), choices)
 	}

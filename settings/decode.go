@@ -61,16 +61,21 @@ func (d *decoder) value(n ast.Node, line int, key string, v reflect.Value) error
 		}
 		return nil
 	}
-	switch v.Kind() {
-	case reflect.Pointer:
+	switch k := v.Kind(); {
+	case canBeNil(k) && isNull(n):
+		v.SetZero()
+		return nil
+	case (k == reflect.Struct || k == reflect.Interface) && isNothing(n) && !d.isSet():
+		return nil // a section with no entries, as when all of them are commented out
+	case k == reflect.Pointer:
 		return d.pointer(n, line, key, v)
-	case reflect.Struct:
+	case k == reflect.Struct:
 		return d.section(n, line, key, v)
-	case reflect.Slice:
+	case k == reflect.Slice:
 		return d.list(n, line, key, v)
-	case reflect.Map:
+	case k == reflect.Map:
 		return d.mapping(n, line, key, v)
-	case reflect.Interface:
+	case k == reflect.Interface:
 		return d.kindSection(n, line, key, v)
 	}
 	s, ok := scalarOf(n)
@@ -83,13 +88,13 @@ func (d *decoder) value(n ast.Node, line int, key string, v reflect.Value) error
 	return nil
 }
 
-// pointer stores nil for null, else a new value that starts as a copy of the one
-// that the pointer had.
+// canBeNil tells whether values of a kind may be nil, which is written null.
+func canBeNil(k reflect.Kind) bool {
+	return k == reflect.Pointer || k == reflect.Slice || k == reflect.Map || k == reflect.Interface
+}
+
+// pointer stores a new value that starts as a copy of the one that the pointer had.
 func (d *decoder) pointer(n ast.Node, line int, key string, v reflect.Value) error {
-	if isNull(n) {
-		v.SetZero()
-		return nil
-	}
 	if v.Type().Elem().Kind() == reflect.Struct && isNothing(n) {
 		return d.mismatch(n, line, key, v.Type().Elem())
 	}
@@ -111,14 +116,10 @@ func pointeeCopy(v reflect.Value) reflect.Value {
 	return fresh
 }
 
-// section stores the entries of a map in the fields of a struct. A section with
-// no entries, as when all of them are commented out, changes nothing.
+// section stores the entries of a map in the fields of a struct.
 func (d *decoder) section(n ast.Node, line int, key string, v reflect.Value) error {
 	entries, ok := entriesOf(n)
 	if !ok {
-		if isNothing(n) && !d.isSet() {
-			return nil
-		}
 		return d.mismatch(n, line, key, v.Type())
 	}
 	return d.fields(entries, line, key, v, "")
@@ -182,12 +183,8 @@ func (d *decoder) each(entries []*ast.MappingValueNode, key string, do func(name
 	return nil
 }
 
-// list stores a sequence in a new slice; null makes it nil.
+// list stores a sequence in a new slice.
 func (d *decoder) list(n ast.Node, line int, key string, v reflect.Value) error {
-	if isNull(n) {
-		v.SetZero()
-		return nil
-	}
 	sequence, ok := n.(*ast.SequenceNode)
 	if !ok {
 		return d.mismatch(n, line, key, v.Type())
@@ -205,12 +202,8 @@ func (d *decoder) list(n ast.Node, line int, key string, v reflect.Value) error 
 	return nil
 }
 
-// mapping stores the entries of a map in a new Go map; null makes it nil. An assignment below it keeps the others.
+// mapping stores the entries of a map in a new Go map. An assignment below it keeps the others.
 func (d *decoder) mapping(n ast.Node, line int, key string, v reflect.Value) error {
-	if isNull(n) {
-		v.SetZero()
-		return nil
-	}
 	entries, ok := entriesOf(n)
 	if !ok {
 		return d.mismatch(n, line, key, v.Type())
@@ -244,10 +237,11 @@ func (d *decoder) mapping(n ast.Node, line int, key string, v reflect.Value) err
 
 // entriesOf returns the entries of a node that is a map.
 func entriesOf(n ast.Node) ([]*ast.MappingValueNode, bool) {
-	if m, ok := n.(*ast.MappingNode); ok {
-		return m.Values, true
+	m, ok := n.(*ast.MappingNode)
+	if !ok {
+		return nil, false
 	}
-	return nil, false
+	return m.Values, true
 }
 
 // nameOf returns the text of a map's key, or a problem.

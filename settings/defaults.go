@@ -16,7 +16,6 @@ func SetDefaults(v any) error {
 		if err := f.Set(text); err != nil {
 			return errors.Wrapf(err, "settings: %T has a tag default that is no value", v)
 		}
-		f.given = false
 	}
 	return nil
 }

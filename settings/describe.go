@@ -55,38 +55,30 @@ func (d *decoder) wants(t reflect.Type) string {
 
 // wantKind names what a value of type t is written as, structs briefly.
 func wantKind(t reflect.Type) string {
-	k := t.Kind()
-	switch {
-	case k == reflect.String:
-		return "a string"
-	case k == reflect.Bool:
-		return "true or false"
-	case isInt(k):
-		return "an integer"
-	case isUint(k):
-		return "an integer >= 0"
-	case k == reflect.Float32 || k == reflect.Float64:
-		return "a number"
-	case k == reflect.Slice:
-		return "a list" + ofKind(t.Elem())
-	}
-	return "a map" + ofKind(t.Elem())
+	one, _ := kindNames(t)
+	return one
 }
 
-// ofKind names the elements of a list or a map of type t.
-func ofKind(t reflect.Type) string {
-	k := pointee(t).Kind()
-	switch {
+// kindNames names a value of type t, or what it points to, and several of them.
+func kindNames(t reflect.Type) (one, several string) {
+	t = pointee(t)
+	switch k := t.Kind(); {
 	case k == reflect.String:
-		return " of strings"
-	case isInt(k) || isUint(k):
-		return " of integers"
-	case k == reflect.Float32 || k == reflect.Float64:
-		return " of numbers"
+		return "a string", "strings"
 	case k == reflect.Bool:
-		return " of true and false"
+		return "true or false", "true and false"
+	case isInt(k):
+		return "an integer", "integers"
+	case isUint(k):
+		return "an integer >= 0", "integers"
+	case isFloat(k):
+		return "a number", "numbers"
 	case k == reflect.Slice:
-		return " of lists"
+		_, of := kindNames(t.Elem())
+		return "a list of " + of, "lists"
+	case k == reflect.Map:
+		_, of := kindNames(t.Elem())
+		return "a map of " + of, "maps"
 	}
-	return " of maps"
+	return "a map", "maps"
 }

@@ -86,14 +86,7 @@ func (f *Flag) defaultText() string {
 	if duration, ok := f.value.Interface().(time.Duration); ok {
 		return duration.String()
 	}
-	if f.value.Kind() != reflect.Slice {
-		return strings.Trim(valueText(f.value), `"`)
-	}
-	var all []string
-	for i := range f.value.Len() {
-		all = append(all, strings.Trim(valueText(f.value.Index(i)), `"`))
-	}
-	return strings.Join(all, ",")
+	return strings.NewReplacer(`"`, "", ", ", ",", "[", "", "]", "").Replace(valueText(f.value))
 }
 
 // Bare is the value of a flag that stands alone, "" if it wants one after it.
@@ -205,17 +198,8 @@ func (f *Flag) label() string {
 // Check returns the first flag whose value lies outside its bounds.
 func (all Flags) Check() error {
 	for _, f := range all {
-		values := []reflect.Value{f.value}
-		if f.value.Kind() == reflect.Slice {
-			values = values[:0]
-			for i := range f.value.Len() {
-				values = append(values, f.value.Index(i))
-			}
-		}
-		for _, v := range values {
-			if problem := outOfBounds(f.field, v); problem != "" {
-				return f.problem(problem)
-			}
+		if err := f.problem(outOfBounds(f.field, f.value)); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -106,17 +106,10 @@ func (s schema) kindNames(t reflect.Type) []string {
 }
 
 // kindSection stores the entries of a map in the struct of the kind that they name, or else
-// of the one that v holds. Another kind than that leaves nothing of the old values; null makes v nil.
+// of the one that v holds. Another kind than that leaves nothing of the old values.
 func (d *decoder) kindSection(n ast.Node, line int, key string, v reflect.Value) error {
-	if isNull(n) {
-		v.SetZero()
-		return nil
-	}
 	entries, ok := entriesOf(n)
 	if !ok {
-		if isNothing(n) && !d.isSet() {
-			return nil
-		}
 		return d.noSection(n, line, key, v.Type())
 	}
 	fresh, err := d.choose(entries, line, key, v)

@@ -18,10 +18,7 @@ import (
 // their names, null for what is nil. Decode reads the same values back from it.
 // NaN, infinities and strings that are not UTF-8 are errors. The dotted keys in hidden are written as comments.
 func Marshal(v any, hidden ...string) ([]byte, error) {
-	value := reflect.ValueOf(v)
-	if value.Kind() == reflect.Pointer {
-		value = value.Elem()
-	}
+	value := reflect.Indirect(reflect.ValueOf(v))
 	if value.Kind() != reflect.Struct {
 		return nil, errors.Errorf("settings: want a struct or a pointer to one, got %T", v)
 	}
@@ -33,10 +30,8 @@ func Marshal(v any, hidden ...string) ([]byte, error) {
 	if len(s.fields[value.Type()]) == 0 {
 		w.text.WriteString("{}\n")
 	}
-	if err := w.section(value, field{}, ""); err != nil {
-		return nil, err
-	}
-	return []byte(w.text.String()), nil
+	w.section(value, field{}, "")
+	return []byte(w.text.String()), w.err
 }
 
 // Text is a value as a file holds it.
@@ -44,7 +39,7 @@ func Text(v any) string { return valueText(reflect.ValueOf(v)) }
 
 func valueText(v reflect.Value) string {
 	w := &writer{}
-	if err := w.flow(v, ""); err != nil {
+	if w.flow(v, ""); w.err != nil {
 		return fmt.Sprint(v.Interface())
 	}
 	return w.text.String()
@@ -56,35 +51,27 @@ type writer struct {
 	schema schema
 	hidden []string // dotted keys of values that are written as comments
 	text   strings.Builder
+	err    error // the first
 }
 
 // section writes the keys of the struct v, the value of field of at key, a line or an indented
 // section each.
-func (w *writer) section(v reflect.Value, of field, key string) error {
-	indent := ""
-	if key != "" {
-		indent = strings.Repeat("  ", strings.Count(key, ".")+1)
-	}
+func (w *writer) section(v reflect.Value, of field, key string) {
 	for _, e := range w.schema.entries(v, of, key) {
-		w.text.WriteString(indent)
+		w.text.WriteString(strings.Repeat("  ", strings.Count(e.key, ".")))
 		if w.isHidden(e) {
 			w.text.WriteString("# ")
 		}
 		w.text.WriteString(stringText(e.name) + ":")
-		var err error
 		if w.isEmpty(e) {
 			w.text.WriteString(" ")
-			err = w.flow(e.value, e.key)
-			w.text.WriteString("\n")
-		} else {
-			w.text.WriteString("\n")
-			err = w.section(e.value, e.field, e.key)
+			w.flow(e.value, e.key)
 		}
-		if err != nil {
-			return err
+		w.text.WriteString("\n")
+		if !w.isEmpty(e) {
+			w.section(e.value, e.field, e.key)
 		}
 	}
-	return nil
 }
 
 // isEmpty tells whether a key holds no further ones.
@@ -105,86 +92,60 @@ func (w *writer) isHidden(e entry) bool {
 }
 
 // flow writes a value within a line.
-func (w *writer) flow(v reflect.Value, key string) error {
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
-		if !v.IsNil() {
-			return w.flow(v.Elem(), key)
-		}
+func (w *writer) flow(v reflect.Value, key string) {
+	switch k := v.Kind(); {
+	case canBeNil(k) && v.IsNil():
 		w.text.WriteString("null")
-		return nil
-	case reflect.Slice:
-		return w.list(v, key)
-	case reflect.Map:
-		return w.mapping(v, key)
-	case reflect.Struct:
-		return w.braced(v, key)
+	case k == reflect.Pointer || k == reflect.Interface:
+		w.flow(v.Elem(), key)
+	case k == reflect.Slice:
+		w.text.WriteString("[")
+		for i := range v.Len() {
+			w.comma(i)
+			w.flow(v.Index(i), key+"["+strconv.Itoa(i)+"]")
+		}
+		w.text.WriteString("]")
+	case k == reflect.Map:
+		w.text.WriteString("{")
+		for i, name := range slices.SortedFunc(slices.Values(v.MapKeys()), func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) }) {
+			w.entry(i, name.String(), v.MapIndex(name), key)
+		}
+		w.text.WriteString("}")
+	case k == reflect.Struct:
+		w.text.WriteString("{")
+		for i, f := range w.schema.fields[v.Type()] {
+			w.entry(i, f.name, v.FieldByIndex(f.index), key)
+		}
+		w.text.WriteString("}")
+	default:
+		text, problem := scalarText(v)
+		w.text.WriteString(text)
+		w.check(key, problem)
 	}
-	text, problem := scalarText(v)
-	if problem != "" {
-		return &Error{Key: key, Problem: problem}
-	}
-	w.text.WriteString(text)
-	return nil
 }
 
-func (w *writer) list(v reflect.Value, key string) error {
-	if v.IsNil() {
-		w.text.WriteString("null")
-		return nil
-	}
-	w.text.WriteString("[")
-	for i := range v.Len() {
-		if i > 0 {
-			w.text.WriteString(", ")
-		}
-		if err := w.flow(v.Index(i), key+"["+strconv.Itoa(i)+"]"); err != nil {
-			return err
-		}
-	}
-	w.text.WriteString("]")
-	return nil
-}
-
-func (w *writer) mapping(v reflect.Value, key string) error {
-	if v.IsNil() {
-		w.text.WriteString("null")
-		return nil
-	}
-	names := v.MapKeys()
-	slices.SortFunc(names, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
-	w.text.WriteString("{")
-	for i, name := range names {
-		if err := w.entry(i, name.String(), v.MapIndex(name), key); err != nil {
-			return err
-		}
-	}
-	w.text.WriteString("}")
-	return nil
-}
-
-// braced writes a struct within a line.
-func (w *writer) braced(v reflect.Value, key string) error {
-	w.text.WriteString("{")
-	for i, f := range w.schema.fields[v.Type()] {
-		if err := w.entry(i, f.name, v.FieldByIndex(f.index), key); err != nil {
-			return err
-		}
-	}
-	w.text.WriteString("}")
-	return nil
-}
-
-// entry writes the i-th entry of a map or struct within a line.
-func (w *writer) entry(i int, name string, v reflect.Value, key string) error {
+// comma parts the i-th value within a line from the one before.
+func (w *writer) comma(i int) {
 	if i > 0 {
 		w.text.WriteString(", ")
 	}
+}
+
+// entry writes the i-th entry of a map or struct within a line.
+func (w *writer) entry(i int, name string, v reflect.Value, key string) {
 	if !utf8.ValidString(name) {
-		return &Error{Key: joined(key, name), Problem: "the name is not UTF-8 text"}
+		w.check(joined(key, name), "the name is not UTF-8 text")
 	}
+	w.comma(i)
 	w.text.WriteString(stringText(name) + ": ")
-	return w.flow(v, joined(key, name))
+	w.flow(v, joined(key, name))
+}
+
+// check keeps the first problem.
+func (w *writer) check(key, problem string) {
+	if problem != "" && w.err == nil {
+		w.err = &Error{Key: key, Problem: problem}
+	}
 }
 
 // scalarText is the YAML of a value that is neither list, map nor section, or a

@@ -15,7 +15,7 @@ func (d *decoder) alike(n ast.Node, line int, key string, v reflect.Value, other
 	}
 	fresh, err := d.startAlike(line, key, v, other)
 	if err == nil {
-		err = d.section(n, line, key, fresh)
+		err = d.value(n, line, key, fresh)
 	}
 	if err == nil {
 		v.Set(fresh)

@@ -105,11 +105,14 @@ func (s scalar) into(v reflect.Value) string {
 		return s.intoString(v)
 	case k == reflect.Bool:
 		return s.intoBool(v)
-	case k == reflect.Float32 || k == reflect.Float64:
+	case isFloat(k):
 		return s.intoFloat(v)
 	}
 	return s.intoInteger(v)
 }
+
+// not tells that another thing than the scalar is wanted, and what to do.
+func (s scalar) not(want, hint string) string { return "want " + want + ", got " + s.String() + hint }
 
 func (s scalar) intoString(v reflect.Value) string {
 	switch s.form() {
@@ -117,9 +120,9 @@ func (s scalar) intoString(v reflect.Value) string {
 		v.SetString(s.text)
 		return ""
 	case formNothing, formNull:
-		return "want a string, got " + s.String() + `; write "" for an empty one`
+		return s.not("a string", `; write "" for an empty one`)
 	}
-	return "want a string, got " + s.String() + "; write " + quoted(s.text) + " with the quotes"
+	return s.not("a string", "; write "+quoted(s.text)+" with the quotes")
 }
 
 func (s scalar) intoBool(v reflect.Value) string {
@@ -127,41 +130,32 @@ func (s scalar) intoBool(v reflect.Value) string {
 		v.SetBool(s.text == "true")
 		return ""
 	}
-	problem := "want true or false, got " + s.String()
-	lower := strings.ToLower(s.text)
-	switch {
-	case lower == "true" || lower == "yes" || lower == "on":
-		problem += "; write true"
-	case lower == "false" || lower == "no" || lower == "off":
-		problem += "; write false"
+	hint := ""
+	switch strings.ToLower(s.text) {
+	case "true", "yes", "on":
+		hint = "; write true"
+	case "false", "no", "off":
+		hint = "; write false"
 	}
-	return problem
+	return s.not("true or false", hint)
 }
 
 // intoInteger stores an integer that is written as one and fits.
 func (s scalar) intoInteger(v reflect.Value) string {
-	unsigned := isUint(v.Kind())
-	want := wantKind(v.Type())
-	if s.form() != formInt {
-		return "want " + want + ", got " + s.String() + s.integerHint()
-	}
-	if unsigned && strings.HasPrefix(s.text, "-") {
-		return "want " + want + ", got " + s.String()
+	unsigned, bits := isUint(v.Kind()), v.Type().Bits()
+	if s.form() != formInt || unsigned && strings.HasPrefix(s.text, "-") {
+		return s.not(wantKind(v.Type()), s.integerHint())
 	}
 	if unsigned {
-		n, err := strconv.ParseUint(strings.TrimPrefix(s.text, "+"), 0, v.Type().Bits())
-		if err == nil {
+		if n, err := strconv.ParseUint(strings.TrimPrefix(s.text, "+"), 0, bits); err == nil {
 			v.SetUint(n)
 			return ""
 		}
-	} else {
-		n, err := strconv.ParseInt(s.text, 0, v.Type().Bits())
-		if err == nil {
-			v.SetInt(n)
-			return ""
-		}
+	} else if n, err := strconv.ParseInt(s.text, 0, bits); err == nil {
+		v.SetInt(n)
+		return ""
 	}
-	return "want " + integerRange(v.Type()) + ", got " + s.String()
+	return s.not(integerRange(v.Type()), "")
 }
 
 // integerHint tells how to write the integer that was probably meant.
@@ -187,21 +181,21 @@ func (s scalar) integerHint() string {
 
 // intoFloat stores a finite number that v's type can hold.
 func (s scalar) intoFloat(v reflect.Value) string {
-	form := s.form()
-	switch {
+	isNumber := floatPattern.MatchString(s.text)
+	switch form := s.form(); {
 	case form == formSpecial:
-		return "want a finite number, got " + s.String()
+		return s.not("a finite number", "")
 	case form == formOctal:
-		return "want a number, got " + s.String() + "; write it without the leading 0"
-	case !s.plain && floatPattern.MatchString(s.text):
-		return "want a number, got " + s.String() + "; remove the quotes"
-	case !s.plain || !floatPattern.MatchString(s.text):
-		return "want a number, got " + s.String()
+		return s.not("a number", "; write it without the leading 0")
+	case !s.plain && isNumber:
+		return s.not("a number", "; remove the quotes")
+	case !isNumber:
+		return s.not("a number", "")
 	}
 	f, err := parseFloat(s.text, v.Type().Bits())
 	mantissa, _, _ := strings.Cut(strings.ToLower(s.text), "e")
 	if err != nil || f == 0 && strings.ContainsAny(mantissa, "123456789") {
-		return "want a number that " + v.Kind().String() + " can hold, got " + s.String()
+		return s.not("a number that "+v.Kind().String()+" can hold", "")
 	}
 	v.SetFloat(f)
 	return ""
