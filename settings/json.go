@@ -38,22 +38,9 @@ type jsonDecoder struct {
 	schema schema
 }
 
-// open reads the bracket that begins the value of a key; null tells that the value is null.
-func (d jsonDecoder) open(key string, bracket json.Delim, want string) (null bool, err error) {
-	switch token, err := d.Token(); {
-	case err != nil:
-		return false, d.broken(key, err)
-	case token == nil && key != "":
-		return true, nil
-	case token != bracket:
-		return false, &Error{Key: key, Problem: "want " + want + ", got " + jsonName(token)}
-	}
-	return false, nil
-}
-
 // object reads the struct v, the value of key.
 func (d jsonDecoder) object(key string, v reflect.Value) error {
-	return d.entries(key, func(name, full string) error {
+	_, err := d.members(key, '{', "a JSON object", func(full, name string) error {
 		f, known := d.schema.find(v.Type(), name)
 		if !known {
 			return &Error{Key: full, Problem: "unknown key" + nearest(name, d.schema.names(v.Type())), Unknown: true}
@@ -66,54 +53,62 @@ func (d jsonDecoder) object(key string, v reflect.Value) error {
 		}
 		return nil
 	})
+	return err
 }
 
-// entries calls read for each key of an object, which reads its value.
-func (d jsonDecoder) entries(key string, read func(name, full string) error) error {
-	if null, err := d.open(key, '{', "a JSON object"); null || err != nil {
-		return err
+// members calls read for each member of an object or array, which begins with a bracket, the value of key: read reads the member's
+// value. given is false where the value is null.
+func (d jsonDecoder) members(key string, bracket json.Delim, want string, read func(full, name string) error) (given bool, err error) {
+	switch token, err := d.Token(); {
+	case err != nil:
+		return false, d.broken(key, err)
+	case token == nil && key != "":
+		return false, nil
+	case token != bracket:
+		return false, &Error{Key: key, Problem: "want " + want + ", got " + jsonName(token)}
 	}
 	seen := map[string]bool{}
-	for d.More() {
-		token, err := d.Token()
-		if err != nil {
-			return d.broken(key, err)
+	for i := 0; d.More(); i++ {
+		full, name := key+"["+strconv.Itoa(i)+"]", ""
+		if bracket == '{' {
+			token, err := d.Token()
+			if err != nil {
+				return false, d.broken(key, err)
+			}
+			name = token.(string) // of a key, by the decoder
+			full = joined(key, name)
+			if seen[name] {
+				return false, &Error{Key: full, Problem: "given twice"}
+			}
+			seen[name] = true
 		}
-		name := token.(string) // of a key, by the decoder
-		full := joined(key, name)
-		if seen[name] {
-			return &Error{Key: full, Problem: "given twice"}
-		}
-		seen[name] = true
-		if err := read(name, full); err != nil {
-			return err
+		if err := read(full, name); err != nil {
+			return false, err
 		}
 	}
-	_, err := d.Token()
-	return d.broken(key, err)
+	_, err = d.Token()
+	return true, d.broken(key, err)
 }
 
 // value reads v, the value of key.
 func (d jsonDecoder) value(key string, v reflect.Value) error {
-	if reflect.PointerTo(v.Type()).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+	t := v.Type()
+	switch k := t.Kind(); {
+	case reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()):
 		return d.broken(key, d.Decode(v.Addr().Interface()))
-	}
-	switch kind := v.Kind(); {
-	case isText(v.Type()):
+	case isText(t):
 		return d.whole(key, v)
-	case kind == reflect.Struct:
+	case k == reflect.Struct:
 		return d.object(key, v)
-	case kind == reflect.Map:
-		return d.mapping(key, v)
-	case kind == reflect.Slice && pointee(v.Type().Elem()).Kind() == reflect.Struct:
-		return d.list(key, v)
-	case kind == reflect.Pointer && v.Type().Elem().Kind() == reflect.Struct:
-		fresh := reflect.New(v.Type().Elem())
+	case k == reflect.Pointer && t.Elem().Kind() == reflect.Struct:
+		fresh := reflect.New(t.Elem())
 		if err := d.object(key, fresh.Elem()); err != nil {
 			return err
 		}
 		v.Set(fresh)
 		return nil
+	case k == reflect.Map || k == reflect.Slice && pointee(t.Elem()).Kind() == reflect.Struct:
+		return d.several(key, v)
 	}
 	return d.whole(key, v)
 }
@@ -128,38 +123,29 @@ func (d jsonDecoder) whole(key string, v reflect.Value) error {
 	return d.broken(key, err)
 }
 
-// mapping reads the entries of a map.
-func (d jsonDecoder) mapping(key string, v reflect.Value) error {
-	fresh := reflect.MakeMap(v.Type())
-	err := d.entries(key, func(name, full string) error {
-		item := reflect.New(v.Type().Elem()).Elem()
+// several reads the entries of a map, or the structs of a list.
+func (d jsonDecoder) several(key string, v reflect.Value) error {
+	t := v.Type()
+	bracket, want, fresh := json.Delim('['), "an array", reflect.New(t).Elem()
+	if t.Kind() == reflect.Map {
+		bracket, want, fresh = '{', "a JSON object", reflect.MakeMap(t)
+	}
+	given, err := d.members(key, bracket, want, func(full, name string) error {
+		item := reflect.New(t.Elem()).Elem()
 		if err := d.value(full, item); err != nil {
 			return err
 		}
-		fresh.SetMapIndex(reflect.ValueOf(name).Convert(v.Type().Key()), item)
+		if t.Kind() == reflect.Map {
+			fresh.SetMapIndex(reflect.ValueOf(name).Convert(t.Key()), item)
+		} else {
+			fresh.Set(reflect.Append(fresh, item))
+		}
 		return nil
 	})
-	if err == nil {
+	if given && err == nil {
 		v.Set(fresh)
 	}
 	return err
-}
-
-// list reads the structs of a list.
-func (d jsonDecoder) list(key string, v reflect.Value) error {
-	if null, err := d.open(key, '[', "an array"); null || err != nil {
-		return err
-	}
-	v.SetZero()
-	for i := 0; d.More(); i++ {
-		item := reflect.New(v.Type().Elem()).Elem()
-		if err := d.value(key+"["+strconv.Itoa(i)+"]", item); err != nil {
-			return err
-		}
-		v.Set(reflect.Append(v, item))
-	}
-	_, err := d.Token()
-	return d.broken(key, err)
 }
 
 // broken is the error of a text that is no JSON. Errors of reading, and of values that read themselves, are kept.
