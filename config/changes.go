@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -21,12 +22,13 @@ func Changes(before, after *Run) ([]string, error) {
 	was, is := textsOf(old), textsOf(now)
 	var changes []string
 	for _, leaf := range append(now, old...) {
-		key := leaf.key
+		key := leaf.Key
 		derived := slices.Contains(before.derived, key) && slices.Contains(after.derived, key)
 		if key == "out" || derived || was[key] == is[key] {
 			continue
 		}
-		if change := fmt.Sprintf("%s: %s -> %s", key, orNothing(was[key]), orNothing(is[key])); !slices.Contains(changes, change) {
+		was, is := cmp.Or(was[key], "nothing"), cmp.Or(is[key], "nothing")
+		if change := fmt.Sprintf("%s: %s -> %s", key, was, is); !slices.Contains(changes, change) {
 			changes = append(changes, change)
 		}
 	}
@@ -34,18 +36,10 @@ func Changes(before, after *Run) ([]string, error) {
 }
 
 // textsOf are values as a config holds them, by dotted key.
-func textsOf(leaves []leaf) map[string]string {
+func textsOf(leaves []settings.Entry) map[string]string {
 	texts := map[string]string{}
 	for _, l := range leaves {
-		texts[l.key] = settings.Text(l.value)
+		texts[l.Key] = settings.Text(l.Value.Interface())
 	}
 	return texts
-}
-
-// orNothing is the value of a key that may not be there.
-func orNothing(text string) string {
-	if text == "" {
-		return "nothing"
-	}
-	return text
 }

@@ -73,11 +73,7 @@ func builtInName(path string) string {
 
 // unknownConfig is the error of a name that is neither a file nor a built-in config.
 func unknownConfig(name string) error {
-	hint := ""
-	if near := spelling.Nearest(name, configs.Names()); near != "" {
-		hint = "; did you mean " + near + "?"
-	}
-	return errors.Errorf("config: want a YAML file or a built-in config, got %q%s (train -configs lists them)", name, hint)
+	return errors.Errorf("config: want a YAML file or a built-in config, got %q%s (train -configs lists them)", name, spelling.Hint(name, configs.Names()))
 }
 
 // readFile reads a file or a stream to its end, but no more than a config may have. A
@@ -107,11 +103,8 @@ func readBounded(file string) ([]byte, error) {
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, settings.MaxText+1))
-	if err != nil {
-		return nil, errors.Wrap(err, "config: want a YAML file")
-	}
-	if len(text) > settings.MaxText {
+	if err == nil && len(text) > settings.MaxText {
 		return nil, errors.Errorf("%s: want at most %d bytes of YAML, got more", file, settings.MaxText)
 	}
-	return text, nil
+	return text, errors.Wrap(err, "config: want a YAML file")
 }

@@ -4,6 +4,7 @@
 package config
 
 import (
+	"cmp"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -216,7 +217,8 @@ func presetOf(zoo models.Zoo, file string, text []byte, sets []string) (models.C
 	}
 	preset, err := zoo.Preset(name)
 	if err != nil {
-		return models.Config{}, unknownPreset(where, name, zoo.PresetNames())
+		names := zoo.PresetNames()
+		return models.Config{}, where.Errorf("model.preset", "unknown preset %q%s", name, cmp.Or(spelling.Hint(name, names), "; one of "+strings.Join(names, ", ")))
 	}
 	return preset.Config, nil
 }
@@ -229,14 +231,6 @@ func (r *Run) evalTokens() int {
 		tokens = float64(r.Train.Steps) * float64(r.Train.Batch) * float64(r.Train.Accumulate) * float64(r.Model.Seq)
 	}
 	return max(r.Model.Seq, int(min(float64(Defaults().Train.EvalTokens), tokens/4)))
-}
-
-func unknownPreset(where *settings.Positions, name string, names []string) error {
-	hint := "one of " + strings.Join(names, ", ")
-	if near := spelling.Nearest(name, names); near != "" {
-		hint = "did you mean " + near + "?"
-	}
-	return where.Errorf("model.preset", "unknown preset %q; %s", name, hint)
 }
 
 // complete fills in what depends on other keys.

@@ -66,22 +66,10 @@ func derivedKeys(run *Run, where *settings.Positions) ([]string, error) {
 	return derived, err
 }
 
-// leaf is a key that holds no further ones, with its value.
-type leaf struct {
-	key   string // dotted
-	value any
-}
-
-// leavesOf lists those of a run in the order of declaration.
-func leavesOf(run *Run) ([]leaf, error) {
+// leavesOf lists the keys of a run that hold no further ones, in the order of declaration.
+func leavesOf(run *Run) ([]settings.Entry, error) {
 	entries, err := settings.Entries(*run)
-	var leaves []leaf
-	for _, e := range entries {
-		if !e.Section {
-			leaves = append(leaves, leaf{e.Key, e.Value.Interface()})
-		}
-	}
-	return leaves, err
+	return slices.DeleteFunc(entries, func(e settings.Entry) bool { return e.Section }), err
 }
 
 // valuesOf returns a run's values by their dotted keys.
@@ -89,7 +77,7 @@ func valuesOf(run *Run) map[string]any {
 	values := map[string]any{}
 	leaves, _ := leavesOf(run) // of a run that was read there is no error
 	for _, l := range leaves {
-		values[l.key] = l.value
+		values[l.Key] = l.Value.Interface()
 	}
 	return values
 }

@@ -72,10 +72,8 @@ func (r *Run) resolveModel(where *settings.Positions) error {
 
 // oneOf checks a named choice.
 func oneOf(where *settings.Positions, key, value string, known ...string) error {
-	for _, k := range known {
-		if value == k {
-			return nil
-		}
+	if slices.Contains(known, value) {
+		return nil
 	}
 	return where.Errorf(key, "want one of %s, got %q", strings.Join(known, ", "), value)
 }
@@ -133,13 +131,13 @@ func (r *Run) checkSchedule(where *settings.Positions) error {
 }
 
 func (d Device) check(where *settings.Positions) error {
-	if d.Kind == string(graph.CPU) {
-		if d.Index != 0 {
-			return where.Errorf("device.index", "want 0 on the cpu, got %d: set device.kind to cuda", d.Index)
-		}
-		return oneOf(where, "device.precision", d.Precision, string(graph.FP32))
+	if d.Place().OnGPU() {
+		return oneOf(where, "device.precision", d.Precision, string(graph.FP32), string(graph.TF32), string(graph.BF16))
 	}
-	return oneOf(where, "device.precision", d.Precision, string(graph.FP32), string(graph.TF32), string(graph.BF16))
+	if d.Index != 0 {
+		return where.Errorf("device.index", "want 0 on the cpu, got %d: set device.kind to cuda", d.Index)
+	}
+	return oneOf(where, "device.precision", d.Precision, string(graph.FP32))
 }
 
 // TotalSteps is the number of updates of the run.
@@ -148,11 +146,7 @@ func (r *Run) TotalSteps() int {
 		return r.Train.Steps
 	}
 	step := int64(max(1, r.StepTokens()))
-	steps := r.Train.Tokens / step
-	if r.Train.Tokens%step > 0 {
-		steps++
-	}
-	return int(steps)
+	return int(r.Train.Tokens/step + min(1, r.Train.Tokens%step))
 }
 
 // StepTokens is the number of tokens of one update.

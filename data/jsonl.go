@@ -24,11 +24,8 @@ const (
 func readJSONL(ctx context.Context, f file, field string, memory int, enc *encoder, emit func(document) error) error {
 	return eachLine(ctx, f.disk, memory, func(number int, line []byte) error {
 		text, err := jsonText(line, field)
-		if err != nil {
-			return errors.Wrapf(err, "%s:%d", f.disk, number)
-		}
-		if text == "" {
-			return nil
+		if err != nil || text == "" {
+			return err
 		}
 		return emit(enc.document(fmt.Sprintf("%s:%d", f.name, number), text))
 	})
@@ -38,9 +35,7 @@ func readJSONL(ctx context.Context, f file, field string, memory int, enc *encod
 // or .zst; blank lines are passed over. number counts all lines from 1, line is
 // good until use returns. An error of the file or of use names the file and the line.
 func EachLine(ctx context.Context, path string, use func(number int, line []byte) error) error {
-	return eachLine(ctx, path, 0, func(number int, line []byte) error {
-		return errors.Wrapf(use(number, line), "%s:%d", path, number)
-	})
+	return eachLine(ctx, path, 0, use)
 }
 
 func eachLine(ctx context.Context, path string, memory int, use func(number int, line []byte) error) error {
@@ -51,14 +46,11 @@ func eachLine(ctx context.Context, path string, memory int, use func(number int,
 			if err == io.EOF {
 				return nil
 			}
+			if err == nil && len(bytes.TrimSpace(line)) > 0 {
+				err = use(number, line)
+			}
 			if err != nil {
 				return errors.Wrapf(err, "%s:%d", path, number)
-			}
-			if len(bytes.TrimSpace(line)) == 0 {
-				continue
-			}
-			if err := use(number, line); err != nil {
-				return err
 			}
 		}
 	})

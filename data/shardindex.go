@@ -75,25 +75,22 @@ func (x ShardIndex) check() error {
 	}
 	const damaged = "it is damaged, prepare the shards anew"
 	seen := make(map[string]bool, len(x.Shards))
-	tokens, documents := x.Tokens, x.Documents // not yet accounted for
+	var tokens, documents int64
 	for _, shard := range x.Shards {
 		switch {
 		case filepath.Base(shard.Name) != shard.Name || !filepath.IsLocal(shard.Name):
 			return errors.Errorf("want names of files in the same folder, got %q", shard.Name)
 		case seen[shard.Name]:
 			return errors.Errorf("want every shard once, it lists %q twice: %s", shard.Name, damaged)
-		case shard.Tokens < 1 || shard.Tokens > tokens:
-			return errors.Errorf("%q: want from 1 to the %d tokens that are left of %d, got %d: %s", shard.Name, tokens, x.Tokens, shard.Tokens, damaged)
-		case shard.Documents < 1 || shard.Documents > documents:
-			return errors.Errorf("%q: want from 1 to the %d documents that are left of %d, got %d: %s", shard.Name, documents, x.Documents, shard.Documents, damaged)
+		case shard.Tokens < 1 || shard.Documents < 1:
+			return errors.Errorf("%q: want at least one token and one document, got %d and %d: %s", shard.Name, shard.Tokens, shard.Documents, damaged)
 		}
 		seen[shard.Name] = true
-		tokens -= shard.Tokens
-		documents -= shard.Documents
+		tokens += shard.Tokens
+		documents += shard.Documents
 	}
-	if tokens != 0 || documents != 0 {
-		return errors.Errorf("want %d tokens in %d documents, the sums of its shards, got %d in %d: %s",
-			x.Tokens-tokens, x.Documents-documents, x.Tokens, x.Documents, damaged)
+	if tokens != x.Tokens || documents != x.Documents {
+		return errors.Errorf("want %d tokens in %d documents, the sums of its shards, got %d in %d: %s", tokens, documents, x.Tokens, x.Documents, damaged)
 	}
 	return nil
 }

@@ -22,13 +22,21 @@ func configure(o *Optimizer, parts []Part) error {
 	for i := range o.rows {
 		c.rows = append(c.rows, &o.rows[i])
 	}
-	for _, part := range parts {
-		if err := part(c); err != nil {
-			return err
-		}
+	if err := c.apply(parts); err != nil {
+		return err
 	}
 	for _, group := range c.groups {
 		if err := group(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apply has parts configure the rows.
+func (c *composer) apply(parts []Part) error {
+	for _, part := range parts {
+		if err := part(c); err != nil {
 			return err
 		}
 	}
@@ -53,12 +61,7 @@ func Group(in func(*graph.Param) bool, parts ...Part) Part {
 					chosen.rows = append(chosen.rows, r)
 				}
 			}
-			for _, part := range parts {
-				if err := part(chosen); err != nil {
-					return errors.Wrap(err, "group")
-				}
-			}
-			return nil
+			return errors.Wrap(chosen.apply(parts), "group")
 		})
 		return nil
 	}

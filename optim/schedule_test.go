@@ -101,16 +101,16 @@ func TestNewSchedule(t *testing.T) {
 	o := ScheduleOptions{Warmup: 3, Total: 12, Min: 0.1, WarmupFromOne: true}
 	s, err := NewSchedule("warmup-cosine", o)
 	require.NoError(t, err)
-	assert.Equal(t, WarmupCosine{3, 12, 0.1, true}, s)
+	assert.Equal(t, WarmupCosine(o), s)
 
 	s, err = NewSchedule("constant", o)
 	require.NoError(t, err)
-	assert.Equal(t, Constant{3, true}, s)
+	assert.Equal(t, Constant(o), s)
 
 	o.Decay = 4
 	s, err = NewSchedule("warmup-stable-decay", o)
 	require.NoError(t, err)
-	assert.Equal(t, WarmupStableDecay{3, 12, 4, 0.1, true}, s)
+	assert.Equal(t, WarmupStableDecay(o), s)
 }
 
 func TestNewScheduleRefuses(t *testing.T) {

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
@@ -20,6 +21,7 @@ func (p *Positions) set(v any, assignment string) error {
 		return &Error{Position: setPosition, Problem: "want key=value, as in train.steps=200, got " + quoted(assignment)}
 	}
 	d.where, d.before = func(int) string { return setPosition }, p
+	maps.Copy(d.at, p.at)
 	if err := d.checkCharacters(key, ""); err != nil {
 		return err
 	}
@@ -35,7 +37,7 @@ func (p *Positions) set(v any, assignment string) error {
 		return err
 	}
 	target.Set(d.root)
-	p.apply(d.records)
+	p.at = d.at
 	return nil
 }
 

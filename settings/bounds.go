@@ -41,7 +41,7 @@ func outOfBounds(f field, v reflect.Value) string {
 		}
 	}
 	if choices := f.choices(); v.Kind() == reflect.String && choices != nil && !slices.Contains(choices, v.String()) {
-		return "want " + oneOfText(choices) + ", got " + quoted(v.String()) + nearest(v.String(), choices)
+		return "want " + oneOfText(choices) + ", got " + quoted(v.String()) + spelling.Hint(v.String(), choices)
 	}
 	value, isNumber := numberOf(v)
 	least, most := f.tag.Get("min"), f.tag.Get("max")
@@ -62,14 +62,6 @@ func (f field) choices() []string {
 		return nil
 	}
 	return strings.Split(text, ", ")
-}
-
-// nearest asks whether the name next to another one was meant.
-func nearest(name string, known []string) string {
-	if near := spelling.Nearest(name, known); near != "" {
-		return "; did you mean " + near + "?"
-	}
-	return ""
 }
 
 // numberOf is a value as a number, if it is one.

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"strconv"
 	"strings"
@@ -14,14 +15,14 @@ import (
 // lists, maps and pointees that the target held before stay as they were.
 type decoder struct {
 	Reader
-	schema  schema
-	root    reflect.Value         // the struct that is written to
-	where   func(line int) string // the position of a line; 0 is the whole text
-	before  *Positions            // of an assignment: the keys that were given before it; nil for a file
-	path    string                // of an assignment: its key
-	records []record
-	around  []*ast.MappingValueNode // the entries of the section that is read
-	later   []func() error          // sections that have another one's kind
+	schema schema
+	root   reflect.Value           // the struct that is written to
+	where  func(line int) string   // the position of a line; 0 is the whole text
+	before *Positions              // of an assignment: the keys that were given before it; nil for a file
+	path   string                  // of an assignment: its key
+	at     map[string]string       // the position of each key, as in Positions
+	around []*ast.MappingValueNode // the entries of the section that is read
+	later  []func() error          // sections that have another one's kind
 }
 
 // isSet tells whether the text is an assignment's value, and no file.
@@ -32,9 +33,14 @@ func (d *decoder) errorAt(line int, key, format string, args ...any) error {
 	return &Error{Position: d.where(line), Key: key, Problem: fmt.Sprintf(format, args...)}
 }
 
-// given records that a key was given at a line.
+// given records that a key was given at a line; replaced: the old value is gone, and the positions of what it held.
 func (d *decoder) given(line int, key string, replaced bool) {
-	d.records = append(d.records, record{key: key, position: d.where(line), replaced: replaced})
+	if replaced {
+		maps.DeleteFunc(d.at, func(inner, _ string) bool {
+			return strings.HasPrefix(inner, key+".") || strings.HasPrefix(inner, key+"[")
+		})
+	}
+	d.at[key] = d.where(line)
 }
 
 // all stores a whole tree.

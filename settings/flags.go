@@ -108,13 +108,10 @@ func (all Flags) Lookup(name string) (*Flag, error) {
 			return f, nil
 		}
 		if !f.Operand {
-			names = append(names, f.Name)
+			names = append(names, "-"+f.Name)
 		}
 	}
-	if near := spelling.Nearest(name, names); near != "" {
-		return nil, errors.Errorf("unknown flag -%s; did you mean -%s?", name, near)
-	}
-	return nil, errors.Errorf("unknown flag -%s", name)
+	return nil, errors.Errorf("unknown flag -%s%s", name, spelling.Hint("-"+name, names))
 }
 
 // Given is the names of the flags that a call has, for a field of a command's settings.

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/internal/spelling"
 )
 
 // DecodeJSON reads one JSON object into the struct that v points to, whose fields have the tags that Reader.Read knows: a key is
@@ -43,7 +45,7 @@ func (d jsonDecoder) object(key string, v reflect.Value) error {
 	_, err := d.members(key, '{', "a JSON object", func(full, name string) error {
 		f, known := d.schema.find(v.Type(), name)
 		if !known {
-			return &Error{Key: full, Problem: "unknown key" + nearest(name, d.schema.names(v.Type())), Unknown: true}
+			return &Error{Key: full, Problem: "unknown key" + spelling.Hint(name, d.schema.names(v.Type())), Unknown: true}
 		}
 		if err := d.value(full, v.FieldByIndex(f.index)); err != nil {
 			return err

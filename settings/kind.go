@@ -153,8 +153,8 @@ func (d *decoder) chosen(n ast.Node, line, at int, section string, v reflect.Val
 	names := d.Kinds.names(v.Type())
 	fresh, known := d.Kinds.find(v.Type(), name)
 	if !known {
-		if near := spelling.Nearest(name, names); near != "" {
-			return v, d.errorAt(at, key, "unknown kind %s; did you mean %s?", quoted(name), near)
+		if hint := spelling.Hint(name, names); hint != "" {
+			return v, d.errorAt(at, key, "unknown kind %s%s", quoted(name), hint)
 		}
 		return v, d.errorAt(at, key, "want %s, got %s", oneOfText(names), quoted(name))
 	}

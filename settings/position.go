@@ -64,32 +64,3 @@ func (p *Positions) line(line int) string {
 	}
 	return fmt.Sprintf("%s:%d", p.file, line)
 }
-
-// record notes that a key was given.
-type record struct {
-	key      string
-	position string
-	replaced bool // the old value is gone, and the positions of what it held
-}
-
-// apply enters the records in order.
-func (p *Positions) apply(records []record) {
-	if p.at == nil {
-		p.at = make(map[string]string)
-	}
-	for _, r := range records {
-		if r.replaced {
-			p.forget(r.key)
-		}
-		p.at[r.key] = r.position
-	}
-}
-
-// forget drops the positions of everything inside key.
-func (p *Positions) forget(key string) {
-	for inner := range p.at {
-		if strings.HasPrefix(inner, key+".") || strings.HasPrefix(inner, key+"[") {
-			delete(p.at, inner)
-		}
-	}
-}

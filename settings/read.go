@@ -60,14 +60,13 @@ func (r Reader) Read(v any, file string, text []byte, sets []string) (*Positions
 	if err != nil {
 		return nil, err
 	}
-	positions := &Positions{file: file, Reader: r}
+	positions := &Positions{file: file, Reader: r, at: d.at}
 	positions.schema = d.schema
 	d.where = positions.line
 	if err := d.file(string(text)); err != nil {
 		return nil, err
 	}
 	target.Set(d.root)
-	positions.apply(d.records)
 	for _, s := range sets {
 		if err := positions.set(v, s); err != nil {
 			return nil, err
@@ -98,7 +97,7 @@ func (r Reader) decoder(v any) (*decoder, reflect.Value, error) {
 	if _, known := s.fields[target.Type()]; !known {
 		s, err = schemaOf(target, r.Kinds)
 	}
-	return &decoder{schema: s, root: structCopy(target), Reader: r}, target, err
+	return &decoder{schema: s, root: structCopy(target), Reader: r, at: map[string]string{}}, target, err
 }
 
 // structOf is the struct that v points to.

@@ -186,17 +186,17 @@ func (s schema) entries(v reflect.Value, f field, key string) []entry {
 // walk visits every key of the struct v in the order of declaration, a section before
 // what it holds, a section that is nil as an empty one, but as nil where it would have a kind.
 func (s schema) walk(v reflect.Value, visit func(key string, f field, v reflect.Value)) {
-	s.walkBelow(v, field{}, "", visit)
+	s.walkFrom(entry{value: v}, visit)
 }
 
-func (s schema) walkBelow(v reflect.Value, of field, key string, visit func(key string, f field, v reflect.Value)) {
-	for _, e := range s.entries(v, of, key) {
+func (s schema) walkFrom(of entry, visit func(key string, f field, v reflect.Value)) {
+	for _, e := range s.entries(of.value, of.field, of.key) {
 		if e.value.Kind() == reflect.Pointer {
 			e.value = pointeeCopy(e.value).Elem()
 		}
 		visit(e.key, e.field, e.value)
 		if e.value.Kind() == reflect.Struct {
-			s.walkBelow(e.value, e.field, e.key, visit)
+			s.walkFrom(e, visit)
 		}
 	}
 }

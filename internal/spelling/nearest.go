@@ -44,6 +44,14 @@ func Nearest(want string, known []string) string {
 	return sharingWords(want, known)
 }
 
+// Hint asks whether the nearest known name was meant: "; did you mean steps?", or "" if none is near.
+func Hint(name string, known []string) string {
+	if near := Nearest(name, known); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return ""
+}
+
 // begins tells whether a name goes on after a word of at least two characters.
 func begins(word []rune, name string) bool {
 	return len(word) >= 2 && strings.HasPrefix(strings.ToLower(name), string(word))
@@ -96,11 +104,7 @@ func wordsOf(name string) []string {
 // holds tells whether all of some words, at least one, are among others.
 func holds(others, words []string) bool {
 	for _, word := range words {
-		found := false
-		for _, other := range others {
-			found = found || word == other
-		}
-		if !found {
+		if !slices.Contains(others, word) {
 			return false
 		}
 	}
