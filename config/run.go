@@ -126,12 +126,12 @@ func (d Device) Place() graph.Device {
 
 // complete fills in the device's own precision.
 func (d *Device) complete() {
-	switch {
-	case d.Precision != "":
-	case d.Kind == string(graph.CUDA):
+	if d.Precision != "" {
+		return
+	}
+	d.Precision = string(graph.FP32)
+	if d.Place().OnGPU() {
 		d.Precision = string(graph.TF32)
-	default:
-		d.Precision = string(graph.FP32)
 	}
 }
 

@@ -8,6 +8,7 @@
 package data
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -92,11 +93,7 @@ func (c *Corpus) setStreams(train, val Tokens) {
 
 // open returns the tokenizer and the source that the options name.
 func open(o Options) (Tokenizer, source, error) {
-	name := o.Tokenizer
-	if name == "" {
-		name = tokenizerBytes
-	}
-	tokenizer, err := NewTokenizer(name)
+	tokenizer, err := NewTokenizer(cmp.Or(o.Tokenizer, tokenizerBytes))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -105,11 +102,7 @@ func open(o Options) (Tokenizer, source, error) {
 }
 
 func errEmpty(s Source) error {
-	kind := s.Kind
-	if kind == "" {
-		kind = KindGoroot
-	}
-	return errors.Errorf("data.source %s: empty corpus: no text in any file of data.path [%s]", kind, strings.Join(s.Paths, ", "))
+	return errors.Errorf("data.source %s: empty corpus: no text in any file of data.path [%s]", cmp.Or(s.Kind, KindGoroot), strings.Join(s.Paths, ", "))
 }
 
 func newStream(t Tokenizer, tokens Tokens) Stream {

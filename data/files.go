@@ -24,12 +24,9 @@ type fileSource struct {
 // file without any is read if its start is text. A file that is named itself,
 // or by a glob, may have any.
 func TextExtensions() []string {
-	return []string{
-		".txt", ".text", ".md", ".rst", ".tex", ".html", ".htm", ".xml", ".csv", ".tsv",
-		".json", ".jsonl", ".yaml", ".yml", ".toml",
-		".go", ".s", ".c", ".h", ".cc", ".cpp", ".hpp", ".rs", ".py", ".js", ".ts",
-		".java", ".kt", ".swift", ".rb", ".php", ".lua", ".jl", ".r", ".sql", ".sh",
-	}
+	return strings.Fields(`
+		.txt .text .md .rst .tex .html .htm .xml .csv .tsv .json .jsonl .yaml .yml .toml
+		.go .s .c .h .cc .cpp .hpp .rs .py .js .ts .java .kt .swift .rb .php .lua .jl .r .sql .sh`)
 }
 
 func (s *fileSource) files(ctx context.Context) ([]file, error) {

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -102,11 +103,7 @@ func newSource(o Options, t Tokenizer) (source, error) {
 	case "", KindGoroot:
 		return gorootSource{paths: o.Source.Paths}, nil
 	case KindFiles:
-		field := o.TextField
-		if field == "" {
-			field = "text"
-		}
-		return &fileSource{paths: o.Source.Paths, field: field, byExtension: o.former, memory: o.Memory}, nil
+		return &fileSource{paths: o.Source.Paths, field: cmp.Or(o.TextField, "text"), byExtension: o.former, memory: o.Memory}, nil
 	case KindShards:
 		return newShardSource(o.Source.Paths, t), nil
 	}

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"strconv"
@@ -24,19 +25,10 @@ type splitRule struct {
 }
 
 func parseSplit(text string) (splitRule, error) {
-	kind, count, counted := strings.Cut(text, "/")
+	kind, count, counted := strings.Cut(cmp.Or(text, splitHash), "/")
 	rule := splitRule{kind: kind, parts: defaultSplitParts}
-	if text == "" {
-		rule.kind = splitHash
-	}
 	bad := errors.Errorf("data.split: want hash, hash/N, tail, tail/N with N >= 2, or none, got %q", text)
-	switch rule.kind {
-	case splitHash, splitTail:
-	case splitNone:
-		if counted {
-			return splitRule{}, bad
-		}
-	default:
+	if kind != splitHash && kind != splitTail && (kind != splitNone || counted) {
 		return splitRule{}, bad
 	}
 	if counted {

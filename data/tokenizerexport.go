@@ -2,6 +2,7 @@ package data
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"github.com/pkg/errors"
 )
@@ -20,7 +21,17 @@ func TokenizerJSON(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(t.json())
+	bos := len(t.Tokens) - 1
+	ids := make(map[string]int, bos)
+	for id, token := range t.Tokens[:bos] {
+		ids[token] = id
+	}
+	vocab, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	merges, err := json.Marshal(t.Merges)
+	return fmt.Appendf(nil, tokenizerFile, bos, vocab, merges), err
 }
 
 // TokenVocabulary is a byte-level BPE's vocabulary, as other programs have it.
@@ -98,28 +109,21 @@ func (p *preTokenizer) name() string {
 	return name
 }
 
-// json is a tokenizer.json with GPT-2's pieces and one special token, the last.
-func (v TokenVocabulary) json() any {
-	bos := len(v.Tokens) - 1
-	vocab := make(map[string]int, bos)
-	for i, token := range v.Tokens[:bos] {
-		vocab[token] = i
-	}
-	type object = map[string]any
-	byteLevel := object{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true}
-	// As Llama 3's: a text, and the first of two, is read after BOS, as EncodePrompt has it.
-	special, a, b := object{"SpecialToken": object{"id": EndOfText, "type_id": 0}}, object{"Sequence": object{"id": "A", "type_id": 0}}, object{"Sequence": object{"id": "B", "type_id": 1}}
-	begins := object{"type": "TemplateProcessing", "single": []object{special, a}, "pair": []object{special, a, b},
-		"special_tokens": object{EndOfText: object{"id": EndOfText, "ids": []int{bos}, "tokens": []string{EndOfText}}}}
-	return object{
-		"version": "1.0", "truncation": nil, "padding": nil, "normalizer": nil,
-		"added_tokens": []object{{"id": bos, "content": EndOfText, "single_word": false, "lstrip": false, "rstrip": false,
-			"normalized": false, "special": true}},
-		"pre_tokenizer": byteLevel, "post_processor": object{"type": "Sequence", "processors": []object{byteLevel, begins}}, "decoder": byteLevel,
-		"model": object{"type": "BPE", "dropout": nil, "unk_token": nil, "continuing_subword_prefix": nil, "end_of_word_suffix": nil,
-			"fuse_unk": false, "byte_fallback": false, "ignore_merges": false, "vocab": vocab, "merges": v.Merges},
-	}
-}
+// tokenizerFile is a tokenizer.json with GPT-2's pieces and one special token, the last id; its vocabulary and merges are left open.
+// As Llama 3's it reads a text, and the first of two, after that token, as EncodePrompt has it.
+const tokenizerFile = `{"version": "1.0", "truncation": null, "padding": null, "normalizer": null,
+"added_tokens": [{"id": %[1]d, "content": "<|endoftext|>", "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true}],
+"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true},
+"post_processor": {"type": "Sequence", "processors": [
+	{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true},
+	{"type": "TemplateProcessing",
+		"single": [{"SpecialToken": {"id": "<|endoftext|>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+		"pair": [{"SpecialToken": {"id": "<|endoftext|>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+		"special_tokens": {"<|endoftext|>": {"id": "<|endoftext|>", "ids": [%[1]d], "tokens": ["<|endoftext|>"]}}}]},
+"decoder": {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true},
+"model": {"type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null, "end_of_word_suffix": null,
+	"fuse_unk": false, "byte_fallback": false, "ignore_merges": false, "vocab": %[2]s, "merges": %[3]s}}
+`
 
 // pairs are the merges, in their order, of a BPE whose tokens' ids are their
 // ranks: each token of several bytes is the union of the two that the merges

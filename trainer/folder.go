@@ -24,7 +24,7 @@ const (
 
 // refuseRun refuses a folder that already holds a run, unless that is to go on.
 func refuseRun(dir string, resume Resume) error {
-	if (resume == ResumeNone || resume == "") && holdsRun(dir) {
+	if resume == ResumeNone && holdsRun(dir) {
 		return errors.WithStack(&RunExistsError{dir})
 	}
 	return nil

@@ -17,7 +17,7 @@ import (
 
 // prepare makes everything that a run needs.
 func (t *Trainer) prepare(ctx context.Context, o Options) error {
-	if o.Fork != "" && o.Resume != ResumeNone && o.Resume != "" {
+	if o.Fork != "" && o.Resume != ResumeNone {
 		return errors.Errorf("-fork starts a run of its own: want no -resume with it, got %s", o.Resume)
 	}
 	if err := refuseRun(t.run.Out, o.Resume); err != nil {

@@ -29,7 +29,7 @@ func (t *Trainer) start(ctx context.Context, o Options) (metricsDir string, err 
 		return source.RunDir, errors.Wrap(err, "-fork")
 	case o.Resume == ResumeAuto:
 		return t.run.Out, errors.Wrap(t.resumeNewest(ctx), "-resume auto")
-	case o.Resume == ResumeNone || o.Resume == "":
+	case o.Resume == ResumeNone:
 		return "", nil
 	}
 	return t.run.Out, errors.Wrap(t.resumeAt(ctx, string(o.Resume)), "-resume")

@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"os"
@@ -75,6 +76,7 @@ func open(ctx context.Context, run *config.Run, o Options, disk checkpoint.Disk)
 	if t.report == nil {
 		t.report = Silent{}
 	}
+	o.Resume = cmp.Or(o.Resume, ResumeNone)
 	if err := t.prepare(ctx, o); err != nil {
 		t.leaveNothing()
 		t.Close()
