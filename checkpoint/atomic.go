@@ -29,11 +29,14 @@ type Disk struct {
 	Before func(step, path string) error
 }
 
-func (d Disk) at(step, path string) error {
-	if d.Before == nil {
-		return nil
+// do makes a step.
+func (d Disk) do(step, path string, act func() error) error {
+	if d.Before != nil {
+		if err := d.Before(step, path); err != nil {
+			return err
+		}
 	}
-	return d.Before(step, path)
+	return errors.WithStack(act())
 }
 
 // WriteFileAtomic is [WriteFileAtomic] through this Disk.
@@ -78,61 +81,34 @@ func (d Disk) removeLeft(path string) error {
 
 // writeFile makes a new file and flushes it to the device; if that fails, or write panics, the file is removed.
 func (d Disk) writeFile(path string, write func(io.Writer) error) error {
-	if err := d.at("create", path); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := d.open("create", path, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 	if err != nil {
-		return errors.WithStack(err)
+		return err
 	}
 	whole := false
 	defer func() {
 		if !whole {
-			f.Close()
+			_ = f.file.Close()
 			os.Remove(path)
 		}
 	}()
-	buffered := bufio.NewWriterSize(diskFile{d, f}, chunkBytes)
-	if err := write(buffered); err != nil {
-		return err
+	buffered := bufio.NewWriterSize(f, chunkBytes)
+	err = write(buffered)
+	if err == nil {
+		err = errors.WithStack(buffered.Flush())
 	}
-	if err := buffered.Flush(); err != nil {
-		return errors.WithStack(err)
+	if err == nil {
+		err = f.Sync()
 	}
-	if err := d.at("sync", path); err != nil {
-		return err
+	if err == nil {
+		err = f.Close()
 	}
-	if err := f.Sync(); err != nil {
-		return errors.WithStack(err)
-	}
-	if err := d.at("close", path); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return errors.WithStack(err)
-	}
-	whole = true
-	return nil
-}
-
-// diskFile lets a test fail a write.
-type diskFile struct {
-	Disk
-	f *os.File
-}
-
-func (w diskFile) Write(p []byte) (int, error) {
-	if err := w.at("write", w.f.Name()); err != nil {
-		return 0, err
-	}
-	return w.f.Write(p)
+	whole = err == nil
+	return err
 }
 
 func (d Disk) rename(from, to string) error {
-	if err := d.at("rename", to); err != nil {
-		return err
-	}
-	return errors.WithStack(os.Rename(from, to))
+	return d.do("rename", to, func() error { return os.Rename(from, to) })
 }
 
 // makeFolder makes a folder and those around it that are missing, each flushed into the one around it.
@@ -145,11 +121,9 @@ func (d Disk) makeFolder(path string) error {
 			return err
 		}
 	}
-	if err := d.at("mkdir", path); err != nil {
-		return err
-	}
-	if err := os.Mkdir(path, 0o777); err != nil && !errors.Is(err, os.ErrExist) {
-		return errors.WithStack(err)
+	made := d.do("mkdir", path, func() error { return os.Mkdir(path, 0o777) })
+	if made != nil && !errors.Is(made, os.ErrExist) {
+		return made
 	}
 	err := d.syncFolder(filepath.Dir(path))
 	if errors.Is(err, os.ErrPermission) {
@@ -164,15 +138,9 @@ func (d Disk) MakeFolder(path string) error {
 }
 
 func (d Disk) remove(path string) error {
-	if err := d.at("remove", path); err != nil {
-		return err
-	}
-	return errors.WithStack(os.RemoveAll(path))
+	return d.do("remove", path, func() error { return os.RemoveAll(path) })
 }
 
 func (d Disk) syncFolder(path string) error {
-	if err := d.at("sync", path); err != nil {
-		return err
-	}
-	return errors.Wrapf(syncFolder(path), "flush folder %s", path)
+	return errors.Wrapf(d.do("sync", path, func() error { return syncFolder(path) }), "flush folder %s", path)
 }

@@ -136,7 +136,7 @@ func TestWriteFileOnAFullDevice(t *testing.T) {
 	require.NoError(t, err)
 	defer f.Close()
 	tensors := []Tensor{{"x", []int{1 << 16}, make([]float32, 1<<16)}}
-	err = encode(f, tensors, nil)
+	err = EncodeTensors(f, tensors, nil)
 	assert.ErrorIs(t, err, syscall.ENOSPC)
 	assert.ErrorContains(t, err, "no space left")
 }

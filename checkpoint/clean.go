@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -22,28 +23,18 @@ var temporaryName = regexp.MustCompile(`^\.tmp-.+-[0-9a-f]{8}$`)
 // the first error. The caller holds the run's [Lock].
 func (d Disk) Clean(runDir string) error {
 	steps, first := listSteps(runDir)
+	keep := func(err error) { first = cmp.Or(first, err) }
 	for _, s := range steps {
-		if !s.aside {
-			continue
-		}
-		var err error
-		if dir := StepPath(runDir, s.step); exists(dir) {
-			err = d.remove(s.dir)
-		} else {
-			err = d.rename(s.dir, dir)
-		}
-		if first == nil {
-			first = err
+		if dir := StepPath(runDir, s.step); s.aside && exists(dir) {
+			keep(d.remove(s.dir))
+		} else if s.aside {
+			keep(d.rename(s.dir, dir))
 		}
 	}
-	folders := []string{runDir, stepsOf(runDir)}
+	keep(d.removeTemporaries(runDir))
+	keep(d.removeTemporaries(stepsOf(runDir)))
 	for _, s := range steps {
-		folders = append(folders, StepPath(runDir, s.step))
-	}
-	for _, folder := range folders {
-		if err := d.removeTemporaries(folder); err != nil && first == nil {
-			first = err
-		}
+		keep(d.removeTemporaries(StepPath(runDir, s.step)))
 	}
 	return errors.Wrapf(first, "cannot remove what an earlier run left in %s", runDir)
 }
@@ -61,9 +52,7 @@ func (d Disk) removeTemporaries(folder string) error {
 		if !temporaryName.MatchString(name) && !(ours && strings.HasPrefix(name, tmpPrefix)) {
 			continue
 		}
-		if err := d.remove(filepath.Join(folder, name)); err != nil && first == nil {
-			first = err
-		}
+		first = cmp.Or(first, d.remove(filepath.Join(folder, name)))
 	}
 	return first
 }

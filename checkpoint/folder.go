@@ -147,14 +147,9 @@ func (d Disk) exchange(a, b string) (swapped bool, err error) {
 	if !exists(b) {
 		return false, nil
 	}
-	if err := d.at("rename", b); err != nil {
-		return false, err
-	}
-	swapped, err = exchangeFolders(a, b)
-	return swapped, errors.WithStack(err)
-}
-
-// EncodeTensors writes a safetensors file's bytes, those that [WriteTensors] gives a file.
-func EncodeTensors(w io.Writer, tensors []Tensor, metadata map[string]string) error {
-	return encode(w, tensors, metadata)
+	err = d.do("rename", b, func() (err error) {
+		swapped, err = exchangeFolders(a, b)
+		return err
+	})
+	return swapped, err
 }

@@ -110,7 +110,7 @@ func encodeMarked(w io.Writer, tensors []Tensor, metadata map[string]string, kin
 	marked[MetadataVersion] = strconv.Itoa(FormatVersion)
 	marked[MetadataKind] = kind
 	marked[MetadataDigest] = Digest(tensors, marked)
-	return encode(w, tensors, marked)
+	return EncodeTensors(w, tensors, marked)
 }
 
 // checkMarked says whether the file is one of ours, of the wanted kind, of a version we know, and undamaged.

@@ -110,11 +110,11 @@ func readHeader(r io.Reader, size int64) ([]byte, error) {
 // WriteTensors writes any safetensors file, atomically as [WriteFileAtomic] does. Data is streamed, never copied
 // whole. Equal tensors and metadata give equal bytes, whatever the order of the tensors.
 func WriteTensors(path string, tensors []Tensor, metadata map[string]string) error {
-	return WriteFileAtomic(path, func(w io.Writer) error { return encode(w, tensors, metadata) })
+	return WriteFileAtomic(path, func(w io.Writer) error { return EncodeTensors(w, tensors, metadata) })
 }
 
-// encode writes header and data to w.
-func encode(w io.Writer, tensors []Tensor, metadata map[string]string) error {
+// EncodeTensors writes a safetensors file's bytes, those that [WriteTensors] gives a file.
+func EncodeTensors(w io.Writer, tensors []Tensor, metadata map[string]string) error {
 	if err := checkTensors(tensors, metadata); err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func mixedTensors() []Tensor {
 func encoded(t testing.TB, tensors []Tensor, metadata map[string]string) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	require.NoError(t, encode(&out, tensors, metadata))
+	require.NoError(t, EncodeTensors(&out, tensors, metadata))
 	return out.Bytes()
 }
 

@@ -44,7 +44,7 @@ func outOfBounds(f field, v reflect.Value) string {
 		return "want " + oneOfText(choices) + ", got " + quoted(v.String()) + spelling.Hint(v.String(), choices)
 	}
 	value, isNumber := numberOf(v)
-	least, most := f.tag.Get("min"), f.tag.Get("max")
+	least, most := f.Tag.Get("min"), f.Tag.Get("max")
 	switch {
 	case !isNumber:
 	case least != "" && value < boundOf(least):
@@ -57,7 +57,7 @@ func outOfBounds(f field, v reflect.Value) string {
 
 // choices are the values that a field may have, nil for any.
 func (f field) choices() []string {
-	text, ok := f.tag.Lookup("choices")
+	text, ok := f.Tag.Lookup("choices")
 	if !ok {
 		return nil
 	}

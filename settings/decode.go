@@ -147,9 +147,9 @@ func (d *decoder) fields(entries []*ast.MappingValueNode, line int, key string, 
 		}
 		d.around = entries
 		if !d.leadsThrough(full) {
-			d.given(at, full, replaces(f.typ, entry.Value))
+			d.given(at, full, replaces(f.Type, entry.Value))
 		}
-		to := v.FieldByIndex(f.index)
+		to := v.FieldByIndex(f.Index)
 		if other := f.sameKind(); other != "" {
 			d.later = append(d.later, func() error { return d.alike(entry.Value, at, full, to, other) })
 			return nil

@@ -9,7 +9,7 @@ func SetDefaults(v any) error {
 		return err
 	}
 	for _, f := range flags {
-		text, ok := f.field.tag.Lookup("default")
+		text, ok := f.field.Tag.Lookup("default")
 		if !ok || !f.value.IsZero() {
 			continue
 		}

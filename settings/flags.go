@@ -45,14 +45,14 @@ func NewFlags(v any) (Flags, error) {
 func (s schema) flags(v reflect.Value, prefix string) Flags {
 	var all Flags
 	for _, f := range s.fields[v.Type()] {
-		value, name := v.FieldByIndex(f.index), prefix+strings.ReplaceAll(f.name, "_", "-")
+		value, name := v.FieldByIndex(f.Index), prefix+strings.ReplaceAll(f.Key, "_", "-")
 		if value.Kind() == reflect.Struct && !isText(value.Type()) {
 			all = append(all, s.flags(value, name+"-")...)
 			continue
 		}
-		flag := &Flag{Name: name, field: f, value: value, Group: f.tag.Get("group")}
-		flag.Value, flag.Help = placeholder(f.tag.Get("help"))
-		if operand, ok := f.tag.Lookup("arg"); ok {
+		flag := &Flag{Name: name, field: f, value: value, Group: f.Tag.Get("group")}
+		flag.Value, flag.Help = placeholder(f.Tag.Get("help"))
+		if operand, ok := f.Tag.Lookup("arg"); ok {
 			flag.Name, flag.Operand = operand, true
 		} else if text := flag.defaultText(); text != "" {
 			flag.Help += " (default " + text + ")"
@@ -77,7 +77,7 @@ func placeholder(help string) (name, text string) {
 
 // defaultText is a flag's default as its help shows it, "" where that says nothing.
 func (f *Flag) defaultText() string {
-	if text := f.field.tag.Get("default"); text != "" && f.value.IsZero() {
+	if text := f.field.Tag.Get("default"); text != "" && f.value.IsZero() {
 		return text
 	}
 	if f.value.IsZero() || f.value.Kind() == reflect.Slice && f.value.Len() == 0 {
@@ -94,7 +94,7 @@ func (f *Flag) Bare() string {
 	if f.value.Kind() == reflect.Bool {
 		return "true"
 	}
-	return f.field.tag.Get("bare")
+	return f.field.Tag.Get("bare")
 }
 
 // Given tells whether the call has the flag.
@@ -158,7 +158,7 @@ func (f *Flag) add(text string, first bool) error {
 		return f.problem("want a value, got an empty one")
 	}
 	parts := []string{text}
-	if separator := f.field.tag.Get("split"); separator != "" {
+	if separator := f.field.Tag.Get("split"); separator != "" {
 		parts, first = strings.Split(text, separator), true
 	}
 	list := f.value

@@ -47,10 +47,10 @@ func (d jsonDecoder) object(key string, v reflect.Value) error {
 		if !known {
 			return &Error{Key: full, Problem: "unknown key" + spelling.Hint(name, d.schema.names(v.Type())), Unknown: true}
 		}
-		if err := d.value(full, v.FieldByIndex(f.index)); err != nil {
+		if err := d.value(full, v.FieldByIndex(f.Index)); err != nil {
 			return err
 		}
-		if problem := outOfBounds(f, v.FieldByIndex(f.index)); problem != "" {
+		if problem := outOfBounds(f, v.FieldByIndex(f.Index)); problem != "" {
 			return &Error{Key: full, Problem: problem}
 		}
 		return nil

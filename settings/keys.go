@@ -44,7 +44,7 @@ func Keys(k Kinds, defaults any) ([]Key, error) {
 
 // keysOfKinds are those of a section of a kind.
 func (s schema) keysOfKinds(section string, of field) []Key {
-	t := of.typ
+	t := of.Type
 	keys := []Key{keyOf(joined(section, KindKey), of.kindField(), reflect.ValueOf(""))}
 	keys[0].Help = oneOfText(s.kinds.names(t))
 	owners := map[Key][]string{}
@@ -88,16 +88,16 @@ func kindsText(some, all []string) string {
 
 // keyOf is the key of a field that has the value v by default.
 func keyOf(name string, f field, v reflect.Value) Key {
-	k := Key{Name: name, Type: "section", Help: f.tag.Get("help")}
+	k := Key{Name: name, Type: "section", Help: f.Tag.Get("help")}
 	if v.Kind() == reflect.Struct || f.isKinded() {
 		return k
 	}
-	k.Type = strings.TrimPrefix(strings.TrimPrefix(wantKind(f.typ), "an "), "a ")
-	k.Default = f.tag.Get("default")
+	k.Type = strings.TrimPrefix(strings.TrimPrefix(wantKind(f.Type), "an "), "a ")
+	k.Default = f.Tag.Get("default")
 	if k.Default == "" {
 		k.Default = valueText(v)
 	}
-	switch least, most := f.tag.Get("min"), f.tag.Get("max"); {
+	switch least, most := f.Tag.Get("min"), f.Tag.Get("max"); {
 	case least != "" && most != "":
 		k.Bounds = least + " to " + most
 	case least != "":

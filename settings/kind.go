@@ -19,11 +19,11 @@ const KindKey = "kind"
 
 // kindField is that key, with the default that the section's field names.
 func (f field) kindField() field {
-	text := f.tag.Get("default")
+	text := f.Tag.Get("default")
 	if text == "" {
 		text = "required, or preset"
 	}
-	return field{name: KindKey, typ: reflect.TypeFor[string](), tag: reflect.StructTag(`default:"` + text + `"`)}
+	return field{Key: KindKey, Type: reflect.TypeFor[string](), Tag: reflect.StructTag(`default:"` + text + `"`)}
 }
 
 // Kinded is what a section of a kind holds. Name is the kind.
@@ -35,12 +35,12 @@ type Kinds map[reflect.Type][]Kinded
 
 // isKinded tells whether a field stands for a section of a kind.
 func (f field) isKinded() bool {
-	return f.typ != nil && f.typ.Kind() == reflect.Interface && f.typ.Implements(reflect.TypeFor[Kinded]())
+	return f.Type != nil && f.Type.Kind() == reflect.Interface && f.Type.Implements(reflect.TypeFor[Kinded]())
 }
 
 // sameKind is the dotted key of the section whose kind a field's section has, "" if it has
 // one of its own. Such a section has no key kind, and starts with zeros.
-func (f field) sameKind() string { return f.tag.Get("kind") }
+func (f field) sameKind() string { return f.Tag.Get("kind") }
 
 // kindOf is the kind of a struct.
 func kindOf(v reflect.Value) string { return v.Interface().(Kinded).Name() }

@@ -62,7 +62,7 @@ func (w *writer) section(v reflect.Value, of field, key string) {
 		if w.isHidden(e) {
 			w.text.WriteString("# ")
 		}
-		w.text.WriteString(stringText(e.name) + ":")
+		w.text.WriteString(stringText(e.Key) + ":")
 		if w.isEmpty(e) {
 			w.text.WriteString(" ")
 			w.flow(e.value, e.key)
@@ -114,7 +114,7 @@ func (w *writer) flow(v reflect.Value, key string) {
 	case k == reflect.Struct:
 		w.text.WriteString("{")
 		for i, f := range w.schema.fields[v.Type()] {
-			w.entry(i, f.name, v.FieldByIndex(f.index), key)
+			w.entry(i, f.Key, v.FieldByIndex(f.Index), key)
 		}
 		w.text.WriteString("}")
 	default:

@@ -28,7 +28,7 @@ func (d *decoder) startAlike(line int, key string, v reflect.Value, other string
 	model := d.root
 	for _, name := range strings.Split(other, ".") {
 		f, _ := d.schema.find(model.Type(), name)
-		model = model.FieldByIndex(f.index)
+		model = model.FieldByIndex(f.Index)
 	}
 	switch {
 	case model.IsNil():

@@ -10,12 +10,7 @@ import (
 )
 
 // field is one key that a section may hold.
-type field struct {
-	name  string
-	index []int // for reflect.Value.FieldByIndex
-	typ   reflect.Type
-	tag   reflect.StructTag
-}
+type field yamltag.Field
 
 // schema holds the keys of every struct type that a config reaches, in the order
 // of their declaration.
@@ -84,10 +79,10 @@ func (s schema) addStruct(v reflect.Value, path string) error {
 	}
 	s.fields[t] = fields
 	for _, f := range fields {
-		value := v.FieldByIndex(f.index)
+		value := v.FieldByIndex(f.Index)
 		switch {
 		case !f.isKinded():
-			err = s.add(value, path+"."+t.FieldByIndex(f.index).Name)
+			err = s.add(value, path+"."+t.FieldByIndex(f.Index).Name)
 		case !value.IsNil():
 			err = s.addKind(value.Elem())
 		}
@@ -103,7 +98,7 @@ func fieldsOf(t reflect.Type, path string) ([]field, error) {
 	tagged, err := yamltag.Fields(t, path)
 	fields := []field{} // not nil: the type is known, if it has none
 	for _, f := range tagged {
-		fields = append(fields, field{name: f.Key, index: f.Index, typ: f.Type, tag: f.Tag})
+		fields = append(fields, field(f))
 	}
 	return fields, err
 }
@@ -111,7 +106,7 @@ func fieldsOf(t reflect.Type, path string) ([]field, error) {
 // find returns the field of that name in struct type t.
 func (s schema) find(t reflect.Type, name string) (field, bool) {
 	for _, f := range s.fields[t] {
-		if f.name == name {
+		if f.Key == name {
 			return f, true
 		}
 	}
@@ -122,7 +117,7 @@ func (s schema) find(t reflect.Type, name string) (field, bool) {
 func (s schema) names(t reflect.Type) []string {
 	var names []string
 	for _, f := range s.fields[t] {
-		names = append(names, f.name)
+		names = append(names, f.Key)
 	}
 	return names
 }
@@ -140,15 +135,15 @@ func (s schema) paths(t reflect.Type) []string {
 		}
 		open[t] = true
 		for _, f := range s.fields[t] {
-			path := prefix + f.name
+			path := prefix + f.Key
 			all = append(all, path)
-			if f.typ.Kind() != reflect.Interface {
-				walk(pointee(f.typ), path+".")
+			if f.Type.Kind() != reflect.Interface {
+				walk(pointee(f.Type), path+".")
 				continue
 			}
 			if f.sameKind() == "" {
 				all = append(all, path+"."+KindKey)
-				for _, name := range s.kindNames(f.typ) {
+				for _, name := range s.kindNames(f.Type) {
 					all = append(all, path+"."+name)
 				}
 			}
@@ -174,11 +169,11 @@ func (s schema) entries(v reflect.Value, f field, key string) []entry {
 		all = append(all, entry{f.kindField(), joined(key, KindKey), reflect.ValueOf(kindOf(v))})
 	}
 	for _, f := range s.fields[v.Type()] {
-		value := v.FieldByIndex(f.index)
+		value := v.FieldByIndex(f.Index)
 		if k := value.Kind(); (k == reflect.Pointer || k == reflect.Interface) && !value.IsNil() {
 			value = value.Elem()
 		}
-		all = append(all, entry{f, joined(key, f.name), value})
+		all = append(all, entry{f, joined(key, f.Key), value})
 	}
 	return all
 }
@@ -220,8 +215,8 @@ func Entries(v any) ([]Entry, error) {
 	}
 	var all []Entry
 	s.walk(of, func(key string, f field, v reflect.Value) {
-		pointer := f.typ.Kind() == reflect.Pointer
-		all = append(all, Entry{key, v, f.tag.Get("from") != "", v.Kind() == reflect.Struct || f.isKinded(), pointer, f.tag})
+		pointer := f.Type.Kind() == reflect.Pointer
+		all = append(all, Entry{key, v, f.Tag.Get("from") != "", v.Kind() == reflect.Struct || f.isKinded(), pointer, f.Tag})
 	})
 	return all, nil
 }
