@@ -56,11 +56,11 @@ func (d *decoder) leadsThrough(key string) bool {
 }
 
 // beyond is the error of an assignment whose path goes on where a value of another type stands.
-func (d *decoder) beyond(n ast.Node, key, what string) error {
-	entries, _ := entriesOf(n)
+func (d *decoder) beyond(at spot, what string) error {
+	entries, _ := entriesOf(at.node)
 	name, _ := nameOf(entries[0].Key)
 	if strings.HasPrefix(what, "a list") {
-		return d.errorAt(0, joined(key, name), "unknown key; %s is %s, set it whole, as %s=[a,b]", key, what, key)
+		return d.errorAt(0, joined(at.key, name), "unknown key; %s is %s, set it whole, as %s=[a,b]", at.key, what, at.key)
 	}
-	return d.errorAt(0, joined(key, name), "unknown key; the value of %s is %s", key, what)
+	return d.errorAt(0, joined(at.key, name), "unknown key; the value of %s is %s", at.key, what)
 }

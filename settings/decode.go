@@ -43,9 +43,21 @@ func (d *decoder) given(line int, key string, replaced bool) {
 	d.at[key] = d.where(line)
 }
 
+// spot is a node, the value of a key, and the line of that key.
+type spot struct {
+	node ast.Node
+	line int
+	key  string
+}
+
+// refuse makes the error of a value.
+func (d *decoder) refuse(at spot, format string, args ...any) error {
+	return d.errorAt(lineOf(at.node, at.line), at.key, format, args...)
+}
+
 // all stores a whole tree.
 func (d *decoder) all(n ast.Node) error {
-	if err := d.value(n, lineOf(n, 0), "", d.root); err != nil {
+	if err := d.value(spot{node: n}, d.root); err != nil {
 		return err
 	}
 	for _, section := range d.later {
@@ -56,40 +68,37 @@ func (d *decoder) all(n ast.Node) error {
 	return nil
 }
 
-// value stores a node in v, the value of key. line is that of the key.
-func (d *decoder) value(n ast.Node, line int, key string, v reflect.Value) error {
-	switch s, ok := scalarOf(n); {
-	case isText(v.Type()) && (!ok || s.form() != formText):
-		return d.errorAt(lineOf(n, line), key, "want a string, got %s", s)
+// value stores a node in v.
+func (d *decoder) value(at spot, v reflect.Value) error {
+	s, isScalar := scalarOf(at.node)
+	switch k := v.Kind(); {
+	case isText(v.Type()) && (!isScalar || s.form() != formText):
+		return d.refuse(at, "want a string, got %s", s)
 	case isText(v.Type()):
 		if problem := setText(v, s.text); problem != "" {
-			return d.errorAt(lineOf(n, line), key, "%s", problem)
+			return d.refuse(at, "%s", problem)
 		}
 		return nil
-	}
-	switch k := v.Kind(); {
-	case canBeNil(k) && isNull(n):
+	case canBeNil(k) && isScalar && s.form() == formNull:
 		v.SetZero()
 		return nil
-	case (k == reflect.Struct || k == reflect.Interface) && isNothing(n) && !d.isSet():
+	case (k == reflect.Struct || k == reflect.Interface) && isScalar && s.form() == formNothing && !d.isSet():
 		return nil // a section with no entries, as when all of them are commented out
 	case k == reflect.Pointer:
-		return d.pointer(n, line, key, v)
+		return d.pointer(at, v)
 	case k == reflect.Struct:
-		return d.section(n, line, key, v)
+		return d.section(at, v)
 	case k == reflect.Slice:
-		return d.list(n, line, key, v)
+		return d.list(at, v)
 	case k == reflect.Map:
-		return d.mapping(n, line, key, v)
+		return d.mapping(at, v)
 	case k == reflect.Interface:
-		return d.kindSection(n, line, key, v)
-	}
-	s, ok := scalarOf(n)
-	if !ok {
-		return d.mismatch(n, line, key, v.Type())
+		return d.kindSection(at, v)
+	case !isScalar:
+		return d.mismatch(at, v.Type())
 	}
 	if problem := s.into(v); problem != "" {
-		return d.errorAt(lineOf(n, line), key, "%s", problem)
+		return d.refuse(at, "%s", problem)
 	}
 	return nil
 }
@@ -100,12 +109,12 @@ func canBeNil(k reflect.Kind) bool {
 }
 
 // pointer stores a new value that starts as a copy of the one that the pointer had.
-func (d *decoder) pointer(n ast.Node, line int, key string, v reflect.Value) error {
-	if v.Type().Elem().Kind() == reflect.Struct && isNothing(n) {
-		return d.mismatch(n, line, key, v.Type().Elem())
+func (d *decoder) pointer(at spot, v reflect.Value) error {
+	if v.Type().Elem().Kind() == reflect.Struct && isForm(at.node, formNothing) {
+		return d.mismatch(at, v.Type().Elem())
 	}
 	fresh := pointeeCopy(v)
-	if err := d.value(n, line, key, fresh.Elem()); err != nil {
+	if err := d.value(at, fresh.Elem()); err != nil {
 		return err
 	}
 	v.Set(fresh)
@@ -123,38 +132,37 @@ func pointeeCopy(v reflect.Value) reflect.Value {
 }
 
 // section stores the entries of a map in the fields of a struct.
-func (d *decoder) section(n ast.Node, line int, key string, v reflect.Value) error {
-	entries, ok := entriesOf(n)
+func (d *decoder) section(at spot, v reflect.Value) error {
+	entries, ok := entriesOf(at.node)
 	if !ok {
-		return d.mismatch(n, line, key, v.Type())
+		return d.mismatch(at, v.Type())
 	}
-	return d.fields(entries, line, key, v, "")
+	return d.fields(entries, at.key, v, "")
 }
 
-// fields stores the entries of a map, but the one called skip, in the fields of a struct.
-func (d *decoder) fields(entries []*ast.MappingValueNode, line int, key string, v reflect.Value, skip string) error {
-	return d.each(entries, key, func(name, full string, entry *ast.MappingValueNode) error {
-		at := lineOf(entry.Key, line)
+// fields stores the entries of a map, the value of key, but the one called skip, in the fields of a struct.
+func (d *decoder) fields(entries []*ast.MappingValueNode, key string, v reflect.Value, skip string) error {
+	return d.each(entries, key, func(name string, at spot) error {
 		f, known := d.schema.find(v.Type(), name)
 		switch {
 		case name == skip && skip != "":
-			d.given(at, full, true)
+			d.given(at.line, at.key, true)
 			return nil
 		case !known && d.Peek:
 			return nil
 		case !known:
-			return d.unknown(at, v.Type(), key, name)
+			return d.unknown(at.line, v.Type(), key, name)
 		}
 		d.around = entries
-		if !d.leadsThrough(full) {
-			d.given(at, full, replaces(f.Type, entry.Value))
+		if !d.leadsThrough(at.key) {
+			d.given(at.line, at.key, replaces(f.Type, at.node))
 		}
 		to := v.FieldByIndex(f.Index)
 		if other := f.sameKind(); other != "" {
-			d.later = append(d.later, func() error { return d.alike(entry.Value, at, full, to, other) })
+			d.later = append(d.later, func() error { return d.alike(at, to, other) })
 			return nil
 		}
-		return d.value(entry.Value, at, full, to)
+		return d.value(at, to)
 	})
 }
 
@@ -162,27 +170,26 @@ func (d *decoder) fields(entries []*ast.MappingValueNode, line int, key string, 
 // old value: sections are merged, everything else is replaced.
 func replaces(t reflect.Type, n ast.Node) bool {
 	k := pointee(t).Kind()
-	return k != reflect.Struct && k != reflect.Interface || isNull(n)
+	return k != reflect.Struct && k != reflect.Interface || isForm(n, formNull)
 }
 
-// each calls do for the entries of a map in their order, with the name of each
-// and its dotted key, and refuses names that are given twice.
-func (d *decoder) each(entries []*ast.MappingValueNode, key string, do func(name, full string, entry *ast.MappingValueNode) error) error {
+// each calls do for the entries of a map in their order, with the name of each, and refuses names that are given twice.
+func (d *decoder) each(entries []*ast.MappingValueNode, key string, do func(name string, at spot) error) error {
 	lines := map[string]int{}
 	for _, entry := range entries {
-		at := lineOf(entry.Key, 0)
+		line := lineOf(entry.Key, 0)
 		name, problem := nameOf(entry.Key)
 		if problem != "" {
-			return d.errorAt(at, key, "%s", problem)
+			return d.errorAt(line, key, "%s", problem)
 		}
 		full := joined(key, name)
 		if first, twice := lines[name]; twice && d.isSet() {
-			return d.errorAt(at, full, "given twice")
+			return d.errorAt(line, full, "given twice")
 		} else if twice {
-			return d.errorAt(at, full, "given twice, first on line %d", first)
+			return d.errorAt(line, full, "given twice, first on line %d", first)
 		}
-		lines[name] = at
-		if err := do(name, full, entry); err != nil {
+		lines[name] = line
+		if err := do(name, spot{entry.Value, line, full}); err != nil {
 			return err
 		}
 	}
@@ -190,17 +197,16 @@ func (d *decoder) each(entries []*ast.MappingValueNode, key string, do func(name
 }
 
 // list stores a sequence in a new slice.
-func (d *decoder) list(n ast.Node, line int, key string, v reflect.Value) error {
-	sequence, ok := n.(*ast.SequenceNode)
+func (d *decoder) list(at spot, v reflect.Value) error {
+	sequence, ok := at.node.(*ast.SequenceNode)
 	if !ok {
-		return d.mismatch(n, line, key, v.Type())
+		return d.mismatch(at, v.Type())
 	}
 	fresh := reflect.MakeSlice(v.Type(), len(sequence.Values), len(sequence.Values))
-	for i, item := range sequence.Values {
-		at := lineOf(item, line)
-		full := key + "[" + strconv.Itoa(i) + "]"
-		d.given(at, full, true)
-		if err := d.value(item, at, full, fresh.Index(i)); err != nil {
+	for i, n := range sequence.Values {
+		item := spot{n, lineOf(n, at.line), at.key + "[" + strconv.Itoa(i) + "]"}
+		d.given(item.line, item.key, true)
+		if err := d.value(item, fresh.Index(i)); err != nil {
 			return err
 		}
 	}
@@ -209,27 +215,25 @@ func (d *decoder) list(n ast.Node, line int, key string, v reflect.Value) error 
 }
 
 // mapping stores the entries of a map in a new Go map. An assignment below it keeps the others.
-func (d *decoder) mapping(n ast.Node, line int, key string, v reflect.Value) error {
-	entries, ok := entriesOf(n)
+func (d *decoder) mapping(at spot, v reflect.Value) error {
+	entries, ok := entriesOf(at.node)
 	if !ok {
-		return d.mismatch(n, line, key, v.Type())
+		return d.mismatch(at, v.Type())
 	}
 	fresh := reflect.MakeMap(v.Type())
-	if d.leadsThrough(key) {
+	if d.leadsThrough(at.key) {
 		for _, name := range v.MapKeys() {
 			fresh.SetMapIndex(name, v.MapIndex(name))
 		}
 	}
-	err := d.each(entries, key, func(name, full string, entry *ast.MappingValueNode) error {
-		at := lineOf(entry.Key, line)
-		if !d.leadsThrough(full) {
-			d.given(at, full, true)
-		}
+	err := d.each(entries, at.key, func(name string, at spot) error {
 		item, slot := reflect.New(v.Type().Elem()).Elem(), reflect.ValueOf(name).Convert(v.Type().Key())
-		if old := fresh.MapIndex(slot); old.IsValid() && d.leadsThrough(full) {
+		if !d.leadsThrough(at.key) {
+			d.given(at.line, at.key, true)
+		} else if old := fresh.MapIndex(slot); old.IsValid() {
 			item.Set(old)
 		}
-		if err := d.value(entry.Value, at, full, item); err != nil {
+		if err := d.value(at, item); err != nil {
 			return err
 		}
 		fresh.SetMapIndex(slot, item)
@@ -262,16 +266,10 @@ func nameOf(n ast.Node) (name, problem string) {
 	return s.text, ""
 }
 
-// isNull tells whether null is written out.
-func isNull(n ast.Node) bool {
+// isForm tells whether a node is a scalar that is written so.
+func isForm(n ast.Node, f form) bool {
 	s, ok := scalarOf(n)
-	return ok && s.form() == formNull
-}
-
-// isNothing tells whether a key stands without a value.
-func isNothing(n ast.Node) bool {
-	s, ok := scalarOf(n)
-	return ok && s.form() == formNothing
+	return ok && s.form() == f
 }
 
 // joined appends a name to a dotted key; a name that is not a plain word is put

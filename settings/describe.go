@@ -3,26 +3,21 @@ package settings
 import (
 	"reflect"
 	"strings"
-
-	"github.com/goccy/go-yaml/ast"
 )
 
 // mismatch is the error of a node of the wrong shape for type t.
-func (d *decoder) mismatch(n ast.Node, line int, key string, t reflect.Type) error {
-	if d.leadsThrough(key) {
-		return d.beyond(n, key, wantKind(t))
+func (d *decoder) mismatch(at spot, t reflect.Type) error {
+	if d.leadsThrough(at.key) {
+		return d.beyond(at, wantKind(t))
 	}
 	got, hint := "a list", ""
-	s, isScalar := scalarOf(n)
-	_, isMap := entriesOf(n)
-	switch {
-	case isMap:
+	s, isScalar := scalarOf(at.node)
+	if _, isMap := entriesOf(at.node); isMap {
 		got = "a map"
-	case isScalar:
-		got = s.String()
-		hint = shapeHint(s, t)
+	} else if isScalar {
+		got, hint = s.String(), shapeHint(s, t)
 	}
-	return d.errorAt(lineOf(n, line), key, "want %s, got %s%s", d.wants(t), got, hint)
+	return d.refuse(at, "want %s, got %s%s", d.wants(t), got, hint)
 }
 
 // shapeHint tells how to make a list or a map of a scalar.

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -107,16 +108,16 @@ func (s schema) kindNames(t reflect.Type) []string {
 
 // kindSection stores the entries of a map in the struct of the kind that they name, or else
 // of the one that v holds. Another kind than that leaves nothing of the old values.
-func (d *decoder) kindSection(n ast.Node, line int, key string, v reflect.Value) error {
-	entries, ok := entriesOf(n)
+func (d *decoder) kindSection(at spot, v reflect.Value) error {
+	entries, ok := entriesOf(at.node)
 	if !ok {
-		return d.noSection(n, line, key, v.Type())
+		return d.noSection(at, v.Type())
 	}
-	fresh, err := d.choose(entries, line, key, v)
+	fresh, err := d.choose(entries, at, v)
 	if err != nil {
 		return err
 	}
-	if err := d.fields(entries, line, key, fresh, KindKey); err != nil {
+	if err := d.fields(entries, at.key, fresh, KindKey); err != nil {
 		return err
 	}
 	v.Set(fresh)
@@ -124,27 +125,27 @@ func (d *decoder) kindSection(n ast.Node, line int, key string, v reflect.Value)
 }
 
 // choose returns the struct that a section's entries are stored in.
-func (d *decoder) choose(entries []*ast.MappingValueNode, line int, key string, v reflect.Value) (reflect.Value, error) {
+func (d *decoder) choose(entries []*ast.MappingValueNode, at spot, v reflect.Value) (reflect.Value, error) {
+	key := joined(at.key, KindKey)
 	for _, entry := range entries {
 		if name, _ := nameOf(entry.Key); name == KindKey {
-			return d.chosen(entry.Value, line, lineOf(entry.Key, line), key, v)
+			return d.chosen(spot{entry.Value, lineOf(entry.Key, at.line), key}, at, v)
 		}
 	}
-	switch {
-	case v.IsNil() && d.leadsThrough(key):
-		return v, d.errorAt(0, d.path, "want %s.%s first, %s", key, KindKey, oneOfText(d.Kinds.names(v.Type())))
-	case v.IsNil():
-		return v, d.errorAt(line, joined(key, KindKey), "want %s, got nothing", oneOfText(d.Kinds.names(v.Type())))
+	if !v.IsNil() {
+		return structCopy(v.Elem()), nil
 	}
-	return structCopy(v.Elem()), nil
+	kinds := oneOfText(d.Kinds.names(v.Type()))
+	if d.leadsThrough(at.key) {
+		return v, d.errorAt(0, d.path, "want %s first, %s", key, kinds)
+	}
+	return v, d.errorAt(at.line, key, "want %s, got nothing", kinds)
 }
 
-// chosen returns the struct of the kind that a node names: a copy of v's own, if it is of that
-// kind. The section begins at line, its key kind stands at another.
-func (d *decoder) chosen(n ast.Node, line, at int, section string, v reflect.Value) (reflect.Value, error) {
+// chosen returns the struct of the kind that the key kind of a section names: a copy of v's own, if it is of that kind.
+func (d *decoder) chosen(at, section spot, v reflect.Value) (reflect.Value, error) {
 	var name string
-	key := joined(section, KindKey)
-	if err := d.value(n, at, key, reflect.ValueOf(&name).Elem()); err != nil {
+	if err := d.value(at, reflect.ValueOf(&name).Elem()); err != nil {
 		return v, err
 	}
 	if !v.IsNil() && kindOf(v.Elem()) == name {
@@ -154,14 +155,14 @@ func (d *decoder) chosen(n ast.Node, line, at int, section string, v reflect.Val
 	fresh, known := d.Kinds.find(v.Type(), name)
 	if !known {
 		if hint := spelling.Hint(name, names); hint != "" {
-			return v, d.errorAt(at, key, "unknown kind %s%s", quoted(name), hint)
+			return v, d.errorAt(at.line, at.key, "unknown kind %s%s", quoted(name), hint)
 		}
-		return v, d.errorAt(at, key, "want %s, got %s", oneOfText(names), quoted(name))
+		return v, d.errorAt(at.line, at.key, "want %s, got %s", oneOfText(names), quoted(name))
 	}
-	if lost := d.before.assigned(section); lost != "" {
-		return v, d.errorAt(at, key, "another kind discards %s, which was set before: set the kind first", lost)
+	if lost := d.before.assigned(section.key); lost != "" {
+		return v, d.errorAt(at.line, at.key, "another kind discards %s, which was set before: set the kind first", lost)
 	}
-	d.given(line, section, true)
+	d.given(section.line, section.key, true)
 	return fresh, nil
 }
 
@@ -170,16 +171,12 @@ func (p *Positions) assigned(section string) string {
 	if p == nil {
 		return ""
 	}
-	var keys []string
-	for key, position := range p.at {
-		if position == setPosition && key != joined(section, KindKey) && strings.HasPrefix(key, section+".") {
-			keys = append(keys, key)
+	for _, key := range slices.Sorted(maps.Keys(p.at)) {
+		if p.at[key] == setPosition && key != joined(section, KindKey) && strings.HasPrefix(key, section+".") {
+			return key
 		}
 	}
-	if len(keys) == 0 {
-		return ""
-	}
-	return slices.Min(keys)
+	return ""
 }
 
 // oneOfText is "one of a, b".

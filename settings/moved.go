@@ -4,26 +4,25 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-
-	"github.com/goccy/go-yaml/ast"
 )
 
 // noSection is the error of a node that is no map where a section of a kind is wanted. The name
 // of a kind alone is how sections were written before they were sections, with the keys of all of
 // them around it.
-func (d *decoder) noSection(n ast.Node, line int, key string, t reflect.Type) error {
-	s, _ := scalarOf(n)
+func (d *decoder) noSection(at spot, t reflect.Type) error {
+	s, _ := scalarOf(at.node)
 	prototype, known := d.Kinds.find(t, s.text)
 	if !known {
-		return d.mismatch(n, line, key, t)
+		return d.mismatch(at, t)
 	}
-	prefix := strings.TrimSuffix(key, leafOf(key))
-	order, sections, keys := []string{leafOf(key)}, map[string][]string{leafOf(key): {KindKey + ": " + stringText(s.text)}}, map[string][]string{}
+	own := leafOf(at.key)
+	prefix := strings.TrimSuffix(at.key, own)
+	order, sections, keys := []string{own}, map[string][]string{own: {KindKey + ": " + stringText(s.text)}}, map[string][]string{}
 	for _, entry := range d.around {
 		name, _ := nameOf(entry.Key)
 		section, inner, moved := strings.Cut(strings.TrimPrefix(d.nowCalled(prefix+name), prefix), ".")
 		value, isScalar := scalarOf(entry.Value)
-		if _, has := d.schema.find(prototype.Type(), inner); !moved || !isScalar || value.isZero() || inner == KindKey || section == leafOf(key) && !has {
+		if _, has := d.schema.find(prototype.Type(), inner); !moved || !isScalar || value.isZero() || inner == KindKey || section == own && !has {
 			continue
 		}
 		if sections[section] == nil {
@@ -33,12 +32,12 @@ func (d *decoder) noSection(n ast.Node, line int, key string, t reflect.Type) er
 	}
 	var write []string
 	for _, section := range order {
-		if kind := d.kindWith(t, keys[section]); kind != "" && section != leafOf(key) {
+		if kind := d.kindWith(t, keys[section]); kind != "" && section != own {
 			sections[section] = slices.Insert(sections[section], 0, KindKey+": "+kind)
 		}
 		write = append(write, section+": {"+strings.Join(sections[section], ", ")+"}")
 	}
-	return d.errorAt(lineOf(n, line), key, "want a section since version 2: write %s", strings.Join(write, ", "))
+	return d.refuse(at, "want a section since version 2: write %s", strings.Join(write, ", "))
 }
 
 // kindWith is the first kind, of sections of another type than t, that has all the keys; "" if
