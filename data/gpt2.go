@@ -12,10 +12,8 @@ const gpt2BOS = 50256 // <|endoftext|>
 func newGPT2Tokenizer() (*bpeTokenizer, error) {
 	library := codec.NewR50kBase()
 	words, ids := make([]string, gpt2BOS+1), make(map[string]int32, gpt2BOS)
-	id := make([]uint, 1)
 	for i := range words[:gpt2BOS] {
-		id[0] = uint(i)
-		word, err := library.Decode(id)
+		word, err := library.Decode([]uint{uint(i)})
 		if err != nil {
 			return nil, errors.Wrapf(err, "data.tokenizer gpt2: embedded vocabulary: want %d tokens, token %d", gpt2BOS, i)
 		}

@@ -29,10 +29,16 @@ func expandPaths(ctx context.Context, kind string, paths []string, folder func(c
 		}
 		all = append(all, found...)
 	}
-	all, err := withoutRepeats(all)
-	if err != nil {
-		return nil, errors.Wrapf(err, "data.source %s", kind)
-	}
+	seen := map[string]bool{} // files that an entry gave already
+	all = slices.DeleteFunc(all, func(f file) bool {
+		where, err := filepath.Abs(f.disk)
+		if err != nil {
+			where = f.disk // there is no working directory
+		}
+		repeated := seen[where]
+		seen[where] = true
+		return repeated
+	})
 	slices.SortStableFunc(all, func(a, b file) int { return strings.Compare(a.name, b.name) })
 	return all, nil
 }
@@ -52,23 +58,6 @@ func expandPath(ctx context.Context, entry string, folder func(context.Context, 
 	return nil, err
 }
 
-// withoutRepeats drops files that an earlier entry gave already.
-func withoutRepeats(files []file) ([]file, error) {
-	seen := make(map[string]bool, len(files))
-	kept := files[:0]
-	for _, f := range files {
-		where, err := filepath.Abs(f.disk)
-		if err != nil {
-			return nil, err
-		}
-		if !seen[where] {
-			seen[where] = true
-			kept = append(kept, f)
-		}
-	}
-	return kept, nil
-}
-
 // walkFiles returns the files below root, links to files included, whose
 // slash-separated path relative to root is wanted.
 func walkFiles(ctx context.Context, root string, wanted func(name string) bool) ([]file, error) {
@@ -81,8 +70,8 @@ func walkFiles(ctx context.Context, root string, wanted func(name string) bool) 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		name, err := slashRel(root, disk)
-		if err != nil || entry.IsDir() || !wanted(name) {
+		name, err := filepath.Rel(root, disk)
+		if name = filepath.ToSlash(name); err != nil || entry.IsDir() || !wanted(name) {
 			return err
 		}
 		info, err := os.Stat(disk)
@@ -92,12 +81,6 @@ func walkFiles(ctx context.Context, root string, wanted func(name string) bool) 
 		return err
 	})
 	return files, err
-}
-
-// slashRel returns disk relative to root, separated by slashes.
-func slashRel(root, disk string) (string, error) {
-	name, err := filepath.Rel(root, disk)
-	return filepath.ToSlash(name), err
 }
 
 func hasWildcard(entry string) bool { return strings.ContainsAny(entry, "*?[") }
@@ -126,13 +109,10 @@ func glob(ctx context.Context, pattern string) ([]file, error) {
 	files, err := walkFiles(ctx, root, func(name string) bool {
 		return matchParts(parts, strings.Split(name, "/"))
 	})
-	if err != nil {
-		return nil, errors.Wrapf(err, "glob %s", pattern)
+	if err == nil && len(files) == 0 {
+		err = errors.New("matches no file")
 	}
-	if len(files) == 0 {
-		return nil, errors.Errorf("glob %s: matches no file", pattern)
-	}
-	return files, nil
+	return files, errors.Wrapf(err, "glob %s", pattern)
 }
 
 // matchParts reports whether the names of a path match the parts of a valid

@@ -70,10 +70,8 @@ func NewTokenizer(name string) (Tokenizer, error) {
 // summed cross-entropy in nats / (ln 2 * TextBytes).
 func TextBytes(t Tokenizer, tokens Tokens) int64 {
 	lengths := make([]int64, t.Vocab()) // [id] -> bytes
-	id := make([]int32, 1)
 	for i := range lengths {
-		id[0] = int32(i)
-		lengths[i] = int64(len(t.Decode(id)))
+		lengths[i] = int64(len(t.Decode([]int32{int32(i)})))
 	}
 	return textBytes(lengths, tokens.narrow) + textBytes(lengths, tokens.wide)
 }

@@ -53,10 +53,8 @@ func Vocabulary(name string) (TokenVocabulary, error) {
 		return TokenVocabulary{}, err
 	}
 	words, v := make([]string, t.BOS()), TokenVocabulary{Pieces: "gpt-2", Merges: []string{}}
-	id := make([]int32, 1)
 	for i := range words {
-		id[0] = int32(i)
-		words[i] = t.Decode(id)
+		words[i] = t.Decode([]int32{int32(i)})
 		v.Tokens, v.Special = append(v.Tokens, characters(words[i])), append(v.Special, false)
 	}
 	if bpe, ok := t.(*bpeTokenizer); ok {

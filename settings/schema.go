@@ -139,11 +139,8 @@ func (s schema) paths(t reflect.Type) []string {
 			all = append(all, path)
 			if f.Type.Kind() != reflect.Interface {
 				walk(pointee(f.Type), path+".")
-				continue
-			}
-			if f.sameKind() == "" {
-				all = append(all, path+"."+KindKey)
-				for _, name := range s.kindNames(f.Type) {
+			} else if f.sameKind() == "" {
+				for _, name := range append([]string{KindKey}, s.kindNames(f.Type)...) {
 					all = append(all, path+"."+name)
 				}
 			}
