@@ -30,13 +30,13 @@ func WriteFolder(path string, replace bool, files ...FolderFile) error {
 func (d Disk) WriteFolder(path string, replace bool, files ...FolderFile) error {
 	path = filepath.Clean(path)
 	parent, tmp := filepath.Dir(path), folderOf(path, unfinished)
-	if err := d.heal(path); err != nil {
-		return errors.Wrapf(err, "cannot write %s", path)
+	err := d.heal(path)
+	if err == nil && exists(path) && !replace {
+		err = os.ErrExist
 	}
-	if exists(path) && !replace {
-		return errors.Wrapf(os.ErrExist, "cannot write %s", path)
+	if err == nil {
+		err = d.makeFolder(parent)
 	}
-	err := d.makeFolder(parent)
 	if err == nil {
 		err = d.fillFolder(tmp, files)
 	}
@@ -45,9 +45,8 @@ func (d Disk) WriteFolder(path string, replace bool, files ...FolderFile) error 
 	}
 	if err != nil {
 		os.RemoveAll(tmp)
-		return errors.Wrapf(err, "cannot write %s", path)
 	}
-	return nil
+	return errors.Wrapf(err, "cannot write %s", path)
 }
 
 // fillFolder makes a folder with files, all flushed.

@@ -24,29 +24,30 @@ func layout(tensors []Tensor) []Tensor {
 // formatHeader returns the JSON text of the header, padded with spaces, for tensors in the order of layout.
 func formatHeader(sorted []Tensor, metadata map[string]string) ([]byte, error) {
 	var text bytes.Buffer
+	member := func(key string, value any) error {
+		if text.Len() > 1 {
+			text.WriteByte(',')
+		}
+		if err := appendJSON(&text, key); err != nil {
+			return err
+		}
+		text.WriteByte(':')
+		return appendJSON(&text, value)
+	}
 	text.WriteByte('{')
 	if len(metadata) > 0 {
-		text.WriteString(`"` + metadataKey + `":`)
-		if err := appendJSON(&text, metadata); err != nil {
+		if err := member(metadataKey, metadata); err != nil {
 			return nil, err
 		}
 	}
 	at := int64(0)
 	for _, t := range sorted {
-		if text.Len() > 1 {
-			text.WriteByte(',')
-		}
 		end := at + int64(t.Len())*int64(t.DType().Size())
-		if err := appendJSON(&text, t.Name); err != nil {
-			return nil, err
-		}
-		text.WriteByte(':')
-		shape := append([]int{}, t.Shape...)
-		err := appendJSON(&text, struct {
+		err := member(t.Name, struct {
 			DType   DType    `json:"dtype"`
 			Shape   []int    `json:"shape"`
 			Offsets [2]int64 `json:"data_offsets"`
-		}{t.DType(), shape, [2]int64{at, end}})
+		}{t.DType(), append([]int{}, t.Shape...), [2]int64{at, end}})
 		if err != nil {
 			return nil, err
 		}

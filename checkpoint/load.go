@@ -24,7 +24,7 @@ func Load(dir string) (*Checkpoint, error) {
 
 // read reads a file of a step folder.
 func (s State) read(dir, name, kind string) (*File, error) {
-	f, sum, err := readMarked(filepath.Join(dir, name), kind)
+	f, sum, err := readFile(filepath.Join(dir, name), kind)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func WriteModel(path string, tensors []Tensor, metadata map[string]string) error
 // ReadModel reads a model file and returns its tensors and all of its metadata. A truncated, damaged, foreign or newer
 // file is refused with what is wrong.
 func ReadModel(path string) (*File, error) {
-	f, _, err := readMarked(path, kindModel)
+	f, _, err := readFile(path, kindModel)
 	return f, err
 }
 
@@ -62,26 +62,8 @@ func ReadModelFS(fsys fs.FS, name string) (*File, error) {
 		_ = in.Close()
 		return nil, errors.WithStack(err)
 	}
-	f, sum, err := readOpen(in, info.Size(), name)
-	f, _, err = checkedFile(f, sum, err, name, kindModel)
+	f, _, err := readOpen(in, info.Size(), name, kindModel)
 	return f, err
-}
-
-// readMarked reads a file of ours, and returns the sha256 of its bytes.
-func readMarked(path, kind string) (*File, string, error) {
-	f, sum, err := readFile(path)
-	return checkedFile(f, sum, err, path, kind)
-}
-
-// checkedFile returns a file that has been read, if it is of the wanted kind.
-func checkedFile(f *File, sum string, err error, path, kind string) (*File, string, error) {
-	if err == nil {
-		err = errors.Wrap(checkMarked(f, kind), path)
-	}
-	if err != nil {
-		return nil, "", err
-	}
-	return f, sum, nil
 }
 
 func encodeModel(w io.Writer, tensors []Tensor, metadata map[string]string) error {

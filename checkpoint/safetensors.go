@@ -38,24 +38,27 @@ func (f *File) Tensor(name string) (Tensor, error) {
 // with it. Nothing is allocated beyond what the file's own size and the memory that is
 // available justify.
 func ReadTensors(path string) (*File, error) {
-	f, _, err := readFile(path)
+	f, _, err := readFile(path, "")
 	return f, err
 }
 
-// readFile also returns the sha256 of the file's bytes, as lower-case hex.
-func readFile(path string) (*File, string, error) {
+// readFile also returns the sha256 of the file's bytes, as lower-case hex. A kind is that of a file of ours; "": any file.
+func readFile(path, kind string) (*File, string, error) {
 	in, size, err := regular.Open(path)
 	if err != nil {
 		return nil, "", err
 	}
-	return readOpen(in, size, path)
+	return readOpen(in, size, path, kind)
 }
 
 // readOpen reads an open file of size bytes and closes it.
-func readOpen(in io.ReadCloser, size int64, path string) (*File, string, error) {
+func readOpen(in io.ReadCloser, size int64, path, kind string) (*File, string, error) {
 	defer in.Close()
 	sum := sha256.New()
 	f, err := decode(io.TeeReader(in, sum), size)
+	if err == nil && kind != "" {
+		err = checkMarked(f, kind)
+	}
 	if err != nil {
 		return nil, "", errors.Wrap(err, path)
 	}

@@ -27,7 +27,10 @@ func (d Disk) Save(runDir string, c *Checkpoint) (string, error) {
 	tmp := filepath.Join(stepsOf(runDir), temporary(stepName(step)))
 	err := d.fill(tmp, c)
 	if err == nil {
-		err = d.install(runDir, step, tmp)
+		err = d.moveIn(tmp, dir, asidePath(runDir, step)) // an older folder of the step stays aside until latest.json has been replaced
+	}
+	if err == nil {
+		err = d.syncFolder(stepsOf(runDir))
 	}
 	if err != nil {
 		os.RemoveAll(tmp)
@@ -72,13 +75,4 @@ func (d Disk) fill(tmp string, c *Checkpoint) error {
 		summed(OptimizerFile, func(w io.Writer) error { return encodeMarked(w, c.Optimizer, nil, kindOptimizer) }),
 		{StateFile, func(w io.Writer) error { return writeSealed(w, c.State.stored(sums)) }},
 	})
-}
-
-// install gives the finished folder its name. An older folder of that name is moved aside first and stays there until
-// latest.json has been replaced; readers look for it under both names.
-func (d Disk) install(runDir string, step int, tmp string) error {
-	if err := d.moveIn(tmp, StepPath(runDir, step), asidePath(runDir, step)); err != nil {
-		return err
-	}
-	return d.syncFolder(stepsOf(runDir))
 }

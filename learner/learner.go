@@ -4,8 +4,6 @@
 package learner
 
 import (
-	"math"
-
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/graph"
@@ -106,5 +104,3 @@ func (l *Learner) Resume(p Progress) {
 	l.progress, l.ready = p, false
 	l.optimizer.SetSteps(p.Updates)
 }
-
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

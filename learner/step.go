@@ -27,13 +27,10 @@ func (l *Learner) Train(ctx context.Context, steps int, each func(Step) error) e
 			return err
 		}
 		s, err := l.Step(ctx)
+		if err == nil && each != nil {
+			err = each(s)
+		}
 		if err != nil {
-			return err
-		}
-		if each == nil {
-			continue
-		}
-		if err := each(s); err != nil {
 			return err
 		}
 	}
@@ -97,7 +94,7 @@ func (l *Learner) Update() (optim.Stats, error) {
 	}
 	l.ready = false
 	stats := optim.Stats{GradNorm: math.NaN()}
-	if finite(l.loss) {
+	if !math.IsNaN(l.loss) && !math.IsInf(l.loss, 0) {
 		begin := l.timed()
 		var err error
 		if stats, err = l.optimizer.Step(1 / float64(l.accumulate)); err != nil {

@@ -15,19 +15,13 @@ func (t *Trainer) loadCorpus(ctx context.Context, corpus *data.Corpus) (err erro
 	if err != nil {
 		return err
 	}
-	check := func() error {
-		if err := corpus.Check(c.Train.Batch, c.Model.Seq); err != nil {
-			return err
-		}
-		return t.checkValidation(corpus)
+	err = corpus.Check(c.Train.Batch, c.Model.Seq)
+	if err == nil {
+		err = t.checkValidation(corpus)
 	}
-	if c.Train.EvalEvery == 0 {
-		if check() != nil {
-			corpus = corpus.Whole()
-		}
+	if err != nil && c.Train.EvalEvery == 0 {
+		corpus = corpus.Whole()
 		err = corpus.Check(c.Train.Batch, c.Model.Seq)
-	} else {
-		err = check()
 	}
 	if err != nil {
 		return err

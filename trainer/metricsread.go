@@ -2,7 +2,6 @@ package trainer
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"io"
 	"math"
@@ -21,10 +20,6 @@ func ReadMetrics(dir string) ([]Metrics, error) {
 	return lines, errors.Wrap(err, "metrics")
 }
 
-// maxLine bounds what is kept of a line of metrics.jsonl: far more than the expert counts of
-// the largest model, far less than memory.
-const maxLine = 64 << 20
-
 // errEnough ends scanLines early.
 var errEnough = errors.New("enough lines")
 
@@ -42,7 +37,7 @@ func scanLines(path string, each func(raw []byte, m Metrics) error) (damaged int
 	defer f.Close()
 	step := 0
 	for r := bufio.NewReaderSize(f, 1<<16); ; {
-		line, err := readLine(r)
+		line, err := r.ReadBytes('\n')
 		if err == io.EOF {
 			return damaged, nil
 		}
@@ -59,24 +54,6 @@ func scanLines(path string, each func(raw []byte, m Metrics) error) (damaged int
 			return damaged, nil
 		} else if err != nil {
 			return damaged, err
-		}
-	}
-}
-
-// readLine returns the next line with its line break; of one above maxLine nothing but
-// that. What follows the last line break is io.EOF.
-func readLine(r *bufio.Reader) ([]byte, error) {
-	var line []byte
-	for {
-		part, err := r.ReadSlice('\n')
-		if len(line)+len(part) <= maxLine {
-			line = append(line, part...)
-		}
-		if err == nil && !bytes.HasSuffix(line, []byte("\n")) {
-			return []byte("\n"), nil
-		}
-		if err != bufio.ErrBufferFull {
-			return line, err
 		}
 	}
 }
