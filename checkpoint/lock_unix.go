@@ -15,36 +15,34 @@ import (
 // without flock gets an owner file.
 func lockFolder(runDir string, flock func(*os.File) error) (l *folderLock, held bool, err error) {
 	l = &folderLock{}
-	l.file, err = os.OpenFile(filepath.Join(runDir, LockName), os.O_RDWR|os.O_CREATE, 0o666)
-	if err != nil {
+	if l.file, err = os.OpenFile(filepath.Join(runDir, LockName), os.O_RDWR|os.O_CREATE, 0o666); err != nil {
 		return nil, false, err
 	}
-	if l.folder, err = os.Open(runDir); err == nil {
-		switch err := flock(l.folder); {
-		case err == syscall.EWOULDBLOCK:
-			l.close()
-			return nil, true, nil
-		case err != nil: // the file has to do
-			l.folder.Close()
-			l.folder = nil
+	defer func() {
+		if held || err != nil {
+			_ = l.close()
+			l = nil
+		}
+	}()
+	if folder, err := os.Open(runDir); err == nil {
+		if err = flock(folder); err == nil {
+			l.folder = folder
+		} else {
+			folder.Close() // the file has to do
+		}
+		if err == syscall.EWOULDBLOCK {
+			return l, true, nil
 		}
 	}
-	err = flock(l.file)
-	switch {
-	case err == nil:
-		return l, false, nil
+	switch err = flock(l.file); {
 	case err == syscall.EWOULDBLOCK:
 		held, err = true, nil
 	case errors.Is(err, errors.ErrUnsupported) || err == syscall.ENOLCK:
-		if l.owner, held, err = takeOwner(runDir, alive); err == nil && !held {
-			return l, false, nil
-		}
-		l.owner = ""
-	default:
+		l.owner, held, err = takeOwner(runDir, alive)
+	case err != nil:
 		err = &os.PathError{Op: "flock", Path: l.file.Name(), Err: err}
 	}
-	l.close()
-	return nil, held, err
+	return l, held, err
 }
 
 // flock takes the lock of an open file or folder, or fails at once.

@@ -235,12 +235,8 @@ func (r *Run) evalTokens() int {
 
 // complete fills in what depends on other keys.
 func (r *Run) complete(file string, where *settings.Positions) error {
-	if r.Name == "" {
-		r.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
-	}
-	if r.Out == "" {
-		r.Out = filepath.Join("runs", r.Name)
-	}
+	r.Name = cmp.Or(r.Name, strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)))
+	r.Out = cmp.Or(r.Out, filepath.Join("runs", r.Name))
 	if r.Train.MinLR == 0 && where.Of("train.min_lr") == "" {
 		r.Train.MinLR = r.Train.LR / 10
 	}

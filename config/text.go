@@ -59,7 +59,7 @@ func derivedKeys(run *Run, where *settings.Positions) ([]string, error) {
 		case given && e.Pointer:
 			whole = e.Key + "."
 		case given, e.Value.Kind() == reflect.Struct, strings.HasPrefix(e.Key, whole):
-		case fromPreset, e.Derived:
+		case fromPreset, e.Tag.Get("from") != "":
 			derived = append(derived, e.Key)
 		}
 	}

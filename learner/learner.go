@@ -4,6 +4,8 @@
 package learner
 
 import (
+	"cmp"
+
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/graph"
@@ -50,14 +52,11 @@ func New(spec models.Spec, batches Batches, o Options) (*Learner, error) {
 	if o.Batch < 0 || o.Seq < 0 || o.Accumulate < 0 {
 		return nil, errors.Errorf("learner: want Batch, Seq and Accumulate >= 1, or 0 for the default, got %d, %d and %d", o.Batch, o.Seq, o.Accumulate)
 	}
-	if o.Seq == 0 {
-		o.Seq = spec.Seq
-	}
 	o.Outputs.Loss, o.Compute.Training = true, true
 	l := &Learner{batches: batches, accumulate: max(1, o.Accumulate)}
 	var err error
 	program := graph.ProgramOptions{Options: o.Compute, Gradients: true, Recompute: o.Recompute, Moments: optim.Moments(o.Optimizer...)}
-	if l.program, err = models.Compile(spec, max(1, o.Batch), o.Seq, o.Outputs, program); err != nil {
+	if l.program, err = models.Compile(spec, max(1, o.Batch), cmp.Or(o.Seq, spec.Seq), o.Outputs, program); err != nil {
 		return nil, err
 	}
 	if l.optimizer, err = optim.New(l.program.Store(), o.Compute.Threads, o.Optimizer...); err != nil {

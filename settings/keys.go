@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"strings"
@@ -93,10 +94,7 @@ func keyOf(name string, f field, v reflect.Value) Key {
 		return k
 	}
 	k.Type = strings.TrimPrefix(strings.TrimPrefix(wantKind(f.Type), "an "), "a ")
-	k.Default = f.Tag.Get("default")
-	if k.Default == "" {
-		k.Default = valueText(v)
-	}
+	k.Default = cmp.Or(f.Tag.Get("default"), valueText(v))
 	switch least, most := f.Tag.Get("min"), f.Tag.Get("max"); {
 	case least != "" && most != "":
 		k.Bounds = least + " to " + most

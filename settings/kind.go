@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"maps"
 	"reflect"
 	"slices"
@@ -20,10 +21,7 @@ const KindKey = "kind"
 
 // kindField is that key, with the default that the section's field names.
 func (f field) kindField() field {
-	text := f.Tag.Get("default")
-	if text == "" {
-		text = "required, or preset"
-	}
+	text := cmp.Or(f.Tag.Get("default"), "required, or preset")
 	return field{Key: KindKey, Type: reflect.TypeFor[string](), Tag: reflect.StructTag(`default:"` + text + `"`)}
 }
 

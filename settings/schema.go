@@ -197,7 +197,6 @@ func (s schema) walkFrom(of entry, visit func(key string, f field, v reflect.Val
 type Entry struct {
 	Key     string // dotted
 	Value   reflect.Value
-	Derived bool // its default follows from other keys
 	Section bool // it holds further keys, or would if it were not nil
 	Pointer bool // its field is a pointer
 	Tag     reflect.StructTag
@@ -213,7 +212,7 @@ func Entries(v any) ([]Entry, error) {
 	var all []Entry
 	s.walk(of, func(key string, f field, v reflect.Value) {
 		pointer := f.Type.Kind() == reflect.Pointer
-		all = append(all, Entry{key, v, f.Tag.Get("from") != "", v.Kind() == reflect.Struct || f.isKinded(), pointer, f.Tag})
+		all = append(all, Entry{key, v, v.Kind() == reflect.Struct || f.isKinded(), pointer, f.Tag})
 	})
 	return all, nil
 }
