@@ -50,10 +50,7 @@ func FormatNamed(name string) (Format, error) {
 		}
 		names = append(names, f.Name)
 	}
-	if near := spelling.Nearest(name, names); near != "" {
-		return Format{}, errors.Errorf("want one of %s, got %q; did you mean %s?", strings.Join(names, ", "), name, near)
-	}
-	return Format{}, errors.Errorf("want one of %s, got %q", strings.Join(names, ", "), name)
+	return Format{}, errors.Errorf("want one of %s, got %q%s", strings.Join(names, ", "), name, spelling.Hint(name, names))
 }
 
 // Document is what a model is asked of one line of a task file.

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -141,10 +142,7 @@ func checkNames(what string, names, known []string) error {
 
 // unknownName refuses a name that is not among those known.
 func unknownName(what, name string, known []string) error {
-	if near := spelling.Nearest(name, known); near != "" {
-		return errors.Errorf("unknown %s %q; did you mean %s?", what, name, near)
-	}
-	return errors.Errorf("unknown %s %q; want some of %s", what, name, strings.Join(known, ", "))
+	return errors.Errorf("unknown %s %q%s", what, name, cmp.Or(spelling.Hint(name, known), "; want some of "+strings.Join(known, ", ")))
 }
 
 func namesOf[T any](known []T, name func(T) string) []string {

@@ -86,10 +86,7 @@ func unknownCommand(name string, known []string) string {
 	if strings.HasPrefix(name, "-") {
 		return fmt.Sprintf("want a command before the flags, got %q", name)
 	}
-	if near := spelling.Nearest(name, known); near != "" {
-		return fmt.Sprintf("unknown command %q; did you mean %s?", name, near)
-	}
-	return fmt.Sprintf("unknown command %q", name)
+	return fmt.Sprintf("unknown command %q%s", name, spelling.Hint(name, known))
 }
 
 // refuse makes a Run for a wrong call.
