@@ -55,17 +55,9 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// failure is an error as JSON, in one line.
-type failure struct {
-	Error struct {
-		Message string `json:"message"`
-	} `json:"error"`
-}
-
-func failureOf(err error) failure {
-	var f failure
-	f.Error.Message = strings.Join(strings.Fields(err.Error()), " ")
-	return f
+// failureOf is what tells an error as JSON, in one line.
+func failureOf(err error) any {
+	return map[string]map[string]string{"error": {"message": strings.Join(strings.Fields(err.Error()), " ")}}
 }
 
 // fail answers with an error.
