@@ -2,6 +2,7 @@ package settings
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -19,12 +20,7 @@ type Error struct {
 
 // Error returns the line.
 func (e *Error) Error() string {
-	parts := make([]string, 0, 3)
-	for _, part := range []string{e.Position, e.Key, e.Problem} {
-		if part != "" {
-			parts = append(parts, part)
-		}
-	}
+	parts := slices.DeleteFunc([]string{e.Position, e.Key, e.Problem}, func(part string) bool { return part == "" })
 	return strings.Join(parts, ": ")
 }
 

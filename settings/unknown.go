@@ -14,8 +14,9 @@ import (
 // another one, or else lists what is known here.
 func (d *decoder) unknown(line int, t reflect.Type, key, name string) error {
 	full := joined(key, shortened(name, 60))
+	refuse := func(format string, args ...any) error { return d.errorAt(line, full, "unknown key"+format, args...) }
 	if now := d.nowCalled(full); now != "" {
-		return d.errorAt(line, full, "unknown key: it is %s now", now)
+		return refuse(": it is %s now", now)
 	}
 	here := d.schema.names(t)
 	if before, _, indexed := strings.Cut(name, "["); d.isSet() && indexed && slices.Contains(here, before) {
@@ -24,21 +25,21 @@ func (d *decoder) unknown(line int, t reflect.Type, key, name string) error {
 	}
 	if siblings := d.Kinds.siblings(t); siblings != nil {
 		if owners := d.schema.owners(siblings, name); len(owners) > 0 {
-			return d.errorAt(line, full, "unknown key of kind %s: it belongs to %s", kindOf(reflect.Zero(t)), strings.Join(owners, ", "))
+			return refuse(" of kind %s: it belongs to %s", kindOf(reflect.Zero(t)), strings.Join(owners, ", "))
 		}
 		if name == KindKey {
-			return d.errorAt(line, full, "unknown key: the section has the kind of another one; remove it")
+			return refuse(": the section has the kind of another one; remove it")
 		}
 		here = append([]string{KindKey}, here...)
 	}
 	all := d.schema.paths(d.root.Type())
 	if guesses := guessesFor(name, key, here, all); len(guesses) > 0 {
-		return d.errorAt(line, full, "unknown key; did you mean %s?", strings.Join(guesses, " or "))
+		return refuse("; did you mean %s?", strings.Join(guesses, " or "))
 	}
 	if len(here) == 0 {
-		return d.errorAt(line, full, "unknown key; this section holds none")
+		return refuse("; this section holds none")
 	}
-	return d.errorAt(line, full, "unknown key; known here: %s", strings.Join(here, ", "))
+	return refuse("; known here: %s", strings.Join(here, ", "))
 }
 
 // guessesFor lists what may have been meant by a name in the section at key, best
