@@ -2,7 +2,10 @@ package layers
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
+	"strings"
 )
 
 // SettingError is a setting with a bad value.
@@ -33,6 +36,37 @@ func CheckSizes(sizes ...Size) error {
 			return Setting(s.Key, "want >= 1, got %d", s.Value)
 		case s.Value > MaxSize:
 			return Setting(s.Key, "want at most %d, got %d", MaxSize, s.Value)
+		}
+	}
+	return nil
+}
+
+// CheckSize is CheckSizes of one.
+func CheckSize(key string, value int) error { return CheckSizes(Size{key, value}) }
+
+// CheckPositive wants a setting that is a number above 0, which float32 has.
+func CheckPositive(key string, x float64) error {
+	if x > 0 && x <= math.MaxFloat32 {
+		return nil
+	}
+	return Setting(key, "want a positive number, got %g", x)
+}
+
+// CheckChoice wants a setting that is one of some words.
+func CheckChoice(key, got string, known ...string) error {
+	if slices.Contains(known, got) {
+		return nil
+	}
+	last := len(known) - 1
+	return Setting(key, "want %s or %s, got %q", strings.Join(known[:last], ", "), known[last], got)
+}
+
+// CheckOnly wants settings that belong to a choice, "form: paper", to be left out where another is got: set says of
+// each key whether it is there.
+func CheckOnly(choice, got string, set map[string]bool) error {
+	for _, key := range slices.Sorted(maps.Keys(set)) {
+		if set[key] && got != choice {
+			return Setting(key, "want %s with it, got %s", choice, got)
 		}
 	}
 	return nil

@@ -175,7 +175,7 @@ const (
 // vocabulary, untied, learned positions, 512 tokens; the two quickstart models; and the
 // other residual designs.
 func presets() []Preset {
-	return append([]Preset{
+	return slices.Concat([]Preset{
 		{Name: "rmt-46m", Config: RMT(6, 32, 32, 12, 1536), Paper: 46, PaperNote: noteRMT, Baseline: "transformer-49m"},
 		{Name: "rmt-134m", Config: RMT(12, 32, 64, 12, 3072), Paper: 134, PaperNote: noteRMT, Baseline: "transformer-162m"},
 		{Name: "rmt-206m", Config: RMT(18, 48, 64, 14, 3584), Paper: 206, PaperNote: noteRMT, Baseline: "transformer-264m"},
@@ -186,7 +186,7 @@ func presets() []Preset {
 		{Name: "transformer-405m", Config: Transformer(24, 1024, 4096, 16), Paper: 405, PaperNote: noteTransformer},
 		{Name: "quickstart", Config: quickstart(RMT(4, 32, 32, 8, 1024)), Baseline: "quickstart-transformer"},
 		{Name: "quickstart-transformer", Config: quickstart(Transformer(4, 256, 1024, 8))},
-	}, zooPresets()...)
+	}, largePresets(), smallPresets())
 }
 
 // Notes on the printed sizes of the other residual designs (RMT paper, Table 10).
@@ -197,87 +197,112 @@ const (
 	noteLeCun   = "Table 7 counts no norm gains; Table 10's runs start with LeCun's init"
 )
 
-// zooPresets are the residual designs at the shape of transformer-162m, those of the RMT
-// paper's Table 10 and newer ones; the sizes of its figure 6, where the residual stream
-// grows by itself in the RMT and with the width in the transformer; and a small one of
-// each design for byte-level text.
-func zooPresets() []Preset {
-	large, plain := Transformer(12, 768, 3072, 12), "transformer-162m"
-	list := []Preset{
-		{Name: "rmt-134m-lecun", Config: leCun(RMT(12, 32, 64, 12, 3072)), Paper: 134, PaperNote: noteLeCun},
-		{Name: "rmt-dynamic-134m", Config: dynamicKeys(RMT(12, 32, 64, 12, 3072)), Baseline: "transformer-162m"},
-		{Name: "highway-191m", Config: large.OnStream(stream.HighwayConfig{}), Paper: 191, PaperNote: noteHighway, Baseline: plain},
-		{Name: "hieragg-165m", Config: large.OnStream(stream.HieraggConfig{}), Paper: 165, PaperNote: noteHierAgg, Baseline: plain},
-		{Name: "hieragg-dou", Config: large.OnStream(stream.HieraggConfig{Inner: 4 * 768, Separate: true})},
-		{Name: "dwlstm-233m", Config: large.OnStream(stream.DWLSTMConfig{}), Paper: 233, PaperNote: noteDWLSTM, Baseline: plain},
-		{Name: "hyper-static-162m", Config: large.OnStream(stream.HyperConfig{N: 4}), Baseline: plain},
-		{Name: "hyper-dynamic-162m", Config: large.OnStream(stream.HyperConfig{N: 4, Dynamic: true}), Baseline: plain},
-		{Name: "mhc-162m", Config: large.OnStream(stream.MHCConfig{N: 4}), Baseline: plain},
-		{Name: "mhc-lite-162m", Config: large.OnStream(stream.MHCLiteConfig{N: 4}), Baseline: plain},
-		{Name: "kromhc-162m", Config: large.OnStream(stream.KromHCConfig{N: 4}), Baseline: plain},
-		{Name: "gated-residual-162m", Config: large.OnStream(stream.GatedResidualConfig{N: 4, Rank: 80}), Baseline: plain},
-		{Name: "denseformer-162m", Config: large.OnStream(stream.DenseFormerConfig{Dilation: 4, Period: 5}), Baseline: plain},
-		{Name: "mudd-162m", Config: large.OnStream(stream.MUDDConfig{ExpandLast: true, Round64: true}), Baseline: plain},
-		{Name: "attnres-162m", Config: large.OnStream(stream.AttnResConfig{Block: 3}), Baseline: plain},
-		{Name: "attnres-full-162m", Config: large.OnStream(stream.AttnResConfig{}), Baseline: plain},
-		{Name: "attnres-delta-162m", Config: large.OnStream(stream.AttnResConfig{Block: 2, Delta: true}), Baseline: plain},
-		{Name: "deep-delta-162m", Config: large.OnStream(stream.DeepDeltaConfig{Dv: 4, Conv: 4}), Baseline: plain},
-		{Name: "siamese-162m", Config: large.OnStream(stream.SiameseConfig{}), Baseline: plain},
-		{Name: "keel-162m", Config: large.OnStream(stream.KeelConfig{}), Baseline: plain},
-		{Name: "wide-162m", Config: large.OnStream(stream.WideConfig{N: 4}), Baseline: plain},
-		{Name: "wide-latent-162m", Config: large.OnStream(stream.WideConfig{Form: "latent", Width: 1536}), Baseline: plain},
-		{Name: "laurel-162m", Config: large.OnStream(stream.LaurelConfig{Rank: 32}), Baseline: plain},
-		{Name: "laurel-gemma-162m", Config: large.OnStream(stream.LaurelConfig{Form: "gemma"}), Baseline: plain},
-		{Name: "two-lane-162m", Config: large.OnStream(stream.TwoLaneConfig{}), Baseline: plain},
-		{Name: "vwn-2x3", Config: large.OnStream(stream.VWNConfig{M: 2, N: 3}), Baseline: plain},
-		{Name: "vwn-8x64", Config: large.OnStream(stream.VWNConfig{M: 8, N: 64}), Baseline: plain},
-		{Name: "swiglu-162m", Config: feedForward(large, layers.SwiGLUConfig{Hidden: 2048}), Baseline: plain},
-		{Name: "relu2-162m", Config: feedForward(large, layers.ReLU2Config{Hidden: 3072}), Baseline: plain},
+// largePresets are the residual designs at the shape of transformer-162m, those of the RMT
+// paper's Table 10 and newer ones; and the sizes of its figure 6, where the residual stream
+// grows by itself in the RMT and with the width in the transformer.
+func largePresets() []Preset {
+	large, rmt, plain := Transformer(12, 768, 3072, 12), RMT(12, 32, 64, 12, 3072), "transformer-162m"
+	on := large.OnStream
+	return slices.Concat([]Preset{
+		{Name: "rmt-134m-lecun", Config: leCun(rmt), Paper: 134, PaperNote: noteLeCun},
+		{Name: "rmt-dynamic-134m", Config: dynamicKeys(rmt), Baseline: plain},
+		{Name: "highway-191m", Config: on(stream.HighwayConfig{}), Paper: 191, PaperNote: noteHighway, Baseline: plain},
+		{Name: "hieragg-165m", Config: on(stream.HieraggConfig{}), Paper: 165, PaperNote: noteHierAgg, Baseline: plain},
+		{Name: "hieragg-dou", Config: on(stream.HieraggConfig{Inner: 4 * 768, Separate: true})},
+		{Name: "dwlstm-233m", Config: on(stream.DWLSTMConfig{}), Paper: 233, PaperNote: noteDWLSTM, Baseline: plain},
+	}, compared(plain, []named{
+		{"hyper-static-162m", on(stream.HyperConfig{N: 4})},
+		{"hyper-dynamic-162m", on(stream.HyperConfig{N: 4, Dynamic: true})},
+		{"mhc-162m", on(stream.MHCConfig{N: 4})},
+		{"mhc-lite-162m", on(stream.MHCLiteConfig{N: 4})},
+		{"kromhc-162m", on(stream.KromHCConfig{N: 4})},
+		{"gated-residual-162m", on(stream.GatedResidualConfig{N: 4, Rank: 80})},
+		{"denseformer-162m", on(stream.DenseFormerConfig{Dilation: 4, Period: 5})},
+		{"mudd-162m", on(stream.MUDDConfig{ExpandLast: true, Round64: true})},
+		{"attnres-162m", on(stream.AttnResConfig{Block: 3})},
+		{"attnres-full-162m", on(stream.AttnResConfig{})},
+		{"attnres-delta-162m", on(stream.AttnResConfig{Block: 2, Delta: true})},
+		{"deep-delta-162m", on(stream.DeepDeltaConfig{Dv: 4, Conv: 4})},
+		{"siamese-162m", on(stream.SiameseConfig{})},
+		{"keel-162m", on(stream.KeelConfig{})},
+		{"wide-162m", on(stream.WideConfig{N: 4})},
+		{"wide-latent-162m", on(stream.WideConfig{Form: "latent", Width: 1536})},
+		{"laurel-162m", on(stream.LaurelConfig{Rank: 32})},
+		{"laurel-gemma-162m", on(stream.LaurelConfig{Form: "gemma"})},
+		{"two-lane-162m", on(stream.TwoLaneConfig{})},
+		{"vwn-2x3", on(stream.VWNConfig{M: 2, N: 3})},
+		{"vwn-8x64", on(stream.VWNConfig{M: 8, N: 64})},
+		{"swiglu-162m", feedForward(large, layers.SwiGLUConfig{Hidden: 2048})},
+		{"relu2-162m", feedForward(large, layers.ReLU2Config{Hidden: 3072})},
+	}), []Preset{
 		{Name: "modern-162m", Config: modern(large, 4, 2048), Baseline: plain, Modern: true},
-		{Name: "rmt-modern-134m", Config: modern(RMT(12, 32, 64, 12, 3072), 0, 2048), Baseline: plain, Modern: true},
+		{Name: "rmt-modern-134m", Config: modern(rmt, 0, 2048), Baseline: plain, Modern: true},
 		{Name: "moe-8x2", Config: mixture(large, 3072/2), Baseline: plain},
-		{Name: "rmt-134m-dk16", Config: RMT(12, 16, 64, 12, 3072)},
-		{Name: "rmt-134m-dk64", Config: RMT(12, 64, 64, 12, 3072)},
-		{Name: "rmt-134m-dk128", Config: RMT(12, 128, 64, 12, 3072)},
-		{Name: "transformer-d512", Config: Transformer(12, 512, 4*512, 8)},
-		{Name: "transformer-d1024", Config: Transformer(12, 1024, 4*1024, 16)},
-		{Name: "transformer-d1536", Config: Transformer(12, 1536, 4*1536, 24)},
-	}
-	small, plain := quickstart(Transformer(4, 256, 1024, 8)), "quickstart-transformer"
-	return append(list, []Preset{
-		{Name: "quickstart-rmt-dynamic", Config: dynamicKeys(quickstart(RMT(4, 32, 32, 8, 1024))), Baseline: plain},
-		{Name: "quickstart-highway", Config: small.OnStream(stream.HighwayConfig{}), Baseline: plain},
-		{Name: "quickstart-hieragg", Config: small.OnStream(stream.HieraggConfig{}), Baseline: plain},
-		{Name: "quickstart-dwlstm", Config: small.OnStream(stream.DWLSTMConfig{}), Baseline: plain},
-		{Name: "quickstart-hyper-static", Config: small.OnStream(stream.HyperConfig{N: 4}), Baseline: plain},
-		{Name: "quickstart-hyper-dynamic", Config: small.OnStream(stream.HyperConfig{N: 4, Dynamic: true}), Baseline: plain},
-		{Name: "quickstart-mhc", Config: small.OnStream(stream.MHCConfig{N: 4}), Baseline: plain},
-		{Name: "quickstart-mhc-lite", Config: small.OnStream(stream.MHCLiteConfig{N: 4}), Baseline: plain},
-		{Name: "quickstart-kromhc", Config: small.OnStream(stream.KromHCConfig{N: 4}), Baseline: plain},
-		{Name: "quickstart-gated-residual", Config: small.OnStream(stream.GatedResidualConfig{N: 4, Rank: 16}), Baseline: plain},
-		{Name: "quickstart-denseformer", Config: small.OnStream(stream.DenseFormerConfig{}), Baseline: plain},
-		{Name: "quickstart-mudd", Config: small.OnStream(stream.MUDDConfig{ExpandLast: true}), Baseline: plain},
-		{Name: "quickstart-attnres", Config: small.OnStream(stream.AttnResConfig{}), Baseline: plain},
-		{Name: "quickstart-attnres-delta", Config: small.OnStream(stream.AttnResConfig{Delta: true}), Baseline: plain},
-		{Name: "quickstart-deep-delta", Config: small.OnStream(stream.DeepDeltaConfig{Dv: 4, Conv: 4}), Baseline: plain},
-		{Name: "quickstart-deep-delta-vector", Config: small.OnStream(stream.DeepDeltaConfig{Dv: 1}), Baseline: plain},
-		{Name: "quickstart-siamese", Config: small.OnStream(stream.SiameseConfig{}), Baseline: plain},
-		{Name: "quickstart-keel", Config: small.OnStream(stream.KeelConfig{}), Baseline: plain},
-		{Name: "quickstart-wide", Config: small.OnStream(stream.WideConfig{N: 4}), Baseline: plain},
-		{Name: "quickstart-wide-latent", Config: small.OnStream(stream.WideConfig{Form: "latent", Width: 512}), Baseline: plain},
-		{Name: "quickstart-laurel", Config: small.OnStream(stream.LaurelConfig{Rank: 8}), Baseline: plain},
-		{Name: "quickstart-laurel-gemma", Config: small.OnStream(stream.LaurelConfig{Form: "gemma", Rank: 8}), Baseline: plain},
-		{Name: "quickstart-two-lane", Config: small.OnStream(stream.TwoLaneConfig{}), Baseline: plain},
-		{Name: "quickstart-vwn", Config: small.OnStream(stream.VWNConfig{M: 2, N: 3}), Baseline: plain},
-		{Name: "quickstart-swiglu", Config: feedForward(small, layers.SwiGLUConfig{Hidden: 688}), Baseline: plain},
-		{Name: "quickstart-relu2", Config: feedForward(small, layers.ReLU2Config{Hidden: 1024}), Baseline: plain},
+	}, compared("", []named{
+		{"rmt-134m-dk16", RMT(12, 16, 64, 12, 3072)},
+		{"rmt-134m-dk64", RMT(12, 64, 64, 12, 3072)},
+		{"rmt-134m-dk128", RMT(12, 128, 64, 12, 3072)},
+		{"transformer-d512", Transformer(12, 512, 4*512, 8)},
+		{"transformer-d1024", Transformer(12, 1024, 4*1024, 16)},
+		{"transformer-d1536", Transformer(12, 1536, 4*1536, 24)},
+	}))
+}
+
+// smallPresets are a small one of each design for byte-level text.
+func smallPresets() []Preset {
+	small, rmt, plain := quickstart(Transformer(4, 256, 1024, 8)), quickstart(RMT(4, 32, 32, 8, 1024)), "quickstart-transformer"
+	on := small.OnStream
+	return slices.Concat(compared(plain, []named{
+		{"quickstart-rmt-dynamic", dynamicKeys(rmt)},
+		{"quickstart-highway", on(stream.HighwayConfig{})},
+		{"quickstart-hieragg", on(stream.HieraggConfig{})},
+		{"quickstart-dwlstm", on(stream.DWLSTMConfig{})},
+		{"quickstart-hyper-static", on(stream.HyperConfig{N: 4})},
+		{"quickstart-hyper-dynamic", on(stream.HyperConfig{N: 4, Dynamic: true})},
+		{"quickstart-mhc", on(stream.MHCConfig{N: 4})},
+		{"quickstart-mhc-lite", on(stream.MHCLiteConfig{N: 4})},
+		{"quickstart-kromhc", on(stream.KromHCConfig{N: 4})},
+		{"quickstart-gated-residual", on(stream.GatedResidualConfig{N: 4, Rank: 16})},
+		{"quickstart-denseformer", on(stream.DenseFormerConfig{})},
+		{"quickstart-mudd", on(stream.MUDDConfig{ExpandLast: true})},
+		{"quickstart-attnres", on(stream.AttnResConfig{})},
+		{"quickstart-attnres-delta", on(stream.AttnResConfig{Delta: true})},
+		{"quickstart-deep-delta", on(stream.DeepDeltaConfig{Dv: 4, Conv: 4})},
+		{"quickstart-deep-delta-vector", on(stream.DeepDeltaConfig{Dv: 1})},
+		{"quickstart-siamese", on(stream.SiameseConfig{})},
+		{"quickstart-keel", on(stream.KeelConfig{})},
+		{"quickstart-wide", on(stream.WideConfig{N: 4})},
+		{"quickstart-wide-latent", on(stream.WideConfig{Form: "latent", Width: 512})},
+		{"quickstart-laurel", on(stream.LaurelConfig{Rank: 8})},
+		{"quickstart-laurel-gemma", on(stream.LaurelConfig{Form: "gemma", Rank: 8})},
+		{"quickstart-two-lane", on(stream.TwoLaneConfig{})},
+		{"quickstart-vwn", on(stream.VWNConfig{M: 2, N: 3})},
+		{"quickstart-swiglu", feedForward(small, layers.SwiGLUConfig{Hidden: 688})},
+		{"quickstart-relu2", feedForward(small, layers.ReLU2Config{Hidden: 1024})},
+	}), []Preset{
 		{Name: "quickstart-modern", Config: modern(small, 2, 704), Baseline: plain, Modern: true},
-		{Name: "quickstart-rmt-modern", Config: modern(quickstart(RMT(4, 32, 32, 8, 1024)), 0, 704), Baseline: plain, Modern: true},
-		{Name: "quickstart-moe", Config: mixture(small, 512), Baseline: plain},
-		{Name: "quickstart-looped", Config: looped(small, 1, 3, 3), Baseline: plain},
-		{Name: "quickstart-relu", Config: feedForward(small, layers.ReLUConfig{Hidden: 1024})},
-		{Name: "attention-only", Config: attentionOnly(small, 2)},
-	}...)
+		{Name: "quickstart-rmt-modern", Config: modern(rmt, 0, 704), Baseline: plain, Modern: true},
+	}, compared(plain, []named{
+		{"quickstart-moe", mixture(small, 512)},
+		{"quickstart-looped", looped(small, 1, 3, 3)},
+	}), compared("", []named{
+		{"quickstart-relu", feedForward(small, layers.ReLUConfig{Hidden: 1024})},
+		{"attention-only", attentionOnly(small, 2)},
+	}))
+}
+
+// named is a model and its name.
+type named struct {
+	name   string
+	config Config
+}
+
+// compared are presets of models that have one baseline, or "".
+func compared(baseline string, rows []named) (presets []Preset) {
+	for _, r := range rows {
+		presets = append(presets, Preset{Name: r.name, Config: r.config, Baseline: baseline})
+	}
+	return presets
 }
 
 // modern is the model with the blocks of Llama and Qwen3 (Touvron et al. 2023, arXiv 2302.13971; Yang

@@ -1,7 +1,7 @@
 package stream
 
 import (
-	"math"
+	"cmp"
 
 	"github.com/residua-go/residua/layers"
 )
@@ -53,20 +53,16 @@ func (c DeepDeltaConfig) Defaults() Design {
 // Check wants 1 to 32 rows, a convolution for more than one row alone, and numbers within their
 // bounds.
 func (c DeepDeltaConfig) Check() error {
-	if err := c.Vectors.Check(); err != nil {
+	if err := cmp.Or(c.Vectors.Check(), layers.CheckPositive("v_scale", c.VScale), layers.CheckPositive("k_eps", c.KEps)); err != nil {
 		return err
 	}
-	switch positive := func(x float64) bool { return x > 0 && x <= math.MaxFloat32 }; {
+	switch {
 	case c.Dv < 1 || c.Dv > maxDeltaRows:
 		return layers.Setting("dv", "want 1 to %d, got %d", maxDeltaRows, c.Dv)
 	case c.Conv < 0 || c.Conv > maxTaps:
 		return layers.Setting("conv", "want 0 (none) to %d taps, got %d", maxTaps, c.Conv)
 	case c.Conv > 0 && c.Dv == 1:
 		return layers.Setting("conv", "want none with dv 1, which is read as it is, got %d taps: leave conv out, or take dv >= 2", c.Conv)
-	case !positive(c.VScale):
-		return layers.Setting("v_scale", "want a positive number, got %g", c.VScale)
-	case !positive(c.KEps):
-		return layers.Setting("k_eps", "want a positive number, got %g", c.KEps)
 	case !(c.Beta0 > 0 && c.Beta0 < 2):
 		return layers.Setting("beta0", "want a number in (0, 2), got %g", c.Beta0)
 	}

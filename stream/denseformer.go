@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"slices"
 
 	"gorgonia.org/gorgonia"
@@ -40,10 +41,7 @@ func (c DenseFormerConfig) Defaults() Design {
 // Check wants a dilation and a period of 1 at least, and blocks enough that the last average is
 // of more than its own block's output.
 func (c DenseFormerConfig) Check() error {
-	if err := c.Vectors.Check(); err != nil {
-		return err
-	}
-	if err := layers.CheckSizes(layers.Size{Key: "dilation", Value: c.Dilation}, layers.Size{Key: "period", Value: c.Period}); err != nil {
+	if err := cmp.Or(c.Vectors.Check(), layers.CheckSize("dilation", c.Dilation), layers.CheckSize("period", c.Period)); err != nil {
 		return err
 	}
 	if c.Period > c.Layers {

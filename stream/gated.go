@@ -1,6 +1,8 @@
 package stream
 
 import (
+	"cmp"
+
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
@@ -46,10 +48,7 @@ func (c GatedResidualConfig) Defaults() Design {
 
 // Check wants a row and a rank of 1 at least.
 func (c GatedResidualConfig) Check() error {
-	if err := c.Vectors.Check(); err != nil {
-		return err
-	}
-	return layers.CheckSizes(layers.Size{Key: "n", Value: c.N}, layers.Size{Key: "rank", Value: c.Rank})
+	return cmp.Or(c.Vectors.Check(), layers.CheckSize("n", c.N), layers.CheckSize("rank", c.Rank))
 }
 
 // Shape is that of n rows.

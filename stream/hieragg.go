@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -42,20 +43,15 @@ func (c HieraggConfig) Defaults() Design {
 
 // Check wants whole groups of blocks.
 func (c HieraggConfig) Check() error {
-	if err := c.Vectors.Check(); err != nil {
-		return err
-	}
-	if err := layers.CheckSizes(layers.Size{Key: "inner", Value: c.Inner}); err != nil {
-		return err
-	}
-	if c.Layers%hieraggGroup != 0 {
+	err := cmp.Or(c.Vectors.Check(), layers.CheckSize("inner", c.Inner))
+	if err == nil && c.Layers%hieraggGroup != 0 {
 		loop := ""
 		if c.Loop.Further() > 0 {
 			loop = " with those that a loop repeats"
 		}
-		return layers.Setting("layers", "want an even number for the %s stream, which aggregates pairs of blocks, got %d%s", c.Name(), c.Layers, loop)
+		err = layers.Setting("layers", "want an even number for the %s stream, which aggregates pairs of blocks, got %d%s", c.Name(), c.Layers, loop)
 	}
-	return nil
+	return err
 }
 
 // Cost has one set of parameters, used by each group of blocks, but that of separate aggregates, of which the

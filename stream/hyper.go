@@ -1,6 +1,8 @@
 package stream
 
 import (
+	"cmp"
+
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
@@ -58,10 +60,7 @@ func (c HyperConfig) Defaults() Design {
 
 // Check wants a row at least.
 func (c HyperConfig) Check() error {
-	if err := c.Vectors.Check(); err != nil {
-		return err
-	}
-	return layers.CheckSizes(layers.Size{Key: "n", Value: c.N})
+	return cmp.Or(c.Vectors.Check(), layers.CheckSize("n", c.N))
 }
 
 // Shape is that of n rows.

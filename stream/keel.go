@@ -1,8 +1,8 @@
 package stream
 
 import (
+	"cmp"
 	"fmt"
-	"math"
 
 	"gorgonia.org/gorgonia"
 
@@ -40,13 +40,7 @@ func (c KeelConfig) alpha() float64 { return orDefault(c.Alpha, float64(2*c.Laye
 
 // Check wants a factor that is a positive number.
 func (c KeelConfig) Check() error {
-	if err := c.Vectors.Check(); err != nil {
-		return err
-	}
-	if !(c.alpha() > 0 && c.alpha() <= math.MaxFloat32) {
-		return layers.Setting("alpha", "want a positive number, got %g", c.Alpha)
-	}
-	return nil
+	return cmp.Or(c.Vectors.Check(), layers.CheckPositive("alpha", c.alpha()))
 }
 
 // Cost has a norm more a site, and none at the end; sums are kept before their norm.

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"slices"
@@ -40,16 +41,11 @@ func (c KromHCConfig) Defaults() Design {
 
 // Check wants 1 to 64 rows, a power of two.
 func (c KromHCConfig) Check() error {
-	if err := c.Vectors.Check(); err != nil {
-		return err
+	err := cmp.Or(c.Vectors.Check(), layers.CheckSize("n", c.N))
+	if err == nil && (c.N > maxMHCRows || c.N&(c.N-1) != 0) {
+		err = layers.Setting("n", "want a power of two up to %d for the %s stream, got %d", maxMHCRows, c.Name(), c.N)
 	}
-	if err := layers.CheckSizes(layers.Size{Key: "n", Value: c.N}); err != nil {
-		return err
-	}
-	if c.N > maxMHCRows || c.N&(c.N-1) != 0 {
-		return layers.Setting("n", "want a power of two up to %d for the %s stream, got %d", maxMHCRows, c.Name(), c.N)
-	}
-	return nil
+	return err
 }
 
 // pairs is the number of logits of the rows' mixing, 2 for each of the K factors.

@@ -82,27 +82,22 @@ func (c LaurelConfig) Defaults() Design {
 
 // Check wants the settings of the form alone, and something that a transformer has not.
 func (c LaurelConfig) Check() error {
-	if err := c.Vectors.Check(); err != nil {
+	if err := cmp.Or(c.Vectors.Check(), layers.CheckChoice("form", c.Form, laurelPaper, laurelGemma),
+		layers.CheckOnly("form: paper", "form: "+c.Form, map[string]bool{"weights": c.Weights != "", "previous": c.Previous > 0})); err != nil {
 		return err
 	}
-	switch weighted := c.weighted(); {
-	case c.Form != laurelPaper && c.Form != laurelGemma:
-		return layers.Setting("form", "want %s or %s, got %q", laurelPaper, laurelGemma, c.Form)
+	switch paper := c.Form == laurelPaper; {
 	case c.Rank < 0:
 		return layers.Setting("rank", "want >= 0, got %d", c.Rank)
 	case c.Previous < 0:
 		return layers.Setting("previous", "want >= 0, got %d", c.Previous)
-	case c.Form == laurelGemma && c.Weights != "":
-		return c.papers("weights")
-	case c.Form == laurelGemma && c.Previous != 0:
-		return c.papers("previous")
-	case c.Form == laurelPaper && !weighted && c.Weights != laurelNone:
-		return layers.Setting("weights", "want %s, %s or %s, got %q", laurelSoftmax, laurelSigmoid, laurelNone, c.Weights)
-	case !weighted && c.WeightScale != 0:
+	case c.weighted():
+		return layers.CheckPositive("weight_scale", c.WeightScale)
+	case paper && c.Weights != laurelNone:
+		return layers.CheckChoice("weights", c.Weights, laurelSoftmax, laurelSigmoid, laurelNone)
+	case c.WeightScale != 0:
 		return layers.Setting("weight_scale", "want weights: %s or %s with it, got %g without", laurelSoftmax, laurelSigmoid, c.WeightScale)
-	case weighted && !(c.WeightScale > 0 && c.WeightScale <= math.MaxFloat32):
-		return layers.Setting("weight_scale", "want a positive number, got %g", c.WeightScale)
-	case c.Form == laurelPaper && !weighted && c.Rank == 0 && c.Previous == 0:
+	case paper && c.Rank == 0 && c.Previous == 0:
 		return layers.Setting("weights", "want weights, rank or previous, got none of them: take the vector stream")
 	}
 	return nil
@@ -111,11 +106,6 @@ func (c LaurelConfig) Check() error {
 // weighted tells whether there are learned weights.
 func (c LaurelConfig) weighted() bool {
 	return c.Weights == laurelSoftmax || c.Weights == laurelSigmoid
-}
-
-// papers says that a setting is of the paper's form.
-func (c LaurelConfig) papers(key string) error {
-	return layers.Setting(key, "want form: %s with it, got form: %s", laurelPaper, c.Form)
 }
 
 // Shape is that of one vector a token; the previous ones flow, too.

@@ -1,6 +1,8 @@
 package stream
 
 import (
+	"cmp"
+
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
@@ -46,7 +48,7 @@ func (c MatrixConfig) check(name string) error {
 	case c.HeadDim != 0:
 		return layers.Setting(headDimKey, "want nothing for the %s stream, whose heads have model.stream.dv entries, got %d: remove it", name, c.HeadDim)
 	}
-	return layers.CheckSizes(layers.Size{Key: "dk", Value: c.Dk}, layers.Size{Key: "dv", Value: c.Dv}, layers.Size{Key: "rank", Value: c.Rank})
+	return cmp.Or(layers.CheckSize("dk", c.Dk), layers.CheckSize("dv", c.Dv), layers.CheckSize("rank", c.Rank))
 }
 
 // kvHeads is the number of heads of keys and values.

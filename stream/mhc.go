@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -62,10 +63,7 @@ func (c MHCConfig) Defaults() Design {
 
 // Check wants 1 to 64 rows, and an iteration at least.
 func (c MHCConfig) Check() error {
-	if err := c.Vectors.Check(); err != nil {
-		return err
-	}
-	if err := layers.CheckSizes(layers.Size{Key: "n", Value: c.N}, layers.Size{Key: "sinkhorn_iterations", Value: c.Iterations}); err != nil {
+	if err := cmp.Or(c.Vectors.Check(), layers.CheckSize("n", c.N), layers.CheckSize("sinkhorn_iterations", c.Iterations)); err != nil {
 		return err
 	}
 	switch {

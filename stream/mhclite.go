@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"math"
 
 	"gorgonia.org/gorgonia"
@@ -41,16 +42,11 @@ func (c MHCLiteConfig) Defaults() Design {
 
 // Check wants 1 to 4 rows.
 func (c MHCLiteConfig) Check() error {
-	if err := c.Vectors.Check(); err != nil {
-		return err
+	err := cmp.Or(c.Vectors.Check(), layers.CheckSize("n", c.N))
+	if err == nil && c.N > maxLiteRows {
+		err = layers.Setting("n", "want 1 to %d for the %s stream, which mixes n! permutations, got %d: take the %s stream", maxLiteRows, c.Name(), c.N, MHCConfig{}.Name())
 	}
-	if err := layers.CheckSizes(layers.Size{Key: "n", Value: c.N}); err != nil {
-		return err
-	}
-	if c.N > maxLiteRows {
-		return layers.Setting("n", "want 1 to %d for the %s stream, which mixes n! permutations, got %d: take the %s stream", maxLiteRows, c.Name(), c.N, MHCConfig{}.Name())
-	}
-	return nil
+	return err
 }
 
 // Shape is that of n rows.

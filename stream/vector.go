@@ -37,7 +37,9 @@ func (c VectorConfig) Defaults() Design {
 }
 
 // Check wants sizes that fit together, and an option that there is.
-func (c VectorConfig) Check() error { return cmp.Or(c.Vectors.Check(), c.checkOptions()) }
+func (c VectorConfig) Check() error {
+	return cmp.Or(c.Vectors.Check(), layers.CheckChoice("x0", cmp.Or(c.X0, x0None), x0None, x0Neutral, x0Nanochat))
+}
 
 // Shape is that of one vector a token.
 func (c VectorConfig) Shape() Shape {

@@ -18,15 +18,6 @@ const (
 	x0Nanochat = "nanochat"
 )
 
-// checkOptions wants a value of x0 that there is.
-func (c VectorConfig) checkOptions() error {
-	switch c.X0 {
-	case "", x0None, x0Neutral, x0Nanochat:
-		return nil
-	}
-	return layers.Setting("x0", "want %s, %s or %s, got %q", x0None, x0Neutral, x0Nanochat, c.X0)
-}
-
 // hasX0 tells whether h_0 is added before blocks.
 func (c VectorConfig) hasX0() bool { return c.X0 != "" && c.X0 != x0None }
 

@@ -1,6 +1,10 @@
 package stream
 
-import "github.com/residua-go/residua/layers"
+import (
+	"cmp"
+
+	"github.com/residua-go/residua/layers"
+)
 
 // Vectors are the settings that all streams of vectors have.
 type Vectors struct {
@@ -36,7 +40,7 @@ func (c Vectors) qkvWidth() int { return (c.Heads + 2*c.kvHeads()) * c.headDim()
 
 // Check wants sizes that fit together.
 func (c Vectors) Check() error {
-	if err := layers.CheckSizes(layers.Size{Key: "d_model", Value: c.D}, layers.Size{Key: headsKey, Value: c.Heads}); err != nil {
+	if err := cmp.Or(layers.CheckSize("d_model", c.D), layers.CheckSize(headsKey, c.Heads)); err != nil {
 		return err
 	}
 	switch {

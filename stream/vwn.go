@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"math"
 
 	"gorgonia.org/gorgonia"
@@ -40,10 +41,7 @@ func (c VWNConfig) Defaults() Design { return c }
 
 // Check wants slots that make up D, and no fewer than a sublayer reads.
 func (c VWNConfig) Check() error {
-	if err := c.Vectors.Check(); err != nil {
-		return err
-	}
-	if err := layers.CheckSizes(layers.Size{Key: "n", Value: c.N}, layers.Size{Key: "m", Value: c.M}); err != nil {
+	if err := cmp.Or(c.Vectors.Check(), layers.CheckSize("n", c.N), layers.CheckSize("m", c.M)); err != nil {
 		return err
 	}
 	switch {

@@ -83,16 +83,15 @@ func (c WideConfig) Defaults() Design {
 // Check wants the settings of the form alone: two rows at least, which one number tells apart, and a
 // bound that what rows start with lies within; or a width.
 func (c WideConfig) Check() error {
-	if err := c.Vectors.Check(); err != nil {
-		return err
-	}
+	form := "form: " + c.Form
+	err := cmp.Or(c.Vectors.Check(), layers.CheckChoice("form", c.Form, wideStreams, wideLatents),
+		layers.CheckOnly("form: streams", form, map[string]bool{"n": c.N != 0, "retention": c.Retention, "max_forget": c.MaxForget != 0}),
+		layers.CheckOnly("form: latent", form, map[string]bool{"width": c.Width != 0}))
 	switch {
+	case err != nil:
+		return err
 	case c.Form == wideLatents:
-		return c.checkLatent()
-	case c.Form != wideStreams:
-		return layers.Setting("form", "want %s or %s, got %q", wideStreams, wideLatents, c.Form)
-	case c.Width != 0:
-		return layers.Setting("width", "want form: %s with it, got form: %s", wideLatents, wideStreams)
+		return layers.CheckSize("width", c.Width)
 	case c.N < 2 || c.N > maxMHCRows:
 		return layers.Setting("n", "want 2 to %d for the %s stream, got %d", maxMHCRows, c.Name(), c.N)
 	case !c.Retention && c.MaxForget != 0:
@@ -101,19 +100,6 @@ func (c WideConfig) Check() error {
 		return layers.Setting("max_forget", "want above %.3g, what a site takes off at first, and at most 1, got %g", 1-wideKeep, c.MaxForget)
 	}
 	return nil
-}
-
-// checkLatent wants no setting of rows.
-func (c WideConfig) checkLatent() error {
-	for _, s := range []struct {
-		key string
-		set bool
-	}{{"n", c.N != 0}, {"retention", c.Retention}, {"max_forget", c.MaxForget != 0}} {
-		if s.set {
-			return layers.Setting(s.key, "want form: %s with it, got form: %s", wideStreams, wideLatents)
-		}
-	}
-	return layers.CheckSizes(layers.Size{Key: "width", Value: c.Width})
 }
 
 // Shape is that of n rows, or of a stream and tables of another width than sublayers.
