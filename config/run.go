@@ -179,11 +179,11 @@ func readerOf(zoo models.Zoo) settings.Reader {
 	k := settings.Kinds{}
 	for _, d := range zoo.Streams() {
 		t := reflect.TypeFor[stream.Design]()
-		k[t] = append(k[t], d.Defaults())
+		k[t] = append(k[t], layers.WithDefaults(d))
 	}
 	for _, d := range zoo.FeedForwards() {
 		t := reflect.TypeFor[layers.FeedForwardDesign]()
-		k[t] = append(k[t], d.Defaults())
+		k[t] = append(k[t], layers.WithDefaults(d))
 	}
 	k[optimType] = optims(zoo)
 	return settings.Reader{Kinds: k, Renamed: renamed}

@@ -35,7 +35,7 @@ func newDense(b *graph.Builder, name string, hidden int, f kernel.Activation, s 
 // denseCost is that of the two maps, and of the hidden layer before and after the activation.
 func denseCost(hidden int, s FeedForwardSizes) Cost {
 	in, out := float64(s.In), float64(hidden)
-	return LinearCost(in, out, s.Bias).Plus(LinearCost(out, in, s.Bias)).Plus(ActivationCost(2 * out))
+	return LinearCost(in, out, s.Bias).Plus(LinearCost(out, in, s.Bias), ActivationCost(2*out))
 }
 
 // Units are the neurons, with their rows of W2.

@@ -14,8 +14,6 @@ type FeedForwardDesign interface {
 	Name() string
 	// Card is what a reader should know of it.
 	Card() Card
-	// Defaults is the design with the settings that are zero, and have a default, filled in.
-	Defaults() FeedForwardDesign
 	// Check tells the first setting that no feed-forward can be made with, a *SettingError.
 	Check() error
 	// Shape is of use for a design that Check lets through, as are the methods after it.

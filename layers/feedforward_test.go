@@ -109,7 +109,7 @@ func TestFeedForwardDesigns(t *testing.T) {
 		"experts: want at most 2147483647, got 2147483648":  layers.MoEConfig{Hidden: 5, Experts: layers.MaxSize + 1},
 	} {
 		var bad *layers.SettingError
-		err := d.Defaults().Check()
+		err := layers.WithDefaults(d).Check()
 		require.ErrorAs(t, err, &bad)
 		assert.EqualError(t, err, want)
 	}
@@ -122,7 +122,7 @@ func TestFeedForwardDesigns(t *testing.T) {
 		layers.MoEConfig{Hidden: 5, Experts: 1}:          {Hidden: 5, Experts: 1, Used: 1},
 		layers.MoEConfig{Hidden: 5, Experts: 3, TopK: 3}: {Hidden: 5, Experts: 3, Used: 3},
 	} {
-		d = d.Defaults()
+		d = layers.WithDefaults(d)
 		assert.NoError(t, d.Check())
 		assert.Equal(t, shape, d.Shape())
 		for _, bias := range []bool{false, true} {

@@ -23,9 +23,6 @@ func (GELUConfig) Card() Card {
 	}
 }
 
-// Defaults changes nothing.
-func (c GELUConfig) Defaults() FeedForwardDesign { return c }
-
 // Check wants a hidden layer.
 func (c GELUConfig) Check() error { return CheckSizes(Size{"hidden", c.Hidden}) }
 

@@ -75,7 +75,7 @@ func (c MoEConfig) Cost(s FeedForwardSizes) Cost {
 	expert := GELUConfig{c.Hidden}.Cost(s)
 	experts, used := float64(c.Experts), float64(c.TopK)
 	all := Cost{Parameters: experts * expert.Parameters, FLOPs: used * expert.FLOPs, Activations: used * expert.Activations}
-	return all.Plus(LinearCost(float64(s.In), experts, false)).Plus(ActivationCost(experts + used))
+	return all.Plus(LinearCost(float64(s.In), experts, false), ActivationCost(experts+used))
 }
 
 // New is newMoE.

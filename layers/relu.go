@@ -23,9 +23,6 @@ func (ReLUConfig) Card() Card {
 	}
 }
 
-// Defaults changes nothing.
-func (c ReLUConfig) Defaults() FeedForwardDesign { return c }
-
 // Check wants a hidden layer.
 func (c ReLUConfig) Check() error { return CheckSizes(Size{"hidden", c.Hidden}) }
 

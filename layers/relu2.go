@@ -23,9 +23,6 @@ func (ReLU2Config) Card() Card {
 	}
 }
 
-// Defaults changes nothing.
-func (c ReLU2Config) Defaults() FeedForwardDesign { return c }
-
 // Check wants a hidden layer.
 func (c ReLU2Config) Check() error { return CheckSizes(Size{"hidden", c.Hidden}) }
 

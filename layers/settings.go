@@ -28,6 +28,15 @@ type Size struct {
 	Value int
 }
 
+// WithDefaults is a design, of a stream or of a feed-forward, whose settings that are zero, and have a default, are
+// filled in by its method Defaults, which returns a D. A design without that method has no defaults.
+func WithDefaults[D any](design D) D {
+	if d, ok := any(design).(interface{ Defaults() D }); ok {
+		return d.Defaults()
+	}
+	return design
+}
+
 // CheckSizes tells the first size out of bounds, a *SettingError.
 func CheckSizes(sizes ...Size) error {
 	for _, s := range sizes {

@@ -27,9 +27,6 @@ func (SwiGLUConfig) Card() Card {
 	}
 }
 
-// Defaults changes nothing.
-func (c SwiGLUConfig) Defaults() FeedForwardDesign { return c }
-
 // Check wants a hidden layer.
 func (c SwiGLUConfig) Check() error { return CheckSizes(Size{"hidden", c.Hidden}) }
 
@@ -39,7 +36,7 @@ func (c SwiGLUConfig) Shape() FeedForwardShape { return FeedForwardShape{Hidden:
 // Cost is that of the three maps; gate, value and their product are kept.
 func (c SwiGLUConfig) Cost(s FeedForwardSizes) Cost {
 	in, hidden := float64(s.In), float64(c.Hidden)
-	return LinearCost(in, hidden, s.Bias).Times(2).Plus(LinearCost(hidden, in, s.Bias)).Plus(ActivationCost(3 * hidden))
+	return LinearCost(in, hidden, s.Bias).Times(2).Plus(LinearCost(hidden, in, s.Bias), ActivationCost(3*hidden))
 }
 
 // New makes the parameters name.w1 and name.w3 [In, Hidden] and name.w2 [Hidden, In].

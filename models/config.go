@@ -144,10 +144,10 @@ func (c Config) WithDefaults() Config {
 		c.Attention.ValueResidual = ""
 	}
 	if isStruct(c.FeedForward) {
-		c.FeedForward = c.FeedForward.Defaults()
+		c.FeedForward = layers.WithDefaults(c.FeedForward)
 	}
 	if isStruct(c.Stream) {
-		c.Stream = c.Stream.Defaults()
+		c.Stream = layers.WithDefaults(c.Stream)
 	}
 	return c
 }

@@ -224,7 +224,7 @@ func TestEverySettingHasAnEffect(t *testing.T) {
 func checkAnyEffect(t *testing.T, c models.Config, key string) {
 	changed := c
 	design := reflect.New(reflect.TypeOf(c.Stream)).Elem()
-	design.Set(reflect.ValueOf(c.Stream.Defaults()))
+	design.Set(reflect.ValueOf(layers.WithDefaults(c.Stream)))
 	for _, f := range reflect.VisibleFields(design.Type()) {
 		if f.Tag.Get("yaml") != key {
 			continue

@@ -36,12 +36,12 @@ func (c Config) Resolve() (Spec, error) {
 }
 
 // designed is the stream's design with what the config says to every stream, of so many blocks.
-func (s Spec) designed(layers int) stream.Design {
-	return withCommon(s.Config.Stream, stream.Common{
-		Layers: layers, Loop: s.loop(), Vocab: s.Vocab, Positions: s.positionRows(), Heads: s.Attention.Heads, HeadDim: s.Attention.HeadDim, KVHeads: s.KVHeads(),
+func (s Spec) designed(blocks int) stream.Design {
+	return layers.WithDefaults(withCommon(s.Config.Stream, stream.Common{
+		Layers: blocks, Loop: s.loop(), Vocab: s.Vocab, Positions: s.positionRows(), Heads: s.Attention.Heads, HeadDim: s.Attention.HeadDim, KVHeads: s.KVHeads(),
 		Norm: s.norm(), Init: s.init(), Bias: s.Bias, Tied: s.TieEmbeddings,
 		ExactGelu: s.Gelu == GeluExact, InputScale: s.inputScale(), Dropout: s.Dropout,
-		AttentionOnly: s.attentionOnly(), Ratios: s.ratios()}).Defaults()
+		AttentionOnly: s.attentionOnly(), Ratios: s.ratios()}))
 }
 
 // Depth is the number of blocks that a token passes, those of a loop each time: sites and activations are

@@ -24,7 +24,7 @@ type Additive interface {
 type Weighted interface {
 	Additive
 	// Static is the form of one token with the coefficients that depend on the input as they are
-	// in a plain residual stream, which the design says, and norms at scale 1.
+	// in a plain residual stream, which the design says, and norms at scale 1; nil if there is no such form.
 	Static() *Frozen
 }
 

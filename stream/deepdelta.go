@@ -81,15 +81,15 @@ func (c DeepDeltaConfig) Shape() Shape {
 func (c DeepDeltaConfig) Cost() layers.Cost {
 	d, _, blocks := c.counts()
 	dv := float64(c.Dv)
-	site := layers.LinearCost(d, 1, true).Plus(layers.LinearCost(d, dv, true)).Plus(layers.Cost{FLOPs: 4 * d * dv, Activations: d + dv + 1})
+	site := layers.LinearCost(d, 1, true).Plus(layers.LinearCost(d, dv, true), layers.Cost{FLOPs: 4 * d * dv, Activations: d + dv + 1})
 	stream := layers.ActivationCost(d * dv)
 	total := c.tablesCost(d).Plus(c.lastNormCost())
 	block := c.sublayersCost().Plus(site.Plus(stream).Times(2))
 	if c.Dv > 1 {
 		read := layers.Cost{FLOPs: 2 * d * dv * float64(max(1, c.Conv))}
 		reads := layers.Cost{Parameters: dv + d*dv*float64(c.Conv)} // of a block, or of the end
-		total = total.Plus(read).Plus(reads).Plus(stream)
-		block = block.Plus(read.Plus(layers.ActivationCost(d)).Times(2)).Plus(reads)
+		total = total.Plus(read, reads, stream)
+		block = block.Plus(read.Plus(layers.ActivationCost(d)).Times(2), reads)
 	}
 	return total.Plus(block.Times(blocks))
 }

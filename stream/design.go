@@ -16,8 +16,6 @@ type Design interface {
 	Name() string
 	// Card is what a reader should know of it.
 	Card() layers.Card
-	// Defaults is the design with the settings that are zero, and have a default, filled in.
-	Defaults() Design
 	// Check tells the first setting that no stream can be made with, a *layers.SettingError. Its
 	// key is that of a setting, or with its section that of another part: attention.heads.
 	Check() error

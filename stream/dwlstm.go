@@ -32,9 +32,6 @@ func (DWLSTMConfig) Card() layers.Card {
 	}
 }
 
-// Defaults changes nothing.
-func (c DWLSTMConfig) Defaults() Design { return c }
-
 // inner is the width of the candidate's hidden layer.
 func (c DWLSTMConfig) inner() int { return orDefault(c.Inner, 4*c.D) }
 
@@ -52,19 +49,22 @@ func (c DWLSTMConfig) Cost() layers.Cost {
 	d, _, blocks := c.counts()
 	inner := float64(c.inner())
 	gate := layers.LinearCost(2*d, d, true).Plus(layers.Cost{Parameters: d, Activations: 2 * d})
-	candidate := layers.LinearCost(2*d, inner, false).Plus(c.Norm.Cost(inner)).Plus(layers.LinearCost(inner, d, c.Bias)).Plus(layers.ActivationCost(2*inner + d))
-	cell := gate.Times(3).Plus(candidate).Plus(layers.ActivationCost(2*d + 2*d))
-	return c.tablesCost(d).Plus(c.headsCost().Plus(cell).Times(blocks)).Plus(c.lastNormCost())
+	candidate := layers.LinearCost(2*d, inner, false).Plus(c.Norm.Cost(inner), layers.LinearCost(inner, d, c.Bias), layers.ActivationCost(2*inner+d))
+	cell := gate.Times(3).Plus(candidate, layers.ActivationCost(2*d+2*d))
+	return c.tablesCost(d).Plus(c.headsCost().Plus(cell).Times(blocks), c.lastNormCost())
 }
 
-// New makes the parameters of a depth-wise LSTM stream.
+// New makes the parameters of a depth-wise LSTM stream. None of its products is added to the stream as it
+// is: all start as hidden weights.
 func (c DWLSTMConfig) New(b *graph.Builder) Stream {
 	c.AttentionOnly = true
-	d := &dwlstm{tables: newTables(b, c.Vectors), c: c}
-	for _, at := range c.AllSites() {
-		d.cells = append(d.cells, d.newCell(at))
+	d := &dwlstm{Vector: startVector(b, c.Vectors), config: c}
+	for l := range c.Layers {
+		d.addBlock(l, false, c.Init.Hidden)
+		d.addCell(lstmName(l))
 	}
-	d.norm = layers.NewNorm(b, "norm", c.Norm, c.D)
+	d.addLastNorm()
+	d.Use(d)
 	return d
 }
 
@@ -83,15 +83,13 @@ func (c DWLSTMConfig) New(b *graph.Builder) Stream {
 // forget gate's bias starts at 1, the others' at 0. Dropout is on g, so that the cell
 // forgets nothing by it (Semeniuta et al. 2016). The state's H is h, and more c.
 type dwlstm struct {
-	tables
-	c     DWLSTMConfig
-	cells []depthCell
-	norm  *layers.Norm
+	*Vector // of attention without norms
+	config  DWLSTMConfig
+	cells   []depthCell
 }
 
 // depthCell is one block's parameters.
 type depthCell struct {
-	attention             heads
 	input, forget, output gate
 	w1, w2, b2            *gorgonia.Node // [2D, Inner], [Inner, D], [D] or nil
 	norm                  *layers.Norm   // over Inner
@@ -100,13 +98,10 @@ type depthCell struct {
 // gate is what one gate is before its sigmoid.
 type gate struct{ w, gain, bias *gorgonia.Node } // [2D, D], [D], [D]
 
-// newCell makes a block's parameters. None of its products is added to the stream as it
-// is: all start as hidden weights.
-func (d *dwlstm) newCell(at Site) depthCell {
-	c, name := d.c, lstmName(at.Block)
+func (d *dwlstm) addCell(name string) {
+	c := d.config
 	cell := depthCell{
-		attention: newBareHeads(d.b, c.Vectors, at.Name(), c.Init.Hidden),
-		input:     d.newGate(name+inputGate, 0), forget: d.newGate(name+forgetGate, 1), output: d.newGate(name+outputGate, 0),
+		input: d.newGate(name+inputGate, 0), forget: d.newGate(name+forgetGate, 1), output: d.newGate(name+outputGate, 0),
 		w1:   d.b.Param(c.Init.Hidden(name+".hidden.w1", 2*c.D, c.WidthRatio, 2*c.D, c.inner())),
 		norm: layers.NewNorm(d.b, name+".hidden.norm", c.Norm, c.inner()),
 		w2:   d.b.Param(c.Init.Hidden(name+".hidden.w2", c.inner(), c.InnerRatio, c.inner(), c.D)),
@@ -114,7 +109,7 @@ func (d *dwlstm) newCell(at Site) depthCell {
 	if c.Bias {
 		cell.b2 = d.b.Param(layers.Zero(name+".hidden.w2_bias", c.D))
 	}
-	return cell
+	d.cells = append(d.cells, cell)
 }
 
 // lstmName is the prefix of a block's gates, "blocks.3.lstm".
@@ -134,25 +129,15 @@ func (d *dwlstm) Embed(t Tokens) State {
 	return VectorState{h, gorgonia.Nodes{h}}
 }
 
-// Sites is attention alone: the cell takes the feed-forward's place.
-func (d *dwlstm) Sites(block int) []Site { return d.c.sites(block) }
-
-// ReadHeads is W_QKV; heads are contiguous columns.
-func (d *dwlstm) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
-	h := d.cells[at.Block].attention
-	return mapped(d.b, s.(VectorState).H, h.qkv, h.qkvBias), nil // [T, 3W]
-}
-
-// WriteHeads is a step of the cell on W_O o.
-func (d *dwlstm) WriteHeads(s State, at Site, _ Link, o *gorgonia.Node) State {
+// Write is a step of the cell on a = W_O o.
+func (d *dwlstm) Write(s State, at Site, _ Reading, a *gorgonia.Node) State {
 	cell, state, name := d.cells[at.Block], s.(VectorState), lstmName(at.Block)
-	a := d.b.Hook(at.Name()+".write", mapped(d.b, o, cell.attention.output, cell.attention.outputsBias), "feature") // [T, D]
-	x := shape.Concat(d.b, a, state.H)                                                                              // [T, 2D]
+	x := shape.Concat(d.b, d.hook(at, ".write", a), state.H) // [T, 2D]
 	g := d.b.Hook(name+".candidate", d.candidate(cell, name, x), "feature")
 	c, h := elementwise.LSTMCell(d.b, state.More[0], elementwise.LSTMGates{
 		Input: d.open(cell.input, name+inputGate, x), Forget: d.open(cell.forget, name+forgetGate, x), Output: d.open(cell.output, name+outputGate, x),
 		Candidate: elementwise.Dropout(d.b, g, d.c.Dropout)})
-	return VectorState{d.b.Hook(at.Name()+".stream", h, "feature"), gorgonia.Nodes{d.b.Hook(name+".cell", c, "feature")}}
+	return VectorState{d.hook(at, ".stream", h), gorgonia.Nodes{d.b.Hook(name+".cell", c, "feature")}}
 }
 
 // open is a gate before its sigmoid: [T, 2D] -> [T, D].
@@ -179,21 +164,10 @@ func (d *dwlstm) candidate(cell depthCell, name string, x *gorgonia.Node) *gorgo
 }
 
 // ReadFeatures fails: there is no feed-forward site.
-func (d *dwlstm) ReadFeatures(s State, at Site) (*gorgonia.Node, Link) {
-	return nil, d.WriteFeatures(s, at, nil, nil)
-}
-
-// WriteFeatures fails: there is no feed-forward site.
-func (d *dwlstm) WriteFeatures(s State, at Site, _ Link, _ *gorgonia.Node) State {
+func (d *dwlstm) ReadFeatures(_ State, at Site) (*gorgonia.Node, Link) {
 	d.b.Fail(errors.Errorf("stream: dwlstm: %s: want a site that Sites lists, attention alone, got a feed-forward's", at.Name()))
-	return s
+	return nil, nil
 }
-
-// EndBlock does nothing.
-func (d *dwlstm) EndBlock(s State, _ int) State { return s }
-
-// Features is the final norm of h.
-func (d *dwlstm) Features(s State) *gorgonia.Node { return d.norm.Forward(s.(VectorState).H) }
 
 // Form is the cell's, with c for h: c' = f ⊙ c + i ⊙ g, of gates that are factors of D
 // entries. Their norms have a gain of 1 at first.
@@ -222,35 +196,27 @@ func (d *dwlstm) Form(at Site) Form {
 func (d *dwlstm) Writers() []Writer {
 	writers := tableWriters(d.positions != nil, d.scale)
 	for l, cell := range d.cells {
-		name, inner := lstmName(l), d.c.inner()
+		name, inner := lstmName(l), d.config.inner()
 		writers = append(writers, Writer{Name: name, Part: "neuron", Parts: inner, Activation: name + ".activations", Weight: cell.w2.Name(),
 			Bias: nodeName(cell.b2), Reads: 3*d.c.D + inner, Source: name})
 	}
 	return writers
 }
 
-// Output is h after the last cell.
-func (d *dwlstm) Output() string { return d.c.lastSite().Name() + ".stream" }
+// Static is none: sites write by gates, which only a run has.
+func (d *dwlstm) Static() *Frozen { return nil }
 
-// FreezeHooks are the gates of all cells.
-func (d *dwlstm) FreezeHooks() []string { return freezeHooks(d.carry) }
-
-// Freeze is carry with what a run recorded.
-func (d *dwlstm) Freeze(r Record) (*Frozen, error) { return freeze(r, d.carry) }
-
-// carry has h and c, side by side: c' = f ⊙ c, to which i ⊙ g is added, and h' = o ⊙ c'.
-func (d *dwlstm) carry(f *Frozen) {
-	one, row := linear.Identity(d.c.D), func(i int) linear.Map { return linear.Row(2, i, d.c.D) }
-	d.writeTables(f, copies(2, d.c.D))
-	for _, at := range d.c.AllSites() {
+// Carry has h and c, side by side: c' = f ⊙ c, to which i ⊙ g is added, and h' = o ⊙ c'.
+func (d *dwlstm) Carry(f *Frozen) {
+	row := func(i int) linear.Map { return linear.Row(2, i, d.c.D) }
+	d.carry(f, copies(2, d.c.D), func(at Site) {
 		name := lstmName(at.Block)
 		f.Read(at.Name(), row(0), nil)
 		f.Step(linear.Chain{row(1), d.frozenGate(f, name+forgetGate)}) // c alone
 		f.Write(name, d.frozenGate(f, name+inputGate))
-		f.Step(linear.Stack{d.frozenGate(f, name+outputGate), one})
-	}
-	f.Step(row(0))
-	f.ReadOut(one, thenNorm(d.b, d.norm))
+		f.Step(linear.Stack{d.frozenGate(f, name+outputGate), linear.Identity(d.c.D)})
+	})
+	d.endWith(f, row(0))
 }
 
 // frozenGate is what a gate lets through, its sigmoid.

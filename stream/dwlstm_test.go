@@ -98,7 +98,6 @@ func TestDWLSTMSites(t *testing.T) {
 	site := stream.Site{Block: 3, Sublayer: stream.FeedForward, Index: 7}
 	for _, call := range []func(v *stream.DWLSTM){
 		func(v *stream.DWLSTM) { v.ReadFeatures(stream.VectorState{}, site) },
-		func(v *stream.DWLSTM) { v.WriteFeatures(stream.VectorState{}, site, nil, nil) },
 	} {
 		b := graph.On(gorgonia.NewGraph(), graph.Options{})
 		v := stream.NewDWLSTM(b, dwlstmConfig())

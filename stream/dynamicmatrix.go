@@ -28,9 +28,6 @@ func (DynamicMatrixConfig) Card() layers.Card {
 	}
 }
 
-// Defaults changes nothing.
-func (c DynamicMatrixConfig) Defaults() Design { return c }
-
 // Check wants what a matrix stream's settings want.
 func (c DynamicMatrixConfig) Check() error { return MatrixConfig(c).check(c.Name()) }
 

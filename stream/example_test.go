@@ -57,7 +57,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("without settings:", design.Defaults().(damped).Factor)
+	fmt.Println("without settings:", layers.WithDefaults(design).(damped).Factor)
 
 	spec, err := models.Config{
 		Stream: damped{Vectors: stream.Vectors{D: 8}, Factor: 0.25}, FeedForward: layers.GELUConfig{Hidden: 32},

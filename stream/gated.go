@@ -58,8 +58,7 @@ func (c GatedResidualConfig) Shape() Shape { return c.shape(c.N * c.D) }
 // products and the gated sum, whose inputs are kept.
 func (c GatedResidualConfig) readCost(k float64) layers.Cost {
 	size, rank := float64(c.N)*float64(c.D), float64(c.Rank)
-	return layers.NormConfig{}.Cost(size).Plus(layers.LinearCost(size, rank+k, false)).Plus(layers.LinearCost(rank, size, false)).
-		Plus(layers.Cost{FLOPs: 2 * size, Activations: rank + k})
+	return layers.NormConfig{}.Cost(size).Plus(layers.LinearCost(size, rank+k, false), layers.LinearCost(rank, size, false), layers.Cost{FLOPs: 2 * size, Activations: rank + k})
 }
 
 // Cost has a read and a write at each site, and a last read. The rows are kept before the first
@@ -68,7 +67,7 @@ func (c GatedResidualConfig) Cost() layers.Cost {
 	d, _, blocks := c.counts()
 	size := float64(c.N) * d
 	site := c.readCost(float64(c.N)).Plus(layers.Cost{FLOPs: 2 * size, Activations: size + 2*d})
-	return c.tablesCost(d).Plus(layers.ActivationCost(size)).Plus(c.headsCost().Plus(site.Times(2)).Times(blocks)).Plus(c.readCost(0))
+	return c.tablesCost(d).Plus(layers.ActivationCost(size), c.headsCost().Plus(site.Times(2)).Times(blocks), c.readCost(0))
 }
 
 // New makes the parameters of a stream of gated residuals.

@@ -97,7 +97,7 @@ func (c HieraggConfig) inputs(end int) int {
 // layer, and the sum before the norm.
 func (c HieraggConfig) aggregateCost(joined int) layers.Cost {
 	d, inner, inputs := float64(c.D), float64(c.Inner), float64(joined)
-	a := layers.LinearCost(inputs*d, inner, c.Bias).Plus(layers.LinearCost(inner, d, c.Bias)).Plus(c.Norm.Cost(d))
+	a := layers.LinearCost(inputs*d, inner, c.Bias).Plus(layers.LinearCost(inner, d, c.Bias), c.Norm.Cost(d))
 	a.Activations = (inputs+1)*d + inner
 	return a
 }

@@ -27,9 +27,6 @@ func (HighwayConfig) Card() layers.Card {
 	}
 }
 
-// Defaults changes nothing.
-func (c HighwayConfig) Defaults() Design { return c }
-
 // Plain is a vector stream: a unit with W2 = 0 adds nothing.
 func (c HighwayConfig) Plain() (Design, bool) { return c.plain(true) }
 

@@ -32,9 +32,6 @@ func (KeelConfig) Card() layers.Card {
 	}
 }
 
-// Defaults changes nothing.
-func (c KeelConfig) Defaults() Design { return c }
-
 // alpha is the factor of h.
 func (c KeelConfig) alpha() float64 { return orDefault(c.Alpha, float64(2*c.Layers)) }
 

@@ -34,9 +34,6 @@ func (MatrixConfig) Card() layers.Card {
 	}
 }
 
-// Defaults changes nothing.
-func (c MatrixConfig) Defaults() Design { return c }
-
 // Check wants sizes of 1 at least, and no heads but its own.
 func (c MatrixConfig) Check() error { return c.check(c.Name()) }
 
@@ -87,7 +84,7 @@ func (c MatrixConfig) Cost() layers.Cost {
 		norms.Activations = 0 // without a bias a norm is one pass with its read
 	}
 	keys := (2*sites*rank + 2*l*float64(c.kvHeads()) + (inputs+1)*rank) * float64(c.Dk)
-	total := layers.EmbeddingCost(float64(c.Vocab)+float64(c.Positions), width).Plus(norms).Plus(layers.Cost{Parameters: keys, FLOPs: 2 * keys * dv})
+	total := layers.EmbeddingCost(float64(c.Vocab)+float64(c.Positions), width).Plus(norms, layers.Cost{Parameters: keys, FLOPs: 2 * keys * dv})
 	total = total.Plus(layers.ActivationCost(sites*x + 2*(sites-l)*width + inputs*width + x))
 	if c.Dropout > 0 {
 		total = total.Plus(layers.ActivationCost(l * width)) // the heads' output after dropout

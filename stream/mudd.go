@@ -40,9 +40,6 @@ func (MUDDConfig) Card() layers.Card {
 	}
 }
 
-// Defaults changes nothing.
-func (c MUDDConfig) Defaults() Design { return c }
-
 // Shape is that of one vector a token; the kept outputs are not counted.
 func (c MUDDConfig) Shape() Shape {
 	s := c.shape(c.D)

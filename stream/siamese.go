@@ -30,9 +30,6 @@ func (SiameseConfig) Card() layers.Card {
 	}
 }
 
-// Defaults changes nothing.
-func (c SiameseConfig) Defaults() Design { return c }
-
 // Shape is that of one vector a token; y is a second state.
 func (c SiameseConfig) Shape() Shape {
 	s := c.shape(c.D)

@@ -31,9 +31,6 @@ func (TwoLaneConfig) Card() layers.Card {
 	}
 }
 
-// Defaults changes nothing.
-func (c TwoLaneConfig) Defaults() Design { return c }
-
 // Check wants a split at a block that there is, or after all, and not inside a loop, whose blocks would have one
 // lane on a pass and two on another.
 func (c TwoLaneConfig) Check() error {

@@ -63,7 +63,10 @@ func (v *Vector) Carry(f *Frozen) {
 
 // carry tells of tables that write to the state by a map, and of all sites in order.
 func (v *Vector) carry(f *Frozen, tables linear.Map, site func(at Site)) {
-	v.writeTables(f, tables)
+	f.Write(tokenRows, tables)
+	if v.positions != nil {
+		f.Write(positionRows, tables)
+	}
 	for _, at := range v.c.AllSites() {
 		site(at)
 	}
@@ -80,14 +83,6 @@ func (v *Vector) endWith(f *Frozen, m linear.Map) {
 
 // readOut reads the stream's output by a map, and the last norm.
 func (v *Vector) readOut(f *Frozen, down linear.Map) { f.ReadOut(down, v.thenNorm(v.norm)) }
-
-// writeTables says that what is looked up is written by a map.
-func (t tables) writeTables(f *Frozen, up linear.Map) {
-	f.Write(tokenRows, up)
-	if t.positions != nil {
-		f.Write(positionRows, up)
-	}
-}
 
 // carrySite reads and writes the first of so many rows.
 func (v *Vector) carrySite(f *Frozen, at Site, rows int) {
@@ -139,16 +134,11 @@ func (v *Vector) after(at Site) After {
 
 // thenNorm is a norm after which nothing follows; of nil it is none.
 func (v *Vector) thenNorm(n *layers.Norm) After {
-	if n != nil {
-		return thenNorm(v.b, n)
-	}
-	return func([]float64) (linear.Chain, []float64) { return linear.Chain{linear.Identity(v.c.D)}, nil }
-}
-
-// thenNorm is a norm after which nothing follows.
-func thenNorm(b *graph.Builder, n *layers.Norm) After {
 	return func(u []float64) (linear.Chain, []float64) {
-		m, bias := freezeNorm(b, n, u)
+		if n == nil {
+			return linear.Chain{linear.Identity(v.c.D)}, nil
+		}
+		m, bias := freezeNorm(v.b, n, u)
 		return linear.Chain{m}, bias
 	}
 }

@@ -36,9 +36,6 @@ func (VWNConfig) Card() layers.Card {
 	}
 }
 
-// Defaults changes nothing.
-func (c VWNConfig) Defaults() Design { return c }
-
 // Check wants slots that make up D, and no fewer than a sublayer reads.
 func (c VWNConfig) Check() error {
 	if err := cmp.Or(c.Vectors.Check(), layers.CheckSize("n", c.N), layers.CheckSize("m", c.M)); err != nil {
@@ -107,12 +104,12 @@ func (c VWNConfig) Cost() layers.Cost {
 	wide, k, n, d, slot := float64(shape.Size), float64(p.columns()), float64(c.N), float64(c.D), float64(c.D/c.M)
 	coefficients := layers.Cost{Parameters: 2*n*k + slot + slot*k, FLOPs: 2 * wide * k, Activations: 2 * n * k}
 	total := c.tablesCost(float64(shape.TableWidth)).Plus(c.rowsCost(p, wide, coefficients))
-	total = total.Plus(layers.LinearCost(wide, d, false)).Plus(layers.ActivationCost(wide)) // reduce and its input
+	total = total.Plus(layers.LinearCost(wide, d, false), layers.ActivationCost(wide)) // reduce and its input
 	if c.N%c.M == 0 {
 		total = total.Plus(layers.Cost{Parameters: wide, Activations: wide}) // the groups' norm
 	}
 	if c.Expand {
-		total = total.Plus(layers.LinearCost(d, wide, false)).Plus(layers.ActivationCost(d))
+		total = total.Plus(layers.LinearCost(d, wide, false), layers.ActivationCost(d))
 	}
 	return total
 }

@@ -13,8 +13,8 @@ func (c WideConfig) latentCost() layers.Cost {
 	d, _, blocks := c.counts()
 	w := float64(c.Width)
 	norm := layers.NormConfig{} // of one gain alone
-	site := norm.Cost(w).Plus(norm.Cost(d)).Plus(layers.LinearCost(w, d, false)).Plus(layers.LinearCost(d, w, false)).Plus(layers.ActivationCost(w + 2*d))
-	return c.tablesCost(w).Plus(c.headsCost().Plus(site.Times(2)).Times(blocks)).Plus(c.Norm.Cost(w))
+	site := norm.Cost(w).Plus(norm.Cost(d), layers.LinearCost(w, d, false), layers.LinearCost(d, w, false), layers.ActivationCost(w+2*d))
+	return c.tablesCost(w).Plus(c.headsCost().Plus(site.Times(2)).Times(blocks), c.Norm.Cost(w))
 }
 
 // wideLatent is marin's wide residual: a vector stream x [W] of which sublayers read and write a

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph"
@@ -26,11 +27,15 @@ func checkOverfit(t *testing.T, c models.Spec) {
 	}
 	store := NewStore(t, c, tensor.Float32, 1)
 	b := RandomBatch(c, rows, c.Seq, 16)
-	learn(t, c, learner.Fixed(b.Inputs, b.Targets), overfitSteps, learner.Options{
-		Compute: graph.Options{Store: store, Threads: 1},
+	l, err := learner.New(c, learner.Fixed(b.Inputs, b.Targets), learner.Options{
+		Batch: rows, Outputs: models.Outputs{Auxiliary: auxiliary}, Compute: graph.Options{Store: store, Threads: 1},
 		Optimizer: []optim.Part{optim.Clip(1), optim.Adam(0.9, 0.95, 1e-8), optim.MuP(),
 			optim.Rate(overfitRate, optim.WarmupCosine{Warmup: overfitSteps / 20, Total: overfitSteps, Min: 0.1})},
 	})
+	require.NoError(t, err)
+	defer l.Close()
+	require.NoError(t, l.Train(t.Context(), overfitSteps, nil))
+	require.Zero(t, l.Progress().Skipped)
 	loss := Compile(t, c, store, Setup{}).On(t, b, graph.RunOptions{}).CrossEntropy
 	assert.Less(t, loss, overfitLoss, "cross-entropy after %d steps on one batch", overfitSteps)
 	t.Logf("cross-entropy after %d steps: %.4f nats", overfitSteps, loss)

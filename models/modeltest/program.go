@@ -29,9 +29,7 @@ type Setup struct {
 
 // Program is a compiled model with its nodes.
 type Program struct {
-	*graph.Program
-	model                               *models.Model
-	features, logits, loss, tokenLosses *gorgonia.Node
+	*models.Compiled
 }
 
 // Compile makes the program of a model over a store's parameters. It is closed when the
@@ -44,39 +42,15 @@ func Compile(t *testing.T, c models.Spec, store *graph.Store, s Setup) *Program 
 	if s.Seq == 0 {
 		s.Seq = c.Seq
 	}
-	p := &Program{}
-	var err error
-	p.Program, err = graph.Compile(graph.ProgramOptions{
+	all := s.Cache == nil && !s.LossOnly
+	want := models.Outputs{Loss: s.Cache == nil, TokenLosses: all, Logits: !s.LossOnly, Features: !s.LossOnly, Auxiliary: s.Auxiliary}
+	p, err := models.Compile(c, s.Rows, s.Seq, want, graph.ProgramOptions{
 		Gradients: s.Gradients, Recompute: s.Recompute, Separate: s.Separate,
-		Options: graph.Options{Store: store, DType: store.DType(), Threads: max(1, s.Threads), Hooks: s.Hooks, Training: s.Training, Cache: s.Cache},
-	}, func(b *graph.Builder) (graph.Roots, error) { return p.build(b, c, s) })
+		Options: graph.Options{Store: store, Threads: max(1, s.Threads), Hooks: s.Hooks, Training: s.Training, Cache: s.Cache},
+	})
 	require.NoError(t, err)
 	t.Cleanup(p.Close)
-	return p
-}
-
-func (p *Program) build(b *graph.Builder, c models.Spec, s Setup) (graph.Roots, error) {
-	m, err := models.On(b, c)
-	if err != nil {
-		return graph.Roots{}, err
-	}
-	p.model = m
-	p.features = m.Forward(b.Input("tokens", tensor.Int32, s.Rows, s.Seq))
-	var roots graph.Roots
-	if s.Cache == nil {
-		targets := b.Input("targets", tensor.Int32, s.Rows, s.Seq)
-		p.loss = m.Loss(p.features, targets, s.Auxiliary)
-		roots.Loss = p.loss
-		if !s.LossOnly {
-			p.tokenLosses = m.TokenLosses(p.features, targets)
-			roots.Outputs = gorgonia.Nodes{p.tokenLosses}
-		}
-	}
-	if !s.LossOnly {
-		p.logits = m.Logits(p.features)
-		roots.Outputs = append(roots.Outputs, p.features, p.logits)
-	}
-	return roots, m.Err()
+	return &Program{p}
 }
 
 // Result is what a run computed. Features, Logits and TokenLosses are nil for a program
@@ -89,20 +63,16 @@ type Result struct {
 // On runs the program on a batch.
 func (p *Program) On(t *testing.T, b Batch, o graph.RunOptions) Result {
 	t.Helper()
-	copy(p.Ints("tokens"), b.Inputs)
-	copy(p.Ints("targets"), b.Targets)
+	copy(p.Tokens, b.Inputs)
+	copy(p.Targets, b.Targets)
 	require.NoError(t, p.Run(o))
-	var r Result
-	if p.loss != nil {
+	r := Result{Features: valuesOf(p.Features), Logits: valuesOf(p.Logits), TokenLosses: valuesOf(p.TokenLosses)}
+	if total := p.Roots().Loss; total != nil {
 		var err error
-		r.Loss, err = graph.Scalar(p.loss)
+		r.Loss, err = graph.Scalar(total)
 		require.NoError(t, err)
-		r.CrossEntropy, r.ZLoss, err = loss.Parts(p.loss)
+		r.CrossEntropy, r.ZLoss, err = loss.Parts(total)
 		require.NoError(t, err)
-	}
-	r.Features, r.Logits, r.TokenLosses = valuesOf(p.features), valuesOf(p.logits), valuesOf(p.tokenLosses)
-	if p.logits == nil {
-		r.Features = nil
 	}
 	return r
 }

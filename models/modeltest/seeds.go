@@ -9,10 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/tensor"
 
-	"github.com/residua-go/residua/graph"
-	"github.com/residua-go/residua/learner"
 	"github.com/residua-go/residua/models"
-	"github.com/residua-go/residua/optim"
 )
 
 // checkSeeds: initial values depend on the seed and the name alone, and training is a
@@ -33,32 +30,7 @@ func checkSeeds(t *testing.T, c models.Spec) {
 			require.Equal(t, float32(v), p.Value.Float32s()[i], "%q in float64", p.Name)
 		}
 	}
-	require.Equal(t, train(t, c, 5), train(t, c, 5), "the same training")
-	require.NotEqual(t, train(t, c, 5), train(t, c, 6), "training from another seed")
-}
-
-// train makes three steps and returns the parameters.
-func train(t *testing.T, c models.Spec, seed uint64) map[string][]float64 {
-	store := NewStore(t, c, tensor.Float32, seed)
-	position := uint64(0)
-	batches := learner.BatchFunc(func(tokens, targets []int32) error {
-		b := RandomBatch(c, rows, c.Seq, position)
-		position++
-		return learner.Fixed(b.Inputs, b.Targets).Next(tokens, targets)
-	})
-	learn(t, c, batches, 3, learner.Options{
-		Compute: graph.Options{Store: store, Threads: 2}, Optimizer: []optim.Part{optim.Rate(0.01, optim.Constant{})},
-	})
-	return Values(store)
-}
-
-// learn trains on batches of the suite's rows; every step has to be finite.
-func learn(t *testing.T, c models.Spec, batches learner.Batches, steps int, o learner.Options) {
-	t.Helper()
-	o.Batch, o.Outputs.Auxiliary = rows, auxiliary
-	l, err := learner.New(c, batches, o)
-	require.NoError(t, err)
-	defer l.Close()
-	require.NoError(t, l.Train(t.Context(), steps, nil))
-	require.Zero(t, l.Progress().Skipped)
+	train := func(seed uint64) []map[string][]float64 { return trainMany(t, c, seed, rows, 2, 3) }
+	require.Equal(t, train(5), train(5), "the same training")
+	require.NotEqual(t, train(5), train(6), "training from another seed")
 }

@@ -18,14 +18,14 @@ import (
 func checkShapes(t *testing.T, c models.Spec) {
 	p := Compile(t, c, NewStore(t, c, tensor.Float32, 0), Setup{})
 	tokens := rows * c.Seq
-	assert.Equal(t, tokens, p.features.Shape()[0], "tokens of the features")
-	assert.Equal(t, tokens*c.Features(), p.features.Shape().TotalSize(), "entries of the features")
-	assert.Equal(t, tensor.Shape{tokens, c.Vocab}, p.logits.Shape(), "logits")
-	assert.True(t, p.loss.IsScalar(), "loss of shape %v", p.loss.Shape())
-	assert.Equal(t, tensor.Shape{tokens}, p.tokenLosses.Shape(), "token losses")
-	assert.Equal(t, c, p.model.Spec())
+	assert.Equal(t, tokens, p.Features.Shape()[0], "tokens of the features")
+	assert.Equal(t, tokens*c.Features(), p.Features.Shape().TotalSize(), "entries of the features")
+	assert.Equal(t, tensor.Shape{tokens, c.Vocab}, p.Logits.Shape(), "logits")
+	assert.True(t, p.Roots().Loss.IsScalar(), "loss of shape %v", p.Roots().Loss.Shape())
+	assert.Equal(t, tensor.Shape{tokens}, p.TokenLosses.Shape(), "token losses")
+	assert.Equal(t, c, p.Model.Spec())
 	names := map[string]bool{}
-	for i, n := range p.model.Learnables() {
+	for i, n := range p.Model.Learnables() {
 		assert.False(t, names[n.Name()], "two parameters are called %q", n.Name())
 		names[n.Name()] = true
 		assert.Equal(t, p.Store().Params()[i].Name, n.Name())

@@ -34,7 +34,7 @@ func checkThreads(t *testing.T, c models.Spec) {
 	if longtest.Enabled() {
 		steps = []int{1, 20}
 	}
-	trained := trainMany(t, c, many, 1, steps)
+	trained := trainMany(t, c, 5, many, 1, steps...)
 	for _, threads := range []int{2, 3, 4, 7} {
 		r, g := run(threads)
 		require.Equal(t, result, r, "%d threads", threads)
@@ -42,16 +42,16 @@ func checkThreads(t *testing.T, c models.Spec) {
 		if threads != 3 && !longtest.Enabled() {
 			continue
 		}
-		for i, got := range trainMany(t, c, many, threads, steps) {
+		for i, got := range trainMany(t, c, 5, many, threads, steps...) {
 			requireSame(t, trained[i], got, fmt.Sprintf("%d threads, step %d", threads, steps[i]))
 		}
 	}
 }
 
 // trainMany trains on batches of many rows and returns the parameters after each of the steps.
-func trainMany(t *testing.T, c models.Spec, many, threads int, steps []int) (trained []map[string][]float64) {
+func trainMany(t *testing.T, c models.Spec, seed uint64, many, threads int, steps ...int) (trained []map[string][]float64) {
 	t.Helper()
-	store := NewStore(t, c, tensor.Float32, 5)
+	store := NewStore(t, c, tensor.Float32, seed)
 	position := uint64(0)
 	batches := learner.BatchFunc(func(tokens, targets []int32) error {
 		position++
