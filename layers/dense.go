@@ -9,19 +9,19 @@ import (
 	"github.com/residua-go/residua/graph/ops/linear"
 )
 
-// dense is a dense feed-forward, y = W2 f(W1 u + b1) + b2.
+// dense is a dense feed-forward, y = W2 a + b2, of activations a that are f(W1 u + b1), or that two maps of u make.
 type dense struct {
 	b              *graph.Builder
 	name           string
 	hidden         int
 	w1, w2, b1, b2 *gorgonia.Node
-	activation     kernel.Activation
+	activate       func(u *gorgonia.Node) *gorgonia.Node
 }
 
 // newDense makes a feed-forward with the parameters name.w1 [In, Hidden] and name.w2
 // [Hidden, In].
 func newDense(b *graph.Builder, name string, hidden int, f kernel.Activation, s FeedForwardSizes) *dense {
-	d := &dense{b: b, name: name, hidden: hidden, activation: f,
+	d := &dense{b: b, name: name, hidden: hidden,
 		w1: b.Param(s.Init.Hidden(name+".w1", s.In, s.WidthRatio, s.In, hidden)),
 		w2: b.Param(s.lastWeights()(name+".w2", hidden, s.HiddenRatio, hidden, s.In)),
 	}
@@ -29,6 +29,7 @@ func newDense(b *graph.Builder, name string, hidden int, f kernel.Activation, s 
 		d.b1 = b.Param(Zero(name+".w1_bias", hidden))
 		d.b2 = b.Param(Zero(name+".w2_bias", s.In))
 	}
+	d.activate = func(u *gorgonia.Node) *gorgonia.Node { return d.activated(u, f) }
 	return d
 }
 
@@ -53,15 +54,15 @@ func (f *dense) Forward(u *gorgonia.Node) *gorgonia.Node {
 	return f.b.Hook(f.name+".out", linear.Map(f.b, a, f.w2, linear.Options{Bias: f.b2}), "feature") // [T, In]
 }
 
-// activate is f(W1 u + b1), in one pass unless there is a bias or a hook.
-func (f *dense) activate(u *gorgonia.Node) *gorgonia.Node {
+// activated is f(W1 u + b1), in one pass unless there is a bias or a hook.
+func (f *dense) activated(u *gorgonia.Node, by kernel.Activation) *gorgonia.Node {
 	hidden, activations := f.name+".hidden", f.name+".activations"
 	if f.b1 == nil && !f.b.Hooked(hidden) && !f.b.Hooked(activations) {
-		_, a := linear.MapActivated(f.b, u, f.w1, f.activation)
+		_, a := linear.MapActivated(f.b, u, f.w1, by)
 		return a
 	}
 	h := f.b.Hook(hidden, linear.Map(f.b, u, f.w1, linear.Options{Bias: f.b1}), "neuron") // [T, Hidden]
-	return f.b.Hook(activations, elementwise.Activate(f.b, h, f.activation), "neuron")
+	return f.b.Hook(activations, elementwise.Activate(f.b, h, by), "neuron")
 }
 
 // inputAxes names the axes of a feed-forward's input: R vectors of Dv entries, or D.

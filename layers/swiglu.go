@@ -41,45 +41,28 @@ func (c SwiGLUConfig) Cost(s FeedForwardSizes) Cost {
 
 // New makes the parameters name.w1 and name.w3 [In, Hidden] and name.w2 [Hidden, In].
 func (c SwiGLUConfig) New(b *graph.Builder, name string, s FeedForwardSizes) FeedForward {
-	f := &swiGLU{b: b, name: name, hidden: c.Hidden,
-		w1: b.Param(s.Init.Hidden(name+".w1", s.In, s.WidthRatio, s.In, c.Hidden)),
-		w3: b.Param(s.Init.Hidden(name+".w3", s.In, s.WidthRatio, s.In, c.Hidden)),
-		w2: b.Param(s.lastWeights()(name+".w2", c.Hidden, s.HiddenRatio, c.Hidden, s.In)),
-	}
+	f := &swiGLU{dense: dense{b: b, name: name, hidden: c.Hidden}}
+	f.w1 = b.Param(s.Init.Hidden(name+".w1", s.In, s.WidthRatio, s.In, c.Hidden))
+	f.w3 = b.Param(s.Init.Hidden(name+".w3", s.In, s.WidthRatio, s.In, c.Hidden))
+	f.w2 = b.Param(s.lastWeights()(name+".w2", c.Hidden, s.HiddenRatio, c.Hidden, s.In))
 	if s.Bias {
 		f.b1 = b.Param(Zero(name+".w1_bias", c.Hidden))
 		f.b3 = b.Param(Zero(name+".w3_bias", c.Hidden))
 		f.b2 = b.Param(Zero(name+".w2_bias", s.In))
 	}
+	f.dense.activate = f.gated
 	return f
 }
 
 // swiGLU is a gated feed-forward, y = W2 (silu(W1 u + b1) ⊙ (W3 u + b3)) + b2.
 type swiGLU struct {
-	b                      *graph.Builder
-	name                   string
-	hidden                 int
-	w1, w2, w3, b1, b2, b3 *gorgonia.Node
+	dense
+	w3, b3 *gorgonia.Node
 }
 
-// Units are the neurons, the entries of the product, with their rows of W2.
-func (f *swiGLU) Units() Units {
-	u := Units{Part: "neuron", Count: f.hidden, Activation: f.name + ".activations", Weight: f.w2.Name()}
-	if f.b2 != nil {
-		u.Bias = f.b2.Name()
-	}
-	return u
-}
-
-// Forward maps u [T, ...In] to y [T, In].
-func (f *swiGLU) Forward(u *gorgonia.Node) *gorgonia.Node {
-	a := f.activate(f.b.Hook(f.name+".in", u, inputAxes(u)...))                                     // [T, Hidden]
-	return f.b.Hook(f.name+".out", linear.Map(f.b, a, f.w2, linear.Options{Bias: f.b2}), "feature") // [T, In]
-}
-
-// activate is silu(W1 u + b1) ⊙ (W3 u + b3), the product in one pass with the second map unless
+// gated is silu(W1 u + b1) ⊙ (W3 u + b3), the product in one pass with the second map unless
 // there are biases or a hook.
-func (f *swiGLU) activate(u *gorgonia.Node) *gorgonia.Node {
+func (f *swiGLU) gated(u *gorgonia.Node) *gorgonia.Node {
 	gate, value, activations := f.name+".gate", f.name+".value", f.name+".activations"
 	if f.b1 == nil && !f.b.Hooked(gate) && !f.b.Hooked(value) && !f.b.Hooked(activations) {
 		_, _, a := linear.MapSwiGLU(f.b, u, f.w1, f.w3)

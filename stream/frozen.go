@@ -238,14 +238,7 @@ func (f *Frozen) PullBack(token int, direction []float64) (map[string][]float64,
 // Constant is what the output [Size] of a token has from no source: the biases of the frozen
 // norms on the way.
 func (f *Frozen) Constant(token int) ([]float64, error) {
-	if err := checkToken(token, f.tokens); err != nil {
-		return nil, err
-	}
-	sum := make([]float64, f.size)
-	for _, c := range f.constants {
-		floats.Add(sum, f.walk(c.at, len(f.steps), token, c.value))
-	}
-	return sum, nil
+	return f.constantAt(token, readPoint{at: len(f.steps), down: linear.Identity(f.size)}, len(f.reads))
 }
 
 // ConstantTo is what the site reader reads for a token from no source: with what CarryTo takes
@@ -255,14 +248,18 @@ func (f *Frozen) ConstantTo(reader string, token int) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
+	return f.constantAt(token, f.reads[i], i)
+}
+
+// constantAt is the constant of what is read, after as many sites as are given.
+func (f *Frozen) constantAt(token int, t readPoint, reads int) ([]float64, error) {
 	if err := checkToken(token, f.tokens); err != nil {
 		return nil, err
 	}
-	t := f.reads[i]
 	_, width := t.down.Sizes()
 	sum := make([]float64, width)
 	for _, c := range f.constants {
-		if c.reads <= i {
+		if c.reads <= reads {
 			floats.Add(sum, t.down.Apply(token, f.walk(c.at, t.at, token, c.value)))
 		}
 	}
