@@ -102,7 +102,7 @@ func (d *dwlstm) addCell(name string) {
 	c := d.config
 	cell := depthCell{
 		input: d.newGate(name+inputGate, 0), forget: d.newGate(name+forgetGate, 1), output: d.newGate(name+outputGate, 0),
-		w1:   d.b.Param(c.Init.Hidden(name+".hidden.w1", 2*c.D, c.WidthRatio, 2*c.D, c.inner())),
+		w1:   d.weight(name+".hidden.w1", 2*c.D, c.inner()),
 		norm: layers.NewNorm(d.b, name+".hidden.norm", c.Norm, c.inner()),
 		w2:   d.b.Param(c.Init.Hidden(name+".hidden.w2", c.inner(), c.InnerRatio, c.inner(), c.D)),
 	}
@@ -117,7 +117,7 @@ func lstmName(block int) string { return blockName(block) + ".lstm" }
 
 func (d *dwlstm) newGate(name string, bias float64) gate {
 	return gate{
-		w:    d.b.Param(d.c.Init.Hidden(name+".w", 2*d.c.D, d.c.WidthRatio, 2*d.c.D, d.c.D)),
+		w:    d.weight(name+".w", 2*d.c.D, d.c.D),
 		gain: d.b.Param(layers.Gain(name+".norm", d.c.D)),
 		bias: d.b.Param(filled(name+".bias", bias, d.c.D)),
 	}

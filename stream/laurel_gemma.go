@@ -62,8 +62,8 @@ func newGemma(b *graph.Builder, c LaurelConfig) *gemma {
 		}
 		name := g.Sites(l)[0].Name() + ".laurel"
 		g.low = append(g.low, lowRank{
-			left:  b.Param(c.Init.Hidden(name+".left", c.D, c.WidthRatio, c.D, c.Rank)),
-			right: b.Param(c.Init.Hidden(name+".right", c.Rank, c.WidthRatio, c.Rank, c.D)),
+			left:  g.weight(name+".left", c.D, c.Rank),
+			right: g.weight(name+".right", c.Rank, c.D),
 			norm:  layers.NewNorm(b, name+".norm", c.gemmaNorm(), c.D),
 		})
 	}

@@ -107,6 +107,11 @@ func (v *Vector) addBlock(block int, norms bool, output func(string, int, float6
 	}
 }
 
+// weight makes a hidden weight [in, out].
+func (v *Vector) weight(name string, in, out int) *gorgonia.Node {
+	return v.b.Param(v.c.Init.Hidden(name, in, v.c.WidthRatio, in, out))
+}
+
 // addLastNorm makes the norm at the end.
 func (v *Vector) addLastNorm() { v.norm = layers.NewNorm(v.b, "norm", v.c.Norm, v.c.D) }
 

@@ -121,7 +121,7 @@ func (c VWNConfig) New(b *graph.Builder) Stream {
 	v := &vwn{rows: rows{packing: p}}
 	if c.Expand {
 		v.Vector = startVector(b, c.Vectors)
-		v.expand = b.Param(c.Init.Hidden(expandName, c.D, c.WidthRatio, c.D, wide))
+		v.expand = v.weight(expandName, c.D, wide)
 	} else {
 		v.Vector = startVector(b, c.Vectors, c.N, d)
 	}
@@ -134,7 +134,7 @@ func (c VWNConfig) New(b *graph.Builder) Stream {
 	if c.N%c.M == 0 {
 		v.groupNorm = b.Param(layers.Gain("group_norm", c.N/c.M, c.D))
 	}
-	v.reduce = b.Param(c.Init.Hidden(reduceName, wide, c.WidthRatio, wide, c.D))
+	v.reduce = v.weight(reduceName, wide, c.D)
 	v.addLastNorm()
 	v.Use(v)
 	return v

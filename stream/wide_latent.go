@@ -50,8 +50,8 @@ func newWideLatent(b *graph.Builder, c WideConfig) *wideLatent {
 			s.latents = append(s.latents, latentSite{
 				outer: layers.NewNorm(b, name+".wide.norm", layers.NormConfig{RMS: c.Norm.RMS, Eps: c.Norm.Eps}, c.Width),
 				inner: layers.NewNorm(b, name+".norm", layers.NormConfig{RMS: true, Eps: c.Norm.Eps}, c.D),
-				down:  b.Param(c.Init.Hidden(name+".wide.down", c.Width, c.WidthRatio, c.Width, c.D)),
-				up:    b.Param(c.Init.Hidden(name+".wide.up", c.D, c.WidthRatio, c.D, c.Width)),
+				down:  s.weight(name+".wide.down", c.Width, c.D),
+				up:    s.weight(name+".wide.up", c.D, c.Width),
 			})
 		}
 		s.addBlock(l, false, c.Init.Hidden)
