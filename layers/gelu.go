@@ -24,7 +24,7 @@ func (GELUConfig) Card() Card {
 }
 
 // Check wants a hidden layer.
-func (c GELUConfig) Check() error { return CheckSizes(Size{"hidden", c.Hidden}) }
+func (c GELUConfig) Check() error { return CheckSize("hidden", c.Hidden) }
 
 // Shape is one hidden layer.
 func (c GELUConfig) Shape() FeedForwardShape { return FeedForwardShape{Hidden: c.Hidden} }

@@ -1,6 +1,8 @@
 package layers
 
 import (
+	"cmp"
+
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
@@ -55,7 +57,7 @@ func (c MoEConfig) Defaults() FeedForwardDesign {
 
 // Check wants experts, and not more a token than there are.
 func (c MoEConfig) Check() error {
-	if err := CheckSizes(Size{"hidden", c.Hidden}, Size{"experts", c.Experts}); err != nil {
+	if err := cmp.Or(CheckSize("hidden", c.Hidden), CheckSize("experts", c.Experts)); err != nil {
 		return err
 	}
 	if c.TopK < 1 || c.TopK > c.Experts {

@@ -24,7 +24,7 @@ func (ReLUConfig) Card() Card {
 }
 
 // Check wants a hidden layer.
-func (c ReLUConfig) Check() error { return CheckSizes(Size{"hidden", c.Hidden}) }
+func (c ReLUConfig) Check() error { return CheckSize("hidden", c.Hidden) }
 
 // Shape is one hidden layer.
 func (c ReLUConfig) Shape() FeedForwardShape { return FeedForwardShape{Hidden: c.Hidden} }

@@ -24,7 +24,7 @@ func (ReLU2Config) Card() Card {
 }
 
 // Check wants a hidden layer.
-func (c ReLU2Config) Check() error { return CheckSizes(Size{"hidden", c.Hidden}) }
+func (c ReLU2Config) Check() error { return CheckSize("hidden", c.Hidden) }
 
 // Shape is one hidden layer.
 func (c ReLU2Config) Shape() FeedForwardShape { return FeedForwardShape{Hidden: c.Hidden} }

@@ -22,12 +22,6 @@ func Setting(key, format string, args ...any) error {
 // MaxSize keeps products of two sizes within an int; token ids are int32.
 const MaxSize = math.MaxInt32
 
-// Size is a setting that must be from 1 to MaxSize.
-type Size struct {
-	Key   string
-	Value int
-}
-
 // WithDefaults is a design, of a stream or of a feed-forward, whose settings that are zero, and have a default, are
 // filled in by its method Defaults, which returns a D. A design without that method has no defaults.
 func WithDefaults[D any](design D) D {
@@ -37,21 +31,16 @@ func WithDefaults[D any](design D) D {
 	return design
 }
 
-// CheckSizes tells the first size out of bounds, a *SettingError.
-func CheckSizes(sizes ...Size) error {
-	for _, s := range sizes {
-		switch {
-		case s.Value < 1:
-			return Setting(s.Key, "want >= 1, got %d", s.Value)
-		case s.Value > MaxSize:
-			return Setting(s.Key, "want at most %d, got %d", MaxSize, s.Value)
-		}
+// CheckSize wants a setting from 1 to MaxSize; the error is a *SettingError, as with the checks after it.
+func CheckSize(key string, value int) error {
+	switch {
+	case value < 1:
+		return Setting(key, "want >= 1, got %d", value)
+	case value > MaxSize:
+		return Setting(key, "want at most %d, got %d", MaxSize, value)
 	}
 	return nil
 }
-
-// CheckSize is CheckSizes of one.
-func CheckSize(key string, value int) error { return CheckSizes(Size{key, value}) }
 
 // CheckPositive wants a setting that is a number above 0, which float32 has.
 func CheckPositive(key string, x float64) error {

@@ -28,7 +28,7 @@ func (SwiGLUConfig) Card() Card {
 }
 
 // Check wants a hidden layer.
-func (c SwiGLUConfig) Check() error { return CheckSizes(Size{"hidden", c.Hidden}) }
+func (c SwiGLUConfig) Check() error { return CheckSize("hidden", c.Hidden) }
 
 // Shape is one hidden layer.
 func (c SwiGLUConfig) Shape() FeedForwardShape { return FeedForwardShape{Hidden: c.Hidden} }

@@ -21,7 +21,7 @@ func (s *Spec) checkStream() error {
 	if !isDesign(d) {
 		return fieldError("stream", "want a struct that embeds stream.Common, got %T", d)
 	}
-	if err := layers.CheckSizes(layers.Size{Key: "layers", Value: s.Layers}); err != nil {
+	if err := layers.CheckSize("layers", s.Layers); err != nil {
 		return s.ofSetting(err)
 	}
 	if err := s.checkLoop(); err != nil {
@@ -32,7 +32,7 @@ func (s *Spec) checkStream() error {
 		return s.ofSetting(err)
 	}
 	s.shape = s.design.Shape()
-	if err := layers.CheckSizes(layers.Size{Key: "vocab", Value: s.Vocab}, layers.Size{Key: "seq", Value: s.Seq}); err != nil {
+	if err := cmp.Or(layers.CheckSize("vocab", s.Vocab), layers.CheckSize("seq", s.Seq)); err != nil {
 		return s.ofSetting(err)
 	}
 	if kv, heads := s.Attention.KVHeads, s.HeadCount(); kv < 0 || kv > 0 && heads%kv != 0 {
@@ -179,12 +179,15 @@ func (s *Spec) checkMuP() error {
 			return err
 		}
 	}
-	for _, size := range []layers.Size{{Key: "mup.base.attention.heads", Value: base.Attention.Heads}, {Key: "mup.base.attention.head_dim", Value: base.Attention.HeadDim}} {
-		if size.Value < 0 {
-			return fieldError(size.Key, "want >= 1, got %d", size.Value)
+	for _, size := range []struct {
+		key   string
+		value int
+	}{{"mup.base.attention.heads", base.Attention.Heads}, {"mup.base.attention.head_dim", base.Attention.HeadDim}} {
+		if size.value < 0 {
+			return fieldError(size.key, "want >= 1, got %d", size.value)
 		}
-		if size.Value > 0 && s.Attention.Heads == 0 {
-			return fieldError(size.Key, "want nothing for the %s stream, whose heads are its own, got %d: remove it", s.Stream.Name(), size.Value)
+		if size.value > 0 && s.Attention.Heads == 0 {
+			return fieldError(size.key, "want nothing for the %s stream, whose heads are its own, got %d: remove it", s.Stream.Name(), size.value)
 		}
 	}
 	m := s.MuP
