@@ -6,107 +6,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/stream/linear"
 )
-
-// directions are an end's rows [count, size], or, where its one part has more rows than the
-// space has dimensions, their Gram matrix.
-type directions struct {
-	end
-	rows, gram *mat.Dense
-	norms      []float64  // Frobenius, of each part
-	packed     *mat.Dense // see pack
-	spreads    []spread   // of each part, once asked for
-}
-
-// directionsOf reads an end's weights.
-func directionsOf(e end) *directions {
-	d := &directions{end: e}
-	if len(e.parts) == 1 && e.count > e.size {
-		d.gram = e.wholeGram()
-		d.norms = []float64{math.Sqrt(max(0, mat.Trace(d.gram)))}
-		return d
-	}
-	d.rows = e.weights()
-	for i := range e.parts {
-		d.norms = append(d.norms, mat.Norm(d.part(d.rows, i), 2))
-	}
-	return d
-}
-
-// partGram is the Gram matrix [size, size] of a part's rows.
-func (d *directions) partGram(i int) *mat.Dense {
-	if d.rows == nil {
-		return d.gram
-	}
-	return gramOfColumns(d.part(d.rows, i))
-}
-
-// part is a part's share of an end's rows.
-func (e end) part(rows *mat.Dense, i int) *mat.Dense {
-	n := e.count / len(e.parts)
-	return rows.Slice(i*n, (i+1)*n, 0, rows.RawMatrix().Cols).(*mat.Dense)
-}
-
-// back are the directions y in front of M, whose rows are y M^T.
-func (d *directions) back(m linear.Chain) *directions {
-	to := &directions{end: d.end}
-	if d.rows != nil {
-		to.rows = m.Back(d.rows)
-	} else {
-		to.gram = gramBack(m, d.gram)
-	}
-	for i := range d.parts {
-		to.norms = append(to.norms, math.Sqrt(max(0, mat.Trace(to.partGram(i)))))
-	}
-	return to
-}
-
-// spread is a part's, in so many dimensions.
-func (d *directions) spread(part, size int) spread {
-	for i := len(d.spreads); i <= part; i++ {
-		packed := d.pack().RawRowView(i)
-		d.spreads = append(d.spreads, spreadOfVectors(size, d.norms[i]*d.norms[i], floats.Dot(packed, packed)))
-	}
-	return d.spreads[part]
-}
-
-// pack holds the Gram matrices G of all parts as vectors of their upper triangles, entries off
-// the diagonal times sqrt(2): their inner products are those of the matrices,
-//
-//	||A B^T||^2 = tr(A^T A B^T B) = sum over entries of G_A G_B
-//
-// [parts, size (size + 1) / 2].
-func (d *directions) pack() *mat.Dense {
-	if d.packed != nil {
-		return d.packed
-	}
-	for i := range d.parts {
-		g := d.partGram(i)
-		n, _ := g.Dims()
-		if d.packed == nil {
-			d.packed = mat.NewDense(len(d.parts), n*(n+1)/2, nil)
-		}
-		to := d.packed.RawRowView(i)
-		for r := range n {
-			to[0] = g.At(r, r)
-			floats.ScaleTo(to[1:n-r], math.Sqrt2, g.RawRowView(r)[r+1:])
-			to = to[n-r:]
-		}
-	}
-	return d.packed
-}
-
-// productNorms are ||A_i M B_j^T|| of the parts of two ends.
-func productNorms(a, b *directions, m linear.Chain) *mat.Dense {
-	scale, scalar := m.Number()
-	if !scalar {
-		b = b.back(m)
-	}
-	squares := times(a.pack(), b.pack().T())
-	squares.Apply(func(_, _ int, square float64) float64 { return math.Abs(scale) * math.Sqrt(max(0, square)) }, squares)
-	return squares
-}
 
 // Alignment is how much of what is written at one place is read at another: of the weights
 // W_out [n, D], rows along which the first writes, W_in [D, m], columns with which the second
@@ -126,17 +28,179 @@ type Alignment struct {
 	P float64 `json:"p"`
 }
 
-// align compares parts of two ends, whose product has a norm.
-func align(norm, out, in, carry float64, chance Chance) Alignment {
-	a := Alignment{Norm: norm, Carry: carry, Chance: chance, P: 1}
-	if out == 0 || in == 0 || carry == 0 {
-		return a
-	}
-	a.Strength = norm / (out * in)
-	a.Score = a.Strength / carry
-	a.P = chance.P(a.Score)
-	return a
-}
-
 // AboveChance is how many times the score of random weights, its root mean square, the score is.
 func (a Alignment) AboveChance() float64 { return ratioOf(a.Score, a.Chance.RMS()) }
+
+// align compares all parts of what writes with all of what reads, [writer's part][reader's part].
+func (c *carrier) align(w, r *directions) ([][]Alignment, error) {
+	maps, err := c.between(w.end, r.end)
+	if err != nil {
+		return nil, err
+	}
+	from := r // in front of M
+	scale, scalar := maps.Number()
+	switch {
+	case !scalar && r.keyed != nil:
+		return nil, check.Value("wiring: "+w.name(0)+" to "+r.name(0), "a stream that keeps its keys as they are", "one that mixes them")
+	case !scalar:
+		from = r.back(maps)
+	}
+	d, squares := w.dimensions(), products(w, from)
+	carry := maps.Gain(d.keys)
+	all := make([][]Alignment, len(w.parts))
+	for i, out := range w.norms {
+		for j, in := range r.norms {
+			a := Alignment{Norm: math.Abs(scale) * math.Sqrt(max(0, squares.At(i, j))), Carry: carry, P: 1}
+			arriving := scale * from.norms[j] / carry
+			a.Chance = chanceOf(d, w.spreads[i], from.spreads[j], ratioOf(arriving*arriving, in*in))
+			if out > 0 && in > 0 && carry > 0 {
+				a.Strength = a.Norm / (out * in)
+				a.Score = a.Strength / carry
+				a.P = a.Chance.P(a.Score)
+			}
+			all[i] = append(all[i], a)
+		}
+	}
+	return all, nil
+}
+
+// directions are those along which an end writes or reads, W X: X are rows of the stream's space, by the keys of each
+// column (one column of a stream of vectors, whose X are the directions themselves), W weights for them.
+type directions struct {
+	end
+	columns []*mat.Dense // [R, Dk] of each column; nil: X = I
+	gram    *mat.Dense   // W^T W [R*Dv, R*Dv]; nil: I
+	norms   []float64    // Frobenius, of each part: of what is read after the mean is taken away
+	spreads []spread     // of each part
+}
+
+// directionsOf reads an end. Where its one part has more rows than a space of vectors has dimensions their Gram matrix stands for
+// them.
+func directionsOf(e end) *directions {
+	d := &directions{end: e}
+	switch {
+	case e.keyed != nil:
+		d.columns = e.keyed.columns()
+		if e.keyed.weights != nil {
+			d.gram = e.keyed.gram()
+		}
+	case len(e.parts) == 1 && e.count > e.size:
+		d.gram = e.wholeGram()
+	default:
+		d.columns = []*mat.Dense{e.weights()}
+	}
+	d.spread()
+	return d
+}
+
+// back are the directions y of a stream of vectors in front of M, whose rows are y M^T.
+func (d *directions) back(m linear.Chain) *directions {
+	to := &directions{end: d.end}
+	if d.columns != nil {
+		to.columns = []*mat.Dense{m.Back(d.columns[0])}
+	} else {
+		to.gram = gramBack(m, d.gram)
+	}
+	to.spread()
+	return to
+}
+
+// dimensions are Dk and Dv, or D and 1.
+func (d *directions) dimensions() dimensions {
+	if d.columns == nil {
+		return dimensions{d.gram.RawMatrix().Rows, 1}
+	}
+	return dimensions{d.columns[0].RawMatrix().Cols, len(d.columns)}
+}
+
+// spread finds norms and spreads, by blocks of the Gram matrix of each part. The dimension that a mean takes away is one of
+// Dk*Dv and left in the spread.
+func (d *directions) spread() {
+	n := d.dimensions()
+	for part := range d.parts {
+		keys, values := mat.NewDense(n.keys, n.keys, nil), mat.NewDense(n.values, n.values, nil)
+		square, transposed, sum := 0.0, 0.0, 0.0
+		for v := range n.values {
+			for w := v; w < n.values; w++ {
+				block := d.block(part, v, w)
+				if block == nil {
+					continue
+				}
+				own := dotOf(block, block)
+				if v == w { // symmetric
+					keys.Add(keys, block)
+					square, transposed, sum = square+own, transposed+own, sum+mat.Sum(block)
+				} else { // it, and block w, v, its transpose
+					square, transposed, sum = square+2*own, transposed+2*dotOf(block, mat.DenseCopyOf(block.T())), sum+2*mat.Sum(block)
+				}
+				values.Set(v, w, mat.Trace(block))
+				values.Set(w, v, mat.Trace(block))
+			}
+		}
+		trace := mat.Trace(keys)
+		d.spreads = append(d.spreads, spreadOf(n, trace, square, transposed, dotOf(keys, keys), dotOf(values, values)))
+		if d.keyed != nil && d.keyed.centred {
+			trace -= sum / float64(n.keys*n.values)
+		}
+		d.norms = append(d.norms, math.Sqrt(max(0, trace)))
+	}
+}
+
+// block is G_vw [Dk, Dk] of a part's Gram matrix X^T W^T W X, of a pair of columns; nil: 0.
+func (d *directions) block(part, v, w int) *mat.Dense {
+	switch {
+	case d.columns == nil:
+		return d.gram
+	case d.gram == nil && v != w:
+		return nil
+	case d.gram == nil:
+		return gramOfColumns(d.part(d.columns[v], part))
+	}
+	rows := d.columns[v].RawMatrix().Rows
+	of := mat.NewDense(rows, rows, nil)
+	of.Apply(func(g, h int, _ float64) float64 { return d.gram.At(g*len(d.columns)+v, h*len(d.columns)+w) }, of)
+	return times(d.columns[v].T(), of, d.columns[w])
+}
+
+// products are |W_out W_in|^2 of all parts of two ends: with L = X_out C X_in^T, C taking a mean away before it is read if the reader
+// does, the sums of the entries of (W_out^T W_out L) ⊙ (L W_in W_in^T).
+func products(w, r *directions) *mat.Dense {
+	var link *mat.Dense
+	switch {
+	case r.columns == nil && w.columns != nil:
+		link = w.columns[0]
+	case w.columns == nil && r.columns != nil:
+		link = mat.DenseCopyOf(r.columns[0].T())
+	case w.columns != nil:
+		link = linked(w.columns, r.columns, r.keyed != nil && r.keyed.centred)
+	}
+	left, right := product(w.gram, link), product(link, r.gram)
+	n, m := left.Dims()
+	n, m = n/len(w.parts), m/len(r.parts)
+	squares := mat.NewDense(len(w.parts), len(r.parts), nil)
+	squares.Apply(func(i, j int, _ float64) float64 {
+		part := func(of *mat.Dense) *mat.Dense { return of.Slice(i*n, (i+1)*n, j*m, (j+1)*m).(*mat.Dense) }
+		return dotOf(part(left), part(right))
+	}, squares)
+	return squares
+}
+
+// product is a b; nil is I.
+func product(a, b *mat.Dense) *mat.Dense {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return times(a, b)
+}
+
+// dotOf is the sum of the products of two matrices' entries.
+func dotOf(a, b *mat.Dense) float64 {
+	sum := 0.0
+	for i := range a.RawMatrix().Rows {
+		sum += floats.Dot(a.RawRowView(i), b.RawRowView(i))
+	}
+	return sum
+}

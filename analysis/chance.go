@@ -103,11 +103,6 @@ func spreadOf(d dimensions, trace, square, transposed, keys, values float64) spr
 	return s
 }
 
-// spreadOfVectors is that of directions in d dimensions.
-func spreadOfVectors(d int, trace, square float64) spread {
-	return spreadOf(dimensions{d, 1}, trace, square, square, square, trace*trace)
-}
-
 // chanceOf is the chance of two spreads; scale is what the second's trace is of the squared norms that the score is
 // divided by: 1 where M = I.
 func chanceOf(d dimensions, a, b spread, scale float64) Chance {

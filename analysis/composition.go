@@ -102,25 +102,23 @@ func (f *Folded) circuitEnd(layer int, heads []HeadWeights, rows func(HeadWeight
 		all = append(all, rows(h).RawMatrix().Data...)
 	}
 	e.count = len(all) / e.size
-	e.weights = func() *mat.Dense { return mat.NewDense(e.count, e.size, all) }
+	e.weights, e.keyed = func() *mat.Dense { return mat.NewDense(e.count, e.size, all) }, nil
 	return directionsOf(e)
 }
 
 // add scores each head of a layer with each of a later one.
 func (c *Composition) add(from, to int, w *directions, readers [3]*directions, carry *carrier) error {
-	var scores [3]*mat.Dense
+	var scores [3][][]Alignment
 	for i, r := range readers {
-		m, err := carry.between(w.end, r.end)
-		if err != nil {
+		var err error
+		if scores[i], err = carry.align(w, r); err != nil {
 			return err
 		}
-		scores[i] = productNorms(w, r, m)
-		scores[i].Apply(func(a, b int, norm float64) float64 { return ratioOf(norm, w.norms[a]*r.norms[b]) }, scores[i])
 	}
 	heads := len(w.parts)
 	for a := range heads {
 		for b := range heads {
-			c.Pairs = append(c.Pairs, HeadPair{From: from*heads + a, To: to*heads + b, Q: scores[0].At(a, b), K: scores[1].At(a, b), V: scores[2].At(a, b)})
+			c.Pairs = append(c.Pairs, HeadPair{From: from*heads + a, To: to*heads + b, Q: scores[0][a][b].Strength, K: scores[1][a][b].Strength, V: scores[2][a][b].Strength})
 		}
 	}
 	return nil

@@ -163,27 +163,19 @@ func (s *samples) search(o DirectionsOptions) (*Directions, error) {
 	d := &Directions{Activation: s.name, Entries: s.size, Tokens: half, Principal: kurtoses(measured), Own: kurtoses(rest)}
 	_, k := z.Dims()
 	ids := s.ids[half : 2*half]
-	random := product(measured, uniformOrthogonal(k, draw))
+	random := times(measured, uniformOrthogonal(k, draw).T())
 	d.Random, d.ShareByChance = kurtoses(random), sharedByChance(ids)
 	d.RandomShare, d.PrincipalShare, d.OwnShare = meanShare(random, ids), meanShare(measured, ids), meanShare(rest, ids)
 	turn, steps, converged := fastICA(z, draw)
 	d.Steps, d.Converged = steps, converged
-	before, after := kurtoses(product(z, turn)), product(measured, turn)
-	var filters mat.Dense
-	filters.Mul(w.to, turn.T()) // [D, K]
+	before, after := kurtoses(times(z, turn.T())), times(measured, turn.T())
+	filters := times(w.to, turn.T()) // [D, K]
 	for j := range k {
 		entries := mat.Col(nil, j, after)
-		d.Found = append(d.Found, Direction{Kurtosis: Kurtosis(entries), Found: before[j], Token: tokenShare(entries, ids), Filter: mat.Col(nil, j, &filters), Examples: s.largest(entries, half)})
+		d.Found = append(d.Found, Direction{Kurtosis: Kurtosis(entries), Found: before[j], Token: tokenShare(entries, ids), Filter: mat.Col(nil, j, filters), Examples: s.largest(entries, half)})
 	}
 	slices.SortStableFunc(d.Found, func(a, b Direction) int { return cmp.Compare(b.Kurtosis, a.Kurtosis) })
 	return d, nil
-}
-
-// product are samples [N, K] along the rows of a matrix [K, K].
-func product(z, w *mat.Dense) *mat.Dense {
-	var y mat.Dense
-	y.Mul(z, w.T())
-	return &y
 }
 
 // kurtoses are those of the columns.

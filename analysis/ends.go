@@ -240,6 +240,12 @@ func (f *Folded) accesses() ([]end, error) {
 	return all, nil
 }
 
+// part is a part's share of an end's rows.
+func (e end) part(rows *mat.Dense, i int) *mat.Dense {
+	n := e.count / len(e.parts)
+	return rows.Slice(i*n, (i+1)*n, 0, rows.RawMatrix().Cols).(*mat.Dense)
+}
+
 // name is that of a part: its node's, and for what attention reads q, k or v after it.
 func (e end) name(part int) string {
 	if e.via == "" {

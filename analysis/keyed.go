@@ -75,6 +75,9 @@ func linked(a, b []*mat.Dense, centred bool) *mat.Dense {
 	dv := len(a)
 	ra, dk := a[0].Dims()
 	rb, _ := b[0].Dims()
+	if dv == 1 && !centred {
+		return times(a[0], b[0].T())
+	}
 	m := mat.NewDense(ra*dv, rb*dv, nil)
 	for v := range dv {
 		products := times(a[v], b[v].T())

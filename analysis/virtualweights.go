@@ -114,7 +114,7 @@ func tooLate(writer, reader string) error {
 
 func connect(carry *carrier, w, r end) (*VirtualWeights, error) {
 	v := &VirtualWeights{Writer: w.name(0), Reader: r.name(0), Rows: w.entries(), Columns: r.entries()}
-	aligned, err := newMeasure(carry, []end{w}, []end{r}).align(0, 0)
+	aligned, err := carry.align(directionsOf(w), directionsOf(r))
 	if err != nil {
 		return nil, err
 	}

@@ -87,9 +87,12 @@ func Wire(store *graph.Store, c models.Spec, o WiringOptions) (*Wiring, error) {
 	}
 	d := &wiringDraft{Wiring: &Wiring{Stream: f.c.Stream.Name(), FDR: o.FDR}, writers: f.writers(o.Whole), readers: f.readers(o.Whole)}
 	d.lay()
-	measured := newMeasure(carry, d.writers, d.readers)
+	var writers []*directions
+	for _, w := range d.writers {
+		writers = append(writers, directionsOf(w))
+	}
 	for j := range d.readers {
-		if err := d.connect(measured, j); err != nil {
+		if err := d.connect(carry, writers, j); err != nil {
 			return nil, err
 		}
 	}
@@ -148,13 +151,13 @@ func (d *wiringDraft) place(ends []end) {
 }
 
 // connect measures what reader number j reads of all earlier writers.
-func (d *wiringDraft) connect(measured measure, j int) error {
-	r := d.readers[j]
-	for i, w := range d.writers {
+func (d *wiringDraft) connect(carry *carrier, writers []*directions, j int) error {
+	r := directionsOf(d.readers[j]) // one at a time: weights take room
+	for i, w := range writers {
 		if w.at >= r.at {
 			continue
 		}
-		all, err := measured.align(i, j)
+		all, err := carry.align(w, r)
 		if err != nil {
 			return err
 		}
