@@ -103,12 +103,8 @@ func FindCircuits(store *graph.Store, c models.Spec, o CircuitOptions) (*Circuit
 
 // addLayer adds the heads of a layer; without a vocabulary their full circuits stay away.
 func (c *Circuits) addLayer(f *Folded, v *vocabulary, layer int) error {
-	site := siteName(layer, stream.Attention)
 	for _, w := range f.layerHeads(layer) {
-		h, err := headCircuits(w)
-		if c.Values > 1 {
-			h, err = f.keyedHead(site, w.Head).circuits(w)
-		}
+		h, err := f.headKeys(w).circuits(w)
 		if err == nil && v != nil {
 			err = v.add(&h, w)
 		}
@@ -118,20 +114,6 @@ func (c *Circuits) addLayer(f *Folded, v *vocabulary, layer int) error {
 		c.Heads = append(c.Heads, h)
 	}
 	return nil
-}
-
-// headCircuits are a head's own circuits.
-func headCircuits(w HeadWeights) (h HeadCircuits, err error) {
-	h.Layer, h.Head = w.Layer, w.Head
-	if h.OV, err = w.OV().spectrum(); err != nil {
-		return h, err
-	}
-	h.QK, err = w.QK().spectrum()
-	return h, err
-}
-
-func (f Factored) spectrum() (CircuitSpectrum, error) {
-	return circuitSpectrum(f.Swapped(), f.Norm())
 }
 
 // Head returns one head's circuits.

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
@@ -66,17 +65,15 @@ func MeasureErasure(store *graph.Store, c models.Spec) (*Erasure, error) {
 	}
 	d, values := f.streamWidth(), f.ends[0].values
 	e := &Erasure{Stream: f.c.Stream.Name(), Dimensions: d * values, HeadDimensions: d * f.c.HeadDim(), Experts: f.c.FeedForwardShape().Experts}
-	heads, neurons := f.headErasure, f.vectorNeurons
 	if values > 1 {
 		e.HeadDimensions = d
-		heads, neurons = f.keyHeadErasure, f.keyNeurons
 	}
 	for l := range f.c.Depth() {
 		var each inOut
 		if f.c.Shape().Has(stream.FeedForward) {
-			each = neurons(l)
+			each = f.neuronErasure(l)
 		}
-		e.Layers = append(e.Layers, LayerErasure{heads(l), each.cosines(), each.joint()})
+		e.Layers = append(e.Layers, LayerErasure{f.headErasure(l), each.cosines(), each.joint()})
 	}
 	return e, nil
 }
@@ -96,35 +93,6 @@ func (p inOut) cosines() []float64 {
 // joint is the cosine of all neurons' weights as long vectors.
 func (p inOut) joint() float64 {
 	return cosine(floats.Sum(p.dot), floats.Sum(p.in), floats.Sum(p.out))
-}
-
-// vectorNeurons compares the columns of W1 [D, N], of gated neurons those of W3, the last N that the
-// site reads with, and the rows of W2 [N, D].
-func (f *Folded) vectorNeurons(layer int) inOut {
-	site := siteName(layer, stream.FeedForward)
-	in, out := f.end(site, true).weights(), f.end(site, false).weights()
-	n, _ := out.Dims()
-	gates := in.RawMatrix().Rows - n
-	p := inOut{make([]float64, n), make([]float64, n), make([]float64, n)}
-	for i := range n {
-		a, b := in.RawRowView(gates+i), out.RawRowView(i) // [D]
-		p.dot[i], p.in[i], p.out[i] = floats.Dot(a, b), floats.Dot(a, a), floats.Dot(b, b)
-	}
-	return p
-}
-
-// headErasure compares W_V [D, Dh] and W_O [Dh, D] of each head.
-func (f *Folded) headErasure(layer int) []float64 {
-	var each []float64
-	for _, w := range f.layerHeads(layer) {
-		dot, in, written := 0.0, 0.0, 0.0
-		for i := range f.c.HeadDim() {
-			a, b := mat.Col(nil, i, w.V), w.O.RawRowView(i) // [D]
-			dot, in, written = dot+floats.Dot(a, b), in+floats.Dot(a, a), written+floats.Dot(b, b)
-		}
-		each = append(each, cosine(dot, in, written))
-	}
-	return each
 }
 
 // Erasers lists all heads and neurons by their cosine, the strongest eraser first.

@@ -89,14 +89,6 @@ type HeadWeights struct {
 	Values int
 }
 
-// QK is what makes a head attend, W_Q W_K^T [D, D]: x QK y^T are the attention logits of a
-// query at x and a key at y, up to their scale (1/sqrt(Dh), but with muP or inverse layer
-// scaling), biases and what positions add (ALiBi) or turn (rotary: QK is that of distance 0).
-func (h HeadWeights) QK() Factored { return Factored{h.Q, mat.DenseCopyOf(h.K.T())} }
-
-// OV is what a head does with what it attends to, W_V W_O [D, D], without what the first attention's values add.
-func (h HeadWeights) OV() Factored { return Factored{h.V, h.O} }
-
 // Head returns a head's weights.
 func (f *Folded) Head(layer, head int) (HeadWeights, error) {
 	if err := f.check(layer, head); err != nil {

@@ -9,10 +9,20 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// keyedHead are a matrix stream's head's keys of each column [1, Dk], those that read with the norm's gains.
+// keyedHead are a matrix stream's head's keys of each column [1, Dk], those that read with the norm's gains; of a stream of
+// vectors, as one column, the rows [Dh, D] of its weights.
 type keyedHead struct {
 	q, k, v, o []*mat.Dense
 	centred    bool
+}
+
+// headKeys are those of a head.
+func (f *Folded) headKeys(w HeadWeights) keyedHead {
+	if w.Values > 1 {
+		return f.keyedHead(siteName(w.Layer, stream.Attention), w.Head)
+	}
+	rows := func(w mat.Matrix) []*mat.Dense { return []*mat.Dense{mat.DenseCopyOf(w)} }
+	return keyedHead{rows(w.Q.T()), rows(w.K.T()), rows(w.V.T()), rows(w.O), false}
 }
 
 // keyedHead takes a head's keys out of a site's.
@@ -27,7 +37,7 @@ func (f *Folded) keyedHead(site string, head int) keyedHead {
 	return keyedHead{key(read, headPlace(f.c, 0, head)), key(read, headPlace(f.c, 1, head)), key(read, headPlace(f.c, 2, head)), key(write, head), read.centred}
 }
 
-// circuits are a head's own circuits, of matrices Dv x Dv.
+// circuits are a head's own circuits, of matrices Dv x Dv, or Dh x Dh.
 func (k keyedHead) circuits(w HeadWeights) (h HeadCircuits, err error) {
 	h.Layer, h.Head = w.Layer, w.Head
 	square := func(columns []*mat.Dense, centred bool) *mat.Dense { return linked(columns, columns, centred) }

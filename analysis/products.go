@@ -6,28 +6,6 @@ import (
 	"github.com/residua-go/residua/internal/matmul"
 )
 
-// Factored is a matrix of low rank as the product of two thin ones, Left Right.
-type Factored struct {
-	Left  *mat.Dense // [D, k]
-	Right *mat.Dense // [k, D]
-}
-
-// Dense returns the product [D, D].
-func (f Factored) Dense() *mat.Dense {
-	return times(f.Left, f.Right)
-}
-
-// Norm returns the Frobenius norm of the product, from k x k matrices.
-func (f Factored) Norm() float64 {
-	return mat.Norm(times(triangle(f.Left), triangle(f.Right.T()).T()), 2)
-}
-
-// Swapped returns Right Left [k, k], which has the product's eigenvalues but for zeros
-// (AB v = l v gives BA (B v) = l B v).
-func (f Factored) Swapped() *mat.Dense {
-	return times(f.Right, f.Left)
-}
-
 // times is the product of two matrices or of three, these in the order that takes fewer operations.
 func times(a, b mat.Matrix, more ...mat.Matrix) *mat.Dense {
 	if len(more) == 0 {

@@ -1,0 +1,53 @@
+package analysis
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/residua-go/residua/stream"
+)
+
+// cosine is a dot product over the root of two squared lengths; 0 where one is 0.
+func cosine(dot, a, b float64) float64 {
+	if a <= 0 || b <= 0 {
+		return 0
+	}
+	return dot / math.Sqrt(a*b)
+}
+
+// neuronErasure compares the columns of W1 [D, N], of gated neurons those of W3, the last N that the site reads with, and
+// the rows of W2 [N, D]. Those of a matrix stream are W1^T (r ⊗ I) and W2 (w ⊗ I), whose products are of W1 and W2 with
+// the keys' own (linked).
+func (f *Folded) neuronErasure(layer int) inOut {
+	site := siteName(layer, stream.FeedForward)
+	read, write := f.end(site, true), f.end(site, false)
+	in, out := read.weights(), write.weights()
+	onIn, onOut, written := in, out, out // what these are multiplied by
+	if read.keyed != nil {
+		in, out = read.keyed.weights(), write.keyed.weights() // [N, R*Dv]
+		r, w, centred := read.keyed.columns(), write.keyed.columns(), read.keyed.centred
+		onIn, onOut, written = times(in, linked(r, r, centred)), times(out, linked(w, r, centred)), times(out, linked(w, w, false))
+	}
+	n := out.RawMatrix().Rows
+	gates := in.RawMatrix().Rows - n
+	var p inOut
+	for i := range n {
+		read := in.RawRowView(gates + i)
+		p.dot = append(p.dot, floats.Dot(read, onOut.RawRowView(i)))
+		p.in = append(p.in, floats.Dot(read, onIn.RawRowView(gates+i)))
+		p.out = append(p.out, floats.Dot(out.RawRowView(i), written.RawRowView(i)))
+	}
+	return p
+}
+
+// headErasure compares W_V [D, Dh] and W_O [Dh, D] of each head; of a matrix stream's both have Dv columns of one key each.
+func (f *Folded) headErasure(layer int) []float64 {
+	var each []float64
+	for _, w := range f.layerHeads(layer) {
+		k := f.headKeys(w)
+		each = append(each, cosine(mat.Trace(linked(k.v, k.o, k.centred)), mat.Trace(linked(k.v, k.v, k.centred)), mat.Trace(linked(k.o, k.o, false))))
+	}
+	return each
+}
