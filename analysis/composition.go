@@ -8,7 +8,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/residua-go/residua/analysis/cache"
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
@@ -130,23 +129,6 @@ func ratioOf(a, b float64) float64 {
 		return 0
 	}
 	return a / b
-}
-
-// Pair returns the scores of head i of one layer and head j of a later one.
-func (c *Composition) Pair(from, to string) (HeadPair, error) {
-	i, j := slices.Index(c.Heads, from), slices.Index(c.Heads, to)
-	if i < 0 {
-		return HeadPair{}, check.Unknown("head", from, c.Heads)
-	}
-	if j < 0 {
-		return HeadPair{}, check.Unknown("head", to, c.Heads)
-	}
-	for _, p := range c.Pairs {
-		if p.From == i && p.To == j {
-			return p, nil
-		}
-	}
-	return HeadPair{}, tooLate(from, to)
 }
 
 // Table lists the pairs that compose most, each by the strongest of its three ways.

@@ -8,7 +8,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 )
@@ -151,36 +150,4 @@ func (m *KeyMemory) cosines(writes, reads int) [][]float64 {
 		all[i] = products.RawRowView(i)
 	}
 	return all
-}
-
-// Cosines is the crosstalk of two sites key by key: the cosines of reader's reading keys with
-// writer's writing keys, [reading key][writing key]. Attention reads with R keys for queries,
-// R for keys and R for values, in this order. The reader may stand before the writer.
-func (m *KeyMemory) Cosines(writer, reader string) ([][]float64, error) {
-	w, err := m.set(writer, false)
-	if err != nil {
-		return nil, err
-	}
-	r, err := m.set(reader, true)
-	if err != nil {
-		return nil, err
-	}
-	return m.cosines(w, r), nil
-}
-
-// set finds the writing, or reading, keys of a site.
-func (m *KeyMemory) set(site string, reads bool) (int, error) {
-	what, known := "site that writes called", []string(nil)
-	if reads {
-		what = "site that reads called"
-	}
-	for i, a := range m.accesses {
-		if a.reads == reads {
-			if a.site == site {
-				return i, nil
-			}
-			known = append(known, a.site)
-		}
-	}
-	return 0, check.Unknown(what, site, known)
 }

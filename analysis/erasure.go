@@ -95,8 +95,8 @@ func (p inOut) joint() float64 {
 	return cosine(floats.Sum(p.dot), floats.Sum(p.in), floats.Sum(p.out))
 }
 
-// Erasers lists all heads and neurons by their cosine, the strongest eraser first.
-func (e *Erasure) Erasers() []Eraser {
+// Strongest returns the n strongest erasers, heads and neurons of a negative cosine, the strongest first.
+func (e *Erasure) Strongest(n int) []Eraser {
 	var all []Eraser
 	for l, layer := range e.Layers {
 		for h, v := range layer.Heads {
@@ -107,12 +107,6 @@ func (e *Erasure) Erasers() []Eraser {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Eraser) int { return cmp.Compare(a.Cosine, b.Cosine) })
-	return all
-}
-
-// Strongest returns the n strongest erasers, those of a negative cosine.
-func (e *Erasure) Strongest(n int) []Eraser {
-	all := e.Erasers()
 	negative, _ := slices.BinarySearchFunc(all, 0, func(a Eraser, zero int) int { return cmp.Compare(a.Cosine, float64(zero)) })
 	return all[:min(max(0, n), negative)]
 }

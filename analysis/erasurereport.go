@@ -8,18 +8,14 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Histogram counts each layer's neurons by their cosine, [layer][bin], in bins of equal width
-// from -1 to 1.
-func (e *Erasure) Histogram(bins int) [][]int { return e.count(max(1, bins), 1) }
-
-// count is Histogram from -reach to reach.
-func (e *Erasure) count(bins int, reach float64) [][]int {
+// count counts each layer's neurons by their cosine, [layer][bin], in bins of equal width from -reach to reach.
+func (e *Erasure) count(reach float64) [][]int {
 	counts := make([][]int, len(e.Layers)) // [layer][bin]
 	for l, layer := range e.Layers {
-		counts[l] = make([]int, bins)
+		counts[l] = make([]int, histogramBins)
 		for _, v := range layer.Neurons {
-			bin := int(math.Floor((v/reach + 1) / 2 * float64(bins)))
-			counts[l][min(max(bin, 0), bins-1)]++
+			bin := int(math.Floor((v/reach + 1) / 2 * histogramBins))
+			counts[l][min(max(bin, 0), histogramBins-1)]++
 		}
 	}
 	return counts
@@ -101,7 +97,7 @@ func (e *Erasure) density() figure.Lines {
 	l := figure.Lines{Title: "Neurons: cosine of what is read and written", XLabel: "cosine", YLabel: "density",
 		Series: []figure.Series{{Name: "neurons"}, {Name: fmt.Sprintf("random directions of %d dimensions", e.Dimensions)}}}
 	reach, total, sums := e.reach(), 0, make([]int, histogramBins)
-	for _, counts := range e.count(histogramBins, reach) {
+	for _, counts := range e.count(reach) {
 		for b, n := range counts {
 			sums[b], total = sums[b]+n, total+n
 		}
@@ -122,7 +118,7 @@ func (e *Erasure) byLayer() figure.Heatmap {
 	for b := range histogramBins {
 		h.Columns = append(h.Columns, fmt.Sprintf("%.3f", binCentre(b, reach)))
 	}
-	for l, counts := range e.count(histogramBins, reach) {
+	for l, counts := range e.count(reach) {
 		row := make([]float64, len(counts))
 		for b, n := range counts {
 			row[b] = float64(n) / float64(len(e.Layers[l].Neurons))

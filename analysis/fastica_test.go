@@ -29,7 +29,7 @@ func TestFastICAFindsPlantedSources(t *testing.T) {
 	require.Equal(t, k, found, "as many directions as there are sources")
 	turn, steps, converged := fastICA(z, draw)
 	assert.True(t, converged, "%d steps", steps)
-	y := product(z, turn)
+	y := times(z, turn.T())
 	for j := range k {
 		best := 0.0
 		for i := range k {

@@ -129,25 +129,5 @@ func (f *Folded) layerHeads(layer int) []HeadWeights {
 	return all
 }
 
-// FeedForwardWeights are one feed-forward's weights, those that read with the norm folded in;
-// of a mixture those of all experts, one after another.
-type FeedForwardWeights struct {
-	Layer int
-	In    *mat.Dense // W1 [D, N]; of a matrix stream the keys r_FF [Dk, R] in front of W1
-	Out   *mat.Dense // W2 [N, D]; of a matrix stream the keys w_FF [R, Dk] after W2
-}
-
-// FeedForward returns a feed-forward's weights. It is an error if the model has none.
-func (f *Folded) FeedForward(layer int) (FeedForwardWeights, error) {
-	if err := check.Index("layer", layer, f.c.Depth()); err != nil {
-		return FeedForwardWeights{}, err
-	}
-	if !f.c.Shape().Has(stream.FeedForward) {
-		return FeedForwardWeights{}, check.Value("feed-forward", "a model that has one", "one of attention alone")
-	}
-	site := siteName(layer, stream.FeedForward)
-	return FeedForwardWeights{layer, mat.DenseCopyOf(f.end(site, true).weights().T()), f.end(site, false).weights()}, nil
-}
-
 // streamWidth is the number of entries of a direction that sites read and write: D, or Dk.
 func (f *Folded) streamWidth() int { return f.end(siteName(0, stream.Attention), true).size }

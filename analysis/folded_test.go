@@ -155,42 +155,6 @@ func checkFoldedReads(t *testing.T, f *analysis.Folded, run *cache.Cache, c mode
 	}
 }
 
-// TestFoldedFeedForward compares with explicit matrices.
-func TestFoldedFeedForward(t *testing.T) {
-	for _, name := range []string{"vector/gpt2", "vector/moe", "matrix"} {
-		c := zoo(t)[name]
-		store := modeltest.PerturbedStore(t, c, tensor.Float64)
-		f, err := analysis.Fold(store, c)
-		require.NoError(t, err)
-		w, err := f.FeedForward(1)
-		require.NoError(t, err)
-		gain := graph.Float64s(store.Param("blocks.1.feedforward.norm").Value)
-		if on[stream.MatrixConfig](c) {
-			s := matrixOf(c)
-			read, write := parameter(t, store, "blocks.1.feedforward.read", s.Rank), parameter(t, store, "blocks.1.feedforward.write", s.Rank)
-			means := make([]float64, s.Dk)
-			for i, g := range gain {
-				means[i/s.Dv] += g / float64(s.Dv)
-			}
-			requireEqual(t, times(normMatrix(means, false), read.T()), w.In)
-			requireEqual(t, write, w.Out)
-			continue
-		}
-		experts := expertCount(c)
-		for e := range experts {
-			w1 := parameter(t, store, "blocks.1.feedforward.w1", experts*c.Width()).Slice(e*c.Width(), (e+1)*c.Width(), 0, hidden(c))
-			w2 := parameter(t, store, "blocks.1.feedforward.w2", experts*hidden(c)).Slice(e*hidden(c), (e+1)*hidden(c), 0, c.Width())
-			requireEqual(t, times(normMatrix(gain, true), w1), w.In.Slice(0, c.Width(), e*hidden(c), (e+1)*hidden(c)))
-			requireEqual(t, w2, w.Out.Slice(e*hidden(c), (e+1)*hidden(c), 0, c.Width()))
-		}
-	}
-}
-
-func requireEqual(t *testing.T, want, got mat.Matrix) {
-	t.Helper()
-	require.True(t, mat.EqualApprox(want, got, 1e-12), "want %v, got %v", mat.Formatted(want), mat.Formatted(got))
-}
-
 // TestFoldedErrors: what a call can get wrong is one line.
 func TestFoldedErrors(t *testing.T) {
 	c := zoo(t)["vector"]
@@ -200,8 +164,6 @@ func TestFoldedErrors(t *testing.T) {
 	assert.ErrorIs(t, err, check.RangeError{Name: "layer", N: 4, Got: 4})
 	_, err = f.Head(0, -1)
 	assert.ErrorIs(t, err, check.RangeError{Name: "head", N: 3, Got: -1})
-	_, err = f.FeedForward(-1)
-	assert.ErrorIs(t, err, check.RangeError{Name: "layer", N: 4, Got: -1})
 	lstm := zoo(t)["dwlstm"]
 	_, err = analysis.Fold(modeltest.NewStore(t, lstm, tensor.Float32, 0), lstm)
 	assert.ErrorIs(t, err, check.UnsupportedError{Analysis: "circuits", Stream: "dwlstm"})

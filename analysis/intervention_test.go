@@ -187,30 +187,3 @@ func TestInterventionErrors(t *testing.T) {
 	_, err = analysis.Ablate(store, c, ids, []string{"blocks.7.*.heads"}, nil, analysis.NextTokenLoss())
 	assert.ErrorIs(t, err, check.UnknownNameError{Kind: "activation", Name: "blocks.7.*.heads"})
 }
-
-// TestNextTokenLoss: the mean over all tokens is that of parts, by their sizes.
-func TestNextTokenLoss(t *testing.T) {
-	c := zoo(t)["vector"]
-	run, _ := decompose(t, c, tensor.Float64)
-	of := func(m analysis.Metric) float64 {
-		value, err := m.Of(run)
-		require.NoError(t, err)
-		return value
-	}
-	n := c.Seq - 1
-	var others []int
-	for token := 1; token < n; token++ {
-		others = append(others, token)
-	}
-	first, rest := of(analysis.NextTokenLossAfter(0)), of(analysis.NextTokenLossAfter(others...))
-	assert.NotEqual(t, first, rest)
-	assert.InDelta(t, of(analysis.NextTokenLoss()), (first+float64(n-1)*rest)/float64(n), 1e-12)
-	for want, m := range map[error]analysis.Metric{
-		check.ValueError{Name: "loss", Got: "none"}:                         analysis.NextTokenLossAfter(),
-		check.RangeError{Name: "token", N: 9, Got: 9}:                       analysis.NextTokenLossAfter(9),
-		check.ValueError{Name: "loss: token 8", Got: "the last of its row"}: analysis.NextTokenLossAfter(8),
-	} {
-		_, err := m.Of(run)
-		assert.ErrorIs(t, err, want)
-	}
-}

@@ -33,25 +33,6 @@ func NextTokenLoss() Metric {
 	}}
 }
 
-// NextTokenLossAfter is NextTokenLoss of some tokens alone: of those whose successor can be
-// known, say.
-func NextTokenLossAfter(tokens ...int) Metric {
-	return Metric{Name: fmt.Sprintf("loss of the next token after %d tokens", len(tokens)), of: func(run *cache.Cache) (float64, error) {
-		if len(tokens) == 0 {
-			return 0, check.Value("loss", "at least one token", "none")
-		}
-		for _, token := range tokens {
-			if err := check.Index("token", token, run.Tokens()); err != nil {
-				return 0, err
-			}
-			if (token+1)%run.Seq == 0 {
-				return 0, check.Value(fmt.Sprintf("loss: token %d", token), "one with a successor", "the last of its row")
-			}
-		}
-		return run.NextTokenLoss(tokens...)
-	}}
-}
-
 // LogitOf is the logit of the id target at a token, minus that of the id against unless it is
 // negative.
 func LogitOf(token, target, against int) Metric {

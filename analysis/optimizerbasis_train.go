@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"context"
+
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/graph"

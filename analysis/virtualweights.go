@@ -48,42 +48,14 @@ type VirtualWeights struct {
 	Columns int    `json:"columns"` // m
 	Alignment
 	Values [][]float64 `json:"values,omitempty"` // W_out M W_in, where it is small enough to look at
-	out    *mat.Dense  // W_out M [n, D]
-	in     *mat.Dense  // W_in^T [m, D]
 }
 
-// Bounds on the entries of virtual weights that are listed as Values, and that Matrix makes.
-const (
-	listedWeights = 128 * 128
-	matrixWeights = 1 << 24
-)
+// listedWeights is the most entries of virtual weights that are listed as Values.
+const listedWeights = 128 * 128
 
-// Writers lists the names that Connect knows for what writes: "embedding", "positions",
-// "blocks.0.attention.1" (a head), "blocks.0.attention", "blocks.0.feedforward".
-func (f *Folded) Writers() []string { return endNames(f.writers(false), f.writers(true)) }
-
-// Readers lists the names that Connect knows for what reads: "blocks.0.attention.1.q", ".k"
-// and ".v", "blocks.0.attention.q" (of all heads), "blocks.0.feedforward", "unembedding".
-func (f *Folded) Readers() []string { return endNames(f.readers(false), f.readers(true)) }
-
-// endNames are the names of all parts, each once.
-func endNames(all ...[]end) []string {
-	var names []string
-	seen := map[string]bool{}
-	for _, ends := range all {
-		for _, e := range ends {
-			for i := range e.parts {
-				if name := e.name(i); !seen[name] {
-					names, seen[name] = append(names, name), true
-				}
-			}
-		}
-	}
-	return names
-}
-
-// Connect returns the virtual weights between a writer and a reader after it, by name (see
-// Folded.Writers and Readers); run may be nil.
+// Connect returns the virtual weights between a writer and a reader after it, by name; run may be nil. What writes is "embedding",
+// "positions", "blocks.0.attention.1" (a head), "blocks.0.attention", "blocks.0.feedforward"; what reads "blocks.0.attention.1.q",
+// ".k" and ".v", "blocks.0.attention.q" (of all heads), "blocks.0.feedforward", "unembedding".
 func Connect(store *graph.Store, c models.Spec, writer, reader string, run *cache.Cache) (*VirtualWeights, error) {
 	f, err := foldFor(AnalysisWiring, store, c)
 	if err != nil {
@@ -98,18 +70,13 @@ func Connect(store *graph.Store, c models.Spec, writer, reader string, run *cach
 		return nil, err
 	}
 	if w.at >= r.at {
-		return nil, tooLate(writer, reader)
+		return nil, check.Value("reader", "one that comes after "+writer, reader+", which has read the stream by then")
 	}
 	carry, err := newCarrier(f, run)
 	if err != nil {
 		return nil, err
 	}
 	return connect(carry, w, r)
-}
-
-// tooLate says that a writer comes too late for a reader.
-func tooLate(writer, reader string) error {
-	return check.Value("reader", "one that comes after "+writer, reader+", which has read the stream by then")
 }
 
 func connect(carry *carrier, w, r end) (*VirtualWeights, error) {
@@ -119,17 +86,16 @@ func connect(carry *carrier, w, r end) (*VirtualWeights, error) {
 		return nil, err
 	}
 	v.Alignment = aligned[0][0]
-	if v.Rows*v.Columns > matrixWeights {
+	if v.Rows*v.Columns > listedWeights {
 		return v, nil
 	}
-	if v.out, v.in, err = carry.factors(w, r); err != nil {
+	out, in, err := carry.factors(w, r)
+	if err != nil {
 		return nil, err
 	}
-	if v.Rows*v.Columns <= listedWeights {
-		m := times(v.out, v.in.T())
-		for i := range v.Rows {
-			v.Values = append(v.Values, m.RawRowView(i))
-		}
+	m := times(out, in.T())
+	for i := range v.Rows {
+		v.Values = append(v.Values, m.RawRowView(i))
 	}
 	return v, nil
 }
@@ -153,14 +119,6 @@ func (c *carrier) factors(w, r end) (out, in *mat.Dense, err error) {
 		return out, identityMatrix(r.entries()), nil
 	}
 	return out, r.keyed.weights(), nil
-}
-
-// Matrix returns W_out M W_in [Rows, Columns], of at most 2^24 entries.
-func (v *VirtualWeights) Matrix() (*mat.Dense, error) {
-	if v.out == nil {
-		return nil, check.Value(fmt.Sprintf("virtual weights of %s and %s", v.Writer, v.Reader), fmt.Sprintf("at most %d entries", matrixWeights), fmt.Sprintf("%d x %d: take a head, or ask for Norm", v.Rows, v.Columns))
-	}
-	return times(v.out, v.in.T()), nil
 }
 
 // Table says how strong the connection is.

@@ -43,10 +43,14 @@ func TestVirtualWeightsAgainstNumpy(t *testing.T) {
 		require.NoError(t, err)
 		assert.InEpsilon(t, w.Norm, v.Norm, 1e-9)
 		assert.InEpsilon(t, w.Score, v.Score, 1e-9)
-		m, err := v.Matrix()
-		require.NoError(t, err)
-		assert.InEpsilon(t, w.Norm, mat.Norm(m, 2), 1e-9)
+		assert.InEpsilon(t, w.Norm, mat.Norm(listed(t, v), 2), 1e-9)
 	}
+}
+
+// listed are virtual weights that are few enough to be listed.
+func listed(t *testing.T, v *analysis.VirtualWeights) *mat.Dense {
+	require.Len(t, v.Values, v.Rows)
+	return mat.NewDense(v.Rows, v.Columns, slices.Concat(v.Values...))
 }
 
 // TestVirtualWeightsOfEveryStream compares all pairs with explicit matrices, what CarryTo
@@ -100,9 +104,7 @@ func (n *naive) check(wiring *analysis.Wiring, i, j int, writer, reader string) 
 	}
 	v, err := analysis.Connect(n.store, n.c, writer, reader, n.run)
 	require.NoError(n.t, err)
-	got, err := v.Matrix()
-	require.NoError(n.t, err)
-	require.True(n.t, mat.EqualApprox(weights, got, 1e-9*mat.Norm(weights, 2)), "%s to %s", writer, reader)
+	require.True(n.t, mat.EqualApprox(weights, listed(n.t, v), 1e-9*mat.Norm(weights, 2)), "%s to %s", writer, reader)
 	require.InEpsilon(n.t, strength, v.Strength, 1e-8)
 	require.InEpsilon(n.t, size, v.Carry, 1e-8)
 	requireResult(n.t, v)
@@ -149,11 +151,4 @@ func TestConnectErrors(t *testing.T) {
 	lstm := zoo(t)["dwlstm"]
 	_, err = analysis.Connect(modeltest.NewStore(t, lstm, tensor.Float32, 0), lstm, "embedding", "unembedding", nil)
 	assert.ErrorIs(t, err, check.UnsupportedError{Analysis: "wiring", Stream: "dwlstm"})
-	f, err := analysis.Fold(store, c)
-	require.NoError(t, err)
-	assert.Contains(t, f.Writers(), "blocks.3.attention")
-	assert.Contains(t, f.Writers(), "blocks.3.attention.2")
-	assert.Contains(t, f.Readers(), "blocks.3.attention.2.v")
-	assert.Len(t, f.Writers(), 2+c.Layers*(c.HeadCount()+2))
-	assert.Len(t, f.Readers(), 1+c.Layers*(3*c.HeadCount()+3+1))
 }

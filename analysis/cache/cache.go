@@ -92,13 +92,9 @@ func (c *Cache) WithSuccessor() []int {
 	return tokens
 }
 
-// NextTokenLoss is the mean cross-entropy in nats of tokens' successors in their rows: of all tokens that have one,
-// unless some of these are given.
-func (c *Cache) NextTokenLoss(tokens ...int) (float64, error) {
-	if len(tokens) == 0 {
-		tokens = c.WithSuccessor()
-	}
-	sum := 0.0
+// NextTokenLoss is the mean cross-entropy in nats of tokens' successors in their rows.
+func (c *Cache) NextTokenLoss() (float64, error) {
+	sum, tokens := 0.0, c.WithSuccessor()
 	for _, token := range tokens {
 		logits, err := c.TokenLogits(token)
 		if err != nil {
