@@ -2,14 +2,11 @@ package analysis
 
 import (
 	"cmp"
-	"math"
 	"math/rand/v2"
 	"slices"
 
 	"github.com/pkg/errors"
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 
 	"github.com/residua-go/residua/analysis/check"
 )
@@ -185,8 +182,8 @@ func retrieve(o MemoryOptions, n int, leastSquares bool, draw *rand.Rand, keys f
 		c := coherenceOf(k)
 		r.Max, r.MeanSquared = r.Max+c.Max/float64(o.Seeds), r.MeanSquared+c.MeanSquared/float64(o.Seeds)
 	}
-	mean, deviation := stat.MeanStdDev(each, nil)
-	r.Error, r.StandardError = mean, deviation/math.Sqrt(float64(o.Seeds))
+	of := estimate(each)
+	r.Error, r.StandardError = of.Mean, of.StandardError
 	return r, nil
 }
 
@@ -203,14 +200,5 @@ func retrievalError(k, v *mat.Dense, leastSquares bool) (float64, error) {
 	}
 	read.Mul(k, &memory)
 	read.Sub(&read, v)
-	return sumOfSquares(&read) / sumOfSquares(v), nil
-}
-
-func sumOfSquares(m *mat.Dense) float64 {
-	sum := 0.0
-	for i := range m.RawMatrix().Rows {
-		row := m.RawRowView(i)
-		sum += floats.Dot(row, row)
-	}
-	return sum
+	return dotOf(&read, &read) / dotOf(v, v), nil
 }

@@ -3,6 +3,7 @@ package analysis
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -32,16 +33,12 @@ func (b *basisControls) measure(a cache.Activation) (BasisPoint, error) {
 	for _, r := range b.rotations {
 		rotated = append(rotated, measureSamples(b.samples(a, r.rotateStream(a))))
 	}
-	for _, m := range []struct {
-		to *Controlled
-		of func(basisMeasures) float64
-	}{
-		{&p.MeanKurtosis, func(m basisMeasures) float64 { return meanKurtosis(m.kurtosis) }},
-		{&p.MaxKurtosis, func(m basisMeasures) float64 { return floats.Max(m.kurtosis) }},
-		{&p.Across, func(m basisMeasures) float64 { return m.across }},
-		{&p.MaxMean, basisMeasures.maxMean},
-	} {
-		*m.to = controlled(own, rotated, m.of)
+	for i, to := range []*Controlled{&p.MeanKurtosis, &p.MaxKurtosis, &p.Across, &p.MaxMean} {
+		var controls []float64
+		for _, m := range rotated {
+			controls = append(controls, m.each[i])
+		}
+		*to = controlled(own.each[i], controls)
 	}
 	return p, nil
 }
@@ -103,7 +100,7 @@ func (b *basisControls) samples(a cache.Activation, values []float64) ([]float64
 type basisMeasures struct {
 	samples        int
 	kurtosis, size []float64 // of each direction over the samples, [n]
-	across         float64   // mean kurtosis of a sample's entries
+	each           []float64 // mean and largest kurtosis, mean kurtosis of a sample's entries, largest size over the mean
 }
 
 // measureSamples measures samples [N, n].
@@ -114,32 +111,19 @@ func measureSamples(x []float64, n int) basisMeasures {
 		m.kurtosis = append(m.kurtosis, Kurtosis(entries))
 		m.size = append(m.size, floats.Norm(entries, 2)/math.Sqrt(float64(len(entries))))
 	}
-	var each []float64
-	for i := range m.samples {
-		each = append(each, Kurtosis(x[i*n:][:n]))
+	var across []float64
+	for sample := range slices.Chunk(x, n) {
+		across = append(across, Kurtosis(sample))
 	}
-	m.across = meanKurtosis(each)
+	m.each = []float64{meanKurtosis(m.kurtosis), floats.Max(m.kurtosis), meanKurtosis(across), ratioOf(floats.Max(m.size), stat.Mean(m.size, nil))}
 	return m
 }
 
-// maxMean is the largest direction's size over the mean of all; 0 of an empty stream.
-func (m basisMeasures) maxMean() float64 {
-	mean := stat.Mean(m.size, nil)
-	if mean == 0 {
-		return 0
-	}
-	return floats.Max(m.size) / mean
-}
-
 // controlled compares a measure with the controls'.
-func controlled(own basisMeasures, rotated []basisMeasures, of func(basisMeasures) float64) Controlled {
-	var all []float64
-	for _, m := range rotated {
-		all = append(all, of(m))
-	}
-	c := Controlled{Own: of(own), Rotated: stat.Mean(all, nil)}
-	if len(all) > 1 {
-		c.Deviation = stat.StdDev(all, nil)
+func controlled(own float64, controls []float64) Controlled {
+	c := Controlled{Own: own, Rotated: stat.Mean(controls, nil)}
+	if len(controls) > 1 {
+		c.Deviation = stat.StdDev(controls, nil)
 	}
 	return c
 }

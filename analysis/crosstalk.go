@@ -4,9 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
@@ -84,16 +82,10 @@ func MeasureKeys(store *graph.Store, c models.Spec, seed uint64) (*KeyMemory, er
 
 // together are the keys of all sites that write, or read, [N, Dk].
 func (m *KeyMemory) together(reads bool) *mat.Dense {
-	all := &mat.Dense{}
+	var all *mat.Dense
 	for i, a := range m.accesses {
-		switch {
-		case a.reads != reads:
-		case all.IsEmpty():
-			all = mat.DenseCopyOf(m.keys[i])
-		default:
-			var stacked mat.Dense
-			stacked.Stack(all, m.keys[i])
-			all = &stacked
+		if a.reads == reads {
+			all = stacked(all, m.keys[i])
 		}
 	}
 	return all
@@ -107,8 +99,8 @@ func newKeySet(draw *rand.Rand, site string, reads bool, keys *mat.Dense) KeySet
 	for range randomDraws {
 		largest = append(largest, coherenceOf(randomKeys(draw, n, d)).Max)
 	}
-	mean, deviation := stat.MeanStdDev(largest, nil)
-	s.RandomMax, s.RandomMaxError = mean, deviation/math.Sqrt(randomDraws)
+	random := estimate(largest)
+	s.RandomMax, s.RandomMaxError = random.Mean, random.StandardError
 	return s
 }
 
@@ -131,23 +123,14 @@ func (m *KeyMemory) listen() {
 // variance 2(Dk-1) / (Dk^2 (Dk+2)), and those of different pairs are uncorrelated.
 func (m *KeyMemory) crosstalk(writes, reads int) Crosstalk {
 	cosines, d := m.cosines(writes, reads), float64(m.Dk)
-	pairs := float64(len(cosines) * len(cosines[0]))
-	c := Crosstalk{Writer: m.accesses[writes].site, Reader: m.accesses[reads].site, Deviation: math.Sqrt(2 * (d - 1) / (d + 2) / pairs)}
-	for _, row := range cosines {
-		c.MeanSquared += floats.Dot(row, row) / pairs
-	}
+	rows, columns := cosines.Dims()
+	pairs := float64(rows * columns)
+	c := Crosstalk{Writer: m.accesses[writes].site, Reader: m.accesses[reads].site, Deviation: math.Sqrt(2 * (d - 1) / (d + 2) / pairs), MeanSquared: dotOf(cosines, cosines) / pairs}
 	c.Ratio = c.MeanSquared * d
 	return c
 }
 
-// cosines are those of the keys of two sets, [key of reads][key of writes].
-func (m *KeyMemory) cosines(writes, reads int) [][]float64 {
-	var products mat.Dense
-	products.Mul(m.keys[reads], m.keys[writes].T())
-	rows, _ := products.Dims()
-	all := make([][]float64, rows)
-	for i := range all {
-		all[i] = products.RawRowView(i)
-	}
-	return all
+// cosines are those of the keys of two sets, [key of reads, key of writes].
+func (m *KeyMemory) cosines(writes, reads int) *mat.Dense {
+	return times(m.keys[reads], m.keys[writes].T())
 }

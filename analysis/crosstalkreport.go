@@ -43,14 +43,6 @@ func (m *KeyMemory) Figures() []figure.Figure {
 // siteMap shows how far Ratio is from 1, writers by readers.
 func (m *KeyMemory) siteMap() figure.Heatmap {
 	h := figure.Heatmap{Title: "Crosstalk: mean squared cosine of keys x Dk, less 1 (0: random keys)", XLabel: "read by", YLabel: "written by", Diverging: true}
-	for _, a := range m.accesses {
-		if a.reads {
-			h.Columns = append(h.Columns, a.site)
-		} else {
-			h.Rows = append(h.Rows, a.site)
-		}
-	}
-	h.Values = blankMap(len(h.Rows), len(h.Columns))
 	for _, c := range m.Crosstalk {
 		h.Set(c.Writer, c.Reader, c.Ratio-1)
 	}
@@ -69,8 +61,9 @@ func (m *KeyMemory) keyMap() figure.Heatmap {
 			if w.reads {
 				continue
 			}
-			for k, row := range m.cosines(i, j) {
-				rows[k] = append(rows[k], row...)
+			cosines := m.cosines(i, j)
+			for k := range rows {
+				rows[k] = append(rows[k], cosines.RawRowView(k)...)
 			}
 		}
 		for k, row := range rows {

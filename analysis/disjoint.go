@@ -9,7 +9,6 @@ import (
 	"github.com/pkg/errors"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
@@ -99,9 +98,8 @@ func (s *HeadSpaces) compareWithDraws(groups [][]writtenSpace, o HeadSpacesOptio
 		return errors.Wrap(err, s.Groups[i/each].Name)
 	})
 	for i := range s.Groups {
-		own, e := effective[i*each:][:each], &s.Groups[i].EffectiveRank
-		e.Own = own[0]
-		e.Rotated, e.Deviation = stat.MeanStdDev(own[1:], nil)
+		own := effective[i*each:][:each]
+		s.Groups[i].EffectiveRank = controlled(own[0], own[1:])
 	}
 	return err
 }

@@ -24,17 +24,19 @@ func headPlace(c models.Spec, part, head int) int {
 // headPart are the rows of queries (0), keys (1) or values (2) of all heads among those that
 // attention reads; those that heads share are there once for each.
 func (f *Folded) headPart(read *mat.Dense, part int) *mat.Dense {
-	rows, size := read.Dims()
-	each, heads := rows/f.packedHeads(), f.c.HeadCount()
-	if f.c.KVHeads() == heads {
-		return read.Slice(part*heads*each, (part+1)*heads*each, 0, size).(*mat.Dense)
-	}
-	all := mat.NewDense(heads*each, size, nil)
-	for h := range heads {
-		at := headPlace(f.c, part, h) * each
-		all.Slice(h*each, (h+1)*each, 0, size).(*mat.Dense).Copy(read.Slice(at, at+each, 0, size))
+	var all *mat.Dense
+	for h := range f.c.HeadCount() {
+		all = stacked(all, f.headRows(read, part, h))
 	}
 	return all
+}
+
+// headRows are those of one head.
+func (f *Folded) headRows(read *mat.Dense, part, head int) *mat.Dense {
+	rows, size := read.Dims()
+	each := rows / f.packedHeads()
+	at := headPlace(f.c, part, head) * each
+	return read.Slice(at, at+each, 0, size).(*mat.Dense)
 }
 
 // inHeads parts an end of attention's into heads, unless it is to stay whole.

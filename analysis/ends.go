@@ -121,24 +121,21 @@ func (f *Folded) setWriter(e *end, w stream.Writer) {
 	if p == nil {
 		return
 	}
+	width, _ := up.Sizes()
+	count := p.Size() / width
+	rows := func() *mat.Dense {
+		if w.Table {
+			return f.table(w)
+		}
+		return own.Rows(f.dense(weight, count))
+	}
 	if stores {
-		e.keyed.weigh(p.Size()/(keys.In*keys.Width), func() *mat.Dense {
-			if w.Table {
-				return f.table(w)
-			}
-			return f.dense(weight, p.Size()/(keys.In*keys.Width))
-		})
+		e.keyed.weigh(count, rows)
 		return
 	}
-	e.size, _ = up.Sizes()
-	e.count = p.Size() / e.size
+	e.count, e.size, e.weights = count, width, rows
 	if e.mapped {
 		_, e.size = own.Sizes()
-	}
-	count := e.count
-	e.weights = func() *mat.Dense { return own.Rows(f.dense(weight, count)) }
-	if w.Table {
-		e.weights = func() *mat.Dense { return f.table(w) }
 	}
 }
 

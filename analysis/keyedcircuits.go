@@ -28,13 +28,13 @@ func (f *Folded) headKeys(w HeadWeights) keyedHead {
 // keyedHead takes a head's keys out of a site's.
 func (f *Folded) keyedHead(site string, head int) keyedHead {
 	read, write := f.end(site, true).keyed, f.end(site, false).keyed
-	key := func(k *keyed, row int) []*mat.Dense {
-		return k.taken(func(rows *mat.Dense) *mat.Dense {
-			_, dk := rows.Dims()
-			return rows.Slice(row, row+1, 0, dk).(*mat.Dense)
-		}).columns()
+	key := func(part int) []*mat.Dense {
+		return read.taken(func(rows *mat.Dense) *mat.Dense { return f.headRows(rows, part, head) }).columns()
 	}
-	return keyedHead{key(read, headPlace(f.c, 0, head)), key(read, headPlace(f.c, 1, head)), key(read, headPlace(f.c, 2, head)), key(write, head), read.centred}
+	written := write.taken(func(rows *mat.Dense) *mat.Dense {
+		return rows.Slice(head, head+1, 0, rows.RawMatrix().Cols).(*mat.Dense)
+	})
+	return keyedHead{key(0), key(1), key(2), written.columns(), read.centred}
 }
 
 // circuits are a head's own circuits, of matrices Dv x Dv, or Dh x Dh.

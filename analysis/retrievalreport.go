@@ -3,7 +3,6 @@ package analysis
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -40,13 +39,14 @@ func (r *WriteRetrieval) Figures() []figure.Figure {
 
 // byReader is a map of writers by readers; a writer after a reader has no value.
 func (r *WriteRetrieval) byReader(title string, of func(x KeyedRead, writer int) float64) figure.Heatmap {
-	h := figure.Heatmap{Title: title, XLabel: "read by", YLabel: "written by", Diverging: true, Rows: slices.Clone(r.Writers), Values: blankMap(len(r.Writers), len(r.Reads))}
-	for j, x := range r.Reads {
-		h.Columns = append(h.Columns, x.Reader)
+	h := figure.Heatmap{Title: title, XLabel: "read by", YLabel: "written by", Diverging: true}
+	for _, x := range r.Reads {
 		for i := range x.Share {
-			if v := of(x, i); !math.IsInf(v, 0) {
-				h.Values[i][j] = v
+			v := of(x, i)
+			if math.IsInf(v, 0) {
+				v = math.NaN()
 			}
+			h.Set(r.Writers[i], x.Reader, v)
 		}
 	}
 	return h

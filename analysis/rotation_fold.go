@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/pkg/errors"
@@ -86,9 +87,7 @@ func (f folding) fold(p *graph.Param) error {
 	d := f.width
 	switch part := lastPart(p.Name); {
 	case part == "norm" || part == "norm_bias":
-		for i := range values {
-			values[i] = 1
-		}
+		values = slices.Repeat([]float64{1}, len(values))
 	case f.axisRoles[part] == writes && f.centred:
 		for row := range len(values) / d {
 			centre(values[row*d:][:d])

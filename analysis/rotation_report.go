@@ -143,11 +143,7 @@ func resetGains(store *graph.Store) error {
 		if lastPart(p.Name) != "norm" {
 			continue
 		}
-		ones := make([]float64, p.Size())
-		for i := range ones {
-			ones[i] = 1
-		}
-		if err := graph.SetFloat64s(p.Value, ones); err != nil {
+		if err := graph.SetFloat64s(p.Value, slices.Repeat([]float64{1}, p.Size())); err != nil {
 			return errors.Wrapf(err, "parameter %q", p.Name)
 		}
 	}

@@ -68,26 +68,22 @@ func (f *Folded) setReader(e *end) {
 		e.count, e.size, e.values = keys.In, keys.Out, keys.Width
 		e.weights = func() *mat.Dense { return foldedKeys(keys, norms) }
 		e.keyed = newKeyed(keys, norms)
-		f.weighReader(e)
+		if count, columns := f.featureWeights(site); columns != nil {
+			e.keyed.weigh(count, func() *mat.Dense { return mat.DenseCopyOf(columns().T()) })
+			e.keyed.gram = func() *mat.Dense { return gramOfRows(columns()) }
+		}
 		return
 	}
-	var columns func() *mat.Dense
 	e.size = f.c.Width()
-	switch p := f.store.Param(f.parameter(site, "w1")); {
+	count, columns := f.featureWeights(site)
+	switch e.count = count; {
 	case own != nil:
 		e.size, e.count = own.Sizes()
 		columns = func() *mat.Dense { return f.ownMatrix(site) } // not kept: it may be large
-	case site == unembeddingSite:
-		e.count, columns = f.c.Vocab, f.unembedding
-		e.gram = func() *mat.Dense { return gramBack(norms, gramOfRows(f.unembedding())) }
-	case p != nil: // [F, N], or [experts, F, N]
-		columns = func() *mat.Dense { return f.blockWeights(site) }
-		e.count = p.Size() / e.size
-		if gated := f.store.Param(f.parameter(site, "w3")); gated != nil { // [F, N]
-			columns, e.count = func() *mat.Dense { return f.gatedWeights(site) }, e.count+gated.Size()/e.size
-		}
-	default:
+	case columns == nil:
 		return
+	default:
+		e.gram = func() *mat.Dense { return gramBack(norms, gramOfRows(columns())) }
 	}
 	if len(norms) > 0 {
 		e.size, _ = norms.Sizes()
@@ -95,22 +91,19 @@ func (f *Folded) setReader(e *end) {
 	e.weights = func() *mat.Dense { return norms.Back(mat.DenseCopyOf(columns().T())) }
 }
 
-// weighReader finds the weights with which a site of a matrix stream reads values: W1, or the unembedding.
-func (f *Folded) weighReader(e *end) {
-	transposed := func(w *mat.Dense) *mat.Dense { return mat.DenseCopyOf(w.T()) }
-	switch p := f.store.Param(f.parameter(e.site, "w1")); {
-	case e.site == unembeddingSite:
-		e.keyed.weigh(f.c.Vocab, func() *mat.Dense { return transposed(f.unembedding()) })
-		e.keyed.gram = func() *mat.Dense { return gramOfRows(f.unembedding()) }
-	case p != nil:
-		read := func() *mat.Dense { return f.blockWeights(e.site) }
-		n := p.Size() / f.c.Width()
-		if gated := f.store.Param(f.parameter(e.site, "w3")); gated != nil {
-			read, n = func() *mat.Dense { return f.gatedWeights(e.site) }, n+gated.Size()/f.c.Width()
-		}
-		e.keyed.weigh(n, func() *mat.Dense { return transposed(read()) })
-		e.keyed.gram = func() *mat.Dense { return gramOfRows(read()) }
+// featureWeights are what reads features F, and how many columns of it there are: of the unembedding, or W1 and, if there is a gate, W3;
+// nil: attention's.
+func (f *Folded) featureWeights(site string) (count int, columns func() *mat.Dense) {
+	p, gated := f.store.Param(f.parameter(site, "w1")), f.store.Param(f.parameter(site, "w3"))
+	switch {
+	case site == unembeddingSite:
+		return f.c.Vocab, f.unembedding
+	case p == nil:
+		return 0, nil
+	case gated == nil: // [F, N], or [experts, F, N]
+		return p.Size() / f.c.Width(), func() *mat.Dense { return f.blockWeights(site) }
 	}
+	return (p.Size() + gated.Size()) / f.c.Width(), func() *mat.Dense { return f.gatedWeights(site) }
 }
 
 // setWays finds those of an attention whose queries, keys and values read each in a way of its own:
@@ -122,13 +115,10 @@ func (f *Folded) setWays(e *end) {
 		e.size, e.count = size, e.count+count
 	}
 	e.weights = func() *mat.Dense {
-		all := mat.NewDense(e.count, e.size, nil)
-		row := 0
+		var all *mat.Dense
 		for _, via := range attentionReads {
-			norms, own := f.after(e.site + "." + via)
-			w := own.(linear.Matrix)
-			all.Slice(row, row+w.Out, 0, e.size).(*mat.Dense).Copy(norms.Back(mat.DenseCopyOf(mat.NewDense(w.In, w.Out, w.W).T())))
-			row += w.Out
+			norms, _ := f.after(e.site + "." + via)
+			all = stacked(all, norms.Back(mat.DenseCopyOf(f.ownMatrix(e.site+"."+via).T())))
 		}
 		return all
 	}

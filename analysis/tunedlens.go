@@ -30,11 +30,7 @@ type Translator struct {
 func IdentityLens(after []string, width int) *TunedLens {
 	l := &TunedLens{}
 	for _, writer := range after {
-		t := Translator{writer, make([]float64, width*width), make([]float64, width)}
-		for i := range width {
-			t.Weight[i*width+i] = 1
-		}
-		l.Maps = append(l.Maps, t)
+		l.Maps = append(l.Maps, Translator{writer, identityMatrix(width).RawMatrix().Data, make([]float64, width)})
 	}
 	return l
 }

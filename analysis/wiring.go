@@ -86,13 +86,15 @@ func Wire(store *graph.Store, c models.Spec, o WiringOptions) (*Wiring, error) {
 		return nil, err
 	}
 	d := &wiringDraft{Wiring: &Wiring{Stream: f.c.Stream.Name(), FDR: o.FDR}, writers: f.writers(o.Whole), readers: f.readers(o.Whole)}
-	d.lay()
+	d.Significance = figure.Heatmap{Title: "Wiring: -log10 of the p-value against random weights", XLabel: "reads", YLabel: "writes"}
+	d.Scores = figure.Heatmap{Title: "Wiring: scores", XLabel: "reads", YLabel: "writes"}
+	d.place(slices.Concat(d.writers, d.readers))
 	var writers []*directions
 	for _, w := range d.writers {
 		writers = append(writers, directionsOf(w))
 	}
-	for j := range d.readers {
-		if err := d.connect(carry, writers, j); err != nil {
+	for _, r := range d.readers { // read one at a time: weights take room
+		if err := d.connect(carry, writers, directionsOf(r)); err != nil {
 			return nil, err
 		}
 	}
@@ -104,32 +106,7 @@ func Wire(store *graph.Store, c models.Spec, o WiringOptions) (*Wiring, error) {
 type wiringDraft struct {
 	*Wiring
 	writers, readers []end
-	rows             []int // of the maps, by writer: that of its first part
-	columns          []int // of the maps, by reader
 	nodes            map[string]int
-}
-
-// lay sets out nodes and empty maps.
-func (d *wiringDraft) lay() {
-	m := figure.Heatmap{XLabel: "reads", YLabel: "writes"}
-	for _, w := range d.writers {
-		d.rows = append(d.rows, len(m.Rows))
-		for i := range w.parts {
-			m.Rows = append(m.Rows, w.name(i))
-		}
-	}
-	for _, r := range d.readers {
-		d.columns = append(d.columns, len(m.Columns))
-		for i := range r.parts {
-			m.Columns = append(m.Columns, r.name(i))
-		}
-	}
-	d.Significance, d.Scores = m, m
-	d.Significance.Title = "Wiring: -log10 of the p-value against random weights"
-	d.Significance.Values = blankMap(len(m.Rows), len(m.Columns))
-	d.Scores.Title = "Wiring: scores"
-	d.Scores.Values = blankMap(len(m.Rows), len(m.Columns))
-	d.place(slices.Concat(d.writers, d.readers))
 }
 
 // place makes nodes of all parts of ends, in columns in the order of the run.
@@ -150,10 +127,9 @@ func (d *wiringDraft) place(ends []end) {
 	}
 }
 
-// connect measures what reader number j reads of all earlier writers.
-func (d *wiringDraft) connect(carry *carrier, writers []*directions, j int) error {
-	r := directionsOf(d.readers[j]) // one at a time: weights take room
-	for i, w := range writers {
+// connect measures what a reader reads of all earlier writers.
+func (d *wiringDraft) connect(carry *carrier, writers []*directions, r *directions) error {
+	for _, w := range writers {
 		if w.at >= r.at {
 			continue
 		}
@@ -165,8 +141,8 @@ func (d *wiringDraft) connect(carry *carrier, writers []*directions, j int) erro
 			for b, alignment := range row {
 				d.Edges = append(d.Edges, WiringEdge{From: d.nodes[w.parts[a]], To: d.nodes[r.parts[b]], Via: r.via, Writer: w.name(a), Reader: r.name(b),
 					Alignment: alignment})
-				d.Significance.Values[d.rows[i]+a][d.columns[j]+b] = min(mostSignificant, -math.Log10(alignment.P))
-				d.Scores.Values[d.rows[i]+a][d.columns[j]+b] = alignment.Score
+				d.Significance.Set(w.name(a), r.name(b), min(mostSignificant, -math.Log10(alignment.P)))
+				d.Scores.Set(w.name(a), r.name(b), alignment.Score)
 			}
 		}
 	}
