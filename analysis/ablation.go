@@ -1,36 +1,22 @@
 package analysis
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/residua-go/residua/analysis/cache"
-	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
 )
 
-// Ablation is what a metric becomes when activations are replaced, one place after the
-// other, as Ablations does it: Effect = metric of the ablated run - Baseline.
-type Ablation struct{ Sweep }
-
 // AblateHeads sets each head's output to 0 in turn, at all tokens: a row a layer, a column a
 // head. Ablations does it on several rows, and with other values than 0.
-func AblateHeads(store *graph.Store, c models.Spec, ids []int32, m Metric) (*Ablation, error) {
+func AblateHeads(store *graph.Store, c models.Spec, ids []int32, m Metric) (*Sweep, error) {
 	a, err := NewAblations(store, c, [][]int32{ids}, nil, ReplaceZero)
 	if err != nil {
 		return nil, err
 	}
 	return a.Heads(0, m)
-}
-
-// ablation is the sweep as a result, or its error.
-func (s *Sweep) ablation(err error) (*Ablation, error) {
-	if err != nil {
-		return nil, err
-	}
-	return &Ablation{*s}, nil
 }
 
 // headActivations are the names of what heads give.
@@ -47,7 +33,7 @@ const headsSuffix = ".heads"
 
 // AblateWriters sets what each writer writes to 0 in turn, at one token or, for the last
 // column, at all: a row a writer, a column a token.
-func AblateWriters(store *graph.Store, c models.Spec, ids []int32, m Metric) (*Ablation, error) {
+func AblateWriters(store *graph.Store, c models.Spec, ids []int32, m Metric) (*Sweep, error) {
 	sketch, err := cache.Sketch(store, c)
 	if err != nil {
 		return nil, err
@@ -55,13 +41,12 @@ func AblateWriters(store *graph.Store, c models.Spec, ids []int32, m Metric) (*A
 	writers := inRunOrder(activations(sketch.Writers()), sketch.Builder().ActivationNames())
 	s := newSweep("Zero ablation of what is written", "writer", graph.TokenAxis, len(ids), m)
 	s.Columns = append(s.Columns, allTokens)
-	err = s.runModel(store, c, ids, writers, func(name string, column int) cache.Intervention {
+	return s, s.runModel(store, c, ids, writers, func(name string, column int) cache.Intervention {
 		if column == len(ids) {
 			return cache.Ablate(name, nil)
 		}
 		return cache.Ablate(name, cache.At{graph.TokenAxis: column})
 	})
-	return s.ablation(err)
 }
 
 // allTokens is the column of an ablation at all tokens.
@@ -71,22 +56,6 @@ const allTokens = "all"
 func inRunOrder(names, order []string) []string {
 	slices.SortFunc(names, func(a, b string) int { return slices.Index(order, a) - slices.Index(order, b) })
 	return names
-}
-
-// Figures are the map of effects and, where there is a column for all tokens, bars of that:
-// its effects are of another size.
-func (a *Ablation) Figures() []figure.Figure {
-	last := len(a.Columns) - 1
-	if last < 1 || a.Columns[last] != allTokens {
-		return a.Sweep.Figures()
-	}
-	each, all := a.Sweep, figure.Bars{Title: fmt.Sprintf("%s at all tokens: %s of the %s", a.Title, a.Quantity, a.Metric)}
-	each.Columns, each.Effect = each.Columns[:last], nil
-	for i, row := range a.Effect {
-		each.Effect = append(each.Effect, row[:last])
-		all.Add(a.Rows[i], row[last])
-	}
-	return append(each.Figures(), all)
 }
 
 // activations are what writers write.
@@ -100,7 +69,7 @@ func activations(writers []stream.Writer) []string {
 
 // Ablate sets chosen entries of the activations that patterns name to 0, all together, and
 // measures that alone. It is an error if one of the activations lacks an axis or index of at.
-func Ablate(store *graph.Store, c models.Spec, ids []int32, patterns []string, at cache.At, m Metric) (*Ablation, error) {
+func Ablate(store *graph.Store, c models.Spec, ids []int32, patterns []string, at cache.At, m Metric) (*Sweep, error) {
 	a, err := NewAblations(store, c, [][]int32{ids}, patterns, ReplaceZero)
 	if err != nil {
 		return nil, err

@@ -139,21 +139,20 @@ func (a *Ablations) title() string {
 }
 
 // Heads replaces each head's output in one row, in turn, at all tokens: a row a layer, a column a head.
-func (a *Ablations) Heads(row int, m Metric) (*Ablation, error) {
+func (a *Ablations) Heads(row int, m Metric) (*Sweep, error) {
 	if err := check.Index("row", row, len(a.rows)); err != nil {
 		return nil, err
 	}
 	s := newSweep(a.title()+" of heads", "layer", stream.HeadPart, a.c.HeadCount(), m)
-	err := s.runModel(a.store, a.c, a.rows[row], headActivations(a.c), func(name string, column int) cache.Intervention {
+	return s, s.runModel(a.store, a.c, a.rows[row], headActivations(a.c), func(name string, column int) cache.Intervention {
 		return a.instead(row, name, cache.At{"head": column})
 	})
-	return s.ablation(err)
 }
 
 // Restored replaces all heads' outputs in one row and gives them back, one head at a time (patching from the
 // row's own run): Effect = metric with that head alone - Baseline, the metric with none. A row a layer, a
 // column a head.
-func (a *Ablations) Restored(row int, m Metric) (*Ablation, error) {
+func (a *Ablations) Restored(row int, m Metric) (*Sweep, error) {
 	if err := check.Index("row", row, len(a.rows)); err != nil {
 		return nil, err
 	}
@@ -164,29 +163,21 @@ func (a *Ablations) Restored(row int, m Metric) (*Ablation, error) {
 	}
 	defer r.Close()
 	s := newSweep(a.title()+" of all heads but one", "layer", stream.HeadPart, a.c.HeadCount(), m)
-	if s.Baseline, err = s.measure(r, ids, a.allBut(row, -1, -1)...); err != nil {
-		return nil, err
-	}
-	for l, name := range names {
-		effects := make([]float64, a.c.HeadCount())
-		for h := range effects {
-			value, err := s.measure(r, ids, a.allBut(row, l, h)...)
-			if err != nil {
-				return nil, err
-			}
-			effects[h] = value - s.Baseline
+	lists := [][]cache.Intervention{a.allBut(row, "", 0)}
+	for _, name := range names {
+		for h := range s.Columns {
+			lists = append(lists, a.allBut(row, name, h))
 		}
-		s.add(name, effects)
 	}
-	return &Ablation{*s}, nil
+	return s, s.measure(r, 1, ids, names, lists)
 }
 
-// allBut replaces all heads but one in a row.
-func (a *Ablations) allBut(row, layer, head int) []cache.Intervention {
+// allBut replaces all heads but one of an activation in a row; of no activation all.
+func (a *Ablations) allBut(row int, activation string, head int) []cache.Intervention {
 	var all []cache.Intervention
-	for l, name := range headActivations(a.c) {
+	for _, name := range headActivations(a.c) {
 		for h := range a.c.HeadCount() {
-			if l != layer || h != head {
+			if name != activation || h != head {
 				all = append(all, a.instead(row, name, cache.At{"head": h}))
 			}
 		}
@@ -196,7 +187,7 @@ func (a *Ablations) allBut(row, layer, head int) []cache.Intervention {
 
 // Together replaces chosen entries of all named activations in one row, and measures that alone. It is an
 // error if one of the activations lacks an axis or index of at.
-func (a *Ablations) Together(row int, at cache.At, m Metric) (*Ablation, error) {
+func (a *Ablations) Together(row int, at cache.At, m Metric) (*Sweep, error) {
 	if err := check.Index("row", row, len(a.rows)); err != nil {
 		return nil, err
 	}
@@ -207,18 +198,10 @@ func (a *Ablations) Together(row int, at cache.At, m Metric) (*Ablation, error) 
 	}
 	defer r.Close()
 	s := newSweep(a.title(), "what", "", 0, m)
-	if s.Baseline, err = s.measure(r, ids); err != nil {
-		return nil, err
-	}
 	var all []cache.Intervention
 	for _, name := range r.Names() {
 		all = append(all, a.instead(row, name, at))
 	}
-	ablated, err := s.measure(r, ids, all...)
-	if err != nil {
-		return nil, err
-	}
-	s.Rows, s.Columns = []string{fmt.Sprintf("%d activations", len(all))}, []string{"effect"}
-	s.Effect = [][]float64{{ablated - s.Baseline}}
-	return &Ablation{*s}, nil
+	s.Columns = []string{"effect"}
+	return s, s.measure(r, 1, ids, []string{fmt.Sprintf("%d activations", len(all))}, [][]cache.Intervention{nil, all})
 }

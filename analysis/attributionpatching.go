@@ -73,24 +73,21 @@ func (p places) attribute(store *graph.Store, c models.Spec, clean, corrupt []in
 
 // products are, for each place of an activation, what the metric changes by to first order.
 func (p places) products(gradient cache.Activation, runs [2]*cache.Cache) ([]float64, error) {
+	var values [2][]float64
+	for i, run := range runs {
+		var err error
+		if values[i], err = run.Activation(gradient.Name); err != nil {
+			return nil, err
+		}
+	}
+	floats.Mul(gradient.Values, less(values[0], values[1]))
 	effects := make([]float64, p.columns)
 	for column := range effects {
-		at := cache.At{p.axis: column}
-		g, err := gradient.Select(at)
+		each, err := gradient.Select(cache.At{p.axis: column})
 		if err != nil {
 			return nil, err
 		}
-		var values [2][]float64
-		for i, run := range runs {
-			a, err := run.Get(gradient.Name)
-			if err != nil {
-				return nil, err
-			}
-			if values[i], err = a.Select(at); err != nil {
-				return nil, err
-			}
-		}
-		effects[column] = floats.Dot(g, values[0]) - floats.Dot(g, values[1])
+		effects[column] = floats.Sum(each)
 	}
 	return effects, nil
 }

@@ -96,7 +96,7 @@ func TestAblationsByOtherValues(t *testing.T) {
 
 // checkRestored: without all heads a metric is that of all activations replaced together, and what a head
 // brings back of a model that has no other is what its ablation takes away.
-func checkRestored(t *testing.T, a *analysis.Ablations, c models.Spec, ids []int32, restored *analysis.Ablation) {
+func checkRestored(t *testing.T, a *analysis.Ablations, c models.Spec, ids []int32, restored *analysis.Sweep) {
 	none, err := a.Together(2, nil, analysis.NextTokenLoss())
 	require.NoError(t, err)
 	assert.InDelta(t, none.Baseline+none.Effect[0][0], restored.Baseline, 1e-12)

@@ -78,13 +78,11 @@ func (p places) patch(store *graph.Store, c models.Spec, clean, corrupt []int32,
 	}
 	defer r.Close()
 	result := p.result(m)
-	again, err := r.RunEach(clean, [][]cache.Intervention{nil}) // by the program that makes the corrupt runs, which rounds as it does
+	own, err := result.values(r, 1, clean, [][]cache.Intervention{nil}) // by the program that makes the corrupt runs, which rounds as it does
 	if err != nil {
 		return nil, err
 	}
-	if result.Clean, err = m.Of(again[0]); err != nil {
-		return nil, err
-	}
+	result.Clean = own[0]
 	err = result.run(r, rows, corrupt, p.names, func(name string, column int) cache.Intervention {
 		return cache.Patch(name, cache.At{p.axis: column}, from)
 	})

@@ -7,6 +7,7 @@ import (
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/stream"
 	"github.com/residua-go/residua/stream/linear"
+	"gonum.org/v1/gonum/mat"
 )
 
 // WriteRetrieval is what a running matrix stream's readers get of each writer. The stream of a token is
@@ -167,28 +168,22 @@ func (r *retrieving) token(t int) {
 	w := newTokenWrites(r.result.Dk, r.result.Dv)
 	for _, a := range r.accesses {
 		if a.readers == nil {
-			w.add(a.writer, a.keys, t, r.d.wholly(a.source, t, 1))
+			w.add(a.writer, keysAt(a.keys, t), r.d.wholly(a.source, t, 1))
 			continue
 		}
 		norm := a.norm.At(w.x.RawMatrix().Data, r.d.run.Model().Spec().NormEps)
 		for _, part := range a.readers {
-			part.addChance(w)
-			for j := range part.keys {
-				part.model.add(part, w.read(norm, keyOf(a.keys, t, part.first+j)), w)
-				part.random.add(nil, w.read(norm, randomKeys(r.draw, 1, r.result.Dk).RawRowView(0)), w)
-			}
+			part.add(w, norm, keysAt(a.keys, t), r.draw)
 		}
 		w.readBack(a.backs)
 	}
 }
 
-// keyOf is key number j [Dk] of one token.
-func keyOf(keys linear.Mix, token, j int) []float64 {
-	key := make([]float64, keys.Out)
-	for d := range key {
-		key[d] = keys.At(token, d, j)
-	}
-	return key
+// keysAt are the keys [m, Dk] of one token.
+func keysAt(keys linear.Mix, token int) *mat.Dense {
+	rows := mat.NewDense(keys.In, keys.Out, nil)
+	rows.Apply(func(j, d int, _ float64) float64 { return keys.At(token, d, j) }, rows)
+	return rows
 }
 
 // finish makes means of sums.
@@ -196,7 +191,7 @@ func (r *retrieving) finish() {
 	var gaps []*gapSum
 	for at, a := range r.accesses {
 		for _, part := range a.readers {
-			r.result.Reads = append(r.result.Reads, part.result(r.result.Tokens))
+			r.result.Reads = append(r.result.Reads, part.finish(r.result.Tokens))
 		}
 		if a.readers == nil {
 			continue
@@ -205,8 +200,9 @@ func (r *retrieving) finish() {
 			if b.readers != nil {
 				continue
 			}
-			back := a.backs[b.writer].result(r.result.Dk)
-			back.Writer, back.Reader, back.Distance = b.source.Name, a.name, a.sites-b.sites
+			sum := a.backs[b.writer]
+			back := ReadBack{Writer: b.source.Name, Reader: a.name, Distance: a.sites - b.sites,
+				Error: ratioOf(sum.error, sum.size), Random: ratioOf(sum.random, sum.size) / float64(r.result.Dk)}
 			r.result.Backs = append(r.result.Backs, back)
 			if b.source.Table {
 				continue

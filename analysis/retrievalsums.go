@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"math/rand/v2"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -12,36 +13,32 @@ import (
 // tokenWrites is what has been written for a token so far: X = sum_i w_i ⊗ y_i.
 type tokenWrites struct {
 	dk, dv  int
-	writers []int        // of each write
-	w, y    *mat.Dense   // [N, Dk], [N, Dv]; nil before the first
-	x       *mat.Dense   // [Dk, Dv]
-	means   []float64    // of the entries of each w_i ⊗ y_i
-	sizes   []float64    // |w_i|^2 |y_i|^2
-	matrix  []*mat.Dense // what each writer wrote, [Dk, Dv]
+	writers []int      // of each write
+	w, y    *mat.Dense // [N, Dk], [N, Dv]; nil before the first
+	x       *mat.Dense // [Dk, Dv]
+	means   []float64  // of the entries of each w_i ⊗ y_i
+	sizes   []float64  // |w_i|^2 |y_i|^2
+	wrote   []float64  // |X_s|^2 of what each writer s wrote
 }
 
 func newTokenWrites(dk, dv int) *tokenWrites {
 	return &tokenWrites{dk: dk, dv: dv, x: mat.NewDense(dk, dv, nil)}
 }
 
-// add appends the writes of a writer by its keys at token t, of values [m, Dv].
-func (w *tokenWrites) add(writer int, keys linear.Mix, t int, values []float64) {
-	one := mat.NewDense(keys.In, w.dk, nil)
-	for j := range keys.In {
-		one.SetRow(j, keyOf(keys, t, j))
-	}
-	y := mat.NewDense(keys.In, w.dv, values)
-	for j := range keys.In {
-		key, value := one.RawRowView(j), y.RawRowView(j)
+// add appends the writes of a writer by keys [m, Dk], of values [m, Dv].
+func (w *tokenWrites) add(writer int, keys *mat.Dense, values []float64) {
+	m, _ := keys.Dims()
+	y := mat.NewDense(m, w.dv, values)
+	for j := range m {
+		key, value := keys.RawRowView(j), y.RawRowView(j)
 		w.writers = append(w.writers, writer)
 		w.means = append(w.means, floats.Sum(key)*floats.Sum(value)/float64(w.dk*w.dv))
 		w.sizes = append(w.sizes, floats.Dot(key, key)*floats.Dot(value, value))
 	}
-	var wrote mat.Dense
-	wrote.Mul(one.T(), y) // [Dk, Dv]
-	w.matrix = append(w.matrix, &wrote)
-	w.x.Add(w.x, &wrote)
-	w.w, w.y = stacked(w.w, one), stacked(w.y, y)
+	wrote := times(keys.T(), y) // [Dk, Dv]
+	w.wrote = append(w.wrote, dotOf(wrote, wrote))
+	w.x.Add(w.x, wrote)
+	w.w, w.y = stacked(w.w, keys), stacked(w.y, y)
 }
 
 // stacked is b below a; a may be nil.
@@ -58,14 +55,13 @@ func stacked(a, b *mat.Dense) *mat.Dense {
 func (w *tokenWrites) read(norm linear.Norm, key []float64) *mat.Dense {
 	centred := norm.Centre
 	norm.Centre = false
-	ones := make([]float64, w.dk*w.dv)
-	for i := range ones {
-		ones[i] = key[i/w.dv]
+	rows := make([]float64, w.dk*w.dv)
+	for i := range rows {
+		rows[i] = key[i/w.dv]
 	}
-	weights := mat.NewDense(w.dk, w.dv, norm.Apply(0, ones)) // of the entries of X, column by column
-	var c mat.Dense
-	c.Mul(w.w, weights)
-	c.MulElem(&c, w.y)
+	weights := mat.NewDense(w.dk, w.dv, norm.Apply(0, rows)) // of the entries of X, column by column
+	c := times(w.w, weights)
+	c.MulElem(c, w.y)
 	if centred {
 		sums := make([]float64, w.dv)
 		for d := range w.dk {
@@ -75,24 +71,20 @@ func (w *tokenWrites) read(norm linear.Norm, key []float64) *mat.Dense {
 			floats.AddScaled(c.RawRowView(i), -mean, sums)
 		}
 	}
-	return &c
+	return c
 }
 
-// readBack adds how well each write can be read by the key that wrote it.
+// readBack adds how well each write can be read by the key that wrote it, to the sums of its writer.
 func (w *tokenWrites) readBack(backs []*backSum) {
-	total := floats.Sum(w.sizes)
-	var read mat.Dense
-	read.Mul(w.w, w.x) // [N, Dv]
+	total, read := floats.Sum(w.sizes), times(w.w, w.x) // [N, Dv]
 	for i, writer := range w.writers {
-		key, value := w.w.RawRowView(i), w.y.RawRowView(i)
+		key, value, got := w.w.RawRowView(i), w.y.RawRowView(i), read.RawRowView(i)
 		size := floats.Dot(key, key)
 		if size == 0 {
 			continue
 		}
-		got := read.RawRowView(i)
 		floats.Scale(1/size, got)
-		distance := floats.Distance(got, value, 2)
-		b := backs[writer]
+		b, distance := backs[writer], floats.Distance(got, value, 2)
 		b.error += distance * distance
 		b.random += (total - w.sizes[i]) / size
 		b.size += floats.Dot(value, value)
@@ -102,99 +94,93 @@ func (w *tokenWrites) readBack(backs []*backSum) {
 // backSum is the sums of a ReadBack.
 type backSum struct{ error, random, size float64 }
 
-func (b *backSum) result(dk int) ReadBack {
-	return ReadBack{Error: ratioOf(b.error, b.size), Random: ratioOf(b.random, b.size) / float64(dk)}
-}
-
-// readSum is the sums of a KeyedRead.
+// readSum is a KeyedRead in the making: until it is finished its numbers are sums over tokens and keys.
 type readSum struct {
-	name                  string
-	first, keys, writes   int
-	share, energy, chance []float64 // by writer
-	squares               float64   // sum <q, q>
-	model, random         sharpnessSum
+	KeyedRead
+	first         int     // of its keys, among those of the site
+	squares       float64 // sum <q, q>
+	model, random sharpnessSum
 }
 
 func newReadSum(name string, first, keys, writers int) *readSum {
-	return &readSum{name: name, first: first, keys: keys, share: make([]float64, writers), energy: make([]float64, writers), chance: make([]float64, writers)}
+	of := func() []float64 { return make([]float64, writers) }
+	return &readSum{KeyedRead: KeyedRead{Reader: name, Keys: keys, Share: of(), Energy: of(), Chance: of()}, first: first}
 }
 
-// addChance adds a token's share of each writer in the stream.
-func (s *readSum) addChance(w *tokenWrites) {
-	s.writes = len(w.writers)
-	total := 0.0
-	sizes := make([]float64, len(w.matrix))
-	for i, wrote := range w.matrix {
-		sizes[i] = floats.Dot(wrote.RawMatrix().Data, wrote.RawMatrix().Data)
-		total += sizes[i]
-	}
-	for i, size := range sizes {
-		s.chance[i] += ratioOf(size, total)
+// add adds what a token's keys of the reader, and random ones, read after a norm.
+func (s *readSum) add(w *tokenWrites, norm linear.Norm, keys *mat.Dense, draw *rand.Rand) {
+	s.Writes = len(w.writers)
+	addShares(s.Chance, w.wrote)
+	for j := range s.Keys {
+		c := w.read(norm, keys.RawRowView(s.first+j))
+		s.addRead(c, s.model.add(c), w)
+		s.random.add(w.read(norm, randomKeys(draw, 1, w.dk).RawRowView(0)))
 	}
 }
 
 // addRead adds what a key reads, c [N, Dv], which adds up to q.
 func (s *readSum) addRead(c *mat.Dense, q []float64, w *tokenWrites) {
-	parts := mat.NewDense(len(s.share), w.dv, nil)
+	parts, energies := mat.NewDense(len(s.Share), w.dv, nil), make([]float64, len(s.Share))
 	for i, writer := range w.writers {
 		floats.Add(parts.RawRowView(writer), c.RawRowView(i))
 	}
-	energies, total := make([]float64, len(s.share)), 0.0
 	for i := range energies {
 		part := parts.RawRowView(i)
-		s.share[i] += floats.Dot(part, q)
+		s.Share[i] += floats.Dot(part, q)
 		energies[i] = floats.Dot(part, part)
-		total += energies[i]
 	}
-	for i, energy := range energies {
-		s.energy[i] += ratioOf(energy, total)
-	}
+	addShares(s.Energy, energies)
 	s.squares += floats.Dot(q, q)
 }
 
-func (s *readSum) result(tokens int) KeyedRead {
-	n := float64(tokens * s.keys)
-	r := KeyedRead{Reader: s.name, Keys: s.keys, Writes: s.writes, Model: s.model.result(n), Random: s.random.result(n)}
-	for i := range s.share {
-		r.Share, r.Energy, r.Chance = append(r.Share, ratioOf(s.share[i], s.squares)), append(r.Energy, s.energy[i]/n), append(r.Chance, s.chance[i]/float64(tokens))
+// addShares adds to sums what each of some sizes is of all; nothing if all are 0.
+func addShares(sums, sizes []float64) {
+	if total := floats.Sum(sizes); total != 0 {
+		floats.AddScaled(sums, 1/total, sizes)
 	}
-	return r
 }
 
-// sharpnessSum is the sums of a Sharpness.
-type sharpnessSum struct{ effective, top, signal, crosstalk float64 }
+// finish makes means over tokens and keys of the sums.
+func (s *readSum) finish(tokens int) KeyedRead {
+	n := float64(tokens * s.Keys)
+	floats.Scale(ratioOf(1, s.squares), s.Share)
+	floats.Scale(1/n, s.Energy)
+	floats.Scale(1/float64(tokens), s.Chance)
+	s.Model, s.Random = s.model.mean(n), s.random.mean(n)
+	return s.KeyedRead
+}
 
-// add adds what a key reads of each write, c [N, Dv], and to the reader's sums if there is one.
-func (s *sharpnessSum) add(reader *readSum, c *mat.Dense, w *tokenWrites) {
-	q := make([]float64, w.dv)
-	best, most, sum, squares := 0, -1.0, 0.0, 0.0
-	for i := range w.writers {
+// sharpnessSum is a Sharpness in the making, with sums in the place of means; Signal is S, crosstalk C.
+type sharpnessSum struct {
+	Sharpness
+	crosstalk float64
+}
+
+// add adds what a key reads of each write, c [N, Dv], and returns all that it reads.
+func (s *sharpnessSum) add(c *mat.Dense) []float64 {
+	n, dv := c.Dims()
+	q, energies := make([]float64, dv), make([]float64, n)
+	for i := range energies {
 		row := c.RawRowView(i)
 		floats.Add(q, row)
-		energy := floats.Dot(row, row)
-		sum, squares = sum+energy, squares+energy*energy
-		if energy > most {
-			best, most = i, energy
-		}
+		energies[i] = floats.Dot(row, row)
 	}
-	s.effective += ratioOf(sum*sum, squares)
-	s.top += ratioOf(most, sum)
-	s.signal += most
-	distance := floats.Distance(q, c.RawRowView(best), 2)
+	strongest, all := floats.MaxIdx(energies), floats.Sum(energies)
+	most, distance := energies[strongest], floats.Distance(q, c.RawRowView(strongest), 2)
+	s.Effective += ratioOf(all*all, floats.Dot(energies, energies))
+	s.Top += ratioOf(most, all)
+	s.Signal += most
 	s.crosstalk += distance * distance
-	if reader != nil {
-		reader.addRead(c, q, w)
-	}
+	return q
 }
 
-func (s sharpnessSum) result(n float64) Sharpness {
-	return Sharpness{Effective: s.effective / n, Top: s.top / n, Signal: ratioOf(s.signal, s.signal+s.crosstalk)}
+func (s sharpnessSum) mean(n float64) Sharpness {
+	return Sharpness{Effective: s.Effective / n, Top: s.Top / n, Signal: ratioOf(s.Signal, s.Signal+s.crosstalk)}
 }
 
-// gapSum is the sums of a RetrievalByDistance.
+// gapSum is what a RetrievalByDistance is made of.
 type gapSum struct {
-	parts                 float64 // of readers
-	share, energy, chance float64
+	share, energy, chance []float64 // of readers' parts
 	errors, random        []float64 // of pairs
 }
 
@@ -202,13 +188,13 @@ type gapSum struct {
 func (g *gapSum) add(back ReadBack, reads []KeyedRead, writer int) {
 	g.errors, g.random = append(g.errors, back.Error), append(g.random, back.Random)
 	for _, r := range reads {
-		g.parts++
-		g.share, g.energy, g.chance = g.share+r.Share[writer], g.energy+r.Energy[writer], g.chance+r.Chance[writer]
+		g.share, g.energy, g.chance = append(g.share, r.Share[writer]), append(g.energy, r.Energy[writer]), append(g.chance, r.Chance[writer])
 	}
 }
 
 func (g *gapSum) result(distance int) RetrievalByDistance {
-	return RetrievalByDistance{Distance: distance, Pairs: len(g.errors), Share: ratioOf(g.share, g.parts), Gain: ratioOf(g.energy, g.chance), Error: median(g.errors), Random: median(g.random)}
+	return RetrievalByDistance{Distance: distance, Pairs: len(g.errors), Share: ratioOf(floats.Sum(g.share), float64(len(g.share))),
+		Gain: ratioOf(floats.Sum(g.energy), floats.Sum(g.chance)), Error: median(g.errors), Random: median(g.random)}
 }
 
 // median is the middle value, or the mean of the two; 0 of none.
@@ -216,7 +202,6 @@ func median(x []float64) float64 {
 	if len(x) == 0 {
 		return 0
 	}
-	sorted := slices.Clone(x)
-	slices.Sort(sorted)
+	sorted := slices.Sorted(slices.Values(x))
 	return (sorted[(len(x)-1)/2] + sorted[len(x)/2]) / 2
 }

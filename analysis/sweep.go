@@ -14,7 +14,7 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Sweep is a metric's change by interventions at many places.
+// Sweep is a metric's change by interventions at many places, one after the other: Effect = metric of that run - Baseline.
 type Sweep struct {
 	Title    string      `json:"title"`
 	Metric   string      `json:"metric"`
@@ -84,19 +84,14 @@ func (s *Sweep) run(r *cache.Runner, rows int, ids []int32, names []string, at f
 			lists = append(lists, []cache.Intervention{at(name, column)})
 		}
 	}
-	var values []float64
-	for some := range slices.Chunk(lists, rows) {
-		runs, err := r.RunEach(ids, some)
-		if err != nil {
-			return err
-		}
-		for _, run := range runs {
-			value, err := s.metric.Of(run)
-			if err != nil {
-				return err
-			}
-			values = append(values, value)
-		}
+	return s.measure(r, rows, ids, names, lists)
+}
+
+// measure takes the effects at the named activations from lists of interventions: the baseline's, then one a column of each.
+func (s *Sweep) measure(r *cache.Runner, rows int, ids []int32, names []string, lists [][]cache.Intervention) error {
+	values, err := s.values(r, rows, ids, lists)
+	if err != nil {
+		return err
 	}
 	s.Baseline = values[0]
 	for i, name := range names {
@@ -117,13 +112,23 @@ func (s *Sweep) runModel(store *graph.Store, c models.Spec, ids []int32, names [
 	return s.run(r, rows, ids, names, at)
 }
 
-// measure is the metric of one run.
-func (s *Sweep) measure(r *cache.Runner, ids []int32, replace ...cache.Intervention) (float64, error) {
-	run, err := r.Run(ids, replace...)
-	if err != nil {
-		return 0, err
+// values are the metric of a run for each list of interventions, of so many rows at a time.
+func (s *Sweep) values(r *cache.Runner, rows int, ids []int32, lists [][]cache.Intervention) ([]float64, error) {
+	var values []float64
+	for some := range slices.Chunk(lists, rows) {
+		runs, err := r.RunEach(ids, some)
+		if err != nil {
+			return nil, err
+		}
+		for _, run := range runs {
+			value, err := s.metric.Of(run)
+			if err != nil {
+				return nil, err
+			}
+			values = append(values, value)
+		}
 	}
-	return s.metric.Of(run)
+	return values, nil
 }
 
 // Table lists the effects, a row an activation.
@@ -143,8 +148,20 @@ func (s *Sweep) Table() figure.Table {
 	return t
 }
 
-// Figures is the map of effects.
+// Figures are the map of effects and, where there is a column for all tokens next to others, bars of that: its effects are of
+// another size.
 func (s *Sweep) Figures() []figure.Figure {
-	return []figure.Figure{figure.Heatmap{Title: s.Title + ": " + s.Quantity + " of the " + s.Metric, XLabel: s.columnLabel, YLabel: s.rowLabel,
-		Columns: s.Columns, Rows: s.Rows, Values: s.Effect, Diverging: true}}
+	each := figure.Heatmap{Title: s.Title + ": " + s.Quantity + " of the " + s.Metric, XLabel: s.columnLabel, YLabel: s.rowLabel,
+		Columns: s.Columns, Rows: s.Rows, Values: s.Effect, Diverging: true}
+	last := len(s.Columns) - 1
+	if last < 1 || s.Columns[last] != allTokens {
+		return []figure.Figure{each}
+	}
+	all := figure.Bars{Title: fmt.Sprintf("%s at all tokens: %s of the %s", s.Title, s.Quantity, s.Metric)}
+	each.Columns, each.Values = s.Columns[:last], nil
+	for i, row := range s.Effect {
+		each.Values = append(each.Values, row[:last])
+		all.Add(s.Rows[i], row[last])
+	}
+	return []figure.Figure{each, all}
 }

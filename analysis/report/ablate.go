@@ -120,7 +120,7 @@ func ablateOver(m *Model, rows [][]int32, o AblateOptions) (*Report, error) {
 		if err != nil {
 			return nil, err
 		}
-		return headValues(&each.Sweep), nil
+		return headValues(each), nil
 	})
 	if err != nil {
 		return nil, err

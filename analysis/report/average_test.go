@@ -64,7 +64,7 @@ func TestAveragesOverPrompts(t *testing.T) {
 	require.NoError(t, err)
 	alone, err := Ablate(m, AblateOptions{Prompt: Prompt{Text: prompts[1]}})
 	require.NoError(t, err)
-	want := alone.Results["heads"].(*analysis.Ablation)
+	want := alone.Results["heads"].(*analysis.Sweep)
 	heads := r.Results["average"].(*Averages)
 	require.Len(t, heads.Of, 6)
 	assert.Equal(t, "blocks.1.attention.2", heads.Of[5].Name)

@@ -82,7 +82,7 @@ func TestAttributeFlags(t *testing.T) {
 // TestAblateNamed: one place alone is what the sweep has there.
 func TestAblateNamed(t *testing.T) {
 	run := trained(t, "matrix")
-	var sweep, one analysis.Ablation
+	var sweep, one analysis.Sweep
 	read(t, "heads", &sweep, "ablate", "-checkpoint", run, "-target", "b")
 	read(t, "ablation", &one, "ablate", "-checkpoint", run, "-target", "b", "-names", "blocks.1.attention.heads", "-at", "head=2")
 	assert.NotZero(t, one.Effect[0][0])
@@ -101,7 +101,7 @@ func TestAblateNamed(t *testing.T) {
 // head that is worth 0.146 appears to do harm: such text is read with -bos=false.
 func TestBOSBeforeTextFromTheMiddle(t *testing.T) {
 	args := []string{"ablate", "-checkpoint", "../../examples/embedded/model.safetensors", "-names", "blocks.1.attention.heads", "-at", "head=5", "-prompt", "func add(a, b int) int {\n\treturn a + "}
-	var without, with analysis.Ablation
+	var without, with analysis.Sweep
 	read(t, "ablation", &without, append(args, "-bos=false")...)
 	read(t, "ablation", &with, args...)
 	assert.InDelta(t, 1.577, without.Baseline, 1e-3)
