@@ -58,9 +58,7 @@ func (d *Decomposition) Attribute(token, target, against int) (*Attribution, err
 		return nil, err
 	}
 	a := &Attribution{Name: LogitOf(token, target, against).Name, Token: token, Target: target, Against: max(-1, against)}
-	if err := d.addTerms(a, direction); err != nil {
-		return nil, err
-	}
+	d.addTerms(a, direction)
 	a.Sum = a.Constant
 	for _, c := range a.Contributions {
 		a.Sum += c.Value
@@ -78,19 +76,10 @@ func (d *Decomposition) Attribute(token, target, against int) (*Attribution, err
 
 // addTerms adds the products of all that makes a token's features with a direction of them
 // [F], which is pulled back to where each writer writes.
-func (d *Decomposition) addTerms(a *Attribution, direction []float64) error {
-	atEnd, err := d.readout.PullBack(a.Token, direction)
-	if err != nil {
-		return err
-	}
-	pulled, err := d.frozen.PullBack(a.Token, atEnd)
-	if err != nil {
-		return err
-	}
-	constant, err := d.frozen.Constant(a.Token)
-	if err != nil {
-		return err
-	}
+func (d *Decomposition) addTerms(a *Attribution, direction []float64) {
+	atEnd, _ := d.readout.PullBack(a.Token, direction) // of a token that there is
+	pulled, _ := d.frozen.PullBack(a.Token, atEnd)
+	constant, _ := d.frozen.Constant(a.Token)
 	a.Constant = floats.Dot(atEnd, constant)
 	if c := d.readout.Constant(); c != nil {
 		a.Constant += floats.Dot(direction, c)
@@ -98,7 +87,6 @@ func (d *Decomposition) addTerms(a *Attribution, direction []float64) error {
 	for _, w := range d.writers {
 		a.Contributions = append(a.Contributions, d.contributions(w, a.Token, pulled[w.Source])...)
 	}
-	return nil
 }
 
 // logitDirection is what a logit, or a difference of two, is of the features [F].

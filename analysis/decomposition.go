@@ -24,15 +24,14 @@ import (
 // coefficients, gates, the scales of norms on the way (stream.Frozen). Tokens are counted over
 // all rows of the run.
 //
-// It reads weights from the run's Store when they are first needed: the Store must not have
-// changed since the run. It is not safe for concurrent use.
+// It reads weights from the run's Store, which must not have changed since the run. It is not safe for concurrent use.
 type Decomposition struct {
 	run     *cache.Cache
 	frozen  *stream.Frozen
 	readout *stream.Readout
 	writers []stream.Writer
 	end     []float64            // [T, Size]
-	values  map[string][]float64 // activations [T, ...] by name; parameters, once needed
+	values  map[string][]float64 // activations [T, ...] by name; parameters
 	lens    *TunedLens           // through which its lenses look; nil: the logit lens
 }
 
@@ -111,6 +110,9 @@ func Decompose(run *cache.Cache) (*Decomposition, error) {
 		if d.values[w.Activation], err = run.Activation(w.Activation); err != nil {
 			return nil, err
 		}
+		if _, err := d.frozen.Carry(w.Source, 0, d.wholly(w, 0, 1)); err != nil { // then carry can, of every token
+			return nil, err
+		}
 	}
 	return d, nil
 }
@@ -121,6 +123,12 @@ func (d *Decomposition) parameter(name string) []float64 {
 		d.values[name] = graph.Float64s(d.run.Model().Store().Param(name).Value)
 	}
 	return d.values[name]
+}
+
+// carry takes what a writer writes for a token that there is, y [width], to the token's end [Size].
+func (d *Decomposition) carry(w stream.Writer, token int, y []float64) []float64 {
+	end, _ := d.frozen.Carry(w.Source, token, y)
+	return end
 }
 
 // inOrder sorts writers by where they enter the stream.

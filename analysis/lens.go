@@ -69,19 +69,12 @@ func (d *Decomposition) Lens(token, target int) (*Lens, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys, err := d.readingKeys()
-	if err != nil {
-		return nil, err
-	}
+	keys := d.readingKeys()
 	var after []string
 	var features []float64 // [points, F]
-	err = d.eachPoint(token, 1, func(writer string, of []float64) error {
+	d.eachPoint(token, 1, func(writer string, of []float64) {
 		after, features = append(after, writer), append(features, of...)
-		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
 	logits, err := model.LogitsOf(features) // of all points at once: the table of words is large
 	if err != nil {
 		return nil, err
@@ -106,97 +99,56 @@ func (d *Decomposition) lensName() string {
 }
 
 // readingKeys is the number of key vectors by which the end is read; 0 without keys.
-func (d *Decomposition) readingKeys() (int, error) {
-	chain, err := d.frozen.After(stream.Unembedding)
+func (d *Decomposition) readingKeys() int {
+	chain, _ := d.frozen.After(stream.Unembedding) // which every stream has
 	if len(chain) == 0 {
-		return 0, err
+		return 0
 	}
-	keys, ok := linear.KeysOf(chain[len(chain)-1])
-	if !ok {
-		return 0, err
-	}
-	return keys.In, err
+	keys, _ := linear.KeysOf(chain[len(chain)-1])
+	return keys.In
 }
 
 // eachPoint calls f after each writer, in order, with the features [n, F] that the stream so
 // far gives for n tokens from the first on.
-func (d *Decomposition) eachPoint(first, n int, f func(after string, features []float64) error) error {
-	return d.eachEnd(first, n, func(after string, ends []float64) error {
-		features, err := d.translated(after, ends, first, n)
-		if err != nil {
-			return err
-		}
-		return f(after, features)
-	})
+func (d *Decomposition) eachPoint(first, n int, f func(after string, features []float64)) {
+	d.eachEnd(first, n, func(after string, ends []float64) { f(after, d.translated(after, ends, first, n)) })
 }
 
 // eachEnd calls f after each writer, in order, with the ends [T, Size] of the stream so far for n tokens from
 // the first on.
-func (d *Decomposition) eachEnd(first, n int, f func(after string, ends []float64) error) error {
-	soFar, err := d.constants(first, n) // [T, Size], other tokens 0
-	if err != nil {
-		return err
+func (d *Decomposition) eachEnd(first, n int, f func(after string, ends []float64)) {
+	soFar := make([]float64, len(d.end)) // other tokens 0
+	end := func(token int) []float64 { return share(soFar, d.frozen.Tokens(), token) }
+	for t := first; t < first+n; t++ {
+		constant, _ := d.frozen.Constant(t)
+		copy(end(t), constant)
 	}
 	for i, w := range d.writers {
-		if err := d.addWriter(soFar, w, first, n); err != nil {
-			return err
+		written := d.wholly(w, first, n)
+		for t := range n {
+			floats.Add(end(first+t), d.carry(w, first+t, share(written, n, t)))
 		}
 		if i+1 < len(d.writers) && d.writers[i+1].Name == positionsSite {
 			continue // the embedding alone, without positions, is no stream
 		}
-		if err := f(w.Name, soFar); err != nil {
-			return err
-		}
+		f(w.Name, soFar)
 	}
-	return nil
-}
-
-// constants are what no writer wrote to the ends of n tokens, [T, Size].
-func (d *Decomposition) constants(first, n int) ([]float64, error) {
-	ends := make([]float64, len(d.end))
-	for t := first; t < first+n; t++ {
-		constant, err := d.frozen.Constant(t)
-		if err != nil {
-			return nil, err
-		}
-		copy(share(ends, d.frozen.Tokens(), t), constant)
-	}
-	return ends, nil
-}
-
-// addWriter adds a writer's terms to the ends [T, Size] of n tokens.
-func (d *Decomposition) addWriter(ends []float64, w stream.Writer, first, n int) error {
-	written := d.wholly(w, first, n)
-	for i := range n {
-		term, err := d.frozen.Carry(w.Source, first+i, share(written, n, i))
-		if err != nil {
-			return err
-		}
-		floats.Add(share(ends, d.frozen.Tokens(), first+i), term)
-	}
-	return nil
 }
 
 // featuresOf are the features [n, F] of n tokens for ends [T, Size] that take the place of the
 // run's own.
-func (d *Decomposition) featuresOf(ends []float64, first, n int) ([]float64, error) {
-	readout, err := d.frozen.Readout(ends)
-	if err != nil {
-		return nil, err
-	}
+func (d *Decomposition) featuresOf(ends []float64, first, n int) []float64 {
+	readout, _ := d.frozen.Readout(ends) // as many as Decompose has read out
 	var features []float64
 	constant := readout.Constant()
 	for t := first; t < first+n; t++ {
-		x, err := readout.Features(t, share(ends, d.frozen.Tokens(), t))
-		if err != nil {
-			return nil, err
-		}
+		x, _ := readout.Features(t, share(ends, d.frozen.Tokens(), t))
 		if constant != nil {
 			floats.Add(x, constant)
 		}
 		features = append(features, x...)
 	}
-	return features, nil
+	return features
 }
 
 // lensPoint reads logits [Vocab] with an eye on one id.

@@ -33,13 +33,10 @@ func (d *Decomposition) LensMap() (*LensMap, error) {
 	if len(m.Tokens) == 0 {
 		return nil, check.Value("lens", "at least 2 tokens a row, so that one has a successor", d.run.Seq)
 	}
-	err := d.eachPoint(0, d.frozen.Tokens(), func(after string, features []float64) error {
+	d.eachPoint(0, d.frozen.Tokens(), func(after string, features []float64) {
 		m.After = append(m.After, after)
-		return d.addRow(m, features)
+		d.addRow(m, features)
 	})
-	if err != nil {
-		return nil, err
-	}
 	return m, nil
 }
 
@@ -47,17 +44,14 @@ func (d *Decomposition) LensMap() (*LensMap, error) {
 const lensChunk = 64
 
 // addRow adds what features [T, F] say of the successors.
-func (d *Decomposition) addRow(m *LensMap, features []float64) error {
+func (d *Decomposition) addRow(m *LensMap, features []float64) {
 	var probability, loss, rank []float64
 	var top []Prediction
 	tokens := d.frozen.Tokens()
 	width := len(features) / tokens
 	for from := 0; from < tokens; from += lensChunk {
 		n := min(lensChunk, tokens-from)
-		logits, err := d.run.Model().LogitsOf(features[from*width:][:n*width]) // [n, Vocab]
-		if err != nil {
-			return err
-		}
+		logits, _ := d.run.Model().LogitsOf(features[from*width:][:n*width]) // [n, Vocab]
 		for t := from; t < from+n; t++ {
 			own := share(logits, n, t-from)
 			logZ, likeliest := floats.LogSumExp(own), floats.MaxIdx(own)
@@ -72,7 +66,6 @@ func (d *Decomposition) addRow(m *LensMap, features []float64) error {
 	}
 	m.Probability, m.Loss, m.Rank = append(m.Probability, probability), append(m.Loss, loss), append(m.Rank, rank)
 	m.top = append(m.top, top)
-	return nil
 }
 
 // Table lists the mean loss and mean rank of the successors.

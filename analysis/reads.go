@@ -71,13 +71,9 @@ func (d *Decomposition) readsOf(token int, written func(w stream.Writer, token i
 		r.ways[r.node(site)]++
 	}
 	for column, reader := range readers {
-		if err := r.site(reader, column+1); err != nil {
-			return nil, err
-		}
+		r.site(reader, column+1)
 	}
-	if err := r.end(len(readers) + 1); err != nil {
-		return nil, err
-	}
+	r.end(len(readers) + 1)
 	r.place(len(readers))
 	return r.Reads, nil
 }
@@ -103,17 +99,11 @@ func (r *readsDraft) node(name string) int {
 }
 
 // site adds the edges to one reader.
-func (r *readsDraft) site(reader string, column int) error {
-	u, err := r.d.frozen.ConstantTo(reader, r.Token)
-	if err != nil {
-		return err
-	}
+func (r *readsDraft) site(reader string, column int) {
+	u, _ := r.d.frozen.ConstantTo(reader, r.Token) // of one of its own readers
 	parts := make([][]float64, len(r.terms))
 	for i, w := range r.terms {
-		if parts[i], err = r.d.frozen.CarryTo(w.source, reader, r.Token, w.y); err != nil {
-			return err
-		}
-		if parts[i] != nil {
+		if parts[i], _ = r.d.frozen.CarryTo(w.source, reader, r.Token, w.y); parts[i] != nil {
 			floats.Add(u, parts[i])
 		}
 	}
@@ -121,25 +111,18 @@ func (r *readsDraft) site(reader string, column int) error {
 	to := r.node(site)
 	r.Nodes[to].Layer = max(r.Nodes[to].Layer, column)
 	r.share(parts, u, to)
-	return nil
 }
 
 // end adds the edges to the unembedding.
-func (r *readsDraft) end(column int) error {
-	end, err := r.d.Output(r.Token)
-	if err != nil {
-		return err
-	}
+func (r *readsDraft) end(column int) {
+	end, _ := r.d.Output(r.Token)
 	parts := make([][]float64, len(r.terms))
 	for i, w := range r.terms {
-		if parts[i], err = r.d.frozen.Carry(w.source, r.Token, w.y); err != nil {
-			return err
-		}
+		parts[i], _ = r.d.frozen.Carry(w.source, r.Token, w.y)
 	}
 	to := r.node(stream.Unembedding)
 	r.Nodes[to].Layer, r.ways[to] = column, 1
 	r.share(parts, end, to)
-	return nil
 }
 
 // share adds edges to a node from those that wrote the parts of u; nil: none.

@@ -54,21 +54,17 @@ func (d *Decomposition) Tuned(l *TunedLens) *Decomposition {
 
 // lensInputs are what the maps of a tuned lens act on, [n, F], of n tokens' ends in ends [T, Size]; normed
 // tells whether a norm follows.
-func (d *Decomposition) lensInputs(ends []float64, first, n int) (x []float64, normed bool, err error) {
-	u, err := d.frozen.ReadoutInput(ends)
-	if err != nil {
-		return nil, false, err
-	}
+func (d *Decomposition) lensInputs(ends []float64, first, n int) (x []float64, normed bool) {
+	u, _ := d.frozen.ReadoutInput(ends) // as many as Decompose has read out
 	if _, _, normed = d.frozen.ReadoutNorm(u); !normed {
-		x, err = d.featuresOf(ends, first, n)
-		return x, false, err
+		return d.featuresOf(ends, first, n), false
 	}
 	width := len(u) / d.frozen.Tokens()
-	return u[first*width:][:n*width], true, nil
+	return u[first*width:][:n*width], true
 }
 
 // translated are the features [n, F] after a writer, through the tuned lens if it has a map there.
-func (d *Decomposition) translated(after string, ends []float64, first, n int) ([]float64, error) {
+func (d *Decomposition) translated(after string, ends []float64, first, n int) []float64 {
 	at := -1
 	if d.lens != nil {
 		at = slices.IndexFunc(d.lens.Maps, func(t Translator) bool { return t.After == after })
@@ -76,16 +72,12 @@ func (d *Decomposition) translated(after string, ends []float64, first, n int) (
 	if at < 0 {
 		return d.featuresOf(ends, first, n)
 	}
-	x, normed, err := d.lensInputs(ends, first, n)
-	if err != nil {
-		return nil, err
-	}
+	x, normed := d.lensInputs(ends, first, n)
 	z := d.lens.Maps[at].apply(mat.NewDense(n, len(x)/n, x))
-	if !normed {
-		return z.RawMatrix().Data, nil
+	if normed {
+		z, _ = d.normed(z)
 	}
-	y, _ := d.normed(z)
-	return y.RawMatrix().Data, nil
+	return z.RawMatrix().Data
 }
 
 // normed is the readout's norm of rows z [n, F], and what takes a gradient back through it.

@@ -28,14 +28,11 @@ func newLensRows(m *models.Model, c models.Spec) *lensRows {
 func (r *lensRows) tokens() int { return len(r.ends) / r.width }
 
 // add keeps what lenses see of a run.
-func (r *lensRows) add(d *Decomposition) error {
+func (r *lensRows) add(d *Decomposition) {
 	point, tokens := 0, d.frozen.Tokens()
 	var features []float64
-	err := d.eachEnd(0, tokens, func(after string, ends []float64) error {
-		x, normed, err := d.lensInputs(ends, 0, tokens)
-		if err != nil {
-			return err
-		}
+	d.eachEnd(0, tokens, func(after string, ends []float64) {
+		x, normed := d.lensInputs(ends, 0, tokens)
 		if normed {
 			r.normed = d
 		}
@@ -44,11 +41,9 @@ func (r *lensRows) add(d *Decomposition) error {
 		}
 		r.seen[point] = append(r.seen[point], x...)
 		point++
-		features, err = d.featuresOf(ends, 0, tokens)
-		return err
+		features = d.featuresOf(ends, 0, tokens)
 	})
 	r.ends = append(r.ends, features...)
-	return err
 }
 
 // choose are rows of x [tokens, F].

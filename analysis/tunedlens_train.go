@@ -85,9 +85,7 @@ func gatherLens(store *graph.Store, c models.Spec, tokens []int32) (train, test 
 		if row%heldOut == 1 {
 			to = test
 		}
-		if err := to.add(d); err != nil {
-			return nil, nil, err
-		}
+		to.add(d)
 	}
 	return train, test, nil
 }
