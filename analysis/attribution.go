@@ -120,24 +120,9 @@ func column(w []float64, columns, j int) []float64 {
 
 // contributions are a writer's parts' products with a direction at its source [width].
 func (d *Decomposition) contributions(w stream.Writer, token int, direction []float64) []Contribution {
-	a, each := d.activation(w, token), make([]float64, w.Parts)
-	for p := range each {
-		x := share(a, w.Parts, p)
-		switch {
-		case w.Weight != "":
-			weights := share(d.parameter(w.Weight), w.Parts, p)
-			for i, v := range x {
-				each[p] += v * floats.Dot(share(weights, len(x), i), direction)
-			}
-		case w.Whole:
-			each[p] = floats.Dot(x, direction)
-		default:
-			each[p] = floats.Dot(x, share(direction, w.Parts, p))
-		}
-	}
 	var all []Contribution
-	for p, value := range each {
-		all = append(all, Contribution{Writer: w.Name, Part: w.Part, Index: p, Value: value})
+	for p := range w.Parts {
+		all = append(all, Contribution{Writer: w.Name, Part: w.Part, Index: p, Value: floats.Dot(d.written(w, p, token), direction)})
 	}
 	if w.Bias != "" {
 		all = append(all, Contribution{Writer: w.Name, Part: biasPart, Value: floats.Dot(d.parameter(w.Bias), direction)})

@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/residua-go/residua/analysis/cache"
@@ -122,18 +123,9 @@ func MeasureBasis(store *graph.Store, c models.Spec, ids []int32, o BasisOptions
 
 // streamNames are those, of activations' names, that are the stream itself.
 func streamNames(names []string) []string {
-	var all []string
-	for _, name := range names {
-		switch lastPart(name) {
-		case "stream", "aggregate":
-			all = append(all, name)
-		case "out":
-			if name == "embedding.out" {
-				all = append(all, name)
-			}
-		}
-	}
-	return all
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return !slices.Contains([]string{"stream", "aggregate"}, lastPart(name)) && name != "embedding.out"
+	})
 }
 
 // BasisOf measures the streams that a run has kept: embedding.out and blocks.*.*.stream. The

@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"cmp"
+
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
@@ -118,10 +120,7 @@ func (c *Circuits) addLayer(f *Folded, v *vocabulary, layer int) error {
 
 // Head returns one head's circuits.
 func (c *Circuits) Head(layer, head int) (*HeadCircuits, error) {
-	if err := check.Index("layer", layer, c.Layers); err != nil {
-		return nil, err
-	}
-	if err := check.Index("head", head, c.Each); err != nil {
+	if err := cmp.Or(check.Index("layer", layer, c.Layers), check.Index("head", head, c.Each)); err != nil {
 		return nil, err
 	}
 	return &c.Heads[layer*c.Each+head], nil

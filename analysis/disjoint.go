@@ -188,50 +188,33 @@ func writtenTogether(heads []writtenSpace, draw *rand.Rand) (Spectrum, int, erro
 		count += n
 		gram.Add(gram, matmul.Mul(rows.T(), rows))
 	}
-	eigen, ok := newSymmetric(gram)
-	if !ok {
-		return Spectrum{}, 0, check.Value(fmt.Sprintf("singular values of %d rows", count), "convergence", "none")
-	}
-	energies := make([]float64, 0, d)
-	for i := range min(d, count) {
-		energies = append(energies, max(0, eigen.values[d-1-i]))
-	}
-	s := newSpectrum(energies, d)
-	return s, numericalRank(s.Singular), nil
+	s, _, err := spectrumOfGram(gram, count)
+	return s, numericalRank(s.Singular), err
 }
 
 // overlapOfPairs is the mean over pairs of heads, with what random subspaces have: those of different pairs
 // are uncorrelated, so that the mean's variance is the mean variance over the number of pairs.
 func overlapOfPairs(heads []writtenSpace, d int) Controlled {
-	cosines := make([][]float64, len(heads)) // of pairs, mean squares
+	type sums struct{ own, random, variance, pairs float64 }
+	each := make([]sums, len(heads)) // of a head with those before it
 	concurrently(len(heads), func(i int) error {
-		a := heads[i]
+		a, s := heads[i], &each[i]
 		for _, b := range heads[:i] {
 			if a.directions == nil || b.directions == nil {
 				continue
 			}
 			size := mat.Norm(matmul.Mul(a.directions, b.directions.T()), 2)
-			cosines[i] = append(cosines[i], size*size/float64(min(a.rank(), b.rank())))
+			mean, deviation := RandomOverlap(a.rank(), b.rank(), d)
+			s.own, s.random = s.own+size*size/float64(min(a.rank(), b.rank())), s.random+mean
+			s.variance, s.pairs = s.variance+deviation*deviation, s.pairs+1
 		}
 		return nil
 	})
-	var c Controlled
-	pairs, variance := 0.0, 0.0
-	for i, a := range heads {
-		for _, b := range heads[:i] {
-			if a.directions == nil || b.directions == nil {
-				continue
-			}
-			mean, deviation := RandomOverlap(a.rank(), b.rank(), d)
-			c.Rotated, variance = c.Rotated+mean, variance+deviation*deviation
-			pairs++
-		}
-		c.Own += floats.Sum(cosines[i])
+	var all sums
+	for _, s := range each {
+		all = sums{all.own + s.own, all.random + s.random, all.variance + s.variance, all.pairs + s.pairs}
 	}
-	if pairs > 0 {
-		c.Own, c.Rotated, c.Deviation = c.Own/pairs, c.Rotated/pairs, math.Sqrt(variance)/pairs
-	}
-	return c
+	return Controlled{ratioOf(all.own, all.pairs), ratioOf(all.random, all.pairs), ratioOf(math.Sqrt(all.variance), all.pairs)}
 }
 
 // Table lists the groups.

@@ -73,14 +73,10 @@ func rounded(v float64) float64 {
 	return r
 }
 
+// notFinite tells whether a number is none, or infinite.
+func notFinite(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
+
 // finiteMatrix tells whether all entries are numbers.
 func finiteMatrix(w *mat.Dense) bool {
-	for i := range w.RawMatrix().Rows {
-		for _, v := range w.RawRowView(i) {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return false
-			}
-		}
-	}
-	return true
+	return !slices.ContainsFunc(w.RawMatrix().Data, notFinite)
 }

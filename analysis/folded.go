@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"cmp"
+
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/residua-go/residua/analysis/cache"
@@ -98,10 +100,7 @@ func (f *Folded) Head(layer, head int) (HeadWeights, error) {
 }
 
 func (f *Folded) check(layer, head int) error {
-	if err := check.Index("layer", layer, f.c.Depth()); err != nil {
-		return err
-	}
-	return check.Index("head", head, f.c.HeadCount())
+	return cmp.Or(check.Index("layer", layer, f.c.Depth()), check.Index("head", head, f.c.HeadCount()))
 }
 
 // layerHeads are all heads of a layer.

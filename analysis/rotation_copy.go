@@ -28,8 +28,12 @@ func copyModelAs(store *graph.Store, c models.Spec, dt tensor.Dtype) (*graph.Sto
 		return nil, err
 	}
 	for _, p := range fresh.Params() {
-		if err := copyParameter(p, store.Param(p.Name)); err != nil {
-			return nil, err
+		from := store.Param(p.Name)
+		if from == nil {
+			return nil, missingParameter(p.Name)
+		}
+		if err := graph.SetFloat64s(p.Value, graph.Float64s(from.Value)); err != nil {
+			return nil, errors.Wrapf(err, "parameter %q", p.Name)
 		}
 	}
 	return fresh, nil
@@ -45,13 +49,6 @@ func emptyModel(c models.Spec, dt tensor.Dtype) (*graph.Store, error) {
 		p.Value = tensor.New(tensor.Of(dt), tensor.WithShape(p.Shape...))
 	}
 	return plan.Serve(), nil
-}
-
-func copyParameter(to, from *graph.Param) error {
-	if from == nil {
-		return missingParameter(to.Name)
-	}
-	return errors.Wrapf(graph.SetFloat64s(to.Value, graph.Float64s(from.Value)), "parameter %q", to.Name)
 }
 
 // missingParameter says that a Store is of another model.

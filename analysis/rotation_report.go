@@ -214,10 +214,8 @@ func finiteLogits(r *cache.Runner, ids []int32) ([]float64, error) {
 
 // checkFinite refuses NaN and infinities.
 func checkFinite(what string, x []float64) error {
-	for _, v := range x {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return check.Value(what, "finite numbers", fmt.Sprintf("%g: has the model diverged?", v))
-		}
+	if i := slices.IndexFunc(x, notFinite); i >= 0 {
+		return check.Value(what, "finite numbers", fmt.Sprintf("%g: has the model diverged?", x[i]))
 	}
 	return nil
 }

@@ -40,28 +40,34 @@ type subspace struct {
 // spectrumOf takes the weights of a whole site apart. It goes over the eigenvalues of their
 // Gram matrix: singular values below 1e-8 of the largest are rounding.
 func spectrumOf(e end) (Spectrum, subspace, error) {
-	gram, d, m := e.wholeGram(), e.size, e.count // [D, D]
-	if !finiteMatrix(gram) {
-		return Spectrum{}, subspace{}, check.Value(fmt.Sprintf("singular values of %d x %d entries", d, m), "finite entries", "some that are not")
-	}
-	fail := check.Value(fmt.Sprintf("singular values of %d x %d entries", d, m), "convergence", "none")
+	gram := e.wholeGram() // [D, D]
 	kept := mat.DenseCopyOf(gram)
-	eigen, ok := newSymmetric(gram)
-	if !ok {
-		return Spectrum{}, subspace{}, fail
+	s, eigen, err := spectrumOfGram(gram, e.count)
+	if err != nil {
+		return s, subspace{}, err
 	}
-	energies := slices.Clone(eigen.values)
-	slices.Reverse(energies)
-	energies = energies[:min(d, m)]
-	for i, e := range energies {
-		energies[i] = max(0, e)
-	}
-	s := newSpectrum(energies, d)
 	space, ok := subspaceOf(eigen, kept, s.Directions)
 	if !ok {
-		return s, space, fail
+		return s, space, check.Value(fmt.Sprintf("directions of %d rows", e.count), "convergence", "none")
 	}
 	return s, space, nil
+}
+
+// spectrumOfGram is that of so many rows whose Gram matrix [D, D] is g, which it overwrites.
+func spectrumOfGram(g *mat.Dense, rows int) (Spectrum, *symmetric, error) {
+	name := fmt.Sprintf("singular values of %d rows", rows)
+	if !finiteMatrix(g) {
+		return Spectrum{}, nil, check.Value(name, "finite entries", "some that are not")
+	}
+	eigen, ok := newSymmetric(g)
+	if !ok {
+		return Spectrum{}, nil, check.Value(name, "convergence", "none")
+	}
+	var energies []float64
+	for _, e := range slices.Backward(eigen.values) {
+		energies = append(energies, max(0, e))
+	}
+	return newSpectrum(energies[:min(eigen.n, rows)], eigen.n), eigen, nil
 }
 
 // newSpectrum is that of squared singular values, descending.

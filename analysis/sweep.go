@@ -133,11 +133,8 @@ func (s *Sweep) values(r *cache.Runner, rows int, ids []int32, lists [][]cache.I
 
 // Table lists the effects, a row an activation.
 func (s *Sweep) Table() figure.Table {
-	t := figure.Table{Title: fmt.Sprintf("%s: %s of the %s (%.4g without)", s.Title, s.Quantity, s.Metric, s.Baseline),
-		Header: append([]string{s.rowLabel}, s.Columns...), Align: "l"}
-	for range s.Columns {
-		t.Align += "r"
-	}
+	t := figure.NewTable(fmt.Sprintf("%s: %s of the %s (%.4g without)", s.Title, s.Quantity, s.Metric, s.Baseline),
+		"l"+strings.Repeat("r", len(s.Columns)), append([]string{s.rowLabel}, s.Columns...)...)
 	for i, row := range s.Rows {
 		cells := []any{row}
 		for _, v := range s.Effect[i] {

@@ -51,12 +51,18 @@ func (r *Runner) RunEach(ids []int32, replace [][]Intervention) ([]*Cache, error
 // PerRow tells whether each row has entries of its own in an activation: a Runner of several rows
 // may have some that are the same for all.
 func (r *Runner) PerRow(name string) bool {
-	for _, a := range r.program.Builder().Activations() {
-		if a.Name == name {
-			return r.options.Batch == 1 || a.Axes[0] == graph.TokenAxis && a.Shape[0] == len(r.program.Tokens)
-		}
+	a, known := r.hooked(name)
+	return known && (r.options.Batch == 1 || a.Axes[0] == graph.TokenAxis && a.Shape[0] == len(r.program.Tokens))
+}
+
+// hooked is an activation of the program.
+func (r *Runner) hooked(name string) (graph.Activation, bool) {
+	all := r.program.Builder().Activations()
+	i := slices.IndexFunc(all, func(a graph.Activation) bool { return a.Name == name })
+	if i < 0 {
+		return graph.Activation{}, false
 	}
-	return false
+	return all[i], true
 }
 
 // row is a row's part of an activation, whose values it shares.

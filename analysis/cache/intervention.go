@@ -101,13 +101,8 @@ func (v Intervention) Apply(a Activation) error {
 // order: those of other names are left out.
 func ApplyAll(name string, axes []string, x *tensor.Dense, changes ...Intervention) error {
 	a := Activation{Name: name, Axes: axes, Shape: x.Shape(), Values: graph.Float64s(x)}
-	for _, v := range changes {
-		if v.Name != name {
-			continue
-		}
-		if err := v.Apply(a); err != nil {
-			return err
-		}
+	if err := apply(changes, a); err != nil {
+		return err
 	}
 	return graph.SetFloat64s(x, a.Values)
 }

@@ -53,7 +53,12 @@ func open(store *graph.Store, c models.Spec, o Options, want models.Outputs, p g
 	if r.names, err = match(known, o.Names); err != nil {
 		return nil, err
 	}
-	if err := r.compile(store, c, want, p); err != nil {
+	hooks := graph.Hooks{}
+	for _, name := range r.names {
+		hooks[name] = r.replace
+	}
+	p.Options = graph.Options{Store: store.Serve(), Threads: o.Threads, Hooks: hooks}
+	if r.program, err = models.Compile(c, o.Batch, o.Seq, want, p); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -68,16 +73,6 @@ func (o *Options) resolve(c models.Spec) error {
 		return check.Value("run", fmt.Sprintf("at most %d tokens a row, the model's learned positions", c.Seq), o.Seq)
 	}
 	return nil
-}
-
-func (r *Runner) compile(store *graph.Store, c models.Spec, want models.Outputs, p graph.ProgramOptions) (err error) {
-	hooks := graph.Hooks{}
-	for _, name := range r.names {
-		hooks[name] = r.replace
-	}
-	p.Options = graph.Options{Store: store.Serve(), Threads: r.options.Threads, Hooks: hooks}
-	r.program, err = models.Compile(c, r.options.Batch, r.options.Seq, want, p)
-	return err
 }
 
 // Once runs a model once on one row of token ids and keeps the named activations.
@@ -97,11 +92,7 @@ func (r *Runner) Model() *models.Model { return r.program.Model }
 func (r *Runner) Names() []string { return slices.Clone(r.names) }
 
 // Close ends the runner.
-func (r *Runner) Close() {
-	if r.program != nil {
-		r.program.Close()
-	}
-}
+func (r *Runner) Close() { r.program.Close() }
 
 // Run runs the model on Batch rows of Seq token ids, with some activations replaced: of one
 // name in the order given. It is an error if an id is not in the vocabulary, or what is to be
@@ -217,10 +208,9 @@ func (r *Runner) keep(c *Cache) error {
 
 // activation is a hook's value with its axes.
 func (r *Runner) activation(name string, x *tensor.Dense) (Activation, error) {
-	for _, a := range r.program.Builder().Activations() {
-		if a.Name == name {
-			return Activation{Name: name, Axes: a.Axes, Shape: a.Shape, Values: graph.Float64s(x)}, nil
-		}
+	a, known := r.hooked(name)
+	if !known {
+		return Activation{}, check.Unknown("activation", name, r.program.Builder().ActivationNames())
 	}
-	return Activation{}, check.Unknown("activation", name, r.program.Builder().ActivationNames())
+	return Activation{Name: name, Axes: a.Axes, Shape: a.Shape, Values: graph.Float64s(x)}, nil
 }

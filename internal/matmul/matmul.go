@@ -83,15 +83,15 @@ func (p product) part(i, j, m, n int) product {
 func (p product) divide() {
 	parts := min(runtime.GOMAXPROCS(0), max(1, p.m*p.n*p.k/worthDividing))
 	var work sync.WaitGroup
+	rows, columns := p.m, p.n
 	if p.m > p.n {
-		each := shareOf(p.m, parts, tileRows)
-		for i := 0; i < p.m; i += each {
-			work.Go(p.part(i, 0, min(each, p.m-i), p.n).run)
-		}
+		rows = shareOf(p.m, parts, tileRows)
 	} else {
-		each := shareOf(p.n, parts, tileColumns)
-		for j := 0; j < p.n; j += each {
-			work.Go(p.part(0, j, p.m, min(each, p.n-j)).run)
+		columns = shareOf(p.n, parts, tileColumns)
+	}
+	for i := 0; i < p.m; i += rows {
+		for j := 0; j < p.n; j += columns {
+			work.Go(p.part(i, j, min(rows, p.m-i), min(columns, p.n-j)).run)
 		}
 	}
 	work.Wait()
