@@ -74,7 +74,7 @@ func MeasurePaths(store *graph.Store, c models.Spec, rows [][]int32, o PathOptio
 	if err != nil {
 		return nil, err
 	}
-	all := newPathSums(sites, c, o)
+	all := &pathValues{sites: sites, heads: o.Heads, values: map[string][]float64{}}
 	for i, ids := range rows {
 		if len(ids) < 2 {
 			return nil, check.Value(fmt.Sprintf("row %d", i), "at least 2 tokens, so that one has a successor", len(ids))

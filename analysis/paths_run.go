@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"fmt"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -89,51 +90,46 @@ func (s pathSite) head(x []float64, head int) []float64 {
 	return y
 }
 
-// pathSums gathers rows' values: one a row for each number that an expansion has.
-type pathSums struct {
-	sites        []pathSite
-	options      PathOptions
-	counts       []float64
-	model        []float64
-	losses       [][]float64 // [order][row]
-	alone, last  [][]float64 // [site][row]
-	heads, pairs []HeadPath
-	gains        map[string][]float64 // of heads and pairs, by name
+// pathValues are rows' values, one a row of each number that an expansion has, by its name.
+type pathValues struct {
+	sites  []pathSite
+	heads  bool // are measured, and pairs of them
+	values map[string][]float64
+	paths  []HeadPath // of heads and pairs
 }
 
-func newPathSums(sites []pathSite, c models.Spec, o PathOptions) *pathSums {
-	return &pathSums{sites: sites, options: o, counts: pathCounts(sites), losses: make([][]float64, len(sites)+1),
-		alone: make([][]float64, len(sites)), last: make([][]float64, len(sites)), gains: map[string][]float64{}}
-}
+func (p *pathValues) note(name string, value float64) { p.values[name] = append(p.values[name], value) }
 
 // add measures one row.
-func (p *pathSums) add(r *pathRow) error {
-	p.model = append(p.model, r.model)
+func (p *pathValues) add(r *pathRow) error {
+	p.note("model", r.model)
 	var with, first outputs
-	for order := range p.losses {
+	var losses []float64
+	for order := range len(p.sites) + 1 {
 		loss, made, err := r.run(with)
 		if err != nil {
 			return err
 		}
-		p.losses[order] = append(p.losses[order], loss)
+		losses = append(losses, loss)
+		p.note(fmt.Sprint("loss ", order), loss)
 		if with = made; order == 0 {
 			first = made
+			continue
 		}
+		p.note(fmt.Sprint("gain ", order), losses[order-1]-loss)
 	}
-	if err := p.addSteps(r, first); err != nil {
+	p.note("whole", losses[0]-losses[len(p.sites)])
+	all := losses[min(1, len(p.sites))]
+	if err := p.addSteps(r, first, losses[0], all); err != nil || !p.heads {
 		return err
 	}
-	if p.options.Heads {
-		return p.addHeads(r, first)
-	}
-	return nil
+	return p.addHeads(r, first, losses[0], all)
 }
 
 // addSteps measures each sublayer's paths of one step; first are the outputs that the direct path
-// gives.
-func (p *pathSums) addSteps(r *pathRow, first outputs) error {
-	direct, all := lastOf(p.losses[0]), lastOf(p.losses[min(1, len(p.losses)-1)])
-	for i := range p.sites {
+// gives, direct is its loss, all that with all paths of one step.
+func (p *pathValues) addSteps(r *pathRow, first outputs, direct, all float64) error {
+	for i, s := range p.sites {
 		alone, _, err := r.run(first.only(i))
 		if err != nil {
 			return err
@@ -142,22 +138,21 @@ func (p *pathSums) addSteps(r *pathRow, first outputs) error {
 		if err != nil {
 			return err
 		}
-		p.alone[i], p.last[i] = append(p.alone[i], direct-alone), append(p.last[i], without-all)
+		p.note("alone "+s.site, direct-alone)
+		p.note("last "+s.site, without-all)
 	}
 	return nil
 }
 
 // addHeads measures each head's path of one step, and, next to all paths of one step, each pair's of
 // two: what the second head makes of the first one's output in addition to the direct path.
-func (p *pathSums) addHeads(r *pathRow, first outputs) error {
-	direct, all := lastOf(p.losses[0]), lastOf(p.losses[1])
+func (p *pathValues) addHeads(r *pathRow, first outputs, direct, all float64) error {
 	for i, s := range p.sites {
 		for h := range s.heads {
 			if !s.attends {
 				continue
 			}
-			one := make(outputs, len(p.sites)).but(i, s.head(first[i], h))
-			loss, made, err := r.run(one)
+			loss, made, err := r.run(make(outputs, len(p.sites)).but(i, s.head(first[i], h)))
 			if err != nil {
 				return err
 			}
@@ -174,7 +169,7 @@ func (p *pathSums) addHeads(r *pathRow, first outputs) error {
 
 // addPairs measures the pairs of a head and each of a later site's; made is what these made of the
 // direct path and that head together.
-func (p *pathSums) addPairs(r *pathRow, name string, site int, made []float64, first outputs, all float64) error {
+func (p *pathValues) addPairs(r *pathRow, name string, site int, made []float64, first outputs, all float64) error {
 	s := p.sites[site]
 	if !s.attends {
 		return nil
@@ -195,47 +190,40 @@ func (p *pathSums) addPairs(r *pathRow, name string, site int, made []float64, f
 }
 
 // gain notes a row's gain of a path.
-func (p *pathSums) gain(path HeadPath, gain float64) {
+func (p *pathValues) gain(path HeadPath, gain float64) {
 	name := path.First + " " + path.Second
-	if _, known := p.gains[name]; !known {
-		if path.Second == "" {
-			p.heads = append(p.heads, path)
-		} else {
-			p.pairs = append(p.pairs, path)
-		}
+	if p.values[name] == nil {
+		p.paths = append(p.paths, path)
 	}
-	p.gains[name] = append(p.gains[name], gain)
+	p.note(name, gain)
 }
 
 // headName is "blocks.0.attention.3".
 func (s pathSite) headName(h int) string { return stream.PartName(s.site, stream.HeadPart, h) }
 
-func lastOf(x []float64) float64 { return x[len(x)-1] }
-
 // expansion is the result.
-func (p *pathSums) expansion(rows [][]int32) *PathExpansion {
-	x := &PathExpansion{Rows: len(rows), Model: estimate(p.model)}
+func (p *pathValues) expansion(rows [][]int32) *PathExpansion {
+	of := func(name string) Estimate { return estimate(p.values[name]) }
+	x := &PathExpansion{Rows: len(rows), Model: of("model")}
 	for _, ids := range rows {
 		x.Tokens += len(ids) - 1
 	}
-	all := less(p.losses[0], p.losses[len(p.losses)-1])
-	for order, losses := range p.losses {
-		o := PathOrder{Steps: order, Paths: p.counts[order], Loss: estimate(losses)}
+	for order, paths := range pathCounts(p.sites) {
+		o := PathOrder{Steps: order, Paths: paths, Loss: of(fmt.Sprint("loss ", order))}
 		if order > 0 {
-			o.Gain = estimate(less(p.losses[order-1], losses))
-			if whole := estimate(all).Mean; whole != 0 {
-				o.Share = o.Gain.Mean / whole
-			}
+			o.Gain = of(fmt.Sprint("gain ", order))
+			o.Share = ratioOf(o.Gain.Mean, of("whole").Mean)
 		}
 		x.Orders = append(x.Orders, o)
 	}
-	for i, s := range p.sites {
-		x.Steps = append(x.Steps, PathStep{s.site, estimate(p.alone[i]), estimate(p.last[i])})
+	for _, s := range p.sites {
+		x.Steps = append(x.Steps, PathStep{s.site, of("alone " + s.site), of("last " + s.site)})
 	}
-	for _, list := range []struct{ from, to *[]HeadPath }{{&p.heads, &x.Heads}, {&p.pairs, &x.Pairs}} {
-		for _, path := range *list.from {
-			path.Gain = estimate(p.gains[path.First+" "+path.Second])
-			*list.to = append(*list.to, path)
+	for _, path := range p.paths {
+		if path.Gain = of(path.First + " " + path.Second); path.Second == "" {
+			x.Heads = append(x.Heads, path)
+		} else {
+			x.Pairs = append(x.Pairs, path)
 		}
 	}
 	return x

@@ -33,12 +33,12 @@ type TensorProduct struct {
 	Layer   int         `json:"layer"`
 	Head    int         `json:"head"`
 	IDs     []int32     `json:"ids"`
-	Pattern [][]float64 `json:"pattern"` // A, [query][key], of the first row of tokens
+	Pattern [][]float64 `json:"pattern"` // A, [query][key]
 	// Output is (A ⊗ W_OV) applied to the normalised stream, [token][D or Dk*Dv], and Written
 	// what the head wrote in the run: o_h W_O, or w_O ⊗ o_h.
 	Output    [][]float64 `json:"-"`
 	Written   [][]float64 `json:"-"`
-	Moved     [][]float64 `json:"moved"`     // |A[t, s] x_s W_OV| of the first row, with the bias: [query][key]
+	Moved     [][]float64 `json:"moved"`     // |A[t, s] x_s W_OV|, with the bias: [query][key]
 	Deviation float64     `json:"deviation"` // largest |Output - Written|
 	Largest   float64     `json:"largest"`   // largest |Written|
 }
@@ -66,49 +66,27 @@ func RunTensorProduct(store *graph.Store, c models.Spec, ids []int32, layer, hea
 	return TensorProductOf(run, layer, head)
 }
 
-// TensorProductOf makes the form of a head in a run that kept TensorProductNames(layer).
+// TensorProductOf makes the form of a head in a run of one row that kept TensorProductNames(layer).
 func TensorProductOf(run *cache.Cache, layer, head int) (*TensorProduct, error) {
 	h, err := newHeadMap(run, layer, head)
 	if err != nil {
 		return nil, err
 	}
-	p := &TensorProduct{Layer: layer, Head: head, IDs: run.IDs}
-	for row := range run.Batch {
-		patterns, err := patternsOf(run, layer, row)
-		if err != nil {
-			return nil, err
-		}
-		pattern := patterns.Patterns[head]
-		values, norms := h.values(row)
-		if row == 0 {
-			p.Pattern, p.Moved = pattern, moved(pattern, norms)
-		}
-		p.add(h, row, pattern, values)
+	patterns, err := Patterns(run, layer)
+	if err != nil {
+		return nil, err
 	}
-	return p, nil
-}
-
-// add appends a row's outputs, and what the head wrote.
-func (p *TensorProduct) add(h *headMap, row int, pattern [][]float64, values *mat.Dense) {
-	seq, width := values.Dims()
-	var mixed mat.Dense
-	mixed.Mul(mat.NewDense(seq, seq, slices.Concat(pattern...)), values) // [Seq, width]
-	for t := range seq {
-		out, wrote := h.write(mixed.RawRowView(t)), h.write(h.output(row*seq+t, width))
+	p := &TensorProduct{Layer: layer, Head: head, IDs: run.IDs, Pattern: patterns.Patterns[head]}
+	values, norms := h.values()
+	mixed := times(mat.NewDense(run.Seq, run.Seq, slices.Concat(p.Pattern...)), values) // [Seq, Dh]
+	for t, row := range p.Pattern {
+		p.Moved = append(p.Moved, floats.MulTo(make([]float64, len(row)), row, norms))
+		out, wrote := h.write(mixed.RawRowView(t)), h.write(share(share(h.heads, run.Seq, t), run.Model().Spec().HeadCount(), head))
 		p.Output, p.Written = append(p.Output, out), append(p.Written, wrote)
 		p.Deviation = max(p.Deviation, floats.Distance(out, wrote, math.Inf(1)))
 		p.Largest = max(p.Largest, floats.Norm(wrote, math.Inf(1)))
 	}
-}
-
-// moved are the lengths of what each key gives each query.
-func moved(pattern [][]float64, norms []float64) [][]float64 {
-	lengths := make([][]float64, len(pattern))
-	for t, row := range pattern {
-		lengths[t] = make([]float64, len(row))
-		floats.MulTo(lengths[t], row, norms)
-	}
-	return lengths
+	return p, nil
 }
 
 // headMap is one head's weights and what they work on in a run.
@@ -166,14 +144,13 @@ func (h *headMap) weigh(f *Folded, name string) {
 	}
 }
 
-// values are x_s W_V + b_V, or r_V^T X_s, of a row's tokens, [Seq, Dh], and the lengths of
+// values are x_s W_V + b_V, or r_V^T X_s, of all tokens, [Seq, Dh], and the lengths of
 // what the stream gets of each where it is written.
-func (h *headMap) values(row int) (values *mat.Dense, norms []float64) {
+func (h *headMap) values() (values *mat.Dense, norms []float64) {
 	seq := h.run.Seq
-	x := share(h.normed, h.run.Batch, row) // [Seq, D or Dk*Dv]
 	values = mat.NewDense(seq, h.dh, nil)
 	for s := range seq {
-		all := h.in.Apply(0, share(x, seq, s)) // queries, keys and values of all heads
+		all := h.in.Apply(0, share(h.normed, seq, s)) // queries, keys and values of all heads
 		v := values.RawRowView(s)
 		copy(v, all[h.value*h.dh:])
 		if h.bias != nil {
@@ -190,11 +167,6 @@ func (h *headMap) write(y []float64) []float64 {
 	all := make([]float64, width)
 	copy(all[h.head*h.dh:], y)
 	return h.out.Apply(0, all)
-}
-
-// output is what the head made of a token in the run, o_h [Dh].
-func (h *headMap) output(token, width int) []float64 {
-	return share(h.heads, h.run.Tokens(), token)[h.head*width:][:width]
 }
 
 // Table compares both sides token by token.
@@ -218,7 +190,7 @@ func (p *TensorProduct) title() string {
 // Figures are the pattern, and what it moves: |A[t, s] x_s W_OV|.
 func (p *TensorProduct) Figures() []figure.Figure {
 	f := figure.Attention{Title: p.title() + ": what each token gives each", Heads: []string{"A", "|A x W_OV|"}, Patterns: []figure.Matrix{p.Pattern, p.Moved}}
-	for _, id := range p.IDs[:len(p.Pattern)] {
+	for _, id := range p.IDs {
 		f.Tokens = append(f.Tokens, fmt.Sprint(id))
 	}
 	return []figure.Figure{f}

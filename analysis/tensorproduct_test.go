@@ -58,9 +58,9 @@ func TestTensorProduct(t *testing.T) {
 					layer = 0
 				}
 				write := fmt.Sprintf("blocks.%d.attention.write", layer)
-				r, err := cache.New(store, c, cache.Options{Names: append(analysis.TensorProductNames(layer), write), Batch: 2})
+				r, err := cache.New(store, c, cache.Options{Names: append(analysis.TensorProductNames(layer), write)})
 				require.NoError(t, err)
-				run, err := r.Run(tokensFor(c, 2*c.Seq, 5))
+				run, err := r.Run(tokensFor(c, c.Seq, 5))
 				require.NoError(t, err)
 				r.Close()
 				checkHeads(t, run, layer, write, bound)
