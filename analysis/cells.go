@@ -1,12 +1,22 @@
 package analysis
 
 import (
+	"fmt"
 	"math"
 	"slices"
 )
 
 // listed is how many rows a table of the largest shows.
 const listed = 20
+
+// texts are numbers as labels.
+func texts[N int | int32](numbers []N) []string {
+	labels := make([]string, len(numbers))
+	for i, n := range numbers {
+		labels[i] = fmt.Sprint(n)
+	}
+	return labels
+}
 
 // wayOf says what a site does.
 func wayOf(reads bool) string {

@@ -232,7 +232,7 @@ func rowsTimes(a []float64, n int, w []float64) []float64 {
 
 // written is what one part writes at its source [width].
 func (d *Decomposition) written(w stream.Writer, part, token int) []float64 {
-	a := d.activation(w, token)
+	a := share(d.values[w.Activation], d.frozen.Tokens(), token)
 	switch {
 	case w.Weight != "":
 		return timesRows(share(a, w.Parts, part), share(d.parameter(w.Weight), w.Parts, part))
@@ -242,11 +242,6 @@ func (d *Decomposition) written(w stream.Writer, part, token int) []float64 {
 	alone := make([]float64, len(a))
 	copy(share(alone, w.Parts, part), share(a, w.Parts, part))
 	return alone
-}
-
-// activation is a writer's activation of one token.
-func (d *Decomposition) activation(w stream.Writer, token int) []float64 {
-	return share(d.values[w.Activation], d.frozen.Tokens(), token)
 }
 
 // share is part number i of n equal parts.

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
-
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
@@ -69,30 +67,13 @@ func MeasureErasure(store *graph.Store, c models.Spec) (*Erasure, error) {
 		e.HeadDimensions = d
 	}
 	for l := range f.c.Depth() {
-		var each inOut
+		layer := LayerErasure{Heads: f.headErasure(l), Neurons: []float64{}}
 		if f.c.Shape().Has(stream.FeedForward) {
-			each = f.neuronErasure(l)
+			layer.Neurons, layer.FeedForward = f.neuronErasure(l)
 		}
-		e.Layers = append(e.Layers, LayerErasure{f.headErasure(l), each.cosines(), each.joint()})
+		e.Layers = append(e.Layers, layer)
 	}
 	return e, nil
-}
-
-// inOut are the products of what neurons read (in) and write (out), a number each.
-type inOut struct{ dot, in, out []float64 } // in.out, |in|^2, |out|^2
-
-// cosines are the neurons' own.
-func (p inOut) cosines() []float64 {
-	each := make([]float64, len(p.dot))
-	for n := range each {
-		each[n] = cosine(p.dot[n], p.in[n], p.out[n])
-	}
-	return each
-}
-
-// joint is the cosine of all neurons' weights as long vectors.
-func (p inOut) joint() float64 {
-	return cosine(floats.Sum(p.dot), floats.Sum(p.in), floats.Sum(p.out))
 }
 
 // Strongest returns the n strongest erasers, heads and neurons of a negative cosine, the strongest first.

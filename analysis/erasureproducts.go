@@ -19,8 +19,8 @@ func cosine(dot, a, b float64) float64 {
 
 // neuronErasure compares the columns of W1 [D, N], of gated neurons those of W3, the last N that the site reads with, and
 // the rows of W2 [N, D]. Those of a matrix stream are W1^T (r ⊗ I) and W2 (w ⊗ I), whose products are of W1 and W2 with
-// the keys' own (linked).
-func (f *Folded) neuronErasure(layer int) inOut {
+// the keys' own (linked). joint is the cosine of all neurons' weights as long vectors.
+func (f *Folded) neuronErasure(layer int) (each []float64, joint float64) {
 	site := siteName(layer, stream.FeedForward)
 	read, write := f.end(site, true), f.end(site, false)
 	in, out := read.weights(), write.weights()
@@ -32,14 +32,13 @@ func (f *Folded) neuronErasure(layer int) inOut {
 	}
 	n := out.RawMatrix().Rows
 	gates := in.RawMatrix().Rows - n
-	var p inOut
+	var dot, squareIn, squareOut float64 // of all together
 	for i := range n {
-		read := in.RawRowView(gates + i)
-		p.dot = append(p.dot, floats.Dot(read, onOut.RawRowView(i)))
-		p.in = append(p.in, floats.Dot(read, onIn.RawRowView(gates+i)))
-		p.out = append(p.out, floats.Dot(out.RawRowView(i), written.RawRowView(i)))
+		read, wrote := in.RawRowView(gates+i), out.RawRowView(i)
+		d, r, w := floats.Dot(read, onOut.RawRowView(i)), floats.Dot(read, onIn.RawRowView(gates+i)), floats.Dot(wrote, written.RawRowView(i))
+		each, dot, squareIn, squareOut = append(each, cosine(d, r, w)), dot+d, squareIn+r, squareOut+w
 	}
-	return p
+	return each, cosine(dot, squareIn, squareOut)
 }
 
 // headErasure compares W_V [D, Dh] and W_O [Dh, D] of each head; of a matrix stream's both have Dv columns of one key each.

@@ -131,22 +131,17 @@ func (s *HeadScores) Strongest() (layer, head int, score float64) {
 
 // Table lists all heads.
 func (s *HeadScores) Table() figure.Table {
+	induction, previous := s.Chance()
 	t := figure.NewTable(fmt.Sprintf("heads on %d random tokens, repeated", s.Period), "lrr",
 		"head", "induction", "previous token")
 	t.Note = "induction: the mean attention to the token that followed this one the last time; previous token: to the\n" +
-		"token before. Both from 0 to 1; " + s.chanceNote()
+		"token before. Both from 0 to 1; " + fmt.Sprintf("a head that attends to all tokens alike has %.2g and %.2g.", induction, previous)
 	for l := range s.Induction {
 		for h := range s.Induction[l] {
 			t.Row(headName(l, h), s.Induction[l][h], s.Previous[l][h])
 		}
 	}
 	return t
-}
-
-// chanceNote tells the scores by chance.
-func (s *HeadScores) chanceNote() string {
-	induction, previous := s.Chance()
-	return fmt.Sprintf("a head that attends to all tokens alike has %.2g and %.2g.", induction, previous)
 }
 
 // Figures map both scores.

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/residua-go/residua/figure"
 )
@@ -12,12 +13,14 @@ type LensGrid struct {
 	After []string       `json:"after"` // writers
 	IDs   []int32        `json:"ids"`   // of all tokens
 	Top   [][]Prediction `json:"top"`   // [writer][token]
-	// Spell is how a token is written in the table and the figure; nil: its id.
+	// Spell is how a token is written in the table and the figure: by its id; whoever knows texts may set it.
 	Spell func(id int) string `json:"-"`
 }
 
 // Grid is the likeliest tokens of the same pass.
-func (m *LensMap) Grid() *LensGrid { return &LensGrid{After: m.After, IDs: m.IDs, Top: m.top} }
+func (m *LensMap) Grid() *LensGrid {
+	return &LensGrid{After: m.After, IDs: m.IDs, Top: m.top, Spell: strconv.Itoa}
+}
 
 // Last is the grid of the last n tokens, all of them if there are no more.
 func (g *LensGrid) Last(n int) *LensGrid {
@@ -29,23 +32,16 @@ func (g *LensGrid) Last(n int) *LensGrid {
 	return last
 }
 
-func (g *LensGrid) spell(id int) string {
-	if g.Spell == nil {
-		return fmt.Sprint(id)
-	}
-	return g.Spell(id)
-}
-
 // Table has a row for each writer and a column for each token.
 func (g *LensGrid) Table() figure.Table {
 	t := figure.NewTable("likeliest next token", "l", "after")
 	for _, id := range g.IDs {
-		t.Header = append(t.Header, g.spell(int(id)))
+		t.Header = append(t.Header, g.Spell(int(id)))
 	}
 	for i, after := range g.After {
 		row := []string{after}
 		for _, p := range g.Top[i] {
-			row = append(row, fmt.Sprintf("%s %.2f", g.spell(p.ID), p.Probability))
+			row = append(row, fmt.Sprintf("%s %.2f", g.Spell(p.ID), p.Probability))
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -62,7 +58,7 @@ func (g *LensGrid) Figures() []figure.Figure {
 		var values []float64
 		var cells []string
 		for _, p := range row {
-			values, cells = append(values, p.Probability), append(cells, g.spell(p.ID))
+			values, cells = append(values, p.Probability), append(cells, g.Spell(p.ID))
 		}
 		h.Values, h.Cells = append(h.Values, values), append(h.Cells, cells)
 	}

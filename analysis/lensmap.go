@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"fmt"
 	"math"
 	"strings"
 
@@ -79,9 +78,6 @@ func (m *LensMap) Table() figure.Table {
 
 // Figures is the map of probabilities.
 func (m *LensMap) Figures() []figure.Figure {
-	h := figure.Heatmap{Title: strings.ToUpper(m.lens[:1]) + m.lens[1:] + ": probability of each token's successor", XLabel: "token", YLabel: "after", Rows: m.After, Values: m.Probability, Limits: unit()}
-	for _, t := range m.Tokens {
-		h.Columns = append(h.Columns, fmt.Sprint(t))
-	}
+	h := figure.Heatmap{Title: strings.ToUpper(m.lens[:1]) + m.lens[1:] + ": probability of each token's successor", XLabel: "token", YLabel: "after", Rows: m.After, Columns: texts(m.Tokens), Values: m.Probability, Limits: unit()}
 	return []figure.Figure{h}
 }

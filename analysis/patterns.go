@@ -73,12 +73,9 @@ func (p *AttentionPatterns) Table() figure.Table {
 
 // Figures is the patterns of all heads.
 func (p *AttentionPatterns) Figures() []figure.Figure {
-	f := figure.Attention{Title: fmt.Sprintf("Attention patterns of layer %d", p.Layer)}
+	f := figure.Attention{Title: fmt.Sprintf("Attention patterns of layer %d", p.Layer), Tokens: texts(p.IDs)}
 	for h, pattern := range p.Patterns {
 		f.Heads, f.Patterns = append(f.Heads, p.HeadName(h)), append(f.Patterns, pattern)
-	}
-	for _, id := range p.IDs {
-		f.Tokens = append(f.Tokens, fmt.Sprint(id))
 	}
 	return []figure.Figure{f}
 }

@@ -21,13 +21,13 @@ import (
 // With the norm in front of it at the scale of the run, the read is q = sum_i c_i, each c_i linear in
 // w_i ⊗ y_i; the norm's bias, which is of no writer, is left out.
 type WriteRetrieval struct {
-	Dk         int                   `json:"dk"`
-	Dv         int                   `json:"dv"`
-	Tokens     int                   `json:"tokens"`
-	Writers    []string              `json:"writers"` // in the order of the run
-	Reads      []KeyedRead           `json:"reads"`
-	Backs      []ReadBack            `json:"read_back"`
-	ByDistance []RetrievalByDistance `json:"-"` // see Distances
+	Dk        int                `json:"dk"`
+	Dv        int                `json:"dv"`
+	Tokens    int                `json:"tokens"`
+	Writers   []string           `json:"writers"` // in the order of the run
+	Reads     []KeyedRead        `json:"reads"`
+	Backs     []ReadBack         `json:"read_back"`
+	Distances RetrievalDistances `json:"-"`
 }
 
 // KeyedRead is a reader: queries, keys or values of an attention, a feed-forward, the unembedding.
@@ -214,6 +214,6 @@ func (r *retrieving) finish() {
 		}
 	}
 	for i, g := range gaps {
-		r.result.ByDistance = append(r.result.ByDistance, g.result(i))
+		r.result.Distances.Distances = append(r.result.Distances.Distances, g.result(i))
 	}
 }

@@ -52,7 +52,7 @@ func TestRetrievalAddsUpToTheRead(t *testing.T) {
 				assert.True(t, r.Model.Effective >= 1 && r.Model.Effective <= float64(r.Writes)+1e-9, r.Reader)
 				assert.True(t, r.Model.Top*float64(r.Writes) >= 1-1e-9 && r.Model.Top <= 1, r.Reader)
 			}
-			requireResult(t, got.Distances())
+			requireResult(t, got.Distances)
 		})
 	}
 }

@@ -66,16 +66,13 @@ func (r *WriteRetrieval) sharpness() figure.Lines {
 func (r *WriteRetrieval) distances() figure.Lines {
 	l := figure.Lines{Title: "A site's writes, read back by their own keys", XLabel: "sites that wrote in between", YLabel: "|read - y|² / |y|², median", LogY: true,
 		Series: []figure.Series{{Name: "the model", Marks: true}, {Name: "if other keys were random"}}}
-	for _, d := range r.ByDistance {
+	for _, d := range r.Distances.Distances {
 		l.Add(float64(d.Distance), d.Error, d.Random)
 	}
 	return l
 }
 
-// Distances is what becomes of a site's writes with distance, as a result of its own.
-func (r *WriteRetrieval) Distances() RetrievalDistances { return RetrievalDistances{r.ByDistance} }
-
-// RetrievalDistances are means by distance.
+// RetrievalDistances are means by distance, what becomes of a site's writes.
 type RetrievalDistances struct {
 	Distances []RetrievalByDistance `json:"distances"`
 }

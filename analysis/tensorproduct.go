@@ -189,9 +189,5 @@ func (p *TensorProduct) title() string {
 
 // Figures are the pattern, and what it moves: |A[t, s] x_s W_OV|.
 func (p *TensorProduct) Figures() []figure.Figure {
-	f := figure.Attention{Title: p.title() + ": what each token gives each", Heads: []string{"A", "|A x W_OV|"}, Patterns: []figure.Matrix{p.Pattern, p.Moved}}
-	for _, id := range p.IDs {
-		f.Tokens = append(f.Tokens, fmt.Sprint(id))
-	}
-	return []figure.Figure{f}
+	return []figure.Figure{figure.Attention{Title: p.title() + ": what each token gives each", Heads: []string{"A", "|A x W_OV|"}, Patterns: []figure.Matrix{p.Pattern, p.Moved}, Tokens: texts(p.IDs)}}
 }

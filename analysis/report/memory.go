@@ -45,6 +45,6 @@ func (r *Report) addRetrieval(m *Model, ids []int32, seed uint64) error {
 		return err
 	}
 	r.Add("retrieval", "What readers get of each write", "A read is attention over the earlier writes of the token, r X = sum of (r . w_i) y_i, with weights that are not normalised.", got)
-	r.Add("distance", "Writes with distance", "What is left of a site's writes after others have written.", got.Distances())
+	r.Add("distance", "Writes with distance", "What is left of a site's writes after others have written.", got.Distances)
 	return nil
 }
