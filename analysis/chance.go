@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/floats"
@@ -76,7 +75,7 @@ func (c *ScoreChance) String() string {
 	if c == nil {
 		return ""
 	}
-	return fmt.Sprintf("%.4g ± %.2g", c.Mean, c.Deviation)
+	return plusMinus(c.Mean, c.Deviation)
 }
 
 // dimensions are those of a stream's space: keys and values of a matrix stream; D and 1 of vectors.

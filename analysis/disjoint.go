@@ -227,17 +227,14 @@ func (s *HeadSpaces) Table() figure.Table {
 		"deviations."
 	for _, g := range s.Groups {
 		t.Row(g.Name, g.Dimensions, g.Ranks, g.Rank, g.EffectiveRanks, g.EffectiveRank.Own,
-			fmt.Sprintf("%.4g ± %.2g", g.EffectiveRank.Rotated, g.EffectiveRank.Deviation), g.Overlap.Own, g.Overlap.Rotated, g.Overlap.deviations())
+			plusMinus(g.EffectiveRank.Rotated, g.EffectiveRank.Deviation), g.Overlap.Own, g.Overlap.Rotated, g.Overlap.deviations())
 	}
 	return t
 }
 
 // deviations is how many standard deviations the own measure is above that of the controls; 0 without any.
 func (c Controlled) deviations() float64 {
-	if c.Deviation == 0 {
-		return 0
-	}
-	return (c.Own - c.Rotated) / c.Deviation
+	return ratioOf(c.Own-c.Rotated, c.Deviation)
 }
 
 // Figures are the effective ranks and the overlaps.

@@ -28,5 +28,8 @@ func (e Estimate) String() string {
 	if e.StandardError == 0 {
 		return fmt.Sprintf("%.4g", e.Mean)
 	}
-	return fmt.Sprintf("%.4g ± %.2g", e.Mean, e.StandardError)
+	return plusMinus(e.Mean, e.StandardError)
 }
+
+// plusMinus is "1.234 ± 0.01".
+func plusMinus(mean, deviation float64) string { return fmt.Sprintf("%.4g ± %.2g", mean, deviation) }

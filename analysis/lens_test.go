@@ -2,7 +2,6 @@ package analysis_test
 
 import (
 	"math"
-	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -90,7 +89,7 @@ func TestLensPartialSums(t *testing.T) {
 
 // TestLensGridIsSpelled: the last tokens of a grid, in words.
 func TestLensGridIsSpelled(t *testing.T) {
-	g := &analysis.LensGrid{After: []string{"embedding"}, IDs: []int32{3, 4, 5}, Top: [][]analysis.Prediction{{{1, 0.5}, {2, 0.25}, {0, 1}}}, Spell: strconv.Itoa}
+	g := &analysis.LensGrid{After: []string{"embedding"}, IDs: []int32{3, 4, 5}, Top: [][]analysis.Prediction{{{1, 0.5}, {2, 0.25}, {0, 1}}}}
 	g.Spell = func(id int) string { return string(rune('a' + id)) }
 	last := g.Last(2)
 	assert.Equal(t, [][]string{{"embedding", "c 0.25", "a 1.00"}}, last.Table().Rows)

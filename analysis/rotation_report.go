@@ -156,51 +156,39 @@ func (r *RotationReport) add(t trial, store *graph.Store, c models.Spec, ids []i
 	if err != nil {
 		return err
 	}
-	m := measurement{model: model, c: c, ids: ids}
-	if m.rotated, err = copyModel(model, c); err != nil {
+	rotated, err := copyModel(model, c)
+	if err != nil {
 		return err
 	}
-	if m.runner, err = newRunner(m.rotated, c, ids, nil); err != nil {
+	runner, err := newRunner(rotated, c, ids, nil)
+	if err != nil {
 		return err
 	}
-	defer m.runner.Close()
-	if m.logits, err = finiteLogits(m.runner, ids); err != nil {
+	defer runner.Close()
+	logits, err := finiteLogits(runner, ids)
+	if err != nil {
 		return err
 	}
 	for _, space := range spacesOf(c) {
 		row := RotationRow{Space: space, Breaker: t.breaker, Norm: c.Norm, KeepOnes: t.keepOnes}
 		for i := range r.Seeds {
-			deviation, err := m.deviation(RotationOptions{Space: space, Seed: seed + uint64(i), KeepOnes: t.keepOnes})
+			rotation, err := drawRotation(c, RotationOptions{Space: space, Seed: seed + uint64(i), KeepOnes: t.keepOnes})
 			if err != nil {
 				return err
 			}
+			if err := rotation.apply(rotated, model, rotatableSpaces(c)); err != nil {
+				return err
+			}
+			turned, err := finiteLogits(runner, ids)
+			if err != nil {
+				return err
+			}
+			deviation := relativeDeviation(turned, logits)
 			row.Worst, row.Mean = max(row.Worst, deviation), row.Mean+deviation/float64(r.Seeds)
 		}
 		r.Rows = append(r.Rows, row)
 	}
 	return nil
-}
-
-// measurement compares a model with rotated copies of it.
-type measurement struct {
-	model, rotated *graph.Store
-	runner         *cache.Runner // of rotated
-	c              models.Spec
-	ids            []int32
-	logits         []float64 // of the model
-}
-
-// deviation is that of one rotation.
-func (m measurement) deviation(o RotationOptions) (float64, error) {
-	rotation, err := drawRotation(m.c, o)
-	if err != nil {
-		return 0, err
-	}
-	if err := rotation.apply(m.rotated, m.model, rotatableSpaces(m.c)); err != nil {
-		return 0, err
-	}
-	logits, err := finiteLogits(m.runner, m.ids)
-	return relativeDeviation(logits, m.logits), err
 }
 
 // finiteLogits runs a model and refuses logits that are not numbers.
@@ -226,10 +214,7 @@ func relativeDeviation(got, want []float64) float64 {
 	for i := range got {
 		difference, size = max(difference, math.Abs(got[i]-want[i])), max(size, math.Abs(want[i]))
 	}
-	if size == 0 {
-		return difference
-	}
-	return difference / size
+	return difference / cmp.Or(size, 1)
 }
 
 // Table lists the rows.

@@ -89,36 +89,35 @@ func connect(carry *carrier, w, r end) (*VirtualWeights, error) {
 	if v.Rows*v.Columns > listedWeights {
 		return v, nil
 	}
-	out, in, err := carry.factors(w, r)
+	m, err := carry.weights(w, r)
 	if err != nil {
 		return nil, err
 	}
-	m := times(out, in.T())
 	for i := range v.Rows {
 		v.Values = append(v.Values, m.RawRowView(i))
 	}
 	return v, nil
 }
 
-// factors are W_out M, and W_in^T.
-func (c *carrier) factors(w, r end) (out, in *mat.Dense, err error) {
+// weights are W_out M W_in.
+func (c *carrier) weights(w, r end) (*mat.Dense, error) {
 	maps, err := c.between(w, r)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if w.keyed == nil || r.keyed == nil {
-		return maps.Rows(w.weights()), r.weights(), nil
+		return times(maps.Rows(w.weights()), r.weights().T()), nil
 	}
-	scale, _ := maps.Number() // which the measure has seen to
-	out = linked(w.keyed.columns(), r.keyed.columns(), r.keyed.centred)
-	out.Scale(scale, out)
+	scale, _ := maps.Number() // which align has seen to
+	m := linked(w.keyed.columns(), r.keyed.columns(), r.keyed.centred)
+	m.Scale(scale, m)
 	if w.keyed.weights != nil {
-		out = times(w.keyed.weights(), out)
+		m = times(w.keyed.weights(), m)
 	}
-	if r.keyed.weights == nil {
-		return out, identityMatrix(r.entries()), nil
+	if r.keyed.weights != nil {
+		m = times(m, r.keyed.weights().T())
 	}
-	return out, r.keyed.weights(), nil
+	return m, nil
 }
 
 // Table says how strong the connection is.
