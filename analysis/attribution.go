@@ -109,15 +109,6 @@ func (d *Decomposition) logitDirection(target, against int) ([]float64, error) {
 	return direction, nil
 }
 
-// column is column j of w [rows, columns].
-func column(w []float64, columns, j int) []float64 {
-	c := make([]float64, len(w)/columns)
-	for i := range c {
-		c[i] = w[i*columns+j]
-	}
-	return c
-}
-
 // contributions are a writer's parts' products with a direction at its source [width].
 func (d *Decomposition) contributions(w stream.Writer, token int, direction []float64) []Contribution {
 	var all []Contribution

@@ -107,7 +107,7 @@ type basisMeasures struct {
 func measureSamples(x []float64, n int) basisMeasures {
 	m := basisMeasures{samples: len(x) / n}
 	for j := range n {
-		entries := column(x, n, j)
+		entries := mat.Col(nil, j, mat.NewDense(m.samples, n, x))
 		m.kurtosis = append(m.kurtosis, Kurtosis(entries))
 		m.size = append(m.size, floats.Norm(entries, 2)/math.Sqrt(float64(len(entries))))
 	}

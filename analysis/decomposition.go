@@ -225,9 +225,7 @@ func (d *Decomposition) wholly(w stream.Writer, first, n int) []float64 {
 func rowsTimes(a []float64, n int, w []float64) []float64 {
 	k := len(a) / n
 	width := len(w) / k
-	y := mat.NewDense(n, width, nil)
-	y.Mul(mat.NewDense(n, k, a), mat.NewDense(k, width, w))
-	return y.RawMatrix().Data
+	return times(mat.NewDense(n, k, a), mat.NewDense(k, width, w)).RawMatrix().Data
 }
 
 // written is what one part writes at its source [width].
@@ -235,7 +233,7 @@ func (d *Decomposition) written(w stream.Writer, part, token int) []float64 {
 	a := share(d.values[w.Activation], d.frozen.Tokens(), token)
 	switch {
 	case w.Weight != "":
-		return timesRows(share(a, w.Parts, part), share(d.parameter(w.Weight), w.Parts, part))
+		return rowsTimes(share(a, w.Parts, part), 1, share(d.parameter(w.Weight), w.Parts, part))
 	case w.Whole:
 		return share(a, w.Parts, part)
 	}
@@ -248,15 +246,6 @@ func (d *Decomposition) written(w stream.Writer, part, token int) []float64 {
 func share(x []float64, n, i int) []float64 {
 	size := len(x) / n
 	return x[i*size:][:size]
-}
-
-// timesRows is a [k] times w [k, width].
-func timesRows(a, w []float64) []float64 {
-	y := make([]float64, len(w)/len(a))
-	for i, v := range a {
-		floats.AddScaled(y, v, w[i*len(y):][:len(y)])
-	}
-	return y
 }
 
 // writerAt is a writer by its name, at a token that there is.

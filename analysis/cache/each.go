@@ -38,12 +38,10 @@ func (r *Runner) RunEach(ids []int32, replace [][]Intervention) ([]*Cache, error
 	if err != nil {
 		return nil, err
 	}
-	caches := make([]*Cache, len(replace))
-	for row := range caches {
-		c := &Cache{IDs: slices.Clone(ids), Batch: 1, Seq: len(ids), Vocab: r.program.Model.Spec().Vocab, model: r.program.Model}
-		size := len(ids) * c.Vocab
-		c.Logits = logits[row*size:][:size]
-		caches[row] = c
+	var caches []*Cache
+	size := len(logits) / r.options.Batch
+	for row := range replace {
+		caches = append(caches, r.cache(ids, logits[row*size:][:size]))
 	}
 	return caches, nil
 }

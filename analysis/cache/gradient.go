@@ -46,17 +46,5 @@ func (r *Runner) gradients(ids []int32, token int, weights []float64) ([]Activat
 	if err := r.program.Run(graph.RunOptions{}); err != nil {
 		return nil, err
 	}
-	var all []Activation
-	for _, name := range r.names {
-		x, err := r.program.HookGradient(name)
-		if err != nil {
-			return nil, err
-		}
-		a, err := r.activation(name, x)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, a)
-	}
-	return all, nil
+	return r.keep(r.program.HookGradient)
 }

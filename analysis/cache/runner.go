@@ -108,12 +108,15 @@ func (r *Runner) Run(ids []int32, replace ...Intervention) (*Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cache{IDs: slices.Clone(ids), Batch: r.options.Batch, Seq: r.options.Seq, Vocab: r.program.Model.Spec().Vocab,
-		Logits: logits, model: r.program.Model}
-	if err := r.keep(c); err != nil {
-		return nil, err
-	}
-	return c, nil
+	c := r.cache(ids, logits)
+	c.activations, err = r.keep(r.program.Hooked)
+	return c, err
+}
+
+// cache is what a run on rows of ids left, without activations.
+func (r *Runner) cache(ids []int32, logits []float64) *Cache {
+	m := r.program.Model
+	return &Cache{IDs: slices.Clone(ids), Batch: len(ids) / r.options.Seq, Seq: r.options.Seq, Vocab: m.Spec().Vocab, Logits: logits, model: m}
 }
 
 // run runs the program and returns its logits [Batch*Seq, Vocab].
@@ -190,20 +193,21 @@ func apply(replaced []Intervention, a Activation) error {
 	return nil
 }
 
-// keep copies all activations out of the program, which the next run overwrites.
-func (r *Runner) keep(c *Cache) error {
+// keep copies something of all activations out of the program, which the next run overwrites.
+func (r *Runner) keep(of func(name string) (*tensor.Dense, error)) ([]Activation, error) {
+	var all []Activation
 	for _, name := range r.names {
-		x, err := r.program.Hooked(name)
+		x, err := of(name)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		a, err := r.activation(name, x)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		c.activations = append(c.activations, a)
+		all = append(all, a)
 	}
-	return nil
+	return all, nil
 }
 
 // activation is a hook's value with its axes.
