@@ -119,7 +119,7 @@ func (d *directions) spread() {
 	n := d.dimensions()
 	for part := range d.parts {
 		keys, values := mat.NewDense(n.keys, n.keys, nil), mat.NewDense(n.values, n.values, nil)
-		square, transposed, sum := 0.0, 0.0, 0.0
+		square, swapped, sum := 0.0, 0.0, 0.0
 		for v := range n.values {
 			for w := v; w < n.values; w++ {
 				block := d.block(part, v, w)
@@ -129,16 +129,16 @@ func (d *directions) spread() {
 				own := dotOf(block, block)
 				if v == w { // symmetric
 					keys.Add(keys, block)
-					square, transposed, sum = square+own, transposed+own, sum+mat.Sum(block)
+					square, swapped, sum = square+own, swapped+own, sum+mat.Sum(block)
 				} else { // it, and block w, v, its transpose
-					square, transposed, sum = square+2*own, transposed+2*dotOf(block, mat.DenseCopyOf(block.T())), sum+2*mat.Sum(block)
+					square, swapped, sum = square+2*own, swapped+2*dotOf(block, transposed(block)), sum+2*mat.Sum(block)
 				}
 				values.Set(v, w, mat.Trace(block))
 				values.Set(w, v, mat.Trace(block))
 			}
 		}
 		trace := mat.Trace(keys)
-		d.spreads = append(d.spreads, spreadOf(n, trace, square, transposed, dotOf(keys, keys), dotOf(values, values)))
+		d.spreads = append(d.spreads, spreadOf(n, trace, square, swapped, dotOf(keys, keys), dotOf(values, values)))
 		if d.keyed != nil && d.keyed.centred {
 			trace -= sum / float64(n.keys*n.values)
 		}
@@ -170,7 +170,7 @@ func products(w, r *directions) *mat.Dense {
 	case r.columns == nil && w.columns != nil:
 		link = w.columns[0]
 	case w.columns == nil && r.columns != nil:
-		link = mat.DenseCopyOf(r.columns[0].T())
+		link = transposed(r.columns[0])
 	case w.columns != nil:
 		link = linked(w.columns, r.columns, r.keyed != nil && r.keyed.centred)
 	}

@@ -3,7 +3,6 @@ package analysis
 import (
 	"gonum.org/v1/gonum/floats"
 
-	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/stream"
 )
 
@@ -91,21 +90,14 @@ func (d *Decomposition) addTerms(a *Attribution, direction []float64) {
 
 // logitDirection is what a logit, or a difference of two, is of the features [F].
 func (d *Decomposition) logitDirection(target, against int) ([]float64, error) {
-	if err := check.Index("target id", target, d.run.Vocab); err != nil {
+	if err := checkTarget(target, against, d.run.Vocab); err != nil {
 		return nil, err
 	}
-	direction, err := d.run.Model().LogitDirection(target)
-	if err != nil || against < 0 {
-		return direction, err
+	direction, _ := d.run.Model().LogitDirection(target) // of an id that there is
+	if against >= 0 {
+		other, _ := d.run.Model().LogitDirection(against)
+		floats.Sub(direction, other)
 	}
-	if err := check.Index("id to compare with", against, d.run.Vocab); err != nil {
-		return nil, err
-	}
-	other, err := d.run.Model().LogitDirection(against)
-	if err != nil {
-		return nil, err
-	}
-	floats.Sub(direction, other)
 	return direction, nil
 }
 

@@ -91,7 +91,7 @@ func (b *basisControls) samples(a cache.Activation, values []float64) ([]float64
 	all := make([]float64, 0, len(values)) // [T*Dv, Dk]
 	for size, at := rows*last, 0; at < len(values); at += size {
 		x := mat.NewDense(rows, last, values[at:at+size])
-		all = append(all, mat.DenseCopyOf(x.T()).RawMatrix().Data...)
+		all = append(all, transposed(x).RawMatrix().Data...)
 	}
 	return all, rows
 }

@@ -39,7 +39,7 @@ func scoreOf(small *mat.Dense) (float64, error) {
 // rotated are weights of the same singular values that read and write random directions, each apart.
 func (h HeadWeights) rotated(draw *rand.Rand) HeadWeights {
 	h.Q, h.K, h.V = rotatedColumns(h.Q, draw), rotatedColumns(h.K, draw), rotatedColumns(h.V, draw)
-	h.O = mat.DenseCopyOf(rotatedColumns(h.O.T(), draw).T())
+	h.O = transposed(rotatedColumns(h.O.T(), draw))
 	if h.First != nil {
 		h.First = rotatedColumns(h.First, draw)
 	}

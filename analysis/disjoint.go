@@ -135,7 +135,7 @@ func newWrittenSpace(name string, rows *mat.Dense) (writtenSpace, error) {
 		var v mat.Dense
 		svd.VTo(&v)
 		_, d := rows.Dims()
-		w.directions = mat.DenseCopyOf(v.Slice(0, d, 0, rank).T())
+		w.directions = transposed(v.Slice(0, d, 0, rank))
 	}
 	return w, nil
 }

@@ -152,7 +152,7 @@ func gramBack(m linear.Chain, g *mat.Dense) *mat.Dense {
 	if len(m) == 0 {
 		return g
 	}
-	return m.Back(mat.DenseCopyOf(m.Back(g).T()))
+	return m.Back(transposed(m.Back(g)))
 }
 
 // writers lists what writes, heads one by one or the whole of attention.

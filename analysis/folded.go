@@ -112,7 +112,7 @@ func (f *Folded) layerHeads(layer int) []HeadWeights {
 	width, d := write.Dims()
 	dh := width / len(all)
 	for h := range all {
-		part := func(i int) *mat.Dense { return mat.DenseCopyOf(f.headRows(read, i, h).T()) }
+		part := func(i int) *mat.Dense { return transposed(f.headRows(read, i, h)) }
 		all[h] = HeadWeights{Layer: layer, Head: h, Q: part(0), K: part(1), V: part(2),
 			O: write.Slice(h*dh, (h+1)*dh, 0, d).(*mat.Dense), Values: reader.values}
 	}

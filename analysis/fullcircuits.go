@@ -68,7 +68,7 @@ func (v *vocabulary) ways(w HeadWeights, draw *rand.Rand) (eq, ek, ev, ou *mat.D
 		if err == nil {
 			m, err = v.carry.between(v.f.ends[0], end{source: v.f.sourceOf(siteName(layer, stream.Attention), via)})
 		}
-		return mat.DenseCopyOf(m.Back(mat.DenseCopyOf(weights.T())).T())
+		return transposed(m.Back(transposed(weights)))
 	}
 	eq, ek, ev = in(w.Layer, "q", w.Q), in(w.Layer, "k", w.K), in(w.Layer, "v", w.V)
 	if w.First != nil {

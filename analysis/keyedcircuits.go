@@ -21,8 +21,7 @@ func (f *Folded) headKeys(w HeadWeights) keyedHead {
 	if w.Values > 1 {
 		return f.keyedHead(siteName(w.Layer, stream.Attention), w.Head)
 	}
-	rows := func(w mat.Matrix) []*mat.Dense { return []*mat.Dense{mat.DenseCopyOf(w)} }
-	return keyedHead{rows(w.Q.T()), rows(w.K.T()), rows(w.V.T()), rows(w.O), false}
+	return keyedHead{[]*mat.Dense{transposed(w.Q)}, []*mat.Dense{transposed(w.K)}, []*mat.Dense{transposed(w.V)}, []*mat.Dense{w.O}, false}
 }
 
 // keyedHead takes a head's keys out of a site's.

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/residua-go/residua/analysis/cache"
@@ -46,15 +47,17 @@ func LogitOf(token, target, against int) Metric {
 		if err != nil {
 			return 0, err
 		}
-		if err := check.Index("target id", target, len(logits)); err != nil {
+		if err := checkTarget(target, against, len(logits)); err != nil {
 			return 0, err
 		}
 		if against < 0 {
 			return logits[target], nil
 		}
-		if err := check.Index("id to compare with", against, len(logits)); err != nil {
-			return 0, err
-		}
 		return logits[target] - logits[against], nil
 	}}
+}
+
+// checkTarget refuses ids of which there are not as many.
+func checkTarget(target, against, vocab int) error {
+	return cmp.Or(check.Index("target id", target, vocab), check.Index("id to compare with", max(0, against), vocab))
 }

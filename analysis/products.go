@@ -20,6 +20,9 @@ func times(a, b mat.Matrix, more ...mat.Matrix) *mat.Dense {
 	return matmul.Mul(a, matmul.Mul(b, c))
 }
 
+// transposed is a matrix's transpose, in memory of its own.
+func transposed(m mat.Matrix) *mat.Dense { return mat.DenseCopyOf(m.T()) }
+
 // triangle is R [k, k] of w = Q R [n, k]: with Q's columns orthonormal, ||w x|| = ||R x|| for
 // any x. A w that is not tall stands for itself.
 func triangle(w mat.Matrix) *mat.Dense {

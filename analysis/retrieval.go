@@ -89,9 +89,7 @@ func RetrieveWrites(run *cache.Cache, seed uint64) (*WriteRetrieval, error) {
 		return nil, err
 	}
 	r := &retrieving{d: d, draw: rand.New(rand.NewPCG(seed, 3)), result: &WriteRetrieval{Tokens: run.Tokens()}}
-	if err := r.setOut(); err != nil {
-		return nil, err
-	}
+	r.setOut()
 	for token := range run.Tokens() {
 		r.token(token)
 	}
@@ -116,30 +114,21 @@ type keyAccess struct {
 	source  stream.Writer // of a writer
 	norm    linear.Norm   // in front of a reader's keys
 	readers []*readSum    // a reader's parts; nil of a writer
-	backs   []*backSum    // of a reader, by writer
+	backs   []backSum     // of a reader, by writer
 }
 
 // setOut lists who writes and who reads.
-func (r *retrieving) setOut() error {
+func (r *retrieving) setOut() {
 	sites := 0
 	for _, a := range r.d.frozen.Accesses() {
 		k := keyAccess{name: a.Name, sites: sites, writer: len(r.result.Writers)}
 		if a.Reads {
-			chain, err := r.d.frozen.After(a.Name)
-			if err != nil {
-				return err
-			}
+			chain, _ := r.d.frozen.After(a.Name) // one of the form's own names
 			k.norm, k.keys = chain[0].(linear.Norm), chain[1].(linear.Transposed).Of.(linear.Mix)
 			k.readers = r.newReaders(a.Name, k.keys.In)
-			k.backs = make([]*backSum, len(r.result.Writers))
-			for i := range k.backs {
-				k.backs[i] = &backSum{}
-			}
+			k.backs = make([]backSum, len(r.result.Writers))
 		} else {
-			up, err := r.d.frozen.Up(a.Name)
-			if err != nil {
-				return err
-			}
+			up, _ := r.d.frozen.Up(a.Name)
 			k.source = r.d.writers[slices.IndexFunc(r.d.writers, func(w stream.Writer) bool { return w.Source == a.Name })]
 			if !k.source.Table {
 				sites++
@@ -150,7 +139,6 @@ func (r *retrieving) setOut() error {
 		}
 		r.accesses = append(r.accesses, k)
 	}
-	return nil
 }
 
 // newReaders are the parts of a reader with m keys: an attention's queries, keys and values.

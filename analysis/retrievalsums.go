@@ -75,7 +75,7 @@ func (w *tokenWrites) read(norm linear.Norm, key []float64) *mat.Dense {
 }
 
 // readBack adds how well each write can be read by the key that wrote it, to the sums of its writer.
-func (w *tokenWrites) readBack(backs []*backSum) {
+func (w *tokenWrites) readBack(backs []backSum) {
 	total, read := floats.Sum(w.sizes), times(w.w, w.x) // [N, Dv]
 	for i, writer := range w.writers {
 		key, value, got := w.w.RawRowView(i), w.y.RawRowView(i), read.RawRowView(i)
@@ -84,7 +84,7 @@ func (w *tokenWrites) readBack(backs []*backSum) {
 			continue
 		}
 		floats.Scale(1/size, got)
-		b, distance := backs[writer], floats.Distance(got, value, 2)
+		b, distance := &backs[writer], floats.Distance(got, value, 2)
 		b.error += distance * distance
 		b.random += (total - w.sizes[i]) / size
 		b.size += floats.Dot(value, value)

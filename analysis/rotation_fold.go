@@ -102,8 +102,8 @@ func (f folding) fold(p *graph.Param) error {
 
 // values are a parameter's, those of a tied unembedding the transposed table's.
 func (f folding) values(name string) ([]float64, error) {
-	transposed := f.tied && name == "unembedding"
-	if transposed {
+	ofTable := f.tied && name == "unembedding"
+	if ofTable {
 		name = "embedding"
 	}
 	p := f.from.Param(name)
@@ -111,12 +111,12 @@ func (f folding) values(name string) ([]float64, error) {
 		return nil, missingParameter(name)
 	}
 	values := graph.Float64s(p.Value)
-	if !transposed {
+	if !ofTable {
 		return values, nil
 	}
 	d := f.width
 	table := mat.NewDense(len(values)/d, d, values) // [V, D]
-	return mat.DenseCopyOf(table.T()).RawMatrix().Data, nil
+	return transposed(table).RawMatrix().Data, nil
 }
 
 // afterNorm folds the norm in front of a weight that reads into its values, blocks [D,

@@ -69,7 +69,7 @@ func (f *Folded) setReader(e *end) {
 		e.weights = func() *mat.Dense { return foldedKeys(keys, norms) }
 		e.keyed = newKeyed(keys, norms)
 		if count, columns := f.featureWeights(site); columns != nil {
-			e.keyed.weigh(count, func() *mat.Dense { return mat.DenseCopyOf(columns().T()) })
+			e.keyed.weigh(count, func() *mat.Dense { return transposed(columns()) })
 			e.keyed.gram = func() *mat.Dense { return gramOfRows(columns()) }
 		}
 		return
@@ -88,7 +88,7 @@ func (f *Folded) setReader(e *end) {
 	if len(norms) > 0 {
 		e.size, _ = norms.Sizes()
 	}
-	e.weights = func() *mat.Dense { return norms.Back(mat.DenseCopyOf(columns().T())) }
+	e.weights = func() *mat.Dense { return norms.Back(transposed(columns())) }
 }
 
 // featureWeights are what reads features F, and how many columns of it there are: of the unembedding, or W1 and, if there is a gate, W3;
@@ -118,7 +118,7 @@ func (f *Folded) setWays(e *end) {
 		var all *mat.Dense
 		for _, via := range attentionReads {
 			norms, _ := f.after(e.site + "." + via)
-			all = stacked(all, norms.Back(mat.DenseCopyOf(f.ownMatrix(e.site+"."+via).T())))
+			all = stacked(all, norms.Back(transposed(f.ownMatrix(e.site+"."+via))))
 		}
 		return all
 	}

@@ -55,7 +55,7 @@ func (s *symmetric) vectors(from, to int) (u *mat.Dense, ok bool) {
 			return nil, false
 		}
 	}
-	u = mat.DenseCopyOf(rows.T())
+	u = transposed(rows)
 	if s.n > 1 { // Q's reflections leave the first entry alone
 		raw := u.RawMatrix()
 		work := make([]float64, lapackBlock*raw.Cols+(lapackBlock+1)*lapackBlock)
