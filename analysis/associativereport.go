@@ -22,8 +22,8 @@ func (m *AssociativeMemory) Table() figure.Table {
 
 // Figures are the error against N/Dk, the coherence of the keys, and the error against it.
 func (m *AssociativeMemory) Figures() []figure.Figure {
-	errors := figure.Lines{Title: "Error of what is read from an outer-product memory", XLabel: "pairs / Dk", YLabel: "|read - v|² / |v|²"}
-	coherence := figure.Lines{Title: "Coherence of the keys", XLabel: "pairs / Dk", YLabel: "largest |cosine|"}
+	errors := figure.NewLines("Error of what is read from an outer-product memory", "pairs / Dk", "|read - v|² / |v|²")
+	coherence := figure.NewLines("Coherence of the keys", "pairs / Dk", "largest |cosine|")
 	for _, c := range m.Curves {
 		measured, theory, largest := figure.Series{Name: c.Keys + ", measured", Points: true}, figure.Series{Name: c.Keys + ", theory"}, figure.Series{Name: c.Keys}
 		for _, p := range c.Points {

@@ -26,7 +26,7 @@ func (a *Attribution) Table() figure.Table {
 
 // Figures are bars of the writers, and a map of the heads.
 func (a *Attribution) Figures() []figure.Figure {
-	bars := figure.Bars{Title: "Contributions to the " + a.Name, YLabel: "contribution"}
+	bars := figure.NewBars("Contributions to the "+a.Name, "contribution")
 	for _, c := range a.ByWriter() {
 		bars.Add(c.Writer, c.Value)
 	}

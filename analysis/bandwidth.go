@@ -167,8 +167,7 @@ func (b *Bandwidth) Table() figure.Table {
 
 // Figures draws what has been written and what will be read, site by site, against the stream.
 func (b *Bandwidth) Figures() []figure.Figure {
-	l := figure.Lines{Title: fmt.Sprintf("Dimensions that share the %s stream", b.Stream), XLabel: "site", YLabel: "dimensions",
-		Series: []figure.Series{{Name: "written so far"}, {Name: "read later"}, {Name: "of the stream"}}}
+	l := figure.NewLines(fmt.Sprintf("Dimensions that share the %s stream", b.Stream), "site", "dimensions", "written so far", "read later", "of the stream")
 	for _, s := range b.Sites {
 		l.AddNamed(s.Site, float64(s.Before), float64(s.After), float64(b.Dimensions))
 	}

@@ -59,7 +59,7 @@ func (b *BandwidthComparison) Table() figure.Table {
 
 // Figures are bars of what is written a dimension of the stream.
 func (b *BandwidthComparison) Figures() []figure.Figure {
-	bars := figure.Bars{Title: "Dimensions written into the stream, for each that it has", YLabel: "written / dimensions"}
+	bars := figure.NewBars("Dimensions written into the stream, for each that it has", "written / dimensions")
 	for _, m := range b.Models {
 		bars.Add(m.Name, m.Ratio)
 	}

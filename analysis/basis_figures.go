@@ -65,7 +65,7 @@ func (r *BasisReport) spaces() []string {
 
 // lines draws a measure by site.
 func (r *BasisReport) lines(space, what string, of func(BasisPoint) Controlled) figure.Lines {
-	l := figure.Lines{Title: r.heading(what, space), XLabel: "the stream after", YLabel: what, Series: []figure.Series{{Name: "own basis"}, {Name: "rotated"}}}
+	l := figure.NewLines(r.heading(what, space), "the stream after", what, "own basis", "rotated")
 	for _, p := range r.Points {
 		if p.Space != space {
 			continue

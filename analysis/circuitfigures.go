@@ -103,7 +103,7 @@ func (c *Circuits) scores(title string, score func(HeadCircuits) float64) figure
 
 // complexPlane shows one spectrum of each head.
 func complexPlane(title string, heads []HeadCircuits, of func(HeadCircuits) *CircuitSpectrum) figure.Lines {
-	lines := figure.Lines{Title: title, XLabel: "real part", YLabel: "imaginary part"}
+	lines := figure.NewLines(title, "real part", "imaginary part")
 	for _, h := range heads {
 		s := figure.Series{Name: h.Name(), Points: true}
 		for _, v := range of(h).Eigenvalues {

@@ -80,8 +80,8 @@ func (m *KeyMemory) keyMap() figure.Heatmap {
 
 // errorLines draws Error, Random and Least site by site.
 func (m *KeyMemory) errorLines() figure.Lines {
-	l := figure.Lines{Title: "Error of a memory with each site's writing keys", XLabel: "site that writes", YLabel: "|read - v|² / |v|²",
-		Series: []figure.Series{{Name: "the model's keys", Points: true}, {Name: "random keys"}, {Name: "least"}}}
+	l := figure.NewLines("Error of a memory with each site's writing keys", "site that writes", "|read - v|² / |v|²", "the model's keys", "random keys", "least")
+	l.Series[0].Points = true
 	for _, s := range m.Sets {
 		if !s.Reads {
 			l.AddNamed(s.Site, s.Error, s.Random, s.Least)

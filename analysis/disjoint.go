@@ -239,10 +239,8 @@ func (c Controlled) deviations() float64 {
 
 // Figures are the effective ranks and the overlaps.
 func (s *HeadSpaces) Figures() []figure.Figure {
-	ranks := figure.Bars{Title: "Effective rank of what heads write together", YLabel: "dimensions",
-		Series: []figure.BarSeries{{Name: "sum of the heads'"}, {Name: "together"}, {Name: "together, random directions"}}}
-	overlaps := figure.Bars{Title: "Mean squared cosine of two heads' written subspaces", YLabel: "0: disjoint, 1: the same",
-		Series: []figure.BarSeries{{Name: "model"}, {Name: "random subspaces"}}}
+	ranks := figure.NewBars("Effective rank of what heads write together", "dimensions", "sum of the heads'", "together", "together, random directions")
+	overlaps := figure.NewBars("Mean squared cosine of two heads' written subspaces", "0: disjoint, 1: the same", "model", "random subspaces")
 	for _, g := range s.Groups {
 		ranks.AddGroup(g.Name, g.EffectiveRanks, g.EffectiveRank.Own, g.EffectiveRank.Rotated)
 		overlaps.AddGroup(g.Name, g.Overlap.Own, g.Overlap.Rotated)

@@ -228,7 +228,7 @@ func (l *Lens) Table() figure.Table {
 // Figures are the target's probability after each writer and, for the matrix stream, its
 // logit by key direction.
 func (l *Lens) Figures() []figure.Figure {
-	probability := figure.Bars{Title: "Probability by the " + l.Name + ", after each writer", YLabel: "probability"}
+	probability := figure.NewBars("Probability by the "+l.Name+", after each writer", "probability")
 	keys := figure.Heatmap{Title: "Logit of " + l.Of + " by key direction of the readout", XLabel: "key direction", YLabel: "after", Diverging: true}
 	for _, p := range l.Points {
 		probability.Add(p.After, p.Probability)

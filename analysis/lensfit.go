@@ -30,7 +30,7 @@ func (f *LensFit) Table() figure.Table {
 
 // Figures are bars of both lenses' divergence.
 func (f *LensFit) Figures() []figure.Figure {
-	b := figure.Bars{Title: f.title(), YLabel: "nats"}
+	b := figure.NewBars(f.title(), "nats")
 	for i, after := range f.After {
 		b.Add(after+", logit lens", f.Plain[i])
 		b.Add(after+", tuned lens", f.Tuned[i])

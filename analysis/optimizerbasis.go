@@ -147,7 +147,7 @@ func (b *OptimizerBasis) title() string {
 // Figures are the deviations and the losses by step.
 func (b *OptimizerBasis) Figures() []figure.Figure {
 	apart := figure.Lines{Title: b.title(), XLabel: "step", YLabel: "relative deviation of the logits", LogY: true}
-	losses := figure.Lines{Title: "Losses of the two", XLabel: "step", YLabel: "cross-entropy (nats)"}
+	losses := figure.NewLines("Losses of the two", "step", "cross-entropy (nats)")
 	for _, r := range b.Runs {
 		x := make([]float64, len(r.Deviation))
 		for i := range x {

@@ -53,18 +53,17 @@ func addHeadPaths(t *figure.Table, kind string, paths []HeadPath) {
 // Figures are the gains by order, those of the paths of one step, and the heads' and virtual heads' if
 // they were measured.
 func (p *PathExpansion) Figures() []figure.Figure {
-	orders := figure.Bars{Title: "What the paths of so many steps take off the loss", YLabel: "nats ± standard error"}
+	orders := figure.NewBars("What the paths of so many steps take off the loss", "nats ± standard error")
 	for _, o := range p.Orders[min(1, len(p.Orders)):] {
 		orders.Add(fmt.Sprint(o.Steps), o.Gain.Mean, o.Gain.StandardError)
 	}
-	steps := figure.Bars{Title: "What the paths of one step take off the loss, by sublayer", YLabel: "nats",
-		Series: []figure.BarSeries{{Name: "alone, next to the direct path"}, {Name: "last, next to all paths of one step"}}}
+	steps := figure.NewBars("What the paths of one step take off the loss, by sublayer", "nats", "alone, next to the direct path", "last, next to all paths of one step")
 	for _, s := range p.Steps {
 		steps.AddGroup(s.Site, s.Alone.Mean, s.Last.Mean)
 	}
 	figures := []figure.Figure{orders, steps}
 	if len(p.Heads) > 0 {
-		heads := figure.Bars{Title: "What each head's path of one step takes off the loss", YLabel: "nats ± standard error"}
+		heads := figure.NewBars("What each head's path of one step takes off the loss", "nats ± standard error")
 		for _, h := range p.Heads {
 			heads.Add(h.First, h.Gain.Mean, h.Gain.StandardError)
 		}

@@ -54,8 +54,8 @@ func (r *WriteRetrieval) byReader(title string, of func(x KeyedRead, writer int)
 
 // sharpness draws the effective number of writes, reader by reader.
 func (r *WriteRetrieval) sharpness() figure.Lines {
-	l := figure.Lines{Title: "Effective number of writes that a key reads", XLabel: "reader", YLabel: "writes",
-		Series: []figure.Series{{Name: "the model's keys", Marks: true}, {Name: "random keys"}, {Name: "writes so far"}}}
+	l := figure.NewLines("Effective number of writes that a key reads", "reader", "writes", "the model's keys", "random keys", "writes so far")
+	l.Series[0].Marks = true
 	for _, x := range r.Reads {
 		l.AddNamed(x.Reader, x.Model.Effective, x.Random.Effective, float64(x.Writes))
 	}
@@ -64,8 +64,8 @@ func (r *WriteRetrieval) sharpness() figure.Lines {
 
 // distances draws what is left of a write by the sites that wrote since.
 func (r *WriteRetrieval) distances() figure.Lines {
-	l := figure.Lines{Title: "A site's writes, read back by their own keys", XLabel: "sites that wrote in between", YLabel: "|read - y|² / |y|², median", LogY: true,
-		Series: []figure.Series{{Name: "the model", Marks: true}, {Name: "if other keys were random"}}}
+	l := figure.NewLines("A site's writes, read back by their own keys", "sites that wrote in between", "|read - y|² / |y|², median", "the model", "if other keys were random")
+	l.LogY, l.Series[0].Marks = true, true
 	for _, d := range r.Distances.Distances {
 		l.Add(float64(d.Distance), d.Error, d.Random)
 	}

@@ -239,7 +239,7 @@ func (r *RotationReport) title() string {
 
 // Figures are bars of the digits to which the logits agree, -log10 of the worst deviation.
 func (r *RotationReport) Figures() []figure.Figure {
-	bars := figure.Bars{Title: fmt.Sprintf("What breaks the rotation of the %s stream", r.Stream), YLabel: "digits to which the logits agree"}
+	bars := figure.NewBars(fmt.Sprintf("What breaks the rotation of the %s stream", r.Stream), "digits to which the logits agree")
 	least := 1e-16
 	if r.DType == tensor.Float32.Name() {
 		least = 1e-7

@@ -129,7 +129,7 @@ func (s *Subspaces) Figures() []figure.Figure {
 
 // ranks draws a rank of the layers' sites.
 func (s *Subspaces) ranks(title string, rank func(p Spectrum) float64) figure.Lines {
-	l := figure.Lines{Title: title, XLabel: "layer", YLabel: "dimensions"}
+	l := figure.NewLines(title, "layer", "dimensions")
 	for _, kind := range []stream.Sublayer{stream.Attention, stream.FeedForward} {
 		for _, reads := range []bool{true, false} {
 			series := figure.Series{Name: string(kind) + " " + wayOf(reads)}

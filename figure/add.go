@@ -5,6 +5,24 @@ import (
 	"slices"
 )
 
+// NewLines is a chart of series without points: its title, axes, and the names of the series.
+func NewLines(title, xLabel, yLabel string, series ...string) Lines {
+	l := Lines{Title: title, XLabel: xLabel, YLabel: yLabel}
+	for _, name := range series {
+		l.Series = append(l.Series, Series{Name: name})
+	}
+	return l
+}
+
+// NewBars is bars of series without labels: its title, what the length is, and the names of the series.
+func NewBars(title, yLabel string, series ...string) Bars {
+	b := Bars{Title: title, YLabel: yLabel}
+	for _, name := range series {
+		b.Series = append(b.Series, BarSeries{Name: name})
+	}
+	return b
+}
+
 // Add adds a point; half, if given, is the half-length of its error bar.
 func (s *Series) Add(x, y float64, half ...float64) {
 	s.X, s.Y, s.Error = append(s.X, x), append(s.Y, y), append(s.Error, half...)

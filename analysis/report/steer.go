@@ -206,7 +206,7 @@ func (s *Steering) Table() figure.Table {
 
 // Figures are the likeliest next tokens' probabilities.
 func (s *Steering) Figures() []figure.Figure {
-	b := figure.Bars{Title: "The token after the prompt", YLabel: "probability", Series: []figure.BarSeries{{Name: "untouched"}, {Name: "steered"}}}
+	b := figure.NewBars("The token after the prompt", "probability", "untouched", "steered")
 	for _, n := range s.Next {
 		b.AddGroup(n.Text, n.Untouched, n.Steered)
 	}
