@@ -89,9 +89,8 @@ func (b *basisControls) samples(a cache.Activation, values []float64) ([]float64
 		return values, rows * last
 	}
 	all := make([]float64, 0, len(values)) // [T*Dv, Dk]
-	for size, at := rows*last, 0; at < len(values); at += size {
-		x := mat.NewDense(rows, last, values[at:at+size])
-		all = append(all, transposed(x).RawMatrix().Data...)
+	for x := range slices.Chunk(values, rows*last) {
+		all = append(all, transposed(mat.NewDense(rows, last, x)).RawMatrix().Data...)
 	}
 	return all, rows
 }

@@ -32,8 +32,7 @@ func coherenceOf(keys mat.Matrix) Coherence {
 	n, d := keys.Dims()
 	c := Coherence{Keys: n, Dimensions: d, Welch: WelchBound(n, d)}
 	units := unitRows(keys)
-	var gram mat.Dense
-	gram.Mul(units, units.T()) // [N, N]
+	gram := times(units, units.T()) // [N, N]
 	for i := range n {
 		for j := range i {
 			v := math.Abs(gram.At(i, j))

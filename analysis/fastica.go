@@ -50,9 +50,7 @@ func whiten(x *mat.Dense, k int) (whitening, bool) {
 
 // of whitens samples [N, D] -> [N, K].
 func (w whitening) of(x *mat.Dense) *mat.Dense {
-	var z mat.Dense
-	z.Mul(w.centred(x), w.to)
-	return &z
+	return times(w.centred(x), w.to)
 }
 
 // centred are samples less their mean.
@@ -100,8 +98,7 @@ func fastICA(z *mat.Dense, draw *rand.Rand) (w *mat.Dense, steps int, converged 
 		if !ok {
 			return w, steps, false
 		}
-		var turn mat.Dense
-		turn.Mul(decorrelated, w.T())
+		turn := times(decorrelated, w.T())
 		rest := 0.0
 		for i := range k {
 			rest = max(rest, 1-math.Abs(turn.At(i, i)))
@@ -119,9 +116,8 @@ func decorrelate(w *mat.Dense) (*mat.Dense, bool) {
 	if !finiteMatrix(w) || !svd.Factorize(w, mat.SVDFull) || svd.Values(nil)[len(svd.Values(nil))-1] == 0 {
 		return nil, false
 	}
-	var u, v, nearest mat.Dense
+	var u, v mat.Dense
 	svd.UTo(&u)
 	svd.VTo(&v)
-	nearest.Mul(&u, v.T())
-	return &nearest, true
+	return times(&u, v.T()), true
 }

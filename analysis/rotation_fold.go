@@ -84,13 +84,12 @@ func (f folding) fold(p *graph.Param) error {
 	if err != nil {
 		return err
 	}
-	d := f.width
 	switch part := lastPart(p.Name); {
 	case part == "norm" || part == "norm_bias":
 		values = slices.Repeat([]float64{1}, len(values))
 	case f.axisRoles[part] == writes && f.centred:
-		for row := range len(values) / d {
-			centre(values[row*d:][:d])
+		for row := range slices.Chunk(values, f.width) {
+			centre(row)
 		}
 	case f.axisRoles[part] == reads:
 		if err := f.afterNorm(p, values); err != nil {
@@ -134,8 +133,8 @@ func (f folding) afterNorm(p *graph.Param, values []float64) error {
 		}
 	}
 	last := p.Shape[len(p.Shape)-1]
-	for size, at := f.width*last, 0; at < len(values); at += size {
-		f.block(values[at:at+size], last, gain, bias)
+	for block := range slices.Chunk(values, f.width*last) {
+		f.block(block, last, gain, bias)
 	}
 	return nil
 }

@@ -78,18 +78,16 @@ func (r *Rotation) apply(to, from *graph.Store, spaces []stream.Space) error {
 // rotateValues multiplies a parameter's values by q [n, n]: rows of n entries, or blocks [n,
 // last].
 func rotateValues(values []float64, q *mat.Dense, how axisRole, last int) []float64 {
-	if how == noAxis {
-		return values
-	}
 	n, _ := q.Dims()
-	all := make([]float64, len(values))
-	if how == writes {
-		rows := len(values) / n
-		mat.NewDense(rows, n, all).Mul(mat.NewDense(rows, n, values), q)
-		return all
+	switch how {
+	case noAxis:
+		return values
+	case writes:
+		return times(mat.NewDense(len(values)/n, n, values), q).RawMatrix().Data
 	}
-	for size, at := n*last, 0; at < len(values); at += size {
-		mat.NewDense(n, last, all[at:at+size]).Mul(q.T(), mat.NewDense(n, last, values[at:at+size]))
+	all := make([]float64, 0, len(values))
+	for block := range slices.Chunk(values, n*last) {
+		all = append(all, times(q.T(), mat.NewDense(n, last, block)).RawMatrix().Data...)
 	}
 	return all
 }
