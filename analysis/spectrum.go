@@ -48,14 +48,14 @@ func spectrumOf(e end) (Spectrum, subspace, error) {
 	}
 	space, ok := subspaceOf(eigen, kept, s.Directions)
 	if !ok {
-		return s, space, check.Value(fmt.Sprintf("directions of %d rows", e.count), "convergence", "none")
+		return s, space, check.Value(fmt.Sprintf("directions of %d x %d entries", e.size, e.count), "convergence", "none")
 	}
 	return s, space, nil
 }
 
 // spectrumOfGram is that of so many rows whose Gram matrix [D, D] is g, which it overwrites.
 func spectrumOfGram(g *mat.Dense, rows int) (Spectrum, *symmetric, error) {
-	name := fmt.Sprintf("singular values of %d rows", rows)
+	name := fmt.Sprintf("singular values of %d x %d entries", g.RawMatrix().Rows, rows)
 	if !finiteMatrix(g) {
 		return Spectrum{}, nil, check.Value(name, "finite entries", "some that are not")
 	}
