@@ -75,27 +75,26 @@ func Compose(store *graph.Store, c models.Spec, run *cache.Cache) (*Composition,
 // circuitWriter are R_V W_O of a layer's heads, which have the norms of OV = W_V W_O: W_V = Q
 // R_V with orthonormal columns of Q.
 func (f *Folded) circuitWriter(layer int, heads []HeadWeights) *directions {
-	return f.circuitEnd(layer, heads, func(h HeadWeights) *mat.Dense { return times(triangle(h.V), h.O) })
+	return f.circuitEnd(layer, "", heads, func(h HeadWeights) *mat.Dense { return times(triangle(h.V), h.O) })
 }
 
 // circuitReaders are R_K W_Q^T, R_Q W_K^T and R_O W_V^T of a layer's heads, which have the
 // norms of QK, QK^T and OV when they read: ||x W_Q W_K^T|| = ||x W_Q R_K^T||.
 func (f *Folded) circuitReaders(layer int, heads []HeadWeights) [3]*directions {
-	readers := [3]*directions{
-		f.circuitEnd(layer, heads, func(h HeadWeights) *mat.Dense { return times(triangle(h.K), h.Q.T()) }),
-		f.circuitEnd(layer, heads, func(h HeadWeights) *mat.Dense { return times(triangle(h.Q), h.K.T()) }),
-		f.circuitEnd(layer, heads, func(h HeadWeights) *mat.Dense { return times(triangle(h.O.T()), h.V.T()) }),
+	return [3]*directions{
+		f.circuitEnd(layer, "q", heads, func(h HeadWeights) *mat.Dense { return times(triangle(h.K), h.Q.T()) }),
+		f.circuitEnd(layer, "k", heads, func(h HeadWeights) *mat.Dense { return times(triangle(h.Q), h.K.T()) }),
+		f.circuitEnd(layer, "v", heads, func(h HeadWeights) *mat.Dense { return times(triangle(h.O.T()), h.V.T()) }),
 	}
-	for i, via := range attentionReads {
-		readers[i].source = f.sourceOf(siteName(layer, stream.Attention), via)
-	}
-	return readers
 }
 
-// circuitEnd stacks rows of a layer's heads.
-func (f *Folded) circuitEnd(layer int, heads []HeadWeights, rows func(HeadWeights) *mat.Dense) *directions {
+// circuitEnd stacks rows of a layer's heads, which write or, if via says as what, read.
+func (f *Folded) circuitEnd(layer int, via string, heads []HeadWeights, rows func(HeadWeights) *mat.Dense) *directions {
 	site := siteName(layer, stream.Attention)
 	e := f.inHeads(f.end(site, false), false)
+	if via != "" {
+		e.source = f.sourceOf(site, via)
+	}
 	var all []float64
 	for _, h := range heads {
 		all = append(all, rows(h).RawMatrix().Data...)

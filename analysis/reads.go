@@ -61,7 +61,7 @@ func (d *Decomposition) readsOf(token int, written func(w stream.Writer, token i
 	if err := d.checkToken(token); err != nil {
 		return nil, err
 	}
-	r := &readsDraft{Reads: &Reads{Token: token}, d: d, nodes: map[string]int{}, ways: map[int]int{}}
+	r := &readsDraft{Reads: &Reads{Token: token}, nodes: map[string]int{}, ways: map[int]int{}}
 	for _, w := range d.writers {
 		r.terms = append(r.terms, written(w, token)...)
 	}
@@ -71,9 +71,22 @@ func (d *Decomposition) readsOf(token int, written func(w stream.Writer, token i
 		r.ways[r.node(site)]++
 	}
 	for column, reader := range readers {
-		r.site(reader, column+1)
+		site, _ := siteOf(reader)
+		u, _ := d.frozen.ConstantTo(reader, token) // of one of its own readers
+		r.read(site, column+1, u, func(w writtenTerm) []float64 {
+			part, _ := d.frozen.CarryTo(w.source, reader, token, w.y)
+			if part != nil {
+				floats.Add(u, part)
+			}
+			return part
+		})
 	}
-	r.end(len(readers) + 1)
+	end, _ := d.Output(token)
+	r.ways[r.node(stream.Unembedding)] = 1
+	r.read(stream.Unembedding, len(readers)+1, end, func(w writtenTerm) []float64 {
+		part, _ := d.frozen.Carry(w.source, token, w.y)
+		return part
+	})
 	r.place(len(readers))
 	return r.Reads, nil
 }
@@ -81,7 +94,6 @@ func (d *Decomposition) readsOf(token int, written func(w stream.Writer, token i
 // readsDraft is a Reads in the making.
 type readsDraft struct {
 	*Reads
-	d     *Decomposition
 	terms []writtenTerm
 	nodes map[string]int
 	ways  map[int]int // how many readers a node is
@@ -98,45 +110,23 @@ func (r *readsDraft) node(name string) int {
 	return i
 }
 
-// site adds the edges to one reader.
-func (r *readsDraft) site(reader string, column int) {
-	u, _ := r.d.frozen.ConstantTo(reader, r.Token) // of one of its own readers
+// read adds the edges to a node in a column, from those that wrote the parts of what it reads, u, which is whole once all
+// parts are made; nil is no part.
+func (r *readsDraft) read(node string, column int, u []float64, part func(writtenTerm) []float64) {
 	parts := make([][]float64, len(r.terms))
 	for i, w := range r.terms {
-		if parts[i], _ = r.d.frozen.CarryTo(w.source, reader, r.Token, w.y); parts[i] != nil {
-			floats.Add(u, parts[i])
-		}
+		parts[i] = part(w)
 	}
-	site, _ := siteOf(reader)
-	to := r.node(site)
+	to := r.node(node)
 	r.Nodes[to].Layer = max(r.Nodes[to].Layer, column)
-	r.share(parts, u, to)
-}
-
-// end adds the edges to the unembedding.
-func (r *readsDraft) end(column int) {
-	end, _ := r.d.Output(r.Token)
-	parts := make([][]float64, len(r.terms))
-	for i, w := range r.terms {
-		parts[i], _ = r.d.frozen.Carry(w.source, r.Token, w.y)
-	}
-	to := r.node(stream.Unembedding)
-	r.Nodes[to].Layer, r.ways[to] = column, 1
-	r.share(parts, end, to)
-}
-
-// share adds edges to a node from those that wrote the parts of u; nil: none.
-func (r *readsDraft) share(parts [][]float64, u []float64, to int) {
 	size := floats.Dot(u, u)
 	if size == 0 {
 		return
 	}
 	for i, w := range r.terms {
-		if parts[i] == nil {
-			continue
+		if parts[i] != nil {
+			r.add(r.node(w.node), to, floats.Dot(parts[i], u)/size/float64(r.ways[to]))
 		}
-		from := r.node(w.node)
-		r.add(from, to, floats.Dot(parts[i], u)/size/float64(r.ways[to]))
 	}
 }
 

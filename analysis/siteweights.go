@@ -58,12 +58,11 @@ func (f *Folded) after(site string) (norms linear.Chain, own linear.Map) {
 // setReader finds the directions with which a site reads, the norm in front of them folded in:
 // keys; W_Q | W_K | W_V of all heads; W1, of all experts; W1 | W3 where W1 is the gate's; the unembedding.
 func (f *Folded) setReader(e *end) {
-	site := e.site
+	site, names := e.site, []string{e.site}
 	if e.ways {
-		f.setWays(e)
-		return
+		names = []string{site + ".q", site + ".k", site + ".v"}
 	}
-	norms, own := f.after(site)
+	norms, own := f.after(names[0])
 	if keys, ok := own.(linear.Mix); ok {
 		e.count, e.size, e.values = keys.In, keys.Out, keys.Width
 		e.weights = func() *mat.Dense { return foldedKeys(keys, norms) }
@@ -74,21 +73,20 @@ func (f *Folded) setReader(e *end) {
 		}
 		return
 	}
-	e.size = f.c.Width()
-	count, columns := f.featureWeights(site)
-	switch e.count = count; {
-	case own != nil:
-		e.size, e.count = own.Sizes()
-		columns = func() *mat.Dense { return f.ownMatrix(site) } // not kept: it may be large
-	case columns == nil:
+	if own != nil {
+		f.setOwn(e, names)
 		return
-	default:
-		e.gram = func() *mat.Dense { return gramBack(norms, gramOfRows(columns())) }
 	}
+	count, columns := f.featureWeights(site)
+	if columns == nil {
+		return
+	}
+	e.count, e.size = count, f.c.Width()
 	if len(norms) > 0 {
 		e.size, _ = norms.Sizes()
 	}
 	e.weights = func() *mat.Dense { return norms.Back(transposed(columns())) }
+	e.gram = func() *mat.Dense { return gramBack(norms, gramOfRows(columns())) }
 }
 
 // featureWeights are what reads features F, and how many columns of it there are: of the unembedding, or W1 and, if there is a gate, W3;
@@ -106,19 +104,22 @@ func (f *Folded) featureWeights(site string) (count int, columns func() *mat.Den
 	return (p.Size() + gated.Size()) / f.c.Width(), func() *mat.Dense { return f.gatedWeights(site) }
 }
 
-// setWays finds those of an attention whose queries, keys and values read each in a way of its own:
-// directions of what each reads, one below the other.
-func (f *Folded) setWays(e *end) {
-	for _, via := range attentionReads {
-		_, own := f.after(e.site + "." + via)
+// setOwn finds those of an attention: of its queries, keys and values together or, where each reads in a way of its own, one below the
+// other. They are not kept: they may be large.
+func (f *Folded) setOwn(e *end, names []string) {
+	for _, name := range names {
+		norms, own := f.after(name)
 		size, count := own.Sizes()
+		if len(norms) > 0 {
+			size, _ = norms.Sizes()
+		}
 		e.size, e.count = size, e.count+count
 	}
 	e.weights = func() *mat.Dense {
 		var all *mat.Dense
-		for _, via := range attentionReads {
-			norms, _ := f.after(e.site + "." + via)
-			all = stacked(all, norms.Back(transposed(f.ownMatrix(e.site+"."+via))))
+		for _, name := range names {
+			norms, _ := f.after(name)
+			all = stacked(all, norms.Back(transposed(f.ownMatrix(name))))
 		}
 		return all
 	}
