@@ -13,12 +13,7 @@ import (
 // gaussian draws a matrix of independent standard normal entries.
 func gaussian(draw *rand.Rand, rows, columns int) *mat.Dense {
 	m := mat.NewDense(rows, columns, nil)
-	for i := range rows {
-		row := m.RawRowView(i)
-		for j := range row {
-			row[j] = draw.NormFloat64()
-		}
-	}
+	m.Apply(func(_, _ int, _ float64) float64 { return draw.NormFloat64() }, m)
 	return m
 }
 

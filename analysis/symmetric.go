@@ -76,8 +76,9 @@ func (s *symmetric) iterate(rows *mat.Dense, i int, value, size float64, draw *r
 	for j := range x {
 		x[j] = draw.Float64() - 0.5
 	}
+	v := mat.NewVecDense(s.n, x)
 	for k := range eigenIterations {
-		if !s.solve(x, value+size*0x1p-52) { // an eigenvalue itself may leave no inverse
+		if s.shifted(value+size*0x1p-52).SolveVecTo(v, false, v) != nil { // an eigenvalue itself may leave no inverse
 			return false
 		}
 		floats.Scale(1/floats.Norm(x, math.Inf(1)), x)
@@ -87,32 +88,18 @@ func (s *symmetric) iterate(rows *mat.Dense, i int, value, size float64, draw *r
 			}
 			floats.Scale(1/floats.Norm(x, 2), x)
 		}
-		if k > 0 && s.residual(x, value) <= eigenResidual*math.Sqrt(float64(s.n))*size {
+		var residual mat.VecDense // (T - value I) x
+		s.shifted(value).MulVecTo(&residual, false, v)
+		if k > 0 && mat.Norm(&residual, 2) <= eigenResidual*math.Sqrt(float64(s.n))*size {
 			return true
 		}
 	}
 	return false
 }
 
-// residual is ||T x - value x||.
-func (s *symmetric) residual(x []float64, value float64) float64 {
-	sum := 0.0
-	for i, v := range x {
-		y := (s.d[i] - value) * v
-		if i > 0 {
-			y += s.e[i-1] * x[i-1]
-		}
-		if i+1 < s.n {
-			y += s.e[i] * x[i+1]
-		}
-		sum += y * y
-	}
-	return math.Sqrt(sum)
-}
-
-// solve replaces x by (T - shift I)^-1 x; false where there is no inverse.
-func (s *symmetric) solve(x []float64, shift float64) bool {
+// shifted is T - shift I.
+func (s *symmetric) shifted(shift float64) *mat.Tridiag {
 	diagonal := slices.Clone(s.d)
 	floats.AddConst(-shift, diagonal)
-	return gonum.Implementation{}.Dgtsv(s.n, 1, slices.Clone(s.e), diagonal, slices.Clone(s.e), x, 1)
+	return mat.NewTridiag(s.n, s.e, diagonal, s.e)
 }
