@@ -117,6 +117,5 @@ func (c colouring) bar(t typesetter, beside float64) picture {
 
 // dark tells whether a value's colour asks for light text.
 func (c colouring) dark(v float64) bool {
-	at := c.scale.At(c.at(v))
-	return 0.299*float64(at.R)+0.587*float64(at.G)+0.114*float64(at.B) < 140 // luma, ITU-R BT.601
+	return color.GrayModel.Convert(c.scale.At(c.at(v))).(color.Gray).Y < 140
 }

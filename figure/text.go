@@ -2,7 +2,6 @@ package figure
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"unicode/utf8"
 
@@ -12,6 +11,7 @@ import (
 	"gonum.org/v1/plot/font/liberation"
 	typeset "gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 )
 
 // px is a CSS pixel, the unit of all sizes here.
@@ -64,13 +64,13 @@ func (t typesetter) Draw(c vg.Canvas, line string, style typeset.Style, at vg.Po
 	offset := vg.Point{X: width * vg.Length(style.XAlign), Y: (height + depth) * vg.Length(style.YAlign)}
 	c.SetColor(style.Color)
 	if style.Rotation == 0 {
-		t.write(c, at.Add(offset), line, style.Font)
+		t.write(c, at.Add(offset), line, style)
 		return
 	}
 	c.Push()
 	c.Translate(at)
 	c.Rotate(style.Rotation)
-	t.write(c, offset, line, style.Font)
+	t.write(c, offset, line, style)
 	c.Pop()
 }
 
@@ -96,6 +96,9 @@ func (t typesetter) runs(text string, f font.Font) []run {
 	}
 	var buffer sfnt.Buffer
 	for _, r := range text {
+		if r == '∅' {
+			r = 'Ø' // which the font has
+		}
 		if s := drawnGlyph(r); s != nil {
 			flush()
 			runs = append(runs, run{glyph: s, width: vg.Length(s.advance) * f.Size})
@@ -170,61 +173,44 @@ func (t typesetter) wrap(text string, size, width float64, bold bool, lines int)
 }
 
 // write writes a line from a point of its baseline on.
-func (t typesetter) write(c vg.Canvas, at vg.Point, line string, f font.Font) {
-	for _, r := range t.runs(line, f) {
+func (t typesetter) write(c vg.Canvas, at vg.Point, line string, style typeset.Style) {
+	for _, r := range t.runs(line, style.Font) {
 		if r.glyph != nil {
-			r.glyph.draw(c, at, f.Size)
+			r.glyph.draw(draw.Canvas{Canvas: c}, at, style)
 		} else {
-			c.FillString(t.Fonts.Lookup(f, f.Size), at, r.text)
+			c.FillString(t.Fonts.Lookup(style.Font, style.Font.Size), at, r.text)
 		}
 		at.X += r.width
 	}
 }
 
-// glyph is a drawn character: strokes through points, in ems from the baseline's left end, and
-// maybe a circle.
+// glyph is a drawn character: strokes through points, in ems from the baseline's left end.
 type glyph struct {
 	advance float64
 	strokes [][][2]float64
-	circle  float64 // radius, around the middle of the strokes' box; 0: none
 }
 
 // drawnGlyph is the glyph for a character, nil if the font has it.
 func drawnGlyph(r rune) *glyph {
 	switch r {
 	case '␣':
-		return &glyph{advance: 0.58, strokes: [][][2]float64{{{0.08, 0.12}, {0.08, -0.08}, {0.5, -0.08}, {0.5, 0.12}}}}
+		return &glyph{0.58, [][][2]float64{{{0.08, 0.12}, {0.08, -0.08}, {0.5, -0.08}, {0.5, 0.12}}}}
 	case '⏎':
-		return &glyph{advance: 0.86, strokes: [][][2]float64{{{0.76, 0.66}, {0.76, 0.26}, {0.1, 0.26}}, {{0.3, 0.46}, {0.1, 0.26}, {0.3, 0.06}}}}
+		return &glyph{0.86, [][][2]float64{{{0.76, 0.66}, {0.76, 0.26}, {0.1, 0.26}}, {{0.3, 0.46}, {0.1, 0.26}, {0.3, 0.06}}}}
 	case '⇥':
-		return &glyph{advance: 0.9, strokes: [][][2]float64{{{0.06, 0.3}, {0.68, 0.3}}, {{0.5, 0.48}, {0.68, 0.3}, {0.5, 0.12}}, {{0.78, 0.56}, {0.78, 0.04}}}}
-	case '∅':
-		return &glyph{advance: 0.74, circle: 0.26, strokes: [][][2]float64{{{0.1, 0.02}, {0.64, 0.62}}}}
+		return &glyph{0.9, [][][2]float64{{{0.06, 0.3}, {0.68, 0.3}}, {{0.5, 0.48}, {0.68, 0.3}, {0.5, 0.12}}, {{0.78, 0.56}, {0.78, 0.04}}}}
 	}
 	return nil
 }
 
-func (s *glyph) draw(c vg.Canvas, at vg.Point, em vg.Length) {
-	c.SetLineWidth(0.075 * em)
-	c.SetLineDash(nil, 0)
+// draw draws the glyph from a point of the baseline on.
+func (s *glyph) draw(c draw.Canvas, at vg.Point, style typeset.Style) {
+	em := style.Font.Size
 	for _, stroke := range s.strokes {
-		var path vg.Path
-		for i, p := range stroke {
-			to := at.Add(vg.Point{X: vg.Length(p[0]) * em, Y: vg.Length(p[1]) * em})
-			if i == 0 {
-				path.Move(to)
-			} else {
-				path.Line(to)
-			}
+		var points []vg.Point
+		for _, p := range stroke {
+			points = append(points, at.Add(vg.Point{X: vg.Length(p[0]) * em, Y: vg.Length(p[1]) * em}))
 		}
-		c.Stroke(path)
-	}
-	if s.circle > 0 {
-		var path vg.Path
-		centre := at.Add(vg.Point{X: 0.37 * em, Y: 0.32 * em})
-		radius := vg.Length(s.circle) * em
-		path.Move(centre.Add(vg.Point{X: radius}))
-		path.Arc(centre, radius, 0, 2*math.Pi)
-		c.Stroke(path)
+		c.StrokeLines(draw.LineStyle{Color: style.Color, Width: 0.075 * em}, points)
 	}
 }
