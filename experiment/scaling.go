@@ -85,7 +85,7 @@ func (s Scaling) Report(r *Results) (out Report) {
 				share, low, high := law.Ratio(first.Fit, func(p stats.PowerLaw) float64 { return p.Inverse(loss) })
 				needs.Row(name, a.name, number(share, "%.2f"), interval(low, high, "%.2f"))
 				difference, p := law.Steeper(first.Fit)
-				slopes.Row(name, a.name, number(difference.Mean, "%+.4f")+" ± "+number(difference.Error, "%.4f"), number(p, "%.2g"))
+				slopes.Row(name, a.name, plusMinus(difference, "%+.4f"), number(p, "%.2g"))
 			}
 		}
 		panels.Charts = append(panels.Charts, chart)

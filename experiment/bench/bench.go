@@ -13,6 +13,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -103,20 +104,19 @@ func (b *Bench) failed(ctx context.Context, name string, err error) error {
 // interruptDelay is how long after a child's end an interrupt counts as its cause.
 const interruptDelay = 200 * time.Millisecond
 
-// compare starts the jobs' workers, lets them take turns, and ends them. It returns a worker a job, nil for one that
-// did not start.
-func (b *Bench) compare(ctx context.Context, what string, steps int, jobs ...job) ([]*worker, error) {
+// compare starts the jobs' workers, lets them and those that are running take turns, and ends them. It returns those that are running
+// and a worker a job, nil for one that did not start.
+func (b *Bench) compare(ctx context.Context, what string, steps int, running []*worker, jobs ...job) ([]*worker, error) {
 	b.note("%s: starting and warming up", what)
-	workers := make([]*worker, len(jobs))
-	for i, j := range jobs {
-		var err error
-		if workers[i], err = b.start(ctx, j); err != nil {
-			if err := b.failed(ctx, j.title(), err); err != nil {
-				return nil, err
-			}
-			continue
+	workers := slices.Clone(running)
+	for _, j := range jobs {
+		w, err := b.start(ctx, j)
+		if err == nil {
+			defer func() { _ = w.close() }()
+		} else if err := b.failed(ctx, j.title(), err); err != nil {
+			return nil, err
 		}
-		defer func(w *worker) { _ = w.close() }(workers[i])
+		workers = append(workers, w)
 	}
 	return workers, b.turns(ctx, what, steps, workers)
 }
@@ -130,7 +130,7 @@ func (b *Bench) Models(ctx context.Context, chosen []Workload) error {
 			jobs = append(jobs, b.job(residua, w))
 			names = append(names, w.Name)
 		}
-		workers, err := b.compare(ctx, strings.Join(names, " and "), b.steps(), jobs...)
+		workers, err := b.compare(ctx, strings.Join(names, " and "), b.steps(), nil, jobs...)
 		if err != nil {
 			return err
 		}
@@ -205,7 +205,7 @@ func (b *Bench) Stock(ctx context.Context, chosen []Workload) error {
 // unless the first one failed.
 func (b *Bench) against(ctx context.Context, chosen []Workload, what string, jobs func(Workload) []job, keep func(w Workload, first *worker, others []*worker)) error {
 	for _, w := range chosen {
-		workers, err := b.compare(ctx, w.Name+what, b.steps(), jobs(w)...)
+		workers, err := b.compare(ctx, w.Name+what, b.steps(), nil, jobs(w)...)
 		if err != nil {
 			return err
 		}

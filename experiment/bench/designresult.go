@@ -57,18 +57,15 @@ func (b *Bench) designs(ctx context.Context, c Comparison) error {
 	}
 	before, rows := b.report.Designs, []DesignResult(nil)
 	for _, w := range c.Others {
-		from := len(plain.seconds)
-		own, err := b.compareWith(ctx, c, plain, w)
-		if err != nil {
+		from, what, jobs := len(plain.seconds), c.Base.Name+" at "+c.Shape, []job(nil)
+		if w.Name != "" {
+			what, jobs = w.Name+" compared with "+what, []job{b.job(residua, w)}
+		}
+		workers, err := b.compare(ctx, what, c.Steps, []*worker{plain}, jobs...)
+		if err != nil || !plain.ok() {
 			return err
 		}
-		if !plain.ok() {
-			return nil
-		}
-		if len(plain.seconds) == 0 {
-			continue // nothing has been measured yet
-		}
-		if own.ok() {
+		if own := workers[len(workers)-1]; own != plain && own.ok() {
 			rows = append(rows, newDesignResult(c.Shape, w, c.Base, own, plain.facts, plain.seconds[from:]))
 		}
 		first := newDesignResult(c.Shape, c.Base, c.Base, plain, plain.facts, plain.seconds)
@@ -78,20 +75,4 @@ func (b *Bench) designs(ctx context.Context, c Comparison) error {
 		}
 	}
 	return nil
-}
-
-// compareWith lets a running worker and a new one of w take turns; a w without a name is none. It returns the new one, ended;
-// nil if it did not start.
-func (b *Bench) compareWith(ctx context.Context, c Comparison, running *worker, w Workload) (*worker, error) {
-	if w.Name == "" {
-		return nil, b.turns(ctx, c.Base.Name, c.Steps, []*worker{running})
-	}
-	what := w.Name + " compared with " + c.Base.Name + " at " + c.Shape
-	b.note("%s: starting and warming up", what)
-	own, err := b.start(ctx, b.job(residua, w))
-	if err != nil {
-		return nil, b.failed(ctx, w.Name, err)
-	}
-	defer func() { _ = own.close() }()
-	return own, b.turns(ctx, what, c.Steps, []*worker{running, own})
 }
