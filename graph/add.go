@@ -30,9 +30,6 @@ func Terms(n *gorgonia.Node) gorgonia.Nodes {
 func (add) String() string { return "Add" }
 
 func (add) Infer(in []Signature) (Signature, error) {
-	if err := WantFloats(in); err != nil {
-		return Signature{}, err
-	}
 	for i, s := range in {
 		if !s.Shape.Eq(in[0].Shape) {
 			return Signature{}, errors.Errorf("input %d: want shape %v as input 0, got %v", i, in[0].Shape, s.Shape)
@@ -51,8 +48,8 @@ func (add) VJP(d *Derivative) {
 	}
 }
 
-func (k add) Run(c *Call) error {
-	return Dispatch(c, k, runAdd[float32], runAdd[float64])
+func (k add) Run(c *Call) {
+	Dispatch(c, k, runAdd[float32], runAdd[float64])
 }
 
 // addState is the kernel with its list of inputs, kept so that a run allocates nothing.
@@ -61,12 +58,11 @@ type addState[T kernel.Float] struct {
 	inputs [][]T
 }
 
-func runAdd[T kernel.Float](_ add, c *Call) error {
+func runAdd[T kernel.Float](_ add, c CallOf[T]) {
 	s := State[addState[T]](c)
 	s.inputs = s.inputs[:0]
 	for i := range c.Inputs() {
-		s.inputs = append(s.inputs, In[T](c, i))
+		s.inputs = append(s.inputs, c.In(i))
 	}
-	s.Run(c.Pool(), Out[T](c), s.inputs, c.Accumulate())
-	return nil
+	s.Run(c.Pool(), c.Out(), s.inputs, c.Accumulate())
 }

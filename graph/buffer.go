@@ -156,12 +156,13 @@ func argumentOf(v gorgonia.Value, want Signature) (argument, error) {
 	return argument{}, errors.Errorf("want %s, got %T", want, v)
 }
 
-// Call is one run of an op: In and Out are its tensors, State is what it keeps between runs.
+// Call is one run of an op: CallOf has its tensors, State is what it keeps between runs.
 type Call struct {
 	op     *Op
 	args   []argument
 	result gorgonia.Value
 	state  any // the op's kernel, kept between runs
+	err    error
 }
 
 func (c *Call) bind(values []gorgonia.Value) error {
@@ -200,47 +201,79 @@ func (c *Call) Result() Signature { return c.op.out }
 // Step is the training step, for draws that differ from step to step.
 func (c *Call) Step() uint64 { return c.op.builder.runtime.step }
 
+// Fail makes the run fail with an error, if it is one and the first.
+func (c *Call) Fail(err error) {
+	if c.err == nil {
+		c.err = err
+	}
+}
+
+// Ints returns the elements of input i of Int32, nil where the op has no such input.
+func (c *Call) Ints(i int) []int32 { return inputOf[int32](c, i) }
+
+// IntsOut returns the elements of an output of Int32.
+func (c *Call) IntsOut() []int32 { return outputOf[int32](c.op) }
+
+// SecondaryInts is SecondaryOut of Int32.
+func (c *Call) SecondaryInts(i int) []int32 {
+	data, _ := secondaryOf[int32](c, i)
+	return data
+}
+
+// CallOf is the Call of an op whose floats are of type T.
+type CallOf[T kernel.Float] struct{ *Call }
+
 // In returns input i's elements, nil where the op has no such input.
-func In[T kernel.Float | int32](c *Call, i int) []T {
+func (c CallOf[T]) In(i int) []T { return inputOf[T](c.Call, i) }
+
+// Out returns the output's elements.
+func (c CallOf[T]) Out() []T { return outputOf[T](c.op) }
+
+// SecondaryOut returns the elements of secondary i's buffer, nil if that node was not built,
+// and whether to add to them.
+func (c CallOf[T]) SecondaryOut(i int) (data []T, accumulate bool) { return secondaryOf[T](c.Call, i) }
+
+func inputOf[T kernel.Float | int32](c *Call, i int) []T {
 	if i < 0 || i >= len(c.args) {
 		return nil
 	}
 	return unsafe.Slice((*T)(c.args[i].data), c.args[i].n)
 }
 
-// Out returns the output's elements.
-func Out[T kernel.Float | int32](c *Call) []T {
-	return unsafe.Slice((*T)(c.op.buffer.data), c.op.out.Size())
+func outputOf[T kernel.Float | int32](op *Op) []T {
+	return unsafe.Slice((*T)(op.buffer.data), op.out.Size())
 }
 
-// SecondaryOut returns the elements of secondary i's buffer, nil if that node was not built,
-// and whether to add to them.
-func SecondaryOut[T kernel.Float | int32](c *Call, i int) (data []T, accumulate bool) {
+func secondaryOf[T kernel.Float | int32](c *Call, i int) (data []T, accumulate bool) {
 	if i >= len(c.op.secondaries) || c.op.secondaries[i] == nil {
 		return nil, false
 	}
 	other := c.op.secondaries[i]
 	other.buffer.ensure(other.out)
-	return unsafe.Slice((*T)(other.buffer.data), other.out.Size()), other.accumulating()
+	return outputOf[T](other), other.accumulating()
 }
 
 // Dispatch runs k in the op's type of floats: run is one generic function, named for both.
-func Dispatch[K any](c *Call, k K, single, double func(K, *Call) error) error {
+func Dispatch[K any](c *Call, k K, single func(K, CallOf[float32]), double func(K, CallOf[float64])) {
 	if c.Double() {
-		return double(k, c)
+		double(k, CallOf[float64]{c})
+	} else {
+		single(k, CallOf[float32]{c})
 	}
-	return single(k, c)
 }
 
 // State returns the op's kernel of type K, made at the first run and kept.
-func State[K any](c *Call) *K {
-	if k, ok := c.state.(*K); ok {
-		return k
+func State[K any](c interface{ kept() *any }) *K {
+	state := c.kept()
+	k, ok := (*state).(*K)
+	if !ok {
+		k = new(K)
+		*state = k
 	}
-	k := new(K)
-	c.state = k
 	return k
 }
+
+func (c *Call) kept() *any { return &c.state }
 
 // Double tells whether the op works on float64, not float32.
 func (c *Call) Double() bool { return c.op.out.DType == tensor.Float64 }

@@ -129,10 +129,15 @@ func (b *Builder) Block(body func()) {
 // becomes the builder's error (Err), and the node nil. A Primitive that has no CUDA form is refused
 // by name where the builder's device is CUDA.
 func (b *Builder) Apply(k Primitive, children ...*gorgonia.Node) *gorgonia.Node {
+	return b.apply(k, nil, children)
+}
+
+// apply is Apply of a Primitive that makes what like says; nil: what Infer says.
+func (b *Builder) apply(k Primitive, like *Signature, children []*gorgonia.Node) *gorgonia.Node {
 	if b.err != nil {
 		return nil
 	}
-	node, err := b.newNode(k, children)
+	node, err := b.newNode(k, like, children)
 	if err != nil {
 		b.fail(errors.Wrapf(err, "graph: %s", k))
 		return nil
@@ -140,7 +145,7 @@ func (b *Builder) Apply(k Primitive, children ...*gorgonia.Node) *gorgonia.Node 
 	return node
 }
 
-func (b *Builder) newNode(k Primitive, children []*gorgonia.Node) (*gorgonia.Node, error) {
+func (b *Builder) newNode(k Primitive, like *Signature, children []*gorgonia.Node) (*gorgonia.Node, error) {
 	if err := b.runtime.interrupted(); err != nil {
 		return nil, err
 	}
@@ -158,7 +163,7 @@ func (b *Builder) newNode(k Primitive, children []*gorgonia.Node) (*gorgonia.Nod
 		}
 		sigs[i] = SignatureOf(c)
 	}
-	op, err := newOp(b, k, sigs)
+	op, err := newOp(b, k, like, sigs)
 	if err != nil {
 		return nil, err
 	}

@@ -7,17 +7,16 @@ type duplicate struct{}
 
 func (duplicate) String() string { return "Duplicate" }
 
-func (duplicate) Infer(in []Signature) (Signature, error) { return in[0], WantFloats(in) }
+func (duplicate) Infer(in []Signature) (Signature, error) { return in[0], nil }
 
 func (duplicate) VJP(d *Derivative) { d.Set(0, d.Gradient()) }
 
-func (k duplicate) Run(c *Call) error {
-	return Dispatch(c, k, copyInput[float32], copyInput[float64])
+func (k duplicate) Run(c *Call) {
+	Dispatch(c, k, copyInput[float32], copyInput[float64])
 }
 
-func copyInput[T kernel.Float](_ duplicate, c *Call) error {
-	copy(Out[T](c), In[T](c, 0))
-	return nil
+func copyInput[T kernel.Float](_ duplicate, c CallOf[T]) {
+	copy(c.Out(), c.In(0))
 }
 
 // separate replaces the arriving gradient, where diff passed it on to several inputs, by

@@ -18,38 +18,34 @@ func (cube) String() string { return "Cube" }
 
 func (cube) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
 
-func (k cube) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runCube[float32], runCube[float64])
+func (k cube) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runCube[float32], runCube[float64])
 }
 
-func runCube[T float32 | float64](_ cube, c *graph.Call) error {
-	y := graph.Out[T](c)
-	for i, x := range graph.In[T](c, 0) {
+func runCube[T float32 | float64](_ cube, c graph.CallOf[T]) {
+	y := c.Out()
+	for i, x := range c.In(0) {
 		y[i] = x * x * x
 	}
-	return nil
 }
 
 // VJP is dx = 3 x^2 ⊙ dy, an op too.
-func (cube) VJP(d *graph.Derivative) { d.Set(0, d.Apply(cubeGradient{}, d.Input(0), d.Gradient())) }
+func (cube) VJP(d *graph.Derivative) { d.Make(0, cubeGradient{}, d.Input(0), d.Gradient()) }
 
 // cubeGradient is dx = 3 x^2 ⊙ dy. Inputs: x, dy.
 type cubeGradient struct{ graph.NoGradient }
 
 func (cubeGradient) String() string { return "Gradient of Cube" }
 
-func (cubeGradient) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
-
-func (k cubeGradient) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runCubeGradient[float32], runCubeGradient[float64])
+func (k cubeGradient) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runCubeGradient[float32], runCubeGradient[float64])
 }
 
-func runCubeGradient[T float32 | float64](_ cubeGradient, c *graph.Call) error {
-	dy, dx := graph.In[T](c, 1), graph.Out[T](c)
-	for i, x := range graph.In[T](c, 0) {
+func runCubeGradient[T float32 | float64](_ cubeGradient, c graph.CallOf[T]) {
+	dy, dx := c.In(1), c.Out()
+	for i, x := range c.In(0) {
 		dx[i] = 3 * x * x * dy[i]
 	}
-	return nil
 }
 
 // An op is a Primitive: its name, the type and shape of what it makes, how it runs, and its gradient.

@@ -14,9 +14,7 @@ func (keepAlive) String() string { return "Keep" }
 
 func (keepAlive) Bytes(Cost) int { return 0 }
 
-func (keepAlive) Infer(in []Signature) (Signature, error) { return Signature{DType: in[0].DType}, nil }
-
-func (keepAlive) Run(*Call) error { return nil }
+func (keepAlive) Run(*Call) {}
 
 // keepAliveAtEnd makes a keepAlive read those nodes whose values outlive a run and that a stock op reads.
 func (p *Program) keepAliveAtEnd() error {
@@ -27,7 +25,7 @@ func (p *Program) keepAliveAtEnd() error {
 		}
 	}
 	if len(endangered) > 0 {
-		p.keepAlive = p.builder.Apply(keepAlive{}, endangered...)
+		p.keepAlive = p.builder.apply(keepAlive{}, &Signature{DType: endangered[0].Dtype()}, endangered)
 	}
 	return p.builder.Err()
 }

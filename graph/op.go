@@ -82,15 +82,21 @@ var (
 	_ gorgonia.SDOp = (*Op)(nil)
 )
 
-func newOp(b *Builder, k Primitive, in []Signature) (*Op, error) {
-	out, err := k.Infer(in)
-	if err != nil {
+func newOp(b *Builder, k Primitive, like *Signature, in []Signature) (*Op, error) {
+	if like == nil {
+		if err := checkTypes(k, in); err != nil {
+			return nil, err
+		}
+		out, err := k.Infer(in)
+		if err != nil {
+			return nil, err
+		}
+		like = &out
+	}
+	if _, err := sizeOf(like.Shape); err != nil {
 		return nil, err
 	}
-	if _, err := sizeOf(out.Shape); err != nil {
-		return nil, err
-	}
-	op := &Op{Primitive: k, builder: b, in: in, out: out, id: len(b.g.AllNodes())}
+	op := &Op{Primitive: k, builder: b, in: in, out: *like, id: len(b.g.AllNodes())}
 	op.call.op = op
 	op.call.args = make([]argument, len(in))
 	return op, nil
@@ -223,8 +229,7 @@ func (op *Op) Do(values ...gorgonia.Value) (out gorgonia.Value, err error) {
 	if err := c.bind(values); err != nil {
 		return nil, errors.Wrapf(err, "%s", op.Primitive)
 	}
-	if err := op.Run(c); err != nil {
-		return nil, errors.Wrapf(err, "%s", op.Primitive)
-	}
-	return c.result, nil
+	c.err = nil
+	op.Run(c)
+	return c.result, errors.Wrapf(c.err, "%s", op.Primitive)
 }

@@ -16,14 +16,15 @@ type Primitive interface {
 	// String is the name and, in brackets, every parameter that changes the result: two
 	// primitives of one String are one.
 	String() string
-	// Infer checks the inputs' types and shapes and returns the output's.
+	// Infer checks the inputs' shapes and returns the output's type and shape. Inputs are floats of one
+	// type, but for those of an IntReader.
 	Infer(in []Signature) (Signature, error)
 	// VJP builds, for each input that d wants, the gradient of the loss with respect to it,
 	// a node of the input's shape, from the gradient that arrives at the output. Int32 inputs
 	// have none.
 	VJP(d *Derivative)
-	// Run computes the output on the CPU.
-	Run(c *Call) error
+	// Run computes the output on the CPU (see Dispatch); Fail says what went wrong.
+	Run(c *Call)
 }
 
 // Optional abilities of a Primitive.
@@ -31,6 +32,8 @@ type (
 	// InPlacer is a Primitive whose output may share the memory of its input i when nothing
 	// else reads that input later.
 	InPlacer interface{ InPlace(i int) bool }
+	// IntReader is a Primitive some of whose inputs hold Int32.
+	IntReader interface{ ReadsInts(i int) bool }
 	// SecondaryInPlacer is a Primitive whose secondary of number n may, likewise, share the memory
 	// of its input i.
 	SecondaryInPlacer interface{ SecondaryInPlace(n, i int) bool }
@@ -41,9 +44,22 @@ type (
 	Accumulator interface{ Accumulates() bool }
 )
 
+// MadeByPrimary is embedded in a Primitive whose node is a secondary (Builder.Secondary): its primary's
+// run has made it.
+type MadeByPrimary struct{}
+
+// Run does nothing.
+func (MadeByPrimary) Run(*Call) {}
+
+// Launch does nothing.
+func (MadeByPrimary) Launch(*DeviceCall) {}
+
 // NoGradient is embedded in a Primitive that is not differentiated, such as another's
 // gradient.
 type NoGradient struct{}
+
+// Infer is that of a gradient, which is like its first input where Derivative.Make does not say what it is like.
+func (NoGradient) Infer(in []Signature) (Signature, error) { return in[0], nil }
 
 // Differentiable is false.
 func (NoGradient) Differentiable(int) bool { return false }
@@ -84,6 +100,14 @@ func (d *Derivative) Apply(k Primitive, inputs ...*gorgonia.Node) *gorgonia.Node
 	return d.b.Apply(k, inputs...)
 }
 
+// Make makes the gradient with respect to input i, a node of that input's type and shape whatever k would
+// infer, and sets it.
+func (d *Derivative) Make(i int, k Primitive, inputs ...*gorgonia.Node) *gorgonia.Node {
+	grad := d.b.apply(k, &d.op.in[i], inputs)
+	d.Set(i, grad)
+	return grad
+}
+
 // Inputs is the number of the op's inputs.
 func (d *Derivative) Inputs() int { return len(d.op.in) }
 
@@ -105,10 +129,12 @@ func (d *Derivative) Gradient() *gorgonia.Node { return d.grad }
 // Set stores the gradient with respect to input i.
 func (d *Derivative) Set(i int, grad *gorgonia.Node) { d.grads[i] = grad }
 
-// SetSecondary stores as gradient of input i the secondary of number n that primary's run
-// also computes (Call.SecondaryOut), and calls it by name.
+// SetSecondary stores as gradient of input i, where it is wanted, the secondary of number n that
+// primary's run also computes (CallOf.SecondaryOut), and calls it by name.
 func (d *Derivative) SetSecondary(i int, primary *gorgonia.Node, n int, name string) {
-	d.Set(i, d.b.secondary(primary, n, name, d.op.in[i].Shape, nil))
+	if d.Wants(i) {
+		d.Set(i, d.b.secondary(primary, n, name, d.op.in[i].Shape, nil))
+	}
 }
 
 // SetFloat32 is SetSecondary of a gradient that stays in 32 bits on a device, as coefficients
@@ -125,7 +151,9 @@ func (d *Derivative) SetScaled(i int, primary *gorgonia.Node, n int, name string
 	if factor == d.b.implicitLossGradient {
 		factor = nil
 	}
-	d.Set(i, d.b.secondary(primary, n, name, d.op.in[i].Shape, factor))
+	if d.Wants(i) {
+		d.Set(i, d.b.secondary(primary, n, name, d.op.in[i].Shape, factor))
+	}
 }
 
 // TakeAccumulated returns the gradient that input i has received from its other readers so far,
@@ -133,13 +161,13 @@ func (d *Derivative) SetScaled(i int, primary *gorgonia.Node, n int, name string
 // same pass sets the sum of both.
 func (d *Derivative) TakeAccumulated(i int) *gorgonia.Node { return d.takeAccumulated(i) }
 
-// ApplyAccumulating makes the gradient node of input 0, with what TakeAccumulated(0) returns,
+// MakeAccumulating makes the gradient with respect to input 0, with what TakeAccumulated(0) returns,
 // if anything, as a last input to be added.
-func (d *Derivative) ApplyAccumulating(k Primitive, inputs ...*gorgonia.Node) *gorgonia.Node {
+func (d *Derivative) MakeAccumulating(k Primitive, inputs ...*gorgonia.Node) *gorgonia.Node {
 	if addend := d.takeAccumulated(0); addend != nil {
 		inputs = append(inputs, addend)
 	}
-	return d.b.Apply(k, inputs...)
+	return d.Make(0, k, inputs...)
 }
 
 // FusibleInput returns input i's node if a Primitive makes it and only this op reads it, else nil:

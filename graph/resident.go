@@ -22,8 +22,8 @@ func (k parameter) Infer([]Signature) (Signature, error) {
 	return Signature{tensor.Float32, k.param.deviceShape()}, nil
 }
 
-func (k parameter) Run(*Call) error {
-	return errors.Errorf("parameter %q lives on a device: want no run on the CPU", k.param.Name)
+func (k parameter) Run(c *Call) {
+	c.Fail(errors.Errorf("parameter %q lives on a device: want no run on the CPU", k.param.Name))
 }
 
 // residentNode makes a parameter's node for a device. ApplyOp refuses an op without
@@ -37,7 +37,7 @@ func (b *Builder) residentNode(p *Param, transposed bool) (*gorgonia.Node, error
 			return nil, err
 		}
 	}
-	op, err := newOp(b, parameter{param: p}, nil)
+	op, err := newOp(b, parameter{param: p}, nil, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -37,18 +37,16 @@ func (k secondaryOutput) Infer([]Signature) (Signature, error) { return k.result
 
 func (k secondaryOutput) Accumulates() bool { return !k.scaled }
 
-func (k secondaryOutput) Run(c *Call) error {
-	if !k.scaled {
-		return nil
+func (k secondaryOutput) Run(c *Call) {
+	if k.scaled {
+		Dispatch(c, k, scaleInPlace[float32], scaleInPlace[float64])
 	}
-	return Dispatch(c, k, scaleInPlace[float32], scaleInPlace[float64])
 }
 
-func scaleInPlace[T kernel.Float](_ secondaryOutput, c *Call) error {
-	if factor := In[T](c, 1)[0]; factor != 1 {
-		State[kernel.Scale[T]](c).Run(c.Pool(), Out[T](c), Out[T](c), float64(factor))
+func scaleInPlace[T kernel.Float](_ secondaryOutput, c CallOf[T]) {
+	if factor := c.In(1)[0]; factor != 1 {
+		State[kernel.Scale[T]](c).Run(c.Pool(), c.Out(), c.Out(), float64(factor))
 	}
-	return nil
 }
 
 // secondary makes the secondary node number i of primary, with the given shape. factor

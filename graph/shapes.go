@@ -7,23 +7,25 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// WantFloats checks that the inputs are float32 or float64, all of one type.
-func WantFloats(in []Signature) error {
+// checkTypes checks that inputs are float32 or float64, all of one type, and Int32 where k says so.
+func checkTypes(k Primitive, in []Signature) error {
+	var first *Signature // of floats
 	for i, s := range in {
+		if reader, ok := k.(IntReader); ok && reader.ReadsInts(i) {
+			if s.DType != tensor.Int32 {
+				return errors.Errorf("input %d: want int32, got %v", i, s.DType)
+			}
+			continue
+		}
 		if s.DType != tensor.Float32 && s.DType != tensor.Float64 {
 			return errors.Errorf("input %d: want float32 or float64, got %v", i, s.DType)
 		}
-		if s.DType != in[0].DType {
-			return errors.Errorf("input %d: want %v as input 0, got %v", i, in[0].DType, s.DType)
+		if first == nil {
+			first = &in[i]
 		}
-	}
-	return nil
-}
-
-// WantInts checks that input i holds Int32.
-func WantInts(in []Signature, i int, what string) error {
-	if in[i].DType != tensor.Int32 {
-		return errors.Errorf("%s: want int32, got %v", what, in[i].DType)
+		if s.DType != first.DType {
+			return errors.Errorf("input %d: want %v as the floats before it, got %v", i, first.DType, s.DType)
+		}
 	}
 	return nil
 }

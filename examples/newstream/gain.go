@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/graph"
@@ -21,52 +19,45 @@ func (gain) Infer(in []graph.Signature) (graph.Signature, error) {
 	return in[0], nil
 }
 
-func (k gain) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runGain[float32], runGain[float64])
+func (k gain) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runGain[float32], runGain[float64])
 }
 
-func runGain[T float32 | float64](_ gain, c *graph.Call) error {
-	x, g, y := graph.In[T](c, 0), graph.In[T](c, 1), graph.Out[T](c)
+func runGain[T float32 | float64](_ gain, c graph.CallOf[T]) {
+	x, g, y := c.In(0), c.In(1), c.Out()
 	for i := range x {
 		y[i] = x[i] * g[i%len(g)]
 	}
-	return nil
 }
 
 // VJP is dx = g ⊙ dy, which is the op itself, and dg = sum over t of x_t ⊙ dy_t.
 func (k gain) VJP(d *graph.Derivative) {
 	if d.Wants(0) {
-		d.Set(0, d.Apply(k, d.Gradient(), d.Input(1)))
+		d.Make(0, k, d.Gradient(), d.Input(1))
 	}
 	if d.Wants(1) {
-		d.Set(1, d.Apply(gainGradient{g: d.Signature(1)}, d.Input(0), d.Gradient()))
+		d.Make(1, gainGradient{}, d.Input(0), d.Gradient())
 	}
 }
 
 // gainGradient is dg = sum over t of x_t ⊙ dy_t [D]. Inputs: x, dy [T, D].
-type gainGradient struct {
-	graph.NoGradient
-	g graph.Signature
-}
+type gainGradient struct{ graph.NoGradient }
 
-func (k gainGradient) String() string { return fmt.Sprintf("GradG of Gain(%v)", k.g.Shape) }
-
-func (k gainGradient) Infer([]graph.Signature) (graph.Signature, error) { return k.g, nil }
+func (gainGradient) String() string { return "GradG of Gain" }
 
 // Accumulates says that Run can add to what micro-batches before have left in dg.
 func (gainGradient) Accumulates() bool { return true }
 
-func (k gainGradient) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runGainGradient[float32], runGainGradient[float64])
+func (k gainGradient) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runGainGradient[float32], runGainGradient[float64])
 }
 
-func runGainGradient[T float32 | float64](_ gainGradient, c *graph.Call) error {
-	x, dy, dg := graph.In[T](c, 0), graph.In[T](c, 1), graph.Out[T](c)
+func runGainGradient[T float32 | float64](_ gainGradient, c graph.CallOf[T]) {
+	x, dy, dg := c.In(0), c.In(1), c.Out()
 	if !c.Accumulate() {
 		clear(dg)
 	}
 	for i := range x {
 		dg[i%len(dg)] += x[i] * dy[i]
 	}
-	return nil
 }

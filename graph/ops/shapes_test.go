@@ -36,7 +36,7 @@ func TestBadShapes(t *testing.T) {
 		want  string
 	}{
 		{func(b *graph.Builder) *gorgonia.Node { return embedding.Gather(b, f(5), n(3), 1) }, "table: want shape [vocab, ...], got (5)"},
-		{func(b *graph.Builder) *gorgonia.Node { return embedding.Gather(b, f(5, 2), f(3), 1) }, "ids: want int32, got float32"},
+		{func(b *graph.Builder) *gorgonia.Node { return embedding.Gather(b, f(5, 2), f(3), 1) }, "input 1: want int32, got float32"},
 		{func(b *graph.Builder) *gorgonia.Node { return linear.Map(b, f(3, 5), f(4, 2), linear.Options{}) }, "want x [tokens, 4] for a weight of shape (4, 2), got (3, 5)"},
 		{func(b *graph.Builder) *gorgonia.Node {
 			return linear.Map(b, f(3, 5), f(5, 2), linear.Options{Transposed: true})
@@ -88,9 +88,9 @@ func TestBadShapes(t *testing.T) {
 		{func(b *graph.Builder) *gorgonia.Node {
 			return loss.CrossEntropy(b, f(3, 5), f(5, 7), n(4), loss.Options{})
 		}, "targets: want 3, one a token, got shape (4)"},
-		{func(b *graph.Builder) *gorgonia.Node { return loss.Tokens(b, f(3, 5), f(5, 7), f(3), loss.Options{}) }, "targets: want int32"},
-		{func(b *graph.Builder) *gorgonia.Node { return attention.Positions(b, n(6)) }, "tokens: want int32 [batch, seq], got int32 (6)"},
-		{func(b *graph.Builder) *gorgonia.Node { return attention.DocumentStarts(b, f(2, 3), 0) }, "tokens: want int32 [batch, seq], got float32 (2, 3)"},
+		{func(b *graph.Builder) *gorgonia.Node { return loss.Tokens(b, f(3, 5), f(5, 7), f(3), loss.Options{}) }, "input 2: want int32"},
+		{func(b *graph.Builder) *gorgonia.Node { return attention.Positions(b, n(6)) }, "tokens: want [batch, seq], got int32 (6)"},
+		{func(b *graph.Builder) *gorgonia.Node { return attention.DocumentStarts(b, f(2, 3), 0) }, "input 0: want int32, got float32"},
 		{func(b *graph.Builder) *gorgonia.Node { return elementwise.Dropout(b, f(2, 3), -0.1) }, "want a rate in [0, 1), got -0.1"},
 		{func(b *graph.Builder) *gorgonia.Node { return elementwise.Dropout(b, f(2, 3), 1) }, "got 1"},
 		{func(b *graph.Builder) *gorgonia.Node { return elementwise.Dropout(b, f(2, 3), math.NaN()) }, "got NaN"},

@@ -20,17 +20,19 @@ func (k asActivation) String() string { return fmt.Sprintf("AsActivation(float32
 
 func (k asActivation) KeepsFloat32() bool { return k.keepsFloat32 }
 
+// ReadsInts: the second.
+func (asActivation) ReadsInts(i int) bool { return i == 1 }
+
 func (asActivation) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
 
 func (asActivation) VJP(d *graph.Derivative) { d.Set(0, d.Gradient()) }
 
-func (k asActivation) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runAsActivation[float32], runAsActivation[float64])
+func (k asActivation) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runAsActivation[float32], runAsActivation[float64])
 }
 
-func runAsActivation[T float32 | float64](_ asActivation, c *graph.Call) error {
-	copy(graph.Out[T](c), graph.In[T](c, 0))
-	return nil
+func runAsActivation[T float32 | float64](_ asActivation, c graph.CallOf[T]) {
+	copy(c.Out(), c.In(0))
 }
 
 // weightedLoss is sum_i weights_i x_i, a loss whose gradient with respect to x are the weights.
@@ -43,20 +45,19 @@ func (k weightedLoss) Infer(in []graph.Signature) (graph.Signature, error) {
 }
 
 func (k weightedLoss) VJP(d *graph.Derivative) {
-	d.Set(0, d.Apply(WeightedLossGrad{Weights: k.weights, X: d.Signature(0)}, d.Input(0)))
+	d.Make(0, WeightedLossGrad{Weights: k.weights, X: d.Signature(0)}, d.Input(0))
 }
 
-func (k weightedLoss) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runWeightedLoss[float32], runWeightedLoss[float64])
+func (k weightedLoss) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runWeightedLoss[float32], runWeightedLoss[float64])
 }
 
-func runWeightedLoss[T float32 | float64](k weightedLoss, c *graph.Call) error {
+func runWeightedLoss[T float32 | float64](k weightedLoss, c graph.CallOf[T]) {
 	sum := 0.0
-	for i, x := range graph.In[T](c, 0) {
+	for i, x := range c.In(0) {
 		sum += float64(k.weights[i]) * float64(x)
 	}
-	graph.Out[T](c)[0] = T(sum)
-	return nil
+	c.Out()[0] = T(sum)
 }
 
 // WeightedLossGrad emits the gradient of weightedLoss.
@@ -70,16 +71,15 @@ func (k WeightedLossGrad) String() string { return fmt.Sprintf("WeightedLossGrad
 
 func (k WeightedLossGrad) Infer([]graph.Signature) (graph.Signature, error) { return k.X, nil }
 
-func (k WeightedLossGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runWeightedLossGrad[float32], runWeightedLossGrad[float64])
+func (k WeightedLossGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runWeightedLossGrad[float32], runWeightedLossGrad[float64])
 }
 
-func runWeightedLossGrad[T float32 | float64](k WeightedLossGrad, c *graph.Call) error {
-	y := graph.Out[T](c)
+func runWeightedLossGrad[T float32 | float64](k WeightedLossGrad, c graph.CallOf[T]) {
+	y := c.Out()
 	for i, w := range k.Weights {
 		y[i] = T(w)
 	}
-	return nil
 }
 
 // drawn are n weights.

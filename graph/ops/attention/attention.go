@@ -79,10 +79,10 @@ func (k attention) String() string {
 
 func (k attention) FLOPs(c graph.Cost) int { return 2 * k.halfFLOPs(c.Signature(0)) }
 
+// ReadsInts: the starts.
+func (attention) ReadsInts(i int) bool { return i == 1 }
+
 func (k attention) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in[:1]); err != nil {
-		return graph.Signature{}, err
-	}
 	qkv := in[0]
 	if err := k.checkHeads(qkv); err != nil {
 		return graph.Signature{}, err
@@ -99,9 +99,6 @@ func (k attention) Infer(in []graph.Signature) (graph.Signature, error) {
 		return graph.Signature{}, errors.Errorf("RoPE: want a factor for each of %d pairs, got %d", dim/2, len(k.stretch.Rates))
 	}
 	if k.masked {
-		if err := graph.WantInts(in, 1, "starts"); err != nil {
-			return graph.Signature{}, err
-		}
 		if in[1].Size() != qkv.Leading() {
 			return graph.Signature{}, errors.Errorf("starts: want %d entries, one a token, got shape %v", qkv.Leading(), in[1].Shape)
 		}
@@ -144,14 +141,11 @@ func (k attention) VJP(d *graph.Derivative) {
 		d.Builder().Fail(errors.New("graph: CausalAttention: want no cache where a gradient is taken: build the training graph without Options.Cache"))
 		return
 	}
-	if !d.Wants(0) {
-		return
-	}
 	children := gorgonia.Nodes{d.Input(0), d.Output(), d.Gradient()}
 	if k.masked {
 		children = append(children, d.Input(1))
 	}
-	d.Set(0, d.Apply(attentionGrad{of: k}, children...))
+	d.Make(0, attentionGrad{of: k}, children...)
 }
 
 // DeviceBytes: the log-sum-exps.
@@ -163,8 +157,8 @@ func (k attention) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	return p.Batch * p.Heads * p.Seq * cuda.F32.Size(), 0
 }
 
-func (k attention) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runAttention[float32], runAttention[float64])
+func (k attention) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runAttention[float32], runAttention[float64])
 }
 
 // savedLSE returns the saved log-sum-exps, [batch, heads, seq].
@@ -177,17 +171,16 @@ func savedLSE[T kernel.Float](s *attentionSaved, n int) []T {
 	return lse
 }
 
-func runAttention[T kernel.Float](k attention, c *graph.Call) error {
+func runAttention[T kernel.Float](k attention, c graph.CallOf[T]) {
 	p := k.params(c.Signature(0))
 	run := graph.State[kernel.Attention[T]](c)
-	starts := graph.In[int32](c, 1)
+	starts := c.Ints(1)
 	if k.cache != nil {
-		run.ForwardCached(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.KV[T](k.cache), k.cache.Running(), starts, p)
-		return nil
+		run.ForwardCached(c.Pool(), c.Out(), c.In(0), graph.KV[T](k.cache), k.cache.Running(), starts, p)
+		return
 	}
 	lse := savedLSE[T](k.saved, p.Batch*p.Heads*p.Seq)
-	run.Forward(c.Pool(), graph.Out[T](c), lse, graph.In[T](c, 0), starts, p)
-	return nil
+	run.Forward(c.Pool(), c.Out(), lse, c.In(0), starts, p)
 }
 
 // attentionGrad is d(qkv), packed as qkv. Inputs: qkv, o, do, and starts if masked.
@@ -202,21 +195,18 @@ func (k attentionGrad) FLOPs(c graph.Cost) int { // dp and dv, dq and dk, for q.
 	return 4 * k.of.halfFLOPs(c.Signature(0))
 }
 
-func (k attentionGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
-
 // DeviceBytes: the products of o and do.
 func (k attentionGrad) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	p := k.of.params(c.Signature(0))
 	return 0, p.Batch * p.Heads * p.Seq * cuda.F32.Size()
 }
 
-func (k attentionGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runAttentionGrad[float32], runAttentionGrad[float64])
+func (k attentionGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runAttentionGrad[float32], runAttentionGrad[float64])
 }
 
-func runAttentionGrad[T kernel.Float](k attentionGrad, c *graph.Call) error {
+func runAttentionGrad[T kernel.Float](k attentionGrad, c graph.CallOf[T]) {
 	p := k.of.params(c.Signature(0))
 	lse := savedLSE[T](k.of.saved, p.Batch*p.Heads*p.Seq)
-	graph.State[kernel.Attention[T]](c).Backward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), lse, graph.In[int32](c, 3), p)
-	return nil
+	graph.State[kernel.Attention[T]](c).Backward(c.Pool(), c.Out(), c.In(0), c.In(1), c.In(2), lse, c.Ints(3), p)
 }

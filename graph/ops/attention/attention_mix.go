@@ -40,9 +40,6 @@ func (k attentionMix) attention() attention {
 }
 
 func (k attentionMix) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in); err != nil {
-		return graph.Signature{}, err
-	}
 	out, err := k.attention().Infer(in[1:])
 	if err != nil {
 		return graph.Signature{}, err
@@ -55,27 +52,25 @@ func (k attentionMix) Infer(in []graph.Signature) (graph.Signature, error) {
 
 func (k attentionMix) VJP(d *graph.Derivative) {
 	if d.Wants(0) {
-		d.Set(0, d.Apply(attentionMixGradPattern{of: k, pattern: d.Signature(0)}, d.Gradient(), d.Input(1)))
+		d.Make(0, attentionMixGradPattern{of: k}, d.Gradient(), d.Input(1))
 	}
 	if d.Wants(1) {
-		d.Set(1, d.Apply(attentionMixGradValues{of: k, qkv: d.Signature(1)}, d.Input(0), d.Gradient()))
+		d.Make(1, attentionMixGradValues{of: k}, d.Input(0), d.Gradient())
 	}
 }
 
-func (k attentionMix) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runAttentionMix[float32], runAttentionMix[float64])
+func (k attentionMix) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runAttentionMix[float32], runAttentionMix[float64])
 }
 
-func runAttentionMix[T kernel.Float](k attentionMix, c *graph.Call) error {
-	graph.State[kernel.AttentionMix[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), k.attention().params(c.Signature(1)))
-	return nil
+func runAttentionMix[T kernel.Float](k attentionMix, c graph.CallOf[T]) {
+	graph.State[kernel.AttentionMix[T]](c).Forward(c.Pool(), c.Out(), c.In(0), c.In(1), k.attention().params(c.Signature(1)))
 }
 
 // attentionMixGradPattern is dp_ij = do_i.v_j. Inputs: do, qkv.
 type attentionMixGradPattern struct {
 	graph.NoGradient
-	of      attentionMix
-	pattern graph.Signature
+	of attentionMix
 }
 
 func (k attentionMixGradPattern) String() string { return "GradPattern of " + k.of.String() }
@@ -84,40 +79,33 @@ func (k attentionMixGradPattern) FLOPs(c graph.Cost) int {
 	return k.of.attention().halfFLOPs(c.Signature(1))
 }
 
-func (k attentionMixGradPattern) Infer([]graph.Signature) (graph.Signature, error) {
-	return k.pattern, nil
-}
-
 func (k attentionMixGradPattern) KeepsFloat32() bool { return true } // as the pattern is
 
-func (k attentionMixGradPattern) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runAttentionMixGradPattern[float32], runAttentionMixGradPattern[float64])
+func (k attentionMixGradPattern) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runAttentionMixGradPattern[float32], runAttentionMixGradPattern[float64])
 }
 
-func runAttentionMixGradPattern[T kernel.Float](k attentionMixGradPattern, c *graph.Call) error {
-	graph.State[kernel.AttentionMix[T]](c).GradPattern(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), k.of.attention().params(c.Signature(1)))
-	return nil
+func runAttentionMixGradPattern[T kernel.Float](k attentionMixGradPattern, c graph.CallOf[T]) {
+	graph.State[kernel.AttentionMix[T]](c).GradPattern(c.Pool(), c.Out(), c.In(0), c.In(1), k.of.attention().params(c.Signature(1)))
 }
 
 // attentionMixGradValues is d(qkv), packed as qkv: dv_j = sum_i p_ij do_i, 0 for q and k.
 // Inputs: pattern, do.
 type attentionMixGradValues struct {
 	graph.NoGradient
-	of  attentionMix
-	qkv graph.Signature
+	of attentionMix
 }
 
 func (k attentionMixGradValues) String() string { return "GradQKV of " + k.of.String() }
 
-func (k attentionMixGradValues) FLOPs(c graph.Cost) int { return k.of.attention().halfFLOPs(k.qkv) }
-
-func (k attentionMixGradValues) Infer([]graph.Signature) (graph.Signature, error) { return k.qkv, nil }
-
-func (k attentionMixGradValues) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runAttentionMixGradValues[float32], runAttentionMixGradValues[float64])
+func (k attentionMixGradValues) FLOPs(c graph.Cost) int {
+	return k.of.attention().halfFLOPs(c.Result())
 }
 
-func runAttentionMixGradValues[T kernel.Float](k attentionMixGradValues, c *graph.Call) error {
-	graph.State[kernel.AttentionMix[T]](c).GradValues(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), k.of.attention().params(k.qkv))
-	return nil
+func (k attentionMixGradValues) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runAttentionMixGradValues[float32], runAttentionMixGradValues[float64])
+}
+
+func runAttentionMixGradValues[T kernel.Float](k attentionMixGradValues, c graph.CallOf[T]) {
+	graph.State[kernel.AttentionMix[T]](c).GradValues(c.Pool(), c.Out(), c.In(0), c.In(1), k.of.attention().params(c.Result()))
 }

@@ -27,5 +27,5 @@ func (k attentionMixGradPattern) Launch(c *graph.DeviceCall) {
 func (k attentionMixGradValues) Launch(c *graph.DeviceCall) {
 	pattern := c.InAs(0, cuda.F32)
 	dout := c.InAs(1, c.Out().Type)
-	k.of.launchEach(c, "attention_mix_values"+dout.Suffix(), pattern, dout, k.qkv)
+	k.of.launchEach(c, "attention_mix_values"+dout.Suffix(), pattern, dout, c.Result())
 }

@@ -62,14 +62,11 @@ func (k attentionPattern) Infer(in []graph.Signature) (graph.Signature, error) {
 func (k attentionPattern) KeepsFloat32() bool { return true }
 
 func (k attentionPattern) VJP(d *graph.Derivative) {
-	if !d.Wants(0) {
-		return
-	}
 	children := gorgonia.Nodes{d.Input(0), d.Output(), d.Gradient()}
 	if k.masked {
 		children = append(children, d.Input(1))
 	}
-	d.Set(0, d.Apply(attentionPatternGrad{of: k.attention}, children...))
+	d.Make(0, attentionPatternGrad{of: k.attention}, children...)
 }
 
 // halfFLOPs counts one of attention's products, q.k or p.v, over the keys that queries see.
@@ -89,13 +86,12 @@ func (k attentionPattern) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	return 0, k.rotatedSize(c.Signature(0)) * cuda.F32.Size()
 }
 
-func (k attentionPattern) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runAttentionPattern[float32], runAttentionPattern[float64])
+func (k attentionPattern) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runAttentionPattern[float32], runAttentionPattern[float64])
 }
 
-func runAttentionPattern[T kernel.Float](k attentionPattern, c *graph.Call) error {
-	graph.State[kernel.AttentionPattern[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[int32](c, 1), k.params(c.Signature(0)))
-	return nil
+func runAttentionPattern[T kernel.Float](k attentionPattern, c graph.CallOf[T]) {
+	graph.State[kernel.AttentionPattern[T]](c).Forward(c.Pool(), c.Out(), c.In(0), c.Ints(1), k.params(c.Signature(0)))
 }
 
 // attentionPatternGrad is d(qkv), packed as qkv, 0 for v. Inputs: qkv, p, dp, and starts if
@@ -113,19 +109,16 @@ func (k attentionPatternGrad) FLOPs(c graph.Cost) int { // dq and dk
 	return 2 * k.of.halfFLOPs(c.Signature(0))
 }
 
-func (k attentionPatternGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
-
 // DeviceBytes: queries and keys, rotated, and the gradient of the logits.
 func (k attentionPatternGrad) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	return 0, (k.of.rotatedSize(c.Signature(0)) + c.Signature(1).Size()) * cuda.F32.Size()
 }
 
-func (k attentionPatternGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runAttentionPatternGrad[float32], runAttentionPatternGrad[float64])
+func (k attentionPatternGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runAttentionPatternGrad[float32], runAttentionPatternGrad[float64])
 }
 
-func runAttentionPatternGrad[T kernel.Float](k attentionPatternGrad, c *graph.Call) error {
-	graph.State[kernel.AttentionPattern[T]](c).Backward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2),
-		graph.In[int32](c, 3), k.of.params(c.Signature(0)))
-	return nil
+func runAttentionPatternGrad[T kernel.Float](k attentionPatternGrad, c graph.CallOf[T]) {
+	graph.State[kernel.AttentionPattern[T]](c).Backward(c.Pool(), c.Out(), c.In(0), c.In(1), c.In(2),
+		c.Ints(3), k.of.params(c.Signature(0)))
 }

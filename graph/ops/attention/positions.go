@@ -6,7 +6,6 @@ import (
 	"github.com/pkg/errors"
 	"github.com/residua-go/residua/graph"
 	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
 )
 
 // positions numbers the tokens of each row.
@@ -23,20 +22,23 @@ func Positions(b *graph.Builder, tokens *gorgonia.Node) *gorgonia.Node {
 
 func (positions) String() string { return "Positions" }
 
+// ReadsInts: the tokens.
+func (positions) ReadsInts(int) bool { return true }
+
 func (k positions) Infer(in []graph.Signature) (graph.Signature, error) {
 	return tokenRows(in[0], k.cache)
 }
 
 // tokenRows checks tokens [batch, seq] Int32 and, where there is a cache, their rows.
 func tokenRows(s graph.Signature, cache *graph.Cache) (graph.Signature, error) {
-	if s.DType != tensor.Int32 || s.Shape.Dims() != 2 {
-		return graph.Signature{}, errors.Errorf("tokens: want int32 [batch, seq], got %s", s)
+	if s.Shape.Dims() != 2 {
+		return graph.Signature{}, errors.Errorf("tokens: want [batch, seq], got %s", s)
 	}
 	return s, cache.CheckRows(s.Shape[0])
 }
 
-func (k positions) Run(c *graph.Call) error {
-	seq, result := c.Signature(0).Shape[1], graph.Out[int32](c)
+func (k positions) Run(c *graph.Call) {
+	seq, result := c.Signature(0).Shape[1], c.IntsOut()
 	for i := range result {
 		result[i] = int32(i % seq)
 		if k.cache == nil {
@@ -47,7 +49,6 @@ func (k positions) Run(c *graph.Call) error {
 			result[i] = 0
 		}
 	}
-	return nil
 }
 
 // documentStarts finds the documents of each row.
@@ -67,12 +68,15 @@ func DocumentStarts(b *graph.Builder, tokens *gorgonia.Node, bos int) *gorgonia.
 
 func (k documentStarts) String() string { return fmt.Sprintf("DocumentStarts(bos=%d)", k.bos) }
 
+// ReadsInts: the tokens.
+func (documentStarts) ReadsInts(int) bool { return true }
+
 func (k documentStarts) Infer(in []graph.Signature) (graph.Signature, error) {
 	return tokenRows(in[0], k.cache)
 }
 
-func (k documentStarts) Run(c *graph.Call) error {
-	tokens, starts := graph.In[int32](c, 0), graph.Out[int32](c)
+func (k documentStarts) Run(c *graph.Call) {
+	tokens, starts := c.Ints(0), c.IntsOut()
 	seq := c.Signature(0).Shape[1]
 	for row := 0; row*seq < len(tokens); row++ {
 		first, end, start, previous := int32(0), seq, int32(0), int32(-1)
@@ -92,5 +96,4 @@ func (k documentStarts) Run(c *graph.Call) error {
 			k.cache.SetNext(row, graph.CacheRow{Start: start, Previous: previous})
 		}
 	}
-	return nil
 }

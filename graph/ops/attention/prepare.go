@@ -81,9 +81,6 @@ func (k preparation) weights() int {
 }
 
 func (k preparation) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in); err != nil {
-		return graph.Signature{}, err
-	}
 	qkv := in[0]
 	if err := k.attention().checkHeads(qkv); err != nil {
 		return graph.Signature{}, err
@@ -114,16 +111,16 @@ func (k preparation) params(qkv graph.Signature) kernel.QKVParams {
 
 func (k preparation) InPlace(i int) bool { return i == 0 }
 
-func (k preparation) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runPreparation[float32], runPreparation[float64])
+func (k preparation) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runPreparation[float32], runPreparation[float64])
 }
 
 // optional is input i, nil if i is -1.
-func optional[T kernel.Float](c *graph.Call, i int) []T {
+func optional[T kernel.Float](c graph.CallOf[T], i int) []T {
 	if i < 0 {
 		return nil
 	}
-	return graph.In[T](c, i)
+	return c.In(i)
 }
 
 // gains are the inputs' numbers, the first of which is at; -1: there are none.
@@ -134,11 +131,10 @@ func (k preparation) gains(at int) (query, key int) {
 	return at, at + 1
 }
 
-func runPreparation[T kernel.Float](k preparation, c *graph.Call) error {
+func runPreparation[T kernel.Float](k preparation, c graph.CallOf[T]) {
 	query, key := k.gains(1)
-	graph.State[kernel.PrepareQKV[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), optional[T](c, query), optional[T](c, key),
-		optional[T](c, k.first()), optional[T](c, k.weights()), k.params(c.Signature(0)))
-	return nil
+	graph.State[kernel.PrepareQKV[T]](c).Forward(c.Pool(), c.Out(), c.In(0), optional(c, query), optional(c, key),
+		optional(c, k.first()), optional(c, k.weights()), k.params(c.Signature(0)))
 }
 
 // VJP makes the gradient of the first values, to which each attention adds, then in one pass those of
@@ -153,7 +149,7 @@ func (k preparation) VJP(d *graph.Derivative) {
 		if addend != nil {
 			children = append(children, addend)
 		}
-		d.Set(i, d.Apply(firstGrad{of: k, first: d.Signature(i), adds: addend != nil}, children...))
+		d.Make(i, firstGrad{of: k, adds: addend != nil}, children...)
 	}
 	g := preparationGrad{of: k, weighs: k.learned && d.Wants(k.weights())}
 	children := gorgonia.Nodes{d.Gradient()}
@@ -169,12 +165,10 @@ func (k preparation) VJP(d *graph.Derivative) {
 	if g.weighs {
 		children = append(children, d.Input(k.first()))
 	}
-	primary := d.Apply(g, children...)
-	d.Set(0, primary)
-	for i, name := range []string{"GradQueryGain", "GradKeyGain"} {
-		if k.normed && d.Wants(1+i) {
-			d.SetSecondary(1+i, primary, i, name+" of "+k.String())
-		}
+	primary := d.Make(0, g, children...)
+	if k.normed {
+		d.SetSecondary(1, primary, 0, "GradQueryGain of "+k.String())
+		d.SetSecondary(2, primary, 1, "GradKeyGain of "+k.String())
 	}
 	if g.weighs {
 		d.SetFloat32(k.weights(), primary, 2, "GradWeights of "+k.String())
@@ -193,8 +187,6 @@ type preparationGrad struct {
 func (k preparationGrad) String() string {
 	return fmt.Sprintf("GradQKV of %s, weights=%t", k.of, k.weighs)
 }
-
-func (k preparationGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
 
 func (k preparationGrad) InPlace(i int) bool { return i == 0 }
 
@@ -217,20 +209,19 @@ func (k preparationGrad) inputs() (weights, qkv, first int) {
 	return weights, qkv, first
 }
 
-func (k preparationGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runPreparationGrad[float32], runPreparationGrad[float64])
+func (k preparationGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runPreparationGrad[float32], runPreparationGrad[float64])
 }
 
-func runPreparationGrad[T kernel.Float](k preparationGrad, c *graph.Call) error {
+func runPreparationGrad[T kernel.Float](k preparationGrad, c graph.CallOf[T]) {
 	query, key := k.of.gains(1)
 	weights, qkv, first := k.inputs()
 	var g kernel.PrepareQKVGrads[T]
-	g.QGain, g.AccumulateQGain = graph.SecondaryOut[T](c, 0)
-	g.KGain, g.AccumulateKGain = graph.SecondaryOut[T](c, 1)
-	g.Weights, g.AccumulateWeights = graph.SecondaryOut[T](c, 2)
-	graph.State[kernel.PrepareQKV[T]](c).Backward(c.Pool(), graph.Out[T](c), g, graph.In[T](c, 0), optional[T](c, qkv), optional[T](c, query), optional[T](c, key),
-		optional[T](c, first), optional[T](c, weights), k.of.mixed, k.of.params(c.Signature(0)))
-	return nil
+	g.QGain, g.AccumulateQGain = c.SecondaryOut(0)
+	g.KGain, g.AccumulateKGain = c.SecondaryOut(1)
+	g.Weights, g.AccumulateWeights = c.SecondaryOut(2)
+	graph.State[kernel.PrepareQKV[T]](c).Backward(c.Pool(), c.Out(), g, c.In(0), optional(c, qkv), optional(c, query), optional(c, key),
+		optional(c, first), optional(c, weights), k.of.mixed, k.of.params(c.Signature(0)))
 }
 
 // firstGrad is the gradient of the first values: weights[1] times that of the mixed ones. Inputs: the
@@ -238,14 +229,11 @@ func runPreparationGrad[T kernel.Float](k preparationGrad, c *graph.Call) error 
 // the first values have from elsewhere.
 type firstGrad struct {
 	graph.NoGradient
-	of    preparation
-	first graph.Signature
-	adds  bool
+	of   preparation
+	adds bool
 }
 
 func (k firstGrad) String() string { return fmt.Sprintf("GradFirst of %s, adds=%t", k.of, k.adds) }
-
-func (k firstGrad) Infer([]graph.Signature) (graph.Signature, error) { return k.first, nil }
 
 // inputs are the numbers of the weights and of the addend; -1: there is none.
 func (k firstGrad) inputs() (weights, addend int) {
@@ -265,12 +253,11 @@ func (k firstGrad) InPlace(i int) bool {
 	return i > 0 && i == addend
 }
 
-func (k firstGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runFirstGrad[float32], runFirstGrad[float64])
+func (k firstGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runFirstGrad[float32], runFirstGrad[float64])
 }
 
-func runFirstGrad[T kernel.Float](k firstGrad, c *graph.Call) error {
+func runFirstGrad[T kernel.Float](k firstGrad, c graph.CallOf[T]) {
 	weights, addend := k.inputs()
-	graph.State[kernel.Values[T]](c).First(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), optional[T](c, weights), optional[T](c, addend), k.of.params(c.Signature(0)))
-	return nil
+	graph.State[kernel.Values[T]](c).First(c.Pool(), c.Out(), c.In(0), optional(c, weights), optional(c, addend), k.of.params(c.Signature(0)))
 }

@@ -71,5 +71,5 @@ func (k valuesGrad) Launch(c *graph.DeviceCall) {
 	dqkv := c.Out()
 	in := c.InAll(dqkv.Type, 0, 1)
 	c.Launch("values_grad"+dqkv.Suffix(), cuda.Over(dqkv.N, 256),
-		dqkv, in[0], in[1], cuda.Long(dqkv.N), deviceHeads(k.of.of.params(k.qkv)))
+		dqkv, in[0], in[1], cuda.Long(dqkv.N), deviceHeads(k.of.of.params(c.Result())))
 }

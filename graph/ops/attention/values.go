@@ -25,9 +25,6 @@ func (k values) String() string {
 }
 
 func (k values) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in); err != nil {
-		return graph.Signature{}, err
-	}
 	if err := k.of.attention().checkHeads(in[0]); err != nil {
 		return graph.Signature{}, err
 	}
@@ -35,40 +32,33 @@ func (k values) Infer(in []graph.Signature) (graph.Signature, error) {
 	return graph.Signature{DType: in[0].DType, Shape: tensor.Shape{d.Tokens, d.KVHeads * d.HeadDim}}, nil
 }
 
-func (k values) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runValues[float32], runValues[float64])
+func (k values) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runValues[float32], runValues[float64])
 }
 
-func runValues[T kernel.Float](k values, c *graph.Call) error {
-	graph.State[kernel.Values[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), k.of.params(c.Signature(0)))
-	return nil
+func runValues[T kernel.Float](k values, c graph.CallOf[T]) {
+	graph.State[kernel.Values[T]](c).Forward(c.Pool(), c.Out(), c.In(0), k.of.params(c.Signature(0)))
 }
 
 func (k values) VJP(d *graph.Derivative) {
-	if d.Wants(0) {
-		d.Set(0, d.ApplyAccumulating(valuesGrad{of: k, qkv: d.Signature(0)}, d.Gradient()))
-	}
+	d.MakeAccumulating(valuesGrad{of: k}, d.Gradient())
 }
 
 // valuesGrad is d(qkv), 0 for queries and keys. Inputs: dv and, where it is to be added to it, the
 // gradient that qkv has from elsewhere.
 type valuesGrad struct {
 	graph.NoGradient
-	of  values
-	qkv graph.Signature
+	of values
 }
 
 func (k valuesGrad) String() string { return "GradQKV of " + k.of.String() }
 
-func (k valuesGrad) Infer([]graph.Signature) (graph.Signature, error) { return k.qkv, nil }
-
 func (k valuesGrad) InPlace(i int) bool { return i == 1 }
 
-func (k valuesGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runValuesGrad[float32], runValuesGrad[float64])
+func (k valuesGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runValuesGrad[float32], runValuesGrad[float64])
 }
 
-func runValuesGrad[T kernel.Float](k valuesGrad, c *graph.Call) error {
-	graph.State[kernel.Values[T]](c).Backward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), k.of.of.params(k.qkv))
-	return nil
+func runValuesGrad[T kernel.Float](k valuesGrad, c graph.CallOf[T]) {
+	graph.State[kernel.Values[T]](c).Backward(c.Pool(), c.Out(), c.In(0), c.In(1), k.of.of.params(c.Result()))
 }

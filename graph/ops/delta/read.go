@@ -93,14 +93,10 @@ func (k read) FLOPs(c graph.Cost) int {
 	return 2 * (p.LastLag - p.FirstLag + 1) * c.Signature(0).Size()
 }
 
+// ReadsInts: the starts.
+func (k read) ReadsInts(i int) bool { return i == k.startsInput() }
+
 func (k read) Infer(in []graph.Signature) (graph.Signature, error) {
-	floats := in
-	if k.masked {
-		floats = in[:len(in)-1]
-	}
-	if err := graph.WantFloats(floats); err != nil {
-		return graph.Signature{}, err
-	}
 	x, r := in[0], in[1]
 	switch {
 	case x.Shape.Dims() != 3:
@@ -116,9 +112,6 @@ func (k read) Infer(in []graph.Signature) (graph.Signature, error) {
 		}
 	}
 	if k.masked {
-		if err := graph.WantInts(in, len(in)-1, "starts"); err != nil {
-			return graph.Signature{}, err
-		}
 		if n := in[len(in)-1].Size(); n != x.Leading() {
 			return graph.Signature{}, errors.Errorf("starts: want %d entries, one a token, got %d", x.Leading(), n)
 		}
@@ -160,31 +153,27 @@ func (k read) VJP(d *graph.Derivative) {
 	for i := range d.Inputs() {
 		inputs = append(inputs, d.Input(i))
 	}
-	primary := d.ApplyAccumulating(grad, append(inputs, d.Gradient())...)
-	d.Set(0, primary)
-	if d.Wants(1) {
-		d.SetSecondary(1, primary, 0, "GradR of DeltaRead")
-	}
-	if k.filtered && d.Wants(2) {
+	primary := d.MakeAccumulating(grad, append(inputs, d.Gradient())...)
+	d.SetSecondary(1, primary, 0, "GradR of DeltaRead")
+	if k.filtered {
 		d.SetSecondary(2, primary, 1, "GradFilter of DeltaRead")
 	}
 }
 
-func (k read) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runRead[float32], runRead[float64])
+func (k read) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runRead[float32], runRead[float64])
 }
 
-func runRead[T kernel.Float](k read, c *graph.Call) error {
+func runRead[T kernel.Float](k read, c graph.CallOf[T]) {
 	run, p := graph.State[kernel.DeltaRead[T]](c), k.paramsOf(c)
-	u, x, r := graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1)
-	filter, starts := graph.In[T](c, k.filterInput()), graph.In[int32](c, k.startsInput())
+	u, x, r := c.Out(), c.In(0), c.In(1)
+	filter, starts := c.In(k.filterInput()), c.Ints(k.startsInput())
 	var carried *kernel.CarriedRows[T]
 	var rows []kernel.CachedRow
 	if k.cache != nil {
 		carried, rows = graph.Carried[T](k.cache), k.cache.Running()
 	}
 	run.Forward(c.Pool(), u, x, filter, r, carried, rows, starts, p)
-	return nil
 }
 
 // readGrad is dx; its secondaries are dr and dfilter. Inputs: those of the read, the gradient of its
@@ -197,23 +186,20 @@ type readGrad struct {
 
 func (k readGrad) String() string { return "GradX of " + k.of.String() }
 
-func (k readGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
-
 func (k readGrad) InPlace(i int) bool { return i == k.gradient+1 }
 
 func (k readGrad) FLOPs(c graph.Cost) int {
 	return (1 + max(c.Secondary(0), c.Secondary(1))) * k.of.FLOPs(c)
 }
 
-func (k readGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runReadGrad[float32], runReadGrad[float64])
+func (k readGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runReadGrad[float32], runReadGrad[float64])
 }
 
-func runReadGrad[T kernel.Float](k readGrad, c *graph.Call) error {
-	grads := kernel.DeltaReadGrads[T]{X: graph.Out[T](c), Addend: graph.In[T](c, k.gradient+1)}
-	grads.R, grads.AddToR = graph.SecondaryOut[T](c, 0)
-	grads.Filter, grads.AddToFilter = graph.SecondaryOut[T](c, 1)
-	graph.State[kernel.DeltaRead[T]](c).Backward(c.Pool(), grads, graph.In[T](c, k.gradient), graph.In[T](c, 0),
-		graph.In[T](c, k.of.filterInput()), graph.In[T](c, 1), graph.In[int32](c, k.of.startsInput()), k.of.paramsOf(c))
-	return nil
+func runReadGrad[T kernel.Float](k readGrad, c graph.CallOf[T]) {
+	grads := kernel.DeltaReadGrads[T]{X: c.Out(), Addend: c.In(k.gradient + 1)}
+	grads.R, grads.AddToR = c.SecondaryOut(0)
+	grads.Filter, grads.AddToFilter = c.SecondaryOut(1)
+	graph.State[kernel.DeltaRead[T]](c).Backward(c.Pool(), grads, c.In(k.gradient), c.In(0),
+		c.In(k.of.filterInput()), c.In(1), c.Ints(k.of.startsInput()), k.of.paramsOf(c))
 }

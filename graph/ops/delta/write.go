@@ -39,9 +39,6 @@ func (k write) String() string { return fmt.Sprintf("DeltaWrite(eps=%g, scale=%g
 func (k write) FLOPs(c graph.Cost) int { return 4 * c.Signature(0).Size() }
 
 func (k write) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in); err != nil {
-		return graph.Signature{}, err
-	}
 	x, y, gate, values := in[0], in[1], in[2], in[3]
 	tokens, n := x.Leading(), values.Width()
 	switch {
@@ -64,26 +61,19 @@ func (k write) params(x, values graph.Signature) kernel.DeltaWriteParams {
 func (write) InPlace(i int) bool { return i == 0 }
 
 func (k write) VJP(d *graph.Derivative) {
-	primary := d.Apply(writeGrad{of: k}, d.Gradient(), d.Input(0), d.Input(1), d.Input(2), d.Input(3))
-	d.Set(0, primary)
-	if d.Wants(1) {
-		d.SetSecondary(1, primary, 0, "GradY of DeltaWrite")
-	}
-	for i, name := range []string{"Gate", "Values"} {
-		if d.Wants(2 + i) {
-			d.SetFloat32(2+i, primary, 1+i, "Grad"+name+" of DeltaWrite")
-		}
-	}
+	primary := d.Make(0, writeGrad{of: k}, d.Gradient(), d.Input(0), d.Input(1), d.Input(2), d.Input(3))
+	d.SetSecondary(1, primary, 0, "GradY of DeltaWrite")
+	d.SetFloat32(2, primary, 1, "GradGate of DeltaWrite")
+	d.SetFloat32(3, primary, 2, "GradValues of DeltaWrite")
 }
 
-func (k write) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runWrite[float32], runWrite[float64])
+func (k write) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runWrite[float32], runWrite[float64])
 }
 
-func runWrite[T kernel.Float](k write, c *graph.Call) error {
-	graph.State[kernel.DeltaWrite[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), graph.In[T](c, 3),
+func runWrite[T kernel.Float](k write, c graph.CallOf[T]) {
+	graph.State[kernel.DeltaWrite[T]](c).Forward(c.Pool(), c.Out(), c.In(0), c.In(1), c.In(2), c.In(3),
 		k.params(c.Signature(0), c.Signature(3)))
-	return nil
 }
 
 // writeGrad is dx; its secondaries are dy, dgate and dvalues. Inputs: that gradient of the result,
@@ -95,22 +85,19 @@ type writeGrad struct {
 
 func (k writeGrad) String() string { return "GradX of " + k.of.String() }
 
-func (k writeGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[1], nil }
-
 func (writeGrad) InPlace(i int) bool { return i == 0 }
 
 func (k writeGrad) FLOPs(c graph.Cost) int { return (4 + 4*c.Secondary(0)) * c.Signature(1).Size() }
 
-func (k writeGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runWriteGrad[float32], runWriteGrad[float64])
+func (k writeGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runWriteGrad[float32], runWriteGrad[float64])
 }
 
-func runWriteGrad[T kernel.Float](k writeGrad, c *graph.Call) error {
-	grads := kernel.DeltaWriteGrads[T]{X: graph.Out[T](c)}
-	grads.Y, grads.AddToY = graph.SecondaryOut[T](c, 0)
-	grads.Gate, grads.AddToGate = graph.SecondaryOut[T](c, 1)
-	grads.Values, grads.AddToValues = graph.SecondaryOut[T](c, 2)
-	graph.State[kernel.DeltaWrite[T]](c).Backward(c.Pool(), grads, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), graph.In[T](c, 3), graph.In[T](c, 4),
+func runWriteGrad[T kernel.Float](k writeGrad, c graph.CallOf[T]) {
+	grads := kernel.DeltaWriteGrads[T]{X: c.Out()}
+	grads.Y, grads.AddToY = c.SecondaryOut(0)
+	grads.Gate, grads.AddToGate = c.SecondaryOut(1)
+	grads.Values, grads.AddToValues = c.SecondaryOut(2)
+	graph.State[kernel.DeltaWrite[T]](c).Backward(c.Pool(), grads, c.In(0), c.In(1), c.In(2), c.In(3), c.In(4),
 		k.of.params(c.Signature(1), c.Signature(4)))
-	return nil
 }

@@ -29,28 +29,23 @@ func Activate(b *graph.Builder, x *gorgonia.Node, f kernel.Activation) *gorgonia
 func (k Activation) String() string { return k.Function.String() }
 
 // Infer wants floats of any shape.
-func (k Activation) Infer(in []graph.Signature) (graph.Signature, error) {
-	return in[0], graph.WantFloats(in)
-}
+func (k Activation) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
 
 // InPlace is true.
 func (k Activation) InPlace(int) bool { return true }
 
 // VJP is dy f'(x).
 func (k Activation) VJP(d *graph.Derivative) {
-	if d.Wants(0) {
-		d.Set(0, d.Apply(activationGrad{of: k}, d.Gradient(), d.Input(0)))
-	}
+	d.Make(0, activationGrad{of: k}, d.Gradient(), d.Input(0))
 }
 
 // Run computes it on the CPU.
-func (k Activation) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runActivation[float32], runActivation[float64])
+func (k Activation) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runActivation[float32], runActivation[float64])
 }
 
-func runActivation[T kernel.Float](k Activation, c *graph.Call) error {
-	graph.State[kernel.Activate[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), k.Function)
-	return nil
+func runActivation[T kernel.Float](k Activation, c graph.CallOf[T]) {
+	graph.State[kernel.Activate[T]](c).Forward(c.Pool(), c.Out(), c.In(0), k.Function)
 }
 
 // activationGrad is dx = dy f'(x). Inputs: dy, x.
@@ -61,17 +56,12 @@ type activationGrad struct {
 
 func (k activationGrad) String() string { return "GradX of " + k.of.String() }
 
-func (k activationGrad) Infer(in []graph.Signature) (graph.Signature, error) {
-	return in[0], graph.WantFloats(in)
-}
-
 func (k activationGrad) InPlace(int) bool { return true }
 
-func (k activationGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runActivationGrad[float32], runActivationGrad[float64])
+func (k activationGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runActivationGrad[float32], runActivationGrad[float64])
 }
 
-func runActivationGrad[T kernel.Float](k activationGrad, c *graph.Call) error {
-	graph.State[kernel.Activate[T]](c).Backward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), k.of.Function)
-	return nil
+func runActivationGrad[T kernel.Float](k activationGrad, c graph.CallOf[T]) {
+	graph.State[kernel.Activate[T]](c).Backward(c.Pool(), c.Out(), c.In(0), c.In(1), k.of.Function)
 }

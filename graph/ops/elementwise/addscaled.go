@@ -27,9 +27,6 @@ func (addScaled) Infer(in []graph.Signature) (graph.Signature, error) {
 	if !in[1].Shape.Eq(in[0].Shape) {
 		return graph.Signature{}, errors.Errorf("what is scaled: want shape %v as what it is added to, got %v", in[0].Shape, in[1].Shape)
 	}
-	if err := graph.WantFloats(in); err != nil {
-		return graph.Signature{}, err
-	}
 	return hadamard{}.Infer(in[1:])
 }
 
@@ -42,19 +39,15 @@ func (addScaled) VJP(d *graph.Derivative) {
 	if !d.Wants(1) && !d.Wants(2) {
 		return
 	}
-	primary := d.Apply(hadamardGrad{}, d.Gradient(), d.Input(1), d.Input(2))
-	d.Set(1, primary)
-	if d.Wants(2) {
-		d.SetFloat32(2, primary, 0, "GradGain of AddScaled")
-	}
+	primary := d.Make(1, hadamardGrad{}, d.Gradient(), d.Input(1), d.Input(2))
+	d.SetFloat32(2, primary, 0, "GradGain of AddScaled")
 }
 
-func (k addScaled) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runAddScaled[float32], runAddScaled[float64])
+func (k addScaled) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runAddScaled[float32], runAddScaled[float64])
 }
 
-func runAddScaled[T kernel.Float](_ addScaled, c *graph.Call) error {
-	gain := graph.In[T](c, 2)
-	graph.State[kernel.Hadamard[T]](c).Add(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), gain, c.Result().Size()/len(gain))
-	return nil
+func runAddScaled[T kernel.Float](_ addScaled, c graph.CallOf[T]) {
+	gain := c.In(2)
+	graph.State[kernel.Hadamard[T]](c).Add(c.Pool(), c.Out(), c.In(0), c.In(1), gain, c.Result().Size()/len(gain))
 }

@@ -38,24 +38,19 @@ func (k dropout) String() string {
 	return fmt.Sprintf("Dropout(%g, seed=%d, site=%d)", k.rate, k.seed, k.site)
 }
 
-func (k dropout) Infer(in []graph.Signature) (graph.Signature, error) {
-	return in[0], graph.WantFloats(in)
-}
+func (k dropout) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
 
 func (k dropout) InPlace(int) bool { return true }
 
 func (k dropout) VJP(d *graph.Derivative) {
-	if d.Wants(0) {
-		d.Set(0, d.Apply(k, d.Gradient()))
-	}
+	d.Make(0, k, d.Gradient())
 }
 
-func (k dropout) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runDropout[float32], runDropout[float64])
+func (k dropout) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runDropout[float32], runDropout[float64])
 }
 
-func runDropout[T kernel.Float](k dropout, c *graph.Call) error {
+func runDropout[T kernel.Float](k dropout, c graph.CallOf[T]) {
 	key := kernel.DropoutKey{Seed: k.seed, Site: k.site, Step: c.Step()}
-	graph.State[kernel.Dropout[T]](c).Run(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), k.rate, key)
-	return nil
+	graph.State[kernel.Dropout[T]](c).Run(c.Pool(), c.Out(), c.In(0), k.rate, key)
 }

@@ -24,9 +24,6 @@ func GLU(b *graph.Builder, x *gorgonia.Node, addends ...*gorgonia.Node) *gorgoni
 func (glu) String() string { return "GLU" }
 
 func (k glu) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in); err != nil {
-		return graph.Signature{}, err
-	}
 	x := in[0].Shape
 	if x.Dims() != 2 || x[1]%2 != 0 {
 		return graph.Signature{}, errors.Errorf("x: want shape [tokens, 2*D], a gate and a value side by side, got %v", x)
@@ -44,15 +41,15 @@ func (k glu) InPlace(i int) bool { return i > 0 && i == k.addends }
 
 func (k glu) VJP(d *graph.Derivative) {
 	if d.Wants(0) {
-		d.Set(0, d.Apply(gluGrad{}, d.Gradient(), d.Input(0)))
+		d.Make(0, gluGrad{}, d.Gradient(), d.Input(0))
 	}
 	for i := range k.addends {
 		d.Set(1+i, d.Gradient())
 	}
 }
 
-func (k glu) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runGLU[float32], runGLU[float64])
+func (k glu) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runGLU[float32], runGLU[float64])
 }
 
 // gluState is the kernel with its list of addends, kept so that a run allocates nothing.
@@ -61,14 +58,13 @@ type gluState[T kernel.Float] struct {
 	addends [][]T
 }
 
-func runGLU[T kernel.Float](_ glu, c *graph.Call) error {
+func runGLU[T kernel.Float](_ glu, c graph.CallOf[T]) {
 	s, y := graph.State[gluState[T]](c), c.Result()
 	s.addends = s.addends[:0]
 	for i := 1; i < c.Inputs(); i++ {
-		s.addends = append(s.addends, graph.In[T](c, i))
+		s.addends = append(s.addends, c.In(i))
 	}
-	s.Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), s.addends, y.Leading(), y.Width())
-	return nil
+	s.Forward(c.Pool(), c.Out(), c.In(0), s.addends, y.Leading(), y.Width())
 }
 
 // gluGrad is dx = [dy o value o sigmoid'(gate) | dy o sigmoid(gate)]. Inputs: dy, x.
@@ -76,14 +72,11 @@ type gluGrad struct{ graph.NoGradient }
 
 func (gluGrad) String() string { return "GradX of GLU" }
 
-func (gluGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[1], nil }
-
-func (k gluGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runGLUGrad[float32], runGLUGrad[float64])
+func (k gluGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runGLUGrad[float32], runGLUGrad[float64])
 }
 
-func runGLUGrad[T kernel.Float](_ gluGrad, c *graph.Call) error {
+func runGLUGrad[T kernel.Float](_ gluGrad, c graph.CallOf[T]) {
 	dy := c.Signature(0)
-	graph.State[kernel.GLU[T]](c).Backward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), dy.Leading(), dy.Width())
-	return nil
+	graph.State[kernel.GLU[T]](c).Backward(c.Pool(), c.Out(), c.In(0), c.In(1), dy.Leading(), dy.Width())
 }

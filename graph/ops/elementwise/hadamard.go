@@ -27,9 +27,6 @@ func Hadamard(b *graph.Builder, x, gain *gorgonia.Node) *gorgonia.Node {
 func (hadamard) String() string { return "Hadamard" }
 
 func (hadamard) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in); err != nil {
-		return graph.Signature{}, err
-	}
 	x, gain := in[0].Shape, in[1].Shape
 	if gain.Dims() < 1 || gain.Dims() >= x.Dims() || !slices.Equal(gain, x[x.Dims()-gain.Dims():]) {
 		return graph.Signature{}, errors.Errorf("gain: want the shape of the last axes of x %v, without the tokens', got %v", x, gain)
@@ -40,21 +37,17 @@ func (hadamard) Infer(in []graph.Signature) (graph.Signature, error) {
 func (hadamard) InPlace(i int) bool { return i == 0 }
 
 func (hadamard) VJP(d *graph.Derivative) {
-	primary := d.ApplyAccumulating(hadamardGrad{}, d.Gradient(), d.Input(0), d.Input(1))
-	d.Set(0, primary)
-	if d.Wants(1) {
-		d.SetFloat32(1, primary, 0, "GradGain of Hadamard")
-	}
+	primary := d.MakeAccumulating(hadamardGrad{}, d.Gradient(), d.Input(0), d.Input(1))
+	d.SetFloat32(1, primary, 0, "GradGain of Hadamard")
 }
 
-func (k hadamard) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runHadamard[float32], runHadamard[float64])
+func (k hadamard) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runHadamard[float32], runHadamard[float64])
 }
 
-func runHadamard[T kernel.Float](_ hadamard, c *graph.Call) error {
-	gain := graph.In[T](c, 1)
-	graph.State[kernel.Hadamard[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), gain, c.Result().Size()/len(gain))
-	return nil
+func runHadamard[T kernel.Float](_ hadamard, c graph.CallOf[T]) {
+	gain := c.In(1)
+	graph.State[kernel.Hadamard[T]](c).Forward(c.Pool(), c.Out(), c.In(0), gain, c.Result().Size()/len(gain))
 }
 
 // hadamardGrad is dx = gain ⊙ dy; its secondary is dgain, the sum of dy ⊙ x. Inputs: dy, x,
@@ -63,19 +56,16 @@ type hadamardGrad struct{ graph.NoGradient }
 
 func (hadamardGrad) String() string { return "GradX of Hadamard" }
 
-func (hadamardGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[1], nil }
-
 func (hadamardGrad) InPlace(i int) bool { return i == 0 || i == 3 }
 
 func (hadamardGrad) SameType() bool { return true }
 
-func (k hadamardGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runHadamardGrad[float32], runHadamardGrad[float64])
+func (k hadamardGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runHadamardGrad[float32], runHadamardGrad[float64])
 }
 
-func runHadamardGrad[T kernel.Float](_ hadamardGrad, c *graph.Call) error {
-	gain := graph.In[T](c, 2)
-	dgain, accumulate := graph.SecondaryOut[T](c, 0)
-	graph.State[kernel.Hadamard[T]](c).Backward(c.Pool(), graph.Out[T](c), graph.In[T](c, 3), dgain, graph.In[T](c, 0), graph.In[T](c, 1), gain, c.Result().Size()/len(gain), accumulate)
-	return nil
+func runHadamardGrad[T kernel.Float](_ hadamardGrad, c graph.CallOf[T]) {
+	gain := c.In(2)
+	dgain, accumulate := c.SecondaryOut(0)
+	graph.State[kernel.Hadamard[T]](c).Backward(c.Pool(), c.Out(), c.In(3), dgain, c.In(0), c.In(1), gain, c.Result().Size()/len(gain), accumulate)
 }

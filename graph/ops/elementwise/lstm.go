@@ -36,9 +36,6 @@ type lstmCell struct{}
 func (lstmCell) String() string { return "LSTMCell" }
 
 func (lstmCell) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in); err != nil {
-		return graph.Signature{}, err
-	}
 	for i, what := range []string{"", "input gate", "forget gate", "candidate", "output gate"} {
 		if !in[i].Shape.Eq(in[0].Shape) {
 			return graph.Signature{}, errors.Errorf("%s: want shape %v as the state, got %v", what, in[0].Shape, in[i].Shape)
@@ -55,8 +52,7 @@ func (lstmCell) InPlace(i int) bool { return i == 0 }
 func (lstmCell) KeepsFloat32() bool { return true }
 
 func (lstmCell) VJP(d *graph.Derivative) {
-	primary := d.Apply(lstmCellGrad{}, d.Gradient(), d.Input(0), d.Input(1), d.Input(2), d.Input(3))
-	d.Set(0, primary)
+	primary := d.Make(0, lstmCellGrad{}, d.Gradient(), d.Input(0), d.Input(1), d.Input(2), d.Input(3))
 	for i, what := range []string{"input gate", "forget gate", "candidate"} {
 		if d.Wants(1 + i) {
 			d.Set(1+i, d.Builder().Secondary(lstmGateGrad{what: what}, i, primary))
@@ -64,29 +60,25 @@ func (lstmCell) VJP(d *graph.Derivative) {
 	}
 }
 
-func (k lstmCell) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runLSTMCell[float32], runLSTMCell[float64])
+func (k lstmCell) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runLSTMCell[float32], runLSTMCell[float64])
 }
 
-func runLSTMCell[T kernel.Float](_ lstmCell, c *graph.Call) error {
-	hidden, _ := graph.SecondaryOut[T](c, 0)
-	graph.State[kernel.LSTM[T]](c).Forward(c.Pool(), graph.Out[T](c), hidden, graph.In[T](c, 0), kernel.LSTMGates[T]{
-		Input: graph.In[T](c, 1), Forget: graph.In[T](c, 2), Candidate: graph.In[T](c, 3), Output: graph.In[T](c, 4)})
-	return nil
+func runLSTMCell[T kernel.Float](_ lstmCell, c graph.CallOf[T]) {
+	hidden, _ := c.SecondaryOut(0)
+	graph.State[kernel.LSTM[T]](c).Forward(c.Pool(), c.Out(), hidden, c.In(0), kernel.LSTMGates[T]{
+		Input: c.In(1), Forget: c.In(2), Candidate: c.In(3), Output: c.In(4)})
 }
 
 // lstmOutput is h' = sigmoid(o) ⊙ c', made by the run of c'. Inputs: c', o.
-type lstmOutput struct{}
+type lstmOutput struct{ graph.MadeByPrimary }
 
 func (lstmOutput) String() string { return "LSTMOutput" }
 
 func (lstmOutput) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
 
-func (lstmOutput) Run(*graph.Call) error { return nil }
-
 func (lstmOutput) VJP(d *graph.Derivative) {
-	primary := d.ApplyAccumulating(lstmOutputGrad{}, d.Gradient(), d.Input(0), d.Input(1))
-	d.Set(0, primary)
+	primary := d.MakeAccumulating(lstmOutputGrad{}, d.Gradient(), d.Input(0), d.Input(1))
 	if d.Wants(1) {
 		d.Set(1, d.Builder().Secondary(lstmGateGrad{what: "output gate"}, 0, primary))
 	}
@@ -98,20 +90,17 @@ type lstmOutputGrad struct{ graph.NoGradient }
 
 func (lstmOutputGrad) String() string { return "GradCell of LSTMOutput" }
 
-func (lstmOutputGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
-
 func (lstmOutputGrad) InPlace(i int) bool { return i == 0 || i == 3 }
 
 func (lstmOutputGrad) KeepsFloat32() bool { return true }
 
-func (k lstmOutputGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runLSTMOutputGrad[float32], runLSTMOutputGrad[float64])
+func (k lstmOutputGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runLSTMOutputGrad[float32], runLSTMOutputGrad[float64])
 }
 
-func runLSTMOutputGrad[T kernel.Float](_ lstmOutputGrad, c *graph.Call) error {
-	do, _ := graph.SecondaryOut[T](c, 0)
-	graph.State[kernel.LSTM[T]](c).OutputBackward(c.Pool(), graph.Out[T](c), do, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), graph.In[T](c, 3))
-	return nil
+func runLSTMOutputGrad[T kernel.Float](_ lstmOutputGrad, c graph.CallOf[T]) {
+	do, _ := c.SecondaryOut(0)
+	graph.State[kernel.LSTM[T]](c).OutputBackward(c.Pool(), c.Out(), do, c.In(0), c.In(1), c.In(2), c.In(3))
 }
 
 // lstmCellGrad is dc = dc' o sigmoid(f); its secondaries are di, df and dg. Inputs: dc', c,
@@ -120,33 +109,27 @@ type lstmCellGrad struct{ graph.NoGradient }
 
 func (lstmCellGrad) String() string { return "GradState of LSTMCell" }
 
-func (lstmCellGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
-
 func (lstmCellGrad) KeepsFloat32() bool { return true }
 
-func (k lstmCellGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runLSTMCellGrad[float32], runLSTMCellGrad[float64])
+func (k lstmCellGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runLSTMCellGrad[float32], runLSTMCellGrad[float64])
 }
 
-func runLSTMCellGrad[T kernel.Float](_ lstmCellGrad, c *graph.Call) error {
+func runLSTMCellGrad[T kernel.Float](_ lstmCellGrad, c graph.CallOf[T]) {
 	var d kernel.LSTMGates[T]
-	d.Input, _ = graph.SecondaryOut[T](c, 0)
-	d.Forget, _ = graph.SecondaryOut[T](c, 1)
-	d.Candidate, _ = graph.SecondaryOut[T](c, 2)
-	graph.State[kernel.LSTM[T]](c).CellBackward(c.Pool(), graph.Out[T](c), d, graph.In[T](c, 0), graph.In[T](c, 1), kernel.LSTMGates[T]{
-		Input: graph.In[T](c, 2), Forget: graph.In[T](c, 3), Candidate: graph.In[T](c, 4)})
-	return nil
+	d.Input, _ = c.SecondaryOut(0)
+	d.Forget, _ = c.SecondaryOut(1)
+	d.Candidate, _ = c.SecondaryOut(2)
+	graph.State[kernel.LSTM[T]](c).CellBackward(c.Pool(), c.Out(), d, c.In(0), c.In(1), kernel.LSTMGates[T]{
+		Input: c.In(2), Forget: c.In(3), Candidate: c.In(4)})
 }
 
 // lstmGateGrad is a gate's or the candidate's gradient, made by the run of the state's.
 // It cannot add to what a parameter's gradient holds, as secondary can.
 type lstmGateGrad struct {
+	graph.MadeByPrimary
 	graph.NoGradient
 	what string
 }
 
 func (k lstmGateGrad) String() string { return "Grad of LSTMCell's " + k.what }
-
-func (lstmGateGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
-
-func (lstmGateGrad) Run(*graph.Call) error { return nil }

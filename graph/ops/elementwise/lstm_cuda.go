@@ -32,11 +32,7 @@ func launchLSTM(c *graph.DeviceCall, kernel string, secondaries, inputs int, flo
 
 func (lstmCell) Launch(c *graph.DeviceCall) { launchLSTM(c, "lstm_cell", 1, 5, 0) }
 
-func (lstmOutput) Launch(*graph.DeviceCall) {}
-
 // Launch has no fourth input where there is nothing to add to.
 func (lstmOutputGrad) Launch(c *graph.DeviceCall) { launchLSTM(c, "lstm_output_grad", 1, 4, 1, 3) }
 
 func (lstmCellGrad) Launch(c *graph.DeviceCall) { launchLSTM(c, "lstm_cell_grad", 3, 5, 0, 1) }
-
-func (lstmGateGrad) Launch(*graph.DeviceCall) {}

@@ -39,9 +39,6 @@ func (multiwaySum) FLOPs(c graph.Cost) int {
 }
 
 func (multiwaySum) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in); err != nil {
-		return graph.Signature{}, err
-	}
 	if len(in) < 2 {
 		return graph.Signature{}, errors.New("want at least one tensor, got none")
 	}
@@ -62,20 +59,19 @@ func (multiwaySum) Infer(in []graph.Signature) (graph.Signature, error) {
 // VJP is of the packed sums alone, where no gradient arrives at the last one.
 func (multiwaySum) VJP(d *graph.Derivative) { multiwayVJP(d, 0, d.Gradient(), nil) }
 
-func (k multiwaySum) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runMultiwaySum[float32], runMultiwaySum[float64])
+func (k multiwaySum) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runMultiwaySum[float32], runMultiwaySum[float64])
 }
 
-func runMultiwaySum[T kernel.Float](_ multiwaySum, c *graph.Call) error {
+func runMultiwaySum[T kernel.Float](_ multiwaySum, c graph.CallOf[T]) {
 	s := graph.State[multiwayState[T]](c)
-	last, _ := graph.SecondaryOut[T](c, 0)
-	s.Forward(c.Pool(), graph.Out[T](c), last, graph.In[T](c, 0), s.tensors(c, 1), multiwayParams(c.Signature(0), c.Signature(1), c.Inputs()-1))
-	return nil
+	last, _ := c.SecondaryOut(0)
+	s.Forward(c.Pool(), c.Out(), last, c.In(0), s.tensors(c, 1), multiwayParams(c.Signature(0), c.Signature(1), c.Inputs()-1))
 }
 
 // multiwayLast is the last sum, made by multiwaySum's run. Inputs: the packed sums, the weights,
 // the tensors.
-type multiwayLast struct{}
+type multiwayLast struct{ graph.MadeByPrimary }
 
 func (multiwayLast) String() string { return "Last of MultiwaySum" }
 
@@ -93,8 +89,6 @@ func (multiwayLast) VJP(d *graph.Derivative) {
 	multiwayVJP(d, 1, d.TakeAccumulated(0), d.Gradient())
 }
 
-func (multiwayLast) Run(*graph.Call) error { return nil }
-
 // multiwayVJP sets the gradients of the weights, input number first, and of the tensors after them,
 // from those of the packed sums and of the last, either of which may be nil.
 func multiwayVJP(d *graph.Derivative, first int, packed, last *gorgonia.Node) {
@@ -111,7 +105,7 @@ func multiwayVJP(d *graph.Derivative, first int, packed, last *gorgonia.Node) {
 		for i := first + 1; i < d.Inputs(); i++ {
 			inputs = append(inputs, d.Input(i))
 		}
-		d.Set(first, d.Apply(multiwayWeightsGrad{multiwayGradients: of, weights: d.Signature(first)}, inputs...))
+		d.Make(first, multiwayWeightsGrad{multiwayGradients: of, weights: d.Signature(first)}, inputs...)
 	}
 	for i := first + 1; i < d.Inputs(); i++ {
 		if !d.Wants(i) {
@@ -121,7 +115,7 @@ func multiwayVJP(d *graph.Derivative, first int, packed, last *gorgonia.Node) {
 		if addend := d.TakeAccumulated(i); addend != nil {
 			inputs = append(inputs, addend)
 		}
-		d.Set(i, d.Apply(multiwayTermGrad{multiwayGradients: of, j: i - first - 1, terms: terms, x: d.Signature(i)}, inputs...))
+		d.Make(i, multiwayTermGrad{multiwayGradients: of, j: i - first - 1, terms: terms}, inputs...)
 	}
 }
 
@@ -137,12 +131,12 @@ func (k multiwayGradients) count() int {
 }
 
 // multiwayGradientsIn are the gradients; nil: there is none.
-func multiwayGradientsIn[T kernel.Float](k multiwayGradients, c *graph.Call) (packed, last []T) {
+func multiwayGradientsIn[T kernel.Float](k multiwayGradients, c graph.CallOf[T]) (packed, last []T) {
 	if k.packed {
-		packed = graph.In[T](c, 0)
+		packed = c.In(0)
 	}
 	if k.last {
-		last = graph.In[T](c, k.count()-1)
+		last = c.In(k.count() - 1)
 	}
 	return packed, last
 }
@@ -159,10 +153,10 @@ type multiwayState[T kernel.Float] struct {
 }
 
 // tensors lists the inputs from number first on.
-func (s *multiwayState[T]) tensors(c *graph.Call, first int) [][]T {
+func (s *multiwayState[T]) tensors(c graph.CallOf[T], first int) [][]T {
 	s.x = s.x[:0]
 	for i := first; i < c.Inputs(); i++ {
-		s.x = append(s.x, graph.In[T](c, i))
+		s.x = append(s.x, c.In(i))
 	}
 	return s.x
 }
@@ -178,8 +172,6 @@ func (k multiwayWeightsGrad) String() string {
 	return fmt.Sprintf("GradWeights of MultiwaySum %v(packed=%t, last=%t)", k.weights.Shape, k.packed, k.last)
 }
 
-func (k multiwayWeightsGrad) Infer([]graph.Signature) (graph.Signature, error) { return k.weights, nil }
-
 func (multiwayWeightsGrad) Accumulates() bool { return true }
 
 func (multiwayWeightsGrad) KeepsFloat32() bool { return true }
@@ -188,16 +180,15 @@ func (k multiwayWeightsGrad) FLOPs(c graph.Cost) int {
 	return 2 * k.weights.Width() * c.Signature(k.count()).Size()
 }
 
-func (k multiwayWeightsGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runMultiwayWeightsGrad[float32], runMultiwayWeightsGrad[float64])
+func (k multiwayWeightsGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runMultiwayWeightsGrad[float32], runMultiwayWeightsGrad[float64])
 }
 
-func runMultiwayWeightsGrad[T kernel.Float](k multiwayWeightsGrad, c *graph.Call) error {
+func runMultiwayWeightsGrad[T kernel.Float](k multiwayWeightsGrad, c graph.CallOf[T]) {
 	s := graph.State[multiwayState[T]](c)
 	packed, last := multiwayGradientsIn[T](k.multiwayGradients, c)
 	x := s.tensors(c, k.count())
-	s.Weights(c.Pool(), graph.Out[T](c), packed, last, x, c.Accumulate(), multiwayParams(k.weights, c.Signature(k.count()), len(x)))
-	return nil
+	s.Weights(c.Pool(), c.Out(), packed, last, x, c.Accumulate(), multiwayParams(k.weights, c.Signature(k.count()), len(x)))
 }
 
 // multiwayTermGrad is the gradient of tensor j. Inputs: the gradients of sums, the weights and,
@@ -206,29 +197,25 @@ type multiwayTermGrad struct {
 	graph.NoGradient
 	multiwayGradients
 	j, terms int
-	x        graph.Signature
 }
 
 func (k multiwayTermGrad) String() string {
 	return fmt.Sprintf("GradX%d of MultiwaySum(packed=%t, last=%t)", k.j, k.packed, k.last)
 }
 
-func (k multiwayTermGrad) Infer([]graph.Signature) (graph.Signature, error) { return k.x, nil }
-
 func (k multiwayTermGrad) InPlace(i int) bool { return i == k.count()+1 }
 
 func (k multiwayTermGrad) FLOPs(c graph.Cost) int {
-	return 2 * c.Signature(k.count()).Width() / k.terms * k.x.Size()
+	return 2 * c.Signature(k.count()).Width() / k.terms * c.Result().Size()
 }
 
-func (k multiwayTermGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runMultiwayTermGrad[float32], runMultiwayTermGrad[float64])
+func (k multiwayTermGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runMultiwayTermGrad[float32], runMultiwayTermGrad[float64])
 }
 
-func runMultiwayTermGrad[T kernel.Float](k multiwayTermGrad, c *graph.Call) error {
+func runMultiwayTermGrad[T kernel.Float](k multiwayTermGrad, c graph.CallOf[T]) {
 	packed, last := multiwayGradientsIn[T](k.multiwayGradients, c)
 	weights := c.Signature(k.count())
-	graph.State[kernel.MultiwaySum[T]](c).Term(c.Pool(), graph.Out[T](c), packed, last, graph.In[T](c, k.count()), graph.In[T](c, k.count()+1),
-		k.j, multiwayParams(weights, k.x, k.terms))
-	return nil
+	graph.State[kernel.MultiwaySum[T]](c).Term(c.Pool(), c.Out(), packed, last, c.In(k.count()), c.In(k.count()+1),
+		k.j, multiwayParams(weights, c.Result(), k.terms))
 }

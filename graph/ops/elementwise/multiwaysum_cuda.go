@@ -25,9 +25,6 @@ func (multiwaySum) Launch(c *graph.DeviceCall) {
 	})
 }
 
-// Launch does nothing: its primary has made it.
-func (multiwayLast) Launch(*graph.DeviceCall) {}
-
 // onDevice are the gradients in type t; None: there is none.
 func (k multiwayGradients) onDevice(c *graph.DeviceCall, t cuda.Type) (packed, last cuda.Array) {
 	if k.packed {
@@ -52,7 +49,7 @@ func (k multiwayWeightsGrad) Launch(c *graph.DeviceCall) {
 
 func (k multiwayTermGrad) Launch(c *graph.DeviceCall) {
 	dx, at := c.Out(), k.count()
-	p := multiwayParams(c.Signature(at), k.x, k.terms)
+	p := multiwayParams(c.Signature(at), c.Result(), k.terms)
 	packed, last := k.onDevice(c, dx.Type)
 	weights := c.InAs(at, cuda.F32)
 	addend := c.InAs(at+1, dx.Type)

@@ -19,25 +19,20 @@ func Scale(b *graph.Builder, x *gorgonia.Node, factor float64) *gorgonia.Node {
 
 func (k scale) String() string { return fmt.Sprintf("Scale(%g)", k.factor) }
 
-func (k scale) Infer(in []graph.Signature) (graph.Signature, error) {
-	return in[0], graph.WantFloats(in)
-}
+func (k scale) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
 
 func (k scale) InPlace(int) bool { return true }
 
 func (scale) SameType() bool { return true }
 
 func (k scale) VJP(d *graph.Derivative) {
-	if d.Wants(0) {
-		d.Set(0, d.Apply(k, d.Gradient()))
-	}
+	d.Make(0, k, d.Gradient())
 }
 
-func (k scale) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runScale[float32], runScale[float64])
+func (k scale) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runScale[float32], runScale[float64])
 }
 
-func runScale[T kernel.Float](k scale, c *graph.Call) error {
-	graph.State[kernel.Scale[T]](c).Run(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), k.factor)
-	return nil
+func runScale[T kernel.Float](k scale, c graph.CallOf[T]) {
+	graph.State[kernel.Scale[T]](c).Run(c.Pool(), c.Out(), c.In(0), k.factor)
 }

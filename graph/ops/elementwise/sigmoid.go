@@ -15,27 +15,22 @@ func Sigmoid(b *graph.Builder, x *gorgonia.Node) *gorgonia.Node { return b.Apply
 
 func (sigmoid) String() string { return "Sigmoid" }
 
-func (sigmoid) Infer(in []graph.Signature) (graph.Signature, error) {
-	return in[0], graph.WantFloats(in)
-}
+func (sigmoid) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
 
 func (sigmoid) InPlace(int) bool { return true }
 
 func (sigmoid) SameType() bool { return true }
 
 func (sigmoid) VJP(d *graph.Derivative) {
-	if d.Wants(0) {
-		d.Set(0, d.Apply(sigmoidGrad{}, d.Gradient(), d.Output()))
-	}
+	d.Make(0, sigmoidGrad{}, d.Gradient(), d.Output())
 }
 
-func (k sigmoid) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runSigmoid[float32], runSigmoid[float64])
+func (k sigmoid) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runSigmoid[float32], runSigmoid[float64])
 }
 
-func runSigmoid[T kernel.Float](_ sigmoid, c *graph.Call) error {
-	graph.State[kernel.Sigmoid[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0))
-	return nil
+func runSigmoid[T kernel.Float](_ sigmoid, c graph.CallOf[T]) {
+	graph.State[kernel.Sigmoid[T]](c).Forward(c.Pool(), c.Out(), c.In(0))
 }
 
 // sigmoidGrad is dx = dy y (1 - y). Inputs: dy, y.
@@ -43,17 +38,12 @@ type sigmoidGrad struct{ graph.NoGradient }
 
 func (sigmoidGrad) String() string { return "GradX of Sigmoid" }
 
-func (sigmoidGrad) Infer(in []graph.Signature) (graph.Signature, error) {
-	return in[0], graph.WantFloats(in)
-}
-
 func (sigmoidGrad) InPlace(int) bool { return true }
 
-func (k sigmoidGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runSigmoidGrad[float32], runSigmoidGrad[float64])
+func (k sigmoidGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runSigmoidGrad[float32], runSigmoidGrad[float64])
 }
 
-func runSigmoidGrad[T kernel.Float](_ sigmoidGrad, c *graph.Call) error {
-	graph.State[kernel.Sigmoid[T]](c).Backward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1))
-	return nil
+func runSigmoidGrad[T kernel.Float](_ sigmoidGrad, c graph.CallOf[T]) {
+	graph.State[kernel.Sigmoid[T]](c).Backward(c.Pool(), c.Out(), c.In(0), c.In(1))
 }

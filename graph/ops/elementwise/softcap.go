@@ -26,23 +26,20 @@ func SoftCap(b *graph.Builder, x *gorgonia.Node, c float64) *gorgonia.Node {
 
 func (k softCap) String() string { return fmt.Sprintf("SoftCap(%g)", k.c) }
 
-func (softCap) Infer(in []graph.Signature) (graph.Signature, error) {
-	return in[0], graph.WantFloats(in)
-}
+func (softCap) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
 
 func (softCap) InPlace(int) bool { return true }
 
 func (k softCap) VJP(d *graph.Derivative) {
-	d.Set(0, d.Apply(softCapGrad{of: k}, d.Gradient(), d.Output()))
+	d.Make(0, softCapGrad{of: k}, d.Gradient(), d.Output())
 }
 
-func (k softCap) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runSoftCap[float32], runSoftCap[float64])
+func (k softCap) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runSoftCap[float32], runSoftCap[float64])
 }
 
-func runSoftCap[T kernel.Float](k softCap, c *graph.Call) error {
-	graph.State[kernel.SoftCap[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), k.c)
-	return nil
+func runSoftCap[T kernel.Float](k softCap, c graph.CallOf[T]) {
+	graph.State[kernel.SoftCap[T]](c).Forward(c.Pool(), c.Out(), c.In(0), k.c)
 }
 
 // softCapGrad is dx = dy (1 - (y/c)^2). Inputs: dy, y.
@@ -53,15 +50,12 @@ type softCapGrad struct {
 
 func (k softCapGrad) String() string { return "GradX of " + k.of.String() }
 
-func (softCapGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
-
 func (softCapGrad) InPlace(int) bool { return true }
 
-func (k softCapGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runSoftCapGrad[float32], runSoftCapGrad[float64])
+func (k softCapGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runSoftCapGrad[float32], runSoftCapGrad[float64])
 }
 
-func runSoftCapGrad[T kernel.Float](k softCapGrad, c *graph.Call) error {
-	graph.State[kernel.SoftCap[T]](c).Backward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), k.of.c)
-	return nil
+func runSoftCapGrad[T kernel.Float](k softCapGrad, c graph.CallOf[T]) {
+	graph.State[kernel.SoftCap[T]](c).Backward(c.Pool(), c.Out(), c.In(0), c.In(1), k.of.c)
 }

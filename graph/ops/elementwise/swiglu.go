@@ -24,9 +24,6 @@ func SwiGLU(b *graph.Builder, gate, value *gorgonia.Node) *gorgonia.Node {
 func (swiGLU) String() string { return "SwiGLU" }
 
 func (swiGLU) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in); err != nil {
-		return graph.Signature{}, err
-	}
 	if !in[1].Shape.Eq(in[0].Shape) {
 		return graph.Signature{}, errors.Errorf("value: want shape %v as the gate, got %v", in[0].Shape, in[1].Shape)
 	}
@@ -43,13 +40,12 @@ func (swiGLU) VJP(d *graph.Derivative) {
 	}
 }
 
-func (k swiGLU) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runSwiGLU[float32], runSwiGLU[float64])
+func (k swiGLU) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runSwiGLU[float32], runSwiGLU[float64])
 }
 
-func runSwiGLU[T kernel.Float](_ swiGLU, c *graph.Call) error {
-	graph.State[kernel.SwiGLU[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1))
-	return nil
+func runSwiGLU[T kernel.Float](_ swiGLU, c graph.CallOf[T]) {
+	graph.State[kernel.SwiGLU[T]](c).Forward(c.Pool(), c.Out(), c.In(0), c.In(1))
 }
 
 // swiGLUGrad is dgate = dy ⊙ value ⊙ silu'(gate); its secondary is dvalue = dy ⊙ silu(gate).
@@ -58,22 +54,19 @@ type swiGLUGrad struct{ graph.NoGradient }
 
 func (swiGLUGrad) String() string { return "GradGate of SwiGLU" }
 
-func (swiGLUGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[1], nil }
-
 func (swiGLUGrad) InPlace(int) bool { return true }
 
-func (k swiGLUGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runSwiGLUGrad[float32], runSwiGLUGrad[float64])
+func (k swiGLUGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runSwiGLUGrad[float32], runSwiGLUGrad[float64])
 }
 
-func runSwiGLUGrad[T kernel.Float](_ swiGLUGrad, c *graph.Call) error {
-	dgate := graph.Out[T](c)
-	dvalue, _ := graph.SecondaryOut[T](c, 0)
+func runSwiGLUGrad[T kernel.Float](_ swiGLUGrad, c graph.CallOf[T]) {
+	dgate := c.Out()
+	dvalue, _ := c.SecondaryOut(0)
 	if dvalue == nil { // not wanted
 		dvalue = dgate
 	}
-	graph.State[kernel.SwiGLU[T]](c).Backward(c.Pool(), dgate, dvalue, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2))
-	return nil
+	graph.State[kernel.SwiGLU[T]](c).Backward(c.Pool(), dgate, dvalue, c.In(0), c.In(1), c.In(2))
 }
 
 // SwiGLUGradient is the gradient of the gate whose product with the value d differentiates;
@@ -90,12 +83,9 @@ func SwiGLUFactor(d *graph.Derivative, primary *gorgonia.Node, factor string) *g
 
 // swiGLUFactorGrad is what the other factor's gradient has made. Input: that.
 type swiGLUFactorGrad struct {
+	graph.MadeByPrimary
 	graph.NoGradient
 	factor string
 }
 
 func (k swiGLUFactorGrad) String() string { return "Grad of the " + k.factor + " of SwiGLU" }
-
-func (swiGLUFactorGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
-
-func (swiGLUFactorGrad) Run(*graph.Call) error { return nil }

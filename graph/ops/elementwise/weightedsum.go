@@ -39,9 +39,6 @@ func (weightedSum) FLOPs(c graph.Cost) int {
 }
 
 func (weightedSum) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in); err != nil {
-		return graph.Signature{}, err
-	}
 	a, x := in[0].Shape, in[1:]
 	for j, s := range x {
 		if s.Shape.Dims() < 2 {
@@ -69,7 +66,7 @@ func (weightedSum) VJP(d *graph.Derivative) {
 		for j := range terms {
 			inputs = append(inputs, d.Input(1+j))
 		}
-		d.Set(0, d.Apply(sumWeightsGrad{weights: d.Signature(0)}, inputs...))
+		d.Make(0, sumWeightsGrad{weights: d.Signature(0)}, inputs...)
 	}
 	for j := range terms {
 		if !d.Wants(1 + j) {
@@ -79,7 +76,7 @@ func (weightedSum) VJP(d *graph.Derivative) {
 		if addend := d.TakeAccumulated(1 + j); addend != nil {
 			inputs = append(inputs, addend)
 		}
-		d.Set(1+j, d.Apply(sumTermGrad{j: j}, inputs...))
+		d.Make(1+j, sumTermGrad{j: j}, inputs...)
 	}
 }
 
@@ -96,22 +93,21 @@ type weightedSumState[T kernel.Float] struct {
 }
 
 // tensors lists the tensors, which are the inputs from the second on.
-func (s *weightedSumState[T]) tensors(c *graph.Call) [][]T {
+func (s *weightedSumState[T]) tensors(c graph.CallOf[T]) [][]T {
 	s.x = s.x[:0]
 	for i := range c.Inputs() - 1 {
-		s.x = append(s.x, graph.In[T](c, 1+i))
+		s.x = append(s.x, c.In(1+i))
 	}
 	return s.x
 }
 
-func (k weightedSum) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runWeightedSum[float32], runWeightedSum[float64])
+func (k weightedSum) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runWeightedSum[float32], runWeightedSum[float64])
 }
 
-func runWeightedSum[T kernel.Float](_ weightedSum, c *graph.Call) error {
+func runWeightedSum[T kernel.Float](_ weightedSum, c graph.CallOf[T]) {
 	s := graph.State[weightedSumState[T]](c)
-	s.Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), s.tensors(c), sumParams(c.Signature(0), c.Result()))
-	return nil
+	s.Forward(c.Pool(), c.Out(), c.In(0), s.tensors(c), sumParams(c.Signature(0), c.Result()))
 }
 
 // sumWeightsGrad is the gradient of the weights. Inputs: dy, the tensors.
@@ -124,8 +120,6 @@ func (k sumWeightsGrad) String() string {
 	return fmt.Sprintf("GradWeights of WeightedSum %v", k.weights.Shape)
 }
 
-func (k sumWeightsGrad) Infer([]graph.Signature) (graph.Signature, error) { return k.weights, nil }
-
 func (sumWeightsGrad) Accumulates() bool { return true }
 
 func (sumWeightsGrad) KeepsFloat32() bool { return true }
@@ -134,14 +128,13 @@ func (sumWeightsGrad) FLOPs(c graph.Cost) int {
 	return 2 * sumParams(c.Result(), c.Signature(0)).Terms * c.Signature(0).Size()
 }
 
-func (k sumWeightsGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runSumWeightsGrad[float32], runSumWeightsGrad[float64])
+func (k sumWeightsGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runSumWeightsGrad[float32], runSumWeightsGrad[float64])
 }
 
-func runSumWeightsGrad[T kernel.Float](_ sumWeightsGrad, c *graph.Call) error {
+func runSumWeightsGrad[T kernel.Float](_ sumWeightsGrad, c graph.CallOf[T]) {
 	s := graph.State[weightedSumState[T]](c)
-	s.Weights(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), s.tensors(c), c.Accumulate(), sumParams(c.Result(), c.Signature(0)))
-	return nil
+	s.Weights(c.Pool(), c.Out(), c.In(0), s.tensors(c), c.Accumulate(), sumParams(c.Result(), c.Signature(0)))
 }
 
 // sumTermGrad is the gradient of tensor j, a[j] dy. Inputs: dy, the weights and, where it is
@@ -153,17 +146,14 @@ type sumTermGrad struct {
 
 func (k sumTermGrad) String() string { return fmt.Sprintf("GradX%d of WeightedSum", k.j) }
 
-func (sumTermGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
-
 func (sumTermGrad) InPlace(i int) bool { return i == 0 || i == 2 }
 
 func (sumTermGrad) FLOPs(c graph.Cost) int { return 2 * c.Result().Size() }
 
-func (k sumTermGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runSumTermGrad[float32], runSumTermGrad[float64])
+func (k sumTermGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runSumTermGrad[float32], runSumTermGrad[float64])
 }
 
-func runSumTermGrad[T kernel.Float](k sumTermGrad, c *graph.Call) error {
-	graph.State[kernel.WeightedSum[T]](c).Term(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), k.j, sumParams(c.Signature(1), c.Result()))
-	return nil
+func runSumTermGrad[T kernel.Float](k sumTermGrad, c graph.CallOf[T]) {
+	graph.State[kernel.WeightedSum[T]](c).Term(c.Pool(), c.Out(), c.In(0), c.In(1), c.In(2), k.j, sumParams(c.Signature(1), c.Result()))
 }

@@ -30,13 +30,10 @@ func (k embedding) String() string { return fmt.Sprintf("Embedding(scale=%g)", k
 // Bytes counts the rows of the tokens alone, not the whole table.
 func (embedding) Bytes(c graph.Cost) int { return c.Signature(1).Bytes() + 2*c.Result().Bytes() }
 
+// ReadsInts: the ids.
+func (embedding) ReadsInts(i int) bool { return i == 1 }
+
 func (k embedding) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in[:1]); err != nil {
-		return graph.Signature{}, err
-	}
-	if err := graph.WantInts(in, 1, "ids"); err != nil {
-		return graph.Signature{}, err
-	}
 	if in[0].Shape.Dims() < 2 {
 		return graph.Signature{}, errors.Errorf("table: want shape [vocab, ...], got %v", in[0].Shape)
 	}
@@ -44,19 +41,17 @@ func (k embedding) Infer(in []graph.Signature) (graph.Signature, error) {
 }
 
 func (k embedding) VJP(d *graph.Derivative) {
-	if d.Wants(0) {
-		d.Set(0, d.Apply(embeddingGrad{scale: k.scale, table: d.Signature(0)}, d.Input(1), d.Gradient()))
-	}
+	d.Make(0, embeddingGrad{scale: k.scale, table: d.Signature(0)}, d.Input(1), d.Gradient())
 }
 
-func (k embedding) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runEmbedding[float32], runEmbedding[float64])
+func (k embedding) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runEmbedding[float32], runEmbedding[float64])
 }
 
-func runEmbedding[T kernel.Float](k embedding, c *graph.Call) error {
+func runEmbedding[T kernel.Float](k embedding, c graph.CallOf[T]) {
 	table := c.Signature(0)
-	return graph.State[kernel.Embedding[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[int32](c, 1),
-		table.Leading(), table.Width(), k.scale)
+	c.Fail(graph.State[kernel.Embedding[T]](c).Forward(c.Pool(), c.Out(), c.In(0), c.Ints(1),
+		table.Leading(), table.Width(), k.scale))
 }
 
 // embeddingGrad is the gradient of Embedding's table: inputs ids and dy.
@@ -70,17 +65,15 @@ func (k embeddingGrad) String() string {
 	return fmt.Sprintf("EmbeddingGrad(scale=%g, table=%v)", k.scale, k.table.Shape)
 }
 
-func (k embeddingGrad) Infer([]graph.Signature) (graph.Signature, error) { return k.table, nil }
-
 func (k embeddingGrad) Accumulates() bool { return true }
 
 func (embeddingGrad) KeepsFloat32() bool { return true }
 
-func (k embeddingGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runEmbeddingGrad[float32], runEmbeddingGrad[float64])
+func (k embeddingGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runEmbeddingGrad[float32], runEmbeddingGrad[float64])
 }
 
-func runEmbeddingGrad[T kernel.Float](k embeddingGrad, c *graph.Call) error {
-	return graph.State[kernel.Embedding[T]](c).Backward(c.Pool(), graph.Out[T](c), graph.In[T](c, 1), graph.In[int32](c, 0),
-		k.table.Leading(), k.table.Width(), k.scale, c.Accumulate())
+func runEmbeddingGrad[T kernel.Float](k embeddingGrad, c graph.CallOf[T]) {
+	c.Fail(graph.State[kernel.Embedding[T]](c).Backward(c.Pool(), c.Out(), c.In(1), c.Ints(0),
+		k.table.Leading(), k.table.Width(), k.scale, c.Accumulate()))
 }

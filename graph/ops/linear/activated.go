@@ -41,19 +41,19 @@ func (k linearActivated) InPlace(int) bool { return false }
 
 func (k linearActivated) VJP(d *graph.Derivative) { k.Product.VJP(d) }
 
-func (k linearActivated) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runLinearActivated[float32], runLinearActivated[float64])
+func (k linearActivated) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runLinearActivated[float32], runLinearActivated[float64])
 }
 
-func runLinearActivated[T kernel.Float](k linearActivated, c *graph.Call) error {
-	y, _ := graph.SecondaryOut[T](c, 0)
+func runLinearActivated[T kernel.Float](k linearActivated, c graph.CallOf[T]) {
+	y, _ := c.SecondaryOut(0)
 	if y == nil { // y is not in this graph
-		return runLinear[T](k.Product, c)
+		runLinear(k.Product, c)
+		return
 	}
 	inputs, outputs := k.Sides(c.Signature(1))
-	graph.State[kernel.GemmActivated[T]](c).Forward(c.Pool(), y, graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1),
+	graph.State[kernel.GemmActivated[T]](c).Forward(c.Pool(), y, c.Out(), c.In(0), c.In(1),
 		c.Signature(0).Leading(), inputs, outputs, k.Transposed, k.Function)
-	return nil
 }
 
 // activated is y = f(h), made by h's own run. Input: h.
@@ -63,7 +63,7 @@ func (k activated) String() string { return "Activated " + k.Activation.String()
 
 func (k activated) InPlace(int) bool { return false }
 
-func (k activated) Run(*graph.Call) error { return nil }
+func (k activated) Run(*graph.Call) {}
 
 func (k activated) VJP(d *graph.Derivative) {
 	if _, done := graph.PrimitiveOf(d.Gradient()).(linearGradActivated); done {
@@ -79,7 +79,6 @@ type linearGradActivated struct {
 	graph.NoGradient
 	of         Product
 	activation elementwise.Activation
-	h          graph.Signature
 }
 
 func (k linearGradActivated) String() string {
@@ -90,15 +89,12 @@ func (linearGradActivated) FLOPs(c graph.Cost) int { // dy W^T
 	return 2 * c.Signature(0).Size() * c.Result().Width()
 }
 
-func (k linearGradActivated) Infer([]graph.Signature) (graph.Signature, error) { return k.h, nil }
-
-func (k linearGradActivated) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runLinearGradActivated[float32], runLinearGradActivated[float64])
+func (k linearGradActivated) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runLinearGradActivated[float32], runLinearGradActivated[float64])
 }
 
-func runLinearGradActivated[T kernel.Float](k linearGradActivated, c *graph.Call) error {
+func runLinearGradActivated[T kernel.Float](k linearGradActivated, c graph.CallOf[T]) {
 	inputs, outputs := k.of.Sides(c.Signature(1))
-	graph.State[kernel.GemmActivated[T]](c).Backward(c.Pool(), graph.Out[T](c), graph.In[T](c, 2), graph.In[T](c, 0), graph.In[T](c, 1),
-		k.h.Leading(), inputs, outputs, k.of.Transposed, k.activation.Function)
-	return nil
+	graph.State[kernel.GemmActivated[T]](c).Backward(c.Pool(), c.Out(), c.In(2), c.In(0), c.In(1),
+		c.Result().Leading(), inputs, outputs, k.of.Transposed, k.activation.Function)
 }

@@ -22,9 +22,6 @@ func Bias(b *graph.Builder, x, bias *gorgonia.Node) *gorgonia.Node {
 func (addBias) String() string { return "Bias" }
 
 func (addBias) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in); err != nil {
-		return graph.Signature{}, err
-	}
 	if in[0].Width() != in[1].Size() {
 		return graph.Signature{}, errors.Errorf("bias: want %d entries for x %v, got shape %v", in[0].Width(), in[0].Shape, in[1].Shape)
 	}
@@ -36,21 +33,20 @@ func (addBias) InPlace(i int) bool { return i == 0 }
 func (addBias) VJP(d *graph.Derivative) {
 	d.Set(0, d.Gradient())
 	if d.Wants(1) {
-		d.Set(1, d.Apply(sumTokens{result: d.Signature(1)}, d.Gradient()))
+		d.Make(1, sumTokens{result: d.Signature(1)}, d.Gradient())
 	}
 }
 
-func (k addBias) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runBias[float32], runBias[float64])
+func (k addBias) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runBias[float32], runBias[float64])
 }
 
-func runBias[T kernel.Float](_ addBias, c *graph.Call) error {
-	y, x := graph.Out[T](c), graph.In[T](c, 0)
+func runBias[T kernel.Float](_ addBias, c graph.CallOf[T]) {
+	y, x := c.Out(), c.In(0)
 	if &y[0] != &x[0] {
 		copy(y, x)
 	}
-	graph.State[kernel.SumRows[T]](c).AddBias(c.Pool(), y, graph.In[T](c, 1), c.Signature(0).Leading(), c.Signature(0).Width())
-	return nil
+	graph.State[kernel.SumRows[T]](c).AddBias(c.Pool(), y, c.In(1), c.Signature(0).Leading(), c.Signature(0).Width())
 }
 
 // sumTokens sums over the tokens: the gradient of a bias.
@@ -61,17 +57,14 @@ type sumTokens struct {
 
 func (k sumTokens) String() string { return fmt.Sprintf("SumTokens(%v)", k.result.Shape) }
 
-func (k sumTokens) Infer([]graph.Signature) (graph.Signature, error) { return k.result, nil }
-
 func (sumTokens) Accumulates() bool { return true }
 
 func (sumTokens) KeepsFloat32() bool { return true }
 
-func (k sumTokens) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runSumTokens[float32], runSumTokens[float64])
+func (k sumTokens) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runSumTokens[float32], runSumTokens[float64])
 }
 
-func runSumTokens[T kernel.Float](_ sumTokens, c *graph.Call) error {
-	graph.State[kernel.SumRows[T]](c).Run(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), c.Signature(0).Leading(), c.Signature(0).Width(), c.Accumulate())
-	return nil
+func runSumTokens[T kernel.Float](_ sumTokens, c graph.CallOf[T]) {
+	graph.State[kernel.SumRows[T]](c).Run(c.Pool(), c.Out(), c.In(0), c.Signature(0).Leading(), c.Signature(0).Width(), c.Accumulate())
 }

@@ -74,9 +74,6 @@ func (k Product) Sides(w graph.Signature) (inputs, outputs int) {
 
 // Infer wants x [tokens, ...in] and the weight.
 func (k Product) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in); err != nil {
-		return graph.Signature{}, err
-	}
 	inputs, outputs := k.Sides(in[1])
 	x := in[0].Shape
 	width := in[0].Width()
@@ -95,47 +92,47 @@ func (k Product) Infer(in []graph.Signature) (graph.Signature, error) {
 // VJP makes dx = scale * dy W^T and dW = scale * x^T dy.
 func (k Product) VJP(d *graph.Derivative) {
 	if d.Wants(0) {
-		d.Set(0, k.gradX(d))
+		k.gradX(d)
 	}
 	if d.Wants(1) {
-		d.Set(1, d.Apply(linearGradW{of: k, w: d.Signature(1)}, d.Input(0), d.Gradient()))
+		d.Make(1, linearGradW{of: k}, d.Input(0), d.Gradient())
 	}
 }
 
-// gradX is the gradient of x; where x is made by MapActivated or MapSwiGLU and only this
+// gradX makes the gradient of x; where x is made by MapActivated or MapSwiGLU and only this
 // reads it, it is taken on to what is before the activation in the same pass.
-func (k Product) gradX(d *graph.Derivative) *gorgonia.Node {
+func (k Product) gradX(d *graph.Derivative) {
 	if x := d.FusibleInput(0); x != nil && k.Scale == 1 {
-		if a, ok := graph.PrimitiveOf(x).(activated); ok {
-			h := graph.Inputs(x)[0]
-			return d.Apply(linearGradActivated{of: k, activation: a.Activation, h: graph.SignatureOf(h)}, d.Gradient(), d.Input(1), d.Recomputed(h))
-		}
-		if _, ok := graph.PrimitiveOf(x).(gatedValue); ok {
-			factors := graph.Inputs(x)
-			value, gate := factors[0], factors[1]
-			return d.Apply(linearGradSwiGLU{of: k, value: graph.SignatureOf(value)}, d.Gradient(), d.Input(1), d.Recomputed(value), d.Recomputed(gate))
+		switch a := graph.PrimitiveOf(x).(type) {
+		case activated:
+			d.Make(0, linearGradActivated{of: k, activation: a.Activation}, d.Gradient(), d.Input(1), d.Recomputed(graph.Inputs(x)[0]))
+			return
+		case gatedValue:
+			value, gate := graph.Inputs(x)[0], graph.Inputs(x)[1]
+			d.Make(0, linearGradSwiGLU{of: k}, d.Gradient(), d.Input(1), d.Recomputed(value), d.Recomputed(gate))
+			return
 		}
 	}
 	if k.add {
-		return d.ApplyAccumulating(linearGradX{of: k, x: d.Signature(0)}, d.Gradient(), d.Input(1))
+		d.MakeAccumulating(linearGradX{of: k}, d.Gradient(), d.Input(1))
+	} else {
+		d.Make(0, linearGradX{of: k}, d.Gradient(), d.Input(1))
 	}
-	return d.Apply(linearGradX{of: k, x: d.Signature(0)}, d.Gradient(), d.Input(1))
 }
 
 // Run computes it on the CPU.
-func (k Product) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runLinear[float32], runLinear[float64])
+func (k Product) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runLinear[float32], runLinear[float64])
 }
 
-func runLinear[T kernel.Float](k Product, c *graph.Call) error {
+func runLinear[T kernel.Float](k Product, c graph.CallOf[T]) {
 	inputs, outputs := k.Sides(c.Signature(1))
 	rows, ldw := c.Signature(0).Size()/inputs, outputs
 	if k.Transposed {
 		ldw = inputs
 	}
 	graph.State[kernel.Gemm[T]](c).Run(c.Pool(), false, k.Transposed, rows, outputs, inputs, T(k.Scale),
-		graph.In[T](c, 0), inputs, graph.In[T](c, 1), ldw, 0, graph.Out[T](c), outputs)
-	return nil
+		c.In(0), inputs, c.In(1), ldw, 0, c.Out(), outputs)
 }
 
 // linearGradX is dx = scale * dy W^T. Inputs: dy, W and, where dx is to be added to it, the gradient
@@ -143,7 +140,6 @@ func runLinear[T kernel.Float](k Product, c *graph.Call) error {
 type linearGradX struct {
 	graph.NoGradient
 	of Product
-	x  graph.Signature
 }
 
 func (k linearGradX) String() string { return "GradX of " + k.of.String() }
@@ -153,57 +149,51 @@ func (k linearGradX) FLOPs(c graph.Cost) int { // dy W^T
 	return 2 * c.Signature(0).Size() * inputs
 }
 
-func (k linearGradX) Infer([]graph.Signature) (graph.Signature, error) { return k.x, nil }
-
 func (linearGradX) InPlace(i int) bool { return i == 2 }
 
-func (k linearGradX) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runLinearGradX[float32], runLinearGradX[float64])
+func (k linearGradX) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runLinearGradX[float32], runLinearGradX[float64])
 }
 
-func runLinearGradX[T kernel.Float](k linearGradX, c *graph.Call) error {
+func runLinearGradX[T kernel.Float](k linearGradX, c graph.CallOf[T]) {
 	inputs, outputs := k.of.Sides(c.Signature(1))
 	ldw := outputs
 	if k.of.Transposed {
 		ldw = inputs
 	}
-	dx, beta := graph.Out[T](c), T(0)
-	if addend := graph.In[T](c, 2); len(addend) > 0 {
+	dx, beta := c.Out(), T(0)
+	if addend := c.In(2); len(addend) > 0 {
 		beta = 1
 		if &dx[0] != &addend[0] {
 			copy(dx, addend)
 		}
 	}
-	graph.State[kernel.Gemm[T]](c).Run(c.Pool(), false, !k.of.Transposed, k.x.Size()/inputs, inputs, outputs, T(k.of.Scale),
-		graph.In[T](c, 0), outputs, graph.In[T](c, 1), ldw, beta, dx, inputs)
-	return nil
+	graph.State[kernel.Gemm[T]](c).Run(c.Pool(), false, !k.of.Transposed, c.Result().Size()/inputs, inputs, outputs, T(k.of.Scale),
+		c.In(0), outputs, c.In(1), ldw, beta, dx, inputs)
 }
 
 // linearGradW is dW = scale * x^T dy (or its transpose): inputs x and dy.
 type linearGradW struct {
 	graph.NoGradient
 	of Product
-	w  graph.Signature
 }
 
 func (k linearGradW) String() string { return "GradW of " + k.of.String() }
 
 func (k linearGradW) FLOPs(c graph.Cost) int { // x^T dy
-	_, outputs := k.of.Sides(k.w)
+	_, outputs := k.of.Sides(c.Result())
 	return 2 * c.Signature(0).Size() * outputs
 }
 
-func (k linearGradW) Infer([]graph.Signature) (graph.Signature, error) { return k.w, nil }
-
 func (k linearGradW) Accumulates() bool { return true }
 
-func (k linearGradW) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runLinearGradW[float32], runLinearGradW[float64])
+func (k linearGradW) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runLinearGradW[float32], runLinearGradW[float64])
 }
 
-func runLinearGradW[T kernel.Float](k linearGradW, c *graph.Call) error {
-	inputs, outputs := k.of.Sides(k.w)
-	left, right := graph.In[T](c, 0), graph.In[T](c, 1) // x [tokens, inputs], dy [tokens, outputs]
+func runLinearGradW[T kernel.Float](k linearGradW, c graph.CallOf[T]) {
+	inputs, outputs := k.of.Sides(c.Result())
+	left, right := c.In(0), c.In(1) // x [tokens, inputs], dy [tokens, outputs]
 	rows, columns := inputs, outputs
 	if k.of.Transposed {
 		left, right, rows, columns = right, left, outputs, inputs
@@ -213,6 +203,5 @@ func runLinearGradW[T kernel.Float](k linearGradW, c *graph.Call) error {
 		beta = 1
 	}
 	graph.State[kernel.Gemm[T]](c).Run(c.Pool(), true, false, rows, columns, c.Signature(0).Size()/inputs, T(k.of.Scale),
-		left, rows, right, columns, beta, graph.Out[T](c), columns)
-	return nil
+		left, rows, right, columns, beta, c.Out(), columns)
 }

@@ -36,7 +36,7 @@ func (k Product) productGradX(c *graph.DeviceCall, beta float64) {
 
 func (k linearGradW) Launch(c *graph.DeviceCall) {
 	left, right := c.Operands() // x [tokens, inputs], dy [tokens, outputs]
-	rows, columns := k.of.Sides(k.w)
+	rows, columns := k.of.Sides(c.Result())
 	products := c.Signature(0).Size() / rows
 	if k.of.Transposed {
 		left, right, rows, columns = right, left, columns, rows

@@ -29,9 +29,6 @@ func (k parts) String() string { return fmt.Sprintf("LinearParts(widths=%v)", k.
 func (k parts) FLOPs(c graph.Cost) int { return 2 * c.Signature(0).Leading() * c.Signature(1).Size() }
 
 func (k parts) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in); err != nil {
-		return graph.Signature{}, err
-	}
 	if err := graph.WantDims(in[1], 2, "w", "[in, out]"); err != nil {
 		return graph.Signature{}, err
 	}
@@ -62,33 +59,31 @@ func (k parts) each(f func(i, from, width int)) {
 
 func (k parts) VJP(d *graph.Derivative) {
 	if d.Wants(0) {
-		d.Set(0, d.Apply(partsGradX{of: k, x: d.Signature(0)}, d.Gradient(), d.Input(1)))
+		d.Make(0, partsGradX{of: k}, d.Gradient(), d.Input(1))
 	}
 	if d.Wants(1) {
-		d.Set(1, d.Apply(partsGradW{of: k, w: d.Signature(1)}, d.Input(0), d.Gradient()))
+		d.Make(1, partsGradW{of: k}, d.Input(0), d.Gradient())
 	}
 }
 
-func (k parts) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runParts[float32], runParts[float64])
+func (k parts) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runParts[float32], runParts[float64])
 }
 
-func runParts[T kernel.Float](k parts, c *graph.Call) error {
-	x, w, y := graph.In[T](c, 0), graph.In[T](c, 1), graph.Out[T](c)
+func runParts[T kernel.Float](k parts, c graph.CallOf[T]) {
+	x, w, y := c.In(0), c.In(1), c.Out()
 	inputs, outputs := c.Signature(1).Leading(), c.Signature(1).Width()
 	gemm := graph.State[kernel.Gemm[T]](c)
 	k.each(func(i, from, width int) {
 		gemm.Run(c.Pool(), false, false, c.Signature(0).Leading(), width, inputs, 1,
 			x[i*inputs:], c.Signature(0).Width(), w[from:], outputs, 0, y[from:], outputs)
 	})
-	return nil
 }
 
 // partsGradX is dx, [dy[0] W_0^T | dy[1] W_1^T | ...]: inputs dy and W.
 type partsGradX struct {
 	graph.NoGradient
 	of parts
-	x  graph.Signature
 }
 
 func (k partsGradX) String() string { return "GradX of " + k.of.String() }
@@ -97,45 +92,39 @@ func (partsGradX) FLOPs(c graph.Cost) int {
 	return 2 * c.Signature(0).Leading() * c.Signature(1).Size()
 }
 
-func (k partsGradX) Infer([]graph.Signature) (graph.Signature, error) { return k.x, nil }
-
-func (k partsGradX) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runPartsGradX[float32], runPartsGradX[float64])
+func (k partsGradX) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runPartsGradX[float32], runPartsGradX[float64])
 }
 
-func runPartsGradX[T kernel.Float](k partsGradX, c *graph.Call) error {
-	dy, w, dx := graph.In[T](c, 0), graph.In[T](c, 1), graph.Out[T](c)
+func runPartsGradX[T kernel.Float](k partsGradX, c graph.CallOf[T]) {
+	dy, w, dx := c.In(0), c.In(1), c.Out()
 	inputs, outputs := c.Signature(1).Leading(), c.Signature(1).Width()
 	gemm := graph.State[kernel.Gemm[T]](c)
 	k.of.each(func(i, from, width int) {
-		gemm.Run(c.Pool(), false, true, k.x.Leading(), inputs, width, 1,
-			dy[from:], outputs, w[from:], outputs, 0, dx[i*inputs:], k.x.Width())
+		gemm.Run(c.Pool(), false, true, c.Result().Leading(), inputs, width, 1,
+			dy[from:], outputs, w[from:], outputs, 0, dx[i*inputs:], c.Result().Width())
 	})
-	return nil
 }
 
 // partsGradW is dW, x[i]^T dy[i] in the columns of part i: inputs x and dy.
 type partsGradW struct {
 	graph.NoGradient
 	of parts
-	w  graph.Signature
 }
 
 func (k partsGradW) String() string { return "GradW of " + k.of.String() }
 
-func (k partsGradW) FLOPs(c graph.Cost) int { return 2 * c.Signature(0).Leading() * k.w.Size() }
-
-func (k partsGradW) Infer([]graph.Signature) (graph.Signature, error) { return k.w, nil }
+func (k partsGradW) FLOPs(c graph.Cost) int { return 2 * c.Signature(0).Leading() * c.Result().Size() }
 
 func (k partsGradW) Accumulates() bool { return true }
 
-func (k partsGradW) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runPartsGradW[float32], runPartsGradW[float64])
+func (k partsGradW) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runPartsGradW[float32], runPartsGradW[float64])
 }
 
-func runPartsGradW[T kernel.Float](k partsGradW, c *graph.Call) error {
-	x, dy, dw := graph.In[T](c, 0), graph.In[T](c, 1), graph.Out[T](c)
-	inputs, outputs := k.w.Leading(), k.w.Width()
+func runPartsGradW[T kernel.Float](k partsGradW, c graph.CallOf[T]) {
+	x, dy, dw := c.In(0), c.In(1), c.Out()
+	inputs, outputs := c.Result().Leading(), c.Result().Width()
 	var beta T
 	if c.Accumulate() {
 		beta = 1
@@ -145,5 +134,4 @@ func runPartsGradW[T kernel.Float](k partsGradW, c *graph.Call) error {
 		gemm.Run(c.Pool(), true, false, inputs, width, c.Signature(0).Leading(), 1,
 			x[i*inputs:], c.Signature(0).Width(), dy[from:], outputs, beta, dw[from:], outputs)
 	})
-	return nil
 }

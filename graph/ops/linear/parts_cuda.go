@@ -19,14 +19,14 @@ func (k partsGradX) Launch(c *graph.DeviceCall) {
 	dy, w := c.Operands()
 	dx, inputs, outputs := c.Out(), c.Signature(1).Leading(), c.Signature(1).Width()
 	k.of.launchEach(c, func(i, from, width int) cuda.Gemm {
-		return cuda.Gemm{TransB: true, M: k.x.Leading(), N: inputs, K: width, Alpha: 1,
-			A: after(dy, from), LDA: outputs, B: after(w, from), LDB: outputs, C: after(dx, i*inputs), LDC: k.x.Width()}
+		return cuda.Gemm{TransB: true, M: c.Result().Leading(), N: inputs, K: width, Alpha: 1,
+			A: after(dy, from), LDA: outputs, B: after(w, from), LDB: outputs, C: after(dx, i*inputs), LDC: c.Result().Width()}
 	})
 }
 
 func (k partsGradW) Launch(c *graph.DeviceCall) {
 	x, dy := c.Operands()
-	dw, inputs, outputs, beta := c.Out(), k.w.Leading(), k.w.Width(), 0.0
+	dw, inputs, outputs, beta := c.Out(), c.Result().Leading(), c.Result().Width(), 0.0
 	if c.Accumulate() {
 		beta = 1
 	}

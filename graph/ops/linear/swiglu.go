@@ -32,10 +32,10 @@ func (k gateProduct) String() string { return "Gate by " + k.Product.String() }
 
 func (k gateProduct) VJP(d *graph.Derivative) {
 	if d.Wants(1) {
-		d.Set(1, d.Apply(linearGradW{of: k.Product, w: d.Signature(1)}, d.Input(0), d.Gradient()))
+		d.Make(1, linearGradW{of: k.Product}, d.Input(0), d.Gradient())
 	}
 	if d.Wants(0) {
-		d.Set(0, d.ApplyAccumulating(linearGradX{of: k.Product, x: d.Signature(0)}, d.Gradient(), d.Input(1)))
+		d.MakeAccumulating(linearGradX{of: k.Product}, d.Gradient(), d.Input(1))
 	}
 }
 
@@ -51,29 +51,27 @@ func (k valueProduct) Infer(in []graph.Signature) (graph.Signature, error) {
 	return k.Product.Infer(in[:2])
 }
 
-func (k valueProduct) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runValueProduct[float32], runValueProduct[float64])
+func (k valueProduct) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runValueProduct[float32], runValueProduct[float64])
 }
 
-func runValueProduct[T kernel.Float](k valueProduct, c *graph.Call) error {
-	y, _ := graph.SecondaryOut[T](c, 0)
+func runValueProduct[T kernel.Float](k valueProduct, c graph.CallOf[T]) {
+	y, _ := c.SecondaryOut(0)
 	if y == nil { // y is not in this graph
-		return runLinear[T](k.Product, c)
+		runLinear(k.Product, c)
+		return
 	}
 	inputs, outputs := k.Sides(c.Signature(1))
-	graph.State[kernel.GemmSwiGLU[T]](c).Forward(c.Pool(), y, graph.Out[T](c), graph.In[T](c, 2), graph.In[T](c, 0), graph.In[T](c, 1),
+	graph.State[kernel.GemmSwiGLU[T]](c).Forward(c.Pool(), y, c.Out(), c.In(2), c.In(0), c.In(1),
 		c.Signature(0).Leading(), inputs, outputs)
-	return nil
 }
 
 // gatedValue is y = silu(gate) ⊙ value, made by the value's own run. Inputs: value, gate.
-type gatedValue struct{}
+type gatedValue struct{ graph.MadeByPrimary }
 
 func (gatedValue) String() string { return "Gated value" }
 
 func (gatedValue) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
-
-func (gatedValue) Run(*graph.Call) error { return nil }
 
 func (gatedValue) VJP(d *graph.Derivative) {
 	if _, done := graph.PrimitiveOf(d.Gradient()).(linearGradSwiGLU); done {
@@ -91,8 +89,7 @@ func (gatedValue) VJP(d *graph.Derivative) {
 // silu'(gate). Inputs: dy, W, value, gate.
 type linearGradSwiGLU struct {
 	graph.NoGradient
-	of    Product
-	value graph.Signature
+	of Product
 }
 
 func (k linearGradSwiGLU) String() string { return "GradX of " + k.of.String() + " after SwiGLU" }
@@ -101,16 +98,13 @@ func (linearGradSwiGLU) FLOPs(c graph.Cost) int { // dy W^T
 	return 2 * c.Signature(0).Size() * c.Result().Width()
 }
 
-func (k linearGradSwiGLU) Infer([]graph.Signature) (graph.Signature, error) { return k.value, nil }
-
-func (k linearGradSwiGLU) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runLinearGradSwiGLU[float32], runLinearGradSwiGLU[float64])
+func (k linearGradSwiGLU) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runLinearGradSwiGLU[float32], runLinearGradSwiGLU[float64])
 }
 
-func runLinearGradSwiGLU[T kernel.Float](k linearGradSwiGLU, c *graph.Call) error {
+func runLinearGradSwiGLU[T kernel.Float](k linearGradSwiGLU, c graph.CallOf[T]) {
 	inputs, outputs := k.of.Sides(c.Signature(1))
-	dgate, _ := graph.SecondaryOut[T](c, 0)
-	graph.State[kernel.GemmSwiGLU[T]](c).Backward(c.Pool(), dgate, graph.Out[T](c), graph.In[T](c, 3), graph.In[T](c, 2), graph.In[T](c, 0), graph.In[T](c, 1),
-		k.value.Leading(), inputs, outputs, k.of.Transposed)
-	return nil
+	dgate, _ := c.SecondaryOut(0)
+	graph.State[kernel.GemmSwiGLU[T]](c).Backward(c.Pool(), dgate, c.Out(), c.In(3), c.In(2), c.In(0), c.In(1),
+		c.Result().Leading(), inputs, outputs, k.of.Transposed)
 }

@@ -15,9 +15,6 @@ func (k valueProduct) Launch(c *graph.DeviceCall) {
 	}
 }
 
-// Launch does nothing: the value's own run has made y.
-func (gatedValue) Launch(*graph.DeviceCall) {}
-
 // Launch makes dy W^T by a product, and both gradients of it in a pass over that.
 func (k linearGradSwiGLU) Launch(c *graph.DeviceCall) {
 	k.of.productGradX(c, 0)

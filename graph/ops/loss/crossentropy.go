@@ -39,13 +39,10 @@ func (k lossConfig) String() string {
 	return fmt.Sprintf("(transposed=%t, scale=%g, cap=%g, z=%g)", k.transposed, k.scale, k.softCap, k.zLoss)
 }
 
+// ReadsInts: the targets.
+func (lossConfig) ReadsInts(i int) bool { return i == 2 }
+
 func (k lossConfig) check(in []graph.Signature) error {
-	if err := graph.WantFloats(in[:2]); err != nil {
-		return err
-	}
-	if err := graph.WantInts(in, 2, "targets"); err != nil {
-		return err
-	}
 	x, w := in[0], in[1]
 	f, _ := linear.Product{Transposed: k.transposed}.Sides(w)
 	switch {
@@ -57,11 +54,11 @@ func (k lossConfig) check(in []graph.Signature) error {
 	return nil
 }
 
-func lossArgs[T kernel.Float](k lossConfig, c *graph.Call) kernel.CrossEntropyArgs[T] {
+func lossArgs[T kernel.Float](k lossConfig, c graph.CallOf[T]) kernel.CrossEntropyArgs[T] {
 	x, w := c.Signature(0), c.Signature(1)
 	f, vocab := linear.Product{Transposed: k.transposed}.Sides(w)
 	return kernel.CrossEntropyArgs[T]{
-		Features: graph.In[T](c, 0), Weight: graph.In[T](c, 1), Transposed: k.transposed, Targets: graph.In[int32](c, 2),
+		Features: c.In(0), Weight: c.In(1), Transposed: k.transposed, Targets: c.Ints(2),
 		Tokens: x.Leading(), F: f, Vocab: vocab, Scale: k.scale, SoftCap: k.softCap, ZLoss: k.zLoss,
 	}
 }
@@ -130,27 +127,22 @@ func (k crossEntropy) Infer(in []graph.Signature) (graph.Signature, error) {
 
 func (k crossEntropy) VJP(d *graph.Derivative) {
 	for i, name := range [...]string{"GradFeatures of CrossEntropy", "GradW of CrossEntropy"} {
-		if d.Wants(i) {
-			d.SetScaled(i, d.Output(), i, name)
-		}
+		d.SetScaled(i, d.Output(), i, name)
 	}
 }
 
-func (k crossEntropy) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runCrossEntropy[float32], runCrossEntropy[float64])
+func (k crossEntropy) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runCrossEntropy[float32], runCrossEntropy[float64])
 }
 
-func runCrossEntropy[T kernel.Float](k crossEntropy, c *graph.Call) error {
+func runCrossEntropy[T kernel.Float](k crossEntropy, c graph.CallOf[T]) {
 	args := lossArgs[T](k.lossConfig, c)
-	args.DFeatures, _ = graph.SecondaryOut[T](c, 0)
-	args.DWeight, args.Accumulate = graph.SecondaryOut[T](c, 1)
+	args.DFeatures, _ = c.SecondaryOut(0)
+	args.DWeight, args.Accumulate = c.SecondaryOut(1)
 	ce, z, err := graph.State[kernel.CrossEntropy[T]](c).Run(c.Pool(), args)
-	if err != nil {
-		return err
-	}
+	c.Fail(err)
 	k.parts.crossEntropy, k.parts.zLoss = ce, z
-	graph.Out[T](c)[0] = T(ce + z)
-	return nil
+	c.Out()[0] = T(ce + z)
 }
 
 // Parts returns the terms of a CrossEntropy node's last run: the cross-entropy alone
@@ -197,13 +189,13 @@ func (k tokenLosses) Infer(in []graph.Signature) (graph.Signature, error) {
 
 func (k tokenLosses) KeepsFloat32() bool { return true }
 
-func (k tokenLosses) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runTokenLosses[float32], runTokenLosses[float64])
+func (k tokenLosses) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runTokenLosses[float32], runTokenLosses[float64])
 }
 
-func runTokenLosses[T kernel.Float](k tokenLosses, c *graph.Call) error {
+func runTokenLosses[T kernel.Float](k tokenLosses, c graph.CallOf[T]) {
 	args := lossArgs[T](k.lossConfig, c)
-	args.Losses = graph.Out[T](c)
+	args.Losses = c.Out()
 	_, _, err := graph.State[kernel.CrossEntropy[T]](c).Run(c.Pool(), args)
-	return err
+	c.Fail(err)
 }

@@ -50,9 +50,6 @@ func (k depthAttention) String() string { return fmt.Sprintf("DepthAttention(eps
 func (k depthAttention) FLOPs(c graph.Cost) int { return 4 * k.sources * c.Signature(2).Size() }
 
 func (k depthAttention) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in); err != nil {
-		return graph.Signature{}, err
-	}
 	query, gain, sources := in[0], in[1], in[2:]
 	if len(sources) == 0 {
 		return graph.Signature{}, errors.New("want at least one source, got none")
@@ -104,17 +101,14 @@ func (k depthAttention) gradients(d *graph.Derivative, ofWeights bool) {
 		}
 		grad.addends = append(grad.addends, at)
 	}
-	primary := d.Apply(grad, inputs...)
-	d.Set(2, primary)
+	primary := d.Make(2, grad, inputs...)
 	for i := 1; i < k.sources; i++ {
 		if d.Wants(2 + i) {
 			d.Set(2+i, d.Builder().Secondary(depthSourceGrad{number: i}, i-1, primary))
 		}
 	}
 	for i, what := range []string{"GradQuery", "GradGain"} {
-		if d.Wants(i) {
-			d.SetFloat32(i, primary, k.sources-1+i, what+" of "+k.String())
-		}
+		d.SetFloat32(i, primary, k.sources-1+i, what+" of "+k.String())
 	}
 }
 
@@ -135,24 +129,23 @@ func savedDepth[T kernel.Float](s *depthSaved, n int) (weights, rstd []T) {
 	return weights, rstd
 }
 
-func (k depthAttention) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runDepthAttention[float32], runDepthAttention[float64])
+func (k depthAttention) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runDepthAttention[float32], runDepthAttention[float64])
 }
 
-func runDepthAttention[T kernel.Float](k depthAttention, c *graph.Call) error {
-	attendDepth(k, c, graph.Out[T](c))
-	return nil
+func runDepthAttention[T kernel.Float](k depthAttention, c graph.CallOf[T]) {
+	attendDepth(k, c, c.Out())
 }
 
 // attendDepth makes the saved weights, which it returns, and u if that is not nil.
-func attendDepth[T kernel.Float](k depthAttention, c *graph.Call, u []T) []T {
+func attendDepth[T kernel.Float](k depthAttention, c graph.CallOf[T], u []T) []T {
 	s, p := graph.State[depthState[T]](c), k.params(c.Signature(2))
 	weights, rstd := savedDepth[T](k.saved, p.Tokens*p.Sources)
 	s.v = s.v[:0]
 	for i := range p.Sources {
-		s.v = append(s.v, graph.In[T](c, 2+i))
+		s.v = append(s.v, c.In(2+i))
 	}
-	s.Forward(c.Pool(), u, weights, rstd, s.v, graph.In[T](c, 0), graph.In[T](c, 1), p)
+	s.Forward(c.Pool(), u, weights, rstd, s.v, c.In(0), c.In(1), p)
 	return weights
 }
 
@@ -175,11 +168,10 @@ func (k depthWeights) Infer(in []graph.Signature) (graph.Signature, error) {
 
 func (k depthWeights) VJP(d *graph.Derivative) { k.gradients(d, true) }
 
-func (k depthWeights) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runDepthWeights[float32], runDepthWeights[float64])
+func (k depthWeights) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runDepthWeights[float32], runDepthWeights[float64])
 }
 
-func runDepthWeights[T kernel.Float](k depthWeights, c *graph.Call) error {
-	copy(graph.Out[T](c), attendDepth[T](k.depthAttention, c, nil))
-	return nil
+func runDepthWeights[T kernel.Float](k depthWeights, c graph.CallOf[T]) {
+	copy(c.Out(), attendDepth[T](k.depthAttention, c, nil))
 }

@@ -93,9 +93,6 @@ func (k depthWeights) Launch(c *graph.DeviceCall) {
 	c.CopyTo(c.Out(), d.weights)
 }
 
-// Launch does nothing: its primary has made it.
-func (depthSourceGrad) Launch(*graph.DeviceCall) {}
-
 func (k depthGrad) Launch(c *graph.DeviceCall) {
 	d := k.of.onDevice(c, 1, c.Out().Type)
 	n := d.Tokens * d.Sources

@@ -20,6 +20,7 @@ type depthGrad struct {
 // depthSourceGrad is the gradient of a further source, which its primary, the first's, makes. It is of no
 // parameter, so that it need not accumulate.
 type depthSourceGrad struct {
+	graph.MadeByPrimary
 	graph.NoGradient
 	number int
 }
@@ -27,10 +28,6 @@ type depthSourceGrad struct {
 func (k depthSourceGrad) String() string {
 	return fmt.Sprintf("GradSource%d of DepthAttention", k.number)
 }
-
-func (depthSourceGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
-
-func (depthSourceGrad) Run(*graph.Call) error { return nil }
 
 // Bytes: the primary writes it.
 func (depthSourceGrad) Bytes(graph.Cost) int { return 0 }
@@ -51,8 +48,6 @@ func (k depthGrad) FLOPs(c graph.Cost) int {
 	return 8 * size
 }
 
-func (k depthGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[3], nil }
-
 func (k depthGrad) InPlace(i int) bool { return i > 0 && i == k.addends[0] }
 
 // SecondaryInPlace: each source's gradient may be in place of what it is added to.
@@ -60,33 +55,32 @@ func (k depthGrad) SecondaryInPlace(n, i int) bool {
 	return n+1 < k.of.sources && i > 0 && i == k.addends[n+1]
 }
 
-func (k depthGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runDepthGrad[float32], runDepthGrad[float64])
+func (k depthGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runDepthGrad[float32], runDepthGrad[float64])
 }
 
-func runDepthGrad[T kernel.Float](k depthGrad, c *graph.Call) error {
+func runDepthGrad[T kernel.Float](k depthGrad, c graph.CallOf[T]) {
 	s, p := graph.State[depthState[T]](c), k.of.params(c.Signature(3))
 	weights, rstd := savedDepth[T](k.of.saved, p.Tokens*p.Sources)
-	s.v, s.dv, s.addends = s.v[:0], append(s.dv[:0], graph.Out[T](c)), s.addends[:0]
+	s.v, s.dv, s.addends = s.v[:0], append(s.dv[:0], c.Out()), s.addends[:0]
 	for i, addend := range k.addends {
-		s.v = append(s.v, graph.In[T](c, 3+i))
+		s.v = append(s.v, c.In(3+i))
 		var from []T
 		if addend > 0 {
-			from = graph.In[T](c, addend)
+			from = c.In(addend)
 		}
 		s.addends = append(s.addends, from)
 		if i > 0 {
-			dv, _ := graph.SecondaryOut[T](c, i-1)
+			dv, _ := c.SecondaryOut(i - 1)
 			s.dv = append(s.dv, dv)
 		}
 	}
 	g := kernel.DepthGradients[T]{V: s.dv, Addends: s.addends}
-	g.Query, g.AccumulateQuery = graph.SecondaryOut[T](c, p.Sources-1)
-	g.Gain, g.AccumulateGain = graph.SecondaryOut[T](c, p.Sources)
-	du, dweights := graph.In[T](c, 0), []T(nil)
+	g.Query, g.AccumulateQuery = c.SecondaryOut(p.Sources - 1)
+	g.Gain, g.AccumulateGain = c.SecondaryOut(p.Sources)
+	du, dweights := c.In(0), []T(nil)
 	if k.ofWeights {
 		du, dweights = nil, du
 	}
-	s.Backward(c.Pool(), g, du, dweights, weights, rstd, s.v, graph.In[T](c, 1), graph.In[T](c, 2), p)
-	return nil
+	s.Backward(c.Pool(), g, du, dweights, weights, rstd, s.v, c.In(1), c.In(2), p)
 }

@@ -33,9 +33,6 @@ func (gatedRead) FLOPs(c graph.Cost) int { return productFLOPs(c) + 2*c.Signatur
 func productFLOPs(c graph.Cost) int { return 2 * c.Signature(0).Leading() * c.Signature(2).Size() }
 
 func (gatedRead) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in); err != nil {
-		return graph.Signature{}, err
-	}
 	x, z, w := in[0], in[1], in[2]
 	if err := graph.WantDims(z, 3, "stream", "[tokens, n, d]"); err != nil {
 		return graph.Signature{}, err
@@ -71,22 +68,17 @@ func (gatedRead) DeviceBytes(c graph.Cost) (saved, scratch int) {
 }
 
 func (k gatedRead) VJP(d *graph.Derivative) {
-	primary := d.ApplyAccumulating(gatedReadGrad{}, d.Input(0), d.Input(1), d.Input(2), d.Gradient())
-	d.Set(0, primary)
-	for i, name := range []string{"Z", "W"} {
-		if d.Wants(1 + i) {
-			d.SetSecondary(1+i, primary, i, "Grad"+name+" of GatedRead")
-		}
-	}
+	primary := d.MakeAccumulating(gatedReadGrad{}, d.Input(0), d.Input(1), d.Input(2), d.Gradient())
+	d.SetSecondary(1, primary, 0, "GradZ of GatedRead")
+	d.SetSecondary(2, primary, 1, "GradW of GatedRead")
 }
 
-func (k gatedRead) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runGatedRead[float32], runGatedRead[float64])
+func (k gatedRead) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runGatedRead[float32], runGatedRead[float64])
 }
 
-func runGatedRead[T kernel.Float](_ gatedRead, c *graph.Call) error {
-	graph.State[kernel.GatedRead[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 1), graph.In[T](c, 0), graph.In[T](c, 2), readParams(c))
-	return nil
+func runGatedRead[T kernel.Float](_ gatedRead, c graph.CallOf[T]) {
+	graph.State[kernel.GatedRead[T]](c).Forward(c.Pool(), c.Out(), c.In(1), c.In(0), c.In(2), readParams(c))
 }
 
 // gatedReadGrad is dx; its secondaries are dz and dw. Inputs: x, z, w, du and, where dx is to be
@@ -105,18 +97,15 @@ func (gatedReadGrad) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	return gatedRead{}.DeviceBytes(c)
 }
 
-func (gatedReadGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
-
 func (gatedReadGrad) InPlace(i int) bool { return i == 4 }
 
-func (k gatedReadGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runGatedReadGrad[float32], runGatedReadGrad[float64])
+func (k gatedReadGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runGatedReadGrad[float32], runGatedReadGrad[float64])
 }
 
-func runGatedReadGrad[T kernel.Float](_ gatedReadGrad, c *graph.Call) error {
-	grads := kernel.GatedReadGrads[T]{X: graph.Out[T](c), Addend: graph.In[T](c, 4)}
-	grads.Z, grads.AddToZ = graph.SecondaryOut[T](c, 0)
-	grads.W, grads.AddToW = graph.SecondaryOut[T](c, 1)
-	graph.State[kernel.GatedRead[T]](c).Backward(c.Pool(), grads, graph.In[T](c, 3), graph.In[T](c, 1), graph.In[T](c, 0), graph.In[T](c, 2), readParams(c))
-	return nil
+func runGatedReadGrad[T kernel.Float](_ gatedReadGrad, c graph.CallOf[T]) {
+	grads := kernel.GatedReadGrads[T]{X: c.Out(), Addend: c.In(4)}
+	grads.Z, grads.AddToZ = c.SecondaryOut(0)
+	grads.W, grads.AddToW = c.SecondaryOut(1)
+	graph.State[kernel.GatedRead[T]](c).Backward(c.Pool(), grads, c.In(3), c.In(1), c.In(0), c.In(2), readParams(c))
 }

@@ -27,9 +27,6 @@ func (gatedWrite) String() string { return "GatedWrite" }
 func (gatedWrite) FLOPs(c graph.Cost) int { return 2 * c.Signature(0).Size() }
 
 func (gatedWrite) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in); err != nil {
-		return graph.Signature{}, err
-	}
 	r, y, x := in[0], in[1], in[2]
 	if err := graph.WantDims(r, 3, "stream", "[tokens, n, d]"); err != nil {
 		return graph.Signature{}, err
@@ -53,21 +50,17 @@ func (gatedWrite) VJP(d *graph.Derivative) {
 	if !d.Wants(1) && !d.Wants(2) {
 		return
 	}
-	primary := d.Apply(gatedWriteGrad{}, d.Gradient(), d.Input(1), d.Input(2))
-	d.Set(1, primary)
-	if d.Wants(2) {
-		d.SetSecondary(2, primary, 0, "GradX of GatedWrite")
-	}
+	primary := d.Make(1, gatedWriteGrad{}, d.Gradient(), d.Input(1), d.Input(2))
+	d.SetSecondary(2, primary, 0, "GradX of GatedWrite")
 }
 
-func (k gatedWrite) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runGatedWrite[float32], runGatedWrite[float64])
+func (k gatedWrite) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runGatedWrite[float32], runGatedWrite[float64])
 }
 
-func runGatedWrite[T kernel.Float](_ gatedWrite, c *graph.Call) error {
+func runGatedWrite[T kernel.Float](_ gatedWrite, c graph.CallOf[T]) {
 	p := gatedParams(c.Signature(0), c.Signature(2))
-	graph.State[kernel.GatedWrite[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), p)
-	return nil
+	graph.State[kernel.GatedWrite[T]](c).Forward(c.Pool(), c.Out(), c.In(0), c.In(1), c.In(2), p)
 }
 
 // gatedWriteGrad is dy; its secondary is dx. Inputs: the stream's gradient, y, x.
@@ -79,15 +72,12 @@ func (gatedWriteGrad) FLOPs(c graph.Cost) int { // dy and dx
 	return (1 + c.Secondary(0)) * 2 * c.Signature(0).Size()
 }
 
-func (gatedWriteGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[1], nil }
-
-func (k gatedWriteGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runGatedWriteGrad[float32], runGatedWriteGrad[float64])
+func (k gatedWriteGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runGatedWriteGrad[float32], runGatedWriteGrad[float64])
 }
 
-func runGatedWriteGrad[T kernel.Float](_ gatedWriteGrad, c *graph.Call) error {
-	dx, accumulate := graph.SecondaryOut[T](c, 0)
+func runGatedWriteGrad[T kernel.Float](_ gatedWriteGrad, c graph.CallOf[T]) {
+	dx, accumulate := c.SecondaryOut(0)
 	p := gatedParams(c.Signature(0), c.Signature(2))
-	graph.State[kernel.GatedWrite[T]](c).Backward(c.Pool(), graph.Out[T](c), dx, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), false, accumulate, p)
-	return nil
+	graph.State[kernel.GatedWrite[T]](c).Backward(c.Pool(), c.Out(), dx, c.In(0), c.In(1), c.In(2), false, accumulate, p)
 }

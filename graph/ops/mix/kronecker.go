@@ -1,17 +1,12 @@
 package mix
 
 import (
-	"fmt"
-
 	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/kernel"
 )
-
-// kronecker makes the coefficients of KromHC.
-type kronecker struct{ streamGates }
 
 // kroneckerStreams is the largest number of streams of KroneckerCoefficients.
 const kroneckerStreams = 64
@@ -36,16 +31,5 @@ func KroneckerCoefficients(b *graph.Builder, z, alpha, bias *gorgonia.Node, n in
 		b.Fail(errors.Errorf("graph: KroneckerCoefficients: n: want a power of two, got %d", n))
 		return nil
 	}
-	return b.Apply(kronecker{streamGates{n: n, carry: kernel.Kronecker}}, z, alpha, bias)
+	return b.Apply(streamGates{n: n, carry: kernel.Kronecker}, z, alpha, bias)
 }
-
-func (k kronecker) String() string { return fmt.Sprintf("KroneckerCoefficients(n=%d)", k.n) }
-
-func (k kronecker) VJP(d *graph.Derivative) {
-	k.gradients(d, "KroneckerCoefficients", kroneckerGrad{streamGatesGrad{of: k.streamGates}})
-}
-
-// kroneckerGrad is dz; see streamGatesGrad.
-type kroneckerGrad struct{ streamGatesGrad }
-
-func (k kroneckerGrad) String() string { return "GradZ of " + kronecker{k.of}.String() }

@@ -58,9 +58,6 @@ func (k mixRead) String() string { return fmt.Sprintf("MixRead(m=%d)", k.m) }
 func (k mixRead) FLOPs(c graph.Cost) int { return k.readFLOPs(c.Signature(0)) }
 
 func (k mixRead) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in); err != nil {
-		return graph.Signature{}, err
-	}
 	if err := k.check(in[0], in[1]); err != nil {
 		return graph.Signature{}, err
 	}
@@ -69,21 +66,17 @@ func (k mixRead) Infer(in []graph.Signature) (graph.Signature, error) {
 
 func (k mixRead) VJP(d *graph.Derivative) {
 	addends, children := mixAddendsOf(d, 1, d.Gradient(), d.Input(0), d.Input(1))
-	primary := d.Apply(mixReadGrad{of: k, addends: addends}, children...)
-	d.Set(0, primary)
-	if d.Wants(1) {
-		d.SetFloat32(1, primary, 0, "GradC of MixRead")
-	}
+	primary := d.Make(0, mixReadGrad{of: k, addends: addends}, children...)
+	d.SetFloat32(1, primary, 0, "GradC of MixRead")
 }
 
-func (k mixRead) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runMixRead[float32], runMixRead[float64])
+func (k mixRead) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runMixRead[float32], runMixRead[float64])
 }
 
-func runMixRead[T kernel.Float](k mixRead, c *graph.Call) error {
+func runMixRead[T kernel.Float](k mixRead, c graph.CallOf[T]) {
 	p := k.params(c.Signature(0), c.Signature(1))
-	graph.State[kernel.MixRead[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), p)
-	return nil
+	graph.State[kernel.MixRead[T]](c).Forward(c.Pool(), c.Out(), c.In(0), c.In(1), p)
 }
 
 // mixAddends are the inputs of a gradient op that hold what the gradients of the stream and
@@ -108,8 +101,8 @@ func mixAddendsOf(d *graph.Derivative, coefficients int, children ...*gorgonia.N
 }
 
 // mixGrads are the output, that of the stream's gradient, and the addends of a call.
-func mixGrads[T kernel.Float](c *graph.Call, a mixAddends) kernel.MixGrads[T] {
-	return kernel.MixGrads[T]{H: graph.Out[T](c), AddendH: graph.In[T](c, a.h), AddendC: graph.In[T](c, a.c)}
+func mixGrads[T kernel.Float](c graph.CallOf[T], a mixAddends) kernel.MixGrads[T] {
+	return kernel.MixGrads[T]{H: c.Out(), AddendH: c.In(a.h), AddendC: c.In(a.c)}
 }
 
 // mixReadGrad is dh; its secondary is dc. Inputs: du, h, c and the addends.
@@ -125,20 +118,17 @@ func (k mixReadGrad) FLOPs(c graph.Cost) int { // dh, and dc
 	return (1 + c.Secondary(0)) * k.of.readFLOPs(c.Signature(1))
 }
 
-func (k mixReadGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[1], nil }
-
 func (k mixReadGrad) InPlace(i int) bool { return i == k.addends.h }
 
-func (k mixReadGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runMixReadGrad[float32], runMixReadGrad[float64])
+func (k mixReadGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runMixReadGrad[float32], runMixReadGrad[float64])
 }
 
-func runMixReadGrad[T kernel.Float](k mixReadGrad, c *graph.Call) error {
+func runMixReadGrad[T kernel.Float](k mixReadGrad, c graph.CallOf[T]) {
 	p := k.of.params(c.Signature(1), c.Signature(2))
 	g := mixGrads[T](c, k.addends)
-	g.C, g.AddToC = graph.SecondaryOut[T](c, 0)
-	graph.State[kernel.MixRead[T]](c).Backward(c.Pool(), g, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), p)
-	return nil
+	g.C, g.AddToC = c.SecondaryOut(0)
+	graph.State[kernel.MixRead[T]](c).Backward(c.Pool(), g, c.In(0), c.In(1), c.In(2), p)
 }
 
 // readFLOPs are those of combining the rows of a stream h to m rows, or the other way.

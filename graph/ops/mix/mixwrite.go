@@ -32,9 +32,6 @@ func (k mixWrite) FLOPs(c graph.Cost) int {
 }
 
 func (k mixWrite) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in); err != nil {
-		return graph.Signature{}, err
-	}
 	h, y, c := in[0], in[1], in[2]
 	if err := k.check(h, c); err != nil {
 		return graph.Signature{}, err
@@ -49,24 +46,18 @@ func (k mixWrite) InPlace(i int) bool { return i == 0 }
 
 func (k mixWrite) VJP(d *graph.Derivative) {
 	addends, children := mixAddendsOf(d, 2, d.Gradient(), d.Input(0), d.Input(1), d.Input(2))
-	primary := d.Apply(mixWriteGrad{of: k, addends: addends}, children...)
-	d.Set(0, primary)
-	if d.Wants(1) {
-		d.SetSecondary(1, primary, 0, "GradY of MixWrite")
-	}
-	if d.Wants(2) {
-		d.SetFloat32(2, primary, 1, "GradC of MixWrite")
-	}
+	primary := d.Make(0, mixWriteGrad{of: k, addends: addends}, children...)
+	d.SetSecondary(1, primary, 0, "GradY of MixWrite")
+	d.SetFloat32(2, primary, 1, "GradC of MixWrite")
 }
 
-func (k mixWrite) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runMixWrite[float32], runMixWrite[float64])
+func (k mixWrite) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runMixWrite[float32], runMixWrite[float64])
 }
 
-func runMixWrite[T kernel.Float](k mixWrite, c *graph.Call) error {
+func runMixWrite[T kernel.Float](k mixWrite, c graph.CallOf[T]) {
 	p := k.params(c.Signature(0), c.Signature(2))
-	graph.State[kernel.MixWrite[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), p)
-	return nil
+	graph.State[kernel.MixWrite[T]](c).Forward(c.Pool(), c.Out(), c.In(0), c.In(1), c.In(2), p)
 }
 
 // mixWriteGrad is dh; its secondaries are dy and dc, made in the same pass over the stream's
@@ -84,19 +75,16 @@ func (k mixWriteGrad) FLOPs(c graph.Cost) int { // dh, dy and dc
 	return (1+dc)*k.of.carryFLOPs(c.Signature(0)) + (c.Secondary(0)+dc)*k.of.readFLOPs(c.Signature(0))
 }
 
-func (k mixWriteGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
-
 func (k mixWriteGrad) InPlace(i int) bool { return i == 0 || i == k.addends.h }
 
-func (k mixWriteGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runMixWriteGrad[float32], runMixWriteGrad[float64])
+func (k mixWriteGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runMixWriteGrad[float32], runMixWriteGrad[float64])
 }
 
-func runMixWriteGrad[T kernel.Float](k mixWriteGrad, c *graph.Call) error {
+func runMixWriteGrad[T kernel.Float](k mixWriteGrad, c graph.CallOf[T]) {
 	p := k.of.params(c.Signature(0), c.Signature(3))
 	g := mixGrads[T](c, k.addends)
-	g.Y, g.AddToY = graph.SecondaryOut[T](c, 0)
-	g.C, g.AddToC = graph.SecondaryOut[T](c, 1)
-	graph.State[kernel.MixWrite[T]](c).Backward(c.Pool(), g, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), graph.In[T](c, 3), p)
-	return nil
+	g.Y, g.AddToY = c.SecondaryOut(0)
+	g.C, g.AddToC = c.SecondaryOut(1)
+	graph.State[kernel.MixWrite[T]](c).Backward(c.Pool(), g, c.In(0), c.In(1), c.In(2), c.In(3), p)
 }

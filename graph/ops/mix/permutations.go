@@ -1,16 +1,11 @@
 package mix
 
 import (
-	"fmt"
-
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/kernel"
 )
-
-// permutations makes the coefficients of mHC-lite.
-type permutations struct{ streamGates }
 
 // permutationStreams is the largest number of streams of PermutationCoefficients: five
 // have 120 permutations.
@@ -36,16 +31,5 @@ func PermutationCoefficients(b *graph.Builder, z, alpha, bias *gorgonia.Node, n 
 	if !wantStreams(b, "PermutationCoefficients", n, permutationStreams) {
 		return nil
 	}
-	return b.Apply(permutations{streamGates{n: n, carry: kernel.Permutations}}, z, alpha, bias)
+	return b.Apply(streamGates{n: n, carry: kernel.Permutations}, z, alpha, bias)
 }
-
-func (k permutations) String() string { return fmt.Sprintf("PermutationCoefficients(n=%d)", k.n) }
-
-func (k permutations) VJP(d *graph.Derivative) {
-	k.gradients(d, "PermutationCoefficients", permutationsGrad{streamGatesGrad{of: k.streamGates}})
-}
-
-// permutationsGrad is dz; see streamGatesGrad.
-type permutationsGrad struct{ streamGatesGrad }
-
-func (k permutationsGrad) String() string { return "GradZ of " + permutations{k.of}.String() }

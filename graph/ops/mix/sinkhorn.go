@@ -1,17 +1,12 @@
 package mix
 
 import (
-	"fmt"
-
 	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/kernel"
 )
-
-// sinkhorn makes the coefficients of mHC.
-type sinkhorn struct{ streamGates }
 
 // sinkhornStreams is the largest number of streams of SinkhornCoefficients.
 const sinkhornStreams = 64
@@ -36,18 +31,5 @@ func SinkhornCoefficients(b *graph.Builder, z, alpha, bias *gorgonia.Node, n, it
 		b.Fail(errors.Errorf("graph: SinkhornCoefficients: iterations: want at least 1, got %d", iterations))
 		return nil
 	}
-	return b.Apply(sinkhorn{streamGates{n: n, carry: kernel.Sinkhorn, iterations: iterations}}, z, alpha, bias)
+	return b.Apply(streamGates{n: n, carry: kernel.Sinkhorn, iterations: iterations}, z, alpha, bias)
 }
-
-func (k sinkhorn) String() string {
-	return fmt.Sprintf("SinkhornCoefficients(n=%d, iterations=%d)", k.n, k.iterations)
-}
-
-func (k sinkhorn) VJP(d *graph.Derivative) {
-	k.gradients(d, "SinkhornCoefficients", sinkhornGrad{streamGatesGrad{of: k.streamGates}})
-}
-
-// sinkhornGrad is dz; see streamGatesGrad.
-type sinkhornGrad struct{ streamGatesGrad }
-
-func (k sinkhornGrad) String() string { return "GradZ of " + sinkhorn{k.of}.String() }

@@ -1,13 +1,16 @@
 package mix
 
 import (
+	"fmt"
+
 	"github.com/pkg/errors"
+
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// streamGates is what SinkhornCoefficients, PermutationCoefficients and KroneckerCoefficients share: from z
-// [tokens, columns], alpha [3] and bias [columns] they make c [tokens, n, n+2].
+// streamGates is SinkhornCoefficients, PermutationCoefficients or KroneckerCoefficients: from z
+// [tokens, columns], alpha [3] and bias [columns] it makes c [tokens, n, n+2].
 type streamGates struct {
 	n          int
 	carry      kernel.Carry
@@ -23,10 +26,26 @@ func columnsOf(carry kernel.Carry, n int) int {
 	return kernel.StreamGatesParams{N: n, Carry: carry}.Columns()
 }
 
-func (k streamGates) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in); err != nil {
-		return graph.Signature{}, err
+// name is the op's.
+func (k streamGates) name() string {
+	switch k.carry {
+	case kernel.Sinkhorn:
+		return "SinkhornCoefficients"
+	case kernel.Permutations:
+		return "PermutationCoefficients"
+	default:
+		return "KroneckerCoefficients"
 	}
+}
+
+func (k streamGates) String() string {
+	if k.carry == kernel.Sinkhorn {
+		return fmt.Sprintf("%s(n=%d, iterations=%d)", k.name(), k.n, k.iterations)
+	}
+	return fmt.Sprintf("%s(n=%d)", k.name(), k.n)
+}
+
+func (k streamGates) Infer(in []graph.Signature) (graph.Signature, error) {
 	z, alpha, bias, columns := in[0], in[1], in[2], columnsOf(k.carry, k.n)
 	if z.Shape.Dims() != 2 || z.Width() != columns {
 		return graph.Signature{}, errors.Errorf("z: want shape [tokens, %d] for %d streams, got %v", columns, k.n, z.Shape)
@@ -42,47 +61,39 @@ func (k streamGates) Infer(in []graph.Signature) (graph.Signature, error) {
 
 func (streamGates) KeepsFloat32() bool { return true }
 
-func (k streamGates) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runStreamGates[float32], runStreamGates[float64])
+func (k streamGates) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runStreamGates[float32], runStreamGates[float64])
 }
 
-func runStreamGates[T kernel.Float](k streamGates, c *graph.Call) error {
-	graph.State[kernel.StreamGates[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), k.params(c.Signature(0)))
-	return nil
+func runStreamGates[T kernel.Float](k streamGates, c graph.CallOf[T]) {
+	graph.State[kernel.StreamGates[T]](c).Forward(c.Pool(), c.Out(), c.In(0), c.In(1), c.In(2), k.params(c.Signature(0)))
 }
 
-// gradients makes the primary, grad, and its secondaries, for the op of that name.
-func (k streamGates) gradients(d *graph.Derivative, name string, grad graph.Primitive) {
-	primary := d.Apply(grad, d.Gradient(), d.Input(0), d.Input(1), d.Input(2))
-	d.Set(0, primary)
-	for i, what := range []string{"GradAlpha", "GradBias"} {
-		if d.Wants(1 + i) {
-			d.SetFloat32(1+i, primary, i, what+" of "+name)
-		}
-	}
+func (k streamGates) VJP(d *graph.Derivative) {
+	primary := d.Make(0, streamGatesGrad{of: k}, d.Gradient(), d.Input(0), d.Input(1), d.Input(2))
+	d.SetFloat32(1, primary, 0, "GradAlpha of "+k.name())
+	d.SetFloat32(2, primary, 1, "GradBias of "+k.name())
 }
 
-// streamGatesGrad is what the gradients dz share. Inputs: dc, z, alpha, bias; secondaries:
-// dalpha, dbias.
+// streamGatesGrad is dz; its secondaries are dalpha and dbias. Inputs: dc, z, alpha, bias.
 type streamGatesGrad struct {
 	graph.NoGradient
 	of streamGates
 }
 
-func (streamGatesGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[1], nil }
+func (k streamGatesGrad) String() string { return "GradZ of " + k.of.String() }
 
 func (streamGatesGrad) KeepsFloat32() bool { return true }
 
-func (k streamGatesGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runStreamGatesGrad[float32], runStreamGatesGrad[float64])
+func (k streamGatesGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runStreamGatesGrad[float32], runStreamGatesGrad[float64])
 }
 
-func runStreamGatesGrad[T kernel.Float](k streamGatesGrad, c *graph.Call) error {
-	dalpha, accumulateAlpha := graph.SecondaryOut[T](c, 0)
-	dbias, accumulateBias := graph.SecondaryOut[T](c, 1)
-	graph.State[kernel.StreamGates[T]](c).Backward(c.Pool(), graph.Out[T](c), dalpha, dbias, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), graph.In[T](c, 3),
+func runStreamGatesGrad[T kernel.Float](k streamGatesGrad, c graph.CallOf[T]) {
+	dalpha, accumulateAlpha := c.SecondaryOut(0)
+	dbias, accumulateBias := c.SecondaryOut(1)
+	graph.State[kernel.StreamGates[T]](c).Backward(c.Pool(), c.Out(), dalpha, dbias, c.In(0), c.In(1), c.In(2), c.In(3),
 		accumulateAlpha, accumulateBias, k.of.params(c.Signature(1)))
-	return nil
 }
 
 // wantStreams checks the number of streams of an op before its sizes are made of it.

@@ -1,13 +1,66 @@
 package mix
 
 import (
+	"strconv"
+
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/cuda"
+	"github.com/residua-go/residua/graph/kernel"
 )
 
 // perToken is the grid of a kernel with a thread a token: small blocks, to spread few
 // tokens over the device.
 func perToken(tokens int) cuda.Grid { return cuda.Over(tokens, 64) }
+
+// wideBlocks is the most blocks of Sinkhorn's kernels for more than eight streams, which
+// take a token at a time.
+const wideBlocks = 1024
+
+// kernel is how the kernels' names begin.
+func (k streamGates) kernel() string {
+	return map[kernel.Carry]string{kernel.Sinkhorn: "sinkhorn", kernel.Permutations: "permutations", kernel.Kronecker: "kronecker"}[k.carry]
+}
+
+// onDevice is the ending of the kernels' names, their grid, and how many tokens they treat at once.
+func (k streamGates) onDevice(tokens int) (ending string, grid cuda.Grid, slots int) {
+	switch {
+	case k.carry != kernel.Sinkhorn:
+		return strconv.Itoa(k.n), perToken(tokens), tokens
+	case k.n <= 4:
+		return "4", perToken(tokens), tokens
+	case k.n <= 8:
+		return "8", perToken(tokens), tokens
+	}
+	slots = min(tokens, wideBlocks)
+	return "_wide", cuda.Grid{X: slots, Threads: 64}, slots
+}
+
+// sizes are the last arguments of the kernels.
+func (k streamGates) sizes(tokens int) cuda.Args {
+	if k.carry == kernel.Sinkhorn {
+		return cuda.Args{cuda.Long(tokens), cuda.Ints(k.n, k.iterations)}
+	}
+	return cuda.Args{cuda.Long(tokens)}
+}
+
+func (k streamGates) Launch(c *graph.DeviceCall) {
+	c.Unify()
+	tokens := c.Signature(0).Leading()
+	ending, grid, _ := k.onDevice(tokens)
+	c.Launch(k.kernel()+ending, grid, c.Out(), c.In(0), c.In(1), c.In(2), k.sizes(tokens))
+}
+
+func (k streamGatesGrad) Launch(c *graph.DeviceCall) {
+	c.Unify()
+	tokens := c.Signature(1).Leading()
+	ending, grid, slots := k.of.onDevice(tokens)
+	out := cuda.Args{c.Out()}
+	if k.of.carry == kernel.Sinkhorn {
+		out = append(out, c.Scratch(cuda.F32, 2*k.of.iterations*k.of.n*slots)) // [2 iterations, n, slots]
+	}
+	c.Launch(k.of.kernel()+"_grad"+ending, grid, out, c.In(0), c.In(1), c.In(2), c.In(3), k.of.sizes(tokens))
+	finishGates(c, k.of.n)
+}
 
 // finishGates ends the gradients of n streams' coefficients: the output holds that of
 // zt = alpha[group] z + bias and gets that of z; the secondaries get those of alpha and bias.

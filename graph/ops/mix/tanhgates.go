@@ -33,9 +33,6 @@ func TanhCoefficients(b *graph.Builder, z, static, scale *gorgonia.Node, tau flo
 func (k tanhGates) String() string { return fmt.Sprintf("TanhCoefficients(tau=%g)", k.tau) }
 
 func (k tanhGates) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in); err != nil {
-		return graph.Signature{}, err
-	}
 	z, static, scale := in[0].Shape, in[1].Shape, in[2].Shape
 	if z.Dims() != 2 && z.Dims() != 3 {
 		return graph.Signature{}, errors.Errorf("z: want [tokens, n, K] or [tokens, K], got shape %v", z)
@@ -68,22 +65,17 @@ func (k tanhGates) InPlace(i int) bool { return i == 0 }
 func (tanhGates) KeepsFloat32() bool { return true }
 
 func (k tanhGates) VJP(d *graph.Derivative) {
-	primary := d.Apply(tanhGatesGrad{of: k}, d.Gradient(), d.Input(0), d.Input(2))
-	d.Set(0, primary)
-	for i, what := range []string{"GradStatic", "GradScale"} {
-		if d.Wants(1 + i) {
-			d.SetFloat32(1+i, primary, i, what+" of TanhCoefficients")
-		}
-	}
+	primary := d.Make(0, tanhGatesGrad{of: k}, d.Gradient(), d.Input(0), d.Input(2))
+	d.SetFloat32(1, primary, 0, "GradStatic of TanhCoefficients")
+	d.SetFloat32(2, primary, 1, "GradScale of TanhCoefficients")
 }
 
-func (k tanhGates) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runTanhGates[float32], runTanhGates[float64])
+func (k tanhGates) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runTanhGates[float32], runTanhGates[float64])
 }
 
-func runTanhGates[T kernel.Float](k tanhGates, c *graph.Call) error {
-	graph.State[kernel.TanhGates[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), k.params(c.Signature(0), c.Signature(2)))
-	return nil
+func runTanhGates[T kernel.Float](k tanhGates, c graph.CallOf[T]) {
+	graph.State[kernel.TanhGates[T]](c).Forward(c.Pool(), c.Out(), c.In(0), c.In(1), c.In(2), k.params(c.Signature(0), c.Signature(2)))
 }
 
 // tanhGatesGrad is dz; its secondaries are dstatic and dscale. Inputs: dc, z, scale.
@@ -94,20 +86,17 @@ type tanhGatesGrad struct {
 
 func (k tanhGatesGrad) String() string { return "GradZ of " + k.of.String() }
 
-func (k tanhGatesGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[1], nil }
-
 func (k tanhGatesGrad) InPlace(i int) bool { return i == 0 }
 
 func (tanhGatesGrad) KeepsFloat32() bool { return true }
 
-func (k tanhGatesGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runTanhGatesGrad[float32], runTanhGatesGrad[float64])
+func (k tanhGatesGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runTanhGatesGrad[float32], runTanhGatesGrad[float64])
 }
 
-func runTanhGatesGrad[T kernel.Float](k tanhGatesGrad, c *graph.Call) error {
-	dstatic, accumulateStatic := graph.SecondaryOut[T](c, 0)
-	dscale, accumulateScale := graph.SecondaryOut[T](c, 1)
-	graph.State[kernel.TanhGates[T]](c).Backward(c.Pool(), graph.Out[T](c), dstatic, dscale, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2),
+func runTanhGatesGrad[T kernel.Float](k tanhGatesGrad, c graph.CallOf[T]) {
+	dstatic, accumulateStatic := c.SecondaryOut(0)
+	dscale, accumulateScale := c.SecondaryOut(1)
+	graph.State[kernel.TanhGates[T]](c).Backward(c.Pool(), c.Out(), dstatic, dscale, c.In(0), c.In(1), c.In(2),
 		accumulateStatic, accumulateScale, k.of.params(c.Signature(1), c.Signature(2)))
-	return nil
 }

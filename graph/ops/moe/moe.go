@@ -97,7 +97,7 @@ func gated(b *graph.Builder, k experts, a, w2, gates, dispatch *gorgonia.Node, o
 		return nil
 	}
 	s := graph.SignatureOf(rows)
-	return b.Secondary(combined{graph.Signature{DType: s.DType, Shape: graph.WithTokens(s.Leading()/k.topK, s.Width())}}, 0, rows)
+	return b.Secondary(combined{result: graph.Signature{DType: s.DType, Shape: graph.WithTokens(s.Leading()/k.topK, s.Width())}}, 0, rows)
 }
 
 // Output is what MoE makes. The methods' nodes exist from their first call on; each
@@ -171,11 +171,14 @@ func (k experts) String() string {
 	return fmt.Sprintf("(top=%d, of=%d, exact=%t, biased=%t)", k.topK, k.number, k.exact, k.biased)
 }
 
+// ReadsInts: the dispatch.
+func (experts) ReadsInts(i int) bool { return i == 2 }
+
 func (k experts) dispatchSize(tokens int) int { return kernel.DispatchSize(tokens, k.topK, k.number) }
 
-// dispatch lays the kernel's Dispatch over input i.
-func (k experts) dispatch(c *graph.Call, i int) kernel.Dispatch {
-	return newDispatch(graph.In[int32](c, i), k.topK, k.number)
+// dispatch lays the kernel's Dispatch over its node's memory.
+func (k experts) dispatch(memory []int32) kernel.Dispatch {
+	return newDispatch(memory, k.topK, k.number)
 }
 
 // newDispatch lays a Dispatch over its node's memory.
@@ -195,13 +198,6 @@ func (k experts) sizes(w graph.Signature, second bool) kernel.ExpertSizes {
 // check checks what a product of the experts takes, and returns its output [T*k, n]: x, w
 // [E, inputs, n], the dispatch and, as the last input, a bias.
 func (k experts) check(in []graph.Signature, what, axes string, rows, inputs int) (graph.Signature, error) {
-	floats := []graph.Signature{in[0], in[1]}
-	if k.biased {
-		floats = append(floats, in[len(in)-1])
-	}
-	if err := graph.WantFloats(floats); err != nil {
-		return graph.Signature{}, err
-	}
 	w := in[1].Shape
 	if w.Dims() != 3 || w[0] != k.number || w[1] != inputs {
 		return graph.Signature{}, errors.Errorf("%s: want [E, %s] with E = %d experts, as the router has, and %d inputs, got %v", what, axes, k.number, inputs, w)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
 	"github.com/residua-go/residua/graph/ops/elementwise"
 	"github.com/residua-go/residua/graph/ops/linear"
 	"github.com/residua-go/residua/graph/optest"
@@ -62,12 +63,13 @@ func (fullAdd) VJP(d *graph.Derivative) {
 	d.Set(1, d.Gradient())
 }
 
-func (fullAdd) Run(c *graph.Call) error {
-	x, y := graph.In[float32](c, 0), graph.In[float32](c, 1)
-	for i := range graph.Out[float32](c) {
-		graph.Out[float32](c)[i] = x[i] + y[i]
+func (k fullAdd) Run(c *graph.Call) { graph.Dispatch(c, k, runFullAdd[float32], runFullAdd[float64]) }
+
+func runFullAdd[T kernel.Float](_ fullAdd, c graph.CallOf[T]) {
+	x, y := c.In(0), c.In(1)
+	for i := range c.Out() {
+		c.Out()[i] = x[i] + y[i]
 	}
-	return nil
 }
 
 func (fullAdd) Launch(c *graph.DeviceCall) {
@@ -105,6 +107,11 @@ func TestDeviceMoE(t *testing.T) {
 	}
 }
 
+// nearInts emits floats next to a node of Int32.
+type nearInts struct{ optest.WeightedLossGrad }
+
+func (nearInts) ReadsInts(int) bool { return true }
+
 // TestDeviceDispatch: the device chooses and sorts as the CPU does, ties, infinities and
 // thousands of assignments included.
 func TestDeviceDispatch(t *testing.T) {
@@ -122,7 +129,7 @@ func TestDeviceDispatch(t *testing.T) {
 			Output.Counts,
 		} {
 			c := optest.Case{NoGradient: true, Ints: []optest.IntInput{{Shape: []int{1}, Draw: optest.Below(2)}}, Build: func(b *graph.Builder, _, ids gorgonia.Nodes) *gorgonia.Node {
-				fixed := b.Apply(optest.WeightedLossGrad{Weights: logits, X: graph.Signature{DType: tensor.Float32, Shape: tensor.Shape{tokens, number}}}, ids[0])
+				fixed := b.Apply(nearInts{optest.WeightedLossGrad{Weights: logits, X: graph.Signature{DType: tensor.Float32, Shape: tensor.Shape{tokens, number}}}}, ids[0])
 				k := Output{routing: &routing{b: b, logits: fixed, experts: experts{topK: topK, number: number}}}
 				gates := b.Apply(route{topK: topK}, fixed)
 				k.routing.dispatch = b.Secondary(dispatch{size: k.routing.experts.dispatchSize(tokens)}, 0, gates)

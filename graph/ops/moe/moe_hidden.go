@@ -26,22 +26,21 @@ func (k expertsHidden) VJP(d *graph.Derivative) {
 		d.SetSecondary(0, rows, 0, "GradU of ExpertsHidden")
 	}
 	if d.Wants(1) {
-		d.Set(1, d.Apply(expertsGradW{experts: k.experts, w: d.Signature(1), second: false}, d.Input(0), d.Gradient(), dispatch))
+		d.Make(1, expertsGradW{experts: k.experts, second: false}, d.Input(0), d.Gradient(), dispatch)
 	}
 	if k.biased && d.Wants(3) {
-		d.Set(3, d.Apply(expertsGradBias{experts: k.experts, bias: d.Signature(3), second: false}, d.Gradient(), dispatch))
+		d.Make(3, expertsGradBias{experts: k.experts, second: false}, d.Gradient(), dispatch)
 	}
 }
 
-func (k expertsHidden) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runExpertsHidden[float32], runExpertsHidden[float64])
+func (k expertsHidden) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runExpertsHidden[float32], runExpertsHidden[float64])
 }
 
-func runExpertsHidden[T kernel.Float](k expertsHidden, c *graph.Call) error {
-	a, _ := graph.SecondaryOut[T](c, 0)
-	graph.State[kernel.Experts[T]](c).Hidden(c.Pool(), graph.Out[T](c), a, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 3),
-		k.dispatch(c, 2), k.sizes(c.Signature(1), false))
-	return nil
+func runExpertsHidden[T kernel.Float](k expertsHidden, c graph.CallOf[T]) {
+	a, _ := c.SecondaryOut(0)
+	graph.State[kernel.Experts[T]](c).Hidden(c.Pool(), c.Out(), a, c.In(0), c.In(1), c.In(3),
+		k.dispatch(c.Ints(2)), k.sizes(c.Signature(1), false))
 }
 
 // expertsActivated is a = gelu(h), [T*k, FF], made by h's own run. Input: h.
@@ -51,7 +50,7 @@ func (k expertsActivated) String() string { return "Activated " + k.Activation.S
 
 func (expertsActivated) InPlace(int) bool { return false }
 
-func (expertsActivated) Run(*graph.Call) error { return nil }
+func (expertsActivated) Run(*graph.Call) {}
 
 func (k expertsActivated) VJP(d *graph.Derivative) {
 	if g, ok := graph.PrimitiveOf(d.Gradient()).(expertsGradHidden); ok && g.through {
@@ -78,13 +77,12 @@ func (k expertsGradU) Infer(in []graph.Signature) (graph.Signature, error) {
 	return graph.Signature{DType: in[0].DType, Shape: graph.WithTokens(in[0].Leading(), in[1].Shape[1])}, nil
 }
 
-func (k expertsGradU) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runExpertsGradU[float32], runExpertsGradU[float64])
+func (k expertsGradU) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runExpertsGradU[float32], runExpertsGradU[float64])
 }
 
-func runExpertsGradU[T kernel.Float](k expertsGradU, c *graph.Call) error {
-	du, accumulate := graph.SecondaryOut[T](c, 0)
-	graph.State[kernel.Experts[T]](c).GradU(c.Pool(), du, graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1),
-		k.dispatch(c, 2), k.sizes(c.Signature(1), false), accumulate)
-	return nil
+func runExpertsGradU[T kernel.Float](k expertsGradU, c graph.CallOf[T]) {
+	du, accumulate := c.SecondaryOut(0)
+	graph.State[kernel.Experts[T]](c).GradU(c.Pool(), du, c.Out(), c.In(0), c.In(1),
+		k.dispatch(c.Ints(2)), k.sizes(c.Signature(1), false), accumulate)
 }

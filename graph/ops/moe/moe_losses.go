@@ -23,61 +23,56 @@ func (k routerLoss) String() string {
 	return "RouterZ"
 }
 
+// ReadsInts: the dispatch.
+func (routerLoss) ReadsInts(i int) bool { return i == 1 }
+
 func (k routerLoss) Infer(in []graph.Signature) (graph.Signature, error) {
-	return graph.Signature{DType: in[0].DType, Shape: tensor.ScalarShape()}, graph.WantFloats(in[:1])
+	return graph.Signature{DType: in[0].DType, Shape: tensor.ScalarShape()}, nil
 }
 
 func (k routerLoss) KeepsFloat32() bool { return true } // so is the gradient of the logits
 
 func (k routerLoss) VJP(d *graph.Derivative) {
-	if !d.Wants(0) {
-		return
-	}
 	if k.balance {
-		d.Set(0, d.Apply(routerLossGrad{of: k, logits: d.Signature(0)}, d.Gradient(), d.Input(0), d.Input(1)))
+		d.Make(0, routerLossGrad{of: k}, d.Gradient(), d.Input(0), d.Input(1))
 		return
 	}
-	d.Set(0, d.Apply(routerLossGrad{of: k, logits: d.Signature(0)}, d.Gradient(), d.Input(0)))
+	d.Make(0, routerLossGrad{of: k}, d.Gradient(), d.Input(0))
 }
 
-func (k routerLoss) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runRouterLoss[float32], runRouterLoss[float64])
+func (k routerLoss) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runRouterLoss[float32], runRouterLoss[float64])
 }
 
-func runRouterLoss[T kernel.Float](k routerLoss, c *graph.Call) error {
+func runRouterLoss[T kernel.Float](k routerLoss, c graph.CallOf[T]) {
 	losses, logits := graph.State[kernel.RouterLosses[T]](c), c.Signature(0)
 	if k.balance {
-		graph.Out[T](c)[0] = T(losses.Balance(c.Pool(), graph.In[T](c, 0), newDispatch(graph.In[int32](c, 1), k.topK, logits.Width())))
+		c.Out()[0] = T(losses.Balance(c.Pool(), c.In(0), newDispatch(c.Ints(1), k.topK, logits.Width())))
 	} else {
-		graph.Out[T](c)[0] = T(losses.ZLoss(c.Pool(), graph.In[T](c, 0), logits.Leading(), logits.Width()))
+		c.Out()[0] = T(losses.ZLoss(c.Pool(), c.In(0), logits.Leading(), logits.Width()))
 	}
-	return nil
 }
 
 // routerLossGrad is the gradient of the logits. Inputs: that of the loss, the logits and,
 // for the balance, the dispatch.
 type routerLossGrad struct {
 	graph.NoGradient
-	of     routerLoss
-	logits graph.Signature
+	of routerLoss
 }
 
 func (k routerLossGrad) String() string { return "GradLogits of " + k.of.String() }
 
-func (k routerLossGrad) Infer([]graph.Signature) (graph.Signature, error) { return k.logits, nil }
-
 func (k routerLossGrad) KeepsFloat32() bool { return true }
 
-func (k routerLossGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runRouterLossGrad[float32], runRouterLossGrad[float64])
+func (k routerLossGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runRouterLossGrad[float32], runRouterLossGrad[float64])
 }
 
-func runRouterLossGrad[T kernel.Float](k routerLossGrad, c *graph.Call) error {
-	losses, factor := graph.State[kernel.RouterLosses[T]](c), float64(graph.In[T](c, 0)[0])
+func runRouterLossGrad[T kernel.Float](k routerLossGrad, c graph.CallOf[T]) {
+	losses, factor := graph.State[kernel.RouterLosses[T]](c), float64(c.In(0)[0])
 	if k.of.balance {
-		losses.BalanceGradient(c.Pool(), graph.Out[T](c), graph.In[T](c, 1), newDispatch(graph.In[int32](c, 2), k.of.topK, k.logits.Width()), factor)
+		losses.BalanceGradient(c.Pool(), c.Out(), c.In(1), newDispatch(c.Ints(2), k.of.topK, c.Result().Width()), factor)
 	} else {
-		losses.ZLossGradient(c.Pool(), graph.Out[T](c), graph.In[T](c, 1), k.logits.Leading(), k.logits.Width(), factor)
+		losses.ZLossGradient(c.Pool(), c.Out(), c.In(1), c.Result().Leading(), c.Result().Width(), factor)
 	}
-	return nil
 }

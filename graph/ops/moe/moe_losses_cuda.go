@@ -40,7 +40,7 @@ func (k routerLoss) factor(tokens, experts int) float64 {
 func (k routerLossGrad) Launch(c *graph.DeviceCall) {
 	dloss := c.InAs(0, cuda.F32)
 	logits := c.InAs(1, cuda.F32)
-	tokens, experts := k.logits.Leading(), k.logits.Width()
+	tokens, experts := c.Result().Leading(), c.Result().Width()
 	factor := k.of.factor(tokens, experts)
 	if !k.of.balance {
 		factor *= 2 // of the square

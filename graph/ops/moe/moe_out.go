@@ -25,16 +25,13 @@ func (k expertsOut) Infer(in []graph.Signature) (graph.Signature, error) {
 func (k expertsOut) VJP(d *graph.Derivative) {
 	if d.Wants(0) || d.Wants(3) {
 		primary := k.gradHidden(d)
-		d.Set(0, primary)
-		if d.Wants(3) {
-			d.SetFloat32(3, primary, 0, "GradGates of ExpertsOut") // as the gates are
-		}
+		d.SetFloat32(3, primary, 0, "GradGates of ExpertsOut") // as the gates are
 	}
 	if d.Wants(1) {
-		d.Set(1, d.Apply(expertsGradW{experts: k.experts, w: d.Signature(1), second: true}, d.Input(0), d.Gradient(), d.Input(2), d.Input(3)))
+		d.Make(1, expertsGradW{experts: k.experts, second: true}, d.Input(0), d.Gradient(), d.Input(2), d.Input(3))
 	}
 	if k.biased && d.Wants(4) {
-		d.Set(4, d.Apply(expertsGradBias{experts: k.experts, bias: d.Signature(4), second: true}, d.Gradient(), d.Input(2), d.Input(3)))
+		d.Make(4, expertsGradBias{experts: k.experts, second: true}, d.Gradient(), d.Input(2), d.Input(3))
 	}
 }
 
@@ -48,31 +45,31 @@ func (k expertsOut) gradHidden(d *graph.Derivative) *gorgonia.Node {
 	if a != nil {
 		inputs = append(inputs, d.Recomputed(graph.Inputs(a)[0]))
 	}
-	return d.Apply(expertsGradHidden{experts: k.experts, through: a != nil}, inputs...)
+	return d.Make(0, expertsGradHidden{experts: k.experts, through: a != nil}, inputs...)
 }
 
-func (k expertsOut) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runExpertsOut[float32], runExpertsOut[float64])
+func (k expertsOut) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runExpertsOut[float32], runExpertsOut[float64])
 }
 
-func runExpertsOut[T kernel.Float](k expertsOut, c *graph.Call) error {
-	y, _ := graph.SecondaryOut[T](c, 0)
-	graph.State[kernel.Experts[T]](c).Out(c.Pool(), y, graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 4), graph.In[T](c, 3),
-		k.dispatch(c, 2), k.sizes(c.Signature(1), true))
-	return nil
+func runExpertsOut[T kernel.Float](k expertsOut, c graph.CallOf[T]) {
+	y, _ := c.SecondaryOut(0)
+	graph.State[kernel.Experts[T]](c).Out(c.Pool(), y, c.Out(), c.In(0), c.In(1), c.In(4), c.In(3),
+		k.dispatch(c.Ints(2)), k.sizes(c.Signature(1), true))
 }
 
 // combined is y_t = sum over the rows j of t of g_j (o_j + b2_e(j)), [T, D], made by the
 // run of the rows o. Input: o.
-type combined struct{ result graph.Signature }
+type combined struct {
+	graph.MadeByPrimary
+	result graph.Signature
+}
 
 func (k combined) String() string { return fmt.Sprintf("Combined %v", k.result.Shape) }
 
 func (k combined) Infer([]graph.Signature) (graph.Signature, error) { return k.result, nil }
 
 func (k combined) VJP(d *graph.Derivative) { d.Set(0, d.Gradient()) }
-
-func (k combined) Run(*graph.Call) error { return nil }
 
 // expertsGradHidden is the gradient of a, [T*k, FF], or of h where it goes through the GELU;
 // its secondary is that of the gates. Inputs: dy, w2, dispatch, gates, a, b2 where biased,
@@ -91,22 +88,19 @@ func (expertsGradHidden) FLOPs(c graph.Cost) int { // dy W2^T
 	return 2 * c.Result().Size() * c.Signature(1).Shape[2]
 }
 
-func (k expertsGradHidden) Infer(in []graph.Signature) (graph.Signature, error) { return in[4], nil }
-
-func (k expertsGradHidden) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runExpertsGradHidden[float32], runExpertsGradHidden[float64])
+func (k expertsGradHidden) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runExpertsGradHidden[float32], runExpertsGradHidden[float64])
 }
 
-func runExpertsGradHidden[T kernel.Float](k expertsGradHidden, c *graph.Call) error {
+func runExpertsGradHidden[T kernel.Float](k expertsGradHidden, c graph.CallOf[T]) {
 	var b2, h []T
 	if k.biased {
-		b2 = graph.In[T](c, 5)
+		b2 = c.In(5)
 	}
 	if k.through {
-		h = graph.In[T](c, c.Inputs()-1)
+		h = c.In(c.Inputs() - 1)
 	}
-	dgates, _ := graph.SecondaryOut[T](c, 0)
-	graph.State[kernel.Experts[T]](c).GradHidden(c.Pool(), graph.Out[T](c), dgates, graph.In[T](c, 0), graph.In[T](c, 1), b2, graph.In[T](c, 4), h, graph.In[T](c, 3),
-		k.dispatch(c, 2), k.sizes(c.Signature(1), true))
-	return nil
+	dgates, _ := c.SecondaryOut(0)
+	graph.State[kernel.Experts[T]](c).GradHidden(c.Pool(), c.Out(), dgates, c.In(0), c.In(1), b2, c.In(4), h, c.In(3),
+		k.dispatch(c.Ints(2)), k.sizes(c.Signature(1), true))
 }

@@ -16,8 +16,6 @@ func (k expertsOut) Launch(c *graph.DeviceCall) {
 	}
 }
 
-func (combined) Launch(*graph.DeviceCall) {}
-
 func (k expertsGradHidden) Launch(c *graph.DeviceCall) {
 	dy, w := c.Operands()
 	gates := c.InAs(3, cuda.F32)

@@ -38,19 +38,17 @@ func (k route) Infer(in []graph.Signature) (graph.Signature, error) {
 	if experts := in[0].Width(); k.topK < 1 || k.topK > experts {
 		return graph.Signature{}, errors.Errorf("top-k: want 1 to %d, the number of experts, got %d", experts, k.topK)
 	}
-	return graph.Signature{DType: in[0].DType, Shape: graph.WithTokens(in[0].Leading(), k.topK)}, graph.WantFloats(in)
+	return graph.Signature{DType: in[0].DType, Shape: graph.WithTokens(in[0].Leading(), k.topK)}, nil
 }
 
 func (k route) KeepsFloat32() bool { return true } // so is the gradient of the logits
 
 func (k route) VJP(d *graph.Derivative) {
-	if d.Wants(0) {
-		d.Set(0, d.Apply(routeGrad{of: k, logits: d.Signature(0)}, d.Gradient(), d.Input(0)))
-	}
+	d.Make(0, routeGrad{of: k}, d.Gradient(), d.Input(0))
 }
 
-func (k route) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runRoute[float32], runRoute[float64])
+func (k route) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runRoute[float32], runRoute[float64])
 }
 
 // routeState is the kernel, and a place for the choices where no node wants them: in a
@@ -60,10 +58,10 @@ type routeState[T kernel.Float] struct {
 	dispatch []int32
 }
 
-func runRoute[T kernel.Float](k route, c *graph.Call) error {
+func runRoute[T kernel.Float](k route, c graph.CallOf[T]) {
 	s := graph.State[routeState[T]](c)
 	tokens, experts := c.Signature(0).Leading(), c.Signature(0).Width()
-	memory, _ := graph.SecondaryOut[int32](c, 0)
+	memory := c.SecondaryInts(0)
 	if memory == nil {
 		if s.dispatch == nil {
 			s.dispatch = make([]int32, kernel.DispatchSize(tokens, k.topK, experts))
@@ -71,36 +69,32 @@ func runRoute[T kernel.Float](k route, c *graph.Call) error {
 		memory = s.dispatch
 	}
 	s.Raw = k.raw
-	s.Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), kernel.NewDispatch(memory, tokens, k.topK, experts))
-	return nil
+	s.Forward(c.Pool(), c.Out(), c.In(0), kernel.NewDispatch(memory, tokens, k.topK, experts))
 }
 
 // routeGrad is the gradient of the logits. Inputs: dgates, logits.
 type routeGrad struct {
 	graph.NoGradient
-	of     route
-	logits graph.Signature
+	of route
 }
 
 func (k routeGrad) String() string { return "GradLogits of " + k.of.String() }
 
-func (k routeGrad) Infer([]graph.Signature) (graph.Signature, error) { return k.logits, nil }
-
 func (k routeGrad) KeepsFloat32() bool { return true }
 
-func (k routeGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runRouteGrad[float32], runRouteGrad[float64])
+func (k routeGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runRouteGrad[float32], runRouteGrad[float64])
 }
 
-func runRouteGrad[T kernel.Float](k routeGrad, c *graph.Call) error {
+func runRouteGrad[T kernel.Float](k routeGrad, c graph.CallOf[T]) {
 	run := graph.State[kernel.Route[T]](c)
 	run.Raw = k.of.raw
-	run.Backward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), k.logits.Leading(), k.of.topK, k.logits.Width())
-	return nil
+	run.Backward(c.Pool(), c.Out(), c.In(0), c.In(1), c.Result().Leading(), k.of.topK, c.Result().Width())
 }
 
 // dispatch is a kernel.Dispatch, made by the gates' own run. Input: the gates.
 type dispatch struct {
+	graph.MadeByPrimary
 	graph.NoGradient
 	size int
 }
@@ -110,8 +104,6 @@ func (k dispatch) String() string { return fmt.Sprintf("Dispatch(%d)", k.size) }
 func (k dispatch) Infer([]graph.Signature) (graph.Signature, error) {
 	return graph.Signature{DType: tensor.Int32, Shape: tensor.Shape{k.size}}, nil
 }
-
-func (k dispatch) Run(*graph.Call) error { return nil }
 
 // expertCounts is the number of rows of each expert, [E] Int32. Input: the dispatch.
 type expertCounts struct {
@@ -123,12 +115,14 @@ func (k expertCounts) String() string {
 	return fmt.Sprintf("ExpertCounts(top=%d, of=%d)", k.topK, k.experts)
 }
 
+// ReadsInts: the dispatch.
+func (expertCounts) ReadsInts(int) bool { return true }
+
 func (k expertCounts) Infer([]graph.Signature) (graph.Signature, error) {
 	return graph.Signature{DType: tensor.Int32, Shape: tensor.Shape{k.experts}}, nil
 }
 
-func (k expertCounts) Run(c *graph.Call) error {
-	d := kernel.NewDispatch(graph.In[int32](c, 0), k.tokens, k.topK, k.experts)
-	d.Counts(graph.Out[int32](c))
-	return nil
+func (k expertCounts) Run(c *graph.Call) {
+	d := kernel.NewDispatch(c.Ints(0), k.tokens, k.topK, k.experts)
+	d.Counts(c.IntsOut())
 }

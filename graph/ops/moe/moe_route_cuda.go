@@ -46,12 +46,10 @@ func (d deviceDispatch) sort(c *graph.DeviceCall) {
 func (k routeGrad) Launch(c *graph.DeviceCall) {
 	dgates := c.InAs(0, cuda.F32)
 	logits := c.InAs(1, cuda.F32)
-	tokens := k.logits.Leading()
+	tokens := c.Result().Leading()
 	c.Launch("moe_route_grad", warpEach(tokens), c.Out(), dgates, logits,
-		cuda.Ints(tokens, k.logits.Width(), k.of.topK), cuda.Bool(k.of.raw))
+		cuda.Ints(tokens, c.Result().Width(), k.of.topK), cuda.Bool(k.of.raw))
 }
-
-func (dispatch) Launch(*graph.DeviceCall) {}
 
 func (k expertCounts) Launch(c *graph.DeviceCall) {
 	d := newDeviceDispatch(c.In(0), k.topK, k.experts)

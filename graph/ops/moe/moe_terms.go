@@ -61,23 +61,23 @@ type expertTerms struct {
 
 func (k expertTerms) String() string { return "ExpertTerms" + k.experts.String() }
 
+// ReadsInts: the dispatch.
+func (expertTerms) ReadsInts(i int) bool { return i == 1 }
+
 func (k expertTerms) Infer([]graph.Signature) (graph.Signature, error) { return k.result, nil }
 
 func (k expertTerms) SameType() bool { return true }
 
 func (k expertTerms) VJP(d *graph.Derivative) {
-	if d.Wants(0) {
-		d.Set(0, d.Apply(chosenTerms{k.experts, d.Signature(0)}, d.Gradient(), d.Input(1)))
-	}
+	d.Make(0, chosenTerms{k.experts, d.Signature(0)}, d.Gradient(), d.Input(1))
 }
 
-func (k expertTerms) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runExpertTerms[float32], runExpertTerms[float64])
+func (k expertTerms) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runExpertTerms[float32], runExpertTerms[float64])
 }
 
-func runExpertTerms[T kernel.Float](k expertTerms, c *graph.Call) error {
-	graph.State[kernel.ExpertTerms[T]](c).Spread(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), k.dispatch(c, 1))
-	return nil
+func runExpertTerms[T kernel.Float](k expertTerms, c graph.CallOf[T]) {
+	graph.State[kernel.ExpertTerms[T]](c).Spread(c.Pool(), c.Out(), c.In(0), k.dispatch(c.Ints(1)))
 }
 
 // chosenTerms takes each token's chosen experts' part out of [T, E, ...] again, in the shape
@@ -89,21 +89,21 @@ type chosenTerms struct {
 
 func (k chosenTerms) String() string { return "ChosenTerms" + k.experts.String() }
 
+// ReadsInts: the dispatch.
+func (chosenTerms) ReadsInts(i int) bool { return i == 1 }
+
 func (k chosenTerms) Infer([]graph.Signature) (graph.Signature, error) { return k.result, nil }
 
 func (k chosenTerms) SameType() bool { return true }
 
 func (k chosenTerms) VJP(d *graph.Derivative) {
-	if d.Wants(0) {
-		d.Set(0, d.Apply(expertTerms{k.experts, d.Signature(0)}, d.Gradient(), d.Input(1)))
-	}
+	d.Make(0, expertTerms{k.experts, d.Signature(0)}, d.Gradient(), d.Input(1))
 }
 
-func (k chosenTerms) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runChosenTerms[float32], runChosenTerms[float64])
+func (k chosenTerms) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runChosenTerms[float32], runChosenTerms[float64])
 }
 
-func runChosenTerms[T kernel.Float](k chosenTerms, c *graph.Call) error {
-	graph.State[kernel.ExpertTerms[T]](c).Gather(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), k.dispatch(c, 1))
-	return nil
+func runChosenTerms[T kernel.Float](k chosenTerms, c graph.CallOf[T]) {
+	graph.State[kernel.ExpertTerms[T]](c).Gather(c.Pool(), c.Out(), c.In(0), k.dispatch(c.Ints(1)))
 }

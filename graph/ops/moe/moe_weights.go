@@ -11,7 +11,6 @@ import (
 type expertsGradW struct {
 	graph.NoGradient
 	experts
-	w      graph.Signature
 	second bool
 }
 
@@ -27,31 +26,28 @@ func expertsProduct(second bool) string {
 	return "ExpertsHidden"
 }
 
-func (k expertsGradW) Infer([]graph.Signature) (graph.Signature, error) { return k.w, nil }
-
 // FLOPs counts a run: one multiply-add a row and entry of its weight.
 func (k expertsGradW) FLOPs(c graph.Cost) int {
 	rows := c.Signature(0).Leading() // of a; u has one a token
 	if !k.second {
 		rows *= k.topK
 	}
-	return 2 * rows * k.w.Width()
+	return 2 * rows * c.Result().Width()
 }
 
 func (k expertsGradW) Accumulates() bool { return true }
 
-func (k expertsGradW) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runExpertsGradW[float32], runExpertsGradW[float64])
+func (k expertsGradW) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runExpertsGradW[float32], runExpertsGradW[float64])
 }
 
-func runExpertsGradW[T kernel.Float](k expertsGradW, c *graph.Call) error {
-	run, d, sizes := graph.State[kernel.Experts[T]](c), k.dispatch(c, 2), k.sizes(k.w, k.second)
+func runExpertsGradW[T kernel.Float](k expertsGradW, c graph.CallOf[T]) {
+	run, d, sizes := graph.State[kernel.Experts[T]](c), k.dispatch(c.Ints(2)), k.sizes(c.Result(), k.second)
 	if k.second {
-		run.GradW2(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 3), d, sizes, c.Accumulate())
+		run.GradW2(c.Pool(), c.Out(), c.In(0), c.In(1), c.In(3), d, sizes, c.Accumulate())
 	} else {
-		run.GradW1(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), d, sizes, c.Accumulate())
+		run.GradW1(c.Pool(), c.Out(), c.In(0), c.In(1), d, sizes, c.Accumulate())
 	}
-	return nil
 }
 
 // expertsGradBias is the gradient of b1, db1_e = sum over the rows j of e of dh_j, with the
@@ -60,7 +56,6 @@ func runExpertsGradW[T kernel.Float](k expertsGradW, c *graph.Call) error {
 type expertsGradBias struct {
 	graph.NoGradient
 	experts
-	bias   graph.Signature
 	second bool
 }
 
@@ -68,21 +63,18 @@ func (k expertsGradBias) String() string {
 	return "GradBias of " + expertsProduct(k.second) + k.experts.String()
 }
 
-func (k expertsGradBias) Infer([]graph.Signature) (graph.Signature, error) { return k.bias, nil }
-
 func (k expertsGradBias) Accumulates() bool { return true }
 
-func (k expertsGradBias) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runExpertsGradBias[float32], runExpertsGradBias[float64])
+func (k expertsGradBias) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runExpertsGradBias[float32], runExpertsGradBias[float64])
 }
 
-func runExpertsGradBias[T kernel.Float](k expertsGradBias, c *graph.Call) error {
-	run, d := graph.State[kernel.Experts[T]](c), k.dispatch(c, 1)
-	width := k.bias.Shape[1]
+func runExpertsGradBias[T kernel.Float](k expertsGradBias, c graph.CallOf[T]) {
+	run, d := graph.State[kernel.Experts[T]](c), k.dispatch(c.Ints(1))
+	width := c.Result().Shape[1]
 	if k.second {
-		run.GradB2(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 2), d, kernel.ExpertSizes{Width: width}, c.Accumulate())
+		run.GradB2(c.Pool(), c.Out(), c.In(0), c.In(2), d, kernel.ExpertSizes{Width: width}, c.Accumulate())
 	} else {
-		run.GradB1(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), d, kernel.ExpertSizes{Hidden: width}, c.Accumulate())
+		run.GradB1(c.Pool(), c.Out(), c.In(0), d, kernel.ExpertSizes{Hidden: width}, c.Accumulate())
 	}
-	return nil
 }

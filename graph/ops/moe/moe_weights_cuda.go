@@ -9,7 +9,7 @@ func (k expertsGradW) Launch(c *graph.DeviceCall) {
 	a, b := c.Operands()
 	gates := c.InAs(3, cuda.F32) // none for w1
 	dw, finish := floatOut(c)
-	d, m, n := k.deviceDispatch(c, 2), k.w.Shape[1], k.w.Shape[2]
+	d, m, n := k.deviceDispatch(c, 2), c.Result().Shape[1], c.Result().Shape[2]
 	grid := cuda.Grid{X: tiles(m) * tiles(n), Y: k.number, Threads: 256}
 	c.LaunchProduct("moe_weights", grid,
 		dw, a, b, gates, d.order, d.offsets, cuda.Ints(d.topK, m, n),
@@ -21,7 +21,7 @@ func (k expertsGradBias) Launch(c *graph.DeviceCall) {
 	x := c.InAs(0, c.Activation())
 	gates := c.InAs(2, cuda.F32) // none for b1
 	db, finish := floatOut(c)
-	d, width := k.deviceDispatch(c, 1), k.bias.Shape[1]
+	d, width := k.deviceDispatch(c, 1), c.Result().Shape[1]
 	grid := cuda.Grid{X: (width + 31) / 32, Y: k.number, Threads: 256}
 	c.Launch("moe_sums"+x.Suffix(), grid,
 		db, x, gates, d.order, d.offsets, cuda.Ints(d.topK, width), cuda.Bool(c.Accumulate()))

@@ -111,9 +111,6 @@ func RMS(b *graph.Builder, x, gain *gorgonia.Node) *gorgonia.Node {
 }
 
 func (k norm) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in); err != nil {
-		return graph.Signature{}, err
-	}
 	x, gain := in[0].Shape, in[1].Shape
 	switch {
 	case k.groups > 0:
@@ -139,26 +136,20 @@ func (k norm) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	return 2 * k.params(c.Signature(0), c.Signature(1)).Rows * cuda.F32.Size(), 0
 }
 
-func (k norm) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runNorm[float32], runNorm[float64])
+func (k norm) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runNorm[float32], runNorm[float64])
 }
 
-func runNorm[T kernel.Float](k norm, c *graph.Call) error {
+func runNorm[T kernel.Float](k norm, c graph.CallOf[T]) {
 	p := k.params(c.Signature(0), c.Signature(1))
 	mean, rstd := SavedRows[T](k.saved, p.Rows)
-	graph.State[kernel.Norm[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), mean, rstd, p)
-	return nil
+	graph.State[kernel.Norm[T]](c).Forward(c.Pool(), c.Out(), c.In(0), c.In(1), c.In(2), mean, rstd, p)
 }
 
 func (k norm) VJP(d *graph.Derivative) {
-	x, gain := d.Input(0), d.Input(1)
-	bias := d.Inputs() > 2 && d.Wants(2)
-	primary := d.ApplyAccumulating(normGrad{of: k}, d.Gradient(), x, gain)
-	d.Set(0, primary)
-	if d.Wants(1) {
-		d.SetSecondary(1, primary, 0, "GradGain of "+k.String())
-	}
-	if bias {
+	primary := d.MakeAccumulating(normGrad{of: k}, d.Gradient(), d.Input(0), d.Input(1))
+	d.SetSecondary(1, primary, 0, "GradGain of "+k.String())
+	if d.Inputs() > 2 {
 		d.SetSecondary(2, primary, 1, "GradBias of "+k.String())
 	}
 }
@@ -174,17 +165,15 @@ func (k normGrad) InPlace(i int) bool { return i == 3 }
 
 func (k normGrad) String() string { return "GradX of " + k.of.String() }
 
-func (k normGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[1], nil }
-
-func (k normGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runNormGrad[float32], runNormGrad[float64])
+func (k normGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runNormGrad[float32], runNormGrad[float64])
 }
 
-func runNormGrad[T kernel.Float](k normGrad, c *graph.Call) error {
+func runNormGrad[T kernel.Float](k normGrad, c graph.CallOf[T]) {
 	p := k.of.params(c.Signature(1), c.Signature(2))
 	mean, rstd := SavedRows[T](k.of.saved, p.Rows)
-	dgain, accumulateGain := graph.SecondaryOut[T](c, 0)
-	dbias, accumulateBias := graph.SecondaryOut[T](c, 1)
+	dgain, accumulateGain := c.SecondaryOut(0)
+	dbias, accumulateBias := c.SecondaryOut(1)
 	// Where only one of them is a parameter's gradient, the other is a term of one.
 	if accumulateGain && !accumulateBias {
 		clear(dbias)
@@ -192,7 +181,6 @@ func runNormGrad[T kernel.Float](k normGrad, c *graph.Call) error {
 	if accumulateBias && !accumulateGain {
 		clear(dgain)
 	}
-	graph.State[kernel.Norm[T]](c).Backward(c.Pool(), graph.Out[T](c), graph.In[T](c, 3), dgain, dbias, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2),
+	graph.State[kernel.Norm[T]](c).Backward(c.Pool(), c.Out(), c.In(3), dgain, dbias, c.In(0), c.In(1), c.In(2),
 		mean, rstd, accumulateGain || accumulateBias, p)
-	return nil
 }

@@ -53,9 +53,6 @@ func (k normLinear) String() string { return "NormLinear " + k.Params.String() }
 func (normLinear) FLOPs(c graph.Cost) int { return 2 * c.Signature(0).Size() * c.Signature(1).Width() }
 
 func (k normLinear) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in); err != nil {
-		return graph.Signature{}, err
-	}
 	x, w := in[0], in[1]
 	if err := graph.WantDims(w, 2, "w", "[width, K]"); err != nil {
 		return graph.Signature{}, err
@@ -85,12 +82,9 @@ func (k normLinear) VJP(d *graph.Derivative) {
 	if gain {
 		inputs = append(inputs, d.Input(2))
 	}
-	primary := d.ApplyAccumulating(normLinearGrad{of: k, gain: gain}, inputs...)
-	d.Set(0, primary)
-	if d.Wants(1) {
-		d.SetSecondary(1, primary, 0, "GradW of NormLinear")
-	}
-	if gain && d.Wants(2) {
+	primary := d.MakeAccumulating(normLinearGrad{of: k, gain: gain}, inputs...)
+	d.SetSecondary(1, primary, 0, "GradW of NormLinear")
+	if gain {
 		d.SetSecondary(2, primary, 1, "GradGain of NormLinear")
 	}
 }
@@ -101,15 +95,14 @@ func (k normLinear) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	return (3*p.Rows + p.K) * cuda.F32.Size(), 0
 }
 
-func (k normLinear) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runNormLinear[float32], runNormLinear[float64])
+func (k normLinear) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runNormLinear[float32], runNormLinear[float64])
 }
 
-func runNormLinear[T kernel.Float](k normLinear, c *graph.Call) error {
+func runNormLinear[T kernel.Float](k normLinear, c graph.CallOf[T]) {
 	p := k.params(c.Signature(0), c.Signature(1))
 	mean, rstd := SavedRows[T](&k.saved.Stats, p.Rows)
-	graph.State[kernel.NormLinear[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 2), graph.In[T](c, 1), mean, rstd, p)
-	return nil
+	graph.State[kernel.NormLinear[T]](c).Forward(c.Pool(), c.Out(), c.In(0), c.In(2), c.In(1), mean, rstd, p)
 }
 
 // normLinearGrad is dx; its secondaries are dw and dgain. Inputs: dz, z, x, w, the gain
@@ -137,22 +130,19 @@ func (normLinearGrad) FLOPs(c graph.Cost) int { // dz W^T, and dw
 	return (1 + c.Secondary(0)) * 2 * c.Signature(2).Size() * c.Signature(3).Width()
 }
 
-func (k normLinearGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[2], nil }
-
-func (k normLinearGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runNormLinearGrad[float32], runNormLinearGrad[float64])
+func (k normLinearGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runNormLinearGrad[float32], runNormLinearGrad[float64])
 }
 
-func runNormLinearGrad[T kernel.Float](k normLinearGrad, c *graph.Call) error {
+func runNormLinearGrad[T kernel.Float](k normLinearGrad, c graph.CallOf[T]) {
 	p := k.of.params(c.Signature(2), c.Signature(3))
 	mean, rstd := SavedRows[T](&k.of.saved.Stats, p.Rows)
-	dw, accumulateW := graph.SecondaryOut[T](c, 0)
-	dgain, accumulateGain := graph.SecondaryOut[T](c, 1)
+	dw, accumulateW := c.SecondaryOut(0)
+	dgain, accumulateGain := c.SecondaryOut(1)
 	var gain []T
 	if k.gain {
-		gain = graph.In[T](c, 4)
+		gain = c.In(4)
 	}
-	graph.State[kernel.NormLinear[T]](c).Backward(c.Pool(), graph.Out[T](c), graph.In[T](c, k.addend()), dgain, dw, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), gain, graph.In[T](c, 3),
+	graph.State[kernel.NormLinear[T]](c).Backward(c.Pool(), c.Out(), c.In(k.addend()), dgain, dw, c.In(0), c.In(1), c.In(2), gain, c.In(3),
 		mean, rstd, accumulateGain, accumulateW, p)
-	return nil
 }

@@ -35,9 +35,6 @@ func (k normRead) String() string { return "NormRead " + k.Params.String() }
 func (normRead) FLOPs(c graph.Cost) int { return matrixFLOPs(c.Signature(0), c.Signature(2)) }
 
 func (k normRead) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in); err != nil {
-		return graph.Signature{}, err
-	}
 	if x := in[0].Shape; x.Dims() == 3 && !x[1:].Eq(in[1].Shape) {
 		return graph.Signature{}, errors.Errorf("gain: want shape %v for a stream %v, got %v", x[1:], x, in[1].Shape)
 	}
@@ -50,14 +47,9 @@ func (k normRead) params(x, keys graph.Signature) kernel.NormReadParams {
 }
 
 func (k normRead) VJP(d *graph.Derivative) {
-	primary := d.ApplyAccumulating(normReadGrad{of: k}, d.Gradient(), d.Input(0), d.Input(1), d.Input(2))
-	d.Set(0, primary)
-	if d.Wants(1) {
-		d.SetSecondary(1, primary, 0, "GradGain of NormRead")
-	}
-	if d.Wants(2) {
-		d.SetSecondary(2, primary, 1, "GradKeys of NormRead")
-	}
+	primary := d.MakeAccumulating(normReadGrad{of: k}, d.Gradient(), d.Input(0), d.Input(1), d.Input(2))
+	d.SetSecondary(1, primary, 0, "GradGain of NormRead")
+	d.SetSecondary(2, primary, 1, "GradKeys of NormRead")
 }
 
 // DeviceBytes: the statistics.
@@ -65,15 +57,14 @@ func (k normRead) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	return 2 * c.Signature(0).Leading() * cuda.F32.Size(), 0
 }
 
-func (k normRead) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runNormRead[float32], runNormRead[float64])
+func (k normRead) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runNormRead[float32], runNormRead[float64])
 }
 
-func runNormRead[T kernel.Float](k normRead, c *graph.Call) error {
+func runNormRead[T kernel.Float](k normRead, c graph.CallOf[T]) {
 	p := k.params(c.Signature(0), c.Signature(2))
 	mean, rstd := norm.SavedRows[T](k.saved, p.Tokens)
-	graph.State[kernel.NormRead[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), mean, rstd, p)
-	return nil
+	graph.State[kernel.NormRead[T]](c).Forward(c.Pool(), c.Out(), c.In(0), c.In(1), c.In(2), mean, rstd, p)
 }
 
 // normReadGrad is dx; its secondaries are dgain and dkeys. Inputs: dy, x, gain, keys and,
@@ -91,18 +82,15 @@ func (normReadGrad) FLOPs(c graph.Cost) int { // dXn = keys^T dy, and dkeys
 	return (1 + c.Secondary(1)) * matrixFLOPs(c.Signature(1), c.Signature(3))
 }
 
-func (k normReadGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[1], nil }
-
-func (k normReadGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runNormReadGrad[float32], runNormReadGrad[float64])
+func (k normReadGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runNormReadGrad[float32], runNormReadGrad[float64])
 }
 
-func runNormReadGrad[T kernel.Float](k normReadGrad, c *graph.Call) error {
+func runNormReadGrad[T kernel.Float](k normReadGrad, c graph.CallOf[T]) {
 	p := k.of.params(c.Signature(1), c.Signature(3))
 	mean, rstd := norm.SavedRows[T](k.of.saved, p.Tokens)
-	dgain, accumulateGain := graph.SecondaryOut[T](c, 0)
-	dkeys, accumulateKeys := graph.SecondaryOut[T](c, 1)
-	graph.State[kernel.NormRead[T]](c).Backward(c.Pool(), graph.Out[T](c), graph.In[T](c, 4), dgain, dkeys, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), graph.In[T](c, 3),
+	dgain, accumulateGain := c.SecondaryOut(0)
+	dkeys, accumulateKeys := c.SecondaryOut(1)
+	graph.State[kernel.NormRead[T]](c).Backward(c.Pool(), c.Out(), c.In(4), dgain, dkeys, c.In(0), c.In(1), c.In(2), c.In(3),
 		mean, rstd, accumulateGain, accumulateKeys, p)
-	return nil
 }

@@ -38,9 +38,6 @@ func readSignature(x, keys graph.Signature) (graph.Signature, error) {
 }
 
 func (read) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in); err != nil {
-		return graph.Signature{}, err
-	}
 	return readSignature(in[0], in[1])
 }
 
@@ -49,7 +46,7 @@ func (k read) VJP(d *graph.Derivative) {
 		d.Set(0, Write(d.Builder(), nil, d.Input(1), d.Gradient()))
 	}
 	if d.Wants(1) {
-		d.Set(1, d.Apply(keysGrad{keys: d.Signature(1)}, d.Gradient(), d.Input(0)))
+		d.Make(1, keysGrad{}, d.Gradient(), d.Input(0))
 	}
 }
 
@@ -59,41 +56,36 @@ func streamSizes(x, keys graph.Signature) (tokens, m, dk, dv int) {
 	return x.Shape[0], keys.Size() / dk, dk, x.Shape[2]
 }
 
-func (k read) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runRead[float32], runRead[float64])
+func (k read) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runRead[float32], runRead[float64])
 }
 
-func runRead[T kernel.Float](_ read, c *graph.Call) error {
+func runRead[T kernel.Float](_ read, c graph.CallOf[T]) {
 	tokens, m, dk, dv := streamSizes(c.Signature(0), c.Signature(1))
-	graph.State[kernel.Read[T]](c).Run(c.Pool(), graph.Out[T](c), graph.In[T](c, 1), graph.In[T](c, 0), tokens, m, dk, dv)
-	return nil
+	graph.State[kernel.Read[T]](c).Run(c.Pool(), c.Out(), c.In(1), c.In(0), tokens, m, dk, dv)
 }
 
 // keysGrad is the gradient of key vectors: dkeys = sum_t y_t X_t^T. Inputs: y
 // [T, m..., Dv] and the stream X [T, Dk, Dv] (or its gradient, for a write).
 type keysGrad struct {
 	graph.NoGradient
-	keys graph.Signature
 }
 
 func (k keysGrad) String() string { return "KeysGrad" }
 
 func (k keysGrad) FLOPs(c graph.Cost) int { // sum_t y_t X_t^T
-	return matrixFLOPs(c.Signature(1), k.keys)
+	return matrixFLOPs(c.Signature(1), c.Result())
 }
-
-func (k keysGrad) Infer([]graph.Signature) (graph.Signature, error) { return k.keys, nil }
 
 func (k keysGrad) Accumulates() bool { return true }
 
-func (k keysGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runKeysGrad[float32], runKeysGrad[float64])
+func (k keysGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runKeysGrad[float32], runKeysGrad[float64])
 }
 
-func runKeysGrad[T kernel.Float](k keysGrad, c *graph.Call) error {
-	tokens, m, dk, dv := streamSizes(c.Signature(1), k.keys)
-	graph.State[kernel.KeysGrad[T]](c).Run(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), tokens, m, dk, dv, c.Accumulate())
-	return nil
+func runKeysGrad[T kernel.Float](k keysGrad, c graph.CallOf[T]) {
+	tokens, m, dk, dv := streamSizes(c.Signature(1), c.Result())
+	graph.State[kernel.KeysGrad[T]](c).Run(c.Pool(), c.Out(), c.In(0), c.In(1), tokens, m, dk, dv, c.Accumulate())
 }
 
 // matrixFLOPs is a READ's or WRITE's cost: a stream [T, Dk, Dv] with m keys [.., Dk].

@@ -122,7 +122,7 @@ func launchRead(c *graph.DeviceCall, y, x, keys cuda.Array, s deviceStream) {
 
 func (k keysGrad) Launch(c *graph.DeviceCall) {
 	arrays := c.InAll(c.Activation(), 0, 1)
-	s := streamOf(c, c.Signature(1), k.keys, c.Activation(), arrays...)
+	s := streamOf(c, c.Signature(1), c.Result(), c.Activation(), arrays...)
 	launchKeysGrad(c, graph.SecondarySum{To: c.Out(), Accumulate: c.Accumulate()}, arrays[0], arrays[1], s)
 }
 

@@ -48,9 +48,6 @@ func (readEach) FLOPs(c graph.Cost) int {
 }
 
 func (readEach) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in); err != nil {
-		return graph.Signature{}, err
-	}
 	p, err := tokenKeysParams(in[0], in[1])
 	return graph.Signature{DType: in[0].DType, Shape: graph.WithTokens(p.Tokens, p.M, p.Dv)}, err
 }
@@ -60,18 +57,17 @@ func (readEach) VJP(d *graph.Derivative) {
 		d.Set(0, WriteEach(d.Builder(), d.TakeAccumulated(0), d.Input(1), d.Gradient()))
 	}
 	if d.Wants(1) {
-		d.Set(1, d.Apply(tokenKeysGrad{}, d.Input(0), d.Gradient()))
+		d.Make(1, tokenKeysGrad{}, d.Input(0), d.Gradient())
 	}
 }
 
-func (k readEach) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runReadEach[float32], runReadEach[float64])
+func (k readEach) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runReadEach[float32], runReadEach[float64])
 }
 
-func runReadEach[T kernel.Float](_ readEach, c *graph.Call) error {
+func runReadEach[T kernel.Float](_ readEach, c graph.CallOf[T]) {
 	p := tokenKeysSizes(c.Signature(0), c.Signature(1))
-	graph.State[kernel.TokenKeys[T]](c).Read(c.Pool(), graph.Out[T](c), graph.In[T](c, 1), graph.In[T](c, 0), p)
-	return nil
+	graph.State[kernel.TokenKeys[T]](c).Read(c.Pool(), c.Out(), c.In(1), c.In(0), p)
 }
 
 // writeEach stores vectors into a matrix stream with keys of each token's own.
@@ -103,9 +99,6 @@ func (writeEach) FLOPs(c graph.Cost) int {
 }
 
 func (k writeEach) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in); err != nil {
-		return graph.Signature{}, err
-	}
 	c, y := in[0], in[1]
 	if err := graph.WantDims(c, 3, "keys", "[tokens, Dk, m]"); err != nil {
 		return graph.Signature{}, err
@@ -124,28 +117,27 @@ func (k writeEach) InPlace(i int) bool { return k.into && i == 2 }
 
 func (k writeEach) VJP(d *graph.Derivative) {
 	if d.Wants(0) {
-		d.Set(0, d.Apply(tokenKeysGrad{}, d.Gradient(), d.Input(1)))
+		d.Make(0, tokenKeysGrad{}, d.Gradient(), d.Input(1))
 	}
 	if d.Wants(1) {
-		d.Set(1, d.Apply(writeEachGradY{y: d.Signature(1)}, d.Gradient(), d.Input(0)))
+		d.Make(1, writeEachGradY{y: d.Signature(1)}, d.Gradient(), d.Input(0))
 	}
 	if k.into {
 		d.Set(2, d.Gradient())
 	}
 }
 
-func (k writeEach) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runWriteEach[float32], runWriteEach[float64])
+func (k writeEach) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runWriteEach[float32], runWriteEach[float64])
 }
 
-func runWriteEach[T kernel.Float](k writeEach, c *graph.Call) error {
+func runWriteEach[T kernel.Float](k writeEach, c graph.CallOf[T]) {
 	p := tokenKeysSizes(c.Result(), c.Signature(0))
 	var x []T
 	if k.into {
-		x = graph.In[T](c, 2)
+		x = c.In(2)
 	}
-	graph.State[kernel.TokenKeys[T]](c).Write(c.Pool(), graph.Out[T](c), x, graph.In[T](c, 0), graph.In[T](c, 1), p)
-	return nil
+	graph.State[kernel.TokenKeys[T]](c).Write(c.Pool(), c.Out(), x, c.In(0), c.In(1), p)
 }
 
 // writeEachGradY is dy_t = c_t^T G_t in the shape of y: a ReadEach of the stream's gradient G. Inputs: G
@@ -179,12 +171,11 @@ func (tokenKeysGrad) Infer(in []graph.Signature) (graph.Signature, error) {
 	return graph.Signature{DType: x.DType, Shape: graph.WithTokens(x.Shape[0], x.Shape[1], y.Width()/x.Shape[2])}, nil
 }
 
-func (k tokenKeysGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runTokenKeysGrad[float32], runTokenKeysGrad[float64])
+func (k tokenKeysGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runTokenKeysGrad[float32], runTokenKeysGrad[float64])
 }
 
-func runTokenKeysGrad[T kernel.Float](_ tokenKeysGrad, c *graph.Call) error {
+func runTokenKeysGrad[T kernel.Float](_ tokenKeysGrad, c graph.CallOf[T]) {
 	p := tokenKeysSizes(c.Signature(0), c.Result())
-	graph.State[kernel.TokenKeys[T]](c).Grad(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), p)
-	return nil
+	graph.State[kernel.TokenKeys[T]](c).Grad(c.Pool(), c.Out(), c.In(0), c.In(1), p)
 }

@@ -34,9 +34,6 @@ func (k write) String() string {
 func (write) FLOPs(c graph.Cost) int { return matrixFLOPs(c.Result(), c.Signature(0)) }
 
 func (k write) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in); err != nil {
-		return graph.Signature{}, err
-	}
 	dims := in[0].Shape.Dims()
 	if dims < 2 {
 		return graph.Signature{}, errors.Errorf("keys: want shape [..., Dk], got %v", in[0].Shape)
@@ -61,35 +58,30 @@ func (k write) VJP(d *graph.Derivative) {
 	}
 	switch {
 	case d.Wants(1):
-		primary := d.Apply(writeGrad{y: d.Signature(1)}, d.Gradient(), d.Input(0), d.Input(1))
-		d.Set(1, primary)
-		if d.Wants(0) {
-			d.SetSecondary(0, primary, 0, "GradKeys of Write")
-		}
+		primary := d.Make(1, writeGrad{}, d.Gradient(), d.Input(0), d.Input(1))
+		d.SetSecondary(0, primary, 0, "GradKeys of Write")
 	case d.Wants(0):
-		d.Set(0, d.Apply(keysGrad{keys: d.Signature(0)}, d.Input(1), d.Gradient()))
+		d.Make(0, keysGrad{}, d.Input(1), d.Gradient())
 	}
 }
 
-func (k write) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runWrite[float32], runWrite[float64])
+func (k write) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runWrite[float32], runWrite[float64])
 }
 
-func runWrite[T kernel.Float](k write, c *graph.Call) error {
+func runWrite[T kernel.Float](k write, c graph.CallOf[T]) {
 	tokens, m, dk, dv := streamSizes(c.Result(), c.Signature(0))
 	var x []T
 	if k.into {
-		x = graph.In[T](c, 2)
+		x = c.In(2)
 	}
-	graph.State[kernel.Write[T]](c).Run(c.Pool(), graph.Out[T](c), x, graph.In[T](c, 0), graph.In[T](c, 1), tokens, m, dk, dv)
-	return nil
+	graph.State[kernel.Write[T]](c).Run(c.Pool(), c.Out(), x, c.In(0), c.In(1), tokens, m, dk, dv)
 }
 
 // writeGrad is dy of a Write; its secondary is dkeys, made in the same pass over the
 // stream's gradient. Inputs: the stream's gradient, keys, y.
 type writeGrad struct {
 	graph.NoGradient
-	y graph.Signature
 }
 
 func (k writeGrad) String() string { return "GradY and GradKeys of Write" }
@@ -98,15 +90,12 @@ func (writeGrad) FLOPs(c graph.Cost) int { // dy, and dkeys
 	return (1 + c.Secondary(0)) * matrixFLOPs(c.Signature(0), c.Signature(1))
 }
 
-func (k writeGrad) Infer([]graph.Signature) (graph.Signature, error) { return k.y, nil }
-
-func (k writeGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runWriteGrad[float32], runWriteGrad[float64])
+func (k writeGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runWriteGrad[float32], runWriteGrad[float64])
 }
 
-func runWriteGrad[T kernel.Float](_ writeGrad, c *graph.Call) error {
+func runWriteGrad[T kernel.Float](_ writeGrad, c graph.CallOf[T]) {
 	tokens, m, dk, dv := streamSizes(c.Signature(0), c.Signature(1))
-	dkeys, accumulate := graph.SecondaryOut[T](c, 0)
-	graph.State[kernel.WriteGrad[T]](c).Run(c.Pool(), graph.Out[T](c), dkeys, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), tokens, m, dk, dv, accumulate)
-	return nil
+	dkeys, accumulate := c.SecondaryOut(0)
+	graph.State[kernel.WriteGrad[T]](c).Run(c.Pool(), c.Out(), dkeys, c.In(0), c.In(1), c.In(2), tokens, m, dk, dv, accumulate)
 }

@@ -27,9 +27,6 @@ func Concat(b *graph.Builder, inputs ...*gorgonia.Node) *gorgonia.Node {
 func (concat) String() string { return "Concat" }
 
 func (concat) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in); err != nil {
-		return graph.Signature{}, err
-	}
 	width := 0
 	for i, s := range in {
 		if s.Shape.Dims() < 2 || s.Leading() != in[0].Leading() {
@@ -48,14 +45,14 @@ func (concat) VJP(d *graph.Derivative) {
 	for i := range d.Inputs() {
 		s := d.Signature(i)
 		if d.Wants(i) {
-			d.Set(i, d.Apply(slice{from, s}, d.Gradient()))
+			d.Make(i, slice{from, s}, d.Gradient())
 		}
 		from += s.Width()
 	}
 }
 
-func (k concat) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runConcat[float32], runConcat[float64])
+func (k concat) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runConcat[float32], runConcat[float64])
 }
 
 // concatState is the kernel with its list of inputs, kept so that a run allocates nothing.
@@ -64,12 +61,11 @@ type concatState[T kernel.Float] struct {
 	inputs [][]T
 }
 
-func runConcat[T kernel.Float](_ concat, c *graph.Call) error {
+func runConcat[T kernel.Float](_ concat, c graph.CallOf[T]) {
 	s := graph.State[concatState[T]](c)
 	s.inputs = s.inputs[:0]
 	for i := range c.Inputs() {
-		s.inputs = append(s.inputs, graph.In[T](c, i))
+		s.inputs = append(s.inputs, c.In(i))
 	}
-	s.Run(c.Pool(), graph.Out[T](c), s.inputs, c.Result().Leading())
-	return nil
+	s.Run(c.Pool(), c.Out(), s.inputs, c.Result().Leading())
 }

@@ -32,22 +32,18 @@ func (constant) KeepsFloat32() bool { return true }
 
 func (k constant) Infer(in []graph.Signature) (graph.Signature, error) {
 	s := graph.Signature{DType: in[0].DType, Shape: k.shape}
-	if err := graph.WantFloats(in); err != nil {
-		return s, err
-	}
 	if len(k.values) != s.Size() {
 		return s, errors.Errorf("values: want %d for shape %v, got %d", s.Size(), k.shape, len(k.values))
 	}
 	return s, nil
 }
 
-func (k constant) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runConstant[float32], runConstant[float64])
+func (k constant) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runConstant[float32], runConstant[float64])
 }
 
-func runConstant[T kernel.Float](k constant, c *graph.Call) error {
-	for i, y := 0, graph.Out[T](c); i < len(y); i++ {
+func runConstant[T kernel.Float](k constant, c graph.CallOf[T]) {
+	for i, y := 0, c.Out(); i < len(y); i++ {
 		y[i] = T(k.values[i])
 	}
-	return nil
 }

@@ -25,9 +25,6 @@ func Copies(b *graph.Builder, x *gorgonia.Node, n int) *gorgonia.Node { return b
 func (k copies) String() string { return fmt.Sprintf("Copies(n=%d)", k.n) }
 
 func (k copies) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in); err != nil {
-		return graph.Signature{}, err
-	}
 	if k.n < 1 {
 		return graph.Signature{}, errors.Errorf("n: want at least 1, got %d", k.n)
 	}
@@ -41,19 +38,18 @@ func (k copies) Infer(in []graph.Signature) (graph.Signature, error) {
 func (k copies) InPlace(i int) bool { return i == 1 }
 
 func (k copies) VJP(d *graph.Derivative) {
-	d.Set(0, d.ApplyAccumulating(sumCopies{}, d.Gradient()))
+	d.MakeAccumulating(sumCopies{}, d.Gradient())
 	if d.Inputs() > 1 {
 		d.Set(1, d.Gradient())
 	}
 }
 
-func (k copies) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runCopies[float32], runCopies[float64])
+func (k copies) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runCopies[float32], runCopies[float64])
 }
 
-func runCopies[T kernel.Float](k copies, c *graph.Call) error {
-	graph.State[kernel.Copies[T]](c).Spread(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), c.Signature(0).Leading(), k.n, c.Signature(0).Width())
-	return nil
+func runCopies[T kernel.Float](k copies, c graph.CallOf[T]) {
+	graph.State[kernel.Copies[T]](c).Spread(c.Pool(), c.Out(), c.In(0), c.In(1), c.Signature(0).Leading(), k.n, c.Signature(0).Width())
 }
 
 // sumCopies sums the rows of each token. Inputs: the stream and, where the result is to be
@@ -71,9 +67,6 @@ func SumCopies(b *graph.Builder, h *gorgonia.Node) *gorgonia.Node { return b.App
 func (sumCopies) String() string { return "SumCopies" }
 
 func (sumCopies) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in); err != nil {
-		return graph.Signature{}, err
-	}
 	h := in[0].Shape
 	if h.Dims() < 3 {
 		return graph.Signature{}, errors.Errorf("stream: want shape [tokens, n, ...], got %v", h)
@@ -82,18 +75,17 @@ func (sumCopies) Infer(in []graph.Signature) (graph.Signature, error) {
 }
 
 func (k sumCopies) VJP(d *graph.Derivative) {
-	d.Set(0, d.ApplyAccumulating(copies{d.Signature(0).Shape[1]}, d.Gradient()))
+	d.MakeAccumulating(copies{d.Signature(0).Shape[1]}, d.Gradient())
 	if d.Inputs() > 1 {
 		d.Set(1, d.Gradient())
 	}
 }
 
-func (k sumCopies) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runSumCopies[float32], runSumCopies[float64])
+func (k sumCopies) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runSumCopies[float32], runSumCopies[float64])
 }
 
-func runSumCopies[T kernel.Float](_ sumCopies, c *graph.Call) error {
+func runSumCopies[T kernel.Float](_ sumCopies, c graph.CallOf[T]) {
 	h := c.Signature(0)
-	graph.State[kernel.Copies[T]](c).Sum(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), h.Leading(), h.Shape[1], c.Result().Width())
-	return nil
+	graph.State[kernel.Copies[T]](c).Sum(c.Pool(), c.Out(), c.In(0), c.In(1), h.Leading(), h.Shape[1], c.Result().Width())
 }

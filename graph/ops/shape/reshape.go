@@ -27,9 +27,6 @@ func Reshape(b *graph.Builder, x *gorgonia.Node, axes ...int) *gorgonia.Node {
 func (k reshape) String() string { return fmt.Sprintf("Reshape %v", k.features) }
 
 func (k reshape) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in); err != nil {
-		return graph.Signature{}, err
-	}
 	if in[0].Shape.Dims() < 2 || k.features.TotalSize() != in[0].Width() {
 		return graph.Signature{}, errors.Errorf("x: want [tokens, ...] of %d entries each for the axes %v, got shape %v", k.features.TotalSize(), k.features, in[0].Shape)
 	}
@@ -41,11 +38,11 @@ func (reshape) InPlace(int) bool { return true }
 func (reshape) SameType() bool { return true }
 
 func (reshape) VJP(d *graph.Derivative) {
-	d.Set(0, d.Apply(reshape{d.Signature(0).Shape[1:].Clone()}, d.Gradient()))
+	d.Make(0, reshape{d.Signature(0).Shape[1:].Clone()}, d.Gradient())
 }
 
-func (k reshape) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runReshape[float32], runReshape[float64])
+func (k reshape) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runReshape[float32], runReshape[float64])
 }
 
 // reshapeState is a kernel that copies on all workers, with its one input.
@@ -54,12 +51,11 @@ type reshapeState[T kernel.Float] struct {
 	inputs [1][]T
 }
 
-func runReshape[T kernel.Float](_ reshape, c *graph.Call) error {
-	x, y := graph.In[T](c, 0), graph.Out[T](c)
+func runReshape[T kernel.Float](_ reshape, c graph.CallOf[T]) {
+	x, y := c.In(0), c.Out()
 	if len(y) > 0 && &x[0] != &y[0] {
 		s := graph.State[reshapeState[T]](c)
 		s.inputs[0] = x
 		s.Run(c.Pool(), y, s.inputs[:], false)
 	}
-	return nil
 }

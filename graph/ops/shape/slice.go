@@ -38,9 +38,6 @@ func Slice(b *graph.Builder, x *gorgonia.Node, from, to int) *gorgonia.Node {
 func (k slice) String() string { return fmt.Sprintf("Slice(from=%d) %v", k.from, k.result.Shape) }
 
 func (k slice) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in); err != nil {
-		return graph.Signature{}, err
-	}
 	if in[0].Shape.Dims() < 2 {
 		return graph.Signature{}, errors.Errorf("x: want shape [tokens, ...], got %v", in[0].Shape)
 	}
@@ -50,18 +47,15 @@ func (k slice) Infer(in []graph.Signature) (graph.Signature, error) {
 func (slice) SameType() bool { return true }
 
 func (k slice) VJP(d *graph.Derivative) {
-	if d.Wants(0) {
-		d.Set(0, d.ApplyAccumulating(sliceGrad{from: k.from, x: d.Signature(0)}, d.Gradient()))
-	}
+	d.MakeAccumulating(sliceGrad{from: k.from}, d.Gradient())
 }
 
-func (k slice) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runSlice[float32], runSlice[float64])
+func (k slice) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runSlice[float32], runSlice[float64])
 }
 
-func runSlice[T kernel.Float](k slice, c *graph.Call) error {
-	graph.State[kernel.Columns[T]](c).Take(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), c.Result().Leading(), k.from)
-	return nil
+func runSlice[T kernel.Float](k slice, c graph.CallOf[T]) {
+	graph.State[kernel.Columns[T]](c).Take(c.Pool(), c.Out(), c.In(0), c.Result().Leading(), k.from)
 }
 
 // sliceGrad is dy in its place among zeros. Inputs: dy and, where dx is to be added to it,
@@ -69,22 +63,18 @@ func runSlice[T kernel.Float](k slice, c *graph.Call) error {
 type sliceGrad struct {
 	graph.NoGradient
 	from int
-	x    graph.Signature
 }
 
 func (k sliceGrad) String() string { return fmt.Sprintf("GradX of Slice(from=%d)", k.from) }
-
-func (k sliceGrad) Infer([]graph.Signature) (graph.Signature, error) { return k.x, nil }
 
 func (k sliceGrad) InPlace(i int) bool { return i == 1 }
 
 func (sliceGrad) SameType() bool { return true }
 
-func (k sliceGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runSliceGrad[float32], runSliceGrad[float64])
+func (k sliceGrad) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runSliceGrad[float32], runSliceGrad[float64])
 }
 
-func runSliceGrad[T kernel.Float](k sliceGrad, c *graph.Call) error {
-	graph.State[kernel.Columns[T]](c).Put(c.Pool(), graph.Out[T](c), graph.In[T](c, 1), graph.In[T](c, 0), k.x.Leading(), k.from)
-	return nil
+func runSliceGrad[T kernel.Float](k sliceGrad, c graph.CallOf[T]) {
+	graph.State[kernel.Columns[T]](c).Put(c.Pool(), c.Out(), c.In(1), c.In(0), c.Result().Leading(), k.from)
 }

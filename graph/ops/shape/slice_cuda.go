@@ -13,7 +13,7 @@ func (k slice) Launch(c *graph.DeviceCall) {
 
 func (k sliceGrad) Launch(c *graph.DeviceCall) {
 	c.Unify()
-	dx, rows, width := c.Out(), k.x.Leading(), k.x.Width()
+	dx, rows, width := c.Out(), c.Result().Leading(), c.Result().Width()
 	c.Launch("slice_grad"+dx.Suffix(), cuda.QuadRows(rows, width),
 		dx, c.In(1), c.In(0), cuda.Ints(rows, width, c.Signature(0).Width(), k.from))
 }
