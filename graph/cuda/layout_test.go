@@ -54,14 +54,13 @@ func TestLayoutMatchesTheCPU(t *testing.T) {
 				launchOn(t, d, "columns_f32", QuadRows(c.tokens, c.fewer), ys, fewer, xs.Slice(c.from, xs.N-c.from), width, tokens, fewer)
 				assert.Equal(t, y, onHost(t, d, ys), "columns")
 
-				copies := cpu.Copies[float32]{Addend: h}
-				copies.Spread(pool, h, x, c.tokens, c.n, c.width)
+				copies := cpu.Copies[float32]{}
+				copies.Spread(pool, h, x, h, c.tokens, c.n, c.width)
 				launchOn(t, d, "copies_f32", rows, hs, xs, hs, tokens, n, width)
 				assert.Equal(t, h, onHost(t, d, hs), "copies")
 
 				want := make([]float32, len(x))
-				copies.Addend = x
-				copies.Sum(pool, want, h, c.tokens, c.n, c.width)
+				copies.Sum(pool, want, h, x, c.tokens, c.n, c.width)
 				launchOn(t, d, "sum_copies_f32", rows, xs, hs, xs, tokens, n, width)
 				assert.Equal(t, want, onHost(t, d, xs), "sum of copies")
 			})
