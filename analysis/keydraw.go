@@ -6,8 +6,6 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-
-	"github.com/residua-go/residua/internal/matmul"
 )
 
 // gaussian draws a matrix of independent standard normal entries.
@@ -44,7 +42,7 @@ func randomDirections(draw *rand.Rand, k, d int) *mat.Dense {
 		return orthonormalKeys(draw, k, d)
 	}
 	g := gaussian(draw, k, d)
-	gram := mat.NewSymDense(k, matmul.Mul(g, g.T()).RawMatrix().Data)
+	gram := mat.NewSymDense(k, times(g, g.T()).RawMatrix().Data)
 	var l mat.Cholesky
 	if !l.Factorize(gram) {
 		return orthonormalKeys(draw, k, d)
@@ -54,7 +52,7 @@ func randomDirections(draw *rand.Rand, k, d int) *mat.Dense {
 	if inverse.InverseTri(&lower) != nil {
 		return orthonormalKeys(draw, k, d)
 	}
-	return matmul.Mul(&inverse, g)
+	return times(&inverse, g)
 }
 
 // sharedKeys draws n <= d-1 unit vectors that share a direction u: sqrt(1-s) q_i + sqrt(s) u

@@ -1,8 +1,0 @@
-//go:build !amd64
-
-package matmul
-
-// fast tells that there is no tile for this processor.
-const fast = false
-
-func tile(int, *float64, *float64, *float64, int) {}
