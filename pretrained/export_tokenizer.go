@@ -1,10 +1,10 @@
 package pretrained
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 
 	"github.com/pkg/errors"
 
@@ -41,7 +41,7 @@ func (m *Model) tokenizerFiles() (tokenizerFiles, error) {
 	return tokenizerFiles{[]checkpoint.FolderFile{textFile(tokenizerFile, text), jsonFile("tokenizer_config.json", c)}, t.BOS(), t.BOS()}, nil
 }
 
-// builtIn is the name of the tokenizer in a file: bytes or gpt2 where the file is what an export of theirs wrote.
+// builtIn is the name of the tokenizer in a file: bytes or gpt2 where the file says what an export of theirs says.
 func builtIn(file string, t data.Tokenizer) (string, error) {
 	text, err := regular.Read(file, maxTokenizerFile)
 	if err != nil {
@@ -55,11 +55,17 @@ func builtIn(file string, t data.Tokenizer) (string, error) {
 		if own.Vocab() != t.Vocab() || own.BOS() != t.BOS() {
 			continue
 		}
-		if written, err := data.TokenizerJSON(name); err != nil || bytes.Equal(written, text) {
+		if written, err := data.TokenizerJSON(name); err != nil || sameJSON(written, text) {
 			return name, err
 		}
 	}
 	return file, nil
+}
+
+// sameJSON tells whether two texts are the same JSON, however it is laid out: earlier versions wrote a tokenizer in another order.
+func sameJSON(a, b []byte) bool {
+	var values [2]any
+	return json.Unmarshal(a, &values[0]) == nil && json.Unmarshal(b, &values[1]) == nil && reflect.DeepEqual(values[0], values[1])
 }
 
 // tokenizerFile is the file of a Hugging Face folder with the tokenizer.
