@@ -13,6 +13,7 @@ import (
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/matmul"
 	"github.com/residua-go/residua/models"
 )
 
@@ -185,7 +186,7 @@ func writtenTogether(heads []writtenSpace, draw *rand.Rand) (Spectrum, int, erro
 		}
 		n, _ := rows.Dims()
 		count += n
-		gram.Add(gram, times(rows.T(), rows))
+		gram.Add(gram, matmul.Mul(rows.T(), rows))
 	}
 	s, _, err := spectrumOfGram(gram, count)
 	return s, numericalRank(s.Singular), err
@@ -202,7 +203,7 @@ func overlapOfPairs(heads []writtenSpace, d int) Controlled {
 			if a.directions == nil || b.directions == nil {
 				continue
 			}
-			size := mat.Norm(times(a.directions, b.directions.T()), 2)
+			size := mat.Norm(matmul.Mul(a.directions, b.directions.T()), 2)
 			mean, deviation := RandomOverlap(a.rank(), b.rank(), d)
 			s.own, s.random = s.own+size*size/float64(min(a.rank(), b.rank())), s.random+mean
 			s.variance, s.pairs = s.variance+deviation*deviation, s.pairs+1

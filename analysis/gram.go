@@ -2,6 +2,8 @@ package analysis
 
 import (
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/residua-go/residua/internal/matmul"
 )
 
 // gramBlock is the number of rows of a Gram matrix that are computed at a time.
@@ -25,7 +27,7 @@ func gram(n int, rows func(from, to int) mat.Matrix) *mat.Dense {
 	g := mat.NewDense(n, n, nil)
 	for from := 0; from < n; from += gramBlock {
 		to := min(from+gramBlock, n)
-		g.Slice(from, to, from, n).(*mat.Dense).Copy(times(rows(from, to), rows(from, n).T()))
+		g.Slice(from, to, from, n).(*mat.Dense).Copy(matmul.Mul(rows(from, to), rows(from, n).T()))
 	}
 	for i := range n {
 		for j := range i {

@@ -6,6 +6,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/residua-go/residua/internal/matmul"
 )
 
 // gaussian draws a matrix of independent standard normal entries.
@@ -42,7 +44,7 @@ func randomDirections(draw *rand.Rand, k, d int) *mat.Dense {
 		return orthonormalKeys(draw, k, d)
 	}
 	g := gaussian(draw, k, d)
-	gram := mat.NewSymDense(k, times(g, g.T()).RawMatrix().Data)
+	gram := mat.NewSymDense(k, matmul.Mul(g, g.T()).RawMatrix().Data)
 	var l mat.Cholesky
 	if !l.Factorize(gram) {
 		return orthonormalKeys(draw, k, d)
@@ -52,7 +54,7 @@ func randomDirections(draw *rand.Rand, k, d int) *mat.Dense {
 	if inverse.InverseTri(&lower) != nil {
 		return orthonormalKeys(draw, k, d)
 	}
-	return times(&inverse, g)
+	return matmul.Mul(&inverse, g)
 }
 
 // sharedKeys draws n <= d-1 unit vectors that share a direction u: sqrt(1-s) q_i + sqrt(s) u

@@ -2,22 +2,22 @@ package analysis
 
 import (
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/residua-go/residua/internal/matmul"
 )
 
 // times is the product of two matrices or of three, these in the order that takes fewer operations.
 func times(a, b mat.Matrix, more ...mat.Matrix) *mat.Dense {
 	if len(more) == 0 {
-		var product mat.Dense
-		product.Mul(a, b)
-		return &product
+		return matmul.Mul(a, b)
 	}
 	c := more[0]
 	m, k := a.Dims()
 	n, p := c.Dims()
 	if m*n*(k+p) <= k*p*(m+n) {
-		return times(times(a, b), c)
+		return matmul.Mul(matmul.Mul(a, b), c)
 	}
-	return times(a, times(b, c))
+	return matmul.Mul(a, matmul.Mul(b, c))
 }
 
 // transposed is a matrix's transpose, in memory of its own.

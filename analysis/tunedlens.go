@@ -5,6 +5,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/residua-go/residua/internal/matmul"
 )
 
 // TunedLens is a logit lens that has learned the way to the end (Belrose et al. 2023, "Eliciting Latent
@@ -35,7 +37,7 @@ func IdentityLens(after []string, width int) *TunedLens {
 
 // apply is z [n, F] of rows x [n, F].
 func (t Translator) apply(x *mat.Dense) *mat.Dense {
-	z := times(x, mat.NewDense(len(t.Bias), len(t.Bias), t.Weight))
+	z := matmul.Mul(x, mat.NewDense(len(t.Bias), len(t.Bias), t.Weight))
 	n, _ := z.Dims()
 	for i := range n {
 		floats.Add(z.RawRowView(i), t.Bias)

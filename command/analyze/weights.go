@@ -52,7 +52,7 @@ func subspaces(zoo models.Zoo) cli.Command {
 			analyze subspaces -checkpoint runs/quickstart
 			analyze subspaces -checkpoint runs/quickstart -out /tmp/subspaces`,
 		Notes: `
-			It looks at weights alone. A model of GPT-2 small's size takes minutes on two cores.`,
+			It looks at weights alone. A model of GPT-2 small's size takes a minute on two cores.`,
 	}, report.Subspaces)
 }
 
