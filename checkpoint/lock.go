@@ -2,13 +2,14 @@ package checkpoint
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/internal/regular"
 )
 
 // LockName is the file in a run folder that stands for the folder's lock.
@@ -104,16 +105,10 @@ func readHolder(runDir string) string {
 }
 
 func holderIn(path string) string {
-	const unknown = "another process"
-	f, err := os.Open(path)
-	if err != nil {
-		return unknown
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, 512))
+	text, err := regular.Read(path, 512)
 	line, _, whole := strings.Cut(string(text), "\n")
 	if err != nil || !whole || !strings.HasPrefix(line, "process ") {
-		return unknown
+		return "another process"
 	}
 	return line
 }

@@ -100,7 +100,7 @@ func fileSum(path string) (string, error) {
 	}
 	defer f.Close()
 	sum := sha256.New()
-	if _, err := io.CopyBuffer(sum, struct{ io.Reader }{f}, make([]byte, chunkBytes)); err != nil {
+	if _, err := io.Copy(sum, f); err != nil {
 		return "", errors.Wrap(err, path)
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
