@@ -102,8 +102,8 @@ func TestLikelihoodsRefuse(t *testing.T) {
 		{eval.Request{Continuation: ids("b")}, "want a context of at least 1 token, got none"},
 		{eval.Request{Context: ids("b")}, "want a continuation of at least 1 token, got none"},
 		{eval.Request{Context: ids("a"), Continuation: ids("bcdefgh")}, "want a continuation of at most 6 tokens, the model's training length, got 7"},
-		{eval.Request{Context: []int32{257}, Continuation: ids("b")}, "want token ids of 0 to 256, got 257: was the text encoded with another model's tokenizer?"},
-		{eval.Request{Context: ids("a"), Continuation: []int32{-1}}, "want token ids of 0 to 256, got -1: was the text encoded with another model's tokenizer?"},
+		{eval.Request{Context: []int32{257}, Continuation: ids("b")}, "token 0: want an id of 0 to 256, got 257: was the text encoded with another model's tokenizer?"},
+		{eval.Request{Context: ids("a"), Continuation: []int32{-1}}, "token 0: want an id of 0 to 256, got -1: was the text encoded with another model's tokenizer?"},
 	} {
 		err := call(eval.Options{}, fine, c.request)
 		var bad *eval.RequestError

@@ -17,26 +17,50 @@ type Field struct {
 	Tag   reflect.StructTag
 }
 
-// Fields lists those of a struct in the order of their declaration, those of embedded structs, which
-// have no tag, among them; path is the struct's name in errors. It is an error if two have the same
+// Fields lists those of a struct in the order of their declaration, those of embedded structs
+// without a tag among them; path is the struct's name in errors. It is an error if two have the same
 // key, or a key is none.
 func Fields(t reflect.Type, path string) ([]Field, error) {
 	var fields []Field
 	seen := map[string]bool{}
-	for _, f := range reflect.VisibleFields(t) {
-		key := f.Tag.Get("yaml")
-		switch {
-		case key == "" || key == "-":
-			continue
-		case !f.IsExported():
-			return nil, errors.Errorf("config: %s.%s is tagged %q but not exported", path, f.Name, key)
-		case strings.ContainsAny(key, ",.[ "):
-			return nil, errors.Errorf("config: %s.%s is tagged %q; want a name alone", path, f.Name, key)
-		case seen[key]:
-			return nil, errors.Errorf("config: %s has two fields tagged %q", path, key)
+	for i := range t.NumField() {
+		found, err := fieldsAt(t.Field(i), path)
+		if err != nil {
+			return nil, err
 		}
-		seen[key] = true
-		fields = append(fields, Field{key, f.Index, f.Type, f.Tag})
+		for _, f := range found {
+			if seen[f.Key] {
+				return nil, errors.Errorf("config: %s has two fields tagged %q", path, f.Key)
+			}
+			seen[f.Key] = true
+			fields = append(fields, f)
+		}
 	}
 	return fields, nil
+}
+
+// fieldsAt reads the tag of one struct field: no key, one, or an embedded struct's.
+func fieldsAt(sf reflect.StructField, path string) ([]Field, error) {
+	tag := sf.Tag.Get("yaml")
+	path += "." + sf.Name
+	switch {
+	case tag == "" && sf.Anonymous && sf.Type.Kind() == reflect.Struct:
+		return embedded(sf, path)
+	case tag == "" || tag == "-":
+		return nil, nil
+	case !sf.IsExported():
+		return nil, errors.Errorf("config: %s is tagged %q but not exported", path, tag)
+	case strings.ContainsAny(tag, ",.[ "):
+		return nil, errors.Errorf("config: %s is tagged %q; want a name alone", path, tag)
+	}
+	return []Field{{tag, sf.Index, sf.Type, sf.Tag}}, nil
+}
+
+// embedded are the fields of an embedded struct, reached from the struct around it.
+func embedded(sf reflect.StructField, path string) ([]Field, error) {
+	inner, err := Fields(sf.Type, path)
+	for i := range inner {
+		inner[i].Index = append(append([]int(nil), sf.Index...), inner[i].Index...)
+	}
+	return inner, err
 }
