@@ -19,7 +19,7 @@ type GGUFEntry struct {
 // Numbers of the GGUF format, version 3.
 const (
 	ggufVersion   uint32 = 3
-	ggufAlignment        = 32
+	ggufAlignment int    = 32
 
 	ggufUint32  uint32 = 4
 	ggufInt32   uint32 = 5

@@ -88,14 +88,16 @@ func (s Spec) blocksCost(sublayer stream.Sublayer) layers.Cost {
 // streamCost is that of the stream, whose parameters the passes of a loop share.
 func (s Spec) streamCost() layers.Cost {
 	total := s.design.Cost().WithParameters(s.designed(s.Layers).Cost())
-	if looped, ok := s.design.(stream.LoopedDesign); ok {
-		most := make([]float64, s.Layers)
-		for depth := range s.Depth() {
-			block := s.loop().Block(depth)
-			shared, own := looped.DepthParameters(depth)
-			total.Parameters += own + max(0, shared-most[block])
-			most[block] = max(most[block], shared)
-		}
+	looped, ok := s.design.(stream.LoopedDesign)
+	if !ok || looped.DepthParameters() == nil {
+		return total
+	}
+	most, at := map[int]float64{}, looped.DepthParameters()
+	for depth := range s.Depth() {
+		block := s.loop().Block(depth)
+		shared, own := at(depth)
+		total.Parameters += own + max(0, shared-most[block])
+		most[block] = max(most[block], shared)
 	}
 	return total
 }

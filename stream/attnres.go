@@ -119,8 +119,10 @@ func (c AttnResConfig) readParameters(site int) float64 {
 }
 
 // DepthParameters are those of a block's reads, which on a later pass may have several sources for the first time.
-func (c AttnResConfig) DepthParameters(depth int) (shared, own float64) {
-	return c.readParameters(2*depth) + c.readParameters(2*depth+1), 0
+func (c AttnResConfig) DepthParameters() func(depth int) (shared, own float64) {
+	return func(depth int) (shared, own float64) {
+		return c.readParameters(2*depth) + c.readParameters(2*depth+1), 0
+	}
 }
 
 // rows is the number of sums that there are at a site: the embedding, and one a block that has begun.

@@ -70,8 +70,8 @@ func (c DenseFormerConfig) Cost() layers.Cost {
 }
 
 // DepthParameters are an average's; that of a later pass is of more outputs.
-func (c DenseFormerConfig) DepthParameters(depth int) (shared, own float64) {
-	return 0, float64(len(c.members(depth)))
+func (c DenseFormerConfig) DepthParameters() func(depth int) (shared, own float64) {
+	return func(depth int) (shared, own float64) { return 0, float64(len(c.members(depth))) }
 }
 
 // members are the outputs, 0 being the embedding, that the average after a block is of, first

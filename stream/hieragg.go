@@ -3,7 +3,6 @@ package stream
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
@@ -58,22 +57,27 @@ func (c HieraggConfig) Check() error {
 // first has two inputs instead of three. The last one's norm is the final norm.
 func (c HieraggConfig) Cost() layers.Cost {
 	total := c.sitesCost()
-	for i, end := range c.groupEnds() {
-		a := c.aggregateCost(c.inputs(end))
-		if i > 0 || c.Separate {
-			a.Parameters = 0
-		}
-		total = total.Plus(a)
+	if !c.Separate {
+		a := c.aggregateCost(3)
+		return total.Plus(a.Times(float64(c.Layers / hieraggGroup)).WithParameters(a))
+	}
+	for _, end := range c.groupEnds() {
+		total = total.Plus(c.aggregateCost(c.inputs(end)).WithParameters(layers.Cost{}))
 	}
 	return total
 }
 
 // DepthParameters are those of separate aggregates, which a block may have that ends a group in a later pass alone.
-func (c HieraggConfig) DepthParameters(depth int) (shared, own float64) {
-	if !c.Separate || !slices.Contains(c.groupEnds(), depth) {
-		return 0, 0
+func (c HieraggConfig) DepthParameters() func(depth int) (shared, own float64) {
+	if !c.Separate {
+		return nil
 	}
-	return c.aggregateCost(c.inputs(depth)).Parameters, 0
+	return func(depth int) (shared, own float64) {
+		if depth%hieraggGroup != hieraggGroup-1 {
+			return 0, 0
+		}
+		return c.aggregateCost(c.inputs(depth)).Parameters, 0
+	}
 }
 
 // groupEnds are the last blocks of groups.

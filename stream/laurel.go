@@ -148,17 +148,19 @@ func (c LaurelConfig) siteCost(at Site) layers.Cost {
 }
 
 // DepthParameters are those of maps and of sums over previous streams, of which later passes have more.
-func (c LaurelConfig) DepthParameters(depth int) (shared, own float64) {
+func (c LaurelConfig) DepthParameters() func(depth int) (shared, own float64) {
 	if c.Form == laurelGemma {
-		return 0, 0
+		return nil
 	}
-	for _, at := range c.sites(depth) {
-		shared += float64(c.terms(at)) * (2*float64(c.D*c.Rank) + indicator(c.Previous > 0))
+	return func(depth int) (shared, own float64) {
+		for _, at := range c.sites(depth) {
+			shared += float64(c.terms(at)) * (2*float64(c.D*c.Rank) + indicator(c.Previous > 0))
+		}
+		if c.Previous > 0 {
+			return 0, shared
+		}
+		return shared, 0
 	}
-	if c.Previous > 0 {
-		return 0, shared
-	}
-	return shared, 0
 }
 
 // terms is the number of streams of which something is added at a site.

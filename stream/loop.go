@@ -46,7 +46,7 @@ func (l Loop) Parameter(name string) string {
 // its Cost does not count.
 type LoopedDesign interface {
 	Design
-	// DepthParameters are how many belong to the block at a depth: shared, of which the passes of a block have those
-	// of the pass that has most, and each pass's own.
-	DepthParameters(depth int) (shared, own float64)
+	// DepthParameters counts those of the block at a depth: shared, of which the passes of a block have those of the
+	// pass that has most, and each pass's own. It is nil where there are none, as the settings are.
+	DepthParameters() func(depth int) (shared, own float64)
 }

@@ -103,8 +103,8 @@ func (c MUDDConfig) connectionCost(block int) layers.Cost {
 }
 
 // DepthParameters are those of the sums after a block: a later pass's are of more outputs.
-func (c MUDDConfig) DepthParameters(depth int) (shared, own float64) {
-	return 0, c.connectionCost(depth).Parameters
+func (c MUDDConfig) DepthParameters() func(depth int) (shared, own float64) {
+	return func(depth int) (shared, own float64) { return 0, c.connectionCost(depth).Parameters }
 }
 
 // Cost has three norms before attention, what follows each block, and prepost's norms.
