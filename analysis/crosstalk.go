@@ -130,7 +130,7 @@ func (m *KeyMemory) crosstalk(writes, reads int) Crosstalk {
 	return c
 }
 
-// cosines are those of the keys of two sets, [key of reads, key of writes].
+// cosines returns the cosine of each pair of keys of two sets, [key of reads, key of writes].
 func (m *KeyMemory) cosines(writes, reads int) *mat.Dense {
 	return times(m.keys[reads], m.keys[writes].T())
 }

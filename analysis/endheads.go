@@ -31,7 +31,7 @@ func (f *Folded) headPart(read *mat.Dense, part int) *mat.Dense {
 	return all
 }
 
-// headRows are those of one head.
+// headRows returns the rows of one head.
 func (f *Folded) headRows(read *mat.Dense, part, head int) *mat.Dense {
 	rows, size := read.Dims()
 	each := rows / f.packedHeads()

@@ -16,7 +16,7 @@ type keyedHead struct {
 	centred    bool
 }
 
-// headKeys are those of a head.
+// headKeys returns the keys of a head.
 func (f *Folded) headKeys(w HeadWeights) keyedHead {
 	if w.Values > 1 {
 		return f.keyedHead(siteName(w.Layer, stream.Attention), w.Head)

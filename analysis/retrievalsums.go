@@ -150,7 +150,7 @@ func (s *readSum) finish(tokens int) KeyedRead {
 	return s.KeyedRead
 }
 
-// sharpnessSum is a Sharpness in the making, with sums in the place of means; Signal is S, crosstalk C.
+// sharpnessSum is a Sharpness in the making, with sums instead of means; Signal is S, crosstalk C.
 type sharpnessSum struct {
 	Sharpness
 	crosstalk float64

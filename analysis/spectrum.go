@@ -53,7 +53,7 @@ func spectrumOf(e end) (Spectrum, subspace, error) {
 	return s, space, nil
 }
 
-// spectrumOfGram is that of so many rows whose Gram matrix [D, D] is g, which it overwrites.
+// spectrumOfGram is the spectrum of rows whose Gram matrix [D, D] is g, which it overwrites.
 func spectrumOfGram(g *mat.Dense, rows int) (Spectrum, *symmetric, error) {
 	name := fmt.Sprintf("singular values of %d x %d entries", g.RawMatrix().Rows, rows)
 	if !finiteMatrix(g) {

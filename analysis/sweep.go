@@ -112,7 +112,7 @@ func (s *Sweep) runModel(store *graph.Store, c models.Spec, ids []int32, names [
 	return s.run(r, rows, ids, names, at)
 }
 
-// values are the metric of a run for each list of interventions, of so many rows at a time.
+// values are the metric of a run for each list of interventions, of rows at a time.
 func (s *Sweep) values(r *cache.Runner, rows int, ids []int32, lists [][]cache.Intervention) ([]float64, error) {
 	var values []float64
 	for some := range slices.Chunk(lists, rows) {

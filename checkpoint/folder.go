@@ -93,7 +93,7 @@ func (d Disk) heal(path string) error {
 	return nil
 }
 
-// leftIn lists what processes that no longer run have left in a folder: names of the prefix and so many characters more, of which the
+// leftIn lists what processes that no longer run have left in a folder: names of the prefix and a number of characters more, of which the
 // first eight are the process's number. A folder that cannot be read has none: writing into it says what is wrong.
 func leftIn(folder, prefix string, more int, runs func(pid int) bool) []string {
 	entries, _ := os.ReadDir(folder)

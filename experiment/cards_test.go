@@ -21,7 +21,7 @@ import (
 
 const baseline = "quickstart-transformer"
 
-// testCards are those of experiments/cards.yaml.
+// testCards is the kind as experiments/cards.yaml has it.
 var testCards = Cards{Baseline: baseline, Muon: []string{baseline, "quickstart-modern", "quickstart", "quickstart-rmt-modern", "quickstart-mhc", "quickstart-hyper-dynamic", "quickstart-deep-delta"}}
 
 // TestEveryDesignHasACard: every stream of the zoo has one, of a preset of the transformer's size;

@@ -34,7 +34,7 @@ func (c *cell) state() (s state, err error) {
 	return s, nil
 }
 
-// seeds are those of a cell's runs.
+// seeds lists the seeds of a cell's runs.
 func (c *cell) seeds() []uint64 {
 	n, other := c.plan.Config.SeedsOf[c.series]
 	if !other {

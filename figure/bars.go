@@ -87,7 +87,7 @@ func (b Bars) errorOf(i int) float64 {
 	return math.Abs(b.Errors[i])
 }
 
-// add adds the bars of a series, thick and below their labels by so many rows, with error bars and, where there is room for them,
+// add adds the bars of a series, thick and below their labels by some rows, with error bars and, where there is room for them,
 // numbers. Where there are more bars than fit, the longest are seen, without error bars.
 func (b Bars) add(c chart, series int, values []float64, thick, below float64) {
 	labels, n := float64(len(b.Labels)), float64(len(b.series()))

@@ -132,7 +132,7 @@ func (c chart) paint(p painter) {
 	c.Draw(p.moved(-e.left, -e.top).within(e.left+c.width+e.right, e.top+c.height+e.bottom))
 }
 
-// tiled lays out charts with bodies of one size, so many in a row, all bodies in line.
+// tiled lays out charts with bodies of one size, several in a row, all bodies in line.
 func tiled(charts []chart, across int, gap float64) picture {
 	var room edges
 	for _, c := range charts {

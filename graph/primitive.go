@@ -58,7 +58,7 @@ func (MadeByPrimary) Launch(*DeviceCall) {}
 // gradient.
 type NoGradient struct{}
 
-// Infer is that of a gradient, which is like its first input where Derivative.Make does not say what it is like.
+// Infer makes a gradient like its first input, where Derivative.Make does not say what it is like.
 func (NoGradient) Infer(in []Signature) (Signature, error) { return in[0], nil }
 
 // Differentiable is false.

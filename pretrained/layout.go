@@ -22,7 +22,7 @@ type layout struct {
 
 // row says where the entries of a tensor lie in a parameter of ours. Axes are letters: where the tensor's are VvR and the
 // parameter's VRv, its entry (i, j, k) is the parameter's (i, k, j). Tensors of one parameter lie side by side after its first
-// axis, in the order of the rows. In a name %d is a block's number; a tensor with the axis L first is that of all blocks.
+// axis, in the order of the rows. In a name %d is a block's number; a tensor with the axis L first holds all blocks.
 type row struct{ ours, axes, theirs, theirAxes, gguf string }
 
 // layout reads the architecture's table: a line a row, with a row's columns, of which gguf may be missing.
@@ -53,7 +53,7 @@ type placed struct {
 	axes, strides []int
 }
 
-// tensors are those of a model, a block's after all others.
+// tensors lists a model's tensors, those of blocks after all others.
 func (l layout) tensors() iter.Seq[placed] {
 	return func(yield func(placed) bool) {
 		for block := -1; block < l.layers; block++ {

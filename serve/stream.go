@@ -73,7 +73,7 @@ func event(data []byte) []byte {
 // mostUnread is how many events, of a token or a few each, may wait for a client that reads more slowly than the model writes.
 const mostUnread = 4096
 
-// events are those of a stream that are not sent yet.
+// events holds what a stream has not sent yet.
 type events chan []byte
 
 func (e events) add(r completionResponse) error {

@@ -97,7 +97,7 @@ func (c AttnResConfig) Cost() layers.Cost {
 	return total
 }
 
-// readCost is that of a read of several sources but its parameters: a score and a term of the sum for each source. What
+// readCost counts a read of several sources without its parameters: a score and a term of the sum for each source. What
 // is read is kept next to the sources, with delta a block's sum once it is a source.
 func (c AttnResConfig) readCost(site int) (cost layers.Cost) {
 	d, n := float64(c.D), c.sources(site)
@@ -118,7 +118,7 @@ func (c AttnResConfig) readParameters(site int) float64 {
 	return 2*float64(c.D)*indicator(c.sources(site) > 1) + indicator(c.Gate && site > 0)
 }
 
-// DepthParameters are those of a block's reads, which on a later pass may have several sources for the first time.
+// DepthParameters counts a block's reads, which on a later pass may have several sources for the first time.
 func (c AttnResConfig) DepthParameters() func(depth int) (shared, own float64) {
 	return func(depth int) (shared, own float64) {
 		return c.readParameters(2*depth) + c.readParameters(2*depth+1), 0

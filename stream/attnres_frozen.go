@@ -26,7 +26,7 @@ func (a *attnRes) Form(at Site) Form {
 	return f
 }
 
-// downForm is what a read makes of the rows, of which so many are sources.
+// downForm is what a read makes of the rows, the first of which are sources.
 func (a *attnRes) downForm(r depthRead, rows, of int) Coefficient {
 	choice, text, sum, share := Dependent, "1/n", 0., 1/float64(of)
 	if a.config.Delta {

@@ -93,7 +93,7 @@ func (k keyVectors) of(b *graph.Builder, xn *gorgonia.Node) *gorgonia.Node {
 // keysHook ends the names of the hooks of a token's own keys.
 const keysHook = ".keys"
 
-// coefficient is that of a site's form.
+// coefficient returns the coefficient of a site's form.
 func (k keyVectors) coefficient(b *graph.Builder, rows, columns int, axes string) Coefficient {
 	choice := Learned
 	if k.w != nil {

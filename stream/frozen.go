@@ -67,7 +67,7 @@ type readPoint struct {
 // for it, or at 1 without it; and the constant that their biases come to, or nil.
 type After func(u []float64) (linear.Chain, []float64)
 
-// NewFrozen begins the stream of a run. Without a record, of which no tokens are known, it is that of one.
+// NewFrozen begins the stream of a run. Without a record, of which no tokens are known, it is the stream of one token.
 func NewFrozen(r Record) *Frozen {
 	if r == nil {
 		return &Frozen{tokens: 1}

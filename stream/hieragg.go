@@ -67,7 +67,7 @@ func (c HieraggConfig) Cost() layers.Cost {
 	return total
 }
 
-// DepthParameters are those of separate aggregates, which a block may have that ends a group in a later pass alone.
+// DepthParameters counts separate aggregates, which a block may have that ends a group in a later pass alone.
 func (c HieraggConfig) DepthParameters() func(depth int) (shared, own float64) {
 	if !c.Separate {
 		return nil

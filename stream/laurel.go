@@ -133,7 +133,7 @@ func (c LaurelConfig) Cost() layers.Cost {
 	return total
 }
 
-// siteCost is that of the weights, which keep what they weigh but the stream, and of what is added, whose parameters
+// siteCost counts the weights, which keep what they weigh but the stream, and of what is added, whose parameters
 // are DepthParameters.
 func (c LaurelConfig) siteCost(at Site) layers.Cost {
 	d, m, r := float64(c.D), float64(c.terms(at)), float64(c.Rank)
@@ -147,7 +147,7 @@ func (c LaurelConfig) siteCost(at Site) layers.Cost {
 	return cost
 }
 
-// DepthParameters are those of maps and of sums over previous streams, of which later passes have more.
+// DepthParameters counts maps and sums over previous streams, of which later passes have more.
 func (c LaurelConfig) DepthParameters() func(depth int) (shared, own float64) {
 	if c.Form == laurelGemma {
 		return nil

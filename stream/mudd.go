@@ -93,7 +93,7 @@ func (c MUDDConfig) sums(block int) (sums, sources, hidden int) {
 // the embedding in one. The first block has three norms if a later pass needs them.
 func (c MUDDConfig) severalWays(block int) bool { return block > 0 || c.PrePost || c.Loop.Repeats(0) }
 
-// connectionCost is that of the sums after a block but their own: for k sums of s sources D*h + h*ks
+// connectionCost counts what makes the sums after a block: for k sums of s sources D*h + h*ks
 // + ks parameters and the sums' 2*D*ks FLOPs; what is kept are the sums but r, which is only added to,
 // their weights and the hidden layer of h entries before and after its GELU.
 func (c MUDDConfig) connectionCost(block int) layers.Cost {
@@ -102,7 +102,7 @@ func (c MUDDConfig) connectionCost(block int) layers.Cost {
 	return layers.LinearCost(d, h, false).Plus(layers.LinearCost(h, k, true), layers.Cost{FLOPs: 2 * d * k, Activations: max(1, float64(sums-1))*d + k + 2*h})
 }
 
-// DepthParameters are those of the sums after a block: a later pass's are of more outputs.
+// DepthParameters counts the sums after a block: a later pass's are of more outputs.
 func (c MUDDConfig) DepthParameters() func(depth int) (shared, own float64) {
 	return func(depth int) (shared, own float64) { return 0, c.connectionCost(depth).Parameters }
 }

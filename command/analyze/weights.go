@@ -20,7 +20,7 @@ func circuits(zoo models.Zoo) cli.Command {
 			analyze circuits -checkpoint runs/quickstart
 			analyze circuits -checkpoint runs/quickstart -layer 1 -head 3 -out /tmp/circuits`,
 		Notes: `
-			Circuits are those of Elhage et al. 2021, norms folded into the weights, QK-norm's and
+			Circuits as in Elhage et al. 2021, norms folded into the weights, QK-norm's and
 			LayerScale's gains, too; the scales by which norms divide depend on the token and are left
 			out. With -layer and -head, that head's circuits are shown alone, with their eigenvalues.
 			` + onlyWhereMixed,

@@ -23,7 +23,7 @@ type Lion struct {
 // Name is lion.
 func (Lion) Name() string { return "lion" }
 
-// Parts give all parameters the rule; rate, schedule, decay and clipping are those of train.
+// Parts give all parameters the rule; rate, schedule, decay and clipping come from train.
 func (l Lion) Parts() ([]optim.Part, error) {
 	for _, beta := range []float64{l.Beta1, l.Beta2} {
 		if !(beta >= 0 && beta < 1) {

@@ -8,7 +8,7 @@ import (
 	"github.com/pkg/errors"
 )
 
-// errNoCUDA is that of what builds with the tag cuda have alone.
+// errNoCUDA refuses what only builds with the tag cuda can do.
 var errNoCUDA = errors.New("want a gpucheck built with the tag cuda, got one without")
 
 // Ceilings is an error.

@@ -26,7 +26,7 @@ func helpTail(notes string) string {
 	return "\n" + strings.Join(lines(notes), "\n") + "\n"
 }
 
-// lines are those of a text, without the tabs before each.
+// lines returns the lines of a text, without the tabs before each.
 func lines(text string) []string {
 	all := strings.Split(strings.Trim(text, "\n"), "\n")
 	for i, line := range all {

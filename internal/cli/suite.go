@@ -65,7 +65,7 @@ func (s Suite) Choose(args []string) (Command, []string) {
 	return self, nil
 }
 
-// names are those of its commands.
+// names lists its commands' names.
 func (s Suite) names() []string {
 	var names []string
 	for _, c := range s.Commands {

@@ -7,7 +7,7 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// launchLSTM launches a kernel of the output, the secondaries, as activations, and so many inputs: the
+// launchLSTM launches a kernel of the output, the secondaries, as activations, and some inputs: the
 // given ones, the cell's state and its gradient, as floats, the others as activations.
 func launchLSTM(c *graph.DeviceCall, kernel string, secondaries, inputs int, floats ...int) {
 	var in, out cuda.Args

@@ -40,7 +40,7 @@ func setMask(w *asm.Writer, count, scratch string) {
 	w.Op("VPCMPGTD", "lanes<>(SB)", mask, mask)
 }
 
-// at is the place so many bytes after that in a register.
+// at is the place some bytes after the address in a register.
 func at(bytes int, register string) string { return fmt.Sprintf("%d(%s)", bytes, register) }
 
 // triple computes three times a register.
