@@ -42,7 +42,7 @@ func ReadTensors(path string) (*File, error) {
 	return f, err
 }
 
-// readFile also returns the sha256 of the file's bytes, as lower-case hex. A kind is that of a file of ours; "": any file.
+// readFile also returns the sha256 of the file's bytes, as lower-case hex. kind is what a file of ours says it is; "": any file.
 func readFile(path, kind string) (*File, string, error) {
 	in, size, err := regular.Open(path)
 	if err != nil {

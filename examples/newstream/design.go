@@ -7,7 +7,7 @@ import (
 )
 
 // LayerScale is the settings of our stream: those of all streams of vectors, and one of its own. Its
-// methods are those of stream.Design in which it differs from them.
+// methods replace the methods of stream.Design in which it differs from them.
 type LayerScale struct {
 	stream.Vectors
 	Start float64 `yaml:"start" default:"0.1" help:"what each gain starts as; 1: as a plain transformer"`
