@@ -9,7 +9,7 @@ import (
 	"github.com/residua-go/residua/internal/regular"
 )
 
-// Kind is what a path given as a checkpoint turned out to be.
+// Kind is what a path given as a checkpoint turned out to be, or the name of another program's format.
 type Kind string
 
 // The kinds of [Source].
@@ -17,27 +17,10 @@ const (
 	KindRun  Kind = "run"  // a run folder
 	KindStep Kind = "step" // a step folder
 	KindFile Kind = "file" // one model file
-	// KindHuggingFace is a folder with another program's config.json and its weights in one file or several: its model
-	// file is for [ReadTensors] or, if it is a [ModelIndex], [ReadSharded]; [ReadModel] refuses it.
-	KindHuggingFace Kind = "huggingface"
-	// KindRMT is a folder in the layout of the RMT authors' code: [RMTWeights], for [ReadTensors], and [RMTDescription].
-	KindRMT Kind = "rmt"
 )
 
-// RMTWeights and RMTFile are the files of a [KindRMT] folder.
-const (
-	RMTWeights = "weights.safetensors"
-	RMTFile    = "rmt.json"
-)
-
-// RMTDescription is the file of such a folder that says what the weights are of: [RMTFile], or where that is not there
-// expected.json, as folders of reference numbers have it.
-func RMTDescription(folder string) string {
-	if path := filepath.Join(folder, RMTFile); exists(path) {
-		return path
-	}
-	return filepath.Join(folder, "expected.json")
-}
+// ErrUnknown is the error of a folder that is neither a run nor a step.
+var ErrUnknown = errors.New("not a folder of ours")
 
 // HuggingFaceConfig is the file next to a Hugging Face model's [ModelFile] that describes it.
 const HuggingFaceConfig = "config.json"
@@ -55,7 +38,7 @@ type Source struct {
 }
 
 // Resolve finds the model file that a path stands for: a run folder (its latest whole checkpoint is taken), a step
-// folder, a folder of Hugging Face's or of the RMT authors' layout, or one .safetensors file. Only a run's choice among its checkpoints reads the
+// folder, or one .safetensors file. Only a run's choice among its checkpoints reads the
 // model through; [ReadModel] checks it in any case.
 func Resolve(path string) (Source, error) {
 	path = filepath.Clean(path)
@@ -70,25 +53,17 @@ func Resolve(path string) (Source, error) {
 		return Source{}, errors.Wrap(regular.Check(path, info), "checkpoint")
 	case exists(filepath.Join(path, StateFile)):
 		return around(KindStep, filepath.Join(path, ModelFile)), nil
-	case exists(stepsOf(path)) || exists(filepath.Join(path, latestFile)):
+	case IsRun(path):
 		return resolveRun(path)
-	case exists(filepath.Join(path, HuggingFaceConfig)):
-		return resolveHuggingFace(path)
-	case exists(filepath.Join(path, RMTWeights)) && exists(RMTDescription(path)):
-		return Source{Kind: KindRMT, ModelPath: filepath.Join(path, RMTWeights)}, nil
 	case exists(filepath.Join(path, ModelFile)):
-		return Source{}, errors.Errorf("checkpoint %s: has a %s but no %s: not a step folder, or a torn one; name the file itself, or convert a foreign checkpoint first", path, ModelFile, StateFile)
+		return Source{}, errors.Wrapf(ErrUnknown, "checkpoint %s: has a %s but no %s: not a step folder, or a torn one; name the file itself, or convert a foreign checkpoint first", path, ModelFile, StateFile)
 	}
-	return Source{}, errors.Errorf("checkpoint %s: neither a run folder (with %s/) nor a step folder (with %s): want one of these, a Hugging Face folder (with %s) or a .safetensors file", path, stepsFolder, StateFile, HuggingFaceConfig)
+	return Source{}, errors.Wrapf(ErrUnknown, "checkpoint %s: neither a run folder (with %s/) nor a step folder (with %s): want one of these or a .safetensors file", path, stepsFolder, StateFile)
 }
 
-func resolveHuggingFace(dir string) (Source, error) {
-	for _, name := range []string{ModelFile, ModelIndex} {
-		if path := filepath.Join(dir, name); exists(path) {
-			return Source{Kind: KindHuggingFace, ModelPath: path}, nil
-		}
-	}
-	return Source{}, errors.Errorf("checkpoint %s: has a %s but no %s or %s: other formats are not read: save the model anew as safetensors", dir, HuggingFaceConfig, ModelFile, ModelIndex)
+// IsRun tells whether a folder is a step folder or has the checkpoints of a run.
+func IsRun(folder string) bool {
+	return exists(filepath.Join(folder, StateFile)) || exists(stepsOf(folder)) || exists(filepath.Join(folder, latestFile))
 }
 
 func resolveRun(runDir string) (Source, error) {

@@ -37,25 +37,17 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// A foreign folder is found; its model is for another reader. A step folder stays one whatever else lies there.
-func TestResolveHuggingFace(t *testing.T) {
+// A folder of another program's is unknown here; a step folder stays one whatever else lies there.
+func TestResolveBesidesOthers(t *testing.T) {
 	dir := filepath.Join("..", "testdata", "reference", "gpt2-hf")
-	got, err := Resolve(dir)
-	require.NoError(t, err)
-	assert.Equal(t, Source{Kind: KindHuggingFace, ModelPath: filepath.Join(dir, ModelFile)}, got)
-
-	parts := t.TempDir()
-	for _, name := range []string{HuggingFaceConfig, ModelIndex} {
-		require.NoError(t, os.WriteFile(filepath.Join(parts, name), []byte("{}"), 0o600))
-	}
-	got, err = Resolve(parts)
-	require.NoError(t, err)
-	assert.Equal(t, Source{Kind: KindHuggingFace, ModelPath: filepath.Join(parts, ModelIndex)}, got)
-
+	_, err := Resolve(dir)
+	assert.ErrorIs(t, err, ErrUnknown)
+	assert.False(t, IsRun(dir))
 	runDir := runWith(t, 100)
 	for _, ours := range []string{runDir, StepPath(runDir, 100)} {
 		require.NoError(t, os.WriteFile(filepath.Join(ours, HuggingFaceConfig), []byte("{}"), 0o600))
-		got, err = Resolve(ours)
+		assert.True(t, IsRun(ours))
+		got, err := Resolve(ours)
 		require.NoError(t, err)
 		assert.Equal(t, StepPath(runDir, 100), got.StepDir)
 	}
@@ -94,10 +86,6 @@ func TestResolveRefuses(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(torn, StateFile)))
 	_, err = Resolve(torn)
 	assert.ErrorContains(t, err, "has a model.safetensors but no state.json")
-	require.NoError(t, os.Remove(filepath.Join(torn, ModelFile)))
-	require.NoError(t, os.WriteFile(filepath.Join(torn, HuggingFaceConfig), []byte("{}"), 0o600))
-	_, err = Resolve(torn)
-	assert.ErrorContains(t, err, "has a config.json but no model.safetensors")
 	require.NoError(t, os.Mkdir(stepsOf(dir), 0o700))
 	_, err = Resolve(dir)
 	assert.ErrorIs(t, err, ErrNone)

@@ -40,10 +40,8 @@ func (Muon) Name() string { return "muon" }
 // optims are the kinds of the section, with their defaults.
 func optims(zoo models.Zoo) []settings.Kinded {
 	all := []settings.Kinded{AdamW{}, Muon{Momentum: 0.95, Scale: string(optim.ScaleOriginal), Keys: Muon{}.Name()}}
-	for _, kind := range zoo.Kinds() {
-		if _, ok := kind.(Optim); ok {
-			all = append(all, kind)
-		}
+	for _, kind := range models.KindsOf[Optim](zoo) {
+		all = append(all, kind)
 	}
 	return all
 }

@@ -27,10 +27,8 @@ type Kind interface {
 func Kinds(zoo models.Zoo) []settings.Kinded {
 	all := []settings.Kinded{Scaling{}, Reach{Evaluations: 40}, Sweep{}, Variants{Evaluations: 1}, Search{Draws: 100},
 		Cards{Baseline: "quickstart-transformer"}, Coordinates{Widths: []int{1, 2, 4, 8}}}
-	for _, kind := range zoo.Kinds() {
-		if _, ok := kind.(Kind); ok {
-			all = append(all, kind)
-		}
+	for _, kind := range models.KindsOf[Kind](zoo) {
+		all = append(all, kind)
 	}
 	return all
 }

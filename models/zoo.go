@@ -81,14 +81,22 @@ func (z Zoo) WithFeedForward(d layers.FeedForwardDesign) Zoo {
 type Kind interface{ Name() string }
 
 // WithKinds returns the zoo with more choices for sections that models do not read, such as
-// optimizers (config.Optim).
+// optimizers (config.Optim), and more formats of files (pretrained.Importer, Exporter, Architecture).
 func (z Zoo) WithKinds(kinds ...Kind) Zoo {
 	z.kinds = append(slices.Clip(z.kinds), kinds...)
 	return z
 }
 
-// Kinds are the choices that WithKinds has added.
-func (z Zoo) Kinds() []Kind { return slices.Clone(z.kinds) }
+// KindsOf are the choices of a type, such as an interface, that WithKinds has added.
+func KindsOf[T any](z Zoo) []T {
+	var all []T
+	for _, kind := range z.kinds {
+		if k, ok := kind.(T); ok {
+			all = append(all, k)
+		}
+	}
+	return all
+}
 
 // Streams are the designs of streams.
 func (z Zoo) Streams() []stream.Design { return slices.Clone(z.streams) }

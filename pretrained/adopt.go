@@ -21,7 +21,7 @@ func Adopt(zoo models.Zoo, path string) error {
 	if err != nil {
 		return err
 	}
-	store, err := serve(d.Spec, file.Tensors)
+	store, err := Serve(d.Spec, file.Tensors)
 	if err != nil {
 		return errors.Wrap(err, path)
 	}

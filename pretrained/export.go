@@ -13,44 +13,38 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// ExportHuggingFace writes the model as a folder that Hugging Face's transformers loads by
-// AutoModelForCausalLM.from_pretrained, and Open: config.json, model.safetensors (F32), generation_config.json, and the
-// tokenizer's files if the model has a tokenizer. The model must be one of a class of theirs, GPT-2, Llama or Qwen3, or
-// on a matrix stream: such a folder has the class with it, in modeling_residua.py, and is loaded with
-// trust_remote_code=True. An error of one that is neither names, for each class, the first option that does not fit.
-//
-// A folder that is there already is refused, with [os.ErrExist], unless o.Replace is set.
-func (m *Model) ExportHuggingFace(folder string, o ExportOptions) (Class, error) {
-	a, err := architectureOf(m.Spec, o.Architecture)
+// Format is a folder.
+func (huggingFace) Format() Format {
+	return Format{Help: "a folder that transformers' AutoModelForCausalLM.from_pretrained loads, with trust_remote_code=True if it has its class in a modeling_*.py", Folder: true}
+}
+
+// Export writes config.json, model.safetensors (F32), generation_config.json, the tokenizer's files if the model has a
+// tokenizer, and the class itself where transformers does not have it. The error of a model that is of no architecture
+// names, for each, the first option that does not fit.
+func (huggingFace) Export(m *Model, folder string, o ExportOptions) (notes []string, err error) {
+	a, err := architectureOf(m.Zoo, m.Spec, o.Architecture)
 	if err != nil {
-		return Class{}, err
+		return nil, err
 	}
 	files, err := m.huggingFaceFiles(a)
 	if err != nil {
-		return Class{}, err
+		return nil, err
 	}
-	return Class{a.class, a.code != ""}, checkpoint.WriteFolder(folder, o.Replace, files...)
+	if a.Code != "" {
+		notes = append(notes, "no class of transformers computes this model: load it with trust_remote_code=True, by the folder's "+a.CodeFile)
+	} else if m.Spec.MaskDocuments {
+		notes = append(notes, "the model was trained with attention inside documents; transformers attends across the documents of one text")
+	}
+	return notes, checkpoint.WriteFolder(folder, o.Replace, files...)
 }
 
-// Class is the class of transformers that loads an exported model.
-type Class struct {
-	Name   string
-	Remote bool // it comes with the folder: from_pretrained wants trust_remote_code=True
-}
-
-// ExportOptions say how a model is exported.
-type ExportOptions struct {
-	Replace      bool   `yaml:"replace" help:"replace the file or the folder that is at -out already"`
-	Architecture string `yaml:"architecture" help:"with -format huggingface: write a <NAME>: gpt2, llama, qwen3 or residua, or say what keeps the model from being one; without, the first that it is"`
-}
-
-func (m *Model) huggingFaceFiles(a architecture) ([]checkpoint.FolderFile, error) {
+func (m *Model) huggingFaceFiles(a Architecture) ([]checkpoint.FolderFile, error) {
 	tokenizer, err := m.tokenizerFiles()
 	if err != nil {
 		return nil, err
 	}
 	c := a.config(m.Spec)
-	maps.Copy(c, map[string]any{"model_type": a.name, "architectures": []string{a.class}, "tie_word_embeddings": m.Spec.TieEmbeddings,
+	maps.Copy(c, map[string]any{"model_type": a.Type, "architectures": []string{a.Class}, "tie_word_embeddings": m.Spec.TieEmbeddings,
 		"dtype": "float32", "bos_token_id": tokenizer.bos, "eos_token_id": tokenizer.eos})
 	tensors, err := a.write(m)
 	if err != nil {
@@ -59,23 +53,20 @@ func (m *Model) huggingFaceFiles(a architecture) ([]checkpoint.FolderFile, error
 	files := []checkpoint.FolderFile{
 		jsonFile(checkpoint.HuggingFaceConfig, c),
 		jsonFile("generation_config.json", map[string]any{"bos_token_id": tokenizer.bos, "eos_token_id": tokenizer.eos}),
-		{Name: checkpoint.ModelFile, Write: func(w io.Writer) error {
-			return checkpoint.EncodeTensors(w, tensors, map[string]string{"format": "pt"})
-		}},
+		tensorsFile(checkpoint.ModelFile, tensors, map[string]string{"format": "pt"}),
 	}
-	if a.code != "" {
-		files = append(files, textFile(a.codeFile, []byte(a.code)))
+	if a.Code != "" {
+		files = append(files, textFile(a.CodeFile, []byte(a.Code)))
 	}
 	return append(files, tokenizer.files...), nil
 }
 
 // architectureOf is that of a name or, without, the first that a model is one of. The test is that its config.json is
 // read back as the same model.
-func architectureOf(c models.Spec, name string) (architecture, error) {
-	var names, problems []string
-	for _, a := range architectures() {
-		names = append(names, a.name)
-		if name != "" && name != a.name {
+func architectureOf(zoo models.Zoo, c models.Spec, name string) (Architecture, error) {
+	var problems []string
+	for _, a := range architectures(zoo) {
+		if name != "" && name != a.Type {
 			continue
 		}
 		err := a.fits(c)
@@ -85,19 +76,20 @@ func architectureOf(c models.Spec, name string) (architecture, error) {
 		problems = append(problems, err.Error())
 	}
 	if name != "" {
-		return architecture{}, layers.Setting("architecture", "want one of %v, got %q", names, name)
+		return Architecture{}, layers.Setting("architecture", "want one of %v, got %q", ArchitectureNames(zoo), name)
 	}
-	return architecture{}, errors.Errorf("no class of transformers computes this model: %s", strings.Join(problems, "; "))
+	return Architecture{}, errors.Errorf("no class of transformers computes this model: %s; to export stream %s, write a pretrained.Architecture with its modeling_*.py, and add it by models.Zoo.WithKinds",
+		strings.Join(problems, "; "), c.Stream.Name())
 }
 
 // fits tells what keeps a model from being one of the architecture.
-func (a architecture) fits(c models.Spec) error {
-	if want, got := a.stream, c.Stream.Name(); want != "" && want != got {
-		return errors.Errorf("%s: model.stream.kind: want %s, got %s", a.name, want, got)
+func (a Architecture) fits(c models.Spec) error {
+	if want, got := a.Stream, c.Stream.Name(); want != "" && want != got {
+		return errors.Errorf("%s: model.stream.kind: want %s, got %s", a.Type, want, got)
 	}
-	if a.check != nil {
-		if err := a.check(c); err != nil {
-			return errors.Wrap(err, a.name)
+	if a.Check != nil {
+		if err := a.Check(c); err != nil {
+			return errors.Wrap(err, a.Type)
 		}
 	}
 	text, err := json.Marshal(a.config(c))
@@ -106,9 +98,9 @@ func (a architecture) fits(c models.Spec) error {
 	}
 	own, err := a.model(text)
 	if err != nil {
-		return errors.Wrap(err, a.name)
+		return errors.Wrap(err, a.Type)
 	}
-	if a.zeroBiases && c.Norm == models.NormLayer {
+	if a.ZeroBiases && c.Norm == models.NormLayer {
 		own.Bias = c.Bias
 	}
 	own.TieEmbeddings = c.TieEmbeddings
@@ -116,7 +108,7 @@ func (a architecture) fits(c models.Spec) error {
 	if err == nil {
 		err = spec.SameModel(c)
 	}
-	return errors.Wrap(err, a.name)
+	return errors.Wrap(err, a.Type)
 }
 
 // jsonFile is a file of indented JSON.
@@ -137,4 +129,9 @@ func textFile(name string, content []byte) checkpoint.FolderFile {
 		_, err := w.Write(content)
 		return err
 	}}
+}
+
+// tensorsFile is a safetensors file.
+func tensorsFile(name string, tensors []checkpoint.Tensor, metadata map[string]string) checkpoint.FolderFile {
+	return checkpoint.FolderFile{Name: name, Write: func(w io.Writer) error { return checkpoint.EncodeTensors(w, tensors, metadata) }}
 }

@@ -56,8 +56,14 @@ func ours() map[string]models.Config {
 }
 
 func export(t *testing.T, m *pretrained.Model, folder string, o pretrained.ExportOptions) {
-	_, err := m.ExportHuggingFace(folder, o)
+	_, err := m.Export("huggingface", folder, o)
 	require.NoError(t, err)
+}
+
+// exportAs exports a model in a format.
+func exportAs(m *pretrained.Model, format, path string, o pretrained.ExportOptions) error {
+	_, err := m.Export(format, path, o)
+	return err
 }
 
 // exported exports a model and reads it back.
@@ -134,7 +140,7 @@ func TestExportHuggingFaceRefuses(t *testing.T) {
 	} {
 		m := made(t, c.config, "")
 		folder := filepath.Join(t.TempDir(), "out")
-		_, err := m.ExportHuggingFace(folder, pretrained.ExportOptions{Architecture: c.architecture})
+		_, err := m.Export("huggingface", folder, pretrained.ExportOptions{Architecture: c.architecture})
 		require.ErrorContains(t, err, c.want)
 		require.NotContains(t, err.Error(), "\n")
 		require.NoDirExists(t, folder)
@@ -146,10 +152,10 @@ func TestExportHuggingFaceRefuses(t *testing.T) {
 func TestNoExportHasAnotherDesign(t *testing.T) {
 	refused := func(c models.Config, key, architecture string) {
 		m, out := made(t, c, ""), filepath.Join(t.TempDir(), "out")
-		_, huggingFace := m.ExportHuggingFace(out, pretrained.ExportOptions{Architecture: architecture})
-		all := map[string]error{"huggingface": huggingFace, "gguf": m.ExportGGUF(out, pretrained.GGUFOptions{IDsAlone: true})}
+		_, huggingFace := m.Export("huggingface", out, pretrained.ExportOptions{Architecture: architecture})
+		all := map[string]error{"huggingface": huggingFace, "gguf": exportAs(m, "gguf", out, pretrained.ExportOptions{IDsAlone: true})}
 		if architecture == "" {
-			all["rmt"] = m.ExportRMT(out, false) // its refusal of loops is in TestExportRMTOurs
+			all["rmt"] = exportAs(m, "rmt", out, pretrained.ExportOptions{}) // its refusal of loops is in TestExportRMTOurs
 		}
 		for format, err := range all {
 			require.ErrorContains(t, err, key, "%s: %s", format, c.Stream.Name())
@@ -178,7 +184,7 @@ func TestExportHuggingFaceReplacesWhole(t *testing.T) {
 	require.NoError(t, os.Mkdir(folder, 0o777))
 	mine := filepath.Join(folder, "mine.txt")
 	require.NoError(t, os.WriteFile(mine, []byte("x"), 0o600))
-	_, err := m.ExportHuggingFace(folder, pretrained.ExportOptions{})
+	_, err := m.Export("huggingface", folder, pretrained.ExportOptions{})
 	require.ErrorIs(t, err, os.ErrExist)
 	require.FileExists(t, mine)
 	export(t, m, folder, pretrained.ExportOptions{Replace: true})

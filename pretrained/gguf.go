@@ -12,11 +12,11 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// ggufForm is an architecture as llama.cpp has it in GGUF files.
-type ggufForm struct {
-	eps        string // key of the norms' epsilon
-	neighbours bool   // rotary positions turn neighbouring rows of a head, where those of Hugging Face's turn rows half a head apart
-	check      func(models.Spec) error
+// GGUFForm is an architecture as llama.cpp has it in GGUF files.
+type GGUFForm struct {
+	Eps        string // key of the norms' epsilon
+	Neighbours bool   // rotary positions turn neighbouring rows of a head, where those of Hugging Face's turn rows half a head apart
+	Check      func(models.Spec) error
 }
 
 // gpt2GGUF wants what llama.cpp's GPT-2 computes.
@@ -30,55 +30,62 @@ func gpt2GGUF(c models.Spec) error {
 	return nil
 }
 
-// GGUFOptions say how a GGUF file is written.
-type GGUFOptions struct {
-	Half     bool // matrices as F16, rounded to the nearest, but for tables of positions
-	IDsAlone bool // writes a model without a tokenizer, too, which llama.cpp's server cannot open
+// gguf is the format of llama.cpp.
+type gguf struct{}
+
+// Name is "gguf".
+func (gguf) Name() string { return "gguf" }
+
+// Format is a file whose matrices may be F16, but for tables of positions.
+func (gguf) Format() Format {
+	return Format{Help: "one file that llama.cpp reads: of an architecture that it has", Type: "f16"}
 }
 
-// ExportGGUF writes the model as a GGUF file, which llama.cpp reads: a GPT-2, a Llama or a Qwen3 by its names, conventions
-// and metadata, with the tokenizer if the model has one. An error of another model names the option. The file is replaced
-// whole or, with an error, not at all.
-func (m *Model) ExportGGUF(path string, o GGUFOptions) error {
+// Export writes an architecture by llama.cpp's names, conventions and metadata, with the tokenizer if the model has one.
+func (gguf) Export(m *Model, path string, o ExportOptions) (notes []string, err error) {
 	a, err := m.ggufArchitecture()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	metadata, err := m.ggufMetadata(a, o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	tensors, err := a.ggufTensors(m)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	half := func(t checkpoint.Tensor) bool {
-		return o.Half && len(t.Shape) > 1 && !strings.HasPrefix(t.Name, "position_embd")
+		return o.half() && len(t.Shape) > 1 && !strings.HasPrefix(t.Name, "position_embd")
 	}
-	return checkpoint.WriteFileAtomic(path, func(w io.Writer) error { return checkpoint.EncodeGGUF(w, metadata, tensors, half) })
+	return nil, checkpoint.WriteFileAtomic(path, func(w io.Writer) error { return checkpoint.EncodeGGUF(w, metadata, tensors, half) })
 }
 
+// half tells whether matrices are written as F16, rounded to the nearest.
+func (o ExportOptions) half() bool { return o.Type == gguf{}.Format().Type }
+
 // ggufArchitecture is that which the model is one of and llama.cpp has.
-func (m *Model) ggufArchitecture() (architecture, error) {
-	var problems []string
-	for _, a := range architectures() {
-		if a.gguf == nil {
+func (m *Model) ggufArchitecture() (Architecture, error) {
+	var names, problems []string
+	for _, a := range architectures(m.Zoo) {
+		if a.GGUF == nil {
 			continue
 		}
+		names = append(names, a.Type)
 		err := a.fits(m.Spec)
-		if err == nil && a.gguf.check != nil {
-			return a, a.gguf.check(m.Spec)
+		if err == nil && a.GGUF.Check != nil {
+			return a, a.GGUF.Check(m.Spec)
 		}
 		if err == nil {
 			return a, nil
 		}
 		problems = append(problems, err.Error())
 	}
-	return architecture{}, errors.Errorf("gguf: want a GPT-2, a Llama or a Qwen3: %s", strings.Join(problems, "; "))
+	return Architecture{}, errors.Errorf("gguf: want one of %v: %s", names, strings.Join(problems, "; "))
 }
 
 // ggufTensors are the model's parameters as GGUF has them, linear maps [out, in].
-func (a architecture) ggufTensors(m *Model) ([]checkpoint.Tensor, error) {
+func (a Architecture) ggufTensors(m *Model) ([]checkpoint.Tensor, error) {
 	if err := m.Store.ToHost(); err != nil {
 		return nil, err
 	}
@@ -87,9 +94,9 @@ func (a architecture) ggufTensors(m *Model) ([]checkpoint.Tensor, error) {
 		r := &l.rows[i]
 		r.theirs = r.gguf
 		switch {
-		case a.gguf.neighbours && r.axes == "DQ":
+		case a.GGUF.Neighbours && r.axes == "DQ":
 			r.axes, r.theirAxes = "DH2e", "He2D"
-		case a.gguf.neighbours && r.axes == "DK":
+		case a.GGUF.Neighbours && r.axes == "DK":
 			r.axes, r.theirAxes = "DG2e", "Ge2D"
 		case len(r.axes) == 2 && r.axes != "VD" && r.axes != "TD":
 			r.theirAxes = r.axes[1:] + r.axes[:1]
@@ -105,22 +112,22 @@ func (a architecture) ggufTensors(m *Model) ([]checkpoint.Tensor, error) {
 }
 
 // ggufMetadata is what llama.cpp wants to know of the model.
-func (m *Model) ggufMetadata(a architecture, o GGUFOptions) ([]checkpoint.GGUFEntry, error) {
+func (m *Model) ggufMetadata(a Architecture, o ExportOptions) ([]checkpoint.GGUFEntry, error) {
 	c := m.Spec
 	entry := func(key string, value any) checkpoint.GGUFEntry { return checkpoint.GGUFEntry{Key: key, Value: value} }
-	number := func(key string, n int) checkpoint.GGUFEntry { return entry(a.name+"."+key, uint32(n)) }
+	number := func(key string, n int) checkpoint.GGUFEntry { return entry(a.Type+"."+key, uint32(n)) }
 	all := []checkpoint.GGUFEntry{
-		entry("general.architecture", a.name), entry("general.name", "residua "+a.name), entry("general.file_type", map[bool]uint32{true: 1}[o.Half]),
+		entry("general.architecture", a.Type), entry("general.name", "residua "+a.Type), entry("general.file_type", map[bool]uint32{true: 1}[o.half()]),
 		number("vocab_size", c.Vocab), number("context_length", c.Seq), number("embedding_length", c.Width()), number("block_count", c.Layers),
 		number("feed_forward_length", c.FeedForwardShape().Hidden), number("attention.head_count", c.HeadCount()),
-		number("attention.head_count_kv", c.KVHeads()), entry(a.name+"."+a.gguf.eps, float32(c.NormEps)),
+		number("attention.head_count_kv", c.KVHeads()), entry(a.Type+"."+a.GGUF.Eps, float32(c.NormEps)),
 	}
 	if got := c.Attention.RopeScaling.Type; got != "" {
 		return nil, errors.Errorf("gguf: model.attention.rope_scaling.type: want nothing, got %s: scaled positions are not written", got)
 	}
 	if c.Attention.Positions == models.PositionsRoPE {
 		all = append(all, number("attention.key_length", c.HeadDim()), number("attention.value_length", c.HeadDim()),
-			number("rope.dimension_count", c.HeadDim()), entry(a.name+".rope.freq_base", float32(c.Attention.RopeBase)))
+			number("rope.dimension_count", c.HeadDim()), entry(a.Type+".rope.freq_base", float32(c.Attention.RopeBase)))
 	}
 	switch {
 	case m.Data.Tokenizer == "" && !o.IDsAlone:

@@ -119,7 +119,7 @@ func inGGUF(t *testing.T) map[string]*pretrained.Model {
 func TestExportGGUF(t *testing.T) {
 	for name, m := range inGGUF(t) {
 		path := filepath.Join(t.TempDir(), "model.gguf")
-		require.NoError(t, m.ExportGGUF(path, pretrained.GGUFOptions{IDsAlone: true}), name)
+		require.NoError(t, exportAs(m, "gguf", path, pretrained.ExportOptions{IDsAlone: true}), name)
 		f := parseGGUF(t, path)
 		kind := f.metadata["general.architecture"].(string)
 		require.True(t, strings.HasPrefix(name, kind), name)
@@ -147,7 +147,7 @@ func TestExportGGUF(t *testing.T) {
 				}
 			}
 		}
-		require.NoError(t, m.ExportGGUF(path, pretrained.GGUFOptions{Half: true, IDsAlone: true}), name)
+		require.NoError(t, exportAs(m, "gguf", path, pretrained.ExportOptions{Type: "f16", IDsAlone: true}), name)
 		half := parseGGUF(t, path)
 		require.EqualValues(t, 1, half.metadata["general.file_type"])
 		require.Len(t, half.f16["token_embd.weight"], 2*m.Spec.Width()*m.Spec.Vocab)
@@ -164,7 +164,7 @@ func TestGGUFReader(t *testing.T) {
 		export(t, m, folder, pretrained.ExportOptions{})
 		for _, half := range []bool{false, true} {
 			path := filepath.Join(dir, fmt.Sprint(name, half, ".gguf"))
-			require.NoError(t, m.ExportGGUF(path, pretrained.GGUFOptions{Half: half}))
+			require.NoError(t, exportAs(m, "gguf", path, pretrained.ExportOptions{Type: map[bool]string{true: "f16"}[half]}))
 			args = append(args, path, folder)
 		}
 	}
@@ -187,7 +187,7 @@ func TestLlamaCppComputesTheSame(t *testing.T) {
 		}
 		folder := filepath.Join(dir, name)
 		require.NoError(t, os.Mkdir(folder, 0o777))
-		require.NoError(t, m.ExportGGUF(filepath.Join(folder, "model.gguf"), pretrained.GGUFOptions{IDsAlone: true}))
+		require.NoError(t, exportAs(m, "gguf", filepath.Join(folder, "model.gguf"), pretrained.ExportOptions{IDsAlone: true}))
 		putExpected(t, folder, m)
 		args = append(args, folder)
 	}
@@ -215,12 +215,12 @@ func TestLlamaCppComputesTheSame(t *testing.T) {
 // TestExportGGUFRefuses names the option that llama.cpp has not.
 func TestExportGGUFRefuses(t *testing.T) {
 	for want, c := range map[string]models.Config{
-		"gguf: model.attention.inverse_layer_scaling: want false for llama.cpp's gpt2, got true":   ours()["gpt2"],
-		"gguf: model.gelu: want tanh for llama.cpp's gpt2, got exact":                              ours()["gpt2 with biases"],
-		"gguf: want a GPT-2, a Llama or a Qwen3: gpt2: model.stream.kind: want vector, got matrix": models.RMT(1, 4, 4, 2, 8),
+		"gguf: model.attention.inverse_layer_scaling: want false for llama.cpp's gpt2, got true": ours()["gpt2"],
+		"gguf: model.gelu: want tanh for llama.cpp's gpt2, got exact":                            ours()["gpt2 with biases"],
+		"gguf: want one of [gpt2 llama qwen3]: gpt2: model.stream.kind: want vector, got matrix": models.RMT(1, 4, 4, 2, 8),
 	} {
 		path := filepath.Join(t.TempDir(), "x.gguf")
-		err := made(t, c, "").ExportGGUF(path, pretrained.GGUFOptions{IDsAlone: true})
+		err := exportAs(made(t, c, ""), "gguf", path, pretrained.ExportOptions{IDsAlone: true})
 		require.ErrorContains(t, err, want)
 		require.NoFileExists(t, path)
 	}
@@ -230,10 +230,10 @@ func TestExportGGUFRefuses(t *testing.T) {
 func TestExportGGUFRefusesWhatF16HasNot(t *testing.T) {
 	m, path := made(t, ours()["llama"], "bytes"), filepath.Join(t.TempDir(), "x.gguf")
 	m.Store.Param("unembedding").Value.Float32s()[5] = -65520
-	err := m.ExportGGUF(path, pretrained.GGUFOptions{Half: true})
+	err := exportAs(m, "gguf", path, pretrained.ExportOptions{Type: "f16"})
 	require.ErrorContains(t, err, `tensor "output.weight": want elements of F16, which end at 65504, got -65520: write F32`)
 	require.NoFileExists(t, path)
-	require.NoError(t, m.ExportGGUF(path, pretrained.GGUFOptions{}))
+	require.NoError(t, exportAs(m, "gguf", path, pretrained.ExportOptions{}))
 	m.Store.Param("unembedding").Value.Float32s()[5] = -65519
-	require.NoError(t, m.ExportGGUF(path, pretrained.GGUFOptions{Half: true}))
+	require.NoError(t, exportAs(m, "gguf", path, pretrained.ExportOptions{Type: "f16"}))
 }

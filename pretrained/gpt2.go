@@ -14,13 +14,13 @@ const gpt2Vocab = 50257
 
 // gpt2 is GPT-2 (Radford et al. 2019): a vector stream with biases, learned positions and GELU. Linear maps are [in, out]
 // with q|k|v side by side in both ("Conv1D"), so data stay as they are. Old files hold the masks of attention.
-func gpt2() architecture {
-	return architecture{
-		name: "gpt2", class: "GPT2LMHeadModel", stream: vectorStream(), gguf: &ggufForm{eps: "attention.layer_norm_epsilon", check: gpt2GGUF},
-		keys: gpt2Keys, read: readGPT2, add: writeGPT2,
-		defaults: `{"vocab_size": 50257, "n_positions": 1024, "n_embd": 768, "n_layer": 12, "n_head": 12, "activation_function": "gelu_new",
+func gpt2() Architecture {
+	return Architecture{
+		Type: "gpt2", Class: "GPT2LMHeadModel", Stream: vectorStream(), GGUF: &GGUFForm{Eps: "attention.layer_norm_epsilon", Check: gpt2GGUF},
+		Keys: gpt2Keys, Read: readGPT2, Write: writeGPT2,
+		Defaults: `{"vocab_size": 50257, "n_positions": 1024, "n_embd": 768, "n_layer": 12, "n_head": 12, "activation_function": "gelu_new",
 			"layer_norm_epsilon": 1e-5, "tie_word_embeddings": true}`,
-		tensors: gpt2Tensors, zeroBiases: true, prefix: "transformer.", head: "lm_head.weight", unused: []string{".attn.bias", ".attn.masked_bias"},
+		Tensors: gpt2Tensors, ZeroBiases: true, Tokenizers: map[int]string{gpt2Vocab: "gpt2"}, Prefix: "transformer.", Head: "lm_head.weight", Unused: []string{".attn.bias", ".attn.masked_bias"},
 	}
 }
 
@@ -39,12 +39,12 @@ tie_word_embeddings             tie_embeddings
 scale_attn_weights              ! true  attention without 1/sqrt(head dimension) is not built
 add_cross_attention             ! false attention to an encoder is not built`
 
-func readGPT2(m *described, _ []byte) error {
+func readGPT2(m *Described, _ []byte) error {
 	gelu, known := gelus()[m.Gelu]
 	if !known {
 		return layers.Setting("activation_function", "want one of %v, got %q: it is not built", slices.Sorted(maps.Keys(gelus())), m.Gelu)
 	}
-	sized := models.Transformer(m.Layers, m.width, cmp.Or(m.hidden, 4*m.width), m.Attention.Heads)
+	sized := models.Transformer(m.Layers, m.Width, cmp.Or(m.Hidden, 4*m.Width), m.Attention.Heads)
 	m.Stream, m.FeedForward, m.Gelu, m.Bias = sized.Stream, sized.FeedForward, gelu, true
 	return nil
 }

@@ -21,7 +21,7 @@ func TestOpenGPT2(t *testing.T) {
 	c.Vocab, c.Seq, c.NormEps, c.Bias, c.TieEmbeddings, c.Gelu = 113, 64, 1e-5, true, true, models.GeluTanh
 	require.Equal(t, resolved(t, c), p.Spec)
 	require.Equal(t, config.Data{TextField: "text"}, p.Data)
-	require.Equal(t, checkpoint.KindHuggingFace, p.Source.Kind)
+	require.Equal(t, checkpoint.Kind("huggingface"), p.Source.Kind)
 	require.Len(t, p.Source.Warnings, 1)
 	require.Contains(t, p.Source.Warnings[0], "config.json: no tokenizer.json next to it, and no tokenizer here has its vocabulary of 113 ids: text cannot be encoded")
 	require.Nil(t, p.State)

@@ -18,9 +18,9 @@ import (
 type configKey struct{ name, ours, want, why string }
 
 // configKeys reads the table: a line a row.
-func (a architecture) configKeys() []configKey {
+func (a Architecture) configKeys() []configKey {
 	var keys []configKey
-	for line := range strings.Lines(a.keys) {
+	for line := range strings.Lines(a.Keys) {
 		f := append(strings.Fields(line), "")
 		keys = append(keys, configKey{f[0], f[1], f[2], strings.Join(f[3:], " ")})
 	}
@@ -28,24 +28,24 @@ func (a architecture) configKeys() []configKey {
 }
 
 // described is a model with the widths of its stream and its feed-forward.
-type described struct {
+type Described struct {
 	models.Config
-	width, hidden int
+	Width, Hidden int
 }
 
 // fields are a model's by their names in a table.
-func (m *described) fields() map[string]any {
+func (m *Described) fields() map[string]any {
 	a := &m.Attention
-	return map[string]any{"vocab": &m.Vocab, "seq": &m.Seq, "layers": &m.Layers, "stream.d_model": &m.width, "feedforward.hidden": &m.hidden,
+	return map[string]any{"vocab": &m.Vocab, "seq": &m.Seq, "layers": &m.Layers, "stream.d_model": &m.Width, "feedforward.hidden": &m.Hidden,
 		"attention.heads": &a.Heads, "attention.kv_heads": &a.KVHeads, "attention.head_dim": &a.HeadDim, "attention.inverse_layer_scaling": &a.InverseLayerScaling,
 		"norm_eps": &m.NormEps, "gelu": &m.Gelu, "tie_embeddings": &m.TieEmbeddings}
 }
 
 // model reads a config.json. What that leaves out has transformers' default.
-func (a architecture) model(text []byte) (models.Config, error) {
-	var m described
+func (a Architecture) model(text []byte) (models.Config, error) {
+	var m Described
 	var given map[string]json.RawMessage
-	for _, object := range []string{cmp.Or(a.defaults, "{}"), string(text)} {
+	for _, object := range []string{cmp.Or(a.Defaults, "{}"), string(text)} {
 		if err := unmarshal([]byte(object), &given); err != nil {
 			return m.Config, err
 		}
@@ -65,13 +65,13 @@ func (a architecture) model(text []byte) (models.Config, error) {
 			return m.Config, layers.Setting(k.name, "want above 0, got %s", value)
 		}
 	}
-	err := a.read(&m, text)
+	err := a.Read(&m, text)
 	return m.Config, err
 }
 
 // config is a model's config.json, but for the keys that every architecture has.
-func (a architecture) config(c models.Spec) map[string]any {
-	m := described{Config: c.Config, width: c.Width(), hidden: c.FeedForwardShape().Hidden}
+func (a Architecture) config(c models.Spec) map[string]any {
+	m := Described{Config: c.Config, Width: c.Width(), Hidden: c.FeedForwardShape().Hidden}
 	m.Attention.Heads, m.Attention.KVHeads, m.Attention.HeadDim = c.HeadCount(), c.KVHeads(), c.HeadDim()
 	config, fields := map[string]any{}, m.fields()
 	for _, k := range a.configKeys() {
@@ -81,6 +81,6 @@ func (a architecture) config(c models.Spec) map[string]any {
 			config[k.name] = json.RawMessage(k.want)
 		}
 	}
-	maps.Copy(config, a.add(c))
+	maps.Copy(config, a.Write(c))
 	return config
 }

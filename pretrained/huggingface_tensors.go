@@ -11,24 +11,24 @@ import (
 
 // store returns a Store with a file's tensors as our parameters. Every tensor of the model must be there in its shape; nothing
 // else may be, except what is unused and a head that equals the embedding to which it is tied.
-func (a architecture) store(c models.Spec, tensors []checkpoint.Tensor) (*graph.Store, error) {
-	if a.tensors == "" {
-		return serve(c, tensors)
+func (a Architecture) store(c models.Spec, tensors []checkpoint.Tensor) (*graph.Store, error) {
+	if a.Tensors == "" {
+		return Serve(c, tensors)
 	}
 	given := map[string]checkpoint.Tensor{}
 	for _, t := range tensors {
-		name := strings.TrimPrefix(t.Name, a.prefix)
-		if slices.ContainsFunc(a.unused, func(end string) bool { return strings.HasSuffix(name, end) }) {
+		name := strings.TrimPrefix(t.Name, a.Prefix)
+		if slices.ContainsFunc(a.Unused, func(end string) bool { return strings.HasSuffix(name, end) }) {
 			continue
 		}
 		if _, twice := given[name]; twice {
-			return nil, tensorErrorf(name, "want it with or without the prefix %q, got both", a.prefix)
+			return nil, tensorErrorf(name, "want it with or without the prefix %q, got both", a.Prefix)
 		}
 		given[name] = t
 	}
-	head, tied := given[a.head]
+	head, tied := given[a.Head]
 	if tied = tied && c.TieEmbeddings; tied {
-		delete(given, a.head)
+		delete(given, a.Head)
 	}
 	values, err := a.layout(c).read(given)
 	if err == nil && tied {
@@ -45,17 +45,17 @@ func (a architecture) store(c models.Spec, tensors []checkpoint.Tensor) (*graph.
 }
 
 // write returns a model's parameters as the architecture's files have them.
-func (a architecture) write(m *Model) ([]checkpoint.Tensor, error) {
+func (a Architecture) write(m *Model) ([]checkpoint.Tensor, error) {
 	if err := m.Store.ToHost(); err != nil {
 		return nil, err
 	}
-	if a.tensors == "" {
+	if a.Tensors == "" {
 		return Tensors(m.Store), nil
 	}
 	tensors, err := a.layout(m.Spec).write(m.Store)
 	for i, t := range tensors {
-		if t.Name != a.head {
-			tensors[i].Name = a.prefix + t.Name
+		if t.Name != a.Head {
+			tensors[i].Name = a.Prefix + t.Name
 		}
 	}
 	return tensors, err

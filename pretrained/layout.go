@@ -14,7 +14,7 @@ import (
 
 // layout is how an architecture's files hold a model's parameters.
 type layout struct {
-	architecture
+	Architecture
 	rows   []row
 	sizes  map[byte]int // of axes
 	layers int
@@ -26,12 +26,12 @@ type layout struct {
 type row struct{ ours, axes, theirs, theirAxes, gguf string }
 
 // layout reads the architecture's table: a line a row, with a row's columns, of which gguf may be missing.
-func (a architecture) layout(c models.Spec) layout {
+func (a Architecture) layout(c models.Spec) layout {
 	queries, keys := c.HeadCount()*c.HeadDim(), c.KVHeads()*c.HeadDim()
-	l := layout{architecture: a, layers: c.Layers, sizes: map[byte]int{'L': c.Layers, 'V': c.Vocab, 'T': c.Seq, 'D': c.Width(), 'F': c.FeedForwardShape().Hidden,
+	l := layout{Architecture: a, layers: c.Layers, sizes: map[byte]int{'L': c.Layers, 'V': c.Vocab, 'T': c.Seq, 'D': c.Width(), 'F': c.FeedForwardShape().Hidden,
 		'Q': queries, 'K': keys, 'W': keys, 'A': queries + 2*keys, 'H': c.HeadCount(), 'G': c.KVHeads(), 'h': c.HeadDim(), 'e': c.HeadDim() / 2, '2': 2, '3': 3}}
 	maps.Copy(l.sizes, a.sizes)
-	for line := range strings.Lines(a.tensors) {
+	for line := range strings.Lines(a.Tensors) {
 		f := append(strings.Fields(line), "")
 		if f[0] != "unembedding" || !c.TieEmbeddings {
 			l.rows = append(l.rows, row{f[0], f[1], f[2], f[3], f[4]})
@@ -149,7 +149,7 @@ func (l layout) read(tensors map[string]checkpoint.Tensor) (map[string][]float32
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(tensors)) {
-		return nil, tensorErrorf(name, "a model of type %s with %d layers and a language model's head has none of that name", l.name, l.layers)
+		return nil, tensorErrorf(name, "a model of type %s with %d layers and a language model's head has none of that name", l.Type, l.layers)
 	}
 	return values, nil
 }
@@ -183,8 +183,8 @@ func (l layout) write(store *graph.Store) ([]checkpoint.Tensor, error) {
 		for layer := range p.layers {
 			name := numbered(p.ours, layer)
 			ours, ok := values[name]
-			if !ok && !(l.zeroBiases && strings.HasSuffix(name, "_bias")) {
-				return nil, tensorErrorf(name, "a model of type %s has it, this one does not", l.name)
+			if !ok && !(l.ZeroBiases && strings.HasSuffix(name, "_bias")) {
+				return nil, tensorErrorf(name, "a model of type %s has it, this one does not", l.Type)
 			}
 			part := ours
 			if !ok || !p.same {
@@ -203,7 +203,7 @@ func (l layout) write(store *graph.Store) ([]checkpoint.Tensor, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if !written[name] {
-			return nil, tensorErrorf(name, "the model has it, one of type %s does not", l.name)
+			return nil, tensorErrorf(name, "the model has it, one of type %s does not", l.Type)
 		}
 	}
 	return out, nil

@@ -9,13 +9,13 @@ import (
 
 // llama is Llama (Touvron et al. 2023): a vector stream with RMSNorm, rotary positions, SwiGLU and grouped-query
 // attention, without biases. Linear maps are [out, in]. Old files hold the wavelengths of the positions.
-func llama() architecture {
-	return architecture{
-		name: "llama", class: "LlamaForCausalLM", stream: vectorStream(), gguf: &ggufForm{eps: "attention.layer_norm_rms_epsilon", neighbours: true},
-		keys: llamaKeys, read: readLlama, add: writeLlama,
-		defaults: `{"vocab_size": 32000, "max_position_embeddings": 2048, "hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32,
+func llama() Architecture {
+	return Architecture{
+		Type: "llama", Class: "LlamaForCausalLM", Stream: vectorStream(), GGUF: &GGUFForm{Eps: "attention.layer_norm_rms_epsilon", Neighbours: true},
+		Keys: llamaKeys, Read: readLlama, Write: writeLlama,
+		Defaults: `{"vocab_size": 32000, "max_position_embeddings": 2048, "hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32,
 			"num_attention_heads": 32, "rms_norm_eps": 1e-6}`,
-		tensors: llamaTensors, prefix: "model.", head: "lm_head.weight", unused: []string{".rotary_emb.inv_freq"},
+		Tensors: llamaTensors, Prefix: "model.", Head: "lm_head.weight", Unused: []string{".rotary_emb.inv_freq"},
 	}
 }
 
@@ -44,8 +44,8 @@ rope_scaling.beta_fast                        attention.rope_scaling.beta_fast
 rope_scaling.beta_slow                        attention.rope_scaling.beta_slow
 rope_scaling.attention_factor                 attention.rope_scaling.attention_factor`
 
-func readLlama(m *described, text []byte) error {
-	m.Stream, m.FeedForward, m.Norm = models.Transformer(1, m.width, 1, 1).Stream, layers.SwiGLUConfig{Hidden: m.hidden}, models.NormRMS
+func readLlama(m *Described, text []byte) error {
+	m.Stream, m.FeedForward, m.Norm = models.Transformer(1, m.Width, 1, 1).Stream, layers.SwiGLUConfig{Hidden: m.Hidden}, models.NormRMS
 	m.Attention.KVHeads = cmp.Or(m.Attention.KVHeads, m.Attention.Heads)
 	return addRope(&m.Attention, text)
 }

@@ -227,5 +227,5 @@ func TestHuggingFaceOwnTokenizer(t *testing.T) {
 	p = open(t, dir)
 	require.Empty(t, p.Data.Tokenizer)
 	require.Contains(t, p.Source.Warnings[0], "in tokenizer_config.json, got none: text cannot be encoded, want token ids as prompt")
-	require.Equal(t, checkpoint.KindHuggingFace, p.Source.Kind)
+	require.Equal(t, checkpoint.Kind("huggingface"), p.Source.Kind)
 }

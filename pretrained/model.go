@@ -2,6 +2,7 @@ package pretrained
 
 import (
 	"io/fs"
+	"strings"
 
 	"github.com/pkg/errors"
 
@@ -23,21 +24,26 @@ type Model struct {
 	texts texts // what Generate has made
 }
 
-// Open reads a model from a run folder (its newest checkpoint), a step folder, one model file, a folder with a
-// Hugging Face GPT-2, Llama or Qwen3 (config.json, safetensors), or one in the layout of the RMT authors' code. What it passed over is in Source.Warnings.
+// Open reads a model from a run folder (its newest checkpoint), a step folder, one model file, or what one of Importers
+// recognises, as a Hugging Face folder (config.json, safetensors) of an architecture that is known. What it passed over is in
+// Source.Warnings.
 func Open(path string) (*Model, error) { return OpenWith(models.Standard(), path) }
 
-// OpenWith is Open for models of the designs in a zoo.
+// OpenWith is Open for models of the designs, and of the formats, in a zoo. A run or step folder is ours, whatever else lies
+// there.
 func OpenWith(zoo models.Zoo, path string) (*Model, error) {
+	var others []string
+	for _, i := range Importers(zoo) {
+		if others = append(others, i.Wants()); !checkpoint.IsRun(path) && i.Recognises(path) {
+			return importWith(i, zoo, path)
+		}
+	}
 	source, err := checkpoint.Resolve(path)
+	if errors.Is(err, checkpoint.ErrUnknown) {
+		err = errors.WithMessagef(err, "want %s, or a model of ours", strings.Join(others, ", "))
+	}
 	if err != nil {
 		return nil, err
-	}
-	switch source.Kind {
-	case checkpoint.KindHuggingFace:
-		return openHuggingFace(zoo, source)
-	case checkpoint.KindRMT:
-		return openRMT(zoo, source)
 	}
 	file, err := checkpoint.ReadModel(source.ModelPath)
 	if err != nil {
@@ -48,6 +54,16 @@ func OpenWith(zoo models.Zoo, path string) (*Model, error) {
 		m.readState()
 	}
 	return m, err
+}
+
+// importWith reads a model of another format.
+func importWith(i Importer, zoo models.Zoo, path string) (*Model, error) {
+	m, err := i.Import(zoo, path)
+	if err != nil {
+		return nil, err
+	}
+	m.Zoo, m.Source.Kind = zoo, checkpoint.Kind(i.Name())
+	return m, nil
 }
 
 // OpenFS reads a model from one model file of a file system, such as an embed.FS: a program with its model inside.
@@ -71,7 +87,7 @@ func open(zoo models.Zoo, source checkpoint.Source, file *checkpoint.File) (*Mod
 	if m.Description, err = Describe(zoo, source.ModelPath, file.Metadata); err != nil {
 		return nil, err
 	}
-	if m.Store, err = serve(m.Spec, file.Tensors); err != nil {
+	if m.Store, err = Serve(m.Spec, file.Tensors); err != nil {
 		return nil, errors.Wrap(err, source.ModelPath)
 	}
 	return m, nil

@@ -8,17 +8,17 @@ import (
 )
 
 // qwen3 is Qwen3 (Yang et al. 2025, arXiv 2505.09388): Llama whose queries and keys have norms.
-func qwen3() architecture {
-	return architecture{
-		name: "qwen3", class: "Qwen3ForCausalLM", stream: vectorStream(), gguf: &ggufForm{eps: "attention.layer_norm_rms_epsilon"},
-		keys: llamaKeys, read: readQwen3, add: writeLlama,
-		defaults: `{"vocab_size": 151936, "max_position_embeddings": 32768, "hidden_size": 4096, "intermediate_size": 22016, "num_hidden_layers": 32,
+func qwen3() Architecture {
+	return Architecture{
+		Type: "qwen3", Class: "Qwen3ForCausalLM", Stream: vectorStream(), GGUF: &GGUFForm{Eps: "attention.layer_norm_rms_epsilon"},
+		Keys: llamaKeys, Read: readQwen3, Write: writeLlama,
+		Defaults: `{"vocab_size": 151936, "max_position_embeddings": 32768, "hidden_size": 4096, "intermediate_size": 22016, "num_hidden_layers": 32,
 			"num_attention_heads": 32, "num_key_value_heads": 32, "head_dim": 128, "rms_norm_eps": 1e-6}`,
-		tensors: llamaTensors + qwen3Norms, prefix: "model.", head: "lm_head.weight",
+		Tensors: llamaTensors + qwen3Norms, Prefix: "model.", Head: "lm_head.weight",
 	}
 }
 
-func readQwen3(m *described, text []byte) error {
+func readQwen3(m *Described, text []byte) error {
 	m.Attention.QKNorm = true
 	if err := checkWindow(text); err != nil {
 		return err

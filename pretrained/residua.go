@@ -17,10 +17,10 @@ var modelingResidua string
 
 // residua is what transformers has no class for, which comes with the folder: the RMT, and transformers with options
 // that none of its classes has. config.json has the model as our own files describe it, tensors have our names.
-func residua() architecture {
-	return architecture{
-		name: "residua", class: "ResiduaForCausalLM", codeFile: "modeling_residua.py", code: modelingResidua,
-		read: readResidua, add: writeResidua, check: residuaCheck,
+func residua() Architecture {
+	return Architecture{
+		Type: "residua", Class: "ResiduaForCausalLM", CodeFile: "modeling_residua.py", Code: modelingResidua,
+		Read: readResidua, Write: writeResidua, Check: residuaCheck,
 	}
 }
 
@@ -30,7 +30,7 @@ type residuaConfig struct {
 	Model  json.RawMessage `json:"residua"`
 }
 
-func readResidua(m *described, text []byte) error {
+func readResidua(m *Described, text []byte) error {
 	var c residuaConfig
 	err := unmarshal(text, &c)
 	if err != nil {

@@ -2,7 +2,6 @@ package pretrained
 
 import (
 	"encoding/json"
-	"io"
 	"path/filepath"
 
 	"github.com/pkg/errors"
@@ -14,6 +13,37 @@ import (
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 )
+
+// rmtLayout is the format of the RMT authors' released code: weights, and a description of them.
+type rmtLayout struct{}
+
+// rmtWeights and rmtFile are its files.
+const (
+	rmtWeights = "weights.safetensors"
+	rmtFile    = "rmt.json"
+)
+
+// Name is "rmt".
+func (rmtLayout) Name() string { return "rmt" }
+
+// Wants is the weights and the description.
+func (rmtLayout) Wants() string {
+	return "a folder in the RMT authors' layout (with " + rmtWeights + " and " + rmtFile + ")"
+}
+
+// Recognises looks for both files.
+func (rmtLayout) Recognises(path string) bool {
+	return holds(path, rmtWeights) && holds(path, rmtDescribed(path))
+}
+
+// rmtDescribed is the file of a folder that describes the weights: rmtFile or, where that is not there, expected.json,
+// as folders of reference numbers have it.
+func rmtDescribed(folder string) string {
+	if holds(folder, rmtFile) {
+		return rmtFile
+	}
+	return "expected.json"
+}
 
 // Kinds of models in the released code of the RMT's authors (Mak & Flanigan 2025).
 const (
@@ -88,14 +118,15 @@ func (c rmtConfig) plain() bool {
 	return c.BaseHidden+c.BaseRank+c.BaseDk+c.BaseDv+c.BaseDModel+c.BaseHeads+c.BaseHeadDim == 0 && c.Input == 0 && c.Output == 0 && c.Attention == 0
 }
 
-// openRMT reads a folder in the layout of the RMT authors' code.
-func openRMT(zoo models.Zoo, source checkpoint.Source) (*Model, error) {
-	path := checkpoint.RMTDescription(filepath.Dir(source.ModelPath))
+// Import reads a folder of the layout.
+func (rmtLayout) Import(_ models.Zoo, folder string) (*Model, error) {
+	path := filepath.Join(folder, rmtDescribed(folder))
 	text, err := regular.Read(path, maxRMTDescription)
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{Source: source, Zoo: zoo}
+	m := &Model{}
+	m.Source.ModelPath = filepath.Join(folder, rmtWeights)
 	var d rmtDescription
 	if err = unmarshal(text, &d); err == nil {
 		m.Spec, err = d.model()
@@ -104,12 +135,12 @@ func openRMT(zoo models.Zoo, source checkpoint.Source) (*Model, error) {
 		return nil, errors.Wrap(err, path)
 	}
 	m.Data = config.Data{TextField: config.Defaults().Data.TextField, Tokenizer: d.Tokenizer}
-	file, err := checkpoint.ReadTensors(source.ModelPath)
+	file, err := checkpoint.ReadTensors(m.Source.ModelPath)
 	if err != nil {
 		return nil, err
 	}
 	if m.Store, err = d.architecture().store(m.Spec, file.Tensors); err != nil {
-		return nil, errors.Wrap(err, source.ModelPath)
+		return nil, errors.Wrap(err, m.Source.ModelPath)
 	}
 	return m, nil
 }
@@ -117,21 +148,26 @@ func openRMT(zoo models.Zoo, source checkpoint.Source) (*Model, error) {
 // maxRMTDescription bounds a description; those of references with numbers of a training take 100,000 bytes.
 const maxRMTDescription = 16 << 20
 
-// ExportRMT writes the model as the released code of the RMT's authors lays its parameters out: a folder with
-// weights.safetensors (F32), of their names and axes, and rmt.json with kind, config, seq and bos. Open reads it. An
-// error of a model that their code does not compute names the option. A folder that is there already is refused, with
-// [os.ErrExist], unless replace is set.
-func (m *Model) ExportRMT(folder string, replace bool) error {
+// Format is a folder.
+func (rmtLayout) Format() Format {
+	return Format{Help: "a folder with the parameters as the RMT authors' code lays them out (" + rmtWeights + ", " + rmtFile + ")", Folder: true}
+}
+
+// Export writes rmtWeights (F32), with the code's names and axes, and rmtFile with kind, config, seq and bos. The error of
+// a model that the code does not compute names the option.
+func (rmtLayout) Export(m *Model, folder string, o ExportOptions) (notes []string, err error) {
 	d, err := m.describeRMT()
 	if err != nil {
-		return err
+		return nil, err
+	}
+	if data.IsTokenizerFile(m.Data.Tokenizer) {
+		notes = append(notes, "this layout has no place for the tokenizer of "+m.Data.Tokenizer+": what reads it takes token ids")
 	}
 	tensors, err := d.architecture().write(m)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return checkpoint.WriteFolder(folder, replace, jsonFile(checkpoint.RMTFile, d), checkpoint.FolderFile{Name: checkpoint.RMTWeights,
-		Write: func(w io.Writer) error { return checkpoint.EncodeTensors(w, tensors, nil) }})
+	return notes, checkpoint.WriteFolder(folder, o.Replace, jsonFile(rmtFile, d), tensorsFile(rmtWeights, tensors, nil))
 }
 
 // describeRMT is the model's description, if that is read back as the same model.

@@ -28,10 +28,10 @@ blocks.%d.feedforward.w1   DF   transformer_stack.stacked.mlp.module.W1.param   
 blocks.%d.feedforward.w2   FD   transformer_stack.stacked.mlp.module.W2.param                LFD`
 
 // architecture is the authors' of a description.
-func (d rmtDescription) architecture() architecture {
-	a := architecture{name: d.Kind, tensors: rmtTransformerTensors, sizes: map[byte]int{'R': d.Config.Rank, 'k': d.Config.Dk, 'v': d.Config.Dv}}
+func (d rmtDescription) architecture() Architecture {
+	a := Architecture{Type: d.Kind, Tensors: rmtTransformerTensors, sizes: map[byte]int{'R': d.Config.Rank, 'k': d.Config.Dk, 'v': d.Config.Dv}}
 	if d.Kind == kindRMT {
-		a.tensors = rmtTensors
+		a.Tensors = rmtTensors
 	}
 	return a
 }

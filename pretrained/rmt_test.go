@@ -22,7 +22,7 @@ func official() []string {
 func TestOpenRMT(t *testing.T) {
 	for _, name := range official() {
 		m := open(t, reference(name))
-		require.Equal(t, checkpoint.KindRMT, m.Source.Kind)
+		require.Equal(t, checkpoint.Kind("rmt"), m.Source.Kind)
 		batch := readForeign(t, name, "batch.safetensors")
 		ids, err := batch.Tensor("input_ids")
 		require.NoError(t, err)
@@ -43,8 +43,8 @@ func TestExportRMT(t *testing.T) {
 		file, folder := filepath.Join(dir, "model.safetensors"), filepath.Join(dir, "theirs")
 		require.NoError(t, open(t, reference(name)).Save(file))
 		m := open(t, file)
-		require.NoError(t, m.ExportRMT(folder, false))
-		require.ErrorIs(t, m.ExportRMT(folder, false), os.ErrExist)
+		require.NoError(t, exportAs(m, "rmt", folder, pretrained.ExportOptions{}))
+		require.ErrorIs(t, exportAs(m, "rmt", folder, pretrained.ExportOptions{}), os.ErrExist)
 		byName := func(a, b checkpoint.Tensor) int {
 			return map[bool]int{true: -1, false: 1}[a.Name < b.Name]
 		}
@@ -66,7 +66,7 @@ func TestExportRMTOurs(t *testing.T) {
 	c := residuals()["rmt as its authors train it"]
 	m := made(t, c, "bytes")
 	folder := filepath.Join(t.TempDir(), "theirs")
-	require.NoError(t, m.ExportRMT(folder, false))
+	require.NoError(t, exportAs(m, "rmt", folder, pretrained.ExportOptions{}))
 	back := open(t, folder)
 	requireSame(t, m, back, "ours")
 	require.Equal(t, "bytes", back.Data.Tokenizer)
@@ -82,7 +82,7 @@ func TestExportRMTOurs(t *testing.T) {
 	} {
 		changed := c
 		change(&changed)
-		err := made(t, changed, "").ExportRMT(filepath.Join(t.TempDir(), "x"), false)
+		err := exportAs(made(t, changed, ""), "rmt", filepath.Join(t.TempDir(), "x"), pretrained.ExportOptions{})
 		require.ErrorContains(t, err, want)
 	}
 }

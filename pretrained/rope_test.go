@@ -60,9 +60,9 @@ func TestRopeScaling(t *testing.T) {
 		_, back := exported(t, m)
 		requireSame(t, m, back, name)
 
-		_, err = m.ExportHuggingFace(filepath.Join(t.TempDir(), "new"), pretrained.ExportOptions{Architecture: "residua"})
+		_, err = m.Export("huggingface", filepath.Join(t.TempDir(), "new"), pretrained.ExportOptions{Architecture: "residua"})
 		require.ErrorContains(t, err, "residua: model.attention.rope_scaling.type: want nothing, got "+scaling.ours.Type)
-		require.ErrorContains(t, m.ExportGGUF(filepath.Join(t.TempDir(), "new"), pretrained.GGUFOptions{IDsAlone: true}), "rope_scaling.type: want nothing, got "+scaling.ours.Type)
+		require.ErrorContains(t, exportAs(m, "gguf", filepath.Join(t.TempDir(), "new"), pretrained.ExportOptions{IDsAlone: true}), "rope_scaling.type: want nothing, got "+scaling.ours.Type)
 	}
 }
 

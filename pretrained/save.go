@@ -1,9 +1,12 @@
 package pretrained
 
 import (
+	"path/filepath"
+
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/graph"
 )
 
@@ -46,6 +49,32 @@ func save(path string, store *graph.Store, d Description, stored func([]float32)
 		}
 	}
 	return checkpoint.WriteModel(path, tensors, metadata)
+}
+
+// ownFile is the format of model files of ours.
+type ownFile struct{}
+
+// Name is "residua".
+func (ownFile) Name() string { return "residua" }
+
+// Format is a file whose weights may be bfloat16.
+func (ownFile) Format() Format {
+	return Format{Help: "one .safetensors file, which every command reads and train.init_from names", Type: "bf16"}
+}
+
+// Export writes what Save or SaveBFloat16 does.
+func (f ownFile) Export(m *Model, path string, o ExportOptions) (notes []string, err error) {
+	d := m.Description
+	if data.IsTokenizerFile(d.Data.Tokenizer) {
+		if d.Data.Tokenizer, err = filepath.Abs(d.Data.Tokenizer); err != nil {
+			return nil, errors.WithStack(err)
+		}
+		notes = append(notes, "the model reads text by "+d.Data.Tokenizer+" and the config.json next to it: keep them there")
+	}
+	if o.Type == f.Format().Type {
+		return notes, SaveBFloat16(path, m.Store, d)
+	}
+	return notes, Save(path, m.Store, d)
 }
 
 // Save writes the model to another file.

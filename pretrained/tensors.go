@@ -45,10 +45,10 @@ func Match(shapes map[string][]int, tensors []checkpoint.Tensor) (map[string][]f
 	return given, nil
 }
 
-// serve returns a Store that serves a model from a file's tensors, which become its
+// Serve returns a Store that serves a model from a file's tensors, which become its
 // parameters. Until counts (in closed form), names and shapes agree, nothing is allocated that the file's size does not
 // justify, whatever the config says.
-func serve(c models.Spec, tensors []checkpoint.Tensor) (*graph.Store, error) {
+func Serve(c models.Spec, tensors []checkpoint.Tensor) (*graph.Store, error) {
 	entries := 0
 	for _, t := range tensors {
 		entries += t.Len()

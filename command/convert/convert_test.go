@@ -71,12 +71,12 @@ func TestConvertRefuses(t *testing.T) {
 		{"-checkpoint nowhere -format residua -out " + out, "no such file or directory"},
 		{"-checkpoint " + llamaHF + " -format huggingface -out " + home, "home, which exists: name another, or add -replace"},
 		{"-checkpoint " + llamaHF + " -format huggingface -replace -out " + home, "which has the folder deep in it"},
-		{"-checkpoint " + llamaHF + " -format huggingface -replace -out " + texts, "which has no config.json or rmt.json"},
+		{"-checkpoint " + llamaHF + " -format huggingface -replace -out " + texts, "want a model's folder to replace, a Hugging Face folder (with config.json) or a folder in the RMT authors' layout (with weights.safetensors and rmt.json), got "},
 		{"-checkpoint " + llamaHF + " -format huggingface -replace -out " + file, "want a folder to replace"},
 		{"-checkpoint " + llamaHF + " -format residua -replace -out " + home, "want a file to replace"},
 		{"-checkpoint " + llamaHF + " -format residua -out " + file, "which exists"},
-		{"-checkpoint " + llamaHF + " -format huggingface -type f16 -out " + out, `-type: want f32, with -format residua bf16, or with -format gguf f16, got "f16"`},
-		{"-checkpoint ../../testdata/reference/rmt-official -format gguf -out " + out, "gguf: want a GPT-2, a Llama or a Qwen3: gpt2: model.stream.kind: want vector, got matrix"},
+		{"-checkpoint " + llamaHF + " -format huggingface -type f16 -out " + out, `-type: want f32, with -format residua bf16, with -format gguf f16, got "f16"`},
+		{"-checkpoint ../../testdata/reference/rmt-official -format gguf -out " + out, "gguf: want one of [gpt2 llama qwen3]: gpt2: model.stream.kind: want vector, got matrix"},
 		{"-checkpoint " + llamaHF + " -format huggingface -architecture gpt2 -out " + out, "gpt2: model."},
 		{"-checkpoint " + llamaHF + " -format gguf -out " + out, "gguf: want a model with a tokenizer"},
 		{"-adopt " + file + " -out " + out, "-adopt: want it alone"},
@@ -103,10 +103,10 @@ func TestConvertRefusesDivergedWeights(t *testing.T) {
 	require.NoError(t, err)
 	file.Tensors[1].Data.([]float32)[2] = float32(math.NaN())
 	require.NoError(t, checkpoint.WriteTensors(filepath.Join(from, "model.safetensors"), file.Tensors, file.Metadata))
-	for _, f := range formats() {
-		got := clitest.Call(command(), "-checkpoint", from, "-format", f.name, "-out", out)
+	for _, f := range pretrained.Exporters(models.Standard()) {
+		got := clitest.Call(command(), "-checkpoint", from, "-format", f.Name(), "-out", out)
 		require.Equal(t, cli.ExitUsage, got.Code)
-		require.Contains(t, got.Stderr, ": want finite values, got NaN at 2\n", f.name)
+		require.Contains(t, got.Stderr, ": want finite values, got NaN at 2\n", f.Name())
 		require.NoFileExists(t, out)
 		require.NoDirExists(t, out)
 	}

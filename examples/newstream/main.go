@@ -1,5 +1,5 @@
 // Newstream is a program of its own module that adds a residual stream to Residua, with an op of
-// its own, an optimizer and a kind of experiment, and trains and examines models of them with Residua's commands:
+// its own, an optimizer, a kind of experiment and a format of files, and trains and examines models of them with Residua's commands:
 //
 //	cd examples/newstream
 //	export GOWORK=off            # this folder is no part of the repository's workspace
@@ -7,6 +7,8 @@
 //	go run . train -config lion.yaml
 //	go run . eval -checkpoint runs/layerscale
 //	go run . generate -checkpoint runs/layerscale -prompt "func "
+//	go run . convert -checkpoint runs/layerscale -format layerscale -out layerscale-folder
+//	go run . generate -checkpoint layerscale-folder -prompt "func "
 //	go run . models -residuals
 //	go run . bench zoo -shapes byte -models quickstart-layerscale
 //	go run . experiment streams.yaml
@@ -14,7 +16,8 @@
 //	go run . analyze attribute -checkpoint runs/layerscale
 //
 // gain.go is the op, design.go what a run config may say of the stream, stream.go the stream,
-// frozen.go what takes a run of it apart; lion.go is the optimizer, spread.go the kind of experiment. Residua's conformance suite tests it in newstream_test.go.
+// frozen.go what takes a run of it apart; lion.go is the optimizer, spread.go the kind of experiment,
+// format.go the format. Residua's conformance suite tests it in newstream_test.go.
 package main
 
 import (
@@ -35,8 +38,8 @@ func main() {
 }
 
 // newZoo is Residua's designs and presets, our design, and a preset of it: the byte-level
-// transformer quickstart-transformer on our stream, with which it is compared; and our optimizer and kind of
-// experiment.
+// transformer quickstart-transformer on our stream, with which it is compared; and our optimizer, kind of
+// experiment and format.
 func newZoo() (models.Zoo, error) {
 	zoo := models.Standard()
 	plain, err := zoo.Preset("quickstart-transformer")
@@ -45,5 +48,5 @@ func newZoo() (models.Zoo, error) {
 	}
 	return zoo.With(LayerScale{}, models.Preset{
 		Name: "quickstart-layerscale", Baseline: plain.Name, Config: plain.Config.OnStream(LayerScale{}),
-	}).WithKinds(Lion{Beta1: 0.9, Beta2: 0.99}, Spread{Unit: "nats"}), nil
+	}).WithKinds(Lion{Beta1: 0.9, Beta2: 0.99}, Spread{Unit: "nats"}, Folder{}), nil
 }

@@ -1,0 +1,77 @@
+package pretrained_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/pretrained"
+)
+
+// siamese is an architecture of another module: a class for a stream that transformers does not have.
+func siamese() pretrained.Architecture {
+	return pretrained.Architecture{
+		Type: "siamese", Class: "SiameseForCausalLM", Stream: "siamese", CodeFile: "modeling_siamese.py", Code: "# a class\n",
+		Read: func(m *pretrained.Described, text []byte) error {
+			var c struct{ Model json.RawMessage }
+			if err := json.Unmarshal(text, &c); err != nil {
+				return err
+			}
+			var err error
+			m.Config, err = models.Standard().UnmarshalVersion(2, c.Model)
+			return err
+		},
+		Write: func(c models.Spec) map[string]any {
+			return map[string]any{"model": c.Config, "auto_map": map[string]string{"AutoModelForCausalLM": "modeling_siamese.SiameseForCausalLM"}}
+		},
+	}
+}
+
+// TestArchitectureOfAnother: a zoo's architecture is written with its class and read back; without it, the stream is refused
+// with what to write, and the folder with the architectures that are known.
+func TestArchitectureOfAnother(t *testing.T) {
+	plain, err := models.Standard().Preset("quickstart-siamese")
+	require.NoError(t, err)
+	c := plain.Config
+	c.Layers, c.Vocab = 1, 257
+	m, folder := made(t, c, "bytes"), filepath.Join(t.TempDir(), "folder")
+	_, err = m.Export("huggingface", folder, pretrained.ExportOptions{})
+	require.ErrorContains(t, err, "siamese, write a pretrained.Architecture with its modeling_*.py, and add it by models.Zoo.WithKinds")
+	_, err = m.Export("x", folder, pretrained.ExportOptions{})
+	require.ErrorContains(t, err, `format: want one of [residua huggingface rmt gguf], got "x"`)
+	require.NoDirExists(t, folder)
+
+	zoo := models.Standard().WithKinds(siamese())
+	m.Zoo = zoo
+	require.Equal(t, []string{"gpt2", "llama", "qwen3", "residua", "siamese"}, pretrained.ArchitectureNames(zoo))
+	notes, err := m.Export("huggingface", folder, pretrained.ExportOptions{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"no class of transformers computes this model: load it with trust_remote_code=True, by the folder's modeling_siamese.py"}, notes)
+	code, err := os.ReadFile(filepath.Join(folder, "modeling_siamese.py"))
+	require.NoError(t, err)
+	require.Equal(t, "# a class\n", string(code))
+
+	again, err := pretrained.OpenWith(zoo, folder)
+	require.NoError(t, err)
+	require.NoError(t, m.Spec.SameModel(again.Spec))
+	require.Equal(t, pretrained.Tensors(m.Store), pretrained.Tensors(again.Store))
+	require.Equal(t, "bytes", again.Data.Tokenizer)
+	_, err = pretrained.Open(folder)
+	require.ErrorContains(t, err, `model_type: want one of [gpt2 llama qwen3 residua], got "siamese"`)
+}
+
+// TestOpenNamesFormats: a folder that nothing reads is refused with all that is read; one of Hugging Face's without weights by them.
+func TestOpenNamesFormats(t *testing.T) {
+	dir := t.TempDir()
+	_, err := pretrained.Open(dir)
+	require.ErrorContains(t, err, "want a Hugging Face folder (with config.json), a folder in the RMT authors' layout (with weights.safetensors and rmt.json), or a model of ours: checkpoint")
+	config, err := os.ReadFile(filepath.Join("..", "testdata", "reference", "gpt2-hf", "config.json"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "config.json"), config, 0o600))
+	_, err = pretrained.Open(dir)
+	require.ErrorContains(t, err, "has a config.json but no model.safetensors or model.safetensors.index.json")
+}
