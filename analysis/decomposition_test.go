@@ -59,7 +59,7 @@ func TestDecomposeRows(t *testing.T) {
 			alone, err := analysis.Decompose(single)
 			require.NoError(t, err)
 			for token := range seq {
-				checkStream(t, d, seq+token, 1e-12)
+				modeltest.CheckStream(t, d, seq+token, 1e-12)
 				want, err := alone.Attribute(token, 1, 2)
 				require.NoError(t, err)
 				got, err := d.Attribute(seq+token, 1, 2)
@@ -82,7 +82,7 @@ func TestDecomposeOneToken(t *testing.T) {
 			require.NoError(t, err)
 			d, err := analysis.Decompose(run)
 			require.NoError(t, err)
-			checkStream(t, d, 0, 1e-12)
+			modeltest.CheckStream(t, d, 0, 1e-12)
 			checkLogits(t, run, d, 0, 1e-12)
 		})
 	}
@@ -102,36 +102,12 @@ func TestDecompositionSums(t *testing.T) {
 			for dt, bound := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 1e-5} {
 				run, d := decompose(t, c, dt)
 				for token := range c.Seq {
-					checkStream(t, d, token, bound)
+					modeltest.CheckStream(t, d, token, bound)
 					checkLogits(t, run, d, token, bound)
 				}
 			}
 		})
 	}
-}
-
-// checkStream compares the sum of all terms with the stream, to bound of its size.
-func checkStream(t *testing.T, d *analysis.Decomposition, token int, bound float64) {
-	sum, err := d.Constant(token)
-	require.NoError(t, err)
-	add := func(term []float64, err error) {
-		require.NoError(t, err)
-		floats.Add(sum, term)
-	}
-	for _, w := range d.Writers() {
-		whole, parts := append([]float64(nil), sum...), sum
-		for p := range w.Parts {
-			add(d.Term(w.Name, p, token))
-		}
-		add(d.BiasTerm(w.Name, token))
-		term, err := d.WriterTerm(w.Name, token)
-		require.NoError(t, err)
-		floats.Add(whole, term)
-		require.InDeltaSlice(t, whole, parts, 1e-9, "%s: the whole and its parts", w.Name)
-	}
-	want, err := d.Output(token)
-	require.NoError(t, err)
-	assert.LessOrEqual(t, floats.Distance(sum, want, math.Inf(1)), bound*floats.Norm(want, math.Inf(1)), "token %d", token)
 }
 
 // checkLogits compares attributions with the model's logits, before a soft cap.

@@ -241,9 +241,9 @@ func (a *attnRes) attend(r depthRead, sources gorgonia.Nodes) *gorgonia.Node {
 // leaves it, with delta h, has the hook "blocks.0.attention.stream". What no site would read is not made.
 func (a *attnRes) Write(s State, at Site, _ Reading, y *gorgonia.Node) State {
 	c, state := a.config, s.(VectorState)
-	y = a.written(at, y)
+	y = a.Written(at, y)
 	if c.Delta {
-		state.H = a.hook(at, ".stream", a.b.Add(state.H, y))
+		state.H = a.Hook(at, ".stream", a.b.Add(state.H, y))
 		if c.rows(at.Index+1) > c.sources(a.last()) {
 			return state
 		}
@@ -254,7 +254,7 @@ func (a *attnRes) Write(s State, at Site, _ Reading, y *gorgonia.Node) State {
 		y, sources = a.b.Add(sources[last], y), sources[:last]
 	}
 	if !c.Delta {
-		y = a.hook(at, ".stream", y)
+		y = a.Hook(at, ".stream", y)
 	}
 	state.More = append(slices.Clip(sources), y)
 	return state

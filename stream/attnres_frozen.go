@@ -100,8 +100,8 @@ func (a *attnRes) Output() string {
 // notice of how large it is.
 func (a *attnRes) Carry(f *Frozen) {
 	one, rows := linear.Identity(a.c.D), 1
-	a.carry(f, one, func(at Site) {
-		f.Read(at.Name(), a.weighted(f, at.Index), a.after(at))
+	a.CarrySites(f, one, func(at Site) {
+		f.Read(at.Name(), a.weighted(f, at.Index), a.After(at))
 		if next := a.config.rows(at.Index + 1); next > rows {
 			f.Step(linear.Mix{In: rows, Out: next, Width: a.c.D, At: func(_, i, j int) float64 { return kronecker(i, j) }})
 			rows = next

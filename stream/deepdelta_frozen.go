@@ -37,11 +37,11 @@ func (s *deepDelta) Output() string {
 // writes enters each row, beta v[c] / |y| times. Without a run nothing is erased, and what sites write enters every
 // row as it is.
 func (s *deepDelta) Carry(f *Frozen) {
-	s.carry(f, s.toRows(s.all), func(at Site) {
-		f.Read(at.Name(), s.carryRead(f, at.Block, at.Name()), s.after(at))
+	s.CarrySites(f, s.toRows(s.all), func(at Site) {
+		f.Read(at.Name(), s.carryRead(f, at.Block, at.Name()), s.After(at))
 		s.carryWrite(f, at)
 	})
-	s.endWith(f, s.carryRead(f, s.c.Layers, compressName))
+	s.CarryEnd(f, s.carryRead(f, s.c.Layers, compressName))
 }
 
 // rows is how many the frozen state has.

@@ -151,16 +151,16 @@ func (s *deepDelta) Write(of State, at Site, from Reading, y *gorgonia.Node) Sta
 	b, w, state := s.b, s.writes[at.Index], of.(deltaState)
 	opened := func(end string, x, weight, bias *gorgonia.Node, axis string) *gorgonia.Node {
 		logits := linear.Map(b, x, weight, linear.Options{Bias: bias, Transposed: true, AddGradient: true})
-		return s.hook(at, end, elementwise.Sigmoid(b, logits), axis)
+		return s.Hook(at, end, elementwise.Sigmoid(b, logits), axis)
 	}
 	gate := opened(gateSuffix, from.Normal, w.gate, w.gateBias, "gate")   // [T, 1]
 	values := opened(valuesSuffix, from.U, w.values, w.valuesBias, "row") // [T, dv]
-	x := delta.Write(b, state.H, s.written(at, y), gate, values, delta.WriteOptions{Eps: s.config.KEps, Scale: s.config.VScale})
+	x := delta.Write(b, state.H, s.Written(at, y), gate, values, delta.WriteOptions{Eps: s.config.KEps, Scale: s.config.VScale})
 	axes := []string{"row", "feature"}
 	if s.config.Dv == 1 {
 		axes = axes[1:]
 	}
-	state.H = s.hook(at, ".stream", x, axes...)
+	state.H = s.Hook(at, ".stream", x, axes...)
 	return state
 }
 

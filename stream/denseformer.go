@@ -174,7 +174,7 @@ func (f *denseFormer) Output() string {
 // norm's scale.
 func (f *denseFormer) Carry(to *Frozen) {
 	d := f.c.D
-	f.carry(to, copies(2, d), func(at Site) { // h and X_0
+	f.CarrySites(to, copies(2, d), func(at Site) { // h and X_0
 		rows := at.Block + 2
 		f.carrySite(to, at, rows)
 		if at.Sublayer == Attention {
@@ -186,7 +186,7 @@ func (f *denseFormer) Carry(to *Frozen) {
 		}
 		to.Step(end)
 	})
-	f.endWith(to, linear.Row(f.c.Layers+2, 0, d))
+	f.CarryEnd(to, linear.Row(f.c.Layers+2, 0, d))
 }
 
 // average are the coefficients of the next h: of h, and of the outputs before it.

@@ -111,8 +111,8 @@ type Shape struct {
 	Width          int        // entries of a feed-forward's input and output
 	Features       int        // of features, what the unembedding reads; 0: Width
 	Axes           []string   // of features, after that of tokens
-	Size           int        // entries of a token's stream; a second state and kept ones are not counted
-	Kept           int        // entries of a token that flow from a block to later ones; 0: Size
+	Size           int        // entries of a token in VectorState.H, or in what else carries the stream: a stream of n vectors of D entries has n D
+	Kept           int        // entries of a token in State.Nodes: Size, and what else flows from a block to later ones; 0: Size
 	TableWidth     int        // entries of a row of the tables
 	Sublayers      []Sublayer // of a block, in order
 	AddsOutput     bool       // sublayers' outputs are added as they are: their last weights start smaller

@@ -132,12 +132,12 @@ func (d *dwlstm) Embed(t Tokens) State {
 // Write is a step of the cell on a = W_O o.
 func (d *dwlstm) Write(s State, at Site, _ Reading, a *gorgonia.Node) State {
 	cell, state, name := d.cells[at.Block], s.(VectorState), lstmName(at.Block)
-	x := shape.Concat(d.b, d.hook(at, ".write", a), state.H) // [T, 2D]
+	x := shape.Concat(d.b, d.Hook(at, ".write", a), state.H) // [T, 2D]
 	g := d.b.Hook(name+".candidate", d.candidate(cell, name, x), "feature")
 	c, h := elementwise.LSTMCell(d.b, state.More[0], elementwise.LSTMGates{
 		Input: d.open(cell.input, name+inputGate, x), Forget: d.open(cell.forget, name+forgetGate, x), Output: d.open(cell.output, name+outputGate, x),
 		Candidate: elementwise.Dropout(d.b, g, d.c.Dropout)})
-	return VectorState{d.hook(at, ".stream", h), gorgonia.Nodes{d.b.Hook(name+".cell", c, "feature")}}
+	return VectorState{d.Hook(at, ".stream", h), gorgonia.Nodes{d.b.Hook(name+".cell", c, "feature")}}
 }
 
 // open is a gate before its sigmoid: [T, 2D] -> [T, D].
@@ -209,14 +209,14 @@ func (d *dwlstm) Static() *Frozen { return nil }
 // Carry has h and c, side by side: c' = f ⊙ c, to which i ⊙ g is added, and h' = o ⊙ c'.
 func (d *dwlstm) Carry(f *Frozen) {
 	row := func(i int) linear.Map { return linear.Row(2, i, d.c.D) }
-	d.carry(f, copies(2, d.c.D), func(at Site) {
+	d.CarrySites(f, copies(2, d.c.D), func(at Site) {
 		name := lstmName(at.Block)
 		f.Read(at.Name(), row(0), nil)
 		f.Step(linear.Chain{row(1), d.frozenGate(f, name+forgetGate)}) // c alone
 		f.Write(name, d.frozenGate(f, name+inputGate))
 		f.Step(linear.Stack{d.frozenGate(f, name+outputGate), linear.Identity(d.c.D)})
 	})
-	d.endWith(f, row(0))
+	d.CarryEnd(f, row(0))
 }
 
 // frozenGate is what a gate lets through, its sigmoid.

@@ -143,8 +143,8 @@ func (s *gatedResidual) Read(state State, at Site) (*gorgonia.Node, Link) {
 
 // Write writes y to the rows.
 func (s *gatedResidual) Write(state State, at Site, from Reading, y *gorgonia.Node) State {
-	r := mix.GatedWrite(s.b, state.(VectorState).H, s.written(at, y), from.Link.(*gorgonia.Node)) // [T, n, D]
-	return VectorState{H: s.hook(at, ".stream", r, "row", "feature")}
+	r := mix.GatedWrite(s.b, state.(VectorState).H, s.Written(at, y), from.Link.(*gorgonia.Node)) // [T, n, D]
+	return VectorState{H: s.Hook(at, ".stream", r, "row", "feature")}
 }
 
 // End is the last read.

@@ -12,7 +12,7 @@ import (
 func (s *gatedResidual) Carry(f *Frozen) {
 	n, d := s.config.N, s.c.D
 	rows := "embedding.out"
-	s.carry(f, copies(n, d), func(at Site) {
+	s.CarrySites(f, copies(n, d), func(at Site) {
 		factors := func(int, int) float64 { return 1 }
 		projection := f.Recorded(at.Name()+projectionHook, s.config.Rank+n)
 		if projection != nil {

@@ -231,7 +231,7 @@ func (a *hieragg) Output() string { return aggregateName(a.c.Layers - 1) }
 // comes out three times. Without a run aggregates are of h alone, of which x and z are parts.
 func (a *hieragg) Carry(f *Frozen) {
 	d, rows := a.c.D, 2
-	a.carry(f, copies(2, d), func(at Site) {
+	a.CarrySites(f, copies(2, d), func(at Site) {
 		a.carrySite(f, at, rows)
 		if at.Sublayer == Attention {
 			return
@@ -245,7 +245,7 @@ func (a *hieragg) Carry(f *Frozen) {
 		a.carryAggregate(f, at.Block)
 		f.Step(copies(2, d))
 	})
-	a.endWith(f, linear.Row(rows, 0, d))
+	a.CarryEnd(f, linear.Row(rows, 0, d))
 }
 
 // carryAggregate adds the sum and the norm after a group, which leave h alone.
@@ -257,5 +257,5 @@ func (a *hieragg) carryAggregate(f *Frozen, block int) {
 	}
 	f.Step(linear.Rows(a.c.D, join))
 	f.Write(name, linear.Identity(a.c.D))
-	a.carryNorm(f, g.norm, name+sumSuffix)
+	a.CarryNorm(f, g.norm, name+sumSuffix)
 }

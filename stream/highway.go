@@ -111,7 +111,7 @@ func (h *highway) Write(s State, at Site, from Reading, y *gorgonia.Node) State 
 	if h.b.Hooked(at.Name()+".write") || h.b.Training() && h.c.Dropout > 0 {
 		return h.Add(s, at, elementwise.GLU(h.b, packed, y))
 	}
-	return VectorState{H: h.hook(at, ".stream", elementwise.GLU(h.b, packed, s.(VectorState).H, y))} // [T, D]
+	return VectorState{H: h.Hook(at, ".stream", elementwise.GLU(h.b, packed, s.(VectorState).H, y))} // [T, D]
 }
 
 // Form is a vector stream's with the unit added.
@@ -135,9 +135,9 @@ func (h *highway) Writers() []Writer {
 // term.
 func (h *highway) Carry(f *Frozen) {
 	one := linear.Identity(h.c.D)
-	h.carry(f, one, func(at Site) {
+	h.CarrySites(f, one, func(at Site) {
 		h.carrySite(f, at, 1)
 		f.Write(at.Name()+unitSuffix, one)
 	})
-	h.endWith(f, one)
+	h.CarryEnd(f, one)
 }

@@ -71,9 +71,9 @@ type keel struct {
 
 // Write is N_post(alpha h + y); what the norm reads has the hook "blocks.3.attention.sum".
 func (k *keel) Write(s State, at Site, _ Reading, y *gorgonia.Node) State {
-	y = k.written(at, y)
-	sum := k.hook(at, sumSuffix, k.b.Add(elementwise.Scale(k.b, s.(VectorState).H, k.alpha), y))
-	return VectorState{H: k.hook(at, ".stream", k.posts[at.Index].Apply(sum))}
+	y = k.Written(at, y)
+	sum := k.Hook(at, sumSuffix, k.b.Add(elementwise.Scale(k.b, s.(VectorState).H, k.alpha), y))
+	return VectorState{H: k.Hook(at, ".stream", k.posts[at.Index].Apply(sum))}
 }
 
 // sumSuffix ends the hooks of what norms after a sum read.
@@ -95,11 +95,11 @@ func (k *keel) Carry(f *Frozen) {
 		carried, added = 1, 1/k.alpha
 	}
 	one := linear.Identity(d)
-	k.carry(f, one, func(at Site) {
-		f.Read(at.Name(), one, k.after(at))
+	k.CarrySites(f, one, func(at Site) {
+		f.Read(at.Name(), one, k.After(at))
 		f.Step(linear.Rows(d, []float64{carried}))
 		f.Write(at.Name(), linear.Rows(d, []float64{added}))
-		k.carryNorm(f, k.posts[at.Index], at.Name()+sumSuffix)
+		k.CarryNorm(f, k.posts[at.Index], at.Name()+sumSuffix)
 	})
-	k.endWith(f, one)
+	k.CarryEnd(f, one)
 }

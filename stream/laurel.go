@@ -234,7 +234,7 @@ func (c LaurelConfig) newSite(b *graph.Builder, at Site) (s laurelSite) {
 // Write is alpha y + beta (x + s).
 func (l *laurel) Write(state State, at Site, _ Reading, y *gorgonia.Node) State {
 	b, streams, first := l.b, state.Nodes(), 2*at.Index
-	terms := gorgonia.Nodes{l.written(at, y), streams[0]}
+	terms := gorgonia.Nodes{l.Written(at, y), streams[0]}
 	if n := l.config.terms(at); n > 0 {
 		terms = append(terms, l.extra(l.sites[at.Index], streams[:n]))
 	}
@@ -248,7 +248,7 @@ func (l *laurel) Write(state State, at Site, _ Reading, y *gorgonia.Node) State 
 		}
 		h = elementwise.WeightedSum(b, weights, terms...)
 	}
-	return VectorState{l.hook(at, ".stream", h), streams[:min(len(streams), max(0, l.config.Previous-1))]}
+	return VectorState{l.Hook(at, ".stream", h), streams[:min(len(streams), max(0, l.config.Previous-1))]}
 }
 
 // extra is s [T, D], of the site's stream and those before.

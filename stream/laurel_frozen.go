@@ -11,8 +11,8 @@ import (
 func (l *laurel) Carry(f *Frozen) {
 	d, rows := l.c.D, max(1, l.config.Previous)
 	x := firstOf(rows, d)
-	l.carry(f, transposed(x), func(at Site) {
-		f.Read(at.Name(), x, l.after(at))
+	l.CarrySites(f, transposed(x), func(at Site) {
+		f.Read(at.Name(), x, l.After(at))
 		alpha, beta := l.weights(l.sites[at.Index].weights)
 		next := linear.Stack{linear.Chain{linear.Stack{x, l.frozenExtra(at, rows)}, linear.Rows(d, []float64{beta, beta})}}
 		for j := range rows - 1 {
@@ -21,7 +21,7 @@ func (l *laurel) Carry(f *Frozen) {
 		f.Step(next)
 		f.Write(at.Name(), linear.Chain{linear.Rows(d, []float64{alpha}), transposed(x)})
 	})
-	l.endWith(f, x)
+	l.CarryEnd(f, x)
 }
 
 // weights are alpha and beta of a site.

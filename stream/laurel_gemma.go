@@ -74,16 +74,16 @@ func newGemma(b *graph.Builder, c LaurelConfig) *gemma {
 func (g *gemma) Write(s State, at Site, from Reading, y *gorgonia.Node) State {
 	h := s.(VectorState).H
 	if at.Sublayer == FeedForward {
-		return VectorState{H: g.hook(at, ".stream", g.b.Add(h, g.post(at, y)))}
+		return VectorState{H: g.Hook(at, ".stream", g.b.Add(h, g.post(at, y)))}
 	}
 	low, n := g.low[at.Block], from.Normal
-	m := low.norm.Forward(g.hook(at, lowSuffix, mapped(g.b, mapped(g.b, n, low.left, nil), low.right, nil))) // [T, D]
-	return VectorState{H: g.hook(at, ".stream", elementwise.Scale(g.b, g.b.Add(h, g.post(at, y), n, m), gemmaScale))}
+	m := low.norm.Forward(g.Hook(at, lowSuffix, mapped(g.b, mapped(g.b, n, low.left, nil), low.right, nil))) // [T, D]
+	return VectorState{H: g.Hook(at, ".stream", elementwise.Scale(g.b, g.b.Add(h, g.post(at, y), n, m), gemmaScale))}
 }
 
 // post normalises what a sublayer gives.
 func (g *gemma) post(at Site, y *gorgonia.Node) *gorgonia.Node {
-	return g.posts[at.Index].Forward(g.written(at, y))
+	return g.posts[at.Index].Forward(g.Written(at, y))
 }
 
 // Form has norms in all coefficients but a feed-forward's A_res.
@@ -104,8 +104,8 @@ func (g *gemma) Form(at Site) Form {
 func (g *gemma) Carry(f *Frozen) {
 	one := linear.Identity(g.c.D)
 	read := "embedding.out"
-	g.carry(f, one, func(at Site) {
-		f.Read(at.Name(), one, g.after(at))
+	g.CarrySites(f, one, func(at Site) {
+		f.Read(at.Name(), one, g.After(at))
 		factor := 1.
 		if at.Sublayer == Attention {
 			g.carryAttention(f, at, read)
@@ -115,7 +115,7 @@ func (g *gemma) Carry(f *Frozen) {
 		f.Write(at.Name(), linear.Chain{linear.Rows(g.c.D, []float64{factor}), post})
 		read = at.Name() + ".stream"
 	})
-	g.endWith(f, one)
+	g.CarryEnd(f, one)
 }
 
 // carryAttention makes n of x, which a hook recorded, and the next x of both.

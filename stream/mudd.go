@@ -209,7 +209,7 @@ func (m *mudd) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
 	if state.Packed == nil {
 		return m.Vector.ReadHeads(s, at)
 	}
-	packed := m.norms[at.Block].Forward(m.hook(at, ".read", state.Packed, "row", "feature")) // [T, 3, D]
+	packed := m.norms[at.Block].Forward(m.Hook(at, ".read", state.Packed, "row", "feature")) // [T, 3, D]
 	qkv := linear.Parts(m.b, packed, h.qkv, h.columns...)
 	if h.qkvBias != nil {
 		qkv = linear.Bias(m.b, qkv, h.qkvBias)

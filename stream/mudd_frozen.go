@@ -16,7 +16,7 @@ func (m *mudd) Carry(f *Frozen) {
 		norm, _ := m.normOf(f, m.kept, "embedding.out")
 		tables = linear.Stack{linear.Identity(d), norm}
 	}
-	m.carry(f, tables, func(at Site) {
+	m.CarrySites(f, tables, func(at Site) {
 		p := muddPieces{block: at.Block, width: d}
 		residual := p.row(p.residual())
 		if at.Sublayer == Attention {
@@ -27,7 +27,7 @@ func (m *mudd) Carry(f *Frozen) {
 		m.carryThrough(f, at, residual, linear.Transposed{Of: residual})
 		f.Step(m.carryEnd(f, p))
 	})
-	m.endWith(f, linear.Identity(d))
+	m.CarryEnd(f, linear.Identity(d))
 }
 
 // muddPieces are those of the state in a block, at its end with the normed output after them if it
@@ -69,7 +69,7 @@ func (p muddPieces) row(piece int) linear.Mix { return linear.Row(p.count(), pie
 // carryAttention reads in one way, or in three.
 func (m *mudd) carryAttention(f *Frozen, site Site, p muddPieces) {
 	if m.norms[site.Block] == nil {
-		f.Read(site.Name(), p.row(0), m.after(site))
+		f.Read(site.Name(), p.row(0), m.After(site))
 		return
 	}
 	for i, way := range ways[:attentionWays] {

@@ -80,8 +80,8 @@ func (v *Vector) embedCopies(t Tokens, n int) State {
 // Read mixes the rows.
 func (r *rows) Read(s State, at Site) (*gorgonia.Node, Link) {
 	h := s.(VectorState).H
-	c := r.hook(at, coefficientsHook, r.mixers[at.Index].coefficients(h), "row", "coefficient")
-	return r.hook(at, ".read", mix.Read(r.b, h, c, r.m)), c // [T, D]
+	c := r.Hook(at, coefficientsHook, r.mixers[at.Index].coefficients(h), "row", "coefficient")
+	return r.Hook(at, ".read", mix.Read(r.b, h, c, r.m)), c // [T, D]
 }
 
 // coefficientsHook ends the names of the hooks of packed coefficients.
@@ -89,8 +89,8 @@ const coefficientsHook = ".coefficients"
 
 // Write writes y to the rows and mixes them.
 func (r *rows) Write(s State, at Site, from Reading, y *gorgonia.Node) State {
-	h := mix.Write(r.b, s.(VectorState).H, r.written(at, y), from.Link.(*gorgonia.Node), r.m) // [T, n, d]
-	return VectorState{H: r.hook(at, ".stream", h, "row", "feature")}
+	h := mix.Write(r.b, s.(VectorState).H, r.Written(at, y), from.Link.(*gorgonia.Node), r.m) // [T, n, d]
+	return VectorState{H: r.Hook(at, ".stream", h, "row", "feature")}
 }
 
 // End is the rows' sum.
@@ -115,7 +115,7 @@ func (r *rows) Carry(f *Frozen) {
 
 // carryRows carries the rows by the coefficients of all sites, and reads them at last by a map.
 func (r *rows) carryRows(f *Frozen, tables, end linear.Map) {
-	r.carry(f, tables, func(at Site) {
+	r.CarrySites(f, tables, func(at Site) {
 		r.carryRead(f, at)
 		r.carryWrite(f, at)
 	})
@@ -125,7 +125,7 @@ func (r *rows) carryRows(f *Frozen, tables, end linear.Map) {
 // carryRead reads the rows by A_down.
 func (r *rows) carryRead(f *Frozen, at Site) {
 	c := r.frozen(f, at)
-	f.Read(at.Name(), linear.Mix{In: r.n, Out: r.m, Width: r.c.D / r.m, At: func(t, i, j int) float64 { return c(t, j, i) }}, r.after(at))
+	f.Read(at.Name(), linear.Mix{In: r.n, Out: r.m, Width: r.c.D / r.m, At: func(t, i, j int) float64 { return c(t, j, i) }}, r.After(at))
 }
 
 // carryWrite is a step, A_carry, and a write to the rows by B_up.

@@ -113,9 +113,9 @@ func (s *siamese) Read(state State, at Site) (*gorgonia.Node, Link) {
 
 // Write adds z [T, D] to y, and over the site's divisor to x.
 func (s *siamese) Write(state State, at Site, from Reading, z *gorgonia.Node) State {
-	z = s.written(at, z)
+	z = s.Written(at, z)
 	x := s.b.Add(from.Link.(*gorgonia.Node), elementwise.Scale(s.b, z, siameseFactor(at)))
-	return VectorState{s.hook(at, ".stream", s.b.Add(state.(VectorState).H, z)), gorgonia.Nodes{x}}
+	return VectorState{s.Hook(at, ".stream", s.b.Add(state.(VectorState).H, z)), gorgonia.Nodes{x}}
 }
 
 // siameseFactor is 1 / sqrt(2(l + 1)), by which z enters x.
@@ -145,12 +145,12 @@ func (s *siamese) Output() string { return s.end().read }
 // to y.
 func (s *siamese) Carry(f *Frozen) {
 	of := func(coefficients ...float64) linear.Map { return linear.Rows(s.c.D, coefficients) }
-	s.carry(f, linear.Transposed{Of: of(1, 1, 0)}, func(at Site) {
+	s.CarrySites(f, linear.Transposed{Of: of(1, 1, 0)}, func(at Site) {
 		s.carryCoupling(f, s.couplings[at.Index])
 		s.carryThrough(f, at, of(1, 0, 1), linear.Transposed{Of: of(siameseFactor(at), 1, 0)})
 	})
 	s.carryCoupling(f, s.end())
-	s.endWith(f, of(1, 0, 1))
+	s.CarryEnd(f, of(1, 0, 1))
 }
 
 // carryCoupling is the step from x, y and what is no more needed to N_post(x), y and N_pre(y).

@@ -199,18 +199,20 @@ func (v *Vector) Add(s State, at Site, y *gorgonia.Node) State {
 	if v.scales != nil {
 		h = v.addScaled(h, at, y)
 	} else {
-		h = v.b.Add(h, v.written(at, y))
+		h = v.b.Add(h, v.Written(at, y))
 	}
-	return state.with(v.hook(at, ".stream", h))
+	return state.with(v.Hook(at, ".stream", h))
 }
 
-// written is what a sublayer gives, after dropout.
-func (v *Vector) written(at Site, y *gorgonia.Node) *gorgonia.Node {
-	return v.hook(at, ".write", elementwise.Dropout(v.b, y, v.c.Dropout)) // [T, D]
+// Written applies dropout to what a sublayer gave, y [T, D], under the hook "blocks.0.attention.write": the first thing
+// that a stream does with y, unless it calls Add, which does it too.
+func (v *Vector) Written(at Site, y *gorgonia.Node) *gorgonia.Node {
+	return v.Hook(at, ".write", elementwise.Dropout(v.b, y, v.c.Dropout)) // [T, D]
 }
 
-// hook is the activation of a site whose name has an end, by default of axis "feature".
-func (v *Vector) hook(at Site, end string, x *gorgonia.Node, axes ...string) *gorgonia.Node {
+// Hook names an activation of a site, "blocks.0.attention" and end, so that hooks can see and replace x. axes name the
+// axes after that of tokens; without them there is one, "feature".
+func (v *Vector) Hook(at Site, end string, x *gorgonia.Node, axes ...string) *gorgonia.Node {
 	if len(axes) == 0 {
 		axes = []string{"feature"}
 	}

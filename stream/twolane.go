@@ -188,7 +188,7 @@ func (s *twoLane) form(at Site) Form {
 
 // Carry is that of rows, whose mean is read at last; a parallel feed-forward reads before its block's attention writes.
 func (s *twoLane) Carry(f *Frozen) {
-	s.carry(f, copies(laneCount, s.c.D), func(at Site) {
+	s.CarrySites(f, copies(laneCount, s.c.D), func(at Site) {
 		parallel := s.config.parallel(at)
 		if !parallel || at.Sublayer == Attention {
 			s.carryRead(f, at)

@@ -52,17 +52,19 @@ func (v *Vector) Carry(f *Frozen) {
 	if v.x0 != nil {
 		rows = 2
 	}
-	v.carry(f, copies(rows, d), func(at Site) {
+	v.CarrySites(f, copies(rows, d), func(at Site) {
 		if v.x0 != nil && at.Sublayer == Attention {
 			f.Step(linear.Stack{linear.Rows(d, v.values(v.x0[at.Block])), linear.Row(2, 1, d)})
 		}
 		v.carrySite(f, at, rows)
 	})
-	v.endWith(f, firstOf(rows, d))
+	v.CarryEnd(f, firstOf(rows, d))
 }
 
-// carry tells of tables that write to the state by a map, and of all sites in order.
-func (v *Vector) carry(f *Frozen, tables linear.Map, site func(at Site)) {
+// CarrySites is the part of Steps.Carry that most streams share: it tells f that the tables write to the state by
+// the map tables, and then calls site for each sublayer in the order of the run. site says by f.Read, f.Step and f.Write
+// how that sublayer reads the state, what becomes of the state meanwhile, and how the sublayer writes to it.
+func (v *Vector) CarrySites(f *Frozen, tables linear.Map, site func(at Site)) {
 	f.Write(tokenRows, tables)
 	if v.positions != nil {
 		f.Write(positionRows, tables)
@@ -72,8 +74,8 @@ func (v *Vector) carry(f *Frozen, tables linear.Map, site func(at Site)) {
 	}
 }
 
-// endWith is a last step to the stream's output, which the last norm reads.
-func (v *Vector) endWith(f *Frozen, m linear.Map) {
+// CarryEnd ends a Carry: the map m takes the state to what the last norm reads; linear.Identity where that is the state.
+func (v *Vector) CarryEnd(f *Frozen, m linear.Map) {
 	if _, one := m.(linear.Identity); !one {
 		f.Step(m)
 	}
@@ -92,7 +94,7 @@ func (v *Vector) carrySite(f *Frozen, at Site, rows int) {
 
 // carryThrough is a site that is read by a map and written by another, and no step.
 func (v *Vector) carryThrough(f *Frozen, at Site, down, up linear.Map) {
-	f.Read(at.Name(), down, v.after(at))
+	f.Read(at.Name(), down, v.After(at))
 	f.Write(at.Name(), up)
 }
 
@@ -120,8 +122,9 @@ func transposed(m linear.Map) linear.Map {
 	return linear.Transposed{Of: m}
 }
 
-// after are the maps after a site's read: its norm and, to heads, W_QKV, whose biases are no matter of what is read.
-func (v *Vector) after(at Site) After {
+// After returns what follows where a site reads, for Frozen.Read: the site's norm and, for attention, W_QKV. The biases of
+// W_QKV are left out, since they do not depend on what is read.
+func (v *Vector) After(at Site) After {
 	if at.Sublayer == FeedForward {
 		return v.thenNorm(v.features[at.Block])
 	}
@@ -143,8 +146,9 @@ func (v *Vector) thenNorm(n *layers.Norm) After {
 	}
 }
 
-// carryNorm is a step by a norm at the scale that it has for what a run recorded of a hook, or at 1 without a run.
-func (v *Vector) carryNorm(f *Frozen, n *layers.Norm, hook string) {
+// CarryNorm carries the state through a norm, whose scale is frozen at what the run recorded of the hook, the norm's
+// input [T, D]; without a run the scale is 1.
+func (v *Vector) CarryNorm(f *Frozen, n *layers.Norm, hook string) {
 	norm, bias := v.normOf(f, n, hook)
 	f.Step(norm)
 	f.Add(bias)

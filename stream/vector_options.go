@@ -88,7 +88,7 @@ func (v *Vector) addScaled(h *gorgonia.Node, at Site, y *gorgonia.Node) *gorgoni
 	g := v.scales[at.Index]
 	y = elementwise.Dropout(v.b, y, v.c.Dropout)
 	if v.b.Hooked(at.Name() + ".write") {
-		return v.b.Add(h, v.hook(at, ".write", elementwise.Hadamard(v.b, y, g)))
+		return v.b.Add(h, v.Hook(at, ".write", elementwise.Hadamard(v.b, y, g)))
 	}
 	return elementwise.AddScaled(v.b, h, y, g) // [T, D]
 }

@@ -83,7 +83,7 @@ func (s *wideLatent) Form(at Site) Form {
 // Carry is the identity from every site, after its map up, to the end.
 func (s *wideLatent) Carry(f *Frozen) {
 	one := linear.Identity(s.w)
-	s.carry(f, one, func(at Site) {
+	s.CarrySites(f, one, func(at Site) {
 		f.Read(at.Name(), one, s.afterLatent(at))
 		f.Write(at.Name(), s.matrix(s.latents[at.Index].up))
 	})

@@ -21,6 +21,7 @@ func Command(zoo models.Zoo) cli.Command {
 			models
 			models -json
 			models -residuals    # the update rule of each residual stream
+			models -preset quickstart    # its parameters and activations
 			models -memory -batch 16 -precision bf16    # memory of training on a GPU
 			models -memory -device cpu    # on this machine
 			models -memory -fit 80 -recompute block    # the largest batches that fit into 80 GB
@@ -41,7 +42,7 @@ type call struct {
 	Memory    bool    `yaml:"memory" help:"list instead the memory, in MB of 1e6 bytes, that training each preset takes"`
 	Fit       float64 `yaml:"fit" min:"0" max:"1e6" help:"list instead the largest batches, in sequences, that training and inference have room for in <GB> gigabytes of 1e9 bytes"`
 	Roofline  string  `yaml:"roofline" help:"list instead how many milliseconds a training step of each preset would take on a <GPU>: h100, h200, a100, rtx4090 or b200"`
-	Preset    string  `yaml:"preset" help:"with -roofline: list the ops of the preset <NAME> alone"`
+	Preset    string  `yaml:"preset" help:"list instead the parameters and activations of the preset <NAME>, with their shapes; with -roofline, the time of each of its ops"`
 	Seq       int     `yaml:"seq" min:"0" max:"2147483647" help:"with -roofline: train on sequences of <N> tokens; 0: the preset's"`
 	training
 	JSON bool `yaml:"json" help:"write a JSON array, with parameters, FLOPs and bytes as whole numbers"`
@@ -58,7 +59,26 @@ func (c *call) run(_ context.Context, out cli.Output) error {
 	case c.Roofline != "":
 		return c.runRoofline(out)
 	}
-	return show(c, out, c.zoo.Presets(), newPreset, table)
+	presets, err := c.presets()
+	if err != nil {
+		return err
+	}
+	if c.Preset != "" {
+		return show(c, out, presets, newPresetTensors, tensorsTable)
+	}
+	return show(c, out, presets, newPreset, table)
+}
+
+// presets are the one that -preset names, or all.
+func (c *call) presets() ([]models.Preset, error) {
+	if c.Preset == "" {
+		return c.zoo.Presets(), nil
+	}
+	p, err := c.zoo.Preset(c.Preset)
+	if err != nil {
+		return nil, cli.Usagef("-preset: %v", err)
+	}
+	return []models.Preset{p}, nil
 }
 
 // show writes a line for each preset, made of its model: as JSON, or a table.

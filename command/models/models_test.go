@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/internal/cli/clitest"
@@ -75,7 +76,7 @@ func TestModelsTable(t *testing.T) {
 
 // TestFits120Columns: what is printed fits a terminal of 120 columns.
 func TestFits120Columns(t *testing.T) {
-	for _, args := range []string{"", "-residuals", "-memory", "-memory -device cpu", "-fit 80", "-roofline h200", "-roofline h200 -preset rmt-134m"} {
+	for _, args := range []string{"", "-residuals", "-memory", "-memory -device cpu", "-fit 80", "-roofline h200", "-roofline h200 -preset rmt-134m", "-preset rmt-134m"} {
 		got := clitest.Call(Command(models.Standard()), strings.Fields(args)...)
 		require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 		for _, line := range strings.Split(got.Stdout, "\n") {
@@ -94,4 +95,23 @@ func TestModelsHelp(t *testing.T) {
 	assert.Equal(t, cli.ExitOK, got.Code)
 	assert.True(t, strings.HasPrefix(got.Stdout, "Example:\n  models\n"))
 	assert.Contains(t, got.Stdout, "\n  -json")
+}
+
+// TestPresetsTensors: a preset's parameters add up to what its cost says, and activations that exist only when they are
+// hooked are listed; blocks of one shape share a line.
+func TestPresetsTensors(t *testing.T) {
+	preset, err := models.Standard().Preset("quickstart-mhc")
+	require.NoError(t, err)
+	got := clitest.Call(Command(models.Standard()), "-preset", preset.Name, "-json")
+	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
+	var all []presetTensors
+	require.NoError(t, json.Unmarshal([]byte(got.Stdout), &all))
+	n := 0
+	for _, p := range all[0].Parameters {
+		n += p.Count * tensor.Shape(p.Shape).TotalSize()
+	}
+	spec := modeltest.Resolve(t, preset.Config)
+	assert.Equal(t, spec.Cost().Parameters, n)
+	assert.Contains(t, all[0].Activations, namedTensor{Name: "blocks.*.attention.pattern", Count: spec.Layers, Shape: []int{1, 8, 1}, Axes: []string{"token", "head", "key"}})
+	clitest.Call(Command(models.Standard()), "-preset", "quickstat").Refused(t, `-preset: preset: want one of`)
 }

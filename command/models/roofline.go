@@ -25,13 +25,9 @@ func (c *call) runRoofline(out cli.Output) error {
 	if err != nil {
 		return cli.Usagef("-roofline: %v", err)
 	}
-	presets := c.zoo.Presets()
-	if c.Preset != "" {
-		p, err := c.zoo.Preset(c.Preset)
-		if err != nil {
-			return cli.Usagef("-preset: %v", err)
-		}
-		presets = append(presets[:0:0], p)
+	presets, err := c.presets()
+	if err != nil {
+		return err
 	}
 	o := roofline.Options{GPU: gpu, Precision: c.Precision, Batch: c.Batch, Seq: c.Seq, Recompute: c.Recompute}
 	return show(c, out, presets, func(p models.Preset, s models.Spec) (presetPrediction, error) {

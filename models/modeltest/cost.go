@@ -1,6 +1,8 @@
 package modeltest
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,7 +17,7 @@ import (
 func checkCost(t *testing.T, c models.Spec) {
 	store := NewStore(t, c, tensor.Float32, 0)
 	cost, tokens := c.Cost(), rows*c.Seq
-	assert.Equal(t, store.Size(), cost.Parameters, "parameters")
+	assert.Equal(t, store.Size(), cost.Parameters, "parameters: want what the Store has, got what Cost says\n%s", shapes(store))
 	tables := 0
 	for _, name := range []string{"embedding", "positions", "unembedding"} {
 		if p := store.Param(name); p != nil {
@@ -25,9 +27,11 @@ func checkCost(t *testing.T, c models.Spec) {
 	assert.Equal(t, tables, cost.Embedding, "entries of tables")
 
 	p := Compile(t, c, store, Setup{Gradients: true, LossOnly: true, Training: true})
-	assert.Equal(t, p.ForwardFLOPs(), cost.ForwardFLOPs*tokens, "FLOPs of %d tokens", tokens)
+	assert.Equal(t, p.ForwardFLOPs(), cost.ForwardFLOPs*tokens, "FLOPs of %d tokens: want what the graph has, by op below, got what Cost says\n%s",
+		tokens, byOp(p, func(c graph.OpCost) int { return c.FLOPs }))
 	assert.Equal(t, 3*cost.ForwardFLOPs, cost.TrainFLOPs())
-	assert.Equal(t, p.Memory().Activations, cost.ActivationBytes*tokens, "activation bytes of %d tokens", tokens)
+	assert.Equal(t, p.Memory().Activations, cost.ActivationBytes*tokens, "bytes that the backward pass reads of %d tokens: want what the graph has, by op below, got what Cost says\n%s",
+		tokens, byOp(p, func(c graph.OpCost) int { return c.Kept }))
 	recomputed := Compile(t, c, store, Setup{Gradients: true, LossOnly: true, Training: true, Recompute: graph.RecomputeBlock})
 	assert.Less(t, recomputed.Memory().Activations, p.Memory().Activations, "activation bytes with recomputation")
 	assert.Equal(t, p.ForwardFLOPs(), recomputed.ForwardFLOPs(), "recomputation is not part of the forward pass")
@@ -38,4 +42,24 @@ func checkCost(t *testing.T, c models.Spec) {
 	stream, err := hooked.Hooked("embedding.out")
 	require.NoError(t, err)
 	assert.Equal(t, stream.Shape().TotalSize(), cost.StreamSize*tokens, "entries of the stream of %d tokens", tokens)
+}
+
+// byOp lists the ops that cost something, and how much.
+func byOp(p *Program, amount func(graph.OpCost) int) string {
+	var lines strings.Builder
+	for _, c := range p.Costs() {
+		if n := amount(c); n > 0 {
+			fmt.Fprintf(&lines, "%12d  %-24s %s\n", n, c.OpType, c.Node)
+		}
+	}
+	return lines.String()
+}
+
+// shapes lists the parameters of a store.
+func shapes(store *graph.Store) string {
+	var lines strings.Builder
+	for _, p := range store.Params() {
+		fmt.Fprintf(&lines, "%12d  %s %v\n", p.Size(), p.Name, p.Shape)
+	}
+	return lines.String()
 }

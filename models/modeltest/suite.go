@@ -37,6 +37,7 @@ func checks(idle IdleFunc) []check {
 		{"cost", checkCost},
 		{"accumulation", checkAccumulation},
 		{"overfit", checkOverfit},
+		{"decomposition", checkDecomposition},
 	}
 }
 
