@@ -15,6 +15,7 @@ import (
 	"github.com/residua-go/residua/command/bench"
 	"github.com/residua-go/residua/command/compare"
 	"github.com/residua-go/residua/command/convert"
+	"github.com/residua-go/residua/command/create"
 	"github.com/residua-go/residua/command/eval"
 	"github.com/residua-go/residua/command/experiment"
 	"github.com/residua-go/residua/command/generate"
@@ -50,6 +51,6 @@ func suite(zoo models.Zoo, program string) cli.Suite {
 		Notes: `
 			source <(` + program + ` completion) completes commands and flags in bash.`,
 		Commands: []cli.Command{train.Command(zoo), eval.Command(zoo), generate.Command(zoo, os.Stdin), serve.Command(zoo), list.Command(zoo), compare.Command(zoo), experiment.Command(zoo), convert.Command(zoo)},
-		Suites:   []cli.Suite{bench.Suite(zoo), analyze.Suite(zoo)},
+		Suites:   []cli.Suite{bench.Suite(zoo), analyze.Suite(zoo), create.Suite(zoo)},
 	}
 }

@@ -90,16 +90,19 @@ func TestCommandsOnATerminal(t *testing.T) {
 // everyCommand: each command does what it is for where its output is a terminal. A command
 // without a row here fails the test.
 func everyCommand(t *testing.T, h workspace) {
+	source, err := filepath.Abs("..")
+	require.NoError(t, err)
 	calls := map[string][][]string{
 		"train":      {{"-config", "tiny.yaml", "-resume", "auto", "-out", "run"}, {"-h"}},
 		"generate":   {{"-checkpoint", "run", "-prompt", "line ", "-tokens", "20"}, {"-h"}},
 		"eval":       {{"-checkpoint", "run", "-tokens", "256"}, {"-h"}},
 		"serve":      {{"-h"}}, // serveOnATerminal has the rest
-		"models":     {nil, {"-residuals"}, {"-memory"}, {"-h"}},
+		"models":     {nil, {"-residuals"}, {"-memory"}, {"-preset", "quickstart"}, {"-h"}},
 		"compare":    {{"run", "run", "-out", "compared"}, {"-h"}},
 		"experiment": {{"-plan", "tiny-experiment.yaml"}, {"tiny-experiment.yaml"}, {"-report", "tiny-experiment.yaml"}, {"-keys"}, {"-h"}},
 		"convert":    {{"-checkpoint", "run", "-format", "huggingface", "-out", "converted"}, {"-h"}},
 		"bench":      {{"zoo", "-models", "quickstart-transformer", "-shapes", "byte", "-batch", "1", "-seq", "16", "-steps", "1", "-rounds", "1"}, {"-h"}},
+		"new":        {{"stream", "decay", "-source", source}, {"-h"}},
 		"analyze":    {{"attribute", "-checkpoint", "run", "-prompt", "line "}, {"lens", "-checkpoint", "run", "-prompt", "line "}, {"theory"}, {"-h"}},
 	}
 	all := suite(models.Standard(), "ours")

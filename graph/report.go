@@ -26,10 +26,10 @@ func (p *Program) Nodes() int { return len(p.builder.g.AllNodes()) }
 
 // OpCost is what one op of the forward pass costs.
 type OpCost struct {
-	OpType string // what the op does, without its parameters: "Linear"
-	Node   string // the node's name
-	FLOPs  int    // of matrix products, as ForwardFLOPs counts them
-	Kept   int    // bytes of its output, if the backward pass reads it
+	OpType string       // what the op does, without its parameters: "Linear"
+	Shape  tensor.Shape // of its output
+	FLOPs  int          // of matrix products, as ForwardFLOPs counts them
+	Kept   int          // bytes of its output, if the backward pass reads it
 }
 
 // Costs returns the ops of the forward pass that multiply matrices or whose outputs the backward pass reads, in
@@ -49,7 +49,7 @@ func (p *Program) Costs() []OpCost {
 		if op == nil || int(n.ID()) >= p.forward {
 			continue
 		}
-		row := OpCost{OpType: opType(op.Primitive), Node: n.Name(), FLOPs: op.runFLOPs(true)}
+		row := OpCost{OpType: opType(op.Primitive), Shape: op.out.Shape, FLOPs: op.runFLOPs(true)}
 		if !weights[n] && p.readByBackward(n) {
 			row.Kept = op.out.Bytes()
 		}

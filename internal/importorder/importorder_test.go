@@ -67,9 +67,10 @@ var allowed = map[string][]string{
 	"command/models":     commandImports("experiment/roofline"),
 	"command/serve":      commandImports("serve", "explore", "analysis", "analysis/page"),
 	"command/analyze":    commandImports("analysis", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/report", "analysis/theory"),
+	"command/create":     commandImports(),
 	"command/compare":    commandImports("experiment", "experiment/bench", "experiment/stats"),
 	"command/experiment": commandImports("experiment", "experiment/bench", "experiment/stats"),
-	"command":            commandImports("experiment/roofline", "command/experiment", "eval/tasks", "experiment/bench", "command/bench", "experiment", "experiment/stats", "command/compare", "analysis", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/report", "analysis/theory", "command/train", "command/eval", "command/generate", "command/convert", "command/models", "serve", "explore", "command/serve", "command/analyze"),
+	"command":            commandImports("experiment/roofline", "command/experiment", "eval/tasks", "experiment/bench", "command/bench", "experiment", "experiment/stats", "command/compare", "analysis", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/report", "analysis/theory", "command/train", "command/eval", "command/generate", "command/convert", "command/create", "command/models", "serve", "explore", "command/serve", "command/analyze"),
 
 	"experiment":          experimentImports("experiment/bench", "experiment/stats"),
 	"experiment/stats":    {},

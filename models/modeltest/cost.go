@@ -49,7 +49,7 @@ func byOp(p *Program, amount func(graph.OpCost) int) string {
 	var lines strings.Builder
 	for _, c := range p.Costs() {
 		if n := amount(c); n > 0 {
-			fmt.Fprintf(&lines, "%12d  %-24s %s\n", n, c.OpType, c.Node)
+			fmt.Fprintf(&lines, "%12d  %s %v\n", n, c.OpType, c.Shape)
 		}
 	}
 	return lines.String()

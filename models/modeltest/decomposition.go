@@ -4,7 +4,6 @@ import (
 	"math"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/floats"
 	"gorgonia.org/tensor"
@@ -56,6 +55,6 @@ func CheckStream(t *testing.T, d *analysis.Decomposition, token int, tolerance f
 	}
 	want, err := d.Output(token)
 	require.NoError(t, err)
-	assert.LessOrEqual(t, floats.Distance(sum, want, math.Inf(1)), tolerance*floats.Norm(want, math.Inf(1)),
+	require.LessOrEqual(t, floats.Distance(sum, want, math.Inf(1)), tolerance*floats.Norm(want, math.Inf(1)),
 		"token %d: the sum of what Writers and Carry say against the stream of the run", token)
 }

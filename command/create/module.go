@@ -1,0 +1,104 @@
+package create
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime/debug"
+	"strings"
+
+	"github.com/pkg/errors"
+)
+
+// residua is the path of Residua's module.
+const residua = "github.com/residua-go/residua"
+
+// moduleFiles are go.mod and, by the source of Residua, go.sum.
+func (c *call) moduleFiles(dir string) (files map[string][]byte, work bool, err error) {
+	source := c.Source
+	if source == "" {
+		source = sourceAround(".")
+	}
+	if source == "" {
+		info, _ := debug.ReadBuildInfo()
+		version, released := release(info)
+		if !released {
+			return nil, false, errors.New("-source: want the folder of Residua's source: it is not around the working directory, and this program is no release")
+		}
+		text := fmt.Sprintf("module %s\n\ngo 1.26.0\n\nrequire %s %s\n", c.Stream, residua, version)
+		return map[string][]byte{"go.mod": []byte(text)}, false, nil
+	}
+	text, err := os.ReadFile(filepath.Join(source, "go.mod"))
+	if err != nil || !isResidua(text) {
+		return nil, false, errors.Errorf("-source: want a folder with the go.mod of %s, got %s", residua, source)
+	}
+	sums, err := os.ReadFile(filepath.Join(source, "go.sum"))
+	if err != nil {
+		return nil, false, err
+	}
+	from, err := relative(dir, source)
+	if err != nil {
+		return nil, false, err
+	}
+	rest := toolLine.ReplaceAllString(strings.TrimPrefix(string(text), "module "+residua+"\n"), "")
+	mod := fmt.Sprintf("module %s\n%s\nrequire %s v0.0.0\n\nreplace %s => %s\n", c.Stream, rest, residua, residua, quoted(from))
+	_, err = os.Stat(filepath.Join(source, "go.work"))
+	return map[string][]byte{"go.mod": []byte(mod), "go.sum": sums}, err == nil && within(from), nil
+}
+
+// toolLine is a directive of Residua's go.mod that is not for others.
+var toolLine = regexp.MustCompile(`(?m)^tool .*\n`)
+
+// sourceAround is the folder with Residua's go.mod at dir or above it, or "".
+func sourceAround(dir string) string {
+	at, err := filepath.Abs(dir)
+	for err == nil {
+		if text, err := os.ReadFile(filepath.Join(at, "go.mod")); err == nil && isResidua(text) {
+			return at
+		}
+		if filepath.Dir(at) == at {
+			break
+		}
+		at = filepath.Dir(at)
+	}
+	return ""
+}
+
+func isResidua(mod []byte) bool { return strings.HasPrefix(string(mod), "module "+residua+"\n") }
+
+// relative is the way from one folder to another, as a replace directive has it; absolute where there is none.
+func relative(from, to string) (string, error) {
+	from, err := filepath.Abs(from)
+	if err != nil {
+		return "", err
+	}
+	if to, err = filepath.Abs(to); err != nil {
+		return "", err
+	}
+	if way, err := filepath.Rel(from, to); err == nil {
+		to = way
+	}
+	return filepath.ToSlash(to), nil
+}
+
+// within tells whether a way leads up alone.
+func within(way string) bool {
+	return strings.Trim(way, "./") == ""
+}
+
+// release is the version of Residua in a program, if it was built from a release.
+func release(info *debug.BuildInfo) (version string, released bool) {
+	if info == nil {
+		return "", false
+	}
+	for _, m := range append(info.Deps, &info.Main) {
+		if m.Path == residua && m.Replace == nil && releaseVersion.MatchString(m.Version) {
+			return m.Version, true
+		}
+	}
+	return "", false
+}
+
+// releaseVersion leaves pseudo-versions out.
+var releaseVersion = regexp.MustCompile(`^v\d+\.\d+\.\d+$`)
