@@ -109,7 +109,7 @@ func TestMatrixComposition(t *testing.T) {
 func TestCompositionErrors(t *testing.T) {
 	lstm := zoo(t)["dwlstm"]
 	_, err := analysis.Compose(modeltest.NewStore(t, lstm, tensor.Float32, 0), lstm, nil)
-	assert.ErrorIs(t, err, check.UnsupportedError{Analysis: "circuits", Stream: "dwlstm"})
+	assert.ErrorIs(t, err, check.UnsupportedError{Stream: "dwlstm"})
 	one := modeltest.Resolve(t, transformer(1, 8, 8, 2, 5, 4))
 	composition, err := analysis.Compose(modeltest.PerturbedStore(t, one, tensor.Float32), one, nil)
 	require.NoError(t, err)

@@ -59,7 +59,10 @@ const randomDraws = 8
 // MeasureKeys measures the keys of a model with a matrix stream; the seed is that of the
 // random keys to compare with.
 func MeasureKeys(store *graph.Store, c models.Spec, seed uint64) (*KeyMemory, error) {
-	f, err := foldFor(AnalysisMemory, store, c)
+	if err := CheckKeyed(c); err != nil {
+		return nil, err
+	}
+	f, err := Fold(store, c)
 	if err != nil {
 		return nil, err
 	}

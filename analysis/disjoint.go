@@ -56,7 +56,7 @@ func FindHeadSpaces(store *graph.Store, c models.Spec, o HeadSpacesOptions) (*He
 		return nil, check.Value("draws", "at least 2, which have a deviation, or 0 for 4", o.Draws)
 	}
 	o.Draws = cmp.Or(o.Draws, 4)
-	f, err := foldFor(AnalysisSubspaces, store, c)
+	f, err := Fold(store, c)
 	if err != nil {
 		return nil, err
 	}

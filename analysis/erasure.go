@@ -57,7 +57,7 @@ func (e Eraser) Name() string { return stream.PartName(e.Site, e.Part, e.Index) 
 
 // MeasureErasure measures all heads and neurons of a model.
 func MeasureErasure(store *graph.Store, c models.Spec) (*Erasure, error) {
-	f, err := foldFor(AnalysisSubspaces, store, c)
+	f, err := Fold(store, c)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func TestErrorMessages(t *testing.T) {
 			_, err = r.Run(ids, cache.Ablate("features", nil))
 			return err
 		},
-		"circuits: a model with the dwlstm stream has no such analysis; it has attribute, lens, heads, basis, ablate, patch, export, steer, paths, directions": func() error {
+		"want a stream to which heads and feed-forwards write linearly, got the dwlstm stream": func() error {
 			_, err := analysis.Fold(modeltest.NewStore(t, lstm, tensor.Float32, 0), lstm)
 			return err
 		},

@@ -50,13 +50,7 @@ type Folded struct {
 // Fold reads a model's weights. The depth-wise LSTM's, whose heads write through gates, have
 // no such form.
 func Fold(store *graph.Store, c models.Spec) (*Folded, error) {
-	return foldFor(AnalysisCircuits, store, c)
-}
-
-// foldFor refuses a stream that lacks the analysis called name, and a store that is not the
-// config's.
-func foldFor(name string, store *graph.Store, c models.Spec) (*Folded, error) {
-	if err := CheckSupport(name, c); err != nil {
+	if err := CheckWeighted(c); err != nil {
 		return nil, err
 	}
 	m, err := cache.Sketch(store, c)
@@ -72,7 +66,7 @@ func foldFor(name string, store *graph.Store, c models.Spec) (*Folded, error) {
 	f.ends = f.listEnds()
 	for site := range f.sites {
 		if reads, writes := f.find(site, true), f.find(site, false); reads < 0 || writes < 0 {
-			return nil, check.Value(name+": "+site, "a site that reads and writes along weights", "another")
+			return nil, check.Value(site, "a site that reads and writes along weights", "another")
 		}
 	}
 	return f, nil

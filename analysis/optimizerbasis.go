@@ -73,7 +73,7 @@ func CompareOptimizers(store *graph.Store, c models.Spec, ids []int32, o Optimiz
 }
 
 func (o *OptimizerOptions) resolve(c models.Spec, ids []int32) (err error) {
-	if err := CheckSupport(AnalysisRotation, c); err != nil {
+	if err := CheckRotatable(c); err != nil {
 		return err
 	}
 	if o.Space, err = spaceOf(c, o.Space); err != nil {

@@ -81,7 +81,7 @@ type RetrievalByDistance struct {
 // RetrieveWrites measures a run of a model with a matrix stream. The run must have kept DecompositionNames;
 // the seed is that of the random keys to compare with.
 func RetrieveWrites(run *cache.Cache, seed uint64) (*WriteRetrieval, error) {
-	if err := CheckSupport(AnalysisMemory, run.Model().Spec()); err != nil {
+	if err := CheckKeyed(run.Model().Spec()); err != nil {
 		return nil, err
 	}
 	d, err := Decompose(run)

@@ -48,7 +48,7 @@ func DrawRotation(c models.Spec, o RotationOptions) (*Rotation, error) {
 
 // drawRotation draws a rotation with options as they are.
 func drawRotation(c models.Spec, o RotationOptions) (*Rotation, error) {
-	if err := CheckSupport(AnalysisRotation, c); err != nil {
+	if err := CheckRotatable(c); err != nil {
 		return nil, err
 	}
 	space, err := spaceOf(c, o.Space)

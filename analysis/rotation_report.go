@@ -59,7 +59,7 @@ type RotationReportOptions struct {
 // model with biases, which RMSNorm has not, keeps it and is rotated about the vector of ones
 // instead (Norm and KeepOnes of a row tell).
 func MeasureRotation(store *graph.Store, c models.Spec, ids []int32, o RotationReportOptions) (*RotationReport, error) {
-	if err := CheckSupport(AnalysisRotation, c); err != nil {
+	if err := CheckRotatable(c); err != nil {
 		return nil, err
 	}
 	if o.Seeds < 0 {

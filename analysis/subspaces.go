@@ -57,7 +57,7 @@ type Overlap struct {
 // directions it takes about 4L+3 eigenvalue problems of D x D, as many at a time as there are
 // cores: some 20 seconds for the size of GPT-2 small on two.
 func FindSubspaces(store *graph.Store, c models.Spec) (*Subspaces, error) {
-	f, err := foldFor(AnalysisSubspaces, store, c)
+	f, err := Fold(store, c)
 	if err != nil {
 		return nil, err
 	}

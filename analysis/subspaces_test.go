@@ -214,7 +214,7 @@ func TestSubspacesOfEveryStream(t *testing.T) {
 	for name, c := range zoo(t) {
 		s, err := analysis.FindSubspaces(modeltest.NewStore(t, c, tensor.Float32, 1), c)
 		if on[stream.DWLSTMConfig](c) {
-			assert.ErrorIs(t, err, check.UnsupportedError{Analysis: "subspaces", Stream: "dwlstm"})
+			assert.ErrorIs(t, err, check.UnsupportedError{Stream: "dwlstm"})
 			continue
 		}
 		require.NoError(t, err, name)

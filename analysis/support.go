@@ -1,8 +1,6 @@
 package analysis
 
 import (
-	"slices"
-
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
@@ -13,55 +11,46 @@ import (
 	"github.com/residua-go/residua/stream/linear"
 )
 
-// The analyses by the names that analyze gives them.
-const (
-	AnalysisAttribute  = "attribute"
-	AnalysisLens       = "lens"
-	AnalysisHeads      = "heads"
-	AnalysisCircuits   = "circuits"
-	AnalysisWiring     = "wiring"
-	AnalysisBasis      = "basis"
-	AnalysisSubspaces  = "subspaces"
-	AnalysisMemory     = "memory"
-	AnalysisRotation   = "rotation"
-	AnalysisAblate     = "ablate"
-	AnalysisPatch      = "patch"
-	AnalysisMixing     = "mixing"
-	AnalysisExport     = "export"
-	AnalysisSteer      = "steer"
-	AnalysisPaths      = "paths"
-	AnalysisDirections = "directions"
-)
+// CheckWeighted returns a check.UnsupportedError unless a model's heads and feed-forwards write linearly and read after a
+// norm, as those of a stream.Weighted do.
+func CheckWeighted(c models.Spec) error {
+	return needs(c, "a stream to which heads and feed-forwards write linearly", func(m *models.Model) bool { return staticForm(m) != nil })
+}
 
-// everyStream are the analyses that ask for nothing but named activations and a sum.
-var everyStream = []string{AnalysisAttribute, AnalysisLens, AnalysisHeads, AnalysisBasis, AnalysisAblate, AnalysisPatch, AnalysisExport, AnalysisSteer, AnalysisPaths, AnalysisDirections}
+// CheckKeyed returns a check.UnsupportedError unless a model's stream is written by key vectors.
+func CheckKeyed(c models.Spec) error {
+	return needs(c, "a stream that is written by key vectors", func(m *models.Model) bool {
+		frozen := staticForm(m)
+		return frozen != nil && storesByKeys(frozen)
+	})
+}
 
-// Supports lists the analyses that a model's stream has. Circuits, wiring and subspaces are about
-// heads and feed-forwards that write linearly and read after a norm, those of a
-// stream.Weighted. Mixing is about the coefficients of stream.Mixings. Memory is about key vectors; a rotation can be folded into the weights of a
+// CheckMixing returns a check.UnsupportedError unless a model's stream has coefficients, as stream.Mixings lists them.
+func CheckMixing(c models.Spec) error {
+	return needs(c, "a stream that mixes by coefficients", func(m *models.Model) bool { return len(stream.Mixings(m.Stream())) > 0 })
+}
+
+// CheckRotatable returns a check.UnsupportedError unless a rotation can be folded into a model's weights, as into those of a
 // stream.Rotatable.
-func Supports(c models.Spec) []string {
-	names := slices.Clone(everyStream)
-	if m, err := planned(c); err == nil {
-		if len(stream.Mixings(m.Stream())) > 0 {
-			names = append(names, AnalysisMixing)
-		}
-		if frozen := staticForm(m); frozen != nil {
-			names = append(names, AnalysisCircuits, AnalysisWiring, AnalysisSubspaces)
-			if storesByKeys(frozen) {
-				names = append(names, AnalysisMemory)
-			}
-		}
-	}
-	if len(rotatableSpaces(c)) > 0 {
-		names = append(names, AnalysisRotation)
-	}
-	return names
+func CheckRotatable(c models.Spec) error {
+	return needs(c, "a stream that can be rotated", func(*models.Model) bool { return len(rotatableSpaces(c)) > 0 })
 }
 
 // planned builds a model whose parameters are not allocated.
 func planned(c models.Spec) (*models.Model, error) {
 	return models.New(gorgonia.NewGraph(), c, graph.Options{Store: graph.NewPlan(tensor.Float32)})
+}
+
+// needs returns a check.UnsupportedError that says what is wanted unless a model has it.
+func needs(c models.Spec, want string, has func(*models.Model) bool) error {
+	if err := checkSpec(c); err != nil {
+		return err
+	}
+	m, err := planned(c)
+	if err != nil || has(m) {
+		return err
+	}
+	return check.UnsupportedError{Want: want, Stream: c.Stream.Name()}
 }
 
 // staticForm is the linear form of a model's stream without a run; nil if it has none.
@@ -77,19 +66,6 @@ func storesByKeys(frozen *stream.Frozen) bool {
 	up, err := frozen.Up(frozen.Sources()[0])
 	_, ok := linear.KeysOf(up)
 	return err == nil && ok
-}
-
-// CheckSupport returns a check.UnsupportedError if a model's stream has not an analysis, one of
-// Supports.
-func CheckSupport(name string, c models.Spec) error {
-	if err := checkSpec(c); err != nil {
-		return err
-	}
-	has := Supports(c)
-	if slices.Contains(has, name) {
-		return nil
-	}
-	return check.UnsupportedError{Analysis: name, Stream: c.Stream.Name(), Has: has}
 }
 
 // checkSpec refuses a Spec that is none.

@@ -77,7 +77,7 @@ func Wire(store *graph.Store, c models.Spec, o WiringOptions) (*Wiring, error) {
 	if err := o.resolve(); err != nil {
 		return nil, err
 	}
-	f, err := foldFor(AnalysisWiring, store, c)
+	f, err := Fold(store, c)
 	if err != nil {
 		return nil, err
 	}

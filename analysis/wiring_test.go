@@ -236,7 +236,7 @@ func TestWiringErrors(t *testing.T) {
 	assert.ErrorIs(t, err, check.ValueError{Name: "fdr", Got: "2"})
 	lstm := zoo(t)["dwlstm"]
 	_, err = analysis.Wire(modeltest.NewStore(t, lstm, tensor.Float32, 0), lstm, analysis.WiringOptions{})
-	assert.ErrorIs(t, err, check.UnsupportedError{Analysis: "wiring", Stream: "dwlstm"})
+	assert.ErrorIs(t, err, check.UnsupportedError{Stream: "dwlstm"})
 	run, _ := decompose(t, zoo(t)["mhc"], tensor.Float32)
 	_, err = analysis.Wire(store, c, analysis.WiringOptions{Run: run})
 	assert.ErrorContains(t, err, "run: want one of the same model")

@@ -13,7 +13,7 @@ import (
 )
 
 // DecodeJSON reads one JSON object into the struct that v points to, whose fields have the tags that Reader.Read knows: a key is
-// known, given once and within its bounds, or else the error is an *Error that names it. A field whose type has UnmarshalJSON
+// known, given once and within its bounds, or else the error is an *Error that names it. A key that is tagged local is refused. A field whose type has UnmarshalJSON
 // reads itself, and null leaves a field as it is. The text is read as it comes; no more than one value of a field is held at a
 // time.
 func DecodeJSON(r io.Reader, v any) error {
@@ -46,6 +46,9 @@ func (d jsonDecoder) object(key string, v reflect.Value) error {
 		f, known := d.schema.find(v.Type(), name)
 		if !known {
 			return &Error{Key: full, Problem: "unknown key" + spelling.Hint(name, d.schema.names(v.Type())), Unknown: true}
+		}
+		if f.Tag.Get("local") != "" {
+			return &Error{Key: full, Problem: "want no files in JSON, as the command's flags name them, got one"}
 		}
 		if err := d.value(full, v.FieldByIndex(f.Index)); err != nil {
 			return err
@@ -98,6 +101,10 @@ func (d jsonDecoder) value(key string, v reflect.Value) error {
 	switch k := t.Kind(); {
 	case reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()):
 		return d.broken(key, d.Decode(v.Addr().Interface()))
+	case isText(t) && k == reflect.Slice: // in JSON an array
+		return d.parts(key, v, reflect.SliceOf(t.Elem()))
+	case isText(t) && k == reflect.Map:
+		return d.parts(key, v, reflect.MapOf(t.Key(), t.Elem()))
 	case isText(t):
 		return d.whole(key, v)
 	case k == reflect.Struct:
@@ -113,6 +120,14 @@ func (d jsonDecoder) value(key string, v reflect.Value) error {
 		return d.several(key, v)
 	}
 	return d.whole(key, v)
+}
+
+// parts reads a list or a map, which elsewhere is a text, as the plain type that it is.
+func (d jsonDecoder) parts(key string, v reflect.Value, plain reflect.Type) error {
+	fresh := reflect.New(plain).Elem()
+	err := d.value(key, fresh)
+	v.Set(fresh)
+	return err
 }
 
 // whole reads a value that holds no keys.

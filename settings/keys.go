@@ -14,6 +14,7 @@ type Key struct {
 	Default string `json:"default,omitempty"` // in YAML, or how it follows from other keys; "" for a section
 	Bounds  string `json:"bounds,omitempty"`  // of numbers: "1 to 65536", ">= 0", or ""
 	Help    string `json:"help"`              // its meaning
+	Local   bool   `json:"local,omitempty"`   // it names files, and JSON has no such key
 	Kinds   string `json:"kinds,omitempty"`   // those of its section that have it, as "hyper, mhc"; "": all, or the section has no kind
 }
 
@@ -89,7 +90,7 @@ func kindsText(some, all []string) string {
 
 // keyOf is the key of a field that has the value v by default.
 func keyOf(name string, f field, v reflect.Value) Key {
-	k := Key{Name: name, Type: "section", Help: f.Tag.Get("help")}
+	k := Key{Name: name, Type: "section", Help: f.Tag.Get("help"), Local: f.Tag.Get("local") != ""}
 	if v.Kind() == reflect.Struct || f.isKinded() {
 		return k
 	}

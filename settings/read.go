@@ -13,6 +13,7 @@
 //	arg      of a command's argument without a dash: its name in the help, as in RUN...
 //	split    what separates the values that one flag gives a list, as a comma; without it a flag gives one value
 //	bare     the value of a flag that stands alone; with it a value is written -flag=value
+//	local    "true" for a key that names files, which DecodeJSON refuses: whoever sends JSON may be elsewhere
 //	group    the heading under which help lists the flag
 package settings
 

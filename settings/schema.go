@@ -55,7 +55,7 @@ func (s schema) addKind(v reflect.Value) error {
 func (s schema) add(v reflect.Value, path string) error {
 	t := v.Type()
 	switch k := t.Kind(); {
-	case isText(t) || k == reflect.String || k == reflect.Bool || isInt(k) || isUint(k) || isFloat(k):
+	case isText(t) && k != reflect.Slice && k != reflect.Map || k == reflect.String || k == reflect.Bool || isInt(k) || isUint(k) || isFloat(k):
 		return nil
 	case k == reflect.Struct:
 		return s.addStruct(v, path)

@@ -85,20 +85,25 @@ func Unknown(kind, name string, known []string) UnknownNameError {
 
 // UnsupportedError says that a model's stream has not an analysis.
 type UnsupportedError struct {
-	Analysis string
+	Analysis string   // "": none has been asked for by its name
+	Want     string   // what the analysis needs
 	Stream   string   // the name of its design
 	Has      []string // the analyses that it has
 }
 
 // Error lists what the stream has.
 func (e UnsupportedError) Error() string {
-	return fmt.Sprintf("%s: a model with the %s stream has no such analysis; it has %s", e.Analysis, e.Stream, strings.Join(e.Has, ", "))
+	text := fmt.Sprintf("want %s, got the %s stream", e.Want, e.Stream)
+	if e.Analysis == "" {
+		return text
+	}
+	return fmt.Sprintf("%s: %s, which has %s", e.Analysis, text, strings.Join(e.Has, ", "))
 }
 
 // Is tells whether target is an UnsupportedError that states nothing else than e does.
 func (e UnsupportedError) Is(target error) bool {
 	t, ok := target.(UnsupportedError)
-	return ok && agree(t.Analysis, e.Analysis) && agree(t.Stream, e.Stream)
+	return ok && agree(t.Analysis, e.Analysis) && agree(t.Want, e.Want) && agree(t.Stream, e.Stream)
 }
 
 // agree tells whether a text that need not be stated is what it should be.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,13 +14,10 @@ import (
 	"github.com/residua-go/residua/analysis/check"
 )
 
-// AblateOptions say what is taken away, and what is measured.
-type AblateOptions struct {
+// Ablate is what a model loses when activations are taken away: which ones, and what is measured.
+type Ablate struct {
 	Prompt
 	Contrast // none given: the mean loss of the next token
-	// Prompts are in the place of Prompt, and so is OverRows: effects of Names, without them of all heads, are
-	// averaged over them.
-	Prompts []string
 	OverRows
 	With    analysis.Replacement `yaml:"with" default:"zero" choices:"zero, mean, resample" help:"put <WHAT> in the place of what is taken away: zero, or over several texts mean or resample"`
 	Restore bool                 `yaml:"restore" help:"of several texts, take all heads away and give back one at a time"`
@@ -27,12 +25,36 @@ type AblateOptions struct {
 	Names   []string             `yaml:"names" help:"take away the activations of name or glob <G>, such as blocks.*.attention.heads, all together; may be repeated; without, all heads and all writers, in turn"`
 	At      cache.At             `yaml:"at" help:"of -names, take away the entries <AXIS=N,...> alone, such as head=3,token=5"`
 	Top     int                  `yaml:"top" default:"20" min:"1" max:"1000000" help:"list the <N> largest effects"` // 0: 20
+	// Prompts are read instead of Prompt, as OverRows are: effects of Names, without them of all heads, are
+	// averaged over them.
+	Prompts Prompts `yaml:"prompts" help:"average over the prompts of <FILE>, each line's text; of a .jsonl, each line's string, or its object's \"prompt\""`
 }
 
-// Ablate reports what the model loses when activations are set to 0.
-func Ablate(m *Model, o AblateOptions) (*Report, error) {
+// Name is ablate.
+func (Ablate) Name() string { return "ablate" }
+
+// Card describes Ablate.
+func (Ablate) Card() Card {
+	return Card{
+		Summary: "what the model loses when activations are taken away: heads, writers, or named ones",
+		Example: `
+			analyze ablate -checkpoint runs/quickstart -out /tmp/ablate
+			analyze ablate -checkpoint runs/quickstart -names blocks.1.attention.heads -at head=3,token=5 -target b
+			analyze ablate -checkpoint runs/quickstart -rows 16 -with resample    # over validation text, standard errors
+			analyze ablate -checkpoint runs/quickstart -blocks    # what each block and sublayer is worth`,
+		Notes: `
+			Without -names, every head is set to 0 in turn, and all that each writer writes, token by
+			token. What changes is measured on the mean loss of the next token or, with -token,
+			-target or -against, on a logit. -prompts and -rows average the effects of heads over several
+			texts, where -with mean leaves what is the same at all tokens and -with resample puts in
+			what another text gives.`,
+	}
+}
+
+// Run reports what the model loses when activations are set to 0.
+func (o Ablate) Run(ctx context.Context, m *Model) (*Report, error) {
 	if o.Blocks {
-		return ablateBlocks(m, o)
+		return o.blocks(ctx, m)
 	}
 	if len(o.Names) == 0 && len(o.At) > 0 {
 		return nil, check.Value("at", "names of activations with it", "none")
@@ -40,12 +62,12 @@ func Ablate(m *Model, o AblateOptions) (*Report, error) {
 	if len(o.Names) > 0 && o.Restore {
 		return nil, check.Value("restore", "all heads, without names", strings.Join(o.Names, ", "))
 	}
-	rows, ids, err := m.read(o.Prompt, o.Prompts, o.Rows)
+	rows, ids, err := m.read(ctx, o.Prompt, o.Prompts, o.Rows)
 	if err != nil {
 		return nil, err
 	}
 	if ids == nil {
-		return ablateOver(m, rows, o)
+		return o.over(ctx, m, rows)
 	}
 	if o.Restore {
 		return nil, check.Value("restore", "several rows (prompts, or rows of validation text)", "one prompt")
@@ -57,7 +79,7 @@ func Ablate(m *Model, o AblateOptions) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := on(m, analysis.AnalysisAblate, "Ablation", ids)
+	r := m.NewReport("Ablation", ids)
 	if len(o.Names) > 0 {
 		r.part("ablation", "Named activations", o.together())(analysis.Ablate(m.Store, m.Spec, ids, o.Names, o.At, metric))
 		return r, r.err
@@ -73,26 +95,26 @@ func Ablate(m *Model, o AblateOptions) (*Report, error) {
 // blockRows is how many rows of validation text blocks are ablated on where nothing is said.
 const blockRows = 8
 
-// ablateBlocks takes blocks and sublayers away, on a prompt or rows of validation text.
-func ablateBlocks(m *Model, o AblateOptions) (*Report, error) {
+// blocks takes blocks and sublayers away, on a prompt or rows of validation text.
+func (o Ablate) blocks(ctx context.Context, m *Model) (*Report, error) {
 	if len(o.Names) > 0 || len(o.At) > 0 || o.Prompts != nil || o.Restore || o.Contrast.Given() || o.With != "" && o.With != analysis.ReplaceZero {
 		return nil, check.Value("blocks", "rows, prompt or ids alone with it", "another choice of what is ablated or measured")
 	}
 	if !o.Prompt.Given() && m.Text != nil {
 		o.Rows = cmp.Or(o.Rows, blockRows)
 	}
-	rows, _, err := m.read(o.Prompt, nil, o.Rows)
+	rows, _, err := m.read(ctx, o.Prompt, nil, o.Rows)
 	if err != nil {
 		return nil, err
 	}
-	r := on(m, analysis.AnalysisAblate, "What blocks are worth", nil)
+	r := m.NewReport("What blocks are worth", nil)
 	r.part("blocks", "Blocks and sublayers", "All that a sublayer writes to the stream is set to 0, then all that a block writes: how the loss of the next token rises.")(
 		blocks.Ablate(m.Store, m.Spec, rows, 0))
 	return r, r.err
 }
 
-// ablateOver averages effects over rows of text.
-func ablateOver(m *Model, rows [][]int32, o AblateOptions) (*Report, error) {
+// over averages effects over rows of text.
+func (o Ablate) over(ctx context.Context, m *Model, rows [][]int32) (*Report, error) {
 	if o.Rows == 1 {
 		return nil, check.Value("rows", "at least 2, for a standard error", o.Rows)
 	}
@@ -104,7 +126,7 @@ func ablateOver(m *Model, rows [][]int32, o AblateOptions) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	averages, err := average(rows, func(i int, ids []int32) ([]value, error) {
+	averages, err := average(ctx, rows, func(i int, ids []int32) ([]value, error) {
 		metric, err := o.metric(m, ids)
 		if err != nil {
 			return nil, err
@@ -132,7 +154,7 @@ func ablateOver(m *Model, rows [][]int32, o AblateOptions) (*Report, error) {
 	if o.Contrast.Given() {
 		what = "change of the logit"
 	}
-	r := on(m, analysis.AnalysisAblate, "Ablation", nil)
+	r := m.NewReport("Ablation", nil)
 	text := fmt.Sprintf("What is named is %s at all tokens of each prompt or row: how the metric changes.", replaced(o.With))
 	if o.Restore {
 		text = fmt.Sprintf("The output of every head is %s at all tokens of each prompt or row, and then that of every head but one: how the metric changes with that one.", replaced(o.With))
@@ -153,7 +175,7 @@ func replaced(with analysis.Replacement) string {
 }
 
 // metric is what is measured on a prompt.
-func (o AblateOptions) metric(m *Model, ids []int32) (analysis.Metric, error) {
+func (o Ablate) metric(m *Model, ids []int32) (analysis.Metric, error) {
 	if !o.Contrast.Given() {
 		return analysis.NextTokenLoss(), nil
 	}
@@ -166,7 +188,7 @@ func (o AblateOptions) metric(m *Model, ids []int32) (analysis.Metric, error) {
 }
 
 // together says which named activations are set to 0, and where.
-func (o AblateOptions) together() string {
+func (o Ablate) together() string {
 	var entries []string
 	for _, axis := range slices.Sorted(maps.Keys(o.At)) {
 		entries = append(entries, fmt.Sprintf("%s=%d", axis, o.At[axis]))

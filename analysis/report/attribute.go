@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 
@@ -13,25 +14,43 @@ import (
 // defaultTop is how many rows a table of the largest has.
 const defaultTop = 20
 
-// AttributeOptions say which logit is taken apart, and which of its terms are listed.
-type AttributeOptions struct {
+// Attribute is a logit as a sum over all that wrote to the stream: which logit, and which of its terms are listed.
+type Attribute struct {
 	Prompt
 	Contrast
 	Place
-	Top     int      `yaml:"top" default:"20" min:"1" max:"1000000" help:"list the <N> largest contributions"` // 0: 20
-	Prompts []string // in the place of Prompt: contributions are averaged over them, each to the logit of its own run
+	Top     int     `yaml:"top" default:"20" min:"1" max:"1000000" help:"list the <N> largest contributions"`                                                 // 0: 20
+	Prompts Prompts `yaml:"prompts" help:"average over the prompts of <FILE>, each line's text; of a .jsonl, each line's string, or its object's \"prompt\""` // contributions are averaged over them, each to the logit of its own run
 }
 
-// Attribute reports a logit as a sum over all that wrote to the stream.
-func Attribute(m *Model, o AttributeOptions) (*Report, error) {
+// Name is attribute.
+func (Attribute) Name() string { return "attribute" }
+
+// Card describes Attribute.
+func (Attribute) Card() Card {
+	return Card{
+		Summary: "a logit as a sum over all that wrote to the stream: tables, heads, neurons",
+		Example: `
+			analyze attribute -checkpoint runs/quickstart
+			analyze attribute -checkpoint runs/quickstart -prompt "if err != " -target n -against e -out /tmp/attribute
+			analyze attribute -checkpoint runs/quickstart -prompts prompts.txt    # means over prompts, standard errors`,
+		Notes: `
+			Direct logit attribution (Elhage et al. 2021): the terms add up to the model's own logit,
+			with mixing coefficients, gates and norms' scales as they were in the run. -layer, -head and -top
+			choose the heads and neurons that are listed; the table by site has all.`,
+	}
+}
+
+// Run reports a logit as a sum over all that wrote to the stream.
+func (o Attribute) Run(ctx context.Context, m *Model) (*Report, error) {
 	at, err := o.Place.in(m.Spec)
 	if err != nil {
 		return nil, err
 	}
 	if o.Prompts != nil {
-		return attributeOver(m, o, at)
+		return o.over(ctx, m, at)
 	}
-	ids, err := o.Prompt.read(m, 1, false)
+	ids, err := o.Prompt.Read(m, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +58,7 @@ func Attribute(m *Model, o AttributeOptions) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := on(m, analysis.AnalysisAttribute, "Attribution", ids)
+	r := m.NewReport("Attribution", ids)
 	r.part("answer", "What the model says", "The likeliest tokens and their probabilities.")(m.answer(run, a))
 	r.Add("attribution", "What wrote the logit, by site",
 		"Each head, neuron, expert, table or bias that writes to the residual stream adds its term to a logit. The terms add up to the model's own.", attribution)
@@ -50,7 +69,7 @@ func Attribute(m *Model, o AttributeOptions) (*Report, error) {
 }
 
 // attribute runs the model on a prompt and takes apart what is aimed at.
-func (o AttributeOptions) attribute(m *Model, ids []int32) (*cache.Cache, aim, *analysis.Attribution, error) {
+func (o Attribute) attribute(m *Model, ids []int32) (*cache.Cache, aim, *analysis.Attribution, error) {
 	run, d, a, err := o.Contrast.decompose(m, ids)
 	if err != nil {
 		return nil, a, nil, err
@@ -90,14 +109,14 @@ func groups(a *analysis.Attribution, at place) []group {
 	return slices.DeleteFunc(all, func(g group) bool { return len(g.terms) == 0 })
 }
 
-// attributeOver averages contributions over prompts.
-func attributeOver(m *Model, o AttributeOptions, at place) (*Report, error) {
+// over averages contributions over prompts.
+func (o Attribute) over(ctx context.Context, m *Model, at place) (*Report, error) {
 	var like []group // of any prompt
-	rows, err := m.texts(o.Prompt, o.Prompts, 0, 1)
+	rows, err := m.texts(ctx, o.Prompt, o.Prompts, 0, 1)
 	if err != nil {
 		return nil, err
 	}
-	averages, err := average(rows, func(_ int, ids []int32) ([]value, error) {
+	averages, err := average(ctx, rows, func(_ int, ids []int32) ([]value, error) {
 		_, _, attribution, err := o.attribute(m, ids)
 		if err != nil {
 			return nil, err
@@ -114,7 +133,7 @@ func attributeOver(m *Model, o AttributeOptions, at place) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, of := on(m, analysis.AnalysisAttribute, "Attribution", nil), averages.Of
+	r, of := m.NewReport("Attribution", nil), averages.Of
 	for _, g := range like {
 		some := &Averages{Prompts: averages.Prompts, Of: of[:len(g.terms)]}
 		r.addAverages(g.name, "What wrote the logits, "+g.by, "Each term's contribution to the logit of each prompt's target.", "contribution to the logit, "+g.by, some, o.Top)

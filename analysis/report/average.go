@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -57,13 +58,16 @@ func bothGiven() error {
 }
 
 // average averages what one gives for each of several prompts: the same names in the same order.
-func average[P any](prompts []P, one func(i int, p P) ([]value, error)) (*Averages, error) {
+func average[P any](ctx context.Context, prompts []P, one func(i int, p P) ([]value, error)) (*Averages, error) {
 	n := len(prompts)
 	if n < 2 {
 		return nil, check.Value("prompts", "at least 2, for a standard error", n)
 	}
 	a := &Averages{Prompts: n}
 	for i, p := range prompts {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		values, err := one(i, p)
 		if err != nil {
 			return nil, ofPrompt(i, err)

@@ -17,14 +17,14 @@ import (
 // TestAveragesOverPrompts: what is averaged is what each prompt alone gives.
 func TestAveragesOverPrompts(t *testing.T) {
 	m, prompts := vector(t), []string{"line 7", "a", "func main"}
-	r, err := Attribute(m, AttributeOptions{Prompts: prompts})
+	r, err := analyse(m, Attribute{Prompts: prompts})
 	require.NoError(t, err)
 	var averages Averages
 	for _, part := range []string{"sites", "heads", "parts"} {
 		averages.Of = append(averages.Of, r.Results[part].(*Averages).Of...)
 	}
 	for i, text := range prompts {
-		alone, err := Attribute(m, AttributeOptions{Prompt: Prompt{Text: text}})
+		alone, err := analyse(m, Attribute{Prompt: Prompt{Text: text}})
 		require.NoError(t, err)
 		a := alone.Results["attribution"].(*analysis.Attribution)
 		want := append(a.ByWriter(), analysis.Contribution{Writer: "norms' biases", Value: a.Constant})
@@ -60,16 +60,16 @@ func TestAveragesOverPrompts(t *testing.T) {
 	assert.NoError(t, err)
 
 	prompts[1] = "ab"
-	r, err = Ablate(m, AblateOptions{Prompts: prompts})
+	r, err = analyse(m, Ablate{Prompts: prompts})
 	require.NoError(t, err)
-	alone, err := Ablate(m, AblateOptions{Prompt: Prompt{Text: prompts[1]}})
+	alone, err := analyse(m, Ablate{Prompt: Prompt{Text: prompts[1]}})
 	require.NoError(t, err)
 	want := alone.Results["heads"].(*analysis.Sweep)
 	heads := r.Results["average"].(*Averages)
 	require.Len(t, heads.Of, 6)
 	assert.Equal(t, "blocks.1.attention.2", heads.Of[5].Name)
 	assert.InDelta(t, want.Effect[1][2], heads.Of[5].Values[1], 1e-12)
-	r, err = Ablate(m, AblateOptions{Prompts: prompts, Names: []string{"blocks.*.attention.heads"}, Contrast: Contrast{Target: Target{Target: "a"}}})
+	r, err = analyse(m, Ablate{Prompts: prompts, Names: []string{"blocks.*.attention.heads"}, Contrast: Contrast{Target: Target{Target: "a"}}})
 	require.NoError(t, err)
 	assert.Len(t, r.Results["average"].(*Averages).Of, 1)
 }
@@ -77,11 +77,11 @@ func TestAveragesOverPrompts(t *testing.T) {
 // TestPromptsRefused: an error names the prompt.
 func TestPromptsRefused(t *testing.T) {
 	m := vector(t)
-	_, err := Attribute(m, AttributeOptions{Prompts: []string{"a"}})
+	_, err := analyse(m, Attribute{Prompts: []string{"a"}})
 	assert.ErrorIs(t, err, check.ValueError{Name: "prompts", Got: "1"})
-	_, err = Attribute(m, AttributeOptions{Prompts: []string{"a", "b"}, Prompt: Prompt{Text: "c"}})
+	_, err = analyse(m, Attribute{Prompts: []string{"a", "b"}, Prompt: Prompt{Text: "c"}})
 	assert.ErrorIs(t, err, check.ValueError{Name: "prompts", Got: "both"})
-	_, err = Ablate(m, AblateOptions{Prompts: []string{"ab", "a"}})
+	_, err = analyse(m, Ablate{Prompts: []string{"ab", "a"}})
 	assert.EqualError(t, err, `prompts: prompt 2: prompt: want a text of at least 2 tokens, got "a" of 1`)
 }
 
@@ -89,14 +89,14 @@ func TestPromptsRefused(t *testing.T) {
 func TestPatchOverPairs(t *testing.T) {
 	m, pairs := vector(t), []PatchPair{{Prompt: "line 7", Corrupt: "lime 7"}, {Prompt: "abc", Corrupt: "adc", Target: "x", Against: "y"}}
 	for _, method := range []PatchMethod{PatchActivation, PatchAttribution} {
-		r, err := Patch(m, PatchOptions{Pairs: pairs, Method: method})
+		r, err := analyse(m, Patch{Pairs: pairs, Method: method})
 		require.NoError(t, err)
 		of := map[string]Average{}
 		for _, a := range r.Results["average"].(*Averages).Of {
 			of[a.Name] = a
 		}
 		for i, p := range pairs {
-			alone, err := Patch(m, PatchOptions{Prompt: Prompt{Text: p.Prompt}, Corrupt: p.Corrupt, Contrast: Contrast{Target: Target{Target: p.Target}, Against: p.Against}, Method: method})
+			alone, err := analyse(m, Patch{Prompt: Prompt{Text: p.Prompt}, Corrupt: p.Corrupt, Contrast: Contrast{Target: Target{Target: p.Target}, Against: p.Against}, Method: method})
 			require.NoError(t, err)
 			heads, stream := alone.Results["heads"].(*analysis.Patching), alone.Results["stream"].(*analysis.Patching)
 			assert.InDelta(t, heads.Effect[1][2], of["blocks.1.attention.2"].Values[i], 1e-9)
@@ -108,14 +108,14 @@ func TestPatchOverPairs(t *testing.T) {
 			}
 		}
 	}
-	for want, o := range map[string]PatchOptions{
+	for want, o := range map[string]Patch{
 		"prompts: want a list of prompts, or one prompt, got both":                    {Pairs: pairs, Prompt: Prompt{Text: "c"}},
 		"corrupt: want none with a list of prompts, which has its own, got one":       {Pairs: pairs, Corrupt: "c"},
 		"prompts: want at least 2, for a standard error, got 1":                       {Pairs: pairs[:1]},
 		"prompts: prompt 2: corrupt: want as many tokens as the prompt has, 4, got 3": {Pairs: []PatchPair{pairs[0], {Prompt: "abc", Corrupt: "ab"}}},
 		`method: want activation or attribution, got "grad"`:                          {Method: "grad"},
 	} {
-		_, err := Patch(m, o)
+		_, err := analyse(m, o)
 		assert.EqualError(t, err, want)
 	}
 }

@@ -1,20 +1,40 @@
 package report
 
-import "github.com/residua-go/residua/analysis"
+import (
+	"context"
 
-// BasisOptions say on what, and against how many random rotations, a basis is measured.
-type BasisOptions struct {
+	"github.com/residua-go/residua/analysis"
+)
+
+// Basis is whether the stream's own basis is privileged: on what text, and against how many random rotations it is measured.
+type Basis struct {
 	Prompt // of any length: it is read in rows as long as those of training
 	analysis.BasisOptions
 }
 
-// Basis reports whether the stream's own basis is privileged.
-func Basis(m *Model, o BasisOptions) (*Report, error) {
-	ids, err := o.Prompt.read(m, 2, true)
+// Name is basis.
+func (Basis) Name() string { return "basis" }
+
+// Card describes Basis.
+func (Basis) Card() Card {
+	return Card{
+		Summary: "whether the stream's own basis is privileged: kurtosis, compared with random rotations",
+		Example: `
+			analyze basis -checkpoint runs/quickstart
+			analyze basis -checkpoint runs/quickstart -prompt "$(cat command/command.go)" -out /tmp/basis`,
+		Notes: `
+			The more tokens, the surer the numbers: a prompt may be of any length here, it is read in
+			rows as long as those of training (Elhage, Lasenby & Olah 2023).`,
+	}
+}
+
+// Run reports whether the stream's own basis is privileged.
+func (o Basis) Run(_ context.Context, m *Model) (*Report, error) {
+	ids, err := o.Prompt.encode(m, 2)
 	if err != nil {
 		return nil, err
 	}
-	r := on(m, analysis.AnalysisBasis, "Privileged basis", ids)
+	r := m.NewReport("Privileged basis", ids)
 	r.part("basis", "Own basis and rotated ones",
 		"In a stream without a privileged basis, entries are distributed along its own directions as along those of a random rotation. A kurtosis below that of rotated copies is no sign of a basis like any other: where few directions hold the outliers, rotations spread them over all (\"across\" shows it).")(analysis.MeasureBasis(m.Store, m.Spec, ids, o.BasisOptions))
 	return r, r.err

@@ -2,12 +2,13 @@ package report
 
 import (
 	"cmp"
+	"context"
 
 	"github.com/residua-go/residua/analysis"
 )
 
-// CircuitsOptions say whose circuits are taken.
-type CircuitsOptions struct {
+// Circuits are the QK and OV circuits of heads, or of one head of one layer.
+type Circuits struct {
 	Prompt // for the coefficients of a stream that mixes what was written; no other stream asks
 	Place
 	// Full is nil for true.
@@ -17,16 +18,35 @@ type CircuitsOptions struct {
 	Top   int    `yaml:"top" default:"20" min:"1" max:"1000000" help:"list <N> heads, those that copy most first"` // 0: 20
 }
 
+// Name is circuits.
+func (Circuits) Name() string { return "circuits" }
+
+// Card describes Circuits.
+func (Circuits) Card() Card {
+	return Card{
+		Summary: "QK and OV circuits of heads: eigenvalues, copying scores, composition",
+		Example: `
+			analyze circuits -checkpoint runs/quickstart
+			analyze circuits -checkpoint runs/quickstart -layer 1 -head 3 -out /tmp/circuits`,
+		Notes: `
+			Circuits as in Elhage et al. 2021, norms folded into the weights, QK-norm's and
+			LayerScale's gains, too; the scales by which norms divide depend on the token and are left
+			out. With -layer and -head, that head's circuits are shown alone, with their eigenvalues.
+			` + onlyWhereMixed,
+		Needs: analysis.CheckWeighted,
+	}
+}
+
 // defaultDraws is how many random heads of a layer the scores of circuits are compared with.
 const defaultDraws = 64
 
-// Circuits reports the QK and OV circuits of heads, or of one head of one layer.
-func Circuits(m *Model, o CircuitsOptions) (*Report, error) {
+// Run reports the QK and OV circuits of heads, or of one head of one layer.
+func (o Circuits) Run(_ context.Context, m *Model) (*Report, error) {
 	at, err := o.Place.in(m.Spec)
 	if err != nil {
 		return nil, err
 	}
-	r, run, err := onWeights(m, analysis.AnalysisCircuits, "Circuits of heads", o.Prompt)
+	r, run, err := m.onWeights("Circuits of heads", o.Prompt)
 	if err != nil {
 		return nil, err
 	}

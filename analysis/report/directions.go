@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,22 +11,39 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// DirectionsOptions say where sparse directions are looked for, and on what text.
-type DirectionsOptions struct {
+// Directions is a search for sparse directions of an activation: of which, and on what text.
+type Directions struct {
 	Prompt   // of any length: it is read in rows as long as those of training
 	OverRows // in the place of Prompt
 	analysis.DirectionsOptions
 	Top int `yaml:"top" default:"20" min:"1" max:"1000000" help:"list the <N> sparsest"` // 0: 20
 }
 
-// Directions reports sparse directions of an activation, and the tokens where they are large.
-func Directions(m *Model, o DirectionsOptions) (*Report, error) {
-	rows, err := m.texts(o.Prompt, nil, o.Rows, 2)
+// Name is directions.
+func (Directions) Name() string { return "directions" }
+
+// Card describes Directions.
+func (Directions) Card() Card {
+	return Card{
+		Summary: "a search for an interpretable basis: sparse directions, compared with random ones",
+		Example: `
+			analyze directions -checkpoint runs/quickstart -rows 64
+			analyze directions -checkpoint runs/quickstart -rows 64 -name blocks.1.attention.stream -count 16 -out /tmp/directions`,
+		Notes: `
+			Independent component analysis (FastICA) of one activation on half of the text; the kurtosis
+			along what it finds is measured on the other half, next to random and principal directions and
+			the activation's own entries. A prompt may be of any length: it is read in rows.`,
+	}
+}
+
+// Run reports sparse directions of an activation, and the tokens where they are large.
+func (o Directions) Run(ctx context.Context, m *Model) (*Report, error) {
+	rows, err := m.texts(ctx, o.Prompt, nil, o.Rows, 2)
 	if err != nil {
 		return nil, err
 	}
 	if rows == nil {
-		ids, err := o.Prompt.read(m, 2, true)
+		ids, err := o.Prompt.encode(m, 2)
 		if err != nil {
 			return nil, err
 		}
@@ -35,7 +53,7 @@ func Directions(m *Model, o DirectionsOptions) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := on(m, analysis.AnalysisDirections, "Sparse directions", nil)
+	r := m.NewReport("Sparse directions", nil)
 	r.Add("directions", "Found, random, principal and own directions",
 		"Features that a model represents one by one would be directions along which most tokens are near 0 and a few far from it.", found)
 	r.Add("examples", "Where they are large", "The tokens, after those before them, at which each of the sparsest directions is largest, in the half of the text that it was not found on.",
@@ -79,6 +97,8 @@ func (m *Model) context(row []int32, e analysis.Example) string {
 // Table has a row a direction.
 func (l exampleList) Table() figure.Table {
 	t := figure.NewTable("the sparsest directions, and the tokens at which they are largest", "rl", "kurtosis", "tokens")
+	t.Note = "kurtosis: how heavy the tails are of a direction's entries over the tokens; 3 is a Gaussian's. In brackets\n" +
+		"the token, after it its entry in standard deviations."
 	for _, d := range l.Directions {
 		t.Row(d.Kurtosis, strings.Join(d.Tokens, "   "))
 	}

@@ -21,11 +21,11 @@ func attribute(ctx context.Context, path, folder string) error {
 	if err != nil {
 		return err
 	}
-	m, err := report.Of(ctx, opened)
+	m, err := report.Of(opened)
 	if err != nil {
 		return err
 	}
-	r, err := report.Attribute(m, report.AttributeOptions{Prompt: report.Prompt{Text: "if err != "}})
+	r, err := report.Run(ctx, m, report.Attribute{Prompt: report.Prompt{Text: "if err != "}})
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,20 +11,37 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/figure"
 )
 
-// ExportOptions say which activations of a run on a prompt go to which files.
-type ExportOptions struct {
+// Export is activations of a run on a prompt: which ones, and the files that they go to.
+type Export struct {
 	Prompt
 	Names       []string `yaml:"names" help:"take the activations of name or glob <G>, such as blocks.*.attention.heads; may be repeated; without, all"`
-	Safetensors string   `yaml:"safetensors" help:"write them to <FILE>, which is replaced if it is there"`
+	Safetensors string   `yaml:"safetensors" local:"true" help:"write them to <FILE>, which is replaced if it is there"`
 	// NPY is a new folder of NAME.npy and IndexFile.
-	NPY string `yaml:"npy" help:"write each to NAME.npy in folder <DIR>, which is made"`
+	NPY string `yaml:"npy" local:"true" help:"write each to NAME.npy in folder <DIR>, which is made"`
+}
+
+// Name is export.
+func (Export) Name() string { return "export" }
+
+// Card describes Export.
+func (Export) Card() Card {
+	return Card{
+		Summary: "activations of a run on a prompt, by name, as safetensors or .npy files",
+		Example: `
+			analyze export -checkpoint runs/quickstart    # lists all names
+			analyze export -checkpoint runs/quickstart -prompt "if err != " -names 'blocks.*.attention.heads' -safetensors /tmp/heads.safetensors
+			analyze export -checkpoint runs/quickstart -names 'blocks.*.*.stream' -npy /tmp/stream`,
+		Notes: `
+			Values are float32, the last axis changes fastest. The names of the axes and the prompt's
+			tokens are JSON in the safetensors file's metadata (axes, tokens), and in the folder's
+			` + IndexFile + `. Both are written whole or not at all.`,
+	}
 }
 
 // IndexFile is, in a folder of .npy files, the JSON that names the activations' axes and the prompt's tokens.
@@ -43,16 +61,16 @@ type ExportedActivation struct {
 	RMS   float64  `json:"-"` // the root of its mean square, which need not be finite
 }
 
-// Export writes named activations of a run on a prompt, as float32, to files that numpy and
+// Run writes named activations of a run on a prompt, as float32, to files that numpy and
 // PyTorch read: a safetensors file whose metadata has "axes" and "tokens" as JSON, and a folder
 // of .npy files. Each is written whole or not at all. Without files it lists the activations.
-func Export(m *Model, o ExportOptions) (*Report, error) {
+func (o Export) Run(_ context.Context, m *Model) (*Report, error) {
 	if o.NPY != "" {
 		if _, err := os.Lstat(o.NPY); !errors.Is(err, os.ErrNotExist) {
 			return nil, check.Value("npy", "a folder that is not there yet", o.NPY)
 		}
 	}
-	ids, err := o.Prompt.read(m, 1, false)
+	ids, err := o.Prompt.Read(m, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +84,7 @@ func Export(m *Model, o ExportOptions) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := on(m, analysis.AnalysisExport, "Activations", ids)
+	r := m.NewReport("Activations", ids)
 	e, arrays, err := exported(run)
 	if err != nil {
 		return nil, err

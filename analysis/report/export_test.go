@@ -23,10 +23,10 @@ import (
 func TestExport(t *testing.T) {
 	m, dir := vector(t), t.TempDir()
 	names := []string{"blocks.*.attention.heads", "blocks.1.attention.pattern", "embedding.out"}
-	o := ExportOptions{Prompt: Prompt{Text: "line 7"}, Names: names, Safetensors: filepath.Join(dir, "some.safetensors"), NPY: filepath.Join(dir, "new", "npy")}
-	r, err := Export(m, o)
+	o := Export{Prompt: Prompt{Text: "line 7"}, Names: names, Safetensors: filepath.Join(dir, "some.safetensors"), NPY: filepath.Join(dir, "new", "npy")}
+	r, err := analyse(m, o)
 	require.NoError(t, err)
-	ids, err := o.Prompt.read(m, 1, false)
+	ids, err := o.Prompt.Read(m, 1)
 	require.NoError(t, err)
 	run, err := m.run(ids, names)
 	require.NoError(t, err)
@@ -68,7 +68,7 @@ func TestExport(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, entries, 5)
 
-	_, err = Export(m, o)
+	_, err = analyse(m, o)
 	assert.ErrorIs(t, err, check.ValueError{Name: "npy", Got: o.NPY}, "a folder that is there is kept")
 }
 
@@ -98,13 +98,13 @@ func checkNPY(t *testing.T, path string, want cache.Activation) {
 // TestExportListsNames: without files all activations are listed.
 func TestExportListsNames(t *testing.T) {
 	m := vector(t)
-	r, err := Export(m, ExportOptions{})
+	r, err := analyse(m, Export{})
 	require.NoError(t, err)
 	names, err := cache.Names(m.Store, m.Spec)
 	require.NoError(t, err)
 	e := r.Results["activations"].(*Exported)
 	require.Len(t, e.Activations, len(names))
 	assert.Empty(t, e.Files)
-	_, err = Export(m, ExportOptions{Names: []string{"blocks.*.atention.heads"}, Safetensors: filepath.Join(t.TempDir(), "a")})
+	_, err = analyse(m, Export{Names: []string{"blocks.*.atention.heads"}, Safetensors: filepath.Join(t.TempDir(), "a")})
 	assert.ErrorAs(t, err, new(check.UnknownNameError))
 }

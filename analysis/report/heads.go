@@ -2,14 +2,15 @@ package report
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/check"
 )
 
-// HeadsOptions say on what heads are measured and which are shown.
-type HeadsOptions struct {
+// Heads is what heads attend to: what they are measured on, and which are shown.
+type Heads struct {
 	Prompt // whose attention is shown; of a model without tokenizer by default the first random row
 	Place
 	Period int    `yaml:"period" min:"0" max:"1000000" help:"repeat <N> random tokens once; 0: 32, or as many as the model has positions for"`
@@ -17,12 +18,29 @@ type HeadsOptions struct {
 	Seed   uint64 `yaml:"seed" default:"1" help:"seed the random tokens with <N>"`
 }
 
+// Name is heads.
+func (Heads) Name() string { return "heads" }
+
+// Card describes Heads.
+func (Heads) Card() Card {
+	return Card{
+		Summary: "induction and previous-token heads, and what heads attend to in a prompt",
+		Example: `
+			analyze heads -checkpoint runs/quickstart
+			analyze heads -checkpoint runs/quickstart -prompt "for i := 0; i < n; i++ {" -layer 1 -out /tmp/heads`,
+		Notes: `
+			With -layer and -head, that head is shown as one linear map of the sequence, A ⊗ W_OV.
+			Scores are measured on random tokens that repeat once (Olsson et al. 2022). Without a
+			prompt that the model can read, attention is shown on the first of those rows.`,
+	}
+}
+
 // maxRandomTokens bounds Rows times Period.
 const maxRandomTokens = 1_000_000
 
-// Heads reports induction and previous-token scores of all heads and what they attend to in a
+// Run reports induction and previous-token scores of all heads and what they attend to in a
 // prompt or, of one head of one layer, that head as a tensor product.
-func Heads(m *Model, o HeadsOptions) (*Report, error) {
+func (o Heads) Run(_ context.Context, m *Model) (*Report, error) {
 	at, err := o.Place.in(m.Spec)
 	if err != nil {
 		return nil, err
@@ -40,11 +58,11 @@ func Heads(m *Model, o HeadsOptions) (*Report, error) {
 	}
 	ids := analysis.RepeatedTokens(m.Spec.Vocab, period, 1, o.Seed)
 	if m.Tokenizer != nil || o.Prompt.Given() {
-		if ids, err = o.Prompt.read(m, 2, false); err != nil {
+		if ids, err = o.Prompt.Read(m, 2); err != nil {
 			return nil, err
 		}
 	}
-	r := on(m, analysis.AnalysisHeads, "Heads", ids)
+	r := m.NewReport("Heads", ids)
 	r.Add("scores", "Induction heads",
 		"On random tokens that repeat, an induction head attends to what followed this token the last time; a previous-token head, below it, to the token before.", scores)
 	if at.one() {
@@ -61,7 +79,7 @@ func (r *Report) addTensorProduct(m *Model, ids []int32, at place) error {
 	}
 	p := r.Add("tensor-product", product.Name()+" as a tensor product",
 		"With its attention pattern A fixed, a head is the linear map A ⊗ W_OV: A moves between tokens, W_OV between entries of the stream. It equals what the head wrote.", product)
-	p.labelTokens(m, ids)
+	p.LabelTokens(m, ids)
 	for i, row := range p.Table.Rows {
 		row[1] = m.word(int(ids[i]))
 	}
@@ -79,7 +97,7 @@ func (r *Report) addPatterns(m *Model, ids []int32, at place) error {
 			continue
 		}
 		r.part(fmt.Sprintf("attention-%d", l), fmt.Sprintf("Attention of layer %d", l),
-			"How much each head attends, at each token, to the tokens up to it.")(analysis.Patterns(run, l)).labelTokens(m, ids)
+			"How much each head attends, at each token, to the tokens up to it.")(analysis.Patterns(run, l)).LabelTokens(m, ids)
 	}
 	return r.err
 }

@@ -9,9 +9,9 @@ import (
 // tokenAxis is the label of a heatmap's axis whose entries are a prompt's tokens.
 const tokenAxis = "token"
 
-// labelTokens names the tokens of a prompt in a part's figures, where an analysis has their
+// LabelTokens names the tokens of a prompt in a part's figures, where an analysis has their
 // positions or ids: by texts, and along a heatmap's axes with their positions.
-func (p *Part) labelTokens(m *Model, ids []int32) {
+func (p *Part) LabelTokens(m *Model, ids []int32) {
 	words := m.words(ids)
 	for i, f := range p.Figures {
 		switch f := f.(type) {

@@ -2,21 +2,42 @@ package report
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 
 	"github.com/residua-go/residua/analysis"
 )
 
-// LensOptions say which token of a prompt the logit lens looks at.
-type LensOptions struct {
+// Lens is the logit lens, what the model would say if the stream were read out early: which token of a prompt it looks at.
+type Lens struct {
 	Prompt
 	Target
 	Tuned
 }
 
-// Lens reports what the model would say if the stream were read out early.
-func Lens(m *Model, o LensOptions) (*Report, error) {
-	ids, err := o.Prompt.read(m, 2, false)
+// Name is lens.
+func (Lens) Name() string { return "lens" }
+
+// Card describes Lens.
+func (Lens) Card() Card {
+	return Card{
+		Summary: "the logit lens: what the model would say if nothing more were written",
+		Example: `
+			analyze lens -checkpoint runs/quickstart
+			analyze lens -checkpoint runs/quickstart -prompt "if err != " -target n -out /tmp/lens
+			analyze lens -checkpoint runs/quickstart -tuned -out /tmp/tuned    # a tuned lens, trained in a minute
+			analyze lens -checkpoint runs/quickstart -tuned-file /tmp/tuned/` + TunedFile + ` -prompt "func "`,
+		Notes: `
+			The stream after each sublayer is read out by the final norm and the unembedding; of the
+			matrix stream also each key direction of the readout alone. -tuned trains an affine map for
+			each writer, so that what is read out is as near as it can be to what the model says at its
+			end (Belrose et al. 2023); -out keeps the maps, -tuned-file looks through them again.`,
+	}
+}
+
+// Run reports what the model would say if the stream were read out early.
+func (o Lens) Run(ctx context.Context, m *Model) (*Report, error) {
+	ids, err := o.Prompt.Read(m, 2)
 	if err != nil {
 		return nil, err
 	}
@@ -28,12 +49,12 @@ func Lens(m *Model, o LensOptions) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := on(m, analysis.AnalysisLens, "Logit lens", ids)
+	r := m.NewReport("Logit lens", ids)
 	r.part("lens", "At one token", "What the model would say of one token if the stream were read out early: after each writer, in the order of the run.")(
 		m.lens(d, a, "logit lens"))
 	r.addGrid(m, every.Grid(), ids)
-	r.Add("map", "At every token", "The probability of each token's true successor, read out after each writer.", every).labelTokens(m, ids)
-	return r, cmp.Or(r.err, o.Tuned.add(r, m, d, a, ids))
+	r.Add("map", "At every token", "The probability of each token's true successor, read out after each writer.", every).LabelTokens(m, ids)
+	return r, cmp.Or(r.err, o.Tuned.add(ctx, r, m, d, a, ids))
 }
 
 // lens looks at what is aimed at.
@@ -52,7 +73,7 @@ const gridShown = 8
 func (r *Report) addGrid(m *Model, g *analysis.LensGrid, ids []int32) {
 	g.Spell = m.text
 	p := r.Add("grid", "What it would say", "The likeliest next token at every token, read out after each writer, and its probability.", g)
-	p.labelTokens(m, ids)
+	p.LabelTokens(m, ids)
 	if len(ids) > gridShown {
 		brief := g.Last(gridShown).Table()
 		brief.Title += fmt.Sprintf(", at the last %d tokens", gridShown)

@@ -1,28 +1,52 @@
 package report
 
-import "github.com/residua-go/residua/analysis"
+import (
+	"context"
 
-// MemoryOptions say how many random memories are filled, and what the model reads.
-type MemoryOptions struct {
+	"github.com/residua-go/residua/analysis"
+)
+
+// Memory is the matrix stream as an associative memory: how many random memories are filled, and what the model reads.
+type Memory struct {
 	Prompt        // a model without tokenizer that is given no ids is not run
 	Seeds  int    `yaml:"seeds" default:"16" min:"2" max:"1000000" help:"fill <N> memories a point"` // 0: 16
 	Seed   uint64 `yaml:"seed" default:"1" help:"seed keys and values with <N>"`
 }
 
-// Memory reports the matrix stream as an associative memory: the model's keys, what its readers get of each
+// Name is memory.
+func (Memory) Name() string { return "memory" }
+
+// Card describes Memory.
+func (Memory) Card() Card {
+	return Card{
+		Summary: "the matrix stream as an associative memory: the model's keys, what readers get of each write, retrieval error",
+		Example: `
+			analyze memory -checkpoint runs/quickstart
+			analyze memory -checkpoint runs/quickstart -prompt "if err != nil {"
+			analyze memory -checkpoint runs/quickstart -seeds 32 -out /tmp/memory`,
+		Notes: `
+			The model's own keys are measured; then, on a prompt, what each reader gets of each writer:
+			its read is attention over the earlier writes, r X = sum of (r . w_i) y_i. Last, random
+			key-value pairs are stored in one matrix of the model's Dk x Dv and read back, next to the
+			theory of outer-product memories.`,
+		Needs: analysis.CheckKeyed,
+	}
+}
+
+// Run reports the matrix stream as an associative memory: the model's keys, what its readers get of each
 // write in a run, and the theory on random pairs.
-func Memory(m *Model, o MemoryOptions) (*Report, error) {
+func (o Memory) Run(_ context.Context, m *Model) (*Report, error) {
 	keys, err := analysis.MeasureKeys(m.Store, m.Spec, o.Seed)
 	if err != nil {
 		return nil, err
 	}
 	var ids []int32
 	if o.Prompt.Given() || m.Tokenizer != nil {
-		if ids, err = o.Prompt.read(m, 1, false); err != nil {
+		if ids, err = o.Prompt.Read(m, 1); err != nil {
 			return nil, err
 		}
 	}
-	r := on(m, analysis.AnalysisMemory, "Associative memory", ids)
+	r := m.NewReport("Associative memory", ids)
 	r.Add("keys", "The model's keys", "All sites store in one matrix. How much a reading key hears of each writing key is their cosine.", keys)
 	if ids != nil {
 		if err := r.addRetrieval(m, ids, o.Seed); err != nil {

@@ -1,23 +1,47 @@
 package report
 
 import (
+	"context"
 	"errors"
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/mixing"
 )
 
-// MixingOptions say on what coefficients are measured.
-type MixingOptions struct {
+// Mixing is how far a stream's coefficients have moved since their start: on what prompt they are measured.
+type Mixing struct {
 	Prompt
-	Seed    uint64 `yaml:"seed" default:"1" help:"compare with the start that seed <N> draws: the run's"`
-	History []mixing.Logged
+	Seed    uint64          `yaml:"seed" default:"1" help:"compare with the start that seed <N> draws: the run's"`
+	History []mixing.Logged // nil: of the metrics of the run that the model is of
 }
 
-// Mixing reports how far a stream's mixing coefficients have moved from their start, what they amplify through
+// Name is mixing.
+func (Mixing) Name() string { return "mixing" }
+
+// Card describes Mixing.
+func (Mixing) Card() Card {
+	return Card{
+		Summary: "does the stream mix? how far its coefficients moved, who reads which layer, what a row holds",
+		Example: `
+			analyze mixing -checkpoint runs/attnres
+			analyze mixing -checkpoint runs/mhc -out /tmp/mixing    # after train -set train.log_mixing=50 with its steps, too`,
+		Notes: `
+			The coefficients of a run on the prompt are compared with those of the model before its
+			first step. Each row of the stream is set to 0 after a site and given back after the next:
+			the share of the loss that comes back was the row's own. Where sites read sums over depth:
+			who reads which layer, and what the loss is when a source is left out of all sums, or kept by
+			one reader alone.`,
+		Needs: analysis.CheckMixing,
+	}
+}
+
+// Run reports how far a stream's mixing coefficients have moved from their start, what they amplify through
 // depth and, where the stream has rows, what each holds.
-func Mixing(m *Model, o MixingOptions) (*Report, error) {
-	ids, err := o.Prompt.read(m, 2, false)
+func (o Mixing) Run(_ context.Context, m *Model) (*Report, error) {
+	ids, err := o.Prompt.Read(m, 2)
+	if err == nil && o.History == nil {
+		o.History, err = mixing.ReadHistory(m.Name)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +53,7 @@ func Mixing(m *Model, o MixingOptions) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := on(m, analysis.AnalysisMixing, "Does it mix?", ids)
+	r := m.NewReport("Does it mix?", ids)
 	r.Add("moves", "Coefficients and their start",
 		"How far each matrix of coefficients has moved from its start, and how much tokens differ in it.",
 		now.Since(start))

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -18,9 +19,11 @@ type Model struct {
 	Store     *graph.Store
 	Spec      models.Spec
 	Tokenizer data.Tokenizer // nil: prompts are token ids
+	Zoo       models.Zoo     // whose analyses errors name
+	Tokens    int            // the most that a prompt may have; 0: as many as the model has positions for
 	// Text reads at most so many tokens (0: as many as a run evaluates on) of files or, without any, of the text
 	// that the model was not trained on; nil: there is none.
-	Text func(files []string, tokens int) ([]int32, error)
+	Text func(ctx context.Context, files []string, tokens int) ([]int32, error)
 }
 
 // about is a line that says what model it is.

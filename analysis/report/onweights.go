@@ -7,30 +7,33 @@ import (
 	"github.com/residua-go/residua/analysis/cache"
 )
 
+// onlyWhereMixed is the note on the prompt of an analysis of weights.
+const onlyWhereMixed = "A prompt matters only in streams that mix what was written."
+
 // onWeights begins the report of an analysis of weights. A stream that mixes what was written does
 // so with the coefficients of a run: it returns that run on the prompt, or nil where it does not
 // matter or a model without tokenizer was given no ids, and the report says which.
-func onWeights(m *Model, analysisName, title string, prompt Prompt) (*Report, *cache.Cache, error) {
+func (m *Model) onWeights(title string, prompt Prompt) (*Report, *cache.Cache, error) {
 	mixes := m.mixes()
 	if !prompt.Given() && (m.Tokenizer == nil || !mixes) {
-		r := on(m, analysisName, title, nil)
+		r := m.NewReport(title, nil)
 		if mixes {
 			r.About += "; what is written is carried on as in a plain residual stream, for want of a prompt"
 		}
 		return r, nil, nil
 	}
-	ids, err := prompt.read(m, 1, false)
+	ids, err := prompt.Read(m, 1)
 	if err != nil {
 		return nil, nil, err
 	}
 	if !mixes {
-		return on(m, analysisName, title, nil), nil, nil
+		return m.NewReport(title, nil), nil, nil
 	}
 	run, err := analysis.Run(m.Store, m.Spec, ids)
 	if err != nil {
 		return nil, nil, err
 	}
-	r := on(m, analysisName, title, ids)
+	r := m.NewReport(title, ids)
 	r.About += fmt.Sprintf("; what is written is carried on as the coefficients of the prompt's %d tokens have it on average", run.Tokens())
 	return r, run, nil
 }

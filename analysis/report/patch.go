@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,8 +15,8 @@ import (
 	"github.com/residua-go/residua/data"
 )
 
-// PatchOptions say from which prompt activations are put into the run on which other.
-type PatchOptions struct {
+// Patch is which activations carry the difference of two prompts: from which run they are put into which other.
+type Patch struct {
 	Prompt              // the clean prompt
 	Corrupt    string   `yaml:"corrupt" help:"patch into the run on <TEXT>, of as many tokens as -prompt; without, and without -prompt, on another form of the default prompt"`
 	CorruptIDs data.IDs `yaml:"corrupt_ids" help:"patch into the run on token ids <1,2,3>, as many as -ids"`
@@ -25,7 +26,27 @@ type PatchOptions struct {
 	Top      int         `yaml:"top" default:"20" min:"1" max:"1000000" help:"list the <N> largest effects"` // 0: 20
 	// Pairs are in the place of Prompt and Corrupt: effects of heads, and of the stream at the token
 	// measured and at the first that differs, are averaged over them.
-	Pairs []PatchPair
+	Pairs PatchPairs `yaml:"prompts" help:"average over the pairs of prompts of <FILE>, on each line a prompt, a tab, a corrupt one; of a .jsonl, objects with \"prompt\", \"corrupt\" and, if they differ, \"target\" and \"against\""`
+}
+
+// Name is patch.
+func (Patch) Name() string { return "patch" }
+
+// Card describes Patch.
+func (Patch) Card() Card {
+	return Card{
+		Summary: "which activations carry the difference of two prompts (activation patching)",
+		Example: `
+			analyze patch -checkpoint runs/quickstart -out /tmp/patch
+			analyze patch -checkpoint runs/quickstart -prompt "var x int = " -corrupt "var x str = "
+			analyze patch -checkpoint runs/quickstart -prompts pairs.jsonl -method attribution    # means over pairs, by gradients`,
+		Notes: `
+			An activation of the run on -prompt is put into the run on -corrupt, one place after the
+			other: 1 is all of the metric's difference back, 0 nothing. The metric is the logit of
+			-target, by default the likeliest answer to -prompt, minus that of -against, by default the
+			likeliest to -corrupt. -method attribution takes effects to first order, by one gradient in
+			the place of a run for each place (attribution patching; Nanda 2023, Syed et al. 2023).`,
+	}
 }
 
 // PatchMethod is how effects are found.
@@ -39,26 +60,26 @@ const (
 
 // PatchPair is a clean and a corrupt prompt of as many tokens.
 type PatchPair struct {
-	Prompt  string `json:"prompt"`
-	Corrupt string `json:"corrupt"`
-	Target  string `json:"target,omitempty"`  // "": PatchOptions' own
-	Against string `json:"against,omitempty"` // likewise
+	Prompt  string `yaml:"prompt" json:"prompt"`
+	Corrupt string `yaml:"corrupt" json:"corrupt"`
+	Target  string `yaml:"target" json:"target,omitempty"`   // "": Patch' own
+	Against string `yaml:"against" json:"against,omitempty"` // likewise
 }
 
-// Patch reports which activations carry the difference of two prompts.
-func Patch(m *Model, o PatchOptions) (*Report, error) {
+// Run reports which activations carry the difference of two prompts.
+func (o Patch) Run(ctx context.Context, m *Model) (*Report, error) {
 	if o.Method != "" && o.Method != PatchActivation && o.Method != PatchAttribution {
 		return nil, check.Value("method", fmt.Sprintf("%s or %s", PatchActivation, PatchAttribution), strconv.Quote(string(o.Method)))
 	}
 	if o.Pairs != nil {
-		return patchOver(m, o)
+		return o.over(ctx, m)
 	}
 	p, err := o.run(m)
 	if err != nil {
 		return nil, err
 	}
 	stream := p.stream
-	r := on(m, analysis.AnalysisPatch, o.title(), p.clean)
+	r := m.NewReport(o.title(), p.clean)
 	r.Corrupt = m.tokens(p.corrupt)
 	share := fmt.Sprintf(" 1: the %s is the clean run's %.4g again; 0: it stays the corrupt run's %.4g.", stream.Metric, stream.Clean, stream.Baseline)
 	r.About += fmt.Sprintf("; %s: %.4g, corrupt %.4g", stream.Metric, stream.Clean, stream.Baseline)
@@ -79,7 +100,7 @@ type patched struct {
 }
 
 // run reads the prompts and patches the stream and heads.
-func (o PatchOptions) run(m *Model) (p patched, err error) {
+func (o Patch) run(m *Model) (p patched, err error) {
 	ofStream, ofHeads := analysis.PatchStream, analysis.PatchHeads
 	if o.Method == PatchAttribution {
 		ofStream, ofHeads = analysis.AttributionPatchStream, analysis.AttributionPatchHeads
@@ -97,7 +118,7 @@ func (o PatchOptions) run(m *Model) (p patched, err error) {
 	return p, err
 }
 
-func (o PatchOptions) title() string {
+func (o Patch) title() string {
 	if o.Method == PatchAttribution {
 		return "Attribution patching"
 	}
@@ -105,8 +126,8 @@ func (o PatchOptions) title() string {
 }
 
 // prompts reads the clean and the corrupt one.
-func (o PatchOptions) prompts(m *Model) (clean, corrupt []int32, err error) {
-	if clean, err = o.Prompt.read(m, 2, false); err != nil {
+func (o Patch) prompts(m *Model) (clean, corrupt []int32, err error) {
+	if clean, err = o.Prompt.Read(m, 2); err != nil {
 		return nil, nil, err
 	}
 	switch {
@@ -133,7 +154,7 @@ func (o PatchOptions) prompts(m *Model) (clean, corrupt []int32, err error) {
 
 // otherDefault is the default prompt's other: "=" for the last "+", which changes what is said next
 // by much. Where that "+" did not fit, it is another name earlier.
-func (o PatchOptions) otherDefault(m *Model, clean []int32) (ids []int32, err error) {
+func (o Patch) otherDefault(m *Model, clean []int32) (ids []int32, err error) {
 	for _, change := range [][2]string{{"a + ", "a = "}, {"b int", "c int"}} {
 		text := strings.Replace(DefaultPrompt, change[0], change[1], 1)
 		if ids, err = m.encode("corrupt", text, o.BOS, 2); err != nil {
@@ -147,7 +168,7 @@ func (o PatchOptions) otherDefault(m *Model, clean []int32) (ids []int32, err er
 }
 
 // aim finds what to measure.
-func (o PatchOptions) aim(m *Model, clean, corrupt []int32) (aim, error) {
+func (o Patch) aim(m *Model, clean, corrupt []int32) (aim, error) {
 	run, err := m.run(clean, nil)
 	if err != nil {
 		return aim{}, err

@@ -23,12 +23,11 @@ type Prompt struct {
 // Given tells whether there is a text or ids.
 func (p Prompt) Given() bool { return p.Text != "" || p.IDs != nil }
 
-// read returns the prompt's ids, at least so many; no more than the model has positions for,
-// unless they are read in rows.
-func (p Prompt) read(m *Model, least int, rows bool) ([]int32, error) {
+// Read returns the prompt's ids, at least so many; no more than the model has positions for.
+func (p Prompt) Read(m *Model, least int) ([]int32, error) {
 	ids, err := p.encode(m, least)
-	if err != nil || rows {
-		return ids, err
+	if err != nil {
+		return nil, err
 	}
 	name := "prompt"
 	if p.IDs != nil {
@@ -37,6 +36,7 @@ func (p Prompt) read(m *Model, least int, rows bool) ([]int32, error) {
 	return ids, m.checkLength(name, len(ids))
 }
 
+// encode returns the ids, however many there are.
 func (p Prompt) encode(m *Model, least int) ([]int32, error) {
 	switch {
 	case p.Text != "" && p.IDs != nil:
@@ -93,6 +93,9 @@ func (m *Model) checkIDs(name string, ids []int32, least int) error {
 func (m *Model) checkLength(name string, n int) error {
 	if m.Spec.Attention.Positions == models.PositionsLearned && n > m.Spec.Seq {
 		return check.Value(name, "at most "+tokenCount(m.Spec.Seq)+", the model's learned positions", n)
+	}
+	if m.Tokens > 0 && n > m.Tokens {
+		return check.Value(name, "at most "+tokenCount(m.Tokens), n)
 	}
 	return nil
 }

@@ -1,7 +1,7 @@
 // Package report writes up what an analysis of a trained model found: tables for a terminal, a
 // JSON document, or a folder with a page that opens offline, its figures and its tables.
 //
-// Each analysis has a function of a Model and its options, such as Lens, whose zero value is ready.
+// Each analysis is a struct of its settings, such as Lens, which Run runs on a Model; most are ready as their zero value.
 package report
 
 import (
@@ -60,10 +60,10 @@ func New(title, about string) *Report {
 	return &Report{Title: title, About: about, Results: map[string]any{}}
 }
 
-// on begins the report of an analysis of a model, and of a prompt unless it is nil.
-func on(m *Model, analysis, title string, ids []int32) *Report {
+// NewReport begins the report of an analysis of the model, and of a prompt unless it is nil.
+func (m *Model) NewReport(title string, ids []int32) *Report {
 	r := New(title, m.about())
-	r.Analysis, r.Checkpoint, r.Stream, r.Tokens = analysis, m.Name, m.Spec.Stream.Name(), m.tokens(ids)
+	r.Checkpoint, r.Stream, r.Tokens = m.Name, m.Spec.Stream.Name(), m.tokens(ids)
 	return r
 }
 

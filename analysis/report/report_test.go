@@ -1,6 +1,8 @@
 package report
 
 import (
+	"cmp"
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"math"
@@ -102,28 +104,27 @@ func TestReport(t *testing.T) {
 	assert.JSONEq(t, `{"analysis": "", "tokens": [{"position": 0, "id": 256, "text": "BOS"}, {"position": 1, "id": 97, "text": "a"}], "results": {"first": {"Number": 7}}}`, string(document))
 }
 
-// everyAnalysis are the analyses of a vector stream, without options.
-func everyAnalysis() map[string]func(*Model) (*Report, error) {
-	return map[string]func(*Model) (*Report, error){
-		analysis.AnalysisAttribute: func(m *Model) (*Report, error) { return Attribute(m, AttributeOptions{}) },
-		analysis.AnalysisLens:      func(m *Model) (*Report, error) { return Lens(m, LensOptions{}) },
-		analysis.AnalysisHeads:     func(m *Model) (*Report, error) { return Heads(m, HeadsOptions{}) },
-		analysis.AnalysisCircuits:  func(m *Model) (*Report, error) { return Circuits(m, CircuitsOptions{}) },
-		analysis.AnalysisWiring:    func(m *Model) (*Report, error) { return Wiring(m, WiringOptions{}) },
-		analysis.AnalysisBasis:     func(m *Model) (*Report, error) { return Basis(m, BasisOptions{}) },
-		analysis.AnalysisRotation:  func(m *Model) (*Report, error) { return Rotation(m, RotationOptions{}) },
-		analysis.AnalysisSubspaces: func(m *Model) (*Report, error) { return Subspaces(m, SubspacesOptions{}) },
-		analysis.AnalysisAblate:    func(m *Model) (*Report, error) { return Ablate(m, AblateOptions{}) },
-		analysis.AnalysisPatch:     func(m *Model) (*Report, error) { return Patch(m, PatchOptions{}) },
-		analysis.AnalysisExport:    func(m *Model) (*Report, error) { return Export(m, ExportOptions{}) },
+// analyse runs an analysis as its callers do.
+func analyse(m *Model, a Analysis) (*Report, error) { return Run(context.Background(), m, a) }
+
+// everyAnalysis are the analyses that a model has, without options where they are ready so.
+func everyAnalysis(t *testing.T, m *Model) map[string]Analysis {
+	t.Helper()
+	all, err := Analyses(m.Zoo)
+	require.NoError(t, err)
+	named := map[string]Analysis{}
+	for _, a := range Supported(all, m.Spec) {
+		named[a.Name()] = a
 	}
+	named["steer"] = Steer{Toward: "a", Scale: 1}
+	return named
 }
 
 // TestZeroOptions: every analysis that a stream has is ready without options, and says what it is of.
 func TestZeroOptions(t *testing.T) {
-	for name, of := range everyAnalysis() {
+	for name, a := range everyAnalysis(t, vector(t)) {
 		t.Run(name, func(t *testing.T) {
-			r, err := of(vector(t))
+			r, err := analyse(vector(t), a)
 			require.NoError(t, err)
 			assert.Equal(t, name, r.Analysis)
 			assert.Equal(t, "vector", r.Stream)
@@ -135,18 +136,18 @@ func TestZeroOptions(t *testing.T) {
 			}
 		})
 	}
-	r, err := Mixing(tiny(t, stream.MHCConfig{Vectors: stream.Vectors{D: 12}, N: 2}), MixingOptions{History: []mixing.Logged{{Step: 3, Mixing: []mixing.Brief{{Name: "a", Kind: stream.MixingCarry, Moved: 0.5}}}}})
+	r, err := analyse(tiny(t, stream.MHCConfig{Vectors: stream.Vectors{D: 12}, N: 2}), Mixing{History: []mixing.Logged{{Step: 3, Mixing: []mixing.Brief{{Name: "a", Kind: stream.MixingCarry, Moved: 0.5}}}}})
 	require.NoError(t, err)
-	assert.Equal(t, analysis.AnalysisMixing, r.Analysis)
+	assert.Equal(t, "mixing", r.Analysis)
 	assert.Equal(t, []string{"moves", "history", "depth", "rescue"}, partsOf(r))
 	_, err = json.Marshal(r)
 	require.NoError(t, err)
-	r, err = Mixing(tiny(t, stream.DenseFormerConfig{Vectors: stream.Vectors{D: 12}}), MixingOptions{})
+	r, err = analyse(tiny(t, stream.DenseFormerConfig{Vectors: stream.Vectors{D: 12}}), Mixing{})
 	require.NoError(t, err)
 	require.Equal(t, []string{"moves", "depth", "sources"}, partsOf(r), "no rows, but sources")
-	r, err = Memory(tiny(t, stream.MatrixConfig{Dk: 6, Dv: 8, Rank: 3}), MemoryOptions{})
+	r, err = analyse(tiny(t, stream.MatrixConfig{Dk: 6, Dv: 8, Rank: 3}), Memory{})
 	require.NoError(t, err)
-	assert.Equal(t, analysis.AnalysisMemory, r.Analysis)
+	assert.Equal(t, "memory", r.Analysis)
 }
 
 // otherHeadName is how a head must not be called: it is blocks.1.attention.2.
@@ -154,19 +155,13 @@ var otherHeadName = regexp.MustCompile(`(?i)\bheads? \d|\.heads[. ]\d|layer \d+ 
 
 // TestOneNameOfAHead: tables, figures, headings and JSON call a head by one name.
 func TestOneNameOfAHead(t *testing.T) {
-	all := everyAnalysis()
-	all["one head"] = func(m *Model) (*Report, error) {
-		return Heads(m, HeadsOptions{Place: Place{Layer: new(1), Head: new(2)}})
-	}
-	all["paths"] = func(m *Model) (*Report, error) {
-		return Paths(m, PathsOptions{PathOptions: analysis.PathOptions{Heads: true}})
-	}
-	all["patch pairs"] = func(m *Model) (*Report, error) {
-		return Patch(m, PatchOptions{Pairs: []PatchPair{{Prompt: "line 7", Corrupt: "lime 7"}, {Prompt: "abc", Corrupt: "adc"}}})
-	}
+	all := everyAnalysis(t, vector(t))
+	all["one head"] = Heads{Place: Place{Layer: new(1), Head: new(2)}}
+	all["paths"] = Paths{PathOptions: analysis.PathOptions{Heads: true}}
+	all["patch pairs"] = Patch{Pairs: []PatchPair{{Prompt: "line 7", Corrupt: "lime 7"}, {Prompt: "abc", Corrupt: "adc"}}}
 	named := 0
-	for name, of := range all {
-		r, err := of(vector(t))
+	for name, a := range all {
+		r, err := analyse(vector(t), a)
 		require.NoError(t, err, name)
 		texts := []string{r.String()}
 		for _, p := range r.Parts {
@@ -186,19 +181,14 @@ func TestOneNameOfAHead(t *testing.T) {
 
 // TestWordsAreExplained: a table says under it what the words of its header mean that are not plain.
 func TestWordsAreExplained(t *testing.T) {
-	all := everyAnalysis()
-	all["memory"] = func(*Model) (*Report, error) {
-		return Memory(tiny(t, stream.MatrixConfig{Dk: 6, Dv: 8, Rank: 3}), MemoryOptions{})
-	}
-	all["mixing"] = func(*Model) (*Report, error) {
-		return Mixing(tiny(t, stream.MHCConfig{Vectors: stream.Vectors{D: 12}, N: 2}), MixingOptions{})
-	}
-	all["paths"] = func(m *Model) (*Report, error) { return Paths(m, PathsOptions{}) }
+	models := map[string]*Model{"memory": tiny(t, stream.MatrixConfig{Dk: 6, Dv: 8, Rank: 3}), "mixing": tiny(t, stream.MHCConfig{Vectors: stream.Vectors{D: 12}, N: 2})}
+	all := everyAnalysis(t, vector(t))
+	all["memory"], all["mixing"] = Memory{}, Mixing{}
 	words := []string{"score", "times random", "carried", "false discoveries", "induction", "effective rank", "stable rank", "deviations", "Welch bound",
 		"effective", "signal", "largest share", "kurtosis", "across", "breaker", "gain", "composite gain", "entropy", "spread", "share regained", "rank"}
 	explained := map[string]bool{}
-	for _, of := range all {
-		r, err := of(vector(t))
+	for name, a := range all {
+		r, err := analyse(cmp.Or(models[name], vector(t)), a)
 		require.NoError(t, err)
 		for _, p := range r.Parts {
 			for _, word := range words {
@@ -216,8 +206,8 @@ func TestWordsAreExplained(t *testing.T) {
 // parts; each table adds up.
 func TestAttributeBeginsWithWhatTheModelSays(t *testing.T) {
 	m := vector(t)
-	o := AttributeOptions{Prompt: Prompt{Text: "line 7"}, Contrast: Contrast{Target: Target{Target: "z"}, Against: "q"}, Top: 4}
-	r, err := Attribute(m, o)
+	o := Attribute{Prompt: Prompt{Text: "line 7"}, Contrast: Contrast{Target: Target{Target: "z"}, Against: "q"}, Top: 4}
+	r, err := analyse(m, o)
 	require.NoError(t, err)
 	require.Equal(t, []string{"answer", "attribution", "heads", "parts"}, partsOf(r))
 	run, err := m.run([]int32{256, 108, 105, 110, 101, 32, 55}, nil)
@@ -246,7 +236,7 @@ func TestAttributeBeginsWithWhatTheModelSays(t *testing.T) {
 	assert.InDelta(t, a.Sum, a.Constant+single+heads.Sum+parts.Sum, 1e-9)
 
 	o.Place = Place{Layer: new(1), Head: new(2)}
-	r, err = Attribute(m, o)
+	r, err = analyse(m, o)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"answer", "attribution", "heads"}, partsOf(r))
 	assert.Equal(t, 1, r.Results["heads"].(*analysis.Ranking).Count)
@@ -264,16 +254,19 @@ func total(t *testing.T, table figure.Table, but int) float64 {
 }
 
 // agrees compares a report without options with one of the defaults that the options' tags name.
-func agrees[O any](t *testing.T, m *Model, of func(*Model, O) (*Report, error)) {
+func agrees(t *testing.T, m *Model, zero Analysis, defaults ...func(Analysis)) {
 	t.Helper()
-	var zero, filled O
-	require.NoError(t, settings.SetDefaults(&filled))
-	if seed := reflect.ValueOf(&filled).Elem().FieldByName("Seed"); seed.IsValid() {
+	filled := Settable(zero)
+	require.NoError(t, settings.SetDefaults(filled))
+	if seed := reflect.ValueOf(filled).Elem().FieldByName("Seed"); seed.IsValid() {
 		seed.SetUint(0)
 	}
-	want, err := of(m, zero)
+	for _, set := range defaults {
+		set(filled)
+	}
+	want, err := analyse(m, zero)
 	require.NoError(t, err)
-	got, err := of(m, filled)
+	got, err := analyse(m, filled)
 	require.NoError(t, err)
 	assert.Equal(t, want.String(), got.String(), "%T", zero)
 }
@@ -281,29 +274,18 @@ func agrees[O any](t *testing.T, m *Model, of func(*Model, O) (*Report, error)) 
 // TestDefaultsOfTags: options that are zero and those of the tags' defaults are the same, but for seeds and the steps of
 // Rotation.
 func TestDefaultsOfTags(t *testing.T) {
-	m, matrix := vector(t), tiny(t, stream.MatrixConfig{Dk: 6, Dv: 8, Rank: 3})
-	agrees(t, m, Attribute)
-	agrees(t, m, Lens)
-	agrees(t, m, Heads)
-	agrees(t, m, Circuits)
-	agrees(t, m, Wiring)
-	agrees(t, m, Basis)
-	agrees(t, m, Subspaces)
-	agrees(t, m, Ablate)
-	agrees(t, m, Patch)
-	agrees(t, m, Paths)
-	agrees(t, m, Export)
-	agrees(t, matrix, Memory)
-	agrees(t, m, func(m *Model, o RotationOptions) (*Report, error) {
-		o.Steps = 0
-		return Rotation(m, o)
-	})
-	agrees(t, m, func(m *Model, o SteerOptions) (*Report, error) {
-		o.Toward, o.Scale = "a", 1
-		return Steer(m, o)
-	})
-	agrees(t, tiny(t, stream.MHCConfig{Vectors: stream.Vectors{D: 12}, N: 2}), Mixing)
-	var tuned LensOptions
+	for _, m := range []*Model{vector(t), tiny(t, stream.MatrixConfig{Dk: 6, Dv: 8, Rank: 3}), tiny(t, stream.MHCConfig{Vectors: stream.Vectors{D: 12}, N: 2})} {
+		for name, a := range everyAnalysis(t, m) {
+			if m.Spec.Stream.Name() == "vector" || name == "memory" || name == "mixing" {
+				agrees(t, m, a, func(filled Analysis) {
+					if r, ok := filled.(*Rotation); ok {
+						r.Steps = 0
+					}
+				})
+			}
+		}
+	}
+	var tuned Lens
 	require.NoError(t, settings.SetDefaults(&tuned))
 	assert.Equal(t, defaultTuneTokens, tuned.Tuned.Tokens)
 }
@@ -323,44 +305,48 @@ func TestRefused(t *testing.T) {
 	bare := *m
 	bare.Tokenizer = nil
 	ids := []int32{1, 2, 3}
-	run := map[string]func(m *Model, o PatchOptions) error{
-		"lens": func(m *Model, o PatchOptions) error {
-			_, err := Lens(m, LensOptions{Prompt: o.Prompt, Target: o.Target})
-			return err
-		},
-		"patch": func(m *Model, o PatchOptions) error { _, err := Patch(m, o); return err },
-	}
 	for _, c := range []struct {
 		analysis string
 		model    *Model
-		options  PatchOptions
+		options  Patch
 		want     error
 	}{
-		{"lens", m, PatchOptions{Prompt: Prompt{Text: "a", IDs: ids}}, check.ValueError{Name: "prompt", Got: "both"}},
-		{"lens", m, PatchOptions{Prompt: Prompt{Text: "a"}}, check.ValueError{Name: "prompt", Got: `"a" of 1`}},
-		{"lens", m, PatchOptions{Prompt: Prompt{IDs: ids[:1]}}, check.ValueError{Name: "ids", Got: "1"}},
-		{"lens", m, PatchOptions{Prompt: Prompt{IDs: []int32{1, 257}}}, check.RangeError{Name: "ids: token 1", N: 257, Got: 257}},
-		{"lens", m, PatchOptions{Prompt: Prompt{IDs: make([]int32, 25)}}, check.ValueError{Name: "ids", Got: "25"}},
-		{"lens", m, PatchOptions{Contrast: Contrast{Target: Target{Token: new(24)}}}, check.ValueError{Name: "token", Got: "24"}},
-		{"lens", m, PatchOptions{Contrast: Contrast{Target: Target{Target: "abc"}}}, check.ValueError{Name: "target", Want: "one token"}},
-		{"lens", m, PatchOptions{Contrast: Contrast{Target: Target{Target: "-1"}}}, check.RangeError{Name: "target", N: 257, Got: -1}},
-		{"lens", &bare, PatchOptions{}, check.ValueError{Name: "ids"}},
-		{"lens", &bare, PatchOptions{Prompt: Prompt{Text: "ab"}}, check.ValueError{Name: "prompt"}},
-		{"patch", m, PatchOptions{Prompt: Prompt{IDs: ids}}, check.ValueError{Name: "corrupt", Got: "none"}},
-		{"patch", m, PatchOptions{Prompt: Prompt{IDs: ids}, CorruptIDs: ids}, check.ValueError{Name: "corrupt", Got: "the same"}},
-		{"patch", m, PatchOptions{Prompt: Prompt{IDs: ids}, CorruptIDs: ids[:2]}, check.ValueError{Name: "corrupt", Got: "2"}},
-		{"patch", m, PatchOptions{Contrast: Contrast{Target: Target{Target: "a"}, Against: "a"}}, check.ValueError{Name: "against"}},
+		{"lens", m, Patch{Prompt: Prompt{Text: "a", IDs: ids}}, check.ValueError{Name: "prompt", Got: "both"}},
+		{"lens", m, Patch{Prompt: Prompt{Text: "a"}}, check.ValueError{Name: "prompt", Got: `"a" of 1`}},
+		{"lens", m, Patch{Prompt: Prompt{IDs: ids[:1]}}, check.ValueError{Name: "ids", Got: "1"}},
+		{"lens", m, Patch{Prompt: Prompt{IDs: []int32{1, 257}}}, check.RangeError{Name: "ids: token 1", N: 257, Got: 257}},
+		{"lens", m, Patch{Prompt: Prompt{IDs: make([]int32, 25)}}, check.ValueError{Name: "ids", Got: "25"}},
+		{"lens", m, Patch{Contrast: Contrast{Target: Target{Token: new(24)}}}, check.ValueError{Name: "token", Got: "24"}},
+		{"lens", m, Patch{Contrast: Contrast{Target: Target{Target: "abc"}}}, check.ValueError{Name: "target", Want: "one token"}},
+		{"lens", m, Patch{Contrast: Contrast{Target: Target{Target: "-1"}}}, check.RangeError{Name: "target", N: 257, Got: -1}},
+		{"lens", &bare, Patch{}, check.ValueError{Name: "ids"}},
+		{"lens", &bare, Patch{Prompt: Prompt{Text: "ab"}}, check.ValueError{Name: "prompt"}},
+		{"patch", m, Patch{Prompt: Prompt{IDs: ids}}, check.ValueError{Name: "corrupt", Got: "none"}},
+		{"patch", m, Patch{Prompt: Prompt{IDs: ids}, CorruptIDs: ids}, check.ValueError{Name: "corrupt", Got: "the same"}},
+		{"patch", m, Patch{Prompt: Prompt{IDs: ids}, CorruptIDs: ids[:2]}, check.ValueError{Name: "corrupt", Got: "2"}},
+		{"patch", m, Patch{Contrast: Contrast{Target: Target{Target: "a"}, Against: "a"}}, check.ValueError{Name: "against"}},
 	} {
-		assert.ErrorIs(t, run[c.analysis](c.model, c.options), c.want)
+		var a Analysis = c.options
+		if c.analysis == "lens" {
+			a = Lens{Prompt: c.options.Prompt, Target: c.options.Target}
+		}
+		_, err := analyse(c.model, a)
+		assert.ErrorIs(t, err, c.want)
 	}
-	_, err := Attribute(m, AttributeOptions{Place: Place{Layer: new(2)}})
+	_, err := analyse(m, Attribute{Place: Place{Layer: new(2)}})
 	assert.ErrorIs(t, err, check.ValueError{Name: "layer", Got: "2"})
-	_, err = Heads(m, HeadsOptions{Rows: 100_000, Period: 20})
+	_, err = analyse(m, Heads{Rows: 100_000, Period: 20})
 	assert.ErrorIs(t, err, check.ValueError{Name: "rows"})
-	_, err = Ablate(m, AblateOptions{At: cache.At{"head": 1}})
+	_, err = analyse(m, Ablate{At: cache.At{"head": 1}})
 	assert.ErrorIs(t, err, check.ValueError{Name: "at"})
-	_, err = Memory(m, MemoryOptions{})
-	assert.ErrorIs(t, err, check.UnsupportedError{Analysis: analysis.AnalysisMemory, Stream: "vector"})
+	_, err = analyse(m, Memory{})
+	assert.ErrorIs(t, err, check.UnsupportedError{Analysis: "memory", Stream: "vector", Want: "a stream that is written by key vectors"})
+	assert.ErrorContains(t, err, "memory: want a stream that is written by key vectors, got the vector stream, which has attribute, lens, ")
+	_, err = analyse(nil, Lens{})
+	assert.ErrorIs(t, err, check.ValueError{Name: "model"})
+	m.Tokens = 4
+	_, err = analyse(m, Lens{Prompt: Prompt{Text: "line"}})
+	assert.EqualError(t, err, "prompt: want at most 4 tokens, got 5")
 }
 
 // TestIndex: an open one is what is usual, one below 0 counts from the end.

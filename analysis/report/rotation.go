@@ -1,34 +1,53 @@
 package report
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/check"
 )
 
-// RotationOptions say how often a stream is rotated, and how long models are trained after that.
-type RotationOptions struct {
+// Rotation is how far logits move when the stream is rotated: how often, and how long models are trained after that.
+type Rotation struct {
 	Prompt
 	analysis.RotationReportOptions
 	Steps int `yaml:"steps" default:"10" min:"0" max:"1000000" help:"train both models for <N> steps with each optimizer; 0: don't"`
+}
+
+// Name is rotation.
+func (Rotation) Name() string { return "rotation" }
+
+// Card describes Rotation.
+func (Rotation) Card() Card {
+	return Card{
+		Summary: "how far logits move when the stream is rotated, and what optimizers do to that",
+		Example: `
+			analyze rotation -checkpoint runs/quickstart
+			analyze rotation -checkpoint runs/quickstart -seeds 5 -steps 50 -out /tmp/rotation`,
+		Notes: `
+			The stream is rotated by random orthogonal matrices, folded into the weights; what breaks
+			the invariance is measured, one cause at a time. Then the model and a rotated copy are
+			trained on the same tokens, at most 16.`,
+		Needs: analysis.CheckRotatable,
+	}
 }
 
 // optimizerTokens is the most tokens that models are trained on, the last of them to be predicted alone: in float64, whose
 // products are plain loops, eight gradients a step take most of the time, and what they show shows on few tokens.
 const optimizerTokens = 17
 
-// Rotation reports how far logits move when the stream is rotated and, with Steps, what optimizers
+// Run reports how far logits move when the stream is rotated and, with Steps, what optimizers
 // do to a model and its rotated copy.
-func Rotation(m *Model, o RotationOptions) (*Report, error) {
+func (o Rotation) Run(_ context.Context, m *Model) (*Report, error) {
 	if err := check.AtLeast("steps", 0, o.Steps); err != nil {
 		return nil, err
 	}
-	ids, err := o.Prompt.read(m, 2, false)
+	ids, err := o.Prompt.Read(m, 2)
 	if err != nil {
 		return nil, err
 	}
-	r := on(m, analysis.AnalysisRotation, "Rotation of the stream", ids)
+	r := m.NewReport("Rotation of the stream", ids)
 	r.part("rotation", "Rotations folded into the weights", "How far the logits move when the stream is rotated and the weights with it: not at all but for rounding, unless something has a basis of its own.")(analysis.MeasureRotation(m.Store, m.Spec, ids, o.RotationReportOptions))
 	if o.Steps == 0 || r.err != nil {
 		return r, r.err

@@ -21,18 +21,34 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// SteerOptions say what direction is added where, and how a text goes on.
-type SteerOptions struct {
+// Steer is what the model says with a direction added to its stream: which one is added where, and how the text goes on.
+type Steer struct {
 	Prompt
 	// The direction is an activation at the end of Toward, minus that at the end of Away; where Away is "", Toward's alone.
 	Toward      string   `yaml:"toward" help:"steer to what the model makes of <TEXT>"`
 	Away        string   `yaml:"away" help:"and away from what it makes of <TEXT>"`
-	Name        string   `yaml:"name" help:"add to activation <NAME>; without, the stream after the attention of the middle block"`
+	Activation  string   `yaml:"name" help:"add to activation <NAME>; without, the stream after the attention of the middle block"`
 	At          cache.At `yaml:"at" help:"add to the entries <AXIS=N,...> of each token alone, such as head=3"`
 	Scale       float64  `yaml:"scale" default:"1" help:"add <S> times the direction, to every token; below 0: the other way"`
 	Tokens      int      `yaml:"tokens" default:"40" min:"1" max:"1000000" help:"continue the prompt by <N> tokens"` // 0: 40
 	Temperature float64  `yaml:"temperature" min:"0" help:"divide the logits by <T> before a token is drawn; 0: the likeliest tokens"`
 	Seed        uint64   `yaml:"seed" default:"1" help:"seed the draws with <N>"`
+}
+
+// Name is steer.
+func (Steer) Name() string { return "steer" }
+
+// Card describes Steer.
+func (Steer) Card() Card {
+	return Card{
+		Summary: "what the model says with a direction added to its stream: text with and without",
+		Example: `
+			analyze steer -checkpoint runs/quickstart -toward "return err" -away "return nil" -scale 4
+			analyze steer -checkpoint runs/quickstart -prompt "if err != " -toward "// " -name blocks.1.attention.heads -at head=2`,
+		Notes: `
+			The direction is the activation at the last token of -toward, minus that of -away; it is added
+			to every token of the prompt and of the text (Turner et al. 2023). analyze export lists the names.`,
+	}
 }
 
 // Steering is what a model says with and without a direction added to an activation.
@@ -54,8 +70,8 @@ type NextToken struct {
 
 // Steer adds a direction to an activation at every token, of a prompt and of the text that continues
 // it (Turner et al. 2023, "Activation Addition"), and reports what the model says with and without.
-func Steer(m *Model, o SteerOptions) (*Report, error) {
-	o.Name = cmp.Or(o.Name, stream.Site{Block: m.Spec.Depth() / 2, Sublayer: stream.Attention}.Name()+".stream")
+func (o Steer) Run(ctx context.Context, m *Model) (*Report, error) {
+	o.Activation = cmp.Or(o.Activation, stream.Site{Block: m.Spec.Depth() / 2, Sublayer: stream.Attention}.Name()+".stream")
 	o.Tokens = cmp.Or(o.Tokens, 40)
 	if o.Scale == 0 {
 		return nil, check.Value("scale", "a number other than 0", o.Scale)
@@ -63,11 +79,11 @@ func Steer(m *Model, o SteerOptions) (*Report, error) {
 	if o.Toward == "" {
 		return nil, check.Value("toward", "a text", "none")
 	}
-	ids, err := o.Prompt.read(m, 1, false)
+	ids, err := o.Prompt.Read(m, 1)
 	if err != nil {
 		return nil, err
 	}
-	r, err := cache.New(m.Store, m.Spec, cache.Options{Names: []string{o.Name}, Seq: len(ids)})
+	r, err := cache.New(m.Store, m.Spec, cache.Options{Names: []string{o.Activation}, Seq: len(ids)})
 	if err != nil {
 		return nil, err
 	}
@@ -76,22 +92,22 @@ func Steer(m *Model, o SteerOptions) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Steering{Activation: o.Name, Scale: o.Scale, Norm: floats.Norm(direction, 2)}
-	change := cache.Steer(o.Name, o.At, direction, o.Scale)
+	s := &Steering{Activation: o.Activation, Scale: o.Scale, Norm: floats.Norm(direction, 2)}
+	change := cache.Steer(o.Activation, o.At, direction, o.Scale)
 	if s.Next, err = nextTokens(m, r, ids, change); err != nil {
 		return nil, err
 	}
-	if s.Texts, err = o.texts(m, ids, change); err != nil {
+	if s.Texts, err = o.texts(ctx, m, ids, change); err != nil {
 		return nil, err
 	}
-	report := on(m, analysis.AnalysisSteer, "Steering", ids)
-	text := fmt.Sprintf("To %s at every token %g times the direction from %q to %q is added.", o.Name, o.Scale, o.Away, o.Toward)
+	report := m.NewReport("Steering", ids)
+	text := fmt.Sprintf("To %s at every token %g times the direction from %q to %q is added.", o.Activation, o.Scale, o.Away, o.Toward)
 	report.Add("steering", "With and without", text, s)
 	return report, nil
 }
 
 // direction is the difference of the activation at the ends of two texts.
-func (o SteerOptions) direction(m *Model) ([]float64, error) {
+func (o Steer) direction(m *Model) ([]float64, error) {
 	toward, err := o.ending(m, "toward", o.Toward)
 	if err != nil || o.Away == "" {
 		return toward, err
@@ -106,7 +122,7 @@ func (o SteerOptions) direction(m *Model) ([]float64, error) {
 }
 
 // ending is the chosen entries at the last token of an option's text.
-func (o SteerOptions) ending(m *Model, option, text string) ([]float64, error) {
+func (o Steer) ending(m *Model, option, text string) ([]float64, error) {
 	ids, err := m.encode(option, text, o.BOS, 1)
 	if err != nil {
 		return nil, err
@@ -114,17 +130,17 @@ func (o SteerOptions) ending(m *Model, option, text string) ([]float64, error) {
 	if err := m.checkLength(option, len(ids)); err != nil {
 		return nil, err
 	}
-	run, err := m.run(ids, []string{o.Name})
+	run, err := m.run(ids, []string{o.Activation})
 	if err != nil {
 		return nil, err
 	}
-	a, err := run.Get(o.Name)
+	a, err := run.Get(o.Activation)
 	if err != nil {
-		return nil, check.Value("name", "one activation", o.Name)
+		return nil, check.Value("name", "one activation", o.Activation)
 	}
 	for axis := range o.At {
 		if axis == graph.TokenAxis || a.Axis(axis) < 0 {
-			return nil, check.Value("at", fmt.Sprintf("axes of %s but that of tokens, %s", o.Name, strings.Join(a.Axes, ", ")), axis)
+			return nil, check.Value("at", fmt.Sprintf("axes of %s but that of tokens, %s", o.Activation, strings.Join(a.Axes, ", ")), axis)
 		}
 	}
 	return a.OfToken(o.At, len(ids)-1)
@@ -160,15 +176,15 @@ func nextTokens(m *Model, r *cache.Runner, ids []int32, change cache.Interventio
 }
 
 // texts continues the prompt without and with the change, by one program, so that nothing else differs.
-func (o SteerOptions) texts(m *Model, ids []int32, change cache.Intervention) (texts [2]string, err error) {
+func (o Steer) texts(ctx context.Context, m *Model, ids []int32, change cache.Intervention) (texts [2]string, err error) {
 	sketch, err := cache.Sketch(m.Store, m.Spec)
 	if err != nil {
 		return texts, err
 	}
 	var changes []cache.Intervention
 	all := sketch.Builder().Activations()
-	site := all[slices.IndexFunc(all, func(a graph.Activation) bool { return a.Name == o.Name })]
-	options := generate.Options{Hooks: graph.Hooks{o.Name: func(name string, x *tensor.Dense) error {
+	site := all[slices.IndexFunc(all, func(a graph.Activation) bool { return a.Name == o.Activation })]
+	options := generate.Options{Hooks: graph.Hooks{o.Activation: func(name string, x *tensor.Dense) error {
 		return cache.ApplyAll(name, site.Axes, x, changes...)
 	}}}
 	if m.Spec.Attention.Positions != models.PositionsLearned {
@@ -185,7 +201,7 @@ func (o SteerOptions) texts(m *Model, ids []int32, change cache.Intervention) (t
 		}
 		request := generate.Request{IDs: ids, Tokens: o.Tokens, Temperature: o.Temperature, Seed: o.Seed}
 		var text strings.Builder
-		if _, err := g.Generate(context.Background(), request, func(p generate.Piece) error {
+		if _, err := g.Generate(ctx, request, func(p generate.Piece) error {
 			text.WriteString(p.Text)
 			return nil
 		}); err != nil {

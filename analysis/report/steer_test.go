@@ -15,8 +15,8 @@ import (
 func TestSteer(t *testing.T) {
 	m := vector(t)
 	const name, prompt = "blocks.1.attention.stream", "line"
-	o := SteerOptions{Prompt: Prompt{Text: prompt}, Toward: "ab", Away: "cd", Scale: 50, Tokens: 5}
-	r, err := Steer(m, o)
+	o := Steer{Prompt: Prompt{Text: prompt}, Toward: "ab", Away: "cd", Scale: 50, Tokens: 5}
+	r, err := analyse(m, o)
 	require.NoError(t, err)
 	s := r.Results["steering"].(*Steering)
 	assert.Equal(t, name, s.Activation)
@@ -34,7 +34,7 @@ func TestSteer(t *testing.T) {
 	for i := range toward {
 		toward[i] -= away[i]
 	}
-	ids, err := o.Prompt.read(m, 1, false)
+	ids, err := o.Prompt.Read(m, 1)
 	require.NoError(t, err)
 	for i, change := range [][]cache.Intervention{nil, {cache.Steer(name, nil, toward, 50)}} {
 		row := ids
@@ -62,14 +62,14 @@ func TestSteer(t *testing.T) {
 	}
 	assert.NotEqual(t, s.Texts[0], s.Texts[1])
 
-	o.Away, o.Name, o.At = "", "blocks.0.attention.heads", cache.At{"head": 1}
-	r, err = Steer(m, o)
+	o.Away, o.Activation, o.At = "", "blocks.0.attention.heads", cache.At{"head": 1}
+	r, err = analyse(m, o)
 	require.NoError(t, err)
 	assert.NotZero(t, r.Results["steering"].(*Steering).Norm)
 	o.At = cache.At{"token": 1}
-	_, err = Steer(m, o)
+	_, err = analyse(m, o)
 	assert.ErrorIs(t, err, check.ValueError{Name: "at", Got: "token"})
-	o.Name, o.At = "blocks.*.attention.heads", nil
-	_, err = Steer(m, o)
+	o.Activation, o.At = "blocks.*.attention.heads", nil
+	_, err = analyse(m, o)
 	assert.ErrorIs(t, err, check.ValueError{Name: "name"})
 }

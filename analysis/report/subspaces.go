@@ -1,13 +1,33 @@
 package report
 
-import "github.com/residua-go/residua/analysis"
+import (
+	"context"
 
-// SubspacesOptions has no options yet.
-type SubspacesOptions struct{}
+	"github.com/residua-go/residua/analysis"
+)
 
-// Subspaces reports what sites read and write, from the weights alone.
-func Subspaces(m *Model, _ SubspacesOptions) (*Report, error) {
-	r := on(m, analysis.AnalysisSubspaces, "Subspaces of the stream", nil)
+// Subspaces is what sites read and write, from the weights alone. It has no settings.
+type Subspaces struct{}
+
+// Name is subspaces.
+func (Subspaces) Name() string { return "subspaces" }
+
+// Card describes Subspaces.
+func (Subspaces) Card() Card {
+	return Card{
+		Summary: "what sites read and write: spectra, overlaps, disjoint heads, bandwidth, erasers",
+		Example: `
+			analyze subspaces -checkpoint runs/quickstart
+			analyze subspaces -checkpoint runs/quickstart -out /tmp/subspaces`,
+		Notes: `
+			It looks at weights alone. A model of GPT-2 small's size takes a minute on two cores.`,
+		Needs: analysis.CheckWeighted,
+	}
+}
+
+// Run reports what sites read and write, from the weights alone.
+func (Subspaces) Run(_ context.Context, m *Model) (*Report, error) {
+	r := m.NewReport("Subspaces of the stream", nil)
 	r.part("subspaces", "What is read and written", "The directions that each site reads and writes, and how far what one site writes lies in what a later one reads.")(analysis.FindSubspaces(m.Store, m.Spec))
 	r.part("heads", "Do heads write to disjoint subspaces?", "Heads that write to subspaces of their own do not touch each other's information: the rank of what all write is then the sum of their ranks, and two subspaces overlap less than random ones.")(analysis.FindHeadSpaces(m.Store, m.Spec, analysis.HeadSpacesOptions{}))
 	r.part("bandwidth", "Bandwidth", "Many more dimensions communicate through the stream than it has.")(analysis.CountBandwidth(m.Spec))

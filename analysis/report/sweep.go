@@ -28,7 +28,7 @@ func (r *Report) sweep(m *Model, name, heading, text string, prompt []int32, top
 		header, place := []string{"head"}, func(i, j int) []any { return []any{effects.HeadName(i, j)} }
 		if prompt != nil {
 			tokens := inWords(effects.Columns, m.words(prompt))
-			p.labelTokens(m, prompt)
+			p.LabelTokens(m, prompt)
 			p.Table.Header = append(p.Table.Header[:1:1], tokens...)
 			header, place = []string{"activation", tokenAxis}, func(i, j int) []any { return []any{effects.Rows[i], tokens[j]} }
 		}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/residua-go/residua/analysis/check"
@@ -13,7 +14,7 @@ type OverRows struct {
 
 // texts are the rows of tokens that an analysis averages over: a list of prompts, or so many rows of the
 // model's validation text; nil where neither is given, and one prompt is read.
-func (m *Model) texts(p Prompt, prompts []string, rows, least int) ([][]int32, error) {
+func (m *Model) texts(ctx context.Context, p Prompt, prompts Prompts, rows, least int) ([][]int32, error) {
 	switch {
 	case prompts == nil && rows == 0:
 		return nil, nil
@@ -22,11 +23,11 @@ func (m *Model) texts(p Prompt, prompts []string, rows, least int) ([][]int32, e
 	case prompts != nil && rows != 0:
 		return nil, check.Value("rows", "rows of validation text, or a list of prompts", "both")
 	case rows != 0:
-		return m.validationRows(rows)
+		return m.validationRows(ctx, rows)
 	}
 	var texts [][]int32
 	for i, text := range prompts {
-		ids, err := Prompt{Text: text, BOS: p.BOS}.read(m, least, false)
+		ids, err := Prompt{Text: text, BOS: p.BOS}.Read(m, least)
 		if err != nil {
 			return nil, ofPrompt(i, err)
 		}
@@ -37,24 +38,24 @@ func (m *Model) texts(p Prompt, prompts []string, rows, least int) ([][]int32, e
 
 // read returns the rows of texts or, where neither prompts nor rows are given, one row, that of the prompt, which it
 // also returns by itself.
-func (m *Model) read(p Prompt, prompts []string, rows int) (all [][]int32, prompt []int32, err error) {
-	if all, err = m.texts(p, prompts, rows, 2); err != nil || all != nil {
+func (m *Model) read(ctx context.Context, p Prompt, prompts Prompts, rows int) (all [][]int32, prompt []int32, err error) {
+	if all, err = m.texts(ctx, p, prompts, rows, 2); err != nil || all != nil {
 		return all, nil, err
 	}
-	prompt, err = p.read(m, 2, false)
+	prompt, err = p.Read(m, 2)
 	return [][]int32{prompt}, prompt, err
 }
 
 // validationRows are n rows of the model's validation text, as long as those of training, evenly spread
 // over it. They begin in the middle of documents, as rows of training do.
-func (m *Model) validationRows(n int) ([][]int32, error) {
+func (m *Model) validationRows(ctx context.Context, n int) ([][]int32, error) {
 	if n < 0 {
 		return nil, check.Value("rows", "at least 1", n)
 	}
 	if m.Text == nil {
 		return nil, check.Value("rows", "a model with a validation text", m.Name+", which has none")
 	}
-	text, err := m.Text(nil, 0)
+	text, err := m.Text(ctx, nil, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -1,26 +1,54 @@
 package report
 
 import (
+	"context"
+
+	"github.com/pkg/errors"
+
 	"github.com/residua-go/residua/analysis/theory"
+	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/models"
 )
 
-// TheoryName is what the report of Theory calls its analysis.
-const TheoryName = "theory"
-
-// TheoryOptions say what is computed besides the paper's own models.
-type TheoryOptions struct {
-	Models []theory.Model // counted in Table 7, too
-	Seed   uint64         `yaml:"seed" default:"1" help:"seed the Monte-Carlo runs with <N>"`
+// Theory is the RMT paper's tables and figures, computed from its formulas: which models are counted besides its own.
+type Theory struct {
+	Configs []string   `yaml:"config" local:"true" help:"count the parameters and FLOPs of run config <F> (a file, or a built-in one's name), too, in Table 7; may be repeated"`
+	Seed    uint64     `yaml:"seed" default:"1" help:"seed the Monte-Carlo runs with <N>"`
+	zoo     models.Zoo // of the configs
 }
 
-// Theory reports the RMT paper's tables and figures, computed from its formulas.
-func Theory(o TheoryOptions) (*Report, error) {
-	results, err := theory.All(o.Seed, o.Models...)
+// Name is theory.
+func (Theory) Name() string { return "theory" }
+
+// Card describes Theory.
+func (Theory) Card() Card {
+	return Card{
+		Summary: "the RMT paper's tables and figures from its formulas, next to the numbers that it prints",
+		Example: `
+			analyze theory -out /tmp/theory
+			analyze theory -config quickstart -config quickstart-transformer`,
+		Paper: true,
+	}
+}
+
+// Run computes them; there is no model.
+func (o Theory) Run(ctx context.Context, _ *Model) (*Report, error) {
+	var counted []theory.Model
+	for _, file := range o.Configs {
+		run, _, err := config.LoadContext(ctx, o.zoo, file, nil)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := theory.CountResources(run.Name, run.Spec()); err != nil {
+			return nil, errors.Wrap(err, "config: "+file)
+		}
+		counted = append(counted, theory.Model{Name: run.Name, Spec: run.Spec()})
+	}
+	results, err := theory.All(o.Seed, counted...)
 	if err != nil {
 		return nil, err
 	}
 	r := New("Theory of the Residual Matrix Transformer", "Mak & Flanigan 2025, arXiv 2506.22696: what the paper derives and counts, computed from its inputs")
-	r.Analysis = TheoryName
 	for _, result := range results {
 		r.Add(result.Name, result.Of.Table().Title, result.Notes, result.Of)
 	}

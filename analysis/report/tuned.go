@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"context"
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/check"
@@ -10,8 +11,8 @@ import (
 // Tuned says whether a tuned lens is looked through, too.
 type Tuned struct {
 	Train  bool     `yaml:"tuned" help:"train a tuned lens, too, and look through it"`
-	File   string   `yaml:"tuned_file" help:"look through the tuned lens of <FILE>, tuned-lens.safetensors of an -out folder, too"`
-	Data   []string `yaml:"data" help:"train -tuned on text <FILE> or a folder of token shards; may be repeated; without, the run's validation text"`
+	File   string   `yaml:"tuned_file" local:"true" help:"look through the tuned lens of <FILE>, tuned-lens.safetensors of an -out folder, too"`
+	Data   []string `yaml:"data" local:"true" help:"train -tuned on text <FILE> or a folder of token shards; may be repeated; without, the run's validation text"`
 	Tokens int      `yaml:"tuned_tokens" default:"8192" min:"2" max:"1000000" help:"train -tuned on at most <N> tokens, of which it keeps a fifth to be measured on"` // 0: 8192
 	Steps  int      `yaml:"tuned_steps" default:"200" min:"1" max:"1000000" help:"train -tuned for <N> steps of 512 tokens"`                                          // 0: 200
 }
@@ -20,8 +21,8 @@ type Tuned struct {
 const defaultTuneTokens = 8192
 
 // add adds what the tuned lens shows, and how near it is to the end.
-func (o Tuned) add(r *Report, m *Model, d *analysis.Decomposition, a aim, ids []int32) error {
-	lens, err := o.lens(r, m)
+func (o Tuned) add(ctx context.Context, r *Report, m *Model, d *analysis.Decomposition, a aim, ids []int32) error {
+	lens, err := o.lens(ctx, r, m)
 	if err != nil || lens == nil {
 		return err
 	}
@@ -29,12 +30,12 @@ func (o Tuned) add(r *Report, m *Model, d *analysis.Decomposition, a aim, ids []
 	r.part("tuned", "Tuned lens, at one token", "What the tuned lens reads after each writer: an affine map for each, trained to say what the model says at its end.")(
 		m.lens(d, a, "tuned lens"))
 	r.part("tuned-map", "Tuned lens, at every token", "The probability of each token's true successor, read out after each writer through the tuned lens.")(
-		d.LensMap()).labelTokens(m, ids)
+		d.LensMap()).LabelTokens(m, ids)
 	return r.err
 }
 
 // lens reads the tuned lens, or trains it and adds how near it is; nil: none is wanted.
-func (o Tuned) lens(r *Report, m *Model) (*analysis.TunedLens, error) {
+func (o Tuned) lens(ctx context.Context, r *Report, m *Model) (*analysis.TunedLens, error) {
 	switch {
 	case o.Train && o.File != "":
 		return nil, check.Value("tuned-file", "a lens that is trained (-tuned), or a file", "both")
@@ -47,7 +48,7 @@ func (o Tuned) lens(r *Report, m *Model) (*analysis.TunedLens, error) {
 	case m.Text == nil:
 		return nil, check.Value("data", "a model with a text", "one without")
 	}
-	ids, err := m.Text(o.Data, cmp.Or(o.Tokens, defaultTuneTokens))
+	ids, err := m.Text(ctx, o.Data, cmp.Or(o.Tokens, defaultTuneTokens))
 	if err != nil {
 		return nil, err
 	}

@@ -2,13 +2,14 @@
 package analyze
 
 import (
+	"github.com/residua-go/residua/analysis/report"
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/models"
 )
 
-// Suite is the analyses of models of the designs in a zoo.
+// Suite is the analyses of models of the designs in a zoo, the zoo's own among them.
 func Suite(zoo models.Zoo) cli.Suite {
-	return cli.Suite{
+	s := cli.Suite{
 		Name:    "analyze",
 		Summary: "take the residual stream of a trained model apart",
 		Example: `
@@ -19,29 +20,10 @@ func Suite(zoo models.Zoo) cli.Suite {
 			Each command writes its result as a table to standard output; -json writes one JSON
 			document in its place. With -out DIR the folder gets a page that opens offline,
 			index.html, and next to it each figure as SVG and PNG and each table as CSV and Markdown.`,
-		Commands: commands(zoo),
 	}
-}
-
-// commands are the analyses, in the order of -h.
-func commands(zoo models.Zoo) []cli.Command {
-	return []cli.Command{
-		attribute(zoo),
-		lens(zoo),
-		heads(zoo),
-		circuits(zoo),
-		wiring(zoo),
-		basis(zoo),
-		directions(zoo),
-		rotation(zoo),
-		subspaces(zoo),
-		paths(zoo),
-		memory(zoo),
-		ablate(zoo),
-		patch(zoo),
-		mixes(zoo),
-		export(zoo),
-		steer(zoo),
-		theoryCommand(zoo),
+	all, err := report.Analyses(zoo)
+	for _, a := range all {
+		s.Commands = append(s.Commands, command(zoo, a, err))
 	}
+	return s
 }

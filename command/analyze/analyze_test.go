@@ -18,7 +18,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/report"
 	"github.com/residua-go/residua/internal/browsertest"
 	"github.com/residua-go/residua/internal/cli"
@@ -71,7 +70,7 @@ func quick(name string) []string {
 // ofModels are the names of all commands that look at a model.
 func ofModels() []string {
 	var names []string
-	for _, c := range commands(models.Standard()) {
+	for _, c := range Suite(models.Standard()).Commands {
 		if c.Name != "theory" {
 			names = append(names, c.Name)
 		}
@@ -87,7 +86,9 @@ func TestEveryCommandOnEveryKindOfStream(t *testing.T) {
 			t.Run(stream+"/"+name, func(t *testing.T) {
 				args := append([]string{name, "-checkpoint", run}, quick(name)...)
 				if !slices.Contains(supported(t, run), name) {
-					call(args...).Refused(t, name+": a model with the "+stream+" stream has no such analysis; it has attribute, lens, ")
+					got := call(args...)
+					got.Refused(t, name+": want a stream ")
+					got.Refused(t, ", got the "+stream+" stream, which has attribute, lens, ")
 					return
 				}
 				checkDocument(t, name, works(t, append(args, "-json")...))
@@ -100,7 +101,13 @@ func TestEveryCommandOnEveryKindOfStream(t *testing.T) {
 func supported(t *testing.T, run string) []string {
 	p, err := pretrained.Open(run)
 	require.NoError(t, err)
-	return analysis.Supports(p.Spec)
+	all, err := report.Analyses(p.Zoo)
+	require.NoError(t, err)
+	var names []string
+	for _, a := range report.Supported(all, p.Spec) {
+		names = append(names, a.Name())
+	}
+	return names
 }
 
 // TestEveryCommandDelivers: with -out the folder has a page, pictures and tables.

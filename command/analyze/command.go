@@ -9,33 +9,37 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/report"
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/models"
 )
 
-// command makes a command of the function that writes an analysis' report of a model. The function's options are
-// flags, and so are more settings. The command's name is the analysis' own, as analysis.Supports lists it.
-func command[O any](zoo models.Zoo, c cli.Command, write func(*report.Model, O) (*report.Report, error), more ...any) cli.Command {
-	from, cores, options, d := &cli.Checkpoint{Zoo: zoo}, &cli.Cores{}, new(O), &delivery{name: c.Name}
-	c.Settings = append(append(cli.Several{from, cores, options}, more...), d)
+// command is an analysis as a command, whose settings are its flags. listed is what is wrong with the list that it is of.
+func command(zoo models.Zoo, a report.Analysis, listed error) cli.Command {
+	from, cores, d, card := &cli.Checkpoint{Zoo: zoo}, &cli.Cores{}, &delivery{name: a.Name()}, a.Card()
+	a = report.Settable(a)
+	c := cli.Command{Name: d.name, Summary: card.Summary, Example: card.Example, Notes: card.Notes, Settings: cli.Several{from, cores, a, d}}
+	if card.Paper {
+		c.Settings = cli.Several{a, d}
+	}
 	c.Run = func(ctx context.Context, out cli.Output) error {
-		model := cli.Model{Checkpoint: *from, Place: cli.Place{Cores: *cores}}
-		opened, err := model.OpenModel(out)
-		if err != nil {
-			return err
+		if listed != nil {
+			return cli.Usage(listed)
 		}
-		m, err := report.Of(ctx, opened)
-		if err != nil {
-			return cli.Usage(err)
-		}
-		if err := analysis.CheckSupport(d.name, m.Spec); err != nil {
-			return cli.Usage(err)
+		var m *report.Model
+		if !card.Paper {
+			model := cli.Model{Checkpoint: *from, Place: cli.Place{Cores: *cores}}
+			opened, err := model.OpenModel(out)
+			if err != nil {
+				return err
+			}
+			if m, err = report.Of(opened); err != nil {
+				return cli.Usage(err)
+			}
 		}
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores.Threads)) // back to what it is now; 0 leaves it as it is
 		return d.deliver(ctx, out, func() (*report.Report, error) {
-			r, err := write(m, *options)
+			r, err := report.Run(ctx, m, a)
 			return r, cli.Usage(c.OfFlag(err))
 		})
 	}

@@ -118,10 +118,10 @@ func TestRefuses(t *testing.T) {
 		{"lens -checkpoint " + gpt2HF + " -prompt ab", "-prompt: want token ids such as 1,2,3, each below 113, got \"ab\": the model has no tokenizer"},
 		{"lens -checkpoint " + gpt2HF + " -ids 1,2 -target ab", `-target: want token ids such as 1,2,3, each below 113, got "ab": the model has no tokenizer`},
 		{"patch -checkpoint " + gpt2HF + " -ids 1,2 -corrupt ab", "-corrupt: want token ids such as 1,2,3, each below 113, got \"ab\": the model has no tokenizer"},
-		{"memory -checkpoint " + gpt2HF, "memory: a model with the vector stream has no such analysis; it has attribute, lens, heads, basis, "},
+		{"memory -checkpoint " + gpt2HF, "memory: want a stream that is written by key vectors, got the vector stream, which has attribute, lens, heads, circuits, "},
 		{"theory -seed x", `-seed: want an integer >= 0, got "x"`},
 		{"theory -config ../../configs/none.yaml", "config: want a YAML file"},
-		{"theory -config ../../configs/mhc.yaml", "-config ../../configs/mhc.yaml: mhc: stream: want matrix or vector"},
+		{"theory -config ../../configs/mhc.yaml", "-config: ../../configs/mhc.yaml: mhc: stream: want matrix or vector"},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			args := strings.NewReplacer("#", matrix, "@", vector).Replace(c.args)
@@ -144,7 +144,7 @@ func warning(stderr string) string {
 func TestHelp(t *testing.T) {
 	all := works(t, "-h")
 	assert.True(t, strings.HasPrefix(all, "Example:\n"))
-	for _, c := range commands(models.Standard()) {
+	for _, c := range Suite(models.Standard()).Commands {
 		assert.Contains(t, all, "\n  "+c.Name+" ")
 		got := call(c.Name, "-h")
 		assert.Equal(t, cli.ExitOK, got.Code)

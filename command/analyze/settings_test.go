@@ -38,7 +38,7 @@ var flagNames = map[string]string{
 
 // TestFlagsAreTheOptions: every flag is a field of a struct, with a help of its own; no name stands twice.
 func TestFlagsAreTheOptions(t *testing.T) {
-	for _, c := range commands(models.Standard()) {
+	for _, c := range Suite(models.Standard()).Commands {
 		var names []string
 		for _, s := range c.Settings.(cli.Several) {
 			flags, err := settings.NewFlags(s)
@@ -62,7 +62,7 @@ func TestHelpHasTheDefaults(t *testing.T) {
 	for name, want := range map[string][]string{
 		"attribute": {"without, " + strconv.Quote(report.DefaultPrompt), "(default 20)"},
 		"lens":      {"(default 8192)", "(default 200)", report.TunedFile},
-		"wiring":    {"(default 0.05)", onlyWhereMixed},
+		"wiring":    {"(default 0.05)", "A prompt matters only in streams that mix what was written."},
 		"ablate":    {"(default zero)"},
 	} {
 		help := works(t, name, "-h")

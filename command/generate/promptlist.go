@@ -7,6 +7,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/internal/cli"
 )
 
@@ -17,7 +18,7 @@ func (p *prompt) readList(ctx context.Context) ([]source, error) {
 	if err != nil {
 		return nil, err
 	}
-	texts, err := cli.Prompts(list, text)
+	texts, err := data.Prompts(list, text)
 	if err != nil {
 		return nil, cli.Usage(errors.WithMessage(err, "-prompts"))
 	}

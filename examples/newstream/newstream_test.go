@@ -66,8 +66,8 @@ func TestDecomposition(t *testing.T) {
 		assert.InDelta(t, a.Logit, a.Sum, 1e-12)
 		assert.Greater(t, len(a.Contributions), 2*(3+20), "heads and neurons of two blocks")
 	}
-	assert.Contains(t, analysis.Supports(spec), analysis.AnalysisCircuits)
-	assert.NotContains(t, analysis.Supports(spec), analysis.AnalysisRotation, "gains have a basis of their own")
+	assert.NoError(t, analysis.CheckWeighted(spec))
+	assert.Error(t, analysis.CheckRotatable(spec), "gains have a basis of their own")
 	_, err = analysis.FindCircuits(store, spec, analysis.CircuitOptions{})
 	require.NoError(t, err)
 }
@@ -175,4 +175,31 @@ func TestCommands(t *testing.T) {
 	assert.Equal(t, "layerscale-example", document.Stream)
 	assert.NotZero(t, document.Results.Attribution.Logit)
 	assert.InDelta(t, document.Results.Attribution.Logit, document.Results.Attribution.Sum, 1e-5)
+	checkNorms(t, run, filepath.Join(dir, "norms"))
+}
+
+// checkNorms: our analysis is a command like the others, with help, JSON, a page and refusals.
+func checkNorms(t *testing.T, run, folder string) {
+	t.Helper()
+	assert.Contains(t, call(t, "analyze", "-h"), "\n  norms ")
+	assert.Contains(t, call(t, "analyze", "norms", "-h"), "\n  -relative ")
+	norms := func(more ...string) [][]float64 {
+		var document struct{ Results struct{ Norms writeNorms } }
+		require.NoError(t, json.Unmarshal([]byte(call(t, append([]string{"analyze", "norms", "-checkpoint", run, "-prompt", "some", "-json"}, more...)...)), &document))
+		assert.Equal(t, []string{"embedding", "blocks.0.attention", "blocks.0.feedforward"}, document.Results.Norms.Writers)
+		return document.Results.Norms.Norms
+	}
+	whole, relative := norms(), norms("-relative")
+	require.Len(t, whole[0], 5, "the token that begins documents, and four bytes")
+	assert.InDelta(t, relative[1][2]/relative[0][2], whole[1][2]/whole[0][2], 1e-9)
+	assert.NotEqual(t, whole, relative)
+	assert.Contains(t, call(t, "analyze", "norms", "-checkpoint", run, "-prompt", "some", "-out", folder), "\nblocks.0.attention ")
+	for _, file := range []string{"index.html", "norms.csv", "norms-1.svg"} {
+		assert.FileExists(t, filepath.Join(folder, file))
+	}
+	zoo, err := newZoo()
+	require.NoError(t, err)
+	var stdout, stderr bytes.Buffer
+	assert.Equal(t, 2, command.Main(zoo.WithKinds(Norms{}), []string{"analyze", "lens", "-checkpoint", run}, &stdout, &stderr))
+	assert.Contains(t, stderr.String(), `analysis "norms": want one of that name in the zoo, got main.Norms and main.Norms: rename one`)
 }

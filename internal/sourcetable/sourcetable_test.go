@@ -10,10 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pkg/errors"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/report"
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/models"
 )
@@ -157,7 +158,7 @@ func isCommand(command string) bool {
 	words := strings.Fields(strings.TrimPrefix(command, "go run ./"))
 	switch {
 	case words[0] == "cmd/residua" && len(words) > 2 && words[1] == "analyze":
-		return strings.Contains(textOf("analysis", "support.go")+`"theory"`, `"`+words[2]+`"`)
+		return analysisOf(words[2]) != nil
 	case words[0] == "cmd/residua":
 		return len(words) > 1 && exists("command/"+words[1])
 	case words[0] == "make":
@@ -184,7 +185,20 @@ func hasAnalysis(command string) error {
 	if err != nil {
 		return err
 	}
-	return analysis.CheckSupport(words[4], run.Spec())
+	all, err := report.Analyses(models.Standard())
+	if err != nil || slices.ContainsFunc(report.Supported(all, run.Spec()), func(a report.Analysis) bool { return a.Name() == words[4] }) {
+		return err
+	}
+	return errors.Errorf("%s has no analysis %s", run.Name, words[4])
+}
+
+// analysisOf is the analysis of a name, nil if there is none.
+func analysisOf(name string) report.Analysis {
+	all, err := report.Analyses(models.Standard())
+	if i := slices.IndexFunc(all, func(a report.Analysis) bool { return a.Name() == name }); err == nil && i >= 0 {
+		return all[i]
+	}
+	return nil
 }
 
 func exists(path string) bool {

@@ -1,0 +1,98 @@
+package report
+
+import (
+	"context"
+	"reflect"
+	"slices"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/models"
+)
+
+// Analysis is a way of taking a trained model apart. It is a struct whose tagged fields are its settings: flags of its
+// command, keys of its JSON. Those that name files are tagged local. Analyses lists those of this package, and
+// models.Zoo.WithKinds adds one of another module.
+type Analysis interface {
+	Name() string // of its command
+	Card() Card
+	// Run looks at the model. Most computations do not hear of ctx before they are done.
+	Run(ctx context.Context, m *Model) (*Report, error)
+}
+
+// Card is what help says of an analysis, and what it needs.
+type Card struct {
+	Summary string // a line: what it shows
+	Example string // calls, a line each, as in "analyze lens -checkpoint runs/quickstart"
+	Notes   string // further lines of help
+	// Needs returns a check.UnsupportedError unless a model's stream has what the analysis looks at, as analysis.CheckWeighted
+	// does; nil: every stream has it.
+	Needs func(c models.Spec) error
+	Paper bool // it is about no model, and Run is given nil
+}
+
+// Analyses are all of this package, in the order of help, and those of a zoo. It is an error if two have one name, or one is no struct.
+func Analyses(zoo models.Zoo) ([]Analysis, error) {
+	all := []Analysis{Attribute{}, Lens{}, Heads{}, Circuits{}, Wiring{}, Basis{}, Directions{}, Rotation{}, Subspaces{}, Paths{}, Memory{},
+		Ablate{}, Patch{}, Mixing{}, Export{}, Steer{}, Theory{zoo: zoo}}
+	for _, a := range models.KindsOf[Analysis](zoo) {
+		if reflect.TypeOf(a).Kind() != reflect.Struct {
+			return all, errors.Errorf("analysis %q: want a struct in the zoo, got %T", a.Name(), a)
+		}
+		if i := slices.IndexFunc(all, func(other Analysis) bool { return other.Name() == a.Name() }); i >= 0 {
+			return all, errors.Errorf("analysis %q: want one of that name in the zoo, got %T and %T: rename one", a.Name(), all[i], a)
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+// Supported are those of some analyses that models of a spec have.
+func Supported(all []Analysis, c models.Spec) []Analysis {
+	return slices.DeleteFunc(slices.Clone(all), func(a Analysis) bool {
+		card := a.Card()
+		return card.Paper || card.Needs != nil && card.Needs(c) != nil
+	})
+}
+
+// Settable is a pointer to a copy of an analysis, to be filled with settings; it is an Analysis, too.
+func Settable(a Analysis) Analysis {
+	v := reflect.New(reflect.TypeOf(a))
+	v.Elem().Set(reflect.ValueOf(a))
+	return v.Interface().(Analysis)
+}
+
+// Run runs an analysis of a model, which may be nil if the card says so. It is a check.UnsupportedError if the model's
+// stream lacks what the analysis needs.
+func Run(ctx context.Context, m *Model, a Analysis) (*Report, error) {
+	card := a.Card()
+	if m == nil && !card.Paper {
+		return nil, check.Value("model", "one", "none")
+	}
+	if card.Needs != nil {
+		if err := card.Needs(m.Spec); err != nil {
+			return nil, m.lacks(a, err)
+		}
+	}
+	r, err := a.Run(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	r.Analysis = a.Name()
+	return r, nil
+}
+
+// lacks completes the error of an analysis that the model does not have by those that it has.
+func (m *Model) lacks(a Analysis, err error) error {
+	var lacks check.UnsupportedError
+	all, failed := Analyses(m.Zoo)
+	if failed != nil || !errors.As(err, &lacks) {
+		return err
+	}
+	lacks.Analysis = a.Name()
+	for _, has := range Supported(all, m.Spec) {
+		lacks.Has = append(lacks.Has, has.Name())
+	}
+	return lacks
+}
