@@ -41,7 +41,7 @@ func TestScoresOfARandomModel(t *testing.T) {
 
 // TestCopyingOfTheCommittedModel: the heads that copy most are beyond chance, most heads are not; the table tells both.
 func TestCopyingOfTheCommittedModel(t *testing.T) {
-	m, err := pretrained.Open("../examples/quickstart/model.safetensors")
+	m, err := pretrained.Open("zoo:quickstart")
 	require.NoError(t, err)
 	circuits, err := analysis.FindCircuits(m.Store, m.Spec, analysis.CircuitOptions{Draws: 200, Seed: 1})
 	require.NoError(t, err)

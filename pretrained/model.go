@@ -11,6 +11,7 @@ import (
 	"github.com/residua-go/residua/generate"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/zoo"
 )
 
 // Model is a trained model, read from a file.
@@ -24,7 +25,8 @@ type Model struct {
 	texts texts // what Generate has made
 }
 
-// Open reads a model from a run folder (its newest checkpoint), a step folder, one model file, or what one of Importers
+// Open reads a model from a run folder (its newest checkpoint), a step folder, one model file, "zoo:NAME" (a model of package
+// zoo, which may be downloaded), or what one of Importers
 // recognises, as a Hugging Face folder (config.json, safetensors) of an architecture that is known. What it passed over is in
 // Source.Warnings.
 func Open(path string) (*Model, error) { return OpenWith(models.Standard(), path) }
@@ -32,6 +34,10 @@ func Open(path string) (*Model, error) { return OpenWith(models.Standard(), path
 // OpenWith is Open for models of the designs, and of the formats, in a zoo. A run or step folder is ours, whatever else lies
 // there.
 func OpenWith(zoo models.Zoo, path string) (*Model, error) {
+	path, err := named(path)
+	if err != nil {
+		return nil, err
+	}
 	var others []string
 	for _, i := range Importers(zoo) {
 		if others = append(others, i.Wants()); !checkpoint.IsRun(path) && i.Recognises(path) {
@@ -54,6 +60,14 @@ func OpenWith(zoo models.Zoo, path string) (*Model, error) {
 		m.readState()
 	}
 	return m, err
+}
+
+// named is the file of a model of the zoo, and any other path as it is.
+func named(path string) (string, error) {
+	if name, ok := strings.CutPrefix(path, zoo.Prefix); ok {
+		return zoo.Standard().File(name)
+	}
+	return path, nil
 }
 
 // importWith reads a model of another format.

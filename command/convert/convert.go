@@ -59,7 +59,7 @@ func types(zoo models.Zoo) string {
 // call is a call of the command.
 type call struct {
 	zoo    models.Zoo
-	Path   string `yaml:"checkpoint" help:"read the model from <PATH>: a run folder (its newest checkpoint), a step folder, a .safetensors file, or what is listed below"`
+	Path   string `yaml:"checkpoint" help:"read the model from <PATH>: a run folder (its newest checkpoint), a step folder, a .safetensors file, zoo:NAME (a trained model that comes with Residua), or what is listed below"`
 	Out    string `yaml:"out" help:"write <PATH>: a folder, or for a format of one file that file"`
 	Format string `yaml:"format" help:"write the format <NAME>, one of those below"`
 	pretrained.ExportOptions

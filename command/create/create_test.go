@@ -12,6 +12,7 @@ import (
 
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/internal/cli/clitest"
+	"github.com/residua-go/residua/internal/clone"
 	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/models"
 )
@@ -48,8 +49,8 @@ func TestNewStream(t *testing.T) {
 func TestSource(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
-	assert.Equal(t, root, sourceAround("."))
-	assert.Empty(t, sourceAround(t.TempDir()))
+	assert.Equal(t, root, clone.Around("."))
+	assert.Empty(t, clone.Around(t.TempDir()))
 	c := call{Stream: "decay"}
 	files, work, err := c.moduleFiles("decay")
 	require.NoError(t, err)
@@ -63,7 +64,7 @@ func TestSource(t *testing.T) {
 // TestReleases: a program that is a release asks for that, one of a working tree for the source.
 func TestReleases(t *testing.T) {
 	for version, released := range map[string]bool{"v0.1.0": true, "(devel)": false, "v0.0.0-20261126133049-53f9c6778f03": false} {
-		info := &debug.BuildInfo{Main: debug.Module{Path: residua, Version: version}}
+		info := &debug.BuildInfo{Main: debug.Module{Path: clone.Module, Version: version}}
 		got, is := release(info)
 		assert.Equal(t, released, is, version)
 		if released {

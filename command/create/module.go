@@ -9,16 +9,15 @@ import (
 	"strings"
 
 	"github.com/pkg/errors"
-)
 
-// residua is the path of Residua's module.
-const residua = "github.com/residua-go/residua"
+	"github.com/residua-go/residua/internal/clone"
+)
 
 // moduleFiles are go.mod and, by the source of Residua, go.sum.
 func (c *call) moduleFiles(dir string) (files map[string][]byte, work bool, err error) {
 	source := c.Source
 	if source == "" {
-		source = sourceAround(".")
+		source = clone.Around(".")
 	}
 	if source == "" {
 		info, _ := debug.ReadBuildInfo()
@@ -26,12 +25,15 @@ func (c *call) moduleFiles(dir string) (files map[string][]byte, work bool, err 
 		if !released {
 			return nil, false, errors.New("-source: want the folder of Residua's source: it is not around the working directory, and this program is no release")
 		}
-		text := fmt.Sprintf("module %s\n\ngo 1.26.0\n\nrequire %s %s\n", c.Stream, residua, version)
+		text := fmt.Sprintf("module %s\n\ngo 1.26.0\n\nrequire %s %s\n", c.Stream, clone.Module, version)
 		return map[string][]byte{"go.mod": []byte(text)}, false, nil
 	}
+	if !clone.Is(source) {
+		return nil, false, errors.Errorf("-source: want a folder with the go.mod of %s, got %s", clone.Module, source)
+	}
 	text, err := os.ReadFile(filepath.Join(source, "go.mod"))
-	if err != nil || !isResidua(text) {
-		return nil, false, errors.Errorf("-source: want a folder with the go.mod of %s, got %s", residua, source)
+	if err != nil {
+		return nil, false, err
 	}
 	sums, err := os.ReadFile(filepath.Join(source, "go.sum"))
 	if err != nil {
@@ -41,31 +43,14 @@ func (c *call) moduleFiles(dir string) (files map[string][]byte, work bool, err 
 	if err != nil {
 		return nil, false, err
 	}
-	rest := toolLine.ReplaceAllString(strings.TrimPrefix(string(text), "module "+residua+"\n"), "")
-	mod := fmt.Sprintf("module %s\n%s\nrequire %s v0.0.0\n\nreplace %s => %s\n", c.Stream, rest, residua, residua, quoted(from))
+	rest := toolLine.ReplaceAllString(strings.TrimPrefix(string(text), "module "+clone.Module+"\n"), "")
+	mod := fmt.Sprintf("module %s\n%s\nrequire %s v0.0.0\n\nreplace %s => %s\n", c.Stream, rest, clone.Module, clone.Module, quoted(from))
 	_, err = os.Stat(filepath.Join(source, "go.work"))
 	return map[string][]byte{"go.mod": []byte(mod), "go.sum": sums}, err == nil && within(from), nil
 }
 
 // toolLine is a directive of Residua's go.mod that is not for others.
 var toolLine = regexp.MustCompile(`(?m)^tool .*\n`)
-
-// sourceAround is the folder with Residua's go.mod at dir or above it, or "".
-func sourceAround(dir string) string {
-	at, err := filepath.Abs(dir)
-	for err == nil {
-		if text, err := os.ReadFile(filepath.Join(at, "go.mod")); err == nil && isResidua(text) {
-			return at
-		}
-		if filepath.Dir(at) == at {
-			break
-		}
-		at = filepath.Dir(at)
-	}
-	return ""
-}
-
-func isResidua(mod []byte) bool { return strings.HasPrefix(string(mod), "module "+residua+"\n") }
 
 // relative is the way from one folder to another, as a replace directive has it; absolute where there is none.
 func relative(from, to string) (string, error) {
@@ -93,7 +78,7 @@ func release(info *debug.BuildInfo) (version string, released bool) {
 		return "", false
 	}
 	for _, m := range append(info.Deps, &info.Main) {
-		if m.Path == residua && m.Replace == nil && releaseVersion.MatchString(m.Version) {
+		if m.Path == clone.Module && m.Replace == nil && releaseVersion.MatchString(m.Version) {
 			return m.Version, true
 		}
 	}

@@ -20,7 +20,7 @@ type Model struct {
 // Checkpoint is the setting that says where a model, of a design in the Zoo, is.
 type Checkpoint struct {
 	Zoo  models.Zoo
-	Path string `yaml:"checkpoint" help:"read the model from <PATH>: a run folder (its newest checkpoint), a step folder, a .safetensors file, or a folder of another program's, as of Hugging Face's (convert -h lists them)"`
+	Path string `yaml:"checkpoint" help:"read the model from <PATH>: a run folder (its newest checkpoint), a step folder, a .safetensors file, zoo:NAME (a trained model that comes with Residua), or a folder of another program's, as of Hugging Face's (convert -h lists them)"`
 }
 
 // Cores is the setting that says how many threads compute.

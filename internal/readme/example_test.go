@@ -11,7 +11,7 @@ import (
 
 // The README's Go.
 func Example() {
-	m, err := pretrained.Open("examples/embedded/model.safetensors") // or runs/quickstart, or a folder of Hugging Face's
+	m, err := pretrained.Open("examples/embedded/model.safetensors") // or zoo:quickstart, runs/quickstart, or a folder of Hugging Face's
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,11 +1,7 @@
-// Package quickstart holds the model that configs/quickstart.yaml trains.
-package quickstart
+package zoo_test
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"os"
 	"strings"
 	"testing"
 
@@ -19,17 +15,7 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-const file = "model.safetensors"
-
-// TestChecksum: the file is the one that SHA256SUMS names.
-func TestChecksum(t *testing.T) {
-	text, err := os.ReadFile(file)
-	require.NoError(t, err)
-	sums, err := os.ReadFile("SHA256SUMS")
-	require.NoError(t, err)
-	sum := sha256.Sum256(text)
-	assert.Equal(t, hex.EncodeToString(sum[:])+"  "+file, strings.TrimSpace(string(sums)))
-}
+const file = "zoo:quickstart"
 
 // TestIsTheConfigsModel: the model is of the shape that configs/quickstart.yaml has.
 func TestIsTheConfigsModel(t *testing.T) {

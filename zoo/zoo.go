@@ -1,0 +1,160 @@
+// Package zoo finds the trained models that have names: their files lie in this folder of a clone of Residua, each with a card
+// (NAME.md), and are assets of a release. pretrained.Open and -checkpoint open them as "zoo:NAME".
+package zoo
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/internal/clone"
+	"github.com/residua-go/residua/internal/spelling"
+)
+
+// Prefix begins what stands for a model of the zoo where a path could stand.
+const Prefix = "zoo:"
+
+const (
+	extension = ".safetensors"
+	release   = "https://github.com/residua-go/residua/releases/download/zoo-1"
+	patience  = 10 * time.Minute // of a download of 10 MB
+)
+
+//go:embed SHA256SUMS
+var checksums string
+
+// Zoo is where models of known checksums are looked for.
+type Zoo struct {
+	checksums string // lines of sha256sum, of NAME.safetensors
+	clone     string // folder of the files; "": none
+	cache     string // folder that downloads go to; "": there is none
+	release   string // URL of the folder of the files
+}
+
+// Standard returns the models that come with Residua. They are looked for in the clone of Residua around the working
+// directory, then in the user's cache folder, then among the assets of a release of Residua.
+func Standard() Zoo {
+	z := Zoo{checksums: checksums, release: release}
+	if root := clone.Around("."); root != "" {
+		z.clone = filepath.Join(root, "zoo")
+	}
+	if cache, err := os.UserCacheDir(); err == nil {
+		z.cache = filepath.Join(cache, "residua", "zoo")
+	}
+	return z
+}
+
+// Names lists the models.
+func (z Zoo) Names() (names []string) {
+	for line := range strings.Lines(z.checksums) {
+		_, file, _ := strings.Cut(strings.TrimSpace(line), "  ")
+		names = append(names, strings.TrimSuffix(file, extension))
+	}
+	return names
+}
+
+// File returns the path of a model's file, and downloads it into the cache folder if it is nowhere. It is an error if the file's
+// SHA-256 checksum is another one than the list's.
+func (z Zoo) File(name string) (string, error) {
+	sum, err := z.checksum(name)
+	if err != nil {
+		return "", err
+	}
+	for _, dir := range []string{z.clone, z.cache} {
+		path := filepath.Join(dir, name+extension)
+		if dir == "" || !isThere(path) {
+			continue
+		}
+		got, err := checksumOf(path)
+		if err == nil && got != sum {
+			err = errors.Errorf("%s: want the SHA-256 checksum %s, got %s: remove the file", path, sum, got)
+		}
+		return path, err
+	}
+	return z.download(name, sum)
+}
+
+func (z Zoo) checksum(name string) (string, error) {
+	for line := range strings.Lines(z.checksums) {
+		if sum, file, _ := strings.Cut(strings.TrimSpace(line), "  "); file == name+extension {
+			return sum, nil
+		}
+	}
+	return "", errors.Errorf("%s%s: want one of %s%s", Prefix, name, strings.Join(z.Names(), ", "), spelling.Hint(name, z.Names()))
+}
+
+func isThere(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func checksumOf(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = file.Close() }()
+	hash := sha256.New()
+	_, err = io.Copy(hash, file)
+	return hex.EncodeToString(hash.Sum(nil)), err
+}
+
+// download fetches a file whole: it gets its name once its checksum is right.
+func (z Zoo) download(name, sum string) (path string, err error) {
+	url := z.release + "/" + name + extension
+	defer func() {
+		err = errors.Wrapf(err, "%s%s: the file is neither in a clone of Residua around the working directory nor in %s, and cannot be downloaded",
+			Prefix, name, z.cache)
+	}()
+	if z.cache == "" {
+		return "", errors.New("there is no cache folder: set HOME or XDG_CACHE_HOME")
+	}
+	if err := os.MkdirAll(z.cache, 0o777); err != nil {
+		return "", err
+	}
+	part, err := os.CreateTemp(z.cache, name+".*.part")
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		_ = part.Close()
+		_ = os.Remove(part.Name()) // fails once it has its name
+	}()
+	if err := fetch(part, url); err != nil {
+		return "", err
+	}
+	got, err := checksumOf(part.Name())
+	if err != nil {
+		return "", err
+	}
+	if got != sum {
+		return "", errors.Errorf("%s: want the SHA-256 checksum %s, got %s", url, sum, got)
+	}
+	path = filepath.Join(z.cache, name+extension)
+	return path, os.Rename(part.Name(), path)
+}
+
+// fetch writes what a URL has to a file, down to the disk.
+func fetch(to *os.File, url string) error {
+	client := http.Client{Timeout: patience}
+	answer, err := client.Get(url)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode != http.StatusOK {
+		return errors.Errorf("%s: want the file, got %s", url, answer.Status)
+	}
+	if _, err := io.Copy(to, answer.Body); err != nil {
+		return err
+	}
+	return to.Sync()
+}
