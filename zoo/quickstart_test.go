@@ -32,9 +32,9 @@ func TestIsTheConfigsModel(t *testing.T) {
 func TestEveryBlockIsWorthSomething(t *testing.T) {
 	m, err := pretrained.Open(file)
 	require.NoError(t, err)
-	of, err := report.Of(context.Background(), m)
+	of, err := report.Of(m)
 	require.NoError(t, err)
-	text, err := of.Text(nil, 0)
+	text, err := of.Text(context.Background(), nil, 0)
 	require.NoError(t, err)
 	const rows = 8
 	var ids [][]int32
