@@ -23,7 +23,7 @@ type dense struct {
 func newDense(b *graph.Builder, name string, hidden int, f kernel.Activation, s FeedForwardSizes) *dense {
 	d := &dense{b: b, name: name, hidden: hidden,
 		w1: b.Param(s.Init.Hidden(name+".w1", s.In, s.WidthRatio, s.In, hidden)),
-		w2: b.Param(s.lastWeights()(name+".w2", hidden, s.HiddenRatio, hidden, s.In)),
+		w2: b.Param(s.LastWeights()(name+".w2", hidden, s.HiddenRatio, hidden, s.In)),
 	}
 	if s.Bias {
 		d.b1 = b.Param(Zero(name+".w1_bias", hidden))

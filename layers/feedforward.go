@@ -43,8 +43,8 @@ type FeedForwardSizes struct {
 	Init        Init
 }
 
-// lastWeights is how the last map's weights start.
-func (s FeedForwardSizes) lastWeights() func(name string, fanIn int, ratio float64, shape ...int) graph.ParamSpec {
+// LastWeights returns how the weights of the last map start: as Init.Output has it where AddsOutput, else as other weights.
+func (s FeedForwardSizes) LastWeights() func(name string, fanIn int, ratio float64, shape ...int) graph.ParamSpec {
 	if s.AddsOutput {
 		return s.Init.Output
 	}

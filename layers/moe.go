@@ -91,7 +91,7 @@ func newMoE(b *graph.Builder, name string, c MoEConfig, s FeedForwardSizes) *mix
 	m := &mixture{b: b, name: name, topK: c.TopK, experts: c.Experts, exact: s.ExactGelu, raw: c.RawGates,
 		router: b.Param(graph.ParamSpec{Name: name + ".router", Shape: []int{s.In, c.Experts}, Init: graph.Normal(routerStd), Decay: true, WidthRatio: s.WidthRatio, Role: graph.RoleHidden}),
 		w1:     b.Param(s.Init.Hidden(name+".w1", s.In, s.WidthRatio, c.Experts, s.In, c.Hidden)),
-		w2:     b.Param(s.lastWeights()(name+".w2", c.Hidden, s.HiddenRatio, c.Experts, c.Hidden, s.In)),
+		w2:     b.Param(s.LastWeights()(name+".w2", c.Hidden, s.HiddenRatio, c.Experts, c.Hidden, s.In)),
 	}
 	if s.Bias {
 		m.b1 = b.Param(Zero(name+".w1_bias", c.Experts, c.Hidden))

@@ -44,7 +44,7 @@ func (c SwiGLUConfig) New(b *graph.Builder, name string, s FeedForwardSizes) Fee
 	f := &swiGLU{dense: dense{b: b, name: name, hidden: c.Hidden}}
 	f.w1 = b.Param(s.Init.Hidden(name+".w1", s.In, s.WidthRatio, s.In, c.Hidden))
 	f.w3 = b.Param(s.Init.Hidden(name+".w3", s.In, s.WidthRatio, s.In, c.Hidden))
-	f.w2 = b.Param(s.lastWeights()(name+".w2", c.Hidden, s.HiddenRatio, c.Hidden, s.In))
+	f.w2 = b.Param(s.LastWeights()(name+".w2", c.Hidden, s.HiddenRatio, c.Hidden, s.In))
 	if s.Bias {
 		f.b1 = b.Param(Zero(name+".w1_bias", c.Hidden))
 		f.b3 = b.Param(Zero(name+".w3_bias", c.Hidden))

@@ -1,5 +1,5 @@
 // Newstream is a program of its own module that adds a residual stream to Residua, with an op of
-// its own, an optimizer, a kind of experiment, a format of files and an analysis, and trains and examines models of them with Residua's commands:
+// its own, a feed-forward, an optimizer, a kind of experiment, a format of files and an analysis, and trains and examines models of them with Residua's commands:
 //
 //	cd examples/newstream
 //	export GOWORK=off            # this folder is no part of the repository's workspace
@@ -18,7 +18,7 @@
 //	go run . serve -checkpoint runs/layerscale    # the page has norms, too
 //
 // gain.go is the op, design.go what a run config may say of the stream, stream.go the stream,
-// frozen.go what takes a run of it apart; lion.go is the optimizer, spread.go the kind of experiment,
+// frozen.go what takes a run of it apart; bilinear.go is the feed-forward, lion.go is the optimizer, spread.go the kind of experiment,
 // format.go the format, norms.go the analysis. Residua's conformance suite tests it in newstream_test.go.
 package main
 
@@ -40,7 +40,7 @@ func main() {
 }
 
 // newZoo is Residua's designs and presets, our design, and a preset of it: the byte-level
-// transformer quickstart-transformer on our stream, with which it is compared; and our optimizer, kind of
+// transformer quickstart-transformer on our stream, with which it is compared; and our feed-forward, optimizer, kind of
 // experiment, format and analysis.
 func newZoo() (models.Zoo, error) {
 	zoo := models.Standard()
@@ -50,5 +50,5 @@ func newZoo() (models.Zoo, error) {
 	}
 	return zoo.With(LayerScale{}, models.Preset{
 		Name: "quickstart-layerscale", Baseline: plain.Name, Config: plain.Config.OnStream(LayerScale{}),
-	}).WithKinds(Lion{Beta1: 0.9, Beta2: 0.99}, Spread{Unit: "nats"}, Folder{}, Norms{}), nil
+	}).WithFeedForward(Bilinear{}).WithKinds(Lion{Beta1: 0.9, Beta2: 0.99}, Spread{Unit: "nats"}, Folder{}, Norms{}), nil
 }
