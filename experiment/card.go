@@ -16,6 +16,7 @@ type card struct {
 	layers.Card
 	series Series
 	preset string
+	muon   bool // Muon trains it
 }
 
 // cards are the card of the baseline, the preset of a transformer, and those of the presets that
@@ -48,16 +49,28 @@ func (s Cards) withMuon(c card) []card {
 }
 
 func newCard(zoo models.Zoo, p models.Preset) card {
-	return card{cardOf(zoo, p), Series{p.Name, []string{"model.preset=" + p.Name}}, p.Name}
+	return card{Card: cardOf(zoo, p), series: Series{p.Name, []string{"model.preset=" + p.Name}}, preset: p.Name}
 }
 
 // withMuon is the same model trained by Muon, at the rates of AdamW.
 func (c card) withMuon() card {
-	c.Title, c.series.Name = c.Title+", trained by Muon", c.series.Name+"-muon"
+	c.Title, c.series.Name = c.Title+", trained by Muon", c.series.Name+muonSuffix
+	c.muon = true
 	c.series.Set = append(slices.Clone(c.series.Set), "train.optim={kind: muon, scale: match_rms_adamw}")
 	c.Source += "; Jordan 2024 (Muon), with updates of AdamW's size as in Liu et al. 2025, arXiv 2502.16982"
 	c.Use = "The same, its weight matrices updated by orthogonalised momentum. A step takes five iterations of matrix products a weight longer, and one moment less is kept."
 	return c
+}
+
+// muonSuffix ends the names of series that Muon trains.
+const muonSuffix = "-muon"
+
+// optimizer is the series of a curve that the card is compared with.
+func (c card) optimizer() string {
+	if c.muon {
+		return "muon"
+	}
+	return "adamw"
 }
 
 // cardOf is the card of a preset's stream, or of its feed-forward or its loop if its stream is its

@@ -23,6 +23,7 @@ type Cards struct {
 	Baseline string              `yaml:"baseline" help:"the transformer's preset; the others are those that the zoo compares with it"`
 	Sizes    map[string][]string `yaml:"sizes" help:"settings by preset that make other sizes of all, as in {quickstart: [model.stream.dv=16], others: [model.stream.d_model=128]}; others: of each preset that is not named; nothing: the presets' own sizes"`
 	Muon     []string            `yaml:"muon" help:"presets that are trained by Muon, too, with a card of its own"`
+	Curve    string              `yaml:"curve" help:"config of a sweep of the transformer over train.tokens, with the series adamw and muon: how many tokens it needs for a loss (columns Sc and Sw); nothing: no columns"`
 	Speeds   string              `yaml:"speeds" help:"file that bench zoo -out has written: speed and memory of the presets; nothing: they are not shown"`
 }
 
@@ -84,7 +85,11 @@ const others = "others"
 func (s Cards) Report(r *Results) (out Report) {
 	cards, _ := s.cards(r.plan.zoo) // it was read for the plan, as were the speeds
 	measured, _ := s.measured()
-	overview := figure.Table{Align: "lrrrrrr", Header: []string{"stream", "parameters", "train FLOPs a token", "entries a token", "rate", "bits per byte", "compared with the transformer"}}
+	needed, err := s.curves(r.plan.zoo)
+	if err != nil {
+		out.Notes = append(out.Notes, "Without Sc and Sw: "+err.Error())
+	}
+	overview := figure.Table{Align: "lrrrrrrrrr", Header: []string{"stream", "parameters", "train FLOPs a token", "entries a token", "rate", "bits per byte", "compared with the transformer", "seeds", "Sc", "Sw"}}
 	curves := figure.Panels{Across: 3, OwnAxes: true}
 	base := r.all[0]
 	out.Cards = cardsHead
@@ -101,7 +106,8 @@ func (s Cards) Report(r *Results) (out Report) {
 		if len(c.curves()) > 0 {
 			curves.Charts = append(curves.Charts, learning(card.Title, base, c))
 		}
-		overview.Row(card.Title, sizes[0], sizes[1], sizes[2], rate, estimate(c.bits(), "%.3f"), c.comparedWith(base))
+		sc, sw := card.factors(c, needed[card.optimizer()].with(r.baseline(card.muon)), measured)
+		overview.Row(card.Title, sizes[0], sizes[1], sizes[2], rate, estimate(c.bits(), "%.3f"), c.comparedWith(base), fmt.Sprint(len(c.losses())), sc, sw)
 		out.Cards += fmt.Sprintf("\n## %s\n\n```\n%s\n```\n\n%s.\n\n%s\n\nPreset `%s`: %s parameters, %s FLOPs a token in training, %s entries of state a token.\n",
 			card.Title, card.Equation, card.Source, card.Use, card.preset, sizes[0], sizes[1], sizes[2])
 		if speeds := card.speeds(r.plan.zoo, measured); len(speeds.Rows) > 0 {
@@ -114,7 +120,18 @@ func (s Cards) Report(r *Results) (out Report) {
 
 // cardsHead begins the cards.
 const cardsHead = "\nA score is the mean over seeds of weights and batches, the number after ± its standard error. These are small models and few tokens: an order here need not be the " +
-	"order at scale. Time, FLOPs and bytes moved are multiples of the transformer's of the same shape, as `residua bench zoo` measured them.\n"
+	"order at scale. Sc is how many times its tokens the transformer needs for its loss, by the same optimizer and at a rate of its own (experiments/baselines.yaml); Sw is Sc times its speed over the transformer's. Time, FLOPs and bytes moved are multiples of the transformer's of the same shape, as `residua bench zoo` measured them.\n"
+
+// baseline is the cell of the transformer, by AdamW or by Muon; the first two cards, if Muon trains it.
+func (r *Results) baseline(muon bool) Result {
+	base := r.all[0]
+	for _, c := range r.all[1:] {
+		if muon && c.series == base.series+muonSuffix {
+			return c
+		}
+	}
+	return base
+}
 
 // comparedWith is the difference of the score from the baseline's.
 func (c Result) comparedWith(base Result) string {

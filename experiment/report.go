@@ -49,13 +49,13 @@ func (p *Plan) Report() (*Report, error) {
 	return p.reportOfLog()
 }
 
-func (p *Plan) reportOfLog() (*Report, error) {
-	r := &Results{plan: p}
-	runs, done := 0, 0
+// results are the complete runs in the log that was read: done of runs.
+func (p *Plan) results() (r *Results, runs, done int, err error) {
+	r = &Results{plan: p}
 	for _, c := range p.cells {
 		s, err := c.state()
 		if err != nil {
-			return nil, err
+			return nil, 0, 0, err
 		}
 		r.all = append(r.all, Result{c, s})
 		if len(s.runs) > 0 {
@@ -63,6 +63,14 @@ func (p *Plan) reportOfLog() (*Report, error) {
 		}
 		ofCell, made := s.count(c)
 		runs, done = runs+ofCell, done+made
+	}
+	return r, runs, done, nil
+}
+
+func (p *Plan) reportOfLog() (*Report, error) {
+	r, runs, done, err := p.results()
+	if err != nil {
+		return nil, err
 	}
 	report := Report{}
 	if done > 0 {

@@ -1,0 +1,108 @@
+package experiment
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/experiment/bench"
+	"github.com/residua-go/residua/experiment/stats"
+	"github.com/residua-go/residua/models"
+)
+
+// tokensKey is the key of a run config that a curve's sweep has values of.
+const tokensKey = "train.tokens"
+
+// curve is how many tokens a baseline needs for a loss, in falling order of the loss: T_base(L).
+type curve []struct{ loss, tokens float64 }
+
+// factor is how many times tokens the baseline needs for a loss, T_base(L) / tokens, by linear interpolation of log tokens over
+// the loss. Outside the curve nothing is extrapolated: bound is ">" where the baseline ends above that loss with all its
+// tokens, "<" where it is below with its fewest, and the factor is that of the curve's end. An empty curve gives NaN.
+func (c curve) factor(loss, tokens float64) (factor float64, bound string) {
+	if len(c) == 0 || math.IsNaN(loss) {
+		return math.NaN(), ""
+	}
+	first, last := c[0], c[len(c)-1]
+	switch {
+	case loss > first.loss:
+		return first.tokens / tokens, "< "
+	case loss < last.loss:
+		return last.tokens / tokens, "> "
+	}
+	i := 1
+	for i < len(c)-1 && c[i].loss > loss {
+		i++
+	}
+	left, right := c[max(0, i-1)], c[min(i, len(c)-1)]
+	part := 0.
+	if left.loss > right.loss {
+		part = (left.loss - loss) / (left.loss - right.loss)
+	}
+	return left.tokens / tokens * math.Pow(right.tokens/left.tokens, part), ""
+}
+
+// curves are T_base of each series of the sweep over train.tokens whose config Curve names, from its log.
+func (s Cards) curves(zoo models.Zoo) (map[string]curve, error) {
+	if s.Curve == "" {
+		return nil, nil
+	}
+	c, err := Load(Kinds(zoo), s.Curve, nil)
+	if err != nil {
+		return nil, err
+	}
+	if sweep, ok := c.Kind.(Sweep); !ok || sweep.Key != tokensKey {
+		return nil, errors.Errorf("%s: want a sweep over %s", s.Curve, tokensKey)
+	}
+	plan, err := c.Plan(context.Background(), zoo, strings.TrimSuffix(s.Curve, filepath.Ext(s.Curve)))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := plan.readLog(); err != nil {
+		return nil, err
+	}
+	results, _, _, err := plan.results()
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]curve{}
+	for _, cell := range results.cells {
+		if loss := stats.Mean(cell.losses()).Mean; len(cell.todo) == 0 && !math.IsNaN(loss) {
+			all[cell.series] = append(all[cell.series], struct{ loss, tokens float64 }{loss, float64(cell.runs[0].Tokens)})
+		}
+	}
+	return all, nil
+}
+
+// with is the curve with one more point, a baseline's cell, without which its first and last points say little.
+func (c curve) with(base Result) curve {
+	if loss := stats.Mean(base.losses()).Mean; !math.IsNaN(loss) {
+		c = append(slices.Clone(c), struct{ loss, tokens float64 }{loss, float64(base.runs[0].Tokens)})
+	}
+	slices.SortFunc(c, func(a, b struct{ loss, tokens float64 }) int { return cmp.Compare(b.loss, a.loss) })
+	return c
+}
+
+// factors are the columns Sc and Sw of a card's cell: how many times its tokens the baseline needs for its loss, and the same
+// times its speed, the baseline's time of a step over its own. "-" is what is not known.
+func (c card) factors(cell Result, of curve, measured []bench.DesignResult) (sc, sw string) {
+	if len(cell.runs) == 0 || len(cell.todo) > 0 {
+		return "-", "-"
+	}
+	factor, bound := of.factor(stats.Mean(cell.losses()).Mean, float64(cell.runs[0].Tokens))
+	if math.IsNaN(factor) {
+		return "-", "-"
+	}
+	sc, sw = fmt.Sprintf("%s%.2f", bound, factor), "-"
+	i := slices.IndexFunc(measured, func(r bench.DesignResult) bool { return r.Name == c.preset && r.Time > 0 })
+	if i >= 0 && !c.muon { // bench times steps of AdamW
+		sw = fmt.Sprintf("%s%.2f", bound, factor/measured[i].Time)
+	}
+	return sc, sw
+}
