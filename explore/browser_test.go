@@ -108,10 +108,37 @@ func TestInBrowser(t *testing.T) {
 	t.Run("switched off", func(t *testing.T) { window{browser, t}.checkOff() })
 	t.Run("steered", func(t *testing.T) { window{browser, t}.checkSteered() })
 	t.Run("errors", func(t *testing.T) { window{browser, t}.checkErrors() })
+	t.Run("analyses", func(t *testing.T) { window{browser, t}.checkAnalyses() })
 	t.Run("token of the server", func(t *testing.T) { window{browser, t}.checkAccess(c) })
 	t.Run("narrow", func(t *testing.T) { window{browser, t}.checkNarrow() })
 	t.Run("address", func(t *testing.T) { window{browser, t}.checkAddress(c.serve()) })
 	assert.Equal(t, "true", w.text(`performance.getEntriesByType("resource").every((e) => e.name.startsWith(location.origin) || e.name.startsWith("data:"))`), "nothing is asked of another server")
+}
+
+// checkAnalyses: each has a form, and draws its tables and figures.
+func (w window) checkAnalyses() {
+	var ignored any
+	const status = `document.getElementById("analysis-status").textContent`
+	run := func(name, key, value string) {
+		w.ask(`const select = document.getElementById("analysis");
+			select.value = arguments[0];
+			select.dispatchEvent(new Event("change"));
+			const field = document.querySelector("#settings [data-key=" + arguments[1] + "]");
+			field.value = arguments[2];
+			document.getElementById("analysis-status").textContent = "";
+			document.getElementById("analyse").click();
+			return 0`, &ignored, name, key, value)
+		w.wait(status + ` !== "" && ` + status + ` !== "Running …"`)
+	}
+	for name, setting := range map[string][2]string{"attribute": {"top", "3"}, "lens": {"prompt", "some text"}, "ablate": {"prompts", `["ab", "cd"]`}, "export": {"names", "embedding.out"}} {
+		run(name, setting[0], setting[1])
+		assert.Regexp(w.t, "^"+name+`: [0-9.]+ s\.$`, w.text(status))
+		w.photograph("analysis-" + name)
+		assert.Equal(w.t, "true", w.text(`[...document.querySelectorAll("#analysed figure")].every((f) => f.querySelector("svg, canvas, table"))`), name)
+		assert.NotEqual(w.t, "0", w.text(`document.querySelectorAll("#analysed table tbody tr").length`), name)
+	}
+	run("attribute", "top", "0")
+	assert.Equal(w.t, "top: want >= 1, got 0", w.text(status))
 }
 
 // checkAddress: the fragment has what is on the page, and makes the same page elsewhere; the index leaves it alone.

@@ -3,7 +3,6 @@ package explore
 import (
 	"fmt"
 	"maps"
-	"math"
 
 	"gonum.org/v1/gonum/floats"
 	"gorgonia.org/tensor"
@@ -16,17 +15,17 @@ import (
 // Change says what of an activation is other than the model makes it: Scale multiplies its chosen
 // entries, Add adds a direction to them; one of both.
 type Change struct {
-	Activation string         `yaml:"activation" json:"activation"`   // "blocks.2.attention.heads"
-	At         map[string]int `yaml:"at" json:"at,omitempty"`         // an index for some of its axes but the token's: {"head": 3}; none: all entries
-	Tokens     []int          `yaml:"tokens" json:"tokens,omitempty"` // the first and the last position; nil: all
-	Scale      *float64       `yaml:"scale" json:"scale,omitempty"`   // 0: off
+	Activation string         `yaml:"activation" json:"activation"`                      // "blocks.2.attention.heads"
+	At         map[string]int `yaml:"at" json:"at,omitempty"`                            // an index for some of its axes but the token's: {"head": 3}; none: all entries
+	Tokens     []int          `yaml:"tokens" json:"tokens,omitempty"`                    // the first and the last position; nil: all
+	Scale      *float64       `yaml:"scale" min:"-1e6" max:"1e6" json:"scale,omitempty"` // 0: off
 	Add        *Direction     `yaml:"add" json:"add,omitempty"`
 }
 
 // Direction is what steering adds: times the given values, or times the difference that the activation's entries
 // have at the ends of two texts (Turner et al. 2023, "Activation Addition").
 type Direction struct {
-	Times  float64   `yaml:"times" json:"times"`
+	Times  float64   `yaml:"times" min:"-1e6" max:"1e6" json:"times"`
 	Values []float64 `yaml:"values" json:"values,omitempty"` // as many as the chosen entries of one token
 	Plus   string    `yaml:"plus" json:"plus,omitempty"`
 	Minus  string    `yaml:"minus" json:"minus,omitempty"` // "": only Plus
@@ -83,8 +82,6 @@ func (e *Explorer) change(c Change) (change, error) {
 	switch {
 	case (c.Scale == nil) == (c.Add == nil):
 		return checked, check.Value("change", "either scale or add", "both or none")
-	case c.Scale != nil && math.Abs(*c.Scale) > scaleMost, c.Add != nil && math.Abs(c.Add.Times) > scaleMost:
-		return checked, check.Value("scale", fmt.Sprintf("from -%g to %g", scaleMost, scaleMost), "more")
 	case c.Scale != nil:
 		return checked, nil
 	}
@@ -92,9 +89,6 @@ func (e *Explorer) change(c Change) (change, error) {
 	checked.direction, err = e.direction(checked)
 	return checked, err
 }
-
-// scaleMost bounds what is multiplied and added.
-const scaleMost = 1e6
 
 // direction is what a change adds, before Times.
 func (e *Explorer) direction(c change) ([]float64, error) {

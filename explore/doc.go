@@ -8,6 +8,8 @@
 //	POST /explorer/run       Run: tokens with their probabilities, as lines of JSON while they come
 //	POST /explorer/token     Look: one token's logit, lens, attention and wiring, as Views
 //	POST /explorer/attention Look: one layer's attention patterns, as a figure
+//	GET  /explorer/analyses  []Listed: the analyses that the model has, with their settings
+//	POST /explorer/analyses/NAME a report.Analysis: Analysed, what it found
 //
 // New makes the Explorer, an http.Handler, of a model that package pretrained has opened. What a
 // request changes holds for its own runs alone. An error is {"error": {"message": "..."}}.

@@ -29,8 +29,8 @@ func TestDocs(t *testing.T) {
 		tokens, _ := c.run(explore.Run{Prompt: "if err != nil {", Changes: []explore.Change{change}})
 		require.NotEqual(t, tokens["untouched"], tokens["changed"], line)
 	}
-	calls := regexp.MustCompile(`http://127.0.0.1:8080(/explorer/\w+) [^'"]*'[^']*' \\\n  -d '(.*)'`).FindAllSubmatch(text, -1)
-	require.Len(t, calls, 2)
+	calls := regexp.MustCompile(`http://127.0.0.1:8080(/explorer/[\w/]+) [^'"]*'[^']*' \\\n  -d '(.*)'`).FindAllSubmatch(text, -1)
+	require.Len(t, calls, 3)
 	for _, call := range calls {
 		c.post(string(call[1]), string(call[2]), http.StatusOK)
 	}

@@ -40,12 +40,13 @@ func statusOf(err error) int {
 	var outOfRange check.RangeError
 	var value check.ValueError
 	var unknown check.UnknownNameError
+	var lacks check.UnsupportedError
 	var notKept cache.NotKeptError
 	var setting *layers.SettingError
 	switch {
 	case errors.As(err, &status):
 		return status.status
-	case errors.As(err, &outOfRange), errors.As(err, &value), errors.As(err, &unknown), errors.As(err, &notKept), errors.As(err, &setting):
+	case errors.As(err, &outOfRange), errors.As(err, &value), errors.As(err, &unknown), errors.As(err, &lacks), errors.As(err, &notKept), errors.As(err, &setting):
 		return http.StatusBadRequest
 	case errors.Is(err, context.DeadlineExceeded):
 		return http.StatusServiceUnavailable

@@ -6,6 +6,7 @@ import (
 
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/analysis/report"
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
@@ -29,6 +30,9 @@ type Explorer struct {
 	spec      models.Spec
 	store     *graph.Store
 	tokenizer data.Tokenizer // nil: prompts are token ids
+	model     *report.Model
+	analyses  []report.Analysis // of any model
+	listed    []Listed          // those of this one
 	about     Description
 	sites     map[string]cache.Activation // what can be changed, of one token
 	programs  programs
@@ -42,11 +46,8 @@ type Explorer struct {
 // New makes an Explorer. Close it after use.
 func New(m *pretrained.Model, o Options) (*Explorer, error) {
 	e := &Explorer{options: o.withDefaults(m), spec: m.Spec, store: m.Store}
-	if m.Data.Tokenizer != "" {
-		var err error
-		if e.tokenizer, err = m.Tokenizer(); err != nil {
-			return nil, err
-		}
+	if err := e.listAnalyses(m); err != nil {
+		return nil, err
 	}
 	if e.options.Tokens < 2 {
 		return nil, check.AtLeast("tokens", 2, e.options.Tokens)

@@ -15,12 +15,17 @@ import (
 
 // Handlers are the API's handlers by the patterns of http.ServeMux, for a server that mounts them among its own.
 func (e *Explorer) Handlers() map[string]http.Handler {
-	return map[string]http.Handler{
+	all := map[string]http.Handler{
 		"/explorer/model":     answering(http.MethodGet, func(w http.ResponseWriter, _ *http.Request) error { return write(w, e.about) }),
+		"/explorer/analyses":  answering(http.MethodGet, func(w http.ResponseWriter, _ *http.Request) error { return write(w, e.listed) }),
 		"/explorer/run":       answering(http.MethodPost, e.answerRun),
 		"/explorer/token":     answering(http.MethodPost, e.answerToken),
 		"/explorer/attention": answering(http.MethodPost, e.answerAttention),
 	}
+	for _, a := range e.analyses {
+		all["/explorer/analyses/"+a.Name()] = e.analysis(a)
+	}
+	return all
 }
 
 // ServeHTTP answers a request.

@@ -19,10 +19,10 @@ type Look struct {
 	BOS      *bool    `yaml:"bos" json:"bos,omitempty"` // as of Run
 	IDs      []int32  `yaml:"ids" json:"ids,omitempty"` // in the place of Prompt
 	Position int      `yaml:"position" json:"position"`
-	Target   *int32   `yaml:"target" json:"target,omitempty"`   // whose logit is taken apart; nil: the untouched run's likeliest
-	Against  *int32   `yaml:"against" json:"against,omitempty"` // whose logit is subtracted; nil: none
-	Layer    int      `yaml:"layer" json:"layer,omitempty"`     // of /explorer/attention
-	Top      int      `yaml:"top" json:"top,omitempty"`         // alternatives; 0: 8
+	Target   *int32   `yaml:"target" json:"target,omitempty"`            // whose logit is taken apart; nil: the untouched run's likeliest
+	Against  *int32   `yaml:"against" json:"against,omitempty"`          // whose logit is subtracted; nil: none
+	Layer    int      `yaml:"layer" json:"layer,omitempty"`              // of /explorer/attention
+	Top      int      `yaml:"top" min:"0" max:"50" json:"top,omitempty"` // alternatives; 0: 8
 	Changes  []Change `yaml:"changes" json:"changes,omitempty"`
 }
 
@@ -115,9 +115,7 @@ func (e *Explorer) both(l *Look, names []string) (first, second *cache.Cache, er
 	if err := check.Index("position", l.Position, len(l.IDs)); err != nil {
 		return nil, nil, err
 	}
-	if l.Top, err = e.topOf(l.Top); err != nil {
-		return nil, nil, err
-	}
+	l.Top = e.topOf(l.Top)
 	changes, err := e.changes(l.Changes)
 	if err != nil {
 		return nil, nil, err

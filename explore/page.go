@@ -23,7 +23,7 @@ var web embed.FS
 var style template.CSS
 
 // scripts are the script's parts, in order, after those that draw figures.
-var scripts = [...]string{"api.js", "changes.js", "tokens.js", "details.js", "address.js", "explorer.js"}
+var scripts = [...]string{"api.js", "changes.js", "tokens.js", "details.js", "address.js", "analyses.js", "explorer.js"}
 
 // policy lets the page ask its own server alone.
 const policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

@@ -1,17 +1,15 @@
 package explore
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/data"
 )
 
-// topMost is how many alternatives of a token may be asked for, topDefault how many there are otherwise.
-const (
-	topMost    = 50
-	topDefault = 8
-)
+// topDefault is how many alternatives of a token there are unless a request says otherwise.
+const topDefault = 8
 
 // encode is the ids of a request's text, or its ids; a text is read as data.EncodePrompt says.
 func (e *Explorer) encode(field, text string, ids []int32, bos *bool) ([]int32, error) {
@@ -37,12 +35,4 @@ func (e *Explorer) encode(field, text string, ids []int32, bos *bool) ([]int32, 
 }
 
 // topOf is how many alternatives a request asks for.
-func (e *Explorer) topOf(asked int) (int, error) {
-	switch {
-	case asked < 0 || asked > topMost:
-		return 0, check.Value("top", fmt.Sprintf("0 to %d", topMost), asked)
-	case asked == 0:
-		asked = topDefault
-	}
-	return min(asked, e.spec.Vocab), nil
-}
+func (e *Explorer) topOf(asked int) int { return min(cmp.Or(asked, topDefault), e.spec.Vocab) }

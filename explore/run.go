@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/pkg/errors"
@@ -14,7 +13,6 @@ import (
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/generate"
-	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 )
 
@@ -22,14 +20,14 @@ import (
 // changes for both once more, changed.
 type Run struct {
 	Prompt      string   `yaml:"prompt" json:"prompt,omitempty"`
-	BOS         *bool    `yaml:"bos" json:"bos,omitempty"`       // the token that begins documents is read before Prompt; null: true
-	IDs         []int32  `yaml:"ids" json:"ids,omitempty"`       // in the place of Prompt
-	Tokens      int      `yaml:"tokens" json:"tokens,omitempty"` // to generate at most
-	Temperature float64  `yaml:"temperature" json:"temperature,omitempty"`
-	TopK        int      `yaml:"top_k" json:"top_k,omitempty"`
-	TopP        *float64 `yaml:"top_p" json:"top_p,omitempty"` // null: 1, all
+	BOS         *bool    `yaml:"bos" json:"bos,omitempty"`               // the token that begins documents is read before Prompt; null: true
+	IDs         []int32  `yaml:"ids" json:"ids,omitempty"`               // in the place of Prompt
+	Tokens      int      `yaml:"tokens" min:"0" json:"tokens,omitempty"` // to generate at most
+	Temperature float64  `yaml:"temperature" min:"0" json:"temperature,omitempty"`
+	TopK        int      `yaml:"top_k" min:"0" json:"top_k,omitempty"`
+	TopP        *float64 `yaml:"top_p" min:"1e-6" max:"1" json:"top_p,omitempty"` // null: 1, all
 	Seed        uint64   `yaml:"seed" json:"seed,omitempty"`
-	Top         int      `yaml:"top" json:"top,omitempty"` // alternatives of each token; 0: 8
+	Top         int      `yaml:"top" min:"0" max:"50" json:"top,omitempty"` // alternatives of each token; 0: 8
 	Changes     []Change `yaml:"changes" json:"changes,omitempty"`
 }
 
@@ -100,15 +98,10 @@ func (e *Explorer) answer(ctx context.Context, asked Run, s *lines) error {
 	if err != nil {
 		return err
 	}
-	if room := e.options.Tokens - len(ids); asked.Tokens < 0 || asked.Tokens > room {
+	if room := e.options.Tokens - len(ids); asked.Tokens > room {
 		return check.Value("tokens", fmt.Sprintf("0 to %d: a prompt and its text have at most %d tokens", room, e.options.Tokens), asked.Tokens)
 	}
-	if asked.Top, err = e.topOf(asked.Top); err != nil {
-		return err
-	}
-	if err := asked.validate(ids); err != nil {
-		return err
-	}
+	asked.Top = e.topOf(asked.Top)
 	changes, err := e.changes(asked.Changes)
 	if err != nil {
 		return err
@@ -230,19 +223,6 @@ func (r Run) request(ids []int32) generate.Request {
 		request.TopP = *r.TopP
 	}
 	return request
-}
-
-// validate tells a bad setting by its key in the API.
-func (r Run) validate(ids []int32) error {
-	if r.TopP != nil && *r.TopP == 0 { // which a Request takes for its default
-		return check.Value("top_p", "above 0 and at most 1 (1: no limit)", 0)
-	}
-	err := r.request(ids).Validate()
-	var setting *layers.SettingError
-	if errors.As(err, &setting) {
-		return layers.Setting(strings.ReplaceAll(setting.Key, "-", "_"), "%s", setting.Problem)
-	}
-	return err
 }
 
 // generated is a token as a generator has it.

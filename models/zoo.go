@@ -109,15 +109,15 @@ func (z Zoo) Presets() []Preset { return slices.Clone(z.presets) }
 
 // Stream returns the design of that name, without settings. It is an error if the zoo has none, or
 // several.
-func (z Zoo) Stream(name string) (stream.Design, error) { return find("stream", z.streams, name) }
+func (z Zoo) Stream(name string) (stream.Design, error) { return Find("stream", z.streams, name) }
 
 // FeedForward returns the design of that name, without settings.
 func (z Zoo) FeedForward(name string) (layers.FeedForwardDesign, error) {
-	return find("feed-forward", z.feedForwards, name)
+	return Find("feed-forward", z.feedForwards, name)
 }
 
-// find is the design of a name, of which there must be one.
-func find[D namedDesign](what string, designs []D, name string) (D, error) {
+// Find returns the design, or kind, of a name, of which there must be one; what says what it is, for errors.
+func Find[D namedDesign](what string, designs []D, name string) (D, error) {
 	var found []D
 	for _, d := range designs {
 		if d.Name() == name {
@@ -131,7 +131,7 @@ func find[D namedDesign](what string, designs []D, name string) (D, error) {
 	case 1:
 		return found[0], nil
 	}
-	return none, errors.Errorf("%s %q: want one design of that name in the zoo, got %T and %T: rename one", what, name, found[0], found[1])
+	return none, errors.Errorf("%s %q: want one of that name in the zoo, got %T and %T: rename one", what, name, found[0], found[1])
 }
 
 // Preset returns the preset of that name. It is an error if the zoo has none, or several.

@@ -15,9 +15,9 @@ import (
 func TestZooRefusesDuplicateNames(t *testing.T) {
 	zoo := models.Standard().With(stream.HighwayConfig{}, models.Preset{Name: "quickstart"}).WithFeedForward(layers.GELUConfig{})
 	_, err := zoo.Stream(stream.HighwayConfig{}.Name())
-	require.EqualError(t, err, `stream "highway": want one design of that name in the zoo, got stream.HighwayConfig and stream.HighwayConfig: rename one`)
+	require.EqualError(t, err, `stream "highway": want one of that name in the zoo, got stream.HighwayConfig and stream.HighwayConfig: rename one`)
 	_, err = zoo.FeedForward(layers.GELUConfig{}.Name())
-	require.ErrorContains(t, err, "want one design of that name")
+	require.ErrorContains(t, err, "want one of that name")
 	_, err = zoo.Preset("quickstart")
 	require.EqualError(t, err, `preset: want one called "quickstart" in the zoo, got 2: rename the others`)
 	_, err = zoo.Stream(stream.VectorConfig{}.Name())

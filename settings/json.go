@@ -48,7 +48,7 @@ func (d jsonDecoder) object(key string, v reflect.Value) error {
 			return &Error{Key: full, Problem: "unknown key" + spelling.Hint(name, d.schema.names(v.Type())), Unknown: true}
 		}
 		if f.Tag.Get("local") != "" {
-			return &Error{Key: full, Problem: "want no files in JSON, as the command's flags name them, got one"}
+			return &Error{Key: full, Problem: "cannot be set in JSON: it names files; use the command's flag"}
 		}
 		if err := d.value(full, v.FieldByIndex(f.Index)); err != nil {
 			return err
@@ -101,10 +101,8 @@ func (d jsonDecoder) value(key string, v reflect.Value) error {
 	switch k := t.Kind(); {
 	case reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()):
 		return d.broken(key, d.Decode(v.Addr().Interface()))
-	case isText(t) && k == reflect.Slice: // in JSON an array
-		return d.parts(key, v, reflect.SliceOf(t.Elem()))
-	case isText(t) && k == reflect.Map:
-		return d.parts(key, v, reflect.MapOf(t.Key(), t.Elem()))
+	case k == reflect.Map || k == reflect.Slice && (isText(t) || pointee(t.Elem()).Kind() == reflect.Struct):
+		return d.several(key, v)
 	case isText(t):
 		return d.whole(key, v)
 	case k == reflect.Struct:
@@ -116,18 +114,8 @@ func (d jsonDecoder) value(key string, v reflect.Value) error {
 		}
 		v.Set(fresh)
 		return nil
-	case k == reflect.Map || k == reflect.Slice && pointee(t.Elem()).Kind() == reflect.Struct:
-		return d.several(key, v)
 	}
 	return d.whole(key, v)
-}
-
-// parts reads a list or a map, which elsewhere is a text, as the plain type that it is.
-func (d jsonDecoder) parts(key string, v reflect.Value, plain reflect.Type) error {
-	fresh := reflect.New(plain).Elem()
-	err := d.value(key, fresh)
-	v.Set(fresh)
-	return err
 }
 
 // whole reads a value that holds no keys.
@@ -140,7 +128,7 @@ func (d jsonDecoder) whole(key string, v reflect.Value) error {
 	return d.broken(key, err)
 }
 
-// several reads the entries of a map, or the structs of a list.
+// several reads the entries of a map, or of a list of structs or one that elsewhere is written as a text.
 func (d jsonDecoder) several(key string, v reflect.Value) error {
 	t := v.Type()
 	bracket, want, fresh := json.Delim('['), "an array", reflect.New(t).Elem()

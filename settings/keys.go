@@ -25,13 +25,14 @@ func (k Key) IsSection() bool { return k.Type == "section" }
 // declaration, a section before its keys. A key of a section that has a kind is there once for each
 // meaning.
 func Keys(k Kinds, defaults any) ([]Key, error) {
-	s, err := schemaOf(reflect.ValueOf(defaults), k)
+	of := reflect.Indirect(reflect.ValueOf(defaults))
+	s, err := schemaOf(of, k)
 	if err != nil {
 		return nil, err
 	}
 	var keys []Key
 	listed := "\x00" // prefix of the keys of a section of a kind
-	s.walk(reflect.ValueOf(defaults), func(name string, f field, v reflect.Value) {
+	s.walk(of, func(name string, f field, v reflect.Value) {
 		if strings.HasPrefix(name, listed) {
 			return
 		}

@@ -21,17 +21,17 @@ type view struct {
 }
 
 type sectionView struct {
-	Heading    string
-	Paragraphs []string
-	Figures    []figureView
+	Heading    string       `json:"heading"`
+	Paragraphs []string     `json:"paragraphs"`
+	Figures    []figureView `json:"figures"`
 }
 
 // figureView is a figure: a table, or data for the script.
 type figureView struct {
-	Title string
-	Kind  string          // the script's name for it, "table" for a table
-	Data  json.RawMessage // nil for a table
-	Table *figure.Table
+	Title string          `json:"title"`
+	Kind  string          `json:"kind"`  // the script's name for it, "table" for a table
+	Data  json.RawMessage `json:"data"`  // nil for a table
+	Table *figure.Table   `json:"table"` // nil for others
 }
 
 func (p Page) view() (view, error) {
@@ -61,6 +61,15 @@ func (p Page) empty() bool {
 		}
 	}
 	return true
+}
+
+// MarshalJSON writes what a Library draws: a heading, paragraphs and figures; each figure has its kind's data, or a table.
+func (s Section) MarshalJSON() ([]byte, error) {
+	v, err := s.view()
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(v)
 }
 
 func (s Section) view() (sectionView, error) {

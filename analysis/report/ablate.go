@@ -72,7 +72,7 @@ func (o Ablate) Run(ctx context.Context, m *Model) (*Report, error) {
 	if o.Restore {
 		return nil, check.Value("restore", "several rows (prompts, or rows of validation text)", "one prompt")
 	}
-	if o.With != "" && o.With != analysis.ReplaceZero {
+	if o.With != analysis.ReplaceZero {
 		return nil, check.Value("with", fmt.Sprintf("%s for one prompt, or several rows (prompts, or rows of validation text)", analysis.ReplaceZero), o.With)
 	}
 	metric, err := o.metric(m, ids)
@@ -84,10 +84,9 @@ func (o Ablate) Run(ctx context.Context, m *Model) (*Report, error) {
 		r.part("ablation", "Named activations", o.together())(analysis.Ablate(m.Store, m.Spec, ids, o.Names, o.At, metric))
 		return r, r.err
 	}
-	top := cmp.Or(o.Top, defaultTop)
-	r.sweep(m, "heads", "Heads", "Each head's output is set to 0 at all tokens: how the metric changes.", nil, top)(
+	r.sweep(m, "heads", "Heads", "Each head's output is set to 0 at all tokens: how the metric changes.", nil, o.Top)(
 		analysis.AblateHeads(m.Store, m.Spec, ids, metric))
-	r.sweep(m, "writers", "Writers", "What a writer writes is set to 0, at one token or at all.", ids, top)(
+	r.sweep(m, "writers", "Writers", "What a writer writes is set to 0, at one token or at all.", ids, o.Top)(
 		analysis.AblateWriters(m.Store, m.Spec, ids, metric))
 	return r, r.err
 }
@@ -97,7 +96,7 @@ const blockRows = 8
 
 // blocks takes blocks and sublayers away, on a prompt or rows of validation text.
 func (o Ablate) blocks(ctx context.Context, m *Model) (*Report, error) {
-	if len(o.Names) > 0 || len(o.At) > 0 || o.Prompts != nil || o.Restore || o.Contrast.Given() || o.With != "" && o.With != analysis.ReplaceZero {
+	if len(o.Names) > 0 || len(o.At) > 0 || o.Prompts != nil || o.Restore || o.Contrast.Given() || o.With != analysis.ReplaceZero {
 		return nil, check.Value("blocks", "rows, prompt or ids alone with it", "another choice of what is ablated or measured")
 	}
 	if !o.Prompt.Given() && m.Text != nil {

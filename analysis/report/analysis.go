@@ -9,6 +9,7 @@ import (
 
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/settings"
 )
 
 // Analysis is a way of taking a trained model apart. It is a struct whose tagged fields are its settings: flags of its
@@ -32,18 +33,15 @@ type Card struct {
 	Paper bool // it is about no model, and Run is given nil
 }
 
-// Analyses are all of this package, in the order of help, and those of a zoo. It is an error if two have one name, or one is no struct.
+// Analyses are all of this package, in the order of help, and those of a zoo. It is an error if two have one name.
 func Analyses(zoo models.Zoo) ([]Analysis, error) {
 	all := []Analysis{Attribute{}, Lens{}, Heads{}, Circuits{}, Wiring{}, Basis{}, Directions{}, Rotation{}, Subspaces{}, Paths{}, Memory{},
 		Ablate{}, Patch{}, Mixing{}, Export{}, Steer{}, Theory{zoo: zoo}}
-	for _, a := range models.KindsOf[Analysis](zoo) {
-		if reflect.TypeOf(a).Kind() != reflect.Struct {
-			return all, errors.Errorf("analysis %q: want a struct in the zoo, got %T", a.Name(), a)
+	all = append(all, models.KindsOf[Analysis](zoo)...)
+	for _, a := range all {
+		if _, err := models.Find("analysis", all, a.Name()); err != nil {
+			return all, err
 		}
-		if i := slices.IndexFunc(all, func(other Analysis) bool { return other.Name() == a.Name() }); i >= 0 {
-			return all, errors.Errorf("analysis %q: want one of that name in the zoo, got %T and %T: rename one", a.Name(), all[i], a)
-		}
-		all = append(all, a)
 	}
 	return all, nil
 }
@@ -58,22 +56,24 @@ func Supported(all []Analysis, c models.Spec) []Analysis {
 
 // Settable is a pointer to a copy of an analysis, to be filled with settings; it is an Analysis, too.
 func Settable(a Analysis) Analysis {
-	v := reflect.New(reflect.TypeOf(a))
-	v.Elem().Set(reflect.ValueOf(a))
+	held := reflect.Indirect(reflect.ValueOf(a))
+	v := reflect.New(held.Type())
+	v.Elem().Set(held)
 	return v.Interface().(Analysis)
 }
 
-// Run runs an analysis of a model, which may be nil if the card says so. It is a check.UnsupportedError if the model's
+// Run runs an analysis of a model (nil, if its card says Paper). A setting that is zero where its bounds do not allow zero has
+// its tag's default; it is a *settings.Error if another one lies outside its bounds, and a check.UnsupportedError if the model's
 // stream lacks what the analysis needs.
 func Run(ctx context.Context, m *Model, a Analysis) (*Report, error) {
-	card := a.Card()
-	if m == nil && !card.Paper {
-		return nil, check.Value("model", "one", "none")
-	}
-	if card.Needs != nil {
-		if err := card.Needs(m.Spec); err != nil {
+	if needs := a.Card().Needs; needs != nil {
+		if err := needs(m.Spec); err != nil {
 			return nil, m.lacks(a, err)
 		}
+	}
+	a = Settable(a)
+	if err := settings.Complete(a); err != nil {
+		return nil, err
 	}
 	r, err := a.Run(ctx, m)
 	if err != nil {

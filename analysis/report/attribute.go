@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -10,9 +9,6 @@ import (
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/stream"
 )
-
-// defaultTop is how many rows a table of the largest has.
-const defaultTop = 20
 
 // Attribute is a logit as a sum over all that wrote to the stream: which logit, and which of its terms are listed.
 type Attribute struct {
@@ -63,7 +59,7 @@ func (o Attribute) Run(ctx context.Context, m *Model) (*Report, error) {
 	r.Add("attribution", "What wrote the logit, by site",
 		"Each head, neuron, expert, table or bias that writes to the residual stream adds its term to a logit. The terms add up to the model's own.", attribution)
 	for _, g := range groups(attribution, at)[1:] {
-		r.Add(g.name, "What wrote the logit, "+g.by, "The largest terms.", analysis.Rank(attribution.Name+", "+g.by, g.terms, cmp.Or(o.Top, defaultTop)))
+		r.Add(g.name, "What wrote the logit, "+g.by, "The largest terms.", analysis.Rank(attribution.Name+", "+g.by, g.terms, o.Top))
 	}
 	return r, r.err
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/residua-go/residua/analysis"
@@ -37,9 +36,6 @@ func (Circuits) Card() Card {
 	}
 }
 
-// defaultDraws is how many random heads of a layer the scores of circuits are compared with.
-const defaultDraws = 64
-
 // Run reports the QK and OV circuits of heads, or of one head of one layer.
 func (o Circuits) Run(_ context.Context, m *Model) (*Report, error) {
 	at, err := o.Place.in(m.Spec)
@@ -51,7 +47,7 @@ func (o Circuits) Run(_ context.Context, m *Model) (*Report, error) {
 		return nil, err
 	}
 	found, err := analysis.FindCircuits(m.Store, m.Spec, analysis.CircuitOptions{
-		Run: run, WithoutVocabulary: o.Full != nil && !*o.Full, Draws: cmp.Or(o.Draws, defaultDraws), Seed: o.Seed,
+		Run: run, WithoutVocabulary: o.Full != nil && !*o.Full, Draws: o.Draws, Seed: o.Seed,
 	})
 	if err != nil {
 		return nil, err
@@ -64,7 +60,7 @@ func (o Circuits) Run(_ context.Context, m *Model) (*Report, error) {
 		r.Add("head", head.Name(), "The eigenvalues of a head's circuits: OV says what it writes of what it attends to, QK what it attends to.", head)
 		return r, nil
 	}
-	found.Show(cmp.Or(o.Top, defaultTop), at.has)
+	found.Show(o.Top, at.has)
 	r.Add("circuits", "Circuits", "The heads that copy most first.", found)
 	composition, err := analysis.Compose(m.Store, m.Spec, run)
 	if err != nil || len(composition.Pairs) == 0 {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -57,7 +56,7 @@ func (o Directions) Run(ctx context.Context, m *Model) (*Report, error) {
 	r.Add("directions", "Found, random, principal and own directions",
 		"Features that a model represents one by one would be directions along which most tokens are near 0 and a few far from it.", found)
 	r.Add("examples", "Where they are large", "The tokens, after those before them, at which each of the sparsest directions is largest, in the half of the text that it was not found on.",
-		newExampleList(m, found, rows, cmp.Or(o.Top, defaultTop)))
+		newExampleList(m, found, rows, o.Top))
 	return r, nil
 }
 

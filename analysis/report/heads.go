@@ -45,7 +45,7 @@ func (o Heads) Run(_ context.Context, m *Model) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	period, rows := cmp.Or(o.Period, min(32, m.Spec.Seq/2)), cmp.Or(o.Rows, 4)
+	period, rows := cmp.Or(o.Period, min(32, m.Spec.Seq/2)), o.Rows
 	if period > maxRandomTokens/max(1, rows) {
 		return nil, check.Value("rows", fmt.Sprintf("rows times period of at most %d", maxRandomTokens), fmt.Sprintf("%d times %d", rows, period))
 	}

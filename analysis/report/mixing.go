@@ -39,8 +39,8 @@ func (Mixing) Card() Card {
 // depth and, where the stream has rows, what each holds.
 func (o Mixing) Run(_ context.Context, m *Model) (*Report, error) {
 	ids, err := o.Prompt.Read(m, 2)
-	if err == nil && o.History == nil {
-		o.History, err = mixing.ReadHistory(m.Name)
+	if err == nil && o.History == nil && m.Path != "" {
+		o.History, err = mixing.ReadHistory(m.Path)
 	}
 	if err != nil {
 		return nil, err

@@ -16,6 +16,7 @@ import (
 // Model is a trained model that reports are about.
 type Model struct {
 	Name      string // what a report calls it: its file
+	Path      string // of its checkpoint; "": it has none
 	Store     *graph.Store
 	Spec      models.Spec
 	Tokenizer data.Tokenizer // nil: prompts are token ids

@@ -1,11 +1,9 @@
 package report
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
@@ -68,9 +66,6 @@ type PatchPair struct {
 
 // Run reports which activations carry the difference of two prompts.
 func (o Patch) Run(ctx context.Context, m *Model) (*Report, error) {
-	if o.Method != "" && o.Method != PatchActivation && o.Method != PatchAttribution {
-		return nil, check.Value("method", fmt.Sprintf("%s or %s", PatchActivation, PatchAttribution), strconv.Quote(string(o.Method)))
-	}
 	if o.Pairs != nil {
 		return o.over(ctx, m)
 	}
@@ -86,9 +81,8 @@ func (o Patch) Run(ctx context.Context, m *Model) (*Report, error) {
 	if o.Method == PatchAttribution {
 		share += " To first order: gradient at the corrupt run times the activations' difference."
 	}
-	top := cmp.Or(o.Top, defaultTop)
-	r.sweep(m, "stream", "The stream, token by token", "The stream after a sublayer, at one token, is put back to what the clean prompt gave."+share, p.clean, top)(stream, nil)
-	r.sweep(m, "heads", "Heads", "A head's output, at all tokens, is put back to what the clean prompt gave."+share, nil, top)(p.heads, nil)
+	r.sweep(m, "stream", "The stream, token by token", "The stream after a sublayer, at one token, is put back to what the clean prompt gave."+share, p.clean, o.Top)(stream, nil)
+	r.sweep(m, "heads", "Heads", "A head's output, at all tokens, is put back to what the clean prompt gave."+share, nil, o.Top)(p.heads, nil)
 	return r, nil
 }
 

@@ -285,9 +285,6 @@ func TestDefaultsOfTags(t *testing.T) {
 			}
 		}
 	}
-	var tuned Lens
-	require.NoError(t, settings.SetDefaults(&tuned))
-	assert.Equal(t, defaultTuneTokens, tuned.Tuned.Tokens)
 }
 
 // partsOf are the names of a report's parts.
@@ -342,8 +339,8 @@ func TestRefused(t *testing.T) {
 	_, err = analyse(m, Memory{})
 	assert.ErrorIs(t, err, check.UnsupportedError{Analysis: "memory", Stream: "vector", Want: "a stream that is written by key vectors"})
 	assert.ErrorContains(t, err, "memory: want a stream that is written by key vectors, got the vector stream, which has attribute, lens, ")
-	_, err = analyse(nil, Lens{})
-	assert.ErrorIs(t, err, check.ValueError{Name: "model"})
+	_, err = analyse(m, Ablate{Top: -1})
+	assert.EqualError(t, err, "top: want >= 1, got -1")
 	m.Tokens = 4
 	_, err = analyse(m, Lens{Prompt: Prompt{Text: "line"}})
 	assert.EqualError(t, err, "prompt: want at most 4 tokens, got 5")

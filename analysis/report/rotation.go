@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/residua-go/residua/analysis"
-	"github.com/residua-go/residua/analysis/check"
 )
 
 // Rotation is how far logits move when the stream is rotated: how often, and how long models are trained after that.
@@ -40,9 +39,6 @@ const optimizerTokens = 17
 // Run reports how far logits move when the stream is rotated and, with Steps, what optimizers
 // do to a model and its rotated copy.
 func (o Rotation) Run(_ context.Context, m *Model) (*Report, error) {
-	if err := check.AtLeast("steps", 0, o.Steps); err != nil {
-		return nil, err
-	}
 	ids, err := o.Prompt.Read(m, 2)
 	if err != nil {
 		return nil, err

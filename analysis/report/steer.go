@@ -72,7 +72,6 @@ type NextToken struct {
 // it (Turner et al. 2023, "Activation Addition"), and reports what the model says with and without.
 func (o Steer) Run(ctx context.Context, m *Model) (*Report, error) {
 	o.Activation = cmp.Or(o.Activation, stream.Site{Block: m.Spec.Depth() / 2, Sublayer: stream.Attention}.Name()+".stream")
-	o.Tokens = cmp.Or(o.Tokens, 40)
 	if o.Scale == 0 {
 		return nil, check.Value("scale", "a number other than 0", o.Scale)
 	}

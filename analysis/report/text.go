@@ -49,9 +49,6 @@ func (m *Model) read(ctx context.Context, p Prompt, prompts Prompts, rows int) (
 // validationRows are n rows of the model's validation text, as long as those of training, evenly spread
 // over it. They begin in the middle of documents, as rows of training do.
 func (m *Model) validationRows(ctx context.Context, n int) ([][]int32, error) {
-	if n < 0 {
-		return nil, check.Value("rows", "at least 1", n)
-	}
 	if m.Text == nil {
 		return nil, check.Value("rows", "a model with a validation text", m.Name+", which has none")
 	}

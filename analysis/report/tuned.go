@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/residua-go/residua/analysis"
@@ -16,9 +15,6 @@ type Tuned struct {
 	Tokens int      `yaml:"tuned_tokens" default:"8192" min:"2" max:"1000000" help:"train -tuned on at most <N> tokens, of which it keeps a fifth to be measured on"` // 0: 8192
 	Steps  int      `yaml:"tuned_steps" default:"200" min:"1" max:"1000000" help:"train -tuned for <N> steps of 512 tokens"`                                          // 0: 200
 }
-
-// defaultTuneTokens are trained on unless told otherwise.
-const defaultTuneTokens = 8192
 
 // add adds what the tuned lens shows, and how near it is to the end.
 func (o Tuned) add(ctx context.Context, r *Report, m *Model, d *analysis.Decomposition, a aim, ids []int32) error {
@@ -48,7 +44,7 @@ func (o Tuned) lens(ctx context.Context, r *Report, m *Model) (*analysis.TunedLe
 	case m.Text == nil:
 		return nil, check.Value("data", "a model with a text", "one without")
 	}
-	ids, err := m.Text(ctx, o.Data, cmp.Or(o.Tokens, defaultTuneTokens))
+	ids, err := m.Text(ctx, o.Data, o.Tokens)
 	if err != nil {
 		return nil, err
 	}

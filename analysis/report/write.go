@@ -33,21 +33,20 @@ func (r *Report) Write(dir string) error {
 			return err
 		}
 	}
-	html, err := r.page().HTML()
+	html, err := page.Page{Title: r.Title, Subtitle: r.Subtitle(), Sections: r.Sections()}.HTML()
 	if err != nil {
 		return err
 	}
 	return save(dir, PageFile, html)
 }
 
-// page is the whole report as a page.
-func (r *Report) page() page.Page {
-	p := page.Page{Title: r.Title, Subtitle: r.Subtitle()}
+// Sections are the parts as sections of a page.
+func (r *Report) Sections() (sections []page.Section) {
 	for _, part := range r.Parts {
 		figures := append(slices.Clone(part.Figures), part.Table)
-		p.Sections = append(p.Sections, page.Section{Heading: part.Heading, Text: part.Text, Figures: figures})
+		sections = append(sections, page.Section{Heading: part.Heading, Text: part.Text, Figures: figures})
 	}
-	return p
+	return sections
 }
 
 // write writes a part's files.

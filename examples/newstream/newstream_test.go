@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,9 +17,11 @@ import (
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/command"
 	"github.com/residua-go/residua/experiment/bench"
+	"github.com/residua-go/residua/explore"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/pretrained"
 	"github.com/residua-go/residua/stream"
 )
 
@@ -199,6 +203,17 @@ func checkNorms(t *testing.T, run, folder string) {
 	}
 	zoo, err := newZoo()
 	require.NoError(t, err)
+	opened, err := pretrained.OpenWith(zoo, run)
+	require.NoError(t, err)
+	explorer, err := explore.New(opened, explore.Options{})
+	require.NoError(t, err)
+	defer explorer.Close()
+	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/explorer/analyses/norms", strings.NewReader(`{"prompt": "some", "relative": true}`))
+	r.Header.Set("Content-Type", "application/json")
+	explorer.ServeHTTP(w, r)
+	var answered struct{ Results struct{ Norms writeNorms } }
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &answered), w.Body.String())
+	assert.Equal(t, relative, answered.Results.Norms.Norms)
 	var stdout, stderr bytes.Buffer
 	assert.Equal(t, 2, command.Main(zoo.WithKinds(Norms{}), []string{"analyze", "lens", "-checkpoint", run}, &stdout, &stderr))
 	assert.Contains(t, stderr.String(), `analysis "norms": want one of that name in the zoo, got main.Norms and main.Norms: rename one`)

@@ -96,6 +96,7 @@ async function begin() {
   readAddress();
   fillSites();
   showChanges();
+  fillAnalyses().catch((error) => say(error.message, true));
   run();
 }
 

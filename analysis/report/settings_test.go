@@ -1,0 +1,111 @@
+package report
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/internal/longtest"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/settings"
+	"github.com/residua-go/residua/stream"
+)
+
+// others are a value of each setting that is not its default, with the settings that it needs next to it.
+var others = map[string]string{
+	"prompt": "line 7", "ids": "1,2,3", "bos": "false", "token": "1", "target": "b", "against": "c", "layer": "1", "head": "1", "top": "2",
+	"prompts": "#prompts.txt", "patch prompts": "#pairs.txt", "heads head": "1 layer=1", "directions top": "1 rows=8", "steer seed": "7 temperature=1", "steer at": "head=1 name=blocks.0.attention.heads", "rows": "2", "period": "3", "seed": "7", "full": "false", "draws": "5", "whole": "true",
+	"fdr": "1", "from": "embedding to=unembedding", "to": "unembedding from=embedding", "controls": "2", "name": "blocks.0.attention.heads", "count": "2",
+	"seeds": "2", "steps": "2", "with": "mean rows=2", "restore": "true rows=2", "blocks": "true", "names": "embedding.out", "at": "head=1 names=blocks.0.attention.heads",
+	"corrupt": "lime prompt=line", "corrupt-ids": "3,2,1 ids=1,2,3", "method": "attribution", "heads": "true", "toward": "b", "away": "c", "scale": "2", "tokens": "3",
+	"temperature": "2", "tuned": "true", "tuned-file": "#lens/tuned-lens.safetensors", "data": "x tuned=true", "tuned-tokens": "96 tuned=true", "tuned-steps": "2 tuned=true",
+	"safetensors": "#x.safetensors", "npy": "#npy", "config": "quickstart",
+}
+
+// TestEverySettingChangesSomething: what each setting of each analysis is for shows in its report, of one of several models.
+func TestEverySettingChangesSomething(t *testing.T) {
+	longtest.Skip(t)
+	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "prompts.txt"), []byte("ab\ncd\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "pairs.txt"), []byte("ab\tac\ncd\tcc\n"), 0o644))
+	all, err := Analyses(models.Standard())
+	require.NoError(t, err)
+	var read []*Model
+	for _, d := range []stream.Design{stream.VectorConfig{Vectors: stream.Vectors{D: 12}}, stream.MatrixConfig{Dk: 6, Dv: 8, Rank: 3}, stream.HyperConfig{Vectors: stream.Vectors{D: 12}, N: 2, Dynamic: true},
+		stream.GatedResidualConfig{Vectors: stream.Vectors{D: 12}, N: 2, Rank: 3}} {
+		m := tiny(t, d)
+		m.Text = func(_ context.Context, files []string, tokens int) (ids []int32, err error) {
+			for i := range 9000 {
+				ids = append(ids, int32(i*i*(3+len(files))%101))
+			}
+			return ids[:min(len(ids), max(tokens, 200))], nil
+		}
+		read = append(read, m)
+	}
+	r, err := analyse(read[0], Lens{Tuned: Tuned{Train: true, Steps: 2, Tokens: 96}})
+	require.NoError(t, err)
+	require.NoError(t, r.Write(filepath.Join(folder, "lens")))
+	for _, a := range all {
+		t.Run(a.Name(), func(t *testing.T) {
+			flags, err := settings.NewFlags(Settable(a))
+			require.NoError(t, err)
+			for _, f := range flags {
+				value, known := others[a.Name()+" "+f.Name]
+				if !known {
+					value, known = others[f.Name]
+				}
+				require.True(t, known, "others: want a value of %s", f.Name)
+				changed := slices.ContainsFunc(read, func(m *Model) bool {
+					if !a.Card().Paper && len(Supported([]Analysis{a}, m.Spec)) == 0 {
+						return false
+					}
+					value, with, _ := strings.Cut(strings.ReplaceAll(value, "#", folder+"/"), " ")
+					if f.Name == "prompt" {
+						value, with = value+" "+with, ""
+					}
+					return told(t, m, a, with) != told(t, m, a, with, f.Name, value)
+				})
+				assert.True(t, changed, f.Name)
+			}
+		})
+	}
+}
+
+// told is all that an analysis says with some settings, one of them as name=value, further ones as a name and a value.
+func told(t *testing.T, m *Model, a Analysis, with string, more ...string) string {
+	t.Helper()
+	a = Settable(a)
+	require.NoError(t, settings.SetDefaults(a))
+	flags, err := settings.NewFlags(a)
+	require.NoError(t, err)
+	if steer, ok := a.(*Steer); ok {
+		steer.Toward = "a"
+	}
+	if name, value, found := strings.Cut(with, "="); found {
+		more = append([]string{name, value}, more...)
+	}
+	for i := 0; i < len(more); i += 2 {
+		f, err := flags.Lookup(more[i])
+		require.NoError(t, err)
+		require.NoError(t, f.Set(more[i+1]), more)
+	}
+	r, err := analyse(m, a)
+	if err != nil {
+		assert.Less(t, len(more), 4, "%s %v: %v", a.Name(), more, err) // alone it may want another setting with it
+		return err.Error()
+	}
+	text := r.String()
+	for _, p := range r.Parts {
+		drawn, err := json.Marshal(p.Figures)
+		require.NoError(t, err)
+		text += string(drawn)
+	}
+	return text
+}
