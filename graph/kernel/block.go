@@ -64,7 +64,11 @@ func (x *block[T]) runPanel(t *tile[T], vecs int) {
 
 // runTiles runs the micro-kernel.
 func (x *block[T]) runTiles(t *tile[T], height, vecs int) {
-	if x.kernels.path == portable {
+	switch {
+	case x.kernels.pairs:
+		t.runPairs(x.kernels, height, vecs, x.transposed)
+		return
+	case x.kernels.path == portable:
 		t.runPortable(height, x.transposed)
 		return
 	}

@@ -58,7 +58,7 @@ func (q *product[T]) check() {
 }
 
 // checkMatrix panics unless s holds rows x columns elements at distance ld.
-func checkMatrix[T Float](s []T, rows, columns, ld int) {
+func checkMatrix[T any](s []T, rows, columns, ld int) {
 	if rows > 1 && ld < columns {
 		panic("kernel: rows overlap")
 	}

@@ -21,6 +21,7 @@ type microkernels struct {
 	vecs     int
 	rows     [3]int
 	fullOnly bool // only tiles of full height are fast
+	pairs    bool // the elements of A and B are pairs of bfloat16 along k
 }
 
 var (

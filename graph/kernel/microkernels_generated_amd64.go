@@ -423,6 +423,301 @@ func avx512combine7(t *combineTile[float32])
 //go:noescape
 func avx512combine8(t *combineTile[float32])
 
+// avx512PairTile runs the micro-kernel of pairs for tiles of rows x vecs vectors.
+func avx512PairTile(rows, vecs int, transposed bool, t *tile[float32]) {
+	switch rows<<2 | (vecs-1)<<1 | bit(transposed) {
+	case 4:
+		avx512Pairsn1x1(t)
+	case 5:
+		avx512Pairst1x1(t)
+	case 8:
+		avx512Pairsn2x1(t)
+	case 9:
+		avx512Pairst2x1(t)
+	case 12:
+		avx512Pairsn3x1(t)
+	case 13:
+		avx512Pairst3x1(t)
+	case 16:
+		avx512Pairsn4x1(t)
+	case 17:
+		avx512Pairst4x1(t)
+	case 20:
+		avx512Pairsn5x1(t)
+	case 21:
+		avx512Pairst5x1(t)
+	case 24:
+		avx512Pairsn6x1(t)
+	case 25:
+		avx512Pairst6x1(t)
+	case 28:
+		avx512Pairsn7x1(t)
+	case 29:
+		avx512Pairst7x1(t)
+	case 32:
+		avx512Pairsn8x1(t)
+	case 33:
+		avx512Pairst8x1(t)
+	case 36:
+		avx512Pairsn9x1(t)
+	case 37:
+		avx512Pairst9x1(t)
+	case 40:
+		avx512Pairsn10x1(t)
+	case 41:
+		avx512Pairst10x1(t)
+	case 44:
+		avx512Pairsn11x1(t)
+	case 45:
+		avx512Pairst11x1(t)
+	case 48:
+		avx512Pairsn12x1(t)
+	case 49:
+		avx512Pairst12x1(t)
+	case 52:
+		avx512Pairsn13x1(t)
+	case 53:
+		avx512Pairst13x1(t)
+	case 56:
+		avx512Pairsn14x1(t)
+	case 57:
+		avx512Pairst14x1(t)
+	case 6:
+		avx512Pairsn1x2(t)
+	case 7:
+		avx512Pairst1x2(t)
+	case 10:
+		avx512Pairsn2x2(t)
+	case 11:
+		avx512Pairst2x2(t)
+	case 14:
+		avx512Pairsn3x2(t)
+	case 15:
+		avx512Pairst3x2(t)
+	case 18:
+		avx512Pairsn4x2(t)
+	case 19:
+		avx512Pairst4x2(t)
+	case 22:
+		avx512Pairsn5x2(t)
+	case 23:
+		avx512Pairst5x2(t)
+	case 26:
+		avx512Pairsn6x2(t)
+	case 27:
+		avx512Pairst6x2(t)
+	case 30:
+		avx512Pairsn7x2(t)
+	case 31:
+		avx512Pairst7x2(t)
+	case 34:
+		avx512Pairsn8x2(t)
+	case 35:
+		avx512Pairst8x2(t)
+	case 38:
+		avx512Pairsn9x2(t)
+	case 39:
+		avx512Pairst9x2(t)
+	case 42:
+		avx512Pairsn10x2(t)
+	case 43:
+		avx512Pairst10x2(t)
+	case 46:
+		avx512Pairsn11x2(t)
+	case 47:
+		avx512Pairst11x2(t)
+	case 50:
+		avx512Pairsn12x2(t)
+	case 51:
+		avx512Pairst12x2(t)
+	case 54:
+		avx512Pairsn13x2(t)
+	case 55:
+		avx512Pairst13x2(t)
+	case 58:
+		avx512Pairsn14x2(t)
+	case 59:
+		avx512Pairst14x2(t)
+	}
+}
+
+//go:noescape
+func avx512Pairsn1x1(t *tile[float32])
+
+//go:noescape
+func avx512Pairst1x1(t *tile[float32])
+
+//go:noescape
+func avx512Pairsn2x1(t *tile[float32])
+
+//go:noescape
+func avx512Pairst2x1(t *tile[float32])
+
+//go:noescape
+func avx512Pairsn3x1(t *tile[float32])
+
+//go:noescape
+func avx512Pairst3x1(t *tile[float32])
+
+//go:noescape
+func avx512Pairsn4x1(t *tile[float32])
+
+//go:noescape
+func avx512Pairst4x1(t *tile[float32])
+
+//go:noescape
+func avx512Pairsn5x1(t *tile[float32])
+
+//go:noescape
+func avx512Pairst5x1(t *tile[float32])
+
+//go:noescape
+func avx512Pairsn6x1(t *tile[float32])
+
+//go:noescape
+func avx512Pairst6x1(t *tile[float32])
+
+//go:noescape
+func avx512Pairsn7x1(t *tile[float32])
+
+//go:noescape
+func avx512Pairst7x1(t *tile[float32])
+
+//go:noescape
+func avx512Pairsn8x1(t *tile[float32])
+
+//go:noescape
+func avx512Pairst8x1(t *tile[float32])
+
+//go:noescape
+func avx512Pairsn9x1(t *tile[float32])
+
+//go:noescape
+func avx512Pairst9x1(t *tile[float32])
+
+//go:noescape
+func avx512Pairsn10x1(t *tile[float32])
+
+//go:noescape
+func avx512Pairst10x1(t *tile[float32])
+
+//go:noescape
+func avx512Pairsn11x1(t *tile[float32])
+
+//go:noescape
+func avx512Pairst11x1(t *tile[float32])
+
+//go:noescape
+func avx512Pairsn12x1(t *tile[float32])
+
+//go:noescape
+func avx512Pairst12x1(t *tile[float32])
+
+//go:noescape
+func avx512Pairsn13x1(t *tile[float32])
+
+//go:noescape
+func avx512Pairst13x1(t *tile[float32])
+
+//go:noescape
+func avx512Pairsn14x1(t *tile[float32])
+
+//go:noescape
+func avx512Pairst14x1(t *tile[float32])
+
+//go:noescape
+func avx512Pairsn1x2(t *tile[float32])
+
+//go:noescape
+func avx512Pairst1x2(t *tile[float32])
+
+//go:noescape
+func avx512Pairsn2x2(t *tile[float32])
+
+//go:noescape
+func avx512Pairst2x2(t *tile[float32])
+
+//go:noescape
+func avx512Pairsn3x2(t *tile[float32])
+
+//go:noescape
+func avx512Pairst3x2(t *tile[float32])
+
+//go:noescape
+func avx512Pairsn4x2(t *tile[float32])
+
+//go:noescape
+func avx512Pairst4x2(t *tile[float32])
+
+//go:noescape
+func avx512Pairsn5x2(t *tile[float32])
+
+//go:noescape
+func avx512Pairst5x2(t *tile[float32])
+
+//go:noescape
+func avx512Pairsn6x2(t *tile[float32])
+
+//go:noescape
+func avx512Pairst6x2(t *tile[float32])
+
+//go:noescape
+func avx512Pairsn7x2(t *tile[float32])
+
+//go:noescape
+func avx512Pairst7x2(t *tile[float32])
+
+//go:noescape
+func avx512Pairsn8x2(t *tile[float32])
+
+//go:noescape
+func avx512Pairst8x2(t *tile[float32])
+
+//go:noescape
+func avx512Pairsn9x2(t *tile[float32])
+
+//go:noescape
+func avx512Pairst9x2(t *tile[float32])
+
+//go:noescape
+func avx512Pairsn10x2(t *tile[float32])
+
+//go:noescape
+func avx512Pairst10x2(t *tile[float32])
+
+//go:noescape
+func avx512Pairsn11x2(t *tile[float32])
+
+//go:noescape
+func avx512Pairst11x2(t *tile[float32])
+
+//go:noescape
+func avx512Pairsn12x2(t *tile[float32])
+
+//go:noescape
+func avx512Pairst12x2(t *tile[float32])
+
+//go:noescape
+func avx512Pairsn13x2(t *tile[float32])
+
+//go:noescape
+func avx512Pairst13x2(t *tile[float32])
+
+//go:noescape
+func avx512Pairsn14x2(t *tile[float32])
+
+//go:noescape
+func avx512Pairst14x2(t *tile[float32])
+
+//go:noescape
+func avx512Round(dst *BFloat16, src *float32, n int)
+
+//go:noescape
+func avx512Widen(dst *float32, src *BFloat16, n int)
+
+//go:noescape
+func avx512Interleave(dst *float32, src, odd *BFloat16, n int)
+
 // avx2Tile runs the micro-kernel for tiles of rows x vecs vectors.
 // partial says that the last vector of a row is not full.
 func avx2Tile(rows, vecs int, transposed, partial bool, t *tile[float32]) {
@@ -905,3 +1200,258 @@ func avx2Gemv4(t *gemvTile[float32])
 
 //go:noescape
 func avx2SumProducts(t *sumProductsTile[float32])
+
+// avx2PairTile runs the micro-kernel of pairs for tiles of rows x vecs vectors.
+func avx2PairTile(rows, vecs int, transposed, partial bool, t *tile[float32]) {
+	switch rows<<3 | (vecs-1)<<2 | bit(transposed)<<1 | bit(partial) {
+	case 8:
+		avx2Pairsn1x1(t)
+	case 9:
+		avx2Pairsn1x1m(t)
+	case 10:
+		avx2Pairst1x1(t)
+	case 11:
+		avx2Pairst1x1m(t)
+	case 16:
+		avx2Pairsn2x1(t)
+	case 17:
+		avx2Pairsn2x1m(t)
+	case 18:
+		avx2Pairst2x1(t)
+	case 19:
+		avx2Pairst2x1m(t)
+	case 24:
+		avx2Pairsn3x1(t)
+	case 25:
+		avx2Pairsn3x1m(t)
+	case 26:
+		avx2Pairst3x1(t)
+	case 27:
+		avx2Pairst3x1m(t)
+	case 32:
+		avx2Pairsn4x1(t)
+	case 33:
+		avx2Pairsn4x1m(t)
+	case 34:
+		avx2Pairst4x1(t)
+	case 35:
+		avx2Pairst4x1m(t)
+	case 40:
+		avx2Pairsn5x1(t)
+	case 41:
+		avx2Pairsn5x1m(t)
+	case 42:
+		avx2Pairst5x1(t)
+	case 43:
+		avx2Pairst5x1m(t)
+	case 48:
+		avx2Pairsn6x1(t)
+	case 49:
+		avx2Pairsn6x1m(t)
+	case 50:
+		avx2Pairst6x1(t)
+	case 51:
+		avx2Pairst6x1m(t)
+	case 56:
+		avx2Pairsn7x1(t)
+	case 57:
+		avx2Pairsn7x1m(t)
+	case 58:
+		avx2Pairst7x1(t)
+	case 59:
+		avx2Pairst7x1m(t)
+	case 64:
+		avx2Pairsn8x1(t)
+	case 65:
+		avx2Pairsn8x1m(t)
+	case 66:
+		avx2Pairst8x1(t)
+	case 67:
+		avx2Pairst8x1m(t)
+	case 12:
+		avx2Pairsn1x2(t)
+	case 13:
+		avx2Pairsn1x2m(t)
+	case 14:
+		avx2Pairst1x2(t)
+	case 15:
+		avx2Pairst1x2m(t)
+	case 20:
+		avx2Pairsn2x2(t)
+	case 21:
+		avx2Pairsn2x2m(t)
+	case 22:
+		avx2Pairst2x2(t)
+	case 23:
+		avx2Pairst2x2m(t)
+	case 28:
+		avx2Pairsn3x2(t)
+	case 29:
+		avx2Pairsn3x2m(t)
+	case 30:
+		avx2Pairst3x2(t)
+	case 31:
+		avx2Pairst3x2m(t)
+	case 36:
+		avx2Pairsn4x2(t)
+	case 37:
+		avx2Pairsn4x2m(t)
+	case 38:
+		avx2Pairst4x2(t)
+	case 39:
+		avx2Pairst4x2m(t)
+	}
+}
+
+//go:noescape
+func avx2Pairsn1x1(t *tile[float32])
+
+//go:noescape
+func avx2Pairsn1x1m(t *tile[float32])
+
+//go:noescape
+func avx2Pairst1x1(t *tile[float32])
+
+//go:noescape
+func avx2Pairst1x1m(t *tile[float32])
+
+//go:noescape
+func avx2Pairsn2x1(t *tile[float32])
+
+//go:noescape
+func avx2Pairsn2x1m(t *tile[float32])
+
+//go:noescape
+func avx2Pairst2x1(t *tile[float32])
+
+//go:noescape
+func avx2Pairst2x1m(t *tile[float32])
+
+//go:noescape
+func avx2Pairsn3x1(t *tile[float32])
+
+//go:noescape
+func avx2Pairsn3x1m(t *tile[float32])
+
+//go:noescape
+func avx2Pairst3x1(t *tile[float32])
+
+//go:noescape
+func avx2Pairst3x1m(t *tile[float32])
+
+//go:noescape
+func avx2Pairsn4x1(t *tile[float32])
+
+//go:noescape
+func avx2Pairsn4x1m(t *tile[float32])
+
+//go:noescape
+func avx2Pairst4x1(t *tile[float32])
+
+//go:noescape
+func avx2Pairst4x1m(t *tile[float32])
+
+//go:noescape
+func avx2Pairsn5x1(t *tile[float32])
+
+//go:noescape
+func avx2Pairsn5x1m(t *tile[float32])
+
+//go:noescape
+func avx2Pairst5x1(t *tile[float32])
+
+//go:noescape
+func avx2Pairst5x1m(t *tile[float32])
+
+//go:noescape
+func avx2Pairsn6x1(t *tile[float32])
+
+//go:noescape
+func avx2Pairsn6x1m(t *tile[float32])
+
+//go:noescape
+func avx2Pairst6x1(t *tile[float32])
+
+//go:noescape
+func avx2Pairst6x1m(t *tile[float32])
+
+//go:noescape
+func avx2Pairsn7x1(t *tile[float32])
+
+//go:noescape
+func avx2Pairsn7x1m(t *tile[float32])
+
+//go:noescape
+func avx2Pairst7x1(t *tile[float32])
+
+//go:noescape
+func avx2Pairst7x1m(t *tile[float32])
+
+//go:noescape
+func avx2Pairsn8x1(t *tile[float32])
+
+//go:noescape
+func avx2Pairsn8x1m(t *tile[float32])
+
+//go:noescape
+func avx2Pairst8x1(t *tile[float32])
+
+//go:noescape
+func avx2Pairst8x1m(t *tile[float32])
+
+//go:noescape
+func avx2Pairsn1x2(t *tile[float32])
+
+//go:noescape
+func avx2Pairsn1x2m(t *tile[float32])
+
+//go:noescape
+func avx2Pairst1x2(t *tile[float32])
+
+//go:noescape
+func avx2Pairst1x2m(t *tile[float32])
+
+//go:noescape
+func avx2Pairsn2x2(t *tile[float32])
+
+//go:noescape
+func avx2Pairsn2x2m(t *tile[float32])
+
+//go:noescape
+func avx2Pairst2x2(t *tile[float32])
+
+//go:noescape
+func avx2Pairst2x2m(t *tile[float32])
+
+//go:noescape
+func avx2Pairsn3x2(t *tile[float32])
+
+//go:noescape
+func avx2Pairsn3x2m(t *tile[float32])
+
+//go:noescape
+func avx2Pairst3x2(t *tile[float32])
+
+//go:noescape
+func avx2Pairst3x2m(t *tile[float32])
+
+//go:noescape
+func avx2Pairsn4x2(t *tile[float32])
+
+//go:noescape
+func avx2Pairsn4x2m(t *tile[float32])
+
+//go:noescape
+func avx2Pairst4x2(t *tile[float32])
+
+//go:noescape
+func avx2Pairst4x2m(t *tile[float32])
+
+//go:noescape
+func avx2Round(dst *BFloat16, src *float32, n int)
+
+//go:noescape
+func avx2Widen(dst *float32, src *BFloat16, n int)
+
+//go:noescape
+func avx2Interleave(dst *float32, src, odd *BFloat16, n int)

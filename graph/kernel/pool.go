@@ -23,6 +23,7 @@ type Pool struct {
 	threads int
 	workers *workerGroup // nil when threads is 1
 	arenas  []arena
+	shared  arena // what the parts of a kernel's task read together
 }
 
 // NewPool returns a pool of the given number of threads; less than 1 means one.
@@ -197,6 +198,14 @@ func (w *worker) unpark() {
 	if w.parked.CompareAndSwap(true, false) {
 		w.wake <- struct{}{}
 	}
+}
+
+// common is the scratch memory that all workers read; a nil Pool has none and the kernel's own is used.
+func (p *Pool) common(own *arena) *arena {
+	if p == nil {
+		return own
+	}
+	return &p.shared
 }
 
 // arena is worker's scratch memory; a nil Pool has none and the kernel's own is used.

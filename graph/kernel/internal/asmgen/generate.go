@@ -64,8 +64,9 @@ func generate() (asm.Files, error) {
 	declarations.Header("asmgen")
 	declarations.Line("package kernel")
 	for _, s := range isas {
-		files["microkernels_"+s.Name+"_amd64.s"] = assembly(s)
-		for _, f := range s.families() {
+		files["microkernels_"+s.Name+"_amd64.s"] = assembly(s, s.families())
+		files["bfloat16_"+s.Name+"_amd64.s"] = assembly(s, s.bfloat16())
+		for _, f := range append(s.families(), s.bfloat16()...) {
 			f.declare(&declarations, s.Name)
 		}
 	}
@@ -74,8 +75,8 @@ func generate() (asm.Files, error) {
 	return files, err
 }
 
-// assembly is the assembly file of one instruction set.
-func assembly(s isa) []byte {
+// assembly is an assembly file of one instruction set.
+func assembly(s isa, families []family) []byte {
 	w := &asm.Writer{ISA: s.ISA}
 	w.Header("asmgen")
 	w.Line("#include \"textflag.h\"\n")
@@ -93,7 +94,7 @@ func assembly(s isa) []byte {
 		}
 		w.Table("lanes", 4, lanes)
 	}
-	for _, f := range s.families() {
+	for _, f := range families {
 		for _, r := range f.routines {
 			r.emit(w)
 		}

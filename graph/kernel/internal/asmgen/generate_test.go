@@ -12,14 +12,14 @@ import (
 func TestGeneratedFilesAreCurrent(t *testing.T) {
 	files, err := generate()
 	require.NoError(t, err)
-	require.Len(t, files, 1+len(isas))
+	require.Len(t, files, 1+2*len(isas))
 	assert.Empty(t, files.Stale("../.."), "out of date: run go generate ./graph/kernel")
 }
 
 // TestRegisters checks that no micro-kernel uses a register for two things at a time.
 func TestRegisters(t *testing.T) {
 	for _, s := range isas {
-		for _, k := range s.kernels() {
+		for _, k := range append(s.kernels(), s.tiles(s.pairRows, true)...) {
 			used := map[string]bool{}
 			claim := func(register string) {
 				assert.False(t, used[register], "%s: %s twice", k.name(), register)
@@ -35,6 +35,15 @@ func TestRegisters(t *testing.T) {
 			}
 			if k.masked {
 				claim(k.Mask())
+			}
+			if k.splits() {
+				for v := range k.vecs {
+					claim(k.bOdd(v))
+				}
+				claim(k.upper())
+				assert.NotEqual(t, k.aEven(), k.aOdd(), k.name())
+				assert.False(t, used[k.aEven()] || used[k.aOdd()], "%s: A", k.name())
+				continue
 			}
 			for r := range k.rows {
 				assert.False(t, used[k.free(r)], "%s: A in %s", k.name(), k.free(r))

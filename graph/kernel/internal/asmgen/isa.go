@@ -10,13 +10,14 @@ import (
 // isa is an instruction set with the sizes of its micro-kernels.
 type isa struct {
 	asm.ISA
-	maxRows [3]int // rows of the highest tile, by vectors in a row
-	dotRows int    // rows of the highest tile of dot
+	maxRows  [3]int // rows of the highest tile, by vectors in a row
+	dotRows  int    // rows of the highest tile of dot
+	pairRows [3]int // rows of the highest tile of pairs of bfloat16
 }
 
 var isas = []isa{
-	{ISA: asm.AVX512, maxRows: [3]int{1: 14, 2: 14}, dotRows: 4},
-	{ISA: asm.AVX2, maxRows: [3]int{1: 12, 2: 6}, dotRows: 2},
+	{ISA: asm.AVX512, maxRows: [3]int{1: 14, 2: 14}, dotRows: 4, pairRows: [3]int{1: 14, 2: 14}},
+	{ISA: asm.AVX2, maxRows: [3]int{1: 12, 2: 6}, dotRows: 2, pairRows: [3]int{1: 8, 2: 4}},
 }
 
 // zero clears a register.
@@ -38,6 +39,13 @@ func setMask(w *asm.Writer, count, scratch string) {
 	w.Op("VMOVD", count, asm.Quarter(mask))
 	w.Op("VPBROADCASTD", asm.Quarter(mask), mask)
 	w.Op("VPCMPGTD", "lanes<>(SB)", mask, mask)
+}
+
+func choose(condition bool, yes, no int) int {
+	if condition {
+		return yes
+	}
+	return no
 }
 
 // at is the place some bytes after the address in a register.

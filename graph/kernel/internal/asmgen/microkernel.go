@@ -12,17 +12,21 @@ type microkernel struct {
 	rows, vecs int
 	transposed bool // A is stored [k, rows]
 	masked     bool // the last vector of a row is partial (only where the isa lacks mask registers)
+	pairs      bool // A's and B's elements are pairs of bfloat16 along k (pairs.go)
 }
 
-// kernels lists the micro-kernels of an instruction set.
-func (s isa) kernels() []microkernel {
+// kernels lists the micro-kernels of an instruction set for float32.
+func (s isa) kernels() []microkernel { return s.tiles(s.maxRows, false) }
+
+// tiles lists micro-kernels of up to maxRows rows.
+func (s isa) tiles(maxRows [3]int, pairs bool) []microkernel {
 	var list []microkernel
 	for vecs := 1; vecs <= 2; vecs++ {
-		for rows := 1; rows <= s.maxRows[vecs]; rows++ {
+		for rows := 1; rows <= maxRows[vecs]; rows++ {
 			for _, transposed := range []bool{false, true} {
-				list = append(list, microkernel{s, rows, vecs, transposed, false})
+				list = append(list, microkernel{s, rows, vecs, transposed, false, pairs})
 				if !s.Masks {
-					list = append(list, microkernel{s, rows, vecs, transposed, true})
+					list = append(list, microkernel{s, rows, vecs, transposed, true, pairs})
 				}
 			}
 		}
@@ -38,6 +42,9 @@ func (k microkernel) name() string {
 	}
 	if k.masked {
 		mask = "m"
+	}
+	if k.pairs {
+		form = "Pairs" + form
 	}
 	return fmt.Sprintf("%s%s%dx%d%s", k.isa.Name, form, k.rows, k.vecs, mask)
 }
@@ -81,6 +88,9 @@ func (k microkernel) b(v int) string      { return k.Vector(k.rows*k.vecs + v) }
 // round if there are fewer.
 func (k microkernel) free(i int) string {
 	first := (k.rows + 1) * k.vecs
+	if k.splits() {
+		first += k.vecs
+	}
 	n := k.Registers - first
 	if k.masked {
 		n-- // the last register holds the mask
@@ -99,14 +109,23 @@ func (k microkernel) groups() int {
 func (k microkernel) signature() string { return k.name() + "(t *tile[float32])" }
 
 func (k microkernel) emit(w *asm.Writer) {
-	w.Function(k.signature(), 16, 8)
+	w.Function(k.signature(), choose(k.splits(), 24, 16), 8)
 	k.emitArguments(w)
+	if k.splits() {
+		k.emitSplitArguments(w)
+	}
 	w.Label("tile")
 	k.emitTileStart(w)
+	if k.splits() {
+		w.Op("LDMXCSR", flushingState)
+	}
 	w.Label("step")
 	k.emitStep(w)
 	w.Op("DECQ", regK)
 	w.Op("JNZ", "step")
+	if k.splits() {
+		w.Op("LDMXCSR", usualState)
+	}
 	k.emitStore(w)
 	w.Return()
 }
@@ -169,18 +188,17 @@ func (k microkernel) emitPrefetch(w *asm.Writer) {
 	w.Label("clear")
 }
 
-// emitStep adds one k: acc[r, :] += A[r, k] * B[k, :].
+// emitStep adds one k, or a pair of them: acc[r, :] += A[r, k] * B[k, :].
 func (k microkernel) emitStep(w *asm.Writer) {
 	for v := range k.vecs {
 		w.Load(at(v*k.Size(), regB), k.b(v), k.partial(v))
 	}
 	w.Op("ADDQ", regBS, regB)
+	if k.splits() {
+		k.emitSplitB(w)
+	}
 	for r := range k.rows {
-		a := k.free(r)
-		w.Op("VBROADCASTSS", k.a(r), a)
-		for v := range k.vecs {
-			w.Op("VFMADD231PS", k.b(v), a, k.acc(r, v))
-		}
+		k.emitProducts(w, r)
 	}
 	if k.transposed {
 		w.Op("ADDQ", regAS, regA[0])
@@ -188,6 +206,23 @@ func (k microkernel) emitStep(w *asm.Writer) {
 	}
 	for g := range k.groups() {
 		w.Op("ADDQ", "$4", regA[g])
+	}
+}
+
+// emitProducts adds to row r of the tile.
+func (k microkernel) emitProducts(w *asm.Writer, r int) {
+	if k.splits() {
+		k.emitSplitProducts(w, r)
+		return
+	}
+	a := k.free(r)
+	w.Op("VBROADCASTSS", k.a(r), a)
+	for v := range k.vecs {
+		if k.pairs {
+			dotPairs(w, k.b(v), a, k.acc(r, v))
+		} else {
+			w.Op("VFMADD231PS", k.b(v), a, k.acc(r, v))
+		}
 	}
 }
 

@@ -1,0 +1,54 @@
+package kernel
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+)
+
+// machinePairs is the fastest path that this processor has for products of bfloat16.
+var machinePairs = detectPairs()
+
+func detectPairs() path {
+	if machinePath == avx512 && !cpu.X86.HasAVX512BF16 {
+		return avx2
+	}
+	return machinePath
+}
+
+// fastRoundBFloat16 rounds the first n elements on a fast path.
+func fastRoundBFloat16(p path, dst []BFloat16, src []float32, n int) {
+	if p == avx512 {
+		avx512Round(&dst[0], &src[0], n)
+	} else {
+		avx2Round(&dst[0], &src[0], n)
+	}
+}
+
+// fastWidenBFloat16 widens the first n elements on a fast path.
+func fastWidenBFloat16(p path, dst []float32, src []BFloat16, n int) {
+	if p == avx512 {
+		avx512Widen(&dst[0], &src[0], n)
+	} else {
+		avx2Widen(&dst[0], &src[0], n)
+	}
+}
+
+// fastInterleave makes the first n pairs on a fast path.
+func fastInterleave(p path, dst, even, odd []BFloat16, n int) {
+	to := (*float32)(unsafe.Pointer(&dst[0]))
+	if p == avx512 {
+		avx512Interleave(to, &even[0], &odd[0], n)
+	} else {
+		avx2Interleave(to, &even[0], &odd[0], n)
+	}
+}
+
+// runFastPairs runs one tile of pairs on a fast path.
+func (t *tile[T]) runFastPairs(p path, rows, vecs int, transposed, partial bool) {
+	if p == avx512 {
+		avx512PairTile(rows, vecs, transposed, t.float32())
+	} else {
+		avx2PairTile(rows, vecs, transposed, partial, t.float32())
+	}
+}

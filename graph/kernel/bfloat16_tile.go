@@ -1,0 +1,123 @@
+package kernel
+
+import (
+	"math"
+	"unsafe"
+)
+
+// Tiles of products of bfloat16. Elements of A and B are pairs along k: with a_0, b_0 the pair's first
+// element (of even k) and a_1, b_1 its second, a step of the sum is
+//
+//	s <- fma(a_1, b_1, s);   s <- fma(a_0, b_0, s)
+//
+// with each fma rounded once to float32, denormal a and b taken as zero and a denormal result made zero,
+// of the same sign. That is what the instruction VDPBF16PS does; the other paths do the same, to the
+// same bits (but for which NaN a NaN is).
+var (
+	portablePairs = microkernels{path: portable, lanes: 2, vecs: 1, rows: [3]int{1: 3}, fullOnly: true, pairs: true}
+	avx2Pairs     = microkernels{path: avx2, lanes: 8, vecs: 2, rows: [3]int{1: 8, 2: 4}, pairs: true}
+	avx512Pairs   = microkernels{path: avx512, lanes: 16, vecs: 2, rows: [3]int{1: 14, 2: 14}, pairs: true}
+)
+
+// pairKernelsOf returns the micro-kernels of pairs of a path. That of avx512 needs AVX512_BF16.
+func pairKernelsOf(p path) *microkernels {
+	if p == fastest {
+		p = machinePairs
+	}
+	switch p {
+	case avx512:
+		return &avx512Pairs
+	case avx2:
+		return &avx2Pairs
+	}
+	return &portablePairs
+}
+
+// runPairs runs a tile of pairs.
+func (t *tile[T]) runPairs(kernels *microkernels, rows, vecs int, transposed bool) {
+	if kernels.path == portable {
+		t.float32().runPortablePairs(rows, transposed)
+		return
+	}
+	t.runFastPairs(kernels.path, rows, vecs, transposed, t.cols < kernels.lanes)
+}
+
+// runPortablePairs runs a tile of at most portablePairs.lanes columns.
+func (t *tile[T]) runPortablePairs(rows int, transposed bool) {
+	row, step := 2*t.as, 2
+	if transposed {
+		row, step = 2, 2*t.as
+	}
+	rows *= t.tiles
+	a := unsafe.Slice((*BFloat16)(unsafe.Pointer(t.a)), (rows-1)*row+(t.k-1)*step+2)
+	b := unsafe.Slice((*BFloat16)(unsafe.Pointer(t.b)), 2*((t.k-1)*t.bs+t.cols))
+	for i := range rows {
+		for j := range t.cols {
+			sum := sumPairs(a[i*row:], step, b[2*j:], 2*t.bs, t.k)
+			c := at(t.c, i*t.cs+j)
+			*c = T(float32(t.alpha) * sum)
+			if t.beta != 0 {
+				*c = T(fma(float32(t.beta), float32(*at(t.d, i*t.cs+j)), float32(*c)))
+			}
+		}
+	}
+}
+
+// sumPairs is the sum of products of k pairs, which lie as and bs elements apart.
+func sumPairs(a []BFloat16, as int, b []BFloat16, bs, k int) float32 {
+	sum := float32(0)
+	for p := range k {
+		x, y := a[p*as:p*as+2], b[p*bs:p*bs+2]
+		sum = flushingFMA(x[1], y[1], sum)
+		sum = flushingFMA(x[0], y[0], sum)
+	}
+	return sum
+}
+
+// flushingFMA is x*y + z for a z that is no denormal, where denormals x, y and results become zero. The
+// result is a denormal if it is one when rounded to 24 bits, whatever its exponent.
+func flushingFMA(x, y BFloat16, z float32) float32 {
+	const (
+		smallest = 0x1p-126 // the smallest float32 that is no denormal
+		scale    = 0x1p64
+	)
+	sum := fmaToOdd(x.flushed(), y.flushed(), z)
+	if math.Abs(sum) >= 2*smallest || sum != sum {
+		return float32(sum)
+	}
+	rounded := float64(float32(sum * scale))
+	if math.Abs(rounded) < smallest*scale {
+		return float32(math.Copysign(0, sum))
+	}
+	return float32(rounded / scale)
+}
+
+// flushed is x as float32, with zero for a denormal.
+func (x BFloat16) flushed() float32 {
+	const exponent, sign = 0x7f80, 0x8000
+	if x&exponent == 0 {
+		x &= sign
+	}
+	return x.Float32()
+}
+
+// fma is x*y + z, rounded once.
+func fma(x, y, z float32) float32 { return float32(fmaToOdd(x, y, z)) }
+
+// fmaToOdd is x*y + z rounded to odd: where a float64 cannot hold it, the last bit is 1. Of the two
+// float64 around the sum that is the one which rounds to float32, or to any shorter format, as the sum
+// itself does (Boldo & Melquiond 2008); the nearer one may round twice.
+func fmaToOdd(x, y, z float32) float64 {
+	product, addend := float64(x)*float64(y), float64(z) // exact
+	sum := product + addend
+	moved := sum - product
+	rest := (product - (sum - moved)) + (addend - moved) // exact (Knuth's TwoSum)
+	bits := math.Float64bits(sum)
+	if rest == 0 || rest != rest || bits&1 == 1 { // rest is NaN where sum is infinite or NaN
+		return sum
+	}
+	if (rest > 0) == (sum > 0) {
+		return math.Float64frombits(bits + 1)
+	}
+	return math.Float64frombits(bits - 1)
+}

@@ -1,0 +1,210 @@
+package kernel
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+
+	"github.com/residua-go/residua/internal/longtest"
+	"github.com/stretchr/testify/require"
+)
+
+// forEachPairPath runs f on every path of bfloat16 that this machine has.
+func forEachPairPath(t *testing.T, f func(t *testing.T, p path)) {
+	for _, p := range []path{portable, avx2, avx512} {
+		t.Run(pathNames[p], func(t *testing.T) {
+			if p > machinePairs {
+				t.Skip("this processor lacks products of bfloat16 by " + pathNames[p])
+			}
+			f(t, p)
+		})
+	}
+}
+
+// requireSameFloats wants the same bits, or NaN where NaN is wanted.
+func requireSameFloats(t *testing.T, want, got []float32, what any) {
+	t.Helper()
+	require.Len(t, got, len(want))
+	for i, w := range want {
+		if math.Float32bits(w) != math.Float32bits(got[i]) && (w == w || got[i] == got[i]) {
+			require.Failf(t, "other bits", "%v: at %d want %g (%#x), got %g (%#x)", what, i, w, math.Float32bits(w), got[i], math.Float32bits(got[i]))
+		}
+	}
+}
+
+// randomBits draws a float32: of any exponent, or with exponents within 32 of a random one.
+func randomBits(r *rand.Rand, exponent int) uint32 {
+	bits := r.Uint32()
+	if r.IntN(3) == 0 {
+		bits &^= 0xffff >> r.IntN(17) // few bits: sums that are ties
+	}
+	if exponent < 0 {
+		return bits
+	}
+	return bits&0x807fffff | uint32(min(254, max(0, exponent+r.IntN(64)-32)))<<23
+}
+
+// TestFMA compares fma with sums in arbitrary precision.
+func TestFMA(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	rounds := 200_000
+	if longtest.Enabled() {
+		rounds *= 10
+	}
+	for range rounds {
+		ex, ey := r.IntN(255), r.IntN(255)
+		x, y := math.Float32frombits(randomBits(r, ex)), math.Float32frombits(randomBits(r, ey))
+		z := math.Float32frombits(randomBits(r, max(0, ex+ey-127+r.IntN(60)-30)))
+		exact := new(big.Float).SetPrec(1000).Mul(big.NewFloat(float64(x)), big.NewFloat(float64(y)))
+		exact.Add(exact, big.NewFloat(float64(z)))
+		want, _ := exact.Float32()
+		got := fma(x, y, z)
+		if want == 0 && got == 0 {
+			continue // big.Float's sign of a zero sum is not IEEE's
+		}
+		if want != got {
+			require.Equal(t, math.Float32bits(want), math.Float32bits(got), "%g * %g + %g", x, y, z)
+		}
+	}
+}
+
+// pairTileOf computes c [cols], the sums of a's k pairs times the columns of b [k, cols], on a path.
+func pairTileOf(p path, a, b []BFloat16, k, cols int, c []float32) {
+	kernels := pairKernelsOf(p)
+	x := block[float32]{kernels: kernels}
+	vecs := (cols + kernels.lanes - 1) / kernels.lanes
+	x.runTiles(&tile[float32]{
+		a: (*float32)(unsafe.Pointer(&a[0])), b: (*float32)(unsafe.Pointer(&b[0])), c: &c[0], d: &c[0], k: k, tiles: 1,
+		as: k, bs: cols, cs: cols, cols: cols - (vecs-1)*kernels.lanes, alpha: 1,
+	}, 1, vecs)
+}
+
+// TestPairSums compares sums of a few products of any bfloat16, denormals, infinities and NaN among them,
+// and of such whose sums are near zero or the smallest numbers, on every path with the portable one.
+func TestPairSums(t *testing.T) {
+	rounds := 20_000
+	if longtest.Enabled() {
+		rounds *= 50
+	}
+	forEachPairPath(t, func(t *testing.T, p path) {
+		r := rand.New(rand.NewPCG(5, 6))
+		width := pairKernelsOf(p).lanes
+		for i := range rounds {
+			k := 1 + r.IntN(4)
+			a, b := make([]BFloat16, 2*k), make([]BFloat16, 2*k*width)
+			ea, eb := -1, -1
+			if i%4 > 0 {
+				ea = r.IntN(255)
+				eb = r.IntN(255)
+				if i%4 == 2 {
+					eb = min(254, max(0, 127-ea+r.IntN(80)-40)) // products about the smallest numbers
+				}
+			}
+			for j := range a {
+				a[j] = BFloat16(randomBits(r, ea) >> 16)
+			}
+			for j := range b {
+				b[j] = BFloat16(randomBits(r, eb) >> 16)
+			}
+			got := make([]float32, width)
+			pairTileOf(p, a, b, k, width, got)
+			for j := range got {
+				want := sumPairs(a, 2, b[2*j:], 2*width, k)
+				if math.Float32bits(want) != math.Float32bits(got[j]) && (want == want || got[j] == got[j]) {
+					require.Failf(t, "other bits", "round %d: want %g (%#x), got %g (%#x) of a %04x, b %04x", i, want, math.Float32bits(want), got[j], math.Float32bits(got[j]), a, pairColumn(b, j, width))
+				}
+			}
+		}
+	})
+}
+
+// pairColumn is column j of pairs [k, width].
+func pairColumn(b []BFloat16, j, width int) (c []BFloat16) {
+	for ; j < len(b)/2; j += width {
+		c = append(c, b[2*j], b[2*j+1])
+	}
+	return c
+}
+
+// TestPairMicrokernels compares every micro-kernel of pairs with sumPairs and fma, to the bit, with whole
+// and partial vectors, one tile and several, and an addend that is not C.
+func TestPairMicrokernels(t *testing.T) {
+	forEachPairPath(t, func(t *testing.T, p path) {
+		kernels := pairKernelsOf(p)
+		require.Equal(t, p, kernels.path)
+		for vecs := 1; vecs <= kernels.vecs; vecs++ {
+			for rows := 1; rows <= kernels.rows[vecs]; rows++ {
+				for i, cols := range []int{1, kernels.lanes - 1, kernels.lanes} {
+					for _, transposed := range []bool{false, true} {
+						testPairMicrokernel(t, kernels, microkernelCase{rows, vecs, cols, 1 + i, 1 + 3*i, transposed, 0})
+						testPairMicrokernel(t, kernels, microkernelCase{rows, vecs, cols, 3 - i, 70, transposed, -0.7})
+					}
+				}
+			}
+		}
+	})
+}
+
+func testPairMicrokernel(t *testing.T, kernels *microkernels, c microkernelCase) {
+	const alpha = 1.3
+	r := rand.New(rand.NewPCG(uint64(c.rows), uint64(c.cols)))
+	m, n := c.rows*c.tiles, (c.vecs-1)*kernels.lanes+c.cols
+	as, bs, cs := choose(c.transposed, m, c.k)+1, n+2, n+3
+	a, b := randomBFloat16(r, 2*choose(c.transposed, c.k, m)*as), randomBFloat16(r, 2*c.k*bs)
+	got, d := uniformSlice[float32](r, m*cs), uniformSlice[float32](r, m*cs)
+	want := append([]float32(nil), got...)
+	for i := range m {
+		row, step := 2*i*as, 2
+		if c.transposed {
+			row, step = 2*i, 2*as
+		}
+		for j := range n {
+			v := alpha * sumPairs(a[row:], step, b[2*j:], 2*bs, c.k)
+			if c.beta != 0 {
+				v = fma(float32(c.beta), d[i*cs+j], v)
+			}
+			want[i*cs+j] = v
+		}
+	}
+	x := block[float32]{kernels: kernels, transposed: c.transposed}
+	x.runTiles(&tile[float32]{
+		a: (*float32)(unsafe.Pointer(&a[0])), b: (*float32)(unsafe.Pointer(&b[0])), c: &got[0], d: &d[0], k: c.k, tiles: c.tiles,
+		as: as, bs: bs, cs: cs, cols: c.cols, alpha: alpha, beta: float32(c.beta),
+	}, c.rows, c.vecs)
+	requireSameFloats(t, want, got, c)
+}
+
+// randomBFloat16 returns n bfloat16 in [-1, 1].
+func randomBFloat16(r *rand.Rand, n int) []BFloat16 {
+	s := make([]BFloat16, n)
+	RoundBFloat16(s, uniformSlice[float32](r, n))
+	return s
+}
+
+// TestPairSumsAtTheSmallest subtracts little from the smallest number that is no denormal: the sum is a
+// denormal if it is one when rounded to 24 bits, not to a denormal's fewer bits, and not before it is rounded.
+func TestPairSumsAtTheSmallest(t *testing.T) {
+	forEachPairPath(t, func(t *testing.T, p path) {
+		for _, sign := range []float32{1, -1} {
+			for exponent := -60; exponent <= -15; exponent++ {
+				for fraction := float32(1); fraction < 2; fraction += 0x1p-7 {
+					little := fraction * float32(math.Ldexp(1, exponent))
+					a := []BFloat16{ToBFloat16(-sign * 0x1p-100), ToBFloat16(sign * 0x1p-100)}
+					b := []BFloat16{ToBFloat16(little), ToBFloat16(0x1p-26)}
+					got := []float32{0}
+					pairTileOf(p, a, b, 1, 1, got)
+					// The same 2^64 times as large, where nothing is a denormal.
+					want := sign * float32(0x1p-36*0x1p-26-0x1p-36*float64(little))
+					if want == 0 {
+						want = 0 // not -0
+					} else if math.Abs(float64(want)) < 0x1p-62 {
+						want = float32(math.Copysign(0, float64(want)))
+					}
+					requireSameFloats(t, []float32{want}, []float32{got[0] * 0x1p64}, little)
+				}
+			}
+		}
+	})
+}
