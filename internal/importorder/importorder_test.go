@@ -66,7 +66,7 @@ var allowed = map[string][]string{
 	"command/generate":   commandImports(),
 	"command/convert":    commandImports(),
 	"command/models":     commandImports("experiment/roofline"),
-	"command/serve":      commandImports("serve", "explore", "analysis", "analysis/page"),
+	"command/serve":      commandImports("serve", "explore", "analysis", "analysis/page", "analysis/report", "analysis/theory"),
 	"command/analyze":    commandImports("analysis", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/report", "analysis/theory"),
 	"command/create":     commandImports(),
 	"command/compare":    commandImports("experiment", "experiment/bench", "experiment/stats"),
@@ -79,7 +79,7 @@ var allowed = map[string][]string{
 	"experiment/gpucheck": experimentImports("experiment/bench"),
 	"experiment/roofline": {"models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim", "figure"},
 
-	"explore": {"analysis", "analysis/cache", "analysis/check", "analysis/page", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
+	"explore": {"analysis", "analysis/cache", "analysis/check", "analysis/page", "analysis/report", "analysis/blocks", "analysis/mixing", "analysis/theory", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
 
 	"analysis/theory": {"analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
 	"analysis/report": {"analysis/blocks", "pretrained", "eval", "config", "configs", "generate", "analysis", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/theory", "learner", "figure", "checkpoint", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
