@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/residua-go/residua/internal/designrows"
 	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
@@ -114,41 +115,22 @@ func TestConformancePresets(t *testing.T) {
 	}
 }
 
+// designCases are the models in the designs' files.
+func designCases(t *testing.T, long bool) (cases []conformanceCase) {
+	for design, rows := range designrows.Read[map[string]conformanceRow](t, "conformance") {
+		for name, r := range rows {
+			if r.Long == long {
+				cases = append(cases, conformanceCase{design + "/" + name, tinyOn(t, design, r.Model)})
+			}
+		}
+	}
+	return cases
+}
+
 // TestConformanceZoo is the suite over settings of the other streams, and of mixtures of experts,
 // that no small preset has.
 func TestConformanceZoo(t *testing.T) {
-	checkConformance(t, []conformanceCase{
-		{"hyper/one", tinyZoo(stream.HyperConfig{N: 1}, func(c *models.Config) { c.Layers, c.Bias = 1, true })},
-		{"hyper/one-dynamic", tinyZoo(stream.HyperConfig{N: 1, Dynamic: true}, plainly)},
-		{"dynamic-matrix/shared-heads-bias-dropout", tinyMatrix(all(onStream(stream.DynamicMatrixConfig{Dk: 5, Dv: 6, Rank: 4}), func(c *models.Config) { c.Attention.KVHeads = 2 }, dropoutBias))},
-		{"kromhc/eight", tinyZoo(stream.KromHCConfig{N: 8}, plainly)},
-		{"mudd/prepost-bias", tinyZoo(stream.MUDDConfig{PrePost: true}, func(c *models.Config) { noPositionsBias(c); c.Layers = 3 })},
-		{"mudd/exact", tinyZoo(stream.MUDDConfig{ExpandLast: true}, func(c *models.Config) { c.Gelu, c.Attention.KVHeads = models.GeluExact, 1 })},
-		{"gated-residual/bias-dropout", tinyZoo(stream.GatedResidualConfig{N: 3, Rank: 5}, dropoutBias)},
-		{"wide/retention-bias-dropout", tinyZoo(stream.WideConfig{N: 3, Retention: true}, dropoutBias)},
-		{"wide/latent-bias-dropout", tinyZoo(stream.WideConfig{Form: "latent", Width: 10}, dropoutBias)},
-		{"wide/latent-tied", tinyZoo(stream.WideConfig{Form: "latent", Width: 20}, tied)},
-		{"vwn/groups", tinyZoo(stream.VWNConfig{M: 3, N: 6}, plainly)},
-		{"vwn/fraction", tinyZoo(stream.VWNConfig{Vectors: width(18), M: 2, N: 3}, plainly)},
-		{"vwn/expand-bias", tinyZoo(stream.VWNConfig{M: 5, N: 7, Expand: true}, biased)},
-		{"highway/bias-dropout", tinyZoo(stream.HighwayConfig{}, dropoutBias)},
-		{"hieragg/bias", tinyZoo(stream.HieraggConfig{}, func(c *models.Config) { noPositionsBias(c); c.Layers = 4 })},
-		{"hieragg/separate", tinyZoo(stream.HieraggConfig{Inner: 5, Separate: true}, func(c *models.Config) { c.Layers, c.Bias = 4, true })},
-		{"dwlstm/bias-exact", tinyZoo(stream.DWLSTMConfig{}, func(c *models.Config) { c.Bias, c.Gelu = true, models.GeluExact })},
-		{"attnres/delta-bias-dropout", tinyZoo(stream.AttnResConfig{Block: 3, Delta: true}, dropoutBias)},
-		{"attnres/delta-gate", tinyZoo(stream.AttnResConfig{Delta: true, Gate: true}, plainly)},
-		{"attnres/delta-one-block", tinyZoo(stream.AttnResConfig{Block: 4, Delta: true, Gate: true}, plainly)},
-		{"siamese/bias-dropout", tinyZoo(stream.SiameseConfig{}, dropoutBias)},
-		{"keel/bias-dropout", tinyZoo(stream.KeelConfig{Alpha: 1}, dropoutBias)},
-		{"laurel/sigmoid-bias-dropout", tinyZoo(stream.LaurelConfig{Weights: "sigmoid", WeightScale: 1.5, Rank: 2}, dropoutBias)},
-		{"laurel/previous", tinyZoo(stream.LaurelConfig{Previous: 3}, plainly)},
-		{"laurel/all", tinyZoo(stream.LaurelConfig{Weights: "sigmoid", Rank: 2, Previous: 3}, biased)},
-		{"laurel/unweighted", tinyZoo(stream.LaurelConfig{Weights: "none", Rank: 3, Previous: 2}, dropoutBias)},
-		{"laurel/rank-alone", tinyZoo(stream.LaurelConfig{Weights: "none", Rank: 3}, plainly)},
-		{"laurel/gemma-bias-dropout", tinyZoo(stream.LaurelConfig{Form: "gemma", Rank: 4}, dropoutBias)},
-		{"two-lane/split-bias-dropout", tinyZoo(stream.TwoLaneConfig{Split: 1}, dropoutBias)},
-		{"two-lane/parallel", tinyZoo(stream.TwoLaneConfig{Split: 1, Parallel: true}, func(c *models.Config) { c.Layers = 3 })},
-		{"two-lane/one", tinyZoo(stream.TwoLaneConfig{Split: 2}, plainly)},
+	checkConformance(t, append(designCases(t, false), []conformanceCase{
 		{"vector/layerscale", tinyVector(all(withOptions(true, ""), dropoutBias))},
 		{"vector/x0", tinyVector(withOptions(false, "nanochat"))},
 		{"vector/both-options", tinyVector(all(withOptions(true, "neutral"), withFeedForward(layers.SwiGLUConfig{Hidden: 7})))},
@@ -165,13 +147,13 @@ func TestConformanceZoo(t *testing.T) {
 			c.FeedForward = layers.MoEConfig{Hidden: 7, Experts: 4, TopK: 2, RawGates: true}
 		})},
 		{"moe/matrix", tinyMatrix(experts(3, 2))},
-	})
+	}...))
 }
 
 // TestConformanceLong is the suite over more options of more streams.
 func TestConformanceLong(t *testing.T) {
 	longtest.Skip(t)
-	checkConformance(t, []conformanceCase{
+	checkConformance(t, append(designCases(t, true), []conformanceCase{
 		{"matrix/paper", tinyMatrix(plainly)},
 		{"vector/paper", tinyVector(plainly)},
 		{"vector/authors", tinyVector(authors)},
@@ -181,13 +163,7 @@ func TestConformanceLong(t *testing.T) {
 		{"vector/smallest", tinyVector(func(c *models.Config) {
 			c.Stream, c.Attention.Heads, c.Layers, c.FeedForward, c.Seq = vectorOf(7), 1, 1, gelu(9), 6
 		})},
-		{"hyper/authors", tinyZoo(stream.HyperConfig{N: 2, Dynamic: true}, authors)},
-		{"mhc/bias-dropout", tinyZoo(stream.MHCConfig{N: 3, Iterations: 5}, dropoutBias)},
-		{"mhc-lite/paper", tinyZoo(stream.MHCLiteConfig{N: 3}, plainly)},
-		{"mhc-lite/tied", tinyZoo(stream.MHCLiteConfig{N: 2}, tied)},
-		{"hieragg/paper", tinyZoo(stream.HieraggConfig{Inner: 7}, plainly)},
-		{"moe/hyper", tinyZoo(stream.HyperConfig{N: 2, Dynamic: true}, experts(3, 2))},
-	})
+	}...))
 }
 
 // authors is the form of the RMT authors' code.

@@ -10,9 +10,9 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/designrows"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
-	"github.com/residua-go/residua/stream"
 )
 
 // TestStockTraining trains models with nothing but stock Gorgonia around them:
@@ -32,17 +32,17 @@ func TestStockTraining(t *testing.T) {
 // TestStockTrainingZoo trains every other stream and a mixture of experts in the same way,
 // under a head of stock nodes.
 func TestStockTrainingZoo(t *testing.T) {
-	for i, c := range zooBases() {
+	tiedBy := designrows.Read[map[string]any](t, "tied")
+	for i, c := range append(zooBases(t), moeBase()) {
 		leCunTied(&c)
-		if wide, ok := c.Stream.(stream.VWNConfig); ok {
-			wide.Expand = true // a tied table is as wide as d_model
-			c.Stream = wide
+		if settings := tiedBy[c.Stream.Name()]; settings != nil {
+			c = designrows.Model{"stream": settings}.On(t, c.Stream.Name(), c)
 		}
 		t.Run(fmt.Sprintf("%s/%d", c.Stream.Name(), i), func(t *testing.T) {
 			trainStock(t, c, stockHead, gorgonia.NewAdamSolver(gorgonia.WithLearnRate(0.01)))
 		})
 	}
-	moe := zooBases()[9]
+	moe := moeBase()
 	moe.Init = models.InitLeCun
 	t.Run("losses of experts", func(t *testing.T) { trainStock(t, moe, ownLoss, gorgonia.NewAdamSolver(gorgonia.WithLearnRate(0.01))) })
 }

@@ -20,7 +20,7 @@ func TestWhatStartsAsATransformerSaysSo(t *testing.T) {
 	b := modeltest.RandomBatch(plain, 2, plain.Seq, 1)
 	want := modeltest.Compile(t, plain, theirs, modeltest.Setup{}).On(t, b, graph.RunOptions{})
 	checked := 0
-	for _, base := range zooBases() {
+	for _, base := range append(zooBases(t), moeBase()) {
 		c := modeltest.Resolve(t, base)
 		if grown, ok := c.Design().(stream.PlainAtInit); ok && says(grown) || base.FeedForward != nil && c.FeedForwardShape().Experts > 0 {
 			continue

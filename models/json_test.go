@@ -15,7 +15,7 @@ import (
 // TestJSONHoldsAConfig: what is written is read again, as it was said and with its defaults, of
 // all that a file may hold; a Spec is written as its Config.
 func TestJSONHoldsAConfig(t *testing.T) {
-	configs := append(zooBases(), tinyMatrix(matrixMuP), tinyVector(vectorMuP), tinyMatrix(ropeExactLeCun), tinyMatrix(authors), tinyVector(tied), tinyVector(dropoutBias),
+	configs := append(append(zooBases(t), moeBase()), tinyMatrix(matrixMuP), tinyVector(vectorMuP), tinyMatrix(ropeExactLeCun), tinyMatrix(authors), tinyVector(tied), tinyVector(dropoutBias),
 		tinyMatrix(func(c *models.Config) { c.MuP = &models.MuP{} }), tinyMatrix(func(c *models.Config) { c.MuP = &models.MuP{AttnMultiplier: 2} }))
 	zoo := models.Standard()
 	for _, p := range zoo.Presets() {

@@ -13,7 +13,6 @@ import (
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/optim"
-	"github.com/residua-go/residua/stream"
 )
 
 // recordedStep is what a training step of a model asks of a GPU.
@@ -42,11 +41,11 @@ func launchPresets(t *testing.T) (map[string]models.Spec, []graph.Precision) {
 	}
 	for _, p := range models.Standard().Presets() {
 		if !longtest.Enabled() {
-			p.Config.Layers = min(p.Config.Layers, 2)
-			p.Config.LoopEnd = min(p.Config.LoopEnd, p.Config.Layers)
-			if s, ok := p.Config.Stream.(stream.DenseFormerConfig); ok { // whose averages are of more layers
-				s.Period, s.Dilation = 1, 1
-				p.Config.Stream = s
+			short := p.Config
+			short.Layers = min(short.Layers, 2)
+			short.LoopEnd = min(short.LoopEnd, short.Layers)
+			if _, err := short.Resolve(); err == nil { // else it wants more layers
+				p.Config = short
 			}
 		}
 		all[p.Name] = modeltest.Resolve(t, p.Config)
@@ -54,22 +53,13 @@ func launchPresets(t *testing.T) (map[string]models.Spec, []graph.Precision) {
 	return all, precisions
 }
 
-// oddSides are the sides of matrices that tensor cores cannot read in pieces of 16 bytes, by preset: numbers of coefficients
-// of streams, whose products are small.
-func oddSides() map[string][]int {
-	return map[string][]int{
-		"quickstart-deep-delta": {1, 4}, "quickstart-deep-delta-vector": {1}, "deep-delta-162m": {1, 4},
-		"quickstart-gated-residual": {20}, "gated-residual-162m": {84},
-		"rmt-dynamic-134m": {12, 32, 36},
-		"quickstart-mudd":  {3, 5, 12}, "mudd-162m": {3, 12, 13, 20, 28, 36, 44}, // 3: of two blocks
-	}
-}
-
 // TestLaunchesSuitEveryGPU: every kernel of every preset's training step, in every precision, has a grid, threads and shared memory
 // that GPUs of every compute capability allow; rows and first elements of the operands of every matrix product lie at multiples of
-// 16 bytes, but for those of oddSides.
+// 16 bytes, but for those of the
+// preset's odd_sides: numbers of coefficients of streams, whose products are small, that tensor cores cannot read in such pieces.
 func TestLaunchesSuitEveryGPU(t *testing.T) {
 	presets, precisions := launchPresets(t)
+	rows := presetRows(t)
 	for name, c := range presets {
 		for _, precision := range precisions {
 			flops, odd := 0, 0
@@ -87,7 +77,7 @@ func TestLaunchesSuitEveryGPU(t *testing.T) {
 				if operands := g.Misaligned(); operands != nil {
 					side := min(g.M, g.N, g.K)
 					odd += g.FLOPs()
-					assert.Contains(t, oddSides()[name], side, "%s, %s: %v of %s", name, precision, operands, describe(g))
+					assert.Contains(t, rows[name].OddSides, side, "%s, %s: %v of %s", name, precision, operands, describe(g))
 				}
 			}
 			if odd > 0 {

@@ -18,7 +18,7 @@ import (
 // stream those that its design makes alone, a feed-forward those of its sites' names that are
 // left, the unembedding its table; and there are no others.
 func TestPartsCountTheirParameters(t *testing.T) {
-	bases := append(zooBases(), tinyVector(matchingHeads), tinyMatrix(experts(3, 0)), tinyVector(sharedHeads), tinyMatrix(sharedHeads), tinyVector(preparedHeads), tinyMatrix(preparedHeads))
+	bases := append(append(zooBases(t), moeBase()), tinyVector(matchingHeads), tinyMatrix(experts(3, 0)), tinyVector(sharedHeads), tinyMatrix(sharedHeads), tinyVector(preparedHeads), tinyMatrix(preparedHeads))
 	for _, p := range modeltest.Small(models.Standard()) {
 		bases = append(bases, p.Config)
 	}

@@ -35,18 +35,20 @@ func savedPresets(t *testing.T, path string) map[string]string {
 // TestAPresetsNameMeansTheSameModelForEver: the config.yaml of a run names its preset and
 // leaves the preset's values out. A model that is to be another gets another name.
 func TestAPresetsNameMeansTheSameModelForEver(t *testing.T) {
-	known := savedPresets(t, "testdata/presets.jsonl")
+	known, gone := presetRows(t), presetRows(t)
 	for _, p := range models.Standard().Presets() {
-		config, err := json.Marshal(modeltest.Resolve(t, p.Config))
+		text, err := json.Marshal(modeltest.Resolve(t, p.Config))
 		require.NoError(t, err)
-		line, err := json.Marshal(savedPreset{p.Name, config})
-		require.NoError(t, err)
-		if assert.Contains(t, known, p.Name, "add a new preset to testdata/presets.jsonl: %s", line) {
-			assert.Equal(t, known[p.Name], string(config), "%s has changed: give it another name", p.Name)
+		design := p.Config.Stream.Name()
+		row, ok := known[p.Name]
+		if assert.True(t, ok, "add %s to presets in testdata/designs/%s.yaml, with what it changes of another and its parameters: %s", p.Name, design, text) {
+			var config map[string]any
+			require.NoError(t, json.Unmarshal(text, &config))
+			assert.Equal(t, row.saved(t, design, known), config, "%s has changed: give it another name", p.Name)
 		}
-		delete(known, p.Name)
+		delete(gone, p.Name)
 	}
-	assert.Empty(t, known, "presets that are gone")
+	assert.Empty(t, gone, "presets that are gone")
 }
 
 // TestPresetsOfVersion1: what files of format version 1 say of the presets that there were is

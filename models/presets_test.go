@@ -1,7 +1,6 @@
 package models_test
 
 import (
-	"maps"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -18,32 +17,19 @@ import (
 // the paper prints, 46M to 405M, with them. The printed sizes are too coarse for what the paper's own count
 // leaves out, at most 0.6M, to matter.
 func TestPresetCounts(t *testing.T) {
-	exact := map[string]int{
-		"rmt-46m": 45_900_160, "rmt-134m": 134_291_072, "rmt-206m": 206_313_056, "rmt-305m": 305_128_448,
-		"transformer-49m": 49_415_808, "transformer-162m": base162m, "transformer-264m": 263_960_704, "transformer-405m": 405_490_688,
-		"quickstart": 2_244_608, "quickstart-transformer": baseQuickstart,
-	}
-	maps.Copy(exact, zooCounts())
-	maps.Copy(exact, quickstartCounts())
-	printed := map[string]float64{}
+	rows := presetRows(t)
 	for _, p := range models.Standard().Presets() {
-		c := modeltest.Resolve(t, p.Config)
-		if assert.Contains(t, exact, p.Name) {
-			assert.Equal(t, exact[p.Name], c.Cost().Parameters, p.Name)
-			delete(exact, p.Name)
+		c, row := modeltest.Resolve(t, p.Config), rows[p.Name]
+		if assert.Contains(t, rows, p.Name) {
+			row.checkCounts(t, p.Name, rows)
 		}
 		assert.Equal(t, c.Norm == models.NormRMS && c.Attention.QKNorm, p.Modern, "%s: the modern block", p.Name)
+		assert.Equal(t, row.Paper, p.Paper, "%s: millions as printed", p.Name)
 		if p.Paper > 0 {
-			printed[p.Name] = p.Paper
 			assert.True(t, p.RoundsToPaper(c.Cost().Parameters), "%s: printed %v, computed %d", p.Name, p.Paper, c.Cost().Parameters)
 			assert.NotEmpty(t, p.PaperNote, p.Name)
 		}
 	}
-	assert.Empty(t, exact, "presets that are missing")
-	assert.Equal(t, map[string]float64{
-		"rmt-46m": 46, "rmt-134m": 134, "rmt-206m": 206, "rmt-305m": 305, "transformer-49m": 49, "transformer-162m": 160, "transformer-264m": 260, "transformer-405m": 405,
-		"rmt-134m-lecun": 134, "highway-191m": 191, "hieragg-165m": 165, "dwlstm-233m": 233,
-	}, printed)
 }
 
 // TestPresetGraphs: the graph of each preset has as many parameters as the closed form says.

@@ -151,7 +151,7 @@ func badMuP() []refusal {
 
 // TestValidateRefuses: each bad config has one field and message, and is no model.
 func TestValidateRefuses(t *testing.T) {
-	for _, refusals := range [][]refusal{badShapes(), badChoices(), badNumbers(), badMuP(), badZoo(), badExperts()} {
+	for _, refusals := range [][]refusal{badShapes(), badChoices(), badNumbers(), badMuP(), badZoo(t), badLoops(), badExperts()} {
 		for _, r := range refusals {
 			spec, err := r.bad.Resolve()
 			var field *models.FieldError

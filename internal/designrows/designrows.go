@@ -1,0 +1,85 @@
+// Package designrows reads testdata/designs, one file for each design of a stream: the models of it that
+// tests go over, and the numbers that they expect. testdata/designs/README.md says what its sections mean.
+package designrows
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/models"
+)
+
+// Folder is where the files lie, as a test of any package finds it.
+func Folder(t testing.TB) string {
+	for dir := "."; ; dir = filepath.Join("..", dir) {
+		path := filepath.Join(dir, "testdata", "designs")
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+		absolute, err := filepath.Abs(dir)
+		require.NoError(t, err)
+		require.NotEqual(t, filepath.Dir(absolute), absolute, "no folder testdata/designs above this package")
+	}
+}
+
+// Read returns a section of every design's file, by the design's name. A key that S does not have
+// fails the test, and so does a design of the zoo without a file.
+func Read[S any](t testing.TB, section string) map[string]S {
+	all := map[string]S{}
+	for _, name := range models.Standard().StreamNames() {
+		path := filepath.Join(Folder(t), name+".yaml")
+		text, err := os.ReadFile(path)
+		require.NoError(t, err, "stream %s: write testdata/designs/%s.yaml", name, name)
+		var sections map[string]ast.Node
+		require.NoError(t, yaml.Unmarshal(text, &sections), path)
+		var rows S
+		if node := sections[section]; node != nil {
+			require.NoError(t, yaml.NodeToValue(node, &rows, yaml.Strict()), "%s: %s", path, section)
+		}
+		all[name] = rows
+	}
+	return all
+}
+
+// Model is what a model of a design changes of another model, by the keys of a run config's section
+// model; the kind of its stream is the design's name.
+type Model map[string]any
+
+// On returns the base on a stream of the design, with the changes. A stream that says nothing of a
+// setting that the base's stream has, such as its width, has the base's.
+func (m Model) On(t testing.TB, design string, base models.Config) models.Config {
+	zoo, settings := models.Standard(), map[string]any{"kind": design}
+	given, _ := m["stream"].(map[string]any)
+	maps.Copy(settings, given)
+	m = maps.Clone(m)
+	if m == nil {
+		m = Model{}
+	}
+	m["stream"] = settings
+	text, err := json.Marshal(m)
+	require.NoError(t, err)
+	changes, err := zoo.Unmarshal(text)
+	require.NoError(t, err, string(text))
+	text, err = json.Marshal(base.OnStream(changes.Stream))
+	require.NoError(t, err)
+	var merged map[string]any
+	require.NoError(t, json.Unmarshal(text, &merged))
+	delete(m, "stream")
+	if attention, ok := m["attention"].(map[string]any); ok {
+		maps.Copy(merged["attention"].(map[string]any), attention)
+		delete(m, "attention")
+	}
+	maps.Copy(merged, m)
+	text, err = json.Marshal(merged)
+	require.NoError(t, err)
+	c, err := zoo.Unmarshal(text)
+	require.NoError(t, err, string(text))
+	return c
+}

@@ -1,0 +1,46 @@
+package models_test
+
+import (
+	"go/constant"
+	"go/token"
+	"go/types"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/models"
+)
+
+// formula is an expression of Go constants, such as "base + 4*d*d*blocks", that a design's file has for a
+// number worked out by hand.
+type formula string
+
+// at is the number at the given values of its names.
+func (f formula) at(t *testing.T, values map[string]int) float64 {
+	scope := types.NewPackage("formula", "formula")
+	for name, value := range values {
+		scope.Scope().Insert(types.NewConst(token.NoPos, scope, name, types.Typ[types.UntypedInt], constant.MakeInt64(int64(value))))
+	}
+	got, err := types.Eval(token.NewFileSet(), scope, token.NoPos, string(f))
+	require.NoError(t, err, f)
+	number, _ := constant.Float64Val(got.Value)
+	return number
+}
+
+// sizesIn are the values of a formula's names: sizes of a model.
+func sizesIn(c models.Spec) map[string]int {
+	d, rows := c.Width(), c.Vocab
+	if c.Attention.Positions == models.PositionsLearned {
+		rows += c.Seq
+	}
+	hidden := c.FeedForwardShape().Hidden
+	return map[string]int{"d": d, "blocks": c.Layers, "sites": 2 * c.Layers, "vocab": c.Vocab, "rows": rows, "hidden": hidden, "dense": 2 * d * hidden}
+}
+
+// TestFormula: a formula is computed as written, without rounding, and one of other names fails to.
+func TestFormula(t *testing.T) {
+	assert.Equal(t, 3.5, formula("(base + 1)/2.0 + d").at(t, map[string]int{"base": 4, "d": 1}))
+	_, err := types.Eval(token.NewFileSet(), types.NewPackage("formula", "formula"), token.NoPos, "1 + width")
+	assert.Error(t, err)
+}
