@@ -2,8 +2,10 @@ package models_test
 
 import (
 	"math"
+	"os"
 	"path/filepath"
 	"sort"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,17 +35,42 @@ type tensorFile struct {
 	values map[string][]float64
 }
 
+// fileSuffix is that of a reference that is one file.
+const fileSuffix = ".safetensors"
+
+// readTensors reads a folder's file of that name, or the tensors "weights/…" for weights.safetensors of a
+// reference that is a file.
 func readTensors(t *testing.T, dir, name string) tensorFile {
-	file, err := checkpoint.ReadTensors(filepath.Join(dir, name))
+	path, prefix := filepath.Join(dir, name), ""
+	if filepath.Ext(dir) == fileSuffix {
+		path, prefix = dir, strings.TrimSuffix(name, fileSuffix)+"/"
+	}
+	file, err := checkpoint.ReadTensors(path)
 	require.NoError(t, err)
 	f := tensorFile{map[string]checkpoint.Tensor{}, map[string][]float64{}}
 	for _, tensor := range file.Tensors {
-		f.byName[tensor.Name] = tensor
+		name, ours := strings.CutPrefix(tensor.Name, prefix)
+		if !ours {
+			continue
+		}
+		f.byName[name] = tensor
 		if values, err := tensor.Float64s(); err == nil {
-			f.values[tensor.Name] = values
+			f.values[name] = values
 		}
 	}
 	return f
+}
+
+// expectedText is a folder's expected.json, or what the metadata of a file has for it.
+func expectedText(t *testing.T, dir string) []byte {
+	if filepath.Ext(dir) != fileSuffix {
+		text, err := os.ReadFile(filepath.Join(dir, "expected.json"))
+		require.NoError(t, err)
+		return text
+	}
+	file, err := checkpoint.ReadTensors(dir)
+	require.NoError(t, err)
+	return []byte(file.Metadata["expected"])
 }
 
 func (f tensorFile) tensor(t *testing.T, name string) checkpoint.Tensor {

@@ -1,8 +1,6 @@
 package models_test
 
 import (
-	"cmp"
-
 	"github.com/residua-go/residua/models"
 )
 
@@ -27,22 +25,4 @@ func (c vectorSizes) attention() models.Attention {
 		a.RopeBase = c.RopeTheta
 	}
 	return a
-}
-
-// attentionLinks are those of block l's attention but its norm and W_O.
-func (c vectorSizes) attentionLinks(l int) []link {
-	prefix := site(l, "attention")
-	head := cmp.Or(c.HeadDim, c.D/max(1, c.Heads))
-	heads, kv := c.Heads*head, cmp.Or(c.KVHeads, c.Heads)*head
-	links := []link{}
-	for i, name := range []string{"q", "k", "v"} {
-		links = append(links, link{theirs: prefix + name, ours: prefix + "qkv", base: min(i, 1)*heads + max(0, i-1)*kv, strides: []int{heads + 2*kv, 1}})
-	}
-	if c.QKNorm {
-		links = append(links, same(prefix+"q_norm", 1), same(prefix+"k_norm", 1))
-	}
-	if c.ValueResidual == models.ValuesLearned && l > 0 {
-		links = append(links, same(prefix+"value_residual", 1))
-	}
-	return links
 }

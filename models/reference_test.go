@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,7 +41,7 @@ func referenceDir() string {
 	return filepath.Join("..", dir)
 }
 
-// expected is a folder's expected.json.
+// expected is a reference's expected.json.
 type expected struct {
 	Kind         string          `json:"kind"`
 	Config       json.RawMessage `json:"config"`
@@ -73,7 +74,7 @@ type training struct {
 	WeightDecay float64 `json:"weight_decay"`
 }
 
-// reference is one folder, opened.
+// reference is one folder or file, opened.
 type reference struct {
 	dir       string
 	expected  expected
@@ -90,14 +91,14 @@ func TestReference(t *testing.T) {
 	folders, huggingFace := referenceFolders(t)
 	require.NotEmpty(t, append(folders, huggingFace...), "folders with expected.json and weights, or a Hugging Face config.json, in %s", referenceDir())
 	for _, dir := range folders {
-		t.Run(filepath.Base(dir), func(t *testing.T) { testFolder(t, dir) })
+		t.Run(strings.TrimSuffix(filepath.Base(dir), fileSuffix), func(t *testing.T) { testFolder(t, dir) })
 	}
 	for _, dir := range huggingFace {
 		t.Run(filepath.Base(dir), func(t *testing.T) { testHuggingFace(t, dir) })
 	}
 }
 
-// referenceFolders lists the folders of models: those with expected.json and weights, and
+// referenceFolders lists the references of models: files, and folders with expected.json and weights; and
 // Hugging Face's.
 func referenceFolders(t *testing.T) (folders, huggingFace []string) {
 	has := func(dir, name string) bool {
@@ -108,7 +109,12 @@ func referenceFolders(t *testing.T) (folders, huggingFace []string) {
 	entries, err := os.ReadDir(referenceDir())
 	require.NoError(t, err)
 	for _, e := range entries {
-		dirs = append(dirs, filepath.Join(referenceDir(), e.Name()))
+		path := filepath.Join(referenceDir(), e.Name())
+		if filepath.Ext(path) == fileSuffix {
+			folders = append(folders, path)
+			continue
+		}
+		dirs = append(dirs, path)
 	}
 	for _, dir := range dirs {
 		switch {
@@ -140,12 +146,14 @@ func TestEveryDesignHasAReference(t *testing.T) {
 		}
 	}
 	for _, d := range models.Standard().Streams() {
-		assert.True(t, designs[d.Name()], "stream %s: want a folder in testdata/reference", d.Name())
+		assert.True(t, designs[d.Name()], "stream %s: want testdata/reference/%s.safetensors", d.Name(), d.Name())
 	}
 	for _, d := range models.Standard().FeedForwards() {
 		assert.True(t, designs[d.Name()], "feed-forward %s: want a folder in testdata/reference", d.Name())
 	}
-	assert.Len(t, kinds, len(readers()), "kinds of folders")
+	for kind := range readers() {
+		assert.True(t, kinds[kind], "no reference of kind %s", kind)
+	}
 }
 
 func testFolder(t *testing.T, dir string) {
@@ -213,14 +221,15 @@ func (d referenceDevice) bound(worst32 float64) float64 {
 	return tolerance32 * d.unit / 2
 }
 
-// openReference reads expected.json and has the reader of the folder's kind read the rest.
+// openReference reads what is expected and has the reader of its kind read the rest.
 func openReference(t *testing.T, dir string) *reference {
-	text, err := os.ReadFile(filepath.Join(dir, "expected.json"))
-	require.NoError(t, err)
 	r := &reference{dir: dir}
-	require.NoError(t, json.Unmarshal(text, &r.expected))
+	require.NoError(t, json.Unmarshal(expectedText(t, dir), &r.expected))
 	read := readers()[r.expected.Kind]
-	require.NotNil(t, read, "%s: want a reader of the kind %q in readers", dir, r.expected.Kind)
+	if read == nil && slices.Contains(models.Standard().StreamNames(), r.expected.Kind) {
+		read = readDesign
+	}
+	require.NotNil(t, read, "%s: want a kind that is a stream's name or in readers, got %q", dir, r.expected.Kind)
 	read(t, r)
 	return r
 }

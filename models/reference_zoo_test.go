@@ -1,47 +1,41 @@
 package models_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gorgonia.org/tensor"
 
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/designrows"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/stream"
 )
 
-// vectorSizes are the fields that the paper-form configs of vector blocks share.
+// vectorSizes are the sizes in the config of a reference on a stream of vectors: plain keys, those that are
+// absent are off.
 type vectorSizes struct {
 	Vocab, Seq, Layers, D, Heads, FF int
-	N, M, Iterations, Inner, Rank    int
 	Experts                          int
 	TopK                             int `json:"top_k"`
 	Balance                          float64
-	Dynamic                          bool
-	Dilation, Period                 int
-	Block                            int
-	Delta, Gate                      bool
-	Alpha                            float64
-	Form                             string
-	Width                            int
-	Retention                        bool
-	Weights                          string
-	WeightScale                      float64 `json:"weight_scale"`
-	Previous                         int
-	Split                            int
-	Parallel                         bool
-	MaxForget                        float64 `json:"max_forget"`
-	Begin                            int     `json:"loop_begin"`
-	End                              int     `json:"loop_end"`
+	Begin                            int `json:"loop_begin"`
+	End                              int `json:"loop_end"`
 	Loops                            int
 	Inverse                          bool `json:"inverse_layer_scaling"`
+	LayerScale, X0                   bool
 	Eps                              float64
 	Gelu, Norm, FeedForward          string
 	ZLoss                            float64 `json:"z_loss"`
 	attentionSizes
-	optionSizes
 }
 
 // config is the model on a vector stream.
@@ -51,46 +45,30 @@ func (c vectorSizes) config() models.Config {
 		FeedForward: c.feedForward(), Vocab: c.Vocab, Seq: c.Seq, NormEps: c.Eps, Norm: normName(c.Norm), Gelu: c.Gelu}
 }
 
-// feedForward is what the folder names, a GELU where it names nothing.
-func (c vectorSizes) feedForward() layers.FeedForwardDesign {
-	switch c.FeedForward {
-	case "swiglu":
-		return layers.SwiGLUConfig{Hidden: c.FF}
-	case "relu":
-		return layers.ReLUConfig{Hidden: c.FF}
-	case "relu2":
-		return layers.ReLU2Config{Hidden: c.FF}
-	case "none":
-		return layers.NoFeedForward{}
+// vector is the stream.
+func (c vectorSizes) vector() stream.VectorConfig {
+	v := vectorOf(c.D)
+	if v.LayerScale = c.LayerScale; c.X0 {
+		v.X0 = "neutral"
 	}
-	return gelu(c.FF)
+	return v
 }
 
-// readSizes reads a folder's config and links the tensors that all vector blocks have.
-func readSizes(t *testing.T, r *reference) vectorSizes {
-	var c vectorSizes
-	require.NoError(t, json.Unmarshal(r.expected.Config, &c))
-	r.config, r.auxiliary.ZLoss = c.config(), c.ZLoss
-	r.weights = append(r.weights, same("embedding", c.D, 1), same("norm", 1))
-	if c.Positions != models.PositionsRoPE {
-		r.weights = append(r.weights, same("positions", c.D, 1))
+// feedForward is what the reference names, a GELU where it names nothing.
+func (c vectorSizes) feedForward() layers.FeedForwardDesign {
+	switch {
+	case c.FeedForward == "swiglu":
+		return layers.SwiGLUConfig{Hidden: c.FF}
+	case c.FeedForward == "relu":
+		return layers.ReLUConfig{Hidden: c.FF}
+	case c.FeedForward == "relu2":
+		return layers.ReLU2Config{Hidden: c.FF}
+	case c.FeedForward == "none":
+		return layers.NoFeedForward{}
+	case c.Experts > 0:
+		return layers.MoEConfig{Hidden: c.FF, Experts: c.Experts, TopK: c.TopK}
 	}
-	if !c.Tied {
-		r.weights = append(r.weights, same("unembedding", c.Vocab, 1))
-	}
-	for l := range c.Layers {
-		a, f := site(l, "attention"), site(l, "feedforward")
-		r.weights = append(r.weights, same(a+"norm", 1), same(a+"o", c.D, 1))
-		if c.FeedForward != "none" {
-			r.weights = append(r.weights, same(f+"norm", 1), same(f+"w1", c.FF, 1), same(f+"w2", c.D, 1))
-		}
-		if c.FeedForward == "swiglu" {
-			r.weights = append(r.weights, same(f+"w3", c.FF, 1))
-		}
-		r.weights = append(r.weights, c.attentionLinks(l)...)
-		r.weights = append(r.weights, c.optionLinks(l)...)
-	}
-	return c
+	return gelu(c.FF)
 }
 
 // site is the prefix of a site's tensors.
@@ -107,208 +85,144 @@ func sites(layers int, f func(prefix string)) {
 // replace puts links in the place of those of the same names.
 func (r *reference) replace(links ...link) {
 	for _, l := range links {
-		r.remove(l.theirs)
+		r.weights = slices.DeleteFunc(r.weights, func(other link) bool { return other.theirs == l.theirs })
 	}
 	r.weights = append(r.weights, links...)
 }
 
-func (r *reference) remove(names ...string) {
-	kept := r.weights[:0]
-	for _, l := range r.weights {
-		drop := false
-		for _, name := range names {
-			drop = drop || l.theirs == name
-		}
-		if !drop {
-			kept = append(kept, l)
-		}
-	}
-	r.weights = kept
-}
-
-// readers read the folders, by their kind.
+// readers read references by their kind; those of other kinds, the names of designs, are read by readDesign.
 func readers() map[string]func(*testing.T, *reference) {
 	return map[string]func(*testing.T, *reference){
-		"rmt": readRMT, "rmt-dynamic": readDynamicRMT, "transformer": readTransformer,
+		"rmt": readRMT, readsDynamicRMT: readDynamicRMT, "transformer": readVectors, "moe": readVectors, "muon": readVectors,
 		"official-rmt": readOfficialRMT, "official-transformer": readOfficialTransformer,
-		"hyper-static": readHyper, "hyper-dynamic": readHyper, "mhc": readMHC, "mhc-lite": readMHC, "kromhc": readKromHC, "gated-residual": readGatedResidual, "vwn": readVWN,
-		"highway": readHighway, "hieragg": readHieragg, "dwlstm": readDWLSTM, "moe": readMoE, "denseformer": readDenseFormer, "muon": readTransformer,
-		"mudd":           readMUDD,
-		"value-residual": readTransformer, "x0": readTransformer, "layerscale": readTransformer, "modern": readTransformer,
-		"attnres":    readAttnRes,
-		"deep-delta": readDeepDelta,
-		"wide":       readWide,
-		"laurel":     readLaurel,
-		"two-lane":   readTwoLane,
-		"siamese":    readSiamese, "keel": readKeel, "looped": readTransformer,
+		"value-residual": readVectors, "x0": readVectors, "layerscale": readVectors, "modern": readVectors, "looped": readVectors,
 	}
 }
 
-// readTransformer is the paper form of the transformer.
-func readTransformer(t *testing.T, r *reference) { readSizes(t, r) }
+// readVectors is the paper form of the transformer, with its options.
+func readVectors(t *testing.T, r *reference) { r.readWith(t, "", referenceRows{}) }
 
-// readHyper links A_m | A_r | B^T, and W_m | W_r | W_b, to columns of one tensor each.
-func readHyper(t *testing.T, r *reference) {
-	c := readSizes(t, r)
-	r.config = r.config.OnStream(stream.HyperConfig{N: c.N, Dynamic: c.Dynamic})
-	k := c.N + 2
-	sites(c.Layers, func(prefix string) {
-		h := prefix + "hyper."
-		packed := func(theirs, ours string, base int, strides ...int) link {
-			return link{theirs: h + theirs, ours: h + ours, base: base, strides: strides}
-		}
-		r.weights = append(r.weights, packed("A_m", "static", 0, k, 1), packed("A_r", "static", 1, k, 1), packed("B", "static", 1+c.N, 1, k))
-		if c.Dynamic {
-			r.weights = append(r.weights, same(h+"norm", 1), packed("s_a", "scale", 0, 1), packed("s_b", "scale", 1, 1),
-				packed("W_m", "w", 0, k, 1), packed("W_r", "w", 1, k, 1), packed("W_b", "w", 1+c.N, k, 1))
-		}
-	})
+// readDesign reads a reference of a design's name by the rows in the design's file.
+func readDesign(t *testing.T, r *reference) {
+	r.readWith(t, r.expected.Kind, designrows.Read[referenceRows](t, "reference")[r.expected.Kind])
 }
 
-// readMHC is mHC and mHC-lite, whose tensors lie as ours.
-func readMHC(t *testing.T, r *reference) {
-	c := readSizes(t, r)
-	mixing := c.N * c.N
-	r.config = r.config.OnStream(stream.MHCConfig{N: c.N, Iterations: c.Iterations})
-	if r.expected.Kind == "mhc-lite" {
-		r.config = r.config.OnStream(stream.MHCLiteConfig{N: c.N})
-		mixing = 1
-		for i := range c.N {
-			mixing *= i + 1
+// referenceRows say how a design's references are read. A setting of the design that the reference's config
+// has by the same key, and a tensor of the same name and size, need no row.
+type referenceRows struct {
+	Settings map[string]string // their key, by ours
+	Tensors  map[string]tensorRow
+}
+
+// tensorRow says where their tensor lies in ours. Its key is the name of theirs, "*." in front stands for a
+// site's or a block's prefix, which ours has, too. Names in formulas are their config's numbers, and s0, s1, … the
+// shape of theirs. The row holds where it has as many strides as theirs has axes, and ours exists.
+type tensorRow struct {
+	Ours    string
+	At      formula
+	Split   []formula
+	Strides []formula
+}
+
+// readWith reads the config of a reference on a stream of vectors, and links its tensors.
+func (r *reference) readWith(t *testing.T, design string, rows referenceRows) {
+	var c vectorSizes
+	require.NoError(t, json.Unmarshal(r.expected.Config, &c))
+	r.config, r.auxiliary = c.config(), models.Auxiliary{ZLoss: c.ZLoss, BalanceLoss: c.Balance}
+	var given map[string]any
+	require.NoError(t, json.Unmarshal(r.expected.Config, &given))
+	if design != "" {
+		r.config = r.settings(t, design, rows, given).On(t, design, r.config)
+	}
+	numbers := map[string]int{}
+	for key, value := range given {
+		if n, ok := value.(float64); ok {
+			numbers[key] = int(n)
 		}
 	}
-	sites(c.Layers, func(prefix string) {
-		m := prefix + "mhc."
-		r.weights = append(r.weights, same(m+"phi", 2*c.N+mixing, 1), same(m+"alpha", 1), same(m+"b", 1))
-	})
-}
-
-// readVWN links W_a | W_b to columns of one tensor.
-func readVWN(t *testing.T, r *reference) {
-	c := readSizes(t, r)
-	r.config = r.config.OnStream(stream.VWNConfig{N: c.N, M: c.M})
-	d, k := c.D/c.M, 2*c.M+c.N
-	r.replace(same("embedding", c.N*d, 1), same("positions", c.N*d, 1), same("reduce", c.D, 1))
-	if c.N%c.M == 0 {
-		r.weights = append(r.weights, same("group_norm", c.D, 1))
-	}
-	sites(c.Layers, func(prefix string) {
-		v := prefix + "vwn."
-		r.weights = append(r.weights, same(v+"norm", 1), same(v+"static", k, 1), same(v+"scale", k, 1),
-			link{theirs: v + "W_a", ours: v + "w", strides: []int{k, 1}},
-			link{theirs: v + "W_b", ours: v + "w", base: c.M + c.N, strides: []int{k, 1}})
-	})
-}
-
-// readHighway links W1 | W2 of the units to columns of one tensor.
-func readHighway(t *testing.T, r *reference) {
-	c := readSizes(t, r)
-	r.config = r.config.OnStream(stream.HighwayConfig{})
-	sites(c.Layers, func(prefix string) {
-		for i, name := range []string{"sdu.w1", "sdu.w2"} {
-			r.weights = append(r.weights, link{theirs: prefix + name, ours: prefix + "sdu", base: i * c.D, strides: []int{2 * c.D, 1}})
-		}
-	})
-}
-
-// readHieragg has an aggregate, whose norm is the last one.
-func readHieragg(t *testing.T, r *reference) {
-	c := readSizes(t, r)
-	r.config = r.config.OnStream(stream.HieraggConfig{Inner: c.Inner})
-	r.remove("norm")
-	r.weights = append(r.weights, same("aggregate.w1", c.Inner, 1), same("aggregate.w2", c.D, 1), same("aggregate.norm", 1))
-}
-
-// readDenseFormer has weights at some blocks' ends, which lie as ours.
-func readDenseFormer(t *testing.T, r *reference) {
-	c := readSizes(t, r)
-	r.config = r.config.OnStream(stream.DenseFormerConfig{Dilation: c.Dilation, Period: c.Period})
-	for block := range c.Layers {
-		if (block+1)%c.Period == 0 {
-			r.weights = append(r.weights, same(fmt.Sprintf("blocks.%d.dwa", block), 1))
-		}
+	store := modeltest.NewStore(t, modeltest.Resolve(t, r.config), tensor.Float32, 0)
+	for name, theirs := range readTensors(t, r.dir, "weights.safetensors").byName {
+		r.weights = append(r.weights, rows.link(t, c, store, name, theirs.Shape, numbers))
 	}
 }
 
-// readSiamese has two norms at each site and at the end.
-func readSiamese(t *testing.T, r *reference) {
-	c := readSizes(t, r)
-	r.config = r.config.OnStream(stream.SiameseConfig{})
-	r.weights = append(r.weights, same("siamese.post", 1), same("siamese.pre", 1))
-	sites(c.Layers, func(prefix string) {
-		r.weights = append(r.weights, same(prefix+"siamese.post", 1), same(prefix+"siamese.pre", 1))
-	})
-}
-
-// readKeel has a norm after each site, and none at the end.
-func readKeel(t *testing.T, r *reference) {
-	c := readSizes(t, r)
-	r.config = r.config.OnStream(stream.KeelConfig{Alpha: c.Alpha})
-	r.remove("norm")
-	sites(c.Layers, func(prefix string) { r.weights = append(r.weights, same(prefix+"post", 1)) })
-}
-
-// readLaurel has weights and sums at each site, maps side by side where there are several; or norms after sites,
-// and a map at each attention.
-func readLaurel(t *testing.T, r *reference) {
-	c := readSizes(t, r)
-	if c.Form == "gemma" {
-		r.config = r.config.OnStream(stream.LaurelConfig{Form: c.Form, Rank: c.Rank})
-		for l := range c.Layers {
-			a := site(l, "attention")
-			r.weights = append(r.weights, same(a+"laurel.left", c.Rank, 1), same(a+"laurel.right", c.D, 1), same(a+"laurel.norm", 1),
-				same(a+"post", 1), same(site(l, "feedforward")+"post", 1))
-		}
-		return
-	}
-	r.config = r.config.OnStream(stream.LaurelConfig{Form: c.Form, Weights: c.Weights, WeightScale: c.WeightScale, Rank: c.Rank, Previous: c.Previous})
-	index := 0
-	sites(c.Layers, func(prefix string) {
-		index++
-		p := prefix + "laurel."
-		r.weights = append(r.weights, same(p+"weights", 1))
-		if m := min(c.Previous, index); m > 0 {
-			r.weights = append(r.weights, same(p+"gamma", 1), same(p+"left", c.Rank, m*c.Rank, 1), same(p+"right", c.Rank*c.D, c.D, 1))
-		} else {
-			r.weights = append(r.weights, same(p+"left", c.Rank, 1), same(p+"right", c.D, 1))
-		}
-	})
-}
-
-// readTwoLane has two or three numbers at each site.
-func readTwoLane(t *testing.T, r *reference) {
-	c := readSizes(t, r)
-	r.config = r.config.OnStream(stream.TwoLaneConfig{Split: c.Split, Parallel: c.Parallel})
-	sites(c.Layers, func(prefix string) { r.weights = append(r.weights, same(prefix+"lanes", 1)) })
-}
-
-// readDWLSTM has cells in the place of norms and feed-forwards.
-func readDWLSTM(t *testing.T, r *reference) {
-	c := readSizes(t, r)
-	r.config = r.config.OnStream(stream.DWLSTMConfig{})
-	for l := range c.Layers {
-		f, cell := site(l, "feedforward"), site(l, "lstm")
-		r.remove(site(l, "attention")+"norm", f+"norm", f+"w1", f+"w2")
-		for _, gate := range []string{"input.", "forget.", "output."} {
-			r.weights = append(r.weights, same(cell+gate+"w", c.D, 1), same(cell+gate+"norm", 1), same(cell+gate+"bias", 1))
-		}
-		r.weights = append(r.weights, same(cell+"hidden.w1", 4*c.D, 1), same(cell+"hidden.norm", 1), same(cell+"hidden.w2", c.D, 1))
-	}
-}
-
-// readMoE has experts in the place of each feed-forward, stacked in one tensor of ours.
-func readMoE(t *testing.T, r *reference) {
-	c := readSizes(t, r)
-	experts(c.Experts, c.TopK)(&r.config)
-	r.auxiliary.BalanceLoss = c.Balance
-	for l := range c.Layers {
-		f := site(l, "feedforward")
-		r.remove(f+"w1", f+"w2")
-		r.weights = append(r.weights, same(f+"router", c.Experts, 1))
-		for e := range c.Experts {
-			theirs := fmt.Sprintf("%s%d.", f, e)
-			r.weights = append(r.weights, link{theirs: theirs + "w1", ours: f + "w1", base: e * c.D * c.FF, strides: []int{c.FF, 1}},
-				link{theirs: theirs + "w2", ours: f + "w2", base: e * c.D * c.FF, strides: []int{c.D, 1}})
+// settings are those of the design's stream.
+func (r *reference) settings(t *testing.T, design string, rows referenceRows, given map[string]any) designrows.Model {
+	d, err := models.Standard().Stream(design)
+	require.NoError(t, err)
+	settings := map[string]any{}
+	for _, key := range settingsIn(d) {
+		if value := given[cmp.Or(rows.Settings[key], key)]; key != "" && value != nil {
+			settings[key] = value
 		}
 	}
+	return designrows.Model{"stream": settings}
+}
+
+// link is where a tensor of theirs lies in ours.
+func (rows referenceRows) link(t *testing.T, c vectorSizes, store *graph.Store, name string, shape []int, numbers map[string]int) link {
+	numbers = maps.Clone(numbers)
+	for axis, size := range shape {
+		numbers[fmt.Sprintf("s%d", axis)] = size
+	}
+	for key, row := range rows.Tensors {
+		prefix, ok := prefixOf(name, key)
+		axes := cmp.Or(len(row.Split), len(shape))
+		if !ok || len(row.Strides) != axes || store.Param(prefix+row.Ours) == nil {
+			continue
+		}
+		l := link{theirs: name, ours: prefix + row.Ours}
+		if row.At != "" {
+			l.base = int(row.At.at(t, numbers))
+		}
+		for _, f := range row.Split {
+			l.split = append(l.split, int(f.at(t, numbers)))
+		}
+		for _, f := range row.Strides {
+			l.strides = append(l.strides, int(f.at(t, numbers)))
+		}
+		return l
+	}
+	if l, ok := c.packed(name); ok {
+		return l
+	}
+	l, size := link{theirs: name, ours: name, strides: make([]int, len(shape))}, 1
+	for axis := len(shape) - 1; axis >= 0; axis-- {
+		l.strides[axis] = size
+		size *= shape[axis]
+	}
+	require.NotNil(t, store.Param(name), "%s: want a row for it in reference, in the design's file", name)
+	require.Equal(t, store.Param(name).Size(), size, "%s: want a row for it in reference, in the design's file", name)
+	return l
+}
+
+// prefixOf is what a name has in the place of the "*." of a key.
+func prefixOf(name, key string) (string, bool) {
+	suffix, anywhere := strings.CutPrefix(key, "*.")
+	prefix, ok := strings.CutSuffix(name, suffix)
+	return prefix, ok && (prefix == "" && !anywhere || strings.HasSuffix(prefix, ".") && anywhere)
+}
+
+// packed are queries, keys and values, which lie side by side in ours, and experts, which lie one after the other.
+func (c vectorSizes) packed(name string) (link, bool) {
+	prefix, part, _ := cutLast(name)
+	head := cmp.Or(c.HeadDim, c.D/max(1, c.Heads))
+	heads, kv := c.Heads*head, cmp.Or(c.KVHeads, c.Heads)*head
+	if i := slices.Index([]string{"q", "k", "v"}, part); i >= 0 {
+		return link{theirs: name, ours: prefix + "qkv", base: min(i, 1)*heads + max(0, i-1)*kv, strides: []int{heads + 2*kv, 1}}, true
+	}
+	var expert int
+	if site, number, ok := cutLast(strings.TrimSuffix(prefix, ".")); ok && c.Experts > 0 {
+		if _, err := fmt.Sscan(number, &expert); err == nil {
+			width := map[string]int{"w1": c.FF, "w2": c.D}[part]
+			return link{theirs: name, ours: site + part, base: expert * c.D * c.FF, strides: []int{width, 1}}, width > 0
+		}
+	}
+	return link{}, false
+}
+
+// cutLast parts a name before what follows its last dot.
+func cutLast(name string) (prefix, last string, ok bool) {
+	i := strings.LastIndexByte(name, '.')
+	return name[:i+1], name[i+1:], i >= 0
 }
