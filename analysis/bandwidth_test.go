@@ -34,29 +34,23 @@ func TestBandwidthOfTransformers(t *testing.T) {
 func TestBandwidthOfTheZoo(t *testing.T) {
 	type count struct{ dimensions, width, written, read int }
 	all := zoo(t)
-	for name, want := range map[string]count{
+	counts := map[string]count{
 		// 3 blocks: Dk 5, Dv 6, R 3: heads write R*Dv = 18, 11 neurons; tables 2 x 18
 		"matrix":     {30, 18, 2*18 + 3*(18+11), 3*(3*18+11) + 18},
 		"matrix/moe": {30, 18, 2*18 + 3*(18+3*11), 3*(3*18+3*11) + 18},
 		// 4 blocks: D 12, heads 12, 17 neurons; tables 2 x 12
-		"vector":       {12, 12, 2*12 + 4*(12+17), 4*(36+17) + 12},
-		"vector/gpt2":  {12, 12, 2*12 + 4*(15+17), 4*(45+17) + 12},
-		"hyper/static": {3 * 12, 12, 2*12 + 4*(12+17), 4*(36+17) + 12},
-		"mhc":          {4 * 12, 12, 2*12 + 4*(12+17), 4*(36+17) + 12},
-		"mhc-lite":     {3 * 12, 12, 12 + 4*(12+17), 4*(36+17) + 12},
-		"kromhc":       {4 * 12, 12, 2*12 + 4*(12+17), 4*(36+17) + 12},
-		"gated":        {3 * 12, 12, 2*12 + 4*(12+17), 4*(36+17) + 12},
-		"wide":         {3 * 12, 12, 2*12 + 4*(12+17), 4*(36+17) + 12},
-		"wide/latent":  {20, 12, 2*20 + 4*(12+17), 4*(36+17) + 20},
-		"vwn":          {6 * 4, 12, 2*24 + 4*(12+17), 4*(36+17) + 12},
-		"vwn/expand":   {3 * 6, 12, 2*12 + 4*(12+17), 4*(36+17) + 12},
-		"highway":      {12, 12, 2*12 + 4*(12+12+17+12), 4*(36+24+17+24) + 12},
-		"hieragg":      {12, 12, 2*12 + 4*(12+17) + 2*7, 4*(36+17) + 2*7 + 12},
-		"denseformer":  {12, 12, 2*12 + 4*(12+17), 4*(36+17) + 12},
-		"mudd":         {12, 12, 2*12 + 4*(12+17), 4*(36+17) + 12},
-		"attnres":      {12, 12, 2*12 + 4*(12+17), 4*(36+17) + 12},
-		"dwlstm":       {12, 12, 2*12 + 4*48, 4*(36+7*12) + 12},
-	} {
+		"vector":      {12, 12, 2*12 + 4*(12+17), 4*(36+17) + 12},
+		"vector/gpt2": {12, 12, 2*12 + 4*(15+17), 4*(45+17) + 12},
+	}
+	for _, rows := range rowsOfDesigns(t) {
+		for name, row := range rows.Models {
+			if n := row.Bandwidth; n != nil {
+				require.Len(t, n, 4, name)
+				counts[name] = count{n[0], n[1], n[2], n[3]}
+			}
+		}
+	}
+	for name, want := range counts {
 		b, err := analysis.CountBandwidth(all[name])
 		require.NoError(t, err, name)
 		comparison, err := analysis.CompareBandwidth([]models.Preset{{Name: name, Config: all[name].Config}})

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/floats"
 	"gorgonia.org/tensor"
@@ -141,15 +140,4 @@ func written(t *testing.T, run *cache.Cache, w stream.Writer, token int) []float
 		floats.Add(y, parameter(w.Bias))
 	}
 	return y
-}
-
-// TestReaders: sites read in the order of the run, and each feed-forward reads after its
-// block's attention.
-func TestReaders(t *testing.T) {
-	run, _ := decompose(t, zoo(t)["highway"], tensor.Float32)
-	frozen, err := run.Model().Stream().(stream.Additive).Freeze(run)
-	require.NoError(t, err)
-	assert.Equal(t, []string{"blocks.0.attention", "blocks.0.feedforward", "blocks.1.attention"}, frozen.Readers()[:3])
-	assert.Equal(t, []string{"embedding.tokens", "embedding.positions", "blocks.0.attention", "blocks.0.attention.sdu", "blocks.0.feedforward",
-		"blocks.0.feedforward.sdu", "blocks.1.attention"}, frozen.Sources()[:7])
 }

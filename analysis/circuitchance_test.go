@@ -18,7 +18,7 @@ import (
 // and p-values as often small as large, in a stream of vectors, of rows and of a matrix.
 func TestScoresOfARandomModel(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"vector", "hyper/static", "matrix"} {
+	for _, name := range checked(t, "random", "vector", "matrix") {
 		c := varied(t, zoo(t)[name], func(c *models.Config) { c.Layers = 24 })
 		store := modeltest.PerturbedStore(t, c, tensor.Float64)
 		circuits, err := analysis.FindCircuits(store, c, analysis.CircuitOptions{Draws: 60, Seed: 1})

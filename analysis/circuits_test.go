@@ -119,7 +119,11 @@ func TestVectorCircuits(t *testing.T) {
 	rms := varied(t, all["vector"], func(c *models.Config) { c.Norm = models.NormRMS })
 	scaled := varied(t, all["vector/gpt2"], scaledEnds)
 	fixed := varied(t, all["vector/gains"], func(c *models.Config) { c.Attention.ValueResidual = models.ValuesFixed })
-	for name, c := range map[string]models.Spec{"gains": all["vector/gains"], "gains/fixed": fixed, "vector": all["vector"], "gpt2": all["vector/gpt2"], "rms": rms, "muP": scaled, "highway": all["highway"]} {
+	checkedModels := map[string]models.Spec{"gains": all["vector/gains"], "gains/fixed": fixed, "vector": all["vector"], "gpt2": all["vector/gpt2"], "rms": rms, "muP": scaled}
+	for _, name := range checked(t, "circuits") {
+		checkedModels[name] = all[name]
+	}
+	for name, c := range checkedModels {
 		t.Run(name, func(t *testing.T) {
 			store := modeltest.PerturbedStore(t, c, tensor.Float64)
 			circuits, err := analysis.FindCircuits(store, c, analysis.CircuitOptions{})
@@ -255,7 +259,7 @@ func headName(layer, head int) string { return fmt.Sprintf("blocks.%d.attention.
 func TestCircuitsOfEveryStream(t *testing.T) {
 	t.Parallel()
 	for name, c := range zoo(t) {
-		if on[stream.DWLSTMConfig](c) {
+		if !supports(c, weighted) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -283,13 +287,13 @@ func TestCircuitErrors(t *testing.T) {
 	assert.ErrorIs(t, err, check.RangeError{Name: "layer", N: 4, Got: 9})
 	_, err = circuits.Head(0, 3)
 	assert.ErrorIs(t, err, check.RangeError{Name: "head", N: 3, Got: 3})
-	lstm := zoo(t)["dwlstm"]
-	_, err = analysis.FindCircuits(modeltest.NewStore(t, lstm, tensor.Float32, 0), lstm, analysis.CircuitOptions{})
-	assert.ErrorIs(t, err, check.UnsupportedError{Stream: "dwlstm"})
-	other := zoo(t)["hyper/static"]
+	other := unsupporting(t, weighted)
+	_, err = analysis.FindCircuits(modeltest.NewStore(t, other, tensor.Float32, 0), other, analysis.CircuitOptions{})
+	assert.ErrorIs(t, err, check.UnsupportedError{Stream: other.Stream.Name()})
+	other = varied(t, zoo(t)["matrix"], func(v *models.Config) { v.Layers = c.Layers })
 	run, _ := decompose(t, other, tensor.Float32)
 	_, err = analysis.FindCircuits(store, c, analysis.CircuitOptions{Run: run})
-	assert.ErrorContains(t, err, "run: want one of the same model: model.stream.kind: want hyper, got vector")
+	assert.ErrorContains(t, err, "run: want one of the same model: model.stream.kind: want matrix, got vector")
 	values := graph.Float64s(store.Param("blocks.0.attention.o").Value)
 	values[0] = math.NaN()
 	require.NoError(t, graph.SetFloat64s(store.Param("blocks.0.attention.o").Value, values))

@@ -48,7 +48,7 @@ func TestCompositionAgainstNumpy(t *testing.T) {
 // unit vectors; heads may be larger than the stream.
 func TestCompositionOfEveryStream(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"vector/gpt2", "large heads", "hyper/dynamic", "mhc", "vwn", "highway", "hieragg/dou", "denseformer/2", "mudd"} {
+	for _, name := range checked(t, "composition", "vector/gpt2", "large heads") {
 		t.Run(name, func(t *testing.T) {
 			c, known := zoo(t)[name]
 			if !known {
@@ -107,9 +107,9 @@ func TestMatrixComposition(t *testing.T) {
 
 // TestCompositionErrors: what a call can get wrong is one line.
 func TestCompositionErrors(t *testing.T) {
-	lstm := zoo(t)["dwlstm"]
-	_, err := analysis.Compose(modeltest.NewStore(t, lstm, tensor.Float32, 0), lstm, nil)
-	assert.ErrorIs(t, err, check.UnsupportedError{Stream: "dwlstm"})
+	other := unsupporting(t, weighted)
+	_, err := analysis.Compose(modeltest.NewStore(t, other, tensor.Float32, 0), other, nil)
+	assert.ErrorIs(t, err, check.UnsupportedError{Stream: other.Stream.Name()})
 	one := modeltest.Resolve(t, transformer(1, 8, 8, 2, 5, 4))
 	composition, err := analysis.Compose(modeltest.PerturbedStore(t, one, tensor.Float32), one, nil)
 	require.NoError(t, err)

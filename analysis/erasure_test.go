@@ -141,7 +141,7 @@ func eigenScore(t *testing.T, v, o mat.Matrix) float64 {
 // TestErasureOfVectorStreams compares with folded weights and eigenvalues.
 func TestErasureOfVectorStreams(t *testing.T) {
 	all := zoo(t)
-	for _, name := range []string{"vector", "vector/gpt2", "vector/moe", "vector/swiglu", "hyper/dynamic", "vwn", "hieragg/dou"} {
+	for _, name := range checked(t, "erasure", "vector", "vector/gpt2", "vector/moe", "vector/swiglu") {
 		t.Run(name, func(t *testing.T) {
 			c := all[name]
 			store := modeltest.PerturbedStore(t, c, tensor.Float64)
@@ -267,9 +267,9 @@ func integrate(from, to float64, f func(x float64) float64) float64 {
 
 // TestErasureErrors: a stream without it says so.
 func TestErasureErrors(t *testing.T) {
-	c := zoo(t)["dwlstm"]
+	c := unsupporting(t, weighted)
 	_, err := analysis.MeasureErasure(modeltest.NewStore(t, c, tensor.Float32, 1), c)
-	assert.ErrorIs(t, err, check.UnsupportedError{Stream: "dwlstm"})
+	assert.ErrorIs(t, err, check.UnsupportedError{Stream: c.Stream.Name()})
 	fresh, err := analysis.MeasureErasure(modeltest.NewStore(t, zoo(t)["vector"], tensor.Float32, 1), zoo(t)["vector"])
 	require.NoError(t, err)
 	checkResult(t, fresh)

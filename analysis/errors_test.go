@@ -16,7 +16,7 @@ import (
 // TestErrorMessages: what a call gets wrong is one line, which names the thing, what was wanted and
 // what was got. Other tests match errors by their types.
 func TestErrorMessages(t *testing.T) {
-	c, lstm := zoo(t)["vector"], zoo(t)["dwlstm"]
+	c, other := zoo(t)["vector"], unsupporting(t, weighted)
 	store := modeltest.PerturbedStore(t, c, tensor.Float32)
 	ids := tokensFor(c, 4, 1)
 	run, err := analysis.Run(store, c, ids)
@@ -38,8 +38,8 @@ func TestErrorMessages(t *testing.T) {
 			_, err = r.Run(ids, cache.Ablate("features", nil))
 			return err
 		},
-		"want a stream to which heads and feed-forwards write linearly, got the dwlstm stream": func() error {
-			_, err := analysis.Fold(modeltest.NewStore(t, lstm, tensor.Float32, 0), lstm)
+		"want a stream to which heads and feed-forwards write linearly, got the " + other.Stream.Name() + " stream": func() error {
+			_, err := analysis.Fold(modeltest.NewStore(t, other, tensor.Float32, 0), other)
 			return err
 		},
 		"reader: want one that comes after blocks.1.attention.0, got blocks.0.attention.0.q, which has read the stream by then": func() error {

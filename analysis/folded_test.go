@@ -73,11 +73,12 @@ func readBySite(t *testing.T, run *cache.Cache, token int) []float64 {
 func TestFoldedHeadsReadWhatTheModelReads(t *testing.T) {
 	t.Parallel()
 	all := zoo(t)
-	for _, name := range []string{"vector/gpt2", "matrix/authors", "mudd"} {
+	left := excepted(t, "folded")
+	for _, name := range checked(t, "shared heads", "vector/gpt2", "matrix/authors") {
 		all[name+"/shared"] = varied(t, all[name], func(c *models.Config) { c.Attention.KVHeads = 1 })
 	}
 	for name, c := range all {
-		if on[stream.DWLSTMConfig](c) || on[stream.DynamicMatrixConfig](c) { // reads by no weights alone
+		if !supports(c, weighted) || left(name, c) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -124,10 +125,10 @@ func checkFoldedReads(t *testing.T, f *analysis.Folded, run *cache.Cache, c mode
 		square += (v - mean) * (v - mean) / float64(len(x))
 	}
 	scale := 1 / math.Sqrt(square+c.NormEps)
-	if on[stream.GatedResidualConfig](c) { // what it reads is normalised
+	if run.Model().Store().Param("blocks.0.attention.norm") == nil { // what it reads is normalised
 		scale = 1
 	}
-	if latents(c) { // by another norm, of what a map makes of it
+	if latents(run.Model().Store()) { // by another norm, of what a map makes of it
 		store, z := run.Model().Store(), mat.NewDense(1, len(x), x)
 		latent := times(z, normMatrix(graph.Float64s(store.Param("blocks.0.attention.wide.norm").Value), c.Norm == models.NormLayer),
 			parameter(t, store, "blocks.0.attention.wide.down", len(x)))
@@ -164,11 +165,11 @@ func TestFoldedErrors(t *testing.T) {
 	assert.ErrorIs(t, err, check.RangeError{Name: "layer", N: 4, Got: 4})
 	_, err = f.Head(0, -1)
 	assert.ErrorIs(t, err, check.RangeError{Name: "head", N: 3, Got: -1})
-	lstm := zoo(t)["dwlstm"]
-	_, err = analysis.Fold(modeltest.NewStore(t, lstm, tensor.Float32, 0), lstm)
-	assert.ErrorIs(t, err, check.UnsupportedError{Stream: "dwlstm"})
+	other := unsupporting(t, weighted)
+	_, err = analysis.Fold(modeltest.NewStore(t, other, tensor.Float32, 0), other)
+	assert.ErrorIs(t, err, check.UnsupportedError{Stream: other.Stream.Name()})
 	_, err = analysis.Fold(nil, c)
 	assert.Error(t, err)
-	_, err = analysis.Fold(modeltest.NewStore(t, lstm, tensor.Float32, 0), c)
+	_, err = analysis.Fold(modeltest.NewStore(t, other, tensor.Float32, 0), c)
 	assert.Error(t, err, fmt.Sprint(c))
 }

@@ -2,32 +2,171 @@ package analysis_test
 
 import (
 	"maps"
+	"reflect"
+	"slices"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/internal/designrows"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/stream"
 )
 
-// zoo are small models of every stream, with and without biases. A design without a row has its
-// small preset.
+// zoo are small models of every stream, with and without biases: those of the designs' files, and more on vector
+// and matrix streams. A design without a row has its small preset.
 func zoo(t *testing.T) map[string]models.Spec {
-	all := vectorZoo()
-	maps.Copy(all, matrixZoo())
+	all := matrixZoo()
+	maps.Copy(all, vectorZoo())
+	maps.Copy(all, designModels(t, false))
 	rows := map[string]bool{}
 	for _, c := range all {
 		rows[c.Stream.Name()] = true
 	}
-	for _, p := range modeltest.Small(models.Standard()) {
-		if !rows[p.Config.Stream.Name()] {
-			all[p.Name] = p.Config
+	for name, c := range smallPresets() {
+		if !rows[c.Stream.Name()] {
+			all[name] = c
 		}
 	}
 	return resolved(t, all)
+}
+
+// smallPresets are the small presets by name.
+func smallPresets() map[string]models.Config {
+	all := map[string]models.Config{}
+	for _, p := range modeltest.Small(models.Standard()) {
+		all[p.Name] = p.Config
+	}
+	return all
+}
+
+// designRows are what a design's file says to the tests of this package.
+type designRows struct {
+	Supports  []string          // what the stream has that analyses need
+	Sometimes []string          // and what it has by some settings
+	Static    string            // "identity": what is written stays as it is, without a run
+	Except    map[string]string // what is not tested on the design's models, with the reason
+	Models    map[string]designModel
+}
+
+// designModel is one of a design's models.
+type designModel struct {
+	Model     designrows.Model
+	Preset    string   // the small preset that it is, in the place of Model
+	Options   bool     // one with a loop or another option, which only tests of every option take
+	Bandwidth []int    // dimensions, a sublayer's width, numbers written and read, by hand
+	Checks    []string // which tests of a few models take it
+	Except    map[string]string
+}
+
+// designFiles holds the designs' files, which are read once.
+var designFiles struct {
+	sync.Once
+	rows map[string]designRows
+}
+
+// rowsOfDesigns are what the designs' files say.
+func rowsOfDesigns(t *testing.T) map[string]designRows {
+	designFiles.Do(func() { designFiles.rows = designrows.Read[designRows](t, "analysis") })
+	return designFiles.rows
+}
+
+// designModels are the models in the designs' files, with options or without.
+func designModels(t *testing.T, options bool) map[string]models.Config {
+	all, small := map[string]models.Config{}, smallPresets()
+	for design, rows := range rowsOfDesigns(t) {
+		for name, row := range rows.Models {
+			require.NotContains(t, all, name, design)
+			switch {
+			case row.Options != options:
+			case row.Preset != "":
+				require.Contains(t, small, row.Preset)
+				all[name] = small[row.Preset]
+			default:
+				all[name] = tinyOn(t, design, row.Model)
+			}
+		}
+	}
+	return all
+}
+
+// tinyOn is a tiny model of a design with changes: as matrix streams have it where the design has keys.
+func tinyOn(t *testing.T, design string, m designrows.Model) models.Config {
+	d, err := models.Standard().Stream(design)
+	require.NoError(t, err)
+	base := tiny(vectorOf(12), plain)
+	if _, keys := reflect.TypeOf(d).FieldByName("Dk"); keys {
+		base = tinyMatrix(plain)
+	}
+	return m.On(t, design, base)
+}
+
+// checked are the names of the designs' models that a test of a few takes, and those given, sorted.
+func checked(t *testing.T, test string, others ...string) []string {
+	for _, rows := range rowsOfDesigns(t) {
+		for name, row := range rows.Models {
+			if slices.Contains(row.Checks, test) {
+				others = append(others, name)
+			}
+		}
+	}
+	return slices.Sorted(slices.Values(others))
+}
+
+// excepted tells whether a model of the zoo is left out of a test.
+func excepted(t *testing.T, test string) func(name string, c models.Spec) bool {
+	all := rowsOfDesigns(t)
+	return func(name string, c models.Spec) bool {
+		rows := all[c.Stream.Name()]
+		return rows.Except[test]+rows.Models[name].Except[test] != ""
+	}
+}
+
+// What streams can have, as the designs' files call it.
+const (
+	weighted  = "weighted"
+	keyed     = "keyed"
+	mixed     = "mixing"
+	rotatable = "rotatable"
+)
+
+// abilities are how the analyses ask for it.
+func abilities() map[string]func(models.Spec) error {
+	return map[string]func(models.Spec) error{weighted: analysis.CheckWeighted, keyed: analysis.CheckKeyed, mixed: analysis.CheckMixing, rotatable: analysis.CheckRotatable}
+}
+
+// supports tells whether a model's stream has what an analysis needs.
+func supports(c models.Spec, ability string) bool { return abilities()[ability](c) == nil }
+
+// unsupporting is a model of the zoo, the first by name, whose stream has not what an analysis needs.
+func unsupporting(t *testing.T, ability string) models.Spec {
+	all := zoo(t)
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if !supports(all[key], ability) {
+			return all[key]
+		}
+	}
+	require.Fail(t, "every stream has it", ability)
+	return models.Spec{}
+}
+
+// TestEachDesignSupports: models' streams have what their design's file says, and nothing else.
+func TestEachDesignSupports(t *testing.T) {
+	all := rowsOfDesigns(t)
+	for name, c := range zoo(t) {
+		rows := all[c.Stream.Name()]
+		require.Subset(t, slices.Collect(maps.Keys(abilities())), append(rows.Supports, rows.Sometimes...), c.Stream.Name())
+		for ability := range abilities() {
+			if !slices.Contains(rows.Sometimes, ability) {
+				assert.Equal(t, slices.Contains(rows.Supports, ability), supports(c, ability), "%s: %s under supports in testdata/designs/%s.yaml", name, ability, c.Stream.Name())
+			}
+		}
+	}
 }
 
 // TestZoo: every design is taken apart: its writers' terms add up to its end, to what its sites
@@ -49,10 +188,7 @@ func matrixZoo() map[string]models.Config {
 		"matrix/moe":            tinyMatrix(experts(3, 2)),
 		"matrix/swiglu":         tinyMatrix(swiGLU),
 		"matrix/attention-only": tinyMatrix(attentionOnly),
-		"matrix/dynamic": tinyMatrix(func(c *models.Config) {
-			c.Stream, c.Bias = stream.DynamicMatrixConfig(c.Stream.(stream.MatrixConfig)), true
-		}),
-		"matrix/one": tinyMatrix(func(c *models.Config) { c.Layers, c.Attention.Positions = 1, models.PositionsNone }),
+		"matrix/one":            tinyMatrix(func(c *models.Config) { c.Layers, c.Attention.Positions = 1, models.PositionsNone }),
 	}
 }
 
@@ -67,37 +203,6 @@ func vectorZoo() map[string]models.Config {
 		"vector/gains": tiny(stream.VectorConfig{LayerScale: true}, func(c *models.Config) {
 			c.Attention.QKNorm, c.Attention.ValueResidual = true, models.ValuesLearned
 		}),
-		"hyper/static":  tiny(stream.HyperConfig{N: 3}, plain),
-		"hyper/dynamic": tiny(stream.HyperConfig{N: 4, Dynamic: true}, biased),
-		"mhc":           tiny(stream.MHCConfig{}, plain),
-		"mhc-lite":      tiny(stream.MHCLiteConfig{N: 3}, func(c *models.Config) { c.Attention.Positions = models.PositionsRoPE }),
-		"kromhc":        tiny(stream.KromHCConfig{}, biased),
-		"gated":         tiny(stream.GatedResidualConfig{N: 3, Rank: 5}, biased),
-		"gated/rms":     tiny(stream.GatedResidualConfig{N: 2, Rank: 2}, func(c *models.Config) { c.Layers, c.NormEps, c.Norm = 1, 0.1, models.NormRMS }),
-		"wide":          tiny(stream.WideConfig{N: 3, Retention: true}, biased),
-		"wide/latent":   tiny(stream.WideConfig{Form: "latent", Width: 20}, biased),
-		"vwn":           tiny(stream.VWNConfig{M: 3, N: 6}, plain),
-		"vwn/expand":    tiny(stream.VWNConfig{M: 2, N: 3, Expand: true}, biased),
-		"highway":       tiny(stream.HighwayConfig{}, biased),
-		"hieragg":       tiny(stream.HieraggConfig{Inner: 7}, plain),
-		"hieragg/dou":   tiny(stream.HieraggConfig{Inner: 5, Separate: true}, biased),
-		"dwlstm":        tiny(stream.DWLSTMConfig{}, plain),
-		"dwlstm/bias":   tiny(stream.DWLSTMConfig{}, biased),
-		"dwlstm/rms":    tiny(stream.DWLSTMConfig{}, func(c *models.Config) { c.Norm = models.NormRMS }),
-		"denseformer":   tiny(stream.DenseFormerConfig{}, plain),
-		"denseformer/2": tiny(stream.DenseFormerConfig{Dilation: 2, Period: 2}, biased),
-		"mudd":          tiny(stream.MUDDConfig{ExpandLast: true}, biased),
-		"mudd/prepost":  tiny(stream.MUDDConfig{PrePost: true}, plain),
-		"attnres":       tiny(stream.AttnResConfig{}, plain),
-		"attnres/block": tiny(stream.AttnResConfig{Block: 3}, biased),
-		"attnres/delta": tiny(stream.AttnResConfig{Delta: true}, plain),
-		"attnres/gate":  tiny(stream.AttnResConfig{Block: 2, Delta: true, Gate: true}, biased),
-		"siamese":       tiny(stream.SiameseConfig{}, biased),
-		"keel":          tiny(stream.KeelConfig{Alpha: 2}, biased),
-		"laurel":        tiny(stream.LaurelConfig{Rank: 3}, plain),
-		"two-lane":      tiny(stream.TwoLaneConfig{Split: 1}, biased),
-		"laurel/all":    tiny(stream.LaurelConfig{Weights: "sigmoid", WeightScale: 1.5, Rank: 2, Previous: 3}, biased),
-		"laurel/gemma":  tiny(stream.LaurelConfig{Form: "gemma", Rank: 3}, biased),
 		"vector/mup": tiny(vectorOf(12), func(c *models.Config) {
 			c.Attention.Positions = models.PositionsNone
 			c.MuP = &models.MuP{Base: models.MuPBase{Stream: vectorOf(6), Attention: models.BaseHeads{Heads: 1}, FeedForward: gelu(5)},
@@ -105,8 +210,6 @@ func vectorZoo() map[string]models.Config {
 		}),
 		"vector/documents": tiny(vectorOf(12), func(c *models.Config) { c.MaskDocuments, c.BOS = true, 4 }),
 		"vector/one":       tiny(vectorOf(12), one),
-		"mhc/one":          tiny(stream.MHCConfig{}, one),
-		"dwlstm/one":       tiny(stream.DWLSTMConfig{}, one),
 	}
 }
 
@@ -117,13 +220,8 @@ func withOptions(t *testing.T, all map[string]models.Spec) map[string]models.Spe
 	all["vector/options"] = modeltest.Resolve(t, tiny(stream.VectorConfig{LayerScale: true, X0: "nanochat"}, func(c *models.Config) {
 		c.FeedForward = layers.SwiGLUConfig{Hidden: 9}
 	}))
-	all["two-lane/parallel"] = modeltest.Resolve(t, tiny(stream.TwoLaneConfig{Parallel: true}, biased))
-	for _, d := range []stream.Design{stream.VectorConfig{X0: "neutral"}, stream.HyperConfig{N: 2, Dynamic: true}, stream.HieraggConfig{Separate: true}, stream.DWLSTMConfig{},
-		stream.DenseFormerConfig{}, stream.MUDDConfig{ExpandLast: true}, stream.AttnResConfig{Block: 3}, stream.DeepDeltaConfig{Dv: 2}, stream.SiameseConfig{}, stream.KeelConfig{},
-		stream.LaurelConfig{Rank: 2, Previous: 3}, stream.TwoLaneConfig{}} {
-		all["looped/"+d.Name()] = modeltest.Resolve(t, tiny(d, loopedFromTheFirst))
-	}
-	all["looped/delta"] = modeltest.Resolve(t, tiny(stream.AttnResConfig{Block: 3, Delta: true, Gate: true}, loopedFromTheFirst))
+	all["looped/vector"] = modeltest.Resolve(t, tiny(stream.VectorConfig{X0: "neutral"}, loopedFromTheFirst))
+	maps.Copy(all, resolved(t, designModels(t, true)))
 	all["looped/matrix"] = modeltest.Resolve(t, tinyMatrix(looped))
 	return all
 }

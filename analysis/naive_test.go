@@ -36,25 +36,21 @@ func newNaive(t *testing.T, store *graph.Store, c models.Spec, run *cache.Cache)
 	return n
 }
 
-// norm is that of a parameter; gated residuals, which have none, leave what is read as it is, and latents have
+// norm is that of a parameter; a stream that has none leaves what is read as it is, and latents have
 // another norm and a map before it.
 func (n *naive) norm(name string) *mat.Dense {
-	if on[stream.GatedResidualConfig](n.c) {
-		one := make([]float64, n.c.Width())
-		for i := range one {
-			one[i] = 1
-		}
-		return normMatrix(one, false)
+	if n.store.Param(name) == nil {
+		return normMatrix(slices.Repeat([]float64{1}, n.c.Width()), false)
 	}
 	gain := func(name string) []float64 { return graph.Float64s(n.store.Param(name).Value) }
-	if site, _ := siteOf(name); latents(n.c) && site != name {
+	if site, _ := siteOf(name); latents(n.store) && site != name {
 		return times(normMatrix(gain(site+".wide.norm"), n.c.Norm == models.NormLayer), n.param(site+".wide.down"), normMatrix(gain(name), false))
 	}
 	return normMatrix(gain(name), n.c.Norm == models.NormLayer)
 }
 
 // latents tells whether sublayers read and write a wide residual by maps.
-func latents(c models.Spec) bool { return settingsOf[stream.WideConfig](c).Form == "latent" }
+func latents(store *graph.Store) bool { return store.Param("blocks.0.attention.wide.down") != nil }
 
 func (n *naive) param(name string) *mat.Dense {
 	return parameter(n.t, n.store, name, n.store.Param(name).Shape[0])
@@ -85,7 +81,7 @@ func (n *naive) out(name string) *mat.Dense {
 		require.NoError(n.t, err)
 		return n.scaled(site, n.param(site+".o").Slice(h*dh, (h+1)*dh, 0, n.c.Width()))
 	case strings.HasSuffix(site, "aggregate"):
-		if !settingsOf[stream.HieraggConfig](n.c).Separate {
+		if n.store.Param("aggregate.w2") != nil { // of all
 			site = "aggregate"
 		}
 		return n.param(site + ".w2")
@@ -95,7 +91,7 @@ func (n *naive) out(name string) *mat.Dense {
 
 // scaled is w diag(g) with LayerScale's gain, w W_up with a latent's, or w.
 func (n *naive) scaled(site string, w mat.Matrix) *mat.Dense {
-	if latents(n.c) {
+	if latents(n.store) {
 		return times(w, n.param(site+".wide.up"))
 	}
 	if scale := n.store.Param(site + ".scale"); scale != nil {
@@ -149,9 +145,9 @@ func (n *naive) unembedding() *mat.Dense {
 		w = n.param("unembedding")
 	}
 	switch {
-	case n.store.Param("norm") == nil && !on[stream.GatedResidualConfig](n.c): // the stream is normalised
+	case n.store.Param("norm") == nil: // the stream is normalised, or what is read
 		return w
-	case on[stream.VWNConfig](n.c):
+	case n.store.Param("reduce") != nil:
 		w = times(parameter(n.t, n.store, "reduce", n.c.StreamSize()), n.norm("norm"), w)
 		if p := n.store.Param("group_norm"); p != nil {
 			gain, d := graph.Float64s(p.Value), n.c.Width()
@@ -185,7 +181,8 @@ func gainOf(c models.Spec, store *graph.Store, site string, via int) []float64 {
 
 // waysOf tells whether an attention has a norm for each of them.
 func waysOf(c models.Spec, store *graph.Store, site string) bool {
-	return on[stream.MUDDConfig](c) && store.Param(site+".norm").Size() > c.Width()
+	norm := store.Param(site + ".norm")
+	return norm != nil && norm.Size() == 3*c.Width()
 }
 
 // attentionGain is what an attention multiplies queries (0), keys (1) or values (2) by, [Dh, Dh].

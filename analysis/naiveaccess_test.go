@@ -96,7 +96,7 @@ func vectorAccesses(c models.Spec, store *graph.Store) []access {
 	if c.Attention.Positions == models.PositionsLearned {
 		all = append(all, access{"positions", false, transposed(param(store, "positions", c.Seq))})
 	}
-	if on[stream.VWNConfig](c) {
+	if store.Param("reduce") != nil { // of a stream that is no vector
 		all = nil
 	}
 	for l := range c.Layers {
@@ -116,7 +116,7 @@ func vectorAccesses(c models.Spec, store *graph.Store) []access {
 			access{f, true, naiveFold(c, gain(f+".norm"), sideBySide(read))},
 			access{f, false, sideBySide(written)})
 	}
-	if on[stream.VWNConfig](c) {
+	if store.Param("reduce") != nil {
 		return all
 	}
 	return append(all, last)
@@ -137,11 +137,10 @@ func attentionAccess(c models.Spec, store *graph.Store, site string) *mat.Dense 
 // lastAccess is the unembedding after the last norm.
 func lastAccess(c models.Spec, store *graph.Store) access {
 	last := "norm"
-	switch {
-	case settingsOf[stream.HieraggConfig](c).Separate:
-		last = "blocks.3.aggregate.norm"
-	case on[stream.HieraggConfig](c):
-		last = "aggregate.norm"
+	for _, name := range []string{"aggregate.norm", fmt.Sprintf("blocks.%d.aggregate.norm", c.Layers-1)} {
+		if store.Param(name) != nil {
+			last = name
+		}
 	}
 	u := mat.DenseCopyOf(param(store, "embedding", c.Vocab).T())
 	if !c.TieEmbeddings {

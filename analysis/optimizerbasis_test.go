@@ -77,8 +77,9 @@ func TestOptimizerBasisErrors(t *testing.T) {
 		_, err := analysis.CompareOptimizers(nil, c, call.ids, call.o)
 		assert.ErrorIs(t, err, want)
 	}
-	_, err := analysis.CompareOptimizers(nil, zoo(t)["vwn"], []int32{1, 2}, analysis.OptimizerOptions{})
-	assert.ErrorIs(t, err, check.UnsupportedError{Stream: "vwn"})
+	other := unsupporting(t, rotatable)
+	_, err := analysis.CompareOptimizers(nil, other, []int32{1, 2}, analysis.OptimizerOptions{})
+	assert.ErrorIs(t, err, check.UnsupportedError{Stream: other.Stream.Name()})
 	_, err = analysis.CompareOptimizers(modeltest.NewStore(t, c, tensor.Float32, 0), c, make([]int32, c.Seq+2), analysis.OptimizerOptions{})
 	assert.ErrorContains(t, err, "want at most 9 tokens a row")
 }

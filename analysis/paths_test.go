@@ -16,7 +16,7 @@ import (
 // TestPathExpansion: with all paths the loss is the model's; with none it is that of a model whose
 // sublayers write nothing; in between the orders compare with runs made one by one.
 func TestPathExpansion(t *testing.T) {
-	for _, name := range []string{"vector/attention-only", "matrix/attention-only", "vector", "hyper/dynamic", "dwlstm"} {
+	for _, name := range checked(t, "paths", "vector/attention-only", "matrix/attention-only", "vector") {
 		c := zoo(t)[name]
 		store := modeltest.PerturbedStore(t, c, tensor.Float64)
 		rows := [][]int32{tokensFor(c, c.Seq, 5), tokensFor(c, c.Seq, 6)}

@@ -16,7 +16,6 @@ import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
-	"github.com/residua-go/residua/stream"
 )
 
 // tensorModels are the zoo's and some with other attentions.
@@ -28,16 +27,20 @@ func tensorModels(t *testing.T) map[string]models.Spec {
 		c.Attention.Positions, c.Attention.InverseLayerScaling = models.PositionsALiBi, true
 	})
 	all["vector/moe/rope"] = with("vector/moe", func(c *models.Config) { c.Attention.Positions = models.PositionsRoPE })
-	all["hyper/dynamic/alibi"] = with("hyper/dynamic", func(c *models.Config) { c.Attention.Positions = models.PositionsALiBi })
+	for _, name := range checked(t, "alibi") {
+		all[name+"/alibi"] = with(name, func(c *models.Config) { c.Attention.Positions = models.PositionsALiBi })
+	}
 	all["matrix/bias/rope"] = with("matrix/bias", func(c *models.Config) { c.Attention.Positions = models.PositionsRoPE })
 	all["matrix/documents"] = with("matrix/authors", func(c *models.Config) { c.MaskDocuments, c.BOS = true, 3 })
 	all["vector/gpt2/shared"] = with("vector/gpt2", func(c *models.Config) {
 		c.Attention = models.Attention{Heads: 4, KVHeads: 2, HeadDim: 6, Positions: models.PositionsRoPE}
 	})
-	all["mudd/shared"] = with("mudd", func(c *models.Config) { c.Attention.KVHeads = 1 })
-	all["matrix/bias/shared"] = with("matrix/bias", func(c *models.Config) { c.Attention.KVHeads = 1 })
+	for _, name := range checked(t, "shared heads", "matrix/bias") {
+		all[name+"/shared"] = with(name, func(c *models.Config) { c.Attention.KVHeads = 1 })
+	}
+	left := excepted(t, "tensor product")
 	for name, c := range all {
-		if on[stream.DWLSTMConfig](c) || on[stream.GatedResidualConfig](c) || on[stream.DynamicMatrixConfig](c) { // no norm in front of their heads, or no W_OV
+		if !supports(c, weighted) || left(name, c) {
 			delete(all, name)
 		}
 	}
@@ -89,14 +92,14 @@ func checkHeads(t *testing.T, run *cache.Cache, layer int, write string, bound f
 		}
 		checkResult(t, p)
 	}
-	if on[stream.HighwayConfig](c) {
+	if excepted(t, "heads are the site")("", c) {
 		return // next to the heads the unit writes
 	}
 	store, bias := run.Model().Store(), make([]float64, size)
 	if o := store.Param(fmt.Sprintf("blocks.%d.attention.o_bias", layer)); o != nil {
 		bias = graph.Float64s(o.Value)
 	}
-	if latents(c) {
+	if latents(store) {
 		bias = times(mat.NewDense(1, c.Width(), bias[:c.Width()]), parameter(t, store, fmt.Sprintf("blocks.%d.attention.wide.up", layer), c.Width())).RawMatrix().Data
 	}
 	for i := range sum {
@@ -145,7 +148,7 @@ func TestTensorProductOfAnotherRun(t *testing.T) {
 	assert.ErrorIs(t, err, check.RangeError{Name: "layer", N: 4, Got: 9})
 	_, err = analysis.RunTensorProduct(run.Model().Store(), c, nil, 0, 0)
 	assert.ErrorIs(t, err, check.ValueError{Name: "prompt", Got: "none"})
-	lstm := zoo(t)["dwlstm"]
-	_, err = analysis.RunTensorProduct(modeltest.NewStore(t, lstm, tensor.Float32, 0), lstm, []int32{1}, 0, 0)
-	assert.ErrorIs(t, err, check.UnsupportedError{Stream: "dwlstm"})
+	other := unsupporting(t, weighted)
+	_, err = analysis.RunTensorProduct(modeltest.NewStore(t, other, tensor.Float32, 0), other, []int32{1}, 0, 0)
+	assert.ErrorIs(t, err, check.UnsupportedError{Stream: other.Stream.Name()})
 }

@@ -23,7 +23,7 @@ func TestTunedLens(t *testing.T) {
 	designs["vector/cap"] = varied(t, designs["vector"], func(c *models.Config) { c.LogitSoftcap = 2 })
 	names := []string{"vector/cap", "matrix"}
 	if longtest.Enabled() {
-		names = append(names, "vector", "hyper/dynamic", "gated", "attnres", "hieragg")
+		names = checked(t, "tuned lens", append(names, "vector")...)
 	}
 	for _, name := range names {
 		c, known := designs[name]

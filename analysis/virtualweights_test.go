@@ -15,7 +15,6 @@ import (
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
-	"github.com/residua-go/residua/stream"
 )
 
 // TestVirtualWeightsAgainstNumpy: norms and scores of all pairs are numpy's.
@@ -57,15 +56,16 @@ func listed(t *testing.T, v *analysis.VirtualWeights) *mat.Dense {
 // makes of unit vectors among them.
 func TestVirtualWeightsOfEveryStream(t *testing.T) {
 	t.Parallel()
+	left := excepted(t, "static")
 	for name, c := range zoo(t) {
-		if on[stream.DWLSTMConfig](c) || on[stream.MatrixConfig](c) || on[stream.DynamicMatrixConfig](c) {
+		if !supports(c, weighted) || supports(c, keyed) { // none, or keys
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
 			run, _ := decompose(t, c, tensor.Float64)
 			store := run.Model().Store()
 			for _, r := range []*cache.Cache{nil, run} {
-				if r == nil && settingsOf[stream.MUDDConfig](c).PrePost { // whose norms are no part of n.plain
+				if r == nil && left(name, c) {
 					continue
 				}
 				wiring, err := analysis.Wire(store, c, analysis.WiringOptions{Run: r, FDR: 1})
@@ -114,7 +114,7 @@ func (n *naive) check(wiring *analysis.Wiring, i, j int, writer, reader string) 
 // circuits go through what a run made of the stream.
 func TestFullCircuitsFollowTheStream(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"hyper/dynamic", "mhc", "vwn", "vwn/expand", "hieragg/dou", "denseformer", "mudd"} {
+	for _, name := range checked(t, "full circuits") {
 		t.Run(name, func(t *testing.T) {
 			c := varied(t, zoo(t)[name], func(c *models.Config) { c.Attention.HeadDim = 2 })
 			run, _ := decompose(t, c, tensor.Float64)
@@ -148,7 +148,7 @@ func TestConnectErrors(t *testing.T) {
 	assert.ErrorIs(t, err, check.UnknownNameError{Kind: "writer", Name: "blocks.1.atention.0", Nearest: "blocks.1.attention.0"})
 	_, err = analysis.Connect(store, c, "embedding", "blocks.0.attention.3.q", nil)
 	assert.ErrorIs(t, err, check.UnknownNameError{Kind: "reader", Name: "blocks.0.attention.3.q"})
-	lstm := zoo(t)["dwlstm"]
-	_, err = analysis.Connect(modeltest.NewStore(t, lstm, tensor.Float32, 0), lstm, "embedding", "unembedding", nil)
-	assert.ErrorIs(t, err, check.UnsupportedError{Stream: "dwlstm"})
+	other := unsupporting(t, weighted)
+	_, err = analysis.Connect(modeltest.NewStore(t, other, tensor.Float32, 0), other, "embedding", "unembedding", nil)
+	assert.ErrorIs(t, err, check.UnsupportedError{Stream: other.Stream.Name()})
 }

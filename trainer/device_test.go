@@ -3,8 +3,11 @@
 package trainer_test
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -15,6 +18,7 @@ import (
 
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/graph/cuda/emulator"
+	"github.com/residua-go/residua/internal/designrows"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/trainer"
 )
@@ -23,33 +27,37 @@ import (
 func TestMain(m *testing.M) { emulator.Main(m) }
 
 // deviceModels are small models of every stream, and experts.
-func deviceModels() map[string]string {
+func deviceModels(t *testing.T) map[string]string {
 	model := func(stream, positions, feedforward string) string {
-		return fmt.Sprintf("{stream: {d_model: 16, %s}, layers: 2, attention: {heads: 2, positions: %s}, feedforward: %s, seq: 16}", stream, positions, feedforward)
+		return fmt.Sprintf("{stream: %s, layers: 2, attention: {heads: 2, positions: %s}, feedforward: %s, seq: 16}", stream, positions, feedforward)
 	}
 	const dense = "{kind: gelu, hidden: 24}"
-	return map[string]string{
-		"transformer":   model("kind: vector", "learned", dense),
-		"rmt":           "{stream: {kind: matrix, dk: 6, dv: 8, rank: 2}, layers: 2, attention: {positions: alibi}, feedforward: " + dense + ", seq: 16, dropout: 0.1}",
-		"hyper-static":  model("kind: hyper, n: 2", "alibi", dense),
-		"hyper-dynamic": model("kind: hyper, n: 4, dynamic: true", "alibi", dense),
-		"mhc":           model("kind: mhc, n: 2", "alibi", dense),
-		"mhc-lite":      model("kind: mhc-lite, n: 3", "alibi", dense),
-		"kromhc":        model("kind: kromhc, n: 2", "alibi", dense),
-		"gated":         model("kind: gated-residual, n: 2, rank: 4", "alibi", dense),
-		"vwn":           model("kind: vwn, n: 3, m: 2", "alibi", dense),
-		"wide":          model("kind: wide, n: 2, retention: true", "alibi", dense),
-		"laurel":        model("kind: laurel, rank: 2, previous: 2", "alibi", dense),
-		"laurel-gemma":  model("kind: laurel, form: gemma, rank: 4", "alibi", dense),
-		"two-lane":      model("kind: two-lane, split: 1, parallel: true", "alibi", dense),
-		"latent":        model("kind: wide, form: latent, width: 24", "alibi", dense),
-		"delta":         model("kind: attnres, block: 2, delta: true, gate: true", "alibi", dense),
-		"mudd":          model("kind: mudd", "alibi", dense),
-		"highway":       model("kind: highway", "rope", dense),
-		"hieragg":       model("kind: hieragg", "alibi", dense),
-		"dwlstm":        model("kind: dwlstm", "alibi", "null"),
-		"experts":       model("kind: vector", "alibi", "{kind: moe, hidden: 24, experts: 4, top_k: 2}"),
+	all := map[string]string{
+		"transformer": model("{d_model: 16, kind: vector}", "learned", dense),
+		"rmt":         "{stream: {kind: matrix, dk: 6, dv: 8, rank: 2}, layers: 2, attention: {positions: alibi}, feedforward: " + dense + ", seq: 16, dropout: 0.1}",
+		"experts":     model("{d_model: 16, kind: vector}", "alibi", "{kind: moe, hidden: 24, experts: 4, top_k: 2}"),
 	}
+	for design, rows := range designrows.Read[[]deviceRow](t, "device") {
+		for i, row := range rows {
+			settings := map[string]any{"d_model": 16, "kind": design}
+			maps.Copy(settings, row.Of)
+			text, err := json.Marshal(settings) // which is YAML, too
+			require.NoError(t, err)
+			feedForward := dense
+			if row.Alone {
+				feedForward = "null"
+			}
+			all[fmt.Sprintf("%s/%d", design, i)] = model(string(text), cmp.Or(row.Positions, "alibi"), feedForward)
+		}
+	}
+	return all
+}
+
+// deviceRow is a design's model that trains on the device.
+type deviceRow struct {
+	Of        map[string]any // settings of the stream
+	Positions string         // alibi where it says nothing
+	Alone     bool           // without a feed-forward
 }
 
 // deviceRun is a run of a device model.
@@ -73,7 +81,7 @@ device: {threads: 2}
 func TestDeviceTrains(t *testing.T) {
 	text := corpus(t)
 	tolerances := map[string]float64{"fp32": 2e-4, "tf32": 1e-2, "bf16": 5e-2}
-	for name, model := range deviceModels() {
+	for name, model := range deviceModels(t) {
 		t.Run(name, func(t *testing.T) {
 			want := filepath.Join(t.TempDir(), "cpu")
 			train(t, deviceRun(t, model, text, want), trainer.Options{})
@@ -119,7 +127,7 @@ func TestDeviceDepth(t *testing.T) {
 // TestDeviceResume stops a run on the device and goes on: everything that follows has the
 // bits of the unbroken run.
 func TestDeviceResume(t *testing.T) {
-	text, model := corpus(t), deviceModels()["rmt"]
+	text, model := corpus(t), deviceModels(t)["rmt"]
 	for _, precision := range []string{"fp32", "bf16"} {
 		sets := []string{"device.kind=cuda", "device.precision=" + precision}
 		whole, out := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "broken")
@@ -147,7 +155,7 @@ func requireSameFile(t *testing.T, want, got, name string) {
 // TestDeviceCheckpoints: what the device writes the CPU goes on with, and the reverse,
 // with the losses of a run that never moved.
 func TestDeviceCheckpoints(t *testing.T) {
-	text, model := corpus(t), deviceModels()["rmt"]
+	text, model := corpus(t), deviceModels(t)["rmt"]
 	cpu, cuda := []string{"device.kind=cpu"}, []string{"device.kind=cuda", "device.precision=fp32"}
 	whole := filepath.Join(t.TempDir(), "whole")
 	train(t, deviceRun(t, model, text, whole), trainer.Options{})
@@ -172,7 +180,7 @@ func TestDeviceResidency(t *testing.T) {
 	text := corpus(t)
 	const steps, tokens = 8, 2 * 16
 	for _, precision := range []string{"tf32", "bf16"} {
-		run := deviceRun(t, deviceModels()["transformer"], text, filepath.Join(t.TempDir(), precision), "device.kind=cuda", "device.precision="+precision,
+		run := deviceRun(t, deviceModels(t)["transformer"], text, filepath.Join(t.TempDir(), precision), "device.kind=cuda", "device.precision="+precision,
 			"train.steps=1000", "train.eval_every=0", "train.checkpoint_every=0")
 		count := &busCounter{}
 		ctx, cancel := context.WithCancel(context.Background())
@@ -210,7 +218,7 @@ func TestDeviceLost(t *testing.T) {
 	if !emulator.Emulated() {
 		t.Skip("the emulator fails on demand")
 	}
-	text, model := corpus(t), deviceModels()["transformer"]
+	text, model := corpus(t), deviceModels(t)["transformer"]
 	defer emulator.Restore()
 	out := filepath.Join(t.TempDir(), "run")
 	run := deviceRun(t, model, text, out, "device.kind=cuda")

@@ -31,131 +31,48 @@ type reader struct {
 	name  string
 }
 
-// depthCases are tiny models with the equations of some of their readers' weights.
-func depthCases() map[string]struct {
+// depthRow is a tiny model with the equations of some of its readers' weights.
+type depthRow struct {
 	design  stream.Design
 	sources []string
 	softmax bool
 	readers []string
 	weights map[string]weightsOf
-} {
-	type row = struct {
-		design  stream.Design
-		sources []string
-		softmax bool
-		readers []string
-		weights map[string]weightsOf
-	}
-	sites := []string{"blocks.0.attention", "blocks.0.feedforward", "blocks.1.attention", "blocks.1.feedforward", "unembedding"}
-	muddReaders := []string{"blocks.1.attention.q", "blocks.1.attention.k", "blocks.1.attention.v", "blocks.1.residual", "unembedding"}
-	return map[string]row{
-		"attnres": {stream.AttnResConfig{}, []string{"embedding", "blocks.0.attention", "blocks.0.feedforward", "blocks.1.attention", "blocks.1.feedforward"}, true, sites,
-			map[string]weightsOf{
-				"blocks.0.attention": func(r reader) [][]float64 { return r.same(1) },
-				"blocks.1.attention": func(r reader) [][]float64 {
-					return r.softmax("blocks.1.attention.", "embedding.out", "blocks.0.attention.stream", "blocks.0.feedforward.stream")
-				},
-				"unembedding": func(r reader) [][]float64 {
-					return r.softmax("", "embedding.out", "blocks.0.attention.stream", "blocks.0.feedforward.stream", "blocks.1.attention.stream", "blocks.1.feedforward.stream")
-				},
-			}},
-		"attnres in blocks": {stream.AttnResConfig{Block: 3}, []string{"embedding", "blocks.0.attention to 1.attention", "blocks.1.feedforward"}, true, sites,
-			map[string]weightsOf{
-				"blocks.0.feedforward": func(r reader) [][]float64 {
-					return r.softmax("blocks.0.feedforward.", "embedding.out", "blocks.0.attention.stream")
-				},
-				"blocks.1.attention": func(r reader) [][]float64 {
-					return r.softmax("blocks.1.attention.", "embedding.out", "blocks.0.feedforward.stream")
-				},
-			}},
-		"attnres, delta": {stream.AttnResConfig{Delta: true}, []string{"embedding", "blocks.0.attention", "blocks.0.feedforward", "blocks.1.attention"}, true, sites[1:4],
-			map[string]weightsOf{
-				"blocks.1.feedforward": func(r reader) [][]float64 {
-					return r.softmax("blocks.1.feedforward.", "embedding.out", "blocks.0.attention.write", "blocks.0.feedforward.write", "blocks.1.attention.write")
-				},
-			}},
-		"attnres, delta in blocks": {stream.AttnResConfig{Block: 2, Delta: true, Gate: true}, []string{"embedding", "blocks.0"}, true, sites[1:4],
-			map[string]weightsOf{
-				"blocks.0.feedforward": func(r reader) [][]float64 { return r.same(1) },
-				"blocks.1.attention": func(r reader) [][]float64 {
-					return r.softmax("blocks.1.attention.", "embedding.out", "blocks.0.attention.write + blocks.0.feedforward.write")
-				},
-			}},
-		"mudd": {stream.MUDDConfig{}, []string{"embedding", "blocks.0", "blocks.1"}, false, muddReaders, map[string]weightsOf{
-			"blocks.1.attention.k": func(r reader) [][]float64 { return r.connections("blocks.0", 1, 2) },
-			"blocks.1.residual":    func(r reader) [][]float64 { return r.connections("blocks.0", 3, 2) },
-			"unembedding":          func(r reader) [][]float64 { return r.connections("blocks.1", 0, 3) },
-		}},
-		"denseformer": {stream.DenseFormerConfig{}, []string{"embedding", "blocks.0", "blocks.1"}, false, []string{"blocks.1", "unembedding"}, map[string]weightsOf{
-			"blocks.1":    func(r reader) [][]float64 { return r.same(r.values("blocks.0.dwa")...) },
-			"unembedding": func(r reader) [][]float64 { return r.same(r.values("blocks.1.dwa")...) },
-		}},
-	}
 }
 
-// TestWhoReadsWhichLayer: what is drawn and listed are means and deviations over tokens of the weights that the equations give.
-func TestWhoReadsWhichLayer(t *testing.T) {
-	for name, row := range depthCases() {
-		t.Run(name, func(t *testing.T) {
-			c, ids := tiny(t, row.design)
-			store := modeltest.PerturbedStore(t, c, tensor.Float64)
-			now, err := mixing.Run(store, c, ids)
-			require.NoError(t, err)
-			d := now.Depth()
-			require.NotNil(t, d)
-			assert.Equal(t, row.softmax, d.Softmax)
-			figures := d.Figures()
-			mean := figures[0].(figure.Heatmap)
-			assert.Equal(t, row.sources, mean.Columns)
-			assert.Equal(t, row.readers, mean.Rows)
-			assert.Equal(t, !row.softmax, mean.Diverging)
-			assert.Equal(t, row.softmax, mean.Limits != nil)
-			run := runAll(t, store, c, ids)
-			for i, name := range mean.Rows {
-				if of := row.weights[name]; of != nil {
-					checkDrawn(t, of(reader{t, store, run, name}), figures, i)
-				}
-			}
-			require.NoError(t, figure.Check(d.Table()))
-			require.NoError(t, figure.Check(d.Strongest()))
-			for _, f := range figures {
-				require.NoError(t, figure.Check(f))
-			}
-			_, err = json.Marshal(d)
-			require.NoError(t, err)
-		})
-	}
+// tinySites are the sites of a tiny model that read, but for the end.
+func tinySites() []string {
+	return []string{"blocks.0.attention", "blocks.0.feedforward", "blocks.1.attention", "blocks.1.feedforward"}
 }
 
-// TestWhatReachesReaders: in a stream of rows it is the product of the coefficients, which are set by hand here; a stream whose gates are no numbers
-// has none.
-func TestWhatReachesReaders(t *testing.T) {
-	c, ids := tiny(t, stream.HyperConfig{N: 2})
+// check compares what is drawn and listed with means and deviations over tokens of the weights that the equations give.
+func (row depthRow) check(t *testing.T) {
+	c, ids := tiny(t, row.design)
 	store := modeltest.PerturbedStore(t, c, tensor.Float64)
-	// A row of the packed parameter is down | carry | up; row i of it is what row i of the stream gives.
-	copy(store.Param("blocks.0.attention.hyper.static").Value.Float64s(), []float64{0.5, 2, 1, 3, 0.25, 0, 1, 4})
-	copy(store.Param("blocks.0.feedforward.hyper.static").Value.Float64s(), []float64{2, 1, 0, 5, 1, 1, 2, 6})
-	d, err := mixing.Reach(store, c, ids)
+	now, err := mixing.Run(store, c, ids)
 	require.NoError(t, err)
-	of := func(reader int, source string) float64 {
-		for _, w := range d.Reads[reader].Weights {
-			if w.Source == source {
-				assert.Zero(t, w.Spread, "static")
-				return w.Mean
-			}
+	d := now.Depth()
+	require.NotNil(t, d)
+	assert.Equal(t, row.softmax, d.Softmax)
+	figures := d.Figures()
+	mean := figures[0].(figure.Heatmap)
+	assert.Equal(t, row.sources, mean.Columns)
+	assert.Equal(t, row.readers, mean.Rows)
+	assert.Equal(t, !row.softmax, mean.Diverging)
+	assert.Equal(t, row.softmax, mean.Limits != nil)
+	run := runAll(t, store, c, ids)
+	for i, name := range mean.Rows {
+		if of := row.weights[name]; of != nil {
+			checkDrawn(t, of(reader{t, store, run, name}), figures, i)
 		}
-		return math.NaN()
 	}
-	assert.Equal(t, "blocks.0.feedforward", d.Reads[1].Reader)
-	assert.InDelta(t, 0.75, of(0, "embedding.tokens"), 1e-12, "0.5 + 0.25 of two rows that are alike")
-	assert.True(t, math.IsNaN(of(0, "blocks.0.attention")), "it writes later")
-	assert.InDelta(t, 2*3+1*4, of(1, "blocks.0.attention"), 1e-12)
-	assert.InDelta(t, 2*2+1*(1+1), of(1, "embedding.tokens"), 1e-12, "rows are 2 x_0 and x_0 + x_1 by then")
-	assert.Equal(t, "unembedding", d.Reads[4].Reader)
-	require.NoError(t, figure.Check(d.Figures()[0]))
-	gated, _ := tiny(t, stream.GatedResidualConfig{N: 2, Rank: 2})
-	_, err = mixing.Reach(modeltest.PerturbedStore(t, gated, tensor.Float64), gated, ids)
-	require.ErrorIs(t, err, mixing.ErrNone)
+	require.NoError(t, figure.Check(d.Table()))
+	require.NoError(t, figure.Check(d.Strongest()))
+	for _, f := range figures {
+		require.NoError(t, figure.Check(f))
+	}
+	_, err = json.Marshal(d)
+	require.NoError(t, err)
 }
 
 // checkDrawn compares a row of both pictures with weights [token][source].
@@ -230,57 +147,6 @@ func (r reader) sums(of string) [][]float64 {
 func (r reader) same(weights ...float64) [][]float64 {
 	var all [][]float64
 	for range r.run.Tokens() {
-		all = append(all, weights)
-	}
-	return all
-}
-
-// softmax are softmax_i(w . (g ⊙ v_i / rms(v_i))).
-func (r reader) softmax(prefix string, sources ...string) [][]float64 {
-	query, gain := r.values(prefix+"attnres.query"), r.values(prefix+"attnres.norm")
-	all := make([][]float64, r.run.Tokens())
-	for _, source := range sources {
-		for token, v := range r.sums(source) {
-			score, scale := 0.0, 1/rms(v)
-			for d := range v {
-				score += query[d] * gain[d] * v[d] * scale
-			}
-			all[token] = append(all[token], math.Exp(score))
-		}
-	}
-	for _, weights := range all {
-		total := 0.0
-		for _, w := range weights {
-			total += w
-		}
-		for i := range weights {
-			weights[i] /= total
-		}
-	}
-	return all
-}
-
-// connections are W2 GELU(W1 x/rms(x)) + b of a block's output, those of one of its sums.
-func (r reader) connections(block string, way, sources int) [][]float64 {
-	w1, w2, bias := r.values(block+".mudd.w1"), r.values(block+".mudd.w2"), r.values(block+".mudd.bias")
-	var all [][]float64
-	for _, x := range r.rows(block + ".feedforward.stream") {
-		hidden, scale := make([]float64, len(w1)/len(x)), 1/rms(x)
-		for h := range hidden {
-			z := 0.0
-			for d := range x {
-				z += x[d] * scale * w1[d*len(hidden)+h]
-			}
-			hidden[h] = z / 2 * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(z+0.044715*z*z*z)))
-		}
-		var weights []float64
-		for j := way * sources; j < (way+1)*sources; j++ {
-			a := bias[j]
-			for h, v := range hidden {
-				a += v * w2[h*len(bias)+j]
-			}
-			weights = append(weights, a)
-		}
 		all = append(all, weights)
 	}
 	return all
