@@ -65,7 +65,7 @@ gpu-check: ## make build/gpu-check: all that a GPU machine needs to check the CU
 	tar -C $(GPU_CHECK)/bin -cf - . | gzip -9 >$(GPU_CHECK)/programs.tar.gz && rm -r $(GPU_CHECK)/bin
 	cp -r configs benchmarks $(GPU_CHECK)/
 	rm $(GPU_CHECK)/configs/*.go # no package of the module
-	cp -r testdata/reference $(GPU_CHECK)/testdata/
+	cp -r testdata/reference testdata/designs $(GPU_CHECK)/testdata/
 	rm -r $(GPU_CHECK)/testdata/reference/eval # of no test in the pack
 	cp graph/cuda/*.cu graph/cuda/*.cuh graph/cuda/kernels.tsv $(GPU_CHECK)/graph/cuda/
 	cp -r graph/cuda/emulator/native $(GPU_CHECK)/graph/cuda/emulator/

@@ -30,7 +30,11 @@ func TestCommittedExperiments(t *testing.T) {
 		folder := strings.TrimSuffix(file, ".yaml")
 		e, err := experiment.Load(experiment.Kinds(models.Standard()), file, nil)
 		require.NoError(t, err)
-		plan, err := e.Plan(t.Context(), models.Standard(), folder)
+		zoo := models.Standard()
+		if e.Page != "" {
+			zoo = shownOn(t, e.Page, folder)
+		}
+		plan, err := e.Plan(t.Context(), zoo, folder)
 		require.NoError(t, err)
 		if _, err := os.Stat(filepath.Join(folder, "log.jsonl")); err != nil { // planned, for whoever has the time
 			assert.NoFileExists(t, filepath.Join(folder, "report.md"))
@@ -59,6 +63,33 @@ func TestCommittedExperiments(t *testing.T) {
 		assert.Equal(t, string(svg), lineFeeds(fileText(t, picture)), "make it again: %s", call)
 	}
 	assert.Len(t, kinds, 7, "a log of each kind")
+}
+
+// shownOn is the zoo without the streams that have come since a page of cards was last made, none of which has runs in the
+// experiment's log.
+func shownOn(t *testing.T, page, folder string) (shown models.Zoo) {
+	all := models.Standard()
+	text, log, streams := fileText(t, page), fileText(t, folder+"/log.jsonl"), map[string]bool{}
+	for _, p := range all.Presets() {
+		if strings.Contains(text, "\nPreset `"+p.Name+"`: ") || strings.Contains(log, `"`+p.Name+`"`) {
+			streams[p.Config.Stream.Name()] = true
+		}
+	}
+	assert.GreaterOrEqual(t, len(streams), 21, "%s lacks streams that it had", page)
+	for _, d := range all.Streams() {
+		if streams[d.Name()] {
+			shown = shown.With(d)
+		}
+	}
+	for _, d := range all.FeedForwards() {
+		shown = shown.WithFeedForward(d)
+	}
+	for _, p := range all.Presets() {
+		if streams[p.Config.Stream.Name()] {
+			shown = shown.WithPresets(p)
+		}
+	}
+	return shown
 }
 
 // unfinished tells whether docs/log.md names an experiment as one whose log still grows, from commit to commit.
