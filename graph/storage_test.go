@@ -18,7 +18,7 @@ import (
 // scalars, and what a hook or a reshape makes of a 32-bit value are of 32.
 func TestStorage(t *testing.T) {
 	store := graph.NewPlan(tensor.Float32)
-	b := graph.On(gorgonia.NewGraph(), graph.Options{Device: graph.CUDA, Precision: graph.BF16, Store: store, Hooks: graph.Hooks{"wide": nil, "narrow": nil}})
+	b := graph.On(gorgonia.NewGraph(), graph.Options{Device: graph.CUDA, Precision: graph.BF16, Store: store, Hooks: graph.Hooks{"broad": nil, "narrow": nil}})
 	x := b.Input("x", tensor.Float32, 4, 6)
 	w := b.Param(graph.ParamSpec{Name: "w", Shape: []int{6, 2}})
 	y := linear.Map(b, x, w, linear.Options{})
@@ -28,7 +28,7 @@ func TestStorage(t *testing.T) {
 		want cuda.Type
 	}{
 		"activation": {y, cuda.BF16}, "hook on it": {b.Hook("narrow", y), cuda.BF16}, "parameter": {w, cuda.F32},
-		"hook on a parameter": {b.Hook("wide", w), cuda.F32}, "reshaped parameter": {shape.Reshape(b, w, 2, 1), cuda.F32}, "loss": {loss, cuda.F32},
+		"hook on a parameter": {b.Hook("broad", w), cuda.F32}, "reshaped parameter": {shape.Reshape(b, w, 2, 1), cuda.F32}, "loss": {loss, cuda.F32},
 	} {
 		require.NoError(t, b.Err())
 		require.Equal(t, c.want, graph.StorageOf(c.node), name)

@@ -50,18 +50,6 @@ func startsAs(t *testing.T) func(models.Spec, *graph.Store) bool {
 	}
 }
 
-// TestTwoLanesStartAsATransformer: to the last bit, wherever they part, but for parallel sublayers; with other
-// numbers they do not stay alike.
-func TestTwoLanesStartAsATransformer(t *testing.T) {
-	same := startsAs(t)
-	for split := range 3 {
-		c := modeltest.Resolve(t, tinyZoo(stream.TwoLaneConfig{Split: split}, plainly))
-		assert.True(t, same(c, modeltest.NewStore(t, c, tensor.Float64, 0)), "split at %d", split)
-	}
-	c := modeltest.Resolve(t, tinyZoo(stream.TwoLaneConfig{Parallel: true}, plainly))
-	assert.False(t, same(c, modeltest.NewStore(t, c, tensor.Float64, 0)))
-}
-
 // TestLaurelStarts: weights are 0, the left map has a diagonal of 1/sqrt(r D) every r rows, beside others' where
 // there are several, the right one is 0; sums of previous streams start at 0, of maps of them at 1.
 func TestLaurelStarts(t *testing.T) {

@@ -25,7 +25,7 @@ func TestRunBeyondMemoryIsRefused(t *testing.T) {
 		sets []string
 		want string
 	}{
-		"wide":  {[]string{"model.stream.dk=65536", "model.feedforward.hidden=1048576", "model.layers=4096"}, `^the model and its training: want about \S+ TB of memory \(parameters \S+ [GT]B, gradients \S+ [GT]B, moments \S+ [GT]B, activations \S+ [GT]B\), got \S+ [MG]B available: `},
+		"broad": {[]string{"model.stream.dk=65536", "model.feedforward.hidden=1048576", "model.layers=4096"}, `^the model and its training: want about \S+ TB of memory \(parameters \S+ [GT]B, gradients \S+ [GT]B, moments \S+ [GT]B, activations \S+ [GT]B\), got \S+ [MG]B available: `},
 		"deep":  {[]string{"model.feedforward.hidden=1048576", "model.layers=4096"}, `available: model\.layers=\d+ .*would fit$`},
 		"batch": {[]string{"train.batch=65536", "model.seq=65536", "model.attention.positions=none", "train.eval_tokens=0"}, `available: train\.batch=\d+.* would fit$`},
 	} {

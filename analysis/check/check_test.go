@@ -19,7 +19,7 @@ func TestIs(t *testing.T) {
 	unknown := Unknown("head", "haed", []string{"head", "tail"})
 	assert.ErrorIs(t, unknown, UnknownNameError{Kind: "head", Nearest: "head"})
 	assert.NotErrorIs(t, unknown, UnknownNameError{Nearest: "tail"})
-	unsupported := UnsupportedError{"circuits", "heads", "dwlstm", []string{"lens"}}
+	unsupported := UnsupportedError{"circuits", "heads", "matrix", []string{"lens"}}
 	assert.ErrorIs(t, unsupported, UnsupportedError{Analysis: "circuits"})
 	assert.NotErrorIs(t, unsupported, UnsupportedError{Analysis: "circuits", Stream: "vector"})
 }

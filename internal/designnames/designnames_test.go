@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,6 +40,141 @@ func TestOnlyTheListNamesDesigns(t *testing.T) {
 	}
 }
 
+// own are the names of a design's files: "mudd" of naive_mudd_test.go.
+func own(path, design string) bool {
+	plain := func(text string) string { return strings.NewReplacer("-", "", "_", "").Replace(text) }
+	words := strings.TrimSuffix(filepath.Base(path), "_test.go")
+	for _, prefix := range []string{"naive_", "reference_"} {
+		words = strings.TrimPrefix(words, prefix)
+	}
+	return plain(words) == plain(design)
+}
+
+// examples are the tests that name designs or their presets though they are not of a design's own files, by what they
+// name them for.
+func examples() map[string][]string {
+	return map[string][]string{
+		"their commands and configs name a preset or a kind as a user would, any would do": {
+			"command/analyze/analyze_test.go",
+			"command/analyze/flags_test.go",
+			"command/bench/zoo_test.go",
+			"command/experiment/committed_test.go",
+			"config/canonical_test.go",
+			"config/keys_test.go",
+			"config/text_test.go",
+			"config/zoo_test.go",
+			"experiment/bench/designs_test.go",
+			"experiment/bench/failures_test.go",
+			"experiment/bench/workload_test.go",
+			"experiment/cards_test.go",
+			"experiment/coordinates_test.go",
+			"experiment/factors_test.go",
+			"models/record_device_test.go",
+			"trainer/mixing_test.go",
+			"trainer/resume_test.go",
+		},
+		"the wording of errors and tables is of single designs": {
+			"analysis/theory/resources_test.go",
+			"command/models/models_test.go",
+			"command/models/residuals_test.go",
+			"config/model_test.go",
+			"models/validate_test.go",
+			"pretrained/export_test.go",
+			"pretrained/format_test.go",
+		},
+		"files of version 1, and the RMT paper's runs, are of designs that there were": {
+			"config/paper_test.go",
+			"config/version1_test.go",
+			"models/version1_test.go",
+			"trainer/version1_test.go",
+		},
+		"several designs of one family share what is tested: rows, their coefficients and start": {
+			"models/form_test.go",
+			"models/init_zoo_test.go",
+			"models/mixing_test.go",
+			"models/oneform_test.go",
+			"models/plain_test.go",
+			"stream/form_test.go",
+		},
+		"a design stands for a property, and nothing asks for it yet": {
+			"analysis/cache/cache_test.go",
+			"analysis/report/report_test.go",
+			"models/fields_walk_test.go",
+			"models/hooks_test.go",
+			"models/memory_test.go",
+			"models/moe_test.go",
+			"models/zoo_duplicate_test.go",
+			"models/zoo_test.go",
+		},
+	}
+}
+
+// TestFewTestsNameDesigns: no test names a design but matrix and vector, what is trained when any will do, nor a preset of
+// one, but in the design's own files and in those of the list. A test of a property asks the zoo for it; numbers that
+// are expected of a design stand in testdata/designs.
+func TestFewTestsNameDesigns(t *testing.T) {
+	d := designsOf(models.Standard())
+	plain := []string{"matrix", "vector"}
+	presets := map[string]string{}
+	for _, p := range models.Standard().Presets() {
+		presets[p.Name] = p.Config.Stream.Name()
+	}
+	listed := map[string]bool{}
+	for _, files := range examples() {
+		for _, path := range files {
+			require.False(t, listed[path], "%s twice", path)
+			listed[path] = true
+		}
+	}
+	for _, path := range goFiles(t, true) {
+		var named []string
+		for _, name := range d.mentioned(parse(t, filepath.Join(root, path)), presets) {
+			if !slices.Contains(plain, name) && !own(path, name) {
+				named = append(named, name)
+			}
+		}
+		if listed[path] {
+			assert.NotEmpty(t, named, "%s names no design any more: take it from the list", path)
+			delete(listed, path)
+			continue
+		}
+		assert.Empty(t, named, "%s names designs: ask the zoo for what the test needs, or put numbers into testdata/designs/NAME.yaml", path)
+	}
+	assert.Empty(t, listed, "files of the list that are not there")
+}
+
+// mentioned are the designs that a test names: by a literal, by a preset's name, by the kind in a config, or by a struct.
+func (d designs) mentioned(file *ast.File, presets map[string]string) (names []string) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Field:
+			n.Tag = nil
+		case *ast.SelectorExpr:
+			if i := slices.Index(d.structs, n.Sel.Name); i >= 0 {
+				names = append(names, d.names[i])
+			}
+		case *ast.BasicLit:
+			text, err := strconv.Unquote(n.Value)
+			if n.Kind != token.STRING || err != nil {
+				break
+			}
+			for i, word := range words.FindAllString(text, -1) {
+				kind := strings.Contains(text, "kind: "+word) || strings.Contains(text, "kind="+word)
+				if slices.Contains(d.names, word) && (kind || text == word && i == 0) {
+					names = append(names, word)
+				} else if presets[word] != "" {
+					names = append(names, presets[word])
+				}
+			}
+		}
+		return true
+	})
+	return names
+}
+
+// words are what names of designs and presets are made of.
+var words = regexp.MustCompile(`[a-z0-9]+(-[a-z0-9]+)*`)
+
 // TestNamesAreFound: the test sees a name, a struct, and not what only looks like one.
 func TestNamesAreFound(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "x.go", `package x
@@ -53,7 +189,13 @@ func (c) Name() string { return "vector" }`, parser.SkipObjectResolution)
 
 // sources are the module's Go files but tests, as slash-separated paths from its root.
 func sources(t *testing.T) []string {
-	var paths []string
+	paths := goFiles(t, false)
+	require.Contains(t, paths, list)
+	return paths
+}
+
+// goFiles are the module's Go files, tests or the others.
+func goFiles(t *testing.T, tests bool) (paths []string) {
 	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -65,14 +207,13 @@ func sources(t *testing.T) []string {
 			}
 			return nil
 		}
-		if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+		if strings.HasSuffix(path, ".go") && strings.HasSuffix(path, "_test.go") == tests {
 			relative, err := filepath.Rel(root, path)
 			paths = append(paths, filepath.ToSlash(relative))
 			return err
 		}
 		return nil
 	}))
-	require.Contains(t, paths, list)
 	return paths
 }
 
