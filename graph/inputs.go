@@ -4,6 +4,8 @@ import (
 	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/internal/memory"
 )
 
 // parameterNode is a stored parameter and its node.
@@ -96,6 +98,10 @@ func (b *Builder) paramNode(p *Param, transposed bool) (*gorgonia.Node, error) {
 	}
 	options := []gorgonia.NodeConsOpt{gorgonia.WithShape(p.Shape...), gorgonia.WithName(p.Name)}
 	if !b.planning() {
+		if !p.largePages {
+			memory.LargePages(dataOf(p.Value), int(p.Value.MemSize()))
+			p.largePages = true
+		}
 		// A tensor of the graph's own around the Store's numbers: a tape machine sets the engine of its inputs' tensors,
 		// while another program over the Store may be running.
 		own := tensor.New(tensor.WithShape(p.Shape...), tensor.WithBacking(p.Value.Data()))

@@ -9,6 +9,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph/cuda"
+	"github.com/residua-go/residua/internal/memory"
 )
 
 // arenaAlignment is the alignment of every buffer in bytes: a cache line, which is also
@@ -209,6 +210,7 @@ func (p *plan) bindDevice(r *runState) error {
 func (p *plan) bind() {
 	arena := make([]byte, p.bytes+arenaAlignment)
 	base := unsafe.Pointer(unsafe.SliceData(arena))
+	memory.LargePages(base, len(arena))
 	skip := (arenaAlignment - int(uintptr(base)%arenaAlignment)) % arenaAlignment
 	for _, v := range p.intervals {
 		for _, n := range v.nodes {

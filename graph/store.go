@@ -65,6 +65,7 @@ type Param struct {
 
 	resident   resident // on the Store's device
 	transposed bool     // it lies there as [columns, rows]
+	largePages bool     // they have been asked for
 }
 
 // Size returns the number of entries.

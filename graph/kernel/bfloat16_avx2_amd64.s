@@ -40,6 +40,7 @@
 #define gemv_x 32
 #define gemv_xs 40
 #define gemv_squares 48
+#define gemv_ahead 56
 #define sumProducts_out 0
 #define sumProducts_addend 8
 #define sumProducts_a 16

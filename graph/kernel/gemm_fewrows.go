@@ -8,8 +8,8 @@ import "unsafe"
 // of C is summed as in a tile, to the same bits.
 const (
 	fewRows     = 4    // at most so many rows of C
-	axpyRows    = 4    // rows of B that axpyTile adds in one go
-	axpyColumns = 1024 // columns of C that are summed by axpyTile at a time
+	axpyRows    = 8    // rows of B that axpyTile adds in one go
+	axpyColumns = 4096 // columns of C that are summed by axpyTile at a time, in the first-level cache
 	gemvRows    = 8    // rows of B^T, columns of C, of a gemvTile
 )
 
@@ -24,7 +24,8 @@ type axpyTile[T Float] struct {
 }
 
 // gemvTile is one call of the micro-kernel y[v] = x a[v], for a few vectors a[v], as apart, and
-// gemvRows rows of x, xs apart, of 8 * squares elements. The assembly reads the float32 form by offset.
+// gemvRows rows of x, xs apart, of 8 * squares elements. It asks early for as many elements as it reads, from
+// the one on that is ahead elements after x. The assembly reads the float32 form by offset.
 type gemvTile[T Float] struct {
 	y       *T
 	ys      int
@@ -33,6 +34,7 @@ type gemvTile[T Float] struct {
 	x       *T
 	xs      int
 	squares int
+	ahead   int
 }
 
 // float32 is t itself, for a T that is float32.
@@ -107,6 +109,7 @@ func (q *product[T]) sumColumns(n, cutK int, sums []T) {
 	for j := 0; j < n; j += gemvRows {
 		for p := 0; p < q.k; p += cutK {
 			t.a, t.x, t.squares = &q.a[p], &q.b[j*q.ldb+p], min(cutK, q.k-p)/8
+			t.ahead = gemvRows*q.ldb + (gemvRows-1)*p // the next rows lie one after another
 			t.runFast(q.m)
 			q.addSums(sums, gemvRows, p, j)
 		}

@@ -49,7 +49,7 @@ func (t *axpyTile[T]) runFast(rows int) {
 	if rows == 1 {
 		avx2Axpy1(t.float32())
 	} else {
-		avx2Axpy4(t.float32())
+		avx2Axpy8(t.float32())
 	}
 }
 

@@ -1184,7 +1184,7 @@ func avx2combine8(t *combineTile[float32])
 func avx2Axpy1(t *axpyTile[float32])
 
 //go:noescape
-func avx2Axpy4(t *axpyTile[float32])
+func avx2Axpy8(t *axpyTile[float32])
 
 //go:noescape
 func avx2Gemv1(t *gemvTile[float32])

@@ -10,8 +10,8 @@ import (
 //
 //	y += a_0 x_0, y += a_1 x_1, ...
 //
-// (BLIS calls it axpyf). It reads the rows in the order of memory, and asks early for as many
-// that follow: its time is theirs.
+// (BLIS calls it axpyf). It reads the rows in the order of memory, each as a stream of its own that the
+// processor reads ahead of by itself: its time is theirs.
 type axpy struct {
 	isa
 	rows int
@@ -27,7 +27,7 @@ func (s isa) axpys() []axpy {
 	if s.Masks {
 		return nil
 	}
-	return []axpy{{s, 1}, {s, 4}}
+	return []axpy{{s, 1}, {s, 8}}
 }
 
 func (k axpy) name() string { return fmt.Sprintf("%sAxpy%d", k.isa.Name, k.rows) }
@@ -35,11 +35,19 @@ func (k axpy) name() string { return fmt.Sprintf("%sAxpy%d", k.isa.Name, k.rows)
 // General registers of axpy, where they differ from the product's.
 const (
 	regX     = "DI"  // the rows at the step
+	regXFour = "R15" // the fifth row at the step
 	regXS    = "R13" // bytes between rows
 	regX3    = "R9"  // three times that
-	regAhead = "R10" // the rows that follow, at the step
 	regMore  = "CX"  // elements left
 )
+
+// xRow is where row r begins, of the eight from two pointers.
+func xRow(r int) string {
+	if r >= 4 {
+		return rowAddress(regXFour, regXS, regX3, r-4)
+	}
+	return rowAddress(regX, regXS, regX3, r)
+}
 
 func (k axpy) a(i int) string { return k.Vector(i) }
 func (k axpy) y(v int) string { return k.Vector(k.rows + v) }
@@ -52,11 +60,7 @@ func (k axpy) emit(w *asm.Writer) {
 	k.emitArguments(w)
 	step := vecs * k.Lanes
 	walk(w, "step", regMore, step, func() {
-		for i := range k.rows {
-			w.Op("PREFETCHT0", rowAddress(regAhead, regXS, regX3, i))
-		}
 		k.emitStep(w, vecs, false)
-		w.OpNumber("ADDQ", 4*step, regAhead)
 	}, func() {
 		setMask(w, regMore, "")
 		k.emitStep(w, 1, true)
@@ -69,12 +73,15 @@ func (k axpy) emitArguments(w *asm.Writer) {
 	strides(w, "axpy", "as", regRows)
 	triple(w, regRows, regA3)
 	for i := range k.rows {
-		w.Op("VBROADCASTSS", rowAddress(regA1, regRows, regA3, i), k.a(i))
+		if i == 4 {
+			w.Op("LEAQ", fmt.Sprintf("(%s)(%s*4)", regA1, regRows), regA1)
+		}
+		w.Op("VBROADCASTSS", rowAddress(regA1, regRows, regA3, i%4), k.a(i))
 	}
 	fields(w, "axpy", "x", regX)
 	strides(w, "axpy", "xs", regXS)
 	triple(w, regXS, regX3)
-	w.Op("LEAQ", fmt.Sprintf("(%s)(%s*%d)", regX, regXS, k.rows), regAhead)
+	w.Op("LEAQ", fmt.Sprintf("(%s)(%s*4)", regX, regXS), regXFour)
 	fields(w, "axpy", "n", regMore)
 }
 
@@ -85,7 +92,7 @@ func (k axpy) emitStep(w *asm.Writer, vecs int, masked bool) {
 	}
 	for i := range k.rows {
 		for v := range vecs {
-			from := rowAddress(regX, regXS, regX3, i)
+			from := xRow(i)
 			if v > 0 {
 				from = fmt.Sprintf("%d%s", v*k.Size(), from)
 			}
@@ -101,4 +108,5 @@ func (k axpy) emitStep(w *asm.Writer, vecs int, masked bool) {
 	}
 	w.OpNumber("ADDQ", vecs*k.Size(), regC)
 	w.OpNumber("ADDQ", vecs*k.Size(), regX)
+	w.OpNumber("ADDQ", vecs*k.Size(), regXFour)
 }

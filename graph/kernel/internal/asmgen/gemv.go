@@ -12,7 +12,7 @@ import (
 //	y[v][j] = sum_k a[v][k] x[j][k]
 //
 // each sum in the order of k, in a lane of its own: squares of the matrix are transposed in
-// registers. It asks early for as many rows as it computes.
+// registers. It asks early for what follows its rows, as much as they have, in the order of memory.
 type gemv struct {
 	isa
 	vectors int
@@ -23,7 +23,7 @@ const gemvVectors = 4
 
 // gemvFields are the 8-byte fields of kernel.gemvTile[float32], in order. A test of package
 // kernel compares them with the struct.
-var gemvFields = []string{"y", "ys", "a", "as", "x", "xs", "squares"}
+var gemvFields = []string{"y", "ys", "a", "as", "x", "xs", "squares", "ahead"}
 
 // gemvs lists the kernels of an instruction set, for the reason that axpys gives.
 func (s isa) gemvs() []gemv {
@@ -41,9 +41,8 @@ func (k gemv) name() string { return fmt.Sprintf("%sGemv%d", k.isa.Name, k.vecto
 
 // General registers of gemv, where they differ from the product's and axpy's.
 const (
-	regXFour     = "R15" // the fifth row at the step
-	regAheadFour = "R11" // the fifth of those that follow
-	regSquares   = "CX"  // squares left
+	regAhead   = "R10" // what is asked for
+	regSquares = "CX"  // squares left
 )
 
 // The vector registers are those of square, whose first four are free when it is transposed,
@@ -62,8 +61,10 @@ func (k gemv) emit(w *asm.Writer) {
 	}
 	w.Label("square")
 	for r := range k.Lanes {
-		w.Op("VMOVUPS", k.row(regX, regXFour, r), k.Vector(r))
-		w.Op("PREFETCHT0", k.row(regAhead, regAheadFour, r))
+		w.Op("VMOVUPS", xRow(r), k.Vector(r))
+	}
+	for line := range k.Lanes * k.Size() / 64 {
+		w.Op("PREFETCHT1", at(64*line, regAhead))
 	}
 	for g := 0; g < k.Lanes; g += 4 {
 		q.emitQuarters(w, g)
@@ -77,9 +78,10 @@ func (k gemv) emit(w *asm.Writer) {
 			w.Op("VFMADD231PS", k.element(v), k.Vector(q.output(r)), k.sum(v))
 		}
 	}
-	for _, pointer := range []string{regA1, regX, regXFour, regAhead, regAheadFour} {
+	for _, pointer := range []string{regA1, regX, regXFour} {
 		w.OpNumber("ADDQ", k.Size(), pointer)
 	}
+	w.OpNumber("ADDQ", k.Lanes*k.Size(), regAhead)
 	w.Op("DECQ", regSquares)
 	w.Op("JNZ", "square")
 	for v := range k.vectors {
@@ -91,22 +93,14 @@ func (k gemv) emit(w *asm.Writer) {
 	w.Return()
 }
 
-// row is where row r begins, of the eight from two pointers.
-func (k gemv) row(first, fifth string, r int) string {
-	if r >= 4 {
-		first = fifth
-	}
-	return rowAddress(first, regXS, regX3, r%4)
-}
-
 func (k gemv) emitArguments(w *asm.Writer) {
 	w.Op("MOVQ", "t+0(FP)", regTile)
 	fields(w, "gemv", "y", regC, "a", regA1, "x", regX)
 	strides(w, "gemv", "ys", regCS, "as", regRows, "xs", regXS)
 	triple(w, regRows, regA3)
 	fields(w, "gemv", "squares", regSquares)
+	strides(w, "gemv", "ahead", regAhead)
 	w.Op("LEAQ", fmt.Sprintf("(%s)(%s*4)", regX, regXS), regXFour)
-	w.Op("LEAQ", fmt.Sprintf("(%s)(%s*8)", regX, regXS), regAhead)
-	w.Op("LEAQ", fmt.Sprintf("(%s)(%s*4)", regAhead, regXS), regAheadFour)
+	w.Op("ADDQ", regX, regAhead)
 	triple(w, regXS, regX3)
 }

@@ -1,0 +1,19 @@
+package memory
+
+import (
+	"bytes"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// TestLargePages keeps what lies in the memory, and around it.
+func TestLargePages(t *testing.T) {
+	all := bytes.Repeat([]byte{7, 11, 13}, 5<<20)
+	want := bytes.Clone(all)
+	for _, part := range [][]byte{all, all[1<<20 : 6<<20], all[:100], all[:0]} {
+		LargePages(unsafe.Pointer(unsafe.SliceData(part)), len(part))
+		assert.True(t, bytes.Equal(want, all), "%d bytes", len(part))
+	}
+}
