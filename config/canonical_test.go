@@ -27,6 +27,10 @@ func TestCanonicalStaysAsItIs(t *testing.T) {
 	assert.Equal(t, plain, canonical(t, "pilot", "train.beta1=0.9", "train.min_lr=0.001", "model.stream={kind: matrix, dk: 32, dv: 32, rank: 8}"))
 	assert.NotEqual(t, plain, canonical(t, "pilot", "train.beta1=0.91"))
 	assert.Contains(t, canonical(t, "pilot", "train.optim.kind=muon"), "\ntrain.optim.kind: muon\n")
+	assert.Contains(t, plain, "\ndata.source: goroot\n")
+	section := canonical(t, "pilot", "train.schedule={kind: constant}")
+	assert.Contains(t, section, "\ntrain.schedule: constant\n")
+	assert.Equal(t, section, canonical(t, "pilot", "train.schedule=constant"))
 }
 
 func canonical(t *testing.T, name string, sets ...string) string {

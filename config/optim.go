@@ -1,9 +1,6 @@
 package config
 
 import (
-	"reflect"
-
-	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/optim"
 	"github.com/residua-go/residua/settings"
 )
@@ -37,15 +34,6 @@ type Muon struct {
 // Name is "muon".
 func (Muon) Name() string { return "muon" }
 
-// optims are the kinds of the section, with their defaults.
-func optims(zoo models.Zoo) []settings.Kinded {
-	all := []settings.Kinded{AdamW{}, Muon{Momentum: 0.95, Scale: string(optim.ScaleOriginal), Keys: Muon{}.Name()}}
-	for _, kind := range models.KindsOf[Optim](zoo) {
-		all = append(all, kind)
-	}
-	return all
-}
-
 // originalLR is the rate that goes with scale original.
 const originalLR = 0.02
 
@@ -75,9 +63,8 @@ func (r *Run) checkOptim(where *settings.Positions) error {
 	m, ok := r.Train.Optim.(Muon)
 	switch {
 	case !ok:
-		if _, err := r.Train.Optim.Parts(); err != nil {
-			return where.Errorf("train.optim", "%v", err)
-		}
+		_, err := r.Train.Optim.Parts()
+		return refused(where, "train.optim", err)
 	case !(m.LR > 0):
 		return where.Errorf("train.optim.lr", "want > 0, got %g", m.LR)
 	case !(m.Momentum >= 0 && m.Momentum < 1):
@@ -85,9 +72,6 @@ func (r *Run) checkOptim(where *settings.Positions) error {
 	}
 	return nil
 }
-
-// optimType is the type of the section's field.
-var optimType = reflect.TypeFor[Optim]()
 
 // Parts are Muon's, for the parameters that it is for.
 func (m Muon) Parts() ([]optim.Part, error) {

@@ -141,8 +141,8 @@ func checkPaperModel(t *testing.T, name string, m models.Config, muP bool) {
 
 func checkPaperTraining(t *testing.T, name string, run *Run) {
 	x := run.Train
-	assert.Equal(t, [2]string{"files", "gpt2"}, [2]string{run.Data.Source, run.Data.Tokenizer}, name)
-	assert.Equal(t, [2]string{"warmup-cosine", "independent"}, [2]string{x.Schedule, x.WeightDecayMode}, name)
+	assert.Equal(t, [2]string{"files", "gpt2"}, [2]string{run.Data.Source.Name(), run.Data.Tokenizer}, name)
+	assert.Equal(t, [2]string{"warmup-cosine", "independent"}, [2]string{x.Schedule.Name(), x.WeightDecayMode}, name)
 	assert.Equal(t, [4]float64{0.05, 1e-4, 1, 1e-4}, [4]float64{x.Warmup, x.WeightDecay, x.Clip, x.ZLoss}, name)
 	assert.Equal(t, [3]float64{0.9, 0.95, 1e-8}, [3]float64{x.Beta1, x.Beta2, x.AdamEps}, name)
 	assert.InDelta(t, x.LR/10, x.MinLR, 1e-12, name)

@@ -14,8 +14,8 @@ import (
 	"github.com/residua-go/residua/internal/spelling"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/optim"
 	"github.com/residua-go/residua/settings"
-	"github.com/residua-go/residua/stream"
 )
 
 // Run is a run config. The tags of its fields, and of those of its sections, are what is
@@ -52,12 +52,12 @@ func (r *Run) Auxiliary() models.Auxiliary {
 
 // Data says what a model learns from.
 type Data struct {
-	Source        string   `yaml:"source" json:"source" choices:"goroot, files, shards" help:"goroot (the Go standard library's source), files or shards"`
-	Path          []string `yaml:"path" json:"path,omitempty" help:"files, folders and globs; relative ones start at the working directory; with goroot, a Go installation"`
-	Tokenizer     string   `yaml:"tokenizer" json:"tokenizer" help:"bytes, gpt2 or the path of a Hugging Face folder's tokenizer.json"`
-	Split         string   `yaml:"split" json:"split" help:"validation text: hash/N (one document in N; the last Nth of a single one), tail/N (the last Nth of the text) or none"`
-	TextField     string   `yaml:"text_field" json:"text_field" help:"the field of a .jsonl line that holds the text"`
-	MaskDocuments bool     `yaml:"mask_documents" json:"mask_documents" help:"attention stays inside a document"`
+	Source        data.Source `yaml:"source" json:"source" word:"kind" help:"where documents come from: goroot is the Go standard library's source"`
+	Path          []string    `yaml:"path" json:"path,omitempty" help:"files, folders and globs; relative ones start at the working directory; with goroot, a Go installation"`
+	Tokenizer     string      `yaml:"tokenizer" json:"tokenizer" help:"bytes, gpt2 or the path of a Hugging Face folder's tokenizer.json"`
+	Split         string      `yaml:"split" json:"split" help:"validation text: hash/N (one document in N; the last Nth of a single one), tail/N (the last Nth of the text) or none"`
+	TextField     string      `yaml:"text_field" json:"text_field" help:"the field of a .jsonl line that holds the text"`
+	MaskDocuments bool        `yaml:"mask_documents" json:"mask_documents" help:"attention stays inside a document"`
 }
 
 // Train says how a model learns.
@@ -68,21 +68,21 @@ type Train struct {
 	Steps      int    `yaml:"steps" default:"required, or tokens" min:"0" max:"1000000000" help:"number of updates"`
 	Tokens     int64  `yaml:"tokens" min:"0" max:"1000000000000000000" help:"tokens to train on, in place of steps; rounded up to whole steps"`
 
-	LR              float64 `yaml:"lr" default:"required" max:"10" help:"peak learning rate"`
-	Schedule        string  `yaml:"schedule" choices:"warmup-cosine, warmup-stable-decay, constant" help:"warmup-cosine, warmup-stable-decay or constant"`
-	Warmup          float64 `yaml:"warmup" max:"1000000000" help:"warmup of the rate: below 1 a share of the steps, else a number of steps"`
-	Decay           float64 `yaml:"decay" max:"1000000000" help:"decay at the end, with warmup-stable-decay: below 1 a share of the steps, else a number of steps"`
-	MinLR           float64 `yaml:"min_lr" default:"lr / 10" from:"train.lr" help:"learning rate at the end"`
-	WeightDecay     float64 `yaml:"weight_decay" min:"0" help:"coefficient of the weight decay"`
-	WeightDecayMode string  `yaml:"weight_decay_mode" choices:"coupled, independent" help:"coupled to the rate, or independent of it"`
-	Beta1           float64 `yaml:"beta1" help:"AdamW's decay of the first moment"`
-	Beta2           float64 `yaml:"beta2" help:"AdamW's decay of the second moment"`
-	AdamEps         float64 `yaml:"adam_eps" help:"AdamW's epsilon"`
-	Optim           Optim   `yaml:"optim" default:"adamw" help:"the rule by which weight matrices learn"`
-	Clip            float64 `yaml:"clip" min:"0" help:"greatest global gradient norm; 0: no clipping"`
-	ZLoss           float64 `yaml:"z_loss" min:"0" help:"coefficient of mean (log Z)^2 in the loss"`
-	BalanceLoss     float64 `yaml:"balance_loss" min:"0" help:"with experts: coefficient of their load balance in the loss"`
-	RouterZLoss     float64 `yaml:"router_z_loss" min:"0" help:"with experts: coefficient of the routers' mean (log Z)^2 in the loss"`
+	LR              float64  `yaml:"lr" default:"required" max:"10" help:"peak learning rate"`
+	Schedule        Schedule `yaml:"schedule" word:"kind" help:"how the rate changes, with warmup, decay and min_lr"`
+	Warmup          float64  `yaml:"warmup" max:"1000000000" help:"warmup of the rate: below 1 a share of the steps, else a number of steps"`
+	Decay           float64  `yaml:"decay" max:"1000000000" help:"decay at the end, with warmup-stable-decay: below 1 a share of the steps, else a number of steps"`
+	MinLR           float64  `yaml:"min_lr" default:"lr / 10" from:"train.lr" help:"learning rate at the end"`
+	WeightDecay     float64  `yaml:"weight_decay" min:"0" help:"coefficient of the weight decay"`
+	WeightDecayMode string   `yaml:"weight_decay_mode" choices:"coupled, independent" help:"coupled to the rate, or independent of it"`
+	Beta1           float64  `yaml:"beta1" help:"AdamW's decay of the first moment"`
+	Beta2           float64  `yaml:"beta2" help:"AdamW's decay of the second moment"`
+	AdamEps         float64  `yaml:"adam_eps" help:"AdamW's epsilon"`
+	Optim           Optim    `yaml:"optim" default:"adamw" help:"the rule by which weight matrices learn"`
+	Clip            float64  `yaml:"clip" min:"0" help:"greatest global gradient norm; 0: no clipping"`
+	ZLoss           float64  `yaml:"z_loss" min:"0" help:"coefficient of mean (log Z)^2 in the loss"`
+	BalanceLoss     float64  `yaml:"balance_loss" min:"0" help:"with experts: coefficient of their load balance in the loss"`
+	RouterZLoss     float64  `yaml:"router_z_loss" min:"0" help:"with experts: coefficient of the routers' mean (log Z)^2 in the loss"`
 
 	EvalEvery       int    `yaml:"eval_every" min:"0" max:"1000000000" help:"steps between evaluations; 0: at the end only"`
 	EvalTokens      int    `yaml:"eval_tokens" default:"a quarter of the tokens trained on, at most 262144" from:"train.steps train.tokens train.batch train.accumulate model.seq" min:"0" max:"1000000000000" help:"tokens of the validation split that are scored; 0: all"`
@@ -138,8 +138,8 @@ func (d *Device) complete() {
 // Defaults returns the config that a file's keys override.
 func Defaults() Run {
 	return Run{
-		Data:   Data{Source: data.KindGoroot, Tokenizer: "bytes", Split: "hash/20", TextField: "text"},
-		Train:  Train{Batch: 8, Accumulate: 1, Recompute: "none", Schedule: "warmup-cosine", Warmup: 0.05, Decay: 0.2, WeightDecay: 1e-4, WeightDecayMode: "coupled", Beta1: 0.9, Beta2: 0.95, AdamEps: 1e-8, Optim: AdamW{}, Clip: 1, ZLoss: 1e-4, BalanceLoss: 0.01, EvalTokens: 262144, CheckpointMinutes: 10, Keep: 2, MaxBadSteps: 10},
+		Data:   Data{Source: data.Goroot{}, Tokenizer: "bytes", Split: "hash/20", TextField: "text"},
+		Train:  Train{Batch: 8, Accumulate: 1, Recompute: "none", Schedule: optim.WarmupCosine{}, Warmup: 0.05, Decay: 0.2, WeightDecay: 1e-4, WeightDecayMode: "coupled", Beta1: 0.9, Beta2: 0.95, AdamEps: 1e-8, Optim: AdamW{}, Clip: 1, ZLoss: 1e-4, BalanceLoss: 0.01, EvalTokens: 262144, CheckpointMinutes: 10, Keep: 2, MaxBadSteps: 10},
 		Sample: Sample{Tokens: 200, Temperature: 0.8},
 		Device: Device{Kind: string(graph.CPU)},
 	}
@@ -177,16 +177,20 @@ func resolve(zoo models.Zoo, file string, text []byte, sets []string) (*Run, *se
 // readerOf reads configs whose sections hold the kinds that a zoo lists.
 func readerOf(zoo models.Zoo) settings.Reader {
 	k := settings.Kinds{}
-	for _, d := range zoo.Streams() {
-		t := reflect.TypeFor[stream.Design]()
-		k[t] = append(k[t], layers.WithDefaults(d))
-	}
-	for _, d := range zoo.FeedForwards() {
-		t := reflect.TypeFor[layers.FeedForwardDesign]()
-		k[t] = append(k[t], layers.WithDefaults(d))
-	}
-	k[optimType] = optims(zoo)
+	addKinds(k, zoo, zoo.Streams())
+	addKinds(k, zoo, zoo.FeedForwards())
+	addKinds(k, zoo, []Optim{AdamW{}, Muon{Momentum: 0.95, Scale: string(optim.ScaleOriginal), Keys: Muon{}.Name()}})
+	addKinds(k, zoo, []data.Source{data.Goroot{}, data.Files{}, data.Shards{}})
+	addKinds(k, zoo, []Schedule{optim.WarmupCosine{}, optim.WarmupStableDecay{}, optim.Constant{}})
 	return settings.Reader{Kinds: k, Renamed: renamed}
+}
+
+// addKinds lists the kinds of a section, with their defaults: ours, and those of the zoo.
+func addKinds[T settings.Kinded](k settings.Kinds, zoo models.Zoo, ours []T) {
+	t := reflect.TypeFor[T]()
+	for _, kind := range append(ours, models.KindsOf[T](zoo)...) {
+		k[t] = append(k[t], layers.WithDefaults(kind))
+	}
 }
 
 // renamed is what a key of a config of version 1 is called now, "" for one that has not moved.
@@ -241,12 +245,19 @@ func (r *Run) complete(file string, where *settings.Positions) error {
 		r.Train.MinLR = r.Train.LR / 10
 	}
 	r.completeOptim(where)
+	known := data.TokenizerNames()
+	if own, ok := r.Data.Source.(data.Tokenized); ok {
+		known = []string{own.Tokenizer().Name()}
+		if where.Of("data.tokenizer") == "" {
+			r.Data.Tokenizer = known[0]
+		}
+	}
 	if !data.IsTokenizerFile(r.Data.Tokenizer) {
-		if err := oneOf(where, "data.tokenizer", r.Data.Tokenizer, data.TokenizerNames()...); err != nil {
+		if err := oneOf(where, "data.tokenizer", r.Data.Tokenizer, known...); err != nil {
 			return err
 		}
 	}
-	tokenizer, err := data.NewTokenizer(r.Data.Tokenizer)
+	tokenizer, err := data.TokenizerOf(r.Data.Source, r.Data.Tokenizer)
 	if err != nil {
 		return err
 	}

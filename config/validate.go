@@ -11,6 +11,7 @@ import (
 
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/optim"
 	"github.com/residua-go/residua/settings"
@@ -78,11 +79,25 @@ func oneOf(where *settings.Positions, key, value string, known ...string) error 
 	return where.Errorf(key, "want one of %s, got %q", strings.Join(known, ", "), value)
 }
 
-func (r *Run) checkData(where *settings.Positions) error {
-	if r.Data.Source != data.KindGoroot && len(r.Data.Path) == 0 {
-		return where.Errorf("data.path", "want files, folders or globs for source %s, got none", r.Data.Source)
+// refused is the error of a kind, at the key that it names, or else at that of its section.
+func refused(where *settings.Positions, key string, err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	problem := err.Error()
+	var bad *layers.SettingError
+	if errors.As(err, &bad) {
+		key, problem = bad.Key, bad.Problem
+	}
+	return where.Errorf(key, "%s", problem)
+}
+
+func (r *Run) checkData(where *settings.Positions) error {
+	tokenizer, err := data.TokenizerOf(r.Data.Source, r.Data.Tokenizer)
+	if err == nil {
+		_, err = r.Data.Source.Open(r.Data.options(), tokenizer)
+	}
+	return refused(where, "data.source", err)
 }
 
 func (r *Run) checkLength(where *settings.Positions) error {
@@ -124,10 +139,8 @@ func (r *Run) checkTrainNumbers(where *settings.Positions) error {
 func validShare(v float64) bool { return v >= 0 && (v < 1 || v == math.Trunc(v)) }
 
 func (r *Run) checkSchedule(where *settings.Positions) error {
-	if _, err := r.Schedule(); err != nil {
-		return where.Errorf("train.warmup", "%v", err)
-	}
-	return nil
+	_, err := r.Schedule()
+	return refused(where, "train.schedule", err)
 }
 
 func (d Device) check(where *settings.Positions) error {
@@ -151,17 +164,6 @@ func (r *Run) TotalSteps() int {
 
 // StepTokens is the number of tokens of one update.
 func (r *Run) StepTokens() int { return r.Train.Batch * r.Train.Accumulate * r.Model.Seq }
-
-// Schedule returns the learning-rate schedule, as factors of train.lr. The first step's
-// factor is 1/warmup, not 0: a step at rate 0 learns nothing.
-func (r *Run) Schedule() (optim.Schedule, error) {
-	t, total := r.Train, r.TotalSteps()
-	o := optim.ScheduleOptions{Warmup: stepsOf(t.Warmup, total), Total: total, Min: t.MinLR / t.LR, WarmupFromOne: true}
-	if t.Schedule == optim.ScheduleWarmupStableDecay {
-		o.Decay = stepsOf(t.Decay, total)
-	}
-	return optim.NewSchedule(t.Schedule, o)
-}
 
 // Optimizer returns the parts of the run's optimizer: AdamW, as train says, with muP's rates, and
 // over it what train.optim has.

@@ -56,11 +56,11 @@ func Load(ctx context.Context, o Options) (*Corpus, error) {
 		return nil, err
 	}
 	var trainDocuments, valDocuments []Tokens
-	err = eachDocument(ctx, src, tokenizer, o.Threads, func(d document) error {
-		if split.validation(d.name) {
-			valDocuments = append(valDocuments, d.tokens)
+	err = eachDocument(ctx, src, tokenizer, o.Threads, func(d Document) error {
+		if split.validation(d.Name) {
+			valDocuments = append(valDocuments, d.Tokens)
 		} else {
-			trainDocuments = append(trainDocuments, d.tokens)
+			trainDocuments = append(trainDocuments, d.Tokens)
 		}
 		return nil
 	})
@@ -71,7 +71,7 @@ func Load(ctx context.Context, o Options) (*Corpus, error) {
 	documents := len(trainDocuments) + len(valDocuments)
 	switch {
 	case documents == 0:
-		return nil, errEmpty(o.Source)
+		return nil, errEmpty(o)
 	case documents == 1 && split.kind == splitHash && !o.former:
 		c.holdOutTail(append(trainDocuments, valDocuments...)[0])
 	default:
@@ -92,17 +92,17 @@ func (c *Corpus) setStreams(train, val Tokens) {
 }
 
 // open returns the tokenizer and the source that the options name.
-func open(o Options) (Tokenizer, source, error) {
-	tokenizer, err := NewTokenizer(cmp.Or(o.Tokenizer, tokenizerBytes))
+func open(o Options) (Tokenizer, Reader, error) {
+	tokenizer, err := TokenizerOf(o.Source, cmp.Or(o.Tokenizer, tokenizerBytes))
 	if err != nil {
 		return nil, nil, err
 	}
-	src, err := newSource(o, tokenizer)
+	src, err := cmp.Or[Source](o.Source, Goroot{}).Open(o, tokenizer)
 	return tokenizer, src, err
 }
 
-func errEmpty(s Source) error {
-	return errors.Errorf("data.source %s: empty corpus: no text in any file of data.path [%s]", cmp.Or(s.Kind, KindGoroot), strings.Join(s.Paths, ", "))
+func errEmpty(o Options) error {
+	return errors.Errorf("data.source %s: empty corpus: no text in any file of data.path [%s]", cmp.Or[Source](o.Source, Goroot{}).Name(), strings.Join(o.Paths, ", "))
 }
 
 func newStream(t Tokenizer, tokens Tokens) Stream {

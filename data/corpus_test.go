@@ -28,7 +28,7 @@ func writeFiles(t *testing.T, files map[string]string) string {
 
 // filesIn returns options for the bytes of the files in these paths.
 func filesIn(paths ...string) Options {
-	return Options{Source: Source{Kind: KindFiles, Paths: paths}, Split: "none"}
+	return Options{Source: Files{}, Paths: paths, Split: "none"}
 }
 
 func load(t *testing.T, o Options) *Corpus {
@@ -148,8 +148,8 @@ func TestFingerprint(t *testing.T) {
 	seen := map[string]bool{plain: true}
 	for name, change := range map[string]Options{
 		"text":      filesIn(writeFiles(t, map[string]string{"a.txt": "ac"})),
-		"split":     {Source: o.Source, Split: "tail/2"},
-		"tokenizer": {Source: o.Source, Split: "none", Tokenizer: "gpt2"},
+		"split":     {Source: o.Source, Paths: o.Paths, Split: "tail/2"},
+		"tokenizer": {Source: o.Source, Paths: o.Paths, Split: "none", Tokenizer: "gpt2"},
 	} {
 		got := load(t, change).Fingerprint
 		assert.False(t, seen[got], name)
@@ -176,7 +176,6 @@ func TestLoadIsTheSameWithAnyThreads(t *testing.T) {
 }
 
 func TestLoadRefusesUnknownNames(t *testing.T) {
-	assert.Equal(t, `data.source: want one of goroot, files, shards, got "web"`, loadError(t, Options{Source: Source{Kind: "web"}}))
 	assert.Equal(t, `data.tokenizer: want one of bytes, gpt2 or the path of a tokenizer.json, got "bpe"`, loadError(t, Options{Tokenizer: "bpe"}))
 }
 

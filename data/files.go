@@ -9,7 +9,7 @@ import (
 	"github.com/pkg/errors"
 )
 
-// fileSource is text in files: see Source.Paths.
+// fileSource is text in files: see Options.Paths.
 type fileSource struct {
 	paths       []string
 	field       string // of .jsonl lines
@@ -29,12 +29,12 @@ func TextExtensions() []string {
 		.go .s .c .h .cc .cpp .hpp .rs .py .js .ts .java .kt .swift .rb .php .lua .jl .r .sql .sh`)
 }
 
-func (s *fileSource) files(ctx context.Context) ([]file, error) {
-	return expandPaths(ctx, KindFiles, s.paths, s.folder)
+func (s *fileSource) Files(ctx context.Context) ([]File, error) {
+	return expandPaths(ctx, Files{}.Name(), s.paths, s.folder)
 }
 
 // folder lists the text files of a folder and those below it.
-func (s *fileSource) folder(ctx context.Context, folder string) ([]file, error) {
+func (s *fileSource) folder(ctx context.Context, folder string) ([]File, error) {
 	extensions := TextExtensions()
 	var others []string
 	files, err := walkFiles(ctx, folder, func(name string) bool {
@@ -69,13 +69,13 @@ func textExtension(name string) string {
 	return path.Ext(strings.TrimSuffix(name, compression(name)))
 }
 
-func (s *fileSource) read(ctx context.Context, f file, enc *encoder, emit func(document) error) error {
-	if textExtension(f.name) == ".jsonl" {
+func (s *fileSource) Read(ctx context.Context, f File, enc *Encoder, emit func(Document) error) error {
+	if textExtension(f.Name) == ".jsonl" {
 		return readJSONL(ctx, f, s.field, s.memory, enc, emit)
 	}
-	text, err := readText(ctx, f.disk, s.memory)
+	text, err := readText(ctx, f.Disk, s.memory)
 	if err != nil || text == "" {
 		return err
 	}
-	return emit(enc.document(f.name, text))
+	return emit(enc.Document(f.Name, text))
 }

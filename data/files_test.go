@@ -132,10 +132,10 @@ func TestWildcardInName(t *testing.T) {
 func TestNamesAreRelative(t *testing.T) {
 	root := writeFiles(t, map[string]string{"corpus/a/b.txt": "text"})
 	for path, want := range map[string]string{"corpus": "a/b.txt", "corpus/a/b.txt": "b.txt", "corpus/*/*.txt": "a/b.txt", "corpus/a/*": "b.txt", "**/*.txt": "corpus/a/b.txt"} {
-		files, err := (&fileSource{paths: []string{root + "/" + path}}).files(t.Context())
+		files, err := (&fileSource{paths: []string{root + "/" + path}}).Files(t.Context())
 		require.NoError(t, err)
 		require.Len(t, files, 1)
-		assert.Equal(t, want, files[0].name, path)
+		assert.Equal(t, want, files[0].Name, path)
 	}
 }
 
@@ -231,7 +231,7 @@ func TestFileErrors(t *testing.T) {
 			assert.Contains(t, message, fragment, name)
 		}
 	}
-	assert.Equal(t, "data.source files: want at least one file, folder or glob in data.path, got none", loadError(t, filesIn()))
+	assert.Equal(t, "data.path: want files, folders or globs for source files, got none", loadError(t, filesIn()))
 	assert.Contains(t, loadError(t, filesIn(filepath.Join(root, "gz.txt"), filepath.Join(root, "missing"))), "data.path entry 2: ")
 }
 

@@ -22,7 +22,7 @@ type gorootSource struct {
 	paths []string // at most one: the root of a Go installation
 }
 
-func (s gorootSource) files(ctx context.Context) ([]file, error) {
+func (s gorootSource) Files(ctx context.Context) ([]File, error) {
 	root, err := findGoroot(ctx, s.paths)
 	if err != nil {
 		return nil, err
@@ -34,17 +34,17 @@ func (s gorootSource) files(ctx context.Context) ([]file, error) {
 	if err != nil {
 		return nil, errors.Wrapf(err, "data.source goroot: %s", src)
 	}
-	files = slices.DeleteFunc(files, func(f file) bool { return f.size >= gorootFileLimit })
-	slices.SortFunc(files, func(a, b file) int { return strings.Compare(a.name, b.name) })
+	files = slices.DeleteFunc(files, func(f File) bool { return f.size >= gorootFileLimit })
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	return files, nil
 }
 
-func (gorootSource) read(_ context.Context, f file, enc *encoder, emit func(document) error) error {
-	text, err := os.ReadFile(f.disk)
+func (gorootSource) Read(_ context.Context, f File, enc *Encoder, emit func(Document) error) error {
+	text, err := os.ReadFile(f.Disk)
 	if err != nil {
 		return errors.Wrap(err, "data.source goroot")
 	}
-	return emit(enc.document(f.name, string(text)))
+	return emit(enc.Document(f.Name, string(text)))
 }
 
 // findGoroot returns the root of a Go installation that has its sources: the

@@ -31,11 +31,11 @@ func fakeGoroot(t *testing.T) string {
 }
 
 func TestGorootFiles(t *testing.T) {
-	files, err := gorootSource{paths: []string{fakeGoroot(t)}}.files(t.Context())
+	files, err := gorootSource{paths: []string{fakeGoroot(t)}}.Files(t.Context())
 	require.NoError(t, err)
 	var names []string
 	for _, f := range files {
-		names = append(names, f.name)
+		names = append(names, f.Name)
 	}
 	assert.Equal(t, []string{"a.go", "empty.go", "fmt/print.go", "fmt/testdata_test.go"}, names)
 }
@@ -63,12 +63,12 @@ func TestGorootFromTheGoCommand(t *testing.T) {
 
 func TestGorootErrors(t *testing.T) {
 	empty := t.TempDir()
-	message := loadError(t, Options{Source: Source{Paths: []string{empty}}})
+	message := loadError(t, Options{Paths: []string{empty}})
 	assert.Contains(t, message, "data.source goroot: want a Go installation in data.path: ")
 	assert.Contains(t, message, filepath.Join(empty, "src"))
 	assert.Contains(t, message, "set data.source: files to read text")
 
-	message = loadError(t, Options{Source: Source{Kind: KindGoroot, Paths: []string{"x", "y"}}})
+	message = loadError(t, Options{Source: Goroot{}, Paths: []string{"x", "y"}})
 	assert.Equal(t, "data.source goroot: want at most one path, the root of a Go installation, got 2: x, y; set data.source: files to read text", message)
 
 	t.Setenv("GOROOT", empty)
@@ -83,7 +83,7 @@ func TestGorootErrors(t *testing.T) {
 	assert.Contains(t, loadError(t, Options{}), "tried $GOROOT: not set; go env GOROOT: ")
 
 	file := writeFiles(t, map[string]string{"src": "a file"})
-	assert.Contains(t, loadError(t, Options{Source: Source{Paths: []string{file}}}), "src is not a folder")
+	assert.Contains(t, loadError(t, Options{Paths: []string{file}}), "src is not a folder")
 }
 
 // countGoroot counts the corpus once more in the plainest way: tokens and

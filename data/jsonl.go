@@ -21,13 +21,13 @@ const (
 
 // readJSONL emits a document for each line of a file of JSON objects: the text
 // of one field. Blank lines are passed over, as are empty texts.
-func readJSONL(ctx context.Context, f file, field string, memory int, enc *encoder, emit func(document) error) error {
-	return eachLine(ctx, f.disk, memory, func(number int, line []byte) error {
+func readJSONL(ctx context.Context, f File, field string, memory int, enc *Encoder, emit func(Document) error) error {
+	return eachLine(ctx, f.Disk, memory, func(number int, line []byte) error {
 		text, err := jsonText(line, field)
 		if err != nil || text == "" {
 			return err
 		}
-		return emit(enc.document(fmt.Sprintf("%s:%d", f.name, number), text))
+		return emit(enc.Document(fmt.Sprintf("%s:%d", f.Name, number), text))
 	})
 }
 

@@ -28,8 +28,8 @@ func TestJSONLNames(t *testing.T) {
 	root := writeFiles(t, map[string]string{"s/a.jsonl": strings.Repeat("{\"text\":\"t\"}\n", 2) + "\n" + strings.Repeat("{\"text\":\"t\"}\n", 9)})
 	src := &fileSource{paths: []string{root}, field: "text"}
 	var names []string
-	require.NoError(t, eachDocument(t.Context(), src, byteTokenizer{}, 2, func(d document) error {
-		names = append(names, d.name)
+	require.NoError(t, eachDocument(t.Context(), src, byteTokenizer{}, 2, func(d Document) error {
+		names = append(names, d.Name)
 		return nil
 	}))
 	assert.Equal(t, strings.Fields("s/a.jsonl:1 s/a.jsonl:2 s/a.jsonl:4 s/a.jsonl:5 s/a.jsonl:6 s/a.jsonl:7 s/a.jsonl:8 s/a.jsonl:9 s/a.jsonl:10 s/a.jsonl:11 s/a.jsonl:12"), names)

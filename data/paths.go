@@ -17,11 +17,8 @@ import (
 // expandPaths returns the files that the paths of a files or shards source
 // stand for, each once, ordered by name and then by entry. folder lists what
 // an entry that is a folder gives.
-func expandPaths(ctx context.Context, kind string, paths []string, folder func(context.Context, string) ([]file, error)) ([]file, error) {
-	if len(paths) == 0 {
-		return nil, errors.Errorf("data.source %s: want at least one file, folder or glob in data.path, got none", kind)
-	}
-	var all []file
+func expandPaths(ctx context.Context, kind string, paths []string, folder func(context.Context, string) ([]File, error)) ([]File, error) {
+	var all []File
 	for i, entry := range paths {
 		found, err := expandPath(ctx, entry, folder)
 		if err != nil {
@@ -30,26 +27,26 @@ func expandPaths(ctx context.Context, kind string, paths []string, folder func(c
 		all = append(all, found...)
 	}
 	seen := map[string]bool{} // files that an entry gave already
-	all = slices.DeleteFunc(all, func(f file) bool {
-		where, err := filepath.Abs(f.disk)
+	all = slices.DeleteFunc(all, func(f File) bool {
+		where, err := filepath.Abs(f.Disk)
 		if err != nil {
-			where = f.disk // there is no working directory
+			where = f.Disk // there is no working directory
 		}
 		repeated := seen[where]
 		seen[where] = true
 		return repeated
 	})
-	slices.SortStableFunc(all, func(a, b file) int { return strings.Compare(a.name, b.name) })
+	slices.SortStableFunc(all, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	return all, nil
 }
 
-func expandPath(ctx context.Context, entry string, folder func(context.Context, string) ([]file, error)) ([]file, error) {
+func expandPath(ctx context.Context, entry string, folder func(context.Context, string) ([]File, error)) ([]File, error) {
 	info, err := os.Stat(entry)
 	switch {
 	case err == nil && info.IsDir():
 		return folder(ctx, entry)
 	case err == nil:
-		return []file{{name: filepath.Base(entry), disk: entry}}, regular.Check(entry, info)
+		return []File{{Name: filepath.Base(entry), Disk: entry}}, regular.Check(entry, info)
 	case errors.Is(err, fs.ErrNotExist) && hasWildcard(entry):
 		return glob(ctx, entry)
 	case errors.Is(err, fs.ErrNotExist):
@@ -60,9 +57,9 @@ func expandPath(ctx context.Context, entry string, folder func(context.Context, 
 
 // walkFiles returns the files below root, links to files included, whose
 // slash-separated path relative to root is wanted.
-func walkFiles(ctx context.Context, root string, wanted func(name string) bool) ([]file, error) {
+func walkFiles(ctx context.Context, root string, wanted func(name string) bool) ([]File, error) {
 	// A trailing separator makes the walk enter a root that is itself a link.
-	var files []file
+	var files []File
 	err := filepath.WalkDir(root+string(filepath.Separator), func(disk string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -76,7 +73,7 @@ func walkFiles(ctx context.Context, root string, wanted func(name string) bool) 
 		}
 		info, err := os.Stat(disk)
 		if err == nil && info.Mode().IsRegular() {
-			files = append(files, file{name, disk, info.Size()})
+			files = append(files, File{name, disk, info.Size()})
 		}
 		return err
 	})
@@ -87,7 +84,7 @@ func hasWildcard(entry string) bool { return strings.ContainsAny(entry, "*?[") }
 
 // glob returns the files that match a pattern. Names that begin with a dot are
 // matched only by a part of the pattern that does so too.
-func glob(ctx context.Context, pattern string) ([]file, error) {
+func glob(ctx context.Context, pattern string) ([]File, error) {
 	parts := strings.Split(filepath.ToSlash(pattern), "/")
 	fixed := slices.IndexFunc(parts, hasWildcard)
 	root, parts := strings.Join(parts[:fixed], "/"), parts[fixed:]

@@ -17,8 +17,8 @@ const (
 // threads * filesAhead files are under way at a time, and of each at most about
 // two chunks are held, so the memory needed does not grow with the corpus. The
 // error returned is that of the first file, in order, that has one.
-func eachDocument(ctx context.Context, src source, t Tokenizer, threads int, visit func(document) error) error {
-	files, err := src.files(ctx)
+func eachDocument(ctx context.Context, src Reader, t Tokenizer, threads int, visit func(Document) error) error {
+	files, err := src.Files(ctx)
 	if err != nil {
 		return err
 	}
@@ -36,14 +36,14 @@ func eachDocument(ctx context.Context, src source, t Tokenizer, threads int, vis
 	readers.Go(func() error {
 		defer close(jobs)
 		for _, f := range files {
-			j := &fileJob{file: f, chunks: make(chan []document, 1)}
+			j := &fileJob{file: f, chunks: make(chan []Document, 1)}
 			select {
 			case jobs <- j:
 			case <-ctx.Done():
 				return nil
 			}
 			readers.Go(func() error {
-				j.read(ctx, src, &encoder{tokenizer: t})
+				j.read(ctx, src, &Encoder{tokenizer: t})
 				return nil
 			})
 		}
@@ -59,15 +59,15 @@ func eachDocument(ctx context.Context, src source, t Tokenizer, threads int, vis
 
 // fileJob is the reading of one file.
 type fileJob struct {
-	file   file
-	chunks chan []document // closed at the end of the file
+	file   File
+	chunks chan []Document // closed at the end of the file
 	err    error           // to be read once chunks is closed
 }
 
 // read sends the documents of the file in chunks.
-func (j *fileJob) read(ctx context.Context, src source, enc *encoder) {
+func (j *fileJob) read(ctx context.Context, src Reader, enc *Encoder) {
 	defer close(j.chunks)
-	var chunk []document
+	var chunk []Document
 	tokens := 0
 	send := func() error {
 		select {
@@ -78,9 +78,9 @@ func (j *fileJob) read(ctx context.Context, src source, enc *encoder) {
 			return ctx.Err()
 		}
 	}
-	j.err = src.read(ctx, j.file, enc, func(d document) error {
+	j.err = src.Read(ctx, j.file, enc, func(d Document) error {
 		chunk = append(chunk, d)
-		if tokens += d.tokens.Len(); tokens < chunkTokens {
+		if tokens += d.Tokens.Len(); tokens < chunkTokens {
 			return nil
 		}
 		return send()
@@ -91,7 +91,7 @@ func (j *fileJob) read(ctx context.Context, src source, enc *encoder) {
 }
 
 // drain visits the documents of the file.
-func (j *fileJob) drain(ctx context.Context, visit func(document) error) error {
+func (j *fileJob) drain(ctx context.Context, visit func(Document) error) error {
 	for {
 		select {
 		case chunk, more := <-j.chunks:

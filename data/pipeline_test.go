@@ -20,20 +20,20 @@ type countedSource struct {
 	most                     *atomic.Int64
 }
 
-func (s countedSource) files(context.Context) ([]file, error) {
-	files := make([]file, s.count)
+func (s countedSource) Files(context.Context) ([]File, error) {
+	files := make([]File, s.count)
 	for i := range files {
-		files[i].name = fmt.Sprint(i)
+		files[i].Name = fmt.Sprint(i)
 	}
 	return files, nil
 }
 
-func (s countedSource) read(_ context.Context, f file, _ *encoder, emit func(document) error) error {
+func (s countedSource) Read(_ context.Context, f File, _ *Encoder, emit func(Document) error) error {
 	for i := range s.documents {
 		for now, most := s.under.Add(1), s.most.Load(); now > most && !s.most.CompareAndSwap(most, now); {
 			most = s.most.Load()
 		}
-		if err := emit(document{fmt.Sprintf("%s#%d", f.name, i), narrow(make([]uint16, s.tokens)...)}); err != nil {
+		if err := emit(Document{fmt.Sprintf("%s#%d", f.Name, i), narrow(make([]uint16, s.tokens)...)}); err != nil {
 			return err
 		}
 	}
@@ -48,8 +48,8 @@ func TestPipelineOrder(t *testing.T) {
 	for _, threads := range []int{1, 3, 16} {
 		src := newCountedSource(100, 7, chunkTokens/3)
 		file, index := 0, 0
-		require.NoError(t, eachDocument(t.Context(), src, byteTokenizer{}, threads, func(d document) error {
-			assert.Equal(t, fmt.Sprintf("%d#%d", file, index), d.name)
+		require.NoError(t, eachDocument(t.Context(), src, byteTokenizer{}, threads, func(d Document) error {
+			assert.Equal(t, fmt.Sprintf("%d#%d", file, index), d.Name)
 			if index++; index == 7 {
 				file, index = file+1, 0
 			}
@@ -65,7 +65,7 @@ func TestPipelineIsBounded(t *testing.T) {
 	const threads = 2
 	src := newCountedSource(40, 20, chunkTokens)
 	visited := 0
-	require.NoError(t, eachDocument(t.Context(), src, byteTokenizer{}, threads, func(document) error {
+	require.NoError(t, eachDocument(t.Context(), src, byteTokenizer{}, threads, func(Document) error {
 		visited++
 		src.under.Add(-1)
 		time.Sleep(100 * time.Microsecond)
@@ -81,7 +81,7 @@ func TestPipelineStopsOnVisitorError(t *testing.T) {
 	before := runtime.NumGoroutine()
 	boom := errors.New("boom")
 	visited := 0
-	err := eachDocument(t.Context(), newCountedSource(1000, 10, chunkTokens), byteTokenizer{}, 4, func(document) error {
+	err := eachDocument(t.Context(), newCountedSource(1000, 10, chunkTokens), byteTokenizer{}, 4, func(Document) error {
 		visited++
 		if visited == 5 {
 			return boom
@@ -97,7 +97,7 @@ func TestPipelineStopsOnCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	visited := 0
-	err := eachDocument(ctx, newCountedSource(1000, 10, chunkTokens), byteTokenizer{}, 4, func(document) error {
+	err := eachDocument(ctx, newCountedSource(1000, 10, chunkTokens), byteTokenizer{}, 4, func(Document) error {
 		if visited++; visited == 5 {
 			cancel()
 		}

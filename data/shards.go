@@ -32,12 +32,12 @@ func newShardSource(paths []string, t Tokenizer) *shardSource {
 	return &shardSource{paths: paths, tokenizer: t, listed: map[string]ShardInfo{}}
 }
 
-func (s *shardSource) files(ctx context.Context) ([]file, error) {
-	return expandPaths(ctx, KindShards, s.paths, s.folder)
+func (s *shardSource) Files(ctx context.Context) ([]File, error) {
+	return expandPaths(ctx, Shards{}.Name(), s.paths, s.folder)
 }
 
 // folder lists the shards that the index of a folder names.
-func (s *shardSource) folder(_ context.Context, dir string) ([]file, error) {
+func (s *shardSource) folder(_ context.Context, dir string) ([]File, error) {
 	index, err := ReadShardIndex(dir)
 	if err != nil {
 		return nil, err
@@ -50,38 +50,38 @@ func (s *shardSource) folder(_ context.Context, dir string) ([]file, error) {
 		return nil, errors.Errorf("%s: want vocab %d, that of tokenizer %q, got %d: it is damaged, prepare the shards anew",
 			filepath.Join(dir, shardIndexName), s.tokenizer.Vocab(), index.Tokenizer, index.Vocab)
 	}
-	var files []file
+	var files []File
 	for _, shard := range index.Shards {
-		f := file{name: shard.Name, disk: filepath.Join(dir, shard.Name)}
-		s.listed[f.disk] = shard
+		f := File{Name: shard.Name, Disk: filepath.Join(dir, shard.Name)}
+		s.listed[f.Disk] = shard
 		files = append(files, f)
 	}
 	return files, nil
 }
 
-func (s *shardSource) read(ctx context.Context, f file, _ *encoder, emit func(document) error) error {
-	in, size, err := regular.Open(f.disk)
+func (s *shardSource) Read(ctx context.Context, f File, _ *Encoder, emit func(Document) error) error {
+	in, size, err := regular.Open(f.Disk)
 	if err != nil {
 		return errors.Wrap(err, "data.source shards")
 	}
 	defer in.Close()
-	return errors.Wrapf(s.readShard(ctx, f, in, size, emit), "data.source shards: %s", f.disk)
+	return errors.Wrapf(s.readShard(ctx, f, in, size, emit), "data.source shards: %s", f.Disk)
 }
 
 // readShard checks a shard of size bytes against what the index says of it, if
 // there is one, and emits its documents.
-func (s *shardSource) readShard(ctx context.Context, f file, in io.ReadSeeker, size int64, emit func(document) error) error {
+func (s *shardSource) readShard(ctx context.Context, f File, in io.ReadSeeker, size int64, emit func(Document) error) error {
 	width := s.width()
 	if size == 0 || size%width != 0 {
 		return errors.Errorf("want tokens of %d bytes each, got %d bytes", width, size)
 	}
-	info, listed := s.listed[f.disk]
+	info, listed := s.listed[f.Disk]
 	if listed {
 		if err := info.check(in, size, width); err != nil {
 			return err
 		}
 	}
-	scan := shardScan{ctx: ctx, tokenizer: s.tokenizer, width: int(width), name: f.name, emit: emit}
+	scan := shardScan{ctx: ctx, tokenizer: s.tokenizer, width: int(width), name: f.Name, emit: emit}
 	if err := scan.run(io.LimitReader(in, size)); err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ type shardScan struct {
 	ctx               context.Context
 	tokenizer         Tokenizer
 	name              string // of the shard
-	emit              func(document) error
+	emit              func(Document) error
 	width             int     // bytes of a token
 	tokens, documents int64   // seen, emitted
 	document          []int32 // the one under way
@@ -182,7 +182,7 @@ func (s *shardScan) end() error {
 	if len(s.document) == 0 {
 		return nil
 	}
-	d := document{fmt.Sprintf("%s#%d", s.name, s.documents), NewTokens(s.tokenizer.Vocab(), s.document)}
+	d := Document{fmt.Sprintf("%s#%d", s.name, s.documents), NewTokens(s.tokenizer.Vocab(), s.document)}
 	s.document = s.document[:0]
 	s.documents++
 	return s.emit(d)

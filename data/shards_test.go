@@ -14,7 +14,7 @@ import (
 
 // shardsIn returns options for the token shards in these paths.
 func shardsIn(paths ...string) Options {
-	return Options{Source: Source{Kind: KindShards, Paths: paths}, Split: "none"}
+	return Options{Source: Shards{}, Paths: paths, Split: "none"}
 }
 
 // twelveTexts returns options for a corpus of twelve texts of 4 tokens.
@@ -83,8 +83,8 @@ func TestShardNamesAndSplit(t *testing.T) {
 	_, err := WriteShards(t.Context(), dir, twelveTexts(t), 20)
 	require.NoError(t, err)
 	var names []string
-	require.NoError(t, eachDocument(t.Context(), newShardSource([]string{dir}, byteTokenizer{}), byteTokenizer{}, 2, func(d document) error {
-		names = append(names, d.name)
+	require.NoError(t, eachDocument(t.Context(), newShardSource([]string{dir}, byteTokenizer{}), byteTokenizer{}, 2, func(d Document) error {
+		names = append(names, d.Name)
 		return nil
 	}))
 	assert.Equal(t, strings.Fields("shard-00000.bin#0 shard-00000.bin#1 shard-00000.bin#2 shard-00000.bin#3 shard-00000.bin#4 "+
@@ -205,7 +205,7 @@ func TestShardCutWhileItIsRead(t *testing.T) {
 		shard := strings.Repeat("\x00\x01a\x00", 2*shardBlock/4) + strings.Repeat("\x00\x01b\x00", 2*shardBlock/4)
 		require.NoError(t, os.WriteFile(path, []byte(shard), 0o644))
 		source, seen := newShardSource([]string{path}, byteTokenizer{}), 0
-		err := source.read(t.Context(), file{name: "a.bin", disk: path}, nil, func(document) error {
+		err := source.Read(t.Context(), File{Name: "a.bin", Disk: path}, nil, func(Document) error {
 			seen++
 			if seen > 1 {
 				return nil
@@ -242,10 +242,10 @@ func TestWriteShardsLeavesNothingBehind(t *testing.T) {
 
 	// A folder that goes away meanwhile is an error.
 	w := shardWriter{dir: dir, most: 12, index: ShardIndex{Tokenizer: "bytes", Vocab: 257}}
-	require.NoError(t, w.add(document{"a", narrow(256, 1, 2)}))
+	require.NoError(t, w.add(Document{"a", narrow(256, 1, 2)}))
 	require.NoError(t, w.finish())
 	require.NoError(t, os.RemoveAll(dir))
-	require.NoError(t, w.add(document{"b", narrow(256, 1)}))
+	require.NoError(t, w.add(Document{"b", narrow(256, 1)}))
 	require.ErrorContains(t, w.finish(), "shards: cannot write "+filepath.Join(dir, "shard-00001.bin"))
 	require.ErrorContains(t, w.failed(errors.New("the reason")), "it was to be removed because of: the reason")
 }

@@ -37,7 +37,7 @@ func WriteShards(ctx context.Context, dir string, o Options, shardTokens int) (S
 	}
 	err = eachDocument(ctx, src, tokenizer, o.Threads, w.add)
 	if err == nil && len(w.documents) == 0 {
-		err = errEmpty(o.Source)
+		err = errEmpty(o)
 	}
 	if err == nil {
 		err = w.finish()
@@ -78,13 +78,13 @@ func (w *shardWriter) start() error {
 }
 
 // add takes the next document, which begins a shard where it does not fit into the one under way.
-func (w *shardWriter) add(d document) error {
-	if len(w.documents) > 0 && w.tokens+d.tokens.Len() > w.most {
+func (w *shardWriter) add(d Document) error {
+	if len(w.documents) > 0 && w.tokens+d.Tokens.Len() > w.most {
 		if err := w.finish(); err != nil {
 			return err
 		}
 	}
-	w.documents, w.tokens = append(w.documents, d.tokens), w.tokens+d.tokens.Len()
+	w.documents, w.tokens = append(w.documents, d.Tokens), w.tokens+d.Tokens.Len()
 	return nil
 }
 

@@ -18,14 +18,14 @@ const (
 // sniff returns, of the files in a folder whose extension is not that of a
 // text, those that have none and are text by their content. The others are
 // remembered for notes. Folders and empty files are neither.
-func (s *fileSource) sniff(ctx context.Context, folder string, names []string) ([]file, error) {
-	var files []file
+func (s *fileSource) sniff(ctx context.Context, folder string, names []string) ([]File, error) {
+	var files []File
 	for _, name := range names {
-		f := file{name: name, disk: filepath.Join(folder, filepath.FromSlash(name))}
-		info, err := os.Stat(f.disk)
+		f := File{Name: name, Disk: filepath.Join(folder, filepath.FromSlash(name))}
+		info, err := os.Stat(f.Disk)
 		switch {
 		case err == nil && (info.IsDir() || info.Size() == 0):
-		case err == nil && !s.byExtension && textExtension(name) == "" && startsWithText(ctx, f.disk):
+		case err == nil && !s.byExtension && textExtension(name) == "" && startsWithText(ctx, f.Disk):
 			files = append(files, f)
 			s.sniffed = true
 		default:

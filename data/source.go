@@ -3,43 +3,98 @@ package data
 import (
 	"cmp"
 	"context"
-	"strings"
 
-	"github.com/pkg/errors"
+	"github.com/residua-go/residua/layers"
 )
 
-// Kinds of Source.
-const (
-	KindGoroot = "goroot"
-	KindFiles  = "files"
-	KindShards = "shards"
-)
+// Source is a kind of source of documents: a struct whose tagged fields, without further sections, are its settings, the keys
+// of a run's section data.source. Goroot, Files and Shards are ours; models.Zoo.WithKinds adds one. What it gives is a function of its
+// settings and the options alone, so that a run that is gone on with has its corpus again.
+type Source interface {
+	Name() string // the kind
+	// Open checks settings and options, without a look at the disk, and returns what reads the documents. t is the
+	// source's own tokenizer, if it is Tokenized, else that of the options. A layers.Setting error names the key.
+	Open(o Options, t Tokenizer) (Reader, error)
+}
 
-// Source says where documents come from.
-type Source struct {
-	// Kind is one of
-	//
-	//	goroot  the source text of the Go standard library: *.go under
-	//	        GOROOT/src in folders without "testdata" in their path, files
-	//	        under 200,000 bytes. Documents are files, named by their path
-	//	        below src. This is the default.
-	//	files   text files; see Paths. Documents are files, or the lines of
-	//	        .jsonl files, named "file:line". Files and lines without any
-	//	        text are passed over.
-	//	shards  token shards that WriteShards made, or any raw little-endian
-	//	        uint16 ids (uint32 where the tokenizer has more than 65,536) in
-	//	        which every document begins with BOS. Documents
-	//	        are named "file#index", the index counted from 0.
-	Kind string
+// Tokenized is a Source whose documents are made of ids of its own, as those of a synthetic task are.
+type Tokenized interface {
+	Source
+	// Tokenizer has the ids. Its Decode shows them, and Encode reads what Decode shows.
+	Tokenizer() Tokenizer
+}
 
-	// Paths is where to look.
-	//
-	// For goroot, at most one: the root of a Go installation; none means
-	// $GOROOT, then what `go env GOROOT` prints.
-	//
-	// For files and shards, one or more of: a file; a folder, read with all
-	// folders below it (links to folders are not followed, hidden names are
-	// passed over); a glob, in which * ? [a-z] stand for part of a name and **
+// Reader is an opened Source: a list of files, each of which holds documents. Read may run for several files at a time;
+// what it emits for one file comes in the order of the file. A document's name, of which no other has the same, is what
+// the split goes by, and the files' names are the order of a corpus.
+type Reader interface {
+	Files(ctx context.Context) ([]File, error)
+	Read(ctx context.Context, f File, enc *Encoder, emit func(Document) error) error
+}
+
+// File is a part of a source that is read at a time.
+type File struct {
+	Name string // slash-separated and relative
+	Disk string // where to open it; "": it is not on disk
+	size int64  // of a file that walkFiles found
+}
+
+// Document is one document of a source.
+type Document struct {
+	Name   string
+	Tokens Tokens // BOS first
+}
+
+// Goroot is the source text of the Go standard library: *.go under GOROOT/src in folders without "testdata" in their
+// path, files under 200,000 bytes. Documents are files, named by their path below src. Options.Paths has at most one: the
+// root of a Go installation; none means $GOROOT, then what `go env GOROOT` prints.
+type Goroot struct{}
+
+// Name is "goroot".
+func (Goroot) Name() string { return "goroot" }
+
+// Open reads below the root.
+func (Goroot) Open(o Options, _ Tokenizer) (Reader, error) { return gorootSource{paths: o.Paths}, nil }
+
+// Files is text files; see Options.Paths. Documents are files, or the lines of .jsonl files, named "file:line". Files and
+// lines without any text are passed over.
+type Files struct{}
+
+// Name is "files".
+func (Files) Name() string { return "files" }
+
+// Open wants paths.
+func (f Files) Open(o Options, _ Tokenizer) (Reader, error) {
+	return &fileSource{paths: o.Paths, field: cmp.Or(o.TextField, "text"), byExtension: o.former, memory: o.Memory}, o.checkPaths(f)
+}
+
+// Shards is token shards that WriteShards made, or any raw little-endian uint16 ids (uint32 where the tokenizer has more
+// than 65,536) in which every document begins with BOS. Documents are named "file#index", the index counted from 0.
+type Shards struct{}
+
+// Name is "shards".
+func (Shards) Name() string { return "shards" }
+
+// Open wants paths.
+func (s Shards) Open(o Options, t Tokenizer) (Reader, error) {
+	return newShardSource(o.Paths, t), o.checkPaths(s)
+}
+
+// checkPaths wants some.
+func (o Options) checkPaths(s Source) error {
+	if len(o.Paths) == 0 {
+		return layers.Setting("data.path", "want files, folders or globs for source %s, got none", s.Name())
+	}
+	return nil
+}
+
+// Options says which corpus to load. The zero value is the bytes of the Go
+// standard library, one document in 20 held out.
+type Options struct {
+	Source Source // nil means Goroot
+
+	// Paths is where Files and Shards look: one or more of a file; a folder, read with all folders below it (links to
+	// folders are not followed, hidden names are passed over); a glob, in which * ? [a-z] stand for part of a name and **
 	// for any number of folders. A folder gives its text files (by extension:
 	// TextExtensions; without one, by content; each optionally with .gz or .zst
 	// after it), or, for shards, those that its shards.json lists. A file met
@@ -50,12 +105,7 @@ type Source struct {
 	// the glob before the first wildcard, or by its base name: moving a corpus
 	// elsewhere changes neither order nor split.
 	Paths []string
-}
 
-// Options says which corpus to load. The zero value is the bytes of the Go
-// standard library, one document in 20 held out.
-type Options struct {
-	Source    Source
 	Tokenizer string // see NewTokenizer; "" means bytes
 
 	// Split says which part of the corpus is validation:
@@ -76,48 +126,22 @@ type Options struct {
 	former bool // read as Corpus.Matching says
 }
 
-// file is one file of a source.
-type file struct {
-	name string // slash-separated and relative: what the split and the order go by
-	disk string // where to open it
-	size int64  // of a file that walkFiles found
-}
-
-// document is one document of a source.
-type document struct {
-	name   string
-	tokens Tokens // BOS first
-}
-
-// source is a kind of Source: a list of files, each of which holds documents.
-// read may run for several files at a time; what it emits for one file comes
-// in the order of the file.
-type source interface {
-	files(ctx context.Context) ([]file, error)
-	read(ctx context.Context, f file, enc *encoder, emit func(document) error) error
-}
-
-// newSource returns the source that the options name.
-func newSource(o Options, t Tokenizer) (source, error) {
-	switch o.Source.Kind {
-	case "", KindGoroot:
-		return gorootSource{paths: o.Source.Paths}, nil
-	case KindFiles:
-		return &fileSource{paths: o.Source.Paths, field: cmp.Or(o.TextField, "text"), byExtension: o.former, memory: o.Memory}, nil
-	case KindShards:
-		return newShardSource(o.Source.Paths, t), nil
+// TokenizerOf is the tokenizer that a source has, if it is Tokenized, else that of a name.
+func TokenizerOf(s Source, name string) (Tokenizer, error) {
+	if own, ok := s.(Tokenized); ok {
+		return own.Tokenizer(), nil
 	}
-	return nil, errors.Errorf("data.source: want one of %s, got %q",
-		strings.Join([]string{KindGoroot, KindFiles, KindShards}, ", "), o.Source.Kind)
+	return NewTokenizer(name)
 }
 
-// encoder makes documents of texts. One serves one goroutine.
-type encoder struct {
+// Encoder makes documents of texts. One serves one goroutine.
+type Encoder struct {
 	tokenizer Tokenizer
 	ids       []int32 // scratch
 }
 
-func (e *encoder) document(name, text string) document {
+// Document is the document of a text.
+func (e *Encoder) Document(name, text string) Document {
 	e.ids = e.tokenizer.Encode(append(e.ids[:0], e.tokenizer.BOS()), text)
-	return document{name, NewTokens(e.tokenizer.Vocab(), e.ids)}
+	return Document{name, NewTokens(e.tokenizer.Vocab(), e.ids)}
 }

@@ -242,9 +242,9 @@ func TestGPT2Concurrent(t *testing.T) {
 func TestTextBytes(t *testing.T) {
 	for _, name := range TokenizerNames() {
 		tokenizer := newTokenizer(t, name)
-		enc := &encoder{tokenizer: tokenizer}
+		enc := &Encoder{tokenizer: tokenizer}
 		text := "naïve 🙂 func main() {\n\t\n}\n"
-		tokens := concat(enc.document("a", text).tokens, enc.document("b", text).tokens, narrow(65535))
+		tokens := concat(enc.Document("a", text).Tokens, enc.Document("b", text).Tokens, narrow(65535))
 		assert.EqualValues(t, 2*len(text), TextBytes(tokenizer, tokens), name)
 	}
 }

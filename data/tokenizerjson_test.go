@@ -136,7 +136,7 @@ func TestCorpusOfALargeVocabulary(t *testing.T) {
 	require.EqualValues(t, 65536, tokenizer.BOS())
 	files := filepath.Join(t.TempDir(), "a.txt")
 	require.NoError(t, os.WriteFile(files, []byte("some text to read"), 0o600))
-	o := Options{Source: Source{Kind: KindFiles, Paths: []string{files}}, Tokenizer: path, Split: "none"}
+	o := Options{Source: Files{}, Paths: []string{files}, Tokenizer: path, Split: "none"}
 	c, err := Load(t.Context(), o)
 	require.NoError(t, err)
 	ids := tokenizer.Encode([]int32{65536}, "some text to read")
@@ -157,14 +157,14 @@ func TestCorpusOfALargeVocabulary(t *testing.T) {
 	info, err := os.Stat(filepath.Join(dir, index.Shards[0].Name))
 	require.NoError(t, err)
 	assert.EqualValues(t, 4*len(ids), info.Size())
-	o.Source = Source{Kind: KindShards, Paths: []string{dir}}
+	o.Source, o.Paths = Shards{}, []string{dir}
 	again, err := Load(t.Context(), o)
 	require.NoError(t, err)
 	assert.Equal(t, c.Train, again.Train)
 	assert.Equal(t, c.Fingerprint, again.Fingerprint)
 
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "odd.bin"), make([]byte, 6), 0o600))
-	o.Source.Paths = []string{filepath.Join(dir, "odd.bin")}
+	o.Paths = []string{filepath.Join(dir, "odd.bin")}
 	_, err = Load(t.Context(), o)
 	assert.ErrorContains(t, err, "want tokens of 4 bytes each, got 6 bytes")
 }

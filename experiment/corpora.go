@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/residua-go/residua/config"
@@ -13,7 +14,7 @@ type corpora map[string]*data.Corpus
 
 // of returns the corpus of a run.
 func (c corpora) of(ctx context.Context, run *config.Run) (*data.Corpus, error) {
-	key := fmt.Sprintf("%q %d", []any{run.Data}, run.Device.Threads)
+	key := fmt.Sprintf("%s %d", dataKey(run), run.Device.Threads)
 	if c[key] == nil {
 		corpus, err := run.Data.LoadCorpus(ctx, run.Device.Threads)
 		if err != nil {
@@ -24,12 +25,18 @@ func (c corpora) of(ctx context.Context, run *config.Run) (*data.Corpus, error) 
 	return c[key], nil
 }
 
+// dataKey is a run's data section in one line.
+func dataKey(run *config.Run) string {
+	text, _ := json.Marshal(run.Data) // of a section that was read there is no error
+	return string(text)
+}
+
 // learnt is a text that a run has learnt.
 type learnt struct{ fingerprint, run string }
 
 // sameText refuses a run on a text that has changed since another run with the same data section.
 func (p *Plan) sameText(r *Planned, fingerprint string) error {
-	key := fmt.Sprintf("%q", []any{r.Run.Data})
+	key := dataKey(r.Run)
 	switch before, known := p.texts[key]; {
 	case fingerprint == "":
 	case !known:

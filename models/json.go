@@ -49,7 +49,7 @@ func jsonOfMuP(m *MuP) *mupJSON {
 
 // sectionOf is a design as a section: its kind and its settings that are not zero; nil for none.
 func sectionOf(design any) any {
-	k, ok := design.(namedDesign)
+	k, ok := design.(Kind)
 	if !ok {
 		return nil
 	}

@@ -75,9 +75,6 @@ func isStruct(design any) bool {
 	return design != nil && reflect.TypeOf(design).Kind() == reflect.Struct
 }
 
-// namedDesign is a section that has a kind.
-type namedDesign interface{ Name() string }
-
 // kindKey is the key of a section's kind.
 const kindKey = "kind"
 
@@ -97,7 +94,7 @@ func leaves(prefix string, section reflect.Value) []leaf {
 			if v.IsNil() {
 				continue
 			}
-			if k, ok := v.Interface().(namedDesign); ok {
+			if k, ok := v.Interface().(Kind); ok {
 				all = append(all, leaf{key + "." + kindKey, k.Name()})
 			}
 			v = v.Elem()

@@ -212,7 +212,7 @@ func checkBase(key string, base, own any) error {
 		return fieldError(key, "want a struct, got %T", base)
 	}
 	if reflect.TypeOf(base) != reflect.TypeOf(own) {
-		return fieldError(key, "want the kind of model.%s, got %s", key[len("mup.base."):], base.(namedDesign).Name())
+		return fieldError(key, "want the kind of model.%s, got %s", key[len("mup.base."):], base.(Kind).Name())
 	}
 	v := reflect.ValueOf(base)
 	for _, setting := range settingsOf(v.Type()) {

@@ -117,7 +117,7 @@ func (z Zoo) FeedForward(name string) (layers.FeedForwardDesign, error) {
 }
 
 // Find returns the design, or kind, of a name, of which there must be one; what says what it is, for errors.
-func Find[D namedDesign](what string, designs []D, name string) (D, error) {
+func Find[D Kind](what string, designs []D, name string) (D, error) {
 	var found []D
 	for _, d := range designs {
 		if d.Name() == name {
@@ -127,7 +127,7 @@ func Find[D namedDesign](what string, designs []D, name string) (D, error) {
 	var none D
 	switch len(found) {
 	case 0:
-		return none, errors.Errorf("unknown %s %q: want one of %s", what, name, strings.Join(namesOf(designs), ", "))
+		return none, errors.Errorf("unknown %s %q: want one of %s", what, name, strings.Join(NamesOf(designs), ", "))
 	case 1:
 		return found[0], nil
 	}
@@ -161,9 +161,10 @@ func (z Zoo) PresetNames() []string {
 }
 
 // StreamNames are the names of the streams, in order.
-func (z Zoo) StreamNames() []string { return namesOf(z.streams) }
+func (z Zoo) StreamNames() []string { return NamesOf(z.streams) }
 
-func namesOf[D namedDesign](designs []D) []string {
+// NamesOf are the names of designs or kinds, in order.
+func NamesOf[D Kind](designs []D) []string {
 	var names []string
 	for _, d := range designs {
 		names = append(names, d.Name())

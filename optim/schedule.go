@@ -13,14 +13,7 @@ type Schedule interface {
 	Factor(step int) float64
 }
 
-// Names of the schedules, for [NewSchedule].
-const (
-	ScheduleWarmupCosine      = "warmup-cosine"
-	ScheduleWarmupStableDecay = "warmup-stable-decay"
-	ScheduleConstant          = "constant"
-)
-
-// ScheduleOptions are the numbers of all schedules; each takes what it knows.
+// ScheduleOptions are the numbers of all schedules, those of a run's section train; each takes what it knows.
 type ScheduleOptions struct {
 	Warmup        int     // steps of linear warmup, default 0
 	Total         int     // steps of the run; Constant needs none
@@ -29,39 +22,22 @@ type ScheduleOptions struct {
 	WarmupFromOne bool    // step s of the warmup has the factor (s+1)/Warmup, as PyTorch programs often do; without it step 0 moves the moments alone
 }
 
-// NewSchedule returns the schedule of that name, or an error that names the value that is wrong.
-func NewSchedule(name string, o ScheduleOptions) (Schedule, error) {
-	schedules := map[string]Schedule{ScheduleWarmupCosine: WarmupCosine(o), ScheduleWarmupStableDecay: WarmupStableDecay(o), ScheduleConstant: Constant(o)}
-	s, known := schedules[name]
-	if !known {
-		return nil, errors.Errorf("schedule %q is unknown: want one of %s, %s, %s", name, ScheduleWarmupCosine, ScheduleWarmupStableDecay, ScheduleConstant)
-	}
-	if problem := o.problem(name); problem != "" {
-		return nil, errors.Errorf("schedule %s: %s", name, problem)
-	}
-	return s, nil
-}
-
-// problem tells what is wrong with the numbers of a schedule, "" if nothing is.
-func (o ScheduleOptions) problem(name string) string {
-	decays, ends := name == ScheduleWarmupStableDecay, name != ScheduleConstant
+// check tells what is wrong with the numbers of a schedule that ends, or else goes on.
+func (o ScheduleOptions) check(name string, ends bool) error {
+	problem := ""
 	switch {
-	case o.Decay != 0 && !decays:
-		return fmt.Sprintf("decay is %d, but only %s has one: remove it", o.Decay, ScheduleWarmupStableDecay)
 	case o.Warmup < 0:
-		return fmt.Sprintf("warmup: want >= 0 steps, got %d", o.Warmup)
+		problem = fmt.Sprintf("warmup: want >= 0 steps, got %d", o.Warmup)
 	case ends && o.Total < 1:
-		return fmt.Sprintf("total: want >= 1 step, got %d", o.Total)
+		problem = fmt.Sprintf("total: want >= 1 step, got %d", o.Total)
 	case ends && o.Warmup > o.Total:
-		return fmt.Sprintf("warmup of %d steps is longer than the total of %d: shorten it", o.Warmup, o.Total)
+		problem = fmt.Sprintf("warmup of %d steps is longer than the total of %d: shorten it", o.Warmup, o.Total)
 	case ends && !(o.Min >= 0 && o.Min <= 1): // NaN too
-		return fmt.Sprintf("min: want a fraction of the peak rate in [0, 1], got %v", o.Min)
-	case decays && o.Decay < 1:
-		return fmt.Sprintf("decay: want >= 1 step, got %d: without a decay use %s", o.Decay, ScheduleConstant)
-	case decays && o.Decay > o.Total-o.Warmup:
-		return fmt.Sprintf("warmup %d and decay %d take more than the total of %d steps: shorten one of them", o.Warmup, o.Decay, o.Total)
+		problem = fmt.Sprintf("min: want a fraction of the peak rate in [0, 1], got %v", o.Min)
+	default:
+		return nil
 	}
-	return ""
+	return errors.Errorf("schedule %s: %s", name, problem)
 }
 
 // WarmupCosine rises linearly from 0 to 1 and falls along half a cosine to Min (Loshchilov and Hutter 2017,
@@ -71,6 +47,14 @@ func (o ScheduleOptions) problem(name string) string {
 //	Warmup <= step < Total  Min + (1-Min) (1 + cos(pi (step-Warmup)/(Total-Warmup))) / 2
 //	Total <= step           Min
 type WarmupCosine ScheduleOptions
+
+// Name is "warmup-cosine".
+func (WarmupCosine) Name() string { return "warmup-cosine" }
+
+// With is the schedule with these numbers, checked.
+func (w WarmupCosine) With(o ScheduleOptions) (Schedule, error) {
+	return WarmupCosine(o), o.check(w.Name(), true)
+}
 
 // Factor implements [Schedule].
 func (w WarmupCosine) Factor(step int) float64 {
@@ -93,6 +77,22 @@ func (w WarmupCosine) Factor(step int) float64 {
 //	Total <= step                 Min
 type WarmupStableDecay ScheduleOptions
 
+// Name is "warmup-stable-decay".
+func (WarmupStableDecay) Name() string { return "warmup-stable-decay" }
+
+// With is the schedule with these numbers, checked.
+func (w WarmupStableDecay) With(o ScheduleOptions) (Schedule, error) {
+	err := o.check(w.Name(), true)
+	switch {
+	case err != nil:
+	case o.Decay < 1:
+		err = errors.Errorf("schedule %s: decay: want >= 1 step, got %d: without a decay use %s", w.Name(), o.Decay, Constant{}.Name())
+	case o.Decay > o.Total-o.Warmup:
+		err = errors.Errorf("schedule %s: warmup %d and decay %d take more than the total of %d steps: shorten one of them", w.Name(), o.Warmup, o.Decay, o.Total)
+	}
+	return WarmupStableDecay(o), err
+}
+
 // Factor implements [Schedule].
 func (w WarmupStableDecay) Factor(step int) float64 {
 	start := w.Total - w.Decay
@@ -109,6 +109,14 @@ func (w WarmupStableDecay) Factor(step int) float64 {
 
 // Constant rises linearly from 0 to 1 over Warmup steps and stays there.
 type Constant ScheduleOptions
+
+// Name is "constant".
+func (Constant) Name() string { return "constant" }
+
+// With is the schedule with these numbers, checked.
+func (c Constant) With(o ScheduleOptions) (Schedule, error) {
+	return Constant(o), o.check(c.Name(), false)
+}
 
 // Factor implements [Schedule].
 func (c Constant) Factor(step int) float64 {

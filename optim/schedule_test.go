@@ -97,31 +97,31 @@ func TestScheduleMeetsItsEndsExactly(t *testing.T) {
 	}
 }
 
-func TestNewSchedule(t *testing.T) {
-	o := ScheduleOptions{Warmup: 3, Total: 12, Min: 0.1, WarmupFromOne: true}
-	s, err := NewSchedule("warmup-cosine", o)
-	require.NoError(t, err)
-	assert.Equal(t, WarmupCosine(o), s)
-
-	s, err = NewSchedule("constant", o)
-	require.NoError(t, err)
-	assert.Equal(t, Constant(o), s)
-
-	o.Decay = 4
-	s, err = NewSchedule("warmup-stable-decay", o)
-	require.NoError(t, err)
-	assert.Equal(t, WarmupStableDecay(o), s)
+// kinds are the schedules by their names.
+func kinds() map[string]interface {
+	With(ScheduleOptions) (Schedule, error)
+} {
+	return map[string]interface {
+		With(ScheduleOptions) (Schedule, error)
+	}{WarmupCosine{}.Name(): WarmupCosine{}, WarmupStableDecay{}.Name(): WarmupStableDecay{}, Constant{}.Name(): Constant{}}
 }
 
-func TestNewScheduleRefuses(t *testing.T) {
+func TestWith(t *testing.T) {
+	o := ScheduleOptions{Warmup: 3, Total: 12, Min: 0.1, Decay: 4, WarmupFromOne: true}
+	for name, want := range map[string]Schedule{"warmup-cosine": WarmupCosine(o), "constant": Constant(o), "warmup-stable-decay": WarmupStableDecay(o)} {
+		s, err := kinds()[name].With(o)
+		require.NoError(t, err)
+		assert.Equal(t, want, s)
+	}
+}
+
+func TestWithRefuses(t *testing.T) {
 	nan := math.NaN()
 	cases := []struct {
 		name string
 		o    ScheduleOptions
 		want string
 	}{
-		{"cosin", ScheduleOptions{Total: 1}, `schedule "cosin" is unknown: want one of warmup-cosine, warmup-stable-decay, constant`},
-		{"", ScheduleOptions{Total: 1}, `schedule "" is unknown`},
 		{"warmup-cosine", ScheduleOptions{Warmup: -1, Total: 4}, "warmup: want >= 0 steps, got -1"},
 		{"constant", ScheduleOptions{Warmup: -1}, "warmup: want >= 0 steps, got -1"},
 		{"warmup-cosine", ScheduleOptions{}, "total: want >= 1 step, got 0"},
@@ -129,15 +129,13 @@ func TestNewScheduleRefuses(t *testing.T) {
 		{"warmup-cosine", ScheduleOptions{Total: 4, Min: -0.1}, "in [0, 1], got -0.1"},
 		{"warmup-cosine", ScheduleOptions{Total: 4, Min: 1.1}, "in [0, 1], got 1.1"},
 		{"warmup-cosine", ScheduleOptions{Total: 4, Min: nan}, "in [0, 1], got NaN"},
-		{"warmup-cosine", ScheduleOptions{Total: 4, Decay: 1}, "decay is 1, but only warmup-stable-decay has one"},
-		{"constant", ScheduleOptions{Decay: 2}, "decay is 2, but only warmup-stable-decay has one"},
 		{"warmup-stable-decay", ScheduleOptions{Total: 4}, "decay: want >= 1 step, got 0"},
 		{"warmup-stable-decay", ScheduleOptions{Total: 4, Decay: -1}, "decay: want >= 1 step, got -1"},
 		{"warmup-stable-decay", ScheduleOptions{Total: 4, Warmup: 2, Decay: 3}, "warmup 2 and decay 3 take more than the total of 4"},
 		{"warmup-stable-decay", ScheduleOptions{Total: 4, Decay: 1, Min: 2}, "in [0, 1], got 2"},
 	}
 	for _, c := range cases {
-		_, err := NewSchedule(c.name, c.o)
+		_, err := kinds()[c.name].With(c.o)
 		assert.ErrorContains(t, err, c.want, "%s %+v", c.name, c.o)
 	}
 }

@@ -38,9 +38,5 @@ func architectures(zoo models.Zoo) []Architecture {
 
 // ArchitectureNames are the names of Hugging Face's architectures that are read and written.
 func ArchitectureNames(zoo models.Zoo) []string {
-	var names []string
-	for _, a := range architectures(zoo) {
-		names = append(names, a.Type)
-	}
-	return names
+	return models.NamesOf(architectures(zoo))
 }

@@ -26,10 +26,13 @@ type Description struct {
 func Describe(zoo models.Zoo, path string, metadata map[string]string) (Description, error) {
 	var read struct {
 		Model json.RawMessage `json:"model"`
-		Data  config.Data     `json:"data"`
+		Data  json.RawMessage `json:"data"`
 	}
+	var d Description
 	err := json.Unmarshal([]byte(metadata[checkpoint.MetadataConfig]), &read)
-	d := Description{Data: read.Data}
+	if err == nil && read.Data != nil {
+		d.Data, err = config.ReadData(zoo, read.Data)
+	}
 	if err == nil {
 		d.Spec, err = resolved(zoo, metadata[checkpoint.MetadataVersion], read.Model)
 	}
@@ -61,7 +64,7 @@ func (d Description) Tokenizer() (data.Tokenizer, error) {
 	if d.Data.Tokenizer == "" {
 		return nil, errors.Wrapf(ErrNoTokenizer, "want token ids, each below %d, not text", d.Spec.Vocab)
 	}
-	return data.NewTokenizer(d.Data.Tokenizer)
+	return data.TokenizerOf(d.Data.Source, d.Data.Tokenizer)
 }
 
 // check refuses what Open could not read back.

@@ -15,7 +15,7 @@ import (
 // EvaluateOptions say what to score, and how. The zero value scores the validation split
 // of the model's run exactly as the run does.
 type EvaluateOptions struct {
-	// Data names text instead: files, folders or globs, as data.Source.Paths; or folders of token shards, which
+	// Data names text instead: files, folders or globs, as data.Options.Paths; or folders of token shards, which
 	// data.WriteShards filled.
 	Data []string `yaml:"data" group:"What text is scored" help:"score the text of <FILES>: a file, a folder, a glob, or a folder of token shards; may be repeated"`
 	// TextField is the field of .jsonl lines of Data that holds the text; "": the run's.
@@ -92,9 +92,9 @@ func limit(t *eval.Text, n int) {
 // files reads text files, or folders that are all of token shards, with the model's tokenizer.
 func (m *Model) files(ctx context.Context, o EvaluateOptions) (*eval.Text, error) {
 	const whole = "none" // no part of the corpus is held out
-	kind := data.KindFiles
+	var kind data.Source = data.Files{}
 	if !slices.ContainsFunc(o.Data, func(path string) bool { return !data.HasShardIndex(path) }) {
-		kind = data.KindShards
+		kind = data.Shards{}
 	}
 	d := config.Data{Source: kind, Path: o.Data, Tokenizer: m.Data.Tokenizer, Split: whole, TextField: m.Data.TextField}
 	if o.TextField != "" {

@@ -167,7 +167,7 @@ func TestShardsAreScoredAsTheirText(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	shards := filepath.Join(t.TempDir(), "shards")
-	o := data.Options{Source: data.Source{Kind: data.KindFiles, Paths: []string{dir}}}
+	o := data.Options{Source: data.Files{}, Paths: []string{dir}}
 	_, err := data.WriteShards(context.Background(), shards, o, 0)
 	require.NoError(t, err)
 	assert.Equal(t, evaluate(t, p, pretrained.EvaluateOptions{Data: []string{dir}}), evaluate(t, p, pretrained.EvaluateOptions{Data: []string{shards}}))

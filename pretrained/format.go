@@ -3,8 +3,10 @@ package pretrained
 import (
 	"os"
 	"path/filepath"
+	"strings"
 
-	"github.com/residua-go/residua/layers"
+	"github.com/pkg/errors"
+
 	"github.com/residua-go/residua/models"
 )
 
@@ -54,16 +56,25 @@ func Exporters(zoo models.Zoo) []Exporter {
 	return append([]Exporter{ownFile{}, huggingFace{}, rmtLayout{}, gguf{}}, models.KindsOf[Exporter](zoo)...)
 }
 
+// ImporterOf is the Importer that recognises what is at path; the error names what all of them look for.
+func ImporterOf(zoo models.Zoo, path string) (Importer, error) {
+	var wants []string
+	for _, i := range Importers(zoo) {
+		if i.Recognises(path) {
+			return i, nil
+		}
+		wants = append(wants, i.Wants())
+	}
+	return nil, errors.Errorf("want %s", strings.Join(wants, ", or "))
+}
+
 // Export writes the model in the format of an Exporter of its zoo, and returns what whoever reads it should know.
 func (m *Model) Export(format, path string, o ExportOptions) (notes []string, err error) {
-	var names []string
-	for _, e := range Exporters(m.Zoo) {
-		if e.Name() == format {
-			return e.Export(m, path, o)
-		}
-		names = append(names, e.Name())
+	e, err := models.Find("format", Exporters(m.Zoo), format)
+	if err != nil {
+		return nil, err
 	}
-	return nil, layers.Setting("format", "want one of %v, got %q", names, format)
+	return e.Export(m, path, o)
 }
 
 // holds tells whether a folder has a file of that name.

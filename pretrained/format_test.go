@@ -42,7 +42,7 @@ func TestArchitectureOfAnother(t *testing.T) {
 	_, err = m.Export("huggingface", folder, pretrained.ExportOptions{})
 	require.ErrorContains(t, err, "siamese, write a pretrained.Architecture with its modeling_*.py, and add it by models.Zoo.WithKinds")
 	_, err = m.Export("x", folder, pretrained.ExportOptions{})
-	require.ErrorContains(t, err, `format: want one of [residua huggingface rmt gguf], got "x"`)
+	require.ErrorContains(t, err, `unknown format "x": want one of residua, huggingface, rmt, gguf`)
 	require.NoDirExists(t, folder)
 
 	zoo := models.Standard().WithKinds(siamese())
@@ -68,7 +68,7 @@ func TestArchitectureOfAnother(t *testing.T) {
 func TestOpenNamesFormats(t *testing.T) {
 	dir := t.TempDir()
 	_, err := pretrained.Open(dir)
-	require.ErrorContains(t, err, "want a Hugging Face folder (with config.json), a folder in the RMT authors' layout (with weights.safetensors and rmt.json), or a model of ours: checkpoint")
+	require.ErrorContains(t, err, "want a Hugging Face folder (with config.json), or a folder in the RMT authors' layout (with weights.safetensors and rmt.json), or a model of ours: checkpoint")
 	config, err := os.ReadFile(filepath.Join("..", "testdata", "reference", "gpt2-hf", "config.json"))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "config.json"), config, 0o600))

@@ -33,12 +33,15 @@ func gpt2GGUF(c models.Spec) error {
 // gguf is the format of llama.cpp.
 type gguf struct{}
 
+// ggufHalf is the type of matrices that are rounded to the nearest F16.
+const ggufHalf = "f16"
+
 // Name is "gguf".
 func (gguf) Name() string { return "gguf" }
 
 // Format is a file whose matrices may be F16, but for tables of positions.
 func (gguf) Format() Format {
-	return Format{Help: "one file that llama.cpp reads: of an architecture that it has", Type: "f16"}
+	return Format{Help: "one file that llama.cpp reads, of an architecture that it has; with -type f16 matrices are rounded to that", Type: ggufHalf}
 }
 
 // Export writes an architecture by llama.cpp's names, conventions and metadata, with the tokenizer if the model has one.
@@ -56,22 +59,18 @@ func (gguf) Export(m *Model, path string, o ExportOptions) (notes []string, err 
 		return nil, err
 	}
 	half := func(t checkpoint.Tensor) bool {
-		return o.half() && len(t.Shape) > 1 && !strings.HasPrefix(t.Name, "position_embd")
+		return o.Type == ggufHalf && len(t.Shape) > 1 && !strings.HasPrefix(t.Name, "position_embd")
 	}
 	return nil, checkpoint.WriteFileAtomic(path, func(w io.Writer) error { return checkpoint.EncodeGGUF(w, metadata, tensors, half) })
 }
 
-// half tells whether matrices are written as F16, rounded to the nearest.
-func (o ExportOptions) half() bool { return o.Type == gguf{}.Format().Type }
-
 // ggufArchitecture is that which the model is one of and llama.cpp has.
 func (m *Model) ggufArchitecture() (Architecture, error) {
-	var names, problems []string
+	var problems []string
 	for _, a := range architectures(m.Zoo) {
 		if a.GGUF == nil {
 			continue
 		}
-		names = append(names, a.Type)
 		err := a.fits(m.Spec)
 		if err == nil && a.GGUF.Check != nil {
 			return a, a.GGUF.Check(m.Spec)
@@ -81,7 +80,7 @@ func (m *Model) ggufArchitecture() (Architecture, error) {
 		}
 		problems = append(problems, err.Error())
 	}
-	return Architecture{}, errors.Errorf("gguf: want one of %v: %s", names, strings.Join(problems, "; "))
+	return Architecture{}, errors.Errorf("gguf: want an architecture that llama.cpp has: %s", strings.Join(problems, "; "))
 }
 
 // ggufTensors are the model's parameters as GGUF has them, linear maps [out, in].
@@ -117,7 +116,7 @@ func (m *Model) ggufMetadata(a Architecture, o ExportOptions) ([]checkpoint.GGUF
 	entry := func(key string, value any) checkpoint.GGUFEntry { return checkpoint.GGUFEntry{Key: key, Value: value} }
 	number := func(key string, n int) checkpoint.GGUFEntry { return entry(a.Type+"."+key, uint32(n)) }
 	all := []checkpoint.GGUFEntry{
-		entry("general.architecture", a.Type), entry("general.name", "residua "+a.Type), entry("general.file_type", map[bool]uint32{true: 1}[o.half()]),
+		entry("general.architecture", a.Type), entry("general.name", "residua "+a.Type), entry("general.file_type", map[bool]uint32{true: 1}[o.Type == ggufHalf]),
 		number("vocab_size", c.Vocab), number("context_length", c.Seq), number("embedding_length", c.Width()), number("block_count", c.Layers),
 		number("feed_forward_length", c.FeedForwardShape().Hidden), number("attention.head_count", c.HeadCount()),
 		number("attention.head_count_kv", c.KVHeads()), entry(a.Type+"."+a.GGUF.Eps, float32(c.NormEps)),

@@ -22,9 +22,7 @@ type huggingFace struct{}
 func (huggingFace) Name() string { return "huggingface" }
 
 // Wants is config.json.
-func (huggingFace) Wants() string {
-	return "a Hugging Face folder (with " + checkpoint.HuggingFaceConfig + ")"
-}
+func (huggingFace) Wants() string { return "a Hugging Face folder (with config.json)" }
 
 // Recognises looks for config.json.
 func (huggingFace) Recognises(path string) bool { return holds(path, checkpoint.HuggingFaceConfig) }

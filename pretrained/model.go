@@ -38,15 +38,17 @@ func OpenWith(zoo models.Zoo, path string) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	var others []string
-	for _, i := range Importers(zoo) {
-		if others = append(others, i.Wants()); !checkpoint.IsRun(path) && i.Recognises(path) {
-			return importWith(i, zoo, path)
+	i, unknown := ImporterOf(zoo, path)
+	if unknown == nil && !checkpoint.IsRun(path) {
+		m, err := i.Import(zoo, path)
+		if err == nil {
+			m.Zoo, m.Source.Kind = zoo, checkpoint.Kind(i.Name())
 		}
+		return m, err
 	}
 	source, err := checkpoint.Resolve(path)
 	if errors.Is(err, checkpoint.ErrUnknown) {
-		err = errors.WithMessagef(err, "want %s, or a model of ours", strings.Join(others, ", "))
+		err = errors.WithMessagef(err, "%v, or a model of ours", unknown)
 	}
 	if err != nil {
 		return nil, err
@@ -68,16 +70,6 @@ func named(path string) (string, error) {
 		return zoo.Standard().File(name)
 	}
 	return path, nil
-}
-
-// importWith reads a model of another format.
-func importWith(i Importer, zoo models.Zoo, path string) (*Model, error) {
-	m, err := i.Import(zoo, path)
-	if err != nil {
-		return nil, err
-	}
-	m.Zoo, m.Source.Kind = zoo, checkpoint.Kind(i.Name())
-	return m, nil
 }
 
 // OpenFS reads a model from one model file of a file system, such as an embed.FS: a program with its model inside.

@@ -28,7 +28,7 @@ func (rmtLayout) Name() string { return "rmt" }
 
 // Wants is the weights and the description.
 func (rmtLayout) Wants() string {
-	return "a folder in the RMT authors' layout (with " + rmtWeights + " and " + rmtFile + ")"
+	return "a folder in the RMT authors' layout (with weights.safetensors and rmt.json)"
 }
 
 // Recognises looks for both files.
@@ -150,7 +150,7 @@ const maxRMTDescription = 16 << 20
 
 // Format is a folder.
 func (rmtLayout) Format() Format {
-	return Format{Help: "a folder with the parameters as the RMT authors' code lays them out (" + rmtWeights + ", " + rmtFile + ")", Folder: true}
+	return Format{Help: "a folder with the parameters as the RMT authors' code lays them out (weights.safetensors, rmt.json)", Folder: true}
 }
 
 // Export writes rmtWeights (F32), with the code's names and axes, and rmtFile with kind, config, seq and bos. The error of

@@ -59,7 +59,7 @@ func (ownFile) Name() string { return "residua" }
 
 // Format is a file whose weights may be bfloat16.
 func (ownFile) Format() Format {
-	return Format{Help: "one .safetensors file, which every command reads and train.init_from names", Type: "bf16"}
+	return Format{Help: "one .safetensors file, which every command reads and train.init_from names; with -type bf16 half as large", Type: "bf16"}
 }
 
 // Export writes what Save or SaveBFloat16 does.

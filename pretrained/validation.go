@@ -15,7 +15,7 @@ import (
 
 // validation loads the validation split of the model's run.
 func (m *Model) validation(ctx context.Context, o EvaluateOptions) (*eval.Text, error) {
-	if m.Data.Source == "" {
+	if m.Data.Source == nil {
 		return nil, errors.Wrap(ErrNoCorpus, m.Source.ModelPath)
 	}
 	tokens, err := m.runTokens()

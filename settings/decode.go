@@ -157,6 +157,12 @@ func (d *decoder) fields(entries []*ast.MappingValueNode, key string, v reflect.
 		if !d.leadsThrough(at.key) {
 			d.given(at.line, at.key, replaces(f.Type, at.node))
 		}
+		switch {
+		case f.isWord() && isForm(at.node, formText):
+			at.node = below([]string{KindKey}, at.node)
+		case f.isWord() && isForm(at.node, formNull):
+			return d.mismatch(at, f.Type)
+		}
 		to := v.FieldByIndex(f.Index)
 		if other := f.sameKind(); other != "" {
 			d.later = append(d.later, func() error { return d.alike(at, to, other) })

@@ -39,7 +39,12 @@ func Keys(k Kinds, defaults any) ([]Key, error) {
 		keys = append(keys, keyOf(name, f, v))
 		if f.isKinded() && f.sameKind() == "" {
 			listed = name + "."
-			keys = append(keys, s.keysOfKinds(name, f)...)
+			inner := s.keysOfKinds(name, f)
+			if !f.isSection(v) { // the kinds stand for it
+				keys[len(keys)-1].Help += "; " + inner[0].Help
+				inner = inner[1:]
+			}
+			keys = append(keys, inner...)
 		}
 	})
 	return keys, nil
@@ -92,10 +97,10 @@ func kindsText(some, all []string) string {
 // keyOf is the key of a field that has the value v by default.
 func keyOf(name string, f field, v reflect.Value) Key {
 	k := Key{Name: name, Type: "section", Help: f.Tag.Get("help"), Local: f.Tag.Get("local") != ""}
-	if v.Kind() == reflect.Struct || f.isKinded() {
+	if f.isSection(v) {
 		return k
 	}
-	k.Type = strings.TrimPrefix(strings.TrimPrefix(wantKind(f.Type), "an "), "a ")
+	k.Type = strings.TrimPrefix(strings.TrimPrefix(wantKind(v.Type()), "an "), "a ")
 	k.Default = cmp.Or(f.Tag.Get("default"), valueText(v))
 	switch least, most := f.Tag.Get("min"), f.Tag.Get("max"); {
 	case least != "" && most != "":

@@ -37,6 +37,14 @@ func (f field) isKinded() bool {
 	return f.Type != nil && f.Type.Kind() == reflect.Interface && f.Type.Implements(reflect.TypeFor[Kinded]())
 }
 
+// isWord tells whether a kind without keys is written in the place of its section.
+func (f field) isWord() bool { return f.Tag.Get("word") != "" }
+
+// isSection tells whether a field whose value is v, of a kind its name, holds further keys.
+func (f field) isSection(v reflect.Value) bool {
+	return v.Kind() == reflect.Struct || f.isKinded() && v.Kind() != reflect.String
+}
+
 // sameKind is the dotted key of the section whose kind a field's section has, "" if it has
 // one of its own. Such a section has no key kind, and starts with zeros.
 func (f field) sameKind() string { return f.Tag.Get("kind") }

@@ -235,3 +235,52 @@ func TestKindsThatNoConfigCanHoldAreRefused(t *testing.T) {
 		assert.EqualError(t, err, want)
 	}
 }
+
+// point is a kind without keys, and board has a section for which a kind's name may stand.
+type point struct{}
+
+func (point) Name() string { return "point" }
+
+type board struct {
+	Shape shape `yaml:"shape" word:"kind" help:"what is on it"`
+}
+
+// TestAWordIsASectionOfItsKind: a name alone reads as the section, is written where the kind has no keys, and no other section is
+// written so.
+func TestAWordIsASectionOfItsKind(t *testing.T) {
+	words := Reader{Kinds: Kinds{reflect.TypeFor[shape](): {point{}, circle{R: 5}}}}
+	for text, want := range map[string]struct {
+		shape shape
+		text  string
+	}{
+		"shape: point":                {point{}, "shape: point\n"},
+		"shape: {kind: point}":        {point{}, "shape: point\n"},
+		"shape: circle":               {circle{R: 5}, "shape:\n  kind: circle\n  r: 5\n  round: false\n"},
+		"shape: {kind: circle}":       {circle{R: 5}, "shape:\n  kind: circle\n  r: 5\n  round: false\n"},
+		"shape: {kind: circle, r: 1}": {circle{R: 1}, "shape:\n  kind: circle\n  r: 1\n  round: false\n"},
+	} {
+		b := board{Shape: point{}}
+		where, err := words.Read(&b, "x.yaml", []byte("\n"+text), nil)
+		require.NoError(t, err, text)
+		assert.Equal(t, want.shape, b.Shape, text)
+		assert.Equal(t, "x.yaml:2", where.Of("shape"), text)
+		written, err := Marshal(b)
+		require.NoError(t, err)
+		assert.Equal(t, want.text, string(written), text)
+	}
+	b := board{Shape: point{}}
+	_, err := words.Read(&b, "x.yaml", []byte("shape: point"), []string{"shape=circle", "shape.r=2"})
+	require.NoError(t, err)
+	assert.Equal(t, circle{R: 2}, b.Shape)
+	_, err = words.Read(&b, "x.yaml", []byte("\nshape: square"), nil)
+	assert.EqualError(t, err, `x.yaml:2: shape.kind: want one of point, circle, got "square"`)
+	entries, err := Entries(board{Shape: point{}})
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+	assert.Equal(t, []any{"shape", "point", false}, []any{entries[0].Key, entries[0].Value.String(), entries[0].Section})
+	keys, err := Keys(words.Kinds, board{Shape: point{}})
+	require.NoError(t, err)
+	require.Len(t, keys, 3)
+	assert.Equal(t, Key{Name: "shape", Type: "string", Default: "point", Help: "what is on it; one of point, circle"}, keys[0])
+	assert.Equal(t, [2]string{"shape.r", "circle"}, [2]string{keys[1].Name, keys[1].Kinds})
+}

@@ -10,6 +10,7 @@
 //	min, max the least and the greatest value
 //	choices  the values that a string may have, with commas between
 //	kind     the section whose kind a section has; its values start at zero
+//	word     of a section that has a kind: the kind may be written in its place, as in source: files, and is where it has no keys
 //	arg      of a command's argument without a dash: its name in the help, as in RUN...
 //	split    what separates the values that one flag gives a list, as a comma; without it a flag gives one value
 //	bare     the value of a flag that stands alone; with it a value is written -flag=value
@@ -43,6 +44,7 @@ type Reader struct {
 //
 // A field of an interface type holds one of several structs, chosen by the section's key
 // kind, or else the one that it holds. Another kind replaces all of the old values.
+// With the tag word a name alone is the section of the kind of that name.
 //
 // The text must be one YAML document whose keys are all known and given once.
 // Numbers are never rounded, cut or made from strings: 1.5, 1e3 and 2000.0 are

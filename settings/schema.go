@@ -152,7 +152,7 @@ func (s schema) paths(t reflect.Type) []string {
 }
 
 // entry is a key of a struct with its value: what a pointer points to, the struct that an
-// interface holds; a pointer or an interface itself if it is nil.
+// interface holds, or its kind's name where that is written for it; a pointer or an interface itself if it is nil.
 type entry struct {
 	field
 	key   string // dotted
@@ -169,6 +169,9 @@ func (s schema) entries(v reflect.Value, f field, key string) []entry {
 		value := v.FieldByIndex(f.Index)
 		if k := value.Kind(); (k == reflect.Pointer || k == reflect.Interface) && !value.IsNil() {
 			value = value.Elem()
+		}
+		if f.isWord() && value.Kind() == reflect.Struct && len(s.fields[value.Type()]) == 0 {
+			value = reflect.ValueOf(kindOf(value))
 		}
 		all = append(all, entry{f, joined(key, f.Key), value})
 	}
@@ -212,7 +215,7 @@ func Entries(v any) ([]Entry, error) {
 	var all []Entry
 	s.walk(of, func(key string, f field, v reflect.Value) {
 		pointer := f.Type.Kind() == reflect.Pointer
-		all = append(all, Entry{key, v, v.Kind() == reflect.Struct || f.isKinded(), pointer, f.Tag})
+		all = append(all, Entry{key, v, f.isSection(v), pointer, f.Tag})
 	})
 	return all, nil
 }

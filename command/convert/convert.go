@@ -41,19 +41,8 @@ func notes(zoo models.Zoo) string {
 	for _, i := range pretrained.Importers(zoo) {
 		text += fmt.Sprintf("  %-12s %s\n", i.Name(), i.Wants())
 	}
-	return text + "\nArchitectures of Hugging Face's: " + strings.Join(pretrained.ArchitectureNames(zoo), ", ") +
-		"\n\nWeights are written as float32 and keep every bit, but for those of another -type: " + types(zoo) + ". docs/convert.md has the details.\n"
-}
-
-// types lists what weights can be written as, and with which format.
-func types(zoo models.Zoo) string {
-	text := "f32"
-	for _, e := range pretrained.Exporters(zoo) {
-		if t := e.Format().Type; t != "" {
-			text += ", with -format " + e.Name() + " " + t
-		}
-	}
-	return text
+	return text + fmt.Sprintf("\nArchitectures of Hugging Face's: %v\n\nWeights are written as float32 and keep every bit, but for -type bf16 and f16. docs/convert.md has the details.\n",
+		pretrained.ArchitectureNames(zoo))
 }
 
 // call is a call of the command.
@@ -112,17 +101,15 @@ func (c *call) check() error {
 	case c.Out == "":
 		return cli.Usagef("-out: want the path of what is to be written, got nothing")
 	}
-	var names []string
-	for _, e := range pretrained.Exporters(c.zoo) {
-		if e.Name() == c.Format {
-			if c.Type != "f32" && c.Type != e.Format().Type {
-				return cli.Usagef("-type: want %s, got %q", types(c.zoo), c.Type)
-			}
-			return c.checkOut(e.Format().Folder)
-		}
-		names = append(names, e.Name())
+	e, err := models.Find("format", pretrained.Exporters(c.zoo), c.Format)
+	if err != nil {
+		return cli.Usage(errors.Wrap(err, "-format"))
 	}
-	return cli.Usagef("-format: want one of %s, got %q", strings.Join(names, ", "), c.Format)
+	f := e.Format()
+	if c.Type != "f32" && c.Type != f.Type {
+		return cli.Usagef("-type: want f32%s with -format %s, got %q", strings.TrimSuffix(" or "+f.Type, " or "), c.Format, c.Type)
+	}
+	return c.checkOut(f.Folder)
 }
 
 // checkOut wants nothing at -out, or with -replace what this command may have written.
@@ -154,12 +141,8 @@ func (c *call) checkFolder() error {
 			return errors.Errorf("-out: want a model's folder to replace, got %s, which has the folder %s in it: remove it, or name another", c.Out, e.Name())
 		}
 	}
-	model, wants := len(entries) == 0, []string{}
-	for _, i := range pretrained.Importers(c.zoo) {
-		model, wants = model || i.Recognises(c.Out), append(wants, i.Wants())
-	}
-	if !model {
-		return errors.Errorf("-out: want a model's folder to replace, %s, got %s: remove it, or name another", strings.Join(wants, " or "), c.Out)
+	if _, unknown := pretrained.ImporterOf(c.zoo, c.Out); unknown != nil && len(entries) > 0 {
+		return errors.Errorf("-out: want a model's folder to replace, got %s: %v; remove it, or name another", c.Out, unknown)
 	}
 	return nil
 }
