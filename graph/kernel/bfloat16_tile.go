@@ -54,11 +54,11 @@ func (t *tile[T]) runPortablePairs(rows int, transposed bool) {
 	for i := range rows {
 		for j := range t.cols {
 			sum := sumPairs(a[i*row:], step, b[2*j:], 2*t.bs, t.k)
-			c := at(t.c, i*t.cs+j)
-			*c = T(float32(t.alpha) * sum)
+			v := float32(t.alpha) * sum
 			if t.beta != 0 {
-				*c = T(fma(float32(t.beta), float32(*at(t.d, i*t.cs+j)), float32(*c)))
+				v = fma(float32(t.beta), float32(*at(t.d, i*t.cs+j)), v)
 			}
+			*at(t.c, i*t.cs+j) = T(v)
 		}
 	}
 }

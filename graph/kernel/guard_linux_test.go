@@ -10,9 +10,9 @@ import (
 
 // guarded copies s between two pages that may not be touched: up to the upper one if
 // atEnd, else from the lower one. Any access outside s ends the test with a fault.
-func guarded(t *testing.T, s []float32, atEnd bool) []float32 {
-	page := syscall.Getpagesize()
-	inner := (4*len(s) + page - 1) / page * page
+func guarded[E any](t *testing.T, s []E, atEnd bool) []E {
+	page, size := syscall.Getpagesize(), int(unsafe.Sizeof(*new(E)))
+	inner := (size*len(s) + page - 1) / page * page
 	memory, err := syscall.Mmap(-1, 0, inner+2*page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, syscall.Munmap(memory)) })
@@ -20,12 +20,12 @@ func guarded(t *testing.T, s []float32, atEnd bool) []float32 {
 	require.NoError(t, syscall.Mprotect(memory[page+inner:], syscall.PROT_NONE))
 	first := page
 	if atEnd {
-		first += inner - 4*len(s)
+		first += inner - size*len(s)
 	}
 	if len(s) == 0 {
 		return nil
 	}
-	g := unsafe.Slice((*float32)(unsafe.Pointer(&memory[first])), len(s))
+	g := unsafe.Slice((*E)(unsafe.Pointer(&memory[first])), len(s))
 	copy(g, s)
 	return g
 }
