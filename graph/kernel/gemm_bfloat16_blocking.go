@@ -2,12 +2,12 @@ package kernel
 
 import "unsafe"
 
-// Sizes of the blocks that a product of bfloat16 is cut into: half the bytes of Gemm's. All of k is
-// packed for a block of A's rows, which stays in the second-level cache; of a panel of B,
-// pairBlockK rows are read again and again from the first.
+// Sizes of the blocks that a product of bfloat16 is cut into. All of k is packed for a block of A's rows,
+// which stays in the second-level cache; pairBlockK rows of a panel of B are read for all of them, from the
+// first-level cache or the second. Measured with AVX512_BF16 at the shapes of BenchmarkGemmBFloat16.
 const (
 	pairBlockM = 112
-	pairBlockK = 768
+	pairBlockK = 1024
 	pairBlockN = 1024
 	pairBlockA = 512 << 10 // elements of a block of A, where that has more than a tile's rows
 )
@@ -17,7 +17,7 @@ const (
 func pairCutK(k int) int { return evenly(k, pairBlockK, 2) }
 
 // run computes the product with scratch memory from the arena.
-func (q *pairProduct[C]) run(b PackedBFloat16, kernels *microkernels, scratch *arena) {
+func (q *pairProduct[C]) run(b PackedBFloat16, scratch *arena) {
 	if q.k == 0 {
 		q.scale()
 		q.finished(0, 0, q.m, q.n)
@@ -26,6 +26,7 @@ func (q *pairProduct[C]) run(b PackedBFloat16, kernels *microkernels, scratch *a
 	if q.beta == 0 {
 		q.beta = 0 // of either sign: the assembly looks at the bits
 	}
+	kernels := b.kernels
 	heights := max(kernels.rows[kernels.vecs], min(pairBlockM, pairBlockA/q.k))
 	m, n := evenly(q.m, heights, 1), evenly(q.n, pairBlockN, kernels.width())
 	as := q.strideA(m)
@@ -68,11 +69,18 @@ func (q *pairProduct[C]) packA(p path, space []float32, as, i, rows int) {
 			if r+1 < q.k {
 				odd = q.rowA(r+1, i, rows)
 			}
+			if r+3 < q.k {
+				prefetchBFloat16(q.rowA(r+2, i, rows))
+				prefetchBFloat16(q.rowA(r+3, i, rows))
+			}
 			interleave(p, pairsOf(space[r/2*as:][:rows]), q.rowA(r, i, rows), odd)
 		}
 		return
 	}
 	for r := range rows {
+		if r+1 < rows {
+			prefetchBFloat16(q.rowA(i+r+1, 0, q.k))
+		}
 		to := pairsOf(space[r*as:][:(q.k+1)/2])
 		to[len(to)-1] = 0 // fills up an odd k
 		copy(to, q.rowA(i+r, 0, q.k))

@@ -3,9 +3,8 @@ package kernel
 import "unsafe"
 
 // PackedBFloat16 is the op(B) [k, n] of products, laid out as they read it: in panels of some columns, each
-// [k/2, columns, 2], so that pairs along k lie together; an odd k is filled up with zeros. Weights are
-// packed once a step and read by all its products. The zero value is empty and ready; packing again
-// reuses the memory. A copy, and what Part returns, share it.
+// [k/2, columns, 2], so that pairs along k lie together; an odd k is filled up with zeros. It is a view of
+// the memory of the WeightsBFloat16 that packed it.
 type PackedBFloat16 struct {
 	k, n    int
 	words   []float32 // pairs; the first is that of row 0, column 0
@@ -13,14 +12,15 @@ type PackedBFloat16 struct {
 	kernels *microkernels
 }
 
-// WeightsBFloat16 keeps an op(B) packed.
+// WeightsBFloat16 packs a matrix and keeps its memory, so that weights are packed once a step for all
+// products that read them. The zero value is ready; packing again reuses the memory.
 type WeightsBFloat16 struct {
 	packer packer
 	memory arena
 	path   path
 }
 
-// Pack packs op(B) [k, n] from b, as in Gemm.Run. What it returns is valid until the next packing.
+// Pack packs op(B) [k, n] from b, stored as in Gemm.Run. The result is valid until the next packing.
 func (w *WeightsBFloat16) Pack(p *Pool, tb bool, n, k int, b []BFloat16, ldb int) PackedBFloat16 {
 	checkMatrix(b, choose(tb, n, k), choose(tb, k, n), ldb)
 	return w.pack(p, source{rows: b, ld: ldb, transposed: tb}, n, k)
@@ -33,7 +33,7 @@ func (w *WeightsBFloat16) PackFloat32(p *Pool, tb bool, n, k int, b []float32, l
 }
 
 func (w *WeightsBFloat16) pack(p *Pool, from source, n, k int) PackedBFloat16 {
-	w.packer = packer{kernels: pairKernelsOf(w.path), pool: p, source: from, k: k}
+	w.packer.prepare(p, pairKernelsOf(w.path), from, k)
 	return w.packer.run(&w.memory, 0, n)
 }
 
@@ -43,8 +43,8 @@ const BFloat16Panel = 32
 // Part is the rows [k0, k1) and columns [j0, j1). k0 is even, and k1 even or the last; j0 is a multiple of
 // BFloat16Panel.
 func (b PackedBFloat16) Part(k0, k1, j0, j1 int) PackedBFloat16 {
-	if j0 >= j1 || k0 >= k1 || b.kernels == nil {
-		return PackedBFloat16{k: k1 - k0, n: j1 - j0}
+	if j0 >= j1 || k0 >= k1 {
+		return PackedBFloat16{k: k1 - k0, n: j1 - j0, kernels: b.kernels}
 	}
 	width := b.kernels.width()
 	b.words = b.words[j0/width*b.panel+k0/2*width:]
@@ -82,16 +82,25 @@ type packer struct {
 	packed  PackedBFloat16
 }
 
+// prepare sets what is packed.
+func (t *packer) prepare(p *Pool, kernels *microkernels, from source, k int) {
+	t.pool, t.kernels, t.source, t.k = p, kernels, from, k
+}
+
 // run packs the columns [first, first+n) into memory.
 func (t *packer) run(memory *arena, first, n int) PackedBFloat16 {
 	width := t.kernels.width()
 	panels := (n + width - 1) / width
 	t.first, t.n = first, n
-	t.packed = PackedBFloat16{k: t.k, n: n, panel: (t.k + 1) / 2 * width, kernels: t.kernels}
+	t.packed = PackedBFloat16{k: t.k, n: n, panel: panelPairs(t.k) * width, kernels: t.kernels}
 	t.packed.words, _ = carve[float32](memory, panels*t.packed.panel, 0)
 	t.pool.Do(panels, t)
 	return t.packed
 }
+
+// panelPairs is the distance of panels in rows of pairs. It is odd: panels at the distance of a power
+// of two would compete for the same places of the cache.
+func panelPairs(k int) int { return (k+1)/2 | 1 }
 
 // Part packs the panels [lo, hi).
 func (t *packer) Part(worker, lo, hi int) {
@@ -118,6 +127,10 @@ func (t *packer) interleaveRows(scratch *arena, first, end int) {
 		var odd []BFloat16
 		if p+1 < t.k {
 			odd = t.source.row(path, p+1, t.first+first, n, rounded[n:])
+		}
+		if t.source.floats == nil && p+3 < t.k {
+			prefetchBFloat16(t.source.row(path, p+2, t.first+first, n, nil))
+			prefetchBFloat16(t.source.row(path, p+3, t.first+first, n, nil))
 		}
 		to := t.packed.words[first/width*t.packed.panel+p/2*width:]
 		for j := 0; j < n; j += width {

@@ -264,7 +264,7 @@ func TestGemmBFloat16AllocatesNothingWarm(t *testing.T) {
 			g.Run(pool, o.ta, o.tb, o.m, o.n, o.k, 1, o.a, o.lda, o.b, o.ldb, 0, o.c, o.ldc)
 		}), s)
 		assert.Zero(t, testing.AllocsPerRun(3, func() {
-			serial.RunPacked(nil, o.ta, o.m, 1, o.a, o.lda, w.PackFloat32(pool, o.tb, o.n, o.k, o.operands.b, o.ldb), 0, c, o.ldc)
+			serial.RunPacked(nil, o.ta, o.m, 1, o.a, o.lda, w.PackFloat32(nil, o.tb, o.n, o.k, o.operands.b, o.ldb), 0, c, o.ldc)
 		}), s)
 	}
 }

@@ -153,7 +153,7 @@ func (t *expertWeights[T]) product(e, first, end int) product[T] {
 }
 
 // operand is the rows [first, end) of x [.., width].
-func operand[T Float](x []T, width, first, end int, d *Dispatch, gathered bool) ([]T, gather) {
+func operand[T any](x []T, width, first, end int, d *Dispatch, gathered bool) ([]T, gather) {
 	if gathered {
 		return x, gather{d.Order[first:end], d.K}
 	}

@@ -36,3 +36,8 @@ func prefetchSmallToken[T Float](s []T, i, elements int) {
 func prefetch[T Float](s []T) {
 	prefetchNear(unsafe.Pointer(unsafe.SliceData(s)), len(s)*int(unsafe.Sizeof(T(0))))
 }
+
+// prefetchBFloat16 starts loading s.
+func prefetchBFloat16(s []BFloat16) {
+	prefetchNear(unsafe.Pointer(unsafe.SliceData(s)), 2*len(s))
+}
