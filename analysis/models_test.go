@@ -188,6 +188,7 @@ func matrixZoo() map[string]models.Config {
 		"matrix/moe":            tinyMatrix(experts(3, 2)),
 		"matrix/swiglu":         tinyMatrix(swiGLU),
 		"matrix/attention-only": tinyMatrix(attentionOnly),
+		"matrix/sliding":        tinyMatrix(func(c *models.Config) { c.Attention.Kind = layers.SlidingAttention{Window: 4, Sinks: 2} }),
 		"matrix/one":            tinyMatrix(func(c *models.Config) { c.Layers, c.Attention.Positions = 1, models.PositionsNone }),
 	}
 }

@@ -178,6 +178,7 @@ func resolve(zoo models.Zoo, file string, text []byte, sets []string) (*Run, *se
 func readerOf(zoo models.Zoo) settings.Reader {
 	k := settings.Kinds{}
 	addKinds(k, zoo, zoo.Streams())
+	addKinds(k, zoo, zoo.Attentions())
 	addKinds(k, zoo, zoo.FeedForwards())
 	addKinds(k, zoo, []Optim{AdamW{}, Muon{Momentum: 0.95, Scale: string(optim.ScaleOriginal), Keys: Muon{}.Name()}})
 	addKinds(k, zoo, []data.Source{data.Goroot{}, data.Files{}, data.Shards{}})

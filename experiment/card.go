@@ -73,7 +73,7 @@ func (c card) optimizer() string {
 	return "adamw"
 }
 
-// cardOf is the card of a preset's stream, or of its feed-forward or its loop if its stream is its
+// cardOf is the card of a preset's stream, or of its attention, its feed-forward or its loop if its stream is its
 // baseline's.
 func cardOf(zoo models.Zoo, p models.Preset) layers.Card {
 	card := p.Config.Stream.Card()
@@ -82,6 +82,8 @@ func cardOf(zoo models.Zoo, p models.Preset) layers.Card {
 		return modernCard(card)
 	case p.Config.Loops > 1:
 		return loopedCard()
+	case p.Config.Attention.Kind != nil && p.Baseline != "" && !changesStream(zoo, p):
+		return p.Config.Attention.Kind.Card()
 	case p.Config.FeedForward != nil && p.Baseline != "" && !changesStream(zoo, p):
 		return p.Config.FeedForward.Card()
 	}

@@ -24,6 +24,21 @@ type DeviceCall struct {
 // Launcher is a Primitive that runs on a GPU: it starts kernels and returns without waiting.
 type Launcher interface{ Launch(c *DeviceCall) }
 
+// CPUOnly is a Launcher that with some settings runs on the CPU alone.
+type CPUOnly interface {
+	Launcher
+	CPUOnly() bool
+}
+
+// launcherOf is a Primitive as one that runs on a GPU, if it does.
+func launcherOf(p Primitive) (Launcher, bool) {
+	if some, ok := p.(CPUOnly); ok && some.CPUOnly() {
+		return nil, false
+	}
+	k, ok := p.(Launcher)
+	return k, ok
+}
+
 func newDeviceCall(op *Op, k Launcher) DeviceCall {
 	return DeviceCall{op: op, launcher: k, dev: op.builder.runtime.device, args: make([]cuda.Array, len(op.in))}
 }

@@ -38,7 +38,7 @@ func (b *Builder) onDeviceOp(op *Op) (gorgonia.Op, error) {
 	if op.onHost() {
 		return op, nil
 	}
-	kind, ok := op.Primitive.(Launcher)
+	kind, ok := launcherOf(op.Primitive)
 	if !ok {
 		return nil, errors.Errorf("want an op with a Launch method on the device %s, got one that runs on the CPU alone: choose the device %s", CUDA, CPU)
 	}

@@ -65,7 +65,7 @@ func (op *Op) record(r *cuda.Recorder) error {
 	if op.onHost() {
 		return nil
 	}
-	k, ok := op.Primitive.(Launcher)
+	k, ok := launcherOf(op.Primitive)
 	if !ok {
 		return errors.New("want an op with a Launch method, got one that runs on the CPU alone")
 	}

@@ -10,11 +10,42 @@ import (
 	"github.com/residua-go/residua/graph/ops/attention"
 )
 
-// Attention is the mixing of values between tokens: it takes packed queries, keys and
-// values and returns the heads' outputs. Its parameters are those of QK-norm and of a value
-// residual: how q, k and v come out of the stream, and how o goes back into it, is the stream's
-// business.
-type Attention struct {
+// AttentionDesign is the settings of a kind of attention, the struct from which the Attention of each
+// layer is made. The struct's fields are the keys of model.attention that this kind has in a config,
+// with the key as their yaml tag, and its meaning as their help tag; heads, positions and so on are
+// keys of every kind, and are in an AttentionConfig. SoftmaxAttention is one to embed.
+type AttentionDesign interface {
+	// Name is the attention's kind in configs.
+	Name() string
+	// Card is what a reader should know of it.
+	Card() Card
+	// Check tells the first setting that a model of that many layers cannot have, a *SettingError.
+	Check(layers int) error
+	// Exceptions are the layers, rising, that differ from the others, nil if all are alike.
+	Exceptions() []int
+	// Cost is what the attention of one layer takes in rows of seq tokens.
+	Cost(c AttentionConfig, seq float64) Cost
+	// CacheEntries is the number of entries that generation keeps of each token for one layer.
+	CacheEntries(c AttentionConfig) int
+	// New makes the attention of one layer, its parameters with the prefix name.
+	New(b *graph.Builder, name string, c AttentionConfig) Attention
+}
+
+// Attention is the mixing of values between tokens, of one layer: how q, k and v come out of the
+// stream, and how o goes back into it, is the stream's business.
+type Attention interface {
+	// Forward maps packed queries, keys and values, qkv [T, (H+2*KV)*Dh], to the heads' outputs
+	// [T, H, Dh]. seq is the number of tokens a row; starts [T] are the document starts, or nil.
+	Forward(qkv *gorgonia.Node, seq int, starts *gorgonia.Node) *gorgonia.Node
+}
+
+// CausalAttention is softmax attention over a token's document up to the token (attention.Causal).
+// Its parameters are those of QK-norm and of a value residual.
+type CausalAttention struct {
+	// PerHead, where it is not nil, maps the heads' outputs [T, H, Dh], each head by itself and linearly; where the
+	// pattern is hooked, [T, H, seq], it maps that instead, so that outputs are sums of values by what is seen.
+	PerHead func(heads *gorgonia.Node) *gorgonia.Node
+
 	b       *graph.Builder
 	name    string
 	options attention.Options
@@ -25,6 +56,7 @@ type Attention struct {
 
 // AttentionConfig describes one block's attention.
 type AttentionConfig struct {
+	Layer    int // from 0
 	Heads    int
 	KVHeads  int // heads of keys and values; 0: Heads
 	HeadDim  int
@@ -32,6 +64,8 @@ type AttentionConfig struct {
 	ALiBi    bool    // bias by distance
 	RopeBase float64 // rotary positions; 0: none
 	Rope     RopeScaling
+	Window   int     // tokens that a token sees, itself included; 0: all before it
+	Sinks    int     // with Window: how many of the first tokens of its document, or row, it sees as well
 	QKNorm   bool    // RMSNorm of queries and keys, head by head, before rotary positions
 	NormEps  float64 // its eps
 	// Values, where not nil, is what all attentions of a model share; that of the first of them has First.
@@ -54,7 +88,7 @@ type ValueResidual struct {
 // Cost is that of an attention in rows of seq tokens.
 func (c AttentionConfig) Cost(seq float64) Cost {
 	dim, heads, kv := float64(c.HeadDim), float64(c.Heads), float64(cmp.Or(c.KVHeads, c.Heads))
-	cost := AttentionCost(heads*dim, kv*dim, seq)
+	cost := AttentionCost(heads*dim, kv*dim, c.seen(seq))
 	learned := c.Values != nil && c.Values.Learned && !c.First
 	if c.QKNorm {
 		cost.Parameters += 2 * dim
@@ -71,6 +105,22 @@ func (c AttentionConfig) Cost(seq float64) Cost {
 	return cost
 }
 
+// seen is how many keys a token of a row of seq tokens sees, itself included, on average.
+func (c AttentionConfig) seen(seq float64) float64 {
+	if c.Window == 0 {
+		return (seq + 1) / 2
+	}
+	rising := func(n, most float64) float64 { // the sum of min(i, most) over i = 1..n
+		most = min(n, most)
+		return most*(most+1)/2 + (n-most)*most
+	}
+	window := min(seq, float64(c.Window))
+	return (rising(seq, window) + rising(seq-window, float64(c.Sinks))) / seq
+}
+
+// CacheEntries are the keys and values of a token.
+func (c AttentionConfig) CacheEntries() int { return 2 * cmp.Or(c.KVHeads, c.Heads) * c.HeadDim }
+
 // alibiSlopes returns the slopes 2^(-8h/H), h = 1..H (Press et al. 2022, as in the RMT
 // authors' code, for any H).
 func alibiSlopes(heads int) []float64 {
@@ -83,8 +133,9 @@ func alibiSlopes(heads int) []float64 {
 
 // NewAttention makes the attention called name; its parameters are name.q_norm and name.k_norm [Dh],
 // and name.value_residual [2].
-func NewAttention(b *graph.Builder, name string, c AttentionConfig) *Attention {
-	a := &Attention{b: b, name: name, options: attention.Options{Heads: c.Heads, KVHeads: c.KVHeads, Scale: c.Scale, RopeBase: c.RopeBase, Stretch: c.Rope.Stretch(c.RopeBase, c.HeadDim)}}
+func NewAttention(b *graph.Builder, name string, c AttentionConfig) *CausalAttention {
+	a := &CausalAttention{b: b, name: name, options: attention.Options{Heads: c.Heads, KVHeads: c.KVHeads, Scale: c.Scale, RopeBase: c.RopeBase,
+		Stretch: c.Rope.Stretch(c.RopeBase, c.HeadDim), Window: c.Window, Sinks: c.Sinks}}
 	if c.ALiBi {
 		a.options.Slopes = alibiSlopes(c.Heads)
 	}
@@ -102,7 +153,7 @@ func NewAttention(b *graph.Builder, name string, c AttentionConfig) *Attention {
 // starts are the document starts, or nil. Where name.pattern is hooked, the
 // probabilities [T, H, seq] (query, head, the key's index in its row) exist and o is made
 // of them; a generation's cache refuses that.
-func (a *Attention) Forward(qkv *gorgonia.Node, seq int, starts *gorgonia.Node) *gorgonia.Node {
+func (a *CausalAttention) Forward(qkv *gorgonia.Node, seq int, starts *gorgonia.Node) *gorgonia.Node {
 	o := a.options
 	o.Seq, o.Starts = seq, starts
 	qkv = a.b.Hook(a.name+".qkv", qkv, qkvAxes(qkv)...) // [T, (H+2*KV)*Dh]
@@ -110,7 +161,7 @@ func (a *Attention) Forward(qkv *gorgonia.Node, seq int, starts *gorgonia.Node) 
 }
 
 // prepared are queries, keys and values as attention uses them.
-func (a *Attention) prepared(qkv *gorgonia.Node) *gorgonia.Node {
+func (a *CausalAttention) prepared(qkv *gorgonia.Node) *gorgonia.Node {
 	o := a.prepare
 	if a.values != nil && !a.first {
 		o.First = a.values.first
@@ -125,13 +176,21 @@ func (a *Attention) prepared(qkv *gorgonia.Node) *gorgonia.Node {
 }
 
 // attend is causal attention, in one pass unless the pattern is hooked.
-func (a *Attention) attend(qkv *gorgonia.Node, o attention.Options) *gorgonia.Node {
+func (a *CausalAttention) attend(qkv *gorgonia.Node, o attention.Options) *gorgonia.Node {
 	pattern := a.name + ".pattern"
 	if !a.b.Hooked(pattern) {
-		return attention.Causal(a.b, qkv, o) // [T, H, Dh]
+		return a.perHead(attention.Causal(a.b, qkv, o)) // [T, H, Dh]
 	}
-	p := a.b.Hook(pattern, attention.Pattern(a.b, qkv, o), "head", "key") // [T, H, seq]
+	p := a.b.Hook(pattern, a.perHead(attention.Pattern(a.b, qkv, o)), "head", "key") // [T, H, seq]
 	return attention.Mix(a.b, p, qkv, o)
+}
+
+// perHead is PerHead, or nothing.
+func (a *CausalAttention) perHead(x *gorgonia.Node) *gorgonia.Node {
+	if a.PerHead == nil || x == nil {
+		return x
+	}
+	return a.PerHead(x)
 }
 
 // qkvAxes names the axes of packed queries, keys and values.

@@ -64,9 +64,9 @@ func UnembeddingCost(features, vocab float64, tied bool) Cost {
 	return c
 }
 
-// AttentionCost is that of heads of the given width together, in rows of seq tokens: q.k and
-// the mixing of values, of which the i-th token sees i, (seq+1)/2 on average; kv is the width of
+// AttentionCost is that of heads of the given width together, for a token that sees so many on average,
+// (seq+1)/2 of rows of seq tokens: q.k and the mixing of values; kv is the width of
 // the heads of keys. It keeps q, k, v and the heads' output.
-func AttentionCost(heads, kv, seq float64) Cost {
-	return Cost{FLOPs: 2 * heads * (seq + 1), Activations: 2*heads + 2*kv}
+func AttentionCost(heads, kv, seen float64) Cost {
+	return Cost{FLOPs: 4 * heads * seen, Activations: 2*heads + 2*kv}
 }

@@ -25,6 +25,9 @@ func TestCards(t *testing.T) {
 	for _, d := range models.Standard().Streams() {
 		check(d.Name(), d.Card())
 	}
+	for _, d := range models.Standard().Attentions() {
+		check(d.Name(), d.Card())
+	}
 	for _, d := range models.Standard().FeedForwards() {
 		check(d.Name(), d.Card())
 	}

@@ -5,6 +5,7 @@ package models
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/stream"
@@ -72,17 +73,32 @@ type Config struct {
 	BOS           int  `yaml:"-" json:"bos,omitempty"`
 }
 
-// Attention describes the attention of each block. A matrix stream has heads of its own.
+// Attention describes the attention of each block: its kind, and what all kinds have. A matrix stream has heads of its own.
 type Attention struct {
-	Heads               int                `yaml:"heads" json:"heads,omitempty" default:"required, or preset, but with a matrix stream" max:"131072" help:"number of heads"`
-	HeadDim             int                `yaml:"head_dim" json:"head_dim,omitempty" max:"131072" help:"dimension of one head; 0: d_model / heads"`
-	KVHeads             int                `yaml:"kv_heads" json:"kv_heads,omitempty" max:"131072" help:"heads of keys and values, each read by heads / kv_heads heads (grouped-query attention); 0: as many as heads"`
-	Positions           string             `yaml:"positions" json:"positions,omitempty" help:"learned, alibi, rope or none"`
-	RopeBase            float64            `yaml:"rope_base" json:"rope_base,omitempty" default:"10000 with rope" from:"model.attention.positions" help:"rope: base of the wavelengths"`
-	RopeScaling         layers.RopeScaling `yaml:"rope_scaling" json:"rope_scaling,omitzero" help:"rope: for rows longer than those of training"`
-	QKNorm              bool               `yaml:"qk_norm" json:"qk_norm,omitempty" help:"RMSNorm of queries and keys, head by head with one gain each, before rotary positions"`
-	ValueResidual       string             `yaml:"value_residual" json:"value_residual,omitempty" help:"mix block 0's values into those of later blocks: fixed, half and half, or learned, two weights a block; none or empty: no"`
-	InverseLayerScaling bool               `yaml:"inverse_layer_scaling" json:"inverse_layer_scaling,omitempty" help:"divide the logits by the block's number, from 1"`
+	// Kind is nil for softmax attention.
+	Kind                layers.AttentionDesign `yaml:"kind" json:"-" default:"softmax" added:"softmax" help:"the attention"`
+	Heads               int                    `yaml:"heads" json:"heads,omitempty" default:"required, or preset, but with a matrix stream" max:"131072" help:"number of heads"`
+	HeadDim             int                    `yaml:"head_dim" json:"head_dim,omitempty" max:"131072" help:"dimension of one head; 0: d_model / heads"`
+	KVHeads             int                    `yaml:"kv_heads" json:"kv_heads,omitempty" max:"131072" help:"heads of keys and values, each read by heads / kv_heads heads (grouped-query attention); 0: as many as heads"`
+	Positions           string                 `yaml:"positions" json:"positions,omitempty" help:"learned, alibi, rope or none"`
+	RopeBase            float64                `yaml:"rope_base" json:"rope_base,omitempty" default:"10000 with rope" from:"model.attention.positions" help:"rope: base of the wavelengths"`
+	RopeScaling         layers.RopeScaling     `yaml:"rope_scaling" json:"rope_scaling,omitzero" help:"rope: for rows longer than those of training"`
+	QKNorm              bool                   `yaml:"qk_norm" json:"qk_norm,omitempty" help:"RMSNorm of queries and keys, head by head with one gain each, before rotary positions"`
+	ValueResidual       string                 `yaml:"value_residual" json:"value_residual,omitempty" help:"mix block 0's values into those of later blocks: fixed, half and half, or learned, two weights a block; none or empty: no"`
+	InverseLayerScaling bool                   `yaml:"inverse_layer_scaling" json:"inverse_layer_scaling,omitempty" help:"divide the logits by the block's number, from 1"`
+}
+
+// Design is the attention's kind with its settings.
+func (a Attention) Design() layers.AttentionDesign {
+	if a.Kind == nil {
+		return layers.DefaultAttention()
+	}
+	return a.Kind
+}
+
+// isDefault tells whether the kind is the one that nil stands for.
+func (a Attention) isDefault() bool {
+	return a.Kind == nil || reflect.TypeOf(a.Kind) == reflect.TypeOf(layers.DefaultAttention())
 }
 
 // MuP is the maximal update parametrisation (Yang et al. 2022): the sizes of the base model
@@ -127,6 +143,12 @@ func (c Config) WithDefaults() Config {
 	setDefault(&c.Norm, NormLayer)
 	setDefault(&c.NormEps, 1e-6)
 	setDefault(&c.Attention.Positions, PositionsLearned)
+	if isStruct(c.Attention.Kind) {
+		c.Attention.Kind = layers.WithDefaults(c.Attention.Kind)
+	}
+	if c.Attention.isDefault() {
+		c.Attention.Kind = nil
+	}
 	setDefault(&c.Gelu, GeluTanh)
 	setDefault(&c.Init, InitPaper)
 	if c.Init == InitPaper {

@@ -2,6 +2,7 @@ package models
 
 import (
 	"math"
+	"slices"
 
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/stream"
@@ -72,17 +73,59 @@ func (s Spec) Parts() []Part {
 // blocksCost is that of what stands between the reads and the writes of a sublayer, in all blocks.
 func (s Spec) blocksCost(sublayer stream.Sublayer) layers.Cost {
 	once, depth := float64(s.Layers), float64(s.Depth())
-	if sublayer != stream.Attention {
-		each := s.FeedForward.Cost(s.feedForwardSizes())
-		return each.Times(depth).WithParameters(each.Times(once))
+	if sublayer == stream.Attention {
+		return s.attentionCost()
 	}
-	values, seq := s.valueResidual(), float64(s.Seq)
-	first, later := s.attentionConfig(0, values).Cost(seq), s.attentionConfig(1, values).Cost(seq)
-	shared := first.Plus(later.Times(once - 1))
-	if s.loop().Repeats(0) { // what later passes have, the first has, too
-		shared = later.Times(once)
+	each := s.FeedForward.Cost(s.feedForwardSizes())
+	return each.Times(depth).WithParameters(each.Times(once))
+}
+
+// attentionCost is that of all attentions: those of the first layer and of the kind's exceptions one by one, those
+// of the others, which are alike, at once.
+func (s Spec) attentionCost() (total layers.Cost) {
+	values, kind := s.valueResidual(), s.Attention.Design()
+	of := func(layer int, first bool) layers.Cost {
+		c := s.attentionConfig(0, values)
+		c.Layer, c.First = layer, first
+		return kind.Cost(c, float64(s.Seq))
 	}
-	return first.Plus(later.Times(depth - 1)).WithParameters(shared)
+	alike, depth := s.alikeLayers()
+	if alike.count > 0 {
+		other := of(alike.layer, false)
+		total = other.Times(float64(depth)).WithParameters(other.Times(float64(alike.count)))
+	}
+	for _, layer := range alike.exceptions {
+		cost := of(layer, false)
+		passes := cost.Times(float64(s.loop().Passes(layer)))
+		if layer == 0 {
+			passes = of(0, true).Plus(cost.Times(float64(s.loop().Passes(0) - 1)))
+			if !s.loop().Repeats(0) { // else what later passes have, the first has, too
+				cost = of(0, true)
+			}
+		}
+		total = total.Plus(passes.WithParameters(cost))
+	}
+	return total
+}
+
+// alike are layers whose attentions are alike, but for the first layer and the kind's exceptions.
+type alike struct {
+	exceptions []int // the first layer among them
+	count      int   // of the others
+	layer      int   // one of the others
+}
+
+// alikeLayers also tells how often a token passes the layers that are alike.
+func (s Spec) alikeLayers() (a alike, passes int) {
+	a.exceptions = slices.Compact(slices.Concat([]int{0}, s.Attention.Design().Exceptions()))
+	a.count, passes = s.Layers-len(a.exceptions), s.Depth()
+	for _, layer := range a.exceptions {
+		passes -= s.loop().Passes(layer)
+		if layer == a.layer {
+			a.layer++
+		}
+	}
+	return a, passes
 }
 
 // streamCost is that of the stream, whose parameters the passes of a loop share.

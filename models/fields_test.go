@@ -109,10 +109,23 @@ func functionEffects() []effect {
 		{"loops", v, func(c *subject) { c.Loops = 2 }, append(function, seenInitial), []string{seenParameters, seenRates}},
 		{"loop_begin", tinyVector(looped(2, 0, 2, 2)), func(c *subject) { c.LoopBegin = 1 }, append(function, seenInitial), []string{seenParameters, seenRates}},
 		{"loop_end", tinyVector(looped(2, 0, 2, 2)), func(c *subject) { c.LoopEnd = 1 }, append(function, seenInitial), []string{seenParameters, seenRates}},
+		{"attention.kind", m, func(c *subject) { c.Attention.Kind = layers.SlidingAttention{Window: 2} }, function, same},
+		{"attention.kind", v, func(c *subject) { c.Attention.Kind = layers.SlidingAttention{Window: 2} }, function, same},
+		slides("window", layers.SlidingAttention{Window: 4, Sinks: 1}),
+		slides("sinks", layers.SlidingAttention{Window: 2, Sinks: 2}),
+		slides("layers", layers.SlidingAttention{Window: 2, Sinks: 1, Layers: []int{1}}),
 		{"bos", withDocuments(), func(c *subject) { c.BOS = 4 }, function, same},
 		{"ZLoss", m, func(c *subject) { c.ZLoss = 1e-3 }, []string{seenLoss, seenGradients}, append(same, seenLogits, seenTraining)},
 		{"ZLoss", v, func(c *subject) { c.ZLoss = 1e-3 }, []string{seenLoss, seenGradients}, append(same, seenLogits, seenTraining)},
 	}
+}
+
+// slides is the effect of a change of a sliding window.
+func slides(key string, to layers.SlidingAttention) effect {
+	base := vectorBase()
+	base.Attention.Kind = layers.SlidingAttention{Window: 2, Sinks: 1}
+	return effect{"attention.kind.sliding." + key, base, func(c *subject) { c.Attention.Kind = to },
+		[]string{seenLogits, seenLoss, seenGradients}, []string{seenParameters, seenInitial, seenRates}}
 }
 
 // scaledRope is the effect of a change of scaled positions.

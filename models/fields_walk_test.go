@@ -58,6 +58,10 @@ func kindsOf(t reflect.Type, z models.Zoo, base bool) []namedDesign {
 				kinds = append(kinds, d)
 			}
 		}
+	case reflect.TypeFor[layers.AttentionDesign]():
+		for _, d := range z.Attentions() {
+			kinds = append(kinds, d)
+		}
 	case reflect.TypeFor[layers.FeedForwardDesign]():
 		for _, d := range z.FeedForwards() {
 			kinds = append(kinds, d)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"slices"
 
 	"github.com/pkg/errors"
 
@@ -11,10 +12,10 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// MarshalJSON writes a config as a run config does: sections, a stream's and a feed-forward's
-// with their kind. Zoo.Unmarshal reads it.
+// MarshalJSON writes a config as a run config does: sections, a stream's, an attention's and a feed-forward's
+// with their kind, softmax attention without. Zoo.Unmarshal reads it.
 func (c Config) MarshalJSON() ([]byte, error) {
-	for _, design := range []any{c.Stream, c.FeedForward} {
+	for _, design := range []any{c.Stream, c.Attention.Kind, c.FeedForward} {
 		if design != nil && !isStruct(design) {
 			return nil, errors.Errorf("models: config: want a design that is a struct, got %T", design)
 		}
@@ -26,6 +27,20 @@ func (c Config) MarshalJSON() ([]byte, error) {
 		FeedForward any      `json:"feedforward,omitempty"`
 		MuP         *mupJSON `json:"mup,omitempty"`
 	}{plain(c), sectionOf(c.Stream), sectionOf(c.FeedForward), jsonOfMuP(c.MuP)})
+}
+
+// MarshalJSON writes the keys of every attention, then the kind with its own.
+func (a Attention) MarshalJSON() ([]byte, error) {
+	type plain Attention // without this method
+	text, err := json.Marshal(plain(a))
+	if err != nil || a.isDefault() {
+		return text, err
+	}
+	kind, err := json.Marshal(sectionOf(a.Kind))
+	if err != nil || len(text) == len("{}") {
+		return kind, err
+	}
+	return slices.Concat(text[:len(text)-1], []byte(","), kind[1:]), nil
 }
 
 // mupJSON is a MuP with the sections of its base as JSON has them.
@@ -69,6 +84,7 @@ func (z Zoo) Unmarshal(text []byte) (Config, error) {
 	var read struct {
 		plain
 		Stream      json.RawMessage `json:"stream"`
+		Attention   json.RawMessage `json:"attention"`
 		FeedForward json.RawMessage `json:"feedforward"`
 		MuP         *struct {
 			*MuP
@@ -79,12 +95,13 @@ func (z Zoo) Unmarshal(text []byte) (Config, error) {
 			} `json:"base"`
 		} `json:"mup"`
 	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&read); err != nil {
+	if err := decodeStrictly(text, &read); err != nil {
 		return Config{}, errors.Wrap(err, "models: config")
 	}
 	c := Config(read.plain)
+	if err := z.readAttention(read.Attention, &c.Attention); err != nil {
+		return c, errors.WithMessage(err, "models: config")
+	}
 	err := readSections(
 		section{"stream", read.Stream, z.readStream(&c.Stream)},
 		section{"feedforward", read.FeedForward, z.readFeedForward(&c.FeedForward)})
@@ -100,6 +117,49 @@ func (z Zoo) Unmarshal(text []byte) (Config, error) {
 			section{"mup.base.feedforward", read.MuP.Base.FeedForward, z.readFeedForward(&base.FeedForward)})
 	}
 	return c, err
+}
+
+func decodeStrictly(text []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(into)
+}
+
+// readAttention reads the keys of every attention, and those of the kind that is named.
+func (z Zoo) readAttention(text json.RawMessage, into *Attention) error {
+	if len(text) == 0 {
+		return nil
+	}
+	var name string
+	own, common := map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	if err := json.Unmarshal(text, &common); err != nil {
+		return err
+	}
+	if kind := common[kindKey]; kind != nil {
+		if err := json.Unmarshal(kind, &name); err != nil {
+			return errors.Wrap(err, "attention: kind")
+		}
+		d, err := z.Attention(name)
+		if err != nil {
+			return errors.WithMessage(err, "attention")
+		}
+		for _, s := range settingsOf(reflect.TypeOf(d)) {
+			if value, ok := common[s.Key]; ok {
+				own[s.Key] = value
+				delete(common, s.Key)
+			}
+		}
+		delete(common, kindKey)
+		if into.Kind, err = withSettings(d, own); err != nil {
+			return errors.WithMessage(err, "attention")
+		}
+	}
+	type plain Attention
+	rest, err := json.Marshal(common)
+	if err != nil {
+		return err
+	}
+	return decodeStrictly(rest, (*plain)(into))
 }
 
 // section is a stream's or feed-forward's section in JSON, and what reads it.

@@ -19,7 +19,7 @@ type Model struct {
 	spec        Spec
 	b           *graph.Builder
 	stream      stream.Stream
-	attention   []*layers.Attention
+	attention   []layers.Attention
 	values      *layers.ValueResidual // of attentions; nil: none
 	feedforward []layers.FeedForward
 	unembedding *layers.Unembedding
@@ -76,7 +76,7 @@ func (m *Model) addBlock(site stream.Site) {
 	c := m.spec
 	switch site.Sublayer {
 	case stream.Attention:
-		m.attention = append(m.attention, layers.NewAttention(m.b, site.Name(), c.attentionConfig(site.Block, m.values)))
+		m.attention = append(m.attention, c.Attention.Design().New(m.b, site.Name(), c.attentionConfig(site.Block, m.values)))
 	case stream.FeedForward:
 		m.feedforward = append(m.feedforward, c.FeedForward.New(m.b, site.Name(), c.feedForwardSizes()))
 	}

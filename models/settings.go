@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/residua-go/residua/internal/yamltag"
 	"github.com/residua-go/residua/stream"
@@ -95,6 +96,9 @@ func leaves(prefix string, section reflect.Value) []leaf {
 				continue
 			}
 			if k, ok := v.Interface().(Kind); ok {
+				if s.Key == kindKey { // of the section itself
+					key = strings.TrimSuffix(prefix, ".")
+				}
 				all = append(all, leaf{key + "." + kindKey, k.Name()})
 			}
 			v = v.Elem()

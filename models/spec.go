@@ -48,8 +48,22 @@ func (s Spec) designed(blocks int) stream.Design {
 // numbered by it.
 func (s Spec) Depth() int { return s.Layers + s.loop().Further() }
 
-// CacheEntries are the keys and values of a token that generation keeps, those of a loop's blocks for each pass.
-func (s Spec) CacheEntries() int { return 2 * s.Depth() * s.KVHeads() * s.HeadDim() }
+// CacheEntries is what generation keeps of a token, its keys and values; those of a loop's blocks for each pass.
+func (s Spec) CacheEntries() (total int) {
+	entries := func(layer int) int {
+		c := s.attentionConfig(0, nil)
+		c.Layer = layer
+		return s.Attention.Design().CacheEntries(c)
+	}
+	alike, passes := s.alikeLayers()
+	if passes > 0 {
+		total = passes * entries(alike.layer)
+	}
+	for _, layer := range alike.exceptions {
+		total += s.loop().Passes(layer) * entries(layer)
+	}
+	return total
+}
 
 // FirstPass is the depth at which tokens pass the block of a depth for the first time.
 func (s Spec) FirstPass(depth int) int {
@@ -154,7 +168,7 @@ func (s Spec) valueResidual() *layers.ValueResidual {
 
 // attentionConfig is that at depth l.
 func (s Spec) attentionConfig(l int, values *layers.ValueResidual) layers.AttentionConfig {
-	return layers.AttentionConfig{Heads: s.HeadCount(), KVHeads: s.KVHeads(), HeadDim: s.HeadDim(), Scale: s.attentionScale(l),
+	return layers.AttentionConfig{Layer: s.loop().Block(l), Heads: s.HeadCount(), KVHeads: s.KVHeads(), HeadDim: s.HeadDim(), Scale: s.attentionScale(l),
 		ALiBi: s.Attention.Positions == PositionsALiBi, RopeBase: s.Attention.RopeBase, Rope: s.Attention.RopeScaling,
 		QKNorm: s.Attention.QKNorm, NormEps: s.NormEps, Values: values, First: l == 0}
 }

@@ -41,7 +41,21 @@ func (s *Spec) checkStream() error {
 	if s.Attention.Positions == PositionsRoPE && s.HeadDim()%2 != 0 {
 		return fieldError("attention.positions", "rope wants an even head dimension, got %d", s.HeadDim())
 	}
-	return nil
+	return s.checkAttention()
+}
+
+// checkAttention looks at the settings of the attention's kind.
+func (s *Spec) checkAttention() error {
+	kind := s.Attention.Design()
+	if !isStruct(kind) {
+		return fieldError("attention", "want a struct, got %T", kind)
+	}
+	err := kind.Check(s.Layers)
+	var bad *layers.SettingError
+	if errors.As(err, &bad) {
+		return &FieldError{Field: "attention." + bad.Key, Problem: bad.Problem}
+	}
+	return err
 }
 
 // checkLoop wants blocks that there are, passed by tokens not too often for a graph.

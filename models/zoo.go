@@ -14,12 +14,13 @@ import (
 // there is. It is a value: Standard is ours, With makes another.
 type Zoo struct {
 	streams      []stream.Design
+	attentions   []layers.AttentionDesign
 	feedForwards []layers.FeedForwardDesign
 	presets      []Preset
 	kinds        []Kind
 }
 
-// Standard returns the zoo of this module: its residual streams and feed-forwards in reading
+// Standard returns the zoo of this module: its residual streams, attentions and feed-forwards in reading
 // order, without settings, and its presets. A new one adds its line here, and its presets below.
 func Standard() Zoo {
 	return Zoo{
@@ -45,6 +46,10 @@ func Standard() Zoo {
 			stream.WideConfig{},
 			stream.LaurelConfig{},
 			stream.TwoLaneConfig{},
+		},
+		attentions: []layers.AttentionDesign{
+			layers.SoftmaxAttention{},
+			layers.SlidingAttention{},
 		},
 		feedForwards: []layers.FeedForwardDesign{
 			layers.GELUConfig{},
@@ -77,6 +82,12 @@ func (z Zoo) WithFeedForward(d layers.FeedForwardDesign) Zoo {
 	return z
 }
 
+// WithAttention returns the zoo with one more attention design, without settings.
+func (z Zoo) WithAttention(d layers.AttentionDesign) Zoo {
+	z.attentions = append(slices.Clip(z.attentions), d)
+	return z
+}
+
 // Kind is a choice for a section of a config: a struct with its defaults, whose tagged fields are the section's keys.
 type Kind interface{ Name() string }
 
@@ -104,6 +115,9 @@ func (z Zoo) Streams() []stream.Design { return slices.Clone(z.streams) }
 // FeedForwards are the designs of feed-forwards.
 func (z Zoo) FeedForwards() []layers.FeedForwardDesign { return slices.Clone(z.feedForwards) }
 
+// Attentions are the designs of attentions.
+func (z Zoo) Attentions() []layers.AttentionDesign { return slices.Clone(z.attentions) }
+
 // Presets are the known models.
 func (z Zoo) Presets() []Preset { return slices.Clone(z.presets) }
 
@@ -114,6 +128,11 @@ func (z Zoo) Stream(name string) (stream.Design, error) { return Find("stream", 
 // FeedForward returns the design of that name, without settings.
 func (z Zoo) FeedForward(name string) (layers.FeedForwardDesign, error) {
 	return Find("feed-forward", z.feedForwards, name)
+}
+
+// Attention returns the design of that name, without settings.
+func (z Zoo) Attention(name string) (layers.AttentionDesign, error) {
+	return Find("attention", z.attentions, name)
 }
 
 // Find returns the design, or kind, of a name, of which there must be one; what says what it is, for errors.

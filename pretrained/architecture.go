@@ -33,7 +33,7 @@ func (a Architecture) Name() string { return a.Type }
 
 // architectures lists those that can be read and written, ours first.
 func architectures(zoo models.Zoo) []Architecture {
-	return append([]Architecture{gpt2(), llama(), qwen3(), residua()}, models.KindsOf[Architecture](zoo)...)
+	return append([]Architecture{gpt2(), llama(), qwen3(), mistral(), residua()}, models.KindsOf[Architecture](zoo)...)
 }
 
 // ArchitectureNames are the names of Hugging Face's architectures that are read and written.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 )
 
@@ -120,6 +121,9 @@ func (m *Model) ggufMetadata(a Architecture, o ExportOptions) ([]checkpoint.GGUF
 		number("vocab_size", c.Vocab), number("context_length", c.Seq), number("embedding_length", c.Width()), number("block_count", c.Layers),
 		number("feed_forward_length", c.FeedForwardShape().Hidden), number("attention.head_count", c.HeadCount()),
 		number("attention.head_count_kv", c.KVHeads()), entry(a.Type+"."+a.GGUF.Eps, float32(c.NormEps)),
+	}
+	if kind := c.Attention.Kind; kind != nil {
+		return nil, errors.Errorf("gguf: model.attention.kind: want %s, got %s: other attention is not written", layers.DefaultAttention().Name(), kind.Name())
 	}
 	if got := c.Attention.RopeScaling.Type; got != "" {
 		return nil, errors.Errorf("gguf: model.attention.rope_scaling.type: want nothing, got %s: scaled positions are not written", got)

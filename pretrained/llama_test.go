@@ -147,7 +147,7 @@ func TestLlamaRefuses(t *testing.T) {
 		change func(*foreign)
 		want   check
 	}{
-		{"mistral", set("model_type", "mistral"), says(`config.json: model_type: want one of [gpt2 llama qwen3 residua], got "mistral"`)},
+		{"gemma", set("model_type", "gemma"), says(`config.json: model_type: want one of [gpt2 llama qwen3 mistral residua], got "gemma"`)},
 		{"gemma", set("model_type", "gemma3"), setting("model_type")},
 		{"activation", set("hidden_act", "gelu"), says(`config.json: hidden_act: want silu, got "gelu"`)},
 		{"attention bias", set("attention_bias", true), setting("attention_bias")},

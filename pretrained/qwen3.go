@@ -1,17 +1,18 @@
 package pretrained
 
 import (
-	"fmt"
-	"slices"
+	"maps"
 
 	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/models"
 )
 
-// qwen3 is Qwen3 (Yang et al. 2025, arXiv 2505.09388): Llama whose queries and keys have norms.
+// qwen3 is Qwen3 (Yang et al. 2025, arXiv 2505.09388): Llama whose queries and keys have norms, and whose
+// layers may have a window.
 func qwen3() Architecture {
 	return Architecture{
 		Type: "qwen3", Class: "Qwen3ForCausalLM", Stream: vectorStream(), GGUF: &GGUFForm{Eps: "attention.layer_norm_rms_epsilon"},
-		Keys: llamaKeys, Read: readQwen3, Write: writeLlama,
+		Keys: llamaKeys + windowKey, Read: readQwen3, Write: writeQwen3,
 		Defaults: `{"vocab_size": 151936, "max_position_embeddings": 32768, "hidden_size": 4096, "intermediate_size": 22016, "num_hidden_layers": 32,
 			"num_attention_heads": 32, "num_key_value_heads": 32, "head_dim": 128, "rms_norm_eps": 1e-6}`,
 		Tensors: llamaTensors + qwen3Norms, Prefix: "model.", Head: "lm_head.weight",
@@ -20,36 +21,19 @@ func qwen3() Architecture {
 
 func readQwen3(m *Described, text []byte) error {
 	m.Attention.QKNorm = true
-	if err := checkWindow(text); err != nil {
+	if err := readLayerWindows(m, text); err != nil {
 		return err
 	}
 	return readLlama(m, text)
 }
 
-// checkWindow wants every layer of a config.json to attend to all that is before it.
-func checkWindow(text []byte) error {
-	window := 4096
-	c := struct {
-		Layers     int      `json:"num_hidden_layers"`
-		UseWindow  bool     `json:"use_sliding_window"`
-		Window     *int     `json:"sliding_window"`
-		FullLayers int      `json:"max_window_layers"` // before those that have a window
-		LayerTypes []string `json:"layer_types"`
-	}{Layers: 32, Window: &window, FullLayers: 28}
-	if err := unmarshal(text, &c); err != nil {
-		return err
+// writeQwen3 writes which layers have a window.
+func writeQwen3(c models.Spec) map[string]any {
+	config := writeLlama(c)
+	if kind, ok := c.Attention.Kind.(layers.SlidingAttention); ok {
+		maps.Copy(config, layerWindows(kind, c.Layers))
 	}
-	const full, why = "full_attention", "attention in a sliding window is not built"
-	if n := len(c.LayerTypes); n > 0 && c.Layers > 0 && n != c.Layers {
-		return layers.Setting("layer_types", "want %d, one for each of num_hidden_layers, got %d", c.Layers, n)
-	}
-	if l := slices.IndexFunc(c.LayerTypes, func(kind string) bool { return kind != full }); l >= 0 {
-		return layers.Setting(fmt.Sprintf("layer_types[%d]", l), "want %s, got %q: %s", full, c.LayerTypes[l], why)
-	}
-	if len(c.LayerTypes) == 0 && c.UseWindow && c.Window != nil && c.FullLayers < c.Layers {
-		return layers.Setting("use_sliding_window", "want false, got true with a window of %d from layer %d on: %s", *c.Window, c.FullLayers, why)
-	}
-	return nil
+	return config
 }
 
 // qwen3Norms are what Qwen3's table has after Llama's.

@@ -50,11 +50,6 @@ func TestQwen3Refuses(t *testing.T) {
 	}{
 		{"another version", set("model_type", "qwen2"), setting("model_type")},
 		{"experts", set("model_type", "qwen3_moe"), setting("model_type")},
-		{"window", func(f *foreign) {
-			delete(f.config, "layer_types")
-			f.config["use_sliding_window"], f.config["sliding_window"], f.config["max_window_layers"] = true, 8, 1
-		}, says("use_sliding_window: want false, got true with a window of 8 from layer 1 on: attention in a sliding window is not built")},
-		{"layer with a window", set("layer_types", []string{"full_attention", "sliding_attention"}), says(`layer_types[1]: want full_attention, got "sliding_attention"`)},
 		{"types of three layers", set("layer_types", []string{"full_attention", "full_attention", "full_attention"}), setting("layer_types")},
 		{"type of the types", set("layer_types", "full_attention"), setting("layer_types")},
 		{"attention bias", set("attention_bias", true), setting("attention_bias")},

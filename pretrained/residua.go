@@ -66,6 +66,9 @@ func residuaCheck(c models.Spec) error {
 	if got := c.Attention.RopeScaling.Type; got != "" {
 		return layers.Setting("model.attention.rope_scaling.type", "want nothing, got %s", got)
 	}
+	if kind := c.Attention.Kind; kind != nil {
+		return layers.Setting("model.attention.kind", "want %s, got %s", layers.DefaultAttention().Name(), kind.Name())
+	}
 	if c.Loops > 1 {
 		return layers.Setting("model.loops", "want 1, got %d", c.Loops)
 	}

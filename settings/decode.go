@@ -36,11 +36,16 @@ func (d *decoder) errorAt(line int, key, format string, args ...any) error {
 // given records that a key was given at a line; replaced: the old value is gone, and the positions of what it held.
 func (d *decoder) given(line int, key string, replaced bool) {
 	if replaced {
-		maps.DeleteFunc(d.at, func(inner, _ string) bool {
-			return strings.HasPrefix(inner, key+".") || strings.HasPrefix(inner, key+"[")
-		})
+		d.forget(key)
 	}
 	d.at[key] = d.where(line)
+}
+
+// forget removes the positions of a key and of what it holds.
+func (d *decoder) forget(key string) {
+	maps.DeleteFunc(d.at, func(inner, _ string) bool {
+		return inner == key || strings.HasPrefix(inner, key+".") || strings.HasPrefix(inner, key+"[")
+	})
 }
 
 // spot is a node, the value of a key, and the line of that key.
@@ -133,25 +138,30 @@ func pointeeCopy(v reflect.Value) reflect.Value {
 
 // section stores the entries of a map in the fields of a struct.
 func (d *decoder) section(at spot, v reflect.Value) error {
+	if own, ok := d.schema.ownKind(v.Type()); ok {
+		return d.sharedSection(at, v, own)
+	}
 	entries, ok := entriesOf(at.node)
 	if !ok {
 		return d.mismatch(at, v.Type())
 	}
-	return d.fields(entries, at.key, v, "")
+	return d.fields(entries, at.key, "", v)
 }
 
-// fields stores the entries of a map, the value of key, but the one called skip, in the fields of a struct.
-func (d *decoder) fields(entries []*ast.MappingValueNode, key string, v reflect.Value, skip string) error {
+// fields stores the entries of a map, the value of key, but the one called skip, in the fields of structs that
+// share the section.
+func (d *decoder) fields(entries []*ast.MappingValueNode, key, skip string, into ...reflect.Value) error {
 	return d.each(entries, key, func(name string, at spot) error {
-		f, known := d.schema.find(v.Type(), name)
-		switch {
-		case name == skip && skip != "":
+		if name == skip && skip != "" {
 			d.given(at.line, at.key, true)
 			return nil
-		case !known && d.Peek:
+		}
+		f, v := d.target(into, name)
+		switch {
+		case !v.IsValid() && d.Peek:
 			return nil
-		case !known:
-			return d.unknown(at.line, v.Type(), key, name)
+		case !v.IsValid():
+			return d.unknown(at.line, into, key, name)
 		}
 		d.around = entries
 		if !d.leadsThrough(at.key) {
@@ -170,6 +180,16 @@ func (d *decoder) fields(entries []*ast.MappingValueNode, key string, v reflect.
 		}
 		return d.value(at, to)
 	})
+}
+
+// target is the field of that name, and which of some structs has it; none if none has.
+func (d *decoder) target(structs []reflect.Value, name string) (field, reflect.Value) {
+	for _, v := range structs {
+		if f, known := d.schema.find(v.Type(), name); known {
+			return f, v
+		}
+	}
+	return field{}, reflect.Value{}
 }
 
 // replaces tells whether a node put into a field of type t leaves nothing of the

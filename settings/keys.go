@@ -31,9 +31,16 @@ func Keys(k Kinds, defaults any) ([]Key, error) {
 		return nil, err
 	}
 	var keys []Key
-	listed := "\x00" // prefix of the keys of a section of a kind
+	listed, shared := "\x00", map[string]bool{} // prefix of the keys of a section of a kind, keys of kinds in a section that they share
 	s.walk(of, func(name string, f field, v reflect.Value) {
-		if strings.HasPrefix(name, listed) {
+		if strings.HasPrefix(name, listed) || shared[name] {
+			return
+		}
+		if f.isOwnKind() {
+			for _, k := range s.keysOfKinds(strings.TrimSuffix(name, "."+KindKey), f) {
+				shared[k.Name] = true
+				keys = append(keys, k)
+			}
 			return
 		}
 		keys = append(keys, keyOf(name, f, v))

@@ -2,19 +2,21 @@ package settings
 
 import (
 	"cmp"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/internal/spelling"
 )
 
 // A section may hold one of several structs: the field that it stands for has an interface
 // type, and the key kind chooses the struct. The keys of the section are kind and those of
-// that struct.
+// that struct. A struct whose field of an interface type has itself the key kind is a section with
+// keys that all kinds share: its own, and those of the struct that the field holds; nil stands for the kind
+// that its tag default names.
 
 // KindKey is the key of a section's kind.
 const KindKey = "kind"
@@ -43,6 +45,33 @@ func (f field) isWord() bool { return f.Tag.Get("word") != "" }
 // isSection tells whether a field whose value is v, of a kind its name, holds further keys.
 func (f field) isSection(v reflect.Value) bool {
 	return v.Kind() == reflect.Struct || f.isKinded() && v.Kind() != reflect.String
+}
+
+// isOwnKind tells whether a field holds the kind of the section that it is in.
+func (f field) isOwnKind() bool { return f.Key == KindKey && f.isKinded() }
+
+// ownKind returns the field that holds the kind of a section that is a struct of type t.
+func (s schema) ownKind(t reflect.Type) (field, bool) {
+	f, ok := s.find(t, KindKey)
+	return f, ok && f.isKinded()
+}
+
+// checkShared wants the keys that the kinds of a section share to be no kind's own.
+func (s schema) checkShared(k Kinds) error {
+	for t := range s.fields {
+		own, ok := s.ownKind(t)
+		if !ok {
+			continue
+		}
+		for _, prototype := range k[own.Type] {
+			for _, name := range s.names(reflect.TypeOf(prototype)) {
+				if _, shared := s.find(t, name); shared {
+					return errors.Errorf("settings: %T has a field tagged %q, a key that all kinds of its section share: rename it", prototype, name)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // sameKind is the dotted key of the section whose kind a field's section has, "" if it has
@@ -123,10 +152,31 @@ func (d *decoder) kindSection(at spot, v reflect.Value) error {
 	if err != nil {
 		return err
 	}
-	if err := d.fields(entries, at.key, fresh, KindKey); err != nil {
+	if err := d.fields(entries, at.key, KindKey, fresh); err != nil {
 		return err
 	}
 	v.Set(fresh)
+	return nil
+}
+
+// sharedSection stores the entries of a map in a struct, and in that of the kind that its field own holds.
+func (d *decoder) sharedSection(at spot, v reflect.Value, own field) error {
+	entries, ok := entriesOf(at.node)
+	if !ok {
+		return d.mismatch(at, v.Type())
+	}
+	held := v.FieldByIndex(own.Index)
+	if start, known := d.Kinds.find(own.Type, own.Tag.Get("default")); held.IsNil() && known {
+		held.Set(start)
+	}
+	fresh, err := d.choose(entries, at, held)
+	if err != nil {
+		return err
+	}
+	if err := d.fields(entries, at.key, KindKey, v, fresh); err != nil {
+		return err
+	}
+	held.Set(fresh)
 	return nil
 }
 
@@ -165,25 +215,21 @@ func (d *decoder) chosen(at, section spot, v reflect.Value) (reflect.Value, erro
 		}
 		return v, d.errorAt(at.line, at.key, "want %s, got %s", oneOfText(names), quoted(name))
 	}
-	if lost := d.before.assigned(section.key); lost != "" {
-		return v, d.errorAt(at.line, at.key, "another kind discards %s, which was set before: set the kind first", lost)
+	if !v.IsNil() {
+		for _, name := range d.schema.names(v.Elem().Type()) {
+			key := joined(section.key, name)
+			if d.before.assigned(key) {
+				return v, d.errorAt(at.line, at.key, "another kind discards %s, which was set before: set the kind first", key)
+			}
+			d.forget(key)
+		}
 	}
-	d.given(section.line, section.key, true)
+	d.given(section.line, section.key, false)
 	return fresh, nil
 }
 
-// assigned is a key below section that an assignment has given, "" if there is none.
-func (p *Positions) assigned(section string) string {
-	if p == nil {
-		return ""
-	}
-	for _, key := range slices.Sorted(maps.Keys(p.at)) {
-		if p.at[key] == setPosition && key != joined(section, KindKey) && strings.HasPrefix(key, section+".") {
-			return key
-		}
-	}
-	return ""
-}
+// assigned tells whether an assignment has given a key.
+func (p *Positions) assigned(key string) bool { return p != nil && p.at[key] == setPosition }
 
 // oneOfText is "one of a, b".
 func oneOfText(names []string) string { return "one of " + strings.Join(names, ", ") }

@@ -33,7 +33,7 @@ func schemaOf(v reflect.Value, k Kinds) (schema, error) {
 			}
 		}
 	}
-	return s, nil
+	return s, s.checkShared(k)
 }
 
 // addKind enters the struct of a kind.
@@ -137,6 +137,12 @@ func (s schema) paths(t reflect.Type) []string {
 		for _, f := range s.fields[t] {
 			path := prefix + f.Key
 			all = append(all, path)
+			if f.isOwnKind() {
+				for _, name := range s.kindNames(f.Type) {
+					all = append(all, prefix+name)
+				}
+				continue
+			}
 			if f.Type.Kind() != reflect.Interface {
 				walk(pointee(f.Type), path+".")
 			} else if f.sameKind() == "" {
@@ -173,7 +179,15 @@ func (s schema) entries(v reflect.Value, f field, key string) []entry {
 		if f.isWord() && value.Kind() == reflect.Struct && len(s.fields[value.Type()]) == 0 {
 			value = reflect.ValueOf(kindOf(value))
 		}
-		all = append(all, entry{f, joined(key, f.Key), value})
+		switch {
+		case f.isOwnKind() && value.Kind() == reflect.Struct:
+			all = append(all, entry{f, joined(key, KindKey), reflect.ValueOf(kindOf(value))})
+			all = append(all, s.entries(value, field{}, key)...)
+		case f.isOwnKind():
+			all = append(all, entry{f, joined(key, KindKey), reflect.ValueOf(f.Tag.Get("default"))})
+		default:
+			all = append(all, entry{f, joined(key, f.Key), value})
+		}
 	}
 	return all
 }

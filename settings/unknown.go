@@ -8,17 +8,22 @@ import (
 	"github.com/residua-go/residua/internal/spelling"
 )
 
-// unknown is the error of a name that is no field of struct type t, the section
-// at key. It points to what the key is called now, to the kinds of the section that have it, to a
+// unknown is the error of a name that is no field of the structs that share the section
+// at key, the last of which is that of its kind, if it has one. It points to what the key is called now, to the kinds of the section that have it, to a
 // near name in the same section, to the same name in another one, to a near name in
 // another one, or else lists what is known here.
-func (d *decoder) unknown(line int, t reflect.Type, key, name string) error {
+func (d *decoder) unknown(line int, structs []reflect.Value, key, name string) error {
 	full := joined(key, shortened(name, 60))
 	refuse := func(format string, args ...any) error { return d.errorAt(line, full, "unknown key"+format, args...) }
 	if now := d.nowCalled(full); now != "" {
 		return refuse(": it is %s now", now)
 	}
-	here := d.schema.names(t)
+	var here []string
+	var t reflect.Type
+	for _, v := range structs {
+		t = v.Type()
+		here = append(here, slices.DeleteFunc(d.schema.names(t), func(name string) bool { return name == KindKey })...)
+	}
 	if before, _, indexed := strings.Cut(name, "["); d.isSet() && indexed && slices.Contains(here, before) {
 		list := joined(key, before)
 		return d.errorAt(line, list, "the entries of a list cannot be set alone; set it whole, as %s=[a,b]", list)

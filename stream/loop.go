@@ -20,6 +20,14 @@ func (l Loop) Further() int { return max(0, l.Times-1) * (l.End - l.Begin) }
 // Repeats tells whether tokens pass a block several times.
 func (l Loop) Repeats(block int) bool { return l.Times > 1 && l.Begin <= block && block < l.End }
 
+// Passes is how often tokens pass a block.
+func (l Loop) Passes(block int) int {
+	if l.Repeats(block) {
+		return l.Times
+	}
+	return 1
+}
+
 // Block is the block at a depth.
 func (l Loop) Block(depth int) int {
 	switch length := l.End - l.Begin; {

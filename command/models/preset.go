@@ -59,6 +59,9 @@ func size(s models.Spec) string {
 	if s.Attention.KVHeads > 0 {
 		words = append(words, fmt.Sprintf("kv_heads=%d", s.Attention.KVHeads))
 	}
+	if s.Attention.Kind != nil {
+		words = append(append(words, "attention="+s.Attention.Kind.Name()), models.Sizes(s.Attention.Kind)...)
+	}
 	if s.FeedForward != nil {
 		words = append(words, models.Sizes(s.FeedForward)...)
 	}

@@ -6,15 +6,15 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// gain is our op, y_t = g ⊙ x_t for each token t. Inputs: x [T, D], g [D]; y is as x. Its methods are
-// those of graph.Primitive.
+// gain is our op, y_t = g ⊙ x_t for each token t. Inputs: x [T, D], g [D]; y is as x. With fewer gains, a
+// divisor of D, each is that of as many neighbouring entries. Its methods are those of graph.Primitive.
 type gain struct{}
 
 func (gain) String() string { return "Gain" }
 
 func (gain) Infer(in []graph.Signature) (graph.Signature, error) {
-	if len(in) != 2 || in[0].Width() != in[1].Size() {
-		return graph.Signature{}, errors.Errorf("want x [T, D] and g [D], got %v", in)
+	if len(in) != 2 || in[0].Width()%in[1].Size() != 0 {
+		return graph.Signature{}, errors.Errorf("want x [T, D] and g [D], or a divisor of D, got %v", in)
 	}
 	return in[0], nil
 }
@@ -25,8 +25,9 @@ func (k gain) Run(c *graph.Call) {
 
 func runGain[T float32 | float64](_ gain, c graph.CallOf[T]) {
 	x, g, y := c.In(0), c.In(1), c.Out()
+	width := c.Signature(0).Width()
 	for i := range x {
-		y[i] = x[i] * g[i%len(g)]
+		y[i] = x[i] * g[i%width/(width/len(g))]
 	}
 }
 
@@ -57,7 +58,8 @@ func runGainGradient[T float32 | float64](_ gainGradient, c graph.CallOf[T]) {
 	if !c.Accumulate() {
 		clear(dg)
 	}
+	width := c.Signature(0).Width()
 	for i := range x {
-		dg[i%len(dg)] += x[i] * dy[i]
+		dg[i%width/(width/len(dg))] += x[i] * dy[i]
 	}
 }

@@ -1,11 +1,12 @@
 // Newstream is a program of its own module that adds a residual stream to Residua, with an op of
-// its own, a feed-forward, an optimizer, a schedule, a source of texts, a kind of experiment, a format of files and an analysis, and trains and examines models of them with Residua's commands:
+// its own, an attention, a feed-forward, an optimizer, a schedule, a source of texts, a kind of experiment, a format of files and an analysis, and trains and examines models of them with Residua's commands:
 //
 //	cd examples/newstream
 //	export GOWORK=off            # this folder is no part of the repository's workspace
 //	go run . train -config layerscale.yaml
 //	go run . train -config lion.yaml
 //	go run . train -config sums.yaml
+//	go run . train -config headgain.yaml
 //	go run . eval -checkpoint runs/layerscale
 //	go run . generate -checkpoint runs/layerscale -prompt "func "
 //	go run . convert -checkpoint runs/layerscale -format layerscale -out layerscale-folder
@@ -19,7 +20,7 @@
 //	go run . serve -checkpoint runs/layerscale    # the page has norms, too
 //
 // gain.go is the op, design.go what a run config may say of the stream, stream.go the stream,
-// frozen.go what takes a run of it apart; bilinear.go is the feed-forward, lion.go is the optimizer, spread.go the kind of experiment,
+// frozen.go what takes a run of it apart; headgain.go is the attention, bilinear.go the feed-forward, lion.go the optimizer, spread.go the kind of experiment,
 // format.go the format, norms.go the analysis, sums.go the source, inversesqrt.go the schedule. Residua's conformance suite tests it in newstream_test.go.
 package main
 
@@ -41,7 +42,7 @@ func main() {
 }
 
 // newZoo is Residua's designs and presets, our design, and a preset of it: the byte-level
-// transformer quickstart-transformer on our stream, with which it is compared; and our feed-forward, optimizer, kind of
+// transformer quickstart-transformer on our stream, with which it is compared; and our attention, feed-forward, optimizer, kind of
 // experiment, format, analysis, source and schedule.
 func newZoo() (models.Zoo, error) {
 	zoo := models.Standard()
@@ -51,6 +52,6 @@ func newZoo() (models.Zoo, error) {
 	}
 	return zoo.With(LayerScale{}, models.Preset{
 		Name: "quickstart-layerscale", Baseline: plain.Name, Config: plain.Config.OnStream(LayerScale{}),
-	}).WithFeedForward(Bilinear{}).WithKinds(Lion{Beta1: 0.9, Beta2: 0.99}, Spread{Unit: "nats"}, Folder{}, Norms{},
+	}).WithAttention(HeadGain{}).WithFeedForward(Bilinear{}).WithKinds(Lion{Beta1: 0.9, Beta2: 0.99}, Spread{Unit: "nats"}, Folder{}, Norms{},
 		Sums{Documents: 20000, Lines: 8, Most: 99}, InverseSqrt{}), nil
 }

@@ -21,6 +21,10 @@ type AttentionParams struct {
 	// else HeadDim must be even.
 	RopeBase    float64
 	RopeStretch RopeStretch
+
+	// Window, above 0, is how many tokens a query sees, itself included (attention_window.go);
+	// Sinks is how many of the first tokens of its document, or row, it sees as well.
+	Window, Sinks int
 }
 
 // kvHeads is the number of heads of keys and values.
@@ -74,6 +78,8 @@ func (d *AttentionParams) slope(h int) float64 {
 // attentionKeys a worker:
 //
 //	out_i = sum_j P_ij v_j,  P_ij = exp(logit(i, j) - lse_i),  start_i <= j <= i
+//
+// With a window the sum is over the keys that attentionSight describes.
 //
 // Each (batch, head) pair is first copied out of the packed tensors, whose rows lie far
 // apart, into contiguous scratch; heads that share keys and values (Ainslie et al. 2023,
@@ -186,12 +192,15 @@ func (a *Attention[T]) attend(w *attentionWorker[T], v attentionView[T], block i
 		return
 	}
 	w.beginRows(i1 - i0)
-	first := a.firstKey(v.row, i0, i1)
-	for j0 := first; j0 < v.past+i1; j0 += attentionKeys {
-		s := attentionSpan{i0, i1, j0, min(j0+attentionKeys, v.past+i1), v.past}
-		a.keyScores(w, v, s)
-		a.softmaxRows(w, v, s)
-		a.multiplyRows(w.scores, v.v, 1, s, w.sum, j0 > first)
+	keys, add := a.blockKeys(v.row, i0, i1), false
+	for _, r := range keys.ranges() {
+		for j0 := r.j0; j0 < r.j1; j0 += attentionKeys {
+			s := keys.span(i0, i1, j0, min(j0+attentionKeys, r.j1))
+			a.keyScores(w, v, s)
+			a.softmaxRows(w, v, s)
+			a.multiplyRows(w.scores, v.v, 1, s, w.sum, add)
+			add = true
+		}
 	}
 	a.finish(w, v, i0, i1)
 }

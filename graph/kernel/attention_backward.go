@@ -52,10 +52,14 @@ func (t *attentionBackwardGroups[T]) Part(worker, lo, hi int) {
 		for j0 := 0; j0 < a.d.Seq; j0 += attentionKeys {
 			j1 := min(j0+attentionKeys, a.d.Seq)
 			for block := j0 / attentionQueries; block < a.blocks(); block++ {
-				if s, first, ok := a.span(v.row, block, j0, j1); ok {
-					a.gradientSpan(w, v, s)
-					a.addKeys(w, v, s, j0)
-					a.addQueries(w, v, s, w.dq[s.i0*a.d.HeadDim:], !first)
+				spans, first := a.spans(v.row, block, j0, j1)
+				for _, s := range spans {
+					if s.columns() > 0 {
+						a.gradientSpan(w, v, s)
+						a.addKeys(w, v, s, j0)
+						a.addQueries(w, v, s, w.dq[s.i0*a.d.HeadDim:], !first)
+						first = false
+					}
 				}
 			}
 			a.writeKeys(w, v, j0, j1)
@@ -76,9 +80,12 @@ func (t *attentionBackwardKeys[T]) Part(worker, lo, hi int) {
 		for rest := first; rest < first+a.d.group(); rest++ {
 			v := a.view(a.whole+rest, rest)
 			for block := j0 / attentionQueries; block < a.blocks(); block++ {
-				if s, _, ok := a.span(v.row, block, j0, j1); ok {
-					a.gradientSpan(w, v, s)
-					a.addKeys(w, v, s, j0)
+				spans, _ := a.spans(v.row, block, j0, j1)
+				for _, s := range spans {
+					if s.columns() > 0 {
+						a.gradientSpan(w, v, s)
+						a.addKeys(w, v, s, j0)
+					}
 				}
 			}
 			a.writeKeys(w, v, j0, j1)
@@ -99,23 +106,29 @@ func (t *attentionBackwardQueries[T]) Part(worker, lo, hi int) {
 		v := a.view(a.whole+rest, rest)
 		i0, i1 := a.block(block)
 		for j0 := 0; j0 < i1; j0 += attentionKeys {
-			if s, first, ok := a.span(v.row, block, j0, j0+attentionKeys); ok {
-				a.gradientSpan(w, v, s)
-				a.addQueries(w, v, s, w.dq, !first)
+			spans, first := a.spans(v.row, block, j0, j0+attentionKeys)
+			for _, s := range spans {
+				if s.columns() > 0 {
+					a.gradientSpan(w, v, s)
+					a.addQueries(w, v, s, w.dq, !first)
+					first = false
+				}
 			}
 		}
 		a.writeQueries(w, v, i0, i1)
 	}
 }
 
-// span is a block of queries with those of the keys j0:j1 that lie between the first and
-// the last that any of its queries sees; ok is false without any. first says that the
-// block sees no keys before them.
-func (a *Attention[T]) span(row, block, j0, j1 int) (s attentionSpan, first, ok bool) {
+// spans are a block of queries with those of the keys j0:j1 that it sees, the sinks and the
+// others; one without columns does not count. first says that the block sees no keys before them.
+func (a *Attention[T]) spans(row, block, j0, j1 int) (spans [2]attentionSpan, first bool) {
 	i0, i1 := a.block(block)
-	key := a.firstKey(row, i0, i1)
-	s = attentionSpan{i0, i1, max(j0, key), min(j1, i1), 0}
-	return s, j0 <= key, s.j0 < s.j1
+	keys := a.blockKeys(row, i0, i1)
+	for i, r := range keys.ranges() {
+		from := max(j0, r.j0)
+		spans[i] = keys.span(i0, i1, from, max(from, min(j1, r.j1)))
+	}
+	return spans, j0 <= keys.first()
 }
 
 // gradientSpan recomputes P [queries, keys] into the worker's scores and sets dS

@@ -14,12 +14,15 @@ func BenchmarkAttention(b *testing.B) {
 		newAttentionCase(4, 512, 12, 32, false, 0, false),
 		newAttentionCase(16, 256, 8, 32, false, 0, false),
 		newAttentionCase(1, 4096, 2, 64, false, 0, false),
+		newAttentionCase(2, 1024, 4, 64, false, 0, false),
+		newAttentionCase(2, 1024, 4, 64, false, 0, false).sliding(128, 0),
+		newAttentionCase(2, 1024, 4, 64, false, 0, false).sliding(128, 4),
 	} {
 		p := NewPool(2)
 		qkv, dout := castTo[float32](c.randomQKV(1)), castTo[float32](c.randomOut(2))
 		out, lse, dqkv := make([]float32, len(dout)), make([]float32, c.Batch*c.Heads*c.Seq), make([]float32, len(qkv))
 		var a Attention[float32]
-		product := float64(c.Batch*c.Heads) * float64(c.Seq*(c.Seq+1)) * float64(c.HeadDim)
+		product := 2 * float64(c.Batch*c.Heads) * float64(c.Visible()) * float64(c.HeadDim)
 		b.Run(fmt.Sprintf("forward/%v", c), func(b *testing.B) {
 			for b.Loop() {
 				a.Forward(p, out, lse, qkv, c.starts, c.AttentionParams)

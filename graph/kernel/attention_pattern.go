@@ -3,7 +3,7 @@ package kernel
 // AttentionPattern makes the probabilities of causal attention as whole matrices, for
 // looking at attention or changing it:
 //
-//	P_ij = softmax_j(Scale q_i.k_j - Slopes[h] (i - j)),  start_i <= j <= i; else 0
+//	P_ij = softmax_j(Scale q_i.k_j - Slopes[h] (i - j)) over the keys j that query i sees; else 0
 //
 // Attention computes the same P and keeps none of it. Each (batch, head) pair, in Backward each
 // group of them, is one worker's, so that the results have the same bits for any number of threads.
@@ -124,38 +124,63 @@ func (a *AttentionPattern[T]) copyTokens(w *patternWorker[T], row, head int) {
 // from i1 on.
 func (a *AttentionPattern[T]) softmaxBlock(w *patternWorker[T], row, head, i0, i1 int) {
 	dim, ld := a.d.HeadDim, a.d.Heads*a.d.Seq
-	// logits [queries, keys] = Scale * q [queries, Dh] k^T [Dh, keys]
-	w.gemm.Run(nil, false, true, i1-i0, i1, dim, T(a.d.Scale), w.q[i0*dim:], dim, w.k, dim, 0, a.prob[a.rowStart(row, head, i0):], ld)
-	for i := i0; i < i1; i++ {
-		probs := a.row(a.prob, row, head, i)
-		first := a.first(row, i)
-		clear(probs[:first])
-		clear(probs[i+1:])
-		visible := probs[first : i+1]
-		largest := distancesMax(a.rows, visible, a.d.slope(head), i-first)
-		sum := softmaxExp(a.rows, visible, largest)
-		scaleRow(a.rows, visible, T(1/sum))
+	for _, r := range a.blockRanges(row, i0, i1) {
+		if n := r.j1 - r.j0; n > 0 { // logits [queries, keys] = Scale * q [queries, Dh] k^T [Dh, keys]
+			w.gemm.Run(nil, false, true, i1-i0, n, dim, T(a.d.Scale), w.q[i0*dim:], dim, w.k[r.j0*dim:], dim, 0, a.prob[a.rowStart(row, head, i0)+r.j0:], ld)
+		}
 	}
+	for i := i0; i < i1; i++ {
+		a.softmaxRow(a.row(a.prob, row, head, i), a.sight(row, i), i, a.d.slope(head))
+	}
+}
+
+// softmaxRow turns the logits that query i sees into probabilities, and clears the others.
+func (a *AttentionPattern[T]) softmaxRow(probs []T, s attentionSight, i int, slope float64) {
+	clearUnseen(probs, s, i)
+	sinks, near := probs[s.start:s.sinks], probs[s.first:i+1]
+	largest := distancesMax(a.rows, near, slope, i-s.first)
+	if len(sinks) == 0 {
+		scaleRow(a.rows, near, T(1/softmaxExp(a.rows, near, largest)))
+		return
+	}
+	largest = max(largest, distancesMax(a.rows, sinks, slope, i-s.start))
+	sum := softmaxExp(a.rows, sinks, largest) + softmaxExp(a.rows, near, largest)
+	scaleRow(a.rows, sinks, T(1/sum))
+	scaleRow(a.rows, near, T(1/sum))
 }
 
 // gradientBlock sets dq of the queries i0:i1 and adds their part to dk.
 func (a *AttentionPattern[T]) gradientBlock(w *patternWorker[T], row, head, i0, i1 int) {
 	dim, seq, scale := a.d.HeadDim, a.d.Seq, T(a.d.Scale)
 	for i := i0; i < i1; i++ {
-		first := a.first(row, i)
-		prob, dprob := a.row(a.prob, row, head, i)[first:i+1], a.row(a.dprob, row, head, i)[first:i+1]
-		ds := w.ds[(i-i0)*seq:][:i1]
-		clear(ds[:first])
-		clear(ds[i+1:])
-		sum := rowDot(a.rows, prob, dprob)
-		for j, p := range prob {
-			ds[first+j] = p * (dprob[j] - sum)
+		a.gradientRow(w.ds[(i-i0)*seq:][:i1], a.row(a.prob, row, head, i), a.row(a.dprob, row, head, i), a.sight(row, i), i)
+	}
+	beta := T(0)
+	for _, r := range a.blockRanges(row, i0, i1) {
+		n := r.j1 - r.j0
+		if n <= 0 {
+			continue
+		}
+		// dq [queries, Dh] (+)= Scale * dS [queries, keys] k [keys, Dh]
+		w.gemm.Run(nil, false, false, i1-i0, dim, n, scale, w.ds[r.j0:], seq, w.k[r.j0*dim:], dim, beta, w.dq[i0*dim:], dim)
+		// dk [keys, Dh] += Scale * dS^T [keys, queries] q [queries, Dh]
+		w.gemm.Run(nil, true, false, n, dim, i1-i0, scale, w.ds[r.j0:], seq, w.q[i0*dim:], dim, 1, w.dk[r.j0*dim:], dim)
+		beta = 1
+	}
+}
+
+// gradientRow sets the gradient of the logits of query i, 0 where it sees nothing.
+func (a *AttentionPattern[T]) gradientRow(ds, prob, dprob []T, s attentionSight, i int) {
+	clearUnseen(ds, s, i)
+	sum := rowDot(a.rows, prob[s.first:i+1], dprob[s.first:i+1])
+	if s.start < s.sinks {
+		sum += rowDot(a.rows, prob[s.start:s.sinks], dprob[s.start:s.sinks])
+	}
+	for _, seen := range [2]keyRange{{s.start, s.sinks}, {s.first, i + 1}} {
+		for j := seen.j0; j < seen.j1; j++ {
+			ds[j] = prob[j] * (dprob[j] - sum)
 		}
 	}
-	// dq [queries, Dh] = Scale * dS [queries, keys] k [keys, Dh]
-	w.gemm.Run(nil, false, false, i1-i0, dim, i1, scale, w.ds, seq, w.k, dim, 0, w.dq[i0*dim:], dim)
-	// dk [keys, Dh] += Scale * dS^T [keys, queries] q [queries, Dh]
-	w.gemm.Run(nil, true, false, i1, dim, i1-i0, scale, w.ds, seq, w.q[i0*dim:], dim, 1, w.dk, dim)
 }
 
 // writeGradients writes a pair's dq and, where the pair is its group's last, dk, rotated back with
@@ -182,7 +207,20 @@ func (a *AttentionPattern[T]) row(x []T, row, head, i int) []T {
 	return x[a.rowStart(row, head, i):][:a.d.Seq]
 }
 
-// first is the first key that query i of a row sees.
-func (a *AttentionPattern[T]) first(row, i int) int {
+// start is the first key of the document of query i of a row.
+func (a *AttentionPattern[T]) start(row, i int) int {
 	return min(max(startOf(a.starts, row*a.d.Seq+i), 0), i)
+}
+
+// sight is what query i of a row sees.
+func (a *AttentionPattern[T]) sight(row, i int) attentionSight {
+	return a.d.sight(a.start(row, i), i)
+}
+
+// blockRanges are the keys that the queries i0:i1 of a row see; without a window all up to theirs.
+func (a *AttentionPattern[T]) blockRanges(row, i0, i1 int) [2]keyRange {
+	if a.d.Window <= 0 {
+		return [2]keyRange{1: {0, i1}}
+	}
+	return a.d.blockKeys(0, i0, i1, a.starts != nil, func(i int) int { return a.start(row, i) }).ranges()
 }

@@ -4,11 +4,34 @@ package kernel
 // keys j0:j1 (positions), of which the last query sees the last. Its products leave out
 // what lies beyond the diagonal, up to the size of a micro-kernel's tile. In a worker's
 // memory row r and column c of it belong to query i0+r and key j0+c.
-// past is the position of token 0.
-type attentionSpan struct{ i0, i1, j0, j1, past int }
+// past is the position of token 0. window, above 0, is the number of keys, up to its own, that a
+// query sees at most: the products leave out what lies before them as well.
+type attentionSpan struct{ i0, i1, j0, j1, past, window int }
 
 // columns is the number of keys.
 func (s attentionSpan) columns() int { return s.j1 - s.j0 }
+
+// columnsOf is the part of the span with the keys j0:j1.
+func (s attentionSpan) columnsOf(j0, j1 int) attentionSpan {
+	s.j0, s.j1 = j0, j1
+	return s
+}
+
+// rowsSeeing is the number of rows up to the last one that sees a key before position end.
+func (s attentionSpan) rowsSeeing(end int) int {
+	if s.window == 0 {
+		return s.i1 - s.i0
+	}
+	return max(0, min(s.i1, end-1+s.window-s.past)-s.i0)
+}
+
+// firstColumn is the first column that row r, and so any row after it, may see.
+func (s attentionSpan) firstColumn(r int) int {
+	if s.window == 0 {
+		return 0
+	}
+	return max(0, s.past+s.i0+r+1-s.window-s.j0)
+}
 
 // attentionTileRows is at least the height of every micro-kernel's tile.
 const attentionTileRows = 16
@@ -21,7 +44,7 @@ func (a *Attention[T]) keyScores(w *attentionWorker[T], v attentionView[T], s at
 	}
 	width, dim := a.kernels.width(), a.d.HeadDim
 	for j := s.j0; j < s.j1; j += width {
-		part := attentionSpan{s.i0, s.i1, j, min(j+width, s.j1), s.past}
+		part := s.columnsOf(j, min(j+width, s.j1))
 		a.packPanel(w.panel, v.k[j*dim:], dim, part.columns())
 		a.multiplyPanel(w.scores[j-s.j0:], v.q, w.panel, T(a.d.Scale), part)
 	}
@@ -33,7 +56,7 @@ func (a *Attention[T]) multiplyPanels(scores, x, panels []T, alpha T, s attentio
 	width := a.kernels.width()
 	for j := s.j0; j < s.j1; {
 		inside := j % width
-		part := attentionSpan{s.i0, s.i1, j, min(j-inside+width, s.j1), s.past}
+		part := s.columnsOf(j, min(j-inside+width, s.j1))
 		a.multiplyPanel(scores[j-s.j0:], x, panels[(j-inside)*a.d.HeadDim+inside:], alpha, part)
 		j = part.j1
 	}
@@ -44,7 +67,10 @@ func (a *Attention[T]) multiplyPanels(scores, x, panels []T, alpha T, s attentio
 func (a *Attention[T]) multiplyPanel(scores, x, panel []T, alpha T, s attentionSpan) {
 	dim := a.d.HeadDim
 	r := max(s.j0-s.past-s.i0, 0)
-	b := block[T]{kernels: a.kernels, m: s.i1 - s.i0 - r, n: s.columns()}
+	b := block[T]{kernels: a.kernels, m: s.rowsSeeing(s.j1) - r, n: s.columns()}
+	if b.m <= 0 {
+		return
+	}
 	b.tile = tile[T]{
 		k: dim, alpha: alpha,
 		a: &x[(s.i0+r)*dim], as: dim,
@@ -62,14 +88,18 @@ func (a *Attention[T]) multiplyRows(scores, x []T, alpha T, s attentionSpan, y [
 	height := a.tileHeight(rows)
 	b := a.rowsBlock(alpha, add)
 	b.tile.as = attentionStride
-	b.tile.b = &x[s.j0*dim]
 	for r := 0; r < rows; r += height {
+		c := s.firstColumn(r)
 		b.m = min(height, rows-r)
-		b.tile.k = min(s.j1, s.past+s.i0+r+b.m) - s.j0
-		if b.tile.k <= 0 { // keys that come after these queries; only where add is set
+		b.tile.k = min(s.j1, s.past+s.i0+r+b.m) - s.j0 - c
+		if b.tile.k <= 0 { // none of these queries sees any of the keys
+			if !add {
+				clear(y[r*dim:][:b.m*dim])
+			}
 			continue
 		}
-		b.tile.a = &scores[r*attentionStride]
+		b.tile.b = &x[(s.j0+c)*dim]
+		b.tile.a = &scores[r*attentionStride+c]
 		b.tile.c = &y[r*dim]
 		b.tile.d = b.tile.c
 		b.run()
@@ -78,21 +108,28 @@ func (a *Attention[T]) multiplyRows(scores, x []T, alpha T, s attentionSpan, y [
 
 // multiplyColumns computes y [keys, Dh] (+)= alpha * scores^T [keys, queries] x [queries,
 // Dh] for x [seq, Dh]: it adds for the keys before the block of queries, and sets those
-// in it. Each tile of keys runs over the queries that see its first one.
+// in it. Each tile of keys runs over the queries that see its first one, or with a window any of it.
 func (a *Attention[T]) multiplyColumns(scores, x []T, alpha T, s attentionSpan, y []T) {
 	dim := a.d.HeadDim
 	before := min(max(s.i0-s.j0, 0), s.columns())
-	if before > 0 {
-		a.multiplyTile(scores, x[s.i0*dim:], alpha, y, before, s.i1-s.i0, true)
+	step := before
+	if s.window > 0 {
+		step = a.tileHeight(max(before, 1))
+	}
+	for c := 0; c < before; c += step {
+		keys := min(step, before-c)
+		if queries := s.rowsSeeing(s.j0 + c + keys); queries > 0 {
+			a.multiplyTile(scores[c:], x[s.i0*dim:], alpha, y[c*dim:], keys, queries, true)
+		}
 	}
 	if before == s.columns() {
 		return
 	}
 	height := a.tileHeight(s.columns() - before)
 	for c := before; c < s.columns(); c += height {
-		r := s.j0 + c - s.i0
+		r, keys := s.j0+c-s.i0, min(height, s.columns()-c)
 		a.multiplyTile(scores[r*attentionStride+c:], x[(s.i0+r)*dim:], alpha, y[c*dim:],
-			min(height, s.columns()-c), s.i1-s.i0-r, false)
+			keys, s.rowsSeeing(s.j0+c+keys)-r, false)
 	}
 }
 

@@ -13,8 +13,8 @@ type attentionCase struct {
 }
 
 func (c attentionCase) String() string {
-	return fmt.Sprintf("batch%d_seq%d_heads%d_kv%d_dim%d_alibi%t_rope%g_starts%t",
-		c.Batch, c.Seq, c.Heads, c.kvHeads(), c.HeadDim, c.Slopes != nil, c.RopeBase, c.starts != nil)
+	return fmt.Sprintf("batch%d_seq%d_heads%d_kv%d_dim%d_alibi%t_rope%g_starts%t_window%d_sinks%d",
+		c.Batch, c.Seq, c.Heads, c.kvHeads(), c.HeadDim, c.Slopes != nil, c.RopeBase, c.starts != nil, c.Window, c.Sinks)
 }
 
 // attentionCases are sizes below, at and beyond a block of queries and a chunk of keys, with every combination
@@ -42,8 +42,27 @@ func attentionCases() []attentionCase {
 	for i := range late.starts { // beyond the token itself, negative, not rising
 		late.starts[i] = int32(i + 3 - 40*(i%5))
 	}
-	return append(cases, late, grouped(2, 131, 6, 2, 5, true, 0, true), grouped(1, 197, 4, 1, 6, false, 500, true),
+	cases = append(cases, late, grouped(2, 131, 6, 2, 5, true, 0, true), grouped(1, 197, 4, 1, 6, false, 500, true),
 		grouped(1, attentionKeys+attentionQueries+5, 6, 3, 4, true, 100, false), grouped(3, 1, 4, 2, 4, false, 10, false))
+	long.Seq, long.starts = 3*attentionKeys+attentionQueries+7, nil
+	return append(cases,
+		newAttentionCase(2, 7, 3, 5, false, 0, false).sliding(3, 0), newAttentionCase(2, 131, 2, 8, true, 0, false).sliding(16, 2),
+		newAttentionCase(1, 150, 2, 4, false, 0, false).sliding(1, 0), newAttentionCase(1, 400, 1, 16, true, 100, false).sliding(100, 5),
+		newAttentionCase(1, 300, 1, 4, false, 100, false).sliding(300, 4), newAttentionCase(1, 300, 1, 4, false, 0, false).sliding(40, 200),
+		newAttentionCase(2, 397, 3, 6, true, 0, true).sliding(17, 3), grouped(1, 211, 4, 2, 8, false, 100, true).sliding(25, 7), late.sliding(20, 3), long.sliding(90, 4), long.sliding(700, 2),
+		grouped(1, 2*attentionKeys+9, 4, 1, 4, true, 0, false).sliding(128, 4))
+}
+
+// sliding is the case with a window.
+func (c attentionCase) sliding(window, sinks int) attentionCase {
+	c.Window, c.Sinks = window, sinks
+	return c
+}
+
+// sees tells whether a query sees a key of its row, by the definition.
+func (c attentionCase) sees(row, i, j int) bool {
+	start := c.firstVisible(row, i)
+	return start <= j && j <= i && (c.Window == 0 || j > i-c.Window || j < start+c.Sinks)
 }
 
 // grouped is a case whose heads share keys and values.
@@ -204,8 +223,10 @@ func (c attentionCase) referencePair(r attentionReference, qkv, dout []float64, 
 // referenceRow fills the probabilities of query i and returns log sum exp.
 func (c attentionCase) referenceRow(prob, q []float64, k [][]float64, row, head, i int) float64 {
 	largest := math.Inf(-1)
-	first := c.firstVisible(row, i)
-	for j := first; j <= i; j++ {
+	for j := range prob {
+		if !c.sees(row, i, j) {
+			continue
+		}
 		prob[j] = c.Scale * scalarProduct(q, k[j])
 		if c.Slopes != nil {
 			prob[j] -= c.Slopes[head] * float64(i-j)
@@ -213,12 +234,16 @@ func (c attentionCase) referenceRow(prob, q []float64, k [][]float64, row, head,
 		largest = math.Max(largest, prob[j])
 	}
 	var sum float64
-	for j := first; j <= i; j++ {
-		sum += math.Exp(prob[j] - largest)
+	for j := range prob {
+		if c.sees(row, i, j) {
+			sum += math.Exp(prob[j] - largest)
+		}
 	}
 	lse := largest + math.Log(sum)
-	for j := first; j <= i; j++ {
-		prob[j] = math.Exp(prob[j] - lse)
+	for j := range prob {
+		if c.sees(row, i, j) {
+			prob[j] = math.Exp(prob[j] - lse)
+		}
 	}
 	return lse
 }

@@ -7,14 +7,20 @@ import "math"
 func (a *Attention[T]) softmaxRows(w *attentionWorker[T], v attentionView[T], s attentionSpan) {
 	for r := range s.i1 - s.i0 {
 		a.prefetchRow(v, s.i0+r)
-		visible, far := a.visible(w.scores, v.row, s, r)
-		if len(visible) == 0 {
-			continue
+		visible := a.visible(w.scores, v.row, s, r)
+		for _, part := range visible {
+			if len(part.x) == 0 {
+				continue
+			}
+			if m := distancesMax(a.rows, part.x, v.slope, part.far); m > w.largest[r] {
+				w.shrinkRow(a.rows, r, a.d.HeadDim, m)
+			}
 		}
-		if m := distancesMax(a.rows, visible, v.slope, far); m > w.largest[r] {
-			w.shrinkRow(a.rows, r, a.d.HeadDim, m)
+		for _, part := range visible {
+			if len(part.x) > 0 {
+				w.sums[r] += attentionExp(a.rows, part.x, w.largest[r])
+			}
 		}
-		w.sums[r] += attentionExp(a.rows, visible, w.largest[r])
 	}
 }
 
@@ -28,17 +34,27 @@ func (w *attentionWorker[T]) shrinkRow(p path, r, dim int, largest T) {
 	w.largest[r] = largest
 }
 
-// visible returns the part of row r that its query sees, and the distance of the first
-// key in it. It clears what else of the row the products read: before that part, and
-// after it up to the end of a micro-kernel's tile.
-func (a *Attention[T]) visible(scores []T, batch int, s attentionSpan, r int) (visible []T, far int) {
+// seenScores are scores of neighbouring keys that a query sees, and its distance from the first.
+type seenScores[T Float] struct {
+	x   []T
+	far int
+}
+
+// visible returns the parts of row r that its query sees: those of the sinks before its window, and
+// those of the window. It clears what else of the row the products read: before those parts and
+// between them, and after them up to the end of a micro-kernel's tile.
+func (a *Attention[T]) visible(scores []T, batch int, s attentionSpan, r int) [2]seenScores[T] {
 	row := scores[r*attentionStride:][:s.columns()]
-	start, pos := a.start(batch, s.i0+r), s.past+s.i0+r
-	lo := min(max(start-s.j0, 0), len(row))
+	pos := s.past + s.i0 + r
+	sight := a.d.sight(a.start(batch, s.i0+r), pos)
+	lo := min(max(sight.first-s.j0, 0), len(row))
 	hi := min(max(pos+1-s.j0, lo), len(row))
-	clear(row[:lo])
+	from := min(max(sight.start-s.j0, 0), lo)
+	to := min(max(sight.sinks-s.j0, from), lo)
+	clear(row[:from])
+	clear(row[to:lo])
 	clear(row[hi:min(hi+attentionTileRows, len(row))])
-	return row[lo:hi], pos - s.j0 - lo
+	return [2]seenScores[T]{{row[from:to], pos - s.j0 - from}, {row[lo:hi], pos - s.j0 - lo}}
 }
 
 // finish divides the rows of a block by their sums and writes out and lse.
@@ -59,10 +75,11 @@ func (a *Attention[T]) gradientRows(w *attentionWorker[T], v attentionView[T], s
 	lse := a.lse[v.pair*a.d.Seq:][:a.d.Seq]
 	for r := range s.i1 - s.i0 {
 		a.prefetchRow(v, s.i0+r)
-		visible, far := a.visible(w.scores, v.row, s, r)
-		dvisible, _ := a.visible(w.dscores, v.row, s, r)
-		if len(visible) > 0 {
-			softmaxGradient(a.rows, visible, dvisible, v.slope, far, lse[s.i0+r], v.deltas[s.i0+r])
+		visible, dvisible := a.visible(w.scores, v.row, s, r), a.visible(w.dscores, v.row, s, r)
+		for i, part := range visible {
+			if len(part.x) > 0 {
+				softmaxGradient(a.rows, part.x, dvisible[i].x, v.slope, part.far, lse[s.i0+r], v.deltas[s.i0+r])
+			}
 		}
 	}
 }

@@ -176,15 +176,3 @@ func (a *Attention[T]) past(row int) int {
 func (a *Attention[T]) start(row, i int) int {
 	return min(max(startOf(a.starts, row*a.d.Seq+i), 0), a.past(row)+i)
 }
-
-// firstKey is the position of the first key that any of the queries i0:i1 sees.
-func (a *Attention[T]) firstKey(row, i0, i1 int) int {
-	if a.starts == nil {
-		return 0
-	}
-	first := a.past(row) + i1
-	for i := i0; i < i1; i++ {
-		first = min(first, a.start(row, i))
-	}
-	return first
-}

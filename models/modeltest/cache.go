@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 )
 
@@ -32,6 +33,19 @@ func checkCache(t *testing.T, c models.Spec) {
 			r.cache.Reset()
 			r.feed(t, name, rand.New(rand.NewPCG(round, 6)))
 		}
+	}
+}
+
+// checkWindow: with a sliding window, too, that its rows are longer than, and whether or not all layers slide, the stream's logits
+// are the same with a cache and without, and its cost is that of the graph. A model with an attention of its own is not asked.
+func checkWindow(t *testing.T, c models.Spec) {
+	if c.Attention.Kind != nil {
+		return
+	}
+	for _, kind := range []layers.SlidingAttention{{Window: 3}, {Window: 2, Sinks: 2, Layers: []int{c.Layers - 1}}} {
+		s := varied(t, c, func(c *models.Config) { c.Attention.Kind = kind })
+		checkCache(t, s)
+		checkCost(t, s)
 	}
 }
 

@@ -51,6 +51,7 @@ func checkFile(t *testing.T, c models.Spec) {
 // zooOf is a zoo of the model's designs alone, whoever made them.
 func zooOf(c models.Spec) models.Zoo {
 	zoo := models.Zoo{}.With(without(c.Stream))
+	zoo = zoo.WithAttention(without(c.Attention.Design()))
 	if c.FeedForward != nil {
 		zoo = zoo.WithFeedForward(without(c.FeedForward))
 	}

@@ -32,6 +32,7 @@ func checks(idle IdleFunc) []check {
 		{"threads", checkThreads},
 		{"dropout", checkDropout},
 		{"cache", checkCache},
+		{"window", checkWindow},
 		{"seeds", checkSeeds},
 		{"file", checkFile},
 		{"cost", checkCost},

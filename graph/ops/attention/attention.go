@@ -24,12 +24,15 @@ type Options struct {
 	RopeBase float64            // rotary positions on q and k, half-split pairs; 0: none
 	Stretch  kernel.RopeStretch // of the rotary positions' rates
 	Starts   *gorgonia.Node     // Int32, T entries: first visible index in the row; nil: 0
+	Window   int                // tokens that a token sees, itself included; 0: all before it
+	Sinks    int                // with Window: how many of the first tokens of its document, or row, it sees as well
 }
 
 // attention is causal attention over packed q, k, v.
 type attention struct {
 	heads, seq      int
 	kvHeads         int // 0: heads
+	window, sinks   int
 	scale, ropeBase float64
 	stretch         kernel.RopeStretch
 	slopes          []float64
@@ -49,6 +52,8 @@ type attentionSaved struct {
 //
 //	o_i = sum_j softmax_j(Scale q_i.k_j - Slopes (i-j)) v_j,  starts_i <= j <= i
 //
+// with a Window (Beltagy et al. 2020, arXiv 2004.05150) only over j > i - Window, and with Sinks over
+// j < starts_i + Sinks, too (Xiao et al. 2024, arXiv 2309.17453); a window runs on the CPU alone.
 // qkv [T, (H+2*KV)*Dh] in the order (q, k, v), head, entry; o [T, H, Dh]. With KV < H, query head
 // h reads keys and values of head h/(H/KV) (Ainslie et al. 2023, arXiv 2305.13245, grouped-query
 // attention). It is computed in blocks with an online softmax: no Seq x Seq matrix exists. With Options.Cache the
@@ -73,9 +78,16 @@ func Causal(b *graph.Builder, qkv *gorgonia.Node, o Options) *gorgonia.Node {
 }
 
 func (k attention) String() string {
-	return fmt.Sprintf("CausalAttention(heads=%d, kv_heads=%d, seq=%d, scale=%g, slopes=%v, rope=%g, stretch=%v, masked=%t)",
-		k.heads, k.kvHeads, k.seq, k.scale, k.slopes, k.ropeBase, k.stretch, k.masked)
+	window := ""
+	if k.window > 0 {
+		window = fmt.Sprintf(", window=%d, sinks=%d", k.window, k.sinks)
+	}
+	return fmt.Sprintf("CausalAttention(heads=%d, kv_heads=%d, seq=%d, scale=%g, slopes=%v, rope=%g, stretch=%v, masked=%t%s)",
+		k.heads, k.kvHeads, k.seq, k.scale, k.slopes, k.ropeBase, k.stretch, k.masked, window)
 }
+
+// CPUOnly: no CUDA kernel has a window.
+func (k attention) CPUOnly() bool { return k.window > 0 }
 
 func (k attention) FLOPs(c graph.Cost) int { return 2 * k.halfFLOPs(c.Signature(0)) }
 
@@ -95,6 +107,8 @@ func (k attention) Infer(in []graph.Signature) (graph.Signature, error) {
 		return graph.Signature{}, errors.Errorf("slopes: want %d, one a head, got %d", k.heads, len(k.slopes))
 	case k.ropeBase != 0 && dim%2 != 0:
 		return graph.Signature{}, errors.Errorf("RoPE: want an even head dimension, got %d", dim)
+	case k.window < 0 || k.sinks < 0 || k.sinks > 0 && k.window == 0:
+		return graph.Signature{}, errors.Errorf("window: want >= 1 tokens and >= 0 sinks, or 0 of both, got %d and %d", k.window, k.sinks)
 	case k.stretch.Rates != nil && len(k.stretch.Rates) != dim/2:
 		return graph.Signature{}, errors.Errorf("RoPE: want a factor for each of %d pairs, got %d", dim/2, len(k.stretch.Rates))
 	}
@@ -133,7 +147,7 @@ func (k attention) headDim(qkv graph.Signature) int {
 
 func (k attention) params(qkv graph.Signature) kernel.AttentionParams {
 	return kernel.AttentionParams{Batch: qkv.Leading() / k.seq, Seq: k.seq, Heads: k.heads, KVHeads: k.sharedHeads(), HeadDim: k.headDim(qkv),
-		Scale: k.scale, Slopes: k.slopes, RopeBase: k.ropeBase, RopeStretch: k.stretch}
+		Scale: k.scale, Slopes: k.slopes, RopeBase: k.ropeBase, RopeStretch: k.stretch, Window: k.window, Sinks: k.sinks}
 }
 
 func (k attention) VJP(d *graph.Derivative) {
@@ -182,6 +196,9 @@ func runAttention[T kernel.Float](k attention, c graph.CallOf[T]) {
 	lse := savedLSE[T](k.saved, p.Batch*p.Heads*p.Seq)
 	run.Forward(c.Pool(), c.Out(), lse, c.In(0), starts, p)
 }
+
+// CPUOnly is that of the attention.
+func (k attentionGrad) CPUOnly() bool { return k.of.CPUOnly() }
 
 // attentionGrad is d(qkv), packed as qkv. Inputs: qkv, o, do, and starts if masked.
 type attentionGrad struct {

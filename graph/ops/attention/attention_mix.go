@@ -11,7 +11,7 @@ import (
 )
 
 // attentionMix sums values by a pattern. Inputs: pattern, qkv.
-type attentionMix struct{ heads, kvHeads, seq int }
+type attentionMix struct{ heads, kvHeads, seq, window, sinks int }
 
 // Mix is what attention does with its pattern (Vaswani et al. 2017, eq. 1): each
 // token's output is a sum of its row's values,
@@ -20,12 +20,12 @@ type attentionMix struct{ heads, kvHeads, seq int }
 //
 // pattern [T, H, Seq] (query, head, key's index in its row), whatever its entries are: no
 // key is masked; qkv [T, (H+2*KV)*Dh] as in Causal, of which only v is read; o [T, H, Dh]. Of the
-// options Heads, KVHeads and Seq count. A Builder with a Cache refuses it.
+// options Heads, KVHeads and Seq count, and in FLOPs Window and Sinks. A Builder with a Cache refuses it.
 func Mix(b *graph.Builder, pattern, qkv *gorgonia.Node, o Options) *gorgonia.Node {
 	if b.Err() != nil || refuseCache(b, "AttentionMix") {
 		return nil
 	}
-	return b.Apply(attentionMix{o.Heads, o.KVHeads, o.Seq}, pattern, qkv)
+	return b.Apply(attentionMix{o.Heads, o.KVHeads, o.Seq, o.Window, o.Sinks}, pattern, qkv)
 }
 
 func (k attentionMix) String() string {
@@ -36,7 +36,7 @@ func (k attentionMix) FLOPs(c graph.Cost) int { return k.attention().halfFLOPs(c
 
 // attention is the attention whose sizes the mix has.
 func (k attentionMix) attention() attention {
-	return attention{heads: k.heads, kvHeads: k.kvHeads, seq: k.seq}
+	return attention{heads: k.heads, kvHeads: k.kvHeads, seq: k.seq, window: k.window, sinks: k.sinks}
 }
 
 func (k attentionMix) Infer(in []graph.Signature) (graph.Signature, error) {

@@ -18,6 +18,7 @@ type attentionPattern struct{ attention }
 //
 //	p_ij = softmax_j(Scale q_i.k_j - Slopes (i-j)),  starts_i <= j <= i; exactly 0 elsewhere
 //
+// and 0 where the window and the sinks of Causal leave keys out.
 // qkv [T, (H+2*KV)*Dh] as in Causal; p [T, H, Seq]: query, head, and the
 // key's index in its row. Mix(b, p, qkv, o) then is what Causal(b, qkv, o)
 // makes, and so are its gradients; it takes batch*H*Seq*Seq more memory. A Builder with a
@@ -35,7 +36,7 @@ func Pattern(b *graph.Builder, qkv *gorgonia.Node, o Options) *gorgonia.Node {
 
 // primitive is the attention that the options describe, without a cache.
 func (o Options) primitive() attention {
-	return attention{heads: o.Heads, kvHeads: o.KVHeads, seq: o.Seq, scale: o.Scale, ropeBase: o.RopeBase, stretch: o.Stretch, slopes: o.Slopes,
+	return attention{heads: o.Heads, kvHeads: o.KVHeads, seq: o.Seq, scale: o.Scale, ropeBase: o.RopeBase, stretch: o.Stretch, slopes: o.Slopes, window: o.Window, sinks: o.Sinks,
 		masked: o.Starts != nil, saved: &attentionSaved{}}
 }
 
@@ -72,7 +73,7 @@ func (k attentionPattern) VJP(d *graph.Derivative) {
 // halfFLOPs counts one of attention's products, q.k or p.v, over the keys that queries see.
 func (k attention) halfFLOPs(qkv graph.Signature) int {
 	p := k.params(qkv)
-	return 2 * p.Batch * p.Heads * p.HeadDim * p.Seq * (p.Seq + 1) / 2
+	return 2 * p.Batch * p.Heads * p.HeadDim * p.Visible()
 }
 
 // rotatedSize is the number of entries of all queries and keys.
@@ -93,6 +94,9 @@ func (k attentionPattern) Run(c *graph.Call) {
 func runAttentionPattern[T kernel.Float](k attentionPattern, c graph.CallOf[T]) {
 	graph.State[kernel.AttentionPattern[T]](c).Forward(c.Pool(), c.Out(), c.In(0), c.Ints(1), k.params(c.Signature(0)))
 }
+
+// CPUOnly is that of the attention.
+func (k attentionPatternGrad) CPUOnly() bool { return k.of.CPUOnly() }
 
 // attentionPatternGrad is d(qkv), packed as qkv, 0 for v. Inputs: qkv, p, dp, and starts if
 // masked.

@@ -1,8 +1,11 @@
 package attention
 
 import (
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/residua-go/residua/graph"
@@ -26,15 +29,23 @@ func patternOptions() map[string]Options {
 	}
 }
 
+// windowOptions are attentions with a window.
+func windowOptions() map[string]Options {
+	return map[string]Options{
+		"window":             {Heads: 2, Seq: 7, Scale: 0.5, Slopes: []float64{0.5, 0.25}, Window: 2},
+		"window, everything": {Heads: 4, KVHeads: 2, Seq: 8, Scale: 0.5, RopeBase: 100, Window: 2, Sinks: 2},
+	}
+}
+
 // patternCases are AttentionPattern, AttentionMix and both together, which are attention.
-func patternCases() []optest.Case {
+func patternCases(options map[string]Options) []optest.Case {
 	const batch, headDim = 2, 4
 	var cases []optest.Case
-	for _, name := range []string{"plain", "alibi", "rope", "everything", "grouped"} {
-		o := patternOptions()[name]
+	for _, name := range slices.Sorted(maps.Keys(options)) {
+		o := options[name]
 		tokens := batch * o.Seq
 		c := optest.Case{Floats: [][]int{{tokens, o.packedHeads(), headDim}}}
-		if name == "everything" {
+		if strings.HasSuffix(name, "everything") {
 			c.Ints, c.MayBeNil = []optest.IntInput{{Shape: []int{batch, o.Seq}, Draw: optest.StartsOf(o.Seq)}}, []int{1}
 		}
 		with := func(ids gorgonia.Nodes) Options {
@@ -133,7 +144,9 @@ func attended(t *testing.T, dt tensor.Dtype, o Options, split bool, seen graph.H
 // TestPatternAndMixAreAttention: with every option and document starts, output and
 // gradients are those of CausalAttention, while a hook sees rows that sum to 1.
 func TestPatternAndMixAreAttention(t *testing.T) {
-	for name, o := range patternOptions() {
+	all := patternOptions()
+	maps.Copy(all, windowOptions())
+	for name, o := range all {
 		o.Seq = 90 // more than a block
 		for dt, tolerance := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 1e-6} {
 			t.Run(name+"/"+dt.String(), func(t *testing.T) {

@@ -14,28 +14,7 @@ import (
 )
 
 func attentionCases() []optest.Case {
-	make := func(name string, batch int, masked bool, headDim int, o Options) optest.Case {
-		tokens := batch * o.Seq
-		c := optest.Case{Name: "CausalAttention/" + name, MayBeNil: []int{1}, Floats: [][]int{{tokens, o.packedHeads(), headDim}},
-			Build: func(b *graph.Builder, x, ids gorgonia.Nodes) *gorgonia.Node {
-				o := o
-				if masked {
-					o.Starts = ids[0]
-				}
-				return Causal(b, x[0], o)
-			},
-			Want: func(x [][]float64, ids [][]int32) []float64 {
-				var starts []int32
-				if masked {
-					starts = ids[0]
-				}
-				return wantAttention(x[0], starts, batch, headDim, o)
-			}}
-		if masked {
-			c.Ints = []optest.IntInput{{Shape: []int{batch, o.Seq}, Draw: optest.StartsOf(o.Seq)}}
-		}
-		return c
-	}
+	make := attentionCase
 	return []optest.Case{
 		make("one head", 1, false, 3, Options{Heads: 1, Seq: 5, Scale: 0.6}),
 		make("one token", 1, false, 2, Options{Heads: 3, Seq: 1, Scale: 0.7}),
@@ -49,6 +28,39 @@ func attentionCases() []optest.Case {
 		make("one head of keys", 1, false, 3, Options{Heads: 4, KVHeads: 1, Seq: 70, Scale: 0.5}),
 		make("more than a block", 1, true, 2, Options{Heads: 1, Seq: 67, Scale: 0.5}),
 	}
+}
+
+// windowCases are attentions with a window, which run on the CPU alone.
+func windowCases() []optest.Case {
+	return []optest.Case{
+		attentionCase("window", 2, false, 3, Options{Heads: 2, Seq: 7, Scale: 0.5, Slopes: []float64{0.5, 0.25}, Window: 3}),
+		attentionCase("window and sinks", 2, true, 4, Options{Heads: 4, KVHeads: 2, Seq: 9, Scale: 0.5, RopeBase: 100, Window: 2, Sinks: 2}),
+		attentionCase("window over a block", 1, false, 2, Options{Heads: 1, Seq: 90, Scale: 0.5, Window: 3, Sinks: 1}),
+	}
+}
+
+// attentionCase is one attention; masked ones have document starts.
+func attentionCase(name string, batch int, masked bool, headDim int, o Options) optest.Case {
+	tokens := batch * o.Seq
+	c := optest.Case{Name: "CausalAttention/" + name, MayBeNil: []int{1}, Floats: [][]int{{tokens, o.packedHeads(), headDim}},
+		Build: func(b *graph.Builder, x, ids gorgonia.Nodes) *gorgonia.Node {
+			o := o
+			if masked {
+				o.Starts = ids[0]
+			}
+			return Causal(b, x[0], o)
+		},
+		Want: func(x [][]float64, ids [][]int32) []float64 {
+			var starts []int32
+			if masked {
+				starts = ids[0]
+			}
+			return wantAttention(x[0], starts, batch, headDim, o)
+		}}
+	if masked {
+		c.Ints = []optest.IntInput{{Shape: []int{batch, o.Seq}, Draw: optest.StartsOf(o.Seq)}}
+	}
+	return c
 }
 
 // tokenCases are the ops on Int32.
@@ -108,6 +120,9 @@ func wantAttention(qkv []float64, starts []int32, batch, headDim int, o Options)
 			for head := range o.Heads {
 				sum, total := make([]float64, headDim), 0.0
 				for j := first; j <= i; j++ {
+					if o.Window > 0 && j <= i-o.Window && j >= first+o.Sinks {
+						continue
+					}
 					q, k, v := part(0, row, i, head), part(1, row, j, head), part(2, row, j, head)
 					logit := 0.0
 					for d := range headDim {

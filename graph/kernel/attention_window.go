@@ -1,0 +1,105 @@
+package kernel
+
+// attentionSight says what the query at a position sees: the sinks, which are the keys
+// start:sinks, and the keys from first to its own position. sinks <= first: a key that is both a
+// sink and in the window counts as one of the window.
+//
+//	first = max(start, position+1-Window)        without a window: start
+//	sinks = min(start+Sinks, first)
+//
+// start is where the query's document begins, or its row: sinks are those of its document
+// (Xiao et al. 2024, arXiv 2309.17453, attention sinks; Beltagy et al. 2020, arXiv 2004.05150,
+// sliding windows).
+type attentionSight struct{ start, sinks, first int }
+
+// sight is what a query at a position sees of a document that begins at start.
+func (d *AttentionParams) sight(start, position int) attentionSight {
+	if d.Window <= 0 {
+		return attentionSight{start, start, start}
+	}
+	first := max(start, position+1-d.Window)
+	return attentionSight{start, min(start+max(d.Sinks, 0), first), first}
+}
+
+// Visible is the number of pairs of a query and a key that it sees in a row that is one document.
+func (d *AttentionParams) Visible() int {
+	window := d.Seq
+	if d.Window > 0 {
+		window = min(window, d.Window)
+	}
+	return rising(d.Seq, window) + rising(d.Seq-window, d.Sinks)
+}
+
+// rising is the sum of min(i, most) over i = 1..n.
+func rising(n, most int) int {
+	most = min(n, most)
+	return most*(most+1)/2 + (n-most)*most
+}
+
+// keyRange is the positions j0:j1.
+type keyRange struct{ j0, j1 int }
+
+// blockKeys are the keys that a block of queries sees: sinks lie before near, and there may be none.
+type blockKeys struct {
+	sinks, near  keyRange
+	past, window int // of the spans over near
+}
+
+// ranges are the sinks and the others.
+func (k blockKeys) ranges() [2]keyRange { return [2]keyRange{k.sinks, k.near} }
+
+// first is the position of the first key.
+func (k blockKeys) first() int {
+	if k.sinks.j0 < k.sinks.j1 {
+		return k.sinks.j0
+	}
+	return k.near.j0
+}
+
+// span is the block of queries i0:i1 with some of its keys.
+func (k blockKeys) span(i0, i1, j0, j1 int) attentionSpan {
+	s := attentionSpan{i0, i1, j0, j1, k.past, 0}
+	if j0 >= k.near.j0 {
+		s.window = k.window
+	}
+	return s
+}
+
+// blockKeys are the keys that the queries i0:i1 of a row see.
+func (a *Attention[T]) blockKeys(row, i0, i1 int) blockKeys {
+	return a.d.blockKeys(a.past(row), i0, i1, a.starts != nil, func(i int) int { return a.start(row, i) })
+}
+
+// blockKeys are the keys that the queries i0:i1 see, the first of which is at the position past+i0; start
+// tells where the document of each begins, which where there is one document is asked once.
+func (d *AttentionParams) blockKeys(past, i0, i1 int, documents bool, start func(i int) int) blockKeys {
+	near := keyRange{past + i1, past + i1}
+	last := i1
+	if !documents { // of the first query: the others see no key before its first
+		last = i0 + 1
+	}
+	for i := i0; i < last; i++ {
+		near.j0 = min(near.j0, d.sight(start(i), past+i).first)
+	}
+	k := blockKeys{near: near, past: past, sinks: keyRange{near.j0, 0}, window: max(d.Window, 0)}
+	if d.Window <= 0 || d.Sinks <= 0 {
+		return k
+	}
+	for i := i0; i < i1; i++ {
+		s := d.sight(start(i), past+i)
+		if s.start < s.sinks && s.sinks > near.j0 { // a sink among the others' keys, of which spans may then leave out none
+			k.window = 0
+		}
+		if s.start < s.sinks && s.start < near.j0 {
+			k.sinks = keyRange{min(k.sinks.j0, s.start), max(k.sinks.j1, min(s.sinks, near.j0))}
+		}
+	}
+	return k
+}
+
+// clearUnseen clears the entries of a row, one a key, that the query at position i does not see.
+func clearUnseen[T Float](row []T, s attentionSight, i int) {
+	clear(row[:s.start])
+	clear(row[s.sinks:s.first])
+	clear(row[i+1:])
+}

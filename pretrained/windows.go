@@ -1,0 +1,80 @@
+package pretrained
+
+import (
+	"fmt"
+
+	"github.com/residua-go/residua/layers"
+)
+
+// defaultWindow is transformers' own, of a config.json that leaves it out.
+const defaultWindow = 4096
+
+// windowKey is the row of sliding_window, for errors alone: readLayerWindows and readMistral read it. Token i sees the tokens
+// j > i - sliding_window, as model.attention.window has it.
+const windowKey = `
+sliding_window                                attention.window`
+
+// The names of layers in layer_types.
+const (
+	fullLayer    = "full_attention"
+	slidingLayer = "sliding_attention"
+)
+
+// readLayerWindows sets the window of the layers that layer_types names, or without it of those from max_window_layers on, if
+// use_sliding_window is true.
+func readLayerWindows(m *Described, text []byte) error {
+	window := defaultWindow
+	c := struct {
+		Layers     int      `json:"num_hidden_layers"`
+		UseWindow  bool     `json:"use_sliding_window"`
+		Window     *int     `json:"sliding_window"`
+		FullLayers int      `json:"max_window_layers"` // before those that have a window
+		LayerTypes []string `json:"layer_types"`
+	}{Layers: m.Layers, Window: &window, FullLayers: 28}
+	if err := unmarshal(text, &c); err != nil {
+		return err
+	}
+	if n := len(c.LayerTypes); n > 0 && n != c.Layers {
+		return layers.Setting("layer_types", "want %d, one for each of num_hidden_layers, got %d", c.Layers, n)
+	}
+	hasWindow := c.UseWindow && c.Window != nil
+	var sliding []int
+	for l, kind := range c.LayerTypes {
+		switch {
+		case kind != fullLayer && kind != slidingLayer:
+			return layers.Setting(fmt.Sprintf("layer_types[%d]", l), "want %s or %s, got %q", fullLayer, slidingLayer, kind)
+		case kind == slidingLayer && !hasWindow:
+			return layers.Setting(fmt.Sprintf("layer_types[%d]", l), "want %s without use_sliding_window and sliding_window, got %q", fullLayer, kind)
+		case kind == slidingLayer:
+			sliding = append(sliding, l)
+		}
+	}
+	if len(c.LayerTypes) == 0 && hasWindow {
+		for l := max(0, c.FullLayers); l < min(c.Layers, maxWindowLayers); l++ {
+			sliding = append(sliding, l)
+		}
+	}
+	if len(sliding) == 0 {
+		return nil
+	}
+	if len(sliding) == c.Layers {
+		sliding = nil
+	}
+	m.Attention.Kind = layers.SlidingAttention{Window: *c.Window, Layers: sliding}
+	return nil
+}
+
+// maxWindowLayers bounds the layers of a config.json whose windows are listed; a model that has more is refused for its size.
+const maxWindowLayers = 4096
+
+// layerWindows is what readLayerWindows reads.
+func layerWindows(a layers.SlidingAttention, blocks int) map[string]any {
+	kinds, first := make([]string, blocks), blocks
+	for l := range kinds {
+		kinds[l] = fullLayer
+		if a.Slides(l) {
+			kinds[l], first = slidingLayer, min(first, l)
+		}
+	}
+	return map[string]any{"use_sliding_window": true, "sliding_window": a.Window, "max_window_layers": first, "layer_types": kinds}
+}
