@@ -112,10 +112,16 @@ func (t *packer) Part(worker, lo, hi int) {
 	scratch := t.pool.arena(worker, &t.own)
 	if t.source.transposed {
 		t.transposePanels(scratch, first, end)
-	} else {
-		t.interleaveRows(scratch, first, end)
+		return
+	}
+	for step := panelsTogether * width; first < end; first += step {
+		t.interleaveRows(scratch, first, min(first+step, end))
 	}
 }
+
+// panelsTogether is the number of panels that interleaveRows writes at a time: more places than that
+// are slow to write to in turn.
+const panelsTogether = 8
 
 // interleaveRows packs the columns [first, end) from rows, two at a time, in the order of memory.
 func (t *packer) interleaveRows(scratch *arena, first, end int) {
