@@ -7,6 +7,8 @@ type Gemm[T Float] struct {
 	// Epilogue, where not nil, is told of each block of C as soon as it is final, while
 	// it is in cache.
 	Epilogue Epilogue
+	// Weights, where not nil, are op(B) of float32 products whose A is not transposed, in the place of Run's tb, b and ldb.
+	Weights *Weights
 
 	task gemmTask[T]
 	own  arena // for calls without a Pool, which has its own
@@ -21,7 +23,10 @@ type Gemm[T Float] struct {
 // panics.
 func (g *Gemm[T]) Run(p *Pool, ta, tb bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
 	t := &g.task
-	t.product = product[T]{ta: ta, tb: tb, m: m, n: n, k: k, alpha: alpha, a: a, lda: lda, b: b, ldb: ldb, beta: beta, c: c, ldc: ldc, epilogue: g.Epilogue}
+	t.product = product[T]{ta: ta, tb: tb, m: m, n: n, k: k, alpha: alpha, a: a, lda: lda, b: b, ldb: ldb, beta: beta, c: c, ldc: ldc, epilogue: g.Epilogue, weights: g.Weights}
+	if g.Weights != nil {
+		t.tb, t.b = false, nil
+	}
 	t.product.check()
 	t.run(p, kernelsOf[T](g.path), &g.own)
 }

@@ -33,14 +33,16 @@ func evenly(total, most, step int) int {
 // blocking chooses the cut. The cut of k depends on k alone, so that every element of
 // C is summed in the same order whatever rows and columns it is computed with.
 func (q *product[T]) blocking(kernels *microkernels) blocking {
-	width := kernels.width()
-	wide := q.n > directPanels*width
+	wide, stepK := q.n > directPanels*kernels.width(), 1
+	if q.weights != nil {
+		stepK = weightsGroup
+	}
 	return blocking{
 		m:     evenly(q.m, blockM, 1),
-		n:     evenly(q.n, blockN, width),
-		k:     evenly(q.k, blockK, 1),
+		n:     evenly(q.n, blockN, q.step(kernels)),
+		k:     evenly(q.k, blockK, stepK),
 		packA: wide || q.gatherA.index != nil || q.factors != nil,
-		packB: q.tb || wide && q.m > directRows || q.gatherB.index != nil,
+		packB: q.weights != nil || q.tb || wide && q.m > directRows || q.gatherB.index != nil,
 	}
 }
 
@@ -109,6 +111,10 @@ func (q *product[T]) placeB(x *block[T], space []T, p, j int) {
 	}
 	k := x.tile.k
 	x.tile.b, x.tile.bs, x.panel = &space[0], width, width*k
+	if q.weights != nil {
+		q.placeWeights(x, space, p, j)
+		return
+	}
 	if !q.tb {
 		q.packRows(x, space, p, j)
 		return

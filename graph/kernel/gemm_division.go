@@ -37,11 +37,12 @@ func (q *product[T]) divide(threads int, kernels *microkernels) division {
 		return best
 	}
 	work := func(m, n float64) float64 { return (m*n + divisionCost*(m+n)) * k }
-	panels := (q.n + kernels.width() - 1) / kernels.width()
+	step := q.step(kernels)
+	panels := (q.n + step - 1) / step
 	least := work(m, n)
 	for columns := 1; columns <= min(threads, panels); columns++ {
 		rows := min(threads/columns, q.m)
-		widest := min(q.n, (panels+columns-1)/columns*kernels.width())
+		widest := min(q.n, (panels+columns-1)/columns*step)
 		w := work(float64((q.m+rows-1)/rows), float64(widest))
 		if w < least {
 			least, best = w, division{rows, columns}
@@ -72,7 +73,7 @@ func (t *gemmTask[T]) Part(worker, lo, hi int) {
 // cell is the part of the product in a row and column of the division. Columns are
 // divided between panels.
 func (t *gemmTask[T]) cell(row, column int) product[T] {
-	width, d := t.kernels.width(), t.division
+	width, d := t.step(t.kernels), t.division
 	panels := (t.n + width - 1) / width
 	return t.part(row*t.m/d.rows, (row+1)*t.m/d.rows,
 		column*panels/d.columns*width, min(t.n, (column+1)*panels/d.columns*width))

@@ -49,6 +49,9 @@ func (t *gemvTile[T]) float32() *gemvTile[float32] {
 
 // fewRows tells whether runFewRows computes the product.
 func (q *product[T]) fewRows(kernels *microkernels, cut *blocking) bool {
+	if q.weights != nil {
+		return q.m <= fewRows && (q.beta == 0 || q.beta == 1)
+	}
 	if kernels.path == portable || q.m > fewRows || q.beta != 0 && q.beta != 1 || q.gatherA.index != nil || q.gatherB.index != nil || q.factors != nil {
 		return false
 	}
@@ -60,6 +63,11 @@ func (q *product[T]) fewRows(kernels *microkernels, cut *blocking) bool {
 
 // runFewRows computes the product from the rows of B, or of B^T.
 func (q *product[T]) runFewRows(kernels *microkernels, cut *blocking, scratch *arena) {
+	if q.weights != nil {
+		sums, _ := carve[T](scratch, weightsColumns, 0)
+		q.sumWeights(kernels.path, cut.k, sums)
+		return
+	}
 	if !q.tb {
 		sums, _ := carve[T](scratch, q.m*min(axpyColumns, q.n), 0)
 		q.sumRows(cut.k, sums)
@@ -120,15 +128,20 @@ func (q *product[T]) sumColumns(n, cutK int, sums []T) {
 // addSums does C[:, j:j+n] = alpha sums + beta C, for p > 0 with a beta of 1.
 func (q *product[T]) addSums(sums []T, n, p, j int) {
 	for i := range q.m {
-		c := q.c[i*q.ldc+j : i*q.ldc+j+n]
-		if p == 0 && q.beta == 0 {
-			for l, s := range sums[i*n : (i+1)*n] {
-				c[l] = q.alpha * s
-			}
-			continue
+		q.addRow(q.c[i*q.ldc+j:][:n], sums[i*n:], p)
+	}
+}
+
+// addRow does that for a row c.
+func (q *product[T]) addRow(c, sums []T, p int) {
+	sums = sums[:len(c)]
+	if p == 0 && q.beta == 0 {
+		for l, s := range sums {
+			c[l] = q.alpha * s
 		}
-		for l, s := range sums[i*n : (i+1)*n] {
-			c[l] += T(q.alpha * s)
-		}
+		return
+	}
+	for l, s := range sums {
+		c[l] += T(q.alpha * s)
 	}
 }

@@ -22,7 +22,7 @@ func TestFewRowsLayouts(t *testing.T) {
 	}
 	var y gemvTile[float32]
 	for i, offset := range []uintptr{
-		unsafe.Offsetof(y.y), unsafe.Offsetof(y.ys), unsafe.Offsetof(y.a), unsafe.Offsetof(y.as), unsafe.Offsetof(y.x), unsafe.Offsetof(y.xs), unsafe.Offsetof(y.squares),
+		unsafe.Offsetof(y.y), unsafe.Offsetof(y.ys), unsafe.Offsetof(y.a), unsafe.Offsetof(y.as), unsafe.Offsetof(y.x), unsafe.Offsetof(y.xs), unsafe.Offsetof(y.squares), unsafe.Offsetof(y.ahead),
 	} {
 		assert.EqualValues(t, 8*i, offset)
 	}

@@ -1,5 +1,7 @@
 package kernel
 
+import "unsafe"
+
 // product is C = alpha op(A) op(B) + beta C on one goroutine; see Gemm.Run.
 type product[T Float] struct {
 	ta, tb  bool
@@ -14,7 +16,8 @@ type product[T Float] struct {
 	ldc     int
 
 	gatherA, gatherB gather
-	factors          []T // of op(A)'s columns, [k], where A is transposed; or nil
+	factors          []T      // of op(A)'s columns, [k], where A is transposed; or nil
+	weights          *Weights // where not nil, B of the whole product
 
 	epilogue    Epilogue
 	row, column int // of C's first element in the whole product
@@ -54,7 +57,26 @@ func (q *product[T]) check() {
 		return
 	}
 	checkMatrix(q.a, choose(q.ta, q.k, q.m), choose(q.ta, q.m, q.k), q.lda)
+	if q.weights != nil {
+		q.checkWeights()
+		return
+	}
 	checkMatrix(q.b, choose(q.tb, q.n, q.k), choose(q.tb, q.k, q.n), q.ldb)
+}
+
+// checkWeights panics unless Weights are B of a product of float32 that is not transposed.
+func (q *product[T]) checkWeights() {
+	if q.weights.k != q.k || q.weights.n != q.n || q.ta || unsafe.Sizeof(T(0)) != 4 {
+		panic("kernel: weights of another product")
+	}
+}
+
+// step is what columns are divided by: panels.
+func (q *product[T]) step(kernels *microkernels) int {
+	if q.weights != nil {
+		return weightsColumns
+	}
+	return kernels.width()
 }
 
 // checkMatrix panics unless s holds rows x columns elements at distance ld.
@@ -78,7 +100,9 @@ func (q *product[T]) part(i0, i1, j0, j1 int) product[T] {
 	r := *q
 	r.m, r.n = i1-i0, j1-j0
 	r.a = q.a[choose(q.ta, i0, i0*q.lda):]
-	r.b = q.b[choose(q.tb, j0*q.ldb, j0):]
+	if q.weights == nil {
+		r.b = q.b[choose(q.tb, j0*q.ldb, j0):]
+	}
 	r.c = q.c[i0*q.ldc+j0:]
 	r.row, r.column = q.row+i0, q.column+j0
 	return r

@@ -8,6 +8,9 @@ type GemmActivated[T Float] struct {
 	blocks taskOfBlocks
 }
 
+// SetWeights makes w, where not nil, the weight of Forward in the place of its own.
+func (k *GemmActivated[T]) SetWeights(w *Weights) { k.gemm.Weights = w }
+
 // Forward computes h = x w and y = f(h) from x [rows, in] and w [in, out], or w stored
 // [out, in] where transposed.
 func (k *GemmActivated[T]) Forward(p *Pool, y, h, x, w []T, rows, in, out int, transposed bool, f Activation) {

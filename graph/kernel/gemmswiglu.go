@@ -8,6 +8,9 @@ type GemmSwiGLU[T Float] struct {
 	blocks taskOfBlocks
 }
 
+// SetWeights makes w, where not nil, the weight of Forward in the place of its own.
+func (k *GemmSwiGLU[T]) SetWeights(w *Weights) { k.gemm.Weights = w }
+
 // Forward computes value = x w and y = silu(gate) ⊙ value from x [rows, in], w [in, out] and
 // gate [rows, out].
 func (k *GemmSwiGLU[T]) Forward(p *Pool, y, value, gate, x, w []T, rows, in, out int) {

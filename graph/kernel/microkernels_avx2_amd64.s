@@ -49,6 +49,12 @@
 #define sumProducts_bs 40
 #define sumProducts_rows 48
 #define sumProducts_n 56
+#define weights_y 0
+#define weights_a 8
+#define weights_x 16
+#define weights_scales 24
+#define weights_k 32
+#define weights_panel 40
 
 DATA lanes<>+0(SB)/4, $0
 DATA lanes<>+4(SB)/4, $1

@@ -49,6 +49,12 @@
 #define sumProducts_bs 40
 #define sumProducts_rows 48
 #define sumProducts_n 56
+#define weights_y 0
+#define weights_a 8
+#define weights_x 16
+#define weights_scales 24
+#define weights_k 32
+#define weights_panel 40
 
 // func avx512n1x1(t *tile[float32])
 TEXT ·avx512n1x1(SB), NOSPLIT, $16-8

@@ -718,6 +718,18 @@ func avx512Widen(dst *float32, src *BFloat16, n int)
 //go:noescape
 func avx512Interleave(dst *float32, src, odd *BFloat16, n int)
 
+//go:noescape
+func avx512Multiply16(t *weightsTile)
+
+//go:noescape
+func avx512Unpack16(t *weightsTile)
+
+//go:noescape
+func avx512Multiply8(t *weightsTile)
+
+//go:noescape
+func avx512Unpack8(t *weightsTile)
+
 // avx2Tile runs the micro-kernel for tiles of rows x vecs vectors.
 // partial says that the last vector of a row is not full.
 func avx2Tile(rows, vecs int, transposed, partial bool, t *tile[float32]) {
@@ -1455,3 +1467,15 @@ func avx2Widen(dst *float32, src *BFloat16, n int)
 
 //go:noescape
 func avx2Interleave(dst *float32, src, odd *BFloat16, n int)
+
+//go:noescape
+func avx2Multiply16(t *weightsTile)
+
+//go:noescape
+func avx2Unpack16(t *weightsTile)
+
+//go:noescape
+func avx2Multiply8(t *weightsTile)
+
+//go:noescape
+func avx2Unpack8(t *weightsTile)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -66,7 +67,8 @@ func generate() (asm.Files, error) {
 	for _, s := range isas {
 		files["microkernels_"+s.Name+"_amd64.s"] = assembly(s, s.families())
 		files["bfloat16_"+s.Name+"_amd64.s"] = assembly(s, s.bfloat16())
-		for _, f := range append(s.families(), s.bfloat16()...) {
+		files["weights_"+s.Name+"_amd64.s"] = assembly(s, s.weights())
+		for _, f := range slices.Concat(s.families(), s.bfloat16(), s.weights()) {
 			f.declare(&declarations, s.Name)
 		}
 	}
@@ -87,6 +89,7 @@ func assembly(s isa, families []family) []byte {
 	define(w, "axpy", axpyFields)
 	define(w, "gemv", gemvFields)
 	define(w, "sumProducts", sumProductsFields)
+	define(w, "weights", weightsFields)
 	if !s.Masks {
 		var lanes []string
 		for i := range s.Lanes {

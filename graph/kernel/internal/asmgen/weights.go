@@ -1,0 +1,136 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/residua-go/residua/graph/kernel/internal/asm"
+)
+
+// weights is a micro-kernel over a panel of 64 columns of a matrix whose entries are stored in 16 or 8 bits
+// (kernel.Weights), row after row. It adds up the products with a vector,
+//
+//	y[j] = sum_k a[k] x[k][j]
+//
+// or, with unpack, writes the entries as float32. An entry of 8 bits is multiplied by its group's scale first.
+type weights struct {
+	isa
+	bits   int
+	unpack bool
+}
+
+const (
+	weightsColumns = 64 // of a panel
+	weightsGroup   = 64 // rows that share a column's scale
+)
+
+// weightsFields are the 8-byte fields of kernel.weightsTile, in order. A test of package kernel compares them
+// with the struct.
+var weightsFields = []string{"y", "a", "x", "scales", "k", "panel"}
+
+// weights lists the kernels of an instruction set.
+func (s isa) weights() []family {
+	return []family{newFamily([]weights{{s, 16, false}, {s, 16, true}, {s, 8, false}, {s, 8, true}}, "", nil)}
+}
+
+func (k weights) signature() string {
+	verb := "Multiply"
+	if k.unpack {
+		verb = "Unpack"
+	}
+	return fmt.Sprintf("%s%s%d(t *weightsTile)", k.isa.Name, verb, k.bits)
+}
+
+// General registers of weights, where they differ from the product's.
+const (
+	regScales = "R9"
+	regGroup  = "R10" // rows left of the group
+)
+
+func (k weights) vecs() int          { return weightsColumns / k.Lanes }
+func (k weights) sum(v int) string   { return k.Vector(v) }
+func (k weights) a() string          { return k.Vector(k.vecs()) }
+func (k weights) entry(v int) string { return k.Vector(k.vecs() + 1 + v%4) }
+func (k weights) scale(v int) string { return k.Vector(k.vecs() + 5 + v) } // with AVX-512
+
+func (k weights) emit(w *asm.Writer) {
+	w.Function(k.signature(), 0, 8)
+	w.Op("MOVQ", "t+0(FP)", regTile)
+	fields(w, "weights", "y", regC, "a", regA1, "x", regX, "scales", regScales, "k", regMore)
+	strides(w, "weights", "panel", regCS)
+	triple(w, regCS, regA3)
+	for v := range k.vecs() {
+		zero(w, k.sum(v))
+	}
+	if k.bits == 8 {
+		k.emitGroup(w)
+	}
+	w.Label("row")
+	k.emitRow(w)
+	if k.bits == 8 {
+		w.Op("DECQ", regGroup)
+		w.Op("JNZ", "row")
+		w.OpNumber("ADDQ", 4*weightsColumns, regScales)
+		w.Op("TESTQ", regMore, regMore)
+		w.Op("JNZ", "group")
+	} else {
+		w.Op("DECQ", regMore)
+		w.Op("JNZ", "row")
+	}
+	if !k.unpack {
+		for v := range k.vecs() {
+			w.Op("VMOVUPS", k.sum(v), at(v*k.Size(), regC))
+		}
+	}
+	w.Return()
+}
+
+// emitGroup begins a group of rows: as many as are left, and their scales.
+func (k weights) emitGroup(w *asm.Writer) {
+	w.Label("group")
+	w.OpNumber("MOVQ", weightsGroup, regGroup)
+	w.Op("CMPQ", regMore, regGroup)
+	w.Op("CMOVQLT", regMore, regGroup)
+	w.Op("SUBQ", regGroup, regMore)
+	if k.Masks {
+		for v := range k.vecs() {
+			w.Op("VMOVUPS", at(v*k.Size(), regScales), k.scale(v))
+		}
+	}
+}
+
+// emitRow handles a row of the panel and goes on to the next.
+func (k weights) emitRow(w *asm.Writer) {
+	if !k.unpack {
+		w.Op("VBROADCASTSS", at(0, regA1), k.a())
+		w.OpNumber("ADDQ", 4, regA1)
+	}
+	for v := range k.vecs() {
+		k.emitEntry(w, v)
+		if k.unpack {
+			w.Op("VMOVUPS", k.entry(v), fmt.Sprintf("%d%s", v%2*k.Size(), rowAddress(regC, regCS, regA3, v/2)))
+		} else {
+			w.Op("VFMADD231PS", k.entry(v), k.a(), k.sum(v))
+		}
+	}
+	if k.unpack {
+		w.OpNumber("ADDQ", 2*k.Size(), regC)
+	}
+	w.OpNumber("ADDQ", weightsColumns*k.bits/8, regX)
+}
+
+// emitEntry loads a vector of entries as float32.
+func (k weights) emitEntry(w *asm.Writer, v int) {
+	from := at(v*k.Lanes*k.bits/8, regX)
+	if k.bits == 16 {
+		w.Op("VPMOVZXWD", from, k.entry(v))
+		w.Op("VPSLLD", "$16", k.entry(v), k.entry(v))
+		return
+	}
+	w.Op("VPMOVSXBD", from, k.entry(v))
+	w.Op("VCVTDQ2PS", k.entry(v), k.entry(v))
+	scale := at(v*k.Size(), regScales)
+	if k.Masks {
+		scale = k.scale(v)
+	}
+	w.Op("VMULPS", scale, k.entry(v), k.entry(v))
+}

@@ -1,0 +1,195 @@
+package kernel
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/residua-go/residua/internal/memory"
+)
+
+// WeightFormat says how Weights store their entries.
+type WeightFormat string
+
+// The formats of Weights.
+const (
+	// WeightsBF16 rounds each entry to the nearest bfloat16: 2 bytes.
+	WeightsBF16 WeightFormat = "bf16"
+	// WeightsInt8 stores an entry w as the integer q in [-127, 127] with w = s q nearly: 1 byte. The scale s, a
+	// float32, is max |w| / 127 over a group of 64 entries of one column, and q = w/s to the nearest, of two that are
+	// as near the even one.
+	WeightsInt8 WeightFormat = "int8"
+)
+
+const (
+	weightsColumns = 64 // of a panel
+	weightsGroup   = 64 // rows that share a column's scale
+)
+
+// Weights are the matrix B [k, n] of a product, for computing alone: products with float32 are summed in
+// float32 (Gemm.Weights). It lies in panels of 64 columns, each row after row, as a product of few rows reads it.
+type Weights struct {
+	format WeightFormat
+	k, n   int
+	words  []BFloat16 // [panels, k, 64]
+	bytes  []int8     // likewise
+	scales []float32  // [panels, groups, 64]
+}
+
+// NewWeights converts b [k, n], stored [n, k] where transposed.
+func NewWeights(p *Pool, format WeightFormat, b []float32, k, n int, transposed bool) *Weights {
+	w := &Weights{format: format, k: k, n: n}
+	panels := (n + weightsColumns - 1) / weightsColumns
+	if format == WeightsBF16 {
+		w.words = make([]BFloat16, panels*k*weightsColumns)
+		memory.LargePages(unsafe.Pointer(unsafe.SliceData(w.words)), 2*len(w.words))
+	} else {
+		w.bytes, w.scales = make([]int8, panels*k*weightsColumns), make([]float32, panels*w.groups()*weightsColumns)
+		memory.LargePages(unsafe.Pointer(unsafe.SliceData(w.bytes)), len(w.bytes))
+	}
+	p.Do(panels, &convertWeights{w, b, transposed})
+	return w
+}
+
+// Bytes is the memory that the entries and scales take.
+func (w *Weights) Bytes() int { return 2*len(w.words) + len(w.bytes) + 4*len(w.scales) }
+
+func (w *Weights) groups() int { return (w.k + weightsGroup - 1) / weightsGroup }
+
+// entry is entry (row, column) as float32.
+func (w *Weights) entry(row, column int) float32 {
+	panel, column := column/weightsColumns, column%weightsColumns
+	i := (panel*w.k+row)*weightsColumns + column
+	if w.format == WeightsBF16 {
+		return w.words[i].Float32()
+	}
+	return float32(w.bytes[i]) * w.scales[(panel*w.groups()+row/weightsGroup)*weightsColumns+column]
+}
+
+// convertWeights converts panels.
+type convertWeights struct {
+	*Weights
+	b          []float32
+	transposed bool
+}
+
+func (t *convertWeights) Part(_, lo, hi int) {
+	column := make([]float32, t.k)
+	for panel := lo; panel < hi; panel++ {
+		for c := range min(weightsColumns, t.n-panel*weightsColumns) {
+			j := panel*weightsColumns + c
+			if t.transposed {
+				column = t.b[j*t.k : (j+1)*t.k]
+			} else {
+				for i := range column {
+					column[i] = t.b[i*t.n+j]
+				}
+			}
+			t.convert(column, panel*t.k*weightsColumns+c, panel*t.groups()*weightsColumns+c)
+		}
+	}
+}
+
+// convert stores a column from entry number to on, and its scales from number scale on.
+func (t *convertWeights) convert(column []float32, to, scale int) {
+	if t.format == WeightsBF16 {
+		for i, v := range column {
+			t.words[to+i*weightsColumns] = ToBFloat16(v)
+		}
+		return
+	}
+	for first := 0; first < len(column); first += weightsGroup {
+		group := column[first:min(first+weightsGroup, len(column))]
+		largest := 0.0
+		for _, v := range group {
+			largest = max(largest, math.Abs(float64(v)))
+		}
+		s := float32(largest / 127)
+		t.scales[scale+first/weightsGroup*weightsColumns] = s
+		if s == 0 {
+			continue // of entries that are 0, as q is
+		}
+		for i, v := range group {
+			t.bytes[to+(first+i)*weightsColumns] = int8(max(-127, min(math.RoundToEven(float64(v)/float64(s)), 127)))
+		}
+	}
+}
+
+// weightsTile is one call of a micro-kernel over k rows of a panel: y [64] = a [k] x, or x as float32 in
+// panels of a product, panel elements apart. k begins with a group. The assembly reads it by offset.
+type weightsTile struct {
+	y, a   *float32
+	x      unsafe.Pointer
+	scales *float32
+	k      int
+	panel  int
+}
+
+// tile is the call for the rows [p, p+k) of a panel.
+func (w *Weights) tile(panel, p, k int) weightsTile {
+	t, at := weightsTile{k: k}, (panel*w.k+p)*weightsColumns
+	if w.format == WeightsBF16 {
+		t.x = unsafe.Pointer(&w.words[at])
+	} else {
+		t.x, t.scales = unsafe.Pointer(&w.bytes[at]), &w.scales[(panel*w.groups()+p/weightsGroup)*weightsColumns]
+	}
+	return t
+}
+
+// multiply sets y [64] to a times the rows [p, p+len(a)) of a panel, each sum in their order by fused multiply-adds.
+func (w *Weights) multiply(path path, y, a []float32, panel, p int) {
+	if path == portable {
+		clear(y)
+		for i, v := range a {
+			for c := range min(weightsColumns, w.n-panel*weightsColumns) {
+				y[c] = fma(v, w.entry(p+i, panel*weightsColumns+c), y[c])
+			}
+		}
+		return
+	}
+	t := w.tile(panel, p, len(a))
+	t.y, t.a = &y[0], &a[0]
+	t.runFast(path, w.format, false)
+}
+
+// unpack writes the rows [p, p+k) of a panel as float32, in panels of a product's own width.
+func (w *Weights) unpack(kernels *microkernels, to []float32, panel, p, k int) {
+	width := kernels.width()
+	if kernels.path != portable {
+		t := w.tile(panel, p, k)
+		t.y, t.panel = &to[0], width*k
+		t.runFast(kernels.path, w.format, true)
+		return
+	}
+	for c := range min(weightsColumns, w.n-panel*weightsColumns) {
+		for i := range k {
+			to[(c/width*k+i)*width+c%width] = w.entry(p+i, panel*weightsColumns+c)
+		}
+	}
+}
+
+// sumWeights computes C from panels of Weights, of which the first begins at C's first column.
+func (q *product[T]) sumWeights(path path, cutK int, sums []T) {
+	for j := 0; j < q.n; j += weightsColumns {
+		n := min(weightsColumns, q.n-j)
+		for p := 0; p < q.k; p += cutK {
+			k := min(cutK, q.k-p)
+			for i := range q.m {
+				q.weights.multiply(path, float32s(sums), float32s(q.a[i*q.lda+p:][:k]), (q.column+j)/weightsColumns, p)
+				q.addRow(q.c[i*q.ldc+j:][:n], sums, p)
+			}
+		}
+	}
+	q.finished(0, 0, q.m, q.n)
+}
+
+// placeWeights unpacks B[p:, j:] of Weights into the block's panels.
+func (q *product[T]) placeWeights(x *block[T], space []T, p, j int) {
+	for s := 0; s < x.n; s += weightsColumns {
+		q.weights.unpack(x.kernels, float32s(space[s*x.tile.k:]), (q.column+j+s)/weightsColumns, p, x.tile.k)
+	}
+}
+
+// float32s is s itself, for a T that is float32.
+func float32s[T Float](s []T) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(s))), len(s))
+}

@@ -1,0 +1,148 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestWeightsLayout keeps weightsTile as internal/asmgen writes it into the assembly.
+func TestWeightsLayout(t *testing.T) {
+	if unsafe.Sizeof(uintptr(0)) != 8 {
+		t.Skip("the assembly is for 64-bit processors")
+	}
+	var x weightsTile
+	for i, offset := range []uintptr{
+		unsafe.Offsetof(x.y), unsafe.Offsetof(x.a), unsafe.Offsetof(x.x), unsafe.Offsetof(x.scales), unsafe.Offsetof(x.k), unsafe.Offsetof(x.panel),
+	} {
+		assert.EqualValues(t, 8*i, offset)
+	}
+}
+
+// weightsCase is a product with Weights [k, n].
+type weightsCase struct {
+	format     WeightFormat
+	k, n       int
+	transposed bool
+}
+
+func weightsCases() []weightsCase {
+	var all []weightsCase
+	for _, format := range []WeightFormat{WeightsBF16, WeightsInt8} {
+		for _, s := range [][2]int{{1, 1}, {64, 64}, {65, 63}, {200, 130}, {400, 96}, {769, 1100}} {
+			all = append(all, weightsCase{format, s[0], s[1], false}, weightsCase{format, s[0], s[1], true})
+		}
+	}
+	return all
+}
+
+func (c weightsCase) String() string {
+	return fmt.Sprintf("%s %dx%d transposed=%t", c.format, c.k, c.n, c.transposed)
+}
+
+// random returns a matrix, one column of which is 0, and its Weights.
+func (c weightsCase) random() (b []float32, w *Weights) {
+	b = uniformSlice[float32](rand.New(rand.NewPCG(1, uint64(c.k))), c.k*c.n)
+	for i := range c.k {
+		b[c.index(i, c.n/2)] = 0
+	}
+	return b, NewWeights(nil, c.format, b, c.k, c.n, c.transposed)
+}
+
+func (c weightsCase) index(i, j int) int {
+	if c.transposed {
+		return j*c.k + i
+	}
+	return i*c.n + j
+}
+
+// TestWeightsEntries wants each entry rounded as its format says.
+func TestWeightsEntries(t *testing.T) {
+	for _, c := range weightsCases() {
+		b, w := c.random()
+		for j := range c.n {
+			for i := range c.k {
+				v := b[c.index(i, j)]
+				want := ToBFloat16(v).Float32()
+				if c.format == WeightsInt8 {
+					largest := 0.0
+					for g := i / 64 * 64; g < min(c.k, i/64*64+64); g++ {
+						largest = max(largest, math.Abs(float64(b[c.index(g, j)])))
+					}
+					scale := float32(largest / 127)
+					if want = 0; scale > 0 {
+						want = float32(math.RoundToEven(float64(v)/float64(scale))) * scale
+					}
+				}
+				require.Equal(t, want, w.entry(i, j), "%v: %d, %d", c, i, j)
+			}
+		}
+	}
+	large := weightsCase{WeightsInt8, 768, 768, false}
+	_, w := large.random()
+	assert.Equal(t, 768*768+4*12*768, w.Bytes(), "a byte an entry, a float32 a group")
+	large.format = WeightsBF16
+	_, w = large.random()
+	assert.Equal(t, 2*768*768, w.Bytes())
+}
+
+// product multiplies rows by the weights, on a path.
+func (c weightsCase) product(p path, pool *Pool, w *Weights, a []float32, m, lda int) []float32 {
+	y := make([]float32, m*c.n)
+	gemm := &Gemm[float32]{path: p, Weights: w}
+	gemm.Run(pool, false, c.transposed, m, c.n, c.k, 0.7, a, lda, nil, 0, 0, y, c.n)
+	return y
+}
+
+// TestWeightsProduct compares products of few and of many rows with those of the entries in float64, and wants the
+// same bits of a row alone as among others, and on all paths where it is alone.
+func TestWeightsProduct(t *testing.T) {
+	pool := NewPool(2)
+	defer pool.Close()
+	const most = 37
+	for _, c := range weightsCases() {
+		_, w := c.random()
+		lda := c.k + 3
+		a := uniformSlice[float32](rand.New(rand.NewPCG(2, 3)), most*lda)
+		want := make([]float64, most*c.n)
+		for j := range c.n {
+			for p := range c.k {
+				e := float64(w.entry(p, j))
+				for i := range most {
+					want[i*c.n+j] += float64(float32(0.7)) * float64(a[i*lda+p]) * e
+				}
+			}
+		}
+		alone := c.product(portable, pool, w, a, 1, lda)
+		forEachPath[float32](t, func(t *testing.T, p path) {
+			all := c.product(p, pool, w, a, most, lda)
+			for i, v := range all {
+				require.InDelta(t, want[i], v, 1e-6*float64(c.k), "%v: %d", c, i)
+			}
+			for m := 1; m <= fewRows; m++ {
+				few := c.product(p, pool, w, a, m, lda)
+				require.Equal(t, alone, few[:c.n], "%v: bits of %d rows", c, m)
+				if p != portable { // where many rows are not summed by fused multiply-adds
+					require.True(t, slices.Equal(all[:m*c.n], few), "%v: bits of %d rows among %d", c, m, most)
+				}
+			}
+		})
+	}
+}
+
+// TestWeightsRefused panics, as a matrix that is too short does.
+func TestWeightsRefused(t *testing.T) {
+	w := NewWeights(nil, WeightsBF16, make([]float32, 6), 2, 3, false)
+	x := make([]float32, 16)
+	assert.Panics(t, func() { (&Gemm[float32]{Weights: w}).Run(nil, false, false, 1, 2, 3, 1, x, 3, nil, 0, 0, x, 2) })
+	assert.Panics(t, func() { (&Gemm[float32]{Weights: w}).Run(nil, true, false, 1, 3, 2, 1, x, 3, nil, 0, 0, x, 3) })
+	assert.Panics(t, func() {
+		(&Gemm[float64]{Weights: w}).Run(nil, false, false, 1, 3, 2, 1, make([]float64, 4), 3, nil, 0, 0, make([]float64, 4), 3)
+	})
+}
