@@ -16,7 +16,8 @@ const defaultBatch = 8
 type Options struct {
 	Batch   int // windows (of Likelihoods: rows) at a time, which changes the score by rounding alone; 0: 8 (as many rows as have 2,048 tokens)
 	Threads int // workers an op; 0: all cores
-	// Device is where the model runs, "" the CPU; Precision is a CUDA device's, "" tf32.
+	// Device is where the model runs, "" the CPU; Precision is a CUDA device's, "" tf32, or on the CPU that of
+	// weights, bf16 or int8 (graph.Options.For), "" float32.
 	Device    graph.Device
 	Precision graph.Precision
 	// PerToken, if not nil, gets every scored token in order.
@@ -37,7 +38,7 @@ func Evaluate(ctx context.Context, store *graph.Store, c models.Spec, text *Text
 	if batch == 0 {
 		batch = defaultBatch
 	}
-	compute := graph.Options{Store: store, Threads: o.Threads, Device: o.Device, Precision: o.Precision, Context: ctx}
+	compute := graph.Options{Store: store.Serve(), Threads: o.Threads, Device: o.Device, Context: ctx}.For(o.Precision)
 	s := &sum{tokenizer: text.Tokenizer, perToken: o.PerToken}
 	score := func(batch, seq int, tokens data.Tokens) error {
 		e, err := NewEvaluator(compute, c, batch, seq)

@@ -65,7 +65,7 @@ func Likelihoods(ctx context.Context, store *graph.Store, c models.Spec, request
 		answers[i] = Likelihood{make([]float64, len(r.Continuation)), true}
 	}
 	scorer := likelihoods{
-		compute: graph.Options{Store: store.Serve(), Threads: o.Threads, Device: o.Device, Precision: o.Precision, Context: ctx},
+		compute: graph.Options{Store: store.Serve(), Threads: o.Threads, Device: o.Device, Context: ctx}.For(o.Precision),
 		spec:    c, requests: requests, answers: answers, threads: o.Threads, progress: o.Progress,
 	}
 	if scorer.threads == 0 {

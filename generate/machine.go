@@ -42,8 +42,10 @@ func newMachine(store *graph.Store, c models.Spec, o Options, window, rows int) 
 	if m.cache, err = graph.NewCache(rows, window); err != nil {
 		return nil, err
 	}
-	m.options.Options = graph.Options{Store: store.Serve(), Threads: o.Threads, Device: o.Device, Precision: o.Precision, Cache: m.cache, Hooks: o.Hooks}
-	_, err = m.program(shape{rows: 1, tokens: 1})
+	m.options.Options = graph.Options{Store: store.Serve(), Threads: o.Threads, Device: o.Device, Cache: m.cache, Hooks: o.Hooks}.For(o.Precision)
+	if _, err = m.program(shape{rows: 1, tokens: 1}); err == nil && o.Release {
+		m.options.Store.Release()
+	}
 	return m, err
 }
 

@@ -25,9 +25,14 @@ const (
 
 // Options say how a Generator computes. The zero value is ready.
 type Options struct {
-	Threads   int             // workers an op; 0: all cores
-	Device    graph.Device    // where the model runs; "": the CPU
-	Precision graph.Precision // of a CUDA device; "": tf32
+	Threads int          // workers an op; 0: all cores
+	Device  graph.Device // where the model runs; "": the CPU
+	// Precision is of a CUDA device; "": tf32. On the CPU bf16 and int8 are what weights are stored in
+	// (graph.Options.For); "": float32.
+	Precision graph.Precision
+	// Release drops, on the CPU, the float32 values of weights that are stored in fewer bits: the Store then serves
+	// this Generator alone.
+	Release bool
 	// Window is how many tokens the model sees at most. 0 means the training length Seq,
 	// and 4 times that with ALiBi. Learned positions allow at most Seq.
 	Window int

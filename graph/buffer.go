@@ -170,6 +170,9 @@ func (c *Call) bind(values []gorgonia.Value) error {
 		return errors.Errorf("want %d inputs, got %d", len(c.args), len(values))
 	}
 	for i, v := range values {
+		if c.op.weightsOf(i) != nil {
+			continue
+		}
 		arg, err := argumentOf(v, c.op.in[i])
 		if err != nil {
 			return errors.Wrapf(err, "input %d", i)

@@ -65,8 +65,12 @@ func (op *Op) runBytes() int {
 		return k.Bytes(Cost{op: op})
 	}
 	bytes := op.out.Bytes()
-	for _, s := range op.in {
-		bytes += s.Bytes()
+	for i, s := range op.in {
+		if w := op.weightsOf(i); w != nil {
+			bytes += w.Bytes()
+		} else {
+			bytes += s.Bytes()
+		}
 	}
 	for _, c := range op.secondaries {
 		if c != nil {

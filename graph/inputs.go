@@ -97,7 +97,7 @@ func (b *Builder) paramNode(p *Param, transposed bool) (*gorgonia.Node, error) {
 		return b.residentNode(p, transposed)
 	}
 	options := []gorgonia.NodeConsOpt{gorgonia.WithShape(p.Shape...), gorgonia.WithName(p.Name)}
-	if !b.planning() {
+	if !b.planning() && p.Value != nil {
 		if !p.largePages {
 			memory.LargePages(dataOf(p.Value), int(p.Value.MemSize()))
 			p.largePages = true

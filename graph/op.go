@@ -12,6 +12,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph/cuda"
+	"github.com/residua-go/residua/graph/kernel"
 )
 
 func (s Signature) hmType() hm.Type {
@@ -71,10 +72,11 @@ type Op struct {
 	isGradient  bool  // its buffer is a parameter's gradient in a Store
 	runs        stopwatch
 
-	producers    []*Op         // what makes each input, nil for inputs and stock nodes
-	keepsFloat32 bool          // stays 32-bit on a device of precision bf16
-	device       cuda.Array    // where its output lives on a device
-	ranOn        cuda.Executor // the device it last ran on
+	weights      []*kernel.Weights // what it reads in fewer bits, by input; nil: nothing
+	producers    []*Op             // what makes each input, nil for inputs and stock nodes
+	keepsFloat32 bool              // stays 32-bit on a device of precision bf16
+	device       cuda.Array        // where its output lives on a device
+	ranOn        cuda.Executor     // the device it last ran on
 }
 
 var (

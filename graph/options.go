@@ -5,6 +5,8 @@ import (
 
 	"github.com/pkg/errors"
 	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph/kernel"
 )
 
 // Device names what the ops run on.
@@ -20,11 +22,13 @@ type Options struct {
 	Device  Device // where ops run, CPU, CUDA or another GPU (GPU(1)); "": CPU
 	// Precision is that of a CUDA device; "": TF32. All builders of a Store have the same.
 	Precision Precision
-	DType     tensor.Dtype // Float32 or Float64 (checks only); unset: Float32
-	Store     *Store       // where parameters live; nil: a new one, which draws them by Seed
-	Hooks     Hooks        // named activations to watch or replace
-	Cache     *Cache       // keys and values of earlier tokens, for generation
-	Training  bool         // dropout is active
+	// Weights is the form in which products read weights on the CPU, in a Store that serves (Store.Serve); "": float32.
+	Weights  kernel.WeightFormat
+	DType    tensor.Dtype // Float32 or Float64 (checks only); unset: Float32
+	Store    *Store       // where parameters live; nil: a new one, which draws them by Seed
+	Hooks    Hooks        // named activations to watch or replace
+	Cache    *Cache       // keys and values of earlier tokens, for generation
+	Training bool         // dropout is active
 	// Seed begins the draws of dropout masks and, where Store is nil, those of the parameters. It changes nothing in a
 	// Store that is given, which NewStore has a seed for.
 	Seed uint64
@@ -49,6 +53,8 @@ func (b *Builder) check() {
 		b.fail(errors.Errorf("graph: device: want %q, %q or, of several GPUs, %q, got %q", CPU, CUDA, GPU(1), b.options.Device))
 	case b.options.checkPrecision() != nil:
 		b.fail(b.options.checkPrecision())
+	case b.options.checkWeights() != nil:
+		b.fail(b.options.checkWeights())
 	case b.options.Store != nil && b.options.Store.dtype != b.options.DType:
 		b.fail(errors.Errorf("graph: dtype: the store holds %v, want %v as the graph", b.options.Store.dtype, b.options.DType))
 	}

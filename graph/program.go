@@ -69,6 +69,7 @@ const stageMemory = "memory" // before the first stage that takes memory
 func stages() []stage {
 	return []stage{
 		{"build", (*Program).buildGraph},          // the model's own forward nodes
+		{"weights", (*Program).convertWeights},    // parameters in fewer bits
 		{"differentiate", (*Program).addGradient}, // gradient nodes; recomputation puts copies before them
 		{"keep", (*Program).keepAliveAtEnd},       // after all readers exist, before liveness is computed
 		{"verify", (*Program).verify},             // no dead node, no two nodes of one hash: after all nodes exist

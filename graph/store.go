@@ -77,7 +77,8 @@ func (p *Param) Size() int { return product(p.Shape) }
 // shape, Serve refuses it.
 type Store struct {
 	*sharedParameters
-	mode mode
+	mode    mode
+	weights map[*Param]*convertedWeight // of a Store that serves, in fewer bits
 }
 
 // sharedParameters are what a Store and those that serve it share.
@@ -137,6 +138,9 @@ func (s *Store) ensure(spec ParamSpec) (*Param, error) {
 	if p := s.byName[spec.Name]; p != nil {
 		if !slices.Equal(p.Shape, spec.Shape) {
 			return nil, errors.Errorf("parameter %q: the store has shape %v, the graph wants %v", spec.Name, tensor.Shape(p.Shape), spec.Shape)
+		}
+		if s.weights[p] != nil {
+			return p, nil
 		}
 		return p, s.mode.checkExisting(p)
 	}

@@ -27,7 +27,9 @@ func NewPlan(dt tensor.Dtype) *Store {
 // Serve returns the Store with the same parameters, on the same device, to which no graph
 // adds any: a parameter that it does not have is an error that names it. This is how a trained
 // model is used, where one that is silently initialised would be noise.
-func (s *Store) Serve() *Store { return &Store{sharedParameters: s.sharedParameters, mode: serves} }
+func (s *Store) Serve() *Store {
+	return &Store{sharedParameters: s.sharedParameters, mode: serves, weights: map[*Param]*convertedWeight{}}
+}
 
 // Initialises tells whether the Store makes parameters that it does not have.
 func (s *Store) Initialises() bool { return s.mode == initialises }

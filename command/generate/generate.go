@@ -89,7 +89,7 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	if c.LogitBias, err = biases(c.Biases, tokenizer); err != nil {
 		return cli.Usage(err)
 	}
-	g, err := p.Generator(generate.Options{Threads: c.Threads, Device: c.Device, Precision: c.Precision, Window: c.Window, Rows: rows(max(1, len(prompts)) * c.Samples)})
+	g, err := p.Generator(generate.Options{Threads: c.Threads, Device: c.Device, Precision: c.Precision, Release: true, Window: c.Window, Rows: rows(max(1, len(prompts)) * c.Samples)})
 	if err != nil {
 		return cli.Usage(cli.ByFlag(err))
 	}

@@ -13,10 +13,11 @@ const crossEntropyBytes = 48 << 20
 
 // CrossEntropyArgs is what CrossEntropy.Run reads and writes.
 type CrossEntropyArgs[T Float] struct {
-	Features   []T     // [tokens, f]
-	Weight     []T     // [f, vocab], or [vocab, f] if Transposed
-	Transposed bool    // the unembedding is a tied embedding table
-	Targets    []int32 // [tokens]; a negative target's token is ignored
+	Features   []T      // [tokens, f]
+	Weight     []T      // [f, vocab], or [vocab, f] if Transposed
+	Weights    *Weights // where not nil, in the place of Weight; no gradients then
+	Transposed bool     // the unembedding is a tied embedding table
+	Targets    []int32  // [tokens]; a negative target's token is ignored
 	Tokens     int
 	F          int // features of a token
 	Vocab      int
@@ -111,6 +112,7 @@ func (k *CrossEntropy[T]) chunkLogits(p *Pool, n int) {
 	if a.Transposed {
 		ldw = a.F
 	}
+	k.gemm.Weights = a.Weights
 	k.gemm.Run(p, false, a.Transposed, n, a.Vocab, a.F, T(a.Scale), a.Features[k.first*a.F:], a.F, a.Weight, ldw, 0, k.logits, a.Vocab)
 }
 

@@ -73,43 +73,42 @@ type convertWeights struct {
 }
 
 func (t *convertWeights) Part(_, lo, hi int) {
-	column := make([]float32, t.k)
+	rows := make([]float32, t.k*weightsColumns) // of a panel
 	for panel := lo; panel < hi; panel++ {
-		for c := range min(weightsColumns, t.n-panel*weightsColumns) {
-			j := panel*weightsColumns + c
-			if t.transposed {
-				column = t.b[j*t.k : (j+1)*t.k]
-			} else {
-				for i := range column {
-					column[i] = t.b[i*t.n+j]
-				}
+		first := panel * weightsColumns
+		columns := min(weightsColumns, t.n-first)
+		if t.transposed {
+			transpose(pathOf[float32](fastest), rows, weightsColumns, t.b[first*t.k:], t.k, columns, t.k)
+		} else {
+			for i := range t.k {
+				copy(rows[i*weightsColumns:], t.b[i*t.n+first:][:columns])
 			}
-			t.convert(column, panel*t.k*weightsColumns+c, panel*t.groups()*weightsColumns+c)
+		}
+		at := panel * len(rows)
+		if t.format == WeightsBF16 {
+			RoundBFloat16(t.words[at:at+len(rows)], rows)
+			continue
+		}
+		for g := range t.groups() {
+			from, to := g*weightsGroup*weightsColumns, min((g+1)*weightsGroup*weightsColumns, len(rows))
+			quantise(t.bytes[at+from:at+to], t.scales[(panel*t.groups()+g)*weightsColumns:][:weightsColumns], rows[from:to])
 		}
 	}
 }
 
-// convert stores a column from entry number to on, and its scales from number scale on.
-func (t *convertWeights) convert(column []float32, to, scale int) {
-	if t.format == WeightsBF16 {
-		for i, v := range column {
-			t.words[to+i*weightsColumns] = ToBFloat16(v)
-		}
-		return
+// quantise stores a group of rows x [rows, 64] as WeightsInt8 says. Of a column of zeros all q are 0.
+func quantise(q []int8, scales, x []float32) {
+	var largest [weightsColumns]float32
+	for i, v := range x {
+		c := i % weightsColumns
+		largest[c] = max(largest[c], v, -v)
 	}
-	for first := 0; first < len(column); first += weightsGroup {
-		group := column[first:min(first+weightsGroup, len(column))]
-		largest := 0.0
-		for _, v := range group {
-			largest = max(largest, math.Abs(float64(v)))
-		}
-		s := float32(largest / 127)
-		t.scales[scale+first/weightsGroup*weightsColumns] = s
-		if s == 0 {
-			continue // of entries that are 0, as q is
-		}
-		for i, v := range group {
-			t.bytes[to+(first+i)*weightsColumns] = int8(max(-127, min(math.RoundToEven(float64(v)/float64(s)), 127)))
+	for c, v := range largest {
+		scales[c] = float32(float64(v) / 127)
+	}
+	for i, v := range x {
+		if s := scales[i%weightsColumns]; s > 0 {
+			q[i] = int8(max(-127, min(math.RoundToEven(float64(v)/float64(s)), 127)))
 		}
 	}
 }

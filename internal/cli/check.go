@@ -20,3 +20,19 @@ func CheckDevice(device graph.Device, precision graph.Precision) error {
 	}
 	return nil
 }
+
+// onCPU are the precisions of a model that is used, not trained, on the CPU: bf16 and int8 are its weights' alone.
+var onCPU = []graph.Precision{graph.FP32, graph.BF16, graph.INT8}
+
+// CheckPlace is CheckDevice for a model that is used, not trained.
+func CheckPlace(p Place) error {
+	switch {
+	case p.Device == graph.CPU && p.Precision != "" && !slices.Contains(onCPU, p.Precision):
+		return Usagef("-precision: want one of %v on the %s, got %q", onCPU, graph.CPU, p.Precision)
+	case p.Device == graph.CPU:
+		return nil
+	case p.Precision == graph.INT8:
+		return Usagef("-precision: want one of %v on %s, got %q, which the %s alone has", graph.Precisions(), p.Device, p.Precision, graph.CPU)
+	}
+	return CheckDevice(p.Device, p.Precision)
+}

@@ -32,7 +32,7 @@ type Cores struct {
 type Place struct {
 	Cores
 	Device    graph.Device    `yaml:"device" default:"cpu" help:"run the model on <DEVICE>: cpu, cuda or, of several GPUs, cuda:1"` // "": cpu
-	Precision graph.Precision `yaml:"precision" help:"with -device cuda: compute matrix products in <TYPE>: fp32, tf32 or bf16; without, tf32"`
+	Precision graph.Precision `yaml:"precision" help:"with -device cuda: compute matrix products in <TYPE>: fp32, tf32 or bf16; without, tf32. On the CPU: store the weights of products in <TYPE>: fp32, bf16 or int8; without, fp32"`
 }
 
 // Open reads the model and makes its tokenizer. What is wrong with either is the call's
@@ -62,7 +62,7 @@ func (m *Model) OpenModel(out Output) (*pretrained.Model, error) {
 	if m.Path == "" {
 		return nil, Usagef("-checkpoint: want a run folder, a step folder or a .safetensors file, got nothing")
 	}
-	if err := CheckDevice(m.Device, m.Precision); err != nil {
+	if err := CheckPlace(m.Place); err != nil {
 		return nil, err
 	}
 	WarnDevice(out, m.Device)

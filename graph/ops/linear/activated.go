@@ -52,7 +52,9 @@ func runLinearActivated[T kernel.Float](k linearActivated, c graph.CallOf[T]) {
 		return
 	}
 	inputs, outputs := k.Sides(c.Signature(1))
-	graph.State[kernel.GemmActivated[T]](c).Forward(c.Pool(), y, c.Out(), c.In(0), c.In(1),
+	gemm := graph.State[kernel.GemmActivated[T]](c)
+	gemm.SetWeights(c.Weights(1))
+	gemm.Forward(c.Pool(), y, c.Out(), c.In(0), c.In(1),
 		c.Signature(0).Leading(), inputs, outputs, k.Transposed, k.Function)
 }
 

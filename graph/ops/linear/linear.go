@@ -72,6 +72,9 @@ func (k Product) Sides(w graph.Signature) (inputs, outputs int) {
 	return w.Leading(), w.Width()
 }
 
+// ReadsWeights: the weight.
+func (k Product) ReadsWeights(i int) (transposed, ok bool) { return k.Transposed, i == 1 }
+
 // Infer wants x [tokens, ...in] and the weight.
 func (k Product) Infer(in []graph.Signature) (graph.Signature, error) {
 	inputs, outputs := k.Sides(in[1])
@@ -131,7 +134,9 @@ func runLinear[T kernel.Float](k Product, c graph.CallOf[T]) {
 	if k.Transposed {
 		ldw = inputs
 	}
-	graph.State[kernel.Gemm[T]](c).Run(c.Pool(), false, k.Transposed, rows, outputs, inputs, T(k.Scale),
+	gemm := graph.State[kernel.Gemm[T]](c)
+	gemm.Weights = c.Weights(1)
+	gemm.Run(c.Pool(), false, k.Transposed, rows, outputs, inputs, T(k.Scale),
 		c.In(0), inputs, c.In(1), ldw, 0, c.Out(), outputs)
 }
 

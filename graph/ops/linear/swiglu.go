@@ -62,7 +62,9 @@ func runValueProduct[T kernel.Float](k valueProduct, c graph.CallOf[T]) {
 		return
 	}
 	inputs, outputs := k.Sides(c.Signature(1))
-	graph.State[kernel.GemmSwiGLU[T]](c).Forward(c.Pool(), y, c.Out(), c.In(2), c.In(0), c.In(1),
+	gemm := graph.State[kernel.GemmSwiGLU[T]](c)
+	gemm.SetWeights(c.Weights(1))
+	gemm.Forward(c.Pool(), y, c.Out(), c.In(2), c.In(0), c.In(1),
 		c.Signature(0).Leading(), inputs, outputs)
 }
 

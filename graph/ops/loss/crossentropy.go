@@ -39,6 +39,9 @@ func (k lossConfig) String() string {
 	return fmt.Sprintf("(transposed=%t, scale=%g, cap=%g, z=%g)", k.transposed, k.scale, k.softCap, k.zLoss)
 }
 
+// ReadsWeights: the unembedding.
+func (k lossConfig) ReadsWeights(i int) (transposed, ok bool) { return k.transposed, i == 1 }
+
 // ReadsInts: the targets.
 func (lossConfig) ReadsInts(i int) bool { return i == 2 }
 
@@ -58,7 +61,7 @@ func lossArgs[T kernel.Float](k lossConfig, c graph.CallOf[T]) kernel.CrossEntro
 	x, w := c.Signature(0), c.Signature(1)
 	f, vocab := linear.Product{Transposed: k.transposed}.Sides(w)
 	return kernel.CrossEntropyArgs[T]{
-		Features: c.In(0), Weight: c.In(1), Transposed: k.transposed, Targets: c.Ints(2),
+		Features: c.In(0), Weight: c.In(1), Weights: c.Weights(1), Transposed: k.transposed, Targets: c.Ints(2),
 		Tokens: x.Leading(), F: f, Vocab: vocab, Scale: k.scale, SoftCap: k.softCap, ZLoss: k.zLoss,
 	}
 }

@@ -1,0 +1,190 @@
+package graph
+
+import (
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// INT8 is a precision of models that are used and not trained, on the CPU: see Options.For.
+const INT8 Precision = "int8"
+
+// leastWeight is the fewest rows and columns of a weight that is stored in fewer bits: below it are the
+// coefficients of streams, which take little memory.
+const leastWeight = 64
+
+// WeightsReader is a Primitive that can read its input i in fewer bits, as Call.Weights: B of a matrix product,
+// which is stored transposed or not.
+type WeightsReader interface {
+	ReadsWeights(i int) (transposed, ok bool)
+}
+
+// For returns o for a model that is used, not trained, at a precision. On a GPU that is Precision. On the CPU BF16
+// and INT8 are Weights: products' weights are stored in bfloat16 or in int8 with scales, all else in float32.
+func (o Options) For(p Precision) Options {
+	if o.Device.OnGPU() || p != BF16 && p != INT8 {
+		o.Precision = p
+		return o
+	}
+	o.Weights = kernel.WeightFormat(p)
+	return o
+}
+
+// checkWeights refuses Weights where they cannot be.
+func (o *Options) checkWeights() error {
+	switch {
+	case o.Weights == "":
+		return nil
+	case o.Weights != kernel.WeightsBF16 && o.Weights != kernel.WeightsInt8:
+		return errors.Errorf("graph: weights: want %q or %q, got %q", kernel.WeightsBF16, kernel.WeightsInt8, o.Weights)
+	case o.Device.OnGPU():
+		return errors.Errorf("graph: weights: want none on %s, got %q: set Precision", o.Device, o.Weights)
+	case o.DType != tensor.Float32 || o.Store == nil || o.Store.mode == initialises:
+		return errors.Errorf("graph: weights: want a store of float32 that serves, for %q, got one that may train: use Store.Serve", o.Weights)
+	}
+	return nil
+}
+
+// weightReads are the places where ops read a parameter, and whether as a transposed matrix.
+type weightReads struct {
+	ops        []*Op
+	inputs     []int
+	transposed bool
+	others     bool // some need its float32 values
+}
+
+// convertWeights gives ops the parameters' weights in fewer bits. A parameter that no op reads otherwise is no
+// longer an input of the graph.
+func (p *Program) convertWeights() error {
+	if p.options.Weights == "" || p.builder.planning() {
+		return nil
+	}
+	if p.options.Gradients || p.options.HookGradients {
+		return errors.Errorf("weights: want none with gradients, got %q", p.options.Weights)
+	}
+	reads := p.weightReads()
+	for _, parameter := range p.builder.params {
+		r, param := reads[parameter.node], parameter.param
+		if r == nil || r.ops == nil {
+			continue
+		}
+		w, err := p.options.Store.converted(p.builder, param, r)
+		if err != nil {
+			return err
+		}
+		if w == nil {
+			continue
+		}
+		for i, op := range r.ops {
+			op.readWeights(r.inputs[i], w)
+		}
+		if !r.others {
+			if err := gorgonia.Let(parameter.node, float32(0)); err != nil { // something, as a tape machine wants; nothing reads it
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// weightReads finds who reads which parameter.
+func (p *Program) weightReads() map[*gorgonia.Node]*weightReads {
+	reads := map[*gorgonia.Node]*weightReads{}
+	for _, parameter := range p.builder.params {
+		reads[parameter.node] = &weightReads{}
+	}
+	for _, n := range p.builder.g.AllNodes() {
+		op := opOf(n)
+		for i, input := range Inputs(n) {
+			r := reads[input]
+			if r == nil {
+				continue
+			}
+			transposed, ok := false, false
+			if op != nil {
+				transposed, ok = op.readsWeights(i)
+			}
+			if !ok || r.ops != nil && transposed != r.transposed {
+				r.others = true
+				continue
+			}
+			r.ops, r.inputs, r.transposed = append(r.ops, op), append(r.inputs, i), transposed
+		}
+	}
+	return reads
+}
+
+// readsWeights is WeightsReader.ReadsWeights.
+func (op *Op) readsWeights(i int) (transposed, ok bool) {
+	if k, is := op.Primitive.(WeightsReader); is {
+		return k.ReadsWeights(i)
+	}
+	return false, false
+}
+
+// readWeights makes w the op's input i.
+func (op *Op) readWeights(i int, w *kernel.Weights) {
+	if op.weights == nil {
+		op.weights = make([]*kernel.Weights, len(op.in))
+	}
+	op.weights[i] = w
+}
+
+// weightsOf is what input i is read as, nil for float32.
+func (op *Op) weightsOf(i int) *kernel.Weights {
+	if op.weights == nil {
+		return nil
+	}
+	return op.weights[i]
+}
+
+// Weights returns input i in fewer bits, nil where it is a tensor.
+func (c *Call) Weights(i int) *kernel.Weights { return c.op.weightsOf(i) }
+
+// convertedWeight is a parameter of a Store that serves.
+type convertedWeight struct {
+	weights    *kernel.Weights
+	format     kernel.WeightFormat
+	transposed bool
+	others     bool // some program reads the float32 values, too
+}
+
+// converted returns a parameter's weights, made when they are first asked for; nil for too small a one.
+func (s *Store) converted(b *Builder, p *Param, r *weightReads) (*kernel.Weights, error) {
+	rows := p.Shape[0]
+	columns := p.Size() / rows
+	if r.transposed {
+		rows, columns = columns, rows
+	} else if len(p.Shape) > 2 {
+		columns = p.Shape[len(p.Shape)-1]
+		rows = p.Size() / columns
+	}
+	if min(rows, columns) < leastWeight {
+		return nil, nil
+	}
+	c := s.weights[p]
+	switch {
+	case c == nil && p.Value == nil:
+		return nil, errors.Errorf("parameter %q: want its float32 values, got none: they were released", p.Name)
+	case c == nil:
+		c = &convertedWeight{kernel.NewWeights(b.runtime.workers(), b.options.Weights, elements[float32](p.Value), rows, columns, r.transposed), b.options.Weights, r.transposed, false}
+		s.weights[p] = c
+	case c.format != b.options.Weights || c.transposed != r.transposed:
+		return nil, errors.Errorf("parameter %q: want one form of its weights for all programs of a store that serves, got another: call Store.Serve for each", p.Name)
+	}
+	c.others = c.others || r.others
+	return c.weights, nil
+}
+
+// Release drops the float32 values of parameters that all programs over this Store so far read in fewer bits
+// (Options.Weights), for all that share its parameters: Param.Value becomes nil. Programs over this Store that read
+// them in no other way can still be made.
+func (s *Store) Release() {
+	for p, c := range s.weights {
+		if !c.others {
+			p.Value = nil
+		}
+	}
+}
