@@ -72,7 +72,7 @@ func (k Product) Sides(w graph.Signature) (inputs, outputs int) {
 	return w.Leading(), w.Width()
 }
 
-// ReadsWeights: the weight.
+// ReadsWeights says that the weight can be in fewer bits.
 func (k Product) ReadsWeights(i int) (transposed, ok bool) { return k.Transposed, i == 1 }
 
 // Infer wants x [tokens, ...in] and the weight.

@@ -39,7 +39,7 @@ func (k lossConfig) String() string {
 	return fmt.Sprintf("(transposed=%t, scale=%g, cap=%g, z=%g)", k.transposed, k.scale, k.softCap, k.zLoss)
 }
 
-// ReadsWeights: the unembedding.
+// ReadsWeights says that the unembedding can be in fewer bits.
 func (k lossConfig) ReadsWeights(i int) (transposed, ok bool) { return k.transposed, i == 1 }
 
 // ReadsInts: the targets.
