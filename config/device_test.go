@@ -38,7 +38,7 @@ func TestDevice(t *testing.T) {
 		want string
 	}{
 		{[]string{"device.kind=tpu"}, "device.kind"},
-		{[]string{"device.precision=bf16"}, "device.precision"},
+		{[]string{"device.precision=tf32"}, "device.precision"},
 		{[]string{"device.index=1"}, "device.index"},
 		{[]string{"device.kind=cuda", "device.index=-1"}, "device.index"},
 		{[]string{"device.kind=cuda", "device.precision=fp8"}, "device.precision"},

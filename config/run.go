@@ -108,7 +108,7 @@ type Device struct {
 	Kind      string `yaml:"kind" choices:"cpu, cuda" help:"cpu or cuda"`
 	Index     int    `yaml:"index" min:"0" max:"1023" help:"which GPU, of those that CUDA_VISIBLE_DEVICES lets the program see; 0: the first"`
 	Threads   int    `yaml:"threads" min:"0" max:"1024" help:"number of threads; 0: one for each core; the losses do not depend on it"`
-	Precision string `yaml:"precision" default:"fp32, on cuda tf32" from:"device.kind" help:"of matrix products: fp32, on cuda also tf32 and bf16"`
+	Precision string `yaml:"precision" default:"fp32, on cuda tf32" from:"device.kind" help:"of activations and matrix products: fp32, bf16 (activations and what products read in bfloat16, all sums in float32) or, on cuda alone, tf32 (products alone)"`
 }
 
 // Options returns the device as a program's options.

@@ -150,7 +150,7 @@ func (d Device) check(where *settings.Positions) error {
 	if d.Index != 0 {
 		return where.Errorf("device.index", "want 0 on the cpu, got %d: set device.kind to cuda", d.Index)
 	}
-	return oneOf(where, "device.precision", d.Precision, string(graph.FP32))
+	return oneOf(where, "device.precision", d.Precision, string(graph.FP32), string(graph.BF16))
 }
 
 // TotalSteps is the number of updates of the run.

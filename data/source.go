@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/internal/setting"
 )
 
 // Source is a kind of source of documents: a struct whose tagged fields, without further sections, are its settings, the keys
@@ -13,7 +13,7 @@ import (
 type Source interface {
 	Name() string // the kind
 	// Open checks settings and options, without a look at the disk, and returns what reads the documents. t is the
-	// source's own tokenizer, if it is Tokenized, else that of the options. A layers.Setting error names the key.
+	// source's own tokenizer, if it is Tokenized, else that of the options. A *layers.SettingError names the key.
 	Open(o Options, t Tokenizer) (Reader, error)
 }
 
@@ -83,7 +83,7 @@ func (s Shards) Open(o Options, t Tokenizer) (Reader, error) {
 // checkPaths wants some.
 func (o Options) checkPaths(s Source) error {
 	if len(o.Paths) == 0 {
-		return layers.Setting("data.path", "want files, folders or globs for source %s, got none", s.Name())
+		return setting.Errorf("data.path", "want files, folders or globs for source %s, got none", s.Name())
 	}
 	return nil
 }

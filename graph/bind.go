@@ -7,7 +7,7 @@ import (
 )
 
 func (p *Program) planBuffers() (err error) {
-	p.plan, err = newPlan(p.builder.g, p.liveAtEnd())
+	p.plan, err = newPlan(p.builder.g, p.liveAtEnd(), !p.options.Separate)
 	return err
 }
 

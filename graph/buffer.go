@@ -121,6 +121,8 @@ type argument struct {
 	data  unsafe.Pointer
 	n     int
 	value gorgonia.Value
+	half  []kernel.BFloat16 // of a packed op, in the place of data
+	wide  []float32         // its float32 copy, once the op asks for it
 }
 
 // argumentOf reads a value that Gorgonia passes to an op. A view that is not contiguous
@@ -163,6 +165,8 @@ type Call struct {
 	result gorgonia.Value
 	state  any // the op's kernel, kept between runs
 	err    error
+
+	written []wideCopy // outputs that are rounded to bfloat16 after the run
 }
 
 func (c *Call) bind(values []gorgonia.Value) error {
@@ -171,6 +175,10 @@ func (c *Call) bind(values []gorgonia.Value) error {
 	}
 	for i, v := range values {
 		if c.op.weightsOf(i) != nil {
+			continue
+		}
+		if from := c.op.producers[i]; from != nil && from.half != nil {
+			c.args[i] = argument{half: from.half, n: from.out.Size()}
 			continue
 		}
 		arg, err := argumentOf(v, c.op.in[i])
@@ -230,7 +238,7 @@ type CallOf[T kernel.Float] struct{ *Call }
 func (c CallOf[T]) In(i int) []T { return inputOf[T](c.Call, i) }
 
 // Out returns the output's elements.
-func (c CallOf[T]) Out() []T { return outputOf[T](c.op) }
+func (c CallOf[T]) Out() []T { return writtenOf[T](c.Call, c.op) }
 
 // SecondaryOut returns the elements of secondary i's buffer, nil if that node was not built,
 // and whether to add to them.
@@ -239,6 +247,9 @@ func (c CallOf[T]) SecondaryOut(i int) (data []T, accumulate bool) { return seco
 func inputOf[T kernel.Float | int32](c *Call, i int) []T {
 	if i < 0 || i >= len(c.args) {
 		return nil
+	}
+	if c.args[i].half != nil {
+		return floatsAs[T](c.wide(i))
 	}
 	return unsafe.Slice((*T)(c.args[i].data), c.args[i].n)
 }
@@ -253,7 +264,15 @@ func secondaryOf[T kernel.Float | int32](c *Call, i int) (data []T, accumulate b
 	}
 	other := c.op.secondaries[i]
 	other.buffer.ensure(other.out)
-	return outputOf[T](other), other.accumulating()
+	return writtenOf[T](c, other), other.accumulating()
+}
+
+// writtenOf is the memory that an output is computed in.
+func writtenOf[T kernel.Float | int32](c *Call, op *Op) []T {
+	if op.rounded() {
+		return floatsAs[T](c.wideOut(op))
+	}
+	return outputOf[T](op)
 }
 
 // Dispatch runs k in the op's type of floats: run is one generic function, named for both.

@@ -168,7 +168,7 @@ func (b *Builder) newNode(k Primitive, like *Signature, children []*gorgonia.Nod
 		return nil, err
 	}
 	for _, c := range children {
-		op.producers = append(op.producers, opOf(c))
+		op.producers, op.leaves = append(op.producers, opOf(c)), append(op.leaves, c.Op() == nil)
 	}
 	carrier, err := b.graphOp(op)
 	if err != nil {

@@ -74,9 +74,12 @@ type Op struct {
 
 	weights      []*kernel.Weights // what it reads in fewer bits, by input; nil: nothing
 	producers    []*Op             // what makes each input, nil for inputs and stock nodes
-	keepsFloat32 bool              // stays 32-bit on a device of precision bf16
-	device       cuda.Array        // where its output lives on a device
-	ranOn        cuda.Executor     // the device it last ran on
+	leaves       []bool            // whether each input is one of the graph, such as a parameter
+	packed       bool              // its output takes 16 bits in memory: half
+	half         []kernel.BFloat16
+	keepsFloat32 bool          // stays 32-bit on a device of precision bf16
+	device       cuda.Array    // where its output lives on a device
+	ranOn        cuda.Executor // the device it last ran on
 }
 
 var (
@@ -233,5 +236,8 @@ func (op *Op) Do(values ...gorgonia.Value) (out gorgonia.Value, err error) {
 	}
 	c.err = nil
 	op.Run(c)
+	if len(c.written) > 0 {
+		c.round()
+	}
 	return c.result, errors.Wrapf(c.err, "%s", op.Primitive)
 }

@@ -28,6 +28,7 @@ type interval struct {
 // plan decides where each op's output lives. Two outputs may share memory when they are
 // never alive at the same time.
 type plan struct {
+	packs      bool
 	order      gorgonia.Nodes
 	position   map[*gorgonia.Node]int
 	readers    map[*gorgonia.Node]gorgonia.Nodes
@@ -39,13 +40,13 @@ type plan struct {
 	unshared   int // what the same buffers would take without sharing
 }
 
-// newPlan plans the buffers of every node of g. pinned nodes keep theirs to the end.
-func newPlan(g *gorgonia.ExprGraph, pinned gorgonia.Nodes) (*plan, error) {
+// newPlan plans the buffers of every node of g. pinned nodes keep theirs to the end; packs says whether outputs may take 16 bits.
+func newPlan(g *gorgonia.ExprGraph, pinned gorgonia.Nodes, packs bool) (*plan, error) {
 	sorted, err := gorgonia.Sort(g)
 	if err != nil {
 		return nil, errors.Wrap(err, "graph: plan")
 	}
-	p := &plan{position: map[*gorgonia.Node]int{}, readers: map[*gorgonia.Node]gorgonia.Nodes{},
+	p := &plan{packs: packs, position: map[*gorgonia.Node]int{}, readers: map[*gorgonia.Node]gorgonia.Nodes{},
 		pinned: map[*gorgonia.Node]bool{}, last: map[*gorgonia.Node]int{}, intervalOf: map[*gorgonia.Node]*interval{}}
 	for i := len(sorted) - 1; i >= 0; i-- { // the tape machine runs the sort backwards
 		p.position[sorted[i]] = len(p.order)
@@ -80,6 +81,7 @@ func (p *plan) layOut() {
 		if !planned(n) {
 			continue
 		}
+		p.pack(n)
 		op := opOf(n)
 		p.unshared += aligned(op.storageBytes())
 		if host := p.overwritable(n); host != nil {
@@ -208,14 +210,24 @@ func (p *plan) bindDevice(r *runState) error {
 
 // bind allocates the arena and puts every planned op's buffer into it.
 func (p *plan) bind() {
-	arena := make([]byte, p.bytes+arenaAlignment)
+	beyond := 0 // a packed output's tensor reaches as far again as its memory
+	for n := range p.intervalOf {
+		if op := opOf(n); op.packed {
+			beyond = max(beyond, op.storageBytes())
+		}
+	}
+	arena := make([]byte, p.bytes+arenaAlignment+beyond)
 	base := unsafe.Pointer(unsafe.SliceData(arena))
-	memory.LargePages(base, len(arena))
+	memory.LargePages(base, p.bytes)
 	skip := (arenaAlignment - int(uintptr(base)%arenaAlignment)) % arenaAlignment
 	for _, v := range p.intervals {
 		for _, n := range v.nodes {
-			op := opOf(n)
-			op.buffer.bindTo(denseAt(unsafe.Add(base, skip+v.offset), op.out))
+			op, at := opOf(n), unsafe.Add(base, skip+v.offset)
+			if op.packed {
+				op.bindHalf(at)
+			} else {
+				op.buffer.bindTo(denseAt(at, op.out))
+			}
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// Precision is how a GPU keeps activations and multiplies: FP32, TF32 or BF16. The CPU
-// knows float32 and float64 only (Options.DType) and ignores it.
+// Precision is how activations are kept and matrices multiplied: FP32, TF32 or BF16. On the CPU TF32 is FP32, and BF16 wants
+// Options.DType to be Float32.
 type Precision = cuda.Precision
 
 // The precisions of Options.Precision; TF32 is the default.
@@ -31,7 +31,7 @@ type (
 	SameType interface{ SameType() bool }
 )
 
-// storage is what the op's output is made of on a device.
+// storage is what the op's output is made of on a device, and on the CPU in precision BF16.
 func (op *Op) storage() cuda.Type {
 	switch {
 	case op.out.DType == tensor.Int32:
@@ -50,8 +50,11 @@ func (op *Op) storage() cuda.Type {
 
 // storageBytes is the size of the op's output where it runs.
 func (op *Op) storageBytes() int {
-	if op.builder.onDevice() {
+	switch {
+	case op.builder.onDevice():
 		return op.out.Size() * op.storage().Size()
+	case op.packed:
+		return op.out.Size() * cuda.BF16.Size()
 	}
 	return op.out.Bytes()
 }
@@ -61,7 +64,11 @@ func (o *Options) checkPrecision() error {
 	switch o.Precision {
 	case "":
 		o.Precision = TF32
-	case FP32, TF32, BF16:
+	case FP32, TF32:
+	case BF16:
+		if o.DType == tensor.Float64 {
+			return errors.Errorf("graph: precision: want %s or %s with float64, got %s", FP32, TF32, BF16)
+		}
 	default:
 		return errors.Errorf("graph: precision: want one of %v, got %q", Precisions(), o.Precision)
 	}

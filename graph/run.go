@@ -36,6 +36,7 @@ func (p *Program) Run(o RunOptions) error {
 		defer p.runs.add(time.Now())
 	}
 	runtime.failure, runtime.context = nil, o.Context
+	runtime.run++
 	if err := runtime.interrupted(); err != nil {
 		return errors.Wrap(err, "graph: run")
 	}

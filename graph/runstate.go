@@ -16,6 +16,8 @@ type runState struct {
 	accumulate bool   // parameter gradients add to what is there
 	step       uint64 // training step, for dropout masks
 	profile    bool   // ops time themselves
+	run        int    // number of the Program's run, from 1; 0: none has begun
+	widths     widths // scratch of ops in precision BF16
 	failure    error  // of an op; the tape machine wraps it in its registers and counters
 
 	context context.Context // ends a run early; nil: nothing does

@@ -1,23 +1,19 @@
 package layers
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/residua-go/residua/internal/setting"
 )
 
-// SettingError is a setting with a bad value.
-type SettingError struct{ Key, Problem string }
-
-// Error returns "n: want >= 1, got 0".
-func (e *SettingError) Error() string { return e.Key + ": " + e.Problem }
+// SettingError is a setting with a bad value; its message is "n: want >= 1, got 0".
+type SettingError = setting.Error
 
 // Setting is the error of a setting, a *SettingError.
-func Setting(key, format string, args ...any) error {
-	return &SettingError{Key: key, Problem: fmt.Sprintf(format, args...)}
-}
+func Setting(key, format string, args ...any) error { return setting.Errorf(key, format, args...) }
 
 // MaxSize keeps products of two sizes within an int; token ids are int32.
 const MaxSize = math.MaxInt32

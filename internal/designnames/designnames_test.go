@@ -99,6 +99,7 @@ func examples() map[string][]string {
 		"a design stands for a property, and nothing asks for it yet": {
 			"analysis/cache/cache_test.go",
 			"analysis/report/report_test.go",
+			"analysis/report/settings_test.go",
 			"models/fields_walk_test.go",
 			"models/hooks_test.go",
 			"models/memory_test.go",

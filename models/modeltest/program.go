@@ -25,6 +25,7 @@ type Setup struct {
 	Hooks     graph.Hooks
 	Cache     *graph.Cache // no loss then
 	Auxiliary models.Auxiliary
+	Precision graph.Precision
 }
 
 // Program is a compiled model with its nodes.
@@ -46,7 +47,7 @@ func Compile(t *testing.T, c models.Spec, store *graph.Store, s Setup) *Program 
 	want := models.Outputs{Loss: s.Cache == nil, TokenLosses: all, Logits: !s.LossOnly, Features: !s.LossOnly, Auxiliary: s.Auxiliary}
 	p, err := models.Compile(c, s.Rows, s.Seq, want, graph.ProgramOptions{
 		Gradients: s.Gradients, Recompute: s.Recompute, Separate: s.Separate,
-		Options: graph.Options{Store: store, Threads: max(1, s.Threads), Hooks: s.Hooks, Training: s.Training, Cache: s.Cache},
+		Options: graph.Options{Store: store, Threads: max(1, s.Threads), Hooks: s.Hooks, Training: s.Training, Cache: s.Cache, Precision: s.Precision},
 	})
 	require.NoError(t, err)
 	t.Cleanup(p.Close)

@@ -29,6 +29,7 @@ func checks(idle IdleFunc) []check {
 		{"stock-gradients", checkStockGradients},
 		{"precision", checkPrecision},
 		{"programs", checkPrograms},
+		{"bfloat16", checkBFloat16},
 		{"threads", checkThreads},
 		{"dropout", checkDropout},
 		{"cache", checkCache},

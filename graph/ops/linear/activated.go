@@ -52,6 +52,11 @@ func runLinearActivated[T kernel.Float](k linearActivated, c graph.CallOf[T]) {
 		return
 	}
 	inputs, outputs := k.Sides(c.Signature(1))
+	if x := c.Half(0); x != nil {
+		graph.State[gemms[T]](c).fused.Activated(c.Pool(), graph.Float32s(c.Out()), graph.Float32s(y), x, c.Half(1),
+			c.Signature(0).Leading(), inputs, outputs, k.Transposed, k.Function)
+		return
+	}
 	gemm := graph.State[kernel.GemmActivated[T]](c)
 	gemm.SetWeights(c.Weights(1))
 	gemm.Forward(c.Pool(), y, c.Out(), c.In(0), c.In(1),
@@ -97,6 +102,11 @@ func (k linearGradActivated) Run(c *graph.Call) {
 
 func runLinearGradActivated[T kernel.Float](k linearGradActivated, c graph.CallOf[T]) {
 	inputs, outputs := k.of.Sides(c.Signature(1))
+	if dy := c.Half(0); dy != nil {
+		graph.State[gemms[T]](c).fused.ActivatedBackward(c.Pool(), graph.Float32s(c.Out()), graph.Float32s(c.In(2)), dy, c.Half(1),
+			c.Result().Leading(), inputs, outputs, k.of.Transposed, k.activation.Function)
+		return
+	}
 	graph.State[kernel.GemmActivated[T]](c).Backward(c.Pool(), c.Out(), c.In(2), c.In(0), c.In(1),
 		c.Result().Leading(), inputs, outputs, k.of.Transposed, k.activation.Function)
 }

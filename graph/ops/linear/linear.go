@@ -134,10 +134,7 @@ func runLinear[T kernel.Float](k Product, c graph.CallOf[T]) {
 	if k.Transposed {
 		ldw = inputs
 	}
-	gemm := graph.State[kernel.Gemm[T]](c)
-	gemm.Weights = c.Weights(1)
-	gemm.Run(c.Pool(), false, k.Transposed, rows, outputs, inputs, T(k.Scale),
-		c.In(0), inputs, c.In(1), ldw, 0, c.Out(), outputs)
+	multiply(c, false, k.Transposed, rows, outputs, inputs, k.Scale, 0, 1, 0, sides{lda: inputs, ldb: ldw, ldc: outputs})
 }
 
 // linearGradX is dx = scale * dy W^T. Inputs: dy, W and, where dx is to be added to it, the gradient
@@ -166,15 +163,12 @@ func runLinearGradX[T kernel.Float](k linearGradX, c graph.CallOf[T]) {
 	if k.of.Transposed {
 		ldw = inputs
 	}
-	dx, beta := c.Out(), T(0)
-	if addend := c.In(2); len(addend) > 0 {
+	beta := 0.0
+	if c.Inputs() > 2 {
 		beta = 1
-		if &dx[0] != &addend[0] {
-			copy(dx, addend)
-		}
+		c.CopyOut(2)
 	}
-	graph.State[kernel.Gemm[T]](c).Run(c.Pool(), false, !k.of.Transposed, c.Result().Size()/inputs, inputs, outputs, T(k.of.Scale),
-		c.In(0), outputs, c.In(1), ldw, beta, dx, inputs)
+	multiply(c, false, !k.of.Transposed, c.Result().Size()/inputs, inputs, outputs, k.of.Scale, 0, 1, beta, sides{lda: outputs, ldb: ldw, ldc: inputs})
 }
 
 // linearGradW is dW = scale * x^T dy (or its transpose): inputs x and dy.
@@ -198,15 +192,14 @@ func (k linearGradW) Run(c *graph.Call) {
 
 func runLinearGradW[T kernel.Float](k linearGradW, c graph.CallOf[T]) {
 	inputs, outputs := k.of.Sides(c.Result())
-	left, right := c.In(0), c.In(1) // x [tokens, inputs], dy [tokens, outputs]
+	left, right := 0, 1 // x [tokens, inputs], dy [tokens, outputs]
 	rows, columns := inputs, outputs
 	if k.of.Transposed {
 		left, right, rows, columns = right, left, outputs, inputs
 	}
-	var beta T
+	beta := 0.0
 	if c.Accumulate() {
 		beta = 1
 	}
-	graph.State[kernel.Gemm[T]](c).Run(c.Pool(), true, false, rows, columns, c.Signature(0).Size()/inputs, T(k.of.Scale),
-		left, rows, right, columns, beta, c.Out(), columns)
+	multiply(c, true, false, rows, columns, c.Signature(0).Size()/inputs, k.of.Scale, left, right, beta, sides{lda: rows, ldb: columns, ldc: columns})
 }

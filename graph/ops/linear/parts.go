@@ -71,12 +71,10 @@ func (k parts) Run(c *graph.Call) {
 }
 
 func runParts[T kernel.Float](k parts, c graph.CallOf[T]) {
-	x, w, y := c.In(0), c.In(1), c.Out()
 	inputs, outputs := c.Signature(1).Leading(), c.Signature(1).Width()
-	gemm := graph.State[kernel.Gemm[T]](c)
 	k.each(func(i, from, width int) {
-		gemm.Run(c.Pool(), false, false, c.Signature(0).Leading(), width, inputs, 1,
-			x[i*inputs:], c.Signature(0).Width(), w[from:], outputs, 0, y[from:], outputs)
+		multiply(c, false, false, c.Signature(0).Leading(), width, inputs, 1, 0, 1, 0,
+			sides{a: i * inputs, lda: c.Signature(0).Width(), b: from, ldb: outputs, c: from, ldc: outputs})
 	})
 }
 
@@ -97,12 +95,10 @@ func (k partsGradX) Run(c *graph.Call) {
 }
 
 func runPartsGradX[T kernel.Float](k partsGradX, c graph.CallOf[T]) {
-	dy, w, dx := c.In(0), c.In(1), c.Out()
 	inputs, outputs := c.Signature(1).Leading(), c.Signature(1).Width()
-	gemm := graph.State[kernel.Gemm[T]](c)
 	k.of.each(func(i, from, width int) {
-		gemm.Run(c.Pool(), false, true, c.Result().Leading(), inputs, width, 1,
-			dy[from:], outputs, w[from:], outputs, 0, dx[i*inputs:], c.Result().Width())
+		multiply(c, false, true, c.Result().Leading(), inputs, width, 1, 0, 1, 0,
+			sides{a: from, lda: outputs, b: from, ldb: outputs, c: i * inputs, ldc: c.Result().Width()})
 	})
 }
 
@@ -123,15 +119,13 @@ func (k partsGradW) Run(c *graph.Call) {
 }
 
 func runPartsGradW[T kernel.Float](k partsGradW, c graph.CallOf[T]) {
-	x, dy, dw := c.In(0), c.In(1), c.Out()
 	inputs, outputs := c.Result().Leading(), c.Result().Width()
-	var beta T
+	beta := 0.0
 	if c.Accumulate() {
 		beta = 1
 	}
-	gemm := graph.State[kernel.Gemm[T]](c)
 	k.of.each(func(i, from, width int) {
-		gemm.Run(c.Pool(), true, false, inputs, width, c.Signature(0).Leading(), 1,
-			x[i*inputs:], c.Signature(0).Width(), dy[from:], outputs, beta, dw[from:], outputs)
+		multiply(c, true, false, inputs, width, c.Signature(0).Leading(), 1, 0, 1, beta,
+			sides{a: i * inputs, lda: c.Signature(0).Width(), b: from, ldb: outputs, c: from, ldc: outputs})
 	})
 }

@@ -62,6 +62,11 @@ func runValueProduct[T kernel.Float](k valueProduct, c graph.CallOf[T]) {
 		return
 	}
 	inputs, outputs := k.Sides(c.Signature(1))
+	if x := c.Half(0); x != nil {
+		graph.State[gemms[T]](c).fused.SwiGLU(c.Pool(), graph.Float32s(y), graph.Float32s(c.Out()), graph.Float32s(c.In(2)), x, c.Half(1),
+			c.Signature(0).Leading(), inputs, outputs)
+		return
+	}
 	gemm := graph.State[kernel.GemmSwiGLU[T]](c)
 	gemm.SetWeights(c.Weights(1))
 	gemm.Forward(c.Pool(), y, c.Out(), c.In(2), c.In(0), c.In(1),
@@ -107,6 +112,11 @@ func (k linearGradSwiGLU) Run(c *graph.Call) {
 func runLinearGradSwiGLU[T kernel.Float](k linearGradSwiGLU, c graph.CallOf[T]) {
 	inputs, outputs := k.of.Sides(c.Signature(1))
 	dgate, _ := c.SecondaryOut(0)
+	if dy := c.Half(0); dy != nil {
+		graph.State[gemms[T]](c).fused.SwiGLUBackward(c.Pool(), graph.Float32s(dgate), graph.Float32s(c.Out()), graph.Float32s(c.In(3)), graph.Float32s(c.In(2)), dy, c.Half(1),
+			c.Result().Leading(), inputs, outputs, k.of.Transposed)
+		return
+	}
 	graph.State[kernel.GemmSwiGLU[T]](c).Backward(c.Pool(), dgate, c.Out(), c.In(3), c.In(2), c.In(0), c.In(1),
 		c.Result().Leading(), inputs, outputs, k.of.Transposed)
 }

@@ -61,7 +61,7 @@ func lossArgs[T kernel.Float](k lossConfig, c graph.CallOf[T]) kernel.CrossEntro
 	x, w := c.Signature(0), c.Signature(1)
 	f, vocab := linear.Product{Transposed: k.transposed}.Sides(w)
 	return kernel.CrossEntropyArgs[T]{
-		Features: c.In(0), Weight: c.In(1), Weights: c.Weights(1), Transposed: k.transposed, Targets: c.Ints(2),
+		Features: c.Operand(0), Weight: c.Operand(1), Weights: c.Weights(1), Transposed: k.transposed, Targets: c.Ints(2),
 		Tokens: x.Leading(), F: f, Vocab: vocab, Scale: k.scale, SoftCap: k.softCap, ZLoss: k.zLoss,
 	}
 }

@@ -78,7 +78,7 @@ func (k gatedRead) Run(c *graph.Call) {
 }
 
 func runGatedRead[T kernel.Float](_ gatedRead, c graph.CallOf[T]) {
-	graph.State[kernel.GatedRead[T]](c).Forward(c.Pool(), c.Out(), c.In(1), c.In(0), c.In(2), readParams(c))
+	graph.State[kernel.GatedRead[T]](c).Forward(c.Pool(), c.Out(), c.In(1), c.In(0), c.Operand(2), readParams(c))
 }
 
 // gatedReadGrad is dx; its secondaries are dz and dw. Inputs: x, z, w, du and, where dx is to be
@@ -107,5 +107,5 @@ func runGatedReadGrad[T kernel.Float](_ gatedReadGrad, c graph.CallOf[T]) {
 	grads := kernel.GatedReadGrads[T]{X: c.Out(), Addend: c.In(4)}
 	grads.Z, grads.AddToZ = c.SecondaryOut(0)
 	grads.W, grads.AddToW = c.SecondaryOut(1)
-	graph.State[kernel.GatedRead[T]](c).Backward(c.Pool(), grads, c.In(3), c.In(1), c.In(0), c.In(2), readParams(c))
+	graph.State[kernel.GatedRead[T]](c).Backward(c.Pool(), grads, c.In(3), c.In(1), c.In(0), c.Operand(2), readParams(c))
 }

@@ -39,7 +39,7 @@ func (k expertsHidden) Run(c *graph.Call) {
 
 func runExpertsHidden[T kernel.Float](k expertsHidden, c graph.CallOf[T]) {
 	a, _ := c.SecondaryOut(0)
-	graph.State[kernel.Experts[T]](c).Hidden(c.Pool(), c.Out(), a, c.In(0), c.In(1), c.In(3),
+	graph.State[kernel.Experts[T]](c).Hidden(c.Pool(), c.Out(), a, c.Operand(0), c.Operand(1), c.In(3),
 		k.dispatch(c.Ints(2)), k.sizes(c.Signature(1), false))
 }
 
@@ -83,6 +83,6 @@ func (k expertsGradU) Run(c *graph.Call) {
 
 func runExpertsGradU[T kernel.Float](k expertsGradU, c graph.CallOf[T]) {
 	du, accumulate := c.SecondaryOut(0)
-	graph.State[kernel.Experts[T]](c).GradU(c.Pool(), du, c.Out(), c.In(0), c.In(1),
+	graph.State[kernel.Experts[T]](c).GradU(c.Pool(), du, c.Out(), c.Operand(0), c.Operand(1),
 		k.dispatch(c.Ints(2)), k.sizes(c.Signature(1), false), accumulate)
 }

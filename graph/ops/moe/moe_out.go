@@ -54,7 +54,7 @@ func (k expertsOut) Run(c *graph.Call) {
 
 func runExpertsOut[T kernel.Float](k expertsOut, c graph.CallOf[T]) {
 	y, _ := c.SecondaryOut(0)
-	graph.State[kernel.Experts[T]](c).Out(c.Pool(), y, c.Out(), c.In(0), c.In(1), c.In(4), c.In(3),
+	graph.State[kernel.Experts[T]](c).Out(c.Pool(), y, c.Out(), c.Operand(0), c.Operand(1), c.In(4), c.In(3),
 		k.dispatch(c.Ints(2)), k.sizes(c.Signature(1), true))
 }
 
@@ -101,6 +101,6 @@ func runExpertsGradHidden[T kernel.Float](k expertsGradHidden, c graph.CallOf[T]
 		h = c.In(c.Inputs() - 1)
 	}
 	dgates, _ := c.SecondaryOut(0)
-	graph.State[kernel.Experts[T]](c).GradHidden(c.Pool(), c.Out(), dgates, c.In(0), c.In(1), b2, c.In(4), h, c.In(3),
+	graph.State[kernel.Experts[T]](c).GradHidden(c.Pool(), c.Out(), dgates, c.Operand(0), c.Operand(1), b2, c.In(4), h, c.In(3),
 		k.dispatch(c.Ints(2)), k.sizes(c.Signature(1), true))
 }

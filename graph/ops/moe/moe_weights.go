@@ -44,9 +44,9 @@ func (k expertsGradW) Run(c *graph.Call) {
 func runExpertsGradW[T kernel.Float](k expertsGradW, c graph.CallOf[T]) {
 	run, d, sizes := graph.State[kernel.Experts[T]](c), k.dispatch(c.Ints(2)), k.sizes(c.Result(), k.second)
 	if k.second {
-		run.GradW2(c.Pool(), c.Out(), c.In(0), c.In(1), c.In(3), d, sizes, c.Accumulate())
+		run.GradW2(c.Pool(), c.Out(), c.Operand(0), c.Operand(1), c.In(3), d, sizes, c.Accumulate())
 	} else {
-		run.GradW1(c.Pool(), c.Out(), c.In(0), c.In(1), d, sizes, c.Accumulate())
+		run.GradW1(c.Pool(), c.Out(), c.Operand(0), c.Operand(1), d, sizes, c.Accumulate())
 	}
 }
 

@@ -67,7 +67,7 @@ func (k readEach) Run(c *graph.Call) {
 
 func runReadEach[T kernel.Float](_ readEach, c graph.CallOf[T]) {
 	p := tokenKeysSizes(c.Signature(0), c.Signature(1))
-	graph.State[kernel.TokenKeys[T]](c).Read(c.Pool(), c.Out(), c.In(1), c.In(0), p)
+	graph.State[kernel.TokenKeys[T]](c).Read(c.Pool(), c.Out(), c.Operand(1), c.Operand(0), p)
 }
 
 // writeEach stores vectors into a matrix stream with keys of each token's own.
@@ -137,7 +137,7 @@ func runWriteEach[T kernel.Float](k writeEach, c graph.CallOf[T]) {
 	if k.into {
 		x = c.In(2)
 	}
-	graph.State[kernel.TokenKeys[T]](c).Write(c.Pool(), c.Out(), x, c.In(0), c.In(1), p)
+	graph.State[kernel.TokenKeys[T]](c).Write(c.Pool(), c.Out(), x, c.Operand(0), c.Operand(1), p)
 }
 
 // writeEachGradY is dy_t = c_t^T G_t in the shape of y: a ReadEach of the stream's gradient G. Inputs: G
@@ -177,5 +177,5 @@ func (k tokenKeysGrad) Run(c *graph.Call) {
 
 func runTokenKeysGrad[T kernel.Float](_ tokenKeysGrad, c graph.CallOf[T]) {
 	p := tokenKeysSizes(c.Signature(0), c.Result())
-	graph.State[kernel.TokenKeys[T]](c).Grad(c.Pool(), c.Out(), c.In(0), c.In(1), p)
+	graph.State[kernel.TokenKeys[T]](c).Grad(c.Pool(), c.Out(), c.Operand(0), c.Operand(1), p)
 }

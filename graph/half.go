@@ -1,0 +1,200 @@
+package graph
+
+import (
+	"slices"
+	"unsafe"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph/cuda"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// Precision BF16 on the CPU means what it means on a GPU: what Op.storage says is a bfloat16 is rounded to one as soon as it is
+// computed, and matrix products read bfloat16 copies of parameters. In a Program's arena it also takes 16 bits: it is packed. An
+// op that knows nothing of that reads and writes float32 copies in scratch memory (Call.wide), and one that does reads
+// the bfloat16 itself. Outputs, hooked tensors and what a stock op reads stay float32 in memory, with rounded values.
+
+// halves tells whether the builder's activations are bfloat16 on the CPU.
+func (b *Builder) halves() bool { return b.options.Precision == BF16 && !b.onDevice() }
+
+// rounded tells whether the op's output is rounded to bfloat16 on the CPU.
+func (op *Op) rounded() bool { return op.builder.halves() && op.storage() == cuda.BF16 }
+
+// pack marks the op as one whose output takes 16 bits in the arena, unless it is pinned or a stock op reads it.
+func (p *plan) pack(n *gorgonia.Node) {
+	op := opOf(n)
+	op.packed = p.packs && op.rounded() && !p.pinned[n]
+	for _, r := range p.readers[n] {
+		op.packed = op.packed && opOf(r) != nil
+	}
+}
+
+// bindHalf places a packed op's output. The tensor that the tape machine passes on has the output's shape, and only the first
+// half of its memory is the output's: nobody reads it.
+func (op *Op) bindHalf(at unsafe.Pointer) {
+	op.half = unsafe.Slice((*kernel.BFloat16)(at), op.out.Size())
+	op.buffer.bindTo(denseAt(at, op.out))
+}
+
+// wideCopy is a float32 copy of an op's output, to be rounded into it after the run.
+type wideCopy struct {
+	of   *Op
+	data []float32
+}
+
+// widths is the scratch memory of one op's wide copies, which the next op uses again.
+type widths struct {
+	memory   []float32
+	used     int
+	convert  kernel.Roundings
+	operands map[unsafe.Pointer]*operand // by where the input lies
+}
+
+// operand is a bfloat16 copy of an input of the graph, such as a parameter, as it is in a run.
+type operand struct {
+	run  int
+	half []kernel.BFloat16
+}
+
+// take returns n elements, which stay as they are until the next op begins.
+func (w *widths) take(n int) []float32 {
+	n = (n + 15) &^ 15 // the next begins at a cache line
+	if w.used+n > len(w.memory) {
+		w.memory, w.used = make([]float32, max(n, 2*len(w.memory))), 0
+	}
+	w.used += n
+	return w.memory[w.used-n : w.used]
+}
+
+// wide returns input i as float32.
+func (c *Call) wide(i int) []float32 {
+	a := &c.args[i]
+	if a.half != nil && a.wide == nil {
+		w := &c.op.builder.runtime.widths
+		a.wide = w.take(a.n)[:a.n]
+		w.convert.Widen(c.Pool(), a.wide, a.half)
+	}
+	return a.wide
+}
+
+// wideOut returns the memory that an op's output, the call's own or a secondary's, is computed in.
+func (c *Call) wideOut(op *Op) []float32 {
+	for _, w := range c.written {
+		if w.of == op {
+			return w.data
+		}
+	}
+	size := op.out.Size()
+	data := unsafe.Slice((*float32)(op.buffer.data), size)
+	if op.packed {
+		w := &c.op.builder.runtime.widths
+		data = w.take(size)[:size]
+		if op == c.op && op.primary != nil { // its primary has filled it
+			w.convert.Widen(c.Pool(), data, op.half)
+		}
+	}
+	c.written = append(c.written, wideCopy{op, data})
+	return data
+}
+
+// round rounds what the run has written.
+func (c *Call) round() {
+	w := &c.op.builder.runtime.widths
+	for _, out := range c.written {
+		if out.of.packed {
+			w.convert.Round(c.Pool(), out.of.half, out.data)
+		} else {
+			w.convert.RoundInPlace(c.Pool(), out.data)
+		}
+	}
+	c.written = c.written[:0]
+	w.used = 0
+}
+
+// Operand returns input i as matrix products read it: in precision BF16 rounded to bfloat16, else as it is.
+func (c CallOf[T]) Operand(i int) []T {
+	if !c.op.builder.halves() || c.op.producers[i] != nil && c.op.producers[i].rounded() {
+		return c.In(i)
+	}
+	half := c.Half(i)
+	data := c.op.builder.runtime.widths.take(len(half))[:len(half)]
+	c.op.builder.runtime.widths.convert.Widen(c.Pool(), data, half)
+	return floatsAs[T](data)
+}
+
+// Half returns input i as bfloat16 in precision BF16, rounded if it is none, and nil in others. Of a parameter it is a copy
+// that all products of a run share.
+func (c *Call) Half(i int) []kernel.BFloat16 {
+	if !c.op.builder.halves() || i >= len(c.args) || c.Double() {
+		return nil
+	}
+	w := &c.op.builder.runtime.widths
+	a := c.args[i]
+	if a.half != nil {
+		return a.half
+	}
+	wide := unsafe.Slice((*float32)(a.data), a.n)
+	if c.op.leaves[i] {
+		return w.operand(c.Pool(), wide, c.op.builder.runtime.run)
+	}
+	half := halvesIn(w.take((len(wide) + 1) / 2))[:len(wide)]
+	w.convert.Round(c.Pool(), half, wide)
+	return half
+}
+
+// CopyOut copies input i, of the output's size, into the output, where they do not lie in the same memory.
+func (c CallOf[T]) CopyOut(i int) {
+	if out, from := c.HalfOut(), c.args[i].half; out != nil && from != nil {
+		if &out[0] != &from[0] {
+			copy(out, from)
+		}
+		return
+	}
+	if out, from := c.Out(), c.In(i); &out[0] != &from[0] {
+		copy(out, from)
+	}
+}
+
+// HalfOut returns the output's memory where it takes 16 bits, to be written as it is, and nil elsewhere, or if Out has been
+// called in this run.
+func (c *Call) HalfOut() []kernel.BFloat16 {
+	if !c.op.packed || slices.ContainsFunc(c.written, func(w wideCopy) bool { return w.of == c.op }) {
+		return nil
+	}
+	return c.op.half
+}
+
+// Float32s is the slice itself, of a T that is float32.
+func Float32s[T kernel.Float](x []T) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+}
+
+// operand is the copy of an input of the graph, made anew at the first use in a run; outside a Program's runs, of number 0, at
+// every use.
+func (w *widths) operand(pool *kernel.Pool, value []float32, run int) []kernel.BFloat16 {
+	if w.operands == nil {
+		w.operands = map[unsafe.Pointer]*operand{}
+	}
+	at := unsafe.Pointer(unsafe.SliceData(value))
+	o := w.operands[at]
+	if o == nil || len(o.half) != len(value) {
+		o = &operand{run: -1, half: make([]kernel.BFloat16, len(value))}
+		w.operands[at] = o
+	}
+	if o.run != run || run == 0 {
+		w.convert.Round(pool, o.half, value)
+		o.run = run
+	}
+	return o.half
+}
+
+// halvesIn is float32 memory as that of twice as many bfloat16.
+func halvesIn(x []float32) []kernel.BFloat16 {
+	return unsafe.Slice((*kernel.BFloat16)(unsafe.Pointer(unsafe.SliceData(x))), 2*len(x))
+}
+
+// floatsAs is the slice itself, of a T that is float32.
+func floatsAs[T kernel.Float | int32](x []float32) []T {
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+}

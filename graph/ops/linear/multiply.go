@@ -1,0 +1,33 @@
+package linear
+
+import (
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// gemms are an op's matrix products, in float32 or float64, and of bfloat16 where activations are.
+type gemms[T kernel.Float] struct {
+	float    kernel.Gemm[T]
+	pairs    kernel.GemmBFloat16[float32]
+	rounding kernel.GemmBFloat16[kernel.BFloat16]
+	fused    kernel.FusedBFloat16
+}
+
+// sides are where a product's matrices begin and how far their rows are apart.
+type sides struct{ a, lda, b, ldb, c, ldc int }
+
+// multiply computes C = alpha op(A) op(B) + beta C in the op's precision: A is input ia and B input ib, as matrix products
+// read them, and C the op's output. op(A) is [m, k], op(B) [k, n].
+func multiply[T kernel.Float](c graph.CallOf[T], ta, tb bool, m, n, k int, alpha float64, ia, ib int, beta float64, at sides) {
+	g := graph.State[gemms[T]](c)
+	a, b := c.Half(ia), c.Half(ib)
+	switch out := c.HalfOut(); {
+	case a == nil:
+		g.float.Weights = c.Weights(ib)
+		g.float.Run(c.Pool(), ta, tb, m, n, k, T(alpha), c.In(ia)[at.a:], at.lda, c.In(ib)[at.b:], at.ldb, T(beta), c.Out()[at.c:], at.ldc)
+	case out != nil:
+		g.rounding.Run(c.Pool(), ta, tb, m, n, k, float32(alpha), a[at.a:], at.lda, b[at.b:], at.ldb, float32(beta), out[at.c:], at.ldc)
+	default:
+		g.pairs.Run(c.Pool(), ta, tb, m, n, k, float32(alpha), a[at.a:], at.lda, b[at.b:], at.ldb, float32(beta), graph.Float32s(c.Out())[at.c:], at.ldc)
+	}
+}

@@ -1,0 +1,30 @@
+package models_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
+)
+
+// TestBFloat16Memory: in precision BF16 the arena of a training step takes half of what it does in float32, but for what stays
+// float32: coefficients, and what a block of the loss needs.
+func TestBFloat16Memory(t *testing.T) {
+	for name, most := range map[string]float64{"quickstart": 0.55, "quickstart-transformer": 0.55} {
+		preset, err := models.Standard().Preset(name)
+		require.NoError(t, err)
+		spec := modeltest.Resolve(t, preset.Config)
+		store := modeltest.NewStore(t, spec, tensor.Float32, 0)
+		arena := func(p graph.Precision) float64 {
+			return float64(modeltest.Compile(t, spec, store, modeltest.Setup{Rows: 8, Gradients: true, LossOnly: true, Training: true, Precision: p}).Memory().Arena)
+		}
+		ratio := arena(graph.BF16) / arena(graph.FP32)
+		t.Logf("%s: %.3f", name, ratio)
+		assert.LessOrEqual(t, ratio, most, name)
+	}
+}

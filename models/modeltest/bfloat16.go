@@ -1,0 +1,37 @@
+package modeltest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// checkBFloat16: precision BF16 computes what float32 does, to what 8 bits of fraction leave of it. Activations that take 16
+// bits in memory have the bits of those that are rounded in float32 memory, whatever else the program is for.
+func checkBFloat16(t *testing.T, c models.Spec) {
+	store := PerturbedStore(t, c, tensor.Float32)
+	b := documentBatch(c, rows, 11)
+	exact := Compile(t, c, store, Setup{}).On(t, b, graph.RunOptions{})
+	run := func(s Setup) (Result, map[string][]float64) {
+		s.Gradients, s.Auxiliary, s.Precision = true, auxiliary, graph.BF16
+		p := Compile(t, c, store, s)
+		p.On(t, b, graph.RunOptions{})
+		r := p.On(t, b, graph.RunOptions{}) // a second time, over used buffers
+		return r, Gradients(store)
+	}
+	want, gradients := run(Setup{Separate: true})
+	assert.NotEqual(t, exact.CrossEntropy, want.CrossEntropy)
+	t.Logf("loss %.4f, in float32 %.4f", want.CrossEntropy, exact.CrossEntropy)
+	assert.InEpsilon(t, exact.CrossEntropy, want.CrossEntropy, 0.05, "loss") // some dozens of roundings in a row, each by up to 2^-9
+	for name, s := range map[string]Setup{"packed": {}, "packed, with recomputation": {Recompute: graph.RecomputeBlock}} {
+		r, g := run(s)
+		require.Equal(t, want.Loss, r.Loss, name)
+		require.Zero(t, Distance(r.Logits, want.Logits), name)
+		requireSame(t, gradients, g, name)
+	}
+}
