@@ -84,6 +84,9 @@ func shownOn(t *testing.T, page, folder string) (shown models.Zoo) {
 	for _, d := range all.FeedForwards() {
 		shown = shown.WithFeedForward(d)
 	}
+	for _, d := range all.Attentions() {
+		shown = shown.WithAttention(d)
+	}
 	for _, p := range all.Presets() {
 		if streams[p.Config.Stream.Name()] {
 			shown = shown.WithPresets(p)
