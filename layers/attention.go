@@ -7,6 +7,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
 	"github.com/residua-go/residua/graph/ops/attention"
 )
 
@@ -110,12 +111,8 @@ func (c AttentionConfig) seen(seq float64) float64 {
 	if c.Window == 0 {
 		return (seq + 1) / 2
 	}
-	rising := func(n, most float64) float64 { // the sum of min(i, most) over i = 1..n
-		most = min(n, most)
-		return most*(most+1)/2 + (n-most)*most
-	}
-	window := min(seq, float64(c.Window))
-	return (rising(seq, window) + rising(seq-window, float64(c.Sinks))) / seq
+	p := kernel.AttentionParams{Seq: int(seq), Window: c.Window, Sinks: c.Sinks}
+	return float64(p.Visible()) / seq
 }
 
 // CacheEntries are the keys and values of a token.

@@ -80,52 +80,34 @@ func (s Spec) blocksCost(sublayer stream.Sublayer) layers.Cost {
 	return each.Times(depth).WithParameters(each.Times(once))
 }
 
-// attentionCost is that of all attentions: those of the first layer and of the kind's exceptions one by one, those
-// of the others, which are alike, at once.
-func (s Spec) attentionCost() (total layers.Cost) {
+// attentionCost is that of all attentions: of one of the layers that are alike for all, and what the kind's exceptions and
+// the first pass of the first layer differ by.
+func (s Spec) attentionCost() layers.Cost {
 	values, kind := s.valueResidual(), s.Attention.Design()
 	of := func(layer int, first bool) layers.Cost {
 		c := s.attentionConfig(0, values)
 		c.Layer, c.First = layer, first
 		return kind.Cost(c, float64(s.Seq))
 	}
-	alike, depth := s.alikeLayers()
-	if alike.count > 0 {
-		other := of(alike.layer, false)
-		total = other.Times(float64(depth)).WithParameters(other.Times(float64(alike.count)))
+	alike := of(s.alikeLayer(), false)
+	total := alike.Times(float64(s.Depth())).WithParameters(alike.Times(float64(s.Layers)))
+	for _, layer := range kind.Exceptions() {
+		more := of(layer, false).Plus(alike.Times(-1))
+		total = total.Plus(more.Times(float64(s.loop().Passes(layer))).WithParameters(more))
 	}
-	for _, layer := range alike.exceptions {
-		cost := of(layer, false)
-		passes := cost.Times(float64(s.loop().Passes(layer)))
-		if layer == 0 {
-			passes = of(0, true).Plus(cost.Times(float64(s.loop().Passes(0) - 1)))
-			if !s.loop().Repeats(0) { // else what later passes have, the first has, too
-				cost = of(0, true)
-			}
-		}
-		total = total.Plus(passes.WithParameters(cost))
+	first := of(0, true).Plus(of(0, false).Times(-1))
+	if s.loop().Repeats(0) { // what later passes have, the first has, too
+		first = first.WithParameters(layers.Cost{})
 	}
-	return total
+	return total.Plus(first)
 }
 
-// alike are layers whose attentions are alike, but for the first layer and the kind's exceptions.
-type alike struct {
-	exceptions []int // the first layer among them
-	count      int   // of the others
-	layer      int   // one of the others
-}
-
-// alikeLayers also tells how often a token passes the layers that are alike.
-func (s Spec) alikeLayers() (a alike, passes int) {
-	a.exceptions = slices.Compact(slices.Concat([]int{0}, s.Attention.Design().Exceptions()))
-	a.count, passes = s.Layers-len(a.exceptions), s.Depth()
-	for _, layer := range a.exceptions {
-		passes -= s.loop().Passes(layer)
-		if layer == a.layer {
-			a.layer++
-		}
+// alikeLayer is the first layer that is none of the attention's exceptions.
+func (s Spec) alikeLayer() (layer int) {
+	for slices.Contains(s.Attention.Design().Exceptions(), layer) {
+		layer++
 	}
-	return a, passes
+	return layer
 }
 
 // streamCost is that of the stream, whose parameters the passes of a loop share.

@@ -2,6 +2,7 @@ package models
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"slices"
@@ -99,8 +100,10 @@ func (z Zoo) Unmarshal(text []byte) (Config, error) {
 		return Config{}, errors.Wrap(err, "models: config")
 	}
 	c := Config(read.plain)
-	if err := z.readAttention(read.Attention, &c.Attention); err != nil {
-		return c, errors.WithMessage(err, "models: config")
+	if len(read.Attention) > 0 {
+		if err := z.readAttention(read.Attention, &c.Attention); err != nil {
+			return c, errors.WithMessage(err, "models: config")
+		}
 	}
 	err := readSections(
 		section{"stream", read.Stream, z.readStream(&c.Stream)},
@@ -127,38 +130,28 @@ func decodeStrictly(text []byte, into any) error {
 
 // readAttention reads the keys of every attention, and those of the kind that is named.
 func (z Zoo) readAttention(text json.RawMessage, into *Attention) error {
-	if len(text) == 0 {
-		return nil
+	var keys map[string]json.RawMessage
+	var named struct {
+		Kind string `json:"kind"`
 	}
-	var name string
-	own, common := map[string]json.RawMessage{}, map[string]json.RawMessage{}
-	if err := json.Unmarshal(text, &common); err != nil {
-		return err
+	if err := cmp.Or(json.Unmarshal(text, &keys), json.Unmarshal(text, &named)); err != nil {
+		return errors.Wrap(err, "attention")
 	}
-	if kind := common[kindKey]; kind != nil {
-		if err := json.Unmarshal(kind, &name); err != nil {
-			return errors.Wrap(err, "attention: kind")
+	if named.Kind != "" {
+		d, err := z.Attention(named.Kind)
+		if err == nil {
+			into.Kind, err = takeSettings(d, keys)
 		}
-		d, err := z.Attention(name)
 		if err != nil {
 			return errors.WithMessage(err, "attention")
 		}
-		for _, s := range settingsOf(reflect.TypeOf(d)) {
-			if value, ok := common[s.Key]; ok {
-				own[s.Key] = value
-				delete(common, s.Key)
-			}
-		}
-		delete(common, kindKey)
-		if into.Kind, err = withSettings(d, own); err != nil {
-			return errors.WithMessage(err, "attention")
-		}
+		delete(keys, kindKey)
 	}
-	type plain Attention
-	rest, err := json.Marshal(common)
+	rest, err := json.Marshal(keys)
 	if err != nil {
 		return err
 	}
+	type plain Attention
 	return decodeStrictly(rest, (*plain)(into))
 }
 
@@ -211,8 +204,17 @@ func (z Zoo) readFeedForward(into *layers.FeedForwardDesign) func(string, map[st
 	}
 }
 
-// withSettings is a design with the settings that JSON gives.
+// withSettings is a design with the settings that JSON gives, all of which it has.
 func withSettings[D any](design D, settings map[string]json.RawMessage) (D, error) {
+	changed, err := takeSettings(design, settings)
+	for key := range settings {
+		return design, errors.Errorf("%s: unknown setting: a damaged file, or one of a newer program", key)
+	}
+	return changed, err
+}
+
+// takeSettings is a design with those of the settings that it has, which are deleted from the map.
+func takeSettings[D any](design D, settings map[string]json.RawMessage) (D, error) {
 	var err error
 	changed := withChanges(design, func(v reflect.Value) {
 		for _, s := range settingsOf(v.Type()) {
@@ -222,8 +224,5 @@ func withSettings[D any](design D, settings map[string]json.RawMessage) (D, erro
 			}
 		}
 	})
-	for key := range settings {
-		return design, errors.Errorf("%s: unknown setting: a damaged file, or one of a newer program", key)
-	}
 	return changed, err
 }

@@ -118,7 +118,7 @@ func TestJSONHoldsAnAttention(t *testing.T) {
 		`{"attention": {"kind": "slide"}}`:                    `models: config: attention: unknown attention "slide": want one of softmax, sliding`,
 		`{"attention": {"kind": "sliding", "window": "two"}}`: "models: config: attention: window: json: cannot unmarshal string",
 		`{"attention": {"window": 2}}`:                        `models: config: json: unknown field "window"`,
-		`{"attention": {"kind": 3}}`:                          "models: config: attention: kind: json: cannot unmarshal number",
+		`{"attention": {"kind": 3}}`:                          "models: config: attention: json: cannot unmarshal number",
 	} {
 		_, err := models.Standard().Unmarshal([]byte(text))
 		assert.ErrorContains(t, err, want)

@@ -55,12 +55,10 @@ func (s Spec) CacheEntries() (total int) {
 		c.Layer = layer
 		return s.Attention.Design().CacheEntries(c)
 	}
-	alike, passes := s.alikeLayers()
-	if passes > 0 {
-		total = passes * entries(alike.layer)
-	}
-	for _, layer := range alike.exceptions {
-		total += s.loop().Passes(layer) * entries(layer)
+	alike := entries(s.alikeLayer())
+	total = s.Depth() * alike
+	for _, layer := range s.Attention.Design().Exceptions() {
+		total += s.loop().Passes(layer) * (entries(layer) - alike)
 	}
 	return total
 }

@@ -19,14 +19,10 @@ func mistral() Architecture {
 func readMistral(m *Described, text []byte) error {
 	window := defaultWindow
 	c := struct {
-		Window     *int     `json:"sliding_window"`
-		LayerTypes []string `json:"layer_types"`
-	}{Window: &window}
+		Window *int `json:"sliding_window"`
+	}{&window}
 	if err := unmarshal(text, &c); err != nil {
 		return err
-	}
-	if len(c.LayerTypes) > 0 {
-		return layers.Setting("layer_types", "want nothing: all layers of Mistral are alike")
 	}
 	if c.Window != nil {
 		m.Attention.Kind = layers.SlidingAttention{Window: *c.Window}

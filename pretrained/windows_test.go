@@ -273,7 +273,6 @@ func TestWindowsRefused(t *testing.T) {
 		{qwen3, map[string]any{"use_sliding_window": true, "sliding_window": 0, "max_window_layers": 0, "layer_types": nil}, "sliding_window: want >= 1, got 0"},
 		{llama, map[string]any{"model_type": "mistral", "sliding_window": -2}, "sliding_window: want >= 1, got -2"},
 		{llama, map[string]any{"model_type": "mistral", "sliding_window": "all"}, "sliding_window: want int, got string"},
-		{llama, map[string]any{"model_type": "mistral", "layer_types": []string{"full_attention", "full_attention"}}, "layer_types: want nothing: all layers of Mistral are alike"},
 	} {
 		f := openForeign(t, c.folder)
 		for key, value := range c.change {
