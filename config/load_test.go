@@ -62,7 +62,7 @@ func TestErrorsInABuiltInConfigNameItsFileAndLine(t *testing.T) {
 	run, where, err := Load(zoo, "quickstart", nil)
 	require.NoError(t, err)
 	assert.Equal(t, "configs/quickstart.yaml:8", where.Of("train.lr"))
-	assert.Equal(t, 1e-2, run.Train.LR)
+	assert.Equal(t, 5.6e-3, run.Train.LR)
 }
 
 func TestAFileComesBeforeABuiltInConfigOfItsName(t *testing.T) {

@@ -97,5 +97,6 @@ func TestLongLinesTakeLinearTime(t *testing.T) {
 	}
 	short, long := seconds(6<<20), seconds(48<<20)
 	t.Logf("%.3f s, %.3f s", short, long)
-	assert.Less(t, long, 24*short)
+	const tick = 0.01 // of the clock that counts them
+	assert.Less(t, long, 24*max(short, tick))
 }
