@@ -40,6 +40,7 @@ func (p *Program) additionalMemory() MemoryNeed {
 	for _, n := range p.builder.inputs {
 		m.Activations += SignatureOf(n).Bytes()
 	}
+	m.Parameters, m.Scratch = p.halvesMemory()
 	if !p.options.Gradients {
 		return m
 	}

@@ -121,7 +121,7 @@ type argument struct {
 	data  unsafe.Pointer
 	n     int
 	value gorgonia.Value
-	half  []kernel.BFloat16 // of a packed op, in the place of data
+	half  []kernel.BFloat16 // the input of a packed op, instead of data
 	wide  []float32         // its float32 copy, once the op asks for it
 }
 

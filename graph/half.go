@@ -61,7 +61,7 @@ type operand struct {
 func (w *widths) take(n int) []float32 {
 	n = (n + 15) &^ 15 // the next begins at a cache line
 	if w.used+n > len(w.memory) {
-		w.memory, w.used = make([]float32, max(n, 2*len(w.memory))), 0
+		w.memory, w.used = make([]float32, w.used+n), 0
 	}
 	w.used += n
 	return w.memory[w.used-n : w.used]
@@ -187,6 +187,28 @@ func (w *widths) operand(pool *kernel.Pool, value []float32, run int) []kernel.B
 		o.run = run
 	}
 	return o.half
+}
+
+// halvesMemory is what precision BF16 takes on the CPU besides the arena, in bytes: copies of parameters, and the largest
+// need of an op for float32 copies of what it reads and writes. The copies are counted as if products read all parameters.
+func (p *Program) halvesMemory() (copies, scratch int) {
+	if !p.builder.halves() {
+		return 0, 0
+	}
+	for _, n := range p.plan.order {
+		op := opOf(n)
+		if op == nil {
+			continue
+		}
+		need := 0
+		for _, other := range slices.Concat(op.producers, op.secondaries, []*Op{op}) {
+			if other != nil && other.packed {
+				need += other.out.Bytes()
+			}
+		}
+		scratch = max(scratch, need)
+	}
+	return p.builder.options.Store.Size() * cuda.BF16.Size(), scratch
 }
 
 // halvesIn is float32 memory as that of twice as many bfloat16.

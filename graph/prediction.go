@@ -6,12 +6,12 @@ import (
 
 // MemoryNeed is what a program takes of a machine's or a CUDA device's memory, in bytes.
 type MemoryNeed struct {
-	Parameters  int `json:"parameters"`  // values, and in precision bf16 their 16-bit copies
+	Parameters  int `json:"parameters"`  // values, and in precision BF16 their 16-bit copies
 	Gradients   int `json:"gradients"`   // of the parameters
 	Moments     int `json:"moments"`     // of the optimizer
 	Activations int `json:"activations"` // the shared buffers of all outputs
 	Saved       int `json:"saved"`       // on a device: what ops keep in addition to their outputs, from the forward pass for the backward pass
-	Scratch     int `json:"scratch"`     // on a device: the largest need of one op while it runs
+	Scratch     int `json:"scratch"`     // on a device, and on the CPU in precision BF16: the largest need of one op while it runs
 }
 
 // Total returns the sum; on a device, context, kernels and cuBLAS come on top.
@@ -38,7 +38,8 @@ func PredictMemory(o ProgramOptions, build BuildFunc) (MemoryNeed, error) {
 	}
 	size := int(o.Store.dtype.Size())
 	n := o.Store.Size() * size
-	m := MemoryNeed{Parameters: n, Activations: p.plan.bytes}
+	copies, scratch := p.halvesMemory()
+	m := MemoryNeed{Parameters: n + copies, Activations: p.plan.bytes, Scratch: scratch}
 	if o.Gradients {
 		m.Gradients, m.Moments = n, p.momentEntries()*size
 	}

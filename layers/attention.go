@@ -41,7 +41,7 @@ type Attention interface {
 }
 
 // CausalAttention is softmax attention over a token's document up to the token (attention.Causal).
-// Its parameters are those of QK-norm and of a value residual.
+// It has parameters where it has QK-norm or a value residual.
 type CausalAttention struct {
 	// PerHead, where it is not nil, maps the heads' outputs [T, H, Dh], each head by itself and linearly; where the
 	// pattern is hooked, [T, H, seq], it maps that instead, so that outputs are sums of values by what is seen.

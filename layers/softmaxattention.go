@@ -27,7 +27,7 @@ func (SoftmaxAttention) Check(int) error { return nil }
 // Exceptions are none.
 func (SoftmaxAttention) Exceptions() []int { return nil }
 
-// Cost is that of the products, and of QK-norm and a value residual.
+// Cost counts the products, QK-norm and a value residual.
 func (SoftmaxAttention) Cost(c AttentionConfig, seq float64) Cost { return c.Cost(seq) }
 
 // CacheEntries are the keys and values.

@@ -28,3 +28,22 @@ func TestBFloat16Memory(t *testing.T) {
 		assert.LessOrEqual(t, ratio, most, name)
 	}
 }
+
+// TestBFloat16MemoryIsPredicted: what is counted before a training step is compiled has its smaller arena, the copies of
+// parameters, 2 bytes each, and scratch; in float32 there are neither copies nor scratch.
+func TestBFloat16MemoryIsPredicted(t *testing.T) {
+	preset, err := models.Standard().Preset("quickstart-transformer")
+	require.NoError(t, err)
+	spec := modeltest.Resolve(t, preset.Config)
+	predict := func(p graph.Precision) graph.MemoryNeed {
+		m, err := models.PredictMemory(spec, 8, spec.Seq, models.Outputs{Loss: true}, graph.ProgramOptions{Gradients: true, Options: graph.Options{Precision: p, Training: true}})
+		require.NoError(t, err)
+		return m
+	}
+	wide, half := predict(graph.FP32), predict(graph.BF16)
+	assert.Equal(t, wide.Activations, 2*half.Activations)
+	assert.Equal(t, 4*half.Parameters, 6*wide.Parameters)
+	assert.Zero(t, wide.Scratch)
+	hidden := 4 * 8 * spec.Seq * spec.FeedForwardShape().Hidden // bytes of a hidden layer of all tokens
+	assert.GreaterOrEqual(t, half.Scratch, 2*hidden)
+}

@@ -46,12 +46,12 @@ type ExportOptions struct {
 	IDsAlone     bool   // gguf: writes a model without a tokenizer, too, which llama.cpp's server cannot open
 }
 
-// Importers are those of a zoo, which are asked first, and ours.
+// Importers lists those of a zoo, which are asked first, and ours.
 func Importers(zoo models.Zoo) []Importer {
 	return append(models.KindsOf[Importer](zoo), huggingFace{}, rmtLayout{})
 }
 
-// Exporters are ours and those of a zoo.
+// Exporters lists ours and those of a zoo.
 func Exporters(zoo models.Zoo) []Exporter {
 	return append([]Exporter{ownFile{}, huggingFace{}, rmtLayout{}, gguf{}}, models.KindsOf[Exporter](zoo)...)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// TestWhoReadsWhichLayerOfAttentionResiduals: the weights of each form are those of its equations.
+// TestWhoReadsWhichLayerOfAttentionResiduals: each form has the weights that its equations say.
 func TestWhoReadsWhichLayerOfAttentionResiduals(t *testing.T) {
 	for name, row := range map[string]depthRow{
 		"all": {stream.AttnResConfig{}, []string{"embedding", "blocks.0.attention", "blocks.0.feedforward", "blocks.1.attention", "blocks.1.feedforward"}, true, append(tinySites(), "unembedding"),

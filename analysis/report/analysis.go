@@ -46,7 +46,7 @@ func Analyses(zoo models.Zoo) ([]Analysis, error) {
 	return all, nil
 }
 
-// Supported are those of some analyses that models of a spec have.
+// Supported returns the analyses of all that a model of the spec can be taken apart by.
 func Supported(all []Analysis, c models.Spec) []Analysis {
 	return slices.DeleteFunc(slices.Clone(all), func(a Analysis) bool {
 		card := a.Card()

@@ -23,7 +23,7 @@ type Prompt struct {
 // Given tells whether there is a text or ids.
 func (p Prompt) Given() bool { return p.Text != "" || p.IDs != nil }
 
-// Read returns the prompt's ids, at least so many; no more than the model has positions for.
+// Read returns the prompt's ids. It is an error if they are fewer than the least, or more than the model has positions for.
 func (p Prompt) Read(m *Model, least int) ([]int32, error) {
 	ids, err := p.encode(m, least)
 	if err != nil {

@@ -38,7 +38,7 @@ func (c HeadGain) Defaults() layers.AttentionDesign {
 // Check wants a start above 0.
 func (c HeadGain) Check(int) error { return layers.CheckPositive("start", c.Start) }
 
-// Cost is that of softmax attention, and of the gains, which keep what they multiply.
+// Cost adds the gains, which keep what they multiply, to softmax attention.
 func (c HeadGain) Cost(a layers.AttentionConfig, seq float64) layers.Cost {
 	heads := float64(a.Heads)
 	return c.SoftmaxAttention.Cost(a, seq).Plus(layers.Cost{Parameters: heads, Activations: heads * float64(a.HeadDim)})

@@ -15,7 +15,7 @@ const crossEntropyBytes = 48 << 20
 type CrossEntropyArgs[T Float] struct {
 	Features   []T      // [tokens, f]
 	Weight     []T      // [f, vocab], or [vocab, f] if Transposed
-	Weights    *Weights // where not nil, in the place of Weight; no gradients then
+	Weights    *Weights // where not nil, read instead of Weight; no gradients then
 	Transposed bool     // the unembedding is a tied embedding table
 	Targets    []int32  // [tokens]; a negative target's token is ignored
 	Tokens     int

@@ -8,7 +8,7 @@ type GemmActivated[T Float] struct {
 	blocks taskOfBlocks
 }
 
-// SetWeights makes w, where not nil, the weight of Forward in the place of its own.
+// SetWeights makes Forward read the weight from w, unless that is nil.
 func (k *GemmActivated[T]) SetWeights(w *Weights) { k.gemm.Weights = w }
 
 // Forward computes h = x w and y = f(h) from x [rows, in] and w [in, out], or w stored

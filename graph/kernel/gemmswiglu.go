@@ -8,7 +8,7 @@ type GemmSwiGLU[T Float] struct {
 	blocks taskOfBlocks
 }
 
-// SetWeights makes w, where not nil, the weight of Forward in the place of its own.
+// SetWeights makes Forward read the weight from w, unless that is nil.
 func (k *GemmSwiGLU[T]) SetWeights(w *Weights) { k.gemm.Weights = w }
 
 // Forward computes value = x w and y = silu(gate) ⊙ value from x [rows, in], w [in, out] and

@@ -197,7 +197,7 @@ func runAttention[T kernel.Float](k attention, c graph.CallOf[T]) {
 	run.Forward(c.Pool(), c.Out(), lse, c.In(0), starts, p)
 }
 
-// CPUOnly is that of the attention.
+// CPUOnly asks the attention.
 func (k attentionGrad) CPUOnly() bool { return k.of.CPUOnly() }
 
 // attentionGrad is d(qkv), packed as qkv. Inputs: qkv, o, do, and starts if masked.

@@ -95,7 +95,7 @@ func runAttentionPattern[T kernel.Float](k attentionPattern, c graph.CallOf[T]) 
 	graph.State[kernel.AttentionPattern[T]](c).Forward(c.Pool(), c.Out(), c.In(0), c.Ints(1), k.params(c.Signature(0)))
 }
 
-// CPUOnly is that of the attention.
+// CPUOnly asks the attention.
 func (k attentionPatternGrad) CPUOnly() bool { return k.of.CPUOnly() }
 
 // attentionPatternGrad is d(qkv), packed as qkv, 0 for v. Inputs: qkv, p, dp, and starts if
