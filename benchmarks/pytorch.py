@@ -35,14 +35,15 @@ Z_LOSS = 1e-4
 
 
 class Norm(nn.Module):
-    """LayerNorm over the last axes jointly, with a gain and no bias."""
+    """LayerNorm over the last axes jointly, with a gain and no bias. The gain is flat: the backward pass that PyTorch 2.11 compiles
+    for CUDA returns a flat gradient of a gain of two axes, which autograd refuses."""
 
     def __init__(self, *shape):
         super().__init__()
-        self.gain = nn.Parameter(torch.ones(shape))
+        self.axes, self.gain = len(shape), nn.Parameter(torch.ones(math.prod(shape)))
 
     def forward(self, x):
-        return F.layer_norm(x, self.gain.shape, self.gain, None, 1e-6)
+        return F.layer_norm(x.flatten(-self.axes), self.gain.shape, self.gain, None, 1e-6).reshape(x.shape)
 
 
 def normal(*shape, std):

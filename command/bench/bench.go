@@ -25,9 +25,10 @@ func Suite(zoo models.Zoo) cli.Suite {
 		Notes: `
 			Without a command it measures models. Each model runs in a process of its own, on random tokens. A step is a full one: forward,
 			backward, clipping, AdamW; times are medians, after a warm-up. What is compared takes turns, so that a slow minute of the machine
-			is a slow minute for all. "% of peak GEMM" is the FLOPS of a model's matrix products over those of one large matrix product,
-			measured between the turns (on a GPU: over its data sheet's peak). Each table is printed when it has been measured; a model that
-			fails, or an interrupt, costs no other row. Nothing else should run meanwhile.`,
+			is a slow minute for all: with -pytorch a model and PyTorch's forms of it, else the models of a size. "% of peak GEMM" is the
+			FLOPS of a model's matrix products over those of one large matrix product, measured between the turns (on a GPU: over its data
+			sheet's peak). Each table is printed when it has been measured; a model that fails, or an interrupt, costs no other row.
+			Nothing else should run meanwhile.`,
 		Default: "models",
 		Commands: []cli.Command{
 			command(&training{}, zoo, "models", "training speed and memory of models, compared with PyTorch's", "-models quickstart -rounds 5"),

@@ -29,11 +29,11 @@ func (c *training) run(ctx context.Context, zoo models.Zoo, out cli.Output) erro
 		return err
 	}
 	o.Steps = c.Steps
-	tables := []measurement{ofModels(all, (*bench.Bench).Models)}
+	table := (*bench.Bench).Models
 	if c.Python != "" {
-		tables = append(tables, ofModels(all, (*bench.Bench).Baselines))
+		table = (*bench.Bench).Baselines
 	}
-	return c.measure(ctx, out, o, &c.PyTorch, c.SVG, tables...)
+	return c.measure(ctx, out, o, &c.PyTorch, c.SVG, ofModels(all, table))
 }
 
 // designs measures residual designs.

@@ -108,17 +108,57 @@ const interruptDelay = 200 * time.Millisecond
 // and a worker a job, nil for one that did not start.
 func (b *Bench) compare(ctx context.Context, what string, steps int, running []*worker, jobs ...job) ([]*worker, error) {
 	b.note("%s: starting and warming up", what)
-	workers := slices.Clone(running)
-	for _, j := range jobs {
-		w, err := b.start(ctx, j)
-		if err == nil {
-			defer func() { _ = w.close() }()
-		} else if err := b.failed(ctx, j.title(), err); err != nil {
-			return nil, err
+	started := make([]*worker, len(jobs))
+	defer func() {
+		for _, w := range started {
+			if w != nil {
+				_ = w.close()
+			}
 		}
-		workers = append(workers, w)
+	}()
+	if err := b.launch(ctx, jobs, started); err != nil {
+		return nil, err
 	}
+	workers := append(slices.Clone(running), started...)
 	return workers, b.turns(ctx, what, steps, workers)
+}
+
+// launch starts workers and waits until they are warm. PyTorch's start first and all at once, since each compiles for a minute on a
+// few cores; ours warm up one after another, since they may time ways to compute while they do.
+func (b *Bench) launch(ctx context.Context, jobs []job, started []*worker) error {
+	failed := func(i int, err error) error {
+		started[i] = nil
+		return b.failed(ctx, jobs[i].title(), err)
+	}
+	start := func(i int) (err error) {
+		if started[i], err = b.start(ctx, jobs[i]); err != nil {
+			return failed(i, err)
+		}
+		return nil
+	}
+	for i, j := range jobs {
+		if j.here() {
+			continue
+		}
+		if err := start(i); err != nil {
+			return err
+		}
+	}
+	for i, j := range jobs {
+		if j.here() {
+			if err := start(i); err != nil {
+				return err
+			}
+		}
+		if w := started[i]; w != nil {
+			if err := w.open(); err != nil {
+				if err := failed(i, err); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // Models measures each model, in turns with the others of its size: Report.Models and Sizes.
@@ -136,15 +176,20 @@ func (b *Bench) Models(ctx context.Context, chosen []Workload) error {
 		}
 		for i, worker := range workers {
 			if worker.ok() {
-				b.report.Models = append(b.report.Models, newModelResult(group[i], worker))
+				b.keepModel(chosen, group[i], worker)
 			}
 		}
-		b.report.Sizes = compareSizes(chosen, b.report.Models)
 		if err := b.save(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// keepModel adds a model's row, and compares sizes anew.
+func (b *Bench) keepModel(chosen []Workload, w Workload, own *worker) {
+	b.report.Models = append(b.report.Models, newModelResult(w, own))
+	b.report.Sizes = compareSizes(chosen, b.report.Models)
 }
 
 // groups puts the models of a size together, those that are compared with one transformer, in
@@ -163,7 +208,7 @@ func groups(chosen []Workload) [][]Workload {
 	return all
 }
 
-// Baselines compares each model with PyTorch's ways of running it: Report.PyTorch.
+// Baselines compares each model with PyTorch's ways of running it: Report.PyTorch, and, of our side's turns, Models and Sizes.
 func (b *Bench) Baselines(ctx context.Context, chosen []Workload) error {
 	modes := b.o.PyTorch.modes()
 	return b.against(ctx, chosen, " compared with PyTorch", func(w Workload) []job {
@@ -173,6 +218,7 @@ func (b *Bench) Baselines(ctx context.Context, chosen []Workload) error {
 		}
 		return jobs
 	}, func(w Workload, own *worker, others []*worker) {
+		b.keepModel(chosen, w, own)
 		b.report.PyTorch = append(b.report.PyTorch, newPyTorchResult(w, own, modes, others))
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -61,6 +62,11 @@ type job struct {
 
 // title names a job in messages.
 func (j job) title() string { return implementationName(j.Implementation) + " " + j.Name }
+
+// here tells whether this program runs the job, and not PyTorch's script.
+func (j job) here() bool {
+	return slices.Contains([]string{residua, stock, generation}, j.Implementation)
+}
 
 // job is to run a workload by an implementation.
 func (b *Bench) job(implementation string, w Workload) job {

@@ -48,10 +48,13 @@ func (b *Bench) Designs(ctx context.Context, all []Comparison) error {
 func (b *Bench) designs(ctx context.Context, c Comparison) error {
 	b.note("%s at %s: starting and warming up", c.Base.Name, c.Shape)
 	plain, err := b.start(ctx, b.job(residua, c.Base))
+	if err == nil {
+		defer func() { _ = plain.close() }()
+		err = plain.open()
+	}
 	if err != nil {
 		return b.failed(ctx, c.Base.Name, err)
 	}
-	defer func() { _ = plain.close() }()
 	if len(c.Others) == 0 {
 		c.Others = []Workload{{}} // the plain one alone
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -33,16 +34,19 @@ func inProcess(name string, serve func(in io.Reader, out io.Writer)) (*worker, e
 		<-done
 		return nil
 	}
-	if err := w.open(); err != nil {
-		return nil, err
-	}
 	return w, nil
 }
 
 // playing is a worker that says it takes so many seconds a step, and ends when it has answered most times (below 0: never).
 func playing(j job, seconds float64, most int) (*worker, error) {
+	return playingModel(j, 5, seconds, most, func() {})
+}
+
+// playingModel has a number of parameters, which it says once it is warm.
+func playingModel(j job, parameters int, seconds float64, most int, warmUp func()) (*worker, error) {
 	return inProcess(j.title(), func(in io.Reader, out io.Writer) {
-		fmt.Fprintln(out, `{"facts": {"parameters": 5, "traffic_bytes": 100, "version": "torch 0"}}`)
+		warmUp()
+		fmt.Fprintf(out, `{"facts": {"parameters": %d, "traffic_bytes": 100, "version": "torch 0"}}`+"\n", parameters)
 		for lines := bufio.NewScanner(in); most != 0 && lines.Scan(); most-- {
 			var n int
 			_, _ = fmt.Sscan(lines.Text(), &n)
@@ -137,14 +141,41 @@ func TestOnePyTorchThatFails(t *testing.T) {
 	assert.Len(t, saved.Picture().Series, 3)
 }
 
+// TestPyTorchWarmsUpAtOnce: PyTorch's processes of one comparison, and ours with them, are warm when all have been started; those that
+// run here start when the one before is warm. Ours is measured once, and its row is there besides the comparison.
+func TestPyTorchWarmsUpAtOnce(t *testing.T) {
+	var all sync.WaitGroup
+	all.Add(3)
+	b, saved := played(t, func(_ context.Context, j job) (*worker, error) {
+		all.Done()
+		return playingModel(j, 5, 0.5, -1, all.Wait)
+	})
+	require.NoError(t, b.Baselines(context.Background(), chosen(t, "byte-rmt")))
+	require.NoError(t, b.Report().Err())
+	require.Len(t, saved.Models, 1)
+	assert.Equal(t, saved.PyTorch[0].Residua, saved.Models[0].Timing)
+	assert.Equal(t, 6, saved.Models[0].Steps)
+
+	var warming atomic.Int32
+	b, saved = played(t, func(_ context.Context, j job) (*worker, error) {
+		assert.EqualValues(t, 1, warming.Add(1), "%s starts alone", j.title())
+		return playingModel(j, 5, 0.5, -1, func() {
+			time.Sleep(10 * time.Millisecond)
+			warming.Add(-1)
+		})
+	})
+	require.NoError(t, b.Models(context.Background(), chosen(t, "byte-rmt", "byte-transformer")))
+	assert.Len(t, saved.Models, 2)
+	assert.Len(t, saved.Sizes, 1)
+}
+
 // TestOnlyEqualModelsAreCompared: PyTorch's with another number of parameters is refused.
 func TestOnlyEqualModelsAreCompared(t *testing.T) {
 	b, saved := played(t, func(_ context.Context, j job) (*worker, error) {
-		w, err := playing(j, 0.5, -1)
 		if j.Implementation == Eager {
-			w.facts.Parameters = 7
+			return playingModel(j, 7, 0.5, -1, func() {})
 		}
-		return w, err
+		return playing(j, 0.5, -1)
 	})
 	require.NoError(t, b.Baselines(context.Background(), chosen(t, "byte-rmt")))
 	require.Len(t, saved.PyTorch, 1)

@@ -88,9 +88,13 @@ func (b *Bench) Products(ctx context.Context) error {
 	b.note("matrix products")
 	var theirs *worker
 	if b.o.PyTorch != nil {
-		var err error
-		if theirs, err = b.o.PyTorch.startProducts(ctx, b.o.Target.Threads); err == nil {
-			defer func() { _ = theirs.close() }()
+		w, err := b.o.PyTorch.startProducts(ctx, b.o.Target.Threads)
+		if err == nil {
+			defer func() { _ = w.close() }()
+			err = w.open()
+		}
+		if err == nil {
+			theirs = w
 		} else if err := b.failed(ctx, "PyTorch's products", err); err != nil {
 			return err
 		}

@@ -77,7 +77,7 @@ func (p *PyTorch) train(ctx context.Context, j job) *exec.Cmd {
 	return exec.CommandContext(ctx, p.Python, args...)
 }
 
-// startProducts starts the script's matrix products.
+// startProducts starts the script's matrix products; the worker is to be opened.
 func (p *PyTorch) startProducts(ctx context.Context, threads int) (*worker, error) {
 	return startProcess("PyTorch's products", exec.CommandContext(ctx, p.Python, p.Script, "gemm", "--serve", "--threads", fmt.Sprint(threads)))
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"time"
 
@@ -34,13 +33,13 @@ type worker struct {
 // ok tells whether a worker was started and has not failed.
 func (w *worker) ok() bool { return w != nil && !w.failed }
 
-// startChild starts a job's process: this program again, or PyTorch's.
+// startChild starts a job's process: this program again, or PyTorch's. It does not wait for the facts.
 func startChild(ctx context.Context, j job) (*worker, error) {
 	j, err := j.encoded()
 	if err != nil {
 		return nil, err
 	}
-	if !slices.Contains([]string{residua, stock, generation}, j.Implementation) {
+	if !j.here() {
 		return startProcess(j.title(), j.pytorch.train(ctx, j))
 	}
 	self, err := os.Executable()
@@ -56,7 +55,7 @@ func startChild(ctx context.Context, j job) (*worker, error) {
 	return startProcess(j.title(), command)
 }
 
-// startProcess starts a child and waits for its facts.
+// startProcess starts a child, to be opened.
 func startProcess(name string, command *exec.Cmd) (*worker, error) {
 	w := &worker{name: name, wait: command.Wait, stderr: &tail{}}
 	command.Stderr, command.WaitDelay = w.stderr, waitDelay
@@ -69,13 +68,7 @@ func startProcess(name string, command *exec.Cmd) (*worker, error) {
 		return nil, errors.WithStack(err)
 	}
 	w.input, w.replies = input, json.NewDecoder(output)
-	if err := command.Start(); err != nil {
-		return nil, errors.Wrapf(err, "%s", name)
-	}
-	if err := w.open(); err != nil {
-		return nil, err
-	}
-	return w, nil
+	return w, errors.Wrapf(command.Start(), "%s", name)
 }
 
 // waitDelay is how long a child's own children may keep its output open.
