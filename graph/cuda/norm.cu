@@ -13,29 +13,28 @@
 // A thread has pieces of PIECE neighbours of a row.
 constexpr int PIECE = 8;
 
-// load_piece reads the elements of a row from a column on, zeros beyond its width, and returns how many there are. vectors
-// says that the width is a multiple of PIECE and that x is aligned to 16 bytes.
+// load_piece reads the elements of a row from a column on, zeros beyond its width. vectors says that the width is a multiple
+// of PIECE, so that a piece that begins within the row is whole, and that x is aligned to 16 bytes.
 template <typename A>
-DEVICE int load_piece(float v[PIECE], const A* x, int column, int width, bool vectors) {
-  int count = max(0, min(PIECE, width - column));
-  if (vectors && count == PIECE) {
+DEVICE void load_piece(float v[PIECE], const A* x, int column, int width, bool vectors) {
+  if (vectors && column < width) {
     load8(x + column, v);
-    return PIECE;
+    return;
   }
 #pragma unroll
-  for (int e = 0; e < PIECE; e++) v[e] = e < count ? load(x + column + e) : 0.0f;
-  return count;
+  for (int e = 0; e < PIECE; e++) v[e] = column + e < width ? load(x + column + e) : 0.0f;
 }
 
+// store_piece writes what load_piece would read.
 template <typename A>
-DEVICE void store_piece(A* y, const float v[PIECE], int column, int count, bool vectors) {
-  if (vectors && count == PIECE) {
+DEVICE void store_piece(A* y, const float v[PIECE], int column, int width, bool vectors) {
+  if (vectors && column < width) {
     store8(y + column, v);
     return;
   }
 #pragma unroll
   for (int e = 0; e < PIECE; e++)
-    if (e < count) store(y + column + e, v[e]);
+    if (column + e < width) store(y + column + e, v[e]);
 }
 
 // Team are the warps of a block that work on one row.
@@ -100,11 +99,11 @@ struct NormRow {
       int column = from + first_column + i * span;
       if (column >= width) break;
       float g[PIECE], b[PIECE] = {}, out[PIECE];
-      int count = load_piece(g, gain, column, width, vectors);
+      load_piece(g, gain, column, width, vectors);
       if (bias != nullptr) load_piece(b, bias, column, width, vectors);
 #pragma unroll
       for (int e = 0; e < PIECE; e++) out[e] = fmaf((v[i][e] - shift - mean) * rstd, g[e], b[e]);
-      store_piece(y, out, column, count, vectors);
+      store_piece(y, out, column, width, vectors);
     }
   }
 };
@@ -192,7 +191,7 @@ DEVICE void norm_backward(const NormGradients<A>& a) {
     i64 row = (active ? first + team.index : first) * a.groups + group;
     int width = active ? a.width : 0;
     float n[PIECE], h[PIECE], add[PIECE] = {};
-    int count = load_piece(n, a.x + row * a.width, column, width, vectors);
+    load_piece(n, a.x + row * a.width, column, width, vectors);
     load_piece(h, a.dy + row * a.width, column, width, vectors);
     if (a.addend != nullptr) load_piece(add, a.addend + row * a.width, column, width, vectors);
     float rstd = a.rstd[row], shift = a.shift_of(row), mean = a.mean_of(row), h_sum = 0.0f, hn_sum = 0.0f;
@@ -209,12 +208,11 @@ DEVICE void norm_backward(const NormGradients<A>& a) {
     float mean_h = a.rms ? 0.0f : sums.x / a.width, mean_hn = sums.y / a.width;
 #pragma unroll
     for (int e = 0; e < PIECE; e++) h[e] = add[e] + (h[e] - mean_h - n[e] * mean_hn) * rstd;
-    store_piece(a.dx + row * a.width, h, column, count, vectors);
+    store_piece(a.dx + row * a.width, h, column, width, vectors);
   }
   i64 at = ((static_cast<i64>(group) * gridDim.x + blockIdx.x) * team.teams() + team.index) * a.width;
-  int count = max(0, min(PIECE, a.width - column));
-  if (a.dgain != nullptr) store_piece(a.dgain + at, dgain, column, count, vectors);
-  if (a.dbias != nullptr) store_piece(a.dbias + at, dbias, column, count, vectors);
+  if (a.dgain != nullptr) store_piece(a.dgain + at, dgain, column, a.width, vectors);
+  if (a.dbias != nullptr) store_piece(a.dbias + at, dbias, column, a.width, vectors);
 }
 
 // norm_backward_wide is for rows of any width, one a block; it leaves the gradients of gain and bias to norm_sums.

@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -51,6 +52,59 @@ func TestPTXIsSmall(t *testing.T) {
 		bytes += len(packed)
 	}
 	assert.Less(t, bytes, 2<<20)
+}
+
+// TestPTXComparesNoClampedNumberWithItsBound: ptxas 12 and 13 make max(0, min(x, C)) == C one instruction for sm_90, and
+// what that says of equality is also true where x is below 0.
+func TestPTXComparesNoClampedNumberWithItsBound(t *testing.T) {
+	for _, m := range modules {
+		ptx, err := m.ptx()
+		require.NoError(t, err)
+		assert.Empty(t, boundComparisons(ptx), m.name)
+	}
+	for _, clamp := range []string{
+		"min.s32 %r2, %r1, 8;\nmax.s32 %r3, %r2, 0;", "max.s32 %r2, 0, %r1;\nmin.s32 %r3, 8, %r2;",
+	} {
+		assert.Len(t, boundComparisons(clamp+"\n@%p2 bra $L;\nsetp.ne.s32 %p1, %r3, 8;"), 1, clamp)
+		assert.Empty(t, boundComparisons(clamp+"\nsetp.lt.s32 %p1, %r3, 8;\nsetp.eq.s32 %p1, %r3, 7;"), clamp)
+	}
+}
+
+var (
+	clampPattern = regexp.MustCompile(`(min|max)\.s32\s+(%r\d+), ([%\w]+), ([%\w]+);`)
+	equalPattern = regexp.MustCompile(`setp\.(?:eq|ne)\.s32\s+%p\d+, ([%\w]+), ([%\w]+);`)
+)
+
+// boundComparisons returns the lines of PTX that ask whether max(0, min(x, C)) or min(C, max(0, x)) is C.
+func boundComparisons(ptx string) (found []string) {
+	type limits struct{ low, high string } // of what a register holds; empty where there is none
+	var of map[string]limits
+	for line := range strings.Lines(ptx) {
+		if of == nil || strings.Contains(line, ".entry ") {
+			of = map[string]limits{}
+		}
+		if m := clampPattern.FindStringSubmatch(line); m != nil {
+			x, bound := m[3], m[4]
+			if x == "0" || !strings.HasPrefix(x, "%") {
+				x, bound = bound, x
+			}
+			l := of[x]
+			if m[1] == "max" {
+				l.low = bound
+			} else {
+				l.high = bound
+			}
+			of[m[2]] = l
+		}
+		if m := equalPattern.FindStringSubmatch(line); m != nil {
+			for i, j := range []int{2, 1} {
+				if l := of[m[i+1]]; l.low == "0" && l.high == m[j] {
+					found = append(found, strings.TrimSpace(line))
+				}
+			}
+		}
+	}
+	return found
 }
 
 func TestPTXMissing(t *testing.T) {

@@ -22,6 +22,9 @@ var (
 	spillPattern   = regexp.MustCompile(`(\d+) bytes spill stores, (\d+) bytes spill loads`)
 	usedPattern    = regexp.MustCompile(`Used (\d+) registers`)
 	sharedPattern  = regexp.MustCompile(`(\d+) bytes smem`)
+
+	// wrongPattern is the minimum, raised to 0, that also tells which number was less: it does so wrongly where it raises.
+	wrongPattern = regexp.MustCompile(`VIMNMX\S*\.RELU\S* R\w+, P\d.*;`)
 )
 
 // assembleAll assembles all modules of a folder, and returns the kernels by name.
@@ -78,6 +81,9 @@ func (t tools) assemble(file string, rows map[string]*row) error {
 	text, err := exec.Command(t.nvdisasm, "-c", code).Output()
 	if err != nil {
 		return errors.Wrap(err, "nvdisasm")
+	}
+	if wrong := wrongPattern.Find(text); wrong != nil {
+		return errors.Errorf("ptxas made %q, which is wrong where the number is below 0: compare the number that the kernel clamps to 0, not the clamped one", wrong)
 	}
 	for kernel, l := range loopLoads(string(text)) {
 		if rows[kernel] != nil {

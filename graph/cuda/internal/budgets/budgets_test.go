@@ -112,6 +112,13 @@ func TestLoopLoads(t *testing.T) {
 	assert.Equal(t, map[string]loads{"scale": {wide: 1, narrow: 1, local: 1}, "other": {}}, loopLoads(code))
 }
 
+// TestWrongClamps finds the instruction that is wrong, and leaves alone the one that tells nothing.
+func TestWrongClamps(t *testing.T) {
+	assert.Regexp(t, wrongPattern, "VIMNMX.RELU R84, P1, P1, R85, 0x8, PT ;")
+	assert.NotRegexp(t, wrongPattern, "VIMNMX.RELU R84, PT, PT, R85, 0x8, PT ;")
+	assert.NotRegexp(t, wrongPattern, "VIMNMX R84, PT, PT, R85, 0x8, PT ;")
+}
+
 // TestReadLog reads what ptxas -v prints.
 func TestReadLog(t *testing.T) {
 	rows := map[string]*row{}
