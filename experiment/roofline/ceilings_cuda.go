@@ -5,7 +5,11 @@ package roofline
 import (
 	"fmt"
 	"io"
+	"math"
+	"math/rand/v2"
 	"slices"
+	"time"
+	"unsafe"
 
 	"github.com/pkg/errors"
 
@@ -15,8 +19,11 @@ import (
 )
 
 const (
-	copied  = 64 << 20 // floats of the copy that is timed
-	timings = 10       // of each piece of work, after one that is not counted
+	copied  = 64 << 20               // floats of the copy that is timed
+	rotated = 256 << 20              // bytes of the operands that a product takes in turn: more than a GPU's caches hold
+	most    = 64                     // sets of such operands
+	warmUp  = 300 * time.Millisecond // of work, until the clock of an idle GPU has risen
+	timed   = 50 * time.Millisecond  // of each piece of work
 )
 
 // product is a matrix product of a step, and how often a step has it.
@@ -40,7 +47,12 @@ func Ceilings(c models.Spec, o Options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	bytes, err := copyRate(d)
+	m := &meter{Device: d, draw: rand.New(rand.NewPCG(1, 2))}
+	defer m.close()
+	if _, err := m.product(products[0].Gemm, warmUp); err != nil {
+		return errors.Wrap(err, "warm-up")
+	}
+	bytes, err := m.copyRate()
 	if err != nil {
 		return errors.Wrap(err, "copy")
 	}
@@ -48,7 +60,7 @@ func Ceilings(c models.Spec, o Options, out io.Writer) error {
 	t.Row("product", "in a step", "microseconds", "TFLOP/s", "")
 	var seconds, flops float64
 	for _, p := range products {
-		took, err := productTime(d, p.Gemm)
+		took, err := m.product(p.Gemm, timed)
 		if err != nil {
 			return errors.Wrap(err, p.String())
 		}
@@ -104,27 +116,88 @@ func (p product) String() string {
 	return text
 }
 
+// meter times work on a device, on random data: products of zeros take less power, so that a GPU's clock stays higher.
+type meter struct {
+	*cuda.Device
+	draw *rand.Rand
+	pool []cuda.Array // of random numbers, one a type
+}
+
+// pooled is how many random numbers there are of a type.
+const pooled = 1 << 20
+
+func (m *meter) close() {
+	for _, p := range m.pool {
+		m.Free(p)
+	}
+}
+
+// random fills an array with numbers of mean 0 and variance 1.
+func (m *meter) random(a cuda.Array) error {
+	i := slices.IndexFunc(m.pool, func(p cuda.Array) bool { return p.Type == a.Type })
+	if i < 0 {
+		p, err := m.Alloc(a.Type, pooled)
+		if err != nil {
+			return err
+		}
+		i, m.pool = len(m.pool), append(m.pool, p)
+		if err := m.upload(p); err != nil {
+			return err
+		}
+	}
+	for from := 0; from < a.N; from += pooled {
+		n := min(pooled, a.N-from)
+		if err := m.Convert(a.Slice(from, n), m.pool[i].Slice(0, n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// upload draws numbers for an array of the pool.
+func (m *meter) upload(p cuda.Array) error {
+	floats, halves := make([]float32, p.N), make([]uint16, p.N)
+	for i := range floats {
+		floats[i] = float32(m.draw.NormFloat64())
+		halves[i] = uint16(math.Float32bits(floats[i]) >> 16)
+	}
+	if p.Type == cuda.BF16 {
+		return m.Upload(p, unsafe.Pointer(&halves[0]))
+	}
+	return m.Upload(p, unsafe.Pointer(&floats[0]))
+}
+
 // copyRate is how many bytes a second a copy on the device reads and writes.
-func copyRate(d *cuda.Device) (float64, error) {
-	from, err := d.Alloc(cuda.F32, copied)
+func (m *meter) copyRate() (float64, error) {
+	from, err := m.Alloc(cuda.F32, copied)
 	if err != nil {
 		return 0, err
 	}
-	defer d.Free(from)
-	to, err := d.Alloc(cuda.F32, copied)
+	defer m.Free(from)
+	to, err := m.Alloc(cuda.F32, copied)
 	if err != nil {
 		return 0, err
 	}
-	defer d.Free(to)
-	if err := d.Zero(from); err != nil {
+	defer m.Free(to)
+	if err := m.random(from); err != nil {
 		return 0, err
 	}
-	seconds, err := timed(d, func() error { return d.Convert(to, from) })
+	seconds, err := m.seconds(timed, func(int) error { return m.Convert(to, from) })
 	return 2 * float64(from.Bytes()) / seconds, err
 }
 
-// productTime is how long a product takes on arrays of zeros: a GPU that is held back by its power does not show it.
-func productTime(d *cuda.Device, g cuda.Gemm) (seconds float64, err error) {
+// product is how long a product takes, of operands that no cache holds.
+func (m *meter) product(g cuda.Gemm, about time.Duration) (float64, error) {
+	sets, free, err := m.operands(g)
+	defer free()
+	if err != nil {
+		return 0, err
+	}
+	return m.seconds(about, func(i int) error { return m.Gemm(sets[i%len(sets)]) })
+}
+
+// operands makes products of the same shape of different arrays, as many as it takes until they are more than caches hold.
+func (m *meter) operands(g cuda.Gemm) (sets []cuda.Gemm, free func(), err error) {
 	rowsA, rowsB := g.M, g.K // as they are stored
 	if g.TransA {
 		rowsA = g.K
@@ -132,40 +205,68 @@ func productTime(d *cuda.Device, g cuda.Gemm) (seconds float64, err error) {
 	if g.TransB {
 		rowsB = g.N
 	}
-	for _, part := range []struct {
-		array            *cuda.Array
-		rows, ld, stride int
-	}{{&g.A, rowsA, g.LDA, g.StrideA}, {&g.B, rowsB, g.LDB, g.StrideB}, {&g.C, g.M, g.LDC, g.StrideC}} {
-		array, err := d.Alloc(part.array.Type, part.rows*part.ld+(max(1, g.Batch)-1)*part.stride)
-		if err != nil {
-			return 0, err
-		}
-		defer d.Free(array)
-		if err := d.Zero(array); err != nil {
-			return 0, err
-		}
-		*part.array = array
+	length := func(rows, ld, stride int) int {
+		const line = 64 // elements, so that each array begins where one from Alloc may
+		return (rows*ld + (max(1, g.Batch)-1)*stride + line - 1) / line * line
 	}
-	return timed(d, func() error { return d.Gemm(g) })
+	a, b, c := length(rowsA, g.LDA, g.StrideA), length(rowsB, g.LDB, g.StrideB), length(g.M, g.LDC, g.StrideC)
+	n := 1 + rotated/(a*g.A.Type.Size()+b*g.B.Type.Size()+c*g.C.Type.Size())
+	sets = slices.Repeat([]cuda.Gemm{g}, min(n, most))
+	var all []cuda.Array
+	free = func() {
+		for _, array := range all {
+			m.Free(array)
+		}
+	}
+	for _, part := range []struct {
+		of    func(g *cuda.Gemm) *cuda.Array
+		each  int
+		write func(cuda.Array) error
+	}{
+		{func(g *cuda.Gemm) *cuda.Array { return &g.A }, a, m.random},
+		{func(g *cuda.Gemm) *cuda.Array { return &g.B }, b, m.random},
+		{func(g *cuda.Gemm) *cuda.Array { return &g.C }, c, m.Zero},
+	} {
+		array, err := m.Alloc(part.of(&g).Type, part.each*len(sets))
+		if err != nil {
+			return nil, free, err
+		}
+		all = append(all, array)
+		if err := part.write(array); err != nil {
+			return nil, free, err
+		}
+		for i := range sets {
+			*part.of(&sets[i]) = array.Slice(i*part.each, part.each)
+		}
+	}
+	return sets, free, nil
 }
 
-// timed is the mean time of some runs after the first, in seconds.
-func timed(d *cuda.Device, f func() error) (float64, error) {
-	leave, err := d.Enter()
+// seconds is the mean time of runs of f, with their numbers, that take about so long; one more before them is not counted.
+func (m *meter) seconds(about time.Duration, f func(i int) error) (float64, error) {
+	leave, err := m.Enter()
 	if err != nil {
 		return 0, err
 	}
 	defer leave()
-	if err := f(); err != nil {
+	run := func(n int) (time.Duration, error) {
+		return m.Timed(func() error {
+			for i := range n {
+				if err := f(i); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if _, err := run(1); err != nil {
 		return 0, err
 	}
-	took, err := d.Timed(func() error {
-		for range timings {
-			if err := f(); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return took.Seconds() / timings, err
+	one, err := run(1)
+	if err != nil {
+		return 0, err
+	}
+	n := int(min(1000, max(1, about/max(1, one))))
+	took, err := run(n)
+	return took.Seconds() / float64(n), err
 }
