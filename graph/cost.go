@@ -1,5 +1,7 @@
 package graph
 
+import "github.com/residua-go/residua/graph/cuda"
+
 // Optional abilities of a Primitive: what one run costs.
 type (
 	// FLOPCounter is a Primitive that multiplies matrices: 2 a multiply-add, causal attention
@@ -28,6 +30,9 @@ func (c Cost) Signature(i int) Signature { return c.op.in[i] }
 
 // Result is the signature of the output.
 func (c Cost) Result() Signature { return c.op.out }
+
+// Activation is the type that activations have on a device.
+func (c Cost) Activation() cuda.Type { return c.op.builder.options.Precision.Activation() }
 
 // Secondary is 1 if the run also computes the secondary of that number, else 0.
 func (c Cost) Secondary(i int) int {

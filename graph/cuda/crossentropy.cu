@@ -61,128 +61,141 @@ DEVICE Softmax block_merge(Softmax s) {
 }
 
 const int ROW_THREADS = 1024;
-const int TILE = 4 * ROW_THREADS;  // logits of a row that a block takes at a time
+const float LOG2E = 1.4426950408889634f;
 
-// capped is the logit of x; cap 0 is none.
-DEVICE float capped(float x, float cap) { return cap > 0.0f ? cap * tanhf(x / cap) : x; }
+// Piece is what a thread loads of a row at a time, 16 bytes.
+template <typename A>
+struct Piece {
+  static constexpr int N = 16 / sizeof(A);
+  float x[N];
+};
+DEVICE void load_whole(const float *p, float x[4]) { load4(p, x); }
+DEVICE void load_whole(const bf16 *p, float x[8]) { load8(p, x); }
+DEVICE void store_whole(float *p, const float x[4]) { store4(p, x); }
+DEVICE void store_whole(bf16 *p, const float x[8]) { store8(p, x); }
 
-// load_tile loads four logits of a row, LOWEST beyond its end.
-DEVICE void load_tile(const float *row, int first, int vocab, float cap, float x[4]) {
-  if (first + 3 < vocab) {
-    load4(row + first, x);
+// Row is a row of logits, whose memory, a multiple of Piece::N elements, goes on to stride.
+template <typename A>
+struct Row {
+  static constexpr int N = Piece<A>::N, SPAN = N * ROW_THREADS;  // SPAN: what a block loads at a time
+  A *logits;
+  int vocab, stride;
+  float cap;
+
+  // capped is the logit of x; cap 0 is none.
+  DEVICE float capped(float x) const { return cap > 0.0f ? cap * tanhf(x / cap) : x; }
+
+  // get loads a piece, LOWEST beyond the vocabulary.
+  DEVICE Piece<A> get(int first) const {
+    Piece<A> p;
+    load_whole(logits + first, p.x);
     if (cap > 0.0f) {
 #pragma unroll
-      for (int j = 0; j < 4; j++) x[j] = capped(x[j], cap);
+      for (int j = 0; j < N; j++) p.x[j] = capped(p.x[j]);
     }
-    return;
-  }
+    if (first + N > vocab) {
 #pragma unroll
-  for (int j = 0; j < 4; j++) x[j] = first + j < vocab ? capped(row[first + j], cap) : LOWEST;
-}
+      for (int j = 0; j < N; j++)
+        if (first + j >= vocab) p.x[j] = LOWEST;
+    }
+    return p;
+  }
 
-// row_softmax makes a row's maximum and sum; all threads get them.
-DEVICE Softmax row_softmax(const float *row, int vocab, float cap) {
-  Softmax s{LOWEST, 0.0f};
+  // softmax makes the row's maximum and sum; all threads get them.
+  DEVICE Softmax softmax() const {
+    Softmax s{LOWEST, 0.0f};
+#pragma unroll 4
+    for (int first = N * threadIdx.x; first < vocab; first += SPAN) {
+      Piece<A> p = get(first);
+      float top = s.top, sum = 0.0f;
+#pragma unroll
+      for (int j = 0; j < N; j++) top = fmaxf(top, p.x[j]);
+#pragma unroll
+      for (int j = 0; j < N; j++) sum += exp2f((p.x[j] - top) * LOG2E);
+      s.sum = s.sum * exp2f((s.top - top) * LOG2E) + sum;
+      s.top = top;
+    }
+    return block_merge<ROW_THREADS>(s);
+  }
+
+  // make_gradients overwrites the logits by scale * exp(logit - top), less hit at the target, times the cap's slope
+  // 1 - (logit / cap)^2, and by zeros from the vocabulary's end to stride.
+  DEVICE void make_gradients(int target, float top, float scale, float hit) const {
 #pragma unroll 2
-  for (int first = 4 * threadIdx.x; first < vocab; first += TILE) {
-    float x[4];
-    load_tile(row, first, vocab, cap, x);
-    float top = fmaxf(fmaxf(fmaxf(x[0], x[1]), fmaxf(x[2], x[3])), s.top);
-    s.sum = s.sum * expf(s.top - top) + (expf(x[0] - top) + expf(x[1] - top)) + (expf(x[2] - top) + expf(x[3] - top));
-    s.top = top;
-  }
-  return block_merge<ROW_THREADS>(s);
-}
-
-// store_gradients stores up to four of a row's dlogits.
-template <typename A>
-DEVICE void store_gradients(A *row, int first, int vocab, const float d[4]) {
-  if (first + 3 < vocab) {
-    store4(row + first, d);
-    return;
-  }
+    for (int first = N * threadIdx.x; first < stride; first += SPAN) {
+      Piece<A> p = get(first);
 #pragma unroll
-  for (int j = 0; j < 4; j++)
-    if (first + j < vocab) store(row + first + j, d[j]);
-}
-
-// row_gradients overwrites a row of logits by scale * exp(logit - top), less hit at the target, times the cap's slope
-// 1 - (logit / cap)^2. A bfloat16 takes half the room of its logit: a tile of them goes where logits have been read.
-template <typename A>
-DEVICE void row_gradients(float *row, int vocab, int target, float top, float scale, float hit, float cap) {
-  A *gradients = reinterpret_cast<A *>(row);
-  for (int tile = 0; tile < vocab; tile += TILE) {
-    int first = tile + 4 * threadIdx.x;
-    float x[4];
-    load_tile(row, first, vocab, cap, x);
-    if (sizeof(A) < sizeof(float)) __syncthreads();
-#pragma unroll
-    for (int j = 0; j < 4; j++) {
-      float ratio = cap > 0.0f ? x[j] / cap : 0.0f;
-      x[j] = scale * expf(x[j] - top);
-      if (first + j == target) x[j] -= hit;
-      x[j] *= 1.0f - ratio * ratio;
+      for (int j = 0; j < N; j++) {
+        float ratio = cap > 0.0f ? p.x[j] / cap : 0.0f, d = scale * exp2f((p.x[j] - top) * LOG2E);
+        if (first + j == target) d -= hit;
+        p.x[j] = first + j < vocab ? d * (1.0f - ratio * ratio) : 0.0f;
+      }
+      store_whole(logits + first, p.x);
     }
-    store_gradients(gradients, first, vocab, x);
   }
-}
 
-// clear_row makes a row of dlogits zero.
-template <typename A>
-DEVICE void clear_row(float *row, int vocab) {
-  const float zero[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-  for (int first = 4 * threadIdx.x; first < vocab; first += TILE)
-    store_gradients(reinterpret_cast<A *>(row), first, vocab, zero);
-}
-
-// token_loss makes the loss and log Z of the token blockIdx.x, whose logits are a row of `logits`, and returns its softmax.
-DEVICE Softmax token_loss(float *loss, float *log_z, const float *row, int target, int vocab, float cap) {
-  float logit = target < vocab ? capped(row[target], cap) : NAN;
-  Softmax s = row_softmax(row, vocab, cap);
-  if (threadIdx.x == 0) {
-    float log_sum = logf(s.sum);
-    loss[blockIdx.x] = (s.top - logit) + log_sum;
-    log_z[blockIdx.x] = s.top + log_sum;
+  DEVICE void clear() const {
+    const float zero[N] = {};
+    for (int first = N * threadIdx.x; first < stride; first += SPAN) store_whole(logits + first, zero);
   }
-  return s;
-}
+
+  // losses makes the loss and log Z of the token blockIdx.x, whose row it is, and returns its softmax.
+  DEVICE Softmax losses(float *loss, float *log_z, int target) const {
+    float logit = target < vocab ? capped(load(logits + target)) : NAN;
+    Softmax s = softmax();
+    if (threadIdx.x == 0) {
+      float log_sum = logf(s.sum);
+      loss[blockIdx.x] = (s.top - logit) + log_sum;
+      log_z[blockIdx.x] = s.top + log_sum;
+    }
+    return s;
+  }
+};
 
 // Losses alone. One block a token.
 //   loss, log_z [tokens]; logits [tokens, vocab], rows `stride` apart; targets [tokens]
-KERNEL(ROW_THREADS) loss_rows_f32(float *loss, float *log_z, const float *logits, const int *targets, i64 stride, int vocab,
-                                  float cap) {
+template <typename A>
+DEVICE void loss_rows(float *loss, float *log_z, A *logits, const int *targets, i64 stride, int vocab, float cap) {
+  Row<A> row{logits + blockIdx.x * stride, vocab, static_cast<int>(stride), cap};
   int target = targets[blockIdx.x];
   if (target >= 0) {
-    token_loss(loss, log_z, logits + blockIdx.x * stride, target, vocab, cap);
+    row.losses(loss, log_z, target);
   } else if (threadIdx.x == 0) {
     loss[blockIdx.x] = 0.0f, log_z[blockIdx.x] = 0.0f;
   }
 }
 
+KERNEL(ROW_THREADS) loss_rows_f32(float *loss, float *log_z, float *logits, const int *targets, i64 stride, int vocab, float cap) {
+  loss_rows(loss, log_z, logits, targets, stride, vocab, cap);
+}
+KERNEL(ROW_THREADS) loss_rows_bf16(float *loss, float *log_z, bf16 *logits, const int *targets, i64 stride, int vocab, float cap) {
+  loss_rows(loss, log_z, logits, targets, stride, vocab, cap);
+}
+
 template <typename A>
-DEVICE void loss_gradients(float *loss, float *log_z, float *logits, const int *targets, const LossStatus *status, i64 stride,
-                           int vocab, float z, float cap) {
-  float *row = logits + blockIdx.x * stride;
+DEVICE void loss_gradients(float *loss, float *log_z, A *logits, const int *targets, const LossStatus *status, i64 stride, int vocab,
+                           float z, float cap) {
+  Row<A> row{logits + blockIdx.x * stride, vocab, static_cast<int>(stride), cap};
   int target = targets[blockIdx.x];
   if (target < 0) {
-    clear_row<A>(row, vocab);
+    row.clear();
     if (threadIdx.x == 0) loss[blockIdx.x] = 0.0f, log_z[blockIdx.x] = 0.0f;
     return;
   }
-  Softmax s = token_loss(loss, log_z, row, target, vocab, cap);
+  Softmax s = row.losses(loss, log_z, target);
   float inverse = target < vocab ? static_cast<float>(status->inverse) : NAN;
   float scale = (1.0f + 2.0f * z * (s.top + logf(s.sum))) * inverse / s.sum;
-  row_gradients<A>(row, vocab, target, s.top, scale, inverse, cap);
+  row.make_gradients(target, s.top, scale, inverse);
 }
 
-// Losses, and the logits become their gradients: a row of them begins where the row of logits did. Arguments as above.
+// Losses, and the logits become their gradients. Arguments as above.
 KERNEL(ROW_THREADS) loss_gradients_f32(float *loss, float *log_z, float *logits, const int *targets, const LossStatus *status,
                                        i64 stride, int vocab, float z, float cap) {
-  loss_gradients<float>(loss, log_z, logits, targets, status, stride, vocab, z, cap);
+  loss_gradients(loss, log_z, logits, targets, status, stride, vocab, z, cap);
 }
-KERNEL(ROW_THREADS) loss_gradients_bf16(float *loss, float *log_z, float *logits, const int *targets, const LossStatus *status,
+KERNEL(ROW_THREADS) loss_gradients_bf16(float *loss, float *log_z, bf16 *logits, const int *targets, const LossStatus *status,
                                         i64 stride, int vocab, float z, float cap) {
-  loss_gradients<bf16>(loss, log_z, logits, targets, status, stride, vocab, z, cap);
+  loss_gradients(loss, log_z, logits, targets, status, stride, vocab, z, cap);
 }
 
 const int SUM_THREADS = 1024;

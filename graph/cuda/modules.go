@@ -100,6 +100,7 @@ var modules = []module{
 	}},
 	{name: "crossentropy", entries: []entry{
 		{name: "loss_rows_f32", params: []int{8, 8, 8, 8, 8, 4, 4}, threads: 1024, shared: 256},
+		{name: "loss_rows_bf16", params: []int{8, 8, 8, 8, 8, 4, 4}, threads: 1024, shared: 256},
 		{name: "loss_gradients_f32", params: []int{8, 8, 8, 8, 8, 8, 4, 4, 4}, threads: 1024, shared: 256},
 		{name: "loss_gradients_bf16", params: []int{8, 8, 8, 8, 8, 8, 4, 4, 4}, threads: 1024, shared: 256},
 		{name: "loss_targets", params: []int{8, 8, 8, 4}, threads: 1024, shared: 16384},

@@ -14,37 +14,61 @@ type deviceLoss struct {
 	lossConfig
 	c *graph.DeviceCall
 
-	x, w, targets cuda.Array // [tokens, features]; the unembedding; [tokens]
+	x, targets    cuda.Array // [tokens, features]; [tokens]
+	w             cuda.Array // the unembedding, its columns from vocab to columns zero
 	status        cuda.Array // a lossStatus
 	losses, logZ  cuda.Array // [tokens]
-	logits        cuda.Array // [chunk, stride], turned into dlogits
+	logits        cuda.Array // [chunk, stride], of the type of x; turned into dlogits, zero beyond the vocabulary
 	dx, dw        cuda.Array // like x and w; none: not wanted
 	addW          bool
 
 	tokens, features, vocab int
 	chunk                   int // tokens at a time
-	stride                  int // between the logits' rows, which begin at 32 bytes
+	stride                  int // between the logits' rows
+	columns                 int // of the logits that the products make: vocab, or stride where w is padded
 }
 
 // deviceLoss prepares what every loss needs; losses is none where they are not an output.
 func (k lossConfig) deviceLoss(c *graph.DeviceCall, status, losses cuda.Array) (l *deviceLoss) {
 	l = &deviceLoss{lossConfig: k, c: c, status: status, losses: losses, targets: c.In(2), tokens: c.Signature(0).Leading()}
 	l.features, l.vocab = linear.Product{Transposed: k.transposed}.Sides(c.Signature(1))
-	l.stride = logitStride(l.vocab)
-	l.chunk = k.chunk(l.tokens, l.stride)
 	l.x, l.w = c.Operands()
+	l.columns, l.stride = l.vocab, logitStride(l.vocab)
+	l.chunk = k.chunk(l.tokens, l.stride, l.x.Type)
 	if l.losses.None() {
 		l.losses = c.Scratch(cuda.F32, l.tokens)
 	}
 	l.logZ = c.Scratch(cuda.F32, l.tokens)
-	l.logits = c.Scratch(cuda.F32, l.chunk*l.stride)
+	l.logits = c.Scratch(l.x.Type, l.chunk*l.stride)
+	l.padUnembedding()
 	return l
+}
+
+// padUnembedding copies an unembedding whose rows are unaligned to rows of stride entries.
+func (l *deviceLoss) padUnembedding() {
+	if !l.unaligned(l.vocab, l.w.Type) {
+		return
+	}
+	padded := l.c.Scratch(l.w.Type, l.features*l.stride)
+	l.c.Zero(padded)
+	l.c.Launch("columns"+l.w.Suffix(), cuda.QuadRows(l.features, l.vocab),
+		padded, cuda.Int(l.stride), l.w, cuda.Ints(l.vocab, l.features, l.vocab))
+	l.w, l.columns = padded, l.stride
+}
+
+// rowOfW is the length of a row of w.
+func (l *deviceLoss) rowOfW() int {
+	if l.transposed {
+		return l.features
+	}
+	return l.columns
 }
 
 // run makes the losses of all tokens, and the gradients that are wanted.
 func (l *deviceLoss) run() {
 	l.c.Launch("loss_targets", cuda.Grid{X: 1, Threads: lossThreads},
 		l.status, l.targets, cuda.Long(l.tokens), cuda.Int(l.vocab))
+	dw := l.startW()
 	for first := 0; first < l.tokens; first += l.chunk {
 		n := min(l.chunk, l.tokens-first)
 		l.makeLogits(first, n)
@@ -52,13 +76,35 @@ func (l *deviceLoss) run() {
 		l.gradX(first, n)
 		l.gradW(first, n)
 	}
+	l.finishW(dw)
 }
 
-// makeLogits sets logits [n, vocab] = scale * x [n, features] w.
+// startW lets the gradient of a padded unembedding be made in padded rows, and returns where it belongs.
+func (l *deviceLoss) startW() (dw cuda.Array) {
+	dw = l.dw
+	if !dw.None() && l.columns != l.vocab {
+		l.dw = l.c.Scratch(cuda.F32, l.features*l.stride)
+	}
+	return dw
+}
+
+// finishW brings it there.
+func (l *deviceLoss) finishW(dw cuda.Array) {
+	if dw == l.dw {
+		return
+	}
+	var addend cuda.Array
+	if l.addW {
+		addend = dw
+	}
+	l.c.Launch("slice_grad_f32", cuda.QuadRows(l.features, l.vocab), dw, addend, l.dw, cuda.Ints(l.features, l.vocab, l.stride, 0))
+}
+
+// makeLogits sets logits [n, columns] = scale * x [n, features] w.
 func (l *deviceLoss) makeLogits(first, n int) {
 	l.c.Gemm(cuda.Gemm{
-		TransB: l.transposed, M: n, N: l.vocab, K: l.features, Alpha: l.scale,
-		A: l.x.Slice(first*l.features, n*l.features), LDA: l.features, B: l.w, LDB: l.c.Signature(1).Width(),
+		TransB: l.transposed, M: n, N: l.columns, K: l.features, Alpha: l.scale,
+		A: l.x.Slice(first*l.features, n*l.features), LDA: l.features, B: l.w, LDB: l.rowOfW(),
 		C: l.logits, LDC: l.stride,
 	})
 }
@@ -66,36 +112,26 @@ func (l *deviceLoss) makeLogits(first, n int) {
 // rows makes the losses of n tokens and, where a gradient is wanted, turns their logits
 // into dlogits.
 func (l *deviceLoss) rows(first, n int) {
-	grid := cuda.Grid{X: n, Threads: lossThreads}
+	grid, chunk := cuda.Grid{X: n, Threads: lossThreads}, n*l.stride*l.logits.Type.Size()
 	losses, logZ, targets := l.losses.Slice(first, n), l.logZ.Slice(first, n), l.targets.Slice(first, n)
 	if l.dx.None() && l.dw.None() {
-		l.c.Launch("loss_rows_f32", grid,
-			losses, logZ, l.logits.Touching(n*l.stride*l.logits.Type.Size()), targets, cuda.Long(l.stride), cuda.Int(l.vocab), cuda.Float(l.softCap))
+		l.c.Launch("loss_rows"+l.logits.Suffix(), grid,
+			losses, logZ, l.logits.Touching(chunk), targets, cuda.Long(l.stride), cuda.Int(l.vocab), cuda.Float(l.softCap))
 		return
 	}
-	gradients, _ := l.gradients()
-	l.c.Launch("loss_gradients"+gradients.Suffix(), grid,
-		losses, logZ, l.logits.Touching(n*l.stride*(l.logits.Type.Size()+gradients.Type.Size())), targets, l.status,
+	l.c.Launch("loss_gradients"+l.logits.Suffix(), grid,
+		losses, logZ, l.logits.Touching(2*chunk), targets, l.status,
 		cuda.Long(l.stride), cuda.Int(l.vocab), cuda.Float(l.zLoss), cuda.Float(l.softCap))
 }
 
-// gradients are the logits' memory as dlogits [chunk, vocab], operands of matrix products,
-// and the distance between their rows.
-func (l *deviceLoss) gradients() (d cuda.Array, stride int) {
-	t := l.x.Type
-	narrower := cuda.F32.Size() / t.Size()
-	return cuda.Array{Ptr: l.logits.Ptr, Type: t, N: l.logits.N * narrower}, l.stride * narrower
-}
-
-// gradX sets dx [n, features] = scale * dlogits [n, vocab] w^T.
+// gradX sets dx [n, features] = scale * dlogits [n, columns] w^T.
 func (l *deviceLoss) gradX(first, n int) {
 	if l.dx.None() {
 		return
 	}
-	d, stride := l.gradients()
 	l.c.Gemm(cuda.Gemm{
-		TransB: !l.transposed, M: n, N: l.features, K: l.vocab, Alpha: l.scale,
-		A: d, LDA: stride, B: l.w, LDB: l.c.Signature(1).Width(),
+		TransB: !l.transposed, M: n, N: l.features, K: l.columns, Alpha: l.scale,
+		A: l.logits, LDA: l.stride, B: l.w, LDB: l.rowOfW(),
 		C: l.dx.Slice(first*l.features, n*l.features), LDC: l.features,
 	})
 }
@@ -105,16 +141,15 @@ func (l *deviceLoss) gradW(first, n int) {
 	if l.dw.None() {
 		return
 	}
-	d, stride := l.gradients()
 	product := cuda.Gemm{
-		TransA: true, M: l.features, N: l.vocab, K: n, Alpha: l.scale,
-		A: l.x.Slice(first*l.features, n*l.features), LDA: l.features, B: d, LDB: stride, C: l.dw, LDC: l.vocab,
+		TransA: true, M: l.features, N: l.columns, K: n, Alpha: l.scale,
+		A: l.x.Slice(first*l.features, n*l.features), LDA: l.features, B: l.logits, LDB: l.stride, C: l.dw, LDC: l.columns,
 	}
 	if l.transposed {
-		product.M, product.N, product.LDC = l.vocab, l.features, l.features
-		product.A, product.LDA, product.B, product.LDB = d, stride, product.A, l.features
+		product.M, product.N, product.LDC = l.columns, l.features, l.features
+		product.A, product.LDA, product.B, product.LDB = l.logits, l.stride, product.A, l.features
 	}
-	if l.addW || first > 0 {
+	if first > 0 || l.addW && l.columns == l.vocab {
 		product.Beta = 1
 	}
 	l.c.Gemm(product)

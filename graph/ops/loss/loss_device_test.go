@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/cuda"
 	"github.com/residua-go/residua/graph/ops/elementwise"
 	"github.com/residua-go/residua/graph/optest"
 	"github.com/stretchr/testify/require"
@@ -55,9 +56,10 @@ func TestDeviceLoss(t *testing.T) {
 		t.Skip("large vocabularies on the emulator")
 	}
 	for name, s := range map[string]lossSizes{
-		"chunks":            {301, 7, 37, 128 * 40 * 4, Options{ZLoss: 0.1, Scale: 0.3}},
+		"chunks":            {301, 7, 37, 128 * 64 * 4, Options{ZLoss: 0.1, Scale: 0.3}},
 		"chunks of a token": {5, 6, 4097, 1, Options{ZLoss: 0.1}},
-		"chunks transposed": {301, 7, 37, 50 * 40 * 4, Options{Transposed: true}},
+		"chunks transposed": {301, 7, 37, 50 * 64 * 4, Options{Transposed: true}},
+		"chunks aligned":    {301, 7, 40, 50 * 64 * 4, Options{Scale: 0.3}},
 		"large vocabulary":  {5, 3, 50257, 0, Options{ZLoss: 0.01, Transposed: true}},
 		"whole tiles":       {3, 16, 8192, 0, Options{}},
 	} {
@@ -70,13 +72,13 @@ func TestDeviceLoss(t *testing.T) {
 func TestDeviceLossChunks(t *testing.T) {
 	for _, c := range []struct{ tokens, stride, bytes, want int }{
 		{1, 8, 0, 1},
-		{8192, 50264, 0, 1280}, // 7 chunks, of at most 1335
+		{8192, 50304, 0, 2048}, // 4 chunks, of at most 2667
 		{300, 40, 128 * 40 * 4, 128},
 		{300, 40, 100 * 40 * 4, 100},
 		{300, 40, 1, 1},
 		{200, 8, 0, 200},
 	} {
-		require.Equal(t, c.want, lossConfig{logitBytes: c.bytes}.chunk(c.tokens, c.stride), c)
+		require.Equal(t, c.want, lossConfig{logitBytes: c.bytes}.chunk(c.tokens, c.stride, cuda.F32), c)
 	}
 }
 
