@@ -14,13 +14,13 @@ type deviceLoss struct {
 	lossConfig
 	c *graph.DeviceCall
 
-	x, targets    cuda.Array // [tokens, features]; [tokens]
-	w             cuda.Array // the unembedding, its columns from vocab to columns zero
-	status        cuda.Array // a lossStatus
-	losses, logZ  cuda.Array // [tokens]
-	logits        cuda.Array // [chunk, stride], of the type of x; turned into dlogits, zero beyond the vocabulary
-	dx, dw        cuda.Array // like x and w; none: not wanted
-	addW          bool
+	x, targets   cuda.Array // [tokens, features]; [tokens]
+	w            cuda.Array // the unembedding, its columns from vocab to columns zero
+	status       cuda.Array // a lossStatus
+	losses, logZ cuda.Array // [tokens]
+	logits       cuda.Array // [chunk, stride], of the type of x; turned into dlogits, zero beyond the vocabulary
+	dx, dw       cuda.Array // like x and w; none: not wanted
+	addW         bool
 
 	tokens, features, vocab int
 	chunk                   int // tokens at a time

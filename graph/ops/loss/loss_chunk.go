@@ -17,7 +17,9 @@ const deviceLogitBytes = 512 << 20
 func logitStride(vocab int) int { return (vocab + 63) / 64 * 64 }
 
 // unaligned tells whether rows of the unembedding, which are as long as the vocabulary, do not begin at multiples of 16 bytes.
-func (k lossConfig) unaligned(vocab int, t cuda.Type) bool { return !k.transposed && vocab*t.Size()%16 != 0 }
+func (k lossConfig) unaligned(vocab int, t cuda.Type) bool {
+	return !k.transposed && vocab*t.Size()%16 != 0
+}
 
 // chunk is the number of tokens taken at a time: as many as their logits' bound allows,
 // spread evenly up to whole tiles of the matrix products.
