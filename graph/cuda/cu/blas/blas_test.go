@@ -3,11 +3,13 @@ package cublas
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/cu"
+	"gorgonia.org/cu/internal/dynlib"
 	"gorgonia.org/cu/internal/standin"
 )
 
@@ -104,6 +106,31 @@ func TestFindsPythonsLibrary(t *testing.T) {
 	library, err := s.Open()
 	require.NoError(t, err)
 	require.Equal(t, built, library.Path)
+}
+
+// TestFindsThatOfPython3: where the python3 of the path says that it imports from, with the library that it needs of the same folder.
+func TestFindsThatOfPython3(t *testing.T) {
+	environment, bin := t.TempDir(), t.TempDir()
+	packages := filepath.Join(environment, "site-packages")
+	dir := filepath.Join(packages, "nvidia/cublas/lib")
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	t.Setenv("RESIDUA_CUBLAS", "")
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "python3"), []byte("#!/bin/sh\necho "+packages+"\n"), 0o755))
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	compile := func(name, text string, more ...string) {
+		c, library := filepath.Join(dir, name+".c"), filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(c, []byte(text), 0o644))
+		out, err := exec.Command("cc", append([]string{"-shared", "-fPIC", "-o", library, c, "-Wl,-soname," + name}, more...)...).CombinedOutput()
+		require.NoError(t, err, string(out))
+	}
+	compile("libcublasLt.so.12", "int lt(void) { return 12; }")
+	compile("libcublas.so.12", "int lt(void); int blas(void) { return lt(); }", filepath.Join(dir, "libcublasLt.so.12"))
+	library, err := search(12).Open()
+	require.NoError(t, err)
+	require.Equal(t, filepath.Join(dir, "libcublas.so.12"), library.Path)
+	var blas dynlib.Func
+	require.NoError(t, library.Bind([]dynlib.Symbol{{Func: &blas, Name: "blas"}}))
+	require.EqualValues(t, 12, blas.Call())
 }
 
 func TestHandle(t *testing.T) {

@@ -9,7 +9,9 @@ package cublas
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"gorgonia.org/cu"
@@ -58,8 +60,11 @@ func openLibrary() (*library, error) {
 
 // search says where cuBLAS may be, for a driver of this CUDA version.
 func search(driver int) dynlib.Search {
-	s := dynlib.Search{What: "cuBLAS", Env: "RESIDUA_CUBLAS", Dirs: folders(),
-		Fix: "install cuBLAS of the CUDA toolkit, or by pip install nvidia-cublas-cu12"}
+	s := dynlib.Search{What: "cuBLAS", Env: "RESIDUA_CUBLAS", Fix: "install cuBLAS of the CUDA toolkit, or by pip install nvidia-cublas-cu12",
+		Needs: func(name string) string { return strings.Replace(name, "libcublas.", "libcublasLt.", 1) }}
+	if os.Getenv(s.Env) == "" {
+		s.Dirs = folders()
+	}
 	for _, major := range majors {
 		if major <= driver {
 			s.Names = append(s.Names, fmt.Sprintf("libcublas.so.%d", major))
@@ -76,12 +81,24 @@ func folders() []string {
 		dirs = append(dirs, filepath.Join(toolkit, "lib64"))
 	}
 	dirs = append(dirs, "/usr/local/cuda*/lib64")
+	for _, packages := range pythonPath() {
+		dirs = append(dirs, filepath.Join(packages, "nvidia/*/lib"))
+	}
 	for _, prefix := range pythons() {
 		for _, packages := range []string{"site-packages", "dist-packages"} {
 			dirs = append(dirs, filepath.Join(prefix, packages, "nvidia/*/lib"))
 		}
 	}
 	return dirs
+}
+
+// pythonPath asks python3, if there is one, where it imports from: its environment may be known to nothing else.
+func pythonPath() []string {
+	text, err := exec.Command("python3", "-c", `import sys; print("\n".join(d for d in sys.path if d.endswith("-packages")))`).Output()
+	if err != nil {
+		return nil
+	}
+	return strings.Split(strings.TrimSpace(string(text)), "\n")
 }
 
 // pythons lists, as patterns, where a python3 keeps its packages.

@@ -10,17 +10,18 @@ import (
 
 // Search is where a library may be.
 type Search struct {
-	What  string   // what an error calls it: "CUDA driver"
-	Env   string   // the environment variable that names it; then nowhere else is looked
-	Names []string // file names, the preferred first; each is tried in the loader's path, then in Dirs
-	Dirs  []string // folders, as patterns of filepath.Glob
-	Fix   string   // how one gets it
+	What  string                   // what an error calls it: "CUDA driver"
+	Env   string                   // the environment variable that names it; then nowhere else is looked
+	Names []string                 // file names, the preferred first; each is tried in the loader's path, then in Dirs
+	Dirs  []string                 // folders, as patterns of filepath.Glob
+	Needs func(name string) string // the library that one of this name wants; it is taken from the same folder. nil: none
+	Fix   string                   // how one gets it
 }
 
 // Open opens the first library that there is.
 func (s Search) Open() (*Library, error) {
 	if path := os.Getenv(s.Env); path != "" {
-		library, err := Open(path)
+		library, err := s.file(path)
 		return library, errors.Wrapf(err, "no %s: %s names %s", s.What, s.Env, path)
 	}
 	var broken []string
@@ -33,13 +34,22 @@ func (s Search) Open() (*Library, error) {
 			broken = append(broken, err.Error())
 		}
 		for _, path := range s.files(name) {
-			if library, err = Open(path); err == nil {
+			if library, err = s.file(path); err == nil {
 				return library, nil
 			}
 			broken = append(broken, err.Error())
 		}
 	}
 	return nil, s.missing(broken)
+}
+
+// file opens a file, after the one beside it that it needs: the loader would take that one from a folder of its own, where another
+// version may lie.
+func (s Search) file(path string) (*Library, error) {
+	if dir, name := filepath.Split(path); s.Needs != nil && dir != "" {
+		_, _ = Open(dir + s.Needs(name)) // else the loader looks for it
+	}
+	return Open(path)
 }
 
 // files returns the files of this name in the folders.
