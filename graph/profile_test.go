@@ -29,35 +29,37 @@ const (
 // profiled is a program with every kind that multiplies matrices.
 func profiled(t *testing.T, o graph.ProgramOptions) *graph.Program {
 	t.Helper()
-	o.Options, o.Gradients = graph.Options{Threads: 1, Seed: 1}, true
-	p, err := graph.Compile(o, func(b *graph.Builder) (graph.Roots, error) {
-		param := func(name string, shape ...int) *gorgonia.Node {
-			return b.Param(graph.ParamSpec{Name: name, Shape: shape, Init: graph.Normal(0.3)})
-		}
-		tokens := b.Input("tokens", tensor.Int32, profileTokens/profileSeq, profileSeq)
-		e := embedding.Gather(b, param("table", profileVocab, profileHeads, 4), tokens, 1) // [T, 2, 4]
-		x := readwrite.Write(b, nil, param("store", profileHeads, 3), e)                   // [T, 3, 4]
-		b.Block(func() {
-			qkv := readwrite.NormRead(b, x, param("gain", 3, 4), param("heads", 3, profileHeads, 3), norm.Options{}) // [T, 3, 2, 4]
-			o := attention.Causal(b, qkv, attention.Options{Heads: profileHeads, Seq: profileSeq, Scale: 0.5})
-			x = readwrite.Write(b, x, param("write", profileHeads, 3), o)
-		})
-		b.Block(func() {
-			u := readwrite.Read(b, x, param("features", profileHeads, 3)) // [T, 2, 4]
-			h := elementwise.Gelu(b, linear.Map(b, u, param("w1", 8, 5), linear.Options{}), false)
-			_, h = linear.MapActivated(b, h, param("w3", 5, 5), kernel.GeluTanh)
-			x = readwrite.Write(b, x, param("back", profileHeads, 3), linear.Map(b, h, param("w2", 8, 5), linear.Options{Transposed: true}))
-		})
-		y := readwrite.Read(b, x, param("out", profileHeads, 3))
-		loss := loss.CrossEntropy(b, y, param("unembedding", 8, profileVocab), tokens, loss.Options{ZLoss: 0.1})
-		return graph.Roots{Loss: loss}, b.Err()
-	})
+	o.Threads, o.Seed, o.Gradients = 1, 1, true
+	p, err := graph.Compile(o, profiledGraph)
 	require.NoError(t, err)
 	t.Cleanup(p.Close)
 	for i, ids := 0, p.Ints("tokens"); i < len(ids); i++ {
 		ids[i] = int32(i * 7 % profileVocab)
 	}
 	return p
+}
+
+func profiledGraph(b *graph.Builder) (graph.Roots, error) {
+	param := func(name string, shape ...int) *gorgonia.Node {
+		return b.Param(graph.ParamSpec{Name: name, Shape: shape, Init: graph.Normal(0.3)})
+	}
+	tokens := b.Input("tokens", tensor.Int32, profileTokens/profileSeq, profileSeq)
+	e := embedding.Gather(b, param("table", profileVocab, profileHeads, 4), tokens, 1) // [T, 2, 4]
+	x := readwrite.Write(b, nil, param("store", profileHeads, 3), e)                   // [T, 3, 4]
+	b.Block(func() {
+		qkv := readwrite.NormRead(b, x, param("gain", 3, 4), param("heads", 3, profileHeads, 3), norm.Options{}) // [T, 3, 2, 4]
+		o := attention.Causal(b, qkv, attention.Options{Heads: profileHeads, Seq: profileSeq, Scale: 0.5})
+		x = readwrite.Write(b, x, param("write", profileHeads, 3), o)
+	})
+	b.Block(func() {
+		u := readwrite.Read(b, x, param("features", profileHeads, 3)) // [T, 2, 4]
+		h := elementwise.Gelu(b, linear.Map(b, u, param("w1", 8, 5), linear.Options{}), false)
+		_, h = linear.MapActivated(b, h, param("w3", 5, 5), kernel.GeluTanh)
+		x = readwrite.Write(b, x, param("back", profileHeads, 3), linear.Map(b, h, param("w2", 8, 5), linear.Options{Transposed: true}))
+	})
+	y := readwrite.Read(b, x, param("out", profileHeads, 3))
+	loss := loss.CrossEntropy(b, y, param("unembedding", 8, profileVocab), tokens, loss.Options{ZLoss: 0.1})
+	return graph.Roots{Loss: loss}, b.Err()
 }
 
 func TestProfileSumsToTheRuns(t *testing.T) {

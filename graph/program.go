@@ -55,6 +55,7 @@ type Program struct {
 	tokens    int  // a row
 	cached    bool // it counts among the Cache's open programs
 	runs      stopwatch
+	kernels   map[string]KernelProfile // by name
 }
 
 // stage is one step from a build function to a running machine.
@@ -88,7 +89,7 @@ func Compile(o ProgramOptions, build BuildFunc) (*Program, error) {
 	if build == nil {
 		return nil, errors.New("graph: want a function that builds the graph, got nil")
 	}
-	p := &Program{options: o, build: build}
+	p := &Program{options: o, build: build, kernels: map[string]KernelProfile{}}
 	for _, s := range stages() {
 		if err := p.stage(s); err != nil {
 			p.Close()

@@ -11,7 +11,7 @@ import (
 type RunOptions struct {
 	Accumulate bool   // add to the parameter gradients instead of replacing them
 	Step       uint64 // training step, for dropout masks
-	Profile    bool   // time the run and each op in it, for Program.Profile
+	Profile    bool   // time the run and each op in it, for Program.Profile and, on a GPU, EndProfile
 	// Context ends the run early, with its error: between two ops of this package, or only before the first on
 	// a GPU. What the run was to compute is then partly there. nil: nothing ends it.
 	Context context.Context
@@ -30,11 +30,11 @@ func (p *Program) Run(o RunOptions) error {
 			return err
 		}
 	}
-	runtime := p.builder.runtime
-	runtime.accumulate, runtime.step, runtime.profile = o.Accumulate, o.Step, o.Profile
-	if o.Profile {
-		defer p.runs.add(time.Now())
+	begin, runtime := time.Now(), p.builder.runtime
+	if err := p.profileDevice(o.Profile); err != nil {
+		return err
 	}
+	runtime.accumulate, runtime.step, runtime.profile = o.Accumulate, o.Step, o.Profile
 	runtime.failure, runtime.context = nil, o.Context
 	runtime.run++
 	if err := runtime.interrupted(); err != nil {
@@ -50,7 +50,14 @@ func (p *Program) Run(o RunOptions) error {
 	if c := p.options.Cache; c != nil {
 		c.advance()
 	}
-	return nil
+	if !o.Profile {
+		return nil
+	}
+	defer p.runs.add(begin)
+	if runtime.device == nil {
+		return nil
+	}
+	return errors.Wrap(runtime.device.Synchronize(), "graph: run")
 }
 
 // Close ends the program's workers.

@@ -16,6 +16,7 @@ type runState struct {
 	accumulate bool   // parameter gradients add to what is there
 	step       uint64 // training step, for dropout masks
 	profile    bool   // ops time themselves
+	profiled   []*Op  // that a device has been given since its profile began
 	run        int    // number of the Program's run, from 1; 0: none has begun
 	widths     widths // scratch of ops in precision BF16
 	failure    error  // of an op; the tape machine wraps it in its registers and counters

@@ -39,15 +39,17 @@ func (l *Learner) Train(ctx context.Context, steps int, each func(Step) error) e
 
 // Step makes one step: Gradient and Update.
 func (l *Learner) Step(ctx context.Context) (Step, error) {
-	defer l.endStep(l.timed())
-	s := Step{}
+	begin, s := l.timed(), Step{}
 	var err error
 	if s.Loss, err = l.Gradient(ctx); err != nil {
 		return s, err
 	}
 	s.Stats, err = l.Update()
 	s.N = l.progress.Steps
-	return s, err
+	if err != nil {
+		return s, err
+	}
+	return s, l.endStep(begin)
 }
 
 // Gradient runs the micro-batches of a step forward and backward and returns their mean cross-entropy, in

@@ -2,7 +2,7 @@ package learner
 
 import "time"
 
-// Times are what the profiled steps took. Program().Profile() has the times of the ops.
+// Times are what the profiled steps took. Program().Profile() has the times of the ops, Kernels() those of a GPU's kernels.
 type Times struct {
 	Steps     int           // made by Step
 	Step      time.Duration // of those steps
@@ -31,10 +31,12 @@ func (l *Learner) add(part *time.Duration, begin time.Time) {
 	}
 }
 
-// endStep counts a whole step.
-func (l *Learner) endStep(begin time.Time) {
-	if !begin.IsZero() {
-		l.times.Steps++
-		l.add(&l.times.Step, begin)
+// endStep counts a whole step. What the device noted of it is read afterwards.
+func (l *Learner) endStep(begin time.Time) error {
+	if begin.IsZero() {
+		return nil
 	}
+	l.times.Steps++
+	l.add(&l.times.Step, begin)
+	return l.program.EndProfile()
 }

@@ -16,7 +16,8 @@ type Profile struct {
 	// weight, gradient and the optimizer's state, all but the gradient written back. What Muon's
 	// matrix products read and write is not in it.
 	OptimizerBytes int
-	Ops            []graph.OpProfile // of the training program; the last is the machine that runs them
+	Ops            []graph.OpProfile     // of the training program; the last is the machine that runs them
+	Kernels        []graph.KernelProfile // of the steps, on a GPU
 }
 
 // Profile reports the steps so far; it is empty without Options.Profile.
@@ -32,6 +33,6 @@ func (t *Trainer) Profile() Profile {
 	}
 	return Profile{
 		Steps: s.Steps, Seconds: s.Step.Seconds(), Data: s.Data.Seconds(), Optimizer: s.Optimizer.Seconds(),
-		OptimizerBytes: s.Steps * float32Bytes * entries, Ops: t.learner.Program().Profile(),
+		OptimizerBytes: s.Steps * float32Bytes * entries, Ops: t.learner.Program().Profile(), Kernels: t.learner.Program().Kernels(),
 	}
 }

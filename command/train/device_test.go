@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,6 +27,21 @@ func TestTrainOnTheDevice(t *testing.T) {
 	require.Equal(t, cli.ExitOK, code, stderr)
 	require.Contains(t, stdout, "sample:\na")
 	require.Contains(t, stderr, "unproven")
+}
+
+// TestProfileOnTheDevice: the kernels' table follows that of a step's parts, also where steps have several micro-batches.
+func TestProfileOnTheDevice(t *testing.T) {
+	file, dir := write(t, tinyYAML)
+	code, _, stderr := execute("-config", file, "-set", "data.path=["+dir+"/text.txt]", "-set", "device.kind=cuda", "-set", "train.accumulate=2",
+		"-set", "sample.tokens=0", "-out", filepath.Join(dir, "run"), "-profile")
+	require.Equal(t, cli.ExitOK, code, stderr)
+	require.Contains(t, stderr, "profile of 5 steps:")
+	_, table, found := strings.Cut(stderr, "on the GPU, a step:\n")
+	require.True(t, found, stderr)
+	require.Regexp(t, `\nadamw_update +1 `, table)
+	require.Regexp(t, `\n\d+ x \d+ x \d+ f32, A transposed +\d+ `, table)
+	require.Regexp(t, `\ncopy: device to host +\d+ `, table)
+	require.Regexp(t, `\nall .* 100.00%`, table)
 }
 
 // TestTrainOnASecondGPU runs in a process of its own, whose driver has several: number device.index of those that

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"slices"
 
@@ -12,6 +13,9 @@ import (
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/trainer"
 )
+
+// mostKernels is the most rows that the table by kernel has, its last rows summed to one.
+const mostKernels = 60
 
 // drawnShare is the smallest share of a step that the picture has a bar for.
 const drawnShare = 0.001
@@ -83,6 +87,35 @@ func profileTable(steps int, rows []part) string {
 	return fmt.Sprintf("profile of %d steps:\n", steps) + table.Text()
 }
 
+// kernelTable is what a GPU did in the steps, for reading.
+func kernelTable(steps int, rows []graph.KernelProfile) string {
+	if len(rows) > mostKernels {
+		others := sumOfKernels(rows[mostKernels-1:])
+		others.Name = fmt.Sprintf("%d others", len(rows)-mostKernels+1)
+		rows = append(slices.Clone(rows[:mostKernels-1]), others)
+	}
+	table := figure.Table{Align: "lrrrrrr"}
+	table.Row("kernel, product or copy", "launches", "us each", "ms", "share", "GB/s", "TFLOP/s")
+	sum := sumOfKernels(rows)
+	for _, r := range append(slices.Clone(rows), sum) {
+		table.Row(r.Name, fmt.Sprintf("%g", math.Round(10*float64(r.Launches)/float64(steps))/10), fmt.Sprintf("%.1f", 1e6*r.Seconds/float64(max(1, r.Launches))),
+			fmt.Sprintf("%.3f", 1e3*r.Seconds/float64(steps)), fmt.Sprintf("%.2f%%", 100*r.Seconds/sum.Seconds),
+			speed(r.Bytes, r.Seconds), speed(r.FLOPs, 1e3*r.Seconds))
+	}
+	return "on the GPU, a step:\n" + table.Text()
+}
+
+func sumOfKernels(rows []graph.KernelProfile) graph.KernelProfile {
+	sum := graph.KernelProfile{Name: "all"}
+	for _, r := range rows {
+		sum.Launches += r.Launches
+		sum.Seconds += r.Seconds
+		sum.FLOPs += r.FLOPs
+		sum.Bytes += r.Bytes
+	}
+	return sum
+}
+
 // speed writes giga-units a second, nothing for a part that has none.
 func speed(n int, seconds float64) string {
 	if n == 0 || seconds <= 0 {
@@ -91,7 +124,7 @@ func speed(n int, seconds float64) string {
 	return fmt.Sprintf("%.1f", float64(n)/seconds/1e9)
 }
 
-// profile writes the table to out.Stderr and the picture into the run's folder.
+// profile writes the tables to out.Stderr and the picture into the run's folder.
 func profile(t *trainer.Trainer, dir, name string, out cli.Output) error {
 	p := t.Profile()
 	if p.Steps == 0 {
@@ -99,7 +132,11 @@ func profile(t *trainer.Trainer, dir, name string, out cli.Output) error {
 		return nil
 	}
 	rows := parts(p)
-	if _, err := io.WriteString(out.Stderr, profileTable(p.Steps, rows)); err != nil {
+	text := profileTable(p.Steps, rows)
+	if len(p.Kernels) > 0 {
+		text += "\n" + kernelTable(p.Steps, p.Kernels)
+	}
+	if _, err := io.WriteString(out.Stderr, text); err != nil {
 		return err
 	}
 	ms := 1e3 / float64(p.Steps)

@@ -35,6 +35,30 @@ step                             2000.000  100.00%   100.0   1.5
 `, profileTable(2, rows))
 }
 
+// TestKernelTable: the shortest rows, over the 60, are one.
+func TestKernelTable(t *testing.T) {
+	rows := []graph.KernelProfile{
+		{Name: "16384 x 768 x 768 bf16", Launches: 48, Seconds: 0.5, FLOPs: 2e14, Bytes: 1e12},
+		{Name: "norm_forward_bf16", Launches: 3, Seconds: 0.25, Bytes: 1e11},
+		{Name: "between ops", Launches: 4, Seconds: 0.25},
+	}
+	assert.Equal(t, `on the GPU, a step:
+kernel, product or copy  launches  us each       ms    share    GB/s  TFLOP/s
+16384 x 768 x 768 bf16         24  10416.7  250.000   50.00%  2000.0    400.0
+norm_forward_bf16             1.5  83333.3  125.000   25.00%   400.0
+between ops                     2  62500.0  125.000   25.00%
+all                          27.5  18181.8  500.000  100.00%  1100.0    200.0
+`, kernelTable(2, rows))
+	for len(rows) < 70 {
+		rows = append(rows, graph.KernelProfile{Name: "cast_f32_bf16", Launches: 2, Seconds: 0.01})
+	}
+	table := kernelTable(2, rows)
+	assert.Equal(t, 60+3, strings.Count(table, "\n"), "a title, a header and a sum besides")
+	assert.Regexp(t, `11 others +11 `, table)
+	require.Len(t, rows, 70)
+	assert.Equal(t, "cast_f32_bf16", rows[59].Name)
+}
+
 func TestProfileOfARun(t *testing.T) {
 	file, dir := write(t, tinyYAML)
 	out := filepath.Join(dir, "run")
@@ -43,6 +67,7 @@ func TestProfileOfARun(t *testing.T) {
 	require.Contains(t, stdout, "profile.svg")
 	_, table, found := strings.Cut(stderr, "profile of 5 steps:\n")
 	require.True(t, found, stderr)
+	require.NotContains(t, table, "on the GPU")
 	sum := 0.0
 	for _, m := range regexp.MustCompile(`(?m)^(.*?)  .* ([\d.-]+)%`).FindAllStringSubmatch(table, -1) {
 		share, err := strconv.ParseFloat(m[2], 64)

@@ -47,7 +47,7 @@ type call struct {
 	Resume  string   `yaml:"resume" default:"none" help:"continue from checkpoint <auto|DIR|none>: auto is the newest in the run folder, DIR a step folder; none starts anew, in a folder without a run"`
 	Fork    string   `yaml:"fork" help:"start a new run, in another -out, from the checkpoint in <DIR> (a run or step folder): weights, optimizer state and position in the data"`
 	JSON    bool     `yaml:"json" help:"write each step's metrics and the result as lines of JSON"`
-	Profile bool     `yaml:"profile" help:"at the end show how long each part of a step took, and draw profile.svg in the run folder"`
+	Profile bool     `yaml:"profile" help:"at the end show how long each part of a step took, on a GPU also each kernel, and draw profile.svg in the run folder"`
 
 	Keys     bool `yaml:"keys" help:"list all config keys with type, default and meaning, and exit"`
 	Markdown bool `yaml:"markdown" help:"with -keys: write Markdown, the page docs/config.md"`

@@ -101,21 +101,6 @@ func productsOf(c models.Spec, o Options) ([]product, error) {
 	return all, nil
 }
 
-// String is as in "16384 x 768 x 3072 bf16, B transposed".
-func (p product) String() string {
-	text := fmt.Sprintf("%d x %d x %d %v", p.M, p.K, p.N, p.A.Type)
-	if p.Batch > 0 {
-		text += fmt.Sprintf(", %d of them", p.Batch)
-	}
-	if p.TransA {
-		text += ", A transposed"
-	}
-	if p.TransB {
-		text += ", B transposed"
-	}
-	return text
-}
-
 // meter times work on a device, on random data: products of zeros take less power, so that a GPU's clock stays higher.
 type meter struct {
 	*cuda.Device

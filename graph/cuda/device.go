@@ -22,6 +22,7 @@ type Device struct {
 	*gpu
 	precision Precision
 	scratch   workspace
+	profile   profile
 	args      [maxArgs]arg            // arguments of the last launch
 	params    [maxArgs]unsafe.Pointer // to them
 	product   cublas.GemmEx           // the last one asked for
@@ -56,6 +57,10 @@ func (d *Device) Enter() (leave func(), err error) {
 		return nil, err
 	}
 	d.scratch.reset(d)
+	if err := d.profile.note(Work{}); err != nil {
+		d.context.Unlock()
+		return nil, err
+	}
 	return d.context.Unlock, nil
 }
 
@@ -72,13 +77,21 @@ func (d *Device) within(f func() error) error {
 }
 
 // Synchronize waits until all that was started is done.
-func (d *Device) Synchronize() error { return d.within(cu.Synchronize) }
+func (d *Device) Synchronize() error {
+	return d.within(func() error {
+		if err := cu.Synchronize(); err != nil {
+			return err
+		}
+		return d.profile.note(Work{})
+	})
+}
 
-// Close gives back the scratch memory; arrays of Alloc are their owners' to free. Context, kernels and cuBLAS
+// Close gives back the scratch memory and events; arrays of Alloc are their owners' to free. Context, kernels and cuBLAS
 // stay for the program's other Devices.
 func (d *Device) Close() error {
 	return d.within(func() error {
 		d.scratch.free(d)
+		d.profile.free()
 		return nil
 	})
 }

@@ -29,9 +29,15 @@ func (d *Device) Gemm(g Gemm) error {
 		Compute: d.compute(g.A.Type),
 	}
 	if g.Batch == 0 {
-		return handle.GemmEx(x)
+		err = handle.GemmEx(x)
+	} else {
+		err = handle.GemmStridedBatchedEx(x)
 	}
-	return handle.GemmStridedBatchedEx(x)
+	if err != nil || !d.profile.on {
+		return err
+	}
+	noted := g // g itself would be allocated at each call
+	return d.profile.note(Work{Product: &noted, Bytes: g.Bytes()})
 }
 
 func operation(transposed bool) cublas.Operation {

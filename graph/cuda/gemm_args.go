@@ -1,6 +1,10 @@
 package cuda
 
-import "github.com/pkg/errors"
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+)
 
 // Gemm is a product of row-major matrices, or a batch of them:
 //
@@ -40,6 +44,21 @@ func (g Gemm) Bytes() int {
 		result *= 2
 	}
 	return count(g.M*g.K, g.StrideA, batch)*g.A.Type.Size() + count(g.K*g.N, g.StrideB, batch)*g.B.Type.Size() + result*batch*g.C.Type.Size()
+}
+
+// String is as in "16384 x 768 x 3072 bf16, B transposed": the rows of op(A), what is summed over, the columns of op(B).
+func (g Gemm) String() string {
+	text := fmt.Sprintf("%d x %d x %d %v", g.M, g.K, g.N, g.A.Type)
+	if g.Batch > 0 {
+		text += fmt.Sprintf(", %d of them", g.Batch)
+	}
+	if g.TransA {
+		text += ", A transposed"
+	}
+	if g.TransB {
+		text += ", B transposed"
+	}
+	return text
 }
 
 func (g Gemm) check() error {

@@ -78,13 +78,23 @@ func (d *Device) Memory() (free, total int64, err error) {
 	return free, total, err
 }
 
+// copied runs f, which starts a copy, with the device current.
+func (d *Device) copied(kind Copy, bytes int, f func() error) error {
+	return d.within(func() error {
+		if err := f(); err != nil {
+			return err
+		}
+		return d.profile.note(Work{Copy: kind, Bytes: bytes})
+	})
+}
+
 // Upload copies dst.N elements from host memory.
 func (d *Device) Upload(dst Array, src unsafe.Pointer) error {
 	if dst.N == 0 {
 		return nil
 	}
 	// The driver has taken pageable memory when it returns.
-	return d.within(func() error { return cu.MemcpyHtoDAsync(cu.DevicePtr(dst.Ptr), src, int64(dst.Bytes()), cu.NoStream) })
+	return d.copied(CopyUp, dst.Bytes(), func() error { return cu.MemcpyHtoDAsync(cu.DevicePtr(dst.Ptr), src, int64(dst.Bytes()), cu.NoStream) })
 }
 
 // Download copies src.N elements to host memory, when all before it is done.
@@ -92,7 +102,7 @@ func (d *Device) Download(dst unsafe.Pointer, src Array) error {
 	if src.N == 0 {
 		return nil
 	}
-	return d.within(func() error {
+	return d.copied(CopyDown, src.Bytes(), func() error {
 		if err := cu.MemcpyDtoHAsync(dst, cu.DevicePtr(src.Ptr), int64(src.Bytes()), cu.NoStream); err != nil {
 			return err
 		}
@@ -105,7 +115,7 @@ func (d *Device) Zero(a Array) error {
 	if a.N == 0 {
 		return nil
 	}
-	return d.within(func() error { return cu.MemsetD8Async(cu.DevicePtr(a.Ptr), 0, int64(a.Bytes()), cu.NoStream) })
+	return d.copied(CopyZero, a.Bytes(), func() error { return cu.MemsetD8Async(cu.DevicePtr(a.Ptr), 0, int64(a.Bytes()), cu.NoStream) })
 }
 
 // Convert copies src into dst, which has as many elements of the same or another float
@@ -117,7 +127,7 @@ func (d *Device) Convert(dst, src Array) error {
 	case dst.N == 0:
 		return nil
 	case dst.Type == src.Type:
-		return d.within(func() error {
+		return d.copied(CopyDevice, dst.Bytes()+src.Bytes(), func() error {
 			return cu.MemcpyDtoDAsync(cu.DevicePtr(dst.Ptr), cu.DevicePtr(src.Ptr), int64(src.Bytes()), cu.NoStream)
 		})
 	}

@@ -7,26 +7,6 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Work is one thing that an Executor was asked to do.
-type Work struct {
-	Kernel  string // its name; "" for a product or a copy
-	Grid    Grid   // of the kernel
-	Product *Gemm  // nil for a kernel or a copy
-	Copy    Copy   // "" for a kernel or a product
-	Bytes   int    // that it reads and writes, each array that it is given once
-}
-
-// Copy is a kind of copy.
-type Copy string
-
-// The kinds of copies.
-const (
-	CopyUp     Copy = "host to device"
-	CopyDown   Copy = "device to host"
-	CopyDevice Copy = "device to device"
-	CopyZero   Copy = "zeros"
-)
-
 // Recorder is an Executor that notes what it is asked to do and does none of it: no GPU, no
 // driver and no memory is needed. Launches are checked as a Device checks them. Its arrays have
 // addresses as a driver would give them and no content: Download leaves its destination as it is.
@@ -91,11 +71,7 @@ func (r *Recorder) Launch(name string, grid Grid, given ...Arg) error {
 	if grid.X == 0 {
 		return nil
 	}
-	w := Work{Kernel: name, Grid: grid}
-	for _, a := range args {
-		w.Bytes += a.touched
-	}
-	r.work = append(r.work, w)
+	r.work = append(r.work, kernelWork(name, grid, args))
 	return nil
 }
 

@@ -24,6 +24,7 @@ type Moved struct {
 	Allocations, Frees                         uint64
 	KernelLaunches, Products, Synchronisations uint64 // products: calls of cuBLAS
 	Contexts, Modules, Handles                 uint64 // that were made; handles are cuBLAS's
+	Events                                     uint64 // that were recorded
 	InUse, Peak                                uint64 // bytes of device memory
 }
 

@@ -63,6 +63,7 @@ EXPORT int cuEventRecord(void *event, void *stream) {
     Event *e = static_cast<Event *>(event);
     if (d.events.count(e) == 0 || !known_stream(d, stream)) return kInvalidHandle;
     *e = {now(), true};
+    totals.events++;
     return kSuccess;
   });
 }

@@ -32,6 +32,7 @@ struct Totals {
   uint64_t uploads, downloads;        // calls
   uint64_t allocations, frees, launches, products, synchronisations;
   uint64_t contexts, modules, handles;  // that were made
+  uint64_t events;  // that were recorded
   uint64_t in_use, peak;  // bytes
 };
 extern Totals totals;
