@@ -25,7 +25,7 @@ type deviceLoss struct {
 	tokens, features, vocab int
 	chunk                   int // tokens at a time
 	stride                  int // between the logits' rows
-	columns                 int // of the logits that the products make: vocab, or stride where w is padded
+	columns                 int // of the logits that the products make: vocab, or stride where that is uneven
 }
 
 // deviceLoss prepares what every loss needs; losses is none where they are not an output.
@@ -44,16 +44,20 @@ func (k lossConfig) deviceLoss(c *graph.DeviceCall, status, losses cuda.Array) (
 	return l
 }
 
-// padUnembedding copies an unembedding whose rows are unaligned to rows of stride entries.
+// padUnembedding copies the unembedding of an uneven vocabulary to one of stride tokens.
 func (l *deviceLoss) padUnembedding() {
-	if !l.unaligned(l.vocab, l.w.Type) {
+	if !uneven(l.vocab, l.w.Type) {
 		return
 	}
-	padded := l.c.Scratch(l.w.Type, l.features*l.stride)
-	l.c.Zero(padded)
-	l.c.Launch("columns"+l.w.Suffix(), cuda.QuadRows(l.features, l.vocab),
-		padded, cuda.Int(l.stride), l.w, cuda.Ints(l.vocab, l.features, l.vocab))
-	l.w, l.columns = padded, l.stride
+	w := l.w
+	l.w, l.columns = l.c.Scratch(w.Type, l.features*l.stride), l.stride
+	if l.transposed {
+		l.c.CopyTo(l.w.Slice(0, w.N), w)
+		l.c.Zero(l.w.Slice(w.N, l.w.N-w.N))
+		return
+	}
+	l.c.Zero(l.w)
+	l.c.Launch("columns"+w.Suffix(), cuda.QuadRows(l.features, l.vocab), l.w, cuda.Int(l.stride), w, cuda.Ints(l.vocab, l.features, l.vocab))
 }
 
 // rowOfW is the length of a row of w.
@@ -79,7 +83,7 @@ func (l *deviceLoss) run() {
 	l.finishW(dw)
 }
 
-// startW lets the gradient of a padded unembedding be made in padded rows, and returns where it belongs.
+// startW lets the gradient of a padded unembedding be made in its form, and returns where it belongs.
 func (l *deviceLoss) startW() (dw cuda.Array) {
 	dw = l.dw
 	if !dw.None() && l.columns != l.vocab {
@@ -97,7 +101,11 @@ func (l *deviceLoss) finishW(dw cuda.Array) {
 	if l.addW {
 		addend = dw
 	}
-	l.c.Launch("slice_grad_f32", cuda.QuadRows(l.features, l.vocab), dw, addend, l.dw, cuda.Ints(l.features, l.vocab, l.stride, 0))
+	rows, width, padded := l.features, l.vocab, l.stride
+	if l.transposed {
+		rows, width, padded = l.vocab, l.features, l.features
+	}
+	l.c.Launch("slice_grad_f32", cuda.QuadRows(rows, width), dw, addend, l.dw, cuda.Ints(rows, width, padded, 0))
 }
 
 // makeLogits sets logits [n, columns] = scale * x [n, features] w.

@@ -12,14 +12,13 @@ import (
 // time (one token's are always allowed).
 const deviceLogitBytes = 512 << 20
 
-// logitStride is the length of a row of logits on a device: rows of at least 16 bytes' alignment, and sizes of whole tiles, are what
-// tensor cores are fast with. On an H100 rows of 50257 made the three products four times as slow.
+// logitStride is the length of a row of logits on a device. Tensor cores are fast with whole tiles; cuBLAS takes much slower kernels
+// where a size of a product is odd: on an H100 a vocabulary of 50257 made the three products of the loss four times as slow.
 func logitStride(vocab int) int { return (vocab + 63) / 64 * 64 }
 
-// unaligned tells whether rows of the unembedding, which are as long as the vocabulary, do not begin at multiples of 16 bytes.
-func (k lossConfig) unaligned(vocab int, t cuda.Type) bool {
-	return !k.transposed && vocab*t.Size()%16 != 0
-}
+// uneven tells whether rows of as many entries as the vocabulary do not end at multiples of 16 bytes: then the products are made with
+// copies of the unembedding and its gradient that have logitStride tokens.
+func uneven(vocab int, t cuda.Type) bool { return vocab*t.Size()%16 != 0 }
 
 // chunk is the number of tokens taken at a time: as many as their logits' bound allows,
 // spread evenly up to whole tiles of the matrix products.
@@ -31,14 +30,14 @@ func (k lossConfig) chunk(tokens, stride int, t cuda.Type) int {
 	return min(most, tokens, (even+tile-1)/tile*tile)
 }
 
-// DeviceBytes: the logits of a chunk, two numbers a token, and where rows of the unembedding are unaligned, a copy of it and one of its
+// DeviceBytes: the logits of a chunk, two numbers a token, and where the vocabulary is uneven, a copy of the unembedding and one of its
 // gradient.
 func (k lossConfig) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	tokens, t := c.Signature(0).Leading(), c.Activation()
 	features, vocab := linear.Product{Transposed: k.transposed}.Sides(c.Signature(1))
 	stride := logitStride(vocab)
 	scratch = 2*tokens*cuda.F32.Size() + k.chunk(tokens, stride, t)*stride*t.Size()
-	if k.unaligned(vocab, t) {
+	if uneven(vocab, t) {
 		scratch += features * stride * (t.Size() + c.Secondary(1)*cuda.F32.Size())
 	}
 	return 0, scratch
