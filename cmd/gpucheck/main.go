@@ -22,13 +22,13 @@ func main() {
 	}
 }
 
-const usage = "compare [-name NAME] [-tolerance T] [-gradients T] RUN RUN | savestep RUN DIR | report DIR | isolate [-limit D] [-skip PATTERN] TESTS PROGRAM [ARG...] | ceilings [-batch N] [-precision P] PRESET | emulate"
+const usage = "compare [-name NAME] [-tolerance T] [-gradients T] RUN RUN | savestep RUN DIR | report DIR | results [-most N] DIR [PART] | isolate [-limit D] [-skip PATTERN] TESTS PROGRAM [ARG...] | ceilings [-batch N] [-precision P] PRESET | emulate"
 
 func run(args []string, out io.Writer) error {
 	task, operands := "", []string(nil)
 	var c gpucheck.Comparison
 	var i gpucheck.Isolation
-	batch, precision := 1, "bf16"
+	batch, most, precision := 1, 9000, "bf16"
 	if len(args) > 0 {
 		flags := flag.NewFlagSet("gpucheck", flag.ContinueOnError)
 		flags.SetOutput(io.Discard)
@@ -38,6 +38,7 @@ func run(args []string, out io.Writer) error {
 		flags.DurationVar(&i.Limit, "limit", 0, "")
 		flags.StringVar(&i.Skip, "skip", "", "")
 		flags.IntVar(&batch, "batch", batch, "")
+		flags.IntVar(&most, "most", most, "")
 		flags.StringVar(&precision, "precision", precision, "")
 		if flags.Parse(args[1:]) == nil {
 			task, operands = args[0], flags.Args()
@@ -51,6 +52,8 @@ func run(args []string, out io.Writer) error {
 		return gpucheck.SaveStep(operands[0], operands[1])
 	case task == "report" && n == 1:
 		return gpucheck.WriteReport(operands[0], out)
+	case task == "results" && (n == 1 || n == 2):
+		return gpucheck.WriteResults(operands[0], strings.Join(operands[1:], ""), most, out)
 	case task == "isolate" && n >= 2:
 		i.Tests, i.Program = operands[0], operands[1:]
 		return i.Run(context.Background(), out)

@@ -27,8 +27,24 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// stub stands in for every program of the pack: it trains two steps, and knows no tests.
+// stub stands in for every program of the pack: it trains two steps, and knows one test. With TOGETHER the tests of graph and norm
+// wait for each other, with HANG those of norm do not end.
 const stub = `#!/bin/sh
+case "$0" in
+*/graph.test) other=norm.test ;;
+*/norm.test) other=graph.test
+  [ -z "$HANG" ] || { echo "=== RUN   TestNorm"; sleep 60; } ;;
+*) TOGETHER= ;;
+esac
+if [ -n "$TOGETHER" ]; then
+  touch "$0.began"
+  tries=0
+  until [ -e "${0%/*}/$other.began" ]; do
+    tries=$((tries + 1))
+    [ $tries -lt 100 ] || { echo "$0 is alone"; exit 1; }
+    sleep 0.1
+  done
+fi
 out=$(echo "$*" | sed -n 's/.*-out \([^ ]*\).*/\1/p')
 case "$0 $*" in
 *.test*) echo "=== RUN   TestDevice"; echo "--- PASS: TestDevice (0.00s)" ;;
@@ -85,10 +101,10 @@ func TestScript(t *testing.T) {
 		t.Skip("a shell script")
 	}
 	for setting, want := range map[string]string{"": "no part has failed", "INJECT=fault:profile": "failed: profile"} {
-		printed, report, err := rehearse(t, t.TempDir(), t.TempDir(), []string{"A"}, setting)
+		printed, report, err := rehearse(t, t.TempDir(), t.TempDir(), []string{"A", "big", "device", "ops"}, setting, "TOGETHER=1")
 		assert.Equal(t, setting == "", err == nil, printed)
 		assert.Contains(t, printed, want)
-		for _, part := range []string{"smoke", "ceilings", "profile", "big", "device", "ops"} {
+		for _, part := range []string{"smoke", "bench-bf16", "ceilings", "profile", "big", "device", "ops"} {
 			if strings.HasSuffix(setting, part) {
 				assert.Contains(t, report, "| "+part+" | **failed** |")
 			} else {
@@ -96,6 +112,9 @@ func TestScript(t *testing.T) {
 			}
 		}
 		assert.Contains(t, report, "rmt-134m, CPU and bf16: gradients of 1 parameters, largest difference 0.0e+00 of the norm, of w (wanted <= 3e-01)")
+		assert.Contains(t, printed, "\nbench-bf16: passed, ")
+		assert.Contains(t, printed, "\n## bench-bf16\n\n"+"```\na table\n", "results are printed, too")
+		assert.Less(t, strings.Index(printed, "\n== all\n"), strings.LastIndex(printed, "\nops: passed, "), "and at the end the figures of all")
 	}
 }
 
@@ -110,6 +129,10 @@ func TestScriptOutOfTime(t *testing.T) {
 	assert.Contains(t, report, "| smoke | **out of time** |")
 	assert.Contains(t, report, "| profile | not run |")
 	assert.Contains(t, printed, "failed: smoke; not run, for want of time: profile")
+
+	_, report, err = rehearse(t, t.TempDir(), t.TempDir(), []string{"ops"}, "HANG=1", "LIMIT=5")
+	require.Error(t, err)
+	assert.Contains(t, report, "| ops | **out of time** | 5 | 1 tests passed, 0 failed", "what has run counts")
 }
 
 // TestScriptOnAFullDisk: what has been packed stays, and the parts go on.

@@ -165,6 +165,34 @@ the end of ops.log:
 	assert.NotContains(t, string(text), "## references", "the table says all")
 }
 
+// TestResults: one part's are its figures and what it has in the report, all are figures; too much loses its middle.
+func TestResults(t *testing.T) {
+	dir := reportFolder(t)
+	results := func(name string, most int) string {
+		var out bytes.Buffer
+		require.NoError(t, WriteResults(dir, name, most, &out))
+		assert.LessOrEqual(t, out.Len(), most)
+		return out.String()
+	}
+	assert.Equal(t, code("steps: **out of time**, 600 s\n  quickstart | fp32: the same\n\n## steps\n\nFENCE\nstep 1\nstep 2\nFENCE\n\nFENCE\nthe end of steps.log:\n\n"+
+		"figure: quickstart | fp32: the same\nnoise\n'''\nstep 1\nstep 2\n'''\nthe end\nFENCE\n"), strings.ReplaceAll(results("steps", 9000), "'''", "```"))
+	all := results("", 9000)
+	assert.Contains(t, all, "\nsanitizer: skipped, 0 s\n  no compute-sanitizer\nbench-bf16: passed, 40 s\n  rmt, compared with PyTorch: 99 tokens/s")
+	assert.NotContains(t, all, "## ")
+
+	lines := strings.Repeat("a line of a table\n", 1000)
+	write(t, dir, "steps.log", fence+"\nthe first\n"+lines+"the last\n"+fence+"\n")
+	write(t, dir, "parts.txt", "steps 0 9\n")
+	for _, most := range []int{9000, 500} {
+		short := results("steps", most)
+		assert.Greater(t, len(short), most-60)
+		assert.Contains(t, short, "the first\n")
+		assert.Contains(t, short, "\nthe last\n")
+		assert.Regexp(t, `\na line of a table\n\[\.\.\. of 18\d\d\d characters, some are left out here \.\.\.\]\na line`, short)
+	}
+	require.ErrorContains(t, WriteResults(dir, "ops", 9000, &bytes.Buffer{}), `want a part that has run, got "ops"`)
+}
+
 // code is Markdown with its backticks, which a raw string cannot have.
 func code(text string) string {
 	return strings.NewReplacer("FENCE", fence, "'", "`").Replace(text)

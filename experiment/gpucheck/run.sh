@@ -1,15 +1,15 @@
 #!/bin/sh
 # Checks Residua on this machine's GPU. Wants the NVIDIA driver and cuBLAS (PyTorch's wheels bring one), no Go.
 #
-#   ./run.sh A            does it work: nine minutes; then B: how fast is it, and C: everything else, as long each
+#   ./run.sh A            how fast is it: nine minutes; then B: is it right, and C: everything else, as long each
 #   ./run.sh              all three
 #   ./run.sh PART...      some parts; their results go into the same report
 #   ./run.sh -list        the parts, with the seconds that each may take
 #
 # A part that fails or runs out of its time does not keep the others from being run, and a failed case of an op not the op's other
-# cases. report/report.md has a table of all, report/PART.log what a part printed; after each part all of it so far is packed into
-# $OUT/report.tar.gz (of each file the last 2 MiB). The exit status is 1 if a part failed. What can be set in the
-# environment, with defaults for a GPU of 80 GB:
+# cases. Each part ends by printing its results, in at most 9000 characters, and the last lines are the figures of all. report/report.md
+# has a table of all, report/PART.log what a part printed; after each part all of it so far is packed into $OUT/report.tar.gz (of each
+# file the last 2 MiB). The exit status is 1 if a part failed. What can be set in the environment, with defaults for a GPU of 80 GB:
 #
 #   PYTHON=python3        a Python, with PyTorch for the benchmark to compare with
 #   RESIDUA_CUBLAS=FILE   cuBLAS; else that of PYTHON's packages, else where the binding looks (docs/cuda.md)
@@ -20,8 +20,9 @@
 #   STEPS=50 RESUME_STEPS=600 BATCH=8 SEQ=128 TRAIN="-set KEY=VALUE..."    of the runs
 #   BIG=rmt-134m                                                            of the steps of real size: a folder of saved/
 #   OPS, REFERENCES, STREAMS, BINDING, DEVICE                               patterns of tests, as go test -run
-#   SANITIZE="readwrite norm attention"                                     families of ops
-#   BENCH_MODELS=rmt-134m,transformer-162m OTHER_MODELS=... BENCH_BATCH=16 BENCH_SEQ=512 BENCH_STEPS=10 BENCH_ROUNDS=3
+#   JOBS=8                                                                  families of ops that are tested at once
+#   SANITIZE=norm                                                           families of ops
+#   BENCH_MODELS=transformer-162m,rmt-134m OTHER_MODELS=... BENCH_BATCH=32 BENCH_SEQ=512 BENCH_STEPS=10 BENCH_ROUNDS=3
 #   EMULATE=1             a rehearsal without a GPU: small sizes on the CPU emulator (wants g++), its report in rehearsal/
 #   INJECT=               of a rehearsal: "fault:PART" lets a part fail, "hang:PART" never end
 set -u
@@ -32,21 +33,20 @@ root=$PWD
 parts() {
   cat <<END
 A smoke         60  a few steps of training in each precision: driver, cuBLAS, kernels, finite losses
+A bench-bf16   240  speed and memory at $BENCH_BATCH x $BENCH_SEQ, next to torch.compile with the vocabulary as it is and padded
 A ceilings      60  what the device copies and multiplies a second: every product of a step of each of BENCH_MODELS, and PyTorch's
 A profile       60  steps of $BIG, op by op: microseconds, GB/s, GFLOP/s
-A big          120  two steps of $BIG against the CPU's, losses and every gradient; and twice: the same bits
-A device        60  memory, launches, AdamW and simple kernels
-A ops          180  every op and gradient against the portable kernel: fp32 1e-5, tf32 2e-3, bf16 2e-2
-B bench-bf16   220  speed and memory at $BENCH_BATCH x $BENCH_SEQ, next to torch.compile with the vocabulary as it is and padded
-B bench-twice  160  the same at twice the batch
-B bench-tf32   100  the first in tf32, next to torch.compile
-B bench-others  60  other presets in bf16, ours alone
-C references   160  all references that others' code computed
-C streams      100  a small model of every stream trains as on the CPU, resumes, moves between CPU and GPU
+B big          120  two steps of $BIG against the CPU's, losses and every gradient; and twice: the same bits
+B device        60  memory, launches, AdamW and simple kernels
+B ops          180  every op and gradient against the portable kernel: fp32 1e-5, tf32 2e-3, bf16 2e-2
+B resume       100  a run stopped and resumed against one that was not: the same bits
+C references   100  all references that others' code computed
+C streams       60  a small model of every stream trains as on the CPU, resumes, moves between CPU and GPU
 C steps         60  $STEPS training steps, CPU against GPU
-C resume        60  a run stopped and resumed against one that was not: the same bits
-C generate      30  a trained model writes some text, from its cache on the GPU
-C binding       30  Gorgonia's own tape machine on the driver
+C generate      20  a trained model writes some text, from its cache on the GPU
+C binding       20  Gorgonia's own tape machine on the driver
+C bench-tf32   120  speed and memory at half the batch in tf32, next to torch.compile
+C bench-others  60  other presets at half the batch in bf16, ours alone
 C sanitizer    100  compute-sanitizer's memcheck and racecheck over some ops and training steps
 END
 }
@@ -62,16 +62,16 @@ settings() {
     : "${STEPS:=4}" "${RESUME_STEPS:=12}" "${BATCH:=1}" "${SEQ:=8}" "${TRAIN:=-set model.layers=1 -set model.feedforward.hidden=64}"
     : "${BIG:=quickstart}" "${OTHER_MODELS:=byte-rmt}" "${CEILINGS:=quickstart}"
     : "${OPS:=^TestDevice\$/^(Add|Norm)}" "${REFERENCES:=TestReference.*/^(rmt|mhc)-?[a-z]*\$}" "${STREAMS:=^TestDeviceResume\$}"
-    : "${BENCH_MODELS:=byte-rmt,byte-transformer}" "${BENCH_BATCH:=1}" "${BENCH_SEQ:=8}" "${BENCH_STEPS:=1}" "${BENCH_ROUNDS:=1}"
+    : "${BENCH_MODELS:=byte-transformer,byte-rmt}" "${BENCH_BATCH:=1}" "${BENCH_SEQ:=8}" "${BENCH_STEPS:=1}" "${BENCH_ROUNDS:=1}"
   else
     export RESIDUA_GPU=1
     REPORT=report
   fi
   : "${PYTHON:=python3}" "${TIME:=540}" "${LIMIT:=}" "${OUT:=.}" "${INJECT:=}" "${PRECISIONS:=fp32 tf32 bf16}" "${STEPS:=50}" "${RESUME_STEPS:=600}" "${BATCH:=8}" "${SEQ:=128}" "${TRAIN:=}"
-  : "${OPS:=^TestDevice|^TestAttentionTiles}" "${REFERENCES:=Reference}" "${STREAMS:=^TestDevice}" "${BINDING:=.}" "${DEVICE:=.}" "${SANITIZE:=readwrite norm attention}"
-  : "${BENCH_MODELS:=rmt-134m,transformer-162m}" "${BENCH_BATCH:=16}" "${BENCH_SEQ:=512}" "${BENCH_STEPS:=10}" "${BENCH_ROUNDS:=3}"
+  : "${OPS:=^TestDevice|^TestAttentionTiles}" "${REFERENCES:=Reference}" "${STREAMS:=^TestDevice}" "${BINDING:=.}" "${DEVICE:=.}" "${JOBS:=8}" "${SANITIZE:=norm}"
+  : "${BENCH_MODELS:=transformer-162m,rmt-134m}" "${BENCH_BATCH:=32}" "${BENCH_SEQ:=512}" "${BENCH_STEPS:=10}" "${BENCH_ROUNDS:=3}"
   : "${BIG:=rmt-134m}" "${CEILINGS:=$BENCH_MODELS}" "${OTHER_MODELS:=rmt-305m,transformer-405m,modern-162m,mhc-162m,mudd-162m,moe-8x2}"
-  export REPORT CEILINGS PYTHON TIME LIMIT OUT INJECT BIG OTHER_MODELS PRECISIONS STEPS RESUME_STEPS BATCH SEQ TRAIN OPS REFERENCES STREAMS BINDING DEVICE SANITIZE \
+  export REPORT CEILINGS PYTHON TIME LIMIT OUT INJECT BIG OTHER_MODELS PRECISIONS STEPS RESUME_STEPS BATCH SEQ TRAIN OPS REFERENCES STREAMS BINDING DEVICE JOBS SANITIZE \
     BENCH_MODELS BENCH_BATCH BENCH_SEQ BENCH_STEPS BENCH_ROUNDS
 }
 
@@ -149,15 +149,24 @@ part_ceilings() {
   done
   "$PYTHON" - <<END 2>/dev/null || echo "figure: no PyTorch that finds the GPU"
 import torch
-for n, k, m in (16384, 768, 3072), (16384, 3072, 768), (4096, 768, 50257), (4096, 768, 50304):
-    a, b = torch.randn(n, k, device="cuda", dtype=torch.bfloat16), torch.randn(k, m, device="cuda", dtype=torch.bfloat16)
-    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    for i in range(13):
-        if i == 3: start.record()
-        torch.mm(a, b)
+start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+def run(f, n):
+    start.record()
+    for i in range(n): f(i)
     end.record()
     torch.cuda.synchronize()
-    print(f"figure: torch.mm {n} x {k} by {k} x {m}: {2e-9 * n * k * m * 10 / start.elapsed_time(end):.0f} TFLOP/s")
+    return start.elapsed_time(end) / 1e3 / n
+def measure(f, about):
+    run(f, 1)
+    return run(f, max(1, min(1000, int(about / run(f, 1)))))
+def normal(*shape):
+    return torch.randn(*shape, device="cuda", dtype=torch.bfloat16)
+for n, k, m in (16384, 768, 3072), (16384, 3072, 768), (8192, 768, 50257), (8192, 768, 50304):
+    sets = 1 + (128 << 20) // (n * k + k * m + n * m) # 256 MB, as gpucheck ceilings has them
+    x, w, y = normal(sets, n, k), normal(sets, m, k), normal(sets, n, m)
+    f = lambda i: torch.mm(x[i % sets], w[i % sets].t(), out=y[i % sets])
+    if (n, k, m) == (16384, 768, 3072): measure(f, 0.3)
+    print(f"figure: torch.mm {n} x {k} by {m} x {k} transposed: {2e-12 * n * k * m / measure(f, 0.05):.0f} TFLOP/s")
 END
   return $failed
 }
@@ -252,15 +261,20 @@ same() {
   done
 }
 
-# part_ops tests package graph and each family of ops. Launches wait, so that a fault names its op and kernel.
+# part_ops tests package graph and each family of ops, some of them at once. Launches wait, so that a fault names its op and kernel. The
+# logs are put together when all have ended, or the time is over.
 part_ops() {
-  failed=0
+  rm -rf runs/ops && mkdir -p runs/ops || return 1
+  trap 'cat runs/ops/*; exit 1' TERM
   export CUDA_LAUNCH_BLOCKING=1
-  for p in graph graph/ops/*; do
-    gotest "$p" "${p##*/}.test" "$OPS" || failed=1
-  done
-  return $failed
+  printf '%s\n' graph graph/ops/* | xargs -P "$JOBS" -I FAMILY sh "$root/run.sh" -family FAMILY
+  status=$?
+  cat runs/ops/*
+  return $status
 }
+
+# family FOLDER: the tests of one.
+family() { gotest "$1" "${1##*/}.test" "$OPS" >"runs/ops/${1##*/}.log" 2>&1; }
 
 part_sanitizer() {
   tool=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer /usr/local/cuda*/compute-sanitizer/compute-sanitizer 2>/dev/null | head -n 1)
@@ -280,7 +294,7 @@ part_sanitizer() {
 sanitized() {
   check=$1 what="$2, $1" folder=$3
   shift 3
-  (cd "$folder" && "$tool" --tool "$check" --target-processes all --error-exitcode 99 "$@") >"$REPORT/sanitized.txt" 2>&1
+  (cd "$folder" && "$tool" --tool "$check" --target-processes all --report-api-errors no --error-exitcode 99 "$@") >"$REPORT/sanitized.txt" 2>&1
   status=$?
   cat "$REPORT/sanitized.txt"
   echo "figure: $what: $(sed -n 's/.*\([A-Z]* SUMMARY: .*\)/\1/p' "$REPORT/sanitized.txt" | tail -n 1)"
@@ -327,9 +341,8 @@ perform() {
   resume) part_resume ;;
   sanitizer) part_sanitizer ;;
   bench-bf16) bench "$1" bf16 "$BENCH_MODELS" "$BENCH_BATCH" compile,compile-padded ;;
-  bench-twice) bench "$1" bf16 "$BENCH_MODELS" $((2 * BENCH_BATCH)) compile,compile-padded ;;
-  bench-tf32) bench "$1" tf32 "$BENCH_MODELS" "$BENCH_BATCH" compile ;;
-  bench-others) bench "$1" bf16 "$OTHER_MODELS" "$BENCH_BATCH" ;;
+  bench-tf32) bench "$1" tf32 "$BENCH_MODELS" $(((BENCH_BATCH + 1) / 2)) compile ;;
+  bench-others) bench "$1" bf16 "$OTHER_MODELS" $(((BENCH_BATCH + 1) / 2)) ;;
   esac
 }
 
@@ -361,6 +374,14 @@ check() {
   77) echo "   skipped: $(sed -n 's/^figure: //p' "$REPORT/$1.log" | head -n 1)" ;;
   *) echo "   FAILED ($status): see $REPORT/$1.log"; failures=$((failures + 1)) ;;
   esac
+  results 9000 "$1"
+}
+
+# results CHARACTERS [PART]: in at most so many.
+results() {
+  most=$1
+  shift
+  bin/gpucheck results -most "$most" "$REPORT" "$@" 2>runs/results.txt || cat runs/results.txt
 }
 
 # pack packs the ends of the report's files, in the place of an older archive at once: whenever it stops, a whole one is there.
@@ -383,6 +404,7 @@ publish() {
 case ${1:-} in
 -perform) perform "$2"; exit ;;
 -train) shift; train "$@" ;;
+-family) family "$2"; exit ;;
 esac
 
 settings
@@ -422,5 +444,7 @@ for part in $chosen; do
     publish ;;
   esac
 done
+echo "== all"
+results 2500
 cat "$verdict"
 [ $failures -eq 0 ]
