@@ -3,6 +3,7 @@
 package cuda
 
 import (
+	"os"
 	"sync"
 
 	"github.com/pkg/errors"
@@ -47,7 +48,11 @@ func openGPU(ordinal int) (*gpu, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &gpu{device: device, ordinal: ordinal, kernels: indexKernels()}
+	folder := os.Getenv(kernelsVariable)
+	if err := checkFolder(folder); err != nil {
+		return nil, err
+	}
+	g := &gpu{device: device, ordinal: ordinal, kernels: indexKernels(folder)}
 	if g.name, err = device.Name(); err != nil {
 		return nil, err
 	}

@@ -23,15 +23,16 @@ type kernel struct {
 // loadable is a module that may be loaded already.
 type loadable struct {
 	module
+	folder string // in which other code of it may be; "": none
 	handle cu.Module
 	ready  bool
 }
 
 // indexKernels lists the kernels of all modules by name.
-func indexKernels() map[string]*kernel {
+func indexKernels(folder string) map[string]*kernel {
 	kernels := map[string]*kernel{}
 	for _, m := range modules {
-		l := &loadable{module: m}
+		l := &loadable{module: m, folder: folder}
 		for _, e := range m.entries {
 			kernels[e.name] = &kernel{entry: e, module: l}
 		}
@@ -86,12 +87,12 @@ func (k *kernel) load() (err error) {
 		return nil
 	}
 	if m := k.module; !m.ready {
-		ptx, err := m.ptx()
+		code, name, err := m.image(m.folder)
 		if err != nil {
 			return err
 		}
-		if m.handle, err = cu.LoadData(ptx); err != nil {
-			return errors.Wrapf(err, "PTX of %s.cu", m.name)
+		if m.handle, err = cu.LoadData(code); err != nil {
+			return errors.Wrap(err, name)
 		}
 		m.ready = true
 	}
