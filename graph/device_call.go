@@ -252,6 +252,20 @@ func (c *DeviceCall) LaunchProduct(name string, grid cuda.Grid, args ...cuda.Arg
 // Gemm starts a matrix product.
 func (c *DeviceCall) Gemm(g cuda.Gemm) { c.do(func() error { return c.dev.Gemm(g) }) }
 
+// GemmWith starts a matrix product with an epilogue and returns true; false where the device has none such, and nothing was started.
+func (c *DeviceCall) GemmWith(g cuda.Gemm, e cuda.Epilogue, aux cuda.Array) (has bool) {
+	g.Epilogue, g.Aux, has = e, aux, true
+	c.do(func() error {
+		err := c.dev.Gemm(g)
+		if errors.Is(err, cuda.ErrNoEpilogue) {
+			has = false
+			return nil
+		}
+		return err
+	})
+	return has
+}
+
 // Zero clears an array.
 func (c *DeviceCall) Zero(a cuda.Array) { c.do(func() error { return c.dev.Zero(a) }) }
 

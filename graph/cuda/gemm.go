@@ -19,6 +19,20 @@ func (d *Device) Gemm(g Gemm) error {
 	if err != nil {
 		return err
 	}
+	if g.Epilogue != NoEpilogue {
+		err = d.matmul(handle, g)
+	} else {
+		err = d.gemm(handle, g)
+	}
+	if err != nil || !d.profile.on {
+		return err
+	}
+	noted := g // g itself would be allocated at each call
+	return d.profile.note(Work{Product: &noted, Bytes: g.Bytes()})
+}
+
+// gemm is a product without an epilogue.
+func (d *Device) gemm(handle *cublas.Handle, g Gemm) error {
 	x := &d.product
 	*x = cublas.GemmEx{
 		TransA: operation(g.TransB), TransB: operation(g.TransA), M: g.N, N: g.M, K: g.K,
@@ -29,15 +43,9 @@ func (d *Device) Gemm(g Gemm) error {
 		Compute: d.compute(g.A.Type),
 	}
 	if g.Batch == 0 {
-		err = handle.GemmEx(x)
-	} else {
-		err = handle.GemmStridedBatchedEx(x)
+		return handle.GemmEx(x)
 	}
-	if err != nil || !d.profile.on {
-		return err
-	}
-	noted := g // g itself would be allocated at each call
-	return d.profile.note(Work{Product: &noted, Bytes: g.Bytes()})
+	return handle.GemmStridedBatchedEx(x)
 }
 
 func operation(transposed bool) cublas.Operation {

@@ -8,11 +8,12 @@ import (
 
 // Gemm is a product of row-major matrices, or a batch of them:
 //
-//	C = Alpha op(A) op(B) + Beta C
+//	C = Alpha op(A) op(B) + Beta C        or, with an Epilogue f, of which Beta is 0 and Batch too,
+//	C = f(Alpha op(A) op(B))
 //
 // op(A) is [M, K], op(B) [K, N], C [M, N]; op transposes where TransA or TransB says so.
 // LDA, LDB and LDC are the lengths of stored rows. A and B are of one type, F32 or BF16;
-// C is F32 or of theirs. Sums are in F32.
+// C is F32 or of theirs. Sums are in F32. Aux is like C.
 type Gemm struct {
 	TransA, TransB            bool
 	M, N, K                   int
@@ -26,12 +27,29 @@ type Gemm struct {
 	LDC                       int
 	Batch                     int // 0: one product
 	StrideA, StrideB, StrideC int // in elements, from one product to the next
+	Epilogue                  Epilogue
+	Aux                       Array
 }
+
+// Epilogue is what is done with a product's entries x before they are stored.
+type Epilogue int
+
+// Epilogues; GELU is its tanh form.
+const (
+	NoEpilogue Epilogue = iota
+	GELU                // stores gelu(x), and x to Aux
+	DGELU               // stores x gelu'(Aux)
+)
+
+func (e Epilogue) String() string { return []string{"none", "GELU", "GELU's derivative"}[e] }
+
+// ErrNoEpilogue says that the device has no product with that epilogue: make the product and the epilogue one after the other.
+var ErrNoEpilogue = errors.New("cuBLASLt: no product with that epilogue")
 
 // FLOPs counts 2 a multiply-add.
 func (g Gemm) FLOPs() int { return 2 * g.M * g.N * g.K * max(1, g.Batch) }
 
-// Bytes is the size of both operands and, where Beta is not 0 twice, of the result.
+// Bytes is the size of both operands and of the result, twice where it is read or Aux beside it.
 func (g Gemm) Bytes() int {
 	count := func(elements, stride, batch int) int {
 		if stride == 0 {
@@ -40,7 +58,7 @@ func (g Gemm) Bytes() int {
 		return elements * batch
 	}
 	batch, result := max(1, g.Batch), g.M*g.N
-	if g.Beta != 0 {
+	if g.Beta != 0 || g.Epilogue != NoEpilogue {
 		result *= 2
 	}
 	return count(g.M*g.K, g.StrideA, batch)*g.A.Type.Size() + count(g.K*g.N, g.StrideB, batch)*g.B.Type.Size() + result*batch*g.C.Type.Size()
@@ -58,8 +76,14 @@ func (g Gemm) String() string {
 	if g.TransB {
 		text += ", B transposed"
 	}
+	if g.Epilogue != NoEpilogue {
+		text += ", then " + g.Epilogue.String()
+	}
 	return text
 }
+
+// fusible tells whether cuBLASLt may have the product's epilogue: of bfloat16 and of rows at multiples of 16 bytes.
+func (g Gemm) fusible() bool { return g.A.Type == BF16 && g.Aligned() && Aligned16(g.Aux) }
 
 func (g Gemm) check() error {
 	switch {
@@ -69,6 +93,8 @@ func (g Gemm) check() error {
 		return errors.Errorf("matrix product: want a result of f32 or %v, got %v", g.A.Type, g.C.Type)
 	case g.M < 0 || g.N < 0 || g.K < 1:
 		return errors.Errorf("matrix product: want sizes >= 1, got %d x %d x %d", g.M, g.N, g.K)
+	case g.Epilogue != NoEpilogue && (g.Beta != 0 || g.Batch != 0 || g.Aux.Type != g.C.Type):
+		return errors.Errorf("matrix product with an epilogue: want one, nothing added and an Aux of the result's type, got %+v", g)
 	}
 	return nil
 }

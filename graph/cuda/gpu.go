@@ -22,6 +22,7 @@ type gpu struct {
 	mu      sync.Mutex // of what follows: Devices may be used at the same time
 	kernels map[string]*kernel
 	blas    *cublas.Handle
+	plans   map[cublas.MatmulShape]*cublas.Matmul // nil: cuBLASLt has no such product
 }
 
 // programGPU is the program's GPU once a Device has been opened.
@@ -52,7 +53,7 @@ func openGPU(ordinal int) (*gpu, error) {
 	if err := checkFolder(folder); err != nil {
 		return nil, err
 	}
-	g := &gpu{device: device, ordinal: ordinal, kernels: indexKernels(folder)}
+	g := &gpu{device: device, ordinal: ordinal, kernels: indexKernels(folder), plans: map[cublas.MatmulShape]*cublas.Matmul{}}
 	if g.name, err = device.Name(); err != nil {
 		return nil, err
 	}

@@ -3,24 +3,38 @@ package linear
 import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/cuda"
+	"github.com/residua-go/residua/graph/kernel"
 )
 
-// Launch makes h by a product and y = f(h) in a pass over it.
+// Launch makes h and y = f(h) by one product, or by a product and a pass over it.
 func (k linearActivated) Launch(c *graph.DeviceCall) {
-	k.Product.Launch(c)
+	h, product := c.Out(), k.Product.product(c)
 	y, _ := c.SecondaryOut(0)
-	if h := c.Out(); !y.None() {
-		c.Launch("activation"+h.Suffix(), cuda.Quads(h.N), y, h, cuda.Int(int(k.Function)), cuda.Long(h.N))
+	if y.None() {
+		c.Gemm(product)
+		return
 	}
+	if k.Function == kernel.GeluTanh && y.Type == h.Type {
+		fused := product
+		fused.C = y
+		if c.GemmWith(fused, cuda.GELU, h) {
+			return
+		}
+	}
+	c.Gemm(product)
+	c.Launch("activation"+h.Suffix(), cuda.Quads(h.N), y, h, cuda.Int(int(k.Function)), cuda.Long(h.N))
 }
 
 // Launch does nothing: h's own run has made y.
 func (k activated) Launch(*graph.DeviceCall) {}
 
-// Launch makes dy W^T by a product and multiplies it by f'(h) where it lies.
+// Launch makes dy W^T f'(h) by one product, or by a product that it multiplies by f'(h) where it lies.
 func (k linearGradActivated) Launch(c *graph.DeviceCall) {
-	k.of.productGradX(c, 0)
-	dh := c.Out()
+	dh, product := c.Out(), k.of.productGradX(c, 0)
 	h := c.InAs(2, dh.Type)
+	if k.activation.Function == kernel.GeluTanh && c.GemmWith(product, cuda.DGELU, h) {
+		return
+	}
+	c.Gemm(product)
 	c.Launch("activation_grad"+dh.Suffix(), cuda.Quads(dh.N), dh, dh, h, cuda.Int(int(k.activation.Function)), cuda.Long(dh.N))
 }

@@ -6,13 +6,16 @@ import (
 )
 
 // Launch computes it on a device.
-func (k Product) Launch(c *graph.DeviceCall) {
+func (k Product) Launch(c *graph.DeviceCall) { c.Gemm(k.product(c)) }
+
+// product is scale * x W, [tokens, ..., outputs].
+func (k Product) product(c *graph.DeviceCall) cuda.Gemm {
 	x, w := c.Operands()
 	inputs, outputs := k.Sides(c.Signature(1))
-	c.Gemm(cuda.Gemm{
+	return cuda.Gemm{
 		TransB: k.Transposed, M: c.Signature(0).Size() / inputs, N: outputs, K: inputs, Alpha: k.Scale,
 		A: x, LDA: inputs, B: w, LDB: c.Signature(1).Width(), C: c.Out(), LDC: outputs,
-	})
+	}
 }
 
 func (k linearGradX) Launch(c *graph.DeviceCall) {
@@ -21,17 +24,17 @@ func (k linearGradX) Launch(c *graph.DeviceCall) {
 		c.CopyTo(c.Out(), addend)
 		beta = 1
 	}
-	k.of.productGradX(c, beta)
+	c.Gemm(k.of.productGradX(c, beta))
 }
 
-// productGradX sets the output to scale * dy W^T + beta * output, [tokens, ..., inputs].
-func (k Product) productGradX(c *graph.DeviceCall, beta float64) {
+// productGradX is scale * dy W^T + beta * output, [tokens, ..., inputs].
+func (k Product) productGradX(c *graph.DeviceCall, beta float64) cuda.Gemm {
 	dy, w := c.Operands()
 	inputs, outputs := k.Sides(c.Signature(1))
-	c.Gemm(cuda.Gemm{
+	return cuda.Gemm{
 		TransB: !k.Transposed, M: c.Signature(0).Size() / outputs, N: inputs, K: outputs, Alpha: k.Scale, Beta: beta,
 		A: dy, LDA: outputs, B: w, LDB: c.Signature(1).Width(), C: c.Out(), LDC: inputs,
-	})
+	}
 }
 
 func (k linearGradW) Launch(c *graph.DeviceCall) {

@@ -5,6 +5,7 @@ package linear_test
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/residua-go/residua/graph"
@@ -12,6 +13,7 @@ import (
 	"github.com/residua-go/residua/graph/ops/elementwise"
 	"github.com/residua-go/residua/graph/ops/linear"
 	"github.com/residua-go/residua/graph/optest"
+	"github.com/stretchr/testify/require"
 	"gorgonia.org/gorgonia"
 )
 
@@ -44,4 +46,33 @@ func TestDeviceLinear(t *testing.T) {
 			return linear.Map(b, y, x[3], linear.Options{})
 		}}
 	t.Run("after SwiGLU", func(t *testing.T) { optest.CheckInAllPrecisions(t, c) })
+}
+
+// TestDeviceEpilogues: in bf16 products whose rows are whole 16 bytes make GELU and its gradient themselves.
+func TestDeviceEpilogues(t *testing.T) {
+	for _, test := range []struct {
+		hidden    int
+		precision graph.Precision
+		function  kernel.Activation
+		fused     bool
+	}{{96, graph.BF16, kernel.GeluTanh, true}, {92, graph.BF16, kernel.GeluTanh, false}, {96, graph.TF32, kernel.GeluTanh, false}, {96, graph.BF16, kernel.GeluExact, false}} {
+		c := optest.Case{Floats: [][]int{{67, 40}, {40, test.hidden}, {test.hidden, 40}},
+			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+				_, y := linear.MapActivated(b, x[0], elementwise.Scale(b, x[1], 1/math.Sqrt(40)), test.function)
+				return linear.Map(b, y, x[2], linear.Options{})
+			}}
+		optest.CheckInAllPrecisions(t, c)
+		p := optest.NewProbe(t, c, graph.Options{Device: graph.CUDA, Precision: test.precision}, false)
+		p.Run(t, graph.RunOptions{Profile: true})
+		require.NoError(t, p.Program.EndProfile())
+		var names []string
+		for _, k := range p.Program.Kernels() {
+			names = append(names, k.Name)
+		}
+		all := strings.Join(names, "; ")
+		for _, part := range []string{"then GELU;", "then GELU's derivative"} {
+			require.Equal(t, test.fused, strings.Contains(all+";", part), "%+v: %s", test, all)
+		}
+		require.Equal(t, test.fused, !strings.Contains(all, "activation_"), "%+v: %s", test, all)
+	}
 }

@@ -17,7 +17,7 @@ func (k valueProduct) Launch(c *graph.DeviceCall) {
 
 // Launch makes dy W^T by a product, and both gradients of it in a pass over that.
 func (k linearGradSwiGLU) Launch(c *graph.DeviceCall) {
-	k.of.productGradX(c, 0)
+	c.Gemm(k.of.productGradX(c, 0))
 	dvalue := c.Out()
 	dgate := c.SecondaryAs(0, dvalue.Type)
 	value := c.InAs(2, dvalue.Type)

@@ -23,6 +23,7 @@ var majors = [...]int{13, 12, 11}
 
 // library is the open library's functions.
 type library struct {
+	found                                                             *dynlib.Library
 	create, destroy, getVersion, setStream, setWorkspace, setMathMode dynlib.Func
 	gemmEx, gemmStridedBatchedEx                                      dynlib.Func
 }
@@ -54,7 +55,7 @@ func openLibrary() (*library, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &library{}
+	l := &library{found: found}
 	return l, found.Bind(l.symbols())
 }
 

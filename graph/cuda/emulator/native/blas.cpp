@@ -1,5 +1,6 @@
 // A libcublas.so for the emulated device: matrix products, column-major, as cuBLAS defines them. Inputs are rounded as the
 // computing type says, products are summed in its accumulator, and the result is rounded once.
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -30,12 +31,16 @@ struct Operand {
   int64_t stride;  // in elements, to the next product's
 };
 
+enum Epilogue { kNone = 1, kGELUAux = 160, kDGELU = 192 };
+
 struct Gemm {
   bool trans_a, trans_b;
   int m, n, k;
   const void *alpha, *beta;
   Operand a, b, c;
   int batch, compute;
+  int epilogue = kNone;  // of products in float, with aux, which is like c
+  Operand aux = {};
 };
 
 uint64_t size_of(int type) { return type == k64F ? 8 : type == k32F ? 4 : 2; }
@@ -143,6 +148,26 @@ void multiply(T *sums, const T *a, const T *b, int m, int n, int k) {
   }
 }
 
+// gelu is GELU in its tanh form, gelu_slope its derivative (Hendrycks & Gimpel 2016).
+float gelu_tanh(float x) { return tanhf(0.7978845608f * (x + 0.044715f * x * x * x)); }
+float gelu(float x) { return 0.5f * x * (1 + gelu_tanh(x)); }
+float gelu_slope(float x) {
+  float t = gelu_tanh(x);
+  return 0.5f * (1 + t) + 0.5f * x * (1 - t * t) * 0.7978845608f * (1 + 3 * 0.044715f * x * x);
+}
+
+// finish is an entry of the result from one of the product, with its entry of aux.
+template <typename E>
+float finish(const Gemm &g, float x, E *aux) {
+  switch (g.epilogue) {
+    case kGELUAux: write(aux, x); return gelu(x);
+    case kDGELU: return x * gelu_slope(read(aux));
+    default: return x;
+  }
+}
+template <typename E>
+double finish(const Gemm &, double x, E *) { return x; }
+
 // put writes alpha sums + beta C. With beta 0 nothing of C is read, which may be NaN.
 template <typename T, typename E>
 void put(E *c, const T *sums, const Gemm &g, T alpha, T beta) {
@@ -150,7 +175,7 @@ void put(E *c, const T *sums, const Gemm &g, T alpha, T beta) {
     for (int i = 0; i < g.m; i++) {
       E *to = c + static_cast<int64_t>(j) * g.c.ld + i;
       T x = alpha * sums[static_cast<int64_t>(j) * g.m + i];
-      write(to, beta == 0 ? x : x + beta * static_cast<T>(read(to)));
+      write(to, beta == 0 ? finish(g, x, reinterpret_cast<E *>(g.aux.address) + static_cast<int64_t>(j) * g.aux.ld + i) : x + beta * static_cast<T>(read(to)));
     }
   }
 }
@@ -212,7 +237,12 @@ bool on_device(const Gemm &g) {
   uint64_t addresses[3] = {g.a.address, g.b.address, g.c.address};
   uint64_t bytes[3] = {extent(g.a, g.trans_a ? g.k : g.m, g.trans_a ? g.m : g.k, g.batch),
                        extent(g.b, g.trans_b ? g.n : g.k, g.trans_b ? g.k : g.n, g.batch), extent(g.c, g.m, g.n, g.batch)};
-  return emulatorProduct(addresses, bytes) == 0;
+  if (emulatorProduct(addresses, bytes) != 0) return false;
+  if (g.epilogue == kNone) return true;
+  // What is written comes third.
+  uint64_t aux[3] = {addresses[0], addresses[1], g.aux.address}, aux_bytes[3] = {bytes[0], bytes[1], extent(g.aux, g.m, g.n, 1)};
+  if (g.epilogue == kDGELU) aux[0] = aux[2], aux_bytes[0] = aux_bytes[2], aux[2] = addresses[2], aux_bytes[2] = bytes[2];
+  return emulatorProduct(aux, aux_bytes) == 0;
 }
 
 std::mutex mutex;
@@ -232,6 +262,20 @@ Status gemm(const Handle *h, Gemm g) {
   }
   return kSuccess;
 }
+
+// ---- cuBLASLt's descriptions ----
+
+struct Description {
+  int compute, trans_a = 0, trans_b = 0, epilogue = kNone;
+  uint64_t aux = 0;
+  int64_t aux_ld = 0;
+};
+
+struct Layout {
+  int type;
+  uint64_t rows, columns;
+  int64_t ld;
+};
 
 uint64_t address_of(const void *p) { return reinterpret_cast<uint64_t>(p); }
 
@@ -294,4 +338,92 @@ EXPORT int cublasSgemm_v2(void *handle, int trans_a, int trans_b, int m, int n, 
 EXPORT int cublasDgemm_v2(void *handle, int trans_a, int trans_b, int m, int n, int k, const double *alpha, const double *a, int lda,
                           const double *b, int ldb, const double *beta, double *c, int ldc) {
   return cublasGemmEx(handle, trans_a, trans_b, m, n, k, alpha, a, k64F, lda, b, k64F, ldb, beta, c, k64F, ldc, kCompute64F, -1);
+}
+
+EXPORT int cublasLtMatmulDescCreate(void **description, int compute, int scale) {
+  if (scale != k32F) return kNotSupported;
+  *description = new Description{compute};
+  return kSuccess;
+}
+
+EXPORT int cublasLtMatmulDescDestroy(void *description) {
+  delete static_cast<Description *>(description);
+  return kSuccess;
+}
+
+EXPORT int cublasLtMatmulDescSetAttribute(void *description, int attribute, const void *value, size_t bytes) {
+  Description *d = static_cast<Description *>(description);
+  auto take = [&](void *to, size_t size) {
+    if (bytes != size) return kInvalidValue;
+    memcpy(to, value, size);
+    return kSuccess;
+  };
+  switch (attribute) {
+    case 3: return take(&d->trans_a, 4);
+    case 4: return take(&d->trans_b, 4);
+    case 7: return take(&d->epilogue, 4);
+    case 11: return take(&d->aux, 8);
+    case 12: return take(&d->aux_ld, 8);
+    default: return kInvalidValue;
+  }
+}
+
+EXPORT int cublasLtMatrixLayoutCreate(void **layout, int type, uint64_t rows, uint64_t columns, int64_t ld) {
+  *layout = new Layout{type, rows, columns, ld};
+  return kSuccess;
+}
+
+EXPORT int cublasLtMatrixLayoutDestroy(void *layout) {
+  delete static_cast<Layout *>(layout);
+  return kSuccess;
+}
+
+EXPORT int cublasLtMatmulPreferenceCreate(void **preference) {
+  *preference = new uint64_t(0);
+  return kSuccess;
+}
+
+EXPORT int cublasLtMatmulPreferenceDestroy(void *preference) {
+  delete static_cast<uint64_t *>(preference);
+  return kSuccess;
+}
+
+EXPORT int cublasLtMatmulPreferenceSetAttribute(void *, int attribute, const void *, size_t bytes) {
+  return attribute == 1 ? (bytes == 8 ? kSuccess : kInvalidValue) : attribute >= 5 && attribute <= 8 && bytes == 4 ? kSuccess : kInvalidValue;
+}
+
+namespace {
+
+// matmul is what a call of cuBLASLt comes to.
+Gemm matmul(const Description *d, const Layout *a, const Layout *b, const Layout *c) {
+  auto operand = [](const Layout *l) { return Operand{0, l->type, static_cast<int>(l->ld), 0}; };
+  Gemm g = {d->trans_a != 0, d->trans_b != 0, static_cast<int>(c->rows), static_cast<int>(c->columns),
+            static_cast<int>(d->trans_a != 0 ? a->rows : a->columns), nullptr, nullptr, operand(a), operand(b), operand(c), 1, d->compute};
+  g.epilogue = d->epilogue;
+  g.aux = {d->aux, c->type, static_cast<int>(d->aux_ld), 0};
+  return g;
+}
+
+}  // namespace
+
+// As on a GPU, epilogues are of products of bfloat16 whose rows are of whole 16 bytes.
+EXPORT int cublasLtMatmulAlgoGetHeuristic(void *handle, void *description, void *a, void *b, void *, void *d, void *, int wanted, void *results,
+                                          int *returned) {
+  if (handle == nullptr) return kNotInitialized;
+  Gemm g = matmul(static_cast<Description *>(description), static_cast<Layout *>(a), static_cast<Layout *>(b), static_cast<Layout *>(d));
+  *returned = 0;
+  if (!supported(g) || wanted < 1) return kNotSupported;
+  if (g.epilogue != kNone && (g.a.type != k16BF || g.aux.ld % 8 != 0 || g.aux.address % 16 != 0)) return kNotSupported;
+  memset(results, 0, 96);
+  *returned = 1;
+  return kSuccess;
+}
+
+EXPORT int cublasLtMatmul(void *handle, void *description, const void *alpha, const void *a, void *layout_a, const void *b, void *layout_b,
+                          const void *beta, const void *, void *, void *d, void *layout_d, const void *, void *, size_t, void *) {
+  Gemm g = matmul(static_cast<Description *>(description), static_cast<Layout *>(layout_a), static_cast<Layout *>(layout_b),
+                  static_cast<Layout *>(layout_d));
+  g.alpha = alpha, g.beta = beta;
+  g.a.address = address_of(a), g.b.address = address_of(b), g.c.address = address_of(d);
+  return gemm(handle_of(handle), g);
 }
