@@ -53,7 +53,11 @@ func openGPU(ordinal int) (*gpu, error) {
 	if err := checkFolder(folder); err != nil {
 		return nil, err
 	}
-	g := &gpu{device: device, ordinal: ordinal, kernels: indexKernels(folder), plans: map[cublas.MatmulShape]*cublas.Matmul{}}
+	capability, err := device.Attributes(cu.ComputeCapabilityMajor)
+	if err != nil {
+		return nil, err
+	}
+	g := &gpu{device: device, ordinal: ordinal, kernels: indexKernels(folder, capability[0]), plans: map[cublas.MatmulShape]*cublas.Matmul{}}
 	if g.name, err = device.Name(); err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pkg/errors"
+	"gorgonia.org/cu"
 )
 
 // kernelsVariable, in the environment, names a folder of modules that are loaded instead of the program's.
@@ -17,20 +18,38 @@ const kernelsVariable = "RESIDUA_KERNELS"
 // imageEndings are those of a folder's modules, the preferred first: code for a GPU, and PTX.
 func imageEndings() []string { return []string{".cubin", ".ptx"} }
 
-// image returns what the driver is to load, PTX or code for a GPU, and what an error calls it: that of the folder, where it has the module,
-// else the program's PTX.
-func (m module) image(folder string) (code, name string, err error) {
+// load loads the module: that of the folder, if it has one, else the program's code for this GPU, else PTX, which the driver compiles.
+// A driver that does not know the code, an older one, gets the PTX, too.
+func (l *loadable) load() error {
 	for _, ending := range imageEndings() {
-		if folder == "" {
+		if l.folder == "" {
 			break
 		}
-		path := filepath.Join(folder, m.name+ending)
-		if text, err := os.ReadFile(path); !os.IsNotExist(err) {
-			return string(text), path, errors.Wrap(err, kernelsVariable)
+		path := filepath.Join(l.folder, l.name+ending)
+		text, err := os.ReadFile(path)
+		switch {
+		case os.IsNotExist(err):
+			continue
+		case err == nil:
+			l.handle, err = cu.LoadData(string(text))
+		}
+		return errors.Wrapf(err, "%s: %s", kernelsVariable, path)
+	}
+	code, err := l.cubin(l.major)
+	if err != nil {
+		return err
+	}
+	if code != "" {
+		if l.handle, err = cu.LoadData(code); err == nil {
+			return nil
 		}
 	}
-	code, err = m.ptx()
-	return code, "PTX of " + m.name + ".cu", err
+	ptx, err := l.ptx()
+	if err != nil {
+		return err
+	}
+	l.handle, err = cu.LoadData(ptx)
+	return errors.Wrapf(err, "PTX of %s.cu", l.name)
 }
 
 // checkFolder refuses a folder without modules, and one with a module that the program does not have: it would be left out silently.

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -29,32 +28,22 @@ func TestModulesOfAFolder(t *testing.T) {
 	m, e := moduleOf(t, "adamw_update")
 	ptx, err := m.ptx()
 	require.NoError(t, err)
-	folder := t.TempDir()
-	for _, step := range []struct{ file, text, want string }{
-		{"", "", "PTX of optimizer.cu"},
-		{"optimizer.ptx", ptx, filepath.Join(folder, "optimizer.ptx")},
-		{"optimizer.cubin", "code", filepath.Join(folder, "optimizer.cubin")},
-	} {
-		if step.file != "" {
-			require.NoError(t, os.WriteFile(filepath.Join(folder, step.file), []byte(step.text), 0o644))
-			require.NoError(t, checkFolder(folder))
-		}
-		code, name, err := m.image(folder)
-		require.NoError(t, err)
-		assert.Equal(t, step.want, name)
-		if step.text != "" {
-			assert.Equal(t, step.text, code)
-		}
+	d, folder := testDevice(t), t.TempDir()
+	load := func(major int) error {
+		return d.within((&kernel{entry: e, module: &loadable{module: m, folder: folder, major: major}}).load)
 	}
-	d := testDevice(t)
-	load := func() error {
-		return d.within((&kernel{entry: e, module: &loadable{module: m, folder: folder}}).load)
+	write := func(file, text string) {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, file), []byte(text), 0o644))
+		require.NoError(t, checkFolder(folder))
 	}
-	assert.ErrorContains(t, load(), filepath.Join(folder, "optimizer.cubin"), "no code")
-	require.NoError(t, os.Remove(filepath.Join(folder, "optimizer.cubin")))
-	require.NoError(t, load())
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "optimizer.ptx"), []byte("// no PTX"), 0o644))
-	assert.ErrorContains(t, load(), filepath.Join(folder, "optimizer.ptx"))
+	require.NoError(t, load(8), "the program's PTX")
+	require.NoError(t, load(9), "the same, where the driver does not take the code")
+	write("optimizer.ptx", "// no PTX")
+	require.ErrorContains(t, load(9), "RESIDUA_KERNELS: "+filepath.Join(folder, "optimizer.ptx"))
+	write("optimizer.ptx", ptx)
+	require.NoError(t, load(9))
+	write("optimizer.cubin", "no code")
+	require.ErrorContains(t, load(9), "RESIDUA_KERNELS: "+filepath.Join(folder, "optimizer.cubin"))
 }
 
 func TestFoldersWithoutModulesAreRefused(t *testing.T) {

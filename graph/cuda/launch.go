@@ -9,7 +9,7 @@ import (
 	"gorgonia.org/cu"
 )
 
-// kernel is a compiled kernel. Its module is loaded, which decompresses its PTX and compiles it for the GPU, when
+// kernel is a compiled kernel. Its module is loaded, which may compile its PTX for the GPU, when
 // a kernel of it is first launched.
 type kernel struct {
 	entry
@@ -24,15 +24,16 @@ type kernel struct {
 type loadable struct {
 	module
 	folder string // in which other code of it may be; "": none
+	major  int    // of the GPU's compute capability
 	handle cu.Module
 	ready  bool
 }
 
 // indexKernels lists the kernels of all modules by name.
-func indexKernels(folder string) map[string]*kernel {
+func indexKernels(folder string, major int) map[string]*kernel {
 	kernels := map[string]*kernel{}
 	for _, m := range modules {
-		l := &loadable{module: m, folder: folder}
+		l := &loadable{module: m, folder: folder, major: major}
 		for _, e := range m.entries {
 			kernels[e.name] = &kernel{entry: e, module: l}
 		}
@@ -87,12 +88,8 @@ func (k *kernel) load() (err error) {
 		return nil
 	}
 	if m := k.module; !m.ready {
-		code, name, err := m.image(m.folder)
-		if err != nil {
+		if err := m.load(); err != nil {
 			return err
-		}
-		if m.handle, err = cu.LoadData(code); err != nil {
-			return errors.Wrap(err, name)
 		}
 		m.ready = true
 	}

@@ -2,6 +2,9 @@ package cuda
 
 import (
 	"embed"
+	"fmt"
+	"io/fs"
+	"strings"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/pkg/errors"
@@ -9,9 +12,9 @@ import (
 
 //go:generate go run ./internal/ptxgen
 
-// compiled holds the PTX of every .cu file, compressed.
+// compiled holds the PTX of every .cu file, and its code for some GPUs, compressed.
 //
-//go:embed *.ptx.zst
+//go:embed *.ptx.zst *.cubin.zst
 var compiled embed.FS
 
 // module is a compiled .cu file: its name without the ending, and its kernels.
@@ -29,8 +32,31 @@ type entry struct {
 }
 
 // ptx decompresses the module's PTX.
-func (m module) ptx() (string, error) {
-	packed, err := compiled.ReadFile(m.name + ".ptx.zst")
+func (m module) ptx() (string, error) { return unpack(m.name + ".ptx.zst") }
+
+// cubin decompresses the module's code for GPUs of a compute capability, by its major number; "": there is none, or it is of other
+// sources than the PTX.
+func (m module) cubin(major int) (string, error) {
+	labelled, err := unpack(fmt.Sprintf("%s.sm_%d0.cubin.zst", m.name, major))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	} else if err != nil {
+		return "", err
+	}
+	ptx, err := m.ptx()
+	if err != nil || label(ptx) != label(labelled) {
+		return "", err
+	}
+	_, code, _ := strings.Cut(labelled, "\n")
+	return code, nil
+}
+
+// label is the beginning of the first line of PTX or code: the hash of its sources.
+func label(text string) string { return text[:min(len(text), len("// sha256 ")+64)] }
+
+// unpack decompresses a file.
+func unpack(file string) (string, error) {
+	packed, err := compiled.ReadFile(file)
 	if err != nil {
 		return "", errors.WithStack(err)
 	}
@@ -40,5 +66,5 @@ func (m module) ptx() (string, error) {
 	}
 	defer d.Close()
 	text, err := d.DecodeAll(packed, nil)
-	return string(text), errors.Wrapf(err, "PTX of %s.cu", m.name)
+	return string(text), errors.Wrap(err, file)
 }

@@ -17,11 +17,10 @@ import (
 var architectures = [2]string{"sm_80", "sm_90"}
 
 var (
-	versionPattern = regexp.MustCompile(`release \S+ V(\S+)`)
-	kernelPattern  = regexp.MustCompile(`Compiling entry function '(\w+)'`)
-	spillPattern   = regexp.MustCompile(`(\d+) bytes spill stores, (\d+) bytes spill loads`)
-	usedPattern    = regexp.MustCompile(`Used (\d+) registers`)
-	sharedPattern  = regexp.MustCompile(`(\d+) bytes smem`)
+	kernelPattern = regexp.MustCompile(`Compiling entry function '(\w+)'`)
+	spillPattern  = regexp.MustCompile(`(\d+) bytes spill stores, (\d+) bytes spill loads`)
+	usedPattern   = regexp.MustCompile(`Used (\d+) registers`)
+	sharedPattern = regexp.MustCompile(`(\d+) bytes smem`)
 
 	// wrongPattern is the minimum, raised to 0, that also tells which number was less: it does so wrongly where it raises.
 	wrongPattern = regexp.MustCompile(`VIMNMX\S*\.RELU\S* R\w+, P\d.*;`)

@@ -10,10 +10,11 @@ package main
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/graph/cuda/internal/toolkit"
 )
 
 // tableFile is the committed table.
@@ -43,32 +44,12 @@ type tools struct{ ptxas, nvdisasm, version string }
 
 // findTools finds both.
 func findTools() (t tools, err error) {
-	if t.ptxas, err = find("RESIDUA_PTXAS", "ptxas"); err != nil {
+	if t.ptxas, err = toolkit.Find("RESIDUA_PTXAS", "ptxas"); err != nil {
 		return t, err
 	}
-	if t.nvdisasm, err = find("RESIDUA_NVDISASM", "nvdisasm"); err != nil {
+	if t.nvdisasm, err = toolkit.Find("RESIDUA_NVDISASM", "nvdisasm"); err != nil {
 		return t, err
 	}
-	text, err := exec.Command(t.ptxas, "--version").Output()
-	if err != nil {
-		return t, errors.Wrap(err, t.ptxas)
-	}
-	match := versionPattern.FindSubmatch(text)
-	if match == nil {
-		return t, errors.Errorf("%s: want a version, got %q", t.ptxas, text)
-	}
-	t.version = string(match[1])
-	return t, nil
-}
-
-func find(variable, name string) (string, error) {
-	if path := os.Getenv(variable); path != "" {
-		return path, nil
-	}
-	if path, err := exec.LookPath(name); err == nil {
-		return path, nil
-	}
-	path := filepath.Join("/usr/local/cuda/bin", name)
-	_, err := os.Stat(path)
-	return path, errors.Wrapf(err, "%s: want it in the shell's path or named by %s (pip install nvidia-cuda-nvcc-cu12 nvidia-cuda-nvdisasm)", name, variable)
+	t.version, err = toolkit.Version(t.ptxas)
+	return t, err
 }

@@ -12,17 +12,17 @@ import (
 // ending is that of a file of compressed PTX.
 const ending = ".ptx.zst"
 
-// compress packs PTX. The same text gives the same bytes with one version of the library.
-func compress(ptx string) ([]byte, error) {
+// compress packs PTX or code. The same text gives the same bytes with one version of the library.
+func compress(text string) ([]byte, error) {
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1))
 	if err != nil {
 		return nil, err
 	}
-	return e.EncodeAll([]byte(ptx), nil), e.Close()
+	return e.EncodeAll([]byte(text), nil), e.Close()
 }
 
-// readPTX reads a file of compressed PTX.
-func readPTX(file string) (string, error) {
+// readPacked reads a file that compress packed.
+func readPacked(file string) (string, error) {
 	packed, err := os.ReadFile(file)
 	if err != nil {
 		return "", err

@@ -31,12 +31,12 @@ func TestCompressedPTXIsReadBack(t *testing.T) {
 	assert.Equal(t, packed, again)
 	file := filepath.Join(t.TempDir(), "none"+ending)
 	require.NoError(t, replace(file, packed))
-	read, err := readPTX(file)
+	read, err := readPacked(file)
 	require.NoError(t, err)
 	assert.Equal(t, ptx, read)
 
 	require.NoError(t, replace(file, packed[:len(packed)-1]))
-	_, err = readPTX(file)
+	_, err = readPacked(file)
 	assert.ErrorContains(t, err, file)
 }
 

@@ -2,13 +2,16 @@
 
 // Command ptxgen compiles the CUDA sources of the folder it is run in, *.cu, to PTX in the
 // same folder, compressed by zstd (*.ptx.zst), for the oldest GPU that they support; the
-// driver compiles the PTX for the one it finds. The first line of each PTX records the hash
-// of its sources, and a file whose hash still holds is left alone. A Go file, modules.go,
+// driver compiles the PTX for the one it finds. For some GPUs it assembles the PTX, too
+// (*.sm_90.cubin.zst), so that the driver has nothing to compile. The first line of each
+// records the hash of its sources, and a file whose hash still holds is left alone. A Go file, modules.go,
 // lists the kernels that the PTX declares. See the go:generate line of package cuda.
 //
 // It needs NVIDIA's runtime compiler, libnvrtc, of CUDA 12 or 13, and no GPU. It looks for
 // it where RESIDUA_NVRTC says, in the loader's path, in CUDA_HOME, /usr/local/cuda* and in
-// Python's site-packages (pip install nvidia-cuda-nvrtc-cu12).
+// Python's site-packages (pip install nvidia-cuda-nvrtc-cu12). The assembler, ptxas, is what
+// RESIDUA_PTXAS names or the shell's path has (pip install nvidia-cuda-nvcc); without it, code
+// of what has changed is removed, and drivers compile the PTX.
 package main
 
 import (
@@ -62,14 +65,14 @@ func run(only string, all bool) error {
 	return nil
 }
 
-// removeStale removes the PTX of sources that are gone.
+// removeStale removes what was made of sources that are gone.
 func removeStale(names []string) error {
-	outputs, err := filepath.Glob("*" + ending)
+	outputs, err := filepath.Glob("*.zst")
 	if err != nil {
 		return err
 	}
 	for _, output := range outputs {
-		if slices.Contains(names, strings.TrimSuffix(output, ending)+".cu") {
+		if module, _, _ := strings.Cut(output, "."); slices.Contains(names, module+".cu") {
 			continue
 		}
 		if err := os.Remove(output); err != nil {
@@ -79,10 +82,11 @@ func removeStale(names []string) error {
 	return nil
 }
 
-// generator compiles files; the compiler is loaded when the first file needs it.
+// generator compiles and assembles files; the compiler is loaded when the first file needs it.
 type generator struct {
-	all      bool
-	compiler *compiler
+	all       bool
+	compiler  *compiler
+	assembler assembler
 }
 
 func (g *generator) generate(name string) error {
@@ -90,9 +94,16 @@ func (g *generator) generate(name string) error {
 	if err != nil {
 		return err
 	}
-	output := strings.TrimSuffix(name, ".cu") + ending
-	label := source.Label(unit.Hash())
-	if old, err := readPTX(output); err == nil && !g.all && strings.HasPrefix(old, label) {
+	module, label := strings.TrimSuffix(name, ".cu"), source.Label(unit.Hash())
+	if err := g.compile(unit, module+ending, label); err != nil {
+		return err
+	}
+	return g.assembler.assemble(module, label, g.all)
+}
+
+// compile makes PTX, unless there is that of the label.
+func (g *generator) compile(unit *source.Unit, output, label string) (err error) {
+	if old, err := readPacked(output); err == nil && !g.all && strings.HasPrefix(old, label) {
 		return nil
 	}
 	if g.compiler == nil {
