@@ -26,7 +26,7 @@ func Efficiencies() []Efficiency {
 		{Work: "copies and zeros on the device", Memory: 0.85},
 		{"attention", []string{"attention_"}, 0.60, 0.35},
 		{"its backward pass", []string{"attention_keys", "attention_queries", "attention_mix", "attention_pattern"}, 0.60, 0.20},
-		{"its preparation", []string{"attention_delta", "attention_pad", "attention_unpad", "attention_rotate", "attention_tile_starts", "prepare_qkv"}, 0.75, 0},
+		{"its preparation", []string{"attention_pad", "attention_unpad", "attention_rotate", "attention_tile_starts", "prepare_qkv"}, 0.75, 0},
 		{"reads and writes of the matrix stream", []string{"read", "write", "keys_grad", "normread_", "norm_linear"}, 0.70, 0.25},
 		{"mixtures of experts", []string{"moe_"}, 0.60, 0.20},
 		{"norms, losses, sums over rows", []string{"norm_", "loss_", "sum_", "totals"}, 0.75, 0},

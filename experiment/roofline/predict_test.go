@@ -28,7 +28,7 @@ func TestSecondsOfOnePiece(t *testing.T) {
 // TestKernelsHaveTheirRow: the longest beginning of a kernel's name counts.
 func TestKernelsHaveTheirRow(t *testing.T) {
 	for kernel, want := range map[string]string{
-		"attention_64_bf16": "attention", "attention_keys_64_bf16": "its backward pass", "attention_delta_bf16": "its preparation",
+		"attention_64_bf16": "attention", "attention_keys_64_bf16": "its backward pass", "attention_tile_starts": "its preparation",
 		"normread_forward_bf16": "reads and writes of the matrix stream", "norm_forward_bf16": "norms, losses, sums over rows", "dropout_f32": "other kernels",
 	} {
 		assert.Equal(t, want, efficiencyOf(cuda.Work{Kernel: kernel}).Work, kernel)

@@ -1,7 +1,10 @@
 // What the attention kernels share: matrices in shared memory, how they are loaded, rotated by rotary positions and stored,
 // and what a query sees.
 //
-// A block has 4 warps. A warp owns 16 M rows of the block's matrix of scores; a lane holds, of the 16x8 piece (m, n), the
+// A block has 4 warps. A launch's grid is [pairs of a chunk, blocks of a pair, chunks]: blocks that start near each other work
+// for the pairs of one chunk, whose keys and values stay in the second-level cache until all of the chunk's blocks have read
+// them, and of these the blocks with the most work start first.
+// A warp owns 16 M rows of the block's matrix of scores; a lane holds, of the 16x8 piece (m, n), the
 // four numbers x[m][n] of mma_bf16's c: with group = lane / 4 and t = lane % 4
 //   x[m][n][2 h + e] = X[16 m + 8 h + group, 8 n + 2 t + e]
 #pragma once
@@ -26,6 +29,9 @@ DEVICE float exp2_fast(float x) { return exp2f(x); }
 // 16 bytes in one column lie in different banks.
 template <typename A, int D>
 constexpr int stride_of = D + 16 / static_cast<int>(sizeof(A));
+
+// block_pair is the (row, head) pair that the block works for.
+DEVICE int block_pair() { return blockIdx.z * gridDim.x + blockIdx.x; }
 
 // Rows is a matrix in global memory: rows of `dim` numbers, `stride` numbers apart. dim is a multiple of 8, and every row
 // begins at a multiple of 16 bytes; heads of other sizes are padded (attention_pad.cu).
@@ -145,18 +151,52 @@ DEVICE void stage(float *rows, const float (&x)[M][N][4], float factor) {
 // row i's position i.
 template <int ROWS, int D, int STRIDE, typename A>
 DEVICE void store_rows(Rows<A> y, const float *staged, int first, int end, const float *angles) {
-  bool pairs = angles != nullptr;
 #pragma unroll 2
   for (int i = threadIdx.x; i < ROWS * (D / 8); i += attention_threads) {
     int r = i / (D / 8), c = i % (D / 8) * 8;
     if (first + r >= end || c >= y.dim) continue;
-    int low_column = pairs ? c / 2 : c, high_column = pairs ? y.dim / 2 + c / 2 : c + 4;
+    if (angles == nullptr) {
+      float x[8];
+      load8(staged + r * STRIDE + c, x);
+      store8(y.row(first + r) + c, x);
+      continue;
+    }
+    int half = y.dim / 2;
+    c /= 2;
     float low[4], high[4];
-    load4(staged + r * STRIDE + low_column, low);
-    load4(staged + r * STRIDE + high_column, high);
-    if (pairs) rotate4(low, high, angles + static_cast<i64>(first + r) * y.dim, low_column, y.dim, -1.0f);
-    store4(y.row(first + r) + low_column, low);
-    store4(y.row(first + r) + high_column, high);
+    load4(staged + r * STRIDE + c, low);
+    load4(staged + r * STRIDE + half + c, high);
+    rotate4(low, high, angles + static_cast<i64>(first + r) * y.dim, c, y.dim, -1.0f);
+    store4(y.row(first + r) + c, low);
+    store4(y.row(first + r) + half + c, high);
+  }
+}
+
+// over_key_tiles calls work(j, k, v) for the tiles of keys j .. j + KEYS - 1 from `begin` to `end`, k and v being their keys and
+// values in shared memory. With two stages, 2 * 2 * KEYS rows from `tiles` on, a tile comes while the one before it is worked on.
+template <int D, int KEYS, int STAGES, typename A, typename F>
+DEVICE void over_key_tiles(A *tiles, Rows<const A> k, Rows<const A> v, const float *angles, int begin, int end, F work) {
+  constexpr int values = KEYS * stride_of<A, D>;
+  int buffer = 0;
+  for (int j = begin - KEYS; j < end; j += KEYS) {  // the first iteration only loads
+    if (j >= begin) {
+      copy_async_wait<0>();
+      __syncthreads();
+    }
+    if (STAGES == 1 && j >= begin) {
+      work(j, tiles, tiles + values);
+      __syncthreads();
+    }
+    A *next = tiles + buffer;
+    if (j + KEYS < end) {
+      load_rotated<KEYS, D>(next, k, j + KEYS, end, angles);
+      load_rows<KEYS, D>(next + values, v, j + KEYS, end);
+    }
+    copy_async_commit();
+    if (STAGES == 2) {
+      buffer = 2 * values - buffer;
+      if (j >= begin) work(j, tiles + buffer, tiles + buffer + values);
+    }
   }
 }
 
@@ -169,6 +209,10 @@ struct Mask {
   float slope;        // of ALiBi, times log2(e)
   const int *starts;  // of the row's tokens, or null
   int past;           // the position of token 0
+
+  // plain tells whether logits are products times a factor above 0, and no more.
+  DEVICE bool plain() const { return slope == 0.0f && scale > 0.0f; }
+  DEVICE float factor() const { return plain() ? scale : 1.0f; }
 };
 
 DEVICE Mask mask_of(float scale, const float *slopes, const int *starts, int pair, int seq, int heads, int past) {
@@ -231,24 +275,25 @@ DEVICE int block_first(const Sight<M> &sight) {
   return first;
 }
 
-// logits turns products of the warp's queries with the keys j0 .. j0 + 8 N - 1 into logits, -infinity where nothing is seen.
+// logits turns products of the warp's queries with the keys j0 .. j0 + 8 N - 1 into logits divided by what it returns, which is
+// more than 0; they are -infinity where nothing is seen.
 template <int M, int N>
-DEVICE void logits(float (&x)[M][N][4], const Mask &mask, const Sight<M> &sight, int j0) {
+DEVICE float logits(float (&x)[M][N][4], const Mask &mask, const Sight<M> &sight, int j0) {
   bool whole = sight.whole(j0, 8 * N);
   j0 += threadIdx.x % 4 * 2;
-#pragma unroll
-  for (int i = 0; i < M * N * 4; i++) x[i / (4 * N)][i / 4 % N][i % 4] *= mask.scale;
-  if (mask.slope != 0.0f) {
+  if (!mask.plain()) {
 #pragma unroll
     for (int i = 0; i < M * N * 4; i++) {
       int m = i / (4 * N), n = i / 4 % N, h = i % 4 / 2, c = 8 * n + i % 2;
-      x[m][n][i % 4] -= mask.slope * (static_cast<float>(sight.last[m][h] - j0) - static_cast<float>(c));
+      float distance = static_cast<float>(sight.last[m][h] - j0) - static_cast<float>(c);
+      x[m][n][i % 4] = x[m][n][i % 4] * mask.scale - mask.slope * distance;
     }
   }
-  if (whole) return;
+  if (whole) return mask.factor();
 #pragma unroll
   for (int i = 0; i < M * N * 4; i++) {
     int m = i / (4 * N), n = i / 4 % N, h = i % 4 / 2, c = 8 * n + i % 2;
     if (c < sight.first[m][h] - j0 || c > sight.last[m][h] - j0) x[m][n][i % 4] = -INFINITY;
   }
+  return mask.factor();
 }

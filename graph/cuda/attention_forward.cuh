@@ -3,8 +3,7 @@
 //
 //   o_i = sum_j P_ij v_j,   P_ij = 2^(logit(i, j) - lse_i),   logit and lse in units of log 2
 //
-// A block computes 64 M queries of one (row, head) pair over the tiles of keys that any of them sees. While it multiplies
-// with a tile's keys, the values come; while it multiplies with these, the next keys come.
+// A block computes 64 M queries of one (row, head) pair over the tiles of keys that any of them sees.
 #pragma once
 #include "attention_products.cuh"
 #include "cachedrow.cuh"
@@ -19,9 +18,11 @@ DEVICE void clear_rows(Rows<A> y, int first, int end) {
   }
 }
 
-// Softmax is the state of the rows' online softmax: their largest logit, and this lane's part of the sums.
+// Softmax is the state of the rows' online softmax: a number near their largest logit, which weights are relative to, and this
+// lane's part of the sums.
 template <int M>
 struct Softmax {
+  static constexpr float slack = 8.0f;  // how far a logit may be above top; a weight is at most 2^slack
   float top[M][2], sum[M][2];
 
   DEVICE Softmax() {
@@ -29,30 +30,47 @@ struct Softmax {
     for (int i = 0; i < 2 * M; i++) top[i / 2][i % 2] = -INFINITY, sum[i / 2][i % 2] = 0.0f;
   }
 
-  // weigh turns a tile's logits into 2^(logit - top) and brings what was summed so far to the new top.
+  // raise brings what was summed so far to a new top.
+  template <int C>
+  DEVICE void raise(const float (&next)[M][2], float (&o)[M][C][4]) {
+#pragma unroll
+    for (int i = 0; i < 2 * M; i++) {
+      int m = i / 2, h = i % 2;
+      float shrink = next[m][h] == -INFINITY ? 1.0f : exp2_fast(top[m][h] - next[m][h]);  // 1: the row has seen nothing yet
+      top[m][h] = next[m][h];
+      sum[m][h] *= shrink;
+#pragma unroll
+      for (int c = 0; c < 2 * C; c++) o[m][c / 2][2 * h + c % 2] *= shrink;
+    }
+  }
+
+  // weigh turns a tile's logits, which are factor times x, into 2^(logit - top). It raises top only where a logit is far above
+  // it: then for all of the warp's rows.
   template <int N, int C>
-  DEVICE void weigh(float (&x)[M][N][4], float (&o)[M][C][4]) {
+  DEVICE void weigh(float (&x)[M][N][4], float (&o)[M][C][4], float factor) {
+    float next[M][2];
+    bool far = false;
 #pragma unroll
-    for (int m = 0; m < M; m++) {
+    for (int i = 0; i < 2 * M; i++) {
+      int m = i / 2, h = i % 2;
+      float most = x[m][0][2 * h];
 #pragma unroll
-      for (int h = 0; h < 2; h++) {
-        float next = top[m][h];
+      for (int c = 1; c < 2 * N; c++) most = fmaxf(most, x[m][c / 2][2 * h + c % 2]);
+      most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, 1));
+      most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, 2));
+      next[m][h] = fmaxf(top[m][h], factor * most);
+      far |= next[m][h] > top[m][h] + slack;
+    }
+    if (__any_sync(0xffffffffu, far)) raise(next, o);
 #pragma unroll
-        for (int i = 0; i < 2 * N; i++) next = fmaxf(next, x[m][i / 2][2 * h + i % 2]);
-        next = fmaxf(next, __shfl_xor_sync(0xffffffffu, next, 1));
-        next = fmaxf(next, __shfl_xor_sync(0xffffffffu, next, 2));
-        float base = next == -INFINITY ? 0.0f : next;  // of a row that has seen nothing yet
-        float shrink = exp2_fast(top[m][h] - base), part = 0.0f;
-        top[m][h] = next;
+    for (int i = 0; i < 2 * M; i++) {
+      int m = i / 2, h = i % 2;
+      float base = top[m][h] == -INFINITY ? 0.0f : top[m][h];
 #pragma unroll
-        for (int i = 0; i < 2 * N; i++) {
-          float p = exp2_fast(x[m][i / 2][2 * h + i % 2] - base);
-          x[m][i / 2][2 * h + i % 2] = p;
-          part += p;
-        }
-        sum[m][h] = sum[m][h] * shrink + part;
-#pragma unroll
-        for (int i = 0; i < 2 * C; i++) o[m][i / 2][2 * h + i % 2] *= shrink;
+      for (int c = 0; c < 2 * N; c++) {
+        float &p = x[m][c / 2][2 * h + c % 2];
+        p = exp2_fast(fmaf(p, factor, -base));
+        sum[m][h] += p;
       }
     }
   }
@@ -77,46 +95,18 @@ struct Softmax {
   }
 };
 
-// forward_tiles runs a block over its tiles of keys; o gets the warp's 16 M rows of the output.
-template <typename P, int D, int M, int KEYS, typename A>
-DEVICE void forward_tiles(float (&o)[M][D / 8][4], Softmax<M> &softmax, A *q_tile, Rows<const A> k, Rows<const A> v,
-                          const float *angles, const Mask &mask, const Sight<M> &sight, int begin, int end) {
-  A *k_tile = q_tile + 64 * M * stride_of<A, D>, *v_tile = k_tile + KEYS * stride_of<A, D>;
-  q_tile += threadIdx.x / 32 * 16 * M * stride_of<A, D>;
-  for (int j = begin - KEYS; j < end; j += KEYS) {  // the first iteration only loads
-    bool sees = j >= begin && sight.sees(j, KEYS);
-    float p[M][KEYS / 8][4];  // [queries, keys]
-    if (j >= begin) {
-      copy_async_wait<0>();
-      __syncthreads();
-      load_rows<KEYS, D>(v_tile, v, j, end);
-      copy_async_commit();
-      if (sees) P::template multiply<D>(p, q_tile, k_tile);
-      copy_async_wait<0>();
-      __syncthreads();
-    }
-    if (j + KEYS < end) load_rotated<KEYS, D>(k_tile, k, j + KEYS, end, angles);
-    copy_async_commit();
-    if (sees) {
-      logits(p, mask, sight, j);
-      softmax.weigh(p, o);
-      P::template add_product<D>(o, p, v_tile);
-    }
-  }
-}
-
 // attention_forward computes o [batch * seq, heads, dim] and lse [batch, heads, seq], if not null, from qkv [batch * seq,
 // heads + 2 kv_heads, dim]. With keys and values [cached rows, kv_heads, capacity, dim], not null, it attends
 // over these instead, rotated already: `cached` [batch] says which row of them is whose, how many of its positions come before the
 // queries, and how many of these count. The others' o may be anything finite.
-// The grid is [batch * heads, blocks of queries], those that see the most keys first.
-template <typename P, int D, int M, int KEYS, typename A>
+// The last blocks of queries, which see the most keys, come first.
+template <typename P, int D, int M, int KEYS, int STAGES, typename A>
 DEVICE void attention_forward(A *o, float *lse, const A *qkv, const A *keys, const A *values, const int *starts, const float *slopes,
                               const float *angles, float scale, int seq, int heads, int kv_heads, int dim, const CachedRow *cached,
                               int capacity) {
-  DYNAMIC_SHARED(A, tiles);  // q [64 M, D], k [KEYS, D], v [KEYS, D]
+  DYNAMIC_SHARED(A, tiles);  // q [64 M, D], STAGES times k [KEYS, D], v [KEYS, D]
   constexpr int queries = 64 * M, staged = D + 8;
-  int pair = blockIdx.x, first = (gridDim.y - 1 - blockIdx.y) * queries, warp = threadIdx.x / 32;
+  int pair = block_pair(), first = (gridDim.y - 1 - blockIdx.y) * queries, warp = threadIdx.x / 32;
   Rows<const A> q = packed_rows(qkv, 0, pair, seq, heads, kv_heads, dim);
   Rows<const A> k = packed_rows(qkv, 1, pair, seq, heads, kv_heads, dim), v = packed_rows(qkv, 2, pair, seq, heads, kv_heads, dim);
   const float *key_angles = angles;
@@ -139,8 +129,16 @@ DEVICE void attention_forward(A *o, float *lse, const A *qkv, const A *keys, con
   float out[M][D / 8][4];  // [queries, D]
   clear(out);
   load_rotated<queries, D>(tiles, q, first, tokens, angles);
-  forward_tiles<P, D, M, KEYS>(out, softmax, tiles, k, v, key_angles, mask, sight, block_first(sight),
-                               past + min(first + queries, tokens));
+  const A *own = tiles + warp * 16 * M * stride_of<A, D>;  // the warp's queries
+  auto attend = [&](int j, const A *keys, const A *values) {
+    if (!sight.sees(j, KEYS)) return;
+    float p[M][KEYS / 8][4];  // [queries, keys]
+    P::template multiply<D>(p, own, keys);
+    softmax.weigh(p, out, logits(p, mask, sight, j));
+    P::template add_product<D>(out, p, values);
+  };
+  over_key_tiles<D, KEYS, STAGES>(tiles + queries * stride_of<A, D>, k, v, key_angles, block_first(sight),
+                                  past + min(first + queries, tokens), attend);
   softmax.finish(out, lse == nullptr ? nullptr : lse + static_cast<i64>(pair) * seq, first + warp * 16 * M, seq);
   __syncthreads();
   float *rows = reinterpret_cast<float *>(tiles);  // [64 M, D + 8], over all tiles
@@ -149,12 +147,12 @@ DEVICE void attention_forward(A *o, float *lse, const A *qkv, const A *keys, con
   store_rows<queries, D, staged>(out_rows(o, pair, seq, heads, dim), rows, first, seq, nullptr);
 }
 
-// ATTENTION_FORWARD defines the kernel for heads of up to D numbers.
-#define ATTENTION_FORWARD(name, P, D, M, KEYS)                                                                             \
-  KERNEL(attention_threads)                                                                                                \
+// ATTENTION_FORWARD defines the kernel for heads of up to D numbers, with registers for BLOCKS blocks a multiprocessor.
+#define ATTENTION_FORWARD(name, P, D, M, KEYS, STAGES, BLOCKS)                                                             \
+  KERNEL(attention_threads, BLOCKS)                                                                                        \
   name(P::Number *o, float *lse, const P::Number *qkv, const P::Number *keys, const P::Number *values, const int *starts,  \
        const float *slopes, const float *angles, float scale, int seq, int heads, int kv_heads, int dim,                   \
        const CachedRow *cached, int capacity) {                                                                            \
-    attention_forward<P, D, M, KEYS>(o, lse, qkv, keys, values, starts, slopes, angles, scale, seq, heads, kv_heads, dim,  \
-                                     cached, capacity);                                                                    \
+    attention_forward<P, D, M, KEYS, STAGES>(o, lse, qkv, keys, values, starts, slopes, angles, scale, seq, heads,         \
+                                             kv_heads, dim, cached, capacity);                                             \
   }

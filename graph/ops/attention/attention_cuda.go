@@ -146,25 +146,15 @@ func (k attentionGrad) Launch(c *graph.DeviceCall) {
 
 // backward computes dqkv [tokens, heads + 2 kvHeads, padded].
 func (a *deviceAttention) backward(dqkv, qkv, out, dout, lse cuda.Array) {
-	tile := a.tile(a.kernels.backward)
-	delta := a.deltas(out, dout)
-	tileStarts := a.tileStarts(tile.columns)
+	queries, keys := a.tile(a.kernels.queries), a.tile(a.kernels.keys)
+	delta := a.Scratch(cuda.F32, a.pairs()*a.Seq) // do_i.o_i, from the first kernel to the second
 	args := cuda.Args{
-		dqkv, qkv, dout, lse, delta, a.starts, tileStarts, a.slopes, a.angles,
+		dqkv, qkv, out, dout, lse, delta, a.starts, a.tileStarts(keys.columns), a.slopes, a.angles,
 		cuda.Float(a.Scale), cuda.Ints(a.Seq, a.Heads, a.KVHeads, a.padded),
 	}
 	size := a.number.Size()
-	a.LaunchProduct(tile.name("attention_keys"), tile.grid(a.Batch*a.KVHeads, a.Seq, tile.keysBytes(size)), args)
-	a.LaunchProduct(tile.name("attention_queries"), tile.grid(a.pairs(), a.Seq, tile.queriesBytes(size)), args)
-}
-
-// deltas are do_i.o_i, [batch, heads, seq].
-func (a *deviceAttention) deltas(out, dout cuda.Array) cuda.Array {
-	rows := a.pairs() * a.Seq
-	delta := a.Scratch(cuda.F32, rows)
-	a.Launch("attention_delta"+out.Suffix(), cuda.Over(8*rows, 256),
-		delta, out, dout, cuda.Long(rows), cuda.Ints(a.Seq, a.Heads, a.padded))
-	return delta
+	a.LaunchProduct(queries.name("attention_queries"), queries.grid(a.pairs(), a.Seq, queries.queriesBytes(size)), args)
+	a.LaunchProduct(keys.name("attention_keys"), keys.grid(a.Batch*a.KVHeads, a.Seq, keys.keysBytes(size)), args)
 }
 
 // tileStarts are the smallest starts of each tile of queries, [batch, tiles]; none without

@@ -6,19 +6,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
-	"regexp"
-	"strconv"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph"
-	"github.com/residua-go/residua/graph/cuda"
 	"github.com/residua-go/residua/graph/ops/embedding"
 	"github.com/residua-go/residua/graph/optest"
 )
@@ -236,52 +230,4 @@ func outputOf(t *testing.T, p *graph.Program) []float64 {
 	v, err := graph.Value(p.Roots().Outputs[0])
 	require.NoError(t, err)
 	return graph.Float64s(v)
-}
-
-// TestAttentionTilesAreTheKernels compares the tables of tiles with the kernels' sources.
-func TestAttentionTilesAreTheKernels(t *testing.T) {
-	for _, precision := range cuda.Precisions() {
-		want := attentionKernelsOf(precision)
-		forward := readTiles(t, "attention_forward", "ATTENTION_FORWARD", precision)
-		for i, n := range forward { // D, M, keys
-			forward[i] = []int{n[0], 64 * n[1], n[2], 1}
-		}
-		assert.Equal(t, forward, tileNumbers(want.forward), precision)
-		for _, macro := range []string{"ATTENTION_BACKWARD_KEYS", "ATTENTION_BACKWARD_QUERIES"} {
-			backward := readTiles(t, "attention_backward", macro, precision)
-			for i, n := range backward { // D, M, groups, columns, stages
-				backward[i] = []int{n[0], 64 * n[1] / n[2], n[3], n[4]}
-			}
-			assert.Equal(t, backward, tileNumbers(want.backward), precision)
-		}
-		size := precision.Activation().Size()
-		for i := range want.forward {
-			most := max(want.forward[i].forwardBytes(size), want.backward[i].keysBytes(size))
-			assert.LessOrEqual(t, most, 99<<10-16, "%s, heads of %d", precision, want.forward[i].dim)
-		}
-	}
-}
-
-// readTiles returns the numbers of each use of a macro: MACRO(name, numbers, D, ...).
-func readTiles(t *testing.T, file, macro string, p cuda.Precision) (tiles [][]int) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "cuda", file+"_"+string(p)+".cu"))
-	require.NoError(t, err)
-	for _, use := range regexp.MustCompile(`(?m)^`+macro+`\(\w+, \w+, (.*)\)$`).FindAllStringSubmatch(string(text), -1) {
-		var tile []int
-		for _, number := range regexp.MustCompile(`\d+`).FindAllString(use[1], -1) {
-			n, err := strconv.Atoi(number)
-			require.NoError(t, err)
-			tile = append(tile, n)
-		}
-		tiles = append(tiles, tile)
-	}
-	require.NotEmpty(t, tiles)
-	return tiles
-}
-
-func tileNumbers(tiles []attentionTile) (numbers [][]int) {
-	for _, t := range tiles {
-		numbers = append(numbers, []int{t.dim, t.rows, t.columns, t.stages})
-	}
-	return numbers
 }

@@ -22,24 +22,27 @@ type attentionTile struct {
 }
 
 // attentionKernels are the kernels of one precision, by rising head dimension.
-type attentionKernels struct{ forward, backward []attentionTile }
+type attentionKernels struct{ forward, queries, keys []attentionTile }
 
 func attentionKernelsOf(p cuda.Precision) attentionKernels {
 	switch p {
 	case cuda.PrecisionBF16:
+		backward := []attentionTile{{32, 128, 32, 2}, {64, 128, 32, 2}, {96, 64, 32, 2}, {128, 64, 32, 2}, {256, 32, 32, 1}}
 		return attentionKernels{
-			forward:  []attentionTile{{32, 128, 64, 1}, {64, 128, 64, 1}, {96, 128, 32, 1}, {128, 128, 32, 1}, {256, 64, 32, 1}},
-			backward: []attentionTile{{32, 128, 32, 2}, {64, 128, 32, 2}, {96, 64, 32, 2}, {128, 64, 32, 2}, {256, 32, 32, 1}},
+			forward: []attentionTile{{32, 128, 64, 2}, {64, 128, 64, 2}, {96, 128, 32, 2}, {128, 128, 32, 2}, {256, 64, 16, 2}},
+			queries: backward, keys: backward,
 		}
 	case cuda.PrecisionTF32:
+		backward := []attentionTile{{32, 128, 32, 2}, {64, 64, 32, 2}, {96, 64, 16, 2}, {128, 64, 16, 1}, {256, 32, 16, 1}}
 		return attentionKernels{
-			forward:  []attentionTile{{32, 128, 64, 1}, {64, 128, 64, 1}, {96, 64, 32, 1}, {128, 64, 32, 1}, {256, 64, 16, 1}},
-			backward: []attentionTile{{32, 128, 32, 2}, {64, 64, 32, 2}, {96, 64, 16, 2}, {128, 64, 16, 1}, {256, 32, 16, 1}},
+			forward: []attentionTile{{32, 128, 64, 2}, {64, 128, 32, 2}, {96, 64, 32, 2}, {128, 64, 16, 2}, {256, 64, 16, 1}},
+			queries: backward, keys: backward,
 		}
 	default:
+		backward := []attentionTile{{64, 64, 32, 2}, {128, 64, 16, 1}, {256, 32, 16, 1}}
 		return attentionKernels{
-			forward:  []attentionTile{{64, 128, 64, 1}, {128, 64, 32, 1}, {256, 64, 16, 1}},
-			backward: []attentionTile{{64, 64, 32, 2}, {128, 64, 16, 1}, {256, 32, 16, 1}},
+			forward: []attentionTile{{64, 128, 32, 2}, {128, 64, 16, 2}, {256, 64, 16, 1}},
+			queries: backward, keys: backward,
 		}
 	}
 }
@@ -65,7 +68,7 @@ func (t attentionTile) stagedBytes() int { return t.rows * (t.dim + 8) * 4 }
 
 // forwardBytes is the shared memory for queries, keys and values.
 func (t attentionTile) forwardBytes(element int) int {
-	return max((t.rows+2*t.columns)*t.rowBytes(element), t.stagedBytes())
+	return max((t.rows+2*t.stages*t.columns)*t.rowBytes(element), t.stagedBytes())
 }
 
 // queriesBytes is that for queries and the gradients of their results, keys and values.
@@ -79,9 +82,18 @@ func (t attentionTile) keysBytes(element int) int {
 	return t.queriesBytes(element) + t.stages*t.columns*3*4
 }
 
-// grid gives each of the pairs, of seq tokens, its blocks.
+// residentBlocks is about how many blocks run at once on a large GPU.
+const residentBlocks = 384
+
+// grid gives each of the pairs, of seq tokens, its blocks. As many pairs as fill a large GPU are
+// a chunk, whose blocks come before the next one's (cuda/attention.cuh).
 func (t attentionTile) grid(pairs, seq, shared int) cuda.Grid {
-	return cuda.Grid{X: pairs, Y: cuda.CeilDiv(seq, t.rows), Threads: attentionThreads, Shared: shared}
+	blocks := cuda.CeilDiv(seq, t.rows)
+	chunk := min(pairs, max(1, residentBlocks/blocks))
+	for pairs%chunk != 0 {
+		chunk--
+	}
+	return cuda.Grid{X: chunk, Y: blocks, Z: pairs / chunk, Threads: attentionThreads, Shared: shared}
 }
 
 // name is the kernel's, without the precision.

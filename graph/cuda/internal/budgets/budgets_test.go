@@ -20,10 +20,13 @@ const kernels = "../.." // the folder of package cuda
 // hot tells whether a kernel is of the matrix stream, a norm or attention in bf16.
 var hot = regexp.MustCompile(`^(read|write|write_grad|keys_grad|normread_\w+|norm_(forward|backward|sums)|attention(_keys|_queries)?_\d+)_bf16$`)
 
+// measured tells whether a kernel is one that only a benchmark launches.
+var measured = regexp.MustCompile(`_\d+x\d+x\d+_bf16$`)
+
 // The hot kernels that do not keep to a rule.
 var (
 	spilling = []string{"attention_decode_256_bf16", "mix_read_grad8_bf16", "mix_write_grad8_bf16", "norm_linear_grad_x_bf16", // 16 to 80 bytes, on one of the two
-		"normread_backward_bf16", "normread_forward_bf16"} // as many registers as let two or three blocks run at once
+		"attention_64_bf16", "attention_queries_64_bf16", "normread_backward_bf16", "normread_forward_bf16"} // as many registers as let two or three blocks run at once
 	narrow = []string{"keys_grad_bf16", "read_bf16", "write_bf16", "write_grad_bf16", // four entries of 16 bits a thread and load
 		"norm_sums_bf16"} // a column a thread
 )
@@ -35,7 +38,7 @@ func TestKernelsKeepToTheirBudgets(t *testing.T) {
 	require.NoError(t, err)
 	seen := 0
 	for _, r := range rows {
-		if strings.HasSuffix(r.kernel, "_bf16") {
+		if strings.HasSuffix(r.kernel, "_bf16") && !measured.MatchString(r.kernel) {
 			spills := r.usage[0].spills + r.usage[1].spills + r.loads.local
 			assert.Equal(t, slices.Contains(spilling, r.kernel), spills > 0, "%s spills %d and %d bytes, with %d accesses in loops", r.kernel, r.usage[0].spills, r.usage[1].spills, r.loads.local)
 		}
