@@ -40,7 +40,7 @@ struct Rows {
   A *data;
   int stride, dim;
 
-  DEVICE A *row(int i) const { return data + static_cast<i64>(i) * stride; }
+  DEVICE A *row(int i) const { return data + static_cast<u64>(static_cast<u32>(i)) * static_cast<u32>(stride); }
 };
 
 // packed_head is where what a head reads lies among the heads of queries, keys and values: its query (part 0), key (1) or value

@@ -38,10 +38,10 @@ struct Queries {
   float statistics[QUERIES][2];  // lse and delta
   int first[QUERIES];            // the first key that the query sees
 
-  // fill begins to load the queries from i on. One beyond seq has weights 2^-infinity.
-  DEVICE void fill(const Backward<A> &b, const Mask &mask, int pair, int i) {
-    load_rotated<QUERIES, D>(q, b.rows(0, pair), i, b.seq, b.angles);
-    load_rows<QUERIES, D>(dout, b.out_gradients(pair), i, b.seq);
+  // fill begins to load the pair's queries from i on, of qs and gradients. One beyond seq has weights 2^-infinity.
+  DEVICE void fill(const Backward<A> &b, const Mask &mask, Rows<const A> qs, Rows<const A> gradients, int pair, int i) {
+    load_rotated<QUERIES, D>(q, qs, i, b.seq, b.angles);
+    load_rows<QUERIES, D>(dout, gradients, i, b.seq);
     int r = threadIdx.x;
     if (r >= QUERIES) return;
     i64 at = static_cast<i64>(pair) * b.seq + i + r;
@@ -106,12 +106,11 @@ DEVICE void add_keys(float (&dk)[M][N][4], float (&dv)[M][N][4], const A *k, con
   P::template add_product<D>(dk, g, tile.q + column);
 }
 
-// next_tile returns the first query, from i on in steps of a tile, of a tile that sees a key up to `last`.
-template <int QUERIES, typename A>
-DEVICE int next_tile(const Backward<A> &b, int row, int i, int last) {
-  if (b.tile_starts == nullptr) return i;
-  const int *starts = b.tile_starts + static_cast<i64>(row) * ((b.seq + QUERIES - 1) / QUERIES);
-  while (i < b.seq && starts[i / QUERIES] > last) i += QUERIES;
+// next_tile returns the first query, from i on in steps of a tile, of a tile that sees a key up to `last`. starts are those of the
+// row's tiles, or null.
+template <int QUERIES>
+DEVICE int next_tile(const int *starts, int seq, int i, int last) {
+  while (starts != nullptr && i < seq && starts[i / QUERIES] > last) i += QUERIES;
   return i;
 }
 
@@ -133,7 +132,10 @@ DEVICE void attention_backward_keys(const Backward<A> &b) {
   float dk[M][columns / 8][4], dv[M][columns / 8][4];  // [keys, columns]
   clear(dk);
   clear(dv);
-  int first = next_tile<QUERIES>(b, pair / b.heads, begin / QUERIES * QUERIES, end - 1);
+  const int *starts = b.tile_starts;
+  if (starts != nullptr) starts += static_cast<i64>(pair / b.heads) * ((b.seq + QUERIES - 1) / QUERIES);
+  int first = next_tile<QUERIES>(starts, b.seq, begin / QUERIES * QUERIES, end - 1);
+  Rows<const A> q = b.rows(0, pair), dout = b.out_gradients(pair);  // of the pair that comes; one head lies after another
   int coming = pair;  // the pair of the queries from `next` on, which are loaded while those from i on are worked on
   for (int i = -1, next = first; i < b.seq;) {
     // The first iteration only loads.
@@ -145,7 +147,7 @@ DEVICE void attention_backward_keys(const Backward<A> &b) {
       add_keys<P, D>(dk, dv, k_tile + row * stride, v_tile + row * stride, tiles[0], mask, i, begin + row, column);
       __syncthreads();
     }
-    if (next < b.seq) tiles[STAGES == 1 ? 0 : buffer].fill(b, mask, coming, next);
+    if (next < b.seq) tiles[STAGES == 1 ? 0 : buffer].fill(b, mask, q, dout, coming, next);
     copy_async_commit();
     buffer = 1 - buffer;
     if (STAGES == 2 && i >= 0) {
@@ -156,8 +158,8 @@ DEVICE void attention_backward_keys(const Backward<A> &b) {
       mask = mask_of(b.scale, b.slopes, b.starts, pair, b.seq, b.heads, 0);
     }
     i = next;
-    if (i < b.seq) next = next_tile<QUERIES>(b, pair / b.heads, next + QUERIES, end - 1);
-    if (next >= b.seq && i < b.seq && coming < last) coming++, next = first;
+    if (i < b.seq) next = next_tile<QUERIES>(starts, b.seq, next + QUERIES, end - 1);
+    if (next >= b.seq && i < b.seq && coming < last) coming++, next = first, q.data += b.dim, dout.data += b.dim;
   }
   float *rows = reinterpret_cast<float *>(k_tile), *own = rows + row * staged + column;  // [keys, D + 8], over k and v
   __syncthreads();
