@@ -96,11 +96,10 @@ template <typename P, int D, int M, int N, int QUERIES, typename A>
 DEVICE void add_keys(float (&dk)[M][N][4], float (&dv)[M][N][4], const A *k, const A *v, const Queries<A, D, QUERIES> &tile,
                      const Mask &mask, int i, int j, int column) {
   if (i + QUERIES <= j) return;  // all before the keys
-  constexpr int steps = 2;  // no more, for want of registers
   float p[M][QUERIES / 8][4], g[M][QUERIES / 8][4];  // [keys, queries]
-  P::template multiply<D, steps>(p, k, tile.q);
+  P::template multiply<D>(p, k, tile.q);
   float factor = tile.logits(p, mask, i, j + threadIdx.x % 32 / 4, mask.starts == nullptr && i >= j + 16 * M - 1);
-  P::template multiply<D, steps>(g, v, tile.dout);
+  P::template multiply<D>(g, v, tile.dout);
   tile.weigh(p, g, factor);
   P::template add_product<D>(dv, p, tile.dout + column);
   P::template add_product<D>(dk, g, tile.q + column);

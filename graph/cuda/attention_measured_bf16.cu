@@ -12,4 +12,4 @@ ATTENTION_BACKWARD_QUERIES(attention_queries_64_128x64x2_bf16, Bf16, 64, 2, 1, 6
 ATTENTION_BACKWARD_QUERIES(attention_queries_64_64x64x3_bf16, Bf16, 64, 1, 1, 64, 2, 3)
 
 ATTENTION_BACKWARD_KEYS(attention_keys_64_64x64x3_bf16, Bf16, 64, 1, 1, 64, 2, 3)
-ATTENTION_BACKWARD_KEYS(attention_keys_64_64x32x4_bf16, Bf16, 64, 1, 1, 32, 2, 4)
+ATTENTION_BACKWARD_KEYS(attention_keys_64_64x32x3_bf16, Bf16, 64, 1, 1, 32, 2, 3)

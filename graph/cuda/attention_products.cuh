@@ -22,15 +22,15 @@ DEVICE void clear(float (&x)[M][N][4]) {
 struct Bf16 {
   typedef bf16 Number;
 
-  // STEPS pieces of 16 of a row's numbers are one run of instructions.
-  template <int D, int STEPS = D <= 64 ? D / 16 : 2, int M, int N>
+  template <int D, int M, int N>
   static DEVICE void multiply(float (&s)[M][N][4], const bf16 *x, const bf16 *y) {
     constexpr int stride = stride_of<bf16, D>;
     int lane = threadIdx.x % 32;
     x += lane % 16 * stride + lane / 16 * 8;                      // of A's four 8x8 quarters: rows, then columns
     y += (lane % 8 + lane / 16 * 8) * stride + lane / 8 % 2 * 8;  // of two pieces of B: columns, then rows of Y
+    constexpr int together = D <= 64 ? D / 16 : 2;  // steps without a branch between them
     clear(s);
-#pragma unroll STEPS
+#pragma unroll together
     for (int k = 0; k < D; k += 16) {
       u32 a[M][4];
 #pragma unroll
@@ -87,14 +87,14 @@ struct Tf32 {
   }
 
   // An 8x8 matrix of 16-bit numbers is, to ldmatrix4, as well one of 8x4 floats.
-  template <int D, int STEPS = 2, int M, int N>
+  template <int D, int M, int N>
   static DEVICE void multiply(float (&s)[M][N][4], const float *x, const float *y) {
     constexpr int stride = stride_of<float, D>;
     int lane = threadIdx.x % 32;
     x += lane % 16 * stride + lane / 16 * 4;
     y += (lane % 8 + lane / 16 * 8) * stride + lane / 8 % 2 * 4;
     clear(s);
-#pragma unroll STEPS
+#pragma unroll 2
     for (int k = 0; k < D; k += 8) {
       u32 a[M][4];
 #pragma unroll
@@ -145,14 +145,14 @@ struct Tf32 {
 struct F32 {
   typedef float Number;
 
-  template <int D, int STEPS = 1, int M, int N>
+  template <int D, int M, int N>
   static DEVICE void multiply(float (&s)[M][N][4], const float *x, const float *y) {
     constexpr int stride = stride_of<float, D>;
     int lane = threadIdx.x % 32;
     x += lane / 4 * stride;
     y += lane % 4 * 2 * stride;
     clear(s);
-#pragma unroll STEPS
+#pragma unroll 1
     for (int k = 0; k < D; k += 4) {
       float a[M][2][4];
 #pragma unroll

@@ -75,7 +75,7 @@ var modules = []module{
 		{name: "attention_queries_64_128x64x2_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 4, 4}, threads: 128, shared: 640},
 		{name: "attention_queries_64_64x64x3_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 4, 4}, threads: 128, shared: 384},
 		{name: "attention_keys_64_64x64x3_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 4, 4}, threads: 128, shared: 0},
-		{name: "attention_keys_64_64x32x4_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 4, 4}, threads: 128, shared: 0},
+		{name: "attention_keys_64_64x32x3_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 4, 4}, threads: 128, shared: 0},
 	}},
 	{name: "attention_mix", entries: []entry{
 		{name: "attention_mix_f32", params: []int{8, 8, 8, 8, 4, 4, 4, 4}, threads: 256, shared: 0},

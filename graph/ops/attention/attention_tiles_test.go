@@ -60,7 +60,7 @@ func attentionPasses(p cuda.Precision) []attentionPass {
 		}
 		passes[2].measured = []namedTile{
 			{attentionTile{64, 64, 64, 2}, "attention_keys_64_64x64x3"},
-			{attentionTile{64, 64, 32, 2}, "attention_keys_64_64x32x4"},
+			{attentionTile{64, 64, 32, 2}, "attention_keys_64_64x32x3"},
 		}
 	}
 	return passes
