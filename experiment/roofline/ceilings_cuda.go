@@ -49,7 +49,7 @@ func Ceilings(c models.Spec, o Options, out io.Writer) error {
 	}
 	m := &meter{Device: d, draw: rand.New(rand.NewPCG(1, 2))}
 	defer m.close()
-	if _, err := m.product(products[0].Gemm, warmUp); err != nil {
+	if _, _, err := m.product(products[0].Gemm, warmUp); err != nil {
 		return errors.Wrap(err, "warm-up")
 	}
 	bytes, err := m.copyRate()
@@ -60,11 +60,10 @@ func Ceilings(c models.Spec, o Options, out io.Writer) error {
 	t.Row("product", "in a step", "microseconds", "TFLOP/s", "")
 	var seconds, flops float64
 	for _, p := range products {
-		took, err := m.product(p.Gemm, timed)
+		took, note, err := m.product(p.Gemm, timed)
 		if err != nil {
 			return errors.Wrap(err, p.String())
 		}
-		note := ""
 		if !p.Aligned() {
 			note = "rows that are no multiples of 16 bytes"
 		}
@@ -89,7 +88,7 @@ func productsOf(c models.Spec, o Options) ([]product, error) {
 				continue
 			}
 			g := *w.Product
-			g.A.Ptr, g.B.Ptr, g.C.Ptr = 0, 0, 0
+			g.A.Ptr, g.B.Ptr, g.C.Ptr, g.Aux.Ptr = 0, 0, 0, 0
 			if i := slices.IndexFunc(all, func(p product) bool { return p.Gemm == g }); i >= 0 {
 				all[i].count++
 			} else {
@@ -172,13 +171,22 @@ func (m *meter) copyRate() (float64, error) {
 }
 
 // product is how long a product takes, of operands that no cache holds.
-func (m *meter) product(g cuda.Gemm, about time.Duration) (float64, error) {
+func (m *meter) product(g cuda.Gemm, about time.Duration) (seconds float64, note string, err error) {
 	sets, free, err := m.operands(g)
 	defer free()
 	if err != nil {
-		return 0, err
+		return 0, "", err
 	}
-	return m.seconds(about, func(i int) error { return m.Gemm(sets[i%len(sets)]) })
+	seconds, err = m.seconds(about, func(i int) error { return m.Gemm(sets[i%len(sets)]) })
+	if errors.Is(err, cuda.ErrNoEpilogue) {
+		note = "without the epilogue, which cuBLASLt does not have"
+		seconds, err = m.seconds(about, func(i int) error {
+			plain := sets[i%len(sets)]
+			plain.Epilogue = cuda.NoEpilogue
+			return m.Gemm(plain)
+		})
+	}
+	return seconds, note, err
 }
 
 // operands makes products of the same shape of different arrays, as many as it takes until they are more than caches hold.
@@ -195,7 +203,11 @@ func (m *meter) operands(g cuda.Gemm) (sets []cuda.Gemm, free func(), err error)
 		return (rows*ld + (max(1, g.Batch)-1)*stride + line - 1) / line * line
 	}
 	a, b, c := length(rowsA, g.LDA, g.StrideA), length(rowsB, g.LDB, g.StrideB), length(g.M, g.LDC, g.StrideC)
-	n := 1 + rotated/(a*g.A.Type.Size()+b*g.B.Type.Size()+c*g.C.Type.Size())
+	aux := 0
+	if g.Epilogue != cuda.NoEpilogue {
+		aux = c
+	}
+	n := 1 + rotated/(a*g.A.Type.Size()+b*g.B.Type.Size()+(c+aux)*g.C.Type.Size())
 	sets = slices.Repeat([]cuda.Gemm{g}, min(n, most))
 	var all []cuda.Array
 	free = func() {
@@ -211,7 +223,11 @@ func (m *meter) operands(g cuda.Gemm) (sets []cuda.Gemm, free func(), err error)
 		{func(g *cuda.Gemm) *cuda.Array { return &g.A }, a, m.random},
 		{func(g *cuda.Gemm) *cuda.Array { return &g.B }, b, m.random},
 		{func(g *cuda.Gemm) *cuda.Array { return &g.C }, c, m.Zero},
+		{func(g *cuda.Gemm) *cuda.Array { return &g.Aux }, aux, m.random},
 	} {
+		if part.each == 0 {
+			continue
+		}
 		array, err := m.Alloc(part.of(&g).Type, part.each*len(sets))
 		if err != nil {
 			return nil, free, err
@@ -229,15 +245,18 @@ func (m *meter) operands(g cuda.Gemm) (sets []cuda.Gemm, free func(), err error)
 
 // seconds is the mean time of runs of f, with their numbers, that take about so long; one more before them is not counted.
 func (m *meter) seconds(about time.Duration, f func(i int) error) (float64, error) {
-	leave, err := m.Enter()
-	if err != nil {
-		return 0, err
+	each := func(i int) error { // with scratch memory of its own
+		leave, err := m.Enter()
+		if err != nil {
+			return err
+		}
+		defer leave()
+		return f(i)
 	}
-	defer leave()
 	run := func(n int) (time.Duration, error) {
 		return m.Timed(func() error {
 			for i := range n {
-				if err := f(i); err != nil {
+				if err := each(i); err != nil {
 					return err
 				}
 			}

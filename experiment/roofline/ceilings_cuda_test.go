@@ -49,9 +49,18 @@ func TestOperandsAreRandomAndRotate(t *testing.T) {
 	defer free()
 	require.NoError(t, err)
 	assert.Equal(t, 1+rotated/(20<<20), len(sets))
+	fused := g
+	fused.Epilogue = cuda.DGELU
+	more, freeMore, err := m.operands(fused)
+	defer freeMore()
+	require.NoError(t, err)
+	assert.Equal(t, 1+rotated/(28<<20), len(more), "what the epilogue reads counts")
 	seen := map[uint64]bool{}
-	for _, s := range sets {
-		for _, a := range []cuda.Array{s.A, s.B, s.C} {
+	for _, s := range append(sets, more...) {
+		for _, a := range []cuda.Array{s.A, s.B, s.C, s.Aux} {
+			if a.None() && s.Epilogue == cuda.NoEpilogue {
+				continue
+			}
 			assert.False(t, seen[a.Ptr], "one array twice")
 			seen[a.Ptr] = true
 		}
@@ -82,20 +91,29 @@ func TestSecondsAreOfManyRuns(t *testing.T) {
 	assert.Equal(t, len(numbers)-3, numbers[len(numbers)-1])
 }
 
-// TestCeilings: each product of a step has a row.
+// TestCeilings: each product of a step has a row, also where there is no cuBLASLt for its epilogue.
 func TestCeilings(t *testing.T) {
+	const note = "without the epilogue, which cuBLASLt does not have"
+	assert.NotContains(t, ceilings(t, 1), note)
+	t.Setenv("RESIDUA_CUBLASLT", "0")
+	assert.Contains(t, ceilings(t, 2), note) // of other shapes
+}
+
+// ceilings is what Ceilings prints.
+func ceilings(t *testing.T, batch int) string {
 	p, err := models.Standard().Preset("quickstart")
 	require.NoError(t, err)
 	p.Config.Layers, p.Config.Seq = 1, 8
 	spec, err := p.Config.Resolve()
 	require.NoError(t, err)
 	var out bytes.Buffer
-	require.NoError(t, Ceilings(spec, Options{Batch: 1, Precision: graph.BF16}, &out))
-	products, err := productsOf(spec, Options{Batch: 1, Precision: graph.BF16, GPU: GPU{Multiprocessors: 1}})
+	require.NoError(t, Ceilings(spec, Options{Batch: batch, Precision: graph.BF16}, &out))
+	products, err := productsOf(spec, Options{Batch: batch, Precision: graph.BF16, GPU: GPU{Multiprocessors: 1}})
 	require.NoError(t, err)
 	require.NotEmpty(t, products)
 	for _, p := range products {
 		assert.Contains(t, out.String(), p.String()+" ")
 	}
-	assert.Regexp(t, `: copies [1-9]\d* GB/s; all products of a step of 1 x 8 in bf16: `, out.String())
+	assert.Regexp(t, fmt.Sprintf(`: copies [1-9]\d* GB/s; all products of a step of %d x 8 in bf16: `, batch), out.String())
+	return out.String()
 }
