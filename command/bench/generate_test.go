@@ -14,9 +14,9 @@ import (
 
 func TestBenchGenerate(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "generation.json")
-	got := execute("generate", "-models", "quickstart,quickstart-transformer", "-prompt", "20", "-tokens", "3", "-steps", "2", "-rounds", "1", "-threads", "1", "-out", file)
+	got := execute("generate", "-models", "quickstart,quickstart-transformer", "-batch", "2", "-prompt", "20", "-tokens", "3", "-steps", "2", "-rounds", "1", "-threads", "1", "-out", file)
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
-	assert.Regexp(t, `(?m)^quickstart +Residua +20 +\d+\.\d +\d+ +\d+% +3 +\d+\.\d\d +\d`, got.Stdout)
+	assert.Regexp(t, `(?m)^quickstart +Residua +20 +\d+\.\d +\d+ +\d+% +2 +3 +\d+\.\d\d +\d`, got.Stdout)
 	assert.Equal(t, got.Stdout, execute("show", file).Stdout)
 	require.Len(t, kept(t, file).Generation, 2)
 }

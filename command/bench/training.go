@@ -112,7 +112,7 @@ type generation struct {
 	Models []string `yaml:"models" split:"," default:"gpt2-124m" help:"measure <A,B>: gpt2-124m, GPT-2's smallest shape, or presets"`
 	Steps  int      `yaml:"steps" default:"5" min:"1" help:"time <N> texts in a turn"`
 	bench.Text
-	host
+	target
 	bench.PyTorch
 	output
 }
@@ -122,7 +122,12 @@ func (c *generation) run(ctx context.Context, zoo models.Zoo, out cli.Output) er
 	if err != nil {
 		return cli.Flag("models", err)
 	}
-	return c.measure(ctx, out, bench.Options{Steps: c.Steps, Target: c.target()}, &c.PyTorch, "", ofModels(all, (*bench.Bench).Generation))
+	o, err := c.options()
+	if err != nil {
+		return err
+	}
+	o.Steps = c.Steps
+	return c.measure(ctx, out, o, &c.PyTorch, "", ofModels(all, (*bench.Bench).Generation))
 }
 
 // show shows a report that was kept.

@@ -4,9 +4,11 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/pkg/errors"
+	"golang.org/x/sync/errgroup"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
@@ -19,6 +21,7 @@ import (
 type Text struct {
 	Prompt int `json:"prompt" yaml:"prompt" default:"500" min:"1" max:"1048576" help:"time the reading of a prompt of <N> tokens"`
 	Tokens int `json:"tokens" yaml:"tokens" default:"128" min:"1" max:"1048576" help:"decode <N> tokens after a short prompt"` // of decodeAfter
+	Batch  int `json:"batch,omitempty" yaml:"batch" default:"1" min:"1" max:"1024" help:"decode <N> texts at a time"`
 }
 
 // decodeAfter is the prompt of the tokens that are decoded: short, so that a token's time is hardly the prompt's.
@@ -103,7 +106,7 @@ func newGeneration(w Workload, on Target) (*generationRun, error) {
 		r.prompt = append(r.prompt, int32(draw.IntN(w.Spec.Vocab)))
 	}
 	var err error
-	r.generator, err = generate.New(r.store, w.Spec, nil, generate.Options{Threads: on.Threads, Window: w.Spec.Seq, Rows: 1})
+	r.generator, err = generate.New(r.store, w.Spec, nil, generate.Options{Threads: on.Threads, Device: on.Device, Precision: on.Precision, Window: w.Spec.Seq, Rows: max(1, w.Text.Batch)})
 	return r, err
 }
 
@@ -113,15 +116,21 @@ func (r *generationRun) step() (float64, error) {
 	return 0, err
 }
 
-// decode returns the seconds a token, from the first one on.
+// decode returns the seconds a token of each text, from the first one on.
 func (r *generationRun) decode() (float64, error) {
+	var texts errgroup.Group
+	var first sync.Once
 	var begin time.Time
-	_, err := r.generator.Generate(context.Background(), generate.Request{IDs: r.prompt[:decodeAfter], Tokens: r.text.Tokens + 1}, func(generate.Piece) error {
-		if begin.IsZero() {
-			begin = time.Now()
-		}
-		return nil
-	})
+	for range max(1, r.text.Batch) {
+		texts.Go(func() error {
+			_, err := r.generator.Generate(context.Background(), generate.Request{IDs: r.prompt[:decodeAfter], Tokens: r.text.Tokens + 1}, func(generate.Piece) error {
+				first.Do(func() { begin = time.Now() })
+				return nil
+			})
+			return err
+		})
+	}
+	err := texts.Wait()
 	return time.Since(begin).Seconds() / float64(r.text.Tokens), err
 }
 
@@ -135,6 +144,10 @@ func (r *generationRun) close() { r.generator.Close() }
 // Report.Generation.
 func (b *Bench) Generation(ctx context.Context, chosen []Workload) error {
 	theirs := b.o.PyTorch
+	if theirs != nil && b.o.Target.onGPU() {
+		b.warn("transformers is left out: it is compared on the CPU alone")
+		theirs = nil
+	}
 	if theirs != nil {
 		if err := theirs.checkTransformers(ctx); err != nil {
 			b.warn(err.Error())

@@ -13,17 +13,17 @@ type GenerationTiming struct {
 	PrefillGFLOPS   float64 `json:"prefill_gflops"`
 	PrefillShare    float64 `json:"prefill_peak_share"`
 	TokenSeconds    float64 `json:"token_seconds"` // of one that is decoded
-	TokensPS        float64 `json:"tokens_per_s"`
+	TokensPS        float64 `json:"tokens_per_s"`  // of all texts that are decoded at a time
 	PeakBytes       int     `json:"peak_bytes"`
 }
 
 func newGenerationTiming(w Workload, of *worker) GenerationTiming {
 	prefill, token := median(of.seconds), median(of.tokenSeconds)
 	return GenerationTiming{PrefillSeconds: prefill, PrefillTokensPS: float64(w.Text.Prompt) / prefill, PrefillGFLOPS: w.prefillFLOPs() / prefill / 1e9,
-		TokenSeconds: token, TokensPS: 1 / token, PeakBytes: of.peak}
+		TokenSeconds: token, TokensPS: float64(max(1, w.Text.Batch)) / token, PeakBytes: of.peak}
 }
 
-// GenerationResult is a model's speed of generation, one text at a time.
+// GenerationResult is a model's speed of generation.
 type GenerationResult struct {
 	Name       string `json:"name"`
 	Parameters int    `json:"parameters"`
@@ -55,15 +55,15 @@ func (r *GenerationResult) shares(m *Machine) {
 }
 
 // generationNote explains the table.
-const generationNote = `prefill: a prompt is read, up to the first token after it; decoding: greedy, after a prompt of %d tokens; one text at a time,
+const generationNote = `prefill: a prompt is read, up to the first token after it; decoding: greedy, after a prompt of %d tokens, texts at a time,
 speedup: Residua's over transformers'`
 
 func (r *Report) generationTable() figure.Table {
-	t := figure.Table{Title: "Generation", Align: "llrrrrrrrrr", Note: fmt.Sprintf(generationNote, decodeAfter),
-		Header: []string{"model", "implementation", "prompt", "ms", "tokens/s", r.Machine.peakName(), "speedup", "decoded", "ms/token", "tokens/s", "speedup"}}
+	t := figure.Table{Title: "Generation", Align: "llrrrrrrrrrr", Note: fmt.Sprintf(generationNote, decodeAfter),
+		Header: []string{"model", "implementation", "prompt", "ms", "tokens/s", r.Machine.peakName(), "speedup", "texts", "decoded", "ms/token", "tokens/s", "speedup"}}
 	row := func(model, implementation string, text Text, of GenerationTiming, prefill, decode string) {
 		t.Row(model, implementationName(implementation), text.Prompt, fmt.Sprintf("%.1f", 1e3*of.PrefillSeconds),
-			whole(of.PrefillTokensPS), percent(of.PrefillShare), prefill, text.Tokens, fmt.Sprintf("%.2f", 1e3*of.TokenSeconds), fmt.Sprintf("%.1f", of.TokensPS), decode)
+			whole(of.PrefillTokensPS), percent(of.PrefillShare), prefill, max(1, text.Batch), text.Tokens, fmt.Sprintf("%.2f", 1e3*of.TokenSeconds), fmt.Sprintf("%.1f", of.TokensPS), decode)
 	}
 	for _, g := range r.Generation {
 		prefill, decode := "", ""

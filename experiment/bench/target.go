@@ -6,10 +6,10 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// Target is what models are trained on. The zero value is all cores of the CPU.
+// Target is what models run on. The zero value is all cores of the CPU.
 type Target struct {
 	Threads   int             `json:"threads" yaml:"threads" min:"0" max:"1024" help:"compute with <N> threads; 0: all cores"`
-	Device    graph.Device    `json:"device,omitempty" yaml:"device" default:"cpu" help:"train on <D>: cpu, cuda or, of several GPUs, cuda:1; so does PyTorch"`
+	Device    graph.Device    `json:"device,omitempty" yaml:"device" default:"cpu" help:"run on <D>: cpu, cuda or, of several GPUs, cuda:1; so does PyTorch"`
 	Precision graph.Precision `json:"precision,omitempty" yaml:"precision" help:"on cuda: compute in <P>: fp32, tf32 or bf16 (PyTorch: autocast); without, tf32"`
 }
 
