@@ -13,12 +13,48 @@
 // A thread has pieces of PIECE neighbours of a row.
 constexpr int PIECE = 8;
 
+// Piece is one as it lies in memory, in registers that a load may still be on its way to.
+template <typename A>
+struct Piece {
+  uint4 words[sizeof(A) / 2];
+
+  DEVICE void unpack(float v[PIECE]) const;
+};
+
+template <>
+DEVICE void Piece<float>::unpack(float v[PIECE]) const {
+#pragma unroll
+  for (int i = 0; i < 2; i++) {
+    v[4 * i] = __uint_as_float(words[i].x), v[4 * i + 1] = __uint_as_float(words[i].y);
+    v[4 * i + 2] = __uint_as_float(words[i].z), v[4 * i + 3] = __uint_as_float(words[i].w);
+  }
+}
+template <>
+DEVICE void Piece<bf16>::unpack(float v[PIECE]) const {
+  unpack_bf16(words[0].x, v[0], v[1]);
+  unpack_bf16(words[0].y, v[2], v[3]);
+  unpack_bf16(words[0].z, v[4], v[5]);
+  unpack_bf16(words[0].w, v[6], v[7]);
+}
+
+// fetch_piece begins to load a piece that is within a row or beyond its width, where it is zeros; x is aligned to 16 bytes.
+template <typename A>
+DEVICE Piece<A> fetch_piece(const A* x, int column, int width) {
+  Piece<A> p;
+#pragma unroll
+  for (int i = 0; i < static_cast<int>(sizeof(A)) / 2; i++) {
+    p.words[i] = make_uint4(0, 0, 0, 0);
+    if (column < width) p.words[i] = reinterpret_cast<const uint4*>(x + column)[i];
+  }
+  return p;
+}
+
 // load_piece reads the elements of a row from a column on, zeros beyond its width. vectors says that the width is a multiple
 // of PIECE, so that a piece that begins within the row is whole, and that x is aligned to 16 bytes.
 template <typename A>
 DEVICE void load_piece(float v[PIECE], const A* x, int column, int width, bool vectors) {
-  if (vectors && column < width) {
-    load8(x + column, v);
+  if (vectors) {
+    fetch_piece(x, column, width).unpack(v);
     return;
   }
 #pragma unroll
@@ -28,8 +64,8 @@ DEVICE void load_piece(float v[PIECE], const A* x, int column, int width, bool v
 // store_piece writes what load_piece would read.
 template <typename A>
 DEVICE void store_piece(A* y, const float v[PIECE], int column, int width, bool vectors) {
-  if (vectors && column < width) {
-    store8(y + column, v);
+  if (vectors) {
+    if (column < width) store8(y + column, v);
     return;
   }
 #pragma unroll
@@ -46,118 +82,167 @@ struct Team {
   // teams are those of a block.
   DEVICE int teams() const { return blockDim.x / threads(); }
 
-  // sum adds x and y over the team; all teams of the block call it. It does not end synchronised: memory, of 32 pairs, is
+  // sum adds N numbers over the team; all teams of the block call it. It does not end synchronised: memory, of 32 warps, is
   // not to be used again before the block has been.
-  DEVICE float2 sum(float x, float y, float2* memory) const {
-    float2 sum = make_float2(warp_sum(x), warp_sum(y));
-    if (warps == 1) return sum;
-    if (threadIdx.x % 32 == 0) memory[threadIdx.x / 32] = sum;
+  template <int N>
+  DEVICE void sum(float (&x)[N], float (*memory)[N]) const {
+#pragma unroll
+    for (int i = 0; i < N; i++) x[i] = warp_sum(x[i]);
+    if (warps == 1) return;
+#pragma unroll
+    for (int i = 0; i < N; i++)
+      if (threadIdx.x % 32 == 0) memory[threadIdx.x / 32][i] = x[i];
     __syncthreads();
-    sum = make_float2(0.0f, 0.0f);
-    for (int w = 0; w < warps; w++) {
-      float2 term = memory[index * warps + w];
-      sum.x += term.x, sum.y += term.y;
-    }
-    return sum;
+#pragma unroll
+    for (int i = 0; i < N; i++) x[i] = 0.0f;
+#pragma unroll 4
+    for (int w = 0; w < warps; w++)
+#pragma unroll
+      for (int i = 0; i < N; i++) x[i] += memory[index * warps + w][i];
+  }
+
+  DEVICE float sum(float x, float (*memory)[1]) const {
+    float one[1] = {x};
+    sum(one, memory);
+    return one[0];
   }
 };
 
 // ---- forward ----
 
-// KEPT are the pieces of a row that a thread keeps in registers. A wider row is read once for each pass over it.
+// KEPT are the pieces of a row that a thread keeps in registers.
 constexpr int KEPT = 4;
 
 template <typename A>
-struct NormRow {
+struct NormForward {
+  A* y;  // [rows, width]; null: not wanted
   const A* x;
-  int width, vectors, first_column, span;  // span: columns between a thread's pieces
-  float v[KEPT][PIECE];
-  float shift;
+  const float *gain, *bias;  // [groups, width]; bias may be null
+  float *mean, *rstd;        // [rows]
+  i64 rows;
+  int width, groups, rms;
+  float eps;
+  int warps, vectors;
 
-  DEVICE void fetch(int from) {
-#pragma unroll
-    for (int i = 0; i < KEPT; i++) load_piece(v[i], x, from + first_column + i * span, width, vectors);
-  }
+  DEVICE float rstd_of(float squares, float share) const { return rsqrtf(squares * share + eps); }
 
-  // sum adds x - shift - mean, or its square, over the pieces that are there.
-  DEVICE float sum(int from, float mean, bool squares) const {
-    float sum = 0.0f;
-#pragma unroll
-    for (int i = 0; i < KEPT; i++)
-#pragma unroll
-      for (int e = 0; e < PIECE; e++) {
-        float d = v[i][e] - shift - mean;
-        if (from + first_column + i * span + e < width) sum += squares ? d * d : d;
-      }
-    return sum;
-  }
+  // gain_of is where the gain of a row begins, and its bias.
+  DEVICE i64 gain_of(int row) const { return static_cast<i64>(row % groups) * width; }
 
-  // put writes (x - shift - mean) rstd * gain + bias of the pieces that are there; bias may be null.
-  DEVICE void put(A* y, const float* gain, const float* bias, int from, float mean, float rstd) const {
+  // put writes v * gain + bias, v being a piece of n.
+  DEVICE void put(float v[PIECE], int row, i64 at, int column) const {
+    float p[PIECE];
+    load_piece(p, gain + at, column, width, vectors);
 #pragma unroll
-    for (int i = 0; i < KEPT; i++) {
-      int column = from + first_column + i * span;
-      if (column >= width) break;
-      float g[PIECE], b[PIECE] = {}, out[PIECE];
-      load_piece(g, gain, column, width, vectors);
-      if (bias != nullptr) load_piece(b, bias, column, width, vectors);
+    for (int e = 0; e < PIECE; e++) v[e] *= p[e];
+    if (bias != nullptr) {
+      load_piece(p, bias + at, column, width, vectors);
 #pragma unroll
-      for (int e = 0; e < PIECE; e++) out[e] = fmaf((v[i][e] - shift - mean) * rstd, g[e], b[e]);
-      store_piece(y, out, column, width, vectors);
+      for (int e = 0; e < PIECE; e++) v[e] += p[e];
     }
+    store_piece(y + static_cast<i64>(row) * width, v, column, width, vectors);
   }
-};
 
-// norm_forward: y [rows, width], mean and rstd [rows], gain and bias [groups, width]; a null y is not wanted.
-template <typename A>
-DEVICE void norm_forward(A* y, const A* x, const float* gain, const float* bias, float* mean, float* rstd, i64 rows, int width, int groups,
-                         int rms, float eps, int warps, int vectors) {
-  __shared__ float2 memory[2][32];
-  Team team(warps);
-  i64 row = static_cast<i64>(blockIdx.x) * team.teams() + team.index;
-  bool active = row < rows;
-  if (!active) row = rows - 1;  // the team goes along to the barriers
-  NormRow<A> r = {x + row * width, width, vectors, PIECE * team.thread, PIECE * team.threads()};
-  r.shift = rms ? 0.0f : load(r.x);
-  int step = KEPT * r.span;
-  r.fetch(0);
-  float centre = 0.0f;
-  if (!rms) {
-    for (int from = 0; from < width; from += step) {
-      if (from > 0) r.fetch(from);
-      centre += r.sum(from, 0.0f, false);
-    }
-    centre = team.sum(centre, 0.0f, memory[0]).x / width;
-  }
-  float squares = 0.0f;
-  for (int from = 0; from < width; from += step) {
-    if (width > step) r.fetch(from);
-    squares += r.sum(from, centre, true);
-  }
-  float scale = 1.0f / sqrtf(team.sum(squares, 0.0f, memory[1]).x / width + eps);
-  if (!active) return;
-  if (team.thread == 0) {
+  DEVICE void put_statistics(const Team& team, int row, float centre, float scale) const {
+    if (team.thread != 0) return;
     if (!rms) mean[row] = centre;
     rstd[row] = scale;
   }
-  if (y == nullptr) return;
-  i64 group = row % groups * width;
-  for (int from = 0; from < width; from += step) {
-    if (width > step) r.fetch(from);
-    r.put(y + row * width, gain + group, bias == nullptr ? nullptr : bias + group, from, centre, scale);
+};
+
+// norm_forward_kept is for rows of whole, aligned pieces, at most KEPT a thread, all of which are on their way before the
+// first is used.
+template <typename A>
+DEVICE void norm_forward_kept(const NormForward<A>& a, const Team& team, int row, bool active, float (*memory)[32][1]) {
+  const A* x = a.x + static_cast<i64>(row) * a.width;
+  int column = PIECE * team.thread, span = PIECE * team.threads();
+  Piece<A> pieces[KEPT];
+#pragma unroll
+  for (int i = 0; i < KEPT; i++) pieces[i] = fetch_piece(x, column + i * span, a.width);
+  float shift = a.rms ? 0.0f : load(x), share = __fdividef(1.0f, a.width), sum = 0.0f, centre = 0.0f;
+  float v[KEPT][PIECE];
+#pragma unroll
+  for (int i = 0; i < KEPT; i++) {
+    pieces[i].unpack(v[i]);
+#pragma unroll
+    for (int e = 0; e < PIECE; e++) {
+      v[i][e] -= shift;
+      if (column + i * span < a.width) sum += v[i][e];
+    }
+  }
+  if (!a.rms) centre = team.sum(sum, memory[0]) * share;
+  sum = 0.0f;
+#pragma unroll
+  for (int i = 0; i < KEPT; i++)
+#pragma unroll
+    for (int e = 0; e < PIECE; e++) {
+      v[i][e] -= centre;
+      if (column + i * span < a.width) sum = fmaf(v[i][e], v[i][e], sum);
+    }
+  float scale = a.rstd_of(team.sum(sum, memory[1]), share);
+  if (!active) return;
+  a.put_statistics(team, row, centre, scale);
+  if (a.y == nullptr) return;
+  i64 at = a.gain_of(row);
+#pragma unroll
+  for (int i = 0; i < KEPT; i++) {
+    if (column + i * span >= a.width) break;
+#pragma unroll
+    for (int e = 0; e < PIECE; e++) v[i][e] *= scale;
+    a.put(v[i], row, at, column + i * span);
   }
 }
 
-KERNEL(256)
-norm_forward_f32(float* y, const float* x, const float* gain, const float* bias, float* mean, float* rstd, i64 rows, int width, int groups,
-                 int rms, float eps, int warps, int vectors) {
-  norm_forward(y, x, gain, bias, mean, rstd, rows, width, groups, rms, eps, warps, vectors);
+// norm_forward_any reads a row once for each pass over it.
+template <typename A>
+DEVICE void norm_forward_any(const NormForward<A>& a, const Team& team, int row, bool active, float (*memory)[32][1]) {
+  const A* x = a.x + static_cast<i64>(row) * a.width;
+  float shift = a.rms ? 0.0f : load(x), share = __fdividef(1.0f, a.width), centre = 0.0f, scale = 0.0f, v[PIECE];
+#pragma unroll 1
+  for (int pass = a.rms ? 1 : 0; pass < 3; pass++) {
+    float sum = 0.0f;
+#pragma unroll 1
+    for (int column = PIECE * team.thread; column < a.width; column += PIECE * team.threads()) {
+      load_piece(v, x, column, a.width, a.vectors);
+#pragma unroll
+      for (int e = 0; e < PIECE; e++) {
+        v[e] = v[e] - shift - centre;
+        if (column + e < a.width) sum += pass == 0 ? v[e] : v[e] * v[e];
+      }
+      if (pass < 2 || !active || a.y == nullptr) continue;
+#pragma unroll
+      for (int e = 0; e < PIECE; e++) v[e] *= scale;
+      a.put(v, row, a.gain_of(row), column);
+    }
+    if (pass == 0) centre = team.sum(sum, memory[0]) * share;
+    if (pass == 1) scale = a.rstd_of(team.sum(sum, memory[1]), share);
+  }
+  if (active) a.put_statistics(team, row, centre, scale);
 }
-KERNEL(256)
-norm_forward_bf16(bf16* y, const bf16* x, const float* gain, const float* bias, float* mean, float* rstd, i64 rows, int width, int groups,
-                  int rms, float eps, int warps, int vectors) {
-  norm_forward(y, x, gain, bias, mean, rstd, rows, width, groups, rms, eps, warps, vectors);
+
+template <typename A>
+DEVICE void norm_forward(const NormForward<A>& a) {
+  __shared__ float memory[2][32][1];
+  Team team(a.warps);
+  int row = blockIdx.x * team.teams() + team.index;
+  bool active = row < a.rows;
+  if (!active) row = a.rows - 1;  // the team goes along to the barriers
+  if (a.vectors && a.width <= KEPT * PIECE * team.threads()) {
+    norm_forward_kept(a, team, row, active, memory);
+  } else {
+    norm_forward_any(a, team, row, active, memory);
+  }
 }
+
+#define NORM_FORWARD(NAME, A, BLOCKS)                                                                                            \
+  KERNEL(256, BLOCKS)                                                                                                            \
+  NAME(A* y, const A* x, const float* gain, const float* bias, float* mean, float* rstd, i64 rows, int width, int groups,        \
+       int rms, float eps, int warps, int vectors) {                                                                             \
+    norm_forward(NormForward<A>{y, x, gain, bias, mean, rstd, rows, width, groups, rms, eps, warps, vectors});                   \
+  }
+
+NORM_FORWARD(norm_forward_f32, float, 3)
+NORM_FORWARD(norm_forward_bf16, bf16, 4)
 
 // ---- backward ----
 
@@ -168,51 +253,53 @@ struct NormGradients {
   const A *dy, *x, *addend;
   const float *gain, *mean, *rstd;
   i64 rows;
-  int width, groups, rms, warps, vectors;
+  int width, groups, rms, warps;
 
   // shift_of is what is subtracted from a row.
   DEVICE float shift_of(i64 row) const { return rms ? 0.0f : load(x + row * width); }
   DEVICE float mean_of(i64 row) const { return rms ? 0.0f : mean[row]; }
 };
 
-// norm_backward is for rows of at most a piece a thread of a team. A team walks over rows of group blockIdx.y, so that its
-// threads can sum the gradients of the gain and the bias in registers.
+// norm_backward is for rows of whole, aligned pieces, at most one a thread of a team. A team walks over rows of group
+// blockIdx.y, so that its threads can sum the gradients of the gain and the bias in registers. All that it reads of a row is on
+// its way before the first number is used.
 template <typename A>
 DEVICE void norm_backward(const NormGradients<A>& a) {
-  __shared__ float2 memory[2][32];
+  __shared__ float memory[2][32][2];
   Team team(a.warps);
   int column = PIECE * team.thread, group = blockIdx.y, parity = 0;
-  bool vectors = a.vectors != 0;
-  float gain[PIECE], dgain[PIECE] = {}, dbias[PIECE] = {};
-  load_piece(gain, a.gain + static_cast<i64>(group) * a.width, column, a.width, vectors);
-  i64 all = a.rows / a.groups, step = static_cast<i64>(gridDim.x) * team.teams();
-  for (i64 first = static_cast<i64>(blockIdx.x) * team.teams(); first < all; first += step, parity ^= 1) {
+  float gain[PIECE], dgain[PIECE] = {}, dbias[PIECE] = {}, share = __fdividef(1.0f, a.width);
+  load_piece(gain, a.gain + static_cast<i64>(group) * a.width, column, a.width, true);
+  int all = static_cast<int>(a.rows) / a.groups, step = gridDim.x * team.teams();
+  for (int first = blockIdx.x * team.teams(); first < all; first += step, parity ^= 1) {
     bool active = first + team.index < all;
-    i64 row = (active ? first + team.index : first) * a.groups + group;
-    int width = active ? a.width : 0;
-    float n[PIECE], h[PIECE], add[PIECE] = {};
-    load_piece(n, a.x + row * a.width, column, width, vectors);
-    load_piece(h, a.dy + row * a.width, column, width, vectors);
-    if (a.addend != nullptr) load_piece(add, a.addend + row * a.width, column, width, vectors);
-    float rstd = a.rstd[row], shift = a.shift_of(row), mean = a.mean_of(row), h_sum = 0.0f, hn_sum = 0.0f;
+    int row = (active ? first + team.index : first) * a.groups + group, width = active ? a.width : 0;
+    i64 at = static_cast<i64>(row) * a.width;
+    Piece<A> x = fetch_piece(a.x + at, column, width), dy = fetch_piece(a.dy + at, column, width);
+    Piece<A> addend = fetch_piece(a.addend + at, column, a.addend == nullptr ? 0 : width);
+    float rstd = a.rstd[row], mean = a.mean_of(row), shift = a.shift_of(row);
+    float n[PIECE], h[PIECE], add[PIECE], sums[2] = {};
+    x.unpack(n);
+    dy.unpack(h);
 #pragma unroll
     for (int e = 0; e < PIECE; e++) {
       n[e] = (n[e] - shift - mean) * rstd;
       dgain[e] = fmaf(h[e], n[e], dgain[e]);
       dbias[e] += h[e];
       h[e] *= gain[e];
-      h_sum += h[e];
-      hn_sum = fmaf(h[e], n[e], hn_sum);
+      sums[0] += h[e];
+      sums[1] = fmaf(h[e], n[e], sums[1]);
     }
-    float2 sums = team.sum(h_sum, hn_sum, memory[parity]);
-    float mean_h = a.rms ? 0.0f : sums.x / a.width, mean_hn = sums.y / a.width;
+    team.sum(sums, memory[parity]);
+    float mean_h = a.rms ? 0.0f : sums[0] * share, mean_hn = sums[1] * share;
+    addend.unpack(add);
 #pragma unroll
-    for (int e = 0; e < PIECE; e++) h[e] = add[e] + (h[e] - mean_h - n[e] * mean_hn) * rstd;
-    store_piece(a.dx + row * a.width, h, column, width, vectors);
+    for (int e = 0; e < PIECE; e++) h[e] = fmaf(h[e] - mean_h - n[e] * mean_hn, rstd, add[e]);
+    store_piece(a.dx + at, h, column, width, true);
   }
   i64 at = ((static_cast<i64>(group) * gridDim.x + blockIdx.x) * team.teams() + team.index) * a.width;
-  if (a.dgain != nullptr) store_piece(a.dgain + at, dgain, column, a.width, vectors);
-  if (a.dbias != nullptr) store_piece(a.dbias + at, dbias, column, a.width, vectors);
+  if (a.dgain != nullptr) store_piece(a.dgain + at, dgain, column, a.width, true);
+  if (a.dbias != nullptr) store_piece(a.dbias + at, dbias, column, a.width, true);
 }
 
 // norm_backward_wide is for rows of any width, one a block; it leaves the gradients of gain and bias to norm_sums.
@@ -253,21 +340,22 @@ DEVICE void norm_sums(const NormGradients<A>& a) {
   if (a.dbias != nullptr) a.dbias[at] = dbias;
 }
 
-#define NORM_BACKWARD(NAME, A)                                                                                                     \
-  KERNEL(512)                                                                                                                      \
+#define NORM_BACKWARD(NAME, A, ...)                                                                                                \
+  KERNEL(__VA_ARGS__)                                                                                                              \
   NAME(A* dx, float* dgain, float* dbias, const A* dy, const A* x, const A* addend, const float* gain, const float* mean,          \
-       const float* rstd, i64 rows, int width, int groups, int rms, int warps, int vectors) {                                      \
-    norm_backward(NormGradients<A>{dx, dgain, dbias, dy, x, addend, gain, mean, rstd, rows, width, groups, rms, warps, vectors});  \
+       const float* rstd, i64 rows, int width, int groups, int rms, int warps) {                                                   \
+    norm_backward(NormGradients<A>{dx, dgain, dbias, dy, x, addend, gain, mean, rstd, rows, width, groups, rms, warps});           \
   }
 
-NORM_BACKWARD(norm_backward_f32, float)
-NORM_BACKWARD(norm_backward_bf16, bf16)
+// A multiprocessor runs 1,024 threads of bfloat16 at once.
+NORM_BACKWARD(norm_backward_f32, float, 512)
+NORM_BACKWARD(norm_backward_bf16, bf16, 512, 2)
 
 #define NORM_WIDE(NAME, BODY, A)                                                                                                   \
   KERNEL(512)                                                                                                                      \
   NAME(A* dx, float* dgain, float* dbias, const A* dy, const A* x, const A* addend, const float* gain, const float* mean,          \
        const float* rstd, i64 rows, int width, int groups, int rms) {                                                              \
-    BODY(NormGradients<A>{dx, dgain, dbias, dy, x, addend, gain, mean, rstd, rows, width, groups, rms, 16, 0});                    \
+    BODY(NormGradients<A>{dx, dgain, dbias, dy, x, addend, gain, mean, rstd, rows, width, groups, rms, 16});                    \
   }
 
 NORM_WIDE(norm_backward_wide_f32, norm_backward_wide, float)

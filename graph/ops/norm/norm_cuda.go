@@ -66,14 +66,20 @@ type DeviceGrad struct {
 // warps are those that have a row, a piece a thread.
 func (g *DeviceGrad) warps() int { return cuda.CeilDiv(g.Width, 32*normPiece) }
 
-// wide tells whether the rows are too wide for that.
-func (g *DeviceGrad) wide() bool { return g.warps() > 16 }
+// wide tells whether the rows are too wide for that, or are not of whole, aligned pieces.
+func (g *DeviceGrad) wide() bool {
+	return g.warps() > 16 || g.Width%normPiece != 0 || !cuda.Aligned16(g.DX, g.DY, g.X, g.Addend, g.Gain)
+}
 
-// blocks are those that share the rows of a group: as many as run at once where a
-// multiprocessor holds 640 threads, but no more than an eighth of the rows' number.
+// blocks are those that share the rows of a group: as many as run at once, but no more
+// than an eighth of the rows' number.
 func (g *DeviceGrad) blocks() int {
 	rows := cuda.CeilDiv(g.Rows/g.Groups, g.teamsOfBlock())
-	atOnce := g.Processors * max(1, 640/g.threads())
+	threads := 1024 // of a multiprocessor, by the registers that they take
+	if g.DX.Type == cuda.F32 {
+		threads = 768
+	}
+	atOnce := g.Processors * max(1, threads/g.threads())
 	return max(1, min(cuda.CeilDiv(rows, 8), cuda.CeilDiv(atOnce, g.Groups)))
 }
 
@@ -110,9 +116,8 @@ func (g *DeviceGrad) args() cuda.Args {
 }
 
 func (g *DeviceGrad) narrow() {
-	vectors := g.Width%normPiece == 0 && cuda.Aligned16(g.DX, g.DY, g.X, g.Addend, g.Gain)
 	grid := cuda.Grid{X: g.blocks(), Y: g.Groups, Threads: g.threads()}
-	g.Call.Launch("norm_backward"+g.DX.Suffix(), grid, g.args(), cuda.Int(g.warps()), cuda.Bool(vectors))
+	g.Call.Launch("norm_backward"+g.DX.Suffix(), grid, g.args(), cuda.Int(g.warps()))
 }
 
 // anyWidth sums the parameters' gradients first: dx may lie where the addend does.

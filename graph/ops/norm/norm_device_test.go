@@ -4,6 +4,7 @@ package norm_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,7 +23,7 @@ func TestDeviceNorm(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long rows on the emulator")
 	}
-	for _, s := range []normShape{{70, 64, 0}, {21, 300, 0}, {5, 1500, 0}, {3, 4096, 0}, {3, 8200, 0}, {2, 4500, 3}, {9, 48, 3}} {
+	for _, s := range []normShape{{70, 64, 0}, {21, 300, 0}, {21, 520, 0}, {9, 1056, 0}, {5, 1500, 0}, {3, 4096, 0}, {3, 8200, 0}, {2, 4500, 3}, {9, 48, 3}} {
 		for _, rms := range []bool{false, true} {
 			c := s.normTwice(norm.Options{Groups: s.groups, RMS: rms})
 			t.Run(fmt.Sprintf("%d rows of %d, %s", s.rows, s.width, c.Name), func(t *testing.T) { optest.CheckInAllPrecisions(t, c) })
@@ -69,17 +70,31 @@ func TestDeviceNormLinear(t *testing.T) {
 	}
 }
 
-// TestDeviceNormLinearOfLargeMean has rows whose mean is far larger than their deviation,
-// of which z keeps its digits.
+// TestDeviceNormLinearOfLargeMean: z keeps its digits.
 func TestDeviceNormLinearOfLargeMean(t *testing.T) {
-	far := make([]float32, 9*300)
-	for i := range far {
-		far[i] = 3000
+	checkLargeMean(t, [][]int{{9, 300}, {300, 5}}, func(b *graph.Builder, x gorgonia.Nodes) *gorgonia.Node {
+		return norm.Linear(b, x[0], nil, x[1], norm.Options{})
+	})
+}
+
+// TestDeviceNormOfLargeMean has rows that fit registers and rows that are read again.
+func TestDeviceNormOfLargeMean(t *testing.T) {
+	for _, width := range []int{304, 300, 9000} {
+		checkLargeMean(t, [][]int{{3, width}, {width}}, func(b *graph.Builder, x gorgonia.Nodes) *gorgonia.Node {
+			return norm.Apply(b, x[0], x[1], norm.Options{})
+		})
 	}
-	c := optest.Case{Floats: [][]int{{9, 300}, {300, 5}},
+}
+
+// checkLargeMean compares with the CPU on rows, the first of the inputs, whose mean is far
+// larger than their deviation.
+func checkLargeMean(t *testing.T, inputs [][]int, build func(*graph.Builder, gorgonia.Nodes) *gorgonia.Node) {
+	t.Helper()
+	far := slices.Repeat([]float32{3000}, inputs[0][0]*inputs[0][1])
+	c := optest.Case{Floats: inputs,
 		Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
 			x[0] = b.Add(x[0], b.Apply(optest.WeightedLossGrad{Weights: far, X: graph.SignatureOf(x[0])}, x[0]))
-			return norm.Linear(b, x[0], nil, x[1], norm.Options{})
+			return build(b, x)
 		}}
 	want := optest.NewProbe(t, c, graph.Options{Threads: 1}, true)
 	want.Run(t, graph.RunOptions{})
