@@ -21,7 +21,7 @@ func (k secondaryOutput) Launch(c *DeviceCall) {
 	}
 	factor := c.InAs(1, cuda.F32)
 	y := c.Out()
-	c.Launch("scale_by"+y.Suffix(), cuda.Over(y.N, 256), y, factor, cuda.Long(y.N))
+	c.Launch("scale_by"+y.Suffix(), cuda.Eights(y.N), y, factor, cuda.Long(y.N))
 }
 
 // Launch takes the value down to the hook's function and what it leaves up again.

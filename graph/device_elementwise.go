@@ -22,7 +22,7 @@ func (c *DeviceCall) Elementwise(kernel string, numbers ...cuda.Arg) {
 	for _, x := range c.args {
 		args = append(args, x)
 	}
-	c.Launch(kernel+y.Suffix(), cuda.Quads(y.N), args, cuda.Args(numbers), cuda.Long(y.N))
+	c.Launch(kernel+y.Suffix(), cuda.Eights(y.N), args, cuda.Args(numbers), cuda.Long(y.N))
 }
 
 // maxSum is the most inputs that one launch sums.
@@ -37,7 +37,7 @@ func (c *DeviceCall) Sum(y cuda.Array, inputs []cuda.Array, accumulate bool) {
 		for _, x := range padded {
 			args = append(args, x)
 		}
-		c.Launch("add"+y.Suffix(), cuda.Quads(y.N), args, cuda.Bool(accumulate), cuda.Long(y.N))
+		c.Launch("add"+y.Suffix(), cuda.Eights(y.N), args, cuda.Bool(accumulate), cuda.Long(y.N))
 		accumulate = true
 	}
 }

@@ -1,35 +1,35 @@
 // Nonlinearities and their derivatives, as graph/kernel/activation.go, gelu.go, sigmoid.go and swiglu.go define them.
 #pragma once
-#include "prelude.cuh"
+#include "fastmath.cuh"
+
+#define LOG2_E 1.4426950408889634f
 
 // sigmoid(x) = 1/(1 + exp(-x)).
-DEVICE float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
+DEVICE float sigmoid(float x) { return reciprocal(1.0f + exp2_of(-LOG2_E * x)); }
 
 // GELU_LIMIT is an |x| beyond which gelu(x) is 0 or x to the last place.
 #define GELU_LIMIT 15.0f
 
 // gelu_clamp limits x to [-GELU_LIMIT, GELU_LIMIT]; NaN stays NaN.
-DEVICE float gelu_clamp(float x) {
-  if (x > GELU_LIMIT) x = GELU_LIMIT;
-  if (x < -GELU_LIMIT) x = -GELU_LIMIT;
-  return x;
-}
+DEVICE float gelu_clamp(float x) { return at_most(at_least(x, -GELU_LIMIT), GELU_LIMIT); }
 
 // The tanh form is x/2 (1 + tanh(u)) = x/(1 + exp(-2u)), u = sqrt(2/pi) (x + 0.044715 x^3), which keeps the precision of
 // small results; -2u = x (GELU_LINEAR + GELU_CUBIC x^2).
 #define GELU_LINEAR -1.5957691216057308f
 #define GELU_CUBIC (0.044715f * GELU_LINEAR)
 
+// gelu_share is 1/(1 + exp(-2u)); what is left of it far below 0 is 0, far above 1.
+DEVICE float gelu_share(float x) { return reciprocal(1.0f + exp2_of(x * (LOG2_E * GELU_LINEAR + LOG2_E * GELU_CUBIC * (x * x)))); }
+
 DEVICE float gelu_tanh(float x) {
-  float c = gelu_clamp(x);
-  return (x < c ? c : x) / (1.0f + expf(c * (GELU_LINEAR + GELU_CUBIC * c * c)));
+  float c = at_least(x, -GELU_LIMIT);
+  return c * gelu_share(c);
 }
 
 // With s = 1/(1 + exp(-2u)) the derivative is s + x s (1 - s) 2u'.
 DEVICE float gelu_tanh_slope(float x) {
-  float c = gelu_clamp(x);
-  float s = 1.0f / (1.0f + expf(c * (GELU_LINEAR + GELU_CUBIC * c * c)));
-  return s - c * s * (1.0f - s) * (GELU_LINEAR + 3.0f * GELU_CUBIC * c * c);
+  float c = gelu_clamp(x), s = gelu_share(c);
+  return s - (s - s * s) * (c * (GELU_LINEAR + 3.0f * GELU_CUBIC * (c * c)));
 }
 
 // normal_below is Phi(x), the standard normal distribution function.
@@ -38,7 +38,7 @@ DEVICE float normal_below(float x) { return 0.5f * erfcf(x * -0.7071067811865475
 // The exact form is x Phi(x).
 DEVICE float gelu_exact(float x) {
   float c = gelu_clamp(x);
-  return (x < c ? c : x) * normal_below(c);
+  return at_least(x, -GELU_LIMIT) * normal_below(c);
 }
 
 // Its derivative is Phi(x) + x phi(x), phi being the normal density.
@@ -55,7 +55,7 @@ DEVICE float relu_squared_slope(float x) { return x < 0.0f ? 0.0f : 2.0f * x; }
 #define SILU_LEAST -104.0f
 
 DEVICE float silu(float x) {
-  if (x < SILU_LEAST) x = SILU_LEAST;
+  x = at_least(x, SILU_LEAST);
   return x * sigmoid(x);
 }
 

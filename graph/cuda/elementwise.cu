@@ -1,61 +1,42 @@
-// Ops that treat each element by itself, four elements a thread in blocks of 256.
+// Ops that treat each element by itself, eight elements a thread; where an array has rows of its own width, four.
 #include "activations.cuh"
+#include "eights.cuh"
 #include "vector.cuh"
-
-// map computes y = f(x); y may be x.
-template <typename Y, typename X, typename F>
-DEVICE void map(Y* y, const X* x, i64 n, F f) {
-  i64 i = first_of_four();
-  if (i >= n) return;
-  float v[4];
-  read4(x + i, n - i, v);
-#pragma unroll
-  for (int k = 0; k < 4; k++) v[k] = f(v[k]);
-  write4(y + i, n - i, v);
-}
-
-// map2 computes y = f(a, b); y may be a or b.
-template <typename A, typename F>
-DEVICE void map2(A* y, const A* a, const A* b, i64 n, F f) {
-  i64 i = first_of_four();
-  if (i >= n) return;
-  float u[4], v[4];
-  read4(a + i, n - i, u);
-  read4(b + i, n - i, v);
-#pragma unroll
-  for (int k = 0; k < 4; k++) v[k] = f(u[k], v[k]);
-  write4(y + i, n - i, v);
-}
 
 // ---- sums and factors ----
 
-// add4 adds four elements of x, which may be null, to the sum.
+// Sum adds the arrays x, of which those after the first may be null, from left to right.
 template <typename A>
-DEVICE void add4(float sum[4], const A* x, i64 i, i64 n) {
-  if (x == nullptr) return;
-  float v[4];
-  read4(x + i, n - i, v);
-#pragma unroll
-  for (int k = 0; k < 4; k++) sum[k] += v[k];
-}
+struct Sum {
+  A* y;
+  const A* x[9];
 
-// add computes y (+)= x0 + x1 + ... from left to right over those that are not null; y may be x0.
+  template <int N>
+  DEVICE void run(i64 i) const {
+    float sum[N], v[N];
+    read(x[0] + i, sum);
+#pragma unroll
+    for (int j = 1; j < 9; j++) {
+      if (x[j] == nullptr) continue;
+      read(x[j] + i, v);
+#pragma unroll
+      for (int k = 0; k < N; k++) sum[k] += v[k];
+    }
+    write(y + i, sum);
+  }
+};
+
+// add computes y (+)= x0 + x1 + ... from left to right over those that are not null, which come first; y may be x0.
 template <typename A>
 DEVICE void add(A* y, const A* x0, const A* x1, const A* x2, const A* x3, const A* x4, const A* x5, const A* x6, const A* x7,
                 int accumulate, i64 n) {
-  i64 i = first_of_four();
-  if (i >= n) return;
-  float sum[4];
-  read4((accumulate ? y : x0) + i, n - i, sum);
-  if (accumulate) add4(sum, x0, i, n);
-  add4(sum, x1, i, n);
-  add4(sum, x2, i, n);
-  add4(sum, x3, i, n);
-  add4(sum, x4, i, n);
-  add4(sum, x5, i, n);
-  add4(sum, x6, i, n);
-  add4(sum, x7, i, n);
-  write4(y + i, n - i, sum);
+  const A *first = accumulate ? y : x0, *second = accumulate ? x0 : x1;
+  if (second != nullptr && (accumulate ? x1 : x2) == nullptr) {
+    map2(y, first, second, n, [](float u, float v) { return u + v; });
+  } else {
+    in_eights(n, aligned16(y, x0, x1, x2, x3, x4, x5, x6, x7),
+              Sum<A>{y, {first, accumulate ? x0 : nullptr, x1, x2, x3, x4, x5, x6, x7}});
+  }
 }
 
 KERNEL(256)
@@ -200,21 +181,12 @@ KERNEL(256) swiglu_bf16(bf16* y, const bf16* gate, const bf16* value, i64 n) { s
 // of the inputs; silu'(x) = s (1 + x (1 - s)), s = sigmoid(x).
 template <typename A>
 DEVICE void swiglu_grad(A* dgate, A* dvalue, const A* dy, const A* gate, const A* value, i64 n) {
-  i64 i = first_of_four();
-  if (i >= n) return;
-  float d[4], g[4], v[4], product[4];
-  read4(dy + i, n - i, d);
-  read4(gate + i, n - i, g);
-  read4(value + i, n - i, v);
-#pragma unroll
-  for (int k = 0; k < 4; k++) {
-    float x = g[k] < SILU_LEAST ? SILU_LEAST : g[k];
-    float through = d[k] * sigmoid(x);
-    product[k] = through * x;
-    v[k] *= through * (1.0f + fminf(x, -SILU_LEAST) * sigmoid(-x));
-  }
-  write4(dgate + i, n - i, v);
-  if (dvalue != nullptr) write4(dvalue + i, n - i, product);
+  auto each = [](i64, const float in[3], float out[2]) {
+    float x = at_least(in[1], SILU_LEAST), through = in[0] * sigmoid(x);
+    out[0] = in[2] * (through * (1.0f + fminf(x, -SILU_LEAST) * sigmoid(-x)));
+    out[1] = through * x;
+  };
+  in_eights(n, aligned16(dgate, dvalue, dy, gate, value), Map<3, 2, A, A, decltype(each)>{{dgate, dvalue}, {dy, gate, value}, each});
 }
 
 KERNEL(256) swiglu_grad_f32(float* dgate, float* dvalue, const float* dy, const float* gate, const float* value, i64 n) {
@@ -244,7 +216,8 @@ KERNEL(256) sigmoid_grad_bf16(bf16* dx, const bf16* dy, const bf16* y, i64 n) { 
 
 template <typename A>
 DEVICE void softcap(A* y, const A* x, float cap, i64 n) {
-  map(y, x, n, [=](float v) { return cap * tanhf(v / cap); });
+  float inverse = __fdividef(1.0f, cap);
+  map(y, x, n, [=](float v) { return cap * tanhf(v * inverse); });
 }
 
 // y = cap tanh(x / cap).
@@ -253,12 +226,23 @@ KERNEL(256) softcap_bf16(bf16* y, const bf16* x, float cap, i64 n) { softcap(y, 
 
 template <typename A>
 DEVICE void softcap_grad(A* dx, const A* dy, const A* y, float cap, i64 n) {
-  map2(dx, dy, y, n, [=](float d, float v) { return d * (1.0f - (v / cap) * (v / cap)); });
+  float inverse = __fdividef(1.0f, cap);
+  map2(dx, dy, y, n, [=](float d, float v) { return d * (1.0f - (v * inverse) * (v * inverse)); });
 }
 
 // dx = dy (1 - (y / cap)^2), with y = cap tanh(x / cap).
 KERNEL(256) softcap_grad_f32(float* dx, const float* dy, const float* y, float cap, i64 n) { softcap_grad(dx, dy, y, cap, n); }
 KERNEL(256) softcap_grad_bf16(bf16* dx, const bf16* dy, const bf16* y, float cap, i64 n) { softcap_grad(dx, dy, y, cap, n); }
+
+// add4 adds four elements of x, which may be null, to the sum.
+template <typename A>
+DEVICE void add4(float sum[4], const A* x, i64 i, i64 n) {
+  if (x == nullptr) return;
+  float v[4];
+  read4(x + i, n - i, v);
+#pragma unroll
+  for (int k = 0; k < 4; k++) sum[k] += v[k];
+}
 
 // glu computes y_t = sigmoid(gate_t) value_t + a0_t + a1_t + a2_t, with x_t = [gate_t | value_t], x [rows, 2 width], the
 // others [rows, width]; the addends may be null, and y may be one of them.
@@ -322,16 +306,11 @@ DEVICE u64 mix(u64 h) {
 // below the threshold, and multiplies the others by the factor: the mask of graph/kernel/dropout.go, bit by bit.
 template <typename A>
 DEVICE void dropout(A* y, const A* x, u64 stream, u64 threshold, float factor, i64 n) {
-  i64 i = first_of_four();
-  if (i >= n) return;
-  float v[4];
-  read4(x + i, n - i, v);
-#pragma unroll
-  for (int k = 0; k < 4; k++) {
-    u64 hash = mix(stream + static_cast<u64>(i + k + 1) * 0x9e3779b97f4a7c15ull) >> 32;
-    v[k] = hash < threshold ? 0.0f : v[k] * factor;
-  }
-  write4(y + i, n - i, v);
+  auto each = [=](i64 i, const float in[1], float out[1]) {
+    u64 hash = mix(stream + static_cast<u64>(i + 1) * 0x9e3779b97f4a7c15ull) >> 32;
+    out[0] = hash < threshold ? 0.0f : in[0] * factor;
+  };
+  in_eights(n, aligned16(y, x), Map<1, 1, A, A, decltype(each)>{{y}, {x}, each});
 }
 
 KERNEL(256) dropout_f32(float* y, const float* x, u64 stream, u64 threshold, float factor, i64 n) {
@@ -352,10 +331,22 @@ KERNEL(256) cast_bf16_f32(float* y, const bf16* x, i64 n) {
 }
 
 template <typename A>
+struct Fill {
+  A* y;
+  float value;
+
+  template <int N>
+  DEVICE void run(i64 i) const {
+    float v[N];
+#pragma unroll
+    for (int k = 0; k < N; k++) v[k] = value;
+    write(y + i, v);
+  }
+};
+
+template <typename A>
 DEVICE void fill(A* y, float value, i64 n) {
-  i64 i = first_of_four();
-  float v[4] = {value, value, value, value};
-  if (i < n) write4(y + i, n - i, v);
+  in_eights(n, aligned16(y), Fill<A>{y, value});
 }
 
 // y = value.

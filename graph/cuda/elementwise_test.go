@@ -53,7 +53,7 @@ func TestNonlinearities(t *testing.T) {
 		ones[i] = 1
 	}
 	xs, dy, y := onDevice(t, d, x, 0), onDevice(t, d, ones, 0), onDevice(t, d, ones, 0)
-	grid, n := Quads(len(x)), Long(len(x))
+	grid, n := Eights(len(x)), Long(len(x))
 	var k cpu.Activate[float32]
 	for _, f := range []cpu.Activation{cpu.GeluTanh, cpu.GeluExact, cpu.ReLUSquared, cpu.ReLU} {
 		k.Forward(pool, want, x, f)
@@ -91,7 +91,7 @@ func TestDropoutDrawsTheCPUsMask(t *testing.T) {
 	stream, threshold := key.Mask(0.3)
 	for offset := range 2 {
 		y := onDevice(t, d, x, offset)
-		launchOn(t, d, "dropout_f32", Quads(len(x)), y, y, Unsigned(stream), Unsigned(threshold), Float(1/(1-0.3)), Long(len(x)))
+		launchOn(t, d, "dropout_f32", Eights(len(x)), y, y, Unsigned(stream), Unsigned(threshold), Float(1/(1-0.3)), Long(len(x)))
 		assert.Equal(t, want, onHost(t, d, y))
 	}
 }
@@ -108,7 +108,7 @@ func TestCastsRoundToNearestEven(t *testing.T) {
 	back := onDevice(t, d, x, 0)
 	require.NoError(t, d.Convert(back, half))
 	assert.Equal(t, want, onHost(t, d, back))
-	launchOn(t, d, "fill_bf16", Quads(len(x)), half, Float(1.5), Long(len(x)))
+	launchOn(t, d, "fill_bf16", Eights(len(x)), half, Float(1.5), Long(len(x)))
 	filled := make([]uint16, len(x))
 	require.NoError(t, d.Download(unsafe.Pointer(unsafe.SliceData(filled)), half))
 	for _, v := range filled {

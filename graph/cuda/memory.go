@@ -132,6 +132,6 @@ func (d *Device) Convert(dst, src Array) error {
 		})
 	}
 	return d.within(func() error {
-		return d.Launch(conversion(dst, src), Quads(dst.N), dst, src, Long(dst.N))
+		return d.Launch(conversion(dst, src), Eights(dst.N), dst, src, Long(dst.N))
 	})
 }

@@ -1,5 +1,8 @@
 package cuda
 
+// Eights returns the grid of a kernel that treats n elements, eight a thread (eights.cuh).
+func Eights(n int) Grid { return Over((n+7)/8, 256) }
+
 // Quads returns the grid of a kernel that treats n elements, four a thread (vector.cuh).
 func Quads(n int) Grid { return Over((n+3)/4, 256) }
 

@@ -128,7 +128,7 @@ func (r *Recorder) Convert(dst, src Array) error {
 		return errors.Errorf("copy: want %d elements, got %d", dst.N, src.N)
 	}
 	if dst.N > 0 && dst.Type != src.Type {
-		return r.Launch(conversion(dst, src), Quads(dst.N), dst, src, Long(dst.N))
+		return r.Launch(conversion(dst, src), Eights(dst.N), dst, src, Long(dst.N))
 	}
 	return r.copied(CopyDevice, dst.Bytes()+src.Bytes())
 }

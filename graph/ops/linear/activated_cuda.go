@@ -22,7 +22,7 @@ func (k linearActivated) Launch(c *graph.DeviceCall) {
 		}
 	}
 	c.Gemm(product)
-	c.Launch("activation"+h.Suffix(), cuda.Quads(h.N), y, h, cuda.Int(int(k.Function)), cuda.Long(h.N))
+	c.Launch("activation"+h.Suffix(), cuda.Eights(h.N), y, h, cuda.Int(int(k.Function)), cuda.Long(h.N))
 }
 
 // Launch does nothing: h's own run has made y.
@@ -36,5 +36,5 @@ func (k linearGradActivated) Launch(c *graph.DeviceCall) {
 		return
 	}
 	c.Gemm(product)
-	c.Launch("activation_grad"+dh.Suffix(), cuda.Quads(dh.N), dh, dh, h, cuda.Int(int(k.activation.Function)), cuda.Long(dh.N))
+	c.Launch("activation_grad"+dh.Suffix(), cuda.Eights(dh.N), dh, dh, h, cuda.Int(int(k.activation.Function)), cuda.Long(dh.N))
 }
