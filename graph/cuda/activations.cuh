@@ -2,10 +2,8 @@
 #pragma once
 #include "fastmath.cuh"
 
-#define LOG2_E 1.4426950408889634f
-
 // sigmoid(x) = 1/(1 + exp(-x)).
-DEVICE float sigmoid(float x) { return reciprocal(1.0f + exp2_of(-LOG2_E * x)); }
+DEVICE float sigmoid(float x) { return reciprocal(1.0f + expf(-x)); }
 
 // GELU_LIMIT is an |x| beyond which gelu(x) is 0 or x to the last place.
 #define GELU_LIMIT 15.0f
@@ -19,7 +17,7 @@ DEVICE float gelu_clamp(float x) { return at_most(at_least(x, -GELU_LIMIT), GELU
 #define GELU_CUBIC (0.044715f * GELU_LINEAR)
 
 // gelu_share is 1/(1 + exp(-2u)); what is left of it far below 0 is 0, far above 1.
-DEVICE float gelu_share(float x) { return reciprocal(1.0f + exp2_of(x * (LOG2_E * GELU_LINEAR + LOG2_E * GELU_CUBIC * (x * x)))); }
+DEVICE float gelu_share(float x) { return reciprocal(1.0f + expf(x * (GELU_LINEAR + GELU_CUBIC * (x * x)))); }
 
 DEVICE float gelu_tanh(float x) {
   float c = at_least(x, -GELU_LIMIT);
@@ -29,7 +27,7 @@ DEVICE float gelu_tanh(float x) {
 // With s = 1/(1 + exp(-2u)) the derivative is s + x s (1 - s) 2u'.
 DEVICE float gelu_tanh_slope(float x) {
   float c = gelu_clamp(x), s = gelu_share(c);
-  return s - (s - s * s) * (c * (GELU_LINEAR + 3.0f * GELU_CUBIC * (c * c)));
+  return s - fmaf(-s, s, s) * (c * (GELU_LINEAR + 3.0f * GELU_CUBIC * (c * c)));
 }
 
 // normal_below is Phi(x), the standard normal distribution function.

@@ -1,17 +1,10 @@
-// Functions that a GPU has an instruction for: to two units in the last place, with 0 for what is smaller than all normal numbers.
+// Functions that a GPU has an instruction for, and C++ none.
 #pragma once
 #include "prelude.cuh"
 
 #ifdef __CUDACC__
 
-// exp2_of is 2^x.
-DEVICE float exp2_of(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-
-// reciprocal is 1/x.
+// reciprocal is 1/x to one unit in the last place; what is smaller than all normal numbers is 0.
 DEVICE float reciprocal(float x) {
   float y;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -32,7 +25,6 @@ DEVICE float at_most(float x, float bound) {
 
 #else
 
-DEVICE float exp2_of(float x) { return exp2f(x); }
 DEVICE float reciprocal(float x) { return 1.0f / x; }
 DEVICE float at_least(float x, float bound) { return x < bound ? bound : x; }
 DEVICE float at_most(float x, float bound) { return x > bound ? bound : x; }
