@@ -206,9 +206,14 @@ func (c *DeviceCall) Activation() cuda.Type { return c.dev.Precision().Activatio
 func (c *DeviceCall) Precision() cuda.Precision { return c.dev.Precision() }
 
 // Multiprocessors is how many the device has.
-func (c *DeviceCall) Multiprocessors() (n int) {
+func (c *DeviceCall) Multiprocessors() int { return c.number(c.dev.Multiprocessors) }
+
+// SharedMemory is how many bytes of it a multiprocessor has.
+func (c *DeviceCall) SharedMemory() int { return c.number(c.dev.SharedMemory) }
+
+func (c *DeviceCall) number(ask func() (int, error)) (n int) {
 	c.do(func() (err error) {
-		n, err = c.dev.Multiprocessors()
+		n, err = ask()
 		return err
 	})
 	return n

@@ -8,6 +8,7 @@ import "unsafe"
 type Executor interface {
 	Precision() Precision
 	Multiprocessors() (int, error)
+	SharedMemory() (int, error)
 
 	// Enter makes the executor the calling goroutine's and takes all scratch memory back; the
 	// returned function ends that. Launch, Gemm and Scratch want it.

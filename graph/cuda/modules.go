@@ -365,6 +365,12 @@ var modules = []module{
 		{name: "normread_backward_sums_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 4, 4}, threads: 256, shared: 256},
 		{name: "normread_backward_rest_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 4, 4}, threads: 256, shared: 0},
 	}},
+	{name: "normread_tokens", entries: []entry{
+		{name: "normread_forward_32x32_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 4, 4, 4}, threads: 128, shared: 0},
+		{name: "normread_forward_32x64_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 4, 4, 4}, threads: 128, shared: 0},
+		{name: "normread_forward_48x64_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 4, 4, 4}, threads: 128, shared: 0},
+		{name: "normread_forward_64x64_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 4, 4, 4}, threads: 128, shared: 0},
+	}},
 	{name: "optimizer", entries: []entry{
 		{name: "adamw_squares", params: []int{8, 8, 8}, threads: 256, shared: 2048},
 		{name: "adamw_prepare", params: []int{8, 8, 8, 4, 8, 4, 8, 8, 8, 4}, threads: 1024, shared: 8192},

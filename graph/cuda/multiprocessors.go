@@ -10,9 +10,18 @@ import (
 // Multiprocessors returns how many multiprocessors the GPU has: a grid whose blocks each
 // take many pieces of work has as many blocks as run at once.
 func (d *Device) Multiprocessors() (int, error) {
-	counts, err := d.device.Attributes(cu.MultiprocessorCount)
+	return d.attribute(cu.MultiprocessorCount, "multiprocessors")
+}
+
+// SharedMemory returns the bytes of shared memory that a multiprocessor divides among its blocks.
+func (d *Device) SharedMemory() (int, error) {
+	return d.attribute(cu.SharedMemory, "shared memory")
+}
+
+func (d *Device) attribute(a cu.DeviceAttribute, name string) (int, error) {
+	values, err := d.device.Attributes(a)
 	if err != nil {
-		return 0, errors.Wrapf(err, "%s: multiprocessors", d.name)
+		return 0, errors.Wrapf(err, "%s: %s", d.name, name)
 	}
-	return counts[0], nil
+	return values[0], nil
 }

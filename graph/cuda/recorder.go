@@ -52,6 +52,9 @@ func (r *Recorder) Precision() Precision { return r.precision }
 // Multiprocessors returns the device's.
 func (r *Recorder) Multiprocessors() (int, error) { return r.multiprocessors, nil }
 
+// SharedMemory returns what a multiprocessor of an H100 has, in bytes.
+func (r *Recorder) SharedMemory() (int, error) { return 228 << 10, nil }
+
 // Enter takes all scratch memory back.
 func (r *Recorder) Enter() (leave func(), err error) {
 	r.scratch.reset(r)

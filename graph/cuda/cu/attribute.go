@@ -19,6 +19,7 @@ const (
 	L2CacheSize             DeviceAttribute = 38 // bytes
 	ComputeCapabilityMajor  DeviceAttribute = 75
 	ComputeCapabilityMinor  DeviceAttribute = 76
+	SharedMemory            DeviceAttribute = 81 // bytes, of a multiprocessor
 	MaxSharedMemoryPerBlock DeviceAttribute = 97 // bytes, for a kernel that SetMaxDynamicShared allows it
 )
 

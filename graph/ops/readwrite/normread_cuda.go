@@ -14,6 +14,9 @@ func (k normRead) Launch(c *graph.DeviceCall) {
 	gain, keys := params[0], params[1]
 	s := streamOf(c, c.Signature(0), c.Signature(2), y.Type, y, x, gain, keys)
 	saved := k.saved.OnDevice(c, s.tokens)
+	if launchNormReadTokens(c, k, s, y, x, gain, keys, saved.Mean, saved.Rstd) {
+		return
+	}
 	p := k.normParams(s)
 	if !s.fitRead(true, false) {
 		normThenRead(c, y, x, gain, keys, saved, p, s)

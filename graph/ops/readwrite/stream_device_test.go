@@ -25,6 +25,10 @@ func (s streamShape) keys() []int { return []int{s.m, s.dk} }
 func deviceStreamShapes() map[string]streamShape {
 	return map[string]streamShape{
 		"whole tiles":                  {9, 32, 32, 16},
+		"rmt-46m features":             {1, 32, 32, 12},
+		"rmt-134m heads":               {11, 32, 64, 36},
+		"most keys of a token":         {3, 32, 64, 64},
+		"rmt-305m heads":               {5, 64, 64, 48},
 		"rmt-206m heads":               {5, 48, 64, 42},
 		"rmt-305m features":            {6, 64, 64, 16},
 		"parts of tiles":               {7, 21, 24, 5},

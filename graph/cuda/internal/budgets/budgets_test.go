@@ -103,6 +103,7 @@ func TestLoopLoads(t *testing.T) {
         /*0000*/                   LDG.E R0, desc[UR4][R2.64] ;
 .L_x_1:
         /*0010*/                   LDG.E.128.CONSTANT R4, desc[UR4][R2.64] ;
+        /*0018*/                   LDGSTS.E.BYPASS.128 [R5], desc[UR4][R2.64] ;
         /*0020*/                   LDG.E.64 R8, desc[UR4][R2.64] ;
         /*0030*/                   LDL R9, [R1] ;
         /*0040*/               @P0 BRA '(.L_x_1) ;
@@ -112,7 +113,7 @@ func TestLoopLoads(t *testing.T) {
 .text.other:
         /*0000*/                   LDG.E.128 R0, desc[UR4][R2.64] ;
 `)
-	assert.Equal(t, map[string]loads{"scale": {wide: 1, narrow: 1, local: 1}, "other": {}}, loopLoads(code))
+	assert.Equal(t, map[string]loads{"scale": {wide: 2, narrow: 1, local: 1}, "other": {}}, loopLoads(code))
 }
 
 // TestWrongClamps finds the instruction that is wrong, and leaves alone the one that tells nothing.

@@ -16,7 +16,7 @@ var (
 	labelPattern  = regexp.MustCompile(`^(\.L_x_\d+):`)
 	codePattern   = regexp.MustCompile(`^\s+/\*[0-9a-f]+\*/\s+(.*?);`)
 	branchPattern = regexp.MustCompile("BRA.*`\\((\\.L_x_\\d+)\\)")
-	loadPattern   = regexp.MustCompile(`\b(LDG|LDGSTS|LDL|STL)(\.[.\w]+)?`)
+	loadPattern   = regexp.MustCompile(`\b(LDGSTS|LDG|LDL|STL)(\.[.\w]+)?`)
 	startPattern  = regexp.MustCompile(`^\.text\.(\w+):`)
 )
 
