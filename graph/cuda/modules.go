@@ -371,6 +371,16 @@ var modules = []module{
 		{name: "normread_forward_48x64_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 4, 4, 4}, threads: 128, shared: 0},
 		{name: "normread_forward_64x64_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 4, 4, 4}, threads: 128, shared: 0},
 	}},
+	{name: "normread_tokens_grad", entries: []entry{
+		{name: "normread_backward_32x32_16_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4}, threads: 64, shared: 128},
+		{name: "normread_backward_32x32_48_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4}, threads: 64, shared: 128},
+		{name: "normread_backward_32x64_16_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4}, threads: 64, shared: 128},
+		{name: "normread_backward_32x64_48_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4}, threads: 64, shared: 128},
+		{name: "normread_backward_48x64_16_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4}, threads: 96, shared: 128},
+		{name: "normread_backward_48x64_48_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4}, threads: 96, shared: 128},
+		{name: "normread_backward_64x64_16_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4}, threads: 128, shared: 128},
+		{name: "normread_backward_64x64_48_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4}, threads: 128, shared: 128},
+	}},
 	{name: "optimizer", entries: []entry{
 		{name: "adamw_squares", params: []int{8, 8, 8}, threads: 256, shared: 2048},
 		{name: "adamw_prepare", params: []int{8, 8, 8, 4, 8, 4, 8, 8, 8, 4}, threads: 1024, shared: 8192},

@@ -11,30 +11,34 @@ constexpr int STAGES = 2;
 // different banks.
 DEVICE constexpr int row_stride(int columns) { return columns + 8; }
 
+// Pieces are the 16 bytes that each lane of a warp has of 32 / ACROSS dense rows of COLUMNS, which all together fill.
+template <int COLUMNS>
+struct Pieces {
+  static constexpr int ACROSS = COLUMNS / 8, ROWS = 32 / ACROSS;
+  static_assert(32 % ACROSS == 0, "whole rows");
+  // row is the lane's; shared and global are where its piece is among padded and among dense rows.
+  static DEVICE int row() { return static_cast<int>(threadIdx.x % 32 / ACROSS); }
+  static DEVICE int shared() { return row() * row_stride(COLUMNS) + static_cast<int>(threadIdx.x % ACROSS) * 8; }
+  static DEVICE int global() { return static_cast<int>(threadIdx.x % 32) * 8; }
+};
+
 // warp_copy_begin begins to copy ROWS dense rows of COLUMNS to shared memory, by a warp.
 template <int ROWS, int COLUMNS>
 DEVICE void warp_copy_begin(bf16* to, const bf16* from) {
-  constexpr int ACROSS = COLUMNS / 8, PIECES = ROWS * ACROSS;
+  typedef Pieces<COLUMNS> P;
+  to += P::shared(), from += P::global();
 #pragma unroll
-  for (int i = 0; i < (PIECES + 31) / 32; i++) {
-    int piece = i * 32 + static_cast<int>(threadIdx.x % 32);
-    if (PIECES % 32 == 0 || piece < PIECES) {
-      copy_async16(to + piece / ACROSS * row_stride(COLUMNS) + piece % ACROSS * 8, from + piece * 8);
-    }
-  }
+  for (int row = 0; row < ROWS; row += P::ROWS) copy_async16(to + row * row_stride(COLUMNS), from + row * COLUMNS);
 }
 
 // warp_copy_out copies the first of 16 rows of COLUMNS from shared memory to dense ones, by a warp.
 template <int COLUMNS>
 DEVICE void warp_copy_out(bf16* to, const bf16* from, int rows) {
-  constexpr int ACROSS = COLUMNS / 8;
+  typedef Pieces<COLUMNS> P;
+  to += P::global(), from += P::shared();
 #pragma unroll
-  for (int i = 0; i < ACROSS / 2; i++) {
-    int piece = i * 32 + static_cast<int>(threadIdx.x % 32);
-    if (piece < rows * ACROSS) {
-      *reinterpret_cast<uint4*>(to + piece * 8) =
-          *reinterpret_cast<const uint4*>(from + piece / ACROSS * row_stride(COLUMNS) + piece % ACROSS * 8);
-    }
+  for (int row = 0; row < 16; row += P::ROWS) {
+    if (row + P::row() < rows) *reinterpret_cast<uint4*>(to + row * COLUMNS) = *reinterpret_cast<const uint4*>(from + row * row_stride(COLUMNS));
   }
 }
 

@@ -63,6 +63,9 @@ func (k normReadGrad) Launch(c *graph.DeviceCall) {
 	g.deviceStream = streamOf(c, c.Signature(1), c.Signature(3), g.dx.Type, g.dx, g.dy, g.x, g.addend, g.gain, g.keys)
 	g.norm = k.of.normParams(g.deviceStream)
 	g.saved = k.of.saved.OnDevice(c, g.tokens)
+	if g.byTokens() {
+		return
+	}
 	if !g.fit() {
 		g.unfused()
 		return

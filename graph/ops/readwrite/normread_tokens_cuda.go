@@ -10,9 +10,8 @@ import (
 
 // Limits of the kernels for sizes that are known when compiling (cuda/tokens.cuh).
 const (
-	readWarps  = 4  // of a block that reads, each with a token
-	stages     = 2  // tokens in shared memory
-	tokenWarps = 12 // that a multiprocessor holds of the backward pass
+	readWarps = 4 // of a block that reads, each with a token
+	stages    = 2 // tokens in shared memory
 )
 
 // tokenSizes are the [Dk, Dv] that there are kernels for: those of the RMT presets.
@@ -45,3 +44,28 @@ func launchNormReadTokens(c *graph.DeviceCall, k normRead, s deviceStream, y, x,
 
 // readBlocks are how many blocks a multiprocessor has registers for, by the entries of a token.
 func readBlocks(entries int) int { return min(4, 6-entries/1024) }
+
+// byTokens makes all gradients where there is a kernel for it.
+func (g *deviceNormReadGrad) byTokens() bool {
+	if !g.hasTokenKernels(48) {
+		return false
+	}
+	keys, warps := 48, 12 // keys that fit, warps that a multiprocessor has registers for
+	if g.m <= 16 {
+		keys = 16
+		if g.dv == 64 {
+			warps = 8
+		}
+	}
+	perBlock := g.dk / streamTile // warps, each with rows of its own
+	bytes := 4*g.dk*g.dv + g.size*(g.dk*g.keyRow(keys)+stages*(2*g.dk+keys)*g.matrixRow())
+	blocks := min(g.processors*perMultiprocessor(g.c, bytes, warps/perBlock), cuda.CeilDiv(g.tokens, 4))
+	g.dgain = g.c.SecondarySum(0, blocks)
+	g.dkeys = g.c.SecondarySum(1, blocks)
+	g.c.Launch(fmt.Sprintf("normread_backward_%dx%d_%d_bf16", g.dk, g.dv, keys), cuda.Grid{X: blocks, Threads: 32 * perBlock, Shared: bytes},
+		g.dx, g.dgain.Partial, g.dkeys.Partial, g.dy, g.x, g.addend, g.gain, g.keys, g.saved.Mean, g.saved.Rstd,
+		cuda.Long(g.tokens), cuda.Int(g.m), cuda.Bool(g.norm.RMS))
+	g.dgain.Finish(g.c, 1)
+	g.dkeys.Finish(g.c, 1)
+	return true
+}
