@@ -7,10 +7,12 @@ import (
 	"testing"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/cuda"
 	"github.com/residua-go/residua/graph/ops/elementwise"
 	"github.com/residua-go/residua/graph/ops/norm"
 	"github.com/residua-go/residua/graph/ops/readwrite"
 	"github.com/residua-go/residua/graph/optest"
+	"github.com/stretchr/testify/require"
 	"gorgonia.org/gorgonia"
 )
 
@@ -74,6 +76,28 @@ func TestDeviceStream(t *testing.T) {
 		for _, c := range shape.cases() {
 			t.Run(fmt.Sprintf("%s/%s", name, c.Name), func(t *testing.T) { optest.CheckInAllPrecisions(t, c) })
 		}
+	}
+}
+
+// TestKernelsOfPresets: NormRead and its gradient have kernels of their own for the streams of the RMT presets in bfloat16.
+func TestKernelsOfPresets(t *testing.T) {
+	for _, s := range []streamShape{{8, 32, 32, 36}, {8, 32, 32, 12}, {8, 32, 64, 36}, {8, 32, 64, 12}, {8, 48, 64, 42}, {8, 48, 64, 14}, {8, 64, 64, 48}, {8, 64, 64, 16}} {
+		recording, err := graph.Record(graph.ProgramOptions{Gradients: true}, cuda.NewRecorder(cuda.PrecisionBF16, 132), func(b *graph.Builder) (graph.Roots, error) {
+			return graph.Roots{Loss: s.readAndWritten(b, 2, 4)}, b.Err()
+		})
+		require.NoError(t, err)
+		var names []string
+		for _, op := range recording.Ops {
+			for _, w := range op.Work {
+				names = append(names, w.String())
+			}
+		}
+		keys := 48
+		if s.m <= 16 {
+			keys = 16
+		}
+		require.Contains(t, names, fmt.Sprintf("normread_forward_%dx%d_bf16", s.dk, s.dv))
+		require.Contains(t, names, fmt.Sprintf("normread_backward_%dx%d_%d_bf16", s.dk, s.dv, keys))
 	}
 }
 

@@ -27,7 +27,7 @@ var measured = regexp.MustCompile(`_\d+x\d+x\d+_bf16$`)
 var (
 	spilling = []string{"attention_decode_256_bf16", "attention_keys_64_bf16", "mix_read_grad8_bf16", "mix_write_grad8_bf16", "norm_linear_grad_x_bf16", // 4 to 80 bytes, on one of the two
 		"attention_64_bf16", "attention_queries_64_bf16", "normread_backward_bf16", "normread_forward_bf16"} // as many registers as let two or three blocks run at once
-	narrow = []string{"keys_grad_bf16", "read_bf16", "write_bf16", "write_grad_bf16", // four entries of 16 bits a thread and load
+	narrow = []string{"read_bf16", // four entries of 16 bits a thread and load
 		"norm_sums_bf16"} // a column a thread
 )
 
