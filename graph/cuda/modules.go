@@ -473,4 +473,14 @@ var modules = []module{
 		{name: "write_plain_f32", params: []int{8, 8, 8, 8, 8, 4, 4, 4}, threads: 256, shared: 0},
 		{name: "write_plain_bf16", params: []int{8, 8, 8, 8, 8, 4, 4, 4}, threads: 256, shared: 0},
 	}},
+	{name: "write_tokens", entries: []entry{
+		{name: "write_32x32_bf16", params: []int{8, 8, 8, 8, 8, 4}, threads: 128, shared: 0},
+		{name: "write_grad_32x32_bf16", params: []int{8, 8, 8, 8, 8, 8, 4}, threads: 128, shared: 0},
+		{name: "write_32x64_bf16", params: []int{8, 8, 8, 8, 8, 4}, threads: 128, shared: 0},
+		{name: "write_grad_32x64_bf16", params: []int{8, 8, 8, 8, 8, 8, 4}, threads: 128, shared: 0},
+		{name: "write_48x64_bf16", params: []int{8, 8, 8, 8, 8, 4}, threads: 128, shared: 0},
+		{name: "write_grad_48x64_bf16", params: []int{8, 8, 8, 8, 8, 8, 4}, threads: 128, shared: 0},
+		{name: "write_64x64_bf16", params: []int{8, 8, 8, 8, 8, 4}, threads: 128, shared: 0},
+		{name: "write_grad_64x64_bf16", params: []int{8, 8, 8, 8, 8, 8, 4}, threads: 128, shared: 0},
+	}},
 }

@@ -23,10 +23,6 @@ struct TokenReader {
 
   // keep_parameters stores what is the same for all tokens.
   DEVICE void keep_parameters(const float* gain, const float* keys) {
-    DYNAMIC_SHARED(float4, memory);
-    shared_gain = memory;
-    shared_keys = reinterpret_cast<bf16*>(memory + DK * DV / 4);
-    shared_x = shared_keys + padded(m) * KEY_STRIDE + threadIdx.x / 32 * STAGES * SLOT;
     for (int i = threadIdx.x; i < DK * DV / 4; i += blockDim.x) {
       int lane = i % 32, half = i / 32 % 2, column = i / 64 % ACROSS * 16 + half * 8 + lane / 4, row = i / 64 / ACROSS * 16 + lane % 4 * 2;
       const float* g = gain + row * DV + column;
@@ -38,10 +34,15 @@ struct TokenReader {
     __syncthreads();
   }
 
-  DEVICE void run() {
+  DEVICE void run(const float* gain, const float* keys) {
+    DYNAMIC_SHARED(float4, memory);
+    shared_gain = memory;
+    shared_keys = reinterpret_cast<bf16*>(memory + DK * DV / 4);
+    shared_x = shared_keys + padded(m) * KEY_STRIDE + threadIdx.x / 32 * STAGES * SLOT;
     i64 token = static_cast<i64>(blockIdx.x) * READ_WARPS + threadIdx.x / 32, step = static_cast<i64>(gridDim.x) * READ_WARPS;
 #pragma unroll
     for (int s = 0; s < STAGES; s++) begin(token + s * step, s);
+    keep_parameters(gain, keys);
     for (int slot = 0; token < tokens; token += step, slot = (slot + 1) % STAGES) {
       bf16* matrix = shared_x + slot * SLOT;
       copy_async_wait<STAGES - 1>();
@@ -126,11 +127,7 @@ struct TokenReader {
         mma_bf16(sums, left[k], v[k][c]);
         mma_bf16(sums + 4, left[k], v[k][c] + 2);
       }
-#pragma unroll
-      for (int i = 0; i < 4; i++) {
-        int row = i % 2 * 8 + threadIdx.x % 32 / 4, column = 16 * c + i / 2 * 8 + threadIdx.x % 4 * 2;
-        store2(to + row * row_stride(DV) + column, sums + 2 * i);
-      }
+      put_fragments(to + 16 * c, row_stride(DV), sums);
     }
   }
 };
@@ -142,8 +139,7 @@ struct TokenReader {
                                       i64 tokens, int m, int rms, float eps) {                                                       \
     TokenReader<DK, DV> r;                                                                                                           \
     r.y = y, r.x = x, r.mean = mean, r.rstd = rstd, r.tokens = tokens, r.m = m, r.rms = rms, r.eps = eps;                            \
-    r.keep_parameters(gain, keys);                                                                                                   \
-    r.run();                                                                                                                         \
+    r.run(gain, keys);                                                                                                               \
   }
 
 NORMREAD_TOKENS(32, 32, 4)

@@ -24,7 +24,7 @@ struct TokenBackward {
   float4* shared_gain;        // of the warp's rows, in the order of results
   bf16 *shared_keys, *slots;  // keys^T [16, m] of the warp's rows; STAGES tokens
   float middle, scale, next_middle, next_scale;  // n = (x - middle) scale
-  float h[ACROSS][8];         // first dXn; h[c][2 i] and the next are columns column(c, i) and the next of the warp's row row(i)
+  float h[ACROSS][8];         // first dXn; h[c][2 i] and the next are columns 16 c + fragment_column(i) and the next of fragment_row(i)
   float dgain[ACROSS][8], dkeys[TOP][2][4];
 
   DEVICE explicit TokenBackward(const TokenGradients& a) : a(a), middle(0.0f) {
@@ -40,13 +40,11 @@ struct TokenBackward {
   static DEVICE int warp() { return threadIdx.x / 32; }
   static DEVICE int lane() { return threadIdx.x % 32; }
   static DEVICE int first_row() { return warp() * 16; }
-  static DEVICE int row(int i) { return i % 2 * 8 + lane() / 4; }
-  static DEVICE int column(int c, int i) { return 16 * c + i / 2 * 8 + lane() % 4 * 2; }
 
   // keep_parameters stores what is the same for all tokens, and zeros where dy has no rows.
   DEVICE void keep_parameters(const float* gain, const float* keys) {
     for (int i = lane(); i < 16 * DV / 4; i += 32) {
-      const float* g = gain + (first_row() + row(0)) * DV + i / 32 * 8 + lane() % 4 * 2;
+      const float* g = gain + (first_row() + fragment_row(0)) * DV + i / 32 * 8 + lane() % 4 * 2;
       shared_gain[i] = make_float4(g[0], g[1], g[8 * DV], g[8 * DV + 1]);
     }
     for (int i = lane(); i < 16 * 16 * TOP; i += 32) {
@@ -59,10 +57,11 @@ struct TokenBackward {
     }
   }
 
-  DEVICE void run() {
+  DEVICE void run(const float* gain, const float* keys) {
     i64 token = blockIdx.x, step = gridDim.x;
 #pragma unroll
     for (int s = 0; s < STAGES; s++) begin(token + s * step, s);
+    keep_parameters(gain, keys);
     fetch_statistics(token);
     for (int slot = 0; token < a.tokens; token += step, slot = (slot + 1) % STAGES) {
       bf16* matrix = slots + slot * SLOT;
@@ -199,7 +198,7 @@ struct TokenBackward {
         unpack_bf16(addend[i], sum[0], sum[1]);
 #pragma unroll
         for (int e = 0; e < 2; e++) sum[e] = fmaf(h[c][2 * i + e] - means.x - n[e] * means.y, scale, sum[e]);
-        store2(to + row(i) * STRIDE + column(c, i), sum);
+        store2(to + fragment_row(i) * STRIDE + 16 * c + fragment_column(i), sum);
       }
     }
   }
@@ -209,11 +208,11 @@ struct TokenBackward {
     i64 block = blockIdx.x;
 #pragma unroll
     for (int i = 0; i < ACROSS * 4 && a.dgain != nullptr; i++) {
-      store2(a.dgain + (block * DK + first_row() + row(i % 4)) * DV + column(i / 4, i % 4), dgain[i / 4] + i % 4 * 2);
+      store2(a.dgain + (block * DK + first_row() + fragment_row(i % 4)) * DV + 16 * (i / 4) + fragment_column(i % 4), dgain[i / 4] + i % 4 * 2);
     }
 #pragma unroll
     for (int i = 0; i < TOP * 4 && a.dkeys != nullptr; i++) {
-      int key = i / 4 * 16 + row(i % 4), at = first_row() + i % 4 / 2 * 8 + lane() % 4 * 2;
+      int key = i / 4 * 16 + fragment_row(i % 4), at = first_row() + fragment_column(i % 4);
       if (key < a.m) store2(a.dkeys + (block * a.m + key) * DK + at, dkeys[i / 4][i % 4 / 2] + i % 2 * 2);
     }
   }
@@ -227,8 +226,7 @@ struct TokenBackward {
                                                 const float* rstd, i64 tokens, int m, int rms) {                                     \
     TokenGradients a = {dx, dgain, dkeys, dy, x, addend, mean, rstd, tokens, m, rms};                                                \
     TokenBackward<DK, DV, TOP> b(a);                                                                                                 \
-    b.keep_parameters(gain, keys);                                                                                                   \
-    b.run();                                                                                                                         \
+    b.run(gain, keys);                                                                                                               \
   }
 
 NORMREAD_TOKENS_GRAD(32, 32, 1, 16, 6)

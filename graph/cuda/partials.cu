@@ -2,6 +2,8 @@
 // in their order.
 #include "prelude.cuh"
 
+constexpr int BATCH = 16;  // loads of a thread that are under way at once
+
 // sum_partials computes out [sets, width] (+)= the sum over the blocks of partial [sets, blocks, width]. A block of 16 warps
 // has 32 columns of set blockIdx.y; each warp sums every 16th row.
 template <typename A>
@@ -11,8 +13,16 @@ DEVICE void sum_partials(A* out, const float* partial, int blocks, int width, in
   partial += static_cast<i64>(blockIdx.y) * blocks * width;
   float sum = 0.0f;
   if (column < width) {
-#pragma unroll 8
-    for (int i = warp; i < blocks; i += 16) sum += partial[static_cast<i64>(i) * width + column];
+    for (int first = warp; first < blocks; first += 16 * BATCH) {
+      float terms[BATCH];
+#pragma unroll
+      for (int i = 0; i < BATCH; i++) {
+        int row = first + 16 * i;
+        terms[i] = row < blocks ? partial[static_cast<i64>(row) * width + column] : 0.0f;
+      }
+#pragma unroll
+      for (int i = 0; i < BATCH; i++) sum += terms[i];
+    }
   }
   sums[warp][lane] = sum;
   __syncthreads();

@@ -10,8 +10,8 @@ import (
 
 // Limits of the kernels for sizes that are known when compiling (cuda/tokens.cuh).
 const (
-	readWarps = 4 // of a block that reads, each with a token
-	stages    = 2 // tokens in shared memory
+	tokenWarps = 4 // of a block whose warps each have a token
+	stages     = 2 // tokens in shared memory
 )
 
 // tokenSizes are the [Dk, Dv] that there are kernels for: those of the RMT presets.
@@ -33,17 +33,23 @@ func launchNormReadTokens(c *graph.DeviceCall, k normRead, s deviceStream, y, x,
 	if !s.hasTokenKernels(64) {
 		return false
 	}
-	elements := inTiles(s.m)*streamTile*s.keyRow(s.dk) + readWarps*stages*s.dk*s.matrixRow()
-	bytes := 4*s.dk*s.dv + s.size*elements
-	grid := cuda.Grid{Threads: 32 * readWarps, Shared: bytes}
-	grid.X = min(cuda.CeilDiv(s.tokens, readWarps), s.processors*perMultiprocessor(c, bytes, readBlocks(s.dk*s.dv)))
-	c.Launch(fmt.Sprintf("normread_forward_%dx%d_bf16", s.dk, s.dv), grid, y, x, gain, keys, mean, rstd,
+	elements := inTiles(s.m)*streamTile*s.keyRow(s.dk) + tokenWarps*stages*s.dk*s.matrixRow()
+	c.Launch(fmt.Sprintf("normread_forward_%dx%d_bf16", s.dk, s.dv), s.tokenGrid(c, 4*s.dk*s.dv+s.size*elements), y, x, gain, keys, mean, rstd,
 		cuda.Long(s.tokens), cuda.Int(s.m), cuda.Bool(k.RMS), cuda.Float(k.Eps))
 	return true
 }
 
-// readBlocks are how many blocks a multiprocessor has registers for, by the entries of a token.
-func readBlocks(entries int) int { return min(4, 6-entries/1024) }
+// tokenGrid is that of a kernel whose warps each have a token: as many blocks as run at once.
+func (s *deviceStream) tokenGrid(c *graph.DeviceCall, bytes int) cuda.Grid {
+	registers := min(4, 6-s.dk*s.dv/1024) // blocks that a multiprocessor has enough of for
+	blocks := min(cuda.CeilDiv(s.tokens, tokenWarps), s.processors*perMultiprocessor(c, bytes, registers))
+	return cuda.Grid{X: blocks, Threads: 32 * tokenWarps, Shared: bytes}
+}
+
+// writeTokenGrid is that of the kernels of cuda/write_tokens.cu.
+func (s *deviceStream) writeTokenGrid(c *graph.DeviceCall) cuda.Grid {
+	return s.tokenGrid(c, tokenWarps*stages*(s.dk+streamTile)*s.matrixRow()*s.size)
+}
 
 // byTokens makes all gradients where there is a kernel for it.
 func (g *deviceNormReadGrad) byTokens() bool {

@@ -29,6 +29,8 @@ func deviceStreamShapes() map[string]streamShape {
 		"whole tiles":                  {9, 32, 32, 16},
 		"rmt-46m features":             {1, 32, 32, 12},
 		"rmt-134m heads":               {11, 32, 64, 36},
+		"rmt-134m features":            {13, 32, 64, 12},
+		"rmt-206m features":            {5, 48, 64, 14},
 		"most keys of a token":         {3, 32, 64, 64},
 		"rmt-305m heads":               {5, 64, 64, 48},
 		"rmt-206m heads":               {5, 48, 64, 42},
@@ -79,7 +81,7 @@ func TestDeviceStream(t *testing.T) {
 	}
 }
 
-// TestKernelsOfPresets: NormRead and its gradient have kernels of their own for the streams of the RMT presets in bfloat16.
+// TestKernelsOfPresets: NormRead, writes and their gradients have kernels of their own for the streams of the RMT presets in bfloat16.
 func TestKernelsOfPresets(t *testing.T) {
 	for _, s := range []streamShape{{8, 32, 32, 36}, {8, 32, 32, 12}, {8, 32, 64, 36}, {8, 32, 64, 12}, {8, 48, 64, 42}, {8, 48, 64, 14}, {8, 64, 64, 48}, {8, 64, 64, 16}} {
 		recording, err := graph.Record(graph.ProgramOptions{Gradients: true}, cuda.NewRecorder(cuda.PrecisionBF16, 132), func(b *graph.Builder) (graph.Roots, error) {
@@ -96,7 +98,9 @@ func TestKernelsOfPresets(t *testing.T) {
 		if s.m <= 16 {
 			keys = 16
 		}
-		require.Contains(t, names, fmt.Sprintf("normread_forward_%dx%d_bf16", s.dk, s.dv))
+		for _, kernel := range []string{"normread_forward", "write", "write_grad"} {
+			require.Contains(t, names, fmt.Sprintf("%s_%dx%d_bf16", kernel, s.dk, s.dv))
+		}
 		require.Contains(t, names, fmt.Sprintf("normread_backward_%dx%d_%d_bf16", s.dk, s.dv, keys))
 	}
 }

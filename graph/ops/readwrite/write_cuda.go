@@ -1,6 +1,8 @@
 package readwrite
 
 import (
+	"fmt"
+
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/cuda"
 )
@@ -15,6 +17,10 @@ func (k write) Launch(c *graph.DeviceCall) {
 
 // write computes X'_t = X_t + keys^T y_t; x may be none.
 func launchWrite(c *graph.DeviceCall, out, x, keys, y cuda.Array, s deviceStream) {
+	if s.hasTokenKernels(streamTile) {
+		c.Launch(fmt.Sprintf("write_%dx%d_bf16", s.dk, s.dv), s.writeTokenGrid(c), out, x, keys, y, cuda.Long(s.tokens), cuda.Int(s.m))
+		return
+	}
 	batch := s.fitWrite()
 	if batch == 0 {
 		c.Launch("write_plain"+out.Suffix(), cuda.Over(out.N, 256), out, x, keys, y, s.sizes())
@@ -51,6 +57,10 @@ func (k writeGrad) Launch(c *graph.DeviceCall) {
 	s := streamOf(c, c.Signature(0), c.Signature(1), dy.Type, dy, g, y, keys)
 	to, accumulate := c.SecondaryOut(0)
 	dkeys := graph.SecondarySum{To: to, Accumulate: accumulate}
+	if !to.None() && s.hasTokenKernels(streamTile) {
+		launchWriteGradTokens(c, dy, dkeys, g, keys, y, s)
+		return
+	}
 	if both := s; !to.None() && both.fitRead(true, true) && both.slabs() == 1 && both.parts() == 1 {
 		launchWriteGrad(c, dy, dkeys, g, keys, y, both)
 		return
@@ -65,5 +75,14 @@ func launchWriteGrad(c *graph.DeviceCall, dy cuda.Array, dkeys graph.SecondarySu
 	dkeys.Partial = c.Scratch(cuda.F32, dkeys.Blocks*dkeys.To.N)
 	grid := cuda.Grid{X: dkeys.Blocks, Threads: 32 * s.warps, Shared: s.bytes}
 	c.Launch("write_grad_"+s.arithmetic, grid, dy, dkeys.Partial, g, keys, y, s.sizes(), cuda.Int(s.slab))
+	dkeys.Finish(c, 1)
+}
+
+// launchWriteGradTokens is launchWriteGrad where there is a kernel for the stream's sizes.
+func launchWriteGradTokens(c *graph.DeviceCall, dy cuda.Array, dkeys graph.SecondarySum, g, keys, y cuda.Array, s deviceStream) {
+	grid := s.writeTokenGrid(c)
+	dkeys.Blocks = grid.X
+	dkeys.Partial = c.Scratch(cuda.F32, dkeys.Blocks*dkeys.To.N)
+	c.Launch(fmt.Sprintf("write_grad_%dx%d_bf16", s.dk, s.dv), grid, dy, dkeys.Partial, g, keys, y, cuda.Long(s.tokens), cuda.Int(s.m))
 	dkeys.Finish(c, 1)
 }

@@ -18,7 +18,7 @@ import (
 const kernels = "../.." // the folder of package cuda
 
 // hot tells whether a kernel is of the matrix stream, a norm or attention in bf16.
-var hot = regexp.MustCompile(`^(read|write|write_grad|keys_grad|normread_\w+|norm_(forward|backward|sums)|attention(_keys|_queries)?_\d+)_bf16$`)
+var hot = regexp.MustCompile(`^(read|(write|write_grad)(_\d+x\d+)?|keys_grad|normread_\w+|norm_(forward|backward|sums)|attention(_keys|_queries)?_\d+)_bf16$`)
 
 // measured tells whether a kernel is one that only a benchmark launches.
 var measured = regexp.MustCompile(`_\d+x\d+x\d+_bf16$`)
