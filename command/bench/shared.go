@@ -62,7 +62,6 @@ func (c *output) measure(ctx context.Context, out cli.Output, o bench.Options, t
 		return cli.Usage(err)
 	}
 	defer b.Close()
-	cli.WarnDevice(out, o.Target.Device)
 	err = c.print(ctx, b, tables, out)
 	if err != nil && c.saved {
 		out.Note("what was measured before that is in " + c.Out)

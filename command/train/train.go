@@ -72,7 +72,6 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	if c.Out != "" {
 		run.Out = c.Out
 	}
-	cli.WarnDevice(out, run.Device.Place())
 	report := c.reporter(run, out)
 	t, err := trainer.Open(ctx, run, trainer.Options{Resume: trainer.Resume(c.Resume), Fork: c.Fork, Report: report, Profile: c.Profile})
 	if err != nil {

@@ -20,8 +20,12 @@ func TestSecondsOfOnePiece(t *testing.T) {
 	w := cuda.Work{Product: &product, Bytes: product.Bytes()}
 	assert.InEpsilon(t, 2e-6+2*4096.*4096*4096/(312e12*0.70), gpu.seconds(w, product.FLOPs(), graph.BF16), 1e-9)
 	product.LDC = 4097
-	assert.InEpsilon(t, 2e-6+2*4096.*4096*4096/(312e12*0.25), gpu.seconds(w, product.FLOPs(), graph.BF16), 1e-9, "rows that are no multiple of 16 bytes")
-	assert.InEpsilon(t, 2e-6+1e9/(2039e9*0.80), gpu.seconds(cuda.Work{Kernel: "add_f32", Bytes: 1e9}, 0, graph.FP32), 1e-9)
+	assert.InEpsilon(t, 2e-6+2*4096.*4096*4096/(312e12*0.12), gpu.seconds(w, product.FLOPs(), graph.BF16), 1e-9, "rows that are no multiple of 16 bytes")
+	product.LDC, product.Epilogue = 4096, cuda.GELU
+	assert.InEpsilon(t, 2e-6+2*4096.*4096*4096/(312e12*0.49), gpu.seconds(w, product.FLOPs(), graph.BF16), 1e-9)
+	product.Epilogue, product.N = cuda.NoEpilogue, 4095
+	assert.InEpsilon(t, 2e-6+2*4096.*4096*4095/(312e12*0.12), gpu.seconds(w, product.FLOPs(), graph.BF16), 1e-9, "an odd size")
+	assert.InEpsilon(t, 2e-6+1e9/(2039e9*0.84), gpu.seconds(cuda.Work{Kernel: "add_f32", Bytes: 1e9}, 0, graph.FP32), 1e-9)
 	assert.InEpsilon(t, 2e-6+1e9/25e9, gpu.seconds(cuda.Work{Copy: cuda.CopyUp, Bytes: 1e9}, 0, graph.FP32), 1e-9)
 }
 
@@ -29,7 +33,7 @@ func TestSecondsOfOnePiece(t *testing.T) {
 func TestKernelsHaveTheirRow(t *testing.T) {
 	for kernel, want := range map[string]string{
 		"attention_64_bf16": "attention", "attention_keys_64_bf16": "its backward pass", "attention_tile_starts": "its preparation",
-		"normread_forward_bf16": "reads and writes of the matrix stream", "norm_forward_bf16": "norms, losses, sums over rows", "dropout_f32": "other kernels",
+		"normread_forward_bf16": "reads and writes of the matrix stream", "norm_forward_bf16": "norms", "sum_partials_f32": "sums over rows", "gather_grad_bf16": "gradients of gathers", "dropout_f32": "other kernels",
 	} {
 		assert.Equal(t, want, efficiencyOf(cuda.Work{Kernel: kernel}).Work, kernel)
 	}

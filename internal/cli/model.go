@@ -65,7 +65,6 @@ func (m *Model) OpenModel(out Output) (*pretrained.Model, error) {
 	if err := CheckPlace(m.Place); err != nil {
 		return nil, err
 	}
-	WarnDevice(out, m.Device)
 	p, err := pretrained.OpenWith(m.Zoo, m.Path)
 	if err != nil {
 		return nil, Usage(errors.Wrap(err, "-checkpoint"))
