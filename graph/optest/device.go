@@ -217,7 +217,11 @@ func (c Case) probed(b *graph.Builder, full bool, weights []float32) graph.Roots
 	case y.IsScalar():
 		r.Loss = y
 	default:
-		r.Loss = b.Apply(weightedLoss{weights[:graph.SignatureOf(y).Size()]}, y)
+		size := graph.SignatureOf(y).Size()
+		if size > len(weights) {
+			weights = drawn(size)
+		}
+		r.Loss = b.Apply(weightedLoss{weights[:size]}, y)
 	}
 	return r
 }
