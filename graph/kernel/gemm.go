@@ -10,6 +10,11 @@ type Gemm[T Float] struct {
 	// Weights, where not nil, are op(B) of float32 products whose A is not transposed, in the place of Run's tb, b and ldb.
 	Weights *Weights
 
+	// lower says that of a square C only what lies on or below the diagonal is wanted: the rest may be computed or stay as it is.
+	lower bool
+	// addend, where not nil, is what beta multiplies instead of C's old content, with rows at the same distance.
+	addend []T
+
 	task gemmTask[T]
 	own  arena // for calls without a Pool, which has its own
 	path path
@@ -23,7 +28,7 @@ type Gemm[T Float] struct {
 // panics.
 func (g *Gemm[T]) Run(p *Pool, ta, tb bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
 	t := &g.task
-	t.product = product[T]{ta: ta, tb: tb, m: m, n: n, k: k, alpha: alpha, a: a, lda: lda, b: b, ldb: ldb, beta: beta, c: c, ldc: ldc, epilogue: g.Epilogue, weights: g.Weights}
+	t.product = product[T]{ta: ta, tb: tb, m: m, n: n, k: k, alpha: alpha, a: a, lda: lda, b: b, ldb: ldb, beta: beta, c: c, ldc: ldc, epilogue: g.Epilogue, weights: g.Weights, lower: g.lower, addend: g.addend}
 	if g.Weights != nil {
 		t.tb, t.b = false, nil
 	}

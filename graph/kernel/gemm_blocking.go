@@ -9,6 +9,9 @@ const (
 	blockN = 1024
 )
 
+// lowerM is the number of rows of a block of which only what lies below the diagonal is wanted: more would compute more of the rest.
+const lowerM = 28
+
 // Operands of few panels or rows are read where they lie, as copying them would not
 // pay.
 const (
@@ -38,7 +41,7 @@ func (q *product[T]) blocking(kernels *microkernels) blocking {
 		stepK = weightsGroup
 	}
 	return blocking{
-		m:     evenly(q.m, blockM, 1),
+		m:     evenly(q.m, choose(q.lower, lowerM, blockM), 1),
 		n:     evenly(q.n, blockN, q.step(kernels)),
 		k:     evenly(q.k, blockK, stepK),
 		packA: wide || q.gatherA.index != nil || q.factors != nil,
@@ -142,10 +145,20 @@ func (q *product[T]) packRows(x *block[T], space []T, p, j int) {
 
 // runRows computes the block for all rows of C.
 func (q *product[T]) runRows(x *block[T], cut *blocking, space, staging []T, p, j int) {
+	columns := x.n
 	for i := 0; i < q.m; i += cut.m {
 		x.m = min(cut.m, q.m-i)
+		if q.lower {
+			x.n = min(columns, q.row+i+x.m-q.column-j)
+		}
+		if x.n <= 0 {
+			continue
+		}
 		x.tile.c = &q.c[i*q.ldc+j]
 		x.tile.d = x.tile.c
+		if p == 0 && q.addend != nil {
+			x.tile.d = &q.addend[i*q.ldc+j]
+		}
 		q.placeA(x, space, staging, i, p)
 		x.run()
 		if p+x.tile.k == q.k {

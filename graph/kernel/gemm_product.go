@@ -18,6 +18,8 @@ type product[T Float] struct {
 	gatherA, gatherB gather
 	factors          []T      // of op(A)'s columns, [k], where A is transposed; or nil
 	weights          *Weights // where not nil, B of the whole product
+	lower            bool     // see Gemm
+	addend           []T      // see Gemm
 
 	epilogue    Epilogue
 	row, column int // of C's first element in the whole product
@@ -53,6 +55,9 @@ func (q *product[T]) check() {
 		return
 	}
 	checkMatrix(q.c, q.m, q.n, q.ldc)
+	if q.addend != nil {
+		checkMatrix(q.addend, q.m, q.n, q.ldc)
+	}
 	if q.k == 0 {
 		return
 	}
@@ -104,6 +109,9 @@ func (q *product[T]) part(i0, i1, j0, j1 int) product[T] {
 		r.b = q.b[choose(q.tb, j0*q.ldb, j0):]
 	}
 	r.c = q.c[i0*q.ldc+j0:]
+	if q.addend != nil {
+		r.addend = q.addend[i0*q.ldc+j0:]
+	}
 	r.row, r.column = q.row+i0, q.column+j0
 	return r
 }

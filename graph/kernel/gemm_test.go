@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -285,6 +286,35 @@ func TestGemmAllocatesNothingWarm(t *testing.T) {
 			assert.Zero(t, testing.AllocsPerRun(3, func() { o.run(g, pool) }), s)
 			assert.Zero(t, testing.AllocsPerRun(3, func() { o.run(g, nil) }), s)
 			assert.Zero(t, testing.AllocsPerRun(3, func() { o.runSerial(serial) }), s)
+		}
+	})
+}
+
+// TestGemmLower: on and below the diagonal a product of which no more is wanted has the bits of the whole one, on
+// top of its addend or what C holds, with any number of threads.
+func TestGemmLower(t *testing.T) {
+	forEachPath[float32](t, func(t *testing.T, p path) {
+		for _, threads := range []int{1, 3} {
+			for _, g := range []gemmCase{{m: 130, n: 130, k: 70, alpha: 1}, {m: 97, n: 97, k: 400, tb: true, alpha: 2, beta: -0.5}, {m: 130, n: 130, k: 60, ta: true, alpha: 1, beta: 1}, {m: 4, n: 97, k: 8, alpha: 1, beta: 1}} {
+				for _, added := range []bool{false, true} {
+					whole, lower := makeOperands[float32](g), makeOperands[float32](g)
+					pool := NewPool(threads)
+					defer pool.Close()
+					gemm := Gemm[float32]{path: p}
+					whole.run(&gemm, pool)
+					gemm.lower = true
+					if added {
+						gemm.addend = slices.Clone(lower.c)
+						for i := range lower.c {
+							lower.c[i] = 7
+						}
+					}
+					lower.run(&gemm, pool)
+					for i := range g.m {
+						require.Equal(t, whole.c[i*whole.ldc:][:i+1], lower.c[i*lower.ldc:][:i+1], "%v, %d threads, row %d", g, threads, i)
+					}
+				}
+			}
 		}
 	})
 }

@@ -76,32 +76,25 @@ type muonWorker[T Float] struct {
 
 func (w *muonWorker[T]) update(m *MuonMatrix[T], d *MuonParams, path path) {
 	x := w.schulz.prepare(m.Rows, m.Columns)
-	fresh, scale := T(1-d.Momentum), T(d.GradScale)
+	fresh := T(1 - d.Momentum)
+	scale := fresh * T(d.GradScale)
 	for i := range m.Rows {
 		row := x[i*m.Columns : (i+1)*m.Columns]
 		g, momentum := m.Gradient[i*m.Stride:][:len(row)], m.Momentum[i*m.Stride:][:len(row)]
-		for j, gradient := range g {
-			s := scale * gradient
-			v := momentum[j] + fresh*(s-momentum[j])
-			momentum[j] = v
-			row[j] = v + fresh*(s-v)
-		}
+		addTwoMultiples(path, momentum, g, momentum, scale, -fresh)
+		copy(row, momentum)
+		addTwoMultiples(path, row, g, momentum, scale, -fresh)
 	}
 	if d.Factor == 0 {
 		return // the first step of a warmup moves the momentum alone
 	}
 	norm := math.Sqrt(dotProduct(path, x, x))
-	inverse := T(1 / (norm + muonEps))
-	for i := range x {
-		x[i] *= inverse
-	}
+	scaleTo(path, x, x, T(1/(norm+muonEps)))
 	x = w.schulz.run()
 	rate, decay := T(d.Factor*m.Rate), T(d.Factor*m.Decay)
 	for i := range m.Rows {
 		row := x[i*m.Columns : (i+1)*m.Columns]
 		weight := m.Weight[i*m.Stride:][:len(row)]
-		for j, v := range row {
-			weight[j] -= rate*v + decay*weight[j]
-		}
+		addTwoMultiples(path, weight, row, weight, -rate, -decay)
 	}
 }

@@ -50,12 +50,15 @@ func (o *orthogonaliser[T]) run() []T {
 
 // advance takes some steps on the Gram matrix, and X with them.
 func (o *orthogonaliser[T]) advance(steps int) {
-	o.gram()
+	n := o.side
+	if o.rows <= o.columns {
+		o.symmetric(o.a, false, true, o.columns, 1, o.x, o.columns, o.x, o.columns, 0)
+	} else {
+		o.symmetric(o.a, true, false, o.rows, 1, o.x, n, o.x, n, 0)
+	}
 	for step := range steps {
 		o.polynomial()
-		if step == 0 {
-			copy(o.q, o.b)
-		} else {
+		if step > 0 {
 			o.commuting(o.c, o.b, o.q)
 			o.q, o.c = o.c, o.q
 		}
@@ -63,8 +66,10 @@ func (o *orthogonaliser[T]) advance(steps int) {
 			o.commuting(o.c, o.b, o.a)
 			o.commuting(o.a, o.b, o.c)
 		}
+		if step == 0 {
+			o.q, o.b = o.b, o.q
+		}
 	}
-	n := o.side
 	if o.rows <= o.columns {
 		o.gemm.Run(nil, false, false, n, o.columns, n, 1, o.q, n, o.x, o.columns, 0, o.y, o.columns)
 	} else {
@@ -75,11 +80,9 @@ func (o *orthogonaliser[T]) advance(steps int) {
 
 // polynomial is b = 3.4445 I - 4.7750 a + 2.0315 a a.
 func (o *orthogonaliser[T]) polynomial() {
-	copy(o.b, o.a)
-	o.symmetric(o.b, func(first, end int) {
-		n := o.side
-		o.gemm.Run(nil, false, false, end-first, end, n, schulzQuintic, o.a[first*n:], n, o.a, n, schulzCubic, o.b[first*n:], n)
-	})
+	o.gemm.addend = o.a
+	o.symmetric(o.b, false, false, o.side, schulzQuintic, o.a, o.side, o.a, o.side, schulzCubic)
+	o.gemm.addend = nil
 	for i := range o.side {
 		o.b[i*o.side+i] += schulzLinear
 	}
@@ -87,37 +90,30 @@ func (o *orthogonaliser[T]) polynomial() {
 
 // commuting is to = f g of symmetric matrices that commute.
 func (o *orthogonaliser[T]) commuting(to, f, g []T) {
-	o.symmetric(to, func(first, end int) {
-		n := o.side
-		o.gemm.Run(nil, false, false, end-first, end, n, 1, f[first*n:], n, g, n, 0, to[first*n:], n)
-	})
+	o.symmetric(to, false, false, o.side, 1, f, o.side, g, o.side, 0)
 }
 
-// gram is a = X X^T, or X^T X where X has more rows than columns.
-func (o *orthogonaliser[T]) gram() {
+// symmetric is a product that is symmetric, to = alpha op(f) op(g) + beta (what the addend holds): its lower half is
+// computed, the rest is copied.
+func (o *orthogonaliser[T]) symmetric(to []T, tf, tg bool, k int, alpha T, f []T, ldf int, g []T, ldg int, beta T) {
 	n := o.side
-	o.symmetric(o.a, func(first, end int) {
-		if o.rows <= o.columns {
-			o.gemm.Run(nil, false, true, end-first, end, o.columns, 1, o.x[first*o.columns:], o.columns, o.x, o.columns, 0, o.a[first*n:], n)
-			return
-		}
-		o.gemm.Run(nil, true, false, end-first, end, o.rows, 1, o.x[first:], n, o.x, n, 0, o.a[first*n:], n)
-	})
+	o.gemm.lower = true
+	o.gemm.Run(nil, tf, tg, n, n, k, alpha, f, ldf, g, ldg, beta, to, n)
+	o.gemm.lower = false
+	mirror(pathOf[T](o.gemm.path), to, n)
 }
 
-// symmetricRows is how many rows of a symmetric matrix are computed at a time.
-const symmetricRows = 96
+// mirrorRows is how many rows of a symmetric matrix are copied at a time.
+const mirrorRows = 16
 
-// symmetric fills a symmetric matrix: compute makes columns [0, end) of the rows [first, end),
-// the rest is copied.
-func (o *orthogonaliser[T]) symmetric(to []T, compute func(first, end int)) {
-	n := o.side
-	for first := 0; first < n; first += symmetricRows {
-		end := min(first+symmetricRows, n)
-		compute(first, end)
+// mirror copies what lies below the diagonal of a matrix of side n to above it.
+func mirror[T Float](p path, x []T, n int) {
+	for first := 0; first < n; first += mirrorRows {
+		end := min(first+mirrorRows, n)
+		transpose(p, x[first:], n, x[first*n:], n, end-first, first)
 		for i := first; i < end; i++ {
-			for j, v := range to[i*n : i*n+first] {
-				to[j*n+i] = v
+			for j := first; j < i; j++ {
+				x[j*n+i] = x[i*n+j]
 			}
 		}
 	}
