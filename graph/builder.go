@@ -168,7 +168,7 @@ func (b *Builder) newNode(k Primitive, like *Signature, children []*gorgonia.Nod
 		return nil, err
 	}
 	for _, c := range children {
-		op.producers, op.leaves = append(op.producers, opOf(c)), append(op.leaves, c.Op() == nil)
+		op.producers, op.parameters = append(op.producers, opOf(c)), append(op.parameters, b.halves() && b.isParameter(c))
 	}
 	carrier, err := b.graphOp(op)
 	if err != nil {

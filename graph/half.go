@@ -49,12 +49,27 @@ type widths struct {
 	used     int
 	convert  kernel.Roundings
 	operands map[unsafe.Pointer]*operand // by where the input lies
+	packs    map[packing]*packed
 }
 
-// operand is a bfloat16 copy of an input of the graph, such as a parameter, as it is in a run.
+// packing is a form that products read an input in.
+type packing struct {
+	at         unsafe.Pointer // where a parameter lies, or the argument of an op that has been computed
+	transposed bool
+	n, k       int
+}
+
+// packed is an input in a form that products read, as it is with the parameters' values of a number.
+type packed struct {
+	values  int
+	weights kernel.WeightsBFloat16
+	matrix  kernel.PackedBFloat16
+}
+
+// operand is a bfloat16 copy of a parameter as it is with the parameters' values of a number.
 type operand struct {
-	run  int
-	half []kernel.BFloat16
+	values int
+	half   []kernel.BFloat16
 }
 
 // take returns n elements, which stay as they are until the next op begins.
@@ -135,12 +150,43 @@ func (c *Call) Half(i int) []kernel.BFloat16 {
 		return a.half
 	}
 	wide := unsafe.Slice((*float32)(a.data), a.n)
-	if c.op.leaves[i] {
-		return w.operand(c.Pool(), wide, c.op.builder.runtime.run)
+	if c.op.parameters[i] {
+		return w.operand(c.Pool(), wide, c.op.builder.runtime.values)
 	}
 	half := halvesIn(w.take((len(wide) + 1) / 2))[:len(wide)]
 	w.convert.Round(c.Pool(), half, wide)
 	return half
+}
+
+// Packed returns input i as op(B) [k, n] of products of bfloat16, stored [n, k] where transposed. A parameter is rounded and
+// packed once for all products that read it so, until its values change; outside a Program's runs at every use.
+func (c *Call) Packed(i int, transposed bool, n, k int) kernel.PackedBFloat16 {
+	w, a, values := &c.op.builder.runtime.widths, &c.args[i], c.op.builder.runtime.values
+	key := packing{unsafe.Pointer(a), transposed, n, k}
+	if c.op.parameters[i] {
+		key.at = a.data
+	}
+	if w.packs == nil {
+		w.packs = map[packing]*packed{}
+	}
+	p := w.packs[key]
+	if p == nil {
+		p = &packed{}
+		w.packs[key] = p
+	} else if c.op.parameters[i] && values != 0 && p.values == values {
+		return p.matrix
+	}
+	ld := n
+	if transposed {
+		ld = k
+	}
+	if a.half != nil {
+		p.matrix = p.weights.Pack(c.Pool(), transposed, n, k, a.half, ld)
+	} else {
+		p.matrix = p.weights.PackFloat32(c.Pool(), transposed, n, k, unsafe.Slice((*float32)(a.data), a.n), ld)
+	}
+	p.values = values
+	return p.matrix
 }
 
 // CopyOut copies input i, of the output's size, into the output, where they do not lie in the same memory.
@@ -170,21 +216,21 @@ func Float32s[T kernel.Float](x []T) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 }
 
-// operand is the copy of an input of the graph, made anew at the first use in a run; outside a Program's runs, of number 0, at
-// every use.
-func (w *widths) operand(pool *kernel.Pool, value []float32, run int) []kernel.BFloat16 {
+// operand is the copy of a parameter, made anew at the first use with the parameters' values of a number; outside a
+// Program's runs, of number 0, at every use.
+func (w *widths) operand(pool *kernel.Pool, value []float32, values int) []kernel.BFloat16 {
 	if w.operands == nil {
 		w.operands = map[unsafe.Pointer]*operand{}
 	}
 	at := unsafe.Pointer(unsafe.SliceData(value))
 	o := w.operands[at]
 	if o == nil || len(o.half) != len(value) {
-		o = &operand{run: -1, half: make([]kernel.BFloat16, len(value))}
+		o = &operand{values: -1, half: make([]kernel.BFloat16, len(value))}
 		w.operands[at] = o
 	}
-	if o.run != run || run == 0 {
+	if o.values != values || values == 0 {
 		w.convert.Round(pool, o.half, value)
-		o.run = run
+		o.values = values
 	}
 	return o.half
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+	"slices"
 
 	"github.com/residua-go/residua/internal/memory"
 )
@@ -88,6 +89,11 @@ func (b *Builder) param(p ParamSpec, transposed bool) *gorgonia.Node {
 		b.share.made[p.Name] = node
 	}
 	return node
+}
+
+// isParameter tells whether a node is one of the builder's parameters.
+func (b *Builder) isParameter(n *gorgonia.Node) bool {
+	return slices.ContainsFunc(b.params, func(p *parameterNode) bool { return p.node == n })
 }
 
 // paramNode is an ordinary input on the CPU; on a device it is an op without inputs, since

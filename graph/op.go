@@ -74,7 +74,7 @@ type Op struct {
 
 	weights      []*kernel.Weights // what it reads in fewer bits, by input; nil: nothing
 	producers    []*Op             // what makes each input, nil for inputs and stock nodes
-	leaves       []bool            // whether each input is one of the graph, such as a parameter
+	parameters   []bool            // whether each input is one, in precision BF16 on the CPU
 	packed       bool              // its output takes 16 bits in memory: half
 	half         []kernel.BFloat16
 	keepsFloat32 bool          // stays 32-bit on a device of precision bf16

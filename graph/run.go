@@ -9,7 +9,9 @@ import (
 
 // RunOptions say how one run differs from another.
 type RunOptions struct {
-	Accumulate bool   // add to the parameter gradients instead of replacing them
+	// Accumulate adds to the parameter gradients instead of replacing them. The parameters are those of the run before: copies of
+	// them in precision BF16 on the CPU are kept.
+	Accumulate bool
 	Step       uint64 // training step, for dropout masks
 	Profile    bool   // time the run and each op in it, for Program.Profile and, on a GPU, EndProfile
 	// Context ends the run early, with its error: between two ops of this package, or only before the first on
@@ -36,7 +38,9 @@ func (p *Program) Run(o RunOptions) error {
 	}
 	runtime.accumulate, runtime.step, runtime.profile = o.Accumulate, o.Step, o.Profile
 	runtime.failure, runtime.context = nil, o.Context
-	runtime.run++
+	if !o.Accumulate || runtime.values == 0 {
+		runtime.values++
+	}
 	if err := runtime.interrupted(); err != nil {
 		return errors.Wrap(err, "graph: run")
 	}

@@ -17,7 +17,7 @@ type runState struct {
 	step       uint64 // training step, for dropout masks
 	profile    bool   // ops time themselves
 	profiled   []*Op  // that a device has been given since its profile began
-	run        int    // number of the Program's run, from 1; 0: none has begun
+	values     int    // number of the parameters' values, from 1; 0: no run has begun
 	widths     widths // scratch of ops in precision BF16
 	failure    error  // of an op; the tape machine wraps it in its registers and counters
 

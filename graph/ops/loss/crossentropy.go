@@ -61,9 +61,26 @@ func lossArgs[T kernel.Float](k lossConfig, c graph.CallOf[T]) kernel.CrossEntro
 	x, w := c.Signature(0), c.Signature(1)
 	f, vocab := linear.Product{Transposed: k.transposed}.Sides(w)
 	return kernel.CrossEntropyArgs[T]{
-		Features: c.Operand(0), Weight: c.Operand(1), Weights: c.Weights(1), Transposed: k.transposed, Targets: c.Ints(2),
+		Weights: c.Weights(1), Transposed: k.transposed, Targets: c.Ints(2),
 		Tokens: x.Leading(), F: f, Vocab: vocab, Scale: k.scale, SoftCap: k.softCap, ZLoss: k.zLoss,
 	}
+}
+
+// runLoss computes the loss and what else is asked for, in precision BF16 by products of bfloat16.
+func runLoss[T kernel.Float](c graph.CallOf[T], args kernel.CrossEntropyArgs[T]) (crossEntropy, zLoss float64) {
+	var err error
+	if x := c.Half(0); x != nil && args.Weights == nil {
+		from := kernel.CrossEntropyOperands{Features: x, Logits: c.Packed(1, args.Transposed, args.Vocab, args.F)}
+		if args.DFeatures != nil {
+			from.Gradient = c.Packed(1, !args.Transposed, args.F, args.Vocab)
+		}
+		crossEntropy, zLoss, err = graph.State[kernel.CrossEntropyBFloat16](c).Run(c.Pool(), any(args).(kernel.CrossEntropyArgs[float32]), from)
+	} else {
+		args.Features, args.Weight = c.In(0), c.In(1)
+		crossEntropy, zLoss, err = graph.State[kernel.CrossEntropy[T]](c).Run(c.Pool(), args)
+	}
+	c.Fail(err)
+	return crossEntropy, zLoss
 }
 
 // crossEntropy is the loss; it leads the secondaries that emit its gradients.
@@ -142,8 +159,7 @@ func runCrossEntropy[T kernel.Float](k crossEntropy, c graph.CallOf[T]) {
 	args := lossArgs[T](k.lossConfig, c)
 	args.DFeatures, _ = c.SecondaryOut(0)
 	args.DWeight, args.Accumulate = c.SecondaryOut(1)
-	ce, z, err := graph.State[kernel.CrossEntropy[T]](c).Run(c.Pool(), args)
-	c.Fail(err)
+	ce, z := runLoss(c, args)
 	k.parts.crossEntropy, k.parts.zLoss = ce, z
 	c.Out()[0] = T(ce + z)
 }
@@ -199,6 +215,5 @@ func (k tokenLosses) Run(c *graph.Call) {
 func runTokenLosses[T kernel.Float](k tokenLosses, c graph.CallOf[T]) {
 	args := lossArgs[T](k.lossConfig, c)
 	args.Losses = c.Out()
-	_, _, err := graph.State[kernel.CrossEntropy[T]](c).Run(c.Pool(), args)
-	c.Fail(err)
+	runLoss(c, args)
 }

@@ -1,0 +1,270 @@
+package kernel
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+const (
+	lossSlice = 512           // columns whose exponentials are relative to their own largest logit
+	lossPiece = 8 * lossSlice // columns whose gradients are in memory as bfloat16 at one time
+	lossRows  = 112           // tokens of a block of logits, which stays in the second-level cache
+	lossTile  = 14            // chunks are multiples of it: the rows of a micro-kernel's tile
+)
+
+// CrossEntropyBFloat16 is CrossEntropy with products of bfloat16, sums and softmax in float32. Of a block of tokens
+// and a slice of the vocabulary the logits are made by one product and turned, while they are in cache, into
+// exponentials relative to their row's largest logit in the slice. Once all slices have told the sum of a row, a piece of
+// exponentials is read once more, scaled and rounded to bfloat16: that is dlogits, which both products of gradients
+// read. Slices and sums do not depend on the number of threads: neither do the bits.
+type CrossEntropyBFloat16 struct {
+	args      CrossEntropyArgs[float32]
+	operands  CrossEntropyOperands
+	first     int     // first token of the chunk
+	inverse   float64 // 1 / counted tokens
+	bytes     int     // bound on the logits in memory; 0 is crossEntropyBytes
+	stride    int     // of a row of logits
+	from, end int     // columns of the piece
+	logits    []float32
+	dlogits   []BFloat16  // [chunk, lossPiece]
+	parts     []lossPart  // [chunk, slices]
+	tokens    []lossToken // [chunk]
+	space     [][]float32 // two slices a worker, for capped logits
+	gemm      GemmBFloat16[float32]
+	pool      *Pool
+	own       arena // for calls without a Pool
+	path      path
+	rows      path // the settled one
+}
+
+// CrossEntropyOperands is what the products read instead of Features and Weight of CrossEntropyArgs.
+type CrossEntropyOperands struct {
+	Features []BFloat16     // [tokens, f]
+	Logits   PackedBFloat16 // the unembedding as [f, vocab]
+	Gradient PackedBFloat16 // and as [vocab, f]; only read where DFeatures is wanted
+}
+
+// lossPart is what the logits of a token in a slice come to.
+type lossPart struct {
+	largest float32
+	factor  float32 // of the exponentials, to make dlogits of them
+	sum     float64 // of exponentials relative to the largest
+}
+
+// lossToken is what is known of a token of the chunk.
+type lossToken struct {
+	crossEntropyToken
+	logit float32 // of the target
+	leads bool    // no logit of the target's slice is larger, or as large and before it
+}
+
+// Run is CrossEntropy.Run.
+func (k *CrossEntropyBFloat16) Run(p *Pool, a CrossEntropyArgs[float32], from CrossEntropyOperands) (crossEntropy, zLoss float64, err error) {
+	if err := a.check(); err != nil {
+		return 0, 0, err
+	}
+	counted := a.counted()
+	if counted == 0 {
+		a.clear()
+		return 0, 0, nil
+	}
+	k.args, k.operands, k.inverse, k.pool = a, from, 1/float64(counted), p
+	defer func() { k.pool = nil }()
+	k.rows, k.gemm.path = pathOf[float32](k.path), k.path
+	k.stride = (a.Vocab + 15) / 16 * 16
+	chunk := k.chunk()
+	k.prepare(p, chunk)
+	var losses, squares float64
+	for k.first = 0; k.first < a.Tokens; k.first += chunk {
+		n := min(chunk, a.Tokens-k.first)
+		k.tokens, k.parts = k.tokens[:n], k.parts[:n*k.slices()]
+		p.Do(k.slices(), (*lossSlices)(k))
+		p.Do(n, (*lossTokens)(k))
+		for _, t := range k.tokens {
+			losses += t.loss
+			squares += t.logZ * t.logZ
+		}
+		k.gradients(p, n)
+	}
+	return losses * k.inverse, a.ZLoss * squares * k.inverse, nil
+}
+
+// prepare makes memory for a chunk of tokens.
+func (k *CrossEntropyBFloat16) prepare(p *Pool, chunk int) {
+	k.logits = grow(k.logits, chunk*k.stride)
+	k.parts = grow(k.parts, chunk*k.slices())
+	k.tokens = grow(k.tokens, chunk)
+	if k.differentiates() {
+		k.dlogits = grow(k.dlogits, chunk*min(lossPiece, k.stride))
+	}
+	if k.args.SoftCap > 0 {
+		k.space = growRows(k.space, p, 2*lossSlice)
+	}
+}
+
+// slices is how many there are.
+func (k *CrossEntropyBFloat16) slices() int { return (k.args.Vocab + lossSlice - 1) / lossSlice }
+
+// differentiates tells whether a gradient is wanted.
+func (k *CrossEntropyBFloat16) differentiates() bool {
+	return k.args.DFeatures != nil || k.args.DWeight != nil
+}
+
+// chunk is the number of tokens taken at a time: as many as their logits' bound allows, spread evenly up to whole tiles.
+func (k *CrossEntropyBFloat16) chunk() int {
+	most := max(1, cmp.Or(k.bytes, crossEntropyBytes)/(4*k.stride))
+	return min(most, k.args.Tokens, evenly(k.args.Tokens, most, lossTile))
+}
+
+// lossSlices makes the exponentials of slices of the vocabulary.
+type lossSlices CrossEntropyBFloat16
+
+func (s *lossSlices) Part(worker, lo, hi int) {
+	k := (*CrossEntropyBFloat16)(s)
+	a, n := &k.args, len(k.tokens)
+	for slice := lo; slice < hi; slice++ {
+		from, end := slice*lossSlice, min(a.Vocab, (slice+1)*lossSlice)
+		weights := k.operands.Logits.Part(0, a.F, from, end)
+		for i := 0; i < n; i += lossRows {
+			rows := min(lossRows, n-i)
+			q := pairProduct[float32]{
+				m: rows, n: end - from, k: a.F, alpha: float32(a.Scale),
+				a: k.operands.Features[(k.first+i)*a.F:], lda: a.F, c: k.logits[i*k.stride+from:], ldc: k.stride,
+			}
+			q.run(weights, k.pool.arena(worker, &k.own))
+			for r := i; r < i+rows; r++ {
+				k.slice(k.logits[r*k.stride+from:][:end-from], r, slice, worker)
+			}
+		}
+	}
+}
+
+// slice turns the logits of token r of the chunk in a slice into exponentials. Where logits are capped and gradients
+// are wanted it leaves them, and the exponentials are made again with the gradients.
+func (k *CrossEntropyBFloat16) slice(row []float32, r, slice, worker int) {
+	if c := k.args.SoftCap; c > 0 {
+		capped := k.space[worker][:len(row)]
+		softCap(k.rows, capped, capped, row, c)
+		row = capped
+	}
+	largest := softmaxMax(k.rows, row)
+	if target := int(k.args.Targets[k.first+r]) - slice*lossSlice; 0 <= target && target < len(row) {
+		t := &k.tokens[r]
+		t.logit = row[target]
+		t.leads = t.logit == largest && !slices.Contains(row[:target], largest)
+	}
+	k.parts[r*k.slices()+slice] = lossPart{largest: largest, sum: softmaxExp(k.rows, row, largest)}
+}
+
+// lossTokens makes the losses of tokens, and the factors of their exponentials.
+type lossTokens CrossEntropyBFloat16
+
+func (s *lossTokens) Part(_, lo, hi int) {
+	k := (*CrossEntropyBFloat16)(s)
+	for r := lo; r < hi; r++ {
+		k.token(r)
+	}
+}
+
+// token puts the slices of token r of the chunk together.
+func (k *CrossEntropyBFloat16) token(r int) {
+	a, t, parts := &k.args, &k.tokens[r], k.parts[r*k.slices():][:k.slices()]
+	target := int(a.Targets[k.first+r])
+	if target < 0 {
+		t.crossEntropyToken = crossEntropyToken{}
+		a.report(k.first+r, 0, false)
+		return
+	}
+	largest := float32(math.Inf(-1))
+	for i, part := range parts {
+		largest = max(largest, part.largest)
+		if part.largest >= t.logit && i < target/lossSlice || part.largest > t.logit {
+			t.leads = false
+		}
+	}
+	sum := 0.0
+	for _, part := range parts {
+		sum += part.sum * math.Exp(float64(part.largest)-float64(largest))
+	}
+	t.logZ = float64(largest) + math.Log(sum)
+	t.loss = t.logZ - float64(t.logit)
+	a.report(k.first+r, t.loss, t.leads && t.loss == t.loss)
+	for i := range parts {
+		parts[i].factor = float32((1 + 2*a.ZLoss*t.logZ) * k.inverse * math.Exp(float64(parts[i].largest)-t.logZ))
+	}
+}
+
+// gradients adds the parts of the chunk's n tokens to the gradients, a piece of the vocabulary after the other.
+func (k *CrossEntropyBFloat16) gradients(p *Pool, n int) {
+	a := &k.args
+	if !k.differentiates() {
+		return
+	}
+	scale, features := float32(a.Scale), k.operands.Features[k.first*a.F:]
+	for k.from = 0; k.from < a.Vocab; k.from += lossPiece {
+		k.end = min(a.Vocab, k.from+lossPiece)
+		columns, ld := k.end-k.from, min(lossPiece, k.stride)
+		p.Do(n, (*lossGradients)(k))
+		if a.DFeatures != nil {
+			// dfeatures [n, f] += Scale * dlogits [n, piece] weight^T [piece, f]
+			k.gemm.RunPacked(p, false, n, scale, k.dlogits, ld, k.operands.Gradient.Part(k.from, k.end, 0, a.F), unless(k.from == 0), a.DFeatures[k.first*a.F:], a.F)
+		}
+		beta := unless(k.first == 0 && !a.Accumulate)
+		switch {
+		case a.DWeight == nil:
+		case a.Transposed:
+			// dweight [piece, f] += Scale * dlogits^T [piece, n] features [n, f]
+			k.gemm.Run(p, true, false, columns, a.F, n, scale, k.dlogits, ld, features, a.F, beta, a.DWeight[k.from*a.F:], a.F)
+		default:
+			// dweight [f, piece] += Scale * features^T [f, n] dlogits [n, piece]
+			k.gemm.Run(p, true, false, a.F, columns, n, scale, features, a.F, k.dlogits, ld, beta, a.DWeight[k.from:], a.Vocab)
+		}
+	}
+}
+
+// unless is the factor of what is added to: 0 for the first, else 1.
+func unless(first bool) float32 {
+	if first {
+		return 0
+	}
+	return 1
+}
+
+// lossGradients makes dlogits of the piece, rounded to bfloat16.
+type lossGradients CrossEntropyBFloat16
+
+func (s *lossGradients) Part(worker, lo, hi int) {
+	k := (*CrossEntropyBFloat16)(s)
+	ld := min(lossPiece, k.stride)
+	for r := lo; r < hi; r++ {
+		out := k.dlogits[r*ld:][:k.end-k.from]
+		if k.args.Targets[k.first+r] < 0 {
+			clear(out)
+			continue
+		}
+		for from := k.from; from < k.end; from += lossSlice {
+			n := min(lossSlice, k.end-from)
+			k.sliceGradient(out[from-k.from:][:n], k.logits[r*k.stride+from:][:n], r, from, worker)
+		}
+	}
+}
+
+// sliceGradient makes dlogits of token r of the chunk in the slice that begins at a column.
+func (k *CrossEntropyBFloat16) sliceGradient(out []BFloat16, row []float32, r, from, worker int) {
+	part := k.parts[r*k.slices()+from/lossSlice]
+	capped, slopes := row, []float32(nil)
+	if c := k.args.SoftCap; c > 0 {
+		capped, slopes = k.space[worker][:len(row)], k.space[worker][lossSlice:][:len(row)]
+		softCap(k.rows, capped, slopes, row, c)
+		softmaxExp(k.rows, capped, part.largest)
+	}
+	scaleRow(k.rows, capped, part.factor)
+	if target := int(k.args.Targets[k.first+r]) - from; 0 <= target && target < len(row) {
+		capped[target] -= float32(k.inverse)
+	}
+	if slopes != nil {
+		multiply(k.rows, capped, capped, slopes)
+	}
+	roundBFloat16(k.rows, out, capped)
+}
