@@ -6,12 +6,12 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// Table has a row for each number of pairs.
+// Table returns a table with a row for each number of pairs.
 func (m *AssociativeMemory) Table() figure.Table {
 	t := figure.NewTable(fmt.Sprintf("one matrix of %d x %d as a memory: relative squared error of what is read, %d seeds", m.Dk, m.Dv, m.Seeds), "lrrrrrrrr",
 		"keys", "pairs", "N/Dk", "error", "standard error", "theory", "mean squared cosine", "largest |cosine|", "Welch bound")
-	t.Note = "N: the pairs. error: |read - stored|² / |stored|², a mean. cosines are those of two keys; Welch bound: the least that\n" +
-		"the largest can be."
+	t.Note = "N: the pairs. error: the mean of |read - stored|² / |stored|². cosine: of two keys; Welch bound: the smallest\n" +
+		"value that the largest |cosine| can have."
 	for _, c := range m.Curves {
 		for _, p := range c.Points {
 			t.Row(c.Keys, p.Pairs, p.Load, p.Error, p.StandardError, p.Theory, p.MeanSquared, p.Max, p.Welch)

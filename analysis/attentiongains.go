@@ -8,9 +8,9 @@ import (
 	"github.com/residua-go/residua/stream/linear"
 )
 
-// addGains multiplies the rows with which an attention reads, of queries, keys and values, by what the
-// attention itself multiplies these by: QK-norm's gains, and the factor that a value residual has for the
-// attention's own values.
+// addGains multiplies the rows with which an attention reads queries, keys and values by the factors that
+// the attention itself applies to them: QK-norm's gains, and a value residual's factor of the attention's
+// own values.
 func (f *Folded) addGains(e *end) {
 	query, key := f.values(f.parameter(e.site, "q_norm")), f.values(f.parameter(e.site, "k_norm")) // [Dh]
 	own, _ := f.valueFactors(f.sites[e.site].Block)
@@ -52,8 +52,8 @@ func (f *Folded) addGains(e *end) {
 	}
 }
 
-// valueFactors are those of an attention's own values and of the first attention's, v <- own v + first v_0: 1 and 0
-// but for a value residual.
+// valueFactors returns the factors of v <- own v + first v_0, where v are the attention's own values and v_0
+// the first attention's: 1 and 0 without a value residual.
 func (f *Folded) valueFactors(layer int) (own, first float64) {
 	switch learned := f.values(f.parameter(siteName(layer, stream.Attention), "value_residual")); {
 	case layer == 0 || f.c.Attention.ValueResidual == "":

@@ -30,8 +30,8 @@ type BasisPoint struct {
 	Site    string `json:"site"` // the activation, "blocks.3.attention.stream"
 	Space   string `json:"space"`
 	Samples int    `json:"samples"`
-	// Kurtosis and Size are those of each direction's entries over the samples: Kurtosis's
-	// m4/m2^2, and root mean square.
+	// Kurtosis and Size hold, for each direction, the kurtosis m4/m2^2 and the root mean square of
+	// its entries over the samples.
 	Kurtosis []float64 `json:"kurtosis"`
 	Size     []float64 `json:"size"`
 	Peak     int       `json:"peak"`    // the direction of the largest kurtosis

@@ -8,10 +8,10 @@ import (
 	"github.com/residua-go/residua/stream/linear"
 )
 
-// carrier tells what becomes of a write on its way to a read: y M for what is written, y, with M
-// the mean, over the tokens of a run, of the stream's own map (stream.Frozen.Between) with what
-// the run made of its input frozen; without a run, or where nothing depends on one, M is that of
-// the stream's static form. Of a stream with keys M is between keys, not values.
+// carrier computes what a write y becomes on its way to a read: y M, where M is the mean, over the
+// tokens of a run, of the stream's own map (stream.Frozen.Between) with its coefficients frozen. Without
+// a run, or where nothing depends on one, M comes from the stream's static form. For a stream with keys M
+// maps keys, not values.
 type carrier struct {
 	frozen *stream.Frozen
 	seen   map[[2]string]linear.Chain

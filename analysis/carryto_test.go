@@ -50,7 +50,7 @@ func readHooks(t *testing.T, store *graph.Store, c models.Spec) []string {
 	})
 }
 
-// isStream tells whether a hook is that of the stream after a site or a block.
+// isStream tells whether a hook shows the stream after a site or a block.
 func isStream(name string) bool {
 	return slices.ContainsFunc([]string{".stream", ".aggregate", ".dwa.out", ".x0.out"}, func(end string) bool { return strings.HasSuffix(name, end) })
 }

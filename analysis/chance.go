@@ -78,17 +78,19 @@ func (c *ScoreChance) String() string {
 	return plusMinus(c.Mean, c.Deviation)
 }
 
-// dimensions are those of a stream's space: keys and values of a matrix stream; D and 1 of vectors.
+// dimensions holds the sizes of a stream's space: Dk and Dv of a matrix stream, D and 1 of vectors.
 type dimensions struct{ keys, values int }
 
-// spread says how unevenly directions fill their space: of their Gram matrix G, squared norms as shares of tr(G)^2.
+// spread says how unevenly directions fill their space, by squared norms of parts of their Gram matrix G as
+// shares of tr(G)^2.
 type spread struct {
 	square float64 // |G|^2
 	parts  [4]float64
 }
 
-// spreadOf takes a Gram matrix apart by its trace, its squared norm, that of its partial traces over values [Dk, Dk]
-// and over keys [Dv, Dv], and its inner product with its partial transpose, whose values are exchanged.
+// spreadOf splits a Gram matrix into the parts of a spread, given its trace, its squared norm, its inner
+// product with its partial transpose, which exchanges the values, and the squared norms of its partial
+// traces over values [Dk, Dk] (keys) and over keys [Dv, Dv] (values).
 func spreadOf(d dimensions, trace, square, transposed, keys, values float64) spread {
 	if trace == 0 {
 		return spread{}
@@ -102,8 +104,8 @@ func spreadOf(d dimensions, trace, square, transposed, keys, values float64) spr
 	return s
 }
 
-// chanceOf is the chance of two spreads; scale is what the second's trace is of the squared norms that the score is
-// divided by: 1 where M = I.
+// chanceOf returns the chance of two spreads. scale is the second's trace over the squared norms by which
+// the score is divided: 1 where M = I.
 func chanceOf(d dimensions, a, b spread, scale float64) Chance {
 	traceless := func(n int) float64 { return float64(n-1) * float64(n+2) / 2 }
 	antisymmetric := func(n int) float64 { return float64(n) * float64(n-1) / 2 }

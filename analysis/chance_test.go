@@ -87,7 +87,7 @@ func TestChanceOfRotations(t *testing.T) {
 	}
 }
 
-// TestChanceOfKeys: the p-value of |cos| of two keys is that of Beta(1/2, (D-1)/2). At 32 dimensions a cosine that is
+// TestChanceOfKeys: the p-value of |cos| of two keys follows Beta(1/2, (D-1)/2). At 32 dimensions a cosine that is
 // three deviations of |cos| above its mean has p = 0.0073, not the 0.0013 of a Gaussian, and one deviation has 0.17.
 func TestChanceOfKeys(t *testing.T) {
 	const d = 32

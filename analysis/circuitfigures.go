@@ -15,7 +15,7 @@ const eigenvaluesShown = 4
 func (c *Circuits) Table() figure.Table {
 	t := figure.NewTable("Circuits", "lrrrrrrrr", "head", "OV score", "QK score",
 		"copying (full OV)", "at random", "p", "matching (full QK)", "at random", "p")
-	t.Note = "OV: what a head writes of what it attends to; QK: what it attends to. Scores are those of the circuits'\n" +
+	t.Note = "OV: what a head writes of what it attends to; QK: what it attends to. A score sums up a circuit's\n" +
 		"eigenvalues, from -1 to 1: 1 where all are positive numbers. copying: above 0, what a head attends to\n" +
 		"becomes likelier to follow. matching: above 0, a token attends to tokens like itself. Both are from token to\n" +
 		"token, through the vocabulary. at random: the score (mean ± standard deviation) of the same weights rotated at\n" +

@@ -19,7 +19,7 @@ import (
 // where W_U = C diag(g) W_unembed has the final norm folded in, and M and M' are what becomes
 // of a write on the way from the embedding to the head and from the head to the end: I for
 // vector and highway streams, see VirtualWeights for all others. No matrix of D x D or V x V
-// is made: the eigenvalues, but for zeros, are those of the Dh x Dh products
+// is made: the Dh x Dh products below have the same eigenvalues except for zeros,
 //
 //	W_O W_V,   W_K^T W_Q,   W_O M' W_U W_E M W_V,   W_K^T M^T W_E^T W_E M W_Q
 //
@@ -28,11 +28,12 @@ import (
 //
 //	OV = C diag(g) (r_V ⊗ w_O) ⊗ I     QK = C diag(g) ((r_Q ⊗ r_K) ⊗ I) diag(g) C
 //
-// but for the norm, whose gains g [Dk, Dv] and C are taken as they are, no mean over values. Each has Dv eigenvalues but zeros,
-// of Dv x Dv products: without gains and C all are the same number, r_V . w_O or r_Q . r_K, so that a score is
-// hardly more than its sign. A token a is stored as sum_h w_E[h] ⊗ e_a[h], the head reads
-// v_a = sum_h (r_V . w_E[h]) e_a[h] of it, and the logits of what it writes are sum_h (r_U[h] . w_O) v_a W_U[h]:
-// the full circuits [V, V] have rank Dv, too, and different eigenvalues.
+// except for the norm, whose gains g [Dk, Dv] and C are used in full, not as a mean over values. Each circuit
+// has at most Dv eigenvalues that are not 0, computed from Dv x Dv products. Without gains and C they are all
+// the same number, r_V . w_O or r_Q . r_K, so that a score is hardly more than its sign. A token a is
+// stored as sum_h w_E[h] ⊗ e_a[h], the head reads v_a = sum_h (r_V . w_E[h]) e_a[h] from it, and the logits of
+// what it writes are sum_h (r_U[h] . w_O) v_a W_U[h]: the full circuits [V, V] have rank Dv, too, and
+// different eigenvalues.
 type HeadCircuits struct {
 	Layer int             `json:"layer"`
 	Head  int             `json:"head"`

@@ -12,8 +12,8 @@ import (
 //
 //	Max = max |c_ij|,   MeanSquared = mean c_ij^2
 //
-// No N vectors of d dimensions are less coherent than (Welch 1974, "Lower bounds on the
-// maximum cross correlation of signals")
+// Any N vectors of d dimensions satisfy (Welch 1974, "Lower bounds on the maximum cross
+// correlation of signals")
 //
 //	MeanSquared >= (N-d) / (d(N-1)),   Max >= sqrt((N-d) / (d(N-1)))
 //
@@ -24,10 +24,10 @@ type Coherence struct {
 	Dimensions  int     `json:"dimensions"` // d
 	Max         float64 `json:"max"`
 	MeanSquared float64 `json:"mean_squared"`
-	Welch       float64 `json:"welch"` // bound of Max; its square is that of MeanSquared
+	Welch       float64 `json:"welch"` // lower bound of Max; its square bounds MeanSquared
 }
 
-// coherenceOf is that of the rows of keys [N, d], whatever their lengths.
+// coherenceOf returns the coherence of the rows of keys [N, d], whatever their lengths.
 func coherenceOf(keys mat.Matrix) Coherence {
 	n, d := keys.Dims()
 	c := Coherence{Keys: n, Dimensions: d, Welch: WelchBound(n, d)}

@@ -56,8 +56,8 @@ type Crosstalk struct {
 // randomDraws is how often keys are drawn for RandomMax.
 const randomDraws = 8
 
-// MeasureKeys measures the keys of a model with a matrix stream; the seed is that of the
-// random keys to compare with.
+// MeasureKeys measures the keys of a model with a matrix stream. The seed draws the random keys to
+// compare them with.
 func MeasureKeys(store *graph.Store, c models.Spec, seed uint64) (*KeyMemory, error) {
 	if err := CheckKeyed(c); err != nil {
 		return nil, err

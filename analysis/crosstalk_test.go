@@ -48,7 +48,7 @@ func TestKeysAgainstNaive(t *testing.T) {
 	}
 }
 
-// cosineOf is that of columns i and j of a and b.
+// cosineOf returns the cosine of column i of a and column j of b.
 func cosineOf(a *mat.Dense, i int, b *mat.Dense, j int) float64 {
 	x, y := mat.Col(nil, i, a), mat.Col(nil, j, b)
 	return floats.Dot(x, y) / floats.Norm(x, 2) / floats.Norm(y, 2)

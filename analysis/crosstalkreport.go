@@ -7,13 +7,13 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// Table lists the coherence of the sites' keys and of all together.
+// Table lists the coherence of each site's keys, and of all keys together.
 func (m *KeyMemory) Table() figure.Table {
 	t := figure.NewTable(fmt.Sprintf("the model's keys as those of a memory, Dk = %d", m.Dk), "llrrrrrrr",
 		"site", "way", "keys", "largest |cosine|", "of random keys", "Welch bound", "error read with the same keys", "of random keys", "least")
-	t.Note = "largest |cosine|: of two of these keys; of random keys: that of as many random ones; Welch bound: the least\n" +
+	t.Note = "largest |cosine|: of two of these keys; of random keys: of two of as many random ones; Welch bound: the least\n" +
 		"that it can be. error: the mean squared error, relative to the value, if each key stores a value and all are\n" +
-		"read again; of random keys: with as many random ones; least: the smallest that so many keys can have."
+		"read again; of random keys: with as many random ones; least: the smallest error possible with this many keys."
 	for _, s := range append(slices.Clone(m.Sets), m.Writes, m.Reads) {
 		t.Row(s.name(), wayOf(s.Reads), s.Keys, s.Max, s.RandomMax, s.Welch, s.Error, s.Random, s.Least)
 	}
@@ -30,8 +30,8 @@ func (s KeySet) name() string {
 // mappedKeys is the number of pairs of keys up to which a figure shows each.
 const mappedKeys = 40000
 
-// Figures are the crosstalk between sites, that between all keys of a small model, and the
-// error that each site's keys would have as those of a memory.
+// Figures shows the crosstalk between sites, in a small model also between all keys, and the error that each
+// site's keys would have as the keys of a memory.
 func (m *KeyMemory) Figures() []figure.Figure {
 	figures := []figure.Figure{m.siteMap()}
 	if m.Writes.Keys*m.Reads.Keys <= mappedKeys {

@@ -37,7 +37,7 @@ func tokensFor(c models.Spec, n int, seed uint64) []int32 {
 	return ids
 }
 
-// TestDecomposeRows: of a run of several rows each row's terms are those of a run of its own.
+// TestDecomposeRows: in a run of several rows each row has the same terms as in a run by itself.
 func TestDecomposeRows(t *testing.T) {
 	t.Parallel()
 	for name, c := range zoo(t) {
@@ -72,7 +72,7 @@ func TestDecomposeRows(t *testing.T) {
 	}
 }
 
-// TestDecomposeOneToken: so are those of a prompt of one token.
+// TestDecomposeOneToken: the terms of a prompt of one token add up, too.
 func TestDecomposeOneToken(t *testing.T) {
 	t.Parallel()
 	for name, c := range zoo(t) {

@@ -18,12 +18,12 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// Directions are those of an activation along which its entries are sparse, most of them near 0 and a few
-// large, as features that a model represents one by one would be (Elhage et al. 2021 leave the search for
-// such a basis of the residual stream open). They are found on half of the tokens by independent component analysis
-// (fastICA on the leading principal directions) and measured on the other half, next to random directions of the
-// same whitened space, to the principal directions, and to the activation's own entries. A kurtosis of 3
-// is a Gaussian's; the more above it, the sparser.
+// Directions are directions of an activation along which its entries are sparse: most of them near 0 and a
+// few large, as features would be that a model represents one by one (Elhage et al. 2021 leave the search
+// for such a basis of the residual stream open). They are found on half of the tokens by independent
+// component analysis (fastICA on the leading principal directions) and measured on the other half, where
+// they are compared with random directions of the same whitened space, with the principal directions, and
+// with the activation's own entries. A Gaussian has a kurtosis of 3; the larger it is, the sparser.
 type Directions struct {
 	Activation string `json:"activation"`
 	Entries    int    `json:"entries"` // of a token
@@ -55,7 +55,7 @@ type Direction struct {
 	Kurtosis float64    `json:"kurtosis"` // of the tokens that it was not found on
 	Found    float64    `json:"kurtosis_found"`
 	Token    TokenShare `json:"token_share"`
-	Filter   []float64  `json:"filter"` // [Entries]: its inner product with an activation, less the mean's, is the direction's entry
+	Filter   []float64  `json:"filter"` // [Entries]: its inner product with an activation minus the mean is the direction's entry
 	Examples []Example  `json:"examples"`
 }
 
@@ -178,7 +178,7 @@ func (s *samples) search(o DirectionsOptions) (*Directions, error) {
 	return d, nil
 }
 
-// kurtoses are those of the columns.
+// kurtoses returns the columns' kurtoses.
 func kurtoses(x *mat.Dense) []float64 {
 	_, k := x.Dims()
 	var all []float64

@@ -112,10 +112,10 @@ type writtenSpace struct {
 	directions *mat.Dense // nil: rank 0
 }
 
-// rankRounding is how small a singular value, over the largest, counts as 0.
+// rankRounding is the ratio to the largest up to which a singular value counts as 0.
 const rankRounding = 1e-7
 
-// newWrittenSpaces are those of a layer's heads.
+// newWrittenSpaces returns what each head of a layer writes.
 func newWrittenSpaces(layer int, heads []HeadWeights) ([]writtenSpace, error) {
 	spaces := make([]writtenSpace, len(heads))
 	return spaces, concurrently(len(heads), func(h int) (err error) {
@@ -140,7 +140,7 @@ func newWrittenSpace(name string, rows *mat.Dense) (writtenSpace, error) {
 	return w, nil
 }
 
-// numericalRank is the number of singular values, descending, that are not 0.
+// numericalRank returns how many of the singular values, in descending order, do not count as 0.
 func numericalRank(singular []float64) int {
 	rank := 0
 	for _, v := range singular {
@@ -151,10 +151,10 @@ func numericalRank(singular []float64) int {
 	return rank
 }
 
-// rank is that of what the head writes.
+// rank returns the rank of what the head writes.
 func (w writtenSpace) rank() int { return numericalRank(w.singular) }
 
-// turned are rows of the same singular values along random orthonormal directions.
+// turned returns rows with the same singular values along random orthonormal directions.
 func (w writtenSpace) turned(draw *rand.Rand) *mat.Dense {
 	n, d := w.rows.Dims()
 	rows := randomDirections(draw, min(n, d), d)
@@ -164,7 +164,7 @@ func (w writtenSpace) turned(draw *rand.Rand) *mat.Dense {
 	return rows
 }
 
-// newHeadsGroup has what is known of each head, and of pairs of them.
+// newHeadsGroup fills in what can be computed from single heads and from pairs of them.
 func newHeadsGroup(name string, heads []writtenSpace) HeadsGroup {
 	_, d := heads[0].rows.Dims()
 	g := HeadsGroup{Name: name, Heads: len(heads), Dimensions: d, Overlap: overlapOfPairs(heads, d)}

@@ -26,15 +26,15 @@ type CircuitSpectrum struct {
 	// Eigenvalues are those that need not be 0, as many as the circuit's rank, the largest
 	// first: by modulus, real part, imaginary part.
 	Eigenvalues []Eigenvalue `json:"eigenvalues"`
-	// Score is sum Re(lambda) / sum |lambda|, from -1 to 1: 1 where all are positive numbers.
-	// It is the copying score of a full OV circuit. 0 where all are 0.
+	// Score is sum Re(lambda) / sum |lambda|, from -1 to 1: 1 where all eigenvalues are positive
+	// numbers, 0 where all are 0. Of a full OV circuit it is the copying score.
 	Score float64 `json:"score"`
 	Norm  float64 `json:"norm"` // Frobenius, of the whole circuit
-	// Chance is what a full circuit's score is by chance; nil: not drawn.
+	// Chance is the distribution of a full circuit's score by chance; nil: not drawn.
 	Chance *ScoreChance `json:"chance,omitempty"`
 }
 
-// circuitSpectrum is that of a circuit whose eigenvalues, but for zeros, are those of small.
+// circuitSpectrum returns the spectrum of a circuit that has the eigenvalues of small and otherwise zeros.
 func circuitSpectrum(small *mat.Dense, norm float64) (CircuitSpectrum, error) {
 	s := CircuitSpectrum{Norm: norm}
 	var eigen mat.Eigen
@@ -54,8 +54,8 @@ func circuitSpectrum(small *mat.Dense, norm float64) (CircuitSpectrum, error) {
 	return s, nil
 }
 
-// byModulus sorts by modulus, real part and imaginary part, the largest first; what differs by
-// rounding counts as equal.
+// byModulus sorts by modulus, real part and imaginary part, the largest first. Values that differ only by
+// rounding count as equal.
 func byModulus(a, b complex128) int {
 	return cmp.Or(
 		cmp.Compare(rounded(cmplx.Abs(b)), rounded(cmplx.Abs(a))),

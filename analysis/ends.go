@@ -237,13 +237,13 @@ func (f *Folded) accesses() ([]end, error) {
 	return all, nil
 }
 
-// part is a part's share of an end's rows.
+// part returns the rows of an end that belong to part i.
 func (e end) part(rows *mat.Dense, i int) *mat.Dense {
 	n := e.count / len(e.parts)
 	return rows.Slice(i*n, (i+1)*n, 0, rows.RawMatrix().Cols).(*mat.Dense)
 }
 
-// name is that of a part: its node's, and for what attention reads q, k or v after it.
+// name returns a part's name: its node's name and, for what attention reads, q, k or v after it.
 func (e end) name(part int) string {
 	if e.via == "" {
 		return e.parts[part]
@@ -251,7 +251,7 @@ func (e end) name(part int) string {
 	return e.parts[part] + "." + e.via
 }
 
-// alone is one part of an end.
+// alone returns one part of an end as an end.
 func (e end) alone(part int) end {
 	if len(e.parts) == 1 {
 		return e
@@ -265,7 +265,7 @@ func (e end) alone(part int) end {
 	return e
 }
 
-// entries is the number of directions in full: numbers that an end writes or reads of each token.
+// entries returns how many numbers an end writes or reads for each token, values included.
 func (e end) entries() int {
 	switch {
 	case e.keyed == nil:
@@ -276,7 +276,7 @@ func (e end) entries() int {
 	return e.keyed.rows
 }
 
-// wholeGram is the Gram matrix [size, size] of all rows.
+// wholeGram returns the Gram matrix [size, size] of all rows.
 func (e end) wholeGram() *mat.Dense {
 	if e.gram != nil {
 		return e.gram()
@@ -284,7 +284,7 @@ func (e end) wholeGram() *mat.Dense {
 	return gramOfColumns(e.weights())
 }
 
-// find returns the one end, a part or whole, that has a name.
+// find returns the end, or the part of one, that has the given name.
 func find(what, name string, all ...[]end) (end, error) {
 	var names []string
 	for _, ends := range all {

@@ -17,7 +17,7 @@ import (
 //	neuron n:  W1[:, n] . W2[n, :] / (|W1[:, n]| |W2[n, :]|)
 //	head h:    tr(W_V W_O) / (||W_V|| ||W_O||) = sum Re(eigenvalues of OV) / (||W_V|| ||W_O||)
 //
-// (W3 in the place of W1 where W1 makes a gate, by which the neuron's value W3[:, n] is multiplied)
+// (W3 instead of W1 where W1 makes a gate, by which the neuron's value W3[:, n] is multiplied)
 // with the norms folded in, -1 where exactly the direction that is read is subtracted. A
 // matrix stream's are matrices of Dk x Dv: neuron n reads C(g o sum_h r_FF[h] ⊗ W1[h, n]) and
 // writes sum_h w_FF[h] ⊗ W2[n, h]; a head reads column v with C(g[:, v] o r_V[h]) and writes
@@ -28,9 +28,9 @@ import (
 // the token's own content if it attends to itself.
 type Erasure struct {
 	Stream string `json:"stream"`
-	// Dimensions and HeadDimensions are those of the spaces of the directions, D or Dk*Dv for
-	// neurons and D*Dh or Dk for heads: the cosine of two random ones has the variance
-	// 1/Dimensions.
+	// Dimensions and HeadDimensions are the dimensions of the spaces in which directions are
+	// compared: D or Dk*Dv for neurons, D*Dh or Dk for heads. The cosine of two random directions has the
+	// variance 1/Dimensions.
 	Dimensions     int            `json:"dimensions"`
 	HeadDimensions int            `json:"head_dimensions"`
 	Experts        int            `json:"experts,omitempty"`

@@ -63,8 +63,8 @@ func readDirection(c models.Spec, gain, keys, values []float64) []float64 {
 	return mat.Col(nil, 0, w)
 }
 
-// TestErasureOfMatrixStreams: cosines from products of keys are those of the matrices
-// [Dk, Dv] that are read and written, built out.
+// TestErasureOfMatrixStreams: cosines computed from products of keys equal the cosines of the whole matrices
+// [Dk, Dv] that are read and written.
 func TestErasureOfMatrixStreams(t *testing.T) {
 	all := zoo(t)
 	for _, name := range []string{"matrix", "matrix/authors", "matrix/moe", "matrix/swiglu", "matrix/bias"} {

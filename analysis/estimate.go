@@ -8,13 +8,13 @@ import (
 )
 
 // Estimate is a mean over rows of text, with its standard error: the standard deviation over the root of
-// the number of rows, 0 of one row.
+// the number of rows, or 0 if there is one row.
 type Estimate struct {
 	Mean          float64 `json:"mean"`
 	StandardError float64 `json:"standard_error"`
 }
 
-// estimate is that of one value a row.
+// estimate returns the Estimate of values, one for each row.
 func estimate(values []float64) Estimate {
 	e := Estimate{Mean: stat.Mean(values, nil)}
 	if n := len(values); n > 1 {
@@ -23,7 +23,7 @@ func estimate(values []float64) Estimate {
 	return e
 }
 
-// String is "1.234 ± 0.01", or of one row the mean alone.
+// String returns "1.234 ± 0.01", or the mean alone if there is one row.
 func (e Estimate) String() string {
 	if e.StandardError == 0 {
 		return fmt.Sprintf("%.4g", e.Mean)
@@ -31,5 +31,5 @@ func (e Estimate) String() string {
 	return plusMinus(e.Mean, e.StandardError)
 }
 
-// plusMinus is "1.234 ± 0.01".
+// plusMinus returns "1.234 ± 0.01".
 func plusMinus(mean, deviation float64) string { return fmt.Sprintf("%.4g ± %.2g", mean, deviation) }

@@ -8,14 +8,14 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// whitening makes samples of mean 0 and unit covariance in so many directions: z = (x - mean) Map.
+// whitening is the map z = (x - mean) to, which gives samples mean 0 and unit covariance in K directions.
 type whitening struct {
 	mean []float64  // [D]
 	to   *mat.Dense // [D, K]: the leading principal directions over their standard deviations
 }
 
-// whiten finds the whitening of samples [N, D] in their k leading principal directions, fewer where the
-// samples do not vary in as many.
+// whiten finds the whitening of samples [N, D] in their k leading principal directions, or in fewer if the
+// samples vary in fewer.
 func whiten(x *mat.Dense, k int) (whitening, bool) {
 	n, d := x.Dims()
 	w := whitening{mean: make([]float64, d)}
@@ -53,15 +53,14 @@ func (w whitening) of(x *mat.Dense) *mat.Dense {
 	return times(w.centred(x), w.to)
 }
 
-// centred are samples less their mean.
+// centred returns samples minus the mean.
 func (w whitening) centred(x *mat.Dense) *mat.Dense {
 	var centred mat.Dense
 	centred.Apply(func(_, j int, v float64) float64 { return v - w.mean[j] }, x)
 	return &centred
 }
 
-// The steps that FastICA takes at most, and how near to those of the step before its directions are when
-// it ends.
+// FastICA takes at most icaSteps steps, and ends when a step hardly moves its directions.
 const (
 	icaSteps     = 200
 	icaTolerance = 1e-4

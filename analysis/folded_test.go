@@ -21,7 +21,7 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// parameter is a store's parameter as a matrix of so many rows.
+// parameter returns a store's parameter as a matrix with the given number of rows.
 func parameter(t *testing.T, store *graph.Store, name string, rows int) *mat.Dense {
 	t.Helper()
 	p := store.Param(name)

@@ -9,19 +9,19 @@ import (
 	"github.com/residua-go/residua/stream/linear"
 )
 
-// keyed is an end of a matrix stream X [Dk, Dv] in full, with values and not keys alone. The directions that a site
-// writes, or reads with, are rows of W (K ⊗ I), with keys K [R, Dk] and its weights W [n, R*Dv] for values: W_E and W2
-// of what writes, W1^T and W_U^T of what reads, none of heads. Where a norm stands in front of the keys, with gains
-// g [Dk, Dv], column v of X is read by keys of its own, r_h ⊙ g[:, v].
+// keyed is an end of a matrix stream X [Dk, Dv] in full: with values, not only keys. The directions that a
+// site writes, or reads with, are the rows of W (K ⊗ I), with keys K [R, Dk] and weights W [n, R*Dv] for
+// values: W_E or W2 of what writes, W1^T or W_U^T of what reads, and none of heads. If a norm with gains
+// g [Dk, Dv] stands in front of the keys, column v of X is read by keys of its own, r_h ⊙ g[:, v].
 type keyed struct {
 	columns func() []*mat.Dense // the keys [R, Dk] of each column of X
-	centred bool                // what is read has its mean over all Dk*Dv entries taken away first: a LayerNorm
+	centred bool                // the mean over all Dk*Dv entries is subtracted before reading: a LayerNorm
 	rows    int                 // n
 	weights func() *mat.Dense   // W [n, R*Dv]; nil: none
 	gram    func() *mat.Dense   // W^T W [R*Dv, R*Dv]
 }
 
-// newKeyed is an end of these keys, with no weights for values.
+// newKeyed returns an end with these keys and no weights for values.
 func newKeyed(keys linear.Mix, norms linear.Chain) *keyed {
 	k := &keyed{columns: func() []*mat.Dense { return gainedKeys(keys, norms) }}
 	for _, m := range norms {
@@ -32,12 +32,12 @@ func newKeyed(keys linear.Mix, norms linear.Chain) *keyed {
 	return k
 }
 
-// weigh gives an end weights for values, of so many rows.
+// weigh gives an end its weights for values, which have the given number of rows.
 func (k *keyed) weigh(rows int, weights func() *mat.Dense) {
 	k.rows, k.weights, k.gram = rows, weights, func() *mat.Dense { return gramOfColumns(weights()) }
 }
 
-// gainedKeys are keys with the gains of the norms in front of them, for each column.
+// gainedKeys returns, for each column of X, the keys times the gains of the norms in front of them.
 func gainedKeys(keys linear.Mix, norms linear.Chain) []*mat.Dense {
 	columns := slices.Repeat([]*mat.Dense{keyRows(keys)}, keys.Width)
 	for _, m := range norms {
@@ -54,7 +54,7 @@ func gainedKeys(keys linear.Mix, norms linear.Chain) []*mat.Dense {
 	return columns
 }
 
-// taken is an end of which the rows of the keys are taken by choose.
+// taken returns an end that keeps the key rows that choose picks.
 func (k *keyed) taken(choose func(rows *mat.Dense) *mat.Dense) *keyed {
 	chosen := *k
 	chosen.columns = func() []*mat.Dense {
@@ -67,8 +67,8 @@ func (k *keyed) taken(choose func(rows *mat.Dense) *mat.Dense) *keyed {
 	return &chosen
 }
 
-// linked is (K_a ⊗ I) C (K_b ⊗ I)^T [Ra*Dv, Rb*Dv], what becomes of what a's keys write where b's keys read, C taking
-// the mean away if centred:
+// linked returns (K_a ⊗ I) C (K_b ⊗ I)^T [Ra*Dv, Rb*Dv]: what b's keys read of what a's keys write. C subtracts
+// the mean if centred:
 //
 //	entry (g, v), (h, w) = [v = w] a_v[g] . b_v[h] - sum(a_v[g]) sum(b_w[h]) / (Dk Dv)
 func linked(a, b []*mat.Dense, centred bool) *mat.Dense {

@@ -147,9 +147,9 @@ func (m rmt) checkPair(wiring *analysis.Wiring, i, j int, writer, reader string)
 	requireResult(m.t, v)
 }
 
-// TestMeanGainsLoseWeights: one key for all columns of a trained stream, with the mean of the norm's gains, has less than all of
-// the squared weights with which sites read. (Of the quickstart model's 4 blocks 6.5% of the keys' and, with weights for values,
-// 12%.)
+// TestMeanGainsLoseWeights: in a trained stream, one key for all columns, with the mean of the norm's gains, keeps only a part
+// of the squared weights with which sites read. (In the quickstart model's 4 blocks 6.5% of the keys' and, with weights for
+// values, 12%.)
 func TestMeanGainsLoseWeights(t *testing.T) {
 	p, err := pretrained.Open("../examples/embedded/model.safetensors")
 	require.NoError(t, err)

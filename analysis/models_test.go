@@ -57,7 +57,7 @@ type designRows struct {
 // designModel is one of a design's models.
 type designModel struct {
 	Model     designrows.Model
-	Preset    string   // the small preset that it is, in the place of Model
+	Preset    string   // a small preset to use instead of Model
 	Options   bool     // one with a loop or another option, which only tests of every option take
 	Bandwidth []int    // dimensions, a sublayer's width, numbers written and read, by hand
 	Checks    []string // which tests of a few models take it
@@ -70,7 +70,7 @@ var designFiles struct {
 	rows map[string]designRows
 }
 
-// rowsOfDesigns are what the designs' files say.
+// rowsOfDesigns returns the contents of the designs' files.
 func rowsOfDesigns(t *testing.T) map[string]designRows {
 	designFiles.Do(func() { designFiles.rows = designrows.Read[designRows](t, "analysis") })
 	return designFiles.rows
@@ -368,13 +368,13 @@ func on[D stream.Design](c models.Spec) bool {
 	return is
 }
 
-// settingsOf are those of a stream of the design D; of another they are zero.
+// settingsOf returns the settings of a model's stream, or zeros if it is not of the design D.
 func settingsOf[D stream.Design](c models.Spec) D {
 	d, _ := c.Stream.(D)
 	return d
 }
 
-// matrixOf are the sizes of a matrix stream.
+// matrixOf returns the settings of a model's matrix stream.
 func matrixOf(c models.Spec) stream.MatrixConfig { return c.Stream.(stream.MatrixConfig) }
 
 // hidden is the width of the feed-forward's hidden layer, of one expert.

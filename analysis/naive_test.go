@@ -36,8 +36,8 @@ func newNaive(t *testing.T, store *graph.Store, c models.Spec, run *cache.Cache)
 	return n
 }
 
-// norm is that of a parameter; a stream that has none leaves what is read as it is, and latents have
-// another norm and a map before it.
+// norm returns the matrix of the norm whose gain is the named parameter: the identity for a stream without
+// that norm. Latents have another norm and a map in front of it.
 func (n *naive) norm(name string) *mat.Dense {
 	if n.store.Param(name) == nil {
 		return normMatrix(slices.Repeat([]float64{1}, n.c.Width()), false)
@@ -170,7 +170,7 @@ func (n *naive) attentionNorm(site string, via int) *mat.Dense {
 	return n.norm(site + ".norm")
 }
 
-// gainOf is that of the norm before queries (0), keys (1) or values (2).
+// gainOf returns the gain of the norm in front of queries (0), keys (1) or values (2).
 func gainOf(c models.Spec, store *graph.Store, site string, via int) []float64 {
 	gain := graph.Float64s(store.Param(site + ".norm").Value)
 	if waysOf(c, store, site) {
@@ -199,7 +199,7 @@ func attentionGain(c models.Spec, store *graph.Store, name string, part int) *ma
 	return normMatrix(gain, false)
 }
 
-// firstFactor is that of the first attention's values in those of a layer.
+// firstFactor returns the factor of the first attention's values in a layer's values.
 func firstFactor(c models.Spec, store *graph.Store, layer int) float64 {
 	switch learned := store.Param(fmt.Sprintf("blocks.%d.attention.value_residual", layer)); {
 	case layer == 0 || c.Attention.ValueResidual == "":

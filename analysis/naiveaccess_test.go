@@ -38,13 +38,13 @@ func naiveFold(c models.Spec, gain []float64, w *mat.Dense) *mat.Dense {
 	return folded
 }
 
-// param is a parameter as a matrix of so many rows.
+// param returns a parameter as a matrix with the given number of rows.
 func param(store *graph.Store, name string, rows int) *mat.Dense {
 	w := graph.Float64s(store.Param(name).Value)
 	return mat.NewDense(rows, len(w)/rows, w)
 }
 
-// expertsOf are the parts of a feed-forward's weights: one, or one an expert.
+// expertsOf returns the parts of a feed-forward's weights: one, or one for each expert.
 func expertsOf(c models.Spec, store *graph.Store, name string, rows int) []*mat.Dense {
 	n := expertCount(c)
 	w := graph.Float64s(store.Param(name).Value)

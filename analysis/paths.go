@@ -14,7 +14,7 @@ import (
 // sublayers they go through: Elhage et al. 2021, "Two-Layer Attention-Only Transformers", term importance
 // analysis. With all patterns of attention held at those of the model's own run,
 //
-//	order 0: each sublayer's output is 0; the loss is that of the direct path, embedding to unembedding
+//	order 0: each sublayer's output is 0, which leaves the direct path, embedding to unembedding
 //	order n: each sublayer's output is what it was, before it was replaced, in the run of order n-1
 //
 // so that the run of order n has all paths of at most n steps, a step being a head or a feed-forward. The
@@ -34,12 +34,12 @@ type PathExpansion struct {
 	Pairs []HeadPath `json:"pairs,omitempty"`
 }
 
-// PathOrder is what the paths of exactly so many steps add.
+// PathOrder is what the paths of exactly Steps steps add.
 type PathOrder struct {
 	Steps int      `json:"steps"`
 	Paths float64  `json:"paths"` // how many there are, a feed-forward being one step
-	Loss  Estimate `json:"loss"`  // with all paths of at most so many steps
-	Gain  Estimate `json:"gain"`  // the loss of the order before, less Loss
+	Loss  Estimate `json:"loss"`  // with all paths of at most Steps steps
+	Gain  Estimate `json:"gain"`  // the loss of the order before minus Loss
 	Share float64  `json:"share"` // of what all orders gain together
 }
 

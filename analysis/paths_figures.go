@@ -14,8 +14,8 @@ import (
 func (p *PathExpansion) Table() figure.Table {
 	t := figure.NewTable(fmt.Sprintf("loss of the next token by the longest path, patterns of attention held (%d rows, %d tokens; the model %v)", p.Rows, p.Tokens, p.Model), "lrrrrr",
 		"paths", "how many", "loss", "gain", "share of all gains", "gain a path")
-	t.Note = "steps: the sublayers that a path goes through. loss: with all paths of up to so many steps; gain: what the\n" +
-		"longest of them take off it. alone: the gain of one sublayer next to the direct path; last: next to all\n" +
+	t.Note = "steps: the sublayers that a path goes through. loss: with all paths of at most that many steps; gain: what\n" +
+		"the longest of them take off it. alone: the gain of one sublayer next to the direct path; last: next to all\n" +
 		"other paths of one step. A virtual head is two heads, one of which reads what the other has written."
 	for _, o := range p.Orders {
 		if o.Steps == 0 {
@@ -53,7 +53,7 @@ func addHeadPaths(t *figure.Table, kind string, paths []HeadPath) {
 // Figures are the gains by order, those of the paths of one step, and the heads' and virtual heads' if
 // they were measured.
 func (p *PathExpansion) Figures() []figure.Figure {
-	orders := figure.NewBars("What the paths of so many steps take off the loss", "nats ± standard error")
+	orders := figure.NewBars("What the paths of each number of steps take off the loss", "nats ± standard error")
 	for _, o := range p.Orders[min(1, len(p.Orders)):] {
 		orders.Add(fmt.Sprint(o.Steps), o.Gain.Mean, o.Gain.StandardError)
 	}

@@ -229,5 +229,5 @@ func (p *pathValues) expansion(rows [][]int32) *PathExpansion {
 	return x
 }
 
-// less is x - y, entry by entry.
+// less returns x - y, entry by entry.
 func less(x, y []float64) []float64 { return floats.SubTo(make([]float64, len(x)), x, y) }

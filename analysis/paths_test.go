@@ -13,8 +13,8 @@ import (
 	"github.com/residua-go/residua/models/modeltest"
 )
 
-// TestPathExpansion: with all paths the loss is the model's; with none it is that of a model whose
-// sublayers write nothing; in between the orders compare with runs made one by one.
+// TestPathExpansion: with all paths the loss is the model's, and with none it is the loss of a model whose
+// sublayers write nothing. The orders in between agree with runs made one by one.
 func TestPathExpansion(t *testing.T) {
 	for _, name := range checked(t, "paths", "vector/attention-only", "matrix/attention-only", "vector") {
 		c := zoo(t)[name]

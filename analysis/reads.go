@@ -29,8 +29,8 @@ func (d *Decomposition) Reads(token int) (*Reads, error) {
 	return d.readsOf(token, d.writtenWholly)
 }
 
-// ReadsByHead is Reads with a node for each head in the place of an attention that writes in heads:
-// "blocks.3.attention.1". What its bias writes stays the site's.
+// ReadsByHead is like Reads, but has a node for each head of an attention that writes in heads,
+// "blocks.3.attention.1". What the bias writes stays with the site's node.
 func (d *Decomposition) ReadsByHead(token int) (*Reads, error) {
 	return d.readsOf(token, func(w stream.Writer, token int) []writtenTerm {
 		if w.Part != stream.HeadPart {

@@ -78,8 +78,8 @@ type RetrievalByDistance struct {
 	Random   float64 `json:"random"`
 }
 
-// RetrieveWrites measures a run of a model with a matrix stream. The run must have kept DecompositionNames;
-// the seed is that of the random keys to compare with.
+// RetrieveWrites measures a run of a model with a matrix stream. The run must have kept DecompositionNames.
+// The seed draws the random keys to compare with.
 func RetrieveWrites(run *cache.Cache, seed uint64) (*WriteRetrieval, error) {
 	if err := CheckKeyed(run.Model().Spec()); err != nil {
 		return nil, err
@@ -167,14 +167,14 @@ func (r *retrieving) token(t int) {
 	}
 }
 
-// keysAt are the keys [m, Dk] of one token.
+// keysAt returns the keys [m, Dk] of one token.
 func keysAt(keys linear.Mix, token int) *mat.Dense {
 	rows := mat.NewDense(keys.In, keys.Out, nil)
 	rows.Apply(func(j, d int, _ float64) float64 { return keys.At(token, d, j) }, rows)
 	return rows
 }
 
-// finish makes means of sums.
+// finish turns sums into means.
 func (r *retrieving) finish() {
 	var gaps []*gapSum
 	for at, a := range r.accesses {

@@ -67,7 +67,8 @@ type readByWriters struct {
 	in     []float64 // [T, m, Dv], what the site got
 }
 
-// shares are those of the writers' sums, after a comparison of them with what the site got.
+// shares returns the writers' shares of what the site reads. It first checks that what the writers give adds
+// up to what the site got.
 func (n readByWriters) shares() (share, energy []float64) {
 	d, err := analysis.Decompose(n.run)
 	require.NoError(n.t, err)

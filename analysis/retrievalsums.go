@@ -107,7 +107,7 @@ func newReadSum(name string, first, keys, writers int) *readSum {
 	return &readSum{KeyedRead: KeyedRead{Reader: name, Keys: keys, Share: of(), Energy: of(), Chance: of()}, first: first}
 }
 
-// add adds what a token's keys of the reader, and random ones, read after a norm.
+// add adds what the reader's keys, and random keys, read from a token's writes after a norm.
 func (s *readSum) add(w *tokenWrites, norm linear.Norm, keys *mat.Dense, draw *rand.Rand) {
 	s.Writes = len(w.writers)
 	addShares(s.Chance, w.wrote)
@@ -118,7 +118,7 @@ func (s *readSum) add(w *tokenWrites, norm linear.Norm, keys *mat.Dense, draw *r
 	}
 }
 
-// addRead adds what a key reads, c [N, Dv], which adds up to q.
+// addRead adds what a key reads of each write, c [N, Dv], whose sum is q.
 func (s *readSum) addRead(c *mat.Dense, q []float64, w *tokenWrites) {
 	parts, energies := mat.NewDense(len(s.Share), w.dv, nil), make([]float64, len(s.Share))
 	for i, writer := range w.writers {
@@ -133,14 +133,14 @@ func (s *readSum) addRead(c *mat.Dense, q []float64, w *tokenWrites) {
 	s.squares += floats.Dot(q, q)
 }
 
-// addShares adds to sums what each of some sizes is of all; nothing if all are 0.
+// addShares adds to sums the sizes over their total; nothing if the total is 0.
 func addShares(sums, sizes []float64) {
 	if total := floats.Sum(sizes); total != 0 {
 		floats.AddScaled(sums, 1/total, sizes)
 	}
 }
 
-// finish makes means over tokens and keys of the sums.
+// finish turns sums into means over tokens and keys.
 func (s *readSum) finish(tokens int) KeyedRead {
 	n := float64(tokens * s.Keys)
 	floats.Scale(ratioOf(1, s.squares), s.Share)
@@ -150,7 +150,7 @@ func (s *readSum) finish(tokens int) KeyedRead {
 	return s.KeyedRead
 }
 
-// sharpnessSum is a Sharpness in the making, with sums instead of means; Signal is S, crosstalk C.
+// sharpnessSum collects a Sharpness, with sums where it has means; Signal is S, crosstalk C.
 type sharpnessSum struct {
 	Sharpness
 	crosstalk float64
@@ -178,13 +178,13 @@ func (s sharpnessSum) mean(n float64) Sharpness {
 	return Sharpness{Effective: s.Effective / n, Top: s.Top / n, Signal: ratioOf(s.Signal, s.Signal+s.crosstalk)}
 }
 
-// gapSum is what a RetrievalByDistance is made of.
+// gapSum collects what a RetrievalByDistance is made from.
 type gapSum struct {
 	share, energy, chance []float64 // of readers' parts
 	errors, random        []float64 // of pairs
 }
 
-// add adds a pair of a site that wrote, and of a reader in its parts.
+// add adds a pair of a site that wrote and a reader, which may have several parts.
 func (g *gapSum) add(back ReadBack, reads []KeyedRead, writer int) {
 	g.errors, g.random = append(g.errors, back.Error), append(g.random, back.Random)
 	for _, r := range reads {
@@ -197,7 +197,7 @@ func (g *gapSum) result(distance int) RetrievalByDistance {
 		Gain: ratioOf(floats.Sum(g.energy), floats.Sum(g.chance)), Error: median(g.errors), Random: median(g.random)}
 }
 
-// median is the middle value, or the mean of the two; 0 of none.
+// median returns the middle value, or the mean of the two middle values; 0 of none.
 func median(x []float64) float64 {
 	if len(x) == 0 {
 		return 0

@@ -142,7 +142,7 @@ func (f folding) afterNorm(p *graph.Param, values []float64) error {
 // block makes W [D, last] C diag(g) W + 1^T (b W)/D.
 func (f folding) block(w []float64, last int, gain, bias []float64) {
 	d := len(gain)
-	shift := make([]float64, last) // b W/D less the mean of diag(g) W's rows
+	shift := make([]float64, last) // b W/D minus the mean of diag(g) W's rows
 	for i := range d {
 		row := w[i*last:][:last]
 		if bias != nil {

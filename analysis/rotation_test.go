@@ -204,7 +204,7 @@ func TestRotationMatrices(t *testing.T) {
 		}
 		mean, square := floats.Sum(traces)/draws, floats.Dot(traces, traces)/draws
 		wantMean, wantEntry := 0.0, 1.0/6
-		if keep { // 1 1^T/n and a uniform one of a dimension less: entries' squares 1/n^2 + a variance
+		if keep { // 1 1^T/n plus a uniform rotation of n-1 dimensions: entries' squares 1/n^2 + a variance
 			wantMean, wantEntry = 1, 1./36+(1./5)*(5./6)*(5./6)
 		}
 		assert.InDelta(t, wantMean, mean, 4/math.Sqrt(draws))

@@ -23,7 +23,7 @@ func isAttention(site string) bool { return strings.HasSuffix(site, "."+string(s
 // parameter is the name of a site's parameter.
 func (f *Folded) parameter(site, part string) string { return f.c.ParameterName(site + "." + part) }
 
-// values are a parameter's, in memory of their own; nil without it.
+// values returns a copy of a parameter's values, or nil if there is no such parameter.
 func (f *Folded) values(name string) []float64 {
 	p := f.store.Param(name)
 	if p == nil {
@@ -32,14 +32,14 @@ func (f *Folded) values(name string) []float64 {
 	return graph.Float64s(p.Value)
 }
 
-// dense is a parameter as a matrix of so many rows, in memory of its own.
+// dense returns a copy of a parameter as a matrix with the given number of rows.
 func (f *Folded) dense(name string, rows int) *mat.Dense {
 	w := f.values(name)
 	return mat.NewDense(rows, len(w)/rows, w)
 }
 
-// after are the maps after what a site reads: those in front of the weights or keys with which
-// it reads, and these where they are the stream's own, a linear.Matrix or linear.Keys, or nil.
+// after returns the maps after what a site reads: the norms in front of the weights or keys with which it
+// reads, and these weights or keys themselves, a linear.Matrix or linear.Keys, if they belong to the stream, or nil.
 func (f *Folded) after(site string) (norms linear.Chain, own linear.Map) {
 	chain, _ := f.frozen.After(site) // one of the form's own names
 	if len(chain) == 0 {
@@ -89,8 +89,8 @@ func (f *Folded) setReader(e *end) {
 	e.gram = func() *mat.Dense { return gramBack(norms, gramOfRows(columns())) }
 }
 
-// featureWeights are what reads features F, and how many columns of it there are: of the unembedding, or W1 and, if there is a gate, W3;
-// nil: attention's.
+// featureWeights returns the weights that read features F, and the number of their columns: the unembedding,
+// or W1 and, if there is a gate, W3. For attention it returns nil.
 func (f *Folded) featureWeights(site string) (count int, columns func() *mat.Dense) {
 	p, gated := f.store.Param(f.parameter(site, "w1")), f.store.Param(f.parameter(site, "w3"))
 	switch {

@@ -17,9 +17,9 @@ import (
 //	EffectiveRank = exp(-sum p_i ln p_i)
 //	StableRank    = sum s_i^2 / max s_i^2
 //
-// The effective rank is that of Roy & Vetterli 2007 with energies in the place of their
-// singular values (p_i = s_i / sum s_j), so that directions count as they add to the norm of
-// what is read or written; it is at most theirs. A weight of zeros has rank 0.
+// The effective rank follows Roy & Vetterli 2007, but with energies instead of their singular values
+// (p_i = s_i / sum s_j), so that directions count as they add to the norm of what is read or written;
+// it is at most theirs. A weight of zeros has rank 0.
 type Spectrum struct {
 	Dimensions int       `json:"dimensions"`      // of the space
 	Singular   []float64 `json:"singular_values"` // descending, as many as rows or columns, whichever are fewer
@@ -70,7 +70,7 @@ func spectrumOfGram(g *mat.Dense, rows int) (Spectrum, *symmetric, error) {
 	return newSpectrum(energies[:min(eigen.n, rows)], eigen.n), eigen, nil
 }
 
-// newSpectrum is that of squared singular values, descending.
+// newSpectrum returns the spectrum of squared singular values in descending order.
 func newSpectrum(energies []float64, dimensions int) Spectrum {
 	s := Spectrum{Dimensions: dimensions}
 	total, entropy, held := floats.Sum(energies), 0.0, 0.0

@@ -174,7 +174,7 @@ func (s *Subspaces) spectra(reads bool) figure.Heatmap {
 	return h
 }
 
-// overlapMap shows the overlaps less what random subspaces have, writers by readers.
+// overlapMap shows the overlaps minus those of random subspaces, writers by readers.
 func (s *Subspaces) overlapMap() figure.Heatmap {
 	h := figure.Heatmap{Title: "Mean squared cosine of written and read subspaces, less that of random ones", XLabel: "read by", YLabel: "written by", Diverging: true}
 	for _, o := range s.Overlaps {

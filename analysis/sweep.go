@@ -44,7 +44,7 @@ func (s *Sweep) add(activation string, effects []float64) {
 	s.Rows, s.Effect = append(s.Rows, activation), append(s.Effect, effects)
 }
 
-// newSweep begins a sweep over so many columns.
+// newSweep begins a sweep over the given number of columns.
 func newSweep(title, rowLabel, columnLabel string, columns int, m Metric) *Sweep {
 	s := &Sweep{Title: title, Metric: m.Name, Quantity: "change", rowLabel: rowLabel, columnLabel: columnLabel, metric: m}
 	for i := range columns {

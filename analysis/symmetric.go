@@ -37,12 +37,12 @@ func newSymmetric(a *mat.Dense) (s *symmetric, ok bool) {
 	return s, ok
 }
 
-// lapackBlock is the most columns that LAPACK takes at a time: so many rows of work make it do so.
+// lapackBlock is the most columns that LAPACK takes at a time. It does so if the workspace has that many rows.
 const lapackBlock = 64
 
-// vectors are the orthonormal eigenvectors [n, to-from] of the eigenvalues from one on and up to
-// another, by inverse iteration on T (Golub & Van Loan, section 8.4.2), each orthogonal to those
-// before it; ok is false where one is not found.
+// vectors returns the orthonormal eigenvectors [n, to-from] of eigenvalues[from:to], by inverse iteration on
+// T (Golub & Van Loan, section 8.4.2), each made orthogonal to those before it. ok is false if one is not
+// found.
 func (s *symmetric) vectors(from, to int) (u *mat.Dense, ok bool) {
 	size := max(math.Abs(s.values[0]), math.Abs(s.values[s.n-1])) / s.scale
 	if size == 0 {

@@ -5,8 +5,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// tokenShare takes the variance of entries apart by the tokens at which they are read: that of the tokens' means is told by
-// which token it is.
+// tokenShare returns the shares of the variance of entries that the tokens explain: the variance of the means of each
+// token's entries.
 func tokenShare(entries []float64, ids []int32) (s TokenShare) {
 	n, mean := float64(len(entries)), stat.Mean(entries, nil)
 	sums, counts, all := map[int32]float64{}, map[int32]float64{}, 0.0
@@ -28,7 +28,7 @@ func tokenShare(entries []float64, ids []int32) (s TokenShare) {
 	return s
 }
 
-// meanShare is the mean of the columns' shares.
+// meanShare returns the mean of the columns' shares.
 func meanShare(x *mat.Dense, ids []int32) (mean TokenShare) {
 	_, k := x.Dims()
 	for j := range k {
@@ -37,14 +37,14 @@ func meanShare(x *mat.Dense, ids []int32) (mean TokenShare) {
 	return mean
 }
 
-// add adds one of n shares to their mean.
+// add adds one of n shares to a mean.
 func (s *TokenShare) add(t TokenShare, n int) {
 	s.All += t.All / float64(n)
 	s.One += t.One / float64(n)
 }
 
-// sharedByChance is the mean share, over all orders of the entries, that goes by which token it is: one less than
-// there are different tokens over one less than there are tokens.
+// sharedByChance returns the share of the variance that the token explains, as a mean over all orders of the
+// entries: (different tokens - 1) / (tokens - 1).
 func sharedByChance(ids []int32) float64 {
 	kinds := map[int32]bool{}
 	for _, id := range ids {

@@ -55,7 +55,7 @@ func (r *lensRows) choose(x []float64, batch []int) *mat.Dense {
 	return chosen
 }
 
-// logits are those of features [n, F], [n, Vocab].
+// logits returns the logits [n, Vocab] of features [n, F].
 func (r *lensRows) logits(features *mat.Dense) *mat.Dense {
 	logits := matmul.Mul(features, r.weights)
 	if r.cap > 0 {

@@ -23,13 +23,13 @@ import (
 //
 //	W2 (K_write ⊗ I) C diag(g) (K_read ⊗ I)^T W1
 //
-// with gains g [Dk, Dv] and LayerNorm's C as they are. W2 is that of a feed-forward, or the table of an embedding, W1 that
-// of a feed-forward or the unembedding; heads, whose entries are values, have neither: from head to head they
-// are Dv x Dv numbers, w . (r ⊙ g[:, v]) on the diagonal.
+// with gains g [Dk, Dv] and LayerNorm's C in full. W2 belongs to a feed-forward or is an embedding's table, W1
+// belongs to a feed-forward or is the unembedding. Heads have neither, since their entries are values: from
+// head to head the virtual weights are Dv x Dv numbers, with w . (r ⊙ g[:, v]) on the diagonal.
 //
 // M is what becomes of a write on its way. It is the identity in vector, highway and matrix
-// streams. In the others it is the mean over the tokens of a run of what stream.Frozen.CarryTo
-// makes of a write, the coefficients of the run held:
+// streams. In the others it is the mean, over the tokens of a run, of what stream.Frozen.CarryTo
+// makes of a write with the coefficients of the run held fixed:
 //
 //	hyper, mhc and kin    a I, a the mean of A_down^T A_res ... A_res B_up
 //	vwn                   A ⊗ I_d, A [m, m] the mean of such products, between slots of d entries

@@ -120,8 +120,9 @@ func TestWiringFindsValues(t *testing.T) {
 	assert.Greater(t, e.AboveChance(), 2.0)
 }
 
-// TestWiringOfRandomWeights: p-values of a model of random weights are uniform, and of the edges that are kept few are
-// there: in at most the false-discovery rate's share of such models is there any, but for pairs that share weights.
+// TestWiringOfRandomWeights: p-values of a model with random weights are uniform, and hardly any edges are
+// kept: the share of such models with an edge is at most the false-discovery rate, apart from pairs that share
+// weights.
 func TestWiringOfRandomWeights(t *testing.T) {
 	t.Parallel()
 	for name, c := range wide(t) {
@@ -151,7 +152,8 @@ func TestWiringOfRandomWeights(t *testing.T) {
 	}
 }
 
-// TestWiringRate: edges are those of the false-discovery rate, by Benjamini and Hochberg's step-up procedure; JSON has them.
+// TestWiringRate: the edges kept at a false-discovery rate are those that Benjamini and Hochberg's step-up
+// procedure keeps, and JSON has them.
 func TestWiringRate(t *testing.T) {
 	c := wide(t)["matrix"]
 	store := randomStore(t, c, 1)

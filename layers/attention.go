@@ -86,7 +86,7 @@ type ValueResidual struct {
 	first   *gorgonia.Node // [T, KV*Dh]
 }
 
-// Cost is that of an attention in rows of seq tokens.
+// Cost returns the cost of one layer's attention in rows of seq tokens.
 func (c AttentionConfig) Cost(seq float64) Cost {
 	dim, heads, kv := float64(c.HeadDim), float64(c.Heads), float64(cmp.Or(c.KVHeads, c.Heads))
 	cost := AttentionCost(heads*dim, kv*dim, c.seen(seq))

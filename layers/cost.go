@@ -11,7 +11,7 @@ type Cost struct {
 	Activations float64
 }
 
-// Plus is the cost of all.
+// Plus returns the sum of a and others.
 func (a Cost) Plus(others ...Cost) Cost {
 	for _, b := range others {
 		a = Cost{a.Parameters + b.Parameters, a.Tables + b.Tables, a.FLOPs + b.FLOPs, a.Activations + b.Activations}
@@ -19,20 +19,20 @@ func (a Cost) Plus(others ...Cost) Cost {
 	return a
 }
 
-// WithParameters is the cost with the parameters of another.
+// WithParameters returns a with the Parameters and Tables of b.
 func (a Cost) WithParameters(b Cost) Cost {
 	return Cost{b.Parameters, b.Tables, a.FLOPs, a.Activations}
 }
 
-// Times is the cost of n such parts.
+// Times returns the cost of n parts that cost a each.
 func (a Cost) Times(n float64) Cost {
 	return Cost{n * a.Parameters, n * a.Tables, n * a.FLOPs, n * a.Activations}
 }
 
-// ActivationCost is the cost of an activation of n entries that is kept, alone.
+// ActivationCost returns the cost of keeping an activation of n entries, and nothing else.
 func ActivationCost(n float64) Cost { return Cost{Activations: n} }
 
-// LinearCost is that of a linear map: its parameters and products, nothing that is kept.
+// LinearCost returns the cost of a linear map: its parameters and products. It keeps no activations.
 func LinearCost(in, out float64, bias bool) Cost {
 	c := Cost{Parameters: in * out, FLOPs: 2 * in * out}
 	if bias {
@@ -41,7 +41,7 @@ func LinearCost(in, out float64, bias bool) Cost {
 	return c
 }
 
-// Cost is that of a norm over n entries, whose result is kept.
+// Cost returns the cost of a norm over n entries, which keeps its result.
 func (c NormConfig) Cost(n float64) Cost {
 	cost := Cost{Parameters: n, Activations: n}
 	if c.Bias {
@@ -50,12 +50,13 @@ func (c NormConfig) Cost(n float64) Cost {
 	return cost
 }
 
-// EmbeddingCost is that of a table of rows of width entries.
+// EmbeddingCost returns the cost of a table with rows of width entries.
 func EmbeddingCost(rows, width float64) Cost {
 	return Cost{Parameters: rows * width, Tables: rows * width}
 }
 
-// UnembeddingCost is that of the logits of features; a tied table is the embedding's to count.
+// UnembeddingCost returns the cost of computing the logits from the features. A tied table is counted
+// with the embedding, not here.
 func UnembeddingCost(features, vocab float64, tied bool) Cost {
 	c := Cost{FLOPs: 2 * features * vocab}
 	if !tied {
@@ -64,9 +65,9 @@ func UnembeddingCost(features, vocab float64, tied bool) Cost {
 	return c
 }
 
-// AttentionCost is that of heads of the given width together, for a token that sees so many on average,
-// (seq+1)/2 of rows of seq tokens: q.k and the mixing of values; kv is the width of
-// the heads of keys. It keeps q, k, v and the heads' output.
+// AttentionCost returns the cost of q.k and of mixing the values for one token, which keeps q, k, v and
+// the heads' output. heads is the width of all query heads together, kv that of all key heads, and
+// seen the mean number of tokens that a token sees: (seq+1)/2 in rows of seq tokens.
 func AttentionCost(heads, kv, seen float64) Cost {
 	return Cost{FLOPs: 4 * heads * seen, Activations: 2*heads + 2*kv}
 }

@@ -33,7 +33,8 @@ func newDense(b *graph.Builder, name string, hidden int, f kernel.Activation, s 
 	return d
 }
 
-// denseCost is that of the two maps, and of the hidden layer before and after the activation.
+// denseCost returns the cost of the two maps and of keeping the hidden layer before and after the
+// activation.
 func denseCost(hidden int, s FeedForwardSizes) Cost {
 	in, out := float64(s.In), float64(hidden)
 	return LinearCost(in, out, s.Bias).Plus(LinearCost(out, in, s.Bias), ActivationCost(2*out))

@@ -14,13 +14,13 @@ type FeedForwardDesign interface {
 	Name() string
 	// Card is what a reader should know of it.
 	Card() Card
-	// Check tells the first setting that no feed-forward can be made with, a *SettingError.
+	// Check returns a *SettingError for the first setting that is not valid.
 	Check() error
-	// Shape is of use for a design that Check lets through, as are the methods after it.
+	// Shape and the methods below it are meaningful only if Check returns nil.
 	Shape() FeedForwardShape
-	// Cost is that of one block's.
+	// Cost returns the cost of one block's feed-forward.
 	Cost(FeedForwardSizes) Cost
-	// New makes the parameters of one block's, with the prefix name.
+	// New makes the parameters of one block's feed-forward; their names start with name.
 	New(b *graph.Builder, name string, s FeedForwardSizes) FeedForward
 }
 
@@ -43,7 +43,8 @@ type FeedForwardSizes struct {
 	Init        Init
 }
 
-// LastWeights returns how the weights of the last map start: as Init.Output has it where AddsOutput, else as other weights.
+// LastWeights returns the initialiser of the last map's weights: Init.Output if AddsOutput, otherwise
+// Init.Hidden.
 func (s FeedForwardSizes) LastWeights() func(name string, fanIn int, ratio float64, shape ...int) graph.ParamSpec {
 	if s.AddsOutput {
 		return s.Init.Output

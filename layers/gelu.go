@@ -29,7 +29,7 @@ func (c GELUConfig) Check() error { return CheckSize("hidden", c.Hidden) }
 // Shape is one hidden layer.
 func (c GELUConfig) Shape() FeedForwardShape { return FeedForwardShape{Hidden: c.Hidden} }
 
-// Cost is that of the two maps; the hidden layer is kept before and after GELU.
+// Cost returns the cost of the two maps and of keeping the hidden layer before and after GELU.
 func (c GELUConfig) Cost(s FeedForwardSizes) Cost {
 	return denseCost(c.Hidden, s)
 }

@@ -66,13 +66,13 @@ func (c MoEConfig) Check() error {
 	return nil
 }
 
-// Shape is that of the experts.
+// Shape returns the width and the number of experts, and how many a token uses.
 func (c MoEConfig) Shape() FeedForwardShape {
 	return FeedForwardShape{Hidden: c.Hidden, Experts: c.Experts, Used: c.TopK}
 }
 
-// Cost is that of the experts, of which a token uses TopK, and of the router, whose logits
-// are kept with the gates.
+// Cost returns the cost of the experts, of which a token uses TopK, and of the router, which keeps its
+// logits and the gates.
 func (c MoEConfig) Cost(s FeedForwardSizes) Cost {
 	expert := GELUConfig{c.Hidden}.Cost(s)
 	experts, used := float64(c.Experts), float64(c.TopK)

@@ -29,7 +29,7 @@ func (c ReLUConfig) Check() error { return CheckSize("hidden", c.Hidden) }
 // Shape is one hidden layer.
 func (c ReLUConfig) Shape() FeedForwardShape { return FeedForwardShape{Hidden: c.Hidden} }
 
-// Cost is that of the two maps; the hidden layer is kept before and after ReLU.
+// Cost returns the cost of the two maps and of keeping the hidden layer before and after ReLU.
 func (c ReLUConfig) Cost(s FeedForwardSizes) Cost { return denseCost(c.Hidden, s) }
 
 // New makes the parameters name.w1 [In, Hidden] and name.w2 [Hidden, In].

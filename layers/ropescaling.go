@@ -34,7 +34,7 @@ type RopeScaling struct {
 	AttentionFactor float64 `yaml:"attention_factor" json:"attention_factor,omitempty" default:"0.1 ln(factor) + 1 with yarn" from:"model.attention.rope_scaling.type model.attention.rope_scaling.factor" added:"0" help:"yarn: multiplies queries and keys"`
 }
 
-// WithDefaults has the numbers that its type goes without.
+// WithDefaults fills in the default numbers of r.Type where they are 0.
 func (r RopeScaling) WithDefaults() RopeScaling {
 	switch r.Type {
 	case RopeLlama3:
@@ -48,7 +48,8 @@ func (r RopeScaling) WithDefaults() RopeScaling {
 	return r
 }
 
-// Check wants the numbers of its type, and no others; keys are those of the section.
+// Check returns an error unless exactly the numbers that r.Type uses are set. The error names keys
+// relative to the rope_scaling section.
 func (r RopeScaling) Check() error {
 	llama, yarn := r.Type == RopeLlama3, r.Type == RopeYaRN
 	switch r.Type {

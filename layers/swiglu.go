@@ -33,7 +33,7 @@ func (c SwiGLUConfig) Check() error { return CheckSize("hidden", c.Hidden) }
 // Shape is one hidden layer.
 func (c SwiGLUConfig) Shape() FeedForwardShape { return FeedForwardShape{Hidden: c.Hidden} }
 
-// Cost is that of the three maps; gate, value and their product are kept.
+// Cost returns the cost of the three maps and of keeping gate, value and their product.
 func (c SwiGLUConfig) Cost(s FeedForwardSizes) Cost {
 	in, hidden := float64(s.In), float64(c.Hidden)
 	return LinearCost(in, hidden, s.Bias).Times(2).Plus(LinearCost(hidden, in, s.Bias), ActivationCost(3*hidden))

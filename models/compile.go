@@ -24,8 +24,8 @@ type Outputs struct {
 	Auxiliary    Auxiliary // what Loss adds to the cross-entropy
 	TokenLosses  bool      // -log p(target) of each token, [tokens]
 	Logits       bool      // [tokens, vocab]
-	LogitsAt     int       // with Logits: of so many tokens alone, [LogitsAt, vocab], which Compiled.At names; 0: of all
-	LogitSum     bool      // with Logits: the scalar sum of Logits times Compiled.Weights, Program.Roots().Loss, in the place of Loss
+	LogitsAt     int       // with Logits: compute logits only for this many tokens, [LogitsAt, vocab], named by Compiled.At; 0: for all
+	LogitSum     bool      // with Logits: the scalar sum of Logits times Compiled.Weights, Program.Roots().Loss, instead of Loss
 	Features     bool      // what the stream is read out as, [tokens, ...]
 	ExpertCounts bool      // with a mixture of experts: assignments of each expert, [experts] a block
 }
@@ -43,9 +43,9 @@ type Compiled struct {
 	ExpertCounts                  gorgonia.Nodes
 }
 
-// Compile compiles a model for batches of rows x seq tokens. The options say over
-// which Store and on which device, and whether gradients are wanted; their DType is that of the
-// Store if there is one. It is an error if the options do not fit.
+// Compile compiles a model for batches of rows x seq tokens. The options name the Store and the device
+// and say whether to compute gradients; if there is a Store, its DType replaces o.DType. Compile
+// returns an error if the options do not fit the model.
 func Compile(c Spec, rows, seq int, want Outputs, o graph.ProgramOptions) (*Compiled, error) {
 	if o.Store != nil {
 		o.DType = o.Store.DType()

@@ -125,7 +125,7 @@ type BaseHeads struct {
 	HeadDim int `yaml:"head_dim" json:"head_dim,omitempty" help:"dimension of one head; 0: the model's own"`
 }
 
-// valuesNone is what a config may say in the place of nothing.
+// valuesNone is the value of attention.value_residual that means the same as leaving it out.
 const valuesNone = "none"
 
 // FieldError is a Config field with a bad value.

@@ -38,7 +38,7 @@ func plainly(*models.Config) {}
 
 func vectorOf(d int) stream.VectorConfig { return stream.VectorConfig{Vectors: width(d)} }
 
-// width is that of a stream of vectors.
+// width returns the settings of a stream of vectors of width d.
 func width(d int) stream.Vectors { return stream.Vectors{D: d} }
 
 func gelu(hidden int) layers.GELUConfig { return layers.GELUConfig{Hidden: hidden} }

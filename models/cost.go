@@ -70,7 +70,8 @@ func (s Spec) Parts() []Part {
 	return append(parts, Part{PartUnembedding, layers.UnembeddingCost(float64(s.Features()), float64(s.Vocab), s.TieEmbeddings)})
 }
 
-// blocksCost is that of what stands between the reads and the writes of a sublayer, in all blocks.
+// blocksCost returns the cost, over all blocks, of what a sublayer computes between reading and writing
+// the stream.
 func (s Spec) blocksCost(sublayer stream.Sublayer) layers.Cost {
 	once, depth := float64(s.Layers), float64(s.Depth())
 	if sublayer == stream.Attention {
@@ -80,8 +81,8 @@ func (s Spec) blocksCost(sublayer stream.Sublayer) layers.Cost {
 	return each.Times(depth).WithParameters(each.Times(once))
 }
 
-// attentionCost is that of all attentions: of one of the layers that are alike for all, and what the kind's exceptions and
-// the first pass of the first layer differ by.
+// attentionCost returns the cost of attention in all layers. It counts every layer like the first ordinary
+// one and adds the differences of the kind's exceptions and of the first pass of the first layer.
 func (s Spec) attentionCost() layers.Cost {
 	values, kind := s.valueResidual(), s.Attention.Design()
 	of := func(layer int, first bool) layers.Cost {
@@ -102,7 +103,7 @@ func (s Spec) attentionCost() layers.Cost {
 	return total.Plus(first)
 }
 
-// alikeLayer is the first layer that is none of the attention's exceptions.
+// alikeLayer returns the first layer that is not one of the attention's exceptions.
 func (s Spec) alikeLayer() (layer int) {
 	for slices.Contains(s.Attention.Design().Exceptions(), layer) {
 		layer++
@@ -110,7 +111,7 @@ func (s Spec) alikeLayer() (layer int) {
 	return layer
 }
 
-// streamCost is that of the stream, whose parameters the passes of a loop share.
+// streamCost returns the cost of the stream, whose parameters the passes of a loop share.
 func (s Spec) streamCost() layers.Cost {
 	total := s.design.Cost().WithParameters(s.designed(s.Layers).Cost())
 	looped, ok := s.design.(stream.LoopedDesign)

@@ -78,8 +78,8 @@ func splitConfigs() map[string]models.Config {
 	return configs
 }
 
-// TestSplitHooks: with attention and mixtures in the forms that a hook asks for, logits and
-// gradients are those of the fused ones; patterns are probabilities of visible tokens.
+// TestSplitHooks: when hooks make attention and mixtures run in split form, logits and gradients equal
+// those of the fused form, and attention patterns are probabilities over the visible tokens.
 func TestSplitHooks(t *testing.T) {
 	for name, c := range splitConfigs() {
 		for dt, tolerance := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 1e-6} {
@@ -130,7 +130,7 @@ func errorNorm(got, exact []float64) float64 {
 	return mat.Norm(&difference, 2) / mat.Norm(want, 2)
 }
 
-// exactLogits are those of the same weights in float64.
+// exactLogits computes the logits from the same weights in float64.
 func exactLogits(t *testing.T, c models.Spec, store *graph.Store, b modeltest.Batch) []float64 {
 	wide := modeltest.NewStore(t, c, tensor.Float64, 0)
 	for _, p := range store.Params() {

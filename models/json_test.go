@@ -39,7 +39,7 @@ func TestJSONHoldsAConfig(t *testing.T) {
 	}
 }
 
-// TestJSONHasARunConfigsSections: the keys are those of a run config's model section.
+// TestJSONHasARunConfigsSections: the JSON of a model has the keys of a run config's model section.
 func TestJSONHasARunConfigsSections(t *testing.T) {
 	text, err := json.Marshal(tinyMatrix(func(c *models.Config) { matrixMuP(c); experts(4, 2)(c); c.MuP.Base.FeedForward = nil }))
 	require.NoError(t, err)

@@ -50,8 +50,9 @@ func startsAs(t *testing.T) func(models.Spec, *graph.Store) bool {
 	}
 }
 
-// TestLaurelStarts: weights are 0, the left map has a diagonal of 1/sqrt(r D) every r rows, beside others' where
-// there are several, the right one is 0; sums of previous streams start at 0, of maps of them at 1.
+// TestLaurelStarts: the weights start at 0; the left map starts with a diagonal of 1/sqrt(r D) every r
+// rows, one next to another if there are several maps, and the right map at 0. The factors of previous
+// streams start at 0 where streams are summed, and at 1 where maps of them are.
 func TestLaurelStarts(t *testing.T) {
 	store := modeltest.NewStore(t, modeltest.Resolve(t, tinyZoo(stream.LaurelConfig{Rank: 2, Previous: 2}, plainly)), tensor.Float64, 0)
 	value := func(name string) []float64 {

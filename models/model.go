@@ -164,8 +164,8 @@ type Auxiliary struct {
 
 // Loss returns the mean cross-entropy of targets (Int32, T entries; negative ones are
 // not counted) plus the auxiliary losses, a scalar in nats. loss.Parts tells the
-// cross-entropy and the z-loss apart after a run. The experts' losses are those of the last
-// Forward.
+// cross-entropy and the z-loss apart after a run. The experts' losses come from the last call
+// of Forward.
 func (m *Model) Loss(features, targets *gorgonia.Node, a Auxiliary) *gorgonia.Node {
 	for _, coefficient := range []float64{a.ZLoss, a.BalanceLoss, a.RouterZLoss} {
 		if coefficient != 0 && !positive(coefficient) {

@@ -42,8 +42,8 @@ func TestPresetGraphs(t *testing.T) {
 	}
 }
 
-// TestPresetByName: a name is that of one preset; an unknown one is an error that lists the
-// known ones. What a config says of its preset is for the record alone.
+// TestPresetByName: no two presets share a name, and an unknown name is an error that lists the known
+// ones. The preset that a config names is kept only as a record.
 func TestPresetByName(t *testing.T) {
 	zoo := models.Standard()
 	_, err := zoo.Preset("rmt-45m")

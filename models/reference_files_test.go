@@ -35,7 +35,7 @@ type tensorFile struct {
 	values map[string][]float64
 }
 
-// fileSuffix is that of a reference that is one file.
+// fileSuffix ends the name of a reference that is a single file.
 const fileSuffix = ".safetensors"
 
 // readTensors reads a folder's file of that name, or the tensors "weights/…" for weights.safetensors of a

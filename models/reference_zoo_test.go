@@ -82,7 +82,7 @@ func sites(layers int, f func(prefix string)) {
 	}
 }
 
-// replace puts links in the place of those of the same names.
+// replace replaces the links that have the same names as the given ones.
 func (r *reference) replace(links ...link) {
 	for _, l := range links {
 		r.weights = slices.DeleteFunc(r.weights, func(other link) bool { return other.theirs == l.theirs })
@@ -146,7 +146,7 @@ func (r *reference) readWith(t *testing.T, design string, rows referenceRows) {
 	}
 }
 
-// settings are those of the design's stream.
+// settings returns the settings of the design's stream, under our keys.
 func (r *reference) settings(t *testing.T, design string, rows referenceRows, given map[string]any) designrows.Model {
 	d, err := models.Standard().Stream(design)
 	require.NoError(t, err)
@@ -159,7 +159,7 @@ func (r *reference) settings(t *testing.T, design string, rows referenceRows, gi
 	return designrows.Model{"stream": settings}
 }
 
-// link is where a tensor of theirs lies in ours.
+// link says where a tensor of theirs lies in ours.
 func (rows referenceRows) link(t *testing.T, c vectorSizes, store *graph.Store, name string, shape []int, numbers map[string]int) link {
 	numbers = maps.Clone(numbers)
 	for axis, size := range shape {
@@ -196,7 +196,7 @@ func (rows referenceRows) link(t *testing.T, c vectorSizes, store *graph.Store, 
 	return l
 }
 
-// prefixOf is what a name has in the place of the "*." of a key.
+// prefixOf returns the part of a name that the "*." of a key stands for.
 func prefixOf(name, key string) (string, bool) {
 	suffix, anywhere := strings.CutPrefix(key, "*.")
 	prefix, ok := strings.CutSuffix(name, suffix)

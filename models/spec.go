@@ -35,7 +35,8 @@ func (c Config) Resolve() (Spec, error) {
 	return s, nil
 }
 
-// designed is the stream's design with what the config says to every stream, of so many blocks.
+// designed returns the stream's design for the given number of blocks, with the settings that the config
+// gives to every stream.
 func (s Spec) designed(blocks int) stream.Design {
 	return layers.WithDefaults(withCommon(s.Config.Stream, stream.Common{
 		Layers: blocks, Loop: s.loop(), Vocab: s.Vocab, Positions: s.positionRows(), Heads: s.Attention.Heads, HeadDim: s.Attention.HeadDim, KVHeads: s.KVHeads(),
@@ -93,10 +94,10 @@ func (s Spec) With(change func(c *Config)) (Spec, error) {
 	return c.Resolve()
 }
 
-// Design returns the stream's settings with what the model says to it.
+// Design returns the stream's settings, including those that the model gives to it.
 func (s Spec) Design() stream.Design { return s.design }
 
-// Shape is that of the stream.
+// Shape returns the stream's shape.
 func (s Spec) Shape() stream.Shape { return s.shape }
 
 // HeadDim is the size of one attention head.
@@ -124,7 +125,7 @@ func (s Spec) Features() int { return cmp.Or(s.shape.Features, s.shape.Width) }
 // aggregate of hierarchical aggregation needs, are not counted.
 func (s Spec) StreamSize() int { return s.shape.Size }
 
-// FeedForwardShape is that of the feed-forward, of zeros if there is none.
+// FeedForwardShape returns the feed-forward's shape, all zeros if there is no feed-forward.
 func (s Spec) FeedForwardShape() layers.FeedForwardShape {
 	if s.FeedForward == nil {
 		return layers.FeedForwardShape{}

@@ -34,19 +34,19 @@ func (m *Model) Writers() []stream.Writer {
 	return writers
 }
 
-// feedForwardWriter is that of a block's feed-forward.
+// feedForwardWriter returns the Writer of a block's feed-forward.
 func (m *Model) feedForwardWriter(site stream.Site) stream.Writer {
 	name, u := site.Name(), m.feedforward[site.Block].Units()
 	return stream.Writer{Name: name, Part: u.Part, Parts: u.Count, Activation: u.Activation, Weight: u.Weight, Bias: u.Bias, Whole: u.Whole, Source: name}
 }
 
-// UnembeddingWeights are the logits' weights [F, vocab], tied or not, with muP's factor:
-// features [F] times them are the logits, or what logit_softcap bounds. They are a copy, in float64, of what is a large
-// table; LogitDirection and LogitsOf do without.
+// UnembeddingWeights returns the logits' weights [F, vocab], tied or not, with muP's factor:
+// features [F] times them are the logits before logit_softcap. It copies the whole table to
+// float64; LogitDirection and LogitsOf need no such copy.
 func (m *Model) UnembeddingWeights() []float64 { return m.unembedding.Weights() }
 
-// LogitDirection is what the logit of a token id, before a soft cap, is of the features: column id [F] of
-// UnembeddingWeights. It is an error if the vocabulary has no such id.
+// LogitDirection returns column id [F] of UnembeddingWeights, whose product with the features is the
+// logit of that token before logit_softcap. It returns an error if the vocabulary has no such id.
 func (m *Model) LogitDirection(id int) ([]float64, error) {
 	if id < 0 || id >= m.spec.Vocab {
 		return nil, errors.Errorf("models: logit: want an id of 0 to %d, got %d", m.spec.Vocab-1, id)

@@ -40,7 +40,7 @@ func TestWriters(t *testing.T) {
 	}
 }
 
-// TestLogitsOf: logits without the graph are those of UnembeddingWeights, at the parameters'
+// TestLogitsOf: logits computed without the graph agree with UnembeddingWeights at the parameters'
 // precision.
 func TestLogitsOf(t *testing.T) {
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {

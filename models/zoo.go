@@ -334,8 +334,8 @@ func compared(baseline string, rows []named) (presets []Preset) {
 }
 
 // modern is the model with the blocks of Llama and Qwen3 (Touvron et al. 2023, arXiv 2302.13971; Yang
-// et al. 2025, arXiv 2505.09388): RMSNorm, rotary positions, QK-norm, a SwiGLU, so many heads of keys and
-// values (0: as many as heads), no biases.
+// et al. 2025, arXiv 2505.09388): RMSNorm, rotary positions, QK-norm, a SwiGLU of the given hidden width,
+// kvHeads heads of keys and values (0: as many as heads), no biases.
 func modern(c Config, kvHeads, hidden int) Config {
 	c.Norm, c.Attention.Positions, c.Attention.InverseLayerScaling = NormRMS, PositionsRoPE, false
 	c.Attention.KVHeads, c.Attention.QKNorm = kvHeads, true
@@ -365,8 +365,8 @@ func looped(c Config, begin, end, times int) Config {
 	return c
 }
 
-// attentionOnly is the model with so many blocks of attention alone, the patterns' scale the same in all,
-// as Elhage et al. 2021 analyse two.
+// attentionOnly is the model with the given number of blocks, which have attention alone and the same
+// attention scale: the kind of model that Elhage et al. 2021 analyse with two blocks.
 func attentionOnly(c Config, blocks int) Config {
 	c.Layers, c.Attention.InverseLayerScaling = blocks, false
 	return feedForward(c, layers.NoFeedForward{})
@@ -380,8 +380,8 @@ func leCun(c Config) Config {
 // gpt2Vocab is the size of GPT-2's vocabulary.
 const gpt2Vocab = 50257
 
-// RMT is the Residual Matrix Transformer: a matrix stream [dk, dv] with so many heads, learned positions, GPT-2's
-// vocabulary and rows of 512 tokens.
+// RMT is the Residual Matrix Transformer: a matrix stream [dk, dv] with rank heads, learned positions,
+// GPT-2's vocabulary and rows of 512 tokens.
 func RMT(blocks, dk, dv, rank, ff int) Config {
 	return Config{Stream: stream.MatrixConfig{Dk: dk, Dv: dv, Rank: rank}, Layers: blocks,
 		FeedForward: layers.GELUConfig{Hidden: ff}, Vocab: gpt2Vocab, Seq: 512}

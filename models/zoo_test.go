@@ -43,7 +43,7 @@ func checkKeys(t *testing.T, d namedDesign) int {
 	return len(keys) - 1
 }
 
-// TestEachDesignHasItsNameAndAPreset: names differ, and each is that of a preset's section.
+// TestEachDesignHasItsNameAndAPreset: no two designs share a name, and a preset uses each.
 func TestEachDesignHasItsNameAndAPreset(t *testing.T) {
 	zoo := models.Standard()
 	streams, feedForwards := map[string]bool{}, map[string]bool{}

@@ -14,7 +14,7 @@ import (
 // AttnResConfig describes a stream of attention residuals.
 type AttnResConfig struct {
 	Vectors
-	Block int  `yaml:"block" default:"1" max:"131072" help:"sites a block, whose outputs are summed before they are read: fewer sources, at less memory and time (the paper has about 8 blocks). 1 is the full form, each output a source of its own"`
+	Block int  `yaml:"block" default:"1" max:"131072" help:"sites a block, whose outputs are summed before they are read: fewer sources, less memory and time (the paper has about 8 blocks). 1 is the full form, each output a source of its own"`
 	Delta bool `yaml:"delta" added:"false" help:"sites read the sum of all outputs, as in the transformer, plus what attention over the outputs of finished blocks gives"`
 	Gate  bool `yaml:"gate" added:"false" help:"with delta: each site multiplies what this attention gives by a learned factor, 0 at first, so that the model starts as the transformer"`
 }
@@ -38,14 +38,14 @@ func (c AttnResConfig) Card() layers.Card {
 			Equation: "v_0 = h = embedding;   u = h + G sum_i a_i v_i;   v_i = F_i(u);   h <- h + v_i\n" +
 				"a = softmax_i(w . (g ⊙ v_i / rms(v_i)));   G = 1, or with a gate learned, 0 at first",
 			Source: "Luo et al. 2026, arXiv 2605.18855",
-			Use:    "Attention over depth beside the residual sum, not in its place: sites read the transformer's stream and, by weights of each token's own, earlier outputs once more. It changes what sublayers read, never what the stream carries. With blocks of one site it starts as the transformer up to the norm's eps, with a gate exactly. It costs what attention residuals do.",
+			Use:    "Attention over depth added to the residual sum, not instead of it: sites read the transformer's stream and, by weights of each token's own, earlier outputs once more. It changes what sublayers read, never what the stream carries. With blocks of one site it starts as the transformer up to the norm's eps, with a gate exactly. It costs what attention residuals do.",
 		}
 	}
 	return layers.Card{
 		Title: "Attention Residuals",
 		Equation: "v_0 = embedding;   v_i = F_i(u_i)\n" +
 			"u = sum_i a_i v_i;   a = softmax_i(w . (g ⊙ v_i / rms(v_i)))",
-		Source: "Kimi Team 2026, arXiv 2603.15031: attention over depth in the place of residual sums",
+		Source: "Kimi Team 2026, arXiv 2603.15031: attention over depth instead of residual sums",
 		Use:    "Each site chooses, for each token, which earlier outputs it reads, by a learned query of its own. There is no other residual, so that depth does not dilute an output. It costs hardly any parameters and FLOPs; all outputs are kept and read again, which blocks of sites make fewer. At first it reads their mean: the transformer, up to the norm's eps.",
 	}
 }
@@ -70,7 +70,8 @@ func (c AttnResConfig) Check() error {
 	return nil
 }
 
-// Shape is that of one vector a token: what a site reads, or with delta the sum. The sources are not counted.
+// Shape returns the shape of a stream of one vector a token: what a site reads, or with Delta the sum.
+// The sources are not counted.
 func (c AttnResConfig) Shape() Shape {
 	s := c.shape(c.D)
 	if c.Block == 1 {
@@ -82,10 +83,11 @@ func (c AttnResConfig) Shape() Shape {
 	return s
 }
 
-// Plain is a vector stream: a gate's factors are 0 at first.
+// Plain returns a vector stream if there is a gate, whose factors are 0 at first.
 func (c AttnResConfig) Plain() (Design, bool) { return c.plain(c.Gate) }
 
-// Cost has the reads of all sites but the first and, but with delta, the last one, whose parameters alone it counts.
+// Cost adds to a vector stream the reads of all sites and, without Delta, the read after the last site.
+// The parameters of the sites' reads are counted by DepthParameters.
 func (c AttnResConfig) Cost() layers.Cost {
 	total := c.Vectors.Cost()
 	for site := range 2 * c.Layers {
@@ -97,8 +99,8 @@ func (c AttnResConfig) Cost() layers.Cost {
 	return total
 }
 
-// readCost counts a read of several sources without its parameters: a score and a term of the sum for each source. What
-// is read is kept next to the sources, with delta a block's sum once it is a source.
+// readCost returns the cost of a site's read without its parameters: for each of several sources a score
+// and a term of the sum. It keeps what is read or, with Delta, a block's sum once it has become a source.
 func (c AttnResConfig) readCost(site int) (cost layers.Cost) {
 	d, n := float64(c.D), c.sources(site)
 	if n > 1 {
@@ -113,23 +115,25 @@ func (c AttnResConfig) readCost(site int) (cost layers.Cost) {
 	return cost
 }
 
-// readParameters are a read's: a query and a gain, if it has several sources, and a gate, which is one number.
+// readParameters counts the parameters of a site's read: a query and a gain if it has several sources,
+// and a gate, which is one number.
 func (c AttnResConfig) readParameters(site int) float64 {
 	return 2*float64(c.D)*indicator(c.sources(site) > 1) + indicator(c.Gate && site > 0)
 }
 
-// DepthParameters counts a block's reads, which on a later pass may have several sources for the first time.
+// DepthParameters counts the parameters of a block's reads. On a later pass of a loop they may have
+// several sources for the first time.
 func (c AttnResConfig) DepthParameters() func(depth int) (shared, own float64) {
 	return func(depth int) (shared, own float64) {
 		return c.readParameters(2*depth) + c.readParameters(2*depth+1), 0
 	}
 }
 
-// rows is the number of sums that there are at a site: the embedding, and one a block that has begun.
+// rows returns the number of sums at a site: the embedding, and one for each block that has begun.
 func (c AttnResConfig) rows(site int) int { return 1 + (site+c.Block-1)/c.Block }
 
-// sources is how many of them a site reads, of the last read that after all sites; with delta they are those of finished
-// blocks, of which the first site has no need.
+// sources returns how many of the sums a site reads; the number of sites stands for the read after them
+// all. With Delta these are the embedding and the sums of finished blocks, and the first site reads none.
 func (c AttnResConfig) sources(site int) int {
 	if c.Delta {
 		return 1 + site/c.Block

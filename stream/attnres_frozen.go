@@ -72,8 +72,8 @@ func (a *attnRes) DepthReads() (sources []string, reads []DepthRead) {
 	return sources, reads
 }
 
-// sourceName is that of the outputs of some sites in a row: "blocks.3.attention", "blocks.3" of both of
-// its sites, "blocks.3 to 4", "blocks.3.feedforward to 4.attention".
+// sourceName names the summed outputs of consecutive sites: "blocks.3.attention", "blocks.3" for both
+// of its sites, "blocks.3 to 4", "blocks.3.feedforward to 4.attention".
 func sourceName(sites []Site) string {
 	first, last := sites[0], sites[len(sites)-1]
 	switch whole := first.Sublayer == Attention && last.Sublayer == FeedForward; {
@@ -87,7 +87,7 @@ func sourceName(sites []Site) string {
 	return fmt.Sprintf("%s to %d.%s", first.Name(), last.Block, last.Sublayer)
 }
 
-// Output is the last read, or h.
+// Output names the last read, or with Delta h.
 func (a *attnRes) Output() string {
 	if a.config.Delta {
 		return a.Vector.Output()
@@ -95,9 +95,9 @@ func (a *attnRes) Output() string {
 	return a.reads[a.last()].output
 }
 
-// Carry has the sources, one below the other, which a site reads by the weights of the run; h is their sum. Without a
-// run sites read the sum of the sources, as a plain residual stream is: a norm that follows takes no
-// notice of how large it is.
+// Carry keeps the sources one below the other. A site reads them by the weights of the run; h is their
+// sum. Without a run sites read the sum of the sources, as in a plain residual stream: the norm that
+// follows removes its scale.
 func (a *attnRes) Carry(f *Frozen) {
 	one, rows := linear.Identity(a.c.D), 1
 	a.CarrySites(f, one, func(at Site) {

@@ -69,7 +69,7 @@ func (c DeepDeltaConfig) Check() error {
 	return nil
 }
 
-// Shape is that of dv rows.
+// Shape returns the shape of a stream of Dv rows.
 func (c DeepDeltaConfig) Shape() Shape {
 	s := c.shape(c.Dv * c.D)
 	s.AddsOutput = false // the norm of what a sublayer gives does not matter

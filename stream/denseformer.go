@@ -107,8 +107,8 @@ func (c DenseFormerConfig) New(b *graph.Builder) Stream {
 //
 //	Y_i = sum over j <= i, j = i mod k, of a_i[j] X_j    where i mod p = 0, else Y_i = X_i
 //
-// Y_i is the next block's input, and Y_L that of the last norm. At first a_i = (0, ..., 0, 1):
-// the function is that of a vector stream. The weights do not decay. The state's More are X_0 .. X_i.
+// Y_i is the input of the next block, and Y_L of the last norm. At first a_i = (0, ..., 0, 1), which makes
+// it a vector stream. The weights do not decay. The state's More are X_0 .. X_i.
 //
 // Parameters after depth l, counted from 0: "blocks.l.dwa" [n], n = floor((l+1)/k) + 1, of each pass of a
 // loop its own.

@@ -35,7 +35,7 @@ func blockSources(layers int) []string {
 	return sources
 }
 
-// blockReader is who reads what a block of so many gives: the next one, or the unembedding.
+// blockReader names what reads a block's output: the next of layers blocks, or the unembedding.
 func blockReader(block, layers int) string {
 	if block == layers-1 {
 		return Unembedding
@@ -43,7 +43,7 @@ func blockReader(block, layers int) string {
 	return blockName(block + 1)
 }
 
-// blocksPrefix begins the names of what a block has.
+// blocksPrefix begins the names of everything in a block.
 const blocksPrefix = "blocks."
 
 // blockName is "blocks.3".

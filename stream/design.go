@@ -16,13 +16,13 @@ type Design interface {
 	Name() string
 	// Card is what a reader should know of it.
 	Card() layers.Card
-	// Check tells the first setting that no stream can be made with, a *layers.SettingError. Its
-	// key is that of a setting, or with its section that of another part: attention.heads.
+	// Check returns a *layers.SettingError for the first setting that is not valid. Its key is a
+	// key of the stream or, with its section, of another part of the model: attention.heads.
 	Check() error
-	// Shape is what the blocks, the embedding and the unembedding of a model need to know. It is of
-	// use for a design that Check lets through.
+	// Shape returns what the blocks, the embedding and the unembedding of a model need to know. It
+	// is meaningful only if Check returns nil.
 	Shape() Shape
-	// Cost is what the stream itself takes, the tables and all maps that it makes included.
+	// Cost returns the cost of the stream itself, including the tables and all maps that it makes.
 	Cost() layers.Cost
 	// New makes the stream's parameters.
 	New(b *graph.Builder) Stream
@@ -137,7 +137,7 @@ func ratio(size, base int) float64 {
 	return float64(size) / float64(base)
 }
 
-// sublayers are those of a block of a stream that can do without feed-forwards.
+// sublayers lists the sublayers of a block, for a stream that supports blocks of attention alone.
 func (c Common) sublayers() []Sublayer {
 	if c.AttentionOnly {
 		return []Sublayer{Attention}

@@ -28,15 +28,15 @@ func (DWLSTMConfig) Card() layers.Card {
 		Equation: "s = [MHA(h); h];   i, f, o = sigmoid(Norm(s W) + b);   g = W2 gelu(Norm(s W1))\n" +
 			"c <- f ⊙ c + i ⊙ g;   h <- o ⊙ c",
 		Source: "Xu et al. 2024, LREC-COLING; the cell's details reconstructed from its abstract and the printed size",
-		Use:    "Depth as an LSTM's time, in the place of residual connections and feed-forwards: gates decide what a block forgets. Its authors find deep models to converge. It adds 10 D^2 parameters a block, and leaves no path through the model that nothing multiplies.",
+		Use:    "Depth as an LSTM's time, instead of residual connections and feed-forwards: gates decide what a block forgets. Its authors find deep models to converge. It adds 10 D^2 parameters a block, and leaves no path through the model that nothing multiplies.",
 	}
 }
 
 // inner is the width of the candidate's hidden layer.
 func (c DWLSTMConfig) inner() int { return orDefault(c.Inner, 4*c.D) }
 
-// Shape is that of one vector a token, in blocks of attention alone. The candidate's maps are
-// the stream's own.
+// Shape returns the shape of a stream of one vector a token, in blocks of attention alone: the
+// candidate's maps belong to the stream.
 func (c DWLSTMConfig) Shape() Shape {
 	s := c.shape(c.D)
 	s.Sublayers = []Sublayer{Attention}

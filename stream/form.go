@@ -127,7 +127,7 @@ func startOf(b *graph.Builder, n *gorgonia.Node) graph.Initializer {
 	return b.Store().Param(n.Name()).Init
 }
 
-// drawn starts as a parameter does that is drawn from N(0, std^2).
+// drawn describes the start of a parameter that is drawn from N(0, std^2).
 func drawn(b *graph.Builder, key *gorgonia.Node) Start {
 	return Start{Text: fmt.Sprintf("N(0, %.2g^2)", startOf(b, key).Std)}
 }
@@ -143,7 +143,7 @@ func table(rows, columns int, f func(i, j int) float64) []float64 {
 	return values
 }
 
-// nodeName is a parameter's; "" of one that a stream does without, nil.
+// nodeName returns a parameter's name, or "" for nil, a parameter that the stream does without.
 func nodeName(n *gorgonia.Node) string {
 	if n == nil {
 		return ""
@@ -151,7 +151,7 @@ func nodeName(n *gorgonia.Node) string {
 	return n.Name()
 }
 
-// nodeNames names parameters; those that a stream does without are nil.
+// nodeNames returns the names of the parameters that are not nil.
 func nodeNames(nodes ...*gorgonia.Node) []string {
 	var names []string
 	for _, n := range nodes {
@@ -162,8 +162,8 @@ func nodeNames(nodes ...*gorgonia.Node) []string {
 	return names
 }
 
-// mixedForm is that of n rows and their packed coefficients, all of one choice, made of the
-// same parameters. What they start as is still to be said.
+// mixedForm returns the form of n rows whose packed coefficients all have the same choice and
+// parameters. The caller fills in how they start.
 func mixedForm(p packing, source string, choice Choice, parameters ...*gorgonia.Node) Form {
 	m := "m"
 	if p.m == 1 {
@@ -175,8 +175,9 @@ func mixedForm(p packing, source string, choice Choice, parameters ...*gorgonia.
 	return Form{Res: of(p.n, p.n, "n x n"), Down: of(p.m, p.n, m+" x n"), Up: of(p.n, p.m, "n x "+m), Source: source}
 }
 
-// startPacked takes the starts from a parameter of packed coefficients [n, 2m+n], with words for them: A_res [n, n],
-// A_down [m, n] and B_up [n, m] are the transposes of carry and down, and up'.
+// startPacked sets the starts of A_res [n, n], A_down [m, n] and B_up [n, m] from packed coefficients
+// [n, 2m+n], and describes them by the texts res, down and up. A_res and A_down are the transposes of the
+// packed carry and down; B_up is the packed up.
 func (f *Form) startPacked(p packing, packed []float64, res, down, up string) {
 	at := func(row, column int) float64 { return packed[row*p.columns()+column] }
 	f.Res.Start = Start{res, table(p.n, p.n, func(i, j int) float64 { return at(j, p.m+i) })}

@@ -121,14 +121,14 @@ func (f *Frozen) recorded(hook string) (x []float64) {
 	return x
 }
 
-// Write says that a source writes to the state by a map, before the next step.
+// Write adds a source that writes to the state through the map up, before the next step.
 func (f *Frozen) Write(name string, up linear.Map) {
 	f.sources = append(f.sources, source{name: name, at: len(f.steps), reads: len(f.reads), up: up})
 }
 
-// Precompose puts a map before that by which a source enters: what is written there goes through m
-// first. A stream that embeds another one says by it what it makes of a sublayer's output. That there is
-// no such source is an error, which the stream's Freeze returns.
+// Precompose puts m in front of the map through which a source writes: what is written goes through m
+// first. A stream that embeds another one uses it to add what it does to a sublayer's output. If there is
+// no such source, the stream's Freeze returns an error.
 func (f *Frozen) Precompose(source string, m linear.Map) {
 	i, err := f.source(source)
 	if err != nil {
@@ -138,15 +138,15 @@ func (f *Frozen) Precompose(source string, m linear.Map) {
 	f.sources[i].up = linear.Chain{m, f.sources[i].up}
 }
 
-// Read says that a site reads the state by a map, before the next step, and by which further
-// maps of the stream's own its block gets that; nil: by none that is linear. An attention whose
-// queries, keys and values each read in a way of their own reads under a name for each:
+// Read adds a site that reads the state through the map down, before the next step. after returns the
+// further maps of the stream through which its block gets what was read; nil if these are not linear. An
+// attention whose queries, keys and values each read differently adds a read for each:
 // "blocks.3.attention.q", ".k" and ".v".
 func (f *Frozen) Read(name string, down linear.Map, after After) {
 	f.reads = append(f.reads, readPoint{name, len(f.steps), down, after})
 }
 
-// Step carries the state by a map.
+// Step adds a step: the state goes through m.
 func (f *Frozen) Step(m linear.Map) { f.steps = append(f.steps, m) }
 
 // Add adds a constant to the state of all tokens, before the next step; nil is none.
@@ -156,7 +156,7 @@ func (f *Frozen) Add(value []float64) {
 	}
 }
 
-// ReadOut says how the output is read, which becomes the features.
+// ReadOut sets how the stream's output, which becomes the features, is read from the state.
 func (f *Frozen) ReadOut(down linear.Map, after After) {
 	f.size, _ = down.Sizes()
 	f.output = readPoint{Unembedding, len(f.steps), down, after}
@@ -186,9 +186,9 @@ func (f *Frozen) Readers() []string {
 	return names
 }
 
-// Carry is C_s y: it takes what a source writes for one token, y [width], to the output of
-// the stream [Size]. It is an error if there is no such source or token, or y has another
-// width than what the source writes.
+// Carry returns C_s y: it takes what a source writes for one token, y [width], to the output of
+// the stream [Size]. It returns an error if there is no such source or token, or if y does not have
+// the width that the source writes.
 func (f *Frozen) Carry(source string, token int, y []float64) ([]float64, error) {
 	s, err := f.sourceOf(source, token, len(y))
 	if err != nil {
@@ -199,8 +199,8 @@ func (f *Frozen) Carry(source string, token int, y []float64) ([]float64, error)
 
 // CarryTo takes what enters at a source for one token, y [width], to what the site reader
 // reads: for a matrix stream a matrix [Dk, Dv], for all others u [D], before the site's norm.
-// It is nil where the source comes after the reader. Errors are those of Carry, and a reader
-// that there is not.
+// It returns nil if the source comes after the reader, and an error for a reader that does not exist or
+// where Carry would return one.
 func (f *Frozen) CarryTo(source, reader string, token int, y []float64) ([]float64, error) {
 	s, err := f.sourceOf(source, token, len(y))
 	if err != nil {
@@ -214,9 +214,8 @@ func (f *Frozen) CarryTo(source, reader string, token int, y []float64) ([]float
 	return slices.Clone(t.down.Apply(token, f.walk(s.at, t.at, token, s.up.Apply(token, y)))), nil
 }
 
-// PullBack is the transpose of Carry for all sources at once: what a direction of the output
-// [Size] is, for one token, as a direction C_s^T direction of what enters at each source
-// [width].
+// PullBack is the transpose of Carry for all sources at once: it takes a direction of the output
+// [Size], for one token, to the direction C_s^T direction [width] of what enters at each source.
 func (f *Frozen) PullBack(token int, direction []float64) (map[string][]float64, error) {
 	if err := checkEntries("the output", token, f.tokens, len(direction), f.size); err != nil {
 		return nil, err
@@ -235,14 +234,14 @@ func (f *Frozen) PullBack(token int, direction []float64) (map[string][]float64,
 	return at, nil
 }
 
-// Constant is what the output [Size] of a token has from no source: the biases of the frozen
-// norms on the way.
+// Constant returns the part of a token's output [Size] that comes from no source: the biases of the
+// frozen norms on the way.
 func (f *Frozen) Constant(token int) ([]float64, error) {
 	return f.constantAt(token, readPoint{at: len(f.steps), down: linear.Identity(f.size)}, len(f.reads))
 }
 
-// ConstantTo is what the site reader reads for a token from no source: with what CarryTo takes
-// there from all sources it is all that the site reads.
+// ConstantTo returns the part of what the site reader reads for a token that comes from no source. Added
+// to what CarryTo takes there from all sources, it gives everything that the site reads.
 func (f *Frozen) ConstantTo(reader string, token int) ([]float64, error) {
 	i, err := f.readerIndex(reader)
 	if err != nil {
@@ -251,7 +250,7 @@ func (f *Frozen) ConstantTo(reader string, token int) ([]float64, error) {
 	return f.constantAt(token, f.reads[i], i)
 }
 
-// constantAt is the constant of what is read, after as many sites as are given.
+// constantAt returns the constant part of what is read at t, after the given number of reads.
 func (f *Frozen) constantAt(token int, t readPoint, reads int) ([]float64, error) {
 	if err := checkToken(token, f.tokens); err != nil {
 		return nil, err
@@ -266,7 +265,7 @@ func (f *Frozen) constantAt(token int, t readPoint, reads int) ([]float64, error
 	return sum, nil
 }
 
-// walk takes a state through the steps from and up to, without the latter.
+// walk takes a state through steps[from:to].
 func (f *Frozen) walk(from, to, token int, x []float64) []float64 {
 	for _, step := range f.steps[from:to] {
 		x = step.Apply(token, x)
@@ -274,12 +273,12 @@ func (f *Frozen) walk(from, to, token int, x []float64) []float64 {
 	return x
 }
 
-// source is the number of a source.
+// source returns the index of a source.
 func (f *Frozen) source(name string) (int, error) {
 	return index(f.Sources(), name, `stream: nothing is written at %q; want one of %s`)
 }
 
-// index is the place of a name in a list; the error has a format for both.
+// index returns the index of a name in a list. format makes the error of the name and the list.
 func index(names []string, name, format string) (int, error) {
 	i := slices.Index(names, name)
 	if i < 0 {
@@ -288,7 +287,7 @@ func index(names []string, name, format string) (int, error) {
 	return i, nil
 }
 
-// sourceOf finds a source for a token and something of some entries to write there.
+// sourceOf finds a source and checks a token and the number of entries to write there.
 func (f *Frozen) sourceOf(name string, token, entries int) (source, error) {
 	i, err := f.source(name)
 	if err != nil {
@@ -310,7 +309,7 @@ func checkToken(token, tokens int) error {
 	return nil
 }
 
-// checkEntries refuses a token that there is not, and another number of entries than wanted.
+// checkEntries returns an error for a token that does not exist or a wrong number of entries.
 func checkEntries(where string, token, tokens, got, want int) error {
 	if err := checkToken(token, tokens); err != nil {
 		return err

@@ -46,22 +46,22 @@ func (c GatedResidualConfig) Defaults() Design {
 	return c
 }
 
-// Check wants a row and a rank of 1 at least.
+// Check returns an error unless there is at least one row and the rank is at least 1.
 func (c GatedResidualConfig) Check() error {
 	return cmp.Or(c.Vectors.Check(), layers.CheckSize("n", c.N), layers.CheckSize("rank", c.Rank))
 }
 
-// Shape is that of n rows.
+// Shape returns the shape of a stream of N rows.
 func (c GatedResidualConfig) Shape() Shape { return c.shape(c.N * c.D) }
 
-// readCost is that of a read whose projection down has k columns beyond the rank: the norm, both
-// products and the gated sum, whose inputs are kept.
+// readCost returns the cost of a read whose projection down has k columns beyond the rank: the norm, both
+// products and the gated sum, which keeps its inputs.
 func (c GatedResidualConfig) readCost(k float64) layers.Cost {
 	size, rank := float64(c.N)*float64(c.D), float64(c.Rank)
 	return layers.NormConfig{}.Cost(size).Plus(layers.LinearCost(size, rank+k, false), layers.LinearCost(rank, size, false), layers.Cost{FLOPs: 2 * size, Activations: rank + k})
 }
 
-// Cost has a read and a write at each site, and a last read. The rows are kept before the first
+// Cost counts a read and a write at each site, and a last read. The rows are kept before the first
 // site and after each, with what is read and written.
 func (c GatedResidualConfig) Cost() layers.Cost {
 	d, _, blocks := c.counts()

@@ -88,8 +88,8 @@ func (c HieraggConfig) groupEnds() (ends []int) {
 	return ends
 }
 
-// inputs are what an aggregate joins: x, y and z, or x and y alone in the first of several, which has no
-// earlier one to read.
+// inputs returns how many inputs an aggregate joins: x, y and z, or in the first of several only x and y,
+// because there is no earlier aggregate to read.
 func (c HieraggConfig) inputs(end int) int {
 	if c.Separate && c.Loop.Block(end) == c.Loop.Block(hieraggGroup-1) {
 		return 2
@@ -97,8 +97,8 @@ func (c HieraggConfig) inputs(end int) int {
 	return 3
 }
 
-// aggregateCost is that of an aggregate of as many inputs: it keeps them joined, the hidden
-// layer, and the sum before the norm.
+// aggregateCost returns the cost of an aggregate that joins the given number of inputs. It keeps the joined
+// inputs, the hidden layer and the sum before the norm.
 func (c HieraggConfig) aggregateCost(joined int) layers.Cost {
 	d, inner, inputs := float64(c.D), float64(c.Inner), float64(joined)
 	a := layers.LinearCost(inputs*d, inner, c.Bias).Plus(layers.LinearCost(inner, d, c.Bias), c.Norm.Cost(d))
@@ -189,12 +189,12 @@ func (a *hieragg) EndBlock(s State, block int) State {
 	return VectorState{h, gorgonia.Nodes{h}}
 }
 
-// aggregateOf is the aggregate after a block's group.
+// aggregateOf returns the aggregate after a block's group.
 func (a *hieragg) aggregateOf(block int) aggregate {
 	return a.aggregates[min(block/hieraggGroup, len(a.aggregates)-1)]
 }
 
-// aggregate is AGG [T, D] of x, y and z, or of x and y; name is that of its activations.
+// aggregate computes AGG [T, D] of x, y and z, or of x and y. The names of its activations begin with name.
 func (a *hieragg) aggregate(g aggregate, name string, inputs gorgonia.Nodes) *gorgonia.Node {
 	inputs = inputs[:g.inputs]
 	inner := elementwise.Sigmoid(a.b, mapped(a.b, shape.Concat(a.b, inputs...), g.w1, g.b1)) // [T, Inner]

@@ -63,7 +63,7 @@ func (c HyperConfig) Check() error {
 	return cmp.Or(c.Vectors.Check(), layers.CheckSize("n", c.N))
 }
 
-// Shape is that of n rows.
+// Shape returns the shape of a stream of N rows.
 func (c HyperConfig) Shape() Shape { return c.shape(c.N * c.D) }
 
 // Plain is a vector stream: sites read one of n equal rows, write to all of them, and the last norm takes their

@@ -51,7 +51,7 @@ func (c KromHCConfig) Check() error {
 // pairs is the number of logits of the rows' mixing, 2 for each of the K factors.
 func (c KromHCConfig) pairs() int { return 2 * (bits.Len(uint(c.N)) - 1) }
 
-// Shape is that of n rows.
+// Shape returns the shape of a stream of N rows.
 func (c KromHCConfig) Shape() Shape { return c.shape(c.N * c.D) }
 
 // Cost has two numbers of the projection for each factor.

@@ -37,7 +37,7 @@ const (
 // Name is "laurel".
 func (LaurelConfig) Name() string { return "laurel" }
 
-// Variant is the form.
+// Variant returns the form, which names the variant.
 func (c LaurelConfig) Variant() string { return cmp.Or(c.Form, laurelPaper) }
 
 // Card describes LAuReL.
@@ -80,7 +80,7 @@ func (c LaurelConfig) Defaults() Design {
 	return c
 }
 
-// Check wants the settings of the form alone, and something that a transformer has not.
+// Check returns an error for settings of another form, and for settings that leave a plain transformer.
 func (c LaurelConfig) Check() error {
 	if err := cmp.Or(c.Vectors.Check(), layers.CheckChoice("form", c.Form, laurelPaper, laurelGemma),
 		layers.CheckOnly("form: paper", "form: "+c.Form, map[string]bool{"weights": c.Weights != "", "previous": c.Previous > 0})); err != nil {
@@ -108,19 +108,19 @@ func (c LaurelConfig) weighted() bool {
 	return c.Weights == laurelSoftmax || c.Weights == laurelSigmoid
 }
 
-// Shape is that of one vector a token; the previous ones flow, too.
+// Shape returns the shape of a stream of one vector a token, which also keeps the previous ones.
 func (c LaurelConfig) Shape() Shape {
 	s := c.shape(c.D)
 	s.Kept = max(1, c.Previous) * c.D
 	return s
 }
 
-// Plain is a vector stream where both weights start at 1: what is added besides starts at 0.
+// Plain returns a vector stream if both weights start at 1: everything else that is added starts at 0.
 func (c LaurelConfig) Plain() (Design, bool) {
 	return c.plain(c.Form == laurelPaper && (!c.weighted() || c.WeightScale == laurelScale))
 }
 
-// Cost has what a site adds to the stream, and what that keeps.
+// Cost adds to a vector stream what each site adds to the stream, and what that keeps.
 func (c LaurelConfig) Cost() layers.Cost {
 	total := c.Vectors.Cost()
 	for _, at := range c.AllSites() {
@@ -133,8 +133,8 @@ func (c LaurelConfig) Cost() layers.Cost {
 	return total
 }
 
-// siteCost counts the weights, which keep what they weigh but the stream, and of what is added, whose parameters
-// are DepthParameters.
+// siteCost returns the cost of a site's weights, which keep what they weigh except the stream, and of the
+// terms that are added. The parameters of these terms are counted by DepthParameters.
 func (c LaurelConfig) siteCost(at Site) layers.Cost {
 	d, m, r := float64(c.D), float64(c.terms(at)), float64(c.Rank)
 	cost := layers.Cost{FLOPs: 4 * d * r * m, Activations: r * m}
@@ -147,7 +147,8 @@ func (c LaurelConfig) siteCost(at Site) layers.Cost {
 	return cost
 }
 
-// DepthParameters counts maps and sums over previous streams, of which later passes have more.
+// DepthParameters counts the parameters of maps of previous streams and of sums over them. Later passes
+// of a loop have more of them.
 func (c LaurelConfig) DepthParameters() func(depth int) (shared, own float64) {
 	if c.Form == laurelGemma {
 		return nil
@@ -163,7 +164,7 @@ func (c LaurelConfig) DepthParameters() func(depth int) (shared, own float64) {
 	}
 }
 
-// terms is the number of streams of which something is added at a site.
+// terms returns the number of streams from which a site adds something.
 func (c LaurelConfig) terms(at Site) int {
 	if c.Previous == 0 {
 		return int(indicator(c.Rank > 0))

@@ -6,8 +6,8 @@ import (
 	"github.com/residua-go/residua/stream/linear"
 )
 
-// Carry has x and the streams before earlier sites, one below the other, the last one's first: a site makes
-// the next x of them. The weights are what they are: nothing is frozen but the last norm's scale.
+// Carry keeps x and the streams before earlier sites, one below the other, the latest first. A site makes
+// the next x of them. The weights do not depend on the input, so only the last norm's scale is frozen.
 func (l *laurel) Carry(f *Frozen) {
 	d, rows := l.c.D, max(1, l.config.Previous)
 	x := firstOf(rows, d)
@@ -24,7 +24,7 @@ func (l *laurel) Carry(f *Frozen) {
 	l.CarryEnd(f, x)
 }
 
-// weights are alpha and beta of a site.
+// weights returns a site's alpha and beta.
 func (l *laurel) weights(p *gorgonia.Node) (alpha, beta float64) {
 	if p == nil {
 		return 1, 1
@@ -36,7 +36,7 @@ func (l *laurel) weights(p *gorgonia.Node) (alpha, beta float64) {
 	return c * logistic(w[0]), c * logistic(w[1])
 }
 
-// frozenExtra is s, of so many rows.
+// frozenExtra returns the map from the given number of rows to s.
 func (l *laurel) frozenExtra(at Site, rows int) linear.Map {
 	site, d, rank, n := l.sites[at.Index], l.c.D, l.config.Rank, l.config.terms(at)
 	gamma := make([]float64, rows)

@@ -11,13 +11,13 @@ import (
 	"github.com/residua-go/residua/stream/linear"
 )
 
-// gemmaNorm is the kind of the norms of what is added.
+// gemmaNorm returns the settings of the norms that are applied to what is added.
 func (c LaurelConfig) gemmaNorm() layers.NormConfig {
 	return layers.NormConfig{RMS: true, Eps: c.Norm.Eps}
 }
 
-// gemmaCost is that of a site's norm and, at attention, of the map and its norm; norms keep what they normalise,
-// the map what is between its halves.
+// gemmaCost returns the cost of a site's norm and, at attention, of the map and its norm. A norm keeps what
+// it normalises; the map keeps what lies between its two halves.
 func (c LaurelConfig) gemmaCost(at Site) layers.Cost {
 	d, r := float64(c.D), float64(c.Rank)
 	cost := c.gemmaNorm().Cost(d)
@@ -49,7 +49,7 @@ type lowRank struct {
 // gemmaScale is the factor of the sum at an attention.
 const gemmaScale = 1 / math.Sqrt2
 
-// lowSuffix ends the hooks of what the maps give.
+// lowSuffix ends the hooks of the maps' outputs.
 const lowSuffix = ".laurel.sum"
 
 // newGemma makes the parameters of Gemma 3n's stream: those of a vector stream, norms and maps.
@@ -86,7 +86,7 @@ func (g *gemma) post(at Site, y *gorgonia.Node) *gorgonia.Node {
 	return g.posts[at.Index].Forward(g.Written(at, y))
 }
 
-// Form has norms in all coefficients but a feed-forward's A_res.
+// Form describes the site: norms make all coefficients but a feed-forward's A_res depend on the input.
 func (g *gemma) Form(at Site) Form {
 	f, up := plainForm(at, "Gemma 3n (transformers, Gemma3nTextLaurelBlock)"), "1/std(F)"
 	if at.Sublayer == Attention {
@@ -99,8 +99,8 @@ func (g *gemma) Form(at Site) Form {
 	return f
 }
 
-// Carry has x, and at an attention Norm(x), at the scale of the run, below it: both and the map's normalised
-// result are added up.
+// Carry keeps x and, at an attention, below it Norm(x) at the scale of the run; both and the map's
+// normalised result are added up.
 func (g *gemma) Carry(f *Frozen) {
 	one := linear.Identity(g.c.D)
 	read := "embedding.out"

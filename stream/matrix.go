@@ -30,14 +30,14 @@ func (MatrixConfig) Card() layers.Card {
 			"u = r_FF Norm(X);          X <- X + sum_h w_FF[h] (x) y_h\n" +
 			"logits = W_U vec(r_U Norm(X))          X is Dk x Dv",
 		Source: "Mak and Flanigan 2025, arXiv 2506.22696, eq. 18-27",
-		Use:    "A stream that grows without the sublayers: key vectors store and retrieve rows of Dv, in the place of W_QKV and W_O, so that a row of the stream costs about 3 R (2L+1) parameters and little work. Best where parameters or FLOPs are short. It wants a higher rate than the transformer, and its state, Dk*Dv a token, is memory traffic at every site.",
+		Use:    "A stream that grows without the sublayers: key vectors store and retrieve rows of Dv, instead of W_QKV and W_O, so that a row of the stream costs about 3 R (2L+1) parameters and little work. Best where parameters or FLOPs are short. It wants a higher rate than the transformer, and its state, Dk*Dv a token, is memory traffic at every site.",
 	}
 }
 
-// Check wants sizes of 1 at least, and no heads but its own.
+// Check returns an error for a size below 1, and for settings of attention's heads, which the stream sets.
 func (c MatrixConfig) Check() error { return c.check(c.Name()) }
 
-// check is Check for the design of that name.
+// check is Check with the design's name for the errors.
 func (c MatrixConfig) check(name string) error {
 	switch {
 	case c.Heads != 0:
@@ -51,8 +51,8 @@ func (c MatrixConfig) check(name string) error {
 // kvHeads is the number of heads of keys and values.
 func (c MatrixConfig) kvHeads() int { return orDefault(c.KVHeads, c.Rank) }
 
-// readShape is that of the keys that read queries, keys and values: [3, R, Dk], or where heads share
-// keys and values [R + 2 KV, Dk].
+// readShape returns the shape of the keys that read queries, keys and values: [3, R, Dk], or
+// [R + 2 KV, Dk] where heads share keys and values.
 func (c MatrixConfig) readShape() []int {
 	if kv := c.kvHeads(); kv < c.Rank {
 		return []int{c.Rank + 2*kv, c.Dk}
@@ -60,7 +60,7 @@ func (c MatrixConfig) readShape() []int {
 	return []int{3, c.Rank, c.Dk}
 }
 
-// Shape is that of a matrix a token, of which blocks work on R vectors of Dv entries.
+// Shape returns the shape of a stream of one matrix a token. Blocks work on R vectors of Dv entries.
 func (c MatrixConfig) Shape() Shape {
 	return Shape{Heads: c.Rank, HeadDim: c.Dv, KVHeads: c.kvHeads(), Width: c.Rank * c.Dv, Axes: []string{"rank", "value"}, Size: c.Dk * c.Dv, TableWidth: c.Rank * c.Dv,
 		Sublayers: c.sublayers()}
@@ -100,7 +100,7 @@ func (c MatrixConfig) New(b *graph.Builder) Stream {
 	})
 }
 
-// Ratios compares keys, rank and values.
+// Ratios compares the sizes of keys, rank and values.
 func (c MatrixConfig) Ratios(base Design) Ratios {
 	other := base.(MatrixConfig)
 	dv := orDefault(other.Dv, c.Dv)
@@ -251,7 +251,7 @@ func (m *matrix) Features(s State) *gorgonia.Node {
 // Table is E [V, R, Dv].
 func (m *matrix) Table() *gorgonia.Node { return m.embedding.Table() }
 
-// Form is that of a matrix of Dk rows: keys read R vectors (3R for attention) and write R.
+// Form describes a site of a matrix of Dk rows: keys read R vectors (3R for attention) and write R.
 func (m *matrix) Form(at Site) Form {
 	heads, width := "3R", 3*m.c.Rank
 	if kv := m.c.kvHeads(); kv < m.c.Rank {

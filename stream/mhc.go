@@ -79,7 +79,7 @@ func (c MHCConfig) Check() error {
 	return nil
 }
 
-// Shape is that of n rows.
+// Shape returns the shape of a stream of N rows.
 func (c MHCConfig) Shape() Shape { return c.shape(c.N * c.D) }
 
 // Plain is a vector stream: equal rows are read with a sum of weights that the sublayer's norm takes out, written
@@ -128,15 +128,15 @@ type constrained struct {
 // offDiagonalLogit is b at first of what mixes rows other than with themselves.
 const offDiagonalLogit = -8
 
-// siteLogits are those that tell rows apart at first: +1 at row (site mod n), -1 at the others.
+// siteLogits returns the logits that tell the rows apart at first: +1 at row (site mod n), -1 at the others.
 func siteLogits(n, site int) []float64 {
 	logits := slices.Repeat([]float64{-1}, n)
 	logits[site%n] = 1
 	return logits
 }
 
-// projectionCost is that of a site's projection whose rows' mixing takes res numbers, and of
-// the coefficients made of it; both are kept.
+// projectionCost returns the cost of a site's projection, where mixing the rows takes res numbers, and of
+// the coefficients made from it; both are kept.
 func (c Vectors) projectionCost(n, res int) layers.Cost {
 	rows, k := float64(n), float64(2*n+res)
 	size := rows * float64(c.D)
@@ -168,7 +168,7 @@ func (k constrained) stream(b *graph.Builder, c Vectors) Stream {
 	})
 }
 
-// opened are sigmoids of logits, times a factor.
+// opened returns factor times the sigmoids of the logits.
 func opened(factor float64, logits []float64) []float64 {
 	return table(len(logits), 1, func(i, _ int) float64 { return factor * logistic(logits[i]) })
 }

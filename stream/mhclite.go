@@ -49,7 +49,7 @@ func (c MHCLiteConfig) Check() error {
 	return err
 }
 
-// Shape is that of n rows.
+// Shape returns the shape of a stream of N rows.
 func (c MHCLiteConfig) Shape() Shape { return c.shape(c.N * c.D) }
 
 // Plain is as mHC's.

@@ -40,7 +40,7 @@ func (MUDDConfig) Card() layers.Card {
 	}
 }
 
-// Shape is that of one vector a token; the kept outputs are not counted.
+// Shape returns the shape of a stream of one vector a token; the kept outputs are not counted.
 func (c MUDDConfig) Shape() Shape {
 	s := c.shape(c.D)
 	s.Kept = (len(ways) + 1) * c.D // the ways, and the output
@@ -164,11 +164,11 @@ func (c MUDDConfig) New(b *graph.Builder) Stream {
 //
 // and the last sum goes into the last norm. X_j are outputs before they are mixed; rms has the
 // model's eps and no gain. W1 starts as LeCun's initialisation says, W2 at 0 and b at 1 for the
-// newest output, 0 for the others: the function is that of a vector stream. b does not decay.
+// newest output, 0 for the others, which makes it a vector stream. b does not decay.
 //
 // In the form prepost each output is kept as Norm(X_j), the embedding, too; the rms has a gain; and
 // the sums are added to the block's own output, r's and the last one after a norm whose gain starts
-// at 0.001. These norms are RMSNorms. b starts at 0: the function is that of a vector stream.
+// at 0.001. These norms are RMSNorms. b starts at 0, which makes it a vector stream.
 //
 // Parameters after depth l: "blocks.l.mudd.w1" [D, h], "blocks.l.mudd.w2" [h, 4(l+2)], sum by sum, and
 // "blocks.l.mudd.bias" [4(l+2)], of each pass of a loop its own; of block l "blocks.l.attention.norm" [3, D] where q, k and v differ. prepost:

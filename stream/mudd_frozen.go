@@ -2,13 +2,13 @@ package stream
 
 import "github.com/residua-go/residua/stream/linear"
 
-// Output is the last sum.
+// Output names the last sum.
 func (m *mudd) Output() string { return connectionsName(m.c.Layers-1) + ".out" }
 
-// Carry has the ways and the outputs so far, one below the other: q, k, v, r, X_0 .. X_l
-// where block l reads, r and X_0 alone at first. A site writes to r, a block's end makes new ways
-// of the others and of r, which becomes an output. Attention reads under a name for each way. Without a run the weights
-// are their static part, A = b.
+// Carry keeps the ways and the outputs so far, one below the other: q, k, v, r, X_0 .. X_l where block l
+// reads, and at first only r and X_0. A site writes to r. At the end of a block r becomes an output, and new
+// ways are made of it and the other outputs. Attention reads under a name for each way. Without a run
+// the weights are their static part, A = b.
 func (m *mudd) Carry(f *Frozen) {
 	d := m.c.D
 	tables := copies(2, d)
@@ -30,20 +30,20 @@ func (m *mudd) Carry(f *Frozen) {
 	m.CarryEnd(f, linear.Identity(d))
 }
 
-// muddPieces are those of the state in a block, at its end with the normed output after them if it
-// is kept in place of the output itself.
+// muddPieces numbers the pieces of the state in a block. If normed, which it is at the block's end if
+// outputs are kept normed, the normed output follows them.
 type muddPieces struct {
 	block, width int
 	normed       bool
 }
 
-// residual is the number of r; q, k and v come before it, X_0 after it.
+// residual returns the index of r; q, k and v come before it, X_0 after it.
 func (p muddPieces) residual() int { return attentionWays * int(indicator(p.block > 0)) }
 
 func (p muddPieces) count() int { return p.residual() + p.block + 2 + int(indicator(p.normed)) }
 
-// source is the number of the output that a piece is, the newest of which is in r or after all others;
-// -1: it is none.
+// source returns which output a piece is, or -1 if it is none. The newest output is r or, if normed, the
+// last piece.
 func (p muddPieces) source(piece int) int {
 	newest := p.residual()
 	if p.normed {
@@ -58,15 +58,15 @@ func (p muddPieces) source(piece int) int {
 	return -1
 }
 
-// rows are mixtures of the pieces.
+// rows returns out mixtures of the pieces.
 func (p muddPieces) rows(out int, at func(token, i, piece int) float64) linear.Mix {
 	return linear.Mix{In: p.count(), Out: out, Width: p.width, At: at}
 }
 
-// row is one piece.
+// row returns one piece.
 func (p muddPieces) row(piece int) linear.Mix { return linear.Row(p.count(), piece, p.width) }
 
-// carryAttention reads in one way, or in three.
+// carryAttention adds attention's one read, or its three.
 func (m *mudd) carryAttention(f *Frozen, site Site, p muddPieces) {
 	if m.norms[site.Block] == nil {
 		f.Read(site.Name(), p.row(0), m.After(site))

@@ -15,36 +15,38 @@ import (
 //	u = A_down^T H;   H <- B_up^T F(u) + A_carry^T H
 //
 // where A_down [n, m], A_carry [n, n] and B_up [m, n] are the site's coefficients, packed
-// as mix.Read wants them, and u is m rows side by side, D = m*d. The streams differ
-// in where the coefficients come from, and in how the rows come about and end: here they start as copies of the
-// embedding, and the last norm reads their sum. The state's H is [T, n, d].
+// as mix.Read expects them, and u is m rows side by side, D = m*d. The streams differ in where the
+// coefficients come from, and in how the rows start and are read at the end: here they start as copies of
+// the embedding, and the last norm reads their sum. The state's H is [T, n, d].
 type rows struct {
 	*Vector
 	packing
 	mixers []mixer // by Site.Index
 }
 
-// mixer is where a site's coefficients come from.
+// mixer makes a site's coefficients and describes them.
 type mixer struct {
-	// coefficients are [n, 2m+n], or one for each token, [T, n, 2m+n].
+	// coefficients returns [n, 2m+n] for all tokens, or a set for each token, [T, n, 2m+n].
 	coefficients func(h *gorgonia.Node) *gorgonia.Node
-	form         func() Form // but for the site
+	form         func() Form // with an empty Site
 }
 
-// mixCost is that of a site's mixing, which keeps the stream of size entries, what is read
-// and what is written.
+// mixCost returns the cost of a site's mixing, which keeps the stream of size entries, what is read and
+// what is written.
 func (c Vectors) mixCost(p packing, size float64) layers.Cost {
 	n, m := float64(p.n), float64(p.m)
 	return layers.Cost{FLOPs: 2*m*size + 2*(n+m)*size, Activations: size + 2*float64(c.D)}
 }
 
-// rowsCost is that of rows, a stream of size entries whose coefficients cost that at each site, without the tables.
+// rowsCost returns the cost of rows without the tables. The stream has size entries; coefficients is the
+// cost of the coefficients at each site.
 func (c Vectors) rowsCost(p packing, size float64, coefficients layers.Cost) layers.Cost {
 	site := c.Norm.Cost(float64(c.D)).Plus(c.mixCost(p, size), coefficients)
 	return c.headsCost().Plus(site.Times(2)).Times(float64(c.Layers)).Plus(c.lastNormCost())
 }
 
-// copiedCost is that of n copies of a vector.
+// copiedCost returns the cost of a stream of n copies of a vector; coefficients is the cost of the
+// coefficients at each site.
 func (c Vectors) copiedCost(n int, coefficients layers.Cost) layers.Cost {
 	d := float64(c.D)
 	return c.tablesCost(d).Plus(c.rowsCost(packing{n, 1}, float64(n)*d, coefficients))
@@ -77,7 +79,7 @@ func (v *Vector) embedCopies(t Tokens, n int) State {
 	return VectorState{H: v.b.Hook("embedding.out", shape.Copies(v.b, v.lookUp(t), n), "row", "feature")}
 }
 
-// Read mixes the rows.
+// Read reads A_down^T H.
 func (r *rows) Read(s State, at Site) (*gorgonia.Node, Link) {
 	h := s.(VectorState).H
 	c := r.Hook(at, coefficientsHook, r.mixers[at.Index].coefficients(h), "row", "coefficient")
@@ -87,24 +89,25 @@ func (r *rows) Read(s State, at Site) (*gorgonia.Node, Link) {
 // coefficientsHook ends the names of the hooks of packed coefficients.
 const coefficientsHook = ".coefficients"
 
-// Write writes y to the rows and mixes them.
+// Write adds B_up^T y to the mixed rows A_carry^T H.
 func (r *rows) Write(s State, at Site, from Reading, y *gorgonia.Node) State {
 	h := mix.Write(r.b, s.(VectorState).H, r.Written(at, y), from.Link.(*gorgonia.Node), r.m) // [T, n, d]
 	return VectorState{H: r.Hook(at, ".stream", h, "row", "feature")}
 }
 
-// End is the rows' sum.
+// End returns the rows' sum.
 func (r *rows) End(s State) *gorgonia.Node { return shape.SumCopies(r.b, s.(VectorState).H) } // [T, D]
 
-// Form is the mixer's.
+// Form returns the form that the site's mixer describes.
 func (r *rows) Form(at Site) Form {
 	f := r.mixers[at.Index].form()
 	f.Site = at.Name()
 	return f
 }
 
-// Carry is products of A_res from every site to the end. Without a run they are those of rows that are alike, as those
-// of a plain residual are: a site reads one and writes to all, and the last norm takes their sum for one.
+// Carry carries what a site writes by the products of A_res up to the end. Without a run the rows are
+// all alike, as in a plain residual stream: a site reads one row and writes to all, and the last norm
+// takes their mean.
 func (r *rows) Carry(f *Frozen) {
 	each := 1.
 	if f.record == nil {
@@ -135,8 +138,8 @@ func (r *rows) carryWrite(f *Frozen, at Site) {
 	f.Write(at.Name(), linear.Mix{In: m, Out: n, Width: r.c.D / m, At: func(t, i, j int) float64 { return c(t, i, m+n+j) }})
 }
 
-// frozen are a site's packed coefficients by token, row and column: one set for
-// all tokens, or one each; without a run those of a plain residual.
+// frozen returns a site's packed coefficients by token, row and column: one set for
+// all tokens, or one each. Without a run they are a plain residual's.
 func (r *rows) frozen(f *Frozen, at Site) func(token, row, column int) float64 {
 	stride, c := r.n*r.columns(), f.recorded(at.Name()+coefficientsHook)
 	switch {
@@ -150,7 +153,7 @@ func (r *rows) frozen(f *Frozen, at Site) func(token, row, column int) float64 {
 	return func(token, row, column int) float64 { return c[token*stride+row*r.columns()+column] }
 }
 
-// mixings are those of packed coefficients, each as the linear form has it.
+// Mixings lists A_down, A_res and B_up of all sites, and where each lies in the packed coefficients.
 func (r *rows) Mixings() (all []Mixing) {
 	for _, site := range r.c.AllSites() {
 		at := func(kind MixingKind, rows, columns int, entry func(i, j int) int) {
@@ -169,8 +172,7 @@ type packing struct{ n, m int }
 // columns is the number of coefficients of a row.
 func (p packing) columns() int { return 2*p.m + p.n }
 
-// values packs down(i, j), carry(i, k) and up(j, i), the entries of A_down, A_carry and
-// B_up.
+// pack packs down(i, j), carry(i, k) and up(j, i), the entries of A_down, A_carry and B_up.
 func (p packing) pack(down, carry, up func(i, j int) float64) []float64 {
 	return table(p.n, p.columns(), func(i, column int) float64 {
 		switch {
@@ -183,16 +185,16 @@ func (p packing) pack(down, carry, up func(i, j int) float64) []float64 {
 	})
 }
 
-// plain packs a plain residual's: sites read the first m rows, row i is carried as it is and
+// plain packs the coefficients of a plain residual: sites read the first m rows, row i is carried as it is and
 // takes row i mod m of what is written.
 func (p packing) plain() []float64 {
 	return p.pack(kronecker, kronecker, func(j, i int) float64 { return indicator(j == i%p.m) })
 }
 
-// kronecker are the entries of the unit matrix.
+// kronecker returns an entry of the unit matrix.
 func kronecker(i, j int) float64 { return indicator(i == j) }
 
-// indicator is 1 where a condition holds, else 0.
+// indicator returns 1 if yes, else 0.
 func indicator(yes bool) float64 {
 	if yes {
 		return 1
@@ -200,7 +202,7 @@ func indicator(yes bool) float64 {
 	return 0
 }
 
-// constant is a parameter that starts at the given values and does not decay.
+// constant describes a parameter that starts at the given values and does not decay.
 func constant(name string, values []float64, shape ...int) graph.ParamSpec {
 	return graph.ParamSpec{Name: name, Shape: shape, Init: graph.Initializer{Values: values}}
 }

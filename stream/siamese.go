@@ -30,7 +30,7 @@ func (SiameseConfig) Card() layers.Card {
 	}
 }
 
-// Shape is that of one vector a token; y is a second state.
+// Shape returns the shape of a stream of one vector a token; y is a second vector that it keeps.
 func (c SiameseConfig) Shape() Shape {
 	s := c.shape(c.D)
 	s.Kept = 2 * c.D

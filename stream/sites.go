@@ -124,13 +124,13 @@ func (v *Vector) Embed(t Tokens) State {
 	return VectorState{H: h}
 }
 
-// Sites are attention and feed-forward, or attention alone.
+// Sites lists a block's sites: attention and feed-forward, or attention alone.
 func (v *Vector) Sites(block int) []Site { return v.c.sites(block) }
 
-// AllSites are those of all blocks.
+// AllSites lists the sites of all blocks, in order.
 func (v *Vector) AllSites() []Site { return v.c.AllSites() }
 
-// ReadHeads is Norm, then W_QKV; heads are contiguous columns.
+// ReadHeads returns W_QKV Norm(h); heads are contiguous columns.
 func (v *Vector) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
 	h := v.attention[at.Block]
 	from := v.read(s, at, h.norm)
@@ -143,7 +143,7 @@ func (v *Vector) WriteHeads(s State, at Site, link Link, o *gorgonia.Node) State
 	return v.WriteFeatures(s, at, link, mapped(v.b, o, h.output, h.outputsBias))
 }
 
-// ReadFeatures is Norm.
+// ReadFeatures returns Norm(h).
 func (v *Vector) ReadFeatures(s State, at Site) (*gorgonia.Node, Link) {
 	from := v.read(s, at, v.features[at.Block])
 	return from.Normal, from
@@ -155,7 +155,7 @@ func (v *Vector) WriteFeatures(s State, at Site, link Link, y *gorgonia.Node) St
 	return v.steps.Write(s, at, from, y)
 }
 
-// read is a site's step, and its norm.
+// read reads the state by the stream's Steps and normalises what it gets.
 func (v *Vector) read(s State, at Site, norm *layers.Norm) Reading {
 	u, link := v.steps.Read(s, at)
 	from := Reading{u, u, link}
@@ -165,7 +165,7 @@ func (v *Vector) read(s State, at Site, norm *layers.Norm) Reading {
 	return from
 }
 
-// EndBlock begins the next block, which only the option x0 makes something of.
+// EndBlock begins the next block; only the option x0 needs it.
 func (v *Vector) EndBlock(s State, block int) State {
 	if v.x0 == nil || block+1 == v.c.Layers {
 		return s
@@ -173,7 +173,7 @@ func (v *Vector) EndBlock(s State, block int) State {
 	return v.beginBlock(s.(VectorState), block+1)
 }
 
-// Features is the final norm.
+// Features returns what the final norm makes of the state.
 func (v *Vector) Features(s State) *gorgonia.Node {
 	h := v.steps.End(s)
 	if v.norm == nil {
@@ -182,17 +182,17 @@ func (v *Vector) Features(s State) *gorgonia.Node {
 	return v.norm.Forward(h)
 }
 
-// Read is h.
+// Read returns h.
 func (v *Vector) Read(s State, _ Site) (*gorgonia.Node, Link) { return s.(VectorState).H, nil }
 
 // Write adds y.
 func (v *Vector) Write(s State, at Site, _ Reading, y *gorgonia.Node) State { return v.Add(s, at, y) }
 
-// End is h.
+// End returns h.
 func (v *Vector) End(s State) *gorgonia.Node { return s.(VectorState).H }
 
-// Add is h + y with y [T, D], for a stream that adds something else than what the sublayer gives; y has the hook
-// "blocks.0.attention.write", the sum ".stream".
+// Add returns h + y with y [T, D], for streams that do not add exactly what the sublayer gives. y has the
+// hook "blocks.0.attention.write", the sum "blocks.0.attention.stream".
 func (v *Vector) Add(s State, at Site, y *gorgonia.Node) State {
 	state := s.(VectorState)
 	h := state.H
@@ -204,14 +204,14 @@ func (v *Vector) Add(s State, at Site, y *gorgonia.Node) State {
 	return state.with(v.Hook(at, ".stream", h))
 }
 
-// Written applies dropout to what a sublayer gave, y [T, D], under the hook "blocks.0.attention.write": the first thing
-// that a stream does with y, unless it calls Add, which does it too.
+// Written applies dropout to a sublayer's output y [T, D] and gives it the hook "blocks.0.attention.write".
+// A stream calls it before anything else that it does with y, unless it calls Add, which calls Written.
 func (v *Vector) Written(at Site, y *gorgonia.Node) *gorgonia.Node {
 	return v.Hook(at, ".write", elementwise.Dropout(v.b, y, v.c.Dropout)) // [T, D]
 }
 
-// Hook names an activation of a site, "blocks.0.attention" and end, so that hooks can see and replace x. axes name the
-// axes after that of tokens; without them there is one, "feature".
+// Hook names an activation of a site, "blocks.0.attention" followed by end, so that hooks can see and
+// replace x. axes names the axes after the tokens' axis; by default there is one, "feature".
 func (v *Vector) Hook(at Site, end string, x *gorgonia.Node, axes ...string) *gorgonia.Node {
 	if len(axes) == 0 {
 		axes = []string{"feature"}
@@ -219,7 +219,7 @@ func (v *Vector) Hook(at Site, end string, x *gorgonia.Node, axes ...string) *go
 	return v.b.Hook(at.Name()+end, x, axes...)
 }
 
-// Form is h' = h + F(h): nothing is chosen but by options.
+// Form describes h' = h + F(h), and what the options change in it.
 func (v *Vector) Form(at Site) Form {
 	return v.optionsForm(at, plainForm(at, "Radford et al. 2019 (GPT-2); He et al. 2016, arXiv 1603.05027"))
 }

@@ -40,7 +40,7 @@ type Site struct {
 // Name is the prefix of the site's parameters, "blocks.3.attention".
 func (s Site) Name() string { return fmt.Sprintf("blocks.%d.%s", s.Block, s.Sublayer) }
 
-// siteNames are those of sites.
+// siteNames returns the names of sites.
 func siteNames(sites []Site) (names []string) {
 	for _, at := range sites {
 		names = append(names, at.Name())
@@ -76,7 +76,7 @@ type Stream interface {
 	Table() *gorgonia.Node
 }
 
-// sites are a block's: attention and feed-forward, or attention alone.
+// sites lists a block's sites: attention and feed-forward, or attention alone.
 func (c Common) sites(block int) []Site {
 	if c.AttentionOnly {
 		return []Site{{block, Attention, block}}
@@ -84,7 +84,7 @@ func (c Common) sites(block int) []Site {
 	return twoSites(block)
 }
 
-// AllSites are the sublayers of all blocks, in order.
+// AllSites lists the sublayers of all blocks, in order.
 func (c Common) AllSites() (all []Site) {
 	for block := range c.Layers {
 		all = append(all, c.sites(block)...)
@@ -92,19 +92,19 @@ func (c Common) AllSites() (all []Site) {
 	return all
 }
 
-// lastSite is the last sublayer of the model.
+// lastSite returns the last sublayer of the model.
 func (c Common) lastSite() Site {
 	all := c.AllSites()
 	return all[len(all)-1]
 }
 
-// first is the number of a site among those of the first passes, by which parameters start that differ from site
-// to site.
+// first returns the index of a site among the sites of first passes. Parameters that start differently
+// from site to site start by it, so that all passes of a loop agree.
 func (c Common) first(at Site) int {
 	return at.Index - len(c.sites(at.Block))*(at.Block-c.Loop.Block(at.Block))
 }
 
-// twoSites are attention and feed-forward, the sublayers of most streams.
+// twoSites lists attention and feed-forward, the sublayers of most streams.
 func twoSites(block int) []Site {
 	return []Site{{block, Attention, 2 * block}, {block, FeedForward, 2*block + 1}}
 }

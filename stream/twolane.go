@@ -47,15 +47,15 @@ func (c TwoLaneConfig) Check() error {
 	return nil
 }
 
-// Shape is that of two rows.
+// Shape returns the shape of a stream of two rows.
 func (c TwoLaneConfig) Shape() Shape { return c.shape(laneCount * c.D) }
 
-// Plain is a vector stream: with numbers of 1 the lanes stay alike. Parallel sublayers are no transformer's.
+// Plain returns a vector stream unless sublayers are parallel: with all numbers 1 the lanes stay alike.
 func (c TwoLaneConfig) Plain() (Design, bool) {
 	return c.plain(!c.Parallel)
 }
 
-// Cost has three numbers a site, before the split two; lanes that are alike are carried all the same.
+// Cost counts three numbers a site, and two before the split, where the lanes are alike but both are carried.
 func (c TwoLaneConfig) Cost() layers.Cost {
 	total := c.copiedCost(laneCount, layers.Cost{Parameters: 3})
 	total.Parameters -= 2 * float64(min(c.Split, c.Layers))
@@ -100,16 +100,16 @@ func (c TwoLaneConfig) New(b *graph.Builder) Stream {
 // parted tells whether the lanes have parted at a site.
 func (c TwoLaneConfig) parted(at Site) bool { return c.Loop.Block(at.Block) >= c.Split }
 
-// parallel tells whether a site is one of a parallel block.
+// parallel tells whether a site is in a parallel block.
 func (c TwoLaneConfig) parallel(at Site) bool { return c.Parallel && c.parted(at) }
 
 // carries tells whether a site carries the lanes by its numbers.
 func (c TwoLaneConfig) carries(at Site) bool { return !c.parallel(at) || at.Sublayer == Attention }
 
-// lane is the one that a site reads.
+// lane returns the lane that a site reads.
 func lane(at Site) int { return int(indicator(at.Sublayer == FeedForward)) }
 
-// carrier has the r that carries lane 1 at a site.
+// carrier returns the numbers whose r carries lane 1 at a site.
 func (s *twoLane) carrier(at Site) *gorgonia.Node {
 	if s.config.parallel(at) && at.Sublayer == Attention {
 		return s.own[at.Index+1]
@@ -117,11 +117,11 @@ func (s *twoLane) carrier(at Site) *gorgonia.Node {
 	return s.own[at.Index]
 }
 
-// coefficients are those of all sites side by side [2, 4 sites], made at once of all numbers.
+// coefficients returns the coefficients of all sites side by side [2, 4 sites], made at once from all numbers.
 func (s *twoLane) coefficients(b *graph.Builder) *gorgonia.Node {
 	near, sites, columns := s.own[0], s.config.AllSites(), packing{laneCount, 1}.columns()
 	none := shape.Constant(b, near, []float64{0}, 1, 1)
-	var numbers [laneCount]gorgonia.Nodes // - | r | - | p_1, and - | - | r | p_0, where - is of no matter
+	var numbers [laneCount]gorgonia.Nodes // - | r | - | p_1, and - | - | r | p_0, where - is not used
 	for _, at := range sites {
 		own, r := s.own[at.Index], s.carrier(at)
 		numbers[0], numbers[1] = append(numbers[0], none, own), append(numbers[1], none, none)
@@ -167,12 +167,12 @@ func (s *twoLane) Write(state State, at Site, from Reading, y *gorgonia.Node) St
 	return after
 }
 
-// End is the lanes' mean.
+// End returns the lanes' mean.
 func (s *twoLane) End(state State) *gorgonia.Node {
 	return elementwise.Scale(s.b, s.rows.End(state), 1./laneCount)
 }
 
-// form has a lane to read, and learned numbers to carry and write both.
+// form describes a site: it reads one lane, and carries and writes both by learned numbers.
 func (s *twoLane) form(at Site) Form {
 	f := mixedForm(packing{laneCount, 1}, "modded-nanogpt, pull request 230; parameter-golf, pull request 1204", Learned, s.own[at.Index])
 	f.Res.Start, f.Up.Start = identity(laneCount), even(laneCount, "1", 1)
@@ -186,7 +186,8 @@ func (s *twoLane) form(at Site) Form {
 	return f
 }
 
-// Carry is that of rows, whose mean is read at last; a parallel feed-forward reads before its block's attention writes.
+// Carry carries the two rows and reads their mean at the end. A parallel feed-forward reads before its block's
+// attention writes.
 func (s *twoLane) Carry(f *Frozen) {
 	s.CarrySites(f, copies(laneCount, s.c.D), func(at Site) {
 		parallel := s.config.parallel(at)

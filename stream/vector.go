@@ -41,17 +41,18 @@ func (c VectorConfig) Check() error {
 	return cmp.Or(c.Vectors.Check(), layers.CheckChoice("x0", cmp.Or(c.X0, x0None), x0None, x0Neutral, x0Nanochat))
 }
 
-// Shape is that of one vector a token.
+// Shape returns the shape of a stream of one vector a token.
 func (c VectorConfig) Shape() Shape {
 	s := c.shape(c.D)
 	s.Sublayers = c.sublayers()
 	return s
 }
 
-// Cost is that of the tables, of the sublayers' ways in and out, of the last norm and of the options.
+// Cost returns the cost of the tables, of the maps and norms through which sublayers read and write, of the
+// last norm and of the options.
 func (c VectorConfig) Cost() layers.Cost { return c.Vectors.Cost().Plus(c.optionsCost()) }
 
-// New is NewVector.
+// New calls NewVector.
 func (c VectorConfig) New(b *graph.Builder) Stream { return NewVector(b, c) }
 
 // Ratios compares widths and heads.

@@ -83,22 +83,22 @@ func (v *Vector) CarryEnd(f *Frozen, m linear.Map) {
 	v.readOut(f, linear.Identity(width))
 }
 
-// readOut reads the stream's output by a map, and the last norm.
+// readOut reads the stream's output through a map and the last norm.
 func (v *Vector) readOut(f *Frozen, down linear.Map) { f.ReadOut(down, v.thenNorm(v.norm)) }
 
-// carrySite reads and writes the first of so many rows.
+// carrySite adds a site that reads and writes the first of the given number of rows.
 func (v *Vector) carrySite(f *Frozen, at Site, rows int) {
 	h := firstOf(rows, v.c.D)
 	v.carryThrough(f, at, h, v.scaled(at, transposed(h)))
 }
 
-// carryThrough is a site that is read by a map and written by another, and no step.
+// carryThrough adds a site that reads through one map and writes through another, without a step.
 func (v *Vector) carryThrough(f *Frozen, at Site, down, up linear.Map) {
 	f.Read(at.Name(), down, v.After(at))
 	f.Write(at.Name(), up)
 }
 
-// firstOf takes the first of so many rows.
+// firstOf returns the map that takes the first of the given number of rows.
 func firstOf(rows, width int) linear.Map {
 	if rows == 1 {
 		return linear.Identity(width)
@@ -106,7 +106,7 @@ func firstOf(rows, width int) linear.Map {
 	return linear.Row(rows, 0, width)
 }
 
-// copies makes so many rows of one.
+// copies returns the map that repeats a row the given number of times.
 func copies(rows, width int) linear.Map {
 	if rows == 1 {
 		return linear.Identity(width)
@@ -114,7 +114,7 @@ func copies(rows, width int) linear.Map {
 	return linear.Mix{In: 1, Out: rows, Width: width, At: func(_, _, _ int) float64 { return 1 }}
 }
 
-// transposed is a map's transpose; an identity is its own.
+// transposed returns a map's transpose; an identity's is the identity.
 func transposed(m linear.Map) linear.Map {
 	if _, one := m.(linear.Identity); one {
 		return m
@@ -135,7 +135,7 @@ func (v *Vector) After(at Site) After {
 	}
 }
 
-// thenNorm is a norm after which nothing follows; of nil it is none.
+// thenNorm returns an After that is the norm n alone, or the identity for nil.
 func (v *Vector) thenNorm(n *layers.Norm) After {
 	return func(u []float64) (linear.Chain, []float64) {
 		if n == nil {
@@ -154,23 +154,24 @@ func (v *Vector) CarryNorm(f *Frozen, n *layers.Norm, hook string) {
 	f.Add(bias)
 }
 
-// normOf is such a norm, and its bias, or nil.
+// normOf returns a norm frozen as CarryNorm does it, and its bias or nil.
 func (v *Vector) normOf(f *Frozen, n *layers.Norm, hook string) (linear.Norm, []float64) {
 	return freezeNorm(v.b, n, f.Recorded(hook, v.c.D))
 }
 
-// matrix is the map of a parameter [in, out].
+// matrix returns the map of a parameter [in, out].
 func (t tables) matrix(w *gorgonia.Node) linear.Matrix {
 	return linear.Matrix{W: t.values(w), In: w.Shape()[0], Out: w.Shape()[1]}
 }
 
-// values are a parameter's, those of a planned one zeros.
+// values returns a parameter's values, zeros in a model that is only planned.
 func (t tables) values(n *gorgonia.Node) []float64 { return values(t.b, n.Name()) }
 
-// Values are those of a parameter of the stream, zeros in a model that is only planned.
+// Values returns the values of one of the stream's parameters, zeros in a model that is only planned.
 func (v *Vector) Values(n *gorgonia.Node) []float64 { return v.values(n) }
 
-// values returns a parameter's values, those of a planned one zeros; nil for nil.
+// values returns the values of the parameter of that name, zeros in a model that is only planned, and nil
+// if there is no such parameter.
 func values(b *graph.Builder, name string) []float64 {
 	switch p := b.Store().Param(name); {
 	case p == nil:
@@ -192,5 +193,5 @@ func freezeNorm(b *graph.Builder, n *layers.Norm, x []float64) (linear.Norm, []f
 	return linear.Norm{Gain: values(b, n.Gain().Name()), Centre: !o.RMS, Groups: 1}.At(x, orEps(o.Eps)), bias
 }
 
-// orEps is a norm's eps, or its default.
+// orEps returns a norm's eps, or the default for 0.
 func orEps(eps float64) float64 { return orDefault(eps, 1e-6) }

@@ -21,8 +21,8 @@ const (
 // hasX0 tells whether h_0 is added before blocks.
 func (c VectorConfig) hasX0() bool { return c.X0 != "" && c.X0 != x0None }
 
-// optionsCost is that of gains, which keep what they multiply, and of two weights a block, whose sum is
-// kept next to its terms.
+// optionsCost returns the cost of LayerScale's gains, which keep what they multiply, and of x0's two weights
+// a block, which keep their sum as well as its terms.
 func (c VectorConfig) optionsCost() layers.Cost {
 	d, _, blocks := c.counts()
 	var cost layers.Cost

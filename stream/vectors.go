@@ -12,13 +12,13 @@ type Vectors struct {
 	D int `yaml:"d_model" default:"required, or preset" max:"131072" help:"width D"`
 }
 
-// The keys of what the model says of its attention's heads.
+// The keys of the model's settings of attention heads.
 const (
 	headsKey   = "attention.heads"
 	headDimKey = "attention.head_dim"
 )
 
-// hiddenKey is that of a feed-forward's width.
+// hiddenKey is the key of a feed-forward's width.
 const hiddenKey = "feedforward.hidden"
 
 // headDim is the dimension of an attention head.
@@ -38,7 +38,7 @@ func (c Vectors) kvHeads() int { return orDefault(c.KVHeads, c.Heads) }
 // qkvWidth is the width of packed queries, keys and values.
 func (c Vectors) qkvWidth() int { return (c.Heads + 2*c.kvHeads()) * c.headDim() }
 
-// Check wants sizes that fit together.
+// Check returns an error unless the sizes fit together.
 func (c Vectors) Check() error {
 	if err := cmp.Or(layers.CheckSize("d_model", c.D), layers.CheckSize(headsKey, c.Heads)); err != nil {
 		return err
@@ -54,51 +54,51 @@ func (c Vectors) Check() error {
 	return nil
 }
 
-// Shape is that of one vector a token.
+// Shape returns the shape of a stream of one vector a token.
 func (c Vectors) Shape() Shape { return c.shape(c.D) }
 
-// Cost is that of the tables, of the sublayers' ways in and out, and of the last norm; h is
-// kept after each sublayer.
+// Cost returns the cost of the tables, of the maps and norms through which sublayers read and write, and
+// of the last norm; h is kept after each sublayer.
 func (c Vectors) Cost() layers.Cost { return c.sitesCost().Plus(c.lastNormCost()) }
 
-// sitesCost is Cost without the last norm.
+// sitesCost returns Cost without the last norm.
 func (c Vectors) sitesCost() layers.Cost {
 	d, _, blocks := c.counts()
 	site := c.Norm.Cost(d).Plus(layers.ActivationCost(d))
 	return c.tablesCost(d).Plus(c.headsCost().Plus(site.Times(float64(len(c.sublayers())))).Times(blocks))
 }
 
-// plain is a vector stream of these sizes, for Plain of a design that is one if ok.
+// plain returns a vector stream of these sizes and ok, for a design's Plain method.
 func (c Vectors) plain(ok bool) (Design, bool) { return VectorConfig{Vectors: c}, ok }
 
-// shape is that of a stream of size entries a token, with a row of the tables as wide as D.
+// shape returns the shape of a stream of size entries a token, whose tables have rows of D entries.
 func (c Vectors) shape(size int) Shape {
 	return Shape{Heads: c.Heads, HeadDim: c.headDim(), KVHeads: c.kvHeads(), Width: c.D, Axes: []string{"feature"}, Size: size, TableWidth: c.D,
 		Sublayers: attentionAndFeedForward(), AddsOutput: true}
 }
 
-// counts are the sizes that costs are made of: D, the width of all heads, and the blocks.
+// counts returns the sizes that costs depend on: D, the width of all heads, and the number of blocks.
 func (c Vectors) counts() (d, heads, blocks float64) {
 	return float64(c.D), float64(c.Heads) * float64(c.headDim()), float64(c.Layers)
 }
 
-// tablesCost is that of the embedding and the positions, of rows of the given width.
+// tablesCost returns the cost of the embedding and the positions with rows of the given width.
 func (c Vectors) tablesCost(width float64) layers.Cost {
 	return layers.EmbeddingCost(float64(c.Vocab)+float64(c.Positions), width)
 }
 
-// headsCost is that of the maps around one attention.
+// headsCost returns the cost of the maps around one attention: W_QKV and W_O.
 func (c Vectors) headsCost() layers.Cost {
 	d, heads, _ := c.counts()
 	return layers.LinearCost(d, float64(c.qkvWidth()), c.Bias).Plus(layers.LinearCost(heads, d, c.Bias))
 }
 
-// sublayersCost is that of a block's maps around its attention and of the norms before its
+// sublayersCost returns the cost of a block's maps around its attention and of the norms before its
 // two sublayers.
 func (c Vectors) sublayersCost() layers.Cost {
 	return c.headsCost().Plus(c.Norm.Cost(float64(c.D)).Times(2))
 }
 
-// lastNormCost is that of the norm at the end, which keeps what it normalises: its result
-// goes into the loss, which has a pass of its own.
+// lastNormCost returns the cost of the norm at the end. It keeps what it normalises, not its result,
+// which goes into the loss, and that has a pass of its own.
 func (c Vectors) lastNormCost() layers.Cost { return c.Norm.Cost(float64(c.D)) }

@@ -52,7 +52,8 @@ func (c VWNConfig) Check() error {
 	return nil
 }
 
-// Shape is that of n slots of D/M entries, which the tables have too.
+// Shape returns the shape of a stream of N slots of D/M entries. The tables have N slots too, unless Expand
+// makes them of D entries.
 func (c VWNConfig) Shape() Shape {
 	s := c.shape(c.N * c.D / max(1, c.M))
 	if !c.Expand {
@@ -61,8 +62,8 @@ func (c VWNConfig) Shape() Shape {
 	return s
 }
 
-// Plain is a vector stream: the first m slots are h, which is what W_reduce = [I; 0] reads. The groups' norm is a
-// LayerNorm, which a last RMSNorm does not undo.
+// Plain returns a vector stream: the first m slots are h, which is what W_reduce = [I; 0] reads. It is none
+// where the groups' norm, a LayerNorm, is followed by an RMSNorm, which does not undo it.
 func (c VWNConfig) Plain() (Design, bool) {
 	return c.plain(c.N%c.M != 0 || !c.Norm.RMS)
 }

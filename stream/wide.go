@@ -80,8 +80,8 @@ func (c WideConfig) Defaults() Design {
 	return c
 }
 
-// Check wants the settings of the form alone: two rows at least, which one number tells apart, and a
-// bound that what rows start with lies within; or a width.
+// Check returns an error for settings of another form. Streams need at least two rows, which start apart,
+// and a bound that allows what they start with; latents need a width.
 func (c WideConfig) Check() error {
 	form := "form: " + c.Form
 	err := cmp.Or(c.Vectors.Check(), layers.CheckChoice("form", c.Form, wideStreams, wideLatents),
@@ -102,7 +102,8 @@ func (c WideConfig) Check() error {
 	return nil
 }
 
-// Shape is that of n rows, or of a stream and tables of another width than sublayers.
+// Shape returns the shape of a stream of N rows or, with latents, of a stream and tables of the given Width,
+// which differs from the sublayers'.
 func (c WideConfig) Shape() Shape {
 	if c.Form != wideLatents {
 		return c.shape(c.N * c.D)
@@ -209,14 +210,14 @@ func (c WideConfig) form(read, write, keep *gorgonia.Node, spread []float64) For
 	return f
 }
 
-// End reads the rows once more.
+// End reads the rows by weights of their own.
 func (s *wide) End(state State) *gorgonia.Node {
 	rest := shape.Constant(s.b, s.last, make([]float64, s.n*(s.n+1)), s.n, s.n+1) // columns that are not used
 	c := shape.Concat(s.b, elementwise.Sigmoid(s.b, s.last), rest)                // [n, n+2]
 	return mix.Read(s.b, state.(VectorState).H, c, 1)
 }
 
-// Carry is that of rows, read at last by their own weights, without a run by their mean.
+// Carry carries the rows and reads them at the end by weights of their own, without a run by their mean.
 func (s *wide) Carry(f *Frozen) {
 	s.rows.Carry(f)
 	if f.record != nil {

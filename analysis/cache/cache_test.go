@@ -49,7 +49,7 @@ func get(t *testing.T, c *cache.Cache, name string) cache.Activation {
 	return a
 }
 
-// TestGlobs: a * stands for one part between dots; order is that of the run.
+// TestGlobs: a * matches one part between dots, and names are in the order in which the run computes them.
 func TestGlobs(t *testing.T) {
 	r := runner(t, matrix, "blocks.*.feedforward.hidden", "embedding.out", "blocks.0.*.stream")
 	assert.Equal(t, []string{"embedding.out", "blocks.0.attention.stream", "blocks.0.feedforward.hidden", "blocks.0.feedforward.stream",
@@ -225,7 +225,7 @@ func TestOneToken(t *testing.T) {
 	}
 }
 
-// TestNewErrors: each is one line that names what is wrong.
+// TestNewErrors: each error of New is one line that names what is wrong.
 func TestNewErrors(t *testing.T) {
 	c := modeltest.Resolve(t, vector)
 	store := modeltest.PerturbedStore(t, c, tensor.Float32)
@@ -255,7 +255,7 @@ func TestNewErrors(t *testing.T) {
 	assert.ErrorContains(t, err, "want a Spec that Config.Resolve made, got the zero value")
 }
 
-// TestRunErrors: so are those of a run.
+// TestRunErrors: each error of Run is one line that names what is wrong.
 func TestRunErrors(t *testing.T) {
 	r := runner(t, vector, "embedding.out")
 	for _, row := range []struct {

@@ -8,9 +8,9 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// RunEach runs the model on one row of Seq token ids once for each list of interventions, of which
-// there are at most Batch: row by row in one run, which takes less time than as many runs. The
-// caches, one for each list, have logits and no activations. Interventions must be in activations
+// RunEach runs the model on one row of Seq token ids once for each list of interventions. It takes at
+// most Batch lists and computes them as the rows of a single run, which is faster than a run for each.
+// The caches, one for each list, have logits and no activations. Interventions must be in activations
 // that are PerRow.
 func (r *Runner) RunEach(ids []int32, replace [][]Intervention) ([]*Cache, error) {
 	if len(ids) != r.options.Seq {
@@ -46,14 +46,14 @@ func (r *Runner) RunEach(ids []int32, replace [][]Intervention) ([]*Cache, error
 	return caches, nil
 }
 
-// PerRow tells whether each row has entries of its own in an activation: a Runner of several rows
-// may have some that are the same for all.
+// PerRow tells whether each row has entries of its own in an activation. In a Runner of several rows
+// some activations may be shared by all rows.
 func (r *Runner) PerRow(name string) bool {
 	a, known := r.hooked(name)
 	return known && (r.options.Batch == 1 || a.Axes[0] == graph.TokenAxis && a.Shape[0] == len(r.program.Tokens))
 }
 
-// hooked is an activation of the program.
+// hooked returns the program's activation of that name.
 func (r *Runner) hooked(name string) (graph.Activation, bool) {
 	all := r.program.Builder().Activations()
 	i := slices.IndexFunc(all, func(a graph.Activation) bool { return a.Name == name })
@@ -63,7 +63,7 @@ func (r *Runner) hooked(name string) (graph.Activation, bool) {
 	return all[i], true
 }
 
-// row is a row's part of an activation, whose values it shares.
+// row returns one row's part of an activation, which shares its memory.
 func (r *Runner) row(a Activation, row int) Activation {
 	if r.options.Batch == 1 {
 		return a

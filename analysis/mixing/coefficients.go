@@ -19,12 +19,12 @@ import (
 // ErrNone says that a stream has no coefficients.
 var ErrNone = errors.New("want a stream that mixes (hyper-connections and after) or sums over depth, got one without coefficients")
 
-// none is the error of a stream without something.
+// none returns the error that a stream has none of something.
 func none(c models.Spec, what string) error {
 	return errors.Wrapf(ErrNone, "%s stream: %s", c.Stream.Name(), what)
 }
 
-// Coefficients are those of one run, each with one matrix a token.
+// Coefficients holds the coefficients of one run, at each place a matrix for each token.
 type Coefficients struct {
 	Tokens  int
 	places  []place
@@ -38,14 +38,14 @@ type place struct {
 	values []float64 // [T, rows, columns]
 }
 
-// matrix is that of a token, row by row.
+// matrix returns a token's matrix, row by row.
 func (p place) matrix(token int) []float64 {
 	size := p.Rows * p.Columns
 	return p.values[token*size:][:size]
 }
 
-// Run runs a model on a row of token ids and keeps its coefficients. A stream without any is ErrNone,
-// wrapped.
+// Run runs a model on a row of token ids and keeps its coefficients. For a stream without any it returns an
+// error that wraps ErrNone.
 func Run(store *graph.Store, c models.Spec, ids []int32) (*Coefficients, error) {
 	sketch, err := cache.Sketch(store, c)
 	if err != nil {

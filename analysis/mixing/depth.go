@@ -26,11 +26,11 @@ type Read struct {
 	Weights []Weight `json:"weights"`
 }
 
-// Weight is that of one source in one sum.
+// Weight is the weight of one source in one sum.
 type Weight struct {
 	Source string  `json:"source"`
 	Mean   float64 `json:"mean"`   // over tokens
-	Spread float64 `json:"spread"` // root of the mean square distance of a token's from the mean
+	Spread float64 `json:"spread"` // root mean square distance of a token's weight from the mean
 }
 
 // Depth lists who reads which layer; nil in a stream that reads no sums over depth.

@@ -80,7 +80,7 @@ func rootMeanSquare(x, y []float64) float64 {
 	return math.Sqrt(sum / float64(len(x)))
 }
 
-// mean is the matrix averaged over tokens.
+// mean returns the matrix averaged over tokens.
 func (p place) mean() []float64 {
 	mean := make([]float64, p.Rows*p.Columns)
 	tokens := len(p.values) / len(mean)
@@ -93,7 +93,8 @@ func (p place) mean() []float64 {
 	return mean
 }
 
-// entropy is that of a place's depth weights; nil of a single source.
+// entropy returns the mean entropy of a place's depth weights, as a share of the largest possible; nil if
+// there is a single source.
 func (p place) entropy(tokens int) *float64 {
 	if p.Columns < 2 {
 		return nil

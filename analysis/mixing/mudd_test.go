@@ -8,7 +8,7 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// TestWhoReadsWhichLayerOfMUDD: the weights are those of its equations.
+// TestWhoReadsWhichLayerOfMUDD: the weights follow MUDD's equations.
 func TestWhoReadsWhichLayerOfMUDD(t *testing.T) {
 	readers := []string{"blocks.1.attention.q", "blocks.1.attention.k", "blocks.1.attention.v", "blocks.1.residual", "unembedding"}
 	depthRow{stream.MUDDConfig{}, []string{"embedding", "blocks.0", "blocks.1"}, false, readers, map[string]weightsOf{

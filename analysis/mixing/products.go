@@ -6,13 +6,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// products are those of the A_res so far, a matrix a token.
+// products holds the product of the A_res so far, a matrix for each token.
 type products struct{ of []*mat.Dense }
 
-// newProducts begins with identities in the place of products: nil.
+// newProducts returns empty products: nil stands for the identity.
 func newProducts(tokens int) *products { return &products{make([]*mat.Dense, tokens)} }
 
-// carry measures an A_res, and the product with it.
+// carry multiplies the products by an A_res and measures it and them.
 func (p *products) carry(at place) *Carry {
 	var c Carry
 	n := at.Rows
@@ -37,7 +37,7 @@ func (p *products) carry(at place) *Carry {
 	return &c
 }
 
-// offDiagonal is the sum of |entries| off the diagonal, a mean over rows.
+// offDiagonal returns the sum of |entries| off the diagonal, averaged over rows.
 func offDiagonal(a *mat.Dense) float64 {
 	n, sum := a.RawMatrix().Rows, 0.0
 	for i := range n {

@@ -19,7 +19,7 @@ type Ablate struct {
 	Prompt
 	Contrast // none given: the mean loss of the next token
 	OverRows
-	With    analysis.Replacement `yaml:"with" default:"zero" choices:"zero, mean, resample" help:"put <WHAT> in the place of what is taken away: zero, or over several texts mean or resample"`
+	With    analysis.Replacement `yaml:"with" default:"zero" choices:"zero, mean, resample" help:"replace what is taken away by <WHAT>: zero or, over several texts, mean or resample"`
 	Restore bool                 `yaml:"restore" help:"of several texts, take all heads away and give back one at a time"`
 	Blocks  bool                 `yaml:"blocks" help:"take away all that each block, and each sublayer, writes, in turn: over 8 rows of validation text, or as -rows or -prompt say"`
 	Names   []string             `yaml:"names" help:"take away the activations of name or glob <G>, such as blocks.*.attention.heads, all together; may be repeated; without, all heads and all writers, in turn"`

@@ -12,8 +12,8 @@ import (
 
 // Directions is a search for sparse directions of an activation: of which, and on what text.
 type Directions struct {
-	Prompt   // of any length: it is read in rows as long as those of training
-	OverRows // in the place of Prompt
+	Prompt   // of any length; it is read in rows as long as in training
+	OverRows // instead of Prompt
 	analysis.DirectionsOptions
 	Top int `yaml:"top" default:"20" min:"1" max:"1000000" help:"list the <N> sparsest"` // 0: 20
 }

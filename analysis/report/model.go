@@ -22,12 +22,12 @@ type Model struct {
 	Tokenizer data.Tokenizer // nil: prompts are token ids
 	Zoo       models.Zoo     // whose analyses errors name
 	Tokens    int            // the most that a prompt may have; 0: as many as the model has positions for
-	// Text reads at most so many tokens (0: as many as a run evaluates on) of files or, without any, of the text
-	// that the model was not trained on; nil: there is none.
+	// Text reads at most the given number of tokens (0: as many as a run evaluates on) of files or, without
+	// files, of the text that the model was not trained on. nil: there is no such text.
 	Text func(ctx context.Context, files []string, tokens int) ([]int32, error)
 }
 
-// about is a line that says what model it is.
+// about returns a line that describes the model.
 func (m *Model) about() string {
 	c, loop := m.Spec, ""
 	if c.Depth() > c.Layers {

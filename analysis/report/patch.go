@@ -22,8 +22,8 @@ type Patch struct {
 	Method   PatchMethod `yaml:"method" default:"activation" choices:"activation, attribution" help:"find effects by <M>: activation, a run each, or attribution, all to first order by one gradient"`
 	Contrast             // Target: by default the likeliest answer to Prompt; Against: that to the corrupt prompt
 	Top      int         `yaml:"top" default:"20" min:"1" max:"1000000" help:"list the <N> largest effects"` // 0: 20
-	// Pairs are in the place of Prompt and Corrupt: effects of heads, and of the stream at the token
-	// measured and at the first that differs, are averaged over them.
+	// Pairs replace Prompt and Corrupt: effects of heads, and of the stream at the measured token and at
+	// the first token that differs, are averaged over them.
 	Pairs PatchPairs `yaml:"prompts" help:"average over the pairs of prompts of <FILE>, on each line a prompt, a tab, a corrupt one; of a .jsonl, objects with \"prompt\", \"corrupt\" and, if they differ, \"target\" and \"against\""`
 }
 

@@ -13,9 +13,9 @@ const DefaultPrompt = "func add(a, b int) int {\n\treturn a + "
 
 // Prompt is what a model reads: a text, or token ids.
 type Prompt struct {
-	// Text is DefaultPrompt where it is "", or as much of it as there are learned positions.
+	// Text defaults to DefaultPrompt, cut to the number of learned positions if there are any.
 	Text string   `yaml:"prompt" help:"let the model read <TEXT>; without, \"func add(a, b int) int {\\n\\treturn a + \""`
-	IDs  data.IDs `yaml:"ids" help:"let the model read token ids <1,2,3>, in the place of -prompt"`
+	IDs  data.IDs `yaml:"ids" help:"let the model read token ids <1,2,3> instead of -prompt"`
 	// BOS is read before Text, as data.EncodePrompt says, unless this is false.
 	BOS *bool `yaml:"bos" bare:"true" help:"read the token that begins documents before the text of a prompt; -bos=false: read the text as one from the middle of a document (default true)"`
 }
@@ -55,12 +55,13 @@ func (p Prompt) encode(m *Model, least int) ([]int32, error) {
 	return ids, err
 }
 
-// wantIDs is the error of a text for a model without tokenizer.
+// wantIDs returns the error for a text given to a model without a tokenizer.
 func (m *Model) wantIDs(name, got string) error {
 	return check.Value(name, "token ids such as 1,2,3, each below "+strconv.Itoa(m.Spec.Vocab), got+": the model has no tokenizer")
 }
 
-// encode is the ids of an option's text; at least so many, BOS not counted.
+// encode returns the ids of an option's text. It returns an error if there are fewer than least, not counting
+// BOS.
 func (m *Model) encode(name, text string, bos *bool, least int) ([]int32, error) {
 	if m.Tokenizer == nil {
 		return nil, m.wantIDs(name, strconv.Quote(text))
@@ -76,7 +77,7 @@ func (m *Model) encode(name, text string, bos *bool, least int) ([]int32, error)
 	return ids, m.checkIDs(name, ids, least)
 }
 
-// checkIDs refuses ids that the model does not know, and fewer than wanted.
+// checkIDs returns an error for ids outside the vocabulary, or for fewer than least ids.
 func (m *Model) checkIDs(name string, ids []int32, least int) error {
 	if len(ids) < least {
 		return check.Value(name, "at least "+tokenCount(least), len(ids))
@@ -89,7 +90,7 @@ func (m *Model) checkIDs(name string, ids []int32, least int) error {
 	return nil
 }
 
-// checkLength refuses more tokens than a model has positions for.
+// checkLength returns an error for more tokens than the model has positions for or m.Tokens allows.
 func (m *Model) checkLength(name string, n int) error {
 	if m.Spec.Attention.Positions == models.PositionsLearned && n > m.Spec.Seq {
 		return check.Value(name, "at most "+tokenCount(m.Spec.Seq)+", the model's learned positions", n)

@@ -91,7 +91,7 @@ func TestWrite(t *testing.T) {
 	assert.ErrorContains(t, r.Write(file), file)
 }
 
-// TestReport: the terminal shows a brief table in the place of a long one, JSON the result itself.
+// TestReport: the terminal shows a brief table instead of a long one; JSON has the result itself.
 func TestReport(t *testing.T) {
 	r := New("Title", "about")
 	r.Tokens = []Token{{0, 256, "BOS"}, {1, 97, "a"}}
@@ -242,7 +242,7 @@ func TestAttributeBeginsWithWhatTheModelSays(t *testing.T) {
 	assert.Equal(t, 1, r.Results["heads"].(*analysis.Ranking).Count)
 }
 
-// total is the sum of a table's numbers but the last so many.
+// total returns the sum of a table's numbers without those of the last but rows.
 func total(t *testing.T, table figure.Table, but int) float64 {
 	sum := 0.0
 	for _, row := range table.Rows[:len(table.Rows)-but] {
@@ -253,7 +253,7 @@ func total(t *testing.T, table figure.Table, but int) float64 {
 	return sum
 }
 
-// agrees compares a report without options with one of the defaults that the options' tags name.
+// agrees compares a report without options with a report with the defaults that the options' tags name.
 func agrees(t *testing.T, m *Model, zero Analysis, defaults ...func(Analysis)) {
 	t.Helper()
 	filled := Settable(zero)

@@ -21,8 +21,8 @@ type Table interface{ Table() figure.Table }
 const trials = 250
 
 // All computes every result in the paper's order: figure 1, Tables 1, 2, 3-4, 7 and 9, the sizes of
-// its models, and other printed numbers. seed is that of the Monte-Carlo runs; the same seed gives
-// the same results. Further models are counted in Table 7, after the paper's.
+// its models, and other printed numbers. seed draws the Monte-Carlo runs; the same seed gives the
+// same results. Further models are counted in Table 7, after the paper's.
 func All(seed uint64, further ...Model) ([]Result, error) { return all(seed, trials, further...) }
 
 // Model is a config with the name that results call it by.

@@ -118,11 +118,11 @@ func pairClaims() ([]Claim, error) {
 	}, nil
 }
 
-// outsideTables is how many parameters a model has beside embeddings, positions and unembedding.
+// outsideTables returns how many parameters a model has besides embeddings, positions and unembedding.
 func outsideTables(c models.Spec) int { return c.Cost().Parameters - c.Cost().Embedding }
 
-// keyClaims: what the largest Dk of section 4.4's series, 64, costs more than the smallest, 6: each key is multiplied by
-// the whole stream, which under 1% of the FLOPs leaves out.
+// keyClaims checks how much more the largest Dk of section 4.4's series, 64, costs than the smallest, 6. Each
+// key is multiplied by the whole stream, which the paper's "under 1% of the FLOPs" leaves out.
 func keyClaims(seq int) ([]Claim, error) {
 	small, err := count("rmt-134m", map[string]int{"seq": seq, "stream.dk": 6})
 	if err != nil {

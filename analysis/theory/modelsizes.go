@@ -64,7 +64,7 @@ func newModelSize(m counted) ModelSize {
 // Table has a row for each model.
 func (s ModelSizes) Table() figure.Table {
 	t := figure.NewTable("Sizes of the paper's models, millions of parameters", "lrrrrl",
-		"model", "printed", "Table 7's totals", "corrected", "exact", "the printed number is that of")
+		"model", "printed", "Table 7's totals", "corrected", "exact", "the printed number equals")
 	for _, m := range s.Models {
 		t.Row(m.Model, fmt.Sprintf("%.0f", m.Paper), millions(m.Printed), millions(m.Corrected), millions(m.Exact), m.Reading)
 	}

@@ -20,8 +20,8 @@ type Part struct {
 // Counts are a total in four ways.
 type Counts struct {
 	Printed int `json:"printed"` // by Table 7's totals as printed
-	// Implied is the count that the paper's other tables follow from: its FLOPs are those of Tables 3
-	// and 4, its parameters those of the sizes in Tables 8 and 9, which are the corrected ones.
+	// Implied is the count from which the paper's other tables follow: its FLOPs agree with Tables 3
+	// and 4, its parameters with the sizes in Tables 8 and 9, which equal the corrected count.
 	Implied   int `json:"implied"`
 	Corrected int `json:"corrected"` // the sum of what the paper counts
 	Exact     int `json:"exact"`     // the sum of what our models have, as models.Spec.Cost says
@@ -161,12 +161,12 @@ func unembedding(c models.Spec, width int) Part {
 	return part
 }
 
-// totals are Table 7's of one model, and the FLOPs that Tables 3 and 4 imply in their place.
+// totals are Table 7's totals of one model, and the FLOPs that Tables 3 and 4 imply instead.
 type totals struct{ parameters, flops, impliedFLOPs int }
 
-// printedVector are Table 7's totals of the transformer as printed: the vocabulary's parameters
-// are counted once, and its FLOPs are those of V entries where V D is meant; 3/4 N H is the softmax. Tables 3 and 4
-// follow from them with it and without.
+// printedVector returns Table 7's totals of the transformer as printed: the vocabulary's parameters are
+// counted once, and its FLOPs for V entries where V D is meant; 3/4 N H is the softmax. Tables 3 and 4
+// follow from the totals with the softmax and without it.
 func printedVector(c models.Spec) totals {
 	l, d, w := c.Layers, c.Width(), c.HeadCount()*c.HeadDim()
 	maps := l * (4*d*w + 2*d*hidden(c))

@@ -43,7 +43,7 @@ type TrainingRun struct {
 	Exact     float64 `json:"exact"`      // of our models: no FLOPs for look-ups, causal attention at its half
 }
 
-// Change is what a run takes compared with the transformer's, as a share: -0.28 is 28% less.
+// Change compares what a run takes with the transformer's run, as a share: -0.28 is 28% less.
 type Change struct {
 	Name      string  `json:"name"`
 	Paper     float64 `json:"paper"`      // as printed
@@ -62,13 +62,13 @@ type TrainingFLOPs struct {
 	Changes []Change       `json:"changes"`
 }
 
-// FLOPsOf is the training FLOPs of so many steps: 3 x forward FLOPs a token x steps x batch x seq,
-// the backward pass counted twice the forward.
+// FLOPsOf returns the training FLOPs of the given number of steps: 3 x forward FLOPs a token x steps x
+// batch x seq, where the backward pass counts twice the forward pass.
 func FLOPsOf(forwardFLOPs, steps, batch, seq int) float64 {
 	return 3 * float64(forwardFLOPs) * float64(steps) * float64(batch) * float64(seq)
 }
 
-// ImpliedSteps are the least and the most steps whose FLOPs round to a number printed with three
+// ImpliedSteps returns the fewest and the most steps whose FLOPs round to a number printed with three
 // significant digits.
 func ImpliedSteps(printed float64, forwardFLOPs, batch, seq int) (low, high float64) {
 	half := 0.5 * math.Pow(10, math.Floor(math.Log10(printed))-2)

@@ -11,7 +11,7 @@ import (
 	"github.com/residua-go/residua/analysis/check"
 )
 
-// rounded is a number to so many significant digits, as print has it.
+// rounded returns a number rounded to the given number of significant digits.
 func rounded(v float64, digits int) float64 {
 	text := strconv.FormatFloat(v, 'e', digits-1, 64)
 	v, _ = strconv.ParseFloat(text, 64)

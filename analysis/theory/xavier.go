@@ -59,7 +59,7 @@ func printedGains(size sizes) []printedGain {
 }
 
 // NewXavierGains computes the paper's Table 2 and checks each closed form by a Monte-Carlo run of
-// so many trials.
+// the given number of trials.
 func NewXavierGains(trials int, seed uint64) (XavierGains, error) {
 	size, err := mediumSizes()
 	if err != nil {

@@ -36,8 +36,9 @@ func checkCache(t *testing.T, c models.Spec) {
 	}
 }
 
-// checkWindow: with a sliding window, too, that its rows are longer than, and whether or not all layers slide, the stream's logits
-// are the same with a cache and without, and its cost is that of the graph. A model with an attention of its own is not asked.
+// checkWindow: with a sliding window shorter than the rows, in all layers or in some, logits are the same
+// with a cache and without, and the cost in closed form matches the graph. Models that set
+// an attention kind of their own are skipped.
 func checkWindow(t *testing.T, c models.Spec) {
 	if c.Attention.Kind != nil {
 		return

@@ -66,14 +66,14 @@ const (
 	differenceEntries   = 4 // a parameter: the largest gradient and random ones; half but for long tests
 	// differenceFloor is the least denominator, of the parameter's largest gradient.
 	differenceFloor = 0.01
-	// roundingError is that of a loss, which no difference of losses is free of: it counts where a
-	// gradient is all but 0, as that of how equal rows are read.
+	// roundingError is the relative rounding error of a loss, and so of any difference of losses. It
+	// matters where a gradient is almost 0, such as the gradient of how equal rows are read.
 	roundingError = 0x1p-52
 )
 
-// checkFiniteDifferences: the gradient of the whole model's loss, in float64, is that of
-// the loss itself, for some entries of every parameter. Dropout is active where the
-// config has it.
+// checkFiniteDifferences: in float64, the gradient of the whole model's loss agrees with finite
+// differences of the loss, for some entries of every parameter. Dropout is active if the config
+// has it.
 func checkFiniteDifferences(t *testing.T, c models.Spec) {
 	store := PerturbedStore(t, c, tensor.Float64)
 	s := Setup{Gradients: true, LossOnly: true, Training: c.Dropout > 0, Auxiliary: auxiliary}

@@ -39,8 +39,8 @@ func checkShapes(t *testing.T, c models.Spec) {
 	}
 }
 
-// checkLoss: the losses are those of the logits, computed here token by token; a negative
-// target is not counted.
+// checkLoss: the losses equal losses computed here from the logits, token by token; negative targets
+// are not counted.
 func checkLoss(t *testing.T, c models.Spec) {
 	p := Compile(t, c, PerturbedStore(t, c, tensor.Float64), Setup{Auxiliary: models.Auxiliary{ZLoss: auxiliary.ZLoss}})
 	b := documentBatch(c, rows, 2)

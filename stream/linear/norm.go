@@ -21,8 +21,8 @@ type Norm struct {
 	scale  []float64 // [T, Groups]; nil: 1
 }
 
-// At is the norm with its scales frozen at its inputs x [T, len(Gain)]. Without inputs they are 1,
-// for weights without a run.
+// At returns the norm with its scales frozen at the inputs x [T, len(Gain)]. Without inputs, for
+// weights without a run, the scales are 1.
 func (m Norm) At(x []float64, eps float64) Norm {
 	m.scale = nil
 	width := len(m.Gain) / m.Groups
@@ -42,7 +42,7 @@ func (m Norm) At(x []float64, eps float64) Norm {
 
 func meanOf(x []float64) float64 { return floats.Sum(x) / float64(len(x)) }
 
-// Sizes are those of Gain.
+// Sizes returns the length of Gain twice: a norm keeps the size.
 func (m Norm) Sizes() (in, out int) { return len(m.Gain), len(m.Gain) }
 
 // Apply normalises x at the frozen scale.
@@ -52,16 +52,16 @@ func (m Norm) Apply(token int, x []float64) []float64 {
 	return y
 }
 
-// Transpose scales y and centres it then.
+// Transpose scales y and then centres it.
 func (m Norm) Transpose(token int, y []float64) []float64 {
 	x := slices.Clone(y)
 	m.scaleBy(token, x)
 	return m.centred(x)
 }
 
-// Backward is the gradient of a loss with respect to the norm's input x [len(Gain)] of a token, given that
-// with respect to its output, where the scale follows x: At has had x at that token. With x^ the centred x
-// times scale, of width D,
+// Backward returns the gradient of a loss with respect to the norm's input x [len(Gain)] at a token, given
+// the gradient dy with respect to its output. Here the scale is not frozen but follows x, which must be the
+// input that At got for that token. With x^ the centred x times scale, of width D,
 //
 //	dx = scale centred(Gain dy) - scale x^ <x^, Gain dy> / D
 func (m Norm) Backward(token int, x, dy []float64) []float64 {
@@ -87,7 +87,7 @@ func (m Norm) scaleBy(token int, x []float64) {
 	}
 }
 
-// centred is x less its mean, in each group, in memory of its own.
+// centred returns a copy of x; for a LayerNorm it subtracts the mean of each group.
 func (m Norm) centred(x []float64) []float64 {
 	y := slices.Clone(x)
 	if !m.Centre {

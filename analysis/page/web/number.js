@@ -2,7 +2,7 @@
 
 const finite = (v) => typeof v === "number" && Number.isFinite(v);
 
-// number is a value with so many digits, or all before the point.
+// number formats a value with the given number of digits, and never fewer than stand before the point.
 function number(v, digits = 4) {
   if (!finite(v)) return "none";
   const size = Math.abs(v);
@@ -25,7 +25,8 @@ function extent(rows) {
   return [low, high];
 }
 
-// ticks are about so many round numbers in [low, high]: multiples of 1, 2 or 5 times a power of ten.
+// ticks returns roughly the given number of round numbers in [low, high]: multiples of 1, 2 or 5 times a
+// power of ten.
 function ticks(low, high, about) {
   if (!(high > low)) return [{ value: low, label: number(low) }];
   const rough = (high / 2 - low / 2) / about * 2;

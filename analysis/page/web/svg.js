@@ -52,7 +52,7 @@ function cut(text, width, size = 12) {
 }
 
 // colouring fits a ramp of colours to values: around 0 if diverging, from 0 on if from zero, else
-// from the smallest to the largest value; limits are the ends in the place of these.
+// from the smallest to the largest value; limits, if given, replace these ends.
 function colouring(rows, diverging, fromZero = false, limits = null) {
   let [low, high] = extent(rows);
   const none = low > high;
@@ -70,8 +70,8 @@ function colouring(rows, diverging, fromZero = false, limits = null) {
   return { low, high, none, diverging, at, of };
 }
 
-// raster is a canvas of at most so many pixels, cells as colours, no value transparent; where cells
-// are smaller than pixels the strongest is shown.
+// raster draws cells as colours on a canvas of at most mostWide x mostHigh pixels. A cell without a value
+// is transparent; where cells are smaller than pixels, a pixel shows its strongest cell.
 function raster(values, colours, mostWide, mostHigh) {
   const width = Math.min(values[0].length, mostWide), height = Math.min(values.length, mostHigh);
   const canvas = document.createElement("canvas");
@@ -90,7 +90,7 @@ function raster(values, colours, mostWide, mostHigh) {
   return canvas;
 }
 
-// share is which of count cells pixel i of so many shows: [from, to).
+// share returns which of count cells pixel i shows: [from, to).
 const share = (i, pixels, count) => [Math.floor(i * count / pixels), Math.max(Math.floor((i + 1) * count / pixels), Math.floor(i * count / pixels) + 1)];
 
 // strongest is the value farthest from 0, or, if colours do not diverge, the largest.
