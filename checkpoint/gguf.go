@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"io"
-	"math"
 	"slices"
 
 	"github.com/pkg/errors"
@@ -27,18 +26,18 @@ const (
 	ggufBool    uint32 = 7
 	ggufString  uint32 = 8
 	ggufArray   uint32 = 9
-
-	ggufF32 uint32 = 0
-	ggufF16 uint32 = 1
 )
 
-// EncodeGGUF writes a GGUF file's bytes, as llama.cpp reads them: metadata, then F32 tensors in their order. A tensor that
-// half is true of is written as F16, rounded to the nearest; nil: none is. A finite element that F16 has not is an error.
-func EncodeGGUF(w io.Writer, metadata []GGUFEntry, tensors []Tensor, half func(Tensor) bool) error {
+// EncodeGGUF writes a GGUF file's bytes, as llama.cpp reads them: metadata, then the tensors, of float32s, in their order, each
+// with elements of the type that as tells; nil: GGUFF32. A finite number that a type cannot hold is an error.
+func EncodeGGUF(w io.Writer, metadata []GGUFEntry, tensors []Tensor, as func(Tensor) GGUFType) error {
 	if err := checkTensors(tensors, nil); err != nil {
 		return err
 	}
-	header, err := ggufHeader(metadata, tensors, half)
+	if as == nil {
+		as = func(Tensor) GGUFType { return GGUFF32 }
+	}
+	header, err := ggufHeader(metadata, tensors, as)
 	if err != nil {
 		return err
 	}
@@ -47,10 +46,11 @@ func EncodeGGUF(w io.Writer, metadata []GGUFEntry, tensors []Tensor, half func(T
 	}
 	buf := make([]byte, 0, chunkBytes)
 	for _, t := range tensors {
-		_, size, convert := ggufKind(t, half)
-		err := writeChunks(w, t.Data, size, buf, convert)
+		kind := as(t)
+		err := writeChunks(w, t.Data, 4, buf, kind.elements)
 		if err == nil {
-			_, err = w.Write(make([]byte, padded(size*t.Len())-size*t.Len()))
+			bytes := kind.bytes(t)
+			_, err = w.Write(make([]byte, padded(bytes)-bytes))
 		}
 		if err != nil {
 			return errors.Wrapf(err, "tensor %q", t.Name)
@@ -60,7 +60,7 @@ func EncodeGGUF(w io.Writer, metadata []GGUFEntry, tensors []Tensor, half func(T
 }
 
 // ggufHeader is all that is before the tensors' data, padded.
-func ggufHeader(metadata []GGUFEntry, tensors []Tensor, half func(Tensor) bool) ([]byte, error) {
+func ggufHeader(metadata []GGUFEntry, tensors []Tensor, as func(Tensor) GGUFType) ([]byte, error) {
 	h := ggufText{}
 	h.put([]byte("GGUF"), ggufVersion, uint64(len(tensors)), uint64(len(metadata)))
 	for _, e := range metadata {
@@ -71,17 +71,17 @@ func ggufHeader(metadata []GGUFEntry, tensors []Tensor, half func(Tensor) bool) 
 	}
 	offset := 0
 	for _, t := range tensors {
-		if _, err := t.Float32s(); err != nil {
+		kind := as(t)
+		if err := kind.check(t); err != nil {
 			return nil, err
 		}
-		kind, size, _ := ggufKind(t, half)
 		h.text(t.Name)
 		h.put(uint32(len(t.Shape)))
 		for _, axis := range slices.Backward(t.Shape) { // the one that varies fastest first
 			h.put(uint64(axis))
 		}
-		h.put(kind, uint64(offset))
-		offset += padded(size * t.Len())
+		h.put(uint32(kind), uint64(offset))
+		offset += padded(kind.bytes(t))
 	}
 	h.Write(make([]byte, padded(h.Len())-h.Len()))
 	return h.Bytes(), nil
@@ -125,22 +125,4 @@ func (h *ggufText) value(v any) error {
 		return errors.Errorf("want a string, uint32, float32, bool, []string or []int32, got %T", v)
 	}
 	return nil
-}
-
-// ggufKind is the type of a tensor's elements, how many bytes one takes, and what makes such elements of float32s.
-func ggufKind(t Tensor, half func(Tensor) bool) (kind uint32, size int, convert func(any) (any, error)) {
-	if half == nil || !half(t) {
-		return ggufF32, 4, func(part any) (any, error) { return part, nil }
-	}
-	return ggufF16, 2, func(part any) (any, error) {
-		numbers := part.([]float32)
-		halves := make([]uint16, len(numbers))
-		for i, v := range numbers {
-			halves[i] = toFloat16(v)
-			if math.IsInf(float64(fromFloat16(halves[i])), 0) && !math.IsInf(float64(v), 0) {
-				return nil, errors.Errorf("want elements of F16, which end at 65504, got %g: write F32", v)
-			}
-		}
-		return halves, nil
-	}
 }

@@ -33,9 +33,9 @@ type Exporter interface {
 
 // Format is what an Exporter writes.
 type Format struct {
-	Help   string // what is written, and of which models: a line of convert's help
-	Folder bool   // a folder; else one file
-	Type   string // what weights can be written as other than f32, "" if nothing
+	Help   string   // what is written, and of which models: a line of convert's help
+	Folder bool     // a folder; else one file
+	Types  []string // what weights can be written as other than f32
 }
 
 // ExportOptions say how a model is exported. Each format takes those that it knows.

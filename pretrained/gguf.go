@@ -34,15 +34,49 @@ func gpt2GGUF(c models.Spec) error {
 // gguf is the format of llama.cpp.
 type gguf struct{}
 
-// ggufHalf is the type of matrices that are rounded to the nearest F16.
-const ggufHalf = "f16"
+// ggufType is a type that matrices are written as.
+type ggufType struct {
+	name     string // of -type
+	elements checkpoint.GGUFType
+	file     uint32 // llama.cpp's number of a file whose matrices are such
+}
+
+// ggufTypes are those besides f32.
+func ggufTypes() []ggufType {
+	return []ggufType{{"f16", checkpoint.GGUFF16, 1}, {"bf16", checkpoint.GGUFBF16, 32}, {"q8_0", checkpoint.GGUFQ8, 7}}
+}
+
+// ggufTypeNamed is the type of a name, F32 for any other.
+func ggufTypeNamed(name string) ggufType {
+	for _, t := range ggufTypes() {
+		if t.name == name {
+			return t
+		}
+	}
+	return ggufType{"f32", checkpoint.GGUFF32, 0}
+}
+
+// of is what a tensor is written as: gains, biases and tables of positions stay F32, and rows that blocks of Q8_0 do not fill are F16.
+func (g ggufType) of(t checkpoint.Tensor) checkpoint.GGUFType {
+	switch last := len(t.Shape) - 1; {
+	case last < 1 || strings.HasPrefix(t.Name, "position_embd"):
+		return checkpoint.GGUFF32
+	case g.elements == checkpoint.GGUFQ8 && t.Shape[last]%checkpoint.Q8Block != 0:
+		return checkpoint.GGUFF16
+	}
+	return g.elements
+}
 
 // Name is "gguf".
 func (gguf) Name() string { return "gguf" }
 
-// Format is a file whose matrices may be F16, but for tables of positions.
+// Format is a file whose matrices may be F16, BF16 or Q8_0, but for tables of positions.
 func (gguf) Format() Format {
-	return Format{Help: "one file that llama.cpp reads, of an architecture that it has; with -type f16 matrices are rounded to that", Type: ggufHalf}
+	f := Format{Help: "one file that llama.cpp reads, of an architecture that it has; with -type f16, bf16 or q8_0 matrices are rounded to that"}
+	for _, t := range ggufTypes() {
+		f.Types = append(f.Types, t.name)
+	}
+	return f
 }
 
 // Export writes an architecture by llama.cpp's names, conventions and metadata, with the tokenizer if the model has one.
@@ -59,10 +93,7 @@ func (gguf) Export(m *Model, path string, o ExportOptions) (notes []string, err 
 	if err != nil {
 		return nil, err
 	}
-	half := func(t checkpoint.Tensor) bool {
-		return o.Type == ggufHalf && len(t.Shape) > 1 && !strings.HasPrefix(t.Name, "position_embd")
-	}
-	return nil, checkpoint.WriteFileAtomic(path, func(w io.Writer) error { return checkpoint.EncodeGGUF(w, metadata, tensors, half) })
+	return nil, checkpoint.WriteFileAtomic(path, func(w io.Writer) error { return checkpoint.EncodeGGUF(w, metadata, tensors, ggufTypeNamed(o.Type).of) })
 }
 
 // ggufArchitecture is that which the model is one of and llama.cpp has.
@@ -113,14 +144,17 @@ func (a Architecture) ggufTensors(m *Model) ([]checkpoint.Tensor, error) {
 
 // ggufMetadata is what llama.cpp wants to know of the model.
 func (m *Model) ggufMetadata(a Architecture, o ExportOptions) ([]checkpoint.GGUFEntry, error) {
-	c := m.Spec
+	c, kind := m.Spec, ggufTypeNamed(o.Type)
 	entry := func(key string, value any) checkpoint.GGUFEntry { return checkpoint.GGUFEntry{Key: key, Value: value} }
 	number := func(key string, n int) checkpoint.GGUFEntry { return entry(a.Type+"."+key, uint32(n)) }
 	all := []checkpoint.GGUFEntry{
-		entry("general.architecture", a.Type), entry("general.name", "residua "+a.Type), entry("general.file_type", map[bool]uint32{true: 1}[o.Type == ggufHalf]),
+		entry("general.architecture", a.Type), entry("general.name", "residua "+a.Type), entry("general.file_type", kind.file),
 		number("vocab_size", c.Vocab), number("context_length", c.Seq), number("embedding_length", c.Width()), number("block_count", c.Layers),
 		number("feed_forward_length", c.FeedForwardShape().Hidden), number("attention.head_count", c.HeadCount()),
 		number("attention.head_count_kv", c.KVHeads()), entry(a.Type+"."+a.GGUF.Eps, float32(c.NormEps)),
+	}
+	if kind.elements == checkpoint.GGUFQ8 {
+		all = append(all, entry("general.quantization_version", uint32(2)))
 	}
 	if kind := c.Attention.Kind; kind != nil {
 		return nil, errors.Errorf("gguf: model.attention.kind: want %s, got %s: other attention is not written", layers.DefaultAttention().Name(), kind.Name())

@@ -22,9 +22,12 @@ import (
 type ggufFile struct {
 	metadata map[string]any
 	shapes   map[string][]uint64 // fastest axis first
-	f32      map[string][]float32
-	f16      map[string][]byte
+	kinds    map[string]uint32   // ggml's numbers of types
+	values   map[string][]float32
 }
+
+// ggml's numbers of types.
+const kindF32, kindF16, kindQ8, kindBF16 = 0, 1, 8, 30
 
 // ggufParser reads from the front.
 type ggufParser struct{ rest []byte }
@@ -62,6 +65,38 @@ func (p *ggufParser) value(kind uint32) any {
 	panic(fmt.Sprint("type ", kind))
 }
 
+// binary16 is the F16 of its bits.
+func binary16(bits uint16) float32 {
+	sign, exponent, fraction := 1-2*float64(bits>>15), int(bits>>10&31), float64(bits&1023)
+	if exponent == 0 {
+		return float32(math.Ldexp(sign*fraction, -24))
+	}
+	return float32(math.Ldexp(sign*(1024+fraction), exponent-25))
+}
+
+// numbers are n of a type.
+func (p *ggufParser) numbers(t *testing.T, kind uint32, n uint64) []float32 {
+	values := make([]float32, 0, n)
+	for uint64(len(values)) < n {
+		switch kind {
+		case kindF32:
+			values = append(values, math.Float32frombits(p.u32()))
+		case kindF16:
+			values = append(values, binary16(binary.LittleEndian.Uint16(p.take(2))))
+		case kindBF16:
+			values = append(values, math.Float32frombits(uint32(binary.LittleEndian.Uint16(p.take(2)))<<16))
+		case kindQ8:
+			scale := binary16(binary.LittleEndian.Uint16(p.take(2)))
+			for _, b := range p.take(32) {
+				values = append(values, scale*float32(int8(b)))
+			}
+		default:
+			require.FailNow(t, "another type", kind)
+		}
+	}
+	return values
+}
+
 func parseGGUF(t *testing.T, path string) ggufFile {
 	content, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -69,7 +104,7 @@ func parseGGUF(t *testing.T, path string) ggufFile {
 	require.Equal(t, "GGUF", string(p.take(4)))
 	require.EqualValues(t, 3, p.u32())
 	tensors, entries := p.u64(), p.u64()
-	f := ggufFile{map[string]any{}, map[string][]uint64{}, map[string][]float32{}, map[string][]byte{}}
+	f := ggufFile{map[string]any{}, map[string][]uint64{}, map[string]uint32{}, map[string][]float32{}}
 	for range entries {
 		key := p.text()
 		f.metadata[key] = p.value(p.u32())
@@ -92,15 +127,7 @@ func parseGGUF(t *testing.T, path string) ggufFile {
 	for _, place := range places {
 		require.Zero(t, place.offset%32)
 		data := &ggufParser{content[uint64(start)+place.offset:]}
-		if place.kind == 1 {
-			f.f16[place.name] = data.take(2 * place.size)
-			continue
-		}
-		values := make([]float32, place.size)
-		for i := range values {
-			values[i] = math.Float32frombits(data.u32())
-		}
-		f.f32[place.name] = values
+		f.kinds[place.name], f.values[place.name] = place.kind, data.numbers(t, place.kind, place.size)
 	}
 	require.Zero(t, len(content)%32)
 	return f
@@ -125,7 +152,7 @@ func TestExportGGUF(t *testing.T) {
 		require.True(t, strings.HasPrefix(name, kind), name)
 		require.EqualValues(t, m.Spec.Width(), f.metadata[kind+".embedding_length"])
 		require.EqualValues(t, m.Spec.Layers, f.metadata[kind+".block_count"])
-		require.Equal(t, m.Store.Param("embedding").Value.Float32s(), f.f32["token_embd.weight"], name)
+		require.Equal(t, m.Store.Param("embedding").Value.Float32s(), f.values["token_embd.weight"], name)
 		require.Equal(t, []uint64{uint64(m.Spec.Width()), uint64(m.Spec.Vocab)}, f.shapes["token_embd.weight"], name)
 		if m.Data.Tokenizer == "" {
 			require.Equal(t, "none", f.metadata["tokenizer.ggml.model"])
@@ -135,7 +162,7 @@ func TestExportGGUF(t *testing.T) {
 		}
 		if kind != "gpt2" {
 			d, columns, heads, dim := m.Spec.Width(), m.Spec.HeadCount()*m.Spec.HeadDim(), m.Spec.HeadCount(), m.Spec.HeadDim()
-			qkv, q := m.Store.Param("blocks.1.attention.qkv"), f.f32["blk.1.attn_q.weight"]
+			qkv, q := m.Store.Param("blocks.1.attention.qkv"), f.values["blk.1.attn_q.weight"]
 			require.Len(t, q, d*columns)
 			for h := range heads {
 				for i := range dim {
@@ -147,11 +174,62 @@ func TestExportGGUF(t *testing.T) {
 				}
 			}
 		}
-		require.NoError(t, exportAs(m, "gguf", path, pretrained.ExportOptions{Type: "f16", IDsAlone: true}), name)
-		half := parseGGUF(t, path)
-		require.EqualValues(t, 1, half.metadata["general.file_type"])
-		require.Len(t, half.f16["token_embd.weight"], 2*m.Spec.Width()*m.Spec.Vocab)
-		require.Equal(t, f.f32["output_norm.weight"], half.f32["output_norm.weight"])
+	}
+}
+
+// TestExportGGUFTypes: matrices are rounded to the type, by no more than half of its last place, and all else stays; rows that blocks
+// do not fill are F16.
+func TestExportGGUFTypes(t *testing.T) {
+	types := map[string]struct{ kind, file uint32 }{"f16": {kindF16, 1}, "bf16": {kindBF16, 32}, "q8_0": {kindQ8, 7}}
+	for name, m := range inGGUF(t) {
+		path, fallbacks := filepath.Join(t.TempDir(), "model.gguf"), 0
+		require.NoError(t, exportAs(m, "gguf", path, pretrained.ExportOptions{IDsAlone: true}))
+		exact := parseGGUF(t, path)
+		require.EqualValues(t, 0, exact.metadata["general.file_type"])
+		for typed, want := range types {
+			require.NoError(t, exportAs(m, "gguf", path, pretrained.ExportOptions{Type: typed, IDsAlone: true}), name)
+			rounded := parseGGUF(t, path)
+			require.Equal(t, want.file, rounded.metadata["general.file_type"])
+			require.Equal(t, exact.shapes, rounded.shapes)
+			for tensor, values := range exact.values {
+				kind, shape := want.kind, exact.shapes[tensor]
+				switch {
+				case len(shape) == 1 || tensor == "position_embd.weight":
+					kind = kindF32
+				case kind == kindQ8 && shape[0]%32 != 0:
+					kind = kindF16
+					fallbacks++
+				}
+				require.Equal(t, kind, rounded.kinds[tensor], "%s: %s as %s", name, tensor, typed)
+				requireRounded(t, kind, values, rounded.values[tensor], tensor)
+			}
+		}
+		if name == "gpt2" {
+			require.Equal(t, m.Spec.Layers, fallbacks, "rows of 80")
+		}
+	}
+}
+
+// requireRounded compares numbers with what a type made of them.
+func requireRounded(t *testing.T, kind uint32, want, got []float32, name string) {
+	require.Len(t, got, len(want))
+	bound := func(i int) float64 { return 0 }
+	switch kind {
+	case kindF16:
+		bound = func(i int) float64 { return math.Abs(float64(want[i]))/(1<<11) + 1./(1<<25) }
+	case kindBF16:
+		bound = func(i int) float64 { return math.Abs(float64(want[i])) / (1 << 8) }
+	case kindQ8: // half an integer, and 127 times half of the scale's last place
+		bound = func(i int) float64 {
+			largest := 0.
+			for _, v := range want[i/32*32 : i/32*32+32] {
+				largest = max(largest, math.Abs(float64(v)))
+			}
+			return largest/254*1.0001 + largest/(1<<11)
+		}
+	}
+	for i, v := range want {
+		require.LessOrEqual(t, math.Abs(float64(v)-float64(got[i])), bound(i), "%s, entry %d", name, i)
 	}
 }
 
@@ -162,9 +240,9 @@ func TestGGUFReader(t *testing.T) {
 	for name, m := range inGGUF(t) {
 		folder := filepath.Join(dir, name)
 		export(t, m, folder, pretrained.ExportOptions{})
-		for _, half := range []bool{false, true} {
-			path := filepath.Join(dir, fmt.Sprint(name, half, ".gguf"))
-			require.NoError(t, exportAs(m, "gguf", path, pretrained.ExportOptions{Type: map[bool]string{true: "f16"}[half]}))
+		for _, typed := range []string{"f32", "f16", "bf16", "q8_0"} {
+			path := filepath.Join(dir, name+typed+".gguf")
+			require.NoError(t, exportAs(m, "gguf", path, pretrained.ExportOptions{Type: typed, IDsAlone: true}))
 			args = append(args, path, folder)
 		}
 	}
@@ -173,7 +251,7 @@ func TestGGUFReader(t *testing.T) {
 	c.Stderr = &stderr
 	out, err := c.Output()
 	require.NoError(t, err, stderr.String())
-	require.Equal(t, 12, strings.Count(string(out), "\n"))
+	require.Equal(t, 24, strings.Count(string(out), "\n"))
 }
 
 // TestLlamaCppComputesTheSame: llama.cpp itself computes the probabilities of our models, and splits texts as our tokenizers

@@ -57,13 +57,16 @@ type ownFile struct{}
 // Name is "residua".
 func (ownFile) Name() string { return "residua" }
 
+// ownHalf is the type of weights that are rounded to bfloat16.
+const ownHalf = "bf16"
+
 // Format is a file whose weights may be bfloat16.
 func (ownFile) Format() Format {
-	return Format{Help: "one .safetensors file, which every command reads and train.init_from names; with -type bf16 half as large", Type: "bf16"}
+	return Format{Help: "one .safetensors file, which every command reads and train.init_from names; with -type bf16 half as large", Types: []string{ownHalf}}
 }
 
 // Export writes what Save or SaveBFloat16 does.
-func (f ownFile) Export(m *Model, path string, o ExportOptions) (notes []string, err error) {
+func (ownFile) Export(m *Model, path string, o ExportOptions) (notes []string, err error) {
 	d := m.Description
 	if data.IsTokenizerFile(d.Data.Tokenizer) {
 		if d.Data.Tokenizer, err = filepath.Abs(d.Data.Tokenizer); err != nil {
@@ -71,7 +74,7 @@ func (f ownFile) Export(m *Model, path string, o ExportOptions) (notes []string,
 		}
 		notes = append(notes, "the model reads text by "+d.Data.Tokenizer+" and the config.json next to it: keep them there")
 	}
-	if o.Type == f.Format().Type {
+	if o.Type == ownHalf {
 		return notes, SaveBFloat16(path, m.Store, d)
 	}
 	return notes, Save(path, m.Store, d)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/pkg/errors"
@@ -41,7 +42,7 @@ func notes(zoo models.Zoo) string {
 	for _, i := range pretrained.Importers(zoo) {
 		text += fmt.Sprintf("  %-12s %s\n", i.Name(), i.Wants())
 	}
-	return text + fmt.Sprintf("\nArchitectures of Hugging Face's: %v\n\nWeights are written as float32 and keep every bit, but for -type bf16 and f16. docs/convert.md has the details.\n",
+	return text + fmt.Sprintf("\nArchitectures of Hugging Face's: %v\n\nWeights are written as float32 and keep every bit, but for -type bf16, f16 and q8_0. docs/convert.md has the details.\n",
 		pretrained.ArchitectureNames(zoo))
 }
 
@@ -106,8 +107,8 @@ func (c *call) check() error {
 		return cli.Usage(errors.Wrap(err, "-format"))
 	}
 	f := e.Format()
-	if c.Type != "f32" && c.Type != f.Type {
-		return cli.Usagef("-type: want f32%s with -format %s, got %q", strings.TrimSuffix(" or "+f.Type, " or "), c.Format, c.Type)
+	if types := append([]string{"f32"}, f.Types...); !slices.Contains(types, c.Type) {
+		return cli.Usagef("-type: want %s with -format %s, got %q", strings.Join(types, " or "), c.Format, c.Type)
 	}
 	return c.checkOut(f.Folder)
 }

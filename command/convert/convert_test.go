@@ -77,6 +77,7 @@ func TestConvertRefuses(t *testing.T) {
 		{"-checkpoint " + llamaHF + " -format residua -out " + file, "which exists"},
 		{"-checkpoint " + llamaHF + " -format huggingface -type f16 -out " + out, `-type: want f32 with -format huggingface, got "f16"`},
 		{"-checkpoint " + llamaHF + " -format residua -type f16 -out " + out, `-type: want f32 or bf16 with -format residua, got "f16"`},
+		{"-checkpoint " + llamaHF + " -format gguf -type q4_0 -out " + out, `-type: want f32 or f16 or bf16 or q8_0 with -format gguf, got "q4_0"`},
 		{"-checkpoint ../../testdata/reference/rmt-official -format gguf -out " + out, "gguf: want an architecture that llama.cpp has: gpt2: model.stream.kind: want vector, got matrix"},
 		{"-checkpoint " + llamaHF + " -format huggingface -architecture gpt2 -out " + out, "gpt2: model."},
 		{"-checkpoint " + llamaHF + " -format gguf -out " + out, "gguf: want a model with a tokenizer"},

@@ -1,13 +1,13 @@
 """Opens GGUF files by llama.cpp's reader and compares their tensors with those of Hugging Face folders: FILE FOLDER ...
 
-Rows of queries and keys are ordered as llama.cpp's converter orders them.
+Rows of queries and keys are ordered as llama.cpp's converter orders them, and what is not F32 has the bytes that its quantize makes.
 """
 
 import json
 import sys
 
 import numpy as np
-from gguf import MODEL_ARCH, MODEL_ARCH_NAMES, MODEL_TENSORS, GGUFReader, TensorNameMap
+from gguf import MODEL_ARCH, MODEL_ARCH_NAMES, MODEL_TENSORS, GGUFReader, TensorNameMap, quantize
 from safetensors.numpy import load_file
 
 
@@ -26,7 +26,7 @@ for path, folder in zip(sys.argv[1::2], sys.argv[2::2]):
     names = TensorNameMap(arch, field(name + ".block_count"))
     theirs = load_file(folder + "/model.safetensors")
     ours = {t.name: t for t in reader.tensors}
-    half = field("general.file_type") == 1
+    file_type = field("general.file_type")
     for key, w in theirs.items():
         mapped = names.get_name(key, try_suffixes=(".weight", ".bias"))
         t = ours.pop(mapped)
@@ -36,12 +36,11 @@ for path, folder in zip(sys.argv[1::2], sys.argv[2::2]):
             w = permute(w, config["num_attention_heads"])
         if name == "llama" and "k_proj" in key:
             w = permute(w, config["num_key_value_heads"])
-        if half and t.tensor_type.name == "F16":
-            w = w.astype(np.float16)
         assert list(t.shape) == list(w.shape)[::-1], (mapped, t.shape, w.shape)
+        w = quantize(w, t.tensor_type)
         assert t.data.dtype == w.dtype and np.array_equal(t.data.reshape(w.shape), w), mapped
     assert not ours, list(ours)
     assert field(name + ".embedding_length") == config.get("n_embd", config.get("hidden_size"))
     assert field(name + ".attention.head_count") == config.get("n_head", config.get("num_attention_heads"))
     tokens = field("tokenizer.ggml.tokens") if reader.get_field("tokenizer.ggml.tokens") else []
-    print(json.dumps({"name": name, "half": half, "tensors": len(theirs), "tokens": len(tokens), "model": field("tokenizer.ggml.model")}))
+    print(json.dumps({"name": name, "file_type": file_type, "tensors": len(theirs), "tokens": len(tokens), "model": field("tokenizer.ggml.model")}))
