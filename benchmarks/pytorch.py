@@ -317,7 +317,7 @@ def serve_generation(o):
     generation = Generation(o)
     for _ in range(o.warm_up):
         generation.step()
-    say(facts={"parameters": generation.model.num_parameters(), "version": generation.version})
+    say(facts={"parameters": generation.model.num_parameters(), "version": generation.version, "threads": torch.get_num_threads()})
     for line in sys.stdin:
         prefill, token = zip(*(generation.step() for _ in range(int(line))))
         say(seconds=prefill, token_seconds=token, peak_bytes=peak_bytes())

@@ -21,6 +21,7 @@ func Suite(zoo models.Zoo) cli.Suite {
 			bench models -device cuda -precision bf16 -batch 16 -pytorch   # of a program built with -tags cuda
 			bench zoo -out docs/zoo.json      # residual designs compared with the plain transformer, kept as JSON
 			bench generate -pytorch           # reading a prompt and decoding, compared with Hugging Face's transformers
+			bench generate -llamacpp=build/llama/bin/python   # compared with llama.cpp, in float32, bf16 and int8
 			bench show docs/zoo.json          # what was measured and kept`,
 		Notes: `
 			Without a command it measures models. Each model runs in a process of its own, on random tokens. A step is a full one: forward,

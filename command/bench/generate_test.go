@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/pkg/errors"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -16,7 +17,7 @@ func TestBenchGenerate(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "generation.json")
 	got := execute("generate", "-models", "quickstart,quickstart-transformer", "-batch", "2", "-prompt", "20", "-tokens", "3", "-steps", "2", "-rounds", "1", "-threads", "1", "-out", file)
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
-	assert.Regexp(t, `(?m)^quickstart +Residua +20 +\d+\.\d +\d+ +\d+% +2 +3 +\d+\.\d\d +\d`, got.Stdout)
+	assert.Regexp(t, `(?m)^quickstart +Residua +float32 +20 +\d+\.\d +\d+ +\d+% +2 +3 +\d+\.\d\d +\d`, got.Stdout)
 	assert.Equal(t, got.Stdout, execute("show", file).Stdout)
 	require.Len(t, kept(t, file).Generation, 2)
 }
@@ -34,9 +35,21 @@ func TestBenchGenerateWithoutTransformers(t *testing.T) {
 	assert.Contains(t, got.Stdout, "quickstart")
 }
 
+// TestBenchGenerateWithoutLlamaCPP: a Python that lacks the package costs a line.
+func TestBenchGenerateWithoutLlamaCPP(t *testing.T) {
+	if err := exec.Command("false").Run(); err == nil || errors.Is(err, exec.ErrNotFound) {
+		t.Skip("no program fails here")
+	}
+	got := execute("generate", "-models", "quickstart", "-prompt", "20", "-tokens", "3", "-steps", "1", "-rounds", "1", "-llamacpp=false", "-llamacpp-script", "../../benchmarks/llamacpp.py")
+	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
+	assert.Contains(t, got.Stderr, "llama.cpp is left out: false cannot import xllamacpp (exit status 1 ): install it as benchmarks/README.md says")
+	assert.Contains(t, got.Stdout, "quickstart")
+}
+
 func TestBenchGenerateRefuses(t *testing.T) {
 	for want, args := range map[string][]string{
-		"unknown flag -prompt":      {"models", "-prompt", "3"},
+		"unknown flag -prompt": {"models", "-prompt", "3"},
+		"-llamacpp-script: want the script that runs llama.cpp, got \"nowhere.py\"": {"generate", "-llamacpp", "-llamacpp-script", "nowhere.py"},
 		"unknown flag -seq":         {"generate", "-seq", "3"},
 		"-tokens: want >= 1, got 0": {"generate", "-tokens", "0"},
 		`-models: unknown model "rmt-134"; did you mean rmt-134m?`: {"generate", "-models", "rmt-134"},

@@ -114,6 +114,7 @@ type generation struct {
 	bench.Text
 	target
 	bench.PyTorch
+	bench.LlamaCPP
 	output
 }
 
@@ -127,6 +128,12 @@ func (c *generation) run(ctx context.Context, zoo models.Zoo, out cli.Output) er
 		return err
 	}
 	o.Steps = c.Steps
+	if c.LlamaCPP.Python != "" {
+		if err := c.LlamaCPP.Check(); err != nil {
+			return cli.Usage(err)
+		}
+		o.LlamaCPP = &c.LlamaCPP
+	}
 	return c.measure(ctx, out, o, &c.PyTorch, "", ofModels(all, (*bench.Bench).Generation))
 }
 

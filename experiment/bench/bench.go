@@ -1,6 +1,6 @@
 // Package bench measures training speed: tokens a second, the share of the machine's peak and memory, compared with PyTorch,
 // with stock Gorgonia, with one thread, and residual designs compared with the plain transformer; and the speed of generation,
-// compared with Hugging Face's transformers.
+// compared with Hugging Face's transformers and with llama.cpp.
 //
 // Each model is measured in a process of its own, this program started again: a program that uses this package begins with
 //
@@ -24,12 +24,13 @@ import (
 
 // Options say how to measure. The zero value is 3 rounds of 5 steps on all cores, without PyTorch.
 type Options struct {
-	Rounds     int      // turns of each model; 0: 3
-	Steps      int      // of a turn; 0: 5, and in Designs that of each comparison
-	Target     Target   // what trains
-	PeakTFLOPS float64  // of a GPU; 0: its data sheet's, as far as it is known
-	PyTorch    *PyTorch // nil: without
-	Log        Log      // nil: silent
+	Rounds     int       // turns of each model; 0: 3
+	Steps      int       // of a turn; 0: 5, and in Designs that of each comparison
+	Target     Target    // what trains
+	PeakTFLOPS float64   // of a GPU; 0: its data sheet's, as far as it is known
+	PyTorch    *PyTorch  // nil: without
+	LlamaCPP   *LlamaCPP // in Generation; nil: without
+	Log        Log       // nil: silent
 	// Save is called with the report after each row of a table: what is measured next may fail. nil: nothing is saved.
 	Save func(*Report) error
 }
@@ -124,7 +125,8 @@ func (b *Bench) compare(ctx context.Context, what string, steps int, running []*
 }
 
 // launch starts workers and waits until they are warm. PyTorch's start first and all at once, since each compiles for a minute on a
-// few cores; ours warm up one after another, since they may time ways to compute while they do.
+// few cores; the others warm up one after another: ours may time ways to compute while they do, llama.cpp's threads wait for each
+// other without rest.
 func (b *Bench) launch(ctx context.Context, jobs []job, started []*worker) error {
 	failed := func(i int, err error) error {
 		started[i] = nil
@@ -137,7 +139,7 @@ func (b *Bench) launch(ctx context.Context, jobs []job, started []*worker) error
 		return nil
 	}
 	for i, j := range jobs {
-		if j.here() {
+		if !j.ofPyTorch() {
 			continue
 		}
 		if err := start(i); err != nil {
@@ -145,7 +147,7 @@ func (b *Bench) launch(ctx context.Context, jobs []job, started []*worker) error
 		}
 	}
 	for i, j := range jobs {
-		if j.here() {
+		if !j.ofPyTorch() {
 			if err := start(i); err != nil {
 				return err
 			}

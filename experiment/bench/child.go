@@ -17,7 +17,7 @@ import (
 
 // Each model is measured in a process of its own, so that memory does not add up and
 // nothing is warm by chance. The processes of one comparison live side by side and take
-// turns. Parent and child talk in lines; PyTorch's side speaks the same:
+// turns. Parent and child talk in lines; the scripts of benchmarks/ speak the same:
 //
 //	child -> parent   {"facts": ...}                              after its warm-up
 //	parent -> child   5                                           make 5 steps
@@ -58,15 +58,26 @@ type job struct {
 
 	config  models.Config // Model as it is here
 	pytorch *PyTorch      // which runs the implementations that are not in this program
+	llama   *LlamaCPP     // which runs llamaCPP
+	file    string        // that it opens
+	weights string        // the type that they are stored in, "" for a job that trains
 }
 
 // title names a job in messages.
-func (j job) title() string { return implementationName(j.Implementation) + " " + j.Name }
+func (j job) title() string {
+	if j.weights != "" {
+		return implementationName(j.Implementation) + " " + j.weights + " " + j.Name
+	}
+	return implementationName(j.Implementation) + " " + j.Name
+}
 
-// here tells whether this program runs the job, and not PyTorch's script.
+// here tells whether this program runs the job, and not a script.
 func (j job) here() bool {
 	return slices.Contains([]string{residua, stock, generation}, j.Implementation)
 }
+
+// ofPyTorch tells whether PyTorch's script runs the job.
+func (j job) ofPyTorch() bool { return !j.here() && j.Implementation != llamaCPP }
 
 // job is to run a workload by an implementation.
 func (b *Bench) job(implementation string, w Workload) job {

@@ -3,6 +3,8 @@ package bench
 import (
 	"context"
 	"math/rand/v2"
+	"os"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -27,7 +29,7 @@ type Text struct {
 // decodeAfter is the prompt of the tokens that are decoded: short, so that a token's time is hardly the prompt's.
 const decodeAfter = 16
 
-// GPT2Name is the model that is compared with Hugging Face's transformers: GPT-2's smallest shape, with random weights.
+// GPT2Name is the model that is compared with Hugging Face's transformers and llama.cpp: GPT-2's smallest shape, with random weights.
 const GPT2Name = "gpt2-124m"
 
 // gpt2 is a model of GPT-2's kind: biases, and an unembedding that is the embedding.
@@ -140,27 +142,97 @@ func (r *generationRun) facts() facts { return facts{Parameters: r.store.Size()}
 
 func (r *generationRun) close() { r.generator.Close() }
 
-// Generation measures how fast models read a prompt and decode, compared with transformers where that has the model:
+// Generation measures how fast models read a prompt and decode, compared with transformers and llama.cpp where those have the model:
 // Report.Generation.
 func (b *Bench) Generation(ctx context.Context, chosen []Workload) error {
-	theirs := b.o.PyTorch
-	if theirs != nil && b.o.Target.onGPU() {
-		b.warn("transformers is left out: it is compared on the CPU alone")
-		theirs = nil
+	with := b.peers(ctx, slices.ContainsFunc(chosen, func(w Workload) bool { return w.Text.Batch > 1 }))
+	for _, w := range chosen {
+		if err := b.generate(ctx, w, with); err != nil {
+			return err
+		}
 	}
-	if theirs != nil {
-		if err := theirs.checkTransformers(ctx); err != nil {
+	return nil
+}
+
+// peers are those that generation is compared with.
+type peers struct {
+	pytorch *PyTorch
+	llama   *LlamaCPP
+}
+
+// peers leaves out, by name, what cannot be compared: on a GPU, or where several texts are decoded at a time, all.
+func (b *Bench) peers(ctx context.Context, several bool) peers {
+	check := func(name string, missing func(context.Context) error) bool {
+		var err error
+		switch {
+		case b.o.Target.onGPU():
+			err = errors.Errorf("%s is left out: it is compared on the CPU alone", name)
+		case several:
+			err = errors.Errorf("%s is left out: it is compared with one text at a time alone", name)
+		default:
+			err = missing(ctx)
+		}
+		if err != nil {
 			b.warn(err.Error())
-			theirs = nil
+		}
+		return err == nil
+	}
+	var all peers
+	if p := b.o.PyTorch; p != nil && check(transformers, p.checkTransformers) {
+		all.pytorch = p
+	}
+	if l := b.o.LlamaCPP; l != nil && check(llamaCPP, l.checkImport) {
+		all.llama = l
+	}
+	return all
+}
+
+// generate measures a model.
+func (b *Bench) generate(ctx context.Context, w Workload, with peers) error {
+	if with.llama != nil {
+		folder, err := os.MkdirTemp("", "residua-bench-")
+		if err != nil {
+			return errors.WithStack(err)
+		}
+		defer func() { _ = os.RemoveAll(folder) }()
+		b.note("%s: writing llama.cpp's files", w.Name)
+		if err := writeGGUF(w, folder); err != nil {
+			b.warn("llama.cpp is left out of " + w.Name + ": " + err.Error())
+			with.llama = nil
+		}
+		debug.FreeOSMemory() // the weights
+		return b.generateWith(ctx, w, b.generationJobs(w, with, folder))
+	}
+	return b.generateWith(ctx, w, b.generationJobs(w, with, ""))
+}
+
+// generationJobs are ours in float32, then the others.
+func (b *Bench) generationJobs(w Workload, with peers, folder string) []job {
+	jobs := []job{b.job(generation, w)}
+	if with.pytorch != nil && isGPT2(w.Spec) {
+		jobs = append(jobs, b.job(transformers, w))
+	}
+	if with.llama == nil {
+		return jobs
+	}
+	for _, p := range weightPrecisions() {
+		if p != graph.FP32 {
+			ours := b.job(generation, w)
+			ours.Target.Precision, ours.weights = p, string(p)
+			jobs = append(jobs, ours)
+		}
+		for _, name := range llamaTypes(p) {
+			theirs := b.job(llamaCPP, w)
+			theirs.llama, theirs.weights, theirs.file = with.llama, name, ggufFile(folder, name)
+			jobs = append(jobs, theirs)
 		}
 	}
-	return b.against(ctx, chosen, "'s generation", func(w Workload) []job {
-		jobs := []job{b.job(generation, w)}
-		if theirs != nil && isGPT2(w.Spec) {
-			jobs = append(jobs, b.job(transformers, w))
-		}
-		return jobs
-	}, func(w Workload, own *worker, others []*worker) {
-		b.report.Generation = append(b.report.Generation, newGenerationResult(w, own, slices.DeleteFunc(others, func(o *worker) bool { return !o.ok() })...))
+	return jobs
+}
+
+// generateWith measures jobs of a model: each of ours is compared with those after it.
+func (b *Bench) generateWith(ctx context.Context, w Workload, jobs []job) error {
+	return b.against(ctx, []Workload{w}, "'s generation", func(Workload) []job { return jobs }, func(w Workload, first *worker, others []*worker) {
+		b.report.Generation = append(b.report.Generation, newGenerationResults(w, jobs, append([]*worker{first}, others...))...)
 	})
 }

@@ -64,7 +64,7 @@ func TestGeneration(t *testing.T) {
 		if j.Implementation == transformers {
 			return inProcess(j.title(), func(in io.Reader, out io.Writer) {
 				answers := json.NewEncoder(out)
-				_ = answers.Encode(reply{Facts: &facts{Parameters: tinyGPT2(t).Spec.Cost().Parameters, Version: "transformers 0"}})
+				_ = answers.Encode(reply{Facts: &facts{Parameters: tinyGPT2(t).Spec.Cost().Parameters, Version: "transformers 0", Threads: 3}})
 				for range 2 {
 					_, _ = in.Read(make([]byte, 8))
 					_ = answers.Encode(reply{Seconds: []float64{2, 2, 2}, Tokens: []float64{0.5, 0.5, 0.5}})
@@ -88,15 +88,15 @@ func TestGeneration(t *testing.T) {
 	require.NoError(t, b.Report().Err())
 	require.Len(t, saved.Generation, 2)
 	alone, r := saved.Generation[0], saved.Generation[1]
-	assert.Nil(t, alone.Transformers)
+	assert.Empty(t, alone.Peers)
 	assert.Positive(t, alone.Residua.TokensPS)
-	require.NotNil(t, r.Transformers)
-	assert.Equal(t, 10.0, r.Transformers.PrefillTokensPS)
-	assert.Equal(t, 2.0, r.Transformers.TokensPS)
-	assert.InEpsilon(t, 2/r.Residua.PrefillSeconds, r.PrefillSpeedup, 1e-9)
-	assert.InEpsilon(t, 0.5*r.Residua.TokensPS, r.DecodeSpeedup, 1e-9)
+	require.Len(t, r.Peers, 1)
+	assert.Equal(t, 10.0, r.Peers[0].PrefillTokensPS)
+	assert.Equal(t, 2.0, r.Peers[0].TokensPS)
+	assert.InEpsilon(t, 2/r.Residua.PrefillSeconds, r.Peers[0].PrefillSpeedup, 1e-9)
+	assert.InEpsilon(t, 0.5*r.Residua.TokensPS, r.Peers[0].DecodeSpeedup, 1e-9)
 	assert.InEpsilon(t, r.Residua.PrefillGFLOPS, r.Residua.PrefillShare, 1e-9, "of a peak of 1 GFLOPS")
 	table := b.Report().generationTable()
-	assert.Equal(t, "Generation, compared with transformers 0", table.Title)
-	assert.Equal(t, []string{"", "transformers", "20", "2000.0", "10"}, table.Rows[2][:5])
+	assert.Contains(t, table.Note, "versions: transformers 0, 3 threads")
+	assert.Equal(t, []string{"", "transformers", "float32", "20", "2000.0", "10"}, table.Rows[2][:6])
 }

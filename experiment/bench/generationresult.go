@@ -1,12 +1,17 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/graph"
 )
 
-// GenerationTiming is how fast one implementation reads a prompt and decodes; the times are medians.
+// GenerationTiming is how fast one implementation reads a prompt and decodes; the times are medians, another program's of its fastest
+// turn.
 type GenerationTiming struct {
 	PrefillSeconds  float64 `json:"prefill_seconds"` // up to the first token after the prompt
 	PrefillTokensPS float64 `json:"prefill_tokens_per_s"`
@@ -17,64 +22,98 @@ type GenerationTiming struct {
 	PeakBytes       int     `json:"peak_bytes"`
 }
 
-func newGenerationTiming(w Workload, of *worker) GenerationTiming {
-	prefill, token := median(of.seconds), median(of.tokenSeconds)
+// newGenerationTiming is a worker's, by what is typical of its times.
+func newGenerationTiming(w Workload, of *worker, typical func([]float64) float64) GenerationTiming {
+	prefill, token := typical(of.seconds), typical(of.tokenSeconds)
 	return GenerationTiming{PrefillSeconds: prefill, PrefillTokensPS: float64(w.Text.Prompt) / prefill, PrefillGFLOPS: w.prefillFLOPs() / prefill / 1e9,
 		TokenSeconds: token, TokensPS: float64(max(1, w.Text.Batch)) / token, PeakBytes: of.peak}
 }
 
-// GenerationResult is a model's speed of generation.
+// PeerResult is another program's speed of generation by the same model.
+type PeerResult struct {
+	Name    string `json:"name"`
+	Weights string `json:"weights"` // what it stores them as
+	Version string `json:"version"`
+	Threads int    `json:"threads,omitempty"`
+	GenerationTiming
+	PrefillSpeedup float64 `json:"prefill_speedup"` // its time over Residua's
+	DecodeSpeedup  float64 `json:"decode_speedup"`
+}
+
+// GenerationResult is a model's speed of generation with weights of one type.
 type GenerationResult struct {
 	Name       string `json:"name"`
 	Parameters int    `json:"parameters"`
 	Text
-	Residua        GenerationTiming  `json:"ours"`
-	Transformers   *GenerationTiming `json:"transformers,omitempty"`
-	Version        string            `json:"version,omitempty"`
-	PrefillSpeedup float64           `json:"prefill_speedup,omitempty"` // transformers' time over Residua's
-	DecodeSpeedup  float64           `json:"decode_speedup,omitempty"`
+	Weights graph.Precision  `json:"weights,omitempty"` // what they are stored in; "": float32, or a GPU's precision
+	Residua GenerationTiming `json:"ours"`
+	Peers   []PeerResult     `json:"peers,omitempty"`
 }
 
-// newGenerationResult compares Residua with transformers, if that is given.
-func newGenerationResult(w Workload, own *worker, others ...*worker) GenerationResult {
-	r := GenerationResult{Name: w.Name, Parameters: own.facts.Parameters, Text: w.Text, Residua: newGenerationTiming(w, own)}
-	for _, theirs := range others {
-		t := newGenerationTiming(w, theirs)
-		r.Transformers, r.Version = &t, theirs.facts.Version
-		r.PrefillSpeedup, r.DecodeSpeedup = t.PrefillSeconds/r.Residua.PrefillSeconds, t.TokenSeconds/r.Residua.TokenSeconds
+// newGenerationResults is a result for each of our jobs, with the peers that follow it. What failed is left out.
+func newGenerationResults(w Workload, jobs []job, workers []*worker) []GenerationResult {
+	var all []GenerationResult
+	for i, j := range jobs {
+		of := workers[i]
+		switch {
+		case j.here() && of.ok():
+			all = append(all, GenerationResult{Name: w.Name, Parameters: of.facts.Parameters, Text: w.Text, Weights: graph.Precision(j.weights),
+				Residua: newGenerationTiming(w, of, median)})
+		case j.here(): // nothing to compare with
+			return all
+		case of.ok():
+			all[len(all)-1].add(w, j, of)
+		}
 	}
-	return r
+	return all
+}
+
+// add compares with another program.
+func (r *GenerationResult) add(w Workload, j job, of *worker) {
+	t := newGenerationTiming(w, of, of.fastestTurn)
+	r.Peers = append(r.Peers, PeerResult{Name: j.Implementation, Weights: cmp.Or(j.weights, "float32"), Version: of.facts.Version, Threads: of.facts.Threads, GenerationTiming: t,
+		PrefillSpeedup: t.PrefillSeconds / r.Residua.PrefillSeconds, DecodeSpeedup: t.TokenSeconds / r.Residua.TokenSeconds})
 }
 
 // shares sets the parts of the machine's peak.
 func (r *GenerationResult) shares(m *Machine) {
 	r.Residua.PrefillShare = m.share(r.Residua.PrefillGFLOPS)
-	if t := r.Transformers; t != nil {
-		t.PrefillShare = m.share(t.PrefillGFLOPS)
+	for i := range r.Peers {
+		r.Peers[i].PrefillShare = m.share(r.Peers[i].PrefillGFLOPS)
 	}
 }
 
 // generationNote explains the table.
-const generationNote = `prefill: a prompt is read, up to the first token after it; decoding: greedy, after a prompt of %d tokens, texts at a time,
-speedup: Residua's over transformers'`
+const generationNote = `prefill: a prompt is read, up to the first token after it; decoding: greedy, after a prompt of %d tokens, texts at a time;
+speedup: of the Residua above it, over another program, of which the fastest turn counts`
 
 func (r *Report) generationTable() figure.Table {
-	t := figure.Table{Title: "Generation", Align: "llrrrrrrrrrr", Note: fmt.Sprintf(generationNote, decodeAfter),
-		Header: []string{"model", "implementation", "prompt", "ms", "tokens/s", r.Machine.peakName(), "speedup", "texts", "decoded", "ms/token", "tokens/s", "speedup"}}
-	row := func(model, implementation string, text Text, of GenerationTiming, prefill, decode string) {
-		t.Row(model, implementationName(implementation), text.Prompt, fmt.Sprintf("%.1f", 1e3*of.PrefillSeconds),
+	t := figure.Table{Title: "Generation", Align: "lllrrrrrrrrrr", Note: fmt.Sprintf(generationNote, decodeAfter),
+		Header: []string{"model", "implementation", "weights", "prompt", "ms", "tokens/s", r.Machine.peakName(), "speedup", "texts", "decoded", "ms/token", "tokens/s", "speedup"}}
+	row := func(model, implementation, weights string, text Text, of GenerationTiming, prefill, decode string) {
+		t.Row(model, implementationName(implementation), weights, text.Prompt, fmt.Sprintf("%.1f", 1e3*of.PrefillSeconds),
 			whole(of.PrefillTokensPS), percent(of.PrefillShare), prefill, max(1, text.Batch), text.Tokens, fmt.Sprintf("%.2f", 1e3*of.TokenSeconds), fmt.Sprintf("%.1f", of.TokensPS), decode)
 	}
+	versions := []string{}
 	for _, g := range r.Generation {
-		prefill, decode := "", ""
-		if g.Transformers != nil {
-			t.Title = "Generation, compared with " + g.Version
-			prefill, decode = fmt.Sprintf("%.2fx", g.PrefillSpeedup), fmt.Sprintf("%.2fx", g.DecodeSpeedup)
-		}
-		row(g.Name, generation, g.Text, g.Residua, prefill, decode)
-		if g.Transformers != nil {
-			row("", transformers, g.Text, *g.Transformers, "", "")
+		row(g.Name, generation, cmp.Or(string(g.Weights), r.Machine.precision()), g.Text, g.Residua, "", "")
+		for _, p := range g.Peers {
+			row("", p.Name, p.Weights, g.Text, p.GenerationTiming, fmt.Sprintf("%.2fx", p.PrefillSpeedup), fmt.Sprintf("%.2fx", p.DecodeSpeedup))
+			if v := p.version(); !slices.Contains(versions, v) {
+				versions = append(versions, v)
+			}
 		}
 	}
+	if len(versions) > 0 {
+		t.Note += "\nversions: " + strings.Join(versions, "; ")
+	}
 	return t
+}
+
+// version is the program's, with its threads if it tells them.
+func (p PeerResult) version() string {
+	if p.Threads == 0 {
+		return p.Version
+	}
+	return fmt.Sprintf("%s, %d threads", p.Version, p.Threads)
 }

@@ -25,6 +25,7 @@ type facts struct {
 	Predicted  int    `json:"predicted_bytes,omitempty"` // weights, gradients, moments and buffers by its own plan; 0: it has none
 	Traffic    int    `json:"traffic_bytes,omitempty"`   // what its graph's ops read and write in a step; 0: it does not tell
 	Version    string `json:"version,omitempty"`
+	Threads    int    `json:"threads,omitempty"` // that generation computes with; 0: it does not tell
 }
 
 // The learning rate and the rest of AdamW, in every implementation.
@@ -46,6 +47,9 @@ const (
 
 // transformers is Hugging Face's generation, which PyTorch's script runs.
 const transformers = "transformers"
+
+// llamaCPP is llama.cpp's generation, which its script runs.
+const llamaCPP = "llama.cpp"
 
 // newImplementation makes the one of that name.
 func newImplementation(name string, w Workload, on Target) (implementation, error) {

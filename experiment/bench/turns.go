@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"math"
 	"slices"
 )
 
@@ -27,6 +28,15 @@ func (b *Bench) turns(ctx context.Context, what string, steps int, workers []*wo
 		}
 	}
 	return nil
+}
+
+// fastestTurn is the least median of a turn's times: of what others wrote the better run counts.
+func (w *worker) fastestTurn(seconds []float64) float64 {
+	best := math.Inf(1)
+	for turn := range slices.Chunk(seconds, max(1, w.turn)) {
+		best = min(best, median(turn))
+	}
+	return best
 }
 
 // median of times; 0 for none.

@@ -18,6 +18,7 @@ type worker struct {
 	name    string
 	facts   facts
 	seconds []float64 // of all its steps
+	turn    int       // the steps of one of its turns
 	// tokenSeconds are those of a decoded token, one a step of generation.
 	tokenSeconds []float64
 	loss         float64
@@ -33,14 +34,17 @@ type worker struct {
 // ok tells whether a worker was started and has not failed.
 func (w *worker) ok() bool { return w != nil && !w.failed }
 
-// startChild starts a job's process: this program again, or PyTorch's. It does not wait for the facts.
+// startChild starts a job's process: this program again, or a script. It does not wait for the facts.
 func startChild(ctx context.Context, j job) (*worker, error) {
 	j, err := j.encoded()
 	if err != nil {
 		return nil, err
 	}
-	if !j.here() {
+	switch {
+	case j.ofPyTorch():
 		return startProcess(j.title(), j.pytorch.train(ctx, j))
+	case !j.here():
+		return startProcess(j.title(), j.llama.generate(ctx, j))
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -121,7 +125,7 @@ func (w *worker) run(n int) error {
 		return errors.Errorf("%s: want the times of %d steps, got %d", w.name, n, len(r.Seconds))
 	}
 	w.seconds, w.tokenSeconds = append(w.seconds, r.Seconds...), append(w.tokenSeconds, r.Tokens...)
-	w.loss, w.peak = r.Loss, r.Peak
+	w.loss, w.peak, w.turn = r.Loss, r.Peak, n
 	return nil
 }
 

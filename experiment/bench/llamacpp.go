@@ -1,0 +1,103 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/pretrained"
+)
+
+// LlamaCPP says how to run llama.cpp's side of a comparison, benchmarks/llamacpp.py.
+type LlamaCPP struct {
+	Python string `yaml:"llamacpp" bare:"python3" help:"compare with llama.cpp, run by package xllamacpp of python3 or of PYTHON as in -llamacpp=<PYTHON>; weights in float32, bf16 and int8"`
+	Script string `yaml:"llamacpp_script" default:"benchmarks/llamacpp.py" help:"run llama.cpp by <FILE>"`
+}
+
+// Check tells early that the script is missing.
+func (l *LlamaCPP) Check() error {
+	if _, err := os.Stat(l.Script); err != nil {
+		return errors.Errorf("-llamacpp-script: want the script that runs llama.cpp, got %q, which cannot be read: run from the repository's folder", l.Script)
+	}
+	return nil
+}
+
+// checkImport tells whether the package is missing.
+func (l *LlamaCPP) checkImport(ctx context.Context) error {
+	if out, err := exec.CommandContext(ctx, l.Python, "-c", "import xllamacpp").CombinedOutput(); err != nil {
+		return errors.Errorf("llama.cpp is left out: %s cannot import xllamacpp (%v %s): install it as benchmarks/README.md says", l.Python, err, &tail{out})
+	}
+	return nil
+}
+
+// generate is the command that generates with the model in a job's file.
+func (l *LlamaCPP) generate(ctx context.Context, j job) *exec.Cmd {
+	return exec.CommandContext(ctx, l.Python, l.Script, j.file, "--serve", "--threads", fmt.Sprint(j.Target.Threads), "--warm-up", fmt.Sprint(warmUpSteps),
+		"--prompt", fmt.Sprint(j.Text.Prompt), "--tokens", fmt.Sprint(j.Text.Tokens), "--after", fmt.Sprint(decodeAfter))
+}
+
+// weightPrecisions are what our side stores weights in when it is compared with llama.cpp.
+func weightPrecisions() []graph.Precision {
+	return []graph.Precision{graph.FP32, graph.BF16, graph.INT8}
+}
+
+// llamaTypes are the types of GGUF that are compared with weights of a precision.
+func llamaTypes(p graph.Precision) []string {
+	switch p {
+	case graph.BF16:
+		return []string{"BF16", "F16"}
+	case graph.INT8:
+		return []string{"Q8_0"}
+	}
+	return []string{"F32"}
+}
+
+// writeGGUF writes a workload's model into a folder, once a type, with the weights that our side draws. The error is of a model that
+// llama.cpp has not.
+func writeGGUF(w Workload, folder string) error {
+	m := &pretrained.Model{Zoo: models.Standard(), Store: graph.NewStore(tensor.Float32, 1), Description: pretrained.Description{Spec: w.Spec}}
+	var err error
+	if m.Data.Tokenizer, err = tokenizerOf(w.Spec.Vocab); err != nil {
+		return err
+	}
+	if _, err := models.New(gorgonia.NewGraph(), w.Spec, graph.Options{Store: m.Store}); err != nil {
+		return err
+	}
+	for _, p := range weightPrecisions() {
+		for _, name := range llamaTypes(p) {
+			if _, err := m.Export("gguf", ggufFile(folder, name), pretrained.ExportOptions{Type: strings.ToLower(name)}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// ggufFile is where a type's file is.
+func ggufFile(folder, name string) string { return filepath.Join(folder, name+".gguf") }
+
+// tokenizerOf names the largest of our tokenizers whose ids a model has, since llama.cpp's server opens no model without one; "" if
+// there is none.
+func tokenizerOf(vocab int) (string, error) {
+	best, largest := "", 0
+	for _, name := range data.TokenizerNames() {
+		t, err := data.NewTokenizer(name)
+		if err != nil {
+			return "", err
+		}
+		if n := t.Vocab(); n <= vocab && n > largest {
+			best, largest = name, n
+		}
+	}
+	return best, nil
+}
