@@ -59,7 +59,7 @@ func New(spec models.Spec, batches Batches, o Options) (*Learner, error) {
 	if l.program, err = models.Compile(spec, max(1, o.Batch), cmp.Or(o.Seq, spec.Seq), o.Outputs, program); err != nil {
 		return nil, err
 	}
-	if l.optimizer, err = optim.New(l.program.Store(), o.Compute.Threads, o.Optimizer...); err != nil {
+	if l.optimizer, err = optim.New(l.program.Store(), o.Compute.Threads, append([]optim.Part{optim.Precision(o.Compute.Precision)}, o.Optimizer...)...); err != nil {
 		l.Close()
 		return nil, err
 	}

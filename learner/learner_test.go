@@ -264,3 +264,23 @@ func TestAContextEndsAGradient(t *testing.T) {
 		require.Equal(t, whole.Program().Store().Params()[i].Value.Data(), p.Value.Data(), p.Name)
 	}
 }
+
+// precisionRule notes the precision of its steps.
+type precisionRule struct{ got graph.Precision }
+
+func (*precisionRule) String() string                        { return "precision" }
+func (*precisionRule) State() []string                       { return nil }
+func (*precisionRule) Open([]*optim.Row) error               { return nil }
+func (*precisionRule) WidthDivisor(float64) (float64, error) { return 1, nil }
+func (r *precisionRule) Update(_ []*optim.Row, n optim.Now)  { r.got = n.Precision }
+
+// TestPrecisionOfRules: rules are told of the precision that the model computes in.
+func TestPrecisionOfRules(t *testing.T) {
+	for _, p := range []graph.Precision{graph.FP32, graph.BF16} {
+		rule := &precisionRule{}
+		l := open(t, small(t, nil), &random{}, learner.Options{Compute: graph.Options{Precision: p}, Optimizer: []optim.Part{optim.Use(rule)}})
+		_, err := l.Step(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, p, rule.got)
+	}
+}

@@ -38,8 +38,8 @@ func (s MuonScale) of(m graph.Matrix) float64 {
 //	m <- b m + (1-b) g;  d = b m + (1-b) g;  u = scale * NewtonSchulz(d / (|d| + 1e-7))
 //
 // one of the matrices that a parameter stacks or packs at a time, by five steps of the quintic
-// with the published coefficients, in the precision of the parameters, on a device in that of its
-// matrix products. It is a part of a Group of parameters that have Matrices. With muP the rate
+// with the published coefficients, in the precision of the parameters, or with products of bfloat16 (Precision), on a
+// device in that of its matrix products. It is a part of a Group of parameters that have Matrices. With muP the rate
 // stays as it is at scale original, whose update has the same spectral norm at each width, and is
 // divided by the root of the width ratio at match_rms_adamw.
 func Muon(momentum float64, scale MuonScale) Part {
@@ -136,5 +136,6 @@ func (k *muonKernel[T]) update(m *muon, n Now, data func(*tensor.Dense) []T) {
 			Weight: data(p.Value)[at.Offset:], Gradient: data(p.Grad)[at.Offset:], Momentum: data(p.Moment1)[at.Offset:],
 			Rows: at.Rows, Columns: at.Columns, Stride: at.Stride, Rate: at.row.Rate * m.scale.of(at.Matrix), Decay: at.row.Decay})
 	}
+	k.kernel.BFloat16 = n.Precision == graph.BF16
 	k.kernel.Run(n.Pool, k.matrices, kernel.MuonParams{Factor: n.Factor, Momentum: m.momentum, GradScale: n.GradScale})
 }

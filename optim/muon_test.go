@@ -144,3 +144,33 @@ func TestCheckState(t *testing.T) {
 	assert.EqualError(t, adam.CheckState(names(sgd)), `parameter "embedding": want the state of AdamW, got that of no rule`)
 	assert.EqualError(t, sgd.CheckState(names(muon)), `parameter "embedding": want the state of SGD, got that of AdamW`)
 }
+
+// TestMuonPrecision: in bf16 a large matrix moves by nearly as much as in 32 bits, and a small one, or one of float64, by as much.
+func TestMuonPrecision(t *testing.T) {
+	moves := func(dt tensor.Dtype, precision graph.Precision) (large, little []float64) {
+		b := graph.On(gorgonia.NewGraph(), graph.Options{DType: dt, Seed: 5})
+		b.Param(graph.ParamSpec{Name: "large", Shape: []int{80, 200}, Role: graph.RoleHidden})
+		b.Param(graph.ParamSpec{Name: "little", Shape: []int{8, 200}, Role: graph.RoleHidden})
+		require.NoError(t, b.Err())
+		s := b.Store()
+		for _, p := range s.Params() {
+			p.Grad = tensor.New(tensor.Of(dt), tensor.WithShape(p.Shape...))
+		}
+		setGradients(t, s, 0)
+		_, err := newOptimizer(t, s, 2, optim.Precision(precision), optim.Muon(0.95, optim.ScaleOriginal), optim.Rate(1, optim.Constant{})).Step(1)
+		require.NoError(t, err)
+		return graph.Float64s(s.Param("large").Value), graph.Float64s(s.Param("little").Value)
+	}
+	exact, exactLittle := moves(tensor.Float32, graph.FP32)
+	rounded, roundedLittle := moves(tensor.Float32, graph.BF16)
+	assert.Equal(t, exactLittle, roundedLittle)
+	assert.NotEqual(t, exact, rounded)
+	off, size := 0.0, 0.0
+	for i, v := range exact {
+		off, size = off+(v-rounded[i])*(v-rounded[i]), size+v*v
+	}
+	assert.Less(t, math.Sqrt(off/size), 0.01)
+	exact, _ = moves(tensor.Float64, graph.FP32)
+	rounded, _ = moves(tensor.Float64, graph.BF16)
+	assert.Equal(t, exact, rounded)
+}

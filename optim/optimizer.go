@@ -19,15 +19,16 @@ import (
 // and decay is the decay rate (independent) or rate times it (coupled, Loshchilov & Hutter 2019
 // as PyTorch computes it). It is not safe for concurrent use.
 type Optimizer struct {
-	store    *graph.Store
-	rows     []Row
-	groups   []group
-	clip     float64 // 0: none
-	schedule Schedule
-	steps    int // taken so far
-	pool     *kernel.Pool
-	norm     normKernels
-	device   graph.DeviceOptimizer // does it all where the store lives on a device; else nil
+	store     *graph.Store
+	rows      []Row
+	groups    []group
+	clip      float64 // 0: none
+	schedule  Schedule
+	precision graph.Precision // of matrix products
+	steps     int             // taken so far
+	pool      *kernel.Pool
+	norm      normKernels
+	device    graph.DeviceOptimizer // does it all where the store lives on a device; else nil
 }
 
 // Row is how one parameter is updated.
@@ -137,7 +138,7 @@ func (o *Optimizer) Step(gradScale float64) (Stats, error) {
 	}
 	o.steps++
 	for _, g := range o.groups {
-		g.rule.Update(g.rows, Now{Pool: o.pool, Factor: s.Factor, GradScale: gradScale, Step: o.steps})
+		g.rule.Update(g.rows, Now{Pool: o.pool, Factor: s.Factor, GradScale: gradScale, Step: o.steps, Precision: o.precision})
 	}
 	return s, nil
 }

@@ -195,6 +195,7 @@ func TestBadParts(t *testing.T) {
 		`optim: muon: want scale original or match_rms_adamw, got "big"`:         optim.Muon(0.9, "big"),
 		`optim: muon: parameter "embedding" [7 5]: want weight matrices of a hidden layer, got none: choose parameters by HiddenMatrices`: optim.Muon(0.9, optim.ScaleOriginal),
 		"optim: group: want a function that chooses parameters, got nil":                                                                  optim.Group(nil),
+		"optim: group: precision: want one for all parameters, got it in a group":                                                         optim.Group(optim.Matrices, optim.Precision(graph.BF16)),
 		"optim: group: clip: want it over all parameters, got it in a group":                                                              optim.Group(optim.Matrices, optim.Clip(1)),
 		"optim: group: rate: want no schedule in a group: there is one for all parameters":                                                optim.Group(optim.Matrices, optim.Rate(1, optim.Constant{})),
 		"optim: group: group: want no group within a group":                                                                               optim.Group(optim.Matrices, optim.Group(optim.Matrices)),

@@ -81,6 +81,18 @@ func Clip(max float64) Part {
 	}
 }
 
+// Precision says what rules may multiply matrices in on the CPU: in graph.BF16 Muon's products read bfloat16. Weights, gradients and
+// state stay as they are. A device has its own.
+func Precision(p graph.Precision) Part {
+	return func(c *composer) error {
+		if c.whole == nil {
+			return errors.New("precision: want one for all parameters, got it in a group")
+		}
+		c.whole.precision = p
+		return nil
+	}
+}
+
 // Rate sets the peak learning rate and its schedule. In a Group the schedule is nil.
 func Rate(peak float64, schedule Schedule) Part {
 	return func(c *composer) error {

@@ -3,6 +3,7 @@ package optim
 import (
 	"slices"
 
+	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/kernel"
 )
 
@@ -24,10 +25,11 @@ type Rule interface {
 
 // Now is what changes from step to step.
 type Now struct {
-	Pool      *kernel.Pool // of the optimizer's threads
-	Factor    float64      // of the schedule; times the row's Rate and Decay
-	GradScale float64      // multiplies the stored gradients: clipping, accumulation
-	Step      int          // this update's number, from 1
+	Pool      *kernel.Pool    // of the optimizer's threads
+	Factor    float64         // of the schedule; times the row's Rate and Decay
+	GradScale float64         // multiplies the stored gradients: clipping, accumulation
+	Step      int             // this update's number, from 1
+	Precision graph.Precision // what matrices may be multiplied in
 }
 
 // Use gives parameters a rule, those of the whole optimizer or of a Group.

@@ -15,6 +15,9 @@ type GemmBFloat16[C Stored] struct {
 	// it is in cache.
 	Epilogue Epilogue
 
+	lower  bool      // as Gemm's
+	addend []float32 // as Gemm's, of a C of float32
+
 	task      pairTask[C]
 	packer    packer
 	own, ownB arena // for calls without a Pool, which has its own
@@ -31,7 +34,7 @@ func (g *GemmBFloat16[C]) Run(p *Pool, ta, tb bool, m, n, k int, alpha float32, 
 	if m > 0 && n > 0 && k > 0 {
 		checkMatrix(b, choose(tb, n, k), choose(tb, k, n), ldb)
 	}
-	q := pairProduct[C]{ta: ta, m: m, n: n, k: k, alpha: alpha, a: a, lda: lda, beta: beta, c: c, ldc: ldc, epilogue: g.Epilogue}
+	q := pairProduct[C]{ta: ta, m: m, n: n, k: k, alpha: alpha, a: a, lda: lda, beta: beta, c: c, ldc: ldc, epilogue: g.Epilogue, lower: g.lower, addend: g.addend}
 	g.runFrom(p, q, source{rows: b, ld: ldb, transposed: tb})
 }
 
@@ -56,7 +59,7 @@ func (g *GemmBFloat16[C]) runFrom(p *Pool, q pairProduct[C], b source) {
 
 // RunPacked is Run with an op(B) that has been packed before: Pack's. It has the same bits.
 func (g *GemmBFloat16[C]) RunPacked(p *Pool, ta bool, m int, alpha float32, a []BFloat16, lda int, b PackedBFloat16, beta float32, c []C, ldc int) {
-	q := pairProduct[C]{ta: ta, m: m, n: b.n, k: b.k, alpha: alpha, a: a, lda: lda, beta: beta, c: c, ldc: ldc, epilogue: g.Epilogue}
+	q := pairProduct[C]{ta: ta, m: m, n: b.n, k: b.k, alpha: alpha, a: a, lda: lda, beta: beta, c: c, ldc: ldc, epilogue: g.Epilogue, lower: g.lower, addend: g.addend}
 	q.check()
 	g.runPart(p, q, b)
 }
@@ -93,6 +96,8 @@ type pairProduct[C Stored] struct {
 	c           []C
 	ldc         int
 
+	lower       bool
+	addend      []float32
 	epilogue    Epilogue
 	row, column int // of C's first element in the whole product
 }
@@ -106,6 +111,9 @@ func (q *pairProduct[C]) check() {
 		return
 	}
 	checkMatrix(q.c, q.m, q.n, q.ldc)
+	if q.addend != nil {
+		checkMatrix(q.addend, q.m, q.n, q.ldc)
+	}
 	if q.k > 0 && q.gatherA.index == nil {
 		checkMatrix(q.a, choose(q.ta, q.k, q.m), choose(q.ta, q.m, q.k), q.lda)
 	}
@@ -126,6 +134,9 @@ func (q *pairProduct[C]) part(i0, i1, j0, j1 int) pairProduct[C] {
 		r.a = q.a[i0*q.lda:]
 	}
 	r.c = q.c[i0*q.ldc+j0:]
+	if q.addend != nil {
+		r.addend = q.addend[i0*q.ldc+j0:]
+	}
 	r.row, r.column = q.row+i0, q.column+j0
 	return r
 }

@@ -28,6 +28,9 @@ func (q *pairProduct[C]) run(b PackedBFloat16, scratch *arena) {
 	}
 	kernels := b.kernels
 	heights := max(kernels.rows[kernels.vecs], min(pairBlockM, pairBlockA/q.k))
+	if q.lower {
+		heights = min(heights, lowerM)
+	}
 	m, n := evenly(q.m, heights, 1), evenly(q.n, pairBlockN, kernels.width())
 	as := q.strideA(m)
 	sizeSums := 0
@@ -40,6 +43,12 @@ func (q *pairProduct[C]) run(b PackedBFloat16, scratch *arena) {
 		q.packA(kernels.path, spaceA, as, i, rows)
 		for j := 0; j < q.n; j += n {
 			columns := min(n, q.n-j)
+			if q.lower {
+				columns = min(columns, q.row+i+rows-q.column-j)
+			}
+			if columns <= 0 {
+				break
+			}
 			x := block[float32]{kernels: kernels, m: rows, n: columns, transposed: q.ta, panel: b.panel}
 			x.tile.alpha, x.tile.as, x.tile.bs = q.alpha, as, kernels.width()
 			q.runBlock(&x, b.Part(0, q.k, j, j+columns).words, spaceA, sums, i, j)
@@ -101,13 +110,16 @@ func (q *pairProduct[C]) runBlock(x *block[float32], b, a, sums []float32, i, j 
 		c, t.cs = floats(q.c[i*q.ldc+j:]), q.ldc
 	}
 	t.c, t.d = &c[0], &c[0]
+	if q.addend != nil {
+		t.d = &q.addend[i*q.ldc+j]
+	}
 	cut := pairCutK(q.k)
 	for p := 0; p < q.k; p += cut {
 		t.k = (min(cut, q.k-p) + 1) / 2
 		t.a, t.b = &a[choose(q.ta, p/2*t.as, p/2)], &b[p/2*t.bs]
 		t.beta = q.beta
 		if p > 0 {
-			t.beta = 1
+			t.beta, t.d = 1, t.c
 		}
 		x.run()
 	}

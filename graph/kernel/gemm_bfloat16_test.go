@@ -268,3 +268,32 @@ func TestGemmBFloat16AllocatesNothingWarm(t *testing.T) {
 		}), s)
 	}
 }
+
+// TestGemmBFloat16Lower: on and below the diagonal a product of which no more is wanted has the bits of the whole one,
+// on top of its addend or what C holds, with any number of threads.
+func TestGemmBFloat16Lower(t *testing.T) {
+	forEachPairPath(t, func(t *testing.T, p path) {
+		for _, threads := range []int{1, 3} {
+			for _, g := range []gemmCase{{m: 130, n: 130, k: 70, alpha: 1}, {m: 97, n: 97, k: 1100, tb: true, alpha: 2, beta: -0.5}, {m: 70, n: 70, k: 61, ta: true, alpha: 1, beta: 1}} {
+				o := makeOperands[float32](g)
+				x, y := make([]BFloat16, len(o.a)), make([]BFloat16, len(o.b))
+				RoundBFloat16(x, o.a)
+				RoundBFloat16(y, o.b)
+				pool := NewPool(threads)
+				defer pool.Close()
+				product := func(gemm GemmBFloat16[float32], c []float32) []float32 {
+					gemm.path = p
+					gemm.Run(pool, g.ta, g.tb, g.m, g.n, g.k, float32(g.alpha), x, o.lda, y, o.ldb, float32(g.beta), c, o.ldc)
+					return c
+				}
+				whole := product(GemmBFloat16[float32]{}, slices.Clone(o.c))
+				lower := product(GemmBFloat16[float32]{lower: true}, slices.Clone(o.c))
+				added := product(GemmBFloat16[float32]{lower: true, addend: o.c}, make([]float32, len(o.c)))
+				for i := range g.m {
+					requireSameFloats(t, whole[i*o.ldc:][:i+1], lower[i*o.ldc:][:i+1], g)
+					requireSameFloats(t, whole[i*o.ldc:][:i+1], added[i*o.ldc:][:i+1], g)
+				}
+			}
+		}
+	})
+}
