@@ -43,6 +43,9 @@ const (
 
 func (e Epilogue) String() string { return []string{"none", "GELU", "GELU's derivative"}[e] }
 
+// MatmulWorkspace is what a product with an epilogue takes of scratch memory, in bytes: as much as NVIDIA advises for an H100.
+const MatmulWorkspace = 32 << 20
+
 // ErrNoEpilogue says that the device has no product with that epilogue: make the product and the epilogue one after the other.
 var ErrNoEpilogue = errors.New("cuBLASLt: no product with that epilogue")
 

@@ -9,9 +9,6 @@ import (
 	cublas "gorgonia.org/cu/blas"
 )
 
-// matmulWorkspace is what cuBLASLt may take for a product, in bytes: as much as NVIDIA advises for an H100.
-const matmulWorkspace = 32 << 20
-
 // matmul is a product with an epilogue, by cuBLASLt. The environment variable RESIDUA_CUBLASLT=0 rules it out.
 func (d *Device) matmul(handle *cublas.Handle, g Gemm) error {
 	if !g.fusible() {
@@ -20,12 +17,12 @@ func (d *Device) matmul(handle *cublas.Handle, g Gemm) error {
 	plan, err := d.gpu.plan(handle, cublas.MatmulShape{
 		TransA: operation(g.TransB), TransB: operation(g.TransA), M: g.N, N: g.M, K: g.K,
 		Type: dataType(g.A.Type), LDA: g.LDB, LDB: g.LDA, DType: dataType(g.C.Type), LDD: g.LDC,
-		Epilogue: epilogue(g.Epilogue), Compute: d.compute(g.A.Type), Workspace: matmulWorkspace,
+		Epilogue: epilogue(g.Epilogue), Compute: d.compute(g.A.Type), Workspace: MatmulWorkspace,
 	})
 	if err != nil {
 		return err
 	}
-	workspace, err := d.Scratch(F32, matmulWorkspace/F32.Size())
+	workspace, err := d.Scratch(F32, MatmulWorkspace/F32.Size())
 	if err != nil {
 		return err
 	}

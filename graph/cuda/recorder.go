@@ -83,8 +83,13 @@ func (r *Recorder) Gemm(g Gemm) error {
 	if err := g.check(); err != nil {
 		return err
 	}
-	if g.Epilogue != NoEpilogue && !g.fusible() {
-		return errors.WithStack(ErrNoEpilogue)
+	if g.Epilogue != NoEpilogue {
+		if !g.fusible() {
+			return errors.WithStack(ErrNoEpilogue)
+		}
+		if _, err := r.Scratch(F32, MatmulWorkspace/F32.Size()); err != nil {
+			return err
+		}
 	}
 	if g.M > 0 && g.N > 0 && g.Batch >= 0 {
 		r.work = append(r.work, Work{Product: &g, Bytes: g.Bytes()})

@@ -4,6 +4,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/cuda"
 	"github.com/residua-go/residua/graph/kernel"
 	"github.com/residua-go/residua/graph/ops/elementwise"
 )
@@ -63,6 +64,11 @@ func runLinearActivated[T kernel.Float](k linearActivated, c graph.CallOf[T]) {
 		c.Signature(0).Leading(), inputs, outputs, k.Transposed, k.Function)
 }
 
+// DeviceBytes: what cuBLASLt may take.
+func (k linearActivated) DeviceBytes(c graph.Cost) (saved, scratch int) {
+	return 0, epilogueBytes(c, k.Function)
+}
+
 // activated is y = f(h), made by h's own run. Input: h.
 type activated struct{ elementwise.Activation }
 
@@ -92,6 +98,11 @@ func (k linearGradActivated) String() string {
 	return "GradX of " + k.of.String() + " after " + k.activation.String()
 }
 
+// DeviceBytes: what cuBLASLt may take.
+func (k linearGradActivated) DeviceBytes(c graph.Cost) (saved, scratch int) {
+	return 0, epilogueBytes(c, k.activation.Function)
+}
+
 func (linearGradActivated) FLOPs(c graph.Cost) int { // dy W^T
 	return 2 * c.Signature(0).Size() * c.Result().Width()
 }
@@ -109,4 +120,12 @@ func runLinearGradActivated[T kernel.Float](k linearGradActivated, c graph.CallO
 	}
 	graph.State[kernel.GemmActivated[T]](c).Backward(c.Pool(), c.Out(), c.In(2), c.In(0), c.In(1),
 		c.Result().Leading(), inputs, outputs, k.of.Transposed, k.activation.Function)
+}
+
+// epilogueBytes is the scratch memory that a product with this activation takes on a device.
+func epilogueBytes(c graph.Cost, f kernel.Activation) int {
+	if c.Activation() == cuda.BF16 && f == kernel.GeluTanh {
+		return cuda.MatmulWorkspace
+	}
+	return 0
 }

@@ -30,7 +30,7 @@ type deviceStream struct {
 // stream describes a pass whose activations are of type t.
 func streamOf(c *graph.DeviceCall, x, keys graph.Signature, t cuda.Type, arrays ...cuda.Array) (s deviceStream) {
 	s.size, s.aligned = t.Size(), cuda.Aligned16(arrays...)
-	s.processors = c.Multiprocessors()
+	s.processors = max(1, c.Multiprocessors())
 	s.tokens, s.m, s.dk, s.dv = streamSizes(x, keys)
 	switch {
 	case t == cuda.BF16:

@@ -11,7 +11,7 @@
 
 extern "C" int cuCtxGetCurrent(void **context);
 extern "C" void emulatorHandle(int by);
-extern "C" int emulatorProduct(const uint64_t addresses[3], const uint64_t bytes[3]);
+extern "C" int emulatorProduct(const uint64_t addresses[4], const uint64_t bytes[4]);
 
 namespace {
 
@@ -234,15 +234,11 @@ uint64_t extent(const Operand &o, int rows, int columns, int batch) {
 }
 
 bool on_device(const Gemm &g) {
-  uint64_t addresses[3] = {g.a.address, g.b.address, g.c.address};
-  uint64_t bytes[3] = {extent(g.a, g.trans_a ? g.k : g.m, g.trans_a ? g.m : g.k, g.batch),
-                       extent(g.b, g.trans_b ? g.n : g.k, g.trans_b ? g.k : g.n, g.batch), extent(g.c, g.m, g.n, g.batch)};
-  if (emulatorProduct(addresses, bytes) != 0) return false;
-  if (g.epilogue == kNone) return true;
-  // What is written comes third.
-  uint64_t aux[3] = {addresses[0], addresses[1], g.aux.address}, aux_bytes[3] = {bytes[0], bytes[1], extent(g.aux, g.m, g.n, 1)};
-  if (g.epilogue == kDGELU) aux[0] = aux[2], aux_bytes[0] = aux_bytes[2], aux[2] = addresses[2], aux_bytes[2] = bytes[2];
-  return emulatorProduct(aux, aux_bytes) == 0;
+  uint64_t addresses[4] = {g.a.address, g.b.address, g.c.address, g.aux.address};
+  uint64_t bytes[4] = {extent(g.a, g.trans_a ? g.k : g.m, g.trans_a ? g.m : g.k, g.batch),
+                       extent(g.b, g.trans_b ? g.n : g.k, g.trans_b ? g.k : g.n, g.batch), extent(g.c, g.m, g.n, g.batch),
+                       g.epilogue == kNone ? 0 : extent(g.aux, g.m, g.n, 1)};
+  return emulatorProduct(addresses, bytes) == 0;
 }
 
 std::mutex mutex;

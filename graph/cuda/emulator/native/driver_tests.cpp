@@ -52,10 +52,10 @@ EXPORT void emulatorHandle(int by) {
 }
 
 // emulatorProduct is asked by the cuBLAS before it multiplies: 0, or the driver's error that forbids it.
-EXPORT int emulatorProduct(const uint64_t addresses[3], const uint64_t bytes[3]) {
+EXPORT int emulatorProduct(const uint64_t addresses[4], const uint64_t bytes[4]) {
   return guarded([=](Driver &) {
-    for (int i = 0; i < 3; i++) {
-      if (!on_device("cuBLAS", addresses[i], bytes[i])) return lose(kIllegalAddress);
+    for (int i = 0; i < 4; i++) {
+      if (bytes[i] > 0 && !on_device("cuBLAS", addresses[i], bytes[i])) return lose(kIllegalAddress);
     }
     totals.products++;
     return kSuccess;
