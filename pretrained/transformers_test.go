@@ -54,7 +54,7 @@ func putExpected(t *testing.T, folder string, m *pretrained.Model) {
 	require.NoError(t, err)
 	var cases []map[string]any
 	for _, text := range texts() {
-		cases = append(cases, map[string]any{"text": text, "ids": tokenizer.Encode(nil, text)})
+		cases = append(cases, map[string]any{"text": text, "ids": tokenizer.Encode(nil, text), "bos": tokenizer.BOS()})
 	}
 	text, err := json.Marshal(cases)
 	require.NoError(t, err)
