@@ -28,7 +28,7 @@ func headActivations(c models.Spec) []string {
 	return names
 }
 
-// headsSuffix ends the names of what heads give, after those of their attentions.
+// headsSuffix ends the names of heads' outputs, after the names of their attentions.
 const headsSuffix = ".heads"
 
 // AblateWriters sets what each writer writes to 0 in turn, at one token or, for the last
@@ -58,7 +58,7 @@ func inRunOrder(names, order []string) []string {
 	return names
 }
 
-// activations are what writers write.
+// activations lists the activations that writers write.
 func activations(writers []stream.Writer) []string {
 	var names []string
 	for _, w := range writers {

@@ -15,7 +15,7 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Replacement is what takes the place of an activation that is ablated.
+// Replacement says what replaces an ablated activation.
 type Replacement string
 
 // The replacements. Zero takes away all that an activation says, and its average, too, which later layers
@@ -86,7 +86,7 @@ func (a *Ablations) check() error {
 	return check.Value("with", fmt.Sprintf("%s, %s or %s", ReplaceZero, ReplaceMean, ReplaceResample), strconv.Quote(string(a.with)))
 }
 
-// average makes the means over the tokens of all rows.
+// average computes the means over the tokens of all rows.
 func (a *Ablations) average() error {
 	for _, name := range a.runs[0].Names() {
 		tokens := 0
@@ -117,7 +117,7 @@ func (a *Ablations) average() error {
 	return nil
 }
 
-// instead is what takes the place of entries in a row.
+// instead returns the intervention that replaces entries in a row.
 func (a *Ablations) instead(row int, name string, at cache.At) cache.Intervention {
 	switch a.with {
 	case ReplaceMean:

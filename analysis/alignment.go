@@ -22,7 +22,7 @@ type Alignment struct {
 	Carry float64 `json:"carry"`
 	// Score is Strength / Carry, how well the two directions agree.
 	Score float64 `json:"score"`
-	// Chance is what weights that know nothing of each other would have.
+	// Chance is the score's distribution for weights that know nothing of each other.
 	Chance Chance `json:"chance"`
 	// P is the probability of such a score, or a larger one, by chance; 1 where a weight is 0.
 	P float64 `json:"p"`

@@ -11,14 +11,14 @@ import (
 	"github.com/residua-go/residua/analysis/check"
 )
 
-// AssociativeMemory is what one matrix M [Dk, Dv], the stream of the Residual Matrix
-// Transformer, holds of N pairs of a key and a value (Kohonen 1972, "Correlation matrix
+// AssociativeMemory measures what one matrix M [Dk, Dv], the stream of the Residual Matrix
+// Transformer, keeps of N pairs of a key and a value (Kohonen 1972, "Correlation matrix
 // memories"; Mak & Flanigan 2025): stored as outer products, read by a key,
 //
 //	M = sum_j k_j ⊗ v_j,   k_i M = v_i + sum_(j != i) (k_i . k_j) v_j   for unit keys
 //
 // with the relative error E = sum_i |k_i M - v_i|^2 / sum_i |v_i|^2. Values are standard
-// normal. Given the keys, the mean of the numerator is Dv sum_(i != j) (k_i . k_j)^2 and that
+// normal. Given the keys, the mean of the numerator is Dv sum_(i != j) (k_i . k_j)^2 and the mean
 // of the denominator N Dv; E depends on the values' direction alone, as one vector of N*Dv
 // entries, which is independent of its length, so that the mean of E is the ratio of both:
 //
@@ -69,7 +69,7 @@ type RetrievalPoint struct {
 	Least float64 `json:"least"` // the least error of outer products, whatever the keys
 }
 
-// SharedRetrieval is a Retrieval with keys of which any two have the same cosine.
+// SharedRetrieval is a Retrieval with keys that pairwise have the same cosine.
 type SharedRetrieval struct {
 	Cosine float64 `json:"cosine"`
 	Retrieval

@@ -14,7 +14,7 @@ type Contribution struct {
 	Value  float64 `json:"value"`          // in the logit's unit
 }
 
-// Name is "blocks.3.attention.1" of a head, "blocks.3.feedforward neuron 17" of a neuron.
+// Name returns "blocks.3.attention.1" for a head, "blocks.3.feedforward neuron 17" for a neuron.
 func (c Contribution) Name() string {
 	switch c.Part {
 	case "":
@@ -25,7 +25,7 @@ func (c Contribution) Name() string {
 	return stream.PartName(c.Writer, c.Part, c.Index)
 }
 
-// biasPart is the part of a contribution that is a writer's bias.
+// biasPart is the Part of a contribution that comes from a writer's bias.
 const biasPart = "bias"
 
 // Attribution is a logit, or a difference of two, as a sum over what was written to the
@@ -33,8 +33,8 @@ const biasPart = "bias"
 //
 //	logit = Constant + sum of Contributions
 //
-// with the final norm's scale held at that of the run. All values are in the unit of logits. Of
-// a model with logit_softcap the logit is what the cap bounds, which is linear in the features.
+// with the final norm's scale held at the run's. All values are in the unit of logits. For a model with
+// logit_softcap it is the logit before the cap, which is linear in the features.
 type Attribution struct {
 	Name          string         `json:"name"`    // "logit of 290, token 7"; whoever knows the texts of tokens may give it another
 	Token         int            `json:"token"`   // position
@@ -46,8 +46,9 @@ type Attribution struct {
 	Logit         float64        `json:"logit"`    // the model's own, before a soft cap
 }
 
-// Attribute splits a token's logit of the id target, minus that of the id against unless it
-// is negative, into the terms of all writers. It is an error if there is no such token or id.
+// Attribute splits a token's logit of the id target into the terms of all writers. Unless against is
+// negative, it splits the difference to the logit of the id against. It returns an error if there is no
+// such token or id.
 func (d *Decomposition) Attribute(token, target, against int) (*Attribution, error) {
 	direction, err := d.logitDirection(target, against)
 	if err != nil {
@@ -73,10 +74,10 @@ func (d *Decomposition) Attribute(token, target, against int) (*Attribution, err
 	return a, nil
 }
 
-// addTerms adds the products of all that makes a token's features with a direction of them
+// addTerms adds the products of everything that makes a token's features with a direction of the features
 // [F], which is pulled back to where each writer writes.
 func (d *Decomposition) addTerms(a *Attribution, direction []float64) {
-	atEnd, _ := d.readout.PullBack(a.Token, direction) // of a token that there is
+	atEnd, _ := d.readout.PullBack(a.Token, direction) // the token exists
 	pulled, _ := d.frozen.PullBack(a.Token, atEnd)
 	constant, _ := d.frozen.Constant(a.Token)
 	a.Constant = floats.Dot(atEnd, constant)
@@ -88,12 +89,12 @@ func (d *Decomposition) addTerms(a *Attribution, direction []float64) {
 	}
 }
 
-// logitDirection is what a logit, or a difference of two, is of the features [F].
+// logitDirection returns the direction [F] whose product with the features is a logit, or a difference of two.
 func (d *Decomposition) logitDirection(target, against int) ([]float64, error) {
 	if err := checkTarget(target, against, d.run.Vocab); err != nil {
 		return nil, err
 	}
-	direction, _ := d.run.Model().LogitDirection(target) // of an id that there is
+	direction, _ := d.run.Model().LogitDirection(target) // the id exists
 	if against >= 0 {
 		other, _ := d.run.Model().LogitDirection(against)
 		floats.Sub(direction, other)
@@ -101,7 +102,7 @@ func (d *Decomposition) logitDirection(target, against int) ([]float64, error) {
 	return direction, nil
 }
 
-// contributions are a writer's parts' products with a direction at its source [width].
+// contributions returns the products of a writer's parts with a direction at its source [width].
 func (d *Decomposition) contributions(w stream.Writer, token int, direction []float64) []Contribution {
 	var all []Contribution
 	for p := range w.Parts {

@@ -10,12 +10,12 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Bandwidth compares the dimensions of a residual stream with those that communicate through
-// it (Elhage et al. 2021, "Subspaces and Residual Stream Bandwidth"): entries of heads'
-// outputs and neurons write into it, entries of queries, keys and values and neurons read from
-// it, and they are many more than the stream has: in a transformer one feed-forward has four
-// times as many neurons alone. The RMT's stream has Dk*Dv of them, of which one site reaches
-// R*Dv; streams of n rows have n*D, of which one site reaches D.
+// Bandwidth compares the dimensions of a residual stream with the dimensions that communicate through it
+// (Elhage et al. 2021, "Subspaces and Residual Stream Bandwidth"). Entries of heads' outputs and neurons
+// write into it, entries of queries, keys and values and neurons read from it, and there are many more
+// of them than the stream has dimensions: in a transformer a single feed-forward has four times as
+// many neurons. The RMT's stream has Dk*Dv dimensions and one site reaches R*Dv of them; streams of n
+// rows have n*D and one site reaches D.
 type Bandwidth struct {
 	Stream     string          `json:"stream"`
 	Dimensions int             `json:"dimensions"` // models.Spec.StreamSize: without the LSTM's cell and what an aggregate waits for
@@ -67,14 +67,14 @@ func bandwidthSites(m *models.Model) []SiteBandwidth {
 	return append(d.sites, SiteBandwidth{Site: unembeddingSite, Reads: m.Spec().Features()})
 }
 
-// bandwidthDraft are sites in the making.
+// bandwidthDraft collects the sites.
 type bandwidthDraft struct {
 	m      *models.Model
 	frozen *stream.Frozen // or nil
 	sites  []SiteBandwidth
 }
 
-// add adds sites, and the writers that there are: those under a site's name count with it.
+// add adds sites and writers. Writers under a site's name count with the site.
 func (d *bandwidthDraft) add(sites []stream.Site, of func(w stream.Writer) bool) {
 	first := len(d.sites)
 	for _, site := range sites {
@@ -94,7 +94,7 @@ func (d *bandwidthDraft) add(sites []stream.Site, of func(w stream.Writer) bool)
 	}
 }
 
-// reads is the number of entries of q, k and v, or of neurons.
+// reads returns the number of entries of q, k and v, or of neurons.
 func (d *bandwidthDraft) reads(site stream.Site) int {
 	if c := d.m.Spec(); site.Sublayer == stream.Attention {
 		return (c.HeadCount() + 2*c.KVHeads()) * c.HeadDim()
@@ -102,13 +102,13 @@ func (d *bandwidthDraft) reads(site stream.Site) int {
 	return d.neurons(site.Name())
 }
 
-// neurons are a feed-forward's, those of all experts.
+// neurons returns the number of a feed-forward's neurons, over all experts.
 func (d *bandwidthDraft) neurons(site string) int {
 	return d.m.Store().Param(d.m.Spec().ParameterName(site+".w2")).Size() / d.m.Spec().Width()
 }
 
-// written is the number of entries of a table's rows, heads' outputs, neurons, or of a writer
-// with none of them.
+// written returns the number of entries of a table's rows, of heads' outputs, of neurons, or of another
+// writer.
 func (d *bandwidthDraft) written(w stream.Writer) int {
 	switch c := d.m.Spec(); {
 	case w.Table:
@@ -124,8 +124,8 @@ func (d *bandwidthDraft) written(w stream.Writer) int {
 	}
 }
 
-// reached is how many dimensions a writer's way into the stream reaches at most: of keys as many
-// rows as are independent.
+// reached returns how many dimensions a writer's way into the stream can reach. For keys it counts the
+// independent rows.
 func (d *bandwidthDraft) reached(w stream.Writer) int {
 	if d.frozen == nil {
 		return d.m.Spec().Width()
@@ -138,13 +138,13 @@ func (d *bandwidthDraft) reached(w stream.Writer) int {
 	return min(in, out)
 }
 
-// Written is the sum of all sites' writes, and Read of their reads.
+// Written returns the sum of all sites' writes.
 func (b *Bandwidth) Written() int { return b.Sites[len(b.Sites)-1].Before }
 
-// Read is the sum of all sites' reads.
+// Read returns the sum of all sites' reads.
 func (b *Bandwidth) Read() int { return b.Sites[0].After + b.Sites[0].Reads }
 
-// widest is the largest Width of a site that is no table.
+// widest returns the largest Width of a site that is not a table.
 func (b *Bandwidth) widest() int {
 	widest := 0
 	for _, s := range b.Sites {

@@ -45,10 +45,10 @@ type BasisPoint struct {
 	MaxMean Controlled `json:"max_mean"` // largest of Size over its mean
 }
 
-// Words say how the point's mean kurtosis and that across vectors compare with the controls', by more than three of
-// their deviations. A mean kurtosis below theirs is no sign of a basis that is like any other: a few vectors that are much
-// larger than all others, whose size few directions hold, raise the kurtosis of those directions alone, and once they are rotated
-// that of all.
+// Words says how the point's mean kurtosis, and the kurtosis across vectors, compare with the controls' by more than
+// three of their deviations. A mean kurtosis below theirs does not show that the basis is like any other: a few
+// vectors that are much larger than the others, and large in few directions, raise the kurtosis of only those
+// directions, but after a rotation that of all.
 func (p BasisPoint) Words() string {
 	own, across := p.MeanKurtosis.compare(), p.Across.compare()
 	switch {
@@ -64,16 +64,16 @@ func (p BasisPoint) Words() string {
 	return "like rotated"
 }
 
-// Controlled is a measure compared with that of the same samples rotated by random orthogonal
-// matrices.
+// Controlled is a measure and, for comparison, the same measure of the samples rotated by random
+// orthogonal matrices.
 type Controlled struct {
 	Own       float64 `json:"own"`
 	Rotated   float64 `json:"rotated"`   // mean over the controls
 	Deviation float64 `json:"deviation"` // standard deviation over the controls, 0 of one
 }
 
-// compare is 1 where the measure is above the controls', -1 where it is below, by more than three of their deviations; 0 else, or
-// without a deviation.
+// compare returns 1 if the measure is above the controls' mean by more than three of their deviations, -1 if it is
+// below by as much, and otherwise, or without a deviation, 0.
 func (c Controlled) compare() int {
 	switch far := 3 * c.Deviation; {
 	case far == 0:
@@ -121,7 +121,7 @@ func MeasureBasis(store *graph.Store, c models.Spec, ids []int32, o BasisOptions
 	return BasisOf(run, o)
 }
 
-// streamNames are those, of activations' names, that are the stream itself.
+// streamNames returns those of the activations' names that are the stream itself.
 func streamNames(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return !slices.Contains([]string{"stream", "aggregate"}, lastPart(name)) && name != "embedding.out"
@@ -164,7 +164,7 @@ func BasisOf(run *cache.Cache, o BasisOptions) (*BasisReport, error) {
 	return report, nil
 }
 
-// siteLabel is the site after which a stream is: "blocks.0.attention".
+// siteLabel returns the site after which a stream is: "blocks.0.attention".
 func siteLabel(name string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(name, ".stream"), ".out")
 }

@@ -95,7 +95,7 @@ func (b *basisControls) samples(a cache.Activation, values []float64) ([]float64
 	return all, rows
 }
 
-// basisMeasures are what is measured of samples.
+// basisMeasures holds the measures of samples.
 type basisMeasures struct {
 	samples        int
 	kurtosis, size []float64 // of each direction over the samples, [n]

@@ -7,29 +7,29 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// Chance is how large the squared score s^2 = ||A M B||^2 / (||A||^2 ||B||^2 ||M||^2/Out) is of weights that
-// know nothing of each other: of the two that there are, with all their singular values, when one is rotated at
-// random. With G = A^T A [D, D] and H = M B B^T M^T, and O uniform over the orthogonal matrices,
+// Chance is the distribution of the squared score s^2 = ||A M B||^2 / (||A||^2 ||B||^2 ||M||^2/Out) of two weights
+// that know nothing of each other: the given weights, with all their singular values, when one of them is rotated
+// at random. With G = A^T A [D, D] and H = M B B^T M^T, and O uniform over the orthogonal matrices,
 //
 //	E tr(G O H O^T) = tr(G) tr(H) / D,   Var tr(G O H O^T) = sum over k of |G_k|^2 |H_k|^2 / dim(k)
 //
-// with the parts of G and H that rotations leave apart (Schur's lemma). In a stream of vectors one of them varies,
-// the symmetric matrices of trace 0, of (D-1)(D+2)/2 dimensions. A matrix stream [Dk, Dv] is rotated by O_k on keys
-// and O_v on values, each at random, and has four: those on keys alone and on values alone, the products of these,
+// with the parts G_k and H_k of G and H that rotations do not mix (Schur's lemma). In a stream of vectors one part
+// varies, the symmetric matrices of trace 0, of (D-1)(D+2)/2 dimensions. A matrix stream [Dk, Dv] is rotated by O_k on keys
+// and O_v on values, each at random, and has four parts: on keys alone, on values alone, the products of these two,
 // and products of two antisymmetric ones.
 //
-// Of two directions in D dimensions s is |cos|, with mean square 1/D, and s^2 has the distribution
-// Beta(1/2, (D-1)/2); so have two heads of a matrix stream by their keys, with D = Dk, but for gains.
+// For two directions in D dimensions s is |cos|, with mean square 1/D, and s^2 has the distribution
+// Beta(1/2, (D-1)/2). The same holds, except for gains, for the keys of two heads of a matrix stream, with D = Dk.
 type Chance struct {
 	Mean      float64 `json:"mean"`      // of the squared score: 1/D where M = I
 	Deviation float64 `json:"deviation"` // standard, of the squared score
 	Most      float64 `json:"most"`      // |G| |H|, which bounds it
 }
 
-// RMS is the root mean square of the score.
+// RMS returns the root mean square of the score.
 func (c Chance) RMS() float64 { return math.Sqrt(c.Mean) }
 
-// P is the probability that weights which know nothing of each other score as much or more: by the Beta distribution
+// P returns the probability that weights which know nothing of each other score as much or more: by the Beta distribution
 // on [0, Most] with Chance's mean and deviation. It is exact for single directions and approximate for others.
 func (c Chance) P(score float64) float64 {
 	mean, x := c.Mean/c.Most, score*score/c.Most
@@ -48,14 +48,14 @@ func (c Chance) P(score float64) float64 {
 	return mathext.RegIncBeta((1-mean)*n, mean*n, 1-x)
 }
 
-// ScoreChance is how far from 0 the score of a full circuit is (CircuitSpectrum) where a head's weights know nothing of the
-// vocabulary and of each other: those that it has, with their singular values, each rotated at random. A head and the one
-// that writes, or asks for, the opposite are as likely, and have opposite scores: the mean is 0. The deviation of a ratio
-// of sums of eigenvalues has no closed form: Deviation and P are estimated from draws.
+// ScoreChance is the distribution of the score of a full circuit (CircuitSpectrum) of a head whose weights know nothing
+// of the vocabulary and of each other: the head's own weights, with their singular values, each rotated at random. The
+// mean is 0, because a head that writes, or asks for, the opposite is as likely and has the opposite score. The
+// deviation of a ratio of sums of eigenvalues has no closed form, so Deviation and P are estimated from draws.
 type ScoreChance struct {
 	Mean      float64 `json:"mean"`
 	Deviation float64 `json:"deviation"`
-	// P is the probability of a score as far from 0 or further: the share of all draws and the score itself.
+	// P is the probability of a score at least as far from 0: the share of such scores among the draws and the score itself.
 	P float64 `json:"p"`
 }
 
@@ -70,7 +70,7 @@ func chanceOfScore(score float64, drawn []float64) *ScoreChance {
 	return &ScoreChance{Deviation: floats.Norm(drawn, 2) / math.Sqrt(float64(len(drawn))), P: float64(far) / float64(len(drawn)+1)}
 }
 
-// String is "0 ± 0.54".
+// String returns "0 ± 0.54".
 func (c *ScoreChance) String() string {
 	if c == nil {
 		return ""

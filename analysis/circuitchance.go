@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// addChance gives the heads of a layer, which were added last, the chance of their full circuits' scores: that of
-// heads rotated at random, the layer's in turn, each draw by random numbers of its own.
+// addChance sets the chance of the full circuits' scores of a layer's heads, which were added last. It draws heads
+// rotated at random, taking the layer's in turn; each draw has its own random numbers.
 func (c *Circuits) addChance(f *Folded, v *vocabulary, layer int, o CircuitOptions) error {
 	heads, copying, matching := f.layerHeads(layer), make([]float64, o.Draws), make([]float64, o.Draws)
 	err := concurrently(o.Draws, func(i int) error {

@@ -11,7 +11,7 @@ import (
 // eigenvaluesShown is of how many heads a figure shows the eigenvalues.
 const eigenvaluesShown = 4
 
-// Table lists the heads' scores, of many heads those of the largest copying scores.
+// Table lists the heads' scores. If there are many heads, it lists those with the largest copying scores.
 func (c *Circuits) Table() figure.Table {
 	t := figure.NewTable("Circuits", "lrrrrrrrr", "head", "OV score", "QK score",
 		"copying (full OV)", "at random", "p", "matching (full QK)", "at random", "p")
@@ -41,7 +41,7 @@ func (s *CircuitSpectrum) cells() []any {
 	return []any{s.Score, s.Chance.String(), fmt.Sprintf("%.2g", s.Chance.P)}
 }
 
-// keyedNote says of heads with keys why their scores of OV and QK are what they are.
+// keyedNote explains the OV and QK scores of heads with keys.
 func (c *Circuits) keyedNote() string {
 	if c.Values == 1 {
 		return ""

@@ -45,7 +45,7 @@ type HeadCircuits struct {
 	FullQK *CircuitSpectrum `json:"full_qk,omitempty"`
 }
 
-// Name is "blocks.3.attention.1".
+// Name returns "blocks.3.attention.1".
 func (h HeadCircuits) Name() string { return headName(h.Layer, h.Head) }
 
 // headName is "blocks.3.attention.1".
@@ -76,7 +76,7 @@ type CircuitOptions struct {
 	Seed  uint64 // of these
 }
 
-// FindCircuits takes all heads' circuits apart.
+// FindCircuits computes the circuits of all heads.
 func FindCircuits(store *graph.Store, c models.Spec, o CircuitOptions) (*Circuits, error) {
 	f, err := Fold(store, c)
 	if err != nil {

@@ -14,14 +14,14 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Composition is how much of what each head writes the heads of later layers read (Elhage et
+// Composition measures how much of what each head writes the heads of later layers read (Elhage et
 // al. 2021, "Analyzing a Two-Layer Model"), by Frobenius norms of circuits:
 //
 //	Q: ||OV_i M QK_j|| / (||OV_i|| ||QK_j||)    as queries
 //	K: ||OV_i M QK_j^T|| / (||OV_i|| ||QK_j||)  as keys
 //	V: ||OV_i M OV_j|| / (||OV_i|| ||OV_j||)    as values
 //
-// with the weights of Folded and M = I, but in streams that mix what was written (see
+// with the weights of Folded and M = I, except in streams that mix what was written (see
 // VirtualWeights). No matrix of D x D circuits is made for them: OV_i has the norms of R_V W_O
 // [Dh, D], with W_V = Q R_V, and so on.
 //
@@ -72,13 +72,13 @@ func Compose(store *graph.Store, c models.Spec, run *cache.Cache) (*Composition,
 	return composition, nil
 }
 
-// circuitWriter are R_V W_O of a layer's heads, which have the norms of OV = W_V W_O: W_V = Q
+// circuitWriter returns R_V W_O of a layer's heads, which have the norms of OV = W_V W_O: W_V = Q
 // R_V with orthonormal columns of Q.
 func (f *Folded) circuitWriter(layer int, heads []HeadWeights) *directions {
 	return f.circuitEnd(layer, "", heads, func(h HeadWeights) *mat.Dense { return times(triangle(h.V), h.O) })
 }
 
-// circuitReaders are R_K W_Q^T, R_Q W_K^T and R_O W_V^T of a layer's heads, which have the
+// circuitReaders returns R_K W_Q^T, R_Q W_K^T and R_O W_V^T of a layer's heads, which have the
 // norms of QK, QK^T and OV when they read: ||x W_Q W_K^T|| = ||x W_Q R_K^T||.
 func (f *Folded) circuitReaders(layer int, heads []HeadWeights) [3]*directions {
 	return [3]*directions{
@@ -122,7 +122,7 @@ func (c *Composition) add(from, to int, w *directions, readers [3]*directions, c
 	return nil
 }
 
-// ratioOf is a/b, 0 where b is.
+// ratioOf returns a/b, or 0 if b is 0.
 func ratioOf(a, b float64) float64 {
 	if b == 0 {
 		return 0

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// concurrently calls f with 0 to n-1, as many calls at a time as there are cores, and returns the first call's error.
+// concurrently calls f with 0 to n-1, with one call at a time on each core, and returns the first call's error.
 func concurrently(n int, f func(i int) error) error {
 	var work sync.WaitGroup
 	errs, free := make([]error, n), make(chan struct{}, runtime.GOMAXPROCS(0))

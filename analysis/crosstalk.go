@@ -38,13 +38,13 @@ type KeySet struct {
 	Error  float64 `json:"error"`
 	Random float64 `json:"random"`
 	Least  float64 `json:"least"`
-	// RandomMax is the largest |cosine| among as many keys drawn uniformly, the mean over some
+	// RandomMax is the largest |cosine| among the same number of keys drawn uniformly, as a mean over
 	// draws, and RandomMaxError its standard error.
 	RandomMax      float64 `json:"random_max"`
 	RandomMaxError float64 `json:"random_max_error"`
 }
 
-// Crosstalk is what the reading keys of a site have of a site's writing keys.
+// Crosstalk says how much the reading keys of one site overlap with the writing keys of another.
 type Crosstalk struct {
 	Writer      string  `json:"writer"`
 	Reader      string  `json:"reader"`
@@ -123,7 +123,7 @@ func (m *KeyMemory) listen() {
 }
 
 // crosstalk compares two sets of keys. For random keys a squared cosine has mean 1/Dk and
-// variance 2(Dk-1) / (Dk^2 (Dk+2)), and those of different pairs are uncorrelated.
+// variance 2(Dk-1) / (Dk^2 (Dk+2)), and the cosines of different pairs are uncorrelated.
 func (m *KeyMemory) crosstalk(writes, reads int) Crosstalk {
 	cosines, d := m.cosines(writes, reads), float64(m.Dk)
 	rows, columns := cosines.Dims()

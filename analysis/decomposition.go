@@ -88,8 +88,8 @@ func keep(store *graph.Store, c models.Spec, ids []int32, names []string) (*cach
 	return cache.Once(store, c, ids, names...)
 }
 
-// Decompose takes the stream of a run apart. The run must have kept DecompositionNames, and
-// replaced no activations but those that writers write (Writer.Activation).
+// Decompose splits the stream of a run into its terms. The run must have kept DecompositionNames, and must
+// not have replaced activations other than those that writers write (Writer.Activation).
 func Decompose(run *cache.Cache) (*Decomposition, error) {
 	additive, err := additiveStream(run.Model())
 	if err != nil {
@@ -110,14 +110,14 @@ func Decompose(run *cache.Cache) (*Decomposition, error) {
 		if d.values[w.Activation], err = run.Activation(w.Activation); err != nil {
 			return nil, err
 		}
-		if _, err := d.frozen.Carry(w.Source, 0, d.wholly(w, 0, 1)); err != nil { // then carry can, of every token
+		if _, err := d.frozen.Carry(w.Source, 0, d.wholly(w, 0, 1)); err != nil { // if this works, carry does for every token
 			return nil, err
 		}
 	}
 	return d, nil
 }
 
-// parameter is a parameter's values, read from the Store once.
+// parameter returns a parameter's values, read from the Store once.
 func (d *Decomposition) parameter(name string) []float64 {
 	if _, read := d.values[name]; !read {
 		d.values[name] = graph.Float64s(d.run.Model().Store().Param(name).Value)
@@ -125,7 +125,7 @@ func (d *Decomposition) parameter(name string) []float64 {
 	return d.values[name]
 }
 
-// carry takes what a writer writes for a token that there is, y [width], to the token's end [Size].
+// carry takes what a writer writes for a token, y [width], to the token's end [Size]. The token must exist.
 func (d *Decomposition) carry(w stream.Writer, token int, y []float64) []float64 {
 	end, _ := d.frozen.Carry(w.Source, token, y)
 	return end
@@ -142,10 +142,10 @@ func inOrder(writers []stream.Writer, sources []string) []stream.Writer {
 // Writers lists what wrote to the stream, in order.
 func (d *Decomposition) Writers() []stream.Writer { return slices.Clone(d.writers) }
 
-// Size is the number of entries of a token's stream after all writes.
+// Size returns the number of entries of a token's stream after all writes.
 func (d *Decomposition) Size() int { return d.frozen.Size() }
 
-// Output is a token's stream after all writes [Size], as the model's own run has it.
+// Output returns a token's stream after all writes [Size], as the model's run had it.
 func (d *Decomposition) Output(token int) ([]float64, error) {
 	if err := d.checkToken(token); err != nil {
 		return nil, err
@@ -153,7 +153,7 @@ func (d *Decomposition) Output(token int) ([]float64, error) {
 	return slices.Clone(d.end[token*d.Size():][:d.Size()]), nil
 }
 
-// Constant is what no writer wrote [Size]: the biases of norms on the way.
+// Constant returns the part of a token's end [Size] that no writer wrote: the biases of norms on the way.
 func (d *Decomposition) Constant(token int) ([]float64, error) {
 	if err := d.checkToken(token); err != nil {
 		return nil, err
@@ -161,7 +161,7 @@ func (d *Decomposition) Constant(token int) ([]float64, error) {
 	return d.frozen.Constant(token)
 }
 
-// Term is what part number part of a writer contributes to a token's end [Size].
+// Term returns what one part of a writer contributes to a token's end [Size].
 func (d *Decomposition) Term(writer string, part, token int) ([]float64, error) {
 	w, err := d.writerAt(writer, token)
 	if err != nil {
@@ -173,7 +173,7 @@ func (d *Decomposition) Term(writer string, part, token int) ([]float64, error) 
 	return d.frozen.Carry(w.Source, token, d.written(w, part, token))
 }
 
-// BiasTerm is what a writer's bias contributes to a token's end [Size]; 0 without one.
+// BiasTerm returns what a writer's bias contributes to a token's end [Size]; zeros without a bias.
 func (d *Decomposition) BiasTerm(writer string, token int) ([]float64, error) {
 	w, err := d.writerAt(writer, token)
 	if err != nil {
@@ -185,7 +185,7 @@ func (d *Decomposition) BiasTerm(writer string, token int) ([]float64, error) {
 	return d.frozen.Carry(w.Source, token, d.parameter(w.Bias))
 }
 
-// WriterTerm is the sum of a writer's terms and its bias [Size].
+// WriterTerm returns the sum of a writer's terms, its bias's included [Size].
 func (d *Decomposition) WriterTerm(writer string, token int) ([]float64, error) {
 	w, err := d.writerAt(writer, token)
 	if err != nil {
@@ -194,7 +194,7 @@ func (d *Decomposition) WriterTerm(writer string, token int) ([]float64, error) 
 	return d.frozen.Carry(w.Source, token, d.wholly(w, token, 1))
 }
 
-// wholly is what a writer writes at its source for n tokens from the first on [n, width], bias
+// wholly returns what a writer writes at its source for the n tokens from first on [n, width], bias
 // included.
 func (d *Decomposition) wholly(w stream.Writer, first, n int) []float64 {
 	all := d.values[w.Activation]
@@ -221,14 +221,14 @@ func (d *Decomposition) wholly(w stream.Writer, first, n int) []float64 {
 	return y
 }
 
-// rowsTimes is a [n, k] times w [k, width].
+// rowsTimes returns a [n, k] times w [k, width].
 func rowsTimes(a []float64, n int, w []float64) []float64 {
 	k := len(a) / n
 	width := len(w) / k
 	return times(mat.NewDense(n, k, a), mat.NewDense(k, width, w)).RawMatrix().Data
 }
 
-// written is what one part writes at its source [width].
+// written returns what one part writes at its source [width].
 func (d *Decomposition) written(w stream.Writer, part, token int) []float64 {
 	a := share(d.values[w.Activation], d.frozen.Tokens(), token)
 	switch {
@@ -242,13 +242,13 @@ func (d *Decomposition) written(w stream.Writer, part, token int) []float64 {
 	return alone
 }
 
-// share is part number i of n equal parts.
+// share returns part i of n equal parts.
 func share(x []float64, n, i int) []float64 {
 	size := len(x) / n
 	return x[i*size:][:size]
 }
 
-// writerAt is a writer by its name, at a token that there is.
+// writerAt returns a writer by its name, and checks the token.
 func (d *Decomposition) writerAt(name string, token int) (stream.Writer, error) {
 	var names []string
 	for _, w := range d.writers {

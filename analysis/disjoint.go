@@ -35,8 +35,8 @@ type HeadsGroup struct {
 	Dimensions int    `json:"dimensions"` // of the stream
 	Ranks      int    `json:"ranks"`      // sum of the heads' ranks
 	Rank       int    `json:"rank"`       // of all that they write
-	// EffectiveRanks is the sum of the heads' effective ranks (Spectrum), EffectiveRank that of all that they
-	// write together, next to that of heads of the same singular values in random directions.
+	// EffectiveRanks is the sum of the heads' effective ranks (Spectrum). EffectiveRank is the effective rank of
+	// all that they write together, compared with heads of the same singular values in random directions.
 	EffectiveRanks float64    `json:"effective_ranks"`
 	EffectiveRank  Controlled `json:"effective_rank"`
 	// Overlap is the mean, over pairs of heads, of the mean squared cosine of their subspaces' principal
@@ -80,8 +80,8 @@ func FindHeadSpaces(store *graph.Store, c models.Spec, o HeadSpacesOptions) (*He
 	return s, s.compareWithDraws(groups, o)
 }
 
-// compareWithDraws fills in what the heads of each group write together, and so for random directions, each
-// draw by random numbers of its own.
+// compareWithDraws fills in what the heads of each group write together, and the same for random directions.
+// Each draw has its own random numbers.
 func (s *HeadSpaces) compareWithDraws(groups [][]writtenSpace, o HeadSpacesOptions) error {
 	each := 1 + o.Draws // the heads' own directions, and random ones
 	effective := make([]float64, len(groups)*each)
@@ -175,7 +175,7 @@ func newHeadsGroup(name string, heads []writtenSpace) HeadsGroup {
 	return g
 }
 
-// writtenTogether is the spectrum, and the rank, of all that heads write: as they do, or turned by a draw.
+// writtenTogether returns the spectrum and the rank of all that heads write, as they are or turned by a draw.
 func writtenTogether(heads []writtenSpace, draw *rand.Rand) (Spectrum, int, error) {
 	_, d := heads[0].rows.Dims()
 	gram, count := mat.NewDense(d, d, nil), 0
@@ -192,8 +192,9 @@ func writtenTogether(heads []writtenSpace, draw *rand.Rand) (Spectrum, int, erro
 	return s, numericalRank(s.Singular), err
 }
 
-// overlapOfPairs is the mean over pairs of heads, with what random subspaces have: those of different pairs
-// are uncorrelated, so that the mean's variance is the mean variance over the number of pairs.
+// overlapOfPairs returns the mean overlap over pairs of heads, and its distribution for random subspaces.
+// Overlaps of different pairs are uncorrelated, so the mean's variance is the mean variance over the number of
+// pairs.
 func overlapOfPairs(heads []writtenSpace, d int) Controlled {
 	type sums struct{ own, random, variance, pairs float64 }
 	each := make([]sums, len(heads)) // of a head with those before it
@@ -232,7 +233,8 @@ func (s *HeadSpaces) Table() figure.Table {
 	return t
 }
 
-// deviations is how many standard deviations the own measure is above that of the controls; 0 without any.
+// deviations returns how many standard deviations the own measure is above the controls' mean; 0 without a
+// deviation.
 func (c Controlled) deviations() float64 {
 	return ratioOf(c.Own-c.Rotated, c.Deviation)
 }

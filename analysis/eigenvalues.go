@@ -19,12 +19,12 @@ type Eigenvalue struct {
 	Im float64 `json:"im"`
 }
 
-// CircuitSpectrum is how a circuit acts on its own directions (Elhage et al. 2021,
-// "Summarizing OV/QK Matrices"): an eigenvalue above 0 makes a direction more of itself,
-// copying, one below 0 takes it away.
+// CircuitSpectrum says how a circuit acts on its own directions (Elhage et al. 2021,
+// "Summarizing OV/QK Matrices"): an eigenvalue above 0 reinforces a direction, which is copying, one
+// below 0 removes it.
 type CircuitSpectrum struct {
-	// Eigenvalues are those that need not be 0, as many as the circuit's rank, the largest
-	// first: by modulus, real part, imaginary part.
+	// Eigenvalues are the eigenvalues that need not be 0, one for each dimension of the circuit's rank, the
+	// largest first: by modulus, real part, imaginary part.
 	Eigenvalues []Eigenvalue `json:"eigenvalues"`
 	// Score is sum Re(lambda) / sum |lambda|, from -1 to 1: 1 where all eigenvalues are positive
 	// numbers, 0 where all are 0. Of a full OV circuit it is the copying score.

@@ -12,8 +12,8 @@ import (
 // packedHeads is the number of heads of what attention reads: of queries, keys and values.
 func (f *Folded) packedHeads() int { return f.c.HeadCount() + 2*f.c.KVHeads() }
 
-// headPlace is the place among them of what a head reads: 0 its query, 1 its key, 2 its value.
-// Where heads share keys and values, head h reads those of h/(heads/kv_heads).
+// headPlace returns the index among them of what a head reads: part 0 its query, 1 its key, 2 its value.
+// Where heads share keys and values, head h reads number h/(heads/kv_heads).
 func headPlace(c models.Spec, part, head int) int {
 	if part == 0 {
 		return head

@@ -75,8 +75,8 @@ func (f *Folded) listEnds() []end {
 // attentionReads are queries, keys and values.
 var attentionReads = []string{"q", "k", "v"}
 
-// siteOf is the site that a name in the stream's linear form is of, and which of attentionReads, where
-// each reads under a name of its own; "" where it is all.
+// siteOf returns the site of a name in the stream's linear form, and which of attentionReads it is if each reads
+// under its own name, or "" if they read together.
 func siteOf(name string) (site, via string) {
 	for _, via := range attentionReads {
 		if site, is := strings.CutSuffix(name, "."+via); is && isAttention(site) {
@@ -94,8 +94,8 @@ func (f *Folded) sourceOf(site, via string) string {
 	return site
 }
 
-// setWriter finds the directions along which a writer writes: the keys by which it stores, or
-// the rows of its weight, or those of its table as they are looked up, with muP's factor.
+// setWriter finds the directions along which a writer writes: the keys by which it stores, the rows of its
+// weight, or the rows of its table as they are looked up, with muP's factor.
 func (f *Folded) setWriter(e *end, w stream.Writer) {
 	e.site, e.source, e.kind = w.Name, w.Source, w.Part
 	up, _ := f.frozen.Up(w.Source) // a name of its own
@@ -192,10 +192,10 @@ func (f *Folded) readers(whole bool) []end {
 }
 
 // accesses lists the reads and writes of whole sites in one space, in the order of the run, a
-// site's read before its write. The unembedding has all that follows on the last site folded in,
-// aggregates' norms, too. Tables and unembedding are left out where they are in another space
-// than what sites read and write (wider, or mixed of slots), and so is what writes but is no
-// site: it reads more than the stream.
+// site's read before its write. The unembedding has everything after the last site folded in, including
+// aggregates' norms. Tables and unembedding are left out if they are in another space than what sites read and
+// write (wider, or mixed from slots). Writers that are not sites are left out, because they read more than the
+// stream.
 func (f *Folded) accesses() ([]end, error) {
 	var all []end
 	carry, ends := &carrier{f.frozen, map[[2]string]linear.Chain{}}, f.ends

@@ -52,7 +52,7 @@ type Eraser struct {
 	Cosine float64 `json:"cosine"`
 }
 
-// Name is "blocks.3.feedforward neuron 17", or "blocks.3.attention.1" of a head.
+// Name returns "blocks.3.feedforward neuron 17", or "blocks.3.attention.1" of a head.
 func (e Eraser) Name() string { return stream.PartName(e.Site, e.Part, e.Index) }
 
 // MeasureErasure measures all heads and neurons of a model.

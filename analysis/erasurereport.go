@@ -79,8 +79,8 @@ func (e *Erasure) name(s Eraser) string {
 // histogramBins is how finely figures count.
 const histogramBins = 60
 
-// Figures are the neurons' cosines compared with those of random directions, by layer, if there are
-// neurons, and the heads'.
+// Figures shows the neurons' cosines by layer, if there are neurons, compared with cosines of random
+// directions, and the heads' cosines.
 func (e *Erasure) Figures() []figure.Figure {
 	heads := figure.Heatmap{Title: "Heads: cosine of what is read and written", XLabel: "head", YLabel: "layer", Diverging: true}
 	for _, layer := range e.Layers {

@@ -12,32 +12,32 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Folded is a model's weights as circuits take them (Elhage et al. 2021, "A Mathematical
-// Framework for Transformer Circuits"): what reads the stream has the norm in front of it
+// Folded holds a model's weights as circuits use them (Elhage et al. 2021, "A Mathematical
+// Framework for Transformer Circuits"): weights that read the stream have the norm in front of them
 // folded in, without the scale 1/sigma that the norm has for a token. With row vectors,
 // y = x W, and C = I - 11^T/D,
 //
 //	LayerNorm: W <- C diag(g) W;   RMSNorm: W <- diag(g) W
 //
 // QK-norm is folded in the same way, W_Q <- W_Q diag(g_Q) and W_K <- W_K diag(g_K) of each head, without the scale
-// 1/rms that a token's query or key has. What writes to the stream stands as it is, W_O and W2 <- W diag(g) with
-// LayerScale's gain. Biases are no part of circuits.
+// 1/rms that a token's query or key has. Weights that write to the stream are unchanged, except that LayerScale's
+// gain is folded into W_O and W2, W <- W diag(g). Biases are not part of circuits.
 //
 // A value residual, v <- a v + b v_0 with the values v_0 of the first attention, makes W_V <- a W_V; b W_V of
 // the first attention, which reads the stream there and not here, is HeadWeights.First.
 //
 // All streams of vectors have this form. Those of several rows a token (hyper-connections,
 // mHC, virtual width networks) mix the rows into one vector u [D] first, and the norm and
-// what reads after it see u: "the stream" of their weights is that vector, and how much of
-// what one site writes is in the u of another is another matter (see VirtualWeights).
+// the weights after it see u: "the stream" of their weights is that vector. How much of what one site writes
+// arrives in the u of another is a separate question (see VirtualWeights).
 //
 // A matrix stream's sites read and write rows of X [Dk, Dv] by key vectors, the same way in
 // all Dv columns: their weights are those keys, in the space of keys [Dk], and each map of
 // keys A [Dk, Dk] stands for A ⊗ I, the identity on values. A gain g [Dk, Dv] that differs
-// between columns has no key; the mean over values is taken, r[d] <- r[d] mean_v g[d, v], and r_Q <- r_Q mean_v g_Q[v]. What
-// LayerNorm's joint mean takes away, the same number from all Dk*Dv entries, is left out.
-// With an RMSNorm of equal gains in each row nothing is left out. Virtual weights, the wiring and the eigenvalues of
-// circuits take gains, means and weights for values as they are.
+// between columns cannot be folded into a key; its mean over values is used, r[d] <- r[d] mean_v g[d, v], and
+// r_Q <- r_Q mean_v g_Q[v]. LayerNorm's joint mean, which subtracts the same number from all Dk*Dv entries, is left
+// out. For an RMSNorm with equal gains in each row this is exact. Virtual weights, the wiring and the eigenvalues of
+// circuits use gains, means and weights for values in full.
 type Folded struct {
 	store  *graph.Store
 	model  *models.Model
@@ -77,8 +77,8 @@ type HeadWeights struct {
 	Layer, Head int
 	Q, K, V     *mat.Dense // [D, Dh]; of a matrix stream keys [Dk, 1]
 	O           *mat.Dense // [Dh, D]; of a matrix stream a key [1, Dk]
-	// First is what a value residual adds to V, by which the first attention's head reads the stream where that
-	// attention reads it; nil: nothing.
+	// First is what a value residual adds to V: the weights with which the first attention's head reads the
+	// stream at the first attention; nil: nothing.
 	First *mat.Dense
 	// Values is the number of columns that each are treated so: Dv of a matrix stream, 1 of
 	// all others.

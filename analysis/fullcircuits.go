@@ -10,7 +10,7 @@ import (
 	"github.com/residua-go/residua/stream/linear"
 )
 
-// vocabulary is what all full circuits share: products over the vocabulary.
+// vocabulary holds the products over the vocabulary, which all full circuits share.
 type vocabulary struct {
 	f       *Folded
 	carry   *carrier
@@ -54,8 +54,8 @@ func (v *vocabulary) products(eq, ek, ev, ou *mat.Dense) (ov, qk *mat.Dense) {
 	return times(ou, v.through, ev), times(ek.T(), v.embed, eq)
 }
 
-// ways are M W_Q, M W_K and M W_V, M from the embedding to a head's queries, keys and values, and W_O M' P, from there to
-// the features, P the final norm: the head's own, or with random numbers those of its weights rotated at random.
+// ways returns M W_Q, M W_K and M W_V, M from the embedding to a head's queries, keys and values, and W_O M' P, from there to
+// the features, P the final norm: of the head itself or, with draw, of its weights rotated at random.
 func (v *vocabulary) ways(w HeadWeights, draw *rand.Rand) (eq, ek, ev, ou *mat.Dense, err error) {
 	if v.f.ends[0].keyed != nil {
 		return v.keyedWays(w, draw)

@@ -11,7 +11,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// HeadScores are what heads do on random tokens that repeat (Olsson et al. 2022, "In-context
+// HeadScores measures what heads do on random tokens that repeat (Olsson et al. 2022, "In-context
 // Learning and Induction Heads", "prefix matching"): with rows [r, r] of r random tokens each,
 //
 //	induction = mean over i in the second half of pattern[i, i - len(r) + 1]
@@ -26,8 +26,8 @@ type HeadScores struct {
 	Rows      int         `json:"rows"`      // sequences in the mean
 }
 
-// Chance are the scores of a head that attends to all tokens up to its own alike: means of 1/(i+1) over the tokens i that the
-// scores are means over.
+// Chance returns the scores of a head that attends evenly to all tokens up to its own: the means of 1/(i+1) over the
+// same tokens i as the scores.
 func (s *HeadScores) Chance() (induction, previous float64) {
 	for i := 1; i < 2*s.Period; i++ {
 		alike := 1 / float64(i+1)
@@ -72,7 +72,7 @@ func RepeatedTokens(vocab, period, rows int, seed uint64) []int32 {
 	return ids
 }
 
-// HeadScoresOn measures the heads on given rows, of which each repeats its first half.
+// HeadScoresOn measures the heads on given rows, each of which repeats its first half.
 func HeadScoresOn(store *graph.Store, c models.Spec, ids []int32, rows int) (*HeadScores, error) {
 	if rows < 1 || len(ids) == 0 || len(ids)%(2*rows) != 0 {
 		return nil, check.Value("induction", fmt.Sprintf("%d rows of two halves", rows), fmt.Sprintf("%d tokens", len(ids)))

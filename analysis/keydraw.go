@@ -36,9 +36,9 @@ func orthonormalKeys(draw *rand.Rand, n, d int) *mat.Dense {
 	return keys
 }
 
-// randomDirections draws k <= d orthonormal directions of d dimensions, rows: L^-1 G, with L L^T = G G^T, are
-// those of Gram and Schmidt for a Gaussian G. Where k is near d, whose G G^T may be nearly singular, they are those
-// of an orthonormal basis.
+// randomDirections draws k <= d orthonormal directions of d dimensions, as rows. For a Gaussian G, L^-1 G with
+// L L^T = G G^T is Gram and Schmidt's result. If k is near d, where G G^T may be nearly singular, it draws a whole
+// orthonormal basis and returns k of it.
 func randomDirections(draw *rand.Rand, k, d int) *mat.Dense {
 	if 2*k > d {
 		return orthonormalKeys(draw, k, d)

@@ -47,8 +47,8 @@ func (k keyedHead) circuits(w HeadWeights) (h HeadCircuits, err error) {
 	return h, err
 }
 
-// keyedWays are the ways of a head's full circuits through a matrix stream: from the embedding's rows to its queries, keys and
-// values, each [R*Dv, Dv], and from its outputs to the features [Dv, R*Dv]; with random numbers those of its keys rotated at random.
+// keyedWays returns the ways of a head's full circuits through a matrix stream: from the embedding's rows to its queries, keys and
+// values, each [R*Dv, Dv], and from its outputs to the features [Dv, R*Dv]; with draw, of its keys rotated at random.
 func (v *vocabulary) keyedWays(w HeadWeights, draw *rand.Rand) (eq, ek, ev, ou *mat.Dense, err error) {
 	f := v.f
 	embedding, features := f.ends[0].keyed.columns(), f.end(unembeddingSite, true).keyed

@@ -90,7 +90,7 @@ func (d *Decomposition) Lens(token, target int) (*Lens, error) {
 	return l, nil
 }
 
-// lensName is what the decomposition is looked at through.
+// lensName names the lens of the decomposition.
 func (d *Decomposition) lensName() string {
 	if d.lens != nil {
 		return "tuned lens"
@@ -158,7 +158,7 @@ func lensPoint(after string, logits []float64, target int) LensPoint {
 		Top: Predictions(logits, lensTop)}
 }
 
-// Predictions are the n likeliest ids of a token's logits, likeliest first, then those of others that are asked for.
+// Predictions returns the n likeliest ids of a token's logits, likeliest first, and then the ids in others.
 func Predictions(logits []float64, n int, others ...int) []Prediction {
 	logZ := floats.LogSumExp(logits)
 	var all []Prediction

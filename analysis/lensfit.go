@@ -6,7 +6,7 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// LensFit is how far lenses are from the model's own distribution on text that the tuned one has not seen:
+// LensFit says how far lenses are from the model's own distribution on text that the tuned lens has not seen:
 // KL(final || lens) in nats, mean over tokens.
 type LensFit struct {
 	After  []string  `json:"after"` // writers

@@ -7,7 +7,7 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// LensGrid is what the logit lens says of every token of a run: the likeliest next token after each
+// LensGrid holds what the logit lens says for every token of a run: the likeliest next token after each
 // writer, with its probability (nostalgebraist 2020, the grid of layers and positions).
 type LensGrid struct {
 	After []string       `json:"after"` // writers

@@ -34,7 +34,7 @@ func NextTokenLoss() Metric {
 	}}
 }
 
-// LogitOf is the logit of the id target at a token, minus that of the id against unless it is
+// LogitOf returns the logit of the id target at a token, minus the logit of the id against unless against is
 // negative.
 func LogitOf(token, target, against int) Metric {
 	name, weights := fmt.Sprintf("logit of %d, token %d", target, token), map[int]float64{target: 1}
@@ -57,7 +57,7 @@ func LogitOf(token, target, against int) Metric {
 	}}
 }
 
-// checkTarget refuses ids of which there are not as many.
+// checkTarget returns an error for ids outside the vocabulary.
 func checkTarget(target, against, vocab int) error {
 	return cmp.Or(check.Index("target id", target, vocab), check.Index("id to compare with", max(0, against), vocab))
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// OptimizerBasis is what optimizers do to rotation invariance. A model without breakers
+// OptimizerBasis measures what optimizers do to rotation invariance. A model without breakers
 // (norms folded into the weights or gains of 1, no joint mean, no rotary positions in a
 // rotated value space) and a rotated copy of it are trained side by side, in float64, on the
 // same tokens. A rotation is an orthogonal map O of all weights together and leaves the loss as
-// it is, so that the gradient at O w is O times that at w, and
+// it is, so that the gradient at O w is O times the gradient at w, and
 //
 //	SGD:  O w - rate O g = O (w - rate g)           the two stay each other's rotation
 //	Adam: divides by sqrt(v), entry by entry       they part: a basis comes to be privileged

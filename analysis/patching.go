@@ -25,9 +25,9 @@ type Patching struct {
 }
 
 // PatchStream patches the stream after the embedding and after each attention at each token: a
-// row a site, a column a token. What a feed-forward makes of one token it makes of that alone, so
-// that the stream after it, patched, would show the same. Streams that carry more than h (cells,
-// a group's input) are patched in h alone.
+// row for each site, a column for each token. A feed-forward works on each token alone, so patching the stream
+// after it would show the same. In streams that carry more than h (cells, a group's input) only h is
+// patched.
 func PatchStream(store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
 	p, err := streamPlaces(store, c, len(clean))
 	if err != nil {

@@ -10,26 +10,26 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// PathExpansion is how much of a model's loss the paths through its sublayers take away, by how many
-// sublayers they go through: Elhage et al. 2021, "Two-Layer Attention-Only Transformers", term importance
-// analysis. With all patterns of attention held at those of the model's own run,
+// PathExpansion measures how much of a model's loss the paths through its sublayers remove, by the number of
+// sublayers that they go through: Elhage et al. 2021, "Two-Layer Attention-Only Transformers", term importance
+// analysis. With all attention patterns held as in the model's own run,
 //
 //	order 0: each sublayer's output is 0, which leaves the direct path, embedding to unembedding
 //	order n: each sublayer's output is what it was, before it was replaced, in the run of order n-1
 //
-// so that the run of order n has all paths of at most n steps, a step being a head or a feed-forward. The
-// run of as many orders as there are sublayers is the model's own. In a model of attention alone the steps
-// are linear but for the norms, which divide in each run by what they find; a feed-forward makes of
-// several paths together something else than of each alone, and counts as one step. What a stream computes
-// besides its sublayers (mixing coefficients, cells) is a part of every path.
+// so that the run of order n has all paths of at most n steps, where a step is a head or a feed-forward. The run
+// whose order is the number of sublayers is the model's own. In a model of attention alone the steps are linear
+// except for the norms, which use their scale in each run; a feed-forward is not linear in the sum of several paths,
+// and counts as one step. What a stream computes besides its sublayers (mixing coefficients, cells) is part of every
+// path.
 type PathExpansion struct {
 	Rows   int         `json:"rows"`   // of text
 	Tokens int         `json:"tokens"` // whose successors are predicted
 	Model  Estimate    `json:"model"`  // loss, in nats
 	Orders []PathOrder `json:"orders"` // from 0
 	Steps  []PathStep  `json:"steps"`  // the paths of one step, by their sublayer
-	// Heads are paths of one step by their head, Pairs those of two heads, virtual heads (the heads of
-	// the first by those of the second); nil: not asked for.
+	// Heads are the paths of one step through each head, Pairs the paths through two heads, virtual heads;
+	// nil: not asked for.
 	Heads []HeadPath `json:"heads,omitempty"`
 	Pairs []HeadPath `json:"pairs,omitempty"`
 }
@@ -47,7 +47,7 @@ type PathOrder struct {
 type PathStep struct {
 	Site  string   `json:"site"`
 	Alone Estimate `json:"alone"` // how much they take off the loss of the direct path
-	Last  Estimate `json:"last"`  // how much they take off that of the direct path and all other paths of one step
+	Last  Estimate `json:"last"`  // how much they take off the loss of the direct path and all other paths of one step
 }
 
 // HeadPath is a path through one head, or through two: how much it takes off the loss of all shorter paths.
@@ -57,7 +57,7 @@ type HeadPath struct {
 	Gain   Estimate `json:"gain"`
 }
 
-// PathOptions say what MeasurePaths takes apart further.
+// PathOptions say what MeasurePaths measures in addition.
 type PathOptions struct {
 	// Heads measures each head's path of one step, and each virtual head: heads + pairs of heads of
 	// different layers runs a row.
@@ -100,7 +100,7 @@ type pathSite struct {
 	size         int // entries of one of them, a token
 }
 
-// pathSites are a model's, in the order of the run.
+// pathSites returns a model's path sites in the order of the run.
 func pathSites(store *graph.Store, c models.Spec) ([]pathSite, error) {
 	m, err := cache.Sketch(store, c)
 	if err != nil {
@@ -119,7 +119,7 @@ func pathSites(store *graph.Store, c models.Spec) ([]pathSite, error) {
 	return sites, nil
 }
 
-// pathCounts is the number of paths of each number of steps: the coefficients of the product of
+// pathCounts returns the number of paths for each number of steps: the coefficients of the product of
 // (1 + heads x) over the sites.
 func pathCounts(sites []pathSite) []float64 {
 	counts := make([]float64, len(sites)+1)

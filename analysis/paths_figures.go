@@ -50,8 +50,8 @@ func addHeadPaths(t *figure.Table, kind string, paths []HeadPath) {
 	}
 }
 
-// Figures are the gains by order, those of the paths of one step, and the heads' and virtual heads' if
-// they were measured.
+// Figures shows the gains by order, the gains of the paths of one step and, if they were measured, the gains of
+// heads and virtual heads.
 func (p *PathExpansion) Figures() []figure.Figure {
 	orders := figure.NewBars("What the paths of each number of steps take off the loss", "nats ± standard error")
 	for _, o := range p.Orders[min(1, len(p.Orders)):] {

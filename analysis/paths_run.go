@@ -21,7 +21,7 @@ type pathRow struct {
 	model  float64              // the loss
 }
 
-// outputs are what sites hand to their writes, by the order of the sites; nil: zeros.
+// outputs holds what sites hand to their writes, in the order of the sites; nil: zeros.
 type outputs [][]float64
 
 func newPathRow(store *graph.Store, c models.Spec, ids []int32, sites []pathSite) (*pathRow, error) {
@@ -167,8 +167,8 @@ func (p *pathValues) addHeads(r *pathRow, first outputs, direct, all float64) er
 	return nil
 }
 
-// addPairs measures the pairs of a head and each of a later site's; made is what these made of the
-// direct path and that head together.
+// addPairs measures the pairs of a head and each head of a later site; made is what the latter computed from the
+// direct path and the first head together.
 func (p *pathValues) addPairs(r *pathRow, name string, site int, made []float64, first outputs, all float64) error {
 	s := p.sites[site]
 	if !s.attends {

@@ -20,7 +20,7 @@ func times(a, b mat.Matrix, more ...mat.Matrix) *mat.Dense {
 	return matmul.Mul(a, matmul.Mul(b, c))
 }
 
-// transposed is a matrix's transpose, in memory of its own.
+// transposed returns a copy of a matrix, transposed.
 func transposed(m mat.Matrix) *mat.Dense { return mat.DenseCopyOf(m.T()) }
 
 // triangle is R [k, k] of w = Q R [n, k]: with Q's columns orthonormal, ||w x|| = ||R x|| for

@@ -9,13 +9,13 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Reads is the diagram of one token of one run: what each site reads of the stream, u, as a sum over
-// those that wrote it. What writer w contributes has the share
+// Reads is the diagram of one token of one run: what each site reads from the stream, u, as a sum over
+// the writers. Writer w contributes the share
 //
 //	share = <u_w, u> / <u, u>,   u = sum over w of u_w + Constant
 //
 // where u_w has been carried to the site with the coefficients of the run frozen
-// (stream.Frozen.CarryTo), before the site's norm. The shares of a site add up to 1, but for
+// (stream.Frozen.CarryTo), before the site's norm. The shares of a site add up to 1, except for
 // the biases of norms on the way. The last site is the unembedding.
 type Reads struct {
 	Token int                 `json:"token"`
@@ -47,7 +47,7 @@ func (d *Decomposition) ReadsByHead(token int) (*Reads, error) {
 	})
 }
 
-// writtenTerm is what a node writes at a source of the stream.
+// writtenTerm holds what a node writes at a source of the stream.
 type writtenTerm struct {
 	node, source string
 	y            []float64
@@ -91,7 +91,7 @@ func (d *Decomposition) readsOf(token int, written func(w stream.Writer, token i
 	return r.Reads, nil
 }
 
-// readsDraft is a Reads in the making.
+// readsDraft collects a Reads.
 type readsDraft struct {
 	*Reads
 	terms []writtenTerm

@@ -31,8 +31,8 @@ type RepeatTask struct {
 }
 
 // Train trains a model of config c, and returns its weights and the loss of each step, in nats
-// a token that can be known (those of a row's first period are not counted). It is an error if
-// the config is not valid, or the fields are not what they say.
+// a token that can be known (tokens of a row's first period are not counted). It returns an error if the
+// config or the fields are not valid.
 func (r RepeatTask) Train(c models.Spec) (*graph.Store, []float64, error) {
 	if err := r.check(c); err != nil {
 		return nil, nil, err

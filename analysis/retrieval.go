@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// WriteRetrieval is what a running matrix stream's readers get of each writer. The stream of a token is
+// WriteRetrieval measures what the readers of a running matrix stream get from each writer. The stream of a token is
 // the sum of the outer products that were written to it, X = sum_i w_i ⊗ y_i, so that a read by a
 // key r is attention over the earlier writes of the token with weights that are not normalised
 // (linear attention, Katharopoulos et al. 2020, arXiv 2006.16236; without the softmax of the update rule
@@ -19,7 +19,7 @@ import (
 //	r X = sum_i (r . w_i) y_i
 //
 // With the norm in front of it at the scale of the run, the read is q = sum_i c_i, each c_i linear in
-// w_i ⊗ y_i; the norm's bias, which is of no writer, is left out.
+// w_i ⊗ y_i; the norm's bias, which comes from no writer, is left out.
 type WriteRetrieval struct {
 	Dk        int                `json:"dk"`
 	Dv        int                `json:"dv"`
@@ -36,8 +36,8 @@ type KeyedRead struct {
 	Keys   int    `json:"keys"`
 	Writes int    `json:"writes"` // earlier ones, each by one key
 	// Share is what each earlier writer s contributes, sum <c_s, q> / sum <q, q> over tokens and keys: they add
-	// up to 1, and may be below 0. Energy is the mean of |c_s|^2 over that of all writers, Chance what it is for
-	// keys drawn uniformly, but for gains: |X_s|^2 over that of all writers, with X_s what s wrote.
+	// up to 1, and may be below 0. Energy is the mean of |c_s|^2 over the sum for all writers. Chance is its value
+	// for keys drawn uniformly, without gains: |X_s|^2 over the sum for all writers, with X_s what s wrote.
 	Share  []float64 `json:"share"`
 	Energy []float64 `json:"energy"`
 	Chance []float64 `json:"chance"`
@@ -57,8 +57,8 @@ type Sharpness struct {
 	Signal float64 `json:"signal"`
 }
 
-// ReadBack is how well what a writer wrote can be read by the keys that wrote it, w_i X / |w_i|^2, of what the
-// stream is where a later site reads.
+// ReadBack says how well the keys with which a writer wrote, w_i X / |w_i|^2, read back what it wrote from the
+// stream X at a later site.
 type ReadBack struct {
 	Writer   string  `json:"writer"`
 	Reader   string  `json:"reader"`
@@ -67,8 +67,8 @@ type ReadBack struct {
 	Random   float64 `json:"random"`   // its mean if the keys of the other writes were drawn uniformly
 }
 
-// RetrievalByDistance is of all pairs of a site and a later reader with as many sites in between: means of Share
-// and of Energy / Chance, medians of the errors, which are large where a faint writer is among loud ones.
+// RetrievalByDistance summarises all pairs of a site and a later reader with the same number of sites in between:
+// means of Share and of Energy / Chance, and medians of the errors, which are large for a faint writer among loud ones.
 type RetrievalByDistance struct {
 	Distance int     `json:"distance"`
 	Pairs    int     `json:"pairs"`
@@ -97,7 +97,7 @@ func RetrieveWrites(run *cache.Cache, seed uint64) (*WriteRetrieval, error) {
 	return r.result, nil
 }
 
-// retrieving is a WriteRetrieval in the making.
+// retrieving collects a WriteRetrieval.
 type retrieving struct {
 	d        *Decomposition
 	draw     *rand.Rand
@@ -141,7 +141,7 @@ func (r *retrieving) setOut() {
 	}
 }
 
-// newReaders are the parts of a reader with m keys: an attention's queries, keys and values.
+// newReaders returns the parts of a reader with m keys; an attention's are queries, keys and values.
 func (r *retrieving) newReaders(site string, m int) []*readSum {
 	spec, writers := r.d.run.Model().Spec(), len(r.result.Writers)
 	heads, shared := spec.HeadCount(), spec.KVHeads()

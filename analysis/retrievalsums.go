@@ -10,7 +10,7 @@ import (
 	"github.com/residua-go/residua/stream/linear"
 )
 
-// tokenWrites is what has been written for a token so far: X = sum_i w_i ⊗ y_i.
+// tokenWrites holds what has been written for a token so far: X = sum_i w_i ⊗ y_i.
 type tokenWrites struct {
 	dk, dv  int
 	writers []int      // of each write
@@ -51,7 +51,7 @@ func stacked(a, b *mat.Dense) *mat.Dense {
 	return &both
 }
 
-// read is what a key [Dk] reads of each write after a norm, c [N, Dv].
+// read returns what a key [Dk] reads of each write after a norm, c [N, Dv].
 func (w *tokenWrites) read(norm linear.Norm, key []float64) *mat.Dense {
 	centred := norm.Centre
 	norm.Centre = false
@@ -94,7 +94,7 @@ func (w *tokenWrites) readBack(backs []backSum) {
 // backSum is the sums of a ReadBack.
 type backSum struct{ error, random, size float64 }
 
-// readSum is a KeyedRead in the making: until it is finished its numbers are sums over tokens and keys.
+// readSum collects a KeyedRead: until finish its numbers are sums over tokens and keys.
 type readSum struct {
 	KeyedRead
 	first         int     // of its keys, among those of the site

@@ -83,7 +83,7 @@ func (r *Rotation) parts() []rotationPart {
 	return []rotationPart{{SpaceStream, &r.Stream}, {SpaceKey, &r.Key}, {SpaceValue, &r.Value}}
 }
 
-// rotatableSpaces are what can be rotated in a model's stream by its weights; none of most streams.
+// rotatableSpaces lists the spaces of a model's stream that can be rotated by its weights. Most streams have none.
 func rotatableSpaces(c models.Spec) []stream.Space {
 	if rotatable, ok := c.Design().(stream.Rotatable); ok {
 		return rotatable.Spaces()
@@ -132,14 +132,13 @@ func spaceOf(c models.Spec, name string) (string, error) {
 // al. 2024, "SliceGPT", section 3.1). What is written is multiplied by Q, W <- W Q, what
 // reads by its transpose, W <- Q^T W.
 //
-// Vector streams: exact for every model. What has a basis of its own, the norms' gains,
-// biases and mean, is first folded into the weights (FoldNorms), which unties the
-// embedding. A LayerNorm with biases stays one; its stream is rotated about the vector of
-// ones, whatever KeepOnes says.
+// Vector streams: exact for every model. The norms' gains, biases and mean, which depend on the basis, are
+// first folded into the weights (FoldNorms), which unties the embedding. A LayerNorm with biases stays a
+// LayerNorm; its stream is rotated about the vector of ones, whatever KeepOnes says.
 //
 // Matrix streams (X [Dk, Dv] becomes Key^T X Value): exact for RMSNorm with unit gains, and
-// with KeepOnes for LayerNorm with unit gains; rotary positions need the value space as it
-// is. Gains of Dk x Dv entries cannot be folded into weights. MeasureRotation says how far
+// with KeepOnes for LayerNorm with unit gains; with rotary positions the value space cannot be
+// rotated. Gains of Dk x Dv entries cannot be folded into weights. MeasureRotation says how far
 // each of these moves the logits.
 //
 // The config differs in norm and tie_embeddings at most. Errors: a stream without this

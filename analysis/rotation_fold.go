@@ -13,7 +13,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// FoldNorms moves all of a vector stream's norms that depends on the basis into the weights
+// FoldNorms moves everything in a vector stream's norms that depends on the basis into the weights
 // after them and in front of them, in a copy that computes the same logits. With gain g,
 // bias b and centring C = I - 1 1^T/D a norm before a weight is
 //
@@ -22,16 +22,15 @@ import (
 //
 // so that gains become 1 when weights that read become C diag(g) W (no C for RMSNorm), and
 // weights that write become W C. A LayerNorm without biases is then an RMSNorm of a
-// centred stream, and the config says so (Ashkboos et al. 2024, "SliceGPT", section 3.2). RMSNorm
-// with biases is no model here: a LayerNorm with biases stays, and its constant b W goes
+// centred stream, and the config says so (Ashkboos et al. 2024, "SliceGPT", section 3.2). There is no RMSNorm
+// with biases here: a LayerNorm with biases stays, and its constant b W goes
 // along the one direction that centring leaves free. With the norm's bias 1 (all ones) and
 // W' = C diag(g) W + 1^T (b W)/D it is exact for any gain, also 0, and needs no bias of the
 // reader:
 //
 //	(z + 1) W' = z C diag(g) W + b W    for z = h C / sigma, as z 1^T = 0 and 1 C = 0
 //
-// The unembedding, which reads after the final norm, becomes a weight of its own where it
-// was tied. Errors: another stream than vector; a Store that lacks parameters.
+// A tied unembedding, which reads after the final norm, becomes a separate weight. Errors: another stream than vector; a Store that lacks parameters.
 func FoldNorms(store *graph.Store, c models.Spec) (*graph.Store, models.Spec, error) {
 	if err := checkSpec(c); err != nil {
 		return nil, c, err
@@ -99,7 +98,7 @@ func (f folding) fold(p *graph.Param) error {
 	return errors.Wrapf(graph.SetFloat64s(p.Value, values), "parameter %q", p.Name)
 }
 
-// values are a parameter's, those of a tied unembedding the transposed table's.
+// values returns a parameter's values; for a tied unembedding, the transposed table's.
 func (f folding) values(name string) ([]float64, error) {
 	ofTable := f.tied && name == "unembedding"
 	if ofTable {

@@ -16,7 +16,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// What gives a stream a basis of its own: the breakers of rotation invariance.
+// The breakers of rotation invariance: what gives a stream a privileged basis.
 const (
 	BreakerNone   = "none"       // RMSNorm, gains of 1, no rotary positions
 	BreakerMean   = "joint mean" // that LayerNorm takes away
@@ -55,9 +55,9 @@ type RotationReportOptions struct {
 }
 
 // MeasureRotation measures every space of the stream and every breaker that the model may
-// have, on one row of token ids. A LayerNorm's mean is taken away by making it an RMSNorm; a
-// model with biases, which RMSNorm has not, keeps it and is rotated about the vector of ones
-// instead (Norm and KeepOnes of a row tell).
+// have, on one row of token ids. A LayerNorm's mean is removed by making it an RMSNorm. A model with biases,
+// which an RMSNorm lacks, keeps the mean and is rotated about the vector of ones instead (see Norm and KeepOnes
+// of a row).
 func MeasureRotation(store *graph.Store, c models.Spec, ids []int32, o RotationReportOptions) (*RotationReport, error) {
 	if err := CheckRotatable(c); err != nil {
 		return nil, err

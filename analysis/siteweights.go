@@ -104,8 +104,8 @@ func (f *Folded) featureWeights(site string) (count int, columns func() *mat.Den
 	return (p.Size() + gated.Size()) / f.c.Width(), func() *mat.Dense { return f.gatedWeights(site) }
 }
 
-// setOwn finds those of an attention: of its queries, keys and values together or, where each reads in a way of its own, one below the
-// other. They are not kept: they may be large.
+// setOwn finds the directions with which an attention reads: for queries, keys and values together or, if each reads
+// differently, one below the other. They are not kept, because they may be large.
 func (f *Folded) setOwn(e *end, names []string) {
 	for _, name := range names {
 		norms, own := f.after(name)
@@ -166,8 +166,8 @@ func keyRows(w linear.Mix) *mat.Dense {
 	return mat.DenseCopyOf(mat.NewDense(w.In, w.Out, w.Vectors))
 }
 
-// blockWeights are W1 [F, N] of a feed-forward as they stand, of the features F = D or R*Dv: N
-// neurons, those of all experts one after another.
+// blockWeights returns W1 [F, N] of a feed-forward as it is, with F = D or R*Dv features and N neurons; the neurons
+// of all experts follow each other.
 func (f *Folded) blockWeights(site string) *mat.Dense {
 	p, features := f.store.Param(f.parameter(site, "w1")), f.c.Width()
 	if len(p.Shape) == 2 {

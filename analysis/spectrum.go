@@ -11,8 +11,8 @@ import (
 	"github.com/residua-go/residua/analysis/check"
 )
 
-// Spectrum is how many directions of the stream a weight uses, by its singular values s_i,
-// p_i = s_i^2 / sum_j s_j^2 being their shares of its energy:
+// Spectrum says how many directions of the stream a weight uses, by its singular values s_i and their
+// shares p_i = s_i^2 / sum_j s_j^2 of its energy:
 //
 //	EffectiveRank = exp(-sum p_i ln p_i)
 //	StableRank    = sum s_i^2 / max s_i^2
@@ -22,7 +22,7 @@ import (
 // it is at most theirs. A weight of zeros has rank 0.
 type Spectrum struct {
 	Dimensions int       `json:"dimensions"`      // of the space
-	Singular   []float64 `json:"singular_values"` // descending, as many as rows or columns, whichever are fewer
+	Singular   []float64 `json:"singular_values"` // descending; their number is the smaller of rows and columns
 	Effective  float64   `json:"effective_rank"`
 	Stable     float64   `json:"stable_rank"`
 	Directions int       `json:"directions"` // that hold EnergyShare of sum s_i^2
@@ -37,8 +37,8 @@ type subspace struct {
 	projector              []float64
 }
 
-// spectrumOf takes the weights of a whole site apart. It goes over the eigenvalues of their
-// Gram matrix: singular values below 1e-8 of the largest are rounding.
+// spectrumOf returns the spectrum of the weights of a whole site. It uses the eigenvalues of their Gram
+// matrix, so singular values below 1e-8 of the largest are rounding errors.
 func spectrumOf(e end) (Spectrum, subspace, error) {
 	gram := e.wholeGram() // [D, D]
 	kept := mat.DenseCopyOf(gram)
@@ -53,7 +53,7 @@ func spectrumOf(e end) (Spectrum, subspace, error) {
 	return s, space, nil
 }
 
-// spectrumOfGram is the spectrum of rows whose Gram matrix [D, D] is g, which it overwrites.
+// spectrumOfGram returns the spectrum of rows whose Gram matrix [D, D] is g, which it overwrites.
 func spectrumOfGram(g *mat.Dense, rows int) (Spectrum, *symmetric, error) {
 	name := fmt.Sprintf("singular values of %d x %d entries", g.RawMatrix().Rows, rows)
 	if !finiteMatrix(g) {
@@ -91,8 +91,8 @@ func newSpectrum(energies []float64, dimensions int) Spectrum {
 	return s
 }
 
-// subspaceOf is the span of the eigenvectors of the k largest eigenvalues of gram: of these, or of the
-// others, P = I - P', whichever are fewer.
+// subspaceOf returns the span of the eigenvectors of the k largest eigenvalues of gram. It computes these or,
+// if they are fewer, the others, P = I - P'.
 func subspaceOf(eigen *symmetric, gram *mat.Dense, k int) (subspace, bool) {
 	d := eigen.n
 	space := subspace{dimensions: d, directions: k}
@@ -124,8 +124,8 @@ func subspaceOf(eigen *symmetric, gram *mat.Dense, k int) (subspace, bool) {
 	return space, true
 }
 
-// overlap is the mean squared cosine of the principal angles between two subspaces (Björck &
-// Golub 1973), of which there are as many as the smaller one has directions:
+// overlap returns the mean squared cosine of the principal angles between two subspaces (Björck & Golub
+// 1973). There is an angle for each direction of the smaller subspace:
 //
 //	sum_i cos^2 theta_i = ||U^T V||_F^2 = tr(P_U P_V)
 //
@@ -134,13 +134,12 @@ func (s subspace) overlap(t subspace) float64 {
 	return floats.Dot(s.projector, t.projector) / float64(min(s.directions, t.directions))
 }
 
-// RandomOverlap is the mean squared cosine of the principal angles between two subspaces of
-// k1 and k2 of d dimensions, one of which is drawn uniformly: its mean and its standard
-// deviation. By symmetry E P_U = k1/d I, and so
+// RandomOverlap returns the mean and the standard deviation of the mean squared cosine of the principal
+// angles between two subspaces, with k1 and k2 of d dimensions, if one is drawn uniformly. By symmetry E P_U = k1/d I, and so
 //
 //	E tr(P_U P_V) = k1 k2 / d,   Var tr(P_U P_V) = 2 k1 k2 (d-k1) (d-k2) / (d^2 (d-1) (d+2))
 //
-// of which the mean squared cosine is 1/min(k1, k2). The variance follows from the invariance
+// and the mean squared cosine is this over min(k1, k2). The variance follows from the invariance
 // of E P_U ⊗ P_U under rotations and P_U^2 = P_U.
 func RandomOverlap(k1, k2, d int) (mean, deviation float64) {
 	least := float64(min(k1, k2))

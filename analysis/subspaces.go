@@ -35,7 +35,7 @@ type Subspaces struct {
 	Overlaps []Overlap      `json:"overlaps"`
 }
 
-// SiteSpectrum is what one site reads or writes.
+// SiteSpectrum is the spectrum of what one site reads or writes.
 type SiteSpectrum struct {
 	Site  string `json:"site"`
 	Reads bool   `json:"reads"` // else it is what the site writes
@@ -53,9 +53,9 @@ type Overlap struct {
 	Deviation float64 `json:"deviation"` // its standard deviation then
 }
 
-// FindSubspaces measures what the sites of a model read and write. Of a stream with D
-// directions it takes about 4L+3 eigenvalue problems of D x D, as many at a time as there are
-// cores: some 20 seconds for the size of GPT-2 small on two.
+// FindSubspaces measures what the sites of a model read and write. For a stream with D directions it solves
+// about 4L+3 eigenvalue problems of D x D, one on each core at a time: some 20 seconds for the size of GPT-2
+// small on two cores.
 func FindSubspaces(store *graph.Store, c models.Spec) (*Subspaces, error) {
 	f, err := Fold(store, c)
 	if err != nil {
@@ -77,7 +77,7 @@ func FindSubspaces(store *graph.Store, c models.Spec) (*Subspaces, error) {
 	return s, nil
 }
 
-// takeApart makes the spectra of all weights.
+// takeApart computes the spectra of all weights.
 func takeApart(accesses []end) ([]Spectrum, []subspace, error) {
 	spectra, spaces := make([]Spectrum, len(accesses)), make([]subspace, len(accesses))
 	return spectra, spaces, concurrently(len(accesses), func(i int) (err error) {

@@ -12,7 +12,7 @@ import (
 )
 
 // CheckWeighted returns a check.UnsupportedError unless a model's heads and feed-forwards write linearly and read after a
-// norm, as those of a stream.Weighted do.
+// norm, as in a stream.Weighted.
 func CheckWeighted(c models.Spec) error {
 	return needs(c, "a stream to which heads and feed-forwards write linearly", func(m *models.Model) bool { return staticForm(m) != nil })
 }
@@ -30,7 +30,7 @@ func CheckMixing(c models.Spec) error {
 	return needs(c, "a stream that mixes by coefficients", func(m *models.Model) bool { return len(stream.Mixings(m.Stream())) > 0 })
 }
 
-// CheckRotatable returns a check.UnsupportedError unless a rotation can be folded into a model's weights, as into those of a
+// CheckRotatable returns a check.UnsupportedError unless a rotation can be folded into a model's weights, as for a
 // stream.Rotatable.
 func CheckRotatable(c models.Spec) error {
 	return needs(c, "a stream that can be rotated", func(*models.Model) bool { return len(rotatableSpaces(c)) > 0 })

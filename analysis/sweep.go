@@ -57,8 +57,8 @@ func newSweep(title, rowLabel, columnLabel string, columns int, m Metric) *Sweep
 // less time than multiplying by them.
 const sweepTokens = 256
 
-// sweepRunner runs as many rows of ids at a time as pay, if the named activations can differ between
-// them.
+// sweepRunner returns a Runner and how many rows of ids it runs at a time: as many as are worthwhile, if the named
+// activations can differ between rows.
 func sweepRunner(store *graph.Store, c models.Spec, ids []int32, names []string, runs int) (r *cache.Runner, rows int, err error) {
 	if len(ids) == 0 {
 		return nil, 0, noPrompt()
@@ -102,7 +102,7 @@ func (s *Sweep) measure(r *cache.Runner, rows int, ids []int32, names []string, 
 	return nil
 }
 
-// runModel is run with a runner of its own.
+// runModel is like run, with its own runner.
 func (s *Sweep) runModel(store *graph.Store, c models.Spec, ids []int32, names []string, at func(name string, column int) cache.Intervention) error {
 	r, rows, err := sweepRunner(store, c, ids, names, 1+len(names)*len(s.Columns))
 	if err != nil {

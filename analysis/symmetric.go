@@ -22,7 +22,7 @@ type symmetric struct {
 	scale            float64   // a power of two that A has been divided by
 }
 
-// newSymmetric takes a apart, which it overwrites; ok is false where the eigenvalues are not found.
+// newSymmetric decomposes a, which it overwrites. ok is false if the eigenvalues are not found.
 func newSymmetric(a *mat.Dense) (s *symmetric, ok bool) {
 	raw := a.RawMatrix()
 	n := raw.Rows
@@ -70,7 +70,7 @@ const (
 	eigenResidual   = 1e-13 // ||T x - l x|| of the largest eigenvalue's size, times sqrt(n)
 )
 
-// iterate makes row i of rows an eigenvector of T.
+// iterate computes an eigenvector of T in row i of rows.
 func (s *symmetric) iterate(rows *mat.Dense, i int, value, size float64, draw *rand.Rand) bool {
 	x := rows.RawRowView(i)
 	for j := range x {

@@ -49,8 +49,7 @@ func TensorProductNames(layer int) []string {
 	return []string{name + ".norm.out", PatternName(layer), name + ".heads"}
 }
 
-// RunTensorProduct runs a model on one row of token ids and makes the tensor-product form of
-// one head.
+// RunTensorProduct runs a model on one row of token ids and returns the tensor-product form of one head.
 func RunTensorProduct(store *graph.Store, c models.Spec, ids []int32, layer, head int) (*TensorProduct, error) {
 	f, err := Fold(store, c)
 	if err != nil {
@@ -66,7 +65,7 @@ func RunTensorProduct(store *graph.Store, c models.Spec, ids []int32, layer, hea
 	return TensorProductOf(run, layer, head)
 }
 
-// TensorProductOf makes the form of a head in a run of one row that kept TensorProductNames(layer).
+// TensorProductOf returns the form of a head in a run of one row that kept TensorProductNames(layer).
 func TensorProductOf(run *cache.Cache, layer, head int) (*TensorProduct, error) {
 	h, err := newHeadMap(run, layer, head)
 	if err != nil {

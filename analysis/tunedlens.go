@@ -10,13 +10,13 @@ import (
 )
 
 // TunedLens is a logit lens that has learned the way to the end (Belrose et al. 2023, "Eliciting Latent
-// Predictions from Transformers with the Tuned Lens", arXiv 2303.08112, eq. 8): after each writer but the
-// last an affine map of its own,
+// Predictions from Transformers with the Tuned Lens", arXiv 2303.08112, eq. 8): each writer but the last is
+// followed by its own affine map,
 //
 //	logits = Unembed(Norm(u A + b))
 //
-// with u [F] what the readout reads of the stream so far. Of streams of which more than a norm makes the
-// features (the matrix stream's keys read after it), x [F] are those features, and logits = Unembed(x A + b).
+// with u [F] what the readout reads from the stream so far. In streams where more than a norm makes the features (the
+// matrix stream's keys read after it), the map acts on the features x [F]: logits = Unembed(x A + b).
 type TunedLens struct{ Maps []Translator }
 
 // Translator is a writer's map, z = x Weight + Bias.
@@ -52,7 +52,7 @@ func (d *Decomposition) Tuned(l *TunedLens) *Decomposition {
 	return &tuned
 }
 
-// lensInputs are what the maps of a tuned lens act on, [n, F], of n tokens' ends in ends [T, Size]; normed
+// lensInputs returns what the maps of a tuned lens act on, [n, F], for n tokens' ends in ends [T, Size]; normed
 // tells whether a norm follows.
 func (d *Decomposition) lensInputs(ends []float64, first, n int) (x []float64, normed bool) {
 	u, _ := d.frozen.ReadoutInput(ends) // as many as Decompose has read out

@@ -10,7 +10,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// lensRows is what lenses see of tokens.
+// lensRows holds what lenses see of tokens.
 type lensRows struct {
 	width   int
 	cap     float64    // of logits, 0: none
@@ -102,8 +102,8 @@ func (r *lensRows) look(t Translator, x *mat.Dense) (logits *mat.Dense, back fun
 	return r.logits(features), back
 }
 
-// rowGradient turns a token's logits into the gradient of KL(final || lens), which it returns, with respect
-// to what the soft cap, if there is one, makes them of.
+// rowGradient returns KL(final || lens) and replaces a token's logits by its gradient with respect to the logits
+// before the soft cap.
 func (r *lensRows) rowGradient(logits, final []float64) float64 {
 	logZ, kl := floats.LogSumExp(logits), 0.0
 	for v, logit := range logits {

@@ -33,10 +33,10 @@ func (o *TuneOptions) resolve() error {
 // heldOut is one row in how many that a lens is measured on and not trained.
 const heldOut = 5
 
-// TuneLens trains a tuned lens of a model on tokens, in rows as long as those of training: the divergence
-// of the lens from the model's own distribution, KL(final || lens), mean over tokens and writers, by Adam at
-// a rate of 0.3/F that falls to 0 along half a cosine. Every fifth row is held out; LensFit says what the
-// divergence is there. It is an error if there are no 2 rows.
+// TuneLens trains a tuned lens of a model on tokens, in rows as long as in training. It minimises the divergence of
+// the lens from the model's own distribution, KL(final || lens), averaged over tokens and writers, by Adam at a
+// rate of 0.3/F that falls to 0 along half a cosine. Every fifth row is held out; LensFit has the divergence
+// there. It returns an error if there are fewer than 2 rows.
 func TuneLens(store *graph.Store, c models.Spec, tokens []int32, o TuneOptions) (*TunedLens, *LensFit, error) {
 	if err := o.resolve(); err != nil {
 		return nil, nil, err

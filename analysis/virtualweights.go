@@ -13,13 +13,13 @@ import (
 )
 
 // VirtualWeights are the weights that connect two sites directly, through the stream (Elhage
-// et al. 2021, "Virtual Weights and the Residual Stream as a Communication Channel"): of
-// W_out [n, D], rows along which the first writes, and W_in [D, m], columns with which the
-// second reads, their product
+// et al. 2021, "Virtual Weights and the Residual Stream as a Communication Channel"): the product of
+// W_out [n, D], the rows along which the first writes, and W_in [D, m], the columns with which the
+// second reads,
 //
 //	W_out M W_in  [n, m]
 //
-// with the weights of Folded. For a matrix stream X [Dk, Dv] they are whole, values and not keys alone:
+// with the weights of Folded. For a matrix stream X [Dk, Dv] they include values, not only keys:
 //
 //	W2 (K_write ⊗ I) C diag(g) (K_read ⊗ I)^T W1
 //
@@ -38,8 +38,8 @@ import (
 //	denseformer           a I, a of the averages' weights
 //	mudd                  a I, another one into q, k and v each, a the mean of products of the sums' weights
 //
-// Without a run a = 1 (mudd: as its weights' static part b says) and A is as a virtual width network's coefficients start: slot i is
-// read where slot i mod m was written. W_E of such a network has rows of n slots and W_U
+// Without a run a = 1 (mudd: from its weights' static part b), and A is the virtual width network's at the start:
+// slot i is read where slot i mod m was written. W_E of such a network has rows of n slots and W_U
 // includes the group norm and W_reduce; W_expand is a part of M.
 type VirtualWeights struct {
 	Writer  string `json:"writer"`

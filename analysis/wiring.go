@@ -16,16 +16,16 @@ import (
 // Wiring is the diagram of a whole model: who writes where, and who reads it. Its nodes are the
 // embedding, the positions, every head and feed-forward, the aggregates of hierarchical
 // aggregation (which write their hidden neurons' directions; what they read is not drawn) and
-// the unembedding. An edge says how well the directions that one writes agree with those that
-// a later one reads, by their virtual weights,
+// the unembedding. An edge says how well the directions that one node writes agree with the directions that a
+// later one reads, by their virtual weights,
 //
 //	score = ||W_out M W_in|| / (||W_out|| ||W_in|| ||M|| / sqrt(D))
 //
 // Weights that know nothing of each other score about 1/sqrt(D), D the dimensions of the stream, Dk*Dv of a matrix
-// stream (Chance). The edges are those that such weights hardly ever make: of all pairs of a writer and what a later
-// node reads, as many of the smallest p-values as keep the expected share of edges by chance at FDR (Benjamini &
-// Hochberg 1995, "Controlling the false discovery rate", which holds for p-values that are independent or positively
-// dependent; those of pairs that share weights are neither quite).
+// stream (Chance). The edges are the scores that such weights hardly ever reach: of all pairs of a writer and what a
+// later node reads, those with the smallest p-values, as many as keep the expected share of edges by chance at FDR
+// (Benjamini & Hochberg 1995, "Controlling the false discovery rate", which holds for p-values that are independent or
+// positively dependent; p-values of pairs that share weights are not quite either).
 type Wiring struct {
 	Stream string              `json:"stream"`
 	Nodes  []figure.WiringNode `json:"nodes"` // in the order of the run, which gives Layer
@@ -102,14 +102,14 @@ func Wire(store *graph.Store, c models.Spec, o WiringOptions) (*Wiring, error) {
 	return d.Wiring, nil
 }
 
-// wiringDraft is a Wiring in the making: Edges are all pairs at first.
+// wiringDraft collects a Wiring: at first Edges holds all pairs.
 type wiringDraft struct {
 	*Wiring
 	writers, readers []end
 	nodes            map[string]int
 }
 
-// place makes nodes of all parts of ends, in columns in the order of the run.
+// place makes a node for each part of the ends, in columns in the order of the run.
 func (d *wiringDraft) place(ends []end) {
 	slices.SortStableFunc(ends, func(a, b end) int { return cmp.Compare(a.at, b.at) })
 	d.nodes = map[string]int{}

@@ -11,29 +11,29 @@ import (
 	"github.com/residua-go/residua/graph/ops/attention"
 )
 
-// AttentionDesign is the settings of a kind of attention, the struct from which the Attention of each
-// layer is made. The struct's fields are the keys of model.attention that this kind has in a config,
-// with the key as their yaml tag, and its meaning as their help tag; heads, positions and so on are
-// keys of every kind, and are in an AttentionConfig. SoftmaxAttention is one to embed.
+// AttentionDesign holds the settings of a kind of attention: it is the struct from which the Attention of
+// each layer is made. The struct's fields are the keys of model.attention that this kind has in a config,
+// with the key as their yaml tag and its meaning as their help tag. Heads, positions and so on are
+// keys of every kind and are in an AttentionConfig. A design of your own may embed SoftmaxAttention.
 type AttentionDesign interface {
 	// Name is the attention's kind in configs.
 	Name() string
-	// Card is what a reader should know of it.
+	// Card describes the attention for readers: equation, source and use.
 	Card() Card
-	// Check tells the first setting that a model of that many layers cannot have, a *SettingError.
+	// Check returns a *SettingError for the first setting that a model of that many layers cannot have.
 	Check(layers int) error
-	// Exceptions are the layers, rising, that differ from the others, nil if all are alike.
+	// Exceptions lists the layers that differ from the others, in rising order; nil if all are alike.
 	Exceptions() []int
-	// Cost is what the attention of one layer takes in rows of seq tokens.
+	// Cost returns the cost of one layer's attention in rows of seq tokens.
 	Cost(c AttentionConfig, seq float64) Cost
-	// CacheEntries is the number of entries that generation keeps of each token for one layer.
+	// CacheEntries returns how many entries generation keeps for each token and layer.
 	CacheEntries(c AttentionConfig) int
-	// New makes the attention of one layer, its parameters with the prefix name.
+	// New makes the attention of one layer; the names of its parameters start with name.
 	New(b *graph.Builder, name string, c AttentionConfig) Attention
 }
 
-// Attention is the mixing of values between tokens, of one layer: how q, k and v come out of the
-// stream, and how o goes back into it, is the stream's business.
+// Attention mixes values between tokens in one layer. The stream decides how q, k and v are read from it
+// and how o is written back.
 type Attention interface {
 	// Forward maps packed queries, keys and values, qkv [T, (H+2*KV)*Dh], to the heads' outputs
 	// [T, H, Dh]. seq is the number of tokens a row; starts [T] are the document starts, or nil.
@@ -43,8 +43,9 @@ type Attention interface {
 // CausalAttention is softmax attention over a token's document up to the token (attention.Causal).
 // It has parameters where it has QK-norm or a value residual.
 type CausalAttention struct {
-	// PerHead, where it is not nil, maps the heads' outputs [T, H, Dh], each head by itself and linearly; where the
-	// pattern is hooked, [T, H, seq], it maps that instead, so that outputs are sums of values by what is seen.
+	// PerHead, if not nil, maps the heads' outputs [T, H, Dh], linearly and each head by itself. If the pattern
+	// [T, H, seq] is hooked, PerHead maps the pattern instead, so that outputs are sums of values weighted by
+	// what the hook sees.
 	PerHead func(heads *gorgonia.Node) *gorgonia.Node
 
 	b       *graph.Builder
@@ -69,18 +70,18 @@ type AttentionConfig struct {
 	Sinks    int     // with Window: how many of the first tokens of its document, or row, it sees as well
 	QKNorm   bool    // RMSNorm of queries and keys, head by head, before rotary positions
 	NormEps  float64 // its eps
-	// Values, where not nil, is what all attentions of a model share; that of the first of them has First.
+	// Values, if not nil, is shared by all attentions of a model. First is true for the first of them.
 	Values *ValueResidual
 	First  bool
 }
 
-// ValueResidual is the way of the first attention's values v_0 to all later ones, which mix them
-// into their own (Zhou et al. 2024, arXiv 2410.17897, ResFormer):
+// ValueResidual carries the first attention's values v_0 to all later attentions, which mix them into
+// their own (Zhou et al. 2024, arXiv 2410.17897, ResFormer):
 //
 //	v <- lambda_1 v + lambda_2 v_0
 //
-// with 0.5 and 0.5, or where Learned with two parameters an attention that start there. The attentions
-// of a model share one, each of which has to run after the first.
+// with lambda_1 = lambda_2 = 0.5 or, if Learned, with two parameters in each attention that start there. All
+// attentions of a model share one ValueResidual, and the first attention has to run before the others.
 type ValueResidual struct {
 	Learned bool
 	first   *gorgonia.Node // [T, KV*Dh]
@@ -106,7 +107,7 @@ func (c AttentionConfig) Cost(seq float64) Cost {
 	return cost
 }
 
-// seen is how many keys a token of a row of seq tokens sees, itself included, on average.
+// seen returns the mean number of tokens, itself included, that a token sees in a row of seq tokens.
 func (c AttentionConfig) seen(seq float64) float64 {
 	if c.Window == 0 {
 		return (seq + 1) / 2
@@ -115,7 +116,7 @@ func (c AttentionConfig) seen(seq float64) float64 {
 	return float64(p.Visible()) / seq
 }
 
-// CacheEntries are the keys and values of a token.
+// CacheEntries returns the number of entries of a token's keys and values.
 func (c AttentionConfig) CacheEntries() int { return 2 * cmp.Or(c.KVHeads, c.Heads) * c.HeadDim }
 
 // alibiSlopes returns the slopes 2^(-8h/H), h = 1..H (Press et al. 2022, as in the RMT
@@ -147,9 +148,9 @@ func NewAttention(b *graph.Builder, name string, c AttentionConfig) *CausalAtten
 }
 
 // Forward attends: qkv [T, (H+2*KV)*Dh] -> o [T, H, Dh]. seq is the number of tokens a row;
-// starts are the document starts, or nil. Where name.pattern is hooked, the
-// probabilities [T, H, seq] (query, head, the key's index in its row) exist and o is made
-// of them; a generation's cache refuses that.
+// starts are the document starts, or nil. If name.pattern is hooked, the
+// probabilities [T, H, seq] (query, head, the key's index in its row) are computed and o is made
+// from them; this is an error with a generation's cache.
 func (a *CausalAttention) Forward(qkv *gorgonia.Node, seq int, starts *gorgonia.Node) *gorgonia.Node {
 	o := a.options
 	o.Seq, o.Starts = seq, starts
@@ -157,7 +158,7 @@ func (a *CausalAttention) Forward(qkv *gorgonia.Node, seq int, starts *gorgonia.
 	return a.b.Hook(a.name+".heads", a.attend(a.prepared(qkv), o), "head", "value")
 }
 
-// prepared are queries, keys and values as attention uses them.
+// prepared returns queries, keys and values as attention uses them.
 func (a *CausalAttention) prepared(qkv *gorgonia.Node) *gorgonia.Node {
 	o := a.prepare
 	if a.values != nil && !a.first {
@@ -172,7 +173,7 @@ func (a *CausalAttention) prepared(qkv *gorgonia.Node) *gorgonia.Node {
 	return qkv
 }
 
-// attend is causal attention, in one pass unless the pattern is hooked.
+// attend computes causal attention, in one pass unless the pattern is hooked.
 func (a *CausalAttention) attend(qkv *gorgonia.Node, o attention.Options) *gorgonia.Node {
 	pattern := a.name + ".pattern"
 	if !a.b.Hooked(pattern) {
@@ -182,7 +183,7 @@ func (a *CausalAttention) attend(qkv *gorgonia.Node, o attention.Options) *gorgo
 	return attention.Mix(a.b, p, qkv, o)
 }
 
-// perHead is PerHead, or nothing.
+// perHead applies PerHead, if there is one.
 func (a *CausalAttention) perHead(x *gorgonia.Node) *gorgonia.Node {
 	if a.PerHead == nil || x == nil {
 		return x

@@ -1,6 +1,6 @@
 package layers
 
-// Card is what is written by hand about a design, of a stream or of a feed-forward.
+// Card is a description, written by hand, of a stream's, an attention's or a feed-forward's design.
 type Card struct {
 	Title    string
 	Equation string // of one token, in lines

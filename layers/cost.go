@@ -1,8 +1,8 @@
 package layers
 
-// Cost is what a part of a model takes, in closed form; a model's is the sum over its parts.
-// Whatever makes a parameter counts it. The counts are exact up to 2^53, and beyond that too
-// large to matter, where products of int would come out small again.
+// Cost counts what a part of a model takes, in closed form; a model's cost is the sum over its parts.
+// Whatever makes a parameter counts it. The counts are floats, which are exact up to 2^53 and stay
+// large beyond that, where products of ints would overflow.
 type Cost struct {
 	Parameters float64 // all of them
 	Tables     float64 // of Parameters: embedding, positions and unembedding

@@ -9,7 +9,7 @@ import (
 	"github.com/residua-go/residua/graph/ops/linear"
 )
 
-// dense is a dense feed-forward, y = W2 a + b2, of activations a that are f(W1 u + b1), or that two maps of u make.
+// dense is a dense feed-forward, y = W2 a + b2. The activations a are f(W1 u + b1), or made from two maps of u.
 type dense struct {
 	b              *graph.Builder
 	name           string
@@ -40,7 +40,7 @@ func denseCost(hidden int, s FeedForwardSizes) Cost {
 	return LinearCost(in, out, s.Bias).Plus(LinearCost(out, in, s.Bias), ActivationCost(2*out))
 }
 
-// Units are the neurons, with their rows of W2.
+// Units describes the neurons, with their rows of W2.
 func (f *dense) Units() Units {
 	u := Units{Part: "neuron", Count: f.hidden, Activation: f.name + ".activations", Weight: f.w2.Name()}
 	if f.b2 != nil {
@@ -55,7 +55,7 @@ func (f *dense) Forward(u *gorgonia.Node) *gorgonia.Node {
 	return f.b.Hook(f.name+".out", linear.Map(f.b, a, f.w2, linear.Options{Bias: f.b2}), "feature") // [T, In]
 }
 
-// activated is f(W1 u + b1), in one pass unless there is a bias or a hook.
+// activated computes f(W1 u + b1), in one pass unless there is a bias or a hook.
 func (f *dense) activated(u *gorgonia.Node, by kernel.Activation) *gorgonia.Node {
 	hidden, activations := f.name+".hidden", f.name+".activations"
 	if f.b1 == nil && !f.b.Hooked(hidden) && !f.b.Hooked(activations) {

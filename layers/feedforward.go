@@ -6,13 +6,13 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// FeedForwardDesign is a feed-forward's settings, the struct from which a FeedForward is made.
+// FeedForwardDesign holds a feed-forward's settings: it is the struct from which a FeedForward is made.
 // The struct's fields are the keys of model.feedforward in a config, with the key as their yaml
 // tag, and its meaning as their help tag.
 type FeedForwardDesign interface {
 	// Name is the feed-forward's kind in configs.
 	Name() string
-	// Card is what a reader should know of it.
+	// Card describes the feed-forward for readers: equation, source and use.
 	Card() Card
 	// Check returns a *SettingError for the first setting that is not valid.
 	Check() error
@@ -56,12 +56,12 @@ func (s FeedForwardSizes) LastWeights() func(name string, fanIn int, ratio float
 type FeedForward interface {
 	// Forward maps u [T, ...In] to y [T, In].
 	Forward(u *gorgonia.Node) *gorgonia.Node
-	// Units are the parts whose sum y is.
+	// Units describes the parts whose sum is y.
 	Units() Units
 }
 
-// Routed is a feed-forward of experts, of which each token uses some. The nodes of these
-// methods exist from the first call on, and must then be read.
+// Routed is a feed-forward of experts, where each token uses some of them. The first call of a method
+// makes its node, which the program then has to read.
 type Routed interface {
 	FeedForward
 	Balance() *gorgonia.Node // the load-balancing loss of the last Forward, a scalar
@@ -69,12 +69,12 @@ type Routed interface {
 	Counts() *gorgonia.Node  // assignments of each expert in the last Forward, [Experts] Int32
 }
 
-// Units are parts of a block that write to the stream each for itself: neurons, experts.
+// Units are the parts of a block that each write to the stream: neurons or experts.
 type Units struct {
 	Part       string // "neuron"
 	Count      int
 	Activation string // hook of the activations [T, Count], or Whole
-	Weight     string // parameter whose row is what a unit writes at activation 1; none if Whole
+	Weight     string // parameter whose rows the units write at activation 1; "" if Whole
 	Bias       string // parameter that is added to their sum, or ""
-	Whole      bool   // activations are what the units write already, [T, Count, In]
+	Whole      bool   // the activations [T, Count, In] are written as they are
 }

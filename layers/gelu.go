@@ -10,7 +10,7 @@ type GELUConfig struct {
 	Hidden int `yaml:"hidden" default:"required, or preset" max:"1048576" help:"width of the hidden layer"`
 }
 
-// Name is "gelu".
+// Name returns "gelu".
 func (GELUConfig) Name() string { return "gelu" }
 
 // Card describes a dense feed-forward.
@@ -23,10 +23,10 @@ func (GELUConfig) Card() Card {
 	}
 }
 
-// Check wants a hidden layer.
+// Check returns an error unless the hidden layer has at least one neuron.
 func (c GELUConfig) Check() error { return CheckSize("hidden", c.Hidden) }
 
-// Shape is one hidden layer.
+// Shape returns the shape of one hidden layer.
 func (c GELUConfig) Shape() FeedForwardShape { return FeedForwardShape{Hidden: c.Hidden} }
 
 // Cost returns the cost of the two maps and of keeping the hidden layer before and after GELU.

@@ -9,7 +9,7 @@ import (
 // Init says how weights start. Every draw is from N(0, std^2).
 type Init struct {
 	// Std is the numerator of a hidden weight's standard deviation, Std/sqrt(fan_in):
-	// 1 is LeCun's initialisation, 0.02 that of the RMT authors' code.
+	// 1 is LeCun's initialisation, 0.02 the RMT authors' code's.
 	Std float64
 	// Embedding is the standard deviation of embeddings and positions.
 	Embedding float64
@@ -26,8 +26,8 @@ func (i Init) Hidden(name string, fanIn int, widthRatio float64, shape ...int) g
 	return graph.ParamSpec{Name: name, Shape: shape, Init: graph.Normal(i.Std / math.Sqrt(float64(fanIn))), Decay: true, WidthRatio: widthRatio, Role: graph.RoleHidden}
 }
 
-// Output describes a weight whose product is added to the residual stream: as Hidden,
-// times 1/sqrt(2L) (GPT-2, Radford et al. 2019, section 2.3).
+// Output describes a weight whose product is added to the residual stream: like Hidden, with a
+// standard deviation 1/sqrt(2L) times as large (GPT-2, Radford et al. 2019, section 2.3).
 func (i Init) Output(name string, fanIn int, widthRatio float64, shape ...int) graph.ParamSpec {
 	p := i.Hidden(name, fanIn, widthRatio, shape...)
 	if i.Layers > 0 {

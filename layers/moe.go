@@ -13,7 +13,7 @@ import (
 // probabilities are nearly even at first.
 const routerStd = 0.02
 
-// mixture is a mixture of feed-forward experts, of which each token uses a few (see
+// mixture is a mixture of feed-forward experts, where each token uses a few of them (see
 // moe.Mixture): y = sum over the chosen experts i of g_i W2_i gelu(W1_i u + b1_i) + b2_i.
 type mixture struct {
 	b                      *graph.Builder
@@ -24,7 +24,7 @@ type mixture struct {
 	last                   moe.Output
 }
 
-// MoEConfig is the design of a MoE.
+// MoEConfig holds the settings of a mixture of experts.
 type MoEConfig struct {
 	Hidden  int `yaml:"hidden" default:"required, or preset" max:"1048576" help:"width of one expert's hidden layer"`
 	Experts int `yaml:"experts" default:"required, or preset" max:"4096" help:"number of experts"`
@@ -33,7 +33,7 @@ type MoEConfig struct {
 	RawGates bool `yaml:"raw_gates" help:"gates are the router's probabilities as they are, instead of divided by their sum over the chosen experts"`
 }
 
-// Name is "moe".
+// Name returns "moe".
 func (MoEConfig) Name() string { return "moe" }
 
 // Card describes a mixture of experts.
@@ -47,7 +47,7 @@ func (MoEConfig) Card() Card {
 	}
 }
 
-// Defaults are two experts a token.
+// Defaults uses two experts a token.
 func (c MoEConfig) Defaults() FeedForwardDesign {
 	if c.TopK == 0 {
 		c.TopK = min(2, c.Experts)
@@ -55,7 +55,7 @@ func (c MoEConfig) Defaults() FeedForwardDesign {
 	return c
 }
 
-// Check wants experts, and not more a token than there are.
+// Check returns an error unless there are experts, and at least as many as a token uses.
 func (c MoEConfig) Check() error {
 	if err := cmp.Or(CheckSize("hidden", c.Hidden), CheckSize("experts", c.Experts)); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (c MoEConfig) Cost(s FeedForwardSizes) Cost {
 	return all.Plus(LinearCost(float64(s.In), experts, false), ActivationCost(experts+used))
 }
 
-// New is newMoE.
+// New calls newMoE.
 func (c MoEConfig) New(b *graph.Builder, name string, s FeedForwardSizes) FeedForward {
 	return newMoE(b, name, c, s)
 }
@@ -100,15 +100,15 @@ func newMoE(b *graph.Builder, name string, c MoEConfig, s FeedForwardSizes) *mix
 	return m
 }
 
-// Units are the experts.
+// Units describes the experts.
 func (m *mixture) Units() Units {
 	return Units{Part: "expert", Count: m.experts, Activation: m.name + ".experts", Whole: true}
 }
 
-// Forward maps u [T, ...In] to y [T, In]. Where they are hooked, the gates g_ti exist
+// Forward maps u [T, ...In] to y [T, In]. If they are hooked, the gates g_ti are computed
 // as name.gates [T, Experts], and the terms of y as name.experts [T, Experts, In], each
-// expert's output times its gate; both are 0 for experts that a token does not go to. What
-// a hook leaves of gates is read for the chosen experts alone.
+// expert's output times its gate; both are 0 for experts that a token does not go to. Of gates
+// that a hook has replaced, only those of the chosen experts are used.
 func (m *mixture) Forward(u *gorgonia.Node) *gorgonia.Node {
 	m.last = moe.Mixture(m.b, m.b.Hook(m.name+".in", u, inputAxes(u)...), m.router, m.w1, m.w2,
 		moe.Options{TopK: m.topK, ExactGelu: m.exact, RawGates: m.raw, B1: m.b1, B2: m.b2,
@@ -116,7 +116,7 @@ func (m *mixture) Forward(u *gorgonia.Node) *gorgonia.Node {
 	return m.b.Hook(m.name+".out", m.last.Y, "feature") // [T, In]
 }
 
-// hook names what moe.Mixture shows, or is nil where it is not hooked.
+// hook returns the function that hooks what moe.Mixture shows, or nil if nothing hooks it.
 func (m *mixture) hook(what string, axes ...string) func(*gorgonia.Node) *gorgonia.Node {
 	name := m.name + "." + what
 	if !m.b.Hooked(name) {
@@ -125,13 +125,13 @@ func (m *mixture) hook(what string, axes ...string) func(*gorgonia.Node) *gorgon
 	return func(x *gorgonia.Node) *gorgonia.Node { return m.b.Hook(name, x, axes...) }
 }
 
-// Balance is the load-balancing loss of the last Forward, a scalar: 1 where all experts
-// have the same load. The node exists from the first call on, and must then be read.
+// Balance returns the load-balancing loss of the last Forward, a scalar: 1 if all experts have the
+// same load. The first call makes the node, which the program then has to read.
 func (m *mixture) Balance() *gorgonia.Node { return m.last.Balance() }
 
-// RouterZ is the router's z-loss of the last Forward, a scalar; see Balance.
+// RouterZ returns the router's z-loss of the last Forward, a scalar; see Balance.
 func (m *mixture) RouterZ() *gorgonia.Node { return m.last.RouterZ() }
 
-// Counts is the number of assignments of each expert in the last Forward, [Experts] Int32;
+// Counts returns the number of assignments of each expert in the last Forward, [Experts] Int32;
 // see Balance.
 func (m *mixture) Counts() *gorgonia.Node { return m.last.Counts() }

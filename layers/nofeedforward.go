@@ -10,7 +10,7 @@ import (
 // without feed-forwards. It has no settings.
 type NoFeedForward struct{}
 
-// Name is "none".
+// Name returns "none".
 func (NoFeedForward) Name() string { return "none" }
 
 // Card describes a model of attention alone.
@@ -26,13 +26,13 @@ func (NoFeedForward) Card() Card {
 // Defaults changes nothing.
 func (NoFeedForward) Defaults() FeedForwardDesign { return NoFeedForward{} }
 
-// Check has nothing to look at.
+// Check returns nil.
 func (NoFeedForward) Check() error { return nil }
 
-// Shape says that there is none.
+// Shape says that there is no feed-forward.
 func (NoFeedForward) Shape() FeedForwardShape { return FeedForwardShape{None: true} }
 
-// Cost is nothing.
+// Cost returns zero.
 func (NoFeedForward) Cost(FeedForwardSizes) Cost { return Cost{} }
 
 // New is not called, as no block has a feed-forward; it fails.

@@ -28,7 +28,7 @@ func NewNorm(b *graph.Builder, name string, c NormConfig, shape ...int) *Norm {
 	return NewNormFrom(b, name, c, 1, shape...)
 }
 
-// NewNormFrom is NewNorm with a gain that starts at a number.
+// NewNormFrom is like NewNorm, with a gain that starts at the number start.
 func NewNormFrom(b *graph.Builder, name string, c NormConfig, start float64, shape ...int) *Norm {
 	gain := graph.ParamSpec{Name: name, Shape: shape, Init: graph.Initializer{Offset: start}}
 	n := &Norm{b: b, name: name, gain: b.Param(gain), options: norm.Options{RMS: c.RMS, Eps: c.Eps}}
@@ -38,7 +38,7 @@ func NewNormFrom(b *graph.Builder, name string, c NormConfig, start float64, sha
 	return n
 }
 
-// NewNorms makes norms of n vectors a token, each with a gain of its own: a row of the parameter
+// NewNorms makes norms of n vectors a token, each with its own gain, a row of the parameter
 // name [n, width].
 func NewNorms(b *graph.Builder, name string, c NormConfig, n, width int) *Norm {
 	all := NewNorm(b, name, c, n, width)
@@ -51,16 +51,16 @@ func (n *Norm) Forward(x *gorgonia.Node) *gorgonia.Node {
 	return n.b.Hook(n.name+".out", n.Apply(x), n.axes()...)
 }
 
-// Apply is Forward of a norm that is used more than once, so that its output has no name.
+// Apply is like Forward, for a norm that is used more than once: its output has no name.
 func (n *Norm) Apply(x *gorgonia.Node) *gorgonia.Node { return norm.Apply(n.b, x, n.gain, n.options) }
 
-// Gain is the gain's node.
+// Gain returns the gain's node.
 func (n *Norm) Gain() *gorgonia.Node { return n.gain }
 
-// Options are the norm's kind, eps and bias.
+// Options returns the norm's kind, eps and bias.
 func (n *Norm) Options() norm.Options { return n.options }
 
-// axes names a gain's: those of a matrix stream, of several vectors, or the features.
+// axes names the axes of a gain: a matrix stream's, several vectors', or the features'.
 func (n *Norm) axes() []string {
 	switch {
 	case n.options.Groups > 0:

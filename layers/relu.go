@@ -10,7 +10,7 @@ type ReLUConfig struct {
 	Hidden int `yaml:"hidden" default:"required, or preset" max:"1048576" help:"width of the hidden layer"`
 }
 
-// Name is "relu".
+// Name returns "relu".
 func (ReLUConfig) Name() string { return "relu" }
 
 // Card describes a feed-forward with ReLU.
@@ -23,10 +23,10 @@ func (ReLUConfig) Card() Card {
 	}
 }
 
-// Check wants a hidden layer.
+// Check returns an error unless the hidden layer has at least one neuron.
 func (c ReLUConfig) Check() error { return CheckSize("hidden", c.Hidden) }
 
-// Shape is one hidden layer.
+// Shape returns the shape of one hidden layer.
 func (c ReLUConfig) Shape() FeedForwardShape { return FeedForwardShape{Hidden: c.Hidden} }
 
 // Cost returns the cost of the two maps and of keeping the hidden layer before and after ReLU.

@@ -10,7 +10,7 @@ type ReLU2Config struct {
 	Hidden int `yaml:"hidden" default:"required, or preset" max:"1048576" help:"width of the hidden layer"`
 }
 
-// Name is "relu2".
+// Name returns "relu2".
 func (ReLU2Config) Name() string { return "relu2" }
 
 // Card describes a feed-forward with squared ReLU.
@@ -23,10 +23,10 @@ func (ReLU2Config) Card() Card {
 	}
 }
 
-// Check wants a hidden layer.
+// Check returns an error unless the hidden layer has at least one neuron.
 func (c ReLU2Config) Check() error { return CheckSize("hidden", c.Hidden) }
 
-// Shape is one hidden layer.
+// Shape returns the shape of one hidden layer.
 func (c ReLU2Config) Shape() FeedForwardShape { return FeedForwardShape{Hidden: c.Hidden} }
 
 // Cost returns the cost of the two maps and of keeping the hidden layer before and after the square.

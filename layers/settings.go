@@ -12,14 +12,14 @@ import (
 // SettingError is a setting with a bad value; its message is "n: want >= 1, got 0".
 type SettingError = setting.Error
 
-// Setting is the error of a setting, a *SettingError.
+// Setting returns a *SettingError for a key, formatted as by fmt.Sprintf.
 func Setting(key, format string, args ...any) error { return setting.Errorf(key, format, args...) }
 
 // MaxSize keeps products of two sizes within an int; token ids are int32.
 const MaxSize = math.MaxInt32
 
-// WithDefaults is a design, of a stream or of a feed-forward, whose settings that are zero, and have a default, are
-// filled in by its method Defaults, which returns a D. A design without that method has no defaults.
+// WithDefaults returns the design of a stream or a feed-forward with defaults in place of settings that are
+// zero. It calls the design's method Defaults, which returns a D; a design without it is returned unchanged.
 func WithDefaults[D any](design D) D {
 	if d, ok := any(design).(interface{ Defaults() D }); ok {
 		return d.Defaults()
@@ -27,7 +27,8 @@ func WithDefaults[D any](design D) D {
 	return design
 }
 
-// CheckSize wants a setting from 1 to MaxSize; the error is a *SettingError, as with the checks after it.
+// CheckSize returns an error unless a setting is from 1 to MaxSize. The errors of all these checks are
+// *SettingErrors.
 func CheckSize(key string, value int) error {
 	switch {
 	case value < 1:
@@ -38,7 +39,7 @@ func CheckSize(key string, value int) error {
 	return nil
 }
 
-// CheckPositive wants a setting that is a number above 0, which float32 has.
+// CheckPositive returns an error unless a setting is above 0 and float32 can hold it.
 func CheckPositive(key string, x float64) error {
 	if x > 0 && x <= math.MaxFloat32 {
 		return nil
@@ -46,7 +47,7 @@ func CheckPositive(key string, x float64) error {
 	return Setting(key, "want a positive number, got %g", x)
 }
 
-// CheckChoice wants a setting that is one of some words.
+// CheckChoice returns an error unless a setting is one of the known words.
 func CheckChoice(key, got string, known ...string) error {
 	if slices.Contains(known, got) {
 		return nil
@@ -55,8 +56,8 @@ func CheckChoice(key, got string, known ...string) error {
 	return Setting(key, "want %s or %s, got %q", strings.Join(known[:last], ", "), known[last], got)
 }
 
-// CheckOnly wants settings that belong to a choice, "form: paper", to be left out where another is got: set says of
-// each key whether it is there.
+// CheckOnly returns an error if settings that belong to one choice, "form: paper", are set although another
+// one, got, was made. set says for each key whether it is set.
 func CheckOnly(choice, got string, set map[string]bool) error {
 	for _, key := range slices.Sorted(maps.Keys(set)) {
 		if set[key] && got != choice {

@@ -20,7 +20,7 @@ type SlidingAttention struct {
 	Layers []int `yaml:"layers" default:"all" max:"4095" help:"the blocks, from 0 and rising, whose attention slides; the others see all tokens before"`
 }
 
-// Name is "sliding".
+// Name returns "sliding".
 func (SlidingAttention) Name() string { return "sliding" }
 
 // Card describes a sliding window.
@@ -33,7 +33,7 @@ func (SlidingAttention) Card() Card {
 	}
 }
 
-// Check wants a window, and layers that there are.
+// Check returns an error unless there is a window and the listed layers exist.
 func (c SlidingAttention) Check(layers int) error {
 	if err := CheckSize("window", c.Window); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (c SlidingAttention) Check(layers int) error {
 	return nil
 }
 
-// Exceptions are the layers that are listed.
+// Exceptions returns the listed layers.
 func (c SlidingAttention) Exceptions() []int { return c.Layers }
 
 // Slides tells whether the attention of a layer has the window.
@@ -60,7 +60,7 @@ func (c SlidingAttention) Slides(layer int) bool {
 	return len(c.Layers) == 0 || slices.Contains(c.Layers, layer)
 }
 
-// windowed is the layer's attention with its window.
+// windowed returns the layer's attention with its window.
 func (c SlidingAttention) windowed(a AttentionConfig) AttentionConfig {
 	if c.Slides(a.Layer) {
 		a.Window, a.Sinks = c.Window, c.Sinks
@@ -68,7 +68,7 @@ func (c SlidingAttention) windowed(a AttentionConfig) AttentionConfig {
 	return a
 }
 
-// Cost counts the products with the keys that are seen.
+// Cost counts the products with the keys that a token sees.
 func (c SlidingAttention) Cost(a AttentionConfig, seq float64) Cost { return c.windowed(a).Cost(seq) }
 
 // New makes a CausalAttention with or without the window.

@@ -8,7 +8,7 @@ type SoftmaxAttention struct{}
 // DefaultAttention is the attention of a model that names no kind.
 func DefaultAttention() AttentionDesign { return SoftmaxAttention{} }
 
-// Name is "softmax".
+// Name returns "softmax".
 func (SoftmaxAttention) Name() string { return "softmax" }
 
 // Card describes causal softmax attention.
@@ -21,16 +21,16 @@ func (SoftmaxAttention) Card() Card {
 	}
 }
 
-// Check has nothing to look at.
+// Check returns nil.
 func (SoftmaxAttention) Check(int) error { return nil }
 
-// Exceptions are none.
+// Exceptions returns nil: all layers are alike.
 func (SoftmaxAttention) Exceptions() []int { return nil }
 
 // Cost counts the products, QK-norm and a value residual.
 func (SoftmaxAttention) Cost(c AttentionConfig, seq float64) Cost { return c.Cost(seq) }
 
-// CacheEntries are the keys and values.
+// CacheEntries counts the keys and values.
 func (SoftmaxAttention) CacheEntries(c AttentionConfig) int { return c.CacheEntries() }
 
 // New makes a CausalAttention.

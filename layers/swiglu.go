@@ -13,7 +13,7 @@ type SwiGLUConfig struct {
 	Hidden int `yaml:"hidden" default:"required, or preset" max:"1048576" help:"width of the hidden layer; 2/3 of a gelu's has as many parameters"`
 }
 
-// Name is "swiglu".
+// Name returns "swiglu".
 func (SwiGLUConfig) Name() string { return "swiglu" }
 
 // Card describes a SwiGLU.
@@ -27,10 +27,10 @@ func (SwiGLUConfig) Card() Card {
 	}
 }
 
-// Check wants a hidden layer.
+// Check returns an error unless the hidden layer has at least one neuron.
 func (c SwiGLUConfig) Check() error { return CheckSize("hidden", c.Hidden) }
 
-// Shape is one hidden layer.
+// Shape returns the shape of one hidden layer.
 func (c SwiGLUConfig) Shape() FeedForwardShape { return FeedForwardShape{Hidden: c.Hidden} }
 
 // Cost returns the cost of the three maps and of keeping gate, value and their product.

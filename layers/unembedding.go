@@ -29,7 +29,7 @@ type UnembeddingConfig struct {
 	Features, Vocab int
 	Tied            *gorgonia.Node // the embedding's table [Vocab, ...Features], or nil
 	Scale           float64        // muP output multiplier over the width ratio; 0 means 1
-	Init            Init           // with All: that of a hidden weight; else zeros
+	Init            Init           // with All: as a hidden weight starts; otherwise zeros
 	SoftCap         float64        // c of logits c tanh(logits / c), after the scale; 0: none
 }
 
@@ -53,18 +53,18 @@ func (u *Unembedding) Logits(features *gorgonia.Node) *gorgonia.Node {
 	return elementwise.SoftCap(u.b, logits, u.cap)
 }
 
-// Loss is loss.CrossEntropy of features against targets.
+// Loss returns loss.CrossEntropy of features against targets.
 func (u *Unembedding) Loss(features, targets *gorgonia.Node, zLoss float64) *gorgonia.Node {
 	return loss.CrossEntropy(u.b, features, u.w, targets, u.options(zLoss))
 }
 
-// TokenLosses is loss.Tokens of features against targets, [T].
+// TokenLosses returns loss.Tokens of features against targets, [T].
 func (u *Unembedding) TokenLosses(features, targets *gorgonia.Node) *gorgonia.Node {
 	return loss.Tokens(u.b, features, u.w, targets, u.options(0))
 }
 
-// Weights are the logits' weights, scale * W [Features, Vocab]: features times them are the
-// logits, or what a soft cap bounds. A tied table is transposed.
+// Weights returns the logits' weights, scale * W [Features, Vocab]: features times them are the
+// logits before the soft cap. A tied table is transposed.
 func (u *Unembedding) Weights() []float64 {
 	p := u.param()
 	w, rows := graph.Float64s(p.Value), p.Shape[0]
@@ -80,8 +80,8 @@ func (u *Unembedding) Weights() []float64 {
 	return w
 }
 
-// Column is column number id of Weights [Features], what a logit, before a soft cap, is of the
-// features, without a copy of the others.
+// Column returns column id of Weights, [Features], without copying the others. Its product with the
+// features is the logit before the soft cap.
 func (u *Unembedding) Column(id int) []float64 {
 	w, features, vocab := u.values()
 	column := make([]float64, features)
@@ -116,7 +116,7 @@ func (u *Unembedding) Apply(x []float64) []float64 {
 	return nil
 }
 
-// scaledProduct is scale * x W, soft-capped if there is a cap, with W [Features, Vocab] or, tied, [Vocab, Features].
+// scaledProduct computes scale * x W, soft-capped if there is a cap, with W [Features, Vocab] or, tied, [Vocab, Features].
 func scaledProduct[T kernel.Float](u *Unembedding, x []float64, w []T, features, vocab int) []float64 {
 	n, scale, stride := len(x)/features, T(1), vocab
 	if u.scale != 0 {
@@ -140,12 +140,11 @@ func scaledProduct[T kernel.Float](u *Unembedding, x []float64, w []T, features,
 	return wide
 }
 
-// uncapLimit is the nearest to 1 that a logit's ratio to its cap is taken as: a float32 holds no
-// larger one below it.
+// uncapLimit is the largest ratio of a logit to its cap that is taken: the largest float32 below 1.
 const uncapLimit = 1 - 0x1p-24
 
-// Uncapped is what a soft cap made a logit of, c atanh(logit/c): the logit itself without one. Of a
-// logit that rounding has brought up to the cap it is what the number before gives.
+// Uncapped undoes the soft cap, c atanh(logit/c); without one it returns the logit itself. A logit that
+// rounding has brought up to the cap is taken as the number just below it.
 func (u *Unembedding) Uncapped(logit float64) float64 {
 	if u.cap == 0 {
 		return logit
@@ -153,7 +152,7 @@ func (u *Unembedding) Uncapped(logit float64) float64 {
 	return u.cap * math.Atanh(max(-uncapLimit, min(logit/u.cap, uncapLimit)))
 }
 
-// values are the weights as the Store has them, []float32 or []float64, and their sizes.
+// values returns the weights as the Store has them, []float32 or []float64, and their sizes.
 func (u *Unembedding) values() (w any, features, vocab int) {
 	p := u.param()
 	rows, columns := p.Shape[0], p.Size()/p.Shape[0]
@@ -163,7 +162,7 @@ func (u *Unembedding) values() (w any, features, vocab int) {
 	return p.Value.Data(), rows, columns
 }
 
-// param is the weight as the Store has it: [Features, Vocab], or the table.
+// param returns the weight as the Store has it: [Features, Vocab], or the table.
 func (u *Unembedding) param() *graph.Param { return u.b.Store().Param(u.w.Name()) }
 
 // transpose turns [rows, columns] into [columns, rows].

@@ -18,7 +18,7 @@ const (
 	inputWeights = "logit weights"
 )
 
-// Outputs are what a compiled model computes in a run; what nothing asks for is not built.
+// Outputs says what a compiled model computes in a run. Outputs that are not asked for are not built.
 type Outputs struct {
 	Loss         bool      // the scalar of Model.Loss, Program.Roots().Loss
 	Auxiliary    Auxiliary // what Loss adds to the cross-entropy

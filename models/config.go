@@ -73,7 +73,8 @@ type Config struct {
 	BOS           int  `yaml:"-" json:"bos,omitempty"`
 }
 
-// Attention describes the attention of each block: its kind, and what all kinds have. A matrix stream has heads of its own.
+// Attention describes the attention of each block: its kind, and the settings of all kinds. A matrix stream sets
+// its heads itself.
 type Attention struct {
 	// Kind is nil for softmax attention.
 	Kind                layers.AttentionDesign `yaml:"kind" json:"-" default:"softmax" added:"softmax" help:"the attention"`
@@ -88,7 +89,7 @@ type Attention struct {
 	InverseLayerScaling bool                   `yaml:"inverse_layer_scaling" json:"inverse_layer_scaling,omitempty" help:"divide the logits by the block's number, from 1"`
 }
 
-// Design is the attention's kind with its settings.
+// Design returns the attention's kind with its settings.
 func (a Attention) Design() layers.AttentionDesign {
 	if a.Kind == nil {
 		return layers.DefaultAttention()
@@ -96,7 +97,7 @@ func (a Attention) Design() layers.AttentionDesign {
 	return a.Kind
 }
 
-// isDefault tells whether the kind is the one that nil stands for.
+// isDefault tells whether the kind is the default, which nil stands for.
 func (a Attention) isDefault() bool {
 	return a.Kind == nil || reflect.TypeOf(a.Kind) == reflect.TypeOf(layers.DefaultAttention())
 }
@@ -111,8 +112,8 @@ type MuP struct {
 	AttnMultiplier   float64 `yaml:"attn_multiplier" json:"attn_multiplier,omitempty" help:"multiplies the attention logits; 0: 1"`
 }
 
-// MuPBase has the sections that the sizes of a muP base are in. A size that is zero, or whose
-// section is nil, is the model's own.
+// MuPBase holds the sizes of a muP base, in sections. A size that is zero, or whose section is nil,
+// stands for the model's own.
 type MuPBase struct {
 	Stream      stream.Design            `yaml:"stream" json:"stream,omitempty" kind:"model.stream" help:"sizes of the base model's stream, with the keys of model.stream but kind; one of 0 is the model's own"`
 	Attention   BaseHeads                `yaml:"attention" json:"attention,omitempty" help:"the base model's attention"`

@@ -8,7 +8,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Cost is what a model takes, in closed form; tests compare it with the built graph.
+// Cost counts a model's parameters, FLOPs and activations in closed form; tests compare it with the built
+// graph.
 type Cost struct {
 	Parameters int `json:"parameters"` // all of them
 	Embedding  int `json:"embedding"`  // embedding, positions and unembedding tables
@@ -21,8 +22,8 @@ type Cost struct {
 	ActivationBytes int `json:"activation_bytes"`
 }
 
-// TrainFLOPs are a token's forward and backward FLOPs, the backward pass counted twice
-// the forward.
+// TrainFLOPs returns a token's forward and backward FLOPs; the backward pass counts twice the forward
+// pass.
 func (c Cost) TrainFLOPs() int { return 3 * c.ForwardFLOPs }
 
 // float32Bytes is the size of an activation entry.
@@ -39,7 +40,7 @@ func (s Spec) Cost() Cost {
 		StreamSize: s.StreamSize(), ActivationBytes: whole(float32Bytes * total.Activations)}
 }
 
-// whole is the int that a count is, the largest one for all that are beyond.
+// whole returns a count as an int, or the largest int if it is larger.
 func whole(n float64) int {
 	if n >= math.MaxInt {
 		return math.MaxInt
@@ -97,7 +98,7 @@ func (s Spec) attentionCost() layers.Cost {
 		total = total.Plus(more.Times(float64(s.loop().Passes(layer))).WithParameters(more))
 	}
 	first := of(0, true).Plus(of(0, false).Times(-1))
-	if s.loop().Repeats(0) { // what later passes have, the first has, too
+	if s.loop().Repeats(0) { // the first pass has every parameter that later ones have
 		first = first.WithParameters(layers.Cost{})
 	}
 	return total.Plus(first)

@@ -13,8 +13,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// MarshalJSON writes a config as a run config does: sections, a stream's, an attention's and a feed-forward's
-// with their kind, softmax attention without. Zoo.Unmarshal reads it.
+// MarshalJSON writes a config in sections, as a run config has it. The sections of the stream, the attention
+// and the feed-forward name their kind, except for softmax attention. Zoo.Unmarshal reads it.
 func (c Config) MarshalJSON() ([]byte, error) {
 	for _, design := range []any{c.Stream, c.Attention.Kind, c.FeedForward} {
 		if design != nil && !isStruct(design) {
@@ -63,7 +63,7 @@ func jsonOfMuP(m *MuP) *mupJSON {
 	return j
 }
 
-// sectionOf is a design as a section: its kind and its settings that are not zero; nil for none.
+// sectionOf returns a design as a section: its kind and its settings that are not zero; nil for no design.
 func sectionOf(design any) any {
 	k, ok := design.(Kind)
 	if !ok {
@@ -78,7 +78,7 @@ func sectionOf(design any) any {
 	return section
 }
 
-// Unmarshal reads a config that Config.MarshalJSON wrote, of designs in the zoo. A key that a
+// Unmarshal reads a config that Config.MarshalJSON wrote, with designs from the zoo. A key that a
 // section does not have is an error.
 func (z Zoo) Unmarshal(text []byte) (Config, error) {
 	type plain Config
@@ -128,7 +128,7 @@ func decodeStrictly(text []byte, into any) error {
 	return decoder.Decode(into)
 }
 
-// readAttention reads the keys of every attention, and those of the kind that is named.
+// readAttention reads the keys that every attention has, and the keys of the named kind.
 func (z Zoo) readAttention(text json.RawMessage, into *Attention) error {
 	var keys map[string]json.RawMessage
 	var named struct {
@@ -204,7 +204,8 @@ func (z Zoo) readFeedForward(into *layers.FeedForwardDesign) func(string, map[st
 	}
 }
 
-// withSettings is a design with the settings that JSON gives, all of which it has.
+// withSettings returns a design with the settings that JSON gives. It returns an error for a setting that the
+// design does not have.
 func withSettings[D any](design D, settings map[string]json.RawMessage) (D, error) {
 	changed, err := takeSettings(design, settings)
 	for key := range settings {
@@ -213,7 +214,7 @@ func withSettings[D any](design D, settings map[string]json.RawMessage) (D, erro
 	return changed, err
 }
 
-// takeSettings is a design with those of the settings that it has, which are deleted from the map.
+// takeSettings returns a design with those of the settings that it has, and deletes them from the map.
 func takeSettings[D any](design D, settings map[string]json.RawMessage) (D, error) {
 	var err error
 	changed := withChanges(design, func(v reflect.Value) {

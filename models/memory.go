@@ -9,9 +9,9 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// TrainingMemory is what training the model with AdamW takes of the CPU's memory at least, in
-// a step of batch rows: in closed form, so that a model of any size can be asked about. The
-// exact need, which graph.PredictMemory tells of a graph, is a little more.
+// TrainingMemory returns a lower bound of the CPU memory that training the model with AdamW takes in a
+// step of batch rows. It is a closed form, so that it works for a model of any size. The exact need,
+// which graph.PredictMemory computes from a graph, is a little larger.
 func (c Spec) TrainingMemory(batch int, recompute graph.Recompute) graph.MemoryNeed {
 	cost, tokens := c.Cost(), float64(batch)*float64(c.Seq)
 	parameters := float32Bytes * float64(cost.Parameters)
@@ -24,7 +24,8 @@ func (c Spec) TrainingMemory(batch int, recompute graph.Recompute) graph.MemoryN
 	return graph.MemoryNeed{Parameters: bounded(parameters), Gradients: bounded(parameters), Moments: bounded(2 * parameters), Activations: bounded(activations)}
 }
 
-// passGradients are the bytes of the gradients that later passes of a loop have left when its first begins.
+// passGradients returns the bytes of the gradients that later passes of a loop have left when the backward
+// pass of its first pass begins.
 func (c Spec) passGradients() float64 {
 	blocks := 0
 	for l := range c.Layers {
@@ -39,11 +40,11 @@ func (c Spec) passGradients() float64 {
 	return float32Bytes * parameters * float64(blocks) / float64(c.Layers)
 }
 
-// bounded is whole, with room to be added to others.
+// bounded is like whole, but small enough that several can be added.
 func bounded(n float64) int { return min(whole(n), math.MaxInt/8) }
 
-// checkParameters refuses to initialise parameters that the memory has no room for. Those of
-// a Store that plans, serves or has them already take none.
+// checkParameters returns an error if memory has no room for initialising the parameters. With a Store that
+// plans, serves or already has the parameters they take none.
 func (c Spec) checkParameters(s *graph.Store) error {
 	if !s.Initialises() || s.Size() > 0 {
 		return nil
@@ -60,10 +61,10 @@ type Change struct {
 	Value any
 }
 
-// Changes are alternatives: each alone does.
+// Changes are alternatives: each of them alone is enough.
 type Changes []Change
 
-// String is advice: "model.layers=6 or model.feedforward.hidden=512 would fit".
+// String returns advice: "model.layers=6 or model.feedforward.hidden=512 would fit".
 func (all Changes) String() string {
 	if len(all) == 0 {
 		return "no single size makes it fit: start from a preset (the command models lists them)"
@@ -75,8 +76,8 @@ func (all Changes) String() string {
 	return strings.Join(words, " or ") + " would fit"
 }
 
-// Smaller returns the sizes of which one alone, halved as often as it takes, makes a model
-// that fits; those that change least first, at most three.
+// Smaller returns up to three sizes, each of which alone, halved as often as needed, makes the model fit.
+// The smallest change comes first.
 func (c Config) Smaller(prefix string, fits func(Spec) bool) Changes {
 	var found Changes
 	for halvings := 1; halvings < 63 && len(found) < 3; halvings++ {
@@ -97,7 +98,7 @@ func (c Config) Smaller(prefix string, fits func(Spec) bool) Changes {
 	return found[:min(len(found), 3)]
 }
 
-// sizes are those that a model's memory may grow with.
+// sizes lists the sizes that a model's memory may grow with.
 func (c Config) sizes() Changes {
 	c = c.WithDefaults()
 	all := Changes{{"seq", c.Seq}, {"layers", c.Layers}, {"loops", c.Loops}}

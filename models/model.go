@@ -12,9 +12,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Model is a language model in a Gorgonia graph: its parameters are nodes from the start,
-// Forward and what follows it add nodes. After an error methods return nil nodes and Err
-// tells what went wrong.
+// Model is a language model in a Gorgonia graph. Its parameters are nodes from the start; Forward and
+// the methods after it add nodes. After an error methods return nil nodes and Err returns the error.
 type Model struct {
 	spec        Spec
 	b           *graph.Builder
@@ -36,7 +35,7 @@ func New(g *gorgonia.ExprGraph, c Spec, o graph.Options) (*Model, error) {
 	return On(graph.On(g, o), c)
 }
 
-// On is New with a Builder, such as a Program's.
+// On is like New, with a Builder such as a Program's.
 func On(b *graph.Builder, c Spec) (*Model, error) {
 	err := b.Err()
 	if err == nil && c.IsZero() {
@@ -60,7 +59,8 @@ func On(b *graph.Builder, c Spec) (*Model, error) {
 	return m, nil
 }
 
-// makeParameters makes those of the stream, of each block as often as tokens pass it, and of the unembedding.
+// makeParameters makes the parameters of the stream, of each block as often as tokens pass it, and of the
+// unembedding.
 func (m *Model) makeParameters() {
 	m.stream = m.spec.design.New(m.b)
 	for l := range m.spec.Depth() {
@@ -95,7 +95,7 @@ func (m *Model) addUnembedding() {
 // batch*seq, the input of Logits and Loss. It never builds logits.
 func (m *Model) Forward(tokens *gorgonia.Node) *gorgonia.Node { return m.ForwardFrom(tokens, nil) }
 
-// ForwardFrom is Forward with given document starts, [batch, seq] Int32: for each token the index
+// ForwardFrom is like Forward, with given document starts, [batch, seq] Int32: for each token the index
 // in its row of the first token that it may see. Without them (nil) they are found by BOS, if the
 // model masks documents.
 func (m *Model) ForwardFrom(tokens, starts *gorgonia.Node) *gorgonia.Node {
@@ -155,7 +155,7 @@ func (m *Model) Logits(features *gorgonia.Node) *gorgonia.Node {
 	return m.unembedding.Logits(features)
 }
 
-// Auxiliary are the coefficients of what a loss adds to the cross-entropy.
+// Auxiliary holds the coefficients of the losses that are added to the cross-entropy.
 type Auxiliary struct {
 	ZLoss       float64 // of the mean (log Z)^2
 	BalanceLoss float64 // of the experts' load balance, summed over blocks
@@ -188,7 +188,7 @@ func (m *Model) Loss(features, targets *gorgonia.Node, a Auxiliary) *gorgonia.No
 	return m.b.Add(terms...)
 }
 
-// routed are the feed-forwards of experts.
+// routed returns the feed-forwards that have experts.
 func (m *Model) routed() []layers.Routed {
 	var routed []layers.Routed
 	for _, f := range m.feedforward {

@@ -7,7 +7,7 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// ratios compares the stream with that of the muP base.
+// ratios returns the stream's sizes over the muP base's.
 func (s Spec) ratios() stream.Ratios {
 	scaled, ok := s.design.(stream.MuPDesign)
 	if !ok || s.MuP == nil {
@@ -20,7 +20,7 @@ func (s Spec) ratios() stream.Ratios {
 	return scaled.Ratios(withCommon(base, stream.Common{Heads: s.MuP.Base.Attention.Heads, HeadDim: s.MuP.Base.Attention.HeadDim}))
 }
 
-// hiddenRatio is the feed-forward's hidden width over that of the base.
+// hiddenRatio returns the feed-forward's hidden width over the base's.
 func (s Spec) hiddenRatio() float64 {
 	if s.MuP == nil || s.MuP.Base.FeedForward == nil {
 		return 1
@@ -31,7 +31,7 @@ func (s Spec) hiddenRatio() float64 {
 	return 1
 }
 
-// multiplier is one of MuP's, 1 without it.
+// multiplier returns one of MuP's multipliers, 1 if it is not set.
 func (s Spec) multiplier(of func(m *MuP) float64) float64 {
 	if s.MuP == nil || of(s.MuP) == 0 {
 		return 1

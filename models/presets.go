@@ -24,7 +24,7 @@ type Preset struct {
 	Modern bool
 }
 
-// RoundsToPaper tells whether a number of parameters is the printed one when rounded as that is.
+// RoundsToPaper tells whether a number of parameters, rounded as the paper rounds, is the printed number.
 func (p Preset) RoundsToPaper(parameters int) bool {
 	unit := 1e6
 	if math.Mod(p.Paper, 10) == 0 {
@@ -33,9 +33,9 @@ func (p Preset) RoundsToPaper(parameters int) bool {
 	return math.Round(float64(parameters)/unit)*unit == 1e6*p.Paper
 }
 
-// OnStream is the model on another stream: settings of d that are zero, and that the model's
-// stream has too, are taken from it, such as d_model. A stream whose blocks have no
-// feed-forward takes it away. What no stream can be made with, Resolve refuses.
+// OnStream returns the model on another stream. Settings of d that are zero are taken from the model's stream
+// if that has them, such as d_model. The feed-forward is removed for a stream whose blocks have none.
+// Resolve returns an error for settings that are not valid.
 func (c Config) OnStream(d stream.Design) Config {
 	if !isDesign(d) || !isDesign(c.Stream) {
 		c.Stream = d

@@ -10,10 +10,10 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// A design's settings are the fields of its struct that have a yaml tag, as are a config's.
+// The settings of a design, and of a config, are the fields of its struct that have a yaml tag.
 
-// settingsOf lists those of a struct and of the structs embedded in it, in order; none of what is
-// not a struct or has tags that no config can have, a design that Resolve or package config refuses.
+// settingsOf lists the settings of a struct and of the structs embedded in it, in order. It returns none for
+// a value that is not a struct or has invalid tags; Resolve or package config refuses such a design.
 func settingsOf(t reflect.Type) []yamltag.Field {
 	if t == nil || t.Kind() != reflect.Struct {
 		return nil
@@ -22,8 +22,8 @@ func settingsOf(t reflect.Type) []yamltag.Field {
 	return fields
 }
 
-// Sizes are the settings of a design, of a stream or of a feed-forward, that are whole numbers
-// above 0, as "d_model=64", and the keys of those that are on, in order.
+// Sizes lists, in order, the settings of a stream's or feed-forward's design that are whole numbers above 0,
+// as "d_model=64", and the keys of the switches that are on.
 func Sizes(design any) (words []string) {
 	v := reflect.ValueOf(design)
 	for _, s := range settingsOf(v.Type()) {
@@ -46,7 +46,7 @@ func hasSetting(design any, key string) bool {
 	return slices.ContainsFunc(settingsOf(reflect.TypeOf(design)), func(f yamltag.Field) bool { return f.Key == key })
 }
 
-// withChanges is a copy of a design, a struct, with its fields changed.
+// withChanges returns a copy of a design, a struct, whose fields change has changed.
 func withChanges[D any](design D, change func(v reflect.Value)) D {
 	v := reflect.New(reflect.TypeOf(design)).Elem()
 	v.Set(reflect.ValueOf(design))
@@ -54,12 +54,12 @@ func withChanges[D any](design D, change func(v reflect.Value)) D {
 	return v.Interface().(D)
 }
 
-// withCommon is a design with what the model says to it.
+// withCommon returns a design with the settings that the model gives to every stream.
 func withCommon(d stream.Design, common stream.Common) stream.Design {
 	return withChanges(d, func(v reflect.Value) { v.FieldByName(commonField).Set(reflect.ValueOf(common)) })
 }
 
-// commonField is the field of every design's struct.
+// commonField is the name of the stream.Common field that every stream design's struct has.
 const commonField = "Common"
 
 // isDesign tells whether a design is a struct that embeds stream.Common.
@@ -71,7 +71,7 @@ func isDesign(d stream.Design) bool {
 	return ok && f.Type == reflect.TypeFor[stream.Common]()
 }
 
-// isStruct tells whether a design is there and a struct, not a pointer to one.
+// isStruct tells whether a design is a struct, neither nil nor a pointer to one.
 func isStruct(design any) bool {
 	return design != nil && reflect.TypeOf(design).Kind() == reflect.Struct
 }
@@ -85,8 +85,8 @@ type leaf struct {
 	value any
 }
 
-// leaves are a section's, in reading order; those of an optional section that is not there are
-// left out.
+// leaves lists the leaves of a section in reading order, without those of optional sections that are
+// missing.
 func leaves(prefix string, section reflect.Value) []leaf {
 	var all []leaf
 	for _, s := range settingsOf(section.Type()) {
@@ -112,7 +112,7 @@ func leaves(prefix string, section reflect.Value) []leaf {
 	return all
 }
 
-// valueOf is the value at a key, nil if there is none.
+// valueOf returns the value at a key, nil if there is none.
 func valueOf(all []leaf, key string) any {
 	for _, l := range all {
 		if l.key == key {

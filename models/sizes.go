@@ -7,7 +7,8 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Size is one of the config's sizes, the setting of a dotted key such as stream.dk. It is an error if the config has no such size.
+// Size returns one of the config's sizes by its dotted key, such as stream.dk. It returns an error if the
+// config has no such size.
 func (c Config) Size(key string) (size int, err error) {
 	if !change(reflect.ValueOf(&c).Elem(), key, func(now int64) int64 { size = int(now); return now }) {
 		return 0, noSize(key)
@@ -15,8 +16,8 @@ func (c Config) Size(key string) (size int, err error) {
 	return size, nil
 }
 
-// WithSize is the config with another value of one of its sizes, the setting of a dotted key
-// such as stream.dk. It is an error if the config has no such size.
+// WithSize returns the config with another value of one of its sizes, named by a dotted key such as
+// stream.dk. It returns an error if the config has no such size.
 func (c Config) WithSize(key string, size int) (Config, error) {
 	if !change(reflect.ValueOf(&c).Elem(), key, func(int64) int64 { return int64(size) }) {
 		return Config{}, noSize(key)
@@ -28,7 +29,7 @@ func noSize(key string) error {
 	return errors.Errorf("model.%s: want a size that the model has, got no such setting", key)
 }
 
-// change changes the setting of a dotted key of a section, which can be assigned to.
+// change changes the setting at a dotted key of an addressable section.
 func change(section reflect.Value, key string, by func(size int64) int64) bool {
 	name, rest, inner := strings.Cut(key, ".")
 	for _, s := range settingsOf(section.Type()) {

@@ -17,13 +17,12 @@ import (
 // With makes another one.
 type Spec struct {
 	Config
-	design stream.Design // Config.Stream with what the model says to it
+	design stream.Design // Config.Stream with the settings that the model gives to it
 	shape  stream.Shape
 }
 
-// Resolve checks a config and fills in its defaults: the fields' own and those of the stream
-// and the feed-forward. The error is a *FieldError that tells the first field, in reading
-// order, that no model can be built with.
+// Resolve checks a config and fills in the defaults of its fields, of the stream and of the
+// feed-forward. The error is a *FieldError for the first field, in reading order, that is not valid.
 func (c Config) Resolve() (Spec, error) {
 	s := Spec{Config: c.WithDefaults()}
 	for _, check := range []func() error{s.checkStream, s.checkFeedForward, s.checkChoices, s.checkRope, s.checkNumbers, s.checkMuP} {
@@ -45,11 +44,12 @@ func (s Spec) designed(blocks int) stream.Design {
 		AttentionOnly: s.attentionOnly(), Ratios: s.ratios()}))
 }
 
-// Depth is the number of blocks that a token passes, those of a loop each time: sites and activations are
-// numbered by it.
+// Depth returns the number of blocks that a token passes, counting a loop's blocks each time. Sites and
+// activations are numbered by depth.
 func (s Spec) Depth() int { return s.Layers + s.loop().Further() }
 
-// CacheEntries is what generation keeps of a token, its keys and values; those of a loop's blocks for each pass.
+// CacheEntries returns how many entries generation keeps for each token: its keys and values, for each pass of
+// a loop's blocks.
 func (s Spec) CacheEntries() (total int) {
 	entries := func(layer int) int {
 		c := s.attentionConfig(0, nil)
@@ -64,7 +64,7 @@ func (s Spec) CacheEntries() (total int) {
 	return total
 }
 
-// FirstPass is the depth at which tokens pass the block of a depth for the first time.
+// FirstPass returns the depth at which tokens first pass the block that they pass at the given depth.
 func (s Spec) FirstPass(depth int) int {
 	if block := s.loop().Block(depth); block < s.LoopEnd {
 		return block
@@ -72,7 +72,8 @@ func (s Spec) FirstPass(depth int) int {
 	return depth
 }
 
-// ParameterName is the name of the parameter that a site's name of it stands for: without a loop the name itself.
+// ParameterName returns the name of the parameter that a name with a site's depth stands for. Without a loop
+// it is the name itself.
 func (s Spec) ParameterName(name string) string { return s.loop().Parameter(name) }
 
 func (s Spec) loop() stream.Loop {
@@ -117,7 +118,7 @@ func (s Spec) KVHeads() int {
 // Width is the number of features that blocks work on: R*Dv, or d_model.
 func (s Spec) Width() int { return s.shape.Width }
 
-// Features is the number of features that the unembedding reads: Width, where the stream does not say otherwise.
+// Features returns the number of features that the unembedding reads: Width, unless the stream says otherwise.
 func (s Spec) Features() int { return cmp.Or(s.shape.Features, s.shape.Width) }
 
 // StreamSize is the number of entries of a token's residual stream: Dk*Dv, d_model, n
@@ -133,7 +134,7 @@ func (s Spec) FeedForwardShape() layers.FeedForwardShape {
 	return s.FeedForward.Shape()
 }
 
-// attentionOnly tells whether the model is one without feed-forwards.
+// attentionOnly tells whether the model has no feed-forwards.
 func (s Spec) attentionOnly() bool { return isStruct(s.FeedForward) && s.FeedForward.Shape().None }
 
 // positionRows is the number of rows of the position table, 0 without one.
@@ -157,7 +158,7 @@ func (s Spec) norm() layers.NormConfig {
 	return layers.NormConfig{RMS: s.Norm == NormRMS, Eps: s.NormEps, Bias: s.Bias}
 }
 
-// valueResidual is what the attentions share; nil without a value residual.
+// valueResidual returns the value residual that the attentions share, or nil if there is none.
 func (s Spec) valueResidual() *layers.ValueResidual {
 	if s.Attention.ValueResidual == "" {
 		return nil
@@ -165,14 +166,14 @@ func (s Spec) valueResidual() *layers.ValueResidual {
 	return &layers.ValueResidual{Learned: s.Attention.ValueResidual == ValuesLearned}
 }
 
-// attentionConfig is that at depth l.
+// attentionConfig returns the configuration of the attention at depth l.
 func (s Spec) attentionConfig(l int, values *layers.ValueResidual) layers.AttentionConfig {
 	return layers.AttentionConfig{Layer: s.loop().Block(l), Heads: s.HeadCount(), KVHeads: s.KVHeads(), HeadDim: s.HeadDim(), Scale: s.attentionScale(l),
 		ALiBi: s.Attention.Positions == PositionsALiBi, RopeBase: s.Attention.RopeBase, Rope: s.Attention.RopeScaling,
 		QKNorm: s.Attention.QKNorm, NormEps: s.NormEps, Values: values, First: l == 0}
 }
 
-// feedForwardSizes are what the model says to its feed-forwards.
+// feedForwardSizes returns the settings that the model gives to its feed-forwards.
 func (s Spec) feedForwardSizes() layers.FeedForwardSizes {
 	return layers.FeedForwardSizes{In: s.Width(), Bias: s.Bias, ExactGelu: s.Gelu == GeluExact, AddsOutput: s.shape.AddsOutput,
 		WidthRatio: s.ratios().WidthRatio, HiddenRatio: s.hiddenRatio(), Init: s.init()}
@@ -191,7 +192,7 @@ func (s Spec) SameModel(other Spec) error {
 	return nil
 }
 
-// function is what the model's function depends on, in reading order.
+// function lists the settings that the model's function depends on, in reading order.
 func (s Spec) function() []leaf {
 	loop := s.loop()
 	if loop.Times <= 1 {

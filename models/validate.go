@@ -12,7 +12,7 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// checkStream looks at the sizes of the model and of its stream, whose shape is known then.
+// checkStream checks the sizes of the model and of its stream, and sets the stream's shape.
 func (s *Spec) checkStream() error {
 	d := s.Config.Stream
 	if d == nil {
@@ -44,7 +44,7 @@ func (s *Spec) checkStream() error {
 	return s.checkAttention()
 }
 
-// checkAttention looks at the settings of the attention's kind.
+// checkAttention checks the settings of the attention's kind.
 func (s *Spec) checkAttention() error {
 	kind := s.Attention.Design()
 	if !isStruct(kind) {
@@ -58,7 +58,7 @@ func (s *Spec) checkAttention() error {
 	return err
 }
 
-// checkLoop wants blocks that there are, passed by tokens not too often for a graph.
+// checkLoop checks that the loop's blocks exist and that tokens do not pass too many blocks for a graph.
 func (s *Spec) checkLoop() error {
 	switch {
 	case s.Loops < 0:
@@ -80,7 +80,7 @@ func (s *Spec) checkLoop() error {
 // maxDepth is the largest number of blocks, each counted as often as tokens pass it.
 const maxDepth = 4096
 
-// ofSetting is a stream design's error as one of the config's.
+// ofSetting turns a stream design's error into the config's.
 func (s *Spec) ofSetting(err error) error {
 	var bad *layers.SettingError
 	if !errors.As(err, &bad) {
@@ -92,7 +92,7 @@ func (s *Spec) ofSetting(err error) error {
 	return &FieldError{Field: bad.Key, Problem: bad.Problem}
 }
 
-// checkFeedForward wants one where the stream's blocks have such a sublayer, and none elsewhere.
+// checkFeedForward checks that there is a feed-forward if the stream's blocks have one, and only then.
 func (s *Spec) checkFeedForward() error {
 	has, none := s.shape.Has(stream.FeedForward), s.attentionOnly()
 	switch {
@@ -133,7 +133,7 @@ func (s *Spec) checkChoices() error {
 	return nil
 }
 
-// checkRope wants numbers of rotary positions with them alone.
+// checkRope checks that settings of rotary positions are given only with rotary positions.
 func (s *Spec) checkRope() error {
 	a := s.Attention
 	switch rope := a.Positions == PositionsRoPE; {
@@ -176,7 +176,7 @@ func (s *Spec) checkNumbers() error {
 // positive tells whether v is a finite number above 0.
 func positive(v float64) bool { return v > 0 && !math.IsInf(v, 0) }
 
-// checkMuP wants base sizes of the model's own kinds, where muP is known for the stream.
+// checkMuP checks that muP is known for the stream and that the base has the model's own kinds.
 func (s *Spec) checkMuP() error {
 	if s.MuP == nil {
 		return nil
@@ -216,8 +216,8 @@ func (s *Spec) checkMuP() error {
 	return nil
 }
 
-// checkBase wants a section of the base, if it is there, to be of the model's own kind, and
-// no size in it below 0.
+// checkBase checks that a section of the base, if there is one, has the model's own kind and no size
+// below 0.
 func checkBase(key string, base, own any) error {
 	if base == nil {
 		return nil

@@ -63,6 +63,6 @@ func (m *Model) LogitsOf(features []float64) ([]float64, error) {
 	return m.unembedding.Apply(features), nil
 }
 
-// UncappedLogit is what logit_softcap made a logit of, its linear argument; without a cap it is
-// the logit itself.
+// UncappedLogit undoes logit_softcap: it returns the logit before the cap. Without a cap it returns the
+// logit itself.
 func (m *Model) UncappedLogit(logit float64) float64 { return m.unembedding.Uncapped(logit) }

@@ -10,8 +10,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Zoo is a list of designs and presets, from which configs, commands and tests learn what
-// there is. It is a value: Standard is ours, With makes another.
+// Zoo lists the designs and presets that configs, commands and tests can use. It is a value: Standard
+// returns this module's, With returns a zoo with one more design.
 type Zoo struct {
 	streams      []stream.Design
 	attentions   []layers.AttentionDesign
@@ -98,7 +98,7 @@ func (z Zoo) WithKinds(kinds ...Kind) Zoo {
 	return z
 }
 
-// KindsOf are the choices of a type, such as an interface, that WithKinds has added.
+// KindsOf returns the choices of a type, such as an interface, that WithKinds has added.
 func KindsOf[T any](z Zoo) []T {
 	var all []T
 	for _, kind := range z.kinds {
@@ -109,20 +109,20 @@ func KindsOf[T any](z Zoo) []T {
 	return all
 }
 
-// Streams are the designs of streams.
+// Streams returns the designs of streams.
 func (z Zoo) Streams() []stream.Design { return slices.Clone(z.streams) }
 
-// FeedForwards are the designs of feed-forwards.
+// FeedForwards returns the designs of feed-forwards.
 func (z Zoo) FeedForwards() []layers.FeedForwardDesign { return slices.Clone(z.feedForwards) }
 
-// Attentions are the designs of attentions.
+// Attentions returns the designs of attentions.
 func (z Zoo) Attentions() []layers.AttentionDesign { return slices.Clone(z.attentions) }
 
-// Presets are the known models.
+// Presets returns the known models.
 func (z Zoo) Presets() []Preset { return slices.Clone(z.presets) }
 
-// Stream returns the design of that name, without settings. It is an error if the zoo has none, or
-// several.
+// Stream returns the design of that name, without settings. It returns an error unless the zoo has exactly
+// one.
 func (z Zoo) Stream(name string) (stream.Design, error) { return Find("stream", z.streams, name) }
 
 // FeedForward returns the design of that name, without settings.
@@ -135,7 +135,8 @@ func (z Zoo) Attention(name string) (layers.AttentionDesign, error) {
 	return Find("attention", z.attentions, name)
 }
 
-// Find returns the design, or kind, of a name, of which there must be one; what says what it is, for errors.
+// Find returns the design or kind of that name. It returns an error unless there is exactly one; what says, for
+// the error, what is looked for.
 func Find[D Kind](what string, designs []D, name string) (D, error) {
 	var found []D
 	for _, d := range designs {
@@ -153,7 +154,7 @@ func Find[D Kind](what string, designs []D, name string) (D, error) {
 	return none, errors.Errorf("%s %q: want one of that name in the zoo, got %T and %T: rename one", what, name, found[0], found[1])
 }
 
-// Preset returns the preset of that name. It is an error if the zoo has none, or several.
+// Preset returns the preset of that name. It returns an error unless the zoo has exactly one.
 func (z Zoo) Preset(name string) (Preset, error) {
 	var found []Preset
 	for _, p := range z.presets {
@@ -170,7 +171,7 @@ func (z Zoo) Preset(name string) (Preset, error) {
 	return Preset{}, errors.Errorf("preset: want one called %q in the zoo, got %d: rename the others", name, len(found))
 }
 
-// PresetNames are the names of the presets, in order.
+// PresetNames returns the names of the presets, in order.
 func (z Zoo) PresetNames() []string {
 	var names []string
 	for _, p := range z.presets {
@@ -179,10 +180,10 @@ func (z Zoo) PresetNames() []string {
 	return names
 }
 
-// StreamNames are the names of the streams, in order.
+// StreamNames returns the names of the streams, in order.
 func (z Zoo) StreamNames() []string { return NamesOf(z.streams) }
 
-// NamesOf are the names of designs or kinds, in order.
+// NamesOf returns the names of designs or kinds, in order.
 func NamesOf[D Kind](designs []D) []string {
 	var names []string
 	for _, d := range designs {
@@ -198,7 +199,7 @@ const (
 	noteTransformer = "Table 7 counts neither positions nor norm gains"
 )
 
-// presets are the known models in reading order: those of the RMT paper's Table 9
+// presets returns the known models in reading order: the models of the RMT paper's Table 9
 // (Dk and Dv of the 206M and 305M rows as the printed sizes imply), with the GPT-2
 // vocabulary, untied, learned positions, 512 tokens; the two quickstart models; and the
 // other residual designs.
@@ -225,9 +226,9 @@ const (
 	noteLeCun   = "Table 7 counts no norm gains; Table 10's runs start with LeCun's init"
 )
 
-// largePresets are the residual designs at the shape of transformer-162m, those of the RMT
-// paper's Table 10 and newer ones; and the sizes of its figure 6, where the residual stream
-// grows by itself in the RMT and with the width in the transformer.
+// largePresets returns the residual designs at the shape of transformer-162m, from the RMT paper's
+// Table 10 and newer ones, and the sizes of its figure 6, where the residual stream grows alone in
+// the RMT and with the width in the transformer.
 func largePresets() []Preset {
 	large, rmt, plain := Transformer(12, 768, 3072, 12), RMT(12, 32, 64, 12, 3072), "transformer-162m"
 	on := large.OnStream
@@ -276,7 +277,7 @@ func largePresets() []Preset {
 	}))
 }
 
-// smallPresets are a small one of each design for byte-level text.
+// smallPresets returns a small preset of each design for byte-level text.
 func smallPresets() []Preset {
 	small, rmt, plain := quickstart(Transformer(4, 256, 1024, 8)), quickstart(RMT(4, 32, 32, 8, 1024)), "quickstart-transformer"
 	on := small.OnStream
@@ -325,7 +326,7 @@ type named struct {
 	config Config
 }
 
-// compared are presets of models that have one baseline, or "".
+// compared returns presets of models that share a baseline, or have none ("").
 func compared(baseline string, rows []named) (presets []Preset) {
 	for _, r := range rows {
 		presets = append(presets, Preset{Name: r.name, Config: r.config, Baseline: baseline})

@@ -7,10 +7,10 @@ import "fmt"
 // streams of this package are additive.
 type Additive interface {
 	Stream
-	// Writers lists the stream's own writers: tables, heads, what the design adds. What
-	// feed-forwards write enters at the names of their sites.
+	// Writers lists the stream's own writers: tables, heads, and what the design adds. Feed-forwards
+	// are not listed; they write at the names of their sites.
 	Writers() []Writer
-	// Output is the hook of the stream's output, [T, ...], which Features reads.
+	// Output returns the hook of the stream's output, [T, ...], which Features reads.
 	Output() string
 	// FreezeHooks lists the hooks whose values Freeze needs.
 	FreezeHooks() []string
@@ -18,21 +18,21 @@ type Additive interface {
 	Freeze(r Record) (*Frozen, error)
 }
 
-// Weighted is a stream that has a linear form without a run, of weights alone: sites read it
+// Weighted is a stream that has a linear form without a run, from its weights alone: sites read it
 // linearly after norms, and what they write enters it linearly. All streams of this package are
-// weighted but the depth-wise LSTM, whose sites write by gates.
+// weighted except the depth-wise LSTM, whose sites write through gates.
 type Weighted interface {
 	Additive
-	// Static is the form of one token with the coefficients that depend on the input as they are
-	// in a plain residual stream, which the design says, and norms at scale 1; nil if there is no such form.
+	// Static returns the form of one token with norms at scale 1. Coefficients that depend on the input
+	// are set as in a plain residual stream, by the design's choice. It returns nil if there is no such form.
 	Static() *Frozen
 }
 
 // HeadPart is the Part of a Writer whose parts are the heads of an attention.
 const HeadPart = "head"
 
-// PartName names a part of a Writer, or of another site: "blocks.3.attention.1" is a head, which flags
-// take by this name, too; "blocks.3.feedforward neuron 17" is another part.
+// PartName names a part of a Writer, or of another site: "blocks.3.attention.1" is a head, and flags take
+// it by this name; "blocks.3.feedforward neuron 17" is a neuron.
 func PartName(writer, part string, index int) string {
 	if part == HeadPart {
 		return fmt.Sprintf("%s.%d", writer, index)
@@ -49,7 +49,7 @@ func PartName(writer, part string, index int) string {
 // share of the entries of a_t, in order, and the same share of the rows of W.
 type Writer struct {
 	Name string // "embedding", "blocks.3.attention", "blocks.1.aggregate"
-	// Part is what the parts are, HeadPart, "neuron", "expert"; "" for a writer of one part.
+	// Part names the kind of the parts: HeadPart, "neuron", "expert"; "" for a writer of one part.
 	Part  string
 	Parts int // of heads, 0: as many as the model has
 	// Activation is the hook whose value is written, [T, ...].
@@ -64,7 +64,7 @@ type Writer struct {
 	// Table: the activation is a row of the table that is the parameter Name, times Scale.
 	Table bool
 	Scale float64
-	// Reads is how many numbers the writer itself makes of the stream, its hidden neurons and
+	// Reads is how many numbers the writer itself computes from the stream, its hidden neurons and
 	// gates; what sites read is not counted.
 	Reads int
 	// Source is where the parts enter the stream, a name that Frozen knows.

@@ -19,7 +19,7 @@ type AttnResConfig struct {
 	Gate  bool `yaml:"gate" added:"false" help:"with delta: each site multiplies what this attention gives by a learned factor, 0 at first, so that the model starts as the transformer"`
 }
 
-// Name is "attnres".
+// Name returns "attnres".
 func (AttnResConfig) Name() string { return "attnres" }
 
 // Variant is "delta" or "plain".
@@ -50,13 +50,13 @@ func (c AttnResConfig) Card() layers.Card {
 	}
 }
 
-// Defaults attend over every output.
+// Defaults attends over every output.
 func (c AttnResConfig) Defaults() Design {
 	c.Block = orDefault(c.Block, 1)
 	return c
 }
 
-// Check wants blocks of no more sites than there are.
+// Check returns an error if a block has more sites than the model, or for a gate without delta.
 func (c AttnResConfig) Check() error {
 	if err := c.Vectors.Check(); err != nil {
 		return err
@@ -169,20 +169,20 @@ func (c AttnResConfig) New(b *graph.Builder) Stream {
 //
 //	u = sum over i of a_i v_i,   a = softmax over i of w . (g ⊙ v_i / rms(v_i))
 //
-// with a query w, 0 at first, and a gain g, 1 at first, of its own, which do not decay. What a site
-// gives becomes a source; in blocks of several sites it is added to the block's source. After the last site
-// one more read goes into the last norm. The first site has one source, which is what it reads. At
-// first u is the sources' mean, a vector stream's h over their number, and after a norm the function
-// is that stream's up to the norm's eps, which weighs more by the square of that number.
+// with its own query w, 0 at first, and gain g, 1 at first, which do not decay. A site's output becomes a source; in
+// blocks of several sites it is added to the block's source. After the last site one more read goes into the last
+// norm. The first site has one source and reads it. At first u is the mean of the sources, which is a vector
+// stream's h divided by their number n; after a norm that makes no difference except that the norm's eps weighs n^2
+// times as much.
 //
-// With delta (Luo et al. 2026, arXiv 2605.18855) there is the sum of all outputs h, too, which the last norm reads, and
-// sites but the first read
+// With delta (Luo et al. 2026, arXiv 2605.18855) there is also the sum h of all outputs, which the last norm reads, and
+// all sites but the first read
 //
 //	u = h + G sum over i of a_i v_i
 //
-// of the sources of finished blocks alone; G is 1, or a learned number that is 0 at first.
+// where i runs over the sources of finished blocks only; G is 1, or a learned number that is 0 at first.
 //
-// Parameters: "blocks.l.SUBLAYER.attnres.query" and ".norm" [D], not of a read of one source; ".gate" [1];
+// Parameters: "blocks.l.SUBLAYER.attnres.query" and ".norm" [D], unless a read has one source; ".gate" [1];
 // "attnres.query" and ".norm".
 //
 // The state's More are the sources, and with delta H the sum.
@@ -215,7 +215,7 @@ func (a *attnRes) Embed(t Tokens) State {
 // Read is a site's.
 func (a *attnRes) Read(s State, at Site) (*gorgonia.Node, Link) { return a.readOf(s, at.Index), nil }
 
-// readOf is what read number i makes of the state: [T, D].
+// readOf returns what read number i reads from the state: [T, D].
 func (a *attnRes) readOf(s State, i int) *gorgonia.Node {
 	state, r := s.(VectorState), a.reads[i]
 	u := a.attend(r, state.More[:a.config.sources(i)])
@@ -241,8 +241,8 @@ func (a *attnRes) attend(r depthRead, sources gorgonia.Nodes) *gorgonia.Node {
 	return mix.DepthAttention(a.b, r.query, r.gain, eps, sources...)
 }
 
-// Write begins a source with y [T, D], or adds y to that of the site's block, and to h; the source as the site
-// leaves it, with delta h, has the hook "blocks.0.attention.stream". What no site would read is not made.
+// Write begins a source with y [T, D], or adds y to the source of the site's block, and with delta to h. The new
+// source, or with delta h, has the hook "blocks.0.attention.stream". Sources that no site would read are not made.
 func (a *attnRes) Write(s State, at Site, _ Reading, y *gorgonia.Node) State {
 	c, state := a.config, s.(VectorState)
 	y = a.Written(at, y)

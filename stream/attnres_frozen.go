@@ -7,8 +7,8 @@ import (
 	"github.com/residua-go/residua/stream/linear"
 )
 
-// Form says that the sources are the rows, that a site reads them by its softmax, or their sum and some of them so, and
-// that what it gives is a row of its own, or is added to the last one.
+// Form describes the sources as rows. A site reads them by its softmax, or with delta their sum and, by the softmax,
+// some of them. Its output becomes a new row or is added to the last one.
 func (a *attnRes) Form(at Site) Form {
 	f := plainForm(at, "Kimi Team 2026, arXiv 2603.15031 (attention residuals)")
 	rows, after, last := a.config.rows(at.Index), a.config.rows(at.Index+1), a.reads[a.last()]
@@ -26,7 +26,7 @@ func (a *attnRes) Form(at Site) Form {
 	return f
 }
 
-// downForm is what a read makes of the rows, the first of which are sources.
+// downForm returns the coefficients of a read of the rows; the first of rows are the read's sources.
 func (a *attnRes) downForm(r depthRead, rows, of int) Coefficient {
 	choice, text, sum, share := Dependent, "1/n", 0., 1/float64(of)
 	if a.config.Delta {
@@ -49,7 +49,7 @@ func (a *attnRes) downForm(r depthRead, rows, of int) Coefficient {
 	return down
 }
 
-// DepthReads are the reads of all sites, and the last. With delta they are what sites read besides h.
+// DepthReads lists the reads of all sites and the last one. With delta these are the reads besides h.
 func (a *attnRes) DepthReads() (sources []string, reads []DepthRead) {
 	sources = []string{"embedding"}
 	for group := range slices.Chunk(a.c.AllSites(), a.config.Block) {
@@ -112,8 +112,9 @@ func (a *attnRes) Carry(f *Frozen) {
 	a.readOut(f, one)
 }
 
-// weighted is what the sources come to in read number i, after all sites in the last norm: each by the run's weight of
-// it, or by 1; with delta by 1 and, where it is read once more, by that weight times the gate.
+// weighted returns the map from the sources to what read number i reads; the last number is the read before the last
+// norm. Each source is multiplied by the run's weight, or by 1. With delta it is multiplied by 1, plus the weight times
+// the gate for sources that are also read by the softmax.
 func (a *attnRes) weighted(f *Frozen, i int) linear.Map {
 	sum := linear.Mix{In: a.config.rows(i), Out: 1, Width: a.c.D, At: func(_, _, _ int) float64 { return 1 }}
 	if i == 0 || i == len(a.reads) {

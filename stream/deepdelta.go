@@ -17,13 +17,13 @@ type DeepDeltaConfig struct {
 }
 
 const (
-	// maxDeltaRows is the largest dv, as many as a GPU's warp has threads.
+	// maxDeltaRows is the largest dv, the number of threads of a GPU's warp.
 	maxDeltaRows = 32
 	// maxTaps is the longest filter.
 	maxTaps = 64
 )
 
-// Name is "deep-delta".
+// Name returns "deep-delta".
 func (DeepDeltaConfig) Name() string { return "deep-delta" }
 
 // Card describes Deep Delta Learning.
@@ -44,14 +44,14 @@ func (c DeepDeltaConfig) Card() layers.Card {
 	return card
 }
 
-// Defaults are the authors' but for the convolution, which is none.
+// Defaults uses the authors' settings, but no convolution.
 func (c DeepDeltaConfig) Defaults() Design {
 	c.Dv, c.VScale, c.KEps, c.Beta0 = orDefault(c.Dv, 4), orDefault(c.VScale, 4), orDefault(c.KEps, 1e-5), orDefault(c.Beta0, 1)
 	return c
 }
 
-// Check wants 1 to 32 rows, a convolution for more than one row alone, and numbers within their
-// bounds.
+// Check returns an error unless there are 1 to 32 rows, a convolution only with more than one row, and
+// numbers within their bounds.
 func (c DeepDeltaConfig) Check() error {
 	if err := cmp.Or(c.Vectors.Check(), layers.CheckPositive("v_scale", c.VScale), layers.CheckPositive("k_eps", c.KEps)); err != nil {
 		return err

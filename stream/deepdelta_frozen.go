@@ -9,9 +9,9 @@ import (
 	"github.com/residua-go/residua/stream/linear"
 )
 
-// Writers are the tables, the heads and, where reads look at earlier positions, what each has from
-// them: as with attention's heads, what comes from other tokens is a term of its own, which one read
-// alone gets. It is not taken apart further.
+// Writers lists the tables, the heads and, for reads that look at earlier positions, what each read gets
+// from them: as with attention's heads, what comes from other tokens is a separate term, which only that
+// read gets and which is not split further.
 func (s *deepDelta) Writers() []Writer {
 	writers := s.Vector.Writers()
 	if !s.carries() {

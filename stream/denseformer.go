@@ -19,7 +19,7 @@ type DenseFormerConfig struct {
 	Period   int `yaml:"period" default:"1" max:"4096" help:"p: there is an average after every p-th block"`
 }
 
-// Name is "denseformer".
+// Name returns "denseformer".
 func (DenseFormerConfig) Name() string { return "denseformer" }
 
 // Card describes DenseFormer.
@@ -38,8 +38,8 @@ func (c DenseFormerConfig) Defaults() Design {
 	return c
 }
 
-// Check wants a dilation and a period of 1 at least, and blocks enough that the last average is
-// of more than its own block's output.
+// Check returns an error unless dilation and period are at least 1 and there are enough blocks for the last
+// average to have more than its own block's output.
 func (c DenseFormerConfig) Check() error {
 	if err := cmp.Or(c.Vectors.Check(), layers.CheckSize("dilation", c.Dilation), layers.CheckSize("period", c.Period)); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (c DenseFormerConfig) Cost() layers.Cost {
 	return total
 }
 
-// DepthParameters are an average's; that of a later pass is of more outputs.
+// DepthParameters counts the parameters of an average. On a later pass of a loop it has more outputs.
 func (c DenseFormerConfig) DepthParameters() func(depth int) (shared, own float64) {
 	return func(depth int) (shared, own float64) { return 0, float64(len(c.members(depth))) }
 }
@@ -169,9 +169,8 @@ func (f *denseFormer) Output() string {
 	return f.Vector.Output()
 }
 
-// Carry has h and the outputs so far, one below the other: an average replaces h, and a
-// block's end has one more output. The weights are what they are: nothing is frozen but the last
-// norm's scale.
+// Carry keeps h and the outputs so far, one below the other. An average replaces h, and the end of a block
+// adds an output. The weights do not depend on the input, so only the last norm's scale is frozen.
 func (f *denseFormer) Carry(to *Frozen) {
 	d := f.c.D
 	f.CarrySites(to, copies(2, d), func(at Site) { // h and X_0

@@ -7,14 +7,14 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-// Design is a residual stream's settings, the struct from which a Stream is made: all that a
-// model needs to know of a stream, whichever it is. The struct embeds Common, or Vectors, which
-// has it; its own fields are the keys of model.stream in a config, with the key as their yaml
-// tag, and its meaning as their help tag.
+// Design holds a residual stream's settings: it is the struct from which a Stream is made, and all that
+// a model needs to know of any stream. The struct embeds Common, or Vectors, which embeds Common; its
+// own fields are the keys of model.stream in a config, with the key as their yaml tag and its meaning
+// as their help tag.
 type Design interface {
 	// Name is the stream's kind in configs.
 	Name() string
-	// Card is what a reader should know of it.
+	// Card describes the stream for readers: equation, source and use.
 	Card() layers.Card
 	// Check returns a *layers.SettingError for the first setting that is not valid. Its key is a
 	// key of the stream or, with its section, of another part of the model: attention.heads.
@@ -31,14 +31,14 @@ type Design interface {
 // MuPDesign is a design for which the maximal update parametrisation is known.
 type MuPDesign interface {
 	Design
-	// Ratios compares the sizes with those of the base model, a design of the same type. A
-	// size of the base that is zero is the design's own.
+	// Ratios returns the sizes over the sizes of the base model, a design of the same type. A size of
+	// the base that is zero stands for the design's own.
 	Ratios(base Design) Ratios
-	// WidthScalings are ways to grow in width. That of all sizes, without a name, is the first.
+	// WidthScalings lists ways to grow in width. The first one grows all sizes and has no name.
 	WidthScalings() []WidthScaling
 }
 
-// WidthScaling is a small model and the sizes of it that grow together, to see whether activations
+// WidthScaling is a small model and those of its sizes that grow together, to see whether activations
 // keep their size under muP.
 type WidthScaling struct {
 	Name   string   // of the setting that grows alone
@@ -48,21 +48,21 @@ type WidthScaling struct {
 	Keys   []string // settings of the model that grow, such as stream.d_model
 }
 
-// PlainAtInit is a design that starts as a plain transformer does, whatever the weights that both
-// have, if the further ones let it through unchanged.
+// PlainAtInit is a design that computes the same as a plain transformer at the start, whatever the weights
+// are that both have, because its further weights start so that they change nothing.
 type PlainAtInit interface {
 	Design
-	// Plain is that transformer's stream; false where the settings keep it from being one.
+	// Plain returns that transformer's stream, or false if the settings rule it out.
 	Plain() (Design, bool)
 }
 
-// PlainWeights is a PlainAtInit that is the transformer only at certain values of the parameters that
-// the transformer has not, or has in another shape. Parameters of one name and size are set to the
-// transformer's by the caller.
+// PlainWeights is a PlainAtInit that equals the transformer only at certain values of the parameters that
+// the transformer lacks or has in another shape. The caller copies the transformer's parameters that have
+// the same name and size.
 type PlainWeights interface {
 	PlainAtInit
-	// SetPlain writes those values into own, the Store of a model on this stream, given plain, that of
-	// the transformer. What matters to no output may stay as it is.
+	// SetPlain writes those values into own, the Store of a model on this stream. plain is the
+	// transformer's Store. Values that affect no output may stay as they are.
 	SetPlain(own, plain *graph.Store) error
 }
 
@@ -75,7 +75,7 @@ type VariantNamer interface {
 
 // Common are the settings of a model that every stream gets.
 type Common struct {
-	Layers, Vocab  int // Layers are the blocks that a token passes, those of a loop each time
+	Layers, Vocab  int // Layers counts the blocks that a token passes, a loop's blocks each time
 	Loop           Loop
 	Heads, HeadDim int // of attention; 0: none was chosen
 	KVHeads        int // heads of keys and values, a divisor of the heads; 0: as many as heads
@@ -91,7 +91,7 @@ type Common struct {
 	Ratios
 }
 
-// Ratios are a model's sizes over those of its muP base: what Unscaled returns without one.
+// Ratios are a model's sizes over its muP base's. Without a base they are as Unscaled returns them.
 type Ratios struct {
 	WidthRatio  float64 // of what blocks work on
 	HeadsRatio  float64 // heads*headDim
@@ -101,16 +101,16 @@ type Ratios struct {
 	BaseHeadDim float64 // the base's head dimension itself
 }
 
-// Unscaled are the ratios of a model that is its own base.
+// Unscaled returns the ratios of a model that is its own base.
 func Unscaled(headDim int) Ratios { return Ratios{1, 1, 1, 1, 1, float64(headDim)} }
 
 // Shape is what the blocks, the embedding and the unembedding of a model need to know of a stream.
 type Shape struct {
 	Heads, HeadDim int        // of attention
-	KVHeads        int        // of them, those of keys and values
+	KVHeads        int        // how many of them have keys and values
 	Width          int        // entries of a feed-forward's input and output
 	Features       int        // of features, what the unembedding reads; 0: Width
-	Axes           []string   // of features, after that of tokens
+	Axes           []string   // of features, after the tokens' axis
 	Size           int        // entries of a token in VectorState.H, or in what else carries the stream: a stream of n vectors of D entries has n D
 	Kept           int        // entries of a token in State.Nodes: Size, and what else flows from a block to later ones; 0: Size
 	TableWidth     int        // entries of a row of the tables
@@ -121,7 +121,7 @@ type Shape struct {
 // Has tells whether blocks have such a sublayer.
 func (s Shape) Has(x Sublayer) bool { return slices.Contains(s.Sublayers, x) }
 
-// orDefault is a setting, or where it is 0 its default.
+// orDefault returns a setting, or its default if it is 0.
 func orDefault[T int | float64](setting, own T) T {
 	if setting == 0 {
 		return own
@@ -145,5 +145,5 @@ func (c Common) sublayers() []Sublayer {
 	return attentionAndFeedForward()
 }
 
-// attentionAndFeedForward are the sublayers of most streams' blocks.
+// attentionAndFeedForward lists the sublayers of most streams' blocks.
 func attentionAndFeedForward() []Sublayer { return []Sublayer{Attention, FeedForward} }

@@ -18,7 +18,7 @@ type DWLSTMConfig struct {
 	Inner int `yaml:"inner" default:"4 d_model" from:"model.stream.d_model" max:"1048576" help:"width of the candidate's hidden layer"`
 }
 
-// Name is "dwlstm".
+// Name returns "dwlstm".
 func (DWLSTMConfig) Name() string { return "dwlstm" }
 
 // Card describes the depth-wise LSTM.
@@ -95,7 +95,7 @@ type depthCell struct {
 	norm                  *layers.Norm   // over Inner
 }
 
-// gate is what one gate is before its sigmoid.
+// gate holds the parameters of a gate.
 type gate struct{ w, gain, bias *gorgonia.Node } // [2D, D], [D], [D]
 
 func (d *dwlstm) addCell(name string) {
@@ -149,7 +149,7 @@ func (d *dwlstm) open(g gate, name string, x *gorgonia.Node) *gorgonia.Node {
 // gateLogits ends the name of what a gate is before its sigmoid, "blocks.3.lstm.input.logits".
 const gateLogits = ".logits"
 
-// The gates' names after that of their cell.
+// The gates' names, which follow the name of their cell.
 const (
 	inputGate  = ".input"
 	forgetGate = ".forget"
@@ -219,7 +219,7 @@ func (d *dwlstm) Carry(f *Frozen) {
 	d.CarryEnd(f, row(0))
 }
 
-// frozenGate is what a gate lets through, its sigmoid.
+// frozenGate returns the map that multiplies by a gate's sigmoid in the run.
 func (d *dwlstm) frozenGate(f *Frozen, name string) linear.Map {
 	return linear.Scale{Factors: opened(1, f.Recorded(name+gateLogits, d.c.D)), Size: d.c.D}
 }

@@ -30,7 +30,7 @@ type FormDescriber interface {
 	Form(at Site) Form
 }
 
-// Choice is where a coefficient comes from.
+// Choice says where a coefficient comes from.
 type Choice string
 
 // The choices.
@@ -40,7 +40,7 @@ const (
 	Dependent Choice = "input-dependent" // computed from the token's state
 )
 
-// Constraint is what holds for a coefficient whatever its parameters are.
+// Constraint is a property that a coefficient has whatever its parameters are.
 type Constraint string
 
 // The constraints; "" is none.
@@ -62,41 +62,41 @@ type Coefficient struct {
 	Start      Start      `json:"start"`
 }
 
-// Start is a coefficient at the first step.
+// Start describes a coefficient at the first step.
 type Start struct {
 	Text string `json:"text"`
-	// Values are the entries, row by row; nil where they are drawn at random.
+	// Values are the entries, row by row; nil if they are drawn at random.
 	Values []float64 `json:"-"`
 }
 
-// Term is a part of a stream that is not of the linear form.
+// Term is a part of a stream that does not fit the linear form.
 type Term struct {
 	Text       string   `json:"text"`
 	Parameters []string `json:"parameters,omitempty"`
 }
 
-// plainForm is h' = h + F(h): one row, nothing to choose.
+// plainForm returns the form h' = h + F(h): one row, nothing to choose.
 func plainForm(at Site, source string) Form {
 	one := fixed(1, "1 x 1")
 	return Form{Site: at.Name(), Res: one, Down: one, Up: one, Source: source}
 }
 
-// coefficient is one of that choice, made of parameters, of which some may be nil.
+// coefficient returns a coefficient of that choice, made from the parameters that are not nil.
 func (c Choice) coefficient(rows, columns int, axes string, start Start, parameters ...*gorgonia.Node) Coefficient {
 	return Coefficient{Choice: c, Rows: rows, Columns: columns, Axes: axes, Parameters: nodeNames(parameters...), Start: start}
 }
 
-// diagonal is a coefficient with a factor for each entry.
+// diagonal returns a coefficient with a factor for each entry.
 func (c Choice) diagonal(rows, columns int, axes string, start Start, parameters ...*gorgonia.Node) Coefficient {
 	d := c.coefficient(rows, columns, axes, start, parameters...)
 	d.Diagonal = true
 	return d
 }
 
-// fixed is the unit matrix of n rows.
+// fixed returns the unit matrix of n rows.
 func fixed(n int, axes string) Coefficient { return Fixed.coefficient(n, n, axes, identity(n)) }
 
-// identity starts as the unit matrix.
+// identity describes a start at the unit matrix.
 func identity(n int) Start {
 	s := Start{Text: "I", Values: table(n, n, kronecker)}
 	if n == 1 {
@@ -105,13 +105,13 @@ func identity(n int) Start {
 	return s
 }
 
-// number starts as a number.
+// number describes a start at a number.
 func number(x float64) Start { return Start{fmt.Sprintf("%g", x), []float64{x}} }
 
-// even starts as one number everywhere, which the text says.
+// even describes a start at the same number x everywhere; text says it in words.
 func even(n int, text string, x float64) Start { return Start{text, slices.Repeat([]float64{x}, n)} }
 
-// evenDiagonal starts with one number on the diagonal, and rows that sum to 1.
+// evenDiagonal describes a start with one number on the diagonal and rows that sum to 1.
 func evenDiagonal(n int, diagonal float64) Start {
 	offDiagonal := (1 - diagonal) / float64(max(1, n-1))
 	return Start{Text: startsOnDiagonal(diagonal), Values: table(n, n, func(i, j int) float64 {
@@ -122,7 +122,7 @@ func evenDiagonal(n int, diagonal float64) Start {
 // startsOnDiagonal says what a mixing starts with on its diagonal.
 func startsOnDiagonal(diagonal float64) string { return fmt.Sprintf("%.3g on the diagonal", diagonal) }
 
-// startOf is how a parameter starts.
+// startOf returns how a parameter starts.
 func startOf(b *graph.Builder, n *gorgonia.Node) graph.Initializer {
 	return b.Store().Param(n.Name()).Init
 }

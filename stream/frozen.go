@@ -10,7 +10,7 @@ import (
 	"github.com/residua-go/residua/stream/linear"
 )
 
-// Frozen is the stream of one run as a linear map, token by token, of what is written to it.
+// Frozen is the stream of one run as a linear map, token by token, of everything that is written to it.
 // A stream is a chain of K steps; before or between them, sources write and sites read. With
 // the coefficients of the run frozen, for each token (Elhage et al. 2021, "A Mathematical
 // Framework for Transformer Circuits", whose residual stream has steps that do nothing)
@@ -18,16 +18,16 @@ import (
 //	output = sum over sources s of C_s y_s + Constant,   C_s = M_K ... M_(s+1) U_s
 //	read = D_r (sum over earlier sources s of M_r ... M_(s+1) U_s y_s) + Constant
 //
-// where U_s is how a source writes y_s into the state (for a matrix stream by its keys, for
-// hyper-connections by B_up), D_r how a site reads it (A_down), and M_k what step k makes of
-// the state: vector and matrix streams have no steps, hyper-connections, mHC and virtual width
+// where U_s is how a source writes y_s into the state (in a matrix stream by its keys, in
+// hyper-connections by B_up), D_r how a site reads the state (A_down), and M_k what step k does to
+// it: vector and matrix streams have no steps, hyper-connections, mHC and virtual width
 // networks have A_res at each site, the depth-wise LSTM its gates, hierarchical aggregation
 // its norms at the scale of the run.
 //
 // The state may have more entries after a step than before it, or fewer.
 //
-// A stream makes it in the order of its run by Write, Read, Step and Add, and ReadOut at last; Recorded
-// gives what the run recorded. For the two sites of a block with hyper-connections:
+// A stream builds it in the order of its run by calling Write, Read, Step and Add, and ReadOut at the end.
+// Recorded returns what the run recorded. For the two sites of a block with hyper-connections:
 //
 //	Write embedding, Write positions, Read attention, Step A_res, Write attention,
 //	Read feedforward, Step A_res, Write feedforward
@@ -38,12 +38,12 @@ type Frozen struct {
 	steps        []linear.Map
 	sources      []source
 	reads        []readPoint
-	constants    []source // their up maps nothing: value is what they are
+	constants    []source // up is not used: value is written as it is
 	output       readPoint
 
 	record Record
-	hooks  []string // that Recorded was asked for
-	err    error    // the first one of making it
+	hooks  []string // that Recorded was called with
+	err    error    // the first error while building it
 }
 
 // source is where something enters the state: before step number at, after the first reads
@@ -55,7 +55,7 @@ type source struct {
 	value     []float64 // of a constant, in the state's entries
 }
 
-// readPoint is where a site reads the state, before step number at; after is what follows there.
+// readPoint is where a site reads the state, before step number at; after follows the read.
 type readPoint struct {
 	name  string
 	at    int
@@ -63,11 +63,11 @@ type readPoint struct {
 	after After
 }
 
-// After are the maps that follow where u, [T, ...], is read, norms at the scales that they have
-// for it, or at 1 without it; and the constant that their biases come to, or nil.
+// After returns the maps that follow where u [T, ...] is read, with norms at the scales that they have for
+// u, or at 1 if u is nil, and the constant that comes from their biases, or nil.
 type After func(u []float64) (linear.Chain, []float64)
 
-// NewFrozen begins the stream of a run. Without a record, of which no tokens are known, it is the stream of one token.
+// NewFrozen begins the stream of a run. Without a record, whose tokens would be unknown, it is the stream of one token.
 func NewFrozen(r Record) *Frozen {
 	if r == nil {
 		return &Frozen{tokens: 1}
@@ -75,8 +75,8 @@ func NewFrozen(r Record) *Frozen {
 	return &Frozen{tokens: r.Tokens(), record: r}
 }
 
-// freeze is the stream that carry tells of, of a run, or without a record of weights alone. That fails by nothing
-// but carry's own mistakes.
+// freeze returns the stream that carry describes, of a run or, without a record, of weights alone. Without a
+// record it fails only if carry has a mistake.
 func freeze(r Record, carry func(f *Frozen)) (*Frozen, error) {
 	f := NewFrozen(r)
 	if carry(f); f.err != nil {
@@ -85,15 +85,15 @@ func freeze(r Record, carry func(f *Frozen)) (*Frozen, error) {
 	return f, nil
 }
 
-// freezeHooks are the hooks that carry asks for.
+// freezeHooks lists the hooks that carry asks for.
 func freezeHooks(carry func(f *Frozen)) []string {
 	f := NewFrozen(nil)
 	carry(f)
 	return f.hooks
 }
 
-// Recorded is what the run recorded of a hook, width entries for each token; nil without a run, or after an
-// error, which the stream's Freeze returns.
+// Recorded returns what the run recorded for a hook, width entries for each token. It returns nil without a
+// run, or after an error, which the stream's Freeze returns.
 func (f *Frozen) Recorded(hook string, width int) []float64 {
 	x := f.recorded(hook)
 	if x != nil && !f.checkRecorded(hook, len(x), width) {
@@ -102,7 +102,7 @@ func (f *Frozen) Recorded(hook string, width int) []float64 {
 	return x
 }
 
-// checkRecorded wants width entries for each token.
+// checkRecorded tells whether there are width entries for each token; if not it sets the error.
 func (f *Frozen) checkRecorded(hook string, got, width int) bool {
 	if got != f.tokens*width {
 		f.err = errors.Errorf("stream: %s: want %d entries for each of %d tokens, got %d in all", hook, width, f.tokens, got)
@@ -110,7 +110,7 @@ func (f *Frozen) checkRecorded(hook string, got, width int) bool {
 	return f.err == nil
 }
 
-// recorded is Recorded of any number of entries.
+// recorded is like Recorded, for any number of entries.
 func (f *Frozen) recorded(hook string) (x []float64) {
 	if !slices.Contains(f.hooks, hook) {
 		f.hooks = append(f.hooks, hook)

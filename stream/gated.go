@@ -25,7 +25,7 @@ const (
 	gatedWidth = 2048
 )
 
-// Name is "gated-residual".
+// Name returns "gated-residual".
 func (GatedResidualConfig) Name() string { return "gated-residual" }
 
 // Card describes gated residuals.
@@ -39,7 +39,7 @@ func (GatedResidualConfig) Card() layers.Card {
 	}
 }
 
-// Defaults are 4 rows, and the source's rank scaled with the width.
+// Defaults uses 4 rows, and the source's rank scaled with the width.
 func (c GatedResidualConfig) Defaults() Design {
 	c.N = orDefault(c.N, defaultRows)
 	c.Rank = orDefault(c.Rank, max(1, c.D*gatedRank/gatedWidth))
@@ -110,7 +110,7 @@ type gatedRead struct {
 // gatedEnd is the name of the last read.
 const gatedEnd = "gated"
 
-// addRead makes the parameters of a read; the widths of what its projection down makes are given.
+// addRead makes the parameters of a read; columns are the widths of the parts that its projection down makes.
 func (s *gatedResidual) addRead(name, parameters string, columns ...int) {
 	c, size, width := s.config, s.config.N*s.c.D, 0
 	for _, n := range columns {
@@ -136,7 +136,7 @@ func (s *gatedResidual) readBy(state State, r gatedRead) (u, projection *gorgoni
 // projectionHook ends the names of the hooks of what gates and factors are made of.
 const projectionHook = ".projection"
 
-// Read reads u; the link is the projection, what the write makes its factors of.
+// Read reads u; the link is the projection from which the write makes its factors.
 func (s *gatedResidual) Read(state State, at Site) (*gorgonia.Node, Link) {
 	return s.readBy(state, s.reads[at.Index])
 }

@@ -21,7 +21,7 @@ type HieraggConfig struct {
 	Separate bool `yaml:"separate_aggregates" help:"an aggregate for each pair of blocks, the first without z, instead of one for all"`
 }
 
-// Name is "hieragg".
+// Name returns "hieragg".
 func (HieraggConfig) Name() string { return "hieragg" }
 
 // Card describes hierarchical aggregation.
@@ -40,7 +40,7 @@ func (c HieraggConfig) Defaults() Design {
 	return c
 }
 
-// Check wants whole groups of blocks.
+// Check returns an error unless the blocks make whole groups.
 func (c HieraggConfig) Check() error {
 	err := cmp.Or(c.Vectors.Check(), layers.CheckSize("inner", c.Inner))
 	if err == nil && c.Layers%hieraggGroup != 0 {
@@ -53,8 +53,8 @@ func (c HieraggConfig) Check() error {
 	return err
 }
 
-// Cost has one set of parameters, used by each group of blocks, but that of separate aggregates, of which the
-// first has two inputs instead of three. The last one's norm is the final norm.
+// Cost counts one set of parameters, which all groups of blocks share, or with separate aggregates a set for each;
+// the first of these has two inputs instead of three. The last one's norm is the final norm.
 func (c HieraggConfig) Cost() layers.Cost {
 	total := c.sitesCost()
 	if !c.Separate {
@@ -225,10 +225,10 @@ func (a *hieragg) Writers() []Writer {
 // Output is the last aggregate.
 func (a *hieragg) Output() string { return aggregateName(a.c.Layers - 1) }
 
-// Carry has h and z, and inside a group after its first block x, side by side: after the
-// second block h becomes x + h + z, to which the aggregate's own term is added, and its norm at
-// the scale of this run makes it the next h and z. A term that the group's input has therefore
-// comes out three times. Without a run aggregates are of h alone, of which x and z are parts.
+// Carry keeps h and z and, inside a group after its first block, x, side by side. After the second block h
+// becomes x + h + z, the aggregate's own term is added, and its norm at the scale of this run makes it the
+// next h and z. A term of the group's input therefore comes out three times. Without a run an aggregate takes
+// only h, which contains x and z.
 func (a *hieragg) Carry(f *Frozen) {
 	d, rows := a.c.D, 2
 	a.CarrySites(f, copies(2, d), func(at Site) {

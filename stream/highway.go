@@ -14,7 +14,7 @@ import (
 // HighwayConfig describes a highway stream.
 type HighwayConfig struct{ Vectors }
 
-// Name is "highway".
+// Name returns "highway".
 func (HighwayConfig) Name() string { return "highway" }
 
 // Card describes the Highway Transformer.
@@ -49,14 +49,14 @@ func (c HighwayConfig) SetPlain(own, _ *graph.Store) error {
 	return nil
 }
 
-// Cost is a vector stream's and that of the units, each kept before its gate.
+// Cost adds the units to a vector stream's cost; each is kept before its gate.
 func (c HighwayConfig) Cost() layers.Cost {
 	d, _, blocks := c.counts()
 	unit := layers.LinearCost(d, 2*d, c.Bias).Plus(layers.ActivationCost(2 * d))
 	return c.Vectors.Cost().Plus(unit.Times(2 * blocks))
 }
 
-// New makes the parameters of a highway stream: those of a vector stream and the units'.
+// New makes the parameters of a highway stream: a vector stream's and the units'.
 func (c HighwayConfig) New(b *graph.Builder) Stream {
 	h := &highway{Vector: newVector(b, c.Vectors)}
 	for _, at := range c.AllSites() {

@@ -21,7 +21,7 @@ type HyperConfig struct {
 // defaultRows is the number of rows, the expansion rate, of hyper-connections of all kinds.
 const defaultRows = 4
 
-// Name is "hyper".
+// Name returns "hyper".
 func (HyperConfig) Name() string { return "hyper" }
 
 // Card describes hyper-connections, static or dynamic.
@@ -52,13 +52,13 @@ func (c HyperConfig) Variant() string {
 	return "static"
 }
 
-// Defaults are 4 rows.
+// Defaults uses 4 rows.
 func (c HyperConfig) Defaults() Design {
 	c.N = orDefault(c.N, defaultRows)
 	return c
 }
 
-// Check wants a row at least.
+// Check returns an error unless there is at least one row.
 func (c HyperConfig) Check() error {
 	return cmp.Or(c.Vectors.Check(), layers.CheckSize("n", c.N))
 }
@@ -91,10 +91,9 @@ func (c HyperConfig) Cost() layers.Cost {
 //
 //	A_m += s_a tanh(Hn W_m);   A_r += s_a tanh(Hn W_r);   B += s_b tanh(Hn W_b)^T
 //
-// At first B = 1, A_m is the row (site mod n), A_r = I, W = 0 and s = 0.01: the function is
-// that of a vector stream, up to the last norm's eps. A_m, A_r and B do not decay. What
-// the paper says about scaling output weights by sqrt(n) is left out: it gives no
-// direction.
+// At first B = 1, A_m is the row (site mod n), A_r = I, W = 0 and s = 0.01, which makes it a vector stream up to
+// the last norm's eps. A_m, A_r and B do not decay. The paper's scaling of output weights by sqrt(n) is left
+// out, because the paper does not say in which direction.
 //
 // Parameters of a site: "hyper.static" [n, n+2], columns A_m | A_r | B^T; dynamic also
 // "hyper.norm" [D], "hyper.w" [D, n+2], columns W_m | W_r | W_b, and "hyper.scale" [2].

@@ -19,7 +19,7 @@ type KeelConfig struct {
 	Alpha float64 `yaml:"alpha" default:"2 layers" from:"model.layers" help:"factor of the stream before a sublayer's output is added: by default the number of sites; 1 is post-norm as in the first transformers, with a norm before sublayers, too"`
 }
 
-// Name is "keel".
+// Name returns "keel".
 func (KeelConfig) Name() string { return "keel" }
 
 // Card describes Keel.
@@ -35,7 +35,7 @@ func (KeelConfig) Card() layers.Card {
 // alpha is the factor of h.
 func (c KeelConfig) alpha() float64 { return orDefault(c.Alpha, float64(2*c.Layers)) }
 
-// Check wants a factor that is a positive number.
+// Check returns an error unless the factor is a positive number.
 func (c KeelConfig) Check() error {
 	return cmp.Or(c.Vectors.Check(), layers.CheckPositive("alpha", c.alpha()))
 }
@@ -46,7 +46,7 @@ func (c KeelConfig) Cost() layers.Cost {
 	return c.sitesCost().Plus(c.Norm.Cost(d).Times(2 * blocks))
 }
 
-// New makes the parameters of a keel stream: those of a vector stream and a norm a site.
+// New makes the parameters of a keel stream: a vector stream's and a norm for each site.
 func (c KeelConfig) New(b *graph.Builder) Stream {
 	k := &keel{Vector: startVector(b, c.Vectors), alpha: c.alpha()}
 	k.addBlocks()

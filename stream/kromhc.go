@@ -19,7 +19,7 @@ type KromHCConfig struct {
 	N int `yaml:"n" default:"4" max:"4096" help:"number of rows, a power of two, at most 64"`
 }
 
-// Name is "kromhc".
+// Name returns "kromhc".
 func (KromHCConfig) Name() string { return "kromhc" }
 
 // Card describes KromHC.
@@ -33,13 +33,13 @@ func (KromHCConfig) Card() layers.Card {
 	}
 }
 
-// Defaults are 4 rows.
+// Defaults uses 4 rows.
 func (c KromHCConfig) Defaults() Design {
 	c.N = orDefault(c.N, defaultRows)
 	return c
 }
 
-// Check wants 1 to 64 rows, a power of two.
+// Check returns an error unless the number of rows is a power of two up to 64.
 func (c KromHCConfig) Check() error {
 	err := cmp.Or(c.Vectors.Check(), layers.CheckSize("n", c.N))
 	if err == nil && (c.N > maxMHCRows || c.N&(c.N-1) != 0) {
@@ -54,11 +54,11 @@ func (c KromHCConfig) pairs() int { return 2 * (bits.Len(uint(c.N)) - 1) }
 // Shape returns the shape of a stream of N rows.
 func (c KromHCConfig) Shape() Shape { return c.shape(c.N * c.D) }
 
-// Cost has two numbers of the projection for each factor.
+// Cost counts two numbers of the projection for each factor.
 func (c KromHCConfig) Cost() layers.Cost { return c.copiedCost(c.N, c.projectionCost(c.N, c.pairs())) }
 
 // New makes the parameters of mHC with the rows' mixing a Kronecker product (Zhou et al. 2026, arXiv 2601.21579): with
-// n = 2^K and a pair of logits for each factor, the first that of the most significant binary digit
+// n = 2^K and a pair of logits for each factor, first the factor of the most significant binary digit
 // of a row's number,
 //
 //	(a_k, b_k) = softmax(alpha_res (x_n phi_res) + b_res)_k

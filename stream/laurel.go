@@ -34,7 +34,7 @@ const (
 	laurelScale   = 2 // with which weights start at 1
 )
 
-// Name is "laurel".
+// Name returns "laurel".
 func (LaurelConfig) Name() string { return "laurel" }
 
 // Variant returns the form, which names the variant.
@@ -60,7 +60,7 @@ func (c LaurelConfig) Card() layers.Card {
 	}
 }
 
-// Defaults are the paper's form with a softmax of two weights, or Gemma 3n's rank.
+// Defaults uses the paper's form with a softmax of two weights or, for Gemma's form, Gemma 3n's rank.
 func (c LaurelConfig) Defaults() Design {
 	c.Form = c.Variant()
 	if c.Form == laurelPaper {

@@ -52,7 +52,7 @@ const gemmaScale = 1 / math.Sqrt2
 // lowSuffix ends the hooks of the maps' outputs.
 const lowSuffix = ".laurel.sum"
 
-// newGemma makes the parameters of Gemma 3n's stream: those of a vector stream, norms and maps.
+// newGemma makes the parameters of Gemma 3n's stream: a vector stream's, norms and maps.
 func newGemma(b *graph.Builder, c LaurelConfig) *gemma {
 	g := &gemma{Vector: newVector(b, c.Vectors)}
 	g.Use(g)
@@ -118,7 +118,7 @@ func (g *gemma) Carry(f *Frozen) {
 	g.CarryEnd(f, one)
 }
 
-// carryAttention makes n of x, which a hook recorded, and the next x of both.
+// carryAttention computes n from x, which a hook recorded, and the next x from both.
 func (g *gemma) carryAttention(f *Frozen, at Site, read string) {
 	d, low := g.c.D, g.low[at.Block]
 	norm, bias := g.normOf(f, g.attention[at.Block].norm, read)

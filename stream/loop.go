@@ -9,9 +9,9 @@ import (
 // Times times in all. The zero Loop is none.
 //
 // A stream is made of as many blocks as tokens pass, counted by their depth: with blocks 1 and 2 twice,
-// 0 1 2 1 2 3 are depths 0 to 5. Sites, activations, writers and constants go by depth; parameters by
-// block, which passes share: a stream asks for "blocks.4.attention.qkv" and gets that of block 2. What is
-// made for each pass alone is graph.ParamSpec.Unshared.
+// 0 1 2 1 2 3 are depths 0 to 5. Sites, activations, writers and constants are numbered by depth, parameters
+// by block, since passes share them: a stream asks for "blocks.4.attention.qkv" and gets block 2's. Parameters
+// of which each pass has its own are graph.ParamSpec.Unshared.
 type Loop struct{ Begin, End, Times int }
 
 // Further is the number of depths that passes after the first add.
@@ -39,7 +39,7 @@ func (l Loop) Block(depth int) int {
 	return depth
 }
 
-// Parameter is the name of the parameter that is asked for by that of its depth.
+// Parameter returns the name of the parameter that a name with its depth stands for.
 func (l Loop) Parameter(name string) string {
 	rest, ok := strings.CutPrefix(name, blocksPrefix)
 	number, part, inner := strings.Cut(rest, ".")
@@ -54,7 +54,7 @@ func (l Loop) Parameter(name string) string {
 // its Cost does not count.
 type LoopedDesign interface {
 	Design
-	// DepthParameters counts those of the block at a depth: shared, of which the passes of a block have those of the
-	// pass that has most, and each pass's own. It is nil where there are none, as the settings are.
+	// DepthParameters counts the parameters of the block at a depth: shared ones, where a block has as many as the
+	// pass of it that uses most, and each pass's own. It is nil if these settings have none.
 	DepthParameters() func(depth int) (shared, own float64)
 }

@@ -19,7 +19,7 @@ type MatrixConfig struct {
 	Rank int `yaml:"rank" default:"required, or preset" max:"131072" help:"R, the number of heads, and of key vectors of a sublayer"`
 }
 
-// Name is "matrix".
+// Name returns "matrix".
 func (MatrixConfig) Name() string { return "matrix" }
 
 // Card describes the RMT.
@@ -152,8 +152,8 @@ type keyedSite struct {
 	read, write keyVectors
 }
 
-// newMatrix makes the parameters of a matrix stream; newKeys makes a site's, of which those to read have the given
-// shape.
+// newMatrix makes the parameters of a matrix stream; newKeys makes a site's keys, where reads is the shape of the
+// keys that read.
 func newMatrix(b *graph.Builder, c MatrixConfig, newKeys func(at Site, reads []int) (read, write keyVectors)) *matrix {
 	m := &matrix{b: b, c: c, embedding: layers.NewEmbedding(b, "embedding", c.Init, c.InputScale, c.Vocab, c.Rank, c.Dv)}
 	writes := func(name string) *gorgonia.Node {

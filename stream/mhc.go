@@ -34,7 +34,7 @@ const (
 	maxIterations = 1000
 )
 
-// Name is "mhc".
+// Name returns "mhc".
 func (MHCConfig) Name() string { return "mhc" }
 
 // Card describes mHC.
@@ -49,7 +49,7 @@ func (MHCConfig) Card() layers.Card {
 	}
 }
 
-// Defaults are 4 rows, 20 iterations, and a start at the identity to 0.1%.
+// Defaults uses 4 rows, 20 iterations, and a start within 0.1% of the identity.
 func (c MHCConfig) Defaults() Design {
 	c.N, c.Iterations = orDefault(c.N, defaultRows), orDefault(c.Iterations, 20)
 	if c.StartLogit == 0 {
@@ -61,7 +61,7 @@ func (c MHCConfig) Defaults() Design {
 	return c
 }
 
-// Check wants 1 to 64 rows, and an iteration at least.
+// Check returns an error unless there are 1 to 64 rows and at least one iteration.
 func (c MHCConfig) Check() error {
 	if err := cmp.Or(c.Vectors.Check(), layers.CheckSize("n", c.N), layers.CheckSize("sinkhorn_iterations", c.Iterations)); err != nil {
 		return err
@@ -113,8 +113,8 @@ func (c MHCConfig) New(b *graph.Builder) Stream {
 		}, mixing: evenDiagonal(c.N, diagonal), source: "DeepSeek 2025, arXiv 2512.24880"}.stream(b, c.Vectors)
 }
 
-// constrained is what mHC, mHC-lite and KromHC share: a projection alpha (x_n phi) + b, of which each makes
-// coefficients in a way of its own.
+// constrained is what mHC, mHC-lite and KromHC share: a projection alpha (x_n phi) + b, from which each makes
+// coefficients in its own way.
 type constrained struct {
 	n      int
 	alpha  float64   // at first

@@ -20,7 +20,7 @@ type MHCLiteConfig struct {
 // maxLiteRows is the largest n of mHC-lite, which mixes n! permutations.
 const maxLiteRows = 4
 
-// Name is "mhc-lite".
+// Name returns "mhc-lite".
 func (MHCLiteConfig) Name() string { return "mhc-lite" }
 
 // Card describes mHC-lite.
@@ -34,13 +34,13 @@ func (MHCLiteConfig) Card() layers.Card {
 	}
 }
 
-// Defaults are 4 rows.
+// Defaults uses 4 rows.
 func (c MHCLiteConfig) Defaults() Design {
 	c.N = orDefault(c.N, defaultRows)
 	return c
 }
 
-// Check wants 1 to 4 rows.
+// Check returns an error unless there are 1 to 4 rows.
 func (c MHCLiteConfig) Check() error {
 	err := cmp.Or(c.Vectors.Check(), layers.CheckSize("n", c.N))
 	if err == nil && c.N > maxLiteRows {

@@ -8,7 +8,7 @@ type Mixer interface {
 	Mixings() []Mixing
 }
 
-// MixingKind is what a matrix of coefficients does.
+// MixingKind says what a matrix of coefficients does.
 type MixingKind string
 
 // The kinds of the linear form h' = A_res h + B_up F(A_down h), the weights of a sum over depth, and gates.
@@ -26,14 +26,14 @@ type Mixing struct {
 	Kind          MixingKind
 	Rows, Columns int
 	Hook          string // the activation that has them, [T, ...] or the same for all tokens
-	// Entry is the place of row i, column j among a token's values; nil: row by row.
+	// Entry returns the index of row i, column j among a token's values; nil: row by row.
 	Entry func(i, j int) int
-	// Of makes the coefficient of what is kept for it; nil: it is kept itself.
+	// Of computes the coefficient from the value that is kept; nil: the value is the coefficient.
 	Of func(v float64) float64
 }
 
-// Mixings lists a stream's matrices of coefficients: those of a Mixer and the weights of a DepthReader; none of
-// a stream that is neither.
+// Mixings lists a stream's matrices of coefficients: a Mixer's Mixings and the weights of a DepthReader. For a
+// stream that is neither it returns nil.
 func Mixings(s Stream) []Mixing {
 	var all []Mixing
 	if m, ok := s.(Mixer); ok {
@@ -50,7 +50,7 @@ func Mixings(s Stream) []Mixing {
 	return all
 }
 
-// Mixings are the factors by which each site writes to the rows, 2 sigmoid(z W_inject / n).
+// Mixings lists the factors by which each site writes to the rows, 2 sigmoid(z W_inject / n).
 func (s *gatedResidual) Mixings() (all []Mixing) {
 	for _, at := range s.c.AllSites() {
 		all = append(all, Mixing{Name: at.Name(), Kind: MixingUp, Rows: s.config.N, Columns: 1, Hook: s.reads[at.Index].name + projectionHook,
@@ -59,7 +59,7 @@ func (s *gatedResidual) Mixings() (all []Mixing) {
 	return all
 }
 
-// Mixings are the gate beta and the values v of each site.
+// Mixings lists the gate beta and the values v of each site.
 func (s *deepDelta) Mixings() (all []Mixing) {
 	for _, at := range s.c.AllSites() {
 		all = append(all,

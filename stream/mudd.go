@@ -26,7 +26,7 @@ var ways = []string{"q", "k", "v", "r"}
 // attentionWays is the number of those that attention reads; the last way is the residual.
 const attentionWays = 3
 
-// Name is "mudd".
+// Name returns "mudd".
 func (MUDDConfig) Name() string { return "mudd" }
 
 // Card describes MUDD connections.
@@ -71,8 +71,8 @@ func (c MUDDConfig) SetPlain(own, plain *graph.Store) error {
 	return nil
 }
 
-// sums is how many sums there are after a block, sources what each is of: the embedding and the
-// outputs so far. hidden is the width of the layer that makes their weights.
+// sums returns how many sums there are after a block, how many sources each has (the embedding and the outputs
+// so far), and the width of the hidden layer that makes their weights.
 func (c MUDDConfig) sums(block int) (sums, sources, hidden int) {
 	sums, sources = len(ways), block+2
 	last := block == c.Layers-1
@@ -175,7 +175,7 @@ func (c MUDDConfig) New(b *graph.Builder) Stream {
 // "mudd.norm" [D] of the embedding, "blocks.l.mudd.norm" [D], "blocks.l.mudd.dense_norm" [D] and
 // "blocks.l.mudd.post_norm" [D].
 //
-// The state's H is r, More what sums are of, and Packed what else attention reads.
+// The state's H is r, More holds the terms of the sums, and Packed what else attention reads.
 type mudd struct {
 	*Vector
 	config MUDDConfig
@@ -230,7 +230,7 @@ func (m *mudd) Write(s State, at Site, _ Reading, y *gorgonia.Node) State {
 // End is r.
 func (m *mudd) End(s State) *gorgonia.Node { return s.(muddState).H }
 
-// EndBlock keeps the block's output and makes the next block's input of all outputs.
+// EndBlock keeps the block's output and makes the next block's input from all outputs.
 func (m *mudd) EndBlock(s State, block int) State {
 	state, k, name := s.(muddState), m.blocks[block], connectionsName(block)
 	own, kept := state.H, state.H

@@ -11,7 +11,7 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-// connections are what follows a block.
+// connections are the parameters of the sums that follow a block.
 type connections struct {
 	w1, w2, bias *gorgonia.Node // [D, h], [h, sums*sources], [sums*sources]
 	// Of prepost, else nil: of the kept output, the last sum, and the weights' input, whose gain is [D].

@@ -19,8 +19,8 @@ type Readout struct {
 }
 
 // Readout freezes the map from the output of the stream, [T, Size], to the model's features [F] at
-// the scales that its norms have for that output. It is an error if the output has not as many
-// entries.
+// the scales that its norms have for that output. It returns an error if the output has another number
+// of entries.
 func (f *Frozen) Readout(end []float64) (*Readout, error) {
 	u, err := f.ReadoutInput(end)
 	if err != nil {
@@ -30,8 +30,8 @@ func (f *Frozen) Readout(end []float64) (*Readout, error) {
 	return &Readout{tokens: f.tokens, maps: append(linear.Chain{f.output.down}, maps...), constant: constant}, nil
 }
 
-// Features is R_t x, the linear part of a token's features [F] for a part x of its end [Size].
-// It is an error if there is no such token or x has another size.
+// Features returns R_t x, the linear part of a token's features [F] for a part x of its end [Size].
+// It returns an error if there is no such token or x has another size.
 func (r *Readout) Features(token int, x []float64) ([]float64, error) {
 	size, _ := r.maps.Sizes()
 	if err := checkEntries("readout", token, r.tokens, len(x), size); err != nil {
@@ -40,8 +40,8 @@ func (r *Readout) Features(token int, x []float64) ([]float64, error) {
 	return slices.Clone(r.maps.Apply(token, x)), nil
 }
 
-// PullBack is the transpose of Features, [F] -> [Size]: what a direction of the features is at
-// the stream's end.
+// PullBack is the transpose of Features, [F] -> [Size]: it takes a direction of the features to the
+// stream's end.
 func (r *Readout) PullBack(token int, direction []float64) ([]float64, error) {
 	_, features := r.maps.Sizes()
 	if err := checkEntries("readout", token, r.tokens, len(direction), features); err != nil {
@@ -50,12 +50,12 @@ func (r *Readout) PullBack(token int, direction []float64) ([]float64, error) {
 	return slices.Clone(r.maps.Transpose(token, direction)), nil
 }
 
-// Constant is what features [F] have from no part of the end, the biases of norms; nil:
-// nothing.
+// Constant returns the part of the features [F] that comes from no part of the end: the biases of
+// norms; nil if there is none.
 func (r *Readout) Constant() []float64 { return slices.Clone(r.constant) }
 
-// ReadoutInput is what the readout reads of outputs of the stream, [T, Size], before any norm: [T, U].
-// It is an error if they have not as many entries.
+// ReadoutInput returns what the readout reads of outputs of the stream [T, Size], before any norm:
+// [T, U]. It returns an error if the outputs have another number of entries.
 func (f *Frozen) ReadoutInput(end []float64) ([]float64, error) {
 	if len(end) != f.tokens*f.size {
 		return nil, errors.Errorf("stream: readout: want the ends of %d tokens of %d entries, got %d entries", f.tokens, f.size, len(end))
@@ -67,8 +67,8 @@ func (f *Frozen) ReadoutInput(end []float64) ([]float64, error) {
 	return u, nil
 }
 
-// ReadoutNorm is the norm that makes features of what the readout reads, u [n, F], at the scales that
-// it has for u, and its bias, or nil. It is false of a stream of which more than a norm, or none, does.
+// ReadoutNorm returns the norm that turns what the readout reads, u [n, F], into features, at the scales
+// that it has for u, and its bias or nil. ok is false if anything but a single norm makes the features.
 func (f *Frozen) ReadoutNorm(u []float64) (norm linear.Norm, bias []float64, ok bool) {
 	maps, bias := f.output.after(u)
 	if len(maps) == 1 {

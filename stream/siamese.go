@@ -16,7 +16,7 @@ import (
 // SiameseConfig describes a stream of two vectors, one normalised after each site and one before.
 type SiameseConfig struct{ Vectors }
 
-// Name is "siamese".
+// Name returns "siamese".
 func (SiameseConfig) Name() string { return "siamese" }
 
 // Card describes SiameseNorm.
@@ -46,7 +46,7 @@ func (c SiameseConfig) Cost() layers.Cost {
 	return c.Vectors.Cost().Plus(coupled)
 }
 
-// New makes the parameters of two coupled streams: those of a vector stream and the norms.
+// New makes the parameters of two coupled streams: a vector stream's and the norms.
 func (c SiameseConfig) New(b *graph.Builder) Stream {
 	s := &siamese{Vector: newVector(b, c.Vectors)}
 	for _, at := range c.AllSites() {
@@ -58,13 +58,13 @@ func (c SiameseConfig) New(b *graph.Builder) Stream {
 }
 
 // siamese is SiameseNorm (Li et al. 2026, arXiv 2602.08064, in the form of its authors' code for
-// vision): a stream x that is normalised, and carried so, before every site, and a stream y that
-// never is. A site of block l, counted from 0, reads both and writes to both,
+// vision): a stream x that is normalised before every site and carried normalised, and a stream y that
+// is never normalised. A site of block l, counted from 0, reads both and writes to both,
 //
 //	x <- N_post(x);   z = F(x + N_pre(y));   x <- x + z / sqrt(2(l + 1));   y <- y + z
 //
 // where F begins with the norm that every stream has there. x and y begin as the embedding, and the
-// last norm reads N_post(x) + N_pre(y). Each site, and the end, has norms of its own, of the model's
+// last norm reads N_post(x) + N_pre(y). Each site, and the end, has its own norms, of the model's
 // kind: "blocks.3.attention.siamese.post" and ".pre", and "siamese.post" and ".pre". The state's H is y, and
 // more x.
 type siamese struct {
@@ -98,7 +98,7 @@ func (s *siamese) Embed(t Tokens) State {
 	return VectorState{h, gorgonia.Nodes{h}}
 }
 
-// couple is what a coupling makes of both streams, x + N_pre(y), and x = N_post(x).
+// couple applies a coupling to both streams: it returns x + N_pre(y), and x = N_post(x).
 func (s *siamese) couple(state State, c coupling) (u, x *gorgonia.Node) {
 	of := state.(VectorState)
 	x = c.post.Forward(s.b.Hook(c.name+postInput, of.More[0], "feature"))
@@ -137,7 +137,7 @@ func (s *siamese) Form(at Site) Form {
 	return f
 }
 
-// Output is what the last norm reads.
+// Output names what the last norm reads.
 func (s *siamese) Output() string { return s.end().read }
 
 // Carry has x, y and N_pre(y), one below the other: before a site its norms, at the scales of the

@@ -12,8 +12,8 @@ import (
 //
 //	h_0 = E[token] + P[position];  h <- h + Sub(Norm(h))
 //
-// It is also what other streams are made of whose sublayers read and write vectors of D entries: they embed it, and
-// hand to Use the Steps in which they differ.
+// Other streams whose sublayers read and write vectors of D entries are built on it: they embed a Vector and
+// pass the Steps in which they differ to Use.
 type Vector struct {
 	tables
 	c         Vectors
@@ -25,20 +25,21 @@ type Vector struct {
 	x0        gorgonia.Nodes // lambda and mu [2] of each block; nil: none
 }
 
-// Steps are what a stream does at its sites, and what becomes of that. A Vector has them all, so that a stream that
-// embeds one writes those in which it differs.
+// Steps are what a stream does at its sites and at the end. A Vector implements all of them, so that a stream
+// that embeds one overrides only those in which it differs.
 type Steps interface {
-	// Read is what the norm in front of a site's sublayer reads, [T, D], and what the write needs of it.
+	// Read returns what the norm in front of a site's sublayer reads, [T, D], and what Write needs from it.
 	Read(s State, at Site) (u *gorgonia.Node, link Link)
-	// Write is the state after the site's sublayer gave y [T, D].
+	// Write returns the state after the site's sublayer gave y [T, D].
 	Write(s State, at Site, from Reading, y *gorgonia.Node) State
-	// End is what the last norm reads, [T, D].
+	// End returns what the last norm reads, [T, D].
 	End(s State) *gorgonia.Node
-	// Carry tells f, in the order of the run, what is written to the state and read of it, and by which linear maps.
+	// Carry adds to f, in the order of the run, what is written to the state and read from it, and through which
+	// linear maps.
 	Carry(f *Frozen)
 }
 
-// Reading is what a site has read: U [T, D], the same after its norm, and the Link of Steps.Read.
+// Reading holds what a site has read: U [T, D], U after the site's norm, and the Link of Steps.Read.
 type Reading struct {
 	U, Normal *gorgonia.Node
 	Link      Link
@@ -58,7 +59,7 @@ func (s VectorState) Nodes() gorgonia.Nodes {
 	return append(gorgonia.Nodes{s.H}, s.More...)
 }
 
-// with is the state of another h.
+// with returns the state with another h.
 func (s VectorState) with(h *gorgonia.Node) VectorState { return VectorState{h, s.More} }
 
 // NewVector makes the parameters of a vector stream.
@@ -70,27 +71,27 @@ func NewVector(b *graph.Builder, c VectorConfig) *Vector {
 	return v
 }
 
-// newVector is NewVector without options.
+// newVector calls NewVector without options.
 func newVector(b *graph.Builder, c Vectors) *Vector { return NewVector(b, VectorConfig{Vectors: c}) }
 
-// startVector makes the parameters of the tables alone, with rows of the given axes, by default D.
+// startVector makes only the parameters of the tables, with rows of the given axes, by default D.
 func startVector(b *graph.Builder, c Vectors, row ...int) *Vector {
 	v := &Vector{tables: newTables(b, c, row...), c: c}
 	v.steps = v
 	return v
 }
 
-// Use makes the stream's steps those of s, a stream that embeds it.
+// Use makes s, a stream that embeds v, provide the steps.
 func (v *Vector) Use(s Steps) { v.steps = s }
 
-// addBlocks makes the parameters of the sublayers' ways in and out.
+// addBlocks makes the parameters of the maps and norms through which sublayers read and write.
 func (v *Vector) addBlocks() {
 	for l := range v.c.Layers {
 		v.addBlock(l, true, v.c.Init.Output)
 	}
 }
 
-// addBlock makes those of one block, with or without norms; output says how W_O starts.
+// addBlock makes the parameters of one block, with or without norms; output says how W_O starts.
 func (v *Vector) addBlock(block int, norms bool, output func(string, int, float64, ...int) graph.ParamSpec) {
 	for _, at := range v.Sites(block) {
 		var norm *layers.Norm

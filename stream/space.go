@@ -4,7 +4,7 @@ package stream
 // the weights, because all that writes to it or reads it does so linearly.
 type Rotatable interface {
 	Design
-	// Spaces are what can be turned, each by a matrix of its own.
+	// Spaces lists the spaces that can be turned, each by its own matrix.
 	Spaces() []Space
 }
 
@@ -19,12 +19,12 @@ const (
 type Space struct {
 	Name     string
 	Size     int
-	Writes   []string // parameters of which the last axis is made of vectors of that space
-	Reads    []string // parameters of which the axis before the last is
+	Writes   []string // parameters whose last axis is made of vectors of that space
+	Reads    []string // parameters whose axis before the last is
 	Features bool     // what blocks work on is made of vectors of that space
 }
 
-// Spaces are h; none with gains on its entries, which a rotation would mix.
+// Spaces returns the space of h, or none if h's entries have gains, which a rotation would mix.
 func (c VectorConfig) Spaces() []Space {
 	if c.LayerScale {
 		return nil

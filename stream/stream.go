@@ -11,14 +11,13 @@ import (
 )
 
 // State is what a stream carries between layers: one vector, one matrix, n copies, a
-// pair. Each stream has a type of its own; Nodes lists what it is made of.
+// pair. Each stream has its own type; Nodes lists its nodes.
 type State interface {
 	Nodes() gorgonia.Nodes
 }
 
 // Link carries what a write needs from its read: the normalised input, coefficients
-// computed in one pass for both. Each stream has types of its own; nil where a write
-// needs nothing.
+// computed in one pass for both. Each stream has its own types; nil if a write needs nothing.
 type Link any
 
 // Sublayer is attention or feed-forward.

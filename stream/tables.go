@@ -18,7 +18,7 @@ type tables struct {
 	axes      []string // of a row
 }
 
-// The hooks of what is looked up in the tables.
+// The hooks of the rows that are looked up in the tables.
 const (
 	tokenRows    = "embedding.tokens"
 	positionRows = "embedding.positions"
@@ -42,7 +42,7 @@ func (t tables) embed(in Tokens) *gorgonia.Node {
 	return t.b.Hook("embedding.out", t.lookUp(in), "feature")
 }
 
-// lookUp is embed for a stream that makes more of it.
+// lookUp is like embed, for a stream that does more with the result.
 func (t tables) lookUp(in Tokens) *gorgonia.Node {
 	h := t.b.Hook(tokenRows, t.embedding.Forward(in.IDs), t.axes...) // [T, D]
 	if t.positions != nil {
@@ -51,5 +51,5 @@ func (t tables) lookUp(in Tokens) *gorgonia.Node {
 	return elementwise.Dropout(t.b, h, t.dropout)
 }
 
-// Table is E [V, D].
+// Table returns E [V, D].
 func (t tables) Table() *gorgonia.Node { return t.embedding.Table() }

@@ -17,7 +17,7 @@ type TwoLaneConfig struct {
 	Parallel bool `yaml:"parallel" help:"feed-forwards read their lane as it is before the block's attention"`
 }
 
-// Name is "two-lane".
+// Name returns "two-lane".
 func (TwoLaneConfig) Name() string { return "two-lane" }
 
 // Card describes two lanes.
@@ -31,8 +31,8 @@ func (TwoLaneConfig) Card() layers.Card {
 	}
 }
 
-// Check wants a split at a block that there is, or after all, and not inside a loop, whose blocks would have one
-// lane on a pass and two on another.
+// Check returns an error unless the split is at an existing block or after all of them, and not inside a loop,
+// whose blocks would have one lane on one pass and two on another.
 func (c TwoLaneConfig) Check() error {
 	if err := c.Vectors.Check(); err != nil {
 		return err

@@ -14,7 +14,7 @@ type VectorConfig struct {
 	X0         string `yaml:"x0" help:"before each block h becomes lambda h + mu h_0, h_0 being the embedding, both learned: neutral starts at 1 and 0, nanochat at its schedule; none or empty: no"`
 }
 
-// Name is "vector".
+// Name returns "vector".
 func (VectorConfig) Name() string { return "vector" }
 
 // Card describes a plain transformer.
@@ -28,7 +28,7 @@ func (VectorConfig) Card() layers.Card {
 	}
 }
 
-// Defaults spells options that are off in one way.
+// Defaults gives options that are off a single spelling.
 func (c VectorConfig) Defaults() Design {
 	if c.X0 == x0None {
 		c.X0 = ""
@@ -36,7 +36,7 @@ func (c VectorConfig) Defaults() Design {
 	return c
 }
 
-// Check wants sizes that fit together, and an option that there is.
+// Check returns an error unless the sizes fit together and the option x0 is known.
 func (c VectorConfig) Check() error {
 	return cmp.Or(c.Vectors.Check(), layers.CheckChoice("x0", cmp.Or(c.X0, x0None), x0None, x0Neutral, x0Nanochat))
 }
@@ -64,7 +64,7 @@ func (c VectorConfig) Ratios(base Design) Ratios {
 	return r
 }
 
-// WidthScalings grow the width by heads of one size.
+// WidthScalings grows the width by adding heads of one size.
 func (VectorConfig) WidthScalings() []WidthScaling {
 	return []WidthScaling{{Scales: "d_model, heads and feed-forward, heads of one size", Base: VectorConfig{Vectors: Vectors{D: 64}}, Heads: 4,
 		Keys: []string{"stream.d_model", headsKey, hiddenKey}}}

@@ -33,7 +33,7 @@ func tableWriters(positions bool, scale float64) []Writer {
 // Output is the stream after the last sublayer.
 func (v *Vector) Output() string { return v.c.lastSite().Name() + ".stream" }
 
-// FreezeHooks are what Carry asks a run for.
+// FreezeHooks lists the hooks that Carry asks a run for.
 func (v *Vector) FreezeHooks() []string { return freezeHooks(v.steps.Carry) }
 
 // Freeze is Carry with what a run recorded.

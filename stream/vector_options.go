@@ -41,7 +41,7 @@ func (c VectorConfig) optionsCost() layers.Cost {
 //
 //	h <- h + g ⊙ F(h);   before block l  h <- lambda_l h + mu_l h_0
 //
-// with h_0 what is embedded. Neither decays.
+// with h_0 the embedding. Neither decays.
 func (v *Vector) addOptions(c VectorConfig) {
 	for _, at := range c.AllSites() {
 		if c.hasX0() && at.Sublayer == Attention {
@@ -66,7 +66,7 @@ func x0Start(c VectorConfig, block int) []float64 {
 	return []float64{1.15 - 0.1*depth, 0.2 - 0.15*depth}
 }
 
-// scaleStart is what gains start as, by depth (Touvron et al. 2021, section 2).
+// scaleStart returns the value at which gains start, by depth (Touvron et al. 2021, section 2).
 func scaleStart(blocks int) float64 {
 	switch {
 	case blocks <= 18:

@@ -21,7 +21,7 @@ type VWNConfig struct {
 	Expand bool `yaml:"expand_embedding" help:"embed d_model entries and multiply by W_expand, instead of embedding n slots"`
 }
 
-// Name is "vwn".
+// Name returns "vwn".
 func (VWNConfig) Name() string { return "vwn" }
 
 // Card describes a virtual width network.
@@ -36,7 +36,7 @@ func (VWNConfig) Card() layers.Card {
 	}
 }
 
-// Check wants slots that make up D, and no fewer than a sublayer reads.
+// Check returns an error unless m slots make up D and there are at least m.
 func (c VWNConfig) Check() error {
 	if err := cmp.Or(c.Vectors.Check(), layers.CheckSize("n", c.N), layers.CheckSize("m", c.M)); err != nil {
 		return err

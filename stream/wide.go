@@ -31,13 +31,13 @@ const (
 	wideLatents = "latent"
 )
 
-// How rows start: what is written to them differs by this much, and a site keeps that of them.
+// How rows start: wideSpread is how much the writes to them differ, and wideKeep what a site keeps of them.
 const (
 	wideSpread = 0.01
 	wideKeep   = 0.999
 )
 
-// Name is "wide".
+// Name returns "wide".
 func (WideConfig) Name() string { return "wide" }
 
 // Variant is the form.
@@ -63,7 +63,8 @@ func (c WideConfig) Card() layers.Card {
 	}
 }
 
-// Defaults are 4 rows, of which a site keeps nine tenths at least, or a stream twice as wide as sublayers.
+// Defaults uses 4 rows, where a site keeps at least nine tenths of each, or a stream twice as wide as the
+// sublayers.
 func (c WideConfig) Defaults() Design {
 	switch c.Form = c.Variant(); c.Form {
 	case wideStreams:
@@ -161,7 +162,7 @@ func (c WideConfig) filled(name string, x float64, shape ...int) graph.ParamSpec
 	return constant(name, slices.Repeat([]float64{x}, c.N), append([]int{c.N}, shape...)...)
 }
 
-// newMixer makes coefficients of a site's numbers.
+// newMixer returns a function that makes coefficients from a site's numbers.
 func (c WideConfig) newMixer(b *graph.Builder) func(at Site) mixer {
 	n := c.N
 	diagonal := func(near *gorgonia.Node, entry float64) *gorgonia.Node {

@@ -17,7 +17,7 @@ func (c WideConfig) latentCost() layers.Cost {
 	return c.tablesCost(w).Plus(c.headsCost().Plus(site.Times(2)).Times(blocks), c.Norm.Cost(w))
 }
 
-// wideLatent is marin's wide residual: a vector stream x [W] of which sublayers read and write a
+// wideLatent is marin's wide residual: a vector stream x [W] that sublayers read and write through a
 // latent of D entries,
 //
 //	u = RMSNorm(Norm(x) W_down);   x <- x + F(u) W_up;   features = Norm(x)

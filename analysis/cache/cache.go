@@ -10,7 +10,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// Cache is what one run left: its logits and the activations that were kept.
+// Cache holds the results of one run: its logits and the activations that were kept.
 type Cache struct {
 	IDs         []int32   // the tokens, Batch rows of Seq
 	Batch, Seq  int       // rows, and tokens a row
@@ -56,8 +56,8 @@ func (e NotKeptError) Is(target error) bool {
 	return ok && t.Name == e.Name
 }
 
-// Get returns an activation with its axes. It is an error if the run has not kept it. Values
-// are the cache's own: whoever changes them copies them.
+// Get returns an activation with its axes, or an error if the run did not keep it. The values belong to
+// the cache: copy them before changing them.
 func (c *Cache) Get(name string) (Activation, error) {
 	for _, a := range c.activations {
 		if a.Name == name {
@@ -67,7 +67,7 @@ func (c *Cache) Get(name string) (Activation, error) {
 	return Activation{}, NotKeptError{name, c.Names()}
 }
 
-// Activation returns an activation's values, Get's without its axes; stream.Record wants it so.
+// Activation returns an activation's values, without its axes, as stream.Record requires.
 func (c *Cache) Activation(name string) ([]float64, error) {
 	a, err := c.Get(name)
 	return a.Values, err

@@ -6,7 +6,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// LogitSum is a number that is linear in a run's logits: those of one token, times their weights.
+// LogitSum is a weighted sum of the logits of one token.
 type LogitSum struct {
 	Token   int             // in the row
 	Weights map[int]float64 // of token ids

@@ -34,7 +34,7 @@ func Scale(name string, at At, factor float64) Intervention {
 	}}
 }
 
-// Patch sets entries to the values that they had in another run, of as many tokens unless
+// Patch sets entries to the values that they had in another run, which must have the same number of tokens unless
 // at names the token (Vig et al. 2020, causal mediation analysis; "activation patching").
 // That run must have kept the activation.
 func Patch(name string, at At, from *Cache) Intervention {
@@ -97,8 +97,8 @@ func (v Intervention) Apply(a Activation) error {
 	return nil
 }
 
-// ApplyAll makes changes of what passes a hook of a program, a named activation of some tokens, in
-// order: those of other names are left out.
+// ApplyAll applies changes, in order, to a named activation of some tokens that passes a program's hook. It
+// skips changes of other activations.
 func ApplyAll(name string, axes []string, x *tensor.Dense, changes ...Intervention) error {
 	a := Activation{Name: name, Axes: axes, Shape: x.Shape(), Values: graph.Float64s(x)}
 	if err := apply(changes, a); err != nil {

@@ -33,9 +33,9 @@ type Runner struct {
 	failed   error            // of one of them
 }
 
-// New compiles a model so that the named activations can be kept and replaced. The model is
-// that of training, masks between documents included; only dropout is off. Close it after use.
-// It is an error if the store has not the config's parameters, or the model no such activation.
+// New compiles a model so that the named activations can be kept and replaced. The model is the one that is
+// trained, masks between documents included, except that dropout is off. Close it after use. New returns an
+// error if the store lacks the config's parameters or the model has no such activation.
 func New(store *graph.Store, c models.Spec, o Options) (*Runner, error) {
 	return open(store, c, o, models.Outputs{Logits: true}, graph.ProgramOptions{})
 }
@@ -113,7 +113,7 @@ func (r *Runner) Run(ids []int32, replace ...Intervention) (*Cache, error) {
 	return c, err
 }
 
-// cache is what a run on rows of ids left, without activations.
+// cache returns the Cache of a run on rows of ids, without activations.
 func (r *Runner) cache(ids []int32, logits []float64) *Cache {
 	m := r.program.Model
 	return &Cache{IDs: slices.Clone(ids), Batch: len(ids) / r.options.Seq, Seq: r.options.Seq, Vocab: m.Spec().Vocab, Logits: logits, model: m}
@@ -181,7 +181,7 @@ func aims(replaced []Intervention, name string) bool {
 	return slices.ContainsFunc(replaced, func(v Intervention) bool { return v.Name == name })
 }
 
-// apply changes an activation by those of the interventions that are in it, in order.
+// apply applies the interventions in an activation, in order.
 func apply(replaced []Intervention, a Activation) error {
 	for _, v := range replaced {
 		if v.Name == a.Name {

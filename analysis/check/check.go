@@ -56,7 +56,7 @@ func AtLeast(name string, least, got int) error {
 	return nil
 }
 
-// UnknownNameError says that there is nothing of that name.
+// UnknownNameError says that nothing has the given name.
 type UnknownNameError struct {
 	Kind    string // of what: "writer"
 	Name    string
@@ -64,7 +64,7 @@ type UnknownNameError struct {
 	Known   []string
 }
 
-// Error names the nearest name, or all that there are.
+// Error suggests the nearest name, or lists all known names.
 func (e UnknownNameError) Error() string {
 	if e.Nearest != "" {
 		return fmt.Sprintf("no %s %q; did you mean %s?", e.Kind, e.Name, e.Nearest)
@@ -83,7 +83,7 @@ func Unknown(kind, name string, known []string) UnknownNameError {
 	return UnknownNameError{kind, name, spelling.Nearest(name, known), known}
 }
 
-// UnsupportedError says that a model's stream has not an analysis.
+// UnsupportedError says that an analysis does not work on a model's stream.
 type UnsupportedError struct {
 	Analysis string   // "": none has been asked for by its name
 	Want     string   // what the analysis needs
@@ -106,5 +106,5 @@ func (e UnsupportedError) Is(target error) bool {
 	return ok && agree(t.Analysis, e.Analysis) && agree(t.Want, e.Want) && agree(t.Stream, e.Stream)
 }
 
-// agree tells whether a text that need not be stated is what it should be.
+// agree tells whether a stated text, if there is one, equals the actual one.
 func agree(stated, actual string) bool { return stated == "" || stated == actual }

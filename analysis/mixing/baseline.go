@@ -31,7 +31,7 @@ func newBaseline(store *graph.Store, c models.Spec, ids []int32, names []string)
 	return b, nil
 }
 
-// rise is how much the loss of a run with interventions is above that of the untouched one.
+// rise returns how much interventions raise the loss above the untouched run's.
 func (b *baseline) rise(replace ...cache.Intervention) (float64, error) {
 	run, err := b.Run(b.clean.IDs, replace...)
 	if err != nil {

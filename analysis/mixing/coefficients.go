@@ -92,7 +92,7 @@ func Start(c models.Spec, seed uint64, ids []int32) (*Coefficients, error) {
 	return Run(store, c, ids)
 }
 
-// unpack lays the matrices out by token, row and column; a token's values begin stride after those of the one before it.
+// unpack lays the matrices out by token, row and column. The values of consecutive tokens are stride apart.
 func unpack(values []float64, m stream.Mixing, tokens, stride int) []float64 {
 	out := make([]float64, 0, tokens*m.Rows*m.Columns)
 	for t := range tokens {

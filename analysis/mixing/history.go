@@ -14,7 +14,7 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Logged is what a run has written of its coefficients at one step.
+// Logged holds what a run logged about its coefficients at one step.
 type Logged struct {
 	Step   int     `json:"step"`
 	Mixing []Brief `json:"mixing"`
@@ -73,7 +73,7 @@ func readHistory(file *os.File) ([]Logged, error) {
 	return all, errors.Wrap(lines.Err(), file.Name())
 }
 
-// History is what was logged, step by step.
+// History holds what was logged, step by step.
 type History []Logged
 
 // Table has a line a step: how far each kind has moved, averaged over its places.

@@ -8,7 +8,7 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Moves are what coefficients have become since their start, place by place in the order of the run.
+// Moves says how far coefficients have moved from their start, place by place in the order of the run.
 type Moves struct {
 	Tokens int     `json:"tokens"`
 	Places []Place `json:"places"`
@@ -29,15 +29,15 @@ type Place struct {
 	Mean [][]float64 `json:"mean"`
 	// Carry is of an A_res alone.
 	Carry *Carry `json:"carry,omitempty"`
-	// Entropy is of depth weights alone: that of the shares |C_j| / sum |C|, averaged over rows and tokens, over the
-	// logarithm of the number of sources: 1 reads all alike, 0 reads one.
+	// Entropy is set for depth weights only: the entropy of the shares |C_j| / sum |C|, averaged over rows and tokens,
+	// over the logarithm of the number of sources: 1 reads all alike, 0 reads one.
 	Entropy *float64 `json:"entropy,omitempty"`
 }
 
-// Carry is what an A_res does to a signal, alone and with those of all sites before it. A gain is the
+// Carry says what an A_res does to a signal, alone and multiplied with the A_res of all sites before it. A gain is the
 // largest sum of |entries| of a row (what a state can grow by on its way forward) or of a column (a
 // gradient on its way back): 1 for a doubly stochastic matrix (DeepSeek 2025, arXiv 2512.24880, calls
-// that of the product the composite gain). Gains are averaged over tokens.
+// the product's gain the composite gain). Gains are averaged over tokens.
 type Carry struct {
 	OffDiagonal       float64 `json:"off_diagonal"` // sum of |entries| off the diagonal, a row
 	RowGain           float64 `json:"row_gain"`

@@ -54,7 +54,8 @@ func Reach(store *graph.Store, c models.Spec, ids []int32) (*Depth, error) {
 	return d, nil
 }
 
-// numberOf is what maps that are a number times the identity, one for each token, multiply by: its mean and spread.
+// numberOf returns the mean and the spread, over tokens, of the number by which maps multiply that are a number
+// times the identity.
 func numberOf(maps linear.Chain, tokens int) (mean, spread float64) {
 	in, _ := maps.Sizes()
 	unit := make([]float64, in)

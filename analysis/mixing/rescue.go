@@ -12,10 +12,10 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Rescue is what the rows of a stream hold (stream ablation and rescue, after arXiv 2603.14833): after each
-// site but the last a row is set to 0 for all tokens, and after the next site it is given back as it was in the
-// untouched run. What giving it back regains was the row's own; the rest had gone to other rows, or to sublayers,
-// by then.
+// Rescue measures what the rows of a stream hold (stream ablation and rescue, after arXiv 2603.14833): after each
+// site but the last a row is set to 0 for all tokens, and after the next site it is restored as it was in the
+// untouched run. What restoring regains was held by the row alone; the rest had reached other rows or sublayers by
+// then.
 type Rescue struct {
 	Loss    float64      `json:"loss"`    // of the untouched run, nats a token
 	Sites   []string     `json:"sites"`   // after which a row is ablated

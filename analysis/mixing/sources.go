@@ -12,10 +12,10 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// SourceRescue is what sources of sums over depth are worth, as Rescue is for rows (after arXiv 2603.14833,
-// which ablates rows): a source's weight is set to 0 in all sums, the other weights stay as the run makes them,
-// and then it is left in one of the sums alone. What that regains is what this reader needs of the source.
-// A sum of one source has no weight: it stays.
+// SourceRescue measures what sources of sums over depth are worth, as Rescue does for rows (after arXiv 2603.14833,
+// which ablates rows). A source's weight is set to 0 in all sums, while the other weights stay as the run makes
+// them; then the source is kept in one of the sums only. What that regains is what this reader needs from the
+// source. A sum of one source has no weight, so it keeps its source.
 type SourceRescue struct {
 	Loss    float64      `json:"loss"` // of the untouched run, nats a token
 	Sources []string     `json:"sources"`

@@ -26,9 +26,9 @@ var own string
 // library is the parts of the script that draw figures, in order: drawings.js uses the others.
 var library = [...]string{"number.js", "svg.js", "axis.js", "tooltip.js", "heatmap.js", "lines.js", "bars.js", "attention.js", "wiring.js", "drawings.js"}
 
-// Library is what a page of another package draws figures with: in its template Style in a style
-// element, an element #tooltip and Palette in one of type application/json, #palette, as
-// web/page.html has them, and Script.
+// Library lets a page of another package draw figures. Its template needs Style in a style element, an
+// element #tooltip, Palette in an element #palette of type application/json, as in web/page.html, and
+// Script.
 type Library struct {
 	Style   template.CSS
 	Script  template.JS // strict, in a scope of its own; drawings.heatmap(figure, data) and the like draw
@@ -47,7 +47,7 @@ func outline() (*template.Template, error) {
 	return t, errors.Wrap(err, "page: outline")
 }
 
-// script is the library's parts and a page's own as one, in a scope of its own.
+// script joins the library's parts and a page's own script in one scope.
 func script(own string) (template.JS, error) {
 	var all strings.Builder
 	all.WriteString("\"use strict\";\n(() => {\n")

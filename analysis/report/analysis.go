@@ -12,9 +12,9 @@ import (
 	"github.com/residua-go/residua/settings"
 )
 
-// Analysis is a way of taking a trained model apart. It is a struct whose tagged fields are its settings: flags of its
-// command, keys of its JSON. Those that name files are tagged local. Analyses lists those of this package, and
-// models.Zoo.WithKinds adds one of another module.
+// Analysis is an analysis of a trained model. It is a struct whose tagged fields are its settings: flags of its
+// command, keys of its JSON. Fields that name files are tagged local. Analyses lists this package's analyses, and
+// models.Zoo.WithKinds adds one from another module.
 type Analysis interface {
 	Name() string // of its command
 	Card() Card
@@ -22,18 +22,19 @@ type Analysis interface {
 	Run(ctx context.Context, m *Model) (*Report, error)
 }
 
-// Card is what help says of an analysis, and what it needs.
+// Card is an analysis's help text, and what it needs.
 type Card struct {
 	Summary string // a line: what it shows
 	Example string // calls, a line each, as in "analyze lens -checkpoint runs/quickstart"
 	Notes   string // further lines of help
-	// Needs returns a check.UnsupportedError unless a model's stream has what the analysis looks at, as analysis.CheckWeighted
-	// does; nil: every stream has it.
+	// Needs returns a check.UnsupportedError unless the analysis works on a model's stream, as analysis.CheckWeighted
+	// does; nil: it works on every stream.
 	Needs func(c models.Spec) error
 	Paper bool // it is about no model, and Run is given nil
 }
 
-// Analyses are all of this package, in the order of help, and those of a zoo. It is an error if two have one name.
+// Analyses returns this package's analyses, in the order of help, and a zoo's. It returns an error if two have the
+// same name.
 func Analyses(zoo models.Zoo) ([]Analysis, error) {
 	all := []Analysis{Attribute{}, Lens{}, Heads{}, Circuits{}, Wiring{}, Basis{}, Directions{}, Rotation{}, Subspaces{}, Paths{}, Memory{},
 		Ablate{}, Patch{}, Mixing{}, Export{}, Steer{}, Theory{zoo: zoo}}
@@ -46,7 +47,7 @@ func Analyses(zoo models.Zoo) ([]Analysis, error) {
 	return all, nil
 }
 
-// Supported returns the analyses of all that a model of the spec can be taken apart by.
+// Supported returns those of all analyses that work on a model of the spec.
 func Supported(all []Analysis, c models.Spec) []Analysis {
 	return slices.DeleteFunc(slices.Clone(all), func(a Analysis) bool {
 		card := a.Card()

@@ -9,7 +9,7 @@ import (
 // answerShown is how many of the likeliest tokens are listed.
 const answerShown = 6
 
-// Answer is what the model says after a token.
+// Answer holds what the model says after a token.
 type Answer struct {
 	Token     int           `json:"token"`     // position
 	Likeliest []AnswerToken `json:"likeliest"` // likeliest first, then the target and the token compared with if they are not among them
@@ -22,7 +22,7 @@ type AnswerToken struct {
 	Text string `json:"text"`
 }
 
-// answer is what the model says in a run at what is aimed at.
+// answer returns what the model says in a run at the token that a aims at.
 func (m *Model) answer(run *cache.Cache, a aim) (*Answer, error) {
 	logits, err := run.TokenLogits(a.token)
 	if err != nil {

@@ -64,7 +64,7 @@ func (o Attribute) Run(ctx context.Context, m *Model) (*Report, error) {
 	return r, r.err
 }
 
-// attribute runs the model on a prompt and takes apart what is aimed at.
+// attribute runs the model on a prompt and attributes the logit that is aimed at.
 func (o Attribute) attribute(m *Model, ids []int32) (*cache.Cache, aim, *analysis.Attribution, error) {
 	run, d, a, err := o.Contrast.decompose(m, ids)
 	if err != nil {
@@ -138,7 +138,7 @@ func (o Attribute) over(ctx context.Context, m *Model, at place) (*Report, error
 	return r, nil
 }
 
-// decompose runs the model on a prompt, takes the run apart and finds what to look at.
+// decompose runs the model on a prompt, decomposes the run and finds the token and the ids to look at.
 func (t Contrast) decompose(m *Model, ids []int32) (*cache.Cache, *analysis.Decomposition, aim, error) {
 	run, err := analysis.Run(m.Store, m.Spec, ids)
 	if err != nil {

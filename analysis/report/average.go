@@ -86,7 +86,7 @@ func average[P any](ctx context.Context, prompts []P, one func(i int, p P) ([]va
 	return a, nil
 }
 
-// addAverages adds averages of which a table and a figure show the largest.
+// addAverages adds averages; a table and a figure show the largest of them.
 func (r *Report) addAverages(name, heading, text, what string, a *Averages, top int) {
 	a.What, a.top = what, top
 	r.Add(name, heading, text+" Means over the prompts, with their standard errors.", a)

@@ -10,7 +10,7 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// Directions is a search for sparse directions of an activation: of which, and on what text.
+// Directions searches for sparse directions of an activation. Its fields say of which, and on what text.
 type Directions struct {
 	Prompt   // of any length; it is read in rows as long as in training
 	OverRows // instead of Prompt

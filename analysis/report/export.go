@@ -103,7 +103,7 @@ func (o Export) Run(_ context.Context, m *Model) (*Report, error) {
 	return r, nil
 }
 
-// exported is what a run has kept, and its values as float32.
+// exported returns what a run has kept, and its values as float32.
 func exported(run *cache.Cache) (*Exported, []checkpoint.Tensor, error) {
 	e := &Exported{}
 	var arrays []checkpoint.Tensor
@@ -140,7 +140,7 @@ func (e *Exported) writeSafetensors(path string, arrays []checkpoint.Tensor, tok
 	return checkpoint.WriteTensors(path, arrays, metadata)
 }
 
-// writeNPY makes a folder of one file an array, and the index.
+// writeNPY writes a folder with a file for each array and an index.
 func (e *Exported) writeNPY(dir string, arrays []checkpoint.Tensor, tokens []Token) error {
 	index, err := json.MarshalIndent(struct {
 		Tokens      []Token              `json:"tokens"`

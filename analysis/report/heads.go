@@ -9,7 +9,7 @@ import (
 	"github.com/residua-go/residua/analysis/check"
 )
 
-// Heads is what heads attend to: what they are measured on, and which are shown.
+// Heads shows what heads attend to. Its fields say on what they are measured, and which are shown.
 type Heads struct {
 	Prompt // whose attention is shown; of a model without tokenizer by default the first random row
 	Place

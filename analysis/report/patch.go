@@ -56,7 +56,7 @@ const (
 	PatchAttribution PatchMethod = "attribution" // all to first order, by a gradient
 )
 
-// PatchPair is a clean and a corrupt prompt of as many tokens.
+// PatchPair is a clean and a corrupt prompt with the same number of tokens.
 type PatchPair struct {
 	Prompt  string `yaml:"prompt" json:"prompt"`
 	Corrupt string `yaml:"corrupt" json:"corrupt"`

@@ -5,7 +5,7 @@ import (
 	"github.com/residua-go/residua/analysis"
 )
 
-// Paths is what the paths through a model's sublayers take off its loss, on some text.
+// Paths measures what the paths through a model's sublayers take off its loss, on some text.
 type Paths struct {
 	Prompt
 	OverRows

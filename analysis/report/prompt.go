@@ -8,10 +8,10 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// DefaultPrompt is what a model reads unless it is told otherwise.
+// DefaultPrompt is the text that a model reads by default.
 const DefaultPrompt = "func add(a, b int) int {\n\treturn a + "
 
-// Prompt is what a model reads: a text, or token ids.
+// Prompt says what a model reads: a text, or token ids.
 type Prompt struct {
 	// Text defaults to DefaultPrompt, cut to the number of learned positions if there are any.
 	Text string   `yaml:"prompt" help:"let the model read <TEXT>; without, \"func add(a, b int) int {\\n\\treturn a + \""`

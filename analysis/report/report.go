@@ -12,7 +12,7 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// Report is what an analysis found. Its exported fields are also the JSON document.
+// Report holds what an analysis found. Its exported fields are also the JSON document.
 type Report struct {
 	Analysis   string         `json:"analysis"`
 	Checkpoint string         `json:"checkpoint,omitempty"`
@@ -52,7 +52,7 @@ type Part struct {
 	Figures []figure.Figure
 }
 
-// Result is what every analysis gives, most with figures, too.
+// Result is the result of an analysis; most have figures, too.
 type Result interface{ Table() figure.Table }
 
 // New begins a report.

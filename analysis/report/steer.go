@@ -21,7 +21,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Steer is what the model says with a direction added to its stream: which one is added where, and how the text goes on.
+// Steer shows what the model says with a direction added to its stream. Its fields say which direction is added where,
+// and how the text goes on.
 type Steer struct {
 	Prompt
 	// The direction is an activation at the end of Toward, minus that at the end of Away; where Away is "", Toward's alone.
@@ -51,7 +52,7 @@ func (Steer) Card() Card {
 	}
 }
 
-// Steering is what a model says with and without a direction added to an activation.
+// Steering holds what a model says with and without a direction added to an activation.
 type Steering struct {
 	Activation string      `json:"activation"`
 	Scale      float64     `json:"scale"`

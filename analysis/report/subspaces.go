@@ -6,7 +6,7 @@ import (
 	"github.com/residua-go/residua/analysis"
 )
 
-// Subspaces is what sites read and write, from the weights alone. It has no settings.
+// Subspaces shows the subspaces that sites read and write, from the weights alone. It has no settings.
 type Subspaces struct{}
 
 // Name is subspaces.

@@ -13,7 +13,7 @@ import (
 // WRITER.bias [F] for each map z = x weight + bias; the writers, in order, are in the metadata ("after").
 const TunedFile = "tuned-lens.safetensors"
 
-// tunedFormat is what the file's metadata says under "format".
+// tunedFormat is the value of "format" in the file's metadata.
 const tunedFormat = "residua tuned lens"
 
 // writeTuned replaces the file, whole or not at all.
@@ -37,8 +37,8 @@ func float32s(x []float64) []float32 {
 	return y
 }
 
-// readTuned reads what writeTuned has written of a model of as many features. It is an error if the file is
-// no such lens.
+// readTuned reads a lens that writeTuned wrote. It returns an error if the file is not a lens for a model with
+// m's number of features.
 func readTuned(path string, m *Model) (*analysis.TunedLens, error) {
 	file, err := checkpoint.ReadTensors(path)
 	if err != nil {

@@ -14,7 +14,7 @@ type Result struct {
 	Of    Table
 }
 
-// Table is what a Result is of.
+// Table is a result's data, which can be shown as a table.
 type Table interface{ Table() figure.Table }
 
 // trials of each Monte-Carlo run of All: standard errors of a variance of 0.5 to 4%.

@@ -31,11 +31,11 @@ func doublingClaims(transformer, matrix string) ([]Claim, error) {
 	}, nil
 }
 
-// growth is what a larger stream adds, as a share; parameters by the corrected and the exact count, FLOPs by the
+// growth holds what a larger stream adds, as a share; parameters by the corrected and the exact count, FLOPs by the
 // corrected, the printed and the implied one.
 type growth struct{ parameters, exact, flops, printed, implied float64 }
 
-// doubled is what a preset's larger stream adds to it.
+// doubled returns what a larger stream adds to a preset.
 func doubled(preset string, larger func(models.Spec) map[string]int) (growth, error) {
 	from, err := count(preset, nil)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/residua-go/residua/analysis/check"
 )
 
-// Estimate is what a Monte-Carlo run finds: moments with their standard errors.
+// Estimate is the result of a Monte-Carlo run: moments with their standard errors.
 type Estimate struct {
 	Moments
 	MeanError     float64 `json:"mean_error"`     // standard error of the mean
@@ -59,7 +59,7 @@ func (o Operation) monteCarlo(pass string, s Setting, trials int, seed uint64, f
 	return sums.estimate(), nil
 }
 
-// label makes the streams of random numbers of different operations and passes different.
+// label returns a number by which different operations and passes get different random numbers.
 func label(name string) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(name))
@@ -135,8 +135,8 @@ func (t *tally) add(entries []float64) {
 	t.means, t.squares = append(t.means, mean/n), append(t.squares, square/n)
 }
 
-// estimate: variance = E[y^2] - E[y]^2, freed of the bias that the estimated mean brings. Its
-// standard error follows to first order from that of y^2 - 2 E[y] y (delta method).
+// estimate returns variance = E[y^2] - E[y]^2, corrected for the bias of the estimated mean. Its standard
+// error follows, to first order, from the standard error of y^2 - 2 E[y] y (delta method).
 func (t *tally) estimate() Estimate {
 	mean, meanError := meanAndError(t.means)
 	square, _ := meanAndError(t.squares)

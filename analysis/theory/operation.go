@@ -68,7 +68,7 @@ func (o Operation) FanOut() int {
 // the paper's Table 2 assumes.
 func (o Operation) XavierVariance() float64 { return 2 / float64(o.FanIn()+o.FanOut()) }
 
-// Setting is what enters an operation's passes.
+// Setting holds the inputs of an operation's passes.
 type Setting struct {
 	Input          Moments `json:"input"`    // of the input's entries
 	Gradient       Moments `json:"gradient"` // of the entries of the output's gradient
@@ -103,7 +103,7 @@ func (o Operation) ClosedForm(pass string, s Setting) (Moments, error) {
 	return Moments{}, check.Value("pass", fmt.Sprintf("%s, %s or %s", PassForward, PassBackward, PassWeights), strconv.Quote(string(pass)))
 }
 
-// check wants sizes and moments that exist.
+// check returns an error unless sizes and moments are valid.
 func (o Operation) check(s Setting) error {
 	for _, size := range []struct {
 		name  string

@@ -41,7 +41,7 @@ type Resources struct {
 }
 
 // CountResources counts a model of the paper's two kinds: a matrix or a vector stream, dense
-// feed-forwards, no biases; name is what the result calls it. N is the model's seq.
+// feed-forwards, no biases; name is its name in the result. N is the model's seq.
 func CountResources(name string, c models.Spec) (Resources, error) {
 	matrix, err := checkCountable(name, c)
 	if err != nil {

@@ -14,7 +14,7 @@ type Shape struct {
 	Layers int     `json:"layers"`
 	Rank   int     `json:"rank"`
 	FF     int     `json:"ff"`
-	// PrintedDk and PrintedDv are what the table's columns Dk and Dv hold.
+	// PrintedDk and PrintedDv are the entries of the table's columns Dk and Dv.
 	PrintedDk int `json:"printed_dk"`
 	PrintedDv int `json:"printed_dv"`
 	Dk        int `json:"dk"`

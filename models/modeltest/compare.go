@@ -28,7 +28,7 @@ func Distance(got, want []float64) float64 {
 	return difference / scale
 }
 
-// requireSame wants two sets of tensors to be equal to the last bit.
+// requireSame requires that two sets of tensors are equal to the last bit.
 func requireSame(t *testing.T, want, got map[string][]float64, what string) {
 	t.Helper()
 	require.Len(t, got, len(want), what)
@@ -37,8 +37,8 @@ func requireSame(t *testing.T, want, got map[string][]float64, what string) {
 	}
 }
 
-// requireClose wants two sets of tensors to be equal within a tolerance of each tensor's
-// largest entry, but not less than floor.
+// requireClose requires that two sets of tensors agree within tolerance times each tensor's largest entry,
+// or times floor if that is larger.
 func requireClose(t *testing.T, want, got map[string][]float64, tolerance, floor float64, what string) {
 	t.Helper()
 	require.Len(t, got, len(want), what)

@@ -14,7 +14,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// checkCost: the closed forms are what the graph has.
+// checkCost: the closed forms agree with the graph.
 func checkCost(t *testing.T, c models.Spec) {
 	store := NewStore(t, c, tensor.Float32, 0)
 	cost, tokens := c.Cost(), rows*c.Seq

@@ -32,8 +32,8 @@ func checkDecomposition(t *testing.T, c models.Spec) {
 	}
 }
 
-// CheckStream wants the terms of all writers' parts, their biases and the constant to add up to a token's stream after
-// all writes, within tolerance of its largest entry.
+// CheckStream checks that the terms of all writers' parts, their biases and the constant add up to a token's stream
+// after all writes, within tolerance of its largest entry.
 func CheckStream(t *testing.T, d *analysis.Decomposition, token int, tolerance float64) {
 	t.Helper()
 	sum, err := d.Constant(token)

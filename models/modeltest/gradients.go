@@ -16,11 +16,11 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// idleGradient is what rounding leaves of a gradient that is 0, of the model's largest.
+// idleGradient is how large rounding makes a gradient that should be 0, as a share of the model's largest.
 const idleGradient = 1e-13
 
 // checkGradients: at weights where every part matters every entry of every parameter has a
-// gradient, but for those that the maths gives none.
+// gradient, except those whose gradient is exactly 0.
 func checkGradients(t *testing.T, c models.Spec, idle IdleFunc) {
 	store := PerturbedStore(t, c, tensor.Float64)
 	p := Compile(t, c, store, Setup{Gradients: true, LossOnly: true, Auxiliary: auxiliary})

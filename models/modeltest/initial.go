@@ -18,10 +18,9 @@ const (
 	initialTolerance = 1e-9
 )
 
-// checkInitialFunction: a stream that starts as a plain transformer does is one at first,
-// whatever weights they share: logits, loss and the shared weights' gradients. Why is said at
-// the designs' methods Plain. A norm's eps is what the arguments leave out. For other streams
-// there is nothing to check.
+// checkInitialFunction: a stream that starts as a plain transformer has the transformer's logits, loss and
+// gradients of the shared weights, whatever these weights are. The designs' Plain methods say why. Their
+// arguments neglect a norm's eps. Other streams are not checked.
 func checkInitialFunction(t *testing.T, c models.Spec) {
 	c = varied(t, c, func(c *models.Config) { c.NormEps = initialEps })
 	plain, ok := transformerOf(t, c)

@@ -54,7 +54,7 @@ func Compile(t *testing.T, c models.Spec, store *graph.Store, s Setup) *Program 
 	return &Program{p}
 }
 
-// Result is what a run computed. Features, Logits and TokenLosses are nil for a program
+// Result holds what a run computed. Features, Logits and TokenLosses are nil for a program
 // of the loss only.
 type Result struct {
 	Loss, CrossEntropy, ZLoss     float64

@@ -13,8 +13,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// checkShapes: features are [T, ...F] with as many entries as the blocks are wide, logits
-// [T, vocab], the loss a scalar, token losses [T]; parameters have names of their own.
+// checkShapes: features are [T, ...F] with as many entries as the blocks' width, logits [T, vocab], the loss is
+// a scalar and token losses [T]; no two parameters share a name.
 func checkShapes(t *testing.T, c models.Spec) {
 	p := Compile(t, c, NewStore(t, c, tensor.Float32, 0), Setup{})
 	tokens := rows * c.Seq

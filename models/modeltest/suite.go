@@ -73,7 +73,7 @@ func Run(t *testing.T, name string, c models.Config) {
 	RunIdle(t, name, c, func(models.Spec, *graph.Param) int { return 0 })
 }
 
-// RunIdle is Run for a stream of which not every entry of a parameter has a gradient.
+// RunIdle is like Run, for a stream where some entries of parameters have no gradient.
 func RunIdle(t *testing.T, name string, c models.Config, idle IdleFunc) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {

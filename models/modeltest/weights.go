@@ -52,7 +52,7 @@ func Perturb(t *testing.T, store *graph.Store) {
 	}
 }
 
-// copyValues sets to's parameters to those of from, which may be of another float type.
+// copyValues copies the values of from's parameters to to's, which may have another float type.
 func copyValues(t *testing.T, to, from *graph.Store) {
 	t.Helper()
 	for _, p := range from.Params() {

@@ -1,6 +1,6 @@
-// Package linear has the linear maps of which residual streams are made, once what a run made
-// of its input (mixing coefficients, gates, the scales of norms) is frozen: sources enter a
-// stream's state by a map, sites read it by a map, steps carry it by a map.
+// Package linear has the linear maps that make up a residual stream once the quantities that a run computed
+// from its input (mixing coefficients, gates, the scales of norms) are frozen: sources enter a stream's
+// state through a map, sites read it through a map, and steps carry it through a map.
 package linear
 
 import "gonum.org/v1/gonum/floats"
@@ -21,7 +21,7 @@ type Map interface {
 	Sizes() (in, out int)
 }
 
-// Identity leaves a token's entries, as many as its value, as they are.
+// Identity leaves a token's entries as they are. Its value is their number.
 type Identity int
 
 // Sizes are the same.
@@ -62,7 +62,7 @@ func (m Matrix) Transpose(_ int, y []float64) []float64 {
 	return x
 }
 
-// Scale multiplies each entry by a factor of its own, as gates do: y = f_t ⊙ x with Factors
+// Scale multiplies each entry by its own factor, as gates do: y = f_t ⊙ x with Factors
 // f [T, Size], or [Size] for all tokens.
 type Scale struct {
 	Factors []float64
@@ -137,11 +137,11 @@ func (m Chain) Transpose(token int, y []float64) []float64 {
 	return y
 }
 
-// Stack is maps of the same entries, of which there is at least one, with their results side by
+// Stack applies one or more maps to the same entries and puts their results side by
 // side: y = [M_1 x; M_2 x; ...].
 type Stack []Map
 
-// Sizes are what each map takes, and what all give together.
+// Sizes returns the size that each map takes and the size of all results together.
 func (m Stack) Sizes() (in, out int) {
 	for _, each := range m {
 		n, more := each.Sizes()

@@ -162,7 +162,7 @@ func (m Chain) Number() (a float64, is bool) {
 	return mix.At(0, 0, 0), true
 }
 
-// Mixture tells whether a chain of Mean's mixes several rows, or makes several of one.
+// Mixture tells whether a chain that Mean returned mixes several rows, or makes several from one.
 func (m Chain) Mixture() bool {
 	if len(m) == 0 {
 		return false
