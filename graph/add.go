@@ -48,6 +48,9 @@ func (add) VJP(d *Derivative) {
 	}
 }
 
+// ByRows is true.
+func (add) ByRows() bool { return true }
+
 func (k add) Run(c *Call) {
 	Dispatch(c, k, runAdd[float32], runAdd[float64])
 }
@@ -55,14 +58,14 @@ func (k add) Run(c *Call) {
 // addState is the kernel with its list of inputs, kept so that a run allocates nothing.
 type addState[T kernel.Float] struct {
 	kernel.Add[T]
-	inputs [][]T
+	inputs []kernel.Rows[T]
 }
 
 func runAdd[T kernel.Float](_ add, c CallOf[T]) {
 	s := State[addState[T]](c)
 	s.inputs = s.inputs[:0]
 	for i := range c.Inputs() {
-		s.inputs = append(s.inputs, c.In(i))
+		s.inputs = append(s.inputs, c.Rows(i))
 	}
-	s.Run(c.Pool(), c.Out(), s.inputs, c.Accumulate())
+	s.Run(c.Pool(), c.RowsOut(), s.inputs, c.Accumulate())
 }

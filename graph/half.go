@@ -12,8 +12,9 @@ import (
 
 // Precision BF16 on the CPU means what it means on a GPU: what Op.storage says is a bfloat16 is rounded to one as soon as it is
 // computed, and matrix products read bfloat16 copies of parameters. In a Program's arena it also takes 16 bits: it is packed. An
-// op that knows nothing of that reads and writes float32 copies in scratch memory (Call.wide), and one that does reads
-// the bfloat16 itself. Outputs, hooked tensors and what a stock op reads stay float32 in memory, with rounded values.
+// op that knows nothing of that reads and writes float32 copies in scratch memory (Call.wide); products read the bfloat16
+// itself (Half), and kernels of rows widen and round a few at a time (Rows, RowsOut). Outputs, hooked tensors and what a stock op
+// reads stay float32 in memory, with rounded values.
 
 // halves tells whether the builder's activations are bfloat16 on the CPU.
 func (b *Builder) halves() bool { return b.options.Precision == BF16 && !b.onDevice() }
@@ -189,6 +190,23 @@ func (c *Call) Packed(i int, transposed bool, n, k int) kernel.PackedBFloat16 {
 	return p.matrix
 }
 
+// Rows returns input i as it lies in memory, for a kernel that reads a few elements at a time; no tensor where the op has no
+// such input.
+func (c CallOf[T]) Rows(i int) kernel.Rows[T] {
+	if i >= 0 && i < len(c.args) && c.args[i].half != nil {
+		return kernel.OfBFloat16[T](c.args[i].half)
+	}
+	return kernel.Of(c.In(i))
+}
+
+// RowsOut returns the output as it lies in memory, for a kernel that writes it a few elements at a time.
+func (c CallOf[T]) RowsOut() kernel.Rows[T] {
+	if half := c.HalfOut(); half != nil {
+		return kernel.OfBFloat16[T](half)
+	}
+	return kernel.Of(c.Out())
+}
+
 // CopyOut copies input i, of the output's size, into the output, where they do not lie in the same memory.
 func (c CallOf[T]) CopyOut(i int) {
 	if out, from := c.HalfOut(), c.args[i].half; out != nil && from != nil {
@@ -236,7 +254,8 @@ func (w *widths) operand(pool *kernel.Pool, value []float32, values int) []kerne
 }
 
 // halvesMemory is what precision BF16 takes on the CPU besides the arena, in bytes: copies of parameters, and the largest
-// need of an op for float32 copies of what it reads and writes. The copies are counted as if products read all parameters.
+// need of an op for float32 copies of what it reads and writes (none, if it is ByRows). The copies are counted as if products
+// read all parameters.
 func (p *Program) halvesMemory() (copies, scratch int) {
 	if !p.builder.halves() {
 		return 0, 0
@@ -244,6 +263,9 @@ func (p *Program) halvesMemory() (copies, scratch int) {
 	for _, n := range p.plan.order {
 		op := opOf(n)
 		if op == nil {
+			continue
+		}
+		if k, ok := op.Primitive.(ByRows); ok && k.ByRows() {
 			continue
 		}
 		need := 0

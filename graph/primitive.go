@@ -42,6 +42,9 @@ type (
 	// Accumulator is a Primitive that can add to its output's old content instead of
 	// replacing it (Call.Accumulate), as parameter gradients over micro-batches need.
 	Accumulator interface{ Accumulates() bool }
+	// ByRows is a Primitive that reads and writes tensors of 16 bits a few elements at a time (CallOf.Rows, CallOf.RowsOut), and
+	// so needs no float32 copies of them.
+	ByRows interface{ ByRows() bool }
 )
 
 // MadeByPrimary is embedded in a Primitive whose node is a secondary (Builder.Secondary): its primary's

@@ -11,53 +11,62 @@ type Add[T Float] struct {
 // left to right. accumulate says that the sum starts from what out holds; otherwise it
 // starts from inputs[0], from zero if there are no inputs. out may be inputs[0], none
 // of the others. Every input has at least len(out) elements.
-func (k *Add[T]) Run(p *Pool, out []T, inputs [][]T, accumulate bool) {
+func (k *Add[T]) Run(p *Pool, out Rows[T], inputs []Rows[T], accumulate bool) {
+	t := &k.task
+	t.out, t.inputs, t.accumulate, t.path = out, inputs, accumulate, pathOf[T](k.path)
+	t.rooms.ready(p, 3*addBlock, out)
 	for _, x := range inputs {
-		_ = x[:len(out)]
+		t.rooms.ready(p, 3*addBlock, x.first(out.len()))
 	}
-	k.task = addTask[T]{out: out, inputs: inputs, accumulate: accumulate, path: pathOf[T](k.path)}
-	p.Do(len(out), &k.task)
+	p.Do(out.len(), t)
 }
 
 type addTask[T Float] struct {
-	out        []T
-	inputs     [][]T
+	out        Rows[T]
+	inputs     []Rows[T]
 	accumulate bool
 	path       path
+	rooms      rooms[T] // for a block of out, and of two inputs
 }
 
 // addBlock is the number of elements of out that stay in the first-level cache while
 // all inputs are added to them.
 const addBlock = 2048
 
-func (t *addTask[T]) Part(_, lo, hi int) {
+func (t *addTask[T]) Part(worker, lo, hi int) {
+	if lo < hi && !t.accumulate && len(t.inputs) == 1 && t.out.halves != nil && t.inputs[0].halves != nil {
+		copyOver(t.out.halves[lo:hi], t.inputs[0].halves[lo:hi])
+		return
+	}
 	for ; lo < hi; lo += addBlock {
-		end := min(lo+addBlock, hi)
-		t.block(lo, end)
+		t.block(worker, lo, min(addBlock, hi-lo))
 	}
 }
 
-// block adds the elements [lo, hi), two inputs at a time.
-func (t *addTask[T]) block(lo, hi int) {
-	out, rest := t.out[lo:hi], t.inputs
-	if !t.accumulate {
-		switch len(rest) {
-		case 0:
-			clear(out)
-		case 1:
-			copy(out, rest[0][lo:hi])
-			rest = rest[1:]
-		default:
-			setSum(t.path, out, rest[0][lo:hi], rest[1][lo:hi])
-			rest = rest[2:]
-		}
+// block adds the n elements from at on, two inputs at a time.
+func (t *addTask[T]) block(worker, at, n int) {
+	sum, a, b := t.rooms.part(worker, 0, addBlock), t.rooms.part(worker, addBlock, addBlock), t.rooms.part(worker, 2*addBlock, addBlock)
+	input := func(i int, room []T) []T { return t.inputs[i].read(t.path, room, at, n) }
+	out, first := t.out.target(sum, at, n), 0
+	switch {
+	case t.accumulate:
+		out = t.out.read(t.path, sum, at, n)
+	case len(t.inputs) == 0:
+		clear(out)
+	case len(t.inputs) == 1:
+		t.inputs[0].readTo(t.path, out, at)
+		first = 1
+	default:
+		setSum(t.path, out, input(0, a), input(1, b))
+		first = 2
 	}
-	for ; len(rest) >= 2; rest = rest[2:] {
-		addTwo(t.path, out, rest[0][lo:hi], rest[1][lo:hi])
+	for ; first+2 <= len(t.inputs); first += 2 {
+		addTwo(t.path, out, input(first, a), input(first+1, b))
 	}
-	if len(rest) == 1 {
-		addTo(t.path, out, rest[0][lo:hi])
+	if first < len(t.inputs) {
+		addTo(t.path, out, input(first, a))
 	}
+	t.out.write(t.path, out, at)
 }
 
 // setSum computes out = a + b.

@@ -52,11 +52,11 @@ func testAdd[T Float](t *testing.T, n, count int, accumulate bool) {
 		p := NewPool(threads)
 		var k Add[T]
 		out := slices.Clone(old)
-		k.Run(p, out, inputs, accumulate)
+		k.Run(p, Of(out), floatRows(inputs), accumulate)
 		require.Equal(t, want, out)
 		if count > 0 {
 			first := slices.Clone(inputs[0])
-			k.Run(p, first, append([][]T{first}, inputs[1:]...), accumulate)
+			k.Run(p, Of(first), floatRows(append([][]T{first}, inputs[1:]...)), accumulate)
 			require.Equal(t, wantAlias, first, "out is inputs[0]")
 		}
 		p.Close()
@@ -65,8 +65,8 @@ func testAdd[T Float](t *testing.T, n, count int, accumulate bool) {
 
 func TestAddWarmAllocatesNothing(t *testing.T) {
 	out := make([]float32, 1000)
-	inputs := [][]float32{normals[float32](1, 1000, 1), out, out}
+	inputs := floatRows([][]float32{normals[float32](1, 1000, 1), out, out})
 	p := NewPool(2)
 	var k Add[float32]
-	requireNoAllocations(t, func() { k.Run(p, out, inputs, true) })
+	requireNoAllocations(t, func() { k.Run(p, Of(out), inputs, true) })
 }

@@ -51,17 +51,22 @@ func (d *AttentionParams) groups() int { return d.Batch * d.kvHeads() }
 // queries, of keys and of values, Dh entries each.
 func (d *AttentionParams) packedWidth() int { return (d.Heads + 2*d.kvHeads()) * d.HeadDim }
 
-// packed returns the query, key and value of a (batch, head) pair's first token in x
+// packedAt returns the places of the query, key and value of a (batch, head) pair's first token in
 // [batch*seq, heads+2*kvHeads, headDim] and the distance of its tokens.
-func packed[T Float](d *AttentionParams, x []T, row, head int) (q, k, v []T, ld int) {
+func (d *AttentionParams) packedAt(row, head int) (q, k, v, ld int) {
 	ld = d.packedWidth()
-	x = x[row*d.Seq*ld:]
-	kv := head
+	first, kv := row*d.Seq*ld, head
 	if group := d.group(); group > 1 {
 		kv /= group
 	}
-	key := (d.Heads + kv) * d.HeadDim
-	return x[head*d.HeadDim:], x[key:], x[key+d.kvHeads()*d.HeadDim:], ld
+	k = first + (d.Heads+kv)*d.HeadDim
+	return first + head*d.HeadDim, k, k + d.kvHeads()*d.HeadDim, ld
+}
+
+// packed returns the query, key and value of a (batch, head) pair's first token in x, and the distance of its tokens.
+func packed[T Float](d *AttentionParams, x []T, row, head int) (queries, keys, values []T, ld int) {
+	q, k, v, ld := d.packedAt(row, head)
+	return x[q:], x[k:], x[v:], ld
 }
 
 // slope returns the ALiBi slope of head h.
@@ -88,11 +93,11 @@ func (d *AttentionParams) slope(h int) float64 {
 type Attention[T Float] struct {
 	d      AttentionParams
 	starts []int32
-	qkv    []T // [batch*seq, heads + 2 kvHeads, headDim]: queries, keys, values
-	out    []T // [batch*seq, heads, headDim]
-	lse    []T // [batch, heads, seq], or nil
-	dout   []T // like out; nil unless Backward runs
-	dqkv   []T // like qkv; nil unless Backward runs
+	qkv    Rows[T] // [batch*seq, heads + 2 kvHeads, headDim]: queries, keys, values
+	out    Rows[T] // [batch*seq, heads, headDim]
+	lse    []T     // [batch, heads, seq], or nil
+	dout   Rows[T] // like out; none unless Backward runs
+	dqkv   Rows[T] // like qkv; none unless Backward runs
 	cache  *KVCache[T]
 	cached []CachedRow // what the rows stand for; nil without a cache
 
@@ -111,7 +116,7 @@ type Attention[T Float] struct {
 // then k, then v. Token i of a row sees the tokens j of its row with
 // starts[i] <= j <= i; starts [batch*seq] counts within the row, a start beyond i is
 // taken as i, and nil is 0 everywhere. lse may be nil if no Backward follows.
-func (a *Attention[T]) Forward(p *Pool, out, lse, qkv []T, starts []int32, d AttentionParams) {
+func (a *Attention[T]) Forward(p *Pool, out Rows[T], lse []T, qkv Rows[T], starts []int32, d AttentionParams) {
 	defer a.release()
 	a.d, a.starts = d, starts
 	a.out, a.lse, a.qkv = out, lse, qkv
@@ -186,7 +191,7 @@ func (a *Attention[T]) attend(w *attentionWorker[T], v attentionView[T], block i
 	i0, end := a.block(block)
 	i1 := min(end, v.tokens)
 	for i := max(i0, i1); i < end; i++ { // tokens that count for nothing
-		clear(a.out[a.outRow(v.row, v.head, i):][:a.d.HeadDim])
+		a.out.clear(a.outRow(v.row, v.head, i), a.d.HeadDim)
 	}
 	if i0 >= i1 {
 		return

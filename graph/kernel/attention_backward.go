@@ -9,7 +9,7 @@ package kernel
 //
 // With rotary positions q and k are the rotated ones, and dq, dk are rotated back. dk and dv of
 // heads that share them are added up from the first head to the last.
-func (a *Attention[T]) Backward(p *Pool, dqkv, qkv, out, dout, lse []T, starts []int32, d AttentionParams) {
+func (a *Attention[T]) Backward(p *Pool, dqkv, qkv, out, dout Rows[T], lse []T, starts []int32, d AttentionParams) {
 	defer a.release()
 	a.d, a.starts = d, starts
 	a.dqkv, a.qkv, a.out, a.dout, a.lse = dqkv, qkv, out, dout, lse
@@ -155,23 +155,41 @@ func (a *Attention[T]) addQueries(w *attentionWorker[T], v attentionView[T], s a
 	a.multiplyRows(w.dscores, v.k, T(a.d.Scale), s, dq, add)
 }
 
-// writeKeys writes the worker's dk and dv of the tokens j0:j1 to dqkv, or adds them to those of
-// the group's earlier heads.
+// writeKeys writes the worker's dk and dv of the tokens j0:j1 to dqkv, after those of the group's earlier heads are added.
 func (a *Attention[T]) writeKeys(w *attentionWorker[T], v attentionView[T], j0, j1 int) {
-	_, k, values, ld := packed(&a.d, a.dqkv, v.row, v.head)
-	dim, first := a.d.HeadDim, v.firstOfGroup(&a.d)
+	_, k, values, ld := a.d.packedAt(v.row, v.head)
+	dim := a.d.HeadDim
 	for j := j0; j < j1; j++ {
 		dk, dv := w.dk[(j-j0)*dim:][:dim], w.dv[(j-j0)*dim:][:dim]
-		if first {
-			a.rope.writeBack(k[j*ld:], dk, j)
-			copy(values[j*ld:], dv)
-			continue
-		}
 		a.rope.rotateBack(dk, j)
-		addRow(k[j*ld:], dk)
-		addRow(values[j*ld:], dv)
+		a.writeShared(v, dk, w.groupKeys, k+j*ld, j)
+		a.writeShared(v, dv, w.groupValues, values+j*ld, j)
 	}
 }
+
+// writeShared writes a row of dk or dv of token j to dqkv, from at on: added to those of the group's earlier heads, of which sums
+// holds the floats while dqkv is bfloat16.
+func (a *Attention[T]) writeShared(v attentionView[T], row, sums []T, at, j int) {
+	if a.d.group() == 1 {
+		a.dqkv.write(a.rows, row, at)
+		return
+	}
+	if !a.sumsGroups() {
+		sums, j = a.dqkv.floats[at:], 0
+	}
+	sum := sums[j*len(row):][:len(row)]
+	if v.firstOfGroup(&a.d) {
+		copy(sum, row)
+	} else {
+		addRow(sum, row)
+	}
+	if a.sumsGroups() && (v.head+1)%a.d.group() == 0 {
+		a.dqkv.write(a.rows, sum, at)
+	}
+}
+
+// sumsGroups tells whether workers keep the sums of dk and dv of a group's heads, as dqkv cannot hold them.
+func (a *Attention[T]) sumsGroups() bool { return a.d.group() > 1 && a.dqkv.halves != nil }
 
 // addRow adds x to the first entries of y.
 func addRow[T Float](y, x []T) {
@@ -183,8 +201,10 @@ func addRow[T Float](y, x []T) {
 
 // writeQueries writes the worker's dq of the tokens i0:i1 to dqkv.
 func (a *Attention[T]) writeQueries(w *attentionWorker[T], v attentionView[T], i0, i1 int) {
-	q, _, _, ld := packed(&a.d, a.dqkv, v.row, v.head)
+	q, _, _, ld := a.d.packedAt(v.row, v.head)
 	for i := i0; i < i1; i++ {
-		a.rope.writeBack(q[i*ld:], w.dq[(i-i0)*a.d.HeadDim:][:a.d.HeadDim], i)
+		dq := w.dq[(i-i0)*a.d.HeadDim:][:a.d.HeadDim]
+		a.rope.rotateBack(dq, i)
+		a.dqkv.write(a.rows, dq, q+i*ld)
 	}
 }

@@ -25,13 +25,13 @@ func BenchmarkAttention(b *testing.B) {
 		product := 2 * float64(c.Batch*c.Heads) * float64(c.Visible()) * float64(c.HeadDim)
 		b.Run(fmt.Sprintf("forward/%v", c), func(b *testing.B) {
 			for b.Loop() {
-				a.Forward(p, out, lse, qkv, c.starts, c.AttentionParams)
+				a.Forward(p, Of(out), lse, Of(qkv), c.starts, c.AttentionParams)
 			}
 			b.ReportMetric(2*product*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOPS")
 		})
 		b.Run(fmt.Sprintf("backward/%v", c), func(b *testing.B) {
 			for b.Loop() {
-				a.Backward(p, dqkv, qkv, out, dout, lse, c.starts, c.AttentionParams)
+				a.Backward(p, Of(dqkv), Of(qkv), Of(out), Of(dout), lse, c.starts, c.AttentionParams)
 			}
 			b.ReportMetric(5*product*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOPS")
 		})

@@ -39,6 +39,6 @@ func (c *KVCache[T]) head(row, head int) (k, v []T) {
 func (a *Attention[T]) ForwardCached(p *Pool, out, qkv []T, c *KVCache[T], rows []CachedRow, starts []int32, d AttentionParams) {
 	defer a.release()
 	a.d, a.starts = d, starts
-	a.out, a.qkv, a.cache, a.cached = out, qkv, c, rows
+	a.out, a.qkv, a.cache, a.cached = Of(out), Of(qkv), c, rows
 	a.forward(p)
 }

@@ -17,7 +17,7 @@ const (
 type attentionSlot[T Float] struct {
 	q           []T // [seq, Dh]
 	keys        []T // [seq, Dh]
-	values      []T // [seq, Dh]; not for Backward
+	values      []T // [seq, Dh]; for Backward only of bfloat16
 	keyPanels   []T // k^T [Dh, positions] in panels of positions
 	dout        []T // [seq, Dh]; this and below for Backward only
 	valuePanels []T // v^T [Dh, seq] in panels of tokens
@@ -32,6 +32,9 @@ type attentionWorker[T Float] struct {
 	sum     []T // [attentionQueries, Dh]: P v of a block of queries
 	dq      []T // [seq, Dh] of a whole pair, [attentionQueries, Dh] of a split one's block
 	dk, dv  []T // [attentionKeys, Dh]
+
+	groupKeys, groupValues []T // [seq, Dh]: sums of dk and dv of a group's heads, see sumsGroups
+
 	largest [attentionQueries]T
 	sums    [attentionQueries]float64
 	_       [cacheLine]byte
@@ -70,9 +73,12 @@ func (a *Attention[T]) planSlot(s *attentionSlot[T]) {
 		s.keyPanels = grow(s.keyPanels, a.panelSize(a.positions()))
 	}
 	switch {
-	case a.dqkv != nil:
+	case !a.dqkv.none():
 		s.dout, s.deltas = grow(s.dout, size), grow(s.deltas, a.d.Seq)
 		s.valuePanels = grow(s.valuePanels, a.panelSize(a.d.Seq))
+		if a.qkv.halves != nil {
+			s.values = grow(s.values, size)
+		}
 	case a.cache == nil:
 		s.values = grow(s.values, size)
 	}
@@ -82,13 +88,16 @@ func (a *Attention[T]) planWorker(w *attentionWorker[T]) {
 	queries := min(attentionQueries, a.d.Seq)
 	w.scores = grow(w.scores, queries*attentionStride)
 	w.panel = grow(w.panel, a.d.HeadDim*a.kernels.width())
-	if a.dqkv == nil {
+	if a.dqkv.none() {
 		w.sum = grow(w.sum, queries*a.d.HeadDim)
 		return
 	}
 	w.dscores = grow(w.dscores, queries*attentionStride)
 	w.dk = grow(w.dk, min(attentionKeys, a.d.Seq)*a.d.HeadDim)
 	w.dv = grow(w.dv, min(attentionKeys, a.d.Seq)*a.d.HeadDim)
+	if a.sumsGroups() {
+		w.groupKeys, w.groupValues = grow(w.groupKeys, a.d.Seq*a.d.HeadDim), grow(w.groupValues, a.d.Seq*a.d.HeadDim)
+	}
 	if a.whole > 0 {
 		queries = a.d.Seq
 	}
@@ -123,5 +132,5 @@ func (a *Attention[T]) positions() int {
 // release lets go of the caller's slices.
 func (a *Attention[T]) release() {
 	a.d.Slopes, a.starts, a.cache, a.cached = nil, nil, nil, nil
-	a.lse, a.dout, a.dqkv = nil, nil, nil
+	a.lse, a.dout, a.dqkv = nil, Rows[T]{}, Rows[T]{}
 }

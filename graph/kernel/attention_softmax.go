@@ -63,7 +63,10 @@ func (a *Attention[T]) finish(w *attentionWorker[T], v attentionView[T], i0, i1 
 	for i := i0; i < i1; i++ {
 		r := i - i0
 		at := a.outRow(v.row, v.head, i)
-		scaleTo(a.rows, a.out[at:][:dim], w.sum[r*dim:][:dim], T(1/w.sums[r]))
+		sum := w.sum[r*dim:][:dim]
+		out := a.out.target(sum, at, dim)
+		scaleTo(a.rows, out, sum, T(1/w.sums[r]))
+		a.out.write(a.rows, out, at)
 		if a.lse != nil {
 			a.lse[v.pair*a.d.Seq+i] = T(float64(w.largest[r]) + math.Log(w.sums[r]))
 		}

@@ -26,8 +26,8 @@ func runAttention[T Float](t *testing.T, threads int, c attentionCase, qkv, dout
 		lse:  fullOfNaN[T](c.Batch * c.Heads * c.Seq),
 		dqkv: fullOfNaN[T](len(qkv)),
 	}
-	a.Forward(p, r.out, r.lse, castTo[T](qkv), c.starts, c.AttentionParams)
-	a.Backward(p, r.dqkv, castTo[T](qkv), r.out, castTo[T](dout), r.lse, c.starts, c.AttentionParams)
+	a.Forward(p, Of(r.out), r.lse, Of(castTo[T](qkv)), c.starts, c.AttentionParams)
+	a.Backward(p, Of(r.dqkv), Of(castTo[T](qkv)), Of(r.out), Of(castTo[T](dout)), r.lse, c.starts, c.AttentionParams)
 	return r
 }
 
@@ -152,7 +152,7 @@ func attentionSlope(p *Pool, c attentionCase, qkv, dout, direction []float64) fl
 		for i := range x {
 			x[i] = qkv[i] + h*direction[i]
 		}
-		a.Forward(p, out, nil, x, c.starts, c.AttentionParams)
+		a.Forward(p, Of(out), nil, Of(x), c.starts, c.AttentionParams)
 		return scalarProduct(out, dout)
 	}
 	const h = 1e-3
@@ -229,8 +229,8 @@ func TestAttentionAllocatesNothingWarm(t *testing.T) {
 		var a Attention[float32]
 		rows := cachedRows(1, 0, c.Seq)
 		require.Zero(t, testing.AllocsPerRun(5, func() {
-			a.Forward(p, out, lse, qkv, c.starts, c.AttentionParams)
-			a.Backward(p, dqkv, qkv, out, dout, lse, c.starts, c.AttentionParams)
+			a.Forward(p, Of(out), lse, Of(qkv), c.starts, c.AttentionParams)
+			a.Backward(p, Of(dqkv), Of(qkv), Of(out), Of(dout), lse, c.starts, c.AttentionParams)
 			a.ForwardCached(p, out, qkv, cache, rows, c.starts, c.AttentionParams)
 		}), "%d threads", threads)
 	}
@@ -247,8 +247,8 @@ func TestAttentionOfLongRowsTakesLittleMemory(t *testing.T) {
 	var a Attention[float32]
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	a.Forward(p, out, lse, qkv, nil, c.AttentionParams)
-	a.Backward(p, dqkv, qkv, out, dout, lse, nil, c.AttentionParams)
+	a.Forward(p, Of(out), lse, Of(qkv), nil, c.AttentionParams)
+	a.Backward(p, Of(dqkv), Of(qkv), Of(out), Of(dout), lse, nil, c.AttentionParams)
 	runtime.ReadMemStats(&after)
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(32<<20))
 }

@@ -53,16 +53,19 @@ func (a *Attention[T]) prepare(v attentionView[T], p0, p1 int) {
 	}
 	i0, i1 := max(p0-v.past, 0), max(p1-v.past, 0)
 	first := v.firstOfGroup(&a.d)
+	if !a.dqkv.none() {
+		a.copyOutGradients(v, i0, i1)
+	}
 	a.copyTokens(v, i0, i1, first)
 	if first && a.packsKeys() {
 		a.packPanels(v.keyPanels, v.k, a.d.HeadDim, p0, p1)
 	}
-	if first && a.dqkv != nil {
-		_, _, values, ld := packed(&a.d, a.qkv, v.row, v.head)
-		a.packPanels(v.valuePanels, values, ld, p0, p1)
-	}
-	if a.dqkv != nil {
-		a.copyOutGradients(v, i0, i1)
+	switch _, _, values, ld := a.d.packedAt(v.row, v.head); {
+	case !first || a.dqkv.none():
+	case a.qkv.halves != nil:
+		a.packPanels(v.valuePanels, v.v, a.d.HeadDim, p0, p1)
+	default:
+		a.packPanels(v.valuePanels, a.qkv.floats[values:], ld, p0, p1)
 	}
 }
 
@@ -70,7 +73,7 @@ func (a *Attention[T]) prepare(v attentionView[T], p0, p1 int) {
 // scores: the place of its results, and the token of the next pair. A pair's rows lie in
 // as many pages as the tensor has, too far apart for the processor to look ahead itself.
 func (a *Attention[T]) prefetchRow(v attentionView[T], i int) {
-	if a.dqkv != nil {
+	if !a.dqkv.none() {
 		a.prefetchPacked(a.dqkv, v.pair, i)
 	} else {
 		a.prefetchOut(a.out, v.pair, i)
@@ -79,7 +82,7 @@ func (a *Attention[T]) prefetchRow(v attentionView[T], i int) {
 		return
 	}
 	a.prefetchPacked(a.qkv, v.next, i)
-	if a.dqkv != nil {
+	if !a.dqkv.none() {
 		a.prefetchOut(a.out, v.next, i)
 		a.prefetchOut(a.dout, v.next, i)
 	}
@@ -87,16 +90,16 @@ func (a *Attention[T]) prefetchRow(v attentionView[T], i int) {
 
 // prefetchPacked starts loading query, key and value i of a pair of x [batch*seq,
 // heads + 2 kvHeads, headDim].
-func (a *Attention[T]) prefetchPacked(x []T, pair, i int) {
-	q, k, v, ld := packed(&a.d, x, pair/a.d.Heads, pair%a.d.Heads)
-	prefetch(q[i*ld:][:a.d.HeadDim])
-	prefetch(k[i*ld:][:a.d.HeadDim])
-	prefetch(v[i*ld:][:a.d.HeadDim])
+func (a *Attention[T]) prefetchPacked(x Rows[T], pair, i int) {
+	q, k, v, ld := a.d.packedAt(pair/a.d.Heads, pair%a.d.Heads)
+	x.prefetch(q+i*ld, a.d.HeadDim)
+	x.prefetch(k+i*ld, a.d.HeadDim)
+	x.prefetch(v+i*ld, a.d.HeadDim)
 }
 
 // prefetchOut starts loading row i of a pair of x [batch*seq, heads, headDim].
-func (a *Attention[T]) prefetchOut(x []T, pair, i int) {
-	prefetch(x[a.outRow(pair/a.d.Heads, pair%a.d.Heads, i):][:a.d.HeadDim])
+func (a *Attention[T]) prefetchOut(x Rows[T], pair, i int) {
+	x.prefetch(a.outRow(pair/a.d.Heads, pair%a.d.Heads, i), a.d.HeadDim)
 }
 
 // outRow is the place of token i of a pair in out [batch*seq, heads, headDim].
@@ -104,32 +107,36 @@ func (a *Attention[T]) outRow(row, head, i int) int {
 	return ((row*a.d.Seq+i)*a.d.Heads + head) * a.d.HeadDim
 }
 
-// copyTokens copies the queries of the tokens i0:i1 and, where asked, their keys and, without Backward,
-// values.
+// copyTokens copies the queries of the tokens i0:i1 and, where asked, their keys and, without Backward
+// or of bfloat16, values.
 func (a *Attention[T]) copyTokens(v attentionView[T], i0, i1 int, all bool) {
-	queries, keys, values, ld := packed(&a.d, a.qkv, v.row, v.head)
+	queries, keys, values, ld := a.d.packedAt(v.row, v.head)
 	dim := a.d.HeadDim
 	for i := i0; i < i1; i++ {
 		pos := v.past + i
-		a.rope.rotate(v.q[i*dim:], queries[i*ld:], pos)
+		a.copyRotated(v.q[i*dim:][:dim], queries+i*ld, pos)
 		if !all {
 			continue
 		}
-		a.rope.rotate(v.k[pos*dim:], keys[i*ld:], pos)
-		if a.dqkv == nil {
-			copy(v.v[pos*dim:][:dim], values[i*ld:])
+		a.copyRotated(v.k[pos*dim:][:dim], keys+i*ld, pos)
+		if a.dqkv.none() || a.qkv.halves != nil {
+			a.qkv.readTo(a.rows, v.v[pos*dim:][:dim], values+i*ld)
 		}
 	}
 }
 
-// copyOutGradients copies dout of the tokens i0:i1 and makes their deltas.
+// copyRotated copies a query or key at position pos, rotated where asked for.
+func (a *Attention[T]) copyRotated(dst []T, at, pos int) {
+	a.rope.rotate(dst, a.qkv.read(a.rows, dst, at, len(dst)), pos)
+}
+
+// copyOutGradients copies dout of the tokens i0:i1 and makes their deltas. Rows of out are widened where queries will be.
 func (a *Attention[T]) copyOutGradients(v attentionView[T], i0, i1 int) {
 	dim := a.d.HeadDim
 	for i := i0; i < i1; i++ {
-		at := a.outRow(v.row, v.head, i)
-		dout := v.dout[i*dim:][:dim]
-		copy(dout, a.dout[at:])
-		v.deltas[i] = rowDot(a.rows, a.out[at:][:dim], dout)
+		at, dout := a.outRow(v.row, v.head, i), v.dout[i*dim:][:dim]
+		a.dout.readTo(a.rows, dout, at)
+		v.deltas[i] = rowDot(a.rows, a.out.read(a.rows, v.q[i*dim:], at, dim), dout)
 	}
 }
 

@@ -88,7 +88,7 @@ func TestGLUAddsFromTheLast(t *testing.T) {
 	var add Add[float32]
 	k.Forward(nil, whole, c.x, c.addends, c.rows, c.width)
 	k.Forward(nil, part, c.x, c.addends[1:], c.rows, c.width)
-	add.Run(nil, part, [][]float32{c.addends[0], part}, false)
+	add.Run(nil, Of(part), floatRows([][]float32{c.addends[0], part}), false)
 	require.Equal(t, whole, part)
 }
 

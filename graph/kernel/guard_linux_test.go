@@ -56,11 +56,11 @@ func TestNoAccessOutsideStream(t *testing.T) {
 				x, keys, y := streamOperands[float32](s)
 				x, keys, y = guarded(t, x, atEnd), guarded(t, keys, atEnd), guarded(t, y, atEnd)
 				out := guarded(t, make([]float32, len(x)), atEnd)
-				(&Write[float32]{path: p}).Run(nil, out, x, keys, y, s.tokens, s.r, s.dk, s.dv)
-				(&Write[float32]{path: p}).Run(nil, x, x, keys, y, s.tokens, s.r, s.dk, s.dv)
+				(&Write[float32]{path: p}).Run(nil, Of(out), Of(x), keys, Of(y), s.tokens, s.r, s.dk, s.dv)
+				(&Write[float32]{path: p}).Run(nil, Of(x), Of(x), keys, Of(y), s.tokens, s.r, s.dk, s.dv)
 				require.Equal(t, out, x)
-				(&Read[float32]{path: p}).Run(nil, y, keys, x, s.tokens, s.r, s.dk, s.dv)
-				newKeysGrad[float32](p).Run(nil, keys, y, x, s.tokens, s.r, s.dk, s.dv, false)
+				(&Read[float32]{path: p}).Run(nil, Of(y), keys, Of(x), s.tokens, s.r, s.dk, s.dv)
+				newKeysGrad[float32](p).Run(nil, keys, Of(y), Of(x), s.tokens, s.r, s.dk, s.dv, false)
 			}
 		}
 	})

@@ -12,6 +12,6 @@ type KeysGrad[T Float] struct{ both WriteGrad[T] }
 // Run computes dkeys [r, dk] from y [tokens, r, dv] and x [tokens, dk, dv], all dense
 // and row-major; accumulate adds to what dkeys holds. dkeys must not overlap the others.
 // Like an index out of range, a slice that is too short panics.
-func (k *KeysGrad[T]) Run(p *Pool, dkeys, y, x []T, tokens, r, dk, dv int, accumulate bool) {
-	k.both.Run(p, nil, dkeys, x, nil, y, tokens, r, dk, dv, accumulate)
+func (k *KeysGrad[T]) Run(p *Pool, dkeys []T, y, x Rows[T], tokens, r, dk, dv int, accumulate bool) {
+	k.both.Run(p, Rows[T]{}, dkeys, x, nil, y, tokens, r, dk, dv, accumulate)
 }

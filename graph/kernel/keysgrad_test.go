@@ -38,13 +38,13 @@ func testKeysGrad[T Float](t *testing.T) {
 			for i := range out {
 				out[i] = T(math.NaN())
 			}
-			k.Run(pool, out, y, x, s.tokens, s.r, s.dk, s.dv, false)
+			k.Run(pool, out, Of(y), Of(x), s.tokens, s.r, s.dk, s.dv, false)
 			requireClose(t, s, out, want.value, want.magnitude, s.tokens*s.dv)
 			copy(out, keys)
 			for i, v := range keys {
 				want.add(i, float64(v))
 			}
-			k.Run(pool, out, y, x, s.tokens, s.r, s.dk, s.dv, true)
+			k.Run(pool, out, Of(y), Of(x), s.tokens, s.r, s.dk, s.dv, true)
 			requireClose(t, s, out, want.value, want.magnitude, s.tokens*s.dv)
 		}
 	})
@@ -73,7 +73,7 @@ func TestKeysGradManyTokens(t *testing.T) {
 		pool := NewPool(threads)
 		defer pool.Close()
 		forEachPath[float32](t, func(t *testing.T, p path) {
-			newKeysGrad[float32](p).Run(pool, keys, y, x, s.tokens, s.r, s.dk, s.dv, false)
+			newKeysGrad[float32](p).Run(pool, keys, Of(y), Of(x), s.tokens, s.r, s.dk, s.dv, false)
 			for i, v := range keys {
 				require.InEpsilon(t, want.value[i], v, 2e-6)
 			}
@@ -84,17 +84,17 @@ func TestKeysGradManyTokens(t *testing.T) {
 func TestKeysGradEmpty(t *testing.T) {
 	k := &KeysGrad[float32]{}
 	out := []float32{1, 2}
-	k.Run(nil, out, nil, nil, 0, 1, 2, 3, true)
+	k.Run(nil, out, Rows[float32]{}, Rows[float32]{}, 0, 1, 2, 3, true)
 	assert.Equal(t, []float32{1, 2}, out)
-	k.Run(nil, out, nil, nil, 0, 1, 2, 3, false)
+	k.Run(nil, out, Rows[float32]{}, Rows[float32]{}, 0, 1, 2, 3, false)
 	assert.Equal(t, []float32{0, 0}, out)
 }
 
 func TestKeysGradRefusesShortSlices(t *testing.T) {
 	x, keys, y := make([]float32, 40), make([]float32, 15), make([]float32, 24)
 	k := &KeysGrad[float32]{}
-	k.Run(nil, keys, y, x, 2, 3, 5, 4, true)
-	assert.Panics(t, func() { k.Run(nil, keys[:14:14], y, x, 2, 3, 5, 4, true) })
-	assert.Panics(t, func() { k.Run(nil, keys, y[:23:23], x, 2, 3, 5, 4, true) })
-	assert.Panics(t, func() { k.Run(nil, keys, y, x[:39:39], 2, 3, 5, 4, true) })
+	k.Run(nil, keys, Of(y), Of(x), 2, 3, 5, 4, true)
+	assert.Panics(t, func() { k.Run(nil, keys[:14:14], Of(y), Of(x), 2, 3, 5, 4, true) })
+	assert.Panics(t, func() { k.Run(nil, keys, Of(y[:23:23]), Of(x), 2, 3, 5, 4, true) })
+	assert.Panics(t, func() { k.Run(nil, keys, Of(y), Of(x[:39:39]), 2, 3, 5, 4, true) })
 }

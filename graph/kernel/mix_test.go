@@ -176,7 +176,7 @@ func benchmarkMix(b *testing.B, d MixParams) {
 			}
 		})
 	}
-	time("copy", 2, 0, func() { add.Run(pool, out, [][]float32{o.h}, false) })
+	time("copy", 2, 0, func() { add.Run(pool, Of(out), floatRows([][]float32{o.h}), false) })
 	time("read", 1, 1, func() { read.Forward(pool, o.du, o.h, o.c, d) })
 	time("readgrad", 2, 1, func() { read.Backward(pool, MixGrads[float32]{H: out, C: dc}, o.du, o.h, o.c, d) })
 	time("readgrad added", 2, 1, func() {

@@ -49,7 +49,7 @@ func benchmarkMoE(b *testing.B, c moeCase) {
 		s.backward(p, &route, &k, g, c, false)
 		linear.Run(p, false, true, c.tokens, c.width, c.experts, 1, g.dlogits, c.experts, router, c.experts, 0, du, c.width)
 		linear.Run(p, true, false, c.width, c.experts, c.tokens, 1, s.u, c.width, g.dlogits, c.experts, 0, drouter, c.experts)
-		sum.Run(p, g.du, inputs, false)
+		sum.Run(p, Of(g.du), floatRows(inputs), false)
 	}
 }
 

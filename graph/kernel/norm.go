@@ -32,9 +32,11 @@ type Norm[T Float] struct {
 // Forward computes y [rows, width] from x [rows, width], gain [groups, width] and bias of
 // the same shape; a nil bias is zero. It saves mean [rows] and rstd [rows], 1/sqrt(var + eps), for
 // Backward. RMSNorm does not use mean, which may be nil then. y may be x.
-func (k *Norm[T]) Forward(p *Pool, y, x, gain, bias, mean, rstd []T, d NormParams) {
-	k.forward = normForward[T]{y: y, x: x, gain: gain[:d.groups()*d.Width], bias: bias, mean: mean, rstd: rstd, d: d, path: pathOf[T](k.path)}
-	p.Do(d.Rows/d.groups(), &k.forward)
+func (k *Norm[T]) Forward(p *Pool, y, x Rows[T], gain, bias, mean, rstd []T, d NormParams) {
+	t := &k.forward
+	t.y, t.x, t.gain, t.bias, t.mean, t.rstd, t.d, t.path = y, x, gain[:d.groups()*d.Width], bias, mean, rstd, d, pathOf[T](k.path)
+	t.rooms.ready(p, d.Width, y, x)
+	p.Do(d.Rows/d.groups(), t)
 }
 
 // Backward computes the gradients of Forward's x, gain and bias from dy, that of y:
@@ -49,11 +51,12 @@ func (k *Norm[T]) Forward(p *Pool, y, x, gain, bias, mean, rstd []T, d NormParam
 // addend, where not nil, is added to dx, which may be addend itself. A
 // residual stream's gradient arrives at its norm's input by two ways: this sums them
 // while the row is in cache.
-func (k *Norm[T]) Backward(p *Pool, dx, addend, dgain, dbias, dy, x, gain, mean, rstd []T, accumulate bool, d NormParams) {
+func (k *Norm[T]) Backward(p *Pool, dx, addend Rows[T], dgain, dbias []T, dy, x Rows[T], gain, mean, rstd []T, accumulate bool, d NormParams) {
 	t := &k.backward
 	t.dx, t.addend, t.dy, t.x, t.gain, t.mean, t.rstd, t.d = dx, addend, dy, x, gain[:d.groups()*d.Width], mean, rstd, d
 	t.path = pathOf[T](k.path)
 	t.normed = growRows(t.normed, p, d.Width)
+	t.rooms.ready(p, 2*d.Width, dx, addend, dy)
 	t.dgain.want(p, t.path, dgain, accumulate)
 	t.dbias.want(p, t.path, dbias, accumulate)
 	t.items = pieces{d.Rows / d.groups(), pieceTokens}
@@ -63,16 +66,19 @@ func (k *Norm[T]) Backward(p *Pool, dx, addend, dgain, dbias, dy, x, gain, mean,
 }
 
 type normForward[T Float] struct {
-	y, x, gain, bias, mean, rstd []T
-	d                            NormParams
-	path                         path
+	y, x                   Rows[T]
+	gain, bias, mean, rstd []T
+	d                      NormParams
+	path                   path
+	rooms                  rooms[T]
 }
 
 // Part normalises the rows of the items [lo, hi), a row of each group an item.
-func (t *normForward[T]) Part(_, lo, hi int) {
+func (t *normForward[T]) Part(worker, lo, hi int) {
 	width, groups := t.d.Width, t.d.groups()
+	room := t.rooms.part(worker, 0, width)
 	for i := lo * groups; i < hi*groups; i++ {
-		x, y, gain := rowOf(t.x, i, width), rowOf(t.y, i, width), rowOf(t.gain, i%groups, width)
+		x, y, gain := t.x.read(t.path, room, i*width, width), t.y.target(room, i*width, width), rowOf(t.gain, i%groups, width)
 		s := rowStatistics(t.path, x, t.d.RMS, t.d.Eps)
 		s.save(t.mean, t.rstd, i)
 		if t.bias == nil {
@@ -80,16 +86,19 @@ func (t *normForward[T]) Part(_, lo, hi int) {
 		} else {
 			s.scaleShift(t.path, y, x, gain, rowOf(t.bias, i%groups, width))
 		}
+		t.y.write(t.path, y, i*width)
 	}
 }
 
 type normBackward[T Float] struct {
-	dx, addend, dy, x, gain, mean, rstd []T
-	d                                   NormParams
-	path                                path
-	normed                              [][]T  // one normalised row a worker
-	items                               pieces // a row of each group is an item
-	dgain, dbias                        treeSums[T]
+	dx, addend, dy, x Rows[T]
+	gain, mean, rstd  []T
+	d                 NormParams
+	path              path
+	normed            [][]T    // one normalised row a worker
+	rooms             rooms[T] // for a row of dy, and one of the addend and dx
+	items             pieces   // a row of each group is an item
+	dgain, dbias      treeSums[T]
 }
 
 // Part works on some pieces.
@@ -98,23 +107,25 @@ func (t *normBackward[T]) Part(worker, lo, hi int) {
 	dgain, dbias := t.dgain.begin(worker), t.dbias.begin(worker)
 	t.items.each(lo, hi, func(first, end int) {
 		for i := first * groups; i < end*groups; i++ {
-			t.row(i, i%groups, t.normed[worker], dgain.block, dbias.block)
+			t.row(worker, i, i%groups, dgain.block, dbias.block)
 		}
 	}, dgain, dbias)
 }
 
-// row does row i, whose gain is that of group; n is scratch memory for the normalised row.
-func (t *normBackward[T]) row(i, group int, n, dgain, dbias []T) {
-	width := t.d.Width
-	x, dy, gain := rowOf(t.x, i, width), rowOf(t.dy, i, width), rowOf(t.gain, group, width)
+// row does row i, whose gain is that of group.
+func (t *normBackward[T]) row(worker, i, group int, dgain, dbias []T) {
+	width, n := t.d.Width, t.normed[worker]
+	at, room := i*width, t.rooms.part(worker, width, width)
+	x, dy, gain := t.x.read(t.path, n, at, width), t.dy.read(t.path, t.rooms.part(worker, 0, width), at, width), rowOf(t.gain, group, width)
 	s := savedStatistics(t.path, x, t.mean, t.rstd, i, t.d.RMS)
 	s.normalize(t.path, n, x)
 	sumH, sumHN := gradientSumsGain(t.path, rowOf(dgain, group, width), dy, gain, n)
 	if dbias != nil {
 		addTo(t.path, rowOf(dbias, group, width), dy)
 	}
-	if t.dx != nil {
-		normGradient(t.path, rowOf(t.dx, i, width), rowOf(t.addend, i, width), dy, gain, n, sumH, sumHN, s.rstd, t.d.RMS)
+	if dx := t.dx.target(room, at, width); dx != nil {
+		normGradient(t.path, dx, t.addend.read(t.path, room, at, width), dy, gain, n, sumH, sumHN, s.rstd, t.d.RMS)
+		t.dx.write(t.path, dx, at)
 	}
 }
 

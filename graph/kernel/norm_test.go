@@ -62,17 +62,17 @@ func testNormForward[T Float](t *testing.T, d NormParams, tolerance float64) {
 		wantY, wantMean, wantRstd := naiveNorm(widen(x), widen(gain), wantBias, d)
 		y, mean, rstd := make([]T, n), make([]T, d.Rows), make([]T, d.Rows)
 		var k Norm[T]
-		k.Forward(NewPool(2), y, x, gain, b, mean, rstd, d)
+		k.Forward(NewPool(2), Of(y), Of(x), gain, b, mean, rstd, d)
 		requireNear(t, wantY, y, tolerance, "y")
 		requireNear(t, wantMean, mean, tolerance, "mean")
 		requireNear(t, wantRstd, rstd, tolerance, "rstd")
 		if d.RMS {
 			again := make([]T, n)
-			k.Forward(nil, again, x, gain, b, nil, rstd, d)
+			k.Forward(nil, Of(again), Of(x), gain, b, nil, rstd, d)
 			require.Equal(t, y, again, "RMSNorm needs no mean")
 		}
 		inPlace := slices.Clone(x)
-		k.Forward(nil, inPlace, inPlace, gain, b, mean, rstd, d)
+		k.Forward(nil, Of(inPlace), Of(inPlace), gain, b, mean, rstd, d)
 		require.Equal(t, y, inPlace, "in place")
 	}
 }
@@ -88,18 +88,18 @@ func TestNormLargeMean(t *testing.T) {
 	gain, dy := normals[float32](5, d.Width, 1), normals[float32](6, len(x), 1)
 	y, mean, rstd := make([]float32, len(x)), make([]float32, d.Rows), make([]float32, d.Rows)
 	var k Norm[float32]
-	k.Forward(nil, y, x, gain, nil, mean, rstd, d)
+	k.Forward(nil, Of(y), Of(x), gain, nil, mean, rstd, d)
 	wantY, _, wantRstd := naiveNorm(widen(x), widen(gain), nil, d)
 	requireNear(t, wantY, y, 1e-6, "y")
 	requireNear(t, wantRstd, rstd, 1e-6, "rstd")
 
 	var k64 Norm[float64]
 	y64, mean64, rstd64 := make([]float64, len(x)), make([]float64, d.Rows), make([]float64, d.Rows)
-	k64.Forward(nil, y64, widen(x), widen(gain), nil, mean64, rstd64, d)
+	k64.Forward(nil, Of(y64), Of(widen(x)), widen(gain), nil, mean64, rstd64, d)
 	wantDx, wantGain := make([]float64, len(x)), make([]float64, d.Width)
-	k64.Backward(nil, wantDx, nil, wantGain, nil, widen(dy), widen(x), widen(gain), mean64, rstd64, false, d)
+	k64.Backward(nil, Of(wantDx), Rows[float64]{}, wantGain, nil, Of(widen(dy)), Of(widen(x)), widen(gain), mean64, rstd64, false, d)
 	dx, dgain := make([]float32, len(x)), make([]float32, d.Width)
-	k.Backward(nil, dx, nil, dgain, nil, dy, x, gain, mean, rstd, false, d)
+	k.Backward(nil, Of(dx), Rows[float32]{}, dgain, nil, Of(dy), Of(x), gain, mean, rstd, false, d)
 	requireNear(t, wantDx, dx, 2e-6, "dx")
 	requireNear(t, wantGain, dgain, 2e-6, "dgain")
 }
@@ -118,13 +118,13 @@ func TestNormBackwardFiniteDifferences(t *testing.T) {
 		y, mean, rstd := make([]float64, n), make([]float64, d.Rows), make([]float64, d.Rows)
 		var k Norm[float64]
 		loss := func() float64 {
-			k.Forward(nil, y, x, gain, bias, mean, rstd, d)
+			k.Forward(nil, Of(y), Of(x), gain, bias, mean, rstd, d)
 			return inner(y, dy)
 		}
 		wantX, wantGain, wantBias := slope(x, loss), slope(gain, loss), slope(bias, loss)
 		loss()
 		dx, dgain, dbias := make([]float64, n), make([]float64, d.Width), make([]float64, d.Width)
-		k.Backward(NewPool(3), dx, nil, dgain, dbias, dy, x, gain, mean, rstd, false, d)
+		k.Backward(NewPool(3), Of(dx), Rows[float64]{}, dgain, dbias, Of(dy), Of(x), gain, mean, rstd, false, d)
 		requireNear(t, wantX, dx, 1e-7, "dx")
 		requireNear(t, wantGain, dgain, 1e-7, "dgain")
 		requireNear(t, wantBias, dbias, 1e-7, "dbias")
@@ -143,33 +143,33 @@ func TestNormBackwardSingle(t *testing.T) {
 		_, mean64, rstd64 := naiveNorm(widen(x), widen(gain), nil, d)
 		wantX, wantGain, wantBias := make([]float64, n), make([]float64, d.Width), make([]float64, d.Width)
 		var k64 Norm[float64]
-		k64.Backward(nil, wantX, nil, wantGain, wantBias, widen(dy), widen(x), widen(gain), mean64, rstd64, false, d)
+		k64.Backward(nil, Of(wantX), Rows[float64]{}, wantGain, wantBias, Of(widen(dy)), Of(widen(x)), widen(gain), mean64, rstd64, false, d)
 
 		y, mean, rstd := make([]float32, n), make([]float32, d.Rows), make([]float32, d.Rows)
 		var k Norm[float32]
 		p := NewPool(2)
-		k.Forward(p, y, x, gain, nil, mean, rstd, d)
+		k.Forward(p, Of(y), Of(x), gain, nil, mean, rstd, d)
 		dx, dgain, dbias := make([]float32, n), make([]float32, d.Width), make([]float32, d.Width)
-		k.Backward(p, dx, nil, dgain, dbias, dy, x, gain, mean, rstd, false, d)
+		k.Backward(p, Of(dx), Rows[float32]{}, dgain, dbias, Of(dy), Of(x), gain, mean, rstd, false, d)
 		requireNear(t, wantX, dx, 4e-6, "dx")
 		requireNear(t, wantGain, dgain, 4e-6, "dgain")
 		requireNear(t, wantBias, dbias, 4e-6, "dbias")
 
 		alone, aloneGain, aloneBias := make([]float32, n), make([]float32, d.Width), make([]float32, d.Width)
-		k.Backward(p, alone, nil, nil, nil, dy, x, gain, mean, rstd, true, d)
-		k.Backward(p, nil, nil, aloneGain, nil, dy, x, gain, mean, rstd, false, d)
-		k.Backward(p, nil, nil, nil, aloneBias, dy, x, gain, mean, rstd, false, d)
+		k.Backward(p, Of(alone), Rows[float32]{}, nil, nil, Of(dy), Of(x), gain, mean, rstd, true, d)
+		k.Backward(p, Rows[float32]{}, Rows[float32]{}, aloneGain, nil, Of(dy), Of(x), gain, mean, rstd, false, d)
+		k.Backward(p, Rows[float32]{}, Rows[float32]{}, nil, aloneBias, Of(dy), Of(x), gain, mean, rstd, false, d)
 		require.Equal(t, dx, alone)
 		require.Equal(t, dgain, aloneGain)
 		require.Equal(t, dbias, aloneBias)
 
-		k.Backward(p, dx, nil, dgain, dbias, dy, x, gain, mean, rstd, true, d)
+		k.Backward(p, Of(dx), Rows[float32]{}, dgain, dbias, Of(dy), Of(x), gain, mean, rstd, true, d)
 		require.Equal(t, alone, dx, "dx is overwritten")
 		for j := range dgain {
 			require.InDelta(t, 2*aloneGain[j], dgain[j], 1e-6*math.Abs(float64(dgain[j])))
 			require.InDelta(t, 2*aloneBias[j], dbias[j], 1e-6*math.Abs(float64(dbias[j])))
 		}
-		k.Backward(p, dy, nil, nil, nil, dy, x, gain, mean, rstd, false, d)
+		k.Backward(p, Of(dy), Rows[float32]{}, nil, nil, Of(dy), Of(x), gain, mean, rstd, false, d)
 		require.Equal(t, dx, dy, "dx in place of dy")
 	})
 }
@@ -183,8 +183,8 @@ func TestNormSameBitsForAnyThreads(t *testing.T) {
 			y, mean, rstd := make([]float32, n), make([]float32, d.Rows), make([]float32, d.Rows)
 			dx, dgain, dbias := make([]float32, n), make([]float32, len(gain)), make([]float32, len(gain))
 			var k Norm[float32]
-			k.Forward(p, y, x, gain, nil, mean, rstd, d)
-			k.Backward(p, dx, nil, dgain, dbias, dy, x, gain, mean, rstd, false, d)
+			k.Forward(p, Of(y), Of(x), gain, nil, mean, rstd, d)
+			k.Backward(p, Of(dx), Rows[float32]{}, dgain, dbias, Of(dy), Of(x), gain, mean, rstd, false, d)
 			return [][]float32{y, mean, rstd, dx, dgain, dbias}
 		})
 	}
@@ -198,8 +198,8 @@ func TestNormWarmAllocatesNothing(t *testing.T) {
 	p := NewPool(2)
 	var k Norm[float32]
 	requireNoAllocations(t, func() {
-		k.Forward(p, y, x, gain, gain, mean, rstd, d)
-		k.Backward(p, y, nil, dgain, dgain, x, x, gain, mean, rstd, true, d)
+		k.Forward(p, Of(y), Of(x), gain, gain, mean, rstd, d)
+		k.Backward(p, Of(y), Rows[float32]{}, dgain, dgain, Of(x), Of(x), gain, mean, rstd, true, d)
 	})
 }
 
@@ -211,13 +211,13 @@ func BenchmarkNorm(b *testing.B) {
 	var k Norm[float32]
 	b.Run("forward", func(b *testing.B) {
 		for b.Loop() {
-			k.Forward(nil, y, x, gain, nil, mean, rstd, d)
+			k.Forward(nil, Of(y), Of(x), gain, nil, mean, rstd, d)
 		}
 		reportPerElement(b, n)
 	})
 	b.Run("backward", func(b *testing.B) {
 		for b.Loop() {
-			k.Backward(nil, y, nil, dgain, nil, dy, x, gain, mean, rstd, true, d)
+			k.Backward(nil, Of(y), Rows[float32]{}, dgain, nil, Of(dy), Of(x), gain, mean, rstd, true, d)
 		}
 		reportPerElement(b, n)
 	})

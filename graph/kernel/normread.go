@@ -26,11 +26,12 @@ type NormRead[T Float] struct {
 // Forward computes out [tokens, R, Dv] from x [tokens, Dk, Dv], gain [Dk, Dv] and
 // keys [R, Dk], and saves mean and rstd [tokens] for Backward. RMSNorm does not use
 // mean, which may be nil then.
-func (k *NormRead[T]) Forward(p *Pool, out, x, gain, keys, mean, rstd []T, d NormReadParams) {
+func (k *NormRead[T]) Forward(p *Pool, out, x Rows[T], gain, keys, mean, rstd []T, d NormReadParams) {
 	t := &k.forward
 	t.out, t.x, t.gain, t.keys, t.mean, t.rstd, t.d = out, x, gain[:d.Dk*d.Dv], keys, mean, rstd, d
 	t.path = pathOf[T](k.path)
 	t.xn = growRows(t.xn, p, d.Dk*d.Dv)
+	t.rooms.ready(p, d.R*d.Dv, out)
 	p.Do(d.Tokens, t)
 }
 
@@ -43,11 +44,12 @@ func (k *NormRead[T]) Forward(p *Pool, out, x, gain, keys, mean, rstd []T, d Nor
 // Each of dx, dgain and dkeys may be nil: not wanted. accumulateGain (accumulateKeys)
 // says that dgain (dkeys) is added to what the slice holds; dx is always overwritten.
 // dx may be x, or addend, which is added to it unless it is nil (see Norm).
-func (k *NormRead[T]) Backward(p *Pool, dx, addend, dgain, dkeys, dout, x, gain, keys, mean, rstd []T, accumulateGain, accumulateKeys bool, d NormReadParams) {
+func (k *NormRead[T]) Backward(p *Pool, dx, addend Rows[T], dgain, dkeys []T, dout, x Rows[T], gain, keys, mean, rstd []T, accumulateGain, accumulateKeys bool, d NormReadParams) {
 	t := &k.backward
 	t.dx, t.addend, t.dout, t.x, t.gain, t.keys, t.mean, t.rstd, t.d = dx, addend, dout, x, gain[:d.Dk*d.Dv], keys, mean, rstd, d
 	t.path = pathOf[T](k.path)
 	t.matrices = growRows(t.matrices, p, 4*d.Dk*d.Dv)
+	t.rooms.ready(p, d.R*d.Dv, dout)
 	t.dgain.want(p, t.path, dgain, accumulateGain)
 	t.dkeys.want(p, t.path, dkeys, accumulateKeys)
 	t.tokens = pieces{d.Tokens, pieceTokens}
@@ -57,42 +59,49 @@ func (k *NormRead[T]) Backward(p *Pool, dx, addend, dgain, dkeys, dout, x, gain,
 }
 
 type normReadForward[T Float] struct {
-	out, x, gain, keys, mean, rstd []T
-	d                              NormReadParams
-	path                           path
-	xn                             [][]T // a normalised matrix, one a worker
+	out, x                 Rows[T]
+	gain, keys, mean, rstd []T
+	d                      NormReadParams
+	path                   path
+	xn                     [][]T    // a normalised matrix, one a worker
+	rooms                  rooms[T] // for a token of out
 }
 
 func (t *normReadForward[T]) Part(worker, lo, hi int) {
 	d, xn := t.d, t.xn[worker]
 	size, outSize := d.Dk*d.Dv, d.R*d.Dv
 	read := newBlock[T](t.path, d.R, d.Dv, d.Dk, false)
-	ahead := tokensAhead[T](size)
+	ahead, room := t.x.tokensAhead(size), t.rooms.part(worker, 0, outSize)
 	for i := lo; i < hi; i++ {
-		prefetchToken(t.x, i+ahead, size)
-		x := rowOf(t.x, i, size) // [Dk, Dv]
+		t.x.prefetchToken(i+ahead, size)
+		x := t.x.read(t.path, xn, i*size, size) // [Dk, Dv]
 		s := rowStatistics(t.path, x, d.RMS, d.Eps)
 		s.save(t.mean, t.rstd, i)
 		s.scale(t.path, xn, x, t.gain)
-		read.multiply(rowOf(t.out, i, outSize), t.keys, xn, nil)
+		out := t.out.target(room, i*outSize, outSize)
+		read.multiply(out, t.keys, xn, nil)
+		t.out.write(t.path, out, i*outSize)
 	}
 }
 
 type normReadBackward[T Float] struct {
-	dx, addend, dout, x, gain, keys, mean, rstd []T
-	d                                           NormReadParams
-	path                                        path
-	matrices                                    [][]T // of a normReadToken, one a worker
-	tokens                                      pieces
-	dgain, dkeys                                treeSums[T]
+	dx, addend, dout, x    Rows[T]
+	gain, keys, mean, rstd []T
+	d                      NormReadParams
+	path                   path
+	matrices               [][]T    // of a normReadToken, one a worker
+	rooms                  rooms[T] // for a token of dout
+	tokens                 pieces
+	dgain, dkeys           treeSums[T]
 }
 
 // normReadToken is a worker's memory for the token that it works on, and its products.
 type normReadToken[T Float] struct {
 	n          []T // [Dk, Dv], the normalised matrix without its gain
-	xn         []T // [Dk, Dv], with its gain
+	xn         []T // [Dk, Dv], with its gain; then room for bfloat16 of dx
 	transposed []T // [Dv, Dk], xn transposed
 	dxn        []T // [Dk, Dv]
+	dout       []T // [R, Dv], room for bfloat16
 
 	store, keys  block[T] // dXn, and the gradient of the keys
 	dgain, dkeys []T      // to add to; nil: not wanted
@@ -102,9 +111,9 @@ type normReadToken[T Float] struct {
 func (t *normReadBackward[T]) Part(worker, lo, hi int) {
 	d, dgain, dkeys := t.d, t.dgain.begin(worker), t.dkeys.begin(worker)
 	matrix := func(i int) []T { return rowOf(t.matrices[worker], i, d.Dk*d.Dv) }
-	w := normReadToken[T]{n: matrix(0), xn: matrix(1), transposed: matrix(2), dxn: matrix(3), dgain: dgain.block, dkeys: dkeys.block,
+	w := normReadToken[T]{n: matrix(0), xn: matrix(1), transposed: matrix(2), dxn: matrix(3), dout: t.rooms.part(worker, 0, d.R*d.Dv), dgain: dgain.block, dkeys: dkeys.block,
 		store: newBlock[T](t.path, d.Dk, d.Dv, d.R, true), keys: newBlock[T](t.path, d.R, d.Dk, d.Dv, false)}
-	ahead := tokensAhead[T](d.Dk * d.Dv)
+	ahead := t.x.tokensAhead(d.Dk * d.Dv)
 	t.tokens.each(lo, hi, func(first, end int) {
 		for i := first; i < end; i++ {
 			t.token(&w, i, ahead)
@@ -116,26 +125,29 @@ func (t *normReadBackward[T]) Part(worker, lo, hi int) {
 func (t *normReadBackward[T]) token(w *normReadToken[T], i, ahead int) {
 	d := t.d
 	size, outSize := d.Dk*d.Dv, d.R*d.Dv
-	prefetchToken(t.x, i+ahead, size)
-	dout, x := rowOf(t.dout, i, outSize), rowOf(t.x, i, size) // [R, Dv], [Dk, Dv]
+	t.x.prefetchToken(i+ahead, size)
+	dout := t.dout.read(t.path, w.dout, i*outSize, outSize) // [R, Dv]
+	x := t.x.read(t.path, w.n, i*size, size)                // [Dk, Dv]
 	s := savedStatistics(t.path, x, t.mean, t.rstd, i, d.RMS)
 	if w.dkeys != nil {
 		s.normalizeScale(t.path, w.n, w.xn, x, t.gain)
-		prefetchToken(t.dout, i+ahead, outSize)
+		t.dout.prefetchToken(i+ahead, outSize)
 		transpose(t.path, w.transposed, d.Dk, w.xn, d.Dv, d.Dk, d.Dv)
 		w.keys.multiply(w.dkeys, dout, w.transposed, w.dkeys)
 	} else {
 		s.normalize(t.path, w.n, x)
-		prefetchToken(t.dout, i+ahead, outSize)
+		t.dout.prefetchToken(i+ahead, outSize)
 	}
-	if t.dx == nil && w.dgain == nil {
+	dx := t.dx.target(w.xn, i*size, size)
+	if dx == nil && w.dgain == nil {
 		return
 	}
-	prefetchToken(t.addend, i+ahead, size)
+	t.addend.prefetchToken(i+ahead, size)
 	w.store.multiply(w.dxn, t.keys, dout, nil)
 	sumH, sumHN := gradientSumsGain(t.path, w.dgain, w.dxn, t.gain, w.n)
-	if t.dx != nil {
-		normGradient(t.path, rowOf(t.dx, i, size), rowOf(t.addend, i, size), w.dxn, t.gain, w.n, sumH, sumHN, s.rstd, d.RMS)
+	if dx != nil {
+		normGradient(t.path, dx, t.addend.read(t.path, w.xn, i*size, size), w.dxn, t.gain, w.n, sumH, sumHN, s.rstd, d.RMS)
+		t.dx.write(t.path, dx, i*size)
 	}
 }
 

@@ -65,7 +65,7 @@ func testNormReadForward[T Float](t *testing.T, d NormReadParams, tolerance floa
 	s := newNormReadData[T](d)
 	wantOut, wantMean, wantRstd := naiveNormRead(widen(s.x), widen(s.gain), widen(s.keys), d)
 	var k NormRead[T]
-	k.Forward(NewPool(2), s.out, s.x, s.gain, s.keys, s.mean, s.rstd, d)
+	k.Forward(NewPool(2), Of(s.out), Of(s.x), s.gain, s.keys, s.mean, s.rstd, d)
 	requireNear(t, wantOut, s.out, tolerance, "out")
 	requireNear(t, wantMean, s.mean, tolerance, "mean")
 	requireNear(t, wantRstd, s.rstd, tolerance, "rstd")
@@ -79,13 +79,13 @@ func TestNormReadBackwardFiniteDifferences(t *testing.T) {
 		s := newNormReadData[float64](d)
 		var k NormRead[float64]
 		loss := func() float64 {
-			k.Forward(nil, s.out, s.x, s.gain, s.keys, s.mean, s.rstd, d)
+			k.Forward(nil, Of(s.out), Of(s.x), s.gain, s.keys, s.mean, s.rstd, d)
 			return inner(s.out, s.dout)
 		}
 		wantX, wantGain, wantKeys := slope(s.x, loss), slope(s.gain, loss), slope(s.keys, loss)
 		loss()
 		dx, dgain, dkeys := s.gradients()
-		k.Backward(NewPool(3), dx, nil, dgain, dkeys, s.dout, s.x, s.gain, s.keys, s.mean, s.rstd, false, false, d)
+		k.Backward(NewPool(3), Of(dx), Rows[float64]{}, dgain, dkeys, Of(s.dout), Of(s.x), s.gain, s.keys, s.mean, s.rstd, false, false, d)
 		requireNear(t, wantX, dx, 1e-6, "dx")
 		requireNear(t, wantGain, dgain, 1e-6, "dgain")
 		requireNear(t, wantKeys, dkeys, 1e-6, "dkeys")
@@ -97,15 +97,15 @@ func TestNormReadBackwardSingle(t *testing.T) {
 		s, s64 := newNormReadData[float32](d), newNormReadData[float64](d)
 		s64.x, s64.gain, s64.keys, s64.dout = widen(s.x), widen(s.gain), widen(s.keys), widen(s.dout)
 		var k64 NormRead[float64]
-		k64.Forward(nil, s64.out, s64.x, s64.gain, s64.keys, s64.mean, s64.rstd, d)
+		k64.Forward(nil, Of(s64.out), Of(s64.x), s64.gain, s64.keys, s64.mean, s64.rstd, d)
 		wantX, wantGain, wantKeys := s64.gradients()
-		k64.Backward(nil, wantX, nil, wantGain, wantKeys, s64.dout, s64.x, s64.gain, s64.keys, s64.mean, s64.rstd, false, false, d)
+		k64.Backward(nil, Of(wantX), Rows[float64]{}, wantGain, wantKeys, Of(s64.dout), Of(s64.x), s64.gain, s64.keys, s64.mean, s64.rstd, false, false, d)
 
 		var k NormRead[float32]
 		p := NewPool(2)
-		k.Forward(p, s.out, s.x, s.gain, s.keys, s.mean, s.rstd, d)
+		k.Forward(p, Of(s.out), Of(s.x), s.gain, s.keys, s.mean, s.rstd, d)
 		dx, dgain, dkeys := s.gradients()
-		k.Backward(p, dx, nil, dgain, dkeys, s.dout, s.x, s.gain, s.keys, s.mean, s.rstd, false, false, d)
+		k.Backward(p, Of(dx), Rows[float32]{}, dgain, dkeys, Of(s.dout), Of(s.x), s.gain, s.keys, s.mean, s.rstd, false, false, d)
 		requireNear(t, wantX, dx, 1e-5, "dx")
 		requireNear(t, wantGain, dgain, 1e-5, "dgain")
 		requireNear(t, wantKeys, dkeys, 1e-5, "dkeys")
@@ -118,7 +118,7 @@ func TestNormReadBackwardSingle(t *testing.T) {
 func testNormReadOptions(t *testing.T, k *NormRead[float32], p *Pool, s normReadData[float32], d NormReadParams, dx, dgain, dkeys []float32) {
 	x, gain, keys := s.gradients()
 	backward := func(dx, dgain, dkeys []float32, accumulateGain, accumulateKeys bool) {
-		k.Backward(p, dx, nil, dgain, dkeys, s.dout, s.x, s.gain, s.keys, s.mean, s.rstd, accumulateGain, accumulateKeys, d)
+		k.Backward(p, Of(dx), Rows[float32]{}, dgain, dkeys, Of(s.dout), Of(s.x), s.gain, s.keys, s.mean, s.rstd, accumulateGain, accumulateKeys, d)
 	}
 	backward(x, nil, nil, true, true)
 	backward(nil, gain, nil, false, true)
@@ -160,12 +160,12 @@ func TestNormReadManyTokens(t *testing.T) {
 	s64.x, s64.gain, s64.keys, s64.dout = widen(s.x), widen(s.gain), widen(s.keys), widen(s.dout)
 	var k64 NormRead[float64]
 	var k NormRead[float32]
-	k64.Forward(nil, s64.out, s64.x, s64.gain, s64.keys, s64.mean, s64.rstd, d)
-	k.Forward(nil, s.out, s.x, s.gain, s.keys, s.mean, s.rstd, d)
+	k64.Forward(nil, Of(s64.out), Of(s64.x), s64.gain, s64.keys, s64.mean, s64.rstd, d)
+	k.Forward(nil, Of(s.out), Of(s.x), s.gain, s.keys, s.mean, s.rstd, d)
 	_, wantGain, wantKeys := s64.gradients()
 	_, dgain, dkeys := s.gradients()
-	k64.Backward(nil, nil, nil, wantGain, wantKeys, s64.dout, s64.x, s64.gain, s64.keys, s64.mean, s64.rstd, false, false, d)
-	k.Backward(nil, nil, nil, dgain, dkeys, s.dout, s.x, s.gain, s.keys, s.mean, s.rstd, false, false, d)
+	k64.Backward(nil, Rows[float64]{}, Rows[float64]{}, wantGain, wantKeys, Of(s64.dout), Of(s64.x), s64.gain, s64.keys, s64.mean, s64.rstd, false, false, d)
+	k.Backward(nil, Rows[float32]{}, Rows[float32]{}, dgain, dkeys, Of(s.dout), Of(s.x), s.gain, s.keys, s.mean, s.rstd, false, false, d)
 	requireNear(t, wantGain, dgain, 1e-6, "dgain")
 	requireNear(t, wantKeys, dkeys, 1e-6, "dkeys")
 }
@@ -176,8 +176,8 @@ func TestNormReadSameBitsForAnyThreads(t *testing.T) {
 		s := newNormReadData[float32](d)
 		dx, dgain, dkeys := s.gradients()
 		var k NormRead[float32]
-		k.Forward(p, s.out, s.x, s.gain, s.keys, s.mean, s.rstd, d)
-		k.Backward(p, dx, nil, dgain, dkeys, s.dout, s.x, s.gain, s.keys, s.mean, s.rstd, false, false, d)
+		k.Forward(p, Of(s.out), Of(s.x), s.gain, s.keys, s.mean, s.rstd, d)
+		k.Backward(p, Of(dx), Rows[float32]{}, dgain, dkeys, Of(s.dout), Of(s.x), s.gain, s.keys, s.mean, s.rstd, false, false, d)
 		return [][]float32{s.out, dx, dgain, dkeys}
 	})
 }
@@ -189,8 +189,8 @@ func TestNormReadWarmAllocatesNothing(t *testing.T) {
 	p := NewPool(2)
 	var k NormRead[float32]
 	requireNoAllocations(t, func() {
-		k.Forward(p, s.out, s.x, s.gain, s.keys, s.mean, s.rstd, d)
-		k.Backward(p, dx, nil, dgain, dkeys, s.dout, s.x, s.gain, s.keys, s.mean, s.rstd, true, false, d)
+		k.Forward(p, Of(s.out), Of(s.x), s.gain, s.keys, s.mean, s.rstd, d)
+		k.Backward(p, Of(dx), Rows[float32]{}, dgain, dkeys, Of(s.dout), Of(s.x), s.gain, s.keys, s.mean, s.rstd, true, false, d)
 	})
 }
 
@@ -215,14 +215,14 @@ func benchmarkNormRead(b *testing.B, d NormReadParams) {
 	product := 2 * float64(d.Tokens*d.R*d.Dk*d.Dv)
 	b.Run(fmt.Sprintf("forward/r=%d_dk=%d_dv=%d", d.R, d.Dk, d.Dv), func(b *testing.B) {
 		for b.Loop() {
-			k.Forward(pool, s.out, s.x, s.gain, s.keys, s.mean, s.rstd, d)
+			k.Forward(pool, Of(s.out), Of(s.x), s.gain, s.keys, s.mean, s.rstd, d)
 		}
 		b.ReportMetric(product*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOPS")
 		reportPerElement(b, len(s.x))
 	})
 	b.Run(fmt.Sprintf("backward/r=%d_dk=%d_dv=%d", d.R, d.Dk, d.Dv), func(b *testing.B) {
 		for b.Loop() {
-			k.Backward(pool, dx, dx, dgain, dkeys, s.dout, s.x, s.gain, s.keys, s.mean, s.rstd, true, true, d)
+			k.Backward(pool, Of(dx), Of(dx), dgain, dkeys, Of(s.dout), Of(s.x), s.gain, s.keys, s.mean, s.rstd, true, true, d)
 		}
 		b.ReportMetric(2*product*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOPS")
 		reportPerElement(b, len(s.x))

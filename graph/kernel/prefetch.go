@@ -24,13 +24,15 @@ func prefetchToken[T Float](s []T, i, elements int) {
 // prefetchSmallToken is prefetchToken for kernels that use little else of the first-level
 // cache: a token that fits there with the present one is loaded into it.
 func prefetchSmallToken[T Float](s []T, i, elements int) {
-	const small = 4 << 10 // bytes
-	if elements*int(unsafe.Sizeof(T(0))) > small {
+	if elements*int(unsafe.Sizeof(T(0))) > smallToken {
 		prefetchToken(s, i, elements)
 	} else if first := i * elements; first < len(s) {
 		prefetch(s[first : first+elements])
 	}
 }
+
+// smallToken is the most bytes of a token that prefetchSmallToken loads into the first-level cache.
+const smallToken = 4 << 10
 
 // prefetch starts loading s.
 func prefetch[T Float](s []T) {

@@ -71,7 +71,7 @@ func (t *prepareTask[T]) Part(_, lo, hi int) {
 }
 
 // copyOver copies x to y unless they are one. A nil x is zero.
-func copyOver[T Float](y, x []T) {
+func copyOver[E Float | BFloat16](y, x []E) {
 	if x == nil {
 		clear(y)
 	} else if &y[0] != &x[0] {

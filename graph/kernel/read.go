@@ -15,7 +15,9 @@ type Read[T Float] struct {
 // Run computes out [tokens, r, dv] from keys [r, dk] and x [tokens, dk, dv], all dense
 // and row-major. out must not overlap the others. Like an index out of range, a slice
 // that is too short panics.
-func (k *Read[T]) Run(p *Pool, out, keys, x []T, tokens, r, dk, dv int) {
-	k.task = tokenProducts[T]{block: newBlock[T](k.path, r, dv, dk, false), out: out[:tokens*r*dv], shared: keys[:r*dk], b: x[:tokens*dk*dv], stream: dk * dv}
+func (k *Read[T]) Run(p *Pool, out Rows[T], keys []T, x Rows[T], tokens, r, dk, dv int) {
+	rooms := k.task.rooms
+	k.task = tokenProducts[T]{block: newBlock[T](k.path, r, dv, dk, false), out: out.first(tokens * r * dv), shared: keys[:r*dk], b: x.first(tokens * dk * dv), stream: dk * dv}
+	k.task.ready(p, rooms)
 	p.Do(tokens, &k.task)
 }

@@ -66,7 +66,7 @@ func testRead[T Float](t *testing.T) {
 			for i := range out {
 				out[i] = T(math.NaN())
 			}
-			k.Run(pool, out, keys, x, s.tokens, s.r, s.dk, s.dv)
+			k.Run(pool, Of(out), keys, Of(x), s.tokens, s.r, s.dk, s.dv)
 			requireClose(t, s, out, want.value, want.magnitude, s.dk)
 		}
 	})
@@ -80,10 +80,10 @@ func TestRead(t *testing.T) {
 func TestReadRefusesShortSlices(t *testing.T) {
 	out, keys, x := make([]float32, 24), make([]float32, 15), make([]float32, 40)
 	k := &Read[float32]{}
-	k.Run(nil, out, keys, x, 2, 3, 5, 4)
-	assert.Panics(t, func() { k.Run(nil, out[:23:23], keys, x, 2, 3, 5, 4) })
-	assert.Panics(t, func() { k.Run(nil, out, keys[:14:14], x, 2, 3, 5, 4) })
-	assert.Panics(t, func() { k.Run(nil, out, keys, x[:39:39], 2, 3, 5, 4) })
+	k.Run(nil, Of(out), keys, Of(x), 2, 3, 5, 4)
+	assert.Panics(t, func() { k.Run(nil, Of(out[:23:23]), keys, Of(x), 2, 3, 5, 4) })
+	assert.Panics(t, func() { k.Run(nil, Of(out), keys[:14:14], Of(x), 2, 3, 5, 4) })
+	assert.Panics(t, func() { k.Run(nil, Of(out), keys, Of(x[:39:39]), 2, 3, 5, 4) })
 }
 
 func TestStreamSameBitsForAnyThreads(t *testing.T) {
@@ -91,11 +91,11 @@ func TestStreamSameBitsForAnyThreads(t *testing.T) {
 	x, keys, y := streamOperands[float32](s)
 	requireSameBitsForAnyThreads(t, func(p *Pool) [][]float32 {
 		read, write := make([]float32, len(y)), make([]float32, len(x))
-		new(Read[float32]).Run(p, read, keys, x, s.tokens, s.r, s.dk, s.dv)
-		new(Write[float32]).Run(p, write, x, keys, y, s.tokens, s.r, s.dk, s.dv)
+		new(Read[float32]).Run(p, Of(read), keys, Of(x), s.tokens, s.r, s.dk, s.dv)
+		new(Write[float32]).Run(p, Of(write), Of(x), keys, Of(y), s.tokens, s.r, s.dk, s.dv)
 		grad, both, dy := make([]float32, len(keys)), make([]float32, len(keys)), make([]float32, len(y))
-		new(KeysGrad[float32]).Run(p, grad, y, x, s.tokens, s.r, s.dk, s.dv, false)
-		new(WriteGrad[float32]).Run(p, dy, both, x, keys, y, s.tokens, s.r, s.dk, s.dv, false)
+		new(KeysGrad[float32]).Run(p, grad, Of(y), Of(x), s.tokens, s.r, s.dk, s.dv, false)
+		new(WriteGrad[float32]).Run(p, Of(dy), both, Of(x), keys, Of(y), s.tokens, s.r, s.dk, s.dv, false)
 		require.Equal(t, grad, both)
 		return [][]float32{read, write, grad, dy}
 	})
@@ -108,9 +108,9 @@ func TestStreamAllocatesNothingWarm(t *testing.T) {
 		s := streamCase{tokens: 40, r: 12, dk: 32, dv: 48}
 		x, keys, y := streamOperands[float32](s)
 		read, write, grad := &Read[float32]{path: p}, &Write[float32]{path: p}, newKeysGrad[float32](p)
-		assert.Zero(t, testing.AllocsPerRun(3, func() { read.Run(pool, y, keys, x, s.tokens, s.r, s.dk, s.dv) }))
-		assert.Zero(t, testing.AllocsPerRun(3, func() { write.Run(pool, x, x, keys, y, s.tokens, s.r, s.dk, s.dv) }))
-		assert.Zero(t, testing.AllocsPerRun(3, func() { grad.Run(pool, keys, y, x, s.tokens, s.r, s.dk, s.dv, true) }))
+		assert.Zero(t, testing.AllocsPerRun(3, func() { read.Run(pool, Of(y), keys, Of(x), s.tokens, s.r, s.dk, s.dv) }))
+		assert.Zero(t, testing.AllocsPerRun(3, func() { write.Run(pool, Of(x), Of(x), keys, Of(y), s.tokens, s.r, s.dk, s.dv) }))
+		assert.Zero(t, testing.AllocsPerRun(3, func() { grad.Run(pool, keys, Of(y), Of(x), s.tokens, s.r, s.dk, s.dv, true) }))
 	})
 }
 
@@ -130,28 +130,28 @@ func benchmarkStream(b *testing.B, s streamCase) {
 	b.Run(fmt.Sprintf("read/%v", s), func(b *testing.B) {
 		k := &Read[float32]{}
 		for b.Loop() {
-			k.Run(pool, y, keys, x, s.tokens, s.r, s.dk, s.dv)
+			k.Run(pool, Of(y), keys, Of(x), s.tokens, s.r, s.dk, s.dv)
 		}
 		reportSpeed(b, speed)
 	})
 	b.Run(fmt.Sprintf("write/%v", s), func(b *testing.B) {
 		k, out := &Write[float32]{}, make([]float32, len(x))
 		for b.Loop() {
-			k.Run(pool, out, x, keys, y, s.tokens, s.r, s.dk, s.dv)
+			k.Run(pool, Of(out), Of(x), keys, Of(y), s.tokens, s.r, s.dk, s.dv)
 		}
 		reportSpeed(b, speed)
 	})
 	b.Run(fmt.Sprintf("keysgrad/%v", s), func(b *testing.B) {
 		k := &KeysGrad[float32]{}
 		for b.Loop() {
-			k.Run(pool, keys, y, x, s.tokens, s.r, s.dk, s.dv, false)
+			k.Run(pool, keys, Of(y), Of(x), s.tokens, s.r, s.dk, s.dv, false)
 		}
 		reportSpeed(b, speed)
 	})
 	b.Run(fmt.Sprintf("writegrad/%v", s), func(b *testing.B) {
 		k, dy, dkeys := &WriteGrad[float32]{}, make([]float32, len(y)), make([]float32, len(keys))
 		for b.Loop() {
-			k.Run(pool, dy, dkeys, x, keys, y, s.tokens, s.r, s.dk, s.dv, false)
+			k.Run(pool, Of(dy), dkeys, Of(x), keys, Of(y), s.tokens, s.r, s.dk, s.dv, false)
 		}
 		reportSpeed(b, gemmCase{m: speed.m, n: speed.n, k: 2 * speed.k})
 	})

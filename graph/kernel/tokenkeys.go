@@ -26,19 +26,19 @@ type TokenKeys[T Float] struct {
 // Read computes y [tokens, M, Dv] from c [tokens, Dk, M] and x [tokens, Dk, Dv]. y must not overlap
 // the others.
 func (k *TokenKeys[T]) Read(p *Pool, y, c, x []T, d TokenKeysParams) {
-	k.run(p, tokenProducts[T]{out: y, a: c, b: x, block: newBlock[T](k.path, d.M, d.Dv, d.Dk, true)}, d)
+	k.run(p, tokenProducts[T]{out: Of(y), a: Of(c), b: Of(x), block: newBlock[T](k.path, d.M, d.Dv, d.Dk, true)}, d)
 }
 
 // Write computes out [tokens, Dk, Dv] from x of the same shape, or nil for none, c [tokens, Dk, M] and
 // y [tokens, M, Dv]. out may be x, but must not overlap the others.
 func (k *TokenKeys[T]) Write(p *Pool, out, x, c, y []T, d TokenKeysParams) {
-	k.run(p, tokenProducts[T]{out: out, addend: x, a: c, b: y, block: newBlock[T](k.path, d.Dk, d.Dv, d.M, false)}, d)
+	k.run(p, tokenProducts[T]{out: Of(out), addend: Of(x), a: Of(c), b: Of(y), block: newBlock[T](k.path, d.Dk, d.Dv, d.M, false)}, d)
 }
 
 // Grad computes dc [tokens, Dk, M] from x [tokens, Dk, Dv] and y [tokens, M, Dv]. dc must not overlap
 // the others.
 func (k *TokenKeys[T]) Grad(p *Pool, dc, x, y []T, d TokenKeysParams) {
-	k.run(p, tokenProducts[T]{out: dc, a: x, b: y, turn: true, block: newBlock[T](k.path, d.Dk, d.M, d.Dv, false)}, d)
+	k.run(p, tokenProducts[T]{out: Of(dc), a: Of(x), b: Of(y), turn: true, block: newBlock[T](k.path, d.Dk, d.M, d.Dv, false)}, d)
 }
 
 func (k *TokenKeys[T]) run(p *Pool, t tokenProducts[T], d TokenKeysParams) {
@@ -46,6 +46,7 @@ func (k *TokenKeys[T]) run(p *Pool, t tokenProducts[T], d TokenKeysParams) {
 	if t.turn {
 		t.workers = growRows(t.workers, p, d.M*d.Dv)
 	}
+	t.ready(p, k.task.rooms)
 	k.task = t
 	p.Do(d.Tokens, &k.task)
 }

@@ -3,30 +3,48 @@ package kernel
 // tokenProducts is a product a token, out_t = op(a_t) b_t + addend_t, split over tokens.
 type tokenProducts[T Float] struct {
 	block          block[T]
-	out, addend, b []T
-	a, shared      []T   // a of each token, or one of all
-	early          []T   // what is as large as out and loaded early, or nil
-	stream         int   // elements of a token of which the size says how early
-	turn           bool  // b_t is stored [n, k] and is turned first
-	workers        [][]T // each one's b_t, turned
+	out, addend, b Rows[T]
+	a              Rows[T]  // of each token
+	shared         []T      // or one of all
+	early          Rows[T]  // what is as large as out and loaded early, or none
+	stream         int      // elements of a token of which the size says how early
+	turn           bool     // b_t is stored [n, k] and is turned first
+	workers        [][]T    // each one's b_t, turned
+	rooms          rooms[T] // for a token of out and the addend, of a and of b
+}
+
+// sizes are the elements of a token's a, b and out.
+func (t *tokenProducts[T]) sizes() (a, b, out int) {
+	x := t.block
+	return x.m * x.tile.k, x.tile.k * x.n, x.m * x.n
+}
+
+// ready makes room for a run.
+func (t *tokenProducts[T]) ready(p *Pool, rooms rooms[T]) {
+	a, b, out := t.sizes()
+	t.rooms = rooms
+	t.rooms.ready(p, a+b+out, t.out, t.addend, t.a, t.b)
 }
 
 func (t *tokenProducts[T]) Part(worker, lo, hi int) {
-	x := t.block
-	sizeA, sizeB, sizeC := x.m*x.tile.k, x.tile.k*x.n, x.m*x.n
-	ahead := tokensAhead[T](t.stream)
+	x, path := t.block, t.block.kernels.path
+	sizeA, sizeB, sizeC := t.sizes()
+	roomA, roomB, roomC := t.rooms.part(worker, 0, sizeA), t.rooms.part(worker, sizeA, sizeB), t.rooms.part(worker, sizeA+sizeB, sizeC)
+	ahead := t.out.tokensAhead(t.stream)
 	for i := lo; i < hi; i++ {
-		prefetchSmallToken(t.a, i+ahead, sizeA)
-		prefetchSmallToken(t.b, i+ahead, sizeB)
-		prefetchSmallToken(t.early, i+ahead, sizeC)
-		a, b := t.shared, rowOf(t.b, i, sizeB)
+		t.a.prefetchSmallToken(i+ahead, sizeA)
+		t.b.prefetchSmallToken(i+ahead, sizeB)
+		t.early.prefetchSmallToken(i+ahead, sizeC)
+		a, b := t.shared, t.b.read(path, roomB, i*sizeB, sizeB)
 		if a == nil {
-			a = rowOf(t.a, i, sizeA)
+			a = t.a.read(path, roomA, i*sizeA, sizeA)
 		}
 		if t.turn {
-			transpose(x.kernels.path, t.workers[worker], x.n, b, x.tile.k, x.n, x.tile.k)
+			transpose(path, t.workers[worker], x.n, b, x.tile.k, x.n, x.tile.k)
 			b = t.workers[worker]
 		}
-		x.multiply(rowOf(t.out, i, sizeC), a, b, rowOf(t.addend, i, sizeC))
+		out := t.out.target(roomC, i*sizeC, sizeC)
+		x.multiply(out, a, b, t.addend.read(path, roomC, i*sizeC, sizeC))
+		t.out.write(path, out, i*sizeC)
 	}
 }

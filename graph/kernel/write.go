@@ -17,11 +17,15 @@ type Write[T Float] struct {
 // y [tokens, r, dv], all dense and row-major. x may be nil, for no X_t, and may be out
 // itself; otherwise out must not overlap the others. Like an index out of range, a
 // slice that is too short panics.
-func (k *Write[T]) Run(p *Pool, out, x, keys, y []T, tokens, r, dk, dv int) {
-	out = out[:tokens*dk*dv]
-	k.task = tokenProducts[T]{block: newBlock[T](k.path, dk, dv, r, true), out: out, addend: x, shared: keys[:r*dk], b: y[:tokens*r*dv], early: out, stream: dk * dv}
-	if x != nil {
-		k.task.addend, k.task.early = x[:len(out)], x
+func (k *Write[T]) Run(p *Pool, out, x Rows[T], keys []T, y Rows[T], tokens, r, dk, dv int) {
+	n := tokens * dk * dv
+	out, x = out.first(n), x.first(n)
+	early := x
+	if x.none() {
+		early = out
 	}
+	rooms := k.task.rooms
+	k.task = tokenProducts[T]{block: newBlock[T](k.path, dk, dv, r, true), out: out, addend: x, shared: keys[:r*dk], b: y.first(tokens * r * dv), early: early, stream: dk * dv}
+	k.task.ready(p, rooms)
 	p.Do(tokens, &k.task)
 }

@@ -35,13 +35,13 @@ func testWrite[T Float](t *testing.T) {
 			before := append([]T(nil), x...)
 			want := wantWrite(s, x, keys, y)
 			out := make([]T, len(x))
-			k.Run(pool, out, x, keys, y, s.tokens, s.r, s.dk, s.dv)
+			k.Run(pool, Of(out), Of(x), keys, Of(y), s.tokens, s.r, s.dk, s.dv)
 			requireClose(t, s, out, want.value, want.magnitude, s.r)
 			require.Equal(t, before, x, "x must not change")
-			k.Run(pool, x, x, keys, y, s.tokens, s.r, s.dk, s.dv)
+			k.Run(pool, Of(x), Of(x), keys, Of(y), s.tokens, s.r, s.dk, s.dv)
 			require.Equal(t, out, x, "in place")
 			want = wantWrite(s, nil, keys, y)
-			k.Run(pool, out, nil, keys, y, s.tokens, s.r, s.dk, s.dv)
+			k.Run(pool, Of(out), Rows[T]{}, keys, Of(y), s.tokens, s.r, s.dk, s.dv)
 			requireClose(t, s, out, want.value, want.magnitude, s.r)
 		}
 	})
@@ -55,9 +55,9 @@ func TestWrite(t *testing.T) {
 func TestWriteRefusesShortSlices(t *testing.T) {
 	x, keys, y := make([]float32, 40), make([]float32, 15), make([]float32, 24)
 	k := &Write[float32]{}
-	k.Run(nil, x, x, keys, y, 2, 3, 5, 4)
-	assert.Panics(t, func() { k.Run(nil, x[:39:39], x, keys, y, 2, 3, 5, 4) })
-	assert.Panics(t, func() { k.Run(nil, x, x[:39:39], keys, y, 2, 3, 5, 4) })
-	assert.Panics(t, func() { k.Run(nil, x, x, keys[:14:14], y, 2, 3, 5, 4) })
-	assert.Panics(t, func() { k.Run(nil, x, x, keys, y[:23:23], 2, 3, 5, 4) })
+	k.Run(nil, Of(x), Of(x), keys, Of(y), 2, 3, 5, 4)
+	assert.Panics(t, func() { k.Run(nil, Of(x[:39:39]), Of(x), keys, Of(y), 2, 3, 5, 4) })
+	assert.Panics(t, func() { k.Run(nil, Of(x), Of(x[:39:39]), keys, Of(y), 2, 3, 5, 4) })
+	assert.Panics(t, func() { k.Run(nil, Of(x), Of(x), keys[:14:14], Of(y), 2, 3, 5, 4) })
+	assert.Panics(t, func() { k.Run(nil, Of(x), Of(x), keys, Of(y[:23:23]), 2, 3, 5, 4) })
 }

@@ -15,17 +15,20 @@ type WriteGrad[T Float] struct {
 // and y [tokens, r, dv], all dense and row-major; accumulate adds to what dkeys holds.
 // Either of dy and dkeys may be nil: not wanted. They must not overlap the others. Like an index out of range, a slice that is
 // too short panics.
-func (k *WriteGrad[T]) Run(p *Pool, dy, dkeys, g, keys, y []T, tokens, r, dk, dv int, accumulate bool) {
+func (k *WriteGrad[T]) Run(p *Pool, dy Rows[T], dkeys []T, g Rows[T], keys []T, y Rows[T], tokens, r, dk, dv int, accumulate bool) {
 	t := &k.task
-	g = g[:tokens*dk*dv]
+	g = g.first(tokens * dk * dv)
+	rooms := t.read.rooms
 	t.read = tokenProducts[T]{block: newBlock[T](k.path, r, dv, dk, false), out: dy, shared: keys, b: g, stream: dk * dv}
-	if dy != nil {
-		t.read.out, t.read.shared = dy[:tokens*r*dv], keys[:r*dk]
+	if !dy.none() {
+		t.read.out, t.read.shared = dy.first(tokens*r*dv), keys[:r*dk]
 	}
+	t.read.ready(p, rooms)
+	t.rooms.ready(p, r*dv, y)
 	t.keys = newBlock[T](k.path, r, dk, dv, false)
 	t.y, t.g = y, g
 	if dkeys != nil {
-		t.y, dkeys = y[:tokens*r*dv], dkeys[:r*dk]
+		t.y, dkeys = y.first(tokens*r*dv), dkeys[:r*dk]
 	}
 	t.transposed = growRows(t.transposed, p, dk*dv)
 	t.tokens = pieces{tokens, pieceTokens}
@@ -38,7 +41,8 @@ func (k *WriteGrad[T]) Run(p *Pool, dy, dkeys, g, keys, y []T, tokens, r, dk, dv
 type writeGradTask[T Float] struct {
 	read       tokenProducts[T]
 	keys       block[T] // dkeys [r, dk] += y [r, dv] G^T with G^T [dv, dk] in place
-	y, g       []T
+	y, g       Rows[T]
+	rooms      rooms[T] // for a token of y
 	tokens     pieces
 	transposed [][]T // G_t^T [dv, dk], one a worker
 	sums       treeSums[T]
@@ -47,24 +51,26 @@ type writeGradTask[T Float] struct {
 func (t *writeGradTask[T]) Part(worker, lo, hi int) {
 	sum := t.sums.begin(worker)
 	t.tokens.each(lo, hi, func(first, end int) {
-		if t.read.out != nil {
+		if !t.read.out.none() {
 			t.read.Part(worker, first, end)
 		}
 		if sum.block != nil {
-			t.add(t.transposed[worker], sum.block, first, end) // G is in the level 2 cache
+			t.add(worker, sum.block, first, end) // G is in the level 2 cache
 		}
 	}, sum)
 }
 
-// add adds the tokens [lo, hi) to sum; turned is scratch memory.
-func (t *writeGradTask[T]) add(turned, sum []T, lo, hi int) {
-	keys := t.keys
+// add adds the tokens [lo, hi) to sum.
+func (t *writeGradTask[T]) add(worker int, sum []T, lo, hi int) {
+	keys, path, turned := t.keys, t.keys.kernels.path, t.transposed[worker]
 	r, dk, dv := keys.m, keys.n, keys.tile.k
-	ahead := tokensAhead[T](dk * dv)
+	_, size, _ := t.read.sizes()
+	roomG, roomY := t.read.rooms.part(worker, 0, size), t.rooms.part(worker, 0, r*dv)
+	ahead := t.g.tokensAhead(dk * dv)
 	for i := lo; i < hi; i++ {
-		prefetchToken(t.g, i+ahead, dk*dv)
-		prefetchToken(t.y, i+ahead, r*dv)
-		transpose(keys.kernels.path, turned, dk, rowOf(t.g, i, dk*dv), dv, dk, dv)
-		keys.multiply(sum, rowOf(t.y, i, r*dv), turned, sum)
+		t.g.prefetchToken(i+ahead, dk*dv)
+		t.y.prefetchToken(i+ahead, r*dv)
+		transpose(path, turned, dk, t.g.read(path, roomG, i*dk*dv, dk*dv), dv, dk, dv)
+		keys.multiply(sum, t.y.read(path, roomY, i*r*dv, r*dv), turned, sum)
 	}
 }

@@ -36,20 +36,20 @@ func testWriteGrad[T Float](t *testing.T, d [4]int, threads int, tolerance float
 	for _, accumulate := range []bool{false, true} {
 		start := fresh(r * dk)
 		wantY, wantKeys := make([]T, tokens*r*dv), append([]T(nil), start...)
-		(&Read[T]{}).Run(p, wantY, keys, g, tokens, r, dk, dv)
-		(&KeysGrad[T]{}).Run(p, wantKeys, y, g, tokens, r, dk, dv, accumulate)
+		(&Read[T]{}).Run(p, Of(wantY), keys, Of(g), tokens, r, dk, dv)
+		(&KeysGrad[T]{}).Run(p, wantKeys, Of(y), Of(g), tokens, r, dk, dv, accumulate)
 		gotY, gotKeys := fresh(tokens*r*dv), append([]T(nil), start...)
 		k := &WriteGrad[T]{}
-		k.Run(p, gotY, gotKeys, g, keys, y, tokens, r, dk, dv, accumulate)
+		k.Run(p, Of(gotY), gotKeys, Of(g), keys, Of(y), tokens, r, dk, dv, accumulate)
 		require.Equal(t, wantY, gotY)
 		clear(gotY)
-		k.Run(p, gotY, nil, g, keys, y, tokens, r, dk, dv, accumulate)
+		k.Run(p, Of(gotY), nil, Of(g), keys, Of(y), tokens, r, dk, dv, accumulate)
 		require.Equal(t, wantY, gotY, "without dkeys")
 		for i := range wantKeys {
 			require.InDelta(t, float64(wantKeys[i]), float64(gotKeys[i]), tolerance*float64(1+tokens*dv))
 		}
 		if tokens > 0 {
-			require.Zero(t, testing.AllocsPerRun(5, func() { k.Run(p, gotY, gotKeys, g, keys, y, tokens, r, dk, dv, accumulate) }))
+			require.Zero(t, testing.AllocsPerRun(5, func() { k.Run(p, Of(gotY), gotKeys, Of(g), keys, Of(y), tokens, r, dk, dv, accumulate) }))
 		}
 	}
 }

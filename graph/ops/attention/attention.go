@@ -171,6 +171,9 @@ func (k attention) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	return p.Batch * p.Heads * p.Seq * cuda.F32.Size(), 0
 }
 
+// ByRows is true.
+func (attention) ByRows() bool { return true }
+
 func (k attention) Run(c *graph.Call) {
 	graph.Dispatch(c, k, runAttention[float32], runAttention[float64])
 }
@@ -194,7 +197,7 @@ func runAttention[T kernel.Float](k attention, c graph.CallOf[T]) {
 		return
 	}
 	lse := savedLSE[T](k.saved, p.Batch*p.Heads*p.Seq)
-	run.Forward(c.Pool(), c.Out(), lse, c.In(0), starts, p)
+	run.Forward(c.Pool(), c.RowsOut(), lse, c.Rows(0), starts, p)
 }
 
 // CPUOnly asks the attention.
@@ -218,6 +221,9 @@ func (k attentionGrad) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	return 0, p.Batch * p.Heads * p.Seq * cuda.F32.Size()
 }
 
+// ByRows is true.
+func (attentionGrad) ByRows() bool { return true }
+
 func (k attentionGrad) Run(c *graph.Call) {
 	graph.Dispatch(c, k, runAttentionGrad[float32], runAttentionGrad[float64])
 }
@@ -225,5 +231,5 @@ func (k attentionGrad) Run(c *graph.Call) {
 func runAttentionGrad[T kernel.Float](k attentionGrad, c graph.CallOf[T]) {
 	p := k.of.params(c.Signature(0))
 	lse := savedLSE[T](k.of.saved, p.Batch*p.Heads*p.Seq)
-	graph.State[kernel.Attention[T]](c).Backward(c.Pool(), c.Out(), c.In(0), c.In(1), c.In(2), lse, c.Ints(3), p)
+	graph.State[kernel.Attention[T]](c).Backward(c.Pool(), c.RowsOut(), c.Rows(0), c.Rows(1), c.Rows(2), lse, c.Ints(3), p)
 }

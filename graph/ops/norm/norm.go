@@ -136,6 +136,9 @@ func (k norm) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	return 2 * k.params(c.Signature(0), c.Signature(1)).Rows * cuda.F32.Size(), 0
 }
 
+// ByRows is true.
+func (norm) ByRows() bool { return true }
+
 func (k norm) Run(c *graph.Call) {
 	graph.Dispatch(c, k, runNorm[float32], runNorm[float64])
 }
@@ -143,7 +146,7 @@ func (k norm) Run(c *graph.Call) {
 func runNorm[T kernel.Float](k norm, c graph.CallOf[T]) {
 	p := k.params(c.Signature(0), c.Signature(1))
 	mean, rstd := SavedRows[T](k.saved, p.Rows)
-	graph.State[kernel.Norm[T]](c).Forward(c.Pool(), c.Out(), c.In(0), c.In(1), c.In(2), mean, rstd, p)
+	graph.State[kernel.Norm[T]](c).Forward(c.Pool(), c.RowsOut(), c.Rows(0), c.In(1), c.In(2), mean, rstd, p)
 }
 
 func (k norm) VJP(d *graph.Derivative) {
@@ -165,6 +168,9 @@ func (k normGrad) InPlace(i int) bool { return i == 3 }
 
 func (k normGrad) String() string { return "GradX of " + k.of.String() }
 
+// ByRows is true.
+func (normGrad) ByRows() bool { return true }
+
 func (k normGrad) Run(c *graph.Call) {
 	graph.Dispatch(c, k, runNormGrad[float32], runNormGrad[float64])
 }
@@ -181,6 +187,6 @@ func runNormGrad[T kernel.Float](k normGrad, c graph.CallOf[T]) {
 	if accumulateBias && !accumulateGain {
 		clear(dgain)
 	}
-	graph.State[kernel.Norm[T]](c).Backward(c.Pool(), c.Out(), c.In(3), dgain, dbias, c.In(0), c.In(1), c.In(2),
+	graph.State[kernel.Norm[T]](c).Backward(c.Pool(), c.RowsOut(), c.Rows(3), dgain, dbias, c.Rows(0), c.Rows(1), c.In(2),
 		mean, rstd, accumulateGain || accumulateBias, p)
 }

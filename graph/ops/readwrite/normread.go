@@ -57,6 +57,9 @@ func (k normRead) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	return 2 * c.Signature(0).Leading() * cuda.F32.Size(), 0
 }
 
+// ByRows is true.
+func (normRead) ByRows() bool { return true }
+
 func (k normRead) Run(c *graph.Call) {
 	graph.Dispatch(c, k, runNormRead[float32], runNormRead[float64])
 }
@@ -64,7 +67,7 @@ func (k normRead) Run(c *graph.Call) {
 func runNormRead[T kernel.Float](k normRead, c graph.CallOf[T]) {
 	p := k.params(c.Signature(0), c.Signature(2))
 	mean, rstd := norm.SavedRows[T](k.saved, p.Tokens)
-	graph.State[kernel.NormRead[T]](c).Forward(c.Pool(), c.Out(), c.In(0), c.In(1), c.In(2), mean, rstd, p)
+	graph.State[kernel.NormRead[T]](c).Forward(c.Pool(), c.RowsOut(), c.Rows(0), c.In(1), c.In(2), mean, rstd, p)
 }
 
 // normReadGrad is dx; its secondaries are dgain and dkeys. Inputs: dy, x, gain, keys and,
@@ -82,6 +85,9 @@ func (normReadGrad) FLOPs(c graph.Cost) int { // dXn = keys^T dy, and dkeys
 	return (1 + c.Secondary(1)) * matrixFLOPs(c.Signature(1), c.Signature(3))
 }
 
+// ByRows is true.
+func (normReadGrad) ByRows() bool { return true }
+
 func (k normReadGrad) Run(c *graph.Call) {
 	graph.Dispatch(c, k, runNormReadGrad[float32], runNormReadGrad[float64])
 }
@@ -91,6 +97,6 @@ func runNormReadGrad[T kernel.Float](k normReadGrad, c graph.CallOf[T]) {
 	mean, rstd := norm.SavedRows[T](k.of.saved, p.Tokens)
 	dgain, accumulateGain := c.SecondaryOut(0)
 	dkeys, accumulateKeys := c.SecondaryOut(1)
-	graph.State[kernel.NormRead[T]](c).Backward(c.Pool(), c.Out(), c.In(4), dgain, dkeys, c.In(0), c.In(1), c.In(2), c.In(3),
+	graph.State[kernel.NormRead[T]](c).Backward(c.Pool(), c.RowsOut(), c.Rows(4), dgain, dkeys, c.Rows(0), c.Rows(1), c.In(2), c.In(3),
 		mean, rstd, accumulateGain, accumulateKeys, p)
 }

@@ -56,13 +56,16 @@ func streamSizes(x, keys graph.Signature) (tokens, m, dk, dv int) {
 	return x.Shape[0], keys.Size() / dk, dk, x.Shape[2]
 }
 
+// ByRows is true.
+func (read) ByRows() bool { return true }
+
 func (k read) Run(c *graph.Call) {
 	graph.Dispatch(c, k, runRead[float32], runRead[float64])
 }
 
 func runRead[T kernel.Float](_ read, c graph.CallOf[T]) {
 	tokens, m, dk, dv := streamSizes(c.Signature(0), c.Signature(1))
-	graph.State[kernel.Read[T]](c).Run(c.Pool(), c.Out(), c.In(1), c.In(0), tokens, m, dk, dv)
+	graph.State[kernel.Read[T]](c).Run(c.Pool(), c.RowsOut(), c.In(1), c.Rows(0), tokens, m, dk, dv)
 }
 
 // keysGrad is the gradient of key vectors: dkeys = sum_t y_t X_t^T. Inputs: y
@@ -79,13 +82,16 @@ func (k keysGrad) FLOPs(c graph.Cost) int { // sum_t y_t X_t^T
 
 func (k keysGrad) Accumulates() bool { return true }
 
+// ByRows is true.
+func (keysGrad) ByRows() bool { return true }
+
 func (k keysGrad) Run(c *graph.Call) {
 	graph.Dispatch(c, k, runKeysGrad[float32], runKeysGrad[float64])
 }
 
 func runKeysGrad[T kernel.Float](k keysGrad, c graph.CallOf[T]) {
 	tokens, m, dk, dv := streamSizes(c.Signature(1), c.Result())
-	graph.State[kernel.KeysGrad[T]](c).Run(c.Pool(), c.Out(), c.In(0), c.In(1), tokens, m, dk, dv, c.Accumulate())
+	graph.State[kernel.KeysGrad[T]](c).Run(c.Pool(), c.Out(), c.Rows(0), c.Rows(1), tokens, m, dk, dv, c.Accumulate())
 }
 
 // matrixFLOPs is a READ's or WRITE's cost: a stream [T, Dk, Dv] with m keys [.., Dk].

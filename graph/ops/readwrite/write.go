@@ -65,17 +65,16 @@ func (k write) VJP(d *graph.Derivative) {
 	}
 }
 
+// ByRows is true.
+func (write) ByRows() bool { return true }
+
 func (k write) Run(c *graph.Call) {
 	graph.Dispatch(c, k, runWrite[float32], runWrite[float64])
 }
 
 func runWrite[T kernel.Float](k write, c graph.CallOf[T]) {
 	tokens, m, dk, dv := streamSizes(c.Result(), c.Signature(0))
-	var x []T
-	if k.into {
-		x = c.In(2)
-	}
-	graph.State[kernel.Write[T]](c).Run(c.Pool(), c.Out(), x, c.In(0), c.In(1), tokens, m, dk, dv)
+	graph.State[kernel.Write[T]](c).Run(c.Pool(), c.RowsOut(), c.Rows(2), c.In(0), c.Rows(1), tokens, m, dk, dv)
 }
 
 // writeGrad is dy of a Write; its secondary is dkeys, made in the same pass over the
@@ -90,6 +89,9 @@ func (writeGrad) FLOPs(c graph.Cost) int { // dy, and dkeys
 	return (1 + c.Secondary(0)) * matrixFLOPs(c.Signature(0), c.Signature(1))
 }
 
+// ByRows is true.
+func (writeGrad) ByRows() bool { return true }
+
 func (k writeGrad) Run(c *graph.Call) {
 	graph.Dispatch(c, k, runWriteGrad[float32], runWriteGrad[float64])
 }
@@ -97,5 +99,5 @@ func (k writeGrad) Run(c *graph.Call) {
 func runWriteGrad[T kernel.Float](_ writeGrad, c graph.CallOf[T]) {
 	tokens, m, dk, dv := streamSizes(c.Signature(0), c.Signature(1))
 	dkeys, accumulate := c.SecondaryOut(0)
-	graph.State[kernel.WriteGrad[T]](c).Run(c.Pool(), c.Out(), dkeys, c.In(0), c.In(1), c.In(2), tokens, m, dk, dv, accumulate)
+	graph.State[kernel.WriteGrad[T]](c).Run(c.Pool(), c.RowsOut(), dkeys, c.Rows(0), c.In(1), c.Rows(2), tokens, m, dk, dv, accumulate)
 }

@@ -41,6 +41,9 @@ func (reshape) VJP(d *graph.Derivative) {
 	d.Make(0, reshape{d.Signature(0).Shape[1:].Clone()}, d.Gradient())
 }
 
+// ByRows is true.
+func (reshape) ByRows() bool { return true }
+
 func (k reshape) Run(c *graph.Call) {
 	graph.Dispatch(c, k, runReshape[float32], runReshape[float64])
 }
@@ -48,14 +51,11 @@ func (k reshape) Run(c *graph.Call) {
 // reshapeState is a kernel that copies on all workers, with its one input.
 type reshapeState[T kernel.Float] struct {
 	kernel.Add[T]
-	inputs [1][]T
+	inputs [1]kernel.Rows[T]
 }
 
 func runReshape[T kernel.Float](_ reshape, c graph.CallOf[T]) {
-	x, y := c.In(0), c.Out()
-	if len(y) > 0 && &x[0] != &y[0] {
-		s := graph.State[reshapeState[T]](c)
-		s.inputs[0] = x
-		s.Run(c.Pool(), y, s.inputs[:], false)
-	}
+	s := graph.State[reshapeState[T]](c)
+	s.inputs[0] = c.Rows(0)
+	s.Run(c.Pool(), c.RowsOut(), s.inputs[:], false)
 }
