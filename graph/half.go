@@ -254,8 +254,8 @@ func (w *widths) operand(pool *kernel.Pool, value []float32, values int) []kerne
 }
 
 // halvesMemory is what precision BF16 takes on the CPU besides the arena, in bytes: copies of parameters, and the largest
-// need of an op for float32 copies of what it reads and writes (none, if it is ByRows). The copies are counted as if products
-// read all parameters.
+// need of an op for float32 copies of what it reads and writes, of its secondaries alone if it is ByRows. The copies are counted
+// as if products read all parameters.
 func (p *Program) halvesMemory() (copies, scratch int) {
 	if !p.builder.halves() {
 		return 0, 0
@@ -265,11 +265,11 @@ func (p *Program) halvesMemory() (copies, scratch int) {
 		if op == nil {
 			continue
 		}
-		if k, ok := op.Primitive.(ByRows); ok && k.ByRows() {
-			continue
+		need, wide := 0, op.secondaries
+		if k, ok := op.Primitive.(ByRows); !ok || !k.ByRows() {
+			wide = slices.Concat(op.producers, wide, []*Op{op})
 		}
-		need := 0
-		for _, other := range slices.Concat(op.producers, op.secondaries, []*Op{op}) {
+		for _, other := range wide {
 			if other != nil && other.packed {
 				need += other.out.Bytes()
 			}

@@ -171,8 +171,8 @@ func (k attention) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	return p.Batch * p.Heads * p.Seq * cuda.F32.Size(), 0
 }
 
-// ByRows is true.
-func (attention) ByRows() bool { return true }
+// ByRows is true without a cache.
+func (k attention) ByRows() bool { return k.cache == nil }
 
 func (k attention) Run(c *graph.Call) {
 	graph.Dispatch(c, k, runAttention[float32], runAttention[float64])
