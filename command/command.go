@@ -1,5 +1,6 @@
-// Package command is the program of a zoo, its commands train, eval, generate, serve, models, bench,
-// compare, experiment, convert and analyze, for whoever adds a residual stream of their own:
+// Package command is a whole program for a zoo of models, with the commands train, eval, generate,
+// serve, models, bench, compare, experiment, convert and analyze. It is meant for those who add a
+// residual stream of their own:
 //
 //	zoo := models.Standard().With(MyDesign{}, presets...)
 //	os.Exit(command.Main(zoo, os.Args[1:], os.Stdout, os.Stderr))
@@ -28,10 +29,10 @@ import (
 )
 
 // Main runs the command that the first argument names, on models of the designs in a zoo, and
-// returns the process's exit code: 0 if it did its work, 1 if the work failed, 2 if the call, the
-// config or what they name is wrong. Help and errors call the program by the name of its file,
-// os.Args[0]. A command may read os.Stdin, and ends on an interrupt; bench starts the program again, without arguments, for each
-// model that it measures.
+// returns the process's exit code: 0 for success, 1 if the work failed, 2 if the call, the config
+// or something they name is wrong. Help and errors use the program's file name, from os.Args[0]. A
+// command may read os.Stdin, and stops on an interrupt; bench starts the program again, without
+// arguments, for each model that it measures.
 func Main(zoo models.Zoo, args []string, stdout, stderr io.Writer) int {
 	if measure.IsChild() {
 		return measure.RunChild(zoo, os.Stdin, stdout)

@@ -5,13 +5,14 @@ import (
 	"math/rand/v2"
 )
 
-// defaultResamples is how often a bootstrap draws.
+// defaultResamples is the number of resamples if the caller sets none.
 const defaultResamples = 1000
 
-// Bootstrap returns the standard errors of statistics of n independent units, such as documents: the standard deviations of
-// their values over resamples of n units each, drawn with replacement (Efron 1979). statistics gets the units of a resample,
-// n indices in [0, n), and returns the values. The same seed gives the same errors. resamples 0 means 1000. Fewer than two units or two resamples give
-// NaN.
+// Bootstrap estimates the standard errors of statistics of n independent units, such as documents
+// (Efron 1979): it draws resamples of n units each, with replacement, and returns the standard
+// deviation of each statistic over them. statistics gets the units of a resample, n indices in [0,
+// n), and returns the values. The same seed gives the same errors. resamples 0 means 1000. With
+// fewer than two units or two resamples the errors are NaN.
 func Bootstrap(n, resamples int, seed uint64, statistics func(units []int) []float64) []float64 {
 	if resamples == 0 {
 		resamples = defaultResamples
@@ -21,7 +22,7 @@ func Bootstrap(n, resamples int, seed uint64, statistics func(units []int) []flo
 	for i := range units {
 		units[i] = i
 	}
-	first := statistics(units) // shifts the sums, whose differences are small
+	first := statistics(units) // subtracted from all values, so that the sums of their small differences keep precision
 	sums, squares := make([]float64, len(first)), make([]float64, len(first))
 	if n < 2 || resamples < 2 {
 		for k := range sums {

@@ -9,27 +9,28 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// defaultBatch is the number of windows that are scored at a time.
+// defaultBatch is the number of windows scored at a time if Options.Batch is 0.
 const defaultBatch = 8
 
-// Options say how to score. The zero value is ready.
+// Options say how to score. The zero value is ready to use.
 type Options struct {
-	Batch   int // windows (of Likelihoods: rows) at a time, which changes the score by rounding alone; 0: 8 (as many rows as have 2,048 tokens)
+	Batch   int // windows (in Likelihoods: rows) at a time; it changes the score only by rounding; 0: 8 (in Likelihoods: as many rows as have 2,048 tokens)
 	Threads int // workers an op; 0: all cores
-	// Device is where the model runs, "" the CPU; Precision is a CUDA device's, "" tf32, or on the CPU that of
-	// weights, bf16 or int8 (graph.Options.For), "" float32.
+	// Device is where the model runs; "": the CPU. Precision, on a CUDA device, is the precision of
+	// products, "": tf32; on the CPU it is how weights are stored, bf16 or int8
+	// (graph.Options.For), "": float32.
 	Device    graph.Device
 	Precision graph.Precision
-	// PerToken, if not nil, gets every scored token in order.
+	// PerToken, if not nil, is called with every scored token in order.
 	PerToken func(Token) error
-	// Progress, if not nil, is told by Likelihoods how many requests are answered.
+	// Progress, if not nil, is called by Likelihoods with the number of requests answered so far.
 	Progress func(done, total int)
 }
 
-// Evaluate scores a text with the model whose parameters a Store holds, in consecutive
-// windows of the model's training length, each by itself: the loss is the mean over all
-// scored tokens of -log p(token | those before it in its window), in nats. Its error is
-// models.ErrDiverged, wrapped, where that is not finite.
+// Evaluate scores a text with the model whose parameters a Store holds. It cuts the text into
+// consecutive windows of the model's training length and scores each independently: the loss is the
+// mean over all scored tokens of -log p(token | the tokens before it in its window), in nats. If
+// the loss is not finite, the error wraps models.ErrDiverged.
 func Evaluate(ctx context.Context, store *graph.Store, c models.Spec, text *Text, o Options) (Score, error) {
 	if o.Batch < 0 {
 		return Score{}, layers.Setting("batch", "want >= 0 (0: %d), got %d", defaultBatch, o.Batch)

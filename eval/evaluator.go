@@ -14,8 +14,8 @@ type Evaluator struct {
 	batch, seq int
 }
 
-// NewEvaluator compiles an evaluation program over the Store of o, on its device, for
-// batch windows at a time of seq tokens each.
+// NewEvaluator compiles an evaluation program over o.Store, on o's device, that scores batch
+// windows of seq tokens at a time.
 func NewEvaluator(o graph.Options, c models.Spec, batch, seq int) (*Evaluator, error) {
 	if err := checkType(o.Store); err != nil {
 		return nil, err
@@ -27,8 +27,8 @@ func NewEvaluator(o graph.Options, c models.Spec, batch, seq int) (*Evaluator, e
 	return &Evaluator{program, batch, seq}, nil
 }
 
-// Evaluate scores the consecutive whole windows of a stream of tokens, each by itself, and
-// sums in float64. The loss of weights that have diverged may not be finite.
+// Evaluate scores the consecutive whole windows of a stream of tokens, each independently, and sums
+// in float64. The loss may not be finite if the weights have diverged.
 func (e *Evaluator) Evaluate(ctx context.Context, t data.Tokenizer, tokens data.Tokens) (Score, error) {
 	s := sum{tokenizer: t}
 	if err := e.add(ctx, &s, tokens); err != nil {
@@ -37,7 +37,7 @@ func (e *Evaluator) Evaluate(ctx context.Context, t data.Tokenizer, tokens data.
 	return s.score()
 }
 
-// add scores the whole windows of tokens into s.
+// add adds the scores of the whole windows of tokens to s.
 func (e *Evaluator) add(ctx context.Context, s *sum, tokens data.Tokens) error {
 	windows, err := data.NewWindows(tokens, e.batch, e.seq)
 	if err != nil {
@@ -69,5 +69,5 @@ func (e *Evaluator) add(ctx context.Context, s *sum, tokens data.Tokens) error {
 	return nil
 }
 
-// Close ends the program.
+// Close frees the program.
 func (e *Evaluator) Close() { e.program.Close() }

@@ -13,19 +13,19 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// Request asks how likely a model holds a continuation of a context.
+// Request asks how likely the model holds a continuation after a context.
 type Request struct {
-	Context      []int32 // at least one token: what predicts the continuation's first
+	Context      []int32 // at least one token, because the last one predicts the continuation's first
 	Continuation []int32 // at least one token, at most as many as the model's training length
 }
 
 // Likelihood is the answer to a Request.
 type Likelihood struct {
 	LogProbs []float64 // log p of each token of the continuation, in nats
-	Greedy   bool      // each token of the continuation is the likeliest at its place (of equals the first)
+	Greedy   bool      // each token of the continuation is the likeliest at its position (the first of equals)
 }
 
-// Sum is the log-likelihood of the whole continuation.
+// Sum returns the log-likelihood of the whole continuation.
 func (l Likelihood) Sum() float64 {
 	sum := 0.0
 	for _, p := range l.LogProbs {
@@ -38,13 +38,15 @@ func (l Likelihood) Sum() float64 {
 //
 //	log p(continuation | context) = sum_i log p(continuation_i | context, continuation_<i)
 //
-// The model sees the last Seq + 1 tokens of both but the very last, as in EleutherAI's lm-evaluation-harness, Seq being its
-// training length: a longer context loses its beginning. A request whose input is the beginning of another's shares its row,
-// as answers of one token to one question do. Logits are made of the continuations' positions alone, and summed in float64.
-// With o.Batch 0, as many rows run together as have 2,048 tokens. o.PerToken is not called.
+// The model sees the last Seq + 1 tokens of context and continuation together, except the very last
+// token, as in EleutherAI's lm-evaluation-harness; Seq is its training length. A longer context
+// loses its beginning. A request whose input is the beginning of another's shares its row, as the
+// answers of one token to one question do. Logits are computed at the positions of the
+// continuations only, and summed in float64. With o.Batch 0, as many rows run together as have
+// 2,048 tokens. o.PerToken is not called.
 //
-// Its errors: *layers.SettingError for the batch, *RequestError for the first request that cannot be answered,
-// models.ErrDiverged, wrapped, where a log-likelihood is not finite.
+// Errors: *layers.SettingError for the batch, *RequestError for the first request that cannot be
+// answered, and models.ErrDiverged, wrapped, if a log-likelihood is not finite.
 func Likelihoods(ctx context.Context, store *graph.Store, c models.Spec, requests []Request, o Options) ([]Likelihood, error) {
 	if o.Batch < 0 {
 		return nil, layers.Setting("batch", "want >= 0 (0: rows of 2048 tokens together), got %d", o.Batch)
@@ -79,7 +81,7 @@ func Likelihoods(ctx context.Context, store *graph.Store, c models.Spec, request
 	return answers, nil
 }
 
-// checkType wants the type that losses and logits are read in.
+// checkType refuses a Store of another type than the one in which losses and logits are read.
 func checkType(store *graph.Store) error {
 	if store.DType() != tensor.Float32 {
 		return errors.Errorf("eval: want a store of float32, got %v", store.DType())
@@ -87,9 +89,9 @@ func checkType(store *graph.Store) error {
 	return nil
 }
 
-// RequestError is a request that cannot be answered.
+// RequestError reports a request that cannot be answered.
 type RequestError struct {
-	Index   int // of the request
+	Index   int // index of the request
 	Problem error
 }
 
@@ -99,7 +101,7 @@ func (e *RequestError) Error() string { return e.Problem.Error() }
 // Unwrap returns the problem.
 func (e *RequestError) Unwrap() error { return e.Problem }
 
-// check refuses what no row can be made of.
+// check refuses a request from which no row can be made.
 func (r Request) check(c models.Spec) error {
 	switch n := len(r.Continuation); {
 	case len(r.Context) == 0:

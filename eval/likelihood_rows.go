@@ -7,22 +7,23 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// Bounds of what runs together; one row is always allowed.
+// Limits on what runs together; a single row is always allowed.
 const (
-	likelihoodTokens     = 2048      // of the rows, unless Options.Batch says how many rows
-	likelihoodLogitBytes = 128 << 20 // of the logits [positions, vocab]
+	likelihoodTokens     = 2048      // tokens of all rows together, unless Options.Batch sets the number of rows
+	likelihoodLogitBytes = 128 << 20 // bytes of the logits [positions, vocab]
 )
 
-// row is the input of one row of a batch, and the requests that it answers.
+// row is the input of one row of a batch, with the requests that it answers.
 type row struct {
 	tokens    []int32
-	requests  []int // indices
-	from      []int // of each request, the position that predicts its first token
-	positions []int // whose logits the requests need, in order
+	requests  []int // indices of the requests
+	from      []int // for each request, the position that predicts its first token
+	positions []int // positions whose logits the requests need, in order
 }
 
-// rowsOf lays the requests into rows, the longest first. The input of a request is the last window + 1 tokens of context
-// and continuation without the last; one that is the beginning of another's has no row of its own.
+// rowsOf puts the requests into rows, the longest first. A request's input is the last window + 1
+// tokens of context and continuation, without the final token. If it is the beginning of another
+// request's input, the two share a row.
 func rowsOf(requests []Request, window int) []row {
 	inputs := make([][]int32, len(requests))
 	order := make([]int, len(requests))
@@ -30,7 +31,7 @@ func rowsOf(requests []Request, window int) []row {
 		whole := slices.Concat(r.Context, r.Continuation)
 		inputs[i], order[i] = whole[max(0, len(whole)-window-1):len(whole)-1], i
 	}
-	// In lexical order all that begins with x stands right after x.
+	// In lexical order, everything that begins with x comes directly after x.
 	slices.SortStableFunc(order, func(a, b int) int { return slices.Compare(inputs[a], inputs[b]) })
 	var rows []row
 	for _, i := range slices.Backward(order) {
@@ -51,7 +52,7 @@ func beginsWith(tokens, start []int32) bool {
 	return len(start) <= len(tokens) && slices.Equal(tokens[:len(start)], start)
 }
 
-// findPositions sets positions.
+// findPositions sets r.positions.
 func (r *row) findPositions(requests []Request) {
 	for k, i := range r.requests {
 		for p := range requests[i].Continuation {
@@ -62,13 +63,14 @@ func (r *row) findPositions(requests []Request) {
 	r.positions = slices.Compact(r.positions)
 }
 
-// run is rows of one padded length: one program serves them all, batch by batch.
+// run is a set of rows of one padded length: one program serves them all, batch by batch.
 type run struct {
-	seq, rows, positions int // tokens a row, padded; the most of a batch
+	seq, rows, positions int // tokens of a padded row; rows and positions in the largest batch
 	batches              [][]row
 }
 
-// planRuns cuts rows, the longest first, into runs. batch is how many rows run together, 0: as many as the bounds allow.
+// planRuns groups rows, the longest first, into runs. batch is how many rows run together, 0: as
+// many as the limits allow.
 func planRuns(rows []row, c models.Spec, batch int) []run {
 	var runs []run
 	for len(rows) > 0 {
@@ -96,7 +98,7 @@ func batchHolds(rows, seq, batch int) bool {
 	return rows*seq <= likelihoodTokens
 }
 
-// padded rounds a length up by an eighth at most, so that few programs serve all lengths.
+// padded rounds a length up, by an eighth at most, so that few programs serve all lengths.
 func padded(n int) int {
 	step := 8
 	for 16*step <= n {

@@ -12,7 +12,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// likelihoods answers requests, a run after the other.
+// likelihoods answers requests, run after run.
 type likelihoods struct {
 	compute  graph.Options
 	spec     models.Spec
@@ -20,10 +20,10 @@ type likelihoods struct {
 	answers  []Likelihood
 	threads  int
 	progress func(done, total int)
-	done     int // requests
+	done     int // requests answered
 }
 
-// spot is a position of a batch whose logits are wanted.
+// spot is a position in a batch whose logits are wanted.
 type spot struct{ row, position int }
 
 // run compiles a program for the rows of a run and answers their requests.
@@ -44,11 +44,11 @@ func (l *likelihoods) run(ctx context.Context, r run) error {
 	return nil
 }
 
-// batch answers the requests of rows.
+// batch answers the requests of some rows.
 func (l *likelihoods) batch(program *models.Compiled, seq int, rows []row) error {
 	clear(program.Tokens)
 	clear(program.At)
-	at := map[spot]int{} // index of the position's logits
+	at := map[spot]int{} // row of the logits that holds each position
 	for k, row := range rows {
 		copy(program.Tokens[k*seq:], row.tokens)
 		for _, p := range row.positions {
@@ -78,7 +78,8 @@ func (l *likelihoods) batch(program *models.Compiled, seq int, rows []row) error
 	return nil
 }
 
-// answer fills in the answer to request i; at is the place that predicts token p of the continuation.
+// answer fills in the answer to request i; at returns the distribution that predicts token p of the
+// continuation.
 func (l *likelihoods) answer(i int, at func(p int) place) error {
 	answer := &l.answers[i]
 	for p, id := range l.requests[i].Continuation {
@@ -96,11 +97,11 @@ func (l *likelihoods) answer(i int, at func(p int) place) error {
 // place is the distribution over tokens at one position.
 type place struct {
 	logits    []float32 // [vocab]
-	logZ      float64   // log sum exp of them
-	likeliest int32     // the id of the largest, of equals the first
+	logZ      float64   // log sum exp of the logits
+	likeliest int32     // id of the largest logit, the first of equals
 }
 
-// normalise makes the places of the first n rows of logits [n, vocab].
+// normalise returns the distributions of the first n rows of logits [n, vocab].
 func (l *likelihoods) normalise(logits []float32, n int) []place {
 	places := make([]place, n)
 	var workers sync.WaitGroup

@@ -23,7 +23,8 @@ func ids(text string) []int32 {
 	return out
 }
 
-// TestLikelihoods: each answer is that of a row of its own, the last window + 1 tokens, however requests share rows and batches.
+// TestLikelihoods: each answer equals that of a row of its own with the last window + 1 tokens,
+// however requests share rows and batches.
 func TestLikelihoods(t *testing.T) {
 	store, spec := tiny(t) // a window of 6
 	requests := []eval.Request{

@@ -6,11 +6,11 @@ import (
 	"math"
 )
 
-// Number is a float64 that JSON can always write: one that is not finite, such as the loss of a run
-// that diverged, is null.
+// Number is a float64 that JSON can always hold: a value that is not finite, such as the loss of a
+// run that diverged, is written as null.
 type Number float64
 
-// MarshalJSON writes a number with every bit, or null.
+// MarshalJSON writes the number with full precision, or null.
 func (n Number) MarshalJSON() ([]byte, error) {
 	if !n.Finite() {
 		return []byte("null"), nil
@@ -30,7 +30,8 @@ func (n *Number) UnmarshalJSON(text []byte) error {
 // Finite tells whether n is neither infinite nor NaN.
 func (n Number) Finite() bool { return !math.IsNaN(float64(n)) && !math.IsInf(float64(n), 0) }
 
-// Text writes a number by a format of package fmt, as in %.4f, and "-" for one that is not finite.
+// Text formats a number as package fmt does, for example with %.4f; a value that is not finite
+// gives "-".
 func (n Number) Text(format string) string {
 	if !n.Finite() {
 		return "-"

@@ -12,13 +12,13 @@ import (
 
 // Score is the result of an evaluation.
 type Score struct {
-	Tokens      int     // scored
+	Tokens      int     // number of scored tokens
 	Loss        float64 // mean cross-entropy in nats a token, without z-loss
 	Perplexity  float64 // exp(Loss)
-	BitsPerByte float64 // summed loss in bits over the bytes of the scored text; NaN for ids without a tokenizer
+	BitsPerByte float64 // summed loss in bits over the bytes of the scored text; NaN if the text is unknown, for ids without a tokenizer
 }
 
-// finite returns an error for the score of a model whose weights are of no use.
+// finite returns an error if the score is not finite, which means that the weights have diverged.
 func (s Score) finite() error {
 	if !Number(s.Loss).Finite() {
 		return errors.Wrapf(models.ErrDiverged, "eval: the loss is %g", s.Loss)
@@ -26,7 +26,7 @@ func (s Score) finite() error {
 	return nil
 }
 
-// scoreJSON is a Score as JSON, null for what is not finite.
+// scoreJSON is a Score as JSON, with null for values that are not finite.
 type scoreJSON struct {
 	Tokens      int    `json:"tokens"`
 	Loss        Number `json:"loss"`
@@ -34,8 +34,8 @@ type scoreJSON struct {
 	BitsPerByte Number `json:"bits_per_byte"`
 }
 
-// MarshalJSON writes {"tokens", "loss", "perplexity", "bits_per_byte"}, null for what is not finite: a diverged model's
-// perplexity.
+// MarshalJSON writes {"tokens", "loss", "perplexity", "bits_per_byte"}. Values that are not finite,
+// such as the perplexity of a diverged model, become null.
 func (s Score) MarshalJSON() ([]byte, error) {
 	return json.Marshal(scoreJSON{s.Tokens, Number(s.Loss), Number(s.Perplexity), Number(s.BitsPerByte)})
 }
@@ -50,14 +50,14 @@ func (s *Score) UnmarshalJSON(text []byte) error {
 
 // sum adds up the losses of a text's tokens.
 type sum struct {
-	tokenizer data.Tokenizer    // nil: tokens are ids without a text
-	perToken  func(Token) error // gets each token, if not nil
+	tokenizer data.Tokenizer    // nil: the text of the tokens is unknown
+	perToken  func(Token) error // if not nil, called with each token
 	loss      float64
 	tokens    int
-	bytes     int64 // of the tokens' text
+	bytes     int64 // bytes of the tokens' text
 }
 
-// add takes the losses of the next tokens.
+// add adds the losses of the next tokens.
 func (s *sum) add(targets []int32, losses []float32) error {
 	for i, loss := range losses {
 		s.loss += float64(loss)

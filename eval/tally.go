@@ -8,25 +8,26 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-// Groupings that Tally.Groups knows.
+// Groupings for Tally.Groups.
 const (
-	ByPosition = "position" // in the window, from 1: how much context a token had
+	ByPosition = "position" // position in the window, from 1: how much context a token had
 	ByToken    = "token"    // the token's id
-	ByDocument = "document" // the document, from 1, its end (the next one's BOS) included
+	ByDocument = "document" // number of the document, from 1; its end (the next document's BOS) is part of it
 )
 
-// Tally sums the losses of a text's scored tokens up by window, position, token and document. Its Add is an Options.PerToken:
+// Tally sums the losses of a text's scored tokens by window, position, token and document. Pass its
+// Add as Options.PerToken:
 //
 //	tally := eval.NewTally(text, spec.Seq)
 //	score, err := eval.Evaluate(ctx, store, spec, text, eval.Options{PerToken: tally.Add})
 type Tally struct {
 	text                                  *Text
 	seq                                   int
-	windows, positions, tokens, documents []part // parts of windows, by position, by id, by document
-	starts                                []int  // of each document, the index of its first token of text
+	windows, positions, tokens, documents []part // sums by window, position, id and document
+	starts                                []int  // for each document, the index of its first token of text
 }
 
-// part is the sums of some tokens.
+// part holds the sums over some tokens.
 type part struct {
 	tokens        int
 	loss, squares float64
@@ -40,7 +41,7 @@ func (p *part) add(loss float64, bytes int) {
 	p.bytes += int64(bytes)
 }
 
-// NewTally returns a Tally of a text that is scored in windows of seq tokens.
+// NewTally returns a Tally for a text that is scored in windows of seq tokens.
 func NewTally(text *Text, seq int) *Tally {
 	t := &Tally{text: text, seq: seq, documents: make([]part, 1), starts: []int{0}}
 	if t.isBOS(0) {
@@ -49,12 +50,12 @@ func NewTally(text *Text, seq int) *Tally {
 	return t
 }
 
-// isBOS says whether a document begins at a token of the text.
+// isBOS tells whether token i of the text begins a document.
 func (t *Tally) isBOS(i int) bool {
 	return t.text.Tokenizer != nil && t.text.Tokens.At(i) == t.text.Tokenizer.BOS()
 }
 
-// Add takes the next token; the error is always nil.
+// Add adds the next token; the error is always nil.
 func (t *Tally) Add(token Token) error {
 	at := token.Index - 1
 	add := func(parts *[]part, i int) {
@@ -73,8 +74,9 @@ func (t *Tally) Add(token Token) error {
 	return nil
 }
 
-// StdErr returns the standard errors of a score's loss, perplexity and bits per byte by a Bootstrap over the windows, which are
-// scored each by itself; NaN for a single one. Windows of one document are alike, so that for few long documents the errors are too small.
+// StdErr estimates the standard errors of a score's loss, perplexity and bits per byte by a
+// Bootstrap over the windows, which are scored independently; NaN if there is only one. Windows of
+// the same document are alike, so the errors come out too small for a few long documents.
 func (t *Tally) StdErr(resamples int, seed uint64) Score {
 	e := Bootstrap(len(t.windows), resamples, seed, func(units []int) []float64 {
 		var all part
@@ -96,17 +98,17 @@ func (t *Tally) scoreOf(p part) Score {
 	return Score{Tokens: p.tokens, Loss: mean, Perplexity: math.Exp(mean), BitsPerByte: bits}
 }
 
-// Group is the tokens of a text at one position, of one id or in one document.
+// Group holds the loss of a text's tokens at one position, with one id or in one document.
 type Group struct {
 	Key   int     // the position, the id or the number of the document
-	Text  string  // the token's, or the start of the document's; often no whole characters
-	Share float64 // of the text's summed loss
-	Error float64 // standard error of the mean loss, over the group's tokens; NaN for a single one
+	Text  string  // text of the token, or the start of the document's text; it may begin or end inside a character
+	Share float64 // share of the text's summed loss
+	Error float64 // standard error of the mean loss over the group's tokens; NaN for a single token
 	Score
 }
 
-// Groups returns the groups by one of ByPosition, ByToken, ByDocument that have a scored token, in order of their keys. The error, for
-// another grouping, is a *layers.SettingError.
+// Groups returns the groups by ByPosition, ByToken or ByDocument that have a scored token, ordered
+// by key. For any other grouping the error is a *layers.SettingError.
 func (t *Tally) Groups(by string) ([]Group, error) {
 	parts, first := t.positions, 1
 	text := func(int) string { return "" }
@@ -148,7 +150,7 @@ func (t *Tally) tokenText(id int) string {
 	return t.text.Tokenizer.Decode([]int32{int32(id)})
 }
 
-// documentStart is the text of a document's first tokens.
+// documentStart returns the text of a document's first tokens.
 func (t *Tally) documentStart(i int) string {
 	const tokens = 12
 	if t.text.Tokenizer == nil {

@@ -2,15 +2,15 @@ package eval
 
 import "github.com/residua-go/residua/data"
 
-// Text is what is scored.
+// Text is a text to score.
 type Text struct {
-	Tokenizer data.Tokenizer // nil: of Tokens alone, whose text nobody knows
-	// Tokens is a stream of documents, each BOS and its text; all but the first are
+	Tokenizer data.Tokenizer // nil: Tokens are ids whose text is unknown
+	// Tokens is a stream of documents, each a BOS followed by its text. All but the first token are
 	// scored.
 	Tokens data.Tokens
-	// Windows scores only whole windows of the model's training length, as a run does of
-	// its validation split; otherwise a shorter last one is scored, too.
+	// Windows makes only whole windows of the model's training length count, as a run does with its
+	// validation split. Otherwise the last, shorter window is scored too.
 	Windows  bool
-	Warnings []string // what may make the score mean something else than it seems to
-	Notes    []string // how files were read, where that may not be what was meant
+	Warnings []string // reasons why the score may not mean what it seems to
+	Notes    []string // how files were read, if that may differ from what was meant
 }

@@ -7,9 +7,9 @@ import (
 
 // Token is one scored token.
 type Token struct {
-	Index int // in the stream; the first, which nothing predicts, is 0
+	Index int // index in the stream; the first token has index 0, and nothing predicts it
 	ID    int
-	Text  string  // its bytes, often no whole character; "" for BOS
+	Text  string  // bytes of the token, possibly only part of a character; "" for BOS
 	Loss  float32 // -log p in nats
 }
 
@@ -18,8 +18,8 @@ func (t Token) String() string {
 	return strconv.Itoa(t.Index) + "\t" + strconv.Quote(t.Text) + "\t" + strconv.FormatFloat(float64(t.Loss), 'g', -1, 32)
 }
 
-// MarshalJSON writes {"index", "id", "token", "loss"}; token is quoted as in String, since
-// JSON cannot hold part of a character.
+// MarshalJSON writes {"index", "id", "token", "loss"}. The token is quoted as in String, since JSON
+// cannot hold part of a character.
 func (t Token) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Index int     `json:"index"`

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// NewLines is a chart of series without points: its title, axes, and the names of the series.
+// NewLines returns a chart of series without points, with its title, axis labels and the names of
+// the series.
 func NewLines(title, xLabel, yLabel string, series ...string) Lines {
 	l := Lines{Title: title, XLabel: xLabel, YLabel: yLabel}
 	for _, name := range series {
@@ -14,7 +15,8 @@ func NewLines(title, xLabel, yLabel string, series ...string) Lines {
 	return l
 }
 
-// NewBars is bars of series without labels: its title, what the length is, and the names of the series.
+// NewBars returns a chart of series without bars, with its title, what the bars' length means, and
+// the names of the series.
 func NewBars(title, yLabel string, series ...string) Bars {
 	b := Bars{Title: title, YLabel: yLabel}
 	for _, name := range series {
@@ -35,7 +37,7 @@ func (l *Lines) Add(x float64, values ...float64) {
 	}
 }
 
-// AddNamed adds a point to each series, at the next whole number, which it names.
+// AddNamed adds a point to each series at the next whole number, and gives that place a name.
 func (l *Lines) AddNamed(name string, values ...float64) {
 	l.Add(float64(len(l.XNames)), values...)
 	l.XNames = append(l.XNames, name)
@@ -54,8 +56,8 @@ func (b *Bars) AddGroup(label string, values ...float64) {
 	}
 }
 
-// Set sets the value at a row and a column by their names, which it adds where they are not there yet; what is not set is
-// NaN.
+// Set sets the value at the named row and column, which it adds if necessary. Values that are never
+// set are NaN.
 func (h *Heatmap) Set(row, column string, v float64) {
 	i, j := slices.Index(h.Rows, row), slices.Index(h.Columns, column)
 	if j < 0 {

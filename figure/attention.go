@@ -7,13 +7,13 @@ import (
 
 // Sizes of attention grids, in px.
 const (
-	headCell     = 12.0 // a cell's side if every token is written
+	headCell     = 12.0 // side of a cell if every token is written
 	gridHeight   = 1400.0
 	headGap      = 18.0
 	tokenMost    = 80.0
 	headLeast    = 48.0
 	headMost     = 420.0
-	headLabelled = 240.0 // from this side on some tokens are written if not all fit
+	headLabelled = 240.0 // at this size or more, some tokens are written if not all fit
 	headsMost    = 240
 )
 
@@ -21,7 +21,7 @@ func (a Attention) layout(t typesetter) picture {
 	n, heads := len(a.Tokens), min(len(a.Patterns), headsMost)
 	colours := a.colouring()
 	note := "rows: queries, columns: keys"
-	// All tokens are written if that fits, else heatmaps are small.
+	// All tokens are written if they fit, otherwise the heatmaps are small.
 	side, across, named := headCell*float64(n), int(math.Ceil(math.Sqrt(float64(heads)))), true
 	one := tiled([]chart{a.chart(t, colours, 0, side, named)}, 1, headGap)
 	across = max(1, min(across, int((pageWidth+headGap)/(one.width+headGap))))
@@ -30,7 +30,7 @@ func (a Attention) layout(t typesetter) picture {
 		across = max(1, min(heads, 16, int(math.Ceil(math.Sqrt(1.5*float64(heads))))))
 		side = max(headLeast, min(headMost, math.Floor((pageWidth+headGap)/float64(across)-headGap)))
 		if cell := math.Floor(density*side/float64(n)) / density; cell > 0 {
-			side = cell * float64(n) // cells of whole pixels
+			side = cell * float64(n) // make cells a whole number of pixels
 		}
 		named = side >= headLabelled && across <= 2
 	}
@@ -53,7 +53,7 @@ func (a Attention) layout(t typesetter) picture {
 	}}
 }
 
-// chart is a head's heatmap, maybe with its tokens.
+// chart returns a head's heatmap, with its tokens if named.
 func (a Attention) chart(t typesetter, colours colouring, h int, side float64, named bool) chart {
 	name := fmt.Sprint("head ", h)
 	if a.Heads != nil {
@@ -73,7 +73,8 @@ func (a Attention) chart(t typesetter, colours colouring, h int, side float64, n
 	return c
 }
 
-// colouring is the colours of all heads: from 0 to the largest value, around 0 if some are below.
+// colouring returns the colours for all heads: from 0 to the largest value, or around 0 if some
+// values are negative.
 func (a Attention) colouring() colouring {
 	var rows [][]float64
 	for _, pattern := range a.Patterns {

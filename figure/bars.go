@@ -14,14 +14,14 @@ import (
 // Sizes of bar charts, in px.
 const (
 	barsWidth  = 460.0
-	barsHeight = 900.0 // the most
-	barPitch   = 19.0  // from bar to bar, the most
-	groupPitch = 15.0  // the same in a group
-	groupGap   = 10.0  // from group to group
-	numberGap  = 4.0   // from a bar's end to its number
+	barsHeight = 900.0 // largest height
+	barPitch   = 19.0  // largest distance between bars
+	groupPitch = 15.0  // the same within a group
+	groupGap   = 10.0  // between groups
+	numberGap  = 4.0   // between a bar's end and its number
 )
 
-// series are the bars' series, a single one without a name.
+// series returns the series; bars without series become one that has no name.
 func (b Bars) series() []BarSeries {
 	if len(b.Series) > 0 {
 		return b.Series
@@ -31,11 +31,11 @@ func (b Bars) series() []BarSeries {
 
 func (b Bars) layout(t typesetter) picture {
 	labels, n := float64(len(b.Labels)), float64(len(b.series()))
-	row := barPitch // from label to label
+	row := barPitch // distance between labels
 	if n > 1 {
 		row = n*groupPitch + groupGap
 	}
-	gap := 1 - n*groupPitch/row // the share of it that is no bar's
+	gap := 1 - n*groupPitch/row // share of it between groups
 	if row = min(row, barsHeight/labels); row <= 3*n {
 		gap = 0
 	}
@@ -45,7 +45,7 @@ func (b Bars) layout(t typesetter) picture {
 	c.names(&c.Y, b.Labels, len(b.Labels), 1.3*labelMost)
 	c.fromTheTop()
 	c.gridded(true, false)
-	share := (1 - gap) / n // of a row's height that a bar has
+	share := (1 - gap) / n // share of a row's height that a bar takes
 	for i, s := range b.series() {
 		b.add(c, i, s.Values, share, (float64(i)-(n-1)/2)*share)
 	}
@@ -56,7 +56,7 @@ func (b Bars) layout(t typesetter) picture {
 	return tiled([]chart{c}, 1, 0).beside(b.legend(t), 12)
 }
 
-// scale is the axis of the bars' lengths: 0 is in it.
+// scale returns the axis of the bars' lengths, which includes 0.
 func (b Bars) scale() scale {
 	s := newScale(false, nil)
 	s.add(0)
@@ -79,7 +79,7 @@ func (b Bars) scale() scale {
 	return s
 }
 
-// errorOf is the half-length of a bar's error bar, 0 for none.
+// errorOf returns the half-length of a bar's error bar, 0 if it has none.
 func (b Bars) errorOf(i int) float64 {
 	if i >= len(b.Errors) || !finite(b.Errors[i]) {
 		return 0
@@ -87,17 +87,18 @@ func (b Bars) errorOf(i int) float64 {
 	return math.Abs(b.Errors[i])
 }
 
-// add adds the bars of a series, thick and below their labels by some rows, with error bars and, where there is room for them,
-// numbers. Where there are more bars than fit, the longest are seen, without error bars.
+// add adds the bars of a series, with the given thickness and offset below their labels in rows,
+// with error bars and, if there is room, numbers. If there are more bars than fit, only the longest
+// ones are visible, without error bars.
 func (b Bars) add(c chart, series int, values []float64, thick, below float64) {
 	labels, n := float64(len(b.Labels)), float64(len(b.series()))
 	if most := int(barsHeight / n); len(values) > most {
 		values, b.Errors = pooled(values, most), nil
 	}
-	rows := labels / float64(len(values)) // that share a bar
+	rows := labels / float64(len(values)) // rows that share a bar
 	half := vg.Length(thick*rows*c.height/labels/2) * px
 	errors := &plotter.XErrorBars{LineStyle: stroke(black, 1), CapWidth: 6 * px}
-	var numbers [2]plotter.Labels // of bars to the left and to the right
+	var numbers [2]plotter.Labels // at bars to the left and to the right
 	for i, v := range values {
 		if !(scale{}).holds(v) {
 			continue
@@ -125,7 +126,7 @@ func (b Bars) add(c chart, series int, values []float64, thick, below float64) {
 	}
 }
 
-// legend lays out the series' names; a single series has none.
+// legend lays out the names of the series; a single series needs no legend.
 func (b Bars) legend(t typesetter) picture {
 	var names []string
 	var keys [][]plot.Thumbnailer
@@ -135,7 +136,7 @@ func (b Bars) legend(t typesetter) picture {
 	return t.legend(names, keys)
 }
 
-// color is that of a series' bar of v.
+// color returns the colour of a series' bar with the value v.
 func (b Bars) color(series int, v float64) color.NRGBA {
 	if len(b.Series) > 0 {
 		return Color(series)
@@ -143,7 +144,7 @@ func (b Bars) color(series int, v float64) color.NRGBA {
 	return Signed(v)
 }
 
-// number is what stands at the end of a bar.
+// number returns the text at the end of a bar.
 func (b Bars) number(v float64) string {
 	if b.Format != "" {
 		return fmt.Sprintf(b.Format, v)

@@ -12,19 +12,19 @@ import (
 
 // Sizes of axes, in px.
 const (
-	labelMost  = 190.0 // a name's length
-	labelPitch = 12.0  // from name to name
+	labelMost  = 190.0 // largest length of a name
+	labelPitch = 12.0  // distance between names
 	tickLength = 3.0
 )
 
-// chart is a plot whose body, the area within its axes, has a size in px.
+// chart is a plot whose body, the area inside its axes, has a given size in px.
 type chart struct {
 	*plot.Plot
 	typesetter    typesetter
 	width, height float64
 }
 
-// chart is an empty one, of a title and axes as all charts have them.
+// chart returns an empty chart with a title and axes in the common style.
 func (t typesetter) chart(title string, width, height float64) chart {
 	c := chart{plot.New(), t, width, height}
 	c.BackgroundColor = nil
@@ -38,20 +38,21 @@ func (t typesetter) chart(title string, width, height float64) chart {
 	return c
 }
 
-// styled is one of gonum's styles of text in our font.
+// styled sets our font in one of gonum's text styles.
 func (t typesetter) styled(s typeset.Style, size float64, bold bool) typeset.Style {
 	s.Color, s.Font, s.Handler = black, sans(size, bold), t
 	return s
 }
 
-// labels says what the axes are.
+// labels sets the axis labels.
 func (c chart) labels(x, y string) {
 	c.X.Label.Text = c.typesetter.cut(Visible(x), labelSize, max(c.width, 120), false)
 	c.Y.Label.Text = c.typesetter.cut(Visible(y), labelSize, max(c.height, 90), false)
 }
 
-// names makes names stand along an axis at 0, 1, 2, ..., as many as fit; labels of nil are numbers. Below they are written across if all
-// fit, or if they are numbers, else upright.
+// names puts n labels along an axis at 0, 1, 2, ..., as many as fit; nil labels become numbers. On
+// the horizontal axis they are written horizontally if all fit, or if they are numbers, otherwise
+// vertically.
 func (c chart) names(a *plot.Axis, labels []string, n int, most float64) {
 	step := c.height / float64(n)
 	if a == &c.X {
@@ -72,26 +73,26 @@ func (c chart) names(a *plot.Axis, labels []string, n int, most float64) {
 	var ticks plot.ConstantTicks
 	for i := 0; i < n; i += shown {
 		if a.Tick.Label.Rotation != 0 {
-			names[i] += " " // apart from the axis
+			names[i] += " " // distance from the axis
 		}
 		ticks = append(ticks, plot.Tick{Value: float64(i), Label: names[i]})
 	}
 	a.Min, a.Max, a.Tick.Marker = -0.5, float64(n)-0.5, ticks
 }
 
-// fromTheTop makes the vertical axis begin at the top.
+// fromTheTop makes the vertical axis run downwards.
 func (c chart) fromTheTop() { c.Y.Scale = plot.InvertedScale{Normalizer: plot.LinearScale{}} }
 
-// drawing is a plotter.
+// drawing is a function that implements plot.Plotter.
 type drawing func(draw.Canvas, *plot.Plot)
 
-// Plot draws over the body.
+// Plot draws on the body.
 func (d drawing) Plot(body draw.Canvas, p *plot.Plot) { d(body, p) }
 
-// put adds a plotter that leaves the body's size alone.
+// put adds a plotter without extending the axes.
 func (c chart) put(p plot.Plotter) { c.Add(drawing(p.Plot)) }
 
-// gridded draws lines at the numbers of the axes.
+// gridded draws grid lines at the numbers of the axes.
 func (c chart) gridded(x, y bool) {
 	grid := &plotter.Grid{}
 	if x {
@@ -103,7 +104,7 @@ func (c chart) gridded(x, y bool) {
 	c.Add(grid)
 }
 
-// image fills the body with the colours of values.
+// image fills the body with the colours of the values.
 func (c chart) image(colours colouring, values [][]float64) {
 	c.Add(drawing(func(body draw.Canvas, _ *plot.Plot) {
 		body.DrawImage(body.Rectangle, colours.image(values, int(math.Round(c.width*density)), int(math.Round(c.height*density))))
@@ -111,10 +112,11 @@ func (c chart) image(colours colouring, values [][]float64) {
 	}))
 }
 
-// edges is the room that a chart's title and axes take around its body.
+// edges is the space that a chart's title and axes take around its body.
 type edges struct{ left, top, right, bottom float64 }
 
-// edges measures, as gonum fits the body into what axes and title leave of a whole: it looks for the whole whose body has the size.
+// edges measures that space. gonum fits the body into what axes and title leave of a given total,
+// so edges searches for the total size whose body has the right size.
 func (c chart) edges() edges {
 	body := vg.Point{X: vg.Length(c.width) * px, Y: vg.Length(c.height) * px}
 	whole := vg.Rectangle{Max: body.Add(vg.Point{X: pageWidth * px, Y: pageWidth * px})}
@@ -132,12 +134,12 @@ func (c chart) paint(p painter) {
 	c.Draw(p.moved(-e.left, -e.top).within(e.left+c.width+e.right, e.top+c.height+e.bottom))
 }
 
-// tiled lays out charts with bodies of one size, several in a row, all bodies in line.
+// tiled lays out charts with bodies of one size, several in a row, with their bodies aligned.
 func tiled(charts []chart, across int, gap float64) picture {
 	var room edges
 	for _, c := range charts {
 		e, low, long := c.edges(), c.X.Label.TextStyle.Width(c.X.Label.Text)/px, c.Y.Label.TextStyle.Width(c.Y.Label.Text)/px
-		left, bottom := (float64(low)-c.width)/2, (float64(long)-c.height)/2 // where labels are longer than the body
+		left, bottom := (float64(low)-c.width)/2, (float64(long)-c.height)/2 // if labels extend beyond the body
 		room = edges{max(room.left, e.left, left), max(room.top, e.top), max(room.right, e.right), max(room.bottom, e.bottom, bottom)}
 	}
 	left, top := math.Ceil(room.left), math.Ceil(room.top)

@@ -8,13 +8,13 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Check says what is wrong with a figure's data: none, rows of different lengths, label counts
-// that do not match, indices out of range. SVG and PNG check first.
+// Check returns an error for invalid data: none at all, rows of different lengths, numbers of
+// labels that do not match, indices out of range. SVG and PNG call it first.
 func Check(f Figure) error {
 	switch f := f.(type) {
 	case Panels:
 		for _, l := range f.Charts {
-			if _, err := l.points(); err != nil { // one without points stays empty
+			if _, err := l.points(); err != nil { // lines without points are drawn empty
 				return named(l, err)
 			}
 		}
@@ -28,14 +28,14 @@ func Check(f Figure) error {
 	}
 }
 
-// named says in which figure an error is.
+// named adds to an error the figure that it concerns.
 func named(f Figure, err error) error {
 	kind := strings.Replace(strings.ToLower(fmt.Sprintf("%T", f)), ".", ": ", 1) // "figure: heatmap"
 	return errors.WithMessagef(err, "%s %q", kind, f.Heading())
 }
 
-// counted wants as many of what belongs to a figure as there is room for; without says what none stands for, "" if there
-// must be some.
+// counted requires as many items as expected; without says what it means to have none, "" if some
+// are required.
 func counted(got, want int, what, without string) error {
 	switch {
 	case got == want:
@@ -46,7 +46,7 @@ func counted(got, want int, what, without string) error {
 	return errors.Errorf("want %d %s, got %d%s", want, what, got, without)
 }
 
-// optional is counted of a list that may be nil.
+// optional does the same for a list that may be nil.
 func optional[T any](list []T, want int, what, without string) error {
 	if list == nil {
 		return nil
@@ -54,7 +54,7 @@ func optional[T any](list []T, want int, what, without string) error {
 	return counted(len(list), want, what, without)
 }
 
-// even wants rows of one length.
+// even requires rows of the same length.
 func even[Row ~[]T, T any](rows []Row, want int, what string) error {
 	for i, row := range rows {
 		if err := counted(len(row), want, what, ""); err != nil {
@@ -88,7 +88,7 @@ func (l Lines) check() error {
 	return err
 }
 
-// points counts the points of all series, which are in order.
+// points counts the points of all series and checks them in order.
 func (l Lines) points() (points int, err error) {
 	if len(l.Series) == 0 {
 		return 0, errors.New("want at least one series, got none")

@@ -7,37 +7,37 @@ import (
 	"gonum.org/v1/plot/palette/brewer"
 )
 
-// Scale is a colour scale: ColorBrewer's colours, evenly spaced, those between them mixed.
+// Scale is a colour scale: evenly spaced colours from ColorBrewer, with mixtures between them.
 type Scale struct{ colors []color.Color }
 
-// Diverging goes from blue (0) over light grey (1/2) to red (1), both halves alike in lightness:
-// a value's sign is its hue, its size its darkness.
+// Diverging goes from blue (0) through light grey (1/2) to red (1), with the same lightness in both
+// halves: the hue shows a value's sign, the darkness its size.
 func Diverging() Scale {
 	colors := slices.Clone(brewer.RdBu[11].Color)
 	slices.Reverse(colors)
 	return Scale{colors}
 }
 
-// Sequential goes from pale yellow (0) over green to dark blue (1), darker all the way.
+// Sequential goes from pale yellow (0) through green to dark blue (1), and becomes steadily darker.
 func Sequential() Scale { return Scale{brewer.YlGnBu[9].Color} }
 
-// Intensity goes from nearly white (0) to dark blue (1), for values of which most are near 0.
+// Intensity goes from nearly white (0) to dark blue (1), for values that are mostly near 0.
 func Intensity() Scale { return Scale{brewer.Blues[9].Color} }
 
-// At is the colour at t in [0, 1]; t beyond is clamped.
+// At returns the colour at t, which is clamped to [0, 1].
 func (s Scale) At(t float64) color.NRGBA {
 	at := max(0, min(1, t)) * float64(len(s.colors)-1)
 	i := min(int(at), len(s.colors)-2)
 	return blend(opaque(s.colors[i]), opaque(s.colors[i+1]), at-float64(i))
 }
 
-// opaque is a colour as sRGB's bytes.
+// opaque converts a colour to sRGB bytes.
 func opaque(c color.Color) color.NRGBA { return color.NRGBAModel.Convert(c).(color.NRGBA) }
 
-// seriesColors is the number of colours of series.
+// seriesColors is the number of colours for series.
 const seriesColors = 6
 
-// Color is the colour of series i of Lines; after the last they begin again.
+// Color returns the colour of series i of Lines; the colours repeat after the last.
 func Color(i int) color.NRGBA {
 	colors := [seriesColors]color.NRGBA{
 		{R: 0x33, G: 0x66, B: 0xaa, A: 0xff},
@@ -50,7 +50,7 @@ func Color(i int) color.NRGBA {
 	return colors[i%seriesColors]
 }
 
-// Signed is the colour of a value by its sign: blue below 0, red above, as in Diverging.
+// Signed returns the colour for a value's sign: blue below 0, red above, as in Diverging.
 func Signed(v float64) color.NRGBA {
 	if v < 0 {
 		return Diverging().At(0.2)
@@ -58,11 +58,11 @@ func Signed(v float64) color.NRGBA {
 	return Diverging().At(0.8)
 }
 
-// What is weaker than its series: error bars, and what a line was before it was smoothed.
+// fade returns a paler colour, for error bars and for a line's values before smoothing.
 func fade(c color.NRGBA) color.NRGBA { return blend(c, white, 0.4) }
 func pale(c color.NRGBA) color.NRGBA { return blend(c, white, 0.65) }
 
-// blend is a colour with a share of another.
+// blend mixes a share of another colour into a colour.
 func blend(c, other color.NRGBA, share float64) color.NRGBA {
 	channel := func(a, b uint8) uint8 { return uint8((1-share)*float64(a) + share*float64(b) + 0.5) }
 	return color.NRGBA{R: channel(c.R, other.R), G: channel(c.G, other.G), B: channel(c.B, other.B), A: 0xff}

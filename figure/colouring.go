@@ -8,16 +8,16 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// colouring is how values become colours.
+// colouring maps values to colours.
 type colouring struct {
 	scale     Scale
-	low, high float64 // the values at the scale's ends
+	low, high float64 // values at the ends of the scale
 	diverging bool
-	none      bool // there is no value
+	none      bool // there are no values
 }
 
-// colouringOf fits a scale to values: around 0 if diverging, else from the smallest to the
-// largest value.
+// colouringOf fits a scale to values: symmetric around 0 if diverging, otherwise from the smallest
+// to the largest value.
 func colouringOf(rows [][]float64, diverging bool) colouring {
 	values := newScale(false, nil)
 	for _, row := range rows {
@@ -36,7 +36,7 @@ func colouringOf(rows [][]float64, diverging bool) colouring {
 	return c
 }
 
-// at is a value's place in the scale, 0 to 1.
+// at returns a value's position in the scale, from 0 to 1.
 func (c colouring) at(v float64) float64 {
 	if c.high == c.low {
 		return 0.5
@@ -44,8 +44,8 @@ func (c colouring) at(v float64) float64 {
 	return max(0, min(1, (v-c.low)/(c.high-c.low)))
 }
 
-// image is an image of so many pixels, values' cells as colours; where cells are smaller than
-// pixels the strongest colour is shown, and no value is transparent.
+// image returns an image of the given size in pixels, with the values' cells as colours. If cells
+// are smaller than pixels, a pixel shows the strongest colour; it is transparent without a value.
 func (c colouring) image(values [][]float64, width, height int) image.Image {
 	const shades = 255
 	palette := color.Palette{color.NRGBA{}}
@@ -71,7 +71,7 @@ func (c colouring) image(values [][]float64, width, height int) image.Image {
 	return picture
 }
 
-// strongest is the strongest value of the columns at x of width places.
+// strongest returns the strongest value of the columns at x, if the image has width pixels.
 func (c colouring) strongest(rows [][]float64, x, width int) float64 {
 	strongest := math.NaN()
 	for _, row := range rows {
@@ -85,13 +85,14 @@ func (c colouring) strongest(rows [][]float64, x, width int) float64 {
 
 // Sizes of a colour bar, in px.
 const (
-	barGap   = 12.0 // from what it explains
+	barGap   = 12.0 // distance from what it explains
 	barWidth = 12.0
-	barLeast = 90.0 // its height
+	barLeast = 90.0 // smallest height
 	barMost  = 320.0
 )
 
-// bar lays out the colours' bar with its numbers next to something of a height; no values need none.
+// bar lays out the colour bar with its numbers next to something of the given height; without
+// values it is empty.
 func (c colouring) bar(t typesetter, beside float64) picture {
 	if c.none {
 		return picture{}
@@ -115,7 +116,7 @@ func (c colouring) bar(t typesetter, beside float64) picture {
 	return tiled([]chart{bar}, 1, 0)
 }
 
-// dark tells whether a value's colour asks for light text.
+// dark tells whether a value's colour needs light text.
 func (c colouring) dark(v float64) bool {
 	return color.GrayModel.Convert(c.scale.At(c.at(v))).(color.Gray).Y < 140
 }

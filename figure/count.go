@@ -2,10 +2,10 @@ package figure
 
 import "strconv"
 
-// Count is the unit in which counts up to largest are drawn, and its name: 1e6 and "million
-// tokens" of tokens.
+// Count returns the unit in which counts up to largest are drawn, and its name: 1e6 and "million
+// tokens" for tokens.
 func Count(of string, largest float64) (unit float64, name string) {
-	const least = 2 // of a unit
+	const least = 2 // smallest largest count, in units
 	for _, u := range []struct {
 		size float64
 		name string
@@ -17,7 +17,7 @@ func Count(of string, largest float64) (unit float64, name string) {
 	return 1, of
 }
 
-// Thousands writes a count with commas: 1,234,567.
+// Thousands formats a count with commas: 1,234,567.
 func Thousands(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	for i := len(digits) - 3; i > 0; i -= 3 {

@@ -11,13 +11,13 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// density is a PNG's pixels in a CSS pixel.
+// density is the number of PNG pixels in a CSS pixel.
 const density = 2
 
-// SVG draws a figure as an SVG picture with a white background, and a dark one where the viewer prefers that
-// (the CSS feature prefers-color-scheme). The picture's size is bounded
-// whatever the data's: labels are thinned, and where values share a pixel the one of the
-// strongest colour is shown. A Table is not drawn.
+// SVG draws a figure as an SVG picture with a white background, or a dark one if the viewer prefers
+// it (the CSS feature prefers-color-scheme). The size of the picture is bounded whatever the data:
+// labels are thinned, and where several values share a pixel, it shows the strongest colour. A
+// Table cannot be drawn.
 func SVG(f Figure) ([]byte, error) {
 	drawn, err := laidOut(f, newTypesetter(false))
 	if err != nil {
@@ -29,22 +29,22 @@ func SVG(f Figure) ([]byte, error) {
 	if _, err := canvas.WriteTo(&text); err != nil {
 		return nil, errors.WithStack(err)
 	}
-	// Fonts of the same widths for viewers without the one measured, and the images' right type.
-	// A quotation mark inside text is escaped: only markup matches.
+	// Other fonts of the same widths for viewers without the one measured, and the right type for
+	// images. A quotation mark in a text is escaped, so only markup matches.
 	svg := bytes.ReplaceAll(text.Bytes(), []byte(`style="font-family:Liberation Sans;`), []byte(`style="font-family:Liberation Sans,Arial,Helvetica,sans-serif;`))
 	svg = bytes.ReplaceAll(svg, []byte(`font-variant:none;`), nil)
 	svg = bytes.ReplaceAll(svg, []byte(`href="data:image/jpg;`), []byte(`href="data:image/png;`))
 	return bytes.Replace(svg, []byte("<g "), []byte(darkSheet+"<g "), 1), nil
 }
 
-// darkSheet inverts the lightness of a picture, whose size is in points, where its viewer prefers dark pages; hues are kept. A viewer
-// that knows nothing of it shows the light one.
+// darkSheet inverts the lightness of a picture, whose size is in points, if its viewer prefers dark
+// pages; hues stay the same. Viewers without that feature show the light picture.
 const darkSheet = `<style>:root{color-scheme:light dark}
 @media (prefers-color-scheme:dark){svg[width$=pt]{filter:invert(.94) hue-rotate(180deg)}}</style>
 `
 
-// PNG draws a figure as a PNG picture, two pixels a CSS pixel, as SVG does. Characters that the
-// font has no glyph for are written \u4E2D. A Table is not drawn.
+// PNG draws a figure as SVG does, as a PNG picture with two pixels for each CSS pixel. Characters
+// that the font lacks are written like \u4E2D. A Table cannot be drawn.
 func PNG(f Figure) ([]byte, error) {
 	drawn, err := laidOut(f, newTypesetter(true))
 	if err != nil {
@@ -59,14 +59,14 @@ func PNG(f Figure) ([]byte, error) {
 	return file.Bytes(), nil
 }
 
-// onto paints the picture.
+// onto draws the picture on a canvas.
 func (d picture) onto(canvas vg.Canvas, escape bool) {
 	p := painter{typesetter: newTypesetter(escape), canvas: canvas, bottom: d.height}
 	p.fill(0, 0, d.width, d.height, white)
 	d.paint(p)
 }
 
-// laidOut is a figure's picture.
+// laidOut returns the picture of a figure.
 func laidOut(f Figure, t typesetter) (picture, error) {
 	if err := Check(f); err != nil {
 		return picture{}, err
@@ -81,10 +81,11 @@ func laidOut(f Figure, t typesetter) (picture, error) {
 // Sizes of pictures, in px.
 const (
 	margin    = 14.0  // around a picture
-	pageWidth = 800.0 // what a page shows without scaling; wide figures stay within it where their data allow
+	pageWidth = 800.0 // width that a page shows without scaling; wide figures stay within it if their data allow
 )
 
-// framed puts a title above a picture and a margin around it; both sizes become whole numbers.
+// framed puts a title above a picture and a margin around it, and rounds both sizes to whole
+// numbers.
 func (t typesetter) framed(title string, inner picture) picture {
 	width := math.Ceil(max(inner.width, 260))
 	lines := t.wrap(Visible(title), titleSize, width, true, 3)

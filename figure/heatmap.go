@@ -11,18 +11,18 @@ import (
 
 // Sizes of heatmaps, in px.
 const (
-	bodyMost = 720.0 // a side
+	bodyMost = 720.0 // largest length of a side
 	cellMost = 30.0
-	cellWide = 60.0 // a cell's width where its column's label asks for it
+	cellWide = 60.0 // largest width of a cell with a wide column label
 
-	textCellHigh  = 18.0 // of cells that have texts
+	textCellHigh  = 18.0 // height of cells with texts
 	textCellWide  = 72.0
-	textCellLeast = 20.0   // no texts in narrower cells
-	textBodyMost  = 2000.0 // of a side
-	textCellEdge  = 3.0    // between a text and its cell's sides
+	textCellLeast = 20.0   // narrower cells have no texts
+	textBodyMost  = 2000.0 // largest side with texts
+	textCellEdge  = 3.0    // between a text and the sides of its cell
 )
 
-// namesOf are the labels of n rows or columns.
+// namesOf returns the labels of n rows or columns.
 func namesOf(labels []string, n int) []string {
 	names := make([]string, n)
 	for i := range names {
@@ -35,11 +35,11 @@ func namesOf(labels []string, n int) []string {
 	return names
 }
 
-// cellSide is a side of n cells: whole device pixels, as large as fits.
+// cellSide returns the side of n cells: as large as fits, in whole device pixels.
 func cellSide(n int, most float64) float64 {
 	side := min(most, math.Floor(density*bodyMost/float64(n))/density)
 	if side == 0 {
-		return bodyMost / float64(n) // cells share pixels
+		return bodyMost / float64(n) // several cells share a pixel
 	}
 	return side
 }
@@ -68,8 +68,8 @@ func (h Heatmap) layout(t typesetter) picture {
 	return tiled([]chart{c}, 1, 0).beside(colours.bar(t, c.height), barGap)
 }
 
-// cellWidth is the columns' width: the rows' height, more where the columns' names ask for it, or
-// where there are few.
+// cellWidth returns the columns' width: the rows' height, or more if the columns' names need it or
+// there are few columns.
 func (h Heatmap) cellWidth(t typesetter, columns int, height float64) float64 {
 	side := cellSide(columns, cellMost)
 	if h.Columns != nil {
@@ -83,7 +83,7 @@ func (h Heatmap) cellWidth(t typesetter, columns int, height float64) float64 {
 	return side
 }
 
-// textCellWidth is the cells' width if they have texts that can be read.
+// textCellWidth returns the cells' width if their texts can be read.
 func (h Heatmap) textCellWidth(t typesetter) (width float64, ok bool) {
 	if h.Cells == nil || float64(len(h.Cells))*textCellHigh > textBodyMost {
 		return 0, false
@@ -96,7 +96,7 @@ func (h Heatmap) textCellWidth(t typesetter) (width float64, ok bool) {
 	return width, width >= textCellLeast
 }
 
-// addTexts writes the cells' texts, light ones on dark colours.
+// addTexts writes the cells' texts, in a light colour on dark cells.
 func (h Heatmap) addTexts(c chart, colours colouring, width float64) {
 	style := c.typesetter.styled(c.X.Tick.Label, noteSize, false)
 	style.Rotation, style.XAlign, style.YAlign = 0, draw.XCenter, middle

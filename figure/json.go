@@ -6,13 +6,13 @@ import (
 	"strconv"
 )
 
-// Numbers are null in JSON where they are not finite; null is read as NaN.
+// Numbers are written to JSON with null for values that are not finite; null is read as NaN.
 type Numbers []float64
 
 // Matrix is rows of Numbers.
 type Matrix [][]float64
 
-// MarshalJSON writes null for what is not finite.
+// MarshalJSON writes null for values that are not finite.
 func (f Numbers) MarshalJSON() ([]byte, error) {
 	if f == nil {
 		return []byte("null"), nil
@@ -48,7 +48,7 @@ func (f *Numbers) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// MarshalJSON writes null for what is not finite.
+// MarshalJSON writes null for values that are not finite.
 func (m Matrix) MarshalJSON() ([]byte, error) {
 	var rows []Numbers
 	for _, row := range m {
@@ -70,7 +70,7 @@ func (m *Matrix) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// finite says whether a value can be shown.
+// finite tells whether a value can be shown.
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 type plainEdge WiringEdge
@@ -80,7 +80,7 @@ type edgeJSON struct {
 	Weight *float64 `json:"weight"`
 }
 
-// MarshalJSON writes the edge, null for a weight that is not finite.
+// MarshalJSON writes the edge, with null for a weight that is not finite.
 func (e WiringEdge) MarshalJSON() ([]byte, error) {
 	written := edgeJSON{plainEdge: plainEdge(e)}
 	if finite(e.Weight) {
@@ -89,7 +89,7 @@ func (e WiringEdge) MarshalJSON() ([]byte, error) {
 	return json.Marshal(written)
 }
 
-// UnmarshalJSON reads an edge, null as NaN.
+// UnmarshalJSON reads an edge, with null as NaN.
 func (e *WiringEdge) UnmarshalJSON(text []byte) error {
 	var read edgeJSON
 	if err := json.Unmarshal(text, &read); err != nil {

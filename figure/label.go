@@ -7,9 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// Label is a token's text as figures show it: a space is "␣", a line feed "⏎", a tab "⇥", a
-// carriage return "\r"; other control and format characters are written "\u00AD", bytes that are
-// no UTF-8 "\xFF", and the empty token is "∅". A label's label is itself.
+// Label returns a token's text as figures show it: a space is "␣", a line feed "⏎", a tab "⇥", a
+// carriage return "\r"; other control and format characters are written like "\u00AD", bytes that
+// are not UTF-8 like "\xFF", and the empty token is "∅". Applying Label to a label does not change
+// it.
 func Label(token string) string {
 	if token == "" {
 		return "∅"
@@ -17,11 +18,11 @@ func Label(token string) string {
 	return show(token, "␣")
 }
 
-// Visible is a text (a title, a cell) with what is invisible made visible, apart from spaces.
+// Visible makes the invisible characters of a text (a title, a cell) visible, except spaces.
 func Visible(text string) string { return show(text, " ") }
 
-// Name is a row's, column's or series' name made visible: spaces at its ends, too, as the name
-// may be a token's.
+// Name makes the name of a row, column or series visible, including spaces at its ends, because it
+// may be a token.
 func Name(text string) string {
 	inner := strings.Trim(text, " ")
 	left := len(text) - len(strings.TrimLeft(text, " "))
@@ -31,7 +32,7 @@ func Name(text string) string {
 	return strings.Repeat("␣", left) + Visible(inner) + strings.Repeat("␣", len(text)-left-len(inner))
 }
 
-// show rewrites invisible characters; space stands for U+0020.
+// show rewrites invisible characters; space replaces U+0020.
 func show(text, space string) string {
 	var b strings.Builder
 	for i, r := range text {

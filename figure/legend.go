@@ -10,11 +10,12 @@ import (
 // Sizes of legends.
 const (
 	legendKey  = 24.0  // px
-	legendMost = 220.0 // a name's length, px
+	legendMost = 220.0 // largest length of a name, px
 	legendRows = 24
 )
 
-// legend lays out series' names, each after its key, those beyond legendRows as their number. No names need no room.
+// legend lays out the names of series, each after its key, and the number of those beyond
+// legendRows. Without names it is empty.
 func (t typesetter) legend(names []string, keys [][]plot.Thumbnailer) picture {
 	if len(names) == 0 {
 		return picture{}

@@ -14,22 +14,22 @@ import (
 const (
 	linesWidth  = 560.0
 	linesHeight = 360.0
-	panelWidth  = 420.0 // of one of several
+	panelWidth  = 420.0 // width of one of several panels
 	panelHeight = 320.0
-	pointsMost  = 2000 // of a line; more are thinned
+	pointsMost  = 2000 // largest number of points of a line; more are thinned
 	pointsTotal = 80000
-	rawMost     = 800 // of a line before it was smoothed
-	marksMost   = 60  // on a line
+	rawMost     = 800 // the same for the values before smoothing
+	marksMost   = 60  // largest number of marks on a line
 	lineWidth   = 1.8
 )
 
 func (l Lines) layout(t typesetter) picture {
 	whole := l
-	whole.Title = "" // the frame has it
+	whole.Title = "" // the frame shows the title
 	return Panels{Charts: []Lines{whole}}.layout(t)
 }
 
-// Drawable says whether a point has a place: a picture without one is empty.
+// Drawable tells whether any point can be drawn; otherwise the picture is empty.
 func (l Lines) Drawable() bool {
 	for _, s := range l.Series {
 		if len(s.segments(s.Y, scale{log: l.LogX}, scale{log: l.LogY})) > 0 {
@@ -39,7 +39,7 @@ func (l Lines) Drawable() bool {
 	return false
 }
 
-// scales are the axes, over all points and error bars that have a place on both.
+// scales returns the axes that span all points and error bars which can be drawn on both.
 func (l Lines) scales() (x, y scale) {
 	x, y = newScale(l.LogX, l.XTicks), newScale(l.LogY, nil)
 	for _, s := range l.Series {
@@ -56,13 +56,13 @@ func (l Lines) scales() (x, y scale) {
 			y.add(v)
 		}
 	}
-	if x.low > x.high { // nothing to show
+	if x.low > x.high { // there is nothing to show
 		x.low, x.high, y.low, y.high = 1, 10, 1, 10
 	}
 	return x.widened(), y.widened()
 }
 
-// half is the half-length of point i's error bar, 0 if there is none.
+// half returns the half-length of point i's error bar, 0 if there is none.
 func (s Series) half(i int) float64 {
 	if s.Error == nil || !finite(s.Error[i]) {
 		return 0
@@ -70,7 +70,7 @@ func (s Series) half(i int) float64 {
 	return math.Abs(s.Error[i])
 }
 
-// own is the number of the colour of series i.
+// own returns the number of the colour of series i.
 func (l Lines) own(i int) int {
 	if like := l.Series[i].Like; like > 0 && like <= len(l.Series) {
 		return like - 1
@@ -78,18 +78,18 @@ func (l Lines) own(i int) int {
 	return i
 }
 
-// styleOf is how line i is drawn: colours, then the same dashed, then dotted.
+// styleOf returns the style of line i: the colours in turn, then the same dashed, then dotted.
 func styleOf(i int) draw.LineStyle {
 	return stroke(Color(i), lineWidth, [][]vg.Length{nil, {7 * px, 3 * px}, {2 * px, 3 * px}, {9 * px, 3 * px, 2 * px, 3 * px}}[i/seriesColors%4]...)
 }
 
-// markOf is how a mark of series i is drawn.
+// markOf returns the style of marks of series i.
 func markOf(i int) draw.GlyphStyle {
 	return draw.GlyphStyle{Color: Color(i), Radius: 2.7 * px, Shape: draw.CircleGlyph{}}
 }
 
-// add adds the series to a chart with these scales, each thinned to at most most points; what they were before they were smoothed
-// comes first.
+// add adds the series to a chart with these scales, each thinned to at most most points. Values
+// before smoothing are drawn first, below the lines.
 func (l Lines) add(c chart, x, y scale, most int) {
 	for i, s := range l.Series {
 		for _, segment := range s.segments(s.Raw, x, y) {
@@ -116,7 +116,7 @@ func (l Lines) add(c chart, x, y scale, most int) {
 	}
 }
 
-// segments are pieces of a line through values of the series, between points that have no place.
+// segments splits a line through values of the series at the points that cannot be drawn.
 func (s Series) segments(values []float64, x, y scale) []plotter.XYs {
 	var segments []plotter.XYs
 	broken := true
@@ -134,7 +134,7 @@ func (s Series) segments(values []float64, x, y scale) []plotter.XYs {
 	return segments
 }
 
-// errorBars are the series', each as far as the axis goes.
+// errorBars returns the error bars of the series, clipped to the axis.
 func (s Series) errorBars(x, y scale, c color.Color, most int) *plotter.YErrorBars {
 	bars := &plotter.YErrorBars{LineStyle: stroke(c, 1.2), CapWidth: 6 * px}
 	for i := 0; i < len(s.Error); i += (len(s.Error) + most - 1) / most {
@@ -146,7 +146,7 @@ func (s Series) errorBars(x, y scale, c color.Color, most int) *plotter.YErrorBa
 	return bars
 }
 
-// legend lays out the series' names; a single one without a name needs none.
+// legend lays out the names of the series; a single series without a name needs no legend.
 func (l Lines) legend(t typesetter) picture {
 	if len(l.Series) == 1 && l.Series[0].Name == "" {
 		return picture{}

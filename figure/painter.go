@@ -15,7 +15,7 @@ type picture struct {
 	paint         func(p painter)
 }
 
-// beside puts another picture to the right of one, bodies in line.
+// beside puts another picture to the right of this one, with the bodies aligned.
 func (d picture) beside(other picture, gap float64) picture {
 	if other.width == 0 {
 		return d
@@ -27,7 +27,7 @@ func (d picture) beside(other picture, gap float64) picture {
 	}}
 }
 
-// painter draws on a canvas in px from a corner rightwards and down.
+// painter draws on a canvas, in px from a corner to the right and down.
 type painter struct {
 	typesetter
 	canvas vg.Canvas
@@ -35,7 +35,7 @@ type painter struct {
 	bottom float64 // the canvas' height
 }
 
-// moved is the painter with its corner elsewhere.
+// moved returns the painter with its corner at another point.
 func (p painter) moved(x, y float64) painter {
 	p.x, p.y = p.x+x, p.y+y
 	return p
@@ -54,15 +54,16 @@ var (
 	outline = color.NRGBA{R: 0x99, G: 0x99, B: 0x99, A: 0xff}
 )
 
-// textStyle is how text is written; the zero value is black, of tickSize, to the right of its point.
+// textStyle is the style of a text; the zero value is black, of tickSize, to the right of its
+// point.
 type textStyle struct {
 	size  float64
 	bold  bool
 	color color.Color
-	align float64 // how much of its width is left of its point
+	align float64 // share of its width that lies left of its point
 }
 
-// text writes a line; the point is at half its letters' height.
+// text writes a line; the point is at half the height of its letters.
 func (p painter) text(x, y float64, text string, style textStyle) {
 	if style.size == 0 {
 		style.size = tickSize
@@ -73,12 +74,12 @@ func (p painter) text(x, y float64, text string, style textStyle) {
 	p.Draw(p.canvas, text, typeset.Style{Color: style.color, Font: sans(style.size, style.bold), XAlign: typeset.XAlignment(-style.align), YAlign: middle}, p.point(x, y))
 }
 
-// within is a canvas of gonum's for a rectangle from the corner on.
+// within returns a gonum canvas for a rectangle at the corner.
 func (p painter) within(width, height float64) draw.Canvas {
 	return draw.Canvas{Canvas: p.canvas, Rectangle: vg.Rectangle{Min: p.point(0, height), Max: p.point(width, 0)}}
 }
 
-// stroke is a line's style; its width is in px.
+// stroke returns a line style with the given width in px.
 func stroke(c color.Color, width float64, dashes ...vg.Length) draw.LineStyle {
 	return draw.LineStyle{Color: c, Width: vg.Length(width) * px, Dashes: dashes}
 }

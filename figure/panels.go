@@ -1,10 +1,10 @@
 package figure
 
-// panelGap is between charts, in px.
+// panelGap is the distance between charts, in px.
 const panelGap = 14.0
 
 func (p Panels) layout(t typesetter) picture {
-	joint, series := p.Charts[0], 0 // what axes and legend are of
+	joint, series := p.Charts[0], 0 // the chart that axes and legend are made from
 	joint.Series = nil
 	for _, l := range p.Charts {
 		joint.Series, series = append(joint.Series, l.Series...), max(series, len(l.Series))

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// typicalRange is the raw values' low and high end without the most extreme hundredth at each, which
-// would leave little room for the rest; nil: there is nothing raw.
+// typicalRange returns the range of the raw values without the most extreme hundredth at each end,
+// which would leave little room for the rest; nil if there are no raw values.
 func (s Series) typicalRange(y scale) []float64 {
 	var values []float64
 	for _, v := range s.Raw {
@@ -22,20 +22,20 @@ func (s Series) typicalRange(y scale) []float64 {
 	return []float64{values[extreme], values[len(values)-1-extreme]}
 }
 
-// windows is how many windows of the moving average a curve is long.
+// windows is the length of a curve in windows of its moving average.
 const windows = 50
 
-// Smoothed is the series as its moving average, with its own values as Raw. A window is about a
-// fiftieth of the values, and shorter where the curve begins, which is steep in a loss. Values that
-// are not finite are left out; where a window has no other, the average is NaN. Few values stay as
-// they are.
+// Smoothed returns the series with its moving average as Y and its own values as Raw. A window
+// covers about a fiftieth of the values, and less where the curve begins, because a loss is steep
+// there. The average skips values that are not finite; if a window has no others, it is NaN. A
+// series with few values stays unchanged.
 func (s Series) Smoothed() Series {
 	half := len(s.Y) / windows
 	if half == 0 {
 		return s
 	}
 	n := float64(len(s.Y))
-	sums, counts := make([]float64, len(s.Y)+1), make([]float64, len(s.Y)+1) // of the values before
+	sums, counts := make([]float64, len(s.Y)+1), make([]float64, len(s.Y)+1) // sums over the values before each
 	for i, v := range s.Y {
 		sums[i+1], counts[i+1] = sums[i], counts[i]
 		if finite(v) {

@@ -6,34 +6,35 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// scale is an axis of numbers: what is at its ends.
+// scale is an axis of numbers, given by the values at its ends.
 type scale struct {
 	low, high float64
 	log       bool
-	numbers   []float64 // where the numbers stand; nil: chosen
+	numbers   []float64 // where to put numbers; nil: chosen automatically
 }
 
-// newScale is one that holds nothing yet.
+// newScale returns a scale that contains no values yet.
 func newScale(log bool, numbers []float64) scale {
 	return scale{math.Inf(1), math.Inf(-1), log, numbers}
 }
 
-// mostDrawn is the largest number that has a place: spans and ratios of such are finite.
+// mostDrawn is the largest number that can be drawn: differences and ratios of such numbers are
+// finite.
 const mostDrawn = 1e150
 
-// holds says whether a value has a place.
+// holds tells whether a value can be drawn on the scale.
 func (s scale) holds(v float64) bool {
 	return math.Abs(v) <= mostDrawn && (v >= 1/mostDrawn || !s.log)
 }
 
-// add makes room for a value.
+// add extends the scale to a value.
 func (s *scale) add(v float64) {
 	if s.holds(v) {
 		s.low, s.high = min(s.low, v), max(s.high, v)
 	}
 }
 
-// widened is the scale with a little room at both ends, much around a single value.
+// widened returns the scale with a little room at both ends, or much room around a single value.
 func (s scale) widened() scale {
 	const room = 0.03
 	switch gap := room * (s.high - s.low); {
@@ -50,7 +51,7 @@ func (s scale) widened() scale {
 	return s
 }
 
-// onto makes an axis of the scale.
+// onto applies the scale to an axis.
 func (s scale) onto(a *plot.Axis) {
 	a.Min, a.Max, a.Tick.Marker = s.low, s.high, plot.ConstantTicks(s.ticks(7))
 	if s.log {

@@ -7,12 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// NewTable is a table without rows: its title, a letter a column for its alignment, l or r, and the header.
+// NewTable returns a table without rows, with its title, the alignment of each column, l or r, and
+// the header.
 func NewTable(title, align string, header ...string) Table {
 	return Table{Title: title, Align: align, Header: header}
 }
 
-// Row adds a row: texts as they are, float64 with four digits, anything else as fmt.Sprint has it.
+// Row adds a row: texts unchanged, float64 with four digits, other values as fmt.Sprint formats
+// them.
 func (t *Table) Row(cells ...any) {
 	row := make([]string, len(cells))
 	for i, cell := range cells {
@@ -25,8 +27,8 @@ func (t *Table) Row(cells ...any) {
 	t.Rows = append(t.Rows, row)
 }
 
-// Text returns the table's lines, columns aligned and two spaces apart, the title and the header
-// (if any) first, the note last. Control characters in cells are shown visibly.
+// Text returns the table as lines with aligned columns two spaces apart: title and header (if any)
+// first, the note last. Control characters in cells are made visible.
 func (t Table) Text() string {
 	rows := t.Visible()
 	widths := t.widths(rows)
@@ -50,8 +52,8 @@ func (t Table) Text() string {
 	return text.String()
 }
 
-// Markdown returns the table as a pipe table of GitHub Flavored Markdown, with the title in bold
-// above it and the note below. Pipes and backslashes in cells are escaped, control characters are shown visibly.
+// Markdown returns a pipe table of GitHub Flavored Markdown, with the title in bold above it and
+// the note below. Pipes and backslashes in cells are escaped, control characters made visible.
 func (t Table) Markdown() string {
 	columns := t.columns()
 	if columns == 0 {
@@ -59,7 +61,7 @@ func (t Table) Markdown() string {
 	}
 	cell := func(s string) string { return markdownEscaper.Replace(Visible(s)) }
 	rows := t.filled(cell)
-	if len(t.Header) == 0 { // the format knows no table without a header
+	if len(t.Header) == 0 { // the format has no table without a header
 		rows = append([][]string{make([]string, columns)}, rows...)
 	}
 	var text strings.Builder
@@ -89,21 +91,22 @@ func (t Table) Markdown() string {
 // markdownEscaper keeps a cell's text from ending the cell or starting markup.
 var markdownEscaper = strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", "&", "&amp;", "[", `\[`)
 
-// CSV returns header and rows as RFC 4180 records; title and note are left out, cells stay as they are.
+// CSV returns header and rows as RFC 4180 records, with unchanged cells and without title and note.
 func (t Table) CSV() string {
 	var text strings.Builder
 	w := csv.NewWriter(&text)
 	for _, row := range t.filled(func(s string) string { return s }) {
-		w.Write(row) // a strings.Builder takes everything
+		w.Write(row) // a strings.Builder never fails
 	}
 	w.Flush()
 	return text.String()
 }
 
-// Visible returns header (if any) and rows, all of one length, with what is invisible made visible.
+// Visible returns the header (if any) and the rows, padded to one length, with invisible characters
+// made visible.
 func (t Table) Visible() [][]string { return t.filled(Visible) }
 
-// columns is the length of the longest row.
+// columns returns the length of the longest row.
 func (t Table) columns() int {
 	columns := len(t.Header)
 	for _, row := range t.Rows {
@@ -112,7 +115,7 @@ func (t Table) columns() int {
 	return columns
 }
 
-// filled returns header (if any) and rows, all of one length, each cell rewritten.
+// filled returns the header (if any) and the rows, padded to one length, with each cell rewritten.
 func (t Table) filled(rewrite func(string) string) [][]string {
 	var rows [][]string
 	columns := t.columns()
@@ -142,7 +145,7 @@ func (t Table) widths(rows [][]string) []int {
 	return widths
 }
 
-// line is one row of the text.
+// line returns one row as text.
 func (t Table) line(row []string, widths []int) string {
 	var line strings.Builder
 	for c, cell := range row {
@@ -159,5 +162,5 @@ func (t Table) line(row []string, widths []int) string {
 	return strings.TrimRight(line.String(), " ") + "\n"
 }
 
-// Right says whether column c is aligned to the right.
+// Right tells whether column c is aligned to the right.
 func (t Table) Right(c int) bool { return c < len(t.Align) && t.Align[c] == 'r' }

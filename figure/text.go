@@ -14,30 +14,30 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// px is a CSS pixel, the unit of all sizes here.
+// px is a CSS pixel, the unit of all sizes in this package.
 const px = 0.75 * vg.Length(1)
 
 // Sizes of text, in px.
 const (
 	titleSize = 14.0
-	labelSize = 12.0 // axes' labels, legends
+	labelSize = 12.0 // axis labels and legends
 	tickSize  = 11.0 // numbers and names along axes
 	noteSize  = 10.0
 	tinySize  = 8.5 // names along crowded axes
 )
 
-// typesetter measures and writes text, that of gonum's plots, too. The font has no glyphs for the signs
-// that stand for invisible characters: they are drawn.
+// typesetter measures and writes text, also that of gonum's plots. The font has no glyphs for the
+// signs that stand for invisible characters, so typesetter draws them.
 type typesetter struct {
 	typeset.Plain
-	escape bool // write out characters that the font has no glyph for; else leave them to the viewer's fonts
+	escape bool // write codes for characters that the font lacks; otherwise leave them to the viewer's fonts
 }
 
 func newTypesetter(escape bool) typesetter {
 	return typesetter{typeset.Plain{Fonts: font.NewCache(liberation.Collection())}, escape}
 }
 
-// sans is the font of a size in px.
+// sans returns the font of a size in px.
 func sans(size float64, bold bool) font.Font {
 	f := font.Font{Typeface: "Liberation", Variant: "Sans", Size: vg.Length(size) * px}
 	if bold {
@@ -46,10 +46,10 @@ func sans(size float64, bold bool) font.Font {
 	return f
 }
 
-// middle aligns text with the middle of its capitals' height.
+// middle centres text vertically on its capital letters.
 const middle = typeset.YAlignment(-0.31)
 
-// Box is the size of a line.
+// Box returns the size of a line.
 func (t typesetter) Box(line string, f font.Font) (width, height, depth vg.Length) {
 	_, height, depth = t.Plain.Box("", f)
 	for _, r := range t.runs(line, f) {
@@ -74,19 +74,19 @@ func (t typesetter) Draw(c vg.Canvas, line string, style typeset.Style, at vg.Po
 	c.Pop()
 }
 
-// run is a piece of a text: of characters of the font, or a glyph that is drawn.
+// run is a piece of text: characters of the font, or a glyph to draw.
 type run struct {
 	text  string
 	glyph *glyph
 	width vg.Length
 }
 
-// runs splits a text.
+// runs splits a text into runs.
 func (t typesetter) runs(text string, f font.Font) []run {
 	face := t.Fonts.Lookup(f, f.Size)
 	var runs []run
 	var plain strings.Builder
-	wider := vg.Length(0) // by characters that the font lacks
+	wider := vg.Length(0) // extra width of characters that the font lacks
 	flush := func() {
 		if plain.Len() > 0 {
 			runs = append(runs, run{text: plain.String(), width: face.Width(plain.String()) + wider})
@@ -97,7 +97,7 @@ func (t typesetter) runs(text string, f font.Font) []run {
 	var buffer sfnt.Buffer
 	for _, r := range text {
 		if r == '∅' {
-			r = 'Ø' // which the font has
+			r = 'Ø' // a character of the same shape that the font has
 		}
 		if s := drawnGlyph(r); s != nil {
 			flush()
@@ -119,13 +119,13 @@ func (t typesetter) runs(text string, f font.Font) []run {
 	return runs
 }
 
-// width is a line's width in px.
+// width returns a line's width in px.
 func (t typesetter) width(text string, size float64, bold bool) float64 {
 	width, _, _ := t.Box(text, sans(size, bold))
 	return float64(width / px)
 }
 
-// widest is the width of the widest of texts.
+// widest returns the largest width of some texts.
 func (t typesetter) widest(texts []string, size float64) float64 {
 	width := 0.0
 	for _, text := range texts {
@@ -134,7 +134,7 @@ func (t typesetter) widest(texts []string, size float64) float64 {
 	return width
 }
 
-// cut shortens a text to a width, "…" for what is left out.
+// cut shortens a text to a width, with "…" for what it leaves out.
 func (t typesetter) cut(text string, size, width float64, bold bool) string {
 	if utf8.RuneCountInString(text) > 2000 {
 		text = string([]rune(text)[:2000]) + "…"
@@ -143,7 +143,7 @@ func (t typesetter) cut(text string, size, width float64, bold bool) string {
 		return text
 	}
 	runes := []rune(text)
-	low, high := 0, len(runes) // so many fit, so many do not
+	low, high := 0, len(runes) // low characters fit, high or more do not
 	for high-low > 1 {
 		if middle := (low + high) / 2; t.width(string(runes[:middle])+"…", size, bold) <= width {
 			low = middle
@@ -154,7 +154,7 @@ func (t typesetter) cut(text string, size, width float64, bold bool) string {
 	return string(runes[:low]) + "…"
 }
 
-// wrap breaks a text at spaces into at most some lines of a width.
+// wrap breaks a text at spaces into at most the given number of lines.
 func (t typesetter) wrap(text string, size, width float64, bold bool, lines int) []string {
 	words := strings.Fields(text)
 	var wrapped []string
@@ -172,7 +172,7 @@ func (t typesetter) wrap(text string, size, width float64, bold bool, lines int)
 	return wrapped
 }
 
-// write writes a line from a point of its baseline on.
+// write writes a line that starts at a point of its baseline.
 func (t typesetter) write(c vg.Canvas, at vg.Point, line string, style typeset.Style) {
 	for _, r := range t.runs(line, style.Font) {
 		if r.glyph != nil {
@@ -184,13 +184,13 @@ func (t typesetter) write(c vg.Canvas, at vg.Point, line string, style typeset.S
 	}
 }
 
-// glyph is a drawn character: strokes through points, in ems from the baseline's left end.
+// glyph is a character to draw: strokes through points, in ems from the left end of the baseline.
 type glyph struct {
 	advance float64
 	strokes [][][2]float64
 }
 
-// drawnGlyph is the glyph for a character, nil if the font has it.
+// drawnGlyph returns the glyph for a character, nil if the font has it.
 func drawnGlyph(r rune) *glyph {
 	switch r {
 	case '␣':
@@ -203,7 +203,7 @@ func drawnGlyph(r rune) *glyph {
 	return nil
 }
 
-// draw draws the glyph from a point of the baseline on.
+// draw draws the glyph at a point of the baseline.
 func (s *glyph) draw(c draw.Canvas, at vg.Point, style typeset.Style) {
 	em := style.Font.Size
 	for _, stroke := range s.strokes {

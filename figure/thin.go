@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/plot/plotter"
 )
 
-// every is the smallest round number k such that k steps of a size hold what is needed: every
-// k-th of many labels is shown.
+// every returns the smallest round number k for which k steps of the given size provide the needed
+// space: every k-th of many labels is shown.
 func every(step, needed float64) int {
 	for power := 1; ; power *= 10 {
 		for _, factor := range []int{1, 2, 5} {
@@ -18,8 +18,8 @@ func every(step, needed float64) int {
 	}
 }
 
-// stronger returns the value of the stronger colour: the one farther from 0 if diverging, else
-// the larger; anything is stronger than no value.
+// stronger returns the value with the stronger colour: the one farther from 0 if diverging,
+// otherwise the larger one; NaN, no value, is weaker than any.
 func stronger(a, b float64, diverging bool) float64 {
 	switch {
 	case !finite(b):
@@ -32,7 +32,7 @@ func stronger(a, b float64, diverging bool) float64 {
 	return a
 }
 
-// pooled shortens values to a length: the strongest of those that share a place.
+// pooled shortens values to a length, keeping the strongest value at each place.
 func pooled(values []float64, length int) []float64 {
 	short := make([]float64, length)
 	for i := range short {
@@ -45,14 +45,14 @@ func pooled(values []float64, length int) []float64 {
 	return short
 }
 
-// share is the range of n things that have place i of length places: at least one.
+// share returns the range of n things, at least one, that fall on place i of length places.
 func share(i, length, n int) (from, to int) {
 	from = i * n / length
 	return from, max(from+1, (i+1)*n/length)
 }
 
-// extremes thins points to at most most: the first and last, and of each of the segments between
-// the lowest and the highest, in their order.
+// extremes thins points to at most most: it keeps the first and the last, and between them the
+// lowest and highest point of each segment, in order.
 func extremes(points plotter.XYs, most int) plotter.XYs {
 	if len(points) <= most {
 		return points
@@ -78,7 +78,7 @@ func extremes(points plotter.XYs, most int) plotter.XYs {
 	return append(thin, points[len(points)-1])
 }
 
-// spread thins points to at most most, evenly.
+// spread thins points evenly to at most most.
 func spread(points plotter.XYs, most int) plotter.XYs {
 	var thin plotter.XYs
 	for i := 0; i < len(points); i += (len(points) + most - 1) / most {

@@ -7,7 +7,8 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// ticks are about so many round numbers in [low, high]: multiples of 1, 2 or 5 times a power of ten.
+// ticks returns about the given number of round numbers in [low, high]: multiples of 1, 2 or 5
+// times a power of ten.
 func ticks(low, high float64, about int) []plot.Tick {
 	if !(high > low) {
 		return []plot.Tick{{Value: low, Label: number(low)}}
@@ -28,12 +29,12 @@ func ticks(low, high float64, about int) []plot.Tick {
 		if v > high+1e-9*step || !finite(v) {
 			break
 		}
-		at = append(at, plot.Tick{Value: v + 0, Label: multiple(v+0, step, max(math.Abs(low), math.Abs(high)))}) // + 0: no negative zero
+		at = append(at, plot.Tick{Value: v + 0, Label: multiple(v+0, step, max(math.Abs(low), math.Abs(high)))}) // + 0 avoids a negative zero
 	}
 	return at
 }
 
-// multiple writes a multiple of step, with as many digits as tell multiples up to largest apart.
+// multiple formats a multiple of step, with enough digits to distinguish multiples up to largest.
 func multiple(v, step, largest float64) string {
 	power := int(math.Floor(math.Log10(step) + 1e-9))
 	if largest < 1e6 && power >= -4 {
@@ -43,7 +44,7 @@ func multiple(v, step, largest float64) string {
 	return strconv.FormatFloat(v, 'g', max(1, min(15, digits+1)), 64)
 }
 
-// number is a value with four digits, or all before the point.
+// number formats a value with four digits, or with all digits before the point.
 func number(v float64) string {
 	if size := math.Abs(v); size >= 1e4 && size < 1e6 {
 		return strconv.FormatFloat(v, 'f', 0, 64)
@@ -51,8 +52,8 @@ func number(v float64) string {
 	return strconv.FormatFloat(v+0, 'g', 4, 64)
 }
 
-// logTicks are numbers along a logarithmic axis: powers of ten, thinned where there are many,
-// with 2 and 5 times them where there are few, and round numbers where that gives too few.
+// logTicks returns numbers along a logarithmic axis: powers of ten, thinned if there are many, with
+// 2 and 5 times them if there are few, and round numbers if that is still too few.
 func logTicks(low, high float64, about int) []plot.Tick {
 	for _, factors := range [][]float64{{1}, {1, 3}, {1, 2, 5}, {1, 1.5, 2, 3, 5, 7}} {
 		if at := multiples(low, high, factors, 1); len(at) >= 3 {
@@ -62,7 +63,8 @@ func logTicks(low, high float64, about int) []plot.Tick {
 	return ticks(low, high, about)
 }
 
-// multiples are factors times the powers of ten that every divides, in [low, high].
+// multiples returns factors times those powers of ten whose exponents every divides, in [low,
+// high].
 func multiples(low, high float64, factors []float64, every int) []plot.Tick {
 	var at []plot.Tick
 	for power := int(math.Floor(math.Log10(low))); power <= int(math.Ceil(math.Log10(high))); power++ {

@@ -14,41 +14,42 @@ import (
 
 // Sizes of wiring diagrams, in px.
 const (
-	wiringWidth = 950.0 // of the rows
-	nodeMost    = 150.0 // a node's name
-	nodeGap     = 6.0   // from node to node
+	wiringWidth = 950.0 // width of the rows
+	nodeMost    = 150.0 // largest length of a node's name
+	nodeGap     = 6.0   // distance between nodes
 	nodeHeight  = 18.0
-	rowPitch    = 58.0 // from row to row
-	rowLeast    = 30.0 // where there are many
+	rowPitch    = 58.0 // distance between rows
+	rowLeast    = 30.0 // the same if there are many rows
 	rowsHeight  = 2400.0
 	rowName     = 150.0
-	edgesMost   = 120 // the strongest are drawn
-	viaMost     = 60  // of more edges it is not said as what they are read
+	edgesMost   = 120 // largest number of edges drawn, the strongest
+	viaMost     = 60  // with more edges, labels say nothing about what they are read as
 )
 
-// boxColor is that of nodes' boxes.
+// boxColor fills the boxes of nodes.
 var boxColor = color.NRGBA{R: 0xf6, G: 0xf6, B: 0xf6, A: 0xff}
 
-// diagram is where a wiring diagram's nodes are: rows from the top down by layer.
+// diagram holds the positions of a wiring diagram's nodes: rows from the top down by layer.
 type diagram struct {
 	rows          []wiringRow
-	boxes         []nodeBox // of each node
-	left          float64   // of the rows, right of their names
+	boxes         []nodeBox // one per node
+	left          float64   // left end of the rows, right of their names
 	width, height float64
 }
 
-// wiringRow is the nodes of a layer. What their names have in common stands once, at the left.
+// wiringRow holds the nodes of a layer. What their names have in common is written once, at the
+// left.
 type wiringRow struct {
 	nodes []int
 	name  string
-	y     float64 // the middle
-	box   float64 // a node's width
-	pitch float64 // from node to node
+	y     float64 // middle of the row
+	box   float64 // width of a node
+	pitch float64 // distance between nodes
 
-	widest float64 // of the nodes' captions
+	widest float64 // widest of the nodes' captions
 }
 
-// nodeBox is a node's box: its row, its middle, half its width.
+// nodeBox is the box of a node: its row, its middle, half its width.
 type nodeBox struct {
 	row     int
 	x, y    float64
@@ -56,7 +57,7 @@ type nodeBox struct {
 	caption string
 }
 
-// diagram lays the nodes out.
+// diagram lays out the nodes.
 func (w Wiring) diagram(t typesetter) diagram {
 	layers := make(map[int][]int)
 	for i, node := range w.Nodes {
@@ -89,7 +90,7 @@ func (w Wiring) diagram(t typesetter) diagram {
 	for i, row := range b.rows {
 		for k, node := range row.nodes {
 			b.boxes[node].x = middle + (float64(k)-float64(len(row.nodes)-1)/2)*row.pitch
-			if len(row.nodes) == 1 && i > 0 && i < len(b.rows)-1 && len(w.Nodes) > len(b.rows) { // out of the way of others' edges
+			if len(row.nodes) == 1 && i > 0 && i < len(b.rows)-1 && len(w.Nodes) > len(b.rows) { // move it out of the way of other edges
 				b.boxes[node].x = b.left + b.width + row.box/2
 				aside = max(aside, row.box)
 			}
@@ -100,8 +101,8 @@ func (w Wiring) diagram(t typesetter) diagram {
 	return b
 }
 
-// captions are what stands in the boxes of a row: names, or, where they are the same up to their last point or space, the
-// rest of them, and the row has the same.
+// captions sets the texts in the boxes of a row: the names, or, if all are the same up to their
+// last point or space, the rest of each name, with the common part as the row's name.
 func (w Wiring) captions(row *wiringRow) []string {
 	names := make([]string, len(row.nodes))
 	for i, node := range row.nodes {
@@ -124,7 +125,7 @@ func (w Wiring) captions(row *wiringRow) []string {
 	return names
 }
 
-// strongest returns the edges that are drawn, the strongest last, and the largest |weight|.
+// strongest returns the edges to draw, the strongest last, and the largest |weight|.
 func (w Wiring) strongest() ([]WiringEdge, float64) {
 	var edges []WiringEdge
 	for _, e := range w.Edges {
@@ -168,7 +169,7 @@ func (w Wiring) layout(t typesetter) picture {
 	}}
 }
 
-// note explains the edges.
+// note returns the text that explains the edges.
 func (w Wiring) note(drawn int, largest float64) string {
 	if drawn == 0 {
 		return "no edges"
@@ -180,14 +181,15 @@ func (w Wiring) note(drawn int, largest float64) string {
 	return note
 }
 
-// edgeCurve is an edge's cubic Bezier curve: from, two control points, to.
+// edgeCurve is the cubic Bezier curve of an edge: start, two control points, end.
 type edgeCurve struct {
 	points [4][2]float64
-	back   bool // not to a later row: it needs an arrowhead
+	back   bool // does not lead to a later row, so that it needs an arrowhead
 }
 
-// edgeCurve leads an edge from the foot of a node to the head of one in a later row, around the rows between, the farther out the more of
-// them there are; and around on the right to one in the same row or an earlier one.
+// edgeCurve leads an edge from the bottom of a node to the top of a node in a later row, around the
+// rows between, in a wider curve the more of them there are. To a node in the same row or an
+// earlier one it leads around on the right.
 func (b diagram) edgeCurve(e WiringEdge) edgeCurve {
 	from, to := b.boxes[e.From], b.boxes[e.To]
 	apart := to.row - from.row
@@ -213,7 +215,7 @@ func (b diagram) edgeCurve(e WiringEdge) edgeCurve {
 	return edgeCurve{[4][2]float64{{from.x, foot}, {from.x + bow, foot + reach}, {to.x + bow, head - reach}, {to.x, head}}, false}
 }
 
-// overhang is how far edges reach out of the diagram.
+// overhang returns how far edges extend beyond the diagram.
 func (b diagram) overhang(edges []WiringEdge) (left, right float64) {
 	for _, e := range edges {
 		const steps = 16
@@ -226,7 +228,7 @@ func (b diagram) overhang(edges []WiringEdge) (left, right float64) {
 	return math.Ceil(left), math.Ceil(right)
 }
 
-// at is the curve's point at t in [0, 1].
+// at returns the curve's point at t in [0, 1].
 func (w edgeCurve) at(t float64) (x, y float64) {
 	u := 1 - t
 	weights := [4]float64{u * u * u, 3 * u * u * t, 3 * u * t * t, t * t * t}
@@ -236,7 +238,7 @@ func (w edgeCurve) at(t float64) (x, y float64) {
 	return x, y
 }
 
-// edge draws an edge of a relative strength.
+// edge draws an edge with the given relative strength.
 func (p painter) edge(w edgeCurve, weight, strength float64) {
 	c := Signed(weight)
 	c.A = uint8(math.Round(255 * (0.12 + 0.78*strength)))
@@ -258,7 +260,8 @@ func (p painter) arrowhead(x, y, size float64, c color.Color) {
 	p.canvas.Fill(path)
 }
 
-// paintRow draws a row's name, boxes and captions; crowded, every few captions.
+// paintRow draws a row's name, boxes and captions, or only every few captions if the row is
+// crowded.
 func (b diagram) paintRow(p painter, row wiringRow) {
 	p.text(0, row.y, row.name, textStyle{size: tickSize, color: grey})
 	shown := 1

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Within is the table with the words of its last column broken into several rows, so that no line of Text has more than so
-// many characters, as long as the other columns leave room for the longest word.
+// Within breaks the last column's words into several rows, so that no line of Text is longer than
+// columns characters, as long as the other columns leave room for the longest word.
 func (t Table) Within(columns int) Table {
 	widths := t.widths(t.Visible())
 	last := len(widths) - 1
@@ -36,7 +36,7 @@ func (t Table) Within(columns int) Table {
 	return narrow
 }
 
-// broken are the lines of a text of at most so many characters, or of one word.
+// broken breaks a text into lines of at most width characters, or of a single longer word.
 func broken(text string, width int) []string {
 	lines := []string{""}
 	for _, word := range strings.Fields(text) {

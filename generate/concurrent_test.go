@@ -86,7 +86,7 @@ func TestOthersChangeNothing(t *testing.T) {
 }
 
 // TestPromptsAreReadAsAWhole: the log probabilities of long prompts, read many tokens at a time by programs of several
-// sizes, are those of a program without a cache.
+// sizes, equal those of a program without a cache.
 func TestPromptsAreReadAsAWhole(t *testing.T) {
 	c := tinyVector(models.PositionsRoPE)
 	c.Seq = 400
@@ -119,7 +119,7 @@ func mixedIDs(n int) []int32 {
 	return ids
 }
 
-// logProbs are those of each token but the first, 0, by a program without a cache.
+// logProbs returns the log probability of each token by a program without a cache, 0 for the first.
 func logProbs(t *testing.T, store *graph.Store, spec models.Spec, ids []int32) []float64 {
 	p, err := models.Compile(spec, 1, len(ids), models.Outputs{TokenLosses: true}, graph.ProgramOptions{Options: graph.Options{Store: store, Threads: 1}})
 	require.NoError(t, err)

@@ -8,17 +8,19 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-// Generate continues a prompt and calls emit, where not nil, with each Piece as soon as its
-// text is certain. A character that the prompt's end and the first tokens make together
-// counts to the text. What may become one of the request's stop strings is held back until
-// it is known.
+// Generate continues a prompt and calls emit, if not nil, with each Piece as soon as its text is
+// certain. If the prompt ends inside a character that the first tokens complete, the character
+// belongs to the text. Generate holds back what may become one of the request's stop strings until
+// that is decided.
 //
-// When the window is full, the model starts over with its last half and goes on. With an error, that of
-// ctx or of emit among them, the Result tells how far the text came that was emitted. A model without a tokenizer takes
-// and gives ids alone. A request that has to wait and finds the queue full is refused with ErrBusy.
+// When the window is full, the model keeps its last half and goes on. If Generate returns an error,
+// its own, ctx's or emit's, the Result describes the text emitted before it. A model without a
+// tokenizer reads and writes ids alone. If a request has to wait and the queue is full, the error
+// is ErrBusy.
 //
-// Several calls may be under way at a time, and none holds up another's text: emit is called in the goroutine that called
-// Generate, while the model goes on. What a request gets does not depend on the others.
+// Several calls may run at a time, and none delays the text of another: emit is called in the
+// goroutine that called Generate, while the model goes on. The result of a request does not depend
+// on the others.
 func (g *Generator) Generate(ctx context.Context, r Request, emit func(Piece) error) (Result, error) {
 	result := Result{Stop: StopError}
 	if err := r.Validate(); err != nil {
@@ -43,7 +45,7 @@ func (g *Generator) Generate(ctx context.Context, r Request, emit func(Piece) er
 	return result, err
 }
 
-// prompt returns the ids that a request begins with.
+// prompt returns the ids with which a request begins.
 func (g *Generator) prompt(r Request) ([]int32, error) {
 	if len(r.IDs) == 0 && g.tokenizer == nil {
 		return nil, layers.Setting("ids", "want at least one token id, each below %d, got none: the model has no tokenizer", g.vocab)
@@ -67,8 +69,8 @@ func (g *Generator) prompt(r Request) ([]int32, error) {
 	return ids, nil
 }
 
-// drawn is how many ids may be drawn: the tokenizer's, since the model's vocabulary may be
-// larger and the ids beyond stand for nothing. Without a tokenizer it is all ids.
+// drawn returns how many ids may be drawn: the tokenizer's, because the model's vocabulary may be
+// larger and its further ids have no text. Without a tokenizer all ids may be drawn.
 func (g *Generator) drawn() int {
 	if g.tokenizer == nil {
 		return g.vocab

@@ -13,34 +13,34 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// What Generate refuses a request with that came at a bad time.
+// Errors for a request that Generate cannot take at the moment.
 var (
 	ErrBusy   = errors.New("generate: as many requests as may wait are waiting: try again later")
 	ErrClosed = errors.New("generate: the generator is closed")
 )
 
-// Generator continues texts with one model, several at a time: each has a row of one cache of keys and
-// values. A prompt is read many tokens a run; between such runs every text that is further gets its next token,
-// all of them in one run. It shares the Store: a Generator made while a run trains uses the weights of the
-// moment. It is safe for several goroutines.
+// Generator continues texts with one model, several at a time: each has a row in one cache of keys
+// and values. A prompt is read many tokens a run; between such runs, one run generates the next
+// token of every text whose prompt has been read. A Generator shares the Store: if it is made while
+// a run trains, it uses the current weights. It is safe for concurrent use.
 type Generator struct {
 	tokenizer data.Tokenizer // nil: the model has none
-	vocab     int            // of the model
+	vocab     int            // size of the model's vocabulary
 	machine   *machine
-	most      int // requests under way and waiting
+	most      int // limit on requests, running and waiting
 
 	mu       sync.Mutex
 	accepted int    // requests that have not ended
-	waiting  []*job // those of them that have no row yet, in order
+	waiting  []*job // those without a row yet, in order
 	closed   bool
-	wake     chan struct{} // tells the loop of a change
+	wake     chan struct{} // wakes the loop after a change
 	ended    chan struct{} // closed when the loop has ended
 }
 
-// New compiles a generating program over a Store that holds the parameters of c; those that read prompts
-// follow when they are needed. The tokenizer's ids must lie in the model's vocabulary; nil makes a
-// Generator of ids alone, for a model without a tokenizer. Errors: models.ErrNoParameters,
-// *data.VocabularyError, and *layers.SettingError for the options.
+// New compiles a generating program over a Store that holds the parameters of c; programs that read
+// prompts are compiled when they are first needed. The tokenizer's ids must lie in the model's
+// vocabulary; with nil, for a model without a tokenizer, the Generator takes and returns ids alone.
+// Errors: models.ErrNoParameters, *data.VocabularyError, and *layers.SettingError for the options.
 func New(store *graph.Store, c models.Spec, t data.Tokenizer, o Options) (*Generator, error) {
 	if err := check(store, c, t); err != nil {
 		return nil, err
@@ -58,14 +58,14 @@ func New(store *graph.Store, c models.Spec, t data.Tokenizer, o Options) (*Gener
 	return g, nil
 }
 
-// Window is how many tokens the model sees at most.
+// Window returns the largest number of tokens that the model sees.
 func (g *Generator) Window() int { return g.machine.cache.Capacity() }
 
-// Rows is how many texts it continues at a time.
+// Rows returns how many texts are continued at a time.
 func (g *Generator) Rows() int { return g.machine.cache.Rows() }
 
-// Close refuses new requests, waits until those under way have ended (whose contexts may hurry them), and
-// ends the programs' workers.
+// Close refuses new requests, waits until the running ones have ended (cancel their contexts to
+// speed this up), and stops the programs' workers.
 func (g *Generator) Close() {
 	g.mu.Lock()
 	g.closed = true
@@ -81,7 +81,7 @@ func (g *Generator) signal() {
 	}
 }
 
-// submit puts a job into the queue.
+// submit queues a job.
 func (g *Generator) submit(j *job) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -97,7 +97,7 @@ func (g *Generator) submit(j *job) error {
 	return nil
 }
 
-// abandon ends a job whose caller has gone: one that has a row the loop drops.
+// abandon ends a job whose caller has gone. If the job has a row, the loop frees it.
 func (g *Generator) abandon(j *job) {
 	j.abandoned.Store(true)
 	g.mu.Lock()
@@ -108,7 +108,7 @@ func (g *Generator) abandon(j *job) {
 	}
 }
 
-// follow emits what the loop makes of a job until it has ended.
+// follow emits the pieces of a job until it has ended.
 func (g *Generator) follow(ctx context.Context, j *job, emit func(Piece) error, result *Result) error {
 	for {
 		select {

@@ -11,7 +11,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// job is a request under way. The loop makes it come along; its caller takes what there is to emit.
+// job is a request in progress. The loop advances it; its caller takes the pieces and emits them.
 type job struct {
 	g       *Generator
 	request Request
@@ -20,23 +20,23 @@ type job struct {
 	draw    *sampler
 	row     int // of the cache
 
-	context []int32 // the tokens that the row has
-	next    []int32 // those that have to pass through the model
-	silent  int     // how many of these, from the first, need no logits
-	scored  []Token // of the prompt, with Request.PromptLogProbs, until all are
+	context []int32 // tokens that the row holds
+	next    []int32 // tokens that have to pass through the model
+	silent  int     // how many of next, from its beginning, need no logits
+	scored  []Token // tokens of the prompt scored so far, with Request.PromptLogProbs
 	scoring bool
-	tokens  int // generated
-	// answering tells that the prompt has been emitted, where it is to be.
+	tokens  int // number of tokens generated
+	// answering tells that the prompt is done, and emitted if the request asks for it.
 	answering bool
 
 	abandoned atomic.Bool // the caller has gone
 
 	mu           sync.Mutex
 	pieces       []Piece   // to be emitted
-	begun, ended time.Time // when the first token was drawn, and when the job was over; zero before
+	begun, ended time.Time // when the first token was drawn, and when the job ended; zero before
 	stop         Stop
 	err          error
-	news         chan struct{} // tells the caller
+	news         chan struct{} // signals the caller
 }
 
 func (g *Generator) newJob(r Request, prompt []int32) *job {
@@ -48,7 +48,7 @@ func (g *Generator) newJob(r Request, prompt []int32) *job {
 	return j
 }
 
-// tell changes what the caller sees.
+// tell makes a change under the lock and signals the caller.
 func (j *job) tell(change func()) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -59,7 +59,7 @@ func (j *job) tell(change func()) {
 	}
 }
 
-// take returns what has come since the last call.
+// take returns what has been added since the last call.
 func (j *job) take() (pieces []Piece, over bool, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -67,12 +67,12 @@ func (j *job) take() (pieces []Piece, over bool, err error) {
 	return pieces, !j.ended.IsZero(), j.err
 }
 
-// end ends the job, with an error or for a reason.
+// end ends the job, with an error or for a reason to stop.
 func (j *job) end(stop Stop, err error) {
 	j.tell(func() { j.ended, j.stop, j.err = time.Now(), stop, err })
 }
 
-// time is how long the tokens have taken so far.
+// time returns how long the tokens have taken so far.
 func (j *job) time() time.Duration {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -85,12 +85,12 @@ func (j *job) time() time.Duration {
 	return j.ended.Sub(j.begun)
 }
 
-// start readies what has to be read first.
+// start prepares the tokens that have to be read first.
 func (j *job) start() {
 	if j.scoring = j.request.PromptLogProbs; j.scoring {
 		j.scored = append(j.scored, newToken(j.prompt[0], nil, j.g.tokenizer, 0))
 		j.next = slices.Clone(j.prompt)
-		if j.request.Tokens == 0 { // nothing comes after the last token that it would have to be read for
+		if j.request.Tokens == 0 { // no token follows the last one, so it need not be read
 			j.next = j.next[:len(j.next)-1]
 		}
 		if len(j.next) == 0 {
@@ -101,7 +101,7 @@ func (j *job) start() {
 	j.begin(nil)
 }
 
-// begin ends the prompt, whose tokens are emitted with it where they have been scored.
+// begin ends the prompt. Its tokens are emitted with it if they have been scored.
 func (j *job) begin(scored []Token) {
 	j.text.prompt(j.prompt, scored, j.request.Echo)
 	j.answering = true
@@ -114,13 +114,14 @@ func (j *job) begin(scored []Token) {
 	}
 }
 
-// restart forgets the row's tokens; it reads those of recent, of which the last needs logits, and then more.
+// restart clears the row. The row then reads recent, of which only the last token needs logits, and
+// then more.
 func (j *job) restart(recent, more []int32) {
 	j.g.machine.cache.Reset(j.row)
 	j.context, j.next, j.silent = j.context[:0], slices.Concat(recent, more), len(recent)-1
 }
 
-// slide makes room for the next token in a window that is full: all but its last half is forgotten.
+// slide makes room for the next token in a full window: it forgets all but the last half.
 func (j *job) slide() {
 	if window := j.g.Window(); len(j.context) == window {
 		recent := slices.Concat(j.context, j.next[:1])
@@ -128,17 +129,18 @@ func (j *job) slide() {
 	}
 }
 
-// fits are the tokens to be read that the window has room for.
+// fits returns as many of the tokens to read as fit in the window.
 func (j *job) fits() []int32 {
 	return j.next[:min(len(j.next), j.g.Window()-len(j.context))]
 }
 
-// passed counts n tokens that have passed through the model, with the logits of all of them or of the last.
+// passed records that n tokens have passed through the model, with the logits of all of them or of
+// the last.
 func (j *job) passed(n int, logits []float32) {
 	j.context, j.next = append(j.context, j.next[:n]...), j.next[n:]
 	vocab, silent := j.g.vocab, j.silent
 	j.silent = max(0, silent-n)
-	first := n - len(logits)/vocab // of the tokens with logits
+	first := n - len(logits)/vocab // index of the first token with logits
 	for i := max(first, silent); i < n && !j.isOver(); i++ {
 		j.use(logits[(i-first)*vocab:][:vocab])
 	}
@@ -150,7 +152,7 @@ func (j *job) isOver() bool {
 	return !j.ended.IsZero()
 }
 
-// use takes the logits of what comes after the last token.
+// use takes the logits for the token after the last one.
 func (j *job) use(logits []float32) {
 	switch {
 	case !finite(logits) && j.scoring:
@@ -178,7 +180,7 @@ func (j *job) finishScoring() {
 	j.begin(scored)
 }
 
-// extend draws a token.
+// extend draws a token and adds it to the text.
 func (j *job) extend(logits []float32) {
 	if j.begun.IsZero() {
 		j.tell(func() { j.begun = time.Now() })
@@ -190,7 +192,7 @@ func (j *job) extend(logits []float32) {
 	}
 	j.tokens++
 	j.text.add(newToken(id, logits, j.g.tokenizer, j.request.LogProbs))
-	if j.text.stopped || j.tokens == j.request.Tokens { // nothing comes after it that it would have to be read for
+	if j.text.stopped || j.tokens == j.request.Tokens { // no token follows this one, so it need not be read
 		j.finish(StopTokens)
 		return
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/pkg/errors"
 )
 
-// loop makes all jobs come along until the generator is closed and none is left.
+// loop advances all jobs until the generator is closed and no job is left.
 func (g *Generator) loop() {
 	defer close(g.ended)
 	defer g.machine.close()
@@ -46,7 +46,7 @@ func (g *Generator) loop() {
 	}
 }
 
-// admit returns the next request that waits, nil without one.
+// admit returns the next waiting request, nil if there is none.
 func (g *Generator) admit() *job {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -58,14 +58,14 @@ func (g *Generator) admit() *job {
 	return j
 }
 
-// release counts a request that has ended.
+// release counts down for a request that has ended.
 func (g *Generator) release() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.accepted--
 }
 
-// idle waits for a request; it is true if none will come.
+// idle waits for a request; it returns true if none will come.
 func (g *Generator) idle() bool {
 	g.mu.Lock()
 	last := g.closed && len(g.waiting) == 0
@@ -77,7 +77,7 @@ func (g *Generator) idle() bool {
 	return last
 }
 
-// readPrompt reads the next tokens of the first text that has several to read.
+// readPrompt reads the next tokens of the first text that has several left to read.
 func (g *Generator) readPrompt(running []*job) {
 	for _, j := range running {
 		if j.isOver() {
@@ -96,7 +96,7 @@ func (g *Generator) readPrompt(running []*job) {
 	}
 }
 
-// step reads a token of each text that has no more to read.
+// step reads one token of each text that has just one left to read.
 func (g *Generator) step(running []*job) {
 	var jobs []*job
 	var rows []int

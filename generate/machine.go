@@ -8,28 +8,28 @@ import (
 )
 
 const (
-	leastChunk = 16  // tokens of the smallest program that reads prompts
-	mostChunk  = 256 // of the largest: others' texts stand still while it runs
+	leastChunk = 16  // tokens in the smallest program that reads prompts
+	mostChunk  = 256 // tokens in the largest; the other texts wait while it runs
 )
 
-// shape is what a program is compiled for.
+// shape is the size for which a program is compiled.
 type shape struct {
-	rows, tokens int  // a row
-	all          bool // logits of all tokens, not of one a row
+	rows, tokens int  // tokens of a row
+	all          bool // logits of all tokens, instead of one per row
 }
 
-// machine passes tokens through the model: programs of several shapes, compiled when they are first needed, over one
-// cache.
+// machine passes tokens through the model. It compiles programs of several shapes when they are
+// first needed, over one cache.
 type machine struct {
 	spec     models.Spec
 	options  graph.ProgramOptions
 	cache    *graph.Cache
-	chunk    int // the most tokens of a text in a run
+	chunk    int // most tokens of a text in one run
 	programs map[shape]*models.Compiled
 	rows     []graph.RunRow // scratch
 }
 
-// newMachine compiles the program of one token of one text.
+// newMachine compiles the program for one token of one text.
 func newMachine(store *graph.Store, c models.Spec, o Options, window, rows int) (*machine, error) {
 	m := &machine{spec: c, programs: map[shape]*models.Compiled{}, chunk: min(mostChunk, ceilPower(window))}
 	if len(o.Hooks) > 0 {
@@ -49,7 +49,7 @@ func newMachine(store *graph.Store, c models.Spec, o Options, window, rows int) 
 	return m, err
 }
 
-// program returns the one of a shape.
+// program returns the program of a shape.
 func (m *machine) program(s shape) (*models.Compiled, error) {
 	if p := m.programs[s]; p != nil {
 		return p, nil
@@ -71,11 +71,12 @@ func (m *machine) close() {
 	}
 }
 
-// ceilPower is the smallest power of two that is at least n.
+// ceilPower returns the smallest power of two that is at least n.
 func ceilPower(n int) int { return 1 << bits.Len(uint(n-1)) }
 
-// piece says how many of n tokens of a text, two or more, are read next, and by a program of how many. At most a quarter of
-// its tokens count for nothing, unless it is the smallest.
+// piece chooses how many of a text's n tokens, two or more, to read next, and the size of the
+// program that reads them. At most a quarter of the program's tokens are padding, unless it is the
+// smallest program.
 func (m *machine) piece(n int) (tokens, program int) {
 	program = min(m.chunk, max(leastChunk, ceilPower(n)))
 	if program > leastChunk && 4*n < 3*program {
@@ -84,8 +85,8 @@ func (m *machine) piece(n int) (tokens, program int) {
 	return min(n, program), program
 }
 
-// read passes the next of a text's tokens through the model, and returns how many, and the logits of all of them or of
-// the last, valid until the next run.
+// read passes a text's next tokens through the model. It returns how many it has read, and the
+// logits of all of them or of the last, valid until the next run.
 func (m *machine) read(row int, ids []int32, all bool) (n int, logits []float32, err error) {
 	n, tokens := m.piece(len(ids))
 	p, err := m.program(shape{1, tokens, all})
@@ -103,7 +104,8 @@ func (m *machine) read(row int, ids []int32, all bool) (n int, logits []float32,
 	return n, logits, err
 }
 
-// step passes a token of each of some texts through the model and returns their logits, valid until the next run.
+// step passes one token of each of some texts through the model and returns their logits, valid
+// until the next run.
 func (m *machine) step(rows []int, ids []int32) ([]float32, error) {
 	p, err := m.program(shape{rows: min(ceilPower(len(rows)), m.cache.Rows()), tokens: 1})
 	if err != nil {

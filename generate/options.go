@@ -13,37 +13,38 @@ import (
 )
 
 const (
-	// alibiReach is how many training rows a model with ALiBi sees by default: linear biases
-	// extend beyond the distances of training (Press et al. 2022); the loss of a quickstart
+	// alibiReach is how many times its training length a model with ALiBi sees by default. Linear
+	// biases work beyond the distances of training (Press et al. 2022); the loss of a quickstart
 	// model still falls at 4 times its training length.
 	alibiReach = 4
 	// defaultRows is how many texts are continued at a time.
 	defaultRows = 8
-	// defaultQueue is how many requests wait at most.
+	// defaultQueue is how many requests may wait.
 	defaultQueue = 1024
 )
 
-// Options say how a Generator computes. The zero value is ready.
+// Options say how a Generator computes. The zero value is ready to use.
 type Options struct {
 	Threads int          // workers an op; 0: all cores
 	Device  graph.Device // where the model runs; "": the CPU
-	// Precision is of a CUDA device; "": tf32. On the CPU bf16 and int8 are what weights are stored in
-	// (graph.Options.For); "": float32.
+	// Precision, on a CUDA device, is the precision of products; "": tf32. On the CPU, bf16 and
+	// int8 store the weights in fewer bits (graph.Options.For); "": float32.
 	Precision graph.Precision
-	// Release drops, on the CPU, the float32 values of weights that are stored in fewer bits: the Store then serves
-	// this Generator alone.
+	// Release drops, on the CPU, the float32 values of weights that are stored in fewer bits. The
+	// Store is then of no use to anything but this Generator.
 	Release bool
-	// Window is how many tokens the model sees at most. 0 means the training length Seq,
-	// and 4 times that with ALiBi. Learned positions allow at most Seq.
+	// Window is the largest number of tokens that the model sees. 0 means the training length Seq,
+	// or 4 times Seq with ALiBi. With learned positions it can be at most Seq.
 	Window int
-	// Rows is how many texts are continued at a time, each with keys and values of its own; 0: 8, fewer where the
-	// memory has no room for them.
+	// Rows is how many texts are continued at a time, each with its own keys and values; 0: 8, or
+	// fewer if they do not fit in memory.
 	Rows int
-	// Queue is how many more requests wait at most, before one is refused with ErrBusy; 0: 1024.
+	// Queue is how many more requests may wait before the next one is refused with ErrBusy; 0:
+	// 1024.
 	Queue int
-	// Hooks watch, or change, named activations of the tokens that pass through the model: in order, each token once
-	// unless the window slides, which takes a text at a time and a run a token. Attention patterns cannot be
-	// hooked here.
+	// Hooks watch or change named activations of the tokens that pass through the model: in order,
+	// each token once unless the window slides, one text at a time and one token a run. Attention
+	// patterns cannot be hooked here.
 	Hooks graph.Hooks
 }
 
@@ -60,7 +61,8 @@ func check(store *graph.Store, c models.Spec, t data.Tokenizer) error {
 	return errors.Wrap(data.CheckVocabulary(t, c.Vocab), "generate")
 }
 
-// sizes are the window and the rows, of which the memory has room for the keys and values.
+// sizes returns the window and the number of rows whose keys and values fit in the available
+// memory.
 func (o Options) sizes(c models.Spec, available int) (window, rows int, err error) {
 	if window, err = o.window(c); err != nil {
 		return 0, 0, err
@@ -82,7 +84,7 @@ func (o Options) sizes(c models.Spec, available int) (window, rows int, err erro
 		}
 		return window, rows, nil
 	}
-	fit := float64(available) / cacheBytes(c) // tokens
+	fit := float64(available) / cacheBytes(c) // number of tokens that fit
 	if rows == 0 {
 		rows = int(max(1, min(defaultRows, fit/2/float64(window))))
 	}
@@ -111,7 +113,7 @@ func (o Options) window(c models.Spec) (int, error) {
 	return c.Seq, nil
 }
 
-// cacheBytes is what the keys and values of a token take.
+// cacheBytes returns the bytes of one token's keys and values.
 func cacheBytes(c models.Spec) float64 {
 	const float32Bytes = 4
 	return float32Bytes * float64(c.CacheEntries())

@@ -6,32 +6,31 @@ import (
 	"github.com/residua-go/residua/data"
 )
 
-// Piece is a part of a text as it is generated. The Text of all pieces joined is the text,
-// each valid UTF-8; their Tokens are the Result's IDs, those of a stop string included. The
-// prompt that Request.Echo asks for is the first piece, with Request.PromptLogProbs with its
-// tokens.
+// Piece is a part of a text as it is generated. The pieces' Text is valid UTF-8 and joins to the
+// whole text; their Tokens join to the Result's IDs, including those of a stop string. With
+// Request.Echo the prompt is the first piece; it has its tokens with Request.PromptLogProbs.
 type Piece struct {
 	Text string
-	// Tokens are those generated since the last piece. The last may have begun a character,
-	// or what may become a stop string, whose text comes in a later piece.
+	// Tokens are those generated since the last piece. The last of them may begin a character, or a
+	// possible stop string, whose text comes in a later piece.
 	Tokens []Token
-	prompt bool // it is the prompt's
+	prompt bool // the piece is the prompt
 }
 
-// Token is a token that was generated, or could have been.
+// Token is a token that was generated, or that could have been.
 type Token struct {
 	ID   int32
-	Text string // its bytes, which may be no whole characters; "" for BOS, or where the model has no tokenizer
-	// LogProb is ln p(ID) of the model's own distribution, log softmax of its logits l over
-	// the whole vocabulary, l_ID - ln sum_j exp l_j: that before temperature, top-p and
-	// everything else that a Request changes, as in OpenAI's API and in vLLM. 0 where
+	Text string // bytes of the token, which may be only part of a character; "" for BOS, or if the model has no tokenizer
+	// LogProb is the log probability ln p(ID) by the model's own distribution: log softmax of its
+	// logits l over the whole vocabulary, l_ID - ln sum_j exp l_j, before temperature, top-p and
+	// everything else that a Request changes, as in OpenAI's API and in vLLM. It is 0 if
 	// Request.LogProbs is 0.
 	LogProb float64
-	Top     []Token // the Request.LogProbs likeliest tokens in its place, likeliest first
+	Top     []Token // the Request.LogProbs likeliest tokens at this position, likeliest first
 }
 
-// newToken returns a token drawn from finite logits [vocab], with the log probabilities of the top
-// likeliest; with none, not even its own, where top is 0.
+// newToken returns a token drawn from finite logits [vocab], with the log probabilities of itself
+// and of the top likeliest tokens; with top 0 it has none of these.
 func newToken(id int32, logits []float32, t data.Tokenizer, top int) Token {
 	token := Token{ID: id, Text: spell(t, id)}
 	if top == 0 {
@@ -59,7 +58,7 @@ func spell(t data.Tokenizer, id int32) string {
 	return t.Decode([]int32{id})
 }
 
-// logSumExp is ln sum_j exp l_j.
+// logSumExp returns ln sum_j exp l_j.
 func logSumExp(logits []float32) float64 {
 	largest := float64(logits[0])
 	for _, l := range logits {

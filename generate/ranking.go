@@ -1,13 +1,13 @@
 package generate
 
-// ranking gives candidates in the order of their logits, likeliest first, and sorts only as
-// many as are asked for: O(n) to make, O(log n) for each taken.
+// ranking returns candidates in the order of their logits, likeliest first, and sorts only as many
+// as are asked for: it takes O(n) to set up and O(log n) for each candidate.
 type ranking struct {
-	heap   []candidate // those not taken; no entry ranks above its parent
-	ranked []candidate // those taken, in order
+	heap   []candidate // not returned yet; no entry ranks above its parent
+	ranked []candidate // returned already, in order
 }
 
-// rank starts over with candidates, whose order it changes.
+// rank starts over with other candidates, and reorders their slice.
 func (r *ranking) rank(candidates []candidate) {
 	r.heap, r.ranked = candidates, r.ranked[:0]
 	for i := len(candidates)/2 - 1; i >= 0; i-- {
@@ -50,8 +50,8 @@ func (r *ranking) first(k int) []candidate {
 	return r.ranked[:min(k, len(r.ranked))]
 }
 
-// nucleus returns the fewest of the k likeliest candidates whose weights sum to at least
-// the wanted mass.
+// nucleus returns the shortest list of the likeliest candidates, at most k, whose weights sum to at
+// least wanted.
 func (r *ranking) nucleus(wanted float64, k int) []candidate {
 	sum := 0.0
 	for n := 1; n < k; n++ {

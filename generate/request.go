@@ -12,50 +12,50 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-// Request asks for a text. The zero value asks for none, after an empty prompt. The tags are those of the command generate's flags.
+// Request asks for a text. The zero value asks for no tokens after an empty prompt. The tags define
+// the flags of the generate command.
 type Request struct {
-	// Prompt is what to continue, read as data.EncodePrompt says: after a BOS, unless BOS is false.
+	// Prompt is the text to continue. data.EncodePrompt reads it, after a BOS unless BOS is false.
 	Prompt string
 	BOS    *bool `yaml:"bos" bare:"true" help:"read the token that begins documents before the text of a prompt; -bos=false: read the text as one from the middle of a document (default true)"`
-	// IDs are token ids in the place of Prompt: the model reads them as they are, without
-	// a BOS before them.
+	// IDs replaces Prompt by token ids, which the model reads as they are, without a BOS before
+	// them.
 	IDs []int32
-	// Slide lets the model see the end alone of a prompt that is longer than the window,
-	// which is a *WindowError without it.
+	// Slide lets the model read only the end of a prompt that is longer than the window. Without
+	// it, such a prompt is a *WindowError.
 	Slide bool `yaml:"slide" help:"of a prompt that is longer than the window, let the model see the end alone"`
-	Echo  bool // emit the prompt, too, before the text that continues it
+	Echo  bool // emit the prompt before the text that continues it
 
 	Tokens int `yaml:"tokens" default:"200" help:"generate at most <N> tokens"`
-	// Stop are strings that end the text: the first of them to be complete in what is
-	// generated, however tokens divide it, is left out with all after it. The prompt
-	// may hold them.
+	// Stop lists strings that end the text. The text ends before the first of them to be complete
+	// in what is generated, however it is split into tokens. The prompt may contain them.
 	Stop []string `yaml:"stop" help:"stop where the model generates <TEXT>, which is left out; may be repeated"`
 
-	// What follows changes the logits l and chooses among the tokens, in this order, which
-	// is that of Hugging Face's transformers. Each zero value changes nothing.
+	// The settings below change the logits l and choose among the tokens, in this order, as Hugging
+	// Face's transformers do. Each zero value changes nothing.
 
-	LogitBias map[int32]float64 // l_i + LogitBias[i]; -100 is as good as never, 100 as good as always
-	// RepetitionPenalty c makes l_i of each token of the prompt and of the text so far l_i / c
-	// where it is positive, c l_i where it is negative (Keskar et al. 2019, section 4.1): above 1
-	// they become less likely, below 1 more. 0 or 1: none.
+	LogitBias map[int32]float64 // added to the logits: l_i + LogitBias[i]; -100 practically forbids a token, 100 practically forces it
+	// RepetitionPenalty c changes the logit l_i of each token that occurs in the prompt or in the
+	// text so far: to l_i / c if it is positive, to c l_i if it is negative (Keskar et al. 2019,
+	// section 4.1). These tokens become less likely if c is above 1, more likely if it is below. 0
+	// or 1: no penalty.
 	RepetitionPenalty float64 `yaml:"repetition_penalty" default:"1" help:"divide the positive logits of tokens that the text has already by <C>, multiply the negative ones; 1: none"`
 	Temperature       float64 `yaml:"temperature" default:"0.8" help:"divide the logits by <T>; 0: greedy, always the likeliest token"`         // p_i = exp(l_i/T) / sum_j exp(l_j/T); 0: the largest l_i, and nothing is drawn
-	TopK              int     `yaml:"top_k" help:"sample from the <K> likeliest tokens; 0: from all"`                                           // draw among the k likeliest tokens; 0: all
-	TopP              float64 `yaml:"top_p" default:"1" help:"sample from the likeliest tokens whose probabilities add up to <P>; 1: from all"` // of these, among the fewest that have this share of their probability (Holtzman et al. 2020); 0 or 1: all
-	MinP              float64 `yaml:"min_p" help:"sample from the tokens that are at least <P> times as likely as the likeliest; 0: from all"`  // of these, among those at least MinP times as likely as the likeliest (Nguyen et al. 2024); 0: all
+	TopK              int     `yaml:"top_k" help:"sample from the <K> likeliest tokens; 0: from all"`                                           // draw among the k likeliest tokens; 0: among all
+	TopP              float64 `yaml:"top_p" default:"1" help:"sample from the likeliest tokens whose probabilities add up to <P>; 1: from all"` // then among the fewest likeliest that have this share of their probability (Holtzman et al. 2020); 0 or 1: among all
+	MinP              float64 `yaml:"min_p" help:"sample from the tokens that are at least <P> times as likely as the likeliest; 0: from all"`  // then among those at least MinP times as likely as the likeliest (Nguyen et al. 2024); 0: among all
 
-	// LogProbs asks for the log probability of each token that is generated, and of as many
-	// of the likeliest tokens in its place (Token); 0: for none.
+	// LogProbs asks for the log probability of each generated token, and of this many likeliest
+	// tokens at its position (Token); 0: for none.
 	LogProbs int `yaml:"logprobs" help:"after a text, list the log probability, in nats, of each of its tokens and the <N> likeliest in its place, by the model's own distribution"`
-	// PromptLogProbs, with Echo and LogProbs, gives the prompt's Piece its tokens with their log
-	// probabilities: those of what stands before each. The first token has none.
+	// PromptLogProbs, with Echo and LogProbs, adds to the prompt's Piece its tokens with their log
+	// probabilities, each given the tokens before it. The first token has none.
 	PromptLogProbs bool
-	// Seed begins the draws: the same seed gives the same text, on processors of one kind.
+	// Seed seeds the draws: the same seed gives the same text, on processors of one kind.
 	Seed uint64 `yaml:"seed" help:"seed of the random numbers: <N>"`
 }
 
-// Validate tells the first value that nothing can be generated with; the error is a
-// *layers.SettingError.
+// Validate returns a *layers.SettingError for the first invalid value.
 func (r Request) Validate() error {
 	switch {
 	case r.Prompt != "" && len(r.IDs) > 0:
@@ -84,10 +84,11 @@ func (r Request) Validate() error {
 	return r.validateBias()
 }
 
-// maxBias bounds a logit's bias: far more than decides, and sums that float32 has room for.
+// maxBias bounds a logit's bias: it is far more than enough to decide a draw, and float32 sums stay
+// finite.
 const maxBias = 1e6
 
-// validateBias tells the first bias in order of ids that is too large.
+// validateBias reports the first bias, in order of ids, that is too large.
 func (r Request) validateBias() error {
 	for _, id := range slices.Sorted(maps.Keys(r.LogitBias)) {
 		if bias := r.LogitBias[id]; !(math.Abs(bias) <= maxBias) {
@@ -97,7 +98,7 @@ func (r Request) validateBias() error {
 	return nil
 }
 
-// validateIDs tells the first token that a model with a vocabulary does not have.
+// validateIDs reports the first token that is not in a vocabulary of that size.
 func (r Request) validateIDs(vocab int) error {
 	if err := data.CheckIDs(r.IDs, vocab); err != nil {
 		return layers.Setting("ids", "%v", err)
@@ -110,10 +111,10 @@ func (r Request) validateIDs(vocab int) error {
 	return nil
 }
 
-// WindowError is a prompt longer than the window.
+// WindowError reports a prompt longer than the window.
 type WindowError struct{ Tokens, Window int }
 
-// Error names the limit and what lifts it.
+// Error names the limit and the setting that lifts it.
 func (e *WindowError) Error() string {
 	return fmt.Sprintf("prompt: want at most %d tokens, the model's window, got %d: shorten it, or set slide (-slide), so that the model sees its end alone", e.Window, e.Tokens)
 }
@@ -121,25 +122,25 @@ func (e *WindowError) Error() string {
 // Stop says why a text ended.
 type Stop string
 
-// The reasons.
+// Reasons for a text's end.
 const (
-	StopTokens   Stop = "tokens"   // as many as were asked for
+	StopTokens   Stop = "tokens"   // the requested number of tokens was generated
 	StopDocument Stop = "document" // the model drew BOS: the document ends here
 	StopString   Stop = "stop"     // one of the request's stop strings was generated
-	StopError    Stop = "error"    // cancelled, or failed
+	StopError    Stop = "error"    // the request was cancelled, or failed
 )
 
-// Result tells how a text came about.
+// Result describes a generated text.
 type Result struct {
 	PromptTokens int     // BOS included
-	PromptIDs    []int32 // the same tokens
-	Tokens       int     // generated, the BOS that ends a document left out
-	IDs          []int32 // the same tokens, those of a stop string included
+	PromptIDs    []int32 // those tokens
+	Tokens       int     // number generated, without the BOS that ends a document
+	IDs          []int32 // those tokens, including the ones of a stop string
 	Stop         Stop
-	Time         time.Duration // that the generated tokens took, without reading the prompt
+	Time         time.Duration // spent on the generated tokens, without reading the prompt
 }
 
-// add counts tokens that were emitted.
+// add records emitted tokens.
 func (r *Result) add(tokens []Token) {
 	for _, t := range tokens {
 		r.IDs = append(r.IDs, t.ID)
@@ -147,7 +148,7 @@ func (r *Result) add(tokens []Token) {
 	r.Tokens = len(r.IDs)
 }
 
-// TokensPerSecond is the speed of generating; 0 where no time could be measured.
+// TokensPerSecond returns the speed of generation, 0 if no time could be measured.
 func (r Result) TokensPerSecond() float64 {
 	if r.Time <= 0 {
 		return 0
@@ -155,8 +156,8 @@ func (r Result) TokensPerSecond() float64 {
 	return float64(r.Tokens) / r.Time.Seconds()
 }
 
-// SampleSeed returns the seed of sample i of several that are drawn with one seed: the
-// seed itself for sample 0, then numbers below 2^53, which every reader of JSON keeps.
+// SampleSeed returns the seed for sample i of several drawn with one seed: the seed itself for
+// sample 0, and numbers below 2^53, which every JSON reader keeps exactly, for the others.
 func SampleSeed(seed uint64, i int) uint64 {
 	if i == 0 {
 		return seed

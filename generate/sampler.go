@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// sampler draws a text's tokens from the model's logits, changed and cut as Request says.
-// Sums are float64; of equally likely tokens the lower id comes first.
+// sampler draws a text's tokens from the model's logits, changed and filtered as Request says. It
+// sums in float64; among equally likely tokens, lower ids come first.
 type sampler struct {
 	r          Request
 	random     *rand.Rand
-	seen       map[int32]bool // the tokens of prompt and text, where there is a penalty
-	logits     []float32      // scratch, as are the next two
+	seen       map[int32]bool // tokens of prompt and text, if there is a repetition penalty
+	logits     []float32      // scratch, like the next two
 	candidates []candidate
 	ranking    ranking
 }
@@ -22,10 +22,10 @@ type sampler struct {
 type candidate struct {
 	id     int32
 	logit  float32
-	weight float64 // exp((logit - the largest)/T)
+	weight float64 // exp((logit - largest logit)/T)
 }
 
-// newSampler returns the sampler of a valid Request whose prompt has these tokens.
+// newSampler returns the sampler for a valid Request with this prompt.
 func newSampler(r Request, prompt []int32) *sampler {
 	r.TopP = cmp.Or(r.TopP, 1)
 	s := &sampler{r: r, random: rand.New(rand.NewPCG(r.Seed, 0))}
@@ -57,7 +57,7 @@ func (s *sampler) next(logits []float32) int32 {
 	return id
 }
 
-// finite tells whether all logits are numbers: those of a model that has diverged are not.
+// finite tells whether all logits are finite; those of a diverged model are not.
 func finite(logits []float32) bool {
 	for _, l := range logits {
 		if math.IsNaN(float64(l)) || math.IsInf(float64(l), 0) {
@@ -67,8 +67,7 @@ func finite(logits []float32) bool {
 	return true
 }
 
-// amend returns the logits with bias and repetition penalty; the model's own stay as they
-// are.
+// amend returns a copy of the logits with bias and repetition penalty applied.
 func (s *sampler) amend(logits []float32) []float32 {
 	if len(s.r.LogitBias) == 0 && s.seen == nil {
 		return logits
@@ -81,7 +80,7 @@ func (s *sampler) amend(logits []float32) []float32 {
 	}
 	for id := range s.seen {
 		switch {
-		case int(id) >= len(s.logits): // of ids as a prompt, beyond the tokenizer's
+		case int(id) >= len(s.logits): // an id of the prompt may lie beyond the tokenizer's
 		case s.logits[id] < 0:
 			s.logits[id] = float32(float64(s.logits[id]) * s.r.RepetitionPenalty)
 		default:
@@ -91,7 +90,7 @@ func (s *sampler) amend(logits []float32) []float32 {
 	return s.logits
 }
 
-// weigh makes every token a candidate, in order of ids.
+// weigh returns every token as a candidate, in order of ids.
 func (s *sampler) weigh(logits []float32, largest float32) []candidate {
 	s.candidates = s.candidates[:0]
 	for i, l := range logits {
@@ -101,7 +100,7 @@ func (s *sampler) weigh(logits []float32, largest float32) []candidate {
 	return s.candidates
 }
 
-// nucleus leaves the candidates that top-k, then top-p allow. The probability of top-p is that among the k candidates.
+// nucleus applies top-k, then top-p, whose probabilities are taken among the k candidates.
 func (s *sampler) nucleus(all []candidate) []candidate {
 	k := len(all)
 	if s.r.TopK > 0 {
@@ -121,7 +120,7 @@ func (s *sampler) nucleus(all []candidate) []candidate {
 	return s.ranking.nucleus(s.r.TopP*total, k)
 }
 
-// atLeast leaves the candidates at least share times as likely as the likeliest, whose
+// atLeast keeps the candidates that are at least share times as likely as the likeliest, whose
 // weight is 1.
 func (s *sampler) atLeast(share float64, all []candidate) []candidate {
 	if share == 0 {
@@ -138,7 +137,7 @@ func mass(candidates []candidate) float64 {
 	return sum
 }
 
-// draw picks a candidate with its share of the weight.
+// draw picks a candidate with probability proportional to its weight.
 func (s *sampler) draw(among []candidate) int32 {
 	at := s.random.Float64() * mass(among)
 	for _, c := range among {
@@ -146,5 +145,5 @@ func (s *sampler) draw(among []candidate) int32 {
 			return c.id
 		}
 	}
-	return slices.MaxFunc(among, func(a, b candidate) int { return cmp.Compare(a.weight, b.weight) }).id // rounding left a rest
+	return slices.MaxFunc(among, func(a, b candidate) int { return cmp.Compare(a.weight, b.weight) }).id // rounding left a remainder
 }

@@ -2,16 +2,15 @@ package generate
 
 import "strings"
 
-// stops looks for stop strings in a text that arrives in pieces, wherever the pieces
-// begin and end. What may still become a stop string is held back.
+// stops searches for stop strings in a text that arrives in pieces, wherever the pieces begin and
+// end. It holds back text that may still become a stop string.
 type stops struct {
 	strings []string
-	held    string // the end of the text so far: a proper prefix of a stop string, the longest
+	held    string // end of the text so far: the longest one that begins a stop string
 }
 
-// next takes a piece and returns the text that is certain to stand before any stop
-// string. found tells that one is complete; of several, the first to be complete counts,
-// and the text ends before it.
+// next takes a piece and returns the text that certainly comes before any stop string. found tells
+// that a stop string is complete; the first one to be complete counts, and the text ends before it.
 func (s *stops) next(piece string) (text string, found bool) {
 	text = s.held + piece
 	s.held = ""
@@ -30,14 +29,14 @@ func (s *stops) next(piece string) (text string, found bool) {
 	return text[:certain], false
 }
 
-// flush ends the text: it returns what was held back.
+// flush ends the text and returns what was held back.
 func (s *stops) flush() string {
 	text := s.held
 	s.held = ""
 	return text
 }
 
-// begun returns the length of the longest end of text that begins a stop string.
+// begun returns the length of the longest end of text with which a stop string begins.
 func (s *stops) begun(text string) int {
 	longest := 0
 	for _, stop := range s.strings {

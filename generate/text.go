@@ -6,13 +6,12 @@ import (
 	"github.com/residua-go/residua/data"
 )
 
-// text decodes tokens and emits them with their text, which ends before the first stop
-// string.
+// text decodes tokens and emits them with their text, which ends before the first stop string.
 type text struct {
 	decoder *data.StreamDecoder // nil: the model has no tokenizer
 	stops   stops
 	stopped bool    // a stop string is complete
-	tokens  []Token // not emitted
+	tokens  []Token // not emitted yet
 	emit    func(Piece)
 }
 
@@ -24,9 +23,9 @@ func (g *Generator) text(r Request, emit func(Piece)) *text {
 	return t
 }
 
-// prompt passes the prompt through the decoder, so that a character which it leaves
-// unfinished can become whole, and emits it with tokens where it is echoed. Stop strings
-// are not looked for in it.
+// prompt passes the prompt through the decoder, so that later tokens can complete a character that
+// it leaves unfinished, and emits it, with its tokens, if it is to be echoed. It does not search
+// the prompt for stop strings.
 func (t *text) prompt(ids []int32, tokens []Token, echo bool) {
 	var whole strings.Builder
 	for _, id := range ids {
@@ -49,7 +48,8 @@ func (t *text) add(token Token) {
 	t.search(t.decoder.Next(token.ID))
 }
 
-// finish ends a text, emits what was held back, and returns the reason, unless a stop string ended the text.
+// finish ends a text and emits what was held back. It returns the reason, or StopString if the text
+// ends in a stop string.
 func (t *text) finish(reason Stop) Stop {
 	if t.decoder != nil && !t.stopped {
 		t.search(t.decoder.Flush())
@@ -57,7 +57,7 @@ func (t *text) finish(reason Stop) Stop {
 			t.send(t.stops.flush())
 		}
 	}
-	if len(t.tokens) > 0 { // of a stop string
+	if len(t.tokens) > 0 { // they belong to a stop string
 		t.flush("")
 	}
 	if t.stopped {
@@ -66,7 +66,7 @@ func (t *text) finish(reason Stop) Stop {
 	return reason
 }
 
-// search emits what stands before a stop string.
+// search emits the text before a stop string.
 func (t *text) search(piece string) {
 	piece, t.stopped = t.stops.next(piece)
 	t.send(piece)
@@ -78,7 +78,7 @@ func (t *text) send(piece string) {
 	}
 }
 
-// flush emits a piece of text and the tokens since the last one.
+// flush emits a piece of text with the tokens since the last piece.
 func (t *text) flush(piece string) {
 	tokens := t.tokens
 	t.tokens = nil

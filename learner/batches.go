@@ -4,19 +4,19 @@ import "github.com/pkg/errors"
 
 // Batches fills the micro-batches that a Learner trains on; a *data.Batcher does.
 type Batches interface {
-	// Next fills the next micro-batch: token ids and what follows each, both [rows*seq]. A target below 0 is
-	// not counted in the loss.
+	// Next fills the next micro-batch with token ids and the token that follows each, both
+	// [rows*seq]. The loss skips targets below 0.
 	Next(tokens, targets []int32) error
 }
 
-// BatchFunc is a function as Batches.
+// BatchFunc makes a function a Batches.
 type BatchFunc func(tokens, targets []int32) error
 
 // Next calls f.
 func (f BatchFunc) Next(tokens, targets []int32) error { return f(tokens, targets) }
 
-// Fixed returns Batches that are always the same micro-batch, both slices [rows*seq]. Another number of
-// ids than the Learner's micro-batch has is an error of its first step.
+// Fixed returns Batches that repeat one micro-batch, both slices [rows*seq]. If the Learner's
+// micro-batch has another number of ids, its first step returns an error.
 func Fixed(tokens, targets []int32) Batches {
 	return BatchFunc(func(t, u []int32) error {
 		if len(tokens) != len(t) || len(targets) != len(u) {

@@ -2,13 +2,14 @@ package learner
 
 import "github.com/residua-go/residua/graph"
 
-// ExpertCounts returns how many tokens each expert got in the last Gradient, [blocks][experts]; nil without
-// Outputs.ExpertCounts or without experts. The next Gradient makes a new slice.
+// ExpertCounts returns how many tokens each expert got in the last Gradient, [blocks][experts]; nil
+// without Outputs.ExpertCounts or without experts. Each Gradient makes a new slice.
 func (l *Learner) ExpertCounts() [][]int { return l.experts }
 
-// countExperts adds the last micro-batch's counts to those of the step, of which it may be the first.
+// countExperts adds the last micro-batch's counts to the step's; first tells that it is the step's
+// first micro-batch.
 func (l *Learner) countExperts(first bool) error {
-	nodes := l.program.ExpertCounts // a block's counts each, [experts] Int32
+	nodes := l.program.ExpertCounts // one node a block, [experts] Int32
 	if first && len(nodes) > 0 {
 		l.experts = make([][]int, len(nodes))
 	}

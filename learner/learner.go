@@ -1,6 +1,6 @@
-// Package learner trains a model in memory. A Learner brings together a model, its batches and its
-// optimizer, as fastai's does; it reads and writes no files. Package trainer makes a run of one, with a
-// config, checkpoints and metrics.
+// Package learner trains a model in memory. A Learner joins a model, its batches and its optimizer,
+// as fastai's does; it reads and writes no files. Package trainer adds a config, checkpoints and
+// metrics.
 package learner
 
 import (
@@ -13,16 +13,16 @@ import (
 	"github.com/residua-go/residua/optim"
 )
 
-// Options say how a Learner trains. The zero value trains on one row of the model's length at a time,
-// by Adam as optim.New without parts makes it.
+// Options say how a Learner trains. The zero value trains on one row of the model's length at a
+// time, with Adam as optim.New makes it without parts.
 type Options struct {
 	Batch      int            // rows of a micro-batch; 0: 1
-	Seq        int            // tokens of a row; 0: the model's
-	Accumulate int            // micro-batches whose gradients make a step; 0: 1
-	Outputs    models.Outputs // what is computed beyond the loss: auxiliary losses, logits, expert counts
+	Seq        int            // tokens in a row; 0: the model's length
+	Accumulate int            // micro-batches whose gradients are summed for a step; 0: 1
+	Outputs    models.Outputs // what to compute beyond the loss: auxiliary losses, logits, expert counts
 
-	// Compute says over which Store (nil: a new one, drawn from Seed), with how many threads, on which
-	// device, with which hooks. Seed is also that of dropout. Training is set, so that dropout is active.
+	// Compute sets the Store (nil: a new one, drawn from Seed), the number of threads, the device
+	// and the hooks. Seed also seeds dropout. New sets Training, so that dropout is active.
 	Compute   graph.Options
 	Recompute graph.Recompute // trades time for memory; "": none
 
@@ -36,15 +36,15 @@ type Learner struct {
 	program    *models.Compiled
 	optimizer  *optim.Optimizer
 	progress   Progress
-	loss       float64 // of the gradient that Update is to apply; NaN: none
-	ready      bool    // there is such a gradient
+	loss       float64 // of the gradient that Update will apply; NaN: none
+	ready      bool    // such a gradient exists
 	experts    [][]int
 	profile    bool
 	times      Times
 }
 
-// New compiles the model's training program and makes the optimizer over its parameters. It is an error
-// if the options do not fit the model, the Store or the machine's memory.
+// New compiles the model's training program and makes the optimizer over its parameters. It returns
+// an error if the options do not fit the model, the Store or the machine's memory.
 func New(spec models.Spec, batches Batches, o Options) (*Learner, error) {
 	if batches == nil {
 		return nil, errors.New("learner: want batches, got nil: a data.Batcher, Fixed or a BatchFunc fills them")
@@ -66,14 +66,14 @@ func New(spec models.Spec, batches Batches, o Options) (*Learner, error) {
 	return l, nil
 }
 
-// Optimizer returns the optimizer, whose State is to be saved with the parameters.
+// Optimizer returns the optimizer. A checkpoint needs its State besides the parameters.
 func (l *Learner) Optimizer() *optim.Optimizer { return l.optimizer }
 
-// Program returns the training program: its Store holds the parameters, its outputs and hooks are those of
-// the last micro-batch.
+// Program returns the training program. Its Store holds the parameters; its outputs and hooks hold
+// the values of the last micro-batch.
 func (l *Learner) Program() *models.Compiled { return l.program }
 
-// Close ends the workers of program and optimizer. The Store keeps the parameters.
+// Close stops the workers of program and optimizer. The Store keeps the parameters.
 func (l *Learner) Close() {
 	if l.optimizer != nil {
 		l.optimizer.Close()
@@ -81,24 +81,25 @@ func (l *Learner) Close() {
 	l.program.Close()
 }
 
-// Progress is where a training stands: with the parameters and the optimizer's State in the Store, and the position of the
-// batches, all that another Learner needs to go on with the same bits.
+// Progress says how far a training has come. Together with the parameters and the optimizer's State
+// in the Store, and the position of the batches, it is all that another Learner needs to go on with
+// the same bits.
 type Progress struct {
-	Steps        int // made so far, with those that were skipped
-	Updates      int // of them, those that changed the parameters: where the schedule is
-	Skipped      int // of them, those whose loss or gradient was not finite
-	SkippedInRow int // since the last update
+	Steps        int // made so far, skipped ones included
+	Updates      int // steps that changed the parameters; the schedule counts these
+	Skipped      int // steps whose loss or gradient was not finite
+	SkippedInRow int // skipped steps since the last update
 }
 
-// Progress returns where the training stands.
+// Progress returns how far the training has come.
 func (l *Learner) Progress() Progress {
 	p := l.progress
 	p.Updates = l.optimizer.Steps()
 	return p
 }
 
-// Resume goes on from where another Learner stood. The caller has put parameters, the optimizer's State and the position
-// of the batches back.
+// Resume goes on from another Learner's Progress. The caller must first restore the parameters, the
+// optimizer's State and the position of the batches.
 func (l *Learner) Resume(p Progress) {
 	l.progress, l.ready = p, false
 	l.optimizer.SetSteps(p.Updates)

@@ -68,8 +68,8 @@ func weights(s *graph.Store) map[string][]float64 {
 	return all
 }
 
-// TestMicroBatchesMakeTheStepOfTheirWhole: a step of two micro-batches is that of one batch of all
-// their rows.
+// TestMicroBatchesMakeTheStepOfTheirWhole: a step of two micro-batches equals a step of one batch
+// with all their rows.
 func TestMicroBatchesMakeTheStepOfTheirWhole(t *testing.T) {
 	spec := small(t, func(c *models.Config) { c.Dropout = 0 })
 	const n = rows * seq

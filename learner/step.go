@@ -11,16 +11,16 @@ import (
 	"github.com/residua-go/residua/optim"
 )
 
-// Step is what a training step did. Where the loss or the gradient was not finite, Stats.Finite is false and
-// nothing was changed; a loss that was not finite leaves GradNorm NaN and Factor 0.
+// Step reports what a training step did. If the loss or the gradient was not finite, Stats.Finite
+// is false and nothing was changed; if it was the loss, GradNorm is NaN and Factor 0.
 type Step struct {
 	optim.Stats
-	N    int     // of the step, from 1
+	N    int     // number of the step, from 1
 	Loss float64 // mean cross-entropy before the update, in nats a token, without auxiliary losses
 }
 
-// Train makes steps until so many are made, ctx is cancelled or each returns an error, and returns what
-// ended it early. each is called after each step; nil: nothing is.
+// Train makes the given number of steps, and calls each after every one if it is not nil. It stops
+// early, and returns the error, when ctx is cancelled or each returns one.
 func (l *Learner) Train(ctx context.Context, steps int, each func(Step) error) error {
 	for range steps {
 		if err := ctx.Err(); err != nil {
@@ -37,7 +37,7 @@ func (l *Learner) Train(ctx context.Context, steps int, each func(Step) error) e
 	return nil
 }
 
-// Step makes one step: Gradient and Update.
+// Step makes one step: it calls Gradient and Update.
 func (l *Learner) Step(ctx context.Context) (Step, error) {
 	begin, s := l.timed(), Step{}
 	var err error
@@ -52,10 +52,11 @@ func (l *Learner) Step(ctx context.Context) (Step, error) {
 	return s, l.endStep(begin)
 }
 
-// Gradient runs the micro-batches of a step forward and backward and returns their mean cross-entropy, in
-// nats a token. The Store then holds the sum of their gradients, for Update. Called again, it begins anew,
-// on the next micro-batches. When ctx ends it returns ctx's error, between two ops; parameters and progress are as they
-// were, but some of the micro-batches have been drawn.
+// Gradient runs the micro-batches of a step forward and backward and returns their mean
+// cross-entropy, in nats a token. The Store then holds the sum of their gradients, for Update. A
+// second call starts over with the next micro-batches. When ctx ends, Gradient stops between two
+// ops and returns ctx's error; it has then drawn some of the micro-batches, but changed neither
+// parameters nor progress.
 func (l *Learner) Gradient(ctx context.Context) (float64, error) {
 	l.ready = false
 	sum := 0.0
@@ -70,7 +71,7 @@ func (l *Learner) Gradient(ctx context.Context) (float64, error) {
 	return l.loss, nil
 }
 
-// run adds a micro-batch's gradient to those of the step and returns its cross-entropy.
+// run adds a micro-batch's gradient to the step's and returns its cross-entropy.
 func (l *Learner) run(ctx context.Context, micro int) (float64, error) {
 	draw := l.timed()
 	if err := l.batches.Next(l.program.Tokens, l.program.Targets); err != nil {
@@ -88,8 +89,9 @@ func (l *Learner) run(ctx context.Context, micro int) (float64, error) {
 	return crossEntropy, err
 }
 
-// Update changes the parameters by the mean gradient of the last Gradient's micro-batches and counts the
-// step. A loss or gradient that is not finite is counted and changes nothing.
+// Update changes the parameters by the mean gradient of the last Gradient's micro-batches and
+// counts the step. If the loss or the gradient is not finite, it counts the step as skipped and
+// changes nothing.
 func (l *Learner) Update() (optim.Stats, error) {
 	if !l.ready {
 		return optim.Stats{}, errors.New("learner: want a gradient to update by, got none: call Gradient first")

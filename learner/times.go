@@ -2,21 +2,22 @@ package learner
 
 import "time"
 
-// Times are what the profiled steps took. Program().Profile() has the times of the ops, Kernels() those of a GPU's kernels.
+// Times says how long the profiled steps took. Program().Profile() has the times of the ops,
+// Kernels() those of a GPU's kernels.
 type Times struct {
-	Steps     int           // made by Step
-	Step      time.Duration // of those steps
+	Steps     int           // number of profiled steps
+	Step      time.Duration // total time of those steps
 	Data      time.Duration // drawing batches
 	Optimizer time.Duration // clipping and update
 }
 
-// Profile switches the profiling of the steps to come on or off; it is off at first.
+// Profile switches profiling on or off for the steps to come; it is off at first.
 func (l *Learner) Profile(on bool) { l.profile = on }
 
-// Times returns what the profiled steps took, 0 without any.
+// Times returns how long the profiled steps took, zeros if there were none.
 func (l *Learner) Times() Times { return l.times }
 
-// timed returns the time now if it is profiled, otherwise the zero time.
+// timed returns the current time while profiling, otherwise the zero time.
 func (l *Learner) timed() time.Time {
 	if !l.profile {
 		return time.Time{}
@@ -24,14 +25,14 @@ func (l *Learner) timed() time.Time {
 	return time.Now()
 }
 
-// add counts the time since begin into a part; not since the zero time.
+// add adds the time since begin to a part; it does nothing for the zero time.
 func (l *Learner) add(part *time.Duration, begin time.Time) {
 	if !begin.IsZero() {
 		*part += time.Since(begin)
 	}
 }
 
-// endStep counts a whole step. What the device noted of it is read afterwards.
+// endStep counts a whole step. It reads the device's own timings afterwards.
 func (l *Learner) endStep(begin time.Time) error {
 	if begin.IsZero() {
 		return nil

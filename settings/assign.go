@@ -8,8 +8,9 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// set applies one assignment such as "train.steps=200" to the struct that v points to: it is read as the file would be that
-// has this key alone. p then tells "-set" for the keys that it changed.
+// set applies one assignment such as "train.steps=200" to the struct that v points to, as if read
+// from a file that has only this key. Afterwards p reports "-set" as the position of the keys that
+// it changed.
 func (p *Positions) set(v any, assignment string) error {
 	d, target, err := p.decoder(v)
 	if err != nil {
@@ -41,7 +42,7 @@ func (p *Positions) set(v any, assignment string) error {
 	return nil
 }
 
-// below is a map that holds a node at a path.
+// below returns a map that has a node at the given path.
 func below(segments []string, n ast.Node) ast.Node {
 	for i := len(segments) - 1; i >= 0; i-- {
 		key := ast.String(token.DoubleQuote(segments[i], segments[i], nil))
@@ -50,12 +51,12 @@ func below(segments []string, n ast.Node) ast.Node {
 	return n
 }
 
-// leadsThrough tells whether an assignment's path goes on below a key.
+// leadsThrough tells whether an assignment's path continues below a key.
 func (d *decoder) leadsThrough(key string) bool {
 	return d.path != "" && (key == "" || strings.HasPrefix(d.path, key+"."))
 }
 
-// beyond is the error of an assignment whose path goes on where a value of another type stands.
+// beyond returns the error of an assignment whose path continues below a value that has no keys.
 func (d *decoder) beyond(at spot, what string) error {
 	entries, _ := entriesOf(at.node)
 	name, _ := nameOf(entries[0].Key)

@@ -9,8 +9,8 @@ import (
 	"github.com/residua-go/residua/internal/spelling"
 )
 
-// CheckBounds returns the first value of the struct that v points to, in the order of declaration,
-// that lies outside the bounds that its tags name.
+// CheckBounds returns an error for the first value, in the order of declaration, of the struct that
+// v points to that is outside the bounds in its field's tags.
 func CheckBounds(v any, where *Positions) error {
 	of, err := structOf(v)
 	if err != nil {
@@ -28,7 +28,7 @@ func CheckBounds(v any, where *Positions) error {
 	return err
 }
 
-// outOfBounds tells which bound of its field a number lies beyond, "" if none.
+// outOfBounds returns the bound that a number violates, "" if none.
 func outOfBounds(f field, v reflect.Value) string {
 	if v.Kind() == reflect.Pointer && !v.IsNil() {
 		v = v.Elem()
@@ -55,7 +55,7 @@ func outOfBounds(f field, v reflect.Value) string {
 	return ""
 }
 
-// choices are the values that a field may have, nil for any.
+// choices returns the values that a field may have, nil for any.
 func (f field) choices() []string {
 	text, ok := f.Tag.Lookup("choices")
 	if !ok {
@@ -64,7 +64,7 @@ func (f field) choices() []string {
 	return strings.Split(text, ", ")
 }
 
-// numberOf is a value as a number, if it is one.
+// numberOf returns a value as a number, if it is one.
 func numberOf(v reflect.Value) (value float64, isNumber bool) {
 	switch k := v.Kind(); {
 	case isInt(k):
@@ -77,7 +77,7 @@ func numberOf(v reflect.Value) (value float64, isNumber bool) {
 	return 0, false
 }
 
-// boundOf reads the bound of a tag; a test reads all of them.
+// boundOf parses the bound in a tag; a test parses all of them.
 func boundOf(text string) float64 {
 	bound, _ := strconv.ParseFloat(text, 64)
 	return bound

@@ -11,29 +11,30 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// decoder puts YAML trees into values. It writes into fresh memory only: the
-// lists, maps and pointees that the target held before stay as they were.
+// decoder stores YAML trees in values. It writes only to new memory: lists, maps and pointees that
+// the target held before stay unchanged.
 type decoder struct {
 	Reader
 	schema schema
-	root   reflect.Value           // the struct that is written to
-	where  func(line int) string   // the position of a line; 0 is the whole text
-	before *Positions              // of an assignment: the keys that were given before it; nil for a file
-	path   string                  // of an assignment: its key
+	root   reflect.Value           // the struct to store in
+	where  func(line int) string   // returns the position of a line; line 0 is the whole text
+	before *Positions              // for an assignment: the keys given before it; nil for a file
+	path   string                  // for an assignment: its key
 	at     map[string]string       // the position of each key, as in Positions
-	around []*ast.MappingValueNode // the entries of the section that is read
-	later  []func() error          // sections that have another one's kind
+	around []*ast.MappingValueNode // the entries of the section being read
+	later  []func() error          // sections that take the kind of another one
 }
 
-// isSet tells whether the text is an assignment's value, and no file.
+// isSet tells whether the text is the value of an assignment instead of a file.
 func (d *decoder) isSet() bool { return d.before != nil }
 
-// errorAt makes the error of a key at a line.
+// errorAt returns the error of a key at a line.
 func (d *decoder) errorAt(line int, key, format string, args ...any) error {
 	return &Error{Position: d.where(line), Key: key, Problem: fmt.Sprintf(format, args...)}
 }
 
-// given records that a key was given at a line; replaced: the old value is gone, and the positions of what it held.
+// given records that a key was given at a line. replaced tells that the old value is gone, with the
+// positions of what it held.
 func (d *decoder) given(line int, key string, replaced bool) {
 	if replaced {
 		d.forget(key)
@@ -41,21 +42,21 @@ func (d *decoder) given(line int, key string, replaced bool) {
 	d.at[key] = d.where(line)
 }
 
-// forget removes the positions of a key and of what it holds.
+// forget removes the positions of a key and of everything below it.
 func (d *decoder) forget(key string) {
 	maps.DeleteFunc(d.at, func(inner, _ string) bool {
 		return inner == key || strings.HasPrefix(inner, key+".") || strings.HasPrefix(inner, key+"[")
 	})
 }
 
-// spot is a node, the value of a key, and the line of that key.
+// spot is a node, the key whose value it is, and that key's line.
 type spot struct {
 	node ast.Node
 	line int
 	key  string
 }
 
-// refuse makes the error of a value.
+// refuse returns the error of a value.
 func (d *decoder) refuse(at spot, format string, args ...any) error {
 	return d.errorAt(lineOf(at.node, at.line), at.key, format, args...)
 }
@@ -88,7 +89,7 @@ func (d *decoder) value(at spot, v reflect.Value) error {
 		v.SetZero()
 		return nil
 	case (k == reflect.Struct || k == reflect.Interface) && isScalar && s.form() == formNothing && !d.isSet():
-		return nil // a section with no entries, as when all of them are commented out
+		return nil // a section without entries, for example if all are commented out
 	case k == reflect.Pointer:
 		return d.pointer(at, v)
 	case k == reflect.Struct:
@@ -108,12 +109,12 @@ func (d *decoder) value(at spot, v reflect.Value) error {
 	return nil
 }
 
-// canBeNil tells whether values of a kind may be nil, which is written null.
+// canBeNil tells whether values of a kind may be nil, written as null.
 func canBeNil(k reflect.Kind) bool {
 	return k == reflect.Pointer || k == reflect.Slice || k == reflect.Map || k == reflect.Interface
 }
 
-// pointer stores a new value that starts as a copy of the one that the pointer had.
+// pointer stores a new value that starts as a copy of the pointer's old one.
 func (d *decoder) pointer(at spot, v reflect.Value) error {
 	if v.Type().Elem().Kind() == reflect.Struct && isForm(at.node, formNothing) {
 		return d.mismatch(at, v.Type().Elem())
@@ -126,8 +127,7 @@ func (d *decoder) pointer(at spot, v reflect.Value) error {
 	return nil
 }
 
-// pointeeCopy returns a new pointer to a copy of what v points to, or to a zero
-// value.
+// pointeeCopy returns a new pointer to a copy of what v points to, or to a zero value.
 func pointeeCopy(v reflect.Value) reflect.Value {
 	fresh := reflect.New(v.Type().Elem())
 	if !v.IsNil() {
@@ -148,8 +148,8 @@ func (d *decoder) section(at spot, v reflect.Value) error {
 	return d.fields(entries, at.key, "", v)
 }
 
-// fields stores the entries of a map, the value of key, but the one called skip, in the fields of structs that
-// share the section.
+// fields stores the entries of a map, which is the value of key, in the fields of the structs that
+// share the section. It leaves out the entry called skip.
 func (d *decoder) fields(entries []*ast.MappingValueNode, key, skip string, into ...reflect.Value) error {
 	return d.each(entries, key, func(name string, at spot) error {
 		if name == skip && skip != "" {
@@ -182,7 +182,7 @@ func (d *decoder) fields(entries []*ast.MappingValueNode, key, skip string, into
 	})
 }
 
-// target is the field of that name, and which of some structs has it; none if none has.
+// target returns the field of that name and the struct that has it, or nothing if no struct has it.
 func (d *decoder) target(structs []reflect.Value, name string) (field, reflect.Value) {
 	for _, v := range structs {
 		if f, known := d.schema.find(v.Type(), name); known {
@@ -192,14 +192,15 @@ func (d *decoder) target(structs []reflect.Value, name string) (field, reflect.V
 	return field{}, reflect.Value{}
 }
 
-// replaces tells whether a node put into a field of type t leaves nothing of the
-// old value: sections are merged, everything else is replaced.
+// replaces tells whether storing a node in a field of type t discards the old value: sections are
+// merged, everything else is replaced.
 func replaces(t reflect.Type, n ast.Node) bool {
 	k := pointee(t).Kind()
 	return k != reflect.Struct && k != reflect.Interface || isForm(n, formNull)
 }
 
-// each calls do for the entries of a map in their order, with the name of each, and refuses names that are given twice.
+// each calls do for the entries of a map in order, with the name of each. It refuses names that are
+// given twice.
 func (d *decoder) each(entries []*ast.MappingValueNode, key string, do func(name string, at spot) error) error {
 	lines := map[string]int{}
 	for _, entry := range entries {
@@ -240,7 +241,8 @@ func (d *decoder) list(at spot, v reflect.Value) error {
 	return nil
 }
 
-// mapping stores the entries of a map in a new Go map. An assignment below it keeps the others.
+// mapping stores the entries of a map in a new Go map. An assignment to a key below it keeps the
+// other entries.
 func (d *decoder) mapping(at spot, v reflect.Value) error {
 	entries, ok := entriesOf(at.node)
 	if !ok {
@@ -271,7 +273,7 @@ func (d *decoder) mapping(at spot, v reflect.Value) error {
 	return err
 }
 
-// entriesOf returns the entries of a node that is a map.
+// entriesOf returns the entries of a node if it is a map.
 func entriesOf(n ast.Node) ([]*ast.MappingValueNode, bool) {
 	m, ok := n.(*ast.MappingNode)
 	if !ok {
@@ -292,14 +294,14 @@ func nameOf(n ast.Node) (name, problem string) {
 	return s.text, ""
 }
 
-// isForm tells whether a node is a scalar that is written so.
+// isForm tells whether a node is a scalar of the given form.
 func isForm(n ast.Node, f form) bool {
 	s, ok := scalarOf(n)
 	return ok && s.form() == f
 }
 
-// joined appends a name to a dotted key; a name that is not a plain word is put
-// in quotes, so that the key stays on one line.
+// joined appends a name to a dotted key. It quotes a name that is not a plain word, so that the key
+// stays on one line.
 func joined(key, name string) string {
 	odd := func(r rune) bool { return r <= ' ' || strings.ContainsRune(`".[`, r) || !strconv.IsPrint(r) }
 	if name == "" || !utf8.ValidString(name) || strings.ContainsFunc(name, odd) {

@@ -2,11 +2,12 @@ package settings
 
 import "github.com/pkg/errors"
 
-// SetDefaults stores in each zero field of the struct that v points to the value of its tag default, sections' fields included.
+// SetDefaults sets each zero field of the struct that v points to, including fields of sections, to
+// its tag default.
 func SetDefaults(v any) error { return setDefaults(v, func(*Flag) bool { return true }) }
 
-// Complete stores its default in each field that is zero where its bounds do not allow zero, and returns the first value that lies
-// outside its bounds then. It is for structs that a program has filled.
+// Complete sets each zero field whose bounds do not allow zero to its default, and then returns the
+// error of the first value outside its bounds. It is for structs that a program has filled.
 func Complete(v any) error {
 	if err := setDefaults(v, func(f *Flag) bool { return outOfBounds(f.field, f.value) != "" }); err != nil {
 		return err
@@ -14,7 +15,7 @@ func Complete(v any) error {
 	return CheckBounds(v, nil)
 }
 
-// setDefaults stores the defaults of zero fields that are wanted.
+// setDefaults sets those zero fields to their defaults that wanted accepts.
 func setDefaults(v any, wanted func(*Flag) bool) error {
 	flags, err := NewFlags(v)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// numbers are a list that is written as a text of so many entries.
+// numbers is a list that is written as a text with its entries.
 type numbers []int
 
 func (n *numbers) UnmarshalText(text []byte) error {

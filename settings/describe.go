@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// mismatch is the error of a node of the wrong shape for type t.
+// mismatch returns the error of a node whose shape does not fit type t.
 func (d *decoder) mismatch(at spot, t reflect.Type) error {
 	if d.leadsThrough(at.key) {
 		return d.beyond(at, wantKind(t))
@@ -20,7 +20,7 @@ func (d *decoder) mismatch(at spot, t reflect.Type) error {
 	return d.refuse(at, "want %s, got %s%s", d.wants(t), got, hint)
 }
 
-// shapeHint tells how to make a list or a map of a scalar.
+// shapeHint says how to write a list or a map instead of a scalar.
 func shapeHint(s scalar, t reflect.Type) string {
 	if form := s.form(); form == formNothing || form == formNull {
 		return ""
@@ -37,7 +37,7 @@ func shapeHint(s scalar, t reflect.Type) string {
 	return ""
 }
 
-// wants names what a value of type t is written as.
+// wants describes how a value of type t is written.
 func (d *decoder) wants(t reflect.Type) string {
 	if t.Kind() == reflect.Struct {
 		return "a map with the keys " + strings.Join(d.schema.names(t), ", ")
@@ -48,13 +48,14 @@ func (d *decoder) wants(t reflect.Type) string {
 	return wantKind(t)
 }
 
-// wantKind names what a value of type t is written as, structs briefly.
+// wantKind describes how a value of type t is written, structs in brief.
 func wantKind(t reflect.Type) string {
 	one, _ := kindNames(t)
 	return one
 }
 
-// kindNames names a value of type t, or what it points to, and several of them.
+// kindNames returns a name for one value of type t, or of the type it points to, and one for
+// several.
 func kindNames(t reflect.Type) (one, several string) {
 	t = pointee(t)
 	switch k := t.Kind(); {

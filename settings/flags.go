@@ -15,20 +15,21 @@ import (
 // Flag is a setting as an argument of a command.
 type Flag struct {
 	Name    string // without its dash
-	Value   string // names the value in help, as N; "" for a bool
-	Help    string // its meaning, its default in brackets
-	Group   string // the heading under which help lists it
-	Operand bool   // it takes arguments without a dash, and Name is what help calls them
+	Value   string // name of the value in help, such as N; "" for a bool
+	Help    string // its meaning, with its default in brackets
+	Group   string // heading under which help lists it
+	Operand bool   // it takes the arguments without a dash, and help calls them Name
 	field   field
 	value   reflect.Value
 	given   bool
 }
 
-// Flags are the settings of a struct as the arguments of a command, in the order of declaration.
+// Flags are a struct's settings as a command's arguments, in the order of declaration.
 type Flags []*Flag
 
-// NewFlags returns the flags that set the fields of the struct that v points to. A section's keys are flags with the section's
-// name before them, as -tuned-steps; what the struct holds is the defaults.
+// NewFlags returns the flags that set the fields of the struct that v points to. The flag of a key
+// in a section begins with the section's name, as in -tuned-steps. The struct's values are the
+// defaults.
 func NewFlags(v any) (Flags, error) {
 	of, err := structOf(v)
 	if err != nil {
@@ -41,7 +42,7 @@ func NewFlags(v any) (Flags, error) {
 	return s.flags(of, ""), nil
 }
 
-// flags lists those of the struct v, which a section's name comes before.
+// flags lists the flags of the struct v, each name with a prefix for its section.
 func (s schema) flags(v reflect.Value, prefix string) Flags {
 	var all Flags
 	for _, f := range s.fields[v.Type()] {
@@ -65,7 +66,7 @@ func (s schema) flags(v reflect.Value, prefix string) Flags {
 	return all
 }
 
-// placeholder takes the word in angle brackets out of a help text.
+// placeholder takes the word in angle brackets from a help text.
 func placeholder(help string) (name, text string) {
 	before, rest, found := strings.Cut(help, "<")
 	name, after, closed := strings.Cut(rest, ">")
@@ -75,7 +76,7 @@ func placeholder(help string) (name, text string) {
 	return name, before + name + after
 }
 
-// defaultText is a flag's default as its help shows it, "" where that says nothing.
+// defaultText returns a flag's default as help shows it, "" if the default is not worth showing.
 func (f *Flag) defaultText() string {
 	if text := f.field.Tag.Get("default"); text != "" && f.value.IsZero() {
 		return text
@@ -89,7 +90,7 @@ func (f *Flag) defaultText() string {
 	return strings.NewReplacer(`"`, "", ", ", ",", "[", "", "]", "").Replace(valueText(f.value))
 }
 
-// Bare is the value of a flag that stands alone, "" if it wants one after it.
+// Bare returns the value of a flag given without one, "" if the flag needs a value.
 func (f *Flag) Bare() string {
 	if f.value.Kind() == reflect.Bool {
 		return "true"
@@ -97,10 +98,10 @@ func (f *Flag) Bare() string {
 	return f.field.Tag.Get("bare")
 }
 
-// Given tells whether the call has the flag.
+// Given tells whether the call has set the flag.
 func (f *Flag) Given() bool { return f.given }
 
-// Lookup returns the flag of a name.
+// Lookup returns the flag with a name.
 func (all Flags) Lookup(name string) (*Flag, error) {
 	var names []string
 	for _, f := range all {
@@ -114,10 +115,11 @@ func (all Flags) Lookup(name string) (*Flag, error) {
 	return nil, errors.Errorf("unknown flag -%s%s", name, spelling.Hint("-"+name, names))
 }
 
-// Given is the names of the flags that a call has, for a field of a command's settings.
+// Given lists the names of the flags that a call has set; it is the type of a field in a command's
+// settings.
 type Given []string
 
-// Given lists the names of the flags that the call has.
+// Given lists the names of the flags that the call has set.
 func (all Flags) Given() Given {
 	var names Given
 	for _, f := range all {
@@ -136,7 +138,7 @@ func (all Flags) Operand() *Flag {
 	return nil
 }
 
-// Set stores a value, whose text is taken as it is: no quotes are taken off. An empty text is no value.
+// Set stores a value given as text, without removing quotes. An empty text is not a value.
 func (f *Flag) Set(text string) error {
 	first := !f.given
 	f.given = true
@@ -152,7 +154,8 @@ func (f *Flag) Set(text string) error {
 	return f.problem(setText(f.value, text))
 }
 
-// add appends to a list the value that one flag gives, the first one to an empty list; values that are separated replace it.
+// add appends the value of one flag to a list; if it is the first, it replaces the list, and so do
+// separated values.
 func (f *Flag) add(text string, first bool) error {
 	if text == "" {
 		return f.problem("want a value, got an empty one")
@@ -176,7 +179,7 @@ func (f *Flag) add(text string, first bool) error {
 	return nil
 }
 
-// problem is the error of a flag's value, nil if there is none.
+// problem returns the error of a flag's value, nil if there is no problem.
 func (f *Flag) problem(text string) error {
 	if text == "" {
 		return nil
@@ -184,7 +187,7 @@ func (f *Flag) problem(text string) error {
 	return &Error{Key: f.label(), Problem: text}
 }
 
-// label is what errors call a flag.
+// label returns the name that errors use for a flag.
 func (f *Flag) label() string {
 	if f.Operand {
 		return f.Name
@@ -192,7 +195,7 @@ func (f *Flag) label() string {
 	return "-" + f.Name
 }
 
-// Check returns the first flag whose value lies outside its bounds.
+// Check returns an error for the first flag whose value is outside its bounds.
 func (all Flags) Check() error {
 	for _, f := range all {
 		if err := f.problem(outOfBounds(f.field, f.value)); err != nil {
@@ -202,7 +205,7 @@ func (all Flags) Check() error {
 	return nil
 }
 
-// setText stores a text in v, or tells the problem.
+// setText stores a text in v and returns "", or returns the problem.
 func setText(v reflect.Value, text string) string {
 	if v.Kind() == reflect.Pointer {
 		fresh := reflect.New(v.Type().Elem())
@@ -233,7 +236,7 @@ func setText(v reflect.Value, text string) string {
 	return scalar{text: text, plain: true}.into(v)
 }
 
-// isText tells whether the values of a type are read from a string by a method of their own.
+// isText tells whether a type's values are parsed from a string by a method of the type.
 func isText(t reflect.Type) bool {
 	return reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }

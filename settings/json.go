@@ -12,10 +12,11 @@ import (
 	"github.com/residua-go/residua/internal/spelling"
 )
 
-// DecodeJSON reads one JSON object into the struct that v points to, whose fields have the tags that Reader.Read knows: a key is
-// known, given once and within its bounds, or else the error is an *Error that names it. A key that is tagged local is refused. A field whose type has UnmarshalJSON
-// reads itself, and null leaves a field as it is. The text is read as it comes; no more than one value of a field is held at a
-// time.
+// DecodeJSON reads one JSON object into the struct that v points to, whose fields have the tags
+// that Reader.Read uses. If a key is unknown, given twice, tagged local or out of bounds, the error
+// is an *Error that names it. A field whose type has UnmarshalJSON decodes itself, and null leaves
+// a field unchanged. DecodeJSON reads the text as it arrives and holds no more than one field's
+// value at a time.
 func DecodeJSON(r io.Reader, v any) error {
 	target, err := structOf(v)
 	if err != nil {
@@ -61,8 +62,8 @@ func (d jsonDecoder) object(key string, v reflect.Value) error {
 	return err
 }
 
-// members calls read for each member of an object or array, which begins with a bracket, the value of key: read reads the member's
-// value. given is false where the value is null.
+// members calls read for each member of an object or array, which starts with bracket and is the
+// value of key; read decodes the member's value. given is false if the value is null.
 func (d jsonDecoder) members(key string, bracket json.Delim, want string, read func(full, name string) error) (given bool, err error) {
 	switch token, err := d.Token(); {
 	case err != nil:
@@ -80,7 +81,7 @@ func (d jsonDecoder) members(key string, bracket json.Delim, want string, read f
 			if err != nil {
 				return false, d.broken(key, err)
 			}
-			name = token.(string) // of a key, by the decoder
+			name = token.(string) // the decoder returns keys as strings
 			full = joined(key, name)
 			if seen[name] {
 				return false, &Error{Key: full, Problem: "given twice"}
@@ -118,7 +119,7 @@ func (d jsonDecoder) value(key string, v reflect.Value) error {
 	return d.whole(key, v)
 }
 
-// whole reads a value that holds no keys.
+// whole reads a value that contains no keys.
 func (d jsonDecoder) whole(key string, v reflect.Value) error {
 	err := d.Decode(v.Addr().Interface())
 	var wrong *json.UnmarshalTypeError
@@ -128,7 +129,8 @@ func (d jsonDecoder) whole(key string, v reflect.Value) error {
 	return d.broken(key, err)
 }
 
-// several reads the entries of a map, or of a list of structs or one that elsewhere is written as a text.
+// several reads the entries of a map, of a list of structs, or of a list that other formats write
+// as a text.
 func (d jsonDecoder) several(key string, v reflect.Value) error {
 	t := v.Type()
 	bracket, want, fresh := json.Delim('['), "an array", reflect.New(t).Elem()
@@ -153,7 +155,8 @@ func (d jsonDecoder) several(key string, v reflect.Value) error {
 	return err
 }
 
-// broken is the error of a text that is no JSON. Errors of reading, and of values that read themselves, are kept.
+// broken returns the error for invalid JSON. It keeps errors of the reader and of values that
+// decode themselves.
 func (d jsonDecoder) broken(key string, err error) error {
 	var syntax *json.SyntaxError
 	switch {
@@ -165,7 +168,7 @@ func (d jsonDecoder) broken(key string, err error) error {
 	return err
 }
 
-// jsonName names a token.
+// jsonName returns a name for the kind of a token.
 func jsonName(token json.Token) string {
 	switch token.(type) {
 	case nil:

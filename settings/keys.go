@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// Key is what the tags of its field say of one key.
+// Key describes one key, as told by its field's tags.
 type Key struct {
 	Name    string `json:"name"`              // dotted, as in train.steps
 	Type    string `json:"type"`              // "integer", "list of strings", "section", ...
 	Default string `json:"default,omitempty"` // in YAML, or how it follows from other keys; "" for a section
 	Bounds  string `json:"bounds,omitempty"`  // of numbers: "1 to 65536", ">= 0", or ""
 	Help    string `json:"help"`              // its meaning
-	Local   bool   `json:"local,omitempty"`   // it names files, and JSON has no such key
-	Kinds   string `json:"kinds,omitempty"`   // those of its section that have it, as "hyper, mhc"; "": all, or the section has no kind
+	Local   bool   `json:"local,omitempty"`   // the key names files, and JSON may not have it
+	Kinds   string `json:"kinds,omitempty"`   // kinds of its section that have the key, as in "hyper, mhc"; "": all, or the section has no kind
 }
 
-// IsSection tells whether a key holds further keys and no value.
+// IsSection tells whether a key holds further keys instead of a value.
 func (k Key) IsSection() bool { return k.Type == "section" }
 
-// Keys lists every key of what is read into a struct, whose values are the defaults, in the order of
-// declaration, a section before its keys. A key of a section that has a kind is there once for each
-// meaning.
+// Keys lists every key of a struct, whose values are the defaults, in the order of declaration,
+// each section before its keys. A key in a section with a kind is listed once for each of its
+// meanings.
 func Keys(k Kinds, defaults any) ([]Key, error) {
 	of := reflect.Indirect(reflect.ValueOf(defaults))
 	s, err := schemaOf(of, k)
@@ -31,7 +31,7 @@ func Keys(k Kinds, defaults any) ([]Key, error) {
 		return nil, err
 	}
 	var keys []Key
-	listed, shared := "\x00", map[string]bool{} // prefix of the keys of a section of a kind, keys of kinds in a section that they share
+	listed, shared := "\x00", map[string]bool{} // key prefix of the current section with a kind, and the names of kinds of sections with shared keys
 	s.walk(of, func(name string, f field, v reflect.Value) {
 		if strings.HasPrefix(name, listed) || shared[name] {
 			return
@@ -47,7 +47,7 @@ func Keys(k Kinds, defaults any) ([]Key, error) {
 		if f.isKinded() && f.sameKind() == "" {
 			listed = name + "."
 			inner := s.keysOfKinds(name, f)
-			if !f.isSection(v) { // the kinds stand for it
+			if !f.isSection(v) { // otherwise the kinds describe it
 				keys[len(keys)-1].Help += "; " + inner[0].Help
 				inner = inner[1:]
 			}
@@ -57,7 +57,7 @@ func Keys(k Kinds, defaults any) ([]Key, error) {
 	return keys, nil
 }
 
-// keysOfKinds are those of a section of a kind.
+// keysOfKinds returns the keys of a section that has a kind.
 func (s schema) keysOfKinds(section string, of field) []Key {
 	t := of.Type
 	keys := []Key{keyOf(joined(section, KindKey), of.kindField(), reflect.ValueOf(""))}
@@ -79,7 +79,7 @@ func (s schema) keysOfKinds(section string, of field) []Key {
 	return keys
 }
 
-// afterNamesakes is the list with a key after those of its name, else at the end.
+// afterNamesakes inserts a key after the last one with the same name, otherwise at the end.
 func afterNamesakes(keys []Key, k Key) []Key {
 	for i := len(keys) - 1; i >= 0; i-- {
 		if keys[i].Name == k.Name {
@@ -89,7 +89,7 @@ func afterNamesakes(keys []Key, k Key) []Key {
 	return append(keys, k)
 }
 
-// kindsText names some of all kinds.
+// kindsText lists some of all kinds.
 func kindsText(some, all []string) string {
 	others := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return slices.Contains(some, name) })
 	switch {
@@ -101,7 +101,7 @@ func kindsText(some, all []string) string {
 	return strings.Join(some, ", ")
 }
 
-// keyOf is the key of a field that has the value v by default.
+// keyOf returns the key of a field whose default value is v.
 func keyOf(name string, f field, v reflect.Value) Key {
 	k := Key{Name: name, Type: "section", Help: f.Tag.Get("help"), Local: f.Tag.Get("local") != ""}
 	if f.isSection(v) {

@@ -12,26 +12,26 @@ import (
 	"github.com/residua-go/residua/internal/spelling"
 )
 
-// A section may hold one of several structs: the field that it stands for has an interface
-// type, and the key kind chooses the struct. The keys of the section are kind and those of
-// that struct. A struct whose field of an interface type has itself the key kind is a section with
-// keys that all kinds share: its own, and those of the struct that the field holds; nil stands for the kind
-// that its tag default names.
+// A section may hold one of several structs: its field has an interface type, and the key kind
+// chooses the struct. The keys of the section are kind and those of that struct. A struct that has
+// a field of an interface type for the key kind is a section with keys that all kinds share: it has
+// its own keys, and those of the struct in that field; nil stands for the kind in the field's tag
+// default.
 
 // KindKey is the key of a section's kind.
 const KindKey = "kind"
 
-// kindField is that key, with the default that the section's field names.
+// kindField returns that key as a field, with the default that the section's tag names.
 func (f field) kindField() field {
 	text := cmp.Or(f.Tag.Get("default"), "required, or preset")
 	return field{Key: KindKey, Type: reflect.TypeFor[string](), Tag: reflect.StructTag(`default:"` + text + `"`)}
 }
 
-// Kinded is what a section of a kind holds. Name is the kind.
+// Kinded is implemented by the structs that such a section may hold. Name is the kind.
 type Kinded interface{ Name() string }
 
-// Kinds are the structs that a field of an interface type may hold, by that type; a section
-// of a kind starts as a copy of it.
+// Kinds lists the structs that a field of an interface type may hold, by that type. A new section
+// starts as a copy of the struct of its kind.
 type Kinds map[reflect.Type][]Kinded
 
 // isKinded tells whether a field stands for a section of a kind.
@@ -39,24 +39,25 @@ func (f field) isKinded() bool {
 	return f.Type != nil && f.Type.Kind() == reflect.Interface && f.Type.Implements(reflect.TypeFor[Kinded]())
 }
 
-// isWord tells whether a kind without keys is written in the place of its section.
+// isWord tells whether the name of a kind without keys may be written instead of a section.
 func (f field) isWord() bool { return f.Tag.Get("word") != "" }
 
-// isSection tells whether a field whose value is v, of a kind its name, holds further keys.
+// isSection tells whether a field with the value v holds further keys, and is not written as the
+// name of a kind.
 func (f field) isSection(v reflect.Value) bool {
 	return v.Kind() == reflect.Struct || f.isKinded() && v.Kind() != reflect.String
 }
 
-// isOwnKind tells whether a field holds the kind of the section that it is in.
+// isOwnKind tells whether a field holds the kind of the section that contains it.
 func (f field) isOwnKind() bool { return f.Key == KindKey && f.isKinded() }
 
-// ownKind returns the field that holds the kind of a section that is a struct of type t.
+// ownKind returns the field that holds the kind of a section of struct type t.
 func (s schema) ownKind(t reflect.Type) (field, bool) {
 	f, ok := s.find(t, KindKey)
 	return f, ok && f.isKinded()
 }
 
-// checkShared wants the keys that the kinds of a section share to be no kind's own.
+// checkShared requires that no kind has a key that all kinds of the section share.
 func (s schema) checkShared(k Kinds) error {
 	for t := range s.fields {
 		own, ok := s.ownKind(t)
@@ -74,14 +75,14 @@ func (s schema) checkShared(k Kinds) error {
 	return nil
 }
 
-// sameKind is the dotted key of the section whose kind a field's section has, "" if it has
-// one of its own. Such a section has no key kind, and starts with zeros.
+// sameKind returns the dotted key of the section whose kind a field's section takes, "" if it has a
+// kind of its own. Such a section has no key kind, and starts with zero values.
 func (f field) sameKind() string { return f.Tag.Get("kind") }
 
-// kindOf is the kind of a struct.
+// kindOf returns the kind of a struct.
 func kindOf(v reflect.Value) string { return v.Interface().(Kinded).Name() }
 
-// names are the kinds of a type, in order.
+// names lists the kinds of a type, in order.
 func (k Kinds) names(t reflect.Type) []string {
 	var names []string
 	for _, prototype := range k[t] {
@@ -90,7 +91,7 @@ func (k Kinds) names(t reflect.Type) []string {
 	return names
 }
 
-// find returns a new copy of the kind of that name.
+// find returns a new copy of the struct of the named kind.
 func (k Kinds) find(t reflect.Type, name string) (reflect.Value, bool) {
 	for _, prototype := range k[t] {
 		if prototype.Name() == name {
@@ -100,14 +101,14 @@ func (k Kinds) find(t reflect.Type, name string) (reflect.Value, bool) {
 	return reflect.Value{}, false
 }
 
-// structCopy is a copy of a struct whose fields can be set.
+// structCopy returns a copy of a struct, with fields that can be set.
 func structCopy(v reflect.Value) reflect.Value {
 	fresh := reflect.New(v.Type()).Elem()
 	fresh.Set(v)
 	return fresh
 }
 
-// siblings are the kinds of the section that may hold struct type t.
+// siblings returns the structs that may stand in the same section as struct type t.
 func (k Kinds) siblings(t reflect.Type) []Kinded {
 	for _, list := range k {
 		if slices.ContainsFunc(list, func(p Kinded) bool { return reflect.TypeOf(p) == t }) {
@@ -117,7 +118,7 @@ func (k Kinds) siblings(t reflect.Type) []Kinded {
 	return nil
 }
 
-// owners are those of some kinds that have a key.
+// owners returns those of the listed kinds that have a key.
 func (s schema) owners(list []Kinded, name string) []string {
 	var names []string
 	for _, prototype := range list {
@@ -128,7 +129,7 @@ func (s schema) owners(list []Kinded, name string) []string {
 	return names
 }
 
-// kindNames are the keys that the kinds of a type have, each once.
+// kindNames lists the keys of all kinds of a type, each once.
 func (s schema) kindNames(t reflect.Type) []string {
 	var names []string
 	for _, prototype := range s.kinds[t] {
@@ -141,8 +142,8 @@ func (s schema) kindNames(t reflect.Type) []string {
 	return names
 }
 
-// kindSection stores the entries of a map in the struct of the kind that they name, or else
-// of the one that v holds. Another kind than that leaves nothing of the old values.
+// kindSection stores the entries of a map in the struct of the kind that they name, or of v's
+// present kind if they name none. If the kind changes, no old values are kept.
 func (d *decoder) kindSection(at spot, v reflect.Value) error {
 	entries, ok := entriesOf(at.node)
 	if !ok {
@@ -159,7 +160,8 @@ func (d *decoder) kindSection(at spot, v reflect.Value) error {
 	return nil
 }
 
-// sharedSection stores the entries of a map in a struct, and in that of the kind that its field own holds.
+// sharedSection stores the entries of a map in a struct and in the struct of the kind that its
+// field own holds.
 func (d *decoder) sharedSection(at spot, v reflect.Value, own field) error {
 	entries, ok := entriesOf(at.node)
 	if !ok {
@@ -180,7 +182,7 @@ func (d *decoder) sharedSection(at spot, v reflect.Value, own field) error {
 	return nil
 }
 
-// choose returns the struct that a section's entries are stored in.
+// choose returns the struct to store a section's entries in.
 func (d *decoder) choose(entries []*ast.MappingValueNode, at spot, v reflect.Value) (reflect.Value, error) {
 	key := joined(at.key, KindKey)
 	for _, entry := range entries {
@@ -198,7 +200,7 @@ func (d *decoder) choose(entries []*ast.MappingValueNode, at spot, v reflect.Val
 	return v, d.errorAt(at.line, key, "want %s, got nothing", kinds)
 }
 
-// chosen returns the struct of the kind that the key kind of a section names: a copy of v's own, if it is of that kind.
+// chosen returns the struct for the key kind of a section: a copy of v's own if it has that kind.
 func (d *decoder) chosen(at, section spot, v reflect.Value) (reflect.Value, error) {
 	var name string
 	if err := d.value(at, reflect.ValueOf(&name).Elem()); err != nil {
@@ -228,8 +230,8 @@ func (d *decoder) chosen(at, section spot, v reflect.Value) (reflect.Value, erro
 	return fresh, nil
 }
 
-// assigned tells whether an assignment has given a key.
+// assigned tells whether an assignment has set a key.
 func (p *Positions) assigned(key string) bool { return p != nil && p.at[key] == setPosition }
 
-// oneOfText is "one of a, b".
+// oneOfText returns "one of a, b".
 func oneOfText(names []string) string { return "one of " + strings.Join(names, ", ") }

@@ -13,10 +13,10 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Marshal writes the struct v, or the struct that v points to, as YAML: every
-// tagged field in the order of declaration, the entries of maps in the order of
-// their names, null for what is nil. Decode reads the same values back from it.
-// NaN, infinities and strings that are not UTF-8 are errors. The dotted keys in hidden are written as comments.
+// Marshal writes the struct v, or the struct that v points to, as YAML: every tagged field in the
+// order of declaration, map entries sorted by name, null for nil. Reading the result gives the same
+// values. NaN, infinities and strings that are not UTF-8 are errors. Keys listed in hidden, in
+// dotted form, are written as comments.
 func Marshal(v any, hidden ...string) ([]byte, error) {
 	value := reflect.Indirect(reflect.ValueOf(v))
 	if value.Kind() != reflect.Struct {
@@ -34,7 +34,7 @@ func Marshal(v any, hidden ...string) ([]byte, error) {
 	return []byte(w.text.String()), w.err
 }
 
-// Text is a value as a file holds it.
+// Text returns a value in the notation of a file.
 func Text(v any) string { return valueText(reflect.ValueOf(v)) }
 
 func valueText(v reflect.Value) string {
@@ -45,17 +45,16 @@ func valueText(v reflect.Value) string {
 	return w.text.String()
 }
 
-// writer writes YAML: sections as indented lines, lists and maps between
-// brackets.
+// writer writes YAML: sections as indented lines, lists and maps in brackets.
 type writer struct {
 	schema schema
-	hidden []string // dotted keys of values that are written as comments
+	hidden []string // dotted keys to write as comments
 	text   strings.Builder
-	err    error // the first
+	err    error // the first error
 }
 
-// section writes the keys of the struct v, the value of field of at key, a line or an indented
-// section each.
+// section writes the keys of the struct v, the value of field of at key: a line or an indented
+// section for each.
 func (w *writer) section(v reflect.Value, of field, key string) {
 	for _, e := range w.schema.entries(v, of, key) {
 		w.text.WriteString(strings.Repeat("  ", strings.Count(e.key, ".")))
@@ -74,13 +73,13 @@ func (w *writer) section(v reflect.Value, of field, key string) {
 	}
 }
 
-// isEmpty tells whether a key holds no further ones.
+// isEmpty tells whether a key holds no further keys.
 func (w *writer) isEmpty(e entry) bool {
 	return e.value.Kind() != reflect.Struct || len(w.schema.entries(e.value, e.field, e.key)) == 0
 }
 
-// isHidden tells whether the value of a key is written as a comment: a section's, if that
-// is all that it holds.
+// isHidden tells whether to write a key's value as a comment. A section is hidden if everything in
+// it is.
 func (w *writer) isHidden(e entry) bool {
 	if e.value.Kind() == reflect.Pointer {
 		e.value = pointeeCopy(e.value).Elem()
@@ -124,7 +123,7 @@ func (w *writer) flow(v reflect.Value, key string) {
 	}
 }
 
-// comma parts the i-th value within a line from the one before.
+// comma writes the separator before the i-th value within a line.
 func (w *writer) comma(i int) {
 	if i > 0 {
 		w.text.WriteString(", ")
@@ -141,15 +140,14 @@ func (w *writer) entry(i int, name string, v reflect.Value, key string) {
 	w.flow(v, joined(key, name))
 }
 
-// check keeps the first problem.
+// check records a problem, if it is the first.
 func (w *writer) check(key, problem string) {
 	if problem != "" && w.err == nil {
 		w.err = &Error{Key: key, Problem: problem}
 	}
 }
 
-// scalarText is the YAML of a value that is neither list, map nor section, or a
-// problem.
+// scalarText returns the YAML of a value that is neither list, map nor section, or a problem.
 func scalarText(v reflect.Value) (text, problem string) {
 	k := v.Kind()
 	switch {
@@ -173,14 +171,14 @@ func scalarText(v reflect.Value) (text, problem string) {
 }
 
 var (
-	// Text that is the same string to every YAML reader without quotes.
+	// Text that every YAML reader takes for the same string without quotes.
 	barePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./+-]*$`)
 	// Words that YAML 1.1 reads as booleans.
 	switchPattern = regexp.MustCompile(`^(?i:y|n|yes|no|on|off)$`)
 )
 
-// stringText is a string in YAML, in quotes unless it is surely read as a string
-// without. Go's escapes of valid UTF-8 are all escapes of YAML too.
+// stringText returns a string in YAML, in quotes unless it is certainly read as a string without.
+// All of Go's escapes of valid UTF-8 are valid in YAML.
 func stringText(s string) string {
 	bare := barePattern.MatchString(s) && !switchPattern.MatchString(s)
 	if bare && (scalar{text: s, plain: true}).form() == formText {

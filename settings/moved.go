@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// noSection is the error of a node that is no map where a section of a kind is wanted. The name
-// of a kind alone is how sections were written before they were sections, with the keys of all of
-// them around it.
+// noSection returns the error of a node that is not a map where a section with a kind is expected.
+// If it is the name of a kind alone, the file has the old form, in which the kind was a plain value
+// and its keys stood next to it.
 func (d *decoder) noSection(at spot, t reflect.Type) error {
 	s, _ := scalarOf(at.node)
 	prototype, known := d.Kinds.find(t, s.text)
@@ -40,8 +40,8 @@ func (d *decoder) noSection(at spot, t reflect.Type) error {
 	return d.refuse(at, "want a section since version 2: write %s", strings.Join(write, ", "))
 }
 
-// kindWith is the first kind, of sections of another type than t, that has all the keys; "" if
-// none has.
+// kindWith returns the first kind, among sections of another type than t, that has all the keys; ""
+// if there is none.
 func (d *decoder) kindWith(t reflect.Type, keys []string) string {
 	for of, prototypes := range d.Kinds {
 		for _, p := range prototypes {
@@ -57,7 +57,7 @@ func (d *decoder) kindWith(t reflect.Type, keys []string) string {
 	return ""
 }
 
-// isZero tells whether a scalar is what a key holds that is not set.
+// isZero tells whether a scalar is the value of a key that is not set.
 func (s scalar) isZero() bool {
 	switch s.form() {
 	case formNothing, formNull:
@@ -68,7 +68,7 @@ func (s scalar) isZero() bool {
 	return s.text == "0" || s.text == "false"
 }
 
-// nowCalled is the key that has taken the place of one of an earlier version, "" if none has.
+// nowCalled returns the new name of a key of an earlier version, "" if it has none.
 func (d *decoder) nowCalled(key string) string {
 	if d.Renamed == nil {
 		return ""

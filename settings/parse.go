@@ -13,20 +13,23 @@ import (
 	"github.com/pkg/errors"
 )
 
-// MaxText is how many bytes a text may have, far beyond any config: the parser's work grows faster than the text.
+// MaxText is the largest size of a text in bytes, far beyond any config. It is limited because the
+// parser's work grows faster than the text.
 const MaxText = 64 << 10
 
-// maxDepth is how many levels of lists and maps may be opened by [, { and -: the parser recurses once a level.
+// maxDepth is how deep lists and maps may be nested by [, { and -: the parser recurses once for
+// each level.
 const maxDepth = 64
 
-// parse turns text into the tree of its single YAML document, nil for a text of
-// nothing but comments and space. Problems are reported against key.
+// parse turns a text into the tree of its single YAML document, nil if it has only comments and
+// space. Errors name key.
 func (d *decoder) parse(text, key string) (ast.Node, error) {
 	if len(text) > MaxText {
 		return nil, d.errorAt(0, key, "want at most %d bytes of YAML, got %d", MaxText, len(text))
 	}
 	text = strings.TrimPrefix(text, "\ufeff")
-	// The parser counts the end of a quoted line twice when it is \r\n.
+	// The parser counts the end of a quoted line twice if it is \r\
+	// .
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	if err := d.checkCharacters(text, key); err != nil {
 		return nil, err
@@ -48,7 +51,7 @@ func (d *decoder) parse(text, key string) (ast.Node, error) {
 	return file.Docs[0].Body, nil
 }
 
-// checkCharacters refuses text that is not UTF-8 or holds control characters.
+// checkCharacters refuses text that is not UTF-8 or contains control characters.
 func (d *decoder) checkCharacters(text, key string) error {
 	line := 1
 	for i, r := range text {
@@ -66,13 +69,12 @@ func (d *decoder) checkCharacters(text, key string) error {
 	return nil
 }
 
-// checkTokens refuses the parts of YAML that a config does without, and nesting
-// that is deeper than maxDepth.
+// checkTokens refuses the parts of YAML that configs do not use, and nesting deeper than maxDepth.
 func (d *decoder) checkTokens(tokens token.Tokens, key string) error {
 	depth, dashes, line := 0, 0, 0
 	for _, t := range tokens {
 		if t.Type == token.InvalidType {
-			return nil // the parser reports it
+			return nil // the parser reports the error
 		}
 		if t.Position.Line != line {
 			line, dashes = t.Position.Line, 0
@@ -100,7 +102,7 @@ func (d *decoder) checkTokens(tokens token.Tokens, key string) error {
 	return nil
 }
 
-// refused tells why a kind of token may not stand in a config, "" if it may.
+// refused says why a config may not contain a kind of token, "" if it may.
 func refused(t token.Type) string {
 	switch t {
 	case token.AnchorType:
@@ -119,8 +121,8 @@ func refused(t token.Type) string {
 	return ""
 }
 
-// syntaxError makes one line of a parser error, which is a message, a copy of
-// the source and a marker over several lines.
+// syntaxError shortens a parser error, which consists of a message, a copy of the source and a
+// marker on several lines, to one line.
 func (d *decoder) syntaxError(err error, key string) error {
 	message, line := err.Error(), 0
 	var located yaml.Error
@@ -141,7 +143,7 @@ func (d *decoder) syntaxError(err error, key string) error {
 	return d.errorAt(line, key, "not YAML: %s", message)
 }
 
-// startOf is the line on which a document starts.
+// startOf returns the line on which a document starts.
 func startOf(doc *ast.DocumentNode) int {
 	if doc.Start != nil {
 		return doc.Start.Position.Line
@@ -149,8 +151,7 @@ func startOf(doc *ast.DocumentNode) int {
 	return lineOf(doc.Body, 0)
 }
 
-// lineOf is the line on which a node starts, or the given one where it is not
-// known.
+// lineOf returns the line on which a node starts, or the given line if it is unknown.
 func lineOf(n ast.Node, line int) int {
 	if n == nil || n.GetToken() == nil || n.GetToken().Position == nil {
 		return line

@@ -24,13 +24,14 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Reader is what reading knows in addition to the types of the fields. The zero value knows nothing more.
+// Reader holds what reading needs to know beyond the types of the fields. The zero value is ready
+// to use.
 type Reader struct {
-	Kinds   Kinds                   // what the sections hold that have a kind
-	Renamed func(key string) string // what a key of an earlier version is called now, "" if it has not moved; may be nil
-	Peek    bool                    // passes over keys that the struct does not have
+	Kinds   Kinds                   // the structs that sections with a kind may hold
+	Renamed func(key string) string // returns the present name of a key of an earlier version, "" if it has not moved; may be nil
+	Peek    bool                    // skip keys that the struct does not have
 
-	schema schema // of what was read before; may be empty
+	schema schema // known from an earlier reading; may be empty
 }
 
 // Read stores a file's text, then assignments, in the struct that v points to. Fields are matched
@@ -90,7 +91,7 @@ func (d *decoder) file(text string) error {
 	return d.all(node)
 }
 
-// decoder returns one that writes to a copy of the struct that v points to.
+// decoder returns a decoder that writes to a copy of the struct that v points to.
 func (r Reader) decoder(v any) (*decoder, reflect.Value, error) {
 	target, err := structOf(v)
 	if err != nil {
@@ -103,7 +104,7 @@ func (r Reader) decoder(v any) (*decoder, reflect.Value, error) {
 	return &decoder{schema: s, root: structCopy(target), Reader: r, at: map[string]string{}}, target, err
 }
 
-// structOf is the struct that v points to.
+// structOf returns the struct that v points to.
 func structOf(v any) (reflect.Value, error) {
 	pointer := reflect.ValueOf(v)
 	if pointer.Kind() != reflect.Pointer || pointer.IsNil() || pointer.Elem().Kind() != reflect.Struct {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// alike stores the entries of a map in a struct of the kind that the section at key other has: a copy of v's, if that is of the
-// kind, else one of zeros.
+// alike stores the entries of a map in a struct of the kind that the section at key other has. It
+// starts from a copy of v's struct if that is of the kind, otherwise from zero values.
 func (d *decoder) alike(at spot, v reflect.Value, other string) error {
 	if isForm(at.node, formNull) {
 		v.SetZero()

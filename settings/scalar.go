@@ -11,16 +11,16 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// form is what a scalar is by the way it is written.
+// form is the form in which a scalar is written.
 type form int
 
 const (
-	formText    form = iota // a string, bare, quoted or a block
-	formNothing             // no value at all
+	formText    form = iota // a string: bare, quoted or a block
+	formNothing             // nothing
 	formNull                // null, ~
 	formBool                // true, false
 	formInt                 // 12, -3, 1_000, 0x1f, 0o17, 0b11
-	formOctal               // 010: ten or eight, depending on the YAML version
+	formOctal               // 010: octal or decimal, depending on the YAML version
 	formFloat               // 1.5, 1e-8, .1
 	formSpecial             // .nan, .inf
 )
@@ -34,14 +34,13 @@ var (
 	specialPattern = regexp.MustCompile(`^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
 )
 
-// scalar is one value that is neither a list nor a map.
+// scalar is a value that is neither a list nor a map.
 type scalar struct {
 	text  string
-	plain bool // without quotes: its text decides what it is
+	plain bool // without quotes: its text decides its type
 }
 
-// scalarOf reads a node as a scalar, by its text: the parser's own numbers are
-// not used.
+// scalarOf reads a node as a scalar, from its text; it does not use the numbers of the parser.
 func scalarOf(n ast.Node) (scalar, bool) {
 	switch n := n.(type) {
 	case nil:
@@ -62,7 +61,7 @@ func scalarOf(n ast.Node) (scalar, bool) {
 	return scalar{}, false
 }
 
-// form tells what the scalar is.
+// form returns the scalar's form.
 func (s scalar) form() form {
 	switch {
 	case !s.plain:
@@ -85,7 +84,7 @@ func (s scalar) form() form {
 	return formText
 }
 
-// String is the scalar as messages show it: strings in quotes, the rest bare.
+// String returns the scalar as messages show it: strings in quotes, all else bare.
 func (s scalar) String() string {
 	switch s.form() {
 	case formNothing:
@@ -96,8 +95,8 @@ func (s scalar) String() string {
 	return shortened(s.text, 60)
 }
 
-// into stores the scalar in v and returns "", or tells the problem: what was
-// got, and the likely fix, to follow "want …, ".
+// into stores the scalar in v and returns "", or returns the problem: what was found and the likely
+// fix, as the continuation of "want …, ".
 func (s scalar) into(v reflect.Value) string {
 	k := v.Kind()
 	switch {
@@ -111,7 +110,7 @@ func (s scalar) into(v reflect.Value) string {
 	return s.intoInteger(v)
 }
 
-// not tells that another thing than the scalar is wanted, and what to do.
+// not returns the problem that something other than the scalar is wanted, with a hint.
 func (s scalar) not(want, hint string) string { return "want " + want + ", got " + s.String() + hint }
 
 func (s scalar) intoString(v reflect.Value) string {
@@ -140,7 +139,7 @@ func (s scalar) intoBool(v reflect.Value) string {
 	return s.not("true or false", hint)
 }
 
-// intoInteger stores an integer that is written as one and fits.
+// intoInteger stores an integer that is written as one and fits the type.
 func (s scalar) intoInteger(v reflect.Value) string {
 	unsigned, bits := isUint(v.Kind()), v.Type().Bits()
 	if s.form() != formInt || unsigned && strings.HasPrefix(s.text, "-") {
@@ -158,7 +157,7 @@ func (s scalar) intoInteger(v reflect.Value) string {
 	return s.not(integerRange(v.Type()), "")
 }
 
-// integerHint tells how to write the integer that was probably meant.
+// integerHint says how to write the integer that was probably meant.
 func (s scalar) integerHint() string {
 	inner := scalar{text: s.text, plain: true}
 	switch {
@@ -179,7 +178,7 @@ func (s scalar) integerHint() string {
 	return ""
 }
 
-// intoFloat stores a finite number that v's type can hold.
+// intoFloat stores a finite number that fits v's type.
 func (s scalar) intoFloat(v reflect.Value) string {
 	isNumber := floatPattern.MatchString(s.text)
 	switch form := s.form(); {
@@ -201,12 +200,12 @@ func (s scalar) intoFloat(v reflect.Value) string {
 	return ""
 }
 
-// parseFloat reads a number that matches floatPattern.
+// parseFloat parses a number that matches floatPattern.
 func parseFloat(text string, bits int) (float64, error) {
 	return strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), bits)
 }
 
-// integerRange names the integers that a type can hold.
+// integerRange describes the integers that a type can hold.
 func integerRange(t reflect.Type) string {
 	bits := t.Bits()
 	if isUint(t.Kind()) {
@@ -216,12 +215,12 @@ func integerRange(t reflect.Type) string {
 		" to " + strconv.FormatInt(math.MaxInt64>>(64-bits), 10)
 }
 
-// quoted shows a text as a string of one short line.
+// quoted returns a text as a quoted string on one short line.
 func quoted(text string) string {
 	return strconv.Quote(shortened(text, 60))
 }
 
-// shortened cuts a text that is longer than n characters.
+// shortened cuts a text to n characters if it is longer.
 func shortened(text string, n int) string {
 	count := 0
 	for i := range text {

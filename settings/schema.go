@@ -9,18 +9,18 @@ import (
 	"github.com/residua-go/residua/internal/yamltag"
 )
 
-// field is one key that a section may hold.
+// field is a key that a section may hold.
 type field yamltag.Field
 
-// schema holds the keys of every struct type that a config reaches, in the order
-// of their declaration.
+// schema lists the keys of every struct type that a config reaches, in the order of declaration.
 type schema struct {
 	fields map[reflect.Type][]field
 	kinds  Kinds
 }
 
-// schemaOf collects the schema of the struct v, with the kinds that its fields hold; other kinds than those of k may
-// not be chosen. It fails where v holds what a config cannot: that is a mistake in the program, not in a config.
+// schemaOf collects the schema of the struct v, including the kinds that its fields may hold: no
+// others than those of k. It fails if v contains something that a config cannot hold; that is a
+// mistake in the program, not in a config.
 func schemaOf(v reflect.Value, k Kinds) (schema, error) {
 	s := schema{map[reflect.Type][]field{}, k}
 	if err := s.addStruct(v, v.Type().String()); err != nil {
@@ -36,7 +36,7 @@ func schemaOf(v reflect.Value, k Kinds) (schema, error) {
 	return s, s.checkShared(k)
 }
 
-// addKind enters the struct of a kind.
+// addKind adds the struct of a kind.
 func (s schema) addKind(v reflect.Value) error {
 	t := v.Type()
 	if t.Kind() != reflect.Struct {
@@ -51,7 +51,7 @@ func (s schema) addKind(v reflect.Value) error {
 	return nil
 }
 
-// add enters the type of a value, which stands at the place in the program that path names.
+// add adds the type of a value; path says where in the program it stands.
 func (s schema) add(v reflect.Value, path string) error {
 	t := v.Type()
 	switch k := t.Kind(); {
@@ -67,7 +67,7 @@ func (s schema) add(v reflect.Value, path string) error {
 	return errors.Errorf("settings: %s has the type %s, which no setting can hold", path, t)
 }
 
-// addStruct enters the type of the struct v and the types of its fields.
+// addStruct adds the type of the struct v and the types of its fields.
 func (s schema) addStruct(v reflect.Value, path string) error {
 	t := v.Type()
 	if s.fields[t] != nil && v.IsZero() {
@@ -96,7 +96,7 @@ func (s schema) addStruct(v reflect.Value, path string) error {
 // fieldsOf lists the tagged fields of a struct.
 func fieldsOf(t reflect.Type, path string) ([]field, error) {
 	tagged, err := yamltag.Fields(t, path)
-	fields := []field{} // not nil: the type is known, if it has none
+	fields := []field{} // not nil, so that a type without fields is known, too
 	for _, f := range tagged {
 		fields = append(fields, field(f))
 	}
@@ -122,12 +122,12 @@ func (s schema) names(t reflect.Type) []string {
 	return names
 }
 
-// paths lists the dotted keys below struct type t, sections before what they
-// hold, the keys of all kinds in one. What stands in lists and maps has no fixed path and is
-// left out, as is a section that has another's kind.
+// paths lists the dotted keys below struct type t, each section before its content, and the keys of
+// all kinds together. It leaves out the content of lists and maps, which has no fixed path, and
+// sections that take the kind of another one.
 func (s schema) paths(t reflect.Type) []string {
 	var all []string
-	open := map[reflect.Type]bool{} // a recursive type is entered once
+	open := map[reflect.Type]bool{} // a recursive type is entered only once
 	var walk func(t reflect.Type, prefix string)
 	walk = func(t reflect.Type, prefix string) {
 		if open[t] {
@@ -157,15 +157,15 @@ func (s schema) paths(t reflect.Type) []string {
 	return all
 }
 
-// entry is a key of a struct with its value: what a pointer points to, the struct that an
-// interface holds, or its kind's name where that is written for it; a pointer or an interface itself if it is nil.
+// entry is a key of a struct with its value. A pointer or an interface is replaced by what it
+// holds, unless it is nil, and a kind by its name if that is written instead.
 type entry struct {
 	field
 	key   string // dotted
 	value reflect.Value
 }
 
-// entries lists those of the struct v, the value of field f at key, its kind first.
+// entries lists the entries of the struct v, which is the value of field f at key, its kind first.
 func (s schema) entries(v reflect.Value, f field, key string) []entry {
 	var all []entry
 	if f.isKinded() && f.sameKind() == "" {
@@ -192,8 +192,8 @@ func (s schema) entries(v reflect.Value, f field, key string) []entry {
 	return all
 }
 
-// walk visits every key of the struct v in the order of declaration, a section before
-// what it holds, a section that is nil as an empty one, but as nil where it would have a kind.
+// walk visits every key of the struct v in the order of declaration, each section before its
+// content. A section that is nil is visited as an empty one, but as nil if it would have a kind.
 func (s schema) walk(v reflect.Value, visit func(key string, f field, v reflect.Value)) {
 	s.walkFrom(entry{value: v}, visit)
 }
@@ -210,7 +210,7 @@ func (s schema) walkFrom(of entry, visit func(key string, f field, v reflect.Val
 	}
 }
 
-// Entry is one key of a struct that was read, with what its field holds.
+// Entry is a key of a struct, with the value of its field.
 type Entry struct {
 	Key     string // dotted
 	Value   reflect.Value
@@ -219,7 +219,8 @@ type Entry struct {
 	Tag     reflect.StructTag
 }
 
-// Entries lists every key of the struct v in the order of declaration, a section before what it holds.
+// Entries lists every key of the struct v in the order of declaration, each section before its
+// content.
 func Entries(v any) ([]Entry, error) {
 	of := reflect.ValueOf(v)
 	s, err := schemaOf(of, nil)
@@ -234,7 +235,7 @@ func Entries(v any) ([]Entry, error) {
 	return all, nil
 }
 
-// pointee is the type that a pointer type points to, and any other type itself.
+// pointee returns the type that a pointer type points to, and any other type unchanged.
 func pointee(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Pointer {
 		return t.Elem()

@@ -8,10 +8,10 @@ import (
 	"github.com/residua-go/residua/internal/spelling"
 )
 
-// unknown is the error of a name that is no field of the structs that share the section
-// at key, the last of which is that of its kind, if it has one. It points to what the key is called now, to the kinds of the section that have it, to a
-// near name in the same section, to the same name in another one, to a near name in
-// another one, or else lists what is known here.
+// unknown returns the error of a name that is not a field of the structs that share the section at
+// key; if the section has a kind, the kind's struct comes last. The error suggests the key's
+// present name, the kinds of the section that have the key, a similar name in the same section, the
+// same name in another section or a similar name there, or else it lists the known names.
 func (d *decoder) unknown(line int, structs []reflect.Value, key, name string) error {
 	full := joined(key, shortened(name, 60))
 	refuse := func(format string, args ...any) error { return d.errorAt(line, full, "unknown key"+format, args...) }
@@ -47,8 +47,8 @@ func (d *decoder) unknown(line int, structs []reflect.Value, key, name string) e
 	return refuse("; known here: %s", strings.Join(here, ", "))
 }
 
-// guessesFor lists what may have been meant by a name in the section at key, best
-// first: names of that section are here, dotted keys of the whole config in all.
+// guessesFor lists what a name in the section at key may have meant, best first. here has the names
+// of that section, all the dotted keys of the whole config.
 func guessesFor(name, key string, here, all []string) []string {
 	path := name
 	if key != "" {
@@ -77,13 +77,13 @@ func guessesFor(name, key string, here, all []string) []string {
 	return nil
 }
 
-// leafOf is the last name of a dotted key.
+// leafOf returns the last name of a dotted key.
 func leafOf(path string) string {
 	return path[strings.LastIndex(path, ".")+1:]
 }
 
-// placed shows a dotted key in a guess, so that one of the top level does not
-// look like a name of the section at hand.
+// placed formats a dotted key for a guess, so that a key of the top level does not look like one of
+// the present section.
 func placed(path string) string {
 	if strings.Contains(path, ".") {
 		return path

@@ -6,8 +6,8 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 )
 
-// tidy makes best.json name the best step, as state.json does, and removes old
-// checkpoints. Both can be made up for later: what fails is a warning.
+// tidy makes best.json name the best step, as state.json does, and removes old checkpoints. If
+// either fails, it warns; a later call repeats both.
 func (t *Trainer) tidy() {
 	if err := t.markBest(); err != nil && !errors.Is(err, checkpoint.ErrNone) {
 		t.report.Warn(err.Error())
@@ -17,8 +17,8 @@ func (t *Trainer) tidy() {
 	}
 }
 
-// markBest writes best.json, unless it is right already or there is nothing to mark. A mark
-// of this step from a branch that was given up gets the score of what now stands there.
+// markBest writes best.json if it does not name the best step yet. If a branch of the run that was
+// given up has marked the same step, the mark gets the score of the checkpoint that is there now.
 func (t *Trainer) markBest() error {
 	if marked, ok := checkpoint.Marked(t.run.Out); ok && marked == t.step() && t.bestStep != t.step() && t.saved == t.step() && t.score != nil {
 		if err := t.disk.MarkBest(t.run.Out, t.step(), t.score.Loss); err != nil {
@@ -31,7 +31,7 @@ func (t *Trainer) markBest() error {
 	return t.disk.MarkBest(t.run.Out, t.bestStep, t.best)
 }
 
-// healBest makes up for a mark that a crash, or damage, has cost: the state tells the best.
+// healBest restores a mark that a crash or damage has lost; the state says which step is the best.
 func (t *Trainer) healBest() {
 	err := t.markBest()
 	if errors.Is(err, checkpoint.ErrNone) {

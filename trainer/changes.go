@@ -9,7 +9,8 @@ import (
 	"github.com/residua-go/residua/config"
 )
 
-// Changes is what differs between a run's config and config.yaml in its folder, a line a key; nothing where there is none.
+// Changes lists what differs between a run's config and the config.yaml in its folder, one line a
+// key. It returns nil if the folder has none.
 func Changes(run *config.Run) ([]string, error) {
 	file := filepath.Join(run.Out, configFile)
 	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
@@ -22,8 +23,8 @@ func Changes(run *config.Run) ([]string, error) {
 	return config.Changes(before, run)
 }
 
-// noteChanges says what has changed in the config of a run that goes on, since its folder's
-// config.yaml was written.
+// noteChanges reports what has changed in the config of a resumed run since its config.yaml was
+// written.
 func (t *Trainer) noteChanges() {
 	if t.step() == 0 {
 		return

@@ -6,7 +6,8 @@ import (
 	"github.com/residua-go/residua/data"
 )
 
-// loadCorpus loads the run's corpus, if it is not given, and says what it did that the config does not.
+// loadCorpus loads the run's corpus, if the caller has not given one, and reports what the loading
+// did that the config does not say.
 func (t *Trainer) loadCorpus(ctx context.Context, corpus *data.Corpus) (err error) {
 	c := t.run
 	if corpus == nil {
@@ -38,8 +39,8 @@ func (t *Trainer) learnFrom(corpus *data.Corpus) (err error) {
 	return err
 }
 
-// matchCorpus refuses a corpus that is not the one of a checkpoint. Where the same files
-// were read in another way when the run began, they are again.
+// matchCorpus refuses a corpus that differs from the checkpoint's. If the same files were read in
+// another way when the run began, it reads them in that way again.
 func (t *Trainer) matchCorpus(ctx context.Context, fingerprint string) error {
 	corpus, err := t.corpus.Matching(ctx, fingerprint)
 	switch {

@@ -23,7 +23,7 @@ type crashes struct {
 	t      *testing.T
 	text   string
 	whole  map[string]string // what an unbroken run leaves
-	stride int               // every so many points is tried
+	stride int               // try only every stride-th point
 	tried  int
 }
 

@@ -2,15 +2,15 @@ package trainer
 
 import "math"
 
-// Diverged tells whether a loss, in nats a token, is that of a run that diverged: not finite, or
-// far above UniformLoss.
+// Diverged tells whether a loss, in nats a token, means that the run has diverged: it is not
+// finite, or far above UniformLoss.
 func Diverged(loss float64, vocab int) bool {
 	const far = 1.5
 	return !(loss <= far*UniformLoss(vocab))
 }
 
-// Collapsed tells whether a run with this loss and gradient norm has ended where nothing is learned any
-// more: the gradient is 0, as where a norm's variance overflows, and the loss no better than guessing.
+// Collapsed tells whether a run with this loss and gradient norm has stopped learning: the gradient
+// is 0, for example because a norm's variance overflows, and the loss is no better than guessing.
 func Collapsed(loss, gradNorm float64, vocab int) bool {
 	const none = 1e-12
 	return gradNorm <= none && !Learned(loss, vocab) && !Diverged(loss, vocab)

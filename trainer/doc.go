@@ -1,5 +1,5 @@
-// Package trainer makes a training run of a config: a learner.Learner over the corpus, with a folder that
-// keeps metrics, scores on validation text and checkpoints, and from which the run resumes. The same seed,
-// config and data give the same bits, resumed or not, on processors of one kind and with one number of
-// threads.
+// Package trainer runs a training described by a config. It trains a learner.Learner on the corpus
+// and keeps metrics, validation scores and checkpoints in a folder, from which the run can be
+// resumed. The same seed, config and data give the same bits, resumed or not, on processors of one
+// kind and with one number of threads.
 package trainer

@@ -6,8 +6,8 @@ import (
 	"github.com/pkg/errors"
 )
 
-// RunExistsError is the error of Open where the folder already holds a run and Options.Resume does not say
-// to go on with it.
+// RunExistsError is returned by Open if the folder already holds a run and Options.Resume does not
+// say to go on with it.
 type RunExistsError struct{ Out string }
 
 // Error names the folder and what to do.
@@ -15,10 +15,10 @@ func (e *RunExistsError) Error() string {
 	return fmt.Sprintf("out: %s already holds a run: go on with -resume auto, or choose another folder with -out", e.Out)
 }
 
-// ResumeError is the error of Open where the run cannot go on from a checkpoint.
+// ResumeError is returned by Open if the run cannot go on from a checkpoint.
 type ResumeError struct {
-	Key     string // of the config, what does not fit: model, data, seed, train.batch, out (another run) ...
-	Problem string // what was wanted and got, and the likely fix
+	Key     string // the config key that does not fit: model, data, seed, train.batch, out (another run) ...
+	Problem string // what was wanted and what was found, and the likely fix
 }
 
 // Error returns the problem, which names the key.
@@ -29,13 +29,13 @@ func cannotResume(key, format string, args ...any) error {
 	return errors.WithStack(&ResumeError{Key: key, Problem: fmt.Sprintf(format, args...)})
 }
 
-// FolderError is the error of Run where the run's folder is not there any more.
+// FolderError is returned by Run if the run's folder has disappeared or been replaced.
 type FolderError struct {
 	Out      string
-	Replaced bool // another folder has its name; otherwise nothing has
+	Replaced bool // another folder has its name; otherwise there is none
 }
 
-// Error tells which it is.
+// Error tells whether the folder is gone or replaced.
 func (e *FolderError) Error() string {
 	if e.Replaced {
 		return fmt.Sprintf("out: %s is not the folder any more that the run began to write into", e.Out)
@@ -43,16 +43,16 @@ func (e *FolderError) Error() string {
 	return fmt.Sprintf("out: %s was moved or removed while the run wrote into it", e.Out)
 }
 
-// DivergedError is the error of Run after train.max_bad_steps steps in a row whose loss or gradient was not
-// finite.
+// DivergedError is returned by Run after train.max_bad_steps steps in a row whose loss or gradient
+// was not finite.
 type DivergedError struct {
-	Step           int     // the last
-	Loss, GradNorm float64 // of that step
-	InRow          int     // such steps
-	Good           string  // folder of the newest checkpoint from before; "": there is none
+	Step           int     // the last bad step
+	Loss, GradNorm float64 // of the last bad step
+	InRow          int     // how many bad steps there were in a row
+	Good           string  // folder of the newest checkpoint from before the bad steps; "": there is none
 }
 
-// Error tells where the run can be gone on with.
+// Error names the checkpoint from which the run can go on.
 func (e *DivergedError) Error() string {
 	good := "there is no checkpoint from before"
 	if e.Good != "" {

@@ -10,19 +10,19 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 )
 
-// configFile is a run's config in its folder.
+// configFile is the name under which a run's folder keeps its config.
 const configFile = "config.yaml"
 
 // Resume says what to do with a folder that already holds a run.
 type Resume string
 
-// The values of Resume; any other is a step folder to go on from.
+// The values of Resume; any other value is the path of a step folder to go on from.
 const (
 	ResumeNone Resume = "none" // refuse it
 	ResumeAuto Resume = "auto" // go on from its newest whole checkpoint, if there is one
 )
 
-// refuseRun refuses a folder that already holds a run, unless that is to go on.
+// refuseRun refuses a folder that already holds a run, unless resume says to go on with it.
 func refuseRun(dir string, resume Resume) error {
 	if resume == ResumeNone && holdsRun(dir) {
 		return errors.WithStack(&RunExistsError{dir})
@@ -30,8 +30,8 @@ func refuseRun(dir string, resume Resume) error {
 	return nil
 }
 
-// openFolder makes the run's folder and locks it. It looks again whether the folder holds a
-// run, now that nobody else can start one there.
+// openFolder makes the run's folder and locks it. Once no other process can start a run there, it
+// checks again whether the folder already holds one.
 func (t *Trainer) openFolder(resume Resume) (err error) {
 	out := t.run.Out
 	made := absent(filepath.Join(out, checkpoint.LockName))
@@ -57,7 +57,7 @@ func (t *Trainer) openFolder(resume Resume) (err error) {
 	return nil
 }
 
-// absent returns those of a path and the folders around it that are not there, from the inside out.
+// absent returns the path and those of its parent folders that do not exist, the innermost first.
 func absent(path string) (missing []string) {
 	for {
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
@@ -68,7 +68,7 @@ func absent(path string) (missing []string) {
 	}
 }
 
-// leaveNothing removes what openFolder has made, but for a folder that has got something in it.
+// leaveNothing removes the folders that openFolder has made, except those that are no longer empty.
 func (t *Trainer) leaveNothing() {
 	for len(t.made) > 0 {
 		if err := os.Remove(t.made[0]); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -78,8 +78,8 @@ func (t *Trainer) leaveNothing() {
 	}
 }
 
-// checkFolder returns an error if the run's folder is no longer where it was; gone: there
-// is none in its place.
+// checkFolder returns an error if the run's folder is no longer where it was; gone tells that
+// nothing has taken its place.
 func (t *Trainer) checkFolder() (gone bool, err error) {
 	now, err := os.Stat(t.run.Out)
 	switch {
@@ -93,9 +93,8 @@ func (t *Trainer) checkFolder() (gone bool, err error) {
 	return false, errors.WithStack(&FolderError{Out: t.run.Out, Replaced: true})
 }
 
-// holdsRun tells whether a folder has anything of a run that a new one would overwrite: a
-// step's metrics, or a checkpoint. What a run leaves that failed before its first step blocks
-// nothing.
+// holdsRun tells whether a folder has anything that a new run would overwrite: a step's metrics, or
+// a checkpoint. What a run leaves that failed before its first step does not count.
 func holdsRun(dir string) bool {
 	if info, err := os.Stat(filepath.Join(dir, metricsFile)); err == nil && info.Size() > 0 {
 		return true
@@ -103,7 +102,7 @@ func holdsRun(dir string) bool {
 	return checkpoint.Any(dir)
 }
 
-// writeConfig writes what the run was made with.
+// writeConfig writes config.yaml.
 func (t *Trainer) writeConfig() error {
 	text, err := t.run.Text()
 	if err != nil {

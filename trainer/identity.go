@@ -9,10 +9,10 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 )
 
-// checkOwn refuses a checkpoint of another run than the one in the folder: its metrics,
-// best.json and checkpoints would be mixed with this one's. own tells whether the
-// checkpoint lies in the run's folder, and not in a copy of it. One without an identity,
-// by an earlier program, is taken at its place.
+// checkOwn refuses a checkpoint of another run than the folder's, whose metrics, best.json and
+// checkpoints would mix with this run's. own tells whether the checkpoint lies in the run's folder
+// and not in a copy of it. A checkpoint without an identity, as earlier programs wrote, belongs to
+// the folder in which it lies.
 func (t *Trainer) checkOwn(dir string) (own bool, err error) {
 	const hint = "start a run of its own from it with -fork, into a new folder with -out"
 	s, err := checkpoint.ReadState(dir)
@@ -34,7 +34,7 @@ func (t *Trainer) checkOwn(dir string) (own bool, err error) {
 	return own, cannotResume("out", "%s is of another run than the one in %s (identity %.8s, there %.8s): %s", dir, out, s.Run, here, hint)
 }
 
-// folderIdentity is the identity of the run in a folder, "" if it has none.
+// folderIdentity returns the identity of the run in a folder, "" if it has none.
 func folderIdentity(out string) (string, error) {
 	dir, _, err := checkpoint.Latest(out)
 	if errors.Is(err, checkpoint.ErrNone) {

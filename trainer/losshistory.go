@@ -6,10 +6,12 @@ import (
 	"github.com/residua-go/residua/eval"
 )
 
-// curvePoints bounds what is kept of a curve; when there are as many, every two become one.
+// curvePoints bounds the points kept of a curve; when it is reached, each two neighbours are
+// merged.
 const curvePoints = 2048
 
-// lossHistory is the loss of a run for loss.svg. It depends on nothing but the steps: a resumed run has the same.
+// lossHistory keeps the losses of a run for loss.svg. It depends on the steps alone, so that a
+// resumed run draws the same picture.
 type lossHistory struct{ training, validation lossCurve }
 
 // add takes the next step.
@@ -24,21 +26,21 @@ func (h *lossHistory) add(m Metrics) {
 	}
 }
 
-// lossCurve is losses in memory that does not grow with the run: means over groups of them.
+// lossCurve keeps a curve in memory that does not grow with the run: the means of groups of losses.
 type lossCurve struct {
 	groups []group
-	size   int // losses of a group
+	size   int // losses in a full group
 }
 
-// group is some losses, in nats a token, that follow one another.
+// group sums losses, in nats a token, of consecutive steps.
 type group struct {
-	tokens int64   // after the last
+	tokens int64   // seen after the last step of the group
 	sum    float64 // of the finite losses
-	finite int     // of them
+	finite int     // number of finite losses
 	losses int
 }
 
-// mean is NaN where no loss was finite.
+// mean returns the mean of the finite losses, NaN if there is none.
 func (g group) mean() float64 { return g.sum / float64(g.finite) }
 
 func (c *lossCurve) add(tokens int64, loss float64) {
@@ -57,13 +59,13 @@ func (c *lossCurve) add(tokens int64, loss float64) {
 	}
 }
 
-// isFull tells whether the next loss begins a group.
+// isFull tells whether the next loss starts a new group.
 func (c *lossCurve) isFull() bool {
 	n := len(c.groups)
 	return n == 0 || c.groups[n-1].losses == c.size
 }
 
-// halve makes one group of every two.
+// halve merges each two neighbouring groups.
 func (c *lossCurve) halve() {
 	for i := range len(c.groups) / 2 {
 		a, b := c.groups[2*i], c.groups[2*i+1]

@@ -10,14 +10,14 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// checkMemory refuses a run that the machine's memory has no room for, before anything is
-// allocated, and says what would fit.
+// checkMemory refuses a run that does not fit in the machine's memory before it allocates anything,
+// and says what would fit.
 func (t *Trainer) checkMemory(context.Context) error {
 	return errors.Wrap(fits(t.run, graph.AvailableMemory()), "the model and its training")
 }
 
-// fits compares what a run takes at least with the memory that is available. A GPU's own
-// memory is its driver's to count; the host keeps copies of weights and moments.
+// fits compares the least memory that a run takes with what is available. It counts the host's
+// memory alone, with its copies of weights and moments; a GPU's driver counts the GPU's.
 func fits(run *config.Run, available int) error {
 	need := memoryNeed(run, run.Spec())
 	if need.Total() <= available {
@@ -29,7 +29,7 @@ func fits(run *config.Run, available int) error {
 func memoryNeed(run *config.Run, c models.Spec) graph.MemoryNeed {
 	need := c.TrainingMemory(run.Train.Batch, graph.Recompute(run.Train.Recompute))
 	if _, ok := run.Train.Optim.(config.Muon); ok {
-		need.Moments /= 2 // one moment of a hidden matrix, and at least one of the rest
+		need.Moments /= 2 // Muon keeps one moment of a hidden matrix, and every rule at least one of the rest
 	}
 	if run.Device.Place().OnGPU() {
 		need.Gradients, need.Activations = 0, 0
@@ -37,8 +37,8 @@ func memoryNeed(run *config.Run, c models.Spec) graph.MemoryNeed {
 	return need
 }
 
-// smaller lists the changes of one key each that make the run fit: fewer rows, recomputation,
-// a smaller model.
+// smaller lists single changes of a key that make the run fit: fewer rows, recomputation, a smaller
+// model.
 func smaller(run *config.Run, available int) models.Changes {
 	var changes models.Changes
 	less := *run

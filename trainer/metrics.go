@@ -11,7 +11,7 @@ import (
 	"github.com/residua-go/residua/eval"
 )
 
-// metricsFile is a line of JSON a step.
+// metricsFile holds one line of JSON for each step.
 const metricsFile = "metrics.jsonl"
 
 // Metrics are one step's line in metrics.jsonl. A number that is not finite is null.
@@ -25,9 +25,9 @@ type Metrics struct {
 	FLOPsPS  float64        `json:"flops_per_s"`       // achieved, of the model's own matrix products
 	Seconds  float64        `json:"seconds"`           // since the run's start, resumed parts included
 	Skipped  bool           `json:"skipped,omitempty"` // not finite: no update was made
-	Spike    bool           `json:"spike,omitempty"`   // the loss, or the validation loss, is far above those before it
+	Spike    bool           `json:"spike,omitempty"`   // the training or the validation loss is far above the ones before it
 	Experts  [][]int        `json:"experts,omitempty"` // tokens that each block's experts got
-	Mixing   []mixing.Brief `json:"mixing,omitempty"`  // how far the stream's coefficients have moved, where it is due
+	Mixing   []mixing.Brief `json:"mixing,omitempty"`  // how far the stream's coefficients have moved, at the steps that log it
 	ValLoss  *eval.Number   `json:"val_loss,omitempty"`
 	ValBits  *eval.Number   `json:"val_bits_per_byte,omitempty"`
 }
@@ -36,8 +36,8 @@ type Metrics struct {
 type metricsLog struct {
 	file  *checkpoint.Appender
 	loss  lossHistory
-	lines int     // in the file
-	last  Metrics // of them
+	lines int     // number of lines in the file
+	last  Metrics // the last line
 
 	training, validation spikes
 }
@@ -57,7 +57,8 @@ func writeLine(w io.Writer, m Metrics) error {
 	return errors.WithStack(err)
 }
 
-// count takes a line that is in the file, or is to be, and marks it if it is a spike's; news is about one that begins.
+// count takes a line that is in the file, or will be, and marks it if its loss is part of a spike;
+// news reports a spike that begins here.
 func (l *metricsLog) count(m *Metrics) (news []string) {
 	var text string
 	if m.Spike, text = l.training.add(m.Step, float64(m.Loss)); text != "" {

@@ -13,8 +13,7 @@ import (
 	"github.com/residua-go/residua/internal/regular"
 )
 
-// ReadMetrics returns the steps that a run folder's metrics.jsonl tells of, up to a torn
-// line.
+// ReadMetrics reads the steps from metrics.jsonl in a run folder. It stops at a torn line.
 func ReadMetrics(dir string) ([]Metrics, error) {
 	lines, err := readMetrics(filepath.Join(dir, metricsFile), math.MaxInt)
 	return lines, errors.Wrap(err, "metrics")
@@ -23,9 +22,9 @@ func ReadMetrics(dir string) ([]Metrics, error) {
 // errEnough ends scanLines early.
 var errEnough = errors.New("enough lines")
 
-// scanLines calls each with every whole line of a metrics.jsonl, raw with its line break,
-// whose step comes after the one before. damaged counts the other lines; a last one without
-// a line break, as a killed run leaves, is not counted. A missing file has no lines.
+// scanLines calls each with every whole line of a metrics.jsonl, if its step comes after that of
+// the line before; raw includes the line break. damaged counts the other lines, except a last one
+// without a line break, as a killed run leaves. A missing file has no lines.
 func scanLines(path string, each func(raw []byte, m Metrics) error) (damaged int, err error) {
 	f, _, err := regular.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -58,7 +57,7 @@ func scanLines(path string, each func(raw []byte, m Metrics) error) (damaged int
 	}
 }
 
-// readMetrics returns the lines of the steps up to step.
+// readMetrics returns the lines of the steps up to and including step.
 func readMetrics(path string, step int) (lines []Metrics, err error) {
 	_, err = scanLines(path, func(_ []byte, m Metrics) error {
 		if m.Step > step {

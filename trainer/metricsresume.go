@@ -12,9 +12,9 @@ import (
 	"github.com/residua-go/residua/internal/regular"
 )
 
-// openMetrics opens metrics.jsonl for the steps to come. It gets the lines that lead to
-// this step from dir's ("": none); the step's own line comes from its checkpoint, and once
-// more from validation if that is still to come.
+// openMetrics opens metrics.jsonl to append. It first copies the lines up to this step from dir
+// ("": there are none). The step's own line comes from its checkpoint, and is written again if
+// validation still has to score it.
 func (t *Trainer) openMetrics(dir string) error {
 	if t.last.Step != t.step() && dir != "" && t.step() > 0 { // a checkpoint of an earlier program
 		lines, err := readMetrics(filepath.Join(dir, metricsFile), t.step())
@@ -44,7 +44,7 @@ func (t *Trainer) openMetrics(dir string) error {
 	return nil
 }
 
-// takeOver writes the lines of the steps up to upTo anew and opens the file to append.
+// takeOver rewrites the lines of the steps up to upTo and opens the file to append.
 func (t *Trainer) takeOver(dir string, upTo int) (*metricsLog, error) {
 	path := filepath.Join(t.run.Out, metricsFile)
 	l := newMetricsLog()
@@ -80,7 +80,7 @@ func (t *Trainer) takeOver(dir string, upTo int) (*metricsLog, error) {
 	return l, nil
 }
 
-// setAside copies a damaged metrics.jsonl, next to which the run writes on without the
+// setAside copies a damaged metrics.jsonl to another name, because the run goes on without the
 // lines that cannot be read.
 func (t *Trainer) setAside(source string, damage int) error {
 	sum, err := contentName(source)
@@ -111,7 +111,8 @@ func copyFile(w io.Writer, path string) error {
 	return errors.Wrap(err, path)
 }
 
-// contentName is short for a file's content: two files of one name have one content.
+// contentName returns a short name made from a file's content: files of one name have the same
+// content.
 func contentName(path string) (string, error) {
 	sum := sha256.New()
 	err := copyFile(sum, path)

@@ -8,15 +8,15 @@ import (
 	"github.com/residua-go/residua/analysis/mixing"
 )
 
-// mixingLog measures how far the stream's coefficients have moved from their start, on one row of the validation
-// split, or without it of the training split.
+// mixingLog measures how far the stream's coefficients have moved from their start, on one row of
+// the validation split, or of the training split if there is no other.
 type mixingLog struct {
 	every int
 	ids   []int32
 	start *mixing.Coefficients
 }
 
-// openMixing measures the start, if the config asks for it.
+// openMixing measures the coefficients at the start, if the config asks for it.
 func (t *Trainer) openMixing(context.Context) error {
 	every := t.run.Train.LogMixing
 	if every == 0 {
@@ -37,7 +37,7 @@ func (t *Trainer) openMixing(context.Context) error {
 	return errors.Wrap(err, "train.log_mixing")
 }
 
-// measureMixing returns what is to be logged at a step; nothing where none is due.
+// measureMixing returns what to log at a step, nil if the step does not log it.
 func (t *Trainer) measureMixing(step int) ([]mixing.Brief, error) {
 	l := t.mixing
 	if l == nil || step%l.every != 0 && step != t.run.TotalSteps() {

@@ -15,8 +15,9 @@ import (
 // hyper are overrides that put a run on dynamic hyper-connections.
 var hyper = []string{"model.stream={kind: hyper, n: 2, dynamic: true, d_model: 16}", "model.attention={heads: 2, positions: alibi}", "train.log_mixing=2"}
 
-// TestMixingIsLogged: train.log_mixing writes how far coefficients have moved, every so many steps and at the last one, without a
-// change to what is learned, and after a resume, too; analyze reads it.
+// TestMixingIsLogged: with train.log_mixing N, the run logs every N steps and at the last one how
+// far coefficients have moved, also after a resume; this does not change what it learns, and
+// analyze reads it.
 func TestMixingIsLogged(t *testing.T) {
 	text, out := corpus(t), filepath.Join(t.TempDir(), "run")
 	interrupt(t, smallest(t, text, out, hyper...), 3, trainer.Options{})

@@ -6,10 +6,10 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// plotFile shows training and validation loss over tokens.
+// plotFile is the picture of training and validation loss over tokens.
 const plotFile = "loss.svg"
 
-// draw writes loss.svg, unless there is no loss to show.
+// draw writes loss.svg, unless there is no loss yet.
 func (t *Trainer) draw() {
 	picture := t.metrics.loss.picture(t.run.Name)
 	if !picture.Drawable() {
@@ -24,7 +24,7 @@ func (t *Trainer) draw() {
 	}
 }
 
-// picture draws the training loss smoothed over its own values, and validation as marks on a line.
+// picture draws the training loss, raw and smoothed, and validation as marks on a line.
 func (h *lossHistory) picture(title string) figure.Lines {
 	unit, name := 1.0, "tokens"
 	if n := len(h.training.groups); n > 0 {
@@ -39,7 +39,7 @@ func (h *lossHistory) picture(title string) figure.Lines {
 	return p
 }
 
-// series is the curve over units of so many tokens.
+// series returns the curve, with tokens counted in multiples of unit.
 func (c *lossCurve) series(name string, unit float64) figure.Series {
 	s := figure.Series{Name: name}
 	for _, g := range c.groups {

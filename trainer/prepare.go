@@ -15,7 +15,7 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// prepare makes everything that a run needs.
+// prepare loads and compiles everything that a run needs.
 func (t *Trainer) prepare(ctx context.Context, o Options) error {
 	if o.Fork != "" && o.Resume != ResumeNone {
 		return errors.Errorf("-fork starts a run of its own: want no -resume with it, got %s", o.Resume)
@@ -34,7 +34,7 @@ func (t *Trainer) prepare(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if o.Fork != "" { // first of all, so that the folder never holds half of what was forked
+	if o.Fork != "" { // before anything else, so that the folder never holds half of a fork
 		if err := t.save(); err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ func (t *Trainer) prepare(ctx context.Context, o Options) error {
 	return t.writeConfig()
 }
 
-// deep is a number of layers whose graph takes long to compile.
+// deep is a number of layers whose graph takes long to compile, so that the run reports it.
 const deep = 512
 
 // compile builds the training and the evaluation program over one Store.
@@ -64,11 +64,11 @@ func (t *Trainer) compile(ctx context.Context) (err error) {
 		return err
 	}
 	o.Outputs.ExpertCounts = true
-	draw := func(tokens, targets []int32) error { return t.batches.Next(tokens, targets) } // resuming may change the corpus
+	draw := func(tokens, targets []int32) error { return t.batches.Next(tokens, targets) } // a closure, because resuming may replace the batches
 	if t.learner, err = learner.New(c.Spec(), learner.BatchFunc(draw), o); err != nil {
 		return err
 	}
-	t.store = t.store.Serve() // evaluation and samples add no parameter
+	t.store = t.store.Serve() // from here on, evaluation and samples cannot add parameters
 	t.flops = float64(c.Spec().Cost().TrainFLOPs())
 	if t.checkValidation(t.corpus) == nil {
 		compute := c.Device.Options(t.store)
@@ -78,7 +78,7 @@ func (t *Trainer) compile(ctx context.Context) (err error) {
 	return err
 }
 
-// LearnerOptions says how a run's model learns, its parameters in a Store.
+// LearnerOptions returns the learner's options for a run whose parameters a Store holds.
 func LearnerOptions(ctx context.Context, run *config.Run, store *graph.Store) (learner.Options, error) {
 	parts, err := run.Optimizer()
 	o := learner.Options{
@@ -89,8 +89,9 @@ func LearnerOptions(ctx context.Context, run *config.Run, store *graph.Store) (l
 	return o, err
 }
 
-// sameModel wants the run's model in a file. Models often have more ids than their tokenizer, which is what a run
-// that does not say takes: the error says how.
+// sameModel refuses a file whose model differs from the run's. Often a model has more ids than its
+// tokenizer, and a config that sets no vocabulary takes the tokenizer's; the error then says how to
+// set it.
 func sameModel(run, file models.Spec) error {
 	err := run.SameModel(file)
 	vocab := file.Vocab
@@ -100,7 +101,7 @@ func sameModel(run, file models.Spec) error {
 	return err
 }
 
-// initialise starts from another run's weights if the config says so.
+// initialise loads another run's weights, if the config says so.
 func (t *Trainer) initialise(context.Context) error {
 	path := t.run.Train.InitFrom
 	if path == "" {

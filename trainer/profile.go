@@ -2,22 +2,22 @@ package trainer
 
 import "github.com/residua-go/residua/graph"
 
-// ProfileFile is the picture of a profile in a run folder.
+// ProfileFile is the name of the picture of a profile in a run folder.
 const ProfileFile = "profile.svg"
 
-// Profile is where the time of a run's steps went. The parts sum to Seconds but for what
+// Profile tells how the time of a run's steps was spent. The parts sum to Seconds, except for what
 // the trainer itself does between them.
 type Profile struct {
-	Steps     int     // profiled: all but the first, which makes buffers
-	Seconds   float64 // of those steps; evaluation and checkpoints lie between steps
+	Steps     int     // profiled steps: all but the first, which allocates buffers
+	Seconds   float64 // of those steps, without the evaluations and checkpoints between them
 	Data      float64 // drawing batches
 	Optimizer float64 // clipping and update
-	// OptimizerBytes are what clipping and update read and write: the gradient for its norm;
-	// weight, gradient and the optimizer's state, all but the gradient written back. What Muon's
-	// matrix products read and write is not in it.
+	// OptimizerBytes counts what clipping and update read and write: the gradient once for its
+	// norm, then weight, gradient and the optimizer's state, of which all but the gradient are
+	// written back. It leaves out what Muon's matrix products read and write.
 	OptimizerBytes int
-	Ops            []graph.OpProfile     // of the training program; the last is the machine that runs them
-	Kernels        []graph.KernelProfile // of the steps, on a GPU
+	Ops            []graph.OpProfile     // of the training program; the last entry is the machine that runs them
+	Kernels        []graph.KernelProfile // the kernels that these steps ran on a GPU
 }
 
 // Profile reports the steps so far; it is empty without Options.Profile.

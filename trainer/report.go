@@ -9,7 +9,7 @@ import (
 // Reporter tells a person, or a script, how a run goes. Note and Warn may be called at any
 // time, also before Start and after Finish.
 type Reporter interface {
-	// Start is called once, with the steps done before and those to be done in all.
+	// Start is called once, with the number of steps done before and the number at the end.
 	Start(done, total int)
 	// Step is called after each step.
 	Step(m Metrics)
@@ -42,7 +42,7 @@ func (Silent) Finish() {}
 // warning is how a line of Warn is written.
 func warning(line string) string { return "warning: " + line }
 
-// pace knows how long a run has taken since Start and how long it will still take.
+// pace measures how long a run has taken since Start and estimates how long it will still take.
 type pace struct {
 	started     time.Time
 	done, total int // steps, at Start
@@ -53,8 +53,8 @@ func newPace(done, total int) pace { return pace{time.Now(), done, total} }
 // elapsed is the time since Start.
 func (p pace) elapsed() time.Duration { return time.Since(p.started) }
 
-// times says how long the steps up to step have taken and, at their mean speed, how long
-// the rest will take: "1m20s elapsed, 3m40s left".
+// times says how long the run has taken up to step and, at the mean speed so far, how long the rest
+// will take: "1m20s elapsed, 3m40s left".
 func (p pace) times(step int) string {
 	elapsed := p.elapsed()
 	text := roundTime(elapsed) + " elapsed"
@@ -64,7 +64,7 @@ func (p pace) times(step int) string {
 	return text
 }
 
-// roundTime writes a duration to the second, above an hour to the minute.
+// roundTime writes a duration rounded to the second, above an hour to the minute.
 func roundTime(d time.Duration) string {
 	if d < time.Hour {
 		return d.Round(time.Second).String()

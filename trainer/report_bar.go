@@ -11,13 +11,13 @@ import (
 	"github.com/residua-go/residua/internal/statusline"
 )
 
-// Bar is the Reporter for terminals: a progress bar that is redrawn a few times a second in
-// the terminal's width, with news above it.
+// Bar is the Reporter for terminals: a progress bar as wide as the terminal, redrawn a few times a
+// second, with news above it.
 type Bar struct {
 	w    io.Writer
 	pace pace
 
-	mu   sync.Mutex       // the bar is drawn while steps are reported
+	mu   sync.Mutex       // a goroutine redraws the bar while steps are reported
 	line *statusline.Line // nil before Start and after Finish
 	last Metrics
 	stop chan struct{}
@@ -39,7 +39,7 @@ func (b *Bar) Start(done, total int) {
 	go b.redraw(b.stop)
 }
 
-// redraw draws the bar again and again until it is told to stop.
+// redraw draws the bar repeatedly until stop is closed.
 func (b *Bar) redraw(stop chan struct{}) {
 	ticker := time.NewTicker(barInterval)
 	defer ticker.Stop()
@@ -57,10 +57,11 @@ func (b *Bar) redraw(stop chan struct{}) {
 	}
 }
 
-// barLeast is the least width of the bar itself, in columns.
+// barLeast is the smallest width of the bar itself, in columns.
 const barLeast = 10
 
-// text is the whole line: the steps, the bar, and as much about them as leaves the bar its least width.
+// text returns the whole line: the steps, the bar, and the longest of texts that leaves the bar its
+// smallest width.
 func (b *Bar) text() string {
 	left := fmt.Sprintf("step %d/%d ", b.last.Step, b.pace.total)
 	room := b.line.Columns() - len(left) - len("[] ")
@@ -80,7 +81,7 @@ func (b *Bar) text() string {
 	return left + "[" + bar + "] " + right
 }
 
-// texts are ways to say where the run stands, the longest first.
+// texts returns descriptions of where the run stands, the longest first.
 func (b *Bar) texts() []string {
 	m, times := b.last, b.pace.times(b.last.Step)
 	switch {
@@ -115,7 +116,7 @@ func (b *Bar) Note(line string) {
 // Warn prints the line as a warning above the bar.
 func (b *Bar) Warn(line string) { b.Note(warning(line)) }
 
-// Finish leaves the bar where it is.
+// Finish leaves the last drawing on the terminal.
 func (b *Bar) Finish() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// JSONLines is the Reporter for scripts: each step's metrics line, as in metrics.jsonl, and
-// warnings apart from them.
+// JSONLines is the Reporter for scripts: it writes each step's metrics as a line of JSON, as in
+// metrics.jsonl, and warnings to a writer of their own.
 type JSONLines struct {
 	Silent
 	w, warnings io.Writer

@@ -9,23 +9,23 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// linesEvery is how often Lines writes where no number of steps is asked for.
+// linesEvery is the time between two lines if the caller sets no number of steps.
 const linesEvery = 30 * time.Second
 
-// Lines is the Reporter for logs: now and then a plain line.
+// Lines is the Reporter for logs: it writes a plain line from time to time.
 type Lines struct {
 	Silent
 	every    int
 	interval time.Duration
 	pace     pace
-	last     time.Duration // since Start, of the last line
+	last     time.Duration // when the last line was written, since Start
 
-	mu sync.Mutex // an interrupt is noted while a step is reported
+	mu sync.Mutex // an interrupt may be reported while a step is
 	w  io.Writer
 }
 
-// NewLines writes a line every so many steps; 0: after the first step and then about every
-// 30 seconds. The last step and one that made no update always get a line.
+// NewLines writes a line every given number of steps; with 0, after the first step and then about
+// every 30 seconds. The last step and a step without an update always get a line.
 func NewLines(w io.Writer, every int) *Lines {
 	return &Lines{w: w, every: every, interval: linesEvery}
 }
@@ -33,7 +33,7 @@ func NewLines(w io.Writer, every int) *Lines {
 // Start remembers when the run began.
 func (l *Lines) Start(done, total int) { l.pace = newPace(done, total) }
 
-// Step writes a line if it is time.
+// Step writes a line if one is due.
 func (l *Lines) Step(m Metrics) {
 	if !l.due(m) {
 		return
@@ -62,7 +62,7 @@ func (l *Lines) Note(line string) {
 // Warn writes the line as a warning.
 func (l *Lines) Warn(line string) { l.Note(warning(line)) }
 
-// lineOf is a step's metrics on a line.
+// lineOf formats a step's metrics as a line.
 func lineOf(m Metrics) string {
 	if m.Skipped {
 		return fmt.Sprintf("skipped: loss %g, gradient norm %g", float64(m.Loss), float64(m.GradNorm))

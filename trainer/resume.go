@@ -15,9 +15,8 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// start puts the run where it is to begin: at its first step, at a checkpoint of its own,
-// or, as a fork, at a checkpoint of another run. It returns the folder whose metrics lead
-// there, "" for none.
+// start sets the run to its first step, to a checkpoint of its own or, as a fork, to a checkpoint
+// of another run. It returns the folder that holds the metrics up to there, "" for none.
 func (t *Trainer) start(ctx context.Context, o Options) (metricsDir string, err error) {
 	t.id = rand.Text() // tells this run from every other
 	switch {
@@ -48,14 +47,14 @@ func (t *Trainer) stepSource(path string) (checkpoint.Source, error) {
 	return source, nil
 }
 
-// warn reports what may be wrong.
+// warn reports warnings.
 func (t *Trainer) warn(warnings []string) {
 	for _, w := range warnings {
 		t.report.Warn(w)
 	}
 }
 
-// resumeNewest goes on from the folder's newest whole checkpoint, if there is any.
+// resumeNewest goes on from the folder's newest undamaged checkpoint, if there is one.
 func (t *Trainer) resumeNewest(ctx context.Context) error {
 	dir, warnings, err := checkpoint.Latest(t.run.Out)
 	t.warn(warnings)
@@ -69,7 +68,7 @@ func (t *Trainer) resumeNewest(ctx context.Context) error {
 	return t.resumeFrom(ctx, dir, true)
 }
 
-// resumeAt goes on from the checkpoint at a path, if it is of this run.
+// resumeAt goes on from the checkpoint at a path, if it belongs to this run.
 func (t *Trainer) resumeAt(ctx context.Context, path string) error {
 	source, err := t.stepSource(path)
 	if err != nil {
@@ -82,7 +81,7 @@ func (t *Trainer) resumeAt(ctx context.Context, path string) error {
 	return t.resumeFrom(ctx, source.StepDir, own)
 }
 
-// resumeFrom goes on from a checkpoint of this run; own: it lies in the run's folder.
+// resumeFrom goes on from a checkpoint of this run; own tells that it lies in the run's folder.
 func (t *Trainer) resumeFrom(ctx context.Context, dir string, own bool) error {
 	s, err := t.load(ctx, dir, "resumed")
 	if err != nil {
@@ -101,8 +100,8 @@ func (t *Trainer) resumeFrom(ctx context.Context, dir string, own bool) error {
 	return nil
 }
 
-// fork starts a run of its own from another's checkpoint. Its best is what that checkpoint
-// itself scored: the other run's best stays there.
+// fork starts a run of its own from another run's checkpoint. The new run's best score starts as
+// that checkpoint's own; the other run keeps its best.
 func (t *Trainer) fork(ctx context.Context, dir string) error {
 	_, err := t.load(ctx, dir, "forked")
 	if err == nil && t.score != nil && t.score.Loss < t.best {
@@ -111,7 +110,7 @@ func (t *Trainer) fork(ctx context.Context, dir string) error {
 	return err
 }
 
-// load puts a checkpoint back, and notes what has been done from it.
+// load restores a checkpoint and notes what was done with it, such as resumed or forked.
 func (t *Trainer) load(ctx context.Context, dir, done string) (checkpoint.State, error) {
 	c, err := checkpoint.Load(filepath.Clean(dir))
 	if err != nil {
@@ -124,7 +123,7 @@ func (t *Trainer) load(ctx context.Context, dir, done string) (checkpoint.State,
 	return c.State, nil
 }
 
-// stepOf is the step that a state names, -1 for none.
+// stepOf returns the step that a state names, -1 for none.
 func stepOf(step *int) int {
 	if step == nil {
 		return -1
@@ -132,7 +131,7 @@ func stepOf(step *int) int {
 	return *step
 }
 
-// restore puts a checkpoint's weights, optimizer state and positions back.
+// restore puts back a checkpoint's weights, optimizer state and positions.
 func (t *Trainer) restore(ctx context.Context, c *checkpoint.Checkpoint, dir string) error {
 	if err := t.checkResume(ctx, c, dir); err != nil {
 		return err
@@ -183,8 +182,7 @@ func (t *Trainer) checkResume(ctx context.Context, c *checkpoint.Checkpoint, dir
 	return nil
 }
 
-// checkBatches refuses a run whose next batches would not be those that the checkpoint's
-// run had before it.
+// checkBatches refuses a run whose next batches would differ from those of the checkpoint's run.
 func (t *Trainer) checkBatches(s checkpoint.State, masked bool) error {
 	const hint = "set it back, or start a new run with train.init_from"
 	steps := int64(s.Step)

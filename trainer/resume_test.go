@@ -36,8 +36,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestResumeLoops is that of a model whose tokens pass blocks several times, with weights of each pass's own: with
-// recomputation, which changes no bit.
+// TestResumeLoops resumes a model whose tokens pass its blocks several times, with some weights of
+// each pass's own, and with recomputation, which changes no bit.
 func TestResumeLoops(t *testing.T) {
 	text := corpus(t)
 	sets := []string{"model.stream={kind: denseformer, d_model: 16}", "model.loops=2", "model.attention.heads=2"}

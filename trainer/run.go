@@ -9,9 +9,9 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 )
 
-// Run trains to the end, or until ctx is cancelled: then it gives up the step under way, saves the
-// last whole one and returns with Interrupted set. Before the first step there is nothing to save, and
-// the error is that of ctx.
+// Run trains to the end, or until ctx is cancelled. In that case it drops the unfinished step,
+// saves the last finished one and returns with Interrupted set. Before the first step there is
+// nothing to save, and Run returns ctx's error.
 func (t *Trainer) Run(ctx context.Context) (*Result, error) {
 	total := t.run.TotalSteps()
 	t.started = time.Now()
@@ -43,8 +43,8 @@ func (t *Trainer) Run(ctx context.Context) (*Result, error) {
 	return r, nil
 }
 
-// advance makes one step and what is due after it. The step is saved before anything else
-// is done with it, so that whatever fails then costs no training.
+// advance makes one step and whatever is due after it. It saves the step before anything else, so
+// that no later failure loses training.
 func (t *Trainer) advance(ctx context.Context) error {
 	m, err := t.trainStep(ctx)
 	if err != nil {
@@ -53,7 +53,7 @@ func (t *Trainer) advance(ctx context.Context) error {
 	t.last, t.score = m, nil
 	skipped := t.learner.Progress().SkippedInRow
 	if skipped == 0 && t.saved >= 0 {
-		t.good = t.saved // its weights led here
+		t.good = t.saved // a step from its weights was finite
 	}
 	bad := skipped >= t.run.Train.MaxBadSteps
 	validates := t.validates() && !bad
@@ -78,7 +78,7 @@ func (t *Trainer) advance(ctx context.Context) error {
 	return nil
 }
 
-// record adds the step's line to the metrics.
+// record writes the step's line to the metrics.
 func (t *Trainer) record() error {
 	news, err := t.metrics.add(&t.last)
 	if err != nil {
@@ -98,7 +98,7 @@ func (t *Trainer) saveDue() bool {
 	return c.CheckpointMinutes > 0 && time.Since(t.savedAt).Minutes() >= c.CheckpointMinutes
 }
 
-// giveUp ends a run that only makes numbers that are not finite.
+// giveUp ends a run whose losses or gradients are no longer finite.
 func (t *Trainer) giveUp() error {
 	e := &DivergedError{Step: t.step(), Loss: float64(t.last.Loss), GradNorm: float64(t.last.GradNorm), InRow: t.learner.Progress().SkippedInRow}
 	if t.good >= 0 {

@@ -182,7 +182,7 @@ func timeless(t *testing.T, s checkpoint.State) checkpoint.State {
 	return s
 }
 
-// numbers are those of a metrics line that must not depend on time.
+// numbers returns the parts of a metrics line that must not depend on time.
 func numbers(m map[string]any) string {
 	return fmt.Sprint(m["step"], m["tokens"], m["loss"], m["lr"], m["grad_norm"], m["skipped"], m["val_loss"], m["val_bits_per_byte"])
 }

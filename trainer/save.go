@@ -16,14 +16,14 @@ import (
 	"github.com/residua-go/residua/settings"
 )
 
-// Keys of what the trainer adds to a checkpoint's state.
+// Keys that the trainer adds to a checkpoint's state.
 const (
 	extraMetrics    = "metrics"    // the step's line in metrics.jsonl
 	extraValidation = "validation" // the step's Score, once there is one
 )
 
-// save writes a checkpoint of this step, unless there is one. If the run's folder is gone,
-// a new one gets the checkpoint before the run ends with an error.
+// save writes a checkpoint of this step, unless there is one already. If the run's folder has
+// disappeared, save makes a new one for the checkpoint before the run ends with an error.
 func (t *Trainer) save() error {
 	gone, moved := t.checkFolder()
 	if moved != nil && !gone {
@@ -56,8 +56,8 @@ func (t *Trainer) save() error {
 	return errors.Wrapf(moved, "step %d is saved in %s, in a new folder of the old name", t.step(), dir)
 }
 
-// amend adds what validation has told to the state of the step's checkpoint. The metrics
-// come first: a state that has the score counts on their line.
+// amend adds the validation score to the state of the step's checkpoint. The metrics are written
+// before: a state with a score implies that their line has it.
 func (t *Trainer) amend() error {
 	if err := t.metrics.file.Sync(); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (t *Trainer) amend() error {
 	return t.disk.Amend(t.run.Out, state)
 }
 
-// state is where the run stands.
+// state returns what a checkpoint stores about the run.
 func (t *Trainer) state() (checkpoint.State, error) {
 	p := t.learner.Progress()
 	s := checkpoint.State{
@@ -100,7 +100,7 @@ func (t *Trainer) state() (checkpoint.State, error) {
 	return s, nil
 }
 
-// stepOrNil is a step, nil for none.
+// stepOrNil returns a pointer to the step, nil if there is none (-1).
 func stepOrNil(step int) *int {
 	if step < 0 {
 		return nil
@@ -108,7 +108,8 @@ func stepOrNil(step int) *int {
 	return &step
 }
 
-// configDigest is the sha256 of a resolved config but for where the run is written.
+// configDigest returns the sha256 of a resolved config without the folder that the run is written
+// to.
 func configDigest(run *config.Run) (string, error) {
 	anywhere := *run
 	anywhere.Out = ""

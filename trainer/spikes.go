@@ -6,23 +6,26 @@ import (
 	"slices"
 )
 
-// spikes tells when losses jump: several in a row are far above the median of those before them: by a quarter of it, by ten
-// times the median distance from it, and by a tenth of a nat. One loss of a batch may be the batch's own; one on the validation text is not.
+// spikes detects jumps of a loss: several losses in a row that are far above the median of those
+// before them, by a quarter of it, by ten times the median distance from it, and by a tenth of a
+// nat. A single high training loss may come from its batch alone; a single high validation loss
+// does not.
 type spikes struct {
-	what   string // is the loss
-	window int    // of losses, the newest
-	least  int    // so many of them are needed to judge
-	inRow  int    // so many are a spike
+	what   string // name of the loss, for messages
+	window int    // number of recent losses to compare with
+	least  int    // fewest earlier losses to judge by
+	inRow  int    // losses in a row that make a spike
 	recent []float64
-	above  int // so many in a row are, by now
+	above  int // high losses in a row so far
 }
 
-// newSpikes are those of the training loss, and of the validation loss.
+// newSpikes returns the detectors for the training and the validation loss.
 func newSpikes() (training, validation spikes) {
 	return spikes{what: "loss", window: 32, least: 8, inRow: 2}, spikes{what: "validation loss", window: 8, least: 2, inRow: 1}
 }
 
-// add takes the next loss; far tells whether it is far above those before it, and news is about a spike that begins.
+// add takes the next loss; far tells whether it is far above those before it, and news reports a
+// spike that begins.
 func (s *spikes) add(step int, loss float64) (far bool, news string) {
 	if math.IsNaN(loss) || math.IsInf(loss, 0) {
 		return false, ""
@@ -46,7 +49,7 @@ func (s *spikes) add(step int, loss float64) (far bool, news string) {
 	return far, news
 }
 
-// median is that of numbers, 0 of none.
+// median returns the median, 0 for no numbers.
 func median(of []float64) float64 {
 	if len(of) == 0 {
 		return 0

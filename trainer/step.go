@@ -8,7 +8,8 @@ import (
 	"github.com/residua-go/residua/eval"
 )
 
-// trainStep makes one step. One that ctx ends leaves no trace: its batches are still to come.
+// trainStep makes one step. If ctx ends it, the run is as before the step and draws the same
+// batches again.
 func (t *Trainer) trainStep(ctx context.Context) (Metrics, error) {
 	begin, position := time.Now(), t.batches.Position()
 	s, err := t.learner.Step(ctx)
@@ -16,7 +17,7 @@ func (t *Trainer) trainStep(ctx context.Context) (Metrics, error) {
 		t.batches.Seek(position)
 		return Metrics{}, err
 	}
-	t.learner.Profile(t.profile) // from the second step on: the first makes buffers
+	t.learner.Profile(t.profile) // from the second step on, because the first allocates buffers
 	tokens := t.run.StepTokens()
 	rate := perSecond(tokens, time.Since(begin))
 	mixing, err := t.measureMixing(s.N)
@@ -28,7 +29,7 @@ func (t *Trainer) trainStep(ctx context.Context) (Metrics, error) {
 	}, err
 }
 
-// perSecond is a rate; one that JSON can hold also where a coarse clock has not moved.
+// perSecond returns a rate. It is finite, as JSON needs, even if a coarse clock has not advanced.
 func perSecond(tokens int, took time.Duration) float64 {
 	return float64(tokens) / max(took, time.Nanosecond).Seconds()
 }

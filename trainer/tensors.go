@@ -9,8 +9,8 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// setValues copies tensors into the Store's parameters. Every parameter must be there,
-// in its shape, and nothing else; otherwise nothing is changed.
+// setValues copies tensors into the Store's parameters. The tensors must be exactly the parameters,
+// in their shapes; otherwise nothing changes.
 func setValues(s *graph.Store, tensors []checkpoint.Tensor) error {
 	targets := map[string]*tensor.Dense{}
 	for _, p := range s.Params() {
@@ -19,7 +19,7 @@ func setValues(s *graph.Store, tensors []checkpoint.Tensor) error {
 	return assign(targets, tensors)
 }
 
-// optimizerTensors are what the optimizer file holds.
+// optimizerTensors returns what the optimizer file holds.
 func optimizerTensors(o *optim.Optimizer) []checkpoint.Tensor {
 	var tensors []checkpoint.Tensor
 	for _, s := range o.State() {
@@ -28,7 +28,8 @@ func optimizerTensors(o *optim.Optimizer) []checkpoint.Tensor {
 	return tensors
 }
 
-// setOptimizer copies tensors into the optimizer's state. It refuses the state of another rule.
+// setOptimizer copies tensors into the optimizer's state. It refuses the state of another update
+// rule.
 func setOptimizer(o *optim.Optimizer, tensors []checkpoint.Tensor) error {
 	var names []string
 	for _, t := range tensors {
@@ -44,7 +45,7 @@ func setOptimizer(o *optim.Optimizer, tensors []checkpoint.Tensor) error {
 	return assign(targets, tensors)
 }
 
-// assign copies tensors to the targets of their names, after checking all of them.
+// assign copies each tensor to the target of its name, after checking all of them.
 func assign(targets map[string]*tensor.Dense, tensors []checkpoint.Tensor) error {
 	shapes := map[string][]int{}
 	for name, to := range targets {

@@ -16,14 +16,14 @@ import (
 	"github.com/residua-go/residua/learner"
 )
 
-// Trainer is one run.
+// Trainer trains one run and keeps its folder.
 type Trainer struct {
 	run     *config.Run
 	disk    checkpoint.Disk
 	report  Reporter
 	unlock  func() error
-	folder  os.FileInfo // the run's, as it was opened
-	made    []string    // what openFolder has made of it, from the inside out
+	folder  os.FileInfo // the run's folder as it was when opened
+	made    []string    // folders that openFolder has made, the innermost first
 	corpus  *data.Corpus
 	batches *data.Batcher
 	store   *graph.Store
@@ -32,30 +32,30 @@ type Trainer struct {
 	metrics *metricsLog
 	mixing  *mixingLog // nil: not logged
 	flops   float64    // of one token, forward and backward
-	profile bool       // but for the first step
+	profile bool       // profile all steps but the first
 
 	id       string      // the run's identity
 	last     Metrics     // of the newest step
 	score    *eval.Score // its validation, nil: none
-	best     float64     // validation loss, +Inf: none yet
-	bestStep int         // its step, -1: none or not known
+	best     float64     // best validation loss, +Inf: none yet
+	bestStep int         // the step with that loss, -1: none or not known
 	saved    int         // the step of the newest checkpoint, -1: none
 	savedAt  time.Time
-	good     int // the newest checkpoint whose weights made a finite loss, -1: none known
+	good     int // the newest checkpoint from which a step with a finite loss was made, -1: none known
 	started  time.Time
-	before   float64 // seconds of the run before it was resumed
+	before   float64 // seconds that the run had taken before it was resumed
 }
 
-// Options vary Open.
+// Options are the options of Open.
 type Options struct {
 	Resume  Resume
-	Fork    string       // a run's or step's folder: start a run of its own from that checkpoint
+	Fork    string       // folder of a run or step: start a new run from that checkpoint
 	Report  Reporter     // nil: none
 	Profile bool         // time each op and part of a step, for Trainer.Profile
-	Corpus  *data.Corpus // the run's, as its config's Data.LoadCorpus loads it, which runs may share; nil: loaded
+	Corpus  *data.Corpus // already loaded by the config's Data.LoadCorpus; runs may share it; nil: Open loads it
 }
 
-// Result is how a run ended.
+// Result says how a run ended.
 type Result struct {
 	Steps       int
 	Interrupted bool
@@ -64,13 +64,13 @@ type Result struct {
 	Checkpoint  string      // the newest step folder
 }
 
-// Open prepares a run: folder, corpus, programs, weights. Whatever it complains about is
-// in the call, the config or what they name; nothing has been trained yet.
+// Open prepares a run: folder, corpus, programs, weights. Its errors concern the call, the config
+// or the files they name; nothing has been trained yet.
 func Open(ctx context.Context, run *config.Run, o Options) (*Trainer, error) {
 	return open(ctx, run, o, checkpoint.Disk{})
 }
 
-// open is Open on a disk that a test may let fail.
+// open implements Open on a disk that a test may let fail.
 func open(ctx context.Context, run *config.Run, o Options, disk checkpoint.Disk) (*Trainer, error) {
 	t := &Trainer{run: run, disk: disk, report: o.Report, best: math.Inf(1), bestStep: -1, saved: -1, good: -1, profile: o.Profile}
 	if t.report == nil {
@@ -80,7 +80,7 @@ func open(ctx context.Context, run *config.Run, o Options, disk checkpoint.Disk)
 	if err := t.prepare(ctx, o); err != nil {
 		t.leaveNothing()
 		t.Close()
-		t.leaveNothing() // what cannot be removed while it is locked
+		t.leaveNothing() // again, for what could not be removed while it was locked
 		return nil, err
 	}
 	return t, nil
@@ -101,7 +101,7 @@ func (t *Trainer) Memory() graph.Memory { return t.learner.Program().Memory() }
 // Corpus returns the run's corpus.
 func (t *Trainer) Corpus() *data.Corpus { return t.corpus }
 
-// Close frees the folder and ends all workers.
+// Close unlocks the folder and stops all workers.
 func (t *Trainer) Close() {
 	if t.learner != nil {
 		t.learner.Close()
@@ -121,7 +121,7 @@ func (t *Trainer) Close() {
 	}
 }
 
-// Files lists what a run leaves in its folder.
+// Files lists the files that a run leaves in its folder.
 func (t *Trainer) Files() []string {
 	var names []string
 	for _, name := range []string{configFile, metricsFile, plotFile, ProfileFile, "latest.json", "best.json"} {

@@ -10,7 +10,7 @@ import (
 	"github.com/residua-go/residua/eval"
 )
 
-// validationTokens are those of a corpus' validation split that the run scores.
+// validationTokens returns the part of the corpus' validation split that the run scores.
 func (t *Trainer) validationTokens(corpus *data.Corpus) data.Tokens {
 	tokens := corpus.Val.Tokens
 	if n := t.run.Train.EvalTokens; n > 0 && n < tokens.Len()-1 {
@@ -19,13 +19,14 @@ func (t *Trainer) validationTokens(corpus *data.Corpus) data.Tokens {
 	return tokens
 }
 
-// scoredTokens is how many of so many tokens are scored: those that fill whole windows.
+// scoredTokens returns how many of the given tokens are scored: those that fill whole windows.
 func (t *Trainer) scoredTokens(tokens int) int {
 	seq := t.run.Model.Seq
 	return (tokens - 1) / seq * seq
 }
 
-// checkValidation says why the validation split of a corpus cannot be scored, if so.
+// checkValidation returns an error that says why the validation split cannot be scored, nil if it
+// can.
 func (t *Trainer) checkValidation(corpus *data.Corpus) error {
 	if err := corpus.CheckValidation(t.run.Model.Seq); err != nil {
 		return err
@@ -38,14 +39,14 @@ func (t *Trainer) checkValidation(corpus *data.Corpus) error {
 	return nil
 }
 
-// validates tells whether the step is one whose weights are scored.
+// validates tells whether the current step's weights are to be scored.
 func (t *Trainer) validates() bool {
 	every := t.run.Train.EvalEvery
 	return t.eval != nil && (t.step() == t.run.TotalSteps() || every > 0 && t.step()%every == 0)
 }
 
-// unvalidated tells whether the step that the run begins at is still to be scored: the run
-// ended before that, or is to end here with another number of tokens to score.
+// unvalidated tells whether the step at which the run starts still has to be scored: the run ended
+// before it was, or a run that ends here now has another number of tokens to score.
 func (t *Trainer) unvalidated() bool {
 	last := t.step() == t.run.TotalSteps()
 	switch {
@@ -57,8 +58,8 @@ func (t *Trainer) unvalidated() bool {
 	return last || t.last.Step == t.step() && t.last.ValLoss == nil
 }
 
-// validate scores the step, which has been saved, and adds the score to its metrics and
-// its checkpoint's state.
+// validate scores the step, which has been saved, and adds the score to the step's metrics and to
+// the state of its checkpoint.
 func (t *Trainer) validate(ctx context.Context) error {
 	score, err := t.eval.Evaluate(context.WithoutCancel(ctx), t.corpus.Tokenizer, t.validationTokens(t.corpus))
 	if err != nil {
@@ -71,7 +72,7 @@ func (t *Trainer) validate(ctx context.Context) error {
 		t.best, t.bestStep = score.Loss, t.step()
 	}
 	t.report.Note(fmt.Sprintf("step %d  validation loss %.4f, perplexity %.3f, %.4f bits per byte", t.step(), score.Loss, score.Perplexity, score.BitsPerByte))
-	if t.last.Step == t.step() { // not so when an earlier program's run has lost its metrics
+	if t.last.Step == t.step() { // false if an earlier program's run has lost its metrics
 		if err := t.record(); err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-// Package analyze is the commands that take the residual stream of a trained model apart.
+// Package analyze holds the commands that analyse the residual stream of a trained model.
 package analyze
 
 import (
@@ -7,7 +7,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// Suite is the analyses of models of the designs in a zoo, the zoo's own among them.
+// Suite returns the analyses, as commands on models of the designs in a zoo, which may bring
+// analyses of its own.
 func Suite(zoo models.Zoo) cli.Suite {
 	s := cli.Suite{
 		Name:    "analyze",

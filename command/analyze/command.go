@@ -14,7 +14,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// command is an analysis as a command, whose settings are its flags. listed is what is wrong with the list that it is of.
+// command makes a command of an analysis; the analysis' settings become its flags. listed is the
+// error, if any, in the list that the analysis comes from.
 func command(zoo models.Zoo, a report.Analysis, listed error) cli.Command {
 	from, cores, d, card := &cli.Checkpoint{Zoo: zoo}, &cli.Cores{}, &delivery{name: a.Name()}, a.Card()
 	a = report.Settable(a)
@@ -37,7 +38,7 @@ func command(zoo models.Zoo, a report.Analysis, listed error) cli.Command {
 				return cli.Usage(err)
 			}
 		}
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores.Threads)) // back to what it is now; 0 leaves it as it is
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores.Threads)) // restore the current value; 0 leaves it unchanged
 		return d.deliver(ctx, out, func() (*report.Report, error) {
 			r, err := report.Run(ctx, m, a)
 			return r, cli.Usage(c.OfFlag(err))
@@ -46,17 +47,17 @@ func command(zoo models.Zoo, a report.Analysis, listed error) cli.Command {
 	return c
 }
 
-// delivery is the flags that say where a report of an analysis goes.
+// delivery holds the flags that say where to write an analysis' report.
 type delivery struct {
-	name string // the analysis'
+	name string // the analysis' name
 
 	JSON bool   `yaml:"json" help:"write one JSON document instead of tables"`
 	Dir  string `yaml:"out" help:"write a page (index.html), figures (SVG, PNG) and tables (CSV, Markdown) to folder <DIR>"`
 }
 
-// deliver writes what work reports to where the flags say.
+// deliver runs work and writes its report to where the flags say.
 func (d *delivery) deliver(ctx context.Context, out cli.Output, work func() (*report.Report, error)) error {
-	if d.Dir != "" { // before any work
+	if d.Dir != "" { // before the work starts, so that it is not done in vain
 		if err := os.MkdirAll(d.Dir, 0o777); err != nil {
 			return cli.Usagef("-out: want a folder that can be made: %v", err)
 		}
@@ -79,8 +80,8 @@ func (d *delivery) deliver(ctx context.Context, out cli.Output, work func() (*re
 	return out.Print(r.String())
 }
 
-// await returns what f returns, or the context's error as soon as it ends: an analysis does
-// not hear of an interrupt. It calls tick twice a second meanwhile.
+// await returns what f returns, or the context's error as soon as the context ends, because an
+// analysis does not watch for interrupts. Meanwhile it calls tick twice a second.
 func await(ctx context.Context, tick func(), f func() (*report.Report, error)) (*report.Report, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()

@@ -1,6 +1,7 @@
-// Package bench is the command that measures training speed on this machine: tokens a second, share of the
-// machine's peak, memory, the RMT's time compared with the transformer's, and, side by side in
-// one run, PyTorch and stock Gorgonia; and the speed of generation. Each of these is a command of its own.
+// Package bench holds the commands that measure training speed on this machine: tokens a second,
+// share of the machine's peak, memory, the RMT's time compared with the transformer's, and, in the
+// same run, PyTorch and stock Gorgonia; and the speed of generation. Each measurement is a command
+// of its own.
 package bench
 
 import (
@@ -10,7 +11,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// Suite measures models of a zoo. Its program calls bench.RunChild first, as package experiment/bench says.
+// Suite returns the commands that measure models of a zoo. A program that uses it must call
+// bench.RunChild first, as package experiment/bench explains.
 func Suite(zoo models.Zoo) cli.Suite {
 	return cli.Suite{
 		Name:    "bench",
@@ -43,12 +45,12 @@ func Suite(zoo models.Zoo) cli.Suite {
 	}
 }
 
-// measurer is the settings of one command.
+// measurer is implemented by the settings of each command.
 type measurer interface {
 	run(ctx context.Context, zoo models.Zoo, out cli.Output) error
 }
 
-// command makes a command of its settings.
+// command makes a command from its settings.
 func command(m measurer, zoo models.Zoo, name, summary, arguments string) cli.Command {
 	return cli.Command{
 		Name: name, Summary: summary, Settings: m,

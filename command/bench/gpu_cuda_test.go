@@ -33,7 +33,7 @@ func onDevice(t *testing.T, args ...string) bench.Report {
 	return r
 }
 
-// TestBenchOnTheDevice: the share is that of the named peak, the memory the GPU's and not
+// TestBenchOnTheDevice: the share refers to the named peak, the memory is the GPU's and not
 // less than what the plan wants.
 func TestBenchOnTheDevice(t *testing.T) {
 	r := onDevice(t)

@@ -9,28 +9,28 @@ import (
 	"github.com/residua-go/residua/internal/cli"
 )
 
-// output is the settings of what is done with a report.
+// output holds the settings that say what to do with a report.
 type output struct {
 	Rounds int    `yaml:"rounds" default:"3" min:"1" help:"give what is compared <N> turns each"`
 	JSON   bool   `yaml:"json" help:"print one JSON object instead of tables"`
 	Out    string `yaml:"out" help:"write the JSON object into <FILE>, anew after each row of a table"`
-	saved  bool   // something into Out
+	saved  bool   // something has been written to Out
 }
 
-// host is the settings of what is measured on the CPU alone.
+// host holds the settings for measurements that use only the CPU.
 type host struct {
 	Threads int `yaml:"threads" min:"0" max:"1024" help:"compute with <N> threads; 0: all cores"`
 }
 
 func (h host) target() bench.Target { return bench.Target{Threads: h.Threads, Device: graph.CPU} }
 
-// target is the settings of what models are trained on.
+// target holds the settings that say on what device models are trained.
 type target struct {
 	bench.Target
 	Peak float64 `yaml:"peak" min:"0" help:"on cuda: the GPU's peak in <TFLOPS>; 0: its data sheet's, known for H100, H200 and A100"`
 }
 
-// options are a Bench's for the target.
+// options returns a Bench's options for the target.
 func (t target) options() (bench.Options, error) {
 	o := bench.Options{Target: t.Target, PeakTFLOPS: t.Peak}
 	err := cli.CheckDevice(t.Device, t.Precision)
@@ -45,10 +45,11 @@ func (t target) options() (bench.Options, error) {
 	return o, err
 }
 
-// measurement fills some tables of a report.
+// measurement fills some of a report's tables.
 type measurement func(ctx context.Context, b *bench.Bench) error
 
-// measure opens a Bench and prints each table once it has been measured, as far as that went. PyTorch may be nil.
+// measure opens a Bench and prints each table when it has been measured, or as much of it as there
+// is after an error. PyTorch may be nil.
 func (c *output) measure(ctx context.Context, out cli.Output, o bench.Options, torch *bench.PyTorch, svg string, tables ...measurement) error {
 	if torch != nil && torch.Python != "" {
 		if err := torch.Check(ctx, o.Target); err != nil {
@@ -75,7 +76,7 @@ func (c *output) measure(ctx context.Context, out cli.Output, o bench.Options, t
 	return err
 }
 
-// print measures and prints table after table.
+// print makes each measurement in turn and prints its table.
 func (c *output) print(ctx context.Context, b *bench.Bench, tables []measurement, out cli.Output) error {
 	printed := 0
 	for _, measure := range tables {
@@ -92,7 +93,8 @@ func (c *output) print(ctx context.Context, b *bench.Bench, tables []measurement
 	return nil
 }
 
-// printFrom prints the tables of a report that have not been printed yet, the machine before the first.
+// printFrom prints the tables of a report that have not been printed yet, and the machine's
+// description before the first.
 func printFrom(printed *int, r *bench.Report, out cli.Output) error {
 	tables := r.Tables()
 	for ; *printed < len(tables); *printed++ {
@@ -108,7 +110,7 @@ func printFrom(printed *int, r *bench.Report, out cli.Output) error {
 	return nil
 }
 
-// finish prints the JSON object and draws the picture that were asked for.
+// finish prints the JSON object and draws the picture, if they were asked for.
 func finish(r *bench.Report, asJSON bool, svg string, out cli.Output) error {
 	if asJSON {
 		if err := out.PrintJSON(r); err != nil {
@@ -121,7 +123,7 @@ func finish(r *bench.Report, asJSON bool, svg string, out cli.Output) error {
 	return cli.WriteFigure(svg, r.Picture())
 }
 
-// save writes the report into the file of -out.
+// save writes the report to the file of -out.
 func (c *output) save(r *bench.Report) error {
 	if c.Out == "" {
 		return nil
@@ -130,7 +132,7 @@ func (c *output) save(r *bench.Report) error {
 	return cli.WriteFile(c.Out, func(w io.Writer) error { return cli.Output{Stdout: w}.PrintJSON(r) })
 }
 
-// ofModels makes a measurement of some models.
+// ofModels makes a measurement of the given models.
 func ofModels(all []bench.Workload, measure func(*bench.Bench, context.Context, []bench.Workload) error) measurement {
 	return func(ctx context.Context, b *bench.Bench) error { return measure(b, ctx, all) }
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// training measures how fast models are trained.
+// training is the command that measures how fast models train.
 type training struct {
 	Models []string `yaml:"models" split:"," default:"rmt-46m,transformer-49m,byte-rmt,byte-transformer,rmt-134m,transformer-162m" help:"measure <A,B>, presets as the command models lists them (byte-rmt is quickstart)"`
 	Steps  int      `yaml:"steps" default:"5" min:"1" help:"time <N> steps in a turn"`
@@ -36,7 +36,7 @@ func (c *training) run(ctx context.Context, zoo models.Zoo, out cli.Output) erro
 	return c.measure(ctx, out, o, &c.PyTorch, c.SVG, ofModels(all, table))
 }
 
-// designs measures residual designs.
+// designs is the command that measures residual designs.
 type designs struct {
 	Models []string `yaml:"models" split:"," help:"measure the presets <A,B>; without, all residual designs"`
 	Shapes []string `yaml:"shapes" split:"," default:"byte,162m" help:"measure at the sizes <A,B>"`
@@ -62,7 +62,7 @@ func (c *designs) run(ctx context.Context, zoo models.Zoo, out cli.Output) error
 	return c.measure(ctx, out, o, nil, "", func(ctx context.Context, b *bench.Bench) error { return b.Designs(ctx, all) })
 }
 
-// products measures matrix products.
+// products is the command that measures matrix products.
 type products struct {
 	host
 	bench.PyTorch
@@ -73,7 +73,7 @@ func (c *products) run(ctx context.Context, _ models.Zoo, out cli.Output) error 
 	return c.measure(ctx, out, bench.Options{Target: c.target()}, &c.PyTorch, "", func(ctx context.Context, b *bench.Bench) error { return b.Products(ctx) })
 }
 
-// stock measures what stock Gorgonia makes of a model.
+// stock is the command that measures a model in stock Gorgonia.
 type stock struct {
 	Models []string `yaml:"models" split:"," help:"measure the transformers <A,B>; without, a small one"`
 	Steps  int      `yaml:"steps" default:"5" min:"1" help:"time <N> steps in a turn"`
@@ -90,7 +90,7 @@ func (c *stock) run(ctx context.Context, zoo models.Zoo, out cli.Output) error {
 	return c.measure(ctx, out, bench.Options{Steps: c.Steps, Target: c.target()}, nil, "", ofModels(all, (*bench.Bench).Stock))
 }
 
-// threads measures what more threads are good for.
+// threads is the command that measures the gain from more threads.
 type threads struct {
 	Models []string `yaml:"models" split:"," default:"rmt-46m,transformer-49m,byte-rmt,byte-transformer,rmt-134m,transformer-162m" help:"measure <A,B>, presets as the command models lists them"`
 	Steps  int      `yaml:"steps" default:"5" min:"1" help:"time <N> steps in a turn"`
@@ -107,7 +107,7 @@ func (c *threads) run(ctx context.Context, zoo models.Zoo, out cli.Output) error
 	return c.measure(ctx, out, bench.Options{Steps: c.Steps, Target: c.target()}, nil, "", ofModels(all, (*bench.Bench).Threads))
 }
 
-// generation measures how fast models generate.
+// generation is the command that measures how fast models generate.
 type generation struct {
 	Models []string `yaml:"models" split:"," default:"gpt2-124m" help:"measure <A,B>: gpt2-124m, GPT-2's smallest shape, or presets"`
 	Steps  int      `yaml:"steps" default:"5" min:"1" help:"time <N> texts in a turn"`
@@ -137,7 +137,7 @@ func (c *generation) run(ctx context.Context, zoo models.Zoo, out cli.Output) er
 	return c.measure(ctx, out, o, &c.PyTorch, "", ofModels(all, (*bench.Bench).Generation))
 }
 
-// show shows a report that was kept.
+// show is the command that shows a saved report.
 type show struct {
 	File string `yaml:"file" arg:"FILE" help:"show what FILE has, which -out wrote"`
 	JSON bool   `yaml:"json" help:"print the JSON object instead of tables"`

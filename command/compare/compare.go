@@ -1,4 +1,4 @@
-// Package compare is the command that compares runs that were trained before.
+// Package compare holds the command that compares runs which were trained before.
 package compare
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// Command compares runs on models of a zoo.
+// Command returns the command that compares runs of models of a zoo.
 func Command(zoo models.Zoo) cli.Command {
 	c := &call{zoo: zoo, Out: filepath.Join("runs", "compare"), Axis: "tokens"}
 	return cli.Command{
@@ -29,7 +29,7 @@ func Command(zoo models.Zoo) cli.Command {
 	}
 }
 
-// call is a call of the command.
+// call holds the arguments of a call.
 type call struct {
 	zoo models.Zoo
 

@@ -1,4 +1,4 @@
-// Package convert is the command that writes a trained model in another format.
+// Package convert holds the command that writes a trained model in another format.
 package convert
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// Command converts models of the designs in a zoo.
+// Command returns the command that converts models of the designs in a zoo.
 func Command(zoo models.Zoo) cli.Command {
 	c := &call{zoo: zoo}
 	return cli.Command{
@@ -32,7 +32,7 @@ func Command(zoo models.Zoo) cli.Command {
 	}
 }
 
-// notes list the formats and the architectures of a zoo.
+// notes lists the formats and the architectures of a zoo.
 func notes(zoo models.Zoo) string {
 	text := "Formats of -format:\n"
 	for _, e := range pretrained.Exporters(zoo) {
@@ -46,7 +46,7 @@ func notes(zoo models.Zoo) string {
 		pretrained.ArchitectureNames(zoo))
 }
 
-// call is a call of the command.
+// call holds the arguments of a call.
 type call struct {
 	zoo    models.Zoo
 	Path   string `yaml:"checkpoint" help:"read the model from <PATH>: a run folder (its newest checkpoint), a step folder, a .safetensors file, zoo:NAME (a trained model that comes with Residua), or what is listed below"`
@@ -83,7 +83,7 @@ func (c *call) run(_ context.Context, out cli.Output) error {
 	return out.Print(fmt.Sprintf("wrote %s: %s, %d parameters\n", c.Out, c.Format, m.Spec.Cost().Parameters))
 }
 
-// adopt is -adopt.
+// adopt carries out -adopt.
 func (c *call) adopt(out cli.Output) error {
 	if c.Path != "" || c.Out != "" || c.Format != "" {
 		return cli.Usagef("-adopt: want it alone, got it with -checkpoint, -out or -format")
@@ -94,7 +94,7 @@ func (c *call) adopt(out cli.Output) error {
 	return out.Print(fmt.Sprintf("adopted %s\n", c.Adopt))
 }
 
-// check refuses what can be refused before the model is read.
+// check refuses, before the model is read, all that can be refused without it.
 func (c *call) check() error {
 	switch {
 	case c.Path == "":
@@ -113,7 +113,8 @@ func (c *call) check() error {
 	return c.checkOut(f.Folder)
 }
 
-// checkOut wants nothing at -out, or with -replace what this command may have written.
+// checkOut requires that -out does not exist or, with -replace, that it is something that this
+// command may have written.
 func (c *call) checkOut(folder bool) error {
 	info, err := os.Lstat(c.Out)
 	switch {
@@ -131,7 +132,8 @@ func (c *call) checkOut(folder bool) error {
 	return nil
 }
 
-// checkFolder wants one whose loss is no surprise: empty, or of a model, with files alone.
+// checkFolder requires a folder that can be replaced without unexpected loss: one that is empty, or
+// that has the files of a model and no folders.
 func (c *call) checkFolder() error {
 	entries, err := os.ReadDir(c.Out)
 	if err != nil {

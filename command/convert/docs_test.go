@@ -19,7 +19,7 @@ import (
 // block is a block of code of a page.
 var block = regexp.MustCompile("(?s)```(sh|python)\n(.*?)```")
 
-// words are those of a command line: quoted ones, or others.
+// words matches the words of a command line, quoted or not.
 var words = regexp.MustCompile(`'[^']*'|\S+`)
 
 // TestPage runs the commands of docs/convert.md as they stand there, in order, on runs of the names that it has; and its

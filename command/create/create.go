@@ -1,4 +1,5 @@
-// Package create is the commands that begin something of one's own: a module with a residual stream.
+// Package create holds the commands that start a project of the user's own: a module with a
+// residual stream.
 package create
 
 import (
@@ -19,7 +20,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// Suite is the commands that begin something of one's own; the zoo's names are taken.
+// Suite returns the commands that start a project. A new stream cannot have a name that the zoo
+// uses.
 func Suite(zoo models.Zoo) cli.Suite {
 	c := &call{zoo: zoo}
 	return cli.Suite{
@@ -42,7 +44,7 @@ func Suite(zoo models.Zoo) cli.Suite {
 	}
 }
 
-// call is a call of new stream.
+// call holds the arguments of a call of new stream.
 type call struct {
 	zoo    models.Zoo
 	Stream string `yaml:"name" arg:"NAME" help:"the stream's name in configs: lower-case letters, digits and hyphens"`
@@ -50,17 +52,17 @@ type call struct {
 	Source string `yaml:"source" help:"use Residua's source in the folder <DIR>; without, the source around the working directory, or the release that this program is"`
 }
 
-// module is what the templates speak of.
+// module holds the values that the templates use.
 type module struct {
 	Name    string // "slow-decay"
 	Type    string // "SlowDecay"
-	Program string // of its comment: "Slow-decay"
+	Program string // the program's name as its comment has it: "Slow-decay"
 }
 
 //go:embed stream/*.tmpl
 var templates embed.FS
 
-// streamName is a name that can be a kind, a module and a file.
+// streamName matches names that can be a kind in a config, a module and a file.
 var streamName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
 func (c *call) run(_ context.Context, out cli.Output) error {
@@ -87,7 +89,7 @@ func (c *call) run(_ context.Context, out cli.Output) error {
 	return out.Print(next(dir, c.Stream, work))
 }
 
-// files are the module's by name. work tells whether a go.work stands above dir.
+// files returns the module's files by name. work tells whether a folder above dir has a go.work.
 func (c *call) files(dir string) (files map[string][]byte, work bool, err error) {
 	m := module{Name: c.Stream}
 	for _, word := range strings.Split(c.Stream, "-") {
@@ -115,7 +117,7 @@ func (c *call) files(dir string) (files map[string][]byte, work bool, err error)
 	return files, work, nil
 }
 
-// writeFolder makes the folder with all files, or nothing.
+// writeFolder makes the folder with all files. After an error it leaves nothing.
 func writeFolder(dir string, files map[string][]byte) (err error) {
 	parent, name := filepath.Split(filepath.Clean(dir))
 	if err := os.MkdirAll(filepath.Clean(parent+"."), 0o777); err != nil {
@@ -141,7 +143,7 @@ func writeFolder(dir string, files map[string][]byte) (err error) {
 	return os.Rename(half, dir)
 }
 
-// next says what to type.
+// next says what to type next.
 func next(dir, name string, work bool) string {
 	lines := fmt.Sprintf("Next:\n  cd %s\n", quoted(dir))
 	if work {
@@ -150,7 +152,7 @@ func next(dir, name string, work bool) string {
 	return lines + fmt.Sprintf("  go test .\n  go run . train -config %s.yaml\n", name)
 }
 
-// quoted is a path as a shell or a go.mod takes it.
+// quoted quotes a path for a shell or a go.mod, if it needs quotes.
 func quoted(path string) string {
 	if strings.ContainsAny(path, " ()[]{}'`,;&$") {
 		return strconv.Quote(path)

@@ -13,7 +13,7 @@ import (
 	"github.com/residua-go/residua/internal/clone"
 )
 
-// moduleFiles are go.mod and, by the source of Residua, go.sum.
+// moduleFiles returns go.mod and, if the module uses Residua's source, go.sum.
 func (c *call) moduleFiles(dir string) (files map[string][]byte, work bool, err error) {
 	source := c.Source
 	if source == "" {
@@ -49,10 +49,11 @@ func (c *call) moduleFiles(dir string) (files map[string][]byte, work bool, err 
 	return map[string][]byte{"go.mod": []byte(mod), "go.sum": sums}, err == nil && within(from), nil
 }
 
-// toolLine is a directive of Residua's go.mod that is not for others.
+// toolLine matches a directive of Residua's go.mod that other modules do not need.
 var toolLine = regexp.MustCompile(`(?m)^tool .*\n`)
 
-// relative is the way from one folder to another, as a replace directive has it; absolute where there is none.
+// relative returns the path from one folder to another, as a replace directive has it. If there is
+// no relative path, it returns the absolute one.
 func relative(from, to string) (string, error) {
 	from, err := filepath.Abs(from)
 	if err != nil {
@@ -67,12 +68,12 @@ func relative(from, to string) (string, error) {
 	return filepath.ToSlash(to), nil
 }
 
-// within tells whether a way leads up alone.
+// within tells whether a relative path only leads up.
 func within(way string) bool {
 	return strings.Trim(way, "./") == ""
 }
 
-// release is the version of Residua in a program, if it was built from a release.
+// release returns the version of Residua in a program that was built from a release.
 func release(info *debug.BuildInfo) (version string, released bool) {
 	if info == nil {
 		return "", false
@@ -85,5 +86,5 @@ func release(info *debug.BuildInfo) (version string, released bool) {
 	return "", false
 }
 
-// releaseVersion leaves pseudo-versions out.
+// releaseVersion matches released versions and no pseudo-versions.
 var releaseVersion = regexp.MustCompile(`^v\d+\.\d+\.\d+$`)

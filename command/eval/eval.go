@@ -1,4 +1,4 @@
-// Package eval is the command that scores trained models on text and on tasks.
+// Package eval holds the command that scores trained models on text and on tasks.
 package eval
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/residua-go/residua/settings"
 )
 
-// Command scores with models of the designs in a zoo.
+// Command returns the command that scores models of the designs in a zoo.
 func Command(zoo models.Zoo) cli.Command {
 	c := &call{Model: cli.Model{Checkpoint: cli.Checkpoint{Zoo: zoo}}}
 	return cli.Command{
@@ -36,12 +36,12 @@ func Command(zoo models.Zoo) cli.Command {
 	}
 }
 
-// textFlags are those that make no sense with a task.
+// textFlags lists the flags that cannot be used with a task.
 func textFlags() []string {
 	return []string{"data", "ids", "text-field", "tokens", "by", "top", "figure", "per-token"}
 }
 
-// taskFlags are those that make no sense without one.
+// taskFlags lists the flags that need a task.
 func taskFlags() []string {
 	return []string{"type", "format", "shots", "shots-from", "limit", "bos", "per-document"}
 }
@@ -64,7 +64,7 @@ func notes() string {
 	return text
 }
 
-// call is a call of the command.
+// call holds the arguments of a call.
 type call struct {
 	cli.Model
 	Paths     []string `yaml:"checkpoints" arg:"[CHECKPOINT...]" help:"further models to score, each as -checkpoint's PATH"`
@@ -76,7 +76,7 @@ type call struct {
 	Given settings.Given
 }
 
-// text is the settings that make no sense with a task.
+// text holds the settings that cannot be used with a task.
 type text struct {
 	pretrained.EvaluateOptions
 	GivenIDs string `yaml:"ids" group:"What text is scored" help:"score the token ids <1,2,3>, all but the first, instead of a text"`
@@ -86,7 +86,7 @@ type text struct {
 	PerToken bool   `yaml:"per_token" group:"What text is scored" help:"also write the loss of each token"`
 }
 
-// task is the settings that make no sense without one.
+// task holds the settings that need a task.
 type task struct {
 	File string `yaml:"task" group:"A task instead of text" help:"score the task in <FILE.jsonl>, one document a line; heldout: one of 500 documents, or -limit, made of the validation text of the first model's run"`
 	Kind string `yaml:"type" group:"A task instead of text" help:"the task's <KIND>: multiple_choice, last_word, rolling (default multiple_choice)"`
@@ -94,7 +94,8 @@ type task struct {
 	PerDocument bool `yaml:"per_document" group:"A task instead of text" help:"also write one JSON line per document: its log-likelihoods, and whether it was answered rightly"`
 }
 
-// kinds are the formats that say how a task is scored; those after them are of known tasks.
+// kinds lists the formats that say how to score a task; the formats after them in tasks.Formats
+// belong to known tasks.
 func kinds() []string {
 	var names []string
 	for _, f := range tasks.Formats()[:3] {
@@ -113,13 +114,13 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	return c.runText(ctx, out)
 }
 
-// check refuses what can be refused before a model is read.
+// check refuses, before a model is read, all that can be refused without it.
 func (c *call) check() error {
 	if c.Path != "" {
 		c.Paths = append([]string{c.Path}, c.Paths...)
 	}
 	if len(c.Paths) == 0 {
-		c.Paths = []string{""} // which cli.Model refuses
+		c.Paths = []string{""} // cli.Model refuses it
 	}
 	without, with := textFlags(), "text"
 	if c.File == "" {
@@ -156,7 +157,8 @@ func (c *call) checkText() error {
 	return nil
 }
 
-// each opens the checkpoints, one at a time, and scores them; a model's compute flags are in the options that score gets.
+// each opens the checkpoints one at a time and scores them. score gets options that include the
+// model's compute flags.
 func (c *call) each(ctx context.Context, out cli.Output, score func(path string, m *pretrained.Model, o eval.Options) error) error {
 	for _, path := range c.Paths {
 		c.Path = path
@@ -175,7 +177,7 @@ func (c *call) each(ctx context.Context, out cli.Output, score func(path string,
 	return ctx.Err()
 }
 
-// open reads the model, one that has a tokenizer unless ids are to be scored.
+// open reads the model. It must have a tokenizer, unless ids are to be scored.
 func (c *call) open(out cli.Output) (*pretrained.Model, error) {
 	if c.GivenIDs == "" {
 		p, _, err := c.Open(out)

@@ -11,8 +11,8 @@ import (
 
 func quoted(text string) string { return strconv.Quote(text) }
 
-// groupTable lists a model's groups: positions in ranges that double, of tokens and documents those with the largest share of
-// the loss.
+// groupTable lists a model's groups: positions in ranges that double in length, tokens and
+// documents with the largest share of the loss.
 func (c *call) groupTable(s textScore, named bool) figure.Table {
 	t := figure.Table{Header: []string{c.By, "tokens", "loss", "bits per byte", "share of the loss"}, Align: "rrrrr"}
 	if named {
@@ -37,7 +37,7 @@ func (c *call) groupTable(s textScore, named bool) figure.Table {
 	return t
 }
 
-// groupName is a token's text, or a document's number and start.
+// groupName returns a token's text, or a document's number and beginning.
 func groupName(g eval.Group) string {
 	if g.Text == "" {
 		return fmt.Sprint(g.Key)
@@ -45,24 +45,25 @@ func groupName(g eval.Group) string {
 	return fmt.Sprintf("%d %s", g.Key, quoted(g.Text))
 }
 
-// span is the positions of a range together.
+// span holds the sums over a range of positions.
 type span struct {
 	name string
 	eval.Group
 }
 
-// ranges joins positions into ranges that end at one growth times further than the range before: with 2, 1, 2, 3-4, 5-8, 9-16.
+// ranges joins positions into ranges, each growth times as far as the one before: with 2, the
+// ranges are 1, 2, 3-4, 5-8, 9-16.
 func ranges(groups []eval.Group, growth float64) []span {
 	var spans []span
 	for from, to := 0, 1; from < len(groups); from, to = to, max(to+1, int(growth*float64(to))) {
 		to = min(to, len(groups))
-		var all, nats, scaled float64 // tokens, their summed loss, ln 2 times the bytes of their text
+		var all, nats, scaled float64 // tokens, their summed loss, and ln 2 times the bytes of their text
 		g := eval.Group{}
-		variance := 0.0 // of the sum of the losses
+		variance := 0.0 // variance of the sum of the losses
 		for _, p := range groups[from:to] {
 			n := float64(p.Tokens)
 			all, nats, g.Share = all+n, nats+n*p.Loss, g.Share+p.Share
-			if !math.IsNaN(p.BitsPerByte) { // else no text
+			if !math.IsNaN(p.BitsPerByte) { // otherwise the text is unknown
 				scaled += p.Loss * n / p.BitsPerByte
 			}
 			variance += n * n * p.Error * p.Error
@@ -81,11 +82,11 @@ func ranges(groups []eval.Group, growth float64) []span {
 	return spans
 }
 
-// finer is the growth of ranges of positions that are drawn.
+// finer is the growth of the ranges in the picture.
 const finer = 1.25
 
-// draw is the picture of the groups: a line a checkpoint over positions, in ranges that grow by a quarter, with standard errors;
-// or bars of tokens or documents.
+// draw draws the groups: for positions a line per checkpoint, in ranges that grow by a quarter,
+// with standard errors; for tokens or documents bars.
 func (c *call) draw(all []textScore) figure.Figure {
 	if c.By == eval.ByPosition {
 		chart := figure.Lines{Title: "Loss by position", XLabel: "position in the window", YLabel: "loss (nats a token)", LogX: true}

@@ -58,7 +58,8 @@ func (c *call) runTask(ctx context.Context, out cli.Output) error {
 	return out.Print(text)
 }
 
-// loadTask reads the task's file, or makes the task of the validation text of the first model's run.
+// loadTask reads the task's file, or makes a task from the validation text of the first model's
+// run.
 func (c *call) loadTask(ctx context.Context, out cli.Output) (*tasks.Task, error) {
 	if c.File != tasks.HeldOutFile {
 		return tasks.Load(ctx, c.File, c.task.Options)
@@ -75,7 +76,8 @@ func (c *call) loadTask(ctx context.Context, out cli.Output) (*tasks.Task, error
 	return tasks.HeldOut(ctx, texts, c.task.Options)
 }
 
-// callersMistake marks errors of the task's file and of a model that cannot read it as the call's.
+// callersMistake marks errors in the task's file, and of models that cannot read it, as errors of
+// the call.
 func callersMistake(err error) error {
 	var request *eval.RequestError
 	var vocabulary *data.VocabularyError
@@ -85,7 +87,7 @@ func callersMistake(err error) error {
 	return err
 }
 
-// chooseFormat makes one of -type and -format.
+// chooseFormat combines -type and -format into one format.
 func (c *call) chooseFormat() error {
 	switch {
 	case c.Kind == "":
@@ -99,7 +101,7 @@ func (c *call) chooseFormat() error {
 	return nil
 }
 
-// printResult writes what is written of each checkpoint by itself.
+// printResult writes the results that each checkpoint has for itself.
 func (c *call) printResult(out cli.Output, path string, r tasks.Result) error {
 	if len(c.Paths) == 1 {
 		path = ""
@@ -121,7 +123,8 @@ func (c *call) printResult(out cli.Output, path string, r tasks.Result) error {
 	return out.PrintJSON(r)
 }
 
-// differenceTable has a row for each checkpoint but the first, with which it compares them document by document.
+// differenceTable has a row for each checkpoint after the first, and compares it with the first
+// document by document.
 func differenceTable(paths []string, all []tasks.Result) figure.Table {
 	t := figure.Table{Title: "difference from " + paths[0] + ", document by document", Header: []string{"checkpoint"}, Align: "l"}
 	for _, m := range all[1].Difference {

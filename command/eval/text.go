@@ -101,7 +101,7 @@ func (c *call) printToken(out cli.Output, t eval.Token) error {
 	return out.Print(t.String() + "\n")
 }
 
-// text is the score of the one checkpoint that was asked for.
+// text formats the score of a single checkpoint.
 func (s textScore) text() string {
 	text := fmt.Sprintf("tokens         %d\nloss           %s\nperplexity     %s\n",
 		s.score.Tokens, within("%.6f", s.score.Loss, s.stderr.Loss), within("%.4f", s.score.Perplexity, s.stderr.Perplexity))
@@ -111,7 +111,7 @@ func (s textScore) text() string {
 	return text
 }
 
-// within is a number and its standard error, if that is known.
+// within formats a number with its standard error, if the error is known.
 func within(format string, value, stderr float64) string {
 	if math.IsNaN(stderr) {
 		return fmt.Sprintf(format, value)
@@ -132,7 +132,7 @@ func textTable(all []textScore) figure.Table {
 	return t
 }
 
-// scoreJSON is a textScore as JSON, null for what is not finite.
+// scoreJSON is a textScore as JSON, with null for values that are not finite.
 type scoreJSON struct {
 	Checkpoint  string      `json:"checkpoint,omitempty"`
 	Tokens      int         `json:"tokens"`

@@ -1,4 +1,4 @@
-// Package experiment is the command that plans, trains and reports experiments of many runs.
+// Package experiment holds the command that plans, trains and reports experiments of many runs.
 package experiment
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// Command makes experiments on models of a zoo.
+// Command returns the command for experiments on models of a zoo.
 func Command(zoo models.Zoo) cli.Command {
 	c := &call{zoo: zoo}
 	return cli.Command{
@@ -36,7 +36,7 @@ func Command(zoo models.Zoo) cli.Command {
 	}
 }
 
-// call is a call of the command.
+// call holds the arguments of a call.
 type call struct {
 	zoo models.Zoo
 
@@ -67,7 +67,7 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	return usage(c.experiment(ctx, out))
 }
 
-// experiment plans, trains or reports.
+// experiment plans, trains or reports, as the flags say.
 func (c *call) experiment(ctx context.Context, out cli.Output) error {
 	e, err := experiment.Load(experiment.Kinds(c.zoo), c.File, c.Sets)
 	if err != nil {
@@ -95,7 +95,7 @@ func (c *call) experiment(ctx context.Context, out cli.Output) error {
 	return c.show(plan, out)
 }
 
-// folder is where the experiment lies.
+// folder returns the experiment's folder.
 func (c *call) folder() string {
 	if c.Out == "" {
 		return strings.TrimSuffix(c.File, filepath.Ext(c.File))
@@ -103,7 +103,7 @@ func (c *call) folder() string {
 	return c.Out
 }
 
-// predict is -plan.
+// predict carries out -plan.
 func (c *call) predict(ctx context.Context, plan *experiment.Plan, out cli.Output) error {
 	p, err := plan.Predict(ctx, c.Jobs)
 	if err != nil {
@@ -145,7 +145,7 @@ func (c *call) show(plan *experiment.Plan, out cli.Output) error {
 	return out.Print(r.Text() + "files:\n  " + page + "\n  " + picture + "\n")
 }
 
-// call is the call that writes the report again.
+// call returns the command line that writes the report again.
 func (c *call) call() string {
 	text := "experiment -report " + filepath.ToSlash(c.File)
 	if c.Out != "" {
@@ -157,17 +157,17 @@ func (c *call) call() string {
 	return text
 }
 
-// period is a time as Go writes it, such as 3h.
+// period is a time in Go's notation, such as 3h.
 type period time.Duration
 
-// UnmarshalText reads one.
+// UnmarshalText parses a time.
 func (p *period) UnmarshalText(text []byte) error {
 	d, err := time.ParseDuration(string(text))
 	*p = period(d)
 	return err
 }
 
-// usage makes an error that was found before anything was trained one of the call.
+// usage marks an error that was found before any training as an error of the call.
 func usage(err error) error {
 	if setup := (*experiment.SetupError)(nil); errors.As(err, &setup) {
 		return cli.Usage(err)

@@ -6,7 +6,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// pageHead begins docs/experiment-config.md.
+// pageHead is the beginning of docs/experiment-config.md.
 const pageHead = `# Config keys of experiments
 
 Every key of an experiment's config, made by ` + "`go run ./cmd/residua experiment -keys -markdown >docs/experiment-config.md`" + `; a test checks that
@@ -18,7 +18,7 @@ series, of the point. The experiment itself sets ` + "`name`, `seed`, `out`, `tr
 ` + "`tokens`, `flops` or `tokens_per_parameter`" + `, and ` + "`train.lr`" + ` with ` + "`rates: bracket`" + `.
 `
 
-// listKeys is -keys.
+// listKeys carries out -keys.
 func listKeys(zoo models.Zoo, markdown bool, out cli.Output) error {
 	keys, err := experiment.Keys(experiment.Kinds(zoo))
 	if err != nil {

@@ -6,14 +6,15 @@ import (
 	"github.com/residua-go/residua/generate"
 )
 
-// ahead is a text that is generated while those before it are written: the generator holds its pieces.
+// ahead is a text that is generated while earlier ones are still being written; the generator keeps
+// its pieces.
 type ahead struct {
 	pieces chan generate.Piece
-	result generate.Result // when there are no more
+	result generate.Result // set when there are no more pieces
 	err    error
 }
 
-// begin generates a text.
+// begin starts to generate a text.
 func begin(ctx context.Context, g *generate.Generator, r generate.Request) *ahead {
 	a := &ahead{pieces: make(chan generate.Piece)}
 	go func() {
@@ -29,7 +30,8 @@ func begin(ctx context.Context, g *generate.Generator, r generate.Request) *ahea
 	return a
 }
 
-// follow calls emit with the text of each piece, in order, until the text has ended, and returns all tokens.
+// follow calls emit with the text of each piece, in order, until the text has ended, and returns
+// all tokens.
 func (a *ahead) follow(emit func(text string) error) (tokens []generate.Token, result generate.Result, err error) {
 	for p := range a.pieces {
 		tokens = append(tokens, p.Tokens...)

@@ -9,8 +9,9 @@ import (
 	"github.com/residua-go/residua/data"
 )
 
-// biases reads the values of -logit-bias: TOKEN=VALUE, where TOKEN is an id, or a text that
-// is one token, in double quotes where it needs them ("13", "\n").
+// biases parses the values of -logit-bias: TOKEN=VALUE, where TOKEN is an id or a text that is one
+// token, in double quotes if necessary ("13", "\
+// ").
 func biases(list []string, t data.Tokenizer) (map[int32]float64, error) {
 	all := map[int32]float64{}
 	for _, entry := range list {
@@ -29,7 +30,7 @@ func biases(list []string, t data.Tokenizer) (map[int32]float64, error) {
 	return all, nil
 }
 
-// biased returns the id of a token.
+// biased returns the id of a token given by id or text.
 func biased(token string, t data.Tokenizer) (int32, error) {
 	if id, err := strconv.ParseInt(token, 10, 32); err == nil {
 		return int32(id), nil

@@ -44,7 +44,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestDocsShowTheExample: the page's Go is that of the tested example.
+// TestDocsShowTheExample: the page shows the Go code of the tested example.
 func TestDocsShowTheExample(t *testing.T) {
 	page, err := os.ReadFile("../../docs/generate.md")
 	require.NoError(t, err)

@@ -1,4 +1,4 @@
-// Package generate is the command that continues a text with a trained model.
+// Package generate holds the command that continues a text with a trained model.
 package generate
 
 import (
@@ -10,7 +10,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// Command generates with models of the designs in a zoo; a prompt may come from stdin.
+// Command returns the command that generates with models of the designs in a zoo; a prompt may come
+// from stdin.
 func Command(zoo models.Zoo, stdin io.Reader) cli.Command {
 	c := &call{Model: cli.Model{Checkpoint: cli.Checkpoint{Zoo: zoo}}, prompt: prompt{stdin: stdin}}
 	return cli.Command{
@@ -46,7 +47,7 @@ func Command(zoo models.Zoo, stdin io.Reader) cli.Command {
 	}
 }
 
-// call is a call of the command.
+// call holds the arguments of a call.
 type call struct {
 	cli.Model
 	prompt
@@ -58,12 +59,12 @@ type call struct {
 	Window  int      `yaml:"window" help:"let the model see the last <N> tokens at most; 0: its training length, with ALiBi 4 times that"`
 }
 
-// check refuses what can be refused before the model is read.
+// check refuses, before the model is read, all that can be refused without it.
 func (c *call) check() error {
-	if c.TopP == 0 { // to the package, 0 means no limit
+	if c.TopP == 0 { // in package generate, 0 means no limit
 		return cli.Usagef("-top-p: want above 0 and at most 1 (1: no limit), got 0")
 	}
-	if c.RepetitionPenalty == 0 { // as there
+	if c.RepetitionPenalty == 0 { // 0 means none there, too
 		return cli.Usagef("-repetition-penalty: want 0.001 to 1000 (1: none), got 0")
 	}
 	if err := c.prompt.check(); err != nil {
@@ -101,7 +102,8 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	return s.run(ctx)
 }
 
-// rows is how many texts a generator of so many has to continue at a time; 0: its default.
+// rows returns how many rows a generator needs to continue that many texts at a time; 0 is its
+// default.
 func rows(texts int) int {
 	if texts > 1 {
 		return 0

@@ -12,12 +12,12 @@ import (
 	"github.com/residua-go/residua/internal/cli"
 )
 
-// marker is written to standard error where a prompt is waited for.
+// marker is written to standard error when the command waits for a prompt.
 const marker = "> "
 
-// interactive continues line after line of standard input. An interrupt stops the text that
-// is being generated; the input's end (Ctrl-D) ends the command. Prompt i has the seed of
-// sample i, so that a prompt asked for twice gets another text.
+// interactive continues one line of standard input after the other. An interrupt stops the current
+// text; the end of the input (Ctrl-D) ends the command. Prompt i uses the seed of sample i, so that
+// the same prompt gives another text when it is repeated.
 func (s *sampling) interactive(ctx context.Context) error {
 	var text current
 	defer cli.OnInterrupt(ctx, func() {
@@ -46,14 +46,14 @@ func (s *sampling) interactive(ctx context.Context) error {
 	}
 }
 
-// mark writes to a person at the terminal.
+// mark writes to a person at the terminal, and nothing otherwise.
 func (s *sampling) mark(text string) {
 	if cli.IsTerminal(s.stdin) {
 		fmt.Fprint(s.out.Stderr, text)
 	}
 }
 
-// answer generates the samples of a prompt. What is wrong with the prompt is a warning.
+// answer generates the samples of a prompt. An error in the prompt is reported as a warning.
 func (s *sampling) answer(ctx context.Context, text *current, prompt string, turn int) error {
 	within, stop := context.WithCancel(ctx)
 	defer stop()
@@ -72,7 +72,7 @@ func (s *sampling) answer(ctx context.Context, text *current, prompt string, tur
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case within.Err() != nil:
-		return nil // stopped
+		return nil // the user has stopped it
 	case errors.As(err, &long):
 		s.out.Warn(err.Error())
 		return nil
@@ -83,7 +83,7 @@ func (s *sampling) answer(ctx context.Context, text *current, prompt string, tur
 // current is the text that is being generated.
 type current struct {
 	mu     sync.Mutex
-	cancel context.CancelFunc // nil: none is
+	cancel context.CancelFunc // nil: no text is being generated
 }
 
 func (c *current) set(cancel context.CancelFunc) {
@@ -92,7 +92,7 @@ func (c *current) set(cancel context.CancelFunc) {
 	c.cancel = cancel
 }
 
-// stop ends the text and tells whether there is one.
+// stop stops the text and tells whether there was one.
 func (c *current) stop() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,13 +103,13 @@ func (c *current) stop() bool {
 	return true
 }
 
-// line is one of standard input, or why there is none.
+// line is a line of standard input, or the error that ended it.
 type line struct {
 	text string
 	err  error
 }
 
-// lines returns those of standard input, up to its end or an error.
+// lines returns the lines of standard input, up to its end or an error.
 func (s *sampling) lines() <-chan line {
 	lines := make(chan line)
 	go func() {

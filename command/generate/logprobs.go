@@ -10,8 +10,8 @@ import (
 	"github.com/residua-go/residua/generate"
 )
 
-// table writes the log probabilities of tokens, a line each, and with each the likeliest in
-// its place.
+// table writes the log probabilities of tokens, one token a line, with the likeliest tokens at the
+// same position.
 func (s *sampling) table(tokens []generate.Token) error {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
@@ -27,7 +27,7 @@ func (s *sampling) table(tokens []generate.Token) error {
 	return s.out.Print(text.String())
 }
 
-// label is a token's text in quotes, or its id where it has none.
+// label returns a token's quoted text, or its id if there is no tokenizer.
 func (s *sampling) label(t generate.Token) string {
 	switch {
 	case s.tokenizer != nil && t.ID == s.tokenizer.BOS():

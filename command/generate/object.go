@@ -6,11 +6,11 @@ import (
 	"github.com/residua-go/residua/generate"
 )
 
-// object is what -json says of a sample.
+// object is a sample in the output of -json.
 type object struct {
 	Sample          int           `json:"sample"`
 	Seed            uint64        `json:"seed"`
-	Prompt          *string       `json:"prompt,omitempty"` // none: the model has no tokenizer
+	Prompt          *string       `json:"prompt,omitempty"` // nil: the model has no tokenizer
 	PromptIDs       []int32       `json:"prompt_ids"`
 	Text            *string       `json:"text,omitempty"`
 	IDs             []int32       `json:"ids"`
@@ -20,10 +20,10 @@ type object struct {
 	LogProbs        []logProb     `json:"logprobs,omitempty"`
 }
 
-// logProb is what -json says of a token with -logprobs.
+// logProb is a token in the output of -json with -logprobs.
 type logProb struct {
 	ID      int32     `json:"id"`
-	Token   string    `json:"token"` // with U+FFFD for bytes that are no character
+	Token   string    `json:"token"` // U+FFFD replaces bytes that are not a character
 	LogProb float64   `json:"logprob"`
 	Top     []logProb `json:"top,omitempty"`
 }

@@ -13,15 +13,15 @@ import (
 	"github.com/residua-go/residua/internal/cli"
 )
 
-// maxPrompt bounds the bytes of a prompt that is read from a file or a stream: a model
-// sees its end alone, and a stream may have none.
+// maxPrompt limits the bytes of a prompt read from a file or a stream: a model sees only its end,
+// and a stream may be endless.
 const maxPrompt = 4 << 20
 
-// waiting is how long standard input may keep silent until the user is told what is
-// waited for.
+// waiting is how long standard input may be silent before the user is told that the command waits
+// for it.
 const waiting = 2 * time.Second
 
-// prompt is the settings that say what to continue.
+// prompt holds the settings that say what to continue.
 type prompt struct {
 	stdin       io.Reader
 	Text        *string `yaml:"prompt" help:"continue <TEXT>"`
@@ -31,13 +31,13 @@ type prompt struct {
 	GivenIDs    *string `yaml:"ids" help:"continue the token ids <1,2,3> (no BOS is added), and write ids instead of text"`
 }
 
-// source is one text's prompt: a text or token ids.
+// source is the prompt of one text: a text or token ids.
 type source struct {
 	text string
 	ids  []int32
 }
 
-// check refuses prompts given in two ways.
+// check refuses more than one way of giving prompts.
 func (p *prompt) check() error {
 	var given []string
 	for i, is := range []bool{p.Text != nil, p.File != nil, p.List != nil, p.GivenIDs != nil, p.Interactive} {
@@ -92,9 +92,9 @@ func (p *prompt) readOne(ctx context.Context, out cli.Output, spells bool, vocab
 	return text, nil, err
 }
 
-// readText reads a text to its end, without one line break there. The file may be a
-// stream, which can keep silent when it is opened and when it is read: an interrupt ends
-// the waiting. silent, where not nil, is called if it takes longer than a moment.
+// readText reads a text to its end and removes one final line break. The file may be a stream that
+// blocks when it is opened or read; an interrupt ends the wait. silent, if not nil, is called after
+// a short wait.
 func readText(ctx context.Context, name string, open func() (io.ReadCloser, error), silent func()) (string, error) {
 	type content struct {
 		text string
@@ -140,7 +140,7 @@ func readAll(open func() (io.ReadCloser, error)) (string, error) {
 	return string(text), nil
 }
 
-// withoutPath returns what a file's error says of the file, whose name the caller adds.
+// withoutPath removes the path from a file's error, because the caller adds it.
 func withoutPath(err error) error {
 	var path *os.PathError
 	if errors.As(err, &path) {

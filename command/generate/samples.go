@@ -13,23 +13,23 @@ import (
 	"github.com/residua-go/residua/internal/cli"
 )
 
-// sampling generates a call's texts, several at a time, and writes them one after the other.
+// sampling generates a call's texts, several at a time, and writes them in order.
 type sampling struct {
 	*call
 	generator *generate.Generator
 	tokenizer data.Tokenizer // nil: the model has none
 	out       cli.Output
 	prompts   []source
-	tokens    int           // of all samples
-	time      time.Duration // that they took, one after the other
+	tokens    int           // tokens of all samples
+	time      time.Duration // sum of the samples' times
 }
 
 // sample is one text to generate.
 type sample struct {
 	request generate.Request
-	name    string // which prompt and sample it is; "" where there is one
-	index   int    // of the samples of its prompt
-	text    *ahead // from when it is under way
+	name    string // prompt and sample in words; "" if there is only one
+	index   int    // index among the samples of its prompt
+	text    *ahead // set when generation starts
 }
 
 func (s *sampling) run(ctx context.Context) error {
@@ -46,11 +46,11 @@ func (s *sampling) run(ctx context.Context) error {
 	return s.writeAll(ctx, all)
 }
 
-// writeAll writes samples in order while those after them are generated, as many at a time as
-// the generator continues together.
+// writeAll writes samples in order. While it writes one, the generator works on later ones, as many
+// at a time as it has rows.
 func (s *sampling) writeAll(ctx context.Context, all []sample) error {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // with an error, those under way end
+	defer cancel() // after an error, stop the others
 	begun := 0
 	for i := range all {
 		for ; begun < min(len(all), i+s.generator.Rows()); begun++ {
@@ -63,7 +63,7 @@ func (s *sampling) writeAll(ctx context.Context, all []sample) error {
 	return nil
 }
 
-// sample is sample i of prompt p.
+// sample returns sample i of prompt p.
 func (s *sampling) sample(p, i int) sample {
 	r := s.Request
 	r.Prompt, r.IDs = s.prompts[p].text, s.prompts[p].ids
@@ -79,7 +79,7 @@ func (s *sampling) sample(p, i int) sample {
 	return sample{request: r, name: strings.Join(name, ", "), index: i}
 }
 
-// write writes a sample that is under way, to its end.
+// write writes a sample, which is being generated, to its end.
 func (s *sampling) write(a sample) error {
 	form := s.text
 	switch {
@@ -106,8 +106,8 @@ func (s *sampling) write(a sample) error {
 	return cli.ByFlag(err)
 }
 
-// text writes a sample's text as it comes, or when it is complete, then the table of its log
-// probabilities.
+// text writes a sample's text as it is generated, or when it is complete, and then the table of its
+// log probabilities.
 func (s *sampling) text(a sample) (generate.Result, error) {
 	t := printed{out: s.out, stream: s.Stream, ended: true}
 	tokens, result, err := a.text.follow(t.add)
@@ -120,12 +120,12 @@ func (s *sampling) text(a sample) (generate.Result, error) {
 	return result, err
 }
 
-// printed is a text on standard output.
+// printed writes a text to standard output.
 type printed struct {
 	out    cli.Output
-	stream bool // as it comes
+	stream bool // write the text as it is generated
 	held   strings.Builder
-	ended  bool // nothing has been added yet, or a line break at last
+	ended  bool // the text is empty so far, or ends in a line break
 }
 
 func (t *printed) add(text string) error {
@@ -139,7 +139,7 @@ func (t *printed) add(text string) error {
 	return nil
 }
 
-// end writes what is held, also of a text that was interrupted, and ends its line.
+// end writes what has been held back, even if the text was interrupted, and ends its line.
 func (t *printed) end() error {
 	if !t.ended {
 		t.held.WriteString("\n")
@@ -150,12 +150,12 @@ func (t *printed) end() error {
 	return t.out.PrintText(t.held.String())
 }
 
-// ids writes a sample's token ids, the prompt's first; those that there are if it is
-// interrupted. The table of their log probabilities follows.
+// ids writes a sample's token ids, the prompt's first, as far as they go if it is interrupted. The
+// table of their log probabilities follows.
 func (s *sampling) ids(a sample) (generate.Result, error) {
 	tokens, result, err := a.text.follow(func(string) error { return nil })
 	if result.PromptTokens == 0 {
-		return result, err // refused
+		return result, err // the request was refused
 	}
 	if failed := s.out.Print(data.FormatIDs(append(result.PromptIDs, result.IDs...)) + "\n"); err == nil {
 		err = failed
@@ -166,7 +166,7 @@ func (s *sampling) ids(a sample) (generate.Result, error) {
 	return result, err
 }
 
-// notes says what a sample left out.
+// notes reports what a sample left out.
 func (s *sampling) notes(result generate.Result, a sample) {
 	which := ""
 	if a.name != "" {
@@ -180,7 +180,7 @@ func (s *sampling) notes(result generate.Result, a sample) {
 	}
 }
 
-// speed tells a person how fast it went: one text after its prompt was read, several since
+// speed reports the speed to a person: of a single text since its prompt was read, of several since
 // start.
 func (s *sampling) speed(start time.Time) {
 	if len(s.prompts)*s.Samples > 1 {

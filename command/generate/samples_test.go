@@ -30,7 +30,7 @@ func objects(t *testing.T, args ...string) []object {
 	return all
 }
 
-// TestSamples: the first of several is that of the seed alone, and each is that of the
+// TestSamples: the first of several equals the sample of the seed alone, and each the sample of the
 // seed which is told with it.
 func TestSamples(t *testing.T) {
 	run := clitest.Train(t)
@@ -134,7 +134,7 @@ func TestTextsThatAreNotStreamed(t *testing.T) {
 	assert.Equal(t, text(t, args...), text(t, append(args, "-stream=false")...))
 }
 
-// TestPrompts: each line's text is that of the line alone.
+// TestPrompts: each line gets the text that it gets alone.
 func TestPrompts(t *testing.T) {
 	run := clitest.Train(t)
 	write := func(name, content string) string {

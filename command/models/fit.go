@@ -12,22 +12,23 @@ import (
 // mostRows is the largest batch that a run config may have.
 const mostRows = 65536
 
-// fitting is a batch that memory has room for, and the bytes that it takes; 0: not even one row.
+// fitting is the largest batch that fits in memory, and the bytes that it takes; a batch of 0 means
+// that not even one row fits.
 type fitting struct {
 	Batch int `json:"batch"`
 	Total int `json:"total"`
 }
 
-// presetFit is what fits of a preset.
+// presetFit holds what fits for a preset.
 type presetFit struct {
 	Name      string  `json:"name"`
 	Seq       int     `json:"seq"`
 	Training  fitting `json:"training"`
-	Inference fitting `json:"inference"` // the loss alone, without gradients and moments
-	Decoding  fitting `json:"decoding"`  // sequences whose keys and values are kept while they are continued
+	Inference fitting `json:"inference"` // computing the loss alone, without gradients and moments
+	Decoding  fitting `json:"decoding"`  // sequences that are continued together, with their keys and values kept
 }
 
-// runFit is -memory -fit.
+// runFit carries out -memory -fit.
 func (c *call) runFit(out cli.Output) error {
 	if err := cli.CheckDevice(c.Device, c.Precision); err != nil {
 		return err
@@ -42,17 +43,17 @@ func (c *call) runFit(out cli.Output) error {
 	}, fitTable)
 }
 
-// largest searches the largest batch that takes no more than so many bytes, each batch planned as
-// a run would plan it. Memory grows almost in proportion to the rows, so the next batch to try is
-// where the line through the last two reaches the bytes; every fourth time it is the middle of
-// what is left.
+// largest searches for the largest batch that takes at most the given bytes. It plans each batch as
+// a run would. Memory grows almost linearly with the rows, so it next tries the batch at which the
+// line through the last two results reaches the limit, and every fourth time the middle of the
+// remaining interval.
 func (t training) largest(s models.Spec, bytes int, trains bool) (fitting, error) {
 	need := func(rows int) (fitting, error) {
 		t.Batch = rows
 		m, err := t.plan(s, trains)
 		return fitting{rows, m.Total()}, err
 	}
-	low, high := fitting{}, fitting{Batch: mostRows + 1} // low fits, high does not or is too many
+	low, high := fitting{}, fitting{Batch: mostRows + 1} // low fits; high does not, or exceeds the maximum
 	last, rows := fitting{}, 1
 	for tries := 1; high.Batch-low.Batch > 1; tries++ {
 		now, err := need(rows)
@@ -76,8 +77,9 @@ func (t training) largest(s models.Spec, bytes int, trains bool) (fitting, error
 	return low, nil
 }
 
-// decoding is how many sequences can be continued at a time by the weights and the keys and values of
-// seq tokens of each, in bfloat16 with precision bf16, else in float32.
+// decoding returns how many sequences can be continued together: memory must hold the weights and,
+// for each sequence, the keys and values of seq tokens, in bfloat16 with precision bf16, otherwise
+// in float32.
 func (t training) decoding(s models.Spec, bytes int) fitting {
 	element := 4
 	if t.Precision == graph.BF16 {

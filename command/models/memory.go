@@ -9,7 +9,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// training is the step whose memory or time is asked for.
+// training describes the training step whose memory or time is asked for.
 type training struct {
 	Batch     int             `yaml:"batch" min:"1" help:"with -memory and -roofline: train on batches of <N> sequences"`
 	Device    graph.Device    `yaml:"device" help:"with -memory: train on <DEVICE>: cuda or cpu"`
@@ -17,7 +17,7 @@ type training struct {
 	Recompute graph.Recompute `yaml:"recompute" choices:"none, block" help:"with -memory and -roofline: what the backward pass computes again, <none|block>: nothing, or each block's activations"`
 }
 
-// presetMemory is what training a preset takes, in bytes.
+// presetMemory is the memory that training a preset takes, in bytes.
 type presetMemory struct {
 	Name   string           `json:"name"`
 	Batch  int              `json:"batch"`
@@ -26,7 +26,7 @@ type presetMemory struct {
 	Total  int              `json:"total"`
 }
 
-// runMemory is -memory.
+// runMemory carries out -memory.
 func (c *call) runMemory(out cli.Output) error {
 	if err := cli.CheckDevice(c.Device, c.Precision); err != nil {
 		return err
@@ -37,7 +37,7 @@ func (c *call) runMemory(out cli.Output) error {
 	}, memoryTable)
 }
 
-// plan plans a program that trains, or one that computes the loss alone.
+// plan plans a program that trains, or one that only computes the loss.
 func (t training) plan(s models.Spec, trains bool) (graph.MemoryNeed, error) {
 	o := graph.ProgramOptions{Options: graph.Options{Device: t.Device, Precision: t.Precision, Training: trains}}
 	if trains {

@@ -1,4 +1,4 @@
-// Package models is the command that lists presets and what each takes.
+// Package models holds the command that lists presets with their sizes and costs.
 package models
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// Command lists what is in a zoo.
+// Command returns the command that lists the presets of a zoo.
 func Command(zoo models.Zoo) cli.Command {
 	c := &call{zoo: zoo, training: training{Batch: 8, Device: graph.CUDA, Recompute: graph.RecomputeNone}}
 	return cli.Command{
@@ -34,7 +34,7 @@ func Command(zoo models.Zoo) cli.Command {
 	}
 }
 
-// call is what the flags ask for.
+// call holds the arguments of a call.
 type call struct {
 	zoo models.Zoo
 
@@ -69,7 +69,7 @@ func (c *call) run(_ context.Context, out cli.Output) error {
 	return show(c, out, presets, newPreset, table)
 }
 
-// presets are the one that -preset names, or all.
+// presets returns the preset that -preset names, or all.
 func (c *call) presets() ([]models.Preset, error) {
 	if c.Preset == "" {
 		return c.zoo.Presets(), nil
@@ -81,7 +81,8 @@ func (c *call) presets() ([]models.Preset, error) {
 	return []models.Preset{p}, nil
 }
 
-// show writes a line for each preset, made of its model: as JSON, or a table.
+// show computes a line for each preset from its model and writes all of them, as JSON or as a
+// table.
 func show[T any](c *call, out cli.Output, presets []models.Preset, line func(models.Preset, models.Spec) (T, error), table func([]T) string) error {
 	var all []T
 	for _, p := range presets {

@@ -9,26 +9,26 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// preset is a preset's line. All numbers but Paper are computed, in closed form.
+// preset is the line of a preset. All numbers but Paper are computed in closed form.
 type preset struct {
 	Name   string `json:"name"`
 	Stream string `json:"stream"`
 	Size   string `json:"size"` // layers and widths, in words
 	Vocab  int    `json:"vocab"`
-	Seq    int    `json:"seq"` // tokens a row; the FLOPs are those of a full row
+	Seq    int    `json:"seq"` // tokens in a row; the FLOPs are counted for a full row
 
-	Paper     *float64 `json:"paper"`      // parameters in millions as the RMT paper prints them, rounded; null: it has no such model
+	Paper     *float64 `json:"paper"`      // parameters in millions as the RMT paper prints them, rounded; null: the paper has no such model
 	PaperNote string   `json:"paper_note"` // what the paper's own count leaves out
 	Exact     int      `json:"exact"`      // all parameters
-	Embedding int      `json:"embedding"`  // of them in embedding, positions and unembedding
-	Rest      int      `json:"rest"`       // the others
+	Embedding int      `json:"embedding"`  // those in embedding, positions and unembedding
+	Rest      int      `json:"rest"`       // all others
 
-	ForwardFLOPs int `json:"forward_flops"` // a token
-	TrainFLOPs   int `json:"train_flops"`   // a token, forward and backward
+	ForwardFLOPs int `json:"forward_flops"` // per token
+	TrainFLOPs   int `json:"train_flops"`   // per token, forward and backward
 	StreamSize   int `json:"stream_size"`   // entries of a token's residual stream
 
-	ActivationBytes    int `json:"activation_bytes"`     // a token's, kept for the backward pass
-	RowActivationBytes int `json:"row_activation_bytes"` // a row's of Seq tokens
+	ActivationBytes    int `json:"activation_bytes"`     // of a token, kept for the backward pass
+	RowActivationBytes int `json:"row_activation_bytes"` // of a row of Seq tokens
 }
 
 func newPreset(p models.Preset, s models.Spec) (preset, error) {
@@ -45,8 +45,8 @@ func newPreset(p models.Preset, s models.Spec) (preset, error) {
 	return line, nil
 }
 
-// size writes a model's sizes: its layers, the settings of its stream, its attention heads, and
-// the settings of its feed-forward, by their keys in a run config.
+// size describes a model: its number of layers, its stream's settings, its attention heads and its
+// feed-forward's settings, under their keys in a run config.
 func size(s models.Spec) string {
 	words := []string{fmt.Sprintf("layers=%d", s.Layers)}
 	if s.Loops > 1 {
@@ -68,7 +68,7 @@ func size(s models.Spec) string {
 	return strings.Join(words, " ")
 }
 
-// columns is how wide what is printed may be.
+// columns is the greatest width of the output.
 const columns = 120
 
 // legend explains the table.
@@ -88,7 +88,8 @@ By config key: layers, the keys of model.stream, of model.attention and of model
 them); those that are 0 are left out. seq is the training length in tokens.
 `
 
-// table lines the presets up for reading: numbers, sizes, and what is to be said of the printed numbers.
+// table formats the presets for reading: numbers, sizes, and notes on the numbers that the paper
+// prints.
 func table(presets []preset) string {
 	numbers := figure.Table{Align: "lrrrrrrrrr"}
 	numbers.Row("preset", "printed", "computed", "tables", "rest", "forward", "train", "stream", "activations", "a sequence")
@@ -112,5 +113,5 @@ func table(presets []preset) string {
 
 func millions(n int) string { return fmt.Sprintf("%.2f", float64(n)/1e6) }
 
-// printed writes a count in millions with the digits that the paper prints.
+// printed formats a count in millions with the digits that the paper prints.
 func printed(paper float64) string { return strconv.FormatFloat(paper, 'f', -1, 64) }

@@ -12,20 +12,20 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// design is what one stream chooses in the linear form of residual designs.
+// design holds a stream's choices in the linear form of residual designs.
 type design struct {
 	Name   string        `json:"name"`
-	Preset string        `json:"preset"` // of which the numbers are
+	Preset string        `json:"preset"` // the preset whose numbers are shown
 	Size   string        `json:"size"`
-	Sites  []stream.Form `json:"sites"` // of the first block
+	Sites  []stream.Form `json:"sites"` // sites of the first block
 
-	spec models.Spec // of the preset
+	spec models.Spec // the preset's model
 }
 
-// designs asks each stream, of the size of its smallest preset.
+// designs describes each stream at the size of its smallest preset.
 func designs(zoo models.Zoo) ([]design, error) {
 	var all []design
-	parameters := map[string]int{} // of the preset that was asked, by the design's name
+	parameters := map[string]int{} // of the preset used, by the design's name
 	for _, p := range zoo.Presets() {
 		s, err := p.Config.Resolve()
 		if err != nil {
@@ -47,7 +47,7 @@ func designs(zoo models.Zoo) ([]design, error) {
 	return all, nil
 }
 
-// designName is a stream's name, with that of the variant where it has some: "hyper static".
+// designName returns a stream's name, with its variant if there are several: "hyper static".
 func designName(d stream.Design) string {
 	if varied, ok := d.(stream.VariantNamer); ok {
 		return d.Name() + " " + varied.Variant()
@@ -55,7 +55,7 @@ func designName(d stream.Design) string {
 	return d.Name()
 }
 
-// linearForm heads the table.
+// linearForm is the heading of the table.
 const linearForm = "h' = A_res h + B_up F(A_down h)\n\n"
 
 // formLegend explains the table.
@@ -67,7 +67,7 @@ starts as     initial value: I the identity matrix, 1 in every entry, N(..) draw
 The shapes are those of each stream's smallest preset. Tests compare all of this with what runs compute.
 `
 
-// formTable lines the designs up for reading.
+// formTable formats the designs for reading.
 func formTable(all []design) string {
 	var t figure.Table
 	t.Row("stream", "", "choice", "shape", "", "starts as")
@@ -106,7 +106,7 @@ func formParts() []formPart {
 	}
 }
 
-// rows are the cells of a coefficient: one row where all sites read the same, else one a
+// rows returns the cells for a coefficient: one row if all sites read the same, otherwise one per
 // site.
 func (p formPart) rows(sites []stream.Form) [][]string {
 	var rows [][]string
@@ -125,7 +125,7 @@ func (p formPart) rows(sites []stream.Form) [][]string {
 	return rows
 }
 
-// chosen writes where a coefficient comes from and what holds for it.
+// chosen says where a coefficient comes from and which properties it has.
 func chosen(x stream.Coefficient) string {
 	text := string(x.Choice)
 	if x.Diagonal {

@@ -10,13 +10,13 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// presetPrediction is how long a training step of a preset would take.
+// presetPrediction is the predicted time of a preset's training step.
 type presetPrediction struct {
 	Name string `json:"name"`
 	*roofline.Prediction
 }
 
-// runRoofline is -roofline.
+// runRoofline carries out -roofline.
 func (c *call) runRoofline(out cli.Output) error {
 	if err := cli.CheckDevice(graph.CUDA, c.Precision); err != nil {
 		return err
@@ -40,7 +40,7 @@ func (c *call) runRoofline(out cli.Output) error {
 	}, c.rooflineTable)
 }
 
-// rooflineTable has a line a preset, or one an op of the preset that was asked for.
+// rooflineTable has a line for each preset, or for each op if a single preset was asked for.
 func (c *call) rooflineTable(lines []presetPrediction) string {
 	if c.Preset != "" {
 		return fmt.Sprintf("%s on %s\n\n%s%s", lines[0].Name, lines[0].Summary(), lines[0].Table().Text(), rooflineLegend())

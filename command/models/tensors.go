@@ -14,22 +14,25 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// presetTensors are a model's parameters and activations, by the names that checkpoints, hooks and analyses use.
+// presetTensors lists a model's parameters and activations by the names that checkpoints, hooks and
+// analyses use.
 type presetTensors struct {
 	Name        string        `json:"name"`
 	Parameters  []namedTensor `json:"parameters"`
-	Activations []namedTensor `json:"activations"` // of one token
+	Activations []namedTensor `json:"activations"` // for one token
 }
 
-// namedTensor is a tensor, or several of one shape whose names differ by the number of a block: blocks.*.attention.qkv.
+// namedTensor is a tensor, or several of one shape whose names differ only in the block's number:
+// blocks.*.attention.qkv.
 type namedTensor struct {
 	Name  string   `json:"name"`
-	Count int      `json:"count"` // how many have that name
+	Count int      `json:"count"` // number of tensors with that name
 	Shape []int    `json:"shape"`
 	Axes  []string `json:"axes,omitempty"` // of an activation
 }
 
-// newPresetTensors builds the model of a store without values, with every activation hooked: some exist only then.
+// newPresetTensors builds the model over a store without values, and hooks every activation, since
+// some exist only if they are hooked.
 func newPresetTensors(p models.Preset, s models.Spec) (presetTensors, error) {
 	hooks := graph.Hooks{}
 	b, err := sketch(s, hooks)
@@ -52,7 +55,7 @@ func newPresetTensors(p models.Preset, s models.Spec) (presetTensors, error) {
 	return all, nil
 }
 
-// sketch makes the nodes of a model of one token, for their names and shapes.
+// sketch builds the nodes of a model for one token, to read off their names and shapes.
 func sketch(s models.Spec, hooks graph.Hooks) (*graph.Builder, error) {
 	b := graph.On(gorgonia.NewGraph(), graph.Options{Store: graph.NewPlan(tensor.Float32), Hooks: hooks})
 	m, err := models.On(b, s)
@@ -63,10 +66,11 @@ func sketch(s models.Spec, hooks graph.Hooks) (*graph.Builder, error) {
 	return b, cmp.Or(m.Err(), b.Err())
 }
 
-// blockNumber is what differs between the names of the blocks' tensors.
+// blockNumber matches the part in which the names of the blocks' tensors differ.
 var blockNumber = regexp.MustCompile(`^blocks\.\d+\.`)
 
-// withTensor appends a tensor, or counts it where one of its name in another block and of its shape is there.
+// withTensor appends a tensor, or counts it if a tensor of the same name in another block, with the
+// same shape, is listed already.
 func withTensor(all []namedTensor, name string, shape []int, axes []string) []namedTensor {
 	name = blockNumber.ReplaceAllString(name, "blocks.*.")
 	for i := range all {
@@ -78,7 +82,7 @@ func withTensor(all []namedTensor, name string, shape []int, axes []string) []na
 	return append(all, namedTensor{Name: name, Count: 1, Shape: shape, Axes: axes})
 }
 
-// tensorsTable lists one preset's.
+// tensorsTable lists the tensors of a single preset.
 func tensorsTable(all []presetTensors) string {
 	var parameters, activations figure.Table
 	parameters.Align, activations.Align = "lrl", "lrl"

@@ -1,4 +1,4 @@
-// Package serve is the command that answers HTTP requests with a trained model.
+// Package serve holds the command that answers HTTP requests with a trained model.
 package serve
 
 import (
@@ -22,10 +22,11 @@ import (
 	"github.com/residua-go/residua/serve"
 )
 
-// tokenVariable is the environment's, for a token that a list of processes does not show.
+// tokenVariable is an environment variable for the token, which, unlike a flag, does not show in a
+// list of processes.
 const tokenVariable = "RESIDUA_TOKEN"
 
-// Command serves models of the designs in a zoo.
+// Command returns the command that serves models of the designs in a zoo.
 func Command(zoo models.Zoo) cli.Command {
 	c := &call{zoo: zoo}
 	return cli.Command{
@@ -48,7 +49,7 @@ func Command(zoo models.Zoo) cli.Command {
 	}
 }
 
-// call is a call of the command.
+// call holds the arguments of a call.
 type call struct {
 	zoo   models.Zoo
 	Paths []string `yaml:"checkpoint" help:"serve the model of <PATH>: a run folder (its newest checkpoint), a step folder, a .safetensors file, zoo:NAME (a trained model that comes with Residua), or a folder of another program's, as of Hugging Face's (convert -h lists them); may be repeated: the first one answers requests that name none"`
@@ -61,7 +62,7 @@ type call struct {
 	serve.Options
 }
 
-// check refuses what can be refused before the model is read.
+// check refuses, before the model is read, all that can be refused without it.
 func (c *call) check() error {
 	if len(c.Names) > max(1, len(c.Paths)) {
 		return cli.Usagef("-name: want at most one for each -checkpoint, %d, got %d", len(c.Paths), len(c.Names))
@@ -107,8 +108,8 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	return server.Serve(ctx, l)
 }
 
-// open opens all models, and puts the page of the first one into the server's options. end closes them, those that were opened where
-// one fails, too.
+// open opens all models, and adds the explorer page of the first one to the server's options. end
+// closes them. If one cannot be opened, open closes the others.
 func (c *call) open(out cli.Output) (served []serve.Model, end func(), err error) {
 	var closers []func()
 	end = func() {
@@ -117,7 +118,7 @@ func (c *call) open(out cli.Output) (served []serve.Model, end func(), err error
 		}
 	}
 	if len(c.Paths) == 0 {
-		c.Paths = []string{""} // which OpenIDs refuses
+		c.Paths = []string{""} // OpenIDs refuses it
 	}
 	for i := range c.Paths {
 		m := cli.Model{Checkpoint: cli.Checkpoint{Zoo: c.zoo, Path: c.Paths[i]}, Place: c.Place}
@@ -125,7 +126,7 @@ func (c *call) open(out cli.Output) (served []serve.Model, end func(), err error
 		if err != nil {
 			return nil, end, err
 		}
-		const queue = math.MaxInt32 // -requests is what bounds it
+		const queue = math.MaxInt32 // -requests is the limit
 		g, err := p.Generator(generate.Options{Threads: m.Threads, Device: m.Device, Precision: m.Precision, Window: c.Window, Rows: c.Rows, Queue: queue})
 		if err != nil {
 			return nil, end, cli.Usage(cli.ByFlag(err))
@@ -135,7 +136,7 @@ func (c *call) open(out cli.Output) (served []serve.Model, end func(), err error
 		served = append(served, serve.Model{
 			Name: name, Generator: g, Parallel: g.Rows(), Tokenizer: tokenizer, Vocab: p.Spec.Vocab, Window: g.Window(), Slide: c.Slide, Created: created(p),
 		})
-		if i > 0 || m.Device.OnGPU() { // what the page looks at and changes are programs on the CPU
+		if i > 0 || m.Device.OnGPU() { // the page reads and changes activations by programs on the CPU
 			continue
 		}
 		e, err := explore.New(p, explore.Options{Name: name, Threads: m.Threads})
@@ -148,7 +149,7 @@ func (c *call) open(out cli.Output) (served []serve.Model, end func(), err error
 	return served, end, nil
 }
 
-// modelName is model i's -name, or the name of its file or folder.
+// modelName returns model i's -name, or the name of its file or folder.
 func (c *call) modelName(i int) string {
 	if i < len(c.Names) && c.Names[i] != "" {
 		return c.Names[i]
@@ -168,7 +169,7 @@ func namesOf(served []serve.Model) string {
 	return strings.Join(names, ", ")
 }
 
-// created is when the model's file was written.
+// created returns when the model's file was written.
 func created(p *pretrained.Model) time.Time {
 	if info, err := os.Stat(p.Source.ModelPath); err == nil {
 		return info.ModTime()

@@ -56,7 +56,7 @@ func complete(t *testing.T, url, body string) string {
 	return c.Choices[0].Text
 }
 
-// TestServe: the texts are those of the model's Generator, whoever else asks meanwhile.
+// TestServe: the texts equal the ones of the model's Generator, whoever else asks meanwhile.
 func TestServe(t *testing.T) {
 	run := clitest.Train(t, "train.steps=60")
 	m, err := pretrained.Open(run.Dir)

@@ -7,17 +7,17 @@ import (
 )
 
 const (
-	idleNats  = 0.005 // a part is idle if the loss without it rises by less
-	idleRows  = 8     // of validation text, at most
-	idleShare = 0.01  // of the run's FLOPs, at most, go into looking for idle parts
+	idleNats  = 0.005 // a part is idle if the loss rises by less than this without it
+	idleRows  = 8     // rows of validation text, at most
+	idleShare = 0.01  // share of the run's FLOPs that the search may cost
 )
 
-// idleParts names the blocks and sublayers of a trained model that are worth nothing on validation
-// text. It looks for none where that would take more than idleShare of the run's FLOPs, and none on
+// idleParts lists the blocks and sublayers of a trained model without which the validation loss
+// hardly rises. It does not search if that would take more than idleShare of the run's FLOPs, or on
 // a GPU.
 func idleParts(run *config.Run, t *trainer.Trainer) ([]string, error) {
 	spec, text := run.Spec(), t.Corpus().Val.Tokens
-	passes := 1 + 3*spec.Depth() // forward, a third of the FLOPs of training on the same tokens
+	passes := 1 + 3*spec.Depth() // a forward pass takes a third of the FLOPs of training on the same tokens
 	rows := int(idleShare * 3 * float64(run.TotalSteps()*run.StepTokens()) / float64(passes*spec.Seq))
 	rows = min(rows, idleRows, text.Len()/spec.Seq)
 	if _, gpu := run.Device.Place().GPU(); rows < 1 || gpu {

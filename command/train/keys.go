@@ -11,7 +11,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// listKeys is -keys.
+// listKeys carries out -keys.
 func listKeys(zoo models.Zoo, markdown bool, out cli.Output) error {
 	keys, err := config.Keys(zoo)
 	if err != nil {
@@ -23,7 +23,7 @@ func listKeys(zoo models.Zoo, markdown bool, out cli.Output) error {
 	return out.Print(cli.KeysTable(keys))
 }
 
-// pageHead begins docs/config.md.
+// pageHead is the beginning of docs/config.md.
 const pageHead = `# Config keys
 
 Every key of a run config, made by ` + "`go run ./cmd/train -keys -markdown >docs/config.md`" + ` from the tags of the structs that hold them; a
@@ -46,7 +46,7 @@ What follows from other keys stands there as a comment, so that ` + "`train -con
 at another rate, with its own ` + "`min_lr`" + `.
 `
 
-// listConfigs is -configs: each name with the comment that its file begins with.
+// listConfigs carries out -configs: it lists each name with the comment at the top of its file.
 func listConfigs(out cli.Output) error {
 	var t figure.Table
 	for _, name := range configs.Names() {
@@ -59,8 +59,8 @@ func listConfigs(out cli.Output) error {
 	return out.Print(t.Text())
 }
 
-// comment joins the lines of the comment that a text begins with, up to the end of its
-// first sentence.
+// comment joins the lines of the comment with which a text begins, up to the end of its first
+// sentence.
 func comment(text string) string {
 	var words []string
 	for _, line := range strings.Split(text, "\n") {
@@ -77,5 +77,5 @@ func comment(text string) string {
 	return strings.TrimSuffix(joined, ".")
 }
 
-// sentenceEnd is where another sentence follows.
+// sentenceEnd matches the end of a sentence that another one follows.
 var sentenceEnd = regexp.MustCompile(`\. [A-Z]`)

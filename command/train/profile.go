@@ -14,13 +14,14 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// mostKernels is the most rows that the table by kernel has, its last rows summed to one.
+// mostKernels is the largest number of rows in the table by kernel; the last row sums the remaining
+// kernels.
 const mostKernels = 60
 
-// drawnShare is the smallest share of a step that the picture has a bar for.
+// drawnShare is the smallest share of a step that gets a bar in the picture.
 const drawnShare = 0.001
 
-// part is a row of a profile: a type of op, or what else a step consists of.
+// part is a row of a profile: a type of op, or another part of a step.
 type part struct {
 	name         string
 	calls        int
@@ -28,8 +29,8 @@ type part struct {
 	flops, bytes int
 }
 
-// parts sums a profile by type of op, the longest first. Their seconds are those of the
-// steps.
+// parts sums a profile by type of op and sorts the longest first. Seconds are totals over the
+// profiled steps.
 func parts(p trainer.Profile) []part {
 	optimizer := part{name: "optimizer (clip, update)", calls: p.Steps, seconds: p.Optimizer, bytes: p.OptimizerBytes}
 	rest := part{name: "rest of the step", calls: p.Steps, seconds: p.Seconds - p.Data - p.Optimizer}
@@ -60,7 +61,7 @@ func parts(p trainer.Profile) []part {
 	return rows
 }
 
-// sumOf is the last row.
+// sumOf returns the row with the sums.
 func sumOf(rows []part) part {
 	sum := part{name: "step"}
 	for _, r := range rows {
@@ -71,7 +72,7 @@ func sumOf(rows []part) part {
 	return sum
 }
 
-// profileTable is the profile for reading.
+// profileTable formats the profile for reading.
 func profileTable(steps int, rows []part) string {
 	table := figure.Table{Align: "lrrrrr"}
 	table.Row("part of a step", "calls", "ms", "share", "GFLOPS", "GB/s")
@@ -87,7 +88,7 @@ func profileTable(steps int, rows []part) string {
 	return fmt.Sprintf("profile of %d steps:\n", steps) + table.Text()
 }
 
-// kernelTable is what a GPU did in the steps, for reading.
+// kernelTable formats what a GPU did in the steps for reading.
 func kernelTable(steps int, rows []graph.KernelProfile) string {
 	if len(rows) > mostKernels {
 		others := sumOfKernels(rows[mostKernels-1:])
@@ -116,7 +117,7 @@ func sumOfKernels(rows []graph.KernelProfile) graph.KernelProfile {
 	return sum
 }
 
-// speed writes giga-units a second, nothing for a part that has none.
+// speed formats giga-units a second, "" for a part without any.
 func speed(n int, seconds float64) string {
 	if n == 0 || seconds <= 0 {
 		return ""
@@ -124,7 +125,7 @@ func speed(n int, seconds float64) string {
 	return fmt.Sprintf("%.1f", float64(n)/seconds/1e9)
 }
 
-// profile writes the tables to out.Stderr and the picture into the run's folder.
+// profile writes the tables to out.Stderr and the picture to the run's folder.
 func profile(t *trainer.Trainer, dir, name string, out cli.Output) error {
 	p := t.Profile()
 	if p.Steps == 0 {

@@ -1,4 +1,4 @@
-// Package train is the command that trains a model as a run config says.
+// Package train holds the command that trains a model as a run config says.
 package train
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// Command trains models of the designs in a zoo.
+// Command returns the command that trains models of the designs in a zoo.
 func Command(zoo models.Zoo) cli.Command {
 	c := &call{zoo: zoo}
 	return cli.Command{
@@ -37,7 +37,7 @@ func Command(zoo models.Zoo) cli.Command {
 	}
 }
 
-// call is a call of the command.
+// call holds the arguments of a call.
 type call struct {
 	zoo models.Zoo
 
@@ -93,7 +93,7 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	return c.finish(ctx, run, t, result, out)
 }
 
-// reporter is a bar on a terminal, plain lines elsewhere, metrics with -json.
+// reporter returns a progress bar on a terminal, metrics with -json, and plain lines otherwise.
 func (c *call) reporter(run *config.Run, out cli.Output) trainer.Reporter {
 	if c.JSON {
 		return trainer.NewJSONLines(out.Stdout, out.Stderr)
@@ -104,7 +104,7 @@ func (c *call) reporter(run *config.Run, out cli.Output) trainer.Reporter {
 	return trainer.NewLines(out.Stderr, run.Train.LogEvery)
 }
 
-// describe says what is about to be trained.
+// describe says what is going to be trained.
 func describe(run *config.Run, t *trainer.Trainer) string {
 	cost, memory := run.Spec().Cost(), t.Memory()
 	return fmt.Sprintf("%s: %.2fM parameters, %.1f MFLOP a token, stream of %d; %d steps of %d tokens on %.1fM tokens of text; %d MB of activations and buffers, %d MB of weights, gradients and moments; into %s",
@@ -116,15 +116,15 @@ func describe(run *config.Run, t *trainer.Trainer) string {
 type summary struct {
 	Steps       int         `json:"steps"`
 	Interrupted bool        `json:"interrupted"`
-	Diverged    bool        `json:"diverged"`   // the loss at the end is far above that of guessing
-	Collapsed   bool        `json:"collapsed"`  // it is that of guessing, and the gradient is 0
-	Idle        []string    `json:"idle"`       // blocks and sublayers without which the loss hardly rises; null where none, or not looked for
-	Validation  *eval.Score `json:"validation"` // null when interrupted or without validation text
+	Diverged    bool        `json:"diverged"`   // the final loss is far above the loss of guessing
+	Collapsed   bool        `json:"collapsed"`  // the final loss is the loss of guessing, and the gradient is 0
+	Idle        []string    `json:"idle"`       // blocks and sublayers without which the loss hardly rises; null if there are none or nobody searched
+	Validation  *eval.Score `json:"validation"` // null if interrupted or without validation text
 	Checkpoint  string      `json:"checkpoint"`
 }
 
-// finish prints how the run ended: score, a sample of text, files. Of a model that is worth nothing there is no
-// sample, but an error that says what to do.
+// finish prints how the run ended: score, a sample of text, files. If the model is worthless, it
+// prints no sample and returns an error that says what to do.
 func (c *call) finish(ctx context.Context, run *config.Run, t *trainer.Trainer, r *trainer.Result, out cli.Output) error {
 	v := verdictOn(run, r)
 	failed := v.err(run, r)
@@ -169,7 +169,7 @@ func (c *call) finish(ctx context.Context, run *config.Run, t *trainer.Trainer, 
 	return failed
 }
 
-// sample prints text that the trained model writes.
+// sample prints text that the trained model generates.
 func sample(ctx context.Context, run *config.Run, t *trainer.Trainer, out cli.Output) error {
 	if run.Sample.Tokens == 0 {
 		return nil

@@ -10,10 +10,10 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// verdict says of a run that has ended what became of a model that is worth nothing.
+// verdict says in what way a finished run has ended with a worthless model.
 type verdict struct{ diverged, collapsed bool }
 
-// verdictOn judges by the validation loss or, without validation text, by the last step's.
+// verdictOn judges by the validation loss or, without validation text, by the last step's loss.
 func verdictOn(run *config.Run, r *trainer.Result) verdict {
 	if r.Interrupted {
 		return verdict{}
@@ -29,7 +29,7 @@ func lossOf(r *trainer.Result) float64 {
 	return float64(r.Last.Loss)
 }
 
-// err is what the command returns, with what to do; nil if the model is worth something.
+// err returns the command's error, with what to do; nil if the model is worth something.
 func (v verdict) err(run *config.Run, r *trainer.Result) error {
 	vocab, what := run.Spec().Vocab, ""
 	switch {
@@ -48,11 +48,11 @@ func (v verdict) err(run *config.Run, r *trainer.Result) error {
 	return errors.New(text)
 }
 
-// lower sets a third of the run's rates.
+// lower sets the run's learning rates to a third.
 func lower(run *config.Run) string {
 	t := run.Train
 	text := fmt.Sprintf("-set train.lr=%.2g", t.LR/3)
-	if t.MinLR > 0.3*t.LR { // would not be below it
+	if t.MinLR > 0.3*t.LR { // otherwise it would not be below the rate
 		text += fmt.Sprintf(" -set train.min_lr=%.2g", t.LR/30)
 	}
 	if muon, ok := t.Optim.(config.Muon); ok {

@@ -8,25 +8,26 @@ import (
 	"github.com/residua-go/residua/internal/spelling"
 )
 
-// kind is what a model is asked of each document.
+// kind says what a model is asked about each document.
 type kind int
 
 const (
-	multipleChoice kind = iota // which of several continuations is likeliest
-	lastWord                   // the likelihood of a text's last word, and whether it is what the model would say
+	multipleChoice kind = iota // which of several continuations is the likeliest
+	lastWord                   // the likelihood of a text's last word, and whether the model would say it
 	rolling                    // the likelihood of a whole page
 )
 
-// Format is how the lines of a task file are read.
+// Format says how to read the lines of a task file.
 type Format struct {
 	Name   string
-	Fields string // of a line, for people
+	Fields string // fields of a line, for people to read
 	kind   kind
-	norm   bool // with a multiple choice: acc_norm, too
+	norm   bool // for multiple choice: report acc_norm as well
 	read   func(*object) Document
 }
 
-// Formats lists the formats: lm-eval's three kinds of task with fields of their own names, then the tasks.
+// Formats lists the formats: lm-eval's three kinds of task with generic field names, followed by
+// the known tasks.
 func Formats() []Format {
 	return []Format{
 		{"multiple_choice", "query, choices (a list), gold (index of the right one)", multipleChoice, true, readMultipleChoice},
@@ -41,7 +42,7 @@ func Formats() []Format {
 	}
 }
 
-// FormatNamed returns a format by its name.
+// FormatNamed returns the format with that name.
 func FormatNamed(name string) (Format, error) {
 	var names []string
 	for _, f := range Formats() {
@@ -53,20 +54,20 @@ func FormatNamed(name string) (Format, error) {
 	return Format{}, errors.Errorf("want one of %s, got %q%s", strings.Join(names, ", "), name, spelling.Hint(name, names))
 }
 
-// Document is what a model is asked of one line of a task file.
+// Document holds what a model is asked about one line of a task file.
 type Document struct {
-	Line    int    // of the file
-	Pairs   []Pair // multiple choice: one a choice; last word: one; rolling: none
-	Gold    int    // multiple choice: the index of the right one
+	Line    int    // line number in the file
+	Pairs   []Pair // multiple choice: one for each choice; last word: one; rolling: none
+	Gold    int    // multiple choice: the index of the right choice
 	Choices []string
 	Page    string // rolling: the text
-	Solved  string // the document with the right answer, as an example for another
+	Solved  string // the document with its right answer, used as an example before another document
 }
 
-// Pair is a text and what may follow it.
+// Pair is a text and a possible continuation.
 type Pair struct{ Context, Continuation string }
 
-// before puts the examples' text before a document.
+// before puts the text of the examples before a document.
 func (d Document) before(examples string) Document {
 	pairs := make([]Pair, len(d.Pairs))
 	for i, p := range d.Pairs {

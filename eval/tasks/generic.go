@@ -8,8 +8,9 @@ func readMultipleChoice(o *object) Document {
 	return choice(query, choices, o.index("gold", len(choices)))
 }
 
-// readLastWord reads {text}, LAMBADA's (Paperno et al. 2016), too: the context is the text up to its last space. A solved text has two spaces there,
-// as lm-eval 0.4.13 writes examples of it.
+// readLastWord reads {text}, as in LAMBADA (Paperno et al. 2016): the context is the text up to its
+// last space. A solved text has two spaces there, because lm-eval 0.4.13 writes its examples like
+// this.
 func readLastWord(o *object) Document {
 	text := o.filled("text")
 	cut := max(0, strings.LastIndexByte(text, ' '))

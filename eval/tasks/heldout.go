@@ -14,25 +14,26 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-// HeldOutFile is the name that stands for a file of documents that HeldOut makes.
+// HeldOutFile is the file name given to a task that HeldOut makes.
 const HeldOutFile = "heldout"
 
 const (
 	heldOutDocuments = 500 // unless Options.Limit says otherwise
-	heldOutContext   = 64  // characters of a multiple choice's query
+	heldOutContext   = 64  // characters of the query of a multiple choice
 	heldOutChoice    = 32  // characters of a choice
 	heldOutChoices   = 4
-	heldOutWord      = 4 // letters of a last word, at least
+	heldOutWord      = 4 // fewest letters of a last word
 )
 
-// HeldOut makes a task of texts that the models have not read, such as the documents of a validation split. Of each
-// document it asks, at a place that Options.Seed draws:
+// HeldOut makes a task of texts that the models have not read, such as the documents of a
+// validation split. At a place in each document, drawn by Options.Seed, it asks:
 //
-//   - last_word: after up to 96 characters, a word of 4 letters or more that has been among them, as in LAMBADA (Paperno
-//     et al. 2016)
-//   - multiple_choice: after 64 characters, the 32 that follow or 32 from three other places, which begin after a space, too
+//   - last_word: after up to 96 characters, for a word of 4 letters or more that occurs among them,
+//     as in LAMBADA (Paperno et al. 2016)
+//   - multiple_choice: after 64 characters, whether the 32 that follow come next, or 32 from one of
+//     three other places; all of them begin after a space
 //
-// It makes 500 documents, or Options.Limit; an error says where the texts have no room for so many.
+// It makes 500 documents, or Options.Limit; it returns an error if the texts have too few places.
 func HeldOut(ctx context.Context, texts []string, o Options) (*Task, error) {
 	t, err := newTask(HeldOutFile, o)
 	if err != nil {
@@ -65,10 +66,11 @@ type heldOut struct {
 	seen  map[place]bool
 }
 
-// place is where a text has a space after which something is asked.
+// place is a space in a text, after which something is asked.
 type place struct{ text, at int }
 
-// space draws a place with some bytes before it and after it that are whole characters; false if this draw found none.
+// space draws a place with at least the given bytes before and after it, cut at whole characters;
+// ok is false if this draw found none.
 func (h *heldOut) space(before, after int) (text string, p place, ok bool) {
 	if len(h.texts) == 0 {
 		return "", p, false
@@ -89,7 +91,7 @@ func (h *heldOut) space(before, after int) (text string, p place, ok bool) {
 	return text, p, !h.seen[p] && utf8.ValidString(around) && !slices.Contains([]byte(around), 0)
 }
 
-// choice asks what follows a text.
+// choice makes a multiple choice about what follows a text.
 func (h *heldOut) choice() (Document, bool) {
 	text, p, ok := h.space(heldOutContext, heldOutChoice)
 	if !ok {
@@ -113,7 +115,7 @@ func (h *heldOut) choice() (Document, bool) {
 
 var wordPattern = regexp.MustCompile(fmt.Sprintf(`^[A-Za-z]{%d,}`, heldOutWord))
 
-// word asks for a word that the text before it has.
+// word makes a document that asks for a word which the text before it contains.
 func (h *heldOut) word() (Document, bool) {
 	const length = heldOutContext + heldOutChoice
 	text, p, ok := h.space(length, heldOutWord)

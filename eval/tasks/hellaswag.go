@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// readHellaSwag reads a line of HellaSwag (Zellers et al. 2019): the query is "activity: context", cleaned of WikiHow's marks.
+// readHellaSwag reads a line of HellaSwag (Zellers et al. 2019): the query is "activity: context",
+// without WikiHow's markup.
 func readHellaSwag(o *object) Document {
 	activity, a, b := o.text("activity_label"), o.text("ctx_a"), o.text("ctx_b")
 	endings := o.choices("endings")
@@ -20,10 +21,10 @@ func readHellaSwag(o *object) Document {
 	return choice(cleanHellaSwag(activity+": "+a+" "+capitalize(b)), cleaned, o.index("label", len(endings)))
 }
 
-// bracketed is a mark such as [header].
+// bracketed matches markup such as [header].
 var bracketed = regexp.MustCompile(`\[.*?\]`)
 
-// cleanHellaSwag is lm-eval's preprocess.
+// cleanHellaSwag does what lm-eval's preprocess does.
 func cleanHellaSwag(text string) string {
 	text = strings.TrimFunc(text, isSpace)
 	text = strings.ReplaceAll(text, " [title]", ". ")
@@ -31,7 +32,8 @@ func cleanHellaSwag(text string) string {
 	return strings.ReplaceAll(text, "  ", " ")
 }
 
-// capitalize is Python's str.capitalize: the first letter large, all others small.
+// capitalize does what Python's str.capitalize does: the first letter becomes upper case, all
+// others lower case.
 func capitalize(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
 	if size == 0 {

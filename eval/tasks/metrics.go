@@ -14,11 +14,13 @@ import (
 type Metric struct {
 	Name   string
 	Value  float64
-	StdErr float64 // NaN where there is none: of one document
+	StdErr float64 // NaN if there is none, as for a single document
 }
 
-// MarshalJSON writes {"checkpoint", "task", "format", "shots", "documents", "truncated", "metrics"}, checkpoint only if it is
-// known, and "difference" where there is one; metrics has each by its name, and its standard error as NAME_stderr, null for what is not finite.
+// MarshalJSON writes {"checkpoint", "task", "format", "shots", "documents", "truncated",
+// "metrics"}, with checkpoint only if it is known, and with "difference" if there is one. metrics
+// holds each metric under its name and its standard error under NAME_stderr; values that are not
+// finite become null.
 func (r Result) MarshalJSON() ([]byte, error) {
 	byName := func(metrics []Metric) map[string]eval.Number {
 		all := map[string]eval.Number{}
@@ -39,8 +41,9 @@ func (r Result) MarshalJSON() ([]byte, error) {
 	}{r.Checkpoint, r.Task, r.Format, r.Shots, r.Documents, r.Truncated, byName(r.Metrics), byName(r.Difference)})
 }
 
-// Against returns by how much the metrics that are means over documents differ from another model's on the same task,
-// with standard errors of the mean difference within a document; the log-likelihood is of the last word, in nats.
+// Against returns by how much the metrics that are means over documents differ from another model's
+// on the same task, with standard errors of the mean difference per document. For last words it
+// also compares the log-likelihood, in nats.
 func (r Result) Against(other Result) []Metric {
 	of := map[string]func(s Sample) float64{"acc": func(s Sample) float64 { return hit(s.Acc) }, "acc_norm": func(s Sample) float64 { return hit(s.AccNorm) },
 		"perplexity": func(s Sample) float64 { return s.LogLikelihoods[0] }}
@@ -63,7 +66,7 @@ func (r Result) Against(other Result) []Metric {
 	return all
 }
 
-// hit is 1 for a right answer.
+// hit returns 1 for a right answer, otherwise 0.
 func hit(right *bool) float64 {
 	if *right {
 		return 1
@@ -71,7 +74,7 @@ func hit(right *bool) float64 {
 	return 0
 }
 
-// judge says whether a document was answered rightly.
+// judge sets whether a document was answered correctly.
 func (t *Task) judge(s *Sample, d Document) {
 	switch t.format.kind {
 	case multipleChoice:
@@ -90,7 +93,7 @@ func (t *Task) judge(s *Sample, d Document) {
 	}
 }
 
-// best is the index of the largest value, of equals the first.
+// best returns the index of the largest value, the first of equals.
 func best(values []float64) int {
 	best := 0
 	for i, v := range values {
@@ -101,7 +104,7 @@ func best(values []float64) int {
 	return best
 }
 
-// metrics are the scores of a task's kind.
+// metrics returns the scores for the task's kind.
 func (t *Task) metrics(samples []Sample) []Metric {
 	switch t.format.kind {
 	case rolling:
@@ -117,7 +120,8 @@ func (t *Task) metrics(samples []Sample) []Metric {
 	return metrics
 }
 
-// accuracy is the share of right answers; its standard error is the sample's standard deviation over the root of its size.
+// accuracy returns the share of right answers. Its standard error is the sample's standard
+// deviation divided by the root of the sample's size.
 func accuracy(name string, samples []Sample, right func(Sample) bool) Metric {
 	n, hits := float64(len(samples)), 0.0
 	for _, s := range samples {
@@ -129,7 +133,7 @@ func accuracy(name string, samples []Sample, right func(Sample) bool) Metric {
 	return Metric{name, mean, math.Sqrt(mean * (1 - mean) / (n - 1))}
 }
 
-// bootstrapped are scores of all samples, with standard errors over resampled documents.
+// bootstrapped returns scores over all samples, with standard errors from resampled documents.
 func (t *Task) bootstrapped(samples []Sample, names []string, scores func(at func(i int) Sample, n int) []float64) []Metric {
 	n := len(samples)
 	values := scores(func(i int) Sample { return samples[i] }, n)
@@ -143,7 +147,7 @@ func (t *Task) bootstrapped(samples []Sample, names []string, scores func(at fun
 	return metrics
 }
 
-// rollingScores are word perplexity, byte perplexity and bits a byte of n pages together.
+// rollingScores returns word perplexity, byte perplexity and bits per byte of n pages together.
 func rollingScores(at func(i int) Sample, n int) []float64 {
 	sum, words, bytes := 0.0, 0, 0
 	for i := range n {
@@ -153,7 +157,7 @@ func rollingScores(at func(i int) Sample, n int) []float64 {
 	return []float64{math.Exp(-sum / float64(words)), math.Exp(-sum / float64(bytes)), -sum / float64(bytes) / math.Ln2}
 }
 
-// lastWordPerplexity is exp of the mean negative log-likelihood of a last word.
+// lastWordPerplexity returns exp of the mean negative log-likelihood of the last words.
 func lastWordPerplexity(at func(i int) Sample, n int) []float64 {
 	sum := 0.0
 	for i := range n {

@@ -12,8 +12,8 @@ import (
 	"github.com/pkg/errors"
 )
 
-// object reads the fields of a line; after the first that is not as it should be its methods return zero values and err says
-// what was wrong.
+// object reads the fields of a line. After the first invalid field its methods return zero values,
+// and err says what was wrong.
 type object struct {
 	fields map[string]json.RawMessage
 	err    error
@@ -34,14 +34,14 @@ func newObject(line []byte) *object {
 	return o
 }
 
-// refuse keeps the first problem of a field.
+// refuse records a problem with a field, if it is the first.
 func (o *object) refuse(name, format string, args ...any) {
 	if o.err == nil {
 		o.err = errors.Errorf("field %q: %s", name, fmt.Sprintf(format, args...))
 	}
 }
 
-// read decodes a field; want says what it should be.
+// read decodes a field; want describes the expected value.
 func (o *object) read(name string, value any, want string) {
 	if o.err != nil {
 		return
@@ -56,13 +56,13 @@ func (o *object) read(name string, value any, want string) {
 	}
 }
 
-// text is a string.
+// text returns a string field.
 func (o *object) text(name string) (text string) {
 	o.read(name, &text, "a string")
 	return text
 }
 
-// filled is a string that is not empty.
+// filled returns a string field that must not be empty.
 func (o *object) filled(name string) string {
 	text := o.text(name)
 	if text == "" {
@@ -71,7 +71,7 @@ func (o *object) filled(name string) string {
 	return text
 }
 
-// texts is a list of strings.
+// texts returns a list of strings.
 func (o *object) texts(name string) []string {
 	var read []*string
 	o.read(name, &read, "a list of strings")
@@ -86,7 +86,7 @@ func (o *object) texts(name string) []string {
 	return texts
 }
 
-// choices is a list of at least one string, none empty.
+// choices returns a list of at least one string, none of them empty.
 func (o *object) choices(name string) []string {
 	texts := o.texts(name)
 	if len(texts) == 0 {
@@ -98,7 +98,7 @@ func (o *object) choices(name string) []string {
 	return texts
 }
 
-// number is a whole number of least to most, or a string of one.
+// number returns a whole number from least to most; the field may also hold it as a string.
 func (o *object) number(name string, least, most int) int {
 	var value any
 	want := fmt.Sprintf("a whole number of %d to %d", least, most)
@@ -117,10 +117,10 @@ func (o *object) number(name string, least, most int) int {
 	return n
 }
 
-// index is the index of one of n choices.
+// index returns the index of one of n choices.
 func (o *object) index(name string, n int) int { return o.number(name, 0, n-1) }
 
-// object is a field that is an object.
+// object returns a field that is an object itself.
 func (o *object) object(name string) *object {
 	inner := &object{err: o.err}
 	o.read(name, &inner.fields, "an object")
@@ -130,7 +130,7 @@ func (o *object) object(name string) *object {
 	return inner
 }
 
-// take takes over the problem of the field name that is an object.
+// take records the first problem of inner, the object in field name, as this object's.
 func (o *object) take(name string, inner *object) {
 	if o.err == nil && inner.err != nil {
 		o.err = errors.Wrapf(inner.err, "field %q", name)

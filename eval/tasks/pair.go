@@ -7,8 +7,9 @@ import (
 	"github.com/residua-go/residua/eval"
 )
 
-// encode returns a pair's token ids. Whitespace at the context's end belongs to the continuation. Both are encoded together, and
-// the continuation is what follows as many tokens as the context alone has; without a context it follows BOS.
+// encode returns a pair's token ids. Whitespace at the end of the context moves to the
+// continuation. Context and continuation are encoded together; the continuation starts after as
+// many tokens as the context has when encoded alone. Without a context it follows BOS.
 func (p Pair) encode(t data.Tokenizer, bos bool) eval.Request {
 	context := strings.TrimRightFunc(p.Context, isSpace)
 	continuation := p.Context[len(context):] + p.Continuation
@@ -22,8 +23,9 @@ func (p Pair) encode(t data.Tokenizer, bos bool) eval.Request {
 	return r
 }
 
-// windows are the requests that score a whole page: its tokens after BOS, as many at a time as the model sees, each window but the
-// first reaching back over tokens already scored.
+// windows returns the requests that score a whole page: its tokens after BOS, split into pieces as
+// long as the model's window. The last window reaches back over tokens that have been scored
+// already, to be full.
 func windows(tokens []int32, bos int32, window int) []eval.Request {
 	stream := append([]int32{bos}, tokens...)
 	var requests []eval.Request

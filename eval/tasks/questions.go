@@ -12,14 +12,15 @@ func readARC(o *object) Document {
 	return choice("Question: "+question+"\nAnswer:", answers, gold)
 }
 
-// readOpenBookQA reads a line of OpenBookQA (Mihaylov et al. 2018): the stem is the question, as it is.
+// readOpenBookQA reads a line of OpenBookQA (Mihaylov et al. 2018): the question is the unchanged
+// stem.
 func readOpenBookQA(o *object) Document {
 	stem := o.text("question_stem")
 	answers, gold := o.lettered()
 	return choice(stem, answers, gold)
 }
 
-// lettered reads answers that are named by letters or numbers, and which is right.
+// lettered reads answers labelled by letters or numbers, and the index of the right one.
 func (o *object) lettered() (answers []string, gold int) {
 	c := o.object("choices")
 	answers, labels := c.choices("text"), c.texts("label")
@@ -40,8 +41,9 @@ func readPIQA(o *object) Document {
 	return choice("Question: "+o.text("goal")+"\nAnswer:", answers, o.index("label", len(answers)))
 }
 
-// readWinoGrande reads a line of WinoGrande (Sakaguchi et al. 2020). The options stand in the context, in the place of "_", and
-// what is scored is the rest of the sentence (partial scoring, Trinh & Le 2018).
+// readWinoGrande reads a line of WinoGrande (Sakaguchi et al. 2020). Each option replaces the "_"
+// in the context, and the rest of the sentence is what is scored (partial scoring, Trinh & Le
+// 2018).
 func readWinoGrande(o *object) Document {
 	sentence, options := o.text("sentence"), []string{o.filled("option1"), o.filled("option2")}
 	answer := o.number("answer", 1, len(options))

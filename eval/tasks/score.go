@@ -11,41 +11,42 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// Result is what a model scored on a task.
+// Result holds what a model scored on a task.
 type Result struct {
-	Checkpoint string   // of the model, if whoever asks sets it
-	Task       string   // its file
+	Checkpoint string   // the model's path, if the caller sets it
+	Task       string   // the task's file
 	Format     string   // the format's name
 	Shots      int      // examples before each document
-	Documents  int      // that were asked
-	Truncated  int      // requests longer than the model's training length, whose beginning it did not see
-	Metrics    []Metric // in lm-eval's names and order
-	Samples    []Sample // one a document
-	Difference []Metric // from another model's, as Against tells, if whoever asks sets it
+	Documents  int      // number of documents asked
+	Truncated  int      // requests longer than the model's training length, whose beginning was cut off
+	Metrics    []Metric // with lm-eval's names, in its order
+	Samples    []Sample // one per document
+	Difference []Metric // compared with another model, as Against computes it, if the caller sets it
 }
 
-// Sample is what a model said of one document.
+// Sample holds a model's answer to one document.
 type Sample struct {
-	Line           int       `json:"line"`               // of the task's file
-	LogLikelihoods []float64 `json:"log_likelihoods"`    // of the choices, the last word or the page
-	Greedy         []bool    `json:"greedy,omitempty"`   // each token is the likeliest
-	Acc            *bool     `json:"acc,omitempty"`      // the right one is the likeliest
-	AccNorm        *bool     `json:"acc_norm,omitempty"` // ... by character
+	Line           int       `json:"line"`               // line of the task's file
+	LogLikelihoods []float64 `json:"log_likelihoods"`    // of each choice, of the last word or of the page
+	Greedy         []bool    `json:"greedy,omitempty"`   // whether each token is the likeliest
+	Acc            *bool     `json:"acc,omitempty"`      // the right choice, or the last word, is the likeliest
+	AccNorm        *bool     `json:"acc_norm,omitempty"` // the same with likelihoods per character
 	words, bytes   int
 }
 
-// asked are the requests of a task, and whose they are.
+// asked holds the requests of a task, and the document of each.
 type asked struct {
 	requests  []eval.Request
 	owners    []owner
 	truncated int
 }
 
-// owner is the document and the pair of it that a request is of; all windows of a page are of pair 0.
+// owner tells to which document and pair a request belongs; all windows of a page belong to pair 0.
 type owner struct{ document, pair int }
 
-// Score asks a model, whose parameters a Store holds, all documents. The tokenizer is the model's own. o.PerToken is not called.
-// Errors are those of eval.Likelihoods, with file:line where a document is what is wrong, and *data.VocabularyError.
+// Score asks the model whose parameters a Store holds about all documents. The tokenizer must be
+// the model's. o.PerToken is not called. Errors: those of eval.Likelihoods, with file:line if a
+// document causes them, and *data.VocabularyError.
 func (t *Task) Score(ctx context.Context, store *graph.Store, c models.Spec, tokenizer data.Tokenizer, o eval.Options) (Result, error) {
 	if err := data.CheckVocabulary(tokenizer, c.Vocab); err != nil {
 		return Result{}, err
@@ -65,7 +66,7 @@ func (t *Task) Score(ctx context.Context, store *graph.Store, c models.Spec, tok
 	return r, nil
 }
 
-// ask makes the requests.
+// ask makes the requests of all documents.
 func (t *Task) ask(tokenizer data.Tokenizer, window int) asked {
 	var a asked
 	for i, d := range t.documents {
@@ -87,7 +88,7 @@ func (t *Task) ask(tokenizer data.Tokenizer, window int) asked {
 	return a
 }
 
-// blame says which line of the file a request is of.
+// blame adds the line of the file to the error of a request.
 func (t *Task) blame(o owner, bad *eval.RequestError) error {
 	d := t.documents[o.document]
 	if t.format.kind == multipleChoice {
@@ -96,7 +97,7 @@ func (t *Task) blame(o owner, bad *eval.RequestError) error {
 	return errors.Wrapf(bad, "%s:%d", t.file, d.Line)
 }
 
-// samples sums the answers up by document.
+// samples sums the answers by document.
 func (t *Task) samples(a asked, answers []eval.Likelihood) []Sample {
 	samples := make([]Sample, len(t.documents))
 	for i, d := range t.documents {

@@ -11,18 +11,19 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-// Options say how a task is read and asked. The zero value asks all documents without examples.
+// Options say how to read a task and ask its documents. The zero value asks all documents, without
+// examples.
 type Options struct {
 	Format    string `yaml:"format" group:"A task instead of text" help:"the file is of the task <NAME>: hellaswag, arc, piqa, winogrande, lambada, openbookqa"` // the name of one of Formats; "": multiple_choice
 	Shots     int    `yaml:"shots" group:"A task instead of text" help:"put <N> solved documents before each"`
 	ShotsFrom string `yaml:"shots_from" group:"A task instead of text" help:"take those from <FILE.jsonl>, of the same format; without, from the task's own other documents"`
-	Seed      uint64 // of their choice
+	Seed      uint64 // seed for choosing examples
 	Limit     int    `yaml:"limit" group:"A task instead of text" help:"score the first <N> documents alone; 0: all"`
 	BOS       bool   `yaml:"bos" group:"A task instead of text" help:"begin each context with the token that begins documents"` // as lm-eval's add_bos_token does
-	Resamples int    // of the bootstrap; 0: 1000
+	Resamples int    // number of resamples for the bootstrap; 0: 1000
 }
 
-// Task is a task's documents, examples before each, ready to be scored.
+// Task holds a task's documents, with the examples before each, ready to be scored.
 type Task struct {
 	file      string
 	format    Format
@@ -30,8 +31,8 @@ type Task struct {
 	documents []Document
 }
 
-// Load reads a task file, decompressed if its name ends in .gz or .zst. Errors: *layers.SettingError for an option; what is wrong with a line
-// begins with file:line.
+// Load reads a task file, decompressing it if its name ends in .gz or .zst. Errors:
+// *layers.SettingError for an option; an error about a line begins with file:line.
 func Load(ctx context.Context, file string, o Options) (*Task, error) {
 	t, err := newTask(file, o)
 	if err != nil {
@@ -49,7 +50,7 @@ func Load(ctx context.Context, file string, o Options) (*Task, error) {
 	return t, nil
 }
 
-// newTask is a task without documents, its options checked.
+// newTask checks the options and returns a task without documents.
 func newTask(file string, o Options) (*Task, error) {
 	if o.Format == "" {
 		o.Format = Formats()[0].Name
@@ -91,11 +92,11 @@ func read(ctx context.Context, file string, f Format) ([]Document, error) {
 	return documents, err
 }
 
-// Documents returns what is asked, examples included.
+// Documents returns the documents as they are asked, with their examples.
 func (t *Task) Documents() []Document { return t.documents }
 
-// addShots puts solved documents before each document, drawn for each anew, as lm-eval does (whose draws are another
-// generator's).
+// addShots puts solved documents before each document, drawn anew for each, as lm-eval does (but
+// with another random generator).
 func (t *Task) addShots(ctx context.Context) error {
 	if t.options.Shots == 0 {
 		return nil
@@ -127,7 +128,8 @@ func (t *Task) addShots(ctx context.Context) error {
 	return nil
 }
 
-// examples is the text of n documents of a pool, without number skip, each followed by an empty line.
+// examples returns the text of n documents drawn from a pool, except document skip, each followed
+// by an empty line.
 func examples(pool []Document, n, skip int, r *rand.Rand) string {
 	var text strings.Builder
 	taken := map[int]bool{skip: true}

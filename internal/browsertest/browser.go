@@ -24,18 +24,18 @@ import (
 // Browser is a running browser with one window.
 type Browser struct {
 	context  context.Context
-	mutex    sync.Mutex // of messages: the browser sends them at any time
+	mutex    sync.Mutex // guards the messages: the browser sends them at any time
 	messages []string
 }
 
-// longest is how long the browser may take to do one thing.
+// longest is how long the browser may take for a single action.
 const longest = 30 * time.Second
 
-// program is the browser's name in PATH.
+// program is the browser's command, looked up in PATH.
 const program = "chromium"
 
-// Open starts a browser whose window is so many CSS pixels wide and high; it ends with the test.
-// Where there is no Chromium in PATH, and in short tests, it returns nil.
+// Open starts a browser with a window of the given size in CSS pixels; it ends with the test. It
+// returns nil in short tests, or if PATH has no Chromium.
 func Open(t testing.TB, width, height int) *Browser {
 	t.Helper()
 	if _, err := exec.LookPath(program); err != nil || testing.Short() {
@@ -48,14 +48,14 @@ func Open(t testing.TB, width, height int) *Browser {
 	b := &Browser{}
 	b.context, stop = chromedp.NewContext(allocator)
 	t.Cleanup(func() {
-		_ = chromedp.Cancel(b.context) // it has an error where the browser never started, which the test says
+		_ = chromedp.Cancel(b.context) // it returns an error if the browser never started, which the test reports itself
 		stop()
 	})
 	require.NoError(t, chromedp.Listen(b.context, b.listen), "chromium does not start")
 	return b
 }
 
-// listen keeps the messages of the console, and what else the browser reports of the page.
+// listen keeps the console's messages, and whatever else the browser reports about the page.
 func (b *Browser) listen(event any) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -82,7 +82,7 @@ func (b *Browser) Console() []string {
 	return messages
 }
 
-// run does one thing within its time.
+// run runs one action within its time limit.
 func run[T any](b *Browser, action chromedp.Action[T]) (T, error) {
 	c, cancel := context.WithTimeout(b.context, longest)
 	defer cancel()
@@ -98,8 +98,8 @@ func (b *Browser) do(actions ...chromedp.Action[chromedp.Void]) error {
 // Navigate opens an address and waits until the page is loaded.
 func (b *Browser) Navigate(address string) error { return b.do(chromedp.Navigate(address)) }
 
-// Script runs the body of a function in the page, with arguments, and reads what it returns into
-// into (nil: dropped).
+// Script runs the body of a function in the page, with arguments, and stores the result in into
+// (nil: the result is dropped).
 func (b *Browser) Script(body string, into any, arguments ...any) error {
 	list, err := json.Marshal(append([]any{}, arguments...))
 	if err != nil {
@@ -124,7 +124,7 @@ func (b *Browser) Drag(fromX, fromY, toX, toY int) error {
 		mouse(chromedp.MouseMoved, toX, toY, true), mouse(chromedp.MouseReleased, toX, toY, true))
 }
 
-// mouse is an event of the mouse, with the left button or with none.
+// mouse makes a mouse event, with the left button or with none.
 func mouse(event input.DispatchMouseEventType, x, y int, left bool) chromedp.Action[chromedp.Void] {
 	var options []chromedp.MouseOption
 	if left {
@@ -136,7 +136,7 @@ func mouse(event input.DispatchMouseEventType, x, y int, left bool) chromedp.Act
 // Screenshot returns the window's content as PNG.
 func (b *Browser) Screenshot() ([]byte, error) { return run(b, chromedp.CaptureScreenshot()) }
 
-// Resize makes the window so many CSS pixels wide and high.
+// Resize sets the window's size in CSS pixels.
 func (b *Browser) Resize(width, height int) error {
 	wanted := emulation.SetDeviceMetricsOverrideParams{Width: int64(width), Height: int64(height), DeviceScaleFactor: 1}
 	return b.do(chromedp.Func(func(c context.Context, t *chromedp.Target) error {
@@ -145,8 +145,8 @@ func (b *Browser) Resize(width, height int) error {
 	}))
 }
 
-// Prefer makes the page see a colour scheme, "light" or "dark", as the reader's choice
-// (prefers-color-scheme).
+// Prefer sets the colour scheme that the page sees as the reader's preference
+// (prefers-color-scheme), "light" or "dark".
 func (b *Browser) Prefer(scheme string) error {
 	wanted := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
 	return b.do(chromedp.Func(func(c context.Context, t *chromedp.Target) error {

@@ -6,7 +6,7 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// CheckDevice checks the values of -device and -precision ("": the device's own).
+// CheckDevice checks the values of -device and -precision ("": the device's default).
 func CheckDevice(device graph.Device, precision graph.Precision) error {
 	switch {
 	case device != graph.CPU && !device.OnGPU():
@@ -21,10 +21,11 @@ func CheckDevice(device graph.Device, precision graph.Precision) error {
 	return nil
 }
 
-// onCPU are the precisions of a model that is used, not trained, on the CPU: bf16 and int8 are its weights' alone.
+// onCPU lists the precisions of a model that is used, not trained, on the CPU; bf16 and int8 apply
+// to its weights alone.
 var onCPU = []graph.Precision{graph.FP32, graph.BF16, graph.INT8}
 
-// CheckPlace is CheckDevice for a model that is used, not trained.
+// CheckPlace checks the same for a model that is used, not trained.
 func CheckPlace(p Place) error {
 	switch {
 	case p.Device == graph.CPU && p.Precision != "" && !slices.Contains(onCPU, p.Precision):

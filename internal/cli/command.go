@@ -1,6 +1,6 @@
-// Package cli is how every command behaves: what -h shows, how a wrong call is answered,
-// which exit code an error gets, and what an interrupt does. A command is a Command; its
-// main is os.Exit(cli.Main(command(), os.Args[1:], os.Stdout, os.Stderr)).
+// Package cli defines how every command behaves: what -h shows, how it answers a wrong call, which
+// exit code an error gets, and what an interrupt does. A command is a Command; its main is
+// os.Exit(cli.Main(command(), os.Args[1:], os.Stdout, os.Stderr)).
 package cli
 
 import (
@@ -14,39 +14,39 @@ import (
 
 // Exit codes.
 const (
-	ExitOK    = 0 // done
+	ExitOK    = 0 // success
 	ExitRun   = 1 // the run failed
 	ExitUsage = 2 // the call, the config or what they name is wrong
 )
 
 // Command is one program.
 type Command struct {
-	Name    string // as it is called, after its program's name
-	Program string // of which it is a command; "": it is a program itself
-	Summary string // one line: what it does
-	Example string // lines with calls that work, shown first by -h, without the program's name; tabs before a line are dropped
-	Notes   string // further lines for -h, after the flags, likewise
-	// Settings points to a struct whose tagged fields are the flags (package settings), or is Several of these. Their defaults
-	// are what it holds, or else their tags default.
+	Name    string // its name in a call, after the program's name
+	Program string // the program to which the command belongs; "": the command is a program itself
+	Summary string // what it does, in one line
+	Example string // calls that work, without the program's name, which -h shows first; leading tabs are dropped
+	Notes   string // text that -h shows after the flags; leading tabs are dropped
+	// Settings points to a struct whose tagged fields are the flags (package settings), or is
+	// Several of these. A flag's default is the field's value, or else its tag default.
 	Settings any
 	// Run does the work. An error marked by Usage exits with ExitUsage, any other with
 	// ExitRun. The context ends at the first interrupt; a second one kills the process.
 	Run func(ctx context.Context, out Output) error
 }
 
-// Several are pointers to structs whose tagged fields are the flags of one command.
+// Several are pointers to structs whose tagged fields together are the flags of one command.
 type Several []any
 
-// Main runs a command as a process does, with interrupts, and returns its exit code.
+// Main runs a command as the main program, handling interrupts, and returns its exit code.
 func Main(c Command, args []string, stdout, stderr io.Writer) int {
 	ctx, stop := withSignals(context.Background())
 	defer stop()
 	return Execute(ctx, c, args, Output{Stdout: stdout, Stderr: stderr})
 }
 
-// Execute runs a command inside this process and returns its exit code. An error is one
-// line on Stderr that begins with "error: "; only an internal error, a bug of the program, has
-// its stack after it.
+// Execute runs a command inside this process and returns its exit code. It reports an error as one
+// line on Stderr that begins with "error: "; only an internal error, a bug in the program, adds its
+// stack.
 func Execute(ctx context.Context, c Command, args []string, out Output) int {
 	out.program = c.Program
 	err := c.execute(ctx, args, out)

@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// Names of the commands that a program has for a shell's completion, besides its own.
+// Names of the commands for a shell's completion, which every program has.
 const (
-	completion = "completion" // prints what the shell reads
-	complete   = "__complete" // answers it
+	completion = "completion" // prints the script that the shell loads
+	complete   = "__complete" // lists completions for that script
 )
 
-// completion is the command that prints the shell's part: it asks the program what may come next.
+// completion returns the command that prints the shell's script, which asks the program what may
+// come next.
 func (s Suite) completion() Command {
 	return Command{Name: s.Name + " " + completion, Run: func(_ context.Context, out Output) error {
 		return out.Print(fmt.Sprintf(`# completion of %[1]s's commands and flags, in bash: source <(%[1]s %[2]s)
@@ -23,7 +24,7 @@ complete -o default -F _%[1]s %[1]s
 	}}
 }
 
-// complete is the command that lists, a line each, what the last of the words may become.
+// complete returns the command that lists the completions of the last word, one per line.
 func (s Suite) complete(words []string) Command {
 	return Command{Name: s.Name + " " + complete, Run: func(_ context.Context, out Output) error {
 		last := ""
@@ -41,7 +42,8 @@ func (s Suite) complete(words []string) Command {
 	}}
 }
 
-// next lists what may stand for the last of the words: commands, or the flags of the one that is named.
+// next lists the completions of the last word: commands, or the flags of the command that the words
+// name.
 func (s Suite) next(words []string) []string {
 	if len(words) > 1 {
 		for _, sub := range s.Suites {
@@ -58,7 +60,7 @@ func (s Suite) next(words []string) []string {
 	return s.names()
 }
 
-// flagNames are the flags as they are typed.
+// flagNames returns the flags as they are typed.
 func (c Command) flagNames() []string {
 	flags, err := c.settingsFlags()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// WriteFile writes a file, all of it or none, into a folder that need not be there yet.
+// WriteFile writes a file completely or not at all, and makes its folder if necessary.
 func WriteFile(path string, write func(io.Writer) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return errors.WithStack(err)

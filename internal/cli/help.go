@@ -9,7 +9,7 @@ import (
 	"github.com/residua-go/residua/settings"
 )
 
-// helpHead is what -h shows first.
+// helpHead returns the beginning of what -h shows.
 func helpHead(program, name, summary, example string) string {
 	text := "Example:\n"
 	for _, line := range lines(example) {
@@ -18,7 +18,7 @@ func helpHead(program, name, summary, example string) string {
 	return text + fmt.Sprintf("\n%s: %s\n\n", name, summary)
 }
 
-// helpTail is what -h shows last.
+// helpTail returns the end of what -h shows.
 func helpTail(notes string) string {
 	if notes == "" {
 		return ""
@@ -26,7 +26,7 @@ func helpTail(notes string) string {
 	return "\n" + strings.Join(lines(notes), "\n") + "\n"
 }
 
-// lines returns the lines of a text, without the tabs before each.
+// lines splits a text into lines and removes the tabs at their beginning.
 func lines(text string) []string {
 	all := strings.Split(strings.Trim(text, "\n"), "\n")
 	for i, line := range all {
@@ -35,7 +35,8 @@ func lines(text string) []string {
 	return all
 }
 
-// call writes how a command with its arguments is called in a program; a comment stays as it is.
+// call returns the call of a command with its arguments in a program; a comment line stays as it
+// is.
 func call(program, command string) string {
 	if strings.HasPrefix(command, "#") {
 		return command
@@ -56,7 +57,7 @@ func (c Command) help(flags settings.Flags, out Output) error {
 		}
 	}
 	var table figure.Table
-	headings := map[int]string{} // by the row that they stand above
+	headings := map[int]string{} // by the row above which they stand
 	for _, group := range groups {
 		headings[len(table.Rows)] = "\n" + group + ":"
 		for _, f := range flags {
@@ -72,7 +73,7 @@ func (c Command) help(flags settings.Flags, out Output) error {
 	return out.Print(text + underHeadings(table, headings) + helpTail(c.Notes))
 }
 
-// underHeadings is a table's text with headings above some rows.
+// underHeadings formats a table, with headings above some of its rows.
 func underHeadings(table figure.Table, headings map[int]string) string {
 	var text strings.Builder
 	for i, line := range strings.SplitAfter(strings.TrimSuffix(table.Text(), "\n"), "\n") {

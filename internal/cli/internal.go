@@ -2,13 +2,13 @@ package cli
 
 import "fmt"
 
-// reportTo is where a person tells of a bug.
+// reportTo is where to report a bug.
 const reportTo = "https://github.com/residua-go/residua/issues"
 
-// internalError is a panic of a command: a bug of the program.
+// internalError reports a panic in a command: a bug in the program.
 type internalError struct {
 	command string
-	value   any    // of the panic
+	value   any    // value of the panic
 	stack   []byte // where it happened
 }
 

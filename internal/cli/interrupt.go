@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// interrupts is who gets a process's interrupts: OnInterrupt's handler while there is one,
-// the command's context otherwise.
+// interrupts passes on a process's interrupts: to OnInterrupt's handler while there is one,
+// otherwise to the command's context.
 type interrupts struct {
 	mu     sync.Mutex
 	handle func()
@@ -17,12 +17,12 @@ type interrupts struct {
 
 type interruptsKey struct{}
 
-// OnInterrupt lets handle, which is called on a goroutine of its own, take each interrupt
-// (Ctrl-C) in the place of the context that a command's Run was called with, until restore is
-// called. The context still ends at the other signals.
+// OnInterrupt calls handle, on a goroutine of its own, for each interrupt (Ctrl-C), until restore
+// is called. Meanwhile interrupts do not end the context that a command's Run was called with; the
+// other signals still do.
 func OnInterrupt(ctx context.Context, handle func()) (restore func()) {
 	i, ok := ctx.Value(interruptsKey{}).(*interrupts)
-	if !ok { // run inside another process, such as a test's
+	if !ok { // the command runs inside another process, such as a test
 		return func() {}
 	}
 	i.set(handle)
@@ -35,7 +35,7 @@ func (i *interrupts) set(handle func()) {
 	i.handle = handle
 }
 
-// take hands an interrupt over; ok is false where nobody takes it.
+// take passes on an interrupt; ok is false if there is no handler.
 func (i *interrupts) take() (ok bool) {
 	i.mu.Lock()
 	handle := i.handle
@@ -46,9 +46,11 @@ func (i *interrupts) take() (ok bool) {
 	return handle != nil
 }
 
-// withSignals returns a context that ends at the first interrupt that no handler takes, at SIGTERM, or when the terminal is
-// closed, unless the process was told to ignore that (nohup). From then on an interrupt or SIGTERM does what it does by default; that
-// the terminal is closed may be said by both the kernel and the shell, so a second time does not kill what the first one began to save.
+// withSignals returns a context that ends at the first interrupt without a handler, at SIGTERM, or
+// when the terminal is closed, unless the process was told to ignore that (nohup). After that, an
+// interrupt or SIGTERM does what it does by default. Kernel and shell may both report that the
+// terminal was closed, so the second report does not kill a process that the first one made save
+// its work.
 func withSignals(ctx context.Context) (context.Context, func()) {
 	i := &interrupts{}
 	ctx, cancel := context.WithCancel(context.WithValue(ctx, interruptsKey{}, i))

@@ -10,7 +10,7 @@ import (
 	"github.com/residua-go/residua/settings"
 )
 
-// KeysTable lines the keys up, a line each, sections apart.
+// KeysTable formats the keys in columns, one line each, with a gap between sections.
 func KeysTable(keys []settings.Key) string {
 	var t figure.Table
 	t.Row("key", "type", "default", "meaning")
@@ -20,7 +20,8 @@ func KeysTable(keys []settings.Key) string {
 	return t.Text()
 }
 
-// meaning is a key's help with its bounds, and with the kinds of its section that have it.
+// meaning returns a key's help with its bounds and, if only some kinds of its section have the key,
+// with those kinds.
 func meaning(k settings.Key) string {
 	text := k.Help
 	if k.Kinds != "" {
@@ -32,7 +33,8 @@ func meaning(k settings.Key) string {
 	return text
 }
 
-// KeysPage is a page that begins with a head: a table for each section, that of the keys outside any first.
+// KeysPage returns a page that begins with head and has a table for each section; the keys outside
+// any section come first.
 func KeysPage(head string, keys []settings.Key) string {
 	var page strings.Builder
 	page.WriteString(head)
@@ -46,7 +48,7 @@ func KeysPage(head string, keys []settings.Key) string {
 	return page.String()
 }
 
-// keysOf writes the table of the keys that a section holds itself, if there are any.
+// keysOf writes the table of the keys directly in a section, if there are any.
 func keysOf(page *strings.Builder, keys []settings.Key, section string) {
 	head := "\n| key | type | default | meaning |\n|---|---|---|---|\n"
 	for _, k := range keys {
@@ -59,7 +61,7 @@ func keysOf(page *strings.Builder, keys []settings.Key, section string) {
 	}
 }
 
-// sentence makes the first letter a capital.
+// sentence makes the first letter upper case.
 func sentence(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
 	return string(unicode.ToUpper(first)) + text[size:]

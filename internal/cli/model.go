@@ -11,32 +11,31 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// Model is the settings of a command that uses a trained model.
+// Model holds the settings of a command that uses a trained model.
 type Model struct {
 	Checkpoint
 	Place
 }
 
-// Checkpoint is the setting that says where a model, of a design in the Zoo, is.
+// Checkpoint holds the setting that says where the model is, and the Zoo with its designs.
 type Checkpoint struct {
 	Zoo  models.Zoo
 	Path string `yaml:"checkpoint" help:"read the model from <PATH>: a run folder (its newest checkpoint), a step folder, a .safetensors file, zoo:NAME (a trained model that comes with Residua), or a folder of another program's, as of Hugging Face's (convert -h lists them)"`
 }
 
-// Cores is the setting that says how many threads compute.
+// Cores holds the setting for the number of threads.
 type Cores struct {
 	Threads int `yaml:"threads" min:"0" max:"1024" help:"use <N> CPU threads; 0: one per core"`
 }
 
-// Place is the settings of what a model runs on.
+// Place holds the settings that say where and how precisely a model runs.
 type Place struct {
 	Cores
 	Device    graph.Device    `yaml:"device" default:"cpu" help:"run the model on <DEVICE>: cpu, cuda or, of several GPUs, cuda:1"` // "": cpu
 	Precision graph.Precision `yaml:"precision" help:"with -device cuda: compute matrix products in <TYPE>: fp32, tf32 or bf16; without, tf32. On the CPU: store the weights of products in <TYPE>: fp32, bf16 or int8; without, fp32"`
 }
 
-// Open reads the model and makes its tokenizer. What is wrong with either is the call's
-// mistake.
+// Open reads the model and its tokenizer. It reports errors in either as errors of the call.
 func (m *Model) Open(out Output) (*pretrained.Model, data.Tokenizer, error) {
 	p, tokenizer, err := m.OpenIDs(out)
 	if err == nil && tokenizer == nil {
@@ -45,8 +44,8 @@ func (m *Model) Open(out Output) (*pretrained.Model, data.Tokenizer, error) {
 	return p, tokenizer, err
 }
 
-// OpenIDs is Open for a command that can take token ids in the place of text: the tokenizer
-// is nil if the model has none.
+// OpenIDs does what Open does for a command that also takes token ids: if the model has no
+// tokenizer, the tokenizer is nil.
 func (m *Model) OpenIDs(out Output) (*pretrained.Model, data.Tokenizer, error) {
 	p, err := m.OpenModel(out)
 	if err != nil || p.Data.Tokenizer == "" {
@@ -56,7 +55,7 @@ func (m *Model) OpenIDs(out Output) (*pretrained.Model, data.Tokenizer, error) {
 	return p, tokenizer, Usage(errors.Wrap(err, p.Source.ModelPath))
 }
 
-// OpenModel reads the model alone.
+// OpenModel reads the model without its tokenizer.
 func (m *Model) OpenModel(out Output) (*pretrained.Model, error) {
 	m.Device = cmp.Or(m.Device, graph.CPU)
 	if m.Path == "" {

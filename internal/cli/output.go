@@ -17,16 +17,16 @@ import (
 // Output is where a command writes: results to Stdout, messages to Stderr.
 type Output struct {
 	Stdout, Stderr io.Writer
-	program        string // as in Command
+	program        string // as in Command.Program
 }
 
-// Call writes how a command with its arguments is called in the program.
+// Call returns the call of a command with its arguments in the program.
 func (o Output) Call(command string) string { return call(o.program, command) }
 
-// Terminal tells whether Stderr is a terminal on which a line can be drawn again.
+// Terminal tells whether Stderr is a terminal on which a line can be redrawn.
 func (o Output) Terminal() bool { return os.Getenv("TERM") != "dumb" && IsTerminal(o.Stderr) }
 
-// IsTerminal tells whether someone sits before a stream.
+// IsTerminal tells whether a stream is a terminal.
 func IsTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
@@ -38,11 +38,11 @@ func (o Output) Warn(message string) { fmt.Fprintf(o.Stderr, "warning: %s\n", on
 // Note writes a line of news to Stderr.
 func (o Output) Note(message string) { fmt.Fprintf(o.Stderr, "note: %s\n", oneLine(message)) }
 
-// Print writes lines to Stdout and shows what control characters they hold (a file's name may have
-// any), so that a terminal does not obey them.
+// Print writes lines to Stdout, with control characters made visible, so that a terminal does not
+// obey them; a file's name may contain any.
 func (o Output) Print(text string) error { return o.write(visible(text)) }
 
-// PrintText writes what a model wrote to Stdout: as it is, but on a terminal as Print does.
+// PrintText writes a model's text to Stdout unchanged, or as Print does if Stdout is a terminal.
 func (o Output) PrintText(text string) error {
 	if IsTerminal(o.Stdout) {
 		text = visible(text)
@@ -50,14 +50,14 @@ func (o Output) PrintText(text string) error {
 	return o.write(text)
 }
 
-// PrintJSON writes v to Stdout as one line, in which control characters are escaped.
+// PrintJSON writes v to Stdout as one line, with control characters escaped.
 func (o Output) PrintJSON(v any) error {
 	line, err := json.Marshal(v)
 	if err != nil {
 		return errors.Wrap(err, "cannot write the result as JSON")
 	}
 	var text strings.Builder
-	for _, r := range string(line) { // Marshal escapes those below U+0020 alone
+	for _, r := range string(line) { // Marshal escapes only control characters below U+0020
 		if unicode.IsControl(r) {
 			fmt.Fprintf(&text, `\u%04X`, r)
 		} else {
@@ -72,7 +72,7 @@ func (o Output) write(text string) error {
 	return errors.Wrap(err, "cannot write the result")
 }
 
-// visible is a text with what is invisible made visible, apart from spaces, tabs and line breaks.
+// visible makes invisible characters visible, except spaces, tabs and line breaks.
 func visible(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -85,7 +85,7 @@ func visible(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// oneLine joins the lines of a message, made visible as Print does.
+// oneLine joins the lines of a message and makes invisible characters visible, as Print does.
 func oneLine(message string) string {
 	var parts []string
 	for _, line := range strings.Split(message, "\n") {

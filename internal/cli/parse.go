@@ -8,9 +8,9 @@ import (
 	"github.com/residua-go/residua/settings"
 )
 
-// readArguments sets the flags of a call. A flag is written -name value, -name=value or with two
-// dashes; one of type bool needs no value. help tells that -h is among them. Anything else
-// goes to the operand, before, between and after the flags, and is refused where there is none.
+// readArguments sets the flags of a call. A flag is written -name value or -name=value, with one or
+// two dashes; a bool needs no value. help tells that -h was given. All other arguments, wherever
+// they stand, go to the operand; without an operand they are refused.
 func readArguments(flags settings.Flags, args []string) (help bool, err error) {
 	for len(args) > 0 {
 		arg := args[0]
@@ -33,7 +33,8 @@ func readArguments(flags settings.Flags, args []string) (help bool, err error) {
 	return false, nil
 }
 
-// setFlag sets a flag to its value, or to the next argument, and returns the arguments left.
+// setFlag sets a flag to value or, if none was given, to the next argument. It returns the
+// remaining arguments.
 func setFlag(flags settings.Flags, name, value string, given bool, args []string) ([]string, error) {
 	f, err := flags.Lookup(name)
 	switch {
@@ -55,7 +56,7 @@ func takes(flags settings.Flags, arg string) bool {
 	return flags.Operand() != nil && arg != "" && arg[0] != '-'
 }
 
-// wantedArguments says what arguments a command takes.
+// wantedArguments describes the arguments that a command takes.
 func wantedArguments(flags settings.Flags) string {
 	if o := flags.Operand(); o != nil {
 		return "flags and " + o.Name
@@ -63,7 +64,7 @@ func wantedArguments(flags settings.Flags) string {
 	return "flags alone"
 }
 
-// splitFlag takes an argument apart; given tells that it holds a value, ok that it is a flag.
+// splitFlag splits an argument; given tells that it contains a value, ok that it is a flag.
 func splitFlag(arg string) (name, value string, given, ok bool) {
 	name, ok = strings.CutPrefix(arg, "-")
 	name = strings.TrimPrefix(name, "-")

@@ -7,8 +7,8 @@ import (
 	"github.com/residua-go/residua/internal/statusline"
 )
 
-// Progress shows on a terminal how far a command has come, in one line that is drawn again, from the
-// second second on; elsewhere nothing. It is for one goroutine.
+// Progress shows how far a command has come in one line that it redraws, on terminals only and
+// after the first two seconds. It must be used from one goroutine.
 type Progress struct {
 	out   Output
 	what  string
@@ -17,17 +17,18 @@ type Progress struct {
 	line  *statusline.Line
 }
 
-// progressAfter is how long a command may take without a word.
+// progressAfter is how long a command may run before it shows progress.
 const progressAfter = 2 * time.Second
 
-// NewProgress begins the progress of what is counted ("questions") or done ("subspaces").
+// NewProgress starts to show the progress of things to count ("questions") or of work
+// ("subspaces").
 func NewProgress(out Output, what string) *Progress {
 	p := &Progress{out: out, what: what, began: time.Now(), line: statusline.New(out.Stderr)}
 	p.next = p.began.Add(progressAfter)
 	return p
 }
 
-// Show draws "3/8 questions, 5s left", five times a second at most.
+// Show draws "3/8 questions, 5s left", at most five times a second.
 func (p *Progress) Show(done, total int) {
 	if done == 0 {
 		return
@@ -37,13 +38,13 @@ func (p *Progress) Show(done, total int) {
 	p.draw(now, "%d/%d %s, %v left", done, total, p.what, left)
 }
 
-// Tick draws "subspaces: 12s", of work whose share that is done is not known.
+// Tick draws "subspaces: 12s", for work whose extent is unknown.
 func (p *Progress) Tick() {
 	now := time.Now()
 	p.draw(now, "%s: %v", p.what, now.Sub(p.began).Truncate(time.Second))
 }
 
-// draw draws the line if it is time to.
+// draw redraws the line if enough time has passed.
 func (p *Progress) draw(now time.Time, format string, words ...any) {
 	if now.Before(p.next) || !p.out.Terminal() {
 		return
@@ -52,5 +53,5 @@ func (p *Progress) draw(now time.Time, format string, words ...any) {
 	p.line.Draw(fmt.Sprintf(format, words...))
 }
 
-// End takes the line away.
+// End removes the line.
 func (p *Progress) End() { p.line.Clear() }

@@ -9,7 +9,7 @@ import (
 	"github.com/residua-go/residua/settings"
 )
 
-// run runs a command with its Settings, which hold the defaults again afterwards.
+// run runs a command with its Settings, and restores their defaults afterwards.
 func (c Command) run(ctx context.Context, args []string, out Output) error {
 	for _, s := range c.structs() {
 		held := reflect.ValueOf(s).Elem()
@@ -45,7 +45,7 @@ func (c Command) run(ctx context.Context, args []string, out Output) error {
 	return c.Run(ctx, out)
 }
 
-// structs are what the Settings point to.
+// structs returns the structs that the Settings point to.
 func (c Command) structs() Several {
 	switch s := c.Settings.(type) {
 	case nil:
@@ -56,7 +56,7 @@ func (c Command) structs() Several {
 	return Several{c.Settings}
 }
 
-// settingsFlags are the flags of all Settings, in their order.
+// settingsFlags returns the flags of all Settings, in order.
 func (c Command) settingsFlags() (settings.Flags, error) {
 	var all settings.Flags
 	for _, s := range c.structs() {
@@ -69,8 +69,8 @@ func (c Command) settingsFlags() (settings.Flags, error) {
 	return all, nil
 }
 
-// OfFlag turns an error that begins with the name of one of the Settings' flags into one of the call's, about that flag. It
-// keeps all others.
+// OfFlag turns an error that begins with the name of one of the command's flags into an error of
+// the call about that flag. It returns other errors unchanged.
 func (c Command) OfFlag(err error) error {
 	if err == nil {
 		return nil

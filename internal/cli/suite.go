@@ -15,18 +15,18 @@ import (
 //	command, args := suite().Choose(os.Args[1:])
 //	os.Exit(cli.Main(command, args, os.Stdout, os.Stderr))
 type Suite struct {
-	Name     string    // of the program, or of the command that has commands
-	Program  string    // as in Command; its commands have it, too
-	Summary  string    // one line: what it does
+	Name     string    // of the program, or of a command with subcommands
+	Program  string    // as in Command; its commands get it, too
+	Summary  string    // what it does, in one line
 	Example  string    // as in Command
-	Notes    string    // further lines for -h, after the commands
-	Default  string    // the command of a call that names none; "": there is none
-	Commands []Command // named without Name, in the order of -h
-	Suites   []Suite   // commands that have commands themselves, after those
+	Notes    string    // text that -h shows after the commands
+	Default  string    // the command of a call that names none; "": a call must name one
+	Commands []Command // without Name in their names, in the order of -h
+	Suites   []Suite   // commands with subcommands, listed after Commands
 }
 
-// Choose returns the command that the first argument names, with the arguments left for it.
-// For -h that is a command that lists the commands, and for a wrong call one that says so.
+// Choose returns the command that the first argument names, and the remaining arguments. For -h it
+// returns a command that lists the commands, for a wrong call one that reports the error.
 func (s Suite) Choose(args []string) (Command, []string) {
 	self := Command{Name: s.Name, Program: s.Program}
 	switch {
@@ -56,7 +56,7 @@ func (s Suite) Choose(args []string) (Command, []string) {
 		}
 	}
 	names := s.names()
-	for _, sub := range s.Suites { // residua lens is analyze lens
+	for _, sub := range s.Suites { // residua lens means residua analyze lens
 		for _, c := range sub.Commands {
 			names = append(names, sub.Name+" "+c.Name)
 		}
@@ -65,7 +65,7 @@ func (s Suite) Choose(args []string) (Command, []string) {
 	return self, nil
 }
 
-// names lists its commands' names.
+// names lists the names of its commands.
 func (s Suite) names() []string {
 	var names []string
 	for _, c := range s.Commands {
@@ -89,7 +89,7 @@ func unknownCommand(name string, known []string) string {
 	return fmt.Sprintf("unknown command %q%s", name, spelling.Hint(name, known))
 }
 
-// refuse makes a Run for a wrong call.
+// refuse returns a Run that reports a wrong call.
 func (s Suite) refuse(problem string) func(context.Context, Output) error {
 	return func(context.Context, Output) error { return Usagef("%s (%s -h lists all commands)", problem, s.Name) }
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-// usageError is an error that the caller can mend.
+// usageError is an error that the caller can fix.
 type usageError struct{ error }
 
 func (e *usageError) Unwrap() error { return e.error }
 
-// Usage marks an error of the call, the config or what they name: exit code 2. It keeps
-// nil, and an interrupt is nobody's mistake.
+// Usage marks an error of the call, the config or something they name, for exit code 2. It leaves
+// nil and interrupts unchanged.
 func Usage(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
@@ -22,14 +22,14 @@ func Usage(err error) error {
 	return &usageError{err}
 }
 
-// Usagef makes such an error.
+// Usagef makes an error marked by Usage.
 func Usagef(format string, args ...any) error { return Usage(errors.Errorf(format, args...)) }
 
-// Flag makes an error one of the flag of a name.
+// Flag makes an error of the call about the named flag.
 func Flag(name string, err error) error { return Usage(errors.WithMessage(err, "-"+name)) }
 
-// ByFlag turns the error of a setting with a bad value, a *layers.SettingError, into one of the flag of that name that
-// is marked by Usage. It keeps all others.
+// ByFlag turns a *layers.SettingError, the error of a setting with a bad value, into an error of
+// the call about the flag of the same name. It returns other errors unchanged.
 func ByFlag(err error) error {
 	var bad *layers.SettingError
 	if errors.As(err, &bad) {

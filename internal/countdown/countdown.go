@@ -1,5 +1,6 @@
-// Package countdown has a context for tests that ends when it has been asked for its error so many times: an interrupt at each
-// moment at which a program looks for one.
+// Package countdown has a context for tests that ends after its error has been asked for a given
+// number of times: tests use it to interrupt a program at each moment at which it checks its
+// context.
 package countdown
 
 import "context"
@@ -7,13 +8,13 @@ import "context"
 // Context ends when Err has been called Left times.
 type Context struct {
 	context.Context
-	Left int // goes on below 0
+	Left int // keeps counting below 0
 }
 
-// New returns a context that ends after so many calls.
+// New returns a context that ends after left calls of Err.
 func New(left int) *Context { return &Context{context.Background(), left} }
 
-// Err returns nil, and context.Canceled when the count is used up.
+// Err returns nil until the count is used up, then context.Canceled.
 func (c *Context) Err() error {
 	if c.Left--; c.Left < 0 {
 		return context.Canceled

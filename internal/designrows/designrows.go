@@ -1,5 +1,6 @@
-// Package designrows reads testdata/designs, one file for each design of a stream: the models of it that
-// tests go over, and the numbers that they expect. testdata/designs/README.md says what its sections mean.
+// Package designrows reads testdata/designs, which has one file for each design of a stream: the
+// models of it that tests use, and the numbers that they expect. testdata/designs/README.md
+// explains the sections.
 package designrows
 
 import (
@@ -16,7 +17,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// Folder is where the files lie, as a test of any package finds it.
+// Folder returns the path of the files, as seen from any package's tests.
 func Folder(t testing.TB) string {
 	for dir := "."; ; dir = filepath.Join("..", dir) {
 		path := filepath.Join(dir, "testdata", "designs")
@@ -29,8 +30,8 @@ func Folder(t testing.TB) string {
 	}
 }
 
-// Read returns a section of every design's file, by the design's name. A key that S does not have
-// fails the test, and so does a design of the zoo without a file.
+// Read returns a section of every design's file, by the design's name. The test fails if a file has
+// a key that S lacks, or if a design of the zoo has no file.
 func Read[S any](t testing.TB, section string) map[string]S {
 	all := map[string]S{}
 	for _, name := range models.Standard().StreamNames() {
@@ -48,12 +49,12 @@ func Read[S any](t testing.TB, section string) map[string]S {
 	return all
 }
 
-// Model is what a model of a design changes of another model, by the keys of a run config's section
-// model; the kind of its stream is the design's name.
+// Model lists what a model of a design changes in another model, by the keys of the section model
+// of a run config. The kind of its stream is the design's name.
 type Model map[string]any
 
-// On returns the base on a stream of the design, with the changes. A stream that says nothing of a
-// setting that the base's stream has, such as its width, has the base's.
+// On returns the base with the changes and a stream of the design. The stream keeps the settings of
+// the base's stream, such as its width, unless it sets them itself.
 func (m Model) On(t testing.TB, design string, base models.Config) models.Config {
 	zoo, settings := models.Standard(), map[string]any{"kind": design}
 	given, _ := m["stream"].(map[string]any)

@@ -1,7 +1,8 @@
-// Package longtest says which tests run: go test ./... runs a choice in a few minutes, and with RESIDUA_LONG_TESTS=1 in the
-// environment what takes longer runs, too: many points of failure, every combination of options, large sizes. CI runs
-// both. With RESIDUA_LONG_TESTS=all every point of failure and every entry of a gradient is tried (make test-long). With -short the
-// choice is smaller still, and nothing long runs.
+// Package longtest decides which tests run. go test ./... runs a selection that takes a few
+// minutes. With RESIDUA_LONG_TESTS=1 in the environment, longer tests run as well: many points of
+// failure, every combination of options, large sizes; CI runs both. With RESIDUA_LONG_TESTS=all,
+// every point of failure and every entry of a gradient is tested (make test-long). With -short the
+// selection is smaller still, and no long tests run.
 package longtest
 
 import (
@@ -9,16 +10,17 @@ import (
 	"testing"
 )
 
-// Variable is the environment variable that asks for long tests, with the value 1, or All.
+// Variable is the environment variable that enables long tests, with the value 1 or All.
 const Variable = "RESIDUA_LONG_TESTS"
 
-// All is Variable's value that asks for everything.
+// All is the value of Variable that enables everything.
 const All = "all"
 
-// Enabled reports whether long tests were asked for, and not -short. A test calls it, or a benchmark: flags are parsed then.
+// Enabled reports whether long tests are enabled and -short is not set. Call it from a test or a
+// benchmark: before, the flags are not parsed.
 func Enabled() bool { return (os.Getenv(Variable) == "1" || Exhaustive()) && !testing.Short() }
 
-// Exhaustive reports whether everything was asked for, and not -short.
+// Exhaustive reports whether everything is enabled and -short is not set.
 func Exhaustive() bool { return os.Getenv(Variable) == All && !testing.Short() }
 
 // Skip skips a test unless long tests are Enabled.

@@ -1,5 +1,5 @@
-// Package matmul multiplies float64 matrices, several times as fast as gonum's BLAS where the
-// processor has AVX2.
+// Package matmul multiplies float64 matrices, several times as fast as gonum's BLAS on processors
+// with AVX2.
 package matmul
 
 import (
@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Sizes of a tile of C, and of the blocks that products are cut into: a panel of B, blockK x
+// Sizes of a tile of C, and of the blocks into which products are divided: a panel of B, blockK x
 // tileColumns, is read from the first-level cache, a block of A from the second.
 const (
 	tileRows    = 4
@@ -19,14 +19,14 @@ const (
 	blockN      = 1536
 )
 
-// Bounds between the ways to divide work.
+// Thresholds between the ways to divide the work.
 const (
-	worthPacking  = 1 << 14 // multiplications, below which gonum's product is as fast
-	worthDividing = 1 << 19 // multiplications that pay for another goroutine
+	worthPacking  = 1 << 14 // fewer multiplications are as fast by gonum's product
+	worthDividing = 1 << 19 // multiplications for which another goroutine pays off
 )
 
-// Mul returns a b. Its entries depend neither on the number of cores nor on how the operands lie
-// in memory. Like mat.Dense.Mul it panics on sizes that do not match.
+// Mul returns a b. The result depends neither on the number of cores nor on the operands' layout in
+// memory. Like mat.Dense.Mul it panics if the sizes do not match.
 func Mul(a, b mat.Matrix) *mat.Dense {
 	m, k := a.Dims()
 	rows, n := b.Dims()
@@ -64,7 +64,7 @@ func (o operand) from(row, column int) operand {
 	return operand{o.data[row*o.row+column*o.by:], o.row, o.by}
 }
 
-// product is C [m, n] += A [m, k] B [k, n].
+// product computes C [m, n] += A [m, k] B [k, n].
 type product struct {
 	a, b    operand
 	c       []float64
@@ -72,7 +72,7 @@ type product struct {
 	m, n, k int
 }
 
-// part is the product of rows [i, i+m) and columns [j, j+n) of C.
+// part returns the product of rows [i, i+m) and columns [j, j+n) of C.
 func (p product) part(i, j, m, n int) product {
 	p.a, p.b, p.c = p.a.from(i, 0), p.b.from(0, j), p.c[i*p.stride+j:]
 	p.m, p.n = m, n
@@ -97,7 +97,7 @@ func (p product) divide() {
 	work.Wait()
 }
 
-// shareOf is total/parts, rounded up to whole steps.
+// shareOf returns total/parts, rounded up to a multiple of step.
 func shareOf(total, parts, step int) int {
 	each := (total + parts - 1) / parts
 	return (each + step - 1) / step * step
@@ -122,8 +122,8 @@ func (p product) run() {
 	}
 }
 
-// pack copies the columns of o [k, n] into panels [k, width] one after another; the last one is
-// filled up with zeros.
+// pack copies the columns of o [k, n] into panels [k, width], one after another, and fills the last
+// panel up with zeros.
 func pack(to []float64, o operand, k, n, width int) {
 	for j := 0; j < n; j += width {
 		panel, columns := to[j*k:(j+width)*k], min(width, n-j)
@@ -165,7 +165,7 @@ func (x *block) run() {
 	}
 }
 
-// edge computes a tile that lies partly outside of C.
+// edge computes a tile that lies partly outside C.
 func (x *block) edge(a, b *float64, i, j int) {
 	var whole [tileRows * tileColumns]float64
 	tile(x.k, a, b, &whole[0], tileColumns)

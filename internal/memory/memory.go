@@ -1,4 +1,4 @@
-// Package memory tells how much of the machine's memory can be taken.
+// Package memory tells how much of the machine's memory is available.
 package memory
 
 import (
@@ -8,9 +8,8 @@ import (
 	"github.com/shirou/gopsutil/v4/mem"
 )
 
-// Available returns how many bytes of the machine's memory can still be taken, swap
-// included and no more than the process's control group may have; math.MaxInt where the
-// system does not tell.
+// Available returns how many bytes of memory can still be allocated, including swap and limited by
+// the process's control group. It returns math.MaxInt if the system does not tell.
 func Available() int {
 	available := uint64(math.MaxInt)
 	if m, err := mem.VirtualMemory(); err == nil {

@@ -4,5 +4,5 @@ package memory
 
 import "unsafe"
 
-// LargePages does nothing: it is a hint.
+// LargePages does nothing on this system.
 func LargePages(unsafe.Pointer, int) {}

@@ -10,7 +10,8 @@ import (
 	"github.com/pkg/errors"
 )
 
-// licences returns the files of licences by the works that are linked: modules with their versions, and Go's library.
+// licences returns the licence files of everything that is linked, by name: modules with their
+// versions, and Go's library.
 func licences() (map[string][]string, error) {
 	const work = `{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{"\t"}}{{.Dir}}{{"\t"}}{{$.Dir}}{{end}}{{end}}` +
 		`{{if eq .ImportPath "unsafe"}}Go's runtime and library{{"\t"}}{{.Root}}{{"\t"}}{{.Root}}{{end}}`
@@ -38,7 +39,8 @@ func licences() (map[string][]string, error) {
 	return found, nil
 }
 
-// look adds the files of licences in a package's folder and in those above it, up to the work's.
+// look adds the licence files in a package's folder and in the folders above it, up to the
+// module's.
 func look(found map[string][]string, work, top, folder string) error {
 	for ; len(folder) >= len(top); folder = filepath.Dir(folder) {
 		for _, name := range []string{"LICEN[CS]E*", "COPYING*", "NOTICE*", "THIRD_PARTY_LICENSES/*", "licenses/ftl.txt"} {

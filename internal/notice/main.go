@@ -1,5 +1,6 @@
-// Command notice prints NOTICE: the licences of what is linked into the programs of cmd/ and of make gpu-check, from the module
-// cache. `make notice` writes the file, `make lint` compares it.
+// Command notice prints NOTICE: the licences of everything that is linked into the programs of cmd/
+// and of make gpu-check, read from the module cache. `make notice` writes the file, `make lint`
+// compares it.
 package main
 
 import (
@@ -26,16 +27,16 @@ func main() {
 	}
 }
 
-// head is NOTICE's beginning, written by hand.
+// head is the beginning of NOTICE, written by hand.
 //
 //go:embed head.txt
 var head string
 
-// write writes the works with the SPDX identifiers of their licences, then the texts, each once.
+// write writes the names with the SPDX identifiers of their licences, then each licence text once.
 func write(out io.Writer, licences map[string][]string) error {
 	fmt.Fprintln(out, head)
 	var texts strings.Builder
-	numbers := map[string]int{} // of texts, by their words
+	numbers := map[string]int{} // numbers of the texts, by their words
 	for _, work := range slices.Sorted(maps.Keys(licences)) {
 		fmt.Fprintf(out, "%s:", work)
 		if len(licences[work]) == 0 {
@@ -59,7 +60,7 @@ func write(out io.Writer, licences map[string][]string) error {
 	return err
 }
 
-// identifiers returns the names of a text's licences, a space after each.
+// identifiers returns the identifiers of a text's licences, each followed by a space.
 func identifiers(text []byte) string {
 	var names string
 	for _, m := range licensecheck.Scan(text).Match {

@@ -1,5 +1,5 @@
-// Package regular opens files that somebody else wrote. Named pipes and devices are refused: opening one may wait for ever, reading
-// one may never end.
+// Package regular opens files that somebody else wrote. It refuses named pipes and devices, because
+// opening one may wait for ever and reading one may never end.
 package regular
 
 import (
@@ -23,7 +23,7 @@ func Open(path string) (*os.File, int64, error) {
 	return f, info.Size(), errors.WithStack(err)
 }
 
-// Check refuses what is not a regular file and says what it is.
+// Check refuses anything that is not a regular file and says what it is.
 func Check(path string, info fs.FileInfo) error {
 	got := "a special one (" + info.Mode().Type().String() + ")"
 	switch mode := info.Mode(); {
@@ -39,10 +39,11 @@ func Check(path string, info fs.FileInfo) error {
 	return errors.Errorf("%s: want a regular file, got %s: save what it gives in a file and name that", path, got)
 }
 
-// ErrTooLarge is in the chain of Read's error about a file of more bytes than the limit.
+// ErrTooLarge is wrapped by Read's error about a file that exceeds the limit.
 var ErrTooLarge = errors.New("is it the right file?")
 
-// Read reads a regular file of at most limit bytes; one that is far too large is not read into memory. The error names the file.
+// Read reads a regular file of at most limit bytes. It does not load a much larger file into
+// memory. The error names the file.
 func Read(path string, limit int64) ([]byte, error) {
 	f, _, err := Open(path)
 	if err != nil {

@@ -1,15 +1,16 @@
-// Package setting has the error of a setting with a bad value, for packages low and high: it imports nothing of ours.
+// Package setting holds the error for a setting with a bad value. It imports no other package of
+// this module, so that every package can use it.
 package setting
 
 import "fmt"
 
-// Error is a setting with a bad value.
+// Error reports a setting with a bad value.
 type Error struct{ Key, Problem string }
 
-// Error returns "n: want >= 1, got 0".
+// Error returns a text such as "n: want >= 1, got 0".
 func (e *Error) Error() string { return e.Key + ": " + e.Problem }
 
-// Errorf is the error of a setting, an *Error.
+// Errorf returns an *Error for a setting.
 func Errorf(key, format string, args ...any) error {
 	return &Error{Key: key, Problem: fmt.Sprintf(format, args...)}
 }

@@ -1,4 +1,4 @@
-// Package spelling finds the name that was probably meant, for "did you mean".
+// Package spelling finds the name that a misspelt word probably means, for "did you mean".
 package spelling
 
 import (
@@ -6,16 +6,15 @@ import (
 	"strings"
 )
 
-// maxNearest is the longest word, in characters, that Nearest looks at.
+// maxNearest is the length, in characters, of the longest word that Nearest considers.
 const maxNearest = 64
 
-// Nearest returns the known name that want was probably meant to be, or "" when
-// none is near. Names are near when an edit distance (insertions, deletions,
-// substitutions and swaps of neighbours, upper and lower case being the same) of
-// a third of want's length, but at least one, lies between them; or else when
-// want, of at least two characters, is how the name begins; or else when all
-// words of one occur in the other, as batch does in batch_size. Of several names
-// the nearest is returned, the earliest of those that are equally near.
+// Nearest returns the known name that want probably means, or "" if none is near. A name is near if
+// its edit distance from want (insertions, deletions, substitutions and swaps of neighbours,
+// ignoring case) is at most a third of want's length, and in any case if it is 1. Otherwise a name
+// is near if it begins with want, of at least two characters; or else if all words of one occur in
+// the other, as batch does in batch_size. Nearest returns the nearest of several names, and the
+// first of those equally near.
 func Nearest(want string, known []string) string {
 	from := []rune(strings.ToLower(want))
 	if len(from) > maxNearest {
@@ -44,7 +43,7 @@ func Nearest(want string, known []string) string {
 	return sharingWords(want, known)
 }
 
-// Hint asks whether the nearest known name was meant: "; did you mean steps?", or "" if none is near.
+// Hint returns "; did you mean steps?" for the nearest known name, or "" if none is near.
 func Hint(name string, known []string) string {
 	if near := Nearest(name, known); near != "" {
 		return "; did you mean " + near + "?"
@@ -52,13 +51,13 @@ func Hint(name string, known []string) string {
 	return ""
 }
 
-// begins tells whether a name goes on after a word of at least two characters.
+// begins tells whether a name begins with a word of at least two characters, and is longer.
 func begins(word []rune, name string) bool {
 	return len(word) >= 2 && strings.HasPrefix(strings.ToLower(name), string(word))
 }
 
-// editDistance counts the edits between two words (optimal string alignment: no
-// part is edited twice).
+// editDistance counts the edits between two words (optimal string alignment: no part is edited
+// twice).
 func editDistance(a, b []rune) int {
 	var before []int // the row of a[:i-2]
 	last := make([]int, len(b)+1)
@@ -83,8 +82,8 @@ func editDistance(a, b []rune) int {
 	return last[len(b)]
 }
 
-// sharingWords returns the longest known name whose words all occur in want, or
-// that holds all of want's words.
+// sharingWords returns the longest known name whose words all occur in want, or that contains all
+// words of want.
 func sharingWords(want string, known []string) string {
 	words := wordsOf(want)
 	best := ""
@@ -101,7 +100,7 @@ func wordsOf(name string) []string {
 	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return strings.ContainsRune("_-. ", r) })
 }
 
-// holds tells whether all of some words, at least one, are among others.
+// holds tells whether others contain all of words, which must not be empty.
 func holds(others, words []string) bool {
 	for _, word := range words {
 		if !slices.Contains(others, word) {

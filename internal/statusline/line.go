@@ -1,4 +1,4 @@
-// Package statusline draws one line again and again in its place at the end of what a terminal shows.
+// Package statusline redraws one line at the end of a terminal's output.
 package statusline
 
 import (
@@ -9,28 +9,28 @@ import (
 	"golang.org/x/term"
 )
 
-// Control sequences. After the line is drawn the cursor stands on its first character: a terminal that
-// becomes narrower may break the line in several, and still has the cursor where the first of them
-// begins, so that all are erased. A line that is drawn is cut off, not broken.
+// Control sequences. After drawing, the cursor is on the line's first character. If the terminal
+// becomes narrower and wraps the line, the cursor stays where the first part begins, so that all
+// parts are erased. While the line is drawn it is cut off, not wrapped.
 const (
-	erase   = "\r\x1b[J" // from the start of the line to the end of the screen
+	erase   = "\r\x1b[J" // erases from the start of the line to the end of the screen
 	cut     = "\x1b[?7l"
 	dontCut = "\x1b[?7h"
 )
 
-// usualColumns is the width of a terminal that does not tell.
+// usualColumns is the width assumed for a terminal that does not report one.
 const usualColumns = 80
 
-// Line is the last line of a terminal. It is for one goroutine at a time.
+// Line is the last line of a terminal. Only one goroutine may use it at a time.
 type Line struct {
 	w     io.Writer
 	shown bool
 }
 
-// New returns a line of a terminal, which shows nothing yet.
+// New returns a line of a terminal; it shows nothing yet.
 func New(w io.Writer) *Line { return &Line{w: w} }
 
-// Columns is how many characters the terminal has room for side by side.
+// Columns returns how many characters fit in a line of the terminal.
 func (l *Line) Columns() int {
 	if f, ok := l.w.(*os.File); ok {
 		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
@@ -40,10 +40,10 @@ func (l *Line) Columns() int {
 	return usualColumns
 }
 
-// Draw draws a text in the place of the last one: as much as the terminal has room for.
+// Draw replaces the line's text, cut to the terminal's width.
 func (l *Line) Draw(text string) { l.draw("", text) }
 
-// Above prints a line, which stays, above the text that is drawn again.
+// Above prints a line that stays, above the text, which is redrawn.
 func (l *Line) Above(line, text string) { l.draw(line+"\n", text) }
 
 func (l *Line) draw(above, text string) {
@@ -51,7 +51,7 @@ func (l *Line) draw(above, text string) {
 	fmt.Fprint(l.w, erase+above+cut+l.fitting(text)+"\r"+dontCut)
 }
 
-// Clear takes the line away.
+// Clear removes the line.
 func (l *Line) Clear() {
 	if l.shown {
 		fmt.Fprint(l.w, erase)
@@ -59,13 +59,13 @@ func (l *Line) Clear() {
 	l.shown = false
 }
 
-// Leave lets a text stand where the line was.
+// Leave replaces the line by a text that stays.
 func (l *Line) Leave(text string) {
 	fmt.Fprint(l.w, erase+l.fitting(text)+"\n")
 	l.shown = false
 }
 
-// fitting is the beginning of a text that the terminal has room for.
+// fitting returns as much of a text as fits in the terminal's width.
 func (l *Line) fitting(text string) string {
 	characters := []rune(text)
 	return string(characters[:min(len(characters), l.Columns())])

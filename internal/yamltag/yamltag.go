@@ -1,5 +1,5 @@
-// Package yamltag lists the fields of a struct that a config file has keys for: those with a yaml
-// tag. Package config reads and writes files by it, package models compares and copies designs.
+// Package yamltag lists the fields of a struct that have a yaml tag, which a config file can set.
+// Package config reads and writes files with it, package models compares and copies designs.
 package yamltag
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Field is a field of a struct with the key that is its yaml tag.
+// Field is a field of a struct, with its yaml tag as the key.
 type Field struct {
 	Key   string
 	Index []int // for reflect.Value.FieldByIndex
@@ -17,9 +17,9 @@ type Field struct {
 	Tag   reflect.StructTag
 }
 
-// Fields lists those of a struct in the order of their declaration, those of embedded structs
-// without a tag among them; path is the struct's name in errors. It is an error if two have the same
-// key, or a key is none.
+// Fields lists the tagged fields of a struct in the order of declaration, including those of
+// embedded structs without a tag; path is the struct's name in errors. It returns an error if two
+// fields have the same key, or if a key is invalid.
 func Fields(t reflect.Type, path string) ([]Field, error) {
 	var fields []Field
 	seen := map[string]bool{}
@@ -39,7 +39,8 @@ func Fields(t reflect.Type, path string) ([]Field, error) {
 	return fields, nil
 }
 
-// fieldsAt reads the tag of one struct field: no key, one, or an embedded struct's.
+// fieldsAt returns the fields for one struct field: none, the field itself, or those of an embedded
+// struct.
 func fieldsAt(sf reflect.StructField, path string) ([]Field, error) {
 	tag := sf.Tag.Get("yaml")
 	path += "." + sf.Name
@@ -56,7 +57,7 @@ func fieldsAt(sf reflect.StructField, path string) ([]Field, error) {
 	return []Field{{tag, sf.Index, sf.Type, sf.Tag}}, nil
 }
 
-// embedded are the fields of an embedded struct, reached from the struct around it.
+// embedded returns the fields of an embedded struct, as reached from the struct around it.
 func embedded(sf reflect.StructField, path string) ([]Field, error) {
 	inner, err := Fields(sf.Type, path)
 	for i := range inner {

@@ -1,5 +1,5 @@
-// Package clitest helps the commands' tests: it calls a command inside the test's process
-// and makes a trained model to call it with.
+// Package clitest helps to test commands: it calls them inside the test's process and trains a
+// model to call them with.
 package clitest
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// Outcome is what a call came to.
+// Outcome is what a call wrote and returned.
 type Outcome struct {
 	Code           int
 	Stdout, Stderr string
@@ -29,15 +29,15 @@ type Outcome struct {
 // Call runs a command with arguments.
 func Call(c cli.Command, args ...string) Outcome { return CallWith(context.Background(), c, args...) }
 
-// CallWith runs a command that ctx may interrupt.
+// CallWith runs a command with a context that may interrupt it.
 func CallWith(ctx context.Context, c cli.Command, args ...string) Outcome {
 	var stdout, stderr bytes.Buffer
 	code := cli.Execute(ctx, c, args, cli.Output{Stdout: &stdout, Stderr: &stderr})
 	return Outcome{code, stdout.String(), stderr.String()}
 }
 
-// Refused checks that a call was refused as wrong: exit code 2, nothing on standard
-// output, and one line of error that contains want.
+// Refused checks that a call was refused as wrong: exit code 2, nothing on standard output, and a
+// one-line error that contains want.
 func (o Outcome) Refused(t *testing.T, want string) {
 	t.Helper()
 	assert.Equal(t, cli.ExitUsage, o.Code, o.Stderr)
@@ -47,7 +47,7 @@ func (o Outcome) Refused(t *testing.T, want string) {
 	assert.True(t, strings.HasPrefix(o.Stderr, "error: "), "%q", o.Stderr)
 }
 
-// tinyYAML is a run of a second.
+// tinyYAML configures a run that takes a second.
 const tinyYAML = `
 seed: 7
 model: {stream: {kind: matrix, dk: 6, dv: 8, rank: 3}, attention: {positions: alibi}, feedforward: {kind: gelu, hidden: 24}, layers: 1, seq: 16, init: lecun}
@@ -60,13 +60,12 @@ device: {threads: 1}
 type Run struct {
 	Dir    string // the run folder
 	Step   string // its newest step folder
-	Model  string // the model file in it
+	Model  string // the model file in the step folder
 	Text   string // the file it learned from
 	Result *trainer.Result
 }
 
-// Train trains a tiny byte-level model in folders of the test's own. sets override keys
-// of its config.
+// Train trains a tiny byte-level model in temporary folders. sets override keys of its config.
 func Train(t *testing.T, sets ...string) Run {
 	t.Helper()
 	dir := t.TempDir()

@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Block is a block of code of a page in Markdown.
+// Block is a code block in a Markdown page.
 type Block struct{ Language, Text string }
 
-// Blocks returns the blocks of code of a page, in order.
+// Blocks returns the code blocks of a page, in order.
 func Blocks(t *testing.T, path string) []Block {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -25,7 +25,7 @@ func Blocks(t *testing.T, path string) []Block {
 	return blocks
 }
 
-// Words are the words of a command line; quotes around one are taken off.
+// Words splits a command line into words and removes the quotes around a word.
 func Words(line string) []string {
 	var words []string
 	for _, word := range regexp.MustCompile(`'[^']*'|\S+`).FindAllString(line, -1) {

@@ -8,18 +8,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// programVariable is set in processes of a test's own program, to the name of the command that they run.
+// programVariable holds, in the processes that Program makes, the name of the command to run.
 const programVariable = "RESIDUA_TEST_PROGRAM"
 
-// Serve runs a command in the place of the tests, in a process that Program made, and does not return there. A package's
-// TestMain calls it first, so that tests start commands in processes of their own and no program is built for them.
+// Serve runs a command instead of the tests, in a process that Program made, and exits. A package's
+// TestMain calls it first, so that tests can start commands in processes of their own without
+// building a program.
 func Serve(run func(name string, args []string) int) {
 	if name, ok := os.LookupEnv(programVariable); ok {
 		os.Exit(run(name, os.Args[1:]))
 	}
 }
 
-// Program is a call of a command by name, in a process of its own: the test's program, whose TestMain calls Serve.
+// Program prepares a call of a command in a process of its own: it runs the test's binary, whose
+// TestMain calls Serve.
 func Program(t *testing.T, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	program, err := os.Executable()

@@ -7,29 +7,29 @@ import (
 	"sync"
 )
 
-// Reflow is what a terminal shows that breaks its lines anew when it becomes narrower or wider, as
-// most do. It knows the control sequences that draw a line again.
+// Reflow simulates a terminal that wraps its lines again when its width changes, as most do. It
+// knows the control sequences that redraw a line.
 type Reflow struct {
 	mu      sync.Mutex
 	columns int
-	lines   [][]rune // as they were written, however many rows they take
-	line    int      // of the cursor
-	at      int      // of the cursor in its line
-	cuts    bool     // what does not fit into a row is cut off
-	rest    string   // the beginning of a sequence
+	lines   [][]rune // as written, regardless of how many rows they take
+	line    int      // line of the cursor
+	at      int      // column of the cursor in its line
+	cuts    bool     // what does not fit in a row is cut off
+	rest    string   // beginning of an incomplete control sequence
 }
 
-// NewReflow is an empty screen.
+// NewReflow returns an empty screen.
 func NewReflow(columns int) *Reflow { return &Reflow{columns: columns, lines: [][]rune{nil}} }
 
-// Resize gives it another width.
+// Resize changes the width.
 func (r *Reflow) Resize(columns int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.columns = columns
 }
 
-// String is the rows, from the first on.
+// String returns the rows, from the first on.
 func (r *Reflow) String() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -43,10 +43,10 @@ func (r *Reflow) String() string {
 	return strings.TrimRight(strings.Join(rows, "\n"), "\n")
 }
 
-// sequence is a control sequence, of which the last character says what it does.
+// sequence matches a control sequence; its last character says what it does.
 var sequence = regexp.MustCompile("^\x1b\\[([?0-9;]*)([A-Za-z])")
 
-// Write shows what a program writes.
+// Write draws what a program writes.
 func (r *Reflow) Write(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,7 +89,7 @@ func (r *Reflow) character(c rune) {
 	}
 }
 
-// obey does what a control sequence says.
+// obey carries out a control sequence.
 func (r *Reflow) obey(parameters, command string) {
 	row := r.at / r.columns * r.columns
 	switch line := r.lines[r.line]; command {

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// AssertSame compares two texts line by line and word by word, numbers up to the rounding of their last digit or a thousandth: no two
-// processors' are the same.
+// AssertSame compares two texts line by line and word by word. Numbers may differ by a rounding of
+// their last digit or by a thousandth, because processors differ.
 func AssertSame(t testing.TB, want, got string) {
 	t.Helper()
 	wants, gots := strings.Split(strings.TrimSpace(want), "\n"), strings.Split(strings.TrimSpace(got), "\n")

@@ -16,18 +16,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// terminalTimeout bounds every wait for a program on a terminal.
+// terminalTimeout limits every wait for a program on a terminal.
 const terminalTimeout = 2 * time.Minute
 
-// Terminal is a program that runs on a pseudo-terminal, as a person starts it, and what the
-// terminal's screen shows.
+// Terminal runs a program on a pseudo-terminal, as a person would, and keeps what the screen shows.
 type Terminal struct {
 	t      *testing.T
 	cmd    *exec.Cmd
 	tty    *os.File
 	screen vt10x.Terminal
 	reflow *Reflow
-	ended  chan struct{} // closed when the program has ended and all it wrote is on the screen
+	ended  chan struct{} // closed when the program has ended and all its output is on the screen
 
 	mu  sync.Mutex
 	raw bytes.Buffer
@@ -51,7 +50,7 @@ func StartTerminal(t *testing.T, cmd *exec.Cmd, columns, rows int) *Terminal {
 	return s
 }
 
-// copy draws on the screen what the program writes, until it ends.
+// copy draws the program's output on the screen until the program ends.
 func (s *Terminal) copy() {
 	defer close(s.ended)
 	buffer := make([]byte, 4096)
@@ -78,7 +77,8 @@ func (s *Terminal) Screen() string {
 	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
 }
 
-// Reflowed returns what a terminal shows that breaks its lines anew when it is resized; Screen's cuts them off.
+// Reflowed returns the screen of a terminal that wraps its lines again when it is resized; Screen's
+// terminal cuts them off.
 func (s *Terminal) Reflowed() string { return s.reflow.String() }
 
 // Raw returns every byte that the program has written, control sequences included.
@@ -103,7 +103,7 @@ func (s *Terminal) Type(keys string) {
 	require.NoError(s.t, err)
 }
 
-// Await waits until the screen is as wanted and returns it.
+// Await waits until wanted accepts the screen and returns it.
 func (s *Terminal) Await(what string, wanted func(screen string) bool) string {
 	s.t.Helper()
 	for deadline := time.Now().Add(terminalTimeout); ; time.Sleep(5 * time.Millisecond) {
