@@ -6,21 +6,20 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Batcher draws training batches: windows of seq + 1 tokens at offsets that
-// are uniform over the stream, with replacement. A window may begin inside a
-// document and run into the next.
+// Batcher draws training batches: windows of seq + 1 tokens that begin at offsets drawn uniformly
+// over the stream, with replacement. A window may begin inside a document and extend into the next.
 //
-// The offset of a row is a hash of (seed, step, row), so the step counter is
-// all the state there is: Seek(Position()) of another Batcher over the same
-// tokens continues exactly here. A Batcher serves one goroutine.
+// The offset of a row is a hash of (seed, step, row), so the step counter is the only state:
+// another Batcher over the same tokens continues from here after Seek(Position()). A Batcher must
+// be used from one goroutine.
 type Batcher struct {
 	tokens     Tokens
 	batch, seq int
 	seed, step uint64
 }
 
-// NewBatcher returns a Batcher at step 0. It wants batch and seq of at least 1
-// and at least seq + 1 tokens (Corpus.Check asks for a whole batch).
+// NewBatcher returns a Batcher at step 0. batch and seq must be at least 1, and there must be at
+// least seq + 1 tokens (Corpus.Check requires a whole batch).
 func NewBatcher(tokens Tokens, batch, seq int, seed uint64) (*Batcher, error) {
 	if err := checkWindowShape(tokens, batch, seq); err != nil {
 		return nil, errors.Wrap(err, "data: batcher")
@@ -28,9 +27,9 @@ func NewBatcher(tokens Tokens, batch, seq int, seed uint64) (*Batcher, error) {
 	return &Batcher{tokens: tokens, batch: batch, seq: seq, seed: seed}, nil
 }
 
-// Next fills inputs and targets, both [batch, seq] row-major, with the next
-// batch: targets[b, i] is the token after inputs[b, i]. It allocates nothing.
-// Slices of another length are an error, and the position stays.
+// Next fills inputs and targets, both [batch, seq] row-major, with the next batch: targets[b, i] is
+// the token after inputs[b, i]. It does not allocate. If a slice has another length, Next returns
+// an error and the position does not change.
 func (b *Batcher) Next(inputs, targets []int32) error {
 	if err := checkBatchLength(inputs, targets, b.batch, b.seq); err != nil {
 		return errors.Wrap(err, "data: batcher")
@@ -45,7 +44,7 @@ func (b *Batcher) Next(inputs, targets []int32) error {
 	return nil
 }
 
-// Position is the number of batches drawn so far.
+// Position returns the number of batches drawn so far.
 func (b *Batcher) Position() uint64 { return b.step }
 
 // Seek makes the next batch the one at that position.

@@ -10,21 +10,20 @@ import (
 
 const (
 	pieceSlots     = 1 << 17 // slots of the piece cache, a power of two
-	maxCachedPiece = 48      // bytes; longer pieces are encoded anew each time
+	maxCachedPiece = 48      // bytes; longer pieces are encoded every time
 )
 
-// bpeTokenizer is a byte-level BPE (Radford et al. 2019, section 2.2). A text
-// is cut into pieces and each piece is merged on its own (merges.append). Ids of
-// short pieces are kept in a direct-mapped cache; a slot is replaced whole, so
-// goroutines share the cache without locks, and what it holds never changes the
-// result.
+// bpeTokenizer is a byte-level BPE (Radford et al. 2019, section 2.2). It splits a text into pieces
+// and merges each piece independently (merges.append). It keeps the ids of short pieces in a
+// direct-mapped cache. A slot is replaced as a whole, so goroutines share the cache without locks,
+// and its content never changes the result.
 type bpeTokenizer struct {
 	name      string
 	words     []string // [id] -> bytes of the token
 	bos       int32
 	merges    merges
-	normalize func(text string) string // nil: not at all
-	cutters   []cutter                 // each cuts what the one before it has cut
+	normalize func(text string) string // nil: no normalization
+	cutters   []cutter                 // each splits what the one before it has split
 	seed      maphash.Seed
 	cache     []atomic.Pointer[cachedPiece] // [pieceSlots]
 }
@@ -34,8 +33,7 @@ type cachedPiece struct {
 	ids   []int32
 }
 
-// cutter returns where the piece of a text that starts at start ends; start is
-// below len(text).
+// cutter returns where the piece that starts at start ends; start is less than len(text).
 type cutter func(text string, start int) int
 
 // newBPE completes a tokenizer.
@@ -55,7 +53,7 @@ func (t *bpeTokenizer) Encode(dst []int32, text string) []int32 {
 	return t.encode(dst, text, t.cutters)
 }
 
-// encode appends the ids of a text that is still to be cut by some cutters.
+// encode appends the ids of a text that the given cutters still have to split.
 func (t *bpeTokenizer) encode(dst []int32, text string, cutters []cutter) []int32 {
 	if len(cutters) == 0 {
 		return t.encodePiece(dst, text)

@@ -16,13 +16,12 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Stream is documents in order, joined: each is BOS and the ids of its text.
-// A stream cut off the end of another (Options.Split tail) may begin inside a
-// document.
+// Stream is a sequence of documents, each of them BOS and the ids of its text. A stream cut from
+// the end of another (Options.Split tail) may begin inside a document.
 type Stream struct {
 	Tokens    Tokens
 	Documents int   // documents that begin in the stream
-	TextBytes int64 // bytes of the text the tokens stand for, BOS left out
+	TextBytes int64 // bytes of the tokens' text, without BOS
 }
 
 // Corpus is a corpus in memory.
@@ -30,22 +29,20 @@ type Corpus struct {
 	Tokenizer   Tokenizer
 	Train, Val  Stream
 	Fingerprint string   // sha256, in hex, of the tokenizer's name and both streams
-	Notes       []string // what was done that the options do not say, a line each: to be shown
+	Notes       []string // what was done that the options do not say, one line each, to show to the user
 
 	split   splitRule
 	options Options
-	whole   Tokens // where the tail of one document was held out: all of it
-	sniffed bool   // has files that were taken for text by their content
+	whole   Tokens // all tokens, if the end of a single document was held out
+	sniffed bool   // some files were taken for text because of their content
 }
 
-// Load reads a corpus. Documents are ordered by the names of their files and,
-// inside a file, as they stand there; Options.Split parts them into the two
-// streams. Memory: 2 bytes a token (4 with a
-// vocabulary beyond 65,536), and as much again while it loads.
+// Load reads a corpus. Documents are ordered by the names of their files and, inside a file, by
+// their position; Options.Split divides them into the two streams. In memory they take 2 bytes a
+// token (4 if the vocabulary exceeds 65,536), and twice as much during loading.
 //
-// Errors name the file, and the line if there is one. A corpus without any
-// text is an error; whether a corpus is large enough is for Check and
-// CheckValidation to say.
+// Errors name the file, and the line if there is one. A corpus without any text is an error; Check
+// and CheckValidation tell whether a corpus is large enough.
 func Load(ctx context.Context, o Options) (*Corpus, error) {
 	split, err := parseSplit(o.Split)
 	if err != nil {
@@ -109,8 +106,8 @@ func newStream(t Tokenizer, tokens Tokens) Stream {
 	return Stream{Tokens: tokens, Documents: tokens.count(t.BOS()), TextBytes: TextBytes(t, tokens)}
 }
 
-// Check returns an error if the training stream is shorter than one batch and
-// its targets: batch * seq + 1 tokens.
+// Check returns an error if the training stream is shorter than one batch with its targets: batch *
+// seq + 1 tokens.
 func (c *Corpus) Check(batch, seq int) error {
 	need := batch*seq + 1
 	if have := c.Train.Tokens.Len(); have < need {
@@ -120,8 +117,8 @@ func (c *Corpus) Check(batch, seq int) error {
 	return nil
 }
 
-// CheckValidation returns an error if the validation stream has no window to
-// evaluate on: seq + 1 tokens. Only a run that evaluates needs one.
+// CheckValidation returns an error if the validation stream is shorter than one window with its
+// targets: seq + 1 tokens. Only a run that evaluates needs a window.
 func (c *Corpus) CheckValidation(seq int) error {
 	need, have := seq+1, c.Val.Tokens.Len()
 	if have >= need {

@@ -1,8 +1,8 @@
 package data
 
 // EncodePrompt returns the ids of a prompt as a model reads it: BOS, with which documents begin in
-// training, and the text's tokens; with bos false the tokens alone, as of text from the middle of
-// a document. Everything that reads a prompt's text reads it by this rule; nil is true.
+// training, followed by the text's tokens. With bos false it returns the tokens alone, as for text
+// from the middle of a document; nil means true. Every prompt in this module is read by this rule.
 func EncodePrompt(t Tokenizer, text string, bos *bool) []int32 {
 	var ids []int32
 	if ReadsBOS(bos) {
@@ -11,5 +11,5 @@ func EncodePrompt(t Tokenizer, text string, bos *bool) []int32 {
 	return t.Encode(ids, text)
 }
 
-// ReadsBOS tells whether the setting bos of a prompt, which EncodePrompt takes, wants BOS.
+// ReadsBOS tells whether EncodePrompt adds BOS for this value of bos.
 func ReadsBOS(bos *bool) bool { return bos == nil || *bos }

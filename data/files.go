@@ -9,20 +9,20 @@ import (
 	"github.com/pkg/errors"
 )
 
-// fileSource is text in files: see Options.Paths.
+// fileSource reads text from files; see Options.Paths.
 type fileSource struct {
 	paths       []string
-	field       string // of .jsonl lines
-	byExtension bool   // files without an extension are no text
+	field       string // text field of .jsonl lines
+	byExtension bool   // files without an extension are not text
 	memory      int    // as Options.Memory
 
-	sniffed bool     // some were read; set by files
-	skipped []string // names of files in folders that are no text; set by files
+	sniffed bool     // some files were recognised by their content; set by files
+	skipped []string // names of files in folders that are not text; set by files
 }
 
-// TextExtensions lists the extensions of the files that are read in a folder; a
-// file without any is read if its start is text. A file that is named itself,
-// or by a glob, may have any.
+// TextExtensions lists the extensions of the files that are read in a folder. A file without an
+// extension is read if it begins with text. A file that is named directly, or by a glob, may have
+// any extension.
 func TextExtensions() []string {
 	return strings.Fields(`
 		.txt .text .md .rst .tex .html .htm .xml .csv .tsv .json .jsonl .yaml .yml .toml
@@ -62,8 +62,7 @@ func (s *fileSource) folder(ctx context.Context, folder string) ([]File, error) 
 	return files, nil
 }
 
-// textExtension returns a name's extension in lower case, that of the
-// compression left out.
+// textExtension returns a name's extension in lower case, ignoring that of a compression.
 func textExtension(name string) string {
 	name = strings.ToLower(name)
 	return path.Ext(strings.TrimSuffix(name, compression(name)))

@@ -235,7 +235,7 @@ func TestFileErrors(t *testing.T) {
 	assert.Contains(t, loadError(t, filesIn(filepath.Join(root, "gz.txt"), filepath.Join(root, "missing"))), "data.path entry 2: ")
 }
 
-// Of several bad files, the error is that of the first by name, always.
+// Of several bad files, the error always concerns the first by name.
 func TestFirstErrorIsReported(t *testing.T) {
 	files := map[string]string{}
 	for _, name := range []string{"m", "n", "o", "p", "q", "r"} {

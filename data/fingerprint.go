@@ -6,9 +6,9 @@ import (
 	"encoding/hex"
 )
 
-// fingerprint is the sha256, in hex, of the tokenizer's name, a zero byte, and
-// each stream: its length as a little-endian uint64, then its tokens as
-// little-endian uint16, or uint32 where the vocabulary is beyond 65,536.
+// fingerprint returns the sha256, in hex, of the tokenizer's name, a zero byte, and each stream:
+// its length as a little-endian uint64, then its tokens as little-endian uint16, or uint32 if the
+// vocabulary exceeds 65,536.
 func fingerprint(t Tokenizer, streams ...Tokens) string {
 	h := sha256.New()
 	h.Write(append([]byte(t.Name()), 0))

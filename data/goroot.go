@@ -12,12 +12,12 @@ import (
 	"github.com/pkg/errors"
 )
 
-// gorootFileLimit is the size in bytes from which a file is left out: such
-// files are generated tables.
+// gorootFileLimit is the size in bytes from which files are left out, because such files are
+// generated tables.
 const gorootFileLimit = 200_000
 
-// gorootSource is the Go standard library's own source text. Files are taken
-// as they are, without the checks that a user's files get.
+// gorootSource reads the Go standard library's source text. It does not check the files as a user's
+// are checked.
 type gorootSource struct {
 	paths []string // at most one: the root of a Go installation
 }
@@ -47,9 +47,9 @@ func (gorootSource) Read(_ context.Context, f File, enc *Encoder, emit func(Docu
 	return emit(enc.Document(f.Name, string(text)))
 }
 
-// findGoroot returns the root of a Go installation that has its sources: the
-// path given, else $GOROOT, else what `go env GOROOT` prints. runtime.GOROOT
-// is of no use here: it is empty in a program built with -trimpath.
+// findGoroot returns the root of a Go installation that has its sources: the given path, or
+// $GOROOT, or what `go env GOROOT` prints. It does not use runtime.GOROOT, which is empty in a
+// program built with -trimpath.
 func findGoroot(ctx context.Context, paths []string) (string, error) {
 	if len(paths) > 1 {
 		return "", errors.Errorf("data.source goroot: want at most one path, the root of a Go installation, got %d: %s; set data.source: files to read text",

@@ -8,10 +8,10 @@ import (
 	"github.com/pkg/errors"
 )
 
-// IDs are token ids, written as in 1,2,3; spaces and line breaks may stand in the place of commas.
+// IDs are token ids, written like 1,2,3; spaces and line breaks may replace the commas.
 type IDs []int32
 
-// UnmarshalText reads them, at least one.
+// UnmarshalText parses at least one id.
 func (ids *IDs) UnmarshalText(text []byte) error {
 	read, err := ParseIDs(string(text), math.MaxInt32)
 	if err == nil && len(read) == 0 {
@@ -23,8 +23,8 @@ func (ids *IDs) UnmarshalText(text []byte) error {
 	return err
 }
 
-// ParseIDs reads token ids, such as "1,2,3", each below the model's vocabulary.
-// Spaces and line breaks may stand in the place of commas, too.
+// ParseIDs parses token ids such as "1,2,3", each less than vocab. Spaces and line breaks may
+// replace the commas.
 func ParseIDs(list string, vocab int) ([]int32, error) {
 	var ids []int32
 	for _, word := range words(list) {
@@ -40,7 +40,7 @@ func ParseIDs(list string, vocab int) ([]int32, error) {
 	return ids, nil
 }
 
-// CheckIDs returns an error that names the first id that a vocabulary does not have.
+// CheckIDs returns an error that names the first id outside a vocabulary.
 func CheckIDs(ids []int32, vocab int) error {
 	for i, id := range ids {
 		if id < 0 || int(id) >= vocab {
@@ -50,7 +50,7 @@ func CheckIDs(ids []int32, vocab int) error {
 	return nil
 }
 
-// words are what commas or white space part; nothing between two commas is a word, too.
+// words splits a list at commas and white space; nothing between two commas gives an empty word.
 func words(list string) []string {
 	if strings.TrimSpace(list) == "" {
 		return nil
@@ -66,7 +66,7 @@ func words(list string) []string {
 	return words
 }
 
-// FormatIDs writes token ids as ParseIDs reads them.
+// FormatIDs formats token ids so that ParseIDs can read them.
 func FormatIDs(ids []int32) string {
 	words := make([]string, len(ids))
 	for i, id := range ids {

@@ -19,8 +19,8 @@ const (
 	jsonlMaxLine = 1 << 30 // bytes of the longest line accepted
 )
 
-// readJSONL emits a document for each line of a file of JSON objects: the text
-// of one field. Blank lines are passed over, as are empty texts.
+// readJSONL emits a document for each line of a file of JSON objects: the text of one field. It
+// skips blank lines and empty texts.
 func readJSONL(ctx context.Context, f File, field string, memory int, enc *Encoder, emit func(Document) error) error {
 	return eachLine(ctx, f.Disk, memory, func(number int, line []byte) error {
 		text, err := jsonText(line, field)
@@ -31,9 +31,9 @@ func readJSONL(ctx context.Context, f File, field string, memory int, enc *Encod
 	})
 }
 
-// EachLine reads a text file line by line, decompressed if its name ends in .gz
-// or .zst; blank lines are passed over. number counts all lines from 1, line is
-// good until use returns. An error of the file or of use names the file and the line.
+// EachLine reads a text file line by line, decompressed if its name ends in .gz or .zst, and skips
+// blank lines. number counts all lines from 1; line is valid until use returns. An error of the
+// file or of use names the file and the line.
 func EachLine(ctx context.Context, path string, use func(number int, line []byte) error) error {
 	return eachLine(ctx, path, 0, use)
 }
@@ -56,15 +56,14 @@ func eachLine(ctx context.Context, path string, memory int, use func(number int,
 	})
 }
 
-// lineReader cuts text into lines. A line costs time in proportion to its
-// length, in however small pieces it arrives.
+// lineReader splits text into lines. The time for a line is proportional to its length, however
+// small the pieces in which it arrives.
 type lineReader struct {
 	in   *bufio.Reader
 	line []byte // scratch
 }
 
-// next returns the next line, which is good until the next call; io.EOF after
-// the last one.
+// next returns the next line, which is valid until the next call, or io.EOF after the last line.
 func (l *lineReader) next() ([]byte, error) {
 	l.line = l.line[:0]
 	for {
@@ -94,7 +93,7 @@ func jsonText(line []byte, field string) (string, error) {
 		return "", errors.Errorf("want the text in field %q, got an object with the fields [%s]: name it in data.text_field, or with eval -text-field",
 			field, strings.Join(have, ", "))
 	}
-	// A pointer, to tell null from "".
+	// A pointer, to distinguish null from "".
 	var text *string
 	if err := json.Unmarshal(value, &text); err != nil || text == nil {
 		return "", errors.Errorf("field %q: want a string, got %.40s", field, value)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// holdOutTail makes the end of the only document the validation stream: a split
-// by hash has nothing to choose from.
+// holdOutTail makes the end of the only document the validation stream, because a split by hash
+// needs several documents.
 func (c *Corpus) holdOutTail(document Tokens) {
 	c.whole = document
 	c.split.kind = splitTail
@@ -15,9 +15,9 @@ func (c *Corpus) holdOutTail(document Tokens) {
 	c.Notes = append(c.Notes, fmt.Sprintf("data.split: the corpus is one document: its last 1/%d is the validation split", c.split.parts))
 }
 
-// Whole gives the end of an only document, which Load held out for validation
-// by itself, back to the training stream, for a corpus that is too short for
-// both. Any other corpus is returned as it is.
+// Whole returns the corpus with the end of its only document, which Load has held out for
+// validation, back in the training stream; it is for a corpus too short for both. It returns any
+// other corpus unchanged.
 func (c *Corpus) Whole() *Corpus {
 	if c.whole.Len() == 0 {
 		return c
@@ -26,14 +26,14 @@ func (c *Corpus) Whole() *Corpus {
 	w.split = splitRule{kind: splitHash, parts: c.split.parts}
 	w.setStreams(c.whole, Tokens{})
 	w.Notes = append(w.Notes, fmt.Sprintf("data.split: the corpus is one document, too short to hold out 1/%d of it: there is no validation split", c.split.parts))
-	w.Notes = append(w.Notes, c.Notes[1:]...) // the first is that of holdOutTail
+	w.Notes = append(w.Notes, c.Notes[1:]...) // without holdOutTail's note, the first
 	return w
 }
 
-// Matching returns the corpus of that fingerprint, by which a run that is gone
-// on with knows its text again: c itself, or the same files as they were read
-// before there were tails of only documents and before files without an
-// extension were read in folders. It is nil if neither has the fingerprint.
+// Matching returns the corpus with a fingerprint, by which a resumed run recognises its text:
+// either c itself, or the same files as earlier versions read them, without holding out the end of
+// a single document and without files that have no extension. It returns nil if neither has the
+// fingerprint.
 func (c *Corpus) Matching(ctx context.Context, fingerprint string) (*Corpus, error) {
 	if c.Fingerprint == fingerprint {
 		return c, nil
@@ -51,7 +51,7 @@ func (c *Corpus) Matching(ctx context.Context, fingerprint string) (*Corpus, err
 		return nil, err
 	}
 	if err != nil || former.Fingerprint != fingerprint {
-		return nil, nil // the files as they were could not be read then, either
+		return nil, nil // nor could the files be read in that way then
 	}
 	return former, nil
 }

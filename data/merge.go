@@ -2,17 +2,16 @@ package data
 
 import "math"
 
-// merges says which pairs of tokens a BPE merges, and in which order.
+// merges says which pairs of tokens a BPE merges, and in what order.
 type merges struct {
-	ids   map[string]int32 // of the tokens; every single byte is one
-	whole bool             // a piece that is a token becomes it, whatever the ranks
-	// ranks are those of pairs of tokens, lowest first; nil: a pair's rank is
-	// the id of its union, and every union that is a token is merged.
+	ids   map[string]int32 // ids of the tokens; every single byte is a token
+	whole bool             // a piece that is itself a token becomes that token, whatever the ranks
+	// ranks of pairs of tokens, the lowest merged first; nil: the rank of a pair is the id of its
+	// union, and every union that is a token is merged.
 	ranks map[[2]string]int32
 }
 
-// rank returns that of the pair piece[left:middle], piece[middle:end], if it is
-// one.
+// rank returns the rank of the pair piece[left:middle], piece[middle:end], if it has one.
 func (m *merges) rank(piece string, left, middle, end int32) (rank int32, ok bool) {
 	if m.ranks == nil {
 		rank, ok = m.ids[piece[left:end]]
@@ -22,16 +21,15 @@ func (m *merges) rank(piece string, left, middle, end int32) (rank int32, ok boo
 	return rank, ok
 }
 
-// append appends the BPE ids of one piece to dst (Sennrich et al. 2016,
-// algorithm 1, over bytes): the piece starts as single bytes, and the adjacent
-// pair of the lowest rank is merged, the leftmost of equal ones, until no pair
-// has a rank.
+// append appends the BPE ids of one piece to dst (Sennrich et al. 2016, algorithm 1, over bytes):
+// it starts from single bytes and merges the adjacent pair of the lowest rank, the leftmost among
+// equals, until no pair has a rank.
 //
-// Pairs wait in a heap, so a piece of n bytes costs O(n log n).
+// Pairs wait in a heap, so a piece of n bytes takes O(n log n).
 //
-// The library that embeds GPT-2's vocabulary (tiktoken-go/tokenizer v0.10.0) merges by a
-// heap, too, but only what its regular expression lets through: it loses U+007F, replaces
-// bytes that are not UTF-8, and encodes pieces at a quarter of this speed.
+// The library that embeds GPT-2's vocabulary (tiktoken-go/tokenizer v0.10.0) also merges by a heap,
+// but only what its regular expression matches: it loses U+007F, replaces bytes that are not UTF-8,
+// and encodes pieces at a quarter of this speed.
 func (m *merges) append(dst []int32, piece string) []int32 {
 	if id, ok := m.ids[piece]; ok && m.whole {
 		return append(dst, id)
@@ -43,7 +41,7 @@ func (m *merges) append(dst []int32, piece string) []int32 {
 	return dst
 }
 
-// split is what the merges of ranks below a limit leave of a piece.
+// split merges a piece by the ranks below a limit and returns the parts.
 func (m *merges) split(piece string, limit int32) partList {
 	parts := newPartList(len(piece))
 	var candidates pairHeap
@@ -60,7 +58,7 @@ func (m *merges) split(piece string, limit int32) partList {
 	for len(candidates) > 0 {
 		top := candidates.pop()
 		rank, left := int32(top>>32), int32(top&0xffffffff)
-		// Drop a pair that is no more, as one of its parts has been merged.
+		// Skip a pair that no longer exists, because one of its parts has been merged.
 		end := parts.pairEnd(left)
 		if end <= 0 {
 			continue
@@ -77,8 +75,8 @@ func (m *merges) split(piece string, limit int32) partList {
 	return parts
 }
 
-// partList is a doubly linked list of the parts of a piece of n bytes. A part
-// is known by its first byte; n stands for the end.
+// partList is a doubly linked list of the parts of a piece of n bytes. A part is identified by its
+// first byte; n stands for the end.
 type partList struct {
 	next     []int32 // [n] first byte of the part after; 0 once merged away
 	previous []int32 // [n] first byte of the part before; -1 for the first
@@ -93,8 +91,8 @@ func newPartList(n int) partList {
 	return list
 }
 
-// pairEnd returns the end of the pair of the part left and the one after it;
-// 0 if left is gone or the last.
+// pairEnd returns the end of the pair that part left forms with the next one; 0 if left is gone or
+// is the last.
 func (l partList) pairEnd(left int32) int32 {
 	right := l.next[left]
 	if right == 0 || int(right) == len(l.next) {
@@ -113,8 +111,8 @@ func (l partList) merge(left int32) {
 	}
 }
 
-// pair is a candidate: rank in the high half, first byte in the low half, so
-// that their order is that in which they are merged.
+// pair is a candidate for merging. Its high half is the rank, its low half the first byte, so pairs
+// sort in the order in which they are merged.
 type pair uint64
 
 // pairHeap is a binary min-heap.

@@ -14,9 +14,8 @@ import (
 	"github.com/residua-go/residua/internal/regular"
 )
 
-// expandPaths returns the files that the paths of a files or shards source
-// stand for, each once, ordered by name and then by entry. folder lists what
-// an entry that is a folder gives.
+// expandPaths returns the files named by the paths of a files or shards source, each once, ordered
+// by name and then by path. folder lists the files of a path that is a folder.
 func expandPaths(ctx context.Context, kind string, paths []string, folder func(context.Context, string) ([]File, error)) ([]File, error) {
 	var all []File
 	for i, entry := range paths {
@@ -26,7 +25,7 @@ func expandPaths(ctx context.Context, kind string, paths []string, folder func(c
 		}
 		all = append(all, found...)
 	}
-	seen := map[string]bool{} // files that an entry gave already
+	seen := map[string]bool{} // files that an earlier path has named
 	all = slices.DeleteFunc(all, func(f File) bool {
 		where, err := filepath.Abs(f.Disk)
 		if err != nil {
@@ -55,8 +54,8 @@ func expandPath(ctx context.Context, entry string, folder func(context.Context, 
 	return nil, err
 }
 
-// walkFiles returns the files below root, links to files included, whose
-// slash-separated path relative to root is wanted.
+// walkFiles returns the files below root, including links to files, whose slash-separated path
+// relative to root is wanted.
 func walkFiles(ctx context.Context, root string, wanted func(name string) bool) ([]File, error) {
 	// A trailing separator makes the walk enter a root that is itself a link.
 	var files []File
@@ -82,8 +81,8 @@ func walkFiles(ctx context.Context, root string, wanted func(name string) bool) 
 
 func hasWildcard(entry string) bool { return strings.ContainsAny(entry, "*?[") }
 
-// glob returns the files that match a pattern. Names that begin with a dot are
-// matched only by a part of the pattern that does so too.
+// glob returns the files that match a pattern. Names that begin with a dot are matched only by a
+// part of the pattern that also begins with one.
 func glob(ctx context.Context, pattern string) ([]File, error) {
 	parts := strings.Split(filepath.ToSlash(pattern), "/")
 	fixed := slices.IndexFunc(parts, hasWildcard)
@@ -112,11 +111,11 @@ func glob(ctx context.Context, pattern string) ([]File, error) {
 	return files, errors.Wrapf(err, "glob %s", pattern)
 }
 
-// matchParts reports whether the names of a path match the parts of a valid
-// pattern, ** standing for any number of names. It follows all ways to match at
-// once, so that its time is bounded by parts x names.
+// matchParts reports whether the names of a path match the parts of a valid pattern, in which **
+// stands for any number of names. It follows all possible matches at once, so that its time is
+// bounded by parts x names.
 func matchParts(parts, names []string) bool {
-	reached := make([]bool, len(parts)+1) // the first so many parts match the names so far
+	reached := make([]bool, len(parts)+1) // [i]: the first i parts match the names so far
 	reached[0] = true
 	for at := 0; ; at++ {
 		for p, part := range parts {
@@ -147,7 +146,7 @@ func matchName(part, name string) bool {
 		return false
 	}
 	matches, err := path.Match(part, name)
-	return err == nil && matches // glob checked every part of the pattern
+	return err == nil && matches // glob has checked every part of the pattern
 }
 
 func hidden(name string) bool { return strings.HasPrefix(name, ".") }

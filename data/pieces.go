@@ -15,14 +15,13 @@ const (
 	classSpace                   // Unicode White_Space
 )
 
-// pieceEnd returns where the piece of text that starts at start ends; start
-// is below len(text). Pieces are those of GPT-2's pattern
+// pieceEnd returns where the piece of text that starts at start ends; start is less than len(text).
+// It splits by GPT-2's pattern
 //
 //	's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 //
-// whose alternatives are tried in order: a contraction; a run of one class
-// with at most one space before it; white space up to, but without, the last
-// character before a word.
+// whose alternatives are tried in order: a contraction; a run of one class with at most one space
+// before it; white space up to, but excluding, the last character before a word.
 func pieceEnd(text string, start int) int {
 	if text[start] == '\'' {
 		if n := contraction(text[start+1:], func(a, b string) bool { return a == b }); n > 0 {
@@ -41,12 +40,12 @@ func pieceEnd(text string, start int) int {
 	return spaceEnd(text, start)
 }
 
-// contraction returns the length of the English contraction that rest, the
-// text after an apostrophe, starts with; 0 if with none.
+// contraction returns the length of the English contraction with which rest, the text after an
+// apostrophe, begins; 0 if there is none.
 func contraction(rest string, equal func(a, b string) bool) int {
 	for _, ending := range [...]string{"s", "t", "m", "d", "re", "ve", "ll"} {
 		n := 0
-		for range ending { // as many characters
+		for range ending { // one iteration a character
 			_, size := utf8.DecodeRuneInString(rest[n:])
 			n += size
 		}
@@ -57,7 +56,7 @@ func contraction(rest string, equal func(a, b string) bool) int {
 	return 0
 }
 
-// runEnd returns the end of the run of characters of that class at i.
+// runEnd returns the end of the run of characters of a class at i.
 func runEnd(text string, i int, class charClass) int {
 	for i < len(text) {
 		c, size := classAt(text, i)
@@ -69,9 +68,8 @@ func runEnd(text string, i int, class charClass) int {
 	return i
 }
 
-// spaceEnd returns the end of the white-space piece at start: the whole run at
-// the end of the text or when it is one character, else all but its last
-// character.
+// spaceEnd returns the end of the white-space piece at start: the whole run if it ends the text or
+// is one character long, otherwise all but its last character.
 func spaceEnd(text string, start int) int {
 	end := runEnd(text, start, classSpace)
 	if _, size := utf8.DecodeLastRuneInString(text[:end]); end < len(text) && end-size > start {

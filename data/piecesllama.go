@@ -6,18 +6,17 @@ import (
 	"unicode/utf8"
 )
 
-// The patterns for pieces of Llama 3 and Qwen, as their tokenizer.json has them.
+// The patterns by which Llama 3 and Qwen split text, as in their tokenizer.json.
 const (
 	llama3Pattern = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 	qwenPattern   = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 )
 
-// llamaPieces cuts by those patterns, whose alternatives are tried in order: a
-// contraction in letters of either case; letters with at most one character
-// before them that is neither letter, number nor line break; up to digits
-// numbers; other characters with at most one space before and all line breaks
-// after them; white space up to its last line break; white space up to, but
-// without, the last character before a word.
+// llamaPieces splits by those patterns, whose alternatives are tried in order: a contraction in
+// letters of either case; letters with at most one character before them that is neither letter,
+// number nor line break; at most digits numbers; other characters with at most one space before and
+// all line breaks after them; white space up to its last line break; white space up to, but
+// excluding, the last character before a word.
 func llamaPieces(digits int) cutter {
 	return func(text string, start int) int {
 		if text[start] == '\'' {
@@ -68,8 +67,8 @@ func breaksEnd(text string, i int) int {
 	return len(text) - len(strings.TrimLeft(text[i:], lineBreaks))
 }
 
-// lastBreak returns the end of the last line break in the white space at start;
-// start if there is none.
+// lastBreak returns the end of the last line break in the white space at start, or start if there
+// is none.
 func lastBreak(text string, start int) int {
 	return start + strings.LastIndexAny(text[start:runEnd(text, start, classSpace)], lineBreaks) + 1
 }
@@ -77,7 +76,7 @@ func lastBreak(text string, start int) int {
 // lineBreaks are the characters of line breaks.
 const lineBreaks = "\r\n"
 
-// digitPieces cuts numbers off, each by itself or a run of them together.
+// digitPieces splits off numbers, each digit by itself or a whole run.
 func digitPieces(each bool) cutter {
 	return func(text string, start int) int {
 		class, size := classAt(text, start)
@@ -93,9 +92,8 @@ func digitPieces(each bool) cutter {
 	}
 }
 
-// characterOfByte is GPT-2's table by which tokens are written as text: printable
-// characters of Latin-1 stand for themselves, other bytes, in order, for the
-// characters from U+0100 on.
+// characterOfByte is GPT-2's table for writing tokens as text: printable characters of Latin-1
+// stand for themselves, the other bytes, in order, are written as the characters from U+0100 on.
 func characterOfByte() (table [256]rune) {
 	next := rune(0x100)
 	for b := range table {
@@ -119,8 +117,7 @@ func byteOfCharacter() map[rune]byte {
 	return table
 }
 
-// bytesOf returns the bytes that a token stands for; false if its text has other
-// characters.
+// bytesOf returns the bytes of a token; ok is false if its text has other characters.
 func bytesOf(token string, table map[rune]byte) (string, bool) {
 	word := make([]byte, 0, utf8.RuneCountInString(token))
 	for _, r := range token {

@@ -8,15 +8,14 @@ import (
 )
 
 const (
-	filesAhead  = 8       // files a thread that may be finished but not yet visited
-	chunkTokens = 1 << 16 // tokens that a reader collects before it hands them on
+	filesAhead  = 8       // files per thread that may be finished but not yet visited
+	chunkTokens = 1 << 16 // tokens that a reader collects before it passes them on
 )
 
-// eachDocument visits every document of the source, in the order of its files,
-// from one goroutine, while threads goroutines read and encode ahead. At most
-// threads * filesAhead files are under way at a time, and of each at most about
-// two chunks are held, so the memory needed does not grow with the corpus. The
-// error returned is that of the first file, in order, that has one.
+// eachDocument visits every document of the source, in the order of its files, from one goroutine,
+// while threads goroutines read and encode ahead. At most threads * filesAhead files are in
+// progress at a time, with at most about two chunks of each in memory, so the memory needed does
+// not grow with the corpus. It returns the error of the first file, in order, that has one.
 func eachDocument(ctx context.Context, src Reader, t Tokenizer, threads int, visit func(Document) error) error {
 	files, err := src.Files(ctx)
 	if err != nil {
@@ -30,9 +29,9 @@ func eachDocument(ctx context.Context, src Reader, t Tokenizer, threads int, vis
 	readers.SetLimit(threads + 1)
 	defer func() {
 		cancel()
-		_ = readers.Wait() // each job has its own error
+		_ = readers.Wait() // each job keeps its own error
 	}()
-	jobs := make(chan *fileJob, threads*filesAhead-1) // in the order of the files; one more is visited
+	jobs := make(chan *fileJob, threads*filesAhead-1) // in the order of the files; one more file is being visited
 	readers.Go(func() error {
 		defer close(jobs)
 		for _, f := range files {
@@ -61,7 +60,7 @@ func eachDocument(ctx context.Context, src Reader, t Tokenizer, threads int, vis
 type fileJob struct {
 	file   File
 	chunks chan []Document // closed at the end of the file
-	err    error           // to be read once chunks is closed
+	err    error           // valid once chunks is closed
 }
 
 // read sends the documents of the file in chunks.

@@ -5,7 +5,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// preTokenizer is how a tokenizer.json says that text is cut into pieces.
+// preTokenizer is the part of a tokenizer.json that says how to split text into pieces.
 type preTokenizer struct {
 	step
 	Steps       []preTokenizer `json:"pretokenizers"` // of a Sequence
@@ -19,8 +19,7 @@ type preTokenizer struct {
 	Invert   bool   `json:"invert"`
 }
 
-// cutters wants a byte-level pre-tokenizer, alone or after others that cut by a
-// known rule.
+// cutters requires a byte-level pre-tokenizer, alone or after others that split by a known rule.
 func (p *preTokenizer) cutters() ([]cutter, error) {
 	if p == nil {
 		return nil, errors.New("pre_tokenizer: want ByteLevel, got none")
@@ -48,7 +47,7 @@ func (p *preTokenizer) cutters() ([]cutter, error) {
 	return cutters, nil
 }
 
-// cutter is that of one step, nil if it does not cut.
+// cutter returns the cutter of one step, nil if the step does not split.
 func (p preTokenizer) cutter() (cutter, error) {
 	switch p.Type {
 	case "ByteLevel":
@@ -76,7 +75,7 @@ func (p preTokenizer) cutter() (cutter, error) {
 	return nil, errors.Errorf("pre_tokenizer: want ByteLevel, Digits or Split, got %q: it is not built", p.Type)
 }
 
-// normalizer is how text is changed first, nil for not at all.
+// normalizer returns the function that normalizes text first, nil if there is none.
 func (s *step) normalizer() (func(string) string, error) {
 	switch {
 	case s == nil:

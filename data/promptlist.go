@@ -7,8 +7,9 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Prompts returns the prompts of a list that the file of a name holds: each line that is not empty; of a .jsonl, each
-// line's string, or its object's "prompt". Errors begin with the name and the line.
+// Prompts returns the prompts in a list, the content of the file name: each line that is not empty
+// or, if the file is a .jsonl, each line's string or its object's "prompt". Errors begin with the
+// name and the line.
 func Prompts(name, text string) ([]string, error) {
 	return EachPrompt(name, "a prompt", text, func(line string, isJSON bool) (string, error) {
 		if isJSON {
@@ -18,7 +19,8 @@ func Prompts(name, text string) ([]string, error) {
 	})
 }
 
-// EachPrompt returns what read makes of each line of a list that is not empty, as Prompts does; what says what a line is.
+// EachPrompt does the same with a function read for each line that is not empty; what describes a
+// line in errors.
 func EachPrompt[T any](name, what, text string, read func(line string, isJSON bool) (T, error)) ([]T, error) {
 	var all []T
 	for i, line := range strings.Split(text, "\n") {
@@ -38,7 +40,7 @@ func EachPrompt[T any](name, what, text string, read func(line string, isJSON bo
 	return all, nil
 }
 
-// decoded returns the prompt of a line of JSON.
+// decoded returns the prompt in a line of JSON.
 func decoded(line string) (string, error) {
 	var text string
 	if json.Unmarshal([]byte(line), &text) == nil {
@@ -51,7 +53,7 @@ func decoded(line string) (string, error) {
 	return *object.Prompt, nil
 }
 
-// shortened is the beginning of a line, for an error.
+// shortened returns the beginning of a line, for an error.
 func shortened(line string) string {
 	const most = 60
 	if runes := []rune(line); len(runes) > most {

@@ -13,8 +13,8 @@ import (
 	"github.com/residua-go/residua/internal/regular"
 )
 
-// shardIndexName is the file that lists the shards of a folder. It is written
-// last: a folder without it is unfinished.
+// shardIndexName is the name of the file that lists the shards of a folder. It is written last, so
+// that a folder without it is unfinished.
 const shardIndexName = "shards.json"
 
 // ShardIndex describes the shards in a folder.
@@ -34,12 +34,11 @@ type ShardInfo struct {
 	SHA256    string `json:"sha256"` // of the file, in hex
 }
 
-// maxIndexBytes bounds an index: about 100,000 shards.
+// maxIndexBytes limits the size of an index, to about 100,000 shards.
 const maxIndexBytes = 16 << 20
 
-// ReadShardIndex reads the index of a folder that WriteShards filled. Counts
-// that contradict each other are an error; whether the files are those that it
-// lists is seen when they are loaded.
+// ReadShardIndex reads the index of a folder that WriteShards filled. It checks the counts in the
+// index; whether the files match the index is checked when they are loaded.
 func ReadShardIndex(dir string) (ShardIndex, error) {
 	path := filepath.Join(dir, shardIndexName)
 	text, err := regular.Read(path, maxIndexBytes)
@@ -68,7 +67,7 @@ func HasShardIndex(dir string) bool {
 	return err == nil
 }
 
-// check returns an error if the index cannot be that of any shards.
+// check returns an error if no shards can have this index.
 func (x ShardIndex) check() error {
 	if len(x.Shards) == 0 {
 		return errors.New("want at least one shard, it lists none")

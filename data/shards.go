@@ -14,18 +14,18 @@ import (
 	"github.com/residua-go/residua/internal/regular"
 )
 
-// shardBlock is the number of bytes of a shard that are read at a time, whole tokens.
+// shardBlock is how many bytes of a shard are read at a time, a multiple of a token's.
 const shardBlock = 1 << 18
 
-// shardSource is documents that are tokens already: files of raw little-endian integers, of two bytes where the tokenizer has
-// at most 65,536 ids, else of four.
+// shardSource reads documents that are tokenized already: files of raw little-endian integers, of
+// two bytes if the tokenizer has at most 65,536 ids, otherwise of four.
 //
-// They are read, not mapped into memory: a file that somebody cuts short while
-// it is read is then an error, not the end of the program.
+// It reads the files instead of mapping them into memory, so that a file which somebody truncates
+// meanwhile gives an error and does not crash the program.
 type shardSource struct {
 	paths     []string
 	tokenizer Tokenizer
-	listed    map[string]ShardInfo // by file.disk: what an index says of it; set by files
+	listed    map[string]ShardInfo // by file.disk: the index's entry; set by files
 }
 
 func newShardSource(paths []string, t Tokenizer) *shardSource {
@@ -68,8 +68,8 @@ func (s *shardSource) Read(ctx context.Context, f File, _ *Encoder, emit func(Do
 	return errors.Wrapf(s.readShard(ctx, f, in, size, emit), "data.source shards: %s", f.Disk)
 }
 
-// readShard checks a shard of size bytes against what the index says of it, if
-// there is one, and emits its documents.
+// readShard checks a shard of size bytes against its entry in the index, if there is one, and emits
+// its documents.
 func (s *shardSource) readShard(ctx context.Context, f File, in io.ReadSeeker, size int64, emit func(Document) error) error {
 	width := s.width()
 	if size == 0 || size%width != 0 {
@@ -94,7 +94,7 @@ func (s *shardSource) readShard(ctx context.Context, f File, in io.ReadSeeker, s
 	return nil
 }
 
-// width is the bytes of a token.
+// width returns the bytes of a token.
 func (s *shardSource) width() int64 {
 	if isNarrow(s.tokenizer.Vocab()) {
 		return 2
@@ -102,8 +102,8 @@ func (s *shardSource) width() int64 {
 	return 4
 }
 
-// check returns an error if a shard of size bytes is not the one that the index
-// lists; otherwise the shard is to be read from its start.
+// check returns an error if a shard of size bytes differs from the entry in the index; otherwise it
+// rewinds the shard.
 func (i ShardInfo) check(shard io.ReadSeeker, size, width int64) error {
 	if size/width != i.Tokens {
 		return errors.Errorf("want %d tokens, as %s says, got %d: the file is damaged, prepare the shards anew", i.Tokens, shardIndexName, size/width)
@@ -119,15 +119,15 @@ func (i ShardInfo) check(shard io.ReadSeeker, size, width int64) error {
 	return err
 }
 
-// shardScan cuts a shard into documents: each ends before the next BOS.
+// shardScan splits a shard into documents, each of which ends before the next BOS.
 type shardScan struct {
 	ctx               context.Context
 	tokenizer         Tokenizer
 	name              string // of the shard
 	emit              func(Document) error
 	width             int     // bytes of a token
-	tokens, documents int64   // seen, emitted
-	document          []int32 // the one under way
+	tokens, documents int64   // read and emitted so far
+	document          []int32 // the current document
 }
 
 // run emits the documents of a shard.
@@ -151,7 +151,7 @@ func (s *shardScan) run(shard io.Reader) error {
 	}
 }
 
-// block takes the next tokens.
+// block scans the next tokens.
 func (s *shardScan) block(bytes []byte) error {
 	bos, vocab := s.tokenizer.BOS(), s.tokenizer.Vocab()
 	for i := 0; i+s.width <= len(bytes); i += s.width {
@@ -177,7 +177,7 @@ func (s *shardScan) block(bytes []byte) error {
 	return nil
 }
 
-// end emits the document under way, if there is one.
+// end emits the current document, if there is one.
 func (s *shardScan) end() error {
 	if len(s.document) == 0 {
 		return nil

@@ -15,17 +15,16 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 )
 
-// DefaultShardTokens is the length of a shard if none is given: 200 MB.
+// DefaultShardTokens is the default length of a shard: 200 MB.
 const DefaultShardTokens = 100_000_000
 
-// WriteShards writes the documents of a corpus, in order, to token shards in
-// dir, shard-00000.bin and so on, and returns their index. A shard holds at most
-// shardTokens tokens (0 means DefaultShardTokens), except that a longer document
-// gets one of its own; one shard at a time is in memory. Options.Split has no part
-// in it: it is applied when shards are loaded.
+// WriteShards writes the documents of a corpus, in order, to token shards in dir, shard-00000.bin
+// and so on, and returns their index. A shard holds at most shardTokens tokens (0 means
+// DefaultShardTokens), except that a longer document gets a shard of its own. One shard at a time
+// is in memory. WriteShards ignores Options.Split, which applies when shards are loaded.
 //
-// dir is created if need be and must hold no shards yet. Files appear whole or
-// not at all; after an error, dir is without those of this call.
+// dir is created if necessary and must hold no shards yet. Files appear completely or not at all;
+// after an error, those of this call are removed.
 func WriteShards(ctx context.Context, dir string, o Options, shardTokens int) (ShardIndex, error) {
 	tokenizer, src, err := open(o)
 	if err != nil {
@@ -51,11 +50,11 @@ func WriteShards(ctx context.Context, dir string, o Options, shardTokens int) (S
 	return w.index, nil
 }
 
-// shardWriter collects the documents of a shard, and writes it when it is full.
+// shardWriter collects the documents of a shard and writes it when it is full.
 type shardWriter struct {
 	dir       string
-	most      int      // tokens of a shard
-	documents []Tokens // of the shard under way
+	most      int      // largest number of tokens in a shard
+	documents []Tokens // of the current shard
 	tokens    int      // in them
 	index     ShardIndex
 }
@@ -77,7 +76,7 @@ func (w *shardWriter) start() error {
 	return err
 }
 
-// add takes the next document, which begins a shard where it does not fit into the one under way.
+// add adds a document, and starts another shard if it does not fit in the current one.
 func (w *shardWriter) add(d Document) error {
 	if len(w.documents) > 0 && w.tokens+d.Tokens.Len() > w.most {
 		if err := w.finish(); err != nil {
@@ -88,7 +87,7 @@ func (w *shardWriter) add(d Document) error {
 	return nil
 }
 
-// finish writes the shard under way.
+// finish writes the current shard.
 func (w *shardWriter) finish() error {
 	shard, sum := ShardInfo{Name: fmt.Sprintf("shard-%05d.bin", len(w.index.Shards)), Tokens: int64(w.tokens), Documents: int64(len(w.documents))}, sha256.New()
 	err := checkpoint.WriteFileAtomic(filepath.Join(w.dir, shard.Name), func(file io.Writer) error {
@@ -110,7 +109,7 @@ func (w *shardWriter) finish() error {
 	return nil
 }
 
-// failed removes what was written, because of err, and returns that.
+// failed removes what was written because of err, and returns err.
 func (w *shardWriter) failed(err error) error {
 	for _, shard := range w.index.Shards {
 		if left := os.Remove(filepath.Join(w.dir, shard.Name)); left != nil {

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	sniffBytes = 1 << 16 // bytes at the start of a file that tell whether it is text
-	namedFiles = 3       // names of files that a note tells
+	sniffBytes = 1 << 16 // bytes at the start of a file that decide whether it is text
+	namedFiles = 3       // number of files that a note names
 )
 
-// sniff returns, of the files in a folder whose extension is not that of a
-// text, those that have none and are text by their content. The others are
-// remembered for notes. Folders and empty files are neither.
+// sniff looks at files in a folder that do not have a text's extension. It returns those that have
+// no extension and contain text, and keeps the names of the others for notes. It ignores folders
+// and empty files.
 func (s *fileSource) sniff(ctx context.Context, folder string, names []string) ([]File, error) {
 	var files []File
 	for _, name := range names {
@@ -38,8 +38,8 @@ func (s *fileSource) sniff(ctx context.Context, folder string, names []string) (
 	return files, nil
 }
 
-// startsWithText reports whether the start of a file is UTF-8 without NUL
-// bytes. One that cannot be read is no text: nobody asked for it.
+// startsWithText reports whether a file begins with UTF-8 without NUL bytes. A file that cannot be
+// read does not count as text, since nobody has named it.
 func startsWithText(ctx context.Context, disk string) bool {
 	start := make([]byte, sniffBytes)
 	n := 0
@@ -51,7 +51,7 @@ func startsWithText(ctx context.Context, disk string) bool {
 		return false
 	}
 	start = start[:n]
-	if n == sniffBytes { // the last character may be cut
+	if n == sniffBytes { // the last character may be truncated
 		for range utf8.UTFMax - 1 {
 			if last, size := utf8.DecodeLastRune(start); last == utf8.RuneError && size == 1 {
 				start = start[:len(start)-1]
@@ -61,7 +61,7 @@ func startsWithText(ctx context.Context, disk string) bool {
 	return utf8.Valid(start)
 }
 
-// notes says which files were passed over.
+// notes says which files were skipped.
 func (s *fileSource) notes() []string {
 	count := len(s.skipped)
 	if count == 0 {

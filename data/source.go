@@ -7,36 +7,41 @@ import (
 	"github.com/residua-go/residua/internal/setting"
 )
 
-// Source is a kind of source of documents: a struct whose tagged fields, without further sections, are its settings, the keys
-// of a run's section data.source. Goroot, Files and Shards are ours; models.Zoo.WithKinds adds one. What it gives is a function of its
-// settings and the options alone, so that a run that is gone on with has its corpus again.
+// Source is a kind of source of documents: a struct whose tagged fields, none of them a section,
+// are its settings, the keys of a run's section data.source. Goroot, Files and Shards are built in;
+// models.Zoo.WithKinds adds others. The documents must depend on the settings and the options
+// alone, so that a resumed run gets the same corpus.
 type Source interface {
 	Name() string // the kind
-	// Open checks settings and options, without a look at the disk, and returns what reads the documents. t is the
-	// source's own tokenizer, if it is Tokenized, else that of the options. A *layers.SettingError names the key.
+	// Open checks settings and options, without access to the disk, and returns the reader of the
+	// documents. t is the source's own tokenizer if the source is Tokenized, otherwise that of the
+	// options. A *layers.SettingError names the key.
 	Open(o Options, t Tokenizer) (Reader, error)
 }
 
-// Tokenized is a Source whose documents are made of ids of its own, as those of a synthetic task are.
+// Tokenized is a Source whose documents consist of ids of its own, for example those of a synthetic
+// task.
 type Tokenized interface {
 	Source
-	// Tokenizer has the ids. Its Decode shows them, and Encode reads what Decode shows.
+	// Tokenizer returns a tokenizer for these ids. Its Decode shows them, and its Encode reads what
+	// Decode shows.
 	Tokenizer() Tokenizer
 }
 
-// Reader is an opened Source: a list of files, each of which holds documents. Read may run for several files at a time;
-// what it emits for one file comes in the order of the file. A document's name, of which no other has the same, is what
-// the split goes by, and the files' names are the order of a corpus.
+// Reader is an opened Source: a list of files, each of which contains documents. Read may run for
+// several files at a time; the documents of one file are emitted in order. The name of a document
+// must be unique, because the split depends on it; the files' names determine the order of the
+// corpus.
 type Reader interface {
 	Files(ctx context.Context) ([]File, error)
 	Read(ctx context.Context, f File, enc *Encoder, emit func(Document) error) error
 }
 
-// File is a part of a source that is read at a time.
+// File is a part of a source that is read as a unit.
 type File struct {
 	Name string // slash-separated and relative
-	Disk string // where to open it; "": it is not on disk
-	size int64  // of a file that walkFiles found
+	Disk string // path to open; "": it is not on disk
+	size int64  // of a file found by walkFiles
 }
 
 // Document is one document of a source.
@@ -45,42 +50,44 @@ type Document struct {
 	Tokens Tokens // BOS first
 }
 
-// Goroot is the source text of the Go standard library: *.go under GOROOT/src in folders without "testdata" in their
-// path, files under 200,000 bytes. Documents are files, named by their path below src. Options.Paths has at most one: the
-// root of a Go installation; none means $GOROOT, then what `go env GOROOT` prints.
+// Goroot is the source text of the Go standard library: the *.go files under GOROOT/src of less
+// than 200,000 bytes, except in folders with "testdata" in their path. Each file is a document,
+// named by its path below src. Options.Paths has at most one path, the root of a Go installation;
+// without it, the root is $GOROOT or what `go env GOROOT` prints.
 type Goroot struct{}
 
-// Name is "goroot".
+// Name returns "goroot".
 func (Goroot) Name() string { return "goroot" }
 
-// Open reads below the root.
+// Open returns a reader of the sources below the root.
 func (Goroot) Open(o Options, _ Tokenizer) (Reader, error) { return gorootSource{paths: o.Paths}, nil }
 
-// Files is text files; see Options.Paths. Documents are files, or the lines of .jsonl files, named "file:line". Files and
-// lines without any text are passed over.
+// Files reads text files; see Options.Paths. Each file is a document, or each line of a .jsonl
+// file, named "file:line". Files and lines without any text are skipped.
 type Files struct{}
 
-// Name is "files".
+// Name returns "files".
 func (Files) Name() string { return "files" }
 
-// Open wants paths.
+// Open requires paths.
 func (f Files) Open(o Options, _ Tokenizer) (Reader, error) {
 	return &fileSource{paths: o.Paths, field: cmp.Or(o.TextField, "text"), byExtension: o.former, memory: o.Memory}, o.checkPaths(f)
 }
 
-// Shards is token shards that WriteShards made, or any raw little-endian uint16 ids (uint32 where the tokenizer has more
-// than 65,536) in which every document begins with BOS. Documents are named "file#index", the index counted from 0.
+// Shards reads token shards made by WriteShards, or any raw little-endian uint16 ids (uint32 if the
+// tokenizer has more than 65,536) in which every document begins with BOS. Documents are named
+// "file#index", with indices from 0.
 type Shards struct{}
 
-// Name is "shards".
+// Name returns "shards".
 func (Shards) Name() string { return "shards" }
 
-// Open wants paths.
+// Open requires paths.
 func (s Shards) Open(o Options, t Tokenizer) (Reader, error) {
 	return newShardSource(o.Paths, t), o.checkPaths(s)
 }
 
-// checkPaths wants some.
+// checkPaths requires at least one path.
 func (o Options) checkPaths(s Source) error {
 	if len(o.Paths) == 0 {
 		return setting.Errorf("data.path", "want files, folders or globs for source %s, got none", s.Name())
@@ -88,8 +95,8 @@ func (o Options) checkPaths(s Source) error {
 	return nil
 }
 
-// Options says which corpus to load. The zero value is the bytes of the Go
-// standard library, one document in 20 held out.
+// Options says which corpus to load. The zero value loads the Go standard library as bytes, and
+// holds out one document in 20.
 type Options struct {
 	Source Source // nil means Goroot
 
@@ -119,14 +126,14 @@ type Options struct {
 	// N is at least 2 and 20 if left out; "" means hash.
 	Split string
 
-	TextField string // the field of a .jsonl line that holds the text; "" means text
-	Memory    int    // bytes: a compressed file may hold an eighth of it; 0: any number that is likely for its size
-	Threads   int    // files read at a time; 0 means GOMAXPROCS. Never changes the result.
+	TextField string // the field of a .jsonl line that contains the text; "" means text
+	Memory    int    // bytes of memory; the text of a compressed file may take an eighth of it; 0: unknown
+	Threads   int    // files read at a time; 0 means GOMAXPROCS. The result does not depend on it.
 
-	former bool // read as Corpus.Matching says
+	former bool // read as earlier versions did; see Corpus.Matching
 }
 
-// TokenizerOf is the tokenizer that a source has, if it is Tokenized, else that of a name.
+// TokenizerOf returns the tokenizer of a Tokenized source, otherwise the one with the given name.
 func TokenizerOf(s Source, name string) (Tokenizer, error) {
 	if own, ok := s.(Tokenized); ok {
 		return own.Tokenizer(), nil
@@ -134,13 +141,13 @@ func TokenizerOf(s Source, name string) (Tokenizer, error) {
 	return NewTokenizer(name)
 }
 
-// Encoder makes documents of texts. One serves one goroutine.
+// Encoder turns texts into documents. It must be used from one goroutine.
 type Encoder struct {
 	tokenizer Tokenizer
 	ids       []int32 // scratch
 }
 
-// Document is the document of a text.
+// Document returns the document of a text.
 func (e *Encoder) Document(name, text string) Document {
 	e.ids = e.tokenizer.Encode(append(e.ids[:0], e.tokenizer.BOS()), text)
 	return Document{name, NewTokens(e.tokenizer.Vocab(), e.ids)}

@@ -18,7 +18,7 @@ const (
 	defaultSplitParts = 20
 )
 
-// splitRule says what is validation: see Options.Split.
+// splitRule says which part of a corpus is validation: see Options.Split.
 type splitRule struct {
 	kind  string
 	parts uint64 // 1/parts of the corpus is validation
@@ -41,7 +41,7 @@ func parseSplit(text string) (splitRule, error) {
 	return rule, nil
 }
 
-// validation reports whether the document of that name is validation.
+// validation reports whether a document with that name is validation.
 func (r splitRule) validation(name string) bool {
 	if r.kind != splitHash {
 		return false
@@ -50,8 +50,8 @@ func (r splitRule) validation(name string) bool {
 	return binary.BigEndian.Uint64(sum[:8])%r.parts == 0
 }
 
-// cut returns where validation begins in a stream of n tokens that holds all
-// documents that are not validation by their name.
+// cut returns where validation begins in a stream of the n tokens of all documents that are not
+// validation by name.
 func (r splitRule) cut(n int) int {
 	if r.kind != splitTail {
 		return n

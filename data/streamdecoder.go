@@ -2,26 +2,25 @@ package data
 
 import "unicode/utf8"
 
-// StreamDecoder turns ids that arrive one by one into text that is valid UTF-8
-// at every moment: bytes that may still become a character are held back until
-// it is whole. A byte that cannot become part of a character comes out as
-// U+FFFD. All the text that Next and Flush return for ids, joined, is
+// StreamDecoder turns ids that arrive one by one into text that is valid UTF-8 at every moment: it
+// holds back bytes that may still become a character until the character is complete. A byte that
+// cannot become part of a character gives U+FFFD. The texts that Next and Flush return join to
 // string([]rune(tokenizer.Decode(ids))).
 //
-// A StreamDecoder serves one goroutine.
+// A StreamDecoder must be used from one goroutine.
 type StreamDecoder struct {
 	tokenizer Tokenizer
 	id        [1]int32
-	pending   []byte // the start of a character, at most 3 bytes
+	pending   []byte // beginning of a character, at most 3 bytes
 }
 
-// NewStreamDecoder returns a decoder of ids of t with nothing held back.
+// NewStreamDecoder returns a decoder for ids of t.
 func NewStreamDecoder(t Tokenizer) *StreamDecoder {
 	return &StreamDecoder{tokenizer: t}
 }
 
-// Next takes one id and returns the characters that it completes, often none
-// or one, several for a long token.
+// Next takes one id and returns the characters that it completes: often none or one, several for a
+// long token.
 func (d *StreamDecoder) Next(id int32) string {
 	d.id[0] = id
 	d.pending = append(d.pending, d.tokenizer.Decode(d.id[:])...)
@@ -36,8 +35,7 @@ func (d *StreamDecoder) Next(id int32) string {
 	return string(text)
 }
 
-// Flush ends the text: it returns U+FFFD for each byte held back and leaves
-// the decoder as new.
+// Flush ends the text: it returns U+FFFD for each byte held back, and resets the decoder.
 func (d *StreamDecoder) Flush() string {
 	text := string([]rune(string(d.pending)))
 	d.pending = d.pending[:0]

@@ -17,8 +17,7 @@ const (
 	extZstd = ".zst"
 )
 
-// compression returns the extension of the compression that a name has, "" if
-// none.
+// compression returns the extension in a name that indicates compression, "" if there is none.
 func compression(name string) string {
 	name = strings.ToLower(name)
 	for _, ext := range []string{extGzip, extZstd} {
@@ -29,8 +28,8 @@ func compression(name string) string {
 	return ""
 }
 
-// withText opens a file, decompressed if its extension says so, for use. What
-// use reads is checked by a textReader.
+// withText opens a file, decompressed if its extension says so, and calls use. A textReader checks
+// what use reads.
 func withText(ctx context.Context, disk string, memory int, use func(io.Reader) error) error {
 	f, size, err := regular.Open(disk)
 	if err != nil {

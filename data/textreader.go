@@ -8,30 +8,29 @@ import (
 	"github.com/pkg/errors"
 )
 
-// A compressed file may hold freeText bytes of text, or mostExpansion bytes for
-// each of its own if that is more. Prose and source code are compressed to a
-// third or an eighth, logs to a thirtieth; what is refused is made to fill
-// memory: gzip goes to a thousandth, zstd to a thirty-thousandth.
+// A compressed file may contain freeText bytes of text, or mostExpansion bytes for each of its own
+// if that is more. Compression shrinks prose and source code to a third or an eighth, logs to a
+// thirtieth. What is refused is made to fill memory: gzip can shrink to a thousandth, zstd to a
+// thirty-thousandth.
 const (
 	freeText      = 64 << 20
 	mostExpansion = 100
 )
 
-// textShare is the part of the available memory that the text of one compressed file may take: reading it takes its bytes
-// twice, its ids and its tokens.
+// textShare is the share of the available memory, as 1/textShare, that the text of one compressed
+// file may take: reading it takes its bytes twice, its ids and its tokens.
 const textShare = 8
 
-// textReader passes text on until it turns out not to be any: at the first NUL
-// byte, before the rest of a binary file is read; or when a compressed file
-// gives far more than it can hold. It ends when ctx does. Its errors do not
-// name the file.
+// textReader passes on text until it turns out not to be text: at the first NUL byte, before the
+// rest of a binary file is read; or when a compressed file yields far more than text would. It ends
+// when ctx does. Its errors do not name the file.
 type textReader struct {
 	ctx    context.Context
 	r      io.Reader
 	packed int64  // size of a compressed file, 0 if it is not compressed
-	memory int64  // bytes that there are for what is read; 0: not known
+	memory int64  // bytes available for what is read; 0: unknown
 	read   int64  // bytes passed on
-	start  []byte // the first bytes, which tell some formats
+	start  []byte // the first bytes, by which some formats are recognised
 }
 
 // Read reads and checks the next bytes.

@@ -6,7 +6,7 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Names that NewTokenizer knows.
+// Names for NewTokenizer.
 const (
 	tokenizerBytes = "bytes"
 	tokenizerGPT2  = "gpt2"
@@ -15,25 +15,23 @@ const (
 // Tokenizer turns text into token ids in [0, Vocab) and back. Implementations
 // are safe for concurrent use and give the same ids in every run.
 type Tokenizer interface {
-	// Name is the name that NewTokenizer knows the tokenizer by.
+	// Name returns the name under which NewTokenizer knows the tokenizer.
 	Name() string
-	// Vocab is the number of token ids, BOS included.
+	// Vocab returns the number of token ids, including BOS.
 	Vocab() int
-	// BOS is the id that begins every document. Text never encodes to it.
+	// BOS returns the id that begins every document. Text never encodes to it.
 	BOS() int32
-	// Encode appends the ids of text to dst and returns the extended slice.
-	// It adds no BOS. Any string is accepted, invalid UTF-8 too: the bytes of
-	// the text are what is encoded.
+	// Encode appends the ids of text to dst and returns the extended slice. It adds no BOS. It
+	// accepts any string, even invalid UTF-8, because it encodes the bytes of the text.
 	Encode(dst []int32, text string) []int32
-	// Decode is the inverse of Encode, byte for byte: Decode(Encode(s)) == s,
-	// unless the tokenizer.json of a Hugging Face folder normalizes text first.
-	// BOS contributes nothing; an id outside the vocabulary contributes
-	// U+FFFD. The result is cut where the ids end, which may be inside a
-	// UTF-8 sequence: use a StreamDecoder to print ids one by one.
+	// Decode is the inverse of Encode, byte for byte: Decode(Encode(s)) == s, unless the
+	// tokenizer.json of a Hugging Face folder normalizes text first. BOS gives no text; an id
+	// outside the vocabulary gives U+FFFD. The result may end inside a UTF-8 sequence: use a
+	// StreamDecoder to print ids one by one.
 	Decode(ids []int32) string
 }
 
-// TokenizerNames lists the names that NewTokenizer knows, other than of files.
+// TokenizerNames lists the names that NewTokenizer knows, other than files.
 func TokenizerNames() []string { return []string{tokenizerBytes, tokenizerGPT2} }
 
 // NewTokenizer returns the tokenizer of that name:
@@ -43,11 +41,10 @@ func TokenizerNames() []string { return []string{tokenizerBytes, tokenizerGPT2} 
 //	       50257 ids, BOS = 50256 (<|endoftext|>). "<|endoftext|>" written in
 //	       a text is plain text.
 //
-// A name that ends in .json is the path of a Hugging Face folder's
-// tokenizer.json, if that is a byte-level BPE: without normalization or with
-// NFC, its pieces those of GPT-2, of GPT-2 between digits, of Llama 3 or of
-// Qwen. Its BOS is the bos_token_id of the folder's config.json or, without,
-// its eos_token_id. Special tokens written in a text are plain text.
+// A name that ends in .json is the path of the tokenizer.json in a Hugging Face folder. It must be
+// a byte-level BPE without normalization or with NFC, which splits text as GPT-2 (possibly with
+// single digits), Llama 3 or Qwen do. Its BOS is the bos_token_id in the folder's config.json or,
+// if there is none, the eos_token_id. Special tokens written in a text are plain text.
 //
 // Any other name is an error that lists the known ones.
 func NewTokenizer(name string) (Tokenizer, error) {
@@ -65,9 +62,9 @@ func NewTokenizer(name string) (Tokenizer, error) {
 		strings.Join(TokenizerNames(), ", "), name)
 }
 
-// TextBytes counts the bytes of text that the tokens stand for; BOS and ids
-// outside the vocabulary count as none. Bits per byte of a token stream is its
-// summed cross-entropy in nats / (ln 2 * TextBytes).
+// TextBytes counts the bytes of text that the tokens stand for; BOS and ids outside the vocabulary
+// count as none. The bits per byte of a token stream are its summed cross-entropy in nats / (ln 2 *
+// TextBytes).
 func TextBytes(t Tokenizer, tokens Tokens) int64 {
 	lengths := make([]int64, t.Vocab()) // [id] -> bytes
 	for i := range lengths {

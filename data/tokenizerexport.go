@@ -7,12 +7,12 @@ import (
 	"github.com/pkg/errors"
 )
 
-// EndOfText is how a tokenizer.json of TokenizerJSON spells the id that begins documents.
+// EndOfText is the text of the id that begins documents, in a tokenizer.json by TokenizerJSON.
 const EndOfText = "<|endoftext|>"
 
-// TokenizerJSON returns the tokenizer.json of Hugging Face's tokenizers for the
-// tokenizer of that name, bytes or gpt2: the same ids for any text that is
-// UTF-8 and does not spell EndOfText, which is the special token BOS there.
+// TokenizerJSON returns a tokenizer.json for Hugging Face's tokenizers that corresponds to the
+// tokenizer bytes or gpt2: it gives the same ids for any text that is UTF-8 and does not contain
+// EndOfText, which is the special token BOS there.
 func TokenizerJSON(name string) ([]byte, error) {
 	if IsTokenizerFile(name) {
 		return nil, errors.Errorf("data.tokenizer: %s is a tokenizer.json already", name)
@@ -34,15 +34,15 @@ func TokenizerJSON(name string) ([]byte, error) {
 	return fmt.Appendf(nil, tokenizerFile, bos, vocab, merges), err
 }
 
-// TokenVocabulary is a byte-level BPE's vocabulary, as other programs have it.
+// TokenVocabulary is the vocabulary of a byte-level BPE in the form that other programs use.
 type TokenVocabulary struct {
-	Tokens  []string // [id]: bytes written by the characters of a byte-level BPE (GPT-2's), special tokens as they are
+	Tokens  []string // [id]: bytes written in the characters of a byte-level BPE (GPT-2's); special tokens unchanged
 	Special []bool   // [id]
 	Merges  []string // "a b", in order
-	Pieces  string   // gpt-2, smollm, llama-bpe or qwen2: how llama.cpp calls the rule by which text is cut
+	Pieces  string   // llama.cpp's name for the rule that splits text: gpt-2, smollm, llama-bpe or qwen2
 }
 
-// Vocabulary returns the vocabulary of the tokenizer of that name.
+// Vocabulary returns the vocabulary of the tokenizer with that name.
 func Vocabulary(name string) (TokenVocabulary, error) {
 	if IsTokenizerFile(name) {
 		v, err := fileVocabulary(name)
@@ -66,7 +66,7 @@ func Vocabulary(name string) (TokenVocabulary, error) {
 	return v, nil
 }
 
-// fileVocabulary is that of a tokenizer.json.
+// fileVocabulary returns the vocabulary of a tokenizer.json.
 func fileVocabulary(path string) (TokenVocabulary, error) {
 	t, file, err := readTokenizer(path)
 	if err != nil {
@@ -89,7 +89,7 @@ func fileVocabulary(path string) (TokenVocabulary, error) {
 	return v, nil
 }
 
-// name is how llama.cpp calls the rule; "": it has none of it.
+// name returns llama.cpp's name for the rule, "" if it has none.
 func (p *preTokenizer) name() string {
 	name := "gpt-2"
 	for _, s := range append([]preTokenizer{*p}, p.Steps...) {
@@ -107,8 +107,9 @@ func (p *preTokenizer) name() string {
 	return name
 }
 
-// tokenizerFile is a tokenizer.json with GPT-2's pieces and one special token, the last id; its vocabulary and merges are left open.
-// As Llama 3's it reads a text, and the first of two, after that token, as EncodePrompt has it.
+// tokenizerFile is a tokenizer.json with GPT-2's rule for pieces and one special token, the last
+// id; its vocabulary and merges are filled in. Like Llama 3's it puts that token before a text, and
+// before the first of two, as EncodePrompt does.
 const tokenizerFile = `{"version": "1.0", "truncation": null, "padding": null, "normalizer": null,
 "added_tokens": [{"id": %[1]d, "content": "<|endoftext|>", "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true}],
 "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true},
@@ -123,9 +124,8 @@ const tokenizerFile = `{"version": "1.0", "truncation": null, "padding": null, "
 	"fuse_unk": false, "byte_fallback": false, "ignore_merges": false, "vocab": %[2]s, "merges": %[3]s}}
 `
 
-// pairs are the merges, in their order, of a BPE whose tokens' ids are their
-// ranks: each token of several bytes is the union of the two that the merges
-// before it leave of it.
+// pairs returns the merges, in order, of a BPE whose tokens' ids are their ranks: each token of
+// several bytes is the union of the two parts that the earlier merges leave of it.
 func (m *merges) pairs(words []string) [][2]string {
 	pairs := [][2]string{}
 	for id, word := range words {
@@ -133,14 +133,14 @@ func (m *merges) pairs(words []string) [][2]string {
 			continue
 		}
 		next := m.split(word, int32(id)).next
-		if middle := next[0]; int(middle) < len(word) && int(next[middle]) == len(word) { // or text never encodes to it
+		if middle := next[0]; int(middle) < len(word) && int(next[middle]) == len(word) { // otherwise text never encodes to it
 			pairs = append(pairs, [2]string{word[:middle], word[middle:]})
 		}
 	}
 	return pairs
 }
 
-// characters writes bytes by the characters of a byte-level BPE, the inverse of bytesOf.
+// characters writes bytes in the characters of a byte-level BPE; it is the inverse of bytesOf.
 func characters(word string) string {
 	of := characterOfByte()
 	out := make([]rune, len(word))

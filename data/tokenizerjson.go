@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	maxTokenizerFile = 64 << 20 // bytes of a tokenizer.json; vocabularies of 150,000 ids take 12 MB
+	maxTokenizerFile = 64 << 20 // limit on the bytes of a tokenizer.json; a vocabulary of 150,000 ids takes 12 MB
 	maxTokenizerIDs  = 1 << 20
 )
 
-// IsTokenizerFile tells whether NewTokenizer takes a name for that of a file.
+// IsTokenizerFile tells whether NewTokenizer takes a name for a file's.
 func IsTokenizerFile(name string) bool { return strings.HasSuffix(name, ".json") }
 
-// tokenizerJSON is what of a tokenizer.json changes how text is encoded.
+// tokenizerJSON holds the parts of a tokenizer.json that affect how text is encoded.
 type tokenizerJSON struct {
 	Normalizer   *step         `json:"normalizer"`
 	PreTokenizer *preTokenizer `json:"pre_tokenizer"`
@@ -44,10 +44,10 @@ type step struct {
 	Type string `json:"type"`
 }
 
-// readTokenizer reads the tokenizer.json of a Hugging Face folder: a byte-level
-// BPE whose pieces are GPT-2's, Llama 3's or Qwen's, or GPT-2's between digits.
-// BOS is the bos_token_id of the config.json next to it, or of generation_config.json, or the
-// bos_token of tokenizer_config.json or, without, the token that ends documents there. Special tokens that are written in a text are plain text.
+// readTokenizer reads the tokenizer.json of a Hugging Face folder: a byte-level BPE that splits
+// text as GPT-2 (possibly with single digits), Llama 3 or Qwen do. BOS is the bos_token_id in the
+// config.json or generation_config.json next to it, or the bos_token in tokenizer_config.json, or
+// else the token that ends documents there. Special tokens written in a text are plain text.
 func readTokenizer(path string) (*bpeTokenizer, tokenizerJSON, error) {
 	var file tokenizerJSON
 	text, err := regular.Read(path, maxTokenizerFile)
@@ -65,15 +65,17 @@ func readTokenizer(path string) (*bpeTokenizer, tokenizerJSON, error) {
 	return newBPE(t), file, errors.Wrap(err, path)
 }
 
-// specials are what the files next to a tokenizer.json say of the tokens that begin and end documents.
+// specials holds what the files next to a tokenizer.json say about the tokens that begin and end
+// documents.
 type specials struct {
 	BOS      *int32          `json:"bos_token_id"`
 	EOS      json.RawMessage `json:"eos_token_id"` // a number or a list
-	BOSToken json.RawMessage `json:"bos_token"`    // a text, or an object with its content
+	BOSToken json.RawMessage `json:"bos_token"`    // a text, or an object that contains it
 	EOSToken json.RawMessage `json:"eos_token"`
 }
 
-// readBOS returns the id that documents begin with, as the files of a tokenizer's folder say.
+// readBOS returns the id with which documents begin, according to the files of a tokenizer's
+// folder.
 func (file tokenizerJSON) readBOS(folder string) (int32, error) {
 	var files []specials
 	for _, name := range []string{"config.json", "generation_config.json", "tokenizer_config.json"} {
@@ -119,7 +121,7 @@ func (s specials) eos(file tokenizerJSON) (int32, bool) {
 	return file.idOf(s.EOSToken)
 }
 
-// idOf is the id of an added token that is given by its text, or by an object with it.
+// idOf returns the id of an added token, given by its text or by an object that contains it.
 func (file tokenizerJSON) idOf(token json.RawMessage) (int32, bool) {
 	var text string
 	var object struct{ Content string }
@@ -134,7 +136,7 @@ func (file tokenizerJSON) idOf(token json.RawMessage) (int32, bool) {
 	return 0, false
 }
 
-// parse fills in a tokenizer of which the name and BOS are known.
+// parse fills in a tokenizer whose name and BOS are known.
 func (file tokenizerJSON) parse(t *bpeTokenizer) (err error) {
 	m := file.Model
 	switch {

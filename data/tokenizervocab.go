@@ -49,7 +49,7 @@ func (file tokenizerJSON) vocabulary(t *bpeTokenizer) error {
 	return file.ranks(&t.merges, table)
 }
 
-// size makes the words, as many as the largest id asks for.
+// size allocates the words, up to the largest id.
 func (file tokenizerJSON) size(t *bpeTokenizer) error {
 	ids := slices.Collect(maps.Values(file.Model.Vocab))
 	for _, a := range file.Added {
@@ -66,7 +66,7 @@ func (file tokenizerJSON) size(t *bpeTokenizer) error {
 	return nil
 }
 
-// ranks fills in those of the pairs.
+// ranks fills in the ranks of the pairs.
 func (file tokenizerJSON) ranks(m *merges, table map[rune]byte) error {
 	m.ranks = make(map[[2]string]int32, len(file.Model.Merges))
 	for rank, text := range file.Model.Merges {
@@ -91,7 +91,7 @@ func (file tokenizerJSON) ranks(m *merges, table map[rune]byte) error {
 	return nil
 }
 
-// parsePair reads "a b" or ["a", "b"].
+// parsePair parses "a b" or ["a", "b"].
 func parsePair(text json.RawMessage) ([2]string, error) {
 	var one string
 	var pair []string

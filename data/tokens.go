@@ -7,14 +7,14 @@ import (
 	"slices"
 )
 
-// Tokens is token ids in order: two bytes each where all ids of the vocabulary fit into them, four otherwise. The zero value is
-// empty. Tokens are not changed once they are made, so that parts share memory.
+// Tokens is a sequence of token ids: two bytes each if all ids of the vocabulary fit, otherwise
+// four. The zero value is empty. Tokens never change, so that slices share memory.
 type Tokens struct {
 	narrow []uint16
 	wide   []uint32 // instead of narrow
 }
 
-// NewTokens returns ids of a vocabulary.
+// NewTokens returns ids of a vocabulary as Tokens.
 func NewTokens(vocab int, ids []int32) Tokens {
 	if isNarrow(vocab) {
 		return Tokens{narrow: converted[uint16](ids)}
@@ -22,7 +22,7 @@ func NewTokens(vocab int, ids []int32) Tokens {
 	return Tokens{wide: converted[uint32](ids)}
 }
 
-// isNarrow tells whether the ids of a vocabulary fit into two bytes.
+// isNarrow tells whether the ids of a vocabulary fit in two bytes.
 func isNarrow(vocab int) bool { return vocab <= math.MaxUint16+1 }
 
 func converted[T uint16 | uint32](ids []int32) []T {
@@ -33,10 +33,10 @@ func converted[T uint16 | uint32](ids []int32) []T {
 	return all
 }
 
-// Len is the number of tokens.
+// Len returns the number of tokens.
 func (t Tokens) Len() int { return len(t.narrow) + len(t.wide) }
 
-// At is the id of token i.
+// At returns the id of token i.
 func (t Tokens) At(i int) int32 {
 	if t.wide != nil {
 		return int32(t.wide[i])
@@ -44,7 +44,7 @@ func (t Tokens) At(i int) int32 {
 	return int32(t.narrow[i])
 }
 
-// Slice is the tokens from one index up to another.
+// Slice returns the tokens from index from up to, but excluding, to.
 func (t Tokens) Slice(from, to int) Tokens {
 	if t.wide != nil {
 		return Tokens{wide: slices.Clip(t.wide[from:to])}
@@ -52,7 +52,7 @@ func (t Tokens) Slice(from, to int) Tokens {
 	return Tokens{narrow: slices.Clip(t.narrow[from:to])}
 }
 
-// From is the tokens from an index on.
+// From returns the tokens from an index on.
 func (t Tokens) From(index int) Tokens { return t.Slice(index, t.Len()) }
 
 // IDs returns the ids, four bytes each.
@@ -87,7 +87,7 @@ func concat(parts ...Tokens) Tokens {
 	return Tokens{slices.Concat(narrow...), slices.Concat(wide...)}
 }
 
-// count is how many tokens have an id.
+// count returns how many tokens have an id.
 func (t Tokens) count(id int32) int {
 	n := 0
 	for _, token := range t.narrow {

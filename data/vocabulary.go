@@ -2,10 +2,10 @@ package data
 
 import "fmt"
 
-// VocabularyError is a tokenizer that a model cannot read: it has more ids than the model.
+// VocabularyError reports a tokenizer that does not suit a model, because it has more ids.
 type VocabularyError struct {
 	Tokenizer  string // its name
-	IDs, Model int    // how many the tokenizer has, and the model
+	IDs, Model int    // number of ids that the tokenizer and the model have
 }
 
 // Error names the tokenizer and both sizes.

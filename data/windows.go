@@ -2,21 +2,20 @@ package data
 
 import "github.com/pkg/errors"
 
-// IgnoredTarget is the target of a padded position: no token, not scored.
+// IgnoredTarget is the target at a padded position; it is not scored.
 const IgnoredTarget = -1
 
-// Windows cuts a stream into consecutive windows for evaluation: window w has
-// inputs tokens[w*seq : (w+1)*seq] and the same shifted by one as targets, so
-// every token from the second to the last that fills a window is scored once.
-// There are (len(tokens) - 1) / seq windows. To evaluate on the first n tokens
-// of a stream, give those. Windows may be used by several goroutines.
+// Windows splits a stream into consecutive windows for evaluation: window w has the inputs
+// tokens[w*seq : (w+1)*seq] and the same shifted by one as targets, so every token is scored once
+// from the second to the last that fills a window. There are (len(tokens) - 1) / seq windows. To
+// evaluate on the first n tokens of a stream, pass only those. Windows are safe for concurrent use.
 type Windows struct {
 	tokens     Tokens
 	batch, seq int
 }
 
-// NewWindows returns the windows of a stream in batches of batch. It wants
-// batch and seq of at least 1 and at least seq + 1 tokens.
+// NewWindows returns the windows of a stream in batches of batch. batch and seq must be at least 1,
+// and there must be at least seq + 1 tokens.
 func NewWindows(tokens Tokens, batch, seq int) (*Windows, error) {
 	if err := checkWindowShape(tokens, batch, seq); err != nil {
 		return nil, errors.Wrap(err, "data: windows")
@@ -24,15 +23,15 @@ func NewWindows(tokens Tokens, batch, seq int) (*Windows, error) {
 	return &Windows{tokens: tokens, batch: batch, seq: seq}, nil
 }
 
-// Len is the number of windows.
+// Len returns the number of windows.
 func (w *Windows) Len() int { return (w.tokens.Len() - 1) / w.seq }
 
-// Batches is the number of batches, the last of which may be padded.
+// Batches returns the number of batches; the last one may be padded.
 func (w *Windows) Batches() int { return (w.Len() + w.batch - 1) / w.batch }
 
-// Batch fills inputs and targets, both [batch, seq] row-major, with the windows
-// of batch i in [0, Batches()) and returns how many windows it has. Rows beyond
-// those are padded: inputs 0, targets IgnoredTarget. It allocates nothing.
+// Batch fills inputs and targets, both [batch, seq] row-major, with the windows of batch i in [0,
+// Batches()) and returns the number of windows in it. Further rows are padded with inputs 0 and
+// targets IgnoredTarget. It does not allocate.
 func (w *Windows) Batch(i int, inputs, targets []int32) (int, error) {
 	if err := checkBatchLength(inputs, targets, w.batch, w.seq); err != nil {
 		return 0, errors.Wrap(err, "data: windows")

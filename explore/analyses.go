@@ -9,15 +9,17 @@ import (
 	"github.com/residua-go/residua/settings"
 )
 
-// Listed is an analysis that the model has, of package report or of the zoo that the model was opened with.
+// Listed is an analysis that suits the model, from package report or from the zoo with which the
+// model was opened.
 type Listed struct {
 	Name     string         `json:"name"`
 	Summary  string         `json:"summary"`
 	Notes    string         `json:"notes,omitempty"`
-	Settings []settings.Key `json:"settings"` // keys of a request; not those that are local
+	Settings []settings.Key `json:"settings"` // keys of a request, without those that are local
 }
 
-// Analysed is what an analysis found, as analyze -json has it, and what the page shows of it.
+// Analysed is the result of an analysis, in the form of analyze -json, and its rendering for the
+// page.
 type Analysed struct {
 	*report.Report
 	Title    string         `json:"title"`
@@ -45,7 +47,7 @@ func (e *Explorer) listAnalyses(m *pretrained.Model) (err error) {
 	return nil
 }
 
-// analysis answers with an analysis, whose settings are a request's body.
+// analysis answers with an analysis; the request's body sets its settings.
 func (e *Explorer) analysis(a report.Analysis) http.Handler {
 	return answering(http.MethodPost, func(w http.ResponseWriter, r *http.Request) error {
 		asked := report.Settable(a)

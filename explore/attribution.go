@@ -7,17 +7,17 @@ import (
 	"github.com/residua-go/residua/analysis"
 )
 
-// Attribution is a logit, or a difference of two, as a sum over who wrote it:
+// Attribution writes a logit, or the difference of two, as a sum over the stream's writers:
 //
 //	Logit = sum of Writers + Constant + Remainder
 //	      = sum of Contributions + Others + Constant + Remainder
 type Attribution struct {
-	Logit         float64        `json:"logit"`         // the run's own, before a soft cap
+	Logit         float64        `json:"logit"`         // as the run computed it, before a soft cap
 	Writers       []Contribution `json:"writers"`       // each writer's sum, in the order of the run
-	Contributions []Contribution `json:"contributions"` // the largest parts of writers, and all heads and experts; largest first
-	Others        float64        `json:"others"`        // what all other parts contribute together
+	Contributions []Contribution `json:"contributions"` // the largest parts of writers, and all heads and experts, the largest first
+	Others        float64        `json:"others"`        // sum of all other parts
 	Constant      float64        `json:"constant"`      // the biases of norms
-	// Remainder is rounding and, where the stream itself was changed, what the changes wrote.
+	// Remainder is rounding and, if a change was made to the stream itself, what the change wrote.
 	Remainder float64 `json:"remainder"`
 }
 
@@ -25,11 +25,11 @@ type Attribution struct {
 type Contribution struct {
 	Name string `json:"name"`
 	analysis.Contribution
-	// Change is what switches the term off; nil where that is not an activation's alone.
+	// Change switches the term off; nil if no change of an activation alone can do that.
 	Change *Change `json:"change,omitempty"`
 }
 
-// contributionsMost is how many parts that are no heads are listed.
+// contributionsMost is how many parts are listed that are not heads.
 const contributionsMost = 60
 
 // attribution lists the largest terms.
@@ -53,7 +53,7 @@ func (e *Explorer) attribution(a *analysis.Attribution) Attribution {
 	return out
 }
 
-// contribution is a term; the whole writer's, or one part's.
+// contribution returns a term: a whole writer's, or that part's.
 func (e *Explorer) contribution(c analysis.Contribution, whole bool) Contribution {
 	out := Contribution{Name: c.Name(), Contribution: c}
 	i := slices.IndexFunc(e.about.Writers, func(w Writer) bool { return w.Name == c.Writer })

@@ -12,23 +12,23 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// Change says what of an activation is other than the model makes it: Scale multiplies its chosen
-// entries, Add adds a direction to them; one of both.
+// Change describes a change to an activation: Scale multiplies the chosen entries, or Add adds a
+// direction to them; one of the two must be set.
 type Change struct {
 	Activation string         `yaml:"activation" json:"activation"`                      // "blocks.2.attention.heads"
-	At         map[string]int `yaml:"at" json:"at,omitempty"`                            // an index for some of its axes but the token's: {"head": 3}; none: all entries
+	At         map[string]int `yaml:"at" json:"at,omitempty"`                            // indices for some of its axes except the token's: {"head": 3}; none: all entries
 	Tokens     []int          `yaml:"tokens" json:"tokens,omitempty"`                    // the first and the last position; nil: all
 	Scale      *float64       `yaml:"scale" min:"-1e6" max:"1e6" json:"scale,omitempty"` // 0: off
 	Add        *Direction     `yaml:"add" json:"add,omitempty"`
 }
 
-// Direction is what steering adds: times the given values, or times the difference that the activation's entries
-// have at the ends of two texts (Turner et al. 2023, "Activation Addition").
+// Direction is what steering adds: Times the given values, or Times the difference between the
+// activation's entries at the ends of two texts (Turner et al. 2023, "Activation Addition").
 type Direction struct {
 	Times  float64   `yaml:"times" min:"-1e6" max:"1e6" json:"times"`
-	Values []float64 `yaml:"values" json:"values,omitempty"` // as many as the chosen entries of one token
+	Values []float64 `yaml:"values" json:"values,omitempty"` // one for each chosen entry of a token
 	Plus   string    `yaml:"plus" json:"plus,omitempty"`
-	Minus  string    `yaml:"minus" json:"minus,omitempty"` // "": only Plus
+	Minus  string    `yaml:"minus" json:"minus,omitempty"` // "": Plus alone
 }
 
 // changesMost is how many changes one request may make.
@@ -38,10 +38,10 @@ const changesMost = 64
 type change struct {
 	Change
 	site      cache.Activation
-	direction []float64 // that is added
+	direction []float64 // what to add
 }
 
-// changes checks a request's changes, and finds directions by running the model.
+// changes checks a request's changes, and computes directions by running the model.
 func (e *Explorer) changes(asked []Change) ([]change, error) {
 	if len(asked) > changesMost {
 		return nil, check.Value("changes", fmt.Sprintf("at most %d", changesMost), len(asked))
@@ -90,9 +90,9 @@ func (e *Explorer) change(c Change) (change, error) {
 	return checked, err
 }
 
-// direction is what a change adds, before Times.
+// direction returns what a change adds, before Times.
 func (e *Explorer) direction(c change) ([]float64, error) {
-	chosen := 1 // entries of a token
+	chosen := 1 // entries of one token
 	for i, axis := range c.site.Axes {
 		if _, at := c.At[axis]; !at && axis != graph.TokenAxis {
 			chosen *= c.site.Shape[i]
@@ -120,7 +120,7 @@ func (e *Explorer) direction(c change) ([]float64, error) {
 	return direction, nil
 }
 
-// lastOf is the chosen entries at the last token of a text.
+// lastOf returns the chosen entries at the last token of a text.
 func (e *Explorer) lastOf(c change, field, text string) ([]float64, error) {
 	ids, err := e.encode(field, text, nil, nil)
 	if err != nil {
@@ -137,7 +137,7 @@ func (e *Explorer) lastOf(c change, field, text string) ([]float64, error) {
 	return a.OfToken(c.At, len(ids)-1)
 }
 
-// at is the change of some entries as an Intervention.
+// at returns the change of some entries as an Intervention.
 func (c change) at(at cache.At) cache.Intervention {
 	if c.Scale != nil {
 		return cache.Scale(c.Activation, at, *c.Scale)
@@ -145,7 +145,7 @@ func (c change) at(at cache.At) cache.Intervention {
 	return cache.Steer(c.Activation, at, c.direction, c.Add.Times)
 }
 
-// of are a change of a row of tokens, the first of which is at a position.
+// of returns a change of a row of tokens whose first token is at position first.
 func (c change) of(first, tokens int) []cache.Intervention {
 	if c.Tokens == nil {
 		return []cache.Intervention{c.at(c.At)}
@@ -159,7 +159,7 @@ func (c change) of(first, tokens int) []cache.Intervention {
 	return all
 }
 
-// interventions are changes of a run of a row of so many tokens.
+// interventions returns the changes for a run of a row with that many tokens.
 func interventions(all []change, row int) []cache.Intervention {
 	var replace []cache.Intervention
 	for _, c := range all {
@@ -168,14 +168,15 @@ func interventions(all []change, row int) []cache.Intervention {
 	return replace
 }
 
-// changer makes changes while a text is generated: it counts the tokens that have passed each activation.
+// changer makes changes while a text is generated. It counts the tokens that have passed each
+// activation.
 type changer struct {
 	sites   map[string]cache.Activation
 	changes []change
 	seen    map[string]int
 }
 
-// hooks are those of all activations that some changes concern.
+// hooks returns hooks for all activations that any of the changes concerns.
 func (c *changer) hooks(all []change) graph.Hooks {
 	hooks := graph.Hooks{}
 	for _, one := range all {
@@ -184,7 +185,7 @@ func (c *changer) hooks(all []change) graph.Hooks {
 	return hooks
 }
 
-// apply changes what passes, [tokens, ...] or the same for all.
+// apply changes an activation, [tokens, ...] or the same for all tokens.
 func (c *changer) apply(name string, x *tensor.Dense) error {
 	site, tokens, first := c.sites[name], x.Shape()[0], c.seen[name]
 	if len(c.changes) == 0 {

@@ -11,24 +11,24 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Description is what a page needs to know of the model.
+// Description tells a page what it needs to know about the model.
 type Description struct {
 	Name      string       `json:"name"`
 	Stream    string       `json:"stream"` // the design's name
-	Sizes     []string     `json:"sizes"`  // of the stream
+	Sizes     []string     `json:"sizes"`  // settings of the stream
 	Layers    int          `json:"layers"`
 	Heads     int          `json:"heads"`
 	Vocab     int          `json:"vocab"`
-	Tokens    int          `json:"tokens"` // that a prompt and its text may have together
+	Tokens    int          `json:"tokens"` // limit for a prompt and its text together
 	Tokenizer bool         `json:"tokenizer"`
-	Sites     []Activation `json:"sites"`   // what can be changed, in the order of the run
-	Writers   []Writer     `json:"writers"` // what writes to the stream, in the order of the run
+	Sites     []Activation `json:"sites"`   // activations that can be changed, in the order of the run
+	Writers   []Writer     `json:"writers"` // writers to the stream, in the order of the run
 }
 
 // Activation is a named tensor that can be changed.
 type Activation struct {
 	Name  string   `json:"name"`
-	Axes  []string `json:"axes"`  // the first is "token", unless it is the same for all
+	Axes  []string `json:"axes"`  // the first is "token", unless the tensor is the same for all tokens
 	Shape []int    `json:"shape"` // of one token
 }
 
@@ -37,11 +37,11 @@ type Writer struct {
 	Name       string `json:"name"`
 	Part       string `json:"part,omitempty"` // "head", "neuron", "expert"
 	Parts      int    `json:"parts"`
-	Activation string `json:"activation"`     // by which a part can be changed
-	Axis       string `json:"axis,omitempty"` // of it, along which the parts are; "": it has one part
+	Activation string `json:"activation"`     // activation by which a part can be changed
+	Axis       string `json:"axis,omitempty"` // axis of the activation along which the parts are; "": it has one part
 }
 
-// describe compiles the model once for one token, to learn what it is made of.
+// describe compiles the model once for one token, to find out what it consists of.
 func (e *Explorer) describe() error {
 	names, err := cache.Names(e.store, e.spec)
 	if err != nil {
@@ -95,5 +95,5 @@ func (e *Explorer) describeWriters(writers []stream.Writer, order []string) {
 	}
 }
 
-// patternSuffix ends the names of attention patterns, which are looked at and not changed.
+// patternSuffix ends the names of attention patterns, which are shown and cannot be changed.
 var patternSuffix = strings.TrimPrefix(analysis.PatternName(0), "blocks.0.attention")

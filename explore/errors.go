@@ -14,7 +14,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// statusError is an error with the HTTP status that tells it.
+// statusError is an error with its HTTP status.
 type statusError struct {
 	status  int
 	message string
@@ -22,11 +22,11 @@ type statusError struct {
 
 func (e *statusError) Error() string { return e.message }
 
-// errBusy says that too many requests wait.
+// errBusy reports that too many requests are waiting.
 var errBusy = &statusError{http.StatusTooManyRequests, "too many requests wait for the model: try again later"}
 
-// overflow returns the error of a run with changes. The run without them came before it and had
-// finite logits, so where these have not, the changes are to blame and not the weights.
+// overflow returns the error of a run with changes whose logits are not finite. The run without
+// changes came before it and had finite logits, so the changes are to blame and not the weights.
 func overflow(err error) error {
 	if !errors.Is(err, models.ErrDiverged) {
 		return err
@@ -34,7 +34,7 @@ func overflow(err error) error {
 	return &statusError{http.StatusUnprocessableEntity, "the changes drive the logits beyond what float32 can hold: take a smaller factor, or remove a change"}
 }
 
-// statusOf is the HTTP status of an error: 400 if the request has to be changed.
+// statusOf returns the HTTP status of an error: 400 if the client has to change the request.
 func statusOf(err error) int {
 	var status *statusError
 	var outOfRange check.RangeError
@@ -56,7 +56,7 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// failureOf is what tells an error as JSON, in one line.
+// failureOf returns the JSON form of an error, with a message of one line.
 func failureOf(err error) any {
 	return map[string]map[string]string{"error": {"message": strings.Join(strings.Fields(err.Error()), " ")}}
 }

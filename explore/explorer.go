@@ -13,15 +13,15 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// Options say how an Explorer behaves. The zero value is ready.
+// Options say how an Explorer behaves. The zero value is ready to use.
 type Options struct {
-	Name    string // that the page calls the model by; "": the model's file
+	Name    string // the model's name on the page; "": its file name
 	Threads int    // workers an op; 0: all cores
-	// Tokens is how long a prompt and its text may be together; 0: 256, or as many as the model has
-	// learned positions for. Time and memory of attention patterns grow with its square.
+	// Tokens is the largest length of a prompt and its text together; 0: 256, or as many as the
+	// model has learned positions for. Time and memory of attention patterns grow with its square.
 	Tokens  int
-	Waiting int   // the requests that may wait for the model, what comes beyond is answered 429; 0: 16
-	Body    int64 // the most bytes of a request's body; 0: 1 MiB
+	Waiting int   // how many requests may wait for the model before further ones are answered with 429; 0: 16
+	Body    int64 // largest size of a request's body in bytes; 0: 1 MiB
 }
 
 // Explorer is an http.Handler that runs one model for one request at a time.
@@ -31,15 +31,15 @@ type Explorer struct {
 	store     *graph.Store
 	tokenizer data.Tokenizer // nil: prompts are token ids
 	model     *report.Model
-	analyses  []report.Analysis // of any model
-	listed    []Listed          // those of this one
+	analyses  []report.Analysis // all that exist
+	listed    []Listed          // those that suit the model
 	about     Description
-	sites     map[string]cache.Activation // what can be changed, of one token
+	sites     map[string]cache.Activation // what can be changed, for one token
 	programs  programs
-	// activations that looking at a token needs, and those of them that are attention patterns
+	// activations needed to look at a token, and the attention patterns among them
 	lookNames, patternNames []string
 	turn                    chan struct{} // holds one value while the model runs
-	waiting                 chan struct{} // holds a value for each request that waits or runs
+	waiting                 chan struct{} // holds a value for each waiting or running request
 	html                    []byte        // the page
 }
 
@@ -73,14 +73,15 @@ func (o Options) withDefaults(m *pretrained.Model) Options {
 	return o
 }
 
-// Close ends the compiled programs, once no request runs.
+// Close frees the compiled programs, once no request runs.
 func (e *Explorer) Close() {
 	e.turn <- struct{}{}
 	defer func() { <-e.turn }()
 	e.programs.close()
 }
 
-// use calls f while no other request runs the model. It is an error if too many wait, or ctx ends.
+// use calls f while no other request runs the model. It returns an error if too many requests wait,
+// or if ctx ends.
 func (e *Explorer) use(ctx context.Context, f func() error) error {
 	select {
 	case e.waiting <- struct{}{}:

@@ -13,7 +13,8 @@ import (
 	"github.com/residua-go/residua/settings"
 )
 
-// Handlers are the API's handlers by the patterns of http.ServeMux, for a server that mounts them among its own.
+// Handlers returns the API's handlers by patterns of http.ServeMux, for a server that adds them to
+// its own.
 func (e *Explorer) Handlers() map[string]http.Handler {
 	all := map[string]http.Handler{
 		"/explorer/model":     answering(http.MethodGet, func(w http.ResponseWriter, _ *http.Request) error { return write(w, e.about) }),
@@ -37,7 +38,7 @@ func (e *Explorer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.ServeHTTP(w, r)
 }
 
-// answering is a handler of one method that tells errors.
+// answering returns a handler that accepts one method and reports errors.
 func answering(method string, answer func(http.ResponseWriter, *http.Request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
@@ -63,11 +64,11 @@ func write(w http.ResponseWriter, v any) error {
 	return nil
 }
 
-// readTime is how long a request's body may take to come.
+// readTime is how long the client may take to send a request's body.
 const readTime = time.Minute
 
-// read decodes a request's body, one JSON object. Its type must be JSON's, which a page of another
-// site cannot send without being asked first.
+// read decodes a request's body, one JSON object. The content type must be JSON, which a page of
+// another site cannot send without a preflight request.
 func (e *Explorer) read(w http.ResponseWriter, r *http.Request, into any) error {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return &statusError{http.StatusUnsupportedMediaType, "want Content-Type: application/json"}

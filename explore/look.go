@@ -12,74 +12,74 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// Look asks for what happened at a position of a row of tokens: why the model says there, after the
-// token at that position, that Target comes next.
+// Look asks what happened at a position in a row of tokens: why the model expects Target after the
+// token at that position.
 type Look struct {
 	Prompt   string   `yaml:"prompt" json:"prompt,omitempty"`
-	BOS      *bool    `yaml:"bos" json:"bos,omitempty"` // as of Run
-	IDs      []int32  `yaml:"ids" json:"ids,omitempty"` // in the place of Prompt
+	BOS      *bool    `yaml:"bos" json:"bos,omitempty"` // as in Run
+	IDs      []int32  `yaml:"ids" json:"ids,omitempty"` // instead of Prompt
 	Position int      `yaml:"position" json:"position"`
-	Target   *int32   `yaml:"target" json:"target,omitempty"`            // whose logit is taken apart; nil: the untouched run's likeliest
-	Against  *int32   `yaml:"against" json:"against,omitempty"`          // whose logit is subtracted; nil: none
-	Layer    int      `yaml:"layer" json:"layer,omitempty"`              // of /explorer/attention
-	Top      int      `yaml:"top" min:"0" max:"50" json:"top,omitempty"` // alternatives; 0: 8
+	Target   *int32   `yaml:"target" json:"target,omitempty"`            // the token whose logit is explained; nil: the likeliest of the untouched run
+	Against  *int32   `yaml:"against" json:"against,omitempty"`          // a token whose logit is subtracted; nil: none
+	Layer    int      `yaml:"layer" json:"layer,omitempty"`              // for /explorer/attention
+	Top      int      `yaml:"top" min:"0" max:"50" json:"top,omitempty"` // number of alternatives; 0: 8
 	Changes  []Change `yaml:"changes" json:"changes,omitempty"`
 }
 
-// Views are what the untouched run did and, where there are changes, the changed one.
+// Views shows the untouched run and, if there are changes, the changed one.
 type Views[V any] struct {
 	Untouched V  `json:"untouched"`
 	Changed   *V `json:"changed,omitempty"`
 }
 
-// View is what one run did at a position.
+// View shows one run at a position.
 type View struct {
-	Next        []Alternative `json:"next"`   // the likeliest tokens there
-	Target      Prediction    `json:"target"` // whose logit it is
+	Next        []Alternative `json:"next"`   // the likeliest next tokens
+	Target      Prediction    `json:"target"` // of the target
 	Against     *Prediction   `json:"against,omitempty"`
 	Attribution Attribution   `json:"attribution"`
 	Lens        []LensPoint   `json:"lens"`
 	Attention   []Attention   `json:"attention"`
-	Reads       figure.Wiring `json:"reads"`         // what each site reads, by who wrote it
-	ReadsByHead figure.Wiring `json:"reads_by_head"` // the same, an attention's heads one by one
+	Reads       figure.Wiring `json:"reads"`         // what each site reads, by the writer it comes from
+	ReadsByHead figure.Wiring `json:"reads_by_head"` // the same, with each of an attention's heads by itself
 }
 
-// Prediction is what a run says of a token.
+// Prediction is the probability of a token in a run.
 type Prediction struct {
 	Alternative
 	Logit float64 `json:"logit"`
-	Rank  int     `json:"rank"` // 0: the likeliest
+	Rank  int     `json:"rank"` // 0: it is the likeliest
 }
 
 // LensPoint is the logit lens after one writer.
 type LensPoint struct {
 	After       string        `json:"after"`
-	Logit       float64       `json:"logit"` // of the target
+	Logit       float64       `json:"logit"` // logit of the target
 	Probability float64       `json:"probability"`
 	Rank        int           `json:"rank"`
 	Top         []Alternative `json:"top"`
-	Keys        []float64     `json:"keys,omitempty"` // the logit by key direction of the readout, for a stream that is read by keys
+	Keys        []float64     `json:"keys,omitempty"` // the logit by key direction of the readout, for streams read by keys
 }
 
-// Attention is what a layer's heads attend to at the position.
+// Attention shows what a layer's heads attend to at the position.
 type Attention struct {
 	Layer int         `json:"layer"`
-	Names []string    `json:"names"` // of the heads
-	Heads [][]float64 `json:"heads"` // [head][position], up to the one that is looked at
+	Names []string    `json:"names"` // names of the heads
+	Heads [][]float64 `json:"heads"` // [head][position], up to the position asked for
 }
 
-// answerToken answers with Views of a position.
+// answerToken answers with the Views of a position.
 func (e *Explorer) answerToken(w http.ResponseWriter, r *http.Request) error {
 	return look(e, w, r, e.lookNames, e.view)
 }
 
-// answerAttention answers with Views of one layer's patterns, as figures.
+// answerAttention answers with the Views of one layer's patterns, as figures.
 func (e *Explorer) answerAttention(w http.ResponseWriter, r *http.Request) error {
 	return look(e, w, r, e.patternNames, e.patterns)
 }
 
-// look reads a Look, runs the model on it and answers with what tell makes of the untouched run, then of the changed
-// one.
+// look decodes a Look, runs the model, and answers with what tell returns for the untouched run and
+// then for the changed one.
 func look[V any](e *Explorer, w http.ResponseWriter, r *http.Request, names []string, tell func(l *Look, run *cache.Cache) (V, error)) error {
 	var l Look
 	if err := e.read(w, r, &l); err != nil {
@@ -107,7 +107,7 @@ func look[V any](e *Explorer, w http.ResponseWriter, r *http.Request, names []st
 	return write(w, views)
 }
 
-// both checks a Look and runs the model untouched and, where there are changes, changed.
+// both checks a Look and runs the model untouched and, if there are changes, changed.
 func (e *Explorer) both(l *Look, names []string) (first, second *cache.Cache, err error) {
 	if l.IDs, err = e.encode("prompt", l.Prompt, l.IDs, l.BOS); err != nil {
 		return nil, nil, err
@@ -131,13 +131,13 @@ func (e *Explorer) both(l *Look, names []string) (first, second *cache.Cache, er
 	return first, second, err
 }
 
-// view takes a run apart at a position.
+// view analyses a run at a position.
 func (e *Explorer) view(l *Look, run *cache.Cache) (View, error) {
 	logits, err := finite(run, l.Position)
 	if err != nil {
 		return View{}, err
 	}
-	if l.Target == nil { // the untouched run comes first
+	if l.Target == nil { // it was set by the untouched run, which comes first
 		likeliest := int32(floats.MaxIdx(logits))
 		l.Target = &likeliest
 	}
@@ -205,7 +205,7 @@ func (e *Explorer) lens(d *analysis.Decomposition, l *Look) ([]LensPoint, error)
 	return points, nil
 }
 
-// attention is what all heads attend to at the position.
+// attention returns what all heads attend to at the position.
 func (e *Explorer) attention(l *Look, run *cache.Cache) ([]Attention, error) {
 	var all []Attention
 	for layer := range e.spec.Depth() {
@@ -223,13 +223,13 @@ func (e *Explorer) attention(l *Look, run *cache.Cache) ([]Attention, error) {
 	return all, nil
 }
 
-// patterns are a layer's attention patterns between the tokens that there are.
+// patterns returns a layer's attention patterns between the tokens of the row.
 func (e *Explorer) patterns(l *Look, run *cache.Cache) (figure.Attention, error) {
 	p, err := analysis.Patterns(run, l.Layer)
 	if err != nil {
 		return figure.Attention{}, err
 	}
-	if _, err := finite(run, len(l.IDs)-1); err != nil { // patterns that are no numbers have no JSON
+	if _, err := finite(run, len(l.IDs)-1); err != nil { // JSON cannot hold patterns that are not finite
 		return figure.Attention{}, err
 	}
 	f := p.Figures()[0].(figure.Attention)

@@ -12,23 +12,23 @@ import (
 	"github.com/residua-go/residua/analysis/page"
 )
 
-// web is the page's outline and scripts.
+// web holds the page's markup and scripts.
 //
 //go:embed web/*.html web/*.js
 var web embed.FS
 
-// style is the page's style sheet, after the one that figures have.
+// style is the page's own style sheet, which follows that of figures.
 //
 //go:embed web/explorer.css
 var style template.CSS
 
-// scripts are the script's parts, in order, after those that draw figures.
+// scripts lists the parts of the page's script, in order; they follow those that draw figures.
 var scripts = [...]string{"api.js", "changes.js", "tokens.js", "details.js", "address.js", "analyses.js", "explorer.js"}
 
-// policy lets the page ask its own server alone.
+// policy lets the page send requests to its own server only.
 const policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Page is the handler of the page, one document that asks the API at /explorer/.
+// Page returns the handler of the page, a single document that calls the API at /explorer/.
 func (e *Explorer) Page() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -46,7 +46,7 @@ func (e *Explorer) Page() http.Handler {
 	})
 }
 
-// document makes the page.
+// document builds the page.
 func document() ([]byte, error) {
 	var own strings.Builder
 	for _, name := range scripts {

@@ -16,7 +16,7 @@ const programsKept = 6
 // leastRow is the shortest row that is compiled.
 const leastRow = 16
 
-// programs are compiled programs, the last used one at the end.
+// programs holds compiled programs, the most recently used at the end.
 type programs struct{ kept []program }
 
 type program struct {
@@ -26,8 +26,8 @@ type program struct {
 
 type closer interface{ Close() }
 
-// get returns the program of a key, compiled if there is none; the one that was not used for the
-// longest time makes room.
+// get returns the program of a key, and compiles it if necessary. The least recently used program
+// makes room.
 func (p *programs) get(key string, compile func() (closer, error)) (closer, error) {
 	if i := slices.IndexFunc(p.kept, func(k program) bool { return k.key == key }); i >= 0 {
 		found := p.kept[i]
@@ -53,8 +53,8 @@ func (p *programs) close() {
 	p.kept = nil
 }
 
-// rowOf is the length of the row in which so many tokens are run: a power of two, so that few
-// programs serve all lengths. What stands after a token has no influence on it.
+// rowOf returns the length of the row in which to run that many tokens: a power of two, so that few
+// programs serve all lengths. What follows a token does not affect it.
 func (e *Explorer) rowOf(tokens int) int {
 	row := leastRow
 	for row < tokens {
@@ -63,7 +63,7 @@ func (e *Explorer) rowOf(tokens int) int {
 	return min(row, e.options.Tokens)
 }
 
-// run runs the model on one row of ids and keeps activations.
+// run runs the model on one row of ids and returns the named activations.
 func (e *Explorer) run(ids []int32, names []string, replace []cache.Intervention) (*cache.Cache, error) {
 	for _, v := range replace {
 		names = append(names, v.Name)
@@ -81,13 +81,13 @@ func (e *Explorer) run(ids []int32, names []string, replace []cache.Intervention
 	return r.(*cache.Runner).Run(row, replace...)
 }
 
-// generator continues texts, and changes activations on the way.
+// generator continues texts, and changes activations while it does.
 type generator struct {
 	*generate.Generator
 	changer *changer
 }
 
-// generator is one that can make changes of the named activations.
+// generator returns one that can change the activations that all the changes name.
 func (e *Explorer) generator(all []change) (*generator, error) {
 	c := &changer{sites: e.sites}
 	hooks := c.hooks(all)

@@ -8,10 +8,10 @@ import (
 	"github.com/residua-go/residua/data"
 )
 
-// topDefault is how many alternatives of a token there are unless a request says otherwise.
+// topDefault is the number of alternatives of a token if a request sets none.
 const topDefault = 8
 
-// encode is the ids of a request's text, or its ids; a text is read as data.EncodePrompt says.
+// encode returns a request's ids, or those of its text, encoded as by data.EncodePrompt.
 func (e *Explorer) encode(field, text string, ids []int32, bos *bool) ([]int32, error) {
 	switch {
 	case len(ids) > 0 && text != "":
@@ -34,5 +34,5 @@ func (e *Explorer) encode(field, text string, ids []int32, bos *bool) ([]int32, 
 	return ids, nil
 }
 
-// topOf is how many alternatives a request asks for.
+// topOf returns the number of alternatives that a request asks for.
 func (e *Explorer) topOf(asked int) int { return min(cmp.Or(asked, topDefault), e.spec.Vocab) }

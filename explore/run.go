@@ -16,22 +16,22 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// Run asks for a prompt's tokens with their probabilities, and for a text that continues it; with
-// changes for both once more, changed.
+// Run asks for a prompt's tokens with their probabilities and for a text that continues it; if
+// there are changes, for both a second time with the changes.
 type Run struct {
 	Prompt      string   `yaml:"prompt" json:"prompt,omitempty"`
-	BOS         *bool    `yaml:"bos" json:"bos,omitempty"`               // the token that begins documents is read before Prompt; null: true
-	IDs         []int32  `yaml:"ids" json:"ids,omitempty"`               // in the place of Prompt
-	Tokens      int      `yaml:"tokens" min:"0" json:"tokens,omitempty"` // to generate at most
+	BOS         *bool    `yaml:"bos" json:"bos,omitempty"`               // read the token that begins documents before Prompt; null: true
+	IDs         []int32  `yaml:"ids" json:"ids,omitempty"`               // instead of Prompt
+	Tokens      int      `yaml:"tokens" min:"0" json:"tokens,omitempty"` // how many to generate at most
 	Temperature float64  `yaml:"temperature" min:"0" json:"temperature,omitempty"`
 	TopK        int      `yaml:"top_k" min:"0" json:"top_k,omitempty"`
-	TopP        *float64 `yaml:"top_p" min:"1e-6" max:"1" json:"top_p,omitempty"` // null: 1, all
+	TopP        *float64 `yaml:"top_p" min:"1e-6" max:"1" json:"top_p,omitempty"` // null: 1, no limit
 	Seed        uint64   `yaml:"seed" json:"seed,omitempty"`
-	Top         int      `yaml:"top" min:"0" max:"50" json:"top,omitempty"` // alternatives of each token; 0: 8
+	Top         int      `yaml:"top" min:"0" max:"50" json:"top,omitempty"` // alternatives for each token; 0: 8
 	Changes     []Change `yaml:"changes" json:"changes,omitempty"`
 }
 
-// The two runs of a request with changes.
+// Names of the two runs of a request with changes.
 const (
 	untouched = "untouched"
 	changed   = "changed"
@@ -41,15 +41,17 @@ const (
 type Event struct {
 	Run   string `json:"run,omitempty"` // "untouched" or "changed"
 	Token *Token `json:"token,omitempty"`
-	// Stop says why a run's text ended: "tokens", or "document" where the model began another.
+	// Stop says why a run's text ended: "tokens", or "document" if the model began another
+	// document.
 	Stop    string  `json:"stop,omitempty"`
-	Seconds float64 `json:"seconds,omitempty"` // that the run took, with Stop
-	// Forced are, for the tokens of the untouched run, the probabilities that the changed model gives them at their
-	// places; null for the first.
+	Seconds float64 `json:"seconds,omitempty"` // duration of the run, with Stop
+	// Forced has, for each token of the untouched run, the probability that the changed model gives
+	// it at its position; null for the first.
 	Forced []*float64 `json:"forced,omitempty"`
 }
 
-// answerRun streams a Run's events as lines of JSON; the last is {"error": ...} if it fails on the way.
+// answerRun streams a Run's events as lines of JSON; after an error, the last line is {"error":
+// ...}.
 func (e *Explorer) answerRun(w http.ResponseWriter, r *http.Request) error {
 	var asked Run
 	if err := e.read(w, r, &asked); err != nil {
@@ -85,14 +87,14 @@ func (l *lines) send(v any) error {
 		l.w.Header().Set("Content-Type", "application/x-ndjson")
 		l.begun = true
 	}
-	l.control.SetWriteDeadline(time.Now().Add(writeTime)) // a writer that knows no deadlines has none
+	l.control.SetWriteDeadline(time.Now().Add(writeTime)) // fails without effect if the writer supports no deadlines
 	if _, err := l.w.Write(append(text, '\n')); err != nil {
 		return errors.WithStack(err)
 	}
 	return errors.WithStack(l.control.Flush())
 }
 
-// answer runs the model untouched and, where there are changes, changed.
+// answer runs the model untouched and, if there are changes, changed.
 func (e *Explorer) answer(ctx context.Context, asked Run, s *lines) error {
 	ids, err := e.encode("prompt", asked.Prompt, asked.IDs, asked.BOS)
 	if err != nil {
@@ -128,8 +130,8 @@ func (e *Explorer) answer(ctx context.Context, asked Run, s *lines) error {
 	return s.send(event)
 }
 
-// performance is the runs of one request. Programs are the same for all of them, so that what differs comes from
-// changes alone.
+// performance holds what the runs of one request share. All use the same programs, so that their
+// differences come from the changes alone.
 type performance struct {
 	e     *Explorer
 	asked Run
@@ -161,7 +163,7 @@ func (p *performance) perform(ctx context.Context, name string, ids []int32, cha
 	return ids, p.s.send(Event{Run: name, Stop: stop, Seconds: time.Since(begin).Seconds()})
 }
 
-// score is the tokens of a row, each with its probability.
+// score returns the tokens of a row, each with its probability.
 func (p *performance) score(ids []int32, changes []change) ([]Token, error) {
 	var names []string
 	for _, c := range p.all {
@@ -184,7 +186,7 @@ func (p *performance) score(ids []int32, changes []change) ([]Token, error) {
 	return tokens, nil
 }
 
-// finite is a token's logits, which must be numbers.
+// finite returns the logits for a token, or an error if they are not finite.
 func finite(run *cache.Cache, token int) ([]float64, error) {
 	logits, err := run.TokenLogits(token)
 	for _, l := range logits {
@@ -216,7 +218,7 @@ func (p *performance) generate(ctx context.Context, name string, ids []int32, ch
 	})
 }
 
-// request is what a generator is asked for.
+// request returns the request to the generator.
 func (r Run) request(ids []int32) generate.Request {
 	request := generate.Request{IDs: ids, Tokens: r.Tokens, Temperature: r.Temperature, TopK: r.TopK, Seed: r.Seed, LogProbs: r.Top}
 	if r.TopP != nil {
@@ -225,7 +227,7 @@ func (r Run) request(ids []int32) generate.Request {
 	return request
 }
 
-// generated is a token as a generator has it.
+// generated converts a token of the generator.
 func (e *Explorer) generated(position int, t generate.Token) Token {
 	p := math.Exp(t.LogProb)
 	token := Token{Position: position, ID: t.ID, Probability: &p}

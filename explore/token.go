@@ -11,19 +11,20 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// Token is a token with what the model said of it.
+// Token is a token with the model's probabilities at its position.
 type Token struct {
 	Position int    `json:"position"`
 	ID       int32  `json:"id"`
-	Text     string `json:"text"`  // its bytes, where they are whole characters
-	Label    string `json:"label"` // its text with what is invisible made visible
+	Text     string `json:"text"`  // its text, if its bytes are whole characters
+	Label    string `json:"label"` // its text with invisible characters made visible
 	Prompt   bool   `json:"prompt,omitempty"`
-	// Probability is the model's for this token at its place; nil for the first, of which it says nothing.
+	// Probability is the model's probability of this token at its position; nil for the first,
+	// which the model does not predict.
 	Probability *float64      `json:"probability"`
-	Top         []Alternative `json:"top,omitempty"` // the likeliest tokens in its place
+	Top         []Alternative `json:"top,omitempty"` // the likeliest tokens at its position
 }
 
-// Alternative is a token that could stand in a place.
+// Alternative is a token that the model might have chosen.
 type Alternative struct {
 	ID          int32   `json:"id"`
 	Text        string  `json:"text"`
@@ -31,7 +32,8 @@ type Alternative struct {
 	Probability float64 `json:"probability"`
 }
 
-// spell is a token's text, "" where it is no whole characters, and its label: its id where it has no text.
+// spell returns a token's text, "" if it is not made of whole characters, and its label, which is
+// the id if it has no text.
 func (e *Explorer) spell(id int32) (text, label string) {
 	switch {
 	case e.tokenizer == nil || int(id) >= e.tokenizer.Vocab():
@@ -47,13 +49,13 @@ func (e *Explorer) spell(id int32) (text, label string) {
 	return text, label
 }
 
-// alternative is a token with its probability.
+// alternative returns a token with its probability.
 func (e *Explorer) alternative(id int32, probability float64) Alternative {
 	text, label := e.spell(id)
 	return Alternative{id, text, label, probability}
 }
 
-// token is a token of which logits [vocab] told the probability; nil: none.
+// token returns a token with its probability by logits [vocab]; nil: it has none.
 func (e *Explorer) token(position int, id int32, logits []float64, top int) Token {
 	t := Token{Position: position, ID: id}
 	t.Text, t.Label = e.spell(id)
@@ -64,12 +66,12 @@ func (e *Explorer) token(position int, id int32, logits []float64, top int) Toke
 	return t
 }
 
-// probability is what logits say of a token.
+// probability returns the probability of a token by its logits.
 func probability(logits []float64, id int32) float64 {
 	return math.Exp(logits[id] - floats.LogSumExp(logits))
 }
 
-// alternatives are tokens as a lens or a run predicts them.
+// alternatives converts the predictions of a lens or a run.
 func (e *Explorer) alternatives(predictions []analysis.Prediction) []Alternative {
 	var all []Alternative
 	for _, p := range predictions {

@@ -9,12 +9,13 @@ import (
 	"github.com/residua-go/residua/generate"
 )
 
-// bodiesAtOnce is how many bodies of the greatest size may be worked on at a time; many more of a usual size fit.
+// bodiesAtOnce is how many bodies of the largest size may be in use at a time; many more of an
+// ordinary size fit.
 const bodiesAtOnce = 8
 
-// admitted bounds the bytes of the bodies that are worked on: each is held, as ids and texts, until its request ends. It answers 429
-// before a body is read for which there is no room. A body of unknown length counts as one of the greatest size until it has been
-// read.
+// admitted limits the bytes of all bodies in use: each body is held, as ids and texts, until its
+// request ends. If there is no room for a body, the answer is 429 before the body is read. A body
+// of unknown length counts as one of the largest size until it has been read.
 func (s *Server) admitted(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		held := &heldBody{bytes: r.ContentLength, of: s.bodies}
@@ -22,7 +23,7 @@ func (s *Server) admitted(h http.Handler) http.Handler {
 			held.bytes = s.options.Body
 		}
 		if !s.bodies.TryAcquire(held.bytes) {
-			w.Header().Set("Connection", "close") // the body is not read
+			w.Header().Set("Connection", "close") // the body will not be read
 			writeError(w, asAPI(generate.ErrBusy))
 			return
 		}
@@ -31,13 +32,13 @@ func (s *Server) admitted(h http.Handler) http.Handler {
 	})
 }
 
-// heldBody is what a request holds of the bytes that are free, in its context by the zero value.
+// heldBody is a request's share of that limit; the zero value is its key in the request's context.
 type heldBody struct {
 	bytes int64
 	of    *semaphore.Weighted
 }
 
-// shrinkTo gives back what a body of unknown length did not need.
+// shrinkTo releases the bytes that a body of unknown length turned out not to need.
 func shrinkTo(ctx context.Context, bytes int64) {
 	if held, ok := ctx.Value(heldBody{}).(*heldBody); ok && bytes < held.bytes {
 		held.of.Release(held.bytes - bytes)

@@ -15,16 +15,16 @@ import (
 	"github.com/residua-go/residua/generate"
 )
 
-// completion is a request that is worked on.
+// completion is a request in progress.
 type completion struct {
 	id      string
 	created int64
 	model   *Model
 	request completionRequest
-	texts   []generate.Request // one a choice
+	texts   []generate.Request // one for each choice
 }
 
-// completionResponse is OpenAI's completion, or a part of one that is streamed.
+// completionResponse is OpenAI's completion object, or a streamed part of one.
 type completionResponse struct {
 	ID      string   `json:"id"`
 	Object  string   `json:"object"`
@@ -47,11 +47,11 @@ type usage struct {
 	TotalTokens      int `json:"total_tokens"`
 }
 
-// completions is POST /v1/completions.
+// completions answers POST /v1/completions.
 func (s *Server) completions(w http.ResponseWriter, r *http.Request) error {
 	defer s.running.Add(-1)
 	if running := s.running.Add(1); running > int64(s.options.Requests) {
-		w.Header().Set("Connection", "close") // the body is not read
+		w.Header().Set("Connection", "close") // the body will not be read
 		return generate.ErrBusy
 	}
 	c, err := s.newCompletion(w, r)
@@ -89,7 +89,7 @@ func (s *Server) newCompletion(w http.ResponseWriter, r *http.Request) (*complet
 	return c, nil
 }
 
-// longestPrompt is how many ids any model may read of a prompt.
+// longestPrompt returns the largest number of prompt ids that any of the models may read.
 func (s *Server) longestPrompt() int {
 	most := 0
 	for _, m := range s.models {
@@ -101,12 +101,12 @@ func (s *Server) longestPrompt() int {
 	return most
 }
 
-// response is one that holds choices.
+// response returns a response with the given choices.
 func (c *completion) response(choices ...choice) completionResponse {
 	return completionResponse{ID: c.id, Object: "text_completion", Created: c.created, Model: c.model.Name, Choices: choices}
 }
 
-// whole answers with all texts at once.
+// whole answers with all texts in one object.
 func (s *Server) whole(ctx context.Context, w http.ResponseWriter, c *completion) error {
 	choices := make([]choice, len(c.texts))
 	used, err := s.generate(ctx, c, func(part choice) error {
@@ -132,8 +132,9 @@ func (c *choice) join(part choice) {
 	}
 }
 
-// generate makes a completion's texts, Model.Parallel at a time, and emits their parts; those of one choice come in order,
-// the last with its finish reason, those of several from goroutines of their own. It returns when all have ended.
+// generate generates a completion's texts, Model.Parallel at a time, and emits their parts. The
+// parts of one choice come in order, the last with the finish reason; different choices are emitted
+// from different goroutines. generate returns when all texts have ended.
 func (s *Server) generate(ctx context.Context, c *completion, emit func(choice) error) (usage, error) {
 	start := time.Now()
 	first := s.metrics.firstToken(start)
@@ -148,7 +149,7 @@ func (s *Server) generate(ctx context.Context, c *completion, emit func(choice) 
 				}
 			}()
 			if err := running.Err(); err != nil {
-				return err // the request ended before this text's turn
+				return err // the request ended before it was this text's turn
 			}
 			text := newParts(c, i, emit)
 			results[i], err = c.model.Generator.Generate(running, c.texts[i], func(p generate.Piece) error {
@@ -163,14 +164,14 @@ func (s *Server) generate(ctx context.Context, c *completion, emit func(choice) 
 	}
 	err := group.Wait()
 	if err != nil && ctx.Err() != nil {
-		err = context.Cause(ctx) // why it ended, whatever the Generator made of that
+		err = context.Cause(ctx) // the reason for its end, whatever error the Generator returned
 	}
 	used := c.usage(results)
 	s.metrics.generated(used, time.Since(start))
 	return used, err
 }
 
-// usage counts a prompt once, however many texts continue it.
+// usage counts the tokens; it counts a prompt once, even if several texts continue it.
 func (c *completion) usage(results []generate.Result) usage {
 	var u usage
 	for i, r := range results {

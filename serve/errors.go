@@ -14,10 +14,10 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-// apiError is an error as OpenAI's API has it: {"error": {...}}.
+// apiError is an error in the form of OpenAI's API: {"error": {...}}.
 type apiError struct {
 	status     int
-	retryAfter int // seconds; 0: not said
+	retryAfter int // seconds; 0: no header
 
 	Message string  `json:"message"`
 	Type    string  `json:"type"`
@@ -27,13 +27,14 @@ type apiError struct {
 
 func (e *apiError) Error() string { return e.Message }
 
-// The types of errors.
+// Types of errors.
 const (
 	invalidRequest = "invalid_request_error"
 	serverError    = "server_error"
 )
 
-// invalid is the error of a request that has to be changed; param names the field, "" none.
+// invalid returns the error of a request that the client has to change; param names the field, ""
+// for none.
 func invalid(param, format string, args ...any) *apiError {
 	e := &apiError{status: http.StatusBadRequest, Message: fmt.Sprintf(format, args...), Type: invalidRequest}
 	if param != "" {
@@ -49,8 +50,8 @@ func (e *apiError) with(status int, code string) *apiError {
 	return e
 }
 
-// asAPI says any error in the API's form. What is not the client's mistake is told without its
-// details, which may name files.
+// asAPI converts any error to the API's form. For an error that is not the client's mistake it
+// leaves out the details, which may name files.
 func asAPI(err error) *apiError {
 	var api *apiError
 	var setting *layers.SettingError
@@ -72,7 +73,7 @@ func asAPI(err error) *apiError {
 	return &apiError{status: http.StatusInternalServerError, Message: "the model failed to generate: the server's log has the error", Type: serverError}
 }
 
-// paramOf is the API's name of a generate.Request's setting.
+// paramOf returns the API's name for a setting of generate.Request.
 func paramOf(key string) string {
 	switch key {
 	case "tokens":
@@ -83,9 +84,9 @@ func paramOf(key string) string {
 	return strings.ReplaceAll(key, "-", "_")
 }
 
-// body is the error as JSON.
+// body returns the error as JSON.
 func (e *apiError) body() []byte {
-	text, _ := json.Marshal(map[string]*apiError{"error": e}) // strings alone: it cannot fail
+	text, _ := json.Marshal(map[string]*apiError{"error": e}) // it has only strings, so Marshal cannot fail
 	return text
 }
 

@@ -11,15 +11,16 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Serve answers what comes to a listener until ctx ends. Then it takes no more, gives what runs
-// Options.StopTime to finish, and ends the rest. It returns nil if nothing had to be ended.
+// Serve answers requests from a listener until ctx ends. It then accepts no more, gives the running
+// requests Options.StopTime to finish, and ends the others. It returns nil if all of them finished
+// in time.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	requests, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
 	server := &http.Server{
 		Handler:           s,
 		ReadHeaderTimeout: s.options.ReadTime,
-		WriteTimeout:      s.options.ReadTime + s.options.RequestTime + s.options.WriteTime, // each write has WriteTime, in measured
+		WriteTimeout:      s.options.ReadTime + s.options.RequestTime + s.options.WriteTime, // each single write has WriteTime, set in measured
 		IdleTimeout:       s.options.IdleTime,
 		MaxHeaderBytes:    64 << 10,
 		BaseContext:       func(net.Listener) context.Context { return requests },
@@ -43,15 +44,15 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	end(errStopped)
 	said, done := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer done()
-	server.Shutdown(said) // what was ended tells its client
+	server.Shutdown(said) // requests that were ended tell their clients
 	server.Close()
 	return errors.Errorf("serve: stopped after %v with %d requests unfinished", s.options.StopTime, left)
 }
 
-// errStopped ends what runs for too long after a stop.
+// errStopped ends requests that run for too long after a stop.
 var errStopped = errors.New("the server was stopped")
 
-// logWriter logs what net/http has to say.
+// logWriter passes on net/http's own messages to the log.
 type logWriter func(message string)
 
 func (w logWriter) Write(line []byte) (int, error) {

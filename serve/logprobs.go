@@ -10,7 +10,8 @@ import (
 	"github.com/residua-go/residua/generate"
 )
 
-// logProbs are the tokens of a choice and their log probabilities, null for a prompt's first.
+// logProbs lists the tokens of a choice with their log probabilities, null for the first of a
+// prompt.
 type logProbs struct {
 	Tokens        []string            `json:"tokens"`
 	TokenLogProbs []*float64          `json:"token_logprobs"`
@@ -18,7 +19,7 @@ type logProbs struct {
 	TextOffset    []int               `json:"text_offset"` // in characters, from the start of the choice's text
 }
 
-// newLogProbs are those of no tokens: empty arrays, not null.
+// newLogProbs returns the log probabilities of no tokens: empty arrays instead of null.
 func newLogProbs() *logProbs {
 	return &logProbs{Tokens: []string{}, TokenLogProbs: []*float64{}, TopLogProbs: []alternativeTokens{}, TextOffset: []int{}}
 }
@@ -30,10 +31,11 @@ func (l *logProbs) join(later *logProbs) {
 	l.TextOffset = append(l.TextOffset, later.TextOffset...)
 }
 
-// alternativeTokens are written as {token: log probability}, likeliest first; nil as null.
+// alternativeTokens are written as {token: log probability}, likeliest first; nil is written as
+// null.
 type alternativeTokens []generate.Token
 
-// MarshalJSON keeps the order.
+// MarshalJSON writes the tokens in their order.
 func (a alternativeTokens) MarshalJSON() ([]byte, error) {
 	if a == nil {
 		return []byte("null"), nil
@@ -57,11 +59,12 @@ func (a alternativeTokens) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// finite is a log probability as JSON can have it: vLLM's number in the place of minus infinity.
+// finite returns a log probability that JSON can hold: minus infinity becomes vLLM's number for it,
+// -9999.
 func finite(logProb float64) float64 { return max(logProb, -9999) }
 
-// tokenName is a token's text, or what stands for it: bytes:\xe2\x80 for bytes that are no whole
-// characters, as OpenAI writes them, token_id:7 for a token without text, as vLLM does.
+// tokenName returns a token's text or a substitute: bytes:\xe2\x80 for bytes that are not whole
+// characters, as OpenAI writes them, and token_id:7 for a token without text, as vLLM writes it.
 func tokenName(t generate.Token) string {
 	switch {
 	case t.Text == "":
@@ -77,11 +80,11 @@ func tokenName(t generate.Token) string {
 	return b.String()
 }
 
-// offsets counts the characters before each token; one that ends inside a character is told
-// where that character begins.
+// offsets counts the characters before each token. The offset of a token that ends inside a
+// character is where that character begins.
 type offsets struct {
 	characters int
-	pending    []byte // the start of a character
+	pending    []byte // beginning of a character
 }
 
 func (o *offsets) next(text string) int {

@@ -8,7 +8,7 @@ import (
 	"github.com/pkg/errors"
 )
 
-// measured counts the answers of a path, and gives each of their writes a time limit.
+// measured counts the answers for a path, and gives each of their writes a time limit.
 func (s *Server) measured(path string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		m := &measuredWriter{ResponseWriter: w, limit: s.options.WriteTime}
@@ -18,7 +18,7 @@ func (s *Server) measured(path string, h http.Handler) http.Handler {
 	})
 }
 
-// recovered turns a panic into an answer, if there is none yet, and a line of the log.
+// recovered turns a panic into an answer, unless one has been sent already, and a line in the log.
 func (s *Server) recovered(path string, m *measuredWriter) {
 	r := recover()
 	if r == nil || r == http.ErrAbortHandler {
@@ -33,10 +33,10 @@ func (s *Server) recovered(path string, m *measuredWriter) {
 type measuredWriter struct {
 	http.ResponseWriter
 	limit  time.Duration
-	status int // 0: nothing is written
+	status int // 0: nothing has been written
 }
 
-// code is the status; a client that left before anything was written has 499, as nginx calls it.
+// code returns the status; if the client left before anything was written, it is 499, as in nginx.
 func (m *measuredWriter) code() int {
 	if m.status == 0 {
 		return 499
@@ -58,6 +58,6 @@ func (m *measuredWriter) Write(p []byte) (int, error) {
 	if m.status == 0 {
 		m.status = http.StatusOK
 	}
-	http.NewResponseController(m.ResponseWriter).SetWriteDeadline(time.Now().Add(m.limit)) // a writer without deadlines has no client
+	http.NewResponseController(m.ResponseWriter).SetWriteDeadline(time.Now().Add(m.limit)) // fails without effect if the writer supports no deadlines
 	return m.ResponseWriter.Write(p)
 }

@@ -12,25 +12,25 @@ import (
 	"time"
 )
 
-// metrics are what /metrics tells, in Prometheus' text format
+// metrics holds what /metrics reports, in Prometheus' text format
 // (https://prometheus.io/docs/instrumenting/exposition_formats).
 type metrics struct {
 	mutex      sync.Mutex
-	requests   map[string]int // by labels
+	requests   map[string]int // number by labels
 	prompt     int            // tokens read
 	generation int            // tokens generated
 	first      histogram
 	whole      histogram
 }
 
-// histogram counts times up to each bound, and all of them.
+// histogram counts times up to each bound, and in total.
 type histogram struct {
 	counts [len(bounds)]int
 	count  int
 	sum    float64
 }
 
-// bounds of the histograms, in seconds.
+// bounds are the histograms' upper bounds, in seconds.
 var bounds = [...]float64{0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60, 120, 300}
 
 func (h *histogram) add(d time.Duration) {
@@ -52,7 +52,7 @@ func (m *metrics) answered(path string, code int) {
 	m.requests[fmt.Sprintf("path=%q,code=%q", path, strconv.Itoa(code))]++
 }
 
-// firstToken returns what is called for each piece of a completion: the first call counts.
+// firstToken returns a function to call for each piece of a completion; it records the first call.
 func (m *metrics) firstToken(start time.Time) func() {
 	var once sync.Once
 	return func() {
@@ -72,7 +72,7 @@ func (m *metrics) generated(u usage, d time.Duration) {
 	m.whole.add(d)
 }
 
-// writeMetrics is GET /metrics.
+// writeMetrics answers GET /metrics.
 func (s *Server) writeMetrics(w http.ResponseWriter, _ *http.Request) error {
 	var b bytes.Buffer
 	head := func(name, kind, help string) { fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind) }

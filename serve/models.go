@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// modelCard is OpenAI's description of a model; max_model_len is vLLM's.
+// modelCard is OpenAI's description of a model, with max_model_len from vLLM.
 type modelCard struct {
 	ID      string `json:"id"`
 	Object  string `json:"object"`
@@ -18,7 +18,7 @@ func (m *Model) card() modelCard {
 	return modelCard{ID: m.Name, Object: "model", Created: m.Created.Unix(), OwnedBy: "residua", Window: m.Window}
 }
 
-// model finds one by its name; "" is the first.
+// model returns the model with a name; "" is the first.
 func (s *Server) model(name string) (*Model, error) {
 	var names []string
 	for i := range s.models {
@@ -30,7 +30,7 @@ func (s *Server) model(name string) (*Model, error) {
 	return nil, invalid("model", "want one of %s, got %q", strings.Join(names, ", "), name).with(http.StatusNotFound, "model_not_found")
 }
 
-// listModels is GET /v1/models.
+// listModels answers GET /v1/models.
 func (s *Server) listModels(w http.ResponseWriter, _ *http.Request) error {
 	cards := make([]modelCard, len(s.models))
 	for i := range s.models {
@@ -39,7 +39,7 @@ func (s *Server) listModels(w http.ResponseWriter, _ *http.Request) error {
 	return writeJSON(w, map[string]any{"object": "list", "data": cards})
 }
 
-// showModel is GET /v1/models/NAME.
+// showModel answers GET /v1/models/NAME.
 func (s *Server) showModel(w http.ResponseWriter, r *http.Request) error {
 	m, err := s.model(r.PathValue("name"))
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 //go:embed page.html
 var pageText string
 
-// page is GET /: what is served. It asks for no token and names no more than the models.
+// page answers GET / with a page that says what is served. It needs no token and shows only the
+// models' names.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 	t, err := template.New("page").Parse(pageText)
 	if err != nil {

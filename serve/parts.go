@@ -10,11 +10,11 @@ import (
 type parts struct {
 	index    int
 	request  generate.Request
-	alts     int // likeliest tokens that are told for each; -1: log probabilities were not asked for
-	skip     int // tokens at the prompt's start that the client did not send
-	unlogged int // tokens from here on without log probability: the prompt's first
+	alts     int // number of likeliest tokens to report for each; -1: no log probabilities were asked for
+	skip     int // tokens that the server put before the prompt
+	unlogged int // tokens from here on without a log probability: the first of the prompt
 	offsets  offsets
-	held     []generate.Token // whose text has not come, and will not if a stop string ends it before
+	held     []generate.Token // tokens whose text is still to come, or never comes if a stop string ends the text before it
 	emit     func(choice) error
 }
 
@@ -39,7 +39,7 @@ func (p *parts) add(piece generate.Piece) error {
 	return p.send(piece.Text, "")
 }
 
-// finish tells why the text ended.
+// finish reports why the text ended.
 func (p *parts) finish(r generate.Result) error {
 	reason := "stop" // a stop string, or the model ended the document
 	switch r.Stop {
@@ -63,7 +63,7 @@ func (p *parts) send(text, reason string) error {
 	return p.emit(part)
 }
 
-// logProbs are OpenAI's of some tokens.
+// logProbs converts the log probabilities of some tokens to OpenAI's form.
 func (p *parts) logProbs(tokens []generate.Token) *logProbs {
 	skipped := min(p.skip, len(tokens))
 	p.skip -= skipped
@@ -84,7 +84,7 @@ func (p *parts) logProbs(tokens []generate.Token) *logProbs {
 	return l
 }
 
-// alternatives are the likeliest tokens in the place of one, and itself.
+// alternatives returns the likeliest tokens at a token's position, and the token itself.
 func alternatives(t generate.Token, most int) alternativeTokens {
 	all := slices.Clone(t.Top[:min(most, len(t.Top))])
 	same := func(other generate.Token) bool { return other.ID == t.ID }

@@ -8,14 +8,14 @@ import (
 	"github.com/residua-go/residua/data"
 )
 
-// prompts are what a request wants continued: texts, or lists of token ids.
+// prompts are the prompts of a request: texts, or lists of token ids.
 type prompts struct {
 	texts []string
 	lists [][]int32
-	most  int // ids of a list; longer ones are refused before they are read
+	most  int // limit on the ids in a list; a longer list is refused before it is decoded
 }
 
-// UnmarshalJSON takes a text, a list of texts, one list of ids or several.
+// UnmarshalJSON accepts a text, a list of texts, one list of ids or several.
 func (p *prompts) UnmarshalJSON(text []byte) error {
 	p.texts, p.lists = nil, nil
 	switch kind(text) {
@@ -38,7 +38,7 @@ func (p *prompts) UnmarshalJSON(text []byte) error {
 	return p.readIDs(text, &p.lists[0])
 }
 
-// kind is the first byte of a JSON value.
+// kind returns the first byte of a JSON value.
 func kind(value []byte) byte { return bytes.TrimLeft(value, " \t\r\n")[0] }
 
 func badPrompt(got string) error {
@@ -59,10 +59,10 @@ func (p *prompts) readTexts(text []byte) error {
 	return nil
 }
 
-// readIDs reads one list of ids or several into v.
+// readIDs decodes one list of ids or several into v.
 func (p *prompts) readIDs(text []byte, v any) error {
 	for list := range bytes.SplitSeq(text, []byte{']'}) {
-		if n := bytes.Count(list, []byte{','}); n > p.most { // one more than commas, but one comma may stand before the list
+		if n := bytes.Count(list, []byte{','}); n > p.most { // one id more than commas, but one comma may come before the list
 			return invalid("prompt", "want at most %d token ids, this server's longest context, got %d or more", p.most, n).with(http.StatusBadRequest, "context_length_exceeded")
 		}
 	}
@@ -77,10 +77,11 @@ func (p *prompts) readIDs(text []byte, v any) error {
 	return nil
 }
 
-// len is how many there are; without any, one that is empty is continued.
+// len returns the number of prompts; without any, an empty one is continued.
 func (p *prompts) len() int { return max(1, len(p.texts)+len(p.lists)) }
 
-// ids returns prompt i as the model reads it: a text as data.EncodePrompt says, ids as they are.
+// ids returns prompt i as the model reads it: a text as data.EncodePrompt encodes it, ids
+// unchanged.
 func (p *prompts) ids(i int, m *Model, bos *bool) ([]int32, error) {
 	if i < len(p.lists) {
 		if err := data.CheckIDs(p.lists[i], m.Vocab); err != nil {
@@ -102,7 +103,7 @@ func (p *prompts) ids(i int, m *Model, bos *bool) ([]int32, error) {
 	return ids, nil
 }
 
-// added is how many tokens that the client did not send begin each prompt.
+// added returns how many tokens the server puts before each prompt.
 func (p *prompts) added(bos *bool) int {
 	if len(p.lists) > 0 || !data.ReadsBOS(bos) {
 		return 0

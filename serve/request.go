@@ -9,12 +9,12 @@ import (
 	"github.com/residua-go/residua/generate"
 )
 
-// completionRequest is the body of POST /v1/completions. min_p, top_k and repetition_penalty
-// are vLLM's, all else is OpenAI's.
+// completionRequest is the body of POST /v1/completions. min_p, top_k and repetition_penalty come
+// from vLLM, everything else from OpenAI.
 type completionRequest struct {
 	Model  string  `yaml:"model"`
 	Prompt prompts `yaml:"prompt"`
-	// AddSpecial is vLLM's: a BOS is read before a text; nil: true.
+	// AddSpecial comes from vLLM: read a BOS before a text; nil: true.
 	AddSpecial *bool       `yaml:"add_special_tokens"`
 	MaxTokens  *int        `yaml:"max_tokens" min:"0"`
 	N          int         `yaml:"n" min:"1" max:"128"`
@@ -49,12 +49,12 @@ const (
 	mostStops     = 16
 )
 
-// newCompletionRequest has OpenAI's defaults.
+// newCompletionRequest returns a request with OpenAI's defaults.
 func newCompletionRequest() completionRequest {
 	return completionRequest{N: 1, Temperature: 1, TopP: 1, RepetitionPenalty: 1}
 }
 
-// check refuses what is wrong whatever the model.
+// check refuses what is wrong with a request for any model.
 func (c *completionRequest) check() error {
 	switch {
 	case c.BestOf != nil && *c.BestOf != c.N:
@@ -63,9 +63,9 @@ func (c *completionRequest) check() error {
 		return invalid("prompt", "want at most %d texts a request, got %d prompts with n = %d", mostTexts, c.Prompt.len(), c.N)
 	case len(c.Stop) > mostStops:
 		return invalid("stop", "want at most %d strings, got %d", mostStops, len(c.Stop))
-	case c.TopP == 0: // to generate, no limit
+	case c.TopP == 0: // package generate would take it for no limit
 		return invalid("top_p", "want above 0 and at most 1 (1: no limit), got 0")
-	case c.RepetitionPenalty <= 0: // to generate, none
+	case c.RepetitionPenalty <= 0: // package generate would take it for no penalty
 		return invalid("repetition_penalty", "want above 0 (1: none), got %g", c.RepetitionPenalty)
 	case c.Suffix != "":
 		return invalid("suffix", "want none: texts are continued at their end alone")
@@ -77,7 +77,7 @@ func (c *completionRequest) check() error {
 	return nil
 }
 
-// texts are the requests to the model's Generator: sample i of prompt p is at p n + i.
+// texts returns the requests to the model's Generator: sample i of prompt p is at index p n + i.
 func (c *completionRequest) texts(m *Model) ([]generate.Request, error) {
 	r := generate.Request{
 		Echo: c.Echo, Stop: c.Stop, Slide: m.Slide,
@@ -115,7 +115,7 @@ func (c *completionRequest) texts(m *Model) ([]generate.Request, error) {
 	return texts, nil
 }
 
-// tokens is how many to generate after a prompt of some length.
+// tokens returns how many tokens to generate after a prompt of the given length.
 func (c *completionRequest) tokens(m *Model, prompt int) (int, error) {
 	room := m.room(prompt)
 	switch {
@@ -144,7 +144,7 @@ func (c *completionRequest) bias(m *Model) (map[int32]float64, error) {
 	bias := map[int32]float64{}
 	for key, value := range c.LogitBias {
 		id, err := strconv.Atoi(key)
-		if err != nil || id < 0 || id >= m.Vocab || strconv.Itoa(id) != key { // "1", "+1" and "01" would be one token
+		if err != nil || id < 0 || id >= m.Vocab || strconv.Itoa(id) != key { // otherwise "1", "+1" and "01" would be the same token
 			return nil, invalid("logit_bias", "want token ids of 0 to %d as keys, got %q", m.Vocab-1, key)
 		}
 		if value < -100 || value > 100 {
@@ -155,7 +155,7 @@ func (c *completionRequest) bias(m *Model) (map[int32]float64, error) {
 	return bias, nil
 }
 
-// stopStrings are one string or several.
+// stopStrings accepts one string or a list.
 type stopStrings []string
 
 func (s *stopStrings) UnmarshalJSON(text []byte) error {

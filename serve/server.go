@@ -16,33 +16,34 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Options say how a Server behaves. The zero value is ready.
+// Options say how a Server behaves. The zero value is ready to use.
 type Options struct {
-	// Hosts are names by which clients may call the server, next to localhost, loopback addresses and the address that it listens on.
-	// A server with a Token answers by any name.
+	// Hosts are names under which clients may call the server, besides localhost, loopback
+	// addresses and the address at which it listens. A server with a Token answers under any name.
 	Hosts []string `yaml:"host" help:"without a token: answer also requests whose Host is <NAME>, as of a proxy or a container; may be repeated. localhost, loopback addresses and the address that a request came to need none"`
-	// Token, where not "", is what every request but those for / and /healthz must bring in its
-	// header: "Authorization: Bearer TOKEN".
+	// Token, if not "", must be in the header of every request, except for / and /healthz:
+	// "Authorization: Bearer TOKEN".
 	Token string `yaml:"token" help:"answer only requests with the header Authorization: Bearer <TOKEN>; without, the environment's RESIDUA_TOKEN"`
-	// Requests is how many completions are worked on at a time, those that wait for the model
-	// included; what comes beyond is answered 429. 0: 128.
+	// Requests limits the completions in progress, including those that wait for the model; further
+	// ones are answered with 429. 0: 128.
 	Requests int   `yaml:"requests" default:"128" min:"1" help:"work on <N> completions at a time, those that wait for the model included; more are answered 429"`
-	Body     int64 `yaml:"max_body" default:"8388608" min:"1" help:"take requests of at most <N> bytes, and bodies of 8 times as many bytes at a time"` // the most bytes of a request's body; 0: 8 MiB
+	Body     int64 `yaml:"max_body" default:"8388608" min:"1" help:"take requests of at most <N> bytes, and bodies of 8 times as many bytes at a time"` // largest size of a request's body in bytes; 0: 8 MiB
 
 	RequestTime time.Duration `yaml:"request_time" default:"10m0s" help:"give a completion at most <TIME>, as in 90s or 10m, its waiting included"` // 0: 10 minutes
 	StopTime    time.Duration `yaml:"stop_time" default:"30s" help:"give what runs <TIME>, as in 30s, to finish when the server is stopped"`        // 0: 30 seconds
-	ReadTime    time.Duration // that reading a request may take; 0: 1 minute
-	WriteTime   time.Duration // that a client may leave one write unread; 0: 30 seconds
-	IdleTime    time.Duration // that a connection may wait for its next request; 0: 2 minutes
+	ReadTime    time.Duration // how long reading a request may take; 0: 1 minute
+	WriteTime   time.Duration // how long a client may leave a write unread; 0: 30 seconds
+	IdleTime    time.Duration // how long a connection may wait for its next request; 0: 2 minutes
 
-	// Page answers / in the place of the page that says what is served, without a token.
+	// Page answers /, without a token, instead of the built-in page.
 	Page http.Handler
-	// Handlers are further ones, by patterns of http.ServeMux; they are as protected as the API.
+	// Handlers are further handlers by patterns of http.ServeMux. They are protected like the API.
 	Handlers map[string]http.Handler
-	Log      func(message string) // takes what went wrong here, for whoever runs the server; nil: nothing is logged
+	Log      func(message string) // receives messages about the server's own failures; nil: nothing is logged
 }
 
-// withDefaults is the options with those of the tags, and of what no flag sets.
+// withDefaults returns the options with all defaults filled in: those of the tags, and those of
+// fields without a flag.
 func (o Options) withDefaults() (Options, error) {
 	o.ReadTime, o.WriteTime, o.IdleTime = cmp.Or(o.ReadTime, time.Minute), cmp.Or(o.WriteTime, 30*time.Second), cmp.Or(o.IdleTime, 2*time.Minute)
 	if o.Log == nil {
@@ -51,18 +52,18 @@ func (o Options) withDefaults() (Options, error) {
 	return o, settings.SetDefaults(&o)
 }
 
-// Server is the http.Handler of models.
+// Server is an http.Handler that answers with models.
 type Server struct {
 	options Options
 	models  []Model
-	running atomic.Int64        // completions that are worked on
-	bodies  *semaphore.Weighted // bytes
+	running atomic.Int64        // completions in progress
+	bodies  *semaphore.Weighted // limits the bytes of bodies
 	metrics metrics
 	handler http.Handler
 }
 
-// New makes a Server of at least one model, each with a name of its own. The first answers requests that
-// name none.
+// New makes a Server for one or more models with different names. The first model answers requests
+// that do not name one.
 func New(models []Model, o Options) (*Server, error) {
 	if len(models) == 0 {
 		return nil, errors.New("serve: want at least one model, got none")
@@ -89,8 +90,8 @@ func New(models []Model, o Options) (*Server, error) {
 // ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// routes lists what is answered. Pages of other sites that a browser shows may not ask
-// anything to be generated.
+// routes returns the handler of all paths. It refuses requests by which a page of another site
+// could make a browser generate text.
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	api := func(path, method string, h apiHandler) {
@@ -120,10 +121,10 @@ func (s *Server) routes() http.Handler {
 	return s.ownHost(sites.Handler(mux))
 }
 
-// apiHandler answers a request, or says what is wrong with it before anything is written.
+// apiHandler answers a request, or returns an error before it has written anything.
 type apiHandler func(w http.ResponseWriter, r *http.Request) error
 
-// method makes an http.Handler of one that answers one method; to HEAD answers whoever answers GET.
+// method makes an http.Handler that accepts one method; a handler of GET also answers HEAD.
 func (s *Server) method(method string, h apiHandler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != method && (r.Method != http.MethodHead || method != http.MethodGet) {
@@ -133,7 +134,7 @@ func (s *Server) method(method string, h apiHandler) http.Handler {
 		}
 		err := h(w, r)
 		if err == nil || errors.Is(err, context.Canceled) && r.Context().Err() != nil {
-			return // nothing is wrong, or the client has gone
+			return // all went well, or the client has gone
 		}
 		e := asAPI(err)
 		if e.status == http.StatusInternalServerError {
@@ -143,7 +144,8 @@ func (s *Server) method(method string, h apiHandler) http.Handler {
 	})
 }
 
-// protected asks for the token. Digests are compared, in a time that tells nothing of either.
+// protected requires the token. It compares digests, so that the time taken reveals nothing about
+// the token.
 func (s *Server) protected(h http.Handler) http.Handler {
 	if s.options.Token == "" {
 		return h

@@ -8,8 +8,8 @@ import (
 	"github.com/pkg/errors"
 )
 
-// stream answers with server-sent events, each part of a text as soon as it is there. What the
-// client has not read yet waits, so that the model never waits for a client.
+// stream answers with server-sent events and sends each part of a text as soon as it exists. Parts
+// that the client has not read yet are queued, so that the model never waits for a client.
 func (s *Server) stream(ctx context.Context, cancel context.CancelFunc, w http.ResponseWriter, c *completion) error {
 	waiting := make(events, mostUnread)
 	done := make(chan error, 1)
@@ -20,7 +20,7 @@ func (s *Server) stream(ctx context.Context, cancel context.CancelFunc, w http.R
 	sent, failed := false, error(nil)
 	for event := range waiting {
 		if failed != nil {
-			continue // the client is gone; what generates is about to notice
+			continue // the client has gone; the generating goroutine will notice soon
 		}
 		if !sent {
 			w.Header().Set("Content-Type", "text/event-stream")
@@ -49,7 +49,7 @@ func (s *Server) stream(ctx context.Context, cancel context.CancelFunc, w http.R
 	return err
 }
 
-// fill generates a completion into the events that wait.
+// fill generates a completion into the queue of events.
 func (s *Server) fill(ctx context.Context, c *completion, waiting events) error {
 	used, err := s.generate(ctx, c, func(part choice) error { return waiting.add(c.response(part)) })
 	if err != nil {
@@ -70,10 +70,11 @@ func event(data []byte) []byte {
 	return append(append([]byte("data: "), data...), "\n\n"...)
 }
 
-// mostUnread is how many events, of a token or a few each, may wait for a client that reads more slowly than the model writes.
+// mostUnread is how many events, of one or a few tokens each, are queued for a client that reads
+// more slowly than the model writes.
 const mostUnread = 4096
 
-// events holds what a stream has not sent yet.
+// events is the queue of events that a stream has not sent yet.
 type events chan []byte
 
 func (e events) add(r completionResponse) error {
@@ -84,7 +85,7 @@ func (e events) add(r completionResponse) error {
 	return e.put(data)
 }
 
-// put never waits.
+// put adds an event without waiting.
 func (e events) put(data []byte) error {
 	select {
 	case e <- event(data):

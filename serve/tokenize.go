@@ -10,11 +10,11 @@ import (
 type tokenizeRequest struct {
 	Model      string `yaml:"model"`
 	Prompt     string `yaml:"prompt"`
-	AddSpecial *bool  `yaml:"add_special_tokens"` // a BOS before the text, as a completion's prompt has it; nil: true
+	AddSpecial *bool  `yaml:"add_special_tokens"` // put a BOS before the text, as before a completion's prompt; nil: true
 }
 
-// tokenize is POST /tokenize. A prompt that is the name of BOS and nothing else is BOS: so do
-// clients learn its id.
+// tokenize answers POST /tokenize. A prompt that consists only of BOS's name encodes to BOS, so
+// that clients can learn its id.
 func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) error {
 	var request tokenizeRequest
 	if err := s.decode(w, r, &request); err != nil {
@@ -35,7 +35,7 @@ func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, map[string]any{"count": len(ids), "max_model_len": m.Window, "tokens": ids})
 }
 
-// detokenize is POST /detokenize.
+// detokenize answers POST /detokenize.
 func (s *Server) detokenize(w http.ResponseWriter, r *http.Request) error {
 	var request struct {
 		Model  string  `yaml:"model"`
@@ -54,7 +54,7 @@ func (s *Server) detokenize(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, map[string]string{"prompt": t.Decode(request.Tokens)})
 }
 
-// tokenizerInfo is GET /tokenizer_info of the first model.
+// tokenizerInfo answers GET /tokenizer_info for the first model.
 func (s *Server) tokenizerInfo(w http.ResponseWriter, _ *http.Request) error {
 	m, t, err := s.tokenizer("")
 	if err != nil {
