@@ -2,13 +2,13 @@ package checkpoint
 
 import "os"
 
-// Appender is a file that is written through a [Disk].
+// Appender is a file opened for appending through a [Disk].
 type Appender struct {
 	disk Disk
 	file *os.File
 }
 
-// Append opens a file, which must exist, for lines to be added at its end.
+// Append opens an existing file to add lines at its end.
 func (d Disk) Append(path string) (*Appender, error) {
 	return d.open("open", path, os.O_APPEND|os.O_WRONLY)
 }
@@ -33,9 +33,9 @@ func (f *Appender) Write(p []byte) (n int, err error) {
 // Sync flushes the file to the device.
 func (f *Appender) Sync() error { return f.disk.do("sync", f.file.Name(), f.file.Sync) }
 
-// Close closes the file, flushed or not.
+// Close closes the file, whether it was flushed or not.
 func (f *Appender) Close() error {
 	err := f.disk.do("close", f.file.Name(), f.file.Close)
-	_ = f.file.Close() // where a test has let the step fail
+	_ = f.file.Close() // if a test has made the step fail
 	return err
 }

@@ -10,26 +10,28 @@ import (
 	"github.com/pkg/errors"
 )
 
-// tmpPrefix starts the name of everything that is not finished yet; [Disk.Clean] removes what a killed process left.
+// tmpPrefix begins the names of unfinished files and folders; [Disk.Clean] removes those of killed
+// processes.
 const tmpPrefix = ".tmp-"
 
-// WriteFileAtomic replaces the file at path by what write produces: all of it or none. The bytes go to a temporary in
-// the same folder, are flushed to the device, and the temporary is renamed to path; then the folder is flushed. If
-// anything fails, the temporary is removed, path keeps its old content, and the error names path and the cause. A
-// symbolic link at path is replaced, not followed. What killed processes left of the same path is removed.
+// WriteFileAtomic replaces the file at path by what write produces, completely or not at all. It
+// writes to a temporary file in the same folder, flushes it to the device, renames it to path, and
+// flushes the folder. If anything fails, it removes the temporary file, path keeps its old content,
+// and the error names path and the cause. A symbolic link at path is replaced and not followed.
+// Temporary files that killed processes have left for the same path are removed.
 func WriteFileAtomic(path string, write func(io.Writer) error) error {
 	return Disk{}.WriteFileAtomic(path, write)
 }
 
-// Disk is what writes: its methods do what the functions of the same names do. The zero value is all that a program
-// needs. A test sets Before, which is called ahead of each step that changes the file system (create, open, write,
-// sync, close, truncate, rename, mkdir, remove) with the step's name and the path; an error from it takes the place of
-// the step.
+// Disk does all writing: its methods correspond to the functions of the same names. Programs use
+// the zero value. A test sets Before, which is called with the name of the step and the path before
+// each step that changes the file system (create, open, write, sync, close, truncate, rename,
+// mkdir, remove); an error that it returns replaces the step.
 type Disk struct {
 	Before func(step, path string) error
 }
 
-// do makes a step.
+// do carries out a step.
 func (d Disk) do(step, path string, act func() error) error {
 	if d.Before != nil {
 		if err := d.Before(step, path); err != nil {
@@ -39,7 +41,7 @@ func (d Disk) do(step, path string, act func() error) error {
 	return errors.WithStack(act())
 }
 
-// WriteFileAtomic is [WriteFileAtomic] through this Disk.
+// WriteFileAtomic does what [WriteFileAtomic] does, through this Disk.
 func (d Disk) WriteFileAtomic(path string, write func(io.Writer) error) error {
 	folder, name := filepath.Split(filepath.Clean(path))
 	tmp := filepath.Join(folder, temporary(ownedBy(name, os.Getpid())))
@@ -58,7 +60,7 @@ func (d Disk) WriteFileAtomic(path string, write func(io.Writer) error) error {
 	return errors.Wrapf(err, "cannot write %s", path)
 }
 
-// WriteFile is WriteFileAtomic of a content that is there already.
+// WriteFile writes a given content as WriteFileAtomic does.
 func (d Disk) WriteFile(path string, content []byte) error {
 	return d.WriteFileAtomic(path, func(w io.Writer) error {
 		_, err := w.Write(content)
@@ -66,10 +68,10 @@ func (d Disk) WriteFile(path string, content []byte) error {
 	})
 }
 
-// ownedBy is the name of a process's temporary for a file of that name, before its random end.
+// ownedBy returns the name of a process's temporary file for name, without the random end.
 func ownedBy(name string, pid int) string { return fmt.Sprintf("%s-%08x", name, pid) }
 
-// removeLeft removes the temporaries of a path whose processes no longer run.
+// removeLeft removes the temporary files for a path whose processes no longer run.
 func (d Disk) removeLeft(path string) error {
 	for _, left := range leftIn(filepath.Dir(path), tmpPrefix+filepath.Base(path)+"-", len("01234567-01234567"), alive) {
 		if err := d.remove(left); err != nil {
@@ -79,7 +81,8 @@ func (d Disk) removeLeft(path string) error {
 	return nil
 }
 
-// writeFile makes a new file and flushes it to the device; if that fails, or write panics, the file is removed.
+// writeFile writes a new file and flushes it to the device; if that fails, or write panics, it
+// removes the file.
 func (d Disk) writeFile(path string, write func(io.Writer) error) error {
 	f, err := d.open("create", path, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 	if err != nil {
@@ -111,7 +114,7 @@ func (d Disk) rename(from, to string) error {
 	return d.do("rename", to, func() error { return os.Rename(from, to) })
 }
 
-// makeFolder makes a folder and those around it that are missing, each flushed into the one around it.
+// makeFolder makes a folder with its missing parents, and flushes each into its parent.
 func (d Disk) makeFolder(path string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return nil
@@ -127,12 +130,12 @@ func (d Disk) makeFolder(path string) error {
 	}
 	err := d.syncFolder(filepath.Dir(path))
 	if errors.Is(err, os.ErrPermission) {
-		return nil // a folder that one may add to but not read cannot be flushed
+		return nil // a folder that may be added to but not read cannot be flushed
 	}
 	return err
 }
 
-// MakeFolder makes a folder, and those around it, so that they outlast a power cut.
+// MakeFolder makes a folder with its missing parents so that they survive a power cut.
 func (d Disk) MakeFolder(path string) error {
 	return errors.Wrapf(d.makeFolder(filepath.Clean(path)), "cannot make the folder %s", path)
 }

@@ -12,15 +12,16 @@ import (
 	"github.com/pkg/errors"
 )
 
-// temporary names what is not finished yet and will be called name.
+// temporary returns a temporary name for something that will be called name.
 func temporary(name string) string { return fmt.Sprintf("%s%s-%08x", tmpPrefix, name, rand.Uint32()) }
 
-// temporaryName matches what temporary makes; nothing else of such a name is ours.
+// temporaryName matches the names that temporary returns; no other files are ours to remove.
 var temporaryName = regexp.MustCompile(`^\.tmp-.+-[0-9a-f]{8}$`)
 
-// Clean removes what a killed process left in a run folder: temporary files and folders, and an old step folder whose
-// replacement was cut short (it goes back to its name if the new one never got it). It does what it can and returns
-// the first error. The caller holds the run's [Lock].
+// Clean removes what a killed process has left in a run folder: temporary files and folders, and
+// old step folders that were being replaced. If the replacement never got its name, the old folder
+// gets it back. Clean does as much as it can and returns the first error. The caller must hold the
+// run's [Lock].
 func (d Disk) Clean(runDir string) error {
 	steps, first := listSteps(runDir)
 	keep := func(err error) { first = cmp.Or(first, err) }
@@ -39,14 +40,15 @@ func (d Disk) Clean(runDir string) error {
 	return errors.Wrapf(first, "cannot remove what an earlier run left in %s", runDir)
 }
 
-// removeTemporaries removes what is unfinished in a folder, all that can be; a missing folder has none.
+// removeTemporaries removes as many of a folder's unfinished files as possible; a missing folder
+// has none.
 func (d Disk) removeTemporaries(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	first := errors.WithStack(err)
-	ours := filepath.Base(folder) == stepsFolder // there earlier programs gave temporaries no random end
+	ours := filepath.Base(folder) == stepsFolder // earlier programs gave temporaries in this folder no random end
 	for _, entry := range entries {
 		name := entry.Name()
 		if !temporaryName.MatchString(name) && !(ours && strings.HasPrefix(name, tmpPrefix)) {

@@ -1,7 +1,7 @@
 // Package checkpoint keeps trained weights and training state on disk.
 //
-// It knows tensors by name and nothing of models: a tensor is a name, a shape and a flat row-major slice.
-// Three layers, each usable alone:
+// It treats tensors by name and knows nothing about models: a tensor is a name, a shape and a flat
+// row-major slice. The package has three layers, each usable by itself:
 //
 //   - safetensors files: [WriteTensors] and [ReadTensors] write and read any file of that format;
 //   - model files: [WriteModel] and [ReadModel] add the model's configuration, a format version and a digest, so
@@ -20,8 +20,8 @@
 //	runs/NAME/checkpoints/step-00000500/optimizer.safetensors
 //	runs/NAME/checkpoints/step-00000500/state.json
 //
-// Every file is written under a temporary name in its own folder, flushed to the device and renamed, so a process
-// killed at any moment leaves the previous checkpoint usable. Readers copy everything into memory that they own:
-// no file stays open or mapped, and nothing needs closing. All writing goes through a [Disk], whose every step a test can
-// let fail.
+// Every file is written under a temporary name in its own folder, flushed to the device and
+// renamed, so that a process killed at any moment leaves the previous checkpoint usable. Readers
+// copy everything into memory of their own: no file stays open or mapped, and nothing needs
+// closing. All writing goes through a [Disk], whose steps a test can make fail one by one.
 package checkpoint

@@ -2,5 +2,5 @@
 
 package checkpoint
 
-// exchangeFolders swaps two names in one step, which this system cannot.
+// exchangeFolders would swap two names in one step, which this system cannot do.
 func exchangeFolders(a, b string) (swapped bool, err error) { return false, nil }

@@ -11,22 +11,23 @@ import (
 	"github.com/pkg/errors"
 )
 
-// FolderFile is a file of a folder that [WriteFolder] makes.
+// FolderFile is a file in a folder that [WriteFolder] writes.
 type FolderFile struct {
-	Name  string // without a folder
+	Name  string // without a path
 	Write func(io.Writer) error
 }
 
-// WriteFolder makes the folder at path, with those files, whole or not at all: it is made under a temporary name next
-// to it, every file flushed to the device, and renamed. A folder that is there already is refused unless replace is
-// set; then the two change names in one step or, where the file system has no such step, the old one is moved aside
-// until the new one has its name: a process that is killed between leaves it aside, and the next call puts it back.
-// What killed calls for the same path have left is removed.
+// WriteFolder writes the folder at path with the given files, completely or not at all: it makes
+// the folder under a temporary name next to path, flushes every file to the device, and renames the
+// folder. It refuses to replace a folder unless replace is set. In that case the two folders swap
+// names in one step or, if the file system cannot do that, the old one is moved aside until the new
+// one has its name. If the process is killed in between, the next call puts the old folder back.
+// Whatever killed calls have left for the same path is removed.
 func WriteFolder(path string, replace bool, files ...FolderFile) error {
 	return Disk{}.WriteFolder(path, replace, files...)
 }
 
-// WriteFolder is [WriteFolder] through this Disk.
+// WriteFolder does what [WriteFolder] does, through this Disk.
 func (d Disk) WriteFolder(path string, replace bool, files ...FolderFile) error {
 	path = filepath.Clean(path)
 	parent, tmp := filepath.Dir(path), folderOf(path, unfinished)
@@ -62,19 +63,19 @@ func (d Disk) fillFolder(folder string, files []FolderFile) error {
 	return d.syncFolder(folder)
 }
 
-// The two folders that a call makes next to its path.
+// The two folders that a call makes next to path.
 const (
 	unfinished = "new"
 	movedAside = "old"
 )
 
-// folderOf names such a folder of this process.
+// folderOf returns the name of such a folder for this process.
 func folderOf(path, what string) string {
 	return filepath.Join(filepath.Dir(path), fmt.Sprintf("%s%s-%s-%08x", tmpPrefix, filepath.Base(path), what, os.Getpid()))
 }
 
-// heal puts back the folder that a killed process has moved aside, where nothing has its name, and removes what else
-// processes that no longer run have left for a path.
+// heal puts back a folder that a killed process has moved aside, if nothing else has its name, and
+// removes everything else that processes which no longer run have left for a path.
 func (d Disk) heal(path string) error {
 	for _, what := range []string{movedAside, unfinished} {
 		prefix := fmt.Sprintf("%s%s-%s-", tmpPrefix, filepath.Base(path), what)
@@ -93,8 +94,9 @@ func (d Disk) heal(path string) error {
 	return nil
 }
 
-// leftIn lists what processes that no longer run have left in a folder: names of the prefix and a number of characters more, of which the
-// first eight are the process's number. A folder that cannot be read has none: writing into it says what is wrong.
+// leftIn lists what processes that no longer run have left in a folder: names that consist of
+// prefix and more further characters, the first eight of which are the process's number. If the
+// folder cannot be read it returns none: writing to the folder will report the error.
 func leftIn(folder, prefix string, more int, runs func(pid int) bool) []string {
 	entries, _ := os.ReadDir(folder)
 	var all []string
@@ -109,7 +111,8 @@ func leftIn(folder, prefix string, more int, runs func(pid int) bool) []string {
 	return all
 }
 
-// moveIn gives a finished folder its name; what had it is moved aside first, and goes back if that fails.
+// moveIn gives a finished folder its name. A folder that has the name is first moved aside, and put
+// back after an error.
 func (d Disk) moveIn(tmp, path, aside string) error {
 	replace := exists(path)
 	if replace {
@@ -124,9 +127,10 @@ func (d Disk) moveIn(tmp, path, aside string) error {
 	return err
 }
 
-// replaceFolder gives a finished folder its name; what had it is removed after that.
+// replaceFolder gives a finished folder its name, and then removes the folder that had the name
+// before.
 func (d Disk) replaceFolder(path, tmp string) error {
-	old := tmp // once they have changed names
+	old := tmp // after the swap
 	swapped, err := d.exchange(tmp, path)
 	if err == nil && !swapped {
 		old = folderOf(path, movedAside)
@@ -141,7 +145,8 @@ func (d Disk) replaceFolder(path, tmp string) error {
 	return err
 }
 
-// exchange swaps the names of two folders in one step, if both are there and the file system can.
+// exchange swaps the names of two folders in one step, if both exist and the file system can do
+// that.
 func (d Disk) exchange(a, b string) (swapped bool, err error) {
 	if !exists(b) {
 		return false, nil

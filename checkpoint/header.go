@@ -12,19 +12,20 @@ import (
 	"github.com/pkg/errors"
 )
 
-// The safetensors format (https://github.com/huggingface/safetensors, README, "Format"): 8 bytes with the length of
-// the header (little-endian, unsigned), the header as a JSON object, then the elements of all tensors. The header has
-// a member for each tensor, {"dtype", "shape", "data_offsets": [begin, end)} counted from the end of the header, and
-// one of its own for text, "__metadata__". The tensors cover the data exactly: no hole, no overlap.
+// The safetensors format (https://github.com/huggingface/safetensors, README, "Format") has 8 bytes
+// with the length of the header (little-endian, unsigned), the header as a JSON object, then the
+// elements of all tensors. The header has one member for each tensor, {"dtype", "shape",
+// "data_offsets": [begin, end)}, with offsets counted from the end of the header, and one for text,
+// "__metadata__". The tensors cover the data exactly, without gaps and overlaps.
 const (
 	metadataKey     = "__metadata__"
 	lengthBytes     = 8
 	maxHeaderBytes  = 100_000_000 // the format's own limit
-	maxRank         = 32          // bounds what a hostile shape makes us allocate
+	maxRank         = 32          // limits what a malicious shape makes us allocate
 	headerAlignment = 8           // data starts at a multiple of the widest element
 )
 
-// entry says where one tensor lies in the data.
+// entry says where a tensor lies in the data.
 type entry struct {
 	name       string
 	dtype      DType
@@ -32,14 +33,14 @@ type entry struct {
 	begin, end int64 // bytes from the end of the header
 }
 
-// header is the parsed front of a file; entries are in the order of their data.
+// header is the parsed header of a file; entries are in the order of their data.
 type header struct {
 	entries  []entry
 	metadata map[string]string
 }
 
-// parseHeader reads the JSON text of a header in front of dataBytes bytes of data. It is stricter than encoding/json:
-// keys are compared exactly and may not repeat, and nothing may be null.
+// parseHeader parses the JSON of a header that is followed by dataBytes bytes of data. It is
+// stricter than encoding/json: keys must match exactly and not repeat, and nothing may be null.
 func parseHeader(raw []byte, dataBytes int64) (header, error) {
 	if len(raw) == 0 || raw[0] != '{' || !utf8.Valid(raw) || !json.Valid(raw) {
 		return header{}, damagedf("the header is not a JSON object: damaged, or not a safetensors file")
@@ -67,7 +68,7 @@ func parseHeader(raw []byte, dataBytes int64) (header, error) {
 	return h, h.checkCover(dataBytes)
 }
 
-// checkCover says whether the entries, sorted by offset, cover the data exactly.
+// checkCover returns an error unless the entries, sorted by offset, cover the data exactly.
 func (h header) checkCover(dataBytes int64) error {
 	at := int64(0)
 	for i, e := range h.entries {
@@ -87,14 +88,14 @@ func (h header) checkCover(dataBytes int64) error {
 	return nil
 }
 
-// checkMemory refuses tensors that take more than available bytes once they are read, before any is: a sparse file
-// announces what no disk holds.
+// checkMemory refuses tensors that would take more than available bytes in memory, before it reads
+// any: a sparse file may claim more than any disk can hold.
 func (h header) checkMemory(available int) error {
 	need := 0.0
 	for _, e := range h.entries {
 		size := e.dtype.Size()
 		if e.dtype == F16 || e.dtype == BF16 {
-			size = F32.Size() // it is read as one
+			size = F32.Size() // it is read as float32
 		}
 		need += float64(e.elements()) * float64(size)
 	}
@@ -104,7 +105,7 @@ func (h header) checkMemory(available int) error {
 	return nil
 }
 
-// parseObject returns the members of an object, whose text json.Valid has accepted.
+// parseObject returns the members of an object; json.Valid has accepted the text already.
 func parseObject(what string, object json.RawMessage) (map[string]json.RawMessage, error) {
 	d := json.NewDecoder(bytes.NewReader(object))
 	if token, _ := d.Token(); token != json.Delim('{') {
@@ -135,7 +136,7 @@ func parseText(what string, value json.RawMessage) (string, error) {
 	return *text, nil
 }
 
-// parseIntegers reads an array of at most limit integers from 0.
+// parseIntegers reads an array of at most limit integers, none negative.
 func parseIntegers(what string, value json.RawMessage, limit int) ([]int, error) {
 	var numbers []*int
 	err := json.Unmarshal(value, &numbers)
@@ -184,7 +185,7 @@ func parseEntry(name string, object json.RawMessage) (entry, error) {
 	return e, errors.Wrap(e.check(), what)
 }
 
-// check compares the size that shape and dtype ask for with the one that the offsets give.
+// check compares the size that follows from shape and dtype with the one that the offsets give.
 func (e entry) check() error {
 	if e.dtype.Size() == 0 {
 		return errors.Errorf("dtype %q is not supported: want one of %s", e.dtype, supportedDTypes)
@@ -200,5 +201,5 @@ func (e entry) check() error {
 	return nil
 }
 
-// elements returns the number of elements, which check has compared with the shape.
+// elements returns the number of elements; check has compared it with the shape.
 func (e entry) elements() int { return int((e.end - e.begin) / int64(e.dtype.Size())) }

@@ -11,8 +11,8 @@ import (
 	"github.com/pkg/errors"
 )
 
-// layout returns the tensors in the order in which their data is written: wide elements first, so that every tensor
-// starts at a multiple of its element's size, then by name.
+// layout returns the tensors in the order in which their data is written: the widest elements
+// first, so that every tensor starts at a multiple of its element's size, then by name.
 func layout(tensors []Tensor) []Tensor {
 	sorted := slices.Clone(tensors)
 	slices.SortFunc(sorted, func(a, b Tensor) int {
@@ -21,7 +21,8 @@ func layout(tensors []Tensor) []Tensor {
 	return sorted
 }
 
-// formatHeader returns the JSON text of the header, padded with spaces, for tensors in the order of layout.
+// formatHeader returns the JSON of the header, padded with spaces, for tensors in the order of
+// layout.
 func formatHeader(sorted []Tensor, metadata map[string]string) ([]byte, error) {
 	var text bytes.Buffer
 	member := func(key string, value any) error {
@@ -63,7 +64,7 @@ func formatHeader(sorted []Tensor, metadata map[string]string) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// appendJSON adds v without the line end that json.Encoder writes and without HTML escapes.
+// appendJSON appends v, without json.Encoder's line end and HTML escapes.
 func appendJSON(text *bytes.Buffer, v any) error {
 	encoder := json.NewEncoder(text)
 	encoder.SetEscapeHTML(false)
@@ -74,7 +75,7 @@ func appendJSON(text *bytes.Buffer, v any) error {
 	return nil
 }
 
-// checkTensors says whether the tensors and metadata can be written as one file.
+// checkTensors returns an error if the tensors and metadata cannot be written to one file.
 func checkTensors(tensors []Tensor, metadata map[string]string) error {
 	seen := make(map[string]bool, len(tensors))
 	for _, t := range tensors {
@@ -97,8 +98,9 @@ func checkTensors(tensors []Tensor, metadata map[string]string) error {
 	return nil
 }
 
-// checkText refuses what JSON can only carry as \u escapes or not at all: with those gone, one text has one spelling
-// in the header, and a flipped bit cannot hide in the case of an escape's hex digits.
+// checkText refuses text that JSON can hold only with \u escapes or not at all. Without these, a
+// text has just one spelling in the header, and a flipped bit cannot hide in the case of an
+// escape's hex digits.
 func checkText(what, text string) error {
 	if !utf8.ValidString(text) {
 		return errors.Errorf("%s %q: want UTF-8", what, text)

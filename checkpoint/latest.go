@@ -16,11 +16,12 @@ const (
 	bestFile   = "best.json"
 )
 
-// ErrNone is what [Latest] and [Best] return, wrapped, when a run has no such checkpoint at all: it is safe to start
-// anew. A run whose checkpoints are all damaged gets another error.
+// ErrNone is wrapped by the error of [Latest] and [Best] if a run has no such checkpoint at all, so
+// that it is safe to start anew. If a run has checkpoints and all are damaged, the error is another
+// one.
 var ErrNone = errors.New("no checkpoint")
 
-// pointer is the content of latest.json and best.json, sealed as state.json is.
+// pointer is the content of latest.json and best.json, which are sealed like state.json.
 type pointer struct {
 	Version int      `json:"version"`
 	Step    int      `json:"step"`
@@ -46,13 +47,14 @@ func readPointer(runDir, name string) (pointer, error) {
 	return p, nil
 }
 
-// Latest returns the step folder to resume from: the one that latest.json names, or, if that is missing or damaged,
-// the newest whole one. warnings say what was passed over and why,
-// and then which step is used. Every file of the returned folder has been compared
-// with its checksum. The error wraps [ErrNone] when the run has no step folder, and [ErrNewer] when the choice would
-// pass over what a newer program wrote.
+// Latest returns the step folder to resume from: the one that latest.json names or, if that is
+// missing or damaged, the newest undamaged one. The warnings say which folders were skipped and
+// why, and then which step is used. Every file of the returned folder has been compared with its
+// checksum. The error wraps [ErrNone] if the run has no step folder, and [ErrNewer] if the choice
+// would skip something that a newer program wrote.
 //
-// The folder may be one named ".old-step-…": a replacement of that step was cut short; the next [Disk.Save] tidies up.
+// The folder may have a name like ".old-step-…": a replacement of that step was interrupted, and
+// the next [Disk.Save] tidies up.
 func Latest(runDir string) (dir string, warnings []string, err error) { return latest(runDir, Verify) }
 
 func latest(runDir string, check func(dir string) error) (dir string, warnings []string, err error) {
@@ -90,8 +92,8 @@ func latest(runDir string, check func(dir string) error) (dir string, warnings [
 	return "", warnings, errors.Errorf("%s: no usable checkpoint: %s", runDir, strings.Join(warnings, "; "))
 }
 
-// CheckVersions returns an error that wraps [ErrNewer] if anything in a run folder was written by a newer program: one
-// that writes there would replace or remove it.
+// CheckVersions returns an error that wraps [ErrNewer] if a newer program wrote anything in a run
+// folder, because this program would replace or remove it.
 func CheckVersions(runDir string) error {
 	for _, name := range []string{latestFile, bestFile} {
 		if _, err := readPointer(runDir, name); errors.Is(err, ErrNewer) {
@@ -107,13 +109,14 @@ func CheckVersions(runDir string) error {
 	return err
 }
 
-// candidates are the places where the folder of a step may stand.
+// candidates lists the places where the folder of a step may be.
 func candidates(runDir string, step int) []stepFolder {
 	return []stepFolder{{step, StepPath(runDir, step), false}, {step, asidePath(runDir, step), true}}
 }
 
-// MarkBest makes best.json name the step folder of step, saved before, with its validation loss in nats a token.
-// If it names that already, nothing is written. The error wraps [ErrNone] when there is no such step folder.
+// MarkBest makes best.json name the saved step folder of step, with its validation loss in nats a
+// token. It writes nothing if best.json says so already. The error wraps [ErrNone] if the step
+// folder does not exist.
 func (d Disk) MarkBest(runDir string, step int, loss float64) error {
 	if dir := StepPath(runDir, step); !exists(dir) {
 		return errors.Wrapf(ErrNone, "cannot mark step %d as best: save it first: there is no %s", step, dir)
@@ -127,15 +130,16 @@ func (d Disk) MarkBest(runDir string, step int, loss float64) error {
 	return d.writePointer(runDir, bestFile, pointer{Step: step, Loss: &loss})
 }
 
-// Marked returns the step that best.json names, without a look at its folder; ok is false if there is none to read.
+// Marked returns the step that best.json names, without checking its folder; ok is false if
+// best.json is missing or unreadable.
 func Marked(runDir string) (step int, ok bool) {
 	p, err := readPointer(runDir, bestFile)
 	return p.Step, err == nil
 }
 
-// Best returns the step folder that best.json names and its validation loss in nats a token, after comparing every
-// file with its checksum. There is no second best: a damaged one is an error. The error wraps [ErrNone] when no
-// step was marked.
+// Best returns the step folder that best.json names and its validation loss in nats a token, after
+// comparing every file with its checksum. If that folder is damaged, Best returns an error and does
+// not look for another. The error wraps [ErrNone] if no step was marked.
 func Best(runDir string) (dir string, loss float64, err error) {
 	p, err := readPointer(runDir, bestFile)
 	if errors.Is(err, fs.ErrNotExist) {

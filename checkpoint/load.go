@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 )
 
-// Load reads a step folder and compares every file with the checksum in state.json. Anything missing, cut, changed or
-// newer than this program is refused with the file and what is wrong.
+// Load reads a step folder and compares every file with the checksum in state.json. If a file is
+// missing, truncated, changed or newer than this program, the error names the file and the problem.
 func Load(dir string) (*Checkpoint, error) {
 	state, err := readState(filepath.Join(dir, StateFile))
 	if err != nil {
@@ -31,8 +31,8 @@ func (s State) read(dir, name, kind string) (*File, error) {
 	return f, s.checkSum(dir, name, sum)
 }
 
-// Verify says whether a step folder is whole: its state.json is undamaged and the other files have the checksums that
-// it names. It reads every byte but keeps none.
+// Verify returns an error unless a step folder is undamaged: its state.json is intact, and the
+// other files have the checksums in it. It reads every byte but keeps none.
 func Verify(dir string) error { return verify(dir, ModelFile, OptimizerFile) }
 
 func verify(dir string, files ...string) error {

@@ -12,10 +12,10 @@ import (
 	"github.com/residua-go/residua/internal/regular"
 )
 
-// LockName is the file in a run folder that stands for the folder's lock.
+// LockName is the name of the lock file in a run folder.
 const LockName = ".lock"
 
-// LockedError says that another process holds a run folder.
+// LockedError reports that another process holds a run folder.
 type LockedError struct {
 	Folder string
 	Holder string // "process 1234 on HOST", or "another process" if that is not known
@@ -26,9 +26,10 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("%s: in use by %s: wait for it, stop it, or choose another folder with -out", e.Folder, e.Holder)
 }
 
-// Lock takes the run folder, which must exist, for this process. If a live process (this one too) holds it, the error
-// is a [*LockedError]. The lock ends with unlock or with the process, however it ends; keep unlock until then, since
-// the lock also ends when unlock is garbage. The file .lock stays and means nothing by itself.
+// Lock locks the run folder, which must exist, for this process. If a running process, including
+// this one, holds it, the error is a [*LockedError]. The lock is released by unlock or at the end
+// of the process, however it ends. Keep a reference to unlock, because the lock is also released
+// when unlock is garbage collected. The file .lock remains and means nothing by itself.
 func Lock(runDir string) (unlock func() error, err error) {
 	info, err := os.Stat(runDir)
 	if err != nil {
@@ -40,7 +41,7 @@ func Lock(runDir string) (unlock func() error, err error) {
 	return lockWith(runDir, flock)
 }
 
-// lockWith is Lock by the given way to lock an open file.
+// lockWith does what Lock does, with the given function to lock an open file.
 func lockWith(runDir string, flock func(*os.File) error) (unlock func() error, err error) {
 	l, held, err := lockFolder(runDir, flock)
 	if err == nil && !held {
@@ -63,13 +64,13 @@ func lockWith(runDir string, flock func(*os.File) error) (unlock func() error, e
 	}), nil
 }
 
-// folderLock is what a process keeps open, or keeps there, as long as it holds a folder.
+// folderLock holds what a process keeps open, or keeps on disk, while it holds a folder.
 type folderLock struct {
-	file, folder *os.File // folder nil: only the file is locked
-	owner        string   // the owner file, "": none
+	file, folder *os.File // nil: only the file is locked
+	owner        string   // path of the owner file, "": none
 }
 
-// close gives the folder free.
+// close releases the folder.
 func (l *folderLock) close() error {
 	err := l.file.Close()
 	if l.folder != nil {
@@ -83,7 +84,7 @@ func (l *folderLock) close() error {
 	return err
 }
 
-// writeHolder notes who holds the lock, for the message that others get.
+// writeHolder writes who holds the lock, for the error that other processes get.
 func writeHolder(f *os.File) error {
 	if err := f.Truncate(0); err != nil {
 		return err

@@ -8,11 +8,12 @@ import (
 	"github.com/pkg/errors"
 )
 
-// ownerName is the file that stands for the lock where the file system has no locks: who can make it holds the folder.
-// Unlike a lock it stays when its process is killed; one of this machine that no longer runs is taken over.
+// ownerName is the name of a file that serves as the lock on file systems without locks: the
+// process that can create it holds the folder. Unlike a lock it remains if the process is killed;
+// then, if that was a process of this machine, the next one takes it over.
 const ownerName = ".lock-owner"
 
-// takeOwner makes the owner file; held says that another process has it.
+// takeOwner creates the owner file; held says that another process has it.
 func takeOwner(runDir string, alive func(pid int) bool) (path string, held bool, err error) {
 	path = filepath.Join(runDir, ownerName)
 	for range 2 {
@@ -33,8 +34,8 @@ func takeOwner(runDir string, alive func(pid int) bool) (path string, held bool,
 		if err != nil || !abandoned(string(left), alive) {
 			return "", true, nil
 		}
-		// Two that find it abandoned must not both go on: renaming is for one of them alone, and what it then holds must
-		// be what it looked at.
+		// If two processes find the file abandoned, only one may go on. Only one can rename it, and
+		// must then check that the file is the one that it looked at.
 		aside := filepath.Join(runDir, temporary(ownerName))
 		if os.Rename(path, aside) != nil {
 			return "", true, nil
@@ -49,7 +50,7 @@ func takeOwner(runDir string, alive func(pid int) bool) (path string, held bool,
 	return "", true, nil
 }
 
-// abandoned tells whether a holder is a process of this machine that no longer runs.
+// abandoned tells whether a holder was a process of this machine that no longer runs.
 func abandoned(holder string, alive func(pid int) bool) bool {
 	host, err := os.Hostname()
 	if err != nil {

@@ -9,10 +9,11 @@ import (
 	"syscall"
 )
 
-// lockFolder takes flock(2) on the folder itself, which outlasts whoever deletes the file .lock in it, and on that file,
-// for file systems (NFS) that lock no folder. held says that someone else has it. The locks belong to the open files,
-// so a second one in this process is refused too, and the kernel drops them when the process ends. A file system
-// without flock gets an owner file.
+// lockFolder takes flock(2) on the folder itself, which survives if somebody deletes the file
+// .lock, and on that file, for file systems (NFS) that cannot lock a folder. held says that another
+// process has the lock. The locks belong to the open files, so a second attempt in this process is
+// refused, too, and the kernel drops them when the process ends. On a file system without flock it
+// makes an owner file.
 func lockFolder(runDir string, flock func(*os.File) error) (l *folderLock, held bool, err error) {
 	l = &folderLock{}
 	if l.file, err = os.OpenFile(filepath.Join(runDir, LockName), os.O_RDWR|os.O_CREATE, 0o666); err != nil {
@@ -28,7 +29,7 @@ func lockFolder(runDir string, flock func(*os.File) error) (l *folderLock, held 
 		if err = flock(folder); err == nil {
 			l.folder = folder
 		} else {
-			folder.Close() // the file has to do
+			folder.Close() // the lock on the file must suffice
 		}
 		if err == syscall.EWOULDBLOCK {
 			return l, true, nil
@@ -45,7 +46,7 @@ func lockFolder(runDir string, flock func(*os.File) error) (l *folderLock, held 
 	return l, held, err
 }
 
-// flock takes the lock of an open file or folder, or fails at once.
+// flock locks an open file or folder, or fails at once.
 func flock(f *os.File) error {
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)

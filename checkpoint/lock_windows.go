@@ -8,8 +8,8 @@ import (
 
 const errorSharingViolation syscall.Errno = 32 // ERROR_SHARING_VIOLATION of winerror.h
 
-// lockFolder opens the file .lock for writing and lets others only read it, not even delete it; held says that someone
-// else has it open so. Windows closes the handle when the process ends.
+// lockFolder opens the file .lock for writing, so that others can only read it and not delete it;
+// held says that another process has done so. Windows closes the handle when the process ends.
 func lockFolder(runDir string, _ func(*os.File) error) (l *folderLock, held bool, err error) {
 	path := filepath.Join(runDir, LockName)
 	name, err := syscall.UTF16PtrFromString(path)
@@ -27,7 +27,7 @@ func lockFolder(runDir string, _ func(*os.File) error) (l *folderLock, held bool
 	return &folderLock{file: os.NewFile(uintptr(handle), path)}, false, nil
 }
 
-// flock is not needed: the open file is the lock.
+// flock does nothing: the open file is the lock.
 func flock(*os.File) error { return nil }
 
 // alive tells whether a process of this machine runs.

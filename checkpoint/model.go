@@ -18,7 +18,7 @@ import (
 	"github.com/residua-go/residua/internal/regular"
 )
 
-// Keys of the metadata of a model file. [WriteModel] sets all but MetadataConfig.
+// Metadata keys of a model file. [WriteModel] sets all but MetadataConfig.
 const (
 	MetadataVersion = "residua.version" // the format version, a decimal number
 	MetadataKind    = "residua.kind"    // "model" or "optimizer"
@@ -26,8 +26,8 @@ const (
 	MetadataDigest  = "residua.digest"  // sha256 over everything else, see [Digest]
 )
 
-// FormatVersion is the version of model files, step folders and pointer files that this package writes; it refuses
-// higher ones.
+// FormatVersion is the version of the model files, step folders and pointer files that this package
+// writes; it refuses to read higher versions.
 const FormatVersion = 2
 
 const (
@@ -35,20 +35,21 @@ const (
 	kindOptimizer = "optimizer"
 )
 
-// WriteModel writes a model file, atomically. metadata must hold the model's configuration as JSON under
-// [MetadataConfig] and may hold more; version, kind and digest are set here, whatever metadata says of them.
+// WriteModel writes a model file atomically. metadata must contain the model's configuration as
+// JSON under [MetadataConfig] and may contain more. WriteModel sets version, kind and digest, even
+// if metadata has them.
 func WriteModel(path string, tensors []Tensor, metadata map[string]string) error {
 	return WriteFileAtomic(path, func(w io.Writer) error { return encodeModel(w, tensors, metadata) })
 }
 
-// ReadModel reads a model file and returns its tensors and all of its metadata. A truncated, damaged, foreign or newer
-// file is refused with what is wrong.
+// ReadModel reads a model file and returns its tensors and all of its metadata. It returns an error
+// that says what is wrong if the file is truncated, damaged, newer, or not a model file.
 func ReadModel(path string) (*File, error) {
 	f, _, err := readFile(path, kindModel)
 	return f, err
 }
 
-// ReadModelFS is ReadModel for a file of a file system, such as an embed.FS.
+// ReadModelFS reads a model file from a file system such as an embed.FS.
 func ReadModelFS(fsys fs.FS, name string) (*File, error) {
 	in, err := fsys.Open(name)
 	if err != nil {
@@ -80,7 +81,7 @@ func checkConfig(metadata map[string]string) error {
 	return nil
 }
 
-// encodeMarked adds version, kind and digest to the metadata.
+// encodeMarked adds version, kind and digest to the metadata and writes the file.
 func encodeMarked(w io.Writer, tensors []Tensor, metadata map[string]string, kind string) error {
 	if err := checkTensors(tensors, metadata); err != nil {
 		return err
@@ -95,7 +96,8 @@ func encodeMarked(w io.Writer, tensors []Tensor, metadata map[string]string, kin
 	return EncodeTensors(w, tensors, marked)
 }
 
-// checkMarked says whether the file is one of ours, of the wanted kind, of a version we know, and undamaged.
+// checkMarked returns an error unless the file was written by this package, has the wanted kind and
+// a known version, and is undamaged.
 func checkMarked(f *File, kind string) error {
 	version, ours := f.Metadata[MetadataVersion]
 	if !ours {
@@ -121,8 +123,8 @@ func checkMarked(f *File, kind string) error {
 	return nil
 }
 
-// ErrNewer is in the chain of an error about a file that a newer version of this program wrote: it is not damaged, and
-// nothing of its run may be passed over, replaced or removed.
+// ErrNewer is wrapped by errors about a file that a newer version of this program wrote: the file
+// is not damaged, and nothing in its run may be skipped, replaced or removed.
 var ErrNewer = errors.New("update the program")
 
 func checkVersion(version int) error {
@@ -132,10 +134,12 @@ func checkVersion(version int) error {
 	return nil
 }
 
-// Digest returns the sha256, as lower-case hex, of metadata (but its [MetadataDigest]) sorted by key, then of tensors
-// sorted by name. Metadata: the count, then key and value. A tensor: name, element type (F32 for BF16, which is read so), the number of axes, the axes,
-// the little-endian data. Texts are preceded by their length; every number is a little-endian uint64. So it does not
-// depend on the order or the layout of the file: a tool that copies tensors and metadata keeps it.
+// Digest returns the sha256, as lower-case hex, of metadata (without [MetadataDigest]) sorted by
+// key, then of tensors sorted by name. For metadata it hashes the count, then each key and value.
+// For a tensor it hashes the name, the element type (F32 for BF16, which is read as F32), the
+// number of axes, the axes, and the little-endian data. Texts are preceded by their length, and
+// every number is a little-endian uint64. The digest does not depend on the order or the layout of
+// the file, so a tool that copies tensors and metadata preserves it.
 func Digest(tensors []Tensor, metadata map[string]string) string {
 	d := digester{sha256.New()}
 	keys := slices.DeleteFunc(slices.Sorted(maps.Keys(metadata)), func(k string) bool { return k == MetadataDigest })
@@ -154,7 +158,7 @@ func Digest(tensors []Tensor, metadata map[string]string) string {
 		for _, axis := range t.Shape {
 			d.number(axis)
 		}
-		_ = writeData(d, t, buf) // a hash never fails to write
+		_ = writeData(d, t, buf) // a hash never fails
 	}
 	return hex.EncodeToString(d.Sum(nil))
 }

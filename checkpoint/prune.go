@@ -8,10 +8,11 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Prune removes old step folders and keeps the newest keep (at least 1), and always those that latest.json and
-// best.json name, and the steps in also. Steps beyond the latest belong to a branch that was given up (the run was resumed from before them):
-// they count as older than all others. A best.json that cannot be read is an error, and nothing is removed: the best
-// could be among them. The caller holds the run's [Lock].
+// Prune removes old step folders. It keeps the newest keep (at least 1), those that latest.json and
+// best.json name, and the steps in also. Steps after the latest belong to a branch that was given
+// up (the run was resumed from before them); they count as older than all others. If best.json
+// cannot be read, Prune returns an error and removes nothing, because the best could be among the
+// folders to remove. The caller must hold the run's [Lock].
 func (d Disk) Prune(runDir string, keep int, also ...int) error {
 	if keep < 1 {
 		return errors.Errorf("%s: checkpoints to keep: want >= 1, got %d", runDir, keep)
@@ -44,8 +45,8 @@ func (d Disk) Prune(runDir string, keep int, also ...int) error {
 	return nil
 }
 
-// latestStep returns the step of the folder that Latest would return; the checksums are only computed if latest.json
-// cannot tell.
+// latestStep returns the step of the folder that Latest would return. It computes checksums only if
+// latest.json is not sufficient.
 func latestStep(runDir string) (int, error) {
 	p, err := readPointer(runDir, latestFile)
 	if err == nil && exists(StepPath(runDir, p.Step)) {
@@ -59,7 +60,7 @@ func latestStep(runDir string) (int, error) {
 	return state.Step, err
 }
 
-// branchFirst orders the steps, newest first: those up to the current one, then those beyond it.
+// branchFirst orders the steps, newest first: those up to the current one, then the later ones.
 func branchFirst(steps []stepFolder, current int) []stepFolder {
 	beyond := slices.IndexFunc(steps, func(s stepFolder) bool { return s.step <= current })
 	if beyond < 0 {
@@ -68,7 +69,8 @@ func branchFirst(steps []stepFolder, current int) []stepFolder {
 	return append(slices.Clone(steps[beyond:]), steps[:beyond]...)
 }
 
-// discard renames a step folder before removing it, so that no half-removed one ever has the name of a whole one.
+// discard renames a step folder before removing it, so that a half-removed folder never has the
+// name of a good one.
 func (d Disk) discard(dir string) error {
 	tmp := filepath.Join(filepath.Dir(dir), temporary(filepath.Base(dir)))
 	if err := d.rename(dir, tmp); err != nil {

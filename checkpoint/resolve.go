@@ -9,37 +9,38 @@ import (
 	"github.com/residua-go/residua/internal/regular"
 )
 
-// Kind is what a path given as a checkpoint turned out to be, or the name of another program's format.
+// Kind says what a path given as a checkpoint is, or names another program's format.
 type Kind string
 
 // The kinds of [Source].
 const (
 	KindRun  Kind = "run"  // a run folder
 	KindStep Kind = "step" // a step folder
-	KindFile Kind = "file" // one model file
+	KindFile Kind = "file" // a single model file
 )
 
-// ErrUnknown is the error of a folder that is neither a run nor a step.
+// ErrUnknown is the error for a folder that is neither a run nor a step.
 var ErrUnknown = errors.New("not a folder of ours")
 
-// HuggingFaceConfig is the file next to a Hugging Face model's [ModelFile] that describes it.
+// HuggingFaceConfig is the file next to a Hugging Face model's [ModelFile] that describes the
+// model.
 const HuggingFaceConfig = "config.json"
 
-// ModelIndex is the file that stands for [ModelFile] in a Hugging Face folder whose weights are in several files.
+// ModelIndex replaces [ModelFile] in a Hugging Face folder whose weights are in several files.
 const ModelIndex = ModelFile + ".index.json"
 
-// Source is where a model is to be read from.
+// Source says where to read a model from.
 type Source struct {
 	Kind      Kind
-	ModelPath string   // the model file, or the index of several
-	StepDir   string   // the step folder around it, "" when it stands alone
-	RunDir    string   // the run folder around that, "" when there is none
-	Warnings  []string // damaged checkpoints that were passed over, and what else the reader of the model should know
+	ModelPath string   // the model file, or the index of several files
+	StepDir   string   // the step folder that contains it, "" if there is none
+	RunDir    string   // the run folder that contains the step folder, "" if there is none
+	Warnings  []string // damaged checkpoints that were skipped, and whatever else the reader of the model should know
 }
 
-// Resolve finds the model file that a path stands for: a run folder (its latest whole checkpoint is taken), a step
-// folder, or one .safetensors file. Only a run's choice among its checkpoints reads the
-// model through; [ReadModel] checks it in any case.
+// Resolve finds the model file for a path: a run folder (it takes the latest undamaged checkpoint),
+// a step folder, or a .safetensors file. It reads the whole model only to choose among a run's
+// checkpoints; [ReadModel] checks the model in any case.
 func Resolve(path string) (Source, error) {
 	path = filepath.Clean(path)
 	info, err := os.Stat(path)
@@ -61,7 +62,7 @@ func Resolve(path string) (Source, error) {
 	return Source{}, errors.Wrapf(ErrUnknown, "checkpoint %s: neither a run folder (with %s/) nor a step folder (with %s): want one of these or a .safetensors file", path, stepsFolder, StateFile)
 }
 
-// IsRun tells whether a folder is a step folder or has the checkpoints of a run.
+// IsRun tells whether a folder is a step folder or contains the checkpoints of a run.
 func IsRun(folder string) bool {
 	return exists(filepath.Join(folder, StateFile)) || exists(stepsOf(folder)) || exists(filepath.Join(folder, latestFile))
 }
@@ -76,7 +77,7 @@ func resolveRun(runDir string) (Source, error) {
 	return s, nil
 }
 
-// around fills in the folders that a model file stands in, as far as they are ours.
+// around fills in the step and run folders that contain a model file, if there are such folders.
 func around(kind Kind, modelPath string) Source {
 	s := Source{Kind: kind, ModelPath: modelPath}
 	step := filepath.Dir(modelPath)

@@ -15,10 +15,10 @@ import (
 	"github.com/residua-go/residua/internal/regular"
 )
 
-// chunkBytes is how much is converted between values and bytes at a time; a multiple of every element's size.
+// chunkBytes is how many bytes are converted at a time; it is a multiple of every element's size.
 const chunkBytes = 1 << 16
 
-// File is the content of a safetensors file, wholly in memory. Tensors are in the order of their data.
+// File is the content of a safetensors file in memory. Tensors are in the order of their data.
 type File struct {
 	Tensors  []Tensor
 	Metadata map[string]string
@@ -34,15 +34,16 @@ func (f *File) Tensor(name string) (Tensor, error) {
 	return Tensor{}, errors.Errorf("there is no tensor %q among the %d in the file", name, len(f.Tensors))
 }
 
-// ReadTensors reads any safetensors file of the supported element types. The error names the file and what is wrong
-// with it. Nothing is allocated beyond what the file's own size and the memory that is
-// available justify.
+// ReadTensors reads any safetensors file of the supported element types. The error names the file
+// and the problem. ReadTensors does not allocate more than the file's actual size and the available
+// memory justify.
 func ReadTensors(path string) (*File, error) {
 	f, _, err := readFile(path, "")
 	return f, err
 }
 
-// readFile also returns the sha256 of the file's bytes, as lower-case hex. kind is what a file of ours says it is; "": any file.
+// readFile also returns the sha256 of the file's bytes, as lower-case hex. kind is what a model
+// file must contain; "": any safetensors file.
 func readFile(path, kind string) (*File, string, error) {
 	in, size, err := regular.Open(path)
 	if err != nil {
@@ -110,13 +111,14 @@ func readHeader(r io.Reader, size int64) ([]byte, error) {
 	return raw, errors.Wrap(err, "header")
 }
 
-// WriteTensors writes any safetensors file, atomically as [WriteFileAtomic] does. Data is streamed, never copied
-// whole. Equal tensors and metadata give equal bytes, whatever the order of the tensors.
+// WriteTensors writes a safetensors file, atomically as [WriteFileAtomic] does. It writes the data
+// in chunks and never copies all of it. Equal tensors and metadata give equal bytes, whatever the
+// order of the tensors.
 func WriteTensors(path string, tensors []Tensor, metadata map[string]string) error {
 	return WriteFileAtomic(path, func(w io.Writer) error { return EncodeTensors(w, tensors, metadata) })
 }
 
-// EncodeTensors writes a safetensors file's bytes, those that [WriteTensors] gives a file.
+// EncodeTensors writes the bytes of a safetensors file, as [WriteTensors] does.
 func EncodeTensors(w io.Writer, tensors []Tensor, metadata map[string]string) error {
 	if err := checkTensors(tensors, metadata); err != nil {
 		return err
@@ -153,7 +155,7 @@ func newData(d DType, elements int) any {
 	return make([]uint8, elements)
 }
 
-// readData fills data, which newData made for elements of type d, from the next total bytes of r.
+// readData fills data, which newData made for elements of type d, with the next total bytes of r.
 func readData(r io.Reader, d DType, data any, total int, buf []byte) error {
 	elements := reflect.ValueOf(data)
 	for at := 0; at < total; at += len(buf) {
@@ -171,7 +173,7 @@ func readData(r io.Reader, d DType, data any, total int, buf []byte) error {
 	return nil
 }
 
-// writeData writes the elements of t, little-endian.
+// writeData writes the elements of t in little-endian order.
 func writeData(w io.Writer, t Tensor, buf []byte) error {
 	return writeChunks(w, t.Data, t.DType().Size(), buf, func(part any) (any, error) {
 		numbers, ok := part.(BFloat16s)
@@ -186,7 +188,8 @@ func writeData(w io.Writer, t Tensor, buf []byte) error {
 	})
 }
 
-// writeChunks writes a slice, as much at a time as buf holds of elements of size bytes, little-endian, as convert makes of a part of it.
+// writeChunks writes a slice of elements of size bytes in little-endian order, as many at a time as
+// fit in buf, after convert has converted them.
 func writeChunks(w io.Writer, data any, size int, buf []byte, convert func(part any) (any, error)) error {
 	elements, step := reflect.ValueOf(data), cap(buf)/size
 	for at := 0; at < elements.Len(); at += step {

@@ -10,10 +10,11 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Save writes the step folder runDir/checkpoints/step-XXXXXXXX and makes latest.json name it; it returns the folder.
-// The folder is made whole under a temporary name, every file flushed, and renamed; a step that exists already is
-// replaced. Killed at any moment, the run still has its previous checkpoint. On an error nothing of the new one is left,
-// unless only latest.json could not be replaced. The caller holds the run's [Lock].
+// Save writes the step folder runDir/checkpoints/step-XXXXXXXX, makes latest.json name it, and
+// returns the folder. It writes the folder under a temporary name, flushes every file, and renames
+// it; an existing folder of the step is replaced. If the process is killed at any moment, the run
+// still has its previous checkpoint. After an error nothing of the new folder is left, unless the
+// error is that latest.json could not be replaced. The caller must hold the run's [Lock].
 func (d Disk) Save(runDir string, c *Checkpoint) (string, error) {
 	step := c.State.Step
 	if err := c.State.check(); err != nil {
@@ -23,7 +24,7 @@ func (d Disk) Save(runDir string, c *Checkpoint) (string, error) {
 	if err := d.makeFolder(stepsOf(runDir)); err != nil {
 		return "", errors.Wrapf(err, "cannot save %s", dir)
 	}
-	_ = d.Clean(runDir) // what cannot be removed is in nobody's way
+	_ = d.Clean(runDir) // what cannot be removed does no harm
 	tmp := filepath.Join(stepsOf(runDir), temporary(stepName(step)))
 	err := d.fill(tmp, c)
 	if err == nil {
@@ -40,13 +41,13 @@ func (d Disk) Save(runDir string, c *Checkpoint) (string, error) {
 		return "", err
 	}
 	if aside := asidePath(runDir, step); exists(aside) {
-		_ = d.remove(aside) // what is left of it, the next Save removes
+		_ = d.remove(aside) // the next Save removes what is left of it
 	}
 	return dir, nil
 }
 
-// Amend replaces the state of a step that was saved before, for what is known only later, such as its validation loss.
-// Model and optimizer stay as they are. The caller holds the run's [Lock].
+// Amend replaces the state of a saved step, to add what is known only later, such as its validation
+// loss. Model and optimizer stay the same. The caller must hold the run's [Lock].
 func (d Disk) Amend(runDir string, s State) error {
 	path := filepath.Join(StepPath(runDir, s.Step), StateFile)
 	saved, err := readState(path)
@@ -59,7 +60,7 @@ func (d Disk) Amend(runDir string, s State) error {
 	return d.writeSealed(path, s.stored(saved.Files))
 }
 
-// fill makes the temporary folder with its three files, all flushed.
+// fill makes the temporary folder with its three files and flushes them.
 func (d Disk) fill(tmp string, c *Checkpoint) error {
 	sums := map[string]string{}
 	summed := func(name string, write func(io.Writer) error) FolderFile {

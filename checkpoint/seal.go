@@ -21,12 +21,12 @@ import (
 //	  "checksum": "9f86d0..."
 //	}
 //
-// so any flipped bit, cut or edit shows.
+// so that any flipped bit, truncation or edit is detected.
 const (
 	sealOpen       = ",\n  \"checksum\": \""
 	sealClose      = "\"\n}\n"
 	sealBytes      = len(sealOpen) + 2*sha256.Size + len(sealClose)
-	maxSealedBytes = 64 << 20 // far above any state; bounds what a wrong file makes us read
+	maxSealedBytes = 64 << 20 // far more than any state; limits what a wrong file makes us read
 )
 
 // seal returns the sealed text of v, a struct with at least one member.
@@ -47,7 +47,8 @@ func seal(v any) ([]byte, error) {
 	return sealed, nil
 }
 
-// unseal checks the seal of text and decodes it into v. A newer version is reported as such, sealed or not.
+// unseal checks the seal of text and decodes it into v. It reports a newer version as such, even
+// without a valid seal.
 func unseal(text []byte, v any) error {
 	var front struct {
 		Version int `json:"version"`
@@ -106,7 +107,7 @@ func fileSum(path string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// exists says whether something stands at path; a failing look-up counts as nothing.
+// exists tells whether there is something at path; it returns false if that cannot be found out.
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil

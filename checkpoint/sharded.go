@@ -11,12 +11,13 @@ import (
 	"github.com/residua-go/residua/internal/regular"
 )
 
-// maxIndexBytes bounds a [ModelIndex], which has some hundred bytes a tensor.
+// maxIndexBytes limits the size of a [ModelIndex], which has about a hundred bytes for each tensor.
 const maxIndexBytes = 64 << 20
 
-// ReadSharded reads the safetensors files that an index, as Hugging Face's transformers writes it, names: a JSON object
-// whose weight_map gives the file, in the index's folder, of each tensor. The tensors are those of all files, and each
-// one that the index names must be where it says, in no other file too. Metadata stays nil.
+// ReadSharded reads the safetensors files named by an index in the format of Hugging Face's
+// transformers: a JSON object whose weight_map gives, for each tensor, a file in the index's
+// folder. It returns the tensors of all files. Each tensor in the index must be in its file and in
+// no other. Metadata stays nil.
 func ReadSharded(index string) (*File, error) {
 	fileOf, err := readIndex(index)
 	if err != nil {

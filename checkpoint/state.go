@@ -11,45 +11,47 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Names inside a step folder.
+// Names of files in a step folder.
 const (
 	ModelFile     = "model.safetensors"
 	OptimizerFile = "optimizer.safetensors"
 	StateFile     = "state.json"
 )
 
-// State is where a run stands after a step: what a resumed run needs besides weights and moments.
+// State is the state of a run after a step: all that a resumed run needs besides weights and
+// moments.
 type State struct {
 	Version           int               `json:"version"`            // set by Save: FormatVersion
 	Step              int               `json:"step"`               // steps done; also in the folder's name
 	Tokens            int64             `json:"tokens"`             // tokens seen
-	BatchPosition     uint64            `json:"batch_position"`     // the next batch of the seeded order
-	CorpusFingerprint string            `json:"corpus_fingerprint"` // a changed corpus must not resume
+	BatchPosition     uint64            `json:"batch_position"`     // the next batch in the seeded order
+	CorpusFingerprint string            `json:"corpus_fingerprint"` // a run with another corpus must not resume
 	ConfigDigest      string            `json:"config_digest"`      // sha256 of the resolved run config without its out; lower-case hex
-	Run               string            `json:"run,omitempty"`      // the run's identity; "": saved by a program that gave none
-	Numerics          int               `json:"numerics,omitempty"` // the arithmetic that trained so far: graph.Numerics; 0: from before it had numbers
+	Run               string            `json:"run,omitempty"`      // the run's identity; "": saved by an earlier program, which had none
+	Numerics          int               `json:"numerics,omitempty"` // version of the arithmetic that trained so far, graph.Numerics; 0: from before there were versions
 	Seed              uint64            `json:"seed"`
-	OptimizerSteps    int               `json:"optimizer_steps"`      // updates applied: the t of Adam's bias correction
-	BadSteps          int               `json:"bad_steps"`            // updates left out because of non-finite numbers
-	BadInRow          int               `json:"bad_in_row,omitempty"` // those of them that were the last updates
-	GoodStep          *int              `json:"good_step,omitempty"`  // the newest earlier checkpoint whose weights made a finite loss
+	OptimizerSteps    int               `json:"optimizer_steps"`      // updates applied; the t of Adam's bias correction
+	BadSteps          int               `json:"bad_steps"`            // updates skipped because of non-finite numbers
+	BadInRow          int               `json:"bad_in_row,omitempty"` // how many of them were the most recent updates
+	GoodStep          *int              `json:"good_step,omitempty"`  // the newest earlier checkpoint from which a step with a finite loss was made
 	BestLoss          *float64          `json:"best_loss"`            // best validation loss, nats a token; nil: none yet
 	BestStep          *int              `json:"best_step,omitempty"`  // the step of BestLoss; nil: none yet, or not known
 	Files             map[string]string `json:"files"`                // set by Save: sha256 of each file, lower-case hex
 
-	// Extra is for whoever needs more; each value is JSON, compacted on loading.
+	// Extra is for additional values of the caller; each is JSON, compacted on loading.
 	Extra map[string]json.RawMessage `json:"extra,omitempty"`
 }
 
-// Checkpoint is what a step folder holds. ModelMetadata needs the model's configuration under [MetadataConfig], see
-// [WriteModel]; after [Load] it also has version, kind and digest.
+// Checkpoint is the content of a step folder. ModelMetadata must have the model's configuration
+// under [MetadataConfig], see [WriteModel]; after [Load] it also has version, kind and digest.
 type Checkpoint struct {
 	State            State
 	Model, Optimizer []Tensor
 	ModelMetadata    map[string]string
 }
 
-// stored returns the state as Save writes it. JSON has no NaN or infinity: such a best loss is stored as none.
+// stored returns the state as Save writes it. JSON has no NaN or infinity, so such a best loss is
+// stored as none.
 func (s State) stored(files map[string]string) State {
 	s.Version, s.Files = FormatVersion, files
 	if s.BestLoss != nil && (math.IsNaN(*s.BestLoss) || math.IsInf(*s.BestLoss, 0)) {
@@ -58,7 +60,7 @@ func (s State) stored(files map[string]string) State {
 	return s
 }
 
-// check refuses numbers that no run comes to.
+// check refuses numbers that no run can have.
 func (s State) check() error {
 	for _, n := range []struct {
 		key   string
@@ -74,7 +76,7 @@ func (s State) check() error {
 	return nil
 }
 
-// ReadState reads the state.json of a step folder alone; Load compares the other files with it.
+// ReadState reads only the state.json of a step folder; Load also checks the other files.
 func ReadState(dir string) (State, error) { return readState(filepath.Join(dir, StateFile)) }
 
 func readState(path string) (State, error) {

@@ -17,7 +17,7 @@ import (
 const (
 	stepsFolder = "checkpoints"
 	stepPrefix  = "step-"
-	asidePrefix = ".old-" // a step folder that is being replaced by a newer one of the same step
+	asidePrefix = ".old-" // begins the name of a step folder that a newer one of the same step is replacing
 	stepDigits  = 8
 )
 
@@ -25,21 +25,21 @@ func stepName(step int) string { return fmt.Sprintf("%s%0*d", stepPrefix, stepDi
 
 func stepsOf(runDir string) string { return filepath.Join(runDir, stepsFolder) }
 
-// StepPath is where a run folder has the checkpoint of a step.
+// StepPath returns the path of the checkpoint of a step in a run folder.
 func StepPath(runDir string, step int) string { return filepath.Join(stepsOf(runDir), stepName(step)) }
 
 func asidePath(runDir string, step int) string {
 	return filepath.Join(stepsOf(runDir), asidePrefix+stepName(step))
 }
 
-// stepFolder is one step folder on disk, under its own name or moved aside.
+// stepFolder is a step folder on disk, under its own name or moved aside.
 type stepFolder struct {
 	step  int
 	dir   string
 	aside bool
 }
 
-// parseStepName reads "step-00000500"; other spellings of a number are not ours.
+// parseStepName parses "step-00000500"; it refuses other spellings of the number.
 func parseStepName(name string) (step int, ok bool) {
 	digits, ok := strings.CutPrefix(name, stepPrefix)
 	if !ok {
@@ -49,7 +49,7 @@ func parseStepName(name string) (step int, ok bool) {
 	return step, err == nil && step >= 0 && name == stepName(step)
 }
 
-// listSteps returns the step folders of a run, newest first; none when there is no such run.
+// listSteps returns the step folders of a run, newest first; none if the run does not exist.
 func listSteps(runDir string) ([]stepFolder, error) {
 	entries, err := os.ReadDir(stepsOf(runDir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -67,14 +67,14 @@ func listSteps(runDir string) ([]stepFolder, error) {
 	}
 	slices.SortStableFunc(steps, func(a, b stepFolder) int {
 		if a.step == b.step && a.aside != b.aside {
-			return strings.Compare(b.dir, a.dir) // "step-…" before ".old-step-…"
+			return strings.Compare(b.dir, a.dir) // puts "step-…" before ".old-step-…"
 		}
 		return cmp.Compare(b.step, a.step)
 	})
 	return steps, nil
 }
 
-// Any tells whether a run folder has a step folder, whole or not, or cannot be looked into.
+// Any tells whether a run folder has a step folder, damaged or not, or cannot be read.
 func Any(runDir string) bool {
 	steps, err := listSteps(runDir)
 	return len(steps) > 0 || err != nil && !errors.Is(err, syscall.ENOTDIR)

@@ -9,8 +9,8 @@ import (
 	"github.com/pkg/errors"
 )
 
-// syncFolder flushes a folder's names to the device. File systems that cannot (some network ones) say EINVAL or
-// ENOTSUP; there a rename is as durable as it gets.
+// syncFolder flushes a folder's entries to the device. File systems that cannot do that (some
+// network file systems) report EINVAL or ENOTSUP; a rename is then as durable as they can make it.
 func syncFolder(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -8,10 +8,10 @@ import (
 	"github.com/pkg/errors"
 )
 
-// DType is the element type of a tensor in a file, spelled as the safetensors format spells it.
+// DType is the element type of a tensor in a file, spelled as in the safetensors format.
 type DType string
 
-// The element types that this package reads and, but for F16, writes.
+// Element types that this package reads and, except for F16, writes.
 const (
 	F32 DType = "F32" // []float32
 	F64 DType = "F64" // []float64
@@ -19,15 +19,15 @@ const (
 	I64 DType = "I64" // []int64
 	U8  DType = "U8"  // []uint8
 
-	// Floating-point numbers of 16 bits become []float32, which holds each of them exactly. A
-	// BFloat16s is written as BF16.
+	// Floating-point numbers of 16 bits are read as []float32, which represents each of them
+	// exactly. BFloat16s are written as BF16.
 	F16  DType = "F16"
 	BF16 DType = "BF16"
 )
 
 const supportedDTypes = "F32, F16, BF16, F64, I32, I64, U8"
 
-// Size returns the bytes of one element, 0 for a type that this package does not know.
+// Size returns the bytes of one element, 0 for an unknown type.
 func (d DType) Size() int {
 	switch d {
 	case F32, I32:
@@ -50,10 +50,10 @@ type Tensor struct {
 	Data  any
 }
 
-// BFloat16s are numbers of bfloat16, the upper 16 bits of a float32 each. ToBFloat16s makes them.
+// BFloat16s holds values of bfloat16, each the upper 16 bits of a float32. ToBFloat16s makes them.
 type BFloat16s []float32
 
-// ToBFloat16s rounds numbers to the nearest of bfloat16, of two the even one.
+// ToBFloat16s rounds values to the nearest bfloat16, ties to even.
 func ToBFloat16s(values []float32) BFloat16s {
 	rounded := make(BFloat16s, len(values))
 	for i, v := range values {
@@ -61,14 +61,14 @@ func ToBFloat16s(values []float32) BFloat16s {
 		if v == v {
 			bits += 0x7fff + bits>>16&1
 		} else {
-			bits |= 1 << 22 // a NaN stays one without its lower bits
+			bits |= 1 << 22 // keeps a NaN a NaN without its lower bits
 		}
 		rounded[i] = math.Float32frombits(bits &^ 0xffff)
 	}
 	return rounded
 }
 
-// asRead is the tensor as it is read from a file: BF16 as F32.
+// asRead returns the tensor with the type in which it is read from a file: BF16 becomes F32.
 func (t Tensor) asRead() Tensor {
 	if data, ok := t.Data.(BFloat16s); ok {
 		t.Data = []float32(data)
@@ -76,7 +76,7 @@ func (t Tensor) asRead() Tensor {
 	return t
 }
 
-// DType returns the element type that Data has, "" for a type that this package does not know.
+// DType returns the element type of Data, "" for an unknown type.
 func (t Tensor) DType() DType {
 	switch t.Data.(type) {
 	case []float32:
@@ -103,10 +103,10 @@ func (t Tensor) Len() int {
 	return reflect.ValueOf(t.Data).Len()
 }
 
-// ElementError says that a tensor's elements have another type than was asked for.
+// ElementError reports that a tensor's elements have another type than was asked for.
 type ElementError struct{ Tensor, Want, Got string }
 
-// Error is `tensor "x": want F32 elements, got F64`.
+// Error returns a text such as `tensor "x": want F32 elements, got F64`.
 func (e *ElementError) Error() string {
 	return fmt.Sprintf("tensor %q: want %s elements, got %s", e.Tensor, e.Want, e.Got)
 }
@@ -120,8 +120,8 @@ func (t Tensor) Float32s() ([]float32, error) {
 	return data, nil
 }
 
-// Float64s returns the elements as float64: Data itself when the tensor is F64, a copy when it is F32 (every float32
-// is a float64). Integers are refused: see [Tensor.Ints].
+// Float64s returns the elements as float64: Data itself if the tensor is F64, a copy if it is F32
+// (every float32 is a float64). It refuses integers: see [Tensor.Ints].
 func (t Tensor) Float64s() ([]float64, error) {
 	switch data := t.Data.(type) {
 	case []float64:
@@ -132,8 +132,8 @@ func (t Tensor) Float64s() ([]float64, error) {
 	return nil, &ElementError{t.Name, "F32 or F64", t.typeName()}
 }
 
-// Ints returns a copy of the elements of an I32, I64 or U8 tensor as int. An element beyond the range of int (only
-// where int has 32 bits) is an error.
+// Ints returns a copy of the elements of an I32, I64 or U8 tensor as int. It returns an error for
+// an element outside the range of int, which is possible only if int has 32 bits.
 func (t Tensor) Ints() ([]int, error) {
 	switch data := t.Data.(type) {
 	case []int32:
@@ -166,7 +166,7 @@ func (t Tensor) typeName() string {
 	return "data of an unsupported Go type"
 }
 
-// validate says whether the tensor can be written.
+// validate returns an error if the tensor cannot be written.
 func (t Tensor) validate() error {
 	switch {
 	case t.Name == "":
@@ -191,7 +191,8 @@ func (t Tensor) validate() error {
 	return nil
 }
 
-// elementsOf returns the product of the axes, refusing negative axes and products beyond int.
+// elementsOf returns the product of the axes; it refuses negative axes and products outside the
+// range of int.
 func elementsOf(shape []int) (int, error) {
 	elements := 1
 	for _, axis := range shape {

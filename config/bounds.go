@@ -2,14 +2,14 @@ package config
 
 import "github.com/residua-go/residua/settings"
 
-// maxStepTokens is the greatest number of tokens of a step, and maxSteps that of steps: far
-// beyond any run, and small enough for their product to be counted.
+// maxStepTokens is the largest number of tokens in a step, and maxSteps the largest number of
+// steps: both far beyond any run, and small enough that their product does not overflow.
 const (
 	maxStepTokens = 1 << 32
 	maxSteps      = 1_000_000_000
 )
 
-// checkProducts wants steps whose tokens can be counted.
+// checkProducts requires a number of tokens per step that can be counted.
 func (r *Run) checkProducts(where *settings.Positions) error {
 	t := r.Train
 	if n := r.StepTokens(); n > maxStepTokens {

@@ -7,19 +7,19 @@ import (
 	"github.com/residua-go/residua/settings"
 )
 
-// Canonical is what a run computes as text, a line a key in the order of their names: every value,
-// defaults included, whether it was given, is a preset's or follows from others. Its digest is the
-// run's identity in the logs of experiments, so its form, version 1, stays as it is. The name, the
-// folder, the preset, whose model is written out, and the seed, which logs have by itself, are left
-// out.
+// Canonical returns a text that describes what a run computes, with one line a key, sorted by name:
+// every value, including defaults, whether it was given, comes from a preset or follows from
+// others. Its digest identifies the run in the logs of experiments, so its form, version 1, must
+// not change. It leaves out the name, the folder, the preset (whose model is written out), and the
+// seed, which logs have separately.
 //
-// A key that is newer than the form has the tag added: the value that does what the program did
-// without the key. A key with that value is left out, so that a new key changes no identity. The
-// tag of a section that has a kind stands for its key kind.
+// A key that is newer than the form has the tag added, with the value that makes a program behave
+// as it did without the key. A key with that value is left out, so that a new key does not change
+// existing identities. For a section with a kind, the tag refers to its key kind.
 func (r *Run) Canonical() (string, error) {
 	entries, err := settings.Entries(*r)
 	var lines []string
-	sections := map[string]string{} // their tags
+	sections := map[string]string{} // the sections' tags
 	for _, e := range entries {
 		added, isNew := e.Tag.Lookup("added")
 		if e.Section {

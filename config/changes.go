@@ -8,8 +8,8 @@ import (
 	"github.com/residua-go/residua/settings"
 )
 
-// Changes lists what differs between two configs, a line a key: "train.lr: 0.001 -> 0.0001".
-// Values that both derive from other keys follow those, and are left out, as is the folder.
+// Changes lists the differences between two configs, one line a key: "train.lr: 0.001 -> 0.0001".
+// It leaves out the folder, and values that follow from other keys in both configs.
 func Changes(before, after *Run) ([]string, error) {
 	old, err := leavesOf(before)
 	if err != nil {
@@ -35,7 +35,7 @@ func Changes(before, after *Run) ([]string, error) {
 	return changes, nil
 }
 
-// textsOf are values as a config holds them, by dotted key.
+// textsOf returns values in the notation of a config, by dotted key.
 func textsOf(leaves []settings.Entry) map[string]string {
 	texts := map[string]string{}
 	for _, l := range leaves {

@@ -10,8 +10,8 @@ import (
 	"github.com/residua-go/residua/settings"
 )
 
-// LoadCorpus loads the corpus that the section names, with threads workers (0: all cores;
-// it changes nothing else).
+// LoadCorpus loads the corpus that the section describes, with threads workers (0: all cores),
+// whose number does not affect the result.
 func (d Data) LoadCorpus(ctx context.Context, threads int) (*data.Corpus, error) {
 	o := d.options()
 	o.Threads, o.Memory = threads, graph.AvailableMemory()
@@ -22,7 +22,7 @@ func (d Data) options() data.Options {
 	return data.Options{Source: d.Source, Paths: d.Path, Tokenizer: d.Tokenizer, Split: d.Split, TextField: d.TextField}
 }
 
-// MarshalJSON writes the section with its source as a config has it: the kind, or kind and keys.
+// MarshalJSON writes the section with its source as in a config: the kind, or kind and keys.
 func (d Data) MarshalJSON() ([]byte, error) {
 	type plain Data
 	var source any = ""
@@ -45,7 +45,7 @@ func (d Data) MarshalJSON() ([]byte, error) {
 	}{source, plain(d)})
 }
 
-// ReadData reads what MarshalJSON wrote, of a source that the zoo has.
+// ReadData reads what MarshalJSON has written, for sources that the zoo has.
 func ReadData(zoo models.Zoo, text []byte) (Data, error) {
 	type plain Data
 	var read struct {

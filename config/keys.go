@@ -5,7 +5,7 @@ import (
 	"github.com/residua-go/residua/settings"
 )
 
-// Keys lists every key that a run config of designs in the zoo may hold.
+// Keys lists every key that a run config may hold, with the designs in the zoo.
 func Keys(zoo models.Zoo) ([]settings.Key, error) {
 	run := Defaults()
 	run.Model = run.Model.WithDefaults()

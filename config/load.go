@@ -16,18 +16,18 @@ import (
 	"github.com/residua-go/residua/settings"
 )
 
-// Load reads a run config of designs in the zoo and applies assignments such as "train.steps=200" to it. The
-// result is complete and valid; Positions tells where each key came from.
+// Load reads a run config for designs in the zoo and applies assignments such as "train.steps=200"
+// to it. The result is complete and valid; Positions tells where each key was set.
 //
-// file is a file, a stream such as /dev/stdin, or the name of a config of package configs,
-// such as quickstart or paper/table9-rmt-305m. A name has no extension; a file of that name in
-// the working directory comes first. Paths in a config start at
-// the working directory, wherever the config lies.
+// file is a file, a stream such as /dev/stdin, or the name of a config of package configs, such as
+// quickstart or paper/table9-rmt-305m. Such a name has no extension; a file of that name in the
+// working directory takes precedence. Paths in a config are relative to the working directory,
+// wherever the config is.
 func Load(zoo models.Zoo, file string, sets []string) (*Run, *settings.Positions, error) {
 	return LoadContext(context.Background(), zoo, file, sets)
 }
 
-// LoadContext is Load that ends with the context while it waits for a stream.
+// LoadContext does what Load does, but stops waiting for a stream when the context ends.
 func LoadContext(ctx context.Context, zoo models.Zoo, file string, sets []string) (*Run, *settings.Positions, error) {
 	name, text, err := Read(ctx, file)
 	if err != nil {
@@ -36,7 +36,7 @@ func LoadContext(ctx context.Context, zoo models.Zoo, file string, sets []string
 	return Parse(zoo, name, text, sets)
 }
 
-// Read returns a config's text, and the name of its file for Parse, as Load finds them.
+// Read returns a config's text and the name to pass to Parse; it finds the config as Load does.
 func Read(ctx context.Context, file string) (name string, text []byte, err error) {
 	base := filepath.Base(file)
 	extension := filepath.Ext(base)
@@ -60,7 +60,8 @@ func Read(ctx context.Context, file string) (name string, text []byte, err error
 	return "", nil, errors.Errorf("config: want a YAML file: %v", err)
 }
 
-// builtInName is the longest name of a built-in config that a path, without its extension, ends in.
+// builtInName returns the longest name of a built-in config with which a path, without its
+// extension, ends.
 func builtInName(path string) string {
 	longest := ""
 	for _, name := range configs.Names() {
@@ -71,13 +72,13 @@ func builtInName(path string) string {
 	return longest
 }
 
-// unknownConfig is the error of a name that is neither a file nor a built-in config.
+// unknownConfig returns the error for a name that is neither a file nor a built-in config.
 func unknownConfig(name string) error {
 	return errors.Errorf("config: want a YAML file or a built-in config, got %q%s (train -configs lists them)", name, spelling.Hint(name, configs.Names()))
 }
 
-// readFile reads a file or a stream to its end, but no more than a config may have. A
-// stream that never ends, or never begins, does not hold up the end of the context.
+// readFile reads a file or a stream to its end, but not more than a config may have. It returns
+// when the context ends, even if the stream never ends or never begins.
 func readFile(ctx context.Context, file string) ([]byte, error) {
 	type result struct {
 		text []byte

@@ -5,24 +5,25 @@ import (
 	"github.com/residua-go/residua/settings"
 )
 
-// Optim is the section train.optim: the rule by which parameters learn. A struct whose tagged
-// fields are its keys; those of other modules are in models.Zoo.Kinds.
+// Optim is the section train.optim: the rule by which parameters learn. It is a struct whose tagged
+// fields are its keys; rules of other modules are in models.Zoo.Kinds.
 type Optim interface {
 	Name() string // the kind
-	// Parts come after those of AdamW with the numbers of train, for all parameters or a group.
+	// Parts returns parts to add to those of AdamW with train's numbers, for all parameters or a
+	// group.
 	Parts() ([]optim.Part, error)
 }
 
-// AdamW updates every parameter by AdamW, with the numbers of train.
+// AdamW updates every parameter by AdamW, with the numbers in train.
 type AdamW struct{}
 
-// Name is "adamw".
+// Name returns "adamw".
 func (AdamW) Name() string { return "adamw" }
 
-// Parts are none: train has its numbers.
+// Parts returns none, because the numbers are in train.
 func (AdamW) Parts() ([]optim.Part, error) { return nil, nil }
 
-// Muon updates the weight matrices of hidden layers by Muon, the rest by AdamW.
+// Muon updates the weight matrices of hidden layers by Muon, and the other parameters by AdamW.
 type Muon struct {
 	LR          float64 `yaml:"lr" default:"0.02; with scale match_rms_adamw, train.lr" from:"train.lr train.optim.scale" max:"10" help:"Muon's peak learning rate; it follows train.schedule"`
 	Momentum    float64 `yaml:"momentum" help:"decay of the momentum"`
@@ -31,13 +32,13 @@ type Muon struct {
 	Keys        string  `yaml:"keys" choices:"adamw, muon" help:"what updates the key vectors of a matrix stream: adamw or muon"`
 }
 
-// Name is "muon".
+// Name returns "muon".
 func (Muon) Name() string { return "muon" }
 
-// originalLR is the rate that goes with scale original.
+// originalLR is the default rate for the scale original.
 const originalLR = 0.02
 
-// completeOptim fills in what follows from the scale.
+// completeOptim fills in the defaults that depend on the scale.
 func (r *Run) completeOptim(where *settings.Positions) {
 	m, ok := r.Train.Optim.(Muon)
 	if !ok {
@@ -73,7 +74,7 @@ func (r *Run) checkOptim(where *settings.Positions) error {
 	return nil
 }
 
-// Parts are Muon's, for the parameters that it is for.
+// Parts returns Muon's part, for the parameters that it updates.
 func (m Muon) Parts() ([]optim.Part, error) {
 	in := optim.HiddenMatrices
 	if m.Keys == m.Name() {

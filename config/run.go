@@ -1,6 +1,6 @@
-// Package config describes a run: which model learns from which data, how, on what
-// device, and into which folder. Configs are YAML, read strictly: an unknown key or a
-// bad value is an error with file and line.
+// Package config describes a run: which model learns from which data, how, on what device, and into
+// which folder. Configs are YAML and are read strictly: an unknown key or a bad value is an error
+// with file and line.
 package config
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/residua-go/residua/settings"
 )
 
-// Run is a run config. The tags of its fields, and of those of its sections, are what is
-// known about each key, as package settings has it: Keys lists them.
+// Run is a run config. The tags of its fields, and of those of its sections, describe each key, in
+// the form that package settings defines. Keys lists them. Two tags have a special meaning here:
 //
 //	default  its default, for a key whose default is not the constant that Defaults and
 //	         models.Config.Resolve give it
@@ -39,13 +39,13 @@ type Run struct {
 	spec    models.Spec
 }
 
-// Zoo is what the run was read with.
+// Zoo returns the zoo with which the run was read.
 func (r *Run) Zoo() models.Zoo { return r.zoo }
 
-// Spec is the run's model, checked.
+// Spec returns the run's model, checked.
 func (r *Run) Spec() models.Spec { return r.spec }
 
-// Auxiliary is what the run's loss adds to the cross-entropy.
+// Auxiliary returns what the run's loss adds to the cross-entropy.
 func (r *Run) Auxiliary() models.Auxiliary {
 	return models.Auxiliary{ZLoss: r.Train.ZLoss, BalanceLoss: r.Train.BalanceLoss, RouterZLoss: r.Train.RouterZLoss}
 }
@@ -116,7 +116,7 @@ func (d Device) Options(store *graph.Store) graph.Options {
 	return graph.Options{Store: store, Threads: d.Threads, Device: d.Place(), Precision: graph.Precision(d.Precision)}
 }
 
-// Place is the device in one word, "cpu", "cuda" or "cuda:1".
+// Place returns the device in one word, "cpu", "cuda" or "cuda:1".
 func (d Device) Place() graph.Device {
 	if d.Kind == string(graph.CUDA) {
 		return graph.GPU(d.Index)
@@ -124,7 +124,7 @@ func (d Device) Place() graph.Device {
 	return graph.Device(d.Kind)
 }
 
-// complete fills in the device's own precision.
+// complete fills in the device's default precision.
 func (d *Device) complete() {
 	if d.Precision != "" {
 		return
@@ -135,7 +135,7 @@ func (d *Device) complete() {
 	}
 }
 
-// Defaults returns the config that a file's keys override.
+// Defaults returns the values of keys that a file does not set.
 func Defaults() Run {
 	return Run{
 		Data:   Data{Source: data.Goroot{}, Tokenizer: "bytes", Split: "hash/20", TextField: "text"},
@@ -145,8 +145,8 @@ func Defaults() Run {
 	}
 }
 
-// Parse reads a run config of designs in the zoo from text, as Load does; file names it in
-// messages and, without its extension, the run.
+// Parse reads a run config for designs in the zoo from a text, as Load does; file is its name in
+// messages and, without its extension, the run's name.
 func Parse(zoo models.Zoo, file string, text []byte, sets []string) (*Run, *settings.Positions, error) {
 	run, where, err := resolve(zoo, file, text, sets)
 	if err != nil {
@@ -155,7 +155,7 @@ func Parse(zoo models.Zoo, file string, text []byte, sets []string) (*Run, *sett
 	return run, where, run.validate(where)
 }
 
-// resolve is Parse without a look at the values.
+// resolve does what Parse does, without checking the values.
 func resolve(zoo models.Zoo, file string, text []byte, sets []string) (*Run, *settings.Positions, error) {
 	run := Defaults()
 	run.zoo = zoo
@@ -174,7 +174,7 @@ func resolve(zoo models.Zoo, file string, text []byte, sets []string) (*Run, *se
 	return &run, where, err
 }
 
-// readerOf reads configs whose sections hold the kinds that a zoo lists.
+// readerOf returns a reader for configs whose sections may hold the kinds that a zoo lists.
 func readerOf(zoo models.Zoo) settings.Reader {
 	k := settings.Kinds{}
 	addKinds(k, zoo, zoo.Streams())
@@ -194,7 +194,7 @@ func addKinds[T settings.Kinded](k settings.Kinds, zoo models.Zoo, ours []T) {
 	}
 }
 
-// renamed is what a key of a config of version 1 is called now, "" for one that has not moved.
+// renamed returns the present name of a key in a config of version 1, "" if it has not moved.
 func renamed(key string) string {
 	if inner, ok := strings.CutPrefix(key, modelPrefix); ok {
 		if now := models.KeySinceVersion1(inner); now != "" {
@@ -207,8 +207,8 @@ func renamed(key string) string {
 // modelPrefix begins the keys of a run's model.
 const modelPrefix = "model."
 
-// presetOf is the model of the preset that a config names, else an empty one. What is wrong
-// with the config in other places is not its concern.
+// presetOf returns the model of the preset that a config names, otherwise an empty one. It ignores
+// errors elsewhere in the config.
 func presetOf(zoo models.Zoo, file string, text []byte, sets []string) (models.Config, error) {
 	var named struct {
 		Model struct {
@@ -228,8 +228,8 @@ func presetOf(zoo models.Zoo, file string, text []byte, sets []string) (models.C
 	return preset.Config, nil
 }
 
-// evalTokens is how many tokens a run evaluates on that does not say: a quarter of those that
-// it trains on, so that a short run ends soon, but at least a row and at most Defaults' number.
+// evalTokens returns the default number of tokens to evaluate on: a quarter of those to train on,
+// so that a short run ends soon, but at least a row and at most the number in Defaults.
 func (r *Run) evalTokens() int {
 	tokens := float64(r.Train.Tokens)
 	if r.Train.Steps > 0 {
@@ -238,7 +238,7 @@ func (r *Run) evalTokens() int {
 	return max(r.Model.Seq, int(min(float64(Defaults().Train.EvalTokens), tokens/4)))
 }
 
-// complete fills in what depends on other keys.
+// complete fills in values that depend on other keys.
 func (r *Run) complete(file string, where *settings.Positions) error {
 	r.Name = cmp.Or(r.Name, strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)))
 	r.Out = cmp.Or(r.Out, filepath.Join("runs", r.Name))

@@ -8,18 +8,17 @@ import (
 	"github.com/residua-go/residua/settings"
 )
 
-// textHead begins the config.yaml of a run.
+// textHead is the comment at the beginning of a run's config.yaml.
 const textHead = "# What this run was made with. A line after # follows from other keys, and from them again when this file is read.\n"
 
-// Text returns a run's config.yaml: a config that Parse makes an equal Run of. It holds
-// the keys that were given, and those whose defaults are constants, so that another
-// default in a later version changes nothing. What was derived is a comment: values that
-// follow from other keys (min_lr from lr, vocab from the tokenizer; the tag from names
-// them) and, with a preset, what the preset gives the model. So -set train.lr=1e-4 on
-// this file moves min_lr too, and -set model.preset=rmt-46m changes the model's sizes. A
-// preset's name means the same model in all versions.
+// Text returns a run's config.yaml, which Parse reads as an equal Run. It has the keys that were
+// given, and those whose defaults are constants, so that another default in a later version changes
+// nothing. Derived values are comments: values that follow from other keys (min_lr from lr, vocab
+// from the tokenizer; the tag from names the keys) and, with a preset, the preset's values for the
+// model. So -set train.lr=1e-4 on this file also changes min_lr, and -set model.preset=rmt-46m
+// changes the model's sizes. A preset's name means the same model in all versions.
 //
-// A value that was derived when the run was read and has been changed since is written.
+// A derived value that has been changed since the run was read is written as given.
 func (r *Run) Text() ([]byte, error) {
 	hidden := r.derived
 	for {
@@ -35,8 +34,8 @@ func (r *Run) Text() ([]byte, error) {
 	}
 }
 
-// rederived returns those of the hidden keys that get the value that they have in r when
-// the text, which leaves them out, is read.
+// rederived returns those of the hidden keys that have the same value as in r when the text, which
+// leaves them out, is read.
 func (r *Run) rederived(text []byte, hidden []string) []string {
 	read, _, err := resolve(r.zoo, "config.yaml", text, nil)
 	if err != nil {
@@ -52,7 +51,7 @@ func (r *Run) rederived(text []byte, hidden []string) []string {
 func derivedKeys(run *Run, where *settings.Positions) ([]string, error) {
 	entries, err := settings.Entries(*run)
 	var derived []string
-	whole := "\x00" // prefix of the keys in an optional section that was given as a whole
+	whole := "\x00" // key prefix of an optional section that was given as a whole
 	for _, e := range entries {
 		fromPreset := run.Model.Preset != "" && strings.HasPrefix(e.Key, modelPrefix)
 		switch given := where.Of(e.Key) != ""; {
@@ -66,7 +65,8 @@ func derivedKeys(run *Run, where *settings.Positions) ([]string, error) {
 	return derived, err
 }
 
-// leavesOf lists the keys of a run that hold no further ones, in the order of declaration.
+// leavesOf lists the keys of a run that hold values and no further keys, in the order of
+// declaration.
 func leavesOf(run *Run) ([]settings.Entry, error) {
 	entries, err := settings.Entries(*run)
 	return slices.DeleteFunc(entries, func(e settings.Entry) bool { return e.Section }), err
@@ -75,7 +75,7 @@ func leavesOf(run *Run) ([]settings.Entry, error) {
 // valuesOf returns a run's values by their dotted keys.
 func valuesOf(run *Run) map[string]any {
 	values := map[string]any{}
-	leaves, _ := leavesOf(run) // of a run that was read there is no error
+	leaves, _ := leavesOf(run) // a run that was read has no errors
 	for _, l := range leaves {
 		values[l.Key] = l.Value.Interface()
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/residua-go/residua/settings"
 )
 
-// validate returns the first value that no run can be made with.
+// validate returns an error for the first value that is invalid.
 func (r *Run) validate(where *settings.Positions) error {
 	if err := settings.CheckBounds(r, where); err != nil {
 		return err
@@ -33,7 +33,7 @@ func (r *Run) validate(where *settings.Positions) error {
 	return nil
 }
 
-// completeModel fills in the model's defaults. A zero that was written out does not stand for one.
+// completeModel fills in the model's defaults. It keeps zeros that were given explicitly.
 func (r *Run) completeModel(where *settings.Positions) error {
 	given := valuesOf(r)
 	r.Model = r.Model.WithDefaults()
@@ -54,7 +54,7 @@ func (r *Run) resolveModel(where *settings.Positions) error {
 	var field *models.FieldError
 	if errors.As(err, &field) {
 		key := modelPrefix + field.Field
-		if field.Field == "mask_documents" { // given in another section
+		if field.Field == "mask_documents" { // it is given in another section
 			key = "data.mask_documents"
 		}
 		kind := key[:strings.LastIndex(key, ".")+1] + settings.KindKey
@@ -79,7 +79,7 @@ func oneOf(where *settings.Positions, key, value string, known ...string) error 
 	return where.Errorf(key, "want one of %s, got %q", strings.Join(known, ", "), value)
 }
 
-// refused is the error of a kind, at the key that it names, or else at that of its section.
+// refused returns the error of a kind, at the key that the error names or else at the section.
 func refused(where *settings.Positions, key string, err error) error {
 	if err == nil {
 		return nil
@@ -153,7 +153,7 @@ func (d Device) check(where *settings.Positions) error {
 	return oneOf(where, "device.precision", d.Precision, string(graph.FP32), string(graph.BF16))
 }
 
-// TotalSteps is the number of updates of the run.
+// TotalSteps returns the number of updates of the run.
 func (r *Run) TotalSteps() int {
 	if r.Train.Steps > 0 {
 		return r.Train.Steps
@@ -162,11 +162,11 @@ func (r *Run) TotalSteps() int {
 	return int(r.Train.Tokens/step + min(1, r.Train.Tokens%step))
 }
 
-// StepTokens is the number of tokens of one update.
+// StepTokens returns the number of tokens in one update.
 func (r *Run) StepTokens() int { return r.Train.Batch * r.Train.Accumulate * r.Model.Seq }
 
-// Optimizer returns the parts of the run's optimizer: AdamW, as train says, with muP's rates, and
-// over it what train.optim has.
+// Optimizer returns the parts of the run's optimizer: AdamW with train's numbers and muP's rates,
+// followed by the parts of train.optim.
 func (r *Run) Optimizer() ([]optim.Part, error) {
 	t := r.Train
 	schedule, err := r.Schedule()
@@ -181,7 +181,7 @@ func (r *Run) Optimizer() ([]optim.Part, error) {
 	return append(parts, over...), err
 }
 
-// stepsOf turns a share of the steps, or a number of steps, into steps.
+// stepsOf converts a share of the steps, or a number of steps, to a number of steps.
 func stepsOf(v float64, total int) int {
 	if v < 1 {
 		return int(math.Round(v * float64(total)))

@@ -17,19 +17,18 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Activation is the size of one activation: of x_t after t steps, and of what they changed, x_t -
-// x_0.
+// Activation holds the mean sizes of an activation x_t after t steps, and of its change x_t - x_0.
 type Activation struct {
 	Name   string      `json:"name"`
 	Size   eval.Number `json:"mean_abs"`        // mean |x_t|
 	Change eval.Number `json:"mean_abs_change"` // mean |x_t - x_0|
 }
 
-// logitsName names the logits among the activations.
+// logitsName is the name of the logits among the activations.
 const logitsName = "logits"
 
-// activationNames lists what is measured: the stream after the embedding and after each site, what
-// each sublayer computes, and the features and logits.
+// activationNames lists the activations to measure: the stream after the embedding and after each
+// site, the output of each sublayer, and the features and logits.
 func activationNames(s models.Spec) []string {
 	names := []string{"embedding.out"}
 	parts := map[stream.Sublayer][]string{stream.Attention: {"qkv", "heads"}, stream.FeedForward: {"out", "stream"}}
@@ -43,14 +42,14 @@ func activationNames(s models.Spec) []string {
 	return append(names, "features", logitsName)
 }
 
-// measure trains a model in memory on one batch, and records its activations.
+// measure trains a model in memory on one batch and records its activations.
 func (Coordinates) measure(ctx context.Context, run *config.Run, text *data.Corpus, r *Record) error {
 	batch, err := firstBatch(run, text)
 	if err != nil {
 		return Setup(err)
 	}
 	names, hooks := activationNames(run.Spec()), graph.Hooks{}
-	for _, name := range names[:len(names)-1] { // the logits are an output
+	for _, name := range names[:len(names)-1] { // the logits are an output of the program
 		hooks[name] = nil
 	}
 	l, err := newLearner(ctx, run, batch, hooks)
@@ -79,7 +78,7 @@ func (Coordinates) measure(ctx context.Context, run *config.Run, text *data.Corp
 	return err
 }
 
-// firstBatch is a run's first batch again and again.
+// firstBatch returns batches that all equal a run's first batch.
 func firstBatch(run *config.Run, text *data.Corpus) (learner.BatchFunc, error) {
 	batcher, err := data.NewBatcher(text.Train.Tokens, run.Train.Batch, run.Model.Seq, run.Seed)
 	return func(tokens, targets []int32) error {
@@ -88,7 +87,7 @@ func firstBatch(run *config.Run, text *data.Corpus) (learner.BatchFunc, error) {
 	}, err
 }
 
-// meanSizes are the mean |x| after training and the mean of what it changed.
+// meanSizes returns the mean |x| after training and the mean size of the change.
 func meanSizes(before, after []float64) (size, change eval.Number) {
 	for i, v := range after {
 		size += eval.Number(math.Abs(v) / float64(len(after)))
@@ -111,7 +110,7 @@ func activations(ctx context.Context, l *learner.Learner, names []string) ([][]f
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, slices.Clone(graph.Float64s(x))) // the next batch overwrites them
+		all = append(all, slices.Clone(graph.Float64s(x))) // cloned, because the next batch overwrites them
 	}
 	return all, nil
 }

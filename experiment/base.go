@@ -13,23 +13,23 @@ import (
 	"github.com/residua-go/residua/config"
 )
 
-// baseFile is the base config in an experiment's folder, as it was when the first run began, so
-// that a config that is edited later is another experiment's.
+// baseFile is the name of the copy of the base config in an experiment's folder. It is made when
+// the first run begins, so that editing the config later starts another experiment.
 const baseFile = "base.yaml"
 
 // base is the config that all runs start from.
 type base struct {
-	name string // of its file, for messages
+	name string // name of its file, for messages
 	text string
-	kept bool // in the experiment's folder
+	kept bool // it was read from the experiment's folder
 }
 
-// baseHead begins the copy of a config.
+// baseHead is the comment at the beginning of the copy.
 func baseHead(name string) string {
 	return fmt.Sprintf("# %s, as it was when this experiment began.\n", filepath.ToSlash(name))
 }
 
-// readBase reads the folder's copy of the base config, and without one the config itself.
+// readBase reads the folder's copy of the base config or, if there is none, the config itself.
 func (p *Plan) readBase(ctx context.Context) error {
 	c, file := p.Config, filepath.Join(p.out, baseFile)
 	name, now, missing := config.Read(ctx, c.Base)
@@ -63,7 +63,7 @@ func (p *Plan) keepBase() error {
 	return p.disk.WriteFile(filepath.Join(p.out, baseFile), []byte(baseHead(p.Config.Base)+p.base.text))
 }
 
-// withoutComments is what a config's text says.
+// withoutComments removes a config's comments and blank lines.
 func withoutComments(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -77,8 +77,8 @@ func withoutComments(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// digest is what logs had for an identity before Canonical: of the base config's text and the
-// settings.
+// digest returns the identity that logs used before there was Canonical: a digest of the base
+// config's text and the settings.
 func (b base) digest(settings []string) string {
 	return fmt.Sprintf("%.8x", sha256.Sum256([]byte(withoutComments(b.text)+"\n"+strings.Join(settings, "\n"))))
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// card is what a design says of itself, and the preset that stands for it. Symbols in equations: F
-// is a sublayer with its norm, D the width, L the blocks; h, H [n, D] and X are a token's state.
+// card is a design's own description, with the preset that represents the design. In equations, F
+// is a sublayer with its norm, D the width, L the number of blocks; h, H [n, D] and X are a token's
+// state.
 type card struct {
 	layers.Card
 	series Series
@@ -19,9 +20,9 @@ type card struct {
 	muon   bool // Muon trains it
 }
 
-// cards are the card of the baseline, the preset of a transformer, and those of the presets that
-// name it as theirs. Those of the modern block on its stream come first: they are baselines, too.
-// Presets that Muon trains have a second card.
+// cards returns the card of the baseline, the preset of a transformer, and those of the presets
+// that name it as their baseline. The cards of the modern block on the baseline's stream come
+// first, because they are baselines, too. Presets that Muon also trains have a second card.
 func (s Cards) cards(zoo models.Zoo) ([]card, error) {
 	p, err := zoo.Preset(s.Baseline)
 	if err != nil {
@@ -40,7 +41,7 @@ func (s Cards) cards(zoo models.Zoo) ([]card, error) {
 	return append(first, others...), nil
 }
 
-// withMuon is a card and, if Muon trains its preset, that one.
+// withMuon returns a card and, if Muon trains its preset, the card for that, too.
 func (s Cards) withMuon(c card) []card {
 	if slices.Contains(s.Muon, c.preset) {
 		return []card{c, c.withMuon()}
@@ -52,7 +53,7 @@ func newCard(zoo models.Zoo, p models.Preset) card {
 	return card{Card: cardOf(zoo, p), series: Series{p.Name, []string{"model.preset=" + p.Name}}, preset: p.Name}
 }
 
-// withMuon is the same model trained by Muon, at the rates of AdamW.
+// withMuon returns the card of the same model trained by Muon, at the rates of AdamW.
 func (c card) withMuon() card {
 	c.Title, c.series.Name = c.Title+", trained by Muon", c.series.Name+muonSuffix
 	c.muon = true
@@ -62,10 +63,10 @@ func (c card) withMuon() card {
 	return c
 }
 
-// muonSuffix ends the names of series that Muon trains.
+// muonSuffix ends the names of series trained by Muon.
 const muonSuffix = "-muon"
 
-// optimizer is the series of a curve that the card is compared with.
+// optimizer returns the name of the series of a curve with which the card is compared.
 func (c card) optimizer() string {
 	if c.muon {
 		return "muon"
@@ -73,8 +74,8 @@ func (c card) optimizer() string {
 	return "adamw"
 }
 
-// cardOf is the card of a preset's stream, or of its attention, its feed-forward or its loop if its stream is its
-// baseline's.
+// cardOf returns the card of a preset's stream or, if its stream is the baseline's, of its
+// attention, its feed-forward or its loop.
 func cardOf(zoo models.Zoo, p models.Preset) layers.Card {
 	card := p.Config.Stream.Card()
 	switch {
@@ -90,7 +91,7 @@ func cardOf(zoo models.Zoo, p models.Preset) layers.Card {
 	return card
 }
 
-// loopedCard is that of a transformer with a loop.
+// loopedCard returns the card of a transformer with a loop.
 func loopedCard() layers.Card {
 	return layers.Card{
 		Title: "Looped blocks",
@@ -101,13 +102,13 @@ func loopedCard() layers.Card {
 	}
 }
 
-// changesStream tells whether a preset's stream is not its baseline's.
+// changesStream tells whether a preset's stream differs from its baseline's.
 func changesStream(zoo models.Zoo, p models.Preset) bool {
 	baseline, err := zoo.Preset(p.Baseline)
 	return err != nil || p.Config.Stream.Name() != baseline.Config.Stream.Name()
 }
 
-// modernCard is the card of a stream with that block.
+// modernCard returns the card of a stream with the modern block.
 func modernCard(card layers.Card) layers.Card {
 	card.Title += ", modern block"
 	card.Equation += "\nF: RMSNorm; q and k by RMSNorm over a head, then RoPE; W2 (silu(W1 u) ⊙ (W3 u))"
@@ -116,7 +117,7 @@ func modernCard(card layers.Card) layers.Card {
 	return card
 }
 
-// speeds are the rows of a report of bench zoo whose presets have the card.
+// speeds returns the rows of a report of bench zoo that belong to presets with this card.
 func (c card) speeds(zoo models.Zoo, measured []bench.DesignResult) figure.Table {
 	t := figure.Table{Align: "llrrrr", Header: []string{"model", "shape", "time a step", "FLOPs a token", "bytes moved a step", "peak memory"}}
 	known := func(v float64, format string) string {

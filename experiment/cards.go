@@ -16,8 +16,8 @@ import (
 )
 
 // Cards trains a transformer and each preset of the zoo that is compared with it, and writes a page
-// with a card for each: its equation and source, its score and how it learned next to the
-// transformer. Its series are the presets.
+// with a card for each: its equation and source, its score, and its training loss with the
+// transformer's. Its series are the presets.
 type Cards struct {
 	Plain
 	Baseline string              `yaml:"baseline" help:"the transformer's preset; the others are those that the zoo compares with it"`
@@ -27,7 +27,7 @@ type Cards struct {
 	Speeds   string              `yaml:"speeds" help:"file that bench zoo -out has written: speed and memory of the presets; nothing: they are not shown"`
 }
 
-// Name is cards.
+// Name returns "cards".
 func (Cards) Name() string { return "cards" }
 
 func (s Cards) Check(c *Config) error {
@@ -37,7 +37,7 @@ func (s Cards) Check(c *Config) error {
 	return nil
 }
 
-// measured is what bench has measured, nothing where the file is not there.
+// measured returns what bench has measured, nil if there is no file.
 func (s Cards) measured() ([]bench.DesignResult, error) {
 	if s.Speeds == "" {
 		return nil, nil
@@ -79,11 +79,11 @@ func (s Cards) series(zoo models.Zoo) (models.Zoo, []Series, error) {
 	return zoo, all, nil
 }
 
-// others is the key of Cards.Sizes for the presets that it does not name.
+// others is the key in Cards.Sizes for the presets that are not named there.
 const others = "others"
 
 func (s Cards) Report(r *Results) (out Report) {
-	cards, _ := s.cards(r.plan.zoo) // it was read for the plan, as were the speeds
+	cards, _ := s.cards(r.plan.zoo) // the error was checked when the plan was made, and so were the speeds
 	measured, _ := s.measured()
 	needed, err := s.curves(r.plan.zoo)
 	if err != nil {
@@ -118,11 +118,12 @@ func (s Cards) Report(r *Results) (out Report) {
 	return out
 }
 
-// cardsHead begins the cards.
+// cardsHead is the beginning of the cards.
 const cardsHead = "\nA score is the mean over seeds of weights and batches, the number after ± its standard error. These are small models and few tokens: an order here need not be the " +
 	"order at scale. Sc is how many times its tokens the transformer needs for its loss, by the same optimizer and at a rate of its own (experiments/baselines.yaml); Sw is Sc times its speed over the transformer's. Time, FLOPs and bytes moved are multiples of the transformer's of the same shape, as `residua bench zoo` measured them.\n"
 
-// baseline is the cell of the transformer, by AdamW or by Muon; the first two cards, if Muon trains it.
+// baseline returns the cell of the transformer trained by AdamW or by Muon; with Muon these are the
+// first two cards.
 func (r *Results) baseline(muon bool) Result {
 	base := r.all[0]
 	for _, c := range r.all[1:] {
@@ -133,7 +134,7 @@ func (r *Results) baseline(muon bool) Result {
 	return base
 }
 
-// comparedWith is the difference of the score from the baseline's.
+// comparedWith formats the difference between the score and the baseline's.
 func (c Result) comparedWith(base Result) string {
 	difference := stats.Mean(c.bits()).Minus(stats.Mean(base.bits()))
 	if c.cell == base.cell || math.IsNaN(difference.Mean) {
@@ -149,7 +150,8 @@ func (c Result) comparedWith(base Result) string {
 	return text
 }
 
-// curves are the runs whose training loss can be drawn: those of the rates that were tried until there are others.
+// curves returns the runs whose training loss can be drawn; until there are others, those of the
+// rates that were tried.
 func (c Result) curves() []Record {
 	if len(c.runs) > 0 {
 		return c.runs
@@ -157,7 +159,7 @@ func (c Result) curves() []Record {
 	return c.tried
 }
 
-// learning draws the training loss of a cell's first run, and of the baseline's.
+// learning draws the training loss of a cell's first run and of the baseline's.
 func learning(title string, base, c Result) figure.Lines {
 	chart := figure.Lines{Title: title, XLabel: "million tokens", YLabel: "training loss (nats a token)"}
 	add := func(r Record) {

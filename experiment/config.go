@@ -11,9 +11,9 @@ import (
 	"github.com/residua-go/residua/settings"
 )
 
-// Config is an experiment: many runs of one run config under different settings, and the report
-// that is made of them. Settings are assignments as train's -set takes them; a later one wins: the
-// experiment's own, those of a series, those of a point of the series.
+// Config describes an experiment: many runs of one run config under different settings, and a
+// report about them. Settings are assignments as in train's -set. Later ones override earlier ones,
+// in the order: the experiment's own, those of a series, those of a point of the series.
 type Config struct {
 	Name               string         `yaml:"name" default:"the file's name" help:"name of the experiment"`
 	Base               string         `yaml:"base" default:"required" help:"the run config that all runs start from: a file, or the name of a built-in one (train -configs lists them). The experiment's folder keeps a copy, which counts from then on"`
@@ -33,7 +33,7 @@ type Config struct {
 	where *settings.Positions
 }
 
-// Series is one of the things that an experiment compares.
+// Series is one of the alternatives that an experiment compares.
 type Series struct {
 	Name string   `yaml:"name"`
 	Set  []string `yaml:"set"`
@@ -42,10 +42,10 @@ type Series struct {
 // bracket is a value of the key rates.
 const bracket = "bracket"
 
-// defaults is what a file's keys override.
+// defaults returns the values of keys that a file does not set.
 func defaults() Config { return Config{Seeds: 1, Rates: "config"} }
 
-// byType is what the section experiment may hold.
+// byType lists what the section experiment may hold.
 func byType(kinds []settings.Kinded) settings.Kinds {
 	return settings.Kinds{reflect.TypeFor[Kind](): kinds}
 }
@@ -55,8 +55,8 @@ func Keys(kinds []settings.Kinded) ([]settings.Key, error) {
 	return settings.Keys(byType(kinds), defaults())
 }
 
-// Load reads an experiment's config from a file, and applies assignments such as seeds=1 to it.
-// What is wrong with it is a *SetupError that names the line.
+// Load reads an experiment's config from a file and applies assignments such as seeds=1 to it. If
+// the config is wrong, the error is a *SetupError that names the line.
 func Load(kinds []settings.Kinded, file string, sets []string) (*Config, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -65,7 +65,8 @@ func Load(kinds []settings.Kinded, file string, sets []string) (*Config, error) 
 	return Parse(kinds, file, text, sets)
 }
 
-// Parse is Load of a text; file names it in messages and, without its extension, the experiment.
+// Parse reads a config from a text; file is its name in messages and, without its extension, the
+// experiment's name.
 func Parse(kinds []settings.Kinded, file string, text []byte, sets []string) (*Config, error) {
 	c := defaults()
 	where, err := settings.Reader{Kinds: byType(kinds)}.Read(&c, file, text, sets)
@@ -82,7 +83,7 @@ func Parse(kinds []settings.Kinded, file string, text []byte, sets []string) (*C
 	return &c, Setup(c.check())
 }
 
-// check returns the first thing that no experiment can be made with.
+// check returns the first error in the config.
 func (c *Config) check() error {
 	switch {
 	case c.Base == "":
@@ -108,7 +109,8 @@ func (c *Config) check() error {
 	return c.Kind.Check(c)
 }
 
-// tuningSeed is the seed of a cell's first run: the one that chooses the rate, where one is chosen.
+// tuningSeed returns the seed of a cell's first run, which is the run that chooses the rate if
+// rates are searched.
 func (c *Config) tuningSeed() uint64 {
 	if c.Rates == bracket {
 		return 0
@@ -116,10 +118,10 @@ func (c *Config) tuningSeed() uint64 {
 	return c.FirstSeed
 }
 
-// plainName is what names of runs are made of: they are folders.
+// plainName matches the parts of run names, which become folder names.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// checkName wants a name for folders that none before it has.
+// checkName requires a name that can be a folder's and that has not been used before.
 func (c *Config) checkName(name, key string, twice bool) error {
 	switch {
 	case !plainName.MatchString(name):

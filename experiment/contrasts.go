@@ -10,7 +10,7 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// checkNames wants names that the report has in contrasts, and series in seeds_of.
+// checkNames requires that contrasts use names that the report has, and seeds_of names of series.
 func (p *Plan) checkNames() error {
 	for _, name := range slices.Sorted(maps.Keys(p.Config.SeedsOf)) {
 		switch n := p.Config.SeedsOf[name]; {
@@ -33,7 +33,7 @@ func (p *Plan) checkNames() error {
 	return nil
 }
 
-// cellNames are the cells as tables call them.
+// cellNames lists the names of cells in tables.
 func (p *Plan) cellNames() []string {
 	var names []string
 	for _, c := range p.cells {
@@ -42,7 +42,8 @@ func (p *Plan) cellNames() []string {
 	return names
 }
 
-// contrastsTable tests each contrast: whether the first of its two ends with the lower loss, seed by seed.
+// contrastsTable tests for each contrast whether the first cell ends with the lower loss than the
+// second, seed by seed.
 func (r *Results) contrastsTable() figure.Table {
 	t := figure.Table{Title: "Contrasts: loss of the first minus the second, same seed; p of the sign-flip test that it is below 0, and by Holm over all of them",
 		Align: "lrrrrr", Header: []string{"", "pairs", "difference (nats)", "95% (BCa bootstrap)", "p", "p, Holm"}}
@@ -56,7 +57,7 @@ func (r *Results) contrastsTable() figure.Table {
 		p = append(p, stats.SignFlip(differences))
 		t.Row(strings.Join(pair, " - "), fmt.Sprint(len(differences)), estimate(differences, "%+.4f"), interval(low, high, "%+.4f"), number(p[len(p)-1], "%.2g"), "-")
 	}
-	if len(p) < len(r.plan.Config.Contrasts) { // Holm takes all of them or none
+	if len(p) < len(r.plan.Config.Contrasts) { // Holm needs all p-values
 		return t
 	}
 	for i, adjusted := range stats.Holm(p) {
@@ -65,7 +66,7 @@ func (r *Results) contrastsTable() figure.Table {
 	return t
 }
 
-// named is the cell of a name.
+// named returns the cell with a name.
 func (r *Results) named(name string) Result {
 	return r.all[slices.IndexFunc(r.all, func(c Result) bool { return c.Name() == name })]
 }

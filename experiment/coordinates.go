@@ -13,27 +13,27 @@ import (
 )
 
 // Coordinates is the coordinate check of the maximal update parametrisation (muP; Yang et al. 2022,
-// Tensor Programs V, arXiv 2203.03466, appendix D.1): models of growing width train for a few steps
-// on one batch, in memory, under muP and in the standard parametrisation, and the mean size of each
-// activation's coordinates is compared with the width. In a correct muP every activation, and what
-// training changed of it, stays of one size as the width grows; in the standard parametrisation
-// some blow up. Its series are small models of the designs for which muP is known. That the best
-// rate stays where it is takes trained runs: experiments/mup-rates.yaml.
+// Tensor Programs V, arXiv 2203.03466, appendix D.1). It trains models of growing width for a few
+// steps on one batch, in memory, under muP and in the standard parametrisation, and compares the
+// mean size of each activation's coordinates with the width. In a correct muP every activation, and
+// its change by training, keeps its size as the width grows; in the standard parametrisation some
+// blow up. Its series are small models of the designs for which muP is known. To see that the best
+// rate stays the same needs trained runs: experiments/mup-rates.yaml.
 type Coordinates struct {
 	Streams []string `yaml:"streams" default:"those whose sizes all grow" help:"what grows, as in [matrix, matrix-dv, vector]: a design, or one size of it"`
 	Widths  []int    `yaml:"widths" help:"widths, as multiples of the smallest model's, two or more, ascending"`
 }
 
-// The parametrisations that are compared. Both start hidden weights at N(0, 1/fan-in) and the
-// unembedding at 0.
+// The parametrisations to compare. Both start hidden weights at N(0, 1/fan-in) and the unembedding
+// at 0.
 const (
-	muP      = "muP"      // its base is the smallest model
-	standard = "standard" // one rate for all, no multipliers
+	muP      = "muP"      // with the smallest model as its base
+	standard = "standard" // one rate for all parameters, no multipliers
 )
 
 func parametrisations() []string { return []string{muP, standard} }
 
-// Name is coordinates.
+// Name returns "coordinates".
 func (Coordinates) Name() string { return "coordinates" }
 
 func (s Coordinates) Check(c *Config) error {
@@ -46,13 +46,13 @@ func (s Coordinates) Check(c *Config) error {
 	return nil
 }
 
-// scaling is a small model and the sizes of it that grow.
+// scaling is a small model with the sizes that grow.
 type scaling struct {
-	name string // of the design, and of what grows where that is not all of it
+	name string // name of the design, and of the size that grows if not all of them do
 	stream.WidthScaling
 }
 
-// scalingsOf lists the ways in which the designs grow for which muP is known.
+// scalingsOf lists the ways in which designs with a known muP can grow.
 func scalingsOf(zoo models.Zoo) []scaling {
 	var all []scaling
 	for _, d := range zoo.Streams() {
@@ -65,8 +65,8 @@ func scalingsOf(zoo models.Zoo) []scaling {
 	return all
 }
 
-// small is the smallest model. Positions are learned: ALiBi's slopes depend on the number of heads,
-// so that a wider model would be another function.
+// small returns the smallest model. Its positions are learned: ALiBi's slopes depend on the number
+// of heads, so that a wider model would compute another function.
 func (s scaling) small() models.Config {
 	c := models.Config{Layers: 2, Seq: 32, Init: models.InitLeCun, Stream: s.Base, Attention: models.Attention{Heads: s.Heads}}
 	if shape := s.Base.Shape(); shape.Has(stream.FeedForward) {
@@ -95,8 +95,8 @@ func (s Coordinates) series(zoo models.Zoo) (models.Zoo, []Series, error) {
 	return zoo, all, nil
 }
 
-// points are the widths under each parametrisation: the sizes that grow, and under muP those of the
-// smallest model as its base.
+// Points returns the widths under each parametrisation: each sets the sizes that grow and, under
+// muP, those of the smallest model as the base.
 func (s Coordinates) Points(of Source) ([]Point, error) {
 	small, err := of.Run()
 	if err != nil {
@@ -129,11 +129,11 @@ func (s Coordinates) Points(of Source) ([]Point, error) {
 	return all, nil
 }
 
-// scaling finds the one that a series is of.
+// scaling returns the scaling of a series.
 func (s Coordinates) scaling(series string, zoo models.Zoo) scaling {
 	all := scalingsOf(zoo)
 	return all[slices.IndexFunc(all, func(g scaling) bool { return g.name == series })]
 }
 
-// widthKey names the width among a point's values.
+// widthKey is the key of the width among a point's values.
 const widthKey = "width"

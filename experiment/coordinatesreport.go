@@ -9,14 +9,14 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// growth is an activation's mean sizes over seeds, at each width.
+// growth holds an activation's mean sizes over seeds, at each width.
 type growth struct {
 	name                 string
 	widths, size, change []float64
 }
 
-// slope is the exponent with which sizes grow: the slope of their logarithms against the widths',
-// NaN where there is none.
+// slope returns the exponent with which sizes grow: the slope of their logarithms against those of
+// the widths, NaN if there is none.
 func (g growth) slope(sizes []float64) float64 {
 	law, ok := stats.FitPowerLaw(g.widths, sizes)
 	if !ok {
@@ -25,8 +25,8 @@ func (g growth) slope(sizes []float64) float64 {
 	return -law.B
 }
 
-// growths follows the activations of a series under a parametrisation over the widths that are
-// measured.
+// growths collects the activations of a series under a parametrisation, over the widths measured so
+// far.
 func (r *Results) growths(series, parametrisation string) []growth {
 	var all []growth
 	for _, c := range r.of(series) {

@@ -9,7 +9,7 @@ import (
 	"github.com/residua-go/residua/data"
 )
 
-// corpora holds what runs learn from, by the config's data section, each loaded once.
+// corpora holds the corpora of runs by the config's data section, each loaded once.
 type corpora map[string]*data.Corpus
 
 // of returns the corpus of a run.
@@ -25,16 +25,16 @@ func (c corpora) of(ctx context.Context, run *config.Run) (*data.Corpus, error) 
 	return c[key], nil
 }
 
-// dataKey is a run's data section in one line.
+// dataKey returns a run's data section as one line.
 func dataKey(run *config.Run) string {
-	text, _ := json.Marshal(run.Data) // of a section that was read there is no error
+	text, _ := json.Marshal(run.Data) // a section that was read can be written
 	return string(text)
 }
 
-// learnt is a text that a run has learnt.
+// learnt records the text on which a run was trained.
 type learnt struct{ fingerprint, run string }
 
-// sameText refuses a run on a text that has changed since another run with the same data section.
+// sameText refuses a run if its text has changed since another run with the same data section.
 func (p *Plan) sameText(r *Planned, fingerprint string) error {
 	key := dataKey(r.Run)
 	switch before, known := p.texts[key]; {

@@ -14,16 +14,16 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// Search trains each series at values of several keys drawn at random, log-uniformly, as the RMT
-// paper (appendix C.2.1) looks for the multipliers of muP on a small model of each side. All series
-// get the same draws.
+// Search trains each series at random values of several keys, drawn log-uniformly, as the RMT paper
+// (appendix C.2.1) searches for the multipliers of muP on small models. All series get the same
+// draws.
 type Search struct {
 	Draws  int                  `yaml:"draws" min:"1" max:"100000" help:"how many values of each key are drawn"`
 	Seed   uint64               `yaml:"seed" help:"seed of the draws"`
 	Ranges map[string][]float64 `yaml:"ranges" default:"required" help:"the keys of the run config that are drawn, each with the ends of its interval, as in {train.lr: [1e-3, 1e-1]}"`
 }
 
-// Name is search.
+// Name returns "search".
 func (Search) Name() string { return "search" }
 
 func (s Search) Check(c *Config) error {
@@ -38,10 +38,10 @@ func (s Search) Check(c *Config) error {
 	return nil
 }
 
-// keys are those that are drawn, in alphabetical order.
+// keys lists the keys to draw, in alphabetical order.
 func (s Search) keys() []string { return slices.Sorted(maps.Keys(s.Ranges)) }
 
-// place is where a key's interval stands in the experiment's config.
+// place returns the key in the experiment's config that holds a key's interval.
 func (s Search) place(key string) string {
 	if strings.Contains(key, ".") {
 		key = strconv.Quote(key)
@@ -49,7 +49,7 @@ func (s Search) place(key string) string {
 	return "experiment.ranges." + key
 }
 
-// drawn are the values of draw i, by key; three digits.
+// drawn returns the values of draw i by key, with three digits.
 func (s Search) drawn(i int) map[string]float64 {
 	draw := rand.New(rand.NewPCG(s.Seed, uint64(i)))
 	values := map[string]float64{}
@@ -73,7 +73,7 @@ func (s Search) Points(Source) ([]Point, error) {
 	return all, nil
 }
 
-// shownDraws is how many of a series' draws the table has.
+// shownDraws is how many draws of a series the table shows.
 const shownDraws = 5
 
 func (s Search) Report(r *Results) (out Report) {

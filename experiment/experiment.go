@@ -1,7 +1,6 @@
-// Package experiment trains many runs and reports what they show. A Config says which; Plan lists
-// the runs, Train makes those that are not in the experiment's log yet, several side by side, and
-// Report is made of the log alone. Package compare compares a few runs, mup checks the maximal
-// update parametrisation, cards writes a page of models; stats says how sure results are.
+// Package experiment trains many runs and reports their results. A Config describes them; Plan
+// lists the runs, Train makes those that are not in the experiment's log yet, several at a time,
+// and Report is computed from the log alone. Subpackage stats quantifies how certain results are.
 package experiment
 
 import (
@@ -10,17 +9,17 @@ import (
 	"github.com/pkg/errors"
 )
 
-// SetupError is an error that was found before anything was trained: of an option, a config, the
-// text to train on, or a run's folder.
+// SetupError is an error that was found before any training: in an option, a config, the text to
+// train on, or a run's folder.
 type SetupError struct{ Err error }
 
-// Error is the error's text.
+// Error returns the wrapped error's text.
 func (e *SetupError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the error.
+// Unwrap returns the wrapped error.
 func (e *SetupError) Unwrap() error { return e.Err }
 
-// Setup makes a SetupError of an error. It keeps nil and an interrupt.
+// Setup wraps an error in a SetupError. It returns nil and interrupts unchanged.
 func Setup(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err

@@ -16,15 +16,17 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// tokensKey is the key of a run config that a curve's sweep has values of.
+// tokensKey is the key of a run config that a curve's sweep varies.
 const tokensKey = "train.tokens"
 
-// curve is how many tokens a baseline needs for a loss, in falling order of the loss: T_base(L).
+// curve lists how many tokens a baseline needs for a loss, T_base(L), in falling order of the loss.
 type curve []struct{ loss, tokens float64 }
 
-// factor is how many times tokens the baseline needs for a loss, T_base(L) / tokens, by linear interpolation of log tokens over
-// the loss. Outside the curve nothing is extrapolated: bound is ">" where the baseline ends above that loss with all its
-// tokens, "<" where it is below with its fewest, and the factor is that of the curve's end. An empty curve gives NaN.
+// factor returns how many times tokens the baseline needs for a loss, T_base(L) / tokens,
+// interpolating log tokens linearly over the loss. It does not extrapolate: outside the curve,
+// factor is the value at the curve's end, and bound is ">" if the baseline stays above that loss
+// with all its tokens, "<" if it is below that loss already with its fewest. An empty curve gives
+// NaN.
 func (c curve) factor(loss, tokens float64) (factor float64, bound string) {
 	if len(c) == 0 || math.IsNaN(loss) {
 		return math.NaN(), ""
@@ -48,7 +50,8 @@ func (c curve) factor(loss, tokens float64) (factor float64, bound string) {
 	return left.tokens / tokens * math.Pow(right.tokens/left.tokens, part), ""
 }
 
-// curves are T_base of each series of the sweep over train.tokens whose config Curve names, from its log.
+// curves returns T_base for each series of the sweep over train.tokens in the config that Curve
+// names, from its log.
 func (s Cards) curves(zoo models.Zoo) (map[string]curve, error) {
 	if s.Curve == "" {
 		return nil, nil
@@ -80,7 +83,7 @@ func (s Cards) curves(zoo models.Zoo) (map[string]curve, error) {
 	return all, nil
 }
 
-// with is the curve with one more point, a baseline's cell, without which its first and last points say little.
+// with returns the curve with one more point, a baseline's cell.
 func (c curve) with(base Result) curve {
 	if loss := stats.Mean(base.losses()).Mean; !math.IsNaN(loss) {
 		c = append(slices.Clone(c), struct{ loss, tokens float64 }{loss, float64(base.runs[0].Tokens)})
@@ -89,8 +92,9 @@ func (c curve) with(base Result) curve {
 	return c
 }
 
-// factors are the columns Sc and Sw of a card's cell: how many times its tokens the baseline needs for its loss, and the same
-// times its speed, the baseline's time of a step over its own. "-" is what is not known.
+// factors returns the columns Sc and Sw of a card's cell: how many times its tokens the baseline
+// needs for its loss, and that number times its speed, which is the baseline's time for a step
+// divided by its own. An unknown value is "-".
 func (c card) factors(cell Result, of curve, measured []bench.DesignResult) (sc, sw string) {
 	if len(cell.runs) == 0 || len(cell.todo) > 0 {
 		return "-", "-"
@@ -101,7 +105,7 @@ func (c card) factors(cell Result, of curve, measured []bench.DesignResult) (sc,
 	}
 	sc, sw = fmt.Sprintf("%s%.2f", bound, factor), "-"
 	i := slices.IndexFunc(measured, func(r bench.DesignResult) bool { return r.Name == c.preset && r.Time > 0 })
-	if i >= 0 && !c.muon { // bench times steps of AdamW
+	if i >= 0 && !c.muon { // bench measures steps of AdamW
 		sw = fmt.Sprintf("%s%.2f", bound, factor/measured[i].Time)
 	}
 	return sc, sw

@@ -10,20 +10,20 @@ import (
 	"github.com/residua-go/residua/settings"
 )
 
-// Kind is what varies within the series of an experiment, and what is reported. It is a struct
-// whose tagged fields are its keys in an experiment's config; Kinds lists those of this package, and
-// models.Zoo.WithKinds adds one of another module.
+// Kind says what varies within the series of an experiment, and what to report. It is a struct
+// whose tagged fields are its keys in an experiment's config. Kinds lists the kinds of this
+// package; models.Zoo.WithKinds adds one of another module.
 type Kind interface {
-	Name() string // in configs
-	// Check looks for what no experiment of the kind can be made with.
+	Name() string // name in configs
+	// Check returns an error for a config that the kind cannot use.
 	Check(c *Config) error
-	// Points are what a series is run with, each with all seeds.
+	// Points returns the points of a series, each of which runs with all seeds.
 	Points(of Source) ([]Point, error)
-	// Report is made of the runs that are complete.
+	// Report reports on the completed runs.
 	Report(r *Results) Report
 }
 
-// Kinds are all of this package, each with its defaults, and those of a zoo.
+// Kinds lists all kinds of this package, with their defaults, and those of a zoo.
 func Kinds(zoo models.Zoo) []settings.Kinded {
 	all := []settings.Kinded{Scaling{}, Reach{Evaluations: 40}, Sweep{}, Variants{Evaluations: 1}, Search{Draws: 100},
 		Cards{Baseline: "quickstart-transformer"}, Coordinates{Widths: []int{1, 2, 4, 8}}}
@@ -33,51 +33,51 @@ func Kinds(zoo models.Zoo) []settings.Kinded {
 	return all
 }
 
-// A kind may do more than a Kind must.
+// Optional interfaces of a Kind.
 type (
-	// evaluator is a kind whose runs are evaluated more than once, the last time at their end.
+	// evaluator is a kind whose runs are evaluated several times, the last time at their end.
 	evaluator interface{ evaluations() int }
-	// gatherer is a kind that has its series from the zoo, and presets of its own for them.
+	// gatherer is a kind that takes its series from the zoo, and has presets of its own for them.
 	gatherer interface {
 		series(zoo models.Zoo) (models.Zoo, []Series, error)
 	}
-	// measurer is a kind whose runs are not trained to their end in a folder, but measured in
-	// memory.
+	// measurer is a kind whose runs are measured in memory instead of being trained to their end in
+	// a folder.
 	measurer interface {
 		measure(ctx context.Context, run *config.Run, text *data.Corpus, r *Record) error
 	}
 )
 
-// Plain is what most kinds embed: nothing to check, and one point.
+// Plain is embedded by most kinds: it checks nothing and has one point.
 type Plain struct{}
 
-// Check finds nothing.
+// Check returns nil.
 func (Plain) Check(*Config) error { return nil }
 
-// Points is one, without settings.
+// Points returns a single point without settings.
 func (Plain) Points(Source) ([]Point, error) { return []Point{{}}, nil }
 
-// Source is what points are made of: a series.
+// Source is a series for which Points makes points.
 type Source struct {
 	Series string
-	Run    func() (*config.Run, error) // reads the series' own
+	Run    func() (*config.Run, error) // reads the series' run config
 }
 
-// Point is the settings that a series is run with.
+// Point holds the settings of a series' runs.
 type Point struct {
-	Label  string             // in names of runs; "" where a series has one point
-	Values map[string]float64 // of keys that vary
-	Key    string             // of the experiment's config where it stands, for errors
+	Label  string             // part of run names; "" if a series has one point
+	Values map[string]float64 // of the keys that vary
+	Key    string             // key in the experiment's config that the point comes from, for errors
 	Set    []Assignment
 }
 
-// Assignment is a setting and where it stands.
+// Assignment is a setting and the key that it comes from.
 type Assignment struct {
-	Text string // as in train.lr=1e-2
-	Key  string // of the experiment's config
+	Text string // like train.lr=1e-2
+	Key  string // key in the experiment's config
 }
 
-// assignments reads a list at a key of the experiment's config.
+// assignments reads the list at a key of the experiment's config.
 func assignments(list []string, key string) []Assignment {
 	var all []Assignment
 	for i, text := range list {
@@ -86,10 +86,10 @@ func assignments(list []string, key string) []Assignment {
 	return all
 }
 
-// index is the key of a list's entry.
+// index returns the key of a list's entry.
 func index(key string, i int) string { return fmt.Sprintf("%s[%d]", key, i) }
 
-// joined joins the parts of a run's name that are not empty.
+// joined joins the nonempty parts of a run's name.
 func joined(parts ...string) string {
 	name := ""
 	for _, p := range parts {

@@ -15,50 +15,50 @@ import (
 	"github.com/residua-go/residua/eval"
 )
 
-// Record is a line of an experiment's log.jsonl: a run that is complete, and all that reports are
-// made of.
+// Record is a line of an experiment's log.jsonl: a completed run, with everything that reports use.
 type Record struct {
-	Run         string         `json:"run"` // its folder's name
+	Run         string         `json:"run"` // name of its folder
 	Series      string         `json:"series"`
 	Point       string         `json:"point,omitempty"`
 	Seed        uint64         `json:"seed"`
-	Settings    []string       `json:"settings"`         // over the experiment's base
-	Config      string         `json:"config"`           // its identity: a digest of what config.Run.Canonical says; of earlier programs, of base and settings
-	Corpus      string         `json:"corpus,omitempty"` // the beginning of its fingerprint
-	Rate        float64        `json:"lr,omitempty"`     // the peak
-	Parameters  int            `json:"parameters"`       // all of them
-	Tables      int            `json:"tables"`           // those of embedding, positions and unembedding
-	FLOPs       int            `json:"train_flops"`      // a token, forward and backward
-	StreamSize  int            `json:"stream_entries"`   // a token
+	Settings    []string       `json:"settings"`         // settings in addition to the experiment's base
+	Config      string         `json:"config"`           // identity: a digest of config.Run.Canonical; in logs of earlier programs, of base and settings
+	Corpus      string         `json:"corpus,omitempty"` // beginning of its fingerprint
+	Rate        float64        `json:"lr,omitempty"`     // peak learning rate
+	Parameters  int            `json:"parameters"`       // number of all parameters
+	Tables      int            `json:"tables"`           // number of those in embedding, positions and unembedding
+	FLOPs       int            `json:"train_flops"`      // per token, forward and backward
+	StreamSize  int            `json:"stream_entries"`   // per token
 	Memory      int            `json:"planned_bytes"`
 	Tokens      int64          `json:"tokens"`
-	Seconds     float64        `json:"seconds"` // of training steps, without evaluations and checkpoints
-	Jobs        int            `json:"jobs"`    // runs that were trained side by side
+	Seconds     float64        `json:"seconds"` // spent on training steps, without evaluations and checkpoints
+	Jobs        int            `json:"jobs"`    // number of runs trained at the same time
 	Loss        eval.Number    `json:"val_loss"`
 	Bits        eval.Number    `json:"bits_per_byte"`
-	Evaluations []Evaluation   `json:"evaluations,omitempty"` // on the way, where there is more than one
+	Evaluations []Evaluation   `json:"evaluations,omitempty"` // evaluations during training, if there are several
 	Curve       []eval.Number  `json:"train_loss,omitempty"`  // means over parts of equal length
-	Mixing      []mixing.Brief `json:"mixing,omitempty"`      // the last that train.log_mixing wrote
-	Activations []Activation   `json:"activations,omitempty"` // with coordinates
+	Mixing      []mixing.Brief `json:"mixing,omitempty"`      // the last measurement by train.log_mixing
+	Activations []Activation   `json:"activations,omitempty"` // only for coordinates
 }
 
-// Evaluation is the loss on validation text in the course of a run.
+// Evaluation is the loss on validation text at a point of a run.
 type Evaluation struct {
 	Tokens  int64       `json:"tokens"`
 	Seconds float64     `json:"seconds"`
 	Loss    eval.Number `json:"val_loss"`
 }
 
-// NonEmbedding is the number of parameters outside the embedding, position and unembedding tables.
+// NonEmbedding returns the number of parameters outside the embedding, position and unembedding
+// tables.
 func (r Record) NonEmbedding() int { return r.Parameters - r.Tables }
 
-// TotalFLOPs counts the whole run.
+// TotalFLOPs returns the FLOPs of the whole run.
 func (r Record) TotalFLOPs() float64 { return float64(r.FLOPs) * float64(r.Tokens) }
 
-// readLog reads the log in the experiment's folder, which is empty before the first run is
-// complete. A last line that was torn by a crash is left out. A run that has two lines, one of a
-// run with another config, and one on another text are refused. whole is the text of the lines,
-// each with a line feed.
+// readLog reads the log in the experiment's folder, which is empty until the first run is complete.
+// It ignores a last line that a crash has torn. It refuses a log with two lines for a run, with a
+// run of another config, or with one on another text. whole is the text of the lines, each with a
+// line feed.
 func (p *Plan) readLog() (whole []byte, err error) {
 	file := filepath.Join(p.out, logFile)
 	text, err := os.ReadFile(file)
@@ -66,7 +66,7 @@ func (p *Plan) readLog() (whole []byte, err error) {
 		return nil, errors.WithStack(err)
 	}
 	p.log = map[string]Record{}
-	places := map[string]int{} // of runs: their lines
+	places := map[string]int{} // lines of runs, by name
 	lines := bytes.Split(text, []byte("\n"))
 	for i, line := range lines {
 		var r Record
@@ -85,7 +85,7 @@ func (p *Plan) readLog() (whole []byte, err error) {
 	return whole, err
 }
 
-// openLog reads the log and opens it for more lines. A torn line is cut off first.
+// openLog reads the log and opens it to append lines. It first removes a torn line.
 func (p *Plan) openLog() (*checkpoint.Appender, error) {
 	whole, err := p.readLog()
 	if err != nil {
@@ -100,7 +100,7 @@ func (p *Plan) openLog() (*checkpoint.Appender, error) {
 	return p.disk.Append(file)
 }
 
-// todo are the runs that can be made now.
+// todo lists the runs that can be made now.
 func (p *Plan) todo() ([]*Planned, error) {
 	var todo []*Planned
 	for _, c := range p.cells {
@@ -113,7 +113,7 @@ func (p *Plan) todo() ([]*Planned, error) {
 	return todo, nil
 }
 
-// unlike says how a record's config differs from that of a run.
+// unlike says how a record's config differs from the run's.
 func (r *Planned) unlike(found Record) string {
 	without := func(all, others []string) (left []string) {
 		for _, s := range all {

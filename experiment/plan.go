@@ -16,36 +16,36 @@ import (
 	"github.com/residua-go/residua/settings"
 )
 
-// Plan is the runs of an experiment.
+// Plan lists the runs of an experiment.
 type Plan struct {
 	Config *Config
-	Notes  []string // what to know before it is trained
+	Notes  []string // what to know before training
 
 	zoo    models.Zoo
 	series []Series
-	cells  []*cell // by series and point
+	cells  []*cell // ordered by series and point
 	out    string
 	base   base
-	log    map[string]Record // by the runs' names
+	log    map[string]Record // by the names of runs
 	texts  map[string]learnt // by the config's data section
-	disk   checkpoint.Disk   // that a test may let fail
+	disk   checkpoint.Disk   // a test may let it fail
 }
 
-// cell is a point of a series, which has a run for each seed.
+// cell is a point of a series; it has a run for each seed.
 type cell struct {
 	plan     *Plan
 	series   string
 	point    Point
 	settings []Assignment
-	first    *Planned            // of the first seed, at train.lr
-	planned  map[string]*Planned // by name, those that have been looked at
+	first    *Planned            // run of the first seed at train.lr
+	planned  map[string]*Planned // runs planned so far, by name
 }
 
-// Planned is a run to be made.
+// Planned is a run to make.
 type Planned struct {
-	Name     string // of its folder: series-point-seedN
+	Name     string // name of its folder: series-point-seedN
 	Seed     uint64
-	Settings []string // over the base
+	Settings []string // in addition to the base
 	Run      *config.Run
 
 	cell     *cell
@@ -53,14 +53,14 @@ type Planned struct {
 	former   string // its identity in logs that were begun before there was Canonical
 }
 
-// logFile and runsFolder lie in an experiment's folder.
+// Names in an experiment's folder.
 const (
 	logFile    = "log.jsonl"
 	runsFolder = "runs"
 )
 
-// Plan reads the base config and settles what is run, each run in a folder of its own below out.
-// What is wrong with a setting is a *SetupError that names its line in the experiment's config.
+// Plan reads the base config and determines the runs, each in a folder of its own below out. An
+// error in a setting is a *SetupError that names its line in the experiment's config.
 func (c *Config) Plan(ctx context.Context, zoo models.Zoo, out string) (*Plan, error) {
 	p := &Plan{Config: c, zoo: zoo, series: c.Series, out: out, texts: map[string]learnt{}}
 	err := p.readBase(ctx)
@@ -83,7 +83,7 @@ func (c *Config) Plan(ctx context.Context, zoo models.Zoo, out string) (*Plan, e
 	if err != nil {
 		return nil, Setup(err)
 	}
-	for _, c := range p.cells { // what is wrong with a run is found before the first is trained
+	for _, c := range p.cells { // find errors in any run before the first is trained
 		if c.first, err = c.at(0, p.Config.tuningSeed()); err != nil {
 			return nil, err
 		}
@@ -91,7 +91,7 @@ func (c *Config) Plan(ctx context.Context, zoo models.Zoo, out string) (*Plan, e
 	return p, nil
 }
 
-// addCells adds the points of a series, whose settings stand at a key of the experiment's config.
+// addCells adds the points of a series whose settings come from a key of the experiment's config.
 func (p *Plan) addCells(s Series, key string) error {
 	c := p.Config
 	common := append([]Assignment{{Text: "device.threads=1"}}, assignments(c.Set, "set")...)
@@ -114,7 +114,7 @@ func (p *Plan) addCells(s Series, key string) error {
 	return nil
 }
 
-// texts returns the settings themselves.
+// texts returns the assignments' texts.
 func texts(all []Assignment) []string {
 	var texts []string
 	for _, a := range all {
@@ -123,7 +123,7 @@ func texts(all []Assignment) []string {
 	return texts
 }
 
-// parse reads a run with settings, which stand where given says.
+// parse reads a run with settings; given says where in the config they come from.
 func (p *Plan) parse(given []Assignment, more ...string) (*config.Run, error) {
 	run, _, err := config.Parse(p.zoo, p.base.name, []byte(p.base.text), append(texts(given), more...))
 	return run, Setup(p.Config.located(err, given))
@@ -146,7 +146,7 @@ func (c *cell) at(rate float64, seed uint64) (*Planned, error) {
 	return r, nil
 }
 
-// settle reads the run with its settings, and with what the experiment itself says of it.
+// settle reads the run with its settings and with those that follow from the experiment's config.
 func (r *Planned) settle(given []Assignment) error {
 	p, c := r.cell.plan, r.cell.plan.Config
 	run, err := p.parse(given)
@@ -178,7 +178,7 @@ func (r *Planned) settle(given []Assignment) error {
 	return err
 }
 
-// tokens says how many a run gets by the experiment's budget, 0 without one.
+// tokens returns how many tokens a run gets by the experiment's budget, 0 if there is none.
 func (c *Config) tokens(run *config.Run) (int64, error) {
 	cost := run.Spec().Cost()
 	switch {
@@ -194,12 +194,12 @@ func (c *Config) tokens(run *config.Run) (int64, error) {
 	return c.Tokens, nil
 }
 
-// flops counts the whole run.
+// flops returns the FLOPs of the whole run.
 func (r *Planned) flops() float64 {
 	return float64(r.Run.Spec().Cost().TrainFLOPs()) * float64(r.Run.TotalSteps()) * float64(r.Run.StepTokens())
 }
 
-// located is the error of a run's config, at the line of the setting that it comes from.
+// located returns the error of a run's config with the line of the setting that causes it.
 func (c *Config) located(err error, given []Assignment) error {
 	var wrong *settings.Error
 	if !errors.As(err, &wrong) {

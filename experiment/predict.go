@@ -18,25 +18,26 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// Prediction is what an experiment will take.
+// Prediction is the predicted cost of an experiment.
 type Prediction struct {
-	Runs    int          `json:"runs"`          // of the plan
-	Todo    int          `json:"to_be_trained"` // those that are not in the log
-	FLOPs   float64      `json:"flops"`         // of those
-	Work    float64      `json:"seconds"`       // of those, one after the other
-	Wall    float64      `json:"wall_seconds"`  // with the jobs side by side, if none slows another
+	Runs    int          `json:"runs"`          // runs in the plan
+	Todo    int          `json:"to_be_trained"` // runs that are not in the log
+	FLOPs   float64      `json:"flops"`         // of the runs to be trained
+	Work    float64      `json:"seconds"`       // of these runs, one after another
+	Wall    float64      `json:"wall_seconds"`  // with the given number of jobs, if none slows down another
 	Jobs    int          `json:"jobs"`
-	Shared  string       `json:"settings"` // of all runs
+	Shared  string       `json:"settings"` // common to all runs
 	Summary figure.Table `json:"summary"`
 }
 
 // measureFor is how long steps are timed.
 const measureFor = 300 * time.Millisecond
 
-// Predict says what the runs will take. It takes a run's time from other seeds of its point in the
-// log, else from a few training steps on random tokens, which it makes of each different model,
-// with a third of a step for each batch that is evaluated. Reading the text and checkpoints come on
-// top. Where rates are looked for, a point has three of them at least.
+// Predict predicts the cost of the runs. It takes a run's time from other seeds of its point in the
+// log. If there are none, it times a few training steps of each different model on random tokens,
+// and adds a third of a step for each batch to evaluate. It leaves out the time to read the text
+// and to write checkpoints. If rates are searched, it counts three for each point, the smallest
+// possible number.
 func (p *Plan) Predict(ctx context.Context, jobs int) (*Prediction, error) {
 	if _, err := p.readLog(); err != nil {
 		return nil, err
@@ -65,7 +66,7 @@ func (p *Plan) Predict(ctx context.Context, jobs int) (*Prediction, error) {
 			out.FLOPs += c.first.flops()
 			out.Work += seconds
 			slices.Sort(busy)
-			busy[0] += seconds // whoever is free takes the next
+			busy[0] += seconds // the first free job takes the next run
 		}
 		own := slices.DeleteFunc(withoutSeed(c.first.Settings), func(s string) bool { return slices.Contains(shared, s) })
 		out.Summary.Rows = append(out.Summary.Rows, c.row(runs, done, seconds, own))
@@ -74,12 +75,12 @@ func (p *Plan) Predict(ctx context.Context, jobs int) (*Prediction, error) {
 	return out, nil
 }
 
-// withoutSeed are settings that other seeds have, too.
+// withoutSeed returns the settings that all seeds share.
 func withoutSeed(settings []string) []string {
 	return slices.DeleteFunc(slices.Clone(settings), func(s string) bool { return strings.HasPrefix(s, "seed=") })
 }
 
-// seconds predicts another run of a cell, of which one is given.
+// seconds predicts the time of another run of a cell, given one of its runs.
 func (s state) seconds(ctx context.Context, run *config.Run, steps map[string]float64) (float64, error) {
 	if known := slices.Concat(s.tried, s.runs); len(known) > 0 {
 		return known[len(known)-1].Seconds, nil
@@ -96,11 +97,11 @@ func (s state) seconds(ctx context.Context, run *config.Run, steps map[string]fl
 	}
 	total := float64(run.TotalSteps())
 	evaluations := total / float64(max(1, run.Train.EvalEvery))
-	evaluated := float64(run.Train.EvalTokens) / float64(run.StepTokens()) // in steps' tokens; 0: all the text, whose size is not known
+	evaluated := float64(run.Train.EvalTokens) / float64(run.StepTokens()) // in units of a step's tokens; 0: all of the text, whose size is unknown
 	return steps[key] * (total + evaluations*evaluated/3), nil
 }
 
-// row is a cell's line of the plan.
+// row returns a cell's line of the plan.
 func (c *cell) row(runs, done int, seconds float64, own []string) []string {
 	run, cost, name := c.first.Run, c.first.Run.Spec().Cost(), c.first.Name
 	if seeds := c.seeds(); len(seeds) > 1 {
@@ -113,18 +114,18 @@ func (c *cell) row(runs, done int, seconds float64, own []string) []string {
 	return append(row, fmt.Sprintf("%.3g", c.first.flops()/1e12), fmt.Sprintf("%.3g", seconds), strings.Join(own, " "))
 }
 
-// Text is the plan for a person.
+// Text returns the plan for a person to read.
 func (p *Prediction) Text() string {
 	return p.Summary.Text() + fmt.Sprintf("settings of all: %s\n%d of %d runs are to be trained: %.4g TFLOP, about %s of training, %s with %d side by side if none slows another\n",
 		p.Shared, p.Todo, p.Runs, p.FLOPs/1e12, duration(p.Work), duration(p.Wall), p.Jobs)
 }
 
-// duration writes seconds.
+// duration formats seconds.
 func duration(seconds float64) string {
 	return time.Duration(seconds * float64(time.Second)).Round(time.Second).String()
 }
 
-// timeStep is the seconds of a training step.
+// timeStep returns the seconds of a training step.
 func timeStep(ctx context.Context, run *config.Run) (float64, error) {
 	draw := rand.New(rand.NewPCG(run.Seed, 0))
 	tokens := make([]int32, run.Train.Batch*run.Model.Seq)
@@ -136,7 +137,7 @@ func timeStep(ctx context.Context, run *config.Run) (float64, error) {
 		return 0, err
 	}
 	defer l.Close()
-	steps := -1 // the first makes buffers
+	steps := -1 // do not count the first, which allocates buffers
 	var began time.Time
 	for ; steps < 1 || time.Since(began) < measureFor; steps++ {
 		if steps == 0 {
@@ -151,7 +152,8 @@ func timeStep(ctx context.Context, run *config.Run) (float64, error) {
 	return time.Since(began).Seconds() / float64(steps), nil
 }
 
-// newLearner trains a run's model in memory; with hooks it keeps their activations and the logits.
+// newLearner returns a Learner for a run's model, in memory; with hooks it keeps the hooked
+// activations and the logits.
 func newLearner(ctx context.Context, run *config.Run, batches learner.Batches, hooks graph.Hooks) (*learner.Learner, error) {
 	o, err := trainer.LearnerOptions(ctx, run, graph.NewStore(tensor.Float32, run.Seed))
 	if err != nil {

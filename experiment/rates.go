@@ -6,30 +6,30 @@ import (
 	"slices"
 )
 
-// rateAt is rung k of a ladder of rates, four a decade: 0.001 at 0, then 0.0018, 0.0032, 0.0056 and
-// 0.01 at 4, and 0.00056 at -1. Neighbours differ by a factor of 1.75 to 1.8.
+// rateAt returns rung k of a ladder of rates, four a decade: 0.001 at 0, then 0.0018, 0.0032,
+// 0.0056 and 0.01 at 4, and 0.00056 at -1. Neighbours differ by a factor of 1.75 to 1.8.
 func rateAt(rung int) float64 {
 	digits := []float64{1, 1.8, 3.2, 5.6}
 	decade := int(math.Floor(float64(rung) / 4))
 	return math.Round(digits[rung-4*decade]*10) / math.Pow10(4-decade)
 }
 
-// rungOf is the rung next to a rate.
+// rungOf returns the rung nearest to a rate.
 func rungOf(rate float64) int { return int(math.Round(4 * math.Log10(rate/rateAt(0)))) }
 
-// A search goes so far from where it starts, and no higher than 10, the greatest train.lr.
+// Limits of a search: the distance from its start, and the largest train.lr, 10.
 const (
 	mostRungs = 8
 	highest   = 16
 )
 
-// ladder is a search for the best rate: one with worse ones on both sides.
+// ladder is a search for the best rate, which must have worse ones on both sides.
 type ladder struct {
 	start  int
 	losses map[int]float64 // by rung; NaN: diverged
 }
 
-// best is the rung of the lowest loss; false where all have diverged.
+// best returns the rung with the lowest loss; found is false if all have diverged.
 func (l ladder) best() (rung int, found bool) {
 	for _, k := range slices.Sorted(maps.Keys(l.losses)) {
 		if loss := l.losses[k]; !math.IsNaN(loss) && (!found || loss < l.losses[rung]) {
@@ -39,9 +39,9 @@ func (l ladder) best() (rung int, found bool) {
 	return rung, found
 }
 
-// next returns the rungs to try, which can be tried side by side: the start and both its
-// neighbours; then the one beyond the best while that is at an end. Where all rates so far
-// diverged, it is the one below them.
+// next returns the rungs to try, which can be tried at the same time: the start and both its
+// neighbours, and then the one beyond the best as long as that is at an end. If all rates so far
+// diverged, it returns the rung below them.
 func (l ladder) next() (rungs []int) {
 	best, found := l.best()
 	near := []int{best - 1, best + 1}

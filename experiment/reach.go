@@ -9,7 +9,7 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// Reach asks what each series needs to reach a loss: tokens, FLOPs, time and memory (Mak and
+// Reach reports what each series needs to reach a loss: tokens, FLOPs, time and memory (Mak and
 // Flanigan 2025, tables 3 and 4).
 type Reach struct {
 	Plain
@@ -17,12 +17,12 @@ type Reach struct {
 	Evaluations int     `yaml:"evaluations" min:"2" max:"10000" help:"evaluations of a run, evenly spaced, between which the moment is interpolated"`
 }
 
-// Name is reach.
+// Name returns "reach".
 func (Reach) Name() string { return "reach" }
 
 func (s Reach) evaluations() int { return s.Evaluations }
 
-// target is the loss that a run of a seed is to reach, NaN where it is not known.
+// target returns the loss that a run of a seed is to reach, NaN if it is unknown.
 func (s Reach) target(r *Results, seed uint64) float64 {
 	if s.Target > 0 {
 		return s.Target
@@ -37,7 +37,7 @@ func (s Reach) target(r *Results, seed uint64) float64 {
 	return math.NaN()
 }
 
-// title says what is to be reached, and line names it in the picture; height is its mean over
+// title says which loss to reach, and line is its name in the picture; height is its mean over
 // seeds.
 func (s Reach) title(r *Results) (title, line string, height float64) {
 	if s.Target > 0 {
@@ -85,14 +85,14 @@ func (s Reach) Report(r *Results) Report {
 	return Report{Tables: []figure.Table{needs, r.Table("Runs to their end: means over seeds, ± standard errors")}, Picture: panels, Notes: []string{note}}
 }
 
-// moments are when runs reach a loss, and what they need for it: parameters in millions, tokens in
-// millions, TFLOP, seconds and planned megabytes. Parameters and memory are the same for all runs.
+// moments holds what runs need to reach a loss: parameters in millions, tokens in millions, TFLOP,
+// seconds and planned megabytes. Parameters and memory are the same for all runs.
 type moments struct {
 	seeds []uint64
-	needs [5][]float64 // [quantity][seed], of parameters and memory [quantity][1]
+	needs [5][]float64 // [quantity][seed]; for parameters and memory [quantity][1]
 }
 
-// reach is when the runs of a cell reach a loss, without those that never do.
+// reach returns what the runs of a cell need to reach a loss, without the runs that never reach it.
 func (c Result) reach(targetOf func(seed uint64) float64) moments {
 	var m moments
 	m.needs[0], m.needs[4] = []float64{float64(c.runs[0].Parameters) / 1e6}, []float64{float64(c.runs[0].Memory) / 1e6}
@@ -117,8 +117,8 @@ func (c Result) reach(targetOf func(seed uint64) float64) moments {
 	return m
 }
 
-// of are a need as shares of another series', of the same seed; of a need that all runs have in
-// common it is one.
+// of returns a need as shares of another series' need for the same seed. For a need that all runs
+// share, it returns one share.
 func (m moments) of(need int, other moments) []float64 {
 	if need == 0 || need == len(m.needs)-1 {
 		return []float64{m.needs[need][0] / other.needs[need][0]}
@@ -132,8 +132,8 @@ func (m moments) of(need int, other moments) []float64 {
 	return shares
 }
 
-// share writes the mean of shares in percent, with its standard error if it has one; nothing where
-// all are 1.
+// share formats the mean of shares in percent, with its standard error if it has one; it returns ""
+// if all are 1.
 func share(of []float64) string {
 	percent := make([]float64, len(of))
 	for i, v := range of {
@@ -146,8 +146,8 @@ func share(of []float64) string {
 	return " (" + plusMinus(e, "%.0f%%") + ")"
 }
 
-// curve is the mean over seeds of the losses on the way, with standard errors, against millions of
-// tokens.
+// curve returns the mean over seeds of the losses during training, with standard errors, over
+// millions of tokens.
 func (c Result) curve() figure.Series {
 	s := figure.Series{Name: c.Name(), Marks: true}
 	for i, e := range c.runs[0].Evaluations {
@@ -163,7 +163,7 @@ func (c Result) curve() figure.Series {
 	return s
 }
 
-// level is a line with a name at a height, over the range of other lines.
+// level returns a named horizontal line across the range of other lines.
 func level(name string, lines []figure.Series, y float64) figure.Series {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, l := range lines {

@@ -10,38 +10,38 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// Report is what an experiment shows: it is made of the config and the log alone, and the same log
-// makes the same bytes.
+// Report shows the results of an experiment. It depends only on the config and the log, and the
+// same log gives the same bytes.
 type Report struct {
 	Name    string         `json:"experiment"`
-	Runs    int            `json:"runs"`     // of the plan; where rates are looked for, at least
-	Done    int            `json:"complete"` // in the log
+	Runs    int            `json:"runs"`     // number of runs in the plan; if rates are searched, the smallest possible number
+	Done    int            `json:"complete"` // number of runs in the log
 	Tables  []figure.Table `json:"tables"`
 	Notes   []string       `json:"notes,omitempty"`
 	Picture figure.Figure  `json:"-"`
-	Cards   string         `json:"-"` // what the page goes on with, in Markdown
+	Cards   string         `json:"-"` // further text for the page, in Markdown
 }
 
-// Results are the complete runs of an experiment, in the order of its config.
+// Results holds the completed runs of an experiment, in the order of its config.
 type Results struct {
 	plan  *Plan
 	all   []Result
-	cells []Result // those that have runs
+	cells []Result // cells that have runs
 }
 
-// Result is a cell with its runs.
+// Result is a cell with its completed runs.
 type Result struct {
 	*cell
 	state
 }
 
-// Cells are the points of all series that have complete runs, in the order of the config.
+// Cells returns the points of all series that have completed runs, in the order of the config.
 func (r *Results) Cells() []Result { return r.cells }
 
-// Runs are a cell's complete runs, one a seed, at its best rate where rates are looked for.
+// Runs returns a cell's completed runs, one per seed; if rates are searched, at the best rate.
 func (c Result) Runs() []Record { return c.runs }
 
-// Report is made of the runs in the log.
+// Report makes the report from the runs in the log.
 func (p *Plan) Report() (*Report, error) {
 	if _, err := p.readLog(); err != nil {
 		return nil, err
@@ -49,7 +49,8 @@ func (p *Plan) Report() (*Report, error) {
 	return p.reportOfLog()
 }
 
-// results are the complete runs in the log that was read: done of runs.
+// results returns the completed runs in the log, and how many of the planned runs these are: done
+// of runs.
 func (p *Plan) results() (r *Results, runs, done int, err error) {
 	r = &Results{plan: p}
 	for _, c := range p.cells {
@@ -89,7 +90,7 @@ func (p *Plan) reportOfLog() (*Report, error) {
 	return &report, nil
 }
 
-// Text is the report on a terminal.
+// Text returns the report for a terminal.
 func (r *Report) Text() string {
 	var parts []string
 	for _, t := range r.Tables {
@@ -101,8 +102,8 @@ func (r *Report) Text() string {
 	return strings.Join(parts, "\n")
 }
 
-// Markdown is the report as a page with a picture. log is the file that it is made of, by a
-// command.
+// Markdown returns the report as a page with a picture. It mentions log, the file that the report
+// is made from, and the command that makes it.
 func (r *Report) Markdown(log, picture, command string) string {
 	text := fmt.Sprintf("# %s\n\nMade of %s by `%s`; do not edit.\n\n", r.Name, log, command)
 	for _, t := range r.Tables {
@@ -114,7 +115,7 @@ func (r *Report) Markdown(log, picture, command string) string {
 	return text + fmt.Sprintf("![%s](%s)\n", r.Name, picture) + r.Cards
 }
 
-// ratesTable says which rate each cell has found, and with which losses.
+// ratesTable shows the rate found for each cell, and the losses at the rates tried.
 func (r *Results) ratesTable() figure.Table {
 	t := figure.Table{Title: "Rates: the best one, chosen by seed 0, and the losses of that seed at all", Align: "lrll", Header: []string{"", "best rate", "between two worse ones", "losses (nats)"}}
 	for _, c := range r.all {
@@ -136,7 +137,7 @@ func (r *Results) ratesTable() figure.Table {
 	return t
 }
 
-// sideBySide says where seconds were measured next to other runs.
+// sideBySide says which seconds were measured while other runs were training.
 func (r *Results) sideBySide() []string {
 	jobs := 0
 	for _, c := range r.cells {
@@ -152,7 +153,7 @@ func (r *Results) sideBySide() []string {
 	return []string{fmt.Sprintf("Seconds count training steps alone, measured with %d runs side by side.", jobs)}
 }
 
-// of are the cells of a series.
+// of returns the cells of a series.
 func (r *Results) of(series string) []Result {
 	var all []Result
 	for _, c := range r.cells {
@@ -163,7 +164,7 @@ func (r *Results) of(series string) []Result {
 	return all
 }
 
-// Name is what tables call a cell: the series and, where it has several, the point.
+// Name returns a cell's name in tables: the series and, if it has several points, the point.
 func (c *cell) Name() string {
 	if c.point.Label == "" {
 		return c.series
@@ -171,7 +172,8 @@ func (c *cell) Name() string {
 	return c.series + " " + c.point.Label
 }
 
-// losses lists what the runs end at, without the diverged ones, and bits the same in bits per byte.
+// losses lists the final losses of the runs, except diverged ones; bits lists them in bits per
+// byte.
 func (c Result) losses() []float64 {
 	return c.values(func(r Record) float64 { return float64(r.Loss) })
 }
@@ -180,7 +182,7 @@ func (c Result) bits() []float64 {
 	return c.values(func(r Record) float64 { return float64(r.Bits) })
 }
 
-// values are a quantity of each run that did not diverge.
+// values lists a quantity for each run that did not diverge.
 func (c Result) values(of func(Record) float64) []float64 {
 	var all []float64
 	for _, r := range c.runs {
@@ -191,15 +193,15 @@ func (c Result) values(of func(Record) float64) []float64 {
 	return all
 }
 
-// mean is the mean of a quantity over the runs.
+// mean returns the mean of a quantity over the runs.
 func (c Result) mean(of func(Record) float64) float64 { return stats.Mean(c.values(of)).Mean }
 
 // Cells of tables.
 
-// estimate writes the mean of values over seeds.
+// estimate formats the mean of values over seeds.
 func estimate(x []float64, format string) string { return plusMinus(stats.Mean(x), format) }
 
-// plusMinus writes a mean with its standard error, where it has one.
+// plusMinus formats a mean with its standard error, if it has one.
 func plusMinus(e stats.Estimate, format string) string {
 	switch {
 	case math.IsNaN(e.Mean):
@@ -210,7 +212,7 @@ func plusMinus(e stats.Estimate, format string) string {
 	return fmt.Sprintf(format+" ± "+strings.TrimPrefix(strings.ReplaceAll(format, "+", ""), " "), e.Mean, e.Error)
 }
 
-// number writes a number, "-" for one that is not known.
+// number formats a number; an unknown one gives "-".
 func number(v float64, format string) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "-"
@@ -218,7 +220,7 @@ func number(v float64, format string) string {
 	return fmt.Sprintf(format, v)
 }
 
-// interval writes the ends of one.
+// interval formats the ends of an interval.
 func interval(low, high float64, format string) string {
 	return number(low, format) + " to " + number(high, format)
 }
@@ -238,7 +240,7 @@ func (r *Results) Table(title string) figure.Table {
 	return t
 }
 
-// line is the mean of the losses of a series' points over a quantity, with standard errors.
+// line plots the mean loss of a series' points over a quantity, with standard errors.
 func (r *Results) line(series string, x func(Result) float64) figure.Series {
 	s := figure.Series{Name: series, Points: true}
 	for _, c := range r.of(series) {

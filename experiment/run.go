@@ -14,7 +14,7 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// complete makes a run, and returns its line of the log.
+// complete makes a run and returns its line for the log.
 func (r *Planned) complete(ctx context.Context, corpus *data.Corpus) (Record, error) {
 	record := newRecord(r.Run)
 	record.Run, record.Series, record.Point, record.Seed, record.Settings = r.Name, r.cell.series, r.cell.point.Label, r.Seed, r.Settings
@@ -25,17 +25,17 @@ func (r *Planned) complete(ctx context.Context, corpus *data.Corpus) (Record, er
 	return record, r.train(ctx, corpus, &record)
 }
 
-// newRecord is what a run's config tells.
+// newRecord returns a record with what follows from a run's config.
 func newRecord(run *config.Run) Record {
 	cost, nan := run.Spec().Cost(), eval.Number(math.NaN())
 	return Record{Rate: run.Train.LR, Parameters: cost.Parameters, Tables: cost.Embedding, FLOPs: cost.TrainFLOPs(), StreamSize: cost.StreamSize, Loss: nan, Bits: nan}
 }
 
-// fingerprint is the beginning of a corpus'.
+// fingerprint returns the beginning of a corpus' fingerprint.
 func fingerprint(c *data.Corpus) string { return c.Fingerprint[:16] }
 
-// train trains a run in its folder, from its newest checkpoint if there is one, to its end. One
-// that diverges is no error.
+// train trains a run in its folder to its end, starting from its newest checkpoint if there is one.
+// Divergence is not an error.
 func (r *Planned) train(ctx context.Context, corpus *data.Corpus, record *Record) error {
 	changes, err := trainer.Changes(r.Run)
 	if err != nil {
@@ -63,10 +63,10 @@ func (r *Planned) train(ctx context.Context, corpus *data.Corpus, record *Record
 	return err
 }
 
-// curveParts is how many means of the training loss a record has.
+// curveParts is how many means of the training loss a record holds.
 const curveParts = 40
 
-// add enters what a run's steps tell; a run that did not come to its last evaluation has no loss.
+// add adds the results of a run's steps; a run that did not reach its last evaluation has no loss.
 func (r *Record) add(steps []trainer.Metrics, stepTokens int) {
 	sum, part := 0.0, 0
 	for i, m := range steps {
@@ -91,7 +91,7 @@ func (r *Record) add(steps []trainer.Metrics, stepTokens int) {
 	}
 }
 
-// curve is the training loss against tokens in a unit.
+// curve returns the training loss over tokens, counted in multiples of unit.
 func (r *Record) curve(name string, unit float64) figure.Series {
 	s, part := figure.Series{Name: name}, float64(r.Tokens)/float64(len(r.Curve))
 	for i, loss := range r.Curve {

@@ -16,15 +16,14 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// Run is what a run's folder tells, whether the run is finished or not.
+// Run holds the results in a run's folder, whether the run is finished or not.
 type Run struct {
 	Folder string `json:"folder"`
-	Remark string `json:"remark,omitempty"` // what to know about its score
+	Remark string `json:"remark,omitempty"` // a remark on its score
 	Record
 }
 
-// ReadRuns reads the folders of runs. A warning says that a run was trained on other text than the
-// first.
+// ReadRuns reads the folders of runs. It warns if a run was trained on another text than the first.
 func ReadRuns(zoo models.Zoo, folders []string) (all []Run, warnings []string, err error) {
 	var first *config.Run
 	for _, folder := range folders {
@@ -67,8 +66,8 @@ func (r *Run) read(zoo models.Zoo) (*config.Run, error) {
 	return run, nil
 }
 
-// judge takes the last score from a run's steps, and says what to know about it: that the run
-// diverged, is not at its end, or was evaluated before that.
+// judge takes the last score from a run's steps and adds a remark if the run diverged, is not
+// finished, or was last evaluated before its last step.
 func (r *Run) judge(run *config.Run, steps []trainer.Metrics) {
 	var remarks []string
 	remark := func(when bool, format string, args ...any) {
@@ -101,8 +100,7 @@ func RunsTable(all []Run) figure.Table {
 	return t
 }
 
-// LossChart draws the training loss of runs against tokens, or against FLOPs of each run's own
-// model.
+// LossChart draws the training loss of runs over tokens, or over the FLOPs of each run's own model.
 func LossChart(all []Run, flops bool) figure.Lines {
 	longest := int64(0)
 	for _, r := range all {
@@ -119,8 +117,8 @@ func LossChart(all []Run, flops bool) figure.Lines {
 	return chart
 }
 
-// PictureName is a file's name for the picture of runs: their folders, and a digest of them, so
-// that other runs have another one.
+// PictureName returns a file name for the picture of runs: their folders' names, and a digest of
+// their paths, so that other runs get another name.
 func PictureName(all []Run) string {
 	var folders []string
 	for _, r := range all {
@@ -130,5 +128,5 @@ func PictureName(all []Run) string {
 	return fmt.Sprintf("%.80s-%.4x.svg", strings.Trim(unplain.ReplaceAllString(name, "_"), "_."), sha256.Sum256([]byte(name)))
 }
 
-// unplain is what does not belong into a file's name.
+// unplain matches characters that do not belong in a file name.
 var unplain = regexp.MustCompile(`[^A-Za-z0-9._-]+`)

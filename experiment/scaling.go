@@ -9,14 +9,14 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// Scaling trains a ladder of sizes of each series and fits a power law of the loss against
+// Scaling trains models of increasing size for each series and fits a power law to the loss over
 // non-embedding parameters, FLOPs, tokens and time (Mak and Flanigan 2025, figures 2 and 4; Kaplan
 // et al. 2020, section 3).
 type Scaling struct {
 	Sizes map[string][][]string `yaml:"sizes" default:"required" help:"for each series its sizes, the smallest first, each a list of settings, as in {rmt: [[model.layers=2], [model.layers=4]]}"`
 }
 
-// Name is scaling.
+// Name returns "scaling".
 func (Scaling) Name() string { return "scaling" }
 
 func (s Scaling) Check(c *Config) error {
@@ -42,7 +42,7 @@ func (s Scaling) Points(of Source) ([]Point, error) {
 	return all, nil
 }
 
-// axis is what a loss is fitted against.
+// axis is a quantity over which the loss is fitted.
 type axis struct {
 	name string
 	of   func(Record) float64
@@ -94,14 +94,14 @@ func (s Scaling) Report(r *Results) (out Report) {
 	return out
 }
 
-// law is the power law of a series, and the points that it was fitted to.
+// law is the power law of a series, with the points it was fitted to.
 type law struct {
 	stats.Fit
 	x, y  []float64
 	found bool
 }
 
-// laws fits each series against a quantity, by all runs that did not diverge.
+// laws fits a law to each series over a quantity, using all runs that did not diverge.
 func (r *Results) laws(a axis) []law {
 	var all []law
 	for _, series := range r.plan.series {

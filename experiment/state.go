@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// state is what a log tells of a cell.
+// state is the part of a log that concerns a cell.
 type state struct {
-	runs   []Record   // of each seed, at the best rate where rates are looked for
-	tried  []Record   // with rates: of seed 0 at each rate, by rate
-	best   float64    // with rates: the best one so far
+	runs   []Record   // one for each seed, at the best rate if rates are searched
+	tried  []Record   // if rates are searched: the runs of seed 0, by rate
+	best   float64    // if rates are searched: the best so far
 	inside bool       // the best rate lies between two worse ones
-	todo   []*Planned // what can be made now; with rates, more may follow from it
+	todo   []*Planned // runs that can be made now; if rates are searched, more may follow
 }
 
-// state is what of the cell is in the log.
+// state returns the state of the cell in the log.
 func (c *cell) state() (s state, err error) {
 	rate := 0.0
 	if c.plan.Config.Rates == bracket {
@@ -47,8 +47,8 @@ func (c *cell) seeds() []uint64 {
 	return all
 }
 
-// search goes through the rates of a search. It returns the best one, 0 while there is none, or
-// another rate is to be tried first.
+// search processes the rates of a search. It returns the best rate, or 0 if there is none yet or
+// another rate has to be tried first.
 func (s *state) search(c *cell) (rate float64, err error) {
 	l := ladder{rungOf(c.first.Run.Train.LR), map[int]float64{}}
 	for rungs := l.next(); len(rungs) > 0 && len(s.todo) == 0; rungs = l.next() {
@@ -81,7 +81,8 @@ func (s *state) search(c *cell) (rate float64, err error) {
 	return s.best, nil
 }
 
-// count is how many runs a cell has, with rates at least, and how many of them are complete.
+// count returns how many runs a cell has, or will have at least if rates are searched, and how many
+// of them are complete.
 func (s state) count(c *cell) (runs, done int) {
 	names := map[string]bool{}
 	for _, r := range slices.Concat(s.runs, s.tried) {
@@ -90,7 +91,7 @@ func (s state) count(c *cell) (runs, done int) {
 	done = len(names)
 	runs = done + len(s.todo)
 	if seeds := c.seeds(); c.plan.Config.Rates == bracket && len(s.todo) > 0 {
-		least := 3 // the best rate and both its neighbours, by seed 0
+		least := 3 // the best rate and both its neighbours, with seed 0
 		if slices.Contains(seeds, 0) {
 			least--
 		}
@@ -99,8 +100,8 @@ func (s state) count(c *cell) (runs, done int) {
 	return runs, done
 }
 
-// look is the line of the run of a seed at a rate. Without one the run is to be made; one of a run
-// with another config, or on another text, is refused.
+// look returns the log's line for the run of a seed at a rate. If there is none, it adds the run to
+// those to be made. It refuses a run with another config or on another text.
 func (s *state) look(c *cell, rate float64, seed uint64) (*Record, error) {
 	r, err := c.at(rate, seed)
 	if err != nil {

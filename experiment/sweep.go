@@ -6,14 +6,14 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// Sweep trains each series at several values of one key, as the size of the residual stream (Mak
-// and Flanigan 2025, figures 6 and 7).
+// Sweep trains each series at several values of one key, such as the size of the residual stream
+// (Mak and Flanigan 2025, figures 6 and 7).
 type Sweep struct {
 	Key    string    `yaml:"key" default:"required" help:"the key of the run config that is swept, as in model.stream.dk"`
 	Values []float64 `yaml:"values" default:"required" help:"its values, as in [8, 16, 32]; differences are taken from the first"`
 }
 
-// Name is sweep.
+// Name returns "sweep".
 func (Sweep) Name() string { return "sweep" }
 
 func (s Sweep) Check(c *Config) error {
@@ -36,7 +36,7 @@ func (s Sweep) Points(Source) ([]Point, error) {
 	return all, nil
 }
 
-// mostTicks is how many values are numbers at the axis.
+// mostTicks is the largest number of values that are written as numbers on the axis.
 const mostTicks = 10
 
 func (s Sweep) Report(r *Results) Report {

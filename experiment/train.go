@@ -14,19 +14,19 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 )
 
-// Options say how an experiment is trained.
+// Options say how to train an experiment.
 type Options struct {
-	Jobs      int           // runs side by side; 0: 1
-	Only      []string      // the series to be trained; none: all
+	Jobs      int           // runs to train at the same time; 0: 1
+	Only      []string      // the series to train; none: all
 	StopAfter time.Duration // start no run after this time; 0: never stop
-	Note      func(string)  // is told of each run; nil: nobody is
+	Note      func(string)  // called with news of each run; nil: not called
 }
 
 // Train makes the runs that are not in the log yet, the most expensive first, and adds each to the
-// log as soon as it is complete. One that was cut short goes on from its checkpoint. A run that
-// diverges is complete. The first error, or the end of the context, ends the others, which save
-// where they stand. How many run side by side changes no bit of a result. The folder is locked: of
-// two experiments in one the second is refused.
+// log as soon as it is complete. A run that was interrupted goes on from its checkpoint. A run that
+// diverges is complete. The first error, or the end of the context, stops the other runs, which
+// save their state. The number of runs at a time changes no bit of a result. The folder is locked,
+// so that a second experiment cannot run in it.
 func (p *Plan) Train(ctx context.Context, o Options) error {
 	var names []string
 	for _, s := range p.series {
@@ -50,7 +50,7 @@ func (p *Plan) Train(ctx context.Context, o Options) error {
 		return err
 	}
 	defer file.Close()
-	if err := p.keepBase(); err != nil { // the log is of this plan, and so is its base
+	if err := p.keepBase(); err != nil { // from now on the log belongs to this plan, and so must the base
 		return err
 	}
 	o.Jobs = max(1, o.Jobs)
@@ -61,11 +61,11 @@ func (p *Plan) Train(ctx context.Context, o Options) error {
 	return w.run(ctx)
 }
 
-// work is an experiment that is being trained.
+// work is an experiment in progress.
 type work struct {
 	Options
 	plan    *Plan
-	file    *checkpoint.Appender // the log's
+	file    *checkpoint.Appender // the log's file
 	running map[string]bool
 	started int
 	done    chan outcome
@@ -73,7 +73,7 @@ type work struct {
 	began   time.Time
 }
 
-// outcome is how a run has ended.
+// outcome says how a run has ended.
 type outcome struct {
 	run    *Planned
 	record Record
@@ -140,8 +140,8 @@ func (w *work) start(ctx context.Context) (more bool, err error) {
 	return true, nil
 }
 
-// add adds a line to the log, on the disk before anything follows from it. After a line that could
-// not be written there is none.
+// add adds a line to the log and flushes it to disk before anything depends on it. After a failed
+// write it adds no more lines.
 func (w *work) add(r Record) error {
 	if w.file == nil {
 		return nil

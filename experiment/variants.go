@@ -12,16 +12,16 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Variants trains each series as its settings say, and compares them with the first, seed by seed
-// (Mak and Flanigan 2025, figure 5 and table 10). It says how many seeds a difference of 1% would
-// need, how far the loss rose on the way if it was evaluated there, and how far the stream's coefficients moved if
-// train.log_mixing was set.
+// Variants trains each series with its settings and compares it with the first, seed by seed (Mak
+// and Flanigan 2025, figure 5 and table 10). It reports how many seeds a difference of 1% would
+// need; how far the loss rose during training, if it was evaluated; and how far the stream's
+// coefficients moved, if train.log_mixing was set.
 type Variants struct {
 	Plain
 	Evaluations int `yaml:"evaluations" min:"1" max:"10000" help:"evaluations of a run, evenly spaced; from two on the report says how far the validation loss rose in between"`
 }
 
-// Name is variants.
+// Name returns "variants".
 func (Variants) Name() string { return "variants" }
 
 func (v Variants) evaluations() int { return v.Evaluations }
@@ -31,7 +31,7 @@ func (Variants) Report(r *Results) Report {
 		risesTable(r.cells), movesTable(r.cells), seedsTable(r.cells)}, Picture: differenceBars(r.cells)}
 }
 
-// risesTable has the largest rise of each run's validation loss above the lowest before it.
+// risesTable shows the largest rise of each run's validation loss above the lowest before it.
 func risesTable(cells []Result) figure.Table {
 	t := figure.Table{Title: "Largest rise of the validation loss above the lowest before it (nats), by seed", Align: "lrl", Header: []string{"", "rises above 0.5", "by seed"}}
 	for _, c := range cells {
@@ -53,7 +53,7 @@ func risesTable(cells []Result) figure.Table {
 	return t
 }
 
-// largestRise is how far an evaluation's loss is above the lowest before it, at most.
+// largestRise returns by how much an evaluation's loss exceeds the lowest before it, at most.
 func (r Record) largestRise() float64 {
 	rise, lowest := 0.0, math.Inf(1)
 	for _, e := range r.Evaluations {
@@ -62,7 +62,8 @@ func (r Record) largestRise() float64 {
 	return rise
 }
 
-// movesTable has how far each kind of coefficients moved from its start: root mean squares over entries, tokens and sites.
+// movesTable shows how far each kind of coefficients moved from its start: root mean squares over
+// entries, tokens and sites.
 func movesTable(cells []Result) figure.Table {
 	t := figure.Table{Title: "How far coefficients moved from their start (root mean square), by seed", Align: "lll", Header: []string{"", "coefficients", "by seed"}}
 	for _, c := range cells {
@@ -87,7 +88,7 @@ func movesTable(cells []Result) figure.Table {
 	return t
 }
 
-// differenceBars are the differences from the first cell, or its loss if there is no other.
+// differenceBars shows the differences from the first cell, or its loss if there is no other.
 func differenceBars(cells []Result) figure.Bars {
 	if len(cells) == 1 {
 		return figure.Bars{YLabel: "validation loss (nats a token)", Labels: []string{cells[0].Name()}, Values: []float64{stats.Mean(cells[0].losses()).Mean}, Format: "%.4f"}
@@ -100,8 +101,8 @@ func differenceBars(cells []Result) figure.Bars {
 	return bars
 }
 
-// differences is a table of them, with a row for each cell of a group but the first, with which the
-// others are compared.
+// differences is a table of differences. It has a row for each cell of a group after the first,
+// with which the others are compared.
 func differences(title string, groups ...[]Result) figure.Table {
 	t := figure.Table{Title: title, Align: "lrrrrr", Header: []string{"", "pairs", "difference", "of the first", "standard deviation", "p (paired t-test)"}}
 	for _, cells := range groups {
@@ -114,7 +115,7 @@ func differences(title string, groups ...[]Result) figure.Table {
 	return t
 }
 
-// pairedDifferences lists b's losses minus a's with the same seed.
+// pairedDifferences lists b's losses minus a's with the same seeds.
 func pairedDifferences(a, b Result) []float64 {
 	var all []float64
 	for _, x := range a.runs {
@@ -127,7 +128,7 @@ func pairedDifferences(a, b Result) []float64 {
 	return all
 }
 
-// seedsTable says what a difference of 1% of the first cell's loss would need.
+// seedsTable shows how many seeds a difference of 1% of the first cell's loss would need.
 func seedsTable(cells []Result) figure.Table {
 	t := figure.Table{Title: fmt.Sprintf("Seeds that a difference of 1%% of the first's loss needs, alpha %g two-sided, power %g", stats.Alpha, stats.Power), Align: "lrrrrrrr",
 		Header: []string{"", "deviation, first", "deviation, this", "deviation of the difference", "95% of that", "seeds, paired", "at the 95%", "seeds of each, unpaired"}}
@@ -145,7 +146,7 @@ func seedsTable(cells []Result) figure.Table {
 	return t
 }
 
-// count writes a number of seeds, "-" for 0.
+// count formats a number of seeds, "-" for 0.
 func count(n int) string {
 	if n == 0 {
 		return "-"

@@ -1,5 +1,6 @@
-// Package zoo finds the trained models that have names: their files lie in this folder of a clone of Residua, each with a card
-// (NAME.md), and are assets of a release. pretrained.Open and -checkpoint open them as "zoo:NAME".
+// Package zoo finds trained models by name. Their files are in this folder of a clone of Residua,
+// each with a card (NAME.md), and among the assets of a release. pretrained.Open and -checkpoint
+// open them as "zoo:NAME".
 package zoo
 
 import (
@@ -19,28 +20,29 @@ import (
 	"github.com/residua-go/residua/internal/spelling"
 )
 
-// Prefix begins what stands for a model of the zoo where a path could stand.
+// Prefix begins the name of a model of the zoo, where a path could be given instead.
 const Prefix = "zoo:"
 
 const (
 	extension = ".safetensors"
 	release   = "https://github.com/residua-go/residua/releases/download/zoo-1"
-	patience  = 10 * time.Minute // of a download of 10 MB
+	patience  = 10 * time.Minute // limit for a download of 10 MB
 )
 
 //go:embed SHA256SUMS
 var checksums string
 
-// Zoo is where models of known checksums are looked for.
+// Zoo is a list of models with known checksums, and the places to look for them.
 type Zoo struct {
-	checksums string // lines of sha256sum, of NAME.safetensors
-	clone     string // folder of the files; "": none
-	cache     string // folder that downloads go to; "": there is none
-	release   string // URL of the folder of the files
+	checksums string // lines of sha256sum for NAME.safetensors
+	clone     string // folder of the files in a clone; "": none
+	cache     string // folder for downloads; "": none
+	release   string // URL of the folder that has the files
 }
 
-// Standard returns the models that come with Residua. They are looked for in the clone of Residua around the working
-// directory, then in the user's cache folder, then among the assets of a release of Residua.
+// Standard returns the models that come with Residua. It looks for them in the clone of Residua
+// that contains the working directory, then in the user's cache folder, then among the assets of a
+// release of Residua.
 func Standard() Zoo {
 	z := Zoo{checksums: checksums, release: release}
 	if root := clone.Around("."); root != "" {
@@ -52,7 +54,7 @@ func Standard() Zoo {
 	return z
 }
 
-// Names lists the models.
+// Names lists the names of the models.
 func (z Zoo) Names() (names []string) {
 	for line := range strings.Lines(z.checksums) {
 		_, file, _ := strings.Cut(strings.TrimSpace(line), "  ")
@@ -61,8 +63,8 @@ func (z Zoo) Names() (names []string) {
 	return names
 }
 
-// File returns the path of a model's file, and downloads it into the cache folder if it is nowhere. It is an error if the file's
-// SHA-256 checksum is another one than the list's.
+// File returns the path of a model's file. If the file is nowhere, it downloads it to the cache
+// folder. It returns an error if the file's SHA-256 checksum differs from the list's.
 func (z Zoo) File(name string) (string, error) {
 	sum, err := z.checksum(name)
 	if err != nil {
@@ -107,7 +109,7 @@ func checksumOf(path string) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)), err
 }
 
-// download fetches a file whole: it gets its name once its checksum is right.
+// download fetches a file; the file gets its name only when its checksum is right.
 func (z Zoo) download(name, sum string) (path string, err error) {
 	url := z.release + "/" + name + extension
 	defer func() {
@@ -126,7 +128,7 @@ func (z Zoo) download(name, sum string) (path string, err error) {
 	}
 	defer func() {
 		_ = part.Close()
-		_ = os.Remove(part.Name()) // fails once it has its name
+		_ = os.Remove(part.Name()) // fails once the file has its final name
 	}()
 	if err := fetch(part, url); err != nil {
 		return "", err
@@ -142,7 +144,7 @@ func (z Zoo) download(name, sum string) (path string, err error) {
 	return path, os.Rename(part.Name(), path)
 }
 
-// fetch writes what a URL has to a file, down to the disk.
+// fetch writes the content at a URL to a file and flushes it to disk.
 func fetch(to *os.File, url string) error {
 	client := http.Client{Timeout: patience}
 	answer, err := client.Get(url)

@@ -1,5 +1,5 @@
-// Command gpucheck is what run.sh of package experiment/gpucheck calls on a GPU machine without
-// Go: it runs tests, compares runs and writes the report.
+// Command gpucheck runs tests, compares runs and writes the report. run.sh of package
+// experiment/gpucheck calls it on a GPU machine without Go.
 package main
 
 import (

@@ -1,4 +1,5 @@
-// Command residua trains language models of many residual streams, generates with them, measures them and takes them apart.
+// Command residua trains language models with many kinds of residual streams, generates with them,
+// measures and analyses them.
 package main
 
 import (

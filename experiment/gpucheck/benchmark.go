@@ -7,8 +7,8 @@ import (
 	"github.com/residua-go/residua/experiment/bench"
 )
 
-// benchmarkFigures has a line for each model of a report of bench: compared with PyTorch where that was measured, else alone. Without
-// a report there is none.
+// benchmarkFigures returns a line for each model in a report of bench: compared with PyTorch if
+// that was measured, otherwise alone. Without a report it returns none.
 func benchmarkFigures(path string) (lines []string, err error) {
 	r, err := bench.ReadReport(path)
 	if os.IsNotExist(err) {

@@ -14,7 +14,7 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// readSteps reads a run folder's steps, whose losses and gradient norms are finite.
+// readSteps reads a run folder's steps; their losses and gradient norms must be finite.
 func readSteps(run string) ([]trainer.Metrics, error) {
 	steps, err := trainer.ReadMetrics(run)
 	if err == nil && len(steps) == 0 {
@@ -28,16 +28,16 @@ func readSteps(run string) ([]trainer.Metrics, error) {
 	return steps, err
 }
 
-// Comparison is of two training runs of the same steps.
+// Comparison compares two training runs with the same steps.
 type Comparison struct {
-	Name      string  // for the report
-	Want, Got string  // the runs' folders
-	Tolerance float64 // of losses, relative; 0: losses and gradient norms have the same bits
-	Gradients float64 // of each parameter's gradient next to those that SaveStep wrote into Want, relative to its norm; 0: not compared
+	Name      string  // title in the report
+	Want, Got string  // folders of the runs
+	Tolerance float64 // relative tolerance of losses; 0: losses and gradient norms must have the same bits
+	Gradients float64 // tolerance of each parameter's gradient, relative to its norm, compared with those that SaveStep wrote to Want; 0: not compared
 }
 
-// Write writes how the runs differ, as the report wants it. It fails where their losses differ by
-// more than the tolerance.
+// Write writes the comparison for the report. It returns an error if the losses differ by more than
+// the tolerance.
 func (c Comparison) Write(out io.Writer) error {
 	for _, compared := range []func() (string, error){c.losses, c.gradients} {
 		text, err := compared()
@@ -51,10 +51,11 @@ func (c Comparison) Write(out io.Writer) error {
 	return nil
 }
 
-// shownSteps is how many steps a table has, about.
+// shownSteps is about how many steps a table has.
 const shownSteps = 10
 
-// losses makes a figure of the losses and gradient norms and, unless the runs are the same, a table of some steps.
+// losses compares losses and gradient norms in a figure and, unless they are equal, in a table of
+// some steps.
 func (c Comparison) losses() (string, error) {
 	want, err := readSteps(c.Want)
 	if err != nil {
@@ -68,7 +69,7 @@ func (c Comparison) losses() (string, error) {
 	if len(got) != len(want) {
 		return "", errors.Errorf("%s: want the %d steps of %s, got %d in %s", c.Name, len(want), c.Want, len(got), c.Got)
 	}
-	loss, norm, at := 0.0, 0.0, want[0].Step // the largest differences
+	loss, norm, at := 0.0, 0.0, want[0].Step // largest differences
 	table := fmt.Sprintf("%s\n%s\n%6s  %12s  %12s  %8s\n", fence, c.Name, "step", "loss", "the other", "relative")
 	for i, w := range want {
 		d := relative(w.Loss, got[i].Loss)
@@ -99,7 +100,7 @@ func relative(want, got eval.Number) float64 {
 	return math.Abs(float64(got-want)) / math.Abs(float64(want))
 }
 
-// gradients makes a figure of the gradients, if they are compared.
+// gradients compares the gradients in a figure, if asked to.
 func (c Comparison) gradients() (string, error) {
 	if c.Gradients == 0 {
 		return "", nil

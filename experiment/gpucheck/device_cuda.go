@@ -15,7 +15,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// Ceilings measures on the GPU what bounds a training step of a preset: how fast the device copies, and multiplies the step's matrices.
+// Ceilings measures on the GPU the limits of a preset's training step: how fast the device copies
+// memory and multiplies the step's matrices.
 func Ceilings(preset string, batch int, precision string, out io.Writer) error {
 	p, err := models.Standard().Preset(preset)
 	if err != nil {
@@ -28,7 +29,7 @@ func Ceilings(preset string, batch int, precision string, out io.Writer) error {
 	return roofline.Ceilings(spec, roofline.Options{Batch: batch, Precision: graph.Precision(precision)}, out)
 }
 
-// Emulate builds the emulator and prints, for a shell, what makes programs use it instead of a GPU.
+// Emulate builds the emulator and prints shell commands that make programs use it instead of a GPU.
 func Emulate(out io.Writer) error {
 	if err := emulator.Use(); err != nil {
 		return err

@@ -8,11 +8,11 @@ import (
 	"github.com/pkg/errors"
 )
 
-// errNoCUDA refuses what only builds with the tag cuda can do.
+// errNoCUDA is returned by what only builds with the tag cuda can do.
 var errNoCUDA = errors.New("want a gpucheck built with the tag cuda, got one without")
 
-// Ceilings is an error.
+// Ceilings returns an error.
 func Ceilings(string, int, string, io.Writer) error { return errNoCUDA }
 
-// Emulate is an error.
+// Emulate returns an error.
 func Emulate(io.Writer) error { return errNoCUDA }

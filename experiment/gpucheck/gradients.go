@@ -15,8 +15,9 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 )
 
-// gradient is what is kept of a parameter's gradient: its norm, and its product with a vector of random signs, which shows
-// wrong signs and entries in wrong places. The difference of two such products is about the norm of the gradients' difference.
+// gradient summarises a parameter's gradient: its norm, and its product with a vector of random
+// signs, which reveals wrong signs and misplaced entries. The difference of two such products is
+// about the norm of the gradients' difference.
 type gradient struct {
 	Norm       float64 `json:"norm"`
 	Projection float64 `json:"projection"`
@@ -41,13 +42,14 @@ func newGradient(values []float32) gradient {
 	return g
 }
 
-// savedGradients is the file of a folder that SaveStep has written.
+// savedGradients is the name of the file with gradients in a folder that SaveStep has written.
 const savedGradients = "gradients.json"
 
-// firstMoment ends the names of the averages of gradients that optimizers keep.
+// firstMoment ends the names of optimizer states that average the gradients.
 const firstMoment = ".moment1"
 
-// runGradients has the averages of all gradients in a run's last checkpoint, by the parameters' names.
+// runGradients returns the averages of all gradients in a run's last checkpoint, by the parameters'
+// names.
 func runGradients(run string) (map[string]gradient, error) {
 	files, err := filepath.Glob(filepath.Join(run, "checkpoints", "*", "optimizer.safetensors"))
 	if err != nil {
@@ -73,7 +75,8 @@ func runGradients(run string) (map[string]gradient, error) {
 	return gradients, nil
 }
 
-// SaveStep writes what a comparison wants of a run into a folder: its losses, and something of each parameter's gradient.
+// SaveStep writes the part of a run that a comparison needs into a folder: its losses, and a
+// summary of each parameter's gradient.
 func SaveStep(run, folder string) error {
 	metrics, err := os.ReadFile(filepath.Join(run, "metrics.jsonl"))
 	if err != nil {
@@ -93,8 +96,8 @@ func SaveStep(run, folder string) error {
 	return errors.WithStack(os.WriteFile(filepath.Join(folder, "metrics.jsonl"), metrics, 0o644))
 }
 
-// worstGradient returns the largest difference of a gradient, as a share of its norm, and whose it is. What is less than a hundred-thousandth
-// of the largest gradient counts as that.
+// worstGradient returns the largest difference between gradients, relative to their norm, and the
+// parameter's name. Norms below a hundred-thousandth of the largest gradient count as that much.
 func worstGradient(want, got map[string]gradient) (difference float64, of string, err error) {
 	largest := 0.0
 	for _, w := range want {

@@ -17,22 +17,23 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Isolation runs a test program so that a case that breaks the device, hangs or ends the program
-// costs that case alone: each failure ends the process, and what has not run yet goes on in a fresh one.
+// Isolation runs a test program so that a case that breaks the device, hangs or crashes the program
+// affects only itself: each failure ends the process, and a fresh one runs the remaining cases.
 type Isolation struct {
-	Program []string      // the test program, and arguments of its own
-	Tests   string        // as -test.run
-	Skip    string        // as -test.skip; "": nothing
-	Limit   time.Duration // of a case: how long the program may say nothing; 0: none
+	Program []string      // the test program with its own arguments
+	Tests   string        // value of -test.run
+	Skip    string        // value of -test.skip; "": skip nothing
+	Limit   time.Duration // how long the program may print nothing before its case counts as failed; 0: no limit
 }
 
-// What bounds how often a program is started: a device on which nothing works is not tried for every case.
+// Limits on how often a program is started, so that a device on which nothing works is not tried
+// for every case.
 const (
 	mostProcesses = 40
-	mostAlike     = 3 // failed cases of one op in one precision, after which the others of them are left out
+	mostAlike     = 3 // failed cases of one op in one precision after which the other ones are skipped
 )
 
-// Run copies to out what the processes print, as one log. It fails if a case did.
+// Run copies the output of the processes to out as one log. It returns an error if a case failed.
 func (i Isolation) Run(ctx context.Context, out io.Writer) error {
 	all, complete := newTestLog(), false
 	for range mostProcesses {
@@ -80,7 +81,7 @@ func (i Isolation) Run(ctx context.Context, out io.Writer) error {
 	return errors.Errorf("%d cases failed, the first %s", len(failed), failed[0])
 }
 
-// process runs the program once, up to the first failure, without what has run before.
+// process runs the program once, up to the first failure, skipping what has run before.
 func (i Isolation) process(ctx context.Context, done *testLog, out io.Writer) (*testLog, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -97,14 +98,14 @@ func (i Isolation) process(ctx context.Context, done *testLog, out io.Writer) (*
 	return r.log, cmp.Or(context.Cause(ctx), err, r.failed)
 }
 
-// reader takes what a process says.
+// reader receives the output of a process.
 type reader struct {
 	log     *testLog
-	out     io.Writer // gets it, too
-	failed  error     // the first of out: its disk may be full, and the tests go on
+	out     io.Writer // receives the same output
+	failed  error     // first error of out: its disk may be full, but the tests go on
 	limit   time.Duration
 	silence *time.Timer // ends the process
-	begun   []byte      // a line
+	begun   []byte      // an incomplete line
 }
 
 // Write never fails.
@@ -124,7 +125,7 @@ func (r *reader) Write(text []byte) (int, error) {
 	}
 }
 
-// unfinished is the case that was running when its process ended, "" if all had ended.
+// unfinished returns the case that was running when its process ended, "" if all had ended.
 func (l *testLog) unfinished() string {
 	if _, ended := l.results[l.running]; ended {
 		return ""
@@ -132,7 +133,8 @@ func (l *testLog) unfinished() string {
 	return l.running
 }
 
-// skip is a pattern of the cases that have results, whole groups of them where all passed.
+// skip returns a pattern for the cases that have results; groups in which all passed are matched as
+// a whole.
 func (l *testLog) skip(first string) string {
 	var patterns []string
 	if first != "" {
@@ -140,7 +142,7 @@ func (l *testLog) skip(first string) string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.results)) {
 		if l.results[name] == "FAIL" && l.hasCases(name) || l.insidePassed(name) {
-			continue // its cases are listed one by one; or a group lists it
+			continue // its cases are listed one by one, or a group lists it
 		}
 		var levels []string
 		for _, level := range strings.Split(name, "/") {
@@ -151,7 +153,7 @@ func (l *testLog) skip(first string) string {
 	return strings.Join(append(patterns, l.leftOut()...), "|")
 }
 
-// leftOut is patterns of the cases of which too many alike have failed.
+// leftOut returns patterns for the cases to skip because too many similar ones have failed.
 func (l *testLog) leftOut() []string {
 	count := map[string]int{}
 	for _, name := range l.failed() {
@@ -163,7 +165,8 @@ func (l *testLog) leftOut() []string {
 	return slices.Sorted(maps.Keys(count))
 }
 
-// alike is a pattern of the cases of a case's op in its precision, as ^TestDevice$/^Add$/.*/^bf16$; "": it has none.
+// alike returns a pattern for the cases of the same op in the same precision, like
+// ^TestDevice$/^Add$/.*/^bf16$; "" if the name has none.
 func alike(name string) string {
 	levels := strings.Split(name, "/")
 	at := slices.IndexFunc(levels, func(level string) bool { return deviceOf(level) != "other" })
@@ -187,7 +190,7 @@ func (l *testLog) hasCases(name string) bool {
 	return false
 }
 
-// insidePassed tells whether a group that a test belongs to has passed as a whole.
+// insidePassed tells whether a group that contains the test has passed as a whole.
 func (l *testLog) insidePassed(name string) bool {
 	for i := range name {
 		if result := l.results[name[:i]]; name[i] == '/' && (result == "PASS" || result == "SKIP") {

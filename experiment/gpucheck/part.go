@@ -10,13 +10,13 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Exit statuses of a part that did not fail by itself.
+// Exit statuses of a part that was ended from outside.
 const (
 	statusPassed  = 0
 	statusNoTime  = 75
 	statusSkipped = 77
-	statusTimeout = 124 // as timeout has it
-	statusKilled  = 137 // the same, when the program did not end by itself
+	statusTimeout = 124 // status of the program timeout
+	statusKilled  = 137 // the same, if the program had to be killed
 )
 
 // part is one part of the check.
@@ -26,11 +26,11 @@ type part struct {
 	seconds int
 	figures []string
 	blocks  []string
-	failed  []string // tests, with their errors
-	tail    []string // of the log
+	failed  []string // failed tests with their errors
+	tail    []string // end of the log
 }
 
-// result is a word for the table.
+// result returns a word for the table.
 func (p part) result() string {
 	switch p.status {
 	case statusPassed:
@@ -49,7 +49,7 @@ func (p part) bad() bool {
 	return p.status != statusPassed && p.status != statusSkipped && p.status != statusNoTime
 }
 
-// readParts reads parts.txt; of a part that ran twice the later run counts.
+// readParts reads parts.txt; if a part ran twice, the later run counts.
 func readParts(dir string) ([]part, error) {
 	lines, err := readLines(filepath.Join(dir, "parts.txt"))
 	if err != nil {
@@ -83,10 +83,10 @@ func parsePart(line string) (part, error) {
 	return part{name: fields[0], status: status, seconds: seconds}, errors.Wrap(err, "seconds")
 }
 
-// tailLines is how much of a failed part's log the report shows.
+// tailLines is how many lines of a failed part's log the report shows.
 const tailLines = 40
 
-// read takes what the part has left in the folder.
+// read reads what the part has left in the folder.
 func (p *part) read(dir string) error {
 	lines, err := readLines(filepath.Join(dir, p.name+".log"))
 	if err != nil {
@@ -109,7 +109,7 @@ func (p *part) read(dir string) error {
 	return err
 }
 
-// readLog takes figures and fenced blocks.
+// readLog collects figures and fenced blocks.
 func (p *part) readLog(lines []string) {
 	var block []string
 	inside := false

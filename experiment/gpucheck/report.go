@@ -1,5 +1,6 @@
-// Package gpucheck checks the CUDA backend on a GPU machine that has no Go: run.sh calls the programs
-// that `make gpu-check` has packed, and this package, in one of them, runs tests, compares runs and writes the report.
+// Package gpucheck checks the CUDA backend on a GPU machine without Go. run.sh calls the programs
+// that `make gpu-check` has packed; this package, in one of them, runs tests, compares runs and
+// writes the report.
 package gpucheck
 
 import (
@@ -21,10 +22,10 @@ import (
 //	              two lines of fence is copied, the log of a test program is summed up
 //	PART.json     of a benchmark: bench's -out
 
-// fence begins and ends what is copied from a log.
+// fence begins and ends a block to copy from a log.
 const fence = "```"
 
-// WriteReport writes report.md into the folder and prints how the check went.
+// WriteReport writes report.md to the folder and prints the outcome of the check.
 func WriteReport(dir string, out io.Writer) error {
 	parts, err := readParts(dir)
 	if err != nil {
@@ -58,8 +59,7 @@ func WriteReport(dir string, out io.Writer) error {
 	return errors.WithStack(err)
 }
 
-// markdown is the report: the machine, a table, and a section for each part that has more
-// to say.
+// markdown returns the report: the machine, a table, and a section for each part that has details.
 func markdown(machine []string, parts []part) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "# GPU check\n\n%s\n%s\n%s\n\n", fence, strings.Join(machine, "\n"), fence)
@@ -74,7 +74,7 @@ func markdown(machine []string, parts []part) string {
 	return text.String()
 }
 
-// section has a part's blocks and, where it failed, what failed.
+// section returns a part's blocks and, if it failed, what failed.
 func (p part) section() string {
 	if len(p.blocks) == 0 && !p.bad() {
 		return ""

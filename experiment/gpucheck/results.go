@@ -8,8 +8,9 @@ import (
 	"github.com/pkg/errors"
 )
 
-// WriteResults prints the results of one of the parts that have left something in the folder or, where name is "", the figures of all.
-// Of more than most characters, as where a machine keeps the end of what was printed, the middle is left out.
+// WriteResults prints the results of one part that has left output in the folder or, if name is "",
+// the figures of all parts. Output of more than most characters is shortened in the middle, since
+// some machines keep only the end of what was printed.
 func WriteResults(dir, name string, most int, out io.Writer) error {
 	parts, err := readParts(dir)
 	if err != nil {
@@ -30,7 +31,7 @@ func WriteResults(dir, name string, most int, out io.Writer) error {
 	return errors.WithStack(err)
 }
 
-// summary is how the part went, and its figures.
+// summary returns the part's outcome and figures.
 func (p part) summary() string {
 	text := fmt.Sprintf("%s: %s, %d s\n", p.name, p.result(), p.seconds)
 	for _, f := range p.figures {
@@ -39,13 +40,14 @@ func (p part) summary() string {
 	return text
 }
 
-// shortened keeps two thirds of most from the beginning of a text and the rest from its end, whole lines where they are not too long.
+// shortened keeps two thirds of most from the beginning of a text and the rest from its end, cut at
+// line breaks if the lines are not too long.
 func shortened(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
 	note := fmt.Sprintf("[... of %d characters, some are left out here ...]\n", len(text))
-	room := max(0, most-len(note)-2) // and the ends of two lines
+	room := max(0, most-len(note)-2) // minus the ends of two lines
 	head, tail := text[:room*2/3], text[len(text)-room/3:]
 	if i := strings.LastIndexByte(head, '\n'); i > len(head)/2 {
 		head = head[:i]

@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// testLog is what a test program has said with -test.v.
+// testLog is the output of a test program with -test.v.
 type testLog struct {
-	results map[string]string             // PASS, FAIL or SKIP of each test
-	worst   map[string]map[string]float64 // of a device: what was compared -> its largest error
-	order   []string                      // of devices, as they come
+	results map[string]string             // PASS, FAIL or SKIP for each test
+	worst   map[string]map[string]float64 // by device and by what was compared: the largest error
+	order   []string                      // devices in the order of their appearance
 	running string
-	errors  map[string]string // of a failed test: its first error
-	error   []string          // the lines of the one that is being read
+	errors  map[string]string // for a failed test: its first error
+	error   []string          // lines of the error being read
 }
 
-// errorLines is how many lines of an error are kept: what testify says and the first causes.
+// errorLines is how many lines of an error are kept: testify's message and the first causes.
 const errorLines = 3
 
 var (
@@ -30,7 +30,7 @@ var (
 	testError  = regexp.MustCompile(`^(.*) (\d(?:\.\d+)?e[-+]\d+)$`)
 )
 
-// readTestLog reads a log; ok tells whether a test program wrote it.
+// readTestLog reads a log; ok tells whether it comes from a test program.
 func readTestLog(lines []string) (l *testLog, ok bool) {
 	l = newTestLog()
 	for _, line := range lines {
@@ -43,7 +43,8 @@ func newTestLog() *testLog {
 	return &testLog{results: map[string]string{}, worst: map[string]map[string]float64{}, errors: map[string]string{}}
 }
 
-// read takes the next line. A test that has failed in one process and had cases left for another stays failed.
+// read reads the next line. A test that has failed in one process stays failed, even if another
+// process runs its remaining cases.
 func (l *testLog) read(line string) {
 	l.readError(strings.TrimSpace(line))
 	if m := testRuns.FindStringSubmatch(line); m != nil {
@@ -57,10 +58,11 @@ func (l *testLog) read(line string) {
 	}
 }
 
-// afterError begins what comes after an error's text: another field, another test, a function of the error's stack.
+// afterError matches what can follow an error's text: another field, another test, or a line of the
+// stack.
 var afterError = regexp.MustCompile(`^(Test:|Messages:|---|===|\S+/\S+$)`)
 
-// readError takes the lines of a test's first error, from "Error:" on.
+// readError collects the lines of a test's first error, starting with "Error:".
 func (l *testLog) readError(line string) {
 	text, begins := strings.CutPrefix(line, "Error:")
 	switch {
@@ -75,7 +77,7 @@ func (l *testLog) readError(line string) {
 	l.errors[l.running] = strings.Join(l.error, " ")
 }
 
-// add keeps the largest of errors such as "logits 1.2e-07, loss 0.0e+00" a device.
+// add records the largest of a device's errors, given in the form "logits 1.2e-07, loss 0.0e+00".
 func (l *testLog) add(list string) {
 	device := deviceOf(l.running)
 	if l.worst[device] == nil {
@@ -84,16 +86,17 @@ func (l *testLog) add(list string) {
 	}
 	for _, text := range strings.Split(list, ", ") {
 		if m := testError.FindStringSubmatch(text); m != nil {
-			value, _ := strconv.ParseFloat(m[2], 64) // the expression lets numbers through alone
+			value, _ := strconv.ParseFloat(m[2], 64) // the expression matches only numbers
 			l.worst[device][m[1]] = max(l.worst[device][m[1]], value)
 		}
 	}
 }
 
-// precisions are what a test's name may have in it, the longer before its part.
+// precisions lists the precisions that may occur in a test's name, each before any shorter part of
+// it.
 func precisions() []string { return []string{"float64", "float32", "fp32", "tf32", "bf16"} }
 
-// deviceOf is the precision that a test is about, by its name.
+// deviceOf returns the precision that a test is about, by its name.
 func deviceOf(test string) string {
 	for _, p := range precisions() {
 		if strings.Contains(test, p) {
@@ -103,17 +106,17 @@ func deviceOf(test string) string {
 	return "other"
 }
 
-// leaves lists the tests without tests of their own.
+// leaves lists the tests without subtests.
 func (l *testLog) leaves() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(l.results)), l.hasCases)
 }
 
-// failed lists the tests that failed, without those that a test of theirs failed.
+// failed lists the tests that failed, without those that failed only because of a subtest.
 func (l *testLog) failed() []string {
 	return slices.DeleteFunc(l.leaves(), func(name string) bool { return l.results[name] != "FAIL" })
 }
 
-// figures says how many tests there were, and the worst errors.
+// figures summarises the number of tests and the worst errors.
 func (l *testLog) figures() []string {
 	counts, passed := map[string]int{}, map[string]int{}
 	for _, name := range l.leaves() {
@@ -134,7 +137,7 @@ func (l *testLog) figures() []string {
 	}
 	figures := []string{text}
 	for _, device := range l.order {
-		if len(l.worst[device]) == 0 { // it said nothing of the known form
+		if len(l.worst[device]) == 0 { // there was nothing in the known form
 			continue
 		}
 		figures = append(figures, "worst errors, "+device+": "+largest(l.worst[device]))

@@ -19,21 +19,22 @@ import (
 )
 
 const (
-	copied  = 64 << 20               // floats of the copy that is timed
-	rotated = 256 << 20              // bytes of the operands that a product takes in turn: more than a GPU's caches hold
-	most    = 64                     // sets of such operands
-	warmUp  = 300 * time.Millisecond // of work, until the clock of an idle GPU has risen
-	timed   = 50 * time.Millisecond  // of each piece of work
+	copied  = 64 << 20               // number of floats in the copy to time
+	rotated = 256 << 20              // bytes of the operands that a product alternates between: more than a GPU's caches hold
+	most    = 64                     // limit on the number of such sets of operands
+	warmUp  = 300 * time.Millisecond // time to work until the clock of an idle GPU has risen
+	timed   = 50 * time.Millisecond  // time to measure each piece of work
 )
 
-// product is a matrix product of a step, and how often a step has it.
+// product is a matrix product of a step, and how often the step computes it.
 type product struct {
 	cuda.Gemm
 	count int
 }
 
-// Ceilings measures on the GPU what a step's predictions assume: how many bytes a second the device copies, and how many
-// FLOPs a second each of the step's matrix products reaches through our binding of cuBLAS.
+// Ceilings measures on the GPU what predictions of a step assume: how many bytes a second the
+// device copies, and how many FLOPs a second each of the step's matrix products reaches through our
+// binding of cuBLAS.
 func Ceilings(c models.Spec, o Options, out io.Writer) error {
 	d, err := cuda.Open(cuda.Options{Precision: o.Precision})
 	if err != nil {
@@ -75,7 +76,7 @@ func Ceilings(c models.Spec, o Options, out io.Writer) error {
 	return errors.WithStack(err)
 }
 
-// productsOf lists the different products of a step, those with most FLOPs first.
+// productsOf lists the different products of a step, those with the most FLOPs first.
 func productsOf(c models.Spec, o Options) ([]product, error) {
 	ops, err := Record(c, o)
 	if err != nil {
@@ -100,14 +101,15 @@ func productsOf(c models.Spec, o Options) ([]product, error) {
 	return all, nil
 }
 
-// meter times work on a device, on random data: products of zeros take less power, so that a GPU's clock stays higher.
+// meter times work on a device, on random data: products of zeros take less power, and the GPU's
+// clock would be higher.
 type meter struct {
 	*cuda.Device
 	draw *rand.Rand
-	pool []cuda.Array // of random numbers, one a type
+	pool []cuda.Array // arrays of random numbers, one for each type
 }
 
-// pooled is how many random numbers there are of a type.
+// pooled is how many random numbers of each type there are.
 const pooled = 1 << 20
 
 func (m *meter) close() {
@@ -138,7 +140,7 @@ func (m *meter) random(a cuda.Array) error {
 	return nil
 }
 
-// upload draws numbers for an array of the pool.
+// upload draws the numbers for an array of the pool.
 func (m *meter) upload(p cuda.Array) error {
 	floats, halves := make([]float32, p.N), make([]uint16, p.N)
 	for i := range floats {
@@ -151,7 +153,7 @@ func (m *meter) upload(p cuda.Array) error {
 	return m.Upload(p, unsafe.Pointer(&floats[0]))
 }
 
-// copyRate is how many bytes a second a copy on the device reads and writes.
+// copyRate returns how many bytes a second a copy on the device reads and writes.
 func (m *meter) copyRate() (float64, error) {
 	from, err := m.Alloc(cuda.F32, copied)
 	if err != nil {
@@ -170,7 +172,7 @@ func (m *meter) copyRate() (float64, error) {
 	return 2 * float64(from.Bytes()) / seconds, err
 }
 
-// product is how long a product takes, of operands that no cache holds.
+// product returns the time of a product whose operands no cache holds.
 func (m *meter) product(g cuda.Gemm, about time.Duration) (seconds float64, note string, err error) {
 	sets, free, err := m.operands(g)
 	defer free()
@@ -189,9 +191,10 @@ func (m *meter) product(g cuda.Gemm, about time.Duration) (seconds float64, note
 	return seconds, note, err
 }
 
-// operands makes products of the same shape of different arrays, as many as it takes until they are more than caches hold.
+// operands returns products of the same shape with different arrays, enough of them to exceed the
+// caches.
 func (m *meter) operands(g cuda.Gemm) (sets []cuda.Gemm, free func(), err error) {
-	rowsA, rowsB := g.M, g.K // as they are stored
+	rowsA, rowsB := g.M, g.K // as stored
 	if g.TransA {
 		rowsA = g.K
 	}
@@ -199,7 +202,7 @@ func (m *meter) operands(g cuda.Gemm) (sets []cuda.Gemm, free func(), err error)
 		rowsB = g.N
 	}
 	length := func(rows, ld, stride int) int {
-		const line = 64 // elements, so that each array begins where one from Alloc may
+		const line = 64 // elements; each array begins where an array from Alloc could
 		return (rows*ld + (max(1, g.Batch)-1)*stride + line - 1) / line * line
 	}
 	a, b, c := length(rowsA, g.LDA, g.StrideA), length(rowsB, g.LDB, g.StrideB), length(g.M, g.LDC, g.StrideC)
@@ -243,7 +246,8 @@ func (m *meter) operands(g cuda.Gemm) (sets []cuda.Gemm, free func(), err error)
 	return sets, free, nil
 }
 
-// seconds is the mean time of runs of f, with their numbers, that take about so long; one more before them is not counted.
+// seconds returns the mean time of runs of f, called with their numbers, which take about the given
+// time together; a first run is not counted.
 func (m *meter) seconds(about time.Duration, f func(i int) error) (float64, error) {
 	each := func(i int) error { // with scratch memory of its own
 		leave, err := m.Enter()

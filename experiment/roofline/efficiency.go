@@ -7,18 +7,20 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// Efficiency is what share of a data sheet's rates some work is expected to reach. FLOPs count
-// as in the command models: what a backward pass multiplies a second time lowers its efficiency.
+// Efficiency says what share of a data sheet's rates some work is expected to reach. FLOPs are
+// counted as by the command models, so products that a backward pass computes a second time lower
+// its efficiency.
 type Efficiency struct {
 	Work    string   `json:"work"`
-	Kernels []string `json:"kernels,omitempty"` // what their names begin with; the longest match counts
-	Memory  float64  `json:"memory"`            // of the memory's bandwidth
-	Product float64  `json:"product,omitempty"` // of the peak of matrix products; 0: memory alone bounds it
+	Kernels []string `json:"kernels,omitempty"` // beginnings of kernel names; the longest match applies
+	Memory  float64  `json:"memory"`            // share of the memory's bandwidth
+	Product float64  `json:"product,omitempty"` // share of the peak of matrix products; 0: limited by memory alone
 }
 
-// Efficiencies is the one table of what predictions assume; the first four are not kernels of ours, the last is of all kernels that no
-// other names. They were measured on one H100 in bfloat16 at 32 x 512 (docs/gpu/h100.md), attention with heads of 64; mixtures of
-// experts, attention's preparation and the Muon optimizer are guesses.
+// Efficiencies is the table on which all predictions rest. Its first four rows are not kernels of
+// ours, and the last applies to all kernels without a row. They were measured on one H100 in
+// bfloat16 at 32 x 512 (docs/gpu/h100.md), attention with heads of 64; mixtures of experts,
+// attention's preparation and the Muon optimizer are guesses.
 func Efficiencies() []Efficiency {
 	return []Efficiency{
 		{Work: "cuBLAS, sizes and rows of whole 16 bytes", Memory: 0.85, Product: 0.70},
@@ -40,15 +42,15 @@ func Efficiencies() []Efficiency {
 	}
 }
 
-// What work takes whatever its size, in seconds.
+// Times that work takes regardless of its size, in seconds, and the host's bandwidth.
 const (
-	deviceGap  = 2e-6   // between two pieces of work on the device, and to fill it
-	hostLaunch = 2.5e-6 // of the host, to start one
-	hostOp     = 1.3e-6 // of the host, for the tape machine to come to an op
-	hostBytes  = 25e9   // a second, between host and device
+	deviceGap  = 2e-6   // on the device, between two pieces of work and until it is fully used
+	hostLaunch = 2.5e-6 // on the host, to launch one
+	hostOp     = 1.3e-6 // on the host, for the tape machine to reach an op
+	hostBytes  = 25e9   // per second, between host and device
 )
 
-// seconds is how long the device takes for one piece of work with so many FLOPs.
+// seconds returns how long the device takes for one piece of work with the given FLOPs.
 func (g GPU) seconds(w cuda.Work, flops int, p graph.Precision) float64 {
 	if w.Copy == cuda.CopyUp || w.Copy == cuda.CopyDown {
 		return deviceGap + float64(w.Bytes)/hostBytes
@@ -61,7 +63,8 @@ func (g GPU) seconds(w cuda.Work, flops int, p graph.Precision) float64 {
 	return deviceGap + seconds
 }
 
-// peakOf is the rate of a piece of work's products: cuBLAS multiplies 32-bit floats on tensor cores in precision TF32 alone.
+// peakOf returns the peak rate of a piece of work's products. cuBLAS multiplies 32-bit floats on
+// tensor cores only in precision TF32.
 func (g GPU) peakOf(w cuda.Work, p graph.Precision) float64 {
 	if p == graph.BF16 && w.Product != nil && w.Product.A.Type == cuda.F32 {
 		p = graph.FP32
@@ -69,7 +72,7 @@ func (g GPU) peakOf(w cuda.Work, p graph.Precision) float64 {
 	return g.peak(p)
 }
 
-// efficiencyOf finds the row of the table.
+// efficiencyOf returns the row of the table for a piece of work.
 func efficiencyOf(w cuda.Work) Efficiency {
 	table := Efficiencies()
 	switch {

@@ -8,12 +8,12 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// GPU is what NVIDIA's data sheet says of a GPU: dense rates, without sparsity.
+// GPU holds numbers from NVIDIA's data sheet of a GPU: dense rates, without sparsity.
 type GPU struct {
 	Name             string
 	Multiprocessors  int
-	Bandwidth        float64 // of its memory, bytes a second
-	BF16, TF32, FP32 float64 // of matrix products with sums in 32 bits, FLOPs a second: tensor cores, tensor cores, plain cores
+	Bandwidth        float64 // of its memory, in bytes a second
+	BF16, TF32, FP32 float64 // of matrix products with sums in 32 bits, in FLOPs a second: on tensor cores, tensor cores, plain cores
 }
 
 const (
@@ -21,7 +21,7 @@ const (
 	tera = 1e12
 )
 
-// GPUs lists those that a step can be predicted for.
+// GPUs lists the GPUs for which steps can be predicted.
 func GPUs() []GPU {
 	return []GPU{
 		{"h100", 132, 3350 * giga, 989.4 * tera, 494.7 * tera, 66.9 * tera},   // SXM5, 80 GB
@@ -32,7 +32,7 @@ func GPUs() []GPU {
 	}
 }
 
-// Find returns the GPU of that name.
+// Find returns the GPU with a name.
 func Find(name string) (GPU, error) {
 	var names []string
 	for _, g := range GPUs() {
@@ -44,7 +44,7 @@ func Find(name string) (GPU, error) {
 	return GPU{}, errors.Errorf("want one of %s, got %q", strings.Join(names, ", "), name)
 }
 
-// peak is the rate of matrix products in a precision.
+// peak returns the rate of matrix products in a precision.
 func (g GPU) peak(p graph.Precision) float64 {
 	switch p {
 	case graph.BF16:

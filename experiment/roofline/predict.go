@@ -9,34 +9,34 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// Prediction is how long a training step would take on a GPU.
+// Prediction is the predicted time of a training step on a GPU.
 type Prediction struct {
 	GPU       string          `json:"gpu"`
 	Precision graph.Precision `json:"precision"`
 	Batch     int             `json:"batch"`
 	Seq       int             `json:"seq"`
-	Ops       []OpTime        `json:"ops"` // of each type, those that take longest first
+	Ops       []OpTime        `json:"ops"` // by type of op, those that take longest first
 
-	DeviceSeconds float64 `json:"device_seconds"` // of all pieces of work, one after the other
-	HostSeconds   float64 `json:"host_seconds"`   // to start them, while the device works
-	Seconds       float64 `json:"seconds"`        // the longer of both
+	DeviceSeconds float64 `json:"device_seconds"` // total of all pieces of work
+	HostSeconds   float64 `json:"host_seconds"`   // to launch them, in parallel to the device
+	Seconds       float64 `json:"seconds"`        // the larger of the two
 	TokensPS      float64 `json:"tokens_per_s"`
-	// MFU, model FLOPs utilization, is the model's FLOPs a second over the GPU's peak in the precision
-	// (Chowdhery et al. 2022, arXiv 2204.02311, appendix B).
+	// MFU, model FLOPs utilization, is the model's FLOPs a second divided by the GPU's peak in the
+	// precision (Chowdhery et al. 2022, arXiv 2204.02311, appendix B).
 	MFU float64 `json:"mfu"`
 }
 
-// OpTime is what all ops of a type come to in a step.
+// OpTime is the total for all ops of a type in a step.
 type OpTime struct {
 	OpType   string  `json:"op"`
 	Runs     int     `json:"runs"`
-	Launches int     `json:"launches"` // of kernels, products and copies
-	Bytes    int     `json:"bytes"`    // read and written, each array that a piece of work is given once
+	Launches int     `json:"launches"` // number of kernels, products and copies
+	Bytes    int     `json:"bytes"`    // bytes read and written; each array passed to a piece of work counts once
 	FLOPs    int     `json:"flops"`    // of matrix products
 	Seconds  float64 `json:"seconds"`
 }
 
-// Predict records a training step of a model and adds up the times of its pieces.
+// Predict records a training step of a model and sums the predicted times of its pieces.
 func Predict(c models.Spec, o Options) (*Prediction, error) {
 	if o.Precision == "" {
 		o.Precision = graph.TF32
@@ -74,8 +74,8 @@ func Predict(c models.Spec, o Options) (*Prediction, error) {
 	return p, nil
 }
 
-// add counts one op's run. FLOPs that no product of cuBLAS makes are its kernels', by the bytes
-// of those that multiply.
+// add adds one run of an op. FLOPs that no cuBLAS product accounts for are attributed to the
+// kernels that multiply, in proportion to their bytes.
 func (t *OpTime) add(op graph.RecordedOp, o Options) {
 	t.Runs++
 	t.Launches += len(op.Work)
@@ -100,7 +100,7 @@ func (t *OpTime) add(op graph.RecordedOp, o Options) {
 	}
 }
 
-// multiplies tells whether a kernel may make matrix products.
+// multiplies tells whether a kernel may compute matrix products.
 func multiplies(w cuda.Work) bool {
 	return w.Kernel != "" && w.Bytes > 0 && efficiencyOf(w).Product > 0
 }

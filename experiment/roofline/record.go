@@ -1,6 +1,7 @@
-// Package roofline predicts how long a training step takes on a GPU that is not there: it records
-// what each op asks of the device, and divides bytes and FLOPs by the rates of a data sheet
-// times stated efficiencies (Williams, Waterman & Patterson 2009, doi 10.1145/1498765.1498785).
+// Package roofline predicts how long a training step takes on a GPU without using one: it records
+// the work that each op requests from the device, and divides bytes and FLOPs by the rates of a
+// data sheet times stated efficiencies (Williams, Waterman & Patterson 2009, doi
+// 10.1145/1498765.1498785).
 package roofline
 
 import (
@@ -10,17 +11,18 @@ import (
 	"github.com/residua-go/residua/optim"
 )
 
-// Options say which training step.
+// Options describe the training step.
 type Options struct {
 	GPU       GPU
 	Precision graph.Precision // "": TF32
 	Batch     int             // rows
-	Seq       int             // tokens of a row; 0: the model's
+	Seq       int             // tokens in a row; 0: the model's
 	Recompute graph.Recompute // "": none
 	Optimizer []optim.Part
 }
 
-// Record returns what the ops of a training step ask of the GPU, in order, and last the optimizer.
+// Record returns the work that the ops of a training step request from the GPU, in order; the
+// optimizer comes last.
 func Record(c models.Spec, o Options) ([]graph.RecordedOp, error) {
 	if o.Seq == 0 {
 		o.Seq = c.Seq
@@ -36,7 +38,7 @@ func Record(c models.Spec, o Options) ([]graph.RecordedOp, error) {
 		return nil, err
 	}
 	defer update.Close()
-	r.Take() // its tables
+	r.Take() // discard the work for its tables
 	if _, err := update.Step(1); err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// Table lists the types of ops.
+// Table lists the times by type of op.
 func (p *Prediction) Table() figure.Table {
 	t := figure.Table{Align: "lrrrrrrr"}
 	t.Row("op", "runs", "launches", "bytes", "FLOPs", "time", "share", "GB/s, TFLOP/s")
@@ -18,7 +18,7 @@ func (p *Prediction) Table() figure.Table {
 	return t
 }
 
-// Summary is the step in a line.
+// Summary describes the step in a line.
 func (p *Prediction) Summary() string {
 	return fmt.Sprintf("%s, %s, %d x %d tokens: %s on the device, %s to start it all; %.0f tokens/s, MFU %.1f%%",
 		p.GPU, p.Precision, p.Batch, p.Seq, milliseconds(p.DeviceSeconds), milliseconds(p.HostSeconds), p.TokensPS, 100*p.MFU)
@@ -26,7 +26,7 @@ func (p *Prediction) Summary() string {
 
 func milliseconds(s float64) string { return fmt.Sprintf("%.2f ms", 1e3*s) }
 
-// SummaryTable lists presets, a line each, in the order of names.
+// SummaryTable lists presets, one a line, in the order of names.
 func SummaryTable(names []string, predictions []*Prediction) figure.Table {
 	t := figure.Table{Align: "lrrrrrrrr"}
 	t.Row("preset", "batch x seq", "launches", "bytes", "FLOPs", "device", "host", "tokens/s", "MFU")
@@ -42,7 +42,7 @@ func SummaryTable(names []string, predictions []*Prediction) figure.Table {
 	return t
 }
 
-// EfficiencyTable lists what predictions assume.
+// EfficiencyTable lists the assumptions of predictions.
 func EfficiencyTable() figure.Table {
 	t := figure.Table{Align: "lrr"}
 	t.Row("work", "of the bandwidth", "of the peak of products")

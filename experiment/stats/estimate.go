@@ -1,5 +1,6 @@
-// Package stats says how sure the results of trainings are: means over seeds and their standard
-// errors, tests of differences, the number of seeds that a difference needs, and power laws with intervals.
+// Package stats quantifies how certain the results of training runs are: means over seeds with
+// standard errors, tests of differences, the number of seeds that a difference needs, and power
+// laws with intervals.
 package stats
 
 import (
@@ -9,35 +10,39 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Estimate is a mean over seeds and its standard error, s/sqrt(n) with s over n-1; NaN of one seed.
+// Estimate is a mean over seeds with its standard error s/sqrt(n), where s divides by n-1; NaN for
+// one seed.
 type Estimate struct{ Mean, Error float64 }
 
-// Mean estimates the mean of what x is a sample of.
+// Mean estimates the mean of the distribution from which x is a sample.
 func Mean(x []float64) Estimate {
 	mean, deviation := stat.MeanStdDev(x, nil)
 	return Estimate{mean, deviation / math.Sqrt(float64(len(x)))}
 }
 
-// Deviation is the standard deviation of what x is a sample of, over n-1; NaN of one value.
+// Deviation estimates the standard deviation of the distribution from which x is a sample, dividing
+// by n-1; NaN for one value.
 func Deviation(x []float64) float64 { return stat.StdDev(x, nil) }
 
-// DeviationInterval is where the true standard deviation lies with 95% if a normal sample of n values has the deviation s: from
-// s sqrt((n-1)/c(97.5%)) to s sqrt((n-1)/c(2.5%)), c the quantiles of chi squared with n-1 degrees of freedom.
+// DeviationInterval returns a 95% confidence interval for the standard deviation of a normal
+// distribution, of which a sample of n values has the deviation s: from s sqrt((n-1)/c(97.5%)) to s
+// sqrt((n-1)/c(2.5%)), where c are quantiles of chi squared with n-1 degrees of freedom.
 func DeviationInterval(s float64, n int) (low, high float64) {
 	c := distuv.ChiSquared{K: float64(n - 1)}
 	return s * math.Sqrt(float64(n-1)/c.Quantile(0.975)), s * math.Sqrt(float64(n-1)/c.Quantile(0.025))
 }
 
-// Minus is the difference of two estimates that do not depend on each other.
+// Minus returns the difference of two independent estimates.
 func (e Estimate) Minus(o Estimate) Estimate {
 	return Estimate{e.Mean - o.Mean, math.Hypot(e.Error, o.Error)}
 }
 
-// Certain tells whether a difference is more than two standard errors.
+// Certain tells whether a difference exceeds two standard errors.
 func (e Estimate) Certain() bool { return math.Abs(e.Mean) > 2*e.Error }
 
-// PairedTest is the p-value of Student's paired t-test, two-sided: the probability that differences of n pairs
-// lie as far from 0 as these where their true mean is 0. NaN of fewer than two pairs.
+// PairedTest returns the two-sided p-value of Student's paired t-test: the probability that the
+// differences of n pairs deviate from 0 as much as these if their true mean is 0. It returns NaN
+// for fewer than two pairs.
 func PairedTest(differences []float64) float64 {
 	if len(differences) < 2 {
 		return math.NaN()

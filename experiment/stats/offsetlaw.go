@@ -8,20 +8,22 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// OffsetLaw is y = E + A x^-B: a power law of what lies above an irreducible E (Hoffmann et al. 2022, section 3.3, in one variable).
+// OffsetLaw is y = E + A x^-B, a power law above an irreducible E (Hoffmann et al. 2022, section
+// 3.3, in one variable).
 type OffsetLaw struct {
 	PowerLaw
 	E float64
 }
 
-// At is y of an x.
+// At returns y for an x.
 func (o OffsetLaw) At(x float64) float64 { return o.E + o.PowerLaw.At(x) }
 
 // offsetSteps is how many values of E a fit tries.
 const offsetSteps = 1000
 
-// FitOffset is the law of the least squared distance to points in log y, of all E from 0 up to the least y in thousandths of it, and
-// the p-value of the F-test that E is 0. It is false of fewer than four different x, by which E and B cannot be told apart.
+// FitOffset fits the law with the least squared distance to points in log y, over values of E from
+// 0 up to the smallest y in steps of a thousandth of it. p is the p-value of the F-test that E is
+// 0. ok is false for fewer than four different x, which cannot separate E and B.
 func FitOffset(x, y []float64) (best OffsetLaw, p float64, ok bool) {
 	if different := slices.Compact(slices.Sorted(slices.Values(x))); len(different) < 4 {
 		return best, math.NaN(), false
@@ -44,8 +46,8 @@ func FitOffset(x, y []float64) (best OffsetLaw, p float64, ok bool) {
 	return best, distuv.F{D1: 1, D2: freedom}.Survival((plain - squares) / (squares / freedom)), true
 }
 
-// fitAbove is the law of a given E. Equal errors of log y are errors of log(y - E) that grow by y/(y - E): points weigh by its inverse
-// square.
+// fitAbove fits the law for a given E. Equal errors of log y become errors of log(y - E) that grow
+// by y/(y - E), so points are weighted by the inverse square of that.
 func fitAbove(e float64, x, y []float64) OffsetLaw {
 	above, weights := make([]float64, len(y)), make([]float64, len(y))
 	for i := range y {

@@ -12,11 +12,13 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// mostFlips is the greatest number of differences whose signs SignFlip flips: 2^20 ways.
+// mostFlips is the largest number of differences whose signs SignFlip flips: 2^20 ways.
 const mostFlips = 20
 
-// SignFlip is the p-value of the sign-flip test that the mean of paired differences is below 0 (Fisher 1935): of all 2^n ways to choose
-// their signs, the share whose sum is at most the one found. The least that n differences can have is 2^-n. NaN of none, and of more than 20.
+// SignFlip returns the p-value of the sign-flip test that the mean of paired differences is below 0
+// (Fisher 1935): among all 2^n choices of their signs, the share whose sum is at most the observed
+// one. The smallest p-value of n differences is 2^-n. It returns NaN for no differences, and for
+// more than 20.
 func SignFlip(differences []float64) float64 {
 	n := len(differences)
 	if n == 0 || n > mostFlips {
@@ -24,7 +26,7 @@ func SignFlip(differences []float64) float64 {
 	}
 	sum := floats.Sum(differences)
 	found := sum + 1e-12*floats.Norm(differences, 1) // sums in another order differ in their last bits
-	atMost := 1                                      // with no sign flipped
+	atMost := 1                                      // the observed signs
 	for i := uint(1); i < 1<<n; i++ {                // Gray codes: one sign flips at a time
 		at, flipped := bits.TrailingZeros(i), i^i>>1
 		d := 2 * differences[at]
@@ -38,8 +40,9 @@ func SignFlip(differences []float64) float64 {
 	return float64(atMost) / float64(uint(1)<<n)
 }
 
-// Holm adjusts the p-values of several tests, so that with those at most alpha taken for findings the chance of a false one is at most
-// alpha (Holm 1979): in ascending order the i-th of n, counted from 0, becomes (n - i) p, no less than the one before it, at most 1.
+// Holm adjusts the p-values of several tests. If those at most alpha are then taken as findings,
+// the chance of any false one is at most alpha (Holm 1979). In ascending order the i-th of n,
+// counted from 0, becomes (n - i) p, at least the one before it and at most 1.
 func Holm(p []float64) []float64 {
 	order := make([]int, len(p))
 	for i := range order {
@@ -54,8 +57,9 @@ func Holm(p []float64) []float64 {
 	return adjusted
 }
 
-// BootstrapMean is the 95% interval of the mean of what x is a sample of, by the bias-corrected and accelerated bootstrap (Efron 1987) of
-// 10,000 resamples, which the same x draws again. NaN of fewer than three values, or of equal ones.
+// BootstrapMean returns a 95% interval for the mean of the distribution from which x is a sample,
+// by the bias-corrected and accelerated bootstrap (Efron 1987) with 10,000 resamples; the same x
+// draws the same resamples. It returns NaN for fewer than three values, or if all are equal.
 func BootstrapMean(x []float64) (low, high float64) {
 	n, mean := len(x), stat.Mean(x, nil)
 	if n < 3 || floats.Max(x) == floats.Min(x) {
@@ -77,7 +81,7 @@ func BootstrapMean(x []float64) (low, high float64) {
 	slices.Sort(means)
 	bias := distuv.UnitNormal.Quantile(below / Draws)
 	size := float64(n)
-	acceleration := size * stat.Moment(3, x, nil) / (6 * math.Pow(size*stat.Moment(2, x, nil), 1.5)) // as the jackknife has it for a mean
+	acceleration := size * stat.Moment(3, x, nil) / (6 * math.Pow(size*stat.Moment(2, x, nil), 1.5)) // the jackknife's value for a mean
 	end := func(share float64) float64 {
 		z := bias + distuv.UnitNormal.Quantile(share)
 		return stat.Quantile(distuv.UnitNormal.CDF(bias+z/(1-acceleration*z)), stat.Empirical, means, nil)

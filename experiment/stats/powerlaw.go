@@ -12,14 +12,14 @@ import (
 // PowerLaw is y = A x^-B.
 type PowerLaw struct{ A, B float64 }
 
-// At is y of an x.
+// At returns y for an x.
 func (p PowerLaw) At(x float64) float64 { return p.A * math.Pow(x, -p.B) }
 
-// Inverse is the x of a y.
+// Inverse returns the x for a y.
 func (p PowerLaw) Inverse(y float64) float64 { return math.Pow(y/p.A, -1/p.B) }
 
-// FitPowerLaw is the power law of the least squared distance to points in log y over log x. It is false
-// where there is none: of fewer than two different x.
+// FitPowerLaw fits the power law with the least squared distance to points in log y over log x. It
+// returns false for fewer than two different x.
 func FitPowerLaw(x, y []float64) (PowerLaw, bool) {
 	if len(x) < 2 {
 		return PowerLaw{}, false
@@ -28,7 +28,7 @@ func FitPowerLaw(x, y []float64) (PowerLaw, bool) {
 	return PowerLaw{math.Exp(level), -slope}, !math.IsNaN(slope) && !math.IsInf(slope, 0)
 }
 
-// logs are the logarithms of values.
+// logs returns the logarithms of values.
 func logs(values []float64) []float64 {
 	all := make([]float64, len(values))
 	for i, v := range values {
@@ -37,21 +37,23 @@ func logs(values []float64) []float64 {
 	return all
 }
 
-// Fit is a power law with others that its points leave possible, which say how well it is known.
+// Fit is a power law, with other laws that agree with its points, which show how well it is known.
 type Fit struct {
 	PowerLaw
 	draws   []PowerLaw
-	error   float64 // the standard error of B
+	error   float64 // standard error of B
 	freedom float64 // its degrees of freedom
 }
 
 // Draws is how many other laws a Fit has.
 const Draws = 10_000
 
-// Infer fits a power law and, for intervals, draws laws that the points leave possible, where log y lies about the law with normal
-// errors of one deviation: the deviation is s sqrt((n-2)/chi squared) of n-2 degrees of freedom, level and slope are normal about the
-// fit's (Gelman et al. 2013, section 14.2). So the middle 95% of the exponents is Student's interval of a regression.
-// The same points give the same draws. It is false where no law is found, or with fewer than three points, whose errors are nothing.
+// Infer fits a power law and, for intervals, draws laws that agree with the points, assuming that
+// log y deviates from the law by normal errors of one standard deviation. That deviation is drawn
+// as s sqrt((n-2)/chi squared) with n-2 degrees of freedom, level and slope as normal around the
+// fit's (Gelman et al. 2013, section 14.2). The middle 95% of the exponents is then Student's
+// interval of a regression. The same points give the same draws. It returns false if there is no
+// law, or for fewer than three points, which leave no errors to estimate.
 func Infer(x, y []float64) (Fit, bool) {
 	law, ok := FitPowerLaw(x, y)
 	f := Fit{PowerLaw: law}
@@ -64,7 +66,7 @@ func Infer(x, y []float64) (Fit, bool) {
 	}
 	centre, variance := stat.PopMeanVariance(logs(x), nil)
 	draw := rand.New(rand.NewPCG(1, uint64(len(x))))
-	level := math.Log(law.A) - law.B*centre // of log y at the centre
+	level := math.Log(law.A) - law.B*centre // log y at the centre
 	f.freedom = n - 2
 	f.error = math.Sqrt(squares / f.freedom / (n * variance))
 	for range Draws {
@@ -80,8 +82,8 @@ func Infer(x, y []float64) (Fit, bool) {
 	return f, true
 }
 
-// Steeper is how much larger the exponent is than another fit's, with its standard error, and the p-value of Welch's t-test, two-sided,
-// that the two are equal.
+// Steeper returns how much larger the exponent is than another fit's, with its standard error, and
+// the two-sided p-value of Welch's t-test that both are equal.
 func (f Fit) Steeper(other Fit) (difference Estimate, p float64) {
 	a, b := f.error*f.error, other.error*other.error
 	difference = Estimate{f.B - other.B, math.Sqrt(a + b)}
@@ -89,7 +91,7 @@ func (f Fit) Steeper(other Fit) (difference Estimate, p float64) {
 	return difference, 2 * t.CDF(-math.Abs(difference.Mean/difference.Error))
 }
 
-// Interval holds the middle 95% of a quantity of the drawn laws.
+// Interval returns the middle 95% of a quantity over the drawn laws.
 func (f Fit) Interval(of func(PowerLaw) float64) (low, high float64) {
 	values := make([]float64, len(f.draws))
 	for i, p := range f.draws {
@@ -98,7 +100,8 @@ func (f Fit) Interval(of func(PowerLaw) float64) (low, high float64) {
 	return middle(values)
 }
 
-// Ratio is a quantity of this law over that of another one, with an interval: the middle 95% over pairs of draws.
+// Ratio returns a quantity of this law divided by that of another one, with an interval: the middle
+// 95% over pairs of draws.
 func (f Fit) Ratio(other Fit, of func(PowerLaw) float64) (ratio, low, high float64) {
 	values := make([]float64, min(len(f.draws), len(other.draws)))
 	for i := range values {
@@ -108,7 +111,7 @@ func (f Fit) Ratio(other Fit, of func(PowerLaw) float64) (ratio, low, high float
 	return of(f.PowerLaw) / of(other.PowerLaw), low, high
 }
 
-// middle are the 2.5% and the 97.5% quantile, NaN of nothing.
+// middle returns the 2.5% and the 97.5% quantile, NaN if there are no values.
 func middle(values []float64) (low, high float64) {
 	if len(values) == 0 {
 		return math.NaN(), math.NaN()

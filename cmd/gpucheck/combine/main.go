@@ -1,6 +1,7 @@
-// Command combine builds one program out of several: commands, and the test programs of packages. Called as the name of a
-// command, or as PACKAGE.test (by a link of that name), it is that one. `make gpu-check` packs it: what the programs share, which
-// is nearly everything, is there once.
+// Command combine builds one program from several: commands, and the test programs of packages.
+// Called under the name of a command, or as PACKAGE.test (by a link of that name), it acts as that
+// program. `make gpu-check` packs it, so that the code the programs share, which is nearly
+// everything, is included once.
 package main
 
 import (
@@ -21,7 +22,7 @@ func main() {
 	}
 }
 
-// run builds the program and lists the names that it can be called by.
+// run builds the program and lists the names under which it can be called.
 func run(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("combine", flag.ContinueOnError)
 	tags := flags.String("tags", "", "build tags")

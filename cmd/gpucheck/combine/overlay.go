@@ -14,10 +14,10 @@ import (
 	"github.com/pkg/errors"
 )
 
-// program is one of those that are combined.
+// program is one of the programs to combine.
 type program struct {
 	Name     string
-	Command  string // the import path of its function Main; "": tests
+	Command  string // import path of the package with its function Main; "": tests
 	Packages []testPackage
 }
 
@@ -28,14 +28,15 @@ type testPackage struct {
 	Main  bool // it has a TestMain
 }
 
-// overlay is files that the go command sees in place of those on disk, or next to them: test files under names that are not those
-// of tests, so that other packages can import them, and a program that does.
+// overlay holds files that the go command sees instead of those on disk, or in addition to them:
+// test files under names that are not those of tests, so that other packages can import them, and a
+// program that does so.
 type overlay struct {
-	folder  string            // holds the files' text
-	Replace map[string]string // the path that the go command sees -> the file
+	folder  string            // holds the files' content
+	Replace map[string]string // from the path that the go command sees to the file
 }
 
-// within is the last element of the folders of packages that are on no disk.
+// within is the last path element of packages that do not exist on disk.
 const within = "combined"
 
 // add adds a command, or a package's test program.
@@ -72,10 +73,10 @@ func (o *overlay) add(p goPackage) (program, error) {
 	return added, nil
 }
 
-// testFunction is the first line of one, or of a TestMain.
+// testFunction matches the first line of a test function or of a TestMain.
 var testFunction = regexp.MustCompile(`(?m)^func (Test(?:[^a-z(]\w*)?)\(`)
 
-// packageMain is the line that makes a file one of a command.
+// packageMain matches the package clause of a command.
 var packageMain = regexp.MustCompile(`(?m)^package main\n`)
 
 // addCommand adds a command as a package that can be imported.
@@ -94,7 +95,7 @@ func (o *overlay) addCommand(p goPackage) error {
 	return o.put(filepath.Join(dir, "entry_"+within+".go"), []byte("package "+within+"\n\nfunc Main() { main() }\n"))
 }
 
-// put makes the go command see a file.
+// put makes the go command see a file with the given content.
 func (o *overlay) put(seen string, text []byte) error {
 	file := filepath.Join(o.folder, strconv.Itoa(len(o.Replace))+".go")
 	o.Replace[seen] = file
@@ -104,7 +105,7 @@ func (o *overlay) put(seen string, text []byte) error {
 //go:embed program.go.tmpl
 var mainText string
 
-// build builds the program, of a module.
+// build builds the program, in a module.
 func (o *overlay) build(programs []program, module, tags, ldflags, file string) error {
 	t, err := template.New("main").Parse(mainText)
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 	"github.com/pkg/errors"
 )
 
-// goPackage is what `go list -json` says of a package.
+// goPackage is the part of `go list -json` used here.
 type goPackage struct {
 	Dir, ImportPath, Name              string
-	GoFiles, TestGoFiles, XTestGoFiles []string // of these build tags; tests in the package itself, and in PACKAGE_test
+	GoFiles, TestGoFiles, XTestGoFiles []string // with these build tags; tests in the package itself, and in PACKAGE_test
 	Module                             struct{ Dir string }
 }
 
-// list looks packages up.
+// list returns the packages that match patterns.
 func list(tags string, patterns []string) ([]goPackage, error) {
 	out, err := goTool(append([]string{"list", "-tags=" + tags, "-json=Dir,ImportPath,Name,GoFiles,TestGoFiles,XTestGoFiles,Module"}, patterns...)...)
 	if err != nil {
