@@ -1,5 +1,5 @@
 // Command cmd builds the notebooks' kernel, runs the notebooks and checks or replaces their
-// outputs, and starts Jupyter. It is called in the repository's root:
+// outputs, and starts Jupyter. Run it in the repository's root:
 //
 //	go run ./notebooks/cmd check 01 02    # of all notebooks, or of those whose names begin so
 //	go run ./notebooks/cmd update 02
@@ -58,7 +58,7 @@ func run(ctx context.Context, args []string) error {
 	return errors.Errorf("notebooks: want check, update, kernel or jupyter, got %q", args[0])
 }
 
-// session is where everything lies.
+// session holds the folders of the repository and of the build.
 type session struct{ root, build string }
 
 // notebooks builds the kernel and runs notebooks.
@@ -86,7 +86,7 @@ func (s session) jupyter(ctx context.Context, args []string) error {
 	return j.Serve(ctx, server, filepath.Join(s.root, "notebooks"), s.build, args)
 }
 
-// kernel builds the kernel by the go command that the Makefile's GO names.
+// kernel builds the kernel with the go command that the variable GO of the Makefile names.
 func (s session) kernel(ctx context.Context) error {
 	start := time.Now()
 	if err := kernel.Build(ctx, cmp.Or(os.Getenv("GO"), "go"), s.root, s.build); err != nil {

@@ -10,15 +10,16 @@ import (
 	"slices"
 )
 
-// paletteSize is how many colours a PNG with a palette can have: a byte a pixel instead of four.
+// paletteSize is how many colours a PNG with a palette can have; it takes one byte a pixel instead
+// of four.
 const paletteSize = 256
 
 // rgba is a colour: red, green, blue, opacity.
 type rgba [4]uint8
 
-// reduced returns a picture in 256 colours, others becoming the nearest of those. A figure's areas
-// and lines have few colours; many soften edges. Notebooks are kept under version control: their
-// files are less than half as large for it.
+// reduced converts a picture to 256 colours; other colours become the nearest of these. The areas
+// and lines of a figure have few colours; the others smooth its edges. This makes notebooks, which
+// are under version control, less than half as large.
 func reduced(picture image.Image) *image.Paletted {
 	bounds := image.Rectangle{Max: picture.Bounds().Size()}
 	whole := image.NewRGBA(bounds)
@@ -28,7 +29,7 @@ func reduced(picture image.Image) *image.Paletted {
 		counts[rgba(pixel)]++
 	}
 	result := image.NewPaletted(bounds, chosen(counts))
-	index := map[rgba]uint8{} // of the nearest colour
+	index := map[rgba]uint8{} // index of the nearest colour
 	for c := range counts {
 		index[c] = uint8(result.Palette.Index(color.RGBA{c[0], c[1], c[2], c[3]}))
 	}
@@ -38,15 +39,15 @@ func reduced(picture image.Image) *image.Paletted {
 	return result
 }
 
-// chosen returns the more frequent half of a palette, and for the other half colours from which
-// those before are farthest. Their order depends on the counts alone.
+// chosen returns a palette: half of it the most frequent colours, the other half colours each of
+// which is the farthest from those before. The order depends on the counts alone.
 func chosen(counts map[rgba]int) color.Palette {
 	all := slices.SortedFunc(maps.Keys(counts), func(a, b rgba) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), slices.Compare(a[:], b[:]))
 	})
 	size := min(len(all), paletteSize)
 	var palette color.Palette
-	distance := slices.Repeat([]int{math.MaxInt}, len(all)) // to the nearest chosen one
+	distance := slices.Repeat([]int{math.MaxInt}, len(all)) // distance to the nearest chosen colour
 	for len(palette) < size {
 		next := len(palette)
 		if next >= size/2 {
@@ -61,7 +62,7 @@ func chosen(counts map[rgba]int) color.Palette {
 	return palette
 }
 
-// apart is the squared distance of two colours.
+// apart returns the squared distance of two colours.
 func apart(a, b rgba) int {
 	sum := 0
 	for i := range a {

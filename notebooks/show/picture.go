@@ -16,13 +16,13 @@ import (
 const (
 	mimePNG = "image/png"
 	mimeSVG = "image/svg+xml"
-	density = 2 // pixels of figure.PNG a pixel of the page
+	density = 2 // pixels of figure.PNG for a pixel of the page
 )
 
-// Figure shows a figure as a PNG picture, a Table as Table does.
+// Figure shows a figure as a PNG picture, or a Table as Table does.
 func Figure(f figure.Figure) (Output, error) { return Figures(1, f) }
 
-// Figures shows figures as one PNG picture, side by side in rows of so many columns.
+// Figures shows figures as one PNG picture, in rows of the given number of columns.
 func Figures(columns int, figures ...figure.Figure) (Output, error) {
 	if columns < 1 || len(figures) == 0 {
 		return Output{}, errors.Errorf("show: figures: want at least one figure and one column, got %d and %d", len(figures), columns)
@@ -52,8 +52,8 @@ func Figures(columns int, figures ...figure.Figure) (Output, error) {
 	return o, nil
 }
 
-// SVG shows a figure as an SVG picture: sharp at every size, larger in the file where it has many
-// parts.
+// SVG shows a figure as an SVG picture: it is sharp at every size, but takes more space in the file
+// if the figure has many parts.
 func SVG(f figure.Figure) (Output, error) {
 	if f == nil {
 		return Output{}, errors.New("show: want a figure, got nil")
@@ -65,7 +65,7 @@ func SVG(f figure.Figure) (Output, error) {
 	return output(f.Heading(), f.Heading(), mimeSVG, string(text)), nil
 }
 
-// draw1 draws one figure.
+// draw1 draws a single figure.
 func draw1(f figure.Figure) (image.Image, error) {
 	if f == nil {
 		return nil, errors.New("show: want a figure, got nil")
@@ -78,8 +78,8 @@ func draw1(f figure.Figure) (image.Image, error) {
 	return picture, errors.Wrapf(err, "show: figure %q", f.Heading())
 }
 
-// arrange puts pictures into rows on a white page: each column is as wide as its widest picture,
-// each row as high as its highest.
+// arrange puts pictures in rows on a white page: each column is as wide as its widest picture, each
+// row as high as its highest.
 func arrange(columns int, pictures []image.Image) image.Image {
 	columns = min(columns, len(pictures))
 	widths := make([]int, columns)

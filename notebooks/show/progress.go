@@ -9,17 +9,17 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// Training returns a Reporter that shows in the cell's output how far a training run has come:
+// Training returns a Reporter that shows a training run's progress in the cell's output:
 //
 //	t, err := trainer.Open(ctx, run, trainer.Options{Report: show.Training(Display)})
 //
-// Its argument is the kernel's function Display.
+// Pass the kernel's function Display.
 func Training(display func(Rendered) error) trainer.Reporter {
 	return &training{line: newLine(display)}
 }
 
-// Progress returns a function to call after each step of a loop, which shows in the cell's output
-// how far the loop has come. Its error is not nil once the cell has been interrupted.
+// Progress returns a function to call after each step of a loop, which shows the loop's progress in
+// the cell's output. It returns an error once the cell has been interrupted.
 //
 //	progress := show.Progress(Display)
 //	for step := 0; step < steps; step++ {
@@ -31,7 +31,7 @@ func Progress(display func(Rendered) error) func(done, total int, loss float64) 
 	last := 0
 	return func(done, total int, loss float64) error {
 		if done <= last {
-			l.begin(done-1, total) // another loop in the same line
+			l.begin(done-1, total) // a new loop in the same line
 		}
 		last, l.total = done, total
 		return l.step(done, loss)
@@ -56,20 +56,20 @@ func (t *training) Step(m trainer.Metrics) { _ = t.line.step(m.Step, float64(m.L
 // Warn prints the line.
 func (t *training) Warn(line string) { fmt.Fprintln(os.Stderr, "warning: "+line) }
 
-// Finish shows how many steps have been done.
+// Finish shows the number of steps done.
 func (t *training) Finish() { _ = t.line.end() }
 
-// redraw is the shortest time between two drawings.
+// redraw is the shortest time between two updates.
 const redraw = 200 * time.Millisecond
 
-// line tells how far a loop has come, and changes in its place. That of a loop which has ended
-// tells the steps alone: it is the same each time.
+// line shows a loop's progress and redraws itself in place. After the loop it shows only the number
+// of steps, so that the output is the same each time.
 type line struct {
 	display     func(Rendered) error
 	id          string
 	now         func() time.Time
 	begun       time.Time
-	first       int // steps done then
+	first       int // steps done at the start
 	done, total int
 	drawn       time.Time
 }
@@ -84,7 +84,7 @@ func (l *line) begin(done, total int) {
 	l.begun, l.first, l.done, l.total, l.drawn = l.now(), done, done, total, time.Time{}
 }
 
-// step draws the line if it is time.
+// step redraws the line if enough time has passed.
 func (l *line) step(done int, loss float64) error {
 	l.done = done
 	if done >= l.total {

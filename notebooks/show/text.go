@@ -8,15 +8,15 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// Table shows a table as HTML; where that cannot be shown, as lines of text.
+// Table shows a table as HTML or, if that cannot be displayed, as lines of text.
 func Table(t figure.Table) Output {
 	return output(t.Title, t.Text(), "text/html", tableHTML(t))
 }
 
-// Markdown shows text in Markdown, formulas in $...$ included.
+// Markdown shows text in Markdown, which may have formulas in $...$.
 func Markdown(text string) Output { return output(text, text, "text/markdown", text) }
 
-// tableHTML writes a table, its title as the caption, its note below.
+// tableHTML writes a table as HTML, with its title as the caption and its note below.
 func tableHTML(t figure.Table) string {
 	var b strings.Builder
 	b.WriteString("<table>\n")

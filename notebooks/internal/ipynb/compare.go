@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// Compare lists what is wrong with a notebook's fresh outputs, compared with the committed ones: a cell
-// that fails, numbers beyond the tolerance, other text, pictures that are missing or blank,
-// outputs that the committed notebook lacks. The error is one of the notebook's settings.
+// Compare lists what is wrong with a notebook's fresh outputs, compared with the committed ones: a
+// cell that fails, numbers beyond the tolerance, other text, pictures that are missing or blank,
+// outputs that the committed notebook lacks. It returns an error if the notebook's settings are
+// invalid.
 func Compare(committed, fresh *Notebook) ([]string, error) {
 	settings, err := DefaultSettings().Override(committed.Metadata)
 	if err != nil {
@@ -21,7 +22,7 @@ func Compare(committed, fresh *Notebook) ([]string, error) {
 	var problems []string
 	for i, want := range committed.Cells {
 		if failure := fresh.Cells[i].Failure(); failure != "" {
-			// What follows a cell that failed fails for its sake.
+			// Later cells may fail only because this one did.
 			return append(problems, fmt.Sprintf("cell %d: fails: %s", i+1, failure)), nil
 		}
 		s, err := settings.Override(want.Metadata)
@@ -35,7 +36,7 @@ func Compare(committed, fresh *Notebook) ([]string, error) {
 	return problems, nil
 }
 
-// Failure is the message of a cell that failed, on one line, or "".
+// Failure returns the message of a cell that failed, on one line, or "".
 func (c Cell) Failure() string {
 	for _, o := range c.Outputs {
 		if o.Type == OutputError {
@@ -71,8 +72,8 @@ func compareCell(committed, fresh Cell, s Settings) []string {
 	return problems
 }
 
-// stream is all that a cell wrote to stdout or stderr. The two, and displayed outputs, reach
-// Jupyter by ways of their own: their order means nothing.
+// stream returns everything that a cell wrote to stdout or stderr, in one text. Jupyter receives
+// the two streams and displayed outputs separately, so their order means nothing.
 func (c Cell) stream(name string) string {
 	var text strings.Builder
 	for _, o := range c.Outputs {
@@ -83,12 +84,12 @@ func (c Cell) stream(name string) string {
 	return text.String()
 }
 
-// displays are a cell's outputs other than streams.
+// displays returns a cell's outputs other than streams.
 func (c Cell) displays() []Output {
 	return slices.DeleteFunc(slices.Clone(c.Outputs), func(o Output) bool { return o.Type == OutputStream })
 }
 
-// compareVolatile compares texts, of which a volatile cell only has to have one.
+// compareVolatile compares texts; if the cell is volatile, it only requires that there is one.
 func compareVolatile(committed, fresh string, s Settings) string {
 	if !s.Volatile.All {
 		return compareText(committed, fresh, s)

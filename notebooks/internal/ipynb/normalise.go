@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Normalise removes from a notebook what changes from run to run and means nothing (times,
-// versions, a viewer's state), so that the difference of two commits is what has changed.
+// Normalise removes from a notebook everything that changes from run to run without meaning (times,
+// versions, a viewer's state), so that the difference of two commits shows real changes.
 func (n *Notebook) Normalise() {
 	keep(n.Metadata, "kernelspec", "language_info", SettingsKey)
 	if info, ok := n.Metadata["language_info"].(map[string]any); ok {
@@ -30,7 +30,7 @@ func (n *Notebook) Normalise() {
 	}
 }
 
-// normaliseOutputs joins what was written to one stream in pieces.
+// normaliseOutputs joins the pieces written to each stream.
 func (c *Cell) normaliseOutputs() {
 	outputs := []Output{}
 	for _, o := range c.Outputs {
@@ -50,7 +50,7 @@ func (c *Cell) normaliseOutputs() {
 	c.Outputs = outputs
 }
 
-// keep removes all other keys.
+// keep removes all keys but the given ones.
 func keep(m map[string]any, keys ...string) {
 	maps.DeleteFunc(m, func(key string, _ any) bool { return !slices.Contains(keys, key) })
 }

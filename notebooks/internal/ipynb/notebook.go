@@ -10,7 +10,7 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Notebook is a notebook file. Its fields stand in the order in which Jupyter writes them.
+// Notebook is a notebook file. Its fields are in the order in which Jupyter writes them.
 type Notebook struct {
 	Cells       []Cell         `json:"cells"`
 	Metadata    map[string]any `json:"metadata"`
@@ -18,7 +18,7 @@ type Notebook struct {
 	FormatMinor int            `json:"nbformat_minor"`
 }
 
-// The types of a Cell.
+// Types of a Cell.
 const (
 	CellCode     = "code"
 	CellMarkdown = "markdown"
@@ -35,12 +35,12 @@ type Cell struct {
 	Source         Text            `json:"source"`
 }
 
-// The types of an Output.
+// Types of an Output.
 const (
 	OutputStream  = "stream"         // Name and Text
 	OutputError   = "error"          // ErrorName and ErrorValue
 	OutputDisplay = "display_data"   // Data
-	OutputResult  = "execute_result" // Data of the cell's last expression
+	OutputResult  = "execute_result" // Data is that of the cell's last expression
 )
 
 // Output is one output of a code cell.

@@ -12,20 +12,20 @@ var (
 	numberPattern  = regexp.MustCompile(`[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?`)
 	integerPattern = regexp.MustCompile(`^[-+]?\d+$`)
 	spacePattern   = regexp.MustCompile(`[ \t]+`)
-	rulePattern    = regexp.MustCompile(`[-─]{3,}`) // of a table, as wide as its column
+	rulePattern    = regexp.MustCompile(`[-─]{3,}`) // a table's rule, as wide as its column
 	drawingPattern = regexp.MustCompile(`(?s)<svg\b.*?</svg>|\bsrc="data:[^"]*"`)
 )
 
-// volatileMark stands for text that may be anything.
+// volatileMark replaces text that may be anything.
 const volatileMark = "…"
 
-// compareText says what differs between two texts, or "": words must be equal, numbers within
-// the tolerance, and how many spaces or dashes lie between them does not count. A number that
-// both texts write as an integer must be equal.
+// compareText describes the difference between two texts, "" if there is none: words must be equal
+// and numbers within the tolerance; the number of spaces or dashes between them does not matter. If
+// both texts write a number as an integer, it must be equal.
 func compareText(committed, fresh string, s Settings) string {
 	committed, fresh = s.settle(committed), s.settle(fresh)
 	want, got := numberPattern.FindAllStringIndex(committed, -1), numberPattern.FindAllStringIndex(fresh, -1)
-	w, g := 0, 0 // how far the texts have been compared
+	w, g := 0, 0 // positions up to which the texts have been compared
 	for i := range min(len(want), len(got)) {
 		if a, b := committed[w:want[i][0]], fresh[g:got[i][0]]; a != b {
 			return fmt.Sprintf("want the text %q, got %q", near(committed, w), near(fresh, g))
@@ -42,7 +42,7 @@ func compareText(committed, fresh string, s Settings) string {
 	return ""
 }
 
-// settle replaces what does not count.
+// settle replaces what does not matter.
 func (s Settings) settle(text string) string {
 	for _, pattern := range s.Volatile.Patterns {
 		text = pattern.ReplaceAllString(text, volatileMark)
@@ -52,7 +52,7 @@ func (s Settings) settle(text string) string {
 	return strings.TrimSpace(spacePattern.ReplaceAllString(text, " "))
 }
 
-// compareNumber says how far two numbers are apart if that is too far.
+// compareNumber describes the difference between two numbers if it is too large.
 func compareNumber(committed, fresh string, s Settings) string {
 	if integerPattern.MatchString(committed) && integerPattern.MatchString(fresh) {
 		if strings.TrimPrefix(committed, "+") == strings.TrimPrefix(fresh, "+") {
@@ -69,7 +69,7 @@ func compareNumber(committed, fresh string, s Settings) string {
 	return fmt.Sprintf("want %s (tolerance %g, absolute %g), got %s", committed, s.Tolerance, s.Absolute, fresh)
 }
 
-// near is the line around a place in a text.
+// near returns the line around a position in a text.
 func near(text string, at int) string {
 	start := strings.LastIndexByte(text[:at], '\n') + 1
 	line, _, _ := strings.Cut(text[start:], "\n")

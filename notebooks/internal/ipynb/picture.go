@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// The MIME types of pictures.
+// MIME types of pictures.
 const (
 	mimePNG = "image/png"
 	mimeSVG = "image/svg+xml"
 )
 
-// checkPicture says why a picture shows nothing, or "".
+// checkPicture says why a picture shows nothing, "" if it shows something.
 func checkPicture(mime string, value any) string {
 	text, _ := value.(string)
 	if mime == mimeSVG {
@@ -36,7 +36,7 @@ func checkPicture(mime string, value any) string {
 	return ""
 }
 
-// blank tells whether a picture has one colour.
+// blank tells whether a picture has only one colour.
 func blank(picture image.Image) bool {
 	b := picture.Bounds()
 	for y := b.Min.Y; y < b.Max.Y; y++ {
@@ -49,7 +49,7 @@ func blank(picture image.Image) bool {
 	return true
 }
 
-// checkSVG wants well-formed XML, an svg element and something in it that draws.
+// checkSVG requires well-formed XML, with an svg element that draws something.
 func checkSVG(text string) string {
 	root, draws := "", false
 	for d := xml.NewDecoder(strings.NewReader(text)); ; {

@@ -1,10 +1,10 @@
-// Package kernel builds the Jupyter kernel that runs the notebooks: gophernotes, a Go
-// interpreter, with our packages and Gorgonia's compiled in. Everything is made below a build
-// folder; nothing is installed, and running the kernel needs no Go, except to show documentation.
+// Package kernel builds the Jupyter kernel that runs the notebooks: gophernotes, a Go interpreter,
+// compiled together with our packages and Gorgonia's. Everything is built below one folder and
+// nothing is installed. Running the kernel needs no Go, except to show documentation.
 //
-// gophernotes is a program, not a library: its source and that of its interpreter, gomacro, are
-// copied from the module cache, changed where Go 1.26 and our notebooks want it (patch.go, the .diff files), and
-// built with generated tables of what packages export (packages.go, _tables).
+// gophernotes is a program and not a library: its source and that of its interpreter, gomacro, are
+// copied from the module cache, patched for Go 1.26 and our notebooks (patch.go, the .diff files),
+// and built with generated tables of what packages export (packages.go, _tables).
 package kernel
 
 import (
@@ -20,8 +20,8 @@ const (
 	DisplayName = "Go (Residua)"
 )
 
-// Build builds the kernel of the module at root below the folder build, by the named go command;
-// Jupyter finds it when JupyterPath is in JUPYTER_PATH. The error is one line.
+// Build builds the kernel of the module at root below the folder build, with the named go command.
+// Jupyter finds the kernel if JUPYTER_PATH contains JupyterPath. The error has one line.
 func Build(ctx context.Context, goName, root, build string) error {
 	modules, err := newModuleFiles(root, build)
 	if err != nil {
@@ -54,10 +54,11 @@ func writeSources(ctx context.Context, goName, build string, modules moduleFiles
 	return gophernotes().write(ctx, download, filepath.Join(build, "kernel"), modules.kernel)
 }
 
-// JupyterPath is the folder whose kernels/ has the kernel built below the folder build.
+// JupyterPath returns the folder whose subfolder kernels/ has the kernel built below the folder
+// build.
 func JupyterPath(build string) string { return filepath.Join(build, "jupyter") }
 
-// spec is what Jupyter finds the kernel by.
+// spec describes the kernel to Jupyter.
 const spec = `{
   "argv": [
     "{resource_dir}/%s",
@@ -69,7 +70,7 @@ const spec = `{
 }
 `
 
-// writeSpec writes what Jupyter finds the kernel by and returns where the program belongs.
+// writeSpec writes that description and returns the path for the program.
 func writeSpec(dir string) (program string, err error) {
 	name := "residua-kernel"
 	if runtime.GOOS == "windows" {

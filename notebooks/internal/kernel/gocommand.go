@@ -12,7 +12,7 @@ import (
 
 // goCommand runs go in the kernel's module.
 type goCommand struct {
-	name string // of the program
+	name string // name of the program
 	dir  string
 }
 
@@ -20,7 +20,7 @@ type goCommand struct {
 func (g goCommand) output(ctx context.Context, args ...string) ([]byte, error) {
 	command := exec.CommandContext(ctx, g.name, args...)
 	command.Dir = g.dir
-	// go.mod is completed here and nowhere else; the workspace is not ours.
+	// Only here may go.mod be completed; the user's workspace is ignored.
 	command.Env = append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -mod=mod"), "GOWORK=off", "GO111MODULE=on")
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
@@ -31,7 +31,7 @@ func (g goCommand) output(ctx context.Context, args ...string) ([]byte, error) {
 	return out, nil
 }
 
-// complaint is the line of a failed go command's output that tells most.
+// complaint returns the most informative line of a failed go command's output.
 func complaint(stderr string, err error) string {
 	for line := range strings.Lines(stderr) {
 		line = strings.TrimSpace(line)
@@ -42,5 +42,5 @@ func complaint(stderr string, err error) string {
 	return err.Error()
 }
 
-// oneLine is a message without its line feeds.
+// oneLine removes the line feeds of a message.
 func oneLine(message string) string { return strings.Join(strings.Fields(message), " ") }

@@ -17,8 +17,8 @@ import (
 //go:embed go.sum
 var sums string
 
-// requires are versions of modules that work on Go 1.26. golang.org/x/tools before v0.38.0 does
-// not compile; where our module needs a newer one, the newer is taken.
+// requires lists versions of modules that work with Go 1.26. golang.org/x/tools before v0.38.0 does
+// not compile; if our module needs a newer version, that one is used.
 const requires = `
 	github.com/go-zeromq/zmq4 v0.14.1
 	github.com/gofrs/uuid v4.2.0+incompatible
@@ -31,8 +31,8 @@ type moduleFiles struct {
 	kernel, gomacro, download map[string]string
 }
 
-// newModuleFiles returns the files of modules in dir/kernel, dir/gomacro and dir/download, for our
-// packages at root. gomacro knows no alias types: gotypesalias=0.
+// newModuleFiles returns the files of the modules in dir/kernel, dir/gomacro and dir/download, for
+// our packages at root. They set gotypesalias=0, because gomacro does not know alias types.
 func newModuleFiles(root, dir string) (moduleFiles, error) {
 	ours, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {
@@ -57,7 +57,7 @@ func newModuleFiles(root, dir string) (moduleFiles, error) {
 		kernel: map[string]string{"go.sum": allSums, "go.mod": header(gophernotes.module) +
 			fmt.Sprintf("\ngodebug gotypesalias=0\n\nrequire (\n\t%s %s%s)\n", gomacro.module, gomacro.version, requires) +
 			fmt.Sprintf("\nreplace (\n\tgithub.com/residua-go/residua => %q\n\t%s => ../gomacro\n)\n", filepath.ToSlash(residua), gomacro.module)},
-		// What gomacro itself requires is too old, and what it needs the kernel's go.mod tells.
+		// gomacro's own requirements are too old; the kernel's go.mod lists what it needs.
 		gomacro: map[string]string{"go.mod": header(gomacro.module) +
 			"\nrequire (\n\tgithub.com/mattn/go-runewidth v0.0.15\n\tgithub.com/peterh/liner v1.2.2\n\tgolang.org/x/tools v0.38.0\n)\n"},
 		download: map[string]string{"go.sum": sums, "go.mod": header("download")},

@@ -1,9 +1,9 @@
 package kernel
 
-// Packages returns the packages that notebooks can import: the one place to add another.
+// Packages returns the packages that notebooks can import. To add a package, list it here.
 //
-// Of a package of the standard library that gomacro has a table of already, older than this Go,
-// only what that table lacks is added.
+// If gomacro already has a table for a package of the standard library, from an older Go, only what
+// that table lacks is added.
 func Packages() []string {
 	const residua = "github.com/residua-go/residua/"
 	return []string{

@@ -7,26 +7,27 @@ import (
 	"github.com/pkg/errors"
 )
 
-// gophernotesDiff makes gophernotes start on Go 1.26, behave in notebooks that are checked, tell where a cell has
-// failed, stop a cell and keep its variables, and answer what an editor asks. The functions that it calls stand in
-// _overlay.
+// gophernotesDiff makes gophernotes start with Go 1.26, behave in notebooks that are checked, say
+// where a cell failed, stop a cell and keep its variables, and answer an editor's requests. The
+// functions that it calls are in _overlay.
 //
 //go:embed gophernotes.diff
 var gophernotesDiff string
 
-// gomacroDiff makes gomacro remember where code fails, and look for an interrupt after each of a loop's first thousand
-// statements, not after every fifteenth: where these call long functions, it shall not make fourteen more such calls.
-// Loops that have come further run as fast as ever. The functions that it calls stand in _fast.
+// gomacroDiff makes gomacro record where code fails, and check for an interrupt after each of a
+// loop's first thousand statements instead of after every fifteenth, so that in a loop over slow
+// functions an interrupt does not wait for fourteen more calls. Later statements of a loop run as
+// fast as before. The functions that it calls are in _fast.
 //
-// It also lets interpreted code use compiled types that refer to themselves, such as []*gorgonia.Node: while it
-// describes Node, gomacro takes pointers to it, slices and maps of it for unknown (xreflect.Forward), though reflection
-// knows them exactly.
+// It also lets interpreted code use compiled types that refer to themselves, such as
+// []*gorgonia.Node. While gomacro describes Node, it treats pointers to it, and slices and maps of
+// it, as unknown (xreflect.Forward), although reflection knows them exactly.
 //
 //go:embed gomacro.diff
 var gomacroDiff string
 
-// applyDiff changes files by a unified diff whose headers have no numbers: after "--- FILE", each "@@ WHY" begins lines
-// that stand in the file exactly once.
+// applyDiff changes files by a unified diff without line numbers: after "--- FILE", each "@@ WHY"
+// begins lines that occur in the file exactly once.
 func applyDiff(files map[string]string, diff string) error {
 	for section := range strings.SplitSeq("\n"+diff, "\n--- ") {
 		hunks := strings.Split(section, "\n@@ ")

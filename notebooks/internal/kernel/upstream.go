@@ -14,15 +14,15 @@ import (
 	"github.com/pkg/errors"
 )
 
-// upstream is a published module whose source is copied into the build folder and changed there.
+// upstream is a published module whose source is copied to the build folder and changed there.
 type upstream struct {
 	module, version string
-	folders         []string // that are copied, with those below; "." is the module's own files
+	folders         []string // folders to copy, with their subfolders; "." means only the module's top-level files
 	diff            string
-	overlay         map[string]string // folders of ours whose files are added, and where to
+	overlay         map[string]string // our folders with files to add, and where to add them
 }
 
-// gophernotes is the kernel, a program, which cannot be imported.
+// gophernotes returns the kernel, which is a program and cannot be imported.
 func gophernotes() upstream {
 	return upstream{
 		"github.com/gopherdata/gophernotes", "v0.7.5", []string{".", "imports"},
@@ -30,7 +30,7 @@ func gophernotes() upstream {
 	}
 }
 
-// gomacro is the interpreter that it is made of.
+// gomacro returns the kernel's interpreter.
 func gomacro() upstream {
 	return upstream{
 		"github.com/cosmos72/gomacro", "v0.0.0-20231101204900-3dc08f5f8fea",
@@ -39,8 +39,9 @@ func gomacro() upstream {
 	}
 }
 
-// write writes the module's files, changed, and those of ours into a folder, which holds no others afterwards. Go files
-// are formatted: who formats or checks the whole tree finds nothing to do below the build folder.
+// write writes the changed files of the module, and ours, to a folder, and removes all other files
+// there. It formats Go files, so that tools that format or check the whole tree find nothing to do
+// below the build folder.
 func (u upstream) write(ctx context.Context, download goCommand, dir string, ours map[string]string) error {
 	folder, err := u.folder(ctx, download)
 	if err != nil {
@@ -62,7 +63,7 @@ func (u upstream) write(ctx context.Context, download goCommand, dir string, our
 	return writeFolder(dir, files)
 }
 
-// folder returns where the module cache has the module, which comes from the module proxy if it is not there.
+// folder returns the module's folder in the module cache, and downloads the module if necessary.
 func (u upstream) folder(ctx context.Context, g goCommand) (string, error) {
 	out, err := g.output(ctx, "mod", "download", "-json", u.module+"@"+u.version)
 	var module struct{ Dir, Error string }
@@ -106,7 +107,7 @@ func sourceFiles(module fs.FS, folders []string) (map[string]string, error) {
 	return files, nil
 }
 
-// writeFolder makes a folder hold these files and no others.
+// writeFolder makes a folder contain exactly these files.
 func writeFolder(dir string, files map[string]string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return errors.Wrap(err, "notebook kernel")

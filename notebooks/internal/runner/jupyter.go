@@ -15,22 +15,22 @@ import (
 	"github.com/residua-go/residua/notebooks/internal/kernel"
 )
 
-// Jupyter is the installation that runs notebooks. It finds our kernel, and keeps its settings
-// and other files, below one folder of the build.
+// Jupyter is the installation that runs notebooks. It finds our kernel, and keeps its settings and
+// other files, in one subfolder of the build.
 type Jupyter struct {
 	program string
 	env     []string
 }
 
-// How to get what is missing, in one line each.
+// How to install what is missing, in one line each.
 const (
 	installNBConvert = `install it by "apt-get install -y --no-install-recommends jupyter-nbconvert" (Debian, Ubuntu) or "python3 -m venv build/venv && build/venv/bin/pip install nbconvert"`
 	installServer    = `install it by "apt-get install -y jupyter-notebook" (Debian, Ubuntu) or "python3 -m venv build/venv && build/venv/bin/pip install jupyterlab"`
 )
 
-// FindJupyter looks for the program jupyter: what $JUPYTER names, else build/venv below root,
-// else on the path. It finds the kernel built below the folder build. Whether it is there,
-// CheckConvert and Server tell.
+// FindJupyter looks for the program jupyter: the one that $JUPYTER names, or else the one in
+// build/venv below root, or else the one on the path. It finds the kernel built below the folder
+// build. CheckConvert and Server tell whether Jupyter is installed.
 func FindJupyter(root, build string) *Jupyter {
 	program := os.Getenv("JUPYTER")
 	if program == "" {
@@ -49,7 +49,7 @@ func FindJupyter(root, build string) *Jupyter {
 		"JUPYTER_CONFIG_DIR="+filepath.Join(home, "config"),
 		"JUPYTER_RUNTIME_DIR="+filepath.Join(home, "runtime"),
 		"IPYTHONDIR="+filepath.Join(home, "ipython"),
-		"JUPYTER_PLATFORM_DIRS=1", // or else versions in between warn
+		"JUPYTER_PLATFORM_DIRS=1", // otherwise some versions print warnings
 	)
 	return &Jupyter{program: program, env: env}
 }
@@ -61,7 +61,7 @@ func joinPaths(first, rest string) string {
 	return first + string(os.PathListSeparator) + rest
 }
 
-// command is one that an end of ctx interrupts, so that Jupyter ends its kernels.
+// command returns a command that is interrupted when ctx ends, so that Jupyter stops its kernels.
 func (j *Jupyter) command(ctx context.Context, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, j.program, args...)
 	c.Env = j.env
@@ -75,7 +75,7 @@ func (j *Jupyter) has(ctx context.Context, subcommand string) bool {
 	return j.command(ctx, subcommand, "--version").Run() == nil
 }
 
-// CheckConvert returns an error that names what to install if notebooks cannot be executed.
+// CheckConvert returns an error that says what to install if notebooks cannot be executed.
 func (j *Jupyter) CheckConvert(ctx context.Context) error {
 	if !j.has(ctx, "nbconvert") {
 		return errors.Errorf("notebooks: want jupyter nbconvert, found none with %s; %s", j.program, installNBConvert)
@@ -83,8 +83,8 @@ func (j *Jupyter) CheckConvert(ctx context.Context) error {
 	return nil
 }
 
-// Server returns the subcommand that serves notebooks to a browser: lab or notebook. The error
-// names what to install.
+// Server returns the subcommand that serves notebooks to a browser: lab or notebook. The error says
+// what to install.
 func (j *Jupyter) Server(ctx context.Context) (string, error) {
 	for _, server := range []string{"lab", "notebook"} {
 		if j.has(ctx, server) {
@@ -94,8 +94,8 @@ func (j *Jupyter) Server(ctx context.Context) (string, error) {
 	return "", errors.Errorf("notebooks: want JupyterLab or Jupyter Notebook, found neither with %s; %s", j.program, installServer)
 }
 
-// Execute runs a notebook by our kernel and writes the result to a file. Cells that fail are no
-// error here: the result has their messages.
+// Execute runs a notebook with our kernel and writes the result to a file. If cells fail, it
+// returns no error; the result has their messages.
 func (j *Jupyter) Execute(ctx context.Context, notebook, result string, cellLimit time.Duration) error {
 	c := j.command(ctx, "nbconvert", "--to", "notebook", "--execute", "--allow-errors", "--log-level=ERROR",
 		"--ExecutePreprocessor.kernel_name="+kernel.Name,
@@ -125,8 +125,8 @@ func (j *Jupyter) Serve(ctx context.Context, server, dir, build string, args []s
 // exceptionPattern matches the line of a Python traceback that has the message.
 var exceptionPattern = regexp.MustCompile(`^[\w.]*(?:Error|Exception): `)
 
-// complaint is the last line of a program's output that is the message of an exception, or else
-// the last line.
+// complaint returns the last line of a program's output that is the message of an exception,
+// otherwise the last line.
 func complaint(out string, err error) string {
 	message := err.Error()
 	found := false

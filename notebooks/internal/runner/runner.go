@@ -18,7 +18,7 @@ import (
 	"github.com/residua-go/residua/notebooks/internal/kernel"
 )
 
-// Limits of a cell's and of a notebook's time. Past a notebook's, the report says so.
+// Time limits for a cell and for a notebook. The report mentions notebooks that take longer.
 const (
 	cellLimit     = 5 * time.Minute
 	notebookLimit = time.Minute
@@ -26,14 +26,14 @@ const (
 
 // Runner runs the notebooks of a folder.
 type Runner struct {
-	Dir    string // of the notebooks
-	Build  string // where executed notebooks go
+	Dir    string // folder of the notebooks
+	Build  string // folder for executed notebooks
 	Report io.Writer
 	// Execute runs a notebook file and writes the result to another.
 	Execute func(ctx context.Context, notebook, result string) error
 }
 
-// New returns a Runner for the notebooks of the module at root, by Jupyter and our kernel.
+// New returns a Runner for the notebooks of the module at root, with Jupyter and our kernel.
 func New(root, build string, report io.Writer, j *Jupyter) *Runner {
 	return &Runner{Dir: filepath.Join(root, "notebooks"), Build: build, Report: report,
 		Execute: func(ctx context.Context, notebook, result string) error {
@@ -41,16 +41,16 @@ func New(root, build string, report io.Writer, j *Jupyter) *Runner {
 		}}
 }
 
-// Check executes the notebooks whose file names begin with one of the prefixes only (none: all)
-// and reports a line for each, then what is wrong. The error says how many do not pass.
+// Check executes the notebooks whose file names begin with one of the prefixes in only (none: all)
+// and reports a line for each, followed by its problems. The error says how many failed.
 func (r *Runner) Check(ctx context.Context, only []string) error {
 	return r.each(ctx, only, func(committed, fresh *ipynb.Notebook, _ string) ([]string, error) {
 		return ipynb.Compare(committed, fresh)
 	})
 }
 
-// Update executes notebooks and writes their outputs into the notebooks' files. A notebook with
-// a cell that fails stays as it is.
+// Update executes notebooks and writes their outputs to the notebooks' files. It does not change a
+// notebook with a cell that fails.
 func (r *Runner) Update(ctx context.Context, only []string) error {
 	return r.each(ctx, only, func(committed, fresh *ipynb.Notebook, file string) ([]string, error) {
 		for i, c := range fresh.Cells {
@@ -67,16 +67,17 @@ func (r *Runner) Update(ctx context.Context, only []string) error {
 		fresh.Metadata["kernelspec"] = map[string]any{"name": kernel.Name, "display_name": kernel.DisplayName, "language": "go"}
 		fresh.Normalise()
 		if problems, err := ipynb.Compare(fresh, fresh); err != nil || len(problems) > 0 {
-			return problems, err // settings that nobody could read, a blank picture
+			return problems, err // invalid settings, or a blank picture
 		}
 		return nil, fresh.Write(file)
 	})
 }
 
-// action does something with a notebook as it is committed and as it has been executed, and tells what is wrong.
+// action compares or updates a committed notebook, given the executed one, and returns the
+// problems.
 type action func(committed, fresh *ipynb.Notebook, file string) ([]string, error)
 
-// each executes notebooks, hands them to a function and reports.
+// each executes notebooks, calls do for each of them, and reports.
 func (r *Runner) each(ctx context.Context, only []string, do action) error {
 	files, err := r.files(only)
 	if err != nil {
@@ -123,7 +124,7 @@ func (r *Runner) one(ctx context.Context, file string, do action) ([]string, err
 	return do(committed, fresh, file)
 }
 
-// report prints a notebook's seconds and its problems.
+// report prints the time that a notebook took, and its problems.
 func (r *Runner) report(file string, took time.Duration, problems []string) {
 	name, verdict := filepath.Base(file), "passes"
 	if took > notebookLimit {
