@@ -32,7 +32,7 @@ func TestEveryBuiltInConfigIsFoundByNameInAnyFolder(t *testing.T) {
 	}
 }
 
-// TestEveryDesignHasAConfig: each stream and each feed-forward of the zoo is that of a built-in config.
+// TestEveryDesignHasAConfig: each stream and each feed-forward of the zoo has a built-in config.
 func TestEveryDesignHasAConfig(t *testing.T) {
 	kinds := map[string]bool{}
 	for _, name := range configs.Names() {

@@ -98,7 +98,7 @@ func loopedCard() layers.Card {
 		Equation: "h <- B_(b-1) ... B_0 h, once;   h <- B_(e-1) ... B_b h, k times;   h <- B_(L-1) ... B_e h, once\n" +
 			"B_l: block l, with the same weights each time          loop_begin b, loop_end e, loops k",
 		Source: "Dehghani et al. 2018, arXiv 1807.03819 (universal transformers); as in Ouro, arXiv 2510.25741, without its norms and gates between passes",
-		Use:    "Depth without weights: tokens pass a run of blocks k times, on any stream. Parameters are those of the blocks, FLOPs, activations and the key-value cache those of the depth: this preset, blocks 1 and 2 of 4 three times, takes twice its transformer's. With k = 1 it is the transformer.",
+		Use:    "Depth without weights: tokens pass a run of blocks k times, on any stream. It has the parameters of the blocks, and the FLOPs, activations and key-value cache of the depth: this preset, blocks 1 and 2 of 4 three times, takes twice its transformer's. With k = 1 it is the transformer.",
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 // Errors for a request that Generate cannot take at the moment.
 var (
-	ErrBusy   = errors.New("generate: as many requests as may wait are waiting: try again later")
+	ErrBusy   = errors.New("generate: the queue of waiting requests is full: try again later")
 	ErrClosed = errors.New("generate: the generator is closed")
 )
 

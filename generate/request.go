@@ -59,7 +59,7 @@ type Request struct {
 func (r Request) Validate() error {
 	switch {
 	case r.Prompt != "" && len(r.IDs) > 0:
-		return layers.Setting("ids", "want them in the place of a prompt, got both")
+		return layers.Setting("ids", "want either ids or a prompt, got both")
 	case r.BOS != nil && len(r.IDs) > 0:
 		return layers.Setting("bos", "want it with the text of a prompt alone, got ids, which are read as they are")
 	case slices.Contains(r.Stop, ""):

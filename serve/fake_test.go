@@ -30,7 +30,7 @@ type fake struct {
 	most    int           // that were active at once
 	step    chan struct{} // nil, or what each token waits for
 	pause   time.Duration // before each token
-	piece   string        // text of each token, in the place of the last byte
+	piece   string        // text of each token, instead of its last byte
 	failing error         // after the first token
 	panics  bool
 }
@@ -127,7 +127,7 @@ func bytesTokenizer() data.Tokenizer {
 	return t
 }
 
-// window is that of the fake model.
+// window is how many tokens the fake model sees.
 const window = 100
 
 func newServer(t *testing.T, g serve.Generator, o serve.Options, change ...func(*serve.Model)) *httptest.Server {

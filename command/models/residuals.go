@@ -64,7 +64,7 @@ h             a token's state as n rows; F: a sublayer with its norm, from m row
 fixed         numbers that the design gives, no parameters
 learned       parameters, the same for all tokens; input-dependent: computed from the token's state
 starts as     initial value: I the identity matrix, 1 in every entry, N(..) drawn at random; site counts the sublayers
-The shapes are those of each stream's smallest preset. Tests compare all of this with what runs compute.
+The shapes come from each stream's smallest preset. Tests compare all of this with what runs compute.
 `
 
 // formTable formats the designs for reading.

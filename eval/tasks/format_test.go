@@ -159,7 +159,7 @@ func TestTaskFilesThatAreRefused(t *testing.T) {
 		{"arc", `{"question": "q", "choices": {"text": ["a", "b"], "label": ["A"]}, "answerKey": "A"}`, `field "choices": field "label": want 2, one a text, got 1`},
 		{"arc", `{"question": "q", "choices": ["a"], "answerKey": "A"}`, `field "choices": want an object, got ["a"]`},
 		{"piqa", `{"goal": "g", "sol1": "a", "sol2": "b", "label": 2}`, `field "label": want a whole number of 0 to 1, got 2`},
-		{"winogrande", `{"sentence": "no blank", "option1": "a", "option2": "b", "answer": "1"}`, `field "sentence": want a "_" in the place of the option, got "no blank"`},
+		{"winogrande", `{"sentence": "no blank", "option1": "a", "option2": "b", "answer": "1"}`, `field "sentence": want a "_" where the option goes, got "no blank"`},
 		{"winogrande", `{"sentence": "a _", "option1": "a", "option2": "b", "answer": "3"}`, `field "answer": want a whole number of 1 to 2, got "3"`},
 	} {
 		good, err := os.ReadFile(filepath.Join("testdata", c.format+".jsonl"))

@@ -49,7 +49,7 @@ func readWinoGrande(o *object) Document {
 	answer := o.number("answer", 1, len(options))
 	before, after, found := strings.Cut(sentence, "_")
 	if !found {
-		o.refuse("sentence", `want a "_" in the place of the option, got %q`, sentence)
+		o.refuse("sentence", `want a "_" where the option goes, got %q`, sentence)
 	}
 	d := Document{Choices: options, Gold: answer - 1}
 	rest := " " + strings.TrimFunc(after, isSpace)

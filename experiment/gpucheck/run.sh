@@ -14,7 +14,7 @@
 #   PYTHON=python3        a Python, with PyTorch for the benchmark to compare with
 #   RESIDUA_CUBLAS=FILE   cuBLAS; else that of PYTHON's packages, else where the binding looks (docs/cuda.md)
 #   TIME=540              seconds that one of A, B and C may take; parts that are left then are reported as not run
-#   LIMIT=                seconds that each part may take, in the place of its own number
+#   LIMIT=                seconds that each part may take, instead of its own limit
 #   OUT=.                 the folder for report.tar.gz
 #   PRECISIONS="fp32 tf32 bf16"
 #   STEPS=50 RESUME_STEPS=600 BATCH=8 SEQ=128 TRAIN="-set KEY=VALUE..."    of the runs
@@ -377,14 +377,14 @@ check() {
   results 9000 "$1"
 }
 
-# results CHARACTERS [PART]: in at most so many.
+# results CHARACTERS [PART] prints results in at most CHARACTERS characters.
 results() {
   most=$1
   shift
   bin/gpucheck results -most "$most" "$REPORT" "$@" 2>runs/results.txt || cat runs/results.txt
 }
 
-# pack packs the ends of the report's files, in the place of an older archive at once: whenever it stops, a whole one is there.
+# pack packs the ends of the report's files. It replaces an older archive in one step, so that there is a whole one whenever it stops.
 pack() {
   rm -rf runs/packed && mkdir -p runs/packed || return 1
   for file in "$REPORT"/*; do

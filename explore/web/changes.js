@@ -13,7 +13,7 @@ function changeWords(change) {
 
 const sameChange = (a, b) => changeWords(a) === changeWords(b);
 
-// makeChange adds a change, in the place of one to the same entries, and runs again.
+// makeChange adds a change, replacing one to the same entries, and runs again.
 function makeChange(change) {
   const known = state.changes.findIndex((c) => sameChange(c, change));
   if (known >= 0) state.changes[known] = change;

@@ -81,7 +81,7 @@ func TestStreamsAreCounted(t *testing.T) {
 	assert.Contains(t, strings.Join(strings.Fields(read(t, "README.md")), " "), " and some "+words[others/10]+" other streams")
 }
 
-// TestTheResult: the README's result is that of the log, by the seeds that did not choose the rate.
+// TestTheResult: the README's result equals the log's, without the seeds that chose the rate.
 func TestTheResult(t *testing.T) {
 	const rate = 5.6e-3
 	losses := map[string]map[int]float64{"rmt": {}, "transformer": {}}

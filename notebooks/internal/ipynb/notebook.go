@@ -40,7 +40,7 @@ const (
 	OutputStream  = "stream"         // Name and Text
 	OutputError   = "error"          // ErrorName and ErrorValue
 	OutputDisplay = "display_data"   // Data
-	OutputResult  = "execute_result" // Data is that of the cell's last expression
+	OutputResult  = "execute_result" // Data of the cell's last expression
 )
 
 // Output is one output of a code cell.

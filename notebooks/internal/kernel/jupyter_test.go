@@ -86,7 +86,7 @@ func TestAnErrorThatIsRecoveredFromIsNotTold(t *testing.T) {
 	require.NotContains(t, shown, "called from")
 }
 
-// corpusCell makes the config of a run on our own source that trains for so many steps.
+// corpusCell makes the config of a run on our own source with the given number of steps.
 func corpusCell(t *testing.T, steps int) string {
 	return fmt.Sprintf(`import (
 	"context"
