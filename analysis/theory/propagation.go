@@ -70,8 +70,8 @@ func (a attentionOperation) formula(pass string) string {
 	return a.shared + "((var(g) + mean(g)^2) " + square + " - (mean(g) mean(" + a.x + "))^2)"
 }
 
-// NewPropagation compares every closed form of the paper's Table 1 with a Monte-Carlo run of so
-// many trials. setting: [PropagationSetting] is a choice under which each of its terms shows.
+// NewPropagation compares every closed form of the paper's Table 1 with a Monte-Carlo run with that
+// number of trials. setting: [PropagationSetting] is a choice under which each of its terms shows.
 func NewPropagation(setting Setting, trials int, seed uint64) (Propagation, error) {
 	size, err := mediumSizes()
 	if err != nil {
