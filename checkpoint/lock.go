@@ -66,7 +66,7 @@ func lockWith(runDir string, flock func(*os.File) error) (unlock func() error, e
 
 // folderLock holds what a process keeps open, or keeps on disk, while it holds a folder.
 type folderLock struct {
-	file, folder *os.File // nil: only the file is locked
+	file, folder *os.File // folder nil: only the file is locked
 	owner        string   // path of the owner file, "": none
 }
 

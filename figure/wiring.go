@@ -23,7 +23,7 @@ const (
 	rowsHeight  = 2400.0
 	rowName     = 150.0
 	edgesMost   = 120 // largest number of edges drawn, the strongest
-	viaMost     = 60  // with more edges, labels say nothing about what they are read as
+	viaMost     = 60  // with more edges, labels do not say what an edge is read as
 )
 
 // boxColor fills the boxes of nodes.
