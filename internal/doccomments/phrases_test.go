@@ -23,6 +23,8 @@ var phrase = regexp.MustCompile(`(?i)\b(is|are|was|were)\s+(that|those)\s+of\b|\
 var unfinished = []string{
 	"experiment/bench",
 	"graph",
+	"notebooks/internal/kernel/_fast",
+	"notebooks/internal/kernel/_overlay",
 	"optim",
 	"pretrained",
 }

@@ -13,7 +13,7 @@ import (
 // failure is the error of a cell.
 type failure struct {
 	message string
-	places  []place // where it failed, then from where that was called
+	places  []place // where it has failed, then from where that was called
 }
 
 // place is a line of a cell.
@@ -32,10 +32,10 @@ func (p place) String() string {
 
 func (f *failure) Error() string { return f.places[0].String() + ": " + f.message }
 
-// longestTraceback is how many calls a traceback shows.
+// longestTraceback is how many calls a traceback tells.
 const longestTraceback = 12
 
-// traceback shows the error, the line that failed, and the lines that called it.
+// traceback tells the error, the line that has failed, and those by which it was called.
 func traceback(err error) []string {
 	f, ok := err.(*failure)
 	if !ok {
@@ -57,10 +57,10 @@ func traceback(err error) []string {
 	return lines
 }
 
-// interruptedMessage is what an interrupted cell shows, wherever it was interrupted.
+// interruptedMessage is what an interrupted cell shows, wherever it was.
 const interruptedMessage = "interrupted"
 
-// runFailure returns the error of a cell that did not run to its end.
+// runFailure is the error of a cell that ended before its end.
 func (s *session) runFailure(f *interp.Failure) error {
 	message := fmt.Sprint(f.Cause)
 	if s.stopped() || f.Interrupted() {
@@ -72,7 +72,7 @@ func (s *session) runFailure(f *interp.Failure) error {
 // compilerPlace is how the compiler's messages begin.
 var compilerPlace = regexp.MustCompile(`^(cell \d+):(\d+):\d+: `)
 
-// compileFailure returns the error of a cell that could not start.
+// compileFailure is the error of a cell that could not begin.
 func (s *session) compileFailure(cause any) error {
 	message := fmt.Sprint(cause)
 	if s.stopped() { // a command of the shell
@@ -85,7 +85,7 @@ func (s *session) compileFailure(cause any) error {
 	return s.failureAt(message, s.ir.Comp.Pos)
 }
 
-// failureAt returns an error at the first position, which the other positions have called.
+// failureAt is an error at the first position, which the others have called.
 func (s *session) failureAt(message string, calls ...token.Pos) error {
 	f := &failure{message: message}
 	for _, pos := range calls {

@@ -10,9 +10,8 @@ import (
 	"github.com/cosmos72/gomacro/imports"
 )
 
-// refuseMissingImports panics, which makes the cell fail, at an import of a package that this
-// kernel has no table for. Otherwise gomacro would fetch the package and compile it outside the
-// build folder.
+// refuseMissingImports panics, which fails the cell, at an import of a package that this kernel
+// has no table of: gomacro would go on to fetch and compile it outside of the build folder.
 func refuseMissingImports(compiler *interp.Comp, nodes []ast.Node) {
 	for _, node := range nodes {
 		declaration, ok := node.(*ast.GenDecl)
@@ -32,7 +31,7 @@ func refuseMissingImports(compiler *interp.Comp, nodes []ast.Node) {
 func importPath(spec *ast.ImportSpec) string {
 	path, err := strconv.Unquote(spec.Path.Value)
 	if err != nil {
-		panic(err) // the parser accepts nothing else
+		panic(err) // the parser lets nothing else pass
 	}
 	return path
 }

@@ -6,8 +6,8 @@ import (
 	"os/signal"
 )
 
-// serve answers requests in the order in which they arrive, and does not return. Requests on the
-// control socket, such as an interrupt, are answered while a cell runs.
+// serve answers requests, in the order in which they come, and does not return. What comes on
+// the control socket, such as an interrupt, is answered while a cell runs.
 func (kernel *Kernel) serve(sockets SocketGroup) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt)
@@ -26,13 +26,13 @@ func (kernel *Kernel) serve(sockets SocketGroup) {
 	}()
 
 	kernel.session.requests = receive(sockets)
-	for receipt := range kernel.session.requests { // on this goroutine, because the interpreter belongs to it
+	for receipt := range kernel.session.requests { // by this goroutine: the interpreter is its own
 		kernel.answer(receipt)
 	}
 }
 
-// answer answers a request. If the request runs a cell, and that fails, cells requested before the
-// failure do not run.
+// answer answers a request. If it is to run a cell, and that fails, cells that have been asked
+// for before it failed do not run.
 func (kernel *Kernel) answer(receipt msgReceipt) {
 	if receipt.Msg.Header.MsgType != "execute_request" {
 		kernel.handleShellMsg(receipt)
@@ -53,7 +53,7 @@ func (kernel *Kernel) answer(receipt msgReceipt) {
 	}
 }
 
-// receive returns the requests on the shell socket.
+// receive returns what comes on the shell socket.
 func receive(sockets SocketGroup) <-chan msgReceipt {
 	requests := make(chan msgReceipt, 1000)
 	go func() {
@@ -74,17 +74,17 @@ func receive(sockets SocketGroup) <-chan msgReceipt {
 	return requests
 }
 
-// stopsOnError tells whether cells that wait for this one must not run if it fails.
+// stopsOnError tells whether cells that wait for this one are not to run if it fails.
 func (receipt *msgReceipt) stopsOnError() bool {
 	content, _ := receipt.Msg.Content.(map[string]interface{})
 	stop, there := content["stop_on_error"].(bool)
 	return stop || !there
 }
 
-// noteFailure records how many requests have arrived before a cell is reported to have failed.
+// noteFailure takes note of how many requests have come before a cell is said to have failed.
 func (s *session) noteFailure() { s.waiting = len(s.requests) }
 
-// abort answers that a cell was not run.
+// abort answers that a cell does not run.
 func (receipt *msgReceipt) abort() {
 	for _, err := range []error{
 		receipt.PublishKernelStatus(kernelBusy),

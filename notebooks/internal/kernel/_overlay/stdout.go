@@ -7,11 +7,11 @@ import (
 	"sync/atomic"
 )
 
-// stdout sends what a cell prints to Jupyter, and can wait until all of it has been sent, so that
-// the next displayed output appears below.
+// stdout sends what a cell prints to Jupyter, and can wait until all has been sent: what is
+// displayed next shall stand below it.
 type stdout struct {
 	into    io.Writer
-	pipe    *os.File // the cell prints to it; its other end is copied to Write
+	pipe    *os.File // what the cell prints into; the other end is copied to Write
 	waiting atomic.Bool
 	sent    chan struct{}
 }
@@ -20,7 +20,7 @@ func newStdout(into io.Writer, pipe *os.File) *stdout {
 	return &stdout{into: into, pipe: pipe, sent: make(chan struct{}, 1)}
 }
 
-// Write sends text. While flush waits, a zero byte marks the end of what it waits for.
+// Write sends text. While flush waits, a zero byte is its mark.
 func (s *stdout) Write(text []byte) (int, error) {
 	rest := text
 	if at := bytes.IndexByte(text, 0); at >= 0 && s.waiting.CompareAndSwap(true, false) {
@@ -40,11 +40,11 @@ func (s *stdout) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// flush waits until all printed text has been sent. Only one caller may wait at a time.
+// flush waits until what has been printed is sent. One caller waits at a time.
 func (s *stdout) flush() {
 	s.waiting.Store(true)
 	if _, err := s.pipe.Write([]byte{0}); err != nil {
-		s.waiting.Store(false) // the cell has closed the pipe
+		s.waiting.Store(false) // the cell has closed it
 		return
 	}
 	<-s.sent
