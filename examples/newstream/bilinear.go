@@ -14,7 +14,7 @@ type Bilinear struct {
 	Hidden int `yaml:"hidden" default:"required, or preset" max:"1048576" help:"width of the hidden layer; 2/3 of a gelu's has as many parameters"`
 }
 
-// Name returns the kind in model.feedforward.
+// Name is the kind in model.feedforward.
 func (Bilinear) Name() string { return "bilinear-example" }
 
 // Card describes Bilinear.
@@ -27,13 +27,13 @@ func (Bilinear) Card() layers.Card {
 	}
 }
 
-// Check requires a hidden layer.
+// Check wants a hidden layer.
 func (c Bilinear) Check() error { return layers.CheckSize("hidden", c.Hidden) }
 
-// Shape returns the shape of a feed-forward with one hidden layer.
+// Shape is one hidden layer.
 func (c Bilinear) Shape() layers.FeedForwardShape { return layers.FeedForwardShape{Hidden: c.Hidden} }
 
-// Cost returns the cost of three maps; the backward pass needs both factors and their product.
+// Cost is the three maps; both factors and their product are kept for the backward pass.
 func (c Bilinear) Cost(s layers.FeedForwardSizes) layers.Cost {
 	in, hidden := float64(s.In), float64(c.Hidden)
 	return layers.LinearCost(in, hidden, false).Times(2).Plus(layers.LinearCost(hidden, in, false), layers.ActivationCost(3*hidden))
@@ -63,7 +63,7 @@ func (f *bilinear) Forward(u *gorgonia.Node) *gorgonia.Node {
 	return f.b.Hook(f.name+".out", linear.Map(f.b, a, f.w2, linear.Options{}), "feature")                 // [T, In]
 }
 
-// Units returns the neurons, with the rows of W2 that they write.
+// Units are the neurons, with the rows of W2 that they write.
 func (f *bilinear) Units() layers.Units {
 	return layers.Units{Part: "neuron", Count: f.hidden, Activation: f.name + ".activations", Weight: f.w2.Name()}
 }
@@ -91,7 +91,7 @@ func runProduct[T float32 | float64](_ product, c graph.CallOf[T]) {
 	}
 }
 
-// VJP computes dx = dy ⊙ z and dz = dy ⊙ x.
+// VJP is dx = dy ⊙ z and dz = dy ⊙ x.
 func (k product) VJP(d *graph.Derivative) {
 	for i := range 2 {
 		if d.Wants(i) {

@@ -6,14 +6,14 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// LayerScale holds the settings of our stream: those of all streams of vectors, and one of its own.
-// Its methods replace those methods of stream.Design in which it differs.
+// LayerScale is the settings of our stream: those of all streams of vectors, and one of its own. Its
+// methods replace the methods of stream.Design in which it differs from them.
 type LayerScale struct {
 	stream.Vectors
 	Start float64 `yaml:"start" default:"0.1" help:"what each gain starts as; 1: as a plain transformer"`
 }
 
-// Name returns the kind in model.stream.
+// Name is the kind in model.stream.
 func (LayerScale) Name() string { return "layerscale-example" }
 
 // Card describes LayerScale.
@@ -34,7 +34,7 @@ func (c LayerScale) Defaults() stream.Design {
 	return c
 }
 
-// Check requires a start above 0 and sizes that fit together.
+// Check wants a start above 0 and sizes that fit together.
 func (c LayerScale) Check() error {
 	if !(c.Start > 0 && c.Start <= 1) {
 		return layers.Setting("start", "want above 0 and at most 1, got %g", c.Start)
@@ -42,8 +42,8 @@ func (c LayerScale) Check() error {
 	return c.Vectors.Check()
 }
 
-// Cost adds the cost of the gains to a vector stream's. The gains keep their inputs for the
-// backward pass: two of D entries a block.
+// Cost is a vector stream's and that of the gains, which keep what they multiply: two of D entries
+// a block.
 func (c LayerScale) Cost() layers.Cost {
 	one := layers.Cost{Parameters: float64(c.D), Activations: float64(c.D)}
 	return c.Vectors.Cost().Plus(one.Times(2 * float64(c.Layers)))

@@ -6,9 +6,8 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// gain is our op, y_t = g ⊙ x_t for each token t. Inputs: x [T, D], g [D]; y has the shape of x.
-// There may be fewer gains than D, a divisor of D; each then multiplies a run of neighbouring
-// entries. Its methods implement graph.Primitive.
+// gain is our op, y_t = g ⊙ x_t for each token t. Inputs: x [T, D], g [D]; y is as x. With fewer gains, a
+// divisor of D, each is that of as many neighbouring entries. Its methods are those of graph.Primitive.
 type gain struct{}
 
 func (gain) String() string { return "Gain" }

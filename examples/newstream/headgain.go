@@ -7,15 +7,14 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-// HeadGain holds the settings of our attention, softmax attention with a learned gain for each
-// head. Its methods replace those methods of layers.AttentionDesign in which it differs from
-// softmax attention.
+// HeadGain is the settings of our attention, softmax attention with a learned gain for each head. Its
+// methods replace the methods of layers.AttentionDesign in which it differs from softmax attention.
 type HeadGain struct {
 	layers.SoftmaxAttention
 	Start float64 `yaml:"start" default:"1" help:"what each head's gain starts as"`
 }
 
-// Name returns the kind in model.attention.
+// Name is the kind in model.attention.
 func (HeadGain) Name() string { return "headgain" }
 
 // Card describes HeadGain.
@@ -36,10 +35,10 @@ func (c HeadGain) Defaults() layers.AttentionDesign {
 	return c
 }
 
-// Check requires a start above 0.
+// Check wants a start above 0.
 func (c HeadGain) Check(int) error { return layers.CheckPositive("start", c.Start) }
 
-// Cost adds the cost of the gains, which keep their inputs, to softmax attention's.
+// Cost adds the gains, which keep what they multiply, to softmax attention.
 func (c HeadGain) Cost(a layers.AttentionConfig, seq float64) layers.Cost {
 	heads := float64(a.Heads)
 	return c.SoftmaxAttention.Cost(a, seq).Plus(layers.Cost{Parameters: heads, Activations: heads * float64(a.HeadDim)})

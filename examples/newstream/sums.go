@@ -10,8 +10,8 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-// Sums is the source data.source of kind sums: lines of generated arithmetic, "17+5=22", several in
-// a document. Its documents depend only on its settings, so that a resumed run has the same corpus.
+// Sums is the source data.source of kind sums: lines of generated arithmetic, "17+5=22", several a document. Its documents
+// are a function of its settings, so that a run that is gone on with has the same corpus.
 type Sums struct {
 	Documents int    `yaml:"documents" min:"1" max:"1000000" help:"number of documents"`
 	Lines     int    `yaml:"lines" min:"1" max:"10000" help:"sums of a document"`
@@ -22,7 +22,7 @@ type Sums struct {
 // Name is sums.
 func (Sums) Name() string { return "sums" }
 
-// Open refuses paths, because there is nothing to read. The tags check the bounds of the settings.
+// Open refuses paths: there is nothing to read. The bounds of the settings are checked by their tags.
 func (s Sums) Open(o data.Options, _ data.Tokenizer) (data.Reader, error) {
 	if len(o.Paths) > 0 {
 		return nil, layers.Setting("data.path", "want none for source sums, got %v", o.Paths)
@@ -30,11 +30,10 @@ func (s Sums) Open(o data.Options, _ data.Tokenizer) (data.Reader, error) {
 	return s, nil
 }
 
-// perFile is how many documents one thread makes at a time.
+// perFile is how many documents are made at a time, by one thread.
 const perFile = 256
 
-// Files returns the number of the first document of each group; threads make the groups
-// independently.
+// Files are numbers of documents, by which no thread waits for another.
 func (s Sums) Files(context.Context) ([]data.File, error) {
 	var files []data.File
 	for first := 0; first < s.Documents; first += perFile {
@@ -43,7 +42,7 @@ func (s Sums) Files(context.Context) ([]data.File, error) {
 	return files, nil
 }
 
-// Read makes a group of documents, each with random numbers of its own.
+// Read makes the documents from a file's number on, each with random numbers of its own.
 func (s Sums) Read(ctx context.Context, f data.File, enc *data.Encoder, emit func(data.Document) error) error {
 	first, err := strconv.Atoi(f.Name)
 	if err != nil {
