@@ -38,10 +38,12 @@ func (op *Op) bindHalf(at unsafe.Pointer) {
 	op.buffer.bindTo(denseAt(at, op.out))
 }
 
-// wideCopy is a float32 copy of an op's output, to be rounded into it after the run.
+// wideCopy is a float32 copy of an op's output, to be rounded into it after the run, or where half is not nil its rounded
+// values, to be widened into an output of float32.
 type wideCopy struct {
 	of   *Op
 	data []float32
+	half []kernel.BFloat16
 }
 
 // widths is the scratch memory of one op's wide copies, which the next op uses again.
@@ -110,7 +112,7 @@ func (c *Call) wideOut(op *Op) []float32 {
 			w.convert.Widen(c.Pool(), data, op.half)
 		}
 	}
-	c.written = append(c.written, wideCopy{op, data})
+	c.written = append(c.written, wideCopy{of: op, data: data})
 	return data
 }
 
@@ -118,7 +120,9 @@ func (c *Call) wideOut(op *Op) []float32 {
 func (c *Call) round() {
 	w := &c.op.builder.runtime.widths
 	for _, out := range c.written {
-		if out.of.packed {
+		if out.half != nil {
+			w.convert.Widen(c.Pool(), out.data, out.half)
+		} else if out.of.packed {
 			w.convert.Round(c.Pool(), out.of.half, out.data)
 		} else {
 			w.convert.RoundInPlace(c.Pool(), out.data)
@@ -229,6 +233,33 @@ func (c *Call) HalfOut() []kernel.BFloat16 {
 	return c.op.half
 }
 
+// RoundedOut returns memory for the output, whole, as bfloat16: the output's own where it takes 16 bits, else a copy from which it
+// is widened after the run. It is for ops whose output is rounded.
+func (c *Call) RoundedOut() []kernel.BFloat16 { return c.roundedOut(c.op) }
+
+// RoundedSecondaryOut is RoundedOut of secondary i, which there is.
+func (c *Call) RoundedSecondaryOut(i int) []kernel.BFloat16 {
+	other := c.op.secondaries[i]
+	other.buffer.ensure(other.out)
+	return c.roundedOut(other)
+}
+
+func (c *Call) roundedOut(op *Op) []kernel.BFloat16 {
+	if op.packed {
+		return op.half
+	}
+	size := op.out.Size()
+	out := wideCopy{of: op, data: unsafe.Slice((*float32)(op.buffer.data), size)}
+	out.half = halvesIn(c.op.builder.runtime.widths.take((size + 1) / 2))[:size]
+	c.written = append(c.written, out)
+	return out.half
+}
+
+// HasSecondary tells whether secondary i is in the graph.
+func (c *Call) HasSecondary(i int) bool {
+	return i < len(c.op.secondaries) && c.op.secondaries[i] != nil
+}
+
 // Float32s is the slice itself, of a T that is float32.
 func Float32s[T kernel.Float](x []T) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
@@ -253,9 +284,9 @@ func (w *widths) operand(pool *kernel.Pool, value []float32, values int) []kerne
 	return o.half
 }
 
-// halvesMemory is what precision BF16 takes on the CPU besides the arena, in bytes: copies of parameters, and the largest
-// need of an op for float32 copies of what it reads and writes, of its secondaries alone if it is ByRows. The copies are counted
-// as if products read all parameters.
+// halvesMemory is what precision BF16 takes on the CPU besides the arena, in bytes: packed parameters, and the largest
+// need of an op for float32 copies of what it reads and writes, of its secondaries alone if it is ByRows. Parameters are counted
+// as if products read all of them, in one form, or with gradients in two.
 func (p *Program) halvesMemory() (copies, scratch int) {
 	if !p.builder.halves() {
 		return 0, 0
@@ -276,7 +307,11 @@ func (p *Program) halvesMemory() (copies, scratch int) {
 		}
 		scratch = max(scratch, need)
 	}
-	return p.builder.options.Store.Size() * cuda.BF16.Size(), scratch
+	forms := 1
+	if p.options.Gradients {
+		forms = 2
+	}
+	return forms * p.builder.options.Store.Size() * cuda.BF16.Size(), scratch
 }
 
 // halvesIn is float32 memory as that of twice as many bfloat16.

@@ -22,6 +22,7 @@ type GemmBFloat16[C Stored] struct {
 	packer    packer
 	own, ownB arena // for calls without a Pool, which has its own
 	wholeRows bool  // a row's blocks come from one worker
+	rows      rowsEpilogue
 	path      path
 }
 
@@ -34,7 +35,7 @@ func (g *GemmBFloat16[C]) Run(p *Pool, ta, tb bool, m, n, k int, alpha float32, 
 	if m > 0 && n > 0 && k > 0 {
 		checkMatrix(b, choose(tb, n, k), choose(tb, k, n), ldb)
 	}
-	q := pairProduct[C]{ta: ta, m: m, n: n, k: k, alpha: alpha, a: a, lda: lda, beta: beta, c: c, ldc: ldc, epilogue: g.Epilogue, lower: g.lower, addend: g.addend}
+	q := pairProduct[C]{ta: ta, m: m, n: n, k: k, alpha: alpha, a: a, lda: lda, beta: beta, c: c, ldc: ldc, epilogue: g.Epilogue, lower: g.lower, addend: g.addend, rows: g.rows}
 	g.runFrom(p, q, source{rows: b, ld: ldb, transposed: tb})
 }
 
@@ -59,7 +60,7 @@ func (g *GemmBFloat16[C]) runFrom(p *Pool, q pairProduct[C], b source) {
 
 // RunPacked is Run with an op(B) that has been packed before: Pack's. It has the same bits.
 func (g *GemmBFloat16[C]) RunPacked(p *Pool, ta bool, m int, alpha float32, a []BFloat16, lda int, b PackedBFloat16, beta float32, c []C, ldc int) {
-	q := pairProduct[C]{ta: ta, m: m, n: b.n, k: b.k, alpha: alpha, a: a, lda: lda, beta: beta, c: c, ldc: ldc, epilogue: g.Epilogue, lower: g.lower, addend: g.addend}
+	q := pairProduct[C]{ta: ta, m: m, n: b.n, k: b.k, alpha: alpha, a: a, lda: lda, beta: beta, c: c, ldc: ldc, epilogue: g.Epilogue, lower: g.lower, addend: g.addend, rows: g.rows}
 	q.check()
 	g.runPart(p, q, b)
 }
@@ -99,7 +100,8 @@ type pairProduct[C Stored] struct {
 	lower       bool
 	addend      []float32
 	epilogue    Epilogue
-	row, column int // of C's first element in the whole product
+	rows        rowsEpilogue // stores C of bfloat16, where not nil
+	row, column int          // of C's first element in the whole product
 }
 
 // check panics unless the matrices lie within their slices, as product.check does.

@@ -35,7 +35,7 @@ func (q *pairProduct[C]) run(b PackedBFloat16, scratch *arena) {
 	as := q.strideA(m)
 	sizeSums := 0
 	if q.rounds() {
-		sizeSums = m * n
+		sizeSums = (m + 2) * n
 	}
 	spaceA, sums := carve[float32](scratch, as*choose(q.ta, (q.k+1)/2, m), sizeSums)
 	for i := 0; i < q.m; i += m {
@@ -125,7 +125,12 @@ func (q *pairProduct[C]) runBlock(x *block[float32], b, a, sums []float32, i, j 
 	}
 	if q.rounds() {
 		for r := range x.m {
-			roundBFloat16(x.kernels.path, bfloats(q.c[(i+r)*q.ldc+j:][:x.n]), sums[r*x.n:(r+1)*x.n])
+			row := sums[r*x.n:][:x.n]
+			if q.rows != nil {
+				q.rows.row(q.row+i+r, q.column+j, row, sums[x.m*x.n:][:2*x.n])
+				continue
+			}
+			roundBFloat16(x.kernels.path, bfloats(q.c[(i+r)*q.ldc+j:][:x.n]), row)
 		}
 	}
 }

@@ -1,64 +1,104 @@
 package kernel
 
-// FusedBFloat16 is products of bfloat16 with an activation made of their results, block by block while those are in cache. As a
-// product that is stored in bfloat16 would be, each result is rounded before the activation reads it; what is written
-// is float32, for the caller to round.
+// FusedBFloat16 is products of bfloat16 with an activation made of their results, row by row of a block while that is in cache.
+// As a product that is stored in bfloat16 would be, each result is rounded before the activation reads it, and so is what the
+// activation makes. The weights are those of Gemm.Run's op(B), packed.
 type FusedBFloat16 struct {
-	gemm     GemmBFloat16[float32]
-	blocks   taskOfBlocks
-	rounded  roundedTask
-	activate activateTask[float32]
-	swiGLU   swiGLUTask[float32]
+	gemm      GemmBFloat16[BFloat16]
+	activated activatedRows
+	swiGLU    swiGLURows
 }
 
-// roundedTask rounds x in place before another task.
-type roundedTask struct {
-	x    []float32
-	then Task
+// rowsEpilogue stores rows of a product's float32 sums as bfloat16, which it may work on.
+type rowsEpilogue interface {
+	// row stores the elements of C from the row i and column j on; space has room for twice as many floats as there are sums.
+	row(i, j int, sums, space []float32)
 }
 
-func (t *roundedTask) Part(worker, lo, hi int) {
-	roundInPlace(t.x[lo:hi])
-	t.then.Part(worker, lo, hi)
+// run computes a [m, k] b, which then stores.
+func (g *FusedBFloat16) run(p *Pool, m int, a []BFloat16, b PackedBFloat16, c []BFloat16, then rowsEpilogue) {
+	g.gemm.rows = then
+	g.gemm.RunPacked(p, false, m, 1, a, b.k, b, 0, c, b.n)
 }
 
-// roundInPlace rounds each element to the nearest bfloat16.
-func roundInPlace(x []float32) {
-	for i, v := range x {
-		x[i] = ToBFloat16(v).Float32()
-	}
+// Activated computes h = x w and y = f(h), as GemmActivated.Forward, from x of some rows.
+func (g *FusedBFloat16) Activated(p *Pool, h, y, x []BFloat16, w PackedBFloat16, rows int, f Activation) {
+	g.activated = activatedRows{half: halfRows{h, w.n}, y: y, f: f, path: pathOf[float32](0)}
+	g.run(p, rows, x, w, h, &g.activated)
 }
 
-// run computes c [m, n] = a op(b), and then, block by block, rounds it and runs the task.
-func (k *FusedBFloat16) run(p *Pool, transposed bool, m, n, inner int, a []BFloat16, b []BFloat16, c []float32, then Task) {
-	k.rounded = roundedTask{x: c[:m*n], then: then}
-	k.gemm.Epilogue = k.blocks.of(&k.rounded, n)
-	k.gemm.Run(p, false, transposed, m, n, inner, 1, a, inner, b, choose(transposed, inner, n), 0, c, n)
-}
-
-// Activated computes h = x op(w) and y = f(h), as GemmActivated.Forward.
-func (k *FusedBFloat16) Activated(p *Pool, h, y []float32, x, w []BFloat16, rows, in, out int, transposed bool, f Activation) {
-	k.activate = activateTask[float32]{y: y[:rows*out], x: h[:rows*out], f: f, path: pathOf[float32](0)}
-	k.run(p, transposed, rows, out, in, x, w, h, &k.activate)
-}
-
-// ActivatedBackward computes dh = (dy op(w)^T) f'(h), as GemmActivated.Backward.
-func (k *FusedBFloat16) ActivatedBackward(p *Pool, dh, h []float32, dy, w []BFloat16, rows, in, out int, transposed bool, f Activation) {
-	n := rows * in
-	k.activate = activateTask[float32]{y: dh[:n], dy: dh[:n], x: h[:n], f: f, path: pathOf[float32](0)}
-	k.run(p, !transposed, rows, in, out, dy, w, dh, &k.activate)
+// ActivatedBackward computes dh = (dy w) f'(h), as GemmActivated.Backward with the transposed weight in w.
+func (g *FusedBFloat16) ActivatedBackward(p *Pool, dh, h, dy []BFloat16, w PackedBFloat16, rows int, f Activation) {
+	g.activated = activatedRows{half: halfRows{dh, w.n}, x: h, f: f, path: pathOf[float32](0)}
+	g.run(p, rows, dy, w, dh, &g.activated)
 }
 
 // SwiGLU computes value = x w and y = silu(gate) ⊙ value, as GemmSwiGLU.Forward.
-func (k *FusedBFloat16) SwiGLU(p *Pool, y, value, gate []float32, x, w []BFloat16, rows, in, out int) {
-	n := rows * out
-	k.swiGLU = swiGLUTask[float32]{y: y[:n], gate: gate[:n], value: value[:n], path: pathOf[float32](0)}
-	k.run(p, false, rows, out, in, x, w, value, &k.swiGLU)
+func (g *FusedBFloat16) SwiGLU(p *Pool, y, value, gate, x []BFloat16, w PackedBFloat16, rows int) {
+	g.swiGLU = swiGLURows{half: halfRows{value, w.n}, y: y, gate: gate, path: pathOf[float32](0)}
+	g.run(p, rows, x, w, value, &g.swiGLU)
 }
 
-// SwiGLUBackward computes the gradients of gate and value, as GemmSwiGLU.Backward.
-func (k *FusedBFloat16) SwiGLUBackward(p *Pool, dgate, dvalue, gate, value []float32, dy, w []BFloat16, rows, in, out int, transposed bool) {
-	n := rows * in
-	k.swiGLU = swiGLUTask[float32]{y: dgate[:n], dvalue: dvalue[:n], dy: dvalue[:n], gate: gate[:n], value: value[:n], path: pathOf[float32](0)}
-	k.run(p, !transposed, rows, in, out, dy, w, dvalue, &k.swiGLU)
+// SwiGLUBackward computes the gradients of gate and value, as GemmSwiGLU.Backward with the transposed weight in w.
+func (g *FusedBFloat16) SwiGLUBackward(p *Pool, dgate, dvalue, gate, value, dy []BFloat16, w PackedBFloat16, rows int) {
+	g.swiGLU = swiGLURows{half: halfRows{dvalue, w.n}, y: dgate, gate: gate, value: value, path: pathOf[float32](0)}
+	g.run(p, rows, dy, w, dvalue, &g.swiGLU)
+}
+
+// halfRows is a product's C and the length of its rows.
+type halfRows struct {
+	c     []BFloat16
+	width int
+}
+
+// round stores sums at (i, j), takes their rounded values back and returns where they lie in C.
+func (h halfRows) round(p path, i, j int, sums []float32) (first, end int) {
+	first = i*h.width + j
+	end = first + len(sums)
+	roundBFloat16(p, h.c[first:end], sums)
+	widenBFloat16(p, sums, h.c[first:end])
+	return first, end
+}
+
+// activatedRows applies an activation, or without y its derivative at x.
+type activatedRows struct {
+	half halfRows
+	y, x []BFloat16
+	f    Activation
+	path path
+}
+
+func (t *activatedRows) row(i, j int, sums, space []float32) {
+	first, end := t.half.round(t.path, i, j, sums)
+	if t.y != nil {
+		activate(t.path, t.f, sums, sums)
+		roundBFloat16(t.path, t.y[first:end], sums)
+		return
+	}
+	x := space[:len(sums)]
+	widenBFloat16(t.path, x, t.x[first:end])
+	activateGradient(t.path, t.f, sums, sums, x)
+	roundBFloat16(t.path, t.half.c[first:end], sums)
+}
+
+// swiGLURows makes y of gate and what was computed, or with a value, both gradients.
+type swiGLURows struct {
+	half           halfRows
+	y, gate, value []BFloat16
+	path           path
+}
+
+func (t *swiGLURows) row(i, j int, sums, space []float32) {
+	first, end := t.half.round(t.path, i, j, sums)
+	gate, value := space[:len(sums)], space[len(sums):2*len(sums)]
+	widenBFloat16(t.path, gate, t.gate[first:end])
+	if t.value == nil {
+		swiGLU(t.path, sums, gate, sums)
+		roundBFloat16(t.path, t.y[first:end], sums)
+		return
+	}
+	widenBFloat16(t.path, value, t.value[first:end])
+	swiGLUGradient(t.path, gate, sums, sums, gate, value)
+	roundBFloat16(t.path, t.y[first:end], gate)
+	roundBFloat16(t.path, t.half.c[first:end], sums)
 }

@@ -37,3 +37,10 @@ func (t *roundingsTask) Part(_, lo, hi int) {
 		WidenBFloat16(t.wide[lo:hi], t.half[lo:hi])
 	}
 }
+
+// roundInPlace rounds each element to the nearest bfloat16.
+func roundInPlace(x []float32) {
+	for i, v := range x {
+		x[i] = ToBFloat16(v).Float32()
+	}
+}

@@ -47,17 +47,17 @@ func (k linearActivated) Run(c *graph.Call) {
 }
 
 func runLinearActivated[T kernel.Float](k linearActivated, c graph.CallOf[T]) {
-	y, _ := c.SecondaryOut(0)
-	if y == nil { // y is not in this graph
+	if !c.HasSecondary(0) { // y is not in this graph
 		runLinear(k.Product, c)
 		return
 	}
 	inputs, outputs := k.Sides(c.Signature(1))
 	if x := c.Half(0); x != nil {
-		graph.State[gemms[T]](c).fused.Activated(c.Pool(), graph.Float32s(c.Out()), graph.Float32s(y), x, c.Half(1),
-			c.Signature(0).Leading(), inputs, outputs, k.Transposed, k.Function)
+		graph.State[gemms[T]](c).fused.Activated(c.Pool(), c.RoundedOut(), c.RoundedSecondaryOut(0), x,
+			c.Packed(1, k.Transposed, outputs, inputs), c.Signature(0).Leading(), k.Function)
 		return
 	}
+	y, _ := c.SecondaryOut(0)
 	gemm := graph.State[kernel.GemmActivated[T]](c)
 	gemm.SetWeights(c.Weights(1))
 	gemm.Forward(c.Pool(), y, c.Out(), c.In(0), c.In(1),
@@ -114,8 +114,8 @@ func (k linearGradActivated) Run(c *graph.Call) {
 func runLinearGradActivated[T kernel.Float](k linearGradActivated, c graph.CallOf[T]) {
 	inputs, outputs := k.of.Sides(c.Signature(1))
 	if dy := c.Half(0); dy != nil {
-		graph.State[gemms[T]](c).fused.ActivatedBackward(c.Pool(), graph.Float32s(c.Out()), graph.Float32s(c.In(2)), dy, c.Half(1),
-			c.Result().Leading(), inputs, outputs, k.of.Transposed, k.activation.Function)
+		graph.State[gemms[T]](c).fused.ActivatedBackward(c.Pool(), c.RoundedOut(), c.Half(2), dy,
+			c.Packed(1, !k.of.Transposed, inputs, outputs), c.Result().Leading(), k.activation.Function)
 		return
 	}
 	graph.State[kernel.GemmActivated[T]](c).Backward(c.Pool(), c.Out(), c.In(2), c.In(0), c.In(1),

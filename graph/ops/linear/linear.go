@@ -134,7 +134,7 @@ func runLinear[T kernel.Float](k Product, c graph.CallOf[T]) {
 	if k.Transposed {
 		ldw = inputs
 	}
-	multiply(c, false, k.Transposed, rows, outputs, inputs, k.Scale, 0, 1, 0, sides{lda: inputs, ldb: ldw, ldc: outputs})
+	multiplyWeight(c, k.Transposed, rows, outputs, inputs, k.Scale, 0, sides{lda: inputs, ldb: ldw, ldc: outputs})
 }
 
 // linearGradX is dx = scale * dy W^T. Inputs: dy, W and, where dx is to be added to it, the gradient
@@ -168,7 +168,7 @@ func runLinearGradX[T kernel.Float](k linearGradX, c graph.CallOf[T]) {
 		beta = 1
 		c.CopyOut(2)
 	}
-	multiply(c, false, !k.of.Transposed, c.Result().Size()/inputs, inputs, outputs, k.of.Scale, 0, 1, beta, sides{lda: outputs, ldb: ldw, ldc: inputs})
+	multiplyWeight(c, !k.of.Transposed, c.Result().Size()/inputs, inputs, outputs, k.of.Scale, beta, sides{lda: outputs, ldb: ldw, ldc: inputs})
 }
 
 // linearGradW is dW = scale * x^T dy (or its transpose): inputs x and dy.

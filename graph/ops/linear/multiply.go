@@ -31,3 +31,19 @@ func multiply[T kernel.Float](c graph.CallOf[T], ta, tb bool, m, n, k int, alpha
 		g.pairs.Run(c.Pool(), ta, tb, m, n, k, float32(alpha), a[at.a:], at.lda, b[at.b:], at.ldb, float32(beta), graph.Float32s(c.Out())[at.c:], at.ldc)
 	}
 }
+
+// multiplyWeight computes C = alpha A op(B) + beta C of input 0 and the whole of input 1, a weight, which in precision BF16 is
+// packed once for all products that read it so.
+func multiplyWeight[T kernel.Float](c graph.CallOf[T], tb bool, m, n, k int, alpha, beta float64, at sides) {
+	a := c.Half(0)
+	if a == nil {
+		multiply(c, false, tb, m, n, k, alpha, 0, 1, beta, at)
+		return
+	}
+	g, w := graph.State[gemms[T]](c), c.Packed(1, tb, n, k)
+	if out := c.HalfOut(); out != nil {
+		g.rounding.RunPacked(c.Pool(), false, m, float32(alpha), a, at.lda, w, float32(beta), out, at.ldc)
+		return
+	}
+	g.pairs.RunPacked(c.Pool(), false, m, float32(alpha), a, at.lda, w, float32(beta), graph.Float32s(c.Out()), at.ldc)
+}

@@ -56,17 +56,17 @@ func (k valueProduct) Run(c *graph.Call) {
 }
 
 func runValueProduct[T kernel.Float](k valueProduct, c graph.CallOf[T]) {
-	y, _ := c.SecondaryOut(0)
-	if y == nil { // y is not in this graph
+	if !c.HasSecondary(0) { // y is not in this graph
 		runLinear(k.Product, c)
 		return
 	}
 	inputs, outputs := k.Sides(c.Signature(1))
 	if x := c.Half(0); x != nil {
-		graph.State[gemms[T]](c).fused.SwiGLU(c.Pool(), graph.Float32s(y), graph.Float32s(c.Out()), graph.Float32s(c.In(2)), x, c.Half(1),
-			c.Signature(0).Leading(), inputs, outputs)
+		graph.State[gemms[T]](c).fused.SwiGLU(c.Pool(), c.RoundedSecondaryOut(0), c.RoundedOut(), c.Half(2), x,
+			c.Packed(1, false, outputs, inputs), c.Signature(0).Leading())
 		return
 	}
+	y, _ := c.SecondaryOut(0)
 	gemm := graph.State[kernel.GemmSwiGLU[T]](c)
 	gemm.SetWeights(c.Weights(1))
 	gemm.Forward(c.Pool(), y, c.Out(), c.In(2), c.In(0), c.In(1),
@@ -111,12 +111,12 @@ func (k linearGradSwiGLU) Run(c *graph.Call) {
 
 func runLinearGradSwiGLU[T kernel.Float](k linearGradSwiGLU, c graph.CallOf[T]) {
 	inputs, outputs := k.of.Sides(c.Signature(1))
-	dgate, _ := c.SecondaryOut(0)
 	if dy := c.Half(0); dy != nil {
-		graph.State[gemms[T]](c).fused.SwiGLUBackward(c.Pool(), graph.Float32s(dgate), graph.Float32s(c.Out()), graph.Float32s(c.In(3)), graph.Float32s(c.In(2)), dy, c.Half(1),
-			c.Result().Leading(), inputs, outputs, k.of.Transposed)
+		graph.State[gemms[T]](c).fused.SwiGLUBackward(c.Pool(), c.RoundedSecondaryOut(0), c.RoundedOut(), c.Half(3), c.Half(2), dy,
+			c.Packed(1, !k.of.Transposed, inputs, outputs), c.Result().Leading())
 		return
 	}
+	dgate, _ := c.SecondaryOut(0)
 	graph.State[kernel.GemmSwiGLU[T]](c).Backward(c.Pool(), dgate, c.Out(), c.In(3), c.In(2), c.In(0), c.In(1),
 		c.Result().Leading(), inputs, outputs, k.of.Transposed)
 }
