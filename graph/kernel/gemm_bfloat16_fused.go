@@ -23,36 +23,36 @@ func (g *FusedBFloat16) run(p *Pool, m int, a []BFloat16, b PackedBFloat16, c []
 
 // Activated computes h = x w and y = f(h), as GemmActivated.Forward, from x of some rows.
 func (g *FusedBFloat16) Activated(p *Pool, h, y, x []BFloat16, w PackedBFloat16, rows int, f Activation) {
-	g.activated = activatedRows{half: halfRows{h, w.n}, y: y, f: f, path: pathOf[float32](0)}
+	g.activated = activatedRows{half: storedRows{h, w.n}, y: y, f: f, path: pathOf[float32](0)}
 	g.run(p, rows, x, w, h, &g.activated)
 }
 
 // ActivatedBackward computes dh = (dy w) f'(h), as GemmActivated.Backward with the transposed weight in w.
 func (g *FusedBFloat16) ActivatedBackward(p *Pool, dh, h, dy []BFloat16, w PackedBFloat16, rows int, f Activation) {
-	g.activated = activatedRows{half: halfRows{dh, w.n}, x: h, f: f, path: pathOf[float32](0)}
+	g.activated = activatedRows{half: storedRows{dh, w.n}, x: h, f: f, path: pathOf[float32](0)}
 	g.run(p, rows, dy, w, dh, &g.activated)
 }
 
 // SwiGLU computes value = x w and y = silu(gate) ⊙ value, as GemmSwiGLU.Forward.
 func (g *FusedBFloat16) SwiGLU(p *Pool, y, value, gate, x []BFloat16, w PackedBFloat16, rows int) {
-	g.swiGLU = swiGLURows{half: halfRows{value, w.n}, y: y, gate: gate, path: pathOf[float32](0)}
+	g.swiGLU = swiGLURows{half: storedRows{value, w.n}, y: y, gate: gate, path: pathOf[float32](0)}
 	g.run(p, rows, x, w, value, &g.swiGLU)
 }
 
 // SwiGLUBackward computes the gradients of gate and value, as GemmSwiGLU.Backward with the transposed weight in w.
 func (g *FusedBFloat16) SwiGLUBackward(p *Pool, dgate, dvalue, gate, value, dy []BFloat16, w PackedBFloat16, rows int) {
-	g.swiGLU = swiGLURows{half: halfRows{dvalue, w.n}, y: dgate, gate: gate, value: value, path: pathOf[float32](0)}
+	g.swiGLU = swiGLURows{half: storedRows{dvalue, w.n}, y: dgate, gate: gate, value: value, path: pathOf[float32](0)}
 	g.run(p, rows, dy, w, dvalue, &g.swiGLU)
 }
 
-// halfRows is a product's C and the length of its rows.
-type halfRows struct {
+// storedRows is a product's C and the length of its rows.
+type storedRows struct {
 	c     []BFloat16
 	width int
 }
 
 // round stores sums at (i, j), takes their rounded values back and returns where they lie in C.
-func (h halfRows) round(p path, i, j int, sums []float32) (first, end int) {
+func (h storedRows) round(p path, i, j int, sums []float32) (first, end int) {
 	first = i*h.width + j
 	end = first + len(sums)
 	roundBFloat16(p, h.c[first:end], sums)
@@ -62,7 +62,7 @@ func (h halfRows) round(p path, i, j int, sums []float32) (first, end int) {
 
 // activatedRows applies an activation, or without y its derivative at x.
 type activatedRows struct {
-	half halfRows
+	half storedRows
 	y, x []BFloat16
 	f    Activation
 	path path
@@ -83,7 +83,7 @@ func (t *activatedRows) row(i, j int, sums, space []float32) {
 
 // swiGLURows makes y of gate and what was computed, or with a value, both gradients.
 type swiGLURows struct {
-	half           halfRows
+	half           storedRows
 	y, gate, value []BFloat16
 	path           path
 }
