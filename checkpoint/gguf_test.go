@@ -31,9 +31,7 @@ func TestFloat16Rounds(t *testing.T) {
 // TestQ8Blocks: the largest magnitude is 127 scales, halves are rounded away from 0, and a block too small for a scale of F16 is 0.
 func TestQ8Blocks(t *testing.T) {
 	numbers := make([]float32, 2*Q8Block)
-	for i, v := range []float32{-254, 1, 3, -5, 0.99, -0.99, 253} { // the scale is 2
-		numbers[i] = v
-	}
+	copy(numbers, []float32{-254, 1, 3, -5, 0.99, -0.99, 253}) // the scale is 2
 	numbers[Q8Block] = 1e-9
 	got, err := q8Blocks(numbers)
 	require.NoError(t, err)
