@@ -192,7 +192,12 @@ func testMuonThreads(t *testing.T, half bool) {
 		for i := range got {
 			assert.True(t, slices.Equal(want[i], got[i]), "matrix %d, %d threads", i, threads)
 		}
-		assert.Zero(t, testing.AllocsPerRun(50, func() { k.Run(pool, matrices, MuonParams{Factor: 0.1, Momentum: 0.9, GradScale: 1}) }))
+		// A worker makes room when it first gets a matrix, which may be in any run; once all have, nothing is allocated.
+		allocated := 1.0
+		for try := 0; try < 10 && allocated > 0; try++ {
+			allocated = testing.AllocsPerRun(10, func() { k.Run(pool, matrices, MuonParams{Factor: 0.1, Momentum: 0.9, GradScale: 1}) })
+		}
+		assert.Zero(t, allocated)
 		pool.Close()
 	}
 }
