@@ -52,7 +52,7 @@ var ErrNoEpilogue = errors.New("cuBLASLt: no product with that epilogue")
 // FLOPs counts 2 a multiply-add.
 func (g Gemm) FLOPs() int { return 2 * g.M * g.N * g.K * max(1, g.Batch) }
 
-// Bytes is the size of both operands and of the result, twice where it is read or Aux beside it.
+// Bytes counts both operands and the result; the result twice where it is also read, or where Aux is read or written.
 func (g Gemm) Bytes() int {
 	count := func(elements, stride, batch int) int {
 		if stride == 0 {
