@@ -198,7 +198,7 @@ func (c *Call) Pool() *kernel.Pool { return c.op.builder.runtime.workers() }
 // Accumulate tells whether the output is to be added to rather than replaced.
 func (c *Call) Accumulate() bool { return c.op.accumulating() }
 
-func (op *Op) accumulating() bool { return op.isGradient && op.builder.runtime.accumulate }
+func (op *Op) accumulating() bool { return op.gradientOf != nil && op.builder.runtime.accumulate }
 
 // Inputs is the number of inputs.
 func (c *Call) Inputs() int { return len(c.args) }

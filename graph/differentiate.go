@@ -277,7 +277,7 @@ func (d *differentiator) gradients() (gorgonia.Nodes, error) {
 		if d.b.err != nil {
 			return nil, d.b.err
 		}
-		opOf(grad).isGradient = true
+		opOf(grad).gradientOf = p.param
 		grads[i] = grad
 	}
 	return grads, nil
@@ -285,5 +285,5 @@ func (d *differentiator) gradients() (gorgonia.Nodes, error) {
 
 func canAccumulate(op *Op) bool {
 	k, ok := op.Primitive.(Accumulator)
-	return ok && k.Accumulates() && !op.isGradient
+	return ok && k.Accumulates() && op.gradientOf == nil
 }

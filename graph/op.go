@@ -67,9 +67,9 @@ type Op struct {
 
 	buffer      buffer
 	call        Call
-	primary     *Op   // set on a secondary: the op whose run fills this one's buffer
-	secondaries []*Op // set on a primary
-	isGradient  bool  // its buffer is a parameter's gradient in a Store
+	primary     *Op    // set on a secondary: the op whose run fills this one's buffer
+	secondaries []*Op  // set on a primary
+	gradientOf  *Param // its buffer is this parameter's gradient in a Store; nil: it is no parameter's
 	runs        stopwatch
 
 	weights      []*kernel.Weights // what it reads in fewer bits, by input; nil: nothing
@@ -238,6 +238,9 @@ func (op *Op) Do(values ...gorgonia.Value) (out gorgonia.Value, err error) {
 	op.Run(c)
 	if len(c.written) > 0 {
 		c.round()
+	}
+	if final := op.builder.runtime.final; final != nil && op.gradientOf != nil && c.err == nil {
+		final(op.gradientOf)
 	}
 	return c.result, errors.Wrapf(c.err, "%s", op.Primitive)
 }

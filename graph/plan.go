@@ -68,7 +68,7 @@ func newPlan(g *gorgonia.ExprGraph, pinned gorgonia.Nodes, packs bool) (*plan, e
 // planned tells whether a node's output belongs into the arena.
 func planned(n *gorgonia.Node) bool {
 	op := opOf(n)
-	if op == nil || op.isGradient || op.out.Scalar() {
+	if op == nil || op.gradientOf != nil || op.out.Scalar() {
 		return false
 	}
 	_, resident := op.Primitive.(parameter)

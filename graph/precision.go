@@ -36,7 +36,7 @@ func (op *Op) storage() cuda.Type {
 	switch {
 	case op.out.DType == tensor.Int32:
 		return cuda.I32
-	case op.out.Scalar() || op.isGradient || op.keepsFloat32:
+	case op.out.Scalar() || op.gradientOf != nil || op.keepsFloat32:
 		return cuda.F32
 	}
 	if k, ok := op.Primitive.(KeepsFloat32); ok && k.KeepsFloat32() {

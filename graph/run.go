@@ -1,10 +1,13 @@
 package graph
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
 )
 
 // RunOptions say how one run differs from another.
@@ -14,6 +17,9 @@ type RunOptions struct {
 	Accumulate bool
 	Step       uint64 // training step, for dropout masks
 	Profile    bool   // time the run and each op in it, for Program.Profile and, on a GPU, EndProfile
+	// Final, if it is not nil, is called once for each parameter when nothing more will be added to its gradient in this run:
+	// between two ops, in the order of Program.FinalOrder; on a GPU only when all ops have been queued.
+	Final func(*Param)
 	// Context ends the run early, with its error: between two ops of this package, or only before the first on
 	// a GPU. What the run was to compute is then partly there. nil: nothing ends it.
 	Context context.Context
@@ -37,7 +43,7 @@ func (p *Program) Run(o RunOptions) error {
 		return err
 	}
 	runtime.accumulate, runtime.step, runtime.profile = o.Accumulate, o.Step, o.Profile
-	runtime.failure, runtime.context = nil, o.Context
+	runtime.failure, runtime.context, runtime.final = nil, o.Context, o.Final
 	if !o.Accumulate || runtime.values == 0 {
 		runtime.values++
 	}
@@ -51,6 +57,11 @@ func (p *Program) Run(o RunOptions) error {
 		}
 		return errors.Wrap(err, "graph: run")
 	}
+	if runtime.device != nil && o.Final != nil {
+		for _, param := range p.FinalOrder() {
+			o.Final(param)
+		}
+	}
 	if c := p.options.Cache; c != nil {
 		c.advance()
 	}
@@ -62,6 +73,18 @@ func (p *Program) Run(o RunOptions) error {
 		return nil
 	}
 	return errors.Wrap(runtime.device.Synchronize(), "graph: run")
+}
+
+// FinalOrder returns the parameters in the order in which a run finishes their gradients. It is the same for all programs of one
+// model, batch and recomputation. Without Gradients there are none.
+func (p *Program) FinalOrder() []*Param {
+	gradients := slices.Clone(p.gradients)
+	slices.SortFunc(gradients, func(a, b *gorgonia.Node) int { return cmp.Compare(p.plan.position[a], p.plan.position[b]) })
+	params := make([]*Param, len(gradients))
+	for i, n := range gradients {
+		params[i] = opOf(n).gradientOf
+	}
+	return params
 }
 
 // Close ends the program's workers.

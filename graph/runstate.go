@@ -21,6 +21,7 @@ type runState struct {
 	widths     widths // scratch of ops in precision BF16
 	failure    error  // of an op; the tape machine wraps it in its registers and counters
 
+	final   func(*Param)    // RunOptions.Final
 	context context.Context // ends a run early; nil: nothing does
 
 	device cuda.Executor // nil on the CPU

@@ -226,11 +226,7 @@ func (s *Store) EnsureMoments(p *Param, n int) error {
 	if s.mode == plans && s.device != nil {
 		return s.planMoments(p, n)
 	}
-	for _, m := range []**tensor.Dense{&p.Moment1, &p.Moment2}[:n] {
-		if *m == nil {
-			*m = s.zeros(p.Shape)
-		}
-	}
+	s.makeMoments(p, n, p.Shape)
 	if s.device == nil {
 		return nil
 	}
@@ -238,6 +234,18 @@ func (s *Store) EnsureMoments(p *Param, n int) error {
 		return err
 	}
 	return s.residentMoments(p)
+}
+
+// EnsureMomentShard makes moments for some of p's entries alone, each of shape [entries]: several ranks share an optimizer's state
+// so. It is for a Store in host memory.
+func (s *Store) EnsureMomentShard(p *Param, n, entries int) { s.makeMoments(p, n, []int{entries}) }
+
+func (s *Store) makeMoments(p *Param, n int, shape []int) {
+	for _, m := range []**tensor.Dense{&p.Moment1, &p.Moment2}[:n] {
+		if *m == nil {
+			*m = s.zeros(shape)
+		}
+	}
 }
 
 // Float64s returns a copy of a float tensor's elements as float64.
