@@ -6,6 +6,7 @@ import (
 	"github.com/pkg/errors"
 	"gorgonia.org/tensor"
 
+	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/kernel"
 )
 
@@ -40,6 +41,9 @@ func (a *adamW) Open([]*Row) error { return nil }
 // WidthDivisor is the ratio itself (Yang et al. 2022, Adam column of table 8).
 func (a *adamW) WidthDivisor(ratio float64) (float64, error) { return ratio, nil }
 
+// Unit is one entry.
+func (a *adamW) Unit(*graph.Param) (entries int, work float64) { return 1, 1 }
+
 // Update is one pass over each parameter.
 func (a *adamW) Update(rows []*Row, n Now) {
 	for _, r := range rows {
@@ -47,9 +51,9 @@ func (a *adamW) Update(rows []*Row, n Now) {
 		d := kernel.AdamWParams{LR: n.Factor * r.Rate, Beta1: a.beta1, Beta2: a.beta2, Eps: a.eps, Decay: n.Factor * r.Decay,
 			Step: n.Step, GradScale: n.GradScale}
 		if p.Value.Dtype() == tensor.Float64 {
-			a.f64.Run(n.Pool, p.Value.Float64s(), p.Grad.Float64s(), p.Moment1.Float64s(), p.Moment2.Float64s(), d)
+			a.f64.Run(n.Pool, p.Value.Float64s()[r.From:r.To], p.Grad.Float64s()[r.From:r.To], p.Moment1.Float64s(), p.Moment2.Float64s(), d)
 		} else {
-			a.f32.Run(n.Pool, p.Value.Float32s(), p.Grad.Float32s(), p.Moment1.Float32s(), p.Moment2.Float32s(), d)
+			a.f32.Run(n.Pool, p.Value.Float32s()[r.From:r.To], p.Grad.Float32s()[r.From:r.To], p.Moment1.Float32s(), p.Moment2.Float32s(), d)
 		}
 	}
 }

@@ -13,6 +13,9 @@ func (o *Optimizer) openDevice() (err error) {
 	if !o.store.OnDevice() {
 		return nil
 	}
+	if o.shards.Ranks > 1 {
+		return errors.Errorf("shard: want one rank on a device, got %d: train on the CPU", o.shards.Ranks)
+	}
 	rows := make([]graph.UpdateRow, len(o.rows))
 	var momentum *float64 // of Muon
 	for i, r := range o.rows {

@@ -88,8 +88,28 @@ func (m *muon) WidthDivisor(ratio float64) (float64, error) {
 	return 1, nil
 }
 
-// Open lists the matrices of all parameters, those that take longest first: workers take them
-// in this order.
+// Unit is the matrices that lie side by side in a parameter, one if none are.
+func (m *muon) Unit(p *graph.Param) (entries int, work float64) {
+	matrices := p.Matrices()
+	if matrices == nil {
+		return p.Size(), 0 // Open refuses it
+	}
+	entries = matrices[0].Rows * matrices[0].Stride
+	for _, at := range matrices {
+		if at.Offset < entries {
+			work += workOf(at)
+		}
+	}
+	return entries, work
+}
+
+// workOf is how long a matrix takes, up to a factor.
+func workOf(m graph.Matrix) float64 {
+	return float64(m.Rows) * float64(m.Columns) * float64(min(m.Rows, m.Columns))
+}
+
+// Open lists this rank's matrices of all parameters, those that take longest first: workers take
+// them in this order.
 func (m *muon) Open(rows []*Row) error {
 	for _, r := range rows {
 		matrices := r.Param.Matrices()
@@ -97,11 +117,12 @@ func (m *muon) Open(rows []*Row) error {
 			return errors.Errorf("muon: parameter %q %v: want weight matrices of a hidden layer, got none: choose parameters by HiddenMatrices", r.Param.Name, r.Param.Shape)
 		}
 		for _, at := range matrices {
-			m.places = append(m.places, muonPlace{at, r})
+			if r.From <= at.Offset && at.Offset < r.To {
+				m.places = append(m.places, muonPlace{at, r})
+			}
 		}
 	}
-	work := func(p muonPlace) int { return p.Rows * p.Columns * min(p.Rows, p.Columns) }
-	slices.SortStableFunc(m.places, func(a, b muonPlace) int { return cmp.Compare(work(b), work(a)) })
+	slices.SortStableFunc(m.places, func(a, b muonPlace) int { return cmp.Compare(workOf(b.Matrix), workOf(a.Matrix)) })
 	return nil
 }
 
@@ -133,7 +154,7 @@ func (k *muonKernel[T]) update(m *muon, n Now, data func(*tensor.Dense) []T) {
 	for _, at := range m.places {
 		p := at.row.Param
 		k.matrices = append(k.matrices, kernel.MuonMatrix[T]{
-			Weight: data(p.Value)[at.Offset:], Gradient: data(p.Grad)[at.Offset:], Momentum: data(p.Moment1)[at.Offset:],
+			Weight: data(p.Value)[at.Offset:], Gradient: data(p.Grad)[at.Offset:], Momentum: data(p.Moment1)[at.Offset-at.row.From:],
 			Rows: at.Rows, Columns: at.Columns, Stride: at.Stride, Rate: at.row.Rate * m.scale.of(at.Matrix), Decay: at.row.Decay})
 	}
 	k.kernel.BFloat16 = n.Precision == graph.BF16

@@ -28,6 +28,8 @@ type Optimizer struct {
 	steps     int             // taken so far
 	pool      *kernel.Pool
 	norm      normKernels
+	shards    Shards
+	buckets   [][]Piece
 	device    graph.DeviceOptimizer // does it all where the store lives on a device; else nil
 }
 
@@ -37,6 +39,7 @@ type Row struct {
 	Rule                Rule
 	Rate                float64 // peak learning rate
 	Decay               float64 // times the schedule and the weight
+	From, To            int     // the range of the parameter's entries, in row-major order, that this optimizer updates; see Shard
 	decays, independent bool
 	muP                 bool
 }
@@ -70,20 +73,40 @@ func (o *Optimizer) compose(parts []Part) error {
 		return err
 	}
 	for i := range o.rows {
-		r := &o.rows[i]
-		if err := r.finish(); err != nil {
+		if err := o.rows[i].finish(); err != nil {
 			return err
 		}
-		if n := len(r.Rule.State()); n > 0 {
-			if err := o.store.EnsureMoments(r.Param, n); err != nil {
-				return err
-			}
+	}
+	if err := o.share(); err != nil {
+		return err
+	}
+	for i := range o.rows {
+		if err := o.makeState(&o.rows[i]); err != nil {
+			return err
 		}
 	}
 	if err := o.openGroups(); err != nil {
 		return err
 	}
 	return o.openDevice()
+}
+
+// makeState makes the moments of a row's entries.
+func (o *Optimizer) makeState(r *Row) error {
+	n := len(r.Rule.State())
+	for _, m := range []*tensor.Dense{r.Param.Moment1, r.Param.Moment2}[:n] {
+		if m != nil && m.DataSize() != r.To-r.From {
+			return errors.Errorf("parameter %q: want moments of %d entries, got %d that another optimizer has left: use another store", r.Param.Name, r.To-r.From, m.DataSize())
+		}
+	}
+	switch {
+	case n == 0 || r.From == r.To:
+	case r.To-r.From == r.Param.Size():
+		return o.store.EnsureMoments(r.Param, n)
+	default:
+		o.store.EnsureMomentShard(r.Param, n, r.To-r.From)
+	}
+	return nil
 }
 
 // finish computes the rates from all parts.
@@ -124,13 +147,19 @@ func (o *Optimizer) Step(gradScale float64) (Stats, error) {
 	if o.device != nil {
 		return o.stepOnDevice(gradScale)
 	}
-	norm, err := o.gradNorm()
+	sum, err := o.SumSquares()
 	if err != nil {
 		return Stats{}, err
 	}
-	s := Stats{GradNorm: norm * math.Abs(gradScale), Factor: o.schedule.Factor(o.steps)}
+	return o.Update(sum, gradScale), nil
+}
+
+// Update is what Step does once the norm is known: sumSquares is the sum over all ranks of what
+// SumSquares returned, added in the order of the ranks.
+func (o *Optimizer) Update(sumSquares, gradScale float64) Stats {
+	s := Stats{GradNorm: math.Sqrt(sumSquares) * math.Abs(gradScale), Factor: o.schedule.Factor(o.steps)}
 	if math.IsNaN(s.GradNorm) || math.IsInf(s.GradNorm, 0) {
-		return s, nil
+		return s
 	}
 	s.Finite = true
 	if o.clip > 0 && s.GradNorm > o.clip {
@@ -140,24 +169,26 @@ func (o *Optimizer) Step(gradScale float64) (Stats, error) {
 	for _, g := range o.groups {
 		g.rule.Update(g.rows, Now{Pool: o.pool, Factor: s.Factor, GradScale: gradScale, Step: o.steps, Precision: o.precision})
 	}
-	return s, nil
+	return s
 }
 
-// gradNorm is the global norm of the gradients as they are stored.
-func (o *Optimizer) gradNorm() (float64, error) {
+// SumSquares returns the sum of the squares of the gradients as they are stored, over the entries
+// that this optimizer updates.
+func (o *Optimizer) SumSquares() (float64, error) {
 	sum := 0.0
 	for _, r := range o.rows {
 		grad := r.Param.Grad
 		switch {
 		case grad == nil:
 			return 0, errors.Errorf("optim: parameter %q: want a gradient, got none: run a program with Gradients first", r.Param.Name)
+		case r.From == r.To:
 		case grad.Dtype() == tensor.Float64:
-			sum += o.norm.f64.SumSquares(o.pool, grad.Float64s())
+			sum += o.norm.f64.SumSquares(o.pool, grad.Float64s()[r.From:r.To])
 		default:
-			sum += o.norm.f32.SumSquares(o.pool, grad.Float32s())
+			sum += o.norm.f32.SumSquares(o.pool, grad.Float32s()[r.From:r.To])
 		}
 	}
-	return math.Sqrt(sum), nil
+	return sum, nil
 }
 
 // Close ends the optimizer's workers and gives back its memory on a device.

@@ -19,7 +19,8 @@ type Rule interface {
 	Open(rows []*Row) error
 	// WidthDivisor is what muP divides the rate by where a width is ratio times its base.
 	WidthDivisor(ratio float64) (float64, error)
-	// Update changes weights and state of all parameters that have the rule.
+	// Update changes weights and state of all parameters that have the rule. If several ranks share
+	// the work, each gets some of the parameters; of a Divisible rule's, it gets a range of entries.
 	Update(rows []*Row, n Now)
 }
 
@@ -48,7 +49,7 @@ type group struct {
 	rows []*Row
 }
 
-// openGroups collects the rows of each rule, in the order of the store's parameters.
+// openGroups collects the rows of each rule, those with entries of this rank, in the order of the store's parameters.
 func (o *Optimizer) openGroups() error {
 	for i := range o.rows {
 		r := &o.rows[i]
@@ -57,8 +58,11 @@ func (o *Optimizer) openGroups() error {
 			at = len(o.groups)
 			o.groups = append(o.groups, group{rule: r.Rule})
 		}
-		o.groups[at].rows = append(o.groups[at].rows, r)
+		if r.From < r.To {
+			o.groups[at].rows = append(o.groups[at].rows, r)
+		}
 	}
+	o.groups = slices.DeleteFunc(o.groups, func(g group) bool { return len(g.rows) == 0 })
 	for _, g := range o.groups {
 		if err := g.rule.Open(g.rows); err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"github.com/pkg/errors"
 	"gorgonia.org/tensor"
 
+	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/kernel"
 )
 
@@ -31,15 +32,18 @@ func (*sgd) WidthDivisor(float64) (float64, error) {
 	return 0, errors.New("sgd: want no muP with it, whose rates are Adam's: use one of the two")
 }
 
+// Unit is one entry.
+func (*sgd) Unit(*graph.Param) (entries int, work float64) { return 1, 1 }
+
 func (s *sgd) Update(rows []*Row, n Now) {
 	for _, r := range rows {
 		p, rate, decay := r.Param, n.Factor*r.Rate*n.GradScale, n.Factor*r.Decay
 		if p.Value.Dtype() == tensor.Float64 {
-			s.f64 = sgdTask[float64]{p.Value.Float64s(), p.Grad.Float64s(), rate, decay}
-			n.Pool.Do(p.Size(), &s.f64)
+			s.f64 = sgdTask[float64]{p.Value.Float64s()[r.From:r.To], p.Grad.Float64s()[r.From:r.To], rate, decay}
+			n.Pool.Do(r.To-r.From, &s.f64)
 		} else {
-			s.f32 = sgdTask[float32]{p.Value.Float32s(), p.Grad.Float32s(), float32(rate), float32(decay)}
-			n.Pool.Do(p.Size(), &s.f32)
+			s.f32 = sgdTask[float32]{p.Value.Float32s()[r.From:r.To], p.Grad.Float32s()[r.From:r.To], float32(rate), float32(decay)}
+			n.Pool.Do(r.To-r.From, &s.f32)
 		}
 	}
 }

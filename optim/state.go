@@ -12,8 +12,11 @@ import (
 
 // StateTensor is one tensor of what an optimizer keeps of a parameter between steps.
 type StateTensor struct {
-	Name  string // the parameter's, a dot, and what it is: "norm.moment1"
-	Value *tensor.Dense
+	Name     string // the parameter's, a dot, and what it is: "norm.moment1"
+	Param    *graph.Param
+	Value    *tensor.Dense // of this rank's entries; nil: it has none
+	From, To int           // the range of these entries
+	Pieces   []Piece       // which rank has which entries of the parameter
 }
 
 // Moments returns how many moments an optimizer of these parts keeps of a parameter, for
@@ -30,11 +33,17 @@ func Moments(parts ...Part) func(*graph.Param) int {
 // and moment2 of a parameter, of Muon momentum. With Steps it is all that another optimizer
 // needs to go on with the same bits.
 func (o *Optimizer) State() []StateTensor {
+	pieces := map[*graph.Param][]Piece{}
+	for _, bucket := range o.buckets {
+		for _, p := range bucket {
+			pieces[p.Param] = append(pieces[p.Param], p)
+		}
+	}
 	var all []StateTensor
 	for _, r := range o.rows {
 		values := []*tensor.Dense{r.Param.Moment1, r.Param.Moment2}
 		for i, name := range r.Rule.State() {
-			all = append(all, StateTensor{r.Param.Name + "." + name, values[i]})
+			all = append(all, StateTensor{r.Param.Name + "." + name, r.Param, values[i], r.From, r.To, pieces[r.Param]})
 		}
 	}
 	return all
