@@ -7,6 +7,8 @@ import (
 
 	"gorgonia.org/cu"
 	cublas "gorgonia.org/cu/blas"
+
+	_ "github.com/residua-go/residua/graph/cuda/clone" // fails where go.work is not in effect
 )
 
 // Options choose a device.

@@ -39,6 +39,8 @@ func (s Suite) Choose(args []string) (Command, []string) {
 		return s.completion(), args[1:]
 	case args[0] == complete && s.Name == s.Program:
 		return s.complete(args[1:]), nil
+	case isVersion(args[0]) && s.Name == s.Program:
+		return s.version(), args[1:]
 	case isHelp(args[0]):
 		self.Run = func(_ context.Context, out Output) error { return s.help(out) }
 		return self, nil

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/mod/module"
+	modzip "golang.org/x/mod/zip"
+
+	"github.com/residua-go/residua/internal/longtest"
+)
+
+// TestArchives: archives of the same files at the same time have the same bytes and no folders, and
+// programs may be run.
+func TestArchives(t *testing.T) {
+	dir := t.TempDir()
+	program := filepath.Join(dir, "residua.exe")
+	require.NoError(t, os.WriteFile(program, []byte("a program"), 0o600))
+	stamp := time.Unix(1700000000, 0).UTC()
+	for name, write := range map[string]func(string, []string, time.Time) error{"a.tar.gz": writeTar, "a.zip": writeZip} {
+		var first []byte
+		for range 2 {
+			path := filepath.Join(t.TempDir(), name)
+			require.NoError(t, write(path, []string{program, "main.go"}, stamp))
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			if first != nil {
+				require.Equal(t, first, text)
+			}
+			first = text
+		}
+	}
+	z, err := zip.NewReader(bytes.NewReader(nil), 0)
+	require.Error(t, err)
+	require.Nil(t, z)
+	archive := filepath.Join(dir, "a.zip")
+	require.NoError(t, writeZip(archive, []string{program, "main.go"}, stamp))
+	r, err := zip.OpenReader(archive)
+	require.NoError(t, err)
+	defer r.Close()
+	require.Equal(t, "residua.exe", r.File[0].Name)
+	require.Equal(t, os.FileMode(0o755), r.File[0].Mode())
+	require.Equal(t, os.FileMode(0o644), r.File[1].Mode())
+	require.Error(t, writeTar(filepath.Join(dir, "b.tar.gz"), []string{"missing"}, stamp))
+	require.NoFileExists(t, filepath.Join(dir, "b.tar.gz"))
+}
+
+// TestInstalled: go install of a released version works without go.work, and with the tag cuda says
+// in one line what to do.
+func TestInstalled(t *testing.T) {
+	longtest.Only(t)
+	const version = "v0.1.0"
+	proxy := t.TempDir()
+	at := filepath.Join(proxy, "github.com/residua-go/residua/@v")
+	require.NoError(t, os.MkdirAll(at, 0o755))
+	f, err := os.Create(filepath.Join(at, version+".zip"))
+	require.NoError(t, err)
+	require.NoError(t, modzip.CreateFromVCS(f, module.Version{Path: "github.com/residua-go/residua", Version: version}, "../..", "HEAD", ""))
+	require.NoError(t, f.Close())
+	mod, err := os.ReadFile("../../go.mod")
+	require.NoError(t, err)
+	for ext, text := range map[string]string{"mod": string(mod), "info": `{"Version":"` + version + `"}`} {
+		require.NoError(t, os.WriteFile(filepath.Join(at, version+"."+ext), []byte(text), 0o644))
+	}
+	cache, err := exec.Command("go", "env", "GOMODCACHE").Output()
+	require.NoError(t, err)
+	install := func(tags string) (string, error) {
+		c := exec.Command("go", "install", "-tags="+tags, "github.com/residua-go/residua/cmd/residua@"+version)
+		c.Dir = t.TempDir()
+		c.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-modcacherw", "GONOSUMDB=*", "GOBIN="+proxy, "GOMODCACHE="+filepath.Join(proxy, "modules"),
+			"GOPROXY=file://"+proxy+",file://"+filepath.Join(string(bytes.TrimSpace(cache)), "cache/download"))
+		out, err := c.CombinedOutput()
+		return string(out), err
+	}
+	out, err := install("")
+	require.NoError(t, err, out)
+	said, err := exec.Command(filepath.Join(proxy, "residua"), "version").Output()
+	require.NoError(t, err)
+	require.Contains(t, string(said), "residua "+version+", go1.")
+
+	out, err = install("cuda")
+	require.Error(t, err)
+	require.Contains(t, out, "clone_cuda.go:7:12: pattern vendor/only_in_a_clone/see_docs_cuda.md: no matching files found")
+	require.NotContains(t, out, "cuda.h")
+}
