@@ -30,10 +30,11 @@ experiments: ## of the experiments that have been run: train what their logs do 
 kernels: ## benchmark every kernel, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./graph/...
 
-lint: ## NOTICE; gofmt, go vet and staticcheck with the tag cuda: without it only stubs differ, and go test vets them (wants a C compiler)
+lint: ## NOTICE; workflows by actionlint; gofmt, go vet and staticcheck with the tag cuda: without it only stubs differ, and go test vets them (wants a C compiler)
 	@test -z "$$(gofmt -l .)" || { echo "not gofmt'd:"; gofmt -l .; exit 1; }
 	$(GO) vet -tags cuda ./... ./graph/cuda/cu/...
 	$(GO) tool staticcheck -tags cuda ./...
+	$(GO) run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 	$(GO) run ./internal/notice | diff -a NOTICE - || { echo "NOTICE is not the licences of what is linked: run make notice"; exit 1; }
 
 .PHONY: notice
@@ -83,8 +84,13 @@ cross: ## build for another processor and for other systems: all packages, and o
 		echo $$p; export CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/}; \
 		$(GO) build $(PROGRAMLESS) && $(GO) build -o /dev/null ./cmd/train || exit 1; done
 
-clean: ## remove bin/ and build/
-	rm -rf bin build
+clean: ## remove bin/, build/ and dist/
+	rm -rf bin build dist
+
+.PHONY: release
+release: ## build the archives of a release into dist/: Linux, macOS, Windows, and CUDA for Linux
+	rm -rf dist
+	$(GO) run ./internal/release -out dist
 
 .PHONY: notebooks notebooks-update jupyter
 

@@ -8,7 +8,7 @@ import (
 	"gorgonia.org/cu"
 	cublas "gorgonia.org/cu/blas"
 
-	_ "github.com/residua-go/residua/graph/cuda/clone" // fails where go.work is not in effect
+	_ "github.com/residua-go/residua/graph/cuda/internal/clone" // fails where go.work is not in effect
 )
 
 // Options choose a device.
