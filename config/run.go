@@ -92,6 +92,7 @@ type Train struct {
 	MaxBadSteps     int    `yaml:"max_bad_steps" min:"1" max:"1000000000" help:"steps in a row with a loss or gradient that is not finite, before the run gives up"`
 	LogEvery        int    `yaml:"log_every" min:"0" max:"1000000000" help:"steps between lines where there is no terminal; 0: about every 30 seconds"`
 	LogMixing       int    `yaml:"log_mixing" min:"0" max:"1000000000" help:"steps between measurements of how far a stream's mixing coefficients have moved from their start, in metrics.jsonl; 0: never. analyze mixing shows them"`
+	LogNorms        int    `yaml:"log_norms" added:"0" min:"0" max:"1000000000" help:"steps between measurements of norms in metrics.jsonl: of the stream by depth, of weights and gradients by block; 0: never. report draws them"`
 
 	CheckpointMinutes float64 `yaml:"checkpoint_minutes" min:"0" max:"1000000000" help:"minutes of wall time from one checkpoint to the next; 0: not by time"`
 }
@@ -101,6 +102,7 @@ type Sample struct {
 	Prompt      string  `yaml:"prompt" help:"the text that the sample goes on from"`
 	Tokens      int     `yaml:"tokens" min:"0" max:"1000000000" help:"number of tokens; 0: no sample"`
 	Temperature float64 `yaml:"temperature" min:"0" help:"temperature; 0: always the likeliest token"`
+	Every       int     `yaml:"every" added:"0" min:"0" max:"1000000000" help:"steps between samples that are kept in samples.jsonl while the run trains, with one more at its end; 0: none"`
 }
 
 // Device says what a run computes on.

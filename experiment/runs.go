@@ -21,6 +21,9 @@ type Run struct {
 	Folder string `json:"folder"`
 	Remark string `json:"remark,omitempty"` // a remark on its score
 	Record
+
+	run   *config.Run
+	steps []trainer.Metrics
 }
 
 // ReadRuns reads the folders of runs. It warns if a run was trained on another text than the first.
@@ -60,7 +63,7 @@ func (r *Run) read(zoo models.Zoo) (*config.Run, error) {
 	if len(steps) == 0 {
 		return nil, Setupf("%s: want a run that has made steps, got no line in metrics.jsonl", r.Folder)
 	}
-	r.Record = newRecord(run)
+	r.Record, r.run, r.steps = newRecord(run), run, steps
 	r.add(steps, run.StepTokens())
 	r.judge(run, steps)
 	return run, nil

@@ -28,6 +28,7 @@ type Metrics struct {
 	Spike    bool           `json:"spike,omitempty"`   // the training or the validation loss is far above the ones before it
 	Experts  [][]int        `json:"experts,omitempty"` // tokens that each block's experts got
 	Mixing   []mixing.Brief `json:"mixing,omitempty"`  // how far the stream's coefficients have moved, at the steps that log it
+	Norms    *Norms         `json:"norms,omitempty"`   // sizes inside the model, at the steps that log them
 	ValLoss  *eval.Number   `json:"val_loss,omitempty"`
 	ValBits  *eval.Number   `json:"val_bits_per_byte,omitempty"`
 }
@@ -72,7 +73,7 @@ func (l *metricsLog) count(m *Metrics) (news []string) {
 	}
 	l.lines++
 	l.last = *m
-	l.last.Experts, l.last.Mixing = nil, nil
+	l.last.Experts, l.last.Mixing, l.last.Norms = nil, nil, nil
 	l.loss.add(*m)
 	return news
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/residua-go/residua/analysis/mixing"
 )
 
-// mixingLog measures how far the stream's coefficients have moved from their start, on one row of
-// the validation split, or of the training split if there is no other.
+// mixingLog measures how far the stream's coefficients have moved from their start, on a row of
+// text.
 type mixingLog struct {
 	every int
 	ids   []int32
@@ -25,22 +25,27 @@ func (t *Trainer) openMixing(context.Context) error {
 	if t.store.OnDevice() {
 		return errors.New("train.log_mixing: want 0 on a GPU, where activations are not read back")
 	}
-	tokens := t.corpus.Val.Tokens
-	if tokens.Len() < t.run.Model.Seq {
-		tokens = t.corpus.Train.Tokens
-	}
-	l := &mixingLog{every: every}
-	l.ids = tokens.Slice(0, min(t.run.Model.Seq, tokens.Len())).IDs()
+	l := &mixingLog{every: every, ids: t.probe()}
 	var err error
 	l.start, err = mixing.Start(t.run.Spec(), t.run.Seed, l.ids)
 	t.mixing = l
 	return errors.Wrap(err, "train.log_mixing")
 }
 
+// probe returns the row of text on which the run measures activations: the first of the validation
+// split, or of the training split if there is no other.
+func (t *Trainer) probe() []int32 {
+	tokens := t.corpus.Val.Tokens
+	if tokens.Len() < t.run.Model.Seq {
+		tokens = t.corpus.Train.Tokens
+	}
+	return tokens.Slice(0, min(t.run.Model.Seq, tokens.Len())).IDs()
+}
+
 // measureMixing returns what to log at a step, nil if the step does not log it.
 func (t *Trainer) measureMixing(step int) ([]mixing.Brief, error) {
 	l := t.mixing
-	if l == nil || step%l.every != 0 && step != t.run.TotalSteps() {
+	if l == nil || !t.logs(l.every, step) {
 		return nil, nil
 	}
 	now, err := mixing.Run(t.store, t.run.Spec(), l.ids)

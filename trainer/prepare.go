@@ -25,7 +25,7 @@ func (t *Trainer) prepare(ctx context.Context, o Options) error {
 	}
 	lock := func(context.Context) (err error) { return t.openFolder(o.Resume) }
 	load := func(ctx context.Context) error { return t.loadCorpus(ctx, o.Corpus) }
-	for _, step := range []func(context.Context) error{t.checkMemory, load, lock, t.compile, t.initialise, t.openMixing} {
+	for _, step := range []func(context.Context) error{t.checkMemory, load, lock, t.compile, t.initialise, t.openMixing, t.openNorms} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -40,6 +40,9 @@ func (t *Trainer) prepare(ctx context.Context, o Options) error {
 		}
 	}
 	if err := t.openMetrics(metricsDir); err != nil {
+		return err
+	}
+	if err := t.openSamples(metricsDir); err != nil {
 		return err
 	}
 	t.healBest()

@@ -23,6 +23,11 @@ func (t *Trainer) Run(ctx context.Context) (*Result, error) {
 			return nil, err
 		}
 	}
+	if t.step() > 0 && t.samples() {
+		if err := t.keepSample(ctx); err != nil && ctx.Err() == nil {
+			return nil, err
+		}
+	}
 	for t.step() < total && ctx.Err() == nil {
 		if err := t.advance(ctx); err != nil && (ctx.Err() == nil || !errors.Is(err, ctx.Err())) {
 			return nil, err
@@ -43,9 +48,17 @@ func (t *Trainer) Run(ctx context.Context) (*Result, error) {
 	return r, nil
 }
 
-// advance makes one step and whatever is due after it. It saves the step before anything else, so
-// that no later failure loses training.
+// advance makes one step and whatever is due after it: checkpoint, validation, sample.
 func (t *Trainer) advance(ctx context.Context) error {
+	if err := t.stepAndScore(ctx); err != nil || !t.samples() {
+		return err
+	}
+	return t.keepSample(ctx)
+}
+
+// stepAndScore makes one step and saves and validates it if that is due. It saves the step before anything else, so
+// that no later failure loses training.
+func (t *Trainer) stepAndScore(ctx context.Context) error {
 	m, err := t.trainStep(ctx)
 	if err != nil {
 		return err

@@ -37,6 +37,11 @@ func (t *Trainer) save() error {
 			return err
 		}
 	}
+	if t.sampled.file != nil {
+		if err := t.sampled.file.Sync(); err != nil {
+			return err
+		}
+	}
 	metadata, err := pretrained.Description{Spec: t.run.Spec(), Data: t.run.Data}.Metadata()
 	if err != nil {
 		return err

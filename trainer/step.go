@@ -21,11 +21,15 @@ func (t *Trainer) trainStep(ctx context.Context) (Metrics, error) {
 	tokens := t.run.StepTokens()
 	rate := perSecond(tokens, time.Since(begin))
 	mixing, err := t.measureMixing(s.N)
+	if err != nil {
+		return Metrics{}, err
+	}
+	norms, err := t.measureNorms(s.N)
 	return Metrics{
 		Step: s.N, Tokens: int64(s.N) * int64(tokens), Loss: eval.Number(s.Loss), LR: s.Factor * t.run.Train.LR,
 		GradNorm: eval.Number(s.GradNorm), TokensPS: math.Round(rate), FLOPsPS: math.Round(rate * t.flops),
 		Seconds: t.before + time.Since(t.started).Seconds(), Skipped: !s.Finite,
-		Experts: t.learner.ExpertCounts(), Mixing: mixing,
+		Experts: t.learner.ExpertCounts(), Mixing: mixing, Norms: norms,
 	}, err
 }
 

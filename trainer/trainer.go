@@ -31,6 +31,8 @@ type Trainer struct {
 	eval    *eval.Evaluator
 	metrics *metricsLog
 	mixing  *mixingLog // nil: not logged
+	sampled samplesLog
+	norms   *normsLog  // nil: not logged
 	flops   float64    // of one token, forward and backward
 	profile bool       // profile all steps but the first
 
@@ -115,6 +117,9 @@ func (t *Trainer) Close() {
 	if t.metrics != nil {
 		_ = t.metrics.file.Close()
 	}
+	if t.sampled.file != nil {
+		_ = t.sampled.file.Close()
+	}
 	if t.unlock != nil {
 		_ = t.unlock()
 		t.unlock = nil
@@ -124,7 +129,7 @@ func (t *Trainer) Close() {
 // Files lists the files that a run leaves in its folder.
 func (t *Trainer) Files() []string {
 	var names []string
-	for _, name := range []string{configFile, metricsFile, plotFile, ProfileFile, "latest.json", "best.json"} {
+	for _, name := range []string{configFile, metricsFile, plotFile, samplesFile, ProfileFile, "latest.json", "best.json"} {
 		if _, err := os.Stat(filepath.Join(t.run.Out, name)); err == nil {
 			names = append(names, filepath.Join(t.run.Out, name))
 		}

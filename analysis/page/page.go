@@ -24,6 +24,14 @@ type Section struct {
 	Heading string
 	Text    string // paragraphs, apart by an empty line
 	Figures []figure.Figure
+	// Passages are texts to read as they are written, below the figures; all but the first are folded.
+	Passages []Passage
+}
+
+// Passage is a text whose line breaks and spaces are shown.
+type Passage struct {
+	Heading string `json:"heading"`
+	Text    string `json:"text"`
 }
 
 // HTML returns the page: the same figures give the same bytes. Texts are escaped. It is an error

@@ -32,6 +32,12 @@ func paragraphs(text string) []string {
 	return parts
 }
 
+// visibleLines is a text with invisible characters made visible, except line breaks and tabs.
+func visibleLines(text string) string {
+	lines := strings.Split(strings.ReplaceAll(text, "\t", "    "), "\n")
+	return strings.Join(each(lines, figure.Visible), "\n")
+}
+
 func namedSeries(series []figure.Series) []figure.Series {
 	named := slices.Clone(series)
 	for i := range named {

@@ -24,6 +24,7 @@ type sectionView struct {
 	Heading    string       `json:"heading"`
 	Paragraphs []string     `json:"paragraphs"`
 	Figures    []figureView `json:"figures"`
+	Passages   []Passage    `json:"passages,omitempty"`
 }
 
 // figureView is a figure: a table, or data for the script.
@@ -56,7 +57,7 @@ func (p Page) view() (view, error) {
 // empty says whether there is nothing to see.
 func (p Page) empty() bool {
 	for _, s := range p.Sections {
-		if len(s.Figures) > 0 || strings.TrimSpace(s.Text) != "" {
+		if len(s.Figures) > 0 || len(s.Passages) > 0 || strings.TrimSpace(s.Text) != "" {
 			return false
 		}
 	}
@@ -74,6 +75,9 @@ func (s Section) MarshalJSON() ([]byte, error) {
 
 func (s Section) view() (sectionView, error) {
 	v := sectionView{Heading: figure.Visible(s.Heading), Paragraphs: paragraphs(s.Text)}
+	for _, p := range s.Passages {
+		v.Passages = append(v.Passages, Passage{figure.Visible(p.Heading), visibleLines(p.Text)})
+	}
 	for i, f := range s.Figures {
 		shown, err := viewOf(f)
 		if err != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/generate"
-	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/trainer"
@@ -174,16 +173,10 @@ func sample(ctx context.Context, run *config.Run, t *trainer.Trainer, out cli.Ou
 	if run.Sample.Tokens == 0 {
 		return nil
 	}
-	g, err := generate.New(t.Store(), run.Spec(), t.Tokenizer(), generate.Options{Threads: run.Device.Threads, Device: run.Device.Place(), Precision: graph.Precision(run.Device.Precision)})
-	if err != nil {
-		return err
-	}
-	defer g.Close()
-	request := generate.Request{Prompt: run.Sample.Prompt, Slide: true, Echo: true, Tokens: run.Sample.Tokens, Temperature: run.Sample.Temperature, Seed: run.Seed}
 	if err := out.Print("sample:\n"); err != nil {
 		return err
 	}
-	result, err := g.Generate(ctx, request, func(p generate.Piece) error { return out.PrintText(p.Text) })
+	result, err := t.Sample(ctx, out.PrintText)
 	if err != nil && ctx.Err() == nil {
 		return err
 	}
@@ -191,7 +184,7 @@ func sample(ctx context.Context, run *config.Run, t *trainer.Trainer, out cli.Ou
 		return err
 	}
 	if result.Stop == generate.StopDocument {
-		out.Note(fmt.Sprintf("the sample ends there: the model ended the document after %d of %d tokens", result.Tokens, request.Tokens))
+		out.Note(fmt.Sprintf("the sample ends there: the model ended the document after %d of %d tokens", result.Tokens, run.Sample.Tokens))
 	}
 	return nil
 }

@@ -69,9 +69,10 @@ var allowed = map[string][]string{
 	"command/serve":      commandImports("serve", "explore", "analysis", "analysis/page", "analysis/report", "analysis/theory"),
 	"command/analyze":    commandImports("analysis", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/report", "analysis/theory"),
 	"command/create":     commandImports(),
-	"command/compare":    commandImports("experiment", "experiment/bench", "experiment/stats"),
-	"command/experiment": commandImports("experiment", "experiment/bench", "experiment/stats"),
-	"command":            commandImports("experiment/roofline", "command/experiment", "eval/tasks", "experiment/bench", "command/bench", "experiment", "experiment/stats", "command/compare", "analysis", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/report", "analysis/theory", "command/train", "command/eval", "command/generate", "command/convert", "command/create", "command/models", "serve", "explore", "command/serve", "command/analyze"),
+	"command/compare":    commandImports("experiment", "experiment/bench", "experiment/stats", "analysis/page"),
+	"command/experiment": commandImports("experiment", "experiment/bench", "experiment/stats", "analysis/page"),
+	"command/report":     commandImports("experiment", "experiment/bench", "experiment/stats", "analysis/page"),
+	"command":            commandImports("experiment/roofline", "command/experiment", "eval/tasks", "experiment/bench", "command/bench", "experiment", "experiment/stats", "command/compare", "command/report", "analysis", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/report", "analysis/theory", "command/train", "command/eval", "command/generate", "command/convert", "command/create", "command/models", "serve", "explore", "command/serve", "command/analyze"),
 
 	"experiment":          experimentImports("experiment/bench", "experiment/stats"),
 	"experiment/stats":    {},
@@ -92,7 +93,7 @@ func commandImports(others ...string) []string {
 
 // experimentImports is what an experiment may import, and others.
 func experimentImports(others ...string) []string {
-	return append(others, "trainer", "analysis/mixing", "analysis/cache", "analysis/check", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
+	return append(others, "trainer", "analysis/mixing", "analysis/cache", "analysis/check", "analysis/page", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
 }
 
 // free are the prefixes of packages at the end of all arrows.

@@ -1,0 +1,128 @@
+package trainer
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/generate"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/regular"
+)
+
+// samplesFile holds one line of JSON for each sample that was made while the run trained.
+const samplesFile = "samples.jsonl"
+
+// Sample is a line of samples.jsonl: what the model wrote after a step.
+type Sample struct {
+	Step   int    `json:"step"`
+	Tokens int64  `json:"tokens"` // seen so far
+	Text   string `json:"text"`   // the prompt and what the model adds
+}
+
+// samplesLog appends to samples.jsonl.
+type samplesLog struct {
+	file *checkpoint.Appender
+	last int // step of the last sample, 0: none
+}
+
+// Sample has the model write the text that the config's section sample describes, and calls each
+// with its pieces. The same weights give the same text.
+func (t *Trainer) Sample(ctx context.Context, each func(piece string) error) (generate.Result, error) {
+	c := t.run
+	o := generate.Options{Threads: c.Device.Threads, Device: c.Device.Place(), Precision: graph.Precision(c.Device.Precision)}
+	g, err := generate.New(t.store, c.Spec(), t.corpus.Tokenizer, o)
+	if err != nil {
+		return generate.Result{}, err
+	}
+	defer g.Close()
+	request := generate.Request{Prompt: c.Sample.Prompt, Slide: true, Echo: true, Tokens: c.Sample.Tokens, Temperature: c.Sample.Temperature, Seed: c.Seed}
+	return g.Generate(ctx, request, func(p generate.Piece) error { return each(p.Text) })
+}
+
+// samples tells whether a sample is due after the current step, and not made yet.
+func (t *Trainer) samples() bool {
+	every := t.run.Sample.Every
+	return every > 0 && t.run.Sample.Tokens > 0 && t.step() > t.sampled.last && t.logs(every, t.step())
+}
+
+// keepSample makes a sample and adds it to samples.jsonl.
+func (t *Trainer) keepSample(ctx context.Context) error {
+	var text strings.Builder
+	if _, err := t.Sample(ctx, func(piece string) error { text.WriteString(piece); return nil }); err != nil {
+		return errors.Wrap(err, "sample")
+	}
+	s := Sample{t.step(), int64(t.step()) * int64(t.run.StepTokens()), text.String()}
+	line, err := json.Marshal(s)
+	if err != nil {
+		return errors.WithStack(err)
+	}
+	if _, err := t.sampled.file.Write(append(line, '\n')); err != nil {
+		return err
+	}
+	t.sampled.last = s.Step
+	t.report.Note(fmt.Sprintf("step %d  sample: %.80s", s.Step, strings.Join(strings.Fields(s.Text), " ")))
+	return nil
+}
+
+// openSamples opens samples.jsonl to append, if the config asks for samples. It first copies the
+// samples up to this step from dir ("": there are none), as openMetrics does.
+func (t *Trainer) openSamples(dir string) error {
+	if t.run.Sample.Every == 0 {
+		return nil
+	}
+	var before []Sample
+	if dir != "" {
+		var err error
+		if before, err = ReadSamples(dir); err != nil {
+			return err
+		}
+	}
+	path := filepath.Join(t.run.Out, samplesFile)
+	err := t.disk.WriteFileAtomic(path, func(w io.Writer) error {
+		lines := json.NewEncoder(w)
+		for _, s := range before {
+			if s.Step > t.step() {
+				break
+			}
+			t.sampled.last = s.Step
+			if err := lines.Encode(s); err != nil {
+				return errors.WithStack(err)
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		t.sampled.file, err = t.disk.Append(path)
+	}
+	return err
+}
+
+// ReadSamples reads the samples of a run folder, in the order of steps. It stops at a torn line; a
+// folder without samples has none.
+func ReadSamples(dir string) (all []Sample, err error) {
+	path := filepath.Join(dir, samplesFile)
+	f, _, err := regular.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, errors.Wrap(err, "samples")
+	}
+	defer f.Close()
+	for lines := json.NewDecoder(bufio.NewReader(f)); ; {
+		var s Sample
+		if lines.Decode(&s) != nil || len(all) > 0 && s.Step <= all[len(all)-1].Step {
+			return all, nil
+		}
+		all = append(all, s)
+	}
+}
