@@ -32,9 +32,9 @@ type Trainer struct {
 	metrics *metricsLog
 	mixing  *mixingLog // nil: not logged
 	sampled samplesLog
-	norms   *normsLog  // nil: not logged
-	flops   float64    // of one token, forward and backward
-	profile bool       // profile all steps but the first
+	norms   *normsLog // nil: not logged
+	flops   float64   // of one token, forward and backward
+	profile bool      // profile all steps but the first
 
 	id       string      // the run's identity
 	last     Metrics     // of the newest step
