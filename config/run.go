@@ -92,6 +92,7 @@ type Train struct {
 	MaxBadSteps     int    `yaml:"max_bad_steps" min:"1" max:"1000000000" help:"steps in a row with a loss or gradient that is not finite, before the run gives up"`
 	LogEvery        int    `yaml:"log_every" min:"0" max:"1000000000" help:"steps between lines where there is no terminal; 0: about every 30 seconds"`
 	LogMixing       int    `yaml:"log_mixing" min:"0" max:"1000000000" help:"steps between measurements of how far a stream's mixing coefficients have moved from their start, in metrics.jsonl; 0: never. analyze mixing shows them"`
+	TensorBoard     bool   `yaml:"tensorboard" added:"false" help:"also write metrics and samples as an event file, for tensorboard --logdir on the run folder"`
 	LogNorms        int    `yaml:"log_norms" added:"0" min:"0" max:"1000000000" help:"steps between measurements of norms in metrics.jsonl: of the stream by depth, of weights and gradients by block; 0: never. report draws them"`
 
 	CheckpointMinutes float64 `yaml:"checkpoint_minutes" min:"0" max:"1000000000" help:"minutes of wall time from one checkpoint to the next; 0: not by time"`

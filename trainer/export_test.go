@@ -34,3 +34,15 @@ func NewSpikes() (training, validation Spikes) {
 
 // Add takes a loss.
 func (s *Spikes) Add(step int, loss float64) (far bool, news string) { return s.add(step, loss) }
+
+// Stuck is stuck.
+type Stuck struct{ stuck }
+
+// NewStuck is newStuck.
+func NewStuck(vocab, steps int) Stuck { return Stuck{newStuck(vocab, steps)} }
+
+// Add takes the next step.
+func (s *Stuck) Add(m Metrics) (news string) { return s.add(m) }
+
+// Now tells whether the run is stuck.
+func (s *Stuck) Now() bool { return s.now() }

@@ -41,10 +41,14 @@ type metricsLog struct {
 	last  Metrics // the last line
 
 	training, validation spikes
+	stuck                stuck
+	spikes               int // that have begun
+	lastSpike            int // the step at which the last one began
 }
 
-func newMetricsLog() *metricsLog {
-	l := &metricsLog{}
+// newMetricsLog returns a log without lines, for a run with a vocabulary and a number of steps.
+func newMetricsLog(vocab, steps int) *metricsLog {
+	l := &metricsLog{stuck: newStuck(vocab, steps)}
 	l.training, l.validation = newSpikes()
 	return l
 }
@@ -59,7 +63,8 @@ func writeLine(w io.Writer, m Metrics) error {
 }
 
 // count takes a line that is in the file, or will be, and marks it if its loss is part of a spike;
-// news reports a spike that begins here.
+// news reports a spike or a collapse that
+// begins here.
 func (l *metricsLog) count(m *Metrics) (news []string) {
 	var text string
 	if m.Spike, text = l.training.add(m.Step, float64(m.Loss)); text != "" {
@@ -70,6 +75,13 @@ func (l *metricsLog) count(m *Metrics) (news []string) {
 		if m.Spike = m.Spike || far; text != "" {
 			news = append(news, text)
 		}
+	}
+	if m.Spike && !l.last.Spike {
+		l.spikes++
+		l.lastSpike = m.Step
+	}
+	if text := l.stuck.add(*m); text != "" {
+		news = append(news, text)
 	}
 	l.lines++
 	l.last = *m

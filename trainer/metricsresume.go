@@ -47,7 +47,7 @@ func (t *Trainer) openMetrics(dir string) error {
 // takeOver rewrites the lines of the steps up to upTo and opens the file to append.
 func (t *Trainer) takeOver(dir string, upTo int) (*metricsLog, error) {
 	path := filepath.Join(t.run.Out, metricsFile)
-	l := newMetricsLog()
+	l := newMetricsLog(t.run.Spec().Vocab, t.run.TotalSteps())
 	var damage int
 	err := t.disk.WriteFileAtomic(path, func(w io.Writer) error {
 		if dir == "" {

@@ -45,6 +45,9 @@ func (t *Trainer) prepare(ctx context.Context, o Options) error {
 	if err := t.openSamples(metricsDir); err != nil {
 		return err
 	}
+	if err := t.openEvents(); err != nil {
+		return err
+	}
 	t.healBest()
 	if o.Fork == "" {
 		t.noteChanges()

@@ -41,7 +41,10 @@ func (t *Trainer) Run(ctx context.Context) (*Result, error) {
 	}
 	t.tidy()
 	t.draw()
-	r := &Result{Steps: t.step(), Last: t.last, Interrupted: t.step() < total, Checkpoint: checkpoint.StepPath(t.run.Out, t.step())}
+	r := &Result{
+		Steps: t.step(), Last: t.last, Interrupted: t.step() < total, Checkpoint: checkpoint.StepPath(t.run.Out, t.step()),
+		Spikes: t.metrics.spikes, LastSpike: t.metrics.lastSpike, Collapsed: t.metrics.stuck.now(),
+	}
 	if !r.Interrupted {
 		r.Final = t.score
 	}
@@ -95,6 +98,9 @@ func (t *Trainer) stepAndScore(ctx context.Context) error {
 func (t *Trainer) record() error {
 	news, err := t.metrics.add(&t.last)
 	if err != nil {
+		return err
+	}
+	if err := t.events.step(t.last); err != nil {
 		return err
 	}
 	t.report.Step(t.last)

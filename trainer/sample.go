@@ -69,6 +69,9 @@ func (t *Trainer) keepSample(ctx context.Context) error {
 		return err
 	}
 	t.sampled.last = s.Step
+	if err := t.events.sample(s); err != nil {
+		return err
+	}
 	t.report.Note(fmt.Sprintf("step %d  sample: %.80s", s.Step, strings.Join(strings.Fields(s.Text), " ")))
 	return nil
 }

@@ -32,9 +32,10 @@ type Trainer struct {
 	metrics *metricsLog
 	mixing  *mixingLog // nil: not logged
 	sampled samplesLog
-	norms   *normsLog // nil: not logged
-	flops   float64   // of one token, forward and backward
-	profile bool      // profile all steps but the first
+	events  *eventsLog // nil: not written
+	norms   *normsLog  // nil: not logged
+	flops   float64    // of one token, forward and backward
+	profile bool       // profile all steps but the first
 
 	id       string      // the run's identity
 	last     Metrics     // of the newest step
@@ -62,6 +63,9 @@ type Result struct {
 	Steps       int
 	Interrupted bool
 	Last        Metrics     // of the newest step
+	Spikes      int         // spikes of the loss so far
+	LastSpike   int         // the step at which the last of them began
+	Collapsed   bool        // at the end the gradient was 0, or the loss long that of guessing
 	Final       *eval.Score // validation at the end, nil when interrupted or without validation data
 	Checkpoint  string      // the newest step folder
 }
@@ -120,6 +124,9 @@ func (t *Trainer) Close() {
 	if t.sampled.file != nil {
 		_ = t.sampled.file.Close()
 	}
+	if t.events != nil {
+		_ = t.events.file.Close()
+	}
 	if t.unlock != nil {
 		_ = t.unlock()
 		t.unlock = nil
@@ -129,7 +136,7 @@ func (t *Trainer) Close() {
 // Files lists the files that a run leaves in its folder.
 func (t *Trainer) Files() []string {
 	var names []string
-	for _, name := range []string{configFile, metricsFile, plotFile, samplesFile, ProfileFile, "latest.json", "best.json"} {
+	for _, name := range []string{configFile, metricsFile, plotFile, samplesFile, eventsFile, ProfileFile, "latest.json", "best.json"} {
 		if _, err := os.Stat(filepath.Join(t.run.Out, name)); err == nil {
 			names = append(names, filepath.Join(t.run.Out, name))
 		}

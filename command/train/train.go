@@ -116,7 +116,8 @@ type summary struct {
 	Steps       int         `json:"steps"`
 	Interrupted bool        `json:"interrupted"`
 	Diverged    bool        `json:"diverged"`   // the final loss is far above the loss of guessing
-	Collapsed   bool        `json:"collapsed"`  // the final loss is the loss of guessing, and the gradient is 0
+	Collapsed   bool        `json:"collapsed"`  // the gradient is 0, or the loss has long been that of guessing
+	Spikes      int         `json:"spikes"`     // spikes of the loss
 	Idle        []string    `json:"idle"`       // blocks and sublayers without which the loss hardly rises; null if there are none or nobody searched
 	Validation  *eval.Score `json:"validation"` // null if interrupted or without validation text
 	Checkpoint  string      `json:"checkpoint"`
@@ -134,15 +135,15 @@ func (c *call) finish(ctx context.Context, run *config.Run, t *trainer.Trainer, 
 		}
 	}
 	if c.JSON {
-		if err := out.PrintJSON(summary{r.Steps, r.Interrupted, v.diverged, v.collapsed, idle, r.Final, r.Checkpoint}); err != nil {
+		if err := out.PrintJSON(summary{r.Steps, r.Interrupted, v.diverged, v.collapsed, r.Spikes, idle, r.Final, r.Checkpoint}); err != nil {
 			return err
 		}
 		return failed
 	}
 	if r.Interrupted {
-		return out.Print(fmt.Sprintf("interrupted after step %d of %d; saved in %s; go on with -resume auto\n", r.Steps, run.TotalSteps(), r.Checkpoint))
+		return out.Print(fmt.Sprintf("interrupted after step %d of %d%s; saved in %s; go on with -resume auto\n", r.Steps, run.TotalSteps(), spikesOf(r), r.Checkpoint))
 	}
-	text := fmt.Sprintf("trained %d steps\n", r.Steps)
+	text := fmt.Sprintf("trained %d steps%s\n", r.Steps, spikesOf(r))
 	if r.Final != nil {
 		text += fmt.Sprintf("validation: %.4f bits per byte, loss %.4f, perplexity %.3f over %d tokens\n", r.Final.BitsPerByte, r.Final.Loss, r.Final.Perplexity, r.Final.Tokens)
 	}

@@ -125,7 +125,7 @@ func TestImportOrder(t *testing.T) {
 				if strings.HasPrefix(dep, "graph/ops/") && !strings.HasPrefix(name, "graph/") && slices.Contains(may, "graph") {
 					continue // whoever builds graphs uses the ops
 				}
-				if dep == "settings" || dep == "internal/statusline" || dep == "internal/jsonbody" || dep == "internal/spelling" || dep == "internal/yamltag" || dep == "internal/matmul" || dep == "internal/memory" || dep == "internal/regular" || dep == "internal/clone" || dep == "internal/setting" || dep == "zoo" {
+				if dep == "settings" || dep == "internal/statusline" || dep == "internal/jsonbody" || dep == "internal/spelling" || dep == "internal/yamltag" || dep == "internal/matmul" || dep == "internal/memory" || dep == "internal/regular" || dep == "internal/clone" || dep == "internal/setting" || dep == "internal/tfevents" || dep == "zoo" {
 					continue // settings, JSON bodies, a line of the terminal, "did you mean", the keys of structs, memory, regular files, named models: they import nothing else of ours
 				}
 				require.Contains(t, may, dep, "%s imports %s", name, dep)

@@ -1,0 +1,96 @@
+package trainer
+
+import (
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/internal/tfevents"
+)
+
+// eventsFile is the run in the form that TensorBoard reads; its name has to contain tfevents.
+const eventsFile = "events.out.tfevents.residua"
+
+// eventsLog appends to the events file.
+type eventsLog struct {
+	file  *checkpoint.Appender
+	w     *tfevents.Writer
+	start time.Time // of the run's first step, if it had never been interrupted
+}
+
+// openEvents makes the events file anew of the metrics and samples so far, and opens it to append,
+// if the config asks for it.
+func (t *Trainer) openEvents() error {
+	if !t.run.Train.TensorBoard {
+		return nil
+	}
+	steps, err := readMetrics(filepath.Join(t.run.Out, metricsFile), t.step())
+	if err != nil {
+		return err
+	}
+	samples, err := ReadSamples(t.run.Out)
+	if err != nil {
+		return err
+	}
+	l := &eventsLog{start: time.Now().Add(-seconds(t.before))}
+	path := filepath.Join(t.run.Out, eventsFile)
+	err = t.disk.WriteFileAtomic(path, func(w io.Writer) (err error) {
+		if l.w, err = tfevents.New(w, l.start); err != nil {
+			return err
+		}
+		for _, m := range steps {
+			for len(samples) > 0 && samples[0].Step < m.Step {
+				if err := l.sample(samples[0]); err != nil {
+					return err
+				}
+				samples = samples[1:]
+			}
+			if err := l.step(m); err != nil {
+				return err
+			}
+		}
+		for _, s := range samples {
+			if err := l.sample(s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		l.file, err = t.disk.Append(path)
+	}
+	if err != nil {
+		return err
+	}
+	l.w = tfevents.Append(l.file)
+	t.events = l
+	return nil
+}
+
+// step writes a step's metrics; nothing without an events file.
+func (l *eventsLog) step(m Metrics) error {
+	if l == nil {
+		return nil
+	}
+	values := []tfevents.Scalar{
+		{Tag: "train/loss", Value: float64(m.Loss)}, {Tag: "train/learning_rate", Value: m.LR}, {Tag: "train/gradient_norm", Value: float64(m.GradNorm)},
+		{Tag: "speed/tokens_per_second", Value: m.TokensPS}, {Tag: "speed/flops_per_second", Value: m.FLOPsPS}, {Tag: "train/tokens", Value: float64(m.Tokens)},
+	}
+	if m.ValLoss != nil {
+		values = append(values, tfevents.Scalar{Tag: "validation/loss", Value: float64(*m.ValLoss)}, tfevents.Scalar{Tag: "validation/bits_per_byte", Value: float64(*m.ValBits)})
+	}
+	return l.w.Scalars(l.start.Add(seconds(m.Seconds)), m.Step, values...)
+}
+
+// sample writes a sample; nothing without an events file. Its indentation makes TensorBoard, which
+// reads Markdown, show it as it is.
+func (l *eventsLog) sample(s Sample) error {
+	if l == nil {
+		return nil
+	}
+	return l.w.Text(time.Now(), s.Step, "sample", "    "+strings.ReplaceAll(s.Text, "\n", "\n    "))
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
