@@ -41,6 +41,7 @@ var allowed = map[string][]string{
 	"models":        {"stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
 	"data":          {"checkpoint"},
 	"checkpoint":    {},
+	"distributed":   {},
 	"figure":        {},
 	"zoo":           {},
 	"optim":         {"graph", "graph/kernel", "graph/cuda"},

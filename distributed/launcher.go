@@ -1,0 +1,34 @@
+package distributed
+
+import (
+	"strconv"
+
+	"github.com/pkg/errors"
+)
+
+// launchers are the variables in which launchers tell a process how many there are.
+var launchers = []string{"PMI_SIZE", "OMPI_COMM_WORLD_SIZE"}
+
+// CheckLauncher returns an error if a process that is to run alone was started by a launcher as
+// one of several, which would all do the same work and write to the same files. Getenv is
+// os.Getenv outside tests.
+func CheckLauncher(ranks int, getenv func(string) string) error {
+	if ranks > 1 {
+		return nil
+	}
+	for _, name := range launchers {
+		if n, err := strconv.Atoi(getenv(name)); err == nil && n > 1 {
+			return errors.Errorf("device.ranks: want %d, for this process was started as one of %d (%s=%d), got 1: add -set device.ranks=%d, or start it without the launcher", n, n, name, n, n)
+		}
+	}
+	return nil
+}
+
+// CheckSize returns an error if a job has not the ranks that the config wants. Some launchers start
+// N jobs of one rank, if they do not know the MPI library that the processes use.
+func CheckSize(ranks int, g *Group) error {
+	if g.size == ranks {
+		return nil
+	}
+	return errors.Errorf("device.ranks: want %d, the number of ranks that %s sees, got %d: start the program by `mpiexec -n %d`, with the mpiexec of that library", g.size, g.Name(), ranks, ranks)
+}
