@@ -92,7 +92,10 @@ func encodeMarked(w io.Writer, tensors []Tensor, metadata map[string]string, kin
 	}
 	marked[MetadataVersion] = strconv.Itoa(FormatVersion)
 	marked[MetadataKind] = kind
-	marked[MetadataDigest] = Digest(tensors, marked)
+	var err error
+	if marked[MetadataDigest], err = digest(tensors, marked); err != nil {
+		return err
+	}
 	return EncodeTensors(w, tensors, marked)
 }
 
@@ -141,6 +144,12 @@ func checkVersion(version int) error {
 // every number is a little-endian uint64. The digest does not depend on the order or the layout of
 // the file, so a tool that copies tensors and metadata preserves it.
 func Digest(tensors []Tensor, metadata map[string]string) string {
+	sum, _ := digest(tensors, metadata) // a hash never fails, and tensors in memory neither
+	return sum
+}
+
+// digest implements Digest; the error is of a Deferred tensor.
+func digest(tensors []Tensor, metadata map[string]string) (string, error) {
 	d := digester{sha256.New()}
 	keys := slices.DeleteFunc(slices.Sorted(maps.Keys(metadata)), func(k string) bool { return k == MetadataDigest })
 	d.number(len(keys))
@@ -158,9 +167,11 @@ func Digest(tensors []Tensor, metadata map[string]string) string {
 		for _, axis := range t.Shape {
 			d.number(axis)
 		}
-		_ = writeData(d, t, buf) // a hash never fails
+		if err := writeData(d, t, buf); err != nil {
+			return "", errors.Wrapf(err, "tensor %q", t.Name)
+		}
 	}
-	return hex.EncodeToString(d.Sum(nil))
+	return hex.EncodeToString(d.Sum(nil)), nil
 }
 
 type digester struct{ hash.Hash }

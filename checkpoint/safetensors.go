@@ -175,6 +175,10 @@ func readData(r io.Reader, d DType, data any, total int, buf []byte) error {
 
 // writeData writes the elements of t in little-endian order.
 func writeData(w io.Writer, t Tensor, buf []byte) error {
+	t, err := t.loaded()
+	if err != nil {
+		return err
+	}
 	return writeChunks(w, t.Data, t.DType().Size(), buf, func(part any) (any, error) {
 		numbers, ok := part.(BFloat16s)
 		if !ok {

@@ -43,7 +43,7 @@ func (d DType) Size() int {
 }
 
 // Tensor is a named array. Data is flat and row-major (the last axis varies fastest) and its Go type is the element
-// type: []float32, []float64, []int32, []int64, []uint8 or BFloat16s. An empty Shape is a scalar: one element.
+// type: []float32, []float64, []int32, []int64, []uint8 or BFloat16s, or Deferred to write float32. An empty Shape is a scalar: one element.
 type Tensor struct {
 	Name  string
 	Shape []int
@@ -79,7 +79,7 @@ func (t Tensor) asRead() Tensor {
 // DType returns the element type of Data, "" for an unknown type.
 func (t Tensor) DType() DType {
 	switch t.Data.(type) {
-	case []float32:
+	case []float32, Deferred:
 		return F32
 	case []float64:
 		return F64
@@ -99,6 +99,9 @@ func (t Tensor) DType() DType {
 func (t Tensor) Len() int {
 	if t.DType() == "" {
 		return 0
+	}
+	if d, ok := t.Data.(Deferred); ok {
+		return d.Elements
 	}
 	return reflect.ValueOf(t.Data).Len()
 }

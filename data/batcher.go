@@ -44,6 +44,9 @@ func (b *Batcher) Next(inputs, targets []int32) error {
 	return nil
 }
 
+// Skip passes over n batches, as n calls of Next would.
+func (b *Batcher) Skip(n int) { b.step += uint64(n) }
+
 // Position returns the number of batches drawn so far.
 func (b *Batcher) Position() uint64 { return b.step }
 

@@ -52,6 +52,7 @@ func (p *Program) additionalMemory() MemoryNeed {
 			m.Moments += absent(moment, bytes)
 		}
 	}
+	m.Moments = p.options.shareOf(m.Moments)
 	return m
 }
 

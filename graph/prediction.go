@@ -41,7 +41,7 @@ func PredictMemory(o ProgramOptions, build BuildFunc) (MemoryNeed, error) {
 	copies, scratch := p.halvesMemory()
 	m := MemoryNeed{Parameters: n + copies, Activations: p.plan.bytes, Scratch: scratch}
 	if o.Gradients {
-		m.Gradients, m.Moments = n, p.momentEntries()*size
+		m.Gradients, m.Moments = n, p.options.shareOf(p.momentEntries()*size)
 	}
 	return m, nil
 }
@@ -52,6 +52,12 @@ func (o ProgramOptions) moments(p *Param) int {
 		return 2
 	}
 	return o.Moments(p)
+}
+
+// shareOf is about what a rank keeps of the moments.
+func (o ProgramOptions) shareOf(moments int) int {
+	ranks := max(1, o.Ranks)
+	return (moments + ranks - 1) / ranks
 }
 
 // momentEntries is the size of the moments of all parameters.

@@ -24,6 +24,8 @@ type ProgramOptions struct {
 	Memory int
 	// Moments is how many moments the optimizer keeps of a parameter; nil: two, as AdamW does.
 	Moments func(*Param) int
+	// Ranks is how many ranks share the moments, each with a part of them; 0: 1.
+	Ranks int
 }
 
 // Roots are the nodes a Program is made for.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/residua-go/residua/distributed"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/optim"
@@ -18,7 +19,7 @@ import (
 type Options struct {
 	Batch      int            // rows of a micro-batch; 0: 1
 	Seq        int            // tokens in a row; 0: the model's length
-	Accumulate int            // micro-batches whose gradients are summed for a step; 0: 1
+	Accumulate int            // micro-batches whose gradients are summed for a step, over all ranks of Group; 0: 1
 	Outputs    models.Outputs // what to compute beyond the loss: auxiliary losses, logits, expert counts
 
 	// Compute sets the Store (nil: a new one, drawn from Seed), the number of threads, the device
@@ -27,6 +28,16 @@ type Options struct {
 	Recompute graph.Recompute // trades time for memory; "": none
 
 	Optimizer []optim.Part
+
+	// Group trains one model by several ranks, which must have the same options, batches and
+	// initial parameters. Each takes an equal share of a step's micro-batches, and updates its share
+	// of the parameters; the result is that of one rank, up to the order of sums. nil: alone.
+	Group *distributed.Group
+	// Signal, if it is not nil, is asked once a step. If it is true on a rank, Step.Signal is true
+	// on all.
+	Signal func() bool
+	// Bucket is how many entries of parameters, at least, are reduced together; 0: 1,048,576.
+	Bucket int
 }
 
 // Learner trains one model. It is not safe for concurrent use.
@@ -35,10 +46,14 @@ type Learner struct {
 	accumulate int
 	program    *models.Compiled
 	optimizer  *optim.Optimizer
+	ranks      *ranks // nil: alone
 	progress   Progress
 	loss       float64 // of the gradient that Update will apply; NaN: none
 	ready      bool    // such a gradient exists
 	experts    [][]int
+	stop       bool // Step.Stop, Step.Signal
+	signalled  bool
+	signal     func() bool
 	profile    bool
 	times      Times
 }
@@ -52,16 +67,27 @@ func New(spec models.Spec, batches Batches, o Options) (*Learner, error) {
 	if o.Batch < 0 || o.Seq < 0 || o.Accumulate < 0 {
 		return nil, errors.Errorf("learner: want Batch, Seq and Accumulate >= 1, or 0 for the default, got %d, %d and %d", o.Batch, o.Seq, o.Accumulate)
 	}
+	size, err := sizeOf(o.Group, max(1, o.Accumulate))
+	if err != nil {
+		return nil, err
+	}
 	o.Outputs.Loss, o.Compute.Training = true, true
 	l := &Learner{batches: batches, accumulate: max(1, o.Accumulate)}
-	var err error
-	program := graph.ProgramOptions{Options: o.Compute, Gradients: true, Recompute: o.Recompute, Moments: optim.Moments(o.Optimizer...)}
+	program := graph.ProgramOptions{Options: o.Compute, Gradients: true, Recompute: o.Recompute, Moments: optim.Moments(o.Optimizer...), Ranks: size}
 	if l.program, err = models.Compile(spec, max(1, o.Batch), cmp.Or(o.Seq, spec.Seq), o.Outputs, program); err != nil {
 		return nil, err
 	}
-	if l.optimizer, err = optim.New(l.program.Store(), o.Compute.Threads, append([]optim.Part{optim.Precision(o.Compute.Precision)}, o.Optimizer...)...); err != nil {
+	parts := append([]optim.Part{optim.Precision(o.Compute.Precision)}, o.Optimizer...)
+	if o.Group != nil {
+		parts = append(parts, optim.Shard(optim.Shards{Rank: o.Group.Rank(), Ranks: size, Order: l.program.FinalOrder(), Bucket: o.Bucket}))
+	}
+	if l.optimizer, err = optim.New(l.program.Store(), o.Compute.Threads, parts...); err != nil {
 		l.Close()
 		return nil, err
+	}
+	l.signal = o.Signal
+	if o.Group != nil {
+		l.ranks = newRanks(o.Group, l.optimizer)
 	}
 	return l, nil
 }

@@ -1,6 +1,7 @@
 package learner
 
 import (
+	"cmp"
 	"context"
 	"math"
 
@@ -17,18 +18,24 @@ type Step struct {
 	optim.Stats
 	N    int     // number of the step, from 1
 	Loss float64 // mean cross-entropy before the update, in nats a token, without auxiliary losses
+
+	Stop   bool // in a Group: the context of a rank has ended, so that all ranks stop after this step
+	Signal bool // what Options.Signal said, on any rank
 }
 
 // Train makes the given number of steps, and calls each after every one if it is not nil. It stops
-// early, and returns the error, when ctx is cancelled or each returns one.
+// early, and returns the error, when ctx is cancelled, in a Group that of any rank, or each returns one.
 func (l *Learner) Train(ctx context.Context, steps int, each func(Step) error) error {
 	for range steps {
-		if err := ctx.Err(); err != nil {
+		if err := ctx.Err(); err != nil && l.ranks == nil {
 			return err
 		}
 		s, err := l.Step(ctx)
 		if err == nil && each != nil {
 			err = each(s)
+		}
+		if err == nil && s.Stop {
+			err = cmp.Or(ctx.Err(), context.Canceled)
 		}
 		if err != nil {
 			return err
@@ -45,7 +52,7 @@ func (l *Learner) Step(ctx context.Context) (Step, error) {
 		return s, err
 	}
 	s.Stats, err = l.Update()
-	s.N = l.progress.Steps
+	s.N, s.Stop, s.Signal = l.progress.Steps, l.stop, l.signalled
 	if err != nil {
 		return s, err
 	}
@@ -56,33 +63,67 @@ func (l *Learner) Step(ctx context.Context) (Step, error) {
 // cross-entropy, in nats a token. The Store then holds the sum of their gradients, for Update. A
 // second call starts over with the next micro-batches. When ctx ends, Gradient stops between two
 // ops and returns ctx's error; it has then drawn some of the micro-batches, but changed neither
-// parameters nor progress.
+// parameters nor progress. In a Group all ranks call it; it then finishes in any case, the loss is
+// that of all ranks, and the Store holds the sums of the entries that this rank updates.
 func (l *Learner) Gradient(ctx context.Context) (float64, error) {
-	l.ready = false
+	l.ready, l.stop = false, false
+	compute := ctx
+	if l.ranks != nil {
+		l.ranks.begin()
+		compute = context.WithoutCancel(ctx)
+	}
+	first, n := l.share()
+	if err := l.skip(first); err != nil {
+		return 0, err
+	}
 	sum := 0.0
-	for micro := range l.accumulate {
-		crossEntropy, err := l.run(ctx, micro)
+	for micro := first; micro < first+n; micro++ {
+		crossEntropy, err := l.run(compute, micro, micro == first, micro == first+n-1)
 		if err != nil {
 			return 0, err
 		}
 		sum += crossEntropy
 	}
+	err := l.skip(l.accumulate - first - n)
+	if err == nil {
+		sum, err = l.finish(ctx, sum)
+	}
+	if err != nil {
+		return 0, err
+	}
 	l.loss, l.ready = sum/float64(l.accumulate), true
 	return l.loss, nil
 }
 
-// run adds a micro-batch's gradient to the step's and returns its cross-entropy.
-func (l *Learner) run(ctx context.Context, micro int) (float64, error) {
+// finish returns the loss of all ranks' micro-batches, given that of this rank's.
+func (l *Learner) finish(ctx context.Context, loss float64) (float64, error) {
+	if l.ranks == nil {
+		l.signalled = l.signal != nil && l.signal()
+		return loss, nil
+	}
+	begin := l.timed()
+	loss, err := l.exchange(ctx, loss)
+	l.add(&l.times.Ranks, begin)
+	return loss, err
+}
+
+// run adds a micro-batch's gradient to the step's and returns its cross-entropy. first and last tell
+// whether it is the first and the last of this rank's.
+func (l *Learner) run(ctx context.Context, micro int, first, last bool) (float64, error) {
 	draw := l.timed()
 	if err := l.batches.Next(l.program.Tokens, l.program.Targets); err != nil {
 		return 0, err
 	}
 	l.add(&l.times.Data, draw)
 	step := uint64(l.progress.Steps)*uint64(l.accumulate) + uint64(micro)
-	if err := l.program.Run(graph.RunOptions{Accumulate: micro > 0, Step: step, Profile: l.profile, Context: ctx}); err != nil {
+	o := graph.RunOptions{Accumulate: !first, Step: step, Profile: l.profile, Context: ctx}
+	if last && l.ranks != nil {
+		o.Final = l.ranks.final
+	}
+	if err := l.program.Run(o); err != nil {
 		return 0, err
 	}
-	if err := l.countExperts(micro == 0); err != nil {
+	if err := l.countExperts(first); err != nil {
 		return 0, err
 	}
 	crossEntropy, _, err := loss.Parts(l.program.Roots().Loss)
@@ -101,7 +142,7 @@ func (l *Learner) Update() (optim.Stats, error) {
 	if !math.IsNaN(l.loss) && !math.IsInf(l.loss, 0) {
 		begin := l.timed()
 		var err error
-		if stats, err = l.optimizer.Step(1 / float64(l.accumulate)); err != nil {
+		if stats, err = l.update(1 / float64(l.accumulate)); err != nil {
 			return stats, err
 		}
 		l.add(&l.times.Optimizer, begin)

@@ -8,7 +8,8 @@ type Times struct {
 	Steps     int           // number of profiled steps
 	Step      time.Duration // total time of those steps
 	Data      time.Duration // drawing batches
-	Optimizer time.Duration // clipping and update
+	Optimizer time.Duration // clipping and update; in a Group also sending the new weights
+	Ranks     time.Duration // in a Group: waiting for the sums of gradients after the backward pass
 }
 
 // Profile switches profiling on or off for the steps to come; it is off at first.
