@@ -19,10 +19,10 @@ func TestDevice(t *testing.T) {
 		sets []string
 		want config.Device
 	}{
-		{nil, config.Device{Kind: "cpu", Precision: "fp32"}},
-		{[]string{"device.kind=cuda"}, config.Device{Kind: "cuda", Precision: "tf32"}},
-		{[]string{"device.kind=cuda", "device.precision=bf16"}, config.Device{Kind: "cuda", Precision: "bf16"}},
-		{[]string{"device.kind=cuda", "device.index=3"}, config.Device{Kind: "cuda", Index: 3, Precision: "tf32"}},
+		{nil, config.Device{Kind: "cpu", Precision: "fp32", Ranks: 1, RankTimeout: 60}},
+		{[]string{"device.kind=cuda"}, config.Device{Kind: "cuda", Precision: "tf32", Ranks: 1, RankTimeout: 60}},
+		{[]string{"device.kind=cuda", "device.precision=bf16"}, config.Device{Kind: "cuda", Precision: "bf16", Ranks: 1, RankTimeout: 60}},
+		{[]string{"device.kind=cuda", "device.index=3"}, config.Device{Kind: "cuda", Index: 3, Precision: "tf32", Ranks: 1, RankTimeout: 60}},
 	} {
 		run, _, err := config.Parse(models.Standard(), "a.yaml", []byte(deviceYAML), c.sets)
 		require.NoError(t, err)
@@ -40,6 +40,10 @@ func TestDevice(t *testing.T) {
 		{[]string{"device.kind=tpu"}, "device.kind"},
 		{[]string{"device.precision=tf32"}, "device.precision"},
 		{[]string{"device.index=1"}, "device.index"},
+		{[]string{"device.ranks=2"}, "device.ranks"},
+		{[]string{"device.ranks=0"}, "device.ranks"},
+		{[]string{"device.kind=cuda", "device.ranks=2", "train.accumulate=2"}, "device.ranks"},
+		{[]string{"device.rank_timeout=0"}, "device.rank_timeout"},
 		{[]string{"device.kind=cuda", "device.index=-1"}, "device.index"},
 		{[]string{"device.kind=cuda", "device.precision=fp8"}, "device.precision"},
 	} {
@@ -48,4 +52,14 @@ func TestDevice(t *testing.T) {
 		require.ErrorAs(t, err, &e)
 		require.Equal(t, c.want, e.Key)
 	}
+}
+
+// TestRanksDivideAccumulate checks that the error names both keys and a number that fits.
+func TestRanksDivideAccumulate(t *testing.T) {
+	run, _, err := config.Parse(models.Standard(), "a.yaml", []byte(deviceYAML), []string{"device.ranks=4", "train.accumulate=8", "device.rank_timeout=3"})
+	require.NoError(t, err)
+	require.Equal(t, config.Device{Kind: "cpu", Precision: "fp32", Ranks: 4, RankTimeout: 3}, run.Device)
+	_, _, err = config.Parse(models.Standard(), "a.yaml", []byte(deviceYAML), []string{"device.ranks=4", "train.accumulate=6"})
+	require.ErrorContains(t, err, "device.ranks: want a divisor of train.accumulate")
+	require.ErrorContains(t, err, "got 4 and 6: set train.accumulate=8")
 }

@@ -63,7 +63,7 @@ type Data struct {
 // Train says how a model learns.
 type Train struct {
 	Batch      int    `yaml:"batch" min:"1" max:"65536" help:"rows of a micro-batch"`
-	Accumulate int    `yaml:"accumulate" min:"1" max:"1048576" help:"micro-batches of a step"`
+	Accumulate int    `yaml:"accumulate" min:"1" max:"1048576" help:"micro-batches of a step, over all ranks"`
 	Recompute  string `yaml:"recompute" choices:"none, block" help:"none, or block: compute each block's activations again in the backward pass, for less memory"`
 	Steps      int    `yaml:"steps" default:"required, or tokens" min:"0" max:"1000000000" help:"number of updates"`
 	Tokens     int64  `yaml:"tokens" min:"0" max:"1000000000000000000" help:"tokens to train on, in place of steps; rounded up to whole steps"`
@@ -112,6 +112,9 @@ type Device struct {
 	Index     int    `yaml:"index" min:"0" max:"1023" help:"which GPU, of those that CUDA_VISIBLE_DEVICES lets the program see; 0: the first"`
 	Threads   int    `yaml:"threads" min:"0" max:"1024" help:"number of threads; 0: one for each core; the losses do not depend on it"`
 	Precision string `yaml:"precision" default:"fp32, on cuda tf32" from:"device.kind" help:"of activations and matrix products: fp32, bf16 (activations and what products read in bfloat16, all sums in float32) or, on cuda alone, tf32 (products alone)"`
+
+	Ranks       int     `yaml:"ranks" added:"1" min:"1" max:"65536" help:"processes that train one model together, started by mpiexec or another launcher of MPI; must divide train.accumulate; the loss depends on it in its last bits alone"`
+	RankTimeout float64 `yaml:"rank_timeout" added:"60" min:"0.1" max:"86400" help:"seconds for which a rank may be silent before the others end the job"`
 }
 
 // Options returns the device as a program's options.
@@ -144,7 +147,7 @@ func Defaults() Run {
 		Data:   Data{Source: data.Goroot{}, Tokenizer: "bytes", Split: "hash/20", TextField: "text"},
 		Train:  Train{Batch: 8, Accumulate: 1, Recompute: "none", Schedule: optim.WarmupCosine{}, Warmup: 0.05, Decay: 0.2, WeightDecay: 1e-4, WeightDecayMode: "coupled", Beta1: 0.9, Beta2: 0.95, AdamEps: 1e-8, Optim: AdamW{}, Clip: 1, ZLoss: 1e-4, BalanceLoss: 0.01, EvalTokens: 262144, CheckpointMinutes: 10, Keep: 2, MaxBadSteps: 10},
 		Sample: Sample{Tokens: 200, Temperature: 0.8},
-		Device: Device{Kind: string(graph.CPU)},
+		Device: Device{Kind: string(graph.CPU), Ranks: 1, RankTimeout: 60},
 	}
 }
 

@@ -25,7 +25,7 @@ func (r *Run) validate(where *settings.Positions) error {
 	if err := r.resolveModel(where); err != nil {
 		return err
 	}
-	for _, check := range []func(*settings.Positions) error{r.checkData, r.checkLength, r.checkProducts, r.checkTrainNumbers, r.checkOptim, r.checkSchedule, r.Device.check} {
+	for _, check := range []func(*settings.Positions) error{r.checkData, r.checkLength, r.checkProducts, r.checkTrainNumbers, r.checkOptim, r.checkSchedule, r.Device.check, r.checkRanks} {
 		if err := check(where); err != nil {
 			return err
 		}
@@ -151,6 +151,19 @@ func (d Device) check(where *settings.Positions) error {
 		return where.Errorf("device.index", "want 0 on the cpu, got %d: set device.kind to cuda", d.Index)
 	}
 	return oneOf(where, "device.precision", d.Precision, string(graph.FP32), string(graph.BF16))
+}
+
+// checkRanks wants ranks that share the micro-batches of a step equally.
+func (r *Run) checkRanks(where *settings.Positions) error {
+	ranks, accumulate := r.Device.Ranks, r.Train.Accumulate
+	if accumulate%ranks != 0 {
+		return where.Errorf("device.ranks", "want a divisor of train.accumulate, the micro-batches of a step over all ranks, got %d and %d: set train.accumulate=%d, with a smaller train.batch if the step is to keep its size",
+			ranks, accumulate, (accumulate+ranks-1)/ranks*ranks)
+	}
+	if ranks > 1 && r.Device.Place().OnGPU() {
+		return where.Errorf("device.ranks", "want 1 on a GPU, got %d: several ranks train on the CPU", ranks)
+	}
+	return nil
 }
 
 // TotalSteps returns the number of updates of the run.

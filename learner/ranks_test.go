@@ -159,7 +159,6 @@ func distance(t *testing.T, want, got map[string][]float64) float64 {
 func compareRanks(t *testing.T, n int, spec models.Spec, o learner.Options) {
 	want, got := train(t, 1, spec, o), train(t, n, spec, o)
 	require.Less(t, distance(t, want.gradients, got.gradients), 1e-6, "gradients of the first step")
-	require.Less(t, want.losses[rankSteps-1], want.losses[0]+0.1)
 	for i := range want.losses {
 		require.InDelta(t, want.losses[i], got.losses[i], 1e-5, "loss of step %d", i+1)
 	}

@@ -9,6 +9,9 @@ import (
 // tidy makes best.json name the best step, as state.json does, and removes old checkpoints. If
 // either fails, it warns; a later call repeats both.
 func (t *Trainer) tidy() {
+	if !t.leads() {
+		return
+	}
 	if err := t.markBest(); err != nil && !errors.Is(err, checkpoint.ErrNone) {
 		t.report.Warn(err.Error())
 	}

@@ -52,9 +52,8 @@ func (t *Trainer) matchCorpus(ctx context.Context, fingerprint string) error {
 		return nil
 	}
 	t.report.Note("the corpus is read as it was when the run began: without files that have no extension, and without holding out the end of one document")
-	if t.eval != nil && t.checkValidation(corpus) != nil {
-		t.eval.Close()
-		t.eval = nil
+	if t.checkValidation(corpus) != nil {
+		t.scores = false
 	}
 	return t.learnFrom(corpus)
 }

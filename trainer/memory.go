@@ -31,6 +31,7 @@ func memoryNeed(run *config.Run, c models.Spec) graph.MemoryNeed {
 	if _, ok := run.Train.Optim.(config.Muon); ok {
 		need.Moments /= 2 // Muon keeps one moment of a hidden matrix, and every rule at least one of the rest
 	}
+	need.Moments /= run.Device.Ranks
 	if run.Device.Place().OnGPU() {
 		need.Gradients, need.Activations = 0, 0
 	}

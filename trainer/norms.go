@@ -9,6 +9,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/distributed"
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/graph"
 )
@@ -34,6 +35,10 @@ func (t *Trainer) openNorms(context.Context) error {
 	if t.store.OnDevice() {
 		return errors.New("train.log_norms: want 0 on a GPU, where activations are not read back")
 	}
+	if !t.leads() {
+		t.norms = &normsLog{}
+		return nil
+	}
 	names, err := cache.Names(t.store, t.run.Spec())
 	if err != nil {
 		return errors.Wrap(err, "train.log_norms")
@@ -52,7 +57,11 @@ func (t *Trainer) measureNorms(step int) (*Norms, error) {
 	if t.norms == nil || !t.logs(t.run.Train.LogNorms, step) {
 		return nil, nil
 	}
-	n := &Norms{}
+	gradients, err := t.gradientNorms()
+	if err != nil || !t.leads() {
+		return nil, err
+	}
+	n := &Norms{Gradients: gradients}
 	run, err := cache.Once(t.store, t.run.Spec(), t.norms.ids, t.norms.names...)
 	if err != nil {
 		return nil, errors.Wrap(err, "train.log_norms")
@@ -62,13 +71,41 @@ func (t *Trainer) measureNorms(step int) (*Norms, error) {
 		if err != nil {
 			return nil, errors.Wrap(err, "train.log_norms")
 		}
-		n.Stream = append(n.Stream, eval.Number(norm(a.Values)/math.Sqrt(float64(len(a.Values)))))
+		n.Stream = append(n.Stream, eval.Number(math.Sqrt(squares(a.Values)/float64(len(a.Values)))))
 	}
 	for block := range t.run.Spec().Layers {
-		n.Weights = append(n.Weights, t.blockNorm(block, 1, func(p *graph.Param) []float32 { return p.Value.Float32s() }))
-		n.Gradients = append(n.Gradients, t.blockNorm(block, 1/float64(t.run.Train.Accumulate), func(p *graph.Param) []float32 { return p.Grad.Float32s() }))
+		sum := 0.0
+		for _, p := range t.store.Params() {
+			if inBlock(p, block) {
+				sum += squares(p.Value.Float32s())
+			}
+		}
+		n.Weights = append(n.Weights, eval.Number(math.Sqrt(sum)))
 	}
 	return n, nil
+}
+
+// gradientNorms returns the norm of the mean gradient of each block. In a group each rank adds up the
+// entries that it updates.
+func (t *Trainer) gradientNorms() ([]eval.Number, error) {
+	sums := make([]float64, t.run.Spec().Layers)
+	for block := range sums {
+		for _, r := range t.learner.Optimizer().Table() {
+			if inBlock(r.Param, block) {
+				sums[block] += squares(r.Param.Grad.Float32s()[r.From:r.To])
+			}
+		}
+	}
+	if t.group != nil {
+		if err := distributed.AllReduce(t.group, "norms of gradients", sums).Wait(); err != nil {
+			return nil, err
+		}
+	}
+	var norms []eval.Number
+	for _, sum := range sums {
+		norms = append(norms, eval.Number(math.Sqrt(sum)/float64(t.run.Train.Accumulate)))
+	}
+	return norms, nil
 }
 
 // logs tells whether a step logs what is logged at each multiple of every, and at the last step.
@@ -76,22 +113,16 @@ func (t *Trainer) logs(every, step int) bool {
 	return step%every == 0 || step == t.run.TotalSteps()
 }
 
-// blockNorm returns the norm of the parameters of a block, or of what else they have, times a scale.
-func (t *Trainer) blockNorm(block int, scale float64, of func(*graph.Param) []float32) eval.Number {
-	sum := 0.0
-	for _, p := range t.store.Params() {
-		if strings.HasPrefix(p.Name, fmt.Sprintf("blocks.%d.", block)) {
-			sum = math.Hypot(sum, norm(of(p)))
-		}
-	}
-	return eval.Number(sum * scale)
+// inBlock tells whether a parameter is one of a block's.
+func inBlock(p *graph.Param, block int) bool {
+	return strings.HasPrefix(p.Name, fmt.Sprintf("blocks.%d.", block))
 }
 
-// norm returns the Euclidean norm.
-func norm[T float32 | float64](values []T) float64 {
+// squares returns the sum of the squares.
+func squares[T float32 | float64](values []T) float64 {
 	sum := 0.0
 	for _, v := range values {
 		sum += float64(v) * float64(v)
 	}
-	return math.Sqrt(sum)
+	return sum
 }

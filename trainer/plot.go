@@ -11,6 +11,9 @@ const plotFile = "loss.svg"
 
 // draw writes loss.svg, unless there is no loss yet.
 func (t *Trainer) draw() {
+	if !t.leads() {
+		return
+	}
 	picture := t.metrics.loss.picture(t.run.Name)
 	if !picture.Drawable() {
 		return

@@ -20,17 +20,24 @@ func (t *Trainer) prepare(ctx context.Context, o Options) error {
 	if o.Fork != "" && o.Resume != ResumeNone {
 		return errors.Errorf("-fork starts a run of its own: want no -resume with it, got %s", o.Resume)
 	}
+	if err := t.checkRanks(); err != nil {
+		return err
+	}
+	load := func(ctx context.Context) error { return t.loadCorpus(ctx, o.Corpus) }
+	if !t.leads() {
+		return inTurn(ctx, t.checkMemory, load, t.agree, t.compile, t.openNorms, t.receiveStart)
+	}
 	if err := refuseRun(t.run.Out, o.Resume); err != nil {
 		return err
 	}
-	lock := func(context.Context) (err error) { return t.openFolder(o.Resume) }
-	load := func(ctx context.Context) error { return t.loadCorpus(ctx, o.Corpus) }
-	for _, step := range []func(context.Context) error{t.checkMemory, load, lock, t.compile, t.initialise, t.openMixing, t.openNorms} {
-		if err := step(ctx); err != nil {
-			return err
-		}
+	lock := func(context.Context) error { return t.openFolder(o.Resume) }
+	if err := inTurn(ctx, t.checkMemory, load, t.agree, lock, t.compile, t.initialise, t.openMixing, t.openNorms); err != nil {
+		return err
 	}
 	metricsDir, err := t.start(ctx, o)
+	if err == nil {
+		err = t.sendStart(o.Fork != "")
+	}
 	if err != nil {
 		return err
 	}
@@ -55,6 +62,16 @@ func (t *Trainer) prepare(ctx context.Context, o Options) error {
 	return t.writeConfig()
 }
 
+// inTurn runs steps until one fails.
+func inTurn(ctx context.Context, steps ...func(context.Context) error) error {
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // deep is a number of layers whose graph takes long to compile, so that the run reports it.
 const deep = 512
 
@@ -70,19 +87,29 @@ func (t *Trainer) compile(ctx context.Context) (err error) {
 		return err
 	}
 	o.Outputs.ExpertCounts = true
-	draw := func(tokens, targets []int32) error { return t.batches.Next(tokens, targets) } // a closure, because resuming may replace the batches
-	if t.learner, err = learner.New(c.Spec(), learner.BatchFunc(draw), o); err != nil {
+	o.Group = t.group
+	o.Signal = func() bool { return t.leads() && t.minutesPassed() }
+	if t.learner, err = learner.New(c.Spec(), currentBatches{t}, o); err != nil {
 		return err
 	}
 	t.store = t.store.Serve() // from here on, evaluation and samples cannot add parameters
 	t.flops = float64(c.Spec().Cost().TrainFLOPs())
-	if t.checkValidation(t.corpus) == nil {
+	if t.scores = t.checkValidation(t.corpus) == nil; t.scores && t.leads() {
 		compute := c.Device.Options(t.store)
 		compute.Context = ctx
 		t.eval, err = eval.NewEvaluator(compute, c.Spec(), c.Train.Batch, c.Model.Seq)
 	}
 	return err
 }
+
+// currentBatches are the trainer's batches, which resuming may replace.
+type currentBatches struct{ t *Trainer }
+
+// Next fills the next micro-batch.
+func (b currentBatches) Next(tokens, targets []int32) error { return b.t.batches.Next(tokens, targets) }
+
+// Skip passes over n micro-batches.
+func (b currentBatches) Skip(n int) { b.t.batches.Skip(n) }
 
 // LearnerOptions returns the learner's options for a run whose parameters a Store holds.
 func LearnerOptions(ctx context.Context, run *config.Run, store *graph.Store) (learner.Options, error) {

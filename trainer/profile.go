@@ -29,7 +29,7 @@ func (t *Trainer) Profile() Profile {
 	const float32Bytes = 4
 	entries := 4 * t.store.Size() // the gradient twice, the weight read and written
 	for _, state := range t.learner.Optimizer().State() {
-		entries += 2 * state.Value.DataSize()
+		entries += 2 * (state.To - state.From)
 	}
 	return Profile{
 		Steps: s.Steps, Seconds: s.Step.Seconds(), Data: s.Data.Seconds(), Optimizer: s.Optimizer.Seconds(),

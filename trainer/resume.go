@@ -147,7 +147,7 @@ func (t *Trainer) restore(ctx context.Context, c *checkpoint.Checkpoint, dir str
 	if err := setValues(t.store, c.Model); err != nil {
 		return err
 	}
-	if err := setOptimizer(t.learner.Optimizer(), c.Optimizer); err != nil {
+	if err := t.setOptimizer(c.Optimizer); err != nil {
 		return err
 	}
 	if err := t.store.ToDevice(); err != nil {

@@ -10,7 +10,8 @@ import (
 )
 
 // Run trains to the end, or until ctx is cancelled. In that case it drops the unfinished step,
-// saves the last finished one and returns with Interrupted set. Before the first step there is
+// saves the last finished one and returns with Interrupted set; in a group all ranks finish the step
+// in which the context of one is cancelled. Before the first step there is
 // nothing to save, and Run returns ctx's error.
 func (t *Trainer) Run(ctx context.Context) (*Result, error) {
 	total := t.run.TotalSteps()
@@ -23,12 +24,12 @@ func (t *Trainer) Run(ctx context.Context) (*Result, error) {
 			return nil, err
 		}
 	}
-	if t.step() > 0 && t.samples() {
+	if t.step() > 0 && t.leads() && t.samples() {
 		if err := t.keepSample(ctx); err != nil && ctx.Err() == nil {
 			return nil, err
 		}
 	}
-	for t.step() < total && ctx.Err() == nil {
+	for t.step() < total && !t.interrupted(ctx) {
 		if err := t.advance(ctx); err != nil && (ctx.Err() == nil || !errors.Is(err, ctx.Err())) {
 			return nil, err
 		}
@@ -41,9 +42,9 @@ func (t *Trainer) Run(ctx context.Context) (*Result, error) {
 	}
 	t.tidy()
 	t.draw()
-	r := &Result{
-		Steps: t.step(), Last: t.last, Interrupted: t.step() < total, Checkpoint: checkpoint.StepPath(t.run.Out, t.step()),
-		Spikes: t.metrics.spikes, LastSpike: t.metrics.lastSpike, Collapsed: t.metrics.stuck.now(),
+	r := &Result{Steps: t.step(), Last: t.last, Interrupted: t.step() < total, Checkpoint: checkpoint.StepPath(t.run.Out, t.step())}
+	if t.leads() {
+		r.Spikes, r.LastSpike, r.Collapsed = t.metrics.spikes, t.metrics.lastSpike, t.metrics.stuck.now()
 	}
 	if !r.Interrupted {
 		r.Final = t.score
@@ -53,7 +54,7 @@ func (t *Trainer) Run(ctx context.Context) (*Result, error) {
 
 // advance makes one step and whatever is due after it: checkpoint, validation, sample.
 func (t *Trainer) advance(ctx context.Context) error {
-	if err := t.stepAndScore(ctx); err != nil || !t.samples() {
+	if err := t.stepAndScore(ctx); err != nil || !t.leads() || !t.samples() {
 		return err
 	}
 	return t.keepSample(ctx)
@@ -94,8 +95,19 @@ func (t *Trainer) stepAndScore(ctx context.Context) error {
 	return nil
 }
 
+// interrupted tells whether training ends before its last step.
+func (t *Trainer) interrupted(ctx context.Context) bool {
+	if t.group != nil {
+		return t.stop
+	}
+	return ctx.Err() != nil
+}
+
 // record writes the step's line to the metrics.
 func (t *Trainer) record() error {
+	if !t.leads() {
+		return nil
+	}
 	news, err := t.metrics.add(&t.last)
 	if err != nil {
 		return err
@@ -114,7 +126,13 @@ func (t *Trainer) saveDue() bool {
 	if c.CheckpointEvery > 0 && t.step()%c.CheckpointEvery == 0 {
 		return true
 	}
-	return c.CheckpointMinutes > 0 && time.Since(t.savedAt).Minutes() >= c.CheckpointMinutes
+	return t.due
+}
+
+// minutesPassed tells whether it is time for a checkpoint by the clock.
+func (t *Trainer) minutesPassed() bool {
+	minutes := t.run.Train.CheckpointMinutes
+	return minutes > 0 && time.Since(t.savedAt).Minutes() >= minutes
 }
 
 // giveUp ends a run whose losses or gradients are no longer finite.

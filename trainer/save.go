@@ -22,9 +22,22 @@ const (
 	extraValidation = "validation" // the step's Score, once there is one
 )
 
-// save writes a checkpoint of this step, unless there is one already. If the run's folder has
-// disappeared, save makes a new one for the checkpoint before the run ends with an error.
+// save writes a checkpoint of this step, unless there is one already. In a group all ranks call it:
+// the others send rank 0 their parts of the optimizer's state.
 func (t *Trainer) save() error {
+	if !t.leads() {
+		return t.serveState()
+	}
+	err := t.write()
+	if served := t.endState(); err == nil {
+		err = served
+	}
+	return err
+}
+
+// write implements save. If the run's folder has disappeared, write makes a new one for the
+// checkpoint before the run ends with an error.
+func (t *Trainer) write() error {
 	gone, moved := t.checkFolder()
 	if moved != nil && !gone {
 		return moved
@@ -53,7 +66,7 @@ func (t *Trainer) save() error {
 	if err != nil {
 		return err
 	}
-	dir, err := t.disk.Save(t.run.Out, &checkpoint.Checkpoint{State: state, Model: pretrained.Tensors(t.store), Optimizer: optimizerTensors(t.learner.Optimizer()), ModelMetadata: metadata})
+	dir, err := t.disk.Save(t.run.Out, &checkpoint.Checkpoint{State: state, Model: pretrained.Tensors(t.store), Optimizer: t.optimizerTensors(), ModelMetadata: metadata})
 	if err != nil {
 		return err
 	}
@@ -114,10 +127,12 @@ func stepOrNil(step int) *int {
 }
 
 // configDigest returns the sha256 of a resolved config without the folder that the run is written
-// to.
+// to, and without how many ranks train it.
 func configDigest(run *config.Run) (string, error) {
 	anywhere := *run
 	anywhere.Out = ""
+	alone := config.Defaults().Device
+	anywhere.Device.Ranks, anywhere.Device.RankTimeout = alone.Ranks, alone.RankTimeout
 	text, err := settings.Marshal(&anywhere)
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:]), err

@@ -17,6 +17,7 @@ func (t *Trainer) trainStep(ctx context.Context) (Metrics, error) {
 		t.batches.Seek(position)
 		return Metrics{}, err
 	}
+	t.stop, t.due = s.Stop, s.Signal
 	t.learner.Profile(t.profile) // from the second step on, because the first allocates buffers
 	tokens := t.run.StepTokens()
 	rate := perSecond(tokens, time.Since(begin))

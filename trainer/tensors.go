@@ -1,8 +1,6 @@
 package trainer
 
 import (
-	"gorgonia.org/tensor"
-
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/optim"
@@ -12,51 +10,67 @@ import (
 // setValues copies tensors into the Store's parameters. The tensors must be exactly the parameters,
 // in their shapes; otherwise nothing changes.
 func setValues(s *graph.Store, tensors []checkpoint.Tensor) error {
-	targets := map[string]*tensor.Dense{}
-	for _, p := range s.Params() {
-		targets[p.Name] = p.Value
-	}
-	return assign(targets, tensors)
-}
-
-// optimizerTensors returns what the optimizer file holds.
-func optimizerTensors(o *optim.Optimizer) []checkpoint.Tensor {
-	var tensors []checkpoint.Tensor
-	for _, s := range o.State() {
-		tensors = append(tensors, checkpoint.Tensor{Name: s.Name, Shape: s.Value.Shape(), Data: s.Value.Float32s()})
-	}
-	return tensors
-}
-
-// setOptimizer copies tensors into the optimizer's state. It refuses the state of another update
-// rule.
-func setOptimizer(o *optim.Optimizer, tensors []checkpoint.Tensor) error {
-	var names []string
-	for _, t := range tensors {
-		names = append(names, t.Name)
-	}
-	if err := o.CheckState(names); err != nil {
-		return cannotResume("train.optim", "train.optim: %v: set it back, or start a new run with train.init_from", err)
-	}
-	targets := map[string]*tensor.Dense{}
-	for _, s := range o.State() {
-		targets[s.Name] = s.Value
-	}
-	return assign(targets, tensors)
-}
-
-// assign copies each tensor to the target of its name, after checking all of them.
-func assign(targets map[string]*tensor.Dense, tensors []checkpoint.Tensor) error {
 	shapes := map[string][]int{}
-	for name, to := range targets {
-		shapes[name] = to.Shape()
+	for _, p := range s.Params() {
+		shapes[p.Name] = p.Shape
 	}
 	given, err := pretrained.Match(shapes, tensors)
 	if err != nil {
 		return err
 	}
-	for name, to := range targets {
-		copy(to.Float32s(), given[name])
+	for _, p := range s.Params() {
+		copy(p.Value.Float32s(), given[p.Name])
 	}
 	return nil
+}
+
+// optimizerTensors returns what the optimizer file holds. In a group a tensor is gathered from the
+// ranks when it is written.
+func (t *Trainer) optimizerTensors() []checkpoint.Tensor {
+	var tensors []checkpoint.Tensor
+	for i, s := range t.learner.Optimizer().State() {
+		c := checkpoint.Tensor{Name: s.Name, Shape: s.Param.Shape}
+		if t.group == nil {
+			c.Data = s.Value.Float32s()
+		} else {
+			c.Data = checkpoint.Deferred{Elements: s.Param.Size(), Read: func() ([]float32, error) { return t.fetchState(i, s) }}
+		}
+		tensors = append(tensors, c)
+	}
+	return tensors
+}
+
+// setOptimizer copies tensors into the optimizer's state. It refuses the state of another update
+// rule. In a group it keeps them for the other ranks.
+func (t *Trainer) setOptimizer(tensors []checkpoint.Tensor) error {
+	o := t.learner.Optimizer()
+	var names []string
+	for _, given := range tensors {
+		names = append(names, given.Name)
+	}
+	if err := o.CheckState(names); err != nil {
+		return cannotResume("train.optim", "train.optim: %v: set it back, or start a new run with train.init_from", err)
+	}
+	shapes := map[string][]int{}
+	for _, s := range o.State() {
+		shapes[s.Name] = s.Param.Shape
+	}
+	given, err := pretrained.Match(shapes, tensors)
+	if err != nil {
+		return err
+	}
+	for _, s := range o.State() {
+		setState(s, given[s.Name])
+	}
+	if t.group != nil {
+		t.restored = given
+	}
+	return nil
+}
+
+// setState copies this rank's part of a whole tensor into the optimizer's state.
+func setState(s optim.StateTensor, whole []float32) {
+	if s.Value != nil {
+		copy(s.Value.Float32s(), whole[s.From:s.To])
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/distributed"
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/learner"
@@ -27,8 +28,10 @@ type Trainer struct {
 	corpus  *data.Corpus
 	batches *data.Batcher
 	store   *graph.Store
+	group   *distributed.Group // nil: alone
 	learner *learner.Learner
-	eval    *eval.Evaluator
+	scores  bool            // there is text to validate on
+	eval    *eval.Evaluator // nil: this rank does not validate
 	metrics *metricsLog
 	mixing  *mixingLog // nil: not logged
 	sampled samplesLog
@@ -44,7 +47,12 @@ type Trainer struct {
 	bestStep int         // the step with that loss, -1: none or not known
 	saved    int         // the step of the newest checkpoint, -1: none
 	savedAt  time.Time
-	good     int // the newest checkpoint from which a step with a finite loss was made, -1: none known
+	due      bool // a checkpoint is due by time
+	stop     bool // in a group: a rank was interrupted
+
+	restored map[string][]float32 // a checkpoint's optimizer state, until all ranks have their parts
+	gathered []float32            // the last tensor that gather has returned
+	good     int                  // the newest checkpoint from which a step with a finite loss was made, -1: none known
 	started  time.Time
 	before   float64 // seconds that the run had taken before it was resumed
 }
@@ -52,10 +60,13 @@ type Trainer struct {
 // Options are the options of Open.
 type Options struct {
 	Resume  Resume
-	Fork    string       // folder of a run or step: start a new run from that checkpoint
-	Report  Reporter     // nil: none
-	Profile bool         // time each op and part of a step, for Trainer.Profile
-	Corpus  *data.Corpus // already loaded by the config's Data.LoadCorpus; runs may share it; nil: Open loads it
+	Fork    string   // folder of a run or step: start a new run from that checkpoint
+	Report  Reporter // nil: none
+	Profile bool     // time each op and part of a step, for Trainer.Profile
+	// Group holds the ranks that train the run together, as many as device.ranks; nil: one. Rank 0
+	// alone keeps the folder, validates and reports.
+	Group  *distributed.Group
+	Corpus *data.Corpus // already loaded by the config's Data.LoadCorpus; runs may share it; nil: Open loads it
 }
 
 // Result says how a run ended.
@@ -78,8 +89,8 @@ func Open(ctx context.Context, run *config.Run, o Options) (*Trainer, error) {
 
 // open implements Open on a disk that a test may let fail.
 func open(ctx context.Context, run *config.Run, o Options, disk checkpoint.Disk) (*Trainer, error) {
-	t := &Trainer{run: run, disk: disk, report: o.Report, best: math.Inf(1), bestStep: -1, saved: -1, good: -1, profile: o.Profile}
-	if t.report == nil {
+	t := &Trainer{run: run, disk: disk, report: o.Report, best: math.Inf(1), bestStep: -1, saved: -1, good: -1, profile: o.Profile, group: o.Group}
+	if t.report == nil || !t.leads() {
 		t.report = Silent{}
 	}
 	o.Resume = cmp.Or(o.Resume, ResumeNone)

@@ -42,7 +42,7 @@ func (t *Trainer) checkValidation(corpus *data.Corpus) error {
 // validates tells whether the current step's weights are to be scored.
 func (t *Trainer) validates() bool {
 	every := t.run.Train.EvalEvery
-	return t.eval != nil && (t.step() == t.run.TotalSteps() || every > 0 && t.step()%every == 0)
+	return t.scores && (t.step() == t.run.TotalSteps() || every > 0 && t.step()%every == 0)
 }
 
 // unvalidated tells whether the step at which the run starts still has to be scored: the run ended
@@ -50,7 +50,7 @@ func (t *Trainer) validates() bool {
 func (t *Trainer) unvalidated() bool {
 	last := t.step() == t.run.TotalSteps()
 	switch {
-	case !t.validates() || t.step() == 0:
+	case !t.validates() || t.step() == 0 || !t.leads():
 		return false
 	case t.score != nil:
 		return last && t.score.Tokens != t.scoredTokens(t.validationTokens(t.corpus).Len())
@@ -59,8 +59,11 @@ func (t *Trainer) unvalidated() bool {
 }
 
 // validate scores the step, which has been saved, and adds the score to the step's metrics and to
-// the state of its checkpoint.
+// the state of its checkpoint. Other ranks than 0 go on meanwhile.
 func (t *Trainer) validate(ctx context.Context) error {
+	if !t.leads() {
+		return nil
+	}
 	score, err := t.eval.Evaluate(context.WithoutCancel(ctx), t.corpus.Tokenizer, t.validationTokens(t.corpus))
 	if err != nil {
 		return errors.Wrapf(err, "validation after step %d, which is saved", t.step())

@@ -13,6 +13,12 @@ const (
 	avx512
 )
 
+// Path names the fastest micro-kernels that this machine has: avx512, avx2 or portable. On machines of one path float32 results have
+// the same bits.
+func Path() string {
+	return map[path]string{portable: "portable", avx2: "avx2", avx512: "avx512"}[machinePath]
+}
+
 // microkernels says what the micro-kernels of a path can do. A tile is up to rows[v]
 // rows high and v vectors of lanes elements wide.
 type microkernels struct {

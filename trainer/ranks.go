@@ -1,0 +1,205 @@
+package trainer
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/distributed"
+	"github.com/residua-go/residua/graph/kernel"
+	"github.com/residua-go/residua/learner"
+	"github.com/residua-go/residua/optim"
+)
+
+// leads tells whether this process keeps the run's folder and reports: rank 0 does, and one that
+// trains alone.
+func (t *Trainer) leads() bool { return t.group == nil || t.group.Rank() == 0 }
+
+// checkRanks wants a group of as many ranks as the config says.
+func (t *Trainer) checkRanks() error {
+	want, got := t.run.Device.Ranks, 1
+	if t.group != nil {
+		got = t.group.Size()
+	}
+	if want != got {
+		return errors.Errorf("device.ranks: want %d, the ranks that train here, got %d: only the command train, started by mpiexec, trains with several", got, want)
+	}
+	return nil
+}
+
+// agree refuses ranks that would not train the same run, or not with the same bits as each other.
+func (t *Trainer) agree(context.Context) error {
+	if t.group == nil {
+		return nil
+	}
+	digest, err := configDigest(t.run)
+	if err != nil {
+		return err
+	}
+	return distributed.Agree(t.group, []distributed.Fact{
+		{Name: "config", Value: digest},
+		{Name: "corpus", Value: t.corpus.Fingerprint},
+		{Name: "vector instructions", Value: kernel.Path()},
+		{Name: "device.threads", Value: strconv.Itoa(t.run.Device.Threads)},
+	})
+}
+
+// begin is what rank 0 tells the others of where the run begins.
+type begin struct {
+	Progress learner.Progress
+	Position uint64 // of the batches
+	Corpus   string // fingerprint of the corpus, which a resumed run may read in another way
+	Restored bool   // a checkpoint's optimizer state follows
+	Saves    bool   // rank 0 saves at once
+}
+
+// sendStart tells the other ranks where the run begins, and sends them the weights and their parts
+// of a checkpoint's optimizer state.
+func (t *Trainer) sendStart(saves bool) error {
+	if t.group == nil {
+		return nil
+	}
+	b := begin{t.learner.Progress(), t.batches.Position(), t.corpus.Fingerprint, t.restored != nil, saves}
+	text, err := json.Marshal(b)
+	if err != nil {
+		return errors.WithStack(err)
+	}
+	size := []float64{float64(len(text))}
+	if err := distributed.Broadcast(t.group, "size of the start", 0, size).Wait(); err != nil {
+		return err
+	}
+	if err := distributed.Broadcast(t.group, "start", 0, text).Wait(); err != nil {
+		return err
+	}
+	if err := t.spreadWeights(); err != nil {
+		return err
+	}
+	for _, s := range t.learner.Optimizer().State() {
+		if whole, ok := t.restored[s.Name]; ok {
+			if err := distributed.Broadcast(t.group, s.Name, 0, whole).Wait(); err != nil {
+				return err
+			}
+		}
+	}
+	t.restored = nil
+	return nil
+}
+
+// receiveStart is sendStart of another rank than 0.
+func (t *Trainer) receiveStart(ctx context.Context) error {
+	size := make([]float64, 1)
+	if err := distributed.Broadcast(t.group, "size of the start", 0, size).Wait(); err != nil {
+		return err
+	}
+	text := make([]byte, int(size[0]))
+	if err := distributed.Broadcast(t.group, "start", 0, text).Wait(); err != nil {
+		return err
+	}
+	var b begin
+	if err := json.Unmarshal(text, &b); err != nil {
+		return errors.Wrap(err, "start from rank 0")
+	}
+	if err := t.spreadWeights(); err != nil {
+		return err
+	}
+	for _, s := range t.learner.Optimizer().State() {
+		if !b.Restored {
+			break
+		}
+		whole := t.wholeOf(s)
+		if err := distributed.Broadcast(t.group, s.Name, 0, whole).Wait(); err != nil {
+			return err
+		}
+		setState(s, whole)
+	}
+	if err := t.matchCorpus(ctx, b.Corpus); err != nil {
+		return err
+	}
+	t.learner.Resume(b.Progress)
+	t.batches.Seek(b.Position)
+	if b.Saves {
+		return t.serveState()
+	}
+	return nil
+}
+
+// spreadWeights gives all ranks the weights of rank 0.
+func (t *Trainer) spreadWeights() error {
+	for _, p := range t.store.Params() {
+		if err := distributed.Broadcast(t.group, p.Name, 0, p.Value.Float32s()).Wait(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wholeOf returns memory for the whole of a tensor of which this rank has a part. The next call
+// returns the same.
+func (t *Trainer) wholeOf(s optim.StateTensor) []float32 {
+	n := s.Param.Size()
+	if cap(t.gathered) < n {
+		t.gathered = make([]float32, n)
+	}
+	return t.gathered[:n]
+}
+
+// noTensor ends serveState.
+const noTensor = -1
+
+// next tells all ranks which tensor of the optimizer's state rank 0 asks for.
+func (t *Trainer) next(i int) (int, error) {
+	x := []float64{float64(i)}
+	err := distributed.Broadcast(t.group, "next tensor of the checkpoint", 0, x).Wait()
+	return int(x[0]), err
+}
+
+// fetchState returns tensor number i of the optimizer's state. The other ranks are in serveState.
+func (t *Trainer) fetchState(i int, s optim.StateTensor) ([]float32, error) {
+	if _, err := t.next(i); err != nil {
+		return nil, err
+	}
+	return t.gather(s)
+}
+
+// serveState sends rank 0 the parts of the optimizer's state that it asks for, until it has saved.
+func (t *Trainer) serveState() error {
+	state := t.learner.Optimizer().State()
+	for {
+		i, err := t.next(noTensor)
+		if err != nil || i == noTensor {
+			return err
+		}
+		if i < 0 || i >= len(state) {
+			return errors.Errorf("rank 0 asks for tensor %d of the optimizer's state: want 0 to %d", i, len(state)-1)
+		}
+		if _, err := t.gather(state[i]); err != nil {
+			return err
+		}
+	}
+}
+
+// endState ends serveState on the other ranks.
+func (t *Trainer) endState() error {
+	if t.group == nil {
+		return nil
+	}
+	_, err := t.next(noTensor)
+	return err
+}
+
+// gather returns a whole tensor of the optimizer's state, made of all ranks' parts. The next call
+// returns the same memory.
+func (t *Trainer) gather(s optim.StateTensor) ([]float32, error) {
+	whole := t.wholeOf(s)
+	if s.Value != nil {
+		copy(whole[s.From:s.To], s.Value.Float32s())
+	}
+	var pieces []distributed.Piece[float32]
+	for _, p := range s.Pieces {
+		pieces = append(pieces, distributed.Piece[float32]{Data: whole[p.From:p.To], Owner: p.Owner})
+	}
+	return whole, distributed.AllGather(t.group, fmt.Sprintf("%s, for a checkpoint", s.Name), pieces).Wait()
+}
