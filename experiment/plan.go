@@ -126,6 +126,9 @@ func texts(all []Assignment) []string {
 // parse reads a run with settings; given says where in the config they come from.
 func (p *Plan) parse(given []Assignment, more ...string) (*config.Run, error) {
 	run, _, err := config.Parse(p.zoo, p.base.name, []byte(p.base.text), append(texts(given), more...))
+	if err == nil && run.Device.Ranks > 1 {
+		err = &settings.Error{Key: "device.ranks", Problem: fmt.Sprintf("want 1 in an experiment, each of whose runs one process trains, got %d", run.Device.Ranks)}
+	}
 	return run, Setup(p.Config.located(err, given))
 }
 

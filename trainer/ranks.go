@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strconv"
 
 	"github.com/pkg/errors"
@@ -20,12 +21,12 @@ func (t *Trainer) leads() bool { return t.group == nil || t.group.Rank() == 0 }
 
 // checkRanks wants a group of as many ranks as the config says.
 func (t *Trainer) checkRanks() error {
-	want, got := t.run.Device.Ranks, 1
+	ranks := t.run.Device.Ranks
 	if t.group != nil {
-		got = t.group.Size()
+		return distributed.CheckSize(ranks, t.group)
 	}
-	if want != got {
-		return errors.Errorf("device.ranks: want %d, the ranks that train here, got %d: only the command train, started by mpiexec, trains with several", got, want)
+	if ranks != 1 {
+		return errors.Errorf("device.ranks: want 1 here, got %d: only the command train, started by mpiexec, trains by several ranks", ranks)
 	}
 	return nil
 }
@@ -39,7 +40,15 @@ func (t *Trainer) agree(context.Context) error {
 	if err != nil {
 		return err
 	}
+	program, err := os.Executable()
+	if err != nil {
+		return errors.WithStack(err)
+	}
+	if program, err = contentName(program); err != nil {
+		return err
+	}
 	return distributed.Agree(t.group, []distributed.Fact{
+		{Name: "program", Value: program},
 		{Name: "config", Value: digest},
 		{Name: "corpus", Value: t.corpus.Fingerprint},
 		{Name: "vector instructions", Value: kernel.Path()},

@@ -1,9 +1,11 @@
 package trainer_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	stderrors "errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -234,14 +236,36 @@ func TestRanksGiveUpTogether(t *testing.T) {
 func TestRanksAreRefused(t *testing.T) {
 	text, out := corpus(t), filepath.Join(t.TempDir(), "run")
 	_, err := trainer.Open(t.Context(), ranked(t, 2, text, out), trainer.Options{})
-	require.ErrorContains(t, err, "device.ranks: want 1, the ranks that train here, got 2")
+	require.ErrorContains(t, err, "device.ranks: want 1 here, got 2")
 	_, errs := onRanks(2, func(int) rankRun {
 		return rankRun{ctx: t.Context(), run: ranked(t, 4, text, out)}
 	})
 	for _, err := range errs {
-		require.ErrorContains(t, err, "device.ranks: want 2, the ranks that train here, got 4")
+		require.ErrorContains(t, err, "device.ranks: want 2, the number of ranks that memory of one process sees, got 4")
 	}
 	require.NoDirExists(t, out)
+}
+
+// TestRanksAgree checks that a rank with another config or text than rank 0 is refused.
+func TestRanksAgree(t *testing.T) {
+	text, other, out := corpus(t), filepath.Join(t.TempDir(), "other.txt"), filepath.Join(t.TempDir(), "run")
+	require.NoError(t, os.WriteFile(other, bytes.Repeat([]byte("another text\n"), 500), 0o644))
+	for _, fact := range []string{"config", "corpus"} {
+		_, errs := onRanks(2, func(rank int) rankRun {
+			r := rankRun{ctx: t.Context(), run: ranked(t, 2, text, out)}
+			if rank == 1 && fact == "config" {
+				r.run = ranked(t, 2, text, out, "train.lr=2e-3")
+			} else if rank == 1 {
+				var err error
+				r.o.Corpus, err = ranked(t, 2, other, out).Data.LoadCorpus(t.Context(), 1)
+				require.NoError(t, err)
+			}
+			return r
+		})
+		// One rank may end the job before another has found the same.
+		require.ErrorContains(t, stderrors.Join(errs...), fact+": want ")
+		require.NoDirExists(t, out)
+	}
 }
 
 // TestRanksShareMoments checks that the prediction of a run's memory counts a rank's share of the

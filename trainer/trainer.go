@@ -103,6 +103,9 @@ func open(ctx context.Context, run *config.Run, o Options, disk checkpoint.Disk)
 	return t, nil
 }
 
+// Note reports a line of news.
+func (t *Trainer) Note(line string) { t.report.Note(line) }
+
 // step is the number of steps done.
 func (t *Trainer) step() int { return t.learner.Progress().Steps }
 

@@ -62,11 +62,14 @@ func Execute(ctx context.Context, c Command, args []string, out Output) int {
 	if errors.As(err, &internal) {
 		fmt.Fprintf(out.Stderr, "\n%s", internal.stack)
 	}
-	var usage *usageError
+	code, usage, ending := ExitRun, (*usageError)(nil), (*endingError)(nil)
 	if errors.As(err, &usage) {
-		return ExitUsage
+		code = ExitUsage
 	}
-	return ExitRun
+	if errors.As(err, &ending) {
+		ending.end(code)
+	}
+	return code
 }
 
 func (c Command) execute(ctx context.Context, args []string, out Output) (err error) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/internal/cli/clitest"
@@ -54,6 +55,18 @@ func TestFlagsAreRead(t *testing.T) {
 	got := clitest.Call(p.command(), "-text", "-x y", "--steps=7", "-seed", "9", "-rate", "1e-3", "-json", "-set", "a=1", "-set=b=2", "-json=true")
 	assert.Equal(t, clitest.Outcome{}, got)
 	assert.Equal(t, probe{got: flags{"-x y", 7, 9, 1e-3, true, []string{"a=1", "b=2"}}, calls: 1}, p)
+}
+
+// TestEndingWith: what ends the process is called with the exit code once the error is printed.
+func TestEndingWith(t *testing.T) {
+	for want, err := range map[int]error{cli.ExitRun: errors.New("broken"), cli.ExitUsage: cli.Usage(errors.New("broken"))} {
+		var stderr bytes.Buffer
+		code, printed := -1, ""
+		p := probe{err: cli.EndingWith(err, func(c int) { code, printed = c, stderr.String() })}
+		require.Equal(t, want, cli.Execute(context.Background(), p.command(), nil, cli.Output{Stdout: &stderr, Stderr: &stderr}))
+		assert.Equal(t, want, code)
+		assert.Equal(t, "error: broken\n", printed)
+	}
 }
 
 func TestHelpBeginsWithAnExample(t *testing.T) {

@@ -25,6 +25,17 @@ func Usage(err error) error {
 // Usagef makes an error marked by Usage.
 func Usagef(format string, args ...any) error { return Usage(errors.Errorf(format, args...)) }
 
+// endingError ends the process, or more, once it is reported.
+type endingError struct {
+	error
+	end func(code int)
+}
+
+func (e *endingError) Unwrap() error { return e.error }
+
+// EndingWith returns an error. When Execute has reported it, it calls end with the exit code.
+func EndingWith(err error, end func(code int)) error { return &endingError{err, end} }
+
 // Flag makes an error of the call about the named flag.
 func Flag(name string, err error) error { return Usage(errors.WithMessage(err, "-"+name)) }
 

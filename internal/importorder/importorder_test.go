@@ -45,7 +45,7 @@ var allowed = map[string][]string{
 	"figure":        {},
 	"zoo":           {},
 	"optim":         {"graph", "graph/kernel", "graph/cuda"},
-	"learner":       {"models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim"},
+	"learner":       {"distributed", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim"},
 	"configs":       {},
 	"config":        {"configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "checkpoint", "optim"},
 	"generate":      {"models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "checkpoint"},
@@ -53,14 +53,14 @@ var allowed = map[string][]string{
 	"eval":          {"models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "checkpoint"},
 	"eval/tasks":    {"eval", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "checkpoint"},
 	"pretrained":    {"eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint"},
-	"trainer":       {"analysis/mixing", "analysis/cache", "analysis/check", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
+	"trainer":       {"analysis/mixing", "analysis/cache", "analysis/check", "distributed", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
 
 	"analysis/page":      {"figure"},
 	"analysis/blocks":    {"analysis/cache", "analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
 	"analysis/check":     {},
 	"analysis/cache":     {"analysis/check", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
 	"analysis/mixing":    {"analysis/cache", "analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
-	"analysis":           {"learner", "analysis/cache", "analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim"},
+	"analysis":           {"distributed", "learner", "analysis/cache", "analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim"},
 	"command/bench":      commandImports("experiment/bench"),
 	"command/train":      commandImports(),
 	"command/eval":       commandImports("eval/tasks"),
@@ -77,24 +77,24 @@ var allowed = map[string][]string{
 
 	"experiment":          experimentImports("experiment/bench", "experiment/stats"),
 	"experiment/stats":    {},
-	"experiment/bench":    {"learner", "pretrained", "eval", "config", "configs", "generate", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "checkpoint", "optim", "figure"},
+	"experiment/bench":    {"distributed", "learner", "pretrained", "eval", "config", "configs", "generate", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "checkpoint", "optim", "figure"},
 	"experiment/gpucheck": experimentImports("experiment/bench"),
 	"experiment/roofline": {"models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim", "figure"},
 
-	"explore": {"analysis", "analysis/cache", "analysis/check", "analysis/page", "analysis/report", "analysis/blocks", "analysis/mixing", "analysis/theory", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
+	"explore": {"analysis", "analysis/cache", "analysis/check", "analysis/page", "analysis/report", "analysis/blocks", "analysis/mixing", "analysis/theory", "distributed", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
 
 	"analysis/theory": {"analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
-	"analysis/report": {"analysis/blocks", "pretrained", "eval", "config", "configs", "generate", "analysis", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/theory", "learner", "figure", "checkpoint", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
+	"analysis/report": {"analysis/blocks", "pretrained", "eval", "config", "configs", "generate", "analysis", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/theory", "distributed", "learner", "figure", "checkpoint", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
 }
 
 // commandImports is what every command may import, and others.
 func commandImports(others ...string) []string {
-	return append(others, "internal/cli", "trainer", "analysis/blocks", "analysis/mixing", "analysis/cache", "analysis/check", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
+	return append(others, "internal/cli", "trainer", "analysis/blocks", "analysis/mixing", "analysis/cache", "analysis/check", "distributed", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
 }
 
 // experimentImports is what an experiment may import, and others.
 func experimentImports(others ...string) []string {
-	return append(others, "trainer", "analysis/mixing", "analysis/cache", "analysis/check", "analysis/page", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
+	return append(others, "trainer", "analysis/mixing", "analysis/cache", "analysis/check", "analysis/page", "distributed", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
 }
 
 // free are the prefixes of packages at the end of all arrows.
