@@ -114,7 +114,7 @@ const (
 )
 
 // exchange waits for the sums of gradients, and adds up what the ranks tell each other, in the order
-// of ranks. loss is the sum over this rank's micro-batches; the result is that of all ranks.
+// of ranks. loss is the sum over this rank's micro-batches; it returns the sum over all ranks'.
 func (l *Learner) exchange(ctx context.Context, loss float64) (float64, error) {
 	r := l.ranks
 	if err := wait(r.reduced); err != nil {

@@ -63,8 +63,8 @@ func (l *Learner) Step(ctx context.Context) (Step, error) {
 // cross-entropy, in nats a token. The Store then holds the sum of their gradients, for Update. A
 // second call starts over with the next micro-batches. When ctx ends, Gradient stops between two
 // ops and returns ctx's error; it has then drawn some of the micro-batches, but changed neither
-// parameters nor progress. In a Group all ranks call it; it then finishes in any case, the loss is
-// that of all ranks, and the Store holds the sums of the entries that this rank updates.
+// parameters nor progress. In a Group all ranks call it; it then finishes in any case, returns
+// the loss over all ranks' micro-batches, and the Store holds the sums of the entries that this rank updates.
 func (l *Learner) Gradient(ctx context.Context) (float64, error) {
 	l.ready, l.stop = false, false
 	compute := ctx

@@ -99,6 +99,12 @@ func requireClose(t *testing.T, a, b string) {
 	require.Len(t, got, len(want))
 	for i, w := range want {
 		require.InDelta(t, float64(w.Loss), float64(got[i].Loss), 1e-5, "step %d", w.Step)
+		require.Equal(t, w.Norms == nil, got[i].Norms == nil)
+		if w.Norms != nil {
+			for block, norm := range w.Norms.Gradients {
+				require.InEpsilon(t, float64(norm), float64(got[i].Norms.Gradients[block]), 1e-3)
+			}
+		}
 		require.Equal(t, w.ValLoss == nil, got[i].ValLoss == nil)
 		if w.ValLoss != nil {
 			require.InDelta(t, float64(*w.ValLoss), float64(*got[i].ValLoss), 1e-5, "step %d", w.Step)
@@ -128,7 +134,7 @@ func headers(t *testing.T, out string) (all []string) {
 // files of a run by one, with each optimizer and with experts, and the same bits each time.
 func TestRanksMakeTheRunOfOne(t *testing.T) {
 	text := corpus(t)
-	all, ranks := map[string][]string{"muon": {"train.optim.kind=muon", "train.clip=0.1", "train.steps=12"}}, []int{2}
+	all, ranks := map[string][]string{"muon": {"train.optim.kind=muon", "train.clip=0.1", "train.steps=12", "train.log_norms=5"}}, []int{2}
 	if longtest.Enabled() {
 		ranks = append(ranks, 4)
 		all["adamw"] = nil
@@ -157,7 +163,7 @@ func TestRanksMakeTheRunOfOne(t *testing.T) {
 }
 
 // TestRanksResume stops a run of some ranks after a step, by an interrupt of one of them, and goes on
-// with others. The losses are those of an unbroken run, with the same bits if the ranks are as many.
+// with others. An unbroken run has the same losses, and the same bits if the ranks are as many.
 func TestRanksResume(t *testing.T) {
 	text := corpus(t)
 	whole := map[int]string{}
