@@ -62,11 +62,13 @@ type Data struct {
 
 // Train says how a model learns.
 type Train struct {
-	Batch      int    `yaml:"batch" min:"1" max:"65536" help:"rows of a micro-batch"`
-	Accumulate int    `yaml:"accumulate" min:"1" max:"1048576" help:"micro-batches of a step, over all ranks"`
-	Recompute  string `yaml:"recompute" choices:"none, block" help:"none, or block: compute each block's activations again in the backward pass, for less memory"`
-	Steps      int    `yaml:"steps" default:"required, or tokens" min:"0" max:"1000000000" help:"number of updates"`
-	Tokens     int64  `yaml:"tokens" min:"0" max:"1000000000000000000" help:"tokens to train on, in place of steps; rounded up to whole steps"`
+	Batch       int    `yaml:"batch" min:"1" max:"65536" help:"rows of a micro-batch"`
+	Accumulate  int    `yaml:"accumulate" min:"1" max:"1048576" help:"micro-batches of a step, over all ranks"`
+	BatchTokens int    `yaml:"batch_tokens" added:"0" min:"0" max:"4294967296" help:"tokens of a step; batch and accumulate follow, the batch as large as memory allows, up to 16384 tokens; 0: they say it"`
+	Recompute   string `yaml:"recompute" choices:"none, block" help:"none, or block: compute each block's activations again in the backward pass, for less memory"`
+	Steps       int    `yaml:"steps" default:"required, or tokens" min:"0" max:"1000000000" help:"number of updates"`
+	Tokens      int64  `yaml:"tokens" min:"0" max:"1000000000000000000" help:"tokens to train on, in place of steps; rounded up to whole steps"`
+	Stop        Stop   `yaml:"stop" added:"" help:"ends the run before its last step"`
 
 	LR              float64  `yaml:"lr" default:"required" max:"10" help:"peak learning rate"`
 	Schedule        Schedule `yaml:"schedule" word:"kind" help:"how the rate changes, with warmup, decay and min_lr"`
@@ -85,7 +87,7 @@ type Train struct {
 	RouterZLoss     float64  `yaml:"router_z_loss" min:"0" help:"with experts: coefficient of the routers' mean (log Z)^2 in the loss"`
 
 	EvalEvery       int    `yaml:"eval_every" min:"0" max:"1000000000" help:"steps between evaluations; 0: at the end only"`
-	EvalTokens      int    `yaml:"eval_tokens" default:"a quarter of the tokens trained on, at most 262144" from:"train.steps train.tokens train.batch train.accumulate model.seq" min:"0" max:"1000000000000" help:"tokens of the validation split that are scored; 0: all"`
+	EvalTokens      int    `yaml:"eval_tokens" default:"as many as take 3% of the FLOPs with all evaluations, at most 262144" from:"train.steps train.tokens train.batch train.accumulate train.stop.tokens train.eval_every model.seq" min:"0" max:"1000000000000" help:"tokens of the validation split that are scored; 0: all"`
 	CheckpointEvery int    `yaml:"checkpoint_every" min:"0" max:"1000000000" help:"steps between checkpoints; 0: not by steps. A checkpoint is also made before each evaluation and at the end"`
 	Keep            int    `yaml:"keep" min:"1" max:"1000000000" help:"number of newest checkpoints to keep"`
 	InitFrom        string `yaml:"init_from" help:"a run, checkpoint, model file or Hugging Face folder whose weights to start from; a relative path starts at the working directory"`
@@ -234,16 +236,6 @@ func presetOf(zoo models.Zoo, file string, text []byte, sets []string) (models.C
 	return preset.Config, nil
 }
 
-// evalTokens returns the default number of tokens to evaluate on: a quarter of those to train on,
-// so that a short run ends soon, but at least a row and at most the number in Defaults.
-func (r *Run) evalTokens() int {
-	tokens := float64(r.Train.Tokens)
-	if r.Train.Steps > 0 {
-		tokens = float64(r.Train.Steps) * float64(r.Train.Batch) * float64(r.Train.Accumulate) * float64(r.Model.Seq)
-	}
-	return max(r.Model.Seq, int(min(float64(Defaults().Train.EvalTokens), tokens/4)))
-}
-
 // complete fills in values that depend on other keys.
 func (r *Run) complete(file string, where *settings.Positions) error {
 	r.Name = cmp.Or(r.Name, strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)))
@@ -278,6 +270,9 @@ func (r *Run) complete(file string, where *settings.Positions) error {
 		return err
 	}
 	r.Model.MaskDocuments = r.Data.MaskDocuments
+	if err := r.splitStep(where, graph.AvailableMemory()); err != nil {
+		return err
+	}
 	if where.Of("train.eval_tokens") == "" {
 		r.Train.EvalTokens = r.evalTokens()
 	}

@@ -11,16 +11,18 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// TestShortRunsEvaluateOnLittle: without eval_tokens, a quarter of the tokens trained on, at
-// least a row, at most 262144; a number that is given stands.
+// TestShortRunsEvaluateOnLittle: without eval_tokens, all evaluations take 3% of the FLOPs, each at
+// least a row, at most 262144 tokens; a number that is given stands.
 func TestShortRunsEvaluateOnLittle(t *testing.T) {
 	for _, c := range []struct {
 		train string
 		want  int
 	}{
 		{"steps: 1", 32},
-		{"steps: 100", 100 * 2 * 32 / 4},
-		{"tokens: 6400", 6400 / 4},
+		{"steps: 100", 100 * 2 * 32 * 9 / 100},
+		{"steps: 100, eval_every: 40", 100 * 2 * 32 * 3 / 100},
+		{"steps: 1000000, stop: {tokens: 3200}", 3200 * 9 / 100},
+		{"tokens: 6400", 6400 * 9 / 100},
 		{"steps: 1000000", 262144},
 		{"steps: 1, eval_tokens: 0", 0},
 		{"steps: 1, eval_tokens: 5000", 5000},

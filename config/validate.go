@@ -25,7 +25,7 @@ func (r *Run) validate(where *settings.Positions) error {
 	if err := r.resolveModel(where); err != nil {
 		return err
 	}
-	for _, check := range []func(*settings.Positions) error{r.checkData, r.checkLength, r.checkProducts, r.checkTrainNumbers, r.checkOptim, r.checkSchedule, r.Device.check, r.checkRanks} {
+	for _, check := range []func(*settings.Positions) error{r.checkData, r.checkLength, r.checkProducts, r.checkTrainNumbers, r.checkOptim, r.checkSchedule, r.Train.Stop.check, r.Device.check, r.checkRanks} {
 		if err := check(where); err != nil {
 			return err
 		}
@@ -165,18 +165,6 @@ func (r *Run) checkRanks(where *settings.Positions) error {
 	}
 	return nil
 }
-
-// TotalSteps returns the number of updates of the run.
-func (r *Run) TotalSteps() int {
-	if r.Train.Steps > 0 {
-		return r.Train.Steps
-	}
-	step := int64(max(1, r.StepTokens()))
-	return int(r.Train.Tokens/step + min(1, r.Train.Tokens%step))
-}
-
-// StepTokens returns the number of tokens in one update.
-func (r *Run) StepTokens() int { return r.Train.Batch * r.Train.Accumulate * r.Model.Seq }
 
 // Optimizer returns the parts of the run's optimizer: AdamW with train's numbers and muP's rates,
 // followed by the parts of train.optim.

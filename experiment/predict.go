@@ -95,10 +95,8 @@ func (s state) seconds(ctx context.Context, run *config.Run, steps map[string]fl
 			return 0, err
 		}
 	}
-	total := float64(run.TotalSteps())
-	evaluations := total / float64(max(1, run.Train.EvalEvery))
 	evaluated := float64(run.Train.EvalTokens) / float64(run.StepTokens()) // in units of a step's tokens; 0: all of the text, whose size is unknown
-	return steps[key] * (total + evaluations*evaluated/3), nil
+	return steps[key] * (float64(run.TotalSteps()) + float64(run.Evaluations())*evaluated/3), nil
 }
 
 // row returns a cell's line of the plan.

@@ -55,6 +55,7 @@ type Learner struct {
 	signalled  bool
 	signal     func() bool
 	profile    bool
+	onMicro    func(done, of int) // nil: none
 	times      Times
 }
 

@@ -83,6 +83,9 @@ func (l *Learner) Gradient(ctx context.Context) (float64, error) {
 			return 0, err
 		}
 		sum += crossEntropy
+		if l.onMicro != nil {
+			l.onMicro(micro-first+1, n)
+		}
 	}
 	err := l.skip(l.accumulate - first - n)
 	if err == nil {

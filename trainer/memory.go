@@ -19,23 +19,11 @@ func (t *Trainer) checkMemory(context.Context) error {
 // fits compares the least memory that a run takes with what is available. It counts the host's
 // memory alone, with its copies of weights and moments; a GPU's driver counts the GPU's.
 func fits(run *config.Run, available int) error {
-	need := memoryNeed(run, run.Spec())
+	need := run.MemoryNeed(run.Spec())
 	if need.Total() <= available {
 		return nil
 	}
 	return need.Within(available, smaller(run, available).String())
-}
-
-func memoryNeed(run *config.Run, c models.Spec) graph.MemoryNeed {
-	need := c.TrainingMemory(run.Train.Batch, graph.Recompute(run.Train.Recompute))
-	if _, ok := run.Train.Optim.(config.Muon); ok {
-		need.Moments /= 2 // Muon keeps one moment of a hidden matrix, and every rule at least one of the rest
-	}
-	need.Moments /= run.Device.Ranks
-	if run.Device.Place().OnGPU() {
-		need.Gradients, need.Activations = 0, 0
-	}
-	return need
 }
 
 // smaller lists single changes of a key that make the run fit: fewer rows, recomputation, a smaller
@@ -44,15 +32,15 @@ func smaller(run *config.Run, available int) models.Changes {
 	var changes models.Changes
 	less := *run
 	for less.Train.Batch = run.Train.Batch / 2; less.Train.Batch > 0; less.Train.Batch /= 2 {
-		if memoryNeed(&less, run.Spec()).Total() <= available {
+		if less.MemoryNeed(run.Spec()).Total() <= available {
 			changes = append(changes, models.Change{Field: "train.batch", Value: less.Train.Batch})
 			break
 		}
 	}
 	less = *run
 	less.Train.Recompute = string(graph.RecomputeBlock)
-	if memoryNeed(&less, run.Spec()).Total() <= available {
+	if less.MemoryNeed(run.Spec()).Total() <= available {
 		changes = append(changes, models.Change{Field: "train.recompute", Value: graph.RecomputeBlock})
 	}
-	return append(changes, run.Model.Smaller("model.", func(c models.Spec) bool { return memoryNeed(run, c).Total() <= available })...)
+	return append(changes, run.Model.Smaller("model.", func(c models.Spec) bool { return run.MemoryNeed(c).Total() <= available })...)
 }

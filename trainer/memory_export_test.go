@@ -9,4 +9,4 @@ import (
 func Fits(run *config.Run, available int) error { return fits(run, available) }
 
 // MemoryNeed is what a run takes at least.
-func MemoryNeed(run *config.Run) graph.MemoryNeed { return memoryNeed(run, run.Spec()) }
+func MemoryNeed(run *config.Run) graph.MemoryNeed { return run.MemoryNeed(run.Spec()) }

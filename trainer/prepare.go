@@ -24,6 +24,9 @@ func (t *Trainer) prepare(ctx context.Context, o Options) error {
 		return err
 	}
 	load := func(ctx context.Context) error { return t.loadCorpus(ctx, o.Corpus) }
+	if o.Dry {
+		return inTurn(ctx, t.checkMemory, load, t.compile)
+	}
 	if !t.leads() {
 		return inTurn(ctx, t.checkMemory, load, t.agree, t.compile, t.openNorms, t.receiveStart)
 	}
@@ -97,9 +100,11 @@ func (t *Trainer) compile(ctx context.Context) (err error) {
 	if t.scores = t.checkValidation(t.corpus) == nil; t.scores && t.leads() {
 		compute := c.Device.Options(t.store)
 		compute.Context = ctx
-		t.eval, err = eval.NewEvaluator(compute, c.Spec(), c.Train.Batch, c.Model.Seq)
+		if t.eval, err = eval.NewEvaluator(compute, c.Spec(), c.Train.Batch, c.Model.Seq); err != nil {
+			return err
+		}
 	}
-	return err
+	return t.checkStopLoss()
 }
 
 // currentBatches are the trainer's batches, which resuming may replace.

@@ -21,6 +21,13 @@ type Reporter interface {
 	Finish()
 }
 
+// MicroReporter is a Reporter that shows how far a step of several micro-batches is.
+type MicroReporter interface {
+	Reporter
+	// Micro is called after each micro-batch of a step, with how many of them are done.
+	Micro(done, of int)
+}
+
 // Silent is the Reporter that says nothing; embed it in one that needs a few of the methods.
 type Silent struct{}
 

@@ -20,6 +20,7 @@ type Bar struct {
 	mu   sync.Mutex       // a goroutine redraws the bar while steps are reported
 	line *statusline.Line // nil before Start and after Finish
 	last Metrics
+	part string // how far the step under way is, "" if it is not known
 	stop chan struct{}
 }
 
@@ -63,7 +64,7 @@ const barLeast = 10
 // text returns the whole line: the steps, the bar, and the longest of texts that leaves the bar its
 // smallest width.
 func (b *Bar) text() string {
-	left := fmt.Sprintf("step %d/%d ", b.last.Step, b.pace.total)
+	left := fmt.Sprintf("step %d/%d%s ", b.last.Step, b.pace.total, b.part)
 	room := b.line.Columns() - len(left) - len("[] ")
 	texts := b.texts()
 	right := texts[len(texts)-1]
@@ -97,7 +98,14 @@ func (b *Bar) texts() []string {
 // Step moves the bar.
 func (b *Bar) Step(m Metrics) {
 	b.mu.Lock()
-	b.last = m
+	b.last, b.part = m, ""
+	b.mu.Unlock()
+}
+
+// Micro shows how many micro-batches of the step under way are done.
+func (b *Bar) Micro(done, of int) {
+	b.mu.Lock()
+	b.part = fmt.Sprintf(" + %d/%d", done, of)
 	b.mu.Unlock()
 }
 

@@ -9,9 +9,9 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 )
 
-// Run trains to the end, or until ctx is cancelled. In that case it drops the unfinished step,
-// saves the last finished one and returns with Interrupted set; in a group all ranks finish the step
-// in which the context of one is cancelled. Before the first step there is
+// Run trains to the end, to a limit of train.stop, or until ctx is cancelled. In that case it drops
+// the unfinished step, saves the last finished one and returns with Interrupted set; in a group all
+// ranks finish the step in which the context of one is cancelled. Before the first step there is
 // nothing to save, and Run returns ctx's error.
 func (t *Trainer) Run(ctx context.Context) (*Result, error) {
 	total := t.run.TotalSteps()
@@ -19,17 +19,26 @@ func (t *Trainer) Run(ctx context.Context) (*Result, error) {
 	t.savedAt = t.started
 	t.report.Start(t.step(), total)
 	defer t.report.Finish()
+	if r, ok := t.report.(MicroReporter); ok && t.run.Train.Accumulate > 1 {
+		t.learner.OnMicroBatch(r.Micro)
+	}
+	if err := t.checkStop(); err != nil {
+		return nil, err
+	}
 	if t.unvalidated() {
 		if err := t.validate(ctx); err != nil {
 			return nil, err
 		}
+	}
+	if err := t.checkStop(); err != nil { // again, because of the score
+		return nil, err
 	}
 	if t.step() > 0 && t.leads() && t.samples() {
 		if err := t.keepSample(ctx); err != nil && ctx.Err() == nil {
 			return nil, err
 		}
 	}
-	for t.step() < total && !t.interrupted(ctx) {
+	for !t.ended() && !t.interrupted(ctx) {
 		if err := t.advance(ctx); err != nil && (ctx.Err() == nil || !errors.Is(err, ctx.Err())) {
 			return nil, err
 		}
@@ -42,14 +51,22 @@ func (t *Trainer) Run(ctx context.Context) (*Result, error) {
 	}
 	t.tidy()
 	t.draw()
-	r := &Result{Steps: t.step(), Last: t.last, Interrupted: t.step() < total, Checkpoint: checkpoint.StepPath(t.run.Out, t.step())}
+	return t.result(), nil
+}
+
+// result says how the run has ended.
+func (t *Trainer) result() *Result {
+	r := &Result{Steps: t.step(), Last: t.last, Interrupted: !t.ended(), Checkpoint: checkpoint.StepPath(t.run.Out, t.step())}
 	if t.leads() {
 		r.Spikes, r.LastSpike, r.Collapsed = t.metrics.spikes, t.metrics.lastSpike, t.metrics.stuck.now()
 	}
 	if !r.Interrupted {
 		r.Final = t.score
 	}
-	return r, nil
+	if t.stopped != nil {
+		r.Stopped = t.stopped.Key
+	}
+	return r
 }
 
 // advance makes one step and whatever is due after it: checkpoint, validation, sample.
@@ -60,8 +77,8 @@ func (t *Trainer) advance(ctx context.Context) error {
 	return t.keepSample(ctx)
 }
 
-// stepAndScore makes one step and saves and validates it if that is due. It saves the step before anything else, so
-// that no later failure loses training.
+// stepAndScore makes one step, and saves and validates it if that is due. It saves the step before
+// anything else, so that no later failure loses training.
 func (t *Trainer) stepAndScore(ctx context.Context) error {
 	m, err := t.trainStep(ctx)
 	if err != nil {
@@ -73,6 +90,9 @@ func (t *Trainer) stepAndScore(ctx context.Context) error {
 		t.good = t.saved // a step from its weights was finite
 	}
 	bad := skipped >= t.run.Train.MaxBadSteps
+	if err := t.checkStop(); err != nil {
+		return err
+	}
 	validates := t.validates() && !bad
 	if !validates {
 		if err := t.record(); err != nil {
@@ -88,11 +108,14 @@ func (t *Trainer) stepAndScore(ctx context.Context) error {
 	if err := t.save(); err != nil {
 		return err
 	}
-	if validates {
-		return t.validate(ctx)
+	if !validates {
+		t.tidy()
+		return nil
 	}
-	t.tidy()
-	return nil
+	if err := t.validate(ctx); err != nil || t.run.Train.Stop.Loss == 0 {
+		return err
+	}
+	return t.checkStop()
 }
 
 // interrupted tells whether training ends before its last step.

@@ -51,7 +51,7 @@ func (t *Trainer) Sample(ctx context.Context, each func(piece string) error) (ge
 // samples tells whether a sample is due after the current step, and not made yet.
 func (t *Trainer) samples() bool {
 	every := t.run.Sample.Every
-	return every > 0 && t.run.Sample.Tokens > 0 && t.step() > t.sampled.last && t.logs(every, t.step())
+	return every > 0 && t.run.Sample.Tokens > 0 && t.step() > t.sampled.last && (t.step()%every == 0 || t.ended())
 }
 
 // keepSample makes a sample and adds it to samples.jsonl.

@@ -66,11 +66,13 @@ func (t *Trainer) write() error {
 	if err != nil {
 		return err
 	}
+	began := time.Now()
 	dir, err := t.disk.Save(t.run.Out, &checkpoint.Checkpoint{State: state, Model: pretrained.Tensors(t.store), Optimizer: t.optimizerTensors(), ModelMetadata: metadata})
 	if err != nil {
 		return err
 	}
 	t.saved, t.savedAt = t.step(), time.Now()
+	t.saveTook.Store(int64(time.Since(began)))
 	return errors.Wrapf(moved, "step %d is saved in %s, in a new folder of the old name", t.step(), dir)
 }
 
@@ -108,6 +110,9 @@ func (t *Trainer) state() (checkpoint.State, error) {
 	}
 	if t.score != nil {
 		extra[extraValidation] = t.score
+	}
+	if t.stopped != nil {
+		extra[extraStopped] = t.stopped
 	}
 	s.Extra = map[string]json.RawMessage{}
 	for key, value := range extra {

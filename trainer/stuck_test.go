@@ -12,7 +12,7 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// TestACollapseIsFound when the gradient is 0 three times in a row, or when the loss is that of
+// TestACollapseIsFound when the gradient is 0 three times in a row, or when it stays at the loss of
 // guessing (log 256 = 5.545) a hundred times in a row.
 func TestACollapseIsFound(t *testing.T) {
 	type run struct {

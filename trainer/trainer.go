@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/residua-go/residua/checkpoint"
@@ -40,12 +41,14 @@ type Trainer struct {
 	flops   float64    // of one token, forward and backward
 	profile bool       // profile all steps but the first
 
-	id       string      // the run's identity
-	last     Metrics     // of the newest step
-	score    *eval.Score // its validation, nil: none
-	best     float64     // best validation loss, +Inf: none yet
-	bestStep int         // the step with that loss, -1: none or not known
-	saved    int         // the step of the newest checkpoint, -1: none
+	id       string       // the run's identity
+	last     Metrics      // of the newest step
+	score    *eval.Score  // its validation, nil: none
+	best     float64      // best validation loss, +Inf: none yet
+	bestStep int          // the step with that loss, -1: none or not known
+	stopped  *stopped     // nil: train.stop has not ended the run
+	saveTook atomic.Int64 // nanoseconds that writing the newest checkpoint took
+	saved    int          // the step of the newest checkpoint, -1: none
 	savedAt  time.Time
 	due      bool // a checkpoint is due by time
 	stop     bool // in a group: a rank was interrupted
@@ -63,6 +66,7 @@ type Options struct {
 	Fork    string   // folder of a run or step: start a new run from that checkpoint
 	Report  Reporter // nil: none
 	Profile bool     // time each op and part of a step, for Trainer.Profile
+	Dry     bool     // prepare to Estimate alone: make no folder, and read none
 	// Group holds the ranks that train the run together, as many as device.ranks; nil: one. Rank 0
 	// alone keeps the folder, validates and reports.
 	Group  *distributed.Group
@@ -73,6 +77,7 @@ type Options struct {
 type Result struct {
 	Steps       int
 	Interrupted bool
+	Stopped     string      // the key of train.stop that ended the run before its last step; "": none
 	Last        Metrics     // of the newest step
 	Spikes      int         // spikes of the loss so far
 	LastSpike   int         // the step at which the last of them began
@@ -117,6 +122,10 @@ func (t *Trainer) Tokenizer() data.Tokenizer { return t.corpus.Tokenizer }
 
 // Memory reports the training program's buffers.
 func (t *Trainer) Memory() graph.Memory { return t.learner.Program().Memory() }
+
+// SaveTime returns how long writing the newest checkpoint took, 0 if this process has written none.
+// It may be called while the run trains.
+func (t *Trainer) SaveTime() time.Duration { return time.Duration(t.saveTook.Load()) }
 
 // Corpus returns the run's corpus.
 func (t *Trainer) Corpus() *data.Corpus { return t.corpus }

@@ -42,13 +42,13 @@ func (t *Trainer) checkValidation(corpus *data.Corpus) error {
 // validates tells whether the current step's weights are to be scored.
 func (t *Trainer) validates() bool {
 	every := t.run.Train.EvalEvery
-	return t.scores && (t.step() == t.run.TotalSteps() || every > 0 && t.step()%every == 0)
+	return t.scores && (t.ended() || every > 0 && t.step()%every == 0)
 }
 
 // unvalidated tells whether the step at which the run starts still has to be scored: the run ended
 // before it was, or a run that ends here now has another number of tokens to score.
 func (t *Trainer) unvalidated() bool {
-	last := t.step() == t.run.TotalSteps()
+	last := t.ended()
 	switch {
 	case !t.validates() || t.step() == 0 || !t.leads():
 		return false
@@ -69,6 +69,7 @@ func (t *Trainer) validate(ctx context.Context) error {
 		return errors.Wrapf(err, "validation after step %d, which is saved", t.step())
 	}
 	t.score = &score
+	t.stopAt(t.reached()) // the state says it
 	loss, bits := eval.Number(score.Loss), eval.Number(score.BitsPerByte)
 	t.last.ValLoss, t.last.ValBits = &loss, &bits
 	if score.Loss < t.best {

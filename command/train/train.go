@@ -5,6 +5,9 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
+
+	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/eval"
@@ -24,11 +27,12 @@ func Command(zoo models.Zoo) cli.Command {
 			train -config quickstart
 			train -config quickstart -set train.steps=200 -out runs/short
 			train -config quickstart -resume auto
+			train -config quickstart -dry-run      # how long it would take
 			train -keys                    # every config key: type, default, meaning`,
 		Notes: `
 			The run folder gets config.yaml, metrics.jsonl, loss.svg and checkpoints/.
 			A checkpoint is saved every 10 minutes (train.checkpoint_minutes), before each evaluation and at the end.
-			Ctrl-C gives up the step under way, saves the last whole one and exits with code 0, before the first step with code 1; a second Ctrl-C exits at once.
+			Ctrl-C gives up the step under way between two operations, saves the last whole one and exits with code 0, before the first step with code 1; a second Ctrl-C exits at once.
 			-resume continues a run in its folder; -fork starts another run from one of its checkpoints.
 			A model that diverged, or collapsed (a gradient of 0, and a loss no better than guessing), ends with what to do and exit code 1.`,
 		Settings: c,
@@ -46,6 +50,7 @@ type call struct {
 	Resume  string   `yaml:"resume" default:"none" help:"continue from checkpoint <auto|DIR|none>: auto is the newest in the run folder, DIR a step folder; none starts anew, in a folder without a run"`
 	Fork    string   `yaml:"fork" help:"start a new run, in another -out, from the checkpoint in <DIR> (a run or step folder): weights, optimizer state and position in the data"`
 	JSON    bool     `yaml:"json" help:"write each step's metrics and the result as lines of JSON"`
+	DryRun  bool     `yaml:"dry-run" help:"say what the run would take, from two timed micro-batches, and exit without a run folder"`
 	Profile bool     `yaml:"profile" help:"at the end show how long each part of a step took, on a GPU also each kernel, and draw profile.svg in the run folder"`
 
 	Keys     bool `yaml:"keys" help:"list all config keys with type, default and meaning, and exit"`
@@ -61,6 +66,8 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 		return listKeys(c.zoo, c.Markdown, out)
 	case c.Configs:
 		return listConfigs(out)
+	case c.DryRun && (c.Fork != "" || c.Resume != string(trainer.ResumeNone)):
+		return cli.Usagef("-dry-run: want neither -resume nor -fork with it: it says what the whole run takes")
 	case c.Config == "":
 		return cli.Usagef("-config: want a YAML file or a built-in config, as in -config quickstart, got nothing (train -configs lists them)")
 	}
@@ -72,13 +79,21 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 		run.Out = c.Out
 	}
 	report := c.reporter(run, out)
-	t, err := trainer.Open(ctx, run, trainer.Options{Resume: trainer.Resume(c.Resume), Fork: c.Fork, Report: report, Profile: c.Profile})
+	t, err := trainer.Open(ctx, run, trainer.Options{Resume: trainer.Resume(c.Resume), Fork: c.Fork, Report: report, Profile: c.Profile, Dry: c.DryRun})
 	if err != nil {
 		return cli.Usage(err)
 	}
 	defer t.Close()
 	report.Note(describe(run, t))
-	quiet := context.AfterFunc(ctx, func() { report.Note("interrupted: saving the last whole step; Ctrl-C again ends at once") })
+	estimate, err := t.Estimate(ctx)
+	if err != nil {
+		return errors.Wrap(err, "before the first step")
+	}
+	if c.DryRun {
+		return out.Print(estimate.String() + "\n")
+	}
+	report.Note(estimate.String())
+	quiet := context.AfterFunc(ctx, func() { report.Note(interrupted(run, t, estimate)) })
 	result, err := t.Run(ctx)
 	quiet()
 	if err != nil {
@@ -90,6 +105,19 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 		}
 	}
 	return c.finish(ctx, run, t, result, out)
+}
+
+// interrupted says what an interrupt waits for.
+func interrupted(run *config.Run, t *trainer.Trainer, e trainer.Estimate) string {
+	text := "interrupted: the step under way stops between two operations"
+	if step := e.MicroBatch * time.Duration(run.Train.Accumulate); step > time.Second {
+		text += fmt.Sprintf(" (it would have taken %.2g s)", step.Seconds())
+	}
+	text += "; saving the last whole step"
+	if took := t.SaveTime(); took > 0 {
+		text += fmt.Sprintf(", which took %.2g s the last time", took.Seconds())
+	}
+	return text + "; Ctrl-C again ends at once"
 }
 
 // reporter returns a progress bar on a terminal, metrics with -json, and plain lines otherwise.
@@ -115,11 +143,12 @@ func describe(run *config.Run, t *trainer.Trainer) string {
 type summary struct {
 	Steps       int         `json:"steps"`
 	Interrupted bool        `json:"interrupted"`
-	Diverged    bool        `json:"diverged"`   // the final loss is far above the loss of guessing
-	Collapsed   bool        `json:"collapsed"`  // the gradient is 0, or the loss has long been that of guessing
-	Spikes      int         `json:"spikes"`     // spikes of the loss
-	Idle        []string    `json:"idle"`       // blocks and sublayers without which the loss hardly rises; null if there are none or nobody searched
-	Validation  *eval.Score `json:"validation"` // null if interrupted or without validation text
+	Stopped     string      `json:"stopped,omitempty"` // the key of train.stop that ended the run
+	Diverged    bool        `json:"diverged"`          // the final loss is far above the loss of guessing
+	Collapsed   bool        `json:"collapsed"`         // the gradient is 0, or the loss has long been that of guessing
+	Spikes      int         `json:"spikes"`            // spikes of the loss
+	Idle        []string    `json:"idle"`              // blocks and sublayers without which the loss hardly rises; null if there are none or nobody searched
+	Validation  *eval.Score `json:"validation"`        // null if interrupted or without validation text
 	Checkpoint  string      `json:"checkpoint"`
 }
 
@@ -135,15 +164,18 @@ func (c *call) finish(ctx context.Context, run *config.Run, t *trainer.Trainer, 
 		}
 	}
 	if c.JSON {
-		if err := out.PrintJSON(summary{r.Steps, r.Interrupted, v.diverged, v.collapsed, r.Spikes, idle, r.Final, r.Checkpoint}); err != nil {
+		if err := out.PrintJSON(summary{r.Steps, r.Interrupted, r.Stopped, v.diverged, v.collapsed || r.Collapsed, r.Spikes, idle, r.Final, r.Checkpoint}); err != nil {
 			return err
 		}
 		return failed
 	}
 	if r.Interrupted {
-		return out.Print(fmt.Sprintf("interrupted after step %d of %d%s; saved in %s; go on with -resume auto\n", r.Steps, run.TotalSteps(), spikesOf(r), r.Checkpoint))
+		return out.Print(fmt.Sprintf("interrupted after step %d of %d%s; saved in %s; go on with -resume auto\n", r.Steps, run.TotalSteps(), oddities(r), r.Checkpoint))
 	}
-	text := fmt.Sprintf("trained %d steps%s\n", r.Steps, spikesOf(r))
+	text := fmt.Sprintf("trained %d steps%s\n", r.Steps, oddities(r))
+	if r.Stopped != "" {
+		text = fmt.Sprintf("stopped after step %d of %d by %s%s\n", r.Steps, run.TotalSteps(), r.Stopped, oddities(r))
+	}
 	if r.Final != nil {
 		text += fmt.Sprintf("validation: %.4f bits per byte, loss %.4f, perplexity %.3f over %d tokens\n", r.Final.BitsPerByte, r.Final.Loss, r.Final.Perplexity, r.Final.Tokens)
 	}

@@ -247,3 +247,28 @@ func TestTrainForksAndWarns(t *testing.T) {
 	require.Contains(t, stderr, "using the checkpoint of step 3")
 	require.NotContains(t, stdout, "warning")
 }
+
+// TestDryRunSaysWhatARunTakes and leaves nothing.
+func TestDryRunSaysWhatARunTakes(t *testing.T) {
+	file, dir := write(t, tinyYAML)
+	args := []string{"-config", file, "-set", "data.path=[" + dir + "/text.txt]", "-set", "train.steps=150", "-out", filepath.Join(dir, "run"), "-dry-run"}
+	code, stdout, stderr := execute(args...)
+	require.Equal(t, cli.ExitOK, code, stderr)
+	require.Regexp(t, `^150 steps, \S+ [MG]FLOP, about \S+ (s|min) on this machine\n$`, stdout)
+	require.NoDirExists(t, filepath.Join(dir, "run"))
+	code, _, stderr = execute(append(args, "-resume", "auto")...)
+	require.Equal(t, cli.ExitUsage, code)
+	require.Contains(t, stderr, "-dry-run: want neither -resume nor -fork with it")
+}
+
+// TestTheEndSaysWhyARunStopped: a limit of train.stop, spikes, a loss that never fell.
+func TestTheEndSaysWhyARunStopped(t *testing.T) {
+	file, dir := write(t, tinyYAML)
+	args := []string{"-config", file, "-set", "data.path=[" + dir + "/text.txt]", "-set", "sample.tokens=0"}
+	code, stdout, stderr := execute(append(args, "-set", "train.steps=50", "-set", "train.stop.tokens=1", "-out", filepath.Join(dir, "a"))...)
+	require.Equal(t, cli.ExitOK, code, stderr)
+	require.Contains(t, stdout, "stopped after step 1 of 50 by train.stop.tokens\n")
+	code, stdout, stderr = execute(append(args, "-set", "train.steps=110", "-set", "train.lr=1e-9", "-set", "train.eval_every=0", "-out", filepath.Join(dir, "b"))...)
+	require.Equal(t, cli.ExitOK, code, stderr)
+	require.Contains(t, stdout, "trained 110 steps; at the end nothing was learned: the loss was no better than that of guessing\n")
+}

@@ -19,18 +19,21 @@ func verdictOn(run *config.Run, r *trainer.Result) verdict {
 		return verdict{}
 	}
 	loss, vocab := lossOf(r), run.Spec().Vocab
-	return verdict{trainer.Diverged(loss, vocab), trainer.Collapsed(loss, float64(r.Last.GradNorm), vocab) || r.Collapsed && !trainer.Learned(loss, vocab)}
+	return verdict{trainer.Diverged(loss, vocab), trainer.Collapsed(loss, float64(r.Last.GradNorm), vocab)}
 }
 
-// spikesOf says in a few words how many spikes the loss had, "" if none.
-func spikesOf(r *trainer.Result) string {
-	switch r.Spikes {
-	case 0:
-		return ""
-	case 1:
-		return fmt.Sprintf(", with a spike of the loss at step %d", r.LastSpike)
+// oddities says in a few words what was odd about the loss, "" if nothing was.
+func oddities(r *trainer.Result) (text string) {
+	switch {
+	case r.Spikes == 1:
+		text = fmt.Sprintf(", with a spike of the loss at step %d", r.LastSpike)
+	case r.Spikes > 1:
+		text = fmt.Sprintf(", with %d spikes of the loss, the last at step %d", r.Spikes, r.LastSpike)
 	}
-	return fmt.Sprintf(", with %d spikes of the loss, the last at step %d", r.Spikes, r.LastSpike)
+	if r.Collapsed {
+		text += "; at the end nothing was learned: the loss was no better than that of guessing"
+	}
+	return text
 }
 
 func lossOf(r *trainer.Result) float64 {
@@ -47,11 +50,7 @@ func (v verdict) err(run *config.Run, r *trainer.Result) error {
 	case v.diverged:
 		what = "diverged: the loss at the end is %.4g, that of guessing %.4g"
 	case v.collapsed:
-		what = "collapsed: the loss at the end is %.4g, that of guessing %.4g"
-		if trainer.Collapsed(lossOf(r), float64(r.Last.GradNorm), vocab) {
-			what += ", and the gradient is 0"
-		}
-		what += ": nothing is learned any more"
+		what = "collapsed: the loss at the end is %.4g, that of guessing %.4g, and the gradient is 0: nothing is learned any more"
 	default:
 		return nil
 	}

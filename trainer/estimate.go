@@ -1,0 +1,73 @@
+package trainer
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/residua-go/residua/figure"
+)
+
+// Estimate predicts what the rest of a run takes.
+type Estimate struct {
+	Steps      int           // still to make, if train.stop.loss does not end the run before
+	FLOPs      float64       // of these steps, without validation
+	Time       time.Duration // with validation, at most train.stop.time; without saving and the optimizer's updates
+	MicroBatch time.Duration // of one micro-batch, forward and backward
+}
+
+// Estimate times two micro-batches on this machine, of which the first allocates buffers and does
+// not count, and predicts the rest of the run from the second. It changes nothing of the run.
+func (t *Trainer) Estimate(ctx context.Context) (Estimate, error) {
+	position := t.batches.Position()
+	defer t.batches.Seek(position)
+	var e Estimate
+	for range 2 {
+		began := time.Now()
+		if err := t.learner.TryMicroBatch(ctx); err != nil {
+			return e, err
+		}
+		e.MicroBatch = time.Since(began)
+	}
+	c, stop := t.run, t.run.Train.Stop
+	tokens := int64(c.TotalSteps()) * int64(c.StepTokens())
+	if stop.Tokens > 0 {
+		tokens = min(tokens, stop.Tokens)
+	}
+	if stop.FLOPs > 0 {
+		tokens = min(tokens, int64(stop.FLOPs/t.flops))
+	}
+	step := int64(c.StepTokens())
+	e.Steps = max(0, int((tokens+step-1)/step)-t.step())
+	e.FLOPs = float64(e.Steps) * float64(step) * t.flops
+	work := float64(e.Steps) * float64(c.Train.Accumulate) / float64(max(1, c.Device.Ranks)) // in micro-batches of a rank
+	if t.eval != nil {
+		scored := float64(t.scoredTokens(t.validationTokens(t.corpus).Len())) / float64(c.Train.Batch*c.Model.Seq)
+		work += float64(c.Evaluations()) * float64(e.Steps) / float64(max(1, c.TotalSteps())) * scored / 3 // a forward pass takes a third of a training step's FLOPs
+	}
+	e.Time = time.Duration(work * float64(e.MicroBatch))
+	if limit := stop.Limit(); limit > 0 {
+		e.Time = min(e.Time, max(0, limit-seconds(t.before)))
+	}
+	return e, nil
+}
+
+// String returns "2000 steps, 3.2 TFLOP, about 10 h 12 min on this machine".
+func (e Estimate) String() string {
+	return fmt.Sprintf("%s steps, %sFLOP, about %s on this machine", figure.Thousands(int64(e.Steps)), thousands(e.FLOPs), words(e.Time))
+}
+
+// words writes a duration with two units at most: "10 h 12 min", "3 min", "40 s".
+func words(d time.Duration) string {
+	switch {
+	case d < 100*time.Second:
+		return fmt.Sprintf("%.2g s", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%.0f min", d.Minutes())
+	case d < 48*time.Hour:
+		d = d.Round(time.Minute)
+		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+	}
+	d = d.Round(time.Hour)
+	return fmt.Sprintf("%d d %d h", int(d.Hours())/24, int(d.Hours())%24)
+}
