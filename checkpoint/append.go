@@ -1,8 +1,13 @@
 package checkpoint
 
-import "os"
+import (
+	"io"
+	"os"
 
-// Appender is a file opened for appending through a [Disk].
+	"github.com/pkg/errors"
+)
+
+// Appender is a file to add to, through a [Disk].
 type Appender struct {
 	disk Disk
 	file *os.File
@@ -11,6 +16,37 @@ type Appender struct {
 // Append opens an existing file to add lines at its end.
 func (d Disk) Append(path string) (*Appender, error) {
 	return d.open("open", path, os.O_APPEND|os.O_WRONLY)
+}
+
+// Extend opens a file to add to its first size bytes; it drops what is after them. A file that does
+// not exist is made if size is 0.
+func (d Disk) Extend(path string, size int64) (*Appender, error) {
+	flag := os.O_RDWR
+	if size == 0 {
+		flag |= os.O_CREATE
+	}
+	f, err := d.open("open", path, flag)
+	if err != nil {
+		return nil, err
+	}
+	err = d.do("truncate", path, func() error {
+		end, err := f.file.Seek(0, io.SeekEnd)
+		if err == nil && end < size {
+			err = errors.Errorf("%s: want at least %d bytes, got %d: it has been cut short", path, size, end)
+		}
+		if err == nil {
+			err = f.file.Truncate(size)
+		}
+		if err == nil {
+			_, err = f.file.Seek(size, io.SeekStart)
+		}
+		return err
+	})
+	if err != nil {
+		_ = f.file.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 func (d Disk) open(step, path string, flag int) (*Appender, error) {
@@ -25,6 +61,15 @@ func (d Disk) open(step, path string, flag int) (*Appender, error) {
 func (f *Appender) Write(p []byte) (n int, err error) {
 	err = f.disk.do("write", f.file.Name(), func() (err error) {
 		n, err = f.file.Write(p)
+		return err
+	})
+	return n, err
+}
+
+// WriteAt replaces bytes of a file that Extend has opened.
+func (f *Appender) WriteAt(p []byte, at int64) (n int, err error) {
+	err = f.disk.do("write", f.file.Name(), func() (err error) {
+		n, err = f.file.WriteAt(p, at)
 		return err
 	})
 	return n, err

@@ -140,6 +140,16 @@ func (d Disk) MakeFolder(path string) error {
 	return errors.Wrapf(d.makeFolder(filepath.Clean(path)), "cannot make the folder %s", path)
 }
 
+// Remove removes files or folders, if they exist.
+func (d Disk) Remove(paths ...string) error {
+	for _, path := range paths {
+		if err := d.remove(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (d Disk) remove(path string) error {
 	return d.do("remove", path, func() error { return os.RemoveAll(path) })
 }

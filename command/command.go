@@ -1,6 +1,6 @@
-// Package command is a whole program for a zoo of models, with the commands train, eval, generate,
-// serve, models, bench, compare, report, experiment, convert and analyze. It is meant for those who add a
-// residual stream of their own:
+// Package command is a whole program for a zoo of models, with the commands prepare, train, eval,
+// generate, serve, models, bench, compare, report, experiment, convert and analyze. It is meant for those
+// who add a residual stream of their own:
 //
 //	zoo := models.Standard().With(MyDesign{}, presets...)
 //	os.Exit(command.Main(zoo, os.Args[1:], os.Stdout, os.Stderr))
@@ -21,6 +21,7 @@ import (
 	"github.com/residua-go/residua/command/experiment"
 	"github.com/residua-go/residua/command/generate"
 	list "github.com/residua-go/residua/command/models"
+	"github.com/residua-go/residua/command/prepare"
 	"github.com/residua-go/residua/command/report"
 	"github.com/residua-go/residua/command/serve"
 	"github.com/residua-go/residua/command/train"
@@ -52,7 +53,7 @@ func suite(zoo models.Zoo, program string) cli.Suite {
 			models -residuals    # what each residual stream chooses`,
 		Notes: `
 			source <(` + program + ` completion) completes commands and flags in bash.`,
-		Commands: []cli.Command{train.Command(zoo), eval.Command(zoo), generate.Command(zoo, os.Stdin), serve.Command(zoo), list.Command(zoo), compare.Command(zoo), report.Command(zoo), experiment.Command(zoo), convert.Command(zoo)},
+		Commands: []cli.Command{prepare.Command(), train.Command(zoo), eval.Command(zoo), generate.Command(zoo, os.Stdin), serve.Command(zoo), list.Command(zoo), compare.Command(zoo), report.Command(zoo), experiment.Command(zoo), convert.Command(zoo)},
 		Suites:   []cli.Suite{bench.Suite(zoo), analyze.Suite(zoo), create.Suite(zoo)},
 	}
 }

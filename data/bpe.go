@@ -19,6 +19,7 @@ const (
 // and its content never changes the result.
 type bpeTokenizer struct {
 	name      string
+	file      []byte   // sha256 of the tokenizer.json that it was read from, nil: none
 	words     []string // [id] -> bytes of the token
 	bos       int32
 	merges    merges

@@ -54,7 +54,7 @@ func Load(ctx context.Context, o Options) (*Corpus, error) {
 	}
 	var trainDocuments, valDocuments []Tokens
 	err = eachDocument(ctx, src, tokenizer, o.Threads, func(d Document) error {
-		if split.validation(d.Name) {
+		if split.holdsOut(d) {
 			valDocuments = append(valDocuments, d.Tokens)
 		} else {
 			trainDocuments = append(trainDocuments, d.Tokens)

@@ -14,7 +14,8 @@ type fileSource struct {
 	paths       []string
 	field       string // text field of .jsonl lines
 	byExtension bool   // files without an extension are not text
-	memory      int    // as Options.Memory
+	disk        diskReader
+	formats     []Format
 
 	sniffed bool     // some files were recognised by their content; set by files
 	skipped []string // names of files in folders that are not text; set by files
@@ -36,6 +37,9 @@ func (s *fileSource) Files(ctx context.Context) ([]File, error) {
 // folder lists the text files of a folder and those below it.
 func (s *fileSource) folder(ctx context.Context, folder string) ([]File, error) {
 	extensions := TextExtensions()
+	for _, format := range s.formats {
+		extensions = append(extensions, format.Extension)
+	}
 	var others []string
 	files, err := walkFiles(ctx, folder, func(name string) bool {
 		if slices.ContainsFunc(strings.Split(name, "/"), hidden) {
@@ -69,10 +73,14 @@ func textExtension(name string) string {
 }
 
 func (s *fileSource) Read(ctx context.Context, f File, enc *Encoder, emit func(Document) error) error {
-	if textExtension(f.Name) == ".jsonl" {
-		return readJSONL(ctx, f, s.field, s.memory, enc, emit)
+	extension := textExtension(f.Name)
+	if i := slices.IndexFunc(s.formats, func(format Format) bool { return format.Extension == extension }); i >= 0 {
+		return s.formats[i].readFile(ctx, s.disk, f, s.field, enc, emit)
 	}
-	text, err := readText(ctx, f.Disk, s.memory)
+	if extension == ".jsonl" {
+		return readJSONL(ctx, f, s.field, s.disk, enc, emit)
+	}
+	text, err := s.disk.text(ctx, f.Disk)
 	if err != nil || text == "" {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/pkg/errors"
 )
@@ -19,7 +20,8 @@ const gorootFileLimit = 200_000
 // gorootSource reads the Go standard library's source text. It does not check the files as a user's
 // are checked.
 type gorootSource struct {
-	paths []string // at most one: the root of a Go installation
+	paths []string      // at most one: the root of a Go installation
+	read  *atomic.Int64 // as Options.read
 }
 
 func (s gorootSource) Files(ctx context.Context) ([]File, error) {
@@ -39,10 +41,13 @@ func (s gorootSource) Files(ctx context.Context) ([]File, error) {
 	return files, nil
 }
 
-func (gorootSource) Read(_ context.Context, f File, enc *Encoder, emit func(Document) error) error {
+func (s gorootSource) Read(_ context.Context, f File, enc *Encoder, emit func(Document) error) error {
 	text, err := os.ReadFile(f.Disk)
 	if err != nil {
 		return errors.Wrap(err, "data.source goroot")
+	}
+	if s.read != nil {
+		s.read.Add(int64(len(text)))
 	}
 	return emit(enc.Document(f.Name, string(text)))
 }

@@ -21,8 +21,8 @@ const (
 
 // readJSONL emits a document for each line of a file of JSON objects: the text of one field. It
 // skips blank lines and empty texts.
-func readJSONL(ctx context.Context, f File, field string, memory int, enc *Encoder, emit func(Document) error) error {
-	return eachLine(ctx, f.Disk, memory, func(number int, line []byte) error {
+func readJSONL(ctx context.Context, f File, field string, disk diskReader, enc *Encoder, emit func(Document) error) error {
+	return disk.eachLine(ctx, f.Disk, func(number int, line []byte) error {
 		text, err := jsonText(line, field)
 		if err != nil || text == "" {
 			return err
@@ -35,12 +35,15 @@ func readJSONL(ctx context.Context, f File, field string, memory int, enc *Encod
 // blank lines. number counts all lines from 1; line is valid until use returns. An error of the
 // file or of use names the file and the line.
 func EachLine(ctx context.Context, path string, use func(number int, line []byte) error) error {
-	return eachLine(ctx, path, 0, use)
+	return diskReader{}.eachLine(ctx, path, use)
 }
 
-func eachLine(ctx context.Context, path string, memory int, use func(number int, line []byte) error) error {
-	return withText(ctx, path, memory, func(r io.Reader) error {
-		lines := lineReader{in: bufio.NewReaderSize(r, jsonlBuffer)}
+func (d diskReader) eachLine(ctx context.Context, path string, use func(number int, line []byte) error) error {
+	return d.open(ctx, path, func(r io.Reader) error {
+		lines := lineReader{in: bufio.NewReaderSize(r, jsonlBuffer), most: jsonlMaxLine}
+		if d.longest > 0 {
+			lines.most = min(d.longest, jsonlMaxLine)
+		}
 		for number := 1; ; number++ {
 			line, err := lines.next()
 			if err == io.EOF {
@@ -60,6 +63,7 @@ func eachLine(ctx context.Context, path string, memory int, use func(number int,
 // small the pieces in which it arrives.
 type lineReader struct {
 	in   *bufio.Reader
+	most int64  // bytes of the longest line accepted
 	line []byte // scratch
 }
 
@@ -70,8 +74,8 @@ func (l *lineReader) next() ([]byte, error) {
 		piece, err := l.in.ReadSlice('\n')
 		l.line = append(l.line, piece...)
 		switch {
-		case len(l.line) > jsonlMaxLine:
-			return nil, errors.Errorf("want lines of at most %d bytes, got a longer one", jsonlMaxLine)
+		case int64(len(l.line)) > l.most:
+			return nil, errors.Errorf("want lines of at most %d bytes, got a longer one", l.most)
 		case err == bufio.ErrBufferFull:
 			continue
 		case err == io.EOF && len(l.line) > 0:
@@ -90,7 +94,7 @@ func jsonText(line []byte, field string) (string, error) {
 	value, ok := object[field]
 	if !ok {
 		have := slices.Sorted(maps.Keys(object))
-		return "", errors.Errorf("want the text in field %q, got an object with the fields [%s]: name it in data.text_field, or with eval -text-field",
+		return "", errors.Errorf("want the text in field %q, got an object with the fields [%s]: name it in data.text_field, or by -text-field",
 			field, strings.Join(have, ", "))
 	}
 	// A pointer, to distinguish null from "".

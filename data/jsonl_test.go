@@ -40,7 +40,7 @@ func TestJSONLErrors(t *testing.T) {
 		`{"text":"a"}` + "\n\n" + `{"text":`: {"a.jsonl:3: invalid JSON: want one object a line: unexpected end of JSON input"},
 		`["a"]`:                              {"a.jsonl:1: invalid JSON: want one object a line: ", "cannot unmarshal array"},
 		`{"text":"a"}{"text":"b"}`:           {"a.jsonl:1: invalid JSON", "after top-level value"},
-		`{"title":"a","body":"b"}`:           {`a.jsonl:1: want the text in field "text", got an object with the fields [body, title]: name it in data.text_field, or with eval -text-field`},
+		`{"title":"a","body":"b"}`:           {`a.jsonl:1: want the text in field "text", got an object with the fields [body, title]: name it in data.text_field, or by -text-field`},
 		`null`:                               {`a.jsonl:1: want the text in field "text", got an object with the fields []`},
 		`{"text":null}`:                      {`a.jsonl:1: field "text": want a string, got null`},
 		`{"text":["a"]}`:                     {`a.jsonl:1: field "text": want a string, got ["a"]`},

@@ -20,7 +20,7 @@ func TestCorpusOfOneDocumentHoldsOutItsTail(t *testing.T) {
 	text := strings.Repeat("0123456789", 10) // 101 tokens
 	want := narrow(append([]uint16{byteBOS}, widened(text)...)...)
 	held := "held.txt" // by its name's hash, all of it would be validation
-	for i := 0; !(splitRule{splitHash, 20}).validation(held); i++ {
+	for i := 0; !(splitRule{splitHash, 20}).holdsOut(Document{Name: held}); i++ {
 		held = strings.Repeat("x", i) + ".txt"
 	}
 	line := `{"text":"` + text + `"}`

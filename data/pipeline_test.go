@@ -13,6 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// chunkTokens are the tokens that fill a chunk, about.
+const chunkTokens = chunkBytes / 4
+
 // countedSource has count files, each of documents documents of tokens tokens.
 type countedSource struct {
 	count, documents, tokens int
@@ -33,7 +36,7 @@ func (s countedSource) Read(_ context.Context, f File, _ *Encoder, emit func(Doc
 		for now, most := s.under.Add(1), s.most.Load(); now > most && !s.most.CompareAndSwap(most, now); {
 			most = s.most.Load()
 		}
-		if err := emit(Document{fmt.Sprintf("%s#%d", f.Name, i), narrow(make([]uint16, s.tokens)...)}); err != nil {
+		if err := emit(Document{Name: fmt.Sprintf("%s#%d", f.Name, i), Tokens: narrow(make([]uint16, s.tokens)...)}); err != nil {
 			return err
 		}
 	}
@@ -72,9 +75,38 @@ func TestPipelineIsBounded(t *testing.T) {
 		return nil
 	}))
 	assert.Equal(t, 800, visited)
-	// A file under way: a chunk ready, and one being sent by each thread; one
-	// with the visitor.
-	assert.LessOrEqual(t, src.most.Load(), int64(threads*filesAhead+threads+1))
+	// What the backlog holds, a document of each reader that waits for it, and the visitor's.
+	assert.LessOrEqual(t, src.most.Load(), int64(threads*chunksAhead+threads+2))
+}
+
+// One file of many documents keeps all threads busy, and a file never waits for those after it.
+func TestPipelineEncodesOneFileInParallel(t *testing.T) {
+	var now, most atomic.Int64
+	p := pipeline{source: newCountedSource(3, 40, chunkTokens), threads: 4, encode: func(*Encoder, *Document) error {
+		if n := now.Add(1); n > most.Load() {
+			most.Store(n)
+		}
+		time.Sleep(2 * time.Millisecond)
+		now.Add(-1)
+		return nil
+	}}
+	files, err := p.source.Files(t.Context())
+	require.NoError(t, err)
+	visited := 0
+	require.NoError(t, p.each(t.Context(), files[:1], byteTokenizer{}, func(Document) error { visited++; return nil }))
+	assert.Equal(t, 40, visited)
+	assert.Greater(t, most.Load(), int64(1))
+
+	boom := errors.New("boom")
+	p = pipeline{source: p.source, threads: 2, from: place{1, 39}, encode: func(_ *Encoder, d *Document) error {
+		if d.Name == "2#3" {
+			return boom
+		}
+		return nil
+	}}
+	var names []string
+	require.ErrorIs(t, p.each(t.Context(), files, byteTokenizer{}, func(d Document) error { names = append(names, d.Name); return nil }), boom)
+	assert.Equal(t, []string{"1#39", "2#0", "2#1", "2#2"}, names, "from a place on, up to the error")
 }
 
 func TestPipelineStopsOnVisitorError(t *testing.T) {

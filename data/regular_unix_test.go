@@ -36,14 +36,14 @@ func TestCorporaAreRegularFiles(t *testing.T) {
 	assert.Contains(t, loadError(t, filesIn(in("*"))), "matches no file")
 	assert.Contains(t, loadError(t, filesIn(dir)), "no text file in this folder")
 
-	pipe(t, in("shards.json"))
-	assert.Contains(t, loadError(t, shardsIn(dir)), in("shards.json")+": want a regular file, got a pipe"+fix)
+	pipe(t, in("meta.json"))
+	assert.Contains(t, loadError(t, shardsIn(dir)), in("meta.json")+": want a regular file, got a pipe"+fix)
 }
 
 // An index may name anything.
 func TestShardsAreRegularFiles(t *testing.T) {
 	dir := t.TempDir()
-	index, err := WriteShards(t.Context(), dir, twelveTexts(t), 0)
+	index, err := prepared(t, dir, twelveTexts(t), 0)
 	require.NoError(t, err)
 	shard := filepath.Join(dir, index.Shards[0].Name)
 	require.NoError(t, os.Remove(shard))
@@ -57,7 +57,7 @@ func TestShardsAreRegularFiles(t *testing.T) {
 // A binary file is refused at its first NUL byte, however large it is.
 func TestLargeBinaryFilesAreNotReadWhole(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"a.txt", "a.jsonl", "shards.json"} {
+	for _, name := range []string{"a.txt", "a.jsonl", "meta.json"} {
 		path := filepath.Join(dir, name)
 		require.NoError(t, os.WriteFile(path, []byte("text"), 0o644))
 		if err := os.Truncate(path, 1<<40); err != nil {
@@ -66,7 +66,7 @@ func TestLargeBinaryFilesAreNotReadWhole(t *testing.T) {
 	}
 	assert.Contains(t, loadError(t, filesIn(filepath.Join(dir, "a.txt"))), "a.txt: want text in UTF-8, got a binary file (NUL at byte 4)")
 	assert.Contains(t, loadError(t, filesIn(filepath.Join(dir, "a.jsonl"))), "a.jsonl:1: want text in UTF-8, got a binary file (NUL at byte 4)")
-	assert.Contains(t, loadError(t, shardsIn(dir)), "shards.json: want a file of at most 16777216 bytes, got more")
+	assert.Contains(t, loadError(t, shardsIn(dir)), "meta.json: want a file of at most 16777216 bytes, got more")
 }
 
 // cpuSeconds is the processor time of the program so far, which other programs

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -17,41 +18,39 @@ import (
 // shardBlock is how many bytes of a shard are read at a time, a multiple of a token's.
 const shardBlock = 1 << 18
 
-// shardSource reads documents that are tokenized already: files of raw little-endian integers, of
-// two bytes if the tokenizer has at most 65,536 ids, otherwise of four.
+// shardSource reads documents that are tokenized already: shards that Preparation.Run has written, and files
+// of raw little-endian integers, of two bytes if the tokenizer has at most 65,536 ids, otherwise of
+// four.
 //
 // It reads the files instead of mapping them into memory, so that a file which somebody truncates
 // meanwhile gives an error and does not crash the program.
 type shardSource struct {
 	paths     []string
 	tokenizer Tokenizer
-	listed    map[string]ShardInfo // by file.disk: the index's entry; set by files
+	digest    [sha256.Size]byte    // of the tokenizer
+	listed    map[string]ShardInfo // by File.Disk: the entry in its folder's meta.json; set by Files
 }
 
 func newShardSource(paths []string, t Tokenizer) *shardSource {
-	return &shardSource{paths: paths, tokenizer: t, listed: map[string]ShardInfo{}}
+	return &shardSource{paths: paths, tokenizer: t, digest: Digest(t), listed: map[string]ShardInfo{}}
 }
 
 func (s *shardSource) Files(ctx context.Context) ([]File, error) {
 	return expandPaths(ctx, Shards{}.Name(), s.paths, s.folder)
 }
 
-// folder lists the shards that the index of a folder names.
+// folder lists the shards of a folder that Preparation.Run has filled.
 func (s *shardSource) folder(_ context.Context, dir string) ([]File, error) {
-	index, err := ReadShardIndex(dir)
+	meta, err := ReadPrepared(dir)
 	if err != nil {
 		return nil, err
 	}
-	if index.Tokenizer != s.tokenizer.Name() {
+	if meta.TokenizerSHA256 != hex.EncodeToString(s.digest[:]) {
 		return nil, errors.Errorf("%s: want shards of tokenizer %q, these were made with %q: set data.tokenizer: %s, or prepare them anew",
-			dir, s.tokenizer.Name(), index.Tokenizer, index.Tokenizer)
-	}
-	if index.Vocab != s.tokenizer.Vocab() {
-		return nil, errors.Errorf("%s: want vocab %d, that of tokenizer %q, got %d: it is damaged, prepare the shards anew",
-			filepath.Join(dir, shardIndexName), s.tokenizer.Vocab(), index.Tokenizer, index.Vocab)
+			dir, s.tokenizer.Name(), meta.Tokenizer, meta.tokenizerPath(dir))
 	}
 	var files []File
-	for _, shard := range index.Shards {
+	for _, shard := range meta.Shards {
 		f := File{Name: shard.Name, Disk: filepath.Join(dir, shard.Name)}
 		s.listed[f.Disk] = shard
 		files = append(files, f)
@@ -68,55 +67,47 @@ func (s *shardSource) Read(ctx context.Context, f File, _ *Encoder, emit func(Do
 	return errors.Wrapf(s.readShard(ctx, f, in, size, emit), "data.source shards: %s", f.Disk)
 }
 
-// readShard checks a shard of size bytes against its entry in the index, if there is one, and emits
-// its documents.
+// readShard emits the documents of a shard of size bytes, and checks it against its header and its
+// entry in meta.json, as far as it has them.
 func (s *shardSource) readShard(ctx context.Context, f File, in io.ReadSeeker, size int64, emit func(Document) error) error {
-	width := s.width()
+	header, prepared, err := readShardHeader(in, size)
+	if err == nil && prepared {
+		size -= shardHeaderSize
+		err = header.checkTokenizer(s.tokenizer, s.digest)
+	}
+	if err == nil {
+		err = s.checkListed(f, header)
+	}
+	if err != nil {
+		return err
+	}
+	width := tokenWidth(s.tokenizer.Vocab())
 	if size == 0 || size%width != 0 {
 		return errors.Errorf("want tokens of %d bytes each, got %d bytes", width, size)
 	}
-	info, listed := s.listed[f.Disk]
-	if listed {
-		if err := info.check(in, size, width); err != nil {
-			return err
-		}
-	}
-	scan := shardScan{ctx: ctx, tokenizer: s.tokenizer, width: int(width), name: f.Name, emit: emit}
-	if err := scan.run(io.LimitReader(in, size)); err != nil {
+	scan, sum := shardScan{ctx: ctx, tokenizer: s.tokenizer, width: int(width), name: f.Name, side: header.Side, emit: emit}, sha256.New()
+	if err := scan.run(io.TeeReader(io.LimitReader(in, size), sum)); err != nil {
 		return err
 	}
-	if scan.tokens != size/width {
+	switch got := sum.Sum(nil); {
+	case scan.tokens != size/width:
 		return errors.Errorf("want %d tokens, as its size was when it was opened, got %d: the file was cut short while it was read", size/width, scan.tokens)
-	}
-	if listed && scan.documents != info.Documents {
-		return errors.Errorf("want %d documents, as %s says, got %d: the index is damaged, prepare the shards anew", info.Documents, shardIndexName, scan.documents)
+	case prepared && !bytes.Equal(got, header.SHA256[:]):
+		return errors.Errorf("want sha256 %.12x, as its header says, got %.12x: the file is damaged, prepare it anew", header.SHA256[:6], got[:6])
+	case prepared && uint64(scan.documents) != header.Documents:
+		return errors.Errorf("want %d documents, as its header says, got %d: the file is damaged, prepare it anew", header.Documents, scan.documents)
 	}
 	return nil
 }
 
-// width returns the bytes of a token.
-func (s *shardSource) width() int64 {
-	if isNarrow(s.tokenizer.Vocab()) {
-		return 2
+// checkListed requires that a shard which its folder's meta.json lists is the one that it lists.
+func (s *shardSource) checkListed(f File, h shardHeader) error {
+	info, listed := s.listed[f.Disk]
+	if got := hex.EncodeToString(h.SHA256[:]); listed && (info.SHA256 != got || uint64(info.Tokens) != h.Tokens || uint64(info.Documents) != h.Documents) {
+		return errors.Errorf("want the shard that %s lists (%d tokens, %d documents, sha256 %.12s), got another (%d, %d, %.12s): prepare the text anew",
+			metaName, info.Tokens, info.Documents, info.SHA256, h.Tokens, h.Documents, got)
 	}
-	return 4
-}
-
-// check returns an error if a shard of size bytes differs from the entry in the index; otherwise it
-// rewinds the shard.
-func (i ShardInfo) check(shard io.ReadSeeker, size, width int64) error {
-	if size/width != i.Tokens {
-		return errors.Errorf("want %d tokens, as %s says, got %d: the file is damaged, prepare the shards anew", i.Tokens, shardIndexName, size/width)
-	}
-	sum := sha256.New()
-	if _, err := io.Copy(sum, io.LimitReader(shard, size)); err != nil {
-		return err
-	}
-	if got := hex.EncodeToString(sum.Sum(nil)); got != i.SHA256 {
-		return errors.Errorf("want sha256 %.12s, as %s says, got %.12s: the file is damaged, prepare the shards anew", i.SHA256, shardIndexName, got)
-	}
-	_, err := shard.Seek(0, io.SeekStart)
-	return err
+	return nil
 }
 
 // shardScan splits a shard into documents, each of which ends before the next BOS.
@@ -124,6 +115,7 @@ type shardScan struct {
 	ctx               context.Context
 	tokenizer         Tokenizer
 	name              string // of the shard
+	side              side   // of all its documents
 	emit              func(Document) error
 	width             int     // bytes of a token
 	tokens, documents int64   // read and emitted so far
@@ -152,12 +144,12 @@ func (s *shardScan) run(shard io.Reader) error {
 }
 
 // block scans the next tokens.
-func (s *shardScan) block(bytes []byte) error {
+func (s *shardScan) block(block []byte) error {
 	bos, vocab := s.tokenizer.BOS(), s.tokenizer.Vocab()
-	for i := 0; i+s.width <= len(bytes); i += s.width {
-		token := int32(binary.LittleEndian.Uint16(bytes[i:]))
+	for i := 0; i+s.width <= len(block); i += s.width {
+		token := int32(binary.LittleEndian.Uint16(block[i:]))
 		if s.width == 4 {
-			token = int32(binary.LittleEndian.Uint32(bytes[i:]))
+			token = int32(binary.LittleEndian.Uint32(block[i:]))
 		}
 		switch {
 		case token == bos:
@@ -182,7 +174,7 @@ func (s *shardScan) end() error {
 	if len(s.document) == 0 {
 		return nil
 	}
-	d := Document{fmt.Sprintf("%s#%d", s.name, s.documents), NewTokens(s.tokenizer.Vocab(), s.document)}
+	d := Document{Name: fmt.Sprintf("%s#%d", s.name, s.documents), Tokens: NewTokens(s.tokenizer.Vocab(), s.document), side: s.side}
 	s.document = s.document[:0]
 	s.documents++
 	return s.emit(d)

@@ -1,13 +1,15 @@
 package data
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/pkg/errors"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -27,6 +29,16 @@ func twelveTexts(t *testing.T) Options {
 	return filesIn(writeFiles(t, files))
 }
 
+// prepared prepares a corpus into a folder, in shards of at most so many tokens; 0: the default.
+func prepared(t *testing.T, dir string, o Options, shardTokens int) (Prepared, error) {
+	t.Helper()
+	p, err := NewPreparation(t.Context(), PrepareOptions{Options: o, Dir: dir, ShardTokens: shardTokens})
+	if err != nil {
+		return Prepared{}, err
+	}
+	return p.Run(t.Context())
+}
+
 func namesIn(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -41,18 +53,17 @@ func namesIn(t *testing.T, dir string) []string {
 func TestShardsRoundTrip(t *testing.T) {
 	for _, tokenizer := range TokenizerNames() {
 		texts := twelveTexts(t)
-		texts.Tokenizer = tokenizer
+		texts.Tokenizer, texts.Split = tokenizer, "none"
 		dir := filepath.Join(t.TempDir(), "new", "shards")
-		written, err := WriteShards(t.Context(), dir, texts, 20)
+		written, err := prepared(t, dir, texts, 20)
 		require.NoError(t, err)
-		read, err := ReadShardIndex(dir)
+		read, err := ReadPrepared(dir)
 		require.NoError(t, err)
 		assert.Equal(t, written, read)
 		want := load(t, texts)
-		assert.EqualValues(t, want.Train.Tokens.Len(), written.Tokens)
-		assert.EqualValues(t, 12, written.Documents)
+		assert.Equal(t, Counts{12, int64(want.Train.Tokens.Len()), 36}, written.Train)
 
-		for _, path := range []string{dir, filepath.Join(dir, "*.bin")} {
+		for _, path := range []string{dir, filepath.Join(dir, "*.tokens")} {
 			o := shardsIn(path)
 			o.Tokenizer = tokenizer
 			got := load(t, o)
@@ -65,36 +76,40 @@ func TestShardsRoundTrip(t *testing.T) {
 func TestShardsAreCutBetweenDocuments(t *testing.T) {
 	dir := t.TempDir()
 	texts := filesIn(writeFiles(t, map[string]string{"a": "\x01\x02", "b": "\x03", "c": "\x04", "d": "\x05\x06\x07\x08\x09\x0a", "e": "\x0b"}))
-	index, err := WriteShards(t.Context(), dir, texts, 5)
+	texts.Split = "none"
+	index, err := prepared(t, dir, texts, 5)
 	require.NoError(t, err)
 	require.Len(t, index.Shards, 4)
-	assert.Equal(t, []string{"shard-00000.bin", "shard-00001.bin", "shard-00002.bin", "shard-00003.bin", "shards.json"}, namesIn(t, dir))
+	assert.Equal(t, []string{".lock", "all-00000.tokens", "all-00001.tokens", "all-00002.tokens", "all-00003.tokens", "meta.json"}, namesIn(t, dir))
 	for i, want := range []string{"\x00\x01\x01\x00\x02\x00\x00\x01\x03\x00", "\x00\x01\x04\x00", "\x00\x01\x05\x00\x06\x00\x07\x00\x08\x00\x09\x00\x0a\x00", "\x00\x01\x0b\x00"} {
 		got, err := os.ReadFile(filepath.Join(dir, index.Shards[i].Name))
 		require.NoError(t, err)
-		assert.Equal(t, want, string(got))
+		assert.Equal(t, want, string(got[shardHeaderSize:]))
+		assert.Equal(t, "RESTOKEN\x01\x00\x00\x00\x01\x01\x00\x00", string(got[:16]))
 		assert.EqualValues(t, len(want)/2, index.Shards[i].Tokens)
 	}
 }
 
-// Documents of shards are named "file#index" and split by that.
+// Documents of shards are named "file#index"; without a side of their own they are split by that.
 func TestShardNamesAndSplit(t *testing.T) {
 	dir := t.TempDir()
-	_, err := WriteShards(t.Context(), dir, twelveTexts(t), 20)
+	o := twelveTexts(t)
+	o.Split = "none"
+	_, err := prepared(t, dir, o, 20)
 	require.NoError(t, err)
 	var names []string
 	require.NoError(t, eachDocument(t.Context(), newShardSource([]string{dir}, byteTokenizer{}), byteTokenizer{}, 2, func(d Document) error {
 		names = append(names, d.Name)
 		return nil
 	}))
-	assert.Equal(t, strings.Fields("shard-00000.bin#0 shard-00000.bin#1 shard-00000.bin#2 shard-00000.bin#3 shard-00000.bin#4 "+
-		"shard-00001.bin#0 shard-00001.bin#1 shard-00001.bin#2 shard-00001.bin#3 shard-00001.bin#4 shard-00002.bin#0 shard-00002.bin#1"), names)
-	o := shardsIn(dir)
+	assert.Equal(t, strings.Fields("all-00000.tokens#0 all-00000.tokens#1 all-00000.tokens#2 all-00000.tokens#3 all-00000.tokens#4 "+
+		"all-00001.tokens#0 all-00001.tokens#1 all-00001.tokens#2 all-00001.tokens#3 all-00001.tokens#4 all-00002.tokens#0 all-00002.tokens#1"), names)
+	o = shardsIn(dir)
 	o.Split = "hash/3"
 	c := load(t, o)
 	var val []string
 	for i, name := range names {
-		if (splitRule{splitHash, 3}).validation(name) {
+		if (splitRule{splitHash, 3}).holdsOut(Document{Name: name}) {
 			val = append(val, fmt.Sprintf("t%02d", i))
 		}
 	}
@@ -103,97 +118,151 @@ func TestShardNamesAndSplit(t *testing.T) {
 	assert.Equal(t, 12-len(val), c.Train.Documents)
 }
 
+// A prepared split is kept by hash, whatever its number; it goes by the text, so that equal documents
+// are on one side.
+func TestPreparedSplit(t *testing.T) {
+	o := twelveTexts(t)
+	o.Split = "hash/3"
+	dir := t.TempDir()
+	meta, err := prepared(t, dir, o, 0)
+	require.NoError(t, err)
+	require.Equal(t, "hash/3", meta.Split)
+	require.Positive(t, meta.Validation.Documents)
+	require.EqualValues(t, 12, meta.Train.Documents+meta.Validation.Documents)
+	assert.Equal(t, []string{".lock", "meta.json", "train-00000.tokens", "val-00000.tokens"}, namesIn(t, dir))
+	var val []string
+	for i := range 12 {
+		if text := fmt.Sprintf("t%02d", i); (splitRule{splitHash, 3}).validation(sha256.Sum256([]byte(text))) {
+			val = append(val, text)
+		}
+	}
+	for _, split := range []string{"", "hash/2"} {
+		read := shardsIn(dir)
+		read.Split = split
+		c := load(t, read)
+		assert.Equal(t, val, texts(c.Tokenizer, c.Val))
+		assert.Equal(t, 12-len(val), c.Train.Documents)
+	}
+	c := load(t, shardsIn(dir))
+	assert.Equal(t, 12, c.Train.Documents, "none")
+	assert.True(t, HasShards(dir))
+	assert.True(t, HasShards(filepath.Join(dir, "val-*.tokens")))
+	assert.False(t, HasShards(filepath.Dir(dir)))
+	c = load(t, shardsIn(filepath.Join(dir, "val-*.tokens")))
+	assert.Equal(t, val, texts(c.Tokenizer, c.Train))
+}
+
 func TestShardErrors(t *testing.T) {
 	root := writeFiles(t, map[string]string{
 		"odd.bin": "\x00\x01x", "empty.bin": "", "noBOS.bin": "\x07\x00\x00\x01", "large.bin": "\x00\x01\x01\x00\x01\x01", "plain/a.bin": "\x00\x01",
-		"bad/shards.json": "{", "extra/shards.json": `{"tokenizer":"bytes","colour":1}`, "none/shards.json": `{"tokenizer":"bytes"}`,
-		"outside/shards.json": `{"tokenizer":"bytes","shards":[{"name":"../odd.bin"}]}`,
-		"gone/shards.json":    `{"tokenizer":"bytes","vocab":257,"tokens":1,"documents":1,"shards":[{"name":"a.bin","tokens":1,"documents":1}]}`,
+		"unfinished.tokens": strings.Repeat("\x00", 200), "short.tokens": "RESTOKEN", "former/shards.json": "{}", "begun/.prepare.json": "{}",
+		"bad/meta.json": "{", "extra/meta.json": `{"tokenizer":"bytes","colour":1}`, "none/meta.json": `{"version":1,"tokenizer":"bytes"}`, "later/meta.json": `{"version":2}`,
+		"outside/meta.json": `{"version":1,"shards":[{"name":"../odd.bin"}]}`,
 	})
 	for name, fragment := range map[string]string{
-		"odd.bin":   "odd.bin: want tokens of 2 bytes each, got 3 bytes",
-		"empty.bin": "empty.bin: want tokens of 2 bytes each, got 0 bytes",
-		"noBOS.bin": `noBOS.bin: want the first token to be BOS (256) of tokenizer "bytes", got 7: shards are raw little-endian integers of 2 bytes without a header, and every document begins with BOS`,
-		"large.bin": `large.bin: token 2: want ids below 257 (tokenizer "bytes"), got 257: was it made with another tokenizer?`,
-		"plain":     "plain: want shards.json in a folder of shards, found none: it is unfinished or was made by another program; name its files by a glob (",
-		"bad":       "shards.json: want an index of shards: unexpected EOF",
-		"extra":     `shards.json: want an index of shards: json: unknown field "colour"`,
-		"none":      "shards.json: want at least one shard, it lists none",
-		"outside":   `shards.json: want names of files in the same folder, got "../odd.bin"`,
-		"gone":      "a.bin: no such file or directory",
-		"missing":   "missing: no such file or folder",
+		"odd.bin":           "odd.bin: want tokens of 2 bytes each, got 3 bytes",
+		"empty.bin":         "empty.bin: want tokens of 2 bytes each, got 0 bytes",
+		"noBOS.bin":         `noBOS.bin: want the first token to be BOS (256) of tokenizer "bytes", got 7: shards are raw little-endian integers of 2 bytes without a header, and every document begins with BOS`,
+		"large.bin":         `large.bin: token 2: want ids below 257 (tokenizer "bytes"), got 257: was it made with another tokenizer?`,
+		"unfinished.tokens": "unfinished.tokens: want a finished shard, got one whose header is not written yet: run prepare again to finish it",
+		"short.tokens":      "short.tokens: want a header of 128 bytes, got 8: the file is damaged",
+		"plain":             "plain: want meta.json in a folder of shards, found none: another program has made it; name its files by a glob (",
+		"former":            "former: want meta.json in a folder of shards, got shards.json: an earlier version has written it: name its files by a glob (",
+		"begun":             "begun: want meta.json in a folder of shards, got .prepare.json: prepare has not finished it: run the same command again",
+		"bad":               "meta.json: want what prepare writes: unexpected EOF",
+		"extra":             `meta.json: want what prepare writes: json: unknown field "colour"`,
+		"none":              "meta.json: want at least one shard, it lists none",
+		"later":             "meta.json: want version 1, got 2: a later Residua has written it",
+		"outside":           `meta.json: want names of files in the same folder, got "../odd.bin"`,
+		"missing":           "missing: no such file or folder",
 	} {
-		assert.Contains(t, loadError(t, shardsIn(filepath.Join(root, name))), fragment, name)
+		assert.Contains(t, strings.ReplaceAll(loadError(t, shardsIn(filepath.Join(root, name))), "bin) to read", "bin), or"), fragment, name)
 	}
 }
 
 func TestShardsOfAnotherTokenizer(t *testing.T) {
 	dir := t.TempDir()
-	_, err := WriteShards(t.Context(), dir, twelveTexts(t), 0)
+	_, err := prepared(t, dir, twelveTexts(t), 0)
 	require.NoError(t, err)
 	o := shardsIn(dir)
 	o.Tokenizer = "gpt2"
 	assert.Contains(t, loadError(t, o), `want shards of tokenizer "gpt2", these were made with "bytes": set data.tokenizer: bytes, or prepare them anew`)
-	o = shardsIn(filepath.Join(dir, "*.bin"))
+	o = shardsIn(filepath.Join(dir, "*.tokens"))
 	o.Tokenizer = "gpt2"
-	assert.Contains(t, loadError(t, o), `want the first token to be BOS (50256) of tokenizer "gpt2", got 256`)
+	assert.Contains(t, loadError(t, o), `want tokens of tokenizer "gpt2" (50257 ids, digest `)
+	assert.Contains(t, loadError(t, o), `got those of another (257 ids, digest `)
 }
 
+// Each part of a shard is checked: its header against its size and tokens, its folder's list against it.
 func TestDamagedShards(t *testing.T) {
-	dir := t.TempDir()
-	_, err := WriteShards(t.Context(), dir, twelveTexts(t), 20)
+	dir, o := t.TempDir(), twelveTexts(t)
+	o.Split = "none"
+	meta, err := prepared(t, dir, o, 20)
 	require.NoError(t, err)
-	path := filepath.Join(dir, "shard-00001.bin")
+	path := filepath.Join(dir, "all-00001.tokens")
 	whole, err := os.ReadFile(path)
 	require.NoError(t, err)
-
-	flipped := append([]byte{}, whole...)
-	flipped[4] ^= 1
-	require.NoError(t, os.WriteFile(path, flipped, 0o644))
-	message := loadError(t, shardsIn(dir))
-	assert.Contains(t, message, "shard-00001.bin: want sha256 ")
-	assert.Contains(t, message, "the file is damaged, prepare the shards anew")
-
-	require.NoError(t, os.WriteFile(path, whole[:len(whole)-2], 0o644))
-	assert.Contains(t, loadError(t, shardsIn(dir)), "shard-00001.bin: want 20 tokens, as shards.json says, got 19: the file is damaged")
+	other, err := os.ReadFile(filepath.Join(dir, meta.Shards[0].Name))
+	require.NoError(t, err)
+	changed := func(at int, value byte) string {
+		damaged := slices.Clone(whole)
+		damaged[at] = value
+		return string(damaged)
+	}
+	for name, c := range map[string]struct{ content, want string }{
+		"a token":      {changed(shardHeaderSize+4, whole[shardHeaderSize+4]^1), "want sha256 "},
+		"cut short":    {string(whole[:len(whole)-2]), "want 20 tokens of 2 bytes, as its header says, got 38 bytes: the file is damaged, prepare it anew"},
+		"version":      {changed(8, 9), "want a shard of version 1, got version 9"},
+		"side":         {changed(96, 3), "want a split from 0 to 2 in its header, got 3"},
+		"no tokens":    {changed(16, 0), "want at least one token and one document, got 0 and 5"},
+		"documents":    {changed(24, 4), "want the shard that meta.json lists (20 tokens, 5 documents, "},
+		"tokenizer":    {changed(40, whole[40]^1), `want tokens of tokenizer "bytes" (257 ids, digest `},
+		"another one":  {string(other), "want the shard that meta.json lists (20 tokens, 5 documents, "},
+		"header alone": {string(whole[:shardHeaderSize]), "want 20 tokens of 2 bytes, as its header says, got 0 bytes"},
+		"raw tokens":   {string(whole[shardHeaderSize:]), "want the shard that meta.json lists (20 tokens, 5 documents, "},
+	} {
+		require.NoError(t, os.WriteFile(path, []byte(c.content), 0o644))
+		message := loadError(t, shardsIn(dir))
+		assert.Contains(t, message, "all-00001.tokens: ", name)
+		assert.Contains(t, message, c.want, name)
+		assert.NotContains(t, message, "\n")
+	}
+	require.NoError(t, os.WriteFile(path, []byte(changed(24, 4)), 0o644))
+	assert.Contains(t, loadError(t, shardsIn(path)), "want 4 documents, as its header says, got 5: the file is damaged")
+	require.NoError(t, os.Remove(path))
+	assert.Contains(t, loadError(t, shardsIn(dir)), "all-00001.tokens: no such file or directory")
 }
 
-// An index is checked in itself and against the tokenizer and the files.
-func TestShardIndexIsCheckedAgainstTheFiles(t *testing.T) {
+// A meta.json is checked in itself.
+func TestMetaIsChecked(t *testing.T) {
 	texts := twelveTexts(t)
+	texts.Split = "none"
+	dir := t.TempDir()
+	whole, err := prepared(t, dir, texts, 20)
+	require.NoError(t, err)
 	for name, c := range map[string]struct {
-		lie  func(*ShardIndex)
+		lie  func(*Prepared)
 		want string
 	}{
-		"vocabulary":       {func(x *ShardIndex) { x.Vocab = 50257 }, `shards.json: want vocab 257, that of tokenizer "bytes", got 50257: it is damaged, prepare the shards anew`},
-		"sum of tokens":    {func(x *ShardIndex) { x.Tokens++ }, "shards.json: want 48 tokens in 12 documents, the sums of its shards, got 49 in 12: it is damaged"},
-		"sum of documents": {func(x *ShardIndex) { x.Documents = 1 << 62 }, "shards.json: want 48 tokens in 12 documents, the sums of its shards, got 48 in 4611686018427387904"},
-		"too many tokens":  {func(x *ShardIndex) { x.Shards[1].Tokens = 1 << 62 }, " tokens in 12 documents, the sums of its shards, got 48 in 12: it is damaged"},
-		"no documents":     {func(x *ShardIndex) { x.Shards[2].Documents = 0 }, `shards.json: "shard-00002.bin": want at least one token and one document, got 8 and 0`},
-		"negative":         {func(x *ShardIndex) { x.Shards[0].Documents = -5 }, "want at least one token and one document, got 20 and -5"},
-		"documents":        {func(x *ShardIndex) { x.Shards[0].Documents, x.Documents = 4, 11 }, "shard-00000.bin: want 4 documents, as shards.json says, got 5: the index is damaged"},
-		"tokens":           {func(x *ShardIndex) { x.Shards[0].Tokens, x.Tokens = 21, 49 }, "shard-00000.bin: want 21 tokens, as shards.json says, got 20"},
-		"twice":            {func(x *ShardIndex) { x.Shards[1] = x.Shards[0] }, `shards.json: want every shard once, it lists "shard-00000.bin" twice`},
+		"sum of tokens":    {func(x *Prepared) { x.Train.Tokens++ }, "meta.json: want 48 tokens in 12 documents, the sums of its shards, got 49 in 12: it is damaged"},
+		"sum of documents": {func(x *Prepared) { x.Train.Documents = 1 << 62 }, "meta.json: want 48 tokens in 12 documents, the sums of its shards, got 48 in 4611686018427387904"},
+		"too many tokens":  {func(x *Prepared) { x.Shards[1].Tokens = 1 << 62 }, " tokens in 12 documents, the sums of its shards, got 48 in 12: it is damaged"},
+		"no documents":     {func(x *Prepared) { x.Shards[2].Documents = 0 }, `meta.json: "all-00002.tokens": want at least one token and one document, got 8 and 0`},
+		"twice":            {func(x *Prepared) { x.Shards[1] = x.Shards[0] }, `meta.json: want every shard once, it lists "all-00000.tokens" twice`},
 	} {
-		dir := t.TempDir()
-		index, err := WriteShards(t.Context(), dir, texts, 20)
+		lying := whole
+		lying.Shards = slices.Clone(whole.Shards)
+		c.lie(&lying)
+		text, err := json.Marshal(lying)
 		require.NoError(t, err)
-		c.lie(&index)
-		require.NoError(t, index.write(dir))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, metaName), text, 0o644))
 		assert.Contains(t, loadError(t, shardsIn(dir)), c.want, name)
 	}
-}
-
-func TestShardIndexEndsWithItsObject(t *testing.T) {
+	text, err := json.Marshal(whole)
+	require.NoError(t, err)
 	for _, junk := range []string{"{}", "x", "]", "\x00"} {
-		dir := t.TempDir()
-		_, err := WriteShards(t.Context(), dir, twelveTexts(t), 0)
-		require.NoError(t, err)
-		path := filepath.Join(dir, "shards.json")
-		text, err := os.ReadFile(path)
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(path, append(text, junk...), 0o644))
-		assert.Contains(t, loadError(t, shardsIn(dir)), "shards.json: want an index of shards and nothing after it, got more from byte ", junk)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, metaName), append(slices.Clone(text), junk...), 0o644))
+		assert.Contains(t, loadError(t, shardsIn(dir)), "meta.json: want one JSON object and nothing after it, got more from byte ", junk)
 	}
 }
 
@@ -216,36 +285,4 @@ func TestShardCutWhileItIsRead(t *testing.T) {
 		assert.ErrorContains(t, err, ": the file was cut short while it was read")
 		assert.Positive(t, seen)
 	}
-}
-
-func TestWriteShardsRefusesFullFolder(t *testing.T) {
-	dir := t.TempDir()
-	_, err := WriteShards(t.Context(), dir, twelveTexts(t), 0)
-	require.NoError(t, err)
-	_, err = WriteShards(t.Context(), dir, twelveTexts(t), 0)
-	assert.EqualError(t, err, "shards: "+dir+": want a folder without shards, it holds shard-00000.bin: remove it or write elsewhere")
-	_, err = WriteShards(t.Context(), t.TempDir(), twelveTexts(t), -1)
-	assert.EqualError(t, err, "shards: want at least 1 token a shard, got -1")
-}
-
-// After an error the folder is as before.
-func TestWriteShardsLeavesNothingBehind(t *testing.T) {
-	files := writeFiles(t, map[string]string{"a.txt": strings.Repeat("a", 1<<17), "b.txt": strings.Repeat("b", 1<<17), "c.txt": "\x00"})
-	dir := t.TempDir()
-	_, err := WriteShards(t.Context(), dir, filesIn(files), 1000)
-	require.ErrorContains(t, err, "c.txt: want text in UTF-8")
-	assert.Empty(t, namesIn(t, dir))
-
-	_, err = WriteShards(t.Context(), dir, filesIn(writeFiles(t, map[string]string{"a.txt": ""})), 0)
-	require.ErrorContains(t, err, "data.source files: empty corpus: no text in any file of data.path [")
-	assert.Empty(t, namesIn(t, dir))
-
-	// A folder that goes away meanwhile is an error.
-	w := shardWriter{dir: dir, most: 12, index: ShardIndex{Tokenizer: "bytes", Vocab: 257}}
-	require.NoError(t, w.add(Document{"a", narrow(256, 1, 2)}))
-	require.NoError(t, w.finish())
-	require.NoError(t, os.RemoveAll(dir))
-	require.NoError(t, w.add(Document{"b", narrow(256, 1)}))
-	require.ErrorContains(t, w.finish(), "shards: cannot write "+filepath.Join(dir, "shard-00001.bin"))
-	require.ErrorContains(t, w.failed(errors.New("the reason")), "it was to be removed because of: the reason")
 }

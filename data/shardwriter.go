@@ -1,13 +1,13 @@
 package data
 
 import (
-	"cmp"
-	"context"
+	"bufio"
 	"crypto/sha256"
+	"encoding"
 	"encoding/hex"
 	"fmt"
+	"hash"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/pkg/errors"
@@ -18,103 +18,115 @@ import (
 // DefaultShardTokens is the default length of a shard: 200 MB.
 const DefaultShardTokens = 100_000_000
 
-// WriteShards writes the documents of a corpus, in order, to token shards in dir, shard-00000.bin
-// and so on, and returns their index. A shard holds at most shardTokens tokens (0 means
-// DefaultShardTokens), except that a longer document gets a shard of its own. One shard at a time
-// is in memory. WriteShards ignores Options.Split, which applies when shards are loaded.
-//
-// dir is created if necessary and must hold no shards yet. Files appear completely or not at all;
-// after an error, those of this call are removed.
-func WriteShards(ctx context.Context, dir string, o Options, shardTokens int) (ShardIndex, error) {
-	tokenizer, src, err := open(o)
-	if err != nil {
-		return ShardIndex{}, err
-	}
-	w := shardWriter{dir: dir, most: cmp.Or(shardTokens, DefaultShardTokens), index: ShardIndex{Tokenizer: tokenizer.Name(), Vocab: tokenizer.Vocab()}}
-	if err := w.start(); err != nil {
-		return ShardIndex{}, errors.Wrap(err, "shards")
-	}
-	err = eachDocument(ctx, src, tokenizer, o.Threads, w.add)
-	if err == nil && len(w.documents) == 0 {
-		err = errEmpty(o)
-	}
-	if err == nil {
-		err = w.finish()
-	}
-	if err == nil {
-		err = w.index.write(dir)
-	}
-	if err != nil {
-		return ShardIndex{}, w.failed(err)
-	}
-	return w.index, nil
-}
-
-// shardWriter collects the documents of a shard and writes it when it is full.
+// shardWriter writes the shards of one side, one after the other.
 type shardWriter struct {
-	dir       string
-	most      int      // largest number of tokens in a shard
-	documents []Tokens // of the current shard
-	tokens    int      // in them
-	index     ShardIndex
+	disk   checkpoint.Disk
+	dir    string
+	most   int64 // largest number of tokens in a shard of several documents
+	header shardHeader
+
+	file     *checkpoint.Appender // of the current shard; nil: none
+	buffered *bufio.Writer        // over file
+	sum      hash.Hash            // of the tokens of the current shard
+	state    shardState
 }
 
-// start makes the folder, or refuses one that holds shards.
-func (w *shardWriter) start() error {
-	if w.most < 1 {
-		return errors.Errorf("want at least 1 token a shard, got %d", w.most)
+// shardState says how far a side has been written.
+type shardState struct {
+	Finished []ShardInfo `json:"finished"`
+	Current  ShardInfo   `json:"current"` // without a name: there is none
+	Sum      []byte      `json:"sum"`     // state of the hash of the current shard's tokens
+}
+
+// newShardWriter returns a writer that continues from a state.
+func newShardWriter(disk checkpoint.Disk, dir string, most int64, header shardHeader, state shardState) (*shardWriter, error) {
+	w := &shardWriter{disk: disk, dir: dir, most: most, header: header, state: state}
+	if state.Current.Name == "" {
+		return w, nil
 	}
-	if err := os.MkdirAll(w.dir, 0o755); err != nil {
+	if err := w.open(shardHeaderSize + state.Current.Tokens*tokenWidth(int(header.Vocab))); err != nil {
+		return nil, err
+	}
+	return w, errors.WithStack(w.sum.(encoding.BinaryUnmarshaler).UnmarshalBinary(state.Sum))
+}
+
+// open opens the current shard to add to its first size bytes.
+func (w *shardWriter) open(size int64) (err error) {
+	if w.file, err = w.disk.Extend(filepath.Join(w.dir, w.state.Current.Name), size); err != nil {
 		return err
 	}
-	entries, err := os.ReadDir(w.dir)
-	for _, entry := range entries {
-		if entry.Name() == shardIndexName || filepath.Ext(entry.Name()) == ".bin" {
-			return errors.Errorf("%s: want a folder without shards, it holds %s: remove it or write elsewhere", w.dir, entry.Name())
-		}
-	}
-	return err
+	w.buffered, w.sum = bufio.NewWriterSize(w.file, 1<<20), sha256.New()
+	return nil
 }
 
-// add adds a document, and starts another shard if it does not fit in the current one.
-func (w *shardWriter) add(d Document) error {
-	if len(w.documents) > 0 && w.tokens+d.Tokens.Len() > w.most {
+// add writes a document, into another shard if it does not fit in the current one.
+func (w *shardWriter) add(tokens Tokens) error {
+	n := int64(tokens.Len())
+	if w.file != nil && w.state.Current.Tokens+n > w.most {
 		if err := w.finish(); err != nil {
 			return err
 		}
 	}
-	w.documents, w.tokens = append(w.documents, d.Tokens), w.tokens+d.Tokens.Len()
-	return nil
+	if w.file == nil {
+		w.state.Current = ShardInfo{Name: fmt.Sprintf("%v-%05d%s", w.header.Side, len(w.state.Finished), shardExtension)}
+		if err := w.open(0); err != nil {
+			return err
+		}
+		if _, err := w.buffered.Write(make([]byte, shardHeaderSize)); err != nil {
+			return err
+		}
+	}
+	w.state.Current.Tokens += n
+	w.state.Current.Documents++
+	return tokens.write(io.MultiWriter(w.buffered, w.sum))
 }
 
-// finish writes the current shard.
+// finish completes the current shard, if there is one.
 func (w *shardWriter) finish() error {
-	shard, sum := ShardInfo{Name: fmt.Sprintf("shard-%05d.bin", len(w.index.Shards)), Tokens: int64(w.tokens), Documents: int64(len(w.documents))}, sha256.New()
-	err := checkpoint.WriteFileAtomic(filepath.Join(w.dir, shard.Name), func(file io.Writer) error {
-		for _, tokens := range w.documents {
-			if err := tokens.write(io.MultiWriter(file, sum)); err != nil {
-				return err
-			}
-		}
+	if w.file == nil {
 		return nil
-	})
-	if err != nil {
-		return errors.Wrap(err, "shards")
 	}
-	shard.SHA256 = hex.EncodeToString(sum.Sum(nil))
-	w.index.Shards = append(w.index.Shards, shard)
-	w.index.Tokens += shard.Tokens
-	w.index.Documents += shard.Documents
-	w.documents, w.tokens = nil, 0
+	h, shard := w.header, w.state.Current
+	h.Tokens, h.Documents = uint64(shard.Tokens), uint64(shard.Documents)
+	w.sum.Sum(h.SHA256[:0])
+	shard.SHA256 = hex.EncodeToString(h.SHA256[:])
+	err := w.buffered.Flush()
+	if err == nil {
+		_, err = w.file.WriteAt(h.bytes(), 0)
+	}
+	if err == nil {
+		err = w.file.Sync()
+	}
+	if err == nil {
+		err = w.file.Close()
+	}
+	if err != nil {
+		return err
+	}
+	w.file = nil
+	w.state = shardState{Finished: append(w.state.Finished, shard)}
 	return nil
 }
 
-// failed removes what was written because of err, and returns err.
-func (w *shardWriter) failed(err error) error {
-	for _, shard := range w.index.Shards {
-		if left := os.Remove(filepath.Join(w.dir, shard.Name)); left != nil {
-			return errors.Wrapf(err, "shards: %v; it was to be removed because of", left)
-		}
+// save flushes the current shard to the device and returns the state from which newShardWriter
+// continues.
+func (w *shardWriter) save() (shardState, error) {
+	if w.file == nil {
+		return w.state, nil
 	}
-	return err
+	err := w.buffered.Flush()
+	if err == nil {
+		err = w.file.Sync()
+	}
+	if err == nil {
+		w.state.Sum, err = w.sum.(encoding.BinaryMarshaler).MarshalBinary()
+	}
+	return w.state, err
+}
+
+// close closes the current shard, unfinished.
+func (w *shardWriter) close() {
+	if w.file != nil {
+		_ = w.file.Close() // what is in it is not used, or has been flushed
+	}
 }

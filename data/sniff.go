@@ -43,7 +43,7 @@ func (s *fileSource) sniff(ctx context.Context, folder string, names []string) (
 func startsWithText(ctx context.Context, disk string) bool {
 	start := make([]byte, sniffBytes)
 	n := 0
-	err := withText(ctx, disk, 0, func(r io.Reader) (err error) {
+	err := diskReader{}.open(ctx, disk, func(r io.Reader) (err error) {
 		n, err = io.ReadFull(r, start)
 		return err
 	})

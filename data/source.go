@@ -3,6 +3,7 @@ package data
 import (
 	"cmp"
 	"context"
+	"sync/atomic"
 
 	"github.com/residua-go/residua/internal/setting"
 )
@@ -47,7 +48,13 @@ type File struct {
 // Document is one document of a source.
 type Document struct {
 	Name   string
-	Tokens Tokens // BOS first
+	Tokens Tokens // BOS first; empty in a document that Encoder.Document has made, until it is encoded
+
+	text    string
+	waiting bool // text is still to be encoded
+	place   place
+	side    side    // of shards that Preparation.Run wrote
+	content content // set by a Preparation
 }
 
 // Goroot is the source text of the Go standard library: the *.go files under GOROOT/src of less
@@ -60,7 +67,9 @@ type Goroot struct{}
 func (Goroot) Name() string { return "goroot" }
 
 // Open returns a reader of the sources below the root.
-func (Goroot) Open(o Options, _ Tokenizer) (Reader, error) { return gorootSource{paths: o.Paths}, nil }
+func (Goroot) Open(o Options, _ Tokenizer) (Reader, error) {
+	return gorootSource{paths: o.Paths, read: o.read}, nil
+}
 
 // Files reads text files; see Options.Paths. Each file is a document, or each line of a .jsonl
 // file, named "file:line". Files and lines without any text are skipped.
@@ -71,11 +80,12 @@ func (Files) Name() string { return "files" }
 
 // Open requires paths.
 func (f Files) Open(o Options, _ Tokenizer) (Reader, error) {
-	return &fileSource{paths: o.Paths, field: cmp.Or(o.TextField, "text"), byExtension: o.former, memory: o.Memory}, o.checkPaths(f)
+	reader := diskReader{memory: o.Memory, longest: o.longest, read: o.read}
+	return &fileSource{paths: o.Paths, field: cmp.Or(o.TextField, "text"), byExtension: o.former, disk: reader, formats: o.Formats}, o.checkPaths(f)
 }
 
-// Shards reads token shards made by WriteShards, or any raw little-endian uint16 ids (uint32 if the
-// tokenizer has more than 65,536) in which every document begins with BOS. Documents are named
+// Shards reads token shards that Preparation.Run has written, or any raw little-endian uint16 ids (uint32 if
+// the tokenizer has more than 65,536) in which every document begins with BOS. Documents are named
 // "file#index", with indices from 0.
 type Shards struct{}
 
@@ -104,7 +114,7 @@ type Options struct {
 	// folders are not followed, hidden names are passed over); a glob, in which * ? [a-z] stand for part of a name and **
 	// for any number of folders. A folder gives its text files (by extension:
 	// TextExtensions; without one, by content; each optionally with .gz or .zst
-	// after it), or, for shards, those that its shards.json lists. A file met
+	// after it), or, for shards, those that its meta.json lists. A file met
 	// twice counts once. Pipes and devices are refused, as are compressed files
 	// that are made to fill memory.
 	//
@@ -123,6 +133,8 @@ type Options struct {
 	//	tail, tail/N  the last 1/N of all tokens: for corpora of few documents
 	//	none          nothing
 	//
+	// Documents of shards that Preparation.Run has split stay on their side by hash and hash/N.
+	//
 	// N is at least 2 and 20 if left out; "" means hash.
 	Split string
 
@@ -130,7 +142,12 @@ type Options struct {
 	Memory    int    // bytes of memory; the text of a compressed file may take an eighth of it; 0: unknown
 	Threads   int    // files read at a time; 0 means GOMAXPROCS. The result does not depend on it.
 
-	former bool // read as earlier versions did; see Corpus.Matching
+	// Formats reads further kinds of files, which Files finds by their extension.
+	Formats []Format
+
+	longest int64         // bytes of the longest document that is accepted; 0: no limit
+	read    *atomic.Int64 // counts the bytes of files that are read; nil: nobody wants to know
+	former  bool          // read as earlier versions did; see Corpus.Matching
 }
 
 // TokenizerOf returns the tokenizer of a Tokenized source, otherwise the one with the given name.
@@ -147,8 +164,17 @@ type Encoder struct {
 	ids       []int32 // scratch
 }
 
-// Document returns the document of a text.
+// Document returns the document of a text. It is encoded after the Source has emitted it, while the
+// Source reads on.
 func (e *Encoder) Document(name, text string) Document {
-	e.ids = e.tokenizer.Encode(append(e.ids[:0], e.tokenizer.BOS()), text)
-	return Document{name, NewTokens(e.tokenizer.Vocab(), e.ids)}
+	return Document{Name: name, text: text, waiting: true}
+}
+
+// encode encodes a document of text, and drops its text.
+func (e *Encoder) encode(d *Document) error {
+	if d.waiting {
+		e.ids = e.tokenizer.Encode(append(e.ids[:0], e.tokenizer.BOS()), d.text)
+		d.Tokens, d.text, d.waiting = NewTokens(e.tokenizer.Vocab(), e.ids), "", false
+	}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -41,13 +42,54 @@ func parseSplit(text string) (splitRule, error) {
 	return rule, nil
 }
 
-// validation reports whether a document with that name is validation.
-func (r splitRule) validation(name string) bool {
-	if r.kind != splitHash {
-		return false
+// String writes the rule as parseSplit reads it.
+func (r splitRule) String() string {
+	if r.kind == splitNone {
+		return r.kind
 	}
-	sum := sha256.Sum256([]byte(name))
+	return fmt.Sprintf("%s/%d", r.kind, r.parts)
+}
+
+// side is the stream to which a document belongs.
+type side uint32
+
+// Sides, as token shards write them.
+const (
+	sideOpen side = iota // not decided
+	sideTrain
+	sideValidation
+	sides // the number of sides
+)
+
+// String returns the word with which the names of a side's shards begin.
+func (s side) String() string { return [...]string{"all", "train", "val"}[s] }
+
+// holdsOut reports whether a document is validation: by its side, if that is decided, otherwise by
+// its name.
+func (r splitRule) holdsOut(d Document) bool {
+	switch {
+	case r.kind != splitHash:
+		return false
+	case d.side != sideOpen:
+		return d.side == sideValidation
+	}
+	return r.validation(sha256.Sum256([]byte(d.Name)))
+}
+
+// validation reports whether a document with that sha256, of its name or its content, is validation.
+func (r splitRule) validation(sum [sha256.Size]byte) bool {
 	return binary.BigEndian.Uint64(sum[:8])%r.parts == 0
+}
+
+// sideOf returns the side of a document by the sha256 of its content.
+func (r splitRule) sideOf(sum [sha256.Size]byte) side {
+	switch {
+	case r.kind != splitHash:
+		return sideOpen
+	case r.validation(sum):
+		return sideValidation
+	}
+	return sideTrain
 }
 
 // cut returns where validation begins in a stream of the n tokens of all documents that are not

@@ -4,7 +4,9 @@ import (
 	"compress/gzip"
 	"context"
 	"io"
+	"os"
 	"strings"
+	"sync/atomic"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/pkg/errors"
@@ -28,24 +30,32 @@ func compression(name string) string {
 	return ""
 }
 
-// withText opens a file, decompressed if its extension says so, and calls use. A textReader checks
-// what use reads.
-func withText(ctx context.Context, disk string, memory int, use func(io.Reader) error) error {
+// diskReader says how files are read.
+type diskReader struct {
+	memory  int           // as Options.Memory
+	longest int64         // as Options.longest
+	read    *atomic.Int64 // as Options.read
+}
+
+// open opens a file, decompressed if its extension says so, and calls use. A textReader checks what
+// use reads.
+func (d diskReader) open(ctx context.Context, disk string, use func(io.Reader) error) error {
 	f, size, err := regular.Open(disk)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	text := &textReader{ctx: ctx, r: f, memory: int64(memory)}
+	counted := countedFile{f, d.read}
+	text := &textReader{ctx: ctx, r: counted, memory: int64(d.memory)}
 	switch compression(disk) {
 	case extGzip:
-		r, err := gzip.NewReader(f)
+		r, err := gzip.NewReader(counted)
 		if err != nil {
 			return errors.Wrapf(err, "%s: want a gzip file, as its extension says", disk)
 		}
 		text.r, text.packed = r, size
 	case extZstd:
-		r, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
+		r, err := zstd.NewReader(counted, zstd.WithDecoderConcurrency(1))
 		if err != nil {
 			return errors.Wrapf(err, "%s: want a zstd file, as its extension says", disk)
 		}
@@ -55,12 +65,40 @@ func withText(ctx context.Context, disk string, memory int, use func(io.Reader) 
 	return use(text)
 }
 
-// readText returns the text of a file.
-func readText(ctx context.Context, disk string, memory int) (string, error) {
+// text returns the text of a file, which is one document.
+func (d diskReader) text(ctx context.Context, disk string) (string, error) {
 	var text []byte
-	err := withText(ctx, disk, memory, func(r io.Reader) (err error) {
+	err := d.open(ctx, disk, func(r io.Reader) (err error) {
+		if d.longest > 0 {
+			r = io.LimitReader(r, d.longest+1)
+		}
 		text, err = io.ReadAll(r)
+		if err == nil && d.longest > 0 && int64(len(text)) > d.longest {
+			err = errLongDocument(d.longest)
+		}
 		return errors.Wrap(err, disk)
 	})
 	return string(text), err
+}
+
+// errLongDocument reports a document that is longer than most bytes.
+func errLongDocument(most int64) error {
+	return errors.Errorf("want documents of at most %d bytes, for which there is memory, got a longer one: cut it into several files or lines, or use fewer threads", most)
+}
+
+// countedFile counts the bytes that are read from a file.
+type countedFile struct {
+	*os.File
+	read *atomic.Int64 // nil: they are not counted
+}
+
+func (f countedFile) Read(p []byte) (int, error) { return f.count(f.File.Read(p)) }
+
+func (f countedFile) ReadAt(p []byte, at int64) (int, error) { return f.count(f.File.ReadAt(p, at)) }
+
+func (f countedFile) count(n int, err error) (int, error) {
+	if f.read != nil {
+		f.read.Add(int64(n))
+	}
+	return n, err
 }

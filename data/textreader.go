@@ -63,6 +63,8 @@ func (t *textReader) errBinary(at int64) error {
 		hint = "it looks compressed by gzip: name it .gz"
 	case bytes.HasPrefix(t.start, []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		hint = "it looks compressed by zstd: name it .zst"
+	case bytes.HasPrefix(t.start, []byte("PAR1")):
+		hint = "it looks like Parquet, which residua prepare reads"
 	}
 	return errors.Errorf("want text in UTF-8, got a binary file (NUL at byte %d); %s", at, hint)
 }

@@ -1,6 +1,8 @@
 package data
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"strings"
 
 	"github.com/pkg/errors"
@@ -44,7 +46,8 @@ func TokenizerNames() []string { return []string{tokenizerBytes, tokenizerGPT2} 
 // A name that ends in .json is the path of the tokenizer.json in a Hugging Face folder. It must be
 // a byte-level BPE without normalization or with NFC, which splits text as GPT-2 (possibly with
 // single digits), Llama 3 or Qwen do. Its BOS is the bos_token_id in the folder's config.json or,
-// if there is none, the eos_token_id. Special tokens written in a text are plain text.
+// if there is none, the eos_token_id, or else the file's only special token. Special tokens written
+// in a text are plain text.
 //
 // Any other name is an error that lists the known ones.
 func NewTokenizer(name string) (Tokenizer, error) {
@@ -60,6 +63,21 @@ func NewTokenizer(name string) (Tokenizer, error) {
 	}
 	return nil, errors.Errorf("data.tokenizer: want one of %s or the path of a tokenizer.json, got %q",
 		strings.Join(TokenizerNames(), ", "), name)
+}
+
+// Digest identifies a tokenizer: of two with the same digest, each turns text into the same ids. For
+// a tokenizer.json it is the sha256 of the file's content and of BOS, for any other tokenizer that of
+// its name, BOS and the text of each id.
+func Digest(t Tokenizer) [sha256.Size]byte {
+	if bpe, ok := t.(*bpeTokenizer); ok && bpe.file != nil {
+		return sha256.Sum256(fmt.Appendf(nil, "tokenizer.json\n%d\n%x", bpe.bos, bpe.file))
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\n%d\n", t.Name(), t.BOS())
+	for id := range int32(t.Vocab()) {
+		fmt.Fprintf(h, "%q\n", t.Decode([]int32{id}))
+	}
+	return [sha256.Size]byte(h.Sum(nil))
 }
 
 // TextBytes counts the bytes of text that the tokens stand for; BOS and ids outside the vocabulary

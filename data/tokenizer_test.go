@@ -244,7 +244,9 @@ func TestTextBytes(t *testing.T) {
 		tokenizer := newTokenizer(t, name)
 		enc := &Encoder{tokenizer: tokenizer}
 		text := "naïve 🙂 func main() {\n\t\n}\n"
-		tokens := concat(enc.Document("a", text).Tokens, enc.Document("b", text).Tokens, narrow(65535))
+		d := enc.Document("a", text)
+		require.NoError(t, enc.encode(&d))
+		tokens := concat(d.Tokens, d.Tokens, narrow(65535))
 		assert.EqualValues(t, 2*len(text), TextBytes(tokenizer, tokens), name)
 	}
 }

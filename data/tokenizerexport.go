@@ -17,20 +17,26 @@ func TokenizerJSON(name string) ([]byte, error) {
 	if IsTokenizerFile(name) {
 		return nil, errors.Errorf("data.tokenizer: %s is a tokenizer.json already", name)
 	}
-	t, err := Vocabulary(name)
+	v, err := Vocabulary(name)
 	if err != nil {
 		return nil, err
 	}
-	bos := len(t.Tokens) - 1
+	return v.tokenizerJSON()
+}
+
+// tokenizerJSON returns the tokenizer.json of a vocabulary with GPT-2's rule for pieces, whose last id
+// alone is special.
+func (v TokenVocabulary) tokenizerJSON() ([]byte, error) {
+	bos := len(v.Tokens) - 1
 	ids := make(map[string]int, bos)
-	for id, token := range t.Tokens[:bos] {
+	for id, token := range v.Tokens[:bos] {
 		ids[token] = id
 	}
 	vocab, err := json.Marshal(ids)
 	if err != nil {
 		return nil, err
 	}
-	merges, err := json.Marshal(t.Merges)
+	merges, err := json.Marshal(v.Merges)
 	return fmt.Appendf(nil, tokenizerFile, bos, vocab, merges), err
 }
 

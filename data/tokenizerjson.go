@@ -1,6 +1,7 @@
 package data
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -26,6 +27,7 @@ type tokenizerJSON struct {
 	Added        []struct {
 		ID      int32  `json:"id"`
 		Content string `json:"content"`
+		Special bool   `json:"special"`
 	} `json:"added_tokens"`
 	Model struct {
 		Type         string            `json:"type"`
@@ -47,14 +49,16 @@ type step struct {
 // readTokenizer reads the tokenizer.json of a Hugging Face folder: a byte-level BPE that splits
 // text as GPT-2 (possibly with single digits), Llama 3 or Qwen do. BOS is the bos_token_id in the
 // config.json or generation_config.json next to it, or the bos_token in tokenizer_config.json, or
-// else the token that ends documents there. Special tokens written in a text are plain text.
+// else the token that ends documents there, or else its only special token. Special tokens written in
+// a text are plain text.
 func readTokenizer(path string) (*bpeTokenizer, tokenizerJSON, error) {
 	var file tokenizerJSON
 	text, err := regular.Read(path, maxTokenizerFile)
 	if err != nil {
 		return nil, file, err
 	}
-	t := bpeTokenizer{name: path}
+	sum := sha256.Sum256(text)
+	t := bpeTokenizer{name: path, file: sum[:]}
 	err = errors.Wrap(json.Unmarshal(text, &file), "want a tokenizer.json of Hugging Face's tokenizers")
 	if err == nil {
 		t.bos, err = file.readBOS(filepath.Dir(path))
@@ -99,7 +103,22 @@ func (file tokenizerJSON) readBOS(folder string) (int32, error) {
 			}
 		}
 	}
-	return 0, errors.Errorf("%s: want a bos_token_id or eos_token_id that begins documents, in config.json, generation_config.json or, as bos_token, in tokenizer_config.json, got none", folder)
+	if id, one := file.onlySpecial(); one {
+		return id, nil
+	}
+	return 0, errors.Errorf("%s: want a bos_token_id or eos_token_id that begins documents, in config.json, generation_config.json or, as bos_token, in tokenizer_config.json, or one special token in tokenizer.json, got none", folder)
+}
+
+// onlySpecial returns the id of the special token, if there is exactly one.
+func (file tokenizerJSON) onlySpecial() (id int32, one bool) {
+	count := 0
+	for _, a := range file.Added {
+		if a.Special {
+			id = a.ID
+			count++
+		}
+	}
+	return id, count == 1
 }
 
 func (s specials) bos(file tokenizerJSON) (int32, bool) {

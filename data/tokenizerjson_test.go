@@ -80,8 +80,8 @@ func TestTokenizerFileRefuses(t *testing.T) {
 		{replace(`"!":1`, `"!":99999999`), config, "want ids from 0 to 1048575, got 99999999"},
 		{string(text), `{"bos_token_id":5}`, "added_tokens: want the token 5 of config.json that begins documents, got none of that id"},
 		{string(text), `{"bos_token_id":"x"}`, "want numbers as bos_token_id and eos_token_id"},
-		{string(text), `{"bos_token_id":null,"eos_token_id":null}`, "want a bos_token_id or eos_token_id that begins documents"},
-		{string(text), `{}`, "want a bos_token_id or eos_token_id that begins documents"},
+		{replace(`"added_tokens":[`, `"added_tokens":[{"id":300,"content":"<a>","special":true},`), `{"bos_token_id":null,"eos_token_id":null}`, "want a bos_token_id or eos_token_id that begins documents"},
+		{replace(`"special":true`, `"special":false`), `{}`, "or one special token in tokenizer.json, got none"},
 	} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "tokenizer.json")
@@ -115,6 +115,9 @@ func TestBOSOfATokenizersFolder(t *testing.T) {
 		}
 		require.EqualValues(t, 65536, newTokenizer(t, path).BOS(), "%v", files)
 	}
+	alone := filepath.Join(t.TempDir(), "tokenizer.json")
+	require.NoError(t, os.WriteFile(alone, text, 0o600))
+	require.Zero(t, newTokenizer(t, alone).BOS(), "the only special token")
 }
 
 // largeTokenizer is a tokenizer.json with an id that two bytes cannot hold, and its folder's config.json.
@@ -152,11 +155,11 @@ func TestCorpusOfALargeVocabulary(t *testing.T) {
 	assert.Equal(t, ids[1:], targets)
 
 	dir := filepath.Join(t.TempDir(), "shards")
-	index, err := WriteShards(t.Context(), dir, o, 0)
+	index, err := prepared(t, dir, o, 0)
 	require.NoError(t, err)
 	info, err := os.Stat(filepath.Join(dir, index.Shards[0].Name))
 	require.NoError(t, err)
-	assert.EqualValues(t, 4*len(ids), info.Size())
+	assert.EqualValues(t, shardHeaderSize+4*len(ids), info.Size())
 	o.Source, o.Paths = Shards{}, []string{dir}
 	again, err := Load(t.Context(), o)
 	require.NoError(t, err)

@@ -15,9 +15,9 @@ import (
 // EvaluateOptions say what to score, and how. The zero value scores the validation split
 // of the model's run exactly as the run does.
 type EvaluateOptions struct {
-	// Data names text instead: files, folders or globs, as data.Options.Paths; or folders of token shards, which
-	// data.WriteShards filled.
-	Data []string `yaml:"data" group:"What text is scored" help:"score the text of <FILES>: a file, a folder, a glob, or a folder of token shards; may be repeated"`
+	// Data names text instead: files, folders or globs, as data.Options.Paths; or token shards: folders that a
+	// data.Preparation has filled, or files and globs that end in .tokens.
+	Data []string `yaml:"data" group:"What text is scored" help:"score the text of <FILES>: a file, a folder, a glob, or token shards that prepare has written; may be repeated"`
 	// TextField is the field of .jsonl lines of Data that holds the text; "": the run's.
 	TextField string `yaml:"text_field" group:"What text is scored" help:"with -data: the text of .jsonl lines is in field <NAME>; without, as in the model's run, usually text"`
 	// IDs are token ids in the place of a text, for a model without a tokenizer, too; all but the first are scored.
@@ -89,11 +89,11 @@ func limit(t *eval.Text, n int) {
 	}
 }
 
-// files reads text files, or folders that are all of token shards, with the model's tokenizer.
+// files reads text files, or token shards if all paths name such, with the model's tokenizer.
 func (m *Model) files(ctx context.Context, o EvaluateOptions) (*eval.Text, error) {
 	const whole = "none" // no part of the corpus is held out
 	var kind data.Source = data.Files{}
-	if !slices.ContainsFunc(o.Data, func(path string) bool { return !data.HasShardIndex(path) }) {
+	if !slices.ContainsFunc(o.Data, func(path string) bool { return !data.HasShards(path) }) {
 		kind = data.Shards{}
 	}
 	d := config.Data{Source: kind, Path: o.Data, Tokenizer: m.Data.Tokenizer, Split: whole, TextField: m.Data.TextField}

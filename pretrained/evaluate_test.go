@@ -159,6 +159,16 @@ func TestDocumentsAreJoined(t *testing.T) {
 	assert.InEpsilon(t, score.Loss*16/math.Ln2/15, score.BitsPerByte, 1e-12)
 }
 
+// prepared writes a corpus as token shards, without a split.
+func prepared(t *testing.T, dir string, o data.Options) {
+	t.Helper()
+	o.Split = "none"
+	p, err := data.NewPreparation(t.Context(), data.PrepareOptions{Options: o, Dir: dir})
+	require.NoError(t, err)
+	_, err = p.Run(t.Context())
+	require.NoError(t, err)
+}
+
 // TestShardsAreScoredAsTheirText: folders of token shards, made by the model's tokenizer.
 func TestShardsAreScoredAsTheirText(t *testing.T) {
 	p, _ := train(t, write(t, "text.txt", lines(120)))
@@ -168,15 +178,14 @@ func TestShardsAreScoredAsTheirText(t *testing.T) {
 	}
 	shards := filepath.Join(t.TempDir(), "shards")
 	o := data.Options{Source: data.Files{}, Paths: []string{dir}}
-	_, err := data.WriteShards(context.Background(), shards, o, 0)
-	require.NoError(t, err)
+	prepared(t, shards, o)
 	assert.Equal(t, evaluate(t, p, pretrained.EvaluateOptions{Data: []string{dir}}), evaluate(t, p, pretrained.EvaluateOptions{Data: []string{shards}}))
+	assert.Equal(t, evaluate(t, p, pretrained.EvaluateOptions{Data: []string{dir}}), evaluate(t, p, pretrained.EvaluateOptions{Data: []string{filepath.Join(shards, "*.tokens")}}))
 
 	other := filepath.Join(t.TempDir(), "gpt2")
 	o.Tokenizer = "gpt2"
-	_, err = data.WriteShards(context.Background(), other, o, 0)
-	require.NoError(t, err)
-	_, err = p.Evaluate(context.Background(), pretrained.EvaluateOptions{Data: []string{other}})
+	prepared(t, other, o)
+	_, err := p.Evaluate(context.Background(), pretrained.EvaluateOptions{Data: []string{other}})
 	assert.ErrorContains(t, err, `want shards of tokenizer "bytes", these were made with "gpt2"`)
 }
 
@@ -185,7 +194,7 @@ func TestTextFieldOfLines(t *testing.T) {
 	path := write(t, "a.jsonl", `{"text":"no","body":"first"}`+"\n"+`{"body":"second one"}`)
 	assert.Equal(t, 16, evaluate(t, p, pretrained.EvaluateOptions{Data: []string{path}, TextField: "body"}).Tokens)
 	_, err := p.Evaluate(context.Background(), pretrained.EvaluateOptions{Data: []string{path}})
-	assert.ErrorContains(t, err, `a.jsonl:2: want the text in field "text", got an object with the fields [body]: name it in data.text_field, or with eval -text-field`)
+	assert.ErrorContains(t, err, `a.jsonl:2: want the text in field "text", got an object with the fields [body]: name it in data.text_field, or by -text-field`)
 	_, err = p.Evaluate(context.Background(), pretrained.EvaluateOptions{TextField: "body"})
 	setting("text-field")(t, err)
 }

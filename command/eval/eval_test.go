@@ -99,7 +99,7 @@ func TestEvalOfJSONLines(t *testing.T) {
 	path := filepath.Join(dir, "a.jsonl")
 	require.NoError(t, os.WriteFile(path, []byte(`{"body":"first"}`+"\n"+`{"body":"second one"}`), 0o644))
 	assert.Equal(t, 16, scoreOf(t, onOneThread("-checkpoint", run.Dir, "-data", path, "-text-field", "body", "-json")).Tokens)
-	clitest.Call(Command(models.Standard()), "-checkpoint", run.Dir, "-data", path).Refused(t, "or with eval -text-field")
+	clitest.Call(Command(models.Standard()), "-checkpoint", run.Dir, "-data", path).Refused(t, "or by -text-field")
 	clitest.Call(Command(models.Standard()), "-checkpoint", run.Dir, "-text-field", "body").Refused(t, "-text-field: want data with it")
 
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "picture.png"), nil, 0o644))

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/internal/statusline"
 )
 
@@ -36,6 +38,25 @@ func (p *Progress) Show(done, total int) {
 	now := time.Now()
 	left := time.Duration(float64(now.Sub(p.began)) * float64(total-done) / float64(done)).Round(time.Second)
 	p.draw(now, "%d/%d %s, %v left", done, total, p.what, left)
+}
+
+// Rate draws a bar, "410/1,024 MB read, 38.1 MB/s, 16s left", for bytes of which before were done
+// when the work began.
+func (p *Progress) Rate(done, total, before int64) {
+	const (
+		mb    = 1e6
+		width = 20 // characters of the bar
+	)
+	now := time.Now()
+	rate := float64(done-before) / now.Sub(p.began).Seconds()
+	if rate <= 0 || total <= 0 {
+		return
+	}
+	done = min(done, total)
+	filled := int(width * done / total)
+	left := time.Duration(float64(total-done) / rate * float64(time.Second)).Round(time.Second)
+	p.draw(now, "[%s%s] %s/%s %s, %.1f MB/s, %v left", strings.Repeat("=", filled), strings.Repeat(" ", width-filled),
+		figure.Thousands(done/mb), figure.Thousands(total/mb), p.what, rate/mb, left)
 }
 
 // Tick draws "subspaces: 12s", for work whose extent is unknown.

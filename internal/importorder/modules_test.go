@@ -55,3 +55,14 @@ func TestProgramsHoldNoBrowser(t *testing.T) {
 	require.Contains(t, string(out), "residua/trainer")
 	require.NotContains(t, string(out), "chromedp")
 }
+
+// TestOnlyPrepareReadsParquet: programs with a model inside, and train, do not link the library.
+func TestOnlyPrepareReadsParquet(t *testing.T) {
+	of := func(packages ...string) string {
+		out, err := exec.Command("go", append([]string{"list", "-deps"}, packages...)...).Output()
+		require.NoError(t, err)
+		return string(out)
+	}
+	require.Contains(t, of("../../cmd/residua"), "parquet-go")
+	require.NotContains(t, of("../../cmd/train", "../../pretrained", "../../models", "../../examples/embedded"), "parquet-go")
+}

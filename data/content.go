@@ -1,0 +1,29 @@
+package data
+
+import (
+	"crypto/sha256"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pkg/errors"
+)
+
+// content is what a Preparation wants to know of a document's text.
+type content struct {
+	sum   [sha256.Size]byte
+	bytes int64
+	utf8  bool // whether all of it is UTF-8
+}
+
+// examine fills in the content of a document of text, and decides its side.
+func (d *Document) examine(split splitRule) error {
+	if !d.waiting {
+		return errors.Errorf("%s: want a document of text, got one of tokens: only text can be prepared", d.Name)
+	}
+	if at := strings.IndexByte(d.text, 0); at >= 0 {
+		return errors.Errorf("%s: want text, got a NUL at byte %d: it is a binary file or damaged; take it out", d.Name, at)
+	}
+	d.content = content{sha256.Sum256([]byte(d.text)), int64(len(d.text)), utf8.ValidString(d.text)}
+	d.side = split.sideOf(d.content.sum)
+	return nil
+}

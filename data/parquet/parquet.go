@@ -1,0 +1,124 @@
+// Package parquet reads documents from Parquet files. It is apart from package data so that only
+// programs which prepare text link the library for it.
+package parquet
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/data"
+)
+
+// valuesAtOnce is the number of values that are read at a time.
+const valuesAtOnce = 256
+
+// Format reads .parquet files: each row is a document, whose text is in a column of strings. A column
+// inside another is named with a dot: message.text. Rows without a value are skipped. A page of the
+// column at a time is in memory.
+func Format() data.Format { return data.Format{Extension: ".parquet", Read: read} }
+
+func read(ctx context.Context, file io.ReaderAt, size int64, column string, longest int64, emit func(int, string) error) (err error) {
+	defer func() {
+		if r := recover(); r != nil { // what the library does with some damaged files
+			err = errors.Errorf("want a Parquet file, got a damaged one: %v", r)
+		}
+	}()
+	f, err := parquet.OpenFile(file, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	if err != nil {
+		return errors.Wrap(err, "want a Parquet file, got a damaged or truncated one")
+	}
+	leaf, err := findColumn(f.Schema(), column)
+	if err != nil {
+		return err
+	}
+	r := reader{ctx: ctx, longest: longest, emit: emit}
+	for _, group := range f.RowGroups() {
+		if err := r.chunk(group.ColumnChunks()[leaf.ColumnIndex]); err != nil {
+			return errors.Wrapf(err, "row %d", r.row+1)
+		}
+	}
+	return nil
+}
+
+// findColumn returns the column of strings with a name.
+func findColumn(schema *parquet.Schema, name string) (parquet.LeafColumn, error) {
+	leaf, ok := schema.Lookup(strings.Split(name, ".")...)
+	switch {
+	case !ok:
+		var have []string
+		for _, path := range schema.Columns() {
+			have = append(have, strings.Join(path, "."))
+		}
+		return leaf, errors.Errorf("want the text in column %q, got a file with the columns [%s]: name it by -text-field", name, strings.Join(have, ", "))
+	case leaf.MaxRepetitionLevel > 0 || leaf.Node.Type().Kind() != parquet.ByteArray:
+		return leaf, errors.Errorf("column %q: want strings, one a row, got %s", name, describe(leaf))
+	}
+	return leaf, nil
+}
+
+func describe(leaf parquet.LeafColumn) string {
+	if leaf.MaxRepetitionLevel > 0 {
+		return fmt.Sprintf("lists of %v", leaf.Node.Type())
+	}
+	return fmt.Sprint(leaf.Node.Type())
+}
+
+// reader emits the values of a column.
+type reader struct {
+	ctx     context.Context
+	longest int64
+	emit    func(int, string) error
+	row     int // rows emitted or skipped
+	values  [valuesAtOnce]parquet.Value
+}
+
+// chunk emits the values of a row group.
+func (r *reader) chunk(c parquet.ColumnChunk) error {
+	pages := c.Pages()
+	defer pages.Close()
+	for {
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
+		page, err := pages.ReadPage()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		err = r.page(page.Values())
+		parquet.Release(page)
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// page emits the values of a page.
+func (r *reader) page(values parquet.ValueReader) error {
+	for {
+		n, err := values.ReadValues(r.values[:])
+		for _, v := range r.values[:n] {
+			text := v.ByteArray()
+			if r.longest > 0 && int64(len(text)) > r.longest {
+				return errors.Errorf("want documents of at most %d bytes, for which there is memory, got one of %d: use fewer threads", r.longest, len(text))
+			}
+			if err := r.emit(r.row+1, string(text)); err != nil {
+				return err
+			}
+			r.row++
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
