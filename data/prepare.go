@@ -22,7 +22,7 @@ const TrainTokenizer = "train:"
 
 const (
 	defaultSampleBytes = 256 << 20
-	saveInterval       = 5 * time.Second
+	defaultSaveEvery   = 5 * time.Second
 )
 
 // PrepareOptions says what a Preparation reads and writes.
@@ -37,12 +37,11 @@ type PrepareOptions struct {
 	// SampleBytes is about how much text a tokenizer is trained on, evenly chosen among the documents
 	// that are not validation; 0 means 256 MiB.
 	SampleBytes int64
-	Restart     bool // discard what an unfinished Preparation has left in Dir, instead of going on with it
+	SaveEvery   time.Duration // how often the state is saved; 0 means every 5 seconds
+	Restart     bool          // discard what an unfinished Preparation has left in Dir, instead of going on with it
 
 	Disk     checkpoint.Disk
 	Progress func(PrepareProgress) // called for each document from one goroutine; nil: nobody looks
-
-	interval time.Duration // between saved states
 }
 
 // PrepareProgress tells how far a Preparation has come.
@@ -75,7 +74,7 @@ func NewPreparation(ctx context.Context, o PrepareOptions) (*Preparation, error)
 	p := &Preparation{PrepareOptions: o}
 	p.ShardTokens, p.SampleBytes = cmp.Or(o.ShardTokens, DefaultShardTokens), cmp.Or(o.SampleBytes, defaultSampleBytes)
 	p.Source = cmp.Or[Source](o.Source, Goroot{})
-	p.interval, p.Threads = cmp.Or(o.interval, saveInterval), cmp.Or(o.Threads, runtime.GOMAXPROCS(0))
+	p.SaveEvery, p.Threads = cmp.Or(o.SaveEvery, defaultSaveEvery), cmp.Or(o.Threads, runtime.GOMAXPROCS(0))
 	p.Options.read = &p.read
 	p.Options.longest, p.Options.Memory = int64(o.Memory/textShare/(p.Threads+4)), 0
 	var err error
@@ -103,6 +102,14 @@ func NewPreparation(ctx context.Context, o PrepareOptions) (*Preparation, error)
 		return nil, err
 	}
 	return p, p.fingerprint()
+}
+
+// Notes says what was done that the options do not say, one line each, to show to the user.
+func (p *Preparation) Notes() []string {
+	if s, ok := p.source.(*fileSource); ok {
+		return s.notes()
+	}
+	return nil
 }
 
 // Run writes the documents to token shards in the folder, with a meta.json that describes them, and a
@@ -197,6 +204,11 @@ func (p *Preparation) write(ctx context.Context) error {
 		defer report()
 		return p.add(d)
 	})
+	if err != nil && ctx.Err() != nil { // an interrupt between two documents
+		if unsaved := p.save(); unsaved != nil {
+			return unsaved
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -220,7 +232,7 @@ func (p *Preparation) add(d Document) error {
 		return err
 	}
 	p.state.Meta.add(d)
-	if time.Since(p.saved) < p.interval {
+	if time.Since(p.saved) < p.SaveEvery {
 		return nil
 	}
 	return p.save()

@@ -39,7 +39,7 @@ func variedTexts(t *testing.T) Options {
 // varied returns options that prepare variedTexts in small shards.
 func varied(o Options, dir string) PrepareOptions {
 	o.Tokenizer = TrainTokenizer + "262"
-	return PrepareOptions{Options: o, Dir: dir, ShardTokens: 100, Dedupe: true, interval: -1}
+	return PrepareOptions{Options: o, Dir: dir, ShardTokens: 100, Dedupe: true, SaveEvery: -1}
 }
 
 func prepareWith(t *testing.T, o PrepareOptions) (Prepared, error) {
@@ -96,7 +96,7 @@ func TestPreparedBytesDependOnTheTextAlone(t *testing.T) {
 	assert.NotContains(t, want, seenName)
 	for _, threads := range []int{1, 7} {
 		again := varied(o, t.TempDir())
-		again.Threads, again.interval = threads, time.Hour
+		again.Threads, again.SaveEvery = threads, time.Hour
 		var last PrepareProgress
 		again.Progress = func(p PrepareProgress) { last = p }
 		_, err := prepareWith(t, again)
@@ -147,6 +147,38 @@ func TestPreparationGoesOnAfterAFullDisk(t *testing.T) {
 			require.NoError(t, err, "step %d", step)
 			require.Equal(t, want, contentOf(t, broken.Dir), "step %d", step)
 		}
+	}
+}
+
+// TestInterruptedPreparations lose nothing, in whichever file they are interrupted.
+func TestInterruptedPreparations(t *testing.T) {
+	o := variedTexts(t)
+	whole := varied(o, t.TempDir())
+	_, err := prepareWith(t, whole)
+	require.NoError(t, err)
+	for _, after := range []int{1, 20, 36} {
+		p := varied(o, t.TempDir())
+		p.SaveEvery = time.Hour
+		ctx, cancel := context.WithCancel(t.Context())
+		documents, resumed := 0, int64(-1)
+		p.Progress = func(now PrepareProgress) {
+			if documents++; !now.Training && ctx.Err() == nil {
+				if after--; after <= 0 {
+					cancel()
+				}
+			}
+			resumed = now.Resumed
+		}
+		running, err := NewPreparation(t.Context(), p)
+		require.NoError(t, err)
+		_, err = running.Run(ctx)
+		require.ErrorIs(t, err, context.Canceled)
+		first := documents
+		_, err = prepareWith(t, p)
+		require.NoError(t, err)
+		require.Equal(t, contentOf(t, whole.Dir), contentOf(t, p.Dir))
+		require.Less(t, documents-first, first, "the tokenizer is not trained again, nor are documents written again")
+		require.Equal(t, resumed > 0, first > 40, "bytes of files that were finished before")
 	}
 }
 

@@ -19,26 +19,36 @@ type tokenizerFiles struct {
 	bos, eos any // ids, or nil
 }
 
-// tokenizerFiles are copies of those of the folder that the tokenizer was read from, those that data.TokenizerJSON
-// makes, or none for a model without a tokenizer.
+// tokenizerFiles are copies of the files from which the tokenizer was read, those that data.TokenizerJSON makes, or none
+// for a model without a tokenizer.
 func (m *Model) tokenizerFiles() (tokenizerFiles, error) {
-	switch {
-	case m.Data.Tokenizer == "":
+	if m.Data.Tokenizer == "" {
 		return tokenizerFiles{}, nil
-	case data.IsTokenizerFile(m.Data.Tokenizer):
-		return copiedTokenizer(m.Data.Tokenizer)
 	}
 	t, err := m.Tokenizer()
 	if err != nil {
 		return tokenizerFiles{}, err
 	}
-	text, err := data.TokenizerJSON(t.Name())
+	files := tokenizerFiles{bos: t.BOS(), eos: t.BOS()}
+	if data.IsTokenizerFile(m.Data.Tokenizer) {
+		if err = files.copy(m.Data.Tokenizer); err != nil || len(files.files) > 1 {
+			return files, err
+		}
+	} else {
+		text, err := data.TokenizerJSON(t.Name())
+		if err != nil {
+			return tokenizerFiles{}, err
+		}
+		files.files = []checkpoint.FolderFile{textFile(tokenizerFile, text)}
+	}
+	v, err := data.Vocabulary(m.Data.Tokenizer)
 	if err != nil {
 		return tokenizerFiles{}, err
 	}
-	c := map[string]any{"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": data.EndOfText, "eos_token": data.EndOfText,
+	c := map[string]any{"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": v.Tokens[t.BOS()], "eos_token": v.Tokens[t.BOS()],
 		"model_max_length": m.Spec.Seq, "clean_up_tokenization_spaces": false}
-	return tokenizerFiles{[]checkpoint.FolderFile{textFile(tokenizerFile, text), jsonFile("tokenizer_config.json", c)}, t.BOS(), t.BOS()}, nil
+	files.files = append(files.files, jsonFile("tokenizer_config.json", c))
+	return files, nil
 }
 
 // builtIn is the name of the tokenizer in a file: bytes or gpt2 where the file says what an export of theirs says.
@@ -71,22 +81,28 @@ func sameJSON(a, b []byte) bool {
 // tokenizerFile is the file of a Hugging Face folder with the tokenizer.
 const tokenizerFile = "tokenizer.json"
 
-// copiedTokenizer are the files next to a tokenizer.json, and the ids that the config.json there has.
-func copiedTokenizer(path string) (tokenizerFiles, error) {
-	var t tokenizerFiles
+// copy takes the files next to a tokenizer.json, and the ids of the config.json there, if there is one.
+func (t *tokenizerFiles) copy(path string) error {
 	for _, name := range []string{tokenizerFile, "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"} {
-		text, err := regular.Read(filepath.Join(filepath.Dir(path), name), maxTokenizerFile)
+		file := filepath.Join(filepath.Dir(path), name)
+		if name == tokenizerFile {
+			file = path
+		}
+		text, err := regular.Read(file, maxTokenizerFile)
 		if errors.Is(err, os.ErrNotExist) && name != tokenizerFile {
 			continue
 		}
 		if err != nil {
-			return tokenizerFiles{}, err
+			return err
 		}
 		t.files = append(t.files, textFile(name, text))
 	}
 	text, err := regular.Read(filepath.Join(filepath.Dir(path), checkpoint.HuggingFaceConfig), maxHuggingFaceConfig)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
-		return tokenizerFiles{}, err
+		return err
 	}
 	var c struct {
 		BOS any `json:"bos_token_id"`
@@ -94,7 +110,7 @@ func copiedTokenizer(path string) (tokenizerFiles, error) {
 	}
 	err = json.Unmarshal(text, &c)
 	t.bos, t.eos = c.BOS, c.EOS
-	return t, errors.WithStack(err)
+	return errors.WithStack(err)
 }
 
 // maxTokenizerFile bounds a tokenizer's file.

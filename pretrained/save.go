@@ -72,7 +72,7 @@ func (ownFile) Export(m *Model, path string, o ExportOptions) (notes []string, e
 		if d.Data.Tokenizer, err = filepath.Abs(d.Data.Tokenizer); err != nil {
 			return nil, errors.WithStack(err)
 		}
-		notes = append(notes, "the model reads text by "+d.Data.Tokenizer+" and the config.json next to it: keep them there")
+		notes = append(notes, "the model reads text by "+d.Data.Tokenizer+" and the config.json next to it, if there is one: keep them there")
 	}
 	if o.Type == ownHalf {
 		return notes, SaveBFloat16(path, m.Store, d)

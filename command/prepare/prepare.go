@@ -39,16 +39,17 @@ func Command() cli.Command {
 
 // call holds the arguments of a call.
 type call struct {
-	Paths       []string `yaml:"paths" arg:"PATH..." help:"what to read"`
-	Out         string   `yaml:"out" help:"write the shards into folder <DIR>"`
-	Tokenizer   string   `yaml:"tokenizer" default:"bytes" help:"<NAME>: bytes, gpt2, the path of a tokenizer.json, or train:N to train a byte-level BPE of N ids"`
-	Sample      int64    `yaml:"sample" default:"256" min:"1" max:"65536" help:"train the tokenizer on about <N> MiB of the documents that are not validation"`
-	TextField   string   `yaml:"text_field" default:"text" help:"the text of .jsonl lines is in field <NAME>, that of .parquet files in the column of that name"`
-	Split       string   `yaml:"split" default:"hash/20" help:"<RULE>: hash/N keeps about one document in N for validation, by the hash of its text; none"`
-	Dedupe      bool     `yaml:"dedupe" help:"drop documents whose text is that of an earlier one"`
-	ShardTokens int      `yaml:"shard_tokens" default:"100000000" min:"1" help:"at most <N> tokens in a shard"`
-	Threads     int      `yaml:"threads" min:"0" max:"1024" help:"use <N> CPU threads; 0: one per core"`
-	Restart     bool     `yaml:"restart" help:"discard what an unfinished prepare has left in -out, and begin anew"`
+	Paths       []string      `yaml:"paths" arg:"PATH..." help:"what to read"`
+	Out         string        `yaml:"out" help:"write the shards into folder <DIR>"`
+	Tokenizer   string        `yaml:"tokenizer" default:"bytes" help:"<NAME>: bytes, gpt2, the path of a tokenizer.json, or train:N to train a byte-level BPE of N ids"`
+	Sample      int64         `yaml:"sample" default:"256" min:"1" max:"65536" help:"train the tokenizer on about <N> MiB of the documents that are not validation"`
+	TextField   string        `yaml:"text_field" default:"text" help:"the text of .jsonl lines is in field <NAME>, that of .parquet files in the column of that name"`
+	Split       string        `yaml:"split" default:"hash/20" help:"<RULE>: hash/N keeps about one document in N for validation, by the hash of its text; none"`
+	Dedupe      bool          `yaml:"dedupe" help:"drop documents whose text is that of an earlier one"`
+	ShardTokens int           `yaml:"shard_tokens" default:"100000000" min:"1" help:"at most <N> tokens in a shard"`
+	Threads     int           `yaml:"threads" min:"0" max:"1024" help:"use <N> CPU threads; 0: one per core"`
+	SaveEvery   time.Duration `yaml:"save_every" default:"5s" min:"0" help:"save every <TIME> how far it is, to go on from there"`
+	Restart     bool          `yaml:"restart" help:"discard what an unfinished prepare has left in -out, and begin anew"`
 }
 
 func (c *call) run(ctx context.Context, out cli.Output) error {
@@ -62,9 +63,15 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	if err != nil {
 		return cli.Usage(err)
 	}
+	for _, note := range p.Notes() {
+		out.Note(note)
+	}
 	began := time.Now()
 	meta, err := p.Run(ctx)
 	bar.end()
+	if ctx.Err() != nil {
+		out.Note("the same call goes on from here")
+	}
 	if err != nil {
 		return err
 	}
@@ -84,7 +91,7 @@ func (c *call) options() (o data.PrepareOptions, err error) {
 			Source: data.Files{}, Paths: c.Paths, Formats: []data.Format{parquet.Format()},
 			Tokenizer: c.Tokenizer, Split: c.Split, TextField: c.TextField, Threads: c.Threads, Memory: memory.Available(),
 		},
-		Dir: c.Out, ShardTokens: c.ShardTokens, Dedupe: c.Dedupe, SampleBytes: c.Sample << 20, Restart: c.Restart,
+		Dir: c.Out, ShardTokens: c.ShardTokens, Dedupe: c.Dedupe, SampleBytes: c.Sample << 20, SaveEvery: c.SaveEvery, Restart: c.Restart,
 	}
 	if _, missing := os.Stat(data.Goroot{}.Name()); len(c.Paths) == 1 && c.Paths[0] == (data.Goroot{}).Name() && errors.Is(missing, os.ErrNotExist) {
 		o.Source, o.Paths = data.Goroot{}, nil
