@@ -33,7 +33,7 @@ type PrepareOptions struct {
 	Options
 	Dir         string // the folder to write; it is made if necessary
 	ShardTokens int    // tokens in a shard, at most, unless one document has more; 0 means DefaultShardTokens
-	Dedupe      bool   // drop a document whose text is that of an earlier one; this takes 16 bytes a document, and a map's overhead
+	Dedupe      bool   // drop a document whose text equals that of an earlier one; a map of 16 bytes a document is in memory
 	// SampleBytes is about how much text a tokenizer is trained on, evenly chosen among the documents
 	// that are not validation; 0 means 256 MiB.
 	SampleBytes int64

@@ -29,7 +29,7 @@ func twelveTexts(t *testing.T) Options {
 	return filesIn(writeFiles(t, files))
 }
 
-// prepared prepares a corpus into a folder, in shards of at most so many tokens; 0: the default.
+// prepared prepares a corpus into a folder, in shards of at most shardTokens; 0: the default.
 func prepared(t *testing.T, dir string, o Options, shardTokens int) (Prepared, error) {
 	t.Helper()
 	p, err := NewPreparation(t.Context(), PrepareOptions{Options: o, Dir: dir, ShardTokens: shardTokens})

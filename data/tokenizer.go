@@ -46,8 +46,8 @@ func TokenizerNames() []string { return []string{tokenizerBytes, tokenizerGPT2} 
 // A name that ends in .json is the path of the tokenizer.json in a Hugging Face folder. It must be
 // a byte-level BPE without normalization or with NFC, which splits text as GPT-2 (possibly with
 // single digits), Llama 3 or Qwen do. Its BOS is the bos_token_id in the folder's config.json or,
-// if there is none, the eos_token_id, or else the file's only special token. Special tokens written
-// in a text are plain text.
+// if there is none, the eos_token_id; of a tokenizer.json alone, its only special token. Special
+// tokens written in a text are plain text.
 //
 // Any other name is an error that lists the known ones.
 func NewTokenizer(name string) (Tokenizer, error) {

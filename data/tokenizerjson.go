@@ -49,8 +49,8 @@ type step struct {
 // readTokenizer reads the tokenizer.json of a Hugging Face folder: a byte-level BPE that splits
 // text as GPT-2 (possibly with single digits), Llama 3 or Qwen do. BOS is the bos_token_id in the
 // config.json or generation_config.json next to it, or the bos_token in tokenizer_config.json, or
-// else the token that ends documents there, or else its only special token. Special tokens written in
-// a text are plain text.
+// else the token that ends documents there; without such files, its only special token. Special
+// tokens written in a text are plain text.
 func readTokenizer(path string) (*bpeTokenizer, tokenizerJSON, error) {
 	var file tokenizerJSON
 	text, err := regular.Read(path, maxTokenizerFile)
@@ -103,10 +103,10 @@ func (file tokenizerJSON) readBOS(folder string) (int32, error) {
 			}
 		}
 	}
-	if id, one := file.onlySpecial(); one {
+	if id, one := file.onlySpecial(); one && len(files) == 0 {
 		return id, nil
 	}
-	return 0, errors.Errorf("%s: want a bos_token_id or eos_token_id that begins documents, in config.json, generation_config.json or, as bos_token, in tokenizer_config.json, or one special token in tokenizer.json, got none", folder)
+	return 0, errors.Errorf("%s: want a bos_token_id or eos_token_id that begins documents, in config.json, generation_config.json or, as bos_token, in tokenizer_config.json, got none", folder)
 }
 
 // onlySpecial returns the id of the special token, if there is exactly one.

@@ -80,8 +80,8 @@ func TestTokenizerFileRefuses(t *testing.T) {
 		{replace(`"!":1`, `"!":99999999`), config, "want ids from 0 to 1048575, got 99999999"},
 		{string(text), `{"bos_token_id":5}`, "added_tokens: want the token 5 of config.json that begins documents, got none of that id"},
 		{string(text), `{"bos_token_id":"x"}`, "want numbers as bos_token_id and eos_token_id"},
-		{replace(`"added_tokens":[`, `"added_tokens":[{"id":300,"content":"<a>","special":true},`), `{"bos_token_id":null,"eos_token_id":null}`, "want a bos_token_id or eos_token_id that begins documents"},
-		{replace(`"special":true`, `"special":false`), `{}`, "or one special token in tokenizer.json, got none"},
+		{string(text), `{"bos_token_id":null,"eos_token_id":null}`, "want a bos_token_id or eos_token_id that begins documents"},
+		{string(text), `{}`, "want a bos_token_id or eos_token_id that begins documents"},
 	} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "tokenizer.json")
@@ -118,6 +118,9 @@ func TestBOSOfATokenizersFolder(t *testing.T) {
 	alone := filepath.Join(t.TempDir(), "tokenizer.json")
 	require.NoError(t, os.WriteFile(alone, text, 0o600))
 	require.Zero(t, newTokenizer(t, alone).BOS(), "the only special token")
+	require.NoError(t, os.WriteFile(alone, []byte(strings.Replace(string(text), `"special":true`, `"special":false`, 1)), 0o600))
+	_, err = NewTokenizer(alone)
+	require.ErrorContains(t, err, "want a bos_token_id or eos_token_id that begins documents")
 }
 
 // largeTokenizer is a tokenizer.json with an id that two bytes cannot hold, and its folder's config.json.

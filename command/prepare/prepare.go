@@ -45,7 +45,7 @@ type call struct {
 	Sample      int64         `yaml:"sample" default:"256" min:"1" max:"65536" help:"train the tokenizer on about <N> MiB of the documents that are not validation"`
 	TextField   string        `yaml:"text_field" default:"text" help:"the text of .jsonl lines is in field <NAME>, that of .parquet files in the column of that name"`
 	Split       string        `yaml:"split" default:"hash/20" help:"<RULE>: hash/N keeps about one document in N for validation, by the hash of its text; none"`
-	Dedupe      bool          `yaml:"dedupe" help:"drop documents whose text is that of an earlier one"`
+	Dedupe      bool          `yaml:"dedupe" help:"drop a document whose text equals that of an earlier one"`
 	ShardTokens int           `yaml:"shard_tokens" default:"100000000" min:"1" help:"at most <N> tokens in a shard"`
 	Threads     int           `yaml:"threads" min:"0" max:"1024" help:"use <N> CPU threads; 0: one per core"`
 	SaveEvery   time.Duration `yaml:"save_every" default:"5s" min:"0" help:"save every <TIME> how far it is, to go on from there"`
