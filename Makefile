@@ -54,6 +54,20 @@ cuda: ## build and test the CUDA backend on its emulator (wants gcc and g++, no 
 	$(GO) test -tags cuda -short ./graph/cuda/... ./graph/cuda/cu/... ./internal/tapemachine
 	$(GO) test -tags cuda -short -run 'Device|Reference|GPU' $(DEVICE_PACKAGES)
 
+# LIBRARY:LAUNCHER[:PATH] of each MPI library that make mpi tests. The first two come from the wheel, the others are Debian's.
+MPI_LIBRARIES := "standard ABI:build/mpi/bin/mpiexec" "MPICH's ABI:build/mpi/bin/mpiexec:build/mpi/lib/libmpi.so.12" \
+	"MPICH's ABI:mpiexec.mpich" "Open MPI's ABI:mpiexec.openmpi"
+
+.PHONY: mpi
+mpi: ## build with the tag mpi, and test ranks over MPICH, which it installs in build/mpi, and over Debian's mpich and openmpi-bin where they are found
+	@test -x build/mpi/bin/mpiexec || { python3 -m venv build/mpi && build/mpi/bin/pip install -q mpich==5.0.2; }
+	$(GO) build -tags mpi -o /dev/null ./cmd/train
+	$(GO) test -tags mpi -c -o build/mpi/mpi.test ./distributed/mpi
+	@for l in $(MPI_LIBRARIES); do IFS=:; set -- $$l; IFS=' '; name=$$1 launcher=$$2 library=$$3; \
+		found=$$(command -v $$launcher) || { echo "$$name: not tested, there is no $$launcher"; continue; }; \
+		echo "$$name, $$found"; \
+		RESIDUA_MPI=$$library RESIDUA_MPIEXEC=$$found RESIDUA_MPI_WANT=$$name build/mpi/mpi.test $${library:+-test.run=Collectives} || exit 1; done
+
 GPU_CHECK := build/gpu-check
 GPU_CHECK_TESTS := internal/tapemachine graph/cuda graph $(patsubst %/,%,$(wildcard graph/ops/*/)) models trainer
 GPU_CHECK_PROGRAMS := cmd/residua cmd/gpucheck $(GPU_CHECK_TESTS)
@@ -82,7 +96,7 @@ PROGRAMLESS = $$($(GO) list -f '{{if and .GoFiles (ne .Name "main")}}{{.ImportPa
 cross: ## build for another processor and for other systems: all packages, and one program
 	@for p in darwin/arm64 windows/amd64; do \
 		echo $$p; export CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/}; \
-		$(GO) build $(PROGRAMLESS) && $(GO) build -o /dev/null ./cmd/train || exit 1; done
+		$(GO) build $(PROGRAMLESS) && $(GO) build -tags mpi ./distributed/mpi && $(GO) build -o /dev/null ./cmd/train || exit 1; done
 
 clean: ## remove bin/, build/ and dist/
 	rm -rf bin build dist

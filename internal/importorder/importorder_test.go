@@ -56,6 +56,8 @@ var allowed = map[string][]string{
 	"pretrained":    {"eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint"},
 	"trainer":       {"analysis/mixing", "analysis/cache", "analysis/check", "distributed", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
 
+	"distributed/mpi": {"distributed"},
+
 	"analysis/page":      {"figure"},
 	"analysis/blocks":    {"analysis/cache", "analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
 	"analysis/check":     {},

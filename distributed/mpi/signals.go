@@ -1,0 +1,39 @@
+//go:build mpi && linux
+
+package mpi
+
+import (
+	"syscall"
+	"unsafe"
+
+	"github.com/pkg/errors"
+)
+
+const (
+	lastSignal  = 31 // of those that are not real-time signals
+	sigsetBytes = 8
+)
+
+// action is the kernel's struct sigaction, whose fields do not matter here.
+type action [32]byte
+
+// keepSignals calls fn and restores what happens on each signal. MPI libraries, UCX among them,
+// install handlers of their own when they are loaded or initialised, with which a nil pointer in Go would end the program without
+// a panic.
+func keepSignals(fn func() error) error {
+	var before [lastSignal + 1]action
+	for n := range before {
+		// Signal 0 does not exist, so that the call fails and changes nothing.
+		_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(n), 0, uintptr(unsafe.Pointer(&before[n])), sigsetBytes, 0, 0)
+	}
+	err := fn()
+	for n := 1; n < len(before); n++ {
+		if signal := syscall.Signal(n); signal == syscall.SIGKILL || signal == syscall.SIGSTOP {
+			continue
+		}
+		if _, _, code := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(n), uintptr(unsafe.Pointer(&before[n])), 0, sigsetBytes, 0, 0); code != 0 && err == nil {
+			err = errors.Wrapf(code, "restoring the action of signal %d", n)
+		}
+	}
+	return err
+}
