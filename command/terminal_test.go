@@ -93,6 +93,7 @@ func everyCommand(t *testing.T, h workspace) {
 	source, err := filepath.Abs("..")
 	require.NoError(t, err)
 	calls := map[string][][]string{
+		"prepare":    {{"-tokenizer", "train:300", "-out", "shards", "text.txt"}, {"-h"}},
 		"train":      {{"-config", "tiny.yaml", "-resume", "auto", "-out", "run"}, {"-h"}},
 		"generate":   {{"-checkpoint", "run", "-prompt", "line ", "-tokens", "20"}, {"-h"}},
 		"eval":       {{"-checkpoint", "run", "-tokens", "256"}, {"-h"}},
