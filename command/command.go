@@ -24,6 +24,7 @@ import (
 	"github.com/residua-go/residua/command/prepare"
 	"github.com/residua-go/residua/command/report"
 	"github.com/residua-go/residua/command/serve"
+	"github.com/residua-go/residua/command/tour"
 	"github.com/residua-go/residua/command/train"
 	measure "github.com/residua-go/residua/experiment/bench"
 	"github.com/residua-go/residua/internal/cli"
@@ -53,7 +54,7 @@ func suite(zoo models.Zoo, program string) cli.Suite {
 			models -residuals    # what each residual stream chooses`,
 		Notes: `
 			source <(` + program + ` completion) completes commands and flags in bash.`,
-		Commands: []cli.Command{prepare.Command(), train.Command(zoo), eval.Command(zoo), generate.Command(zoo, os.Stdin), serve.Command(zoo), list.Command(zoo), compare.Command(zoo), report.Command(zoo), experiment.Command(zoo), convert.Command(zoo)},
+		Commands: []cli.Command{prepare.Command(), train.Command(zoo), eval.Command(zoo), generate.Command(zoo, os.Stdin), serve.Command(zoo), list.Command(zoo), compare.Command(zoo), report.Command(zoo), tour.Command(zoo), experiment.Command(zoo), convert.Command(zoo)},
 		Suites:   []cli.Suite{bench.Suite(zoo), analyze.Suite(zoo), create.Suite(zoo)},
 	}
 }

@@ -59,15 +59,15 @@ func (c *call) run(_ context.Context, out cli.Output) error {
 		}
 		c.Out = filepath.Join(folder, "report.html")
 	}
-	if err := Write(c.Out, runs); err != nil {
+	if err := Write(c.Out, runs, ""); err != nil {
 		return err
 	}
 	return out.Print(experiment.RunsTable(runs).Text() + "files:\n  " + c.Out + "\n")
 }
 
-// Write writes the page of runs to a file, whole or not at all.
-func Write(file string, runs []experiment.Run) error {
-	p, err := experiment.RunsPage(runs, "")
+// Write writes the page of runs to a file, whole or not at all; the page begins with the text.
+func Write(file string, runs []experiment.Run, text string) error {
+	p, err := experiment.RunsPage(runs, text)
 	if err != nil {
 		return err
 	}
