@@ -100,6 +100,7 @@ func everyCommand(t *testing.T, h workspace) {
 		"serve":      {{"-h"}}, // serveOnATerminal has the rest
 		"models":     {nil, {"-residuals"}, {"-memory"}, {"-preset", "quickstart"}, {"-h"}},
 		"compare":    {{"run", "run", "-out", "compared"}, {"-h"}},
+		"tour":       {{"-h"}}, // takes a minute
 		"report":     {{"run", "-out", "report.html"}, {"-h"}},
 		"experiment": {{"-plan", "tiny-experiment.yaml"}, {"tiny-experiment.yaml"}, {"-report", "tiny-experiment.yaml"}, {"-keys"}, {"-h"}},
 		"convert":    {{"-checkpoint", "run", "-format", "huggingface", "-out", "converted"}, {"-h"}},

@@ -16,7 +16,7 @@ import (
 type size struct{ layers, width, rank, hidden int } // width: key and value size
 
 // sizes lists what a tour may train, the smallest first.
-var sizes = [...]size{{2, 16, 4, 128}, {3, 16, 6, 256}, {4, 24, 6, 512}, {4, 32, 8, 1024}, {6, 40, 8, 1536}, {8, 48, 12, 2304}}
+var sizes = [...]size{{2, 16, 4, 128}, {3, 16, 6, 256}, {4, 16, 8, 384}, {4, 24, 8, 512}, {4, 32, 8, 1024}, {6, 40, 8, 1536}, {8, 48, 12, 2304}}
 
 // tokensPerParameter is how many tokens a model should at least be trained on for each parameter.
 const tokensPerParameter = 5

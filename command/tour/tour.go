@@ -110,8 +110,8 @@ func (c *call) corpus(ctx context.Context) (*data.Corpus, error) {
 func (c *call) config(name string, steps int, model []string) (*config.Run, error) {
 	sets := append([]string{
 		"name=" + name, "out=" + filepath.ToSlash(filepath.Join(c.Out, name)), fmt.Sprintf("seed=%d", c.Seed), fmt.Sprintf("device.threads=%d", c.Threads),
-		fmt.Sprintf("train.steps=%d", steps), fmt.Sprintf("train.eval_every=%d", max(1, steps/5)), "train.checkpoint_every=0",
-		fmt.Sprintf("train.log_norms=%d", max(1, steps/10)), fmt.Sprintf("sample.every=%d", max(1, steps/4)), "sample.tokens=200", `sample.prompt=""`,
+		fmt.Sprintf("train.steps=%d", steps), fmt.Sprintf("train.eval_every=%d", part(steps, 5)), "train.checkpoint_every=0",
+		fmt.Sprintf("train.log_norms=%d", part(steps, 10)), fmt.Sprintf("sample.every=%d", part(steps, 4)), "sample.tokens=200", `sample.prompt=""`,
 	}, model...)
 	if c.Data != "" {
 		sets = append(sets, "data.source=files", "data.path=["+quoted(c.Data)+"]")
@@ -119,6 +119,9 @@ func (c *call) config(name string, steps int, model []string) (*config.Run, erro
 	run, _, err := config.Load(c.zoo, "quickstart", sets)
 	return run, cli.Usage(err)
 }
+
+// part returns the length of each of n parts of the steps; the last one may be shorter.
+func part(steps, n int) int { return (steps + n - 1) / n }
 
 // quoted writes a text as a string of YAML.
 func quoted(text string) string { return fmt.Sprintf("%q", filepath.ToSlash(text)) }
