@@ -41,6 +41,12 @@ func TestSamplesAreKept(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, want, got)
 
+	train(t, smallest(t, text, broken, append(sets, "train.steps=11")...), trainer.Options{Resume: trainer.Resume(filepath.Join(broken, "checkpoints", "step-00000009"))})
+	got, err = trainer.ReadSamples(broken)
+	require.NoError(t, err)
+	require.Len(t, got, 3, "those of steps after the checkpoint are gone")
+	assert.Equal(t, 11, got[2].Step)
+
 	quiet := filepath.Join(t.TempDir(), "quiet")
 	train(t, smallest(t, text, quiet), trainer.Options{})
 	assert.NoFileExists(t, filepath.Join(quiet, "samples.jsonl"))
