@@ -42,7 +42,7 @@ func Command(zoo models.Zoo) cli.Command {
 type call struct {
 	zoo models.Zoo
 
-	Data    string        `yaml:"data" help:"the text: a <FILE>, folder or glob; without, the source of Go's standard library"`
+	Data    string        `yaml:"data" help:"the text: a <FILE>, folder or glob, as for prepare; without, the source of Go's standard library"`
 	Time    time.Duration `yaml:"time" default:"20m" help:"plan for <TIME> in all"`
 	Out     string        `yaml:"out" help:"folder of everything that is written; without, runs/tour"`
 	Seed    uint64        `yaml:"seed" default:"1" help:"seed of weights and batches"`
@@ -65,7 +65,7 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	if _, err := os.Stat(c.Out); err == nil {
 		return cli.Usagef("-out: want a folder that does not exist yet, got %s: remove it, or choose another", c.Out)
 	}
-	corpus, err := c.corpus(ctx)
+	corpus, err := c.corpus(ctx, out)
 	if err != nil {
 		return err
 	}
@@ -90,22 +90,6 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	return c.finish(pair, stream, out)
 }
 
-// corpus loads the text.
-func (c *call) corpus(ctx context.Context) (*data.Corpus, error) {
-	run, err := c.config("rmt", 1, sizes[0].rmt())
-	if err != nil {
-		return nil, err
-	}
-	corpus, err := run.Data.LoadCorpus(ctx, c.Threads)
-	if err != nil {
-		return nil, cli.Usage(errors.Wrap(err, "-data"))
-	}
-	if err := corpus.CheckValidation(run.Model.Seq); err != nil {
-		return nil, cli.Usage(errors.Wrap(err, "-data"))
-	}
-	return corpus, nil
-}
-
 // config returns the config of one of the tour's runs.
 func (c *call) config(name string, steps int, model []string) (*config.Run, error) {
 	sets := append([]string{
@@ -114,7 +98,7 @@ func (c *call) config(name string, steps int, model []string) (*config.Run, erro
 		fmt.Sprintf("train.log_norms=%d", part(steps, 10)), fmt.Sprintf("sample.every=%d", part(steps, 4)), "sample.tokens=200", `sample.prompt=""`,
 	}, model...)
 	if c.Data != "" {
-		sets = append(sets, "data.source=files", "data.path=["+quoted(c.Data)+"]")
+		sets = append(sets, "data.source=shards", fmt.Sprintf("data.path=[%q]", filepath.ToSlash(c.textFolder())))
 	}
 	run, _, err := config.Load(c.zoo, "quickstart", sets)
 	return run, cli.Usage(err)
@@ -122,9 +106,6 @@ func (c *call) config(name string, steps int, model []string) (*config.Run, erro
 
 // part returns the length of each of n parts of the steps; the last one may be shorter.
 func part(steps, n int) int { return (steps + n - 1) / n }
-
-// quoted writes a text as a string of YAML.
-func quoted(text string) string { return fmt.Sprintf("%q", filepath.ToSlash(text)) }
 
 // train trains one of the runs to its end.
 func (c *call) train(ctx context.Context, run *config.Run, corpus *data.Corpus, out cli.Output) error {

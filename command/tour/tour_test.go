@@ -65,16 +65,20 @@ func TestTour(t *testing.T) {
 }
 
 func TestTourRefusals(t *testing.T) {
+	short, out := filepath.Join(t.TempDir(), "short.txt"), filepath.Join(t.TempDir(), "tour")
+	require.NoError(t, os.WriteFile(short, []byte("a few words"), 0o644))
 	for _, c := range []struct {
 		args []string
 		want string
 	}{
 		{[]string{"-time", "5s"}, "-time: want at least 20s, got 5s"},
 		{[]string{"-out", t.TempDir()}, "-out: want a folder that does not exist yet, got "},
-		{[]string{"-data", "nowhere.txt", "-out", filepath.Join(t.TempDir(), "x")}, "-data: "},
+		{[]string{"-data", "nowhere.txt", "-out", out}, "-data: "},
+		{[]string{"-data", short, "-out", out}, "-data: "},
 	} {
 		got := clitest.Call(Command(models.Standard()), c.args...)
 		assert.Equal(t, cli.ExitUsage, got.Code, got.Stderr)
 		assert.Contains(t, got.Stderr, c.want)
 	}
+	assert.NoDirExists(t, out)
 }

@@ -76,7 +76,7 @@ var allowed = map[string][]string{
 	"command/create":     commandImports(),
 	"command/compare":    commandImports("experiment", "experiment/bench", "experiment/stats", "analysis/page"),
 	"command/experiment": commandImports("experiment", "experiment/bench", "experiment/stats", "analysis/page"),
-	"command/tour":       commandImports("experiment", "experiment/bench", "experiment/stats", "command/report", "analysis", "analysis/page", "analysis/report", "analysis/theory"),
+	"command/tour":       commandImports("data/parquet", "experiment", "experiment/bench", "experiment/stats", "command/report", "analysis", "analysis/page", "analysis/report", "analysis/theory"),
 	"command/report":     commandImports("experiment", "experiment/bench", "experiment/stats", "analysis/page"),
 	"command":            commandImports("data/parquet", "command/prepare", "experiment/roofline", "command/experiment", "eval/tasks", "experiment/bench", "command/bench", "experiment", "experiment/stats", "command/compare", "command/report", "command/tour", "analysis", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/report", "analysis/theory", "command/train", "command/eval", "command/generate", "command/convert", "command/create", "command/models", "serve", "explore", "command/serve", "command/analyze"),
 
