@@ -17,9 +17,12 @@ type Shards struct {
 	// Order lists all parameters in the order in which their gradients are final, as
 	// Program.FinalOrder does; nil: the order of the store.
 	Order []*graph.Param
-	// Bucket is the number of entries at which a bucket of parameters is full; 0: 1,048,576.
+	// Bucket is the number of entries at which a bucket of parameters is full; 0: DefaultBucket.
 	Bucket int
 }
+
+// DefaultBucket is Shards.Bucket where it is 0, in entries.
+const DefaultBucket = 1 << 20
 
 // Piece is a range of a parameter's entries, in row-major order, and the rank that updates it.
 type Piece struct {
@@ -79,7 +82,7 @@ func (o *Optimizer) share() error {
 	}
 	ranks := max(1, o.shards.Ranks)
 	dealt := deal(all, ranks)
-	full := cmp.Or(o.shards.Bucket, 1<<20)
+	full := cmp.Or(o.shards.Bucket, DefaultBucket)
 	for len(all) > 0 {
 		n, entries := 0, 0
 		for ; n < len(all) && entries < full; n++ {
