@@ -8,9 +8,11 @@ import "context"
 func (l *Learner) OnMicroBatch(f func(done, of int)) { l.onMicro = f }
 
 // TryMicroBatch runs one micro-batch forward and backward, for its time. It draws from the batches,
-// and changes neither parameters nor progress; a gradient that waited for Update is lost.
-func (l *Learner) TryMicroBatch(ctx context.Context) error {
+// and changes neither parameters nor progress. Without a Group, Update may follow, for its time; its
+// gradient is the micro-batch's alone.
+func (l *Learner) TryMicroBatch(ctx context.Context) (err error) {
 	l.ready = false
-	_, err := l.run(ctx, 0, true, false)
+	l.loss, err = l.run(ctx, 0, true, false)
+	l.ready = err == nil && l.ranks == nil
 	return err
 }

@@ -3,32 +3,85 @@ package trainer
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/graph"
 )
 
 // Estimate predicts what the rest of a run takes.
 type Estimate struct {
 	Steps      int           // still to make, if train.stop.loss does not end the run before
 	FLOPs      float64       // of these steps, without validation
-	Time       time.Duration // with validation, at most train.stop.time; without saving and the optimizer's updates
+	Time       time.Duration // with validation, at most train.stop.time; without saving
 	MicroBatch time.Duration // of one micro-batch, forward and backward
+	Update     time.Duration // of one update by the optimizer; 0 if it is not measured: by several ranks, on a GPU, or if memory is short
 }
 
-// Estimate times two micro-batches on this machine, of which the first allocates buffers and does
-// not count, and predicts the rest of the run from the second. It changes nothing of the run.
-func (t *Trainer) Estimate(ctx context.Context) (Estimate, error) {
+// Estimate times two micro-batches and updates on this machine, of which the first allocate buffers
+// and do not count, and predicts the rest of the run. It changes nothing of the run.
+func (t *Trainer) Estimate(ctx context.Context) (e Estimate, err error) {
+	if t.ended() {
+		return e, nil
+	}
+	if e, err = t.timed(ctx); err != nil {
+		return e, err
+	}
+	return t.extrapolate(e), nil
+}
+
+// timed returns the times of a micro-batch and an update.
+func (t *Trainer) timed(ctx context.Context) (e Estimate, err error) {
 	position := t.batches.Position()
 	defer t.batches.Seek(position)
-	var e Estimate
+	restore := t.snapshot()
+	if restore != nil {
+		defer restore()
+	}
 	for range 2 {
 		began := time.Now()
 		if err := t.learner.TryMicroBatch(ctx); err != nil {
 			return e, err
 		}
 		e.MicroBatch = time.Since(began)
+		if restore == nil {
+			continue
+		}
+		began = time.Now()
+		if _, err := t.learner.Update(); err != nil {
+			return e, err
+		}
+		e.Update = time.Since(began)
 	}
+	return e, nil
+}
+
+// snapshot returns a function that restores the weights, the optimizer's state and the progress to
+// what they are now. It returns nil where an update cannot be tried: see Estimate.Update.
+func (t *Trainer) snapshot() (restore func()) {
+	if t.group != nil || t.store.OnDevice() || 4*t.store.Bytes() > graph.AvailableMemory() {
+		return nil
+	}
+	progress := t.learner.Progress()
+	var live, kept [][]float32
+	keep := func(values []float32) { live, kept = append(live, values), append(kept, slices.Clone(values)) }
+	for _, p := range t.store.Params() {
+		keep(p.Value.Float32s())
+	}
+	for _, s := range t.learner.Optimizer().State() {
+		keep(s.Value.Float32s())
+	}
+	return func() {
+		for i, values := range kept {
+			copy(live[i], values)
+		}
+		t.learner.Resume(progress)
+	}
+}
+
+// extrapolate completes an estimate from its times.
+func (t *Trainer) extrapolate(e Estimate) Estimate {
 	c, stop := t.run, t.run.Train.Stop
 	tokens := int64(c.TotalSteps()) * int64(c.StepTokens())
 	if stop.Tokens > 0 {
@@ -45,11 +98,11 @@ func (t *Trainer) Estimate(ctx context.Context) (Estimate, error) {
 		scored := float64(t.scoredTokens(t.validationTokens(t.corpus).Len())) / float64(c.Train.Batch*c.Model.Seq)
 		work += float64(c.Evaluations()) * float64(e.Steps) / float64(max(1, c.TotalSteps())) * scored / 3 // a forward pass takes a third of a training step's FLOPs
 	}
-	e.Time = time.Duration(work * float64(e.MicroBatch))
+	e.Time = time.Duration(work*float64(e.MicroBatch) + float64(e.Steps)*float64(e.Update))
 	if limit := stop.Limit(); limit > 0 {
 		e.Time = min(e.Time, max(0, limit-seconds(t.before)))
 	}
-	return e, nil
+	return e
 }
 
 // String returns "2000 steps, 3.2 TFLOP, about 10 h 12 min on this machine".

@@ -61,8 +61,13 @@ func TestStopByLossWantsValidation(t *testing.T) {
 
 // TestEstimateChangesNothing of the run that follows, and a dry one leaves no folder.
 func TestEstimateChangesNothing(t *testing.T) {
+	for _, optim := range []string{"{kind: adamw}", "{kind: muon}"} {
+		estimateChangesNothing(t, "train.accumulate=2", "model.dropout=0.1", "train.optim="+optim, "device.precision=bf16")
+	}
+}
+
+func estimateChangesNothing(t *testing.T, sets ...string) {
 	text, plain, estimated := corpus(t), filepath.Join(t.TempDir(), "plain"), filepath.Join(t.TempDir(), "estimated")
-	sets := []string{"train.accumulate=2", "model.dropout=0.1"}
 	train(t, smallest(t, text, plain, sets...), trainer.Options{})
 	tr, err := trainer.Open(t.Context(), smallest(t, text, estimated, sets...), trainer.Options{})
 	require.NoError(t, err)
@@ -71,12 +76,16 @@ func TestEstimateChangesNothing(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 12, e.Steps)
 	assert.Equal(t, 12*64*float64(smallest(t, text, plain).Spec().Cost().TrainFLOPs()), e.FLOPs)
-	assert.Greater(t, e.Time, 23*e.MicroBatch, "24 micro-batches, and validation")
-	assert.Less(t, e.Time, 40*e.MicroBatch)
+	assert.Positive(t, e.Update)
+	assert.Greater(t, e.Time, 23*e.MicroBatch+12*e.Update, "24 micro-batches, and validation")
+	assert.Less(t, e.Time, 40*e.MicroBatch+13*e.Update)
 	assert.Regexp(t, `^12 steps, \S+ [kMG]FLOP, about \S+ s on this machine$`, e.String())
 	_, err = tr.Run(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, losses(t, plain), losses(t, estimated))
+	e, err = tr.Estimate(t.Context())
+	require.NoError(t, err)
+	assert.Zero(t, e, "nothing is left to do")
 
 	out := filepath.Join(t.TempDir(), "none", "run")
 	dry, err := trainer.Open(t.Context(), smallest(t, text, out, "train.stop={tokens: 150}"), trainer.Options{Dry: true})

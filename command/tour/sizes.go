@@ -99,6 +99,6 @@ func (c *call) step(ctx context.Context, run *config.Run, corpus *data.Corpus) (
 	}
 	defer t.Close()
 	e, err := t.Estimate(ctx)
-	const update = 1.2 // the optimizer's update and validation, relative to the micro-batches
-	return update * e.MicroBatch.Seconds() * float64(run.Train.Accumulate), errors.Wrap(err, run.Name)
+	const besides = 1.1 // validation, samples and checkpoints
+	return besides * (e.MicroBatch.Seconds()*float64(run.Train.Accumulate) + e.Update.Seconds()), errors.Wrap(err, run.Name)
 }

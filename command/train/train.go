@@ -92,7 +92,9 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	if c.DryRun {
 		return out.Print(estimate.String() + "\n")
 	}
-	report.Note(estimate.String())
+	if estimate.Steps > 0 {
+		report.Note(estimate.String())
+	}
 	quiet := context.AfterFunc(ctx, func() { report.Note(interrupted(run, t, estimate)) })
 	result, err := t.Run(ctx)
 	quiet()
