@@ -11,7 +11,8 @@ type Profile struct {
 	Steps     int     // profiled steps: all but the first, which allocates buffers
 	Seconds   float64 // of those steps, without the evaluations and checkpoints between them
 	Data      float64 // drawing batches
-	Optimizer float64 // clipping and update
+	Optimizer float64 // clipping and update; with several ranks also sending the new weights
+	Ranks     float64 // waiting for other ranks' gradients after the backward pass
 	// OptimizerBytes counts what clipping and update read and write: the gradient once for its
 	// norm, then weight, gradient and the optimizer's state, of which all but the gradient are
 	// written back. It leaves out what Muon's matrix products read and write.
@@ -32,7 +33,7 @@ func (t *Trainer) Profile() Profile {
 		entries += 2 * (state.To - state.From)
 	}
 	return Profile{
-		Steps: s.Steps, Seconds: s.Step.Seconds(), Data: s.Data.Seconds(), Optimizer: s.Optimizer.Seconds(),
+		Steps: s.Steps, Seconds: s.Step.Seconds(), Data: s.Data.Seconds(), Optimizer: s.Optimizer.Seconds(), Ranks: s.Ranks.Seconds(),
 		OptimizerBytes: s.Steps * float32Bytes * entries, Ops: t.learner.Program().Profile(), Kernels: t.learner.Program().Kernels(),
 	}
 }
