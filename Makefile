@@ -34,6 +34,8 @@ lint: ## NOTICE; workflows by actionlint; gofmt, go vet and staticcheck with the
 	@test -z "$$(gofmt -l .)" || { echo "not gofmt'd:"; gofmt -l .; exit 1; }
 	$(GO) vet -tags cuda ./... ./graph/cuda/cu/...
 	$(GO) tool staticcheck -tags cuda ./...
+	$(GO) vet -tags mpi ./distributed/mpi
+	$(GO) tool staticcheck -tags mpi ./distributed/mpi
 	$(GO) run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 	$(GO) run ./internal/notice | diff -a NOTICE - || { echo "NOTICE is not the licences of what is linked: run make notice"; exit 1; }
 

@@ -102,6 +102,15 @@ func testTransportThatHangs(t *testing.T) {
 	require.ErrorContains(t, errs[0], "memory of one process has not returned from a call for 20ms")
 }
 
+// A rank that has said goodbye is not expected to be heard again.
+func TestRankThatHasLeftIsNotSilent(t *testing.T) {
+	g := &Group{peers: make([]peer, 2), options: Options{Timeout: short}}
+	g.waiting.Add(1)
+	require.Error(t, g.silent(time.Now()))
+	g.peers[1].left = true
+	require.NoError(t, g.silent(time.Now()))
+}
+
 // A rank that does not come to the start is named by its number.
 func TestRankThatNeverComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
