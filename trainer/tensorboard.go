@@ -36,28 +36,7 @@ func (t *Trainer) openEvents() error {
 	}
 	l := &eventsLog{start: time.Now().Add(-seconds(t.before))}
 	path := filepath.Join(t.run.Out, eventsFile)
-	err = t.disk.WriteFileAtomic(path, func(w io.Writer) (err error) {
-		if l.w, err = tfevents.New(w, l.start); err != nil {
-			return err
-		}
-		for _, m := range steps {
-			for len(samples) > 0 && samples[0].Step < m.Step {
-				if err := l.sample(samples[0]); err != nil {
-					return err
-				}
-				samples = samples[1:]
-			}
-			if err := l.step(m); err != nil {
-				return err
-			}
-		}
-		for _, s := range samples {
-			if err := l.sample(s); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	err = t.disk.WriteFileAtomic(path, func(w io.Writer) error { return l.begin(w, steps, samples) })
 	if err == nil {
 		l.file, err = t.disk.Append(path)
 	}
@@ -66,6 +45,24 @@ func (t *Trainer) openEvents() error {
 	}
 	l.w = tfevents.Append(l.file)
 	t.events = l
+	return nil
+}
+
+// begin writes a new file with the steps and samples so far.
+func (l *eventsLog) begin(w io.Writer, steps []Metrics, samples []Sample) (err error) {
+	if l.w, err = tfevents.New(w, l.start); err != nil {
+		return err
+	}
+	for _, m := range steps {
+		if err := l.step(m); err != nil {
+			return err
+		}
+	}
+	for _, s := range samples {
+		if err := l.sample(s); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
