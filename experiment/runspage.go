@@ -115,10 +115,13 @@ const (
 // losses charts training and validation loss over tokens, time and FLOPs.
 func losses(all []Run) []figure.Figure {
 	var charts []figure.Figure
-	for _, axis := range []func([]Run) runsAxis{tokensAxis, timeAxis, flopsAxis} {
-		a := axis(all)
-		training := figure.Lines{Title: "Training loss", XLabel: a.name, YLabel: "loss (nats a token)"}
-		validation := figure.Lines{Title: "Validation loss", XLabel: a.name, YLabel: "loss (nats a token)"}
+	for _, over := range []struct {
+		name string
+		axis func([]Run) runsAxis
+	}{{"tokens", tokensAxis}, {"time", timeAxis}, {"FLOPs", flopsAxis}} {
+		a := over.axis(all)
+		training := figure.Lines{Title: "Training loss over " + over.name, XLabel: a.name, YLabel: "loss (nats a token)"}
+		validation := figure.Lines{Title: "Validation loss over " + over.name, XLabel: a.name, YLabel: "loss (nats a token)"}
 		for i := range all {
 			r := &all[i]
 			training.Series = append(training.Series, r.series(a, func(m trainer.Metrics) float64 { return float64(m.Loss) }).Smoothed())

@@ -49,7 +49,7 @@ func TestReportOfOneRun(t *testing.T) {
 	file := filepath.Join(folder, "report.html")
 	assert.Contains(t, got.Stdout, "files:\n  "+file)
 	page := pageOf(t, file)
-	for _, text := range []string{"Training loss", "Validation loss", "Learning rate", "Gradient norm", "Throughput", "GFLOP", "seconds", "Norms by depth", "block 0", "Samples", "step 3, 48 tokens", "&lt;b&gt;"} {
+	for _, text := range []string{"Training loss over tokens", "Validation loss over time", "Training loss over FLOPs", "Learning rate", "Gradient norm", "Throughput", "GFLOP", "seconds", "Norms by depth", "block 0", "Samples", "step 3, 48 tokens", "&lt;b&gt;"} {
 		assert.Contains(t, page, text)
 	}
 	assert.NotContains(t, page, "Config keys that differ")
@@ -69,7 +69,7 @@ func TestReportOfSeveralRuns(t *testing.T) {
 	assert.Contains(t, page, "Config keys that differ")
 	assert.Regexp(t, `<td>train\.lr</td><td>0\.01</td><td>0\.001</td><td>10</td>`, page)
 	assert.NotContains(t, page, "<td>train.beta1</td>")
-	assert.Regexp(t, `"title":"Training loss"[^{]*"log_y":true`, page, "the loss of the third is far above the others'")
+	assert.Regexp(t, `"title":"Training loss over tokens"[^{]*"log_y":true`, page, "the loss of the third is far above the others'")
 }
 
 // TestReportInBrowser: every chart is drawn, and nothing is asked of a network.
