@@ -98,7 +98,7 @@ func (c *call) config(name string, steps int, model []string) (*config.Run, erro
 		fmt.Sprintf("train.log_norms=%d", part(steps, 10)), fmt.Sprintf("sample.every=%d", part(steps, 4)), "sample.tokens=200", `sample.prompt=""`,
 	}, model...)
 	if c.Data != "" {
-		sets = append(sets, "data.source=shards", fmt.Sprintf("data.path=[%q]", filepath.ToSlash(c.textFolder())))
+		sets = append(sets, "data.source=shards", "data.split=tail/20", fmt.Sprintf("data.path=[%q]", filepath.ToSlash(c.textFolder())))
 	}
 	run, _, err := config.Load(c.zoo, "quickstart", sets)
 	return run, cli.Usage(err)

@@ -1,6 +1,8 @@
 package tour
 
 import (
+	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -62,6 +64,19 @@ func TestTour(t *testing.T) {
 	for _, r := range runs {
 		assert.Less(t, float64(r.Loss), 3.5, "%s has learned", r.Folder)
 	}
+}
+
+// TestTextOfFewDocuments has a validation split, too.
+func TestTextOfFewDocuments(t *testing.T) {
+	folder := t.TempDir()
+	for i := range 3 {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, fmt.Sprint(i, ".txt")), []byte(strings.Repeat("a few words. ", 300)), 0o644))
+	}
+	c := &call{zoo: models.Standard(), Data: folder, Out: filepath.Join(t.TempDir(), "tour")}
+	corpus, err := c.corpus(t.Context(), cli.Output{Stdout: io.Discard, Stderr: io.Discard})
+	require.NoError(t, err)
+	assert.InDelta(t, 3*13*300/20, corpus.Val.Tokens.Len(), 100)
+	assert.InDelta(t, 3*13*300*19/20, corpus.Train.Tokens.Len(), 100)
 }
 
 func TestTourRefusals(t *testing.T) {
