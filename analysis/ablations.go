@@ -53,7 +53,7 @@ func NewAblations(store *graph.Store, c models.Spec, rows [][]int32, patterns []
 		return a, err
 	}
 	for _, ids := range rows {
-		run, err := keep(store, c, ids, a.names)
+		run, err := cache.Once(store, c, ids, a.names...)
 		if err != nil {
 			return nil, err
 		}
@@ -67,7 +67,7 @@ func NewAblations(store *graph.Store, c models.Spec, rows [][]int32, patterns []
 
 func (a *Ablations) check() error {
 	if len(a.rows) == 0 {
-		return noPrompt()
+		return check.NoPrompt()
 	}
 	switch a.with {
 	case ReplaceZero, ReplaceMean:
@@ -140,36 +140,86 @@ func (a *Ablations) title() string {
 
 // Heads replaces each head's output in one row, in turn, at all tokens: a row a layer, a column a head.
 func (a *Ablations) Heads(row int, m Metric) (*Sweep, error) {
-	if err := check.Index("row", row, len(a.rows)); err != nil {
+	ids, err := a.row(row)
+	if err != nil {
 		return nil, err
 	}
 	s := newSweep(a.title()+" of heads", "layer", stream.HeadPart, a.c.HeadCount(), m)
-	return s, s.runModel(a.store, a.c, a.rows[row], headActivations(a.c), func(name string, column int) cache.Intervention {
-		return a.instead(row, name, cache.At{"head": column})
+	return s, s.runModel(a.store, a.c, ids, headActivations(a.c), func(name string, column int) cache.Intervention {
+		return a.instead(row, name, cache.At{stream.HeadPart: column})
 	})
 }
+
+// Writers sets what each writer writes in one row to 0 in turn, at one token or, for the last column, at all: a row a writer, a
+// column a token.
+func (a *Ablations) Writers(row int, m Metric) (*Sweep, error) {
+	ids, err := a.row(row)
+	if err != nil {
+		return nil, err
+	}
+	sketch, err := cache.Sketch(a.store, a.c)
+	if err != nil {
+		return nil, err
+	}
+	var names []string // in the order in which the graph computes them
+	for _, name := range sketch.Builder().ActivationNames() {
+		if slices.ContainsFunc(sketch.Writers(), func(w stream.Writer) bool { return w.Activation == name }) {
+			names = append(names, name)
+		}
+	}
+	s := newSweep("Zero ablation of what is written", "writer", graph.TokenAxis, len(ids), m)
+	s.Columns = append(s.Columns, allTokens)
+	return s, s.runModel(a.store, a.c, ids, names, func(name string, column int) cache.Intervention {
+		if column == len(ids) {
+			return cache.Ablate(name, nil)
+		}
+		return cache.Ablate(name, cache.At{graph.TokenAxis: column})
+	})
+}
+
+// allTokens is the column of an ablation at all tokens.
+const allTokens = "all"
+
+// row returns the tokens of one row.
+func (a *Ablations) row(row int) ([]int32, error) {
+	if err := check.Index("row", row, len(a.rows)); err != nil {
+		return nil, err
+	}
+	return a.rows[row], nil
+}
+
+// headActivations are the names of what heads give.
+func headActivations(c models.Spec) []string {
+	var names []string
+	for l := range c.Depth() {
+		names = append(names, siteName(l, stream.Attention)+headsSuffix)
+	}
+	return names
+}
+
+// headsSuffix ends the names of heads' outputs, after the names of their attentions.
+const headsSuffix = ".heads"
 
 // Restored replaces all heads' outputs in one row and gives them back, one head at a time (patching from the
 // row's own run): Effect = metric with that head alone - Baseline, the metric with none. A row a layer, a
 // column a head.
 func (a *Ablations) Restored(row int, m Metric) (*Sweep, error) {
-	if err := check.Index("row", row, len(a.rows)); err != nil {
-		return nil, err
-	}
-	ids, names := a.rows[row], headActivations(a.c)
-	r, err := newRunner(a.store, a.c, ids, names)
+	ids, err := a.row(row)
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
-	s := newSweep(a.title()+" of all heads but one", "layer", stream.HeadPart, a.c.HeadCount(), m)
+	s, names := newSweep(a.title()+" of all heads but one", "layer", stream.HeadPart, a.c.HeadCount(), m), headActivations(a.c)
+	if err := s.open(a.store, a.c, ids, names, 1); err != nil {
+		return nil, err
+	}
+	defer s.close()
 	lists := [][]cache.Intervention{a.allBut(row, "", 0)}
 	for _, name := range names {
 		for h := range s.Columns {
 			lists = append(lists, a.allBut(row, name, h))
 		}
 	}
-	return s, s.measure(r, 1, ids, names, lists)
+	return s, s.measure(ids, names, lists)
 }
 
 // allBut replaces all heads but one of an activation in a row; of no activation all.
@@ -178,7 +228,7 @@ func (a *Ablations) allBut(row int, activation string, head int) []cache.Interve
 	for _, name := range headActivations(a.c) {
 		for h := range a.c.HeadCount() {
 			if name != activation || h != head {
-				all = append(all, a.instead(row, name, cache.At{"head": h}))
+				all = append(all, a.instead(row, name, cache.At{stream.HeadPart: h}))
 			}
 		}
 	}
@@ -188,20 +238,19 @@ func (a *Ablations) allBut(row int, activation string, head int) []cache.Interve
 // Together replaces chosen entries of all named activations in one row, and measures that alone. It is an
 // error if one of the activations lacks an axis or index of at.
 func (a *Ablations) Together(row int, at cache.At, m Metric) (*Sweep, error) {
-	if err := check.Index("row", row, len(a.rows)); err != nil {
-		return nil, err
-	}
-	ids := a.rows[row]
-	r, err := newRunner(a.store, a.c, ids, a.names)
+	ids, err := a.row(row)
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
 	s := newSweep(a.title(), "what", "", 0, m)
+	if err := s.open(a.store, a.c, ids, a.names, 1); err != nil {
+		return nil, err
+	}
+	defer s.close()
 	var all []cache.Intervention
-	for _, name := range r.Names() {
+	for _, name := range s.runner.Names() {
 		all = append(all, a.instead(row, name, at))
 	}
 	s.Columns = []string{"effect"}
-	return s, s.measure(r, 1, ids, []string{fmt.Sprintf("%d activations", len(all))}, [][]cache.Intervention{nil, all})
+	return s, s.measure(ids, []string{fmt.Sprintf("%d activations", len(all))}, [][]cache.Intervention{nil, all})
 }

@@ -3,10 +3,10 @@ package analysis
 import (
 	"math"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/stream/linear"
 )
 
@@ -29,7 +29,7 @@ type Alignment struct {
 }
 
 // AboveChance is how many times the score of random weights, its root mean square, the score is.
-func (a Alignment) AboveChance() float64 { return ratioOf(a.Score, a.Chance.RMS()) }
+func (a Alignment) AboveChance() float64 { return numerics.Ratio(a.Score, a.Chance.RMS()) }
 
 // align compares all parts of what writes with all of what reads, [writer's part][reader's part].
 func (c *carrier) align(w, r *directions) ([][]Alignment, error) {
@@ -52,7 +52,7 @@ func (c *carrier) align(w, r *directions) ([][]Alignment, error) {
 		for j, in := range r.norms {
 			a := Alignment{Norm: math.Abs(scale) * math.Sqrt(max(0, squares.At(i, j))), Carry: carry, P: 1}
 			arriving := scale * from.norms[j] / carry
-			a.Chance = chanceOf(d, w.spreads[i], from.spreads[j], ratioOf(arriving*arriving, in*in))
+			a.Chance = chanceOf(d, w.spreads[i], from.spreads[j], numerics.Ratio(arriving*arriving, in*in))
 			if out > 0 && in > 0 && carry > 0 {
 				a.Strength = a.Norm / (out * in)
 				a.Score = a.Strength / carry
@@ -126,19 +126,19 @@ func (d *directions) spread() {
 				if block == nil {
 					continue
 				}
-				own := dotOf(block, block)
+				own := numerics.Dot(block, block)
 				if v == w { // symmetric
 					keys.Add(keys, block)
 					square, swapped, sum = square+own, swapped+own, sum+mat.Sum(block)
 				} else { // it, and block w, v, its transpose
-					square, swapped, sum = square+2*own, swapped+2*dotOf(block, transposed(block)), sum+2*mat.Sum(block)
+					square, swapped, sum = square+2*own, swapped+2*numerics.Dot(block, numerics.Transposed(block)), sum+2*mat.Sum(block)
 				}
 				values.Set(v, w, mat.Trace(block))
 				values.Set(w, v, mat.Trace(block))
 			}
 		}
 		trace := mat.Trace(keys)
-		d.spreads = append(d.spreads, spreadOf(n, trace, square, swapped, dotOf(keys, keys), dotOf(values, values)))
+		d.spreads = append(d.spreads, spreadOf(n, trace, square, swapped, numerics.Dot(keys, keys), numerics.Dot(values, values)))
 		if d.keyed != nil && d.keyed.centred {
 			trace -= sum / float64(n.keys*n.values)
 		}
@@ -154,12 +154,12 @@ func (d *directions) block(part, v, w int) *mat.Dense {
 	case d.gram == nil && v != w:
 		return nil
 	case d.gram == nil:
-		return gramOfColumns(d.part(d.columns[v], part))
+		return numerics.GramOfColumns(d.part(d.columns[v], part))
 	}
 	rows := d.columns[v].RawMatrix().Rows
 	of := mat.NewDense(rows, rows, nil)
 	of.Apply(func(g, h int, _ float64) float64 { return d.gram.At(g*len(d.columns)+v, h*len(d.columns)+w) }, of)
-	return times(d.columns[v].T(), of, d.columns[w])
+	return numerics.Mul(d.columns[v].T(), of, d.columns[w])
 }
 
 // products are |W_out W_in|^2 of all parts of two ends: with L = X_out C X_in^T, C taking a mean away before it is read if the reader
@@ -170,7 +170,7 @@ func products(w, r *directions) *mat.Dense {
 	case r.columns == nil && w.columns != nil:
 		link = w.columns[0]
 	case w.columns == nil && r.columns != nil:
-		link = transposed(r.columns[0])
+		link = numerics.Transposed(r.columns[0])
 	case w.columns != nil:
 		link = linked(w.columns, r.columns, r.keyed != nil && r.keyed.centred)
 	}
@@ -180,7 +180,7 @@ func products(w, r *directions) *mat.Dense {
 	squares := mat.NewDense(len(w.parts), len(r.parts), nil)
 	squares.Apply(func(i, j int, _ float64) float64 {
 		part := func(of *mat.Dense) *mat.Dense { return of.Slice(i*n, (i+1)*n, j*m, (j+1)*m).(*mat.Dense) }
-		return dotOf(part(left), part(right))
+		return numerics.Dot(part(left), part(right))
 	}, squares)
 	return squares
 }
@@ -193,14 +193,5 @@ func product(a, b *mat.Dense) *mat.Dense {
 	case b == nil:
 		return a
 	}
-	return times(a, b)
-}
-
-// dotOf is the sum of the products of two matrices' entries.
-func dotOf(a, b *mat.Dense) float64 {
-	sum := 0.0
-	for i := range a.RawMatrix().Rows {
-		sum += floats.Dot(a.RawRowView(i), b.RawRowView(i))
-	}
-	return sum
+	return numerics.Mul(a, b)
 }

@@ -39,7 +39,7 @@ func (p places) attribute(store *graph.Store, c models.Spec, clean, corrupt []in
 	if m.logits == nil {
 		return nil, check.Value(fmt.Sprintf("metric %q", m.Name), "what LogitOf returns, which has a gradient", "another metric")
 	}
-	r, err := newRunner(store, c, clean, p.names)
+	r, err := cache.ForRow(store, c, clean, p.names...)
 	if err != nil {
 		return nil, err
 	}

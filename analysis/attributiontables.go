@@ -1,10 +1,8 @@
 package analysis
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/stream"
@@ -64,12 +62,11 @@ type Ranking struct {
 
 // Rank returns the n largest of some contributions.
 func Rank(name string, of []Contribution, n int) *Ranking {
-	r := &Ranking{Name: name, Largest: slices.Clone(of), Count: len(of)}
+	size := func(c Contribution) float64 { return math.Abs(c.Value) }
+	r := &Ranking{Name: name, Largest: figure.Largest(of, n, size), Count: len(of)}
 	for _, c := range of {
 		r.Sum += c.Value
 	}
-	slices.SortStableFunc(r.Largest, func(x, y Contribution) int { return cmp.Compare(math.Abs(y.Value), math.Abs(x.Value)) })
-	r.Largest = r.Largest[:max(0, min(n, r.Count))]
 	return r
 }
 
@@ -89,6 +86,3 @@ func (r *Ranking) Table() figure.Table {
 	}
 	return t
 }
-
-// Figures are none.
-func (r *Ranking) Figures() []figure.Figure { return nil }

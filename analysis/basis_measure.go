@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/models"
 )
 
@@ -51,7 +52,7 @@ func (b *basisControls) draw(size int) error {
 	for i := range b.options.Controls {
 		seed := b.options.Seed + uint64(i)
 		if b.space == SpaceStream { // any stream of vectors, whatever their width
-			q := randomOrthogonal(size, rand.New(rand.NewPCG(seed, 0)), false)
+			q := numerics.RandomOrthogonal(size, rand.New(rand.NewPCG(seed, 0)), false)
 			b.rotations = append(b.rotations, &Rotation{Stream: q})
 			continue
 		}
@@ -90,7 +91,7 @@ func (b *basisControls) samples(a cache.Activation, values []float64) ([]float64
 	}
 	all := make([]float64, 0, len(values)) // [T*Dv, Dk]
 	for x := range slices.Chunk(values, rows*last) {
-		all = append(all, transposed(mat.NewDense(rows, last, x)).RawMatrix().Data...)
+		all = append(all, numerics.Transposed(mat.NewDense(rows, last, x)).RawMatrix().Data...)
 	}
 	return all, rows
 }
@@ -114,7 +115,7 @@ func measureSamples(x []float64, n int) basisMeasures {
 	for sample := range slices.Chunk(x, n) {
 		across = append(across, Kurtosis(sample))
 	}
-	m.each = []float64{meanKurtosis(m.kurtosis), floats.Max(m.kurtosis), meanKurtosis(across), ratioOf(floats.Max(m.size), stat.Mean(m.size, nil))}
+	m.each = []float64{meanKurtosis(m.kurtosis), floats.Max(m.kurtosis), meanKurtosis(across), numerics.Ratio(floats.Max(m.size), stat.Mean(m.size, nil))}
 	return m
 }
 

@@ -18,8 +18,8 @@ func texts[N int | int32](numbers []N) []string {
 	return labels
 }
 
-// wayOf says what a site does.
-func wayOf(reads bool) string {
+// Way says what a site does.
+func Way(reads bool) string {
 	if reads {
 		return "reads"
 	}

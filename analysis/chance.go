@@ -3,6 +3,7 @@ package analysis
 import (
 	"math"
 
+	"github.com/residua-go/residua/analysis/numerics"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mathext"
 )
@@ -75,7 +76,7 @@ func (c *ScoreChance) String() string {
 	if c == nil {
 		return ""
 	}
-	return plusMinus(c.Mean, c.Deviation)
+	return numerics.PlusMinus(c.Mean, c.Deviation)
 }
 
 // dimensions holds the sizes of a stream's space: Dk and Dv of a matrix stream, D and 1 of vectors.

@@ -3,6 +3,7 @@ package analysis
 import (
 	"math/rand/v2"
 
+	"github.com/residua-go/residua/analysis/numerics"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -10,7 +11,7 @@ import (
 // rotated at random, taking the layer's in turn; each draw has its own random numbers.
 func (c *Circuits) addChance(f *Folded, v *vocabulary, layer int, o CircuitOptions) error {
 	heads, copying, matching := f.layerHeads(layer), make([]float64, o.Draws), make([]float64, o.Draws)
-	err := concurrently(o.Draws, func(i int) error {
+	err := numerics.Concurrently(o.Draws, func(i int) error {
 		draw := rand.New(rand.NewPCG(o.Seed, uint64(layer)<<32|uint64(i)))
 		eq, ek, ev, ou, err := v.ways(heads[i%len(heads)], draw)
 		if err != nil {
@@ -39,7 +40,7 @@ func scoreOf(small *mat.Dense) (float64, error) {
 // rotated are weights of the same singular values that read and write random directions, each apart.
 func (h HeadWeights) rotated(draw *rand.Rand) HeadWeights {
 	h.Q, h.K, h.V = rotatedColumns(h.Q, draw), rotatedColumns(h.K, draw), rotatedColumns(h.V, draw)
-	h.O = transposed(rotatedColumns(h.O.T(), draw))
+	h.O = numerics.Transposed(rotatedColumns(h.O.T(), draw))
 	if h.First != nil {
 		h.First = rotatedColumns(h.First, draw)
 	}
@@ -49,10 +50,10 @@ func (h HeadWeights) rotated(draw *rand.Rand) HeadWeights {
 // rotatedColumns is O w, with O [D, D] drawn uniformly among the orthogonal matrices: Q R becomes random orthonormal
 // columns times R.
 func rotatedColumns(w mat.Matrix, draw *rand.Rand) *mat.Dense {
-	r := triangle(w)
+	r := numerics.Triangle(w)
 	k, _ := r.Dims()
 	d, _ := w.Dims()
-	return times(randomDirections(draw, k, d).T(), r)
+	return numerics.Mul(numerics.OrthonormalRows(draw, k, d).T(), r)
 }
 
 // rotated are a head's keys, each rotated at random, by one rotation in all columns; without random numbers they stay.
@@ -62,10 +63,10 @@ func (k keyedHead) rotated(draw *rand.Rand) keyedHead {
 	}
 	turn := func(columns []*mat.Dense) []*mat.Dense {
 		_, dk := columns[0].Dims()
-		rotation := orthonormalKeys(draw, dk, dk)
+		rotation := numerics.OrthonormalVectors(draw, dk, dk)
 		turned := make([]*mat.Dense, len(columns))
 		for v := range columns {
-			turned[v] = times(columns[v], rotation)
+			turned[v] = numerics.Mul(columns[v], rotation)
 		}
 		return turned
 	}

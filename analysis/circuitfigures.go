@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -57,9 +56,8 @@ func everyHead(layer, head int) bool { return true }
 
 // strongest are the n heads that copy most, of those that are chosen.
 func (c *Circuits) strongest(n int, chosen func(layer, head int) bool) []HeadCircuits {
-	sorted := slices.DeleteFunc(slices.Clone(c.Heads), func(h HeadCircuits) bool { return !chosen(h.Layer, h.Head) })
-	slices.SortStableFunc(sorted, func(a, b HeadCircuits) int { return cmp.Compare(b.copying(), a.copying()) })
-	return sorted[:min(n, len(sorted))]
+	some := slices.DeleteFunc(slices.Clone(c.Heads), func(h HeadCircuits) bool { return !chosen(h.Layer, h.Head) })
+	return figure.Largest(some, n, HeadCircuits.copying)
 }
 
 // copying is the score of the full OV circuit, or of OV without it.

@@ -1,13 +1,12 @@
 package analysis
 
 import (
-	"cmp"
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
@@ -46,6 +45,9 @@ type HeadPair struct {
 	V    float64 `json:"v"`
 }
 
+// strongest returns the largest of the pair's scores.
+func (p HeadPair) strongest() float64 { return max(p.Q, p.K, p.V) }
+
 // Compose scores all pairs of heads; run may be nil (see CircuitOptions).
 func Compose(store *graph.Store, c models.Spec, run *cache.Cache) (*Composition, error) {
 	f, err := Fold(store, c)
@@ -75,16 +77,16 @@ func Compose(store *graph.Store, c models.Spec, run *cache.Cache) (*Composition,
 // circuitWriter returns R_V W_O of a layer's heads, which have the norms of OV = W_V W_O: W_V = Q
 // R_V with orthonormal columns of Q.
 func (f *Folded) circuitWriter(layer int, heads []HeadWeights) *directions {
-	return f.circuitEnd(layer, "", heads, func(h HeadWeights) *mat.Dense { return times(triangle(h.V), h.O) })
+	return f.circuitEnd(layer, "", heads, func(h HeadWeights) *mat.Dense { return numerics.Mul(numerics.Triangle(h.V), h.O) })
 }
 
 // circuitReaders returns R_K W_Q^T, R_Q W_K^T and R_O W_V^T of a layer's heads, which have the
 // norms of QK, QK^T and OV when they read: ||x W_Q W_K^T|| = ||x W_Q R_K^T||.
 func (f *Folded) circuitReaders(layer int, heads []HeadWeights) [3]*directions {
 	return [3]*directions{
-		f.circuitEnd(layer, "q", heads, func(h HeadWeights) *mat.Dense { return times(triangle(h.K), h.Q.T()) }),
-		f.circuitEnd(layer, "k", heads, func(h HeadWeights) *mat.Dense { return times(triangle(h.Q), h.K.T()) }),
-		f.circuitEnd(layer, "v", heads, func(h HeadWeights) *mat.Dense { return times(triangle(h.O.T()), h.V.T()) }),
+		f.circuitEnd(layer, "q", heads, func(h HeadWeights) *mat.Dense { return numerics.Mul(numerics.Triangle(h.K), h.Q.T()) }),
+		f.circuitEnd(layer, "k", heads, func(h HeadWeights) *mat.Dense { return numerics.Mul(numerics.Triangle(h.Q), h.K.T()) }),
+		f.circuitEnd(layer, "v", heads, func(h HeadWeights) *mat.Dense { return numerics.Mul(numerics.Triangle(h.O.T()), h.V.T()) }),
 	}
 }
 
@@ -122,23 +124,13 @@ func (c *Composition) add(from, to int, w *directions, readers [3]*directions, c
 	return nil
 }
 
-// ratioOf returns a/b, or 0 if b is 0.
-func ratioOf(a, b float64) float64 {
-	if b == 0 {
-		return 0
-	}
-	return a / b
-}
-
 // Table lists the pairs that compose most, each by the strongest of its three ways.
 func (c *Composition) Table() figure.Table {
 	t := figure.NewTable("Composition of heads", "llrrrr", "writes", "reads", "Q", "K", "V", "times random")
 	t.Note = "Q, K, V: how much of what the first head writes the second reads for its queries, keys and values, from 0 to\n" +
 		"1. times random: the largest of the three divided by that of circuits rotated at random."
-	strongest := slices.Clone(c.Pairs)
-	slices.SortStableFunc(strongest, func(a, b HeadPair) int { return cmp.Compare(max(b.Q, b.K, b.V), max(a.Q, a.K, a.V)) })
-	for _, p := range strongest[:min(listed, len(strongest))] {
-		t.Row(c.Heads[p.From], c.Heads[p.To], p.Q, p.K, p.V, max(p.Q, p.K, p.V)/c.Chance)
+	for _, p := range figure.Largest(c.Pairs, listed, HeadPair.strongest) {
+		t.Row(c.Heads[p.From], c.Heads[p.To], p.Q, p.K, p.V, p.strongest()/c.Chance)
 	}
 	return t
 }

@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/tensor"
 
-	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/analysis/memory"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
@@ -27,7 +27,7 @@ func TestKeysAgainstNaive(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := all[name]
 			store := modeltest.PerturbedStore(t, c, tensor.Float64)
-			m, err := analysis.MeasureKeys(store, c, 1)
+			m, err := memory.MeasureKeys(store, c, 1)
 			require.NoError(t, err)
 			accesses := matrixAccesses(c, store)
 			require.Len(t, m.Sets, len(accesses))
@@ -54,7 +54,7 @@ func cosineOf(a *mat.Dense, i int, b *mat.Dense, j int) float64 {
 	return floats.Dot(x, y) / floats.Norm(x, 2) / floats.Norm(y, 2)
 }
 
-func checkCoherence(t *testing.T, got analysis.KeySet, w *mat.Dense) {
+func checkCoherence(t *testing.T, got memory.KeySet, w *mat.Dense) {
 	d, n := w.Dims()
 	largest, squares := 0.0, 0.0
 	for i := range n {
@@ -75,7 +75,7 @@ func checkCoherence(t *testing.T, got analysis.KeySet, w *mat.Dense) {
 	assert.GreaterOrEqual(t, got.RandomMax, got.Welch)
 }
 
-func checkCrosstalk(t *testing.T, m *analysis.KeyMemory, accesses []access) {
+func checkCrosstalk(t *testing.T, m *memory.KeyMemory, accesses []access) {
 	next, own := 0, 0
 	for i, w := range accesses {
 		for j, r := range accesses {
@@ -91,7 +91,7 @@ func checkCrosstalk(t *testing.T, m *analysis.KeyMemory, accesses []access) {
 					squares += v * v
 				}
 			}
-			var got analysis.Crosstalk
+			var got memory.Crosstalk
 			switch {
 			case j > i:
 				got, next = m.Crosstalk[next], next+1
@@ -115,10 +115,10 @@ func TestKeysOfRandomModels(t *testing.T) {
 	t.Parallel()
 	c := modeltest.Resolve(t, models.Config{Stream: stream.MatrixConfig{Dk: 12, Dv: 2, Rank: 9}, Layers: 2, FeedForward: gelu(3), Vocab: 5, Seq: 4})
 	var ratios, spread, largest, errors []float64
-	var random analysis.KeySet
+	var random memory.KeySet
 	for seed := range uint64(60) {
 		store := modeltest.NewStore(t, c, tensor.Float64, seed)
-		m, err := analysis.MeasureKeys(store, c, seed)
+		m, err := memory.MeasureKeys(store, c, seed)
 		require.NoError(t, err)
 		for _, x := range m.Crosstalk {
 			z := (x.Ratio - 1) / x.Deviation
@@ -144,9 +144,9 @@ func TestPlantedKeys(t *testing.T) {
 	set(writer+".write", []float64{2, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, -1, 0, 0, 0}) // e_0, e_2, -e_1
 	set(reader+".norm", slicesOf(1, matrixOf(c).Dk*matrixOf(c).Dv))
 	set(reader+".read", []float64{1, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 5})
-	m, err := analysis.MeasureKeys(store, c, 1)
+	m, err := memory.MeasureKeys(store, c, 1)
 	require.NoError(t, err)
-	assert.InDelta(t, 2.0/9, m.Crosstalk[slices.IndexFunc(m.Crosstalk, func(x analysis.Crosstalk) bool { return x.Writer == writer && x.Reader == reader })].MeanSquared, 1e-12, "cosines 1, √½ and -√½")
+	assert.InDelta(t, 2.0/9, m.Crosstalk[slices.IndexFunc(m.Crosstalk, func(x memory.Crosstalk) bool { return x.Writer == writer && x.Reader == reader })].MeanSquared, 1e-12, "cosines 1, √½ and -√½")
 	for _, s := range m.Sets {
 		if s.Site == writer && !s.Reads {
 			assert.Zero(t, s.Error)
@@ -198,6 +198,6 @@ func storedErrors(store *graph.Store, c models.Spec, name string) []float64 {
 // TestKeysOfOtherStreams: only matrix streams have keys.
 func TestKeysOfOtherStreams(t *testing.T) {
 	c := zoo(t)["vector"]
-	_, err := analysis.MeasureKeys(modeltest.NewStore(t, c, tensor.Float32, 1), c, 1)
+	_, err := memory.MeasureKeys(modeltest.NewStore(t, c, tensor.Float32, 1), c, 1)
 	assert.ErrorIs(t, err, check.UnsupportedError{Stream: "vector"})
 }

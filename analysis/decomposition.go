@@ -9,6 +9,7 @@ import (
 
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
@@ -67,25 +68,7 @@ func Run(store *graph.Store, c models.Spec, ids []int32, further ...string) (*ca
 	if err != nil {
 		return nil, err
 	}
-	return keep(store, c, ids, append(names, further...))
-}
-
-// newRunner is cache.New for one row of tokens.
-func newRunner(store *graph.Store, c models.Spec, ids []int32, names []string) (*cache.Runner, error) {
-	if len(ids) == 0 {
-		return nil, noPrompt()
-	}
-	return cache.New(store, c, cache.Options{Names: names, Seq: len(ids)})
-}
-
-func noPrompt() error { return check.Value("prompt", "at least 1 token", "none") }
-
-// keep runs a model once on one row of tokens and keeps the named activations.
-func keep(store *graph.Store, c models.Spec, ids []int32, names []string) (*cache.Cache, error) {
-	if len(ids) == 0 {
-		return nil, noPrompt()
-	}
-	return cache.Once(store, c, ids, names...)
+	return cache.Once(store, c, ids, append(names, further...)...)
 }
 
 // Decompose splits the stream of a run into its terms. The run must have kept DecompositionNames, and must
@@ -141,6 +124,17 @@ func inOrder(writers []stream.Writer, sources []string) []stream.Writer {
 
 // Writers lists what wrote to the stream, in order.
 func (d *Decomposition) Writers() []stream.Writer { return slices.Clone(d.writers) }
+
+// Frozen returns the linear form of the run's stream.
+func (d *Decomposition) Frozen() *stream.Frozen { return d.frozen }
+
+// Written returns what a writer writes at its source for a token, bias included [width].
+func (d *Decomposition) Written(w stream.Writer, token int) ([]float64, error) {
+	if err := d.checkToken(token); err != nil {
+		return nil, err
+	}
+	return d.wholly(w, token, 1), nil
+}
 
 // Size returns the number of entries of a token's stream after all writes.
 func (d *Decomposition) Size() int { return d.frozen.Size() }
@@ -225,7 +219,7 @@ func (d *Decomposition) wholly(w stream.Writer, first, n int) []float64 {
 func rowsTimes(a []float64, n int, w []float64) []float64 {
 	k := len(a) / n
 	width := len(w) / k
-	return times(mat.NewDense(n, k, a), mat.NewDense(k, width, w)).RawMatrix().Data
+	return numerics.Mul(mat.NewDense(n, k, a), mat.NewDense(k, width, w)).RawMatrix().Data
 }
 
 // written returns what one part writes at its source [width].

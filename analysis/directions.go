@@ -13,6 +13,7 @@ import (
 
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
@@ -83,7 +84,7 @@ const tokensPerDirection = 8
 // analysis.
 func FindDirections(store *graph.Store, c models.Spec, rows [][]int32, o DirectionsOptions) (*Directions, error) {
 	if len(rows) == 0 {
-		return nil, noPrompt()
+		return nil, check.NoPrompt()
 	}
 	if o.Count < 0 {
 		return nil, check.Value("count", "at least 1, or 0 for 32", o.Count)
@@ -97,7 +98,7 @@ func FindDirections(store *graph.Store, c models.Spec, rows [][]int32, o Directi
 		s.name = middleStream(known)
 	}
 	for i, ids := range rows {
-		run, err := keep(store, c, ids, []string{s.name})
+		run, err := cache.Once(store, c, ids, s.name)
 		if err != nil {
 			return nil, err
 		}
@@ -154,22 +155,22 @@ func (s *samples) search(o DirectionsOptions) (*Directions, error) {
 	half := len(s.at) / 2
 	all := mat.NewDense(len(s.at), s.size, s.values)
 	found, rest := all.Slice(0, half, 0, s.size).(*mat.Dense), all.Slice(half, 2*half, 0, s.size).(*mat.Dense)
-	w, ok := whiten(found, o.Count)
+	w, ok := numerics.Whiten(found, o.Count)
 	if !ok {
 		return nil, check.Value(s.name, "entries that vary", "the same at all tokens")
 	}
 	draw := rand.New(rand.NewPCG(o.Seed, 1))
-	z, measured := w.of(found), w.of(rest)
+	z, measured := w.Of(found), w.Of(rest)
 	d := &Directions{Activation: s.name, Entries: s.size, Tokens: half, Principal: kurtoses(measured), Own: kurtoses(rest)}
 	_, k := z.Dims()
 	ids := s.ids[half : 2*half]
-	random := times(measured, uniformOrthogonal(k, draw).T())
+	random := numerics.Mul(measured, numerics.UniformOrthogonal(k, draw).T())
 	d.Random, d.ShareByChance = kurtoses(random), sharedByChance(ids)
 	d.RandomShare, d.PrincipalShare, d.OwnShare = meanShare(random, ids), meanShare(measured, ids), meanShare(rest, ids)
-	turn, steps, converged := fastICA(z, draw)
+	turn, steps, converged := numerics.FastICA(z, draw)
 	d.Steps, d.Converged = steps, converged
-	before, after := kurtoses(times(z, turn.T())), times(measured, turn.T())
-	filters := times(w.to, turn.T()) // [D, K]
+	before, after := kurtoses(numerics.Mul(z, turn.T())), numerics.Mul(measured, turn.T())
+	filters := numerics.Mul(w.To, turn.T()) // [D, K]
 	for j := range k {
 		entries := mat.Col(nil, j, after)
 		d.Found = append(d.Found, Direction{Kurtosis: Kurtosis(entries), Found: before[j], Token: tokenShare(entries, ids), Filter: mat.Col(nil, j, filters), Examples: s.largest(entries, half)})

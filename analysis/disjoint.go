@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -11,9 +10,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
-	"github.com/residua-go/residua/internal/matmul"
 	"github.com/residua-go/residua/models"
 )
 
@@ -44,23 +43,17 @@ type HeadsGroup struct {
 	Overlap Controlled `json:"overlap"`
 }
 
-// HeadSpacesOptions say what heads are compared with.
-type HeadSpacesOptions struct {
-	Draws int    // of random directions; 0: 4
-	Seed  uint64 // of these
-}
-
-// FindHeadSpaces measures whether heads write to disjoint subspaces, from the weights alone.
-func FindHeadSpaces(store *graph.Store, c models.Spec, o HeadSpacesOptions) (*HeadSpaces, error) {
-	if o.Draws < 0 || o.Draws == 1 {
-		return nil, check.Value("draws", "at least 2, which have a deviation, or 0 for 4", o.Draws)
+// FindHeadSpaces measures whether heads write to disjoint subspaces, from the weights alone. It compares them with the given number
+// of draws of random directions, at least 2, which have a deviation.
+func FindHeadSpaces(store *graph.Store, c models.Spec, draws int) (*HeadSpaces, error) {
+	if err := check.AtLeast("draws", 2, draws); err != nil {
+		return nil, err
 	}
-	o.Draws = cmp.Or(o.Draws, 4)
 	f, err := Fold(store, c)
 	if err != nil {
 		return nil, err
 	}
-	s := &HeadSpaces{Stream: c.Stream.Name(), Draws: o.Draws}
+	s := &HeadSpaces{Stream: c.Stream.Name(), Draws: draws}
 	var groups [][]writtenSpace
 	var all []writtenSpace
 	for l := range c.Depth() {
@@ -77,18 +70,18 @@ func FindHeadSpaces(store *graph.Store, c models.Spec, o HeadSpacesOptions) (*He
 	if c.Layers > 1 {
 		s.Groups, groups = append(s.Groups, newHeadsGroup("all layers", all)), append(groups, all)
 	}
-	return s, s.compareWithDraws(groups, o)
+	return s, s.compareWithDraws(groups)
 }
 
 // compareWithDraws fills in what the heads of each group write together, and the same for random directions.
 // Each draw has its own random numbers.
-func (s *HeadSpaces) compareWithDraws(groups [][]writtenSpace, o HeadSpacesOptions) error {
-	each := 1 + o.Draws // the heads' own directions, and random ones
+func (s *HeadSpaces) compareWithDraws(groups [][]writtenSpace) error {
+	each := 1 + s.Draws // the heads' own directions, and random ones
 	effective := make([]float64, len(groups)*each)
-	err := concurrently(len(effective), func(i int) error {
+	err := numerics.Concurrently(len(effective), func(i int) error {
 		var draw *rand.Rand
 		if i%each > 0 {
-			draw = rand.New(rand.NewPCG(o.Seed, uint64(i)))
+			draw = rand.New(rand.NewPCG(0, uint64(i)))
 		}
 		together, rank, err := writtenTogether(groups[i/each], draw)
 		effective[i] = together.Effective
@@ -109,6 +102,7 @@ func (s *HeadSpaces) compareWithDraws(groups [][]writtenSpace, o HeadSpacesOptio
 type writtenSpace struct {
 	rows       *mat.Dense // [Dh, D]
 	singular   []float64
+	rank       int
 	directions *mat.Dense // nil: rank 0
 }
 
@@ -118,7 +112,7 @@ const rankRounding = 1e-7
 // newWrittenSpaces returns what each head of a layer writes.
 func newWrittenSpaces(layer int, heads []HeadWeights) ([]writtenSpace, error) {
 	spaces := make([]writtenSpace, len(heads))
-	return spaces, concurrently(len(heads), func(h int) (err error) {
+	return spaces, numerics.Concurrently(len(heads), func(h int) (err error) {
 		spaces[h], err = newWrittenSpace(headName(layer, h), heads[h].O)
 		return err
 	})
@@ -127,37 +121,28 @@ func newWrittenSpaces(layer int, heads []HeadWeights) ([]writtenSpace, error) {
 func newWrittenSpace(name string, rows *mat.Dense) (writtenSpace, error) {
 	w := writtenSpace{rows: rows}
 	var svd mat.SVD
-	if !finiteMatrix(rows) || !svd.Factorize(rows, mat.SVDThin) {
+	if !numerics.Finite(rows) || !svd.Factorize(rows, mat.SVDThin) {
 		return w, check.Value(name+": what it writes", "singular values", "none that converge")
 	}
 	w.singular = svd.Values(nil)
-	if rank := numericalRank(w.singular); rank > 0 {
+	if w.rank = numericalRank(w.singular); w.rank > 0 {
 		var v mat.Dense
 		svd.VTo(&v)
 		_, d := rows.Dims()
-		w.directions = transposed(v.Slice(0, d, 0, rank))
+		w.directions = numerics.Transposed(v.Slice(0, d, 0, w.rank))
 	}
 	return w, nil
 }
 
 // numericalRank returns how many of the singular values, in descending order, do not count as 0.
 func numericalRank(singular []float64) int {
-	rank := 0
-	for _, v := range singular {
-		if v > rankRounding*singular[0] {
-			rank++
-		}
-	}
-	return rank
+	return floats.Count(func(v float64) bool { return v > rankRounding*singular[0] }, singular)
 }
-
-// rank returns the rank of what the head writes.
-func (w writtenSpace) rank() int { return numericalRank(w.singular) }
 
 // turned returns rows with the same singular values along random orthonormal directions.
 func (w writtenSpace) turned(draw *rand.Rand) *mat.Dense {
 	n, d := w.rows.Dims()
-	rows := randomDirections(draw, min(n, d), d)
+	rows := numerics.OrthonormalRows(draw, min(n, d), d)
 	for i, v := range w.singular {
 		floats.Scale(v, rows.RawRowView(i))
 	}
@@ -169,7 +154,7 @@ func newHeadsGroup(name string, heads []writtenSpace) HeadsGroup {
 	_, d := heads[0].rows.Dims()
 	g := HeadsGroup{Name: name, Heads: len(heads), Dimensions: d, Overlap: overlapOfPairs(heads, d)}
 	for _, w := range heads {
-		g.Ranks += w.rank()
+		g.Ranks += w.rank
 		g.EffectiveRanks += newSpectrum(floats.MulTo(make([]float64, len(w.singular)), w.singular, w.singular), d).Effective
 	}
 	return g
@@ -186,7 +171,7 @@ func writtenTogether(heads []writtenSpace, draw *rand.Rand) (Spectrum, int, erro
 		}
 		n, _ := rows.Dims()
 		count += n
-		gram.Add(gram, matmul.Mul(rows.T(), rows))
+		gram.Add(gram, numerics.Mul(rows.T(), rows))
 	}
 	s, _, err := spectrumOfGram(gram, count)
 	return s, numericalRank(s.Singular), err
@@ -196,26 +181,27 @@ func writtenTogether(heads []writtenSpace, draw *rand.Rand) (Spectrum, int, erro
 // Overlaps of different pairs are uncorrelated, so the mean's variance is the mean variance over the number of
 // pairs.
 func overlapOfPairs(heads []writtenSpace, d int) Controlled {
-	type sums struct{ own, random, variance, pairs float64 }
-	each := make([]sums, len(heads)) // of a head with those before it
-	concurrently(len(heads), func(i int) error {
-		a, s := heads[i], &each[i]
+	var pairs [][2]writtenSpace
+	for i, a := range heads {
 		for _, b := range heads[:i] {
-			if a.directions == nil || b.directions == nil {
-				continue
+			if a.rank > 0 && b.rank > 0 {
+				pairs = append(pairs, [2]writtenSpace{a, b})
 			}
-			size := mat.Norm(matmul.Mul(a.directions, b.directions.T()), 2)
-			mean, deviation := RandomOverlap(a.rank(), b.rank(), d)
-			s.own, s.random = s.own+size*size/float64(min(a.rank(), b.rank())), s.random+mean
-			s.variance, s.pairs = s.variance+deviation*deviation, s.pairs+1
 		}
+	}
+	overlaps := make([]float64, len(pairs))
+	numerics.Concurrently(len(pairs), func(i int) error {
+		a, b := pairs[i][0], pairs[i][1]
+		size := mat.Norm(numerics.Mul(a.directions, b.directions.T()), 2)
+		overlaps[i] = size * size / float64(min(a.rank, b.rank))
 		return nil
 	})
-	var all sums
-	for _, s := range each {
-		all = sums{all.own + s.own, all.random + s.random, all.variance + s.variance, all.pairs + s.pairs}
+	random, variance, n := 0.0, 0.0, float64(len(pairs))
+	for _, p := range pairs {
+		mean, deviation := RandomOverlap(p[0].rank, p[1].rank, d)
+		random, variance = random+mean, variance+deviation*deviation
 	}
-	return Controlled{ratioOf(all.own, all.pairs), ratioOf(all.random, all.pairs), ratioOf(math.Sqrt(all.variance), all.pairs)}
+	return Controlled{numerics.Ratio(floats.Sum(overlaps), n), numerics.Ratio(random, n), numerics.Ratio(math.Sqrt(variance), n)}
 }
 
 // Table lists the groups.
@@ -228,7 +214,7 @@ func (s *HeadSpaces) Table() figure.Table {
 		"deviations."
 	for _, g := range s.Groups {
 		t.Row(g.Name, g.Dimensions, g.Ranks, g.Rank, g.EffectiveRanks, g.EffectiveRank.Own,
-			plusMinus(g.EffectiveRank.Rotated, g.EffectiveRank.Deviation), g.Overlap.Own, g.Overlap.Rotated, g.Overlap.deviations())
+			numerics.PlusMinus(g.EffectiveRank.Rotated, g.EffectiveRank.Deviation), g.Overlap.Own, g.Overlap.Rotated, g.Overlap.deviations())
 	}
 	return t
 }
@@ -236,7 +222,7 @@ func (s *HeadSpaces) Table() figure.Table {
 // deviations returns how many standard deviations the own measure is above the controls' mean; 0 without a
 // deviation.
 func (c Controlled) deviations() float64 {
-	return ratioOf(c.Own-c.Rotated, c.Deviation)
+	return numerics.Ratio(c.Own-c.Rotated, c.Deviation)
 }
 
 // Figures are the effective ranks and the overlaps.

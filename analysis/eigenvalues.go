@@ -3,7 +3,6 @@ package analysis
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"math/cmplx"
 	"slices"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/analysis/numerics"
 )
 
 // Eigenvalue is a complex number.
@@ -38,7 +38,7 @@ type CircuitSpectrum struct {
 func circuitSpectrum(small *mat.Dense, norm float64) (CircuitSpectrum, error) {
 	s := CircuitSpectrum{Norm: norm}
 	var eigen mat.Eigen
-	if n, _ := small.Dims(); !finiteMatrix(small) || !eigen.Factorize(small, mat.EigenNone) {
+	if n, _ := small.Dims(); !numerics.Finite(small) || !eigen.Factorize(small, mat.EigenNone) {
 		return s, check.Value(fmt.Sprintf("eigenvalues of a circuit of rank %d", n), "finite weights", "some that are not, or no convergence")
 	}
 	values := eigen.Values(nil)
@@ -71,12 +71,4 @@ func rounded(v float64) float64 {
 		return v
 	}
 	return r
-}
-
-// notFinite tells whether a number is none, or infinite.
-func notFinite(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
-
-// finiteMatrix tells whether all entries are numbers.
-func finiteMatrix(w *mat.Dense) bool {
-	return !slices.ContainsFunc(w.RawMatrix().Data, notFinite)
 }

@@ -5,6 +5,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/residua-go/residua/analysis/numerics"
+	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
 )
@@ -26,7 +28,7 @@ func headPlace(c models.Spec, part, head int) int {
 func (f *Folded) headPart(read *mat.Dense, part int) *mat.Dense {
 	var all *mat.Dense
 	for h := range f.c.HeadCount() {
-		all = stacked(all, f.headRows(read, part, h))
+		all = numerics.Stacked(all, f.headRows(read, part, h))
 	}
 	return all
 }
@@ -67,6 +69,32 @@ func (f *Folded) keyNames(e end) []string {
 		names = append(names, name)
 	}
 	return names
+}
+
+// KeyedSite is where a site of a matrix stream writes, or reads.
+type KeyedSite struct {
+	Site  string
+	Reads bool       // else it writes
+	At    int        // in the order of the run: a write at i reaches a read at j > i
+	Keys  *mat.Dense // [m, Dk], those that read with the norm's gain, as in Folded
+	Names []string   // of the keys
+}
+
+// KeyedSites lists where a model with a matrix stream writes and reads, in the order of the run.
+func KeyedSites(store *graph.Store, c models.Spec) ([]KeyedSite, error) {
+	if err := CheckKeyed(c); err != nil {
+		return nil, err
+	}
+	f, err := Fold(store, c)
+	if err != nil {
+		return nil, err
+	}
+	accesses, err := f.accesses()
+	var sites []KeyedSite
+	for _, a := range accesses {
+		sites = append(sites, KeyedSite{a.site, a.reads, a.at, a.weights(), f.keyNames(a)})
+	}
+	return sites, err
 }
 
 // headNames are the names of the heads of an attention.

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/stream"
 	"github.com/residua-go/residua/stream/linear"
 )
@@ -152,7 +153,7 @@ func gramBack(m linear.Chain, g *mat.Dense) *mat.Dense {
 	if len(m) == 0 {
 		return g
 	}
-	return m.Back(transposed(m.Back(g)))
+	return m.Back(numerics.Transposed(m.Back(g)))
 }
 
 // writers lists what writes, heads one by one or the whole of attention.
@@ -198,7 +199,8 @@ func (f *Folded) readers(whole bool) []end {
 // stream.
 func (f *Folded) accesses() ([]end, error) {
 	var all []end
-	carry, ends := &carrier{f.frozen, map[[2]string]linear.Chain{}}, f.ends
+	carry, _ := newCarrier(f, nil) // without a run it does not fail
+	ends := f.ends
 	first := slices.IndexFunc(ends, func(e end) bool { return e.reads })
 	var lastWriter end
 	for _, e := range ends {
@@ -281,7 +283,7 @@ func (e end) wholeGram() *mat.Dense {
 	if e.gram != nil {
 		return e.gram()
 	}
-	return gramOfColumns(e.weights())
+	return numerics.GramOfColumns(e.weights())
 }
 
 // find returns the end, or the part of one, that has the given name.

@@ -1,9 +1,7 @@
 package analysis
 
 import (
-	"cmp"
-	"slices"
-
+	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
@@ -79,15 +77,16 @@ func MeasureErasure(store *graph.Store, c models.Spec) (*Erasure, error) {
 // Strongest returns the n strongest erasers, heads and neurons of a negative cosine, the strongest first.
 func (e *Erasure) Strongest(n int) []Eraser {
 	var all []Eraser
-	for l, layer := range e.Layers {
-		for h, v := range layer.Heads {
-			all = append(all, Eraser{siteName(l, stream.Attention), "head", h, v})
-		}
-		for n, v := range layer.Neurons {
-			all = append(all, Eraser{siteName(l, stream.FeedForward), "neuron", n, v})
+	add := func(site, part string, cosines []float64) {
+		for i, v := range cosines {
+			if v < 0 {
+				all = append(all, Eraser{site, part, i, v})
+			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Eraser) int { return cmp.Compare(a.Cosine, b.Cosine) })
-	negative, _ := slices.BinarySearchFunc(all, 0, func(a Eraser, zero int) int { return cmp.Compare(a.Cosine, float64(zero)) })
-	return all[:min(max(0, n), negative)]
+	for l, layer := range e.Layers {
+		add(siteName(l, stream.Attention), stream.HeadPart, layer.Heads)
+		add(siteName(l, stream.FeedForward), "neuron", layer.Neurons)
+	}
+	return figure.Largest(all, n, func(e Eraser) float64 { return -e.Cosine })
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/analysis/memory"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
@@ -183,7 +184,7 @@ func TestWeightsOfAttentionAlone(t *testing.T) {
 		assert.Len(t, s.Figures()[0].(figure.Lines).Series, 2, "attention reads and writes")
 	}
 	c := zoo(t)["matrix/attention-only"]
-	_, err := analysis.MeasureKeys(modeltest.PerturbedStore(t, c, tensor.Float32), c, 1)
+	_, err := memory.MeasureKeys(modeltest.PerturbedStore(t, c, tensor.Float32), c, 1)
 	assert.NoError(t, err)
 }
 

@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/stream"
 )
 
@@ -28,7 +29,7 @@ func (f *Folded) neuronErasure(layer int) (each []float64, joint float64) {
 	if read.keyed != nil {
 		in, out = read.keyed.weights(), write.keyed.weights() // [N, R*Dv]
 		r, w, centred := read.keyed.columns(), write.keyed.columns(), read.keyed.centred
-		onIn, onOut, written = times(in, linked(r, r, centred)), times(out, linked(w, r, centred)), times(out, linked(w, w, false))
+		onIn, onOut, written = numerics.Mul(in, linked(r, r, centred)), numerics.Mul(out, linked(w, r, centred)), numerics.Mul(out, linked(w, w, false))
 	}
 	n := out.RawMatrix().Rows
 	gates := in.RawMatrix().Rows - n

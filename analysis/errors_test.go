@@ -63,8 +63,8 @@ func TestErrorMessages(t *testing.T) {
 			_, err := analysis.FindDirections(store, c, [][]int32{ids}, analysis.DirectionsOptions{Count: 4})
 			return err
 		},
-		"draws: want at least 2, which have a deviation, or 0 for 4, got 1": func() error {
-			_, err := analysis.FindHeadSpaces(store, c, analysis.HeadSpacesOptions{Draws: 1})
+		"draws: want at least 2, got 1": func() error {
+			_, err := analysis.FindHeadSpaces(store, c, 1)
 			return err
 		},
 		`with: want zero, mean or resample, got "median"`: func() error {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
@@ -106,7 +107,7 @@ func (f *Folded) layerHeads(layer int) []HeadWeights {
 	width, d := write.Dims()
 	dh := width / len(all)
 	for h := range all {
-		part := func(i int) *mat.Dense { return transposed(f.headRows(read, i, h)) }
+		part := func(i int) *mat.Dense { return numerics.Transposed(f.headRows(read, i, h)) }
 		all[h] = HeadWeights{Layer: layer, Head: h, Q: part(0), K: part(1), V: part(2),
 			O: write.Slice(h*dh, (h+1)*dh, 0, d).(*mat.Dense), Values: reader.values}
 	}

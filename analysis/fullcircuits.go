@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/stream"
 	"github.com/residua-go/residua/stream/linear"
 )
@@ -21,11 +22,11 @@ type vocabulary struct {
 
 func newVocabulary(f *Folded, carry *carrier) *vocabulary {
 	table := f.table(f.model.Writers()[0]) // [V, E]
-	embed := gramOfColumns(table)
+	embed := numerics.GramOfColumns(table)
 	v := &vocabulary{f, carry, embed, embed, embed}
 	if !f.c.TieEmbeddings || f.c.MuP != nil {
 		unembedding := f.unembedding() // [F, V]
-		v.through, v.unembed = times(unembedding, table), gramOfRows(unembedding)
+		v.through, v.unembed = numerics.Mul(unembedding, table), numerics.GramOfRows(unembedding)
 	}
 	return v
 }
@@ -37,7 +38,7 @@ func (v *vocabulary) add(h *HeadCircuits, w HeadWeights) error {
 		return err
 	}
 	ov, qk := v.products(eq, ek, ev, ou)
-	small := func(x mat.Matrix, g *mat.Dense) *mat.Dense { return times(x.T(), g, x) }
+	small := func(x mat.Matrix, g *mat.Dense) *mat.Dense { return numerics.Mul(x.T(), g, x) }
 	ovNorm := rootTrace(small(ev, v.embed), small(ou.T(), v.unembed))
 	qkNorm := rootTrace(small(eq, v.embed), small(ek, v.embed))
 	fullOV, err := circuitSpectrum(ov, ovNorm)
@@ -51,7 +52,7 @@ func (v *vocabulary) add(h *HeadCircuits, w HeadWeights) error {
 
 // products are the small matrices [Dh, Dh] that have the eigenvalues of full OV and full QK.
 func (v *vocabulary) products(eq, ek, ev, ou *mat.Dense) (ov, qk *mat.Dense) {
-	return times(ou, v.through, ev), times(ek.T(), v.embed, eq)
+	return numerics.Mul(ou, v.through, ev), numerics.Mul(ek.T(), v.embed, eq)
 }
 
 // ways returns M W_Q, M W_K and M W_V, M from the embedding to a head's queries, keys and values, and W_O M' P, from there to
@@ -68,7 +69,7 @@ func (v *vocabulary) ways(w HeadWeights, draw *rand.Rand) (eq, ek, ev, ou *mat.D
 		if err == nil {
 			m, err = v.carry.between(v.f.ends[0], end{source: v.f.sourceOf(siteName(layer, stream.Attention), via)})
 		}
-		return transposed(m.Back(transposed(weights)))
+		return numerics.Transposed(m.Back(numerics.Transposed(weights)))
 	}
 	eq, ek, ev = in(w.Layer, "q", w.Q), in(w.Layer, "k", w.K), in(w.Layer, "v", w.V)
 	if w.First != nil {
@@ -83,4 +84,4 @@ func (v *vocabulary) ways(w HeadWeights, draw *rand.Rand) (eq, ek, ev, ou *mat.D
 }
 
 // rootTrace is sqrt(tr(G H)), the norm ||A B|| for G = A^T A and H = B B^T.
-func rootTrace(g, h *mat.Dense) float64 { return math.Sqrt(max(0, mat.Trace(times(g, h)))) }
+func rootTrace(g, h *mat.Dense) float64 { return math.Sqrt(max(0, mat.Trace(numerics.Mul(g, h)))) }

@@ -16,6 +16,31 @@ import (
 	"github.com/residua-go/residua/models/modeltest"
 )
 
+// ablateHeads, ablateWriters and ablate set activations to 0 in one row of tokens.
+func ablateHeads(store *graph.Store, c models.Spec, ids []int32, m analysis.Metric) (*analysis.Sweep, error) {
+	a, err := analysis.NewAblations(store, c, [][]int32{ids}, nil, analysis.ReplaceZero)
+	if err != nil {
+		return nil, err
+	}
+	return a.Heads(0, m)
+}
+
+func ablateWriters(store *graph.Store, c models.Spec, ids []int32, m analysis.Metric) (*analysis.Sweep, error) {
+	a, err := analysis.NewAblations(store, c, [][]int32{ids}, nil, analysis.ReplaceZero)
+	if err != nil {
+		return nil, err
+	}
+	return a.Writers(0, m)
+}
+
+func ablate(store *graph.Store, c models.Spec, ids []int32, patterns []string, at cache.At, m analysis.Metric) (*analysis.Sweep, error) {
+	a, err := analysis.NewAblations(store, c, [][]int32{ids}, patterns, analysis.ReplaceZero)
+	if err != nil {
+		return nil, err
+	}
+	return a.Together(0, at, m)
+}
+
 // TestAblation: for every stream, the effect of a head is the loss with its output set to 0 minus the loss
 // with it. Heads that nothing reads would have an effect of 0.
 func TestAblation(t *testing.T) {
@@ -23,16 +48,16 @@ func TestAblation(t *testing.T) {
 	for name, c := range zoo(t) {
 		store := modeltest.PerturbedStore(t, c, tensor.Float64)
 		ids, metric := tokensFor(c, c.Seq, 5), analysis.NextTokenLoss()
-		heads, err := analysis.AblateHeads(store, c, ids, metric)
+		heads, err := ablateHeads(store, c, ids, metric)
 		require.NoError(t, err, name)
 		require.Len(t, heads.Effect, c.Layers)
 		require.Len(t, heads.Effect[0], c.HeadCount())
-		one, err := analysis.Ablate(store, c, ids, []string{fmt.Sprintf("blocks.%d.attention.heads", c.Layers-1)}, cache.At{"head": 2}, metric)
+		one, err := ablate(store, c, ids, []string{fmt.Sprintf("blocks.%d.attention.heads", c.Layers-1)}, cache.At{"head": 2}, metric)
 		require.NoError(t, err)
 		assert.InDelta(t, one.Effect[0][0], heads.Effect[c.Layers-1][2], 1e-12, name)
 		assert.InDelta(t, one.Baseline, heads.Baseline, 1e-12)
 		assert.NotZero(t, heads.Effect[c.Layers-1][2], name)
-		writers, err := analysis.AblateWriters(store, c, ids, analysis.LogitOf(3, 1, 2))
+		writers, err := ablateWriters(store, c, ids, analysis.LogitOf(3, 1, 2))
 		require.NoError(t, err)
 		for i, row := range writers.Effect {
 			for token := 4; token < len(ids); token++ {
@@ -168,22 +193,22 @@ func TestInterventionErrors(t *testing.T) {
 	c := zoo(t)["matrix"]
 	store := modeltest.PerturbedStore(t, c, tensor.Float64)
 	ids := tokensFor(c, 4, 1)
-	_, err := analysis.AblateHeads(store, c, nil, analysis.NextTokenLoss())
+	_, err := ablateHeads(store, c, nil, analysis.NextTokenLoss())
 	assert.ErrorIs(t, err, check.ValueError{Name: "prompt", Got: "none"})
-	_, err = analysis.AblateHeads(store, c, ids, analysis.Metric{Name: "mine"})
+	_, err = ablateHeads(store, c, ids, analysis.Metric{Name: "mine"})
 	assert.ErrorIs(t, err, check.ValueError{Name: `metric "mine"`})
 	_, err = analysis.PatchStream(store, c, ids, ids[:3], analysis.NextTokenLoss())
 	assert.ErrorIs(t, err, check.ValueError{Name: "corrupt", Got: "3"})
 	_, err = analysis.PatchHeads(store, c, ids, ids, analysis.NextTokenLoss())
 	assert.ErrorIs(t, err, check.ValueError{Name: "corrupt", Want: "a prompt that changes the loss of the next token"})
-	_, err = analysis.AblateHeads(store, c, ids[:1], analysis.NextTokenLoss())
+	_, err = ablateHeads(store, c, ids[:1], analysis.NextTokenLoss())
 	assert.ErrorIs(t, err, check.ValueError{Name: "loss", Got: "1"})
-	_, err = analysis.AblateHeads(store, c, ids, analysis.LogitOf(4, 0, -1))
+	_, err = ablateHeads(store, c, ids, analysis.LogitOf(4, 0, -1))
 	assert.ErrorIs(t, err, check.RangeError{Name: "token", N: 4, Got: 4})
-	_, err = analysis.AblateHeads(store, c, ids, analysis.LogitOf(0, 13, -1))
+	_, err = ablateHeads(store, c, ids, analysis.LogitOf(0, 13, -1))
 	assert.ErrorIs(t, err, check.RangeError{Name: "target id", N: 13, Got: 13})
-	_, err = analysis.AblateHeads(store, c, ids, analysis.LogitOf(0, 0, 13))
+	_, err = ablateHeads(store, c, ids, analysis.LogitOf(0, 0, 13))
 	assert.ErrorIs(t, err, check.RangeError{Name: "id to compare with", N: 13, Got: 13})
-	_, err = analysis.Ablate(store, c, ids, []string{"blocks.7.*.heads"}, nil, analysis.NextTokenLoss())
+	_, err = ablate(store, c, ids, []string{"blocks.7.*.heads"}, nil, analysis.NextTokenLoss())
 	assert.ErrorIs(t, err, check.UnknownNameError{Kind: "activation", Name: "blocks.7.*.heads"})
 }

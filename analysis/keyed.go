@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/stream/linear"
 )
 
@@ -34,7 +35,7 @@ func newKeyed(keys linear.Mix, norms linear.Chain) *keyed {
 
 // weigh gives an end its weights for values, which have the given number of rows.
 func (k *keyed) weigh(rows int, weights func() *mat.Dense) {
-	k.rows, k.weights, k.gram = rows, weights, func() *mat.Dense { return gramOfColumns(weights()) }
+	k.rows, k.weights, k.gram = rows, weights, func() *mat.Dense { return numerics.GramOfColumns(weights()) }
 }
 
 // gainedKeys returns, for each column of X, the keys times the gains of the norms in front of them.
@@ -76,11 +77,11 @@ func linked(a, b []*mat.Dense, centred bool) *mat.Dense {
 	ra, dk := a[0].Dims()
 	rb, _ := b[0].Dims()
 	if dv == 1 && !centred {
-		return times(a[0], b[0].T())
+		return numerics.Mul(a[0], b[0].T())
 	}
 	m := mat.NewDense(ra*dv, rb*dv, nil)
 	for v := range dv {
-		products := times(a[v], b[v].T())
+		products := numerics.Mul(a[v], b[v].T())
 		for g := range ra {
 			for h := range rb {
 				m.Set(g*dv+v, h*dv+v, products.At(g, h))

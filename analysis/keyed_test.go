@@ -12,6 +12,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/memory"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
@@ -179,7 +180,7 @@ func TestMeanGainsLoseWeights(t *testing.T) {
 // TestKeyLabels: a map of keys says whose they are, and as what attention reads with them.
 func TestKeyLabels(t *testing.T) {
 	m := newRMT(t)
-	keys, err := analysis.MeasureKeys(m.store, m.c, 1)
+	keys, err := memory.MeasureKeys(m.store, m.c, 1)
 	require.NoError(t, err)
 	var rows, columns []string
 	for _, f := range keys.Figures() {

@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/stream"
 )
 
@@ -21,7 +22,7 @@ func (f *Folded) headKeys(w HeadWeights) keyedHead {
 	if w.Values > 1 {
 		return f.keyedHead(siteName(w.Layer, stream.Attention), w.Head)
 	}
-	return keyedHead{[]*mat.Dense{transposed(w.Q)}, []*mat.Dense{transposed(w.K)}, []*mat.Dense{transposed(w.V)}, []*mat.Dense{w.O}, false}
+	return keyedHead{[]*mat.Dense{numerics.Transposed(w.Q)}, []*mat.Dense{numerics.Transposed(w.K)}, []*mat.Dense{numerics.Transposed(w.V)}, []*mat.Dense{w.O}, false}
 }
 
 // keyedHead takes a head's keys out of a site's.

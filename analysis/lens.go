@@ -176,13 +176,7 @@ func Predictions(logits []float64, n int, others ...int) []Prediction {
 
 // rankOf is the number of ids with a larger logit.
 func rankOf(logits []float64, target int) int {
-	rank := 0
-	for _, v := range logits {
-		if v > logits[target] {
-			rank++
-		}
-	}
-	return rank
+	return floats.Count(func(v float64) bool { return v > logits[target] }, logits)
 }
 
 // likeliest are the n ids of the largest logits, largest first, of equals the lower id.

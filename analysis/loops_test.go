@@ -61,7 +61,7 @@ func loopAnalyses(ids []int32) map[string]func(*graph.Store, models.Spec) (any, 
 			return analysis.Wire(s, c, analysis.WiringOptions{FDR: 1})
 		},
 		"heads": func(s *graph.Store, c models.Spec) (any, error) {
-			return analysis.AblateHeads(s, c, ids, analysis.NextTokenLoss())
+			return ablateHeads(s, c, ids, analysis.NextTokenLoss())
 		},
 		"paths": func(s *graph.Store, c models.Spec) (any, error) {
 			return analysis.MeasurePaths(s, c, [][]int32{ids}, analysis.PathOptions{})

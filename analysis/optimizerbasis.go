@@ -43,11 +43,9 @@ type OptimizerRun struct {
 
 // OptimizerOptions say how CompareOptimizers trains.
 type OptimizerOptions struct {
-	RotationOptions         // what is rotated
-	Steps           int     // 0: 20
-	SGDRate         float64 // learning rate; 0: 0.1
-	AdamRate        float64 // learning rate; 0: 0.001
-	Threads         int     // workers an op; 0: all cores
+	RotationOptions     // what is rotated
+	Steps           int // 0: 20
+	Threads         int // workers an op; 0: all cores
 }
 
 // CompareOptimizers trains on the next tokens of one row of ids, the same at each step: by
@@ -62,7 +60,7 @@ func CompareOptimizers(store *graph.Store, c models.Spec, ids []int32, o Optimiz
 		return nil, err
 	}
 	b := &OptimizerBasis{Stream: c.Stream.Name(), Space: o.Space, Norm: c.Norm, Steps: o.Steps}
-	for _, t := range o.trainings() {
+	for _, t := range trainings() {
 		run, err := t.run(model, c, ids, o)
 		if err != nil {
 			return nil, err
@@ -87,11 +85,8 @@ func (o *OptimizerOptions) resolve(c models.Spec, ids []int32) (err error) {
 			return err
 		}
 	}
-	if o.Steps < 0 || !(o.SGDRate >= 0) || !(o.AdamRate >= 0) {
-		return check.Value("optimizers", "steps and rates above 0, or 0 for the defaults", fmt.Sprintf("%d steps, rates %g and %g", o.Steps, o.SGDRate, o.AdamRate))
-	}
-	o.Steps, o.SGDRate, o.AdamRate = cmp.Or(o.Steps, 20), cmp.Or(o.SGDRate, 0.1), cmp.Or(o.AdamRate, 0.001)
-	return nil
+	o.Steps = cmp.Or(o.Steps, 20)
+	return check.AtLeast("optimizers: steps", 1, o.Steps)
 }
 
 // withoutBreakers is a copy of a model, in float64, that every rotation that o allows

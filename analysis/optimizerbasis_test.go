@@ -34,7 +34,7 @@ func TestOptimizerBasis(t *testing.T) {
 			c := all[name[7:]]
 			store := modeltest.PerturbedStore(t, c, tensor.Float32)
 			before := modeltest.Values(store)
-			o.Steps, o.SGDRate, o.AdamRate, o.Threads = 10, 0.02, 0.01, 1
+			o.Steps, o.Threads = 10, 1
 			b, err := analysis.CompareOptimizers(store, c, tokensFor(c, c.Seq, 3), o)
 			require.NoError(t, err)
 			assert.Equal(t, before, modeltest.Values(store))
@@ -70,7 +70,7 @@ func TestOptimizerBasisErrors(t *testing.T) {
 	}{
 		check.ValueError{Name: "ids", Got: "1"}:            {ids: []int32{1}},
 		check.RangeError{Name: "token id", N: 13, Got: 13}: {ids: []int32{1, 13}},
-		check.ValueError{Name: "optimizers"}:               {ids: []int32{1, 2}, o: analysis.OptimizerOptions{Steps: -1}},
+		check.ValueError{Name: "optimizers: steps"}:        {ids: []int32{1, 2}, o: analysis.OptimizerOptions{Steps: -1}},
 		models.ErrNoParameters:                             {ids: []int32{1, 2}},
 		check.ValueError{Name: "space", Got: `"x"`}:        {ids: []int32{1, 2}, o: analysis.OptimizerOptions{RotationOptions: analysis.RotationOptions{Space: "x"}}},
 	} {

@@ -19,14 +19,16 @@ type training struct {
 	parts []optim.Part
 }
 
-func (o OptimizerOptions) trainings() []training {
-	sgd := []optim.Part{optim.SGD(), optim.Rate(o.SGDRate, optim.Constant{})}
-	adam := []optim.Part{optim.Adam(0.9, 0.95, 1e-8), optim.Rate(o.AdamRate, optim.Constant{})}
+// trainings lists the optimizers with their learning rates.
+func trainings() []training {
+	const sgdRate, adamRate = 0.1, 0.001
+	sgd := []optim.Part{optim.SGD(), optim.Rate(sgdRate, optim.Constant{})}
+	adam := []optim.Part{optim.Adam(0.9, 0.95, 1e-8), optim.Rate(adamRate, optim.Constant{})}
 	return []training{
-		{name: "SGD", rate: o.SGDRate, parts: sgd},
-		{name: "SGD, gains trained", rate: o.SGDRate, gains: true, parts: sgd},
-		{name: "Adam", rate: o.AdamRate, parts: adam},
-		{name: "AdamW", rate: o.AdamRate, parts: append(adam[:2:2], optim.Decay(0.1, optim.Coupled, nil))},
+		{name: "SGD", rate: sgdRate, parts: sgd},
+		{name: "SGD, gains trained", rate: sgdRate, gains: true, parts: sgd},
+		{name: "Adam", rate: adamRate, parts: adam},
+		{name: "AdamW", rate: adamRate, parts: append(adam[:2:2], optim.Decay(0.1, optim.Coupled, nil))},
 	}
 }
 

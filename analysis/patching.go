@@ -68,22 +68,21 @@ func (p places) patch(store *graph.Store, c models.Spec, clean, corrupt []int32,
 	if err := checkPair(clean, corrupt); err != nil {
 		return nil, err
 	}
-	from, err := keep(store, c, clean, p.names)
+	from, err := cache.Once(store, c, clean, p.names...)
 	if err != nil {
 		return nil, err
 	}
-	r, rows, err := sweepRunner(store, c, clean, p.names, 1+len(p.names)*p.columns)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
 	result := p.result(m)
-	own, err := result.values(r, 1, clean, [][]cache.Intervention{nil}) // by the program that makes the corrupt runs, which rounds as it does
+	if err := result.open(store, c, clean, p.names, 1+len(p.names)*p.columns); err != nil {
+		return nil, err
+	}
+	defer result.close()
+	own, err := result.values(clean, [][]cache.Intervention{nil}) // by the program that makes the corrupt runs, which rounds as it does
 	if err != nil {
 		return nil, err
 	}
 	result.Clean = own[0]
-	err = result.run(r, rows, corrupt, p.names, func(name string, column int) cache.Intervention {
+	err = result.run(corrupt, p.names, func(name string, column int) cache.Intervention {
 		return cache.Patch(name, cache.At{p.axis: column}, from)
 	})
 	if err != nil {

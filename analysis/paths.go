@@ -5,6 +5,7 @@ import (
 
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
@@ -23,11 +24,11 @@ import (
 // and counts as one step. What a stream computes besides its sublayers (mixing coefficients, cells) is part of every
 // path.
 type PathExpansion struct {
-	Rows   int         `json:"rows"`   // of text
-	Tokens int         `json:"tokens"` // whose successors are predicted
-	Model  Estimate    `json:"model"`  // loss, in nats
-	Orders []PathOrder `json:"orders"` // from 0
-	Steps  []PathStep  `json:"steps"`  // the paths of one step, by their sublayer
+	Rows   int               `json:"rows"`   // of text
+	Tokens int               `json:"tokens"` // whose successors are predicted
+	Model  numerics.Estimate `json:"model"`  // loss, in nats
+	Orders []PathOrder       `json:"orders"` // from 0
+	Steps  []PathStep        `json:"steps"`  // the paths of one step, by their sublayer
 	// Heads are the paths of one step through each head, Pairs the paths through two heads, virtual heads;
 	// nil: not asked for.
 	Heads []HeadPath `json:"heads,omitempty"`
@@ -36,25 +37,25 @@ type PathExpansion struct {
 
 // PathOrder is what the paths of exactly Steps steps add.
 type PathOrder struct {
-	Steps int      `json:"steps"`
-	Paths float64  `json:"paths"` // how many there are, a feed-forward being one step
-	Loss  Estimate `json:"loss"`  // with all paths of at most Steps steps
-	Gain  Estimate `json:"gain"`  // the loss of the order before minus Loss
-	Share float64  `json:"share"` // of what all orders gain together
+	Steps int               `json:"steps"`
+	Paths float64           `json:"paths"` // how many there are, a feed-forward being one step
+	Loss  numerics.Estimate `json:"loss"`  // with all paths of at most Steps steps
+	Gain  numerics.Estimate `json:"gain"`  // the loss of the order before minus Loss
+	Share float64           `json:"share"` // of what all orders gain together
 }
 
 // PathStep is what the paths of one step through one sublayer are worth.
 type PathStep struct {
-	Site  string   `json:"site"`
-	Alone Estimate `json:"alone"` // how much they take off the loss of the direct path
-	Last  Estimate `json:"last"`  // how much they take off the loss of the direct path and all other paths of one step
+	Site  string            `json:"site"`
+	Alone numerics.Estimate `json:"alone"` // how much they take off the loss of the direct path
+	Last  numerics.Estimate `json:"last"`  // how much they take off the loss of the direct path and all other paths of one step
 }
 
 // HeadPath is a path through one head, or through two: how much it takes off the loss of all shorter paths.
 type HeadPath struct {
-	First  string   `json:"first"`            // "blocks.0.attention.3"
-	Second string   `json:"second,omitempty"` // "": none
-	Gain   Estimate `json:"gain"`
+	First  string            `json:"first"`            // "blocks.0.attention.3"
+	Second string            `json:"second,omitempty"` // "": none
+	Gain   numerics.Estimate `json:"gain"`
 }
 
 // PathOptions say what MeasurePaths measures in addition.
@@ -68,7 +69,7 @@ type PathOptions struct {
 // has this analysis.
 func MeasurePaths(store *graph.Store, c models.Spec, rows [][]int32, o PathOptions) (*PathExpansion, error) {
 	if len(rows) == 0 {
-		return nil, noPrompt()
+		return nil, check.NoPrompt()
 	}
 	sites, err := pathSites(store, c)
 	if err != nil {

@@ -1,10 +1,8 @@
 package analysis
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/residua-go/residua/figure"
 )
@@ -38,10 +36,7 @@ func (p *PathExpansion) Table() figure.Table {
 
 // addHeadPaths adds a row for each of the paths that change the loss most.
 func addHeadPaths(t *figure.Table, kind string, paths []HeadPath) {
-	largest := slices.SortedStableFunc(slices.Values(paths), func(a, b HeadPath) int {
-		return cmp.Compare(math.Abs(b.Gain.Mean), math.Abs(a.Gain.Mean))
-	})
-	for _, h := range largest[:min(listed, len(largest))] {
+	for _, h := range figure.Largest(paths, listed, func(h HeadPath) float64 { return math.Abs(h.Gain.Mean) }) {
 		name := kind + " " + h.First
 		if h.Second != "" {
 			name += ", read by " + h.Second

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
@@ -34,12 +35,12 @@ func newPathRow(store *graph.Store, c models.Spec, ids []int32, sites []pathSite
 		names = append(names, s.output)
 	}
 	var err error
-	if r.runner, err = newRunner(store, c, ids, append(names, patterns...)); err != nil {
+	if r.runner, err = cache.ForRow(store, c, ids, append(names, patterns...)...); err != nil {
 		return nil, err
 	}
 	own, err := r.runner.Run(ids)
 	if err == nil {
-		r.model, err = NextTokenLoss().Of(own)
+		r.model, err = own.NextTokenLoss()
 	}
 	if err != nil {
 		r.runner.Close()
@@ -63,11 +64,7 @@ func (r *pathRow) run(with outputs) (loss float64, made outputs, err error) {
 			return slices.Clone(with[i]), nil
 		}))
 	}
-	run, err := r.runner.Run(r.ids, replace...)
-	if err != nil {
-		return 0, nil, err
-	}
-	loss, err = NextTokenLoss().Of(run)
+	loss, err = r.runner.Loss(r.ids, replace...)
 	return loss, made, err
 }
 
@@ -203,7 +200,7 @@ func (s pathSite) headName(h int) string { return stream.PartName(s.site, stream
 
 // expansion is the result.
 func (p *pathValues) expansion(rows [][]int32) *PathExpansion {
-	of := func(name string) Estimate { return estimate(p.values[name]) }
+	of := func(name string) numerics.Estimate { return numerics.NewEstimate(p.values[name]) }
 	x := &PathExpansion{Rows: len(rows), Model: of("model")}
 	for _, ids := range rows {
 		x.Tokens += len(ids) - 1
@@ -212,7 +209,7 @@ func (p *pathValues) expansion(rows [][]int32) *PathExpansion {
 		o := PathOrder{Steps: order, Paths: paths, Loss: of(fmt.Sprint("loss ", order))}
 		if order > 0 {
 			o.Gain = of(fmt.Sprint("gain ", order))
-			o.Share = ratioOf(o.Gain.Mean, of("whole").Mean)
+			o.Share = numerics.Ratio(o.Gain.Mean, of("whole").Mean)
 		}
 		x.Orders = append(x.Orders, o)
 	}

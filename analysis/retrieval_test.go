@@ -13,6 +13,7 @@ import (
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/analysis/memory"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
@@ -32,11 +33,11 @@ func TestRetrievalAddsUpToTheRead(t *testing.T) {
 			store := modeltest.PerturbedStore(t, c, tensor.Float64)
 			run, err := analysis.Run(store, c, tokensFor(c, 6, 3), reader+".in", "blocks.1.attention.stream")
 			require.NoError(t, err)
-			got, err := analysis.RetrieveWrites(run, 1)
+			got, err := memory.RetrieveWrites(run, 1)
 			require.NoError(t, err)
 			requireResult(t, got)
-			assert.Equal(t, reader, got.Figures()[2].(figure.Lines).XNames[slices.IndexFunc(got.Reads, func(r analysis.KeyedRead) bool { return r.Reader == reader })], "readers have names")
-			at := slices.IndexFunc(got.Reads, func(r analysis.KeyedRead) bool { return r.Reader == reader })
+			assert.Equal(t, reader, got.Figures()[2].(figure.Lines).XNames[slices.IndexFunc(got.Reads, func(r memory.KeyedRead) bool { return r.Reader == reader })], "readers have names")
+			at := slices.IndexFunc(got.Reads, func(r memory.KeyedRead) bool { return r.Reader == reader })
 			require.GreaterOrEqual(t, at, 0)
 			x, err := run.Activation("blocks.1.attention.stream")
 			require.NoError(t, err)
@@ -181,9 +182,9 @@ func TestRetrievalOfOneWrite(t *testing.T) {
 	set("blocks.0.feedforward.write", 0, 1) // along the attention's
 	run, err := analysis.Run(store, c, tokensFor(c, 5, 3))
 	require.NoError(t, err)
-	got, err := analysis.RetrieveWrites(run, 1)
+	got, err := memory.RetrieveWrites(run, 1)
 	require.NoError(t, err)
-	one := analysis.Sharpness{Effective: 1, Top: 1, Signal: 1}
+	one := memory.Sharpness{Effective: 1, Top: 1, Signal: 1}
 	for _, r := range got.Reads[:3] { // queries, keys, values
 		assert.InDelta(t, one.Effective, r.Model.Effective, 1e-12)
 		assert.InDelta(t, one.Signal, r.Random.Signal, 1e-12)
@@ -202,6 +203,6 @@ func TestRetrievalRefuses(t *testing.T) {
 	c := zoo(t)["vector"]
 	run, err := analysis.Run(modeltest.NewStore(t, c, tensor.Float32, 1), c, tokensFor(c, 3, 1))
 	require.NoError(t, err)
-	_, err = analysis.RetrieveWrites(run, 1)
+	_, err = memory.RetrieveWrites(run, 1)
 	assert.ErrorIs(t, err, check.UnsupportedError{Stream: "vector"})
 }

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
@@ -68,7 +69,7 @@ func drawRotation(c models.Spec, o RotationOptions) (*Rotation, error) {
 		if i < 0 {
 			return nil, check.Value("space of the "+c.Stream.Name()+" stream", fmt.Sprintf("%s, %s or %s", SpaceStream, SpaceKey, SpaceValue), s.Name)
 		}
-		*parts[i].matrix = randomOrthogonal(s.Size, rand.New(rand.NewPCG(o.Seed, uint64(i))), o.KeepOnes)
+		*parts[i].matrix = numerics.RandomOrthogonal(s.Size, rand.New(rand.NewPCG(o.Seed, uint64(i))), o.KeepOnes)
 	}
 	return r, nil
 }

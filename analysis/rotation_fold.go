@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 )
@@ -114,7 +115,7 @@ func (f folding) values(name string) ([]float64, error) {
 	}
 	d := f.width
 	table := mat.NewDense(len(values)/d, d, values) // [V, D]
-	return transposed(table).RawMatrix().Data, nil
+	return numerics.Transposed(table).RawMatrix().Data, nil
 }
 
 // afterNorm folds the norm in front of a weight that reads into its values, blocks [D,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
@@ -160,7 +161,7 @@ func (r *RotationReport) add(t trial, store *graph.Store, c models.Spec, ids []i
 	if err != nil {
 		return err
 	}
-	runner, err := newRunner(rotated, c, ids, nil)
+	runner, err := cache.ForRow(rotated, c, ids)
 	if err != nil {
 		return err
 	}
@@ -202,7 +203,7 @@ func finiteLogits(r *cache.Runner, ids []int32) ([]float64, error) {
 
 // checkFinite refuses NaN and infinities.
 func checkFinite(what string, x []float64) error {
-	if i := slices.IndexFunc(x, notFinite); i >= 0 {
+	if i := slices.IndexFunc(x, numerics.NotFinite); i >= 0 {
 		return check.Value(what, "finite numbers", fmt.Sprintf("%g: has the model diverged?", x[i]))
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/stream"
 )
@@ -83,11 +84,11 @@ func rotateValues(values []float64, q *mat.Dense, how axisRole, last int) []floa
 	case noAxis:
 		return values
 	case writes:
-		return times(mat.NewDense(len(values)/n, n, values), q).RawMatrix().Data
+		return numerics.Mul(mat.NewDense(len(values)/n, n, values), q).RawMatrix().Data
 	}
 	all := make([]float64, 0, len(values))
 	for block := range slices.Chunk(values, n*last) {
-		all = append(all, times(q.T(), mat.NewDense(n, last, block)).RawMatrix().Data...)
+		all = append(all, numerics.Mul(q.T(), mat.NewDense(n, last, block)).RawMatrix().Data...)
 	}
 	return all
 }

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/stream"
 	"github.com/residua-go/residua/stream/linear"
@@ -68,8 +69,8 @@ func (f *Folded) setReader(e *end) {
 		e.weights = func() *mat.Dense { return foldedKeys(keys, norms) }
 		e.keyed = newKeyed(keys, norms)
 		if count, columns := f.featureWeights(site); columns != nil {
-			e.keyed.weigh(count, func() *mat.Dense { return transposed(columns()) })
-			e.keyed.gram = func() *mat.Dense { return gramOfRows(columns()) }
+			e.keyed.weigh(count, func() *mat.Dense { return numerics.Transposed(columns()) })
+			e.keyed.gram = func() *mat.Dense { return numerics.GramOfRows(columns()) }
 		}
 		return
 	}
@@ -85,8 +86,8 @@ func (f *Folded) setReader(e *end) {
 	if len(norms) > 0 {
 		e.size, _ = norms.Sizes()
 	}
-	e.weights = func() *mat.Dense { return norms.Back(transposed(columns())) }
-	e.gram = func() *mat.Dense { return gramBack(norms, gramOfRows(columns())) }
+	e.weights = func() *mat.Dense { return norms.Back(numerics.Transposed(columns())) }
+	e.gram = func() *mat.Dense { return gramBack(norms, numerics.GramOfRows(columns())) }
 }
 
 // featureWeights returns the weights that read features F, and the number of their columns: the unembedding,
@@ -119,7 +120,7 @@ func (f *Folded) setOwn(e *end, names []string) {
 		var all *mat.Dense
 		for _, name := range names {
 			norms, _ := f.after(name)
-			all = stacked(all, norms.Back(transposed(f.ownMatrix(name))))
+			all = numerics.Stacked(all, norms.Back(numerics.Transposed(f.ownMatrix(name))))
 		}
 		return all
 	}

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/analysis/numerics"
 )
 
 // Spectrum says how many directions of the stream a weight uses, by its singular values s_i and their
@@ -40,34 +41,34 @@ type subspace struct {
 // spectrumOf returns the spectrum of the weights of a whole site. It uses the eigenvalues of their Gram
 // matrix, so singular values below 1e-8 of the largest are rounding errors.
 func spectrumOf(e end) (Spectrum, subspace, error) {
-	gram := e.wholeGram() // [D, D]
-	kept := mat.DenseCopyOf(gram)
-	s, eigen, err := spectrumOfGram(gram, e.count)
-	if err != nil {
-		return s, subspace{}, err
+	s, eigen, err := spectrumOfGram(e.wholeGram(), e.count)
+	space := subspace{dimensions: s.Dimensions, directions: s.Directions}
+	if err != nil || s.Directions == 0 {
+		return s, space, err
 	}
-	space, ok := subspaceOf(eigen, kept, s.Directions)
+	p, ok := eigen.Projector(s.Directions)
 	if !ok {
 		return s, space, check.Value(fmt.Sprintf("directions of %d x %d entries", e.size, e.count), "convergence", "none")
 	}
+	space.projector = p.RawMatrix().Data
 	return s, space, nil
 }
 
-// spectrumOfGram returns the spectrum of rows whose Gram matrix [D, D] is g, which it overwrites.
-func spectrumOfGram(g *mat.Dense, rows int) (Spectrum, *symmetric, error) {
+// spectrumOfGram returns the spectrum of rows whose Gram matrix [D, D] is g.
+func spectrumOfGram(g *mat.Dense, rows int) (Spectrum, *numerics.Symmetric, error) {
 	name := fmt.Sprintf("singular values of %d x %d entries", g.RawMatrix().Rows, rows)
-	if !finiteMatrix(g) {
+	if !numerics.Finite(g) {
 		return Spectrum{}, nil, check.Value(name, "finite entries", "some that are not")
 	}
-	eigen, ok := newSymmetric(g)
+	eigen, ok := numerics.NewSymmetric(g)
 	if !ok {
 		return Spectrum{}, nil, check.Value(name, "convergence", "none")
 	}
 	var energies []float64
-	for _, e := range slices.Backward(eigen.values) {
+	for _, e := range slices.Backward(eigen.Values) {
 		energies = append(energies, max(0, e))
 	}
-	return newSpectrum(energies[:min(eigen.n, rows)], eigen.n), eigen, nil
+	return newSpectrum(energies[:min(len(energies), rows)], len(energies)), eigen, nil
 }
 
 // newSpectrum returns the spectrum of squared singular values in descending order.
@@ -89,39 +90,6 @@ func newSpectrum(energies []float64, dimensions int) Spectrum {
 		s.Effective, s.Stable = math.Exp(entropy), total/energies[0]
 	}
 	return s
-}
-
-// subspaceOf returns the span of the eigenvectors of the k largest eigenvalues of gram. It computes these or,
-// if they are fewer, the others, P = I - P'.
-func subspaceOf(eigen *symmetric, gram *mat.Dense, k int) (subspace, bool) {
-	d := eigen.n
-	space := subspace{dimensions: d, directions: k}
-	if k == 0 {
-		return space, true
-	}
-	if rest := d - k; rest > 0 && rest < k {
-		u, ok := eigen.vectors(0, rest)
-		if ok {
-			p := gramOfRows(u)
-			p.Scale(-1, p)
-			for i := range d {
-				p.Set(i, i, 1+p.At(i, i))
-			}
-			space.projector = p.RawMatrix().Data
-			return space, true
-		}
-	} else if u, ok := eigen.vectors(rest, d); ok {
-		space.projector = gramOfRows(u).RawMatrix().Data
-		return space, true
-	}
-	var whole mat.EigenSym // slower, and finds them whatever the matrix
-	if !whole.Factorize(mat.NewSymDense(d, gram.RawMatrix().Data), true) {
-		return space, false
-	}
-	var u mat.Dense
-	whole.VectorsTo(&u)
-	space.projector = gramOfRows(u.Slice(0, d, d-k, d).(*mat.Dense)).RawMatrix().Data
-	return space, true
 }
 
 // overlap returns the mean squared cosine of the principal angles between two subspaces (Björck & Golub

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
@@ -80,9 +81,9 @@ func FindSubspaces(store *graph.Store, c models.Spec) (*Subspaces, error) {
 // takeApart computes the spectra of all weights.
 func takeApart(accesses []end) ([]Spectrum, []subspace, error) {
 	spectra, spaces := make([]Spectrum, len(accesses)), make([]subspace, len(accesses))
-	return spectra, spaces, concurrently(len(accesses), func(i int) (err error) {
+	return spectra, spaces, numerics.Concurrently(len(accesses), func(i int) (err error) {
 		spectra[i], spaces[i], err = spectrumOf(accesses[i])
-		return errors.Wrapf(err, "what %s %s", accesses[i].site, wayOf(accesses[i].reads))
+		return errors.Wrapf(err, "what %s %s", accesses[i].site, Way(accesses[i].reads))
 	})
 }
 
@@ -109,7 +110,7 @@ func (s *Subspaces) Table() figure.Table {
 		"stable rank: all of it over the strongest direction; the last column: how many directions hold so much of\n" +
 		"it."
 	for _, site := range s.Sites {
-		t.Row(site.Site, wayOf(site.Reads), site.Dimensions, site.Effective, site.Stable, site.Directions)
+		t.Row(site.Site, Way(site.Reads), site.Dimensions, site.Effective, site.Stable, site.Directions)
 	}
 	return t
 }
@@ -132,7 +133,7 @@ func (s *Subspaces) ranks(title string, rank func(p Spectrum) float64) figure.Li
 	l := figure.NewLines(title, "layer", "dimensions")
 	for _, kind := range []stream.Sublayer{stream.Attention, stream.FeedForward} {
 		for _, reads := range []bool{true, false} {
-			series := figure.Series{Name: string(kind) + " " + wayOf(reads)}
+			series := figure.Series{Name: string(kind) + " " + Way(reads)}
 			for _, site := range s.Sites {
 				if site.Reads == reads && strings.HasSuffix(site.Site, string(kind)) {
 					if len(series.X) == len(l.XNames) {

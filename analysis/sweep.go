@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
@@ -26,6 +27,8 @@ type Sweep struct {
 
 	rowLabel, columnLabel string
 	metric                Metric
+	runner                *cache.Runner // while it measures
+	atOnce                int           // rows that it runs at a time
 }
 
 // Effects returns the sweep itself, for a result that has one.
@@ -57,39 +60,40 @@ func newSweep(title, rowLabel, columnLabel string, columns int, m Metric) *Sweep
 // less time than multiplying by them.
 const sweepTokens = 256
 
-// sweepRunner returns a Runner and how many rows of ids it runs at a time: as many as are worthwhile, if the named
+// open compiles the model, to make the given number of runs: as many rows of ids at a time as are worthwhile, if the named
 // activations can differ between rows.
-func sweepRunner(store *graph.Store, c models.Spec, ids []int32, names []string, runs int) (r *cache.Runner, rows int, err error) {
+func (s *Sweep) open(store *graph.Store, c models.Spec, ids []int32, names []string, runs int) (err error) {
 	if len(ids) == 0 {
-		return nil, 0, noPrompt()
+		return check.NoPrompt()
 	}
-	rows = min(runs, max(1, sweepTokens/len(ids)))
-	r, err = cache.New(store, c, cache.Options{Names: names, Batch: rows, Seq: len(ids)})
-	if err != nil {
-		return nil, 0, err
+	s.atOnce = min(runs, max(1, sweepTokens/len(ids)))
+	s.runner, err = cache.New(store, c, cache.Options{Names: names, Batch: s.atOnce, Seq: len(ids)})
+	if err == nil && s.atOnce > 1 && slices.ContainsFunc(names, func(name string) bool { return !s.runner.PerRow(name) }) {
+		s.close()
+		return s.open(store, c, ids, names, 1)
 	}
-	if slices.ContainsFunc(names, func(name string) bool { return !r.PerRow(name) }) {
-		r.Close()
-		rows = 1
-		r, err = newRunner(store, c, ids, names)
-	}
-	return r, rows, err
+	return err
+}
+
+func (s *Sweep) close() {
+	s.runner.Close()
+	s.runner = nil
 }
 
 // run intervenes in each named activation, for each column.
-func (s *Sweep) run(r *cache.Runner, rows int, ids []int32, names []string, at func(name string, column int) cache.Intervention) error {
+func (s *Sweep) run(ids []int32, names []string, at func(name string, column int) cache.Intervention) error {
 	lists := [][]cache.Intervention{nil} // the baseline
 	for _, name := range names {
 		for column := range s.Columns {
 			lists = append(lists, []cache.Intervention{at(name, column)})
 		}
 	}
-	return s.measure(r, rows, ids, names, lists)
+	return s.measure(ids, names, lists)
 }
 
 // measure takes the effects at the named activations from lists of interventions: the baseline's, then one a column of each.
-func (s *Sweep) measure(r *cache.Runner, rows int, ids []int32, names []string, lists [][]cache.Intervention) error {
-	values, err := s.values(r, rows, ids, lists)
+func (s *Sweep) measure(ids []int32, names []string, lists [][]cache.Intervention) error {
+	values, err := s.values(ids, lists)
 	if err != nil {
 		return err
 	}
@@ -102,21 +106,20 @@ func (s *Sweep) measure(r *cache.Runner, rows int, ids []int32, names []string, 
 	return nil
 }
 
-// runModel is like run, with its own runner.
+// runModel is open, run and close.
 func (s *Sweep) runModel(store *graph.Store, c models.Spec, ids []int32, names []string, at func(name string, column int) cache.Intervention) error {
-	r, rows, err := sweepRunner(store, c, ids, names, 1+len(names)*len(s.Columns))
-	if err != nil {
+	if err := s.open(store, c, ids, names, 1+len(names)*len(s.Columns)); err != nil {
 		return err
 	}
-	defer r.Close()
-	return s.run(r, rows, ids, names, at)
+	defer s.close()
+	return s.run(ids, names, at)
 }
 
-// values are the metric of a run for each list of interventions, of rows at a time.
-func (s *Sweep) values(r *cache.Runner, rows int, ids []int32, lists [][]cache.Intervention) ([]float64, error) {
+// values are the metric of a run for each list of interventions.
+func (s *Sweep) values(ids []int32, lists [][]cache.Intervention) ([]float64, error) {
 	var values []float64
-	for some := range slices.Chunk(lists, rows) {
-		runs, err := r.RunEach(ids, some)
+	for some := range slices.Chunk(lists, s.atOnce) {
+		runs, err := s.runner.RunEach(ids, some)
 		if err != nil {
 			return nil, err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
@@ -58,7 +59,7 @@ func RunTensorProduct(store *graph.Store, c models.Spec, ids []int32, layer, hea
 	if err := f.check(layer, head); err != nil {
 		return nil, err
 	}
-	run, err := keep(store, c, ids, TensorProductNames(layer))
+	run, err := cache.Once(store, c, ids, TensorProductNames(layer)...)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +78,7 @@ func TensorProductOf(run *cache.Cache, layer, head int) (*TensorProduct, error) 
 	}
 	p := &TensorProduct{Layer: layer, Head: head, IDs: run.IDs, Pattern: patterns.Patterns[head]}
 	values, norms := h.values()
-	mixed := times(mat.NewDense(run.Seq, run.Seq, slices.Concat(p.Pattern...)), values) // [Seq, Dh]
+	mixed := numerics.Mul(mat.NewDense(run.Seq, run.Seq, slices.Concat(p.Pattern...)), values) // [Seq, Dh]
 	for t, row := range p.Pattern {
 		p.Moved = append(p.Moved, floats.MulTo(make([]float64, len(row)), row, norms))
 		out, wrote := h.write(mixed.RawRowView(t)), h.write(share(share(h.heads, run.Seq, t), run.Model().Spec().HeadCount(), head))

@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/residua-go/residua/internal/matmul"
+	"github.com/residua-go/residua/analysis/numerics"
 )
 
 // TunedLens is a logit lens that has learned the way to the end (Belrose et al. 2023, "Eliciting Latent
@@ -30,14 +30,14 @@ type Translator struct {
 func IdentityLens(after []string, width int) *TunedLens {
 	l := &TunedLens{}
 	for _, writer := range after {
-		l.Maps = append(l.Maps, Translator{writer, identityMatrix(width).RawMatrix().Data, make([]float64, width)})
+		l.Maps = append(l.Maps, Translator{writer, numerics.Identity(width).RawMatrix().Data, make([]float64, width)})
 	}
 	return l
 }
 
 // apply is z [n, F] of rows x [n, F].
 func (t Translator) apply(x *mat.Dense) *mat.Dense {
-	z := matmul.Mul(x, mat.NewDense(len(t.Bias), len(t.Bias), t.Weight))
+	z := numerics.Mul(x, mat.NewDense(len(t.Bias), len(t.Bias), t.Weight))
 	n, _ := z.Dims()
 	for i := range n {
 		floats.Add(z.RawRowView(i), t.Bias)

@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/residua-go/residua/internal/matmul"
+	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/models"
 )
 
@@ -57,7 +57,7 @@ func (r *lensRows) choose(x []float64, batch []int) *mat.Dense {
 
 // logits returns the logits [n, Vocab] of features [n, F].
 func (r *lensRows) logits(features *mat.Dense) *mat.Dense {
-	logits := matmul.Mul(features, r.weights)
+	logits := numerics.Mul(features, r.weights)
 	if r.cap > 0 {
 		logits.Apply(func(_, _ int, v float64) float64 { return r.cap * math.Tanh(v/r.cap) }, logits)
 	}
@@ -83,12 +83,12 @@ func (r *lensRows) gradient(i int, t Translator, batch []int, final *mat.Dense) 
 		r.rowGradient(logits.RawRowView(n), final.RawRowView(n))
 	}
 	logits.Scale(1/float64(len(batch)), logits)
-	dz := back(matmul.Mul(logits, r.weights.T()))
+	dz := back(numerics.Mul(logits, r.weights.T()))
 	bias = make([]float64, r.width)
 	for n := range batch {
 		floats.Add(bias, dz.RawRowView(n))
 	}
-	return matmul.Mul(x.T(), dz), bias
+	return numerics.Mul(x.T(), dz), bias
 }
 
 // look are the logits [n, Vocab] of x [n, F] through a map, and what takes a gradient with respect to features

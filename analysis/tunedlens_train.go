@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
 
@@ -15,20 +14,8 @@ import (
 	"github.com/residua-go/residua/optim"
 )
 
-// TuneOptions say how a tuned lens is trained; the zero value is ready.
-type TuneOptions struct {
-	Steps int    // 0: 200
-	Batch int    // tokens a step; 0: 512
-	Seed  uint64 // of the order of the tokens
-}
-
-func (o *TuneOptions) resolve() error {
-	o.Steps, o.Batch = cmp.Or(o.Steps, 200), cmp.Or(o.Batch, 512)
-	if o.Steps < 1 || o.Batch < 1 {
-		return check.Value("tune", "at least 1 step of 1 token", fmt.Sprintf("%d of %d", o.Steps, o.Batch))
-	}
-	return nil
-}
+// tuneBatch is the number of tokens of a step of training.
+const tuneBatch = 512
 
 // heldOut is one row in how many that a lens is measured on and not trained.
 const heldOut = 5
@@ -37,8 +24,8 @@ const heldOut = 5
 // the lens from the model's own distribution, KL(final || lens), averaged over tokens and writers, by Adam at a
 // rate of 0.3/F that falls to 0 along half a cosine. Every fifth row is held out; LensFit has the divergence
 // there. It returns an error if there are fewer than 2 rows.
-func TuneLens(store *graph.Store, c models.Spec, tokens []int32, o TuneOptions) (*TunedLens, *LensFit, error) {
-	if err := o.resolve(); err != nil {
+func TuneLens(store *graph.Store, c models.Spec, tokens []int32, steps int) (*TunedLens, *LensFit, error) {
+	if err := check.AtLeast("steps", 1, steps); err != nil {
 		return nil, nil, err
 	}
 	train, test, err := gatherLens(store, c, tokens)
@@ -46,7 +33,7 @@ func TuneLens(store *graph.Store, c models.Spec, tokens []int32, o TuneOptions) 
 		return nil, nil, err
 	}
 	lens := IdentityLens(train.after[:len(train.after)-1], c.Features())
-	if err := train.fit(lens, o); err != nil {
+	if err := train.fit(lens, steps); err != nil {
 		return nil, nil, err
 	}
 	fit := &LensFit{After: train.after[:len(train.after)-1], Tokens: test.tokens()}
@@ -91,7 +78,7 @@ func gatherLens(store *graph.Store, c models.Spec, tokens []int32) (train, test 
 }
 
 // fit trains all maps.
-func (r *lensRows) fit(l *TunedLens, o TuneOptions) error {
+func (r *lensRows) fit(l *TunedLens, steps int) error {
 	store := graph.NewStore(tensor.Float64, 0)
 	b := graph.On(gorgonia.NewGraph(), graph.Options{Store: store, DType: tensor.Float64})
 	for _, t := range l.Maps {
@@ -110,17 +97,17 @@ func (r *lensRows) fit(l *TunedLens, o TuneOptions) error {
 		}
 		l.Maps[i] = t
 	}
-	adam, err := optim.New(store, 0, optim.Adam(0.9, 0.999, 1e-8), optim.Rate(0.3/float64(r.width), optim.WarmupCosine{Total: o.Steps}))
+	adam, err := optim.New(store, 0, optim.Adam(0.9, 0.999, 1e-8), optim.Rate(0.3/float64(r.width), optim.WarmupCosine{Total: steps}))
 	if err != nil {
 		return err
 	}
 	defer adam.Close()
-	random, order := rand.New(rand.NewPCG(o.Seed, 0)), []int(nil)
-	for range o.Steps {
-		if len(order) < o.Batch {
+	random, order := rand.New(rand.NewPCG(0, 0)), []int(nil)
+	for range steps {
+		if len(order) < tuneBatch {
 			order = append(order, random.Perm(r.tokens())...)
 		}
-		n := min(o.Batch, len(order))
+		n := min(tuneBatch, len(order))
 		batch := order[:n]
 		order = order[n:]
 		final := r.final(batch)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
@@ -106,16 +107,16 @@ func (c *carrier) weights(w, r end) (*mat.Dense, error) {
 		return nil, err
 	}
 	if w.keyed == nil || r.keyed == nil {
-		return times(maps.Rows(w.weights()), r.weights().T()), nil
+		return numerics.Mul(maps.Rows(w.weights()), r.weights().T()), nil
 	}
 	scale, _ := maps.Number() // which align has seen to
 	m := linked(w.keyed.columns(), r.keyed.columns(), r.keyed.centred)
 	m.Scale(scale, m)
 	if w.keyed.weights != nil {
-		m = times(w.keyed.weights(), m)
+		m = numerics.Mul(w.keyed.weights(), m)
 	}
 	if r.keyed.weights != nil {
-		m = times(m, r.keyed.weights().T())
+		m = numerics.Mul(m, r.keyed.weights().T())
 	}
 	return m, nil
 }

@@ -51,13 +51,13 @@ func Ablate(store *graph.Store, c models.Spec, rows [][]int32, threads int) (*Wo
 	defer r.Close()
 	rises := make([][]float64, len(w.Parts)) // [part][row]
 	for _, ids := range rows {
-		whole, err := loss(r, ids, nil)
+		whole, err := r.Loss(ids)
 		if err != nil {
 			return nil, err
 		}
 		w.Loss += whole / float64(len(rows))
 		for i, p := range w.Parts {
-			without, err := loss(r, ids, p.writes)
+			without, err := r.Loss(ids, p.writes...)
 			if err != nil {
 				return nil, err
 			}
@@ -71,14 +71,6 @@ func Ablate(store *graph.Store, c models.Spec, rows [][]int32, threads int) (*Wo
 		}
 	}
 	return w, nil
-}
-
-func loss(r *cache.Runner, ids []int32, without []cache.Intervention) (float64, error) {
-	run, err := r.Run(ids, without...)
-	if err != nil {
-		return 0, err
-	}
-	return run.NextTokenLoss()
 }
 
 // findParts lists the blocks and their sublayers, and returns the names of all that they write.

@@ -38,7 +38,9 @@ func TestWorth(t *testing.T) {
 		for i, activations := range [][]string{{"blocks.1.attention.heads"}, {"blocks.1.feedforward.hidden"}, {"blocks.1.attention.heads", "blocks.1.feedforward.hidden"}} {
 			var rises []float64
 			for _, ids := range rows {
-				a, err := analysis.Ablate(store, spec, ids, activations, nil, analysis.NextTokenLoss())
+				of, err := analysis.NewAblations(store, spec, [][]int32{ids}, activations, analysis.ReplaceZero)
+				require.NoError(t, err)
+				a, err := of.Together(0, nil, analysis.NextTokenLoss())
 				require.NoError(t, err)
 				rises = append(rises, a.Effect[0][0])
 			}

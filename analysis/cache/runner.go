@@ -75,9 +75,17 @@ func (o *Options) resolve(c models.Spec) error {
 	return nil
 }
 
+// ForRow is New for one row of as many tokens as ids.
+func ForRow(store *graph.Store, c models.Spec, ids []int32, names ...string) (*Runner, error) {
+	if len(ids) == 0 {
+		return nil, check.NoPrompt()
+	}
+	return New(store, c, Options{Names: names, Seq: len(ids)})
+}
+
 // Once runs a model once on one row of token ids and keeps the named activations.
 func Once(store *graph.Store, c models.Spec, ids []int32, names ...string) (*Cache, error) {
-	r, err := New(store, c, Options{Names: names, Seq: len(ids)})
+	r, err := ForRow(store, c, ids, names...)
 	if err != nil {
 		return nil, err
 	}
@@ -93,6 +101,15 @@ func (r *Runner) Names() []string { return slices.Clone(r.names) }
 
 // Close ends the runner.
 func (r *Runner) Close() { r.program.Close() }
+
+// Loss runs the model as Run does, and returns the mean loss of the next token, in nats.
+func (r *Runner) Loss(ids []int32, replace ...Intervention) (float64, error) {
+	run, err := r.Run(ids, replace...)
+	if err != nil {
+		return 0, err
+	}
+	return run.NextTokenLoss()
+}
 
 // Run runs the model on Batch rows of Seq token ids, with some activations replaced: of one
 // name in the order given. It is an error if an id is not in the vocabulary, or what is to be

@@ -48,6 +48,9 @@ func (e ValueError) Is(target error) bool {
 // Value makes a ValueError.
 func Value(name, want string, got any) error { return ValueError{name, want, fmt.Sprint(got)} }
 
+// NoPrompt returns the error for a prompt without tokens.
+func NoPrompt() error { return Value("prompt", "at least 1 token", "none") }
+
 // AtLeast returns a ValueError if got is below least.
 func AtLeast(name string, least, got int) error {
 	if got < least {

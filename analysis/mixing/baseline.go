@@ -16,7 +16,7 @@ type baseline struct {
 // newBaseline runs a model on a row of token ids, at least two, so that the named activations can be replaced. Close it
 // after use.
 func newBaseline(store *graph.Store, c models.Spec, ids []int32, names []string) (*baseline, error) {
-	r, err := cache.New(store, c, cache.Options{Names: names, Seq: len(ids)})
+	r, err := cache.ForRow(store, c, ids, names...)
 	if err != nil {
 		return nil, err
 	}
@@ -33,10 +33,6 @@ func newBaseline(store *graph.Store, c models.Spec, ids []int32, names []string)
 
 // rise returns how much interventions raise the loss above the untouched run's.
 func (b *baseline) rise(replace ...cache.Intervention) (float64, error) {
-	run, err := b.Run(b.clean.IDs, replace...)
-	if err != nil {
-		return 0, err
-	}
-	loss, err := run.NextTokenLoss()
+	loss, err := b.Loss(b.clean.IDs, replace...)
 	return loss - b.loss, err
 }

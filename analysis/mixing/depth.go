@@ -1,7 +1,6 @@
 package mixing
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -96,10 +95,8 @@ func (d *Depth) Strongest() figure.Table {
 	t := figure.NewTable("Who reads which layer: the largest weights", "ll", "reader", "reads")
 	t.Note = "A number is how much of a source is in what is read, a mean over tokens."
 	for _, r := range d.Reads {
-		strongest := slices.Clone(r.Weights)
-		slices.SortStableFunc(strongest, func(a, b Weight) int { return cmp.Compare(math.Abs(b.Mean), math.Abs(a.Mean)) })
 		var texts []string
-		for _, w := range strongest[:min(3, len(strongest))] {
+		for _, w := range figure.Largest(r.Weights, 3, func(w Weight) float64 { return math.Abs(w.Mean) }) {
 			texts = append(texts, fmt.Sprintf("%s %.3f", w.Source, w.Mean))
 		}
 		t.Row(r.Reader, strings.Join(texts, ", "))
@@ -127,11 +124,9 @@ func (d *Depth) Figures() []figure.Figure {
 func (d *Depth) heatmap(title string, of func(Weight) float64) figure.Heatmap {
 	h := figure.Heatmap{Title: title, XLabel: "source", YLabel: "reader", Columns: d.Sources}
 	for _, r := range d.Reads {
-		row := slices.Repeat([]float64{math.NaN()}, len(d.Sources))
 		for _, w := range r.Weights {
-			row[slices.Index(d.Sources, w.Source)] = of(w)
+			h.Set(r.Reader, w.Source, of(w))
 		}
-		h.Add(r.Reader, row)
 	}
 	return h
 }

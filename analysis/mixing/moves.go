@@ -6,6 +6,7 @@ import (
 
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/stream"
+	"gonum.org/v1/gonum/floats"
 )
 
 // Moves says how far coefficients have moved from their start, place by place in the order of the run.
@@ -73,11 +74,7 @@ func (c *Coefficients) Since(start *Coefficients) *Moves {
 }
 
 func rootMeanSquare(x, y []float64) float64 {
-	sum := 0.0
-	for i := range x {
-		sum += (x[i] - y[i]) * (x[i] - y[i])
-	}
-	return math.Sqrt(sum / float64(len(x)))
+	return floats.Distance(x, y, 2) / math.Sqrt(float64(len(x)))
 }
 
 // mean returns the matrix averaged over tokens.

@@ -79,15 +79,19 @@ func (o Ablate) Run(ctx context.Context, m *Model) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	ablations, err := analysis.NewAblations(m.Store, m.Spec, rows, o.Names, o.With)
+	if err != nil {
+		return nil, err
+	}
 	r := m.NewReport("Ablation", ids)
 	if len(o.Names) > 0 {
-		r.part("ablation", "Named activations", o.together())(analysis.Ablate(m.Store, m.Spec, ids, o.Names, o.At, metric))
+		r.part("ablation", "Named activations", o.together())(ablations.Together(0, o.At, metric))
 		return r, r.err
 	}
 	r.sweep(m, "heads", "Heads", "Each head's output is set to 0 at all tokens: how the metric changes.", nil, o.Top)(
-		analysis.AblateHeads(m.Store, m.Spec, ids, metric))
+		ablations.Heads(0, metric))
 	r.sweep(m, "writers", "Writers", "What a writer writes is set to 0, at one token or at all.", ids, o.Top)(
-		analysis.AblateWriters(m.Store, m.Spec, ids, metric))
+		ablations.Writers(0, metric))
 	return r, r.err
 }
 

@@ -5,13 +5,12 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/pkg/errors"
-	"gonum.org/v1/gonum/stat"
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/figure"
 )
 
@@ -27,10 +26,9 @@ type Averages struct {
 
 // Average is one number's.
 type Average struct {
-	Name          string    `json:"name"` // "blocks.3.attention.1"
-	Mean          float64   `json:"mean"`
-	StandardError float64   `json:"standard_error"` // of the mean: the standard deviation over the root of the number of prompts
-	Values        []float64 `json:"values"`         // in the order of the prompts
+	Name string `json:"name"` // "blocks.3.attention.1"
+	numerics.Estimate
+	Values []float64 `json:"values"` // in the order of the prompts
 }
 
 // value is a number of one prompt.
@@ -80,8 +78,7 @@ func average[P any](ctx context.Context, prompts []P, one func(i int, p P) ([]va
 		}
 	}
 	for i := range a.Of {
-		mean, deviation := stat.MeanStdDev(a.Of[i].Values, nil)
-		a.Of[i].Mean, a.Of[i].StandardError = mean, deviation/math.Sqrt(float64(n))
+		a.Of[i].Estimate = numerics.NewEstimate(a.Of[i].Values)
 	}
 	return a, nil
 }
@@ -94,9 +91,7 @@ func (r *Report) addAverages(name, heading, text, what string, a *Averages, top 
 
 // largest are the averages farthest from 0, farthest first.
 func (a *Averages) largest() []Average {
-	sorted := slices.Clone(a.Of)
-	slices.SortStableFunc(sorted, func(x, y Average) int { return cmp.Compare(math.Abs(y.Mean), math.Abs(x.Mean)) })
-	return sorted[:min(a.top, len(sorted))]
+	return figure.Largest(a.Of, a.top, func(x Average) float64 { return math.Abs(x.Mean) })
 }
 
 func (a *Averages) title() string {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/memory"
 )
 
 // Memory is the matrix stream as an associative memory: how many random memories are filled, and what the model reads.
@@ -36,7 +37,7 @@ func (Memory) Card() Card {
 // Run reports the matrix stream as an associative memory: the model's keys, what its readers get of each
 // write in a run, and the theory on random pairs.
 func (o Memory) Run(_ context.Context, m *Model) (*Report, error) {
-	keys, err := analysis.MeasureKeys(m.Store, m.Spec, o.Seed)
+	keys, err := memory.MeasureKeys(m.Store, m.Spec, o.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +55,7 @@ func (o Memory) Run(_ context.Context, m *Model) (*Report, error) {
 		}
 	}
 	r.part("memory", "Random pairs in one matrix", "Pairs of a key and a value are stored as outer products and read back: the relative squared error against the number of pairs.")(
-		analysis.TryMemory(analysis.MemoryOptions{Dk: keys.Dk, Dv: m.Spec.StreamSize() / keys.Dk, Seeds: o.Seeds, Seed: o.Seed}))
+		memory.Try(memory.Options{Dk: keys.Dk, Dv: m.Spec.StreamSize() / keys.Dk, Seeds: o.Seeds, Seed: o.Seed}))
 	return r, r.err
 }
 
@@ -64,7 +65,7 @@ func (r *Report) addRetrieval(m *Model, ids []int32, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	got, err := analysis.RetrieveWrites(run, seed)
+	got, err := memory.RetrieveWrites(run, seed)
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func (r *Report) Add(name, heading, text string, of Result) *Part {
 
 // part returns a function that adds what an analysis returns, as in
 //
-//	r.part("keys", "The model's keys", "…")(analysis.MeasureKeys(store, spec, seed))
+//	r.part("keys", "The model's keys", "…")(memory.MeasureKeys(store, spec, seed))
 //
 // and an empty part if it failed: the report then keeps the first error.
 func (r *Report) part(name, heading, text string) func(Result, error) *Part {

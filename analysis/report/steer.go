@@ -116,9 +116,8 @@ func (o Steer) direction(m *Model) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	direction := slices.Clone(toward)
-	floats.Sub(direction, away)
-	return direction, nil
+	floats.Sub(toward, away)
+	return toward, nil
 }
 
 // ending is the chosen entries at the last token of an option's text.
@@ -148,28 +147,24 @@ func (o Steer) ending(m *Model, option, text string) ([]float64, error) {
 
 // nextTokens compares the likeliest tokens after the prompt.
 func nextTokens(m *Model, r *cache.Runner, ids []int32, change cache.Intervention) ([]NextToken, error) {
-	var probabilities [2][]float64
-	chosen := map[int]bool{}
+	var logits [2][]float64
 	for i, changes := range [][]cache.Intervention{nil, {change}} {
 		run, err := r.Run(ids, changes...)
 		if err != nil {
 			return nil, err
 		}
-		logits, err := run.TokenLogits(len(ids) - 1)
-		if err != nil {
+		if logits[i], err = run.TokenLogits(len(ids) - 1); err != nil {
 			return nil, err
 		}
-		logZ := floats.LogSumExp(logits)
-		for _, l := range logits {
-			probabilities[i] = append(probabilities[i], math.Exp(l-logZ))
-		}
-		for _, p := range analysis.Predictions(logits, answerShown) {
-			chosen[p.ID] = true
-		}
 	}
+	var steered []int
+	for _, p := range analysis.Predictions(logits[1], answerShown) {
+		steered = append(steered, p.ID)
+	}
+	logZ := floats.LogSumExp(logits[1])
 	var next []NextToken
-	for id := range chosen {
-		next = append(next, NextToken{id, m.text(id), probabilities[0][id], probabilities[1][id]})
+	for _, p := range analysis.Predictions(logits[0], answerShown, steered...) {
+		next = append(next, NextToken{p.ID, m.text(p.ID), p.Probability, math.Exp(logits[1][p.ID] - logZ)})
 	}
 	slices.SortFunc(next, func(a, b NextToken) int { return cmp.Or(cmp.Compare(b.Untouched, a.Untouched), a.ID-b.ID) })
 	return next, nil

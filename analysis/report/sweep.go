@@ -1,9 +1,7 @@
 package report
 
 import (
-	"cmp"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/residua-go/residua/analysis"
@@ -48,9 +46,8 @@ func largestEffects(of *analysis.Sweep, top int, title string, header []string, 
 			effects = append(effects, effect{i, j, v})
 		}
 	}
-	slices.SortStableFunc(effects, func(x, y effect) int { return cmp.Compare(math.Abs(y.value), math.Abs(x.value)) })
 	t := &figure.Table{Title: title + ": the largest", Header: append(header, "effect"), Align: strings.Repeat("l", len(header)) + "r"}
-	for _, e := range effects[:min(top, len(effects))] {
+	for _, e := range figure.Largest(effects, top, func(e effect) float64 { return math.Abs(e.value) }) {
 		t.Row(append(place(e.row, e.column), e.value)...)
 	}
 	return t

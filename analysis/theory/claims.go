@@ -3,7 +3,6 @@ package theory
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/models"
@@ -37,33 +36,18 @@ const (
 
 // NewClaims computes them; in: the runs of Tables 3 and 4.
 func NewClaims(in TrainingInputs) (Claims, error) {
+	var n counter
 	seq := map[string]int{"seq": in.Seq}
-	matrix, err := count(in.Matrix, seq)
-	if err != nil {
-		return Claims{}, err
+	matrix, vector := n.count(in.Matrix, seq), n.count(in.Transformer, seq)
+	if n.err != nil {
+		return Claims{}, n.err
 	}
-	vector, err := count(in.Transformer, seq)
-	if err != nil {
-		return Claims{}, err
-	}
-	doubled, err := doublingClaims(in.Transformer, in.Matrix)
-	if err != nil {
-		return Claims{}, err
-	}
-	pairs, err := pairClaims()
-	if err != nil {
-		return Claims{}, err
-	}
-	keys, err := keyClaims(in.Seq)
-	if err != nil {
-		return Claims{}, err
-	}
-	return Claims{slices.Concat(doubled, timeClaims(in), tokenClaims(in.Seq), pairs, keys, []Claim{
+	return Claims{slices.Concat(n.doublingClaims(in), timeClaims(in), tokenClaims(in.Seq), n.pairClaims(), n.keyClaims(in.Seq), []Claim{
 		{"parameters of the RMT against the transformer's", "abstract, Tables 3-4", "share", -0.25,
 			relative(vector.Parameters.Corrected, matrix.Parameters.Corrected), "as computed"},
 		{"tokens to equal loss against the transformer's", "abstract, Table 3", "share", -0.41,
 			relative(in.Steps, in.EqualLossSteps), "as computed, from the steps that the printed FLOPs imply"},
-	})}, nil
+	})}, n.err
 }
 
 // timeClaims: a share of the larger number is printed as a rise of the smaller; and the times of whole runs are the
@@ -91,31 +75,20 @@ func timeClaims(in TrainingInputs) []Claim {
 
 // pairClaims: of section 4.2's four pairs of one shape, how much larger the RMT's stream is, and how many fewer
 // parameters it has outside the tables.
-func pairClaims() ([]Claim, error) {
+func (n *counter) pairClaims() []Claim {
 	names := table9Presets()
 	var streams, fewer []float64
 	for i := 0; i < len(names); i += 2 {
-		rmt, err := presetModel(names[i])
-		if err != nil {
-			return nil, err
-		}
-		transformer, err := presetModel(names[i+1])
-		if err != nil {
-			return nil, err
-		}
+		rmt, transformer := n.count(names[i], nil).spec, n.count(names[i+1], nil).spec
 		streams = append(streams, float64(rmt.StreamSize())/float64(transformer.StreamSize()))
 		fewer = append(fewer, relative(outsideTables(transformer), outsideTables(rmt)))
 	}
-	var printed []string
-	for _, r := range streams {
-		printed = append(printed, fmt.Sprintf("%.3g", r))
-	}
 	return []Claim{
-		{"the RMT's stream against the transformer's, smallest of four pairs", "section 4.2", "ratio", 2.5, slices.Min(streams), "a bound that holds: " + strings.Join(printed, ", ")},
+		{"the RMT's stream against the transformer's, smallest of four pairs", "section 4.2", "ratio", 2.5, slices.Min(streams), fmt.Sprintf("a bound that holds: %.3g, %.3g, %.3g, %.3g", streams[0], streams[1], streams[2], streams[3])},
 		{"the RMT's stream against the transformer's, largest", "section 4.2", "ratio", 4, slices.Max(streams), "as computed"},
 		{"parameters outside the tables, the pair that differs least", "section 4.2", "share", -0.33, slices.Max(fewer), "as computed"},
 		{"parameters outside the tables, the pair that differs most", "section 4.2", "share", -0.33, slices.Min(fewer), "as computed"},
-	}, nil
+	}
 }
 
 // outsideTables returns how many parameters a model has besides embeddings, positions and unembedding.
@@ -123,22 +96,15 @@ func outsideTables(c models.Spec) int { return c.Cost().Parameters - c.Cost().Em
 
 // keyClaims checks how much more the largest Dk of section 4.4's series, 64, costs than the smallest, 6. Each
 // key is multiplied by the whole stream, which the paper's "under 1% of the FLOPs" leaves out.
-func keyClaims(seq int) ([]Claim, error) {
-	small, err := count("rmt-134m", map[string]int{"seq": seq, "stream.dk": 6})
-	if err != nil {
-		return nil, err
-	}
-	large, err := count("rmt-134m", map[string]int{"seq": seq, "stream.dk": 64})
-	if err != nil {
-		return nil, err
-	}
+func (n *counter) keyClaims(seq int) []Claim {
+	small, large := n.count("rmt-134m", map[string]int{"seq": seq, "stream.dk": 6}), n.count("rmt-134m", map[string]int{"seq": seq, "stream.dk": 64})
 	return []Claim{
 		{"parameters with Dk 64 against Dk 6", "section 4.4", "share", 0.01, relative(small.Parameters.Corrected, large.Parameters.Corrected), "a bound that holds, with norm gains too: " + percent(relative(small.Parameters.Exact, large.Parameters.Exact))},
 		{"FLOPs with Dk 64 against Dk 6", "section 4.4", "share", 0.01, relative(small.FLOPs.Corrected, large.FLOPs.Corrected),
 			"a bound that is too low: " + percent(relative(small.FLOPs.Printed, large.FLOPs.Printed)) + " by Table 7 as printed"},
 		{"parameters of the series, smallest", "appendix C.3", "parameters", 135e6, float64(small.Parameters.Exact), "rounded up"},
 		{"parameters of the series, largest", "appendix C.3", "parameters", 135e6, float64(large.Parameters.Exact), "rounded up"},
-	}, nil
+	}
 }
 
 // tokenClaims: 5,000 steps stand where 50,000 are needed.

@@ -1,6 +1,7 @@
 package theory
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -105,13 +106,9 @@ func (o Operation) ClosedForm(pass string, s Setting) (Moments, error) {
 
 // check returns an error unless sizes and moments are valid.
 func (o Operation) check(s Setting) error {
-	for _, size := range []struct {
-		name  string
-		value int
-	}{{"rows", o.Rows}, {"columns", o.Columns}, {"shared columns", o.Shared}} {
-		if size.value < 1 {
-			return check.Value(o.Name+": "+size.name, "at least 1", size.value)
-		}
+	err := cmp.Or(check.AtLeast(o.Name+": rows", 1, o.Rows), check.AtLeast(o.Name+": columns", 1, o.Columns), check.AtLeast(o.Name+": shared columns", 1, o.Shared))
+	if err != nil {
+		return err
 	}
 	if !s.Input.finite() || !s.Gradient.finite() {
 		return check.Value(o.Name, "finite moments and no negative variance", fmt.Sprintf("%+v and %+v", s.Input, s.Gradient))

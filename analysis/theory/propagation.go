@@ -1,6 +1,8 @@
 package theory
 
 import (
+	"fmt"
+
 	"github.com/residua-go/residua/figure"
 )
 
@@ -123,8 +125,8 @@ func propagationNotes() string {
 }
 
 func (s Setting) text() string {
-	return "mean(x) " + short(s.Input.Mean) + ", var(x) " + short(s.Input.Variance) + ", mean(g) " + short(s.Gradient.Mean) +
-		", var(g) " + short(s.Gradient.Variance) + ", var(w) " + short(s.WeightVariance)
+	return fmt.Sprintf("mean(x) %.4g, var(x) %.4g, mean(g) %.4g, var(g) %.4g, var(w) %.4g",
+		s.Input.Mean, s.Input.Variance, s.Gradient.Mean, s.Gradient.Variance, s.WeightVariance)
 }
 
 // Figures shows each estimate of a variance over its closed form, with 4 standard errors.

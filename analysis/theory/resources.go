@@ -17,14 +17,19 @@ type Part struct {
 	PaperFLOPs      int    `json:"paper_flops"`      // forward, a token, as the paper counts
 }
 
-// Counts are a total in four ways.
-type Counts struct {
-	Printed int `json:"printed"` // by Table 7's totals as printed
+// Counts are a total in four ways, or what follows from one.
+type Counts[N int | float64] struct {
+	Printed N `json:"printed"` // by Table 7's totals as printed
 	// Implied is the count from which the paper's other tables follow: its FLOPs agree with Tables 3
 	// and 4, its parameters with the sizes in Tables 8 and 9, which equal the corrected count.
-	Implied   int `json:"implied"`
-	Corrected int `json:"corrected"` // the sum of what the paper counts
-	Exact     int `json:"exact"`     // the sum of what our models have, as models.Spec.Cost says
+	Implied   N `json:"implied"`
+	Corrected N `json:"corrected"` // the sum of what the paper counts
+	Exact     N `json:"exact"`     // the sum of what our models have, as models.Spec.Cost says
+}
+
+// growth returns the shares by which the counts of to are larger.
+func (c Counts[N]) growth(to Counts[N]) Counts[float64] {
+	return Counts[float64]{relative(c.Printed, to.Printed), relative(c.Implied, to.Implied), relative(c.Corrected, to.Corrected), relative(c.Exact, to.Exact)}
 }
 
 // Resources are a model's parameters and its forward FLOPs a token (paper Table 7), 2 FLOPs a
@@ -34,10 +39,10 @@ type Counts struct {
 // all N tokens of a row, no norm gains, and no positions of the transformer. Our models look up for
 // nothing and attend to the (N+1)/2 tokens that are there on average.
 type Resources struct {
-	Model      string `json:"model"`
-	Parts      []Part `json:"parts"`
-	Parameters Counts `json:"parameters"`
-	FLOPs      Counts `json:"flops"`
+	Model      string      `json:"model"`
+	Parts      []Part      `json:"parts"`
+	Parameters Counts[int] `json:"parameters"`
+	FLOPs      Counts[int] `json:"flops"`
 }
 
 // CountResources counts a model of the paper's two kinds: a matrix or a vector stream, dense

@@ -31,6 +31,16 @@ func count(name string, sizes map[string]int) (counted, error) {
 	return counted{preset, c, r}, err
 }
 
+// counter counts presets until one of them fails; err is its error.
+type counter struct{ err error }
+
+func (n *counter) count(name string, sizes map[string]int) (c counted) {
+	if n.err == nil {
+		c, n.err = count(name, sizes)
+	}
+	return c
+}
+
 // resized is a model with other sizes, by key.
 func resized(c models.Config, sizes map[string]int) (models.Spec, error) {
 	for key, size := range sizes {

@@ -37,10 +37,9 @@ type TrainingRun struct {
 	Paper     float64 `json:"paper"`      // FLOPs as printed in Tables 3 and 4
 	StepsLow  float64 `json:"steps_low"`  // steps that the printed FLOPs allow
 	StepsHigh float64 `json:"steps_high"` // by the implied totals
-	Printed   float64 `json:"printed"`    // FLOPs by Table 7's totals as printed
-	Implied   float64 `json:"implied"`    // by the totals that Tables 3 and 4 follow from
-	Corrected float64 `json:"corrected"`  // by what Table 7 means
-	Exact     float64 `json:"exact"`      // of our models: no FLOPs for look-ups, causal attention at its half
+	// Counts are the FLOPs by each count of a token's: Implied by the totals that Tables 3 and 4 follow from, Corrected by what Table 7
+	// means, Exact of our models, with no FLOPs for look-ups and causal attention at its half.
+	Counts[float64]
 }
 
 // Change compares what a run takes with the transformer's run, as a share: -0.28 is 28% less.
@@ -48,10 +47,7 @@ type Change struct {
 	Name      string  `json:"name"`
 	Paper     float64 `json:"paper"`      // as printed
 	FromPaper float64 `json:"from_paper"` // of the printed FLOPs
-	Printed   float64 `json:"printed"`
-	Implied   float64 `json:"implied"`
-	Corrected float64 `json:"corrected"`
-	Exact     float64 `json:"exact"`
+	Counts[float64]
 }
 
 // TrainingFLOPs are the FLOPs columns of the paper's Tables 3 and 4 by Table 7's totals as
@@ -99,7 +95,7 @@ func NewTrainingFLOPs(in TrainingInputs) (TrainingFLOPs, error) {
 		low, high := ImpliedSteps(run.paper, r.FLOPs.Implied, in.Batch, in.Seq)
 		t.Runs = append(t.Runs, TrainingRun{
 			run.name, run.preset, run.steps, run.steps * in.Batch * in.Seq, run.paper, low, high,
-			flops(r.FLOPs.Printed), flops(r.FLOPs.Implied), flops(r.FLOPs.Corrected), flops(r.FLOPs.Exact),
+			Counts[float64]{flops(r.FLOPs.Printed), flops(r.FLOPs.Implied), flops(r.FLOPs.Corrected), flops(r.FLOPs.Exact)},
 		})
 	}
 	t.Changes = []Change{change(t.Runs[0], t.Runs[1], -0.28), change(t.Runs[0], t.Runs[2], -0.58)}
@@ -107,10 +103,7 @@ func NewTrainingFLOPs(in TrainingInputs) (TrainingFLOPs, error) {
 }
 
 func change(from, to TrainingRun, paper float64) Change {
-	return Change{
-		to.Name, paper, relative(from.Paper, to.Paper), relative(from.Printed, to.Printed), relative(from.Implied, to.Implied),
-		relative(from.Corrected, to.Corrected), relative(from.Exact, to.Exact),
-	}
+	return Change{to.Name, paper, relative(from.Paper, to.Paper), from.growth(to.Counts)}
 }
 
 // relative is the change from a to b as a share of a.

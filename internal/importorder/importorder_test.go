@@ -63,7 +63,9 @@ var allowed = map[string][]string{
 	"analysis/check":     {},
 	"analysis/cache":     {"analysis/check", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
 	"analysis/mixing":    {"analysis/cache", "analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
-	"analysis":           {"distributed", "learner", "analysis/cache", "analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim"},
+	"analysis/numerics":  {},
+	"analysis/memory":    {"analysis", "analysis/numerics", "distributed", "learner", "analysis/cache", "analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim"},
+	"analysis":           {"analysis/numerics", "distributed", "learner", "analysis/cache", "analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim"},
 	"command/bench":      commandImports("experiment/bench"),
 	"command/prepare":    commandImports("data/parquet"),
 	"command/train":      commandImports("distributed/mpi"),
@@ -71,14 +73,14 @@ var allowed = map[string][]string{
 	"command/generate":   commandImports(),
 	"command/convert":    commandImports(),
 	"command/models":     commandImports("experiment/roofline"),
-	"command/serve":      commandImports("serve", "explore", "analysis", "analysis/page", "analysis/report", "analysis/theory"),
-	"command/analyze":    commandImports("analysis", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/report", "analysis/theory"),
+	"command/serve":      commandImports("serve", "explore", "analysis", "analysis/memory", "analysis/numerics", "analysis/page", "analysis/report", "analysis/theory"),
+	"command/analyze":    commandImports("analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/report", "analysis/theory"),
 	"command/create":     commandImports(),
 	"command/compare":    commandImports("experiment", "experiment/bench", "experiment/stats", "analysis/page"),
 	"command/experiment": commandImports("experiment", "experiment/bench", "experiment/stats", "analysis/page"),
-	"command/tour":       commandImports("data/parquet", "experiment", "experiment/bench", "experiment/stats", "command/report", "analysis", "analysis/page", "analysis/report", "analysis/theory"),
+	"command/tour":       commandImports("data/parquet", "experiment", "experiment/bench", "experiment/stats", "command/report", "analysis", "analysis/memory", "analysis/numerics", "analysis/page", "analysis/report", "analysis/theory"),
 	"command/report":     commandImports("experiment", "experiment/bench", "experiment/stats", "analysis/page"),
-	"command":            commandImports("distributed/mpi", "data/parquet", "command/prepare", "experiment/roofline", "command/experiment", "eval/tasks", "experiment/bench", "command/bench", "experiment", "experiment/stats", "command/compare", "command/report", "command/tour", "analysis", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/report", "analysis/theory", "command/train", "command/eval", "command/generate", "command/convert", "command/create", "command/models", "serve", "explore", "command/serve", "command/analyze"),
+	"command":            commandImports("distributed/mpi", "data/parquet", "command/prepare", "experiment/roofline", "command/experiment", "eval/tasks", "experiment/bench", "command/bench", "experiment", "experiment/stats", "command/compare", "command/report", "command/tour", "analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/report", "analysis/theory", "command/train", "command/eval", "command/generate", "command/convert", "command/create", "command/models", "serve", "explore", "command/serve", "command/analyze"),
 
 	"experiment":          experimentImports("experiment/bench", "experiment/stats"),
 	"experiment/stats":    {},
@@ -86,10 +88,10 @@ var allowed = map[string][]string{
 	"experiment/gpucheck": experimentImports("experiment/bench"),
 	"experiment/roofline": {"models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim", "figure"},
 
-	"explore": {"analysis", "analysis/cache", "analysis/check", "analysis/page", "analysis/report", "analysis/blocks", "analysis/mixing", "analysis/theory", "distributed", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
+	"explore": {"analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/page", "analysis/report", "analysis/blocks", "analysis/mixing", "analysis/theory", "distributed", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
 
 	"analysis/theory": {"analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
-	"analysis/report": {"analysis/blocks", "pretrained", "eval", "config", "configs", "generate", "analysis", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/theory", "distributed", "learner", "figure", "checkpoint", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
+	"analysis/report": {"analysis/blocks", "pretrained", "eval", "config", "configs", "generate", "analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/theory", "distributed", "learner", "figure", "checkpoint", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
 }
 
 // commandImports is what every command may import, and others.
@@ -131,7 +133,7 @@ func TestImportOrder(t *testing.T) {
 				if strings.HasPrefix(dep, "graph/ops/") && !strings.HasPrefix(name, "graph/") && slices.Contains(may, "graph") {
 					continue // whoever builds graphs uses the ops
 				}
-				if dep == "settings" || dep == "internal/statusline" || dep == "internal/jsonbody" || dep == "internal/spelling" || dep == "internal/yamltag" || dep == "internal/matmul" || dep == "internal/memory" || dep == "internal/regular" || dep == "internal/clone" || dep == "internal/setting" || dep == "internal/tfevents" || dep == "zoo" {
+				if dep == "settings" || dep == "internal/statusline" || dep == "internal/jsonbody" || dep == "internal/spelling" || dep == "internal/yamltag" || dep == "internal/memory" || dep == "internal/regular" || dep == "internal/clone" || dep == "internal/setting" || dep == "internal/tfevents" || dep == "zoo" {
 					continue // settings, JSON bodies, a line of the terminal, "did you mean", the keys of structs, memory, regular files, named models: they import nothing else of ours
 				}
 				require.Contains(t, may, dep, "%s imports %s", name, dep)

@@ -10,6 +10,7 @@ func Packages() []string {
 		residua + "analysis",
 		residua + "analysis/cache",
 		residua + "analysis/check",
+		residua + "analysis/memory",
 		residua + "analysis/page",
 		residua + "analysis/report",
 		residua + "analysis/theory",

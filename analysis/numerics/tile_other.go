@@ -1,6 +1,6 @@
 //go:build !amd64
 
-package matmul
+package numerics
 
 // fast tells that there is no tile for this processor.
 const fast = false

@@ -1,4 +1,4 @@
-package matmul
+package numerics
 
 import "golang.org/x/sys/cpu"
 

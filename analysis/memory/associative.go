@@ -1,4 +1,4 @@
-package analysis
+package memory
 
 import (
 	"cmp"
@@ -9,9 +9,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/analysis/numerics"
 )
 
-// AssociativeMemory measures what one matrix M [Dk, Dv], the stream of the Residual Matrix
+// Associative measures what one matrix M [Dk, Dv], the stream of the Residual Matrix
 // Transformer, keeps of N pairs of a key and a value (Kohonen 1972, "Correlation matrix
 // memories"; Mak & Flanigan 2025): stored as outer products, read by a key,
 //
@@ -30,7 +31,7 @@ import (
 // K K^+ V: what is lost is the part of V outside the span of K's columns,
 //
 //	mean E = max(0, 1 - Dk/N)
-type AssociativeMemory struct {
+type Associative struct {
 	Dk     int               `json:"dk"`
 	Dv     int               `json:"dv"`
 	Seeds  int               `json:"seeds"`
@@ -75,8 +76,8 @@ type SharedRetrieval struct {
 	Retrieval
 }
 
-// MemoryOptions say what memories to try.
-type MemoryOptions struct {
+// Options say what memories to try.
+type Options struct {
 	Dk    int    // 0: 64
 	Dv    int    // 0: 64
 	Pairs []int  // numbers of pairs; nil: Dk/8 to 4 Dk
@@ -84,7 +85,7 @@ type MemoryOptions struct {
 	Seed  uint64 // of all that is drawn
 }
 
-func (o MemoryOptions) resolve() (MemoryOptions, error) {
+func (o Options) resolve() (Options, error) {
 	o.Dk, o.Dv, o.Seeds = cmp.Or(o.Dk, 64), cmp.Or(o.Dv, 64), cmp.Or(o.Seeds, 16)
 	if err := cmp.Or(check.AtLeast("dk", 2, o.Dk), check.AtLeast("dv", 1, o.Dv), check.AtLeast("seeds", 2, o.Seeds)); err != nil {
 		return o, err
@@ -103,13 +104,13 @@ func (o MemoryOptions) resolve() (MemoryOptions, error) {
 	return o, nil
 }
 
-// TryMemory stores pairs in matrices and reads them back.
-func TryMemory(o MemoryOptions) (*AssociativeMemory, error) {
+// Try stores pairs in matrices and reads them back.
+func Try(o Options) (*Associative, error) {
 	o, err := o.resolve()
 	if err != nil {
 		return nil, err
 	}
-	m := &AssociativeMemory{Dk: o.Dk, Dv: o.Dv, Seeds: o.Seeds}
+	m := &Associative{Dk: o.Dk, Dv: o.Dv, Seeds: o.Seeds}
 	draw := rand.New(rand.NewPCG(o.Seed, 1))
 	for _, kind := range []string{KeysRandom, KeysOrthonormal, KeysLeastSquares} {
 		curve := RetrievalCurve{Keys: kind}
@@ -126,12 +127,12 @@ func TryMemory(o MemoryOptions) (*AssociativeMemory, error) {
 	return m, err
 }
 
-func retrievalPoint(draw *rand.Rand, o MemoryOptions, kind string, n int) (RetrievalPoint, error) {
+func retrievalPoint(draw *rand.Rand, o Options, kind string, n int) (RetrievalPoint, error) {
 	r, err := retrieve(o, n, kind == KeysLeastSquares, draw, func() *mat.Dense {
 		if kind == KeysOrthonormal {
-			return orthonormalKeys(draw, n, o.Dk)
+			return numerics.OrthonormalVectors(draw, n, o.Dk)
 		}
-		return randomKeys(draw, n, o.Dk)
+		return numerics.UnitVectors(draw, n, o.Dk)
 	})
 	load := float64(n) / float64(o.Dk)
 	r.Theory = retrievalTheory(kind, n, o.Dk)
@@ -154,11 +155,11 @@ func retrievalTheory(kind string, n, dk int) float64 {
 }
 
 // sharedRetrievals tries Dk-1 keys of growing coherence.
-func sharedRetrievals(draw *rand.Rand, o MemoryOptions) ([]SharedRetrieval, error) {
+func sharedRetrievals(draw *rand.Rand, o Options) ([]SharedRetrieval, error) {
 	var all []SharedRetrieval
 	n := o.Dk - 1
 	for _, cosine := range []float64{0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5} {
-		r, err := retrieve(o, n, false, draw, func() *mat.Dense { return sharedKeys(draw, n, o.Dk, cosine) })
+		r, err := retrieve(o, n, false, draw, func() *mat.Dense { return numerics.EquiangularVectors(draw, n, o.Dk, cosine) })
 		if err != nil {
 			return nil, err
 		}
@@ -169,11 +170,11 @@ func sharedRetrievals(draw *rand.Rand, o MemoryOptions) ([]SharedRetrieval, erro
 }
 
 // retrieve fills o.Seeds memories and reads them.
-func retrieve(o MemoryOptions, n int, leastSquares bool, draw *rand.Rand, keys func() *mat.Dense) (Retrieval, error) {
+func retrieve(o Options, n int, leastSquares bool, draw *rand.Rand, keys func() *mat.Dense) (Retrieval, error) {
 	r := Retrieval{Pairs: n}
 	var each []float64
 	for range o.Seeds {
-		k, v := keys(), gaussian(draw, n, o.Dv)
+		k, v := keys(), numerics.Gaussian(draw, n, o.Dv)
 		e, err := retrievalError(k, v, leastSquares)
 		if err != nil {
 			return r, err
@@ -182,7 +183,7 @@ func retrieve(o MemoryOptions, n int, leastSquares bool, draw *rand.Rand, keys f
 		c := coherenceOf(k)
 		r.Max, r.MeanSquared = r.Max+c.Max/float64(o.Seeds), r.MeanSquared+c.MeanSquared/float64(o.Seeds)
 	}
-	of := estimate(each)
+	of := numerics.NewEstimate(each)
 	r.Error, r.StandardError = of.Mean, of.StandardError
 	return r, nil
 }
@@ -200,5 +201,5 @@ func retrievalError(k, v *mat.Dense, leastSquares bool) (float64, error) {
 	}
 	read.Mul(k, &memory)
 	read.Sub(&read, v)
-	return dotOf(&read, &read) / dotOf(v, v), nil
+	return numerics.Dot(&read, &read) / numerics.Dot(v, v), nil
 }

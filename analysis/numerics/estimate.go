@@ -1,4 +1,4 @@
-package analysis
+package numerics
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ type Estimate struct {
 	StandardError float64 `json:"standard_error"`
 }
 
-// estimate returns the Estimate of values, one for each row.
-func estimate(values []float64) Estimate {
+// NewEstimate returns the Estimate of values, one for each row.
+func NewEstimate(values []float64) Estimate {
 	e := Estimate{Mean: stat.Mean(values, nil)}
 	if n := len(values); n > 1 {
 		e.StandardError = stat.StdDev(values, nil) / math.Sqrt(float64(n))
@@ -28,8 +28,16 @@ func (e Estimate) String() string {
 	if e.StandardError == 0 {
 		return fmt.Sprintf("%.4g", e.Mean)
 	}
-	return plusMinus(e.Mean, e.StandardError)
+	return PlusMinus(e.Mean, e.StandardError)
 }
 
-// plusMinus returns "1.234 ± 0.01".
-func plusMinus(mean, deviation float64) string { return fmt.Sprintf("%.4g ± %.2g", mean, deviation) }
+// PlusMinus returns "1.234 ± 0.01".
+func PlusMinus(mean, deviation float64) string { return fmt.Sprintf("%.4g ± %.2g", mean, deviation) }
+
+// Ratio returns a/b, or 0 if b is 0.
+func Ratio(a, b float64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return a / b
+}

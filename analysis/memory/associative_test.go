@@ -1,4 +1,4 @@
-package analysis_test
+package memory_test
 
 import (
 	"math"
@@ -7,13 +7,24 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/analysis/memory"
+	"github.com/residua-go/residua/figure"
 )
+
+// checkResult wants a result's table and figures to be in order.
+func checkResult(t *testing.T, m *memory.Associative) {
+	t.Helper()
+	require.NoError(t, figure.Check(m.Table()))
+	require.NotEmpty(t, m.Figures())
+	for _, f := range m.Figures() {
+		require.NoError(t, figure.Check(f), f.Heading())
+	}
+}
 
 // TestAssociativeMemory: what is read is off by what theory says, within 4 standard errors.
 func TestAssociativeMemory(t *testing.T) {
-	m, err := analysis.TryMemory(analysis.MemoryOptions{Dk: 24, Dv: 10, Seeds: 40, Pairs: []int{1, 2, 6, 24, 25, 30, 48, 70}, Seed: 3})
+	m, err := memory.Try(memory.Options{Dk: 24, Dv: 10, Seeds: 40, Pairs: []int{1, 2, 6, 24, 25, 30, 48, 70}, Seed: 3})
 	require.NoError(t, err)
 	require.Len(t, m.Curves, 3)
 	for _, c := range m.Curves {
@@ -21,7 +32,7 @@ func TestAssociativeMemory(t *testing.T) {
 			assert.InDelta(t, p.Theory, p.Error, 4*p.StandardError+1e-20, "%s, %d pairs", c.Keys, p.Pairs)
 			assert.GreaterOrEqual(t, p.Max, p.Welch-1e-12)
 			assert.InDelta(t, float64(p.Pairs)/24, p.Load, 1e-12)
-			if c.Keys != analysis.KeysLeastSquares {
+			if c.Keys != memory.KeysLeastSquares {
 				assert.GreaterOrEqual(t, p.Theory, p.Least-1e-12)
 				assert.GreaterOrEqual(t, float64(p.Pairs-1)*p.MeanSquared, p.Least-1e-12, "no keys do better")
 			}
@@ -45,7 +56,7 @@ func TestAssociativeMemory(t *testing.T) {
 // TestAssociativeMemoryIsSeeded: a seed makes the same memories, another one others.
 func TestAssociativeMemoryIsSeeded(t *testing.T) {
 	try := func(seed uint64) float64 {
-		m, err := analysis.TryMemory(analysis.MemoryOptions{Dk: 8, Dv: 4, Seeds: 3, Pairs: []int{9}, Seed: seed})
+		m, err := memory.Try(memory.Options{Dk: 8, Dv: 4, Seeds: 3, Pairs: []int{9}, Seed: seed})
 		require.NoError(t, err)
 		return m.Curves[0].Points[0].Error
 	}
@@ -55,15 +66,15 @@ func TestAssociativeMemoryIsSeeded(t *testing.T) {
 
 // TestMemoryDefaults: no options are some, bad ones are refused.
 func TestMemoryDefaults(t *testing.T) {
-	m, err := analysis.TryMemory(analysis.MemoryOptions{Dk: 2, Seeds: 2})
+	m, err := memory.Try(memory.Options{Dk: 2, Seeds: 2})
 	require.NoError(t, err)
 	assert.Equal(t, 64, m.Dv)
 	checkResult(t, m)
-	for name, o := range map[string]analysis.MemoryOptions{"dk": {Dk: 1}, "dv": {Dv: -1}, "seeds": {Seeds: 1}} {
-		_, err := analysis.TryMemory(o)
+	for name, o := range map[string]memory.Options{"dk": {Dk: 1}, "dv": {Dv: -1}, "seeds": {Seeds: 1}} {
+		_, err := memory.Try(o)
 		assert.ErrorIs(t, err, check.ValueError{Name: name})
 	}
-	_, err = analysis.TryMemory(analysis.MemoryOptions{Pairs: []int{3, 0}})
+	_, err = memory.Try(memory.Options{Pairs: []int{3, 0}})
 	assert.ErrorIs(t, err, check.ValueError{Name: "pairs", Got: "0"})
 }
 
@@ -71,8 +82,8 @@ func TestMemoryDefaults(t *testing.T) {
 // -1/d.
 func TestWelchBound(t *testing.T) {
 	for d := 1; d < 9; d++ {
-		assert.InDelta(t, 1/float64(d), analysis.WelchBound(d+1, d), 1e-12)
-		assert.Zero(t, analysis.WelchBound(d, d))
+		assert.InDelta(t, 1/float64(d), memory.WelchBound(d+1, d), 1e-12)
+		assert.Zero(t, memory.WelchBound(d, d))
 	}
-	assert.InDelta(t, 1/math.Sqrt(3), math.Sqrt(3)*analysis.WelchBound(1_000_000, 9), 1e-5, "1/sqrt(d) for many")
+	assert.InDelta(t, 1/math.Sqrt(3), math.Sqrt(3)*memory.WelchBound(1_000_000, 9), 1e-5, "1/sqrt(d) for many")
 }

@@ -1,9 +1,9 @@
-package analysis
+package memory
 
 import (
 	"math"
 
-	"gonum.org/v1/gonum/floats"
+	"github.com/residua-go/residua/analysis/numerics"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -31,8 +31,8 @@ type Coherence struct {
 func coherenceOf(keys mat.Matrix) Coherence {
 	n, d := keys.Dims()
 	c := Coherence{Keys: n, Dimensions: d, Welch: WelchBound(n, d)}
-	units := unitRows(keys)
-	gram := times(units, units.T()) // [N, N]
+	units := numerics.UnitRows(keys)
+	gram := numerics.Mul(units, units.T()) // [N, N]
 	for i := range n {
 		for j := range i {
 			v := math.Abs(gram.At(i, j))
@@ -49,16 +49,4 @@ func WelchBound(n, d int) float64 {
 		return 0
 	}
 	return math.Sqrt(float64(n-d) / (float64(d) * float64(n-1)))
-}
-
-// unitRows are the rows at length 1, in memory of their own; rows of zeros stay.
-func unitRows(m mat.Matrix) *mat.Dense {
-	units := mat.DenseCopyOf(m)
-	for i := range units.RawMatrix().Rows {
-		row := units.RawRowView(i)
-		if length := floats.Norm(row, 2); length > 0 {
-			floats.Scale(1/length, row)
-		}
-	}
-	return units
 }

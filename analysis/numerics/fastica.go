@@ -1,4 +1,4 @@
-package analysis
+package numerics
 
 import (
 	"math"
@@ -8,17 +8,17 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// whitening is the map z = (x - mean) to, which gives samples mean 0 and unit covariance in K directions.
-type whitening struct {
+// Whitening is the map z = (x - mean) To, which gives samples mean 0 and unit covariance in K directions.
+type Whitening struct {
 	mean []float64  // [D]
-	to   *mat.Dense // [D, K]: the leading principal directions over their standard deviations
+	To   *mat.Dense // [D, K]: the leading principal directions over their standard deviations
 }
 
-// whiten finds the whitening of samples [N, D] in their k leading principal directions, or in fewer if the
+// Whiten finds the whitening of samples [N, D] in their k leading principal directions, or in fewer if the
 // samples vary in fewer.
-func whiten(x *mat.Dense, k int) (whitening, bool) {
+func Whiten(x *mat.Dense, k int) (Whitening, bool) {
 	n, d := x.Dims()
-	w := whitening{mean: make([]float64, d)}
+	w := Whitening{mean: make([]float64, d)}
 	for j := range d {
 		w.mean[j] = stat.Mean(mat.Col(nil, j, x), nil)
 	}
@@ -38,23 +38,23 @@ func whiten(x *mat.Dense, k int) (whitening, bool) {
 	if k == 0 {
 		return w, false
 	}
-	w.to = mat.NewDense(d, k, nil)
+	w.To = mat.NewDense(d, k, nil)
 	for j := range k {
 		at := d - 1 - j
 		for i := range d {
-			w.to.Set(i, j, vectors.At(i, at)/math.Sqrt(values[at]))
+			w.To.Set(i, j, vectors.At(i, at)/math.Sqrt(values[at]))
 		}
 	}
 	return w, true
 }
 
-// of whitens samples [N, D] -> [N, K].
-func (w whitening) of(x *mat.Dense) *mat.Dense {
-	return times(w.centred(x), w.to)
+// Of whitens samples [N, D] -> [N, K].
+func (w Whitening) Of(x *mat.Dense) *mat.Dense {
+	return Mul(w.centred(x), w.To)
 }
 
 // centred returns samples minus the mean.
-func (w whitening) centred(x *mat.Dense) *mat.Dense {
+func (w Whitening) centred(x *mat.Dense) *mat.Dense {
 	var centred mat.Dense
 	centred.Apply(func(_, j int, v float64) float64 { return v - w.mean[j] }, x)
 	return &centred
@@ -66,16 +66,16 @@ const (
 	icaTolerance = 1e-4
 )
 
-// fastICA finds orthonormal directions [K, K], the rows, along which whitened samples [N, K] are least Gaussian:
+// FastICA finds orthonormal directions [K, K], the rows, along which whitened samples [N, K] are least Gaussian:
 // symmetric FastICA with the contrast log cosh (Hyvärinen 1999, "Fast and robust fixed-point algorithms
 // for independent component analysis", eq. 20 and 45),
 //
 //	W <- E[g(W z) z^T] - diag(E[g'(W z)]) W,  g = tanh;   W <- (W W^T)^(-1/2) W
 //
 // It returns how many steps it took, and whether the directions had come to rest.
-func fastICA(z *mat.Dense, draw *rand.Rand) (w *mat.Dense, steps int, converged bool) {
+func FastICA(z *mat.Dense, draw *rand.Rand) (w *mat.Dense, steps int, converged bool) {
 	n, k := z.Dims()
-	w = uniformOrthogonal(k, draw)
+	w = UniformOrthogonal(k, draw)
 	var y, next mat.Dense
 	for steps < icaSteps {
 		steps++
@@ -97,7 +97,7 @@ func fastICA(z *mat.Dense, draw *rand.Rand) (w *mat.Dense, steps int, converged 
 		if !ok {
 			return w, steps, false
 		}
-		turn := times(decorrelated, w.T())
+		turn := Mul(decorrelated, w.T())
 		rest := 0.0
 		for i := range k {
 			rest = max(rest, 1-math.Abs(turn.At(i, i)))
@@ -112,11 +112,11 @@ func fastICA(z *mat.Dense, draw *rand.Rand) (w *mat.Dense, steps int, converged 
 // decorrelate is (W W^T)^(-1/2) W, the orthogonal matrix nearest to W; false where W is singular.
 func decorrelate(w *mat.Dense) (*mat.Dense, bool) {
 	var svd mat.SVD
-	if !finiteMatrix(w) || !svd.Factorize(w, mat.SVDFull) || svd.Values(nil)[len(svd.Values(nil))-1] == 0 {
+	if !Finite(w) || !svd.Factorize(w, mat.SVDFull) || svd.Values(nil)[len(svd.Values(nil))-1] == 0 {
 		return nil, false
 	}
 	var u, v mat.Dense
 	svd.UTo(&u)
 	svd.VTo(&v)
-	return times(&u, v.T()), true
+	return Mul(&u, v.T()), true
 }

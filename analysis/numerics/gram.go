@@ -1,22 +1,20 @@
-package analysis
+package numerics
 
 import (
 	"gonum.org/v1/gonum/mat"
-
-	"github.com/residua-go/residua/internal/matmul"
 )
 
 // gramBlock is the number of rows of a Gram matrix that are computed at a time.
 const gramBlock = 192
 
-// gramOfRows is w w^T [n, n] of w [n, m].
-func gramOfRows(w *mat.Dense) *mat.Dense {
+// GramOfRows is w w^T [n, n] of w [n, m].
+func GramOfRows(w *mat.Dense) *mat.Dense {
 	n, m := w.Dims()
 	return gram(n, func(from, to int) mat.Matrix { return w.Slice(from, to, 0, m) })
 }
 
-// gramOfColumns is w^T w [m, m] of w [n, m].
-func gramOfColumns(w *mat.Dense) *mat.Dense {
+// GramOfColumns is w^T w [m, m] of w [n, m].
+func GramOfColumns(w *mat.Dense) *mat.Dense {
 	n, m := w.Dims()
 	return gram(m, func(from, to int) mat.Matrix { return w.Slice(0, n, from, to).T() })
 }
@@ -27,7 +25,7 @@ func gram(n int, rows func(from, to int) mat.Matrix) *mat.Dense {
 	g := mat.NewDense(n, n, nil)
 	for from := 0; from < n; from += gramBlock {
 		to := min(from+gramBlock, n)
-		g.Slice(from, to, from, n).(*mat.Dense).Copy(matmul.Mul(rows(from, to), rows(from, n).T()))
+		g.Slice(from, to, from, n).(*mat.Dense).Copy(Mul(rows(from, to), rows(from, n).T()))
 	}
 	for i := range n {
 		for j := range i {

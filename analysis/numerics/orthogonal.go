@@ -1,4 +1,4 @@
-package analysis
+package numerics
 
 import (
 	"math"
@@ -8,19 +8,19 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// randomOrthogonal draws an orthogonal matrix [n, n]. Without keepOnes it is uniform over
+// RandomOrthogonal draws an orthogonal matrix [n, n]. Without keepOnes it is uniform over
 // the orthogonal group: Q of a Gaussian matrix's QR decomposition with R's diagonal made
 // positive (Mezzadri 2007, "How to generate random matrices from the classical compact
 // groups", section 5). With keepOnes it is uniform over those that fix the vector of ones.
-func randomOrthogonal(n int, draw *rand.Rand, keepOnes bool) *mat.Dense {
+func RandomOrthogonal(n int, draw *rand.Rand, keepOnes bool) *mat.Dense {
 	if !keepOnes {
-		return uniformOrthogonal(n, draw)
+		return UniformOrthogonal(n, draw)
 	}
 	// diag(1, Q') fixes the first axis; the reflection H swaps that axis and the ones'.
 	inner := mat.NewDense(n, n, nil)
 	inner.Set(0, 0, 1)
 	if n > 1 {
-		inner.Slice(1, n, 1, n).(*mat.Dense).Copy(uniformOrthogonal(n-1, draw))
+		inner.Slice(1, n, 1, n).(*mat.Dense).Copy(UniformOrthogonal(n-1, draw))
 	}
 	h := onesReflection(n)
 	var q mat.Dense
@@ -28,10 +28,11 @@ func randomOrthogonal(n int, draw *rand.Rand, keepOnes bool) *mat.Dense {
 	return &q
 }
 
-func uniformOrthogonal(n int, draw *rand.Rand) *mat.Dense {
+// UniformOrthogonal draws an orthogonal matrix [n, n] uniformly.
+func UniformOrthogonal(n int, draw *rand.Rand) *mat.Dense {
 	var qr mat.QR
 	var q, r mat.Dense
-	qr.Factorize(gaussian(draw, n, n))
+	qr.Factorize(Gaussian(draw, n, n))
 	qr.QTo(&q)
 	qr.RTo(&r)
 	for j := range n {
@@ -52,7 +53,7 @@ func onesReflection(n int) *mat.Dense {
 		u[i] = -1 / math.Sqrt(float64(n))
 	}
 	u[0]++
-	h := identityMatrix(n)
+	h := Identity(n)
 	if n > 1 {
 		v := mat.NewVecDense(n, u)
 		h.RankOne(h, -2/mat.Dot(v, v), v, v)
@@ -60,6 +61,7 @@ func onesReflection(n int) *mat.Dense {
 	return h
 }
 
-func identityMatrix(n int) *mat.Dense {
+// Identity is the identity matrix [n, n].
+func Identity(n int) *mat.Dense {
 	return mat.DenseCopyOf(mat.NewDiagDense(n, slices.Repeat([]float64{1}, n)))
 }

@@ -1,4 +1,4 @@
-package analysis
+package memory
 
 import (
 	"fmt"
@@ -88,6 +88,3 @@ func (d RetrievalDistances) Table() figure.Table {
 	}
 	return t
 }
-
-// Figures are none: WriteRetrieval has them.
-func (RetrievalDistances) Figures() []figure.Figure { return nil }

@@ -1,4 +1,4 @@
-package analysis
+package memory
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 )
 
 // Table returns a table with a row for each number of pairs.
-func (m *AssociativeMemory) Table() figure.Table {
+func (m *Associative) Table() figure.Table {
 	t := figure.NewTable(fmt.Sprintf("one matrix of %d x %d as a memory: relative squared error of what is read, %d seeds", m.Dk, m.Dv, m.Seeds), "lrrrrrrrr",
 		"keys", "pairs", "N/Dk", "error", "standard error", "theory", "mean squared cosine", "largest |cosine|", "Welch bound")
 	t.Note = "N: the pairs. error: the mean of |read - stored|² / |stored|². cosine: of two keys; Welch bound: the smallest\n" +
@@ -21,7 +21,7 @@ func (m *AssociativeMemory) Table() figure.Table {
 }
 
 // Figures are the error against N/Dk, the coherence of the keys, and the error against it.
-func (m *AssociativeMemory) Figures() []figure.Figure {
+func (m *Associative) Figures() []figure.Figure {
 	errors := figure.NewLines("Error of what is read from an outer-product memory", "pairs / Dk", "|read - v|² / |v|²")
 	coherence := figure.NewLines("Coherence of the keys", "pairs / Dk", "largest |cosine|")
 	for _, c := range m.Curves {
@@ -42,7 +42,7 @@ func (m *AssociativeMemory) Figures() []figure.Figure {
 }
 
 // bound is a line over the loads.
-func (m *AssociativeMemory) bound(name string, of func(p RetrievalPoint) float64) figure.Series {
+func (m *Associative) bound(name string, of func(p RetrievalPoint) float64) figure.Series {
 	s := figure.Series{Name: name}
 	for _, p := range m.Curves[0].Points {
 		s.Add(p.Load, of(p))
@@ -50,7 +50,7 @@ func (m *AssociativeMemory) bound(name string, of func(p RetrievalPoint) float64
 	return s
 }
 
-func (m *AssociativeMemory) sharedFigure() figure.Lines {
+func (m *Associative) sharedFigure() figure.Lines {
 	measured, theory := figure.Series{Name: "measured", Points: true}, figure.Series{Name: "(N-1) x mean squared cosine"}
 	for _, p := range m.Shared {
 		measured.Add(p.Cosine, p.Error, p.StandardError)

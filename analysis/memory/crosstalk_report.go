@@ -1,9 +1,11 @@
-package analysis
+package memory
 
 import (
 	"fmt"
 	"slices"
 
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/figure"
 )
 
@@ -15,7 +17,7 @@ func (m *KeyMemory) Table() figure.Table {
 		"that it can be. error: the mean squared error, relative to the value, if each key stores a value and all are\n" +
 		"read again; of random keys: with as many random ones; least: the smallest error possible with this many keys."
 	for _, s := range append(slices.Clone(m.Sets), m.Writes, m.Reads) {
-		t.Row(s.name(), wayOf(s.Reads), s.Keys, s.Max, s.RandomMax, s.Welch, s.Error, s.Random, s.Least)
+		t.Row(s.name(), analysis.Way(s.Reads), s.Keys, s.Max, s.RandomMax, s.Welch, s.Error, s.Random, s.Least)
 	}
 	return t
 }
@@ -52,27 +54,14 @@ func (m *KeyMemory) siteMap() figure.Heatmap {
 // keyMap shows the cosine of each reading key with each writing key, whichever comes first.
 func (m *KeyMemory) keyMap() figure.Heatmap {
 	h := figure.Heatmap{Title: "Cosines of reading and writing keys", XLabel: "writing key", YLabel: "reading key", Diverging: true}
-	for j, r := range m.accesses {
-		if !r.reads {
+	cosines := numerics.Mul(m.together(true), m.together(false).T())
+	for _, s := range m.sites {
+		if !s.Reads {
+			h.Columns = append(h.Columns, s.Names...)
 			continue
 		}
-		rows := make([][]float64, m.Sets[j].Keys)
-		for i, w := range m.accesses {
-			if w.reads {
-				continue
-			}
-			cosines := m.cosines(i, j)
-			for k := range rows {
-				rows[k] = append(rows[k], cosines.RawRowView(k)...)
-			}
-		}
-		for k, row := range rows {
-			h.Add(m.names[j][k], row)
-		}
-	}
-	for i, w := range m.accesses {
-		if !w.reads {
-			h.Columns = append(h.Columns, m.names[i]...)
+		for _, name := range s.Names {
+			h.Add(name, cosines.RawRowView(len(h.Rows)))
 		}
 	}
 	return h

@@ -1,10 +1,14 @@
-package analysis
+package memory
 
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 
+	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/numerics"
+	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
 	"github.com/residua-go/residua/stream/linear"
 	"gonum.org/v1/gonum/mat"
@@ -78,20 +82,22 @@ type RetrievalByDistance struct {
 	Random   float64 `json:"random"`
 }
 
-// RetrieveWrites measures a run of a model with a matrix stream. The run must have kept DecompositionNames.
+// RetrieveWrites measures a run of a model with a matrix stream. The run must have kept analysis.DecompositionNames.
 // The seed draws the random keys to compare with.
 func RetrieveWrites(run *cache.Cache, seed uint64) (*WriteRetrieval, error) {
-	if err := CheckKeyed(run.Model().Spec()); err != nil {
+	if err := analysis.CheckKeyed(run.Model().Spec()); err != nil {
 		return nil, err
 	}
-	d, err := Decompose(run)
+	d, err := analysis.Decompose(run)
 	if err != nil {
 		return nil, err
 	}
-	r := &retrieving{d: d, draw: rand.New(rand.NewPCG(seed, 3)), result: &WriteRetrieval{Tokens: run.Tokens()}}
+	r := &retrieving{d: d, spec: run.Model().Spec(), draw: rand.New(rand.NewPCG(seed, 3)), result: &WriteRetrieval{Tokens: run.Tokens()}}
 	r.setOut()
 	for token := range run.Tokens() {
-		r.token(token)
+		if err := r.token(token); err != nil {
+			return nil, err
+		}
 	}
 	r.finish()
 	return r.result, nil
@@ -99,7 +105,8 @@ func RetrieveWrites(run *cache.Cache, seed uint64) (*WriteRetrieval, error) {
 
 // retrieving collects a WriteRetrieval.
 type retrieving struct {
-	d        *Decomposition
+	d        *analysis.Decomposition
+	spec     models.Spec
 	draw     *rand.Rand
 	result   *WriteRetrieval
 	accesses []keyAccess
@@ -119,17 +126,17 @@ type keyAccess struct {
 
 // setOut lists who writes and who reads.
 func (r *retrieving) setOut() {
-	sites := 0
-	for _, a := range r.d.frozen.Accesses() {
+	sites, frozen, writers := 0, r.d.Frozen(), r.d.Writers()
+	for _, a := range frozen.Accesses() {
 		k := keyAccess{name: a.Name, sites: sites, writer: len(r.result.Writers)}
 		if a.Reads {
-			chain, _ := r.d.frozen.After(a.Name) // one of the form's own names
+			chain, _ := frozen.After(a.Name) // one of the form's own names
 			k.norm, k.keys = chain[0].(linear.Norm), chain[1].(linear.Transposed).Of.(linear.Mix)
 			k.readers = r.newReaders(a.Name, k.keys.In)
 			k.backs = make([]backSum, len(r.result.Writers))
 		} else {
-			up, _ := r.d.frozen.Up(a.Name)
-			k.source = r.d.writers[slices.IndexFunc(r.d.writers, func(w stream.Writer) bool { return w.Source == a.Name })]
+			up, _ := frozen.Up(a.Name)
+			k.source = writers[slices.IndexFunc(writers, func(w stream.Writer) bool { return w.Source == a.Name })]
 			if !k.source.Table {
 				sites++
 			}
@@ -143,28 +150,32 @@ func (r *retrieving) setOut() {
 
 // newReaders returns the parts of a reader with m keys; an attention's are queries, keys and values.
 func (r *retrieving) newReaders(site string, m int) []*readSum {
-	spec, writers := r.d.run.Model().Spec(), len(r.result.Writers)
-	heads, shared := spec.HeadCount(), spec.KVHeads()
-	if !isAttention(site) {
+	heads, shared, writers := r.spec.HeadCount(), r.spec.KVHeads(), len(r.result.Writers)
+	if !strings.HasSuffix(site, string(stream.Attention)) {
 		return []*readSum{newReadSum(site, 0, m, writers)}
 	}
 	return []*readSum{newReadSum(site+".q", 0, heads, writers), newReadSum(site+".k", heads, shared, writers), newReadSum(site+".v", heads+shared, shared, writers)}
 }
 
 // token adds what one token's readers read.
-func (r *retrieving) token(t int) {
+func (r *retrieving) token(t int) error {
 	w := newTokenWrites(r.result.Dk, r.result.Dv)
 	for _, a := range r.accesses {
 		if a.readers == nil {
-			w.add(a.writer, keysAt(a.keys, t), r.d.wholly(a.source, t, 1))
+			written, err := r.d.Written(a.source, t)
+			if err != nil {
+				return err
+			}
+			w.add(a.writer, keysAt(a.keys, t), written)
 			continue
 		}
-		norm := a.norm.At(w.x.RawMatrix().Data, r.d.run.Model().Spec().NormEps)
+		norm := a.norm.At(w.x.RawMatrix().Data, r.spec.NormEps)
 		for _, part := range a.readers {
 			part.add(w, norm, keysAt(a.keys, t), r.draw)
 		}
 		w.readBack(a.backs)
 	}
+	return nil
 }
 
 // keysAt returns the keys [m, Dk] of one token.
@@ -190,7 +201,7 @@ func (r *retrieving) finish() {
 			}
 			sum := a.backs[b.writer]
 			back := ReadBack{Writer: b.source.Name, Reader: a.name, Distance: a.sites - b.sites,
-				Error: ratioOf(sum.error, sum.size), Random: ratioOf(sum.random, sum.size) / float64(r.result.Dk)}
+				Error: numerics.Ratio(sum.error, sum.size), Random: numerics.Ratio(sum.random, sum.size) / float64(r.result.Dk)}
 			r.result.Backs = append(r.result.Backs, back)
 			if b.source.Table {
 				continue

@@ -1,11 +1,10 @@
-// Package matmul multiplies float64 matrices, several times as fast as gonum's BLAS on processors
-// with AVX2.
-package matmul
+package numerics
 
 import (
 	"runtime"
 	"sync"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -25,20 +24,26 @@ const (
 	worthDividing = 1 << 19 // multiplications for which another goroutine pays off
 )
 
-// Mul returns a b. The result depends neither on the number of cores nor on the operands' layout in
+// Mul returns the product of two matrices or of three, these in the order that takes fewer operations. It is several times as fast
+// as gonum's BLAS on processors with AVX2. The result depends neither on the number of cores nor on the operands' layout in
 // memory. Like mat.Dense.Mul it panics if the sizes do not match.
-func Mul(a, b mat.Matrix) *mat.Dense {
+func Mul(a, b mat.Matrix, more ...mat.Matrix) *mat.Dense {
 	m, k := a.Dims()
 	rows, n := b.Dims()
+	if len(more) > 0 {
+		if _, p := more[0].Dims(); m*n*(k+p) <= k*p*(m+n) {
+			return Mul(Mul(a, b), more[0])
+		}
+		return Mul(a, Mul(b, more[0]))
+	}
 	if !fast || k != rows || m*n*k < worthPacking {
 		var c mat.Dense
 		c.Mul(a, b)
 		return &c
 	}
-	c := mat.NewDense(m, n, nil)
-	p := product{operandOf(a), operandOf(b), c.RawMatrix().Data, n, m, n, k}
+	p := product{operandOf(a), operandOf(b), mat.NewDense(m, n, nil), k}
 	p.divide()
-	return c
+	return p.c
 }
 
 // operand is a matrix with the distances between its rows and columns in memory.
@@ -66,32 +71,25 @@ func (o operand) from(row, column int) operand {
 
 // product computes C [m, n] += A [m, k] B [k, n].
 type product struct {
-	a, b    operand
-	c       []float64
-	stride  int
-	m, n, k int
-}
-
-// part returns the product of rows [i, i+m) and columns [j, j+n) of C.
-func (p product) part(i, j, m, n int) product {
-	p.a, p.b, p.c = p.a.from(i, 0), p.b.from(0, j), p.c[i*p.stride+j:]
-	p.m, p.n = m, n
-	return p
+	a, b operand
+	c    *mat.Dense
+	k    int
 }
 
 // divide gives each core a share of C's longer side, in whole tiles.
 func (p product) divide() {
-	parts := min(runtime.GOMAXPROCS(0), max(1, p.m*p.n*p.k/worthDividing))
+	m, n := p.c.Dims()
+	parts := min(runtime.GOMAXPROCS(0), max(1, m*n*p.k/worthDividing))
 	var work sync.WaitGroup
-	rows, columns := p.m, p.n
-	if p.m > p.n {
-		rows = shareOf(p.m, parts, tileRows)
+	rows, columns := m, n
+	if m > n {
+		rows = shareOf(m, parts, tileRows)
 	} else {
-		columns = shareOf(p.n, parts, tileColumns)
+		columns = shareOf(n, parts, tileColumns)
 	}
-	for i := 0; i < p.m; i += rows {
-		for j := 0; j < p.n; j += columns {
-			work.Go(p.part(i, j, min(rows, p.m-i), min(columns, p.n-j)).run)
+	for i := 0; i < m; i += rows {
+		for j := 0; j < n; j += columns {
+			work.Go(func() { p.run(i, min(i+rows, m), j, min(j+columns, n)) })
 		}
 	}
 	work.Wait()
@@ -103,20 +101,20 @@ func shareOf(total, parts, step int) int {
 	return (each + step - 1) / step * step
 }
 
-// run computes the product block by block.
-func (p product) run() {
-	k, n := min(blockK, p.k), min(blockN, p.n)
-	spaceA := make([]float64, (min(blockM, p.m)+tileRows)*k)
+// run computes rows [top, bottom) and columns [left, right) of C block by block.
+func (p product) run(top, bottom, left, right int) {
+	k, n := min(blockK, p.k), min(blockN, right-left)
+	spaceA := make([]float64, (min(blockM, bottom-top)+tileRows)*k)
 	spaceB := make([]float64, (n+tileColumns)*k)
-	for j := 0; j < p.n; j += blockN {
+	for j := left; j < right; j += blockN {
+		n := min(blockN, right-j)
 		for q := 0; q < p.k; q += blockK {
-			x := block{k: min(blockK, p.k-q), n: min(blockN, p.n-j), a: spaceA, b: spaceB, stride: p.stride}
-			pack(x.b, p.b.from(q, j), x.k, x.n, tileColumns)
-			for i := 0; i < p.m; i += blockM {
-				x.m, x.c = min(blockM, p.m-i), p.c[i*p.stride+j:]
-				a := p.a.from(i, q)
-				pack(x.a, operand{a.data, a.by, a.row}, x.k, x.m, tileRows)
-				x.run()
+			k := min(blockK, p.k-q)
+			pack(spaceB, p.b.from(q, j), k, n, tileColumns)
+			for i := top; i < bottom; i += blockM {
+				m, a := min(blockM, bottom-i), p.a.from(i, q)
+				pack(spaceA, operand{a.data, a.by, a.row}, k, m, tileRows)
+				p.block(spaceA, spaceB, k, i, i+m, j, j+n)
 			}
 		}
 	}
@@ -146,33 +144,22 @@ func pack(to []float64, o operand, k, n, width int) {
 	}
 }
 
-// block is a product of packed operands.
-type block struct {
-	a, b, c         []float64
-	m, n, k, stride int
-}
-
-func (x *block) run() {
-	for j := 0; j < x.n; j += tileColumns {
-		for i := 0; i < x.m; i += tileRows {
-			a, b := &x.a[i*x.k], &x.b[j*x.k]
-			if i+tileRows <= x.m && j+tileColumns <= x.n {
-				tile(x.k, a, b, &x.c[i*x.stride+j], x.stride)
+// block adds the product of packed operands to rows [top, bottom) and columns [left, right) of C.
+func (p product) block(a, b []float64, k, top, bottom, left, right int) {
+	c := p.c.RawMatrix()
+	for j := left; j < right; j += tileColumns {
+		for i := top; i < bottom; i += tileRows {
+			a, b, at := &a[(i-top)*k], &b[(j-left)*k], i*c.Stride+j
+			rows, columns := min(tileRows, bottom-i), min(tileColumns, right-j)
+			if rows == tileRows && columns == tileColumns {
+				tile(k, a, b, &c.Data[at], c.Stride)
 				continue
 			}
-			x.edge(a, b, i, j)
-		}
-	}
-}
-
-// edge computes a tile that lies partly outside C.
-func (x *block) edge(a, b *float64, i, j int) {
-	var whole [tileRows * tileColumns]float64
-	tile(x.k, a, b, &whole[0], tileColumns)
-	for r := range min(tileRows, x.m-i) {
-		row := x.c[(i+r)*x.stride+j:]
-		for c := range min(tileColumns, x.n-j) {
-			row[c] += whole[r*tileColumns+c]
+			var whole [tileRows * tileColumns]float64 // a tile that lies partly outside
+			tile(k, a, b, &whole[0], tileColumns)
+			for r := range rows {
+				floats.Add(c.Data[at+r*c.Stride:][:columns], whole[r*tileColumns:][:columns])
+			}
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package analysis
+package numerics
 
 import (
 	"math"
@@ -20,16 +20,16 @@ func TestFastICAFindsPlantedSources(t *testing.T) {
 		return math.Copysign(draw.ExpFloat64(), draw.Float64()-0.5)
 	}, sources)
 	var x mat.Dense
-	x.Mul(sources, gaussian(draw, k, d))
+	x.Mul(sources, Gaussian(draw, k, d))
 	x.Apply(func(_, j int, v float64) float64 { return v + float64(j) }, &x)
-	w, ok := whiten(&x, 5)
+	w, ok := Whiten(&x, 5)
 	require.True(t, ok)
-	z := w.of(&x)
+	z := w.Of(&x)
 	_, found := z.Dims()
 	require.Equal(t, k, found, "as many directions as there are sources")
-	turn, steps, converged := fastICA(z, draw)
+	turn, steps, converged := FastICA(z, draw)
 	assert.True(t, converged, "%d steps", steps)
-	y := times(z, turn.T())
+	y := Mul(z, turn.T())
 	for j := range k {
 		best := 0.0
 		for i := range k {
@@ -37,7 +37,7 @@ func TestFastICAFindsPlantedSources(t *testing.T) {
 		}
 		assert.Greater(t, best, 0.98, "source %d", j)
 	}
-	_, ok = whiten(mat.NewDense(3, 2, nil), 2)
+	_, ok = Whiten(mat.NewDense(3, 2, nil), 2)
 	assert.False(t, ok, "what does not vary")
 }
 

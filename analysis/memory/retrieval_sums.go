@@ -1,4 +1,4 @@
-package analysis
+package memory
 
 import (
 	"math/rand/v2"
@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/stream/linear"
 )
 
@@ -35,20 +36,10 @@ func (w *tokenWrites) add(writer int, keys *mat.Dense, values []float64) {
 		w.means = append(w.means, floats.Sum(key)*floats.Sum(value)/float64(w.dk*w.dv))
 		w.sizes = append(w.sizes, floats.Dot(key, key)*floats.Dot(value, value))
 	}
-	wrote := times(keys.T(), y) // [Dk, Dv]
-	w.wrote = append(w.wrote, dotOf(wrote, wrote))
+	wrote := numerics.Mul(keys.T(), y) // [Dk, Dv]
+	w.wrote = append(w.wrote, numerics.Dot(wrote, wrote))
 	w.x.Add(w.x, wrote)
-	w.w, w.y = stacked(w.w, keys), stacked(w.y, y)
-}
-
-// stacked is b below a; a may be nil.
-func stacked(a, b *mat.Dense) *mat.Dense {
-	if a == nil {
-		return b
-	}
-	var both mat.Dense
-	both.Stack(a, b)
-	return &both
+	w.w, w.y = numerics.Stacked(w.w, keys), numerics.Stacked(w.y, y)
 }
 
 // read returns what a key [Dk] reads of each write after a norm, c [N, Dv].
@@ -60,7 +51,7 @@ func (w *tokenWrites) read(norm linear.Norm, key []float64) *mat.Dense {
 		rows[i] = key[i/w.dv]
 	}
 	weights := mat.NewDense(w.dk, w.dv, norm.Apply(0, rows)) // of the entries of X, column by column
-	c := times(w.w, weights)
+	c := numerics.Mul(w.w, weights)
 	c.MulElem(c, w.y)
 	if centred {
 		sums := make([]float64, w.dv)
@@ -76,7 +67,7 @@ func (w *tokenWrites) read(norm linear.Norm, key []float64) *mat.Dense {
 
 // readBack adds how well each write can be read by the key that wrote it, to the sums of its writer.
 func (w *tokenWrites) readBack(backs []backSum) {
-	total, read := floats.Sum(w.sizes), times(w.w, w.x) // [N, Dv]
+	total, read := floats.Sum(w.sizes), numerics.Mul(w.w, w.x) // [N, Dv]
 	for i, writer := range w.writers {
 		key, value, got := w.w.RawRowView(i), w.y.RawRowView(i), read.RawRowView(i)
 		size := floats.Dot(key, key)
@@ -114,7 +105,7 @@ func (s *readSum) add(w *tokenWrites, norm linear.Norm, keys *mat.Dense, draw *r
 	for j := range s.Keys {
 		c := w.read(norm, keys.RawRowView(s.first+j))
 		s.addRead(c, s.model.add(c), w)
-		s.random.add(w.read(norm, randomKeys(draw, 1, w.dk).RawRowView(0)))
+		s.random.add(w.read(norm, numerics.UnitVectors(draw, 1, w.dk).RawRowView(0)))
 	}
 }
 
@@ -143,7 +134,7 @@ func addShares(sums, sizes []float64) {
 // finish turns sums into means over tokens and keys.
 func (s *readSum) finish(tokens int) KeyedRead {
 	n := float64(tokens * s.Keys)
-	floats.Scale(ratioOf(1, s.squares), s.Share)
+	floats.Scale(numerics.Ratio(1, s.squares), s.Share)
 	floats.Scale(1/n, s.Energy)
 	floats.Scale(1/float64(tokens), s.Chance)
 	s.Model, s.Random = s.model.mean(n), s.random.mean(n)
@@ -167,15 +158,15 @@ func (s *sharpnessSum) add(c *mat.Dense) []float64 {
 	}
 	strongest, all := floats.MaxIdx(energies), floats.Sum(energies)
 	most, distance := energies[strongest], floats.Distance(q, c.RawRowView(strongest), 2)
-	s.Effective += ratioOf(all*all, floats.Dot(energies, energies))
-	s.Top += ratioOf(most, all)
+	s.Effective += numerics.Ratio(all*all, floats.Dot(energies, energies))
+	s.Top += numerics.Ratio(most, all)
 	s.Signal += most
 	s.crosstalk += distance * distance
 	return q
 }
 
 func (s sharpnessSum) mean(n float64) Sharpness {
-	return Sharpness{Effective: s.Effective / n, Top: s.Top / n, Signal: ratioOf(s.Signal, s.Signal+s.crosstalk)}
+	return Sharpness{Effective: s.Effective / n, Top: s.Top / n, Signal: numerics.Ratio(s.Signal, s.Signal+s.crosstalk)}
 }
 
 // gapSum collects what a RetrievalByDistance is made from.
@@ -193,8 +184,8 @@ func (g *gapSum) add(back ReadBack, reads []KeyedRead, writer int) {
 }
 
 func (g *gapSum) result(distance int) RetrievalByDistance {
-	return RetrievalByDistance{Distance: distance, Pairs: len(g.errors), Share: ratioOf(floats.Sum(g.share), float64(len(g.share))),
-		Gain: ratioOf(floats.Sum(g.energy), floats.Sum(g.chance)), Error: median(g.errors), Random: median(g.random)}
+	return RetrievalByDistance{Distance: distance, Pairs: len(g.errors), Share: numerics.Ratio(floats.Sum(g.share), float64(len(g.share))),
+		Gain: numerics.Ratio(floats.Sum(g.energy), floats.Sum(g.chance)), Error: median(g.errors), Random: median(g.random)}
 }
 
 // median returns the middle value, or the mean of the two middle values; 0 of none.

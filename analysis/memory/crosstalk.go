@@ -1,4 +1,4 @@
-package analysis
+package memory
 
 import (
 	"math"
@@ -6,25 +6,25 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 )
 
 // KeyMemory is a trained matrix stream looked at as an associative memory (see
-// AssociativeMemory): its writing and its reading keys, site by site and all together. All
+// Associative): its writing and its reading keys, site by site and all together. All
 // sites of a Residual Matrix Transformer store in one matrix of Dk rows; reading with r_j what
 // was written as w_i ⊗ y gives (r_j . w_i) y, so that the keys' cosines say what is heard of
 // whom. Reading keys have their norm's gain in them as r * mean_v g[:, v].
 type KeyMemory struct {
-	Dk        int         `json:"dk"`
-	Sets      []KeySet    `json:"sets"`      // in the order of the run
-	Writes    KeySet      `json:"writes"`    // all writing keys
-	Reads     KeySet      `json:"reads"`     // all reading keys
-	Crosstalk []Crosstalk `json:"crosstalk"` // of each site that writes with each later one that reads
-	Own       []Crosstalk `json:"own"`       // of each site's writing keys with its own reading keys
-	accesses  []end
-	keys      []*mat.Dense // [m, Dk] of each set, of length 1
-	names     [][]string   // of each key of each set
+	Dk        int                  `json:"dk"`
+	Sets      []KeySet             `json:"sets"`      // in the order of the run
+	Writes    KeySet               `json:"writes"`    // all writing keys
+	Reads     KeySet               `json:"reads"`     // all reading keys
+	Crosstalk []Crosstalk          `json:"crosstalk"` // of each site that writes with each later one that reads
+	Own       []Crosstalk          `json:"own"`       // of each site's writing keys with its own reading keys
+	sites     []analysis.KeyedSite // of each set, with keys of length 1
 }
 
 // KeySet is a number of keys that are in use together.
@@ -59,23 +59,16 @@ const randomDraws = 8
 // MeasureKeys measures the keys of a model with a matrix stream. The seed draws the random keys to
 // compare them with.
 func MeasureKeys(store *graph.Store, c models.Spec, seed uint64) (*KeyMemory, error) {
-	if err := CheckKeyed(c); err != nil {
-		return nil, err
-	}
-	f, err := Fold(store, c)
+	sites, err := analysis.KeyedSites(store, c)
 	if err != nil {
 		return nil, err
 	}
-	m := &KeyMemory{Dk: f.streamWidth()}
-	if m.accesses, err = f.accesses(); err != nil {
-		return nil, err
-	}
+	m := &KeyMemory{sites: sites}
 	draw := rand.New(rand.NewPCG(seed, 2))
-	for _, a := range m.accesses {
-		keys := unitRows(a.weights()) // [m, Dk]
-		m.keys = append(m.keys, keys)
-		m.names = append(m.names, f.keyNames(a))
-		m.Sets = append(m.Sets, newKeySet(draw, a.site, a.reads, keys))
+	for i, s := range sites {
+		sites[i].Keys = numerics.UnitRows(s.Keys)
+		m.Sets = append(m.Sets, newKeySet(draw, s.Site, s.Reads, sites[i].Keys))
+		m.Dk = m.Sets[i].Dimensions
 	}
 	m.Writes = newKeySet(draw, "", false, m.together(false))
 	m.Reads = newKeySet(draw, "", true, m.together(true))
@@ -86,9 +79,9 @@ func MeasureKeys(store *graph.Store, c models.Spec, seed uint64) (*KeyMemory, er
 // together are the keys of all sites that write, or read, [N, Dk].
 func (m *KeyMemory) together(reads bool) *mat.Dense {
 	var all *mat.Dense
-	for i, a := range m.accesses {
-		if a.reads == reads {
-			all = stacked(all, m.keys[i])
+	for _, s := range m.sites {
+		if s.Reads == reads {
+			all = numerics.Stacked(all, s.Keys)
 		}
 	}
 	return all
@@ -100,23 +93,23 @@ func newKeySet(draw *rand.Rand, site string, reads bool, keys *mat.Dense) KeySet
 	s.Error = float64(n-1) * s.MeanSquared
 	var largest []float64
 	for range randomDraws {
-		largest = append(largest, coherenceOf(randomKeys(draw, n, d)).Max)
+		largest = append(largest, coherenceOf(numerics.UnitVectors(draw, n, d)).Max)
 	}
-	random := estimate(largest)
+	random := numerics.NewEstimate(largest)
 	s.RandomMax, s.RandomMaxError = random.Mean, random.StandardError
 	return s
 }
 
 // listen compares each site's writing keys with the reading keys after it, and its own.
 func (m *KeyMemory) listen() {
-	for i, w := range m.accesses {
-		for j, r := range m.accesses {
+	for _, w := range m.sites {
+		for _, r := range m.sites {
 			switch {
-			case w.reads || !r.reads:
-			case r.at > w.at:
-				m.Crosstalk = append(m.Crosstalk, m.crosstalk(i, j))
-			case r.site == w.site:
-				m.Own = append(m.Own, m.crosstalk(i, j))
+			case w.Reads || !r.Reads:
+			case r.At > w.At:
+				m.Crosstalk = append(m.Crosstalk, m.crosstalk(w, r))
+			case r.Site == w.Site:
+				m.Own = append(m.Own, m.crosstalk(w, r))
 			}
 		}
 	}
@@ -124,16 +117,11 @@ func (m *KeyMemory) listen() {
 
 // crosstalk compares two sets of keys. For random keys a squared cosine has mean 1/Dk and
 // variance 2(Dk-1) / (Dk^2 (Dk+2)), and the cosines of different pairs are uncorrelated.
-func (m *KeyMemory) crosstalk(writes, reads int) Crosstalk {
-	cosines, d := m.cosines(writes, reads), float64(m.Dk)
+func (m *KeyMemory) crosstalk(w, r analysis.KeyedSite) Crosstalk {
+	cosines, d := numerics.Mul(r.Keys, w.Keys.T()), float64(m.Dk)
 	rows, columns := cosines.Dims()
 	pairs := float64(rows * columns)
-	c := Crosstalk{Writer: m.accesses[writes].site, Reader: m.accesses[reads].site, Deviation: math.Sqrt(2 * (d - 1) / (d + 2) / pairs), MeanSquared: dotOf(cosines, cosines) / pairs}
+	c := Crosstalk{Writer: w.Site, Reader: r.Site, Deviation: math.Sqrt(2 * (d - 1) / (d + 2) / pairs), MeanSquared: numerics.Dot(cosines, cosines) / pairs}
 	c.Ratio = c.MeanSquared * d
 	return c
-}
-
-// cosines returns the cosine of each pair of keys of two sets, [key of reads, key of writes].
-func (m *KeyMemory) cosines(writes, reads int) *mat.Dense {
-	return times(m.keys[reads], m.keys[writes].T())
 }
