@@ -118,6 +118,7 @@ func newLibrary(handle uintptr, path string) (*library, error) {
 	if l.abi, err = abiOf(handle, path, version); err != nil {
 		return nil, err
 	}
-	l.version, _, _ = strings.Cut(version, "\n")
+	first, _, _ := strings.Cut(version, "\n")
+	l.version = strings.Join(strings.Fields(first), " ")
 	return l, nil
 }
