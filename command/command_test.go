@@ -43,6 +43,7 @@ func TestHelpSaysUnits(t *testing.T) {
 		"serve":      {"TIME, as in 90s", "TIME, as in 30s", "N bytes"},
 		"generate":   {"in nats", "N tokens"},
 		"experiment": {"TIME, as in 3h"},
+		"tour":       {"TIME, as in 1h"},
 		"models":     {"GB gigabytes of 1e9 bytes", "in MB of 1e6 bytes", "milliseconds", "N sequences", "N tokens"},
 	} {
 		help := call(strings.Fields(args + " -h")...).Stdout
