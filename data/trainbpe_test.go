@@ -1,6 +1,7 @@
 package data
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"math/rand/v2"
 	"os"
@@ -130,4 +131,25 @@ func TestTrainingNeedsPairs(t *testing.T) {
 	v, err := trainBPE(nil, 257)
 	require.NoError(t, err)
 	require.Len(t, v.Tokens, 257, "the bytes and the token that begins documents")
+}
+
+// TestValidationTrainsNoTokenizer: what is frequent in a validation document alone is not merged.
+func TestValidationTrainsNoTokenizer(t *testing.T) {
+	files, rule := map[string]string{}, splitRule{splitHash, 2}
+	for i, name := range map[side]string{sideTrain: "train.txt", sideValidation: "val.txt"} {
+		text := map[side]string{sideTrain: "ab ab ", sideValidation: strings.Repeat("zq ", 50)}[i]
+		for rule.sideOf(sha256.Sum256([]byte(text))) != i {
+			text += "."
+		}
+		files[name] = text
+	}
+	o := filesIn(writeFiles(t, files))
+	o.Tokenizer, o.Split = TrainTokenizer+"258", "hash/2"
+	dir := t.TempDir()
+	meta, err := prepared(t, dir, o, 0)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, meta.Validation.Documents)
+	vocabulary, err := Vocabulary(filepath.Join(dir, tokenizerName))
+	require.NoError(t, err)
+	require.Equal(t, []string{"a b"}, vocabulary.Merges)
 }
