@@ -10,11 +10,11 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// CUDA runs ops on an NVIDIA GPU, the first of those that CUDA_VISIBLE_DEVICES lets the program see; "cuda:1" is the
-// second. It needs a build with the tag cuda.
+// CUDA runs ops on the first NVIDIA GPU that CUDA_VISIBLE_DEVICES shows to the program; "cuda:1" is
+// the second. It needs a build with the tag cuda.
 const CUDA Device = "cuda"
 
-// GPU returns the device that is GPU number index, counted from 0.
+// GPU returns the device for the GPU with the given index, counted from 0.
 func GPU(index int) Device {
 	if index == 0 {
 		return CUDA
@@ -22,7 +22,7 @@ func GPU(index int) Device {
 	return CUDA + ":" + Device(strconv.Itoa(index))
 }
 
-// GPU returns which GPU the device is; false: it is none.
+// GPU returns the index of the device's GPU; ok is false if the device is not a GPU.
 func (d Device) GPU() (index int, ok bool) {
 	number, numbered := strings.CutPrefix(string(d), string(CUDA)+":")
 	if !numbered {
@@ -48,10 +48,10 @@ type DeviceMemory struct {
 	device cuda.Executor
 }
 
-// None tells whether there is no memory yet.
+// None tells whether no memory has been allocated yet.
 func (s *DeviceMemory) None() bool { return s.array.None() }
 
-// ensure returns the memory, made at the first call.
+// ensure returns the memory, which the first call allocates.
 func (s *DeviceMemory) ensure(r *runState, t cuda.Type, n int) (cuda.Array, error) {
 	if s.array.N == n && s.array.Type == t && !s.array.None() {
 		return s.array, nil
@@ -61,7 +61,7 @@ func (s *DeviceMemory) ensure(r *runState, t cuda.Type, n int) (cuda.Array, erro
 	return a, err
 }
 
-// Float64s downloads n numbers that the device keeps as F64.
+// Float64s downloads n numbers that lie on the device as F64.
 func (s *DeviceMemory) Float64s(n int) ([]float64, error) {
 	values := make([]float64, n)
 	if n == 0 || s.device == nil {
@@ -73,7 +73,7 @@ func (s *DeviceMemory) Float64s(n int) ([]float64, error) {
 // deviceRan tells whether the op last ran on a device.
 func (op *Op) deviceRan() bool { return op.ranOn != nil }
 
-// StorageOf is the type that a node's value has on a device.
+// StorageOf returns the type in which a device stores a node's value.
 func StorageOf(n *gorgonia.Node) cuda.Type { return opOf(n).storage() }
 
 // RanOnDevice tells whether a node's value was last computed on a device.
@@ -82,7 +82,7 @@ func RanOnDevice(n *gorgonia.Node) bool {
 	return op != nil && op.deviceRan()
 }
 
-// alloc takes device memory that lives as long as the builder's program.
+// alloc takes device memory, which is freed when the builder's program is closed.
 func (r *runState) alloc(t cuda.Type, n int) (cuda.Array, error) {
 	a, err := r.device.Alloc(t, n)
 	if err == nil {
@@ -91,7 +91,7 @@ func (r *runState) alloc(t cuda.Type, n int) (cuda.Array, error) {
 	return a, err
 }
 
-// release gives back what alloc took.
+// release frees what alloc took.
 func (r *runState) release() {
 	for _, a := range r.owned {
 		r.device.Free(a)

@@ -9,10 +9,10 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// errNoCUDA says that this program was built without the CUDA backend.
+// errNoCUDA says that the program was built without the CUDA backend.
 var errNoCUDA = errors.New(`device cuda: this program was built without it: build with "go build -tags cuda", or choose the device cpu`)
 
 func openAccelerator(int, Precision) (cuda.Executor, error) { return nil, errNoCUDA }
 
-// onDeviceOp makes the op that a device runs.
+// onDeviceOp fails: this program has no device.
 func (b *Builder) onDeviceOp(*Op) (gorgonia.Op, error) { return nil, errNoCUDA }

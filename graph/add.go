@@ -19,7 +19,7 @@ func (b *Builder) Add(inputs ...*gorgonia.Node) *gorgonia.Node {
 	return b.Apply(add{}, inputs...)
 }
 
-// Terms returns the nodes that an Add sums, nil of any other node.
+// Terms returns the nodes that an Add sums; nil if n is not an Add.
 func Terms(n *gorgonia.Node) gorgonia.Nodes {
 	if _, ok := PrimitiveOf(n).(add); ok {
 		return Inputs(n)
@@ -48,14 +48,15 @@ func (add) VJP(d *Derivative) {
 	}
 }
 
-// ByRows is true.
+// ByRows returns true.
 func (add) ByRows() bool { return true }
 
 func (k add) Run(c *Call) {
 	Dispatch(c, k, runAdd[float32], runAdd[float64])
 }
 
-// addState is the kernel with its list of inputs, kept so that a run allocates nothing.
+// addState holds the kernel and its list of inputs from run to run, so that a run allocates
+// nothing.
 type addState[T kernel.Float] struct {
 	kernel.Add[T]
 	inputs []kernel.Rows[T]

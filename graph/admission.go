@@ -10,13 +10,13 @@ import (
 	"github.com/residua-go/residua/internal/memory"
 )
 
-// AvailableMemory returns how many bytes of the machine's memory can still be taken, swap
-// included and no more than the process's control group may have; math.MaxInt where the
-// system does not tell.
+// AvailableMemory returns how many bytes of memory the process can still take. Swap counts; the
+// limit of the process's control group applies. It returns math.MaxInt on systems that do not say.
 func AvailableMemory() int { return memory.Available() }
 
-// checkMemory refuses a program whose buffers the memory has no room for, before they are
-// allocated. Parameters that exist are not counted again. A device says so by itself.
+// checkMemory refuses a program whose buffers do not fit into the available memory, before they are
+// allocated. Parameters that exist already are not counted again. On a device nothing is checked:
+// the device reports a failed allocation itself.
 func (p *Program) checkMemory() error {
 	if p.builder.planning() {
 		return errors.New("want a store with values, got one that only plans")
@@ -31,7 +31,7 @@ func (p *Program) checkMemory() error {
 	return need.Within(available, "fewer rows or tokens at a time, recomputation by block or a smaller model take less")
 }
 
-// additionalMemory is what the program needs on top of what is there already.
+// additionalMemory returns what the program needs in addition to what is allocated already.
 func (p *Program) additionalMemory() MemoryNeed {
 	m := MemoryNeed{Activations: p.plan.bytes}
 	if p.options.Separate {
@@ -63,8 +63,8 @@ func absent(t *tensor.Dense, bytes int) int {
 	return 0
 }
 
-// Within returns nil if the need is at most available, otherwise an error that lists its
-// parts and ends in advice.
+// Within returns nil if the need is at most available, otherwise an error that lists the parts of
+// the need and ends with advice.
 func (m MemoryNeed) Within(available int, advice string) error {
 	if m.Total() <= available {
 		return nil
@@ -81,7 +81,7 @@ func (m MemoryNeed) Within(available int, advice string) error {
 	return errors.Errorf("want about %s of memory (%s), got %s available: %s", FormatBytes(m.Total()), strings.Join(parts, ", "), FormatBytes(available), advice)
 }
 
-// FormatBytes writes a number of bytes for people to read, as in "4.1 TB".
+// FormatBytes formats a number of bytes for people to read, as in "4.1 TB".
 func FormatBytes(n int) string {
 	units, v, i := []string{"bytes", "KB", "MB", "GB", "TB", "PB", "EB"}, float64(n), 0
 	for v >= 999.5 && i < len(units)-1 {

@@ -15,7 +15,7 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// product2 multiplies an input of n rows with a weight.
+// product2 multiplies an input of n rows by a weight.
 func product2(n int) graph.BuildFunc {
 	return func(b *graph.Builder) (graph.Roots, error) {
 		w := b.Param(graph.ParamSpec{Name: "w", Shape: []int{4, 8}, Init: graph.Normal(1)})
@@ -24,8 +24,8 @@ func product2(n int) graph.BuildFunc {
 	}
 }
 
-// TestProgramBeyondMemoryIsRefused: buffers that the memory has no room for are refused in one
-// line that says how much they take, and none of them is made.
+// TestProgramBeyondMemoryIsRefused: buffers that do not fit into memory are refused in one line
+// that says how much they take, and none of them is allocated.
 func TestProgramBeyondMemoryIsRefused(t *testing.T) {
 	store := graph.NewStore(tensor.Float32, 1)
 	var before, after runtime.MemStats
@@ -47,8 +47,8 @@ func TestProgramBeyondMemoryIsRefused(t *testing.T) {
 	p.Close()
 }
 
-// TestAdmissionCountsWhatIsMissing: gradients and moments count with gradients, once they are
-// there no more; the same prediction is made without a store of values.
+// TestAdmissionCountsWhatIsMissing: gradients and moments count for a program with gradients, until
+// they are allocated; a prediction without values gives the same numbers.
 func TestAdmissionCountsWhatIsMissing(t *testing.T) {
 	build := func(b *graph.Builder) (graph.Roots, error) {
 		roots, err := product2(2)(b)
@@ -67,7 +67,7 @@ func TestAdmissionCountsWhatIsMissing(t *testing.T) {
 	require.Equal(t, graph.MemoryNeed{Parameters: 128, Gradients: 128, Moments: 256, Activations: p.Plan().Bytes()}, want)
 }
 
-// TestThreadsHaveABound: a number that no machine has a use for makes no workers.
+// TestThreadsHaveABound: a number of threads that no machine can use is refused.
 func TestThreadsHaveABound(t *testing.T) {
 	for _, n := range []int{graph.MaxThreads + 1, math.MaxInt} {
 		optest.RequireLine(t, graph.On(gorgonia.NewGraph(), graph.Options{Threads: n}).Err(), "graph: threads: want at most 1024, got")

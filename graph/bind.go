@@ -74,8 +74,9 @@ func (p *Program) compile() (err error) {
 	return err
 }
 
-// tapeMachine compiles the graph for Gorgonia's tape machine, which takes time that grows with the square of the graph. If the
-// program's context ends before that, the compiling goes on by itself and is not waited for: it reads the graph alone.
+// tapeMachine compiles the graph for Gorgonia's tape machine, which takes time that grows with the
+// square of the graph. If the program's context ends first, tapeMachine returns and leaves the
+// compilation to finish in the background; it only reads the graph.
 func (p *Program) tapeMachine() (gorgonia.VM, error) {
 	type compiled struct {
 		vm  gorgonia.VM

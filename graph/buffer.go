@@ -23,8 +23,8 @@ func (b *buffer) bindTo(t *tensor.Dense) {
 	b.value, b.data = t, dataOf(t)
 }
 
-// ensure allocates the buffer if need be and undoes what a stock node may have done to
-// the wrapper around it (reshaped or transposed it in place).
+// ensure allocates the buffer if necessary, and restores its tensor if a stock node has reshaped or
+// transposed it in place.
 func (b *buffer) ensure(s Signature) {
 	if s.Scalar() {
 		if b.value == nil {
@@ -44,9 +44,9 @@ func (b *buffer) ensure(s Signature) {
 	b.value = denseAt(b.data, s)
 }
 
-// guard returns t marked as a view, which a stock Reshape copies. Of any other tensor it
-// returns an alias that Gorgonia takes for a value of its own: a stock Add after the
-// Reshape would write into our output while other nodes still need it.
+// guard returns t marked as a view, because a stock Reshape copies a view. Of any other tensor,
+// Reshape returns an alias that Gorgonia takes for a separate value: a stock Add after it would
+// write into our output while other nodes still need it.
 func guard(t *tensor.Dense) *tensor.Dense {
 	shape := t.Shape().Clone()
 	view, err := t.Slice()
@@ -60,7 +60,7 @@ func guard(t *tensor.Dense) *tensor.Dense {
 	return dense
 }
 
-// dataOf returns where a tensor's elements begin.
+// dataOf returns the address of a tensor's first element.
 func dataOf(t *tensor.Dense) unsafe.Pointer {
 	switch t.Dtype() {
 	case tensor.Float64:
@@ -122,11 +122,11 @@ type argument struct {
 	n     int
 	value gorgonia.Value
 	half  []kernel.BFloat16 // the input of a packed op, instead of data
-	wide  []float32         // its float32 copy, once the op asks for it
+	wide  []float32         // the float32 copy of half, made when the op asks for it
 }
 
-// argumentOf reads a value that Gorgonia passes to an op. A view that is not contiguous
-// (a stock transpose or slice before us) is copied.
+// argumentOf reads a value that Gorgonia passes to an op. It copies a view that is not contiguous,
+// such as the result of a stock transpose or slice.
 func argumentOf(v gorgonia.Value, want Signature) (argument, error) {
 	switch t := v.(type) {
 	case *tensor.Dense:
@@ -158,7 +158,8 @@ func argumentOf(v gorgonia.Value, want Signature) (argument, error) {
 	return argument{}, errors.Errorf("want %s, got %T", want, v)
 }
 
-// Call is one run of an op: CallOf has its tensors, State is what it keeps between runs.
+// Call is one run of an op. CallOf gives access to its tensors; State returns what the op keeps
+// between runs.
 type Call struct {
 	op     *Op
 	args   []argument
@@ -192,7 +193,7 @@ func (c *Call) bind(values []gorgonia.Value) error {
 	return nil
 }
 
-// Pool is the workers to split the work among.
+// Pool returns the workers that share the op's work.
 func (c *Call) Pool() *kernel.Pool { return c.op.builder.runtime.workers() }
 
 // Accumulate tells whether the output is to be added to rather than replaced.
@@ -200,32 +201,33 @@ func (c *Call) Accumulate() bool { return c.op.accumulating() }
 
 func (op *Op) accumulating() bool { return op.gradientOf != nil && op.builder.runtime.accumulate }
 
-// Inputs is the number of inputs.
+// Inputs returns the number of inputs.
 func (c *Call) Inputs() int { return len(c.args) }
 
-// Signature is that of input i.
+// Signature returns the signature of input i.
 func (c *Call) Signature(i int) Signature { return c.op.in[i] }
 
-// Result is the signature of the output.
+// Result returns the signature of the output.
 func (c *Call) Result() Signature { return c.op.out }
 
-// Step is the training step, for draws that differ from step to step.
+// Step returns the number of the training step, for ops that draw different random numbers in each
+// step.
 func (c *Call) Step() uint64 { return c.op.builder.runtime.step }
 
-// Fail makes the run fail with an error, if it is one and the first.
+// Fail makes the run fail with err, unless err is nil or the run has failed already.
 func (c *Call) Fail(err error) {
 	if c.err == nil {
 		c.err = err
 	}
 }
 
-// Ints returns the elements of input i of Int32, nil where the op has no such input.
+// Ints returns the elements of input i, an Int32; nil if the op has no such input.
 func (c *Call) Ints(i int) []int32 { return inputOf[int32](c, i) }
 
-// IntsOut returns the elements of an output of Int32.
+// IntsOut returns the elements of an Int32 output.
 func (c *Call) IntsOut() []int32 { return outputOf[int32](c.op) }
 
-// SecondaryInts is SecondaryOut of Int32.
+// SecondaryInts returns the elements of secondary i, an Int32, as SecondaryOut does for floats.
 func (c *Call) SecondaryInts(i int) []int32 {
 	data, _ := secondaryOf[int32](c, i)
 	return data
@@ -234,14 +236,14 @@ func (c *Call) SecondaryInts(i int) []int32 {
 // CallOf is the Call of an op whose floats are of type T.
 type CallOf[T kernel.Float] struct{ *Call }
 
-// In returns input i's elements, nil where the op has no such input.
+// In returns input i's elements; nil if the op has no such input.
 func (c CallOf[T]) In(i int) []T { return inputOf[T](c.Call, i) }
 
 // Out returns the output's elements.
 func (c CallOf[T]) Out() []T { return writtenOf[T](c.Call, c.op) }
 
-// SecondaryOut returns the elements of secondary i's buffer, nil if that node was not built,
-// and whether to add to them.
+// SecondaryOut returns the elements of secondary i's buffer, nil if that node was not built, and
+// whether to add to them instead of replacing them.
 func (c CallOf[T]) SecondaryOut(i int) (data []T, accumulate bool) { return secondaryOf[T](c.Call, i) }
 
 func inputOf[T kernel.Float | int32](c *Call, i int) []T {
@@ -267,7 +269,7 @@ func secondaryOf[T kernel.Float | int32](c *Call, i int) (data []T, accumulate b
 	return writtenOf[T](c, other), other.accumulating()
 }
 
-// writtenOf is the memory that an output is computed in.
+// writtenOf returns the memory into which an output is computed.
 func writtenOf[T kernel.Float | int32](c *Call, op *Op) []T {
 	if op.rounded() {
 		return floatsAs[T](c.wideOut(op))
@@ -275,7 +277,8 @@ func writtenOf[T kernel.Float | int32](c *Call, op *Op) []T {
 	return outputOf[T](op)
 }
 
-// Dispatch runs k in the op's type of floats: run is one generic function, named for both.
+// Dispatch calls k for the op's float type: single for float32, double for float64. Both are
+// instances of one generic function.
 func Dispatch[K any](c *Call, k K, single func(K, CallOf[float32]), double func(K, CallOf[float64])) {
 	if c.Double() {
 		double(k, CallOf[float64]{c})
@@ -284,7 +287,7 @@ func Dispatch[K any](c *Call, k K, single func(K, CallOf[float32]), double func(
 	}
 }
 
-// State returns the op's kernel of type K, made at the first run and kept.
+// State returns the op's kernel of type K, which the first run makes and later runs reuse.
 func State[K any](c interface{ kept() *any }) *K {
 	state := c.kept()
 	k, ok := (*state).(*K)

@@ -17,19 +17,19 @@ type Builder struct {
 	err     error
 	params  []*parameterNode
 	inputs  []*gorgonia.Node
-	sites   int           // dropout sites so far
+	sites   int           // dropout sites made until now
 	blocks  map[int64]int // node id -> recomputation block
 	block   int           // current recomputation block, 0: none
 
 	blockCount int
-	cacheParts int              // of the Cache, that ops have taken so far
-	names      map[string]bool  // names of the graph's inputs, those of parameters too
-	share      *sharing         // nil: parameters have the names that they are asked for by
-	named      int              // so many of the graph's nodes have been looked at for that
-	hooked     []*gorgonia.Node // hook nodes, for Program to keep
+	cacheParts int              // parts of the Cache that ops have taken until now
+	names      map[string]bool  // names of the graph's inputs, parameters included
+	share      *sharing         // nil: each parameter keeps the name that it is requested by
+	named      int              // nodes of the graph whose names are in names already
+	hooked     []*gorgonia.Node // hook nodes, whose values Program keeps
 
-	hookNames   []string        // names that Hook and Hooked were called with
-	hookKnown   map[string]bool // the same
+	hookNames   []string        // the names that Hook and Hooked were called with, in order
+	hookKnown   map[string]bool // the same names, as a set
 	activations []Activation
 
 	// implicitLossGradient stands for the gradient of the loss with respect to itself while Program
@@ -37,7 +37,7 @@ type Builder struct {
 	implicitLossGradient, loss *gorgonia.Node
 }
 
-// On returns a Builder on g. Several Builders may work on one graph.
+// On returns a Builder that adds to g. Several Builders may work on one graph.
 func On(g *gorgonia.ExprGraph, o Options) *Builder {
 	b := &Builder{g: g, options: o, blocks: map[int64]int{}, names: map[string]bool{}, hookKnown: map[string]bool{}}
 	if o.Threads <= 0 {
@@ -58,7 +58,7 @@ func On(g *gorgonia.ExprGraph, o Options) *Builder {
 	return b
 }
 
-// openDevice gets the Store's device, if the ops run on one.
+// openDevice gets the Store's device if the ops run on one.
 func (b *Builder) openDevice() {
 	if b.err != nil || !b.onDevice() || b.planning() && !b.options.Store.OnDevice() {
 		return
@@ -70,13 +70,13 @@ func (b *Builder) openDevice() {
 	b.runtime.device = b.options.Store.device
 }
 
-// planning tells that the graph will not run: its Store has no values.
+// planning tells whether the graph will never run, because its Store holds no values.
 func (b *Builder) planning() bool { return b.options.Store != nil && b.options.Store.mode == plans }
 
 // Err returns the first error, or nil.
 func (b *Builder) Err() error { return b.err }
 
-// Fail records an error of code that builds with b, unless there is one already.
+// Fail records an error found by the code that builds with b, unless b has one already.
 func (b *Builder) Fail(err error) { b.fail(err) }
 
 func (b *Builder) fail(err error) {
@@ -88,35 +88,34 @@ func (b *Builder) fail(err error) {
 // Graph returns the graph that b builds on.
 func (b *Builder) Graph() *gorgonia.ExprGraph { return b.g }
 
-// Store returns where b's parameters live.
+// Store returns the Store that holds b's parameters.
 func (b *Builder) Store() *Store { return b.options.Store }
 
 // DType returns the element type of parameters and activations.
 func (b *Builder) DType() tensor.Dtype { return b.options.DType }
 
-// Cache returns the cache of Options, nil without one.
+// Cache returns the cache of the options, nil if there is none.
 func (b *Builder) Cache() *Cache { return b.options.Cache }
 
 // Training tells whether dropout is active.
 func (b *Builder) Training() bool { return b.options.Training }
 
-// SetStep tells the dropouts of b's graph which training step they are at, so that each
-// step has masks of its own. A Program does so by RunOptions.Step; call it yourself
-// between runs of a stock tape machine.
+// SetStep sets the training step for the dropouts of b's graph: each step draws other masks. A
+// Program does this by RunOptions.Step; call SetStep yourself between runs of a stock tape machine.
 func (b *Builder) SetStep(step uint64) { b.runtime.step = step }
 
-// Seed returns that of the dropout masks.
+// Seed returns the seed of the dropout masks.
 func (b *Builder) Seed() uint64 { return b.options.Seed }
 
-// DropoutSite numbers the places of the graph that draw at random, from 1.
+// DropoutSite returns the next number, from 1, for a place of the graph that draws random numbers.
 func (b *Builder) DropoutSite() uint32 {
 	b.sites++
 	return uint32(b.sites)
 }
 
-// Block marks the nodes that body makes as one unit of recomputation: a Program that
-// recomputes keeps only what flows into and out of the block and rebuilds the rest in
-// the backward pass.
+// Block marks the nodes that body makes as one unit of recomputation. A Program that recomputes
+// keeps only the values that enter and leave the block, and computes the others again in the
+// backward pass.
 func (b *Builder) Block(body func()) {
 	outer := b.block
 	b.blockCount++
@@ -125,14 +124,14 @@ func (b *Builder) Block(body func()) {
 	b.block = outer
 }
 
-// Apply makes a node of a Primitive over nodes of the builder's graph. What Infer complains of
-// becomes the builder's error (Err), and the node nil. A Primitive that has no CUDA form is refused
-// by name where the builder's device is CUDA.
+// Apply makes a node that computes k from the given nodes of the builder's graph. If Infer returns
+// an error, it becomes the builder's error (Err) and the node is nil. On a CUDA device, a Primitive
+// without a Launch method is refused by name.
 func (b *Builder) Apply(k Primitive, children ...*gorgonia.Node) *gorgonia.Node {
 	return b.apply(k, nil, children)
 }
 
-// apply is Apply of a Primitive that makes what like says; nil: what Infer says.
+// apply makes the node of Apply with the signature like; nil: with the one that Infer returns.
 func (b *Builder) apply(k Primitive, like *Signature, children []*gorgonia.Node) *gorgonia.Node {
 	if b.err != nil {
 		return nil
@@ -187,8 +186,8 @@ func (b *Builder) newNode(k Primitive, like *Signature, children []*gorgonia.Nod
 	return node, nil
 }
 
-// graphOp is what the graph's node holds: the op, or what runs it on a device. A node
-// whose op can run on a device never runs on the CPU.
+// graphOp returns the operation of the graph's node: op, or a wrapper that runs it on a device. A
+// node with such a wrapper never runs on the CPU.
 func (b *Builder) graphOp(op *Op) (gorgonia.Op, error) {
 	if b.onDevice() && !b.planning() {
 		return b.onDeviceOp(op)

@@ -6,44 +6,45 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// Cache holds what a generating model needs of the tokens that it has seen, in rows of up to capacity
-// tokens: for each attention their keys and values [batch, KV, capacity, Dh], for each op that looks at
-// the last few tokens alone what it carries of those. Each row has a length of its own. Shapes are
-// static in Gorgonia, so that several programs of one model may share a Cache: one of a token a row,
-// which runs again and again, and others that read a prompt many tokens at a time. RunOptions.Rows say
-// which rows of the cache those of a program stand for. A Cache is not safe for concurrent use.
+// Cache holds what a generating model needs from the tokens that it has seen, in rows of at most
+// capacity tokens: keys and values [batch, KV, capacity, Dh] for each attention, and a few earlier
+// rows of activations for each op that reads only the last few tokens. Each row has its own length.
+// Since shapes in Gorgonia are static, several programs of one model may share a Cache: one that
+// takes one token a row and runs again and again, and others that read a prompt many tokens at a
+// time. RunOptions.Rows assign a program's rows to the cache's rows. A Cache is not safe for
+// concurrent use.
 type Cache struct {
 	batch, capacity int
 	rows            []cacheRow
 	parts           []*CacheLayer
-	complete        bool // a program has been compiled: later ones have the same parts
-	programs        int  // that are open
+	complete        bool // a program has been compiled: later programs must have the same parts
+	programs        int  // number of open programs
 
-	running []kernel.CachedRow // what the rows of the run under way stand for
-	next    []CacheRow         // where they will stand once it has succeeded
+	running []kernel.CachedRow // the cache's row for each row of the current run
+	next    []CacheRow         // the position of each row after the current run, if it succeeds
 	device  cacheDevice
 }
 
-// cacheRow is where a row of a Cache stands.
+// cacheRow is the state of one row of a Cache.
 type cacheRow struct {
 	length, turn int32
 	CacheRow
 }
 
-// CacheRow is what is needed of a row's earlier tokens to find where documents start.
+// CacheRow holds what is needed from a row's earlier tokens to find where documents start.
 type CacheRow struct {
-	Start    int32 // where its current document began
-	Previous int32 // its last token, -1 before the first
+	Start    int32 // position where the row's current document began
+	Previous int32 // the row's last token; -1 before the first
 }
 
-// RunRow says what a row of a program stands for in a run.
+// RunRow says which row of the cache a row of a program reads and extends in a run.
 type RunRow struct {
-	Row    int // of the cache
-	Tokens int // how many of the program's tokens are new; those after them may be any and count for nothing
+	Row    int // row of the cache
+	Tokens int // how many of the program's tokens are new; the rest is padding with any content
 }
 
-// NewCache returns an empty cache of batch rows of up to capacity tokens. One Cache serves the programs
-// of one model: its ops take their parts in the order they are built.
+// NewCache returns an empty cache of batch rows with room for capacity tokens each. A Cache serves
+// the programs of one model: their ops take its parts in the order in which they are built.
 func NewCache(batch, capacity int) (*Cache, error) {
 	if batch < 1 || capacity < 1 {
 		return nil, errors.Errorf("graph: cache: want at least one row and one token, got batch %d, capacity %d", batch, capacity)
@@ -53,16 +54,16 @@ func NewCache(batch, capacity int) (*Cache, error) {
 	return c, nil
 }
 
-// Rows is the number of rows.
+// Rows returns the number of rows.
 func (c *Cache) Rows() int { return c.batch }
 
-// Len returns how many tokens of a row it has.
+// Len returns the number of tokens in a row.
 func (c *Cache) Len(row int) int { return int(c.rows[row].length) }
 
 // Capacity returns how many tokens a row can hold.
 func (c *Cache) Capacity() int { return c.capacity }
 
-// Reset forgets the tokens of some rows, of all if none is named.
+// Reset removes the tokens of the named rows; of all rows if none is named.
 func (c *Cache) Reset(rows ...int) {
 	for _, row := range rows {
 		c.rows[row] = cacheRow{CacheRow: CacheRow{Previous: -1}}
@@ -74,7 +75,7 @@ func (c *Cache) Reset(rows ...int) {
 	}
 }
 
-// CheckRows checks the number of rows of a graph's tokens.
+// CheckRows checks that the cache has enough rows for a graph with batch rows of tokens.
 func (c *Cache) CheckRows(batch int) error {
 	if c != nil && batch > c.batch {
 		return errors.Errorf("tokens: want at most the %d rows that the cache has, got %d", c.batch, batch)
@@ -82,8 +83,8 @@ func (c *Cache) CheckRows(batch int) error {
 	return nil
 }
 
-// begin readies a run of a program of so many rows and tokens a row. rows are what they stand for;
-// nil: the first ones, with all their tokens.
+// begin prepares a run of a program with batch rows of the given number of tokens. rows assigns
+// them to the cache's rows; nil: the first rows, with all their tokens.
 func (c *Cache) begin(rows []RunRow, batch, tokens int) error {
 	if len(rows) > batch {
 		return errors.Errorf("graph: cache: want at most the program's %d rows, got %d", batch, len(rows))
@@ -107,7 +108,8 @@ func (c *Cache) begin(rows []RunRow, batch, tokens int) error {
 	return nil
 }
 
-// checkRow checks that a row of a run is there, has no other row's tokens in the run, and has room.
+// checkRow checks that a row exists, that it occurs once in the run, and that it has room for the
+// tokens.
 func (c *Cache) checkRow(r RunRow, most int) error {
 	switch {
 	case r.Row < 0 || r.Row >= c.batch:
@@ -127,7 +129,7 @@ func (c *Cache) checkRow(r RunRow, most int) error {
 	return nil
 }
 
-// advance moves past the tokens of the run that has succeeded.
+// advance moves each row past the tokens of a run that has succeeded.
 func (c *Cache) advance() {
 	for i, r := range c.running {
 		if r.Tokens > 0 {
@@ -136,11 +138,11 @@ func (c *Cache) advance() {
 	}
 }
 
-// Running tells what row i of the run under way stands for.
+// Running returns the cached row that row i of the current run extends.
 func (c *Cache) Running(i int) kernel.CachedRow { return c.running[i] }
 
-// Row returns the position of row i of the run under way before it.
+// Row returns the state, before the current run, of the cache's row for the run's row i.
 func (c *Cache) Row(i int) CacheRow { return c.rows[c.running[i].Row].CacheRow }
 
-// SetNext sets the position that row i of the run under way has once it has succeeded.
+// SetNext sets the state that the cache's row for the run's row i gets if the run succeeds.
 func (c *Cache) SetNext(i int, r CacheRow) { c.next[i] = r }

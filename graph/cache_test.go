@@ -16,7 +16,7 @@ import (
 // cachedGraph is attention over looked-up tokens [rows, seq].
 func cachedGraph(rows, seq int) graph.BuildFunc { return cachedGraphOf(rows, seq, 2, 1) }
 
-// cachedGraphOf has so many attentions with a head of so many entries.
+// cachedGraphOf has the given number of attentions, each with one head of dim entries.
 func cachedGraphOf(rows, seq, dim, attentions int) graph.BuildFunc {
 	return func(b *graph.Builder) (graph.Roots, error) {
 		tokens := b.Input("tokens", tensor.Int32, rows, seq)
@@ -67,7 +67,8 @@ func TestCacheErrors(t *testing.T) {
 	optest.RequireLine(t, err, "CausalAttention")
 }
 
-// TestCacheOfSharedHeads: the cache has the heads of keys and values alone.
+// TestCacheOfSharedHeads: the cache has one part for each head of keys and values, not for each
+// head of queries.
 func TestCacheOfSharedHeads(t *testing.T) {
 	entries := func(kvHeads int) int {
 		cache, err := graph.NewCache(2, 3)
@@ -86,8 +87,8 @@ func TestCacheOfSharedHeads(t *testing.T) {
 	require.Equal(t, 2*2*1*3*6, entries(1))
 }
 
-// TestCacheLength checks that the cache counts what runs, refuses what does not fit, and
-// stands still where a run fails.
+// TestCacheLength checks that the cache counts the tokens of each run, refuses tokens that do not
+// fit, and does not change when a run fails.
 func TestCacheLength(t *testing.T) {
 	cache, err := graph.NewCache(2, 3)
 	require.NoError(t, err)
@@ -111,8 +112,8 @@ func TestCacheLength(t *testing.T) {
 	}
 }
 
-// TestCacheRows: a run counts for the rows that it names, by as many tokens as they have; what cannot be is refused
-// before anything runs.
+// TestCacheRows: a run advances the rows that it names, by their numbers of tokens; an impossible
+// assignment is refused before anything runs.
 func TestCacheRows(t *testing.T) {
 	cache, err := graph.NewCache(4, 5)
 	require.NoError(t, err)

@@ -9,24 +9,26 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// CacheLayer is one op's part of a Cache, shared by the ops that have its place in other programs.
+// CacheLayer is the part of a Cache that belongs to one op. Programs that share the Cache share the
+// part: the op at the same place in each of them uses it.
 type CacheLayer struct {
 	cache  *Cache
-	form   string // what it holds, in words
-	memory any    // a kernel.KVCache or a kernel.CarriedRows
-	// Device is the same on a device: keys and values [2, batch, KV, capacity, padded Dh], or rows
-	// [batch, 2, back, width].
+	form   string // describes the content, for error messages
+	memory any    // a *kernel.KVCache or a *kernel.CarriedRows
+	// Device is the part's memory on a device: keys and values [2, batch, KV, capacity, padded Dh],
+	// or rows [batch, 2, back, width].
 	Device DeviceMemory
 }
 
-// cacheDevice is what a Cache has on a device.
+// cacheDevice is the device memory of a Cache.
 type cacheDevice struct {
-	memory   runState     // owns the parts' memory, which outlives the program that made it
-	rows     DeviceMemory // those of the run under way, [batch] of kernel.CachedRow
+	memory   runState     // owns the parts' memory, which outlives the programs that allocated it
+	rows     DeviceMemory // the rows of the current run, [batch] of kernel.CachedRow
 	uploaded bool
 }
 
-// CachedAttention returns the next attention's part of the cache, of so many heads of keys and values.
+// CachedAttention returns the next attention's part of the cache, for the given number of heads of
+// keys and values.
 func (b *Builder) CachedAttention(dt tensor.Dtype, heads, headDim int) (*CacheLayer, error) {
 	c := b.Cache()
 	if _, err := sizeOf([]int{2, c.batch, heads, c.capacity, headDim}); err != nil {
@@ -41,8 +43,8 @@ func (b *Builder) CachedAttention(dt tensor.Dtype, heads, headDim int) (*CacheLa
 	})
 }
 
-// CarriedRows returns the cache's part of the next op that looks back at the last tokens of a row, of
-// width entries each.
+// CarriedRows returns the cache's part for the next op that reads the last back tokens of a row,
+// each of width entries.
 func (b *Builder) CarriedRows(dt tensor.Dtype, back, width int) (*CacheLayer, error) {
 	c := b.Cache()
 	if _, err := sizeOf([]int{2, c.batch, back, width}); err != nil {
@@ -57,7 +59,7 @@ func (b *Builder) CarriedRows(dt tensor.Dtype, back, width int) (*CacheLayer, er
 	})
 }
 
-// cachePart returns the next part: the one that earlier programs have in this place, or a new one.
+// cachePart returns the next part: the part that earlier programs made at this place, or a new one.
 func (b *Builder) cachePart(form string, make func() any) (*CacheLayer, error) {
 	c, place := b.Cache(), b.cacheParts
 	b.cacheParts++
@@ -74,7 +76,7 @@ func (b *Builder) cachePart(form string, make func() any) (*CacheLayer, error) {
 	return l, nil
 }
 
-// join counts a program that has been compiled.
+// join counts b's program, now compiled, as one that uses the cache.
 func (c *Cache) join(b *Builder) error {
 	if b.cacheParts != len(c.parts) {
 		return errors.Errorf("cache: want the %d parts of the programs before, got %d: make a cache for each model", len(c.parts), b.cacheParts)
@@ -84,14 +86,14 @@ func (c *Cache) join(b *Builder) error {
 	return nil
 }
 
-// forget drops the parts of a program that could not be compiled, if no other has them.
+// forget drops the parts of a program that failed to compile, unless another program uses them.
 func (c *Cache) forget() {
 	if !c.complete {
 		c.parts = nil
 	}
 }
 
-// leave counts a program that has been closed; the last one takes a device's memory with it.
+// leave counts a program as closed; when the last one closes, the device memory is freed.
 func (c *Cache) leave() {
 	if c.programs--; c.programs > 0 || c.device.memory.device == nil {
 		return
@@ -104,19 +106,19 @@ func (c *Cache) leave() {
 	c.Reset()
 }
 
-// Batch is the number of the cache's rows.
+// Batch returns the number of rows of the cache.
 func (l *CacheLayer) Batch() int { return l.cache.batch }
 
-// Running are what the rows of the run under way stand for.
+// Running returns the cached row that each row of the current run extends.
 func (l *CacheLayer) Running() []kernel.CachedRow { return l.cache.running }
 
-// KV returns the keys and values that an attention has cached.
+// KV returns an attention's cached keys and values.
 func KV[T kernel.Float](l *CacheLayer) *kernel.KVCache[T] {
 	kv, _ := l.memory.(*kernel.KVCache[T])
 	return kv
 }
 
-// Carried returns the rows that an op carries.
+// Carried returns the earlier rows that an op has cached.
 func Carried[T kernel.Float](l *CacheLayer) *kernel.CarriedRows[T] {
 	rows, _ := l.memory.(*kernel.CarriedRows[T])
 	return rows

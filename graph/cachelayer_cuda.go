@@ -6,14 +6,14 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// Cached returns memory of n elements of a cache's part, made at the first run.
+// Cached returns the device memory of a cache's part, n elements, which the first run allocates.
 func (c *DeviceCall) Cached(l *CacheLayer, t cuda.Type, n int) cuda.Array {
 	l.cache.device.memory.device = c.dev
 	return c.memory(t, n, func() (cuda.Array, error) { return l.Device.ensure(&l.cache.device.memory, t, n) })
 }
 
-// CachedRows returns what the rows of the run under way stand for, [batch] of kernel.CachedRow as
-// four I32 each; the run's first op uploads them.
+// CachedRows returns the cached row of each row of the current run, [batch] of kernel.CachedRow as
+// four I32 each; the first op of a run uploads them.
 func (c *DeviceCall) CachedRows(l *CacheLayer) cuda.Array {
 	d := &l.cache.device
 	d.memory.device = c.dev

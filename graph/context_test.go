@@ -15,11 +15,12 @@ import (
 	"github.com/residua-go/residua/internal/countdown"
 )
 
-// TestOurStagesTakeLinearTime: eight times the blocks take about eight times as long, not 64 times. Only the tape machine's own
-// compiling grows with the square of the graph: Gorgonia's codegenerator.insertFree looks through all nodes for each.
+// TestOurStagesTakeLinearTime: eight times as many blocks take about eight times as long to build,
+// not 64 times. Only the compilation of the tape machine grows with the square of the graph:
+// Gorgonia's codegenerator.insertFree scans all nodes for each node.
 func TestOurStagesTakeLinearTime(t *testing.T) {
-	predict := func(blocks int) time.Duration { // all stages up to memory
-		best := time.Hour // of a few: the machine may be busy
+	predict := func(blocks int) time.Duration { // runs all stages up to memory
+		best := time.Hour // the best of a few: the machine may be busy
 		for range 3 {
 			began := time.Now()
 			_, err := graph.PredictMemory(graph.ProgramOptions{Options: graph.Options{Threads: 1, Training: true}, Gradients: true}, func(b *graph.Builder) (graph.Roots, error) {
@@ -35,7 +36,8 @@ func TestOurStagesTakeLinearTime(t *testing.T) {
 	require.Less(t, many, 24*few)
 }
 
-// TestAContextEndsCompiling: at the next node, and at the next stage.
+// TestAContextEndsCompiling: a context that ends stops compilation at the next node or the next
+// stage.
 func TestAContextEndsCompiling(t *testing.T) {
 	ctx := countdown.New(1 << 20)
 	build := func(b *graph.Builder) (graph.Roots, error) { return deepGraph(b, 6, 2), b.Err() }
@@ -53,7 +55,8 @@ func TestAContextEndsCompiling(t *testing.T) {
 	}
 }
 
-// TestAContextEndsARun: between two ops. The next run is as any other.
+// TestAContextEndsARun: a context that ends stops a run between two ops. The next run is not
+// affected.
 func TestAContextEndsARun(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ran := 0

@@ -14,7 +14,7 @@ func (lossGradient) Launch(c *DeviceCall) {
 	c.Launch("fill_f32", cuda.Over(1, 32), c.Out(), cuda.Float(1), cuda.Long(1))
 }
 
-// Launch multiplies by the factor, which may have come a long way as a gradient.
+// Launch multiplies the secondary's output by its scalar factor.
 func (k secondaryOutput) Launch(c *DeviceCall) {
 	if !k.scaled {
 		return
@@ -24,7 +24,7 @@ func (k secondaryOutput) Launch(c *DeviceCall) {
 	c.Launch("scale_by"+y.Suffix(), cuda.Eights(y.N), y, factor, cuda.Long(y.N))
 }
 
-// Launch takes the value down to the hook's function and what it leaves up again.
+// Launch downloads the value, calls the hook's function with it, and uploads the result.
 func (k hook) Launch(c *DeviceCall) {
 	c.CopyTo(c.Out(), c.In(0))
 	if k.call == nil {

@@ -2,39 +2,39 @@ package graph
 
 import "github.com/residua-go/residua/graph/cuda"
 
-// Optional abilities of a Primitive: what one run costs.
+// Optional abilities of a Primitive: it says what one run costs.
 type (
-	// FLOPCounter is a Primitive that multiplies matrices: 2 a multiply-add, causal attention
-	// (and what is split off it) at its true half. Products that a backward pass only repeats
-	// to have the forward pass's numbers again (attention's logits) are not counted, so that
-	// without recomputation a loss and its gradients come to three times ForwardFLOPs.
+	// FLOPCounter is a Primitive that multiplies matrices. A multiply-add counts 2; causal
+	// attention, and ops split off it, count the half that they really compute. Products that a
+	// backward pass computes only to have a forward result again, such as attention's logits, do
+	// not count: without recomputation a loss and its gradients take three times ForwardFLOPs.
 	FLOPCounter interface{ FLOPs(c Cost) int }
-	// ByteCounter is a Primitive that does not read each input and write each output once.
+	// ByteCounter is a Primitive that does not simply read each input and write each output once.
 	ByteCounter interface{ Bytes(c Cost) int }
-	// DeviceByteCounter is a Primitive that takes device memory in addition to its outputs: saved
-	// from run to run, scratch while it runs. Both in bytes, for PredictMemory, which leaves
-	// out small pieces: the logits' scratch is the largest.
+	// DeviceByteCounter is a Primitive that takes device memory in addition to its outputs: memory
+	// saved from run to run, and scratch while it runs. Both are in bytes, for PredictMemory. Small
+	// pieces may be left out; the scratch memory for logits is the largest.
 	DeviceByteCounter interface {
 		DeviceBytes(c Cost) (saved, scratch int)
 	}
 )
 
-// Cost is what a Primitive counts by: its op's signatures.
+// Cost gives a Primitive the signatures by which it counts its cost.
 type Cost struct {
 	op      *Op
-	forward bool // as part of a forward pass alone
+	forward bool // count a forward pass without gradients
 }
 
-// Signature is that of input i.
+// Signature returns the signature of input i.
 func (c Cost) Signature(i int) Signature { return c.op.in[i] }
 
-// Result is the signature of the output.
+// Result returns the signature of the output.
 func (c Cost) Result() Signature { return c.op.out }
 
-// Activation is the type that activations have on a device.
+// Activation returns the type in which a device stores activations.
 func (c Cost) Activation() cuda.Type { return c.op.builder.options.Precision.Activation() }
 
-// Secondary is 1 if the run also computes the secondary of that number, else 0.
+// Secondary returns 1 if the run also computes secondary number i, else 0.
 func (c Cost) Secondary(i int) int {
 	if !c.forward && i < len(c.op.secondaries) && c.op.secondaries[i] != nil {
 		return 1
@@ -42,8 +42,9 @@ func (c Cost) Secondary(i int) int {
 	return 0
 }
 
-// ForwardFLOPs counts the matrix products of the nodes that the build function made, 2
-// per multiply-add, causal attention (and what is split off it) at its true half, gathers 0.
+// ForwardFLOPs counts the matrix products of the nodes that the build function made: 2 for each
+// multiply-add, for causal attention (and ops split off it) the half that is really computed, and 0
+// for gathers.
 func (p *Program) ForwardFLOPs() int {
 	flops := 0
 	for _, n := range p.builder.g.AllNodes()[:p.forward] {
@@ -54,7 +55,7 @@ func (p *Program) ForwardFLOPs() int {
 	return flops
 }
 
-// runFLOPs counts the matrix products of one run; forward leaves out the gradients that a
+// runFLOPs counts the matrix products of one run. With forward, it leaves out gradients that a
 // forward op may compute in the same run.
 func (op *Op) runFLOPs(forward bool) int {
 	if k, ok := op.Primitive.(FLOPCounter); ok {
@@ -63,8 +64,8 @@ func (op *Op) runFLOPs(forward bool) int {
 	return 0
 }
 
-// runBytes is the size of what one run reads and writes, each tensor once: its inputs, its
-// output and its secondaries'.
+// runBytes returns the bytes that one run reads and writes, counting each input, the output and
+// each secondary once.
 func (op *Op) runBytes() int {
 	if k, ok := op.Primitive.(ByteCounter); ok {
 		return k.Bytes(Cost{op: op})

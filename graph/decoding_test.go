@@ -10,8 +10,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// TestDecoding feeds tokens one by one to a program with a cache: its logits are those of
-// the whole row.
+// TestDecoding feeds tokens one by one to a program with a cache: the logits equal those from the
+// whole row.
 func TestDecoding(t *testing.T) {
 	for _, masked := range []bool{false, true} {
 		eachModel(t, func(t *testing.T, c models.Config) {
@@ -47,7 +47,7 @@ func TestDecoding(t *testing.T) {
 	}
 }
 
-// TestDecodingInPieces feeds a prompt of several tokens a run.
+// TestDecodingInPieces feeds a prompt in several runs of several tokens.
 func TestDecodingInPieces(t *testing.T) {
 	c := config("matrix", models.PositionsRoPE)
 	c.MaskDocuments, c.BOS = true, bos

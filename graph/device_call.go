@@ -10,9 +10,9 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// DeviceCall is one run of an op on a device. Its methods are what a Primitive's launch needs. The
-// first error is kept and ends the run: after it nothing is started, and the arrays that methods
-// return have their size and no memory.
+// DeviceCall is one run of an op on a device. Its methods are what a Primitive's Launch needs. The
+// first error is kept and ends the run: after it no kernel starts, and the arrays that the methods
+// return have a size but no memory.
 type DeviceCall struct {
 	op       *Op
 	launcher Launcher
@@ -24,13 +24,13 @@ type DeviceCall struct {
 // Launcher is a Primitive that runs on a GPU: it starts kernels and returns without waiting.
 type Launcher interface{ Launch(c *DeviceCall) }
 
-// CPUOnly is a Launcher that with some settings runs on the CPU alone.
+// CPUOnly is a Launcher that runs on the CPU with some of its settings.
 type CPUOnly interface {
 	Launcher
 	CPUOnly() bool
 }
 
-// launcherOf is a Primitive as one that runs on a GPU, if it does.
+// launcherOf returns p as a Launcher, and whether p can run on a GPU.
 func launcherOf(p Primitive) (Launcher, bool) {
 	if some, ok := p.(CPUOnly); ok && some.CPUOnly() {
 		return nil, false
@@ -43,7 +43,7 @@ func newDeviceCall(op *Op, k Launcher) DeviceCall {
 	return DeviceCall{op: op, launcher: k, dev: op.builder.runtime.device, args: make([]cuda.Array, len(op.in))}
 }
 
-// launch starts the op's kernels; bind has found its memory.
+// launch starts the op's kernels. Call bind first.
 func (c *DeviceCall) launch() error {
 	c.op.ranOn = c.dev
 	leave, err := c.dev.Enter()
@@ -56,7 +56,7 @@ func (c *DeviceCall) launch() error {
 	return c.err
 }
 
-// Fail ends the run with an error, if it is one and the first.
+// Fail ends the run with err, unless err is nil or the run has failed already.
 func (c *DeviceCall) Fail(err error) {
 	if c.err == nil {
 		c.err = err
@@ -70,7 +70,7 @@ func (c *DeviceCall) do(f func() error) {
 	}
 }
 
-// memory is an array of n elements as get makes it.
+// memory returns the array of n elements that get allocates.
 func (c *DeviceCall) memory(t cuda.Type, n int, get func() (cuda.Array, error)) cuda.Array {
 	a := cuda.Array{Type: t, N: n}
 	c.do(func() (err error) {
@@ -83,7 +83,7 @@ func (c *DeviceCall) memory(t cuda.Type, n int, get func() (cuda.Array, error)) 
 	return a
 }
 
-// bind finds the inputs' and the output's memory.
+// bind finds the memory of the inputs and of the output.
 func (c *DeviceCall) bind(values []gorgonia.Value) error {
 	if len(values) != len(c.args) {
 		return errors.Errorf("want %d inputs, got %d", len(c.args), len(values))
@@ -98,8 +98,8 @@ func (c *DeviceCall) bind(values []gorgonia.Value) error {
 	return c.op.ensureDevice()
 }
 
-// argument is where input i lies: the memory of the op of ours that made it, or what the
-// tape machine has copied to the device.
+// argument returns the memory of input i: the output of our op that made it, or the copy that the
+// tape machine uploaded.
 func (c *DeviceCall) argument(i int, v gorgonia.Value) (cuda.Array, error) {
 	if from := c.op.producers[i]; from != nil && from.ranOn != nil {
 		return from.device, nil
@@ -111,7 +111,7 @@ func (c *DeviceCall) argument(i int, v gorgonia.Value) (cuda.Array, error) {
 	return cuda.Array{Ptr: uint64(v.Uintptr()), Type: want.deviceType(), N: want.Size()}, nil
 }
 
-// deviceType is what a value is made of that the host has copied to a device.
+// deviceType returns the element type on the device of a value that the host uploads.
 func (s Signature) deviceType() cuda.Type {
 	if s.DType == tensor.Int32 {
 		return cuda.I32
@@ -119,13 +119,13 @@ func (s Signature) deviceType() cuda.Type {
 	return cuda.F32
 }
 
-// onHost tells whether the op runs on the CPU even where the others run on a device.
+// onHost tells whether the op runs on the CPU even if other ops run on a device.
 func (op *Op) onHost() bool {
 	k, ok := op.Primitive.(interface{ OnHost() bool })
 	return ok && k.OnHost()
 }
 
-// ensureDevice allocates the output's memory where no Program has placed it.
+// ensureDevice allocates the output's memory unless a Program has placed it.
 func (op *Op) ensureDevice() (err error) {
 	if op.device.None() {
 		op.device, err = op.builder.runtime.alloc(op.storage(), op.out.Size())
@@ -133,19 +133,20 @@ func (op *Op) ensureDevice() (err error) {
 	return err
 }
 
-// Signature is that of input i.
+// Signature returns the signature of input i.
 func (c *DeviceCall) Signature(i int) Signature { return c.op.in[i] }
 
-// Result is the signature of the output.
+// Result returns the signature of the output.
 func (c *DeviceCall) Result() Signature { return c.op.out }
 
-// Step is the training step, for draws that differ from step to step.
+// Step returns the number of the training step, for ops that draw different random numbers in each
+// step.
 func (c *DeviceCall) Step() uint64 { return c.op.builder.runtime.step }
 
-// Inputs are all inputs.
+// Inputs returns all inputs.
 func (c *DeviceCall) Inputs() []cuda.Array { return c.args }
 
-// In returns input i, the zero Array where the op has no such input.
+// In returns input i; the zero Array if the op has no such input.
 func (c *DeviceCall) In(i int) cuda.Array {
 	if i < 0 || i >= len(c.args) {
 		return cuda.Array{}
@@ -153,7 +154,7 @@ func (c *DeviceCall) In(i int) cuda.Array {
 	return c.args[i]
 }
 
-// InAs returns input i in the given type, converted into scratch memory if need be.
+// InAs returns input i in the given type, converted into scratch memory if it has another.
 func (c *DeviceCall) InAs(i int, t cuda.Type) cuda.Array {
 	a := c.In(i)
 	if a.None() || a.Type == t {
@@ -162,15 +163,15 @@ func (c *DeviceCall) InAs(i int, t cuda.Type) cuda.Array {
 	return c.Converted(a, t)
 }
 
-// Converted returns a copy of an array in another type, in scratch memory.
+// Converted returns a copy of an array in type t, in scratch memory.
 func (c *DeviceCall) Converted(a cuda.Array, t cuda.Type) cuda.Array {
 	to := c.Scratch(t, a.N)
 	c.do(func() error { return c.dev.Convert(to, a) })
 	return to
 }
 
-// Operand returns input i as matrix products want it: bfloat16 in precision bf16 (of a
-// parameter, the copy that the optimizer keeps), else a 32-bit float.
+// Operand returns input i in the type that matrix products read: bfloat16 in precision bf16 (for a
+// parameter, the copy that the optimizer maintains), else a 32-bit float.
 func (c *DeviceCall) Operand(i int) cuda.Array {
 	if c.Activation() == cuda.BF16 && i < len(c.op.producers) && c.op.producers[i] != nil {
 		if k, ok := c.op.producers[i].Primitive.(parameter); ok {
@@ -180,13 +181,14 @@ func (c *DeviceCall) Operand(i int) cuda.Array {
 	return c.InAs(i, c.Activation())
 }
 
-// Operands are inputs 0 and 1 as matrix products want them.
+// Operands returns inputs 0 and 1 in the type that matrix products read.
 func (c *DeviceCall) Operands() (a, b cuda.Array) { return c.Operand(0), c.Operand(1) }
 
 // Out returns the output.
 func (c *DeviceCall) Out() cuda.Array { return c.op.device }
 
-// SecondaryOut returns secondary i's memory, the zero Array if it was not built.
+// SecondaryOut returns secondary i's memory, the zero Array if it was not built, and whether to add
+// to it instead of replacing it.
 func (c *DeviceCall) SecondaryOut(i int) (a cuda.Array, accumulate bool) {
 	if i >= len(c.op.secondaries) || c.op.secondaries[i] == nil {
 		return cuda.Array{}, false
@@ -196,19 +198,19 @@ func (c *DeviceCall) SecondaryOut(i int) (a cuda.Array, accumulate bool) {
 	return other.device, other.accumulating()
 }
 
-// Accumulate tells whether to add to the output's old content.
+// Accumulate tells whether to add to the output's old content instead of replacing it.
 func (c *DeviceCall) Accumulate() bool { return c.op.accumulating() }
 
-// Activation is the type that activations have.
+// Activation returns the type of activations.
 func (c *DeviceCall) Activation() cuda.Type { return c.dev.Precision().Activation() }
 
-// Precision is how the device multiplies.
+// Precision returns the precision in which the device multiplies.
 func (c *DeviceCall) Precision() cuda.Precision { return c.dev.Precision() }
 
-// Multiprocessors is how many the device has.
+// Multiprocessors returns the number of the device's multiprocessors.
 func (c *DeviceCall) Multiprocessors() int { return c.number(c.dev.Multiprocessors) }
 
-// SharedMemory is how many bytes of it a multiprocessor has.
+// SharedMemory returns the bytes of shared memory of a multiprocessor.
 func (c *DeviceCall) SharedMemory() int { return c.number(c.dev.SharedMemory) }
 
 func (c *DeviceCall) number(ask func() (int, error)) (n int) {
@@ -219,17 +221,17 @@ func (c *DeviceCall) number(ask func() (int, error)) (n int) {
 	return n
 }
 
-// Scratch returns memory that is free again when launch returns.
+// Scratch returns memory of n elements that is free again when Launch returns.
 func (c *DeviceCall) Scratch(t cuda.Type, n int) cuda.Array {
 	return c.memory(t, n, func() (cuda.Array, error) { return c.dev.Scratch(t, n) })
 }
 
-// Saved returns memory of n elements that stays from run to run.
+// Saved returns memory of n elements that is kept from run to run.
 func (c *DeviceCall) Saved(owner *DeviceMemory, t cuda.Type, n int) cuda.Array {
 	return c.memory(t, n, func() (cuda.Array, error) { return owner.ensure(c.op.builder.runtime, t, n) })
 }
 
-// Constant returns host numbers that were uploaded at the first run.
+// Constant returns a device copy of host, which the first run uploads.
 func (c *DeviceCall) Constant(owner *DeviceMemory, host []float32) cuda.Array {
 	if len(host) == 0 || !owner.array.None() {
 		return owner.array
@@ -243,13 +245,12 @@ func (c *DeviceCall) upload(to cuda.Array, host unsafe.Pointer) {
 	c.do(func() error { return c.dev.Upload(to, host) })
 }
 
-// Launch starts the kernel of that name. Wrong arguments are an error.
+// Launch starts the named kernel. Wrong arguments are an error.
 func (c *DeviceCall) Launch(name string, grid cuda.Grid, args ...cuda.Arg) {
 	c.do(func() error { return c.dev.Launch(name, grid, args...) })
 }
 
-// LaunchProduct launches the form of a kernel that multiplies as the device's precision
-// wants it.
+// LaunchProduct starts the variant of the named kernel that multiplies in the device's precision.
 func (c *DeviceCall) LaunchProduct(name string, grid cuda.Grid, args ...cuda.Arg) {
 	c.Launch(name+"_"+string(c.Precision()), grid, args...)
 }
@@ -257,7 +258,8 @@ func (c *DeviceCall) LaunchProduct(name string, grid cuda.Grid, args ...cuda.Arg
 // Gemm starts a matrix product.
 func (c *DeviceCall) Gemm(g cuda.Gemm) { c.do(func() error { return c.dev.Gemm(g) }) }
 
-// GemmWith starts a matrix product with an epilogue and returns true; false where the device has none such, and nothing was started.
+// GemmWith starts a matrix product with an epilogue and returns true; if the device has no such
+// epilogue, it starts nothing and returns false.
 func (c *DeviceCall) GemmWith(g cuda.Gemm, e cuda.Epilogue, aux cuda.Array) (has bool) {
 	g.Epilogue, g.Aux, has = e, aux, true
 	c.do(func() error {
@@ -274,7 +276,7 @@ func (c *DeviceCall) GemmWith(g cuda.Gemm, e cuda.Epilogue, aux cuda.Array) (has
 // Zero clears an array.
 func (c *DeviceCall) Zero(a cuda.Array) { c.do(func() error { return c.dev.Zero(a) }) }
 
-// CopyTo copies or converts an array of as many elements.
+// CopyTo copies src into dst, an array of the same size, converting the type if necessary.
 func (c *DeviceCall) CopyTo(dst, src cuda.Array) {
 	if dst.Ptr != src.Ptr {
 		c.do(func() error { return c.dev.Convert(dst, src) })

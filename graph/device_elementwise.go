@@ -6,15 +6,15 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// Unify converts the inputs to the output's type, for this run.
+// Unify converts all inputs to the output's type for this run.
 func (c *DeviceCall) Unify() {
 	for i := range c.args {
 		c.args[i] = c.InAs(i, c.Out().Type)
 	}
 }
 
-// Elementwise launches a kernel that treats each element by itself: its arguments are the
-// output, the inputs, some numbers and how many elements there are.
+// Elementwise launches a kernel that computes each element independently. The kernel's arguments
+// are the output, the inputs, the numbers and the count of elements.
 func (c *DeviceCall) Elementwise(kernel string, numbers ...cuda.Arg) {
 	c.Unify()
 	y := c.Out()
@@ -25,10 +25,10 @@ func (c *DeviceCall) Elementwise(kernel string, numbers ...cuda.Arg) {
 	c.Launch(kernel+y.Suffix(), cuda.Eights(y.N), args, cuda.Args(numbers), cuda.Long(y.N))
 }
 
-// maxSum is the most inputs that one launch sums.
+// maxSum is the largest number of inputs that one launch can sum.
 const maxSum = 8
 
-// Sum computes y (+)= inputs[0] + inputs[1] + ..., from left to right; all of one type.
+// Sum computes y (+)= inputs[0] + inputs[1] + ..., from left to right. All arrays have one type.
 func (c *DeviceCall) Sum(y cuda.Array, inputs []cuda.Array, accumulate bool) {
 	for group := range slices.Chunk(inputs, maxSum) {
 		var padded [maxSum]cuda.Array
@@ -42,8 +42,8 @@ func (c *DeviceCall) Sum(y cuda.Array, inputs []cuda.Array, accumulate bool) {
 	}
 }
 
-// SumRows computes y (+)= the sum of the rows of x [rows, width], y being F32: first over
-// slabs of rows side by side, then over the slabs in their order.
+// SumRows computes y (+)= the sum of the rows of x [rows, width]. y is F32. It sums slabs of rows
+// in parallel, then the slabs in order.
 func (c *DeviceCall) SumRows(y, x cuda.Array, rows, width int, accumulate bool) {
 	groups := (width + 127) / 128
 	slabs := max(1, min((512+groups-1)/groups, rows/32))

@@ -10,8 +10,8 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// deviceOp is an Op as the tape machine runs it on a GPU. A node of an op with CUDADo
-// never runs on the CPU.
+// deviceOp wraps an Op so that the tape machine runs it on a GPU: a node whose op has CUDADo never
+// runs on the CPU.
 type deviceOp struct {
 	*Op
 	call DeviceCall
@@ -30,8 +30,8 @@ func openAccelerator(gpu int, p Precision) (cuda.Executor, error) {
 	return device, nil
 }
 
-// onDeviceOp makes the op that a device runs. What depends on the cache's rows, which the
-// host keeps, stays on the CPU: it is an integer a token.
+// onDeviceOp wraps op for the device. An op that depends on the cache's rows stays on the CPU,
+// where those are kept: it makes one integer a token.
 func (b *Builder) onDeviceOp(op *Op) (gorgonia.Op, error) {
 	if op.onHost() {
 		return op, nil
@@ -46,8 +46,8 @@ func (b *Builder) onDeviceOp(op *Op) (gorgonia.Op, error) {
 	return &deviceOp{Op: op, call: newDeviceCall(op, kind)}, nil
 }
 
-// CUDADo runs the op on the device into its own memory and returns a tensor around that.
-// The wrapper is a new one each time: a reset of the machine empties it.
+// CUDADo runs the op on the device, into the op's own memory, and returns a tensor around that
+// memory. It makes a new tensor each time, because a reset of the machine empties it.
 func (o *deviceOp) CUDADo(_ gorgonia.External, _ gorgonia.Device, _ gorgonia.Value, inputs ...gorgonia.Value) (out gorgonia.Value, err error) {
 	defer func() {
 		if r := recover(); r != nil {

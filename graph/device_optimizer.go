@@ -6,37 +6,39 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// UpdateRow is how an optimizer treats one parameter on a device.
+// UpdateRow says how an optimizer updates one parameter on a device.
 type UpdateRow struct {
 	Param             *Param
-	Rate, Decay       float64 // peak rate; decay, times the schedule's factor and the weight
+	Rate, Decay       float64 // peak learning rate; weight decay, to be multiplied by the schedule's factor and the weight
 	Beta1, Beta2, Eps float64
-	Muon              *MuonRow // in the place of AdamW; nil: AdamW
+	Muon              *MuonRow // settings of Muon; nil: AdamW updates the parameter
 }
 
-// MuonRow is what Muon needs in addition to rate and decay.
+// MuonRow holds what Muon needs in addition to the rate and the decay.
 type MuonRow struct {
-	Momentum float64   // one for all rows
-	Scales   []float64 // of the rate, one for each of Param.Matrices
+	Momentum float64   // the same for all rows
+	Scales   []float64 // factors of the rate, one for each of Param.Matrices
 }
 
-// UpdateStep is what changes from step to step.
+// UpdateStep holds what changes from step to step.
 type UpdateStep struct {
-	Factor    float64 // of the schedule
-	GradScale float64 // of the stored gradients
-	Clip      float64 // largest norm of the scaled gradients; 0: none
+	Factor    float64 // the schedule's factor of the rate
+	GradScale float64 // factor for the stored gradients
+	Clip      float64 // largest allowed norm of the scaled gradients; 0: no limit
 	Step      int     // this update's number, from 1
 }
 
 // DeviceOptimizer updates all parameters of a Store on its device.
 type DeviceOptimizer interface {
-	// Step clips by the global norm and updates by AdamW or Muon. A norm that is not finite
-	// changes nothing. The norm is that of the scaled gradients before clipping.
+	// Step clips the gradients by their global norm and updates the parameters by AdamW or Muon. If
+	// the norm is not finite, nothing changes. norm is the norm of the scaled gradients before
+	// clipping.
 	Step(s UpdateStep) (norm float64, finite bool, err error)
 	Close() error
 }
 
-// deviceOptimizer is cuda.AdamW, with cuda.Muon where a row asks for it, as a DeviceOptimizer.
+// deviceOptimizer implements DeviceOptimizer by cuda.AdamW, with cuda.Muon for the rows that ask
+// for it.
 type deviceOptimizer struct{ adam *cuda.AdamW }
 
 // NewDeviceOptimizer returns the optimizer of the Store's device.
@@ -80,7 +82,7 @@ func (s *Store) NewDeviceOptimizer(rows []UpdateRow) (DeviceOptimizer, error) {
 	return &deviceOptimizer{adam}, nil
 }
 
-// muonMatrices are the weight matrices of a row's parameter where they lie on the device.
+// muonMatrices returns the weight matrices of a row's parameter, as they lie on the device.
 func muonMatrices(row UpdateRow, grad cuda.Array) []cuda.MuonMatrix {
 	var all []cuda.MuonMatrix
 	r, size := row.Param.resident, row.Param.Size()

@@ -10,8 +10,8 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// giveStockKernels gives Gorgonia, once, the kernels that its own ops want: machines that
-// are made from then on load them.
+// giveStockKernels gives Gorgonia, once, the kernels that its own ops need; tape machines made
+// after that load them.
 var giveStockKernels = sync.OnceValue(func() error {
 	ptx, kernels, err := cuda.Stock()
 	if err == nil {

@@ -2,20 +2,21 @@ package graph
 
 import "github.com/residua-go/residua/graph/cuda"
 
-// Totals computes out (+)= the sums of the columns of partial [rows, stride], as many as
-// out has elements, + addend, the zero Array for none.
+// Totals computes out (+)= the column sums of partial [rows, stride] + addend, for the first
+// columns, one for each element of out. The zero Array stands for no addend.
 func (c *DeviceCall) Totals(out, partial, addend cuda.Array, rows, stride int, accumulate bool) {
 	c.Launch("totals", cuda.Grid{X: (out.N + 7) / 8, Threads: 256}, out, partial, addend,
 		cuda.Ints(rows, out.N, stride), cuda.Bool(accumulate))
 }
 
-// TokenSums are sums over tokens that blocks share: each leaves two rows of width sums.
+// TokenSums are sums over tokens, shared out over blocks of threads: each block writes two rows of
+// width partial sums.
 type TokenSums struct {
 	Partial              cuda.Array // [blocks, 2, width]
 	blocks, Chunk, width int
 }
 
-// TokenSums divides tokens of width entries, for column_sums of gates.cuh.
+// TokenSums splits tokens of width entries among blocks, for column_sums in gates.cuh.
 func (c *DeviceCall) TokenSums(tokens, width int) (s TokenSums) {
 	const threads, most = 256, 256
 	s.width, s.Chunk = width, max(4*max(1, threads/width), (tokens+most-1)/most)
@@ -24,39 +25,39 @@ func (c *DeviceCall) TokenSums(tokens, width int) (s TokenSums) {
 	return s
 }
 
-// Grid is that of a kernel that leaves the sums.
+// Grid returns the launch grid of a kernel that computes the partial sums.
 func (s TokenSums) Grid() cuda.Grid {
 	return cuda.Grid{X: s.blocks, Y: (s.width + 255) / 256, Threads: 256}
 }
 
-// Row returns the first or the second of each block's two rows.
+// Row returns row 0 or 1 of each block's two rows.
 func (s TokenSums) Row(i int) cuda.Array {
 	return s.Partial.Slice(i*s.width, max(0, s.Partial.N-i*s.width))
 }
 
-// Columns adds the blocks' sums of a row to one total for each column; out may be none.
+// Columns sums a row over the blocks, giving one total for each column. out may be the zero Array.
 func (s TokenSums) Columns(c *DeviceCall, out cuda.Array, row int, accumulate bool) {
 	if !out.None() {
 		c.Totals(out, s.Row(row), cuda.Array{}, s.blocks, 2*s.width, accumulate)
 	}
 }
 
-// Groups adds the second row's sums to one total for each group of columns, by the kernel
-// of that name, which is told how the columns are grouped.
+// Groups sums row 1 over the blocks and over groups of columns, by the named kernel. grouping tells
+// the kernel how the columns are grouped.
 func (s TokenSums) Groups(c *DeviceCall, kernel string, out cuda.Array, accumulate bool, grouping ...cuda.Arg) {
 	c.Launch(kernel, cuda.Grid{X: out.N, Threads: 256}, out, s.Row(1), cuda.Ints(s.blocks, s.width, 2*s.width),
 		cuda.Args(grouping), cuda.Bool(accumulate))
 }
 
-// SecondaryResult is a secondary's memory in the type that a kernel writes.
+// SecondaryResult is memory for a secondary, in the type that a kernel writes.
 type SecondaryResult struct {
-	Array      cuda.Array // the zero Array: not wanted
+	Array      cuda.Array // the zero Array: the secondary was not built
 	Accumulate bool
-	Deliver    func() // brings array to where it belongs
+	Deliver    func() // copies Array into the secondary's own memory if that is elsewhere
 }
 
-// SecondaryAs returns secondary i's memory, or scratch memory where that is of another
-// type, from which deliver converts it.
+// SecondaryAs returns secondary i's memory if it has type t, else scratch memory that Deliver
+// converts into it.
 func (c *DeviceCall) SecondaryAs(i int, t cuda.Type) SecondaryResult {
 	to, accumulate := c.SecondaryOut(i)
 	if to.None() || to.Type == t {
@@ -69,7 +70,7 @@ func (c *DeviceCall) SecondaryAs(i int, t cuda.Type) SecondaryResult {
 	}}
 }
 
-// SecondarySum is a sum over tokens that a backward pass makes: the zero Array is not wanted.
+// SecondarySum is a secondary that a backward pass computes as a sum over tokens.
 type SecondarySum struct {
 	To         cuda.Array
 	Accumulate bool
@@ -77,7 +78,7 @@ type SecondarySum struct {
 	Blocks     int
 }
 
-// SecondarySum is secondary i as a sum that blocks share; sets 0 is one.
+// SecondarySum prepares secondary i as a sum of the partial sums of the blocks; sets 0 means 1.
 func (c *DeviceCall) SecondarySum(i, blocks int) (s SecondarySum) {
 	s.Blocks = blocks
 	s.To, s.Accumulate = c.SecondaryOut(i)
@@ -87,7 +88,7 @@ func (c *DeviceCall) SecondarySum(i, blocks int) (s SecondarySum) {
 	return s
 }
 
-// Finish adds what the blocks have left, for each set of columns.
+// Finish sums what the blocks have written, for each set of columns.
 func (s SecondarySum) Finish(c *DeviceCall, sets int) {
 	if s.To.None() {
 		return
@@ -97,7 +98,7 @@ func (s SecondarySum) Finish(c *DeviceCall, sets int) {
 		s.To, s.Partial, cuda.Ints(s.Blocks, width), cuda.Bool(s.Accumulate))
 }
 
-// InAll are some inputs in one type.
+// InAll returns the numbered inputs, converted to type t.
 func (c *DeviceCall) InAll(t cuda.Type, numbers ...int) []cuda.Array {
 	arrays := make([]cuda.Array, len(numbers))
 	for i, n := range numbers {

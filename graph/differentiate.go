@@ -7,19 +7,19 @@ import (
 	"gorgonia.org/gorgonia"
 )
 
-// differentiator is Program's reverse walk over the graph of a loss. It differs from
-// gorgonia.Grad in three things: terms are summed by our own n-ary Add (stock adds
-// allocate, run on one core and overwrite our buffers), only what lies on a path to what
-// the loss is differentiated by, parameters or hooks, is built, and blocks can be recomputed.
+// differentiator walks the graph of a loss in reverse for Program. It differs from gorgonia.Grad in
+// three ways. It sums terms by our own n-ary Add, since stock adds allocate, run on one core and
+// overwrite our buffers. It builds only what lies on a path to a parameter (or hook) whose gradient
+// is wanted. And it can recompute blocks.
 type differentiator struct {
 	b       *Builder
 	order   gorgonia.Nodes // ancestors of the loss, children before parents
 	useful  map[*gorgonia.Node]bool
-	readers map[*gorgonia.Node]int // how often a node is read on the way to the loss
+	readers map[*gorgonia.Node]int // how many nodes read a node on the way to the loss
 
 	parameters map[*gorgonia.Node]bool
 	terms      map[*gorgonia.Node]gorgonia.Nodes
-	rebuild    *rebuilder // nil: nothing is recomputed
+	rebuild    *rebuilder // nil: no recomputation
 }
 
 // differentiate returns the gradient node of each of b's parameters.
@@ -79,7 +79,7 @@ func (d *differentiator) walk(loss *gorgonia.Node) error {
 	return nil
 }
 
-// ancestors returns the roots and all nodes they are made from, children before parents.
+// ancestors returns the roots and all nodes that they depend on, children before parents.
 func ancestors(roots gorgonia.Nodes) gorgonia.Nodes {
 	seen := map[*gorgonia.Node]bool{}
 	var all gorgonia.Nodes
@@ -107,8 +107,8 @@ func Inputs(n *gorgonia.Node) gorgonia.Nodes {
 	return nodes
 }
 
-// findUseful marks the nodes through which a gradient reaches those that are marked already, and counts
-// every node's readers.
+// findUseful extends the set of marked nodes by all nodes that lead from the loss to one of them,
+// and counts the readers of every node.
 func (d *differentiator) findUseful() {
 	d.readers = map[*gorgonia.Node]int{}
 	for _, n := range d.order {
@@ -165,7 +165,8 @@ func (d *differentiator) visit(n *gorgonia.Node) error {
 	return nil
 }
 
-// sumTerms adds up a parameter's gradient so far: blocks that tokens pass many times leave one buffer each, not one a pass.
+// sumTerms adds up the terms of a parameter's gradient collected until now: blocks that tokens pass
+// several times then need one buffer, not one for each pass.
 func (d *differentiator) sumTerms(parameter *gorgonia.Node) {
 	if terms := d.terms[parameter]; len(terms) > 1 {
 		sum := d.b.Add(terms...)
@@ -174,7 +175,7 @@ func (d *differentiator) sumTerms(parameter *gorgonia.Node) {
 	}
 }
 
-// keepsFloat32 tells whether a node's value, and so its gradient, is kept in 32 bits.
+// keepsFloat32 tells whether a node's value, and therefore its gradient, is stored in 32 bits.
 func keepsFloat32(n *gorgonia.Node) bool {
 	op := opOf(n)
 	if op == nil {
@@ -184,7 +185,8 @@ func keepsFloat32(n *gorgonia.Node) bool {
 	return ok && k.KeepsFloat32()
 }
 
-// keepFloat32 keeps a parameter's gradient, and the terms it is summed from, in 32 bits.
+// keepFloat32 marks nodes, parameter gradients and the terms that they sum, to be stored in 32
+// bits.
 func keepFloat32(nodes gorgonia.Nodes) {
 	for _, n := range nodes {
 		if op := opOf(n); op != nil {
@@ -214,7 +216,7 @@ func (d *differentiator) inputGradients(n, grad *gorgonia.Node) (gorgonia.Nodes,
 	return v.grads, errors.Wrapf(d.b.err, "gradient of %s", op.Primitive)
 }
 
-// fusible returns n if it is made by an op of ours and one forward node alone reads it.
+// fusible returns n if one of our ops makes it and exactly one forward node reads it, else nil.
 func (d *differentiator) fusible(n *gorgonia.Node) *gorgonia.Node {
 	if opOf(n) == nil || d.readers[n] != 1 {
 		return nil
@@ -222,7 +224,7 @@ func (d *differentiator) fusible(n *gorgonia.Node) *gorgonia.Node {
 	return n
 }
 
-// takeAccumulated returns the sum of n's gradient terms so far and forgets them.
+// takeAccumulated returns the sum of n's gradient terms collected until now, and forgets the terms.
 func (d *differentiator) takeAccumulated(n *gorgonia.Node) *gorgonia.Node {
 	terms := d.terms[n]
 	delete(d.terms, n)
@@ -244,16 +246,16 @@ func (d *differentiator) stockGradients(n, grad *gorgonia.Node) (gorgonia.Nodes,
 	case grad == d.b.implicitLossGradient:
 		grad = d.b.lossGradient(d.b.loss)
 	case opOf(grad) == nil:
-		// A stock op may pass a gradient on as it is, share its memory or write into it, to
-		// the harm of the gradient's other readers: it gets one in a buffer of ours.
+		// A stock op may pass a gradient on unchanged, share its memory or write into it, which
+		// would corrupt it for its other readers: give the stock op a copy in a buffer of ours.
 		grad = d.b.Add(grad)
 	}
 	grads, err := op.SymDiff(Inputs(n), n, grad)
 	return grads, errors.Wrapf(err, "gradient of %q", n.Name())
 }
 
-// gradients returns one node a parameter, each with a buffer that can accumulate and
-// that nothing else reads.
+// gradients returns one gradient node for each parameter, each with its own buffer that can
+// accumulate and that no other node reads.
 func (d *differentiator) gradients() (gorgonia.Nodes, error) {
 	uses := map[*gorgonia.Node]int{}
 	for _, terms := range d.terms {

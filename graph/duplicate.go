@@ -2,7 +2,7 @@ package graph
 
 import "github.com/residua-go/residua/graph/kernel"
 
-// duplicate is an identity whose output is memory of its own.
+// duplicate copies its input into its own memory.
 type duplicate struct{}
 
 func (duplicate) String() string { return "Duplicate" }
@@ -19,9 +19,9 @@ func copyInput[T kernel.Float](_ duplicate, c CallOf[T]) {
 	copy(c.Out(), c.In(0))
 }
 
-// separate replaces the arriving gradient, where diff passed it on to several inputs, by
-// duplicates from the second input on. gorgonia.Grad sums gradients with stock Adds, which
-// write the sum into one of their terms; no other input's gradient may lie there.
+// separate gives inputs from the second on a copy of the arriving gradient where VJP passed that
+// same node to several inputs. gorgonia.Grad sums gradients by stock Adds, which write the sum into
+// one of their terms and would change the other inputs' gradient.
 func (d *Derivative) separate() {
 	passed := false
 	for i, g := range d.grads {

@@ -31,8 +31,8 @@ func TestErrorsStick(t *testing.T) {
 	require.Len(t, b.Graph().AllNodes(), nodes)
 }
 
-// TestNamesAreTaken checks that names are refused which another builder, or stock code,
-// has given in the same graph: Gorgonia would merge the nodes.
+// TestNamesAreTaken checks that a name is refused if another builder or stock code has used it in
+// the same graph, because Gorgonia would merge the nodes.
 func TestNamesAreTaken(t *testing.T) {
 	g := gorgonia.NewGraph()
 	gorgonia.NewMatrix(g, tensor.Float32, gorgonia.WithShape(2, 3), gorgonia.WithName("stock"))
@@ -44,7 +44,7 @@ func TestNamesAreTaken(t *testing.T) {
 	}
 }
 
-// TestDoRefusesBadValues gives an op values that a graph would not.
+// TestDoRefusesBadValues passes values to an op that no graph would pass.
 func TestDoRefusesBadValues(t *testing.T) {
 	b := graph.On(gorgonia.NewGraph(), graph.Options{Threads: 1})
 	op := graph.OpOf(elementwise.Scale(b, b.Input("x", tensor.Float32, 2, 3), 2))
@@ -70,7 +70,7 @@ func TestDoRefusesBadValues(t *testing.T) {
 	value, err := loss.Do(gorgonia.NewF32(3))
 	require.NoError(t, err)
 	require.Equal(t, []float64{6}, optest.ValuesOf(t, value))
-	value, err = op.Do(tensor.New(tensor.WithShape(6), tensor.WithBacking([]float32{1, 2, 3, 4, 5, 6}))) // the shape may differ, not the size
+	value, err = op.Do(tensor.New(tensor.WithShape(6), tensor.WithBacking([]float32{1, 2, 3, 4, 5, 6}))) // the shape may differ, the size may not
 	require.NoError(t, err)
 	require.Equal(t, []float64{2, 4, 6, 8, 10, 12}, optest.ValuesOf(t, value))
 }

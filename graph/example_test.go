@@ -11,7 +11,7 @@ import (
 	"github.com/residua-go/residua/graph/ops/norm"
 )
 
-// cube is an op of our own, y = x^3 for each entry.
+// cube is an example of an op from outside: y = x^3 for each entry.
 type cube struct{}
 
 func (cube) String() string { return "Cube" }
@@ -29,10 +29,10 @@ func runCube[T float32 | float64](_ cube, c graph.CallOf[T]) {
 	}
 }
 
-// VJP is dx = 3 x^2 ⊙ dy, an op too.
+// VJP makes dx = 3 x^2 ⊙ dy by another op.
 func (cube) VJP(d *graph.Derivative) { d.Make(0, cubeGradient{}, d.Input(0), d.Gradient()) }
 
-// cubeGradient is dx = 3 x^2 ⊙ dy. Inputs: x, dy.
+// cubeGradient computes dx = 3 x^2 ⊙ dy. Inputs: x, dy.
 type cubeGradient struct{ graph.NoGradient }
 
 func (cubeGradient) String() string { return "Gradient of Cube" }
@@ -48,8 +48,8 @@ func runCubeGradient[T float32 | float64](_ cubeGradient, c graph.CallOf[T]) {
 	}
 }
 
-// An op is a Primitive: its name, the type and shape of what it makes, how it runs, and its gradient.
-// It stands between stock nodes of Gorgonia as ours do.
+// An op is a Primitive: its name, the type and shape of its output, how it runs, and its gradient.
+// It can stand between stock nodes of Gorgonia, as our ops can.
 func ExamplePrimitive() {
 	g := gorgonia.NewGraph()
 	x := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithName("x"), gorgonia.WithShape(3),

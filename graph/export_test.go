@@ -6,43 +6,44 @@ import (
 	"gorgonia.org/gorgonia"
 )
 
-// What the tests of package graph_test, which import the ops, see of the inside.
+// The names below give tests in package graph_test, which import the ops, access to unexported
+// parts.
 
 const ArenaAlignment = arenaAlignment
 
-// OpOf is opOf.
+// OpOf calls opOf.
 func OpOf(n *gorgonia.Node) *Op { return opOf(n) }
 
-// Differentiate is differentiate.
+// Differentiate calls differentiate.
 func Differentiate(b *Builder, loss *gorgonia.Node) (gorgonia.Nodes, error) {
 	return differentiate(b, loss, RecomputeNone)
 }
 
-// Plan is the buffer plan.
+// Plan returns the buffer plan.
 func (p *Program) Plan() *plan { return p.plan }
 
-// Missing is missing.
+// Missing calls additionalMemory.
 func (p *Program) Missing() MemoryNeed { return p.additionalMemory() }
 
-// Stopwatch has timed the profiled runs.
+// Stopwatch returns the times of the profiled runs.
 func (p *Program) Stopwatch() stopwatch { return p.runs }
 
-// Stopwatch has timed the op's profiled runs.
+// Stopwatch returns the times of the op's profiled runs.
 func (op *Op) Stopwatch() stopwatch { return op.runs }
 
-// Calls are the timed ones.
+// Calls returns the number of timed calls.
 func (s stopwatch) Calls() int { return s.calls }
 
-// Total is their time.
+// Total returns their total time.
 func (s stopwatch) Total() time.Duration { return s.total }
 
 // SetProfile makes ops time themselves.
 func (b *Builder) SetProfile(on bool) { b.runtime.profile = on }
 
-// HookedNodes are the hooks.
+// HookedNodes returns the hook nodes.
 func (b *Builder) HookedNodes() gorgonia.Nodes { return b.hooked }
 
-// AllRows are where the cache's rows stand.
+// AllRows returns the state of every row of the cache.
 func (c *Cache) AllRows() (rows []CacheRow) {
 	for _, r := range c.rows {
 		rows = append(rows, r.CacheRow)
@@ -50,22 +51,22 @@ func (c *Cache) AllRows() (rows []CacheRow) {
 	return rows
 }
 
-// Bytes are the arena's.
+// Bytes returns the size of the arena.
 func (p *plan) Bytes() int { return p.bytes }
 
-// Unshared is what the buffers would take without sharing.
+// Unshared returns the size that the buffers would take without sharing.
 func (p *plan) Unshared() int { return p.unshared }
 
-// Order is the run order.
+// Order returns the run order.
 func (p *plan) Order() gorgonia.Nodes { return p.order }
 
-// Intervals are the buffers.
+// Intervals returns the planned buffers.
 func (p *plan) Intervals() []*interval { return p.intervals }
 
-// Where is the interval's place in time and memory.
+// Where returns the interval's place in time and memory.
 func (v *interval) Where() (start, end, offset, bytes int) { return v.start, v.end, v.offset, v.bytes }
 
-// CacheEntries is the number of keys' and values' entries of a cache in 32 bits.
+// CacheEntries returns how many 32-bit entries the cached keys and values take.
 func CacheEntries(c *Cache) (n int) {
 	for _, l := range c.parts {
 		n += len(KV[float32](l).K) + len(KV[float32](l).V)

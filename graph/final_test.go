@@ -8,8 +8,8 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// TestFinal checks that a run tells of each parameter's gradient once, in the order of FinalOrder, and that nothing is added to it
-// afterwards: in a run that accumulates, and with recomputation.
+// TestFinal checks that a run reports each parameter's gradient once, in the order of FinalOrder,
+// and adds nothing to it afterwards, also when it accumulates or recomputes.
 func TestFinal(t *testing.T) {
 	for _, kind := range streams {
 		for _, recompute := range []graph.Recompute{graph.RecomputeNone, graph.RecomputeBlock} {
@@ -33,8 +33,8 @@ func TestFinal(t *testing.T) {
 	}
 }
 
-// TestFinalIsEarly checks that most parameters' gradients are final before the backward pass ends: the first block's parameters
-// come after those of the last.
+// TestFinalIsEarly checks that most parameters' gradients are final before the backward pass ends:
+// the last block's gradients come first.
 func TestFinalIsEarly(t *testing.T) {
 	p := compileModel(t, graph.ProgramOptions{Gradients: true}, config("matrix", "rope"), 2, 9)
 	place := map[string]int{}

@@ -10,11 +10,13 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// Precision BF16 on the CPU means what it means on a GPU: what Op.storage says is a bfloat16 is rounded to one as soon as it is
-// computed, and matrix products read bfloat16 copies of parameters. In a Program's arena it also takes 16 bits: it is packed. An
-// op that knows nothing of that reads and writes float32 copies in scratch memory (Call.wide); products read the bfloat16
-// itself (Half), and kernels of rows widen and round a few at a time (Rows, RowsOut). Outputs, hooked tensors and what a stock op
-// reads stay float32 in memory, with rounded values.
+// Precision BF16 means the same on the CPU as on a GPU: every output that Op.storage says is
+// bfloat16 is rounded as soon as it is computed, and matrix products read bfloat16 copies of
+// parameters. In a Program's arena such an output also takes 16 bits: it is packed. An op that does
+// not handle this reads and writes float32 copies in scratch memory (Call.wide); products read the
+// bfloat16 itself (Half), and kernels that work by rows widen and round a few elements at a time
+// (Rows, RowsOut). Outputs, hooked tensors and inputs of stock ops stay float32 in memory, with
+// rounded values.
 
 // halves tells whether the builder's activations are bfloat16 on the CPU.
 func (b *Builder) halves() bool { return b.options.Precision == BF16 && !b.onDevice() }
@@ -22,7 +24,8 @@ func (b *Builder) halves() bool { return b.options.Precision == BF16 && !b.onDev
 // rounded tells whether the op's output is rounded to bfloat16 on the CPU.
 func (op *Op) rounded() bool { return op.builder.halves() && op.storage() == cuda.BF16 }
 
-// pack marks the op as one whose output takes 16 bits in the arena, unless it is pinned or a stock op reads it.
+// pack marks the op of n as packed: its output takes 16 bits in the arena. It does nothing if n is
+// pinned or a stock op reads it.
 func (p *plan) pack(n *gorgonia.Node) {
 	op := opOf(n)
 	op.packed = p.packs && op.rounded() && !p.pinned[n]
@@ -31,53 +34,57 @@ func (p *plan) pack(n *gorgonia.Node) {
 	}
 }
 
-// bindHalf places a packed op's output. The tensor that the tape machine passes on has the output's shape, and only the first
-// half of its memory is the output's: nobody reads it.
+// bindHalf places a packed op's output. The tensor that the tape machine passes on has the output's
+// shape in float32, but only the first half of its memory belongs to the output; nothing reads that
+// tensor's elements.
 func (op *Op) bindHalf(at unsafe.Pointer) {
 	op.half = unsafe.Slice((*kernel.BFloat16)(at), op.out.Size())
 	op.buffer.bindTo(denseAt(at, op.out))
 }
 
-// wideCopy is a float32 copy of an op's output, to be rounded into it after the run, or where half is not nil its rounded
-// values, to be widened into an output of float32.
+// wideCopy is a float32 copy of an op's output, to be rounded into the output after the run. If
+// half is not nil, it is the other way round: half holds the rounded values, to be widened into a
+// float32 output.
 type wideCopy struct {
 	of   *Op
 	data []float32
 	half []kernel.BFloat16
 }
 
-// widths is the scratch memory of one op's wide copies, which the next op uses again.
+// widths is the scratch memory for one op's wide copies; the next op uses it again.
 type widths struct {
 	memory   []float32
 	used     int
 	convert  kernel.Roundings
-	operands map[unsafe.Pointer]*operand // by where the input lies
+	operands map[unsafe.Pointer]*operand // by the address of the input
 	packs    map[packing]*packed
 }
 
-// packing is a form that products read an input in.
+// packing identifies one packed form of one input.
 type packing struct {
-	at         unsafe.Pointer // where a parameter lies, or the argument of an op that has been computed
+	at         unsafe.Pointer // the address of a parameter, or the argument of a computed op
 	transposed bool
 	n, k       int
 }
 
-// packed is an input in a form that products read, as it is with the parameters' values of a number.
+// packed is an input in a form that products read, and the version of the parameters' values that
+// it was made from.
 type packed struct {
 	values  int
 	weights kernel.WeightsBFloat16
 	matrix  kernel.PackedBFloat16
 }
 
-// operand is a bfloat16 copy of a parameter as it is with the parameters' values of a number.
+// operand is a bfloat16 copy of a parameter, and the version of the parameters' values that it was
+// made from.
 type operand struct {
 	values int
 	half   []kernel.BFloat16
 }
 
-// take returns n elements, which stay as they are until the next op begins.
+// take returns memory for n elements, valid until the next op begins.
 func (w *widths) take(n int) []float32 {
-	n = (n + 15) &^ 15 // the next begins at a cache line
+	n = (n + 15) &^ 15 // start the next piece at a cache line
 	if w.used+n > len(w.memory) {
 		w.memory, w.used = make([]float32, w.used+n), 0
 	}
@@ -96,7 +103,8 @@ func (c *Call) wide(i int) []float32 {
 	return a.wide
 }
 
-// wideOut returns the memory that an op's output, the call's own or a secondary's, is computed in.
+// wideOut returns the float32 memory into which an output, the call's own or a secondary's, is
+// computed.
 func (c *Call) wideOut(op *Op) []float32 {
 	for _, w := range c.written {
 		if w.of == op {
@@ -116,7 +124,7 @@ func (c *Call) wideOut(op *Op) []float32 {
 	return data
 }
 
-// round rounds what the run has written.
+// round rounds the outputs that the run has written.
 func (c *Call) round() {
 	w := &c.op.builder.runtime.widths
 	for _, out := range c.written {
@@ -132,7 +140,8 @@ func (c *Call) round() {
 	w.used = 0
 }
 
-// Operand returns input i as matrix products read it: in precision BF16 rounded to bfloat16, else as it is.
+// Operand returns input i as matrix products read it: rounded to bfloat16 in precision BF16, else
+// unchanged.
 func (c CallOf[T]) Operand(i int) []T {
 	if !c.op.builder.halves() || c.op.producers[i] != nil && c.op.producers[i].rounded() {
 		return c.In(i)
@@ -143,8 +152,8 @@ func (c CallOf[T]) Operand(i int) []T {
 	return floatsAs[T](data)
 }
 
-// Half returns input i as bfloat16 in precision BF16, rounded if it is none, and nil in others. Of a parameter it is a copy
-// that all products of a run share.
+// Half returns input i as bfloat16 in precision BF16, rounding it if it is float32, and nil in
+// other precisions. All products of a run share one copy of a parameter.
 func (c *Call) Half(i int) []kernel.BFloat16 {
 	if !c.op.builder.halves() || i >= len(c.args) || c.Double() {
 		return nil
@@ -163,8 +172,9 @@ func (c *Call) Half(i int) []kernel.BFloat16 {
 	return half
 }
 
-// Packed returns input i as op(B) [k, n] of products of bfloat16, stored [n, k] where transposed. A parameter is rounded and
-// packed once for all products that read it so, until its values change; outside a Program's runs at every use.
+// Packed returns input i packed as the operand op(B) [k, n] of bfloat16 products; transposed says
+// that it is stored as [n, k]. A parameter is rounded and packed once for all products that read it
+// in this form, until its values change; outside a Program's runs it is packed at every use.
 func (c *Call) Packed(i int, transposed bool, n, k int) kernel.PackedBFloat16 {
 	w, a, values := &c.op.builder.runtime.widths, &c.args[i], c.op.builder.runtime.values
 	key := packing{unsafe.Pointer(a), transposed, n, k}
@@ -194,8 +204,8 @@ func (c *Call) Packed(i int, transposed bool, n, k int) kernel.PackedBFloat16 {
 	return p.matrix
 }
 
-// Rows returns input i as it lies in memory, for a kernel that reads a few elements at a time; no tensor where the op has no
-// such input.
+// Rows returns input i as it lies in memory, for a kernel that reads a few elements at a time; it
+// has no tensor if the op has no such input.
 func (c CallOf[T]) Rows(i int) kernel.Rows[T] {
 	if i >= 0 && i < len(c.args) && c.args[i].half != nil {
 		return kernel.OfBFloat16[T](c.args[i].half)
@@ -211,7 +221,8 @@ func (c CallOf[T]) RowsOut() kernel.Rows[T] {
 	return kernel.Of(c.Out())
 }
 
-// CopyOut copies input i, of the output's size, into the output, where they do not lie in the same memory.
+// CopyOut copies input i, which has the output's size, into the output, unless both lie in the same
+// memory.
 func (c CallOf[T]) CopyOut(i int) {
 	if out, from := c.HalfOut(), c.args[i].half; out != nil && from != nil {
 		if &out[0] != &from[0] {
@@ -224,8 +235,8 @@ func (c CallOf[T]) CopyOut(i int) {
 	}
 }
 
-// HalfOut returns the output's memory where it takes 16 bits, to be written as it is, and nil elsewhere, or if Out has been
-// called in this run.
+// HalfOut returns the output's memory if it takes 16 bits, for the caller to write as it is;
+// otherwise, or if Out has been called in this run, nil.
 func (c *Call) HalfOut() []kernel.BFloat16 {
 	if !c.op.packed || slices.ContainsFunc(c.written, func(w wideCopy) bool { return w.of == c.op }) {
 		return nil
@@ -233,11 +244,12 @@ func (c *Call) HalfOut() []kernel.BFloat16 {
 	return c.op.half
 }
 
-// RoundedOut returns memory for the output, whole, as bfloat16: the output's own where it takes 16 bits, else a copy from which it
-// is widened after the run. It is for ops whose output is rounded.
+// RoundedOut returns memory for the whole output as bfloat16: the output's own memory if it takes
+// 16 bits, else a copy that is widened into the output after the run. It is for ops whose output is
+// rounded.
 func (c *Call) RoundedOut() []kernel.BFloat16 { return c.roundedOut(c.op) }
 
-// RoundedSecondaryOut is RoundedOut of secondary i, which there is.
+// RoundedSecondaryOut does for secondary i, which must exist, what RoundedOut does for the output.
 func (c *Call) RoundedSecondaryOut(i int) []kernel.BFloat16 {
 	other := c.op.secondaries[i]
 	other.buffer.ensure(other.out)
@@ -260,13 +272,13 @@ func (c *Call) HasSecondary(i int) bool {
 	return i < len(c.op.secondaries) && c.op.secondaries[i] != nil
 }
 
-// Float32s is the slice itself, of a T that is float32.
+// Float32s returns x itself, for a T that is float32.
 func Float32s[T kernel.Float](x []T) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 }
 
-// operand is the copy of a parameter, made anew at the first use with the parameters' values of a number; outside a
-// Program's runs, of number 0, at every use.
+// operand returns the bfloat16 copy of a parameter. It is made at the first use after the
+// parameters' values changed; outside a Program's runs, where values is 0, at every use.
 func (w *widths) operand(pool *kernel.Pool, value []float32, values int) []kernel.BFloat16 {
 	if w.operands == nil {
 		w.operands = map[unsafe.Pointer]*operand{}
@@ -284,9 +296,10 @@ func (w *widths) operand(pool *kernel.Pool, value []float32, values int) []kerne
 	return o.half
 }
 
-// halvesMemory is what precision BF16 takes on the CPU besides the arena, in bytes: packed parameters, and the largest
-// need of an op for float32 copies of what it reads and writes, of its secondaries alone if it is ByRows. Parameters are counted
-// as if products read all of them, in one form, or with gradients in two.
+// halvesMemory returns the memory that precision BF16 takes on the CPU in addition to the arena, in
+// bytes. copies is for packed parameters, counted as if products read all of them, in one form or,
+// with gradients, in two. scratch is the largest need of one op for float32 copies of what it reads
+// and writes; an op that is ByRows only needs copies of its secondaries.
 func (p *Program) halvesMemory() (copies, scratch int) {
 	if !p.builder.halves() {
 		return 0, 0
@@ -314,12 +327,12 @@ func (p *Program) halvesMemory() (copies, scratch int) {
 	return forms * p.builder.options.Store.Size() * cuda.BF16.Size(), scratch
 }
 
-// halvesIn is float32 memory as that of twice as many bfloat16.
+// halvesIn returns the memory of x as twice as many bfloat16.
 func halvesIn(x []float32) []kernel.BFloat16 {
 	return unsafe.Slice((*kernel.BFloat16)(unsafe.Pointer(unsafe.SliceData(x))), 2*len(x))
 }
 
-// floatsAs is the slice itself, of a T that is float32.
+// floatsAs returns x itself, for a T that is float32.
 func floatsAs[T kernel.Float | int32](x []float32) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 }

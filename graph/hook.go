@@ -9,15 +9,15 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Hooks name the activations to watch or replace. The function gets a tensor of its own
-// after each run of the node and may change its content: what it leaves is what the rest
-// of the graph sees. A nil function only keeps the value (Program.Hooked).
+// Hooks maps names of activations to functions that watch or replace them. After each run of the
+// node, the function gets a tensor of its own and may change its content; the rest of the graph
+// sees the changed content. A nil function only keeps the value (Program.Hooked).
 type Hooks map[string]HookFunc
 
 // HookFunc looks at, or overwrites, a named activation.
 type HookFunc func(name string, x *tensor.Dense) error
 
-// hook is an identity through which a caller sees a value.
+// hook passes a value on, after a caller's function has seen it.
 type hook struct {
 	name string
 	call HookFunc
@@ -26,16 +26,16 @@ type hook struct {
 // Activation is a named tensor of a graph.
 type Activation struct {
 	Name  string
-	Axes  []string // a name for each axis, "token" for that of batch*seq tokens
+	Axes  []string // a name for each axis; "token" for the axis of batch*seq tokens
 	Shape tensor.Shape
 }
 
 // TokenAxis is the name of the axis of batch*seq tokens.
 const TokenAxis = "token"
 
-// Hook gives an activation a name, and names to its last axes; the one before them is that
-// of tokens. It returns x itself unless Options.Hooks asks for that name; then it returns a
-// copy of x that has passed through the hook's function. The gradient passes unchanged.
+// Hook names an activation and its last axes; the axis before those is the token axis. It returns x
+// itself unless Options.Hooks has the name; then it returns a copy of x that the hook's function
+// may change. The gradient passes unchanged.
 func (b *Builder) Hook(name string, x *gorgonia.Node, axes ...string) *gorgonia.Node {
 	b.recordHook(name)
 	f, wanted := b.options.Hooks[name]
@@ -50,15 +50,15 @@ func (b *Builder) Hook(name string, x *gorgonia.Node, axes ...string) *gorgonia.
 	return n
 }
 
-// Hooked tells whether Options.Hooks asks for that name: a layer that would fuse the
-// activation away then builds the unfused form.
+// Hooked tells whether Options.Hooks has the name. A layer that would fuse the activation away then
+// builds the unfused form.
 func (b *Builder) Hooked(name string) bool {
 	b.recordHook(name)
 	_, wanted := b.options.Hooks[name]
 	return wanted
 }
 
-// recordHook notes that the graph knows a name.
+// recordHook notes that the graph has an activation of that name.
 func (b *Builder) recordHook(name string) {
 	if !b.hookKnown[name] {
 		b.hookKnown[name] = true
@@ -66,7 +66,7 @@ func (b *Builder) recordHook(name string) {
 	}
 }
 
-// axesOf names all axes of x, whose last ones are named already.
+// axesOf names all axes of x, given the names of the last ones.
 func axesOf(x *gorgonia.Node, last []string) []string {
 	dims := x.Shape().Dims()
 	axes := make([]string, dims)
@@ -83,13 +83,13 @@ func axesOf(x *gorgonia.Node, last []string) []string {
 	return axes
 }
 
-// ActivationNames lists the names that Options.Hooks may ask for in the graph built so far,
-// in the order in which the graph computes them. Some exist only when they are asked for,
-// where a fused op stands in their place otherwise.
+// ActivationNames lists the names that Options.Hooks may have for the graph built until now, in the
+// order of computation. Some activations exist only if they are hooked; otherwise a fused op
+// replaces them.
 func (b *Builder) ActivationNames() []string { return slices.Clone(b.hookNames) }
 
-// Activations lists the named tensors of the graph built so far, hooked or not, without those
-// in whose place a fused op stands.
+// Activations lists the named tensors of the graph built until now, hooked or not, without those
+// that a fused op replaces.
 func (b *Builder) Activations() []Activation { return slices.Clone(b.activations) }
 
 func (k hook) String() string { return fmt.Sprintf("Hook(%s)", k.name) }

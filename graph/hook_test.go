@@ -15,7 +15,7 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// hookProgram is y = 3 hook(2 x).
+// hookProgram computes y = 3 hook(2 x).
 func hookProgram(t *testing.T, hooks graph.Hooks) (p *graph.Program, y *gorgonia.Node) {
 	t.Helper()
 	p, err := graph.Compile(graph.ProgramOptions{Options: graph.Options{Threads: 1, Hooks: hooks}}, func(b *graph.Builder) (graph.Roots, error) {
@@ -30,8 +30,8 @@ func hookProgram(t *testing.T, hooks graph.Hooks) (p *graph.Program, y *gorgonia
 	return p, y
 }
 
-// TestHookWatches checks that a hook sees the value, that Hooked keeps it, and that the
-// rest of the graph does not change.
+// TestHookWatches checks that a hook sees the value, that Hooked returns it, and that the rest of
+// the graph does not change.
 func TestHookWatches(t *testing.T) {
 	plain, want := hookProgram(t, nil)
 	require.NoError(t, plain.Run(graph.RunOptions{}))
@@ -57,7 +57,7 @@ func TestHookWatches(t *testing.T) {
 	require.Equal(t, []float64{2, 4, 6, 8, 10, 12}, seen)
 }
 
-// TestHookReplaces checks that what a hook leaves is what the graph goes on with.
+// TestHookReplaces checks that the graph continues with what a hook writes.
 func TestHookReplaces(t *testing.T) {
 	p, y := hookProgram(t, graph.Hooks{"h": func(_ string, x *tensor.Dense) error {
 		x.Float32s()[1] = -1
@@ -73,7 +73,7 @@ func TestHookReplaces(t *testing.T) {
 	require.Equal(t, []float32{1, 2, 3, 4, 5, 6}, p.Input("x").Float32s(), "the hooked node's input stays")
 }
 
-// TestHookFails checks that a hook's error, and its panic, are errors of the run.
+// TestHookFails checks that an error or a panic of a hook becomes an error of the run.
 func TestHookFails(t *testing.T) {
 	p, _ := hookProgram(t, graph.Hooks{"h": func(string, *tensor.Dense) error { return errors.New("stop here") }})
 	optest.RequireLine(t, p.Run(graph.RunOptions{}), "graph: run: Hook(h): stop here")
@@ -108,8 +108,8 @@ func TestHookRunsOnce(t *testing.T) {
 	require.Equal(t, 1, calls)
 }
 
-// TestActivations checks that a graph lists its names, hooked or not, and their axes: the
-// last ones are named by the caller, the one before is that of tokens.
+// TestActivations checks that a graph lists its activations, hooked or not, with their axes: the
+// caller names the last ones, and the one before them is the token axis.
 func TestActivations(t *testing.T) {
 	b := graph.On(gorgonia.NewGraph(), graph.Options{})
 	x := b.Input("x", tensor.Float32, 2, 3, 4)

@@ -12,8 +12,9 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// TestHookGradient: loss = sum of 3 h, h = 2 x: the gradient at each hook, 0 at one that the loss does not
-// read, without parameters; an error names what has none.
+// TestHookGradient: for loss = sum of 3 h, h = 2 x, the gradient at each hook is right without
+// parameters, and 0 at a hook that the loss does not read; an error names a hook without a
+// gradient.
 func TestHookGradient(t *testing.T) {
 	build := func(b *graph.Builder) (graph.Roots, error) {
 		x := b.Input("x", tensor.Float32, 2, 3)

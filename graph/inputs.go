@@ -15,8 +15,7 @@ type parameterNode struct {
 	param *Param
 }
 
-// Input makes an input node. Bind its value with gorgonia.Let, or by name through a
-// Program.
+// Input makes an input node. Set its value by gorgonia.Let, or by name through a Program.
 func (b *Builder) Input(name string, dt tensor.Dtype, shape ...int) *gorgonia.Node {
 	if b.err != nil {
 		return nil
@@ -37,14 +36,14 @@ func (b *Builder) Input(name string, dt tensor.Dtype, shape ...int) *gorgonia.No
 	return n
 }
 
-// reserveName reserves a name: Gorgonia merges two inputs of one name, type and shape, and
+// reserveName reserves a name: Gorgonia merges two inputs with the same name, type and shape, and
 // silently drops the second one's value.
 func (b *Builder) reserveName(name string) bool {
 	if name == "" {
 		b.fail(errors.New("graph: want a name for the input, got an empty one"))
 		return false
 	}
-	for _, n := range b.g.AllNodes()[b.named:] { // other code, too, adds inputs to the graph
+	for _, n := range b.g.AllNodes()[b.named:] { // other code also adds inputs to the graph
 		if n.Op() == nil {
 			b.names[n.Name()] = true
 		}
@@ -58,12 +57,13 @@ func (b *Builder) reserveName(name string) bool {
 	return true
 }
 
-// Param makes a node of the parameter that p describes. Its values live in the Store:
-// a parameter of that name is shared, a new one is initialised, or refused by a Store that
-// serves.
+// Param makes a node of the parameter that p describes. Its values live in the Store: if the Store
+// has a parameter of that name, it is shared; otherwise the Store initialises a new one, or refuses
+// if it only serves.
 func (b *Builder) Param(p ParamSpec) *gorgonia.Node { return b.param(p, false) }
 
-// param makes the node, of what lies transposed on the device if there is one.
+// param makes the node. transposed says that the parameter lies transposed on the device, if there
+// is one.
 func (b *Builder) param(p ParamSpec, transposed bool) *gorgonia.Node {
 	if b.err != nil {
 		return nil
@@ -96,8 +96,8 @@ func (b *Builder) isParameter(n *gorgonia.Node) bool {
 	return slices.ContainsFunc(b.params, func(p *parameterNode) bool { return p.node == n })
 }
 
-// paramNode is an ordinary input on the CPU; on a device it is an op without inputs, since
-// an input would be copied up in every run.
+// paramNode makes an ordinary input on the CPU. On a device it makes an op without inputs, because
+// the machine would upload an input in every run.
 func (b *Builder) paramNode(p *Param, transposed bool) (*gorgonia.Node, error) {
 	if b.onDevice() {
 		return b.residentNode(p, transposed)
@@ -108,15 +108,15 @@ func (b *Builder) paramNode(p *Param, transposed bool) (*gorgonia.Node, error) {
 			memory.LargePages(dataOf(p.Value), int(p.Value.MemSize()))
 			p.largePages = true
 		}
-		// A tensor of the graph's own around the Store's numbers: a tape machine sets the engine of its inputs' tensors,
-		// while another program over the Store may be running.
+		// Make a tensor of the graph's own around the Store's numbers: a tape machine sets the
+		// engine of its inputs' tensors, possibly while another program over the Store runs.
 		own := tensor.New(tensor.WithShape(p.Shape...), tensor.WithBacking(p.Value.Data()))
 		options = append(options, gorgonia.WithValue(own))
 	}
 	return gorgonia.NewTensor(b.g, b.options.DType, len(p.Shape), options...), nil
 }
 
-// Learnables returns the nodes of all parameters made so far, in order, each named.
+// Learnables returns the nodes of all parameters made until now, in order.
 func (b *Builder) Learnables() gorgonia.Nodes {
 	nodes := make(gorgonia.Nodes, len(b.params))
 	for i, p := range b.params {

@@ -6,8 +6,8 @@ import (
 	"gorgonia.org/gorgonia"
 )
 
-// keepAlive reads nodes at the end of a run, so that a stock op before it cannot write its own
-// result into their memory. Its output, a scalar, means nothing.
+// keepAlive reads nodes at the end of a run, so that no stock op before it can write its result
+// into their memory. Its own output, a scalar, has no meaning.
 type keepAlive struct{ NoGradient }
 
 func (keepAlive) String() string { return "Keep" }
@@ -16,7 +16,8 @@ func (keepAlive) Bytes(Cost) int { return 0 }
 
 func (keepAlive) Run(*Call) {}
 
-// keepAliveAtEnd makes a keepAlive read those nodes whose values outlive a run and that a stock op reads.
+// keepAliveAtEnd adds a keepAlive for the nodes that a stock op reads and whose values are needed
+// after a run.
 func (p *Program) keepAliveAtEnd() error {
 	var endangered gorgonia.Nodes
 	for _, n := range p.liveAtEnd() {

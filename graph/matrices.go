@@ -2,28 +2,28 @@ package graph
 
 import "github.com/pkg/errors"
 
-// Role says what a parameter is to an optimizer that treats weight matrices otherwise than
-// the rest (Muon). The zero value is the rest: embeddings, positions, unembeddings, gains,
-// biases, scalars.
+// Role says what kind of weight matrix a parameter holds, for optimizers that treat weight matrices
+// differently (Muon). The zero value is for all other parameters: embeddings, positions,
+// unembeddings, gains, biases, scalars.
 type Role string
 
-// Roles of parameters whose last two axes are a matrix; axes before them count matrices.
+// The roles of parameters whose last two axes form a matrix; earlier axes count matrices.
 const (
 	RoleHidden    Role = "hidden"     // weights of a hidden layer, [in, out]
-	RoleReadKeys  Role = "read keys"  // keys that a matrix stream is read by, [out, in]: R x Dk
-	RoleWriteKeys Role = "write keys" // keys that it is written by, [in, out]: R x Dk
+	RoleReadKeys  Role = "read keys"  // keys by which a matrix stream is read, [out, in]: R x Dk
+	RoleWriteKeys Role = "write keys" // keys by which it is written, [in, out]: R x Dk
 )
 
-// Matrix is a weight matrix within a parameter: entry (i, j) is number Offset + i*Stride + j.
+// Matrix is a weight matrix within a parameter: its entry (i, j) is the parameter's entry number
+// Offset + i*Stride + j.
 type Matrix struct {
 	Offset, Rows, Columns, Stride int
 	FanIn, FanOut                 int
 }
 
-// Matrices returns the weight matrices that a parameter holds: one for each of the axes
-// before the last two, and of each as many as the last axis packs side by side. It returns
-// nil for a parameter without a Role, and where a matrix would be a vector, of one row or
-// one column.
+// Matrices returns the weight matrices that a parameter holds. Axes before the last two count
+// matrices, and Columns may pack several side by side in the last axis. It returns nil for a
+// parameter without a Role, and if a matrix would have only one row or one column.
 func (p ParamSpec) Matrices() []Matrix {
 	if p.Role == "" || len(p.Shape) < 2 {
 		return nil
@@ -51,7 +51,7 @@ func (p ParamSpec) Matrices() []Matrix {
 	return all
 }
 
-// checkColumns wants packed matrices that fill the last axis.
+// checkColumns checks that the packed matrices fill the last axis.
 func (p ParamSpec) checkColumns() error {
 	if p.Columns == nil {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// TestMatrices: a parameter's weight matrices are its last two axes, counted by those before
-// them and packed side by side in the last.
+// TestMatrices: the last two axes of a parameter form weight matrices, counted by the axes before
+// them and packed side by side in the last axis.
 func TestMatrices(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -17,16 +17,16 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// vocab and bos are those of all models here.
+// vocab and bos are the vocabulary's size and the start token of all models here.
 const vocab, bos = 13, 2
 
-// streams are the kinds of the models' streams.
+// streams lists the kinds of streams of the models here.
 var streams = []string{"matrix", "vector"}
 
-// auxiliary is what the models' losses add to the cross-entropy.
+// auxiliary is what the models add to the cross-entropy.
 var auxiliary = models.Auxiliary{ZLoss: 0.01}
 
-// config is a small model with nothing round about its sizes.
+// config returns a small model whose sizes are not round numbers.
 func config(kind, positions string) models.Config {
 	c := models.Config{FeedForward: layers.GELUConfig{Hidden: 11}, Layers: 2, Vocab: vocab, Seq: 9, Init: models.InitLeCun, EmbeddingStd: 0.5}
 	c.Attention.Positions = positions
@@ -96,7 +96,7 @@ func (m *modelProgram) run(t *testing.T, o graph.RunOptions) {
 	require.NoError(t, m.Run(o))
 }
 
-// results are the loss and all gradients.
+// results returns the loss and all gradients.
 func (m *modelProgram) results(t *testing.T) []float64 {
 	t.Helper()
 	loss, err := graph.Scalar(m.loss)
@@ -108,7 +108,7 @@ func (m *modelProgram) results(t *testing.T) []float64 {
 	return all
 }
 
-// eachModel runs a test for both streams and all Primitives of positions.
+// eachModel runs a test for both streams and all kinds of positions.
 func eachModel(t *testing.T, test func(t *testing.T, c models.Config)) {
 	for _, kind := range streams {
 		for _, positions := range []string{models.PositionsLearned, models.PositionsALiBi, models.PositionsRoPE, models.PositionsNone} {
@@ -117,7 +117,7 @@ func eachModel(t *testing.T, test func(t *testing.T, c models.Config)) {
 	}
 }
 
-// TestModelUnderStockGrad compares a whole model's gradients: a Program's and those of
+// TestModelUnderStockGrad compares a whole model's gradients from a Program with those from
 // gorgonia.Grad on a stock tape machine. It also checks that the Program has no dead node.
 func TestModelUnderStockGrad(t *testing.T) {
 	eachModel(t, func(t *testing.T, c models.Config) {
@@ -157,7 +157,7 @@ func TestModelUnderStockGrad(t *testing.T) {
 	})
 }
 
-// TestModelRecompute checks bit-identical training under recomputation, and its memory.
+// TestModelRecompute checks that training with recomputation gives the same bits in less memory.
 func TestModelRecompute(t *testing.T) {
 	for _, kind := range streams {
 		c := config(kind, models.PositionsLearned)
@@ -182,7 +182,7 @@ func TestModelRecompute(t *testing.T) {
 	}
 }
 
-// hookNames are all activations that a model names.
+// hookNames returns the names of all activations of a model.
 func hookNames(c models.Config) []string {
 	names := []string{"embedding.out", "features"}
 	for l := range c.Layers {
@@ -195,8 +195,8 @@ func hookNames(c models.Config) []string {
 	return append(names, "norm.out")
 }
 
-// TestModelHooks checks that hooked and unhooked logits agree, with all names hooked at
-// once, that every name exists, and that a replaced activation reaches the logits.
+// TestModelHooks checks that logits with all names hooked equal those without hooks, that every
+// name exists, and that a replaced activation changes the logits.
 func TestModelHooks(t *testing.T) {
 	eachModel(t, func(t *testing.T, c models.Config) {
 		store := graph.NewStore(tensor.Float32, 1)
@@ -232,7 +232,7 @@ func TestModelHooks(t *testing.T) {
 		copy(replaced.Ints("tokens"), plain.Ints("tokens"))
 		replaced.run(t, graph.RunOptions{})
 		got := graph.Float64s(replaced.logits.Value().(*tensor.Dense))
-		for i := range got { // all tokens end in the same, empty, stream
+		for i := range got { // all tokens end with the same, empty stream
 			require.InDelta(t, got[i%vocab], got[i], 1e-6)
 		}
 		require.NotEqual(t, want, got)

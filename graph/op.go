@@ -25,7 +25,7 @@ func (s Signature) hmType() hm.Type {
 // Scalar tells whether s has no dimensions.
 func (s Signature) Scalar() bool { return s.Shape.Dims() == 0 }
 
-// Size is the number of elements.
+// Size returns the number of elements.
 func (s Signature) Size() int {
 	n := 1
 	for _, d := range s.Shape {
@@ -34,10 +34,10 @@ func (s Signature) Size() int {
 	return n
 }
 
-// Bytes is what the elements take on the CPU.
+// Bytes returns the memory that the elements take on the CPU.
 func (s Signature) Bytes() int { return s.Size() * int(s.DType.Size()) }
 
-// Leading is the size of the first axis, the number of tokens.
+// Leading returns the size of the first axis, the number of tokens.
 func (s Signature) Leading() int {
 	if s.Scalar() {
 		return 1
@@ -45,10 +45,10 @@ func (s Signature) Leading() int {
 	return s.Shape[0]
 }
 
-// Width is the size of all axes but the first together: a token's entries.
+// Width returns the number of entries of a token: the product of all axes but the first.
 func (s Signature) Width() int { return s.Size() / max(1, s.Leading()) }
 
-// String is as in "float32 (16, 384)".
+// String formats the signature, as in "float32 (16, 384)".
 func (s Signature) String() string { return fmt.Sprintf("%v %v", s.DType, s.Shape) }
 
 // SignatureOf returns the type and shape of a node's value.
@@ -56,26 +56,26 @@ func SignatureOf(n *gorgonia.Node) Signature {
 	return Signature{DType: n.Dtype(), Shape: n.Shape()}
 }
 
-// Op is a node's operation: a Primitive, the static types around it and the output buffer it
-// owns. It implements gorgonia.Op and gorgonia.SDOp.
+// Op is a node's operation: a Primitive, the signatures of its inputs and output, and the output
+// buffer, which it owns. It implements gorgonia.Op and gorgonia.SDOp.
 type Op struct {
 	Primitive
 	builder *Builder
 	in      []Signature
 	out     Signature
-	id      int // position in its graph: two nodes never merge into one
+	id      int // position in its graph, by which Gorgonia never merges two nodes
 
 	buffer      buffer
 	call        Call
 	primary     *Op    // set on a secondary: the op whose run fills this one's buffer
 	secondaries []*Op  // set on a primary
-	gradientOf  *Param // its buffer is this parameter's gradient in a Store; nil: it is no parameter's
+	gradientOf  *Param // the parameter whose gradient in the Store is this op's buffer; nil: none
 	runs        stopwatch
 
-	weights      []*kernel.Weights // what it reads in fewer bits, by input; nil: nothing
-	producers    []*Op             // what makes each input, nil for inputs and stock nodes
-	parameters   []bool            // whether each input is one, in precision BF16 on the CPU
-	packed       bool              // its output takes 16 bits in memory: half
+	weights      []*kernel.Weights // inputs read in fewer bits, by number of the input; nil: none
+	producers    []*Op             // the ops that make the inputs; nil for inputs of the graph and stock nodes
+	parameters   []bool            // whether each input is a parameter, in precision BF16 on the CPU
+	packed       bool              // its output takes 16 bits in memory, in half
 	half         []kernel.BFloat16
 	keepsFloat32 bool          // stays 32-bit on a device of precision bf16
 	device       cuda.Array    // where its output lives on a device
@@ -107,7 +107,7 @@ func newOp(b *Builder, k Primitive, like *Signature, in []Signature) (*Op, error
 	return op, nil
 }
 
-// opOf returns the Op of ours that a node runs, or nil for inputs, stock nodes and nil.
+// opOf returns a node's Op; nil for inputs, stock nodes and nil.
 func opOf(n *gorgonia.Node) *Op {
 	if n == nil {
 		return nil
@@ -118,7 +118,7 @@ func opOf(n *gorgonia.Node) *Op {
 	return nil
 }
 
-// PrimitiveOf returns what a node computes, nil for inputs, stock nodes and nil.
+// PrimitiveOf returns the Primitive that a node computes; nil for inputs, stock nodes and nil.
 func PrimitiveOf(n *gorgonia.Node) Primitive {
 	if op := opOf(n); op != nil {
 		return op.Primitive
@@ -126,7 +126,7 @@ func PrimitiveOf(n *gorgonia.Node) Primitive {
 	return nil
 }
 
-// NameOf quotes a node's name for a message.
+// NameOf returns a node's name in quotes, for messages.
 func NameOf(n *gorgonia.Node) string {
 	if n == nil {
 		return "nil"
@@ -134,14 +134,15 @@ func NameOf(n *gorgonia.Node) string {
 	return fmt.Sprintf("%q", n.Name())
 }
 
-// residua identifies an op of ours, in a backend's wrapper too.
+// residua returns the op itself. A wrapper for a device has the method too, so that opOf finds the
+// op.
 func (op *Op) residua() *Op { return op }
 
 // Arity returns the number of inputs.
 func (op *Op) Arity() int { return len(op.in) }
 
-// Type returns the op's type; it is concrete, since shapes and element types are known
-// when the node is made.
+// Type returns the op's type. It is concrete, since shapes and element types are known when the
+// node is made.
 func (op *Op) Type() hm.Type {
 	types := make([]hm.Type, 0, len(op.in)+1)
 	for _, s := range op.in {
@@ -155,22 +156,23 @@ func (op *Op) InferShape(...gorgonia.DimSizer) (tensor.Shape, error) {
 	return op.out.Shape.Clone(), nil
 }
 
-// ReturnsPtr is true: the output is the op's own buffer, reused at each run.
+// ReturnsPtr returns true: the output is the op's own buffer, reused in each run.
 func (op *Op) ReturnsPtr() bool { return true }
 
-// CallsExtern is false.
+// CallsExtern returns false.
 func (op *Op) CallsExtern() bool { return false }
 
-// OverwritesInput is -1: sharing memory is decided by Program's buffer plan alone.
+// OverwritesInput returns -1: only Program's buffer plan decides which ops share memory.
 func (op *Op) OverwritesInput() int { return -1 }
 
-// WriteHash identifies the op: its kind with parameters, and its place in the graph. The
-// salt comes first: FNV-1a would carry a collision past any common end.
+// WriteHash writes what identifies the op: its Primitive with parameters, and its place in the
+// graph. The salt comes first, since in FNV-1a two inputs that collide still collide after any
+// common suffix.
 func (op *Op) WriteHash(h hash.Hash) {
 	fmt.Fprintf(h, "residua/%d %s #%d", op.builder.options.salt, op.Primitive, op.id)
 }
 
-// Hashcode is the 32-bit FNV-1a of WriteHash.
+// Hashcode returns the 32-bit FNV-1a hash of what WriteHash writes.
 func (op *Op) Hashcode() uint32 {
 	h := fnv.New32a()
 	op.WriteHash(h)
@@ -213,8 +215,8 @@ func (op *Op) SymDiff(inputs gorgonia.Nodes, output, grad *gorgonia.Node) (gorgo
 	return d.grads, nil
 }
 
-// Do runs the op on the CPU into its own buffer. A panic below becomes an error: the
-// tape machine runs ops in a goroutine of its own, where its caller could not recover it.
+// Do runs the op on the CPU, into its own buffer. It turns a panic into an error, because the tape
+// machine runs ops in a goroutine in which its caller could not recover.
 func (op *Op) Do(values ...gorgonia.Value) (out gorgonia.Value, err error) {
 	defer func() {
 		if r := recover(); r != nil {

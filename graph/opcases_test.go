@@ -10,7 +10,7 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// cases are those of the ops that are part of every graph.
+// cases returns the test cases of the ops that this package defines itself.
 func cases() []optest.Case {
 	add := func(n int, shape ...int) optest.Case {
 		c := optest.Case{Name: fmt.Sprintf("Add/%d of %v", n, shape), Want: optest.WantAdd,
@@ -31,5 +31,5 @@ func cases() []optest.Case {
 	}
 }
 
-// TestOps: what holds for every op.
+// TestOps checks what holds for every op.
 func TestOps(t *testing.T) { optest.Run(t, cases(), "add", "hook") }

@@ -15,30 +15,32 @@ type Device string
 // CPU runs ops on the processor's cores, and is the default.
 const CPU Device = "cpu"
 
-// Options say how a Builder makes its nodes. The zero value is ready: float32 on the
-// CPU with all threads, parameters in a fresh Store, no hooks, no cache.
+// Options say how a Builder makes its nodes. The zero value is ready for use: float32 on the CPU
+// with all threads, parameters in a new Store, no hooks, no cache.
 type Options struct {
-	Threads int    // workers of an op, at most MaxThreads; 0: runtime.GOMAXPROCS(0). They change no bit
+	Threads int    // workers of an op, at most MaxThreads; 0: runtime.GOMAXPROCS(0). Results do not depend on it
 	Device  Device // where ops run, CPU, CUDA or another GPU (GPU(1)); "": CPU
-	// Precision is that of a CUDA device; "": TF32. All builders of a Store have the same.
+	// Precision is the precision of a CUDA device; "": TF32. All builders over one Store must have
+	// the same.
 	Precision Precision
-	// Weights is the form in which products read weights on the CPU, in a Store that serves (Store.Serve); "": float32.
+	// Weights is the form in which products read weights on the CPU, for a Store that serves
+	// (Store.Serve); "": float32.
 	Weights  kernel.WeightFormat
 	DType    tensor.Dtype // Float32 or Float64 (checks only); unset: Float32
-	Store    *Store       // where parameters live; nil: a new one, which draws them by Seed
+	Store    *Store       // holds the parameters; nil: a new one, which draws them by Seed
 	Hooks    Hooks        // named activations to watch or replace
 	Cache    *Cache       // keys and values of earlier tokens, for generation
 	Training bool         // dropout is active
-	// Seed begins the draws of dropout masks and, where Store is nil, those of the parameters. It changes nothing in a
-	// Store that is given, which NewStore has a seed for.
+	// Seed seeds the dropout masks and, if Store is nil, the initial parameters. It does not change
+	// a given Store, which has its own seed from NewStore.
 	Seed uint64
-	// Context ends building and compiling early, with its error; nil: nothing does.
+	// Context stops building and compiling when it ends, with its error; nil: nothing stops them.
 	Context context.Context
 
-	salt int // changes every op's hash; Program's answer to a hash collision
+	salt int // changes every op's hash; Program sets it after a hash collision
 }
 
-// MaxThreads bounds Options.Threads: more than the processors of one machine.
+// MaxThreads is the upper bound of Options.Threads, more than one machine has processors.
 const MaxThreads = 1024
 
 func (b *Builder) check() {

@@ -7,7 +7,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// named is a Primitive of any name.
+// named is a Primitive with any name.
 type named struct {
 	add
 	name string

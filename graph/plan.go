@@ -12,12 +12,12 @@ import (
 	"github.com/residua-go/residua/internal/memory"
 )
 
-// arenaAlignment is the alignment of every buffer in bytes: a cache line, which is also
-// the widest vector register.
+// arenaAlignment is the alignment of every buffer in bytes: the size of a cache line, and of the
+// widest vector register.
 const arenaAlignment = 64
 
-// interval is a stretch of memory and the time that it is in use for: one node's
-// output, or several nodes' that follow each other in place.
+// interval is a stretch of memory and the time during which it is in use: by one node's output, or
+// by the outputs of several nodes, each of which overwrites the one before in place.
 type interval struct {
 	start, end int // positions in the run order, both included
 	bytes      int
@@ -25,22 +25,23 @@ type interval struct {
 	nodes      gorgonia.Nodes
 }
 
-// plan decides where each op's output lives. Two outputs may share memory when they are
-// never alive at the same time.
+// plan decides where each op's output lies. Two outputs may share memory if they are never in use
+// at the same time.
 type plan struct {
 	packs      bool
 	order      gorgonia.Nodes
 	position   map[*gorgonia.Node]int
 	readers    map[*gorgonia.Node]gorgonia.Nodes
 	pinned     map[*gorgonia.Node]bool
-	last       map[*gorgonia.Node]int // what lastUse has found
+	last       map[*gorgonia.Node]int // cached results of lastUse
 	intervalOf map[*gorgonia.Node]*interval
 	intervals  []*interval
-	bytes      int // of the arena
-	unshared   int // what the same buffers would take without sharing
+	bytes      int // size of the arena
+	unshared   int // the size that the same buffers would take without sharing
 }
 
-// newPlan plans the buffers of every node of g. pinned nodes keep theirs to the end; packs says whether outputs may take 16 bits.
+// newPlan plans the buffers of every node of g. Pinned nodes keep their buffers to the end of the
+// run; packs says whether outputs may take 16 bits.
 func newPlan(g *gorgonia.ExprGraph, pinned gorgonia.Nodes, packs bool) (*plan, error) {
 	sorted, err := gorgonia.Sort(g)
 	if err != nil {
@@ -65,7 +66,7 @@ func newPlan(g *gorgonia.ExprGraph, pinned gorgonia.Nodes, packs bool) (*plan, e
 	return p, nil
 }
 
-// planned tells whether a node's output belongs into the arena.
+// planned tells whether a node's output belongs in the arena.
 func planned(n *gorgonia.Node) bool {
 	op := opOf(n)
 	if op == nil || op.gradientOf != nil || op.out.Scalar() {
@@ -101,15 +102,15 @@ func (p *plan) layOut() {
 
 func aligned(bytes int) int { return (bytes + arenaAlignment - 1) / arenaAlignment * arenaAlignment }
 
-// primaryOf is the node of which n is a secondary: its run writes n's buffer.
+// primaryOf returns the primary of n, if n is a secondary: the node whose run writes n's buffer.
 func primaryOf(n *gorgonia.Node) *gorgonia.Node {
 	inputs := Inputs(n)
 	return inputs[slices.IndexFunc(inputs, func(c *gorgonia.Node) bool { return opOf(c) == opOf(n).primary })]
 }
 
-// lastUse is the position of a node's last reader. A stock reader may return a view of
-// our buffer or write its own result into it, so that the buffer also lives as long as
-// the stock node's value does.
+// lastUse returns the position of the last node that needs n's buffer. A stock reader may return a
+// view of our buffer or write its own result into it, so the buffer also stays in use as long as
+// the stock node's value.
 func (p *plan) lastUse(n *gorgonia.Node) int {
 	if p.pinned[n] {
 		return len(p.order)
@@ -128,8 +129,8 @@ func (p *plan) lastUse(n *gorgonia.Node) int {
 	return last
 }
 
-// overwritable returns the interval of an input that n can overwrite, or nil: a secondary may
-// overwrite its primary's.
+// overwritable returns the interval of an input that n may overwrite, nil if there is none. A
+// secondary may overwrite its primary's input.
 func (p *plan) overwritable(n *gorgonia.Node) *interval {
 	may, run := inPlace(opOf(n)), n
 	if opOf(n).primary != nil {
@@ -151,7 +152,8 @@ func (p *plan) overwritable(n *gorgonia.Node) *interval {
 	return nil
 }
 
-// inPlace tells which inputs of its own, or of its primary, an op may overwrite; nil: none.
+// inPlace returns a function that tells which inputs, of its own or of its primary, an op may
+// overwrite; nil if it may overwrite none.
 func inPlace(op *Op) func(i int) bool {
 	if op.primary != nil {
 		k, ok := op.primary.Primitive.(SecondaryInPlacer)
@@ -177,8 +179,8 @@ func timesRead(c *gorgonia.Node, inputs gorgonia.Nodes) int {
 	return n
 }
 
-// place gives every interval its offset: the largest first, each at the lowest place
-// that is free for its whole life.
+// place gives every interval its offset: the largest interval first, each at the lowest offset that
+// is free during its whole life.
 func (p *plan) place() {
 	bySize := append([]*interval(nil), p.intervals...)
 	sort.SliceStable(bySize, func(i, j int) bool { return bySize[i].bytes > bySize[j].bytes })
@@ -208,9 +210,9 @@ func (p *plan) bindDevice(r *runState) error {
 	return nil
 }
 
-// bind allocates the arena and puts every planned op's buffer into it.
+// bind allocates the arena and places every planned op's buffer in it.
 func (p *plan) bind() {
-	beyond := 0 // a packed output's tensor reaches as far again as its memory
+	beyond := 0 // a packed output's tensor extends beyond its memory, by the same size again
 	for n := range p.intervalOf {
 		if op := opOf(n); op.packed {
 			beyond = max(beyond, op.storageBytes())

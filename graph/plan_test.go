@@ -14,8 +14,8 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// TestBufferPlanOnRandomGraphs compares shared buffers with separate ones, bit for bit,
-// with and without recomputation, and checks the plan itself.
+// TestBufferPlanOnRandomGraphs checks that shared buffers give the same bits as separate ones, with
+// and without recomputation, and checks the plan itself.
 func TestBufferPlanOnRandomGraphs(t *testing.T) {
 	for seed := range graphs(300) {
 		var want []float64
@@ -33,7 +33,7 @@ func TestBufferPlanOnRandomGraphs(t *testing.T) {
 	}
 }
 
-// checkPlan checks that no two intervals share memory at one time.
+// checkPlan checks that no two intervals use the same memory at the same time.
 func checkPlan(t *testing.T, p *graph.Program) {
 	t.Helper()
 	for i, v := range p.Plan().Intervals() {
@@ -50,8 +50,8 @@ func checkPlan(t *testing.T, p *graph.Program) {
 	require.LessOrEqual(t, p.Plan().Bytes(), p.Plan().Unshared())
 }
 
-// checkOrder checks what the plan and recomputation rest on: that the tape machine runs
-// nodes in the order in which they were made.
+// checkOrder checks that the tape machine runs nodes in the order in which they were made, as the
+// plan and recomputation require.
 func checkOrder(t *testing.T, p *graph.Program, ran []int64) {
 	t.Helper()
 	for i, n := range p.Plan().Order() {

@@ -7,31 +7,32 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// Precision is how activations are kept and matrices multiplied: FP32, TF32 or BF16. On the CPU TF32 is FP32, and BF16 wants
-// Options.DType to be Float32.
+// Precision says how activations are stored and matrices multiplied: FP32, TF32 or BF16. On the
+// CPU, TF32 means FP32, and BF16 requires that Options.DType is Float32.
 type Precision = cuda.Precision
 
-// The precisions of Options.Precision; TF32 is the default.
+// The values of Options.Precision; TF32 is the default.
 const (
 	FP32 = cuda.PrecisionFP32
 	TF32 = cuda.PrecisionTF32
 	BF16 = cuda.PrecisionBF16
 )
 
-// Precisions lists them.
+// Precisions lists all precisions.
 func Precisions() []Precision { return cuda.Precisions() }
 
-// Optional abilities of a Primitive: of what type its output is on a device.
+// Optional abilities of a Primitive: they choose the type of its output on a device.
 type (
-	// KeepsFloat32 is a Primitive whose output, and its gradient, stay 32-bit floats where
-	// activations are bfloat16: coefficients, statistics, losses.
+	// KeepsFloat32 is a Primitive whose output and gradient stay 32-bit floats even if activations
+	// are bfloat16: coefficients, statistics, losses.
 	KeepsFloat32 interface{ KeepsFloat32() bool }
-	// SameType is a Primitive that passes on its first input's entries, on a device in the type
-	// that they have there.
+	// SameType is a Primitive that passes on the entries of its first input, in the type that they
+	// have on the device.
 	SameType interface{ SameType() bool }
 )
 
-// storage is what the op's output is made of on a device, and on the CPU in precision BF16.
+// storage returns the type in which the op's output is stored, on a device or, in precision BF16,
+// on the CPU.
 func (op *Op) storage() cuda.Type {
 	switch {
 	case op.out.DType == tensor.Int32:
@@ -48,7 +49,7 @@ func (op *Op) storage() cuda.Type {
 	return op.builder.options.Precision.Activation()
 }
 
-// storageBytes is the size of the op's output where it runs.
+// storageBytes returns the size of the op's output where it is stored.
 func (op *Op) storageBytes() int {
 	switch {
 	case op.builder.onDevice():
@@ -59,7 +60,7 @@ func (op *Op) storageBytes() int {
 	return op.out.Bytes()
 }
 
-// checkPrecision sets the default and refuses unknown ones.
+// checkPrecision sets the default and refuses unknown precisions.
 func (o *Options) checkPrecision() error {
 	switch o.Precision {
 	case "":

@@ -4,24 +4,24 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// MemoryNeed is what a program takes of a machine's or a CUDA device's memory, in bytes.
+// MemoryNeed is the memory of a machine or a CUDA device that a program takes, in bytes.
 type MemoryNeed struct {
 	Parameters  int `json:"parameters"`  // values, and in precision BF16 their 16-bit copies
-	Gradients   int `json:"gradients"`   // of the parameters
+	Gradients   int `json:"gradients"`   // of all parameters
 	Moments     int `json:"moments"`     // of the optimizer
 	Activations int `json:"activations"` // the shared buffers of all outputs
-	Saved       int `json:"saved"`       // on a device: what ops keep in addition to their outputs, from the forward pass for the backward pass
-	Scratch     int `json:"scratch"`     // on a device, and on the CPU in precision BF16: the largest need of one op while it runs
+	Saved       int `json:"saved"`       // on a device: what ops keep from the forward pass for the backward pass, in addition to their outputs
+	Scratch     int `json:"scratch"`     // the largest need of one op while it runs; on a device, and on the CPU in precision BF16
 }
 
-// Total returns the sum; on a device, context, kernels and cuBLAS come on top.
+// Total returns the sum. A device also needs memory for its context, kernels and cuBLAS.
 func (m MemoryNeed) Total() int {
 	return m.Parameters + m.Gradients + m.Moments + m.Activations + m.Saved + m.Scratch
 }
 
-// PredictMemory returns what a program of o's device, precision, differentiation and
-// recomputation would take of the device's or, on the CPU, of the machine's memory. Nothing
-// is allocated, and a device need not be there: it makes the same plan and stops.
+// PredictMemory returns the memory that a program with the options o would take on the device, or
+// on the machine if it runs on the CPU. It makes the program's plan without allocating anything,
+// and the device need not exist.
 func PredictMemory(o ProgramOptions, build BuildFunc) (MemoryNeed, error) {
 	o.Store = NewPlan(dtypeOr32(o.DType))
 	p := &Program{options: o, build: build}
@@ -46,7 +46,7 @@ func PredictMemory(o ProgramOptions, build BuildFunc) (MemoryNeed, error) {
 	return m, nil
 }
 
-// moments is how many moments a parameter has.
+// moments returns the number of moments that the optimizer keeps for p.
 func (o ProgramOptions) moments(p *Param) int {
 	if o.Moments == nil {
 		return 2
@@ -54,13 +54,13 @@ func (o ProgramOptions) moments(p *Param) int {
 	return o.Moments(p)
 }
 
-// shareOf is about what a rank keeps of the moments.
+// shareOf returns roughly the part of the moments that one rank keeps.
 func (o ProgramOptions) shareOf(moments int) int {
 	ranks := max(1, o.Ranks)
 	return (moments + ranks - 1) / ranks
 }
 
-// momentEntries is the size of the moments of all parameters.
+// momentEntries returns the number of entries of all parameters' moments.
 func (p *Program) momentEntries() int {
 	n := 0
 	for _, param := range p.options.Store.params {

@@ -12,8 +12,8 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// TestAnOpWithoutLaunchIsRefusedOnADevice: by its name, when the graph is built, with what to
-// do about it.
+// TestAnOpWithoutLaunchIsRefusedOnADevice: when the graph is built, an error names the op and says
+// what to do.
 func TestAnOpWithoutLaunchIsRefusedOnADevice(t *testing.T) {
 	b := graph.On(gorgonia.NewGraph(), graph.Options{Device: graph.CUDA})
 	require.NoError(t, b.Err())

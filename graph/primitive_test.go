@@ -16,7 +16,7 @@ import (
 	"github.com/residua-go/residua/graph/ops/loss"
 )
 
-// power is an op of another package: y = x^n, elementwise, for whole n >= 1.
+// power is an op of another package: y = x^n, elementwise, for integers n >= 1.
 type power struct{ n int }
 
 func (p power) String() string { return fmt.Sprintf("Power(%d)", p.n) }
@@ -43,7 +43,7 @@ func runPower[T float32 | float64](p power, c graph.CallOf[T]) {
 	}
 }
 
-// powerGrad is dx = n x^(n-1) dy. Inputs: x, dy.
+// powerGrad computes dx = n x^(n-1) dy. Inputs: x, dy.
 type powerGrad struct {
 	graph.NoGradient
 	n int
@@ -62,8 +62,8 @@ func runPowerGrad[T float32 | float64](p powerGrad, c graph.CallOf[T]) {
 	}
 }
 
-// powerProgram is the mean -log p of a model of one op of ours, one of another package and one
-// of ours again, over a parameter that all of them act on.
+// powerProgram computes the mean -log p of a model made of one of our ops, one of another package
+// and another of ours, over a parameter that all of them read.
 func powerProgram(t *testing.T, dt tensor.Dtype, recompute graph.Recompute) *graph.Program {
 	t.Helper()
 	o := graph.ProgramOptions{Gradients: true, Recompute: recompute, Options: graph.Options{DType: dt, Threads: 1, Seed: 3}}
@@ -80,7 +80,8 @@ func powerProgram(t *testing.T, dt tensor.Dtype, recompute graph.Recompute) *gra
 	return p
 }
 
-// TestAnOpOfAnotherPackageIsDifferentiated: against central differences, in float64.
+// TestAnOpOfAnotherPackageIsDifferentiated compares its gradient with central differences, in
+// float64.
 func TestAnOpOfAnotherPackageIsDifferentiated(t *testing.T) {
 	for _, recompute := range []graph.Recompute{graph.RecomputeNone, graph.RecomputeBlock} {
 		p := powerProgram(t, tensor.Float64, recompute)
@@ -107,7 +108,7 @@ func TestAnOpOfAnotherPackageIsDifferentiated(t *testing.T) {
 	}
 }
 
-// TestAnOpOfAnotherPackageRunsInFloat32: close to float64 on the same values.
+// TestAnOpOfAnotherPackageRunsInFloat32 compares it with float64 on the same values.
 func TestAnOpOfAnotherPackageRunsInFloat32(t *testing.T) {
 	single, double := powerProgram(t, tensor.Float32, ""), powerProgram(t, tensor.Float64, "")
 	for _, name := range []string{"x", "w"} {
@@ -122,8 +123,8 @@ func TestAnOpOfAnotherPackageRunsInFloat32(t *testing.T) {
 	}
 }
 
-// TestAnOpOfAnotherPackageIsChecked: what its Infer refuses is the builder's error, with the
-// op's name; so are integers that it does not ask for.
+// TestAnOpOfAnotherPackageIsChecked: an error of its Infer becomes the builder's error, with the
+// op's name, and so do integer inputs that it does not read.
 func TestAnOpOfAnotherPackageIsChecked(t *testing.T) {
 	b := graph.On(gorgonia.NewGraph(), graph.Options{})
 	x := b.Input("x", tensor.Float32, 3)

@@ -12,24 +12,24 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// OpProfile is what the profiled runs (RunOptions.Profile) of one op came to. FLOPs and
-// Bytes are those of all its calls together, so that FLOPs/Seconds is its speed.
+// OpProfile sums the profiled runs (RunOptions.Profile) of one op. FLOPs and Bytes count all its
+// calls, so that FLOPs/Seconds is its speed.
 type OpProfile struct {
-	OpType  string  // what the op does, without its parameters: "GradX of Linear"
+	OpType  string  // the op's name without its parameters: "GradX of Linear"
 	Node    string  // the node's name; "" for the tape machine's own row
 	Calls   int     // timed runs
-	Seconds float64 // wall time, on a GPU the GPU's
-	FLOPs   int     // of matrix products, counted as ForwardFLOPs and TrainFLOPs count
-	Bytes   int     // inputs and outputs, each once
+	Seconds float64 // wall time; on a GPU, the GPU's time
+	FLOPs   int     // of matrix products, as ForwardFLOPs and TrainFLOPs count them
+	Bytes   int     // inputs and outputs, each once a call
 }
 
-// TapeMachine is the Kind of Program.Profile's last row: what a run takes outside the
-// ops of this package, that is the machine itself and stock nodes.
+// TapeMachine is the OpType of the last row of Program.Profile: what a run takes outside the ops of
+// this package, in the tape machine itself and in stock nodes.
 const TapeMachine = "tape machine"
 
-// Profile returns a row an op, in the order in which they run, and last the tape
-// machine's. Their Seconds sum to those of the profiled runs. A secondary's time is in
-// its primary's row, and so are its FLOPs. On a GPU it is the profile until the last EndProfile.
+// Profile returns one row for each op, in run order, and a last one for the tape machine. Their
+// Seconds sum to the time of the profiled runs. A secondary's time and FLOPs are in its primary's
+// row. On a GPU the profile covers the time until the last EndProfile.
 func (p *Program) Profile() []OpProfile {
 	machine := OpProfile{OpType: TapeMachine, Calls: p.runs.calls, Seconds: p.runs.total.Seconds()}
 	var rows []OpProfile
@@ -48,25 +48,26 @@ func (p *Program) Profile() []OpProfile {
 	return append(rows, machine)
 }
 
-// KernelProfile is what the launches of one kernel, the products of one shape or the copies of one kind came to. Their
-// Seconds, with those between ops, sum to the device's time.
+// KernelProfile sums the launches of one kernel, the matrix products of one shape or the copies of
+// one kind. The Seconds of all, with the time between ops, sum to the device's time.
 type KernelProfile struct {
-	Name     string // as cuda.Work has it
+	Name     string // the name of the cuda.Work
 	Launches int
 	Seconds  float64
-	FLOPs    int // of products of cuBLAS
-	Bytes    int // that they read and write, each array once
+	FLOPs    int // of cuBLAS products
+	Bytes    int // bytes read and written, each array once
 }
 
-// Kernels returns what the device of the program's Store has done from the beginning of each profiled run to the next
-// EndProfile, an optimizer's step included: the longest first. On the CPU it is empty.
+// Kernels returns what the device of the program's Store has done from the beginning of each
+// profiled run to the next EndProfile, an optimizer's step included, longest first. On the CPU it
+// is empty.
 func (p *Program) Kernels() []KernelProfile {
 	return slices.SortedFunc(maps.Values(p.kernels), func(a, b KernelProfile) int {
 		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.Name, b.Name))
 	})
 }
 
-// profileDevice ends the profile of the device that the run before has begun, and begins another.
+// profileDevice ends the device's current profile and begins another if on is true.
 func (p *Program) profileDevice(on bool) error {
 	if err := p.EndProfile(); err != nil || !on {
 		return err
@@ -77,8 +78,9 @@ func (p *Program) profileDevice(on bool) error {
 	return nil
 }
 
-// EndProfile waits for a GPU and reads what its work since the beginning of the last profiled run took, for Profile and
-// Kernels; so does the next run. Without a GPU it does nothing.
+// EndProfile waits for the GPU and reads the times of its work since the beginning of the last
+// profiled run, for Profile and Kernels. The next run does this, too. Without a GPU it does
+// nothing.
 func (p *Program) EndProfile() error {
 	runtime := p.builder.runtime
 	d, ok := runtime.device.(cuda.Profiler)
@@ -89,7 +91,7 @@ func (p *Program) EndProfile() error {
 	timings, err := d.StopProfile()
 	ops := runtime.profiled
 	runtime.profiled = nil
-	var op *Op // nil: not one of the program's
+	var op *Op // nil: not an op of the program
 	for _, t := range timings {
 		switch {
 		case !t.Idle() && op != nil:
@@ -118,7 +120,7 @@ func (p *Program) addTiming(t cuda.Timing) {
 	p.kernels[name] = k
 }
 
-// opType is a Primitive's name without the parameters and shapes in brackets.
+// opType returns a Primitive's name without the parameters and shapes in brackets.
 func opType(k Primitive) string {
 	var name strings.Builder
 	depth := 0

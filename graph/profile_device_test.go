@@ -17,8 +17,9 @@ import (
 	"github.com/residua-go/residua/optim"
 )
 
-// TestDeviceProfile: of a step, the kernels' launches, bytes and FLOPs are those that a recorder notes, and their times those
-// of the ops and of the step. A step that is not profiled records no events.
+// TestDeviceProfile: for one step, the profile has the kernel launches, bytes and FLOPs that a
+// recorder notes, and the kernels' times sum to those of the ops and of the step. A step that is
+// not profiled records no events.
 func TestDeviceProfile(t *testing.T) {
 	for _, precision := range []graph.Precision{graph.FP32, graph.BF16} {
 		p := profiled(t, graph.ProgramOptions{Options: graph.Options{Device: graph.CUDA, Precision: precision}})
@@ -73,7 +74,7 @@ func requireRecorded(t *testing.T, p *graph.Program, precision graph.Precision) 
 
 	want, ops := map[string]graph.KernelProfile{}, []string(nil)
 	for _, op := range append(recording.Ops, graph.RecordedOp{Work: r.Take()}) {
-		work := slices.DeleteFunc(op.Work, func(w cuda.Work) bool { return w.Copy == cuda.CopyUp || w.Copy == cuda.CopyDown }) // Gorgonia's, and the loss
+		work := slices.DeleteFunc(op.Work, func(w cuda.Work) bool { return w.Copy == cuda.CopyUp || w.Copy == cuda.CopyDown }) // made by Gorgonia, and the loss
 		for _, w := range work {
 			k := want[w.String()]
 			k.Name = w.String()
@@ -107,7 +108,8 @@ func requireRecorded(t *testing.T, p *graph.Program, precision graph.Precision) 
 	assert.Equal(t, ops, timed, "the ops that ask for work")
 }
 
-// requireTimes: the ops' times are those of their kernels, and all together that of the step.
+// requireTimes: each op's time is the sum of its kernels' times, and all together are the step's
+// time.
 func requireTimes(t *testing.T, p *graph.Program, step time.Duration) {
 	all, ofOps := 0.0, 0.0
 	for _, k := range p.Kernels() {

@@ -26,7 +26,7 @@ const (
 	profileHeads              = 2
 )
 
-// profiled is a program with every kind that multiplies matrices.
+// profiled is a program with every kind of op that multiplies matrices.
 func profiled(t *testing.T, o graph.ProgramOptions) *graph.Program {
 	t.Helper()
 	o.Threads, o.Seed, o.Gradients = 1, 1, true
@@ -82,8 +82,8 @@ func TestProfileSumsToTheRuns(t *testing.T) {
 	}
 }
 
-// TestProfileFLOPs: a loss and its gradients take three times the forward products, with
-// recomputation the blocks' a fourth time; some Primitives' are known by hand.
+// TestProfileFLOPs: a loss and its gradients take three times the forward products, and four times
+// with recomputation of the blocks; for some Primitives the numbers are computed by hand.
 func TestProfileFLOPs(t *testing.T) {
 	p := profiled(t, graph.ProgramOptions{})
 	require.NoError(t, p.Run(graph.RunOptions{Profile: true}))
@@ -125,7 +125,7 @@ func TestProfileBytes(t *testing.T) {
 	assert.Zero(t, bytes["GradW of CrossEntropy"], "its primary has written it")
 }
 
-// TestProfileCostsNothing: timing allocates nothing, neither off nor on.
+// TestProfileCostsNothing: timing allocates nothing, whether it is off or on.
 func TestProfileCostsNothing(t *testing.T) {
 	b := graph.On(gorgonia.NewGraph(), graph.Options{Threads: 1})
 	x := b.Input("x", tensor.Float32, 2, 3)

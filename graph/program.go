@@ -6,56 +6,57 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// ProgramOptions say what a Program is for.
+// ProgramOptions say what a Program computes and how.
 type ProgramOptions struct {
 	Options
-	// Gradients makes the Program differentiate the loss with respect to every
-	// parameter; the gradients lie in the Store.
+	// Gradients makes the Program differentiate the loss with respect to every parameter; the
+	// gradients are written to the Store.
 	Gradients bool
 	// HookGradients makes the Program differentiate the loss with respect to every hooked
-	// activation in the place of the parameters: HookGradient returns the gradients.
+	// activation instead of the parameters: HookGradient returns the gradients.
 	HookGradients bool
 	// Recompute trades time for memory in the backward pass; "" means none.
 	Recompute Recompute
-	// Separate gives every op memory of its own, for tests of the buffer plan.
+	// Separate gives every op its own memory, for tests of the buffer plan.
 	Separate bool
-	// Memory is how many bytes the buffers may take on the CPU, with Gradients also those of
-	// the gradients and of the optimizer's moments; 0: what AvailableMemory returns.
+	// Memory is the number of bytes that the buffers may take on the CPU, with Gradients also the
+	// gradients and the optimizer's moments; 0: what AvailableMemory returns.
 	Memory int
-	// Moments is how many moments the optimizer keeps of a parameter; nil: two, as AdamW does.
+	// Moments returns how many moments the optimizer keeps for a parameter; nil: two, as AdamW
+	// does.
 	Moments func(*Param) int
 	// Ranks is how many ranks share the moments, each with a part of them; 0: 1.
 	Ranks int
 }
 
-// Roots are the nodes a Program is made for.
+// Roots are the nodes that a Program computes.
 type Roots struct {
-	Loss    *gorgonia.Node // a scalar; wanted with Gradients
-	Outputs gorgonia.Nodes // values to be read after a run
+	Loss    *gorgonia.Node // a scalar; required with Gradients
+	Outputs gorgonia.Nodes // values to read after a run
 }
 
 // BuildFunc builds the forward graph.
 type BuildFunc func(b *Builder) (Roots, error)
 
-// Program is a compiled graph: what a trainer, an evaluator or a generator runs. Several
-// Programs may share a Store; each has its own graph, arena and tape machine. A Program
-// is not safe for concurrent use.
+// Program is a compiled graph, which a trainer, an evaluator or a generator runs. Several Programs
+// may share a Store; each has its own graph, arena and tape machine. A Program is not safe for
+// concurrent use.
 type Program struct {
 	options ProgramOptions
 	build   BuildFunc
 
 	builder   *Builder
 	roots     Roots
-	forward   int            // nodes that the build function made
-	gradients gorgonia.Nodes // one a parameter
-	ofHooks   gorgonia.Nodes // with HookGradients: one a hook, nil where none reaches the loss
-	keepAlive *gorgonia.Node // reads, at the end, what stock ops could overwrite; or nil
+	forward   int            // number of nodes that the build function made
+	gradients gorgonia.Nodes // one for each parameter
+	ofHooks   gorgonia.Nodes // with HookGradients: one for each hook, nil if the loss does not depend on it
+	keepAlive *gorgonia.Node // reads, at the end, what stock ops could overwrite; may be nil
 	plan      *plan
 	vm        gorgonia.VM
 	inputs    map[string]*tensor.Dense
-	rows      int  // with a Cache: of the tokens
-	tokens    int  // a row
-	cached    bool // it counts among the Cache's open programs
+	rows      int  // with a Cache: rows of tokens
+	tokens    int  // tokens in a row
+	cached    bool // the Cache counts it as an open program
 	runs      stopwatch
 	kernels   map[string]KernelProfile // by name
 }
@@ -66,24 +67,24 @@ type stage struct {
 	run  func(*Program) error
 }
 
-const stageMemory = "memory" // before the first stage that takes memory
+const stageMemory = "memory" // the first stage that takes memory follows
 
-// stages lists them in order.
+// stages lists the stages in order.
 func stages() []stage {
 	return []stage{
-		{"build", (*Program).buildGraph},          // the model's own forward nodes
-		{"weights", (*Program).convertWeights},    // parameters in fewer bits
-		{"differentiate", (*Program).addGradient}, // gradient nodes; recomputation puts copies before them
-		{"keep", (*Program).keepAliveAtEnd},       // after all readers exist, before liveness is computed
-		{"verify", (*Program).verify},             // no dead node, no two nodes of one hash: after all nodes exist
-		{"plan", (*Program).planBuffers},          // liveness -> offsets in one arena
-		{stageMemory, (*Program).checkMemory},     // is there room for the buffers: before they are made
-		{"bind", (*Program).bind},                 // buffers to ops, values to inputs: before the machine copies engines
-		{"compile", (*Program).compile},           // gorgonia.NewTapeMachine
+		{"build", (*Program).buildGraph},          // makes the model's forward nodes
+		{"weights", (*Program).convertWeights},    // stores parameters in fewer bits
+		{"differentiate", (*Program).addGradient}, // makes gradient nodes; recomputation puts copies before them
+		{"keep", (*Program).keepAliveAtEnd},       // needs all readers to exist, comes before liveness is computed
+		{"verify", (*Program).verify},             // checks that no node is dead and no two share a hash; needs all nodes to exist
+		{"plan", (*Program).planBuffers},          // computes liveness and the offsets in one arena
+		{stageMemory, (*Program).checkMemory},     // checks that there is room for the buffers, before they are made
+		{"bind", (*Program).bind},                 // gives buffers to ops and values to inputs, before the machine copies engines
+		{"compile", (*Program).compile},           // calls gorgonia.NewTapeMachine
 	}
 }
 
-// Compile takes a build function through all stages.
+// Compile builds a graph by the build function and takes it through all stages to a Program.
 func Compile(o ProgramOptions, build BuildFunc) (*Program, error) {
 	if o.Recompute != "" && o.Recompute != RecomputeNone && o.Recompute != RecomputeBlock {
 		return nil, errors.Errorf("graph: recompute: want %q or %q, got %q", RecomputeNone, RecomputeBlock, o.Recompute)
@@ -104,7 +105,7 @@ func Compile(o ProgramOptions, build BuildFunc) (*Program, error) {
 	return p, nil
 }
 
-// stage takes the program through a stage, unless its context has ended.
+// stage runs one stage, unless the program's context has ended.
 func (p *Program) stage(s stage) error {
 	var err error
 	if p.options.Context != nil {
@@ -172,8 +173,8 @@ func (p *Program) addGradient() (err error) {
 	return err
 }
 
-// Ints returns the memory of an Int32 input, to be filled before a run; nil if there is
-// no such input.
+// Ints returns the memory of an Int32 input, to be filled before a run; nil if there is no such
+// input.
 func (p *Program) Ints(name string) []int32 {
 	if t := p.inputs[name]; t != nil && t.Dtype() == tensor.Int32 {
 		return elements[int32](t)
@@ -184,7 +185,7 @@ func (p *Program) Ints(name string) []int32 {
 // Input returns the tensor of an input, nil if there is no such input.
 func (p *Program) Input(name string) *tensor.Dense { return p.inputs[name] }
 
-// Store returns where the parameters live.
+// Store returns the Store that holds the parameters.
 func (p *Program) Store() *Store { return p.builder.options.Store }
 
 // Builder returns the builder of the program's graph.
@@ -193,8 +194,8 @@ func (p *Program) Builder() *Builder { return p.builder }
 // Roots returns what the build function returned.
 func (p *Program) Roots() Roots { return p.roots }
 
-// HookGradient returns the loss' gradient of the last run with respect to what left the hook of
-// that name: all 0 where the loss does not depend on it.
+// HookGradient returns the gradient of the loss, in the last run, with respect to the output of the
+// named hook: all 0 if the loss does not depend on it.
 func (p *Program) HookGradient(name string) (*tensor.Dense, error) {
 	for i, n := range p.builder.hooked {
 		switch {
@@ -208,7 +209,7 @@ func (p *Program) HookGradient(name string) (*tensor.Dense, error) {
 	return nil, errors.Errorf("graph: hook %q: want one that Options.Hooks lists, of a program with HookGradients, after a run", name)
 }
 
-// Hooked returns the value that the hook of that name saw in the last run.
+// Hooked returns the value that the named hook saw in the last run.
 func (p *Program) Hooked(name string) (*tensor.Dense, error) {
 	for _, n := range p.builder.hooked {
 		if opOf(n).Primitive.(hook).name == name {

@@ -16,8 +16,8 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// TestHashCollision builds two nodes of one 32-bit hash, which Gorgonia would take for one
-// node, and checks that the program builds them anew with other hashes.
+// TestHashCollision builds two nodes with the same 32-bit hash, which Gorgonia would take for one
+// node, and checks that the program builds them again with other hashes.
 func TestHashCollision(t *testing.T) {
 	const first, second = 584699365, 158562137 // found by search: nodes 1 and 2 of a graph on input "x"
 	var hashes [][2]uint32
@@ -39,13 +39,13 @@ func TestHashCollision(t *testing.T) {
 	require.InEpsilonSlice(t, []float64{second, 2 * second}, optest.ValuesOf(t, z.Value()), 1e-6)
 
 	_, err = graph.Compile(graph.ProgramOptions{}, func(b *graph.Builder) (graph.Roots, error) {
-		sum := b.Add(b.Input("7dc27bc088", tensor.Float32, 2), b.Input("2947a38d3a", tensor.Float32, 2)) // one hash, ours to keep
+		sum := b.Add(b.Input("7dc27bc088", tensor.Float32, 2), b.Input("2947a38d3a", tensor.Float32, 2)) // the same hash; we must keep both
 		return graph.Roots{Outputs: gorgonia.Nodes{sum}}, b.Err()
 	})
 	optest.RequireLine(t, err, "2947a38d3a", "change its name")
 }
 
-// TestCompileErrors lists what Compile refuses.
+// TestCompileErrors checks the errors of Compile.
 func TestCompileErrors(t *testing.T) {
 	simple := func(b *graph.Builder) (graph.Roots, error) { return deepGraph(b, 6, 1), nil }
 	stranger := gorgonia.NewTensor(gorgonia.NewGraph(), tensor.Float32, 1, gorgonia.WithShape(2), gorgonia.WithName("stranger"))
@@ -84,8 +84,8 @@ func TestCompileErrors(t *testing.T) {
 	}
 }
 
-// TestRunErrors checks that bad token ids are errors of the run that name the id, and
-// that the program runs again with good ones.
+// TestRunErrors checks that bad token ids are errors of the run that name the id, and that the
+// program runs again with good ids.
 func TestRunErrors(t *testing.T) {
 	p := deepProgram(t, graph.ProgramOptions{Options: graph.Options{Threads: 2}, Gradients: true}, 2)
 	feedTokens(p, 1)
@@ -114,7 +114,7 @@ func TestRunErrors(t *testing.T) {
 	}
 }
 
-// TestClosedProgram checks what a closed program answers.
+// TestClosedProgram checks the errors of a closed program.
 func TestClosedProgram(t *testing.T) {
 	p := deepProgram(t, graph.ProgramOptions{Options: graph.Options{Threads: 2}}, 1)
 	require.NoError(t, p.Run(graph.RunOptions{}))

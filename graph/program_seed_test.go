@@ -12,8 +12,8 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// TestSameSeedSameBits checks that two programs of one seed agree, and that those of
-// another seed do not.
+// TestSameSeedSameBits checks that two programs with the same seed agree, and that one with another
+// seed differs.
 func TestSameSeedSameBits(t *testing.T) {
 	run := func(seed uint64) []float64 {
 		p := deepProgram(t, graph.ProgramOptions{Options: graph.Options{Threads: 2, Training: true, Seed: seed}, Gradients: true}, 3)
@@ -25,8 +25,8 @@ func TestSameSeedSameBits(t *testing.T) {
 	require.NotEqual(t, run(1), run(2))
 }
 
-// TestSeedOfANewStore: without a Store the seed draws the parameters, too, as NewStore does; it changes nothing in one that
-// is given.
+// TestSeedOfANewStore: without a Store, the seed also draws the parameters, as NewStore does; it
+// changes nothing in a given Store.
 func TestSeedOfANewStore(t *testing.T) {
 	draw := func(o graph.Options) []float32 {
 		b := graph.On(gorgonia.NewGraph(), o)
@@ -39,8 +39,8 @@ func TestSeedOfANewStore(t *testing.T) {
 	require.NotEqual(t, draw(graph.Options{Seed: 7}), draw(graph.Options{Seed: 8}))
 }
 
-// TestDropout checks that the mask depends on the step alone while a program runs, keeps
-// about the right number of entries, and that without Training x itself is returned.
+// TestDropout checks that the mask depends only on the step while a program runs and keeps about
+// the right number of entries, and that dropout returns x itself without Training.
 func TestDropout(t *testing.T) {
 	var y *gorgonia.Node
 	p, err := graph.Compile(graph.ProgramOptions{Options: graph.Options{Threads: 2, Training: true}}, func(b *graph.Builder) (graph.Roots, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// feedTokens fills deepGraph's inputs.
+// feedTokens fills the inputs of deepGraph.
 func feedTokens(p *graph.Program, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 5))
 	for _, name := range []string{"tokens", "targets"} {
@@ -27,7 +27,7 @@ func feedTokens(p *graph.Program, seed uint64) {
 	}
 }
 
-// lossAndGrads returns everything a training run leaves.
+// lossAndGrads returns everything that a training run computes.
 func lossAndGrads(t *testing.T, p *graph.Program) []float64 {
 	t.Helper()
 	all := []float64{optest.ScalarOf(t, p.Roots().Loss)}
@@ -37,7 +37,7 @@ func lossAndGrads(t *testing.T, p *graph.Program) []float64 {
 	return all
 }
 
-// TestRecompute checks that recomputation keeps every bit and shrinks the arena.
+// TestRecompute checks that recomputation gives the same bits with a smaller arena.
 func TestRecompute(t *testing.T) {
 	o := graph.ProgramOptions{Options: graph.Options{Threads: 2, Training: true, Seed: 3}, Gradients: true, Recompute: graph.RecomputeNone}
 	none := deepProgram(t, o, 16)
@@ -61,7 +61,7 @@ func TestRecompute(t *testing.T) {
 	require.Less(t, block.Nodes(), none.Nodes()*4/3, "a block is computed twice at most")
 }
 
-// TestMemory checks the buffer plan's report.
+// TestMemory checks the memory report of the buffer plan.
 func TestMemory(t *testing.T) {
 	p := deepProgram(t, graph.ProgramOptions{Options: graph.Options{Threads: 1}, Gradients: true}, 4)
 	m := p.Memory()
@@ -78,7 +78,7 @@ func TestMemory(t *testing.T) {
 	require.Less(t, infer.Memory().Arena, m.Arena)
 }
 
-// TestAccumulate checks that micro-batches add up to one batch.
+// TestAccumulate checks that the gradients of micro-batches sum to those of the whole batch.
 func TestAccumulate(t *testing.T) {
 	for _, dt := range []tensor.Dtype{tensor.Float64, tensor.Float32} {
 		const micro, tokens = 5, 6
@@ -125,8 +125,8 @@ func TestDeadNodes(t *testing.T) {
 	optest.RequireLine(t, err, "verify", "read by nothing")
 }
 
-// TestSecondDifferentiation checks that a loss, whose one run makes its gradients too,
-// refuses to be differentiated twice.
+// TestSecondDifferentiation checks that a loss that computes its gradients in its own run refuses
+// to be differentiated twice.
 func TestSecondDifferentiation(t *testing.T) {
 	_, err := graph.Compile(graph.ProgramOptions{Gradients: true}, func(b *graph.Builder) (graph.Roots, error) {
 		roots := deepGraph(b, 6, 1)
@@ -150,8 +150,8 @@ func TestCacheWithGradients(t *testing.T) {
 	optest.RequireLine(t, err, "want no cache where a gradient is taken")
 }
 
-// TestProgramsShareNothing runs two programs over one Store in turn: neither's results
-// change under the other's run.
+// TestProgramsShareNothing runs two programs over one Store in turn: a run of one does not change
+// the other's results.
 func TestProgramsShareNothing(t *testing.T) {
 	store := graph.NewStore(tensor.Float32, 1)
 	var outputs gorgonia.Nodes

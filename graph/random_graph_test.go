@@ -21,7 +21,7 @@ import (
 	"github.com/residua-go/residua/internal/longtest"
 )
 
-// randomGraph draws graphs over streams [tokens, 2, 3] of our ops and stock ones.
+// randomGraph draws random graphs over streams [tokens, 2, 3], of our ops and stock ones.
 type randomGraph struct {
 	r       *rand.Rand
 	b       *graph.Builder
@@ -31,12 +31,12 @@ type randomGraph struct {
 	outputs gorgonia.Nodes
 	params  int
 	hooks   int
-	reshape bool // stock Reshapes too
+	reshape bool // with stock Reshapes
 }
 
 const randomTokens = 3
 
-// recordingHooks ask for hooks "0", "1", ... that write down that they ran.
+// recordingHooks returns hooks "0", "1", ... that append their number to ran when they run.
 func recordingHooks(n int, ran *[]int64) graph.Hooks {
 	hooks := graph.Hooks{}
 	for i := range n {
@@ -104,7 +104,7 @@ func (g *randomGraph) any() *gorgonia.Node {
 	return g.nodes[i]
 }
 
-// param returns a parameter of that shape: a new one or one that has a reader already.
+// param returns a parameter of the given shape: a new one, or one that another node reads already.
 func (g *randomGraph) param(shape ...int) *gorgonia.Node {
 	if g.r.IntN(3) == 0 {
 		for _, p := range g.b.Learnables() {
@@ -129,7 +129,7 @@ func (g *randomGraph) step() {
 	case 0:
 		n = b.Add(g.any(), g.any(), g.any())
 		if g.r.IntN(3) == 0 {
-			n = b.Add(n, g.param(randomTokens, 2, 3)) // a parameter whose gradient goes elsewhere too
+			n = b.Add(n, g.param(randomTokens, 2, 3)) // a parameter that also has another reader
 		}
 	case 1:
 		n = elementwise.Scale(b, g.any(), 0.9)
@@ -177,7 +177,7 @@ func (g *randomGraph) step() {
 
 const randomHooks = 40
 
-// randomProgram compiles the graph that seed stands for.
+// randomProgram compiles the graph that the seed draws.
 func randomProgram(t *testing.T, seed uint64, dt tensor.Dtype, o graph.ProgramOptions) (p *graph.Program, ran *[]int64) {
 	t.Helper()
 	ran = new([]int64)
@@ -192,8 +192,7 @@ func randomProgram(t *testing.T, seed uint64, dt tensor.Dtype, o graph.ProgramOp
 	return p, ran
 }
 
-// runRandom runs a program a few times, the second time accumulating, and returns all
-// that comes out.
+// runRandom runs a program a few times, accumulating in the second run, and returns all results.
 func runRandom(t *testing.T, p *graph.Program) []float64 {
 	t.Helper()
 	var all []float64
@@ -220,7 +219,8 @@ func runRandom(t *testing.T, p *graph.Program) []float64 {
 	return all
 }
 
-// graphs is how many random graphs a test makes: n among the long tests, a fifth else.
+// graphs returns the number of random graphs for a test: n among the long tests, otherwise a fifth
+// of it.
 func graphs(n uint64) uint64 {
 	if longtest.Enabled() {
 		return n

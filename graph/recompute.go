@@ -6,28 +6,28 @@ import (
 	"gorgonia.org/gorgonia"
 )
 
-// Recompute says what a training Program keeps of the forward pass.
+// Recompute says which values of the forward pass a training Program keeps.
 type Recompute string
 
 const (
 	// RecomputeNone keeps every tensor that the backward pass reads.
 	RecomputeNone Recompute = "none"
-	// RecomputeBlock keeps what flows between blocks (Builder.Block) and computes the
-	// rest again in the backward pass, with the same bits.
+	// RecomputeBlock keeps the values that pass between blocks (Builder.Block) and computes the
+	// others again in the backward pass, with the same bits.
 	RecomputeBlock Recompute = "block"
 )
 
-// rebuilder makes second copies of the nodes inside blocks, as the backward pass asks
-// for them. Nodes run in the order they are made, so a copy runs just before its reader.
+// rebuilder makes second copies of the nodes inside blocks when the backward pass reads them. Nodes
+// run in the order in which they are made, so a copy runs just before its reader.
 type rebuilder struct {
 	b      *Builder
-	kept   map[*gorgonia.Node]bool // hooked, or read outside their block: not copied
+	kept   map[*gorgonia.Node]bool // nodes that are hooked, or read outside their block: not copied
 	copies map[*gorgonia.Node]*gorgonia.Node
 }
 
 func newRebuilder(b *Builder, order gorgonia.Nodes) *rebuilder {
 	r := &rebuilder{b: b, kept: map[*gorgonia.Node]bool{}, copies: map[*gorgonia.Node]*gorgonia.Node{}}
-	for _, n := range b.hooked { // a hook runs once, and its value is kept anyway
+	for _, n := range b.hooked { // a hook runs once, and its value is kept in any case
 		r.kept[n] = true
 	}
 	for _, n := range order {
@@ -40,8 +40,8 @@ func newRebuilder(b *Builder, order gorgonia.Nodes) *rebuilder {
 	return r
 }
 
-// node returns what the gradient of reader reads in x's place. A nil rebuilder
-// recomputes nothing.
+// node returns the node that the gradient of reader reads instead of x. A nil rebuilder recomputes
+// nothing.
 func (r *rebuilder) node(x, reader *gorgonia.Node) *gorgonia.Node {
 	if r == nil || r.kept[x] || r.b.blocks[x.ID()] == 0 || r.b.blocks[x.ID()] != r.b.blocks[reader.ID()] {
 		return x
@@ -69,10 +69,10 @@ func (r *rebuilder) copy(x *gorgonia.Node) *gorgonia.Node {
 	return r.copies[x]
 }
 
-// copySecondary copies a secondary: the copy of its primary fills it.
+// copySecondary copies a secondary; the copy of its primary fills it.
 func (r *rebuilder) copySecondary(x *gorgonia.Node, inputs gorgonia.Nodes) *gorgonia.Node {
 	op := opOf(x)
-	if opOf(inputs[0]) == op.primary { // the primary is kept: so is what it filled
+	if opOf(inputs[0]) == op.primary { // the primary is kept, and so is the secondary that it filled
 		return x
 	}
 	i := slices.Index(op.primary.secondaries, op)

@@ -7,23 +7,23 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// Recording is a program as a device would run it: what each op asks of the device.
+// Recording lists what each op of a program asks of a device.
 type Recording struct {
-	Ops   []RecordedOp // in the order in which they run
-	Store *Store       // plans; an optimizer of it works on the recorder, too
+	Ops   []RecordedOp // in run order
+	Store *Store       // a Store that plans; an optimizer over it can also work on the recorder
 }
 
 // RecordedOp is one op's run on a device.
 type RecordedOp struct {
-	OpType string // what the op does, without its parameters: "GradX of Linear"
+	OpType string // the op's name without its parameters: "GradX of Linear"
 	Node   string // the node's name
-	FLOPs  int    // of matrix products, counted as ForwardFLOPs and TrainFLOPs count
+	FLOPs  int    // of matrix products, as ForwardFLOPs and TrainFLOPs count them
 	Work   []cuda.Work
 }
 
-// Record makes the nodes and the plan of a program on the device CUDA, as Compile does, and has its
-// ops tell a recorder what they would ask of a GPU. Nothing is computed, parameters and
-// activations take no memory, and a GPU need not be there.
+// Record makes the nodes and the plan of a program on the device CUDA, as Compile does, and passes
+// to a recorder what its ops would ask of a GPU. It computes nothing, allocates no parameters or
+// activations, and needs no GPU.
 func Record(o ProgramOptions, r *cuda.Recorder, build BuildFunc) (*Recording, error) {
 	o.Store, o.Device, o.Precision = NewPlan(tensor.Float32), CUDA, r.Precision()
 	o.Store.device = r
@@ -59,8 +59,8 @@ func Record(o ProgramOptions, r *cuda.Recorder, build BuildFunc) (*Recording, er
 	return recording, nil
 }
 
-// record has the op start its kernels on the recorder. What the host makes is copied up for each
-// reader, as the tape machine does.
+// record makes the op start its kernels on the recorder. A value that the host makes is uploaded
+// for each reader, as the tape machine does.
 func (op *Op) record(r *cuda.Recorder) error {
 	if op.onHost() {
 		return nil

@@ -7,36 +7,36 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Memory is what a Program keeps, in bytes.
+// Memory is the memory that a Program keeps, in bytes.
 type Memory struct {
 	Arena       int // shared buffers of all outputs
-	Unshared    int // what they would take without sharing
-	Activations int // forward outputs that the backward pass reads, but for those made of parameters alone
+	Unshared    int // the size of the outputs without sharing
+	Activations int // forward outputs that the backward pass reads, except those computed from parameters alone
 	Parameters  int // values, gradients and moments in the Store
 }
 
-// Memory reports the buffer plan.
+// Memory returns what the program's plan and its Store take.
 func (p *Program) Memory() Memory {
 	return Memory{Arena: p.plan.bytes, Unshared: p.plan.unshared, Activations: p.activationBytes(),
 		Parameters: p.Store().Bytes()}
 }
 
-// Nodes returns how many nodes the tape machine runs.
+// Nodes returns the number of nodes that the tape machine runs.
 func (p *Program) Nodes() int { return len(p.builder.g.AllNodes()) }
 
-// OpCost is what one op of the forward pass costs.
+// OpCost is the cost of one op of the forward pass.
 type OpCost struct {
-	OpType string       // what the op does, without its parameters: "Linear"
-	Shape  tensor.Shape // of its output
+	OpType string       // the op's name without its parameters: "Linear"
+	Shape  tensor.Shape // shape of the output
 	FLOPs  int          // of matrix products, as ForwardFLOPs counts them
-	Kept   int          // bytes of its output, if the backward pass reads it
+	Kept   int          // bytes of the output if the backward pass reads it, else 0
 }
 
-// Costs returns the ops of the forward pass that multiply matrices or whose outputs the backward pass reads, in
-// the order in which they run: ForwardFLOPs and Memory().Activations by op. What is made of parameters alone is not
-// kept for the backward pass.
+// Costs returns the ops of the forward pass that multiply matrices or whose outputs the backward
+// pass reads, in run order: it splits ForwardFLOPs and Memory().Activations by op. Outputs computed
+// from parameters alone do not count as kept.
 func (p *Program) Costs() []OpCost {
-	weights := map[*gorgonia.Node]bool{} // parameters, and what is made of them alone
+	weights := map[*gorgonia.Node]bool{} // parameters, and nodes computed from parameters alone
 	for _, n := range p.builder.Learnables() {
 		weights[n] = true
 	}

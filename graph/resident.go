@@ -8,7 +8,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// parameter emits a Store's parameter that lives on a device.
+// parameter is an op without inputs whose output is a parameter that lies on a device.
 type parameter struct {
 	NoGradient
 	param *Param
@@ -26,8 +26,8 @@ func (k parameter) Run(c *Call) {
 	c.Fail(errors.Errorf("parameter %q lives on a device: want no run on the CPU", k.param.Name))
 }
 
-// residentNode makes a parameter's node for a device. ApplyOp refuses an op without
-// inputs.
+// residentNode makes a parameter's node for a device. It adds the node to the graph itself, because
+// gorgonia.ApplyOp refuses an op without inputs.
 func (b *Builder) residentNode(p *Param, transposed bool) (*gorgonia.Node, error) {
 	if err := p.transposeOnDevice(transposed); err != nil {
 		return nil, err

@@ -10,25 +10,27 @@ import (
 	"gorgonia.org/gorgonia"
 )
 
-// RunOptions say how one run differs from another.
+// RunOptions say how a run differs from others.
 type RunOptions struct {
-	// Accumulate adds to the parameter gradients instead of replacing them. The parameters are those of the run before: copies of
-	// them in precision BF16 on the CPU are kept.
+	// Accumulate adds to the parameter gradients instead of replacing them. The parameters must not
+	// have changed since the run before: in precision BF16 on the CPU, copies of them are reused.
 	Accumulate bool
 	Step       uint64 // training step, for dropout masks
 	Profile    bool   // time the run and each op in it, for Program.Profile and, on a GPU, EndProfile
-	// Final, if it is not nil, is called once for each parameter when nothing more will be added to its gradient in this run:
-	// between two ops, in the order of Program.FinalOrder; on a GPU only when all ops have been queued.
+	// Final, if it is not nil, is called once for each parameter, when nothing more will be added
+	// to its gradient in this run: between two ops, in the order of Program.FinalOrder. On a GPU it
+	// is called only after all ops have been queued.
 	Final func(*Param)
-	// Context ends the run early, with its error: between two ops of this package, or only before the first on
-	// a GPU. What the run was to compute is then partly there. nil: nothing ends it.
+	// Context stops the run when it ends, with its error: between two ops of this package, on a GPU
+	// only before the first op. The results are then incomplete. nil: nothing stops the run.
 	Context context.Context
-	// Rows say, with a Cache, which of its rows those of the program stand for, and how many of their tokens
-	// are new; program rows beyond them have none. nil: the cache's first rows, with all tokens.
+	// Rows say, with a Cache, which of its rows the program's rows extend, and how many of their
+	// tokens are new; program rows beyond them have no tokens. nil: the cache's first rows, with
+	// all tokens.
 	Rows []RunRow
 }
 
-// Run executes the program once. With a Cache its rows then move past the tokens they were given.
+// Run executes the program once. With a Cache, its rows then advance past the new tokens.
 func (p *Program) Run(o RunOptions) error {
 	if p.vm == nil {
 		return errors.New("graph: want an open program, got a closed one")
@@ -75,8 +77,9 @@ func (p *Program) Run(o RunOptions) error {
 	return errors.Wrap(runtime.device.Synchronize(), "graph: run")
 }
 
-// FinalOrder returns the parameters in the order in which a run finishes their gradients. It is the same for all programs of one
-// model, batch and recomputation. Without Gradients there are none.
+// FinalOrder returns the parameters in the order in which a run finishes their gradients. It is the
+// same for all programs with the same model, batch and recomputation. Without Gradients it is
+// empty.
 func (p *Program) FinalOrder() []*Param {
 	gradients := slices.Clone(p.gradients)
 	slices.SortFunc(gradients, func(a, b *gorgonia.Node) int { return cmp.Compare(p.plan.position[a], p.plan.position[b]) })

@@ -9,26 +9,26 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// runState is what ops need to know while they run. A Program sets it before a run.
+// runState is what ops need to know during a run. A Program sets it before the run.
 type runState struct {
 	pool       *kernel.Pool
 	threads    int
 	accumulate bool   // parameter gradients add to what is there
 	step       uint64 // training step, for dropout masks
 	profile    bool   // ops time themselves
-	profiled   []*Op  // that a device has been given since its profile began
-	values     int    // number of the parameters' values, from 1; 0: no run has begun
-	widths     widths // scratch of ops in precision BF16
-	failure    error  // of an op; the tape machine wraps it in its registers and counters
+	profiled   []*Op  // ops given to the device since its profile began
+	values     int    // version of the parameters' values, from 1; 0: no run has begun
+	widths     widths // scratch memory of ops in precision BF16
+	failure    error  // the first error of an op, before the tape machine adds its registers and counters
 
 	final   func(*Param)    // RunOptions.Final
-	context context.Context // ends a run early; nil: nothing does
+	context context.Context // stops a run when it ends; nil: nothing does
 
 	device cuda.Executor // nil on the CPU
 	owned  []cuda.Array  // device memory of ops, outside the arena
 }
 
-// interrupted returns the error of a context that has ended, nil without one.
+// interrupted returns the error of the run's context if it has ended, otherwise nil.
 func (r *runState) interrupted() error {
 	if r.context == nil {
 		return nil

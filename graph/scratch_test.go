@@ -16,8 +16,8 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// TestRunAllocations bounds what one run of a warm Program allocates: a few small objects
-// of the tape machine for each node.
+// TestRunAllocations bounds the allocations of one run of a Program that has run before: a few
+// small objects of the tape machine for each node.
 func TestRunAllocations(t *testing.T) {
 	p := deepProgram(t, graph.ProgramOptions{Options: graph.Options{Threads: 1}, Gradients: true}, 8)
 	require.NoError(t, p.Run(graph.RunOptions{}))

@@ -25,7 +25,8 @@ type secondaryOutput struct {
 
 func (k secondaryOutput) String() string { return fmt.Sprintf("%s %v", k.what, k.result.Shape) }
 
-// Bytes counts the scaling, which is in place: what is emitted alone, its primary wrote.
+// Bytes counts the scaling, which is done in place. An output that is not scaled was written, and
+// counted, by its primary.
 func (k secondaryOutput) Bytes(c Cost) int {
 	if !k.scaled {
 		return 0
@@ -49,8 +50,8 @@ func scaleInPlace[T kernel.Float](_ secondaryOutput, c CallOf[T]) {
 	}
 }
 
-// secondary makes the secondary node number i of primary, with the given shape. factor
-// is a scalar node to multiply by, or nil.
+// secondary makes secondary node number i of primary, with the given shape. factor is a scalar node
+// to multiply by, or nil.
 func (b *Builder) secondary(primary *gorgonia.Node, i int, what string, shape tensor.Shape, factor *gorgonia.Node) *gorgonia.Node {
 	if b.err != nil {
 		return nil
@@ -62,8 +63,8 @@ func (b *Builder) secondary(primary *gorgonia.Node, i int, what string, shape te
 	return b.Secondary(k, i, primary)
 }
 
-// Secondary makes a node of k that is secondary number i of primary: the primary's run fills
-// its buffer (SecondaryOut), and its own does nothing.
+// Secondary makes a node of k that is secondary number i of primary: the primary's run fills its
+// buffer (SecondaryOut), and its own run does nothing.
 func (b *Builder) Secondary(k Primitive, i int, primary *gorgonia.Node, others ...*gorgonia.Node) *gorgonia.Node {
 	node := b.Apply(k, append(gorgonia.Nodes{primary}, others...)...)
 	if node == nil {

@@ -7,9 +7,10 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// checkTypes checks that inputs are float32 or float64, all of one type, and Int32 where k says so.
+// checkTypes checks that the inputs are float32 or float64, all of the same type, or Int32 if k
+// reads that input as integers.
 func checkTypes(k Primitive, in []Signature) error {
-	var first *Signature // of floats
+	var first *Signature // the first float input
 	for i, s := range in {
 		if reader, ok := k.(IntReader); ok && reader.ReadsInts(i) {
 			if s.DType != tensor.Int32 {
@@ -30,7 +31,7 @@ func checkTypes(k Primitive, in []Signature) error {
 	return nil
 }
 
-// WantDims checks an input's number of axes; axes names them in the message.
+// WantDims checks an input's number of axes; axes names them for the error message.
 func WantDims(s Signature, dims int, what, axes string) error {
 	if s.Shape.Dims() != dims {
 		return errors.Errorf("%s: want shape %s, got %v", what, axes, s.Shape)
@@ -38,7 +39,7 @@ func WantDims(s Signature, dims int, what, axes string) error {
 	return nil
 }
 
-// wantPositive checks the shape of an input or a parameter.
+// wantPositive checks that all sizes in the shape of an input or a parameter are positive.
 func wantPositive(shape []int) error {
 	if len(shape) == 0 || slices.Min(shape) < 1 {
 		return errors.Errorf("want at least one axis, each at least 1, got %v", shape)
@@ -46,12 +47,12 @@ func wantPositive(shape []int) error {
 	return nil
 }
 
-// WithTokens is the shape [tokens, rest...].
+// WithTokens returns the shape [tokens, rest...].
 func WithTokens(tokens int, rest ...int) tensor.Shape {
 	return append(tensor.Shape{tokens}, rest...)
 }
 
-// product multiplies the axes of a shape that sizeOf accepts.
+// product multiplies the sizes of a shape that sizeOf accepts.
 func product(axes []int) int {
 	n := 1
 	for _, d := range axes {
@@ -60,11 +61,12 @@ func product(axes []int) int {
 	return n
 }
 
-// maxEntries is more than any machine's memory holds, and so few that sums of their bytes
-// over all nodes of a graph stay far below the largest int.
+// maxEntries limits the entries of a tensor. It exceeds any machine's memory, and is small enough
+// that the bytes of all nodes of a graph sum without overflow.
 const maxEntries = 1 << 44
 
-// sizeOf is product, which refuses what no machine can hold.
+// sizeOf returns the product of a shape's sizes, or an error if no machine can hold that many
+// entries.
 func sizeOf(shape []int) (int, error) {
 	n := 1
 	for _, d := range shape {

@@ -5,16 +5,16 @@ import (
 	"gorgonia.org/gorgonia"
 )
 
-// sharing is what Share knows while it builds.
+// sharing is the state of Share while it builds.
 type sharing struct {
 	name  func(asked string) string
 	asked map[string]bool
 	made  map[string]*gorgonia.Node
 }
 
-// Share builds with parameters that have another name than they are asked for by, name(asked). Those that
-// get one name are one parameter: one node, whose gradient is the sum over all that read it. The first
-// that asks says how it starts. Parameters that are Unshared keep their own names.
+// Share calls build and renames each parameter that it requests to name(asked). Parameters that get
+// the same name are one parameter: one node, whose gradient is the sum over all its readers. The
+// first request determines its initial values. Parameters that are Unshared keep their own names.
 func (b *Builder) Share(name func(asked string) string, build func()) {
 	outer := b.share
 	b.share = &sharing{name, map[string]bool{}, map[string]*gorgonia.Node{}}
@@ -22,7 +22,7 @@ func (b *Builder) Share(name func(asked string) string, build func()) {
 	b.share = outer
 }
 
-// shared gives p the name that Share says; it returns the node if there is one already.
+// shared renames p as Share says, and returns the parameter's node if it exists already.
 func (b *Builder) shared(p *ParamSpec) *gorgonia.Node {
 	if b.share == nil || p.Unshared {
 		return nil
@@ -37,7 +37,7 @@ func (b *Builder) shared(p *ParamSpec) *gorgonia.Node {
 	if made == nil {
 		return nil
 	}
-	if _, err := b.options.Store.ensure(*p); err != nil { // of another shape
+	if _, err := b.options.Store.ensure(*p); err != nil { // refuses another shape
 		b.fail(err)
 	}
 	return made

@@ -5,29 +5,29 @@ import (
 	"sort"
 )
 
-// shelves are the intervals that have their place, by offset, in short rows. A row knows enough of its intervals to be passed
-// over as a whole, so that finding a place takes little time among many.
+// shelves hold the intervals already placed, sorted by offset, in short rows. A row knows enough
+// about its intervals to be skipped as a whole, which makes it fast to find a place among many.
 type shelves []*shelf
 
-// shelf is a row of intervals that lie one after another by offset.
+// shelf is a row of intervals with successive offsets.
 type shelf struct {
 	row                  []*interval
-	firstStart, firstEnd int // of all lives
+	firstStart, firstEnd int // earliest start and end of all lives
 	lastStart, lastEnd   int
-	top                  int // where the highest ends
-	gap                  int // the longest stretch within the row that is none's, where all are alive
+	top                  int // where the highest interval ends
+	gap                  int // the longest stretch within the row that is free while all its intervals are in use
 }
 
 const shelfLength = 128
 
-// lowest is the lowest offset at which so many bytes are free for the whole life of v.
+// lowest returns the lowest offset at which v fits into memory that is free during its whole life.
 func (all shelves) lowest(v *interval) int {
 	offset := 0
 	for _, s := range all {
 		switch {
-		case s.lastEnd < v.start || v.end < s.firstStart: // none is alive with v
+		case s.lastEnd < v.start || v.end < s.firstStart: // none is in use at the same time as v
 			continue
-		case s.firstEnd >= v.start && v.end >= s.lastStart && s.gap < v.bytes && offset+v.bytes > s.row[0].offset: // all are, without room
+		case s.firstEnd >= v.start && v.end >= s.lastStart && s.gap < v.bytes && offset+v.bytes > s.row[0].offset: // all are in use and leave no room
 			offset = max(offset, s.top)
 			continue
 		}
@@ -44,7 +44,7 @@ func (all shelves) lowest(v *interval) int {
 	return offset
 }
 
-// put adds an interval that has its place, after those of the same offset.
+// put adds an interval that has been placed, after those with the same offset.
 func (all shelves) put(v *interval) shelves {
 	at := sort.Search(len(all), func(i int) bool { return all[i].row[0].offset > v.offset }) - 1
 	if at < 0 {
@@ -66,7 +66,7 @@ func (all shelves) put(v *interval) shelves {
 	return all
 }
 
-// sum notes what holds for the whole row.
+// sum updates what is known about the whole row.
 func (s *shelf) sum() {
 	first := s.row[0]
 	*s = shelf{row: s.row, firstStart: first.start, firstEnd: first.end, lastStart: first.start, lastEnd: first.end, top: first.offset}

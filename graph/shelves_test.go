@@ -7,12 +7,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestShelvesFindTheLowestPlace: the one that a look at every interval finds.
+// TestShelvesFindTheLowestPlace: shelves find the same place as a search through every interval.
 func TestShelvesFindTheLowestPlace(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		var all shelves
-		var placed []*interval // by offset
+		var placed []*interval // sorted by offset
 		for range 1500 {
 			v := &interval{start: r.IntN(1000), bytes: 64 * (1 + r.IntN(1+int(seed)))}
 			v.end = v.start + r.IntN(1+r.IntN(1000))

@@ -13,8 +13,8 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// TestStockReadersLeaveOutputsAlone checks that an output which a stock op reads last is
-// still there after the run, and so is a hooked value.
+// TestStockReadersLeaveOutputsAlone checks that an output whose last reader is a stock op is intact
+// after the run, and that a hooked value is, too.
 func TestStockReadersLeaveOutputsAlone(t *testing.T) {
 	for _, separate := range []bool{false, true} {
 		var y *gorgonia.Node
@@ -40,8 +40,8 @@ func TestStockReadersLeaveOutputsAlone(t *testing.T) {
 	}
 }
 
-// TestReshapeBeforeAdd checks a trap of stock Gorgonia that our outputs avoid: a Reshape
-// shares its input's memory, and an Add after it writes there.
+// TestReshapeBeforeAdd checks that our outputs avoid a trap of stock Gorgonia: a Reshape shares its
+// input's memory, and an Add after it writes there.
 func TestReshapeBeforeAdd(t *testing.T) {
 	b := graph.On(gorgonia.NewGraph(), graph.Options{Threads: 1})
 	var s optest.StockGraph
@@ -58,7 +58,7 @@ func TestReshapeBeforeAdd(t *testing.T) {
 	require.InDeltaSlice(t, optest.WantScale(graph.Float64s(b.Store().Param("x").Value), 2), optest.ValuesOf(t, late.Value()), 1e-6)
 }
 
-// TestViewsAsInputs feeds our ops what stock Transpose and Slice return.
+// TestViewsAsInputs feeds the results of stock Transpose and Slice to our ops.
 func TestViewsAsInputs(t *testing.T) {
 	b := graph.On(gorgonia.NewGraph(), graph.Options{Threads: 1, DType: tensor.Float64})
 	var s optest.StockGraph
@@ -78,8 +78,7 @@ func TestViewsAsInputs(t *testing.T) {
 	}
 }
 
-// TestColumnMajorInput checks that a tensor whose elements lie in another order is
-// refused, not misread.
+// TestColumnMajorInput checks that a tensor in column-major order is refused, not misread.
 func TestColumnMajorInput(t *testing.T) {
 	b := graph.On(gorgonia.NewGraph(), graph.Options{Threads: 1, DType: tensor.Float64})
 	x := b.Input("x", tensor.Float64, 2, 3)
@@ -90,9 +89,9 @@ func TestColumnMajorInput(t *testing.T) {
 	require.ErrorContains(t, vm.RunAll(), "row-major")
 }
 
-// TestStockGradientsShareNothing checks gradients where a stock Add passes one gradient
-// on to a stock Reshape, which would share its memory, and to a stock op that would write
-// into it before the Reshape's result is read.
+// TestStockGradientsShareNothing checks gradients where a stock Add passes one gradient to a stock
+// Reshape, which would share its memory, and to a stock op that would write into it before the
+// Reshape's result is read.
 func TestStockGradientsShareNothing(t *testing.T) {
 	var loss *gorgonia.Node
 	p, err := graph.Compile(graph.ProgramOptions{Options: graph.Options{Threads: 1, DType: tensor.Float64}, Gradients: true}, func(b *graph.Builder) (graph.Roots, error) {

@@ -14,8 +14,8 @@ import (
 	"github.com/residua-go/residua/graph/ops/shape"
 )
 
-// TestStorage: in precision bf16 activations are of 16 bits; parameters, their gradients,
-// scalars, and what a hook or a reshape makes of a 32-bit value are of 32.
+// TestStorage: in precision bf16 activations take 16 bits; parameters, their gradients, scalars,
+// and hooked or reshaped 32-bit values take 32.
 func TestStorage(t *testing.T) {
 	store := graph.NewPlan(tensor.Float32)
 	b := graph.On(gorgonia.NewGraph(), graph.Options{Device: graph.CUDA, Precision: graph.BF16, Store: store, Hooks: graph.Hooks{"broad": nil, "narrow": nil}})

@@ -13,8 +13,8 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// ParamSpec describes a parameter: what it is called, its shape, how it starts and how
-// an optimizer treats it.
+// ParamSpec describes a parameter: its name, its shape, its initial values and how an optimizer
+// treats it.
 type ParamSpec struct {
 	Name  string
 	Shape []int
@@ -23,24 +23,24 @@ type ParamSpec struct {
 	Decay bool
 	// WidthRatio divides the learning rate (muP, hidden weights); 0 means 1.
 	WidthRatio float64
-	// Role is what the parameter is to an optimizer that treats weight matrices otherwise
-	// than the rest; Columns are the widths of matrices that lie side by side in the last
-	// axis, as queries, keys and values do in one weight. nil: one matrix.
+	// Role says what kind of matrix the parameter holds, for optimizers that treat weight matrices
+	// differently. Columns are the widths of matrices that lie side by side in the last axis, as
+	// queries, keys and values do in one weight; nil: one matrix.
 	Role    Role
 	Columns []int
-	// Unshared keeps the parameter apart where Builder.Share would give it another's name.
+	// Unshared makes the parameter keep its own name where Builder.Share would rename it.
 	Unshared bool
 }
 
-// Initializer says how a parameter starts: every entry Offset + Std*N(0, 1), or with Uniform
-// Offset + Uniform*U(-1, 1).
+// Initializer says how a parameter is initialised: every entry is Offset + Std*N(0, 1), or with
+// Uniform, Offset + Uniform*U(-1, 1).
 type Initializer struct {
 	Offset, Std float64
 	Uniform     float64
-	// Second stands for Std in the second half of the last axis, where two weights are
-	// packed side by side; 0: one Std for all.
+	// Second replaces Std in the second half of the last axis, for two weights packed side by side;
+	// 0: Std is used for all entries.
 	Second float64
-	// Values stands for Offset, an entry each in row-major order; nil: Offset for all.
+	// Values replaces Offset by one value for each entry, in row-major order; nil: Offset for all.
 	Values []float64
 }
 
@@ -53,47 +53,46 @@ func Ones() Initializer { return Initializer{Offset: 1} }
 // Normal draws from N(0, std^2).
 func Normal(std float64) Initializer { return Initializer{Std: std} }
 
-// Param is a stored parameter with everything that training keeps for it. Grad and the
-// moments are nil until a Program or an optimizer asks for them.
+// Param is a stored parameter with everything that training keeps for it. Grad and the moments are
+// nil until a Program or an optimizer asks for them.
 type Param struct {
 	ParamSpec
 	Value *tensor.Dense
 	Grad  *tensor.Dense
-	// Moment1 and Moment2 are Adam's running means of the gradient and its square; Muon keeps
-	// the first alone.
+	// Moment1 and Moment2 are Adam's running means of the gradient and of its square; Muon keeps
+	// only the first.
 	Moment1, Moment2 *tensor.Dense
 
-	resident   resident // on the Store's device
-	transposed bool     // it lies there as [columns, rows]
-	largePages bool     // they have been asked for
+	resident   resident // its memory on the Store's device
+	transposed bool     // it lies on the device as [columns, rows]
+	largePages bool     // large pages have been requested for it
 }
 
 // Size returns the number of entries.
 func (p *Param) Size() int { return product(p.Shape) }
 
-// Store holds parameters by name, outside any graph: Programs for training, evaluation
-// and generation bind the same Store. It is not safe for concurrent use. What it does about
-// a parameter that it does not have is its mode: NewStore initialises it, NewPlan notes its
-// shape, Serve refuses it.
+// Store holds parameters by name, outside any graph: Programs for training, evaluation and
+// generation bind the same Store. It is not safe for concurrent use. A Store's mode says what
+// happens when a graph requests a parameter that is missing: a Store from NewStore initialises it,
+// one from NewPlan notes its shape, one from Serve refuses it.
 type Store struct {
 	*sharedParameters
 	mode    mode
-	weights map[*Param]*convertedWeight // of a Store that serves, in fewer bits
+	weights map[*Param]*convertedWeight // of a Store that serves: weights in fewer bits
 }
 
-// sharedParameters are what a Store and those that serve it share.
+// sharedParameters holds what a Store and the Stores that serve it share.
 type sharedParameters struct {
 	dtype  tensor.Dtype
 	seed   uint64
 	params []*Param
 	byName map[string]*Param
 	device cuda.Executor // nil: the parameters live in host memory
-	gpu    int           // number of the device's GPU
+	gpu    int           // index of the device's GPU
 }
 
-// NewStore returns an empty Store of float32 or float64 parameters, for training from
-// scratch and for tests. Each parameter's initial values depend on the seed and its name
-// alone.
+// NewStore returns an empty Store of float32 or float64 parameters, for training from scratch and
+// for tests. Each parameter's initial values depend only on the seed and its name.
 func NewStore(dt tensor.Dtype, seed uint64) *Store {
 	return &Store{sharedParameters: &sharedParameters{dtype: dt, seed: seed, byName: map[string]*Param{}}}
 }
@@ -101,13 +100,13 @@ func NewStore(dt tensor.Dtype, seed uint64) *Store {
 // DType returns the element type.
 func (s *Store) DType() tensor.Dtype { return s.dtype }
 
-// Params returns all parameters in the order they were made.
+// Params returns all parameters in the order in which they were made.
 func (s *Store) Params() []*Param { return s.params }
 
-// Param returns the parameter of that name, nil if there is none.
+// Param returns the parameter of that name; nil if there is none.
 func (s *Store) Param(name string) *Param { return s.byName[name] }
 
-// Size returns the number of entries of all parameters together.
+// Size returns the total number of entries of all parameters.
 func (s *Store) Size() int {
 	n := 0
 	for _, p := range s.params {
@@ -116,7 +115,7 @@ func (s *Store) Size() int {
 	return n
 }
 
-// Bytes returns the memory that values, gradients and moments take now.
+// Bytes returns the memory that values, gradients and moments take at present.
 func (s *Store) Bytes() int {
 	n := 0
 	for _, p := range s.params {
@@ -129,8 +128,8 @@ func (s *Store) Bytes() int {
 	return n
 }
 
-// ensure returns the parameter that spec describes; one that is not there is made as the
-// Store's mode says.
+// ensure returns the parameter that spec describes; if it is missing, the Store's mode decides
+// whether to make it.
 func (s *Store) ensure(spec ParamSpec) (*Param, error) {
 	if err := s.check(spec); err != nil {
 		return nil, errors.Wrapf(err, "parameter %q", spec.Name)
@@ -157,7 +156,7 @@ func (s *Store) ensure(spec ParamSpec) (*Param, error) {
 	return p, nil
 }
 
-// check refuses a shape that no parameter has.
+// check refuses a shape that no parameter can have.
 func (s *Store) check(spec ParamSpec) error {
 	if err := wantPositive(spec.Shape); err != nil {
 		return err
@@ -212,7 +211,7 @@ func fill[T kernel.Float](data []T, next func() float64) {
 	}
 }
 
-// ensureGrad makes p's gradient buffer.
+// ensureGrad returns p's gradient buffer, which the first call allocates.
 func (s *Store) ensureGrad(p *Param) *tensor.Dense {
 	if p.Grad == nil {
 		p.Grad = s.zeros(p.Shape)
@@ -220,7 +219,7 @@ func (s *Store) ensureGrad(p *Param) *tensor.Dense {
 	return p.Grad
 }
 
-// EnsureMoments makes the first n of p's two moment buffers, zero at first. It fails where a
+// EnsureMoments makes the first n of p's two moment buffers, filled with zeros. It fails if a
 // device has no room for them.
 func (s *Store) EnsureMoments(p *Param, n int) error {
 	if s.mode == plans && s.device != nil {
@@ -236,8 +235,8 @@ func (s *Store) EnsureMoments(p *Param, n int) error {
 	return s.residentMoments(p)
 }
 
-// EnsureMomentShard makes moments for some of p's entries alone, each of shape [entries]: several ranks share an optimizer's state
-// so. It is for a Store in host memory.
+// EnsureMomentShard makes n moments of shape [entries], for only some of p's entries, so that
+// several ranks can share an optimizer's state. The Store must be in host memory.
 func (s *Store) EnsureMomentShard(p *Param, n, entries int) { s.makeMoments(p, n, []int{entries}) }
 
 func (s *Store) makeMoments(p *Param, n int, shape []int) {
@@ -260,7 +259,7 @@ func Float64s(t *tensor.Dense) []float64 {
 	return wide
 }
 
-// SetFloat64s writes values into a float tensor of the same number of elements.
+// SetFloat64s writes values into a float tensor with the same number of elements.
 func SetFloat64s(t *tensor.Dense, values []float64) error {
 	if n := t.DataSize(); n != len(values) {
 		return errors.Errorf("tensor of shape %v: want %d values, got %d", t.Shape(), n, len(values))

@@ -15,7 +15,7 @@ type resident struct {
 	moment1, moment2 cuda.Array // F32
 }
 
-// open gives the Store a device. Programs of one Store share it.
+// open opens the device for the Store. Programs over one Store share it.
 func (s *Store) open(where Device, p Precision) error {
 	index, _ := where.GPU()
 	switch {
@@ -35,12 +35,12 @@ func (s *Store) open(where Device, p Precision) error {
 	return err
 }
 
-// OnDevice tells whether the parameters live on a device; the host's tensors are then
-// copies, brought up to date by ToHost.
+// OnDevice tells whether the parameters live on a device; the host's tensors are then copies, which
+// ToHost updates.
 func (s *Store) OnDevice() bool { return s.device != nil }
 
-// Close gives back the device and its memory, if there is one. Programs and optimizers
-// of the Store must have been closed before.
+// Close frees the device and its memory, if there is one. Close programs and optimizers of the
+// Store first.
 func (s *Store) Close() error {
 	if s.device == nil {
 		return nil
@@ -56,12 +56,12 @@ func (s *Store) Close() error {
 	return err
 }
 
-// arrays lists what p has on the device.
+// arrays lists p's arrays on the device.
 func (r resident) arrays() []cuda.Array {
 	return []cuda.Array{r.value, r.shadow, r.grad, r.moment1, r.moment2}
 }
 
-// placeOnDevice makes sure that p has its value on the device.
+// placeOnDevice makes sure that p's value is on the device.
 func (s *Store) placeOnDevice(p *Param) error {
 	if !p.resident.value.None() {
 		return nil
@@ -77,7 +77,7 @@ func (s *Store) placeOnDevice(p *Param) error {
 	return s.upload(p)
 }
 
-// residentGrad makes sure that p has a gradient on the device.
+// residentGrad returns p's gradient on the device, allocating it if necessary.
 func (s *Store) residentGrad(p *Param) (cuda.Array, error) {
 	if p.resident.grad.None() {
 		if err := s.allocate(p, cuda.F32, &p.resident.grad); err != nil {
@@ -87,7 +87,8 @@ func (s *Store) residentGrad(p *Param) (cuda.Array, error) {
 	return p.resident.grad, nil
 }
 
-// planMoments is residentMoments of a Store that only plans: there are none on the host.
+// planMoments does what residentMoments does for a Store that only plans, which has no moments on
+// the host.
 func (s *Store) planMoments(p *Param, n int) error {
 	r := &p.resident
 	for _, array := range []*cuda.Array{&r.moment1, &r.moment2}[:n] {
@@ -98,7 +99,7 @@ func (s *Store) planMoments(p *Param, n int) error {
 	return nil
 }
 
-// residentMoments makes sure that p has moments on the device: those of the host.
+// residentMoments makes sure that p's moments on the host are also on the device.
 func (s *Store) residentMoments(p *Param) error {
 	r := &p.resident
 	fresh := false
@@ -148,13 +149,13 @@ func (s *Store) uploadMoments(p *Param) error {
 	return nil
 }
 
-// mirrored is memory on the device and the host's copy of it.
+// mirrored is memory on the device together with its copy on the host.
 type mirrored struct {
 	array cuda.Array
 	host  *tensor.Dense
 }
 
-// moments lists p's moments that exist on both sides.
+// moments lists p's moments that exist both on the host and on the device.
 func (p *Param) moments() []mirrored {
 	var both []mirrored
 	for _, m := range []mirrored{{p.resident.moment1, p.Moment1}, {p.resident.moment2, p.Moment2}} {
@@ -165,15 +166,15 @@ func (p *Param) moments() []mirrored {
 	return both
 }
 
-// ToDevice copies the host's values and moments to the device, after they were written:
-// a checkpoint loaded, a weight set by hand. On the CPU it does nothing.
+// ToDevice copies the host's values and moments to the device. Call it after writing them, as when
+// a checkpoint is loaded or a weight is set by hand. On the CPU it does nothing.
 func (s *Store) ToDevice() error {
 	if s.device == nil {
 		return nil
 	}
 	for _, p := range s.params {
 		if p.resident.value.None() {
-			continue // it comes with the first program that has it
+			continue // the first program that has it will place it
 		}
 		if err := s.upload(p); err != nil {
 			return err
@@ -185,8 +186,8 @@ func (s *Store) ToDevice() error {
 	return nil
 }
 
-// ToHost copies values and moments from the device into the host's tensors, before they
-// are read: for a checkpoint, for a look at a weight. On the CPU it does nothing.
+// ToHost copies values and moments from the device into the host's tensors. Call it before reading
+// them, as for a checkpoint. On the CPU it does nothing.
 func (s *Store) ToHost() error {
 	if s.device == nil {
 		return nil
@@ -204,8 +205,8 @@ func (s *Store) ToHost() error {
 	return nil
 }
 
-// GradientsToHost copies the gradients from the device into Param.Grad. On the CPU they
-// are there already.
+// GradientsToHost copies the gradients from the device into Param.Grad. On the CPU it does nothing:
+// they are there already.
 func (s *Store) GradientsToHost() error {
 	if s.device == nil {
 		return nil
@@ -221,8 +222,7 @@ func (s *Store) GradientsToHost() error {
 	return nil
 }
 
-// DeviceMemory returns the free and the whole memory of the Store's device in bytes, 0
-// on the CPU.
+// DeviceMemory returns the free and the total memory of the Store's device in bytes, 0 on the CPU.
 func (s *Store) DeviceMemory() (free, total int64, err error) {
 	if s.device == nil {
 		return 0, 0, nil

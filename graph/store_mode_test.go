@@ -13,8 +13,8 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// TestPlanAllocatesNothing: a Store that plans takes a parameter of any size that an int can
-// count, by name and shape; a graph over it is built and does not run.
+// TestPlanAllocatesNothing: a Store that plans accepts a parameter of any size that an int can
+// count; a graph over it can be built but does not run.
 func TestPlanAllocatesNothing(t *testing.T) {
 	plan := graph.NewPlan(tensor.Float32)
 	stored(t, plan, graph.ParamSpec{Name: "w", Shape: []int{1 << 20, 1 << 23}, Init: graph.Normal(1)})
@@ -31,8 +31,8 @@ func TestPlanAllocatesNothing(t *testing.T) {
 	optest.RequireLine(t, b.Err(), `parameter "w": want its values, got a plan's shape`)
 }
 
-// TestServedStoreAddsNoParameter: it shares parameters with the Store it was made of and refuses
-// others by name.
+// TestServedStoreAddsNoParameter: a Store made by Serve shares the parameters of the original and
+// refuses others by name.
 func TestServedStoreAddsNoParameter(t *testing.T) {
 	s := graph.NewStore(tensor.Float32, 1)
 	spec := graph.ParamSpec{Name: "w", Shape: []int{2, 3}, Init: graph.Normal(1)}
@@ -44,12 +44,12 @@ func TestServedStoreAddsNoParameter(t *testing.T) {
 	require.Nil(t, b.Param(graph.ParamSpec{Name: "v", Shape: []int{1}}))
 	optest.RequireLine(t, b.Err(), `parameter "v": the store does not have it: want the config of the model that the store holds`)
 	require.Len(t, s.Params(), 1)
-	stored(t, s, graph.ParamSpec{Name: "v", Shape: []int{1}}) // the Store it was made of still makes it
+	stored(t, s, graph.ParamSpec{Name: "v", Shape: []int{1}}) // the original Store still makes it
 	require.NotNil(t, served.Param("v"))
 }
 
-// TestSizesBeyondAnyMemory: shapes whose entries an int cannot count are refused where the
-// graph is built: no product of sizes comes out small again.
+// TestSizesBeyondAnyMemory: shapes with more entries than an int can count are refused when the
+// graph is built; no product of sizes overflows.
 func TestSizesBeyondAnyMemory(t *testing.T) {
 	for name, build := range map[string]func(b *graph.Builder) *gorgonia.Node{
 		"parameter": func(b *graph.Builder) *gorgonia.Node {

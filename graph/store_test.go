@@ -64,7 +64,7 @@ func TestInitializers(t *testing.T) {
 	}
 }
 
-// TestInitializerSecond: of two weights side by side each has its own deviation.
+// TestInitializerSecond: of two weights side by side, each has its own standard deviation.
 func TestInitializerSecond(t *testing.T) {
 	s := graph.NewStore(tensor.Float64, 1)
 	one, both := graph.ParamSpec{Name: "w", Shape: []int{500, 40}, Init: graph.Normal(0.5)}, graph.ParamSpec{Name: "w", Shape: []int{500, 40}, Init: graph.Initializer{Std: 0.5, Second: 0.02}}
@@ -80,8 +80,8 @@ func TestInitializerSecond(t *testing.T) {
 	require.InDeltaSlice(t, want, graph.Float64s(s.Param("w").Value), 1e-15)
 }
 
-// TestStoreIsShared checks that graphs over one Store see the same parameter, and that a
-// graph that wants another shape is refused.
+// TestStoreIsShared checks that graphs over one Store see the same parameter, and that a graph that
+// requests another shape is refused.
 func TestStoreIsShared(t *testing.T) {
 	s := graph.NewStore(tensor.Float32, 1)
 	train, eval := graph.On(gorgonia.NewGraph(), graph.Options{Store: s}), graph.On(gorgonia.NewGraph(), graph.Options{Store: s})
@@ -89,7 +89,7 @@ func TestStoreIsShared(t *testing.T) {
 	x, y := train.Param(spec), eval.Param(spec)
 	require.NoError(t, train.Err())
 	require.NoError(t, eval.Err())
-	// Each graph has a tensor of its own, all of them around the Store's numbers.
+	// Each graph has its own tensors around the Store's numbers.
 	for _, n := range []*gorgonia.Node{x, y} {
 		require.Equal(t, s.Param("w").Value.Uintptr(), n.Value().Uintptr())
 	}
@@ -108,7 +108,7 @@ func TestStoreIsShared(t *testing.T) {
 	require.Len(t, s.Params(), 1)
 }
 
-// TestFloat64s checks both ways of moving values, and that Float64s copies.
+// TestFloat64s checks reading and writing values, and that Float64s copies.
 func TestFloat64s(t *testing.T) {
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		x := tensor.New(tensor.Of(dt), tensor.WithShape(2, 3))

@@ -11,10 +11,10 @@ import (
 )
 
 // TransposedParam makes a node of the parameter that p describes, a matrix [rows, columns], which a
-// device keeps transposed: tensor cores want the rows of a matrix to begin at multiples of 16 bytes,
-// which those of an unembedding [features, 50257] do not. On a device the node is [columns, rows] and
-// transposed is true; on the CPU it is [rows, columns], as the Store's tensors and checkpoints are
-// everywhere. Optimizers treat it entry by entry: p has no Role.
+// device stores transposed. Tensor cores require that the rows of a matrix begin at multiples of 16
+// bytes, and those of an unembedding [features, 50257] do not. On a device the node is [columns,
+// rows] and transposed is true; on the CPU it is [rows, columns], like the Store's tensors and
+// checkpoints everywhere. Optimizers treat it entry by entry: p must have no Role.
 func (b *Builder) TransposedParam(p ParamSpec) (node *gorgonia.Node, transposed bool) {
 	if b.err == nil && (len(p.Shape) != 2 || p.Role != "") {
 		b.fail(errors.Errorf("graph: parameter %q: want a matrix without a role to keep transposed, got shape %v, role %q", p.Name, p.Shape, p.Role))
@@ -22,7 +22,7 @@ func (b *Builder) TransposedParam(p ParamSpec) (node *gorgonia.Node, transposed 
 	return b.param(p, b.onDevice()), b.onDevice()
 }
 
-// transposeOnDevice says how p lies on the device, before it is there.
+// transposeOnDevice sets whether p lies transposed on the device; call it before p is placed there.
 func (p *Param) transposeOnDevice(transposed bool) error {
 	if p.transposed != transposed && !p.resident.value.None() {
 		return errors.Errorf("parameter %q: it is on the device already: want Param or TransposedParam in all graphs of a store, got both", p.Name)
@@ -31,7 +31,7 @@ func (p *Param) transposeOnDevice(transposed bool) error {
 	return nil
 }
 
-// deviceShape is the parameter's shape where it lies on a device.
+// deviceShape returns the parameter's shape on a device.
 func (p *Param) deviceShape() tensor.Shape {
 	if p.transposed {
 		return tensor.Shape{p.Shape[1], p.Shape[0]}
@@ -39,7 +39,7 @@ func (p *Param) deviceShape() tensor.Shape {
 	return tensor.Shape(p.Shape).Clone()
 }
 
-// copyUp copies a host's tensor of p's shape to the device, transposed if p lies there so.
+// copyUp copies a host tensor of p's shape to the device, transposing it if p is stored so there.
 func (s *Store) copyUp(p *Param, to cuda.Array, host *tensor.Dense) error {
 	if !p.transposed {
 		return s.device.Upload(to, dataOf(host))
@@ -55,7 +55,7 @@ func (s *Store) copyUp(p *Param, to cuda.Array, host *tensor.Dense) error {
 	})
 }
 
-// copyDown is the way back.
+// copyDown copies the other way, from the device to the host.
 func (s *Store) copyDown(p *Param, host *tensor.Dense, from cuda.Array) error {
 	if !p.transposed {
 		return downloadTo(host, from, s.device)
@@ -74,8 +74,8 @@ func (s *Store) copyDown(p *Param, host *tensor.Dense, from cuda.Array) error {
 	})
 }
 
-// eachPiece calls f for one piece after the other of a matrix [rows, columns] that is transposed by way
-// of a buffer: piece is for columns from first on, [len(piece)/rows, rows].
+// eachPiece calls f for successive pieces of a matrix [rows, columns] that is transposed through a
+// buffer: piece, [len(piece)/rows, rows], holds the columns from first on.
 func (p *Param) eachPiece(f func(piece []float32, first, rows, columns int) error) error {
 	const floats = 1 << 18 // 1 MB
 	rows, columns := p.Shape[0], p.Shape[1]

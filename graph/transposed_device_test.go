@@ -15,7 +15,8 @@ import (
 	"github.com/residua-go/residua/graph/ops/loss"
 )
 
-// transposedProgram is a loss over an unembedding [features, vocab] that a device keeps transposed.
+// transposedProgram computes a loss over an unembedding [features, vocab] that a device stores
+// transposed.
 func transposedProgram(t *testing.T, o graph.Options, features, vocab int) *graph.Program {
 	const tokens = 3
 	o.Store = graph.NewStore(tensor.Float32, 1)
@@ -37,8 +38,9 @@ func transposedProgram(t *testing.T, o graph.Options, features, vocab int) *grap
 	return p
 }
 
-// TestTransposedParameter: a parameter that lies transposed on the device gives the CPU's logits and gradient, which has the
-// Store's shape on the host, and goes up and down unchanged, also where that takes several pieces.
+// TestTransposedParameter: a parameter that lies transposed on the device gives the same logits and
+// gradient as on the CPU, its gradient has the Store's shape on the host, and copies in both
+// directions leave it unchanged, even in several pieces.
 func TestTransposedParameter(t *testing.T) {
 	for _, size := range [][2]int{{4, 7}, {300, 1001}} {
 		want, got := transposedProgram(t, graph.Options{}, size[0], size[1]), transposedProgram(t, graph.Options{Device: graph.CUDA, Precision: graph.FP32}, size[0], size[1])

@@ -6,8 +6,8 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// lossGradient is the scalar 1 that a gradient starts from. It takes the loss as its input so
-// that it belongs to the loss's graph and comes after it.
+// lossGradient computes the scalar 1 from which differentiation starts. It takes the loss as its
+// input so that it belongs to the loss's graph and runs after it.
 type lossGradient struct{ NoGradient }
 
 func (b *Builder) lossGradient(loss *gorgonia.Node) *gorgonia.Node {

@@ -10,9 +10,9 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// Value returns what a tensor node holds after a run, in host memory. Of a node that ran
-// on the CPU it is the node's own buffer, which the next run overwrites; of one on a
-// device it is a copy, as float32 whatever the precision.
+// Value returns the value of a tensor node after a run, in host memory. For a node that ran on the
+// CPU it is the node's own buffer, which the next run overwrites; for one on a device it is a copy,
+// in float32 whatever the precision.
 func Value(n *gorgonia.Node) (*tensor.Dense, error) {
 	if n == nil {
 		return nil, errors.New("graph: want a node, got nil")
@@ -62,7 +62,7 @@ func (op *Op) download() (*tensor.Dense, error) {
 	return t, errors.Wrapf(downloadTo(t, op.device, op.ranOn), "%s", op.Primitive)
 }
 
-// downloadTo copies a device array into a tensor of as many elements, bfloat16 widened.
+// downloadTo copies a device array into a tensor of the same size, widening bfloat16.
 func downloadTo(t *tensor.Dense, from cuda.Array, device cuda.Executor) error {
 	if from.Type != cuda.BF16 {
 		return device.Download(dataOf(t), from)

@@ -5,11 +5,11 @@ import (
 	"gorgonia.org/gorgonia"
 )
 
-// hashTries bounds how often a graph is built anew after a 32-bit hash collision; at
-// 1,600 nodes one build in 3,000 collides.
+// hashTries limits how often a graph is built again after a 32-bit hash collision; with 1,600
+// nodes, one build in 3,000 collides.
 const hashTries = 4
 
-// verify checks what the tape machine relies on without checking it.
+// verify checks what the tape machine requires but does not check.
 func (p *Program) verify() error {
 	for _, n := range p.DeadNodes() {
 		// A stock op differentiates with respect to all its inputs, wanted or not.
@@ -27,8 +27,8 @@ func (p *Program) verify() error {
 	return nil
 }
 
-// rebuild starts again with other hashes: Gorgonia takes nodes of one 32-bit hash for
-// the same node. n has another's hash.
+// rebuild starts again with other hashes: Gorgonia takes nodes with the same 32-bit hash for the
+// same node. n is a node whose hash another node has, too.
 func (p *Program) rebuild(n *gorgonia.Node) error {
 	p.options.salt++
 	if p.options.salt >= hashTries {
@@ -46,7 +46,7 @@ func (p *Program) rebuild(n *gorgonia.Node) error {
 	return p.verify()
 }
 
-// liveAtEnd returns the nodes whose values outlive a run.
+// liveAtEnd returns the nodes whose values are needed after a run.
 func (p *Program) liveAtEnd() gorgonia.Nodes {
 	kept := append(gorgonia.Nodes(nil), p.roots.Outputs...)
 	kept = append(kept, p.gradients...)
@@ -59,8 +59,8 @@ func (p *Program) liveAtEnd() gorgonia.Nodes {
 	return kept
 }
 
-// DeadNodes returns the nodes that no output, loss or gradient needs. A tape machine
-// runs every node of its graph, used or not.
+// DeadNodes returns the nodes that no output, loss or gradient needs. A tape machine runs every
+// node of its graph, needed or not.
 func (p *Program) DeadNodes() gorgonia.Nodes {
 	alive := map[*gorgonia.Node]bool{}
 	for _, n := range ancestors(p.liveAtEnd()) {

@@ -8,21 +8,22 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// INT8 is a precision of models that are used and not trained, on the CPU: see Options.For.
+// INT8 is a precision for models that are used but not trained, on the CPU: see Options.For.
 const INT8 Precision = "int8"
 
-// leastWeight is the fewest rows and columns of a weight that is stored in fewer bits: below it are the
-// coefficients of streams, which take little memory.
+// leastWeight is the smallest number of rows and columns for which a weight is stored in fewer
+// bits. Smaller matrices are coefficients of streams, which take little memory.
 const leastWeight = 64
 
-// WeightsReader is a Primitive that can read its input i in fewer bits, as Call.Weights: B of a matrix product,
-// which is stored transposed or not.
+// WeightsReader is a Primitive that can read input i in fewer bits, by Call.Weights. The input is B
+// of a matrix product, stored transposed or not.
 type WeightsReader interface {
 	ReadsWeights(i int) (transposed, ok bool)
 }
 
-// For returns o for a model that is used, not trained, at a precision. On a GPU that is Precision. On the CPU BF16
-// and INT8 are Weights: products' weights are stored in bfloat16 or in int8 with scales, all else in float32.
+// For returns o for a model that is used but not trained, at precision p. On a GPU it sets
+// Precision. On the CPU, for BF16 and INT8, it sets Weights: the weights of products are stored in
+// bfloat16, or in int8 with scales, and everything else in float32.
 func (o Options) For(p Precision) Options {
 	if o.Device.OnGPU() || p != BF16 && p != INT8 {
 		o.Precision = p
@@ -32,7 +33,7 @@ func (o Options) For(p Precision) Options {
 	return o
 }
 
-// checkWeights refuses Weights where they cannot be.
+// checkWeights refuses Weights where they are not possible.
 func (o *Options) checkWeights() error {
 	switch {
 	case o.Weights == "":
@@ -47,16 +48,16 @@ func (o *Options) checkWeights() error {
 	return nil
 }
 
-// weightReads are the places where ops read a parameter, and whether as a transposed matrix.
+// weightReads says which ops read a parameter as a weight, and whether as a transposed matrix.
 type weightReads struct {
 	ops        []*Op
 	inputs     []int
 	transposed bool
-	others     bool // some need its float32 values
+	others     bool // some ops need its float32 values
 }
 
-// convertWeights gives ops the parameters' weights in fewer bits. A parameter that no op reads otherwise is no
-// longer an input of the graph.
+// convertWeights gives ops the parameters' weights in fewer bits. A parameter that no op needs in
+// float32 is no longer an input of the graph.
 func (p *Program) convertWeights() error {
 	if p.options.Weights == "" || p.builder.planning() {
 		return nil
@@ -81,7 +82,7 @@ func (p *Program) convertWeights() error {
 			op.readWeights(r.inputs[i], w)
 		}
 		if !r.others {
-			if err := gorgonia.Let(parameter.node, float32(0)); err != nil { // something, as a tape machine wants; nothing reads it
+			if err := gorgonia.Let(parameter.node, float32(0)); err != nil { // a tape machine requires some value; nothing reads it
 				return err
 			}
 		}
@@ -89,7 +90,7 @@ func (p *Program) convertWeights() error {
 	return nil
 }
 
-// weightReads finds who reads which parameter.
+// weightReads returns, for each parameter, how ops read it.
 func (p *Program) weightReads() map[*gorgonia.Node]*weightReads {
 	reads := map[*gorgonia.Node]*weightReads{}
 	for _, parameter := range p.builder.params {
@@ -116,7 +117,7 @@ func (p *Program) weightReads() map[*gorgonia.Node]*weightReads {
 	return reads
 }
 
-// readsWeights is WeightsReader.ReadsWeights.
+// readsWeights calls the Primitive's ReadsWeights, if it has one.
 func (op *Op) readsWeights(i int) (transposed, ok bool) {
 	if k, is := op.Primitive.(WeightsReader); is {
 		return k.ReadsWeights(i)
@@ -132,7 +133,7 @@ func (op *Op) readWeights(i int, w *kernel.Weights) {
 	op.weights[i] = w
 }
 
-// weightsOf is what input i is read as, nil for float32.
+// weightsOf returns the weights that input i is read as; nil for float32.
 func (op *Op) weightsOf(i int) *kernel.Weights {
 	if op.weights == nil {
 		return nil
@@ -140,18 +141,19 @@ func (op *Op) weightsOf(i int) *kernel.Weights {
 	return op.weights[i]
 }
 
-// Weights returns input i in fewer bits, nil where it is a tensor.
+// Weights returns input i in fewer bits; nil if it is a float32 tensor.
 func (c *Call) Weights(i int) *kernel.Weights { return c.op.weightsOf(i) }
 
-// convertedWeight is a parameter of a Store that serves.
+// convertedWeight holds one parameter's weights in fewer bits, in a Store that serves.
 type convertedWeight struct {
 	weights    *kernel.Weights
 	format     kernel.WeightFormat
 	transposed bool
-	others     bool // some program reads the float32 values, too
+	others     bool // some program also reads the float32 values
 }
 
-// converted returns a parameter's weights, made when they are first asked for; nil for too small a one.
+// converted returns a parameter's weights, converting them at the first call; nil if the parameter
+// is too small.
 func (s *Store) converted(b *Builder, p *Param, r *weightReads) (*kernel.Weights, error) {
 	rows := p.Shape[0]
 	columns := p.Size() / rows
@@ -178,9 +180,10 @@ func (s *Store) converted(b *Builder, p *Param, r *weightReads) (*kernel.Weights
 	return c.weights, nil
 }
 
-// Release drops the float32 values of parameters that all programs over this Store so far read in fewer bits
-// (Options.Weights), for all that share its parameters: Param.Value becomes nil. Programs over this Store that read
-// them in no other way can still be made.
+// Release drops the float32 values of the parameters that all programs made over this Store until
+// now read only in fewer bits (Options.Weights): Param.Value becomes nil, also for other Stores
+// that share the parameters. New programs over this Store can still read those parameters in that
+// form.
 func (s *Store) Release() {
 	for p, c := range s.weights {
 		if !c.others {

@@ -16,8 +16,8 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// weighted is a program of the products of x with a matrix that nothing else reads, with one that another op reads,
-// too, and with a small one.
+// weighted compiles a program that multiplies x by three matrices: one that nothing else reads, one
+// that another op also reads, and a small one.
 func weighted(store *graph.Store, weights kernel.WeightFormat, more func(o *graph.ProgramOptions)) (*graph.Program, error) {
 	o := graph.ProgramOptions{Options: graph.Options{Store: store, Weights: weights, Threads: 1}}
 	if more != nil {
@@ -51,8 +51,8 @@ func weightedOutputs(t *testing.T, p *graph.Program) [][]float64 {
 	return all
 }
 
-// TestWeights: products are near those of float32, small matrices and other ops read float32, and float32 values that
-// nothing reads can be dropped.
+// TestWeights: the products are near those of float32, small matrices and other ops read float32,
+// and float32 values that nothing reads can be dropped.
 func TestWeights(t *testing.T) {
 	for format, bound := range map[kernel.WeightFormat]float64{kernel.WeightsBF16: 0.02, kernel.WeightsInt8: 0.05} {
 		store := graph.NewStore(tensor.Float32, 1)
@@ -89,7 +89,7 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// TestWeightsRefused: they are for models that are used on the CPU.
+// TestWeightsRefused: Weights are only for models that are used, on the CPU.
 func TestWeightsRefused(t *testing.T) {
 	store := graph.NewStore(tensor.Float32, 1)
 	_, err := weighted(store, kernel.WeightsInt8, nil)
@@ -109,7 +109,7 @@ func TestWeightsRefused(t *testing.T) {
 	optest.RequireLine(t, err, "want one form of its weights for all programs of a store that serves")
 }
 
-// TestPrecisionOnTheCPU: bf16 and int8 are there the form of weights.
+// TestPrecisionOnTheCPU: on the CPU, bf16 and int8 set the form of weights.
 func TestPrecisionOnTheCPU(t *testing.T) {
 	assert.Equal(t, graph.Options{Weights: kernel.WeightsInt8}, graph.Options{}.For(graph.INT8))
 	assert.Equal(t, graph.Options{Weights: kernel.WeightsBF16, Device: graph.CPU}, graph.Options{Device: graph.CPU}.For(graph.BF16))
