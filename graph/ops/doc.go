@@ -1,8 +1,8 @@
-// Package ops has no code of its own: its directories are the ops of models, a family each.
-// An op is a graph.Primitive, its gradient and its CUDA launch, in one package; what makes a
-// node of it is a function of a graph.Builder:
+// Package ops has no code itself: each of its directories holds a family of ops. A family's package
+// has the ops as graph.Primitives, with gradients and CUDA launches, and a function for each op
+// that makes its node with a graph.Builder:
 //
 //	y := linear.Map(b, norm.Layer(b, x, gain), w, linear.Options{})
 //
-// They use what every package can use: nothing in package graph knows one of them.
+// They only use what any other package can use: package graph knows none of them.
 package ops

@@ -19,7 +19,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// TestBadShapes lists the shapes that each op refuses.
+// TestBadShapes checks that each op refuses wrong shapes.
 func TestBadShapes(t *testing.T) {
 	b := graph.On(gorgonia.NewGraph(), graph.Options{})
 	names := 0

@@ -11,8 +11,8 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// allocations runs the op, and each op of its backward pass, on its own: once warm, Do
-// allocates nothing. It returns the names of the Primitives' types.
+// allocations checks that the op, and each op of its backward pass, allocates nothing in Do after a
+// first call. It returns the type names of the Primitives.
 func (c Case) allocations(t *testing.T) (seen []string) {
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		t.Run(dt.String(), func(t *testing.T) {
@@ -48,8 +48,8 @@ func checkAllocations(t *testing.T, n *gorgonia.Node, op *graph.Op) {
 	require.Zero(t, allocations, "%s", op.Primitive)
 }
 
-// newBareProgram compiles a case's op alone: its inputs are parameters, its loss is ours, so
-// that all nodes but the inputs are ours.
+// newBareProgram compiles a case's op without stock nodes: its inputs are parameters, and its loss
+// is one of our ops.
 func newBareProgram(t *testing.T, c Case, o graph.ProgramOptions) *graph.Program {
 	t.Helper()
 	o.Gradients = !c.NoGradient

@@ -4,7 +4,7 @@ import (
 	"runtime"
 )
 
-// AllocatedBy returns the bytes that f allocates, garbage included.
+// AllocatedBy returns the number of bytes that f allocates, garbage included.
 func AllocatedBy(f func()) int {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -13,7 +13,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// RequireLine checks that an error is one line that contains what it should.
+// RequireLine checks that an error is one line that contains the given parts.
 func RequireLine(t *testing.T, err error, parts ...string) {
 	t.Helper()
 	require.Error(t, err)
@@ -24,8 +24,8 @@ func RequireLine(t *testing.T, err error, parts ...string) {
 	}
 }
 
-// badInputs gives the op, for each of its inputs, nothing, a node of another graph and a node
-// of another type.
+// badInputs passes to the op, for each of its inputs, a nil node, a node of another graph and a
+// node of another type.
 func (c Case) badInputs(t *testing.T) {
 	for i := range len(c.Floats) + len(c.Ints) {
 		if !slices.Contains(c.MayBeNil, i) {
@@ -44,7 +44,7 @@ func (c Case) badInputs(t *testing.T) {
 	}
 }
 
-// errorsStick: a builder that has failed makes nothing more and keeps its error.
+// errorsStick checks that a builder that has failed makes no more nodes and keeps its error.
 func (c Case) errorsStick(t *testing.T) {
 	b := graph.On(gorgonia.NewGraph(), graph.Options{Hooks: graph.Hooks{"hooked": nil}, Training: true})
 	x := b.Input("x", tensor.Float32, 3, 5)
@@ -58,14 +58,14 @@ func (c Case) errorsStick(t *testing.T) {
 	for range c.Ints {
 		ids = append(ids, nil)
 	}
-	if n := c.Build(b, floats, ids); n != x { // an unhooked Hook and a Dropout that is off return x
+	if n := c.Build(b, floats, ids); n != x { // a Hook that is not hooked and a Dropout that is off return x
 		require.Nil(t, n)
 	}
 	require.Equal(t, first, b.Err())
 	require.Len(t, b.Graph().AllNodes(), nodes)
 }
 
-// buildWith builds a case's op with input i replaced and returns the builder's error.
+// buildWith builds a case's op with input i replaced, and returns the builder's error.
 func (c Case) buildWith(i int, replace func(*graph.Builder, *gorgonia.Node) *gorgonia.Node) error {
 	b := graph.On(gorgonia.NewGraph(), c.Options(tensor.Float32))
 	var all gorgonia.Nodes

@@ -1,5 +1,5 @@
-// Package optest checks ops, ours and others': a table of cases goes through everything that
-// holds for every op.
+// Package optest checks ops, from this module or another: it runs a table of cases through all
+// checks that every op must pass.
 package optest
 
 import (
@@ -14,21 +14,21 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Case is one op in one form: a row of its package's table of cases.
+// Case is one op with one set of options: a row of its package's table of cases.
 type Case struct {
 	Name   string
 	Floats [][]int // shapes of the float inputs, all differentiable
 	Ints   []IntInput
 	Build  func(b *graph.Builder, x, ids gorgonia.Nodes) *gorgonia.Node
-	// want is the op's equation in plain loops; nil where an op draws at random.
+	// Want computes the op's equation by plain loops; nil for an op that draws random numbers.
 	Want       func(x [][]float64, ids [][]int32) []float64
-	MayBeNil   []int // inputs that may be nil, floats counted before ids
+	MayBeNil   []int // numbers of the inputs that may be nil, floats counted before ids
 	NoGradient bool
 	Training   bool
-	addFirst   bool // the output meets a stock Add before the stock Reshape
+	addFirst   bool // a stock Add reads the output before the stock Reshape does
 }
 
-// IntInput is an Int32 input: its shape and how entry i is drawn.
+// IntInput describes an Int32 input: its shape and how entry i is drawn.
 type IntInput struct {
 	Shape []int
 	Draw  func(r *rand.Rand, i int) int32
@@ -38,7 +38,7 @@ func Below(n int) func(*rand.Rand, int) int32 {
 	return func(r *rand.Rand, _ int) int32 { return int32(r.IntN(n)) }
 }
 
-// BelowOrIgnored draws targets of which some are negative, the first never.
+// BelowOrIgnored draws targets below n, some of them negative, but not the first.
 func BelowOrIgnored(n int) func(*rand.Rand, int) int32 {
 	return func(r *rand.Rand, i int) int32 {
 		if i > 0 && r.IntN(3) == 0 {
@@ -53,14 +53,15 @@ func StartsOf(seq int) func(*rand.Rand, int) int32 {
 	return func(r *rand.Rand, i int) int32 { return int32(r.IntN(i%seq + 1)) }
 }
 
-// Options are the builder's options for a case.
+// Options returns the builder's options for a case.
 func (c Case) Options(dt tensor.Dtype) graph.Options {
 	return graph.Options{Threads: 2, DType: dt, Training: c.Training, Seed: 7, Hooks: graph.Hooks{"hooked": nil}}
 }
 
-// Run checks of every case what holds for every op: its equation, finite differences,
-// stock nodes around it, no allocation and bad inputs. primitives name the types of
-// Primitives that must be among the nodes of the cases' graphs, so that none goes unchecked.
+// Run checks for every case what must hold for every op: its equation, its gradients by finite
+// differences, stock nodes around it, no allocation, and the errors for bad inputs. primitives are
+// names of Primitives' types that must occur among the nodes of the cases' graphs, so that none is
+// left unchecked.
 func Run(t *testing.T, cases []Case, primitives ...string) {
 	var seen []string
 	for _, c := range cases {

@@ -15,13 +15,14 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// DeviceTolerances bound |device - CPU| relative to the largest magnitude of a tensor.
+// DeviceTolerances returns bounds of |device - CPU| relative to the largest magnitude in a tensor.
 func DeviceTolerances() map[graph.Precision]float64 {
 	return map[graph.Precision]float64{graph.FP32: 1e-5, graph.TF32: 2e-3, graph.BF16: 2e-2}
 }
 
-// RunOnDevice checks every case on the device, next to the CPU. It ends with a case of which a kernel's fault has left the GPU
-// unusable for this process; gpucheck isolate runs what comes after it in another.
+// RunOnDevice compares every case on the device with the CPU. It stops at a case in which a
+// kernel's fault has made the GPU unusable for this process; gpucheck isolate runs the following
+// cases in another process.
 func RunOnDevice(t *testing.T, cases []Case) {
 	for _, c := range cases {
 		if t.Run(c.Name, c.device) {
@@ -33,7 +34,8 @@ func RunOnDevice(t *testing.T, cases []Case) {
 	}
 }
 
-// lostDevice returns the error that every call of the driver returns after a kernel's fault, nil without one.
+// lostDevice returns the error that every call of the driver returns after a kernel's fault; nil if
+// there was no fault.
 func lostDevice() error {
 	device, err := cuda.Open(cuda.Options{})
 	if err != nil {
@@ -42,9 +44,9 @@ func lostDevice() error {
 	return device.Synchronize()
 }
 
-// device compares the op on the device with the CPU: its output and every gradient, in every
-// precision, with its first input as an activation of that precision and as one of 32 bits.
-// A second run has the same bits; an accumulating one doubles the gradients.
+// device compares the op's output and every gradient with the CPU, in every precision, with its
+// first input both as an activation of that precision and as one of 32 bits. A second run must give
+// the same bits, and one that accumulates must double the gradients.
 func (c Case) device(t *testing.T) {
 	want := NewProbe(t, c, graph.Options{Threads: 1}, true)
 	want.Run(t, graph.RunOptions{})
@@ -60,7 +62,7 @@ func (c Case) device(t *testing.T) {
 	}
 }
 
-// CheckOnDevice is device in one precision; want is the probe on the CPU.
+// CheckOnDevice makes these checks in one precision; want is the program on the CPU.
 func CheckOnDevice(t *testing.T, c Case, want *probe, o graph.Options, full bool, tolerance float64) {
 	got := NewProbe(t, c, o, full)
 	got.Run(t, graph.RunOptions{})
@@ -79,7 +81,7 @@ func CheckOnDevice(t *testing.T, c Case, want *probe, o graph.Options, full bool
 	}
 }
 
-// probe is a case's program.
+// probe is the program of a case.
 type probe struct {
 	Program *graph.Program
 	C       Case
@@ -112,7 +114,7 @@ func (p *probe) Run(t *testing.T, o graph.RunOptions) {
 	require.NoError(t, p.Program.Run(o))
 }
 
-// Tensors are the output and the gradients.
+// Tensors returns the output and the gradients.
 func (p *probe) Tensors(t *testing.T) map[string][]float64 {
 	t.Helper()
 	all := map[string][]float64{"output": p.Output(t)}
@@ -189,8 +191,8 @@ func CheckInAllPrecisions(t *testing.T, c Case) {
 	}
 }
 
-// probed builds a case's op over parameters, the first of them as an activation, and a
-// loss that its gradients come from.
+// probed builds a case's op over parameters, the first of them converted to an activation, and a
+// loss of which to take gradients.
 func (c Case) probed(b *graph.Builder, full bool, weights []float32) graph.Roots {
 	var x, ids gorgonia.Nodes
 	var present *gorgonia.Node

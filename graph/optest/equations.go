@@ -146,7 +146,7 @@ func WantConcat(in [][]float64, tokens int) []float64 {
 	return y
 }
 
-// WantSoftCap is c tanh(x/c), or x itself where c is 0.
+// WantSoftCap computes c tanh(x/c); if c is 0, it returns x itself.
 func WantSoftCap(x []float64, c float64) []float64 {
 	if c == 0 {
 		return x

@@ -9,7 +9,8 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// ForwardFLOPs counts the products of cases, by name, which all must be there.
+// ForwardFLOPs checks the counted matrix products of the cases that want names; each name must
+// exist.
 func ForwardFLOPs(t *testing.T, cases []Case, want map[string]int) {
 	seen := 0
 	for _, c := range cases {

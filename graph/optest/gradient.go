@@ -32,7 +32,7 @@ func (c Case) gradients(t *testing.T) {
 	}
 }
 
-// CheckGradients is that of one machine.
+// CheckGradients does so on one machine.
 func CheckGradients(t *testing.T, c Case, m *Machine) {
 	m.Feed(c, 1)
 	require.NoError(t, m.Run())
@@ -46,8 +46,8 @@ func CheckGradients(t *testing.T, c Case, m *Machine) {
 	}
 }
 
-// CheckQuotients compares the gradient of the loss with respect to x with difference
-// quotients: of some entries, with -short of fewer, among the long tests of every one.
+// CheckQuotients compares the gradient of the loss with respect to x with difference quotients: for
+// some entries, for fewer with -short, and for every entry in the long tests.
 func CheckQuotients(t *testing.T, m *Machine, x, got []float64, tolerance float64, what string) {
 	require.Len(t, got, len(x), what)
 	for _, i := range sample(len(x)) {
@@ -56,7 +56,7 @@ func CheckQuotients(t *testing.T, m *Machine, x, got []float64, tolerance float6
 	}
 }
 
-// sample is some of n entries, from the first to the last.
+// sample returns some of the numbers below n, the first and the last included.
 func sample(n int) []int {
 	few := 12
 	switch {
@@ -76,7 +76,7 @@ func sample(n int) []int {
 	return entries
 }
 
-// Quotient is the fourth-order difference quotient of the loss with respect to x[i].
+// Quotient returns the fourth-order difference quotient of the loss with respect to x[i].
 func Quotient(t *testing.T, m *Machine, x []float64, i int) float64 {
 	old := x[i]
 	at := func(steps float64) float64 {
@@ -88,7 +88,7 @@ func Quotient(t *testing.T, m *Machine, x []float64, i int) float64 {
 	return (8*(at(1)-at(-1)) - (at(2) - at(-2))) / (12 * GradientStep)
 }
 
-// forward compares the result with the equation in plain loops.
+// forward compares the result with the equation computed by plain loops.
 func (c Case) forward(t *testing.T) {
 	if c.Want == nil {
 		return

@@ -22,16 +22,16 @@ func (s *StockGraph) Node(n *gorgonia.Node, err error) *gorgonia.Node {
 	return n
 }
 
-// caseGraph is an opCase's op in a graph.
+// caseGraph is a graph around the op of a case.
 type caseGraph struct {
 	params gorgonia.Nodes // the op's float inputs
 	output *gorgonia.Node // the op's result
-	Loss   *gorgonia.Node // a scalar made of it, nil for an op without a gradient
-	tail   *gorgonia.Node // what stock nodes make of an output without a gradient
+	Loss   *gorgonia.Node // a scalar computed from it; nil for an op without a gradient
+	tail   *gorgonia.Node // the output of stock nodes after an output without a gradient
 }
 
-// Graph builds the op with stock nodes on all sides: each float input passes an Add and two
-// Reshapes, the output a Reshape and an Add (in either order), a HadamardProd and a Sum.
+// Graph builds the op between stock nodes: each float input passes through an Add and two Reshapes,
+// the output through a Reshape and an Add (in either order), a HadamardProd and a Sum.
 func (c Case) Graph(b *graph.Builder) (caseGraph, error) {
 	var g caseGraph
 	var s StockGraph
@@ -63,7 +63,7 @@ func (c Case) Graph(b *graph.Builder) (caseGraph, error) {
 	return g, s.Err
 }
 
-// inputs makes a case's parameters and Int32 inputs, with stock nodes after them.
+// inputs makes a case's parameters and Int32 inputs, followed by stock nodes.
 func (c Case) inputs(b *graph.Builder, g *caseGraph, s *StockGraph) (x, ids gorgonia.Nodes) {
 	for i, shape := range c.Floats {
 		p := b.Param(graph.ParamSpec{Name: fmt.Sprintf("x%d", i), Shape: shape, Init: graph.Normal(1)})
@@ -80,7 +80,7 @@ func (c Case) inputs(b *graph.Builder, g *caseGraph, s *StockGraph) (x, ids gorg
 	return x, ids
 }
 
-// Machine runs a graph in one of the ways there are.
+// Machine runs a graph, as a Program or on a stock tape machine.
 type Machine struct {
 	name   string
 	store  *graph.Store
@@ -115,7 +115,7 @@ func NewProgram(t *testing.T, c Case, store *graph.Store, o graph.ProgramOptions
 		grad:   func(i int) []float64 { return graph.Float64s(store.Params()[i].Grad) }}
 }
 
-// newStock compiles a case the way an embedder does: gorgonia.Grad and a tape machine.
+// newStock compiles a case as a user of Gorgonia would: with gorgonia.Grad and a tape machine.
 func newStock(t *testing.T, c Case, store *graph.Store) *Machine {
 	t.Helper()
 	o := c.Options(store.DType())
@@ -140,12 +140,12 @@ func newStock(t *testing.T, c Case, store *graph.Store) *Machine {
 	return m
 }
 
-// LetInputs binds a value to every input that b made.
+// LetInputs gives a value to every input that b made.
 func LetInputs(t *testing.T, b *graph.Builder) map[string]*tensor.Dense {
 	t.Helper()
 	inputs := map[string]*tensor.Dense{}
 	for _, n := range b.Graph().Inputs() {
-		if n.Value() != nil { // a parameter's
+		if n.Value() != nil { // a parameter has one already
 			continue
 		}
 		value := zeroTensor(n)
@@ -155,7 +155,7 @@ func LetInputs(t *testing.T, b *graph.Builder) map[string]*tensor.Dense {
 	return inputs
 }
 
-// inputsOf are the tensors of the inputs that a Program's build function made.
+// inputsOf returns the tensors of the inputs that a Program's build function made.
 func inputsOf(g *gorgonia.ExprGraph, input func(string) *tensor.Dense) map[string]*tensor.Dense {
 	inputs := map[string]*tensor.Dense{}
 	for _, n := range g.Inputs() {
@@ -166,7 +166,7 @@ func inputsOf(g *gorgonia.ExprGraph, input func(string) *tensor.Dense) map[strin
 	return inputs
 }
 
-// Feed fills a machine's inputs with numbers that depend on the run and the name alone.
+// Feed fills a machine's inputs with numbers that depend only on the run and the input's name.
 func (m *Machine) Feed(c Case, run int) {
 	for name, value := range m.inputs {
 		h := fnv.New64a()
@@ -194,7 +194,8 @@ func DrawInto(value *tensor.Dense, r *rand.Rand) {
 	}
 }
 
-// FloatsSeen returns what the op itself gets in this run: the parameter plus its shift.
+// FloatsSeen returns the values that the op's inputs have in this run: the parameters plus their
+// shifts.
 func (m *Machine) FloatsSeen(c Case) [][]float64 {
 	var seen [][]float64
 	for i := range c.Floats {
@@ -222,7 +223,7 @@ func ScalarOf(t *testing.T, n *gorgonia.Node) float64 {
 	return v
 }
 
-// ValuesOf copies any value as float64.
+// ValuesOf copies a value of any kind as float64.
 func ValuesOf(t *testing.T, v gorgonia.Value) []float64 {
 	t.Helper()
 	switch v := v.(type) {
@@ -263,5 +264,5 @@ func Fill[T float32 | float64](data []T, next func() float64) {
 	}
 }
 
-// Product multiplies the axes of a shape.
+// Product multiplies the sizes of a shape.
 func Product(axes []int) int { return tensor.Shape(axes).TotalSize() }

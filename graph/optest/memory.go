@@ -8,9 +8,9 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// SameInAnyMemory wants a program of a loss to have the same gradients, to the last bit, with
-// separate buffers, with shared ones and with recomputation, in its second run as in its first;
-// and a run that accumulates to double them.
+// SameInAnyMemory checks that a program of a loss computes the same gradients, to the last bit,
+// with separate buffers, with shared ones and with recomputation, in its second run as in its
+// first; and that a run that accumulates doubles them.
 func SameInAnyMemory(t *testing.T, program func(o graph.ProgramOptions) *graph.Program) {
 	t.Helper()
 	var want [][]float64

@@ -8,19 +8,19 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// The ops that only tests have: they stand before and after an op under test, on the CPU
-// and on a device.
+// The ops below exist only in tests: they stand before and after an op under test, on the CPU and
+// on a device.
 
-// asActivation makes an activation of a parameter: in precision bf16 the op under test sees what
-// it would see in a model, unless keepsFloat32. Its second input is an Int32:
-// the tape machine wants something to copy to the device.
+// asActivation converts a parameter to an activation, so that in precision bf16 the op under test
+// sees what it would see in a model, unless keepsFloat32 is true. Its second input is an Int32,
+// because the tape machine needs something to copy to the device.
 type asActivation struct{ keepsFloat32 bool }
 
 func (k asActivation) String() string { return fmt.Sprintf("AsActivation(float32=%t)", k.keepsFloat32) }
 
 func (k asActivation) KeepsFloat32() bool { return k.keepsFloat32 }
 
-// ReadsInts: the second.
+// ReadsInts returns true for the second input.
 func (asActivation) ReadsInts(i int) bool { return i == 1 }
 
 func (asActivation) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
@@ -35,7 +35,8 @@ func runAsActivation[T float32 | float64](_ asActivation, c graph.CallOf[T]) {
 	copy(c.Out(), c.In(0))
 }
 
-// weightedLoss is sum_i weights_i x_i, a loss whose gradient with respect to x are the weights.
+// weightedLoss computes sum_i weights_i x_i; the gradient of this loss with respect to x is
+// weights.
 type weightedLoss struct{ weights []float32 }
 
 func (k weightedLoss) String() string { return fmt.Sprintf("WeightedLoss(%d)", len(k.weights)) }
@@ -82,7 +83,7 @@ func runWeightedLossGrad[T float32 | float64](k WeightedLossGrad, c graph.CallOf
 	}
 }
 
-// drawn are n weights.
+// drawn returns n random weights.
 func drawn(n int) []float32 {
 	r := rand.New(rand.NewPCG(7, 7))
 	weights := make([]float32, n)

@@ -6,7 +6,7 @@ import (
 
 func (asActivation) Launch(c *graph.DeviceCall) { c.CopyTo(c.Out(), c.In(0)) }
 
-// Launch leaves the loss 0: what counts is the gradient.
+// Launch leaves the loss 0: only the gradient is used.
 func (k weightedLoss) Launch(c *graph.DeviceCall) { c.Zero(c.Out()) }
 
 func (k WeightedLossGrad) Launch(c *graph.DeviceCall) {

@@ -8,10 +8,10 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// stockNodes runs the op between stock Add, Reshape, HadamardProd and Sum nodes: a Program
-// with shared buffers, one with separate ones and a stock tape machine under gorgonia.Grad
-// give the same bits, run after run with new inputs. (Stock binary ops write their results
-// into our buffers.)
+// stockNodes runs the op between stock Add, Reshape, HadamardProd and Sum nodes and checks that a
+// Program with shared buffers, one with separate buffers and a stock tape machine with
+// gorgonia.Grad give the same bits, run after run with new inputs. (Stock binary ops write their
+// results into our buffers.)
 func (c Case) stockNodes(t *testing.T) {
 	for _, dt := range stockTypes() {
 		c.addFirst = dt == tensor.Float32
@@ -34,7 +34,8 @@ func (c Case) stockNodes(t *testing.T) {
 	}
 }
 
-// stockTypes are the element types that every case runs in: with -short that of training.
+// stockTypes returns the element types in which every case runs; with -short, only the type used in
+// training.
 func stockTypes() []tensor.Dtype {
 	if testing.Short() {
 		return []tensor.Dtype{tensor.Float32}
@@ -42,7 +43,7 @@ func stockTypes() []tensor.Dtype {
 	return []tensor.Dtype{tensor.Float32, tensor.Float64}
 }
 
-// results runs a machine a few times and returns everything that comes out of it.
+// results runs a machine a few times and returns all its results.
 func (m *Machine) results(t *testing.T, c Case) []float64 {
 	var all []float64
 	for run := range 3 {

@@ -1,5 +1,5 @@
-// Package attention has causal attention over packed queries, keys and values, its pattern as a
-// tensor of its own, and what it needs to know of tokens: positions and document starts.
+// Package attention computes causal attention over packed queries, keys and values, in one op or
+// with the pattern as a tensor, and the positions and document starts of tokens.
 package attention
 
 import (
@@ -14,21 +14,21 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// Options describe one causal attention.
+// Options describe a causal attention.
 type Options struct {
-	Heads    int                // H, of queries
+	Heads    int                // H, heads of queries
 	KVHeads  int                // KV, heads of keys and values, a divisor of Heads; 0: Heads
 	Seq      int                // tokens a row; T = batch*Seq
-	Scale    float64            // of q.k, everything folded in: 1/sqrt(Dh), 1/(layer+1), muP
-	Slopes   []float64          // ALiBi: adds -Slopes[h]*(i-j); one a head, or nil
-	RopeBase float64            // rotary positions on q and k, half-split pairs; 0: none
-	Stretch  kernel.RopeStretch // of the rotary positions' rates
-	Starts   *gorgonia.Node     // Int32, T entries: first visible index in the row; nil: 0
-	Window   int                // tokens that a token sees, itself included; 0: all before it
-	Sinks    int                // with Window: how many of the first tokens of its document, or row, it sees as well
+	Scale    float64            // factor of q.k, with everything in it: 1/sqrt(Dh), 1/(layer+1), muP
+	Slopes   []float64          // ALiBi adds -Slopes[h]*(i-j); one for each head, or nil
+	RopeBase float64            // base of rotary positions on q and k, with half-split pairs; 0: no rotary positions
+	Stretch  kernel.RopeStretch // changes the rates of rotary positions
+	Starts   *gorgonia.Node     // Int32, T entries: index in the row of the first visible token; nil: 0
+	Window   int                // number of tokens that a token sees, including itself; 0: all before it
+	Sinks    int                // with Window: number of first tokens of the document, or row, that are also seen
 }
 
-// attention is causal attention over packed q, k, v.
+// attention computes causal attention over packed q, k, v.
 type attention struct {
 	heads, seq      int
 	kvHeads         int // 0: heads
@@ -36,28 +36,29 @@ type attention struct {
 	scale, ropeBase float64
 	stretch         kernel.RopeStretch
 	slopes          []float64
-	masked          bool // has document starts as an input
+	masked          bool // document starts are an input
 	saved           *attentionSaved
 	cache           *graph.CacheLayer
 }
 
-// attentionSaved holds the log-sum-exp of each row of logits, [batch, heads, seq].
+// attentionSaved holds the log-sum-exp of each row of logits, [batch, heads, seq], for the backward
+// pass.
 type attentionSaved struct {
 	lse    any
-	device struct{ lse, slopes, angles graph.DeviceMemory } // and what is uploaded to a device once
+	device struct{ lse, slopes, angles graph.DeviceMemory } // and constants that are uploaded once
 }
 
-// Causal is multi-head attention in which token i sees the tokens from its
-// document's start to itself (Vaswani et al. 2017):
+// Causal computes multi-head attention in which token i sees the tokens from its document's start
+// to itself (Vaswani et al. 2017):
 //
 //	o_i = sum_j softmax_j(Scale q_i.k_j - Slopes (i-j)) v_j,  starts_i <= j <= i
 //
-// with a Window (Beltagy et al. 2020, arXiv 2004.05150) only over j > i - Window, and with Sinks over
-// j < starts_i + Sinks, too (Xiao et al. 2024, arXiv 2309.17453); a window runs on the CPU alone.
-// qkv [T, (H+2*KV)*Dh] in the order (q, k, v), head, entry; o [T, H, Dh]. With KV < H, query head
-// h reads keys and values of head h/(H/KV) (Ainslie et al. 2023, arXiv 2305.13245, grouped-query
-// attention). It is computed in blocks with an online softmax: no Seq x Seq matrix exists. With Options.Cache the
-// tokens stand after those of earlier runs.
+// with a Window (Beltagy et al. 2020, arXiv 2004.05150) only over j > i - Window, and with Sinks
+// over j < starts_i + Sinks, too (Xiao et al. 2024, arXiv 2309.17453); a window runs on the CPU
+// alone. qkv [T, (H+2*KV)*Dh] in the order (q, k, v), head, entry; o [T, H, Dh]. With KV < H, query
+// head h reads keys and values of head h/(H/KV) (Ainslie et al. 2023, arXiv 2305.13245,
+// grouped-query attention). It is computed in blocks with an online softmax, without a Seq x Seq
+// matrix. With a Cache in the builder's options, the tokens follow those of earlier runs.
 func Causal(b *graph.Builder, qkv *gorgonia.Node, o Options) *gorgonia.Node {
 	if b.Err() != nil {
 		return nil
@@ -86,12 +87,12 @@ func (k attention) String() string {
 		k.heads, k.kvHeads, k.seq, k.scale, k.slopes, k.ropeBase, k.stretch, k.masked, window)
 }
 
-// CPUOnly: no CUDA kernel has a window.
+// CPUOnly tells whether there is a window, for which no CUDA kernel exists.
 func (k attention) CPUOnly() bool { return k.window > 0 }
 
 func (k attention) FLOPs(c graph.Cost) int { return 2 * k.halfFLOPs(c.Signature(0)) }
 
-// ReadsInts: the starts.
+// ReadsInts returns true for the starts.
 func (attention) ReadsInts(i int) bool { return i == 1 }
 
 func (k attention) Infer(in []graph.Signature) (graph.Signature, error) {
@@ -120,7 +121,7 @@ func (k attention) Infer(in []graph.Signature) (graph.Signature, error) {
 	return graph.Signature{DType: qkv.DType, Shape: tensor.Shape{qkv.Leading(), k.heads, dim}}, nil
 }
 
-// checkHeads wants qkv to be packed heads of one dimension.
+// checkHeads checks that qkv holds packed heads of one dimension.
 func (k attention) checkHeads(qkv graph.Signature) error {
 	kv := k.sharedHeads()
 	switch {
@@ -132,7 +133,7 @@ func (k attention) checkHeads(qkv graph.Signature) error {
 	return nil
 }
 
-// sharedHeads is the number of heads of keys and values.
+// sharedHeads returns the number of heads of keys and values.
 func (k attention) sharedHeads() int {
 	if k.kvHeads == 0 {
 		return k.heads
@@ -140,7 +141,7 @@ func (k attention) sharedHeads() int {
 	return k.kvHeads
 }
 
-// headDim is the size of a head, Dh.
+// headDim returns the size of a head, Dh.
 func (k attention) headDim(qkv graph.Signature) int {
 	return qkv.Width() / (k.heads + 2*k.sharedHeads())
 }
@@ -162,7 +163,7 @@ func (k attention) VJP(d *graph.Derivative) {
 	d.Make(0, attentionGrad{of: k}, children...)
 }
 
-// DeviceBytes: the log-sum-exps.
+// DeviceBytes counts the log-sum-exps.
 func (k attention) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	if k.cache != nil {
 		return 0, 0
@@ -171,7 +172,7 @@ func (k attention) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	return p.Batch * p.Heads * p.Seq * cuda.F32.Size(), 0
 }
 
-// ByRows is true without a cache.
+// ByRows returns true without a cache.
 func (k attention) ByRows() bool { return k.cache == nil }
 
 func (k attention) Run(c *graph.Call) {
@@ -200,10 +201,10 @@ func runAttention[T kernel.Float](k attention, c graph.CallOf[T]) {
 	run.Forward(c.Pool(), c.RowsOut(), lse, c.Rows(0), starts, p)
 }
 
-// CPUOnly asks the attention.
+// CPUOnly returns what the attention's CPUOnly does.
 func (k attentionGrad) CPUOnly() bool { return k.of.CPUOnly() }
 
-// attentionGrad is d(qkv), packed as qkv. Inputs: qkv, o, do, and starts if masked.
+// attentionGrad computes d(qkv), packed like qkv. Inputs: qkv, o, do, and starts if masked.
 type attentionGrad struct {
 	graph.NoGradient
 	of attention
@@ -215,13 +216,13 @@ func (k attentionGrad) FLOPs(c graph.Cost) int { // dp and dv, dq and dk, for q.
 	return 4 * k.of.halfFLOPs(c.Signature(0))
 }
 
-// DeviceBytes: the products of o and do.
+// DeviceBytes counts the products of o and do.
 func (k attentionGrad) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	p := k.of.params(c.Signature(0))
 	return 0, p.Batch * p.Heads * p.Seq * cuda.F32.Size()
 }
 
-// ByRows is true.
+// ByRows returns true.
 func (attentionGrad) ByRows() bool { return true }
 
 func (k attentionGrad) Run(c *graph.Call) {

@@ -6,20 +6,21 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// deviceAttention is one launch of an attention.
+// deviceAttention holds the arguments of one attention's kernels.
 type deviceAttention struct {
 	*graph.DeviceCall
 	kernel.AttentionParams
 	kernels attentionKernels
-	number  cuda.Type // of q, k, v and what is made of them
-	padded  int       // the size of heads as the kernels see them: a multiple of 8
+	number  cuda.Type // type of q, k, v and of everything computed from them
+	padded  int       // size of the heads in the kernels, Dh rounded up to a multiple of 8
 
-	starts cuda.Array // [batch, seq], or none
-	slopes cuda.Array // [heads], or none
-	angles cuda.Array // [positions, 2, padded/2]: cosines, sines; or none
+	starts cuda.Array // [batch, seq]; the zero Array without starts
+	slopes cuda.Array // [heads]; the zero Array without slopes
+	angles cuda.Array // [positions, 2, padded/2]: cosines, sines; the zero Array without rotary positions
 }
 
-// onDevice readies a launch over positions positions; starts is the input that holds them.
+// onDevice prepares a launch for the given number of positions. starts is the number of the input
+// with the document starts.
 func (k attention) onDevice(c *graph.DeviceCall, qkv graph.Signature, starts, positions int) *deviceAttention {
 	a := &deviceAttention{
 		DeviceCall: c, AttentionParams: k.params(qkv), kernels: attentionKernelsOf(c.Precision()),
@@ -43,7 +44,7 @@ func (k attention) onDevice(c *graph.DeviceCall, qkv graph.Signature, starts, po
 	return a
 }
 
-// narrowed returns x in 32 bits.
+// narrowed converts x to float32.
 func narrowed(x []float64) []float32 {
 	y := make([]float32, len(x))
 	for i, v := range x {
@@ -52,12 +53,12 @@ func narrowed(x []float64) []float32 {
 	return y
 }
 
-// paddedHead is the size of heads of dim numbers as the kernels want them: half of it is a
+// paddedHead returns the size that the kernels need for heads of dim numbers: half of it must be a
 // multiple of 4 (cuda/attention_pad.cu).
 func paddedHead(dim int) int { return 2 * (cuda.CeilDiv(cuda.CeilDiv(dim, 2), 4) * 4) }
 
-// ropeAngles are the cosines and sines of rotary positions (kernel/rope.go) of heads whose
-// dim numbers are padded, [positions, 2, padded/2].
+// ropeAngles returns the cosines and sines of rotary positions (kernel/rope.go), [positions, 2,
+// padded/2], for heads of dim numbers that are padded.
 func ropeAngles(base float64, stretch kernel.RopeStretch, dim, padded, positions int) []float32 {
 	angles := make([]float32, positions*padded)
 	for i := range dim / 2 {
@@ -69,7 +70,7 @@ func ropeAngles(base float64, stretch kernel.RopeStretch, dim, padded, positions
 	return angles
 }
 
-// pairs is the number of (row, head) pairs.
+// pairs returns the number of (row, head) pairs.
 func (a *deviceAttention) pairs() int { return a.Batch * a.Heads }
 
 // heads returns input i, [..., dim], with its heads padded.
@@ -84,7 +85,7 @@ func (a *deviceAttention) heads(i int) cuda.Array {
 	return y
 }
 
-// result returns where the kernels put their output, [..., padded].
+// result returns the memory for the kernels' output, [..., padded].
 func (a *deviceAttention) result() cuda.Array {
 	y := a.Out()
 	if a.padded == a.HeadDim && y.Type == a.number && cuda.Aligned16(y) {
@@ -93,7 +94,7 @@ func (a *deviceAttention) result() cuda.Array {
 	return a.Scratch(a.number, y.N/a.HeadDim*a.padded)
 }
 
-// finish copies the result, if it is elsewhere, to the output.
+// finish copies the result into the output if it lies elsewhere.
 func (a *deviceAttention) finish(x cuda.Array) {
 	y := a.Out()
 	if x.Ptr == y.Ptr {
@@ -124,13 +125,13 @@ func (k attention) Launch(c *graph.DeviceCall) {
 	a.finish(out)
 }
 
-// lse is the memory of the log-sum-exps.
+// lse returns the memory of the log-sum-exps.
 func (a *deviceAttention) lse(k attention) cuda.Array {
 	return a.Saved(&k.saved.device.lse, cuda.F32, a.pairs()*a.Seq)
 }
 
-// forward computes out [tokens, heads, padded] and, if there is one, lse [batch, heads,
-// seq] in units of log 2.
+// forward computes out [tokens, heads, padded] and, unless lse is the zero Array, lse [batch,
+// heads, seq] in base 2.
 func (a *deviceAttention) forward(out, lse, qkv cuda.Array, cache deviceCache) {
 	tile := a.tile(a.kernels.forward)
 	a.LaunchProduct(tile.name("attention"), tile.grid(a.pairs(), a.Seq, tile.forwardBytes(a.number.Size())),
@@ -147,7 +148,7 @@ func (k attentionGrad) Launch(c *graph.DeviceCall) {
 // backward computes dqkv [tokens, heads + 2 kvHeads, padded].
 func (a *deviceAttention) backward(dqkv, qkv, out, dout, lse cuda.Array) {
 	queries, keys := a.tile(a.kernels.queries), a.tile(a.kernels.keys)
-	delta := a.Scratch(cuda.F32, a.pairs()*a.Seq) // do_i.o_i, from the first kernel to the second
+	delta := a.Scratch(cuda.F32, a.pairs()*a.Seq) // do_i.o_i, which the first kernel computes for the second
 	args := cuda.Args{
 		dqkv, qkv, out, dout, lse, delta, a.starts, a.tileStarts(keys.columns), a.slopes, a.angles,
 		cuda.Float(a.Scale), cuda.Ints(a.Seq, a.Heads, a.KVHeads, a.padded),
@@ -157,8 +158,8 @@ func (a *deviceAttention) backward(dqkv, qkv, out, dout, lse cuda.Array) {
 	a.LaunchProduct(keys.name("attention_keys"), keys.grid(a.Batch*a.KVHeads, a.Seq, keys.keysBytes(size)), args)
 }
 
-// tileStarts are the smallest starts of each tile of queries, [batch, tiles]; none without
-// starts.
+// tileStarts returns the smallest start in each tile of queries, [batch, tiles]; the zero Array
+// without starts.
 func (a *deviceAttention) tileStarts(tile int) cuda.Array {
 	if a.starts.None() {
 		return cuda.Array{}

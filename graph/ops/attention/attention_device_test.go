@@ -17,8 +17,8 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// attentionShape is an attention that fills several blocks and tiles, and none of them
-// evenly.
+// attentionShape is the shape of an attention that takes several blocks and tiles, and fills none
+// of them exactly.
 type attentionShape struct {
 	batch, seq, heads, dim int
 	slopes, rope, starts   bool
@@ -42,7 +42,7 @@ func (s attentionShape) options() Options {
 	return o
 }
 
-// opCase is the attention over random numbers.
+// opCase returns the test case of the attention, over random numbers.
 func (s attentionShape) opCase() optest.Case {
 	c := optest.Case{Name: s.String(), Floats: [][]int{{s.batch * s.seq, 3, s.heads, s.dim}},
 		Build: func(b *graph.Builder, x, ids gorgonia.Nodes) *gorgonia.Node {
@@ -58,9 +58,9 @@ func (s attentionShape) opCase() optest.Case {
 	return c
 }
 
-// start has documents that begin with the last key of a block and fill several tiles. The
-// second row's first ends within a warp's queries that see whole tiles of it. The last
-// tokens of long rows have starts beyond them: they see themselves alone.
+// start returns document starts: documents begin with the last key of a block and fill several
+// tiles. In the second row, the first document ends within a warp's queries that see whole tiles of
+// it. The last tokens of long rows have starts beyond themselves and see only themselves.
 func (s attentionShape) start(row, i int) int32 {
 	if i >= 270 {
 		return int32(i + 100)
@@ -109,9 +109,9 @@ func TestDeviceAttention(t *testing.T) {
 	}
 }
 
-// TestDeviceAttentionOfLargeLogits checks that no weight overflows, and that a row whose
-// first keys weigh next to nothing forgets them. Logits of up to 1,000 in 32 bits have an
-// error of up to 1e-4, and so have their weights.
+// TestDeviceAttentionOfLargeLogits checks that no weight overflows, and that a row forgets its
+// first keys if their weights are next to nothing. Logits of up to 1,000 in 32 bits have errors of
+// up to 1e-4, and so have their weights.
 func TestDeviceAttentionOfLargeLogits(t *testing.T) {
 	s := attentionShape{batch: 1, seq: 140, heads: 1, dim: 16, rope: true}
 	c := s.opCase()
@@ -131,7 +131,7 @@ func TestDeviceAttentionRefusesLargeHeads(t *testing.T) {
 	optest.RequireLine(t, p.Program.Run(graph.RunOptions{}), "want heads of at most 256 numbers on a GPU, got 264")
 }
 
-// cachedAttention is attention over looked-up tokens [rows, seq].
+// cachedAttention builds attention over looked-up tokens [rows, seq].
 func cachedAttention(s attentionShape, vocab int) graph.BuildFunc {
 	return func(b *graph.Builder) (graph.Roots, error) {
 		tokens := b.Input("tokens", tensor.Int32, s.batch, s.seq)
@@ -144,13 +144,13 @@ func cachedAttention(s attentionShape, vocab int) graph.BuildFunc {
 	}
 }
 
-// TestDeviceCachedAttention feeds tokens to a program with a cache, one by one and in runs
-// of several, in rows of different length that stand for others of the cache, and compares with a program that sees
-// them all at once; twice, with a Reset.
+// TestDeviceCachedAttention feeds tokens to a program with a cache, one by one and in runs of
+// several, in rows of different length and in any order of the cache's rows, and compares with a
+// program that sees all tokens at once; it does this twice, with a Reset between.
 func TestDeviceCachedAttention(t *testing.T) {
 	for _, c := range []struct {
 		attentionShape
-		runs []int // of how many tokens, a program each
+		runs []int // number of tokens of each run; each has its own program
 	}{
 		{attentionShape{batch: 2, seq: 9, heads: 2, dim: 5, starts: true}, []int{1, 3, 9}},
 		{attentionShape{batch: 3, seq: 12, heads: 2, dim: 64, slopes: true, rope: true, starts: true}, []int{1, 4}},

@@ -82,7 +82,7 @@ func (a *bareAttention) upload(t testing.TB, kind cuda.Type, n int, host unsafe.
 	return x
 }
 
-// launcher returns what launches a pass with one of its kernels.
+// launcher returns a function that launches a pass with one of its kernels.
 func (a *bareAttention) launcher(t testing.TB, pass attentionPass, tile namedTile) func() error {
 	sizes := cuda.Args{cuda.Float(a.options().Scale), cuda.Ints(a.seq, a.heads, a.heads, a.dim)}
 	args := cuda.Args{a.out, a.lse, a.qkv, cuda.Array{}, cuda.Array{}, a.starts, a.slopes, a.angles, sizes, cuda.Array{}, cuda.Int(0)}
@@ -105,7 +105,7 @@ func (a *bareAttention) tileStarts(t testing.TB, tile int) cuda.Array {
 	return first
 }
 
-// run runs a launch to its end and returns how long it took.
+// run waits for a launch to end and returns how long it took.
 func (a *bareAttention) run(t testing.TB, launch func() error) (microseconds float64) {
 	took, err := a.device.Timed(launch)
 	require.NoError(t, err)
@@ -119,7 +119,8 @@ func (a *bareAttention) floats(t *testing.T, x cuda.Array) []float32 {
 	return host
 }
 
-// kernelsFor returns the pass's kernels for heads of dim numbers, the one in use first.
+// kernelsFor returns the pass's kernels for heads of dim numbers; the first is the one that
+// programs use.
 func (p attentionPass) kernelsFor(dim int) []namedTile {
 	for _, tile := range p.used {
 		if tile.dim == dim {
@@ -129,7 +130,8 @@ func (p attentionPass) kernelsFor(dim int) []namedTile {
 	return nil
 }
 
-// TestDeviceMeasuredAttention: kernels that are there to be measured compute what those in use do, twice with the same bits.
+// TestDeviceMeasuredAttention: the kernels that exist only to be measured compute what those in use
+// compute, with the same bits in two runs.
 func TestDeviceMeasuredAttention(t *testing.T) {
 	for _, s := range []attentionShape{
 		{batch: 3, seq: 210, heads: 1, dim: 64},
@@ -161,7 +163,7 @@ func TestDeviceMeasuredAttention(t *testing.T) {
 	}
 }
 
-// requireRoundedNear compares numbers that are rounded to 8 bits in the end, and on the way there.
+// requireRoundedNear compares numbers that are rounded to 8 bits, as are the intermediate results.
 func requireRoundedNear(t *testing.T, want, got []float32, name string) {
 	t.Helper()
 	var most, error float64
@@ -201,7 +203,7 @@ func benchmarkKernel(b *testing.B, a *bareAttention, pass attentionPass, tile na
 		}
 		return nil
 	}) / float64(b.N)
-	flops := float64(pass.products) * float64(a.batch*a.heads*a.dim) * float64(a.seq*a.seq) // each sees half of the keys
+	flops := float64(pass.products) * float64(a.batch*a.heads*a.dim) * float64(a.seq*a.seq) // each query sees half of the keys
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(took, "µs")
 	b.ReportMetric(flops/took/1e6, "TFLOP/s")

@@ -13,14 +13,14 @@ import (
 // attentionMix sums values by a pattern. Inputs: pattern, qkv.
 type attentionMix struct{ heads, kvHeads, seq, window, sinks int }
 
-// Mix is what attention does with its pattern (Vaswani et al. 2017, eq. 1): each
-// token's output is a sum of its row's values,
+// Mix applies an attention pattern to the values (Vaswani et al. 2017, eq. 1): each token's output
+// is a sum of its row's values,
 //
 //	o_i = sum_j p_ij v_j
 //
-// pattern [T, H, Seq] (query, head, key's index in its row), whatever its entries are: no
-// key is masked; qkv [T, (H+2*KV)*Dh] as in Causal, of which only v is read; o [T, H, Dh]. Of the
-// options Heads, KVHeads and Seq count, and in FLOPs Window and Sinks. A Builder with a Cache refuses it.
+// pattern [T, H, Seq] (query, head, key's index in its row), used as it is: no key is masked; qkv
+// [T, (H+2*KV)*Dh] as in Causal, of which only v is read; o [T, H, Dh]. It uses the options Heads,
+// KVHeads and Seq, and for counting FLOPs Window and Sinks. A Builder with a Cache refuses it.
 func Mix(b *graph.Builder, pattern, qkv *gorgonia.Node, o Options) *gorgonia.Node {
 	if b.Err() != nil || refuseCache(b, "AttentionMix") {
 		return nil
@@ -34,7 +34,7 @@ func (k attentionMix) String() string {
 
 func (k attentionMix) FLOPs(c graph.Cost) int { return k.attention().halfFLOPs(c.Signature(1)) }
 
-// attention is the attention whose sizes the mix has.
+// attention returns an attention with the mix's sizes.
 func (k attentionMix) attention() attention {
 	return attention{heads: k.heads, kvHeads: k.kvHeads, seq: k.seq, window: k.window, sinks: k.sinks}
 }
@@ -67,7 +67,7 @@ func runAttentionMix[T kernel.Float](k attentionMix, c graph.CallOf[T]) {
 	graph.State[kernel.AttentionMix[T]](c).Forward(c.Pool(), c.Out(), c.In(0), c.In(1), k.attention().params(c.Signature(1)))
 }
 
-// attentionMixGradPattern is dp_ij = do_i.v_j. Inputs: do, qkv.
+// attentionMixGradPattern computes dp_ij = do_i.v_j. Inputs: do, qkv.
 type attentionMixGradPattern struct {
 	graph.NoGradient
 	of attentionMix
@@ -79,7 +79,7 @@ func (k attentionMixGradPattern) FLOPs(c graph.Cost) int {
 	return k.of.attention().halfFLOPs(c.Signature(1))
 }
 
-func (k attentionMixGradPattern) KeepsFloat32() bool { return true } // as the pattern is
+func (k attentionMixGradPattern) KeepsFloat32() bool { return true } // as for the pattern
 
 func (k attentionMixGradPattern) Run(c *graph.Call) {
 	graph.Dispatch(c, k, runAttentionMixGradPattern[float32], runAttentionMixGradPattern[float64])
@@ -89,7 +89,7 @@ func runAttentionMixGradPattern[T kernel.Float](k attentionMixGradPattern, c gra
 	graph.State[kernel.AttentionMix[T]](c).GradPattern(c.Pool(), c.Out(), c.In(0), c.In(1), k.of.attention().params(c.Signature(1)))
 }
 
-// attentionMixGradValues is d(qkv), packed as qkv: dv_j = sum_i p_ij do_i, 0 for q and k.
+// attentionMixGradValues computes d(qkv), packed like qkv: dv_j = sum_i p_ij do_i, 0 for q and k.
 // Inputs: pattern, do.
 type attentionMixGradValues struct {
 	graph.NoGradient

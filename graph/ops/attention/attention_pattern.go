@@ -9,20 +9,19 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// attentionPattern is the softmax of an attention as a whole tensor. Inputs: qkv and, if
-// masked, starts.
+// attentionPattern computes the softmax of an attention as a tensor. Inputs: qkv and, if masked,
+// starts.
 type attentionPattern struct{ attention }
 
-// Pattern is the softmax inside Causal (Vaswani et al. 2017, eq. 1), for
-// looking at it or changing it:
+// Pattern computes the softmax inside Causal (Vaswani et al. 2017, eq. 1), for code that looks at
+// it or changes it:
 //
 //	p_ij = softmax_j(Scale q_i.k_j - Slopes (i-j)),  starts_i <= j <= i; exactly 0 elsewhere
 //
-// and 0 where the window and the sinks of Causal leave keys out.
-// qkv [T, (H+2*KV)*Dh] as in Causal; p [T, H, Seq]: query, head, and the
-// key's index in its row. Mix(b, p, qkv, o) then is what Causal(b, qkv, o)
-// makes, and so are its gradients; it takes batch*H*Seq*Seq more memory. A Builder with a
-// Cache refuses it: build the graph of whole rows.
+// and 0 where the window and the sinks of Causal leave keys out. qkv [T, (H+2*KV)*Dh] as in Causal;
+// p [T, H, Seq]: query, head, and the key's index in its row. Mix(b, p, qkv, o) then equals
+// Causal(b, qkv, o), gradients included, but takes memory for batch*H*Seq*Seq more entries. A
+// Builder with a Cache refuses it: build the graph of whole rows.
 func Pattern(b *graph.Builder, qkv *gorgonia.Node, o Options) *gorgonia.Node {
 	if b.Err() != nil || refuseCache(b, "AttentionPattern") {
 		return nil
@@ -34,13 +33,13 @@ func Pattern(b *graph.Builder, qkv *gorgonia.Node, o Options) *gorgonia.Node {
 	return b.Apply(k, qkv)
 }
 
-// primitive is the attention that the options describe, without a cache.
+// primitive returns the attention that the options describe, without a cache.
 func (o Options) primitive() attention {
 	return attention{heads: o.Heads, kvHeads: o.KVHeads, seq: o.Seq, scale: o.Scale, ropeBase: o.RopeBase, stretch: o.Stretch, slopes: o.Slopes, window: o.Window, sinks: o.Sinks,
 		masked: o.Starts != nil, saved: &attentionSaved{}}
 }
 
-// refuseCache fails where the builder has a cache, whose tokens an op does not see.
+// refuseCache fails if the builder has a cache: op does not see a cache's tokens.
 func refuseCache(b *graph.Builder, op string) bool {
 	if b.Cache() == nil {
 		return false
@@ -70,19 +69,19 @@ func (k attentionPattern) VJP(d *graph.Derivative) {
 	d.Make(0, attentionPatternGrad{of: k.attention}, children...)
 }
 
-// halfFLOPs counts one of attention's products, q.k or p.v, over the keys that queries see.
+// halfFLOPs counts one of attention's two products, q.k or p.v, over the keys that queries see.
 func (k attention) halfFLOPs(qkv graph.Signature) int {
 	p := k.params(qkv)
 	return 2 * p.Batch * p.Heads * p.HeadDim * p.Visible()
 }
 
-// rotatedSize is the number of entries of all queries and keys.
+// rotatedSize returns the number of entries of all queries and keys.
 func (k attention) rotatedSize(qkv graph.Signature) int {
 	p := k.params(qkv)
 	return p.Batch * p.Seq * (p.Heads + p.KVHeads) * p.HeadDim
 }
 
-// DeviceBytes: queries and keys, rotated.
+// DeviceBytes counts the rotated queries and keys.
 func (k attentionPattern) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	return 0, k.rotatedSize(c.Signature(0)) * cuda.F32.Size()
 }
@@ -95,10 +94,10 @@ func runAttentionPattern[T kernel.Float](k attentionPattern, c graph.CallOf[T]) 
 	graph.State[kernel.AttentionPattern[T]](c).Forward(c.Pool(), c.Out(), c.In(0), c.Ints(1), k.params(c.Signature(0)))
 }
 
-// CPUOnly asks the attention.
+// CPUOnly returns what the attention's CPUOnly does.
 func (k attentionPatternGrad) CPUOnly() bool { return k.of.CPUOnly() }
 
-// attentionPatternGrad is d(qkv), packed as qkv, 0 for v. Inputs: qkv, p, dp, and starts if
+// attentionPatternGrad computes d(qkv), packed like qkv, 0 for v. Inputs: qkv, p, dp, and starts if
 // masked.
 type attentionPatternGrad struct {
 	graph.NoGradient
@@ -113,7 +112,7 @@ func (k attentionPatternGrad) FLOPs(c graph.Cost) int { // dq and dk
 	return 2 * k.of.halfFLOPs(c.Signature(0))
 }
 
-// DeviceBytes: queries and keys, rotated, and the gradient of the logits.
+// DeviceBytes counts the rotated queries and keys, and the gradient of the logits.
 func (k attentionPatternGrad) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	return 0, (k.of.rotatedSize(c.Signature(0)) + c.Signature(1).Size()) * cuda.F32.Size()
 }

@@ -12,13 +12,13 @@ func (k attentionPattern) Launch(c *graph.DeviceCall) {
 		c.Out(), rotated, a.starts, a.slopes, cuda.Float(a.Scale), cuda.Ints(a.Seq, a.Heads, a.KVHeads, a.HeadDim))
 }
 
-// blockEachQuery is the grid of a kernel that has a block for each query of each head.
+// blockEachQuery returns the grid of a kernel with one block for each query of each head.
 func (a *deviceAttention) blockEachQuery() cuda.Grid {
 	return cuda.Grid{X: a.pairs() * a.Seq, Threads: 256}
 }
 
-// rotated are the queries and keys of input 0, rotated by rotary positions, [tokens, heads +
-// kvHeads, Dh] in 32 bits.
+// rotated returns the queries and keys of input 0 after rotary positions, [tokens, heads + kvHeads,
+// Dh] in 32 bits.
 func (a *deviceAttention) rotated() cuda.Array {
 	qkv := a.In(0)
 	x := a.Scratch(cuda.F32, a.Batch*a.Seq*(a.Heads+a.KVHeads)*a.HeadDim)
@@ -38,7 +38,8 @@ func (k attentionPatternGrad) Launch(c *graph.DeviceCall) {
 		cuda.Long(n), cuda.Ints(a.Seq, a.Heads, a.KVHeads, a.HeadDim, a.padded))
 }
 
-// logitGradients are those of the pattern, input 1, for its gradient, input 2.
+// logitGradients returns the gradient of the logits, given the pattern, input 1, and its gradient,
+// input 2.
 func (a *deviceAttention) logitGradients() cuda.Array {
 	pattern := a.InAs(1, cuda.F32)
 	dpattern := a.InAs(2, cuda.F32)

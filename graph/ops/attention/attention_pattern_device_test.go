@@ -13,9 +13,9 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// TestDevicePattern compares a pattern of more keys than a block has threads, of heads that
-// fill no whole pieces, and what is mixed by it, with the CPU's. In precision bf16 the
-// pattern is kept in 32 bits.
+// TestDevicePattern compares a pattern and its mix with those on the CPU, for more keys than a
+// block has threads and for heads that fill no whole pieces. In precision bf16 the pattern is kept
+// in 32 bits.
 func TestDevicePattern(t *testing.T) {
 	for _, s := range []attentionShape{
 		{batch: 1, seq: 290, heads: 2, dim: 20, slopes: true, rope: true, starts: true},

@@ -18,7 +18,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// patternOptions are attentions with each option and with all of them.
+// patternOptions returns options with each setting by itself and with all of them.
 func patternOptions() map[string]Options {
 	return map[string]Options{
 		"plain":      {Heads: 3, Seq: 3, Scale: 0.3},
@@ -29,7 +29,7 @@ func patternOptions() map[string]Options {
 	}
 }
 
-// windowOptions are attentions with a window.
+// windowOptions returns options with a window.
 func windowOptions() map[string]Options {
 	return map[string]Options{
 		"window":             {Heads: 2, Seq: 7, Scale: 0.5, Slopes: []float64{0.5, 0.25}, Window: 2},
@@ -37,7 +37,7 @@ func windowOptions() map[string]Options {
 	}
 }
 
-// patternCases are AttentionPattern, AttentionMix and both together, which are attention.
+// patternCases returns cases of Pattern, of Mix and of both together, which are attention.
 func patternCases(options map[string]Options) []optest.Case {
 	const batch, headDim = 2, 4
 	var cases []optest.Case
@@ -81,8 +81,8 @@ func startsIn(ids [][]int32) []int32 {
 	return ids[0]
 }
 
-// wantPattern takes qkv [batch*seq, heads + 2 kvHeads, headDim]. It reads the probabilities off the
-// attention's outputs for values that are 1 at one key and 0 elsewhere.
+// wantPattern takes qkv [batch*seq, heads + 2 kvHeads, headDim]. It finds the probabilities from
+// the attention's outputs for values that are 1 at one key and 0 elsewhere.
 func wantPattern(qkv []float64, starts []int32, batch, headDim int, o Options) []float64 {
 	prob := make([]float64, batch*o.Seq*o.Heads*o.Seq)
 	probe := append([]float64(nil), qkv...)
@@ -115,7 +115,8 @@ func wantAttentionMix(pattern, qkv []float64, headDim int, o Options) []float64 
 	return y
 }
 
-// attended is a loss over an attention of a parameter, in either form.
+// attended computes a loss over an attention of a parameter, in one op or split into Pattern and
+// Mix.
 func attended(t *testing.T, dt tensor.Dtype, o Options, split bool, seen graph.HookFunc) (p *graph.Program, y *gorgonia.Node) {
 	t.Helper()
 	options := graph.Options{Threads: 2, DType: dt, Seed: 3, Hooks: graph.Hooks{"pattern": seen}}
@@ -141,13 +142,13 @@ func attended(t *testing.T, dt tensor.Dtype, o Options, split bool, seen graph.H
 	return p, y
 }
 
-// TestPatternAndMixAreAttention: with every option and document starts, output and
-// gradients are those of CausalAttention, while a hook sees rows that sum to 1.
+// TestPatternAndMixAreAttention: with every option and document starts, output and gradients equal
+// those of Causal, while a hook sees rows that sum to 1.
 func TestPatternAndMixAreAttention(t *testing.T) {
 	all := patternOptions()
 	maps.Copy(all, windowOptions())
 	for name, o := range all {
-		o.Seq = 90 // more than a block
+		o.Seq = 90 // more than a block of queries
 		for dt, tolerance := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 1e-6} {
 			t.Run(name+"/"+dt.String(), func(t *testing.T) {
 				want, wantY := attended(t, dt, o, false, nil)
@@ -170,7 +171,7 @@ func TestPatternAndMixAreAttention(t *testing.T) {
 	}
 }
 
-// requireRow wants the probabilities of query i to sum to 1, with exactly 0 after it.
+// requireRow checks that the probabilities of query i sum to 1 and are exactly 0 for later keys.
 func requireRow(t *testing.T, p []float64, i int, tolerance float64) {
 	sum := 0.0
 	for j, v := range p {
@@ -194,7 +195,7 @@ func requireNear(t *testing.T, want, got []float64, tolerance float64) {
 	require.InDeltaSlice(t, want, got, tolerance*largest)
 }
 
-// TestPatternReplaced: what a hook leaves is what values are summed by, future tokens
+// TestPatternReplaced: a pattern that a hook replaces is used as it is, with future tokens
 // included.
 func TestPatternReplaced(t *testing.T) {
 	o := patternOptions()["plain"]
@@ -216,7 +217,8 @@ func TestPatternReplaced(t *testing.T) {
 	require.NotEqual(t, optest.ValuesOf(t, plain.Value()), got)
 }
 
-// TestPatternFLOPs: a training step takes three forwards, whichever form attention has.
+// TestPatternFLOPs: a training step counts three times the forward pass, in both forms of
+// attention.
 func TestPatternFLOPs(t *testing.T) {
 	o := patternOptions()["everything"]
 	for _, split := range []bool{false, true} {
@@ -227,7 +229,7 @@ func TestPatternFLOPs(t *testing.T) {
 	}
 }
 
-// TestPatternBadInputs lists what the two ops refuse.
+// TestPatternBadInputs checks the errors of the two ops.
 func TestPatternBadInputs(t *testing.T) {
 	o := Options{Heads: 2, Seq: 3}
 	cache, err := graph.NewCache(2, 3)

@@ -30,7 +30,7 @@ func attentionCases() []optest.Case {
 	}
 }
 
-// windowCases are attentions with a window, which run on the CPU alone.
+// windowCases returns cases with a window, which run only on the CPU.
 func windowCases() []optest.Case {
 	return []optest.Case{
 		attentionCase("window", 2, false, 3, Options{Heads: 2, Seq: 7, Scale: 0.5, Slopes: []float64{0.5, 0.25}, Window: 3}),
@@ -39,7 +39,7 @@ func windowCases() []optest.Case {
 	}
 }
 
-// attentionCase is one attention; masked ones have document starts.
+// attentionCase returns a case of one attention, with document starts if masked.
 func attentionCase(name string, batch int, masked bool, headDim int, o Options) optest.Case {
 	tokens := batch * o.Seq
 	c := optest.Case{Name: "CausalAttention/" + name, MayBeNil: []int{1}, Floats: [][]int{{tokens, o.packedHeads(), headDim}},
@@ -63,7 +63,7 @@ func attentionCase(name string, batch int, masked bool, headDim int, o Options) 
 	return c
 }
 
-// tokenCases are the ops on Int32.
+// tokenCases returns the cases of ops on Int32.
 func tokenCases() []optest.Case {
 	const bos = 2
 	return []optest.Case{
@@ -82,7 +82,7 @@ func tokenCases() []optest.Case {
 	}
 }
 
-// kv is the number of heads of keys and values.
+// kv returns the number of heads of keys and values.
 func (o Options) kv() int {
 	if o.KVHeads == 0 {
 		return o.Heads
@@ -90,10 +90,11 @@ func (o Options) kv() int {
 	return o.KVHeads
 }
 
-// packedHeads is the number of heads of packed queries, keys and values.
+// packedHeads returns the number of heads of packed queries, keys and values.
 func (o Options) packedHeads() int { return o.Heads + 2*o.kv() }
 
-// packedHead is the place among them of what query head h reads: 0 its query, 1 its key, 2 its value.
+// packedHead returns the index, among the packed heads, of what query head h uses: 0 its query, 1
+// its key, 2 its value.
 func (o Options) packedHead(which, h int) int {
 	if which == 0 {
 		return h
@@ -163,7 +164,7 @@ func wantRotation(v []float64, position int, o Options) []float64 {
 	return turned
 }
 
-// wantStarts: a document begins at a BOS that does not follow a BOS.
+// wantStarts finds document starts: a document begins at a BOS that does not follow a BOS.
 func wantStarts(tokens []int32, seq int, bos int32) []float64 {
 	var starts []float64
 	start := 0
@@ -179,8 +180,8 @@ func wantStarts(tokens []int32, seq int, bos int32) []float64 {
 	return starts
 }
 
-// TestAttentionScratch bounds what attention over 8,192 tokens takes beyond its inputs and
-// outputs, forward and backward: no 8192 x 8192 matrix exists (it alone has 256 MB).
+// TestAttentionScratch bounds the memory that attention over 8,192 tokens takes in addition to its
+// inputs and outputs, forward and backward: an 8192 x 8192 matrix alone would take 256 MB.
 func TestAttentionScratch(t *testing.T) {
 	if testing.Short() {
 		t.Skip("30 GFLOP")
@@ -196,7 +197,7 @@ func TestAttentionScratch(t *testing.T) {
 	require.NoError(t, err)
 	defer p.Close()
 	taken := optest.AllocatedBy(func() { require.NoError(t, p.Run(graph.RunOptions{})) })
-	// o, its gradient from the loss and d(qkv); the loss's own scratch is its logits.
+	// o, its gradient from the loss and d(qkv); the loss's own scratch holds its logits.
 	outputs := 4 * tokens * headDim * (1 + 1 + 3)
 	loss := 4 * tokens * 2
 	t.Logf("%.1f MB beyond inputs and outputs", float64(taken-outputs-loss)/1e6)

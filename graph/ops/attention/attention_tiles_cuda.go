@@ -8,20 +8,20 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// attentionThreads are those of a block of any attention kernel.
+// attentionThreads is the number of threads of a block of any attention kernel.
 const attentionThreads = 128
 
-// attentionTile is a kernel of cuda/attention_{forward,backward}_PRECISION.cu: a block's own
-// rows go over tiles of columns. Rows are queries and columns keys, or, where the kernel
-// makes the gradients of keys and values, the other way round.
+// attentionTile describes a kernel of cuda/attention_{forward,backward}_PRECISION.cu: each block
+// handles some rows and walks over tiles of columns. Rows are queries and columns are keys; in the
+// kernel for the gradients of keys and values it is the other way round.
 type attentionTile struct {
-	dim     int // heads of up to so many numbers
-	rows    int // of a block
-	columns int // of a tile
-	stages  int // tiles in memory at a time
+	dim     int // largest size of a head
+	rows    int // rows of a block
+	columns int // columns of a tile
+	stages  int // number of tiles in memory at a time
 }
 
-// attentionKernels are the kernels of one precision, by rising head dimension.
+// attentionKernels lists the kernels of one precision, by increasing head dimension.
 type attentionKernels struct{ forward, queries, keys []attentionTile }
 
 func attentionKernelsOf(p cuda.Precision) attentionKernels {
@@ -47,7 +47,7 @@ func attentionKernelsOf(p cuda.Precision) attentionKernels {
 	}
 }
 
-// tile chooses the smallest kernel that takes the heads.
+// tile chooses the smallest kernel that can take the heads.
 func (a *deviceAttention) tile(kernels []attentionTile) attentionTile {
 	for _, t := range kernels {
 		if a.padded <= t.dim {
@@ -59,34 +59,34 @@ func (a *deviceAttention) tile(kernels []attentionTile) attentionTile {
 	return largest
 }
 
-// rowBytes are those of a row in shared memory, 16 of them between two rows.
+// rowBytes returns the distance of rows in shared memory: 16 bytes lie between two rows.
 func (t attentionTile) rowBytes(element int) int { return t.dim*element + 16 }
 
-// stagedBytes are those of a block's results in 32 bits, which take the tiles' place in
-// the end.
+// stagedBytes returns the size of a block's 32-bit results, which at the end overwrite the tiles.
 func (t attentionTile) stagedBytes() int { return t.rows * (t.dim + 8) * 4 }
 
-// forwardBytes is the shared memory for queries, keys and values.
+// forwardBytes returns the shared memory for queries, keys and values.
 func (t attentionTile) forwardBytes(element int) int {
 	return max((t.rows+2*t.stages*t.columns)*t.rowBytes(element), t.stagedBytes())
 }
 
-// queriesBytes is that for queries and the gradients of their results, keys and values.
+// queriesBytes returns the shared memory for queries, the gradients of their results, keys and
+// values.
 func (t attentionTile) queriesBytes(element int) int {
 	return (2*t.rows + 2*t.stages*t.columns) * t.rowBytes(element)
 }
 
-// keysBytes is that for keys and values, and for queries, the gradients of their results
-// and three statistics of each.
+// keysBytes returns the shared memory for keys and values, and for queries, the gradients of their
+// results and three statistics of each.
 func (t attentionTile) keysBytes(element int) int {
 	return t.queriesBytes(element) + t.stages*t.columns*3*4
 }
 
-// residentBlocks is about how many blocks run at once on a large GPU.
+// residentBlocks is roughly the number of blocks that run at once on a large GPU.
 const residentBlocks = 384
 
-// grid gives each of the pairs, of seq tokens, its blocks. As many pairs as fill a large GPU are
-// a chunk, whose blocks come before the next one's (cuda/attention.cuh).
+// grid returns the launch grid: each pair of seq tokens has its blocks. The pairs that fill a large
+// GPU form a chunk, whose blocks come before those of the next chunk (cuda/attention.cuh).
 func (t attentionTile) grid(pairs, seq, shared int) cuda.Grid {
 	blocks := cuda.CeilDiv(seq, t.rows)
 	chunk := min(pairs, max(1, residentBlocks/blocks))
@@ -96,5 +96,5 @@ func (t attentionTile) grid(pairs, seq, shared int) cuda.Grid {
 	return cuda.Grid{X: chunk, Y: blocks, Z: pairs / chunk, Threads: attentionThreads, Shared: shared}
 }
 
-// name is the kernel's, without the precision.
+// name returns the kernel's name without the precision.
 func (t attentionTile) name(kernel string) string { return kernel + "_" + strconv.Itoa(t.dim) }

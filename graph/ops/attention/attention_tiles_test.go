@@ -17,13 +17,14 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// namedTile is a kernel with its tiles.
+// namedTile is a kernel's name with its tiles.
 type namedTile struct {
 	attentionTile
-	kernel string // without the precision
+	kernel string // name without the precision
 }
 
-// named are the kernels of a pass that programs use, kernel its name without heads.
+// named lists the kernels of a pass that programs use; kernel is their common name, without the
+// size of heads.
 func named(kernel string, tiles []attentionTile) (all []namedTile) {
 	for _, t := range tiles {
 		all = append(all, namedTile{t, t.name(kernel)})
@@ -31,13 +32,13 @@ func named(kernel string, tiles []attentionTile) (all []namedTile) {
 	return all
 }
 
-// attentionPass is the forward pass, or half of the backward pass, with all of its kernels.
+// attentionPass is the forward pass, or half of the backward pass, with all its kernels.
 type attentionPass struct {
 	name, source string
 	used         []namedTile
-	measured     []namedTile // those of cuda/attention_measured_bf16.cu
+	measured     []namedTile // the kernels of cuda/attention_measured_bf16.cu
 	bytes        func(attentionTile, int) int
-	products     int // of queries and keys
+	products     int // number of products of queries and keys
 }
 
 func attentionPasses(p cuda.Precision) []attentionPass {
@@ -66,7 +67,7 @@ func attentionPasses(p cuda.Precision) []attentionPass {
 	return passes
 }
 
-// TestAttentionTilesAreTheKernels compares the tables of tiles with the kernels' sources.
+// TestAttentionTilesAreTheKernels compares the tables of tiles with the sources of the kernels.
 func TestAttentionTilesAreTheKernels(t *testing.T) {
 	for _, p := range cuda.Precisions() {
 		for _, pass := range attentionPasses(p) {
@@ -78,15 +79,15 @@ func TestAttentionTilesAreTheKernels(t *testing.T) {
 				assert.Equal(t, readTiles(t, "attention_measured", macro, p), pass.measured, "%s", p)
 			}
 			for _, tile := range append(pass.used, pass.measured...) {
-				const static = 512 + 128 // the most static shared memory of these kernels
+				const static = 512 + 128 // upper bound of the static shared memory of these kernels
 				assert.LessOrEqual(t, pass.bytes(tile.attentionTile, p.Activation().Size()), 99<<10-static, "%s %s", tile.kernel, p)
 			}
 		}
 	}
 }
 
-// readTiles returns the kernels that uses of a macro define: MACRO(name, numbers, D, M, warps that share rows, columns, stages,
-// blocks), without the warps in the forward pass.
+// readTiles returns the kernels that uses of a macro define: MACRO(name, numbers, D, M, warps that
+// share rows, columns, stages, blocks). In the forward pass the macro has no argument for warps.
 func readTiles(t *testing.T, file, macro string, p cuda.Precision) (tiles []namedTile) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "cuda", file+"_"+string(p)+".cu"))
 	require.NoError(t, err)

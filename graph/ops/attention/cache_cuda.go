@@ -6,25 +6,25 @@ import (
 )
 
 const (
-	// decodeTokens is the largest number of tokens a row and run for which the keys are read
-	// once a query instead of once a block of queries.
+	// decodeTokens is the largest number of tokens a row in a run for which each query has its own
+	// blocks. With more tokens, blocks of queries share the keys that they read.
 	decodeTokens = 8
-	// decodeBlocks is the number of blocks that decoding is split into if its keys are many:
+	// decodeBlocks is the number of blocks among which decoding is split if there are many keys:
 	// two for each multiprocessor of an H100.
 	decodeBlocks = 264
-	// decodeKeys is the smallest number of keys that is worth a block.
+	// decodeKeys is the smallest number of keys for which a block of its own is worth while.
 	decodeKeys = 256
 )
 
 // deviceCache is one attention's part of a Cache on a device.
 type deviceCache struct {
-	keys, values cuda.Array // [cached rows, kvHeads, capacity, padded]; the keys turned
-	rows         cuda.Array // of the run, [batch] of kernel.CachedRow
-	longest      int        // the most positions that one of these has then
+	keys, values cuda.Array // [cached rows, kvHeads, capacity, padded]; keys are stored rotated
+	rows         cuda.Array // the rows of the run, [batch] of kernel.CachedRow
+	longest      int        // largest number of positions of a row after the run
 	capacity     int
 }
 
-// onDevice returns the memory, made at the first run.
+// cacheOnDevice returns the memory of an attention's part, which the first run allocates.
 func cacheOnDevice(m *graph.CacheLayer, a *deviceAttention) deviceCache {
 	kv := graph.KV[float32](m)
 	size := m.Batch() * a.KVHeads * kv.Capacity * a.padded
@@ -37,7 +37,7 @@ func cacheOnDevice(m *graph.CacheLayer, a *deviceAttention) deviceCache {
 	return cache
 }
 
-// cached puts the new tokens' keys and values into the cache and attends over it.
+// cached adds the new tokens' keys and values to the cache and attends over it.
 func (a *deviceAttention) cached(m *graph.CacheLayer, out, qkv cuda.Array) {
 	cache := cacheOnDevice(m, a)
 	n := a.Batch * a.Seq * a.KVHeads * a.padded / 4
@@ -51,7 +51,7 @@ func (a *deviceAttention) cached(m *graph.CacheLayer, out, qkv cuda.Array) {
 	a.decode(out, qkv, cache)
 }
 
-// cacheArgs pass a cache and the other arguments that follow qkv in the kernels.
+// cacheArgs returns the kernel arguments that follow qkv: the cache and others.
 func (a *deviceAttention) cacheArgs(cache deviceCache) cuda.Args {
 	return cuda.Args{
 		cache.keys, cache.values, a.starts, a.slopes, a.angles,
@@ -59,8 +59,8 @@ func (a *deviceAttention) cacheArgs(cache deviceCache) cuda.Args {
 	}
 }
 
-// decode attends with a block a query or, if that leaves much of a GPU idle, with several
-// whose parts are added in their order.
+// decode attends with one block for each query. If that would leave much of the GPU idle, several
+// blocks share a query, and their parts are added in order.
 func (a *deviceAttention) decode(out, qkv cuda.Array, cache deviceCache) {
 	queries := a.pairs() * a.Seq
 	splits := max(1, min(cuda.CeilDiv(decodeBlocks, queries), cuda.CeilDiv(cache.longest, decodeKeys)))

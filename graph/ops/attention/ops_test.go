@@ -7,17 +7,17 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// cases are those of all ops of this package that run on a device.
+// cases returns the test cases of all ops of this package that run on a device.
 func cases() []optest.Case {
 	return slices.Concat(attentionCases(), patternCases(patternOptions()), tokenCases(), prepareCases())
 }
 
-// TestOps: what holds for every op.
+// TestOps checks what holds for every op.
 func TestOps(t *testing.T) {
 	optest.Run(t, slices.Concat(cases(), windowCases(), patternCases(windowOptions())), "attentionGrad", "preparationGrad", "firstGrad", "valuesGrad")
 }
 
-// TestForwardFLOPs counts the products.
+// TestForwardFLOPs checks the counted matrix products.
 func TestForwardFLOPs(t *testing.T) {
 	optest.ForwardFLOPs(t, cases(), map[string]int{
 		"CausalAttention/heads and rows": 2 * (2 * 2 * 3 * 5) * (1 + 2 + 3),

@@ -8,28 +8,28 @@ import (
 	"gorgonia.org/gorgonia"
 )
 
-// positions numbers the tokens of each row.
+// positions computes the index of each token in its row.
 type positions struct {
 	graph.NoGradient
 	cache *graph.Cache
 }
 
-// Positions returns each token's index in its row, [batch, seq] Int32, counted from the
-// row's length in the cache where there is one; 0 for tokens that count for nothing. tokens is [batch, seq] Int32.
+// Positions returns each token's index in its row, [batch, seq] Int32. With a cache, counting
+// continues from the row's length in the cache; padding gets 0. tokens is [batch, seq] Int32.
 func Positions(b *graph.Builder, tokens *gorgonia.Node) *gorgonia.Node {
 	return b.Apply(positions{cache: b.Cache()}, tokens)
 }
 
 func (positions) String() string { return "Positions" }
 
-// ReadsInts: the tokens.
+// ReadsInts returns true for the tokens.
 func (positions) ReadsInts(int) bool { return true }
 
 func (k positions) Infer(in []graph.Signature) (graph.Signature, error) {
 	return tokenRows(in[0], k.cache)
 }
 
-// tokenRows checks tokens [batch, seq] Int32 and, where there is a cache, their rows.
+// tokenRows checks tokens [batch, seq] Int32 and, if there is a cache, the number of rows.
 func tokenRows(s graph.Signature, cache *graph.Cache) (graph.Signature, error) {
 	if s.Shape.Dims() != 2 {
 		return graph.Signature{}, errors.Errorf("tokens: want [batch, seq], got %s", s)
@@ -51,24 +51,23 @@ func (k positions) Run(c *graph.Call) {
 	}
 }
 
-// documentStarts finds the documents of each row.
+// documentStarts finds where each token's document starts.
 type documentStarts struct {
 	graph.NoGradient
 	bos   int32
 	cache *graph.Cache
 }
 
-// DocumentStarts returns for each token the index in its row of its document's first
-// token, [batch, seq] Int32. A document begins at a BOS whose previous token is not a
-// BOS, so that a run of BOS opens one document; a row may begin inside a document.
-// tokens is [batch, seq] Int32.
+// DocumentStarts returns, for each token, the index in its row of the first token of its document,
+// [batch, seq] Int32. A document begins at a BOS whose previous token is not a BOS, so that a run
+// of BOS opens one document; a row may begin inside a document. tokens is [batch, seq] Int32.
 func DocumentStarts(b *graph.Builder, tokens *gorgonia.Node, bos int) *gorgonia.Node {
 	return b.Apply(documentStarts{bos: int32(bos), cache: b.Cache()}, tokens)
 }
 
 func (k documentStarts) String() string { return fmt.Sprintf("DocumentStarts(bos=%d)", k.bos) }
 
-// ReadsInts: the tokens.
+// ReadsInts returns true for the tokens.
 func (documentStarts) ReadsInts(int) bool { return true }
 
 func (k documentStarts) Infer(in []graph.Signature) (graph.Signature, error) {

@@ -5,21 +5,21 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// Launch knows of no cache: with one, the op runs on the host.
+// Launch works without a cache; with one, the op runs on the host.
 func (positions) Launch(c *graph.DeviceCall) {
 	y := c.Out()
 	c.Launch("positions", cuda.Over(y.N, 256), y, cuda.Ints(c.Signature(0).Shape[1], y.N))
 }
 
-// OnHost: the cache's rows are the host's.
+// OnHost returns true with a cache, whose rows the host keeps.
 func (k positions) OnHost() bool { return k.cache != nil }
 
-// Launch knows of no cache, either.
+// Launch works without a cache, too.
 func (k documentStarts) Launch(c *graph.DeviceCall) {
 	rows, seq := c.Signature(0).Shape[0], c.Signature(0).Shape[1]
 	c.Launch("document_starts", cuda.Over(rows*32, 256),
 		c.Out(), c.In(0), cuda.Ints(int(k.bos), seq, rows))
 }
 
-// OnHost: likewise.
+// OnHost returns true with a cache, whose rows the host keeps.
 func (k documentStarts) OnHost() bool { return k.cache != nil }

@@ -11,30 +11,31 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// Preparation says what happens to packed queries, keys and values before they attend.
+// Preparation says what is done to packed queries, keys and values before attention.
 type Preparation struct {
 	Heads   int
 	KVHeads int // heads of keys and values; 0: Heads
-	// QueryGain and KeyGain [Dh], both or none: queries and keys are normalised head by head (RMSNorm)
-	// and multiplied by them.
+	// QueryGain and KeyGain [Dh]: with both, queries and keys are normalised head by head (RMSNorm)
+	// and multiplied by them; with none, they are not changed.
 	QueryGain, KeyGain *gorgonia.Node
-	Eps                float64 // of the norm; 0: 1e-6
-	// First [T, KV*Dh], values of the same tokens (Values), is mixed into the values; nil: they stay.
-	// Weights [2] are those of the values and of First; nil: both 0.5.
+	Eps                float64 // epsilon of the norm; 0: 1e-6
+	// First [T, KV*Dh], the values of the same tokens in an earlier layer (Values), is mixed into
+	// the values; nil: the values are not changed. Weights [2] multiply the values and First; nil:
+	// both 0.5.
 	First, Weights *gorgonia.Node
 }
 
-// preparation is what a Preparation does. Inputs: qkv, then the two gains if normed, then first if
-// mixed, then the weights if learned.
+// preparation is the op of Prepare. Inputs: qkv, then the two gains if normed, then first if mixed,
+// then the weights if learned.
 type preparation struct {
 	heads, kvHeads         int
 	eps                    float64
 	normed, mixed, learned bool
 }
 
-// Prepare is what modern models do to queries, keys and values between their projection and
-// attention: QK-norm (Henry et al. 2020, arXiv 2010.04245, as Qwen3 has it, before rotary positions)
-// and a value residual (Zhou et al. 2024, arXiv 2410.17897), in one pass:
+// Prepare changes queries, keys and values between their projection and attention, as modern models
+// do: QK-norm (Henry et al. 2020, arXiv 2010.04245, as in Qwen3, before rotary positions) and a
+// value residual (Zhou et al. 2024, arXiv 2410.17897), in one pass:
 //
 //	q <- q / sqrt(mean(q^2) + eps) * QueryGain,  k <- k / sqrt(mean(k^2) + eps) * KeyGain
 //	v <- Weights[0] v + Weights[1] First
@@ -62,7 +63,7 @@ func (k preparation) String() string {
 	return fmt.Sprintf("PrepareQKV(heads=%d, kv_heads=%d, eps=%g, norm=%t, mix=%t, learned=%t)", k.heads, k.kvHeads, k.eps, k.normed, k.mixed, k.learned)
 }
 
-// first and weights are the inputs' numbers; -1: there is none.
+// first returns the number of the input First, -1 if there is none; weights that of Weights.
 func (k preparation) first() int {
 	switch {
 	case !k.mixed:
@@ -101,7 +102,7 @@ func (k preparation) Infer(in []graph.Signature) (graph.Signature, error) {
 	return qkv, nil
 }
 
-// attention has the sizes.
+// attention returns an attention with the same sizes.
 func (k preparation) attention() attention { return attention{heads: k.heads, kvHeads: k.kvHeads} }
 
 func (k preparation) params(qkv graph.Signature) kernel.QKVParams {
@@ -115,7 +116,7 @@ func (k preparation) Run(c *graph.Call) {
 	graph.Dispatch(c, k, runPreparation[float32], runPreparation[float64])
 }
 
-// optional is input i, nil if i is -1.
+// optional returns input i, nil if i is -1.
 func optional[T kernel.Float](c graph.CallOf[T], i int) []T {
 	if i < 0 {
 		return nil
@@ -123,7 +124,7 @@ func optional[T kernel.Float](c graph.CallOf[T], i int) []T {
 	return c.In(i)
 }
 
-// gains are the inputs' numbers, the first of which is at; -1: there are none.
+// gains returns the numbers of the two gain inputs, the first of which is at; -1 if there are none.
 func (k preparation) gains(at int) (query, key int) {
 	if !k.normed {
 		return -1, -1
@@ -137,8 +138,8 @@ func runPreparation[T kernel.Float](k preparation, c graph.CallOf[T]) {
 		optional(c, k.first()), optional(c, k.weights()), k.params(c.Signature(0)))
 }
 
-// VJP makes the gradient of the first values, to which each attention adds, then in one pass those of
-// all else.
+// VJP makes the gradient of First, which sums over all attentions, and then all other gradients in
+// one pass.
 func (k preparation) VJP(d *graph.Derivative) {
 	if i := k.first(); i > 0 && d.Wants(i) {
 		children := gorgonia.Nodes{d.Gradient()}
@@ -175,13 +176,13 @@ func (k preparation) VJP(d *graph.Derivative) {
 	}
 }
 
-// preparationGrad is d(qkv); its secondaries are the gradients of the gains and of the weights. Inputs:
-// the gradient that arrives, the gains if normed, the weights if learned, qkv if normed or weighing, and
-// first if weighing.
+// preparationGrad computes d(qkv); its secondaries are the gradients of the gains and of the
+// weights. Inputs: the gradient that arrives, the gains if normed, the weights if learned, qkv if
+// normed or weighing, and first if weighing.
 type preparationGrad struct {
 	graph.NoGradient
 	of     preparation
-	weighs bool // the weights' gradient is wanted
+	weighs bool // the gradient of the weights is wanted
 }
 
 func (k preparationGrad) String() string {
@@ -190,7 +191,7 @@ func (k preparationGrad) String() string {
 
 func (k preparationGrad) InPlace(i int) bool { return i == 0 }
 
-// inputs are the numbers of the weights, of qkv and of first; -1: there is none.
+// inputs returns the input numbers of the weights, of qkv and of first; -1 for one that is missing.
 func (k preparationGrad) inputs() (weights, qkv, first int) {
 	weights, qkv, first = -1, -1, -1
 	next := 1
@@ -224,9 +225,9 @@ func runPreparationGrad[T kernel.Float](k preparationGrad, c graph.CallOf[T]) {
 		optional(c, first), optional(c, weights), k.of.mixed, k.of.params(c.Signature(0)))
 }
 
-// firstGrad is the gradient of the first values: weights[1] times that of the mixed ones. Inputs: the
-// gradient that arrives, the weights if learned and, where it is to be added to it, the gradient that
-// the first values have from elsewhere.
+// firstGrad computes the gradient of First: weights[1] times the gradient of the mixed values.
+// Inputs: the gradient that arrives, the weights if learned, and optionally First's gradient from
+// its other readers, to which the result is added.
 type firstGrad struct {
 	graph.NoGradient
 	of   preparation
@@ -235,7 +236,7 @@ type firstGrad struct {
 
 func (k firstGrad) String() string { return fmt.Sprintf("GradFirst of %s, adds=%t", k.of, k.adds) }
 
-// inputs are the numbers of the weights and of the addend; -1: there is none.
+// inputs returns the input numbers of the weights and of the addend; -1 for one that is missing.
 func (k firstGrad) inputs() (weights, addend int) {
 	weights, addend = -1, -1
 	next := 1

@@ -6,17 +6,18 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// prepareBlocks is the most blocks that share the sums over tokens of cuda/prepareqkv.cu, of 8 warps with
-// a head of a token each.
+// prepareBlocks is the largest number of blocks that share the sums over tokens in
+// cuda/prepareqkv.cu. A block has 8 warps; each handles one head of a token.
 const (
 	prepareBlocks = 256
 	prepareWarps  = 8
 )
 
-// deviceHeads passes the numbers of heads and their size to a kernel.
+// deviceHeads returns kernel arguments for the numbers of heads and their size.
 func deviceHeads(d kernel.QKVParams) cuda.Args { return cuda.Ints(d.Heads, d.KVHeads, d.HeadDim) }
 
-// preparationInputs are what both passes read next to qkv, by the numbers of the inputs, -1 for none.
+// preparationInputs returns the kernel arguments that both passes read in addition to qkv, given
+// the numbers of the inputs, -1 for a missing one.
 func preparationInputs(c *graph.DeviceCall, t cuda.Type, query, key, first, weights int) cuda.Args {
 	return cuda.Args{c.InAs(query, cuda.F32), c.InAs(key, cuda.F32), c.InAs(first, t), c.InAs(weights, cuda.F32)}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// prepareCases are what happens to queries, keys and values before attention: each part alone, and all.
+// prepareCases returns cases of Prepare with each of its parts and with all of them.
 func prepareCases() []optest.Case {
 	const tokens = 5
 	make := func(name string, heads, kvHeads, dim int, normed, mixed, learned bool) optest.Case {
@@ -58,13 +58,13 @@ func prepareCases() []optest.Case {
 				}
 				return Causal(b, x[0], Options{Heads: 4, KVHeads: 2, Seq: tokens, Scale: 0.5})
 			},
-			Want: func(x [][]float64, _ [][]int32) []float64 { // half of what is the same twice
+			Want: func(x [][]float64, _ [][]int32) []float64 { // mixing equal values by half changes nothing
 				return wantAttention(x[0], nil, 1, 2, Options{Heads: 4, KVHeads: 2, Seq: tokens, Scale: 0.5})
 			}},
 	}
 }
 
-// preparationOf puts a case's inputs into the options.
+// preparationOf puts the inputs of a case into the options.
 func preparationOf(x gorgonia.Nodes, o Preparation, normed, mixed, learned bool) Preparation {
 	next := 1
 	take := func() *gorgonia.Node { next++; return x[next-1] }
@@ -80,7 +80,7 @@ func preparationOf(x gorgonia.Nodes, o Preparation, normed, mixed, learned bool)
 	return o
 }
 
-// wantPrepared is PrepareQKV's equation.
+// wantPrepared computes the equations of Prepare.
 func wantPrepared(x [][]float64, heads, kvHeads, dim int, normed, mixed, learned bool) []float64 {
 	y := append([]float64(nil), x[0]...)
 	packed, weights := heads+2*kvHeads, []float64{0.5, 0.5}

@@ -10,12 +10,12 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// values are those of packed queries, keys and values.
+// values copies the values out of packed queries, keys and values.
 type values struct{ of preparation }
 
 // Values copies the values out of packed queries, keys and values, for later attentions to mix into
-// their own (Prepare): qkv [T, (H+2*KV)*Dh] -> v [T, KV*Dh]. Made before the attention that reads qkv,
-// its gradient is added to that attention's in place.
+// their own (Prepare): qkv [T, (H+2*KV)*Dh] -> v [T, KV*Dh]. Call it before making the attention
+// that reads qkv: its gradient is then added to that attention's gradient in place.
 func Values(b *graph.Builder, qkv *gorgonia.Node, heads, kvHeads int) *gorgonia.Node {
 	return b.Apply(values{preparation{heads: heads, kvHeads: kvHeads}}, qkv)
 }
@@ -44,8 +44,8 @@ func (k values) VJP(d *graph.Derivative) {
 	d.MakeAccumulating(valuesGrad{of: k}, d.Gradient())
 }
 
-// valuesGrad is d(qkv), 0 for queries and keys. Inputs: dv and, where it is to be added to it, the
-// gradient that qkv has from elsewhere.
+// valuesGrad computes d(qkv), 0 for queries and keys. Inputs: dv and optionally the gradient of qkv
+// from its other readers, to which the result is added.
 type valuesGrad struct {
 	graph.NoGradient
 	of values

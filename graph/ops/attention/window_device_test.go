@@ -12,7 +12,7 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// TestAWindowIsRefusedOnADevice: by name, when the graph is built.
+// TestAWindowIsRefusedOnADevice: when the graph is built, an error names the op.
 func TestAWindowIsRefusedOnADevice(t *testing.T) {
 	b := graph.On(gorgonia.NewGraph(), graph.Options{Device: graph.CUDA})
 	require.NoError(t, b.Err())

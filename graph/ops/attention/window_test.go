@@ -11,7 +11,7 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// TestBadWindows lists what Causal refuses.
+// TestBadWindows checks the errors of Causal.
 func TestBadWindows(t *testing.T) {
 	for want, o := range map[string]Options{
 		"window: want >= 1 tokens and >= 0 sinks, or 0 of both, got -1 and 0": {Window: -1},

@@ -7,15 +7,15 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// cases are those of all ops of this package.
+// cases returns the test cases of all ops of this package.
 func cases() []optest.Case { return slices.Concat(writeCases(), readCases()) }
 
-// TestOps: what holds for every op.
+// TestOps checks what holds for every op.
 func TestOps(t *testing.T) {
 	optest.Run(t, cases(), "write", "writeGrad", "read", "readGrad", "secondaryOutput")
 }
 
-// TestForwardFLOPs counts the products.
+// TestForwardFLOPs checks the counted matrix products.
 func TestForwardFLOPs(t *testing.T) {
 	optest.ForwardFLOPs(t, cases(), map[string]int{
 		"DeltaWrite/[3 2 5]":                          4 * 3 * 2 * 5,

@@ -10,25 +10,25 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// Positions are those that a Read looks at, of the ones that its filter has taps for.
+// Positions selects the positions that a Read sums over, among those that its filter has taps for.
 type Positions int
 
-// The positions.
+// The selections of positions; the zero value selects all.
 const (
 	AllPositions     Positions = iota
-	OwnPosition                // a token's own
-	EarlierPositions           // all others
+	OwnPosition                // only a token's own position
+	EarlierPositions           // only earlier positions
 )
 
-// ReadOptions describe a read. With Filter and Starts nil it is a sum of rows.
+// ReadOptions describe a Read. With Filter and Starts nil it is a weighted sum of rows.
 type ReadOptions struct {
 	Seq    int            // tokens a row; T = batch*Seq
 	Filter *gorgonia.Node // [taps, n, D], the last tap a token's own position; nil: none
-	Starts *gorgonia.Node // Int32, T entries: the first position in its row that a token sees; nil: 0
-	Part   Positions      // terms of the sum: a Read of each of two parts adds up to that of all
+	Starts *gorgonia.Node // Int32, T entries: index in the row of the first position that a token sees; nil: 0
+	Part   Positions      // which terms to sum: the Reads of OwnPosition and EarlierPositions add up to the whole
 }
 
-// read compresses the rows of a stream to one. Inputs: x, r, and the filter and the starts if there
+// read reduces the rows of a stream to one. Inputs: x, r, and the filter and the starts if there
 // are any.
 type read struct {
 	seq              int
@@ -37,14 +37,14 @@ type read struct {
 	cache            *graph.CacheLayer
 }
 
-// Read compresses the n rows of a stream to one, after a causal convolution over positions with a
-// filter for each entry (Zhang et al. 2026, arXiv 2601.00417):
+// Read reduces the n rows of a stream to one by a weighted sum, after a causal convolution over
+// positions with a filter for each entry (Zhang et al. 2026, arXiv 2601.00417):
 //
 //	u_t = sum over c of r[c] Y_t[c];   Y_t[c] = sum over lags j of f[taps-1-j, c] ⊙ X_(t-j)[c]
 //
 // where positions before a row's first token count as zero, as do those before the token's document
-// with Starts. Y_t is X_t without a filter. x [T, n, D], r [n], u [T, D]; Y is never made. With
-// Options.Cache the tokens stand after those of earlier runs.
+// with Starts. Y_t is X_t without a filter. x [T, n, D], r [n], u [T, D]; Y is never made. With a
+// Cache in the builder's options, the tokens follow those of earlier runs.
 func Read(b *graph.Builder, x, r *gorgonia.Node, o ReadOptions) *gorgonia.Node {
 	k := read{seq: o.Seq, filtered: o.Filter != nil, masked: o.Starts != nil, part: o.Part}
 	inputs := gorgonia.Nodes{x, r}
@@ -69,7 +69,7 @@ func (k read) String() string {
 	return fmt.Sprintf("DeltaRead(seq=%d, filter=%t, masked=%t, part=%d)", k.seq, k.filtered, k.masked, k.part)
 }
 
-// startsInput is the number of the input that the starts are.
+// startsInput returns the number of the input that holds the starts.
 func (k read) startsInput() int {
 	switch {
 	case !k.masked:
@@ -80,7 +80,7 @@ func (k read) startsInput() int {
 	return 2
 }
 
-// filterInput is that of the filter.
+// filterInput returns the number of the input that holds the filter.
 func (k read) filterInput() int {
 	if k.filtered {
 		return 2
@@ -93,7 +93,7 @@ func (k read) FLOPs(c graph.Cost) int {
 	return 2 * (p.LastLag - p.FirstLag + 1) * c.Signature(0).Size()
 }
 
-// ReadsInts: the starts.
+// ReadsInts returns true for the starts.
 func (k read) ReadsInts(i int) bool { return i == k.startsInput() }
 
 func (k read) Infer(in []graph.Signature) (graph.Signature, error) {
@@ -119,7 +119,7 @@ func (k read) Infer(in []graph.Signature) (graph.Signature, error) {
 	return graph.Signature{DType: x.DType, Shape: graph.WithTokens(x.Leading(), x.Shape[2])}, nil
 }
 
-// params are the sizes for x and a filter of so many taps.
+// params returns the kernel's sizes for x and a filter with the given number of taps.
 func (k read) params(x graph.Signature, taps int) kernel.DeltaReadParams {
 	p := kernel.DeltaReadParams{Tokens: x.Leading(), Seq: k.seq, N: x.Shape[1], D: x.Shape[2], Taps: taps, LastLag: taps - 1}
 	switch k.part {
@@ -131,10 +131,10 @@ func (k read) params(x graph.Signature, taps int) kernel.DeltaReadParams {
 	return p
 }
 
-// signatures gives those of an op's inputs.
+// signatures returns the signatures of an op's inputs.
 type signatures interface{ Signature(i int) graph.Signature }
 
-// paramsOf are params of an op's inputs.
+// paramsOf returns params for an op's inputs.
 func (k read) paramsOf(c signatures) kernel.DeltaReadParams {
 	taps := 1
 	if k.filtered {
@@ -176,12 +176,12 @@ func runRead[T kernel.Float](k read, c graph.CallOf[T]) {
 	run.Forward(c.Pool(), u, x, filter, r, carried, rows, starts, p)
 }
 
-// readGrad is dx; its secondaries are dr and dfilter. Inputs: those of the read, the gradient of its
-// result and, where dx is to be added to it, the gradient that x has from elsewhere.
+// readGrad computes dx; its secondaries are dr and dfilter. Inputs: those of the read, the gradient
+// of its result and optionally the gradient of x from its other readers, to which dx is added.
 type readGrad struct {
 	graph.NoGradient
 	of       read
-	gradient int // the number of the gradient among the inputs
+	gradient int // number of the input that holds the gradient
 }
 
 func (k readGrad) String() string { return "GradX of " + k.of.String() }

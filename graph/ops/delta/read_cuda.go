@@ -6,18 +6,18 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// terms are arguments that the kernels of a read share: the sizes, and which terms there are.
+// terms returns arguments that the kernels of a read share: the sizes, and which terms to sum.
 func terms(p kernel.DeltaReadParams) cuda.Args {
 	return cuda.Ints(p.Tokens, p.Seq, p.N, p.D, p.Taps, p.FirstLag, p.LastLag)
 }
 
-// weights are the filter, the zero Array for none, and r.
+// weights returns the filter, the zero Array if there is none, and r.
 func (k read) weights(c *graph.DeviceCall) (filter, r cuda.Array) {
 	in := c.InAll(cuda.F32, k.filterInput(), 1)
 	return in[0], in[1]
 }
 
-// Launch has a thread for four columns of a token.
+// Launch uses one thread for four columns of a token.
 func (k read) Launch(c *graph.DeviceCall) {
 	u, p := c.Out(), k.paramsOf(c)
 	x := c.InAs(0, u.Type)
@@ -36,13 +36,14 @@ func (k read) Launch(c *graph.DeviceCall) {
 		cuda.Ints(batch, p.Seq, size, back))
 }
 
-// carried is what the cache has of earlier positions, [cached rows, 2, back, n, D], and which rows are whose.
+// carried returns the cached earlier positions, [cached rows, 2, back, n, D], and which cached row
+// each row of the run extends.
 func (k read) carried(c *graph.DeviceCall, t cuda.Type, p kernel.DeltaReadParams) (carried, rows cuda.Array, back int) {
 	back = graph.Carried[float32](k.cache).Back
 	return c.Cached(k.cache, t, k.cache.Batch()*2*back*p.N*p.D), c.CachedRows(k.cache), back
 }
 
-// Launch makes dx, and then the sums over tokens.
+// Launch computes dx, and then the sums over tokens.
 func (k readGrad) Launch(c *graph.DeviceCall) {
 	dx, p := c.Out(), k.of.paramsOf(c)
 	in := c.InAll(dx.Type, 0, k.gradient, k.gradient+1)
@@ -53,13 +54,14 @@ func (k readGrad) Launch(c *graph.DeviceCall) {
 }
 
 const (
-	// readSlabs is the most blocks of tokens that share the gradient of a filter.
+	// readSlabs is the largest number of blocks that share the gradient of a filter, by slabs of
+	// tokens.
 	readSlabs = 64
-	// readChunk is the fewest tokens of one.
+	// readChunk is the smallest number of tokens in a slab.
 	readChunk = 32
 )
 
-// sums are the gradients of r and of the filter.
+// sums computes the gradients of r and of the filter.
 func (k readGrad) sums(c *graph.DeviceCall, p kernel.DeltaReadParams, du, x, starts, filter, r cuda.Array) {
 	dr := c.SecondaryAs(0, cuda.F32)
 	df := c.SecondaryAs(1, cuda.F32)

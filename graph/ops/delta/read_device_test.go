@@ -12,7 +12,8 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// TestDeviceReadCached: on a device, too, rows of different length are read as in one row.
+// TestDeviceReadCached: rows of different length, read in several runs on a device, give the same
+// results as in one run.
 func TestDeviceReadCached(t *testing.T) {
 	const seq, d = 6, 3
 	tokens := []int32{1, 2, 3, 4, 5, 6, 7, 8, 0, 2, 4, 6}

@@ -15,7 +15,8 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// readShape is a stream [tokens, n, d] in rows of seq tokens, and the taps of a filter.
+// readShape is the shape of a stream [tokens, n, d] in rows of seq tokens, and the number of taps
+// of a filter.
 type readShape struct {
 	tokens, n, d, seq, taps int
 	masked                  bool
@@ -32,7 +33,7 @@ func readCases() []optest.Case {
 	return cases
 }
 
-// cases are a read of all positions, and of each part of them.
+// cases returns a read of all positions, and one of each selection.
 func (s readShape) cases() []optest.Case {
 	var cases []optest.Case
 	for part, name := range []string{"", "own position of ", "earlier positions of "} {
@@ -72,7 +73,7 @@ func (s readShape) options(x, ids gorgonia.Nodes, part delta.Positions) delta.Re
 	return o
 }
 
-// want is the read in plain loops.
+// want computes the read by plain loops.
 func (s readShape) want(x [][]float64, ids [][]int32, part delta.Positions) []float64 {
 	u := make([]float64, s.tokens*s.d)
 	for t := range s.tokens {
@@ -93,7 +94,7 @@ func (s readShape) want(x [][]float64, ids [][]int32, part delta.Positions) []fl
 	return u
 }
 
-// readProgram reads rows of so many tokens at a time, [2*seq, 2, 3], with a filter of 4 taps.
+// readProgram reads rows of seq tokens at a time, [2*seq, 2, 3], with a filter of 4 taps.
 func readProgram(t *testing.T, seq int, o graph.Options) *graph.Program {
 	t.Helper()
 	if o.DType == (tensor.Dtype{}) {
@@ -126,7 +127,7 @@ func outputOf(t *testing.T, p *graph.Program) []float64 {
 	return graph.Float64s(u)
 }
 
-// TestReadCached: tokens that come a few at a time are read as in one row, and again after Reset.
+// TestReadCached: tokens that come a few at a time are read as in one row, also after Reset.
 func TestReadCached(t *testing.T) {
 	const seq, d = 6, 3
 	a, b := []int32{1, 2, 3, 4, 5, 6}, []int32{7, 8, 0, 2, 4, 6}

@@ -1,5 +1,5 @@
-// Package delta has the two passes over a stream that is written by the delta rule (Zhang et al.
-// 2026, arXiv 2601.00417): the write, and the read that compresses its rows to one.
+// Package delta has two ops over a stream that is written by the delta rule (Zhang et al. 2026,
+// arXiv 2601.00417): the write, and the read that reduces the stream's rows to one.
 package delta
 
 import (
@@ -12,30 +12,30 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// WriteOptions are the constants of a write.
+// WriteOptions are the constants of a Write.
 type WriteOptions struct {
-	Eps   float64 // next to the norm of what is written
-	Scale float64 // of the values
+	Eps   float64 // added in normalising y
+	Scale float64 // factor of the values
 }
 
-// write erases and writes. Inputs: x, y, gate, values.
+// write computes the delta rule. Inputs: x, y, gate, values.
 type write struct{ WriteOptions }
 
-// Write is the delta rule (Zhang et al. 2026, arXiv 2601.00417): each row of the stream loses what
-// it has in the direction k of y, and gets a value there,
+// Write applies the delta rule (Zhang et al. 2026, arXiv 2601.00417): it removes from each row of
+// the stream the component along y's direction k, and writes a value there,
 //
 //	X'[c] = X[c] + beta (v[c] - k . X[c]) k
 //	k = y / sqrt(|y|^2 + Eps^2);   beta = 2 gate;   v = Scale values
 //
-// x, X' [T, n, D], or [T, D] with n = 1; y T tokens of D entries, gate [T, 1], values [T, n]. In
-// one pass; the gradients of all four are one more.
+// x, X' [T, n, D], or [T, D] with n = 1; y T tokens of D entries, gate [T, 1], values [T, n]. It
+// takes one pass; the gradients of all four inputs take one more.
 func Write(b *graph.Builder, x, y, gate, values *gorgonia.Node, o WriteOptions) *gorgonia.Node {
 	return b.Apply(write{o}, x, y, gate, values)
 }
 
 func (k write) String() string { return fmt.Sprintf("DeltaWrite(eps=%g, scale=%g)", k.Eps, k.Scale) }
 
-// FLOPs are those of k . X[c] and of the sum.
+// FLOPs counts k . X[c] and the sum.
 func (k write) FLOPs(c graph.Cost) int { return 4 * c.Signature(0).Size() }
 
 func (k write) Infer(in []graph.Signature) (graph.Signature, error) {
@@ -76,8 +76,8 @@ func runWrite[T kernel.Float](k write, c graph.CallOf[T]) {
 		k.params(c.Signature(0), c.Signature(3)))
 }
 
-// writeGrad is dx; its secondaries are dy, dgate and dvalues. Inputs: that gradient of the result,
-// x, y, gate, values.
+// writeGrad computes dx; its secondaries are dy, dgate and dvalues. Inputs: the gradient of the
+// result, x, y, gate, values.
 type writeGrad struct {
 	graph.NoGradient
 	of write

@@ -8,28 +8,28 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// sizes are the last arguments of the kernels of a write.
+// sizes returns the last arguments of the kernels of a write.
 func sizes(p kernel.DeltaWriteParams) cuda.Args {
 	return cuda.Args{cuda.Float(p.Eps), cuda.Float(p.Scale), cuda.Ints(p.Tokens, p.N, p.D)}
 }
 
-// gates are the gates and the values, inputs i and i+1, as arguments.
+// gates returns the gates and the values, inputs i and i+1, as arguments.
 func gates(c *graph.DeviceCall, i int) cuda.Args {
 	in := c.InAll(cuda.F32, i, i+1)
 	return cuda.Args{in[0], in[1]}
 }
 
-// Launch has a warp for each row of a token.
+// Launch uses one warp for each row of a token.
 func (k write) Launch(c *graph.DeviceCall) {
 	out, p := c.Out(), k.params(c.Signature(0), c.Signature(3))
 	in := c.InAll(out.Type, 0, 1)
 	c.Launch("delta_write"+out.Suffix(), cuda.Over(32*p.Tokens*p.N, 256), out, in[0], in[1], gates(c, 2), sizes(p))
 }
 
-// maxRows is the most rows of a stream on a device: a warp's threads.
+// maxRows is the largest number of rows of a stream on a device: the number of threads of a warp.
 const maxRows = 32
 
-// Launch has a warp for each token.
+// Launch uses one warp for each token.
 func (k writeGrad) Launch(c *graph.DeviceCall) {
 	dx, p := c.Out(), k.of.params(c.Signature(1), c.Signature(4))
 	if p.N > maxRows {

@@ -14,7 +14,7 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// writeOptions have an eps large enough to be seen.
+// writeOptions have an eps large enough to matter.
 var writeOptions = delta.WriteOptions{Eps: 0.3, Scale: 4}
 
 func writeCases() []optest.Case {
@@ -36,7 +36,7 @@ func writeCases() []optest.Case {
 	return cases
 }
 
-// wantWrite is the delta rule in plain loops.
+// wantWrite computes the delta rule by plain loops.
 func wantWrite(x, y, gate, values []float64, n, d int) []float64 {
 	out := make([]float64, len(x))
 	for t := range gate {
@@ -58,7 +58,8 @@ func wantWrite(x, y, gate, values []float64, n, d int) []float64 {
 	return out
 }
 
-// TestWriteReflects: without values a gate of 1 mirrors each row, of 1/2 takes the direction out.
+// TestWriteReflects: without values, a gate of 1 reflects each row along k, and a gate of 1/2
+// removes its component along k.
 func TestWriteReflects(t *testing.T) {
 	for gate, want := range map[float64][]float64{0: {3, 4}, 0.5: {0, 4}, 1: {-3, 4}} {
 		p, err := graph.Compile(graph.ProgramOptions{Options: graph.Options{DType: tensor.Float64}}, func(b *graph.Builder) (graph.Roots, error) {
@@ -78,7 +79,7 @@ func TestWriteReflects(t *testing.T) {
 	}
 }
 
-// TestShapes lists the shapes that the ops refuse.
+// TestShapes checks that the ops refuse wrong shapes.
 func TestShapes(t *testing.T) {
 	names := 0
 	b := graph.On(gorgonia.NewGraph(), graph.Options{})

@@ -1,4 +1,4 @@
-// Package elementwise has the ops that treat each entry by itself: activations, gates, dropout,
+// Package elementwise has ops that compute each entry separately: activations, gates, dropout,
 // products with parameters and weighted sums.
 package elementwise
 
@@ -9,7 +9,7 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// Activation is a feed-forward's nonlinearity.
+// Activation applies a feed-forward's nonlinearity.
 type Activation struct{ Function kernel.Activation }
 
 // Gelu is the Gaussian error linear unit (Hendrycks & Gimpel 2016), elementwise:
@@ -20,26 +20,26 @@ func Gelu(b *graph.Builder, x *gorgonia.Node, exact bool) *gorgonia.Node {
 	return Activate(b, x, kernel.Gelu(exact))
 }
 
-// Activate is an activation, elementwise: y = f(x).
+// Activate applies an activation elementwise: y = f(x).
 func Activate(b *graph.Builder, x *gorgonia.Node, f kernel.Activation) *gorgonia.Node {
 	return b.Apply(Activation{f}, x)
 }
 
-// String is the function's name.
+// String returns the function's name.
 func (k Activation) String() string { return k.Function.String() }
 
-// Infer wants floats of any shape.
+// Infer accepts floats of any shape.
 func (k Activation) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
 
-// InPlace is true.
+// InPlace returns true.
 func (k Activation) InPlace(int) bool { return true }
 
-// VJP is dy f'(x).
+// VJP makes dx = dy f'(x).
 func (k Activation) VJP(d *graph.Derivative) {
 	d.Make(0, activationGrad{of: k}, d.Gradient(), d.Input(0))
 }
 
-// Run computes it on the CPU.
+// Run runs the op on the CPU.
 func (k Activation) Run(c *graph.Call) {
 	graph.Dispatch(c, k, runActivation[float32], runActivation[float64])
 }
@@ -48,7 +48,7 @@ func runActivation[T kernel.Float](k Activation, c graph.CallOf[T]) {
 	graph.State[kernel.Activate[T]](c).Forward(c.Pool(), c.Out(), c.In(0), k.Function)
 }
 
-// activationGrad is dx = dy f'(x). Inputs: dy, x.
+// activationGrad computes dx = dy f'(x). Inputs: dy, x.
 type activationGrad struct {
 	graph.NoGradient
 	of Activation

@@ -5,7 +5,7 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// Launch computes it on a device.
+// Launch runs the op on a device.
 func (k Activation) Launch(c *graph.DeviceCall) {
 	c.Elementwise("activation", cuda.Int(int(k.Function)))
 }

@@ -8,15 +8,15 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// addScaled adds a tensor times a gain. Inputs: x, z, gain.
+// addScaled computes x + gain ⊙ z. Inputs: x, z, gain.
 type addScaled struct{}
 
-// AddScaled adds to x what a gain [D] of the last axis makes of z, as LayerScale does with a
+// AddScaled adds z, multiplied by a gain [D] along the last axis, to x, as LayerScale does with a
 // sublayer's output (Touvron et al. 2021, arXiv 2103.17239, section 2):
 //
 //	y_t = x_t + gain ⊙ z_t
 //
-// x, z and y [T, ...], of one shape.
+// x, z and y [T, ...] have the same shape.
 func AddScaled(b *graph.Builder, x, z, gain *gorgonia.Node) *gorgonia.Node {
 	return b.Apply(addScaled{}, x, z, gain)
 }

@@ -10,18 +10,17 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// dropout zeroes entries by a mask that is a pure function of (seed, site, step, entry).
+// dropout sets entries to zero by a mask that depends only on (seed, site, step, entry).
 type dropout struct {
 	rate float64
 	seed uint64
 	site uint32
 }
 
-// Dropout zeroes each entry with probability rate and multiplies the others by
-// 1/(1-rate) (Srivastava et al. 2014). The mask depends on Options.Seed, on which
-// dropout of the graph this is, on the training step and on the entry, on nothing else:
-// the backward pass and a recomputation draw the same one. Without Options.Training, or
-// with rate 0, x itself is returned.
+// Dropout sets each entry to zero with probability rate and multiplies the others by 1/(1-rate)
+// (Srivastava et al. 2014). The mask depends only on Options.Seed, on the number of the dropout in
+// the graph, on the training step and on the entry, so the backward pass and a recomputation draw
+// the same one. Without Options.Training, or with rate 0, Dropout returns x itself.
 func Dropout(b *graph.Builder, x *gorgonia.Node, rate float64) *gorgonia.Node {
 	if !(rate >= 0 && rate < 1) {
 		b.Fail(errors.Errorf("graph: Dropout: want a rate in [0, 1), got %g", rate))

@@ -10,8 +10,8 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// TestSetStep: under a stock tape machine each step has a mask of its own, and the same
-// step the same mask.
+// TestSetStep: on a stock tape machine each step has its own mask, and the same step always has the
+// same mask.
 func TestSetStep(t *testing.T) {
 	g := gorgonia.NewGraph()
 	b := graph.On(g, graph.Options{Training: true, Seed: 1})

@@ -15,7 +15,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// gateCases are the ops that gates are made of: Sigmoid, GLU, Concat, Slice, LSTMCell.
+// gateCases returns cases of the ops that gates are made of: Sigmoid, GLU, Concat, Slice, LSTMCell.
 func gateCases() []optest.Case {
 	var cases []optest.Case
 	for _, shape := range [][]int{{3, 5}, {1, 1}, {2, 3, 7}} {
@@ -52,7 +52,7 @@ func gluCases() []optest.Case {
 	}
 }
 
-// lstmCases read the two outputs of LSTMCell in all ways that change its gradients.
+// lstmCases read the two outputs of LSTMCell in all ways that affect its gradients.
 func lstmCases() []optest.Case {
 	make := func(name string, build func(b *graph.Builder, c, h *gorgonia.Node) *gorgonia.Node, want func(c, h []float64) []float64, shape ...int) optest.Case {
 		c := optest.Case{Name: "LSTMCell/" + name,
@@ -79,7 +79,7 @@ func lstmCases() []optest.Case {
 	}
 }
 
-// twoStepCase is two steps with one set of gates: the first cell has two readers.
+// twoStepCase takes two steps with one set of gates, so that two nodes read the first cell.
 func twoStepCase() optest.Case {
 	return optest.Case{Name: "LSTMCell/two steps", Floats: [][]int{{3, 5}, {3, 5}, {3, 5}, {3, 5}, {3, 5}},
 		Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
@@ -126,7 +126,7 @@ func wantLSTM(in [][]float64) (cell, hidden []float64) {
 	return cell, hidden
 }
 
-// TestGateShapes lists the shapes that the gates' ops refuse.
+// TestGateShapes checks that the gates' ops refuse wrong shapes.
 func TestGateShapes(t *testing.T) {
 	b := graph.On(gorgonia.NewGraph(), graph.Options{})
 	f := func(shape ...int) *gorgonia.Node {
@@ -157,8 +157,8 @@ func TestGateShapes(t *testing.T) {
 	}
 }
 
-// TestLSTMGradientsWanted trains some of a cell's inputs, each choice of them: the others
-// are inputs of the graph, whose gradients are not made.
+// TestLSTMGradientsWanted trains every subset of a cell's inputs: the others are inputs of the
+// graph, whose gradients must not be made.
 func TestLSTMGradientsWanted(t *testing.T) {
 	want := lstmGradients(t, 31, 0)
 	for choice := 1; choice < 31; choice++ {

@@ -8,15 +8,15 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// glu is a gated linear unit's product, added to any number of inputs.
+// glu computes a gated linear unit's product and adds any number of inputs to it.
 type glu struct{ addends int }
 
-// GLU is the product of a gated linear unit (Dauphin et al. 2017, section 2), with the gate
-// before the value, and what it is added to:
+// GLU computes the product of a gated linear unit (Dauphin et al. 2017, section 2), whose gate
+// comes before the value, and adds the addends:
 //
 //	y_t = sigmoid(gate_t) o value_t + addends_t,   x_t = [gate_t | value_t]
 //
-// x [T, 2D]; y and the addends [T, D]. The addends are added from the last to the first.
+// x [T, 2D]; y and the addends [T, D]. The addends are added in order from the last to the first.
 func GLU(b *graph.Builder, x *gorgonia.Node, addends ...*gorgonia.Node) *gorgonia.Node {
 	return b.Apply(glu{len(addends)}, append(gorgonia.Nodes{x}, addends...)...)
 }
@@ -52,7 +52,8 @@ func (k glu) Run(c *graph.Call) {
 	graph.Dispatch(c, k, runGLU[float32], runGLU[float64])
 }
 
-// gluState is the kernel with its list of addends, kept so that a run allocates nothing.
+// gluState holds the kernel and its list of addends from run to run, so that a run allocates
+// nothing.
 type gluState[T kernel.Float] struct {
 	kernel.GLU[T]
 	addends [][]T
@@ -67,7 +68,7 @@ func runGLU[T kernel.Float](_ glu, c graph.CallOf[T]) {
 	s.Forward(c.Pool(), c.Out(), c.In(0), s.addends, y.Leading(), y.Width())
 }
 
-// gluGrad is dx = [dy o value o sigmoid'(gate) | dy o sigmoid(gate)]. Inputs: dy, x.
+// gluGrad computes dx = [dy o value o sigmoid'(gate) | dy o sigmoid(gate)]. Inputs: dy, x.
 type gluGrad struct{ graph.NoGradient }
 
 func (gluGrad) String() string { return "GradX of GLU" }

@@ -7,7 +7,8 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// maxAddends is the most addends that the kernel takes; others are added after it.
+// maxAddends is the largest number of addends that the kernel takes; further ones are added after
+// it.
 const maxAddends = 3
 
 func (glu) Launch(c *graph.DeviceCall) {

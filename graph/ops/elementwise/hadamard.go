@@ -10,16 +10,16 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// hadamard multiplies by a parameter. Inputs: x, gain.
+// hadamard multiplies x by a gain. Inputs: x, gain.
 type hadamard struct{}
 
-// Hadamard multiplies x elementwise by a parameter of its last axes, such as LayerScale's gain
-// on what a sublayer adds to the stream (Touvron et al. 2021, arXiv 2103.17239, section 2):
+// Hadamard multiplies x elementwise by a parameter with the shape of its last axes, such as
+// LayerScale's gain on a sublayer's output (Touvron et al. 2021, arXiv 2103.17239, section 2):
 //
 //	y_t = gain ⊙ x_t
 //
-// x [T, ...], y as x; gain has the shape of x's last axes, one or more: with x [T, n, D] a
-// gain [D] multiplies each row of a token, one [n, D] all of them.
+// x [T, ...], y like x; gain has the shape of one or more of x's last axes: with x [T, n, D], a
+// gain [D] multiplies each row of a token, and a gain [n, D] has one factor for each entry.
 func Hadamard(b *graph.Builder, x, gain *gorgonia.Node) *gorgonia.Node {
 	return b.Apply(hadamard{}, x, gain)
 }
@@ -50,8 +50,8 @@ func runHadamard[T kernel.Float](_ hadamard, c graph.CallOf[T]) {
 	graph.State[kernel.Hadamard[T]](c).Forward(c.Pool(), c.Out(), c.In(0), gain, c.Result().Size()/len(gain))
 }
 
-// hadamardGrad is dx = gain ⊙ dy; its secondary is dgain, the sum of dy ⊙ x. Inputs: dy, x,
-// gain and, where dx is to be added to it, the gradient that x has from elsewhere.
+// hadamardGrad computes dx = gain ⊙ dy; its secondary is dgain, the sum of dy ⊙ x. Inputs: dy, x,
+// gain and optionally the gradient of x from its other readers, to which dx is added.
 type hadamardGrad struct{ graph.NoGradient }
 
 func (hadamardGrad) String() string { return "GradX of Hadamard" }

@@ -28,7 +28,7 @@ func (hadamardGrad) Launch(c *graph.DeviceCall) {
 	gain := c.InAs(2, cuda.F32)
 	rows, width := dx.N/gain.N, gain.N
 	groups := cuda.CeilDiv(width, 128)
-	length := cuda.CeilDiv(rows, max(1, min(cuda.CeilDiv(512, groups), rows/32))) // rows of a slab
+	length := cuda.CeilDiv(rows, max(1, min(cuda.CeilDiv(512, groups), rows/32))) // number of rows of a slab
 	slabs := cuda.CeilDiv(rows, length)
 	dgain := c.SecondarySum(0, slabs)
 	c.Launch("hadamard_grad"+dx.Suffix(), cuda.Grid{X: groups, Y: slabs, Threads: 256},

@@ -35,7 +35,7 @@ func hadamardCases() []optest.Case {
 			Want: func(v [][]float64, _ [][]int32) []float64 {
 				return optest.WantAdd([][]float64{v[0], wantHadamard(v[0], v[1])}, nil)
 			}},
-		{Name: "Hadamard/by two gains", Floats: [][]int{{3, 5}, {5}, {5}}, // one gradient takes over the other's
+		{Name: "Hadamard/by two gains", Floats: [][]int{{3, 5}, {5}, {5}}, // one gradient is added to the other
 			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
 				return b.Add(elementwise.Hadamard(b, x[0], x[1]), elementwise.Gelu(b, elementwise.Hadamard(b, x[0], x[2]), false))
 			},
@@ -53,7 +53,7 @@ func wantHadamard(x, gain []float64) []float64 {
 	return y
 }
 
-// TestHadamardShapes lists the shapes that the op refuses.
+// TestHadamardShapes checks that the op refuses wrong shapes.
 func TestHadamardShapes(t *testing.T) {
 	for _, shape := range [][]int{{3}, {15}, {4, 3, 5}, {4, 5}} {
 		b := graph.On(gorgonia.NewGraph(), graph.Options{})

@@ -8,18 +8,18 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// LSTMGates are the inputs of an LSTM cell other than its state, all of the state's shape: the
-// gates before their sigmoid, and the candidate as it is added.
+// LSTMGates are the inputs of an LSTM cell in addition to its state, all of the state's shape: the
+// gates before their sigmoid, and the candidate in its final form.
 type LSTMGates struct{ Input, Forget, Output, Candidate *gorgonia.Node }
 
-// LSTMCell is one step of a long short-term memory's cell (Hochreiter & Schmidhuber 1997;
-// the forget gate: Gers et al. 2000), with i, f, o and g the input, forget and output gates
-// and the candidate:
+// LSTMCell computes one step of a long short-term memory cell (Hochreiter & Schmidhuber 1997; the
+// forget gate: Gers et al. 2000), with i, f, o and g the input, forget and output gates and the
+// candidate:
 //
 //	c' = sigmoid(f) ⊙ c + sigmoid(i) ⊙ g
 //	h' = sigmoid(o) ⊙ c'
 //
-// c, c' and h' [T, ...], elementwise, in one pass. Neither g nor the output is squashed: a
+// c, c' and h' [T, ...], elementwise, in one pass. Neither g nor the output passes through tanh: a
 // caller that wants tanh(g) passes it.
 func LSTMCell(b *graph.Builder, c *gorgonia.Node, g LSTMGates) (cell, hidden *gorgonia.Node) {
 	cell = b.Apply(lstmCell{}, c, g.Input, g.Forget, g.Candidate, g.Output)
@@ -29,7 +29,7 @@ func LSTMCell(b *graph.Builder, c *gorgonia.Node, g LSTMGates) (cell, hidden *go
 	return cell, b.Secondary(lstmOutput{}, 0, cell, g.Output)
 }
 
-// lstmCell is c'; its run also makes h', for which it reads the output gate. Inputs: c, i,
+// lstmCell computes c'; its run also computes h', for which it reads the output gate. Inputs: c, i,
 // f, g, o.
 type lstmCell struct{}
 
@@ -44,7 +44,7 @@ func (lstmCell) Infer(in []graph.Signature) (graph.Signature, error) {
 	return in[0], nil
 }
 
-// Differentiable: c' does not depend on the output gate.
+// Differentiable returns false for the output gate, on which c' does not depend.
 func (lstmCell) Differentiable(i int) bool { return i < 4 }
 
 func (lstmCell) InPlace(i int) bool { return i == 0 }
@@ -70,7 +70,7 @@ func runLSTMCell[T kernel.Float](_ lstmCell, c graph.CallOf[T]) {
 		Input: c.In(1), Forget: c.In(2), Candidate: c.In(3), Output: c.In(4)})
 }
 
-// lstmOutput is h' = sigmoid(o) ⊙ c', made by the run of c'. Inputs: c', o.
+// lstmOutput is h' = sigmoid(o) ⊙ c', computed by the run of lstmCell. Inputs: c', o.
 type lstmOutput struct{ graph.MadeByPrimary }
 
 func (lstmOutput) String() string { return "LSTMOutput" }
@@ -84,8 +84,8 @@ func (lstmOutput) VJP(d *graph.Derivative) {
 	}
 }
 
-// lstmOutputGrad is dc' = dh' o sigmoid(o); its secondary is do. Inputs: dh', c', o and,
-// where dc' is to be added to it, the gradient that c' has from elsewhere.
+// lstmOutputGrad computes dc' = dh' o sigmoid(o); its secondary is do. Inputs: dh', c', o and
+// optionally the gradient of c' from its other readers, to which dc' is added.
 type lstmOutputGrad struct{ graph.NoGradient }
 
 func (lstmOutputGrad) String() string { return "GradCell of LSTMOutput" }
@@ -103,7 +103,7 @@ func runLSTMOutputGrad[T kernel.Float](_ lstmOutputGrad, c graph.CallOf[T]) {
 	graph.State[kernel.LSTM[T]](c).OutputBackward(c.Pool(), c.Out(), do, c.In(0), c.In(1), c.In(2), c.In(3))
 }
 
-// lstmCellGrad is dc = dc' o sigmoid(f); its secondaries are di, df and dg. Inputs: dc', c,
+// lstmCellGrad computes dc = dc' o sigmoid(f); its secondaries are di, df and dg. Inputs: dc', c,
 // i, f, g.
 type lstmCellGrad struct{ graph.NoGradient }
 
@@ -124,8 +124,8 @@ func runLSTMCellGrad[T kernel.Float](_ lstmCellGrad, c graph.CallOf[T]) {
 		Input: c.In(2), Forget: c.In(3), Candidate: c.In(4)})
 }
 
-// lstmGateGrad is a gate's or the candidate's gradient, made by the run of the state's.
-// It cannot add to what a parameter's gradient holds, as secondary can.
+// lstmGateGrad is the gradient of a gate or the candidate, computed by the run of lstmCellGrad.
+// Unlike graph's own secondaries, it cannot add to a parameter's gradient.
 type lstmGateGrad struct {
 	graph.MadeByPrimary
 	graph.NoGradient

@@ -7,8 +7,9 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// launchLSTM launches a kernel of the output, the secondaries, as activations, and some inputs: the
-// given ones, the cell's state and its gradient, as floats, the others as activations.
+// launchLSTM launches a kernel with the output, the secondaries and some inputs as arguments. The
+// inputs listed in floats, which are the cell's state and its gradient, are passed as floats;
+// everything else is passed as activations.
 func launchLSTM(c *graph.DeviceCall, kernel string, secondaries, inputs int, floats ...int) {
 	var in, out cuda.Args
 	for i := range inputs {
@@ -32,7 +33,7 @@ func launchLSTM(c *graph.DeviceCall, kernel string, secondaries, inputs int, flo
 
 func (lstmCell) Launch(c *graph.DeviceCall) { launchLSTM(c, "lstm_cell", 1, 5, 0) }
 
-// Launch has no fourth input where there is nothing to add to.
+// Launch passes the fourth input only if there is a gradient to add to.
 func (lstmOutputGrad) Launch(c *graph.DeviceCall) { launchLSTM(c, "lstm_output_grad", 1, 4, 1, 3) }
 
 func (lstmCellGrad) Launch(c *graph.DeviceCall) { launchLSTM(c, "lstm_cell_grad", 3, 5, 0, 1) }

@@ -10,19 +10,19 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// multiwaySum makes several sums of the same tensors, all but the last packed. Its run makes the
-// last one, too. Inputs: the weights, the tensors.
+// multiwaySum computes several sums of the same tensors; its output packs all but the last, which
+// its run computes too. Inputs: the weights, the tensors.
 type multiwaySum struct{}
 
-// MultiwaySum makes C sums of the same tensors, each with weights of each token's own, in one pass
-// over them, as MUDD connections make the inputs of a block from the outputs of all earlier ones
-// (Xiao et al. 2025, arXiv 2502.12170, section 2.2):
+// MultiwaySum computes C sums of the same tensors in one pass over them, each with its own weights
+// for each token, as MUDD connections make the inputs of a block from the outputs of all earlier
+// ones (Xiao et al. 2025, arXiv 2502.12170, section 2.2):
 //
 //	y[c]_t = sum over j of a[t, c, j] x[j]_t
 //
-// x k tensors [T, ...]; weights a [T, C*k], C >= 2, those of one sum side by side. packed
-// [T, C-1, ...] has all sums but the last, which is [T, ...]. As in WeightedSum, a tensor is left
-// out where its weight is 0, so that weights of 0 and a single 1 give that tensor, bit for bit.
+// x k tensors [T, ...]; weights a [T, C*k], C >= 2, with those of one sum side by side. packed [T,
+// C-1, ...] has all sums but the last, which is [T, ...]. As in WeightedSum, a tensor is skipped
+// where its weight is 0, so that weights of 0 and a single 1 give that tensor, bit for bit.
 func MultiwaySum(b *graph.Builder, weights *gorgonia.Node, x ...*gorgonia.Node) (packed, last *gorgonia.Node) {
 	inputs := append(gorgonia.Nodes{weights}, x...)
 	packed = b.Apply(multiwaySum{}, inputs...)
@@ -56,7 +56,8 @@ func (multiwaySum) Infer(in []graph.Signature) (graph.Signature, error) {
 	return graph.Signature{DType: x[0].DType, Shape: packed}, nil
 }
 
-// VJP is of the packed sums alone, where no gradient arrives at the last one.
+// VJP differentiates the packed sums by themselves; it is used if no gradient arrives at the last
+// sum.
 func (multiwaySum) VJP(d *graph.Derivative) { multiwayVJP(d, 0, d.Gradient(), nil) }
 
 func (k multiwaySum) Run(c *graph.Call) {
@@ -69,28 +70,29 @@ func runMultiwaySum[T kernel.Float](_ multiwaySum, c graph.CallOf[T]) {
 	s.Forward(c.Pool(), c.Out(), last, c.In(0), s.tensors(c, 1), multiwayParams(c.Signature(0), c.Signature(1), c.Inputs()-1))
 }
 
-// multiwayLast is the last sum, made by multiwaySum's run. Inputs: the packed sums, the weights,
-// the tensors.
+// multiwayLast is the last sum, computed by multiwaySum's run. Inputs: the packed sums, the
+// weights, the tensors.
 type multiwayLast struct{ graph.MadeByPrimary }
 
 func (multiwayLast) String() string { return "Last of MultiwaySum" }
 
-// Bytes are none: its primary counts what it makes.
+// Bytes returns 0: its primary counts them.
 func (multiwayLast) Bytes(graph.Cost) int { return 0 }
 
 func (multiwayLast) Infer(in []graph.Signature) (graph.Signature, error) { return in[2], nil }
 
-// Differentiable: the packed sums are no more than where the run is.
+// Differentiable returns false for the packed sums: they are an input only to run first.
 func (multiwayLast) Differentiable(i int) bool { return i > 0 }
 
-// VJP makes the gradients of all sums in one pass. The packed ones have theirs by now: the last sum
-// is made right after them, before all that reads them, so that it is visited after that.
+// VJP makes the gradients of all sums in one pass. The gradients of the packed sums exist by then:
+// the last sum is made right after them, before all their readers, so the reverse walk visits those
+// readers first.
 func (multiwayLast) VJP(d *graph.Derivative) {
 	multiwayVJP(d, 1, d.TakeAccumulated(0), d.Gradient())
 }
 
-// multiwayVJP sets the gradients of the weights, input number first, and of the tensors after them,
-// from those of the packed sums and of the last, either of which may be nil.
+// multiwayVJP sets the gradients of the weights, which are input number first, and of the tensors
+// after them, given the gradients of the packed sums and of the last one. Either may be nil.
 func multiwayVJP(d *graph.Derivative, first int, packed, last *gorgonia.Node) {
 	var gradients gorgonia.Nodes
 	for _, g := range []*gorgonia.Node{packed, last} {
@@ -119,10 +121,10 @@ func multiwayVJP(d *graph.Derivative, first int, packed, last *gorgonia.Node) {
 	}
 }
 
-// multiwayGradients says which gradients of sums there are: the first inputs, in this order.
+// multiwayGradients says which gradients of sums are inputs: they come first, in this order.
 type multiwayGradients struct{ packed, last bool }
 
-// count is their number.
+// count returns their number.
 func (k multiwayGradients) count() int {
 	if k.packed && k.last {
 		return 2
@@ -130,7 +132,7 @@ func (k multiwayGradients) count() int {
 	return 1
 }
 
-// multiwayGradientsIn are the gradients; nil: there is none.
+// multiwayGradientsIn returns the gradients; nil for one that is missing.
 func multiwayGradientsIn[T kernel.Float](k multiwayGradients, c graph.CallOf[T]) (packed, last []T) {
 	if k.packed {
 		packed = c.In(0)
@@ -141,12 +143,13 @@ func multiwayGradientsIn[T kernel.Float](k multiwayGradients, c graph.CallOf[T])
 	return packed, last
 }
 
-// multiwayParams are the sizes of sums of so many tensors like x.
+// multiwayParams returns the sizes of sums of the given number of tensors like x.
 func multiwayParams(weights, x graph.Signature, terms int) kernel.MultiwaySumParams {
 	return kernel.MultiwaySumParams{Tokens: x.Leading(), Width: x.Width(), Terms: terms, Ways: weights.Width() / terms}
 }
 
-// multiwayState is the kernel with its list of tensors, kept so that a run allocates nothing.
+// multiwayState holds the kernel and its list of tensors from run to run, so that a run allocates
+// nothing.
 type multiwayState[T kernel.Float] struct {
 	kernel.MultiwaySum[T]
 	x [][]T
@@ -161,7 +164,8 @@ func (s *multiwayState[T]) tensors(c graph.CallOf[T], first int) [][]T {
 	return s.x
 }
 
-// multiwayWeightsGrad is the gradient of the weights. Inputs: the gradients of sums, the tensors.
+// multiwayWeightsGrad computes the gradient of the weights. Inputs: the gradients of sums, the
+// tensors.
 type multiwayWeightsGrad struct {
 	graph.NoGradient
 	multiwayGradients
@@ -191,8 +195,8 @@ func runMultiwayWeightsGrad[T kernel.Float](k multiwayWeightsGrad, c graph.CallO
 	s.Weights(c.Pool(), c.Out(), packed, last, x, c.Accumulate(), multiwayParams(k.weights, c.Signature(k.count()), len(x)))
 }
 
-// multiwayTermGrad is the gradient of tensor j. Inputs: the gradients of sums, the weights and,
-// where it is to be added to it, the gradient that the tensor has from elsewhere.
+// multiwayTermGrad computes the gradient of tensor j. Inputs: the gradients of sums, the weights
+// and optionally the tensor's gradient from its other readers, to which the result is added.
 type multiwayTermGrad struct {
 	graph.NoGradient
 	multiwayGradients

@@ -5,10 +5,10 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// sumWays is the number of sums of a thread of cuda/multiwaysum.cu.
+// sumWays is the number of sums that a thread of cuda/multiwaysum.cu computes.
 const sumWays = 4
 
-// Launch sums groups of tensors one after another, all but the last into 32-bit floats.
+// Launch sums groups of tensors one after another; all groups but the last add to 32-bit floats.
 func (multiwaySum) Launch(c *graph.DeviceCall) {
 	y, p := c.Out(), multiwayParams(c.Signature(0), c.Signature(1), len(c.Inputs())-1)
 	last, _ := c.SecondaryOut(0)
@@ -25,7 +25,7 @@ func (multiwaySum) Launch(c *graph.DeviceCall) {
 	})
 }
 
-// onDevice are the gradients in type t; None: there is none.
+// onDevice returns the gradients in type t; the zero Array for one that is missing.
 func (k multiwayGradients) onDevice(c *graph.DeviceCall, t cuda.Type) (packed, last cuda.Array) {
 	if k.packed {
 		packed = c.InAs(0, t)

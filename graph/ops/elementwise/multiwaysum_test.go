@@ -17,8 +17,8 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// multiwaySumCases are several sums of few tensors and of more than one launch on a device takes;
-// "last" is where nothing reads the packed sums.
+// multiwaySumCases sum few tensors, and more than one launch on a device takes; in the cases named
+// "last" nothing reads the packed sums.
 func multiwaySumCases() []optest.Case {
 	both := func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
 		packed, last := elementwise.MultiwaySum(b, x[0], x[1:]...)
@@ -47,7 +47,7 @@ func multiwaySumCases() []optest.Case {
 	return []optest.Case{make("", 4, 2, 3, 5), make("", 2, 1, 2, 7), make("", 4, 9, 2, 6), make("", 2, 3, 4, 2, 3), last}
 }
 
-// wantMultiwaySum is [T, ways*D] of the weights, which come first, and the tensors.
+// wantMultiwaySum returns [T, ways*D]; v has the weights first, then the tensors.
 func wantMultiwaySum(ways int, v [][]float64) []float64 {
 	k := len(v) - 1
 	tokens := len(v[0]) / (ways * k)
@@ -63,7 +63,7 @@ func wantMultiwaySum(ways int, v [][]float64) []float64 {
 }
 
 // TestMultiwaySumOfOneTensor: with weights of 0 and a single 1, as MUDD connections start, each sum
-// has the bits of that tensor.
+// has the same bits as that tensor.
 func TestMultiwaySumOfOneTensor(t *testing.T) { checkWaysOfOneTensor(t, graph.Options{Threads: 2}, 3) }
 
 func checkWaysOfOneTensor(t *testing.T, o graph.Options, k int) {
@@ -103,8 +103,8 @@ func checkWaysOfOneTensor(t *testing.T, o graph.Options, k int) {
 	}
 }
 
-// multiwayProgram is a program of blocks that read two sums of what the blocks before left, the
-// gradients of which meet in each tensor.
+// multiwayProgram is a program of blocks that read two sums of the outputs of earlier blocks; the
+// gradients of the sums meet in each tensor.
 func multiwayProgram(t *testing.T, o graph.ProgramOptions) *graph.Program {
 	t.Helper()
 	const tokens, d, blocks = 6, 5, 3
@@ -132,12 +132,14 @@ func multiwayProgram(t *testing.T, o graph.ProgramOptions) *graph.Program {
 	return p
 }
 
-// TestMultiwayProgram: shared buffers, separate ones and recomputation give the same gradients.
+// TestMultiwayProgram checks that shared buffers, separate ones and recomputation give the same
+// gradients.
 func TestMultiwayProgram(t *testing.T) {
 	optest.SameInAnyMemory(t, func(o graph.ProgramOptions) *graph.Program { return multiwayProgram(t, o) })
 }
 
-// TestMultiwaySumFLOPs: forward products by hand; a loss and its gradients take three times them.
+// TestMultiwaySumFLOPs checks the FLOPs of the forward pass against a count by hand, and that a
+// loss and its gradients take three times as many.
 func TestMultiwaySumFLOPs(t *testing.T) {
 	p := multiwayProgram(t, graph.ProgramOptions{})
 	require.NoError(t, p.Run(graph.RunOptions{Profile: true}))
@@ -146,7 +148,7 @@ func TestMultiwaySumFLOPs(t *testing.T) {
 	assert.Equal(t, 3*p.ForwardFLOPs(), optest.Totals(p.Profile()).FLOPs)
 }
 
-// TestMultiwaySumShapes lists the shapes that the op refuses.
+// TestMultiwaySumShapes checks that the op refuses wrong shapes.
 func TestMultiwaySumShapes(t *testing.T) {
 	for want, shapes := range map[string][][]int{
 		"want at least one tensor, got none":                                                          {{3, 2}},

@@ -7,17 +7,17 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// cases are those of all ops of this package.
+// cases returns the test cases of all ops of this package.
 func cases() []optest.Case {
 	return slices.Concat(elementwiseCases(), gateCases(), hadamardCases(), weightedSumCases(), multiwaySumCases())
 }
 
-// TestOps: what holds for every op.
+// TestOps checks what holds for every op.
 func TestOps(t *testing.T) {
 	optest.Run(t, cases(), "activationGrad", "softCapGrad", "swiGLUGrad", "swiGLUFactorGrad", "sigmoidGrad", "gluGrad", "lstmOutput", "lstmOutputGrad", "lstmCellGrad", "lstmGateGrad")
 }
 
-// TestForwardFLOPs counts the products.
+// TestForwardFLOPs checks the counted matrix products.
 func TestForwardFLOPs(t *testing.T) {
 	optest.ForwardFLOPs(t, cases(), map[string]int{
 		"Gelu/exact=true [3 5]": 0,

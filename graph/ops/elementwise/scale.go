@@ -9,10 +9,10 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// scale multiplies by a fixed factor.
+// scale multiplies by a constant.
 type scale struct{ factor float64 }
 
-// Scale multiplies every entry by a factor that is fixed when the graph is built.
+// Scale multiplies every entry by a constant factor.
 func Scale(b *graph.Builder, x *gorgonia.Node, factor float64) *gorgonia.Node {
 	return b.Apply(scale{factor}, x)
 }

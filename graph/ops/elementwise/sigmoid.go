@@ -7,10 +7,10 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// sigmoid is the logistic function.
+// sigmoid computes the logistic function.
 type sigmoid struct{}
 
-// Sigmoid is the logistic function 1/(1 + exp(-x)), elementwise.
+// Sigmoid computes the logistic function 1/(1 + exp(-x)), elementwise.
 func Sigmoid(b *graph.Builder, x *gorgonia.Node) *gorgonia.Node { return b.Apply(sigmoid{}, x) }
 
 func (sigmoid) String() string { return "Sigmoid" }
@@ -33,7 +33,7 @@ func runSigmoid[T kernel.Float](_ sigmoid, c graph.CallOf[T]) {
 	graph.State[kernel.Sigmoid[T]](c).Forward(c.Pool(), c.Out(), c.In(0))
 }
 
-// sigmoidGrad is dx = dy y (1 - y). Inputs: dy, y.
+// sigmoidGrad computes dx = dy y (1 - y). Inputs: dy, y.
 type sigmoidGrad struct{ graph.NoGradient }
 
 func (sigmoidGrad) String() string { return "GradX of Sigmoid" }

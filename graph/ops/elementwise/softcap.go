@@ -16,7 +16,7 @@ type softCap struct{ c float64 }
 //
 //	y = c tanh(x/c)
 //
-// A cap c of 0 is none: x itself is returned.
+// With c = 0 there is no bound: SoftCap returns x itself.
 func SoftCap(b *graph.Builder, x *gorgonia.Node, c float64) *gorgonia.Node {
 	if c == 0 {
 		return x
@@ -42,7 +42,7 @@ func runSoftCap[T kernel.Float](k softCap, c graph.CallOf[T]) {
 	graph.State[kernel.SoftCap[T]](c).Forward(c.Pool(), c.Out(), c.In(0), k.c)
 }
 
-// softCapGrad is dx = dy (1 - (y/c)^2). Inputs: dy, y.
+// softCapGrad computes dx = dy (1 - (y/c)^2). Inputs: dy, y.
 type softCapGrad struct {
 	graph.NoGradient
 	of softCap

@@ -5,7 +5,7 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// Launch computes it on a device.
+// Launch runs the op on a device.
 func (k softCap) Launch(c *graph.DeviceCall) { c.Elementwise("softcap", cuda.Float(k.c)) }
 
 func (k softCapGrad) Launch(c *graph.DeviceCall) {

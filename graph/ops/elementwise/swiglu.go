@@ -8,15 +8,15 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// swiGLU is the product of a gated linear unit whose gate is SiLU. Inputs: gate, value.
+// swiGLU computes the product of a gated linear unit whose gate is SiLU. Inputs: gate, value.
 type swiGLU struct{}
 
-// SwiGLU is the product of a gated linear unit whose gate is SiLU (Shazeer 2020, arXiv 2002.05202,
-// section 2), elementwise:
+// SwiGLU computes the product of a gated linear unit whose gate is SiLU (Shazeer 2020, arXiv
+// 2002.05202, section 2), elementwise:
 //
 //	y = silu(gate) ⊙ value,   silu(x) = x sigmoid(x)
 //
-// gate, value and y have one shape.
+// gate, value and y have the same shape.
 func SwiGLU(b *graph.Builder, gate, value *gorgonia.Node) *gorgonia.Node {
 	return b.Apply(swiGLU{}, gate, value)
 }
@@ -48,7 +48,7 @@ func runSwiGLU[T kernel.Float](_ swiGLU, c graph.CallOf[T]) {
 	graph.State[kernel.SwiGLU[T]](c).Forward(c.Pool(), c.Out(), c.In(0), c.In(1))
 }
 
-// swiGLUGrad is dgate = dy ⊙ value ⊙ silu'(gate); its secondary is dvalue = dy ⊙ silu(gate).
+// swiGLUGrad computes dgate = dy ⊙ value ⊙ silu'(gate); its secondary is dvalue = dy ⊙ silu(gate).
 // Inputs: dy, gate, value.
 type swiGLUGrad struct{ graph.NoGradient }
 
@@ -69,19 +69,20 @@ func runSwiGLUGrad[T kernel.Float](_ swiGLUGrad, c graph.CallOf[T]) {
 	graph.State[kernel.SwiGLU[T]](c).Backward(c.Pool(), dgate, dvalue, c.In(0), c.In(1), c.In(2))
 }
 
-// SwiGLUGradient is the gradient of the gate whose product with the value d differentiates;
-// SwiGLUFactor is the value's.
+// SwiGLUGradient returns the gradient of the gate, where d differentiates the product of gate and
+// value. SwiGLUFactor returns the gradient of the value.
 func SwiGLUGradient(d *graph.Derivative, gate, value *gorgonia.Node) *gorgonia.Node {
 	return d.Apply(swiGLUGrad{}, d.Gradient(), gate, value)
 }
 
-// SwiGLUFactor is the gradient of one factor, "gate" or "value", that primary, of the other's, makes
-// in its run as its secondary 0.
+// SwiGLUFactor returns the gradient of one factor, "gate" or "value". primary computes the gradient
+// of the other factor, and this one as its secondary 0.
 func SwiGLUFactor(d *graph.Derivative, primary *gorgonia.Node, factor string) *gorgonia.Node {
 	return d.Builder().Secondary(swiGLUFactorGrad{factor: factor}, 0, primary)
 }
 
-// swiGLUFactorGrad is what the other factor's gradient has made. Input: that.
+// swiGLUFactorGrad is the gradient of one factor, computed by the run of the other factor's
+// gradient, which is its input.
 type swiGLUFactorGrad struct {
 	graph.MadeByPrimary
 	graph.NoGradient

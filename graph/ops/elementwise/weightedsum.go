@@ -12,18 +12,18 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// weightedSum adds tensors up, each times a weight. Inputs: the weights, the tensors.
+// weightedSum sums tensors, each multiplied by a weight. Inputs: the weights, the tensors.
 type weightedSum struct{}
 
-// WeightedSum adds tensors of one shape up, each times a weight of its own, as DenseFormer
-// does with the outputs of all earlier blocks (Pagliardini et al. 2024, arXiv 2402.02622,
-// section 3), or, with weights of each token's own, as attention over them does:
+// WeightedSum sums tensors of the same shape, each multiplied by its own weight, as DenseFormer
+// does with the outputs of all earlier blocks (Pagliardini et al. 2024, arXiv 2402.02622, section
+// 3), or, with separate weights for each token, as attention over them does:
 //
 //	y_t = sum over j of a[j] x[j]_t      or      sum over j of a[t, j] x[j]_t
 //
-// weights a [k] or [1, k] for all tokens, or [T, k], one set a token; x k tensors [T, ...], y
-// as each. The terms are added from the first to the last. A tensor is left out where its
-// weight is 0, so that weights of 0 and a single 1 give that tensor, bit for bit.
+// weights a [k] or [1, k] for all tokens, or [T, k], one set for each token; x k tensors [T, ...],
+// y like each of them. The terms are added in order. A tensor is skipped where its weight is 0, so
+// that weights of 0 and a single 1 give that tensor, bit for bit.
 func WeightedSum(b *graph.Builder, weights *gorgonia.Node, x ...*gorgonia.Node) *gorgonia.Node {
 	if len(x) == 0 {
 		b.Fail(errors.New("graph: WeightedSum: want at least one tensor, got none"))
@@ -57,8 +57,8 @@ func (weightedSum) Infer(in []graph.Signature) (graph.Signature, error) {
 
 func (weightedSum) InPlace(i int) bool { return i == 1 }
 
-// VJP makes one pass over all tensors for the weights' gradient, and one for each tensor's,
-// which adds it to what that tensor's gradient has from elsewhere.
+// VJP makes one pass over all tensors for the weights' gradient, and one for each tensor's
+// gradient, which it adds to the gradient from the tensor's other readers.
 func (weightedSum) VJP(d *graph.Derivative) {
 	terms := d.Inputs() - 1
 	if d.Wants(0) {
@@ -80,19 +80,20 @@ func (weightedSum) VJP(d *graph.Derivative) {
 	}
 }
 
-// sumParams are the sizes of a weighted sum of k tensors like y.
+// sumParams returns the sizes of a weighted sum of k tensors like y.
 func sumParams(weights, y graph.Signature) kernel.WeightedSumParams {
 	k := weights.Shape[weights.Shape.Dims()-1]
 	return kernel.WeightedSumParams{Tokens: y.Leading(), Width: y.Width(), Terms: k, Shared: weights.Size() == k}
 }
 
-// weightedSumState is the kernel with its list of tensors, kept so that a run allocates nothing.
+// weightedSumState holds the kernel and its list of tensors from run to run, so that a run
+// allocates nothing.
 type weightedSumState[T kernel.Float] struct {
 	kernel.WeightedSum[T]
 	x [][]T
 }
 
-// tensors lists the tensors, which are the inputs from the second on.
+// tensors lists the tensors: all inputs but the first.
 func (s *weightedSumState[T]) tensors(c graph.CallOf[T]) [][]T {
 	s.x = s.x[:0]
 	for i := range c.Inputs() - 1 {
@@ -110,7 +111,7 @@ func runWeightedSum[T kernel.Float](_ weightedSum, c graph.CallOf[T]) {
 	s.Forward(c.Pool(), c.Out(), c.In(0), s.tensors(c), sumParams(c.Signature(0), c.Result()))
 }
 
-// sumWeightsGrad is the gradient of the weights. Inputs: dy, the tensors.
+// sumWeightsGrad computes the gradient of the weights. Inputs: dy, the tensors.
 type sumWeightsGrad struct {
 	graph.NoGradient
 	weights graph.Signature
@@ -137,8 +138,8 @@ func runSumWeightsGrad[T kernel.Float](_ sumWeightsGrad, c graph.CallOf[T]) {
 	s.Weights(c.Pool(), c.Out(), c.In(0), s.tensors(c), c.Accumulate(), sumParams(c.Result(), c.Signature(0)))
 }
 
-// sumTermGrad is the gradient of tensor j, a[j] dy. Inputs: dy, the weights and, where it is
-// to be added to it, the gradient that the tensor has from elsewhere.
+// sumTermGrad computes the gradient of tensor j, a[j] dy. Inputs: dy, the weights and optionally
+// the tensor's gradient from its other readers, to which the result is added.
 type sumTermGrad struct {
 	graph.NoGradient
 	j int

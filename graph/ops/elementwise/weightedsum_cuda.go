@@ -7,20 +7,20 @@ import (
 )
 
 const (
-	sumTerms  = 8    // the most tensors of one launch of cuda/weightedsum.cu
-	sumBlocks = 512  // the most blocks that share the gradient of weights for all tokens
-	sumChunk  = 4096 // the fewest elements of a block
+	sumTerms  = 8    // largest number of tensors that one launch of cuda/weightedsum.cu sums
+	sumBlocks = 512  // largest number of blocks that share the gradient of weights for all tokens
+	sumChunk  = 4096 // smallest number of elements of a block
 )
 
-// deviceSumGroup is up to sumTerms of a weighted sum's tensors.
+// deviceSumGroup is a group of at most sumTerms tensors of a weighted sum.
 type deviceSumGroup struct {
-	first int // number of the first tensor
+	first int // number of its first tensor
 	last  bool
 	args  cuda.Args
 }
 
-// sumGroups calls f with groups of the tensors, which are so many inputs from number from on, the last
-// ones, in type t.
+// sumGroups calls f with groups of the tensors in type t. The tensors are the op's last inputs,
+// terms of them, beginning with input number from.
 func sumGroups(c *graph.DeviceCall, t cuda.Type, from, terms int, f func(g deviceSumGroup)) {
 	for first := 0; first < terms; first += sumTerms {
 		g := deviceSumGroup{first: first, last: first+sumTerms >= terms}
@@ -31,7 +31,8 @@ func sumGroups(c *graph.DeviceCall, t cuda.Type, from, terms int, f func(g devic
 	}
 }
 
-// weightStride is how many weights lie between a token's first and the next token's.
+// weightStride returns the distance between the first weights of successive tokens: 0 if all tokens
+// share the weights.
 func weightStride(p kernel.WeightedSumParams) cuda.Arg {
 	if p.Shared {
 		return cuda.Int(0)
@@ -39,7 +40,7 @@ func weightStride(p kernel.WeightedSumParams) cuda.Arg {
 	return cuda.Int(p.Terms)
 }
 
-// Launch sums the groups one after another, all but the last into 32-bit floats.
+// Launch sums the groups one after another; all groups but the last add to 32-bit floats.
 func (weightedSum) Launch(c *graph.DeviceCall) {
 	y, p := c.Out(), sumParams(c.Signature(0), c.Result())
 	weights := c.InAs(0, cuda.F32)

@@ -10,8 +10,8 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// TestDeviceElementsOfManyTokens has so many tokens that several blocks share the gradients of
-// a gain and of weights for all tokens, and that a warp walks along a row.
+// TestDeviceElementsOfManyTokens has so many tokens that several blocks share the gradients of a
+// gain and of weights for all tokens, and that a warp walks along a row.
 func TestDeviceElementsOfManyTokens(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many tokens on the emulator")
@@ -31,8 +31,8 @@ func TestDeviceElementsOfManyTokens(t *testing.T) {
 	}
 }
 
-// TestDeviceWeightedSumOfOneTensor is TestWeightedSumOfOneTensor on a device, with one launch
-// and with two.
+// TestDeviceWeightedSumOfOneTensor does on a device what TestWeightedSumOfOneTensor does, with one
+// launch and with two.
 func TestDeviceWeightedSumOfOneTensor(t *testing.T) {
 	for _, precision := range graph.Precisions() {
 		for _, k := range []int{3, 10} {
@@ -41,7 +41,8 @@ func TestDeviceWeightedSumOfOneTensor(t *testing.T) {
 	}
 }
 
-// TestDeviceMultiwaySumOfOneTensor is TestMultiwaySumOfOneTensor on a device, likewise.
+// TestDeviceMultiwaySumOfOneTensor does on a device what TestMultiwaySumOfOneTensor does, with one
+// launch and with two.
 func TestDeviceMultiwaySumOfOneTensor(t *testing.T) {
 	for _, precision := range graph.Precisions() {
 		for _, k := range []int{3, 10} {

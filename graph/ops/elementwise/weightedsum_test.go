@@ -17,8 +17,8 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// weightedSumCases are sums with weights for all tokens and for each, of as many tensors as
-// one launch on a device takes and of more; "dense" is where the gradients of several sums
+// weightedSumCases are sums with weights for all tokens and for each, of as many tensors as one
+// launch on a device takes and of more; in the cases named "dense" the gradients of several sums
 // meet in one tensor.
 func weightedSumCases() []optest.Case {
 	build := func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
@@ -67,8 +67,7 @@ func weightedSumCases() []optest.Case {
 	}
 }
 
-// wantWeightedSums takes the weights first; those of each token are as many as the tokens times
-// the tensors.
+// wantWeightedSums takes the weights first: one for each tensor, or one for each token and tensor.
 func wantWeightedSums(v [][]float64, _ [][]int32) []float64 {
 	return wantWeightedSum(v[0], len(v[0]) > len(v)-1, v[1:]...)
 }
@@ -88,8 +87,8 @@ func wantWeightedSum(weights []float64, each bool, x ...[]float64) []float64 {
 	return y
 }
 
-// TestWeightedSumOfOneTensor: with weights of 0 and a single 1, as DenseFormer starts, the sum
-// has the bits of that tensor, in place and not.
+// TestWeightedSumOfOneTensor: with weights of 0 and a single 1, as DenseFormer starts, the sum has
+// the same bits as that tensor, whether or not it is computed in place.
 func TestWeightedSumOfOneTensor(t *testing.T) { checkSumOfOneTensor(t, graph.Options{Threads: 2}, 10) }
 
 func checkSumOfOneTensor(t *testing.T, o graph.Options, k int) {
@@ -109,7 +108,7 @@ func checkSumOfOneTensor(t *testing.T, o graph.Options, k int) {
 		for j := range k {
 			x := p.Input(fmt.Sprintf("x%d", j)).Float32s()
 			for i := range x {
-				x[i] = float32(math.Copysign(float64((i+j)%4)/4, float64(i%2)-0.5)) // of which some are -0
+				x[i] = float32(math.Copysign(float64((i+j)%4)/4, float64(i%2)-0.5)) // some are -0
 			}
 		}
 		weights := p.Input("weights").Float32s()
@@ -125,7 +124,8 @@ func checkSumOfOneTensor(t *testing.T, o graph.Options, k int) {
 	}
 }
 
-// denseProgram is a program of blocks that each read a weighted sum of what the others left.
+// denseProgram is a program of blocks that each read a weighted sum of the outputs of the others
+// before.
 func denseProgram(t *testing.T, each bool, o graph.ProgramOptions) *graph.Program {
 	t.Helper()
 	const tokens, d, blocks = 6, 5, 4
@@ -155,14 +155,16 @@ func denseProgram(t *testing.T, each bool, o graph.ProgramOptions) *graph.Progra
 	return p
 }
 
-// TestDenseProgram: shared buffers, separate ones and recomputation give the same gradients.
+// TestDenseProgram checks that shared buffers, separate ones and recomputation give the same
+// gradients.
 func TestDenseProgram(t *testing.T) {
 	for _, each := range []bool{false, true} {
 		optest.SameInAnyMemory(t, func(o graph.ProgramOptions) *graph.Program { return denseProgram(t, each, o) })
 	}
 }
 
-// TestWeightedSumFLOPs: forward products by hand; a loss and its gradients take three times them.
+// TestWeightedSumFLOPs checks the FLOPs of the forward pass against a count by hand, and that a
+// loss and its gradients take three times as many.
 func TestWeightedSumFLOPs(t *testing.T) {
 	p := denseProgram(t, false, graph.ProgramOptions{})
 	require.NoError(t, p.Run(graph.RunOptions{Profile: true}))
@@ -171,7 +173,7 @@ func TestWeightedSumFLOPs(t *testing.T) {
 	assert.Equal(t, 3*p.ForwardFLOPs(), optest.Totals(p.Profile()).FLOPs)
 }
 
-// TestWeightedSumShapes lists the shapes that the op refuses.
+// TestWeightedSumShapes checks that the op refuses wrong shapes.
 func TestWeightedSumShapes(t *testing.T) {
 	b := graph.On(gorgonia.NewGraph(), graph.Options{})
 	names := 0

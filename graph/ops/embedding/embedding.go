@@ -1,4 +1,4 @@
-// Package embedding gathers the rows of a table.
+// Package embedding has the op that gathers rows of a table.
 package embedding
 
 import (
@@ -18,19 +18,19 @@ type embedding struct{ scale float64 }
 //
 //	y_t = scale * table[ids_t]
 //
-// table [V, ...], ids Int32 of any shape with T elements, y [T, ...]. The gradient of
-// the table scatter-adds in token order. An id outside [0, V) is an error of the run; on a
-// GPU, which a run does not wait for, it gives a row of NaN.
+// table [V, ...], ids Int32 of any shape with T elements, y [T, ...]. The gradient adds the tokens'
+// gradients to the rows of the table in token order. An id outside [0, V) is an error of the run;
+// on a GPU, for which a run does not wait, it gives a row of NaN.
 func Gather(b *graph.Builder, table, ids *gorgonia.Node, scale float64) *gorgonia.Node {
 	return b.Apply(embedding{scale}, table, ids)
 }
 
 func (k embedding) String() string { return fmt.Sprintf("Embedding(scale=%g)", k.scale) }
 
-// Bytes counts the rows of the tokens alone, not the whole table.
+// Bytes counts only the gathered rows, not the whole table.
 func (embedding) Bytes(c graph.Cost) int { return c.Signature(1).Bytes() + 2*c.Result().Bytes() }
 
-// ReadsInts: the ids.
+// ReadsInts returns true for the ids.
 func (embedding) ReadsInts(i int) bool { return i == 1 }
 
 func (k embedding) Infer(in []graph.Signature) (graph.Signature, error) {
@@ -54,7 +54,7 @@ func runEmbedding[T kernel.Float](k embedding, c graph.CallOf[T]) {
 		table.Leading(), table.Width(), k.scale))
 }
 
-// embeddingGrad is the gradient of Embedding's table: inputs ids and dy.
+// embeddingGrad computes the gradient of the table. Inputs: ids, dy.
 type embeddingGrad struct {
 	graph.NoGradient
 	scale float64

@@ -5,7 +5,7 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// Launch cannot tell the host of an id outside the vocabulary: its row becomes NaN.
+// Launch cannot report an id outside the vocabulary to the host: its row becomes NaN.
 func (k embedding) Launch(c *graph.DeviceCall) {
 	table := c.InAs(0, cuda.F32)
 	y, vocab, tokens, width := c.Out(), c.Signature(0).Leading(), c.Result().Leading(), c.Result().Width()

@@ -12,8 +12,9 @@ import (
 	"github.com/residua-go/residua/graph/cuda/emulator"
 )
 
-// TestAFaultIsNamed: of a kernel that does wrong, as a GPU tells it where launches wait, the case, the op and the kernel; the cases
-// after it, which could only fail, are not run.
+// TestAFaultIsNamed: if a kernel makes a fault, and launches wait for the GPU to report it, the
+// message names the case, the op and the kernel; the cases after it, which could only fail, do not
+// run.
 func TestAFaultIsNamed(t *testing.T) {
 	if !emulator.Emulated() {
 		t.Skip("the emulator has faults on demand")

@@ -9,18 +9,18 @@ import (
 	"github.com/residua-go/residua/graph/ops/elementwise"
 )
 
-// linearActivated is a Linear whose run also makes the activation of its output: it leads activated.
+// linearActivated is a linear map whose run also computes the activation of its output; it is the
+// primary of activated.
 type linearActivated struct {
 	Product
 	elementwise.Activation
 }
 
-// MapActivated is a linear map and an activation in one pass over the result:
+// MapActivated computes a linear map and an activation in one pass over the result:
 //
 //	h_t = x_t W;  y_t = f(h_t)
 //
-// x [T, ...in], W [in, out]; h and y [T, out]. y is what goes on; h is there to be
-// looked at.
+// x [T, ...in], W [in, out]; h and y [T, out]. Use y; h is for code that looks at it.
 func MapActivated(b *graph.Builder, x, w *gorgonia.Node, f kernel.Activation) (h, y *gorgonia.Node) {
 	k := linearActivated{Product{Scale: 1}, elementwise.Activation{Function: f}}
 	h = b.Apply(k, x, w)
@@ -64,12 +64,12 @@ func runLinearActivated[T kernel.Float](k linearActivated, c graph.CallOf[T]) {
 		c.Signature(0).Leading(), inputs, outputs, k.Transposed, k.Function)
 }
 
-// DeviceBytes: what cuBLASLt may take.
+// DeviceBytes counts the workspace of cuBLASLt.
 func (k linearActivated) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	return 0, epilogueBytes(c, k.Function)
 }
 
-// activated is y = f(h), made by h's own run. Input: h.
+// activated is y = f(h), computed by the run of h. Input: h.
 type activated struct{ elementwise.Activation }
 
 func (k activated) String() string { return "Activated " + k.Activation.String() }
@@ -86,8 +86,8 @@ func (k activated) VJP(d *graph.Derivative) {
 	k.Activation.VJP(d)
 }
 
-// linearGradActivated is dh = (dy W^T) f'(h): the gradient of a Linear's input y = f(h)
-// taken on to h in one pass. Inputs: dy, W, h.
+// linearGradActivated computes dh = (dy W^T) f'(h) in one pass: the gradient of the input y = f(h)
+// of a linear map, carried on to h. Inputs: dy, W, h.
 type linearGradActivated struct {
 	graph.NoGradient
 	of         Product
@@ -98,7 +98,7 @@ func (k linearGradActivated) String() string {
 	return "GradX of " + k.of.String() + " after " + k.activation.String()
 }
 
-// DeviceBytes: what cuBLASLt may take.
+// DeviceBytes counts the workspace of cuBLASLt.
 func (k linearGradActivated) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	return 0, epilogueBytes(c, k.activation.Function)
 }
@@ -122,7 +122,7 @@ func runLinearGradActivated[T kernel.Float](k linearGradActivated, c graph.CallO
 		c.Result().Leading(), inputs, outputs, k.of.Transposed, k.activation.Function)
 }
 
-// epilogueBytes is the scratch memory that a product with this activation takes on a device.
+// epilogueBytes returns the scratch memory that a product with this activation takes on a device.
 func epilogueBytes(c graph.Cost, f kernel.Activation) int {
 	if c.Activation() == cuda.BF16 && f == kernel.GeluTanh {
 		return cuda.MatmulWorkspace

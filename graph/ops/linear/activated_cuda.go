@@ -6,7 +6,8 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// Launch makes h and y = f(h) by one product, or by a product and a pass over it.
+// Launch computes h and y = f(h) in one product if the device can, else in a product and a pass
+// over its result.
 func (k linearActivated) Launch(c *graph.DeviceCall) {
 	h, product := c.Out(), k.Product.product(c)
 	y, _ := c.SecondaryOut(0)
@@ -28,7 +29,8 @@ func (k linearActivated) Launch(c *graph.DeviceCall) {
 // Launch does nothing: h's own run has made y.
 func (k activated) Launch(*graph.DeviceCall) {}
 
-// Launch makes dy W^T f'(h) by one product, or by a product that it multiplies by f'(h) where it lies.
+// Launch computes dy W^T f'(h) in one product if the device can, else in a product and a pass that
+// multiplies it by f'(h) in place.
 func (k linearGradActivated) Launch(c *graph.DeviceCall) {
 	dh, product := c.Out(), k.of.productGradX(c, 0)
 	h := c.InAs(2, dh.Type)

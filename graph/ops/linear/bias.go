@@ -13,8 +13,7 @@ import (
 // addBias adds a vector to every token.
 type addBias struct{}
 
-// Bias adds a vector to each token's features: y_t = x_t + bias.
-// x [T, ...n], bias [n], y as x.
+// Bias adds a vector to each token's features: y_t = x_t + bias. x [T, ...n], bias [n], y like x.
 func Bias(b *graph.Builder, x, bias *gorgonia.Node) *gorgonia.Node {
 	return b.Apply(addBias{}, x, bias)
 }
@@ -49,7 +48,7 @@ func runBias[T kernel.Float](_ addBias, c graph.CallOf[T]) {
 	graph.State[kernel.SumRows[T]](c).AddBias(c.Pool(), y, c.In(1), c.Signature(0).Leading(), c.Signature(0).Width())
 }
 
-// sumTokens sums over the tokens: the gradient of a bias.
+// sumTokens sums over the tokens: it computes the gradient of a bias.
 type sumTokens struct {
 	graph.NoGradient
 	result graph.Signature

@@ -1,4 +1,4 @@
-// Package linear has the matrix products of tokens' features, with a bias or an activation.
+// Package linear has matrix products over tokens' features, with a bias or an activation.
 package linear
 
 import (
@@ -15,8 +15,8 @@ import (
 type Product struct {
 	Transposed bool
 	Scale      float64
-	add        bool // the gradient of x is added to what it has from elsewhere in the same product
-	rows       bool // over the last axis alone
+	add        bool // the product adds to the gradient of x that exists already
+	rows       bool // map only the last axis
 }
 
 // Options vary Map. The zero value is y = x W.
@@ -24,16 +24,15 @@ type Options struct {
 	Bias       *gorgonia.Node // [out], or nil
 	Transposed bool           // W is stored [out, ...in], as a tied embedding is
 	Scale      float64        // factor of x W (muP multiplier); 0 means 1
-	// AddGradient is for an x that others read, too: x's gradient is added to what it has from
-	// them so far in the product itself, instead of in a pass over both. Its sums are then rounded
-	// in another order.
+	// AddGradient is for an x with other readers: the product that computes x's gradient also adds
+	// to their gradients, which saves a pass. The sum is then rounded in another order.
 	AddGradient bool
-	// Rows maps each row of a token, x [T, ..., in] to y [T, ..., out], instead of all of them
-	// flattened.
+	// Rows maps each row of a token separately, x [T, ..., in] to y [T, ..., out], instead of
+	// flattening all of them.
 	Rows bool
 }
 
-// Map is an affine map of each token's features:
+// Map computes an affine map of each token's features:
 //
 //	y_t = scale * x_t W + bias
 //
@@ -49,7 +48,7 @@ func Map(b *graph.Builder, x, w *gorgonia.Node, o Options) *gorgonia.Node {
 	return y
 }
 
-// String is the name, the form of the weight and the scale.
+// String returns the name with the form of the weight and the scale.
 func (k Product) String() string {
 	name := "Linear"
 	if k.rows {
@@ -58,13 +57,13 @@ func (k Product) String() string {
 	return fmt.Sprintf("%s(transposed=%t, scale=%g)", name, k.Transposed, k.Scale)
 }
 
-// FLOPs are 2 a multiply-add.
+// FLOPs counts 2 for each multiply-add.
 func (k Product) FLOPs(c graph.Cost) int {
 	_, outputs := k.Sides(c.Signature(1))
 	return 2 * c.Signature(0).Size() * outputs
 }
 
-// Sides returns the weight's two sides.
+// Sides returns the two sizes of the weight.
 func (k Product) Sides(w graph.Signature) (inputs, outputs int) {
 	if k.Transposed {
 		return w.Width(), w.Leading()
@@ -72,10 +71,10 @@ func (k Product) Sides(w graph.Signature) (inputs, outputs int) {
 	return w.Leading(), w.Width()
 }
 
-// ReadsWeights says that the weight can be in fewer bits.
+// ReadsWeights tells that the weight, input 1, can be read in fewer bits.
 func (k Product) ReadsWeights(i int) (transposed, ok bool) { return k.Transposed, i == 1 }
 
-// Infer wants x [tokens, ...in] and the weight.
+// Infer checks x [tokens, ...in] and the weight.
 func (k Product) Infer(in []graph.Signature) (graph.Signature, error) {
 	inputs, outputs := k.Sides(in[1])
 	x := in[0].Shape
@@ -102,8 +101,8 @@ func (k Product) VJP(d *graph.Derivative) {
 	}
 }
 
-// gradX makes the gradient of x; where x is made by MapActivated or MapSwiGLU and only this
-// reads it, it is taken on to what is before the activation in the same pass.
+// gradX makes the gradient of x. If MapActivated or MapSwiGLU made x and nothing else reads it, the
+// same pass carries the gradient on through the activation.
 func (k Product) gradX(d *graph.Derivative) {
 	if x := d.FusibleInput(0); x != nil && k.Scale == 1 {
 		switch a := graph.PrimitiveOf(x).(type) {
@@ -123,7 +122,7 @@ func (k Product) gradX(d *graph.Derivative) {
 	}
 }
 
-// Run computes it on the CPU.
+// Run runs the op on the CPU.
 func (k Product) Run(c *graph.Call) {
 	graph.Dispatch(c, k, runLinear[float32], runLinear[float64])
 }
@@ -137,8 +136,8 @@ func runLinear[T kernel.Float](k Product, c graph.CallOf[T]) {
 	multiplyWeight(c, k.Transposed, rows, outputs, inputs, k.Scale, 0, sides{lda: inputs, ldb: ldw, ldc: outputs})
 }
 
-// linearGradX is dx = scale * dy W^T. Inputs: dy, W and, where dx is to be added to it, the gradient
-// that x has from elsewhere.
+// linearGradX computes dx = scale * dy W^T. Inputs: dy, W and optionally the gradient of x from its
+// other readers, to which dx is added.
 type linearGradX struct {
 	graph.NoGradient
 	of Product
@@ -171,7 +170,7 @@ func runLinearGradX[T kernel.Float](k linearGradX, c graph.CallOf[T]) {
 	multiplyWeight(c, !k.of.Transposed, c.Result().Size()/inputs, inputs, outputs, k.of.Scale, beta, sides{lda: outputs, ldb: ldw, ldc: inputs})
 }
 
-// linearGradW is dW = scale * x^T dy (or its transpose): inputs x and dy.
+// linearGradW computes dW = scale * x^T dy (or its transpose). Inputs: x, dy.
 type linearGradW struct {
 	graph.NoGradient
 	of Product

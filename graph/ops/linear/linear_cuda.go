@@ -5,10 +5,10 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// Launch computes it on a device.
+// Launch runs the op on a device.
 func (k Product) Launch(c *graph.DeviceCall) { c.Gemm(k.product(c)) }
 
-// product is scale * x W, [tokens, ..., outputs].
+// product returns the product scale * x W, [tokens, ..., outputs].
 func (k Product) product(c *graph.DeviceCall) cuda.Gemm {
 	x, w := c.Operands()
 	inputs, outputs := k.Sides(c.Signature(1))
@@ -27,7 +27,7 @@ func (k linearGradX) Launch(c *graph.DeviceCall) {
 	c.Gemm(k.of.productGradX(c, beta))
 }
 
-// productGradX is scale * dy W^T + beta * output, [tokens, ..., inputs].
+// productGradX returns the product scale * dy W^T + beta * output, [tokens, ..., inputs].
 func (k Product) productGradX(c *graph.DeviceCall, beta float64) cuda.Gemm {
 	dy, w := c.Operands()
 	inputs, outputs := k.Sides(c.Signature(1))

@@ -17,7 +17,7 @@ import (
 	"gorgonia.org/gorgonia"
 )
 
-// TestDeviceLinear has sizes beyond a tile of the matrix products.
+// TestDeviceLinear has sizes larger than a tile of the matrix products.
 func TestDeviceLinear(t *testing.T) {
 	for _, transposed := range []bool{false, true} {
 		w := []int{72, 41}
@@ -48,7 +48,8 @@ func TestDeviceLinear(t *testing.T) {
 	t.Run("after SwiGLU", func(t *testing.T) { optest.CheckInAllPrecisions(t, c) })
 }
 
-// TestDeviceEpilogues: in bf16 products whose rows are whole 16 bytes make GELU and its gradient themselves.
+// TestDeviceEpilogues: in bf16, products whose rows are multiples of 16 bytes compute GELU and its
+// gradient themselves.
 func TestDeviceEpilogues(t *testing.T) {
 	for _, test := range []struct {
 		hidden    int

@@ -44,7 +44,8 @@ func linearCases() []optest.Case {
 	}
 }
 
-// addGradient has an x that another op reads later, so that its gradient is there first.
+// addGradient returns a case in which another op reads x later, so that x has a gradient before the
+// product adds to it.
 func addGradient(o linear.Options) optest.Case {
 	return optest.Case{Name: fmt.Sprintf("Linear/add gradient transposed=%t", o.Transposed), Floats: [][]int{{7, 2, 3}, {6, 6}},
 		Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
@@ -63,7 +64,7 @@ func buildBias(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
 	return linear.Bias(b, x[0], x[1])
 }
 
-// linearActivatedCases read the two outputs of LinearGelu in all ways that change its gradient.
+// linearActivatedCases read the two outputs of MapActivated in all ways that affect its gradient.
 func linearActivatedCases() []optest.Case {
 	const in, hidden, out = 5, 3, 2
 	product := func(x, w []float64, rows, columns int) []float64 {

@@ -9,7 +9,7 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// TestMain runs the device's tests on the emulator, or on a GPU where RESIDUA_GPU says so.
+// TestMain runs the device tests on the emulator, or on a GPU if RESIDUA_GPU says so.
 func TestMain(m *testing.M) { emulator.Main(m) }
 
 // TestDevice compares every op on the device with the CPU.

@@ -5,7 +5,8 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// gemms are an op's matrix products, in float32 or float64, and of bfloat16 where activations are.
+// gemms holds the kernels of an op's matrix products: in float32 or float64, and in bfloat16 if
+// activations are bfloat16.
 type gemms[T kernel.Float] struct {
 	float    kernel.Gemm[T]
 	pairs    kernel.GemmBFloat16[float32]
@@ -13,11 +14,11 @@ type gemms[T kernel.Float] struct {
 	fused    kernel.FusedBFloat16
 }
 
-// sides are where a product's matrices begin and how far their rows are apart.
+// sides says where a product's matrices begin and how far apart their rows are.
 type sides struct{ a, lda, b, ldb, c, ldc int }
 
-// multiply computes C = alpha op(A) op(B) + beta C in the op's precision: A is input ia and B input ib, as matrix products
-// read them, and C the op's output. op(A) is [m, k], op(B) [k, n].
+// multiply computes C = alpha op(A) op(B) + beta C in the op's precision. A is input ia and B is
+// input ib, as matrix products read them, and C is the op's output. op(A) is [m, k], op(B) [k, n].
 func multiply[T kernel.Float](c graph.CallOf[T], ta, tb bool, m, n, k int, alpha float64, ia, ib int, beta float64, at sides) {
 	g := graph.State[gemms[T]](c)
 	a, b := c.Half(ia), c.Half(ib)
@@ -32,8 +33,9 @@ func multiply[T kernel.Float](c graph.CallOf[T], ta, tb bool, m, n, k int, alpha
 	}
 }
 
-// multiplyWeight computes C = alpha A op(B) + beta C of input 0 and the whole of input 1, a weight, which in precision BF16 is
-// packed once for all products that read it so.
+// multiplyWeight computes C = alpha A op(B) + beta C, where A is input 0 and B is the whole of
+// input 1, a weight. In precision BF16 the weight is packed once for all products that read it in
+// this form.
 func multiplyWeight[T kernel.Float](c graph.CallOf[T], tb bool, m, n, k int, alpha, beta float64, at sides) {
 	a := c.Half(0)
 	if a == nil {

@@ -7,19 +7,19 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// cases are those of all ops of this package.
+// cases returns the test cases of all ops of this package.
 func cases() []optest.Case {
 	return slices.Concat(linearCases(), linearActivatedCases(), swiGLUCases(), partsCases())
 }
 
-// TestOps: what holds for every op.
+// TestOps checks what holds for every op.
 func TestOps(t *testing.T) {
 	optest.Run(t, cases(), "linearGradX", "linearGradW", "linearActivated", "activated", "linearGradActivated", "sumTokens",
 		"gateProduct", "valueProduct", "gatedValue", "linearGradSwiGLU", "swiGLUGrad", "swiGLUFactorGrad",
 		"partsGradX", "partsGradW")
 }
 
-// TestForwardFLOPs counts the products.
+// TestForwardFLOPs checks the counted matrix products.
 func TestForwardFLOPs(t *testing.T) {
 	optest.ForwardFLOPs(t, cases(), map[string]int{
 		"Linear/plain":      2 * 3 * 5 * 2,

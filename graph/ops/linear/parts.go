@@ -10,22 +10,23 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// parts is a matrix product whose columns read several inputs.
+// parts computes a matrix product whose columns read different inputs.
 type parts struct{ widths []int }
 
-// Parts is a linear map of several inputs of each token, each by columns of the weight of its own:
+// Parts computes a linear map of several inputs of each token, each by its own columns of the
+// weight:
 //
 //	y_t = [x_t[0] W_0 | x_t[1] W_1 | ...],   W = [W_0 | W_1 | ...]
 //
-// as queries, keys and values are made where each reads the stream in a way of its own. x [T, n,
-// in], W [in, out] with out the sum of the n widths, y [T, out]; no part is copied.
+// as for queries, keys and values that each read the stream differently. x [T, n, in], W [in, out]
+// where out is the sum of the n widths, y [T, out]; no part is copied.
 func Parts(b *graph.Builder, x, w *gorgonia.Node, widths ...int) *gorgonia.Node {
 	return b.Apply(parts{widths}, x, w)
 }
 
 func (k parts) String() string { return fmt.Sprintf("LinearParts(widths=%v)", k.widths) }
 
-// FLOPs are 2 a multiply-add.
+// FLOPs counts 2 for each multiply-add.
 func (k parts) FLOPs(c graph.Cost) int { return 2 * c.Signature(0).Leading() * c.Signature(1).Size() }
 
 func (k parts) Infer(in []graph.Signature) (graph.Signature, error) {
@@ -48,7 +49,7 @@ func (k parts) Infer(in []graph.Signature) (graph.Signature, error) {
 	return graph.Signature{DType: in[0].DType, Shape: graph.WithTokens(in[0].Leading(), outputs)}, nil
 }
 
-// each calls f with each part's first column and width.
+// each calls f with the first column and the width of each part.
 func (k parts) each(f func(i, from, width int)) {
 	from := 0
 	for i, width := range k.widths {
@@ -78,7 +79,7 @@ func runParts[T kernel.Float](k parts, c graph.CallOf[T]) {
 	})
 }
 
-// partsGradX is dx, [dy[0] W_0^T | dy[1] W_1^T | ...]: inputs dy and W.
+// partsGradX computes dx = [dy[0] W_0^T | dy[1] W_1^T | ...]. Inputs: dy, W.
 type partsGradX struct {
 	graph.NoGradient
 	of parts
@@ -102,7 +103,7 @@ func runPartsGradX[T kernel.Float](k partsGradX, c graph.CallOf[T]) {
 	})
 }
 
-// partsGradW is dW, x[i]^T dy[i] in the columns of part i: inputs x and dy.
+// partsGradW computes dW: x[i]^T dy[i] in the columns of part i. Inputs: x, dy.
 type partsGradW struct {
 	graph.NoGradient
 	of parts

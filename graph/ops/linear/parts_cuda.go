@@ -5,7 +5,7 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// Launch makes a product a part.
+// Launch starts one product for each part.
 func (k parts) Launch(c *graph.DeviceCall) {
 	x, w := c.Operands()
 	y, inputs, outputs := c.Out(), c.Signature(1).Leading(), c.Signature(1).Width()
@@ -36,10 +36,10 @@ func (k partsGradW) Launch(c *graph.DeviceCall) {
 	})
 }
 
-// launchEach runs each part's product.
+// launchEach starts the given product of each part.
 func (k parts) launchEach(c *graph.DeviceCall, product func(i, from, width int) cuda.Gemm) {
 	k.each(func(i, from, width int) { c.Gemm(product(i, from, width)) })
 }
 
-// after is what begins at an element.
+// after returns the rest of a from element number from on.
 func after(a cuda.Array, from int) cuda.Array { return a.Slice(from, a.N-from) }

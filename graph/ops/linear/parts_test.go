@@ -43,7 +43,7 @@ func partsCases() []optest.Case {
 	return []optest.Case{make(3, 5, 4, 4, 4), make(2, 3, 6, 2, 1), make(1, 1, 1), make(7, 33, 17, 16)}
 }
 
-// TestPartsOfEqualInputs: where all parts read the same, the product has the bits of Map.
+// TestPartsOfEqualInputs: if all parts read the same values, the product has the same bits as Map.
 func TestPartsOfEqualInputs(t *testing.T) {
 	const tokens, in, width = 37, 48, 48
 	p, err := graph.Compile(graph.ProgramOptions{Options: graph.Options{Threads: 2}}, func(b *graph.Builder) (graph.Roots, error) {
@@ -70,7 +70,7 @@ func TestPartsOfEqualInputs(t *testing.T) {
 	require.Equal(t, want.Float32s(), got.Float32s())
 }
 
-// TestPartsShapes lists the shapes that the op refuses.
+// TestPartsShapes checks that the op refuses wrong shapes.
 func TestPartsShapes(t *testing.T) {
 	for want, c := range map[string]struct{ x, w, widths []int }{
 		"widths: want a sum of 6, the columns of the weight, got [2 3]":            {[]int{4, 2, 5}, []int{5, 6}, []int{2, 3}},

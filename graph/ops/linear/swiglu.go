@@ -8,13 +8,13 @@ import (
 	"github.com/residua-go/residua/graph/ops/elementwise"
 )
 
-// MapSwiGLU is a gated linear unit whose gate is SiLU (Shazeer 2020, arXiv 2002.05202, section 2),
-// the product made in one pass with the second map:
+// MapSwiGLU computes a gated linear unit whose gate is SiLU (Shazeer 2020, arXiv 2002.05202,
+// section 2); the second map also computes the product:
 //
 //	gate_t = x_t W1;  value_t = x_t W3;  y_t = silu(gate_t) ⊙ value_t
 //
-// x [T, ...in], W1 and W3 [in, out]; gate, value and y [T, out]. y is what goes on; the others are
-// there to be looked at.
+// x [T, ...in], W1 and W3 [in, out]; gate, value and y [T, out]. Use y; the others are for code
+// that looks at them.
 func MapSwiGLU(b *graph.Builder, x, w1, w3 *gorgonia.Node) (gate, value, y *gorgonia.Node) {
 	gate = b.Apply(gateProduct{Product{Scale: 1}}, x, w1)
 	value = b.Apply(valueProduct{Product{Scale: 1}}, x, w3, gate)
@@ -24,8 +24,8 @@ func MapSwiGLU(b *graph.Builder, x, w1, w3 *gorgonia.Node) (gate, value, y *gorg
 	return gate, value, b.Secondary(gatedValue{}, 0, value, gate)
 }
 
-// gateProduct is a Product that adds the gradient of its x to what that has from elsewhere, the
-// value's product, as it is made.
+// gateProduct is a Product whose gradient of x is added, by the product itself, to the gradient
+// that the value's product has made.
 type gateProduct struct{ Product }
 
 func (k gateProduct) String() string { return "Gate by " + k.Product.String() }
@@ -39,12 +39,13 @@ func (k gateProduct) VJP(d *graph.Derivative) {
 	}
 }
 
-// valueProduct is a Product whose run also makes gatedValue from its result. Inputs: x, W3, gate.
+// valueProduct is a Product whose run also computes gatedValue from its result. Inputs: x, W3,
+// gate.
 type valueProduct struct{ Product }
 
 func (k valueProduct) String() string { return k.Product.String() + " then SwiGLU" }
 
-// Differentiable: the value does not depend on the gate.
+// Differentiable returns false for the gate, on which the value does not depend.
 func (valueProduct) Differentiable(i int) bool { return i < 2 }
 
 func (k valueProduct) Infer(in []graph.Signature) (graph.Signature, error) {
@@ -73,7 +74,7 @@ func runValueProduct[T kernel.Float](k valueProduct, c graph.CallOf[T]) {
 		c.Signature(0).Leading(), inputs, outputs)
 }
 
-// gatedValue is y = silu(gate) ⊙ value, made by the value's own run. Inputs: value, gate.
+// gatedValue is y = silu(gate) ⊙ value, computed by the run of value. Inputs: value, gate.
 type gatedValue struct{ graph.MadeByPrimary }
 
 func (gatedValue) String() string { return "Gated value" }
@@ -91,9 +92,9 @@ func (gatedValue) VJP(d *graph.Derivative) {
 	d.Set(0, elementwise.SwiGLUFactor(d, gate, "value"))
 }
 
-// linearGradSwiGLU is dvalue = (dy W^T) ⊙ silu(gate): the gradient of a Linear's input y =
-// silu(gate) ⊙ value taken on in one pass; its secondary is dgate = (dy W^T) ⊙ value ⊙
-// silu'(gate). Inputs: dy, W, value, gate.
+// linearGradSwiGLU computes dvalue = (dy W^T) ⊙ silu(gate) in one pass: the gradient of the input y
+// = silu(gate) ⊙ value of a linear map, carried on to value. Its secondary is dgate = (dy W^T) ⊙
+// value ⊙ silu'(gate). Inputs: dy, W, value, gate.
 type linearGradSwiGLU struct {
 	graph.NoGradient
 	of Product

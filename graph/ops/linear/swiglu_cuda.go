@@ -5,7 +5,7 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// Launch makes the value by a product and y = silu(gate) ⊙ value in a pass over it.
+// Launch computes the value by a product, and y = silu(gate) ⊙ value in a pass over it.
 func (k valueProduct) Launch(c *graph.DeviceCall) {
 	k.Product.Launch(c)
 	y, _ := c.SecondaryOut(0)
@@ -15,7 +15,7 @@ func (k valueProduct) Launch(c *graph.DeviceCall) {
 	}
 }
 
-// Launch makes dy W^T by a product, and both gradients of it in a pass over that.
+// Launch computes dy W^T by a product, and both gradients in a pass over it.
 func (k linearGradSwiGLU) Launch(c *graph.DeviceCall) {
 	c.Gemm(k.of.productGradX(c, 0))
 	dvalue := c.Out()

@@ -8,7 +8,7 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// swiGLUCases read the outputs of MapSwiGLU in all ways that change its gradient.
+// swiGLUCases read the outputs of MapSwiGLU in all ways that affect its gradient.
 func swiGLUCases() []optest.Case {
 	const in, hidden, out = 5, 3, 2
 	product := func(x, w []float64, rows, columns int) []float64 {

@@ -1,4 +1,4 @@
-// Package loss has the losses of predicting tokens, without all logits in memory.
+// Package loss has losses of predicting tokens that never hold all logits in memory.
 package loss
 
 import (
@@ -16,8 +16,8 @@ import (
 // Options vary the loss. The zero value is plain cross-entropy.
 type Options struct {
 	Transposed bool    // W is stored [V, ...F], as a tied embedding is
-	Scale      float64 // of the logits (muP output multiplier); 0 means 1
-	SoftCap    float64 // c of logits c tanh(logits / c), after the scale; 0: none
+	Scale      float64 // factor of the logits (muP output multiplier); 0 means 1
+	SoftCap    float64 // c: logits become c tanh(logits / c), after the scale; 0: they are not bounded
 	ZLoss      float64 // coefficient of mean (log Z)^2
 }
 
@@ -28,21 +28,21 @@ func (o Options) config() lossConfig {
 	return lossConfig{transposed: o.Transposed, scale: o.Scale, softCap: o.SoftCap, zLoss: o.ZLoss}
 }
 
-// lossConfig is what CrossEntropy and TokenLosses share.
+// lossConfig holds the settings that CrossEntropy and Tokens share.
 type lossConfig struct {
 	transposed            bool
 	scale, softCap, zLoss float64
-	logitBytes            int // bound on the logits in a device's memory; 0 is deviceLogitBytes
+	logitBytes            int // bound on the logits in a device's memory; 0 means deviceLogitBytes
 }
 
 func (k lossConfig) String() string {
 	return fmt.Sprintf("(transposed=%t, scale=%g, cap=%g, z=%g)", k.transposed, k.scale, k.softCap, k.zLoss)
 }
 
-// ReadsWeights says that the unembedding can be in fewer bits.
+// ReadsWeights tells that the unembedding, input 1, can be read in fewer bits.
 func (k lossConfig) ReadsWeights(i int) (transposed, ok bool) { return k.transposed, i == 1 }
 
-// ReadsInts: the targets.
+// ReadsInts returns true for the targets.
 func (lossConfig) ReadsInts(i int) bool { return i == 2 }
 
 func (k lossConfig) check(in []graph.Signature) error {
@@ -66,7 +66,8 @@ func lossArgs[T kernel.Float](k lossConfig, c graph.CallOf[T]) kernel.CrossEntro
 	}
 }
 
-// runLoss computes the loss and what else is asked for, in precision BF16 by products of bfloat16.
+// runLoss computes the loss and whatever else args asks for; in precision BF16 its products are of
+// bfloat16.
 func runLoss[T kernel.Float](c graph.CallOf[T], args kernel.CrossEntropyArgs[T]) (crossEntropy, zLoss float64) {
 	var err error
 	if x := c.Half(0); x != nil && args.Weights == nil {
@@ -83,30 +84,30 @@ func runLoss[T kernel.Float](c graph.CallOf[T], args kernel.CrossEntropyArgs[T])
 	return crossEntropy, zLoss
 }
 
-// crossEntropy is the loss; it leads the secondaries that emit its gradients.
+// crossEntropy computes the loss; it is the primary of the secondaries that emit its gradients.
 type crossEntropy struct {
 	lossConfig
 	parts *lossParts
 }
 
-// lossParts are the two terms of the last run's loss.
+// lossParts holds the two terms of the last run's loss.
 type lossParts struct {
 	crossEntropy, zLoss float64
 	device              graph.DeviceMemory // a lossStatus
 }
 
-// lossStatus is what a device keeps of a run: LossStatus in cuda/crossentropy.cu.
+// lossStatus is what a device keeps about a run; cuda/crossentropy.cu calls it LossStatus.
 type lossStatus struct {
 	crossEntropy, zLoss float64
-	inverse             float64 // 1 / counted tokens
-	position, target    float64 // of the first target beyond the vocabulary; position -1: none
+	inverse             float64 // 1 / number of counted tokens
+	position, target    float64 // the first target beyond the vocabulary; position is -1 if there is none
 }
 
 // lossStatusSize is the number of float64 in a lossStatus.
 const lossStatusSize = 5
 
-// download reads the terms of a run on a device when it is done. A target beyond the
-// vocabulary, which made the loss NaN there, is an error here.
+// download waits for a run on a device and returns its terms. A target beyond the vocabulary, which
+// makes the loss NaN there, is an error here.
 func (p *lossParts) download(vocab int) (crossEntropy, zLoss float64, err error) {
 	v, err := p.device.Float64s(lossStatusSize)
 	if err != nil {
@@ -119,15 +120,14 @@ func (p *lossParts) download(vocab int) (crossEntropy, zLoss float64, err error)
 	return s.crossEntropy, s.zLoss, nil
 }
 
-// CrossEntropy is the mean loss of predicting targets from features, a scalar:
+// CrossEntropy computes the mean loss of predicting targets from features, a scalar:
 //
 //	logits_t = scale * x_t W;  loss = mean_t(log Z_t - logits_t[target_t]) + z * mean_t (log Z_t)^2
 //
-// with Z_t = sum_v exp logits_t[v], and c tanh(logits / c) in the place of logits where
-// Options.SoftCap is c (Gemma 2, arXiv 2408.00118, section 2) (the z-loss is that of PaLM, Chowdhery et al. 2022).
-// x [T, ...F], W [F, V], targets Int32 with T entries; a negative target is not counted.
-// Logits exist for a chunk of tokens at a time only, and where a gradient is taken both
-// gradients are made in the same pass.
+// with Z_t = sum_v exp logits_t[v]. With Options.SoftCap c, logits are replaced by c tanh(logits /
+// c) (Gemma 2, arXiv 2408.00118, section 2); the z-loss is from PaLM (Chowdhery et al. 2022). x [T,
+// ...F], W [F, V], targets Int32 with T entries; a negative target is not counted. Logits exist
+// only for a chunk of tokens at a time. If a gradient is taken, the same pass makes both gradients.
 func CrossEntropy(b *graph.Builder, x, w, targets *gorgonia.Node, o Options) *gorgonia.Node {
 	return b.Apply(crossEntropy{o.config(), &lossParts{}}, x, w, targets)
 }
@@ -164,9 +164,9 @@ func runCrossEntropy[T kernel.Float](k crossEntropy, c graph.CallOf[T]) {
 	c.Out()[0] = T(ce + z)
 }
 
-// Parts returns the terms of a CrossEntropy node's last run: the cross-entropy alone
-// and the z-loss, both in nats a token, summed in float64. Of an Add it is the first
-// input's: other losses may have been added to the cross-entropy.
+// Parts returns the terms of a CrossEntropy node's last run: the cross-entropy without the z-loss,
+// and the z-loss, both in nats a token, summed in float64. For an Add node they are the terms of
+// its first input: other losses may have been added to the cross-entropy.
 func Parts(loss *gorgonia.Node) (crossEntropyTerm, zLoss float64, err error) {
 	if k, ok := graph.PrimitiveOf(loss).(crossEntropy); ok {
 		if graph.RanOnDevice(loss) {
@@ -186,14 +186,14 @@ func (k crossEntropy) downloadParts(w graph.Signature) (crossEntropyTerm, zLoss 
 	return crossEntropyTerm, zLoss, errors.Wrapf(err, "%s", k)
 }
 
-// tokenLosses is the loss of each token by itself.
+// tokenLosses computes the loss of each token.
 type tokenLosses struct {
 	graph.NoGradient
 	lossConfig
 }
 
-// Tokens returns -log p(target) of each token in nats, [T], 0 for a negative target.
-// Inputs as CrossEntropy's.
+// Tokens returns -log p(target) of each token in nats, [T], 0 for a negative target. The inputs are
+// those of CrossEntropy.
 func Tokens(b *graph.Builder, x, w, targets *gorgonia.Node, o Options) *gorgonia.Node {
 	return b.Apply(tokenLosses{lossConfig: o.config()}, x, w, targets)
 }

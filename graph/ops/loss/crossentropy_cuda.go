@@ -6,29 +6,29 @@ import (
 	"github.com/residua-go/residua/graph/ops/linear"
 )
 
-// lossThreads is the block size of the loss's kernels, cuda/crossentropy.cu.
+// lossThreads is the block size of the kernels in cuda/crossentropy.cu.
 const lossThreads = 1024
 
-// deviceLoss is a loss that is being made on a device, a chunk of tokens at a time.
+// deviceLoss computes a loss on a device, a chunk of tokens at a time.
 type deviceLoss struct {
 	lossConfig
 	c *graph.DeviceCall
 
 	x, targets   cuda.Array // [tokens, features]; [tokens]
-	w            cuda.Array // the unembedding, its columns from vocab to columns zero
+	w            cuda.Array // the unembedding; its columns from vocab to columns are zero
 	status       cuda.Array // a lossStatus
 	losses, logZ cuda.Array // [tokens]
-	logits       cuda.Array // [chunk, stride], of the type of x; turned into dlogits, zero beyond the vocabulary
-	dx, dw       cuda.Array // like x and w; none: not wanted
+	logits       cuda.Array // [chunk, stride], in the type of x; later overwritten by dlogits, zero beyond the vocabulary
+	dx, dw       cuda.Array // like x and w; the zero Array: not wanted
 	addW         bool
 
 	tokens, features, vocab int
-	chunk                   int // tokens at a time
-	stride                  int // between the logits' rows
-	columns                 int // of the logits that the products make: vocab, or stride where that is uneven
+	chunk                   int // number of tokens at a time
+	stride                  int // distance between rows of logits
+	columns                 int // columns of logits that the products compute: vocab, or stride if vocab is uneven
 }
 
-// deviceLoss prepares what every loss needs; losses is none where they are not an output.
+// deviceLoss prepares what every loss needs. losses is the zero Array if they are not an output.
 func (k lossConfig) deviceLoss(c *graph.DeviceCall, status, losses cuda.Array) (l *deviceLoss) {
 	l = &deviceLoss{lossConfig: k, c: c, status: status, losses: losses, targets: c.In(2), tokens: c.Signature(0).Leading()}
 	l.features, l.vocab = linear.Product{Transposed: k.transposed}.Sides(c.Signature(1))
@@ -44,7 +44,7 @@ func (k lossConfig) deviceLoss(c *graph.DeviceCall, status, losses cuda.Array) (
 	return l
 }
 
-// padUnembedding copies the unembedding of an uneven vocabulary to one of stride tokens.
+// padUnembedding copies an uneven unembedding into one that is padded to stride tokens.
 func (l *deviceLoss) padUnembedding() {
 	if !uneven(l.vocab, l.w.Type) {
 		return
@@ -60,7 +60,7 @@ func (l *deviceLoss) padUnembedding() {
 	l.c.Launch("columns"+w.Suffix(), cuda.QuadRows(l.features, l.vocab), l.w, cuda.Int(l.stride), w, cuda.Ints(l.vocab, l.features, l.vocab))
 }
 
-// rowOfW is the length of a row of w.
+// rowOfW returns the length of a row of w.
 func (l *deviceLoss) rowOfW() int {
 	if l.transposed {
 		return l.features
@@ -68,7 +68,7 @@ func (l *deviceLoss) rowOfW() int {
 	return l.columns
 }
 
-// run makes the losses of all tokens, and the gradients that are wanted.
+// run computes the losses of all tokens, and the gradients that are wanted.
 func (l *deviceLoss) run() {
 	l.c.Launch("loss_targets", cuda.Grid{X: 1, Threads: lossThreads},
 		l.status, l.targets, cuda.Long(l.tokens), cuda.Int(l.vocab))
@@ -83,7 +83,8 @@ func (l *deviceLoss) run() {
 	l.finishW(dw)
 }
 
-// startW lets the gradient of a padded unembedding be made in its form, and returns where it belongs.
+// startW prepares the gradient of a padded unembedding, and returns the memory into which finishW
+// copies it.
 func (l *deviceLoss) startW() (dw cuda.Array) {
 	dw = l.dw
 	if !dw.None() && l.columns != l.vocab {
@@ -92,7 +93,7 @@ func (l *deviceLoss) startW() (dw cuda.Array) {
 	return dw
 }
 
-// finishW brings it there.
+// finishW copies the gradient of a padded unembedding to dw.
 func (l *deviceLoss) finishW(dw cuda.Array) {
 	if dw == l.dw {
 		return
@@ -108,7 +109,7 @@ func (l *deviceLoss) finishW(dw cuda.Array) {
 	l.c.Launch("slice_grad_f32", cuda.QuadRows(rows, width), dw, addend, l.dw, cuda.Ints(rows, width, padded, 0))
 }
 
-// makeLogits sets logits [n, columns] = scale * x [n, features] w.
+// makeLogits computes logits [n, columns] = scale * x [n, features] w.
 func (l *deviceLoss) makeLogits(first, n int) {
 	l.c.Gemm(cuda.Gemm{
 		TransB: l.transposed, M: n, N: l.columns, K: l.features, Alpha: l.scale,
@@ -117,8 +118,8 @@ func (l *deviceLoss) makeLogits(first, n int) {
 	})
 }
 
-// rows makes the losses of n tokens and, where a gradient is wanted, turns their logits
-// into dlogits.
+// rows computes the losses of n tokens and, if a gradient is wanted, overwrites their logits with
+// dlogits.
 func (l *deviceLoss) rows(first, n int) {
 	grid, chunk := cuda.Grid{X: n, Threads: lossThreads}, n*l.stride*l.logits.Type.Size()
 	losses, logZ, targets := l.losses.Slice(first, n), l.logZ.Slice(first, n), l.targets.Slice(first, n)
@@ -132,7 +133,7 @@ func (l *deviceLoss) rows(first, n int) {
 		cuda.Long(l.stride), cuda.Int(l.vocab), cuda.Float(l.zLoss), cuda.Float(l.softCap))
 }
 
-// gradX sets dx [n, features] = scale * dlogits [n, columns] w^T.
+// gradX computes dx [n, features] = scale * dlogits [n, columns] w^T.
 func (l *deviceLoss) gradX(first, n int) {
 	if l.dx.None() {
 		return
@@ -144,7 +145,7 @@ func (l *deviceLoss) gradX(first, n int) {
 	})
 }
 
-// gradW adds the chunk's part scale * x^T dlogits, or its transpose, to dw.
+// gradW adds the chunk's scale * x^T dlogits, or its transpose, to dw.
 func (l *deviceLoss) gradW(first, n int) {
 	if l.dw.None() {
 		return

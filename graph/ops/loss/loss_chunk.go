@@ -8,20 +8,22 @@ import (
 	"github.com/residua-go/residua/graph/ops/linear"
 )
 
-// deviceLogitBytes bounds the logits, of the activations' type, that are in a device's memory at one
-// time (one token's are always allowed).
+// deviceLogitBytes bounds the logits, in the activations' type, that are in a device's memory at a
+// time. One token's logits are always allowed.
 const deviceLogitBytes = 512 << 20
 
-// logitStride is the length of a row of logits on a device. Tensor cores are fast with whole tiles; cuBLAS takes much slower kernels
-// where a size of a product is odd: on an H100 a vocabulary of 50257 made the three products of the loss four times as slow.
+// logitStride returns the length of a row of logits on a device. Tensor cores are fast with whole
+// tiles, and cuBLAS uses much slower kernels if a size of a product is odd: on an H100 a vocabulary
+// of 50257 made the three products of the loss four times as slow.
 func logitStride(vocab int) int { return (vocab + 63) / 64 * 64 }
 
-// uneven tells whether rows of as many entries as the vocabulary do not end at multiples of 16 bytes: then the products are made with
-// copies of the unembedding and its gradient that have logitStride tokens.
+// uneven tells whether rows with one entry for each token of the vocabulary do not end at multiples
+// of 16 bytes. The products then use copies of the unembedding and its gradient that are padded to
+// logitStride tokens.
 func uneven(vocab int, t cuda.Type) bool { return vocab*t.Size()%16 != 0 }
 
-// chunk is the number of tokens taken at a time: as many as their logits' bound allows,
-// spread evenly up to whole tiles of the matrix products.
+// chunk returns the number of tokens taken at a time: as many as the bound on logits allows,
+// divided evenly and rounded up to whole tiles of the matrix products.
 func (k lossConfig) chunk(tokens, stride int, t cuda.Type) int {
 	const tile = 128
 	most := max(1, cmp.Or(k.logitBytes, deviceLogitBytes)/(stride*t.Size()))
@@ -30,8 +32,8 @@ func (k lossConfig) chunk(tokens, stride int, t cuda.Type) int {
 	return min(most, tokens, (even+tile-1)/tile*tile)
 }
 
-// DeviceBytes: the logits of a chunk, two numbers a token, and where the vocabulary is uneven, a copy of the unembedding and one of its
-// gradient.
+// DeviceBytes counts the logits of a chunk, two numbers for each token, and for an uneven
+// vocabulary a copy of the unembedding and one of its gradient.
 func (k lossConfig) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	tokens, t := c.Signature(0).Leading(), c.Activation()
 	features, vocab := linear.Product{Transposed: k.transposed}.Sides(c.Signature(1))

@@ -15,8 +15,8 @@ import (
 	"gorgonia.org/gorgonia"
 )
 
-// lossSizes are those of a CrossEntropy whose logits may take so many bytes (0: the default)
-// on the device.
+// lossSizes are the sizes of a CrossEntropy and the bytes that its logits may take on the device
+// (0: the default).
 type lossSizes struct {
 	tokens, features, vocab, logitBytes int
 	options                             Options
@@ -39,7 +39,7 @@ func (s lossSizes) opCase(draw func(*rand.Rand, int) int32) optest.Case {
 		}}
 }
 
-// losses is the same case with the loss of each token.
+// losses returns the same case with the loss of each token.
 func (s lossSizes) losses(draw func(*rand.Rand, int) int32) optest.Case {
 	c := s.opCase(draw)
 	c.NoGradient = true
@@ -49,8 +49,8 @@ func (s lossSizes) losses(draw func(*rand.Rand, int) int32) optest.Case {
 	return c
 }
 
-// TestDeviceLoss has more tokens than fit into a chunk of logits, and vocabularies that
-// fill no whole tile of a row and many of them.
+// TestDeviceLoss has more tokens than fit into a chunk of logits, and vocabularies both smaller
+// than a tile of a row and of many tiles.
 func TestDeviceLoss(t *testing.T) {
 	if testing.Short() {
 		t.Skip("large vocabularies on the emulator")
@@ -72,7 +72,7 @@ func TestDeviceLoss(t *testing.T) {
 func TestDeviceLossChunks(t *testing.T) {
 	for _, c := range []struct{ tokens, stride, bytes, want int }{
 		{1, 8, 0, 1},
-		{8192, 50304, 0, 2048}, // 4 chunks, of at most 2667
+		{8192, 50304, 0, 2048}, // 4 chunks of at most 2667 tokens
 		{300, 40, 128 * 40 * 4, 128},
 		{300, 40, 100 * 40 * 4, 100},
 		{300, 40, 1, 1},
@@ -92,8 +92,8 @@ func TestDeviceLossIgnoresAll(t *testing.T) {
 	}
 }
 
-// TestDeviceLossParts compares the terms of a loss, also of one that another was added to,
-// with the CPU's.
+// TestDeviceLossParts compares the terms of a loss with those on the CPU, also for a loss to which
+// another was added.
 func TestDeviceLossParts(t *testing.T) {
 	c := lossSizes{301, 7, 37, 0, Options{ZLoss: 0.1}}.opCase(optest.BelowOrIgnored(37))
 	one := c.Build
@@ -114,8 +114,8 @@ func TestDeviceLossParts(t *testing.T) {
 	require.InEpsilonSlice(t, terms[0][:], terms[1][:], 1e-6)
 }
 
-// TestDeviceLossOfBadTarget: a run can't wait to tell of a target beyond the vocabulary;
-// the loss is NaN, and whoever reads its terms is told.
+// TestDeviceLossOfBadTarget: a run does not wait to report a target beyond the vocabulary; the loss
+// is NaN, and reading its terms gives the error.
 func TestDeviceLossOfBadTarget(t *testing.T) {
 	s := lossSizes{5, 3, 9, 0, Options{}}
 	draw := func(_ *rand.Rand, i int) int32 { return []int32{8, 0, -1, 9, 70}[i] }

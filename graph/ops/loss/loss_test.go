@@ -53,8 +53,8 @@ func lossCases() []optest.Case {
 	return cases
 }
 
-// TestCrossEntropyScratch bounds what the loss over GPT-2's vocabulary takes beyond inputs
-// and gradients: the logits of all tokens alone would have 412 MB.
+// TestCrossEntropyScratch bounds the memory that the loss over GPT-2's vocabulary takes in addition
+// to inputs and gradients: the logits of all tokens would take 412 MB.
 func TestCrossEntropyScratch(t *testing.T) {
 	if testing.Short() {
 		t.Skip("100 million exponentials")

@@ -12,8 +12,8 @@ import (
 	"gorgonia.org/gorgonia"
 )
 
-// TestDeviceSinkhornOfFarLogits has logits hundreds apart, of which some are beyond what the
-// start keeps: the way back must not divide by what has vanished.
+// TestDeviceSinkhornOfFarLogits has logits hundreds apart, so that some exponentials vanish: the
+// backward pass must not divide by them.
 func TestDeviceSinkhornOfFarLogits(t *testing.T) {
 	for _, n := range []int{4, 6, 9} {
 		columns := n*n + 2*n

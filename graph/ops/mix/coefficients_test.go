@@ -13,7 +13,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// coefficientCases are the mixing coefficients of hyper-connections, made of z.
+// coefficientCases are the ops that compute mixing coefficients of hyper-connections from z.
 func coefficientCases() []optest.Case {
 	sinkhorn := func(tokens, n, iterations int) optest.Case {
 		columns := n*n + 2*n
@@ -75,7 +75,7 @@ func tanhCase(z []int, pair bool, tau float64) optest.Case {
 		}}
 }
 
-// wantStreamGates takes z, alpha and bias; carry makes H of a token's logits.
+// wantStreamGates takes z, alpha and bias; carry computes H from a token's logits.
 func wantStreamGates(in [][]float64, n int, carry func(logits []float64) []float64) (c []float64) {
 	z, alpha, bias := in[0], in[1], in[2]
 	for t := 0; t < len(z); t += len(bias) {
@@ -120,8 +120,8 @@ func wantSinkhorn(logits []float64, n, iterations int) []float64 {
 	return h
 }
 
-// wantKronecker is entry by entry the product over the binary digits of i and j, the first pair's the
-// most significant.
+// wantKronecker computes each entry as the product over the binary digits of i and j; the first
+// pair is for the most significant digit.
 func wantKronecker(logits []float64) []float64 {
 	pairs := len(logits) / 2
 	n := 1 << pairs
@@ -136,8 +136,8 @@ func wantKronecker(logits []float64) []float64 {
 	return h
 }
 
-// wantPermutations goes through all n-digit numbers in base n, of which those with different
-// digits are the permutations, in lexicographic order.
+// wantPermutations goes through all n-digit numbers in base n; those with different digits are the
+// permutations, in lexicographic order.
 func wantPermutations(logits []float64, n int) []float64 {
 	h, sum, r := make([]float64, n*n), 0.0, 0
 	for _, v := range logits {

@@ -12,41 +12,41 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// depthAttention sums sources by a softmax over them. Inputs: query, gain, the sources.
+// depthAttention sums sources, weighted by a softmax over them. Inputs: query, gain, the sources.
 type depthAttention struct {
 	eps     float64
 	sources int
 	saved   *depthSaved
 }
 
-// depthSaved is what the forward pass leaves for its backward pass, no node's value.
+// depthSaved is what the forward pass keeps for its backward pass, without a node.
 type depthSaved struct {
 	weights, rstd any                // [T, k] each
 	device        graph.DeviceMemory // both
 }
 
-// DepthAttention reads the outputs of earlier sublayers by attention over them, each token for
-// itself, as attention residuals do (Kimi 2026, arXiv 2603.15031): what is scored is normalised,
-// what is added up is not,
+// DepthAttention reads the outputs of earlier sublayers by attention over them, separately for each
+// token, as attention residuals do (Kimi 2026, arXiv 2603.15031). The scores use normalised
+// sources, the sum uses them as they are:
 //
 //	u_t = sum over i of a[t, i] v[i]_t,   a[t] = softmax over i of query . (gain ⊙ v[i]_t / rms(v[i]_t))
 //	rms(v) = sqrt(mean(v^2) + eps)
 //
-// query, gain [D]; sources k tensors [T, D], u as each. With a query of 0 u is their mean. DepthWeights
-// makes a alone.
+// query, gain [D]; sources k tensors [T, D], u like each of them. With a query of 0, u is their
+// mean. DepthWeights computes only a.
 func DepthAttention(b *graph.Builder, query, gain *gorgonia.Node, eps float64, sources ...*gorgonia.Node) *gorgonia.Node {
 	return b.Apply(depthAttention{eps, len(sources), &depthSaved{}}, append(gorgonia.Nodes{query, gain}, sources...)...)
 }
 
-// DepthWeights makes the weights of DepthAttention, a [T, k] of k sources, with which
-// elementwise.WeightedSum makes the rest: where weights are to be seen, or replaced.
+// DepthWeights computes the weights of DepthAttention, a [T, k] for k sources;
+// elementwise.WeightedSum computes the rest. Use it to see or replace the weights.
 func DepthWeights(b *graph.Builder, query, gain *gorgonia.Node, eps float64, sources ...*gorgonia.Node) *gorgonia.Node {
 	return b.Apply(depthWeights{depthAttention{eps, len(sources), &depthSaved{}}}, append(gorgonia.Nodes{query, gain}, sources...)...)
 }
 
 func (k depthAttention) String() string { return fmt.Sprintf("DepthAttention(eps=%g)", k.eps) }
 
-// FLOPs are those of the scores and of the sum.
+// FLOPs counts the scores and the sum.
 func (k depthAttention) FLOPs(c graph.Cost) int { return 4 * k.sources * c.Signature(2).Size() }
 
 func (k depthAttention) Infer(in []graph.Signature) (graph.Signature, error) {
@@ -72,12 +72,12 @@ func (k depthAttention) Infer(in []graph.Signature) (graph.Signature, error) {
 	return sources[0], nil
 }
 
-// params are the sizes, given a source.
+// params returns the sizes, given the signature of a source.
 func (k depthAttention) params(v graph.Signature) kernel.DepthAttentionParams {
 	return kernel.DepthAttentionParams{Tokens: v.Leading(), Width: v.Width(), Sources: k.sources, Eps: k.eps}
 }
 
-// DeviceBytes: what is saved, 32-bit floats.
+// DeviceBytes counts what is saved, 32-bit floats.
 func (k depthAttention) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	p := k.params(c.Signature(2))
 	return 2 * p.Tokens * p.Sources * cuda.F32.Size(), 0
@@ -85,7 +85,8 @@ func (k depthAttention) DeviceBytes(c graph.Cost) (saved, scratch int) {
 
 func (k depthAttention) VJP(d *graph.Derivative) { k.gradients(d, false) }
 
-// gradients makes the gradient of the first source, whose secondaries are the others'.
+// gradients makes the gradient of the first source, whose secondaries are the gradients of the
+// others.
 func (k depthAttention) gradients(d *graph.Derivative, ofWeights bool) {
 	grad := depthGrad{of: k, ofWeights: ofWeights}
 	inputs := gorgonia.Nodes{d.Gradient()}
@@ -112,7 +113,8 @@ func (k depthAttention) gradients(d *graph.Derivative, ofWeights bool) {
 	}
 }
 
-// depthState is the kernel with its lists of sources, kept so that a run allocates nothing.
+// depthState holds the kernel and its lists of sources from run to run, so that a run allocates
+// nothing.
 type depthState[T kernel.Float] struct {
 	kernel.DepthAttention[T]
 	v, dv, addends [][]T
@@ -137,7 +139,7 @@ func runDepthAttention[T kernel.Float](k depthAttention, c graph.CallOf[T]) {
 	attendDepth(k, c, c.Out())
 }
 
-// attendDepth makes the saved weights, which it returns, and u if that is not nil.
+// attendDepth computes the saved weights, which it returns, and u unless that is nil.
 func attendDepth[T kernel.Float](k depthAttention, c graph.CallOf[T], u []T) []T {
 	s, p := graph.State[depthState[T]](c), k.params(c.Signature(2))
 	weights, rstd := savedDepth[T](k.saved, p.Tokens*p.Sources)
@@ -149,7 +151,7 @@ func attendDepth[T kernel.Float](k depthAttention, c graph.CallOf[T], u []T) []T
 	return weights
 }
 
-// depthWeights are the weights alone.
+// depthWeights computes only the weights.
 type depthWeights struct{ depthAttention }
 
 func (k depthWeights) String() string { return fmt.Sprintf("DepthWeights(eps=%g)", k.eps) }

@@ -7,11 +7,11 @@ import (
 )
 
 const (
-	depthTerms  = 8   // the most sources of one launch of cuda/depthattention.cu
-	depthBlocks = 256 // the most blocks that share the gradient of the query
+	depthTerms  = 8   // largest number of sources in one launch of cuda/depthattention.cu
+	depthBlocks = 256 // largest number of blocks that share the gradient of the query
 )
 
-// deviceDepth are an op's sources, query and gain on a device, and what its forward pass saves.
+// deviceDepth holds an op's sources, query and gain on a device, and what its forward pass saves.
 type deviceDepth struct {
 	kernel.DepthAttentionParams
 	call          *graph.DeviceCall
@@ -20,7 +20,7 @@ type deviceDepth struct {
 	weights, rstd cuda.Array // [tokens, sources]
 }
 
-// onDevice gives the inputs, of which the query is number from, with sources of type t.
+// onDevice collects the inputs, with sources of type t. from is the number of the query's input.
 func (k depthAttention) onDevice(c *graph.DeviceCall, from int, t cuda.Type) (d deviceDepth) {
 	d = deviceDepth{DepthAttentionParams: k.params(c.Signature(from + 2)), call: c}
 	params := c.InAll(cuda.F32, from, from+1)
@@ -34,12 +34,13 @@ func (k depthAttention) onDevice(c *graph.DeviceCall, from int, t cuda.Type) (d 
 	return d
 }
 
-// groups calls f with the number of the first of up to depthTerms sources, and with these.
+// groups calls f with groups of at most depthTerms sources, and the number of the first one of
+// each.
 func (d deviceDepth) groups(f func(first int, sources cuda.Args)) {
 	for first := 0; first < d.Sources; first += depthTerms {
 		var args cuda.Args
 		for i := first; i < first+depthTerms; i++ {
-			var v cuda.Array // none
+			var v cuda.Array // stays the zero Array
 			if i < d.Sources {
 				v = d.v[i]
 			}
@@ -49,16 +50,16 @@ func (d deviceDepth) groups(f func(first int, sources cuda.Args)) {
 	}
 }
 
-// from is what is of the tokens and sources, from a source on.
+// from returns the rest of a [tokens, sources] from a source on.
 func from(a cuda.Array, first int) cuda.Arg { return a.Slice(first, a.N-first) }
 
-// sizes pass how much there is of what.
+// sizes returns the numbers of sources and tokens and the width as kernel arguments.
 func (d deviceDepth) sizes() cuda.Args { return cuda.Ints(d.Sources, d.Tokens, d.Width) }
 
-// suffix is that of the kernels' names.
+// suffix returns the suffix of the kernels' names.
 func (d deviceDepth) suffix() string { return d.v[0].Suffix() }
 
-// attend makes the weights.
+// attend computes the weights.
 func (d deviceDepth) attend() {
 	d.groups(func(first int, sources cuda.Args) {
 		d.call.Launch("depth_scores"+d.suffix(), cuda.Grid{X: cuda.CeilDiv(d.Tokens, 8), Threads: 256}, from(d.weights, first), from(d.rstd, first), d.query, d.gain, sources,
@@ -67,7 +68,7 @@ func (d deviceDepth) attend() {
 	d.call.Launch("depth_softmax", perToken(d.Tokens), d.weights, cuda.Ints(d.Sources, d.Tokens))
 }
 
-// Launch sums the groups one after another, all but the last into 32-bit floats.
+// Launch sums the groups one after another; all groups but the last add to 32-bit floats.
 func (k depthAttention) Launch(c *graph.DeviceCall) {
 	u := c.Out()
 	d := k.onDevice(c, 0, u.Type)
@@ -104,12 +105,12 @@ func (k depthGrad) Launch(c *graph.DeviceCall) {
 		g.du = c.InAs(0, c.Out().Type)
 	}
 	g.coefficients()
-	g.parameters() // before sources' gradients take memory
+	g.parameters() // before the gradients of the sources take memory
 	k.gradients(g)
 }
 
-// deviceDepthGrad is a backward pass: c and own are the coefficients of q and of a source in its
-// gradient, [tokens, sources].
+// deviceDepthGrad is a backward pass. c and own are factors in the gradient of each source,
+// [tokens, sources]: of the query and of the source itself.
 type deviceDepthGrad struct {
 	deviceDepth
 	du, da, c, own cuda.Array
@@ -124,7 +125,7 @@ func (g deviceDepthGrad) coefficients() {
 		g.sizes())
 }
 
-// parameters makes the gradients of query and gain, where they are wanted.
+// parameters computes the gradients of query and gain, if they are wanted.
 func (g deviceDepthGrad) parameters() {
 	chunk := max(8, cuda.CeilDiv(g.Tokens, depthBlocks))
 	blocks := cuda.CeilDiv(g.Tokens, chunk)
@@ -142,7 +143,7 @@ func (g deviceDepthGrad) parameters() {
 	}
 }
 
-// gradients makes those of the sources, where they are wanted.
+// gradients computes the gradients of the sources that are wanted.
 func (k depthGrad) gradients(g deviceDepthGrad) {
 	for i, v := range g.v {
 		result := graph.SecondaryResult{Array: g.call.Out(), Deliver: func() {}}

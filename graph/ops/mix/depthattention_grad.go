@@ -7,18 +7,19 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// depthGrad is the gradient of the first source; its secondaries are those of the other sources, of
-// the query and of the gain, all made in one pass over the sources. Inputs: the gradient of u, or of
-// the weights, then query, gain, the sources, and what some sources' gradients have from elsewhere.
+// depthGrad computes the gradient of the first source; its secondaries are the gradients of the
+// other sources, of the query and of the gain. All are computed in one pass over the sources.
+// Inputs: the gradient of u, or of the weights, then query, gain, the sources, and for some sources
+// the gradient from their other readers.
 type depthGrad struct {
 	graph.NoGradient
 	of        depthAttention
 	ofWeights bool
-	addends   []int // an input for each source, 0: none
+	addends   []int // for each source, the input with the gradient to add to; 0: none
 }
 
-// depthSourceGrad is the gradient of a further source, which its primary, the first's, makes. It is of no
-// parameter, so that it need not accumulate.
+// depthSourceGrad is the gradient of a further source, computed by the run of the first source's
+// gradient. It belongs to no parameter, so it need not accumulate.
 type depthSourceGrad struct {
 	graph.MadeByPrimary
 	graph.NoGradient
@@ -29,7 +30,7 @@ func (k depthSourceGrad) String() string {
 	return fmt.Sprintf("GradSource%d of DepthAttention", k.number)
 }
 
-// Bytes: the primary writes it.
+// Bytes returns 0: the primary counts what it writes.
 func (depthSourceGrad) Bytes(graph.Cost) int { return 0 }
 
 func (k depthGrad) String() string {
@@ -50,7 +51,8 @@ func (k depthGrad) FLOPs(c graph.Cost) int {
 
 func (k depthGrad) InPlace(i int) bool { return i > 0 && i == k.addends[0] }
 
-// SecondaryInPlace: each source's gradient may be in place of what it is added to.
+// SecondaryInPlace tells that each source's gradient may overwrite the gradient that it is added
+// to.
 func (k depthGrad) SecondaryInPlace(n, i int) bool {
 	return n+1 < k.of.sources && i > 0 && i == k.addends[n+1]
 }

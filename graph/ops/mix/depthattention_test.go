@@ -18,13 +18,13 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// depthCases are attention over one source and over many, the weights alone and with the sum made
-// of them, a source twice, and reads whose gradients meet in their sources.
+// depthCases are attention over one source and over many, the weights by themselves and with a sum
+// computed from them, a source that occurs twice, and reads whose gradients meet in their sources.
 func depthCases() []optest.Case {
 	const eps = 0.1
-	// Short queries, for weights of which none is near 0.
+	// Short queries give weights that are not near 0.
 	short := func(b *graph.Builder, query *gorgonia.Node) *gorgonia.Node { return elementwise.Scale(b, query, 0.3) }
-	// A mean of many is made as large as one of few, so that it depends on each by enough.
+	// The mean of many sources is scaled up, so that it depends enough on each.
 	attend := func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
 		return elementwise.Scale(b, DepthAttention(b, short(b, x[0]), x[1], eps, x[2:]...), float64(len(x)))
 	}
@@ -105,7 +105,7 @@ func wantDepthWeights(query, gain []float64, eps float64, sources ...[]float64) 
 	return a
 }
 
-// depthProgram is a program of blocks that read all that others have left.
+// depthProgram is a program of blocks that each read the outputs of all earlier ones.
 func depthProgram(t *testing.T, blocks int, o graph.ProgramOptions) *graph.Program {
 	t.Helper()
 	const tokens, d = 6, 5
@@ -131,21 +131,22 @@ func depthProgram(t *testing.T, blocks int, o graph.ProgramOptions) *graph.Progr
 	return p
 }
 
-// TestDepthProgram: shared buffers, separate ones and recomputation give the same gradients.
+// TestDepthProgram checks that shared buffers, separate ones and recomputation give the same
+// gradients.
 func TestDepthProgram(t *testing.T) {
 	optest.SameInAnyMemory(t, func(o graph.ProgramOptions) *graph.Program { return depthProgram(t, 4, o) })
 }
 
-// TestDepthGradientsInPlace: each read adds to the gradients of its sources in their place, so that no
-// more than one buffer a source, and those that a sublayer takes, are there at one time.
+// TestDepthGradientsInPlace: each read adds to the gradients of its sources in place, so that at
+// any time there is one buffer for each source, and those that a sublayer takes.
 func TestDepthGradientsInPlace(t *testing.T) {
 	const buffer, blocks = 256, 20 // bytes of [6, 5], in whole cache lines
 	m := depthProgram(t, blocks, graph.ProgramOptions{}).Memory()
 	assert.LessOrEqual(t, m.Arena, m.Activations/240*buffer+(blocks+4)*buffer)
 }
 
-// TestDepthAttentionFLOPs: a score and a term of the sum are 2 D each a source; a loss and its
-// gradients take three times the forward pass.
+// TestDepthAttentionFLOPs: for each source, a score and a term of the sum count 2 D each; a loss
+// and its gradients take three times the forward pass.
 func TestDepthAttentionFLOPs(t *testing.T) {
 	p := depthProgram(t, 4, graph.ProgramOptions{})
 	require.NoError(t, p.Run(graph.RunOptions{Profile: true}))
@@ -154,7 +155,7 @@ func TestDepthAttentionFLOPs(t *testing.T) {
 	assert.Equal(t, 3*p.ForwardFLOPs(), optest.Totals(p.Profile()).FLOPs)
 }
 
-// TestDepthAttentionShapes lists what the op refuses.
+// TestDepthAttentionShapes checks the errors of the op.
 func TestDepthAttentionShapes(t *testing.T) {
 	for want, shapes := range map[string][][]int{
 		"want at least one source, got none":                                 {{5}, {5}},

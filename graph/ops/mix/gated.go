@@ -9,27 +9,27 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// gatedRead reads from a stream of several rows by gates. Inputs: x, z, w.
+// gatedRead reads a stream of several rows through gates. Inputs: x, z, w.
 type gatedRead struct{}
 
-// GatedRead reads what a sublayer works on from a stream of n rows by a gate for each entry, as gated
-// residuals do (arXiv 2608.30320; transformers' qwen4_exp):
+// GatedRead computes a sublayer's input from a stream of n rows, with a gate for each entry, as
+// gated residuals do (arXiv 2608.30320; transformers' qwen4_exp):
 //
 //	h_t = silu(x_t[:rank] / n),   silu(v) = v sigmoid(v);   a_t = h_t w
 //	u_t = 1/n sum over i of sigmoid(a_t[i]) ⊙ z_t[i]
 //
-// z [T, n, d] is the stream, normalised; x [T, k], k >= rank, its projection, of which GatedWrite
-// uses the last n columns; w [rank, n*d]; u [T, d]. The gates a are never in memory.
+// z [T, n, d] is the normalised stream; x [T, k], k >= rank, its projection, whose last n columns
+// GatedWrite uses; w [rank, n*d]; u [T, d]. On the CPU the gates a are never in memory as a whole.
 func GatedRead(b *graph.Builder, z, x, w *gorgonia.Node) *gorgonia.Node {
 	return b.Apply(gatedRead{}, x, z, w)
 }
 
 func (gatedRead) String() string { return "GatedRead" }
 
-// FLOPs are those of a, and of the sum.
+// FLOPs counts the product for a, and the sum.
 func (gatedRead) FLOPs(c graph.Cost) int { return productFLOPs(c) + 2*c.Signature(1).Size() }
 
-// productFLOPs are those of h w.
+// productFLOPs counts the product h w.
 func productFLOPs(c graph.Cost) int { return 2 * c.Signature(0).Leading() * c.Signature(2).Size() }
 
 func (gatedRead) Infer(in []graph.Signature) (graph.Signature, error) {
@@ -46,22 +46,22 @@ func (gatedRead) Infer(in []graph.Signature) (graph.Signature, error) {
 	return graph.Signature{DType: z.DType, Shape: graph.WithTokens(z.Shape[0], z.Shape[2])}, nil
 }
 
-// gatedParams are the sizes of a stream [tokens, n, d] and its projection.
+// gatedParams returns the sizes of a stream [tokens, n, d] and its projection.
 func gatedParams(h, x graph.Signature) kernel.GatedParams {
 	return kernel.GatedParams{Tokens: h.Shape[0], N: h.Shape[1], D: h.Shape[2], Width: x.Width()}
 }
 
-// readParams are those of a read, and of its gradient.
+// readParams returns the sizes of a read, or of its gradient.
 func readParams(c signatures) kernel.GatedParams {
 	p := gatedParams(c.Signature(1), c.Signature(0))
 	p.Rank = c.Signature(2).Leading()
 	return p
 }
 
-// signatures gives those of an op's inputs.
+// signatures returns the signatures of an op's inputs.
 type signatures interface{ Signature(i int) graph.Signature }
 
-// DeviceBytes: h and a.
+// DeviceBytes counts h and a.
 func (gatedRead) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	p := readParams(c)
 	return 0, p.Tokens * (p.Rank + p.N*p.D) * cuda.F32.Size()
@@ -81,18 +81,18 @@ func runGatedRead[T kernel.Float](_ gatedRead, c graph.CallOf[T]) {
 	graph.State[kernel.GatedRead[T]](c).Forward(c.Pool(), c.Out(), c.In(1), c.In(0), c.Operand(2), readParams(c))
 }
 
-// gatedReadGrad is dx; its secondaries are dz and dw. Inputs: x, z, w, du and, where dx is to be
-// added to it, the gradient that x has from elsewhere.
+// gatedReadGrad computes dx; its secondaries are dz and dw. Inputs: x, z, w, du and optionally the
+// gradient of x from its other readers, to which dx is added.
 type gatedReadGrad struct{ graph.NoGradient }
 
 func (gatedReadGrad) String() string { return "GradX of GatedRead" }
 
-// FLOPs are those of da and of da w^T, of dz, and of dw.
+// FLOPs counts da and da w^T, dz, and dw.
 func (gatedReadGrad) FLOPs(c graph.Cost) int {
 	return (1+c.Secondary(0))*2*c.Signature(1).Size() + (1+c.Secondary(1))*productFLOPs(c)
 }
 
-// DeviceBytes: h and a, and their gradients in their place.
+// DeviceBytes counts h and a, which their gradients overwrite.
 func (gatedReadGrad) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	return gatedRead{}.DeviceBytes(c)
 }

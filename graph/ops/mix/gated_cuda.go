@@ -13,14 +13,14 @@ func (gatedRead) Launch(c *graph.DeviceCall) {
 		cuda.Ints(r.N, r.Tokens, r.D))
 }
 
-// deviceRead is a read on a device.
+// deviceRead is a gated read on a device.
 type deviceRead struct {
 	kernel.GatedParams
 	x, z, w       cuda.Array
 	hidden, gates cuda.Array // h [tokens, rank] and a [tokens, n*d], in scratch memory
 }
 
-// openGates makes h and a of inputs 0 to 2, all in the output's type.
+// openGates computes h and a from inputs 0 to 2, all in the output's type.
 func openGates(c *graph.DeviceCall) (r deviceRead) {
 	r.GatedParams = readParams(c)
 	in := c.InAll(c.Out().Type, 0, 1)
@@ -38,7 +38,7 @@ func openGates(c *graph.DeviceCall) (r deviceRead) {
 	return r
 }
 
-// Launch makes da in the place of a.
+// Launch computes da, overwriting a.
 func (k gatedReadGrad) Launch(c *graph.DeviceCall) {
 	r := openGates(c)
 	dx := c.Out()
@@ -51,7 +51,7 @@ func (k gatedReadGrad) Launch(c *graph.DeviceCall) {
 	r.gradX(c, dx, in[1])
 }
 
-// gradW makes dw = h^T da.
+// gradW computes dw = h^T da.
 func (r *deviceRead) gradW(c *graph.DeviceCall) {
 	dw, accumulate := c.SecondaryOut(1)
 	if dw.None() {
@@ -65,7 +65,7 @@ func (r *deviceRead) gradW(c *graph.DeviceCall) {
 	c.Gemm(product)
 }
 
-// gradX makes dx of dh = da w^T, which takes h's place.
+// gradX computes dx from dh = da w^T, which overwrites h.
 func (r *deviceRead) gradX(c *graph.DeviceCall, dx, addend cuda.Array) {
 	size := r.N * r.D
 	c.Gemm(cuda.Gemm{TransB: true, M: r.Tokens, N: r.Rank, K: size, Alpha: 1, A: r.gates, LDA: size, B: r.w, LDB: size, C: r.hidden, LDC: r.Rank})

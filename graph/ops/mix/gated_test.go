@@ -12,7 +12,8 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// gatedCases are the ops of gated residuals; "step" is a whole sublayer's, where gradients meet.
+// gatedCases are the ops of gated residuals; the case "step" is a whole sublayer's read and write,
+// where gradients meet.
 func gatedCases() []optest.Case {
 	var cases []optest.Case
 	for _, s := range []gatedShape{{3, 4, 5, 2}, {2, 1, 3, 1}, {1, 3, 1, 4}, {19, 2, 4, 3}, {2, 9, 3, 2}, {1, 4, 132, 3}} {
@@ -24,7 +25,7 @@ func gatedCases() []optest.Case {
 	return cases
 }
 
-// gatedShape is the sizes of a stream [tokens, n, d] and of its hidden layer.
+// gatedShape is the shape of a stream [tokens, n, d] and the size of its hidden layer.
 type gatedShape struct{ tokens, n, d, rank int }
 
 func (s gatedShape) cases() []optest.Case {
@@ -39,7 +40,7 @@ func (s gatedShape) cases() []optest.Case {
 	}
 }
 
-// step is a read, and a write of what was read.
+// step is a read, and a write of the result.
 func (s gatedShape) step() optest.Case {
 	size, width := s.n*s.d, s.rank+s.n
 	return optest.Case{Name: fmt.Sprintf("Gated/step %+v", s), Floats: [][]int{{s.tokens, s.n, s.d}, {s.tokens, s.d}, {size, width}, {s.rank, size}},
@@ -82,7 +83,7 @@ func (s gatedShape) wantWrite(r, y, x []float64) (out []float64) {
 	return out
 }
 
-// TestGatedShapes lists the shapes that the ops refuse.
+// TestGatedShapes checks that the ops refuse wrong shapes.
 func TestGatedShapes(t *testing.T) {
 	for want, build := range map[string]func(b *graph.Builder, f func(shape ...int) *gorgonia.Node) *gorgonia.Node{
 		"stream: want shape [tokens, n, d], got (3, 8)": func(b *graph.Builder, f func(shape ...int) *gorgonia.Node) *gorgonia.Node {

@@ -8,16 +8,16 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// gatedWrite adds to each row of a stream.
+// gatedWrite adds a sublayer's output to each row of a stream.
 type gatedWrite struct{}
 
-// GatedWrite adds a sublayer's output to each of a stream's n rows by a factor of the row's own, as
-// gated residuals do (arXiv 2608.30320; transformers' qwen4_exp):
+// GatedWrite adds a sublayer's output to each of a stream's n rows, with a separate factor for each
+// row, as gated residuals do (arXiv 2608.30320; transformers' qwen4_exp):
 //
 //	s_t = 2 sigmoid(x_t[k-n:] / n);   R'_t[i] = R_t[i] + s_t[i] y_t
 //
-// r, R' [T, n, d]; y [T, d]; x [T, k], of which the last n columns are used (GatedRead uses the
-// others). The gradient of r is that of R' itself.
+// r, R' [T, n, d]; y [T, d]; x [T, k], whose last n columns are used (GatedRead uses the others).
+// The gradient of r equals the gradient of R'.
 func GatedWrite(b *graph.Builder, r, y, x *gorgonia.Node) *gorgonia.Node {
 	return b.Apply(gatedWrite{}, r, y, x)
 }
@@ -63,7 +63,7 @@ func runGatedWrite[T kernel.Float](_ gatedWrite, c graph.CallOf[T]) {
 	graph.State[kernel.GatedWrite[T]](c).Forward(c.Pool(), c.Out(), c.In(0), c.In(1), c.In(2), p)
 }
 
-// gatedWriteGrad is dy; its secondary is dx. Inputs: the stream's gradient, y, x.
+// gatedWriteGrad computes dy; its secondary is dx. Inputs: the stream's gradient, y, x.
 type gatedWriteGrad struct{ graph.NoGradient }
 
 func (gatedWriteGrad) String() string { return "GradY of GatedWrite" }

@@ -1,5 +1,5 @@
 // Package mix reads and writes streams of several rows a token, as hyper-connections and their
-// descendants do, makes their mixing coefficients, and attends over depth.
+// descendants do, computes their mixing coefficients, and attends over depth.
 package mix
 
 import (
@@ -12,11 +12,10 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// mixing is what Read and Write share: the number of rows that a sublayer reads and
-// writes.
+// mixing holds the number of rows that a sublayer reads and writes, for Read and Write.
 type mixing struct{ m int }
 
-// check checks the stream and the coefficients.
+// check checks the shapes of the stream and the coefficients.
 func (k mixing) check(h, c graph.Signature) error {
 	if k.m < 1 {
 		return errors.Errorf("m: want at least 1, got %d", k.m)
@@ -39,16 +38,15 @@ func (k mixing) params(h, c graph.Signature) kernel.MixParams {
 // mixRead reads from a stream of several rows.
 type mixRead struct{ mixing }
 
-// Read reads what a sublayer works on from a stream of n rows, as all the designs after
-// hyper-connections do (Zhu et al. 2024, arXiv 2409.19606, eq. 2, A_m; with m > 1 the
-// generalised ones of virtual width networks). The coefficients c hold, for row i of the
-// stream, the columns
+// Read computes a sublayer's input from a stream of n rows, as all designs since hyper-connections
+// do (Zhu et al. 2024, arXiv 2409.19606, eq. 2, A_m; with m > 1, the generalised ones of virtual
+// width networks). The coefficients c hold, for row i of the stream, the columns
 //
 //	[down[i, 0..m) | carry[i, 0..n) | up'[i, 0..m)]
 //	u_t[j] = sum over i of down[i, j] H_t[i],   j < m
 //
-// h [T, n, d]; c [n, 2m+n] for all tokens or [T, n, 2m+n], one a token; u [T, m*d].
-// Write uses carry and up', and is to be given the same c.
+// h [T, n, d]; c [n, 2m+n] for all tokens or [T, n, 2m+n], one for each token; u [T, m*d]. Write
+// uses carry and up'; pass it the same c.
 func Read(b *graph.Builder, h, c *gorgonia.Node, m int) *gorgonia.Node {
 	return b.Apply(mixRead{mixing{m}}, h, c)
 }
@@ -79,13 +77,14 @@ func runMixRead[T kernel.Float](k mixRead, c graph.CallOf[T]) {
 	graph.State[kernel.MixRead[T]](c).Forward(c.Pool(), c.Out(), c.In(0), c.In(1), p)
 }
 
-// mixAddends are the inputs of a gradient op that hold what the gradients of the stream and
-// of the coefficients have from elsewhere; -1 for none.
+// mixAddends are the numbers of a gradient op's inputs that hold gradients of the stream and of the
+// coefficients from other readers; -1 if there is none.
 type mixAddends struct{ h, c int }
 
-// mixAddendsOf appends such inputs to a gradient op's children, for a stream that is input 0
-// and coefficients that are the given input. Both ops on one stream and one set of
-// coefficients then make sums as they go, instead of terms, zero in half the columns of C.
+// mixAddendsOf appends such inputs to a gradient op's children. The stream is input 0; coefficients
+// is the input number of the coefficients. The ops over one stream and one set of coefficients then
+// add to the sums as they go, instead of making separate terms, in which half the columns of C
+// would be zero.
 func mixAddendsOf(d *graph.Derivative, coefficients int, children ...*gorgonia.Node) (mixAddends, gorgonia.Nodes) {
 	a := mixAddends{-1, -1}
 	if addend := d.TakeAccumulated(0); addend != nil {
@@ -100,12 +99,12 @@ func mixAddendsOf(d *graph.Derivative, coefficients int, children ...*gorgonia.N
 	return a, children
 }
 
-// mixGrads are the output, that of the stream's gradient, and the addends of a call.
+// mixGrads returns the output of a call, the stream's gradient, with the addends.
 func mixGrads[T kernel.Float](c graph.CallOf[T], a mixAddends) kernel.MixGrads[T] {
 	return kernel.MixGrads[T]{H: c.Out(), AddendH: c.In(a.h), AddendC: c.In(a.c)}
 }
 
-// mixReadGrad is dh; its secondary is dc. Inputs: du, h, c and the addends.
+// mixReadGrad computes dh; its secondary is dc. Inputs: du, h, c and the addends.
 type mixReadGrad struct {
 	graph.NoGradient
 	of      mixRead
@@ -131,8 +130,8 @@ func runMixReadGrad[T kernel.Float](k mixReadGrad, c graph.CallOf[T]) {
 	graph.State[kernel.MixRead[T]](c).Backward(c.Pool(), g, c.In(0), c.In(1), c.In(2), p)
 }
 
-// readFLOPs are those of combining the rows of a stream h to m rows, or the other way.
+// readFLOPs counts combining the rows of a stream h into m rows, or the reverse.
 func (k mixing) readFLOPs(h graph.Signature) int { return 2 * k.m * h.Size() }
 
-// carryFLOPs are those of carrying a stream h over.
+// carryFLOPs counts carrying over a stream h.
 func (k mixing) carryFLOPs(h graph.Signature) int { return 2 * h.Shape[1] * h.Size() }

@@ -7,23 +7,23 @@ import (
 )
 
 const (
-	mixWarps  = 8   // a block of the kernels of small streams, each of which takes a token at a time
-	mixBlocks = 512 // the most that share the gradient of one C for all tokens
+	mixWarps  = 8   // warps of a block in the kernels of small streams; each warp takes a token at a time
+	mixBlocks = 512 // largest number of blocks that share the gradient of one C for all tokens
 )
 
-// deviceMix is a stream's mixing on a device.
+// deviceMix holds the sizes of a stream's mixing on a device.
 type deviceMix struct {
 	*graph.DeviceCall
 	kernel.MixParams
-	t cuda.Type // of the stream
+	t cuda.Type // type of the stream
 }
 
 func (k mixing) onDevice(c *graph.DeviceCall, h, coefficients graph.Signature) *deviceMix {
 	return &deviceMix{c, k.params(h, coefficients), c.Out().Type}
 }
 
-// small is the number of rows in the name of the kernels for this stream, 4 or 8, or
-// empty: they keep all in registers, four columns at a time.
+// small returns the number of rows in the names of the kernels for this stream, 4 or 8, or "" if
+// there is no such kernel. Those kernels keep everything in registers, four columns at a time.
 func (d *deviceMix) small() string {
 	switch {
 	case d.N > 8 || d.M > 2 || d.D%4 != 0:
@@ -34,16 +34,16 @@ func (d *deviceMix) small() string {
 	return "4"
 }
 
-// name is a kernel's, for the stream's type.
+// name returns a kernel's name for the stream's type.
 func (d *deviceMix) name(kernel string) string { return kernel + "_" + d.t.String() }
 
-// sizes are the last arguments of the kernels of small streams.
+// sizes returns the last arguments of the kernels of small streams.
 func (d *deviceMix) sizes() cuda.Args {
 	return cuda.Args{cuda.Long(d.Tokens), cuda.Ints(d.N, d.M, d.D), cuda.Bool(d.Shared)}
 }
 
-// inputs returns the inputs as kernels want them: coefficients as floats, the rest in
-// the stream's type.
+// inputs returns the inputs as the kernels need them: coefficients as floats, the others in the
+// stream's type.
 func (d *deviceMix) inputs(coefficients int) []cuda.Array {
 	arrays := make([]cuda.Array, len(d.Inputs()))
 	for i := range arrays {
@@ -56,12 +56,12 @@ func (d *deviceMix) inputs(coefficients int) []cuda.Array {
 	return arrays
 }
 
-// forwardGrid has a warp for each 128 columns of a token.
+// forwardGrid uses one warp for each 128 columns of a token.
 func (d *deviceMix) forwardGrid() cuda.Grid {
 	return cuda.Grid{X: (d.Tokens + mixWarps - 1) / mixWarps, Y: (d.D + 127) / 128, Threads: 32 * mixWarps}
 }
 
-// backwardGrid has a warp for each token or, where C is shared, for at least four.
+// backwardGrid uses one warp for each token or, with a shared C, one for at least four tokens.
 func (d *deviceMix) backwardGrid() cuda.Grid {
 	tokens := mixWarps
 	if d.Shared {
@@ -70,21 +70,22 @@ func (d *deviceMix) backwardGrid() cuda.Grid {
 	return cuda.Grid{X: (d.Tokens + tokens - 1) / tokens, Threads: 32 * mixWarps}
 }
 
-// mixGradients are the gradient of C and what is added to it.
+// mixGradients holds the gradient of C and what it is added to.
 type mixGradients struct {
-	dc, addend cuda.Array // dc zero: not wanted
+	dc, addend cuda.Array // dc is the zero Array if it is not wanted
 	accumulate bool
 }
 
-// gradients returns that of C, secondary number i; its addend is the given input.
+// gradients returns the gradient of C, which is secondary number i; addend is the number of the
+// input that it is added to.
 func (d *deviceMix) gradients(i, addend int) (g mixGradients) {
 	g.dc, g.accumulate = d.SecondaryOut(i)
 	g.addend = d.InAs(addend, cuda.F32)
 	return g
 }
 
-// sums runs a kernel that makes the gradient of C: of a shared one it makes each block's
-// sum, which are then added. begun tells that the kernel adds to what is there.
+// sums runs a kernel that computes the gradient of C. For a shared C each block computes a partial
+// sum, and these are added up. begun tells that the kernel adds to what is there.
 func (d *deviceMix) sums(g mixGradients, blocks int, begun bool, run func(dc cuda.Array)) {
 	if g.dc.None() || !d.Shared {
 		if begun && !g.dc.None() {
@@ -101,7 +102,7 @@ func (d *deviceMix) sums(g mixGradients, blocks int, begun bool, run func(dc cud
 	d.Totals(g.dc, partial, g.addend, blocks, g.dc.N, g.accumulate)
 }
 
-// begin sets dc to what its sums are added to.
+// begin sets dc to the value that its sums are added to.
 func (d *deviceMix) begin(g mixGradients) {
 	d.Launch("mix_begin", cuda.Over(g.dc.N, 256), g.dc, g.addend, cuda.Bool(g.accumulate), cuda.Long(g.dc.N))
 }
@@ -137,13 +138,13 @@ func (k mixReadGrad) Launch(c *graph.DeviceCall) {
 	})
 }
 
-// readGradTiled is mixReadGrad of a stream of any sizes.
+// readGradTiled computes mixReadGrad for a stream of any size.
 func (d *deviceMix) readGradTiled(g mixGradients, dh, du, h, coefficients, addend cuda.Array) {
 	d.dots(g, dotProducts{h, du, d.N, d.M, 0})
 	d.combine(dh, addend, d.N, false, d.down(coefficients, du))
 }
 
-// optionalArray is array number i, the zero Array for none.
+// optionalArray returns array number i, the zero Array if i is -1.
 func optionalArray(arrays []cuda.Array, i int) cuda.Array {
 	if i < 0 {
 		return cuda.Array{}

@@ -16,8 +16,8 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// mixCases are the ops on streams of several rows, with coefficients for all tokens and for
-// each; "step" is a whole sublayer's mixing, where gradients meet.
+// mixCases are the ops on streams of several rows, with coefficients for all tokens and for each;
+// the case "step" is a whole sublayer's mixing, where gradients meet.
 func mixCases() []optest.Case {
 	var cases []optest.Case
 	for _, s := range []mixShape{{3, 4, 1, 5}, {2, 3, 2, 7}, {1, 1, 1, 1}, {2, 9, 2, 3},
@@ -29,7 +29,8 @@ func mixCases() []optest.Case {
 	return cases
 }
 
-// mixShape is the sizes of a stream [tokens, n, d] and of what a sublayer sees of it [m, d].
+// mixShape is the shape of a stream [tokens, n, d] and the number of rows m that a sublayer reads
+// and writes.
 type mixShape struct{ tokens, n, m, d int }
 
 func (s mixShape) cases(shared bool) []optest.Case {
@@ -57,7 +58,7 @@ func (s mixShape) cases(shared bool) []optest.Case {
 	}
 }
 
-// c is where coefficient j of row i is.
+// c returns the index of coefficient j of row i.
 func (s mixShape) c(t, i, j int, shared bool) int {
 	if shared {
 		t = 0
@@ -96,7 +97,7 @@ func (s mixShape) wantWrite(h, y, c []float64, shared bool) []float64 {
 	return out
 }
 
-// TestMixShapes lists the shapes that the ops refuse.
+// TestMixShapes checks that the ops refuse wrong shapes.
 func TestMixShapes(t *testing.T) {
 	b := graph.On(gorgonia.NewGraph(), graph.Options{})
 	names := 0
@@ -139,7 +140,7 @@ func mixProgram(t *testing.T, shared bool, o graph.ProgramOptions) *graph.Progra
 		for i := range 3 {
 			b.Block(func() {
 				c := param(fmt.Sprintf("c%d", i), n, 2*m+n)
-				if !shared { // one a token, made of the stream
+				if !shared { // one for each token, computed from the stream
 					each := linear.Map(b, h, param(fmt.Sprintf("w%d", i), n*d, n*(2*m+n)), linear.Options{})
 					var s optest.StockGraph
 					c = b.Add(s.Node(gorgonia.Reshape(linear.Bias(b, each, s.Node(gorgonia.Reshape(c, tensor.Shape{n * (2*m + n)}))), tensor.Shape{tokens, n, 2*m + n})))
@@ -157,14 +158,16 @@ func mixProgram(t *testing.T, shared bool, o graph.ProgramOptions) *graph.Progra
 	return p
 }
 
-// TestMixProgram: shared buffers, separate ones and recomputation give the same gradients.
+// TestMixProgram checks that shared buffers, separate ones and recomputation give the same
+// gradients.
 func TestMixProgram(t *testing.T) {
 	for _, shared := range []bool{true, false} {
 		optest.SameInAnyMemory(t, func(o graph.ProgramOptions) *graph.Program { return mixProgram(t, shared, o) })
 	}
 }
 
-// TestMixFLOPs: forward products by hand; a loss and its gradients take three times them.
+// TestMixFLOPs checks the FLOPs of the forward pass against a count by hand, and that a loss and
+// its gradients take three times as many.
 func TestMixFLOPs(t *testing.T) {
 	p := mixProgram(t, true, graph.ProgramOptions{})
 	require.NoError(t, p.Run(graph.RunOptions{Profile: true}))

@@ -2,28 +2,28 @@ package mix
 
 import "github.com/residua-go/residua/graph/cuda"
 
-// The sizes of mixtiles.cu.
+// The sizes in mixtiles.cu.
 const (
-	tileRows    = 32  // of results of mix_combine
-	tileColumns = 64  // of results of mix_combine
+	tileRows    = 32  // rows of results of mix_combine
+	tileColumns = 64  // columns of results of mix_combine
 	tileDots    = 32  // rows and columns of results of mix_dots
-	tileBlocks  = 256 // the most that share the gradient of one C for all tokens
+	tileBlocks  = 256 // largest number of blocks that share the gradient of one C for all tokens
 )
 
-// mixTerm is what mix_combine sums: rows of x with coefficients from a part of C, of
-// which row and term are the distances from one result, and from one row of x, to the next.
+// mixTerm is a term that mix_combine sums: rows of x, multiplied by a part of C. row and term are
+// the distances in that part from one result to the next and from one row of x to the next.
 type mixTerm struct {
 	part, x          cuda.Array
 	row, term, terms int
 }
 
-// transposed combines the other way: for m results instead of m terms, say.
+// transposed swaps the roles: with m results instead of m terms, for example.
 func (t mixTerm) transposed() mixTerm {
 	t.row, t.term = t.term, t.row
 	return t
 }
 
-// down, carry and up are the terms of C's parts by row: their transposed ones, by column.
+// down, carry and up return the terms of C's parts by row; their transposes go by column.
 func (d *deviceMix) down(c, x cuda.Array) mixTerm  { return d.part(c, x, 0) }
 func (d *deviceMix) carry(c, x cuda.Array) mixTerm { return d.part(c, x, d.M) }
 func (d *deviceMix) up(c, x cuda.Array) mixTerm    { return d.part(c, x, d.M+d.N) }
@@ -32,8 +32,8 @@ func (d *deviceMix) part(c, x cuda.Array, column int) mixTerm {
 	return mixTerm{c.Slice(column, c.N-column), x, d.Columns(), 1, x.N / max(1, d.Tokens*d.D)}
 }
 
-// combine computes out_t[r] = the sum of the terms + addend_t[r], r < rows, of a token; it
-// adds to out where it accumulates. A term's x may be out.
+// combine computes out_t[r] = the sum of the terms + addend_t[r], r < rows, for each token, or adds
+// it to out if accumulate is true. out may be the x of a term.
 func (d *deviceMix) combine(out, addend cuda.Array, rows int, accumulate bool, terms ...mixTerm) {
 	args := cuda.Args{out, addend}
 	for i := range 2 {
@@ -57,14 +57,14 @@ func (d *deviceMix) combine(out, addend cuda.Array, rows int, accumulate bool, t
 		args, cuda.Long(stride), cuda.Ints(rows, d.D), cuda.Bool(accumulate))
 }
 
-// dotProducts are those of the n rows of x with the m rows of y, for the columns of C
-// from column on.
+// dotProducts are the dot products of the n rows of x with the m rows of y, which go to the columns
+// of C from column on.
 type dotProducts struct {
 	x, y         cuda.Array
 	n, m, column int
 }
 
-// dots makes the gradient of C of dot products of rows.
+// dots computes the gradient of C from dot products of rows.
 func (d *deviceMix) dots(g mixGradients, all ...dotProducts) {
 	if g.dc.None() {
 		return

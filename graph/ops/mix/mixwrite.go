@@ -10,12 +10,12 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// mixWrite carries a stream of several rows over and writes into it.
+// mixWrite carries over a stream of several rows and writes into it.
 type mixWrite struct{ mixing }
 
-// Write makes the stream after a sublayer, as all the designs after hyper-connections
-// do (Zhu et al. 2024, arXiv 2409.19606, eq. 2, A_r and B): its rows are mixed by carry, and
-// up' writes the sublayer's m rows into them. With c as in Read,
+// Write computes the stream after a sublayer, as all designs since hyper-connections do (Zhu et al.
+// 2024, arXiv 2409.19606, eq. 2, A_r and B): its rows are mixed by carry, and up' writes the
+// sublayer's m rows into them. With c as in Read,
 //
 //	H'_t[k] = sum over i of carry[i, k] H_t[i] + sum over j of up'[k, j] y_t[j]
 //
@@ -60,8 +60,8 @@ func runMixWrite[T kernel.Float](k mixWrite, c graph.CallOf[T]) {
 	graph.State[kernel.MixWrite[T]](c).Forward(c.Pool(), c.Out(), c.In(0), c.In(1), c.In(2), p)
 }
 
-// mixWriteGrad is dh; its secondaries are dy and dc, made in the same pass over the stream's
-// gradient. Inputs: that gradient, h, y, c and the addends.
+// mixWriteGrad computes dh; its secondaries are dy and dc, computed in the same pass over the
+// stream's gradient. Inputs: that gradient, h, y, c and the addends.
 type mixWriteGrad struct {
 	graph.NoGradient
 	of      mixWrite

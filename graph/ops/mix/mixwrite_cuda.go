@@ -16,7 +16,7 @@ func (k mixWrite) Launch(c *graph.DeviceCall) {
 	c.Launch(d.name("mix_write"+d.small()), d.forwardGrid(), out, h, y, coefficients, d.sizes())
 }
 
-// mixWriteInputs are what both forms of mixWriteGrad read.
+// mixWriteInputs holds what both forms of mixWriteGrad read.
 type mixWriteInputs struct{ dout, h, y, coefficients, addend cuda.Array }
 
 func (k mixWriteGrad) Launch(c *graph.DeviceCall) {
@@ -37,7 +37,8 @@ func (k mixWriteGrad) Launch(c *graph.DeviceCall) {
 	dy.Deliver()
 }
 
-// writeGradTiled is mixWriteGrad of a stream of any sizes. dh, which may be dout, comes last.
+// writeGradTiled computes mixWriteGrad for a stream of any size. It computes dh last, because dh
+// may be dout.
 func (d *deviceMix) writeGradTiled(g mixGradients, dh cuda.Array, dy graph.SecondaryResult, x mixWriteInputs) {
 	d.dots(g, dotProducts{x.h, x.dout, d.N, d.N, d.M}, dotProducts{x.dout, x.y, d.N, d.M, d.M + d.N})
 	if !dy.Array.None() {

@@ -7,15 +7,15 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// permutationStreams is the largest number of streams of PermutationCoefficients: five
-// have 120 permutations.
+// permutationStreams is the largest number of streams of PermutationCoefficients: five would have
+// 120 permutations.
 const permutationStreams = 4
 
-// Permutations is n!, the number of permutations that PermutationCoefficients mixes.
+// Permutations returns n!, the number of permutations that PermutationCoefficients mixes.
 func Permutations(n int) int { return columnsOf(kernel.Permutations, n) - 2*n }
 
-// PermutationCoefficients makes the mixing coefficients of mHC-lite (arXiv 2601.05732) with
-// n streams, 1 to 4:
+// PermutationCoefficients computes the mixing coefficients of mHC-lite (arXiv 2601.05732) with n
+// streams, 1 to 4:
 //
 //	zt = alpha[group] * z + bias            groups pre [n], post [n], res [n!]
 //	pre = sigmoid(zt_pre),  post = 2 sigmoid(zt_post)

@@ -9,24 +9,24 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// streamGates is SinkhornCoefficients, PermutationCoefficients or KroneckerCoefficients: from z
-// [tokens, columns], alpha [3] and bias [columns] it makes c [tokens, n, n+2].
+// streamGates is the op of SinkhornCoefficients, PermutationCoefficients and KroneckerCoefficients:
+// from z [tokens, columns], alpha [3] and bias [columns] it computes c [tokens, n, n+2].
 type streamGates struct {
 	n          int
 	carry      kernel.Carry
-	iterations int // of Sinkhorn
+	iterations int // iterations of Sinkhorn
 }
 
 func (k streamGates) params(z graph.Signature) kernel.StreamGatesParams {
 	return kernel.StreamGatesParams{Tokens: z.Leading(), N: k.n, Carry: k.carry, Iterations: k.iterations}
 }
 
-// columnsOf is the width of z for n streams.
+// columnsOf returns the width of z for n streams.
 func columnsOf(carry kernel.Carry, n int) int {
 	return kernel.StreamGatesParams{N: n, Carry: carry}.Columns()
 }
 
-// name is the op's.
+// name returns the op's name.
 func (k streamGates) name() string {
 	switch k.carry {
 	case kernel.Sinkhorn:
@@ -75,7 +75,7 @@ func (k streamGates) VJP(d *graph.Derivative) {
 	d.SetFloat32(2, primary, 1, "GradBias of "+k.name())
 }
 
-// streamGatesGrad is dz; its secondaries are dalpha and dbias. Inputs: dc, z, alpha, bias.
+// streamGatesGrad computes dz; its secondaries are dalpha and dbias. Inputs: dc, z, alpha, bias.
 type streamGatesGrad struct {
 	graph.NoGradient
 	of streamGates
@@ -96,7 +96,7 @@ func runStreamGatesGrad[T kernel.Float](k streamGatesGrad, c graph.CallOf[T]) {
 		accumulateAlpha, accumulateBias, k.of.params(c.Signature(1)))
 }
 
-// wantStreams checks the number of streams of an op before its sizes are made of it.
+// wantStreams checks an op's number of streams before sizes are computed from it.
 func wantStreams(b *graph.Builder, op string, n, most int) bool {
 	if b.Err() == nil && (n < 1 || n > most) {
 		b.Fail(errors.Errorf("graph: %s: n: want 1 to %d streams, got %d", op, most, n))

@@ -8,20 +8,21 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// perToken is the grid of a kernel with a thread a token: small blocks, to spread few
-// tokens over the device.
+// perToken returns the grid of a kernel with one thread for each token: its blocks are small, to
+// spread few tokens over the device.
 func perToken(tokens int) cuda.Grid { return cuda.Over(tokens, 64) }
 
-// wideBlocks is the most blocks of Sinkhorn's kernels for more than eight streams, which
-// take a token at a time.
+// wideBlocks is the largest number of blocks of Sinkhorn's kernels for more than eight streams, in
+// which a block takes a token at a time.
 const wideBlocks = 1024
 
-// kernel is how the kernels' names begin.
+// kernel returns the beginning of the kernels' names.
 func (k streamGates) kernel() string {
 	return map[kernel.Carry]string{kernel.Sinkhorn: "sinkhorn", kernel.Permutations: "permutations", kernel.Kronecker: "kronecker"}[k.carry]
 }
 
-// onDevice is the ending of the kernels' names, their grid, and how many tokens they treat at once.
+// onDevice returns the end of the kernels' names, their grid, and how many tokens they handle at
+// once.
 func (k streamGates) onDevice(tokens int) (ending string, grid cuda.Grid, slots int) {
 	switch {
 	case k.carry != kernel.Sinkhorn:
@@ -35,7 +36,7 @@ func (k streamGates) onDevice(tokens int) (ending string, grid cuda.Grid, slots 
 	return "_wide", cuda.Grid{X: slots, Threads: 64}, slots
 }
 
-// sizes are the last arguments of the kernels.
+// sizes returns the last arguments of the kernels.
 func (k streamGates) sizes(tokens int) cuda.Args {
 	if k.carry == kernel.Sinkhorn {
 		return cuda.Args{cuda.Long(tokens), cuda.Ints(k.n, k.iterations)}
@@ -62,8 +63,9 @@ func (k streamGatesGrad) Launch(c *graph.DeviceCall) {
 	finishGates(c, k.of.n)
 }
 
-// finishGates ends the gradients of n streams' coefficients: the output holds that of
-// zt = alpha[group] z + bias and gets that of z; the secondaries get those of alpha and bias.
+// finishGates completes the gradients of n streams' coefficients: the output holds the gradient of
+// zt = alpha[group] z + bias and is overwritten by that of z; the secondaries receive the gradients
+// of alpha and bias.
 func finishGates(c *graph.DeviceCall, n int) {
 	tokens, width := c.Signature(1).Leading(), c.Signature(1).Width()
 	sums := c.TokenSums(tokens, width)

@@ -11,17 +11,17 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// tanhGates makes the coefficients of dynamic hyper-connections. Inputs: z, static, scale.
+// tanhGates computes the coefficients of dynamic hyper-connections. Inputs: z, static, scale.
 type tanhGates struct{ tau float64 }
 
-// TanhCoefficients makes the mixing coefficients of dynamic hyper-connections (Zhu et al.
-// 2024, arXiv 2409.19606, section 2.3) and of virtual width networks:
+// TanhCoefficients computes the mixing coefficients of dynamic hyper-connections (Zhu et al. 2024,
+// arXiv 2409.19606, section 2.3) and of virtual width networks:
 //
 //	c = static + scale * tanh(tau z)
 //
-// z [T, n, K], or [T, K] with n = 1; static [n, K], c [T, n, K]. scale is [n, K], an entry for each coefficient, or [2]:
-// scale[0] for the first K-1 columns, of the read and the carry, scale[1] for the last, of
-// the write. tau > 0.
+// z [T, n, K], or [T, K] with n = 1; static [n, K], c [T, n, K]. scale is [n, K], an entry for each
+// coefficient, or [2]: scale[0] for the first K-1 columns, which are for the read and the carry,
+// scale[1] for the last, which is for the write. tau > 0.
 func TanhCoefficients(b *graph.Builder, z, static, scale *gorgonia.Node, tau float64) *gorgonia.Node {
 	if !(tau > 0) {
 		b.Fail(errors.Errorf("graph: TanhCoefficients: tau: want a positive number, got %g", tau))
@@ -47,7 +47,7 @@ func (k tanhGates) Infer(in []graph.Signature) (graph.Signature, error) {
 	return graph.Signature{DType: in[0].DType, Shape: graph.WithTokens(z[0], rows...)}, nil
 }
 
-// rowsAndColumns is [n, K] of z [T, n, K], or of [T, K] with one row.
+// rowsAndColumns returns [n, K] for z [T, n, K], or [1, K] for z [T, K].
 func rowsAndColumns(z tensor.Shape) tensor.Shape {
 	if z.Dims() == 2 {
 		return tensor.Shape{1, z[1]}
@@ -78,7 +78,7 @@ func runTanhGates[T kernel.Float](k tanhGates, c graph.CallOf[T]) {
 	graph.State[kernel.TanhGates[T]](c).Forward(c.Pool(), c.Out(), c.In(0), c.In(1), c.In(2), k.params(c.Signature(0), c.Signature(2)))
 }
 
-// tanhGatesGrad is dz; its secondaries are dstatic and dscale. Inputs: dc, z, scale.
+// tanhGatesGrad computes dz; its secondaries are dstatic and dscale. Inputs: dc, z, scale.
 type tanhGatesGrad struct {
 	graph.NoGradient
 	of tanhGates

@@ -15,24 +15,24 @@ import (
 	"github.com/residua-go/residua/graph/ops/shape"
 )
 
-// Options vary MoE.
+// Options vary a Mixture.
 type Options struct {
-	TopK      int            // experts a token, k
+	TopK      int            // k, the number of experts of a token
 	ExactGelu bool           // by erf instead of tanh
-	RawGates  bool           // gates are probabilities as they are: they do not add up to 1
+	RawGates  bool           // use the probabilities themselves as gates, which then do not sum to 1
 	B1        *gorgonia.Node // [E, FF], or nil
 	B2        *gorgonia.Node // [E, D], or nil; both or neither
 
-	// Gates and Terms, where not nil, are called while the graph is built, with a node that
-	// otherwise does not exist; what they return, a node of the same shape, takes its place.
-	// Of Gates' entries of experts that are not chosen none is read.
+	// Gates and Terms, if not nil, are called while the graph is built, with a node that otherwise
+	// does not exist, and return a node of the same shape that replaces it. Entries of Gates'
+	// result for experts that are not chosen are not read.
 	Gates func(g *gorgonia.Node) *gorgonia.Node     // g_te [T, E], 0 for experts not chosen
 	Terms func(terms *gorgonia.Node) *gorgonia.Node // g_te E_e(u_t) [T, E, D], whose sum over e is y
 }
 
-// Mixture is a feed-forward of E experts of which each token uses k (Shazeer et al. 2017,
-// arXiv 1701.06538, section 2; gates as in Mixtral, Jiang et al. 2024, arXiv 2401.04088,
-// section 2.1):
+// Mixture computes a feed-forward of E experts, of which each token uses k (Shazeer et al. 2017,
+// arXiv 1701.06538, section 2; gates as in Mixtral, Jiang et al. 2024, arXiv 2401.04088, section
+// 2.1):
 //
 //	p_t = softmax(u_t router)
 //	c_t = the k experts of the highest p_te, ties going to the lowest index
@@ -40,9 +40,9 @@ type Options struct {
 //	Dai et al. 2024, arXiv 2401.06066)
 //	y_t = sum over i in c_t of g_ti E_i(u_t),   E_i(u) = gelu(u W1_i + b1_i) W2_i + b2_i
 //
-// u [T, ...F] is read flattened over its last axes, D entries a token; router [D, E], w1
-// [E, D, FF], w2 [E, FF, D], y [T, D]. No assignment is dropped. The choices are constant
-// for the gradient; the weights of an expert without tokens have the gradient 0.
+// u [T, ...F] is read flattened over its last axes, D entries a token; router [D, E], w1 [E, D,
+// FF], w2 [E, FF, D], y [T, D]. No assignment of a token to an expert is dropped. The gradient
+// treats the choices as constant; the weights of an expert without tokens have the gradient 0.
 func Mixture(b *graph.Builder, u, router, w1, w2 *gorgonia.Node, o Options) Output {
 	logits := b.Apply(routerLogits{linear.Product{Scale: 1}}, u, router) // [T, E]
 	if logits == nil {
@@ -55,7 +55,7 @@ func Mixture(b *graph.Builder, u, router, w1, w2 *gorgonia.Node, o Options) Outp
 	return mixture(b, logits, u, w1, w2, o)
 }
 
-// mixture is MoE after the router's logits [T, E].
+// mixture makes the nodes after the router's logits [T, E].
 func mixture(b *graph.Builder, logits, u, w1, w2 *gorgonia.Node, o Options) Output {
 	tokens := logits.Shape()[0]
 	k := experts{topK: o.TopK, number: logits.Shape()[1], exact: o.ExactGelu, biased: o.B1 != nil || o.B2 != nil}
@@ -69,7 +69,7 @@ func mixture(b *graph.Builder, logits, u, w1, w2 *gorgonia.Node, o Options) Outp
 	return Output{Y: throughExperts(b, k, u, w1, w2, gates, r.dispatch, o), routing: r}
 }
 
-// experts makes y [T, D].
+// throughExperts computes y [T, D].
 func throughExperts(b *graph.Builder, k experts, u, w1, w2, gates, dispatch *gorgonia.Node, o Options) *gorgonia.Node {
 	inputs := gorgonia.Nodes{u, w1, dispatch}
 	if k.biased {
@@ -86,13 +86,13 @@ func throughExperts(b *graph.Builder, k experts, u, w1, w2, gates, dispatch *gor
 	return gated(b, k, a, w2, gates, dispatch, o)
 }
 
-// gated makes the experts' outputs times the gates, summed over each token's choices, [T, D].
+// gated computes the experts' outputs times the gates, summed over each token's choices, [T, D].
 func gated(b *graph.Builder, k experts, a, w2, gates, dispatch *gorgonia.Node, o Options) *gorgonia.Node {
 	inputs := gorgonia.Nodes{a, w2, dispatch, gates}
 	if k.biased {
 		inputs = append(inputs, o.B2)
 	}
-	rows := b.Apply(expertsOut{k}, inputs...) // an assignment a row
+	rows := b.Apply(expertsOut{k}, inputs...) // one row for each assignment
 	if rows == nil {
 		return nil
 	}
@@ -100,28 +100,28 @@ func gated(b *graph.Builder, k experts, a, w2, gates, dispatch *gorgonia.Node, o
 	return b.Secondary(combined{result: graph.Signature{DType: s.DType, Shape: graph.WithTokens(s.Leading()/k.topK, s.Width())}}, 0, rows)
 }
 
-// Output is what MoE makes. The methods' nodes exist from their first call on; each
-// must then be read by something.
+// Output is the result of Mixture. Its methods make their nodes at the first call; something must
+// then read each of those nodes.
 type Output struct {
 	Y *gorgonia.Node // [T, D]
 
 	routing *routing // nil after an error
 }
 
-// routing is what the methods of a MoEOutput work on.
+// routing is what the methods of an Output work with.
 type routing struct {
 	b                        *graph.Builder
 	logits, dispatch         *gorgonia.Node // [T, E] and its choices
 	experts                  experts
-	balance, routerZ, counts *gorgonia.Node // made so far
+	balance, routerZ, counts *gorgonia.Node // nodes that the methods have made until now
 }
 
-// Balance is the load-balancing loss (Fedus et al. 2021, arXiv 2101.03961, section 2.2), a
+// Balance computes the load-balancing loss (Fedus et al. 2021, arXiv 2101.03961, section 2.2), a
 // scalar:
 //
 //	E * sum over e of f_e P_e,   f_e = assignments of e / (k T),   P_e = mean over t of p_te
 //
-// It is 1 where all experts have the same load; f is constant for the gradient.
+// It is 1 if all experts have the same load. The gradient treats f as constant.
 func (m Output) Balance() *gorgonia.Node {
 	r := m.routing
 	if r == nil {
@@ -133,8 +133,7 @@ func (m Output) Balance() *gorgonia.Node {
 	return r.balance
 }
 
-// RouterZ is the router's z-loss (Zoph et al. 2022, arXiv 2202.08906, section 3.2), a
-// scalar:
+// RouterZ computes the router's z-loss (Zoph et al. 2022, arXiv 2202.08906, section 3.2), a scalar:
 //
 //	mean over t of (log sum over e of exp(logits_te))^2
 func (m Output) RouterZ() *gorgonia.Node {
@@ -148,7 +147,7 @@ func (m Output) RouterZ() *gorgonia.Node {
 	return r.routerZ
 }
 
-// Counts is the number of assignments of each expert, [E] Int32.
+// Counts returns the number of assignments of each expert, [E] Int32.
 func (m Output) Counts() *gorgonia.Node {
 	r := m.routing
 	if r == nil {
@@ -160,7 +159,7 @@ func (m Output) Counts() *gorgonia.Node {
 	return r.counts
 }
 
-// experts is what the Primitives of MoE after the router share.
+// experts holds the sizes that the Primitives after the router share.
 type experts struct {
 	topK, number int  // k, E
 	exact        bool // GELU by erf
@@ -171,22 +170,22 @@ func (k experts) String() string {
 	return fmt.Sprintf("(top=%d, of=%d, exact=%t, biased=%t)", k.topK, k.number, k.exact, k.biased)
 }
 
-// ReadsInts: the dispatch.
+// ReadsInts returns true for the dispatch.
 func (experts) ReadsInts(i int) bool { return i == 2 }
 
 func (k experts) dispatchSize(tokens int) int { return kernel.DispatchSize(tokens, k.topK, k.number) }
 
-// dispatch lays the kernel's Dispatch over its node's memory.
+// dispatch returns the kernel's Dispatch over the memory of its node.
 func (k experts) dispatch(memory []int32) kernel.Dispatch {
 	return newDispatch(memory, k.topK, k.number)
 }
 
-// newDispatch lays a Dispatch over its node's memory.
+// newDispatch returns a Dispatch over the memory of its node.
 func newDispatch(memory []int32, topK, experts int) kernel.Dispatch {
 	return kernel.NewDispatch(memory, (len(memory)-experts-1)/(3*topK), topK, experts)
 }
 
-// sizes are those of experts with the weights w1, or w2 where second.
+// sizes returns the sizes of experts with the weights w1, or w2 if second is true.
 func (k experts) sizes(w graph.Signature, second bool) kernel.ExpertSizes {
 	s := kernel.ExpertSizes{Width: w.Shape[1], Hidden: w.Shape[2], Exact: k.exact}
 	if second {
@@ -195,8 +194,8 @@ func (k experts) sizes(w graph.Signature, second bool) kernel.ExpertSizes {
 	return s
 }
 
-// check checks what a product of the experts takes, and returns its output [T*k, n]: x, w
-// [E, inputs, n], the dispatch and, as the last input, a bias.
+// check checks the inputs of a product of the experts, and returns its output [T*k, n]. The inputs
+// are x, w [E, inputs, n], the dispatch and, last, optionally a bias.
 func (k experts) check(in []graph.Signature, what, axes string, rows, inputs int) (graph.Signature, error) {
 	w := in[1].Shape
 	if w.Dims() != 3 || w[0] != k.number || w[1] != inputs {

@@ -13,7 +13,7 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// moeSizes are those of a case; the tokens' entries may be a matrix.
+// moeSizes are the sizes of a case; a token's entries may be a matrix.
 type moeSizes struct {
 	u                       []int
 	experts, hidden, topK   int
@@ -82,8 +82,8 @@ func routerLossCases() []optest.Case {
 	}
 }
 
-// moeWanted is what wantMoE computes. gap is the least distance between the logit of a
-// token's last choice and the next.
+// moeWanted is the result of wantMoE. gap is the smallest difference, over all tokens, between the
+// logit of the last expert chosen and the best one not chosen.
 type moeWanted struct {
 	y          []float64
 	balance, z float64
@@ -91,7 +91,7 @@ type moeWanted struct {
 	gap        float64
 }
 
-// wantMoE goes through tokens and experts one by one.
+// wantMoE computes a mixture by loops over tokens and experts.
 func wantMoE(x [][]float64, s moeSizes) moeWanted {
 	width, tokens := s.width(), s.u[0]
 	w := moeWanted{counts: make([]float64, s.experts), gap: math.Inf(1)}
@@ -132,7 +132,7 @@ func wantMoE(x [][]float64, s moeSizes) moeWanted {
 	return w
 }
 
-// wantExpert is E_e(u_t).
+// wantExpert computes E_e(u_t).
 func wantExpert(x [][]float64, s moeSizes, t, e int) []float64 {
 	width, size := s.width(), s.width()*s.hidden
 	first := [][]float64{x[0][t*width : (t+1)*width], x[2][e*size : (e+1)*size]}

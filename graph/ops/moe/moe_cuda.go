@@ -5,18 +5,18 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// expertTile is the number of rows, and of columns, that a block of the experts' kernels
-// computes (TILE in cuda/moe_tile.cuh).
+// expertTile is the number of rows, and of columns, that a block of the experts' kernels computes
+// (TILE in cuda/moe_tile.cuh).
 const expertTile = 128
 
-// deviceDispatch is a kernel.Dispatch in a device's memory.
+// deviceDispatch is a kernel.Dispatch in device memory.
 type deviceDispatch struct {
 	choices, places, order, offsets cuda.Array
 
 	rows, topK, experts int
 }
 
-// newDeviceDispatch lays a deviceDispatch over its node's memory.
+// newDeviceDispatch returns a deviceDispatch over the memory of its node.
 func newDeviceDispatch(memory cuda.Array, topK, experts int) deviceDispatch {
 	rows := (memory.N - experts - 1) / 3
 	return deviceDispatch{
@@ -29,27 +29,27 @@ func (k experts) deviceDispatch(c *graph.DeviceCall, i int) deviceDispatch {
 	return newDeviceDispatch(c.In(i), k.topK, k.number)
 }
 
-// rowTiles bounds the tiles of the rows, whatever rows each expert has: of its tiles only an
-// expert's last is not full.
+// rowTiles returns an upper bound of the number of tiles of rows, however the rows are distributed:
+// each expert has at most one tile that is not full.
 func (d deviceDispatch) rowTiles() int { return d.rows/expertTile + min(d.experts, d.rows) }
 
-// grid is that of a product of rows of n columns.
+// grid returns the grid of a product whose rows have n columns.
 func (d deviceDispatch) grid(n int) cuda.Grid {
 	return cuda.Grid{X: d.rowTiles() * tiles(n), Threads: 256}
 }
 
-// args pass the dispatch to a product.
+// args returns the dispatch as kernel arguments of a product.
 func (d deviceDispatch) args() cuda.Args {
 	return cuda.Args{d.order, d.offsets, cuda.Ints(d.experts, d.topK)}
 }
 
 func tiles(n int) int { return (n + expertTile - 1) / expertTile }
 
-// warpEach is the grid of a kernel that has a warp for each of n items.
+// warpEach returns the grid of a kernel with one warp for each of n items.
 func warpEach(n int) cuda.Grid { return cuda.Grid{X: (n + 7) / 8, Threads: 256} }
 
-// floatOut is where a kernel may write the output in 32-bit floats; finish brings it to
-// the output's own type.
+// floatOut returns memory into which a kernel may write the output as 32-bit floats; call finish
+// afterwards to convert it to the output's own type.
 func floatOut(c *graph.DeviceCall) (a cuda.Array, finish func()) {
 	y := c.Out()
 	if y.Type == cuda.F32 {
@@ -59,8 +59,8 @@ func floatOut(c *graph.DeviceCall) (a cuda.Array, finish func()) {
 	return a, func() { c.CopyTo(y, a) }
 }
 
-// combine sums the rows of each token into y [tokens, width], times the gates and plus the
-// biases where there are any.
+// combine sums the rows of each token into y [tokens, width], multiplied by the gates and with the
+// biases added, if there are any.
 func (d deviceDispatch) combine(c *graph.DeviceCall, y, rows, bias, gates cuda.Array, accumulate bool) {
 	name := "moe_combine" + rows.Suffix()
 	if y.Type != rows.Type {

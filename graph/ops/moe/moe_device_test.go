@@ -16,8 +16,8 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// routed is a mixture whose choices are given: choice i of token t is expert choose(t, i).
-// The router's own part of the logits is too small to change that in any precision.
+// routed is a mixture with given choices: choice i of token t is expert choose(t, i). The router's
+// own part of the logits is too small to change the choices in any precision.
 type routed struct {
 	tokens, width, hidden, experts, topK int
 	bias, exact                          bool
@@ -38,7 +38,7 @@ func (r routed) opCase(output func(m Output) *gorgonia.Node) optest.Case {
 	}}
 }
 
-// logits are higher for the chosen experts, and highest for the first choice.
+// logits returns logits that are higher for the chosen experts, and highest for the first choice.
 func (r routed) logits() []float32 {
 	logits := make([]float32, r.tokens*r.experts)
 	for t := range r.tokens {
@@ -49,7 +49,7 @@ func (r routed) logits() []float32 {
 	return logits
 }
 
-// fullAdd is an Add of full precision.
+// fullAdd is an Add in full precision.
 type fullAdd struct{}
 
 func (fullAdd) String() string { return "FullAdd" }
@@ -77,8 +77,8 @@ func (fullAdd) Launch(c *graph.DeviceCall) {
 	c.Sum(c.Out(), c.Inputs(), false)
 }
 
-// TestDeviceMoE runs mixtures whose experts have very different loads, of sizes that are
-// and are not multiples of the kernels' tiles, on the device and on the CPU.
+// TestDeviceMoE compares mixtures on the device with those on the CPU, for very different loads of
+// the experts and for sizes that are and are not multiples of the kernels' tiles.
 func TestDeviceMoE(t *testing.T) {
 	for name, r := range map[string]routed{
 		"empty experts": {tokens: 40, width: 16, hidden: 24, experts: 5, topK: 2, bias: true,
@@ -107,13 +107,13 @@ func TestDeviceMoE(t *testing.T) {
 	}
 }
 
-// nearInts emits floats next to a node of Int32.
+// nearInts emits floats in the same graph as a node of Int32.
 type nearInts struct{ optest.WeightedLossGrad }
 
 func (nearInts) ReadsInts(int) bool { return true }
 
-// TestDeviceDispatch: the device chooses and sorts as the CPU does, ties, infinities and
-// thousands of assignments included.
+// TestDeviceDispatch: the device chooses and sorts as the CPU does, also with ties, infinities and
+// thousands of assignments.
 func TestDeviceDispatch(t *testing.T) {
 	const tokens, number = 700, 70
 	logits := make([]float32, tokens*number)

@@ -6,9 +6,9 @@ import (
 	"github.com/residua-go/residua/graph/ops/elementwise"
 )
 
-// expertsHidden is the first product of the experts, h_j = u_t(j) W1_e(j) + b1_e(j) for the
-// rows j of the dispatch, [T*k, FF]; it leads expertsActivated. Inputs: u, w1, dispatch and,
-// where biased, b1.
+// expertsHidden computes the first product of the experts, h_j = u_t(j) W1_e(j) + b1_e(j) for the
+// rows j of the dispatch, [T*k, FF]; it is the primary of expertsActivated. Inputs: u, w1, dispatch
+// and, if biased, b1.
 type expertsHidden struct{ experts }
 
 func (k expertsHidden) String() string { return "ExpertsHidden" + k.experts.String() }
@@ -43,7 +43,7 @@ func runExpertsHidden[T kernel.Float](k expertsHidden, c graph.CallOf[T]) {
 		k.dispatch(c.Ints(2)), k.sizes(c.Signature(1), false))
 }
 
-// expertsActivated is a = gelu(h), [T*k, FF], made by h's own run. Input: h.
+// expertsActivated is a = gelu(h), [T*k, FF], computed by the run of h. Input: h.
 type expertsActivated struct{ elementwise.Activation }
 
 func (k expertsActivated) String() string { return "Activated " + k.Activation.String() }
@@ -60,8 +60,8 @@ func (k expertsActivated) VJP(d *graph.Derivative) {
 	k.Activation.VJP(d)
 }
 
-// expertsGradU is the gradient of u from each row, [T*k, D]; its secondary is their sum, the
-// gradient of u. Inputs: dh, w1, dispatch.
+// expertsGradU computes the gradient of u from each row, [T*k, D]; its secondary is their sum for
+// each token, the gradient of u. Inputs: dh, w1, dispatch.
 type expertsGradU struct {
 	graph.NoGradient
 	experts

@@ -26,8 +26,8 @@ func (k expertsGradU) Launch(c *graph.DeviceCall) {
 	}
 }
 
-// product multiplies sorted rows a, of k columns, with the experts' matrices into rows of
-// n columns.
+// product multiplies sorted rows a, with k columns, by the experts' matrices, giving rows of n
+// columns.
 func (d deviceDispatch) product(c *graph.DeviceCall, name string, rows, a, w cuda.Array, n, k int) {
 	c.LaunchProduct(name, d.grid(n), rows, a, w, d.args(), cuda.Ints(n, k))
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// routerLoss is an auxiliary loss of a router's logits, a scalar: the balance, whose
-// inputs are the logits and the dispatch, or the z-loss of the logits.
+// routerLoss computes an auxiliary loss of a router's logits, a scalar: the balance, whose inputs
+// are the logits and the dispatch, or the z-loss, whose input is the logits.
 type routerLoss struct {
 	balance bool
 	topK    int
@@ -23,14 +23,14 @@ func (k routerLoss) String() string {
 	return "RouterZ"
 }
 
-// ReadsInts: the dispatch.
+// ReadsInts returns true for the dispatch.
 func (routerLoss) ReadsInts(i int) bool { return i == 1 }
 
 func (k routerLoss) Infer(in []graph.Signature) (graph.Signature, error) {
 	return graph.Signature{DType: in[0].DType, Shape: tensor.ScalarShape()}, nil
 }
 
-func (k routerLoss) KeepsFloat32() bool { return true } // so is the gradient of the logits
+func (k routerLoss) KeepsFloat32() bool { return true } // as is the gradient of the logits
 
 func (k routerLoss) VJP(d *graph.Derivative) {
 	if k.balance {
@@ -53,8 +53,8 @@ func runRouterLoss[T kernel.Float](k routerLoss, c graph.CallOf[T]) {
 	}
 }
 
-// routerLossGrad is the gradient of the logits. Inputs: that of the loss, the logits and,
-// for the balance, the dispatch.
+// routerLossGrad computes the gradient of the logits. Inputs: the gradient of the loss, the logits
+// and, for the balance, the dispatch.
 type routerLossGrad struct {
 	graph.NoGradient
 	of routerLoss

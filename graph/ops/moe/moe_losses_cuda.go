@@ -5,7 +5,7 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// lossBlocks is the most blocks that sum a router's loss.
+// lossBlocks is the largest number of blocks that share a router's loss.
 const lossBlocks = 512
 
 func (k routerLoss) Launch(c *graph.DeviceCall) {
@@ -20,7 +20,7 @@ func (k routerLoss) Launch(c *graph.DeviceCall) {
 		c.Out(), sums, cuda.Int(grid.X), cuda.Float(k.factor(tokens, experts)))
 }
 
-// offsets are those of the dispatch, input i, or none for the z-loss.
+// offsets returns the offsets of the dispatch, input i; the zero Array for the z-loss.
 func (k routerLoss) offsets(c *graph.DeviceCall, i, experts int) cuda.Array {
 	if !k.balance {
 		return cuda.Array{}
@@ -28,8 +28,8 @@ func (k routerLoss) offsets(c *graph.DeviceCall, i, experts int) cuda.Array {
 	return newDeviceDispatch(c.In(i), k.topK, experts).offsets
 }
 
-// factor is that of the sum over the tokens: the balance counts an expert's rows where its
-// equation has their share of all.
+// factor returns the factor of the sum over the tokens. The kernel for the balance counts an
+// expert's rows, where the equation has their share of all rows.
 func (k routerLoss) factor(tokens, experts int) float64 {
 	if k.balance {
 		return float64(experts) / float64(tokens) / float64(k.topK*tokens)
@@ -43,7 +43,7 @@ func (k routerLossGrad) Launch(c *graph.DeviceCall) {
 	tokens, experts := c.Result().Leading(), c.Result().Width()
 	factor := k.of.factor(tokens, experts)
 	if !k.of.balance {
-		factor *= 2 // of the square
+		factor *= 2 // from the derivative of the square
 	}
 	c.Launch("moe_loss_grad", warpEach(tokens), c.Out(), dloss, logits,
 		k.of.offsets(c, 2, experts), cuda.Ints(tokens, experts), cuda.Float(factor))

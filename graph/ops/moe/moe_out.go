@@ -9,9 +9,9 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// expertsOut is the second product of the experts, o_j = a_j W2_e(j) for the rows j of the
-// dispatch, [T*k, D]; it leads combined, which alone may read it. Inputs: a, w2, dispatch,
-// gates and, where biased, b2. Its derivative works on the gradient of combined.
+// expertsOut computes the second product of the experts, o_j = a_j W2_e(j) for the rows j of the
+// dispatch, [T*k, D]; it is the primary of combined, which must be its only reader. Inputs: a, w2,
+// dispatch, gates and, if biased, b2. Its VJP works with the gradient of combined.
 type expertsOut struct{ experts }
 
 func (k expertsOut) String() string { return "ExpertsOut" + k.experts.String() }
@@ -25,7 +25,7 @@ func (k expertsOut) Infer(in []graph.Signature) (graph.Signature, error) {
 func (k expertsOut) VJP(d *graph.Derivative) {
 	if d.Wants(0) || d.Wants(3) {
 		primary := k.gradHidden(d)
-		d.SetFloat32(3, primary, 0, "GradGates of ExpertsOut") // as the gates are
+		d.SetFloat32(3, primary, 0, "GradGates of ExpertsOut") // like the gates
 	}
 	if d.Wants(1) {
 		d.Make(1, expertsGradW{experts: k.experts, second: true}, d.Input(0), d.Gradient(), d.Input(2), d.Input(3))
@@ -35,7 +35,7 @@ func (k expertsOut) VJP(d *graph.Derivative) {
 	}
 }
 
-// gradHidden is the gradient of a, or, where only this reads it, that of the h before it.
+// gradHidden returns the gradient of a or, if nothing else reads a, of the h before it.
 func (k expertsOut) gradHidden(d *graph.Derivative) *gorgonia.Node {
 	inputs := gorgonia.Nodes{d.Gradient(), d.Input(1), d.Input(2), d.Input(3), d.Input(0)}
 	if k.biased {
@@ -58,8 +58,8 @@ func runExpertsOut[T kernel.Float](k expertsOut, c graph.CallOf[T]) {
 		k.dispatch(c.Ints(2)), k.sizes(c.Signature(1), true))
 }
 
-// combined is y_t = sum over the rows j of t of g_j (o_j + b2_e(j)), [T, D], made by the
-// run of the rows o. Input: o.
+// combined is y_t = sum over the rows j of t of g_j (o_j + b2_e(j)), [T, D], computed by the run of
+// o. Input: o.
 type combined struct {
 	graph.MadeByPrimary
 	result graph.Signature
@@ -71,9 +71,9 @@ func (k combined) Infer([]graph.Signature) (graph.Signature, error) { return k.r
 
 func (k combined) VJP(d *graph.Derivative) { d.Set(0, d.Gradient()) }
 
-// expertsGradHidden is the gradient of a, [T*k, FF], or of h where it goes through the GELU;
-// its secondary is that of the gates. Inputs: dy, w2, dispatch, gates, a, b2 where biased,
-// and h.
+// expertsGradHidden computes the gradient of a, [T*k, FF], or of h if it passes through the GELU;
+// its secondary is the gradient of the gates. Inputs: dy, w2, dispatch, gates, a, b2 if biased, and
+// h.
 type expertsGradHidden struct {
 	graph.NoGradient
 	experts

@@ -20,13 +20,13 @@ func (k expertsGradHidden) Launch(c *graph.DeviceCall) {
 	dy, w := c.Operands()
 	gates := c.InAs(3, cuda.F32)
 	a := c.InAs(4, c.Activation())
-	var h cuda.Array // where the gradient goes through the GELU
+	var h cuda.Array // set if the gradient passes through the GELU
 	if k.through {
 		h = c.InAs(len(c.Inputs())-1, c.Activation())
 	}
 	d, shape := k.deviceDispatch(c, 2), c.Signature(1).Shape // w2 [E, FF, D]
 	dgates, _ := c.SecondaryOut(0)
-	var parts cuda.Array // of dgates, [tiles, rows], one a tile of columns
+	var parts cuda.Array // partial sums of dgates, [tiles, rows], one for each tile of columns
 	if !dgates.None() {
 		parts = c.Scratch(cuda.F32, tiles(shape[1])*d.rows)
 	}

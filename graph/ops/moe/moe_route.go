@@ -11,8 +11,8 @@ import (
 	"github.com/residua-go/residua/graph/ops/linear"
 )
 
-// routerLogits is the router's product, u_t router, [T, E]: a Linear of full precision, since
-// the choices hang on small differences (Fedus et al. 2021, arXiv 2101.03961, section 2.4,
+// routerLogits computes the router's product, u_t router, [T, E]: a linear map in full precision,
+// since small differences decide the choices (Fedus et al. 2021, arXiv 2101.03961, section 2.4,
 // "selective precision").
 type routerLogits struct{ linear.Product }
 
@@ -20,11 +20,11 @@ func (k routerLogits) String() string { return "RouterLogits of " + k.Product.St
 
 func (k routerLogits) KeepsFloat32() bool { return true }
 
-// route chooses the experts of each token and makes their gates, [T, k], from the router's
-// logits [T, E]; it leads dispatch.
+// route chooses the experts of each token and computes their gates, [T, k], from the router's
+// logits [T, E]; it is the primary of dispatch.
 type route struct {
 	topK int
-	raw  bool // gates are probabilities as they are
+	raw  bool // use the probabilities themselves as gates
 }
 
 func (k route) String() string {
@@ -41,7 +41,7 @@ func (k route) Infer(in []graph.Signature) (graph.Signature, error) {
 	return graph.Signature{DType: in[0].DType, Shape: graph.WithTokens(in[0].Leading(), k.topK)}, nil
 }
 
-func (k route) KeepsFloat32() bool { return true } // so is the gradient of the logits
+func (k route) KeepsFloat32() bool { return true } // as is the gradient of the logits
 
 func (k route) VJP(d *graph.Derivative) {
 	d.Make(0, routeGrad{of: k}, d.Gradient(), d.Input(0))
@@ -51,8 +51,8 @@ func (k route) Run(c *graph.Call) {
 	graph.Dispatch(c, k, runRoute[float32], runRoute[float64])
 }
 
-// routeState is the kernel, and a place for the choices where no node wants them: in a
-// copy of the gates alone, made to recompute them.
+// routeState holds the kernel, and memory for the choices if no node takes them: a copy of the
+// gates made for recomputation has no dispatch.
 type routeState[T kernel.Float] struct {
 	kernel.Route[T]
 	dispatch []int32
@@ -72,7 +72,7 @@ func runRoute[T kernel.Float](k route, c graph.CallOf[T]) {
 	s.Forward(c.Pool(), c.Out(), c.In(0), kernel.NewDispatch(memory, tokens, k.topK, experts))
 }
 
-// routeGrad is the gradient of the logits. Inputs: dgates, logits.
+// routeGrad computes the gradient of the logits. Inputs: dgates, logits.
 type routeGrad struct {
 	graph.NoGradient
 	of route
@@ -92,7 +92,7 @@ func runRouteGrad[T kernel.Float](k routeGrad, c graph.CallOf[T]) {
 	run.Backward(c.Pool(), c.Out(), c.In(0), c.In(1), c.Result().Leading(), k.of.topK, c.Result().Width())
 }
 
-// dispatch is a kernel.Dispatch, made by the gates' own run. Input: the gates.
+// dispatch is a kernel.Dispatch, computed by the run of the gates. Input: the gates.
 type dispatch struct {
 	graph.MadeByPrimary
 	graph.NoGradient
@@ -105,7 +105,7 @@ func (k dispatch) Infer([]graph.Signature) (graph.Signature, error) {
 	return graph.Signature{DType: tensor.Int32, Shape: tensor.Shape{k.size}}, nil
 }
 
-// expertCounts is the number of rows of each expert, [E] Int32. Input: the dispatch.
+// expertCounts computes the number of rows of each expert, [E] Int32. Input: the dispatch.
 type expertCounts struct {
 	graph.NoGradient
 	tokens, experts, topK int
@@ -115,7 +115,7 @@ func (k expertCounts) String() string {
 	return fmt.Sprintf("ExpertCounts(top=%d, of=%d)", k.topK, k.experts)
 }
 
-// ReadsInts: the dispatch.
+// ReadsInts returns true for the dispatch.
 func (expertCounts) ReadsInts(int) bool { return true }
 
 func (k expertCounts) Infer([]graph.Signature) (graph.Signature, error) {

@@ -21,7 +21,7 @@ func (k route) Launch(c *graph.DeviceCall) {
 	logits := c.InAs(0, cuda.F32)
 	memory, _ := c.SecondaryOut(0)
 	tokens, experts := c.Signature(0).Leading(), c.Signature(0).Width()
-	var d deviceDispatch // none in a copy of the gates alone, made to recompute them
+	var d deviceDispatch // stays empty in a copy of the gates made for recomputation
 	if !memory.None() {
 		d = newDeviceDispatch(memory, k.topK, experts)
 	}
@@ -32,7 +32,7 @@ func (k route) Launch(c *graph.DeviceCall) {
 	}
 }
 
-// sort fills the rest from choices.
+// sort fills the rest of the dispatch from its choices.
 func (d deviceDispatch) sort(c *graph.DeviceCall) {
 	chunks := (d.rows + sortChunk - 1) / sortChunk
 	counts := c.Scratch(cuda.I32, d.experts*chunks) // [experts, chunks]

@@ -8,7 +8,7 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// showGates lets o.Gates see the gates [T, k] as [T, E], and returns those to go on with.
+// showGates passes the gates [T, k] to o.Gates as [T, E], and returns the gates to use.
 func showGates(b *graph.Builder, k experts, gates, dispatch *gorgonia.Node, o Options) *gorgonia.Node {
 	if o.Gates == nil || gates == nil {
 		return gates
@@ -18,8 +18,8 @@ func showGates(b *graph.Builder, k experts, gates, dispatch *gorgonia.Node, o Op
 	return b.Apply(chosenTerms{k, s}, show(b, "Gates", o.Gates, all), dispatch)
 }
 
-// expertTerms makes each expert's gated output, [T, E, D], and lets o.Terms see it. An
-// assignment is a token of its own to the experts' second product.
+// gatedTerms computes each expert's gated output, [T, E, D], and passes it to o.Terms. The experts'
+// second product treats each assignment as a separate token.
 func gatedTerms(b *graph.Builder, k experts, a, w2, gates, dispatch *gorgonia.Node, o Options) *gorgonia.Node {
 	each := k
 	each.topK = 1
@@ -32,7 +32,7 @@ func gatedTerms(b *graph.Builder, k experts, a, w2, gates, dispatch *gorgonia.No
 	return show(b, "Terms", o.Terms, b.Apply(expertTerms{k, result}, rows, dispatch))
 }
 
-// show returns what a function of MoEOptions makes of x.
+// show returns the result of a function of Options for x, after checking it.
 func show(b *graph.Builder, name string, look func(*gorgonia.Node) *gorgonia.Node, x *gorgonia.Node) *gorgonia.Node {
 	if x == nil {
 		return nil
@@ -51,9 +51,9 @@ func describe(n *gorgonia.Node) string {
 	return graph.SignatureOf(n).String()
 }
 
-// expertTerms lays what each token has of its chosen experts, [T*k, ...] or [T, k], out over
-// all experts, [T, E, ...] in the shape of result: 0 for those not chosen. Inputs: the rows
-// in the order of the choices, and the dispatch.
+// expertTerms spreads what each token has for its chosen experts, [T*k, ...] or [T, k], over all
+// experts, [T, E, ...] in the shape of result: 0 for those not chosen. Inputs: the rows in the
+// order of the choices, and the dispatch.
 type expertTerms struct {
 	experts
 	result graph.Signature
@@ -61,7 +61,7 @@ type expertTerms struct {
 
 func (k expertTerms) String() string { return "ExpertTerms" + k.experts.String() }
 
-// ReadsInts: the dispatch.
+// ReadsInts returns true for the dispatch.
 func (expertTerms) ReadsInts(i int) bool { return i == 1 }
 
 func (k expertTerms) Infer([]graph.Signature) (graph.Signature, error) { return k.result, nil }
@@ -80,8 +80,8 @@ func runExpertTerms[T kernel.Float](k expertTerms, c graph.CallOf[T]) {
 	graph.State[kernel.ExpertTerms[T]](c).Spread(c.Pool(), c.Out(), c.In(0), k.dispatch(c.Ints(1)))
 }
 
-// chosenTerms takes each token's chosen experts' part out of [T, E, ...] again, in the shape
-// of result; the others' are not read. Inputs: the terms, and the dispatch.
+// chosenTerms gathers the parts of each token's chosen experts from [T, E, ...] again, in the shape
+// of result; it does not read the others. Inputs: the terms, and the dispatch.
 type chosenTerms struct {
 	experts
 	result graph.Signature
@@ -89,7 +89,7 @@ type chosenTerms struct {
 
 func (k chosenTerms) String() string { return "ChosenTerms" + k.experts.String() }
 
-// ReadsInts: the dispatch.
+// ReadsInts returns true for the dispatch.
 func (chosenTerms) ReadsInts(i int) bool { return i == 1 }
 
 func (k chosenTerms) Infer([]graph.Signature) (graph.Signature, error) { return k.result, nil }

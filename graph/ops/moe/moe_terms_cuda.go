@@ -11,7 +11,8 @@ func (k expertTerms) Launch(c *graph.DeviceCall) {
 
 func (k chosenTerms) Launch(c *graph.DeviceCall) { k.launchTerms(c, "moe_gather", k.topK) }
 
-// launchTerms launches the kernel of either; the output has so many rows a token.
+// launchTerms launches the kernel of expertTerms or chosenTerms; rows is the number of rows a token
+// in the output.
 func (k experts) launchTerms(c *graph.DeviceCall, name string, rows int) {
 	y := c.Out()
 	x := c.InAs(0, y.Type)

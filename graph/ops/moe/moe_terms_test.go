@@ -13,7 +13,8 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// moeTermsCases are mixtures whose gates or terms somebody changes: y is linear in both.
+// moeTermsCases are mixtures with functions that change the gates or the terms: y is linear in
+// both.
 func moeTermsCases() []optest.Case {
 	scaled := func(factor float64) func(*graph.Builder) func(*gorgonia.Node) *gorgonia.Node {
 		return func(b *graph.Builder) func(*gorgonia.Node) *gorgonia.Node {
@@ -48,8 +49,8 @@ func moeTermsCases() []optest.Case {
 	}
 }
 
-// wantTerms are each expert's gated outputs, [T, E, D], and the gates, [T, E], from the
-// mixture of one expert at a time: its y is that of a mixture whose others put out nothing.
+// wantTerms computes each expert's gated outputs, [T, E, D], and the gates, [T, E], from mixtures
+// in which only one expert has an output.
 func wantTerms(x [][]float64, s moeSizes) (terms, gates []float64) {
 	width := s.width()
 	terms, gates = make([]float64, s.u[0]*s.experts*width), make([]float64, s.u[0]*s.experts)
@@ -69,16 +70,16 @@ func wantTerms(x [][]float64, s moeSizes) (terms, gates []float64) {
 	return terms, gates
 }
 
-// only keeps expert e's share of x.
+// only keeps expert e's share of x and sets the rest to 0.
 func only(x []float64, experts, e int) []float64 {
 	y, size := make([]float64, len(x)), len(x)/experts
 	copy(y[e*size:(e+1)*size], x[e*size:])
 	return y
 }
 
-// TestMoETerms: what the functions see is each expert's gated output, its share of b2
-// included, and the gates; both are exactly 0 for experts that are not chosen. Watching
-// them changes nothing, and the losses and counts stay.
+// TestMoETerms: the functions see each expert's gated output, including its share of b2, and the
+// gates; both are exactly 0 for experts that are not chosen. Watching them does not change the
+// result, the losses or the counts.
 func TestMoETerms(t *testing.T) {
 	s := moeSizes{u: []int{9, 3}, experts: 4, hidden: 5, topK: 2, bias: true}
 	var watched, plain Output
@@ -123,7 +124,7 @@ func TestMoETerms(t *testing.T) {
 	require.Equal(t, wantMoE(x, s).counts, optest.ValuesOf(t, watched.Counts().Value()))
 }
 
-// TestMoETermsFLOPs: nothing is multiplied that the plain form does not multiply.
+// TestMoETermsFLOPs: with the functions, the matrix products are the same as without.
 func TestMoETermsFLOPs(t *testing.T) {
 	s := moeSizes{u: []int{6, 3}, experts: 4, hidden: 5, topK: 2}
 	for _, watched := range []bool{false, true} {
@@ -148,7 +149,7 @@ func TestMoETermsFLOPs(t *testing.T) {
 	}
 }
 
-// TestMoETermsBadFunctions: what a function returns is checked.
+// TestMoETermsBadFunctions: the results of the functions are checked.
 func TestMoETermsBadFunctions(t *testing.T) {
 	for want, o := range map[string]Options{
 		"graph: MoE: Gates: want it to return a node of shape (6, 4), got nil": {

@@ -17,8 +17,8 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// TestMoECasesHaveNoTies: difference quotients mean something only where a step changes no
-// choice. A step moves a logit by at most 2 gradientSteps times an entry of u or router.
+// TestMoECasesHaveNoTies: difference quotients have a meaning only if a step changes no choice. A
+// step moves a logit by at most 2 gradientSteps times an entry of u or router.
 func TestMoECasesHaveNoTies(t *testing.T) {
 	for _, c := range moeCases() {
 		m := optest.NewProgram(t, c, graph.NewStore(tensor.Float64, 3), graph.ProgramOptions{})
@@ -32,7 +32,7 @@ func TestMoECasesHaveNoTies(t *testing.T) {
 	}
 }
 
-// moeProgram is a loss over two blocks with a mixture in each, and both auxiliary losses.
+// moeProgram computes a loss over two blocks with a mixture in each, and both auxiliary losses.
 func moeProgram(t *testing.T, o graph.ProgramOptions, s moeSizes, outputs *[]Output) *graph.Program {
 	t.Helper()
 	p, err := graph.Compile(o, func(b *graph.Builder) (graph.Roots, error) {
@@ -67,8 +67,8 @@ func moeProgram(t *testing.T, o graph.ProgramOptions, s moeSizes, outputs *[]Out
 	return p
 }
 
-// TestMoEInBlocks takes every gradient of mixtures with auxiliary losses by difference
-// quotients; recomputation and separate buffers give the same bits.
+// TestMoEInBlocks checks every gradient of mixtures with auxiliary losses by difference quotients;
+// recomputation and separate buffers give the same bits.
 func TestMoEInBlocks(t *testing.T) {
 	s := moeSizes{u: []int{9, 3}, experts: 4, hidden: 5, topK: 2, bias: true}
 	var outputs []Output
@@ -93,7 +93,7 @@ func TestMoEInBlocks(t *testing.T) {
 	for i, param := range params {
 		optest.CheckQuotients(t, m, param.Value.Float64s(), grads[i], 10*optest.GradientTolerance, param.Name)
 	}
-	require.NoError(t, p.Run(graph.RunOptions{})) // the quotients' last run had other parameters
+	require.NoError(t, p.Run(graph.RunOptions{})) // the last run of the quotients had other parameters
 	require.NoError(t, p.Run(graph.RunOptions{Accumulate: true}))
 	for i, param := range params {
 		require.InDeltaSlice(t, optest.WantScale(grads[i], 2), graph.Float64s(param.Grad), 1e-12, param.Name)
@@ -106,7 +106,7 @@ func TestMoEInBlocks(t *testing.T) {
 	}
 }
 
-// TestMoEForwardOnly: without gradients, and with no node for what is not asked for.
+// TestMoEForwardOnly checks a mixture without gradients, with nodes only for what is used.
 func TestMoEForwardOnly(t *testing.T) {
 	s := moeSizes{u: []int{7, 3}, experts: 4, hidden: 5, topK: 2}
 	var m Output
@@ -132,7 +132,8 @@ func TestMoEForwardOnly(t *testing.T) {
 	require.InDelta(t, want.balance, optest.ScalarOf(t, m.Balance()), 1e-12)
 }
 
-// TestMoEFLOPs: the experts' products and the router's, three times in a training step.
+// TestMoEFLOPs checks the FLOPs of the experts' and the router's products, which a training step
+// counts three times.
 func TestMoEFLOPs(t *testing.T) {
 	s := moeSizes{u: []int{6, 3}, experts: 4, hidden: 5, topK: 2}
 	var outputs []Output
@@ -143,7 +144,7 @@ func TestMoEFLOPs(t *testing.T) {
 	require.Equal(t, 3*p.ForwardFLOPs(), optest.Totals(p.Profile()).FLOPs)
 }
 
-// TestMoEBadInputs lists what MoE refuses.
+// TestMoEBadInputs checks the errors of MoE.
 func TestMoEBadInputs(t *testing.T) {
 	for want, c := range map[string]struct {
 		u, router, w1, w2, b1, b2 []int

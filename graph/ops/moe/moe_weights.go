@@ -5,9 +5,9 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// expertsGradW is the gradient of w1, dW1_e = sum over the rows j of e of u_t(j)^T dh_j, with
-// the inputs u, dh and dispatch; or, where second, that of w2, dW2_e = sum of g_j a_j^T
-// dy_t(j), with the inputs a, dy, dispatch and gates.
+// expertsGradW computes the gradient of w1, dW1_e = sum over the rows j of e of u_t(j)^T dh_j, from
+// the inputs u, dh and dispatch; or, if second is true, of w2, dW2_e = sum of g_j a_j^T dy_t(j),
+// from the inputs a, dy, dispatch and gates.
 type expertsGradW struct {
 	graph.NoGradient
 	experts
@@ -26,9 +26,9 @@ func expertsProduct(second bool) string {
 	return "ExpertsHidden"
 }
 
-// FLOPs counts a run: one multiply-add a row and entry of its weight.
+// FLOPs counts one multiply-add for each row and entry of its weight.
 func (k expertsGradW) FLOPs(c graph.Cost) int {
-	rows := c.Signature(0).Leading() // of a; u has one a token
+	rows := c.Signature(0).Leading() // the rows of a; u has one row for each token
 	if !k.second {
 		rows *= k.topK
 	}
@@ -50,9 +50,9 @@ func runExpertsGradW[T kernel.Float](k expertsGradW, c graph.CallOf[T]) {
 	}
 }
 
-// expertsGradBias is the gradient of b1, db1_e = sum over the rows j of e of dh_j, with the
-// inputs dh and dispatch; or, where second, that of b2, db2_e = sum of g_j dy_t(j), with the
-// inputs dy, dispatch and gates.
+// expertsGradBias computes the gradient of b1, db1_e = sum over the rows j of e of dh_j, from the
+// inputs dh and dispatch; or, if second is true, of b2, db2_e = sum of g_j dy_t(j), from the inputs
+// dy, dispatch and gates.
 type expertsGradBias struct {
 	graph.NoGradient
 	experts

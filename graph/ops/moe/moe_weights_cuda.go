@@ -7,7 +7,7 @@ import (
 
 func (k expertsGradW) Launch(c *graph.DeviceCall) {
 	a, b := c.Operands()
-	gates := c.InAs(3, cuda.F32) // none for w1
+	gates := c.InAs(3, cuda.F32) // the zero Array for w1
 	dw, finish := floatOut(c)
 	d, m, n := k.deviceDispatch(c, 2), c.Result().Shape[1], c.Result().Shape[2]
 	grid := cuda.Grid{X: tiles(m) * tiles(n), Y: k.number, Threads: 256}
@@ -19,7 +19,7 @@ func (k expertsGradW) Launch(c *graph.DeviceCall) {
 
 func (k expertsGradBias) Launch(c *graph.DeviceCall) {
 	x := c.InAs(0, c.Activation())
-	gates := c.InAs(2, cuda.F32) // none for b1
+	gates := c.InAs(2, cuda.F32) // the zero Array for b1
 	db, finish := floatOut(c)
 	d, width := k.deviceDispatch(c, 1), c.Result().Shape[1]
 	grid := cuda.Grid{X: (width + 31) / 32, Y: k.number, Threads: 256}

@@ -7,12 +7,12 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// cases are those of all ops of this package.
+// cases returns the test cases of all ops of this package.
 func cases() []optest.Case {
 	return slices.Concat(moeCases(), moeTermsCases())
 }
 
-// TestOps: what holds for every op.
+// TestOps checks what holds for every op.
 func TestOps(t *testing.T) {
 	optest.Run(t, cases())
 }

@@ -1,4 +1,5 @@
-// Package norm has LayerNorm and RMSNorm, of groups too, and with a narrow product in one pass.
+// Package norm has LayerNorm and RMSNorm, over whole tokens or groups of their entries, and a
+// normalisation with a narrow product in one pass.
 package norm
 
 import (
@@ -16,13 +17,14 @@ import (
 type Options struct {
 	RMS  bool           // RMSNorm: no mean
 	Eps  float64        // added to the variance; 0 means 1e-6
-	Bias *gorgonia.Node // shape of the gain, or nil (Norm only)
-	// Groups is the number of groups of a token's entries that are normalised each for
-	// itself, the gain's first axis (Norm only); 0: all of the gain's axes jointly.
+	Bias *gorgonia.Node // shape of the gain, or nil (only for Apply)
+	// Groups is the number of groups, the gain's first axis, into which a token's entries are
+	// divided; each is normalised separately (only for Apply). 0: all of the gain's axes are
+	// normalised jointly.
 	Groups int
 }
 
-// Params is the normalisation that the options describe.
+// Params returns the normalisation that the options describe.
 func (o Options) Params() Params {
 	if o.Eps == 0 {
 		o.Eps = 1e-6
@@ -30,14 +32,14 @@ func (o Options) Params() Params {
 	return Params{RMS: o.RMS, Eps: o.Eps, groups: o.Groups}
 }
 
-// Params is what Norm and NormRead share.
+// Params describes a normalisation, for Apply and readwrite.NormRead.
 type Params struct {
 	RMS    bool
 	Eps    float64
-	groups int // 0: one
+	groups int // 0 means 1
 }
 
-// String is the name with its parameters.
+// String returns the name with its parameters.
 func (k Params) String() string {
 	name := "LayerNorm"
 	if k.RMS {
@@ -49,11 +51,11 @@ func (k Params) String() string {
 	return fmt.Sprintf("%s(eps=%g)", name, k.Eps)
 }
 
-// Stats are the statistics that a normalisation's forward pass leaves for its backward
-// pass. They are the op's own, no node's value.
+// Stats holds the statistics that a normalisation's forward pass keeps for its backward pass. They
+// belong to the op and are no node's value.
 type Stats struct {
 	mean, rstd any
-	device     graph.DeviceMemory // mean [rows] less the rows' first elements, rstd [rows]
+	device     graph.DeviceMemory // rstd [rows], and mean [rows] minus the first element of each row
 }
 
 // SavedRows returns the saved statistics as slices of n elements.
@@ -73,15 +75,15 @@ type norm struct {
 	saved *Stats
 }
 
-// Apply normalises jointly over the last axes of x, as many as the gain has:
+// Apply normalises x over its last axes jointly, as many axes as the gain has:
 //
 //	LayerNorm: y = (x - mean(x)) / sqrt(var(x) + eps) * gain + bias
 //	RMSNorm:   y = x / sqrt(mean(x^2) + eps) * gain + bias
 //
-// The RMT normalises over all Dk*Dv entries of its matrix (paper section 3.2), a
-// transformer over D. x [..., gain's axes], variance biased. With o.Groups the gain's
-// first axis counts groups, each normalised for itself (Wu & He 2018, Group Normalization,
-// arXiv 1803.08494). Defaults: LayerNorm, eps 1e-6, no bias, no groups.
+// The RMT normalises over all Dk*Dv entries of its matrix (paper section 3.2), a transformer over
+// D. x [..., gain's axes], variance biased. With o.Groups the gain's first axis counts groups, each
+// normalised separately (Wu & He 2018, Group Normalization, arXiv 1803.08494). Defaults: LayerNorm,
+// eps 1e-6, no bias, no groups.
 func Apply(b *graph.Builder, x, gain *gorgonia.Node, o Options) *gorgonia.Node {
 	k := norm{o.Params(), &Stats{}}
 	if o.Bias != nil {
@@ -95,7 +97,7 @@ func Apply(b *graph.Builder, x, gain *gorgonia.Node, o Options) *gorgonia.Node {
 //
 //	y = (x - mean(x)) / sqrt(var(x) + 1e-6) * gain
 //
-// x [T, ...gain's axes], y as x. There is no bias: Apply has it, with another eps or groups.
+// x [T, ...gain's axes], y as x. For a bias, another eps or groups, use Apply.
 func Layer(b *graph.Builder, x, gain *gorgonia.Node) *gorgonia.Node {
 	return Apply(b, x, gain, Options{})
 }
@@ -105,7 +107,7 @@ func Layer(b *graph.Builder, x, gain *gorgonia.Node) *gorgonia.Node {
 //
 //	y = x / sqrt(mean(x^2) + 1e-6) * gain
 //
-// x [T, ...gain's axes], y as x. There is no bias: Apply has it, with another eps or groups.
+// x [T, ...gain's axes], y as x. For a bias, another eps or groups, use Apply.
 func RMS(b *graph.Builder, x, gain *gorgonia.Node) *gorgonia.Node {
 	return Apply(b, x, gain, Options{RMS: true})
 }
@@ -131,12 +133,12 @@ func (k norm) params(x, gain graph.Signature) kernel.NormParams {
 	return kernel.NormParams{Rows: x.Size() / gain.Size() * groups, Width: gain.Size() / groups, RMS: k.RMS, Eps: k.Eps, Groups: groups}
 }
 
-// DeviceBytes: the statistics.
+// DeviceBytes counts the statistics.
 func (k norm) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	return 2 * k.params(c.Signature(0), c.Signature(1)).Rows * cuda.F32.Size(), 0
 }
 
-// ByRows is true.
+// ByRows returns true.
 func (norm) ByRows() bool { return true }
 
 func (k norm) Run(c *graph.Call) {
@@ -157,8 +159,8 @@ func (k norm) VJP(d *graph.Derivative) {
 	}
 }
 
-// normGrad is dx; its secondaries are dgain and dbias. Inputs: dy, x, gain and, where dx
-// is to be added to it, the gradient that x has from elsewhere.
+// normGrad computes dx; its secondaries are dgain and dbias. Inputs: dy, x, gain and optionally the
+// gradient of x from its other readers, to which dx is added.
 type normGrad struct {
 	graph.NoGradient
 	of norm
@@ -168,7 +170,7 @@ func (k normGrad) InPlace(i int) bool { return i == 3 }
 
 func (k normGrad) String() string { return "GradX of " + k.of.String() }
 
-// ByRows is true.
+// ByRows returns true.
 func (normGrad) ByRows() bool { return true }
 
 func (k normGrad) Run(c *graph.Call) {
@@ -180,7 +182,7 @@ func runNormGrad[T kernel.Float](k normGrad, c graph.CallOf[T]) {
 	mean, rstd := SavedRows[T](k.of.saved, p.Rows)
 	dgain, accumulateGain := c.SecondaryOut(0)
 	dbias, accumulateBias := c.SecondaryOut(1)
-	// Where only one of them is a parameter's gradient, the other is a term of one.
+	// If only one of the two accumulates into a parameter's gradient, the other is a term of a sum.
 	if accumulateGain && !accumulateBias {
 		clear(dbias)
 	}

@@ -6,16 +6,17 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// The sizes of cuda/norm.cu: a thread's pieces of a row, forward, and their elements.
+// The sizes in cuda/norm.cu: the pieces of a row that a thread handles in the forward pass, and the
+// elements of a piece.
 const (
 	normPiece = 8
 	normKept  = 4
 )
 
-// DeviceStats are a normalisation's statistics on a device, [rows] each.
+// DeviceStats holds a normalisation's statistics on a device, [rows] each.
 type DeviceStats struct{ Mean, Rstd cuda.Array }
 
-// OnDevice returns the statistics' memory on a device, of rows rows.
+// OnDevice returns device memory for the statistics of the given number of rows.
 func (s *Stats) OnDevice(c *graph.DeviceCall, rows int) DeviceStats {
 	both := c.Saved(&s.device, cuda.F32, 2*rows)
 	return DeviceStats{both.Slice(0, rows), both.Slice(rows, rows)}
@@ -29,10 +30,10 @@ func (k norm) Launch(c *graph.DeviceCall) {
 	Forward(c, c.Out(), x, params[0], params[1], saved, p)
 }
 
-// Forward normalises the rows of x into y, of the same type, or, where y is none,
-// finds their statistics alone.
+// Forward normalises the rows of x into y, of the same type; if y is the zero Array, it only
+// computes the statistics.
 func Forward(c *graph.DeviceCall, y, x, gain, bias cuda.Array, saved DeviceStats, p kernel.NormParams) {
-	warps := min(8, cuda.CeilDiv(p.Width, 32*normPiece*normKept)) // a row
+	warps := min(8, cuda.CeilDiv(p.Width, 32*normPiece*normKept)) // warps for each row
 	teams := 8 / warps
 	vectors := p.Width%normPiece == 0 && cuda.Aligned16(y, x, gain, bias)
 	c.Launch("norm_forward"+x.Suffix(), cuda.Grid{X: cuda.CeilDiv(p.Rows, teams), Threads: 32 * warps * teams},
@@ -52,30 +53,30 @@ func (k normGrad) Launch(c *graph.DeviceCall) {
 	g.Launch()
 }
 
-// DeviceGrad is a norm's backward pass on a device.
+// DeviceGrad is a normalisation's backward pass on a device.
 type DeviceGrad struct {
 	kernel.NormParams
 	Call              *graph.DeviceCall
 	Processors        int
-	DX, DY, X, Addend cuda.Array // [rows, width], of one type; addend may be none
+	DX, DY, X, Addend cuda.Array // [rows, width], of one type; Addend may be the zero Array
 	Gain              cuda.Array // [groups, width]
 	Saved             DeviceStats
 	DGain, DBias      graph.SecondarySum
 }
 
-// warps are those that have a row, a piece a thread.
+// warps returns the number of warps for a row, with one piece for each thread.
 func (g *DeviceGrad) warps() int { return cuda.CeilDiv(g.Width, 32*normPiece) }
 
-// wide tells whether the rows are too wide for that, or are not of whole, aligned pieces.
+// wide tells whether the rows are too wide for that, or do not consist of whole, aligned pieces.
 func (g *DeviceGrad) wide() bool {
 	return g.warps() > 16 || g.Width%normPiece != 0 || !cuda.Aligned16(g.DX, g.DY, g.X, g.Addend, g.Gain)
 }
 
-// blocks are those that share the rows of a group: as many as run at once, but no more
-// than an eighth of the rows' number.
+// blocks returns the number of blocks that share the rows of a group: as many as run at once, but
+// at most an eighth of the number of rows.
 func (g *DeviceGrad) blocks() int {
 	rows := cuda.CeilDiv(g.Rows/g.Groups, g.teamsOfBlock())
-	threads := 1024 // of a multiprocessor, by the registers that they take
+	threads := 1024 // threads that a multiprocessor can hold, given their registers
 	if g.DX.Type == cuda.F32 {
 		threads = 768
 	}
@@ -83,7 +84,7 @@ func (g *DeviceGrad) blocks() int {
 	return max(1, min(cuda.CeilDiv(rows, 8), cuda.CeilDiv(atOnce, g.Groups)))
 }
 
-// threads are those of a block.
+// threads returns the number of threads of a block.
 func (g *DeviceGrad) threads() int { return 32 * min(16, g.warps()) * g.teamsOfBlock() }
 
 func (g *DeviceGrad) teamsOfBlock() int {
@@ -93,7 +94,7 @@ func (g *DeviceGrad) teamsOfBlock() int {
 	return max(1, 8/g.warps())
 }
 
-// Teams are those that leave sums, of each group.
+// Teams returns the number of teams of warps that leave partial sums, for each group.
 func (g *DeviceGrad) Teams() int { return g.blocks() * g.teamsOfBlock() }
 
 // Launch starts the kernels.
@@ -120,7 +121,7 @@ func (g *DeviceGrad) narrow() {
 	g.Call.Launch("norm_backward"+g.DX.Suffix(), grid, g.args(), cuda.Int(g.warps()))
 }
 
-// anyWidth sums the parameters' gradients first: dx may lie where the addend does.
+// anyWidth sums the parameters' gradients first, since dx may overwrite the addend.
 func (g *DeviceGrad) anyWidth() {
 	if !g.DGain.To.None() || !g.DBias.To.None() {
 		grid := cuda.Grid{X: cuda.CeilDiv(g.Width, 512), Y: g.Groups, Z: g.blocks(), Threads: 512}

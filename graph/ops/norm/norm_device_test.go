@@ -17,8 +17,8 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// TestDeviceNorm has rows that one warp, several warps and only loops can hold, and so
-// many of them that several blocks share the gradients of the gain and the bias.
+// TestDeviceNorm has rows that fit into one warp, into several warps or only into loops, and enough
+// of them that several blocks share the gradients of the gain and the bias.
 func TestDeviceNorm(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long rows on the emulator")
@@ -31,11 +31,11 @@ func TestDeviceNorm(t *testing.T) {
 	}
 }
 
-// normShape are rows of groups (0: one) times width entries.
+// normShape is a number of rows of groups (0 means 1) times width entries.
 type normShape struct{ rows, width, groups int }
 
-// normTwice normalises twice, so that the first norm's gradient takes over that of the
-// second; the second one has a bias.
+// normTwice normalises twice, so that the first norm's gradient is added to the second's; the
+// second norm has a bias.
 func (s normShape) normTwice(o norm.Options) optest.Case {
 	gain := []int{s.width}
 	if s.groups > 0 {
@@ -50,8 +50,8 @@ func (s normShape) normTwice(o norm.Options) optest.Case {
 		}}
 }
 
-// TestDeviceNormLinear has rows, widths and columns that several blocks share, and takes
-// over a gradient from elsewhere.
+// TestDeviceNormLinear has rows, widths and columns that several blocks share, and adds to a
+// gradient from another reader.
 func TestDeviceNormLinear(t *testing.T) {
 	if testing.Short() {
 		t.Skip("large matrices on the emulator")
@@ -70,14 +70,14 @@ func TestDeviceNormLinear(t *testing.T) {
 	}
 }
 
-// TestDeviceNormLinearOfLargeMean: z keeps its digits.
+// TestDeviceNormLinearOfLargeMean: a large mean does not cost z digits.
 func TestDeviceNormLinearOfLargeMean(t *testing.T) {
 	checkLargeMean(t, [][]int{{9, 300}, {300, 5}}, func(b *graph.Builder, x gorgonia.Nodes) *gorgonia.Node {
 		return norm.Linear(b, x[0], nil, x[1], norm.Options{})
 	})
 }
 
-// TestDeviceNormOfLargeMean has rows that fit registers and rows that are read again.
+// TestDeviceNormOfLargeMean has rows that fit into registers and rows that are read a second time.
 func TestDeviceNormOfLargeMean(t *testing.T) {
 	for _, width := range []int{304, 300, 9000} {
 		checkLargeMean(t, [][]int{{3, width}, {width}}, func(b *graph.Builder, x gorgonia.Nodes) *gorgonia.Node {
@@ -86,8 +86,8 @@ func TestDeviceNormOfLargeMean(t *testing.T) {
 	}
 }
 
-// checkLargeMean compares with the CPU on rows, the first of the inputs, whose mean is far
-// larger than their deviation.
+// checkLargeMean compares with the CPU for rows, the first of the inputs, whose mean is far larger
+// than their deviation.
 func checkLargeMean(t *testing.T, inputs [][]int, build func(*graph.Builder, gorgonia.Nodes) *gorgonia.Node) {
 	t.Helper()
 	far := slices.Repeat([]float32{3000}, inputs[0][0]*inputs[0][1])

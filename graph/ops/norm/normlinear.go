@@ -9,29 +9,28 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// normLinear is Norm and a narrow Linear in one pass over the rows. Inputs: x, w and,
-// where there is one, the gain.
+// normLinear computes a normalisation and a narrow linear map in one pass over the rows. Inputs: x,
+// w and optionally the gain.
 type normLinear struct {
 	Params
 	saved *normLinearStats
 }
 
-// normLinearStats are what the forward pass leaves for the backward pass.
+// normLinearStats holds what the forward pass keeps for the backward pass.
 type normLinearStats struct {
 	Stats
 	device graph.DeviceMemory // mean [2, rows], rstd [rows] and the sums of the columns of gain * w [K]
 }
 
-// Linear is a normalisation followed by a product with few columns, as the mixing
-// coefficients of hyper-connections begin (Zhu et al. 2024, arXiv 2409.19606, section
-// 2.3), without the normalised rows in memory:
+// Linear computes a normalisation followed by a product with few columns, the first step of the
+// mixing coefficients of hyper-connections (Zhu et al. 2024, arXiv 2409.19606, section 2.3),
+// without storing the normalised rows:
 //
 //	z = Norm(x) w
 //
-// w [width, K]; x [T, ...] is read as rows of width entries, r of them a token: with x
-// [T, n, D], w [D, K] normalises each of the n streams (z [T, n, K]) and w [n*D, K] all of
-// them jointly (z [T, K]). gain [width], or nil for none. There is no bias. Defaults:
-// LayerNorm, eps 1e-6.
+// w [width, K]; x [T, ...] is read as rows of width entries, one or more for each token: with x [T,
+// n, D], w [D, K] normalises each of the n streams (z [T, n, K]) and w [n*D, K] all of them jointly
+// (z [T, K]). gain [width], or nil for none. There is no bias. Defaults: LayerNorm, eps 1e-6.
 func Linear(b *graph.Builder, x, gain, w *gorgonia.Node, o Options) *gorgonia.Node {
 	if o.Bias != nil {
 		b.Fail(errors.New("graph: NormLinear: bias: want none, got a node: add it to the result"))
@@ -74,7 +73,7 @@ func (k normLinear) params(x, w graph.Signature) kernel.NormLinearParams {
 	return kernel.NormLinearParams{Rows: x.Size() / w.Leading(), Width: w.Leading(), K: w.Width(), RMS: k.RMS, Eps: k.Eps}
 }
 
-func (k normLinear) KeepsFloat32() bool { return true } // coefficients
+func (k normLinear) KeepsFloat32() bool { return true } // its output is coefficients
 
 func (k normLinear) VJP(d *graph.Derivative) {
 	inputs := gorgonia.Nodes{d.Gradient(), d.Output(), d.Input(0), d.Input(1)}
@@ -89,7 +88,7 @@ func (k normLinear) VJP(d *graph.Derivative) {
 	}
 }
 
-// DeviceBytes: the statistics and the sums of the columns of gain * w.
+// DeviceBytes counts the statistics and the sums of the columns of gain * w.
 func (k normLinear) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	p := k.params(c.Signature(0), c.Signature(1))
 	return (3*p.Rows + p.K) * cuda.F32.Size(), 0
@@ -105,16 +104,15 @@ func runNormLinear[T kernel.Float](k normLinear, c graph.CallOf[T]) {
 	graph.State[kernel.NormLinear[T]](c).Forward(c.Pool(), c.Out(), c.In(0), c.In(2), c.In(1), mean, rstd, p)
 }
 
-// normLinearGrad is dx; its secondaries are dw and dgain. Inputs: dz, z, x, w, the gain
-// where there is one and, where dx is to be added to it, the gradient that x has from
-// elsewhere.
+// normLinearGrad computes dx; its secondaries are dw and dgain. Inputs: dz, z, x, w, the gain if
+// there is one, and optionally the gradient of x from its other readers, to which dx is added.
 type normLinearGrad struct {
 	graph.NoGradient
 	of   normLinear
 	gain bool
 }
 
-// addend is the input that dx is added to, if it is there.
+// addend returns the number of the input that dx is added to, if there is one.
 func (k normLinearGrad) addend() int {
 	if k.gain {
 		return 5

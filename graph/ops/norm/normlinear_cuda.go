@@ -6,8 +6,8 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// The tiles of cuda/normlinear.cuh: rows, entries of a row and columns of w, and the rows
-// that a block makes dx of.
+// The tile sizes of cuda/normlinear.cuh: rows, entries of a row and columns of w, and the rows for
+// which a block computes dx.
 const (
 	normLinearRows     = 32
 	normLinearSlice    = 128
@@ -15,7 +15,7 @@ const (
 	normLinearGradRows = 4 * normLinearRows
 )
 
-// normLinearSaved is what the forward pass leaves on a device.
+// normLinearSaved is what the forward pass keeps on a device.
 type normLinearSaved struct{ mean, rstd, sums cuda.Array }
 
 func (s *normLinearStats) onDevice(c *graph.DeviceCall, p kernel.NormLinearParams) normLinearSaved {
@@ -66,8 +66,8 @@ func (g *deviceNormLinearGrad) gradX() {
 		cuda.Long(g.Rows), cuda.Ints(g.Width, g.K), cuda.Bool(g.RMS))
 }
 
-// gradW makes the secondaries dw and dgain, where they were built: first V of blocks of
-// rows side by side, then their sum.
+// gradW computes the secondaries dw and dgain that were built: first V for blocks of rows in
+// parallel, then their sum.
 func (g *deviceNormLinearGrad) gradW() {
 	dw, addW, finishW := g.c.FloatSecondary(0)
 	dgain, addGain, finishGain := g.c.FloatSecondary(1)
@@ -82,7 +82,7 @@ func (g *deviceNormLinearGrad) gradW() {
 	finishGain()
 }
 
-// parts makes V of count blocks of rows [count, width, K]: as many as fill a GPU.
+// parts computes V for count blocks of rows [count, width, K]: as many as fill a GPU.
 func (g *deviceNormLinearGrad) parts() (parts cuda.Array, count int) {
 	const blocks = 512
 	slices, groups := cuda.CeilDiv(g.Width, normLinearSlice), cuda.CeilDiv(g.K, normLinearColumns)

@@ -45,8 +45,7 @@ func normLinearCases() []optest.Case {
 	return cases
 }
 
-// TestNormLinearAddsToAnotherGradient reads x twice: the gradient of one takes over that
-// of the other.
+// TestNormLinearAddsToAnotherGradient reads x twice, so that one gradient is added to the other.
 func TestNormLinearAddsToAnotherGradient(t *testing.T) {
 	for _, gain := range []bool{false, true} {
 		c := normLinearCase([]int{3, 2, 5}, []int{5, 6}, gain, norm.Options{})

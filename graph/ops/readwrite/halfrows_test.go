@@ -13,8 +13,8 @@ import (
 	"github.com/residua-go/residua/graph/ops/readwrite"
 )
 
-// TestStreamNeedsNoCopies: in precision BF16 a program of sums, writes and normalised reads needs no float32 copies of what it
-// reads and writes; one with a sigmoid does.
+// TestStreamNeedsNoCopies: in precision BF16 a program of sums, writes and normalised reads needs
+// no float32 copies of what it reads and writes; a program with a sigmoid does.
 func TestStreamNeedsNoCopies(t *testing.T) {
 	scratch := func(sigmoid bool) int {
 		need, err := graph.PredictMemory(graph.ProgramOptions{Options: graph.Options{Precision: graph.BF16}}, func(b *graph.Builder) (graph.Roots, error) {
@@ -31,5 +31,5 @@ func TestStreamNeedsNoCopies(t *testing.T) {
 		return need.Scratch
 	}
 	require.Zero(t, scratch(false))
-	require.Equal(t, 2*4*5*4*6, scratch(true)) // what it reads and writes
+	require.Equal(t, 2*4*5*4*6, scratch(true)) // copies of what the sigmoid reads and writes
 }

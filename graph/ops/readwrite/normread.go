@@ -10,19 +10,19 @@ import (
 	"github.com/residua-go/residua/graph/ops/norm"
 )
 
-// normRead is Norm and Read in one pass over the stream.
+// normRead normalises and reads a matrix stream in one pass.
 type normRead struct {
 	norm.Params
 	saved *norm.Stats
 }
 
-// NormRead reads from the normalised matrix stream without storing it (RMT paper eq.
+// NormRead reads from a normalised matrix stream without storing the normalised one (RMT paper eq.
 // 22-23 after the norm of section 3.2):
 //
 //	y_t = keys Norm(X_t)
 //
-// x [T, Dk, Dv], gain [Dk, Dv], keys [m..., Dk], y [T, m..., Dv]. The norm is over all
-// Dk*Dv entries of a token jointly.
+// x [T, Dk, Dv], gain [Dk, Dv], keys [m..., Dk], y [T, m..., Dv]. The norm is taken over all Dk*Dv
+// entries of a token jointly.
 func NormRead(b *graph.Builder, x, gain, keys *gorgonia.Node, o norm.Options) *gorgonia.Node {
 	if o.Bias != nil {
 		return Read(b, norm.Apply(b, x, gain, o), keys)
@@ -52,12 +52,12 @@ func (k normRead) VJP(d *graph.Derivative) {
 	d.SetSecondary(2, primary, 1, "GradKeys of NormRead")
 }
 
-// DeviceBytes: the statistics.
+// DeviceBytes counts the statistics.
 func (k normRead) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	return 2 * c.Signature(0).Leading() * cuda.F32.Size(), 0
 }
 
-// ByRows is true.
+// ByRows returns true.
 func (normRead) ByRows() bool { return true }
 
 func (k normRead) Run(c *graph.Call) {
@@ -70,8 +70,8 @@ func runNormRead[T kernel.Float](k normRead, c graph.CallOf[T]) {
 	graph.State[kernel.NormRead[T]](c).Forward(c.Pool(), c.RowsOut(), c.Rows(0), c.In(1), c.In(2), mean, rstd, p)
 }
 
-// normReadGrad is dx; its secondaries are dgain and dkeys. Inputs: dy, x, gain, keys and,
-// where dx is to be added to it, the gradient that x has from elsewhere.
+// normReadGrad computes dx; its secondaries are dgain and dkeys. Inputs: dy, x, gain, keys and
+// optionally the gradient of x from its other readers, to which dx is added.
 type normReadGrad struct {
 	graph.NoGradient
 	of normRead
@@ -85,7 +85,7 @@ func (normReadGrad) FLOPs(c graph.Cost) int { // dXn = keys^T dy, and dkeys
 	return (1 + c.Secondary(1)) * matrixFLOPs(c.Signature(1), c.Signature(3))
 }
 
-// ByRows is true.
+// ByRows returns true.
 func (normReadGrad) ByRows() bool { return true }
 
 func (k normReadGrad) Run(c *graph.Call) {

@@ -22,7 +22,7 @@ func (k normRead) Launch(c *graph.DeviceCall) {
 		normThenRead(c, y, x, gain, keys, saved, p, s)
 		return
 	}
-	given := s.slabs() > 1 // a block never has all of a token: the statistics come first
+	given := s.slabs() > 1 // a block sees only a part of a token, so the statistics are computed first
 	if given {
 		norm.Forward(c, cuda.Array{}, x, gain, cuda.Array{}, saved, p)
 	}
@@ -31,25 +31,25 @@ func (k normRead) Launch(c *graph.DeviceCall) {
 		y, x, gain, keys, saved.Mean, saved.Rstd, s.sizes(), cuda.Ints(s.part, s.slab), cuda.Bool(k.RMS), cuda.Bool(given), cuda.Float(k.Eps))
 }
 
-// normParams are those of the norm of a token's whole matrix.
+// normParams returns the sizes of the norm of a token's whole matrix.
 func (k normRead) normParams(s deviceStream) kernel.NormParams {
 	return kernel.NormParams{Rows: s.tokens, Width: s.dk * s.dv, RMS: k.RMS, Eps: k.Eps, Groups: 1}
 }
 
-// normThenRead stores the normalised stream: for sizes that fit no block.
+// normThenRead stores the normalised stream, for sizes that fit no block.
 func normThenRead(c *graph.DeviceCall, y, x, gain, keys cuda.Array, saved norm.DeviceStats, p kernel.NormParams, s deviceStream) {
 	xn := c.Scratch(x.Type, x.N) // [tokens, Dk, Dv]
 	norm.Forward(c, xn, x, gain, cuda.Array{}, saved, p)
 	launchRead(c, y, xn, keys, s)
 }
 
-// deviceNormReadGrad is a NormRead's backward pass on a device.
+// deviceNormReadGrad is the backward pass of a NormRead on a device.
 type deviceNormReadGrad struct {
 	deviceStream
 	c             *graph.DeviceCall
 	norm          kernel.NormParams
 	dy            cuda.Array // [tokens, m, Dv]
-	dx, x, addend cuda.Array // [tokens, Dk, Dv]; addend may be none
+	dx, x, addend cuda.Array // [tokens, Dk, Dv]; addend may be the zero Array
 	gain, keys    cuda.Array // [Dk, Dv], [m, Dk]
 	saved         norm.DeviceStats
 	dgain, dkeys  graph.SecondarySum
@@ -73,7 +73,8 @@ func (k normReadGrad) Launch(c *graph.DeviceCall) {
 	g.fused()
 }
 
-// fit divides the pass among blocks. A block has slab rows of X and all keys.
+// fit divides the pass among blocks, each with slab rows of X and all keys. It returns false if no
+// division fits.
 func (g *deviceNormReadGrad) fit() bool {
 	keyTiles := inTiles(g.m)
 	if !g.tileable() || keyTiles > streamTiles {
@@ -90,8 +91,8 @@ func (g *deviceNormReadGrad) fit() bool {
 	return false
 }
 
-// fused makes all gradients in one pass, or, where a block never has all of a token, in
-// two, of which the first finds the two sums that all of a token's dX need.
+// fused computes all gradients in one pass. If a block sees only a part of a token it takes two
+// passes: the first computes two sums over the token that every part of dX needs.
 func (g *deviceNormReadGrad) fused() {
 	blocks := g.sumBlocks(512, 512)
 	g.dgain = g.c.SecondarySum(0, blocks)
@@ -113,7 +114,7 @@ func (g *deviceNormReadGrad) pass(name string, blocks int, sums cuda.Array) {
 		g.gain, g.keys, g.saved.Mean, g.saved.Rstd, g.sizes(), cuda.Int(g.slab), cuda.Bool(g.norm.RMS))
 }
 
-// unfused stores N(X) and its gradient: for sizes that fit no block.
+// unfused stores N(X) and its gradient, for sizes that fit no block.
 func (g *deviceNormReadGrad) unfused() {
 	to, accumulate := g.c.SecondaryOut(1)
 	if !to.None() {

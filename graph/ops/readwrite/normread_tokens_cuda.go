@@ -7,7 +7,8 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// launchNormReadTokens computes y = keys N(X) and the statistics where there is a kernel for it.
+// launchNormReadTokens computes y = keys N(X) and the statistics, if there is a kernel for these
+// sizes.
 func launchNormReadTokens(c *graph.DeviceCall, k normRead, s deviceStream, y, x, gain, keys, mean, rstd cuda.Array) bool {
 	if !s.hasTokenKernels(64) {
 		return false
@@ -18,19 +19,19 @@ func launchNormReadTokens(c *graph.DeviceCall, k normRead, s deviceStream, y, x,
 	return true
 }
 
-// byTokens makes all gradients where there is a kernel for it.
+// byTokens computes all gradients, if there is a kernel for these sizes.
 func (g *deviceNormReadGrad) byTokens() bool {
 	if !g.hasTokenKernels(48) {
 		return false
 	}
-	keys, warps := 48, 12 // keys that fit, warps that a multiprocessor has registers for
+	keys, warps := 48, 12 // number of keys that fit; warps for which a multiprocessor has registers
 	if g.m <= 16 {
 		keys = 16
 		if g.dv == 64 {
 			warps = 8
 		}
 	}
-	perBlock := g.dk / streamTile // warps, each with rows of its own
+	perBlock := g.dk / streamTile // warps, each with its own rows
 	bytes := 4*g.dk*g.dv + g.size*(g.dk*g.keyRow(keys)+stages*(2*g.dk+keys)*g.matrixRow())
 	blocks := min(g.processors*perMultiprocessor(g.c, bytes, warps/perBlock), cuda.CeilDiv(g.tokens, 4))
 	g.dgain = g.c.SecondarySum(0, blocks)

@@ -7,17 +7,17 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// cases are those of all ops of this package.
+// cases returns the test cases of all ops of this package.
 func cases() []optest.Case {
 	return slices.Concat(streamCases(), normReadCases(), tokenKeysCases())
 }
 
-// TestOps: what holds for every op.
+// TestOps checks what holds for every op.
 func TestOps(t *testing.T) {
 	optest.Run(t, cases(), "normReadGrad", "keysGrad", "writeGrad", "writeEachGradY", "tokenKeysGrad")
 }
 
-// TestForwardFLOPs counts the products.
+// TestForwardFLOPs checks the counted matrix products.
 func TestForwardFLOPs(t *testing.T) {
 	optest.ForwardFLOPs(t, cases(), map[string]int{
 		"Read/[2 7 3] [3 2 7]":                                   2 * 2 * 6 * 7 * 3,

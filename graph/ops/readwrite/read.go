@@ -1,4 +1,5 @@
-// Package readwrite reads and writes a matrix stream by keys, and reads it normalised.
+// Package readwrite has the ops that read a matrix stream by keys, normalised or not, and write to
+// it.
 package readwrite
 
 import (
@@ -9,7 +10,7 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// read retrieves from a matrix stream with key vectors.
+// read retrieves vectors from a matrix stream by keys.
 type read struct{}
 
 // Read retrieves vectors from a matrix stream (RMT paper eq. 22, 25, 27):
@@ -56,7 +57,7 @@ func streamSizes(x, keys graph.Signature) (tokens, m, dk, dv int) {
 	return x.Shape[0], keys.Size() / dk, dk, x.Shape[2]
 }
 
-// ByRows is true.
+// ByRows returns true.
 func (read) ByRows() bool { return true }
 
 func (k read) Run(c *graph.Call) {
@@ -68,8 +69,8 @@ func runRead[T kernel.Float](_ read, c graph.CallOf[T]) {
 	graph.State[kernel.Read[T]](c).Run(c.Pool(), c.RowsOut(), c.In(1), c.Rows(0), tokens, m, dk, dv)
 }
 
-// keysGrad is the gradient of key vectors: dkeys = sum_t y_t X_t^T. Inputs: y
-// [T, m..., Dv] and the stream X [T, Dk, Dv] (or its gradient, for a write).
+// keysGrad computes the gradient of keys: dkeys = sum_t y_t X_t^T. Inputs: y [T, m..., Dv] and the
+// stream X [T, Dk, Dv]; for a write, X is the gradient of the stream.
 type keysGrad struct {
 	graph.NoGradient
 }
@@ -82,7 +83,7 @@ func (k keysGrad) FLOPs(c graph.Cost) int { // sum_t y_t X_t^T
 
 func (k keysGrad) Accumulates() bool { return true }
 
-// ByRows is true.
+// ByRows returns true.
 func (keysGrad) ByRows() bool { return true }
 
 func (k keysGrad) Run(c *graph.Call) {
@@ -94,7 +95,7 @@ func runKeysGrad[T kernel.Float](k keysGrad, c graph.CallOf[T]) {
 	graph.State[kernel.KeysGrad[T]](c).Run(c.Pool(), c.Out(), c.Rows(0), c.Rows(1), tokens, m, dk, dv, c.Accumulate())
 }
 
-// matrixFLOPs is a READ's or WRITE's cost: a stream [T, Dk, Dv] with m keys [.., Dk].
+// matrixFLOPs counts a read or a write of a stream [T, Dk, Dv] with keys [m..., Dk].
 func matrixFLOPs(x, keys graph.Signature) int {
 	tokens, m, dk, dv := streamSizes(x, keys)
 	return 2 * tokens * m * dk * dv

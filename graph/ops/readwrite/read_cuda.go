@@ -5,29 +5,29 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// The limits of the kernels on matrix streams (cuda/read.cuh): a block has 8 warps of 2
-// tiles each, and as much shared memory as GPUs of compute capability 8.6 and 8.9, which have the least, allow
-// beside what the kernels have of their own.
+// The limits of the kernels on matrix streams (cuda/read.cuh): a block has 8 warps of 2 tiles each,
+// and as much shared memory as GPUs of compute capability 8.6 and 8.9, which have the least, allow
+// in addition to the kernels' static shared memory.
 const (
 	streamTile   = 16
 	streamTiles  = 16
 	sharedMemory = 98 << 10
 )
 
-// deviceStream is a pass over a matrix stream on a device: X [tokens, Dk, Dv], m keys.
+// deviceStream describes a pass over a matrix stream on a device: X [tokens, Dk, Dv], m keys.
 type deviceStream struct {
 	tokens, m, dk, dv int
 
-	arithmetic   string // fp32, tf32 or bf16: how products are computed
+	arithmetic   string // fp32, tf32 or bf16: the precision of products
 	size         int    // bytes of an activation
-	pad, keyPad  int    // elements between the rows of matrices and of keys in shared memory
-	aligned      bool   // all arrays are, to 16 bytes
-	processors   int    // of the GPU
-	slab, part   int    // rows of X and keys that a block has at once
-	warps, bytes int    // of a block; bytes of shared memory
+	pad, keyPad  int    // padding, in elements, between rows of matrices and of keys in shared memory
+	aligned      bool   // all arrays are aligned to 16 bytes
+	processors   int    // multiprocessors of the GPU
+	slab, part   int    // number of rows of X and of keys that a block holds at once
+	warps, bytes int    // warps and bytes of shared memory of a block
 }
 
-// stream describes a pass whose activations are of type t.
+// streamOf describes a pass whose activations have type t.
 func streamOf(c *graph.DeviceCall, x, keys graph.Signature, t cuda.Type, arrays ...cuda.Array) (s deviceStream) {
 	s.size, s.aligned = t.Size(), cuda.Aligned16(arrays...)
 	s.processors = max(1, c.Multiprocessors())
@@ -43,11 +43,11 @@ func streamOf(c *graph.DeviceCall, x, keys graph.Signature, t cuda.Type, arrays 
 	return s
 }
 
-// inTiles is n in tiles.
+// inTiles returns the number of tiles that n rows take.
 func inTiles(n int) int { return cuda.CeilDiv(n, streamTile) }
 
-// matrixRow and keyRow are the elements from a row of Dv, and of n keys' entries, to the
-// next in shared memory.
+// matrixRow and keyRow return the distance, in elements, between rows in shared memory: rows of Dv
+// entries, and rows of n keys' entries.
 func (s *deviceStream) matrixRow() int   { return inTiles(s.dv)*streamTile + s.pad }
 func (s *deviceStream) keyRow(n int) int { return inTiles(n)*streamTile + s.keyPad }
 func (s *deviceStream) rowTiles() int    { return inTiles(s.dv) }
@@ -60,8 +60,8 @@ func (s *deviceStream) sizes() cuda.Args {
 	return cuda.Args{cuda.Long(s.tokens), cuda.Ints(s.m, s.dk, s.dv)}
 }
 
-// fitRead divides a pass of cuda/read.cuh, which reads, sums the keys' gradient or both,
-// among blocks. False: no division fits.
+// fitRead divides a pass of cuda/read.cuh, which reads, sums the keys' gradient or does both, among
+// blocks. It returns false if no division fits.
 func (s *deviceStream) fitRead(read, keys bool) bool {
 	if !s.tileable() {
 		return false
@@ -88,8 +88,8 @@ func (s *deviceStream) fitRead(read, keys bool) bool {
 	return false
 }
 
-// blocks are as many as run at once where a multiprocessor holds that many threads of the
-// kernel, by its registers, in precision bf16 and in others.
+// blocks returns how many blocks run at once, if a multiprocessor's registers suffice for the given
+// number of threads of the kernel, in precision bf16 and in others.
 func (s *deviceStream) blocks(bf16, others int) int {
 	threads := others
 	if s.arithmetic == "bf16" {
@@ -98,7 +98,8 @@ func (s *deviceStream) blocks(bf16, others int) int {
 	return max(1, min(s.tokens, s.processors*(threads/(32*s.warps))))
 }
 
-// sumBlocks are those of a pass that sums over tokens: no more than a quarter of these.
+// sumBlocks returns the number of blocks of a pass that sums over tokens: at most a quarter of the
+// blocks that run at once.
 func (s *deviceStream) sumBlocks(bf16, others int) int {
 	return min(s.blocks(bf16, others), cuda.CeilDiv(s.tokens, 4))
 }
@@ -110,7 +111,7 @@ func (read) Launch(c *graph.DeviceCall) {
 	launchRead(c, c.Out(), x, keys, s)
 }
 
-// read computes y_t = keys X_t.
+// launchRead computes y_t = keys X_t.
 func launchRead(c *graph.DeviceCall, y, x, keys cuda.Array, s deviceStream) {
 	if !s.fitRead(true, false) {
 		c.Launch("read_plain"+y.Suffix(), cuda.Over(y.N, 256), y, x, keys, s.sizes())
@@ -126,7 +127,7 @@ func (k keysGrad) Launch(c *graph.DeviceCall) {
 	launchKeysGrad(c, graph.SecondarySum{To: c.Out(), Accumulate: c.Accumulate()}, arrays[0], arrays[1], s)
 }
 
-// keysGrad computes dkeys (+)= sum over tokens of y_t X_t^T.
+// launchKeysGrad computes dkeys (+)= sum over tokens of y_t X_t^T.
 func launchKeysGrad(c *graph.DeviceCall, dkeys graph.SecondarySum, y, x cuda.Array, s deviceStream) {
 	if dkeys.To.None() {
 		return
@@ -142,7 +143,7 @@ func launchKeysGrad(c *graph.DeviceCall, dkeys graph.SecondarySum, y, x cuda.Arr
 	dkeys.Finish(c, 1)
 }
 
-// keysGradPlain is for sizes that fit no block: one partial sum, of all tokens.
+// keysGradPlain is for sizes that fit no block: it computes a single sum over all tokens.
 func keysGradPlain(c *graph.DeviceCall, dkeys graph.SecondarySum, y, x cuda.Array, s deviceStream) {
 	dkeys.Blocks = 1
 	dkeys.Partial = c.Scratch(cuda.F32, dkeys.To.N)

@@ -10,7 +10,7 @@ import (
 	"gorgonia.org/gorgonia"
 )
 
-// streamCases are Read and Write.
+// streamCases returns the cases of Read and Write.
 func streamCases() []optest.Case {
 	read := func(x, keys []int) optest.Case {
 		return optest.Case{Name: fmt.Sprintf("Read/%v %v", x, keys), Floats: [][]int{x, keys},
@@ -70,7 +70,7 @@ func normReadCases() []optest.Case {
 	return cases
 }
 
-// wantRead: y_t = keys X_t with keys [m, dk] and X_t [dk, dv].
+// wantRead computes y_t = keys X_t with keys [m, dk] and X_t [dk, dv].
 func wantRead(x, keys []float64, dk, dv int) []float64 {
 	var y []float64
 	for t := 0; t < len(x); t += dk * dv {

@@ -19,10 +19,11 @@ import (
 	"github.com/residua-go/residua/graph/ops/readwrite"
 )
 
-// BenchmarkDeviceStream times, on a GPU in bf16, what rmt-134m does with its stream at 32 rows of 512 tokens: reads of the
-// 36 keys of its heads and of the 12 of its features, writes of rank 12, and their gradients. For each op it reports the
-// microseconds of one call, and the bytes a second by the arrays that the op must read or write once. On the emulator it
-// does a few tokens, whose times mean nothing.
+// BenchmarkDeviceStream measures, on a GPU in bf16, what rmt-134m does with its stream at 32 rows
+// of 512 tokens: reads by the 36 keys of its heads and by the 12 of its features, writes of rank
+// 12, and their gradients. For each op it reports the microseconds of one call, and the bytes a
+// second, counting each array that the op must read or write once. On the emulator it runs a few
+// tokens, whose times mean nothing.
 func BenchmarkDeviceStream(b *testing.B) {
 	rows, seq := 32, 512
 	if emulator.Emulated() {
@@ -34,7 +35,7 @@ func BenchmarkDeviceStream(b *testing.B) {
 	}
 }
 
-const streamRank = 12 // of writes
+const streamRank = 12 // number of keys of a write
 
 func (s streamShape) benchmark(b *testing.B, rows, seq int) {
 	store := graph.NewStore(tensor.Float32, 3)
@@ -69,8 +70,8 @@ func (s streamShape) benchmark(b *testing.B, rows, seq int) {
 	}
 }
 
-// readAndWritten is the loss of a stream that is written twice, read by NormRead in between and by Read at the end: the
-// NormRead's gradient adds to that of the second write's stream.
+// readAndWritten computes the loss of a stream that is written twice, read by NormRead in between
+// and by Read at the end: the NormRead's gradient is added to that of the second write's stream.
 func (s streamShape) readAndWritten(b *graph.Builder, rows, seq int) *gorgonia.Node {
 	param := func(name string, shape ...int) *gorgonia.Node {
 		return b.Param(graph.ParamSpec{Name: name, Shape: shape, Init: graph.Normal(0.3)})
@@ -84,7 +85,7 @@ func (s streamShape) readAndWritten(b *graph.Builder, rows, seq int) *gorgonia.N
 	return loss.CrossEntropy(b, y, param("unembedding", s.m*s.dv, 256), tokens, loss.Options{})
 }
 
-// traffic are the bytes that each op reads and writes, once, in bfloat16.
+// traffic returns the bytes that each op reads and writes, once, in bfloat16.
 func (s streamShape) traffic() map[string]int {
 	matrix, read, written := 2*s.tokens*s.dk*s.dv, 2*s.tokens*s.m*s.dv, 2*s.tokens*streamRank*s.dv
 	return map[string]int{

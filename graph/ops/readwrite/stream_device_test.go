@@ -17,14 +17,14 @@ import (
 	"gorgonia.org/gorgonia"
 )
 
-// streamShape are the sizes of a matrix stream and how many keys read it or write to it.
+// streamShape is the shape of a matrix stream and the number of keys that read it or write to it.
 type streamShape struct{ tokens, dk, dv, m int }
 
 func (s streamShape) x() []int    { return []int{s.tokens, s.dk, s.dv} }
 func (s streamShape) keys() []int { return []int{s.m, s.dk} }
 
-// deviceStreamShapes are sizes that the kernels divide differently among blocks than the
-// small ones of opCases.
+// deviceStreamShapes are sizes that the kernels divide among blocks differently from the small
+// sizes of the other cases.
 func deviceStreamShapes() map[string]streamShape {
 	return map[string]streamShape{
 		"whole tiles":                  {9, 32, 32, 16},
@@ -46,8 +46,7 @@ func deviceStreamShapes() map[string]streamShape {
 	}
 }
 
-// normReadTwice reads with two norms, so that the first one's gradient takes over that of
-// the second.
+// normReadTwice reads with two norms, so that the first one's gradient is added to the second's.
 func (s streamShape) normReadTwice(o norm.Options) optest.Case {
 	return optest.Case{Name: "NormRead " + o.Params().String(), Floats: [][]int{s.x(), s.x()[1:], s.keys(), s.x()[1:], s.keys()},
 		Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
@@ -70,7 +69,7 @@ func (s streamShape) cases() []optest.Case {
 	}
 }
 
-// TestDeviceStream compares reads and writes of all Primitives of sizes with the CPU.
+// TestDeviceStream compares reads and writes of all kinds and sizes with the CPU.
 func TestDeviceStream(t *testing.T) {
 	if testing.Short() {
 		t.Skip("large matrices on the emulator")
@@ -82,8 +81,8 @@ func TestDeviceStream(t *testing.T) {
 	}
 }
 
-// TestDeviceStreamOfManyTokens has more tokens than three of each warp that runs at once: places in shared memory are used
-// again. Only kernels in bfloat16 keep tokens so.
+// TestDeviceStreamOfManyTokens has more than three tokens for each warp that runs at once, so that
+// places in shared memory are reused. Only kernels in bfloat16 keep tokens there.
 func TestDeviceStreamOfManyTokens(t *testing.T) {
 	longtest.Skip(t)
 	cases := (streamShape{1601, 64, 64, 16}).cases()
@@ -97,7 +96,8 @@ func TestDeviceStreamOfManyTokens(t *testing.T) {
 	}
 }
 
-// TestKernelsOfPresets: NormRead, writes and their gradients have kernels of their own for the streams of the RMT presets in bfloat16.
+// TestKernelsOfPresets: in bfloat16, NormRead, writes and their gradients have kernels made for the
+// sizes of the RMT presets' streams.
 func TestKernelsOfPresets(t *testing.T) {
 	for _, s := range []streamShape{{8, 32, 32, 36}, {8, 32, 32, 12}, {8, 32, 64, 36}, {8, 32, 64, 12}, {8, 48, 64, 42}, {8, 48, 64, 14}, {8, 64, 64, 48}, {8, 64, 64, 16}} {
 		recording, err := graph.Record(graph.ProgramOptions{Gradients: true}, cuda.NewRecorder(cuda.PrecisionBF16, 132), func(b *graph.Builder) (graph.Roots, error) {
@@ -122,7 +122,7 @@ func TestKernelsOfPresets(t *testing.T) {
 }
 
 // TestDeviceNormOfLargeMean has entries whose mean is far larger than their deviation: the
-// normalised ones are right to the last digits all the same.
+// normalised entries must still be right to the last digits.
 func TestDeviceNormOfLargeMean(t *testing.T) {
 	s := streamShape{3, 16, 16, 4}
 	shifted := func(b *graph.Builder, x *gorgonia.Node) *gorgonia.Node {

@@ -24,19 +24,19 @@ func tokenKeysSizes(x, c graph.Signature) kernel.TokenKeysParams {
 	return kernel.TokenKeysParams{Tokens: x.Shape[0], M: c.Shape[2], Dk: x.Shape[1], Dv: x.Shape[2]}
 }
 
-// tokenKeysFLOPs are those of a product of all tokens.
+// tokenKeysFLOPs counts a product over all tokens.
 func tokenKeysFLOPs(p kernel.TokenKeysParams) int { return 2 * p.Tokens * p.M * p.Dk * p.Dv }
 
-// readEach retrieves from a matrix stream with keys of each token's own.
+// readEach retrieves vectors from a matrix stream by separate keys for each token.
 type readEach struct{}
 
-// ReadEach retrieves vectors from a matrix stream as Read does, with key vectors that each token has
-// for itself, as the coefficients of dynamic hyper-connections are (Zhu et al. 2024, arXiv
+// ReadEach retrieves vectors from a matrix stream as Read does, but with separate key vectors for
+// each token, like the coefficients of dynamic hyper-connections (Zhu et al. 2024, arXiv
 // 2409.19606, eq. 10-13):
 //
 //	y_t = c_t^T X_t
 //
-// x [T, Dk, Dv], c [T, Dk, m], a key a column, y [T, m, Dv].
+// x [T, Dk, Dv], c [T, Dk, m] with a key in each column, y [T, m, Dv].
 func ReadEach(b *graph.Builder, x, c *gorgonia.Node) *gorgonia.Node {
 	return b.Apply(readEach{}, x, c)
 }
@@ -70,16 +70,16 @@ func runReadEach[T kernel.Float](_ readEach, c graph.CallOf[T]) {
 	graph.State[kernel.TokenKeys[T]](c).Read(c.Pool(), c.Out(), c.Operand(1), c.Operand(0), p)
 }
 
-// writeEach stores vectors into a matrix stream with keys of each token's own.
+// writeEach stores vectors into a matrix stream by separate keys for each token.
 type writeEach struct{ into bool }
 
-// WriteEach stores vectors into a matrix stream as Write does, with key vectors that each token has
-// for itself:
+// WriteEach stores vectors into a matrix stream as Write does, but with separate key vectors for
+// each token:
 //
 //	X'_t = X_t + c_t y_t
 //
-// x [T, Dk, Dv] or nil for an empty stream, c [T, Dk, m], a key a column, y T tokens of m*Dv entries,
-// X' [T, Dk, Dv].
+// x [T, Dk, Dv] or nil for an empty stream, c [T, Dk, m] with a key in each column, y T tokens of
+// m*Dv entries, X' [T, Dk, Dv].
 func WriteEach(b *graph.Builder, x, c, y *gorgonia.Node) *gorgonia.Node {
 	if x == nil {
 		return b.Apply(writeEach{}, c, y)
@@ -140,8 +140,8 @@ func runWriteEach[T kernel.Float](k writeEach, c graph.CallOf[T]) {
 	graph.State[kernel.TokenKeys[T]](c).Write(c.Pool(), c.Out(), x, c.Operand(0), c.Operand(1), p)
 }
 
-// writeEachGradY is dy_t = c_t^T G_t in the shape of y: a ReadEach of the stream's gradient G. Inputs: G
-// and the keys.
+// writeEachGradY computes dy_t = c_t^T G_t in the shape of y: it is a ReadEach of the stream's
+// gradient G. Inputs: G and the keys.
 type writeEachGradY struct {
 	graph.NoGradient
 	readEach
@@ -154,8 +154,9 @@ func (k writeEachGradY) Infer([]graph.Signature) (graph.Signature, error) { retu
 
 func (k writeEachGradY) VJP(d *graph.Derivative) { k.NoGradient.VJP(d) }
 
-// tokenKeysGrad is the gradient of each token's keys, dc_t = X_t y_t^T. Inputs: the stream X, of a read,
-// or its gradient, of a write; and the gradient of what was read, or what was written.
+// tokenKeysGrad computes the gradient of each token's keys, dc_t = X_t y_t^T. Inputs for a read:
+// the stream X and the gradient of the result. Inputs for a write: the stream's gradient, as X, and
+// the vectors written, as y.
 type tokenKeysGrad struct{ graph.NoGradient }
 
 func (tokenKeysGrad) String() string { return "GradKeys of each token" }

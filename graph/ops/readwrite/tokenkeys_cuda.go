@@ -6,11 +6,12 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// mostProducts is how many products a batch of cuBLAS's has at most, by the limit of a launch's grid.
+// mostProducts is the largest number of products in a cuBLAS batch, set by the limit of a launch's
+// grid.
 const mostProducts = 65535
 
-// tokenProducts computes C_t = op(A_t) B_t + beta C_t of all tokens, where B_t is turned if g says so.
-// What g leaves out are the matrices' sizes and places: all are dense.
+// tokenProducts computes C_t = op(A_t) B_t + beta C_t for all tokens; g says whether B_t is
+// transposed. It fills in the sizes and strides that g leaves out: all matrices are dense.
 func tokenProducts(c *graph.DeviceCall, g cuda.Gemm, tokens int) {
 	g.Alpha, g.StrideA, g.StrideB, g.StrideC = 1, g.M*g.K, g.K*g.N, g.M*g.N
 	g.LDA, g.LDB, g.LDC = g.K, g.N, g.N

@@ -9,7 +9,7 @@ import (
 	"gorgonia.org/gorgonia"
 )
 
-// tokenKeysCases are ReadEach and WriteEach.
+// tokenKeysCases returns the cases of ReadEach and WriteEach.
 func tokenKeysCases() []optest.Case {
 	var cases []optest.Case
 	for _, s := range []struct{ tokens, dk, dv, m int }{{3, 5, 7, 2}, {2, 7, 3, 9}, {1, 1, 1, 1}, {4, 8, 16, 24}} {
@@ -36,7 +36,8 @@ func tokenKeysCases() []optest.Case {
 	return cases
 }
 
-// wantReadEach: a token's y = C^T X with its keys C [dk, m], each turned and read by wantRead.
+// wantReadEach computes y = C^T X for each token, with its keys C [dk, m], by transposing C and
+// calling wantRead.
 func wantReadEach(x, c []float64, tokens, dk, m int) []float64 {
 	var y []float64
 	size := len(x) / tokens
@@ -61,7 +62,7 @@ func wantWriteEach(in [][]float64, tokens, dk, m int) []float64 {
 	return out
 }
 
-// turned is the transpose of x [rows, columns].
+// turned returns the transpose of x [rows, columns].
 func turned(x []float64, rows, columns int) []float64 {
 	var y []float64
 	for j := range columns {

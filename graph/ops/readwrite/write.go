@@ -8,7 +8,7 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// write stores vectors into a matrix stream with key vectors.
+// write stores vectors into a matrix stream by keys.
 type write struct{ into bool }
 
 // Write stores vectors into a matrix stream (RMT paper eq. 18-20, 23):
@@ -65,7 +65,7 @@ func (k write) VJP(d *graph.Derivative) {
 	}
 }
 
-// ByRows is true.
+// ByRows returns true.
 func (write) ByRows() bool { return true }
 
 func (k write) Run(c *graph.Call) {
@@ -77,8 +77,8 @@ func runWrite[T kernel.Float](k write, c graph.CallOf[T]) {
 	graph.State[kernel.Write[T]](c).Run(c.Pool(), c.RowsOut(), c.Rows(2), c.In(0), c.Rows(1), tokens, m, dk, dv)
 }
 
-// writeGrad is dy of a Write; its secondary is dkeys, made in the same pass over the
-// stream's gradient. Inputs: the stream's gradient, keys, y.
+// writeGrad computes the gradient dy of a Write; its secondary is dkeys, computed in the same pass
+// over the stream's gradient. Inputs: the stream's gradient, keys, y.
 type writeGrad struct {
 	graph.NoGradient
 }
@@ -89,7 +89,7 @@ func (writeGrad) FLOPs(c graph.Cost) int { // dy, and dkeys
 	return (1 + c.Secondary(0)) * matrixFLOPs(c.Signature(0), c.Signature(1))
 }
 
-// ByRows is true.
+// ByRows returns true.
 func (writeGrad) ByRows() bool { return true }
 
 func (k writeGrad) Run(c *graph.Call) {

@@ -15,7 +15,7 @@ func (k write) Launch(c *graph.DeviceCall) {
 	launchWrite(c, out, arrays[1], keys, arrays[0], s)
 }
 
-// write computes X'_t = X_t + keys^T y_t; x may be none.
+// launchWrite computes X'_t = X_t + keys^T y_t; x may be the zero Array.
 func launchWrite(c *graph.DeviceCall, out, x, keys, y cuda.Array, s deviceStream) {
 	if s.hasTokenKernels(streamTile) {
 		c.Launch(fmt.Sprintf("write_%dx%d_bf16", s.dk, s.dv), s.writeTokenGrid(c), out, x, keys, y, cuda.Long(s.tokens), cuda.Int(s.m))
@@ -30,8 +30,8 @@ func launchWrite(c *graph.DeviceCall, out, x, keys, y cuda.Array, s deviceStream
 	c.Launch("write_"+s.arithmetic, grid, out, x, keys, y, s.sizes(), cuda.Ints(s.slab, batch))
 }
 
-// fitWrite divides a pass of cuda/write.cu among blocks and returns the tokens that one
-// has at once, so many that each warp has work: 0 if none fit.
+// fitWrite divides a pass of cuda/write.cu among blocks and returns the number of tokens that a
+// block handles at once, enough to give each warp work; 0 if none fit.
 func (s *deviceStream) fitWrite() (batch int) {
 	if !s.tileable() {
 		return 0
@@ -78,7 +78,8 @@ func launchWriteGrad(c *graph.DeviceCall, dy cuda.Array, dkeys graph.SecondarySu
 	dkeys.Finish(c, 1)
 }
 
-// launchWriteGradTokens is launchWriteGrad where there is a kernel for the stream's sizes.
+// launchWriteGradTokens does what launchWriteGrad does, if there is a kernel for the stream's
+// sizes.
 func launchWriteGradTokens(c *graph.DeviceCall, dy cuda.Array, dkeys graph.SecondarySum, g, keys, y cuda.Array, s deviceStream) {
 	grid := s.writeTokenGrid(c)
 	dkeys.Blocks = grid.X

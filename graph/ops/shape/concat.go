@@ -55,7 +55,8 @@ func (k concat) Run(c *graph.Call) {
 	graph.Dispatch(c, k, runConcat[float32], runConcat[float64])
 }
 
-// concatState is the kernel with its list of inputs, kept so that a run allocates nothing.
+// concatState holds the kernel and its list of inputs from run to run, so that a run allocates
+// nothing.
 type concatState[T kernel.Float] struct {
 	kernel.Concat[T]
 	inputs [][]T

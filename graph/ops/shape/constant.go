@@ -11,17 +11,17 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// constant emits numbers. Its input is not read: it has the node belong to a graph.
+// constant emits fixed numbers. Its input is not read; it makes the node a part of a graph.
 type constant struct {
 	graph.NoGradient
 	values []float64
 	shape  tensor.Shape
-	device *graph.DeviceMemory // where a GPU keeps them
+	device *graph.DeviceMemory // the copy on a GPU
 }
 
-// Constant makes a tensor of numbers that are fixed when the graph is built, row by row: the zeros
-// and ones of a matrix of which the rest is learned. near is any node of the graph, such as a
-// parameter that the numbers go with; the tensor has its type.
+// Constant makes a tensor of fixed numbers in row-major order, such as the zeros and ones of a
+// matrix whose other entries are learned. near is any node of the graph, such as a parameter that
+// the numbers go with; the tensor has its type.
 func Constant(b *graph.Builder, near *gorgonia.Node, values []float64, axes ...int) *gorgonia.Node {
 	return b.Apply(constant{values: values, shape: axes, device: new(graph.DeviceMemory)}, near)
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// copies repeats each token's vector. Inputs: x and, where the result is to be added to
-// it, a gradient of the result's shape.
+// copies repeats each token's vector n times. Inputs: x and optionally a gradient of the result's
+// shape, to which the result is added.
 type copies struct{ n int }
 
-// Copies makes the rows of a stream of several rows, all equal, as hyper-connections start
-// (Zhu et al. 2024, arXiv 2409.19606, algorithm 1):
+// Copies makes a stream of n equal rows, with which hyper-connections start (Zhu et al. 2024, arXiv
+// 2409.19606, algorithm 1):
 //
 //	H_t[i] = x_t,   i < n
 //
@@ -52,12 +52,12 @@ func runCopies[T kernel.Float](k copies, c graph.CallOf[T]) {
 	graph.State[kernel.Copies[T]](c).Spread(c.Pool(), c.Out(), c.In(0), c.In(1), c.Signature(0).Leading(), k.n, c.Signature(0).Width())
 }
 
-// sumCopies sums the rows of each token. Inputs: the stream and, where the result is to be
-// added to it, a gradient of the result's shape.
+// sumCopies sums the rows of each token. Inputs: the stream and optionally a gradient of the
+// result's shape, to which the result is added.
 type sumCopies struct{}
 
-// SumCopies sums the rows of a stream of several rows, as hyper-connections end (Zhu et
-// al. 2024, arXiv 2409.19606, algorithm 1):
+// SumCopies sums the rows of a stream of several rows, with which hyper-connections end (Zhu et al.
+// 2024, arXiv 2409.19606, algorithm 1):
 //
 //	y_t = sum over i of H_t[i]
 //

@@ -14,8 +14,7 @@ func (sumCopies) Launch(c *graph.DeviceCall) {
 	launchCopies(c, "sum_copies", h.Leading(), h.Shape[1], c.Result().Width())
 }
 
-// copies launches the kernel of either: the inputs are what it reads and, maybe, what its
-// result is added to.
+// launchCopies launches the kernel of copies or of sumCopies on the op's inputs.
 func launchCopies(c *graph.DeviceCall, kernel string, tokens, n, width int) {
 	c.Unify()
 	y := c.Out()

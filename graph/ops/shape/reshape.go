@@ -1,4 +1,5 @@
-// Package shape has the ops that compute nothing: other axes, parts, copies and their sums.
+// Package shape has the ops that compute nothing: they change axes, take parts, make copies and sum
+// them.
 package shape
 
 import (
@@ -19,7 +20,7 @@ type reshape struct{ features tensor.Shape }
 //
 //	x [T, ...] -> [T, axes...]
 //
-// It costs nothing where nothing else reads x later, else a copy.
+// It costs nothing if nothing reads x later, otherwise a copy.
 func Reshape(b *graph.Builder, x *gorgonia.Node, axes ...int) *gorgonia.Node {
 	return b.Apply(reshape{tensor.Shape(axes).Clone()}, x)
 }
@@ -41,14 +42,14 @@ func (reshape) VJP(d *graph.Derivative) {
 	d.Make(0, reshape{d.Signature(0).Shape[1:].Clone()}, d.Gradient())
 }
 
-// ByRows is true.
+// ByRows returns true.
 func (reshape) ByRows() bool { return true }
 
 func (k reshape) Run(c *graph.Call) {
 	graph.Dispatch(c, k, runReshape[float32], runReshape[float64])
 }
 
-// reshapeState is a kernel that copies on all workers, with its one input.
+// reshapeState is a kernel that copies its one input on all workers.
 type reshapeState[T kernel.Float] struct {
 	kernel.Add[T]
 	inputs [1]kernel.Rows[T]

@@ -10,14 +10,14 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// slice takes a run of each token's features, in the shape of result.
+// slice takes consecutive features of each token, in the shape of result.
 type slice struct {
 	from   int
 	result graph.Signature
 }
 
-// Slice takes the features from number from up to, not including, number to out of each
-// token's, flattened over their axes:
+// Slice takes the features numbered from (inclusive) to to (exclusive) of each token, flattened
+// over their axes:
 //
 //	y_t = x_t[from:to]
 //
@@ -58,8 +58,8 @@ func runSlice[T kernel.Float](k slice, c graph.CallOf[T]) {
 	graph.State[kernel.Columns[T]](c).Take(c.Pool(), c.Out(), c.In(0), c.Result().Leading(), k.from)
 }
 
-// sliceGrad is dy in its place among zeros. Inputs: dy and, where dx is to be added to it,
-// the gradient that x has from elsewhere.
+// sliceGrad places dy among zeros. Inputs: dy and optionally the gradient of x from its other
+// readers, to which dx is added.
 type sliceGrad struct {
 	graph.NoGradient
 	from int
