@@ -2,11 +2,11 @@ package kernel
 
 import "fmt"
 
-// Activation is a nonlinearity of a feed-forward's hidden layer. A device's kernels have the same
-// numbers (cuda/activations.cuh).
+// Activation is a nonlinearity of a feed-forward's hidden layer. The kernels of a device use the
+// same numbers (cuda/activations.cuh).
 type Activation uint8
 
-// The activations.
+// The activations and their numbers.
 const (
 	GeluTanh    Activation = iota // see geluTanh
 	GeluExact                     // see geluExact
@@ -14,7 +14,7 @@ const (
 	ReLU                          // max(x, 0); its derivative at 0 is 0
 )
 
-// String is the name.
+// String returns the name.
 func (a Activation) String() string {
 	switch a {
 	case GeluTanh:
@@ -29,7 +29,7 @@ func (a Activation) String() string {
 	return fmt.Sprintf("Activation(%d)", uint8(a))
 }
 
-// Gelu is the activation of that name, by erf (exact) or by tanh.
+// Gelu returns GeluExact, which uses erf, if exact is true, otherwise GeluTanh.
 func Gelu(exact bool) Activation {
 	if exact {
 		return GeluExact
@@ -55,7 +55,7 @@ func (k *Activate[T]) Backward(p *Pool, dx, dy, x []T, f Activation) {
 	p.Do(len(x), &k.task)
 }
 
-// activateTask computes y = f(x) or, where there is a dy, y = dy f'(x).
+// activateTask computes y = f(x) or, if there is a dy, y = dy f'(x).
 type activateTask[T Float] struct {
 	y, dy, x []T
 	f        Activation

@@ -2,16 +2,16 @@ package kernel
 
 import "math"
 
-// AdamWParams are the numbers of one AdamW step on one parameter.
+// AdamWParams are the settings of one AdamW step on one parameter.
 type AdamWParams struct {
 	LR           float64 // the step size
 	Beta1, Beta2 float64 // decay of the two moments, in [0, 1)
-	Eps          float64 // added to the root of the second moment
-	// Decay is the part of the weight that the step takes away. It is not multiplied by
-	// LR here: give LR * decay for the usual coupled form, decay for the independent one.
+	Eps          float64 // added to the square root of the second moment
+	// Decay is the fraction of the weight that the step subtracts. It is not multiplied by LR here:
+	// pass LR * decay for the usual coupled form, decay for the independent one.
 	Decay     float64
-	Step      int     // 1 for the first; less counts as 1
-	GradScale float64 // the gradient is multiplied by it: clipping, accumulation
+	Step      int     // 1 for the first step; smaller numbers count as 1
+	GradScale float64 // factor of the gradient: clipping, accumulation
 }
 
 // AdamW updates parameters (Loshchilov & Hutter 2019, arXiv 1711.05101, algorithm 2).
@@ -20,17 +20,17 @@ type AdamW[T Float] struct {
 	path path
 }
 
-// Run does one step in one pass over a parameter w, its gradient g and its moments m
-// and v, all of the same length; m and v start at zero:
+// Run takes one step in one pass over a parameter w, its gradient g and its moments m and v, all of
+// the same length; m and v start at zero:
 //
 //	s = GradScale * g
 //	m = Beta1 m + (1-Beta1) s
 //	v = Beta2 v + (1-Beta2) s^2
 //	w = w - LR * (m/(1-Beta1^Step)) / (sqrt(v/(1-Beta2^Step)) + Eps) - Decay * w
 //
-// The moments are computed as m + (1-Beta1) (s - m), and v alike: in float32 a Beta
-// close to 1 is rounded by much of its distance from 1, which would bias them, 1-Beta is
-// not. g is not changed.
+// The moments are computed as m + (1-Beta1) (s - m), and v in the same way. Rounding a Beta close
+// to 1 to float32 would change 1-Beta noticeably, which would bias the moments; rounding 1-Beta
+// does not. g is not changed.
 func (k *AdamW[T]) Run(p *Pool, w, g, m, v []T, d AdamWParams) {
 	step := float64(max(1, d.Step))
 	k.task = adamWTask[T]{

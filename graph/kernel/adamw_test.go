@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// naiveAdamW is algorithm 2 of Loshchilov & Hutter line by line, in float64, with
-// decay as the final factor.
+// naiveAdamW follows algorithm 2 of Loshchilov & Hutter line by line, in float64, with decay as the
+// final factor.
 func naiveAdamW(w, g, m, v []float64, d AdamWParams) {
 	for i := range w {
 		s := d.GradScale * g[i]
@@ -26,7 +26,8 @@ func TestAdamW(t *testing.T) {
 	testAdamW[float64](t, 1e-13)
 }
 
-// testAdamW takes 20 steps and compares them with naiveAdamW's, on gradients of very different sizes.
+// testAdamW takes 20 steps and compares them with naiveAdamW, with gradients of very different
+// sizes.
 func testAdamW[T Float](t *testing.T, tolerance float64) {
 	for _, n := range []int{1, 7, 1009} {
 		for threads := 1; threads <= 3; threads++ {
@@ -77,8 +78,8 @@ func TestAdamWMomentsAreNotBiased(t *testing.T) {
 	require.Less(t, math.Abs(biasV), 1e-6)
 }
 
-// The first step moves every weight by LR against the sign of its gradient, whatever
-// the gradient's size: this is what the bias correction is for.
+// The first step moves every weight by LR against the sign of its gradient, however large the
+// gradient: this is the purpose of the bias correction.
 func TestAdamWFirstStep(t *testing.T) {
 	w, m, v := []float64{1, 1, 1, 1}, make([]float64, 4), make([]float64, 4)
 	g := []float64{1e-3, -1e-3, 100, 0}

@@ -1,16 +1,16 @@
 package kernel
 
-// Add sums any number of inputs of the same size, as where gradients of several uses of
-// a value meet.
+// Add sums any number of inputs of the same size, such as the gradients from several uses of a
+// value.
 type Add[T Float] struct {
 	task addTask[T]
 	path path
 }
 
-// Run computes out (+)= inputs[0] + inputs[1] + ..., element by element and added from
-// left to right. accumulate says that the sum starts from what out holds; otherwise it
-// starts from inputs[0], from zero if there are no inputs. out may be inputs[0], none
-// of the others. Every input has at least len(out) elements.
+// Run computes out (+)= inputs[0] + inputs[1] + ..., element by element, adding from left to right.
+// With accumulate the sum starts from what out holds; otherwise from inputs[0], or from zero if
+// there are no inputs. out may be inputs[0], but no other input. Every input must have at least
+// len(out) elements.
 func (k *Add[T]) Run(p *Pool, out Rows[T], inputs []Rows[T], accumulate bool) {
 	t := &k.task
 	t.out, t.inputs, t.accumulate, t.path = out, inputs, accumulate, pathOf[T](k.path)
@@ -43,7 +43,7 @@ func (t *addTask[T]) Part(worker, lo, hi int) {
 	}
 }
 
-// block adds the n elements from at on, two inputs at a time.
+// block adds the inputs over n elements from element at on, two inputs at a time.
 func (t *addTask[T]) block(worker, at, n int) {
 	sum, a, b := t.rooms.part(worker, 0, addBlock), t.rooms.part(worker, addBlock, addBlock), t.rooms.part(worker, 2*addBlock, addBlock)
 	input := func(i int, room []T) []T { return t.inputs[i].read(t.path, room, at, n) }

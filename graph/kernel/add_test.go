@@ -21,7 +21,7 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// testAdd compares with a sum from left to right in T: the bits must agree.
+// testAdd compares with a sum from left to right in T: the bits must be equal.
 func testAdd[T Float](t *testing.T, n, count int, accumulate bool) {
 	old := normals[T](1, n, 1)
 	inputs := make([][]T, count)

@@ -2,17 +2,17 @@ package kernel
 
 import "unsafe"
 
-// arena is scratch memory that kernels of one worker use in turn. It grows to the
-// largest request and is kept; the content never outlives the call that asked for it.
+// arena is scratch memory that one worker's kernels use in turn. It grows to the largest request
+// and stays allocated; its content is valid only during the call that carved it.
 type arena struct {
 	words []uint64
 }
 
-// cacheLine is the alignment of what an arena hands out, in bytes.
+// cacheLine is the alignment, in bytes, of the slices that an arena returns.
 const cacheLine = 64
 
-// carve returns two slices of n1 and n2 elements out of the arena, both starting on a
-// cache line. Their content is unspecified, and the next carve takes them back.
+// carve returns two slices of n1 and n2 elements from the arena, both starting at a cache line.
+// Their content is unspecified, and the next carve reuses the memory.
 func carve[T Float](a *arena, n1, n2 int) (s1, s2 []T) {
 	size := int(unsafe.Sizeof(T(0)))
 	round := cacheLine / size

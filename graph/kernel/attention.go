@@ -3,31 +3,32 @@ package kernel
 // AttentionParams describes one causal attention.
 type AttentionParams struct {
 	Batch   int // rows
-	Seq     int // tokens of a row
+	Seq     int // H, heads of queries
 	Heads   int // H, of queries
-	KVHeads int // heads of keys and values, which divides Heads: head h reads h/(Heads/KVHeads); 0: Heads
+	KVHeads int // heads of keys and values, a divisor of Heads: head h reads h/(Heads/KVHeads); 0: Heads
 	HeadDim int // Dh
 
-	// Scale multiplies q.k: logit(i, j) = Scale * q_i.k_j - Slopes[h] * (i - j). The
-	// caller folds 1/sqrt(Dh) and, for inverse layer scaling, 1/(layer+1) into it; the
-	// ALiBi term is not scaled.
+	// Scale multiplies q.k: logit(i, j) = Scale * q_i.k_j - Slopes[h] * (i - j). The caller
+	// includes 1/sqrt(Dh) in it and, for inverse layer scaling, 1/(layer+1); the ALiBi term is not
+	// scaled.
 	Scale float64
 
-	// Slopes holds one ALiBi slope a head (Press et al. 2022, eq. 2); nil for none.
+	// Slopes holds one ALiBi slope for each head (Press et al. 2022, eq. 2); nil for none.
 	Slopes []float64
 
-	// RopeBase is the base of rotary positions on q and k (Su et al. 2021, eq. 15):
-	// the half-split pair (i, i+Dh/2) rotates by pos * RopeBase^(-2i/Dh). 0 for none;
-	// else HeadDim must be even.
+	// RopeBase is the base of rotary positions on q and k (Su et al. 2021, eq. 15): the half-split
+	// pair (i, i+Dh/2) rotates by pos * RopeBase^(-2i/Dh). With 0 there is no rotation; otherwise
+	// HeadDim must be even.
 	RopeBase    float64
 	RopeStretch RopeStretch
 
-	// Window, above 0, is how many tokens a query sees, itself included (attention_window.go);
-	// Sinks is how many of the first tokens of its document, or row, it sees as well.
+	// Window, if above 0, is the number of tokens that a query sees, including itself
+	// (attention_window.go); Sinks is the number of first tokens of its document, or row, that it
+	// also sees.
 	Window, Sinks int
 }
 
-// kvHeads is the number of heads of keys and values.
+// kvHeads returns the number of heads of keys and values.
 func (d *AttentionParams) kvHeads() int {
 	if d.KVHeads == 0 {
 		return d.Heads
@@ -35,8 +36,8 @@ func (d *AttentionParams) kvHeads() int {
 	return d.KVHeads
 }
 
-// group is the number of heads that share keys and values. As heads are numbered through, the
-// pairs (batch, head) of a group follow one another: pair p reads keys and values p/group.
+// group returns the number of heads that share keys and values. The pairs (batch, head) of a group
+// have consecutive numbers: pair p reads keys and values p/group.
 func (d *AttentionParams) group() int {
 	if d.kvHeads() == d.Heads {
 		return 1
@@ -44,15 +45,15 @@ func (d *AttentionParams) group() int {
 	return d.Heads / d.KVHeads
 }
 
-// groups is the number of groups of all rows.
+// groups returns the number of groups in all rows.
 func (d *AttentionParams) groups() int { return d.Batch * d.kvHeads() }
 
-// packedWidth is the distance between tokens of packed queries, keys and values: heads of
+// packedWidth returns the distance between tokens of packed queries, keys and values: heads of
 // queries, of keys and of values, Dh entries each.
 func (d *AttentionParams) packedWidth() int { return (d.Heads + 2*d.kvHeads()) * d.HeadDim }
 
-// packedAt returns the places of the query, key and value of a (batch, head) pair's first token in
-// [batch*seq, heads+2*kvHeads, headDim] and the distance of its tokens.
+// packedAt returns where the query, key and value of a (batch, head) pair's first token lie in
+// [batch*seq, heads+2*kvHeads, headDim], and the distance between tokens.
 func (d *AttentionParams) packedAt(row, head int) (q, k, v, ld int) {
 	ld = d.packedWidth()
 	first, kv := row*d.Seq*ld, head
@@ -63,7 +64,8 @@ func (d *AttentionParams) packedAt(row, head int) (q, k, v, ld int) {
 	return first + head*d.HeadDim, k, k + d.kvHeads()*d.HeadDim, ld
 }
 
-// packed returns the query, key and value of a (batch, head) pair's first token in x, and the distance of its tokens.
+// packed returns the slices of x that begin with the query, key and value of a (batch, head) pair's
+// first token, and the distance between tokens.
 func packed[T Float](d *AttentionParams, x []T, row, head int) (queries, keys, values []T, ld int) {
 	q, k, v, ld := d.packedAt(row, head)
 	return x[q:], x[k:], x[v:], ld
@@ -77,45 +79,44 @@ func (d *AttentionParams) slope(h int) float64 {
 	return d.Slopes[h]
 }
 
-// Attention computes causal attention with its softmax taken online over chunks of
-// keys (Milakov & Gimelshein 2018; Dao et al. 2022, FlashAttention, algorithm 1), so
-// that the largest matrix of scores in memory is one of attentionQueries x
-// attentionKeys a worker:
+// Attention computes causal attention with an online softmax over chunks of keys (Milakov &
+// Gimelshein 2018; Dao et al. 2022, FlashAttention, algorithm 1), so that each worker holds no more
+// than attentionQueries x attentionKeys scores in memory:
 //
 //	out_i = sum_j P_ij v_j,  P_ij = exp(logit(i, j) - lse_i),  start_i <= j <= i
 //
 // With a window the sum is over the keys that attentionSight describes.
 //
-// Each (batch, head) pair is first copied out of the packed tensors, whose rows lie far
-// apart, into contiguous scratch; heads that share keys and values (Ainslie et al. 2023,
-// grouped-query attention) are a group, whose keys and values are copied once. A worker takes
-// whole groups. The results have the same bits for any number of threads.
+// Each (batch, head) pair is first copied out of the packed tensors, whose rows lie far apart, into
+// contiguous scratch; heads that share keys and values (Ainslie et al. 2023, grouped-query
+// attention) form a group, whose keys and values are copied once. A worker takes whole groups. The
+// results have the same bits for any number of threads.
 type Attention[T Float] struct {
 	d      AttentionParams
 	starts []int32
 	qkv    Rows[T] // [batch*seq, heads + 2 kvHeads, headDim]: queries, keys, values
 	out    Rows[T] // [batch*seq, heads, headDim]
 	lse    []T     // [batch, heads, seq], or nil
-	dout   Rows[T] // like out; none unless Backward runs
-	dqkv   Rows[T] // like qkv; none unless Backward runs
+	dout   Rows[T] // like out; empty unless Backward runs
+	dqkv   Rows[T] // like qkv; empty unless Backward runs
 	cache  *KVCache[T]
-	cached []CachedRow // what the rows stand for; nil without a cache
+	cached []CachedRow // the cache's row for each row; nil without a cache
 
-	whole   int // the groups of the (batch, head) pairs [0, whole) are one worker's each, the rest are split
+	whole   int // (batch, head) pairs below whole are in groups that each belong to one worker; the others are split
 	rope    ropeTable[T]
 	slots   []attentionSlot[T]
 	workers []attentionWorker[T]
 	path    path
-	rows    path // the settled one
+	rows    path // settled by pathOf
 	kernels *microkernels
-	longest int // the most positions that a row has: tokens, and those in the cache
+	longest int // largest number of positions of a row: its tokens, and those in the cache
 }
 
-// Forward computes out [batch*seq, heads, headDim] and lse [batch, heads, seq], the
-// logarithms of the softmax denominators, from qkv [batch*seq, heads + 2 kvHeads, headDim]: q,
-// then k, then v. Token i of a row sees the tokens j of its row with
-// starts[i] <= j <= i; starts [batch*seq] counts within the row, a start beyond i is
-// taken as i, and nil is 0 everywhere. lse may be nil if no Backward follows.
+// Forward computes out [batch*seq, heads, headDim] and lse [batch, heads, seq], the logarithms of
+// the softmax denominators, from qkv [batch*seq, heads + 2 kvHeads, headDim]: q, then k, then v.
+// Token i of a row sees the tokens j of its row with starts[i] <= j <= i. starts [batch*seq] counts
+// within the row; a start beyond i is taken as i, and nil means 0 everywhere. lse may be nil if no
+// Backward follows.
 func (a *Attention[T]) Forward(p *Pool, out Rows[T], lse []T, qkv Rows[T], starts []int32, d AttentionParams) {
 	defer a.release()
 	a.d, a.starts = d, starts
@@ -123,7 +124,7 @@ func (a *Attention[T]) Forward(p *Pool, out Rows[T], lse []T, qkv Rows[T], start
 	a.forward(p)
 }
 
-// forward runs the groups that are one worker's each, then the split ones.
+// forward runs the groups that each belong to one worker, then the split ones.
 func (a *Attention[T]) forward(p *Pool) {
 	groups, group := a.d.groups(), a.d.group()
 	whole := groups - groups%p.Threads()
@@ -165,7 +166,7 @@ func (t *attentionPreparePieces[T]) Part(_, lo, hi int) {
 	}
 }
 
-// attentionForwardBlocks splits the remaining pairs by blocks of queries.
+// attentionForwardBlocks computes the split pairs, by blocks of queries.
 type attentionForwardBlocks[T Float] Attention[T]
 
 func (t *attentionForwardBlocks[T]) Part(worker, lo, hi int) {
@@ -177,8 +178,8 @@ func (t *attentionForwardBlocks[T]) Part(worker, lo, hi int) {
 	}
 }
 
-// balanced deals the blocks 0, n-1, 1, n-2, ...: a later block of queries sees more
-// keys, and in this order any contiguous part of the items is about equally costly.
+// balanced returns the blocks in the order 0, n-1, 1, n-2, ...: a later block of queries sees more
+// keys, and in this order any contiguous part of the items has about the same cost.
 func balanced(item, n int) int {
 	if item%2 == 0 {
 		return item / 2
@@ -186,11 +187,11 @@ func balanced(item, n int) int {
 	return n - 1 - item/2
 }
 
-// attend computes one block of queries of one pair over all the keys it sees.
+// attend computes one block of queries of one pair over all the keys that it sees.
 func (a *Attention[T]) attend(w *attentionWorker[T], v attentionView[T], block int) {
 	i0, end := a.block(block)
 	i1 := min(end, v.tokens)
-	for i := max(i0, i1); i < end; i++ { // tokens that count for nothing
+	for i := max(i0, i1); i < end; i++ { // padding tokens
 		a.out.clear(a.outRow(v.row, v.head, i), a.d.HeadDim)
 	}
 	if i0 >= i1 {

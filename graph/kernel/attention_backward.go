@@ -1,14 +1,14 @@
 package kernel
 
-// Backward computes dqkv [batch*seq, heads + 2 kvHeads, headDim], every element of it, from
-// dout [batch*seq, heads, headDim] and from what Forward read and wrote. It recomputes
-// P from lse span by span (Dao et al. 2022, FlashAttention, algorithm 4):
+// Backward computes every element of dqkv [batch*seq, heads + 2 kvHeads, headDim] from dout
+// [batch*seq, heads, headDim] and from what Forward read and wrote. It recomputes P from lse span
+// by span (Dao et al. 2022, FlashAttention, algorithm 4):
 //
 //	dP_ij = dout_i . v_j       delta_i = dout_i . out_i      dS_ij = P_ij (dP_ij - delta_i)
 //	dv_j = sum_i P_ij dout_i   dq_i = Scale sum_j dS_ij k_j  dk_j = Scale sum_i dS_ij q_i
 //
-// With rotary positions q and k are the rotated ones, and dq, dk are rotated back. dk and dv of
-// heads that share them are added up from the first head to the last.
+// With rotary positions q and k are the rotated ones, and dq, dk are rotated back. For heads that
+// share keys and values, dk and dv are summed in the order of heads.
 func (a *Attention[T]) Backward(p *Pool, dqkv, qkv, out, dout Rows[T], lse []T, starts []int32, d AttentionParams) {
 	defer a.release()
 	a.d, a.starts = d, starts
@@ -24,10 +24,9 @@ func (a *Attention[T]) Backward(p *Pool, dqkv, qkv, out, dout Rows[T], lse []T, 
 	}
 }
 
-// wholeBackwardGroups is the number of groups that stay with one worker each. A whole
-// one costs 5 matrix products a span; a split one costs 7, since dk, dv and dq are
-// then made in separate passes, so that splitting pays when few groups are left over
-// for many threads.
+// wholeBackwardGroups returns the number of groups that each stay with one worker. Such a group
+// costs 5 matrix products a span. A split one costs 7, since dk, dv and dq then take separate
+// passes, so splitting pays only if few groups are left for many threads.
 func wholeBackwardGroups(groups, threads int) int {
 	rest := groups % threads
 	if 7*rest < 5*threads {
@@ -93,8 +92,8 @@ func (t *attentionBackwardKeys[T]) Part(worker, lo, hi int) {
 	}
 }
 
-// attentionBackwardQueries computes dq of the split pairs, block by block of queries,
-// with the chunks of keys that whole pairs have.
+// attentionBackwardQueries computes dq of the split pairs, block by block of queries, with the same
+// chunks of keys as for whole pairs.
 type attentionBackwardQueries[T Float] Attention[T]
 
 func (t *attentionBackwardQueries[T]) Part(worker, lo, hi int) {
@@ -119,8 +118,9 @@ func (t *attentionBackwardQueries[T]) Part(worker, lo, hi int) {
 	}
 }
 
-// spans are a block of queries with those of the keys j0:j1 that it sees, the sinks and the
-// others; one without columns does not count. first says that the block sees no keys before them.
+// spans returns a block of queries with those of the keys j0:j1 that it sees, as two spans: the
+// sinks and the other keys. A span without columns is to be skipped. first tells that the block
+// sees no keys before them.
 func (a *Attention[T]) spans(row, block, j0, j1 int) (spans [2]attentionSpan, first bool) {
 	i0, i1 := a.block(block)
 	keys := a.blockKeys(row, i0, i1)
@@ -131,8 +131,8 @@ func (a *Attention[T]) spans(row, block, j0, j1 int) (spans [2]attentionSpan, fi
 	return spans, j0 <= keys.first()
 }
 
-// gradientSpan recomputes P [queries, keys] into the worker's scores and sets dS
-// [queries, keys] in its dscores.
+// gradientSpan recomputes P [queries, keys] into the worker's scores and computes dS [queries,
+// keys] into its dscores.
 func (a *Attention[T]) gradientSpan(w *attentionWorker[T], v attentionView[T], s attentionSpan) {
 	a.keyScores(w, v, s)
 	// dP [queries, keys] = dout [queries, Dh] v^T [Dh, keys]
@@ -140,7 +140,7 @@ func (a *Attention[T]) gradientSpan(w *attentionWorker[T], v attentionView[T], s
 	a.gradientRows(w, v, s)
 }
 
-// addKeys adds a span's part to the worker's dk and dv, whose first rows are of key j0.
+// addKeys adds a span's part to the worker's dk and dv, whose first rows belong to key j0.
 func (a *Attention[T]) addKeys(w *attentionWorker[T], v attentionView[T], s attentionSpan, j0 int) {
 	at := (s.j0 - j0) * a.d.HeadDim
 	// dv [keys, Dh] += P^T [keys, queries] dout [queries, Dh]
@@ -149,13 +149,14 @@ func (a *Attention[T]) addKeys(w *attentionWorker[T], v attentionView[T], s atte
 	a.multiplyColumns(w.dscores, v.q, T(a.d.Scale), s, w.dk[at:])
 }
 
-// addQueries adds a span's part to dq [queries, Dh], or sets it.
+// addQueries adds a span's part to dq [queries, Dh], or overwrites dq if add is false.
 func (a *Attention[T]) addQueries(w *attentionWorker[T], v attentionView[T], s attentionSpan, dq []T, add bool) {
 	// dq [queries, Dh] += Scale * dS [queries, keys] k [keys, Dh]
 	a.multiplyRows(w.dscores, v.k, T(a.d.Scale), s, dq, add)
 }
 
-// writeKeys writes the worker's dk and dv of the tokens j0:j1 to dqkv, after those of the group's earlier heads are added.
+// writeKeys writes the worker's dk and dv of the tokens j0:j1 to dqkv, after adding those of the
+// group's earlier heads.
 func (a *Attention[T]) writeKeys(w *attentionWorker[T], v attentionView[T], j0, j1 int) {
 	_, k, values, ld := a.d.packedAt(v.row, v.head)
 	dim := a.d.HeadDim
@@ -167,8 +168,8 @@ func (a *Attention[T]) writeKeys(w *attentionWorker[T], v attentionView[T], j0, 
 	}
 }
 
-// writeShared writes a row of dk or dv of token j to dqkv, from at on: added to those of the group's earlier heads, of which sums
-// holds the floats while dqkv is bfloat16.
+// writeShared writes a row of dk or dv of token j to dqkv, at index at, after adding those of the
+// group's earlier heads. If dqkv is bfloat16, sums holds the sum in float32.
 func (a *Attention[T]) writeShared(v attentionView[T], row, sums []T, at, j int) {
 	if a.d.group() == 1 {
 		a.dqkv.write(a.rows, row, at)
@@ -188,7 +189,8 @@ func (a *Attention[T]) writeShared(v attentionView[T], row, sums []T, at, j int)
 	}
 }
 
-// sumsGroups tells whether workers keep the sums of dk and dv of a group's heads, as dqkv cannot hold them.
+// sumsGroups tells whether workers keep the sums of dk and dv over a group's heads in memory of
+// their own, because dqkv is bfloat16.
 func (a *Attention[T]) sumsGroups() bool { return a.d.group() > 1 && a.dqkv.halves != nil }
 
 // addRow adds x to the first entries of y.

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The speed counts what causal attention needs, half of the tiles: 2 products of
-// 2*Dh floating-point operations a visible score forward, 5 backward.
+// The reported speed counts what causal attention needs, half of the tiles: for each visible score,
+// 2 products of 2*Dh floating-point operations forward and 5 backward.
 func BenchmarkAttention(b *testing.B) {
 	for _, c := range []attentionCase{
 		newAttentionCase(4, 512, 12, 64, false, 0, false),

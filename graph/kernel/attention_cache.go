@@ -1,20 +1,21 @@
 package kernel
 
-// CachedRow says what a row of a run stands for in the caches of all layers. On a device it is the
-// same four numbers.
+// CachedRow says which row of all layers' caches a row of a run extends. A device stores the same
+// four numbers.
 type CachedRow struct {
-	Row    int32 // of the caches
-	Past   int32 // tokens that it has had: the position of its first new one
-	Tokens int32 // how many of the run's are new; those after them count for nothing
-	Turn   int32 // 0 or 1, the other one after each run that succeeded; CarriedRows says what for
+	Row    int32 // row of the caches
+	Past   int32 // number of tokens already in the cache: the position of the row's first new token
+	Tokens int32 // number of new tokens in the run; the rest is padding
+	Turn   int32 // 0 or 1, changing after each run that succeeds; see CarriedRows
 }
 
 // KVCache holds the keys and values of the tokens that one attention layer has seen, for
-// generation. How many of a row's positions are filled the caller knows, who says it in each run.
+// generation. The caller knows how many positions of a row are filled, and passes that number in
+// each run.
 type KVCache[T Float] struct {
-	K, V     []T // [batch, kvHeads, capacity, headDim]; K is rotated already if RoPE is on
-	Heads    int // of keys and values
-	Capacity int // positions that fit
+	K, V     []T // [batch, kvHeads, capacity, headDim]; with RoPE, K is stored rotated
+	Heads    int // heads of keys and values
+	Capacity int // number of positions in a row
 	HeadDim  int
 }
 
@@ -24,18 +25,19 @@ func NewKVCache[T Float](batch, heads, capacity, headDim int) *KVCache[T] {
 	return &KVCache[T]{K: make([]T, size), V: make([]T, size), Heads: heads, Capacity: capacity, HeadDim: headDim}
 }
 
-// head returns the keys and values [capacity, headDim] of a row's head of them.
+// head returns the keys and values [capacity, headDim] of one head of a row.
 func (c *KVCache[T]) head(row, head int) (k, v []T) {
 	size := c.Capacity * c.HeadDim
 	at := (row*c.Heads + head) * size
 	return c.K[at:][:size], c.V[at:][:size]
 }
 
-// ForwardCached is Forward for new tokens of each row, which stands for a row of the cache: token i
-// is at the position Past+i. It writes their keys and values into the cache at those positions and
-// out [batch*seq, heads, headDim] from qkv [batch*seq, heads + 2 kvHeads, headDim], 0 for tokens that
-// count for nothing. Token i of a row sees the positions from starts[i] (absolute; nil is 0) to
-// its own. No two rows with new tokens may stand for the same one, and all new tokens must fit.
+// ForwardCached computes Forward for new tokens of each row, which extend a row of the cache: token
+// i is at position Past+i. It writes their keys and values into the cache at those positions, and
+// computes out [batch*seq, heads, headDim] from qkv [batch*seq, heads + 2 kvHeads, headDim]; for
+// padding tokens, out is 0. Token i of a row sees the positions from starts[i] (absolute; nil is 0)
+// to its own. No two rows with new tokens may extend the same row of the cache, and all new tokens
+// must fit.
 func (a *Attention[T]) ForwardCached(p *Pool, out, qkv []T, c *KVCache[T], rows []CachedRow, starts []int32, d AttentionParams) {
 	defer a.release()
 	a.d, a.starts = d, starts

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// feed runs a case through a cache, chunk by chunk, and returns all outputs
-// [batch*seq, heads, headDim].
+// feed runs a case through a cache, chunk by chunk, and returns all outputs [batch*seq, heads,
+// headDim].
 func feed[T Float](t *testing.T, p *Pool, c attentionCase, cache *KVCache[T], qkv []T, chunks []int) []T {
 	t.Helper()
 	var a Attention[T]
@@ -37,7 +37,7 @@ func feed[T Float](t *testing.T, p *Pool, c attentionCase, cache *KVCache[T], qk
 	return all
 }
 
-// cachedRows are rows of equal length that get n tokens more.
+// cachedRows returns rows of equal length, each with n new tokens.
 func cachedRows(batch, past, n int) []CachedRow {
 	rows := make([]CachedRow, batch)
 	for i := range rows {
@@ -81,8 +81,8 @@ func TestForwardCachedEqualsForward(t *testing.T) {
 	}
 }
 
-// TestForwardCachedInRowsOfDifferentLength: rows stand for others of a larger cache, in any order, and end
-// before the run does; what comes after their ends changes nothing and gives zeros.
+// TestForwardCachedInRowsOfDifferentLength: rows extend rows of a larger cache, in any order, and
+// have padding at their ends, which changes nothing and gives zeros.
 func TestForwardCachedInRowsOfDifferentLength(t *testing.T) {
 	for _, c := range attentionCases() {
 		if c.Batch > 3 {
@@ -101,7 +101,7 @@ func TestForwardCachedInRowsOfDifferentLength(t *testing.T) {
 				d.Seq = []int{1, 100, 7}[step%3]
 				rows, in, starts, left := make([]CachedRow, c.Batch), fullOfNaN[float64](c.Batch*d.Seq*c.packedWidth()), []int32(nil), 0
 				for i := range rows {
-					row := (i + step) % c.Batch // of the case
+					row := (i + step) % c.Batch // row of the case
 					n := min(d.Seq, c.Seq-past[row], (step*5+row*3)%40)
 					rows[i] = CachedRow{Row: int32(row + 2), Past: int32(past[row]), Tokens: int32(n)}
 					at := row*c.Seq + past[row]

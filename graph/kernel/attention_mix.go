@@ -1,16 +1,17 @@
 package kernel
 
-// AttentionMix sums values by an attention pattern, whatever it is: nothing is masked.
+// AttentionMix sums values, weighted by an attention pattern, without masking:
 //
 //	out_i = sum_j P_ij v_j
 //
-// The pattern P is [batch*seq, heads, seq] (query, head, key), values are the last of
-// qkv [batch*seq, heads + 2 kvHeads, headDim], out is [batch*seq, heads, headDim]. Each (batch, head)
-// pair, or in GradValues each group of them, is one worker's, so that the results have the same bits for any number of threads.
+// The pattern P is [batch*seq, heads, seq] (query, head, key), the values are the last heads of qkv
+// [batch*seq, heads + 2 kvHeads, headDim], out is [batch*seq, heads, headDim]. One worker computes
+// each (batch, head) pair, or in GradValues each group of them, so that the results have the same
+// bits for any number of threads.
 type AttentionMix[T Float] struct {
-	d       AttentionParams // only its sizes count
+	d       AttentionParams // only the sizes are used
 	step    mixStep
-	group   int // pairs that are one worker's
+	group   int // number of pairs that one worker computes together
 	pattern []T // or its gradient
 	qkv     []T // or its gradient
 	out     []T // or its gradient
@@ -29,18 +30,18 @@ func (m *AttentionMix[T]) Forward(p *Pool, out, pattern, qkv []T, d AttentionPar
 	m.run(p, mixForward, pattern, qkv, out, d)
 }
 
-// GradPattern computes dP_ij = dout_i.v_j, every element of it.
+// GradPattern computes every element of dP_ij = dout_i.v_j.
 func (m *AttentionMix[T]) GradPattern(p *Pool, dpattern, dout, qkv []T, d AttentionParams) {
 	m.run(p, mixGradPattern, dpattern, qkv, dout, d)
 }
 
-// GradValues computes dqkv, every element of it: dv_j = sum_i P_ij dout_i, dq = dk = 0.
-// dv of heads that share values are added up from the first to the last.
+// GradValues computes every element of dqkv: dv_j = sum_i P_ij dout_i, dq = dk = 0. For heads that
+// share values, dv is summed in the order of heads.
 func (m *AttentionMix[T]) GradValues(p *Pool, dqkv, pattern, dout []T, d AttentionParams) {
 	m.run(p, mixGradValues, pattern, dqkv, dout, d)
 }
 
-// mixStep is what an AttentionMix computes.
+// mixStep says what an AttentionMix computes.
 type mixStep int
 
 const (
@@ -59,7 +60,7 @@ func (m *AttentionMix[T]) run(p *Pool, step mixStep, pattern, qkv, out []T, d At
 	p.Do(d.Batch*d.Heads/m.group, m)
 }
 
-// Part works on whole (batch, head) pairs, or groups of them.
+// Part computes whole (batch, head) pairs, or groups of them.
 func (m *AttentionMix[T]) Part(worker, lo, hi int) {
 	gemm, seq, dim := &m.workers[worker].gemm, m.d.Seq, m.d.HeadDim
 	for pair := lo * m.group; pair < hi*m.group; pair++ {
@@ -79,8 +80,8 @@ func (m *AttentionMix[T]) Part(worker, lo, hi int) {
 	}
 }
 
-// mixPair is where the matrices of one (batch, head) pair begin, and how far apart their
-// rows lie.
+// mixPair says where the matrices of one (batch, head) pair begin, and how far apart their rows
+// lie.
 type mixPair[T Float] struct {
 	pattern, queries, keys, values, out []T
 	perPattern, perPacked, perOut       int // elements of a token

@@ -1,12 +1,12 @@
 package kernel
 
-// AttentionPattern makes the probabilities of causal attention as whole matrices, for
-// looking at attention or changing it:
+// AttentionPattern computes the probabilities of causal attention as whole matrices, for code that
+// looks at them or changes them:
 //
 //	P_ij = softmax_j(Scale q_i.k_j - Slopes[h] (i - j)) over the keys j that query i sees; else 0
 //
-// Attention computes the same P and keeps none of it. Each (batch, head) pair, in Backward each
-// group of them, is one worker's, so that the results have the same bits for any number of threads.
+// Attention computes the same P without storing it. One worker computes each (batch, head) pair, or
+// in Backward each group of them, so that the results have the same bits for any number of threads.
 type AttentionPattern[T Float] struct {
 	d      AttentionParams
 	starts []int32
@@ -18,20 +18,20 @@ type AttentionPattern[T Float] struct {
 	rope    ropeTable[T]
 	workers []patternWorker[T]
 	path    path
-	rows    path // the settled one
+	rows    path // settled by pathOf
 }
 
 // patternWorker is the scratch of one worker.
 type patternWorker[T Float] struct {
 	gemm   Gemm[T]
 	q, k   []T // [seq, Dh], rotated
-	dq, dk []T // [seq, Dh]; these and ds for Backward only
+	dq, dk []T // [seq, Dh]; dq, dk and ds only for Backward
 	ds     []T // [attentionQueries, seq]: the gradient of the logits
 	_      [cacheLine]byte
 }
 
-// Forward computes prob [batch*seq, heads, seq] from qkv [batch*seq, heads + 2 kvHeads, headDim] and
-// starts [batch*seq], which are what Attention.Forward takes; starts may be nil.
+// Forward computes prob [batch*seq, heads, seq] from qkv [batch*seq, heads + 2 kvHeads, headDim]
+// and starts [batch*seq], which have the same meaning as in Attention.Forward; starts may be nil.
 func (a *AttentionPattern[T]) Forward(p *Pool, prob, qkv []T, starts []int32, d AttentionParams) {
 	defer a.release()
 	a.d, a.starts, a.prob, a.qkv = d, starts, prob, qkv
@@ -39,14 +39,14 @@ func (a *AttentionPattern[T]) Forward(p *Pool, prob, qkv []T, starts []int32, d 
 	p.Do(d.Batch*d.Heads, (*patternPairs[T])(a))
 }
 
-// Backward computes dqkv [batch*seq, heads + 2 kvHeads, headDim], every element of it, from dprob
+// Backward computes every element of dqkv [batch*seq, heads + 2 kvHeads, headDim] from dprob
 // [batch*seq, heads, seq] and from what Forward read and wrote:
 //
 //	dS_ij = P_ij (dP_ij - sum_k P_ik dP_ik)
 //	dq_i = Scale sum_j dS_ij k_j   dk_j = Scale sum_i dS_ij q_i   dv_j = 0
 //
-// With rotary positions q and k are the rotated ones, and dq, dk are rotated back. dk of heads
-// that share keys is added up from the first head to the last.
+// With rotary positions q and k are the rotated ones, and dq, dk are rotated back. For heads that
+// share keys, dk is summed in the order of heads.
 func (a *AttentionPattern[T]) Backward(p *Pool, dqkv, qkv, prob, dprob []T, starts []int32, d AttentionParams) {
 	defer a.release()
 	a.d, a.starts, a.prob, a.qkv = d, starts, prob, qkv
@@ -71,7 +71,7 @@ func (a *AttentionPattern[T]) plan(p *Pool) {
 	}
 }
 
-// release forgets a backward pass.
+// release drops the slices of a backward pass.
 func (a *AttentionPattern[T]) release() {
 	a.dprob, a.dqkv = nil, nil
 }
@@ -110,7 +110,7 @@ func (t *patternGradGroups[T]) Part(worker, lo, hi int) {
 	}
 }
 
-// copyTokens copies the queries and keys of a pair, rotated where asked for.
+// copyTokens copies the queries and keys of a pair, rotated if there are rotary positions.
 func (a *AttentionPattern[T]) copyTokens(w *patternWorker[T], row, head int) {
 	queries, keys, _, ld := packed(&a.d, a.qkv, row, head)
 	dim := a.d.HeadDim
@@ -120,8 +120,8 @@ func (a *AttentionPattern[T]) copyTokens(w *patternWorker[T], row, head int) {
 	}
 }
 
-// softmaxBlock makes the probabilities of the queries i0:i1, of which none sees a key
-// from i1 on.
+// softmaxBlock computes the probabilities of the queries i0:i1, none of which sees a key from i1
+// on.
 func (a *AttentionPattern[T]) softmaxBlock(w *patternWorker[T], row, head, i0, i1 int) {
 	dim, ld := a.d.HeadDim, a.d.Heads*a.d.Seq
 	for _, r := range a.blockRanges(row, i0, i1) {
@@ -149,7 +149,7 @@ func (a *AttentionPattern[T]) softmaxRow(probs []T, s attentionSight, i int, slo
 	scaleRow(a.rows, near, T(1/sum))
 }
 
-// gradientBlock sets dq of the queries i0:i1 and adds their part to dk.
+// gradientBlock computes dq of the queries i0:i1 and adds their part to dk.
 func (a *AttentionPattern[T]) gradientBlock(w *patternWorker[T], row, head, i0, i1 int) {
 	dim, seq, scale := a.d.HeadDim, a.d.Seq, T(a.d.Scale)
 	for i := i0; i < i1; i++ {
@@ -169,7 +169,7 @@ func (a *AttentionPattern[T]) gradientBlock(w *patternWorker[T], row, head, i0, 
 	}
 }
 
-// gradientRow sets the gradient of the logits of query i, 0 where it sees nothing.
+// gradientRow computes the gradient of the logits of query i, 0 where it sees nothing.
 func (a *AttentionPattern[T]) gradientRow(ds, prob, dprob []T, s attentionSight, i int) {
 	clearUnseen(ds, s, i)
 	sum := rowDot(a.rows, prob[s.first:i+1], dprob[s.first:i+1])
@@ -183,8 +183,8 @@ func (a *AttentionPattern[T]) gradientRow(ds, prob, dprob []T, s attentionSight,
 	}
 }
 
-// writeGradients writes a pair's dq and, where the pair is its group's last, dk, rotated back with
-// rotary positions, and zeros for dv.
+// writeGradients writes a pair's dq and, if the pair is its group's last, dk, both rotated back if
+// there are rotary positions, and zeros for dv.
 func (a *AttentionPattern[T]) writeGradients(w *patternWorker[T], row, head int, last bool) {
 	queries, keys, values, ld := packed(&a.d, a.dqkv, row, head)
 	dim := a.d.HeadDim
@@ -197,27 +197,28 @@ func (a *AttentionPattern[T]) writeGradients(w *patternWorker[T], row, head int,
 	}
 }
 
-// rowStart is the place of query i of a pair in [batch*seq, heads, seq].
+// rowStart returns the index of query i of a pair in [batch*seq, heads, seq].
 func (a *AttentionPattern[T]) rowStart(row, head, i int) int {
 	return ((row*a.d.Seq+i)*a.d.Heads + head) * a.d.Seq
 }
 
-// row is the keys of query i of a pair of x [batch*seq, heads, seq].
+// row returns the entries for the keys of query i of a pair in x [batch*seq, heads, seq].
 func (a *AttentionPattern[T]) row(x []T, row, head, i int) []T {
 	return x[a.rowStart(row, head, i):][:a.d.Seq]
 }
 
-// start is the first key of the document of query i of a row.
+// start returns the first key in the document of query i of a row.
 func (a *AttentionPattern[T]) start(row, i int) int {
 	return min(max(startOf(a.starts, row*a.d.Seq+i), 0), i)
 }
 
-// sight is what query i of a row sees.
+// sight returns what query i of a row sees.
 func (a *AttentionPattern[T]) sight(row, i int) attentionSight {
 	return a.d.sight(a.start(row, i), i)
 }
 
-// blockRanges are the keys that the queries i0:i1 of a row see; without a window all up to theirs.
+// blockRanges returns the keys that the queries i0:i1 of a row see; without a window, all keys up
+// to the last query.
 func (a *AttentionPattern[T]) blockRanges(row, i0, i1 int) [2]keyRange {
 	if a.d.Window <= 0 {
 		return [2]keyRange{1: {0, i1}}

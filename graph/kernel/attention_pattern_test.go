@@ -18,7 +18,7 @@ func runPattern[T Float](t *testing.T, threads int, c attentionCase, qkv []float
 	return prob
 }
 
-// byQuery brings [batch, heads, seq, seq] into the order [batch*seq, heads, seq].
+// byQuery reorders [batch, heads, seq, seq] to [batch*seq, heads, seq].
 func (c attentionCase) byQuery(pattern []float64) []float64 {
 	var y []float64
 	for row := range c.Batch {
@@ -31,8 +31,8 @@ func (c attentionCase) byQuery(pattern []float64) []float64 {
 	return y
 }
 
-// TestAttentionPatternEqualsReference: the probabilities are those of the definition, and
-// exactly 0 where a query sees nothing.
+// TestAttentionPatternEqualsReference: the probabilities equal those computed from the definition,
+// and are exactly 0 where a query sees nothing.
 func TestAttentionPatternEqualsReference(t *testing.T) {
 	for _, c := range attentionCases() {
 		t.Run(c.String(), func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestAttentionPatternEqualsReference(t *testing.T) {
 	}
 }
 
-// patternResult is what pattern, mix and their gradients wrote.
+// patternResult holds what pattern, mix and their gradients wrote.
 type patternResult[T Float] struct {
 	prob, out, dprob, dqkv []T
 }
@@ -76,8 +76,8 @@ func runPatternAndMix[T Float](t *testing.T, threads int, c attentionCase, qkv, 
 	return r
 }
 
-// TestAttentionPatternAndMixAreAttention: outputs and gradients are those of the attention
-// that keeps no pattern.
+// TestAttentionPatternAndMixAreAttention: outputs and gradients equal those of Attention, which
+// keeps no pattern.
 func TestAttentionPatternAndMixAreAttention(t *testing.T) {
 	for _, c := range attentionCases() {
 		t.Run(c.String(), func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestAttentionPatternAndMixAreAttention(t *testing.T) {
 	}
 }
 
-// TestAttentionMixSeesEveryKey: a pattern may weigh what attention does not see.
+// TestAttentionMixSeesEveryKey: a pattern may give weight to keys that attention does not see.
 func TestAttentionMixSeesEveryKey(t *testing.T) {
 	c := newAttentionCase(2, 9, 3, 5, false, 0, false)
 	pattern, qkv, dout := gaussians(3, c.Batch*c.Seq*c.Heads*c.Seq), c.randomQKV(1), c.randomOut(2)

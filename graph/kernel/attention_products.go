@@ -1,23 +1,23 @@
 package kernel
 
-// attentionSpan is a rectangle of scores: those of the queries i0:i1 (tokens) with the
-// keys j0:j1 (positions), of which the last query sees the last. Its products leave out
-// what lies beyond the diagonal, up to the size of a micro-kernel's tile. In a worker's
-// memory row r and column c of it belong to query i0+r and key j0+c.
-// past is the position of token 0. window, above 0, is the number of keys, up to its own, that a
-// query sees at most: the products leave out what lies before them as well.
+// attentionSpan is a rectangle of scores: the queries i0:i1 (tokens) with the keys j0:j1
+// (positions), of which the last query sees the last key. Products with it skip the keys beyond the
+// diagonal, except for the rest of a micro-kernel's tile. In a worker's memory its row r and column
+// c belong to query i0+r and key j0+c. past is the position of token 0. window, if above 0, is the
+// largest number of keys, up to its own, that a query sees: the products also skip the keys before
+// them.
 type attentionSpan struct{ i0, i1, j0, j1, past, window int }
 
-// columns is the number of keys.
+// columns returns the number of keys.
 func (s attentionSpan) columns() int { return s.j1 - s.j0 }
 
-// columnsOf is the part of the span with the keys j0:j1.
+// columnsOf returns the part of the span with the keys j0:j1.
 func (s attentionSpan) columnsOf(j0, j1 int) attentionSpan {
 	s.j0, s.j1 = j0, j1
 	return s
 }
 
-// rowsSeeing is the number of rows up to the last one that sees a key before position end.
+// rowsSeeing returns the number of rows up to the last one that sees a key before position end.
 func (s attentionSpan) rowsSeeing(end int) int {
 	if s.window == 0 {
 		return s.i1 - s.i0
@@ -25,7 +25,7 @@ func (s attentionSpan) rowsSeeing(end int) int {
 	return max(0, min(s.i1, end-1+s.window-s.past)-s.i0)
 }
 
-// firstColumn is the first column that row r, and so any row after it, may see.
+// firstColumn returns the first column that row r, and so any row after it, may see.
 func (s attentionSpan) firstColumn(r int) int {
 	if s.window == 0 {
 		return 0
@@ -33,10 +33,10 @@ func (s attentionSpan) firstColumn(r int) int {
 	return max(0, s.past+s.i0+r+1-s.window-s.j0)
 }
 
-// attentionTileRows is at least the height of every micro-kernel's tile.
+// attentionTileRows is an upper bound of the height of every micro-kernel's tile.
 const attentionTileRows = 16
 
-// keyScores sets the worker's scores [queries, keys] = Scale * q [queries, Dh] k^T [Dh, keys].
+// keyScores computes the worker's scores [queries, keys] = Scale * q [queries, Dh] k^T [Dh, keys].
 func (a *Attention[T]) keyScores(w *attentionWorker[T], v attentionView[T], s attentionSpan) {
 	if a.packsKeys() {
 		a.multiplyPanels(w.scores, v.q, v.shared.keyPanels, T(a.d.Scale), s)
@@ -50,8 +50,8 @@ func (a *Attention[T]) keyScores(w *attentionWorker[T], v attentionView[T], s at
 	}
 }
 
-// multiplyPanels sets scores [queries, keys] = alpha * x [queries, Dh] y^T [Dh, keys] for
-// x [seq, Dh] and y^T in panels from position 0 on.
+// multiplyPanels computes scores [queries, keys] = alpha * x [queries, Dh] y^T [Dh, keys] for x
+// [seq, Dh] and y^T in panels that begin with position 0.
 func (a *Attention[T]) multiplyPanels(scores, x, panels []T, alpha T, s attentionSpan) {
 	width := a.kernels.width()
 	for j := s.j0; j < s.j1; {
@@ -62,8 +62,7 @@ func (a *Attention[T]) multiplyPanels(scores, x, panels []T, alpha T, s attentio
 	}
 }
 
-// multiplyPanel is multiplyPanels for keys of one panel; the queries that see none of
-// them are left out.
+// multiplyPanel does this for the keys of one panel; it skips the queries that see none of them.
 func (a *Attention[T]) multiplyPanel(scores, x, panel []T, alpha T, s attentionSpan) {
 	dim := a.d.HeadDim
 	r := max(s.j0-s.past-s.i0, 0)
@@ -81,8 +80,8 @@ func (a *Attention[T]) multiplyPanel(scores, x, panel []T, alpha T, s attentionS
 	b.run()
 }
 
-// multiplyRows computes y [queries, Dh] (+)= alpha * scores [queries, keys] x [keys, Dh]
-// for x [positions, Dh], in tiles of queries, each over the keys that its last one sees.
+// multiplyRows computes y [queries, Dh] (+)= alpha * scores [queries, keys] x [keys, Dh] for x
+// [positions, Dh], in tiles of queries, each over the keys that the last query of the tile sees.
 func (a *Attention[T]) multiplyRows(scores, x []T, alpha T, s attentionSpan, y []T, add bool) {
 	rows, dim := s.i1-s.i0, a.d.HeadDim
 	height := a.tileHeight(rows)
@@ -106,9 +105,10 @@ func (a *Attention[T]) multiplyRows(scores, x []T, alpha T, s attentionSpan, y [
 	}
 }
 
-// multiplyColumns computes y [keys, Dh] (+)= alpha * scores^T [keys, queries] x [queries,
-// Dh] for x [seq, Dh]: it adds for the keys before the block of queries, and sets those
-// in it. Each tile of keys runs over the queries that see its first one, or with a window any of it.
+// multiplyColumns computes y [keys, Dh] (+)= alpha * scores^T [keys, queries] x [queries, Dh] for x
+// [seq, Dh]: it adds to y for the keys before the block of queries, and overwrites y for those in
+// it. Each tile of keys runs over the queries that see its first key or, with a window, any of its
+// keys.
 func (a *Attention[T]) multiplyColumns(scores, x []T, alpha T, s attentionSpan, y []T) {
 	dim := a.d.HeadDim
 	before := min(max(s.i0-s.j0, 0), s.columns())
@@ -142,7 +142,8 @@ func (a *Attention[T]) multiplyTile(scores, x []T, alpha T, y []T, keys, queries
 	b.run()
 }
 
-// rowsBlock is a block whose B and C are rows of Dh elements, all but its sizes and places.
+// rowsBlock returns a block whose B and C are rows of Dh elements; its sizes and addresses are
+// still to be set.
 func (a *Attention[T]) rowsBlock(alpha T, add bool) block[T] {
 	b := block[T]{kernels: a.kernels, n: a.d.HeadDim, panel: a.kernels.width()}
 	b.tile = tile[T]{bs: a.d.HeadDim, cs: a.d.HeadDim, alpha: alpha}
@@ -152,7 +153,8 @@ func (a *Attention[T]) rowsBlock(alpha T, add bool) block[T] {
 	return b
 }
 
-// tileHeight divides rows, at least one, evenly over tiles of one panel of Dh columns.
+// tileHeight divides rows, of which there is at least one, evenly into tiles over one panel of Dh
+// columns, and returns their height.
 func (a *Attention[T]) tileHeight(rows int) int {
 	vecs := min((a.d.HeadDim+a.kernels.lanes-1)/a.kernels.lanes, a.kernels.vecs)
 	return evenly(rows, a.kernels.rows[vecs], 1)

@@ -17,8 +17,8 @@ func (c attentionCase) String() string {
 		c.Batch, c.Seq, c.Heads, c.kvHeads(), c.HeadDim, c.Slopes != nil, c.RopeBase, c.starts != nil, c.Window, c.Sinks)
 }
 
-// attentionCases are sizes below, at and beyond a block of queries and a chunk of keys, with every combination
-// of options on some of them.
+// attentionCases returns sizes below, at and beyond a block of queries and a chunk of keys, with
+// every combination of options for some of them.
 func attentionCases() []attentionCase {
 	cases := []attentionCase{
 		newAttentionCase(1, 1, 1, 1, false, 0, false),
@@ -34,12 +34,12 @@ func attentionCases() []attentionCase {
 		newAttentionCase(1, attentionKeys+3, 1, 33, false, 100, false),
 	}
 	long := newAttentionCase(1, 2*attentionKeys+7, 1, 2, false, 0, true)
-	for i := range long.starts { // documents across chunks, and in turn the whole row
+	for i := range long.starts { // documents across chunks, in every other row the whole row
 		long.starts[i] = int32(max(0, i/400*400-i%2*2000))
 	}
 	cases = append(cases, long)
 	late := newAttentionCase(1, 150, 2, 4, false, 0, true)
-	for i := range late.starts { // beyond the token itself, negative, not rising
+	for i := range late.starts { // starts beyond the token itself, negative or decreasing
 		late.starts[i] = int32(i + 3 - 40*(i%5))
 	}
 	cases = append(cases, late, grouped(2, 131, 6, 2, 5, true, 0, true), grouped(1, 197, 4, 1, 6, false, 500, true),
@@ -53,19 +53,19 @@ func attentionCases() []attentionCase {
 		grouped(1, 2*attentionKeys+9, 4, 1, 4, true, 0, false).sliding(128, 4))
 }
 
-// sliding is the case with a window.
+// sliding returns the case with a window.
 func (c attentionCase) sliding(window, sinks int) attentionCase {
 	c.Window, c.Sinks = window, sinks
 	return c
 }
 
-// sees tells whether a query sees a key of its row, by the definition.
+// sees tells, by the definition, whether a query sees a key of its row.
 func (c attentionCase) sees(row, i, j int) bool {
 	start := c.firstVisible(row, i)
 	return start <= j && j <= i && (c.Window == 0 || j > i-c.Window || j < start+c.Sinks)
 }
 
-// grouped is a case whose heads share keys and values.
+// grouped returns a case whose heads share keys and values.
 func grouped(batch, seq, heads, kvHeads, dim int, alibi bool, rope float64, starts bool) attentionCase {
 	c := newAttentionCase(batch, seq, heads, dim, alibi, rope, starts)
 	c.KVHeads = kvHeads
@@ -84,7 +84,7 @@ func newAttentionCase(batch, seq, heads, dim int, alibi bool, rope float64, star
 	if starts {
 		for row := range batch {
 			for i := range seq {
-				length := 29 + 60*row // documents of one length a row
+				length := 29 + 60*row // in each row, documents of one length
 				c.starts = append(c.starts, int32(i/length*length))
 			}
 		}
@@ -92,7 +92,7 @@ func newAttentionCase(batch, seq, heads, dim int, alibi bool, rope float64, star
 	return c
 }
 
-// width is the number of elements of a token's output.
+// width returns the number of elements of a token's output.
 func (c attentionCase) width() int { return c.Heads * c.HeadDim }
 
 func (c attentionCase) randomQKV(seed uint64) []float64 {
@@ -120,7 +120,7 @@ func castTo[T Float](x []float64) []T {
 	return y
 }
 
-// vector copies part (0: q, 1: k, 2: v) of token i of a row, q and k turned by RoPE.
+// vector copies part (0: q, 1: k, 2: v) of token i of a row, with q and k rotated by RoPE.
 func (c attentionCase) vector(qkv []float64, row, i, part, head int) []float64 {
 	at := c.at(row, i, part, head)
 	x := append([]float64(nil), qkv[at:at+c.HeadDim]...)
@@ -130,9 +130,9 @@ func (c attentionCase) vector(qkv []float64, row, i, part, head int) []float64 {
 	return x
 }
 
-// at is where part (0: q, 1: k, 2: v) of token i of a row begins in qkv.
+// at returns where part (0: q, 1: k, 2: v) of token i of a row begins in qkv.
 func (c attentionCase) at(row, i, part, head int) int {
-	heads := 0 // before the part's
+	heads := 0 // number of heads before the part's
 	if part > 0 {
 		heads = c.Heads + (part-1)*c.kvHeads()
 		head /= c.Heads / c.kvHeads()
@@ -157,7 +157,7 @@ func (c attentionCase) firstVisible(row, i int) int {
 	return max(0, min(i, int(c.starts[row*c.Seq+i])))
 }
 
-// attentionReference is what Forward should give, with whole matrices.
+// attentionReference holds what Forward should compute, with whole matrices.
 type attentionReference struct {
 	out, lse, prob, dqkv []float64
 }
@@ -270,7 +270,7 @@ func scalarProduct(x, y []float64) float64 {
 	return sum
 }
 
-// worstError is the largest difference between got and want, as a part of the largest
+// worstError returns the largest difference between got and want, as a fraction of the largest
 // |want|; NaN counts as infinite.
 func worstError[T Float](got []T, want []float64) float64 {
 	if len(got) != len(want) {

@@ -2,46 +2,46 @@ package kernel
 
 import "math"
 
-// The scores of a worker are a matrix of up to attentionQueries x attentionKeys that
-// stays in the second-level cache. attentionQueries is a multiple of the heights of all
-// micro-kernels' tiles; the distance between rows is not a power of two, whose rows
-// would compete for the same places of the cache.
+// The scores of a worker are a matrix of up to attentionQueries x attentionKeys that stays in the
+// second-level cache. attentionQueries is a multiple of the heights of all micro-kernels' tiles.
+// The distance between rows is not a power of two, because such rows would compete for the same
+// cache lines.
 const (
 	attentionQueries = 84
 	attentionKeys    = 512
 	attentionStride  = attentionKeys + 16
 )
 
-// attentionSlot is the scratch of one (batch, head) pair, without the cache's keys and
-// values. Panels are as block wants its B: micro-kernel width columns each.
+// attentionSlot is the scratch memory of one (batch, head) pair, without the cache's keys and
+// values. Panels have the layout of B in block: each has as many columns as a micro-kernel is wide.
 type attentionSlot[T Float] struct {
 	q           []T // [seq, Dh]
 	keys        []T // [seq, Dh]
-	values      []T // [seq, Dh]; for Backward only of bfloat16
+	values      []T // [seq, Dh]; in Backward only for bfloat16
 	keyPanels   []T // k^T [Dh, positions] in panels of positions
-	dout        []T // [seq, Dh]; this and below for Backward only
+	dout        []T // [seq, Dh]; this field and those below only in Backward
 	valuePanels []T // v^T [Dh, seq] in panels of tokens
 	deltas      []T // [seq]: dout_i . out_i
 }
 
-// attentionWorker is the scratch of one worker.
+// attentionWorker is the scratch memory of one worker.
 type attentionWorker[T Float] struct {
 	scores  []T // [attentionQueries, attentionStride]
 	dscores []T // [attentionQueries, attentionStride]
-	panel   []T // [Dh, width], of k^T where the slot has no panels
+	panel   []T // [Dh, width], a panel of k^T if the slot has no panels
 	sum     []T // [attentionQueries, Dh]: P v of a block of queries
-	dq      []T // [seq, Dh] of a whole pair, [attentionQueries, Dh] of a split one's block
+	dq      []T // [seq, Dh] for a whole pair, [attentionQueries, Dh] for a block of a split one
 	dk, dv  []T // [attentionKeys, Dh]
 
-	groupKeys, groupValues []T // [seq, Dh]: sums of dk and dv of a group's heads, see sumsGroups
+	groupKeys, groupValues []T // [seq, Dh]: sums of dk and dv over a group's heads, see sumsGroups
 
 	largest [attentionQueries]T
 	sums    [attentionQueries]float64
 	_       [cacheLine]byte
 }
 
-// plan sizes the scratch. The first whole pairs use the slot of their worker, the
-// others a slot each: their groups are fewer than threads.
+// plan allocates the scratch memory. The first whole pairs use the slot of their worker. The
+// others, whose groups are fewer than the threads, have one slot each.
 func (a *Attention[T]) plan(p *Pool, whole int) {
 	a.whole, a.rows, a.kernels, a.longest = whole, pathOf[T](a.path), kernelsOf[T](a.path), a.d.Seq
 	for _, r := range a.cached {
@@ -104,24 +104,24 @@ func (a *Attention[T]) planWorker(w *attentionWorker[T]) {
 	w.dq = grow(w.dq, queries*a.d.HeadDim)
 }
 
-// beginRows readies the rows of a block for the first scores.
+// beginRows prepares the rows of a block for the first scores.
 func (w *attentionWorker[T]) beginRows(rows int) {
 	for r := range rows {
 		w.largest[r], w.sums[r] = T(math.Inf(-1)), 0
 	}
 }
 
-// packsKeys says whether k^T of a pair is packed once, in its slot: with one block of
-// queries each panel is needed once, and is packed where it is used.
+// packsKeys tells whether k^T of a pair is packed once, in its slot. With only one block of queries
+// each panel is needed once, and is packed where it is used.
 func (a *Attention[T]) packsKeys() bool { return a.blocks() > 1 }
 
-// panelSize is the number of elements in the panels of so many keys or values.
+// panelSize returns the number of elements in the panels of the given number of keys or values.
 func (a *Attention[T]) panelSize(keys int) int {
 	width := a.kernels.width()
 	return (keys + width - 1) / width * width * a.d.HeadDim
 }
 
-// positions is the number of positions that the call, or its cache, can come to.
+// positions returns the largest number of positions of a row in the call, or in its cache.
 func (a *Attention[T]) positions() int {
 	if a.cache != nil {
 		return a.cache.Capacity
@@ -129,7 +129,7 @@ func (a *Attention[T]) positions() int {
 	return a.d.Seq
 }
 
-// release lets go of the caller's slices.
+// release drops the caller's slices.
 func (a *Attention[T]) release() {
 	a.d.Slopes, a.starts, a.cache, a.cached = nil, nil, nil, nil
 	a.lse, a.dout, a.dqkv = nil, Rows[T]{}, Rows[T]{}

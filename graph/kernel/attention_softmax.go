@@ -2,8 +2,8 @@ package kernel
 
 import "math"
 
-// softmaxRows turns the scores of a span into exp(logit - largest so far), 0 where a
-// query sees nothing, and brings the rows' sums to the new largest.
+// softmaxRows turns the scores of a span into exp(logit - largest until now), 0 where a query sees
+// nothing, and rescales the rows' sums if the largest logit has changed.
 func (a *Attention[T]) softmaxRows(w *attentionWorker[T], v attentionView[T], s attentionSpan) {
 	for r := range s.i1 - s.i0 {
 		a.prefetchRow(v, s.i0+r)
@@ -24,7 +24,7 @@ func (a *Attention[T]) softmaxRows(w *attentionWorker[T], v attentionView[T], s 
 	}
 }
 
-// shrinkRow brings what has been summed of a row to its new largest logit.
+// shrinkRow rescales what has been summed for a row to its new largest logit.
 func (w *attentionWorker[T]) shrinkRow(p path, r, dim int, largest T) {
 	if w.sums[r] != 0 {
 		shrink := expT(w.largest[r] - largest)
@@ -34,15 +34,16 @@ func (w *attentionWorker[T]) shrinkRow(p path, r, dim int, largest T) {
 	w.largest[r] = largest
 }
 
-// seenScores are scores of neighbouring keys that a query sees, and its distance from the first.
+// seenScores holds scores of consecutive keys that a query sees, and its distance from the first of
+// them.
 type seenScores[T Float] struct {
 	x   []T
 	far int
 }
 
-// visible returns the parts of row r that its query sees: those of the sinks before its window, and
-// those of the window. It clears what else of the row the products read: before those parts and
-// between them, and after them up to the end of a micro-kernel's tile.
+// visible returns the parts of row r that its query sees: the sinks before its window, and the
+// window. It clears the other entries of the row that the products read: before and between those
+// parts, and after them to the end of a micro-kernel's tile.
 func (a *Attention[T]) visible(scores []T, batch int, s attentionSpan, r int) [2]seenScores[T] {
 	row := scores[r*attentionStride:][:s.columns()]
 	pos := s.past + s.i0 + r
@@ -73,7 +74,7 @@ func (a *Attention[T]) finish(w *attentionWorker[T], v attentionView[T], i0, i1 
 	}
 }
 
-// gradientRows turns the scores of a span into P and its dscores from dP into dS.
+// gradientRows turns the scores of a span into P, and the worker's dscores from dP into dS.
 func (a *Attention[T]) gradientRows(w *attentionWorker[T], v attentionView[T], s attentionSpan) {
 	lse := a.lse[v.pair*a.d.Seq:][:a.d.Seq]
 	for r := range s.i1 - s.i0 {
@@ -87,8 +88,9 @@ func (a *Attention[T]) gradientRows(w *attentionWorker[T], v attentionView[T], s
 	}
 }
 
-// attentionExp is softmaxExp for x <= shift, in float32 lanes where there are fast ones:
-// to 1.1 units in the last place, and what is smaller than all normal numbers may be 0.
+// attentionExp does what softmaxExp does, for x <= shift. Where there are fast float32 lanes it
+// uses them: results are within 1.1 units in the last place, and those below all normal numbers may
+// be 0.
 func attentionExp[T Float](p path, x []T, shift T) float64 {
 	if p > portable {
 		return fastExpSingle(p, x, shift)
@@ -96,12 +98,13 @@ func attentionExp[T Float](p path, x []T, shift T) float64 {
 	return softmaxExp(p, x, shift)
 }
 
-// softmaxGradient turns the logits x, less slope times the distance of their keys, into
-// the probabilities exp(x - lse), and dp, the gradient of these, into that of the logits:
+// softmaxGradient subtracts slope times the distance of the keys from the logits x and turns them
+// into the probabilities exp(x - lse). It turns dp, the gradient of the probabilities, into the
+// gradient of the logits:
 //
 //	p_i = exp(x_i - slope * (far - i) - lse),  dx_i = p_i * (dp_i - delta)
 //
-// The fast form's exp is that of attentionExp.
+// The fast form computes exp as attentionExp does.
 func softmaxGradient[T Float](p path, x, dp []T, slope float64, far int, lse, delta T) {
 	if p > portable {
 		fastSoftmaxGradient(p, x, dp, T(slope), T(far), lse, delta)

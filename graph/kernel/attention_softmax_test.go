@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Against exp of the same float32, over the range in which the result is a normal number.
+// Compares with exp of the same float32, over the range in which the result is a normal number.
 func TestAttentionExpIsWithinItsUlps(t *testing.T) {
 	forEachPath[float32](t, func(t *testing.T, p path) {
 		rng := rand.New(rand.NewPCG(1, 2))
@@ -31,7 +31,7 @@ func TestAttentionExpOfSmallAndSpecialValues(t *testing.T) {
 		require.True(t, math.IsNaN(attentionExp(p, row, 0)))
 		require.True(t, math.IsNaN(float64(row[0])))
 		require.Equal(t, []float32{0, 1, 0, 1, 0, inf, inf}, row[1:])
-		for x := -104.0; x < -87; x += 1.0 / 64 { // subnormal, or 0 instead
+		for x := -104.0; x < -87; x += 1.0 / 64 { // the result is subnormal, or 0 instead
 			row := []float32{float32(x)}
 			attentionExp(p, row, 0)
 			require.GreaterOrEqual(t, row[0], float32(0), "%v", x)
@@ -40,7 +40,7 @@ func TestAttentionExpOfSmallAndSpecialValues(t *testing.T) {
 	})
 }
 
-// The sum is that of the results, whatever the row's length.
+// The returned sum equals the sum of the results, for rows of any length.
 func TestAttentionExpSums(t *testing.T) {
 	forEachPath[float32](t, func(t *testing.T, p path) {
 		for _, n := range []int{0, 1, 7, 16, 33, attentionKeys} {
@@ -55,8 +55,7 @@ func TestAttentionExpSums(t *testing.T) {
 	})
 }
 
-// Rows of any size and start: what softmaxGradient makes in float32 is near to what it
-// makes in float64.
+// For rows of any size and start, softmaxGradient in float32 is near to its result in float64.
 func TestSoftmaxGradientEqualsDouble(t *testing.T) {
 	forEachPath[float32](t, func(t *testing.T, p path) {
 		for _, n := range []int{1, 15, 16, 17, 100, attentionKeys} {

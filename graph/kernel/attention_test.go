@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// attentionResult is what one run of the kernel wrote.
+// attentionResult holds what one run of the kernel wrote.
 type attentionResult[T Float] struct {
 	out, lse, dqkv []T
 }
@@ -57,7 +57,7 @@ func compareAttention[T Float](t *testing.T, got attentionResult[T], want attent
 	assert.Less(t, worstError(got.dqkv, want.dqkv), tolerance, "dqkv")
 }
 
-// Every split of the work gives the same bits.
+// Every way of dividing the work gives the same bits.
 func TestAttentionHasTheSameBitsForAnyThreads(t *testing.T) {
 	for _, c := range attentionCases() {
 		t.Run(c.String(), func(t *testing.T) {
@@ -117,8 +117,8 @@ func TestAttentionLseGivesProbabilities(t *testing.T) {
 	}
 }
 
-// The gradient of sum(out * dout) along random directions, and for a small case along
-// every axis.
+// Checks the gradient of sum(out * dout) along random directions, and for a small case along every
+// axis.
 func TestAttentionGradientByFiniteDifferences(t *testing.T) {
 	p := NewPool(2)
 	defer p.Close()
@@ -143,7 +143,7 @@ func TestAttentionGradientByFiniteDifferences(t *testing.T) {
 	}
 }
 
-// attentionSlope is d/dh sum(out(qkv + h direction) * dout) by a fourth-order central
+// attentionSlope returns d/dh sum(out(qkv + h direction) * dout) by a fourth-order central
 // difference.
 func attentionSlope(p *Pool, c attentionCase, qkv, dout, direction []float64) float64 {
 	var a Attention[float64]
@@ -159,7 +159,7 @@ func attentionSlope(p *Pool, c attentionCase, qkv, dout, direction []float64) fl
 	return (8*(value(h)-value(-h)) - (value(2*h) - value(-2*h))) / (12 * h)
 }
 
-// A token's output depends on nothing outside start..i.
+// A token's output depends on nothing outside its range start..i.
 func TestAttentionSeesOnlyItsPast(t *testing.T) {
 	c := newAttentionCase(1, 150, 2, 8, true, 100, true)
 	qkv, dout := c.randomQKV(11), c.randomOut(12)
@@ -176,8 +176,8 @@ func TestAttentionSeesOnlyItsPast(t *testing.T) {
 	}
 }
 
-// Blocks of keys that no query of a block sees are not even read: NaN in them, which a
-// probability of 0 would pass on, does not arrive.
+// Blocks of keys that no query of a block sees are not even read: NaN in them, which a probability
+// of 0 would pass on, does not reach the output.
 func TestAttentionSkipsBlocksOfOtherDocuments(t *testing.T) {
 	c := newAttentionCase(1, 3*attentionQueries, 1, 4, false, 0, false)
 	const second = 2*attentionQueries + 5

@@ -1,28 +1,29 @@
 package kernel
 
-// attentionPiece is the number of positions that are prepared at once where a pair is
-// split: a multiple of every micro-kernel's width, so that pieces share no panel.
+// attentionPiece is the number of positions that are prepared together if a pair is split: a
+// multiple of every micro-kernel's width, so that pieces share no panel.
 const attentionPiece = 64
 
-// attentionView is one (batch, head) pair of an attention: where its prepared operands
-// lie. Rows follow one another without gaps.
+// attentionView says where the prepared operands of one (batch, head) pair lie. Rows follow one
+// another without gaps.
 type attentionView[T Float] struct {
 	pair, row, head int
 	slope           float64
 	*attentionSlot[T]
-	shared *attentionSlot[T] // the slot that has the group's keys and values
-	k, v   []T               // [positions, Dh], those of the slot or of the cache
-	next   int               // the pair that its worker takes next, or -1
-	past   int               // the position of its first token: those that the cache has of the row
-	tokens int               // that count, all of them without a cache
+	shared *attentionSlot[T] // the slot with the group's keys and values
+	k, v   []T               // [positions, Dh], in the slot or in the cache
+	next   int               // the pair that the worker takes next, or -1
+	past   int               // position of the row's first token: the number of positions already in the cache
+	tokens int               // number of tokens that are not padding; all without a cache
 }
 
-// view points at the slot of a pair of a whole group, slot of its worker, or of a split one, the
-// pair's own, and at the cache's keys and values if there is one.
+// view returns the view of a pair. slot is the number of its slot, which for a pair of a whole
+// group is the worker's and for a split pair its own. With a cache, the view points to the cache's
+// keys and values.
 func (a *Attention[T]) view(pair, slot int) attentionView[T] {
 	s, shared := &a.slots[slot], &a.slots[slot]
 	head := pair % a.d.Heads
-	if pair >= a.whole { // the group's first pair has them
+	if pair >= a.whole { // the slot of the group's first pair has the keys and values
 		shared = &a.slots[slot-head%a.d.group()]
 	}
 	v := attentionView[T]{
@@ -38,14 +39,14 @@ func (a *Attention[T]) view(pair, slot int) attentionView[T] {
 	return v
 }
 
-// firstOfGroup tells whether the pair is the first of those that share keys and values, the one
-// that prepares them.
+// firstOfGroup tells whether the pair is the first of those that share keys and values, and so the
+// one that prepares them.
 func (v *attentionView[T]) firstOfGroup(d *AttentionParams) bool { return v.head%d.group() == 0 }
 
-// prepare brings the positions p0:p1 of a pair into the form that its view promises:
-// copies the new tokens out of the packed tensors, queries and keys rotated where asked
-// for, keys and values into the cache if there is one, and packs what the products want
-// in panels. The first pair of a group does so for its keys and values. p0 is a multiple of
+// prepare brings the positions p0:p1 of a pair into the form that its view promises. It copies the
+// new tokens out of the packed tensors, rotates queries and keys if there are rotary positions,
+// writes keys and values into the cache if there is one, and packs panels for the products. The
+// first pair of a group does this for the group's keys and values. p0 is a multiple of
 // attentionPiece.
 func (a *Attention[T]) prepare(v attentionView[T], p0, p1 int) {
 	if p1 = min(p1, v.past+v.tokens); p0 >= p1 || v.tokens == 0 {
@@ -69,9 +70,9 @@ func (a *Attention[T]) prepare(v attentionView[T], p0, p1 int) {
 	}
 }
 
-// prefetchRow starts loading what the worker wants of token i once it is done with the
-// scores: the place of its results, and the token of the next pair. A pair's rows lie in
-// as many pages as the tensor has, too far apart for the processor to look ahead itself.
+// prefetchRow starts loading what the worker needs for token i after the scores: the memory for its
+// results, and the token of the next pair. A pair's rows lie in different pages, too far apart for
+// the processor to look ahead itself.
 func (a *Attention[T]) prefetchRow(v attentionView[T], i int) {
 	if !a.dqkv.none() {
 		a.prefetchPacked(a.dqkv, v.pair, i)
@@ -88,8 +89,8 @@ func (a *Attention[T]) prefetchRow(v attentionView[T], i int) {
 	}
 }
 
-// prefetchPacked starts loading query, key and value i of a pair of x [batch*seq,
-// heads + 2 kvHeads, headDim].
+// prefetchPacked starts loading query, key and value i of a pair from x [batch*seq, heads + 2
+// kvHeads, headDim].
 func (a *Attention[T]) prefetchPacked(x Rows[T], pair, i int) {
 	q, k, v, ld := a.d.packedAt(pair/a.d.Heads, pair%a.d.Heads)
 	x.prefetch(q+i*ld, a.d.HeadDim)
@@ -97,18 +98,18 @@ func (a *Attention[T]) prefetchPacked(x Rows[T], pair, i int) {
 	x.prefetch(v+i*ld, a.d.HeadDim)
 }
 
-// prefetchOut starts loading row i of a pair of x [batch*seq, heads, headDim].
+// prefetchOut starts loading row i of a pair from x [batch*seq, heads, headDim].
 func (a *Attention[T]) prefetchOut(x Rows[T], pair, i int) {
 	x.prefetch(a.outRow(pair/a.d.Heads, pair%a.d.Heads, i), a.d.HeadDim)
 }
 
-// outRow is the place of token i of a pair in out [batch*seq, heads, headDim].
+// outRow returns the index of token i of a pair in out [batch*seq, heads, headDim].
 func (a *Attention[T]) outRow(row, head, i int) int {
 	return ((row*a.d.Seq+i)*a.d.Heads + head) * a.d.HeadDim
 }
 
-// copyTokens copies the queries of the tokens i0:i1 and, where asked, their keys and, without Backward
-// or of bfloat16, values.
+// copyTokens copies the queries of the tokens i0:i1. With all it also copies their keys and, except
+// in a Backward of float32 or float64, their values.
 func (a *Attention[T]) copyTokens(v attentionView[T], i0, i1 int, all bool) {
 	queries, keys, values, ld := a.d.packedAt(v.row, v.head)
 	dim := a.d.HeadDim
@@ -125,12 +126,13 @@ func (a *Attention[T]) copyTokens(v attentionView[T], i0, i1 int, all bool) {
 	}
 }
 
-// copyRotated copies a query or key at position pos, rotated where asked for.
+// copyRotated copies a query or key at position pos, rotated if there are rotary positions.
 func (a *Attention[T]) copyRotated(dst []T, at, pos int) {
 	a.rope.rotate(dst, a.qkv.read(a.rows, dst, at, len(dst)), pos)
 }
 
-// copyOutGradients copies dout of the tokens i0:i1 and makes their deltas. Rows of out are widened where queries will be.
+// copyOutGradients copies dout of the tokens i0:i1 and computes their deltas. It widens rows of out
+// into the memory that later holds queries.
 func (a *Attention[T]) copyOutGradients(v attentionView[T], i0, i1 int) {
 	dim := a.d.HeadDim
 	for i := i0; i < i1; i++ {
@@ -153,7 +155,7 @@ func (a *Attention[T]) packPanel(panel, x []T, ld, columns int) {
 	transpose(a.rows, panel, a.kernels.width(), x, ld, columns, a.d.HeadDim)
 }
 
-// blocks is the number of blocks that a row's queries are split into.
+// blocks returns the number of blocks that a row's queries are split into.
 func (a *Attention[T]) blocks() int { return (a.d.Seq + attentionQueries - 1) / attentionQueries }
 
 // block returns the tokens [i0, i1) of a block.
@@ -162,7 +164,7 @@ func (a *Attention[T]) block(block int) (i0, i1 int) {
 	return i0, min(i0+attentionQueries, a.d.Seq)
 }
 
-// pieces is the number of pieces that a row's positions are prepared in.
+// pieces returns the number of pieces in which a row's positions are prepared.
 func (a *Attention[T]) pieces() int { return (a.longest + attentionPiece - 1) / attentionPiece }
 
 // piece returns the positions [p0, p1) of a piece.
@@ -171,7 +173,7 @@ func (a *Attention[T]) piece(piece int) (p0, p1 int) {
 	return p0, min(p0+attentionPiece, a.longest)
 }
 
-// past is the position of a row's first token.
+// past returns the position of a row's first token.
 func (a *Attention[T]) past(row int) int {
 	if a.cache == nil {
 		return 0
@@ -179,7 +181,7 @@ func (a *Attention[T]) past(row int) int {
 	return int(a.cached[row].Past)
 }
 
-// start is the position of the first key that query i of a row sees.
+// start returns the position of the first key that query i of a row sees.
 func (a *Attention[T]) start(row, i int) int {
 	return min(max(startOf(a.starts, row*a.d.Seq+i), 0), a.past(row)+i)
 }

@@ -7,12 +7,12 @@ package kernel
 //	first = max(start, position+1-Window)        without a window: start
 //	sinks = min(start+Sinks, first)
 //
-// start is where the query's document begins, or its row: sinks are those of its document
-// (Xiao et al. 2024, arXiv 2309.17453, attention sinks; Beltagy et al. 2020, arXiv 2004.05150,
-// sliding windows).
+// start is where the query's document begins, or its row: the sinks belong to its document (Xiao et
+// al. 2024, arXiv 2309.17453, attention sinks; Beltagy et al. 2020, arXiv 2004.05150, sliding
+// windows).
 type attentionSight struct{ start, sinks, first int }
 
-// sight is what a query at a position sees of a document that begins at start.
+// sight returns what a query at a position sees of a document that begins at start.
 func (d *AttentionParams) sight(start, position int) attentionSight {
 	if d.Window <= 0 {
 		return attentionSight{start, start, start}
@@ -21,7 +21,8 @@ func (d *AttentionParams) sight(start, position int) attentionSight {
 	return attentionSight{start, min(start+max(d.Sinks, 0), first), first}
 }
 
-// Visible is the number of pairs of a query and a key that it sees in a row that is one document.
+// Visible returns the number of pairs of a query and a key that it sees, in a row that is one
+// document.
 func (d *AttentionParams) Visible() int {
 	window := d.Seq
 	if d.Window > 0 {
@@ -30,7 +31,7 @@ func (d *AttentionParams) Visible() int {
 	return rising(d.Seq, window) + rising(d.Seq-window, d.Sinks)
 }
 
-// rising is the sum of min(i, most) over i = 1..n.
+// rising returns the sum of min(i, most) over i = 1..n.
 func rising(n, most int) int {
 	most = min(n, most)
 	return most*(most+1)/2 + (n-most)*most
@@ -39,16 +40,16 @@ func rising(n, most int) int {
 // keyRange is the positions j0:j1.
 type keyRange struct{ j0, j1 int }
 
-// blockKeys are the keys that a block of queries sees: sinks lie before near, and there may be none.
+// blockKeys holds the keys that a block of queries sees: the sinks, if any, lie before near.
 type blockKeys struct {
 	sinks, near  keyRange
 	past, window int // of the spans over near
 }
 
-// ranges are the sinks and the others.
+// ranges returns the sinks and the other keys.
 func (k blockKeys) ranges() [2]keyRange { return [2]keyRange{k.sinks, k.near} }
 
-// first is the position of the first key.
+// first returns the position of the first key.
 func (k blockKeys) first() int {
 	if k.sinks.j0 < k.sinks.j1 {
 		return k.sinks.j0
@@ -56,7 +57,7 @@ func (k blockKeys) first() int {
 	return k.near.j0
 }
 
-// span is the block of queries i0:i1 with some of its keys.
+// span returns the block of queries i0:i1 with some of its keys.
 func (k blockKeys) span(i0, i1, j0, j1 int) attentionSpan {
 	s := attentionSpan{i0, i1, j0, j1, k.past, 0}
 	if j0 >= k.near.j0 {
@@ -65,17 +66,17 @@ func (k blockKeys) span(i0, i1, j0, j1 int) attentionSpan {
 	return s
 }
 
-// blockKeys are the keys that the queries i0:i1 of a row see.
+// blockKeys returns the keys that the queries i0:i1 of a row see.
 func (a *Attention[T]) blockKeys(row, i0, i1 int) blockKeys {
 	return a.d.blockKeys(a.past(row), i0, i1, a.starts != nil, func(i int) int { return a.start(row, i) })
 }
 
-// blockKeys are the keys that the queries i0:i1 see, the first of which is at the position past+i0; start
-// tells where the document of each begins, which where there is one document is asked once.
+// blockKeys returns the keys that the queries i0:i1 see; the first query is at position past+i0.
+// start returns where the document of query i begins. Without documents it is called once.
 func (d *AttentionParams) blockKeys(past, i0, i1 int, documents bool, start func(i int) int) blockKeys {
 	near := keyRange{past + i1, past + i1}
 	last := i1
-	if !documents { // of the first query: the others see no key before its first
+	if !documents { // the first query decides: the others see no key before its first one
 		last = i0 + 1
 	}
 	for i := i0; i < last; i++ {
@@ -87,7 +88,7 @@ func (d *AttentionParams) blockKeys(past, i0, i1 int, documents bool, start func
 	}
 	for i := i0; i < i1; i++ {
 		s := d.sight(start(i), past+i)
-		if s.start < s.sinks && s.sinks > near.j0 { // a sink among the others' keys, of which spans may then leave out none
+		if s.start < s.sinks && s.sinks > near.j0 { // a sink lies among the other keys, so the spans must not skip any
 			k.window = 0
 		}
 		if s.start < s.sinks && s.start < near.j0 {
@@ -97,7 +98,8 @@ func (d *AttentionParams) blockKeys(past, i0, i1 int, documents bool, start func
 	return k
 }
 
-// clearUnseen clears the entries of a row, one a key, that the query at position i does not see.
+// clearUnseen sets to 0 the entries of a row, one for each key, that the query at position i does
+// not see.
 func clearUnseen[T Float](row []T, s attentionSight, i int) {
 	clear(row[:s.start])
 	clear(row[s.sinks:s.first])

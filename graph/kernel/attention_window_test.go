@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestVisibleCountsPairs: the closed form is the number of keys that queries see.
+// TestVisibleCountsPairs: the closed form equals the count of keys that queries see.
 func TestVisibleCountsPairs(t *testing.T) {
 	for _, seq := range []int{1, 2, 7, 40} {
 		for _, window := range []int{0, 1, 3, 7, 39, 40, 100} {
@@ -27,7 +27,7 @@ func TestVisibleCountsPairs(t *testing.T) {
 	}
 }
 
-// TestSinksAreOfTheDocument: a query sees the first tokens of its own document, not those of its row.
+// TestSinksAreOfTheDocument: a query sees the first tokens of its own document, not of its row.
 func TestSinksAreOfTheDocument(t *testing.T) {
 	c := newAttentionCase(1, 30, 1, 4, false, 0, false).sliding(3, 2)
 	c.starts = make([]int32, c.Seq)
@@ -44,7 +44,7 @@ func TestSinksAreOfTheDocument(t *testing.T) {
 	assert.Equal(t, []int{10, 11, 23, 24, 25}, seen)
 }
 
-// TestWindowOfAWholeRowIsNone: a window that covers the row gives the same bits as none.
+// TestWindowOfAWholeRowIsNone: a window that covers the row gives the same bits as no window.
 func TestWindowOfAWholeRowIsNone(t *testing.T) {
 	c := newAttentionCase(2, 300, 2, 8, true, 100, true)
 	qkv, dout := c.randomQKV(1), c.randomOut(2)

@@ -8,12 +8,13 @@ type BFloat16 uint16
 // Float32 returns x, exactly.
 func (x BFloat16) Float32() float32 { return math.Float32frombits(uint32(x) << 16) }
 
-// ToBFloat16 rounds x to the nearest bfloat16, of two that are as near to the one whose last bit is 0. Too
-// large a number becomes infinite, a denormal stays one, and a NaN stays one and keeps its upper bits.
+// ToBFloat16 rounds x to the nearest bfloat16; of two equally near, to the one whose last bit is 0.
+// Numbers that are too large become infinite. Denormal numbers are rounded as others are. A NaN
+// stays a NaN and keeps its upper bits.
 func ToBFloat16(x float32) BFloat16 {
 	bits := math.Float32bits(x)
 	if x != x {
-		return BFloat16(bits>>16 | 1<<6) // quiet
+		return BFloat16(bits>>16 | 1<<6) // makes the NaN quiet
 	}
 	return BFloat16((bits + 0x7fff + bits>>16&1) >> 16)
 }
@@ -24,7 +25,7 @@ func RoundBFloat16(dst []BFloat16, src []float32) { roundBFloat16(machinePath, d
 // WidenBFloat16 does dst[i] = src[i].Float32(). The slices have the same length.
 func WidenBFloat16(dst []float32, src []BFloat16) { widenBFloat16(machinePath, dst, src) }
 
-// bfloat16Step is the multiple of elements that the fast forms of the functions below work on.
+// bfloat16Step: the fast forms of the functions below work on multiples of this number of elements.
 const bfloat16Step = 16
 
 func roundBFloat16(p path, dst []BFloat16, src []float32) {
@@ -51,8 +52,8 @@ func widenBFloat16(p path, dst []float32, src []BFloat16) {
 	}
 }
 
-// interleave makes pairs of the elements of two rows: dst = even[0], odd[0], even[1], odd[1] ... An odd of
-// nil is zero.
+// interleave makes pairs of the elements of two rows: dst = even[0], odd[0], even[1], odd[1] ... If
+// odd is nil, its elements are taken as zero.
 func interleave(p path, dst, even, odd []BFloat16) {
 	dst = dst[:2*len(even)]
 	if odd == nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// bfloat16Words are float32 around every bfloat16: the same upper halves with lower halves at, and next
-// to, what decides the rounding.
+// bfloat16Words returns float32 numbers around every bfloat16: the upper half is the bfloat16, the
+// lower half is at, or next to, a value that decides the rounding.
 func bfloat16Words() []float32 {
 	var list []float32
 	for upper := range uint32(1 << 16) {
@@ -28,7 +28,7 @@ func nearestBFloat16(x float32) BFloat16 {
 	below := BFloat16(math.Float32bits(x) >> 16)
 	value := func(b BFloat16) float64 {
 		if b == 0x7f80 {
-			return 0x1p128 // what follows the largest number
+			return 0x1p128 // the number after the largest
 		}
 		return float64(b.Float32())
 	}
@@ -78,8 +78,8 @@ func TestWidenBFloat16(t *testing.T) {
 	})
 }
 
-// TestBFloat16Lengths converts and interleaves slices of every length up to some vectors, at every
-// alignment, and looks at the elements around them.
+// TestBFloat16Lengths converts and interleaves slices of every length up to a few vectors, at every
+// alignment, and checks that the elements around them are unchanged.
 func TestBFloat16Lengths(t *testing.T) {
 	const most = 67
 	r := rand.New(rand.NewPCG(3, 4))

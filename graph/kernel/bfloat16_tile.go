@@ -5,21 +5,21 @@ import (
 	"unsafe"
 )
 
-// Tiles of products of bfloat16. Elements of A and B are pairs along k: with a_0, b_0 the pair's first
-// element (of even k) and a_1, b_1 its second, a step of the sum is
+// Tiles of products of bfloat16. Elements of A and B are pairs along k: with a_0, b_0 the pair's
+// first element (of even k) and a_1, b_1 its second, a step of the sum is
 //
 //	s <- fma(a_1, b_1, s);   s <- fma(a_0, b_0, s)
 //
-// with each fma rounded once to float32, denormal a and b taken as zero and a denormal result made zero,
-// of the same sign. That is what the instruction VDPBF16PS does; the other paths do the same, to the
-// same bits (but for which NaN a NaN is).
+// where each fma is rounded once to float32, a denormal a or b is taken as zero, and a denormal
+// result becomes zero with the same sign. The instruction VDPBF16PS does this; the other paths do
+// the same, to the same bits (except for the bits of a NaN).
 var (
 	portablePairs = microkernels{path: portable, lanes: 2, vecs: 1, rows: [3]int{1: 3}, fullOnly: true, pairs: true}
 	avx2Pairs     = microkernels{path: avx2, lanes: 8, vecs: 2, rows: [3]int{1: 8, 2: 4}, pairs: true}
 	avx512Pairs   = microkernels{path: avx512, lanes: 16, vecs: 2, rows: [3]int{1: 14, 2: 14}, pairs: true}
 )
 
-// pairKernelsOf returns the micro-kernels of pairs of a path. That of avx512 needs AVX512_BF16.
+// pairKernelsOf returns the micro-kernels for pairs on a path. On avx512 they need AVX512_BF16.
 func pairKernelsOf(p path) *microkernels {
 	if p == fastest {
 		p = machinePairs
@@ -63,7 +63,7 @@ func (t *tile[T]) runPortablePairs(rows int, transposed bool) {
 	}
 }
 
-// sumPairs is the sum of products of k pairs, which lie as and bs elements apart.
+// sumPairs returns the sum of products of k pairs, which lie as and bs elements apart.
 func sumPairs(a []BFloat16, as int, b []BFloat16, bs, k int) float32 {
 	sum := float32(0)
 	for p := range k {
@@ -74,11 +74,11 @@ func sumPairs(a []BFloat16, as int, b []BFloat16, bs, k int) float32 {
 	return sum
 }
 
-// flushingFMA is x*y + z for a z that is no denormal, where denormals x, y and results become zero. The
-// result is a denormal if it is one when rounded to 24 bits, whatever its exponent.
+// flushingFMA computes x*y + z for a z that is not denormal. Denormal x, y and results become zero.
+// A result counts as denormal if it is one after rounding to 24 bits with an unlimited exponent.
 func flushingFMA(x, y BFloat16, z float32) float32 {
 	const (
-		smallest = 0x1p-126 // the smallest float32 that is no denormal
+		smallest = 0x1p-126 // the smallest float32 that is not denormal
 		scale    = 0x1p64
 	)
 	sum := fmaToOdd(x.flushed(), y.flushed(), z)
@@ -92,7 +92,7 @@ func flushingFMA(x, y BFloat16, z float32) float32 {
 	return float32(rounded / scale)
 }
 
-// flushed is x as float32, with zero for a denormal.
+// flushed returns x as float32, with zero for a denormal.
 func (x BFloat16) flushed() float32 {
 	const exponent, sign = 0x7f80, 0x8000
 	if x&exponent == 0 {
@@ -101,12 +101,12 @@ func (x BFloat16) flushed() float32 {
 	return x.Float32()
 }
 
-// fma is x*y + z, rounded once.
+// fma returns x*y + z, rounded once.
 func fma(x, y, z float32) float32 { return float32(fmaToOdd(x, y, z)) }
 
-// fmaToOdd is x*y + z rounded to odd: where a float64 cannot hold it, the last bit is 1. Of the two
-// float64 around the sum that is the one which rounds to float32, or to any shorter format, as the sum
-// itself does (Boldo & Melquiond 2008); the nearer one may round twice.
+// fmaToOdd returns x*y + z rounded to odd: if a float64 cannot hold the sum exactly, the last bit
+// is 1. Of the two float64 around the sum, this one rounds to float32, or to any shorter format, as
+// the sum itself does (Boldo & Melquiond 2008); the nearest float64 might be rounded twice.
 func fmaToOdd(x, y, z float32) float64 {
 	product, addend := float64(x)*float64(y), float64(z) // exact
 	sum := product + addend

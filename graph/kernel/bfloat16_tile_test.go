@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// forEachPairPath runs f on every path of bfloat16 that this machine has.
+// forEachPairPath runs f on every path for bfloat16 that this machine has.
 func forEachPairPath(t *testing.T, f func(t *testing.T, p path)) {
 	for _, p := range []path{portable, avx2, avx512} {
 		t.Run(pathNames[p], func(t *testing.T) {
@@ -23,7 +23,7 @@ func forEachPairPath(t *testing.T, f func(t *testing.T, p path)) {
 	}
 }
 
-// requireSameFloats wants the same bits, or NaN where NaN is wanted.
+// requireSameFloats checks for the same bits; where NaN is wanted, any NaN will do.
 func requireSameFloats(t *testing.T, want, got []float32, what any) {
 	t.Helper()
 	require.Len(t, got, len(want))
@@ -34,11 +34,11 @@ func requireSameFloats(t *testing.T, want, got []float32, what any) {
 	}
 }
 
-// randomBits draws a float32: of any exponent, or with exponents within 32 of a random one.
+// randomBits draws a float32, of any exponent or with an exponent within 32 of the given one.
 func randomBits(r *rand.Rand, exponent int) uint32 {
 	bits := r.Uint32()
 	if r.IntN(3) == 0 {
-		bits &^= 0xffff >> r.IntN(17) // few bits: sums that are ties
+		bits &^= 0xffff >> r.IntN(17) // few bits, so that some sums are ties
 	}
 	if exponent < 0 {
 		return bits
@@ -70,7 +70,8 @@ func TestFMA(t *testing.T) {
 	}
 }
 
-// pairTileOf computes c [cols], the sums of a's k pairs times the columns of b [k, cols], on a path.
+// pairTileOf computes c [cols], the sums of the products of a's k pairs with the columns of b [k,
+// cols], on a path.
 func pairTileOf(p path, a, b []BFloat16, k, cols int, c []float32) {
 	kernels := pairKernelsOf(p)
 	x := block[float32]{kernels: kernels}
@@ -81,8 +82,9 @@ func pairTileOf(p path, a, b []BFloat16, k, cols int, c []float32) {
 	}, 1, vecs)
 }
 
-// TestPairSums compares sums of a few products of any bfloat16, denormals, infinities and NaN among them,
-// and of such whose sums are near zero or the smallest numbers, on every path with the portable one.
+// TestPairSums compares every path with the portable one for sums of a few products of any
+// bfloat16, including denormals, infinities and NaN, and for products whose sums are near zero or
+// near the smallest numbers.
 func TestPairSums(t *testing.T) {
 	rounds := 20_000
 	if longtest.Enabled() {
@@ -99,7 +101,7 @@ func TestPairSums(t *testing.T) {
 				ea = r.IntN(255)
 				eb = r.IntN(255)
 				if i%4 == 2 {
-					eb = min(254, max(0, 127-ea+r.IntN(80)-40)) // products about the smallest numbers
+					eb = min(254, max(0, 127-ea+r.IntN(80)-40)) // products near the smallest numbers
 				}
 			}
 			for j := range a {
@@ -120,7 +122,7 @@ func TestPairSums(t *testing.T) {
 	})
 }
 
-// pairColumn is column j of pairs [k, width].
+// pairColumn returns column j of pairs [k, width].
 func pairColumn(b []BFloat16, j, width int) (c []BFloat16) {
 	for ; j < len(b)/2; j += width {
 		c = append(c, b[2*j], b[2*j+1])
@@ -128,8 +130,8 @@ func pairColumn(b []BFloat16, j, width int) (c []BFloat16) {
 	return c
 }
 
-// TestPairMicrokernels compares every micro-kernel of pairs with sumPairs and fma, to the bit, with whole
-// and partial vectors, one tile and several, and an addend that is not C.
+// TestPairMicrokernels compares every micro-kernel for pairs with sumPairs and fma, to the bit,
+// with whole and partial vectors, one tile and several, and an addend that is not C.
 func TestPairMicrokernels(t *testing.T) {
 	forEachPairPath(t, func(t *testing.T, p path) {
 		kernels := pairKernelsOf(p)
@@ -183,8 +185,9 @@ func randomBFloat16(r *rand.Rand, n int) []BFloat16 {
 	return s
 }
 
-// TestPairSumsAtTheSmallest subtracts little from the smallest number that is no denormal: the sum is a
-// denormal if it is one when rounded to 24 bits, not to a denormal's fewer bits, and not before it is rounded.
+// TestPairSumsAtTheSmallest subtracts a little from the smallest number that is not denormal. The
+// sum counts as denormal if it is one after rounding to 24 bits, not to the fewer bits of a
+// denormal number, and not before rounding.
 func TestPairSumsAtTheSmallest(t *testing.T) {
 	forEachPairPath(t, func(t *testing.T, p path) {
 		for _, sign := range []float32{1, -1} {
@@ -195,10 +198,10 @@ func TestPairSumsAtTheSmallest(t *testing.T) {
 					b := []BFloat16{ToBFloat16(little), ToBFloat16(0x1p-26)}
 					got := []float32{0}
 					pairTileOf(p, a, b, 1, 1, got)
-					// The same 2^64 times as large, where nothing is a denormal.
+					// The same sum multiplied by 2^64, where nothing is denormal.
 					want := sign * float32(0x1p-36*0x1p-26-0x1p-36*float64(little))
 					if want == 0 {
-						want = 0 // not -0
+						want = 0 // 0, not -0
 					} else if math.Abs(float64(want)) < 0x1p-62 {
 						want = float32(math.Copysign(0, float64(want)))
 					}

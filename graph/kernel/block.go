@@ -1,17 +1,17 @@
 package kernel
 
-// block is a product C = alpha op(A) B + beta D whose operands lie so that
-// micro-kernels can run on them directly: A as in tile, B row by row, in panels of
-// microkernels.width columns.
+// block is a product C = alpha op(A) B + beta D whose operands have the layout that micro-kernels
+// read directly: A as in tile, B row by row, in panels of microkernels.width columns.
 type block[T Float] struct {
 	kernels    *microkernels
-	tile       tile[T] // a, b, c, d are the block's first elements
+	tile       tile[T] // its a, b, c, d point to the block's first elements
 	m, n       int     // both at least 1
 	transposed bool    // A is stored [k, m]
-	panel      int     // elements from one panel of B to the next
+	panel      int     // distance between panels of B in elements
 }
 
-// newBlock is a product of a [m, k], or transposed [k, m], and b [k, n], rows one after another.
+// newBlock returns a product of a [m, k], or transposed [k, m], and b [k, n], with rows that follow
+// one another.
 func newBlock[T Float](p path, m, n, k int, transposed bool) block[T] {
 	x := block[T]{kernels: kernelsOf[T](p), m: m, n: n, transposed: transposed}
 	x.panel = x.kernels.width()
@@ -19,7 +19,7 @@ func newBlock[T Float](p path, m, n, k int, transposed bool) block[T] {
 	return x
 }
 
-// multiply computes c = op(a) b + addend. A nil addend is zero; it may be c.
+// multiply computes c = op(a) b + addend. A nil addend means zero; it may be c.
 func (x *block[T]) multiply(c, a, b, addend []T) {
 	t := &x.tile
 	t.a, t.b, t.c, t.d, t.beta = &a[0], &b[0], &c[0], &c[0], 0

@@ -6,9 +6,9 @@ import "unsafe"
 //
 //	out = A x + A2 x2 + addend
 //
-// all rows dense and of one width. Up to combineRows of them are computed in one go by
-// micro-kernels that hold a panel of all rows in registers; more of them, and portably, as
-// products.
+// where all rows are dense and have one width. Micro-kernels that hold a panel of all rows in
+// registers compute up to combineRows of them at once; more rows, and rows on the portable path,
+// are computed as products.
 type combination[T Float] struct {
 	path   path
 	rows   int
@@ -16,13 +16,13 @@ type combination[T Float] struct {
 	blocks [2]block[T] // the two terms as products
 }
 
-// combineRows is the largest number of rows of the micro-kernels (internal/asmgen).
+// combineRows is the largest number of rows that the micro-kernels compute (internal/asmgen).
 const combineRows = 8
 
-// combineTile is one call of a micro-kernel. The assembly reads the float32 form by
-// offset: b has k rows of cols elements, b2 has k2 (0: no such term), c and d as many as
-// the micro-kernel computes. d may be nil. A's coefficient for row r of c and row i of b
-// lies rs r + ks i bytes after a.
+// combineTile is one call of a micro-kernel. The assembly reads the float32 form by offset. b has k
+// rows of cols elements, b2 has k2 (0: no second term), c and d have as many as the micro-kernel
+// computes. d may be nil. A's coefficient for row r of c and row i of b lies rs r + ks i bytes
+// after a.
 type combineTile[T Float] struct {
 	c, d         *T
 	a, b         *T
@@ -32,19 +32,19 @@ type combineTile[T Float] struct {
 	cols         int
 }
 
-// float32 is t itself, for a T that is float32.
+// float32 returns t itself, for a T that is float32.
 func (t *combineTile[T]) float32() *combineTile[float32] {
 	return (*combineTile[float32])(unsafe.Pointer(t))
 }
 
-// coefficients say how A lies in a matrix whose rows are stride elements apart: as
-// [rows, k], or transposed as [k, rows].
+// coefficients describes how A lies in a matrix whose rows are stride elements apart: as [rows, k],
+// or transposed as [k, rows].
 type coefficients struct {
 	k, stride  int
 	transposed bool
 }
 
-// newCombination is a combination of one term or two, of rows of the given width.
+// newCombination returns a combination of one or two terms, of rows of the given width.
 func newCombination[T Float](p path, rows, width int, terms ...coefficients) combination[T] {
 	x := combination[T]{path: pathOf[T](p), rows: rows}
 	for i, a := range terms {
@@ -60,7 +60,7 @@ func newCombination[T Float](p path, rows, width int, terms ...coefficients) com
 	return x
 }
 
-// strides are the distances in bytes from one row of C, and of B, to the next.
+// strides returns the distances in bytes from one row of C, and of B, to the next.
 func (a coefficients) strides(size int) (k, rs, ks int) {
 	if a.transposed {
 		return a.k, size, a.stride * size
@@ -68,12 +68,11 @@ func (a coefficients) strides(size int) (k, rs, ks int) {
 	return a.k, a.stride * size, size
 }
 
-// whole says that all of a column of x is read before that of out is written, so that out
-// may be x.
+// whole tells that each column of x is completely read before the same column of out is written, so
+// that out may be x.
 func (x *combination[T]) whole() bool { return x.path != portable && x.rows <= combineRows }
 
-// run computes out. addend may be nil, or out itself; a2 and x2 are not read where there
-// is one term.
+// run computes out. addend may be nil, or out itself; with one term, a2 and x2 are not read.
 func (x *combination[T]) run(out, a, b, a2, b2, addend []T) {
 	if !x.whole() {
 		x.runBlocks(out, a, b, a2, b2, addend)
@@ -91,7 +90,7 @@ func (x *combination[T]) run(out, a, b, a2, b2, addend []T) {
 	t.runFast(x.path, x.rows)
 }
 
-// runBlocks is run as products.
+// runBlocks does what run does, by products.
 func (x *combination[T]) runBlocks(out, a, b, a2, b2, addend []T) {
 	x.blocks[0].multiply(out, a, b, addend)
 	if x.tile.k2 > 0 {
@@ -99,8 +98,8 @@ func (x *combination[T]) runBlocks(out, a, b, a2, b2, addend []T) {
 	}
 }
 
-// aside returns the rows x from where the combination may read them while it writes out:
-// x itself if that lies elsewhere or is read in time, else a copy in scratch.
+// aside returns rows in a place from which the combination can read them while it writes out: the
+// rows themselves if they lie elsewhere or are read in time, else a copy in scratch.
 func (x *combination[T]) aside(scratch *[]T, out, rows []T) []T {
 	if &out[0] != &rows[0] || x.whole() {
 		return rows

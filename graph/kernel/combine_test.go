@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCombineTileLayout keeps combineTile[float32] as internal/asmgen writes it into the
-// assembly.
+// TestCombineTileLayout checks that combineTile[float32] has the layout that internal/asmgen writes
+// into the assembly.
 func TestCombineTileLayout(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) != 8 {
 		t.Skip("the assembly is for 64-bit processors")
@@ -31,12 +31,12 @@ func TestCombineTileLayout(t *testing.T) {
 // combineCase is a combination of k rows and, if k2 is not 0, k2 others.
 type combineCase struct {
 	rows, width, k, k2     int
-	transposed, second, on bool // A, A2 as [k, rows]; with an addend
+	transposed, second, on bool // A, A2 as [k, rows]; with a second term; with an addend
 }
 
 func (s combineCase) String() string { return fmt.Sprintf("%+v", struct{ combineCase }{s}) }
 
-// combineOperands are random operands, exactly as long as they need to be.
+// combineOperands holds random operands, exactly as long as they need to be.
 type combineOperands[T Float] struct {
 	a, b, a2, b2, addend []T
 	stride, stride2      int

@@ -1,10 +1,9 @@
 package kernel
 
-// Concat puts matrices side by side: row i of the result is their rows i one after
-// another.
+// Concat puts matrices side by side: row i of the result consists of row i of each input.
 type Concat[T Float] struct{ task concatTask[T] }
 
-// Run computes out [rows, sum of widths] from inputs [rows, width each]. out is none of
+// Run computes out [rows, sum of widths] from inputs [rows, width of each]. out must not be one of
 // the inputs.
 func (k *Concat[T]) Run(p *Pool, out []T, inputs [][]T, rows int) {
 	k.task = concatTask[T]{out: out, inputs: inputs, rows: rows}
@@ -27,20 +26,20 @@ func (t *concatTask[T]) Part(_, lo, hi int) {
 	}
 }
 
-// Columns takes some columns out of a matrix, and adds them to one.
+// Columns copies some columns out of a matrix, and adds columns to one.
 type Columns[T Float] struct {
 	task columnsTask[T]
 	path path
 }
 
-// Take copies the columns of x [rows, width] from number from on into y [rows, fewer].
+// Take copies the columns of x [rows, width], beginning with column from, into y [rows, fewer].
 func (k *Columns[T]) Take(p *Pool, y, x []T, rows, from int) {
 	k.task = columnsTask[T]{x: x, y: y, rows: rows, from: from}
 	p.Do(rows, &k.task)
 }
 
-// Put computes x [rows, width] = addend, and adds y [rows, fewer] to its columns from
-// number from on. A nil addend is zero; x may be addend.
+// Put computes x [rows, width] = addend, and adds y [rows, fewer] to its columns, beginning with
+// column from. A nil addend means zero; x may be addend.
 func (k *Columns[T]) Put(p *Pool, x, addend, y []T, rows, from int) {
 	k.task = columnsTask[T]{x: x, addend: addend, y: y, rows: rows, from: from, put: true, path: pathOf[T](k.path)}
 	p.Do(rows, &k.task)

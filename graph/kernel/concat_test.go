@@ -47,7 +47,7 @@ func testConcat[T Float](t *testing.T) {
 	}
 }
 
-// TestColumns takes columns and adds them, in place and not.
+// TestColumns takes columns and adds them, in place and elsewhere.
 func TestColumns(t *testing.T) {
 	testColumns[float32](t)
 	testColumns[float64](t)

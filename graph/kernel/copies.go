@@ -1,24 +1,24 @@
 package kernel
 
-// Copies makes the rows of a stream out of one vector a token, and one out of all of them:
-// the ways into and out of a stream of several rows (hyper-connections start from n copies
-// of the embedding and end in the sum of the rows; Zhu et al. 2024, arXiv 2409.19606,
-// algorithm 1). Each is the other's gradient.
+// Copies makes the rows of a stream from one vector for each token, and sums the rows to one
+// vector: the ways into and out of a stream of several rows (hyper-connections start with n copies
+// of the embedding and end with the sum of the rows; Zhu et al. 2024, arXiv 2409.19606, algorithm
+// 1). Each is the other's gradient.
 type Copies[T Float] struct {
 	spread copiesTask[T]
 	sum    sumCopiesTask[T]
 	path   path
 }
 
-// Spread computes out [tokens, n, width], out_t[i] = x_t + addend_t[i], from x
-// [tokens, width]. A nil addend is zero; out may be addend.
+// Spread computes out [tokens, n, width], out_t[i] = x_t + addend_t[i], from x [tokens, width]. A
+// nil addend means zero; out may be addend.
 func (k *Copies[T]) Spread(p *Pool, out, x, addend []T, tokens, n, width int) {
 	k.spread = copiesTask[T]{out: out, x: x, addend: addend, n: n, width: width, path: pathOf[T](k.path)}
 	p.Do(tokens, &k.spread)
 }
 
-// Sum computes out [tokens, width], out_t = the sum of h_t's rows + addend_t, from h
-// [tokens, n, width]. The rows are summed in their order, and the addend, unless it is nil, comes last.
+// Sum computes out [tokens, width], out_t = the sum of h_t's rows + addend_t, from h [tokens, n,
+// width]. It adds the rows in order, and the addend, unless it is nil, last.
 func (k *Copies[T]) Sum(p *Pool, out, h, addend []T, tokens, n, width int) {
 	k.sum = sumCopiesTask[T]{out: out, h: h, addend: addend, n: n, width: width, path: pathOf[T](k.path)}
 	p.Do(tokens, &k.sum)

@@ -27,7 +27,7 @@ func testCopies[T Float](t *testing.T) {
 			x, h := uniformSlice[T](r, s.tokens*s.width), uniformSlice[T](r, s.tokens*s.n*s.width)
 			wantH, wantX := newSums(len(h)), newSums(len(x))
 			for i, v := range h {
-				of := i/(s.n*s.width)*s.width + i%s.width // the vector's element
+				of := i/(s.n*s.width)*s.width + i%s.width // the index in the vector
 				wantH.add(i, float64(x[of]))
 				wantX.add(of, float64(v))
 			}
@@ -41,7 +41,7 @@ func testCopies[T Float](t *testing.T) {
 	})
 }
 
-// testCopiesAdded adds to other gradients, aside and, where that may be, in place.
+// testCopiesAdded adds to other gradients, elsewhere and, where possible, in place.
 func testCopiesAdded[T Float](t *testing.T, k *Copies[T], s copiesCase, x, h []T, wantX, wantH sums) {
 	t.Helper()
 	overH := slices.Clone(h)

@@ -7,53 +7,53 @@ import (
 	"unsafe"
 )
 
-// crossEntropyBytes bounds the logits that are in memory at one time (one token's are
-// always allowed).
+// crossEntropyBytes bounds the logits that are in memory at a time. One token's logits are always
+// allowed.
 const crossEntropyBytes = 48 << 20
 
-// CrossEntropyArgs is what CrossEntropy.Run reads and writes.
+// CrossEntropyArgs holds what CrossEntropy.Run reads and writes.
 type CrossEntropyArgs[T Float] struct {
 	Features   []T      // [tokens, f]
 	Weight     []T      // [f, vocab], or [vocab, f] if Transposed
-	Weights    *Weights // where not nil, read instead of Weight; no gradients then
+	Weights    *Weights // if not nil, read instead of Weight; then there are no gradients
 	Transposed bool     // the unembedding is a tied embedding table
-	Targets    []int32  // [tokens]; a negative target's token is ignored
+	Targets    []int32  // [tokens]; a token with a negative target is ignored
 	Tokens     int
 	F          int // features of a token
 	Vocab      int
-	Scale      float64 // logits = Scale * features x weight, exactly as given: 0 makes them all 0
-	SoftCap    float64 // c of logits = c tanh(Scale * features x weight / c); 0: none (see SoftCap)
+	Scale      float64 // logits = Scale * features x weight; there is no default: 0 makes all logits 0
+	SoftCap    float64 // c in logits = c tanh(Scale * features x weight / c); 0: not bounded (see SoftCap)
 	ZLoss      float64 // coefficient of the mean of (log Z)^2
 
 	Losses     []T     // optional [tokens]: -log p(target) of each token, 0 for ignored ones
-	Hits       []int32 // optional [tokens]: 1 if the target has the largest logit (of equals the first)
+	Hits       []int32 // optional [tokens]: 1 if the target has the largest logit (of several, the first)
 	DFeatures  []T     // optional [tokens, f]: gradient of the returned crossEntropy + zLoss
-	DWeight    []T     // optional, shape of Weight: likewise
-	Accumulate bool    // DWeight += its gradient, instead of =
+	DWeight    []T     // optional, the same for the weight, in its shape
+	Accumulate bool    // DWeight += its gradient instead of =
 }
 
-// CrossEntropy computes the loss of a language model from the features that enter its
-// unembedding, without ever holding all logits [tokens, vocab]:
+// CrossEntropy computes the loss of a language model from the inputs of its unembedding, without
+// ever holding all logits [tokens, vocab]:
 //
 //	logits_t = Scale * features_t Weight     log Z_t = log sum_v exp(logits_tv)
 //	crossEntropy = mean_t (log Z_t - logits_t,target)     zLoss = ZLoss * mean_t (log Z_t)^2
 //
-// The z term is that of PaLM (Chowdhery et al. 2022, section 5), which Mak & Flanigan
-// 2025 (RMT) train with. Tokens are taken in chunks, and the gradients of a chunk,
-// dlogits_tv = p_tv (1 + 2 ZLoss log Z_t) - [v = target] over the number of tokens, are
-// made while its logits are in memory: three matrix products in all. Soft-capped logits are
-// logits everywhere, and their gradients are taken on to what was capped.
+// The z term is from PaLM (Chowdhery et al. 2022, section 5); Mak & Flanigan 2025 (RMT) train with
+// it. Tokens are taken in chunks, and the gradients of a chunk, dlogits_tv = p_tv (1 + 2 ZLoss log
+// Z_t) - [v = target] over the number of tokens, are computed while its logits are in memory: three
+// matrix products in all. With a soft cap, the logits in these equations are the capped ones, and
+// the gradients continue through the cap.
 type CrossEntropy[T Float] struct {
 	args    CrossEntropyArgs[T]
 	first   int     // first token of the chunk
-	inverse float64 // 1 / counted tokens
-	bytes   int     // bound on the logits in memory; 0 is crossEntropyBytes
+	inverse float64 // 1 / number of counted tokens
+	bytes   int     // bound on the logits in memory; 0 means crossEntropyBytes
 	gemm    Gemm[T]
-	logits  []T                 // [chunk, vocab], turned into dlogits
-	slopes  [][]T               // [vocab] a worker, of the cap
+	logits  []T                 // [chunk, vocab], later overwritten by dlogits
+	slopes  [][]T               // [vocab] for each worker: derivatives of the cap
 	sums    []crossEntropyToken // [chunk]
 	path    path
-	rows    path // the settled one
+	rows    path // settled by pathOf
 }
 
 // crossEntropyToken is the loss of one token of a chunk.
@@ -61,10 +61,10 @@ type crossEntropyToken struct {
 	loss, logZ float64
 }
 
-// Run returns the mean cross-entropy in nats and the mean of ZLoss * (log Z)^2 over the
-// tokens whose target is not negative, and writes the optional outputs. Without any
-// such token losses and gradients are 0. It refuses targets beyond the vocabulary
-// before anything is written. A NaN logit gives a NaN loss.
+// Run returns the mean cross-entropy in nats and the mean of ZLoss * (log Z)^2 over the tokens
+// whose target is not negative, and writes the optional outputs. If there is no such token, losses
+// and gradients are 0. It refuses targets beyond the vocabulary before writing anything. A NaN
+// logit gives a NaN loss.
 func (k *CrossEntropy[T]) Run(p *Pool, a CrossEntropyArgs[T]) (crossEntropy, zLoss float64, err error) {
 	if err := a.check(); err != nil {
 		return 0, 0, err
@@ -96,8 +96,8 @@ func (k *CrossEntropy[T]) Run(p *Pool, a CrossEntropyArgs[T]) (crossEntropy, zLo
 	return losses * k.inverse, a.ZLoss * squares * k.inverse, nil
 }
 
-// chunk is the number of tokens taken at a time: as many as their logits' bound
-// allows, spread evenly.
+// chunk returns the number of tokens taken at a time: as many as the bound on logits allows,
+// divided evenly.
 func (k *CrossEntropy[T]) chunk() int {
 	row := k.args.Vocab * int(unsafe.Sizeof(T(0)))
 	most := max(1, cmp.Or(k.bytes, crossEntropyBytes)/row)
@@ -105,7 +105,7 @@ func (k *CrossEntropy[T]) chunk() int {
 	return (k.args.Tokens + chunks - 1) / chunks
 }
 
-// chunkLogits sets logits [n, vocab] = Scale * features [n, f] weight [f, vocab].
+// chunkLogits computes logits [n, vocab] = Scale * features [n, f] weight [f, vocab].
 func (k *CrossEntropy[T]) chunkLogits(p *Pool, n int) {
 	a := &k.args
 	ldw := a.Vocab
@@ -116,7 +116,7 @@ func (k *CrossEntropy[T]) chunkLogits(p *Pool, n int) {
 	k.gemm.Run(p, false, a.Transposed, n, a.Vocab, a.F, T(a.Scale), a.Features[k.first*a.F:], a.F, a.Weight, ldw, 0, k.logits, a.Vocab)
 }
 
-// chunkGradients adds the chunk's part to the gradients, whose logits' are in logits.
+// chunkGradients adds the chunk's part to the gradients; logits then holds dlogits.
 func (k *CrossEntropy[T]) chunkGradients(p *Pool, n int) {
 	a := &k.args
 	if a.DFeatures != nil {
@@ -144,7 +144,7 @@ func (k *CrossEntropy[T]) chunkGradients(p *Pool, n int) {
 	}
 }
 
-// crossEntropyRows computes the losses of a chunk's tokens and turns their logits into
+// crossEntropyRows computes the losses of a chunk's tokens and overwrites their logits with
 // dlogits.
 type crossEntropyRows[T Float] CrossEntropy[T]
 
@@ -156,8 +156,8 @@ func (r *crossEntropyRows[T]) Part(worker, lo, hi int) {
 	}
 }
 
-// cappedToken caps the logits of the token t in row [vocab], handles it and takes its gradients on
-// to what was capped.
+// cappedToken caps the logits of token t in row [vocab], calls token, and multiplies the gradients
+// by the derivatives of the cap.
 func (k *CrossEntropy[T]) cappedToken(row []T, t, worker int) crossEntropyToken {
 	c := k.args.SoftCap
 	if c == 0 || k.args.Targets[t] < 0 {
@@ -175,7 +175,7 @@ func (k *CrossEntropy[T]) cappedToken(row []T, t, worker int) crossEntropyToken 
 	return token
 }
 
-// token handles the token t, whose logits are in row [vocab].
+// token computes the loss of token t, whose logits are in row [vocab], and its dlogits.
 func (k *CrossEntropy[T]) token(row []T, t int) crossEntropyToken {
 	a := &k.args
 	target := int(a.Targets[t])

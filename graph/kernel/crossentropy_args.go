@@ -12,13 +12,13 @@ func (a *CrossEntropyArgs[T]) check() error {
 	return nil
 }
 
-// TargetError says that the target at a position is not in the vocabulary.
+// TargetError returns the error that the target at a position is not in the vocabulary.
 func TargetError(position, vocab, target int) error {
 	return errors.Errorf("cross-entropy: target at position %d: want less than the vocabulary of %d, got %d: was the data made with another tokenizer?",
 		position, vocab, target)
 }
 
-// counted is the number of tokens that are not ignored.
+// counted returns the number of tokens that are not ignored.
 func (a *CrossEntropyArgs[T]) counted() int {
 	n := 0
 	for _, target := range a.Targets {
@@ -29,7 +29,7 @@ func (a *CrossEntropyArgs[T]) counted() int {
 	return n
 }
 
-// clear writes the outputs of a call that counts no token.
+// clear writes the outputs of a call in which no token counts.
 func (a *CrossEntropyArgs[T]) clear() {
 	clear(a.Losses)
 	clear(a.Hits)

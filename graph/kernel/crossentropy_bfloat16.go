@@ -8,58 +8,61 @@ import (
 
 const (
 	lossSlice = 512           // columns whose exponentials are relative to their own largest logit
-	lossPiece = 8 * lossSlice // columns whose gradients are in memory as bfloat16 at one time
+	lossPiece = 8 * lossSlice // columns whose gradients are in memory as bfloat16 at a time
 	lossRows  = 112           // tokens of a block of logits, which stays in the second-level cache
-	lossTile  = 14            // chunks are multiples of it: the rows of a micro-kernel's tile
+	lossTile  = 14            // rows of a micro-kernel's tile; chunks are multiples of it
 )
 
-// CrossEntropyBFloat16 is CrossEntropy with products of bfloat16, sums and softmax in float32. Of a block of tokens
-// and a slice of the vocabulary the logits are made by one product and turned, while they are in cache, into
-// exponentials relative to their row's largest logit in the slice. Once all slices have told the sum of a row, a piece of
-// exponentials is read once more, scaled and rounded to bfloat16: that is dlogits, which both products of gradients
-// read. Slices and sums do not depend on the number of threads: neither do the bits.
+// CrossEntropyBFloat16 computes what CrossEntropy does, with products of bfloat16 and with sums and
+// softmax in float32. For a block of tokens and a slice of the vocabulary, one product computes the
+// logits, which are turned into exponentials relative to their row's largest logit in the slice
+// while they are in cache. When the sums of all slices of a row are known, the exponentials are
+// read once more, a piece at a time, and scaled and rounded to bfloat16. These dlogits are what
+// both products of gradients read. Slices and sums do not depend on the number of threads, so
+// neither do the bits.
 type CrossEntropyBFloat16 struct {
 	args      CrossEntropyArgs[float32]
 	operands  CrossEntropyOperands
 	first     int     // first token of the chunk
-	inverse   float64 // 1 / counted tokens
-	bytes     int     // bound on the logits in memory; 0 is crossEntropyBytes
-	stride    int     // of a row of logits
-	from, end int     // columns of the piece
+	inverse   float64 // 1 / number of counted tokens
+	bytes     int     // bound on the logits in memory; 0 means crossEntropyBytes
+	stride    int     // distance between rows of logits
+	from, end int     // first column of the piece, and the column after its last
 	logits    []float32
 	dlogits   []BFloat16  // [chunk, lossPiece]
 	parts     []lossPart  // [chunk, slices]
 	tokens    []lossToken // [chunk]
-	space     [][]float32 // two slices a worker, for capped logits
+	space     [][]float32 // two slices for each worker, for capped logits
 	gemm      GemmBFloat16[float32]
 	pool      *Pool
 	own       arena // for calls without a Pool
 	path      path
-	rows      path // the settled one
+	rows      path // settled by pathOf
 }
 
-// CrossEntropyOperands is what the products read instead of Features and Weight of CrossEntropyArgs.
+// CrossEntropyOperands holds what the products read instead of Features and Weight of
+// CrossEntropyArgs.
 type CrossEntropyOperands struct {
 	Features []BFloat16     // [tokens, f]
 	Logits   PackedBFloat16 // the unembedding as [f, vocab]
-	Gradient PackedBFloat16 // and as [vocab, f]; only read where DFeatures is wanted
+	Gradient PackedBFloat16 // the unembedding as [vocab, f]; only read if DFeatures is wanted
 }
 
-// lossPart is what the logits of a token in a slice come to.
+// lossPart sums up the logits of a token in a slice.
 type lossPart struct {
 	largest float32
-	factor  float32 // of the exponentials, to make dlogits of them
-	sum     float64 // of exponentials relative to the largest
+	factor  float32 // factor that turns the exponentials into dlogits
+	sum     float64 // sum of the exponentials relative to the largest
 }
 
-// lossToken is what is known of a token of the chunk.
+// lossToken is the state of a token of the chunk.
 type lossToken struct {
 	crossEntropyToken
-	logit float32 // of the target
-	leads bool    // no logit of the target's slice is larger, or as large and before it
+	logit float32 // the target's logit
+	leads bool    // in its slice, the target has the largest logit (of several, the first)
 }
 
-// Run is CrossEntropy.Run.
+// Run does what CrossEntropy.Run does.
 func (k *CrossEntropyBFloat16) Run(p *Pool, a CrossEntropyArgs[float32], from CrossEntropyOperands) (crossEntropy, zLoss float64, err error) {
 	if err := a.check(); err != nil {
 		return 0, 0, err
@@ -90,7 +93,7 @@ func (k *CrossEntropyBFloat16) Run(p *Pool, a CrossEntropyArgs[float32], from Cr
 	return losses * k.inverse, a.ZLoss * squares * k.inverse, nil
 }
 
-// prepare makes memory for a chunk of tokens.
+// prepare allocates memory for a chunk of tokens.
 func (k *CrossEntropyBFloat16) prepare(p *Pool, chunk int) {
 	k.logits = grow(k.logits, chunk*k.stride)
 	k.parts = grow(k.parts, chunk*k.slices())
@@ -103,7 +106,7 @@ func (k *CrossEntropyBFloat16) prepare(p *Pool, chunk int) {
 	}
 }
 
-// slices is how many there are.
+// slices returns the number of slices.
 func (k *CrossEntropyBFloat16) slices() int { return (k.args.Vocab + lossSlice - 1) / lossSlice }
 
 // differentiates tells whether a gradient is wanted.
@@ -111,13 +114,14 @@ func (k *CrossEntropyBFloat16) differentiates() bool {
 	return k.args.DFeatures != nil || k.args.DWeight != nil
 }
 
-// chunk is the number of tokens taken at a time: as many as their logits' bound allows, spread evenly up to whole tiles.
+// chunk returns the number of tokens taken at a time: as many as the bound on logits allows,
+// divided evenly and rounded up to whole tiles.
 func (k *CrossEntropyBFloat16) chunk() int {
 	most := max(1, cmp.Or(k.bytes, crossEntropyBytes)/(4*k.stride))
 	return min(most, k.args.Tokens, evenly(k.args.Tokens, most, lossTile))
 }
 
-// lossSlices makes the exponentials of slices of the vocabulary.
+// lossSlices computes the exponentials of slices of the vocabulary.
 type lossSlices CrossEntropyBFloat16
 
 func (s *lossSlices) Part(worker, lo, hi int) {
@@ -140,8 +144,9 @@ func (s *lossSlices) Part(worker, lo, hi int) {
 	}
 }
 
-// slice turns the logits of token r of the chunk in a slice into exponentials. Where logits are capped and gradients
-// are wanted it leaves them, and the exponentials are made again with the gradients.
+// slice turns the logits of token r of the chunk in a slice into exponentials. With capped logits
+// and gradients wanted, it leaves the logits as they are; the exponentials are then computed again
+// with the gradients.
 func (k *CrossEntropyBFloat16) slice(row []float32, r, slice, worker int) {
 	if c := k.args.SoftCap; c > 0 {
 		capped := k.space[worker][:len(row)]
@@ -157,7 +162,7 @@ func (k *CrossEntropyBFloat16) slice(row []float32, r, slice, worker int) {
 	k.parts[r*k.slices()+slice] = lossPart{largest: largest, sum: softmaxExp(k.rows, row, largest)}
 }
 
-// lossTokens makes the losses of tokens, and the factors of their exponentials.
+// lossTokens computes the losses of tokens, and the factors of their exponentials.
 type lossTokens CrossEntropyBFloat16
 
 func (s *lossTokens) Part(_, lo, hi int) {
@@ -167,7 +172,7 @@ func (s *lossTokens) Part(_, lo, hi int) {
 	}
 }
 
-// token puts the slices of token r of the chunk together.
+// token combines the slices of token r of the chunk.
 func (k *CrossEntropyBFloat16) token(r int) {
 	a, t, parts := &k.args, &k.tokens[r], k.parts[r*k.slices():][:k.slices()]
 	target := int(a.Targets[k.first+r])
@@ -195,7 +200,8 @@ func (k *CrossEntropyBFloat16) token(r int) {
 	}
 }
 
-// gradients adds the parts of the chunk's n tokens to the gradients, a piece of the vocabulary after the other.
+// gradients adds the parts of the chunk's n tokens to the gradients, piece by piece of the
+// vocabulary.
 func (k *CrossEntropyBFloat16) gradients(p *Pool, n int) {
 	a := &k.args
 	if !k.differentiates() {
@@ -223,7 +229,7 @@ func (k *CrossEntropyBFloat16) gradients(p *Pool, n int) {
 	}
 }
 
-// unless is the factor of what is added to: 0 for the first, else 1.
+// unless returns the factor of the old content of a sum: 0 for the first term, else 1.
 func unless(first bool) float32 {
 	if first {
 		return 0
@@ -231,7 +237,7 @@ func unless(first bool) float32 {
 	return 1
 }
 
-// lossGradients makes dlogits of the piece, rounded to bfloat16.
+// lossGradients computes the dlogits of the piece, rounded to bfloat16.
 type lossGradients CrossEntropyBFloat16
 
 func (s *lossGradients) Part(worker, lo, hi int) {
@@ -250,7 +256,8 @@ func (s *lossGradients) Part(worker, lo, hi int) {
 	}
 }
 
-// sliceGradient makes dlogits of token r of the chunk in the slice that begins at a column.
+// sliceGradient computes the dlogits of token r of the chunk in the slice that begins at column
+// from.
 func (k *CrossEntropyBFloat16) sliceGradient(out []BFloat16, row []float32, r, from, worker int) {
 	part := k.parts[r*k.slices()+from/lossSlice]
 	capped, slopes := row, []float32(nil)

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// halfLoss is a CrossEntropyBFloat16 and what it reads.
+// halfLoss holds a CrossEntropyBFloat16 and what it reads.
 type halfLoss struct {
 	kernel            CrossEntropyBFloat16
 	args              CrossEntropyArgs[float32]
@@ -19,7 +19,7 @@ type halfLoss struct {
 	forward, backward WeightsBFloat16
 }
 
-// newHalfLoss rounds the inputs of a case, in args too, and packs them.
+// newHalfLoss rounds the inputs of a case, also those in args, and packs them.
 func newHalfLoss(p *Pool, a CrossEntropyArgs[float32], on path) *halfLoss {
 	k := &halfLoss{args: a, kernel: CrossEntropyBFloat16{path: on}, forward: WeightsBFloat16{path: on}, backward: WeightsBFloat16{path: on}}
 	for _, x := range [][]float32{a.Features, a.Weight} {
@@ -39,13 +39,13 @@ func (k *halfLoss) run(t testing.TB, p *Pool) (crossEntropy, zLoss float64) {
 	return crossEntropy, zLoss
 }
 
-// halfLossCases are vocabularies of several slices and pieces besides those of CrossEntropy.
+// halfLossCases returns the cases of CrossEntropy and vocabularies of several slices and pieces.
 func halfLossCases() []crossEntropyCase {
 	return append(crossEntropyCases(), crossEntropyCase{31, 6, 2*lossPiece + lossSlice + 3, false, 1, 0.1, 4}, crossEntropyCase{119, 7, lossSlice + 1, true, 0.5, 0, 3})
 }
 
-// TestCrossEntropyBFloat16EqualsReference: of inputs that are bfloat16 losses are exact but for float32 sums, and gradients
-// but for dlogits that are rounded to bfloat16.
+// TestCrossEntropyBFloat16EqualsReference: for inputs in bfloat16, losses are exact except for
+// float32 sums, and gradients except for the rounding of dlogits to bfloat16.
 func TestCrossEntropyBFloat16EqualsReference(t *testing.T) {
 	for _, c := range halfLossCases() {
 		for _, chunk := range []int{1, 5, 1000} {
@@ -72,7 +72,7 @@ func TestCrossEntropyBFloat16EqualsReference(t *testing.T) {
 	}
 }
 
-// TestCrossEntropyBFloat16HasTheSameBits for any number of threads, and a second time.
+// TestCrossEntropyBFloat16HasTheSameBits for any number of threads, and in a second run.
 func TestCrossEntropyBFloat16HasTheSameBits(t *testing.T) {
 	for _, c := range halfLossCases() {
 		var want CrossEntropyArgs[float32]
@@ -92,7 +92,8 @@ func TestCrossEntropyBFloat16HasTheSameBits(t *testing.T) {
 	}
 }
 
-// TestCrossEntropyBFloat16OnEveryPath: products have the same bits, exponentials are within half a unit in the last place.
+// TestCrossEntropyBFloat16OnEveryPath: products have the same bits, exponentials are within half a
+// unit in the last place.
 func TestCrossEntropyBFloat16OnEveryPath(t *testing.T) {
 	c := crossEntropyCase{67, 31, 2*lossSlice + 5, false, 1, 0.1, 5}
 	want := newHalfLoss(nil, crossEntropyInputs[float32](c), portable)
@@ -115,7 +116,8 @@ func castTo64(x []float32) []float64 {
 	return y
 }
 
-// TestCrossEntropyBFloat16AddsToWeightGradients and leaves out what is not asked for.
+// TestCrossEntropyBFloat16AddsToWeightGradients also checks that it omits outputs that are not
+// asked for.
 func TestCrossEntropyBFloat16AddsToWeightGradients(t *testing.T) {
 	k := newHalfLoss(nil, crossEntropyInputs[float32](crossEntropyCase{tokens: 7, f: 5, vocab: 11, scale: 1, zLoss: 0.1}), 0)
 	wantCE, wantZ := k.run(t, nil)
@@ -131,7 +133,8 @@ func TestCrossEntropyBFloat16AddsToWeightGradients(t *testing.T) {
 	require.Equal(t, []float64{wantCE, wantZ}, []float64{crossEntropy, zLoss})
 }
 
-// TestCrossEntropyBFloat16OfNothing is zero; a NaN gives a NaN, and a target beyond the vocabulary is refused.
+// TestCrossEntropyBFloat16OfNothing: without a counted token the loss is 0; a NaN gives a NaN, and
+// a target beyond the vocabulary is refused.
 func TestCrossEntropyBFloat16OfNothing(t *testing.T) {
 	k := newHalfLoss(nil, crossEntropyInputs[float32](crossEntropyCase{tokens: 3, f: 2, vocab: 5, scale: 1}), 0)
 	targets := k.args.Targets
@@ -159,8 +162,9 @@ func TestCrossEntropyBFloat16AllocatesNothingWarm(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(5, func() { k.run(t, p) }))
 }
 
-// BenchmarkCrossEntropyBFloat16 times the loss of 1,024 tokens over GPT-2's vocabulary in float32 and in bfloat16 in turns, the
-// packing of weights included, and reports the best of each in milliseconds.
+// BenchmarkCrossEntropyBFloat16 measures the loss of 1,024 tokens over GPT-2's vocabulary in
+// float32 and in bfloat16 by turns, including the packing of weights, and reports the best of each
+// in milliseconds.
 func BenchmarkCrossEntropyBFloat16(b *testing.B) {
 	pool := NewPool(runtime.GOMAXPROCS(0))
 	defer pool.Close()

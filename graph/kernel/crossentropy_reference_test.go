@@ -11,7 +11,7 @@ type crossEntropyCase struct {
 	tokens, f, vocab int
 	transposed       bool
 	scale, zLoss     float64
-	ignore           int // every ignore-th token is ignored; 0 for none
+	ignore           int // every ignore-th token is ignored; 0: none
 }
 
 func (c crossEntropyCase) String() string {
@@ -48,7 +48,7 @@ func crossEntropyInputs[T Float](c crossEntropyCase) CrossEntropyArgs[T] {
 	}
 }
 
-// crossEntropyReference is the definition, with all logits in memory.
+// crossEntropyReference holds the results of the definition, computed with all logits in memory.
 type crossEntropyReference struct {
 	crossEntropy, zLoss        float64
 	losses, dfeatures, dweight []float64

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// runCrossEntropy runs with a bound on the bytes of logits in memory, 0 for the usual one.
+// runCrossEntropy runs with a bound on the bytes of logits in memory; 0 means the usual one.
 func runCrossEntropy[T Float](t *testing.T, threads, bytes int, a CrossEntropyArgs[T]) (crossEntropy, zLoss float64) {
 	t.Helper()
 	p := NewPool(threads)
@@ -45,7 +45,7 @@ func compareCrossEntropy[T Float](t *testing.T, c crossEntropyCase, bytes int, w
 	assert.Equal(t, want.hits, a.Hits)
 }
 
-// A vocabulary and token count that really need several chunks of the default size.
+// Takes a vocabulary and a number of tokens that need several chunks of the default size.
 func TestCrossEntropyOfALargeVocabulary(t *testing.T) {
 	c := crossEntropyCase{tokens: 36, f: 3, vocab: 50257, scale: 1, zLoss: 1e-2, ignore: 7}
 	if longtest.Enabled() {
@@ -65,7 +65,8 @@ func TestCrossEntropyGradientByFiniteDifferences(t *testing.T) {
 	}
 }
 
-// checkGradient moves every element of x, an input of a.
+// checkGradient compares the gradient with difference quotients for every element of x, an input of
+// a.
 func checkGradient(t *testing.T, a CrossEntropyArgs[float64], x, gradient []float64) {
 	t.Helper()
 	a.Losses, a.Hits, a.DFeatures, a.DWeight = nil, nil, nil, nil
@@ -94,7 +95,7 @@ func TestCrossEntropyAccumulatesWeightGradients(t *testing.T) {
 	require.Less(t, worstError(twice.DWeight, want), 1e-14)
 }
 
-// Optional outputs left out change nothing of the others.
+// Leaving out an optional output does not change the others.
 func TestCrossEntropyOutputsAreOptional(t *testing.T) {
 	full := crossEntropyInputs[float32](crossEntropyCase{tokens: 7, f: 5, vocab: 11, scale: 1, zLoss: 0.1})
 	wantCE, wantZ := runCrossEntropy(t, 1, 0, full)
@@ -129,7 +130,7 @@ func TestCrossEntropyOfNothingIsZero(t *testing.T) {
 	require.Zero(t, crossEntropy+zLoss)
 }
 
-// Logits come straight from one-hot features.
+// One-hot features make the rows of the weight the logits.
 func TestCrossEntropyOfExtremeLogits(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	a := CrossEntropyArgs[float32]{
@@ -142,7 +143,7 @@ func TestCrossEntropyOfExtremeLogits(t *testing.T) {
 	third := math.Log(2 + math.Exp(-1))
 	require.InDelta(t, (2e4+math.Log(3)+third)/3, crossEntropy, 1e-3)
 	require.InDeltaSlice(t, []float32{2e4, float32(math.Log(3)), float32(third)}, a.Losses, 1e-3)
-	require.Equal(t, []int32{0, 0, 0}, a.Hits) // of equals the first counts
+	require.Equal(t, []int32{0, 0, 0}, a.Hits) // of equal logits the first counts
 	a.Targets = []int32{0, 0, 0}
 	runCrossEntropy(t, 1, 0, a)
 	require.Equal(t, []int32{1, 1, 1}, a.Hits)

@@ -1,24 +1,24 @@
 package kernel
 
-// DeltaReadParams are the sizes of a DeltaRead. A term of it has a lag, how many positions before a
-// token's own it reads.
+// DeltaReadParams are the sizes of a DeltaRead. Each term of it has a lag: how many positions
+// before the token's own it reads.
 type DeltaReadParams struct {
 	Tokens, Seq       int // T, and tokens a row
 	N, D              int // a token's stream: N rows of D entries
-	Taps              int // of the filter, 1 without one
-	FirstLag, LastLag int // of the terms that are summed
+	Taps              int // taps of the filter, 1 without one
+	FirstLag, LastLag int // the terms with these lags and those between are summed
 }
 
 func (d DeltaReadParams) stream() int { return d.N * d.D }
 
-// filter is the number of the filter's entries.
+// filter returns the number of the filter's entries.
 func (d DeltaReadParams) filter() int { return d.Taps * d.stream() }
 
-// weights is where the weights [N, D] of a lag are in those of all taps, the last of which is
-// that of the token's own position.
+// weights returns the index, in the weights of all taps, of the weights [N, D] of a lag. The last
+// tap is for lag 0, the token's own position.
 func (d DeltaReadParams) weights(lag int) int { return (d.Taps - 1 - lag) * d.stream() }
 
-// DeltaRead reads a stream of N rows as one, after a causal convolution over positions with a
+// DeltaRead reduces a stream of N rows to one row, after a causal convolution over positions with a
 // filter for each of its entries (Zhang et al. 2026, arXiv 2601.00417). With X_t [N, D] the stream
 // of token t of a row, f [Taps, N, D] the filter and r [N],
 //
@@ -32,9 +32,10 @@ type DeltaRead[T Float] struct {
 	path     path
 }
 
-// Forward computes u [T, D] from x [T, N, D], filter (nil: none) and r. starts [T] are the first
-// positions in their rows that tokens see; nil: 0. With c, which may be nil, x has new tokens of each row,
-// which stands for a row of c; they are put into c for the next run.
+// Forward computes u [T, D] from x [T, N, D], filter (nil: none) and r. starts [T] holds, for each
+// token, the first position in its row that it sees; nil: 0. With c, which may be nil, x has new
+// tokens of each row, and rows says which row of c they extend; they are stored in c for the next
+// run.
 func (k *DeltaRead[T]) Forward(p *Pool, u, x, filter, r []T, c *CarriedRows[T], rows []CachedRow, starts []int32, d DeltaReadParams) {
 	t := &k.forward
 	t.d, t.path, t.carried, t.rows = d, pathOf[T](k.path), c, rows
@@ -46,7 +47,7 @@ func (k *DeltaRead[T]) Forward(p *Pool, u, x, filter, r []T, c *CarriedRows[T], 
 	}
 }
 
-// readWeights are r[c] f[j, c], [Taps, N, D].
+// readWeights computes r[c] f[j, c], [Taps, N, D].
 func readWeights[T Float](p path, w, filter, r []T, d DeltaReadParams) []T {
 	w = grow(w, d.filter())
 	for i := range d.Taps * d.N {
@@ -62,7 +63,7 @@ func readWeights[T Float](p path, w, filter, r []T, d DeltaReadParams) []T {
 	return w
 }
 
-// lagWeights are those of readWeights by their lags, the last tap first.
+// lagWeights returns the weights of readWeights in the order of lags: the last tap first.
 func lagWeights[T Float](p path, w, filter, r []T, d DeltaReadParams) []T {
 	w = readWeights(p, w, filter, r, d)
 	for i, j := 0, d.Taps-1; i < j; i, j = i+1, j-1 {
@@ -77,7 +78,7 @@ func lagWeights[T Float](p path, w, filter, r []T, d DeltaReadParams) []T {
 type deltaReadTask[T Float] struct {
 	u, x, weights []T
 	starts        []int32
-	carried       *CarriedRows[T] // what came before x; nil: nothing
+	carried       *CarriedRows[T] // the tokens before x; nil: none
 	rows          []CachedRow
 	d             DeltaReadParams
 	path          path
@@ -112,7 +113,7 @@ func (t *deltaReadTask[T]) add(u, sum, x []T, from, to int) {
 	sumProducts(t.path, u, sum, t.weights[d.weights(from):], d.D, x, d.D, (from-to+1)*d.N)
 }
 
-// past is the position of the first token of token i's row.
+// past returns the position of the first token in token i's row.
 func (t *deltaReadTask[T]) past(i int) int {
 	if t.carried == nil {
 		return 0
@@ -120,13 +121,14 @@ func (t *deltaReadTask[T]) past(i int) int {
 	return int(t.rows[i/t.d.Seq].Past)
 }
 
-// stream is that of the position lag before token i's, [N, D], which came before x.
+// stream returns the stored stream [N, D] of the position that is lag before token i's; it came
+// before x.
 func (t *deltaReadTask[T]) stream(i, lag int) []T {
 	row := t.rows[i/t.d.Seq]
 	return t.carried.at(row, int(row.Past)+i%t.d.Seq-lag)
 }
 
-// startOf is the first position that token i sees.
+// startOf returns the first position that token i sees.
 func startOf(starts []int32, i int) int {
 	if starts == nil {
 		return 0
@@ -134,11 +136,11 @@ func startOf(starts []int32, i int) int {
 	return int(starts[i])
 }
 
-// DeltaReadGrads are where the gradients go: X [T, N, D], to which Addend is added unless it is
-// nil, Filter [Taps, N, D] and R [N], nil where they are not wanted.
+// DeltaReadGrads holds the slices for the gradients: X [T, N, D], to which Addend is added unless
+// it is nil, Filter [Taps, N, D] and R [N], nil if they are not wanted.
 type DeltaReadGrads[T Float] struct {
 	X, Addend, Filter, R []T
-	AddToFilter, AddToR  bool // to what the slices hold
+	AddToFilter, AddToR  bool // add to what the slices hold
 }
 
 // Backward computes the gradients of Forward's x, filter and r from du [T, D], with W[j, c] =
@@ -147,7 +149,7 @@ type DeltaReadGrads[T Float] struct {
 //	dX_t[c] = sum over lags j of W[Taps-1-j, c] ⊙ du_(t+j) + Addend_t[c]
 //	dW[Taps-1-j, c] = sum over t of du_t ⊙ X_(t-j)[c];   df[j, c] = r[c] dW[j, c];   dr[c] = sum over j of dW[j, c] . f[j, c]
 //
-// of the terms that there are. dX may be Addend.
+// over the terms that Forward sums. dX may be Addend.
 func (k *DeltaRead[T]) Backward(p *Pool, grads DeltaReadGrads[T], du, x, filter, r []T, starts []int32, d DeltaReadParams) {
 	t := &k.backward
 	t.d, t.path, t.grads = d, pathOf[T](k.path), grads
@@ -164,21 +166,21 @@ func (k *DeltaRead[T]) Backward(p *Pool, grads DeltaReadGrads[T], du, x, filter,
 
 type deltaReadGradTask[T Float] struct {
 	grads          DeltaReadGrads[T]
-	du, x, weights []T // weights by lags
+	du, x, weights []T // weights in the order of lags
 	starts         []int32
 	tokens         pieces
-	sums           treeSums[T] // of dW; empty: not wanted
+	sums           treeSums[T] // of dW; empty if it is not wanted
 	d              DeltaReadParams
 	path           path
 }
 
-// Part works on some pieces.
+// Part computes the pieces [lo, hi).
 func (t *deltaReadGradTask[T]) Part(worker, lo, hi int) {
 	sum := t.sums.begin(worker)
 	t.tokens.each(lo, hi, func(first, end int) { t.piece(sum.block, first, end) }, sum)
 }
 
-// piece makes dX of the tokens [i, end) and adds their terms of dW to sum.
+// piece computes dX of the tokens [i, end) and adds their terms of dW to sum.
 func (t *deltaReadGradTask[T]) piece(sum []T, i, end int) {
 	ahead := tokensAhead[T](t.d.stream())
 	for i < end {
@@ -195,12 +197,12 @@ func (t *deltaReadGradTask[T]) piece(sum []T, i, end int) {
 	}
 }
 
-// deltaReadTokens is the largest number of tokens whose terms of dW are added in one go: what they
-// read and write of a row of the stream stays in the first-level cache.
+// deltaReadTokens is the largest number of tokens whose terms of dW are added together: what they
+// read and write for a row of the stream stays in the first-level cache.
 const deltaReadTokens = 8
 
-// together is the number of tokens from i on, below hi, whose terms of dW are added in one go: those
-// of a row that see all lags; or one.
+// together returns the number of tokens, from i on and below hi, whose terms of dW are added
+// together: tokens of one row that see all lags, or one token.
 func (t *deltaReadGradTask[T]) together(i, hi int) int {
 	most := min(deltaReadTokens, hi-i, t.d.Seq-i%t.d.Seq)
 	for n := range most {
@@ -211,7 +213,7 @@ func (t *deltaReadGradTask[T]) together(i, hi int) int {
 	return most
 }
 
-// stream computes dX of token i: of the later tokens that see it, one run of lags after the other.
+// stream computes dX of token i from the later tokens that see it, in runs of consecutive lags.
 func (t *deltaReadGradTask[T]) stream(i int) {
 	d, position := t.d, i%t.d.Seq
 	dx, sum := rowOf(t.grads.X, i, d.stream()), rowOf(t.grads.Addend, i, d.stream())
@@ -230,7 +232,7 @@ func (t *deltaReadGradTask[T]) stream(i int) {
 	copyOver(dx, sum)
 }
 
-// addTerms computes dx = sum + token i's terms of so many lags from the first.
+// addTerms computes dx = sum + token i's terms with lags lags, beginning with lag first.
 func (t *deltaReadGradTask[T]) addTerms(dx, sum []T, i, first, lags int) {
 	d := t.d
 	w, du := t.weights[first*d.stream():], t.du[(i+first)*d.D:]
@@ -239,7 +241,8 @@ func (t *deltaReadGradTask[T]) addTerms(dx, sum []T, i, first, lags int) {
 	}
 }
 
-// products adds the terms of dW of tokens from i on; of one, or of some that see all lags.
+// products adds the terms of dW of the given number of tokens from i on: one token, or several that
+// see all lags.
 func (t *deltaReadGradTask[T]) products(sum []T, i, tokens int) {
 	d := t.d
 	for c := range d.N {
@@ -250,7 +253,7 @@ func (t *deltaReadGradTask[T]) products(sum []T, i, tokens int) {
 	}
 }
 
-// collect makes the gradients of the filter and of r from dW.
+// collect computes the gradients of the filter and of r from dW.
 func (t *deltaReadGradTask[T]) collect(total []float64, filter, r []T) {
 	d := t.d
 	for c := range d.N {

@@ -6,14 +6,14 @@ import "math"
 type DeltaWriteParams struct {
 	Tokens int     // T, may be 0
 	N      int     // rows of a token's stream
-	D      int     // entries of a row, and of what is written
-	Eps    float64 // of the norm of what is written
-	Scale  float64 // of the values
+	D      int     // entries of a row, and of the vector that is written
+	Eps    float64 // added in normalising the vector that is written
+	Scale  float64 // factor of the values
 }
 
 // DeltaWrite writes to a stream of N rows by the delta rule (Zhang et al. 2026, arXiv 2601.00417):
-// each row loses what it has in a direction k, and gets a value there. With X_t [N, D] the stream
-// of token t, y_t [D] what a sublayer gives, gate g_t and values h_t [N],
+// it removes from each row the component along a direction k, and writes a value there. With X_t
+// [N, D] the stream of token t, y_t [D] a sublayer's output, gate g_t and values h_t [N],
 //
 //	k = y / sqrt(|y|^2 + Eps^2);   beta = 2 g;   v = Scale h
 //	X'[c] = X[c] + beta (v[c] - k . X[c]) k
@@ -39,7 +39,7 @@ type deltaWriteTask[T Float] struct {
 	rows                    combination[T]
 	dots                    dots[T]
 	out, x, y, gate, values []T
-	factors                 [][]T // of y in each row, one slice a worker
+	factors                 [][]T // factors of y in each row, one slice for each worker
 	d                       DeltaWriteParams
 	path                    path
 }
@@ -61,15 +61,16 @@ func (t *deltaWriteTask[T]) Part(worker, lo, hi int) {
 	}
 }
 
-// inverseNorm is 1/sqrt(|y|^2 + Eps^2).
+// inverseNorm returns 1/sqrt(|y|^2 + Eps^2).
 func (d DeltaWriteParams) inverseNorm(squares float64) float64 {
 	return 1 / math.Sqrt(squares+d.Eps*d.Eps)
 }
 
-// DeltaWriteGrads are where the gradients go; what is nil is not wanted, but for that of x.
+// DeltaWriteGrads holds the slices for the gradients. Except for X, a nil slice means that the
+// gradient is not wanted.
 type DeltaWriteGrads[T Float] struct {
 	X, Y, Gate, Values             []T
-	AddToY, AddToGate, AddToValues bool // to what the slices hold
+	AddToY, AddToGate, AddToValues bool // add to what the slices hold
 }
 
 // Backward computes the gradients of Forward's x, y, gate and values from dout [T, N, D]. With
@@ -95,7 +96,7 @@ type deltaWriteGradTask[T Float] struct {
 	dots                     dots[T]
 	grads                    DeltaWriteGrads[T]
 	dout, x, y, gate, values []T
-	factors                  [][]T // a and s, then what dout and x are multiplied by in dy; one slice a worker
+	factors                  [][]T // a and s, later the factors of dout and x in dy; one slice for each worker
 	d                        DeltaWriteParams
 	path                     path
 }
@@ -120,12 +121,12 @@ func (t *deltaWriteGradTask[T]) Part(worker, lo, hi int) {
 	}
 }
 
-// scalars computes token i's gradients of gate and values from the products of y with the rows of
-// dout and of x, and puts what those rows are multiplied by in dy in their place; what y is
-// multiplied by there it returns. The factors of x are those of y in dX, too.
+// scalars computes token i's gradients of gate and values, given the dot products of y with the
+// rows of dout (ofOut) and of x (ofX). It overwrites these with the factors of those rows in dy,
+// and returns the factor of y in dy. The factors of x also multiply y in dX.
 func (t *deltaWriteGradTask[T]) scalars(i int, ofOut, ofX []T, inverse float64) float64 {
 	d, h := t.d, rowOf(t.values, i, t.d.N)
-	beta, dbeta, along := 2*float64(t.gate[i]), 0.0, 0.0 // along is k . dk
+	beta, dbeta, along := 2*float64(t.gate[i]), 0.0, 0.0 // along = k . dk
 	for c := range ofOut {
 		a, s := float64(ofOut[c])*inverse, float64(ofX[c])*inverse
 		rest := d.Scale*float64(h[c]) - s

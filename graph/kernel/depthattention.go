@@ -4,21 +4,21 @@ import "math"
 
 // DepthAttentionParams are the sizes of a DepthAttention.
 type DepthAttentionParams struct {
-	Tokens, Width int     // of each source: Tokens x Width elements
+	Tokens, Width int     // each source has Tokens x Width elements
 	Sources       int     // at least 1
 	Eps           float64 // added to a source's mean square
 }
 
 func (d DepthAttentionParams) size() int { return d.Tokens * d.Width }
 
-// DepthAttention sums sources by a softmax over them, each token for itself (Kimi 2026, arXiv
-// 2603.15031, attention residuals):
+// DepthAttention sums sources, weighted by a softmax over them, separately for each token (Kimi
+// 2026, arXiv 2603.15031, attention residuals):
 //
 //	u = sum over i of a_i v_i,   a = softmax over i of r_i (q . v_i)
 //	r_i = 1/sqrt(mean(v_i^2) + Eps),   q = query ⊙ gain
 //
-// A token's rows of all sources stay in the cache between its scores and its sum, so that memory
-// gives each source once.
+// A token's rows of all sources stay in the cache between its scores and its sum, so that each
+// source is read from memory once.
 type DepthAttention[T Float] struct {
 	forward  depthForward[T]
 	backward depthBackward[T]
@@ -26,8 +26,8 @@ type DepthAttention[T Float] struct {
 	path     path
 }
 
-// Forward computes u, and saves weights a and rstd r, both [Tokens, Sources]. u may be nil: then
-// the weights alone are wanted.
+// Forward computes u, and saves weights a and rstd r, both [Tokens, Sources]. If u is nil it
+// computes only these.
 func (k *DepthAttention[T]) Forward(p *Pool, u, weights, rstd []T, v [][]T, query, gain []T, d DepthAttentionParams) {
 	t := &k.forward
 	t.u, t.weights, t.rstd, t.v, t.d, t.path = u, weights, rstd, v[:d.Sources], d, pathOf[T](k.path)
@@ -35,7 +35,7 @@ func (k *DepthAttention[T]) Forward(p *Pool, u, weights, rstd []T, v [][]T, quer
 	p.Do(d.Tokens, t)
 }
 
-// product makes q.
+// product computes q.
 func (k *DepthAttention[T]) product(query, gain []T, d DepthAttentionParams) []T {
 	k.q = grow(k.q, d.Width)
 	for j, w := range query[:d.Width] {
@@ -69,15 +69,16 @@ func (t *depthForward[T]) Part(_, lo, hi int) {
 	}
 }
 
-// DepthGradients are what Backward makes. Each may be nil, or have nil entries: not wanted.
+// DepthGradients holds the slices that Backward fills. Each may be nil, or have nil entries, if it
+// is not wanted.
 type DepthGradients[T Float] struct {
-	V, Addends                      [][]T // of the sources; what is added to them, which they may be
+	V, Addends                      [][]T // gradients of the sources; Addends are added to them, and may be the same slices
 	Query, Gain                     []T   // [Width]
-	AccumulateQuery, AccumulateGain bool  // they are added to what the slices hold
+	AccumulateQuery, AccumulateGain bool  // add to what the slices hold
 }
 
-// Backward computes the gradients from du, that of u, or from dweights, that of a Forward of weights
-// alone; the other one is nil. For each token
+// Backward computes the gradients from du, the gradient of u, or from dweights, the gradient of the
+// weights of a Forward without u; the other one is nil. For each token
 //
 //	da_i = du . v_i,   ds_i = a_i (da_i - sum over j of a_j da_j),   c_i = ds_i r_i
 //	dv_i = a_i du + c_i q - c_i r_i^2 (q . v_i) / Width v_i
@@ -102,8 +103,8 @@ type depthBackward[T Float] struct {
 	d                              DepthAttentionParams
 	path                           path
 	tokens                         pieces
-	dots                           [][]float64 // [2, Sources] a worker: da_i, q . v_i
-	rows                           [][]T       // [Width] a worker
+	dots                           [][]float64 // [2, Sources] for each worker: da_i, q . v_i
+	rows                           [][]T       // [Width] for each worker
 	dq                             treeSums[T]
 }
 
@@ -141,8 +142,8 @@ func (t *depthBackward[T]) token(token int, dots []float64, scratch []T, dq *tre
 	}
 }
 
-// source computes a token's row of dv_i = addend + (a du + c q + own v_i), by way of row if there is
-// an addend.
+// source computes a token's row of dv_i = addend + (a du + c q + own v_i). With an addend it uses
+// row as scratch memory.
 func (t *depthBackward[T]) source(i, token int, row, du, v []T, a, c, own T) {
 	dv, addend := rowOf(t.g.V[i], token, t.d.Width), rowOf(t.g.Addends[i], token, t.d.Width)
 	to := dv
@@ -160,7 +161,7 @@ func (t *depthBackward[T]) source(i, token int, row, du, v []T, a, c, own T) {
 	}
 }
 
-// store makes the gradients of query and gain from dq.
+// store computes the gradients of query and gain from dq.
 func (t *depthBackward[T]) store(dq []float64, query, gain []T) {
 	for j, sum := range dq {
 		if t.g.Query != nil {

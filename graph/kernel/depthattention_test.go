@@ -25,7 +25,7 @@ func testDepthAttention[T Float](t *testing.T, tolerance float64) {
 	})
 }
 
-// depthCase is what one DepthAttention works on, and in float64 what it should make of it.
+// depthCase holds the inputs of one DepthAttention, and in float64 its expected results.
 type depthCase[T Float] struct {
 	d                                 DepthAttentionParams
 	query, gain, du                   []T
@@ -47,7 +47,7 @@ func newDepthCase[T Float](d DepthAttentionParams) depthCase[T] {
 	return c
 }
 
-// wantToken does a token by the chain rule.
+// wantToken computes a token by the chain rule.
 func (c *depthCase[T]) wantToken(token int) {
 	width, n := c.d.Width, c.d.Sources
 	at := func(x []T, j int) float64 { return float64(x[token*width+j]) }
@@ -70,7 +70,7 @@ func (c *depthCase[T]) wantToken(token int) {
 	c.wantA = append(c.wantA, a...)
 	for i, v := range c.v {
 		ds, along := a[i]*(da[i]-mean), 0.0
-		for j := range width { // of the normalised source
+		for j := range width { // gradient of the normalised source
 			h := ds * float64(c.query[j]) * float64(c.gain[j])
 			along += h * at(v, j) * r[i] / float64(width)
 			c.wantQuery[j] += ds * float64(c.gain[j]) * at(v, j) * r[i]
@@ -84,7 +84,7 @@ func (c *depthCase[T]) wantToken(token int) {
 	}
 }
 
-// check compares all results, in memory of their own and in place.
+// check compares all results, in separate memory and in place.
 func (c depthCase[T]) check(t *testing.T, p path, threads int, tolerance float64) {
 	t.Helper()
 	pool := NewPool(threads)
@@ -116,8 +116,8 @@ func (c depthCase[T]) check(t *testing.T, p path, threads int, tolerance float64
 	c.checkWeights(t, &k, pool, a, rstd, g, tolerance)
 }
 
-// checkWeights: weights alone are the same, and of dweights = du . v the gradients are those of u less
-// a du.
+// checkWeights checks a Forward without u: the weights are the same, and for dweights = du . v the
+// gradients equal those of u minus a du.
 func (c depthCase[T]) checkWeights(t *testing.T, k *DepthAttention[T], pool *Pool, a, rstd []T, whole DepthGradients[T], tolerance float64) {
 	t.Helper()
 	d := c.d

@@ -1,26 +1,24 @@
 package kernel
 
-// dots is a product C (+)= A B^T of few long rows, A [m, k] and B [n, k], both dense:
-// every row of A times every row of B. Neither operand is transposed or copied, as the
-// micro-kernels of block would need it.
+// dots is a product C (+)= A B^T of few long rows, A [m, k] and B [n, k], both dense: every row of
+// A times every row of B. Unlike in block, neither operand is transposed or copied.
 type dots[T Float] struct {
 	path path
 	m, n int // both at least 1
 	k    int // at least 1
-	cs   int // elements between rows of C
+	cs   int // distance between rows of C in elements
 	add  bool
 }
 
-// Rows and columns of the highest tile of dots: of its micro-kernels, written by
-// internal/asmgen, as many as there are registers for.
+// Rows and columns of the largest tile of dots, for which the micro-kernels of internal/asmgen have
+// enough registers.
 const (
 	dotRowsAVX512 = 4
 	dotRowsAVX2   = 2
 	dotCols       = 4
 )
 
-// run computes c from a and b. Like an index out of range, a slice that is too short
-// panics.
+// run computes c from a and b. It panics if a slice is too short, as an index out of range does.
 func (x *dots[T]) run(c, a, b []T) {
 	a, b, c = a[:x.m*x.k], b[:x.n*x.k], c[:(x.m-1)*x.cs+x.n]
 	if x.path == portable {
@@ -44,7 +42,7 @@ func (x *dots[T]) run(c, a, b []T) {
 	}
 }
 
-// runPortable is run in plain loops.
+// runPortable does what run does, by plain loops.
 func (x *dots[T]) runPortable(c, a, b []T) {
 	for i := range x.m {
 		for j := range x.n {

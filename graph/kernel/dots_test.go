@@ -18,7 +18,7 @@ func (s dotsCase) String() string {
 	return fmt.Sprintf("%dx%dx%d pad=%d add=%t", s.m, s.n, s.k, s.pad, s.add)
 }
 
-// wantDots is C in float64, with the magnitude of its terms.
+// wantDots computes C in float64, with the magnitude of its terms.
 func wantDots[T Float](s dotsCase, c, a, b []T) sums {
 	want := newSums(len(c))
 	for i := range c {

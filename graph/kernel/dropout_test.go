@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// dropoutMask returns what Dropout makes of ones, times 1 - rate: 1 where it keeps.
+// dropoutMask returns the result of Dropout for ones, times 1 - rate: 1 where it keeps an element.
 func dropoutMask(n int, rate float64, key DropoutKey) []float64 {
 	ones := make([]float64, n)
 	for i := range ones {
@@ -23,7 +23,8 @@ func dropoutMask(n int, rate float64, key DropoutKey) []float64 {
 	return ones
 }
 
-// The number kept is binomial: it must lie within five standard deviations.
+// The number of elements kept has a binomial distribution: it must lie within five standard
+// deviations.
 func TestDropoutKeepRate(t *testing.T) {
 	const n = 200_000
 	for _, rate := range []float64{0.01, 0.1, 0.5, 0.9} {
@@ -38,8 +39,8 @@ func TestDropoutKeepRate(t *testing.T) {
 	}
 }
 
-// Masks of keys that differ in one part, and one mask shifted against itself, agree as
-// often as independent ones: at rate 1/2, in half of the elements.
+// Masks whose keys differ in one part, and one mask shifted against itself, agree as often as
+// independent masks: at rate 1/2, in half of the elements.
 func TestDropoutMasksAreIndependent(t *testing.T) {
 	const n = 100_000
 	base := DropoutKey{Seed: 1, Site: 2, Step: 3}

@@ -9,8 +9,8 @@ type Embedding[T Float] struct {
 	path     path
 }
 
-// Forward computes out[t] = scale * table[ids[t]] with table [vocab, width], ids [T] and
-// out [T, width]. An id outside [0, vocab) is an error, and nothing is written then.
+// Forward computes out[t] = scale * table[ids[t]] with table [vocab, width], ids [T] and out [T,
+// width]. An id outside [0, vocab) is an error, and then nothing is written.
 func (k *Embedding[T]) Forward(p *Pool, out, table []T, ids []int32, vocab, width int, scale float64) error {
 	if err := checkIDs(ids, vocab); err != nil {
 		return err
@@ -26,9 +26,9 @@ func (k *Embedding[T]) Forward(p *Pool, out, table []T, ids []int32, vocab, widt
 //
 //	dtable[v] (+)= scale * sum of dout[t] over the t with ids[t] = v
 //
-// accumulate says that the sum is added to what dtable holds; otherwise rows that no id
-// names become zero. The sum goes over t in order, so the result does not depend on the
-// thread count. An id outside [0, vocab) is an error, and nothing is written then.
+// accumulate adds to what dtable holds; otherwise rows that no id names become zero. The sum goes
+// over t in order, so the result does not depend on the thread count. An id outside [0, vocab) is
+// an error, and then nothing is written.
 func (k *Embedding[T]) Backward(p *Pool, dtable, dout []T, ids []int32, vocab, width int, scale float64, accumulate bool) error {
 	if err := checkIDs(ids, vocab); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (k *embeddingForward[T]) Part(_, lo, hi int) {
 	}
 }
 
-// embeddingBackward is divided by columns: each worker goes over all tokens in order.
+// embeddingBackward is divided among workers by columns: each worker goes over all tokens in order.
 type embeddingBackward[T Float] struct {
 	dtable, dout []T
 	ids          []int32

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tokenIDs returns n reproducible ids; a third of them are id 0, as the frequent tokens
-// of a text.
+// tokenIDs returns n reproducible ids; a third of them are id 0, as frequent as some tokens are in
+// a text.
 func tokenIDs(n, vocab int) []int32 {
 	rng := rand.New(rand.NewPCG(8, 9))
 	ids := make([]int32, n)

@@ -5,21 +5,22 @@ type GatedParams struct {
 	Tokens int
 	N      int // n, rows of a token's stream
 	D      int // d, elements in a row
-	Width  int // of a token's projection x
-	Rank   int // of x's first entries, which make the gates (GatedRead)
+	Width  int // entries of a token's projection x
+	Rank   int // number of x's first entries, from which the gates are made (GatedRead)
 }
 
 func (d GatedParams) stream() int { return d.N * d.D }
 
-// GatedRead reads from a stream of several rows by a gate for each entry, as gated residuals do
+// GatedRead reads from a stream of several rows, with a gate for each entry, as gated residuals do
 // (arXiv 2608.30320): with z_t [n, d] the normalised stream of token t and x_t [width] its
 // projection, whose first rank entries are used,
 //
 //	h_t = silu(x_t[:rank] / n),   silu(v) = v sigmoid(v);   a_t = h_t W        W [rank, n d]
 //	u_t = 1/n sum over i of sigmoid(a_t[i]) ⊙ z_t[i]
 //
-// A few tokens at a time, so that the gates a stay in the second-level cache: Backward makes them
-// again. Their sigmoid is computed in float32 (expSingle), that of h as GLU's.
+// It takes a few tokens at a time, so that the gates a stay in the second-level cache; Backward
+// computes them again. The sigmoid of the gates is computed in float32 (expSingle), the one in h as
+// in GLU.
 type GatedRead[T Float] struct {
 	forward  gatedReadForward[T]
 	backward gatedReadBackward[T]
@@ -38,7 +39,8 @@ func (k *GatedRead[T]) Forward(p *Pool, u, z, x, w []T, d GatedParams) {
 	p.Do(d.Tokens, t)
 }
 
-// panels are the rows of b [k, n] in panels of columns, the last of them as wide as the others.
+// panels returns the rows of b [k, n] in panels of columns; the last panel is as wide as the
+// others.
 func panels[T Float](kernels *microkernels, space, b []T, k, n int) []T {
 	width := kernels.width()
 	space = grow(space, (n+width-1)/width*width*k)
@@ -49,7 +51,7 @@ func panels[T Float](kernels *microkernels, space, b []T, k, n int) []T {
 	return space
 }
 
-// gatedReadTask makes the gates of a few tokens.
+// gatedReadTask computes the gates of a few tokens.
 type gatedReadTask[T Float] struct {
 	x, up []T
 	d     GatedParams
@@ -57,7 +59,8 @@ type gatedReadTask[T Float] struct {
 	gates block[T] // a = h W
 }
 
-// gatedStride is the distance between the gates of two tokens: not a power of two, see strideA.
+// gatedStride returns the distance between the gates of two tokens: not a power of two, see
+// strideA.
 func gatedStride(size int) int { return size + 16 }
 
 func newGatedReadTask[T Float](p path, up, x []T, d GatedParams) gatedReadTask[T] {
@@ -69,8 +72,8 @@ func newGatedReadTask[T Float](p path, up, x []T, d GatedParams) gatedReadTask[T
 	return t
 }
 
-// The tokens that are taken together: their gates are about 96 KB of float32. A piece of the tokens,
-// of which dW is summed in T, is some of these blocks.
+// The numbers of tokens that are taken together: their gates are about 96 KB of float32. A piece of
+// the tokens, over which dW is summed in T, consists of several such blocks.
 const (
 	gatedBlock  = 24 << 10
 	gatedMost   = 32
@@ -78,7 +81,7 @@ const (
 	gatedPiece  = 64
 )
 
-// together is how many they are.
+// together returns the number of tokens of a block.
 func (t *gatedReadTask[T]) together() int {
 	tokens := gatedMost
 	for tokens > gatedFewest && tokens*t.d.stream() > gatedBlock {
@@ -92,7 +95,7 @@ type gatedScratch[T Float] struct {
 	hidden, gates []T // h [tokens, rank]; a, at gatedStride
 }
 
-// open makes h and a of the tokens [lo, hi).
+// open computes h and a of the tokens [lo, hi).
 func (t *gatedReadTask[T]) open(s *gatedScratch[T], lo, hi int) {
 	rank, most := t.d.Rank, t.together()
 	s.hidden, s.gates = grow(s.hidden, most*rank), grow(s.gates, most*gatedStride(t.d.stream()))
@@ -106,7 +109,7 @@ func (t *gatedReadTask[T]) open(s *gatedScratch[T], lo, hi int) {
 	gates.multiply(s.gates, s.hidden, t.up, nil)
 }
 
-// row is the gates of row c of the block's token i.
+// row returns the gates of row c of the block's token i.
 func (t *gatedReadTask[T]) row(s *gatedScratch[T], i, c int) []T {
 	return s.gates[i*gatedStride(t.d.stream())+c*t.d.D:][:t.d.D]
 }
@@ -114,7 +117,7 @@ func (t *gatedReadTask[T]) row(s *gatedScratch[T], i, c int) []T {
 type gatedReadForward[T Float] struct {
 	gatedReadTask[T]
 	u, z    []T
-	scratch []gatedScratch[T] // one a worker
+	scratch []gatedScratch[T] // one for each worker
 }
 
 func (t *gatedReadForward[T]) Part(worker, lo, hi int) {

@@ -1,19 +1,19 @@
 package kernel
 
-// GatedReadGrads are where the gradients of a GatedRead go: X [tokens, width], to which Addend is
-// added unless it is nil and which may be Addend; Z [tokens, n, d] and W [rank, n d], nil where they
-// are not wanted.
+// GatedReadGrads holds the slices for the gradients of a GatedRead: X [tokens, width], to which
+// Addend is added unless it is nil and which may be Addend; Z [tokens, n, d] and W [rank, n d], nil
+// if they are not wanted.
 type GatedReadGrads[T Float] struct {
 	X, Addend, Z, W []T
-	AddToZ, AddToW  bool // to what the slices hold
+	AddToZ, AddToW  bool // add to what the slices hold
 }
 
-// Backward computes the gradients of Forward's x, z and w from du [tokens, d], that of u:
+// Backward computes the gradients of Forward's x, z and w from du [tokens, d], the gradient of u:
 //
 //	dz_t[i] = du_t ⊙ sigmoid(a_t[i]) / n;   da_t[i] = du_t ⊙ z_t[i] ⊙ sigmoid'(a_t[i]) / n
 //	dW = sum over t of h_t^T da_t;   dx_t[:rank] = silu'(x_t[:rank] / n) ⊙ (da_t W^T) / n + Addend_t[:rank]
 //
-// x's other entries have no other gradient than Addend's.
+// The gradient of x's other entries is Addend.
 func (k *GatedRead[T]) Backward(p *Pool, grads GatedReadGrads[T], du, z, x, w []T, d GatedParams) {
 	t, size := &k.backward, d.stream()
 	k.up = panels(kernelsOf[T](k.path), k.up, w, d.Rank, size)
@@ -34,19 +34,19 @@ type gatedReadBackward[T Float] struct {
 	grads   GatedReadGrads[T]
 	du, z   []T
 	tokens  pieces
-	scratch []gatedGradScratch[T] // one a worker
+	scratch []gatedGradScratch[T] // one for each worker
 	dw      treeSums[T]
 }
 
 // gatedGradScratch is a worker's memory.
 type gatedGradScratch[T Float] struct {
-	gatedScratch[T]     // the gates are those of a block, then their gradients
+	gatedScratch[T]     // the gates hold a block's gates, then their gradients
 	dhidden         []T // [tokens, rank]
 	share, dz       []T // [d]: du/n of a token, and a row of dz; [2, rank]: h's argument and its slope
 	slopes          []T
 }
 
-// Part works on some pieces.
+// Part computes the pieces [lo, hi).
 func (t *gatedReadBackward[T]) Part(worker, lo, hi int) {
 	s, most := &t.scratch[worker], t.together()
 	s.share, s.dz, s.slopes = grow(s.share, t.d.D), grow(s.dz, t.d.D), grow(s.slopes, 2*t.d.Rank)
@@ -65,7 +65,8 @@ func (t *gatedReadBackward[T]) Part(worker, lo, hi int) {
 	}, dw)
 }
 
-// gradGates makes dz of the tokens [lo, hi), and puts the gradients of their gates in the gates' place.
+// gradGates computes dz of the tokens [lo, hi), and overwrites their gates with the gates'
+// gradients.
 func (t *gatedReadBackward[T]) gradGates(s *gatedGradScratch[T], lo, hi int) {
 	n, d := t.d.N, t.d.D
 	ahead := tokensAhead[T](t.d.stream())
@@ -94,7 +95,7 @@ func (t *gatedReadBackward[T]) addW(s *gatedGradScratch[T], dw []T, tokens int) 
 	x.multiply(dw, s.hidden, s.gates, dw)
 }
 
-// gradX makes dx of the tokens [lo, hi).
+// gradX computes dx of the tokens [lo, hi).
 func (t *gatedReadBackward[T]) gradX(s *gatedGradScratch[T], lo, hi int) {
 	rank, size := t.d.Rank, t.d.stream()
 	x := newBlock[T](t.path, hi-lo, rank, size, false)

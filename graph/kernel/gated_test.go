@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// gatedData are a read's and a write's tensors.
+// gatedData holds the tensors of a read and a write.
 type gatedData[T Float] struct {
 	d                    GatedParams
 	z, w, x, y, u, out   []T
@@ -31,7 +31,7 @@ func (s *gatedData[T]) widened() *gatedData[float64] {
 	return w
 }
 
-// gatedKernels are one of each.
+// gatedKernels holds one kernel of each kind.
 type gatedKernels[T Float] struct {
 	read  GatedRead[T]
 	write GatedWrite[T]
@@ -55,7 +55,7 @@ func (k *gatedKernels[T]) readBackward(p *Pool, g GatedReadGrads[T], s *gatedDat
 	k.read.Backward(p, g, s.du, s.z, s.x, s.w, s.d)
 }
 
-// naive are the definitions: u and out.
+// naive computes u and out by the definitions.
 func (s *gatedData[T]) naive() (u, out []float64) {
 	d := s.d
 	u = make([]float64, d.Tokens*d.D)
@@ -95,7 +95,7 @@ func TestGated(t *testing.T) {
 
 // checkGatedSlopes compares gradients with difference quotients.
 func checkGatedSlopes(t *testing.T, k *gatedKernels[float64], w *gatedData[float64]) {
-	if len(w.z) > 400 { // more take too long
+	if len(w.z) > 400 { // larger cases take too long
 		return
 	}
 	loss := func() float64 { k.forward(nil, w); return inner(w.u, w.du) }
@@ -108,7 +108,8 @@ func checkGatedSlopes(t *testing.T, k *gatedKernels[float64], w *gatedData[float
 	k.forward(nil, w)
 }
 
-// checkGatedPath compares one path with float64, and its options with each other.
+// checkGatedPath compares one path with float64, and the results for different options with each
+// other.
 func checkGatedPath(t *testing.T, k *gatedKernels[float32], s *gatedData[float32], w *gatedData[float64]) {
 	p := NewPool(3)
 	k.forward(p, s)

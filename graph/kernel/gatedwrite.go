@@ -1,8 +1,8 @@
 package kernel
 
-// GatedWrite adds a sublayer's output to each row of a stream by a factor of the row's own, as gated
-// residuals do (arXiv 2608.30320): with x_t the projection of token t, of which the last n columns
-// are used,
+// GatedWrite adds a sublayer's output to each row of a stream, with a separate factor for each row,
+// as gated residuals do (arXiv 2608.30320): with x_t the projection of token t, whose last n
+// columns are used,
 //
 //	s_t = 2 sigmoid(x_t[width-n:] / n);   out_t[i] = r_t[i] + s_t[i] y_t
 type GatedWrite[T Float] struct {
@@ -26,7 +26,7 @@ type gatedWriteForward[T Float] struct {
 	out, r, y, x []T
 	d            GatedParams
 	path         path
-	scratch      [][]T // s of a token, one a worker
+	scratch      [][]T // s of a token, for each worker
 }
 
 func (t *gatedWriteForward[T]) Part(worker, lo, hi int) {
@@ -49,13 +49,13 @@ func rowFactors[T Float](p path, s, x []T) {
 	scaleTo(p, s, s, 2)
 }
 
-// Backward computes the gradients of Forward's y and x from dout [tokens, n, d], that of out, which is
-// that of r, too:
+// Backward computes the gradients of Forward's y and x from dout [tokens, n, d], the gradient of
+// out and also of r:
 //
 //	dy_t = sum over i of s_t[i] dout_t[i];   ds_t[i] = dout_t[i] . y_t
 //
-// dx, which may be nil, has zeros in the columns that are not used. accumulateY (accumulateX) adds dy
-// (dx) to what the slice holds.
+// dx, which may be nil, has zeros in the columns that are not used. accumulateY (accumulateX) adds
+// dy (dx) to what the slice holds.
 func (k *GatedWrite[T]) Backward(p *Pool, dy, dx, dout, y, x []T, accumulateY, accumulateX bool, d GatedParams) {
 	t := &k.backward
 	t.dy, t.dx, t.dout, t.y, t.x = dy, dx, dout, y, x
@@ -73,7 +73,7 @@ type gatedWriteBackward[T Float] struct {
 	d                        GatedParams
 	accumulateY, accumulateX bool
 	path                     path
-	scratch                  [][]T // s and ds of a token, one a worker
+	scratch                  [][]T // s and ds of a token, for each worker
 }
 
 func (t *gatedWriteBackward[T]) Part(worker, lo, hi int) {
@@ -93,8 +93,8 @@ func (t *gatedWriteBackward[T]) Part(worker, lo, hi int) {
 	}
 }
 
-// addFactors makes a token's dx of s and its gradient: with o = s/2, that of 2 sigmoid(x/n) is
-// 2 o (1 - o) / n.
+// addFactors computes a token's dx from s and its gradient: with o = s/2, the derivative of 2
+// sigmoid(x/n) is 2 o (1 - o) / n.
 func (t *gatedWriteBackward[T]) addFactors(dx, s, ds []T) {
 	if !t.accumulateX {
 		clear(dx)

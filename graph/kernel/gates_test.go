@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// naiveGates computes the coefficients of streamGates with plain loops in float64; carry
-// makes one token's H [n, n] of its logits.
+// naiveGates computes the coefficients of StreamGates with plain loops in float64; carry computes
+// one token's H [n, n] from its logits.
 func naiveGates(z, alpha, bias []float64, tokens, n int, carry func(logits []float64) []float64) (c []float64) {
 	columns := len(bias)
 	logistic := func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
@@ -29,7 +29,7 @@ func naiveGates(z, alpha, bias []float64, tokens, n int, carry func(logits []flo
 	return c
 }
 
-// naiveSinkhorn is the definition, with the largest of the whole matrix.
+// naiveSinkhorn follows the definition, subtracting the largest entry of the whole matrix.
 func naiveSinkhorn(n, iterations int) func(logits []float64) []float64 {
 	return func(logits []float64) []float64 {
 		largest := math.Inf(-1)
@@ -64,7 +64,7 @@ func naiveSinkhorn(n, iterations int) func(logits []float64) []float64 {
 	}
 }
 
-// gatesData is what the coefficients of streamGates are computed of.
+// gatesData holds the inputs and outputs of StreamGates.
 type gatesData[T Float] struct{ z, alpha, bias, c, dc []T }
 
 func newGatesData[T Float](tokens, n, columns int, scale float64) gatesData[T] {
@@ -81,7 +81,7 @@ func (s gatesData[T]) gradients() [3][]T {
 	return [3][]T{make([]T, len(s.z)), make([]T, 3), make([]T, len(s.bias))}
 }
 
-// gatesKernel is a kernel on streamGates at one set of sizes.
+// gatesKernel is a StreamGates for one set of sizes.
 type gatesKernel[T Float] struct {
 	forward  func(p *Pool, s gatesData[T])
 	backward func(p *Pool, g [3][]T, s gatesData[T], accumulateAlpha, accumulateBias bool)
@@ -106,7 +106,7 @@ func checkGates(t *testing.T, make64 func() gatesKernel[float64], make32 func(p 
 	requireNear(t, naive(w), w.c, 1e-12, "c in float64")
 	want := w.gradients()
 	k.backward(NewPool(3), want, w, false, false)
-	if len(w.z) < 400 { // more take too long
+	if len(w.z) < 400 { // larger cases take too long
 		loss := func() float64 {
 			k.forward(nil, w)
 			return inner(w.c, w.dc)
@@ -129,7 +129,7 @@ func checkGates(t *testing.T, make64 func() gatesKernel[float64], make32 func(p 
 	})
 }
 
-// checkGatesOptions accumulates each gradient of a parameter, and leaves each out.
+// checkGatesOptions accumulates each parameter's gradient, and omits each in turn.
 func checkGatesOptions(t *testing.T, k gatesKernel[float32], s gatesData[float32], want [3][]float32) {
 	p, got := NewPool(2), s.gradients()
 	k.backward(p, [3][]float32{got[0], nil, got[2]}, s, true, false)

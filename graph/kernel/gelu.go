@@ -2,9 +2,9 @@ package kernel
 
 import "math"
 
-// The Gaussian error linear unit is x Phi(x) (Hendrycks & Gimpel 2016, arXiv 1606.08415,
-// section 2), Phi being the standard normal distribution function. GeluExact evaluates Phi
-// itself; GeluTanh is the tanh form of the same section, that of GPT-2:
+// The Gaussian error linear unit is x Phi(x) (Hendrycks & Gimpel 2016, arXiv 1606.08415, section
+// 2), Phi being the standard normal distribution function. GeluExact evaluates Phi itself; GeluTanh
+// is the tanh form in the same section, which GPT-2 uses:
 //
 //	exact  gelu(x) = x Phi(x) = x/2 erfc(-x/sqrt(2))
 //	tanh   gelu(x) = x/2 (1 + tanh(u)),  u = sqrt(2/pi) (x + 0.044715 x^3)
@@ -14,7 +14,7 @@ import "math"
 // form and 0.6 in the exact one; in the derivatives, which cross zero, 0.51 units and
 // another 2^-29.
 
-// expSplit is written out in the loops of float32, where the compiler inlines it.
+// The loops of float32 call expSplit, which the compiler inlines.
 //
 // The tanh form is x/(1 + exp(-2u)), and -2u = x (geluLinear + geluCubic x^2). This
 // keeps the precision of small results, which 1 + tanh(u) loses.
@@ -24,8 +24,8 @@ const (
 	geluSqrtPi = 1.77245385090551602729816748334
 )
 
-// geluLimit is an |x| beyond which gelu(x) is 0 or x to the last place of T, in both
-// forms; the arguments of exp stay small enough for expSplit.
+// geluLimit returns an |x| beyond which gelu(x) is 0 or x to the last place of T, in both forms;
+// within it the arguments of exp are small enough for expSplit.
 func geluLimit[T Float]() float64 {
 	if isSingle[T]() {
 		return 15
@@ -68,10 +68,10 @@ func geluTanh[T Float](p path, y, x []T) {
 	}
 }
 
-// geluExponent is -2u.
+// geluExponent returns -2u.
 func geluExponent(x float64) float64 { return x * (geluLinear + geluCubic*x*x) }
 
-// With s = 1/(1 + exp(-2u)) the derivative is s + x s (1-s) 2u'.
+// With s = 1/(1 + exp(-2u)), the derivative is s + x s (1-s) 2u'.
 func geluTanhGradient[T Float](p path, dx, dy, x []T) {
 	dx, dy = dx[:len(x)], dy[:len(x)]
 	if p > portable {
@@ -113,8 +113,8 @@ func geluExact[T Float](p path, y, x []T) {
 	}
 }
 
-// The derivative is Phi(x) + x phi(x), phi being the normal density; Phi(x) is
-// Phi(-|x|), or 1 less that.
+// The derivative is Phi(x) + x phi(x), where phi is the normal density; Phi(x) is Phi(-|x|) or 1
+// minus that.
 func geluExactGradient[T Float](p path, dx, dy, x []T) {
 	dx, dy = dx[:len(x)], dy[:len(x)]
 	if p > portable {
@@ -133,9 +133,9 @@ func geluExactGradient[T Float](p path, dx, dy, x []T) {
 // normalTail returns Phi(-z) and exp(-z^2/2) for z >= 0, in float32's precision (a
 // relative 4e-9, up to z = 15) or float64's.
 //
-// For float32 it is Phi(-z) = exp(-z^2/2) t P(t) with t = 1/(1 + 0.3 z). P is our fit of
-// degree 9 on 0 <= z <= 15: least squares in Chebyshev polynomials, reweighted until the
-// largest relative error was least.
+// For float32 it is Phi(-z) = exp(-z^2/2) t P(t) with t = 1/(1 + 0.3 z). P is our fit of degree 9
+// on 0 <= z <= 15: least squares in Chebyshev polynomials, reweighted to make the largest relative
+// error as small as possible.
 func normalTail[T Float](z float64) (tail, bell float64) {
 	if !isSingle[T]() {
 		return math.Erfc(z/math.Sqrt2) / 2, math.Exp(-z * z / 2)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// naiveGelu is the textbook form.
+// naiveGelu computes the textbook form.
 func naiveGelu(x float64, exact bool) float64 {
 	if exact {
 		return 0.5 * x * (1 + math.Erf(x/math.Sqrt2))
@@ -17,7 +17,7 @@ func naiveGelu(x float64, exact bool) float64 {
 	return 0.5 * x * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
 }
 
-// geluInputs are normal variates, small and large ones, and a grid.
+// geluInputs returns normal variates, small and large numbers, and a grid.
 func geluInputs[T Float]() []T {
 	x := append(normals[T](1, 3000, 2), normals[T](2, 1000, 1e-3)...)
 	x = append(x, normals[T](3, 1000, 30)...)

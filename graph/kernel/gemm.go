@@ -1,31 +1,33 @@
 package kernel
 
-// Gemm computes C = alpha * op(A) op(B) + beta * C, row-major, in parallel over a Pool.
-// float32 runs on AVX-512 or AVX2 micro-kernels where the processor has them. For given
-// sizes the bits depend on the processor's micro-kernels alone.
+// Gemm computes C = alpha * op(A) op(B) + beta * C, row-major, in parallel over a Pool. float32
+// runs on AVX-512 or AVX2 micro-kernels if the processor has them. For given sizes, the bits depend
+// only on the processor's micro-kernels.
 type Gemm[T Float] struct {
-	// Epilogue, where not nil, is told of each block of C as soon as it is final, while
-	// it is in cache.
+	// Epilogue, if not nil, is called for each block of C as soon as it is final, while it is in
+	// cache.
 	Epilogue Epilogue
-	// Weights, where not nil, are op(B) of float32 products whose A is not transposed, in the place of Run's tb, b and ldb.
+	// Weights, if not nil, holds op(B) and replaces Run's tb, b and ldb, for float32 products whose
+	// A is not transposed.
 	Weights *Weights
 
-	// lower says that of a square C only what lies on or below the diagonal is wanted: the rest may be computed or stay as it is.
+	// lower says that only the entries on or below the diagonal of a square C are needed: the
+	// others may be computed or not.
 	lower bool
-	// addend, where not nil, is what beta multiplies instead of C's old content, with rows at the same distance.
+	// addend, if not nil, is what beta multiplies instead of C's old content; its rows are the same
+	// distance apart.
 	addend []T
 
 	task gemmTask[T]
-	own  arena // for calls without a Pool, which has its own
+	own  arena // used in calls without a Pool, which has its own
 	path path
 }
 
-// Run, also without a Pool, computes C = alpha * op(A) op(B) + beta * C with op(A) [m, k], op(B) [k, n] and
-// C [m, n]. ta (tb) says that a (b) holds the transpose: A^T as [k, m] (B^T as [n, k]).
-// lda, ldb, ldc are the distances between the stored rows. beta == 0 means that C's
-// old content is not read (NaN in it does not spread). k == 0 gives beta * C. C must
-// not overlap A or B. Like an index out of range, a slice too short for its matrix
-// panics.
+// Run computes C = alpha * op(A) op(B) + beta * C with op(A) [m, k], op(B) [k, n] and C [m, n]. p
+// may be nil. ta (tb) says that a (b) holds the transpose: A^T as [k, m] (B^T as [n, k]). lda, ldb,
+// ldc are the distances between the stored rows. With beta == 0 C's old content is not read (NaN in
+// it does not spread). With k == 0 the result is beta * C. C must not overlap A or B. Run panics if
+// a slice is too short for its matrix, as an index out of range does.
 func (g *Gemm[T]) Run(p *Pool, ta, tb bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
 	t := &g.task
 	t.product = product[T]{ta: ta, tb: tb, m: m, n: n, k: k, alpha: alpha, a: a, lda: lda, b: b, ldb: ldb, beta: beta, c: c, ldc: ldc, epilogue: g.Epilogue, weights: g.Weights, lower: g.lower, addend: g.addend}
@@ -36,20 +38,21 @@ func (g *Gemm[T]) Run(p *Pool, ta, tb bool, m, n, k int, alpha T, a []T, lda int
 	t.run(p, kernelsOf[T](g.path), &g.own)
 }
 
-// Epilogue is what happens to a product's C after the last addition. Blocks cover C, each
-// element once; they come from all workers, several at a time.
+// Epilogue is called for blocks of a product's C after the last addition. The blocks cover each
+// element of C once; the workers call it concurrently.
 type Epilogue interface {
 	// Block is called for the rows [i, i+m) and columns [j, j+n) of C.
 	Block(i, j, m, n int)
 }
 
-// taskOfBlocks is an Epilogue that runs a task over the elements of C [rows, width], on each row of a block.
+// taskOfBlocks is an Epilogue that runs a task over the elements of C [rows, width] in each row of
+// a block.
 type taskOfBlocks struct {
 	task  Task
 	width int
 }
 
-// of sets what is run and returns b.
+// of sets the task to run and returns b.
 func (b *taskOfBlocks) of(task Task, width int) *taskOfBlocks {
 	b.task, b.width = task, width
 	return b

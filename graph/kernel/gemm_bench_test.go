@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// benchmarkShapes are products of training: m, n, k and what is transposed.
+// benchmarkShapes are products that occur in training: m, n, k and which operands are transposed.
 var benchmarkShapes = []gemmCase{
 	{m: 1024, n: 1024, k: 256},
 	{m: 2048, n: 3072, k: 768},
@@ -44,7 +44,7 @@ func benchmarkGemm(b *testing.B, p path, shapes []gemmCase) {
 	}
 }
 
-// reportSpeed adds GFLOPS, two operations for each product of elements.
+// reportSpeed reports GFLOPS, two operations for each product of elements.
 func reportSpeed(b *testing.B, g gemmCase) {
 	b.ReportMetric(2*float64(g.m)*float64(g.n)*float64(g.k)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOPS")
 }
@@ -53,8 +53,8 @@ func BenchmarkGemm(b *testing.B)         { benchmarkGemm(b, fastest, benchmarkSh
 func BenchmarkGemmAVX2(b *testing.B)     { benchmarkGemm(b, avx2, benchmarkShapes) }
 func BenchmarkGemmPortable(b *testing.B) { benchmarkGemm(b, portable, benchmarkShapes[:1]) }
 
-// BenchmarkGemmSerial runs the tiles of attention: heads of width 64 lie in rows of
-// three times twelve heads.
+// BenchmarkGemmSerial runs the tiles of attention: heads of width 64 in rows of 36 heads (queries,
+// keys and values of twelve).
 func BenchmarkGemmSerial(b *testing.B) {
 	for _, g := range []gemmCase{
 		{m: 64, n: 64, k: 64, tb: true},

@@ -2,35 +2,36 @@ package kernel
 
 import "unsafe"
 
-// GemmBFloat16 computes C = alpha * op(A) op(B) + beta * C with A and B of bfloat16 and sums in float32, in
-// parallel over a Pool. C is float32, or bfloat16, rounded once, at the end (its old content is read as
-// float32 where beta is not 0).
+// GemmBFloat16 computes C = alpha * op(A) op(B) + beta * C with A and B of bfloat16 and sums in
+// float32, in parallel over a Pool. C is float32, or bfloat16, rounded once, at the end (its old
+// content is read as float32 where beta is not 0).
 //
-// Every processor gives the same bits, with any number of threads: sums over k are cut where k alone
-// says, and added in the order of the instruction VDPBF16PS, which takes denormals in A and B, and in
-// a sum of products, as zero (bfloat16_tile.go). Which NaN a NaN is depends on the processor. Only processors
-// with AVX512_BF16 are faster than for float32; those without AVX2 take many times as long.
+// Every processor gives the same bits, with any number of threads: the cuts of sums over k depend
+// only on k, and the terms are added in the order of the instruction VDPBF16PS, which takes
+// denormals in A and B, and in a sum of products, as zero (bfloat16_tile.go). Only the bits of a
+// NaN depend on the processor. Only processors with AVX512_BF16 are faster than with float32; those
+// without AVX2 take many times as long.
 type GemmBFloat16[C Stored] struct {
-	// Epilogue, where not nil, is told of each block of C as soon as it is final, while
-	// it is in cache.
+	// Epilogue, if not nil, is called for each block of C as soon as it is final, while it is in
+	// cache.
 	Epilogue Epilogue
 
-	lower  bool      // as Gemm's
-	addend []float32 // as Gemm's, of a C of float32
+	lower  bool      // see Gemm.lower
+	addend []float32 // see Gemm.addend; for a float32 C
 
 	task      pairTask[C]
 	packer    packer
-	own, ownB arena // for calls without a Pool, which has its own
-	wholeRows bool  // a row's blocks come from one worker
+	own, ownB arena // used in calls without a Pool, which has its own
+	wholeRows bool  // all blocks of a row come from one worker
 	rows      rowsEpilogue
 	path      path
 }
 
-// Stored is what a product of bfloat16 is stored as.
+// Stored is the element type in which a product of bfloat16 is stored.
 type Stored interface{ float32 | BFloat16 }
 
-// Run, also without a Pool, computes C = alpha * op(A) op(B) + beta * C with op(A) [m, k], op(B) [k, n] and
-// C [m, n]; its arguments are those of Gemm.Run.
+// Run computes C = alpha * op(A) op(B) + beta * C with op(A) [m, k], op(B) [k, n] and C [m, n]. p
+// may be nil; the arguments have the same meaning as in Gemm.Run.
 func (g *GemmBFloat16[C]) Run(p *Pool, ta, tb bool, m, n, k int, alpha float32, a []BFloat16, lda int, b []BFloat16, ldb int, beta float32, c []C, ldc int) {
 	if m > 0 && n > 0 && k > 0 {
 		checkMatrix(b, choose(tb, n, k), choose(tb, k, n), ldb)
@@ -39,7 +40,7 @@ func (g *GemmBFloat16[C]) Run(p *Pool, ta, tb bool, m, n, k int, alpha float32, 
 	g.runFrom(p, q, source{rows: b, ld: ldb, transposed: tb})
 }
 
-// runFrom computes a product with an op(B) that is packed some columns at a time.
+// runFrom computes a product, packing op(B) some columns at a time.
 func (g *GemmBFloat16[C]) runFrom(p *Pool, q pairProduct[C], b source) {
 	q.check()
 	if q.m == 0 || q.n == 0 {
@@ -58,14 +59,14 @@ func (g *GemmBFloat16[C]) runFrom(p *Pool, q pairProduct[C], b source) {
 	}
 }
 
-// RunPacked is Run with an op(B) that has been packed before: Pack's. It has the same bits.
+// RunPacked computes what Run does, with the same bits, for an op(B) that Pack has packed.
 func (g *GemmBFloat16[C]) RunPacked(p *Pool, ta bool, m int, alpha float32, a []BFloat16, lda int, b PackedBFloat16, beta float32, c []C, ldc int) {
 	q := pairProduct[C]{ta: ta, m: m, n: b.n, k: b.k, alpha: alpha, a: a, lda: lda, beta: beta, c: c, ldc: ldc, epilogue: g.Epilogue, lower: g.lower, addend: g.addend, rows: g.rows}
 	q.check()
 	g.runPart(p, q, b)
 }
 
-// runPart computes a product with a packed B, divided over the Pool.
+// runPart computes a product with a packed B, divided among the workers of the Pool.
 func (g *GemmBFloat16[C]) runPart(p *Pool, q pairProduct[C], b PackedBFloat16) {
 	if q.m == 0 || q.n == 0 {
 		return
@@ -82,8 +83,8 @@ func (g *GemmBFloat16[C]) runPart(p *Pool, q pairProduct[C], b PackedBFloat16) {
 }
 
 const (
-	sharedPairs   = 4 << 20 // elements of B that are packed at a time, for all threads (8 MiB)
-	fewestColumns = 512     // columns of B that are packed at a time at least
+	sharedPairs   = 4 << 20 // elements of B that are packed at a time, for all threads together (8 MiB)
+	fewestColumns = 512     // smallest number of columns of B that are packed at a time
 )
 
 // pairProduct is C = alpha op(A) B + beta C on one goroutine, for a B that is packed.
@@ -100,11 +101,11 @@ type pairProduct[C Stored] struct {
 	lower       bool
 	addend      []float32
 	epilogue    Epilogue
-	rows        rowsEpilogue // stores C of bfloat16, where not nil
-	row, column int          // of C's first element in the whole product
+	rows        rowsEpilogue // if not nil, stores a C of bfloat16
+	row, column int          // position of C's first element in the whole product
 }
 
-// check panics unless the matrices lie within their slices, as product.check does.
+// check panics unless the matrices fit into their slices, as product.check does.
 func (q *pairProduct[C]) check() {
 	if q.m < 0 || q.n < 0 || q.k < 0 {
 		panic("kernel: negative matrix size")
@@ -121,8 +122,8 @@ func (q *pairProduct[C]) check() {
 	}
 }
 
-// part is the product restricted to the rows [i0, i1) and columns [j0, j1) of C, of which there is at
-// least one each.
+// part returns the product restricted to the rows [i0, i1) and columns [j0, j1) of C, at least one
+// of each.
 func (q *pairProduct[C]) part(i0, i1, j0, j1 int) pairProduct[C] {
 	r := *q
 	r.m, r.n = i1-i0, j1-j0
@@ -143,7 +144,7 @@ func (q *pairProduct[C]) part(i0, i1, j0, j1 int) pairProduct[C] {
 	return r
 }
 
-// pairTask splits a product over a Pool, as gemmTask does.
+// pairTask splits a product among the workers of a Pool, as gemmTask does.
 type pairTask[C Stored] struct {
 	pairProduct[C]
 	packed   PackedBFloat16
@@ -164,12 +165,12 @@ func (t *pairTask[C]) Part(worker, lo, hi int) {
 	}
 }
 
-// floats is s itself, where C is float32.
+// floats returns s itself, for a C that is float32.
 func floats[C Stored](s []C) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(s))), len(s))
 }
 
-// bfloats is s itself, where C is BFloat16.
+// bfloats returns s itself, for a C that is BFloat16.
 func bfloats[C Stored](s []C) []BFloat16 {
 	return unsafe.Slice((*BFloat16)(unsafe.Pointer(unsafe.SliceData(s))), len(s))
 }

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// trainingShapes are the products of models with 2048 tokens: forward, and the gradients of x and W.
+// trainingShapes are the products of models with 2048 tokens: forward, and the gradients of x and
+// W.
 var trainingShapes = []gemmCase{
 	{m: 2048, n: 3072, k: 768}, {m: 2048, n: 768, k: 3072, tb: true}, {m: 768, n: 3072, k: 2048, ta: true},
 	{m: 2048, n: 768, k: 3072}, {m: 2048, n: 3072, k: 768, tb: true}, {m: 3072, n: 768, k: 2048, ta: true},
@@ -18,8 +19,8 @@ var trainingShapes = []gemmCase{
 	{m: 512, n: 8192, k: 768}, {m: 512, n: 768, k: 8192, tb: true}, {m: 768, n: 8192, k: 512, ta: true}, // pieces of a vocabulary
 }
 
-// BenchmarkGemmBFloat16 times products of bfloat16 and of float32 in turns and reports the best of each
-// in GFLOPS and their ratio: into float32, into bfloat16, and with B packed before.
+// BenchmarkGemmBFloat16 measures products of bfloat16 and of float32 by turns and reports the best
+// of each in GFLOPS and their ratio: into float32, into bfloat16, and with a packed B.
 func BenchmarkGemmBFloat16(b *testing.B) {
 	pool := NewPool(runtime.GOMAXPROCS(0))
 	defer pool.Close()

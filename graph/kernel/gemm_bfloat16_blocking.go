@@ -2,18 +2,19 @@ package kernel
 
 import "unsafe"
 
-// Sizes of the blocks that a product of bfloat16 is cut into. All of k is packed for a block of A's rows,
-// which stays in the second-level cache; pairBlockK rows of a panel of B are read for all of them, from the
-// first-level cache or the second. Measured with AVX512_BF16 at the shapes of BenchmarkGemmBFloat16.
+// Sizes of the blocks that a product of bfloat16 is divided into. All of k is packed for a block of
+// A's rows, which stays in the second-level cache; pairBlockK rows of a panel of B are read for all
+// those rows, from the first- or second-level cache. Measured with AVX512_BF16 at the shapes of
+// BenchmarkGemmBFloat16.
 const (
 	pairBlockM = 112
 	pairBlockK = 1024
 	pairBlockN = 1024
-	pairBlockA = 512 << 10 // elements of a block of A, where that has more than a tile's rows
+	pairBlockA = 512 << 10 // elements of a block of A that has more rows than a tile
 )
 
-// pairCutK is the length of the sums that are added one after another to C. It depends on k alone,
-// the same on every path: so do the bits.
+// pairCutK returns the length of the partial sums that are added one after another to C. It depends
+// only on k, and is the same on every path, so the bits are, too.
 func pairCutK(k int) int { return evenly(k, pairBlockK, 2) }
 
 // run computes the product with scratch memory from the arena.
@@ -24,7 +25,7 @@ func (q *pairProduct[C]) run(b PackedBFloat16, scratch *arena) {
 		return
 	}
 	if q.beta == 0 {
-		q.beta = 0 // of either sign: the assembly looks at the bits
+		q.beta = 0 // also if it is -0: the assembly looks at the bits
 	}
 	kernels := b.kernels
 	heights := max(kernels.rows[kernels.vecs], min(pairBlockM, pairBlockA/q.k))
@@ -57,11 +58,11 @@ func (q *pairProduct[C]) run(b PackedBFloat16, scratch *arena) {
 	}
 }
 
-// rounds says that C is bfloat16.
+// rounds tells whether C is bfloat16.
 func (q *pairProduct[C]) rounds() bool { return unsafe.Sizeof(C(0)) == 2 }
 
-// strideA is the distance between stored rows of a packed block of A, in pairs: of m columns where A is
-// transposed, else of rows of k elements.
+// strideA returns the distance between stored rows of a packed block of A, in pairs: if A is
+// transposed, rows have m columns, otherwise k elements.
 func (q *pairProduct[C]) strideA(m int) int {
 	if q.ta {
 		return (m + 15) / 16 * 16
@@ -69,8 +70,8 @@ func (q *pairProduct[C]) strideA(m int) int {
 	return strideA((q.k + 1) / 2)
 }
 
-// packA packs the rows [i, i+rows) of op(A): as rows of pairs, or where A is transposed, as rows of
-// pairs of its rows.
+// packA packs the rows [i, i+rows) of op(A) as rows of pairs or, if A is transposed, as rows of
+// pairs taken from two of its rows.
 func (q *pairProduct[C]) packA(p path, space []float32, as, i, rows int) {
 	if q.ta {
 		for r := 0; r < q.k; r += 2 {
@@ -91,15 +92,15 @@ func (q *pairProduct[C]) packA(p path, space []float32, as, i, rows int) {
 			prefetchBFloat16(q.rowA(i+r+1, 0, q.k))
 		}
 		to := pairsOf(space[r*as:][:(q.k+1)/2])
-		to[len(to)-1] = 0 // fills up an odd k
+		to[len(to)-1] = 0 // completes the last pair of an odd k
 		copy(to, q.rowA(i+r, 0, q.k))
 	}
 }
 
-// rowA is the columns [j, j+n) of stored row r of A.
+// rowA returns the columns [j, j+n) of stored row r of A.
 func (q *pairProduct[C]) rowA(r, j, n int) []BFloat16 { return q.a[q.gatherA.row(r)*q.lda+j:][:n] }
 
-// runBlock computes the block x at (i, j) of C, from panels of B at its columns.
+// runBlock computes the block x at (i, j) of C, from panels of B that begin at its columns.
 func (q *pairProduct[C]) runBlock(x *block[float32], b, a, sums []float32, i, j int) {
 	t := &x.tile
 	var c []float32
@@ -135,7 +136,7 @@ func (q *pairProduct[C]) runBlock(x *block[float32], b, a, sums []float32, i, j 
 	}
 }
 
-// readOld puts what C of bfloat16 holds into sums, if it is read at all.
+// readOld widens the old content of a bfloat16 C into sums, if the product reads it.
 func (q *pairProduct[C]) readOld(x *block[float32], sums []float32, i, j int) {
 	if q.beta == 0 {
 		return
@@ -145,14 +146,14 @@ func (q *pairProduct[C]) readOld(x *block[float32], sums []float32, i, j int) {
 	}
 }
 
-// finished tells the epilogue of a block of C.
+// finished calls the epilogue for a block of C.
 func (q *pairProduct[C]) finished(i, j, m, n int) {
 	if q.epilogue != nil {
 		q.epilogue.Block(q.row+i, q.column+j, m, n)
 	}
 }
 
-// scale does C = beta C.
+// scale computes C = beta C.
 func (q *pairProduct[C]) scale() {
 	for i := range q.m {
 		row := q.c[i*q.ldc : i*q.ldc+q.n]

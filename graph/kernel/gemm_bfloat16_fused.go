@@ -1,57 +1,64 @@
 package kernel
 
-// FusedBFloat16 is products of bfloat16 with an activation made of their results, row by row of a block while that is in cache.
-// As a product that is stored in bfloat16 would be, each result is rounded before the activation reads it, and so is what the
-// activation makes. The weights are those of Gemm.Run's op(B), packed.
+// FusedBFloat16 computes products of bfloat16 together with an activation of their results, row by
+// row of a block while the block is in cache. The activation reads results that have been rounded
+// to bfloat16, and its own results are rounded, too, as if the product had been stored in between.
+// The weights are packed like op(B) of GemmBFloat16.Run.
 type FusedBFloat16 struct {
 	gemm      GemmBFloat16[BFloat16]
 	activated activatedRows
 	swiGLU    swiGLURows
 }
 
-// rowsEpilogue stores rows of a product's float32 sums as bfloat16, which it may work on.
+// rowsEpilogue stores rows of a product's float32 sums as bfloat16, perhaps after computing with
+// them.
 type rowsEpilogue interface {
-	// row stores the elements of C from the row i and column j on; space has room for twice as many floats as there are sums.
+	// row stores elements of C beginning with row i and column j; space has room for twice as many
+	// floats as sums.
 	row(i, j int, sums, space []float32)
 }
 
-// run computes a [m, k] b, which then stores.
+// run computes a [m, k] b, which the epilogue then stores.
 func (g *FusedBFloat16) run(p *Pool, m int, a []BFloat16, b PackedBFloat16, c []BFloat16, then rowsEpilogue) {
 	g.gemm.rows = then
 	g.gemm.RunPacked(p, false, m, 1, a, b.k, b, 0, c, b.n)
 }
 
-// Activated computes h = x w and y = f(h), as GemmActivated.Forward, from x of some rows.
+// Activated computes h = x w and y = f(h), as GemmActivated.Forward does, for the given number of
+// rows of x.
 func (g *FusedBFloat16) Activated(p *Pool, h, y, x []BFloat16, w PackedBFloat16, rows int, f Activation) {
 	g.activated = activatedRows{half: storedRows{h, w.n}, y: y, f: f, path: pathOf[float32](0)}
 	g.run(p, rows, x, w, h, &g.activated)
 }
 
-// ActivatedBackward computes dh = (dy w) f'(h), as GemmActivated.Backward with the transposed weight in w.
+// ActivatedBackward computes dh = (dy w) f'(h), as GemmActivated.Backward does, with the transposed
+// weight in w.
 func (g *FusedBFloat16) ActivatedBackward(p *Pool, dh, h, dy []BFloat16, w PackedBFloat16, rows int, f Activation) {
 	g.activated = activatedRows{half: storedRows{dh, w.n}, x: h, f: f, path: pathOf[float32](0)}
 	g.run(p, rows, dy, w, dh, &g.activated)
 }
 
-// SwiGLU computes value = x w and y = silu(gate) ⊙ value, as GemmSwiGLU.Forward.
+// SwiGLU computes value = x w and y = silu(gate) ⊙ value, as GemmSwiGLU.Forward does.
 func (g *FusedBFloat16) SwiGLU(p *Pool, y, value, gate, x []BFloat16, w PackedBFloat16, rows int) {
 	g.swiGLU = swiGLURows{half: storedRows{value, w.n}, y: y, gate: gate, path: pathOf[float32](0)}
 	g.run(p, rows, x, w, value, &g.swiGLU)
 }
 
-// SwiGLUBackward computes the gradients of gate and value, as GemmSwiGLU.Backward with the transposed weight in w.
+// SwiGLUBackward computes the gradients of gate and value, as GemmSwiGLU.Backward does, with the
+// transposed weight in w.
 func (g *FusedBFloat16) SwiGLUBackward(p *Pool, dgate, dvalue, gate, value, dy []BFloat16, w PackedBFloat16, rows int) {
 	g.swiGLU = swiGLURows{half: storedRows{dvalue, w.n}, y: dgate, gate: gate, value: value, path: pathOf[float32](0)}
 	g.run(p, rows, dy, w, dvalue, &g.swiGLU)
 }
 
-// storedRows is a product's C and the length of its rows.
+// storedRows holds a product's C and the length of its rows.
 type storedRows struct {
 	c     []BFloat16
 	width int
 }
 
-// round stores sums at (i, j), takes their rounded values back and returns where they lie in C.
+// round stores sums at (i, j), overwrites sums with their rounded values and returns where they lie
+// in C.
 func (h storedRows) round(p path, i, j int, sums []float32) (first, end int) {
 	first = i*h.width + j
 	end = first + len(sums)
@@ -60,7 +67,7 @@ func (h storedRows) round(p path, i, j int, sums []float32) (first, end int) {
 	return first, end
 }
 
-// activatedRows applies an activation, or without y its derivative at x.
+// activatedRows applies an activation or, without y, its derivative at x.
 type activatedRows struct {
 	half storedRows
 	y, x []BFloat16
@@ -81,7 +88,7 @@ func (t *activatedRows) row(i, j int, sums, space []float32) {
 	roundBFloat16(t.path, t.half.c[first:end], sums)
 }
 
-// swiGLURows makes y of gate and what was computed, or with a value, both gradients.
+// swiGLURows computes y from gate and the product or, with a value, both gradients.
 type swiGLURows struct {
 	half           storedRows
 	y, gate, value []BFloat16

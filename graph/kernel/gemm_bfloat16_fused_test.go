@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFusedBFloat16: a product with an activation in it has the bits of the product stored in bfloat16, and of the activation of
-// that, with any number of threads.
+// TestFusedBFloat16: a fused product has the same bits, with any number of threads, as a product
+// stored in bfloat16 followed by the activation.
 func TestFusedBFloat16(t *testing.T) {
 	const rows, in, out = 131, 70, 1100 // more than a block of rows, and of columns
 	x, w := roundedGaussians(1, rows*in), roundedGaussians(2, in*out)
@@ -45,7 +45,7 @@ func TestFusedBFloat16(t *testing.T) {
 	})
 }
 
-// onThreads calls f with one thread to three.
+// onThreads calls f with one, two and three threads.
 func onThreads(t *testing.T, f func(*Pool, *FusedBFloat16)) {
 	t.Helper()
 	for threads := 1; threads <= 3; threads++ {

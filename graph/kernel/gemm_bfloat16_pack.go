@@ -2,31 +2,32 @@ package kernel
 
 import "unsafe"
 
-// PackedBFloat16 is the op(B) [k, n] of products, laid out as they read it: in panels of some columns, each
-// [k/2, columns, 2], so that pairs along k lie together; an odd k is filled up with zeros. It is a view of
-// the memory of the WeightsBFloat16 that packed it.
+// PackedBFloat16 is the op(B) [k, n] of products in the layout that they read: panels of some
+// columns, each [k/2, columns, 2], so that pairs along k lie together; for an odd k, zeros complete
+// the last pairs. It refers to the memory of the WeightsBFloat16 that packed it.
 type PackedBFloat16 struct {
 	k, n    int
-	words   []float32 // pairs; the first is that of row 0, column 0
-	panel   int       // pairs from a panel to the next
+	words   []float32 // pairs; the first belongs to row 0, column 0
+	panel   int       // distance between panels in pairs
 	kernels *microkernels
 }
 
-// WeightsBFloat16 packs a matrix and keeps its memory, so that weights are packed once a step for all
-// products that read them. The zero value is ready; packing again reuses the memory.
+// WeightsBFloat16 packs a matrix and owns the memory, so that weights are packed once a step for
+// all products that read them. The zero value is ready; packing again reuses the memory.
 type WeightsBFloat16 struct {
 	packer packer
 	memory arena
 	path   path
 }
 
-// Pack packs op(B) [k, n] from b, stored as in Gemm.Run. The result is valid until the next packing.
+// Pack packs op(B) [k, n] from b, which is stored as in Gemm.Run. The result is valid until the
+// next packing.
 func (w *WeightsBFloat16) Pack(p *Pool, tb bool, n, k int, b []BFloat16, ldb int) PackedBFloat16 {
 	checkMatrix(b, choose(tb, n, k), choose(tb, k, n), ldb)
 	return w.pack(p, source{rows: b, ld: ldb, transposed: tb}, n, k)
 }
 
-// PackFloat32 is Pack for a B of float32, which it rounds to bfloat16.
+// PackFloat32 packs a B of float32, as Pack does, rounding it to bfloat16.
 func (w *WeightsBFloat16) PackFloat32(p *Pool, tb bool, n, k int, b []float32, ldb int) PackedBFloat16 {
 	checkMatrix(b, choose(tb, n, k), choose(tb, k, n), ldb)
 	return w.pack(p, source{floats: b, ld: ldb, transposed: tb}, n, k)
@@ -37,11 +38,12 @@ func (w *WeightsBFloat16) pack(p *Pool, from source, n, k int) PackedBFloat16 {
 	return w.packer.run(&w.memory, 0, n)
 }
 
-// BFloat16Panel is a number of columns that a packed matrix can be cut at on every processor.
+// BFloat16Panel: on every processor, a packed matrix can be cut at multiples of this number of
+// columns.
 const BFloat16Panel = 32
 
-// Part is the rows [k0, k1) and columns [j0, j1). k0 is even, and k1 even or the last; j0 is a multiple of
-// BFloat16Panel.
+// Part returns the rows [k0, k1) and columns [j0, j1). k0 must be even, and k1 even or the last; j0
+// must be a multiple of BFloat16Panel.
 func (b PackedBFloat16) Part(k0, k1, j0, j1 int) PackedBFloat16 {
 	if j0 >= j1 || k0 >= k1 {
 		return PackedBFloat16{k: k1 - k0, n: j1 - j0, kernels: b.kernels}
@@ -52,7 +54,7 @@ func (b PackedBFloat16) Part(k0, k1, j0, j1 int) PackedBFloat16 {
 	return b
 }
 
-// source is the matrix that is packed: [k, n], or [n, k] where transposed, of one of two types.
+// source is the matrix to pack: [k, n], or [n, k] if transposed, in one of two types.
 type source struct {
 	rows       []BFloat16
 	floats     []float32
@@ -61,7 +63,7 @@ type source struct {
 	gather     gather
 }
 
-// row is the columns [j, j+n) of stored row r; space [n] is for one that is rounded.
+// row returns the columns [j, j+n) of stored row r; if they must be rounded, into space [n].
 func (s *source) row(p path, r, j, n int, space []BFloat16) []BFloat16 {
 	first := s.gather.row(r)*s.ld + j
 	if s.floats == nil {
@@ -71,18 +73,18 @@ func (s *source) row(p path, r, j, n int, space []BFloat16) []BFloat16 {
 	return space[:n]
 }
 
-// packer packs a matrix, panels being divided over a Pool.
+// packer packs a matrix; the workers of a Pool share the panels.
 type packer struct {
 	source  source
 	kernels *microkernels
 	pool    *Pool
 	own     arena
 	k, n    int
-	first   int // column of the matrix
+	first   int // first column of the matrix to pack
 	packed  PackedBFloat16
 }
 
-// prepare sets what is packed.
+// prepare sets the matrix to pack.
 func (t *packer) prepare(p *Pool, kernels *microkernels, from source, k int) {
 	t.pool, t.kernels, t.source, t.k = p, kernels, from, k
 }
@@ -98,8 +100,8 @@ func (t *packer) run(memory *arena, first, n int) PackedBFloat16 {
 	return t.packed
 }
 
-// panelPairs is the distance of panels in rows of pairs. It is odd: panels at the distance of a power
-// of two would compete for the same places of the cache.
+// panelPairs returns the distance between panels, in rows of pairs. It is odd: panels at a distance
+// that is a power of two would compete for the same cache lines.
 func panelPairs(k int) int { return (k+1)/2 | 1 }
 
 // Part packs the panels [lo, hi).
@@ -119,15 +121,16 @@ func (t *packer) Part(worker, lo, hi int) {
 	}
 }
 
-// panelsTogether is the number of panels that interleaveRows writes at a time: more places than that
-// are slow to write to in turn.
+// panelsTogether is the number of panels that interleaveRows writes at a time: writing to more
+// places by turns is slow.
 const panelsTogether = 8
 
-// interleaveRows packs the columns [first, end) from rows, two at a time, in the order of memory.
+// interleaveRows packs the columns [first, end) from rows, two rows at a time, in the order of
+// memory.
 func (t *packer) interleaveRows(scratch *arena, first, end int) {
 	width, n, path := t.kernels.width(), end-first, t.kernels.path
 	space, _ := carve[float32](scratch, n, 0)
-	rounded := pairsOf(space) // two rows
+	rounded := pairsOf(space) // room for two rows
 	for p := 0; p < t.k; p += 2 {
 		even := t.source.row(path, p, t.first+first, n, rounded[:n])
 		var odd []BFloat16
@@ -150,11 +153,11 @@ func (t *packer) interleaveRows(scratch *arena, first, end int) {
 	}
 }
 
-// transposedK is how much of k transposePanels takes at a time.
+// transposedK is the part of k that transposePanels takes at a time.
 const transposedK = 512
 
-// transposePanels packs the columns [first, end) from stored rows, each of which is a column: pairs lie
-// together already.
+// transposePanels packs the columns [first, end) from a matrix that stores each column as a row, so
+// that pairs lie together already.
 func (t *packer) transposePanels(scratch *arena, first, end int) {
 	width := t.kernels.width()
 	space, _ := carve[float32](scratch, width*transposedK/2, 0)
@@ -168,8 +171,9 @@ func (t *packer) transposePanels(scratch *arena, first, end int) {
 	}
 }
 
-// pairRows is the stored rows [j, j+columns), elements [p, p+k), as pairs, and the distance between
-// rows: where they lie, or copied to space if pairs do not lie where a float32 could, or are incomplete.
+// pairRows returns elements [p, p+k) of the stored rows [j, j+columns) as pairs, and the distance
+// between rows: in place if possible; if pairs are incomplete or not aligned as float32 are, copied
+// to space.
 func (t *packer) pairRows(space []float32, j, columns, p, k int) ([]float32, int) {
 	s := &t.source
 	if s.floats == nil && s.ld%2 == 0 && k%2 == 0 {
@@ -189,12 +193,12 @@ func (t *packer) pairRows(space []float32, j, columns, p, k int) ([]float32, int
 	return space, ld
 }
 
-// pairsOf is the elements of pairs.
+// pairsOf returns the memory of pairs as elements.
 func pairsOf(words []float32) []BFloat16 {
 	return unsafe.Slice((*BFloat16)(unsafe.Pointer(unsafe.SliceData(words))), 2*len(words))
 }
 
-// wordsOf is elements as pairs, the first of which lies where a float32 can.
+// wordsOf returns the memory of elements as pairs; it must be aligned as float32 are.
 func wordsOf(elements []BFloat16) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(elements))), len(elements)/2)
 }

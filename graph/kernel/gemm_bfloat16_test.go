@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pairOperands are the matrices of a call in bfloat16, and in o.a and o.b the same as float32; c is C in
-// bfloat16, and o.c the same.
+// pairOperands holds the matrices of a call in bfloat16; o.a and o.b hold the same values as
+// float32. c is C in bfloat16, o.c in float32.
 type pairOperands struct {
 	operands[float32]
 	a, b, c []BFloat16
@@ -43,15 +43,15 @@ func (o *pairOperands) runHalf(g *GemmBFloat16[BFloat16], p *Pool) []BFloat16 {
 	return c
 }
 
-// rounds rounds the elements of C, and leaves what lies between its rows.
+// rounds rounds the elements of C, but not what lies between its rows.
 func (o *pairOperands) rounds(c []float32) []BFloat16 {
 	r := make([]BFloat16, len(c))
 	RoundBFloat16(r, c)
 	return r
 }
 
-// TestGemmBFloat16 compares every form, on every path, with a float64 product, C of bfloat16 with that of
-// float32, rounded, and the paths with each other.
+// TestGemmBFloat16 compares every form, on every path, with a float64 product, a C of bfloat16 with
+// the rounded one of float32, and the paths with each other.
 func TestGemmBFloat16(t *testing.T) {
 	pool := NewPool(2)
 	defer pool.Close()
@@ -76,8 +76,8 @@ func TestGemmBFloat16(t *testing.T) {
 	})
 }
 
-// TestGemmBFloat16CutsK is TestGemmBFloat16 where sums are cut, with k even and odd, and where A's blocks
-// are low and B's few columns.
+// TestGemmBFloat16CutsK repeats TestGemmBFloat16 for sizes where sums are cut, with k even and odd,
+// and where blocks of A have few rows and blocks of B few columns.
 func TestGemmBFloat16CutsK(t *testing.T) {
 	shapes := [][3]int{{15, 35, 2 * pairBlockK}, {3, 40, 2*pairBlockK + 1}, {17, 9, 769}, {130, 33, pairBlockA / 40}, {2, 600, 9000}}
 	var want [][]float32
@@ -190,8 +190,8 @@ func TestGemmBFloat16SameBitsForAnyThreads(t *testing.T) {
 	})
 }
 
-// TestPackedBFloat16 wants products with a packed matrix, packed from bfloat16 or float32, whole or in
-// parts of its columns and rows, to have the bits of the product that packs for itself.
+// TestPackedBFloat16: products with a packed matrix, packed from bfloat16 or float32, whole or in
+// parts of its columns and rows, have the same bits as the product that packs for itself.
 func TestPackedBFloat16(t *testing.T) {
 	pool := NewPool(3)
 	defer pool.Close()
@@ -221,7 +221,8 @@ func TestPackedBFloat16(t *testing.T) {
 	})
 }
 
-// requirePackedRows compares the product with some of b's rows with that of the rows alone.
+// requirePackedRows compares the product with some rows of the packed b with the product with a b
+// of only these rows.
 func requirePackedRows(t *testing.T, o *pairOperands, g *GemmBFloat16[float32], b PackedBFloat16) {
 	t.Helper()
 	const first = 2
@@ -269,8 +270,8 @@ func TestGemmBFloat16AllocatesNothingWarm(t *testing.T) {
 	}
 }
 
-// TestGemmBFloat16Lower: on and below the diagonal a product of which no more is wanted has the bits of the whole one,
-// on top of its addend or what C holds, with any number of threads.
+// TestGemmBFloat16Lower: with lower set, entries on and below the diagonal have the same bits as in
+// the whole product, added to an addend or to what C holds, with any number of threads.
 func TestGemmBFloat16Lower(t *testing.T) {
 	forEachPairPath(t, func(t *testing.T, p path) {
 		for _, threads := range []int{1, 3} {

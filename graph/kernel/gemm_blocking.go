@@ -1,40 +1,41 @@
 package kernel
 
-// Sizes of the blocks that a product is cut into. A panel of B is blockK x width
-// (48 KiB of float32 with AVX-512) and is read from the first-level cache; a block of
-// A is blockM x blockK and stays in the second; a block of B is blockK x blockN.
+// Sizes of the blocks that a product is divided into. A panel of B is blockK x width (48 KiB of
+// float32 with AVX-512) and is read from the first-level cache; a block of A is blockM x blockK and
+// stays in the second-level cache; a block of B is blockK x blockN.
 const (
 	blockM = 112
 	blockK = 384
 	blockN = 1024
 )
 
-// lowerM is the number of rows of a block of which only what lies below the diagonal is wanted: more would compute more of the rest.
+// lowerM is the number of rows of a block when only the entries below the diagonal are needed:
+// larger blocks would compute more entries that are not.
 const lowerM = 28
 
-// Operands of few panels or rows are read where they lie, as copying them would not
-// pay.
+// Operands with few panels or rows are read in place, because copying them would cost more than it
+// saves.
 const (
 	directPanels = 3  // A is read in place for up to this many panels of columns
 	directRows   = 28 // B is read in place for up to this many rows
 )
 
-// blocking is how a product is cut.
+// blocking says how a product is divided.
 type blocking struct {
 	m, n, k      int
 	packA, packB bool
 }
 
-// evenly is the size of the pieces when total is cut into as few as possible of at most
-// most, rounded up to a multiple of step.
+// evenly returns the piece size that needs the fewest pieces of at most most elements and makes
+// them about equal, rounded up to a multiple of step.
 func evenly(total, most, step int) int {
 	pieces := (total + most - 1) / most
 	size := (total + pieces - 1) / pieces
 	return (size + step - 1) / step * step
 }
 
-// blocking chooses the cut. The cut of k depends on k alone, so that every element of
-// C is summed in the same order whatever rows and columns it is computed with.
+// blocking chooses the division. The cuts of k depend only on k, so that every element of C is
+// summed in the same order whatever rows and columns it is computed with.
 func (q *product[T]) blocking(kernels *microkernels) blocking {
 	wide, stepK := q.n > directPanels*kernels.width(), 1
 	if q.weights != nil {
@@ -60,7 +61,7 @@ func (q *product[T]) run(kernels *microkernels, scratch *arena) {
 		return
 	}
 	if q.beta == 0 {
-		q.beta = 0 // of either sign: the assembly looks at the bits
+		q.beta = 0 // also if it is -0: the assembly looks at the bits
 	}
 	cut := q.blocking(kernels)
 	if q.fewRows(kernels, &cut) {
@@ -84,8 +85,8 @@ func (q *product[T]) run(kernels *microkernels, scratch *arena) {
 	}
 }
 
-// space divides scratch memory: a packed block of B, one of A, and one of A before it is transposed, where
-// its rows are gathered.
+// space divides scratch memory into a packed block of B, one of A and, if A's rows are gathered,
+// one of A before it is transposed.
 func (q *product[T]) space(cut *blocking, scratch *arena) (spaceB, spaceA, staging []T) {
 	sizeB, sizeA, sizeStaging := 0, 0, 0
 	if cut.packB {
@@ -101,11 +102,11 @@ func (q *product[T]) space(cut *blocking, scratch *arena) (spaceB, spaceA, stagi
 	return spaceB, rest[:sizeA], rest[sizeA:]
 }
 
-// strideA is the distance between the rows of a packed block of A: not a power of two,
-// whose rows would compete for the same places of the cache.
+// strideA returns the distance between the rows of a packed block of A. It is not a power of two,
+// because such rows would compete for the same cache lines.
 func strideA(k int) int { return k + 16 }
 
-// placeB points the block at B[p:, j:], packed into panels where asked.
+// placeB points the block at B[p:, j:], packing it into panels if necessary.
 func (q *product[T]) placeB(x *block[T], space []T, p, j int) {
 	width := x.kernels.width()
 	if len(space) == 0 {
@@ -127,7 +128,7 @@ func (q *product[T]) placeB(x *block[T], space []T, p, j int) {
 	}
 }
 
-// packRows packs B[p:, j:] row by row: it reads in the order of memory, and ahead.
+// packRows packs B[p:, j:] row by row, in the order of memory, with prefetching.
 func (q *product[T]) packRows(x *block[T], space []T, p, j int) {
 	width := x.kernels.width()
 	for r := range x.tile.k {
@@ -167,7 +168,7 @@ func (q *product[T]) runRows(x *block[T], cut *blocking, space, staging []T, p, 
 	}
 }
 
-// placeA points the block at A[i:, p:], packed where asked.
+// placeA points the block at A[i:, p:], packing it if necessary.
 func (q *product[T]) placeA(x *block[T], space, staging []T, i, p int) {
 	first := choose(q.ta, p*q.lda+i, i*q.lda+p)
 	if len(space) == 0 {
@@ -194,7 +195,7 @@ func (q *product[T]) placeA(x *block[T], space, staging []T, i, p int) {
 	}
 }
 
-// copyRowsA copies the stored rows [r, r+rows), columns [j, j+columns) of A.
+// copyRowsA copies the columns [j, j+columns) of the stored rows [r, r+rows) of A.
 func (q *product[T]) copyRowsA(dst []T, ds, r, j, rows, columns int) {
 	for i := range rows {
 		if i+1 < rows {

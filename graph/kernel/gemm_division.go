@@ -1,7 +1,7 @@
 package kernel
 
-// gemmTask splits a product over a Pool: C is divided into rows x columns parts. k is not, so that
-// each element is summed in one order, whatever the number of threads.
+// gemmTask splits a product among the workers of a Pool: C is divided into rows x columns parts. k
+// is not divided, so that each element is summed in the same order with any number of threads.
 type gemmTask[T Float] struct {
 	product[T]
 	kernels  *microkernels
@@ -9,23 +9,23 @@ type gemmTask[T Float] struct {
 	division division
 }
 
-// division says into how many parts a product is divided.
+// division is the number of parts into which a product is divided, in each direction.
 type division struct{ rows, columns int }
 
 func (d division) parts() int { return d.rows * d.columns }
 
-// worthDividing is the number of multiplications that pays for waking the workers, for
-// the fast micro-kernels and for others.
+// worthDividing is the number of multiplications from which waking the workers pays, for the fast
+// micro-kernels and for the others.
 const (
 	worthDividing         = 1 << 17
 	worthDividingPortable = 1 << 13
 )
 
-// divisionCost is what moving an element of A, B or C costs compared with its products, in
-// multiplications of the fast micro-kernels.
+// divisionCost is the cost of moving an element of A, B or C, in multiplications of the fast
+// micro-kernels.
 const divisionCost = 16
 
-// divide chooses the division in which the busiest of the threads has least to do.
+// divide chooses the division in which the busiest thread has least to do.
 func (q *product[T]) divide(threads int, kernels *microkernels) division {
 	best := division{1, 1}
 	worth := worthDividing
@@ -70,8 +70,8 @@ func (t *gemmTask[T]) Part(worker, lo, hi int) {
 	}
 }
 
-// cell is the part of the product in a row and column of the division. Columns are
-// divided between panels.
+// cell returns the part of the product in a row and column of the division. Columns are divided
+// between panels.
 func (t *gemmTask[T]) cell(row, column int) product[T] {
 	width, d := t.step(t.kernels), t.division
 	panels := (t.n + width - 1) / width

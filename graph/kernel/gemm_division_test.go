@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestDivide looks at how typical products are divided.
+// TestDivide checks how typical products are divided.
 func TestDivide(t *testing.T) {
 	for _, c := range []struct {
 		m, n, k, threads int
@@ -17,7 +17,7 @@ func TestDivide(t *testing.T) {
 		{1, 4096, 768, 4, division{1, 4}},     // one row
 		{2048, 2048, 768, 4, division{2, 2}},  // square: least packing
 		{2048, 2048, 768, 3, division{3, 1}},  // a prime number
-		{32, 48, 65536, 4, division{4, 1}},    // a long sum, of a weight's gradient: k is not divided
+		{32, 48, 65536, 4, division{4, 1}},    // long sums, for the gradient of a weight: k is not divided
 		{768, 3072, 2048, 2, division{1, 2}},  // wide
 		{65536, 8, 8, 4, division{4, 1}},      // less than a panel
 		{2048, 2048, 768, 1, division{1, 1}},  // nobody to share with
@@ -31,7 +31,7 @@ func TestDivide(t *testing.T) {
 	}
 }
 
-// TestGemmDivided wants right products however many threads divide them.
+// TestGemmDivided checks products divided among any number of threads.
 func TestGemmDivided(t *testing.T) {
 	for _, threads := range []int{2, 3, 5, 8} {
 		pool := NewPool(threads)
@@ -50,7 +50,7 @@ func TestGemmDivided(t *testing.T) {
 	}
 }
 
-// TestPortableDividesSmallProducts keeps the threshold of slow micro-kernels low.
+// TestPortableDividesSmallProducts checks that the slow micro-kernels divide smaller products.
 func TestPortableDividesSmallProducts(t *testing.T) {
 	q := product[float64]{m: 40, n: 40, k: 40}
 	assert.Equal(t, 2, q.divide(2, &portableKernels).parts())

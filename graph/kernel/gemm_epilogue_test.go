@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// counter counts how often each element of C is reported, and that it is final then.
+// counter counts how often each element of C is reported, and checks that it is final then.
 type counter struct {
 	mu   sync.Mutex
 	n    int

@@ -2,19 +2,20 @@ package kernel
 
 import "unsafe"
 
-// A product of few rows, of a step of decoding, takes as long as B takes to come from memory.
-// The micro-kernels of tiles read B a panel at a time, a cache line from each of k rows, or
-// want a B^T transposed; here either is read row by row, in the order of memory. Each element
-// of C is summed as in a tile, to the same bits.
+// A product of few rows, as in a decoding step, takes as long as B takes to arrive from memory. The
+// micro-kernels for tiles read B a panel at a time, a cache line from each of k rows, or need B^T
+// transposed; here either is read row by row, in the order of memory. Each element of C is summed
+// in the same order as in a tile, to the same bits.
 const (
-	fewRows     = 4    // at most so many rows of C
-	axpyRows    = 8    // rows of B that axpyTile adds in one go
-	axpyColumns = 4096 // columns of C that are summed by axpyTile at a time, in the first-level cache
-	gemvRows    = 8    // rows of B^T, columns of C, of a gemvTile
+	fewRows     = 4    // largest number of rows of C
+	axpyRows    = 8    // rows of B that axpyTile adds at once
+	axpyColumns = 4096 // columns of C that axpyTile sums at a time, in the first-level cache
+	gemvRows    = 8    // rows of B^T, that is columns of C, of a gemvTile
 )
 
 // axpyTile is one call of the micro-kernel y += a_0 x_0, y += a_1 x_1, ... The assembly reads the
-// float32 form by offset: y has n elements, x rows of n elements xs apart, a an element for each, as apart.
+// float32 form by offset. y has n elements; x has rows of n elements, xs apart; a has an element
+// for each row, as apart.
 type axpyTile[T Float] struct {
 	y, a *T
 	as   int
@@ -24,8 +25,8 @@ type axpyTile[T Float] struct {
 }
 
 // gemvTile is one call of the micro-kernel y[v] = x a[v], for a few vectors a[v], as apart, and
-// gemvRows rows of x, xs apart, of 8 * squares elements. It asks early for as many elements as it reads, from
-// the one on that is ahead elements after x. The assembly reads the float32 form by offset.
+// gemvRows rows of x, xs apart, of 8 * squares elements. It prefetches as many elements as it
+// reads, beginning ahead elements after x. The assembly reads the float32 form by offset.
 type gemvTile[T Float] struct {
 	y       *T
 	ys      int
@@ -37,17 +38,17 @@ type gemvTile[T Float] struct {
 	ahead   int
 }
 
-// float32 is t itself, for a T that is float32.
+// float32 returns t itself, for a T that is float32.
 func (t *axpyTile[T]) float32() *axpyTile[float32] {
 	return (*axpyTile[float32])(unsafe.Pointer(t))
 }
 
-// float32 is t itself, for a T that is float32.
+// float32 returns t itself, for a T that is float32.
 func (t *gemvTile[T]) float32() *gemvTile[float32] {
 	return (*gemvTile[float32])(unsafe.Pointer(t))
 }
 
-// fewRows tells whether runFewRows computes the product.
+// fewRows tells whether runFewRows should compute the product.
 func (q *product[T]) fewRows(kernels *microkernels, cut *blocking) bool {
 	if q.weights != nil {
 		return q.m <= fewRows && (q.beta == 0 || q.beta == 1)
@@ -82,7 +83,7 @@ func (q *product[T]) runFewRows(kernels *microkernels, cut *blocking, scratch *a
 	}
 }
 
-// sumRows computes C from the rows of B, some columns at a time in sums.
+// sumRows computes C from the rows of B, in sums over some columns at a time.
 func (q *product[T]) sumRows(cutK int, sums []T) {
 	for j := 0; j < q.n; j += axpyColumns {
 		n := min(axpyColumns, q.n-j)
@@ -117,7 +118,7 @@ func (q *product[T]) sumColumns(n, cutK int, sums []T) {
 	for j := 0; j < n; j += gemvRows {
 		for p := 0; p < q.k; p += cutK {
 			t.a, t.x, t.squares = &q.a[p], &q.b[j*q.ldb+p], min(cutK, q.k-p)/8
-			t.ahead = gemvRows*q.ldb + (gemvRows-1)*p // the next rows lie one after another
+			t.ahead = gemvRows*q.ldb + (gemvRows-1)*p // the rows of the next call follow directly
 			t.runFast(q.m)
 			q.addSums(sums, gemvRows, p, j)
 		}
@@ -125,14 +126,14 @@ func (q *product[T]) sumColumns(n, cutK int, sums []T) {
 	q.finished(0, 0, q.m, n)
 }
 
-// addSums does C[:, j:j+n] = alpha sums + beta C, for p > 0 with a beta of 1.
+// addSums computes C[:, j:j+n] = alpha sums + beta C, with beta 1 for p > 0.
 func (q *product[T]) addSums(sums []T, n, p, j int) {
 	for i := range q.m {
 		q.addRow(q.c[i*q.ldc+j:][:n], sums[i*n:], p)
 	}
 }
 
-// addRow does that for a row c.
+// addRow does this for a row c.
 func (q *product[T]) addRow(c, sums []T, p int) {
 	sums = sums[:len(c)]
 	if p == 0 && q.beta == 0 {

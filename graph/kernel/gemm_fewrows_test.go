@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFewRowsLayouts keeps axpyTile[float32] and gemvTile[float32] as internal/asmgen writes them into the assembly.
+// TestFewRowsLayouts checks that axpyTile[float32] and gemvTile[float32] have the layouts that
+// internal/asmgen writes into the assembly.
 func TestFewRowsLayouts(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) != 8 {
 		t.Skip("the assembly is for 64-bit processors")
@@ -28,8 +29,8 @@ func TestFewRowsLayouts(t *testing.T) {
 	}
 }
 
-// TestFewRowsHaveTheBitsOfMany compares rows of a product that are computed alone with the same
-// rows among others: a text that is decoded alone, and one of a batch or a prompt.
+// TestFewRowsHaveTheBitsOfMany compares rows of a product computed alone with the same rows
+// computed among others: a text decoded by itself, and in a batch or a prompt.
 func TestFewRowsHaveTheBitsOfMany(t *testing.T) {
 	pool := NewPool(2)
 	defer pool.Close()
@@ -45,7 +46,8 @@ func TestFewRowsHaveTheBitsOfMany(t *testing.T) {
 	})
 }
 
-// requireRowsAlone wants the first rows of the product g, computed few at a time, to have the same bits.
+// requireRowsAlone checks that the first rows of the product g have the same bits when computed few
+// at a time.
 func requireRowsAlone(t *testing.T, p path, pool *Pool, g gemmCase) {
 	t.Helper()
 	all, few := makeOperands[float32](g), makeOperands[float32](g)

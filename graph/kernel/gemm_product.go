@@ -16,17 +16,17 @@ type product[T Float] struct {
 	ldc     int
 
 	gatherA, gatherB gather
-	factors          []T      // of op(A)'s columns, [k], where A is transposed; or nil
-	weights          *Weights // where not nil, B of the whole product
+	factors          []T      // if A is transposed, factors of op(A)'s columns, [k], or nil
+	weights          *Weights // if not nil, B of the whole product
 	lower            bool     // see Gemm
 	addend           []T      // see Gemm
 
 	epilogue    Epilogue
-	row, column int // of C's first element in the whole product
+	row, column int // position of C's first element in the whole product
 }
 
-// gather finds the stored rows of an operand, which may lie scattered: its row r is row index[r]/per of
-// the memory, row r itself where index is nil.
+// gather finds the stored rows of an operand whose rows lie scattered: row r is at row index[r]/per
+// in memory; with a nil index, at row r.
 type gather struct {
 	index []int32
 	per   int
@@ -39,14 +39,14 @@ func (g *gather) row(r int) int {
 	return int(g.index[r]) / g.per
 }
 
-// rowA is the columns [j, j+n) of stored row r of A.
+// rowA returns the columns [j, j+n) of stored row r of A.
 func (q *product[T]) rowA(r, j, n int) []T { return q.a[q.gatherA.row(r)*q.lda+j:][:n] }
 
-// rowB is the columns [j, j+n) of stored row r of B.
+// rowB returns the columns [j, j+n) of stored row r of B.
 func (q *product[T]) rowB(r, j, n int) []T { return q.b[q.gatherB.row(r)*q.ldb+j:][:n] }
 
-// check panics, as an index out of range does, unless the matrices lie within their
-// slices: the micro-kernels check nothing.
+// check panics, as an index out of range does, unless the matrices fit into their slices: the
+// micro-kernels check nothing.
 func (q *product[T]) check() {
 	if q.m < 0 || q.n < 0 || q.k < 0 {
 		panic("kernel: negative matrix size")
@@ -69,14 +69,15 @@ func (q *product[T]) check() {
 	checkMatrix(q.b, choose(q.tb, q.n, q.k), choose(q.tb, q.k, q.n), q.ldb)
 }
 
-// checkWeights panics unless Weights are B of a product of float32 that is not transposed.
+// checkWeights panics if there are Weights and the product is not of float32 or its A is
+// transposed.
 func (q *product[T]) checkWeights() {
 	if q.weights.k != q.k || q.weights.n != q.n || q.ta || unsafe.Sizeof(T(0)) != 4 {
 		panic("kernel: weights of another product")
 	}
 }
 
-// step is what columns are divided by: panels.
+// step returns the unit by which columns are divided: a panel.
 func (q *product[T]) step(kernels *microkernels) int {
 	if q.weights != nil {
 		return weightsColumns
@@ -84,7 +85,7 @@ func (q *product[T]) step(kernels *microkernels) int {
 	return kernels.width()
 }
 
-// checkMatrix panics unless s holds rows x columns elements at distance ld.
+// checkMatrix panics unless s holds rows x columns elements with rows ld apart.
 func checkMatrix[T any](s []T, rows, columns, ld int) {
 	if rows > 1 && ld < columns {
 		panic("kernel: rows overlap")
@@ -99,8 +100,8 @@ func choose(condition bool, yes, no int) int {
 	return no
 }
 
-// part is the product restricted to the rows [i0, i1) and columns [j0, j1) of C, of
-// which there is at least one each.
+// part returns the product restricted to the rows [i0, i1) and columns [j0, j1) of C, at least one
+// of each.
 func (q *product[T]) part(i0, i1, j0, j1 int) product[T] {
 	r := *q
 	r.m, r.n = i1-i0, j1-j0
@@ -116,14 +117,14 @@ func (q *product[T]) part(i0, i1, j0, j1 int) product[T] {
 	return r
 }
 
-// finished tells the epilogue of a block of C.
+// finished calls the epilogue for a block of C.
 func (q *product[T]) finished(i, j, m, n int) {
 	if q.epilogue != nil {
 		q.epilogue.Block(q.row+i, q.column+j, m, n)
 	}
 }
 
-// scale does C = beta C.
+// scale computes C = beta C.
 func (q *product[T]) scale() {
 	for i := range q.m {
 		row := q.c[i*q.ldc : i*q.ldc+q.n]

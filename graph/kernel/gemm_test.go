@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pathNames are the paths that tests force, by name.
+// pathNames maps the paths that tests force to their names.
 var pathNames = map[path]string{portable: "portable", avx2: "avx2", avx512: "avx512"}
 
-// forEachPath runs f on every path that this machine has; float64 has one.
+// forEachPath runs f on every path that this machine has; for float64 there is one.
 func forEachPath[T Float](t *testing.T, f func(t *testing.T, p path)) {
 	for _, p := range []path{portable, avx2, avx512} {
 		if p > portable && unsafe.Sizeof(T(0)) != 4 {
@@ -52,7 +52,7 @@ func (c gemmCase) String() string {
 	return fmt.Sprintf("%dx%dx%d ta=%t tb=%t alpha=%g beta=%g pad=%d", c.m, c.n, c.k, c.ta, c.tb, c.alpha, c.beta, c.pad)
 }
 
-// operands are the matrices of a call, exactly as long as they need to be.
+// operands holds the matrices of a call, exactly as long as they need to be.
 type operands[T Float] struct {
 	gemmCase
 	a, b, c       []T
@@ -88,7 +88,7 @@ func (o *operands[T]) runSerial(g *Gemm[T]) {
 	g.Run(nil, o.ta, o.tb, o.m, o.n, o.k, T(o.alpha), o.a, o.lda, o.b, o.ldb, T(o.beta), o.c, o.ldc)
 }
 
-// want returns the product in float64, and the same of magnitudes, for C as it is now.
+// want returns the product in float64, and the product of magnitudes, for the present content of C.
 func (o *operands[T]) want() (value, magnitude []float64) {
 	value, magnitude = make([]float64, len(o.c)), make([]float64, len(o.c))
 	for i := range o.c {
@@ -115,7 +115,7 @@ func (o *operands[T]) want() (value, magnitude []float64) {
 	return value, magnitude
 }
 
-// unitRoundoff is half the distance from 1 to the next T.
+// unitRoundoff returns half the distance from 1 to the next T.
 func unitRoundoff[T Float]() float64 {
 	if unsafe.Sizeof(T(0)) == 4 {
 		return 0x1p-24
@@ -123,8 +123,8 @@ func unitRoundoff[T Float]() float64 {
 	return 0x1p-53
 }
 
-// requireClose wants every element within a small multiple of the rounding error that
-// its sum can have; between the rows of C (magnitude 0) nothing may have changed.
+// requireClose checks that every element is within a small multiple of its sum's possible rounding
+// error; between the rows of C (magnitude 0) nothing may have changed.
 func requireClose[T Float](t *testing.T, what fmt.Stringer, got []T, value, magnitude []float64, k int) {
 	t.Helper()
 	bound := (4 + math.Sqrt(float64(k))) * unitRoundoff[T]()
@@ -135,7 +135,7 @@ func requireClose[T Float](t *testing.T, what fmt.Stringer, got []T, value, magn
 	}
 }
 
-// gemmShapes are sizes m, n, k: one, odd, around the edges of tiles and blocks.
+// gemmShapes are sizes m, n, k: one, odd ones, and sizes near the edges of tiles and blocks.
 var gemmShapes = [][3]int{
 	{1, 1, 1}, {2, 3, 1}, {3, 2, 5}, {3, 5, 7}, {14, 32, 16}, {15, 33, 17}, {13, 31, 9}, {6, 16, 3},
 	{7, 17, 300}, {12, 64, 32}, {32, 64, 12}, {64, 64, 64}, {29, 97, 33}, {100, 96, 64}, {129, 12, 32},
@@ -150,8 +150,8 @@ func gemmShapesToTest(t *testing.T) [][3]int {
 	return gemmShapes[:21]
 }
 
-// gemmVariants are the calls that a shape is tested with: every form with every scale,
-// or for large shapes with one scale each.
+// gemmVariants returns the calls with which a shape is tested: every form with every scale; for
+// large shapes, each form with one scale.
 func gemmVariants(s [3]int) []gemmCase {
 	scales := [][2]float64{{1, 0}, {1, 1}, {0.5, -0.75}, {0, 2}}
 	var list []gemmCase
@@ -244,7 +244,7 @@ func TestGemmRefusesShortSlices(t *testing.T) {
 	assert.Panics(t, func() { new(Gemm[float32]).Run(nil, false, false, -1, 6, 5, 1, ok, 5, ok, 6, 0, ok, 6) })
 }
 
-// TestGemmFastMatchesPortable compares long sums of the paths with each other.
+// TestGemmFastMatchesPortable compares long sums on the different paths.
 func TestGemmFastMatchesPortable(t *testing.T) {
 	forEachPath[float32](t, func(t *testing.T, p path) {
 		for form := range 4 {
@@ -290,8 +290,8 @@ func TestGemmAllocatesNothingWarm(t *testing.T) {
 	})
 }
 
-// TestGemmLower: on and below the diagonal a product of which no more is wanted has the bits of the whole one, on
-// top of its addend or what C holds, with any number of threads.
+// TestGemmLower: with lower set, entries on and below the diagonal have the same bits as in the
+// whole product, added to an addend or to what C holds, with any number of threads.
 func TestGemmLower(t *testing.T) {
 	forEachPath[float32](t, func(t *testing.T, p path) {
 		for _, threads := range []int{1, 3} {

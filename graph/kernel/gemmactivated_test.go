@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestGemmActivated: the same bits as the product and the activation one after the other.
+// TestGemmActivated: the bits are the same as those of a product followed by an activation.
 func TestGemmActivated(t *testing.T) {
 	for _, d := range [][3]int{{1, 1, 1}, {5, 3, 7}, {33, 64, 200}, {140, 40, 1100}} {
 		for _, transposed := range []bool{false, true} {

@@ -1,14 +1,14 @@
 package kernel
 
-// GemmSwiGLU is a matrix product with the product of a SwiGLU made of its result, block by block
-// while that is in cache.
+// GemmSwiGLU computes a matrix product together with the product of a SwiGLU, block by block while
+// the block is in cache.
 type GemmSwiGLU[T Float] struct {
 	gemm   Gemm[T]
 	task   swiGLUTask[T]
 	blocks taskOfBlocks
 }
 
-// SetWeights makes Forward read the weight from w, unless that is nil.
+// SetWeights makes Forward read the weight from w; nil undoes this.
 func (k *GemmSwiGLU[T]) SetWeights(w *Weights) { k.gemm.Weights = w }
 
 // Forward computes value = x w and y = silu(gate) ⊙ value from x [rows, in], w [in, out] and
@@ -19,9 +19,8 @@ func (k *GemmSwiGLU[T]) Forward(p *Pool, y, value, gate, x, w []T, rows, in, out
 	k.gemm.Run(p, false, false, rows, out, in, 1, x, in, w, out, 0, value, out)
 }
 
-// Backward computes the gradients of the gate and the value [rows, in] whose silu(gate) ⊙ value
-// a product with w [in, out] (stored [out, in] where transposed) turned into y, from dy
-// [rows, out]:
+// Backward computes the gradients of gate and value [rows, in], given that y = (silu(gate) ⊙ value)
+// w with w [in, out], stored as [out, in] if transposed, from dy [rows, out]:
 //
 //	d = dy w^T;  dgate = d ⊙ value ⊙ silu'(gate);  dvalue = d ⊙ silu(gate)
 func (k *GemmSwiGLU[T]) Backward(p *Pool, dgate, dvalue, gate, value, dy, w []T, rows, in, out int, transposed bool) {

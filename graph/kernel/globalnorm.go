@@ -1,15 +1,15 @@
 package kernel
 
-// GlobalNorm computes the squared Euclidean norm of a parameter's gradient; the global
-// norm that gradient clipping needs is the square root of the sum over parameters.
+// GlobalNorm computes the squared Euclidean norm of one parameter's gradient. The global norm for
+// gradient clipping is the square root of the sum over all parameters.
 type GlobalNorm[T Float] struct {
 	task sumSquaresTask[T]
 	path path
 }
 
-// SumSquares returns the sum of x^2 in float64: first over blocks of 4096 elements, then
-// over the blocks in order, so the result does not depend on the thread count. A NaN or
-// an infinity in xs makes the result NaN or +Inf.
+// SumSquares returns the sum of x^2 in float64: first over blocks of 4096 elements, then over the
+// blocks in order, so that the result does not depend on the number of threads. A NaN or an
+// infinity in xs makes the result NaN or +Inf.
 func (k *GlobalNorm[T]) SumSquares(p *Pool, xs []T) float64 {
 	t := &k.task
 	blocks := (len(xs) + squaresBlock - 1) / squaresBlock
@@ -27,7 +27,7 @@ const squaresBlock = 4096
 
 type sumSquaresTask[T Float] struct {
 	x    []T
-	sums []float64 // one a block
+	sums []float64 // one for each block
 	path path
 }
 

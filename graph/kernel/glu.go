@@ -1,20 +1,20 @@
 package kernel
 
-// GLU is the gated linear unit's product (Dauphin et al. 2017, arXiv 1612.08083, section
-// 2), the gate before the value: each row of x is [gate | value],
+// GLU computes the product of a gated linear unit (Dauphin et al. 2017, arXiv 1612.08083, section
+// 2), whose gate comes before the value: each row of x is [gate | value],
 //
 //	y = addends + sigmoid(gate) ⊙ value
 //
-// It is computed as Sigmoid is, in float64 and rounded once; the addends are then added
-// from the last to the first.
+// It is computed as in Sigmoid, in float64 and rounded once; then the addends are added, from the
+// last to the first.
 type GLU[T Float] struct {
 	forward  gluForward[T]
 	backward gluBackward[T]
 	path     path
 }
 
-// Forward computes y [rows, width] from x [rows, 2*width] and any number of addends
-// [rows, width]. y may be the last addend, none of the others and not x.
+// Forward computes y [rows, width] from x [rows, 2*width] and any number of addends [rows, width].
+// y may be the last addend, but no other addend and not x.
 func (k *GLU[T]) Forward(p *Pool, y, x []T, addends [][]T, rows, width int) {
 	for _, a := range addends {
 		_ = a[:rows*width]
@@ -44,7 +44,7 @@ func (t *gluForward[T]) Part(_, lo, hi int) {
 	}
 }
 
-// row computes the entries [first, end) of y, one row.
+// row computes the entries [first, end) of y within one row.
 func (t *gluForward[T]) row(first, end int) {
 	y, gate, value := t.y[first:end], t.x[2*first:first+end], t.x[first+end:2*end]
 	rest := len(t.addends) - 1
@@ -99,9 +99,9 @@ func gated[T Float](p path, y, addend, gate, value []T) {
 //
 //	dgate = dy value sigmoid'(gate);  dvalue = addend + dy sigmoid(gate)
 //
-// addend may be nil; the product is rounded before it is added, as if it were made apart.
-// Each output may be any of the inputs; dgate may also be dvalue, which
-// is written last, where only dvalue is wanted.
+// addend may be nil; the product is rounded before the addition, as in a separate pass. Each output
+// may be any of the inputs. If only dvalue is wanted, dgate may be the same slice: dvalue is
+// written last.
 func gatedGradient[T Float](p path, dgate, dvalue, dy, gate, value, addend []T) {
 	n := len(gate)
 	dgate, dvalue, dy, value = dgate[:n], dvalue[:n], dy[:n], value[:n]
@@ -127,8 +127,8 @@ func gatedGradient[T Float](p path, dgate, dvalue, dy, gate, value, addend []T) 
 	}
 }
 
-// gatedSingle is gated with the sigmoid of float32 in float32 lanes, to a few units in the last
-// place, where there are any.
+// gatedSingle computes what gated does. Where there are fast float32 lanes it computes the sigmoid
+// in them, to a few units in the last place.
 func gatedSingle[T Float](p path, y, addend, gate, value []T) {
 	n := len(gate)
 	y, value = y[:n], value[:n]
@@ -142,7 +142,7 @@ func gatedSingle[T Float](p path, y, addend, gate, value []T) {
 	}
 }
 
-// gatedGradientSingle is gatedGradient, without an addend, in the same way.
+// gatedGradientSingle does the same for gatedGradient without an addend.
 func gatedGradientSingle[T Float](p path, dgate, dvalue, dy, gate, value []T) {
 	n := len(gate)
 	dgate, dvalue, dy, value = dgate[:n], dvalue[:n], dy[:n], value[:n]

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// gluCase is one size of a GLU with its numbers.
+// gluCase is one size of a GLU with its inputs.
 type gluCase[T Float] struct {
 	rows, width int
 	x, dy       []T
@@ -23,7 +23,7 @@ func newGLUCase[T Float](rows, width, addends int) gluCase[T] {
 	return c
 }
 
-// naive is the equation in float64: y and dx.
+// naive computes y and dx by the equations in float64.
 func (c gluCase[T]) naive() (y, dx []float64) {
 	y, dx = make([]float64, c.rows*c.width), make([]float64, 2*c.rows*c.width)
 	for i := range c.rows {
@@ -79,8 +79,8 @@ func testGLU[T Float](t *testing.T, c gluCase[T], on path, tolerance float64) {
 	}
 }
 
-// TestGLUAddsFromTheLast: with an addend left out and added to the result the bits are the
-// same, so that a caller may look at the sum before it.
+// TestGLUAddsFromTheLast: adding an addend to the result instead gives the same bits, so that a
+// caller can look at the sum before the addition.
 func TestGLUAddsFromTheLast(t *testing.T) {
 	c := newGLUCase[float32](4, 33, 2)
 	whole, part := make([]float32, len(c.dy)), make([]float32, len(c.dy))
@@ -92,8 +92,8 @@ func TestGLUAddsFromTheLast(t *testing.T) {
 	require.Equal(t, whole, part)
 }
 
-// TestGatedGradientAliases: every output may be any input, and both outputs one. The bits
-// are those of an addition apart.
+// TestGatedGradientAliases: every output may be any input, and both outputs may be the same slice.
+// The bits are the same as with a separate addition.
 func TestGatedGradientAliases(t *testing.T) {
 	forEachPath[float32](t, func(t *testing.T, p path) {
 		for _, n := range []int{1, 7, 16, 50} {

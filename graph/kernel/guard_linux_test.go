@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// guarded copies s between two pages that may not be touched: up to the upper one if
-// atEnd, else from the lower one. Any access outside s ends the test with a fault.
+// guarded copies s between two memory pages without access: up to the upper one if atEnd is true,
+// otherwise from the lower one on. Any access outside s ends the test with a fault.
 func guarded[E any](t *testing.T, s []E, atEnd bool) []E {
 	page, size := syscall.Getpagesize(), int(unsafe.Sizeof(*new(E)))
 	inner := (size*len(s) + page - 1) / page * page
@@ -30,7 +30,7 @@ func guarded[E any](t *testing.T, s []E, atEnd bool) []E {
 	return g
 }
 
-// TestNoAccessOutside runs the kernels on operands next to forbidden pages.
+// TestNoAccessOutside runs the kernels on operands next to pages without access.
 func TestNoAccessOutside(t *testing.T) {
 	forEachPath[float32](t, func(t *testing.T, p path) {
 		for _, s := range [][3]int{{1, 1, 1}, {15, 17, 33}, {33, 131, 401}, {32, 48, 3001}, {300, 33, 80}, {7, 96, 31}, {129, 257, 65}, {13, 300, 20}} {
@@ -48,7 +48,7 @@ func TestNoAccessOutside(t *testing.T) {
 	})
 }
 
-// TestNoAccessOutsideStream is the same for the kernels over tokens.
+// TestNoAccessOutsideStream does the same for the kernels over tokens.
 func TestNoAccessOutsideStream(t *testing.T) {
 	forEachPath[float32](t, func(t *testing.T, p path) {
 		for _, s := range streamCases {

@@ -1,7 +1,7 @@
 package kernel
 
-// Hadamard multiplies the rows of a matrix, element by element, by one vector: a gain on
-// each feature, as of LayerScale (Touvron et al. 2021, arXiv 2103.17239, section 2).
+// Hadamard multiplies each row of a matrix, element by element, by one vector: a gain for each
+// feature, as in LayerScale (Touvron et al. 2021, arXiv 2103.17239, section 2).
 type Hadamard[T Float] struct {
 	forward  hadamardTask[T]
 	backward hadamardGradTask[T]
@@ -11,8 +11,8 @@ type Hadamard[T Float] struct {
 // Forward computes y_i = x_i ⊙ gain, with x and y [rows, width] and gain [width]. y may be x.
 func (k *Hadamard[T]) Forward(p *Pool, y, x, gain []T, rows int) { k.Add(p, y, nil, x, gain, rows) }
 
-// Add computes y_i = x_i + gain ⊙ z_i, with x, y and z [rows, width] and gain [width]. A nil x is zero; y may
-// be x.
+// Add computes y_i = x_i + gain ⊙ z_i, with x, y and z [rows, width] and gain [width]. A nil x
+// means zero; y may be x.
 func (k *Hadamard[T]) Add(p *Pool, y, x, z, gain []T, rows int) {
 	k.forward = hadamardTask[T]{y: y, x: x, z: z, gain: gain, path: pathOf[T](k.path)}
 	p.Do(rows, &k.forward)
@@ -22,9 +22,9 @@ func (k *Hadamard[T]) Add(p *Pool, y, x, z, gain []T, rows int) {
 //
 //	dx_i = dy_i ⊙ gain + addend_i,  dgain (+)= sum over i of dy_i ⊙ x_i
 //
-// addend may be nil: zero. dgain may be nil: not wanted. accumulate says that it is added to what the slice holds. The
-// rows are summed in their order, so the result does not depend on the thread count. dx may
-// be dy or addend.
+// A nil addend means zero; dgain may be nil if it is not wanted, and accumulate adds to what it
+// holds. The rows are summed in order, so the result does not depend on the number of threads. dx
+// may be dy or addend.
 func (k *Hadamard[T]) Backward(p *Pool, dx, addend, dgain, dy, x, gain []T, rows int, accumulate bool) {
 	t := &k.backward
 	t.dx, t.addend, t.dgain, t.dy, t.x, t.gain = dx, addend, dgain, dy, x, gain
@@ -55,12 +55,12 @@ type hadamardGradTask[T Float] struct {
 	dx, dgain, dy, x, gain, addend []T
 	rows                           int
 	accumulate                     bool
-	sums                           []blockedSum[T] // of dgain, one a worker
-	products                       [][]T           // a row of dy ⊙ gain, one a worker
+	sums                           []blockedSum[T] // of dgain, one for each worker
+	products                       [][]T           // a row of dy ⊙ gain for each worker
 	path                           path
 }
 
-// Part works on groups of columns.
+// Part computes groups of columns.
 func (t *hadamardGradTask[T]) Part(worker, lo, hi int) {
 	width := len(t.gain)
 	first, end := groupColumns(lo, hi, width)
@@ -83,7 +83,7 @@ func (t *hadamardGradTask[T]) Part(worker, lo, hi int) {
 	}
 }
 
-// row computes the elements [from, to) of dx, after the last read of those of dy.
+// row computes the elements [from, to) of dx, after dy's elements have been read for the last time.
 func (t *hadamardGradTask[T]) row(product []T, from, to int, gain []T) {
 	dx, dy := t.dx[from:to], t.dy[from:to]
 	if t.addend == nil {

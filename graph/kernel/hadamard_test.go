@@ -29,7 +29,7 @@ func testHadamard[T Float](t *testing.T, tolerance float64) {
 	})
 }
 
-// hadamardCase is what one Hadamard works on, and what it should make of it.
+// hadamardCase holds the inputs of one Hadamard, and its expected results.
 type hadamardCase[T Float] struct {
 	rows                     int
 	x, gain, dy, addend, old []T
@@ -50,7 +50,7 @@ func newHadamardCase[T Float](rows, width int) hadamardCase[T] {
 	return c
 }
 
-// check compares all results, in memory of their own and in place, and returns dgain.
+// check compares all results, in separate memory and in place, and returns dgain.
 func (c hadamardCase[T]) check(t *testing.T, p path, threads int, tolerance float64) []T {
 	t.Helper()
 	pool := NewPool(threads)

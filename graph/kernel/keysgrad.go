@@ -6,12 +6,12 @@ package kernel
 //
 //	dkeys = sum_t y_t X_t^T
 //
-// The tokens are summed by treeSums, so the bits do not depend on the thread count.
+// treeSums sums over the tokens, so the bits do not depend on the number of threads.
 type KeysGrad[T Float] struct{ both WriteGrad[T] }
 
-// Run computes dkeys [r, dk] from y [tokens, r, dv] and x [tokens, dk, dv], all dense
-// and row-major; accumulate adds to what dkeys holds. dkeys must not overlap the others.
-// Like an index out of range, a slice that is too short panics.
+// Run computes dkeys [r, dk] from y [tokens, r, dv] and x [tokens, dk, dv], all dense and
+// row-major; accumulate adds to what dkeys holds. dkeys must not overlap the others. Run panics if
+// a slice is too short, as an index out of range does.
 func (k *KeysGrad[T]) Run(p *Pool, dkeys []T, y, x Rows[T], tokens, r, dk, dv int, accumulate bool) {
 	k.both.Run(p, Rows[T]{}, dkeys, x, nil, y, tokens, r, dk, dv, accumulate)
 }

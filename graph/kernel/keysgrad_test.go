@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// wantKeysGrad is dkeys[i, d] = sum_t sum_v y_t[i, v] X_t[d, v].
+// wantKeysGrad computes dkeys[i, d] = sum_t sum_v y_t[i, v] X_t[d, v].
 func wantKeysGrad[T Float](s streamCase, y, x []T) sums {
 	want := newSums(s.r * s.dk)
 	for t := range s.tokens {
@@ -55,8 +55,8 @@ func TestKeysGrad(t *testing.T) {
 	testKeysGrad[float64](t)
 }
 
-// TestKeysGradManyTokens sums terms of one sign, which lose most digits: a single
-// running sum over these tokens is off by some 1e-4.
+// TestKeysGradManyTokens sums terms of the same sign, which lose most digits: over these tokens a
+// single running sum would be off by about 1e-4.
 func TestKeysGradManyTokens(t *testing.T) {
 	s := streamCase{tokens: 16384, r: 2, dk: 3, dv: 4}
 	if longtest.Enabled() {

@@ -2,25 +2,25 @@ package kernel
 
 import "math/bits"
 
-// factorsOf is log2(n).
+// factorsOf returns log2(n).
 func factorsOf(n int) int { return bits.Len(uint(n)) - 1 }
 
-// kroneckerMap makes the matrices of KromHC (arXiv 2601.21579). That
-// of a token is a Kronecker product of 2 x 2 matrices, one for each binary digit of a
-// stream's number, the most significant first:
+// kroneckerMap computes the matrices of KromHC (arXiv 2601.21579). A token's matrix is a Kronecker
+// product of 2 x 2 matrices, one for each binary digit of a stream's number, the most significant
+// first:
 //
 //	(a_k, b_k) = softmax(logits_2k, logits_2k+1),   U_k = [[a_k, b_k], [b_k, a_k]],   H = U_1 ⊗ ... ⊗ U_K
 //
-// H is symmetric, and its rows and columns sum to 1 up to rounding. H[i, j] depends on i XOR j
-// alone, the digits in which i and j differ, so that n numbers make all of it.
+// H is symmetric, and its rows and columns sum to 1 up to rounding. H[i, j] depends only on i XOR
+// j, the digits in which i and j differ, so that n numbers determine it.
 type kroneckerMap[T Float] struct {
 	u  []T // [2K, gatedTokens], a_k and b_k
-	g  []T // [2n-1, gatedTokens], the products of the first 0, 1, .. K factors, of 1, 2, .. n entries
+	g  []T // [2n-1, gatedTokens], the products of the first 0, 1, .. K factors, with 1, 2, .. n entries
 	h  []T // [n*n, gatedTokens]
 	dg []T // [n, gatedTokens]
 }
 
-// product is the products of the first k factors, [2^k, gatedTokens].
+// product returns the products of the first k factors, [2^k, gatedTokens].
 func (k *kroneckerMap[T]) product(factors int) []T {
 	m := 1 << factors
 	return k.g[(m-1)*gatedTokens : (2*m-1)*gatedTokens]
@@ -29,7 +29,7 @@ func (k *kroneckerMap[T]) product(factors int) []T {
 func (k *kroneckerMap[T]) forward(p path, logits []T, d StreamGatesParams) []T {
 	n := d.N
 	k.u, k.g, k.h = grow(k.u, len(logits)), grow(k.g, (2*n-1)*gatedTokens), grow(k.h, n*n*gatedTokens)
-	for f := range factorsOf(n) { // the softmax of two is a sigmoid of their difference
+	for f := range factorsOf(n) { // the softmax of two numbers is a sigmoid of their difference
 		keep, swap := entryOf(k.u, 2*f), entryOf(k.u, 2*f+1)
 		copy(keep, entryOf(logits, 2*f))
 		addMultiple(p, keep, entryOf(logits, 2*f+1), -1)
@@ -52,12 +52,12 @@ func (k *kroneckerMap[T]) forward(p path, logits []T, d StreamGatesParams) []T {
 	return k.h
 }
 
-// backward: with dg the gradient of the products of all factors, and back from those of k+1 factors
-// to those of k,
+// backward starts with dg, the gradient of the products of all factors, and goes from the products
+// of k+1 factors back to those of k factors:
 //
 //	du_k[bit] = sum over x of dg[2x+bit] g[x];   dg[x] <- sum over bit of dg[2x+bit] u_k[bit]
 //
-// The softmax of a pair has the gradient a b (da - db), and that negated.
+// The gradients of a pair's logits are a b (da - db) and its negative.
 func (k *kroneckerMap[T]) backward(p path, dlogits, dh []T, d StreamGatesParams) {
 	n := d.N
 	k.dg = grow(k.dg, n*gatedTokens)
@@ -74,7 +74,7 @@ func (k *kroneckerMap[T]) backward(p path, dlogits, dh []T, d StreamGatesParams)
 			addProducts(p, keep, da, g)
 			addProducts(p, swap, db, g)
 			to := entryOf(k.dg, x)
-			multiply(p, to, da, a) // da is to at x = 0, and not used again
+			multiply(p, to, da, a) // at x = 0, da is to, and is not used again
 			addProducts(p, to, db, b)
 		}
 		addMultiple(p, keep, swap, -1)

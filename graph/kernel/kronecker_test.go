@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// naiveKronecker is the definition, U_1 ⊗ (U_2 ⊗ ...).
+// naiveKronecker follows the definition, U_1 ⊗ (U_2 ⊗ ...).
 func naiveKronecker(logits []float64) []float64 {
 	if len(logits) == 0 {
 		return []float64{1}
@@ -42,8 +42,8 @@ func TestKronecker(t *testing.T) {
 	}
 }
 
-// TestKroneckerSums wants symmetric matrices with rows that sum to 1 up to rounding, whatever the
-// logits, and gradients that are numbers.
+// TestKroneckerSums checks that for any logits the matrices are symmetric with rows that sum to 1
+// up to rounding, and that no gradient is NaN.
 func TestKroneckerSums(t *testing.T) {
 	for _, n := range []int{1, 2, 4, 16} {
 		d := StreamGatesParams{Tokens: 40, N: n, Carry: Kronecker}

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// LogSumExp returns log sum_v exp(row_v), summed in float64, and the index of the largest value, of equals the first. The row
-// is overwritten. With a NaN the logarithm is NaN.
+// LogSumExp returns log sum_v exp(row_v), summed in float64, and the index of the largest value; of
+// several, the first. It overwrites the row. With a NaN the logarithm is NaN.
 func LogSumExp[T Float](row []T) (logZ float64, likeliest int) {
 	p := pathOf[T](0)
 	largest := softmaxMax(p, row)

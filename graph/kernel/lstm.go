@@ -1,14 +1,14 @@
 package kernel
 
-// LSTM is one step of a long short-term memory's cell (Hochreiter & Schmidhuber 1997; the
-// forget gate: Gers et al. 2000), element by element, the candidate g and the output not
-// squashed:
+// LSTM computes one step of a long short-term memory cell (Hochreiter & Schmidhuber 1997; the
+// forget gate: Gers et al. 2000), element by element, without tanh on the candidate g or the
+// output:
 //
 //	c' = sigmoid(f) ⊙ c + sigmoid(i) ⊙ g
 //	h' = sigmoid(o) ⊙ c'
 //
-// Both are sums of gated products, and computed as GLU's. A block of the elements stays in
-// the first-level cache from one product to the next.
+// Both are sums of gated products, computed as in GLU. A block of the elements stays in the
+// first-level cache from one product to the next.
 type LSTM[T Float] struct {
 	forward lstmForward[T]
 	output  lstmOutputBackward[T]
@@ -16,26 +16,26 @@ type LSTM[T Float] struct {
 	path    path
 }
 
-// LSTMGates are the gates before their sigmoid, and the candidate: or the gradients of
-// these, of which those not wanted are nil.
+// LSTMGates holds the gates before their sigmoid, and the candidate; or the gradients of these, of
+// which those that are not wanted are nil.
 type LSTMGates[T Float] struct{ Input, Forget, Output, Candidate []T }
 
-// lstmBlock is the number of elements taken at a time: eight slices of them fill a
-// first-level cache.
+// lstmBlock is the number of elements taken at a time: eight slices of them fill a first-level
+// cache.
 const lstmBlock = 1024
 
-// Forward computes c' and, unless it is nil, h'. c' may be c.
+// Forward computes c' and, unless hidden is nil, h'. c' may be c.
 func (k *LSTM[T]) Forward(p *Pool, cell, hidden, c []T, g LSTMGates[T]) {
 	k.forward = lstmForward[T]{cell: cell[:len(c)], hidden: hidden, c: c, gates: g, path: pathOf[T](k.path)}
 	p.Do(len(c), &k.forward)
 }
 
-// OutputBackward goes back from h' = sigmoid(o) ⊙ c':
+// OutputBackward differentiates h' = sigmoid(o) ⊙ c':
 //
 //	dcell = addend + dh ⊙ sigmoid(o);  do = dh ⊙ c' ⊙ sigmoid'(o)
 //
-// addend is the gradient that c' has from elsewhere, or nil; do may be nil. dcell may be
-// dh or addend.
+// addend is the gradient of c' from its other uses, or nil; do may be nil. dcell may be dh or
+// addend.
 func (k *LSTM[T]) OutputBackward(p *Pool, dcell, do, dh, cell, o, addend []T) {
 	if do == nil { // dcell is written after it
 		do = dcell
@@ -44,12 +44,12 @@ func (k *LSTM[T]) OutputBackward(p *Pool, dcell, do, dh, cell, o, addend []T) {
 	p.Do(len(cell), &k.output)
 }
 
-// CellBackward goes back from c' = sigmoid(f) ⊙ c + sigmoid(i) ⊙ g:
+// CellBackward differentiates c' = sigmoid(f) ⊙ c + sigmoid(i) ⊙ g:
 //
 //	dc = dcell ⊙ sigmoid(f);  df = dcell ⊙ c ⊙ sigmoid'(f)
 //	dg = dcell ⊙ sigmoid(i);  di = dcell ⊙ g ⊙ sigmoid'(i)
 //
-// Any of d's gradients may be nil; its Output is not looked at.
+// Any of d's gradients may be nil; its Output is ignored.
 func (k *LSTM[T]) CellBackward(p *Pool, dc []T, d LSTMGates[T], dcell, c []T, g LSTMGates[T]) {
 	k.cell = lstmCellBackward[T]{dc: dc, d: d, dcell: dcell[:len(c)], c: c, gates: g, path: pathOf[T](k.path)}
 	p.Do(len(c), &k.cell)
@@ -93,7 +93,7 @@ type lstmCellBackward[T Float] struct {
 	path         path
 }
 
-// Part writes what is not wanted into dc, which gets its values last.
+// Part writes gradients that are not wanted into dc, whose own values are written last.
 func (t *lstmCellBackward[T]) Part(_, lo, hi int) {
 	wanted := func(x []T, lo, end int) []T {
 		if x == nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// lstmCase is a step of a cell with its numbers.
+// lstmCase is a step of a cell with its inputs.
 type lstmCase[T Float] struct {
 	c, dcell, dh []T
 	gates        LSTMGates[T]
@@ -20,10 +20,10 @@ func newLSTMCase[T Float](n int) lstmCase[T] {
 		gates: LSTMGates[T]{Input: draw(4), Forget: draw(5), Output: draw(6), Candidate: draw(7)}}
 }
 
-// lstmResult is a step's results, or its gradients by dh and what c' has from elsewhere.
+// lstmResult holds a step's results, or its gradients, given dh and an additional gradient of c'.
 type lstmResult struct{ cell, hidden, dcell, dc, di, df, do, dg []float64 }
 
-// naive is the equations in float64, for the loss dcell c' + dh h'.
+// naive computes the equations in float64, for the loss dcell c' + dh h'.
 func (k lstmCase[T]) naive() (r lstmResult) {
 	for j := range k.c {
 		i, f, o, g := float64(k.gates.Input[j]), float64(k.gates.Forget[j]), float64(k.gates.Output[j]), float64(k.gates.Candidate[j])
@@ -78,7 +78,7 @@ func testLSTM[T Float](t *testing.T, c lstmCase[T], on path, tolerance float64) 
 	}
 }
 
-// checkLSTMUnwanted leaves gradients out, each choice of them: the others keep their bits.
+// checkLSTMUnwanted omits every subset of the gradients: the others must keep their bits.
 func checkLSTMUnwanted[T Float](t *testing.T, k *LSTM[T], p *Pool, c lstmCase[T], d LSTMGates[T], dc, dcell, cell []T) {
 	n := len(c.c)
 	inPlace := slices.Clone(c.dcell)

@@ -2,8 +2,8 @@ package kernel
 
 import "unsafe"
 
-// path names a set of micro-kernels. The zero value stands for the fastest that the
-// machine has; tests force the others.
+// path names a set of micro-kernels. The zero value stands for the fastest set that the machine
+// supports; tests force the others.
 type path uint8
 
 const (
@@ -13,20 +13,20 @@ const (
 	avx512
 )
 
-// Path names the fastest micro-kernels that this machine has: avx512, avx2 or portable. On machines of one path float32 results have
-// the same bits.
+// Path returns the name of the fastest micro-kernels that this machine has: avx512, avx2 or portable.
+// On machines with the same path, float32 results have the same bits.
 func Path() string {
 	return map[path]string{portable: "portable", avx2: "avx2", avx512: "avx512"}[machinePath]
 }
 
-// microkernels says what the micro-kernels of a path can do. A tile is up to rows[v]
-// rows high and v vectors of lanes elements wide.
+// microkernels describes the micro-kernels of a path. A tile has up to rows[v] rows and a width of
+// v vectors of lanes elements.
 type microkernels struct {
 	path     path
 	lanes    int
 	vecs     int
 	rows     [3]int
-	fullOnly bool // only tiles of full height are fast
+	fullOnly bool // only tiles with the full number of rows are fast
 	pairs    bool // the elements of A and B are pairs of bfloat16 along k
 }
 
@@ -53,11 +53,11 @@ func kernelsOf[T Float](p path) *microkernels {
 	return &portableKernels
 }
 
-// width is the number of columns of the widest tile.
+// width returns the number of columns of the widest tile.
 func (m *microkernels) width() int { return m.lanes * m.vecs }
 
-// split divides m rows over tiles: many of height high, and few of height low below
-// them. Where lower tiles are as good, the heights differ by one at most.
+// split divides m rows into tiles: many of height high, and below them few of height low. If lower
+// tiles are as fast, the heights differ by at most one.
 func (m *microkernels) split(rows, vecs int) (many, high, few, low int) {
 	highest := m.rows[vecs]
 	if m.fullOnly {

@@ -26,7 +26,7 @@ func (t *tile[T]) runFast(p path, rows, vecs int, transposed, partial bool) {
 	}
 }
 
-// runDots runs one tile of rows x cols sums of products on a fast path.
+// runDots computes one tile of rows x cols dot products on a fast path.
 func (t *tile[T]) runDots(p path, rows, cols int) {
 	if p == avx512 {
 		avx512Dots(rows, cols, t.float32())
@@ -35,7 +35,7 @@ func (t *tile[T]) runDots(p path, rows, cols int) {
 	}
 }
 
-// runFast runs the combination of as many rows on a fast path.
+// runFast computes the combination of the given number of rows on a fast path.
 func (t *combineTile[T]) runFast(p path, rows int) {
 	if p == avx512 {
 		avx512Combine(rows, t.float32())
@@ -44,7 +44,8 @@ func (t *combineTile[T]) runFast(p path, rows int) {
 	}
 }
 
-// runFast adds the multiples of as many rows, 1 or axpyRows, on any fast path.
+// runFast adds the multiples of the given number of rows, 1 or axpyRows; it is the same on all fast
+// paths.
 func (t *axpyTile[T]) runFast(rows int) {
 	if rows == 1 {
 		avx2Axpy1(t.float32())
@@ -53,7 +54,8 @@ func (t *axpyTile[T]) runFast(rows int) {
 	}
 }
 
-// runFast computes the products with as many vectors, up to fewRows, on any fast path.
+// runFast computes the products with the given number of vectors, up to fewRows; it is the same on
+// all fast paths.
 func (t *gemvTile[T]) runFast(vectors int) {
 	switch vectors {
 	case 1:
@@ -67,10 +69,10 @@ func (t *gemvTile[T]) runFast(vectors int) {
 	}
 }
 
-// runFast adds the products on any fast path.
+// runFast adds the products; it is the same on all fast paths.
 func (t *sumProductsTile[T]) runFast() { avx2SumProducts(t.float32()) }
 
-// bit is 1 for true.
+// bit returns 1 for true, 0 for false.
 func bit(b bool) int {
 	if b {
 		return 1
@@ -78,7 +80,7 @@ func bit(b bool) int {
 	return 0
 }
 
-// transposeFast transposes the whole squares of src and returns their side.
+// transposeFast transposes the whole squares of src and returns the length of their side.
 func transposeFast[T Float](p path, dst []T, ds int, src []T, ss, rows, columns int) int {
 	side, squares := avx2Kernels.lanes, avx2Transpose
 	if p == avx512 {

@@ -6,22 +6,21 @@ type MixParams struct {
 	N      int  // n, rows of a token's stream: H_t is N x D
 	M      int  // m, rows that a sublayer reads and writes
 	D      int  // d, elements in a row
-	Shared bool // one C for all tokens, not one a token
+	Shared bool // one C for all tokens instead of one for each token
 }
 
-// Columns is the number of columns of C: those of down, carry and up'.
+// Columns returns the number of columns of C: those of down, carry and up'.
 func (d MixParams) Columns() int { return 2*d.M + d.N }
 
-// carry is the first column of carry in C, up that of up'.
+// carry returns the first column of carry in C; up returns the first column of up'.
 func (d MixParams) carry() int { return d.M }
 func (d MixParams) up() int    { return d.M + d.N }
 
-// stream and rows are the number of elements of H_t, and of what a sublayer reads or
-// writes.
+// stream returns the number of elements of H_t; rows that of what a sublayer reads or writes.
 func (d MixParams) stream() int { return d.N * d.D }
 func (d MixParams) rows() int   { return d.M * d.D }
 
-// sizeC is the number of elements of one C, totalC that of all.
+// sizeC returns the number of elements of one C; totalC that of all.
 func (d MixParams) sizeC() int { return d.N * d.Columns() }
 
 func (d MixParams) totalC() int {
@@ -31,7 +30,7 @@ func (d MixParams) totalC() int {
 	return d.Tokens * d.sizeC()
 }
 
-// coefficientsOf is C [n, columns] of token i.
+// coefficientsOf returns C [n, columns] of token i.
 func coefficientsOf[T Float](c []T, i int, d MixParams) []T {
 	if d.Shared {
 		return c
@@ -39,15 +38,16 @@ func coefficientsOf[T Float](c []T, i int, d MixParams) []T {
 	return c[i*d.sizeC() : (i+1)*d.sizeC()]
 }
 
-// term is a combination of k rows with coefficients from columns of C, transposed where
-// the rows that are combined are those of C, not the results.
+// term returns the coefficients of a combination of k rows, taken from columns of C. They are
+// transposed if C's rows stand for the combined rows, not for the results.
 func (d MixParams) term(k int, transposed bool) coefficients {
 	return coefficients{k: k, stride: d.Columns(), transposed: transposed}
 }
 
-// MixGrads are where the gradients of a MixRead or a MixWrite go: H [tokens, n, d], Y [tokens, m, d] of a
-// MixWrite and C, in the shape of c; Y and C are nil where they are not wanted. To H is added AddendH,
-// to C AddendC, unless they are nil; AddToY and AddToC add to what the slices hold.
+// MixGrads holds the slices for the gradients of a MixRead or a MixWrite: H [tokens, n, d], Y
+// [tokens, m, d] for a MixWrite and C, in the shape of c; Y and C are nil if they are not wanted.
+// AddendH is added to H, AddendC to C, unless they are nil; AddToY and AddToC add to what the
+// slices hold.
 type MixGrads[T Float] struct {
 	H, AddendH     []T // H may be AddendH
 	Y              []T
@@ -55,14 +55,14 @@ type MixGrads[T Float] struct {
 	AddToY, AddToC bool
 }
 
-// mixGrads makes the gradient of C.
+// mixGrads computes the gradient of C.
 type mixGrads[T Float] struct {
 	MixGrads[T]
 	d    MixParams
-	sums treeSums[T] // of a shared C
+	sums treeSums[T] // for a shared C
 }
 
-// set readies the sums for a run.
+// set prepares the sums for a run.
 func (g *mixGrads[T]) set(p *Pool, path path, to MixGrads[T], d MixParams) {
 	g.MixGrads, g.d = to, d
 	if !d.Shared {
@@ -71,7 +71,7 @@ func (g *mixGrads[T]) set(p *Pool, path path, to MixGrads[T], d MixParams) {
 	g.sums.want(p, path, to.C, to.AddToC)
 }
 
-// token returns where token i's gradient of C is to be added.
+// token returns the slice to which token i's gradient of C is to be added.
 func (g *mixGrads[T]) token(p path, sum *treeSum[T], i int) []T {
 	if g.d.Shared {
 		return sum.block
@@ -86,7 +86,7 @@ func (g *mixGrads[T]) token(p path, sum *treeSum[T], i int) []T {
 	return dc
 }
 
-// store finishes a run.
+// store completes a run.
 func (g *mixGrads[T]) store(p *Pool, path path) {
 	g.sums.store(p)
 	if g.sums.out != nil && g.AddendC != nil {

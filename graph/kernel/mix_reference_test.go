@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mixCases are sizes: one, primes, those of hyper-connections and of virtual widths, and
-// more rows than a tile has.
+// mixCases returns sizes: one, primes, those of hyper-connections and of virtual widths, and more
+// rows than a tile has.
 func mixCases() []MixParams {
 	var all []MixParams
 	for _, s := range [][4]int{{1, 1, 1, 1}, {2, 1, 2, 3}, {5, 4, 1, 48}, {7, 3, 2, 17}, {3, 4, 1, 96}, {2, 5, 3, 31}, {37, 7, 5, 13}, {3, 13, 1, 7},
@@ -27,8 +27,8 @@ func (d MixParams) String() string {
 	return fmt.Sprintf("T=%d n=%d m=%d d=%d shared=%t", d.Tokens, d.N, d.M, d.D, d.Shared)
 }
 
-// mixOperands are random operands: h and dout [T, n, d], y and du [T, m, d], c and its
-// addend [T, n, 2m+n] or [n, 2m+n].
+// mixOperands holds random operands: h and dout [T, n, d], y and du [T, m, d], c and its addend [T,
+// n, 2m+n] or [n, 2m+n].
 type mixOperands[T Float] struct{ h, dout, addend, y, du, c, addendC []T }
 
 func newMixOperands[T Float](d MixParams) mixOperands[T] {
@@ -55,7 +55,7 @@ func addTerms[T Float](s sums, d MixParams, rows, columns int, a, b []T, at mixT
 	}
 }
 
-// h and y are where element v of row i is, c where coefficient (i, j) is.
+// h and y return the index of element v of row i, c that of coefficient (i, j).
 func (d MixParams) h(t, i, v int) int { return (t*d.N+i)*d.D + v }
 
 func (d MixParams) y(t, j, v int) int { return (t*d.M+j)*d.D + v }
@@ -96,7 +96,7 @@ func plus[T Float](s sums, x []T) sums {
 	return s
 }
 
-// unset returns n elements that are not numbers.
+// unset returns n elements that are NaN.
 func unset[T Float](n int) []T {
 	x := make([]T, n)
 	for i := range x {
@@ -105,7 +105,7 @@ func unset[T Float](n int) []T {
 	return x
 }
 
-// requireSums compares with a sum of the given number of terms.
+// requireSums compares with sums of the given number of terms.
 func requireSums[T Float](t *testing.T, d MixParams, got []T, want sums, terms int) {
 	t.Helper()
 	require.Len(t, got, len(want.value))

@@ -67,7 +67,7 @@ func testMixWrite[T Float](t *testing.T) {
 	})
 }
 
-// testMixWriteInPlace wants the same bits where results overwrite operands.
+// testMixWriteInPlace checks that the bits are the same if results overwrite operands.
 func testMixWriteInPlace[T Float](t *testing.T, k *MixWrite[T], d MixParams, o mixOperands[T], out, dh []T) {
 	t.Helper()
 	same := slices.Clone(o.addend)
@@ -105,8 +105,8 @@ func runMixes(pool *Pool, d MixParams, o mixOperands[float32]) [][]float32 {
 	return [][]float32{u, out, dh, dh2, dy, dc, dc2}
 }
 
-// TestMixManyTokens sums terms of one sign over many tokens, which a single running sum in
-// float32 would not do to this precision.
+// TestMixManyTokens sums terms of the same sign over many tokens, for which a single running sum in
+// float32 would not be precise enough.
 func TestMixManyTokens(t *testing.T) {
 	d := MixParams{Tokens: 16384, N: 2, M: 1, D: 3, Shared: true}
 	if longtest.Enabled() {
@@ -152,8 +152,8 @@ func TestMixAllocatesNothingWarm(t *testing.T) {
 	})
 }
 
-// BenchmarkMix times both kernels at the sizes of hyper-connections and virtual width
-// networks, in bytes that must pass between memory and processor once.
+// BenchmarkMix measures both kernels at the sizes of hyper-connections and virtual width networks,
+// and reports the bytes that must pass once between memory and processor.
 func BenchmarkMix(b *testing.B) {
 	for _, s := range [][4]int{{4096, 4, 1, 256}, {2048, 4, 1, 768}, {2048, 3, 2, 384}, {1024, 64, 8, 96}} {
 		for _, shared := range []bool{true, false} {

@@ -1,9 +1,8 @@
 package kernel
 
-// MixRead reads rows of a stream of several rows with mixing coefficients, as
-// hyper-connections (Zhu et al. 2024, arXiv 2409.19606, eq. 2: A_m) and the designs after
-// it do. C_t [n, 2m+n] has the columns down (m), carry (n) and up' (m); with H_t [n, d]
-// the stream of token t,
+// MixRead reads rows of a stream of several rows with mixing coefficients, as hyper-connections
+// (Zhu et al. 2024, arXiv 2409.19606, eq. 2: A_m) and the designs based on it do. C_t [n, 2m+n] has
+// the columns down (m), carry (n) and up' (m); with H_t [n, d] the stream of token t,
 //
 //	u_t[j] = sum over i of C_t[i, j] H_t[i],   j < m
 //
@@ -14,8 +13,8 @@ type MixRead[T Float] struct {
 	path     path
 }
 
-// Forward computes u [tokens, m, d] from h [tokens, n, d] and c [tokens, n, 2m+n], or
-// [n, 2m+n] where it is shared. u must not overlap h.
+// Forward computes u [tokens, m, d] from h [tokens, n, d] and c [tokens, n, 2m+n], or [n, 2m+n] if
+// shared. u must not overlap h.
 func (k *MixRead[T]) Forward(p *Pool, u, h, c []T, d MixParams) {
 	k.forward = mixReadForward[T]{
 		read: newCombination[T](k.path, d.M, d.D, d.term(d.N, true)),
@@ -40,12 +39,12 @@ func (t *mixReadForward[T]) Part(_, lo, hi int) {
 	}
 }
 
-// Backward computes the gradients of Forward's h and c from du [tokens, m, d], that of u:
+// Backward computes the gradients of Forward's h and c from du [tokens, m, d], the gradient of u:
 //
 //	dH_t[i] = sum over j of C_t[i, j] du_t[j] + Addend
 //	dC_t[i, j] = H_t[i] . du_t[j] for j < m, 0 for the other columns; + AddendC
 //
-// That of a shared C is the sum over tokens.
+// The gradient of a shared C is the sum over tokens.
 func (k *MixRead[T]) Backward(p *Pool, g MixGrads[T], du, h, c []T, d MixParams) {
 	t := &k.backward
 	t.d, t.path = d, pathOf[T](k.path)
@@ -68,7 +67,7 @@ type mixReadBackward[T Float] struct {
 	path     path
 }
 
-// Part works on some pieces.
+// Part computes the pieces [lo, hi).
 func (t *mixReadBackward[T]) Part(worker, lo, hi int) {
 	sum, store, dots := t.grads.sums.begin(worker), t.store, t.dots
 	ahead := tokensAhead[T](t.d.stream())

@@ -1,9 +1,8 @@
 package kernel
 
-// MixWrite carries a stream of several rows over to the next sublayer and adds what this
-// one writes, as hyper-connections (Zhu et al. 2024, arXiv 2409.19606, eq. 2: A_r and B)
-// and the designs after it do. With C_t, H_t as in MixRead and y_t [m, d] a sublayer's
-// output,
+// MixWrite carries a stream of several rows over to the next sublayer and adds a sublayer's output,
+// as hyper-connections (Zhu et al. 2024, arXiv 2409.19606, eq. 2: A_r and B) and the designs based
+// on it do. With C_t, H_t as in MixRead and y_t [m, d] a sublayer's output,
 //
 //	H'_t[k] = sum over i of carry_t[i, k] H_t[i] + sum over j of up'_t[k, j] y_t[j]
 //	carry_t[i, k] = C_t[i, m+k],  up'_t[k, j] = C_t[k, m+n+j]
@@ -13,8 +12,8 @@ type MixWrite[T Float] struct {
 	path     path
 }
 
-// Forward computes out [tokens, n, d] from h of the same shape, y [tokens, m, d] and c
-// [tokens, n, 2m+n], or [n, 2m+n] where it is shared. out may be h.
+// Forward computes out [tokens, n, d] from h of the same shape, y [tokens, m, d] and c [tokens, n,
+// 2m+n], or [n, 2m+n] if shared. out may be h.
 func (k *MixWrite[T]) Forward(p *Pool, out, h, y, c []T, d MixParams) {
 	t := &k.forward
 	t.d = d
@@ -28,7 +27,7 @@ type mixWriteForward[T Float] struct {
 	write        combination[T]
 	out, h, y, c []T
 	d            MixParams
-	scratch      [][]T // one H_t a worker
+	scratch      [][]T // one H_t for each worker
 }
 
 func (t *mixWriteForward[T]) Part(worker, lo, hi int) {
@@ -46,14 +45,15 @@ func (t *mixWriteForward[T]) Part(worker, lo, hi int) {
 	}
 }
 
-// Backward computes the gradients of Forward's h, y and c from dout [tokens, n, d], that
-// of out, in one pass over dout:
+// Backward computes the gradients of Forward's h, y and c from dout [tokens, n, d], the gradient of
+// out, in one pass over dout:
 //
 //	dH_t[i] = sum over k of carry_t[i, k] dout_t[k] + Addend
 //	dy_t[j] = sum over k of up'_t[k, j] dout_t[k]
 //	dC_t[i, m+k] = H_t[i] . dout_t[k],  dC_t[k, m+n+j] = dout_t[k] . y_t[j]; + AddendC
 //
-// and 0 for the columns of down. The gradient of h may be dout. See MixRead.Backward for that of c.
+// and 0 for the columns of down. The gradient of h may be dout. For a shared C, see
+// MixRead.Backward.
 func (k *MixWrite[T]) Backward(p *Pool, g MixGrads[T], dout, h, y, c []T, d MixParams) {
 	t := &k.backward
 	t.d, t.path = d, pathOf[T](k.path)
@@ -75,18 +75,18 @@ type mixWriteBackward[T Float] struct {
 	grads             mixGrads[T]
 	dout, h, y, c     []T
 	d                 MixParams
-	scratch           [][]T // one dout_t a worker
+	scratch           [][]T // one dout_t for each worker
 	tokens            pieces
 	path              path
 }
 
-// Part works on some pieces.
+// Part computes the pieces [lo, hi).
 func (t *mixWriteBackward[T]) Part(worker, lo, hi int) {
 	sum := t.grads.sums.begin(worker)
 	t.tokens.each(lo, hi, func(first, end int) { t.piece(worker, sum, first, end) }, sum)
 }
 
-// piece works on the tokens [first, end).
+// piece computes the tokens [first, end).
 func (t *mixWriteBackward[T]) piece(worker int, sum *treeSum[T], first, end int) {
 	carry, up, d, g := t.carry, t.up, t.d, &t.grads
 	sizeH, sizeY := d.stream(), d.rows()
@@ -121,7 +121,7 @@ func (t *mixWriteBackward[T]) prefetch(i int) {
 	}
 }
 
-// kept is what out holds, to be added to, or nil.
+// kept returns out if a result is to be added to it, otherwise nil.
 func kept[T Float](out []T, accumulate bool) []T {
 	if accumulate {
 		return out

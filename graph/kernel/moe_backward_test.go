@@ -10,7 +10,7 @@ import (
 func TestMoEBackwardFiniteDifferences(t *testing.T) {
 	moeCases(t, func(t *testing.T, c moeCase) {
 		if c.tokens*c.hidden > 1000 {
-			return // central differences of this many elements take too long
+			return // central differences of so large a case take too long
 		}
 		s := newMoEData[float64](c)
 		var route Route[float64]
@@ -52,7 +52,8 @@ func TestMoEBackwardSingle(t *testing.T) {
 	})
 }
 
-// testMoEOptions runs the parts of the backward pass that take options; g is right.
+// testMoEOptions runs the parts of the backward pass that have options; g holds the right
+// gradients.
 func testMoEOptions(t *testing.T, p *Pool, k *Experts[float32], s *moeData[float32], c moeCase, g *moeGradients[float32]) {
 	again := newMoEGradients(s)
 	s.backward(p, &Route[float32]{}, k, again, c, false)
@@ -65,14 +66,14 @@ func testMoEOptions(t *testing.T, p *Pool, k *Experts[float32], s *moeData[float
 	}
 	k.GradU(p, again.du, again.rows, again.dh, s.w1, s.dispatch, c.sizes(), true)
 	requireNear(t, doubled(g.du), again.du, 1e-5, "accumulated du")
-	// In two steps, without the gates' gradient: the same bits.
+	// Two steps, without the gates' gradient, give the same bits.
 	k.GradHidden(p, again.dh, nil, s.dy, s.w2, s.b2, s.a, nil, s.gates, s.dispatch, c.sizes())
 	(&Activate[float32]{}).Backward(p, again.dh, again.dh, s.h, Gelu(c.exact))
 	require.Equal(t, g.dh, again.dh)
 }
 
-// The weights of an expert without tokens have the gradient 0, or keep what they have,
-// whatever it is; nothing else becomes NaN by it.
+// The gradients of the weights of an expert without tokens are 0, or keep their old content,
+// whatever those weights are; nothing else becomes NaN because of it.
 func TestMoEEmptyExperts(t *testing.T) {
 	c := moeCase{tokens: 40, k: 2, experts: 5, width: 17, hidden: 35, bias: true}
 	s := newMoEData[float32](c)
@@ -94,7 +95,7 @@ func TestMoEEmptyExperts(t *testing.T) {
 	weights := map[string][]float32{"dw1": g.dw1, "db1": g.db1, "dw2": g.dw2, "db2": g.db2}
 	for _, x := range weights {
 		for i := range x {
-			x[i] = float32(math.NaN()) // not to be read
+			x[i] = float32(math.NaN()) // must not be read
 		}
 	}
 	s.backward(p, &route, &k, g, c, false)
@@ -103,7 +104,7 @@ func TestMoEEmptyExperts(t *testing.T) {
 			require.False(t, v != v, "%s, element %d", name, i)
 		}
 	}
-	own := func(test func(name string, x []float32)) { // what belongs to the empty experts
+	own := func(test func(name string, x []float32)) { // the part of x that belongs to the empty experts
 		for name, x := range weights {
 			size := len(x) / c.experts
 			test(name, x[:size])

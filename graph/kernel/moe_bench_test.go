@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// BenchmarkMoE compares a training step of 8 experts, 2 a token, with that of the dense
-// feed-forward of the same multiplications.
+// BenchmarkMoE compares a training step of 8 experts, 2 for each token, with that of a dense
+// feed-forward with the same number of multiplications.
 func BenchmarkMoE(b *testing.B) {
 	for _, c := range []moeCase{
 		{tokens: 2048, k: 2, experts: 8, width: 768, hidden: 1536},

@@ -10,8 +10,8 @@ func (k *Experts[T]) GradB2(p *Pool, db, dy, gates []T, d Dispatch, s ExpertSize
 	k.biases.run(p, expertSums[T]{out: db, x: dy, gates: gates, d: d, width: s.Width, accumulate: accumulate, path: pathOf[T](k.gemm.path)})
 }
 
-// expertSums sums the rows of each expert, or where there are gates those of their tokens
-// times the gates. It is divided by columns: the sums do not depend on the thread count.
+// expertSums sums the rows of each expert or, if there are gates, the rows of their tokens times
+// the gates. Work is divided by columns, so that the sums do not depend on the number of threads.
 type expertSums[T Float] struct {
 	out        []T // [experts, width]
 	x          []T // [rows, width], or [tokens, width]
@@ -20,7 +20,7 @@ type expertSums[T Float] struct {
 	width      int
 	accumulate bool
 	path       path
-	sums       []blockedSum[T] // one a worker
+	sums       []blockedSum[T] // one for each worker
 }
 
 func (t *expertSums[T]) run(p *Pool, next expertSums[T]) {

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The fast paths against the portable one.
+// Compares the fast paths with the portable one.
 func TestMoEPaths(t *testing.T) {
 	moeCases(t, func(t *testing.T, c moeCase) {
 		run := func(p path) (*moeData[float32], *moeGradients[float32]) {

@@ -1,9 +1,9 @@
 package kernel
 
-// Dispatch says which experts the tokens of a mixture of experts go to. An assignment is
-// the i-th choice of token t and has the number t*K + i. The experts work on rows, one an
-// assignment, sorted by expert; the rows of one expert are in the order of their tokens.
-// No expert has a capacity: no assignment is dropped, and no row is padding.
+// Dispatch says which experts the tokens of a mixture of experts go to. An assignment is the i-th
+// choice of token t and has the number t*K + i. The experts work on rows, one for each assignment,
+// sorted by expert; the rows of one expert are in the order of their tokens. Experts have no
+// capacity limit: no assignment is dropped, and no row is padding.
 type Dispatch struct {
 	Tokens, K, Experts int
 
@@ -13,11 +13,11 @@ type Dispatch struct {
 	Offsets []int32 // [experts + 1]: expert e has the rows [Offsets[e], Offsets[e+1])
 }
 
-// DispatchSize is the number of integers of a Dispatch.
+// DispatchSize returns the number of integers of a Dispatch.
 func DispatchSize(tokens, k, experts int) int { return 3*tokens*k + experts + 1 }
 
-// NewDispatch lays a Dispatch of k choices a token over memory, which has DispatchSize
-// elements.
+// NewDispatch returns a Dispatch of k choices for each token that uses memory, which must have
+// DispatchSize elements.
 func NewDispatch(memory []int32, tokens, k, experts int) Dispatch {
 	rows := tokens * k
 	return Dispatch{
@@ -27,19 +27,19 @@ func NewDispatch(memory []int32, tokens, k, experts int) Dispatch {
 	}
 }
 
-// Rows is the number of assignments.
+// Rows returns the number of assignments.
 func (d *Dispatch) Rows() int { return d.Tokens * d.K }
 
 // rows returns the rows [first, end) of expert e.
 func (d *Dispatch) rows(e int) (first, end int) { return int(d.Offsets[e]), int(d.Offsets[e+1]) }
 
-// token is the token of a row.
+// token returns the token of a row.
 func (d *Dispatch) token(row int) int { return int(d.Order[row]) / d.K }
 
-// expert is the expert of a row.
+// expert returns the expert of a row.
 func (d *Dispatch) expert(row int) int { return int(d.Choices[d.Order[row]]) }
 
-// sort fills the rest from Choices: a counting sort, which keeps the order of tokens.
+// sort fills the other slices from Choices by a counting sort, which keeps the order of tokens.
 func (d *Dispatch) sort() {
 	ends := d.Offsets
 	clear(ends)

@@ -1,14 +1,14 @@
 package kernel
 
-// ExpertSizes are the sizes of the experts of a mixture, and which GELU they have.
+// ExpertSizes are the sizes of the experts of a mixture, and the kind of their GELU.
 type ExpertSizes struct {
-	Width  int  // D: entries of a token, and of an output
+	Width  int  // D: entries of a token, and of an expert's output
 	Hidden int  // FF
 	Exact  bool // see Gelu
 }
 
-// Experts is the feed-forward of a mixture of experts, whose rows j are the assignments of
-// a Dispatch: row j is token t(j) with expert e(j) and gate g_j.
+// Experts computes the feed-forward of a mixture of experts. Its rows j are the assignments of a
+// Dispatch: row j stands for token t(j) with expert e(j) and gate g_j.
 //
 //	h_j = u_t(j) W1_e(j) + b1_e(j)               [rows, FF]
 //	a_j = gelu(h_j)                              [rows, FF]
@@ -23,7 +23,7 @@ type Experts[T Float] struct {
 	back    gradientOfExperts[T]
 	combine combineTask[T]
 	biases  expertSums[T]
-	factors []T // gates in the order of rows
+	factors []T // gates in the order of the rows
 }
 
 // Hidden computes h and, unless a is nil, a from u [tokens, D].
@@ -43,14 +43,14 @@ func (k *Experts[T]) Out(p *Pool, y, o, a, w2, b2, gates []T, d Dispatch, s Expe
 	k.combineRows(p, y, o, b2, gates, d, s.Width, false)
 }
 
-// GradHidden takes dy, the gradient of y, back to the hidden rows, and to the gates:
+// GradHidden computes the gradients of the hidden rows and of the gates from dy, the gradient of y:
 //
 //	r_j = W2_e(j) dy_t(j)                        [rows, FF]
 //	dg_j = r_j . a_j + dy_t(j) . b2_e(j)
 //	dx_j = g_j r_j                               h nil: the gradient of a
 //	dx_j = g_j r_j gelu'(h_j)                    else: that of h
 //
-// dgates may be nil: not wanted.
+// dgates may be nil if it is not wanted.
 func (k *Experts[T]) GradHidden(p *Pool, dx, dgates, dy, w2, b2, a, h, gates []T, d Dispatch, s ExpertSizes) {
 	k.back = gradientOfExperts[T]{dx: dx[:d.Rows()*s.Hidden], dgates: dgates, dy: dy, a: a, h: h, gates: gates, bias: b2,
 		width: s.Hidden, outputs: s.Width, f: Gelu(s.Exact), d: d, path: pathOf[T](k.gemm.path)}
@@ -58,9 +58,9 @@ func (k *Experts[T]) GradHidden(p *Pool, dx, dgates, dy, w2, b2, a, h, gates []T
 	k.gemm.Rows(p, dx, dy, w2, d, s.Hidden, s.Width, true, true)
 }
 
-// GradU computes the gradient of u from dh, that of h: its rows du_j = W1_e(j) dh_j, in
-// rows [rows, D], and their sums over each token, in du [tokens, D]. du may be nil;
-// accumulate says that the sums are added to what it holds.
+// GradU computes the gradient of u from dh, the gradient of h: its rows du_j = W1_e(j) dh_j, in
+// rows [rows, D], and their sums over each token, in du [tokens, D]. du may be nil; accumulate adds
+// the sums to what it holds.
 func (k *Experts[T]) GradU(p *Pool, du, rows, dh, w1 []T, d Dispatch, s ExpertSizes, accumulate bool) {
 	k.gemm.Epilogue, k.gemm.Whole = nil, false
 	k.gemm.Rows(p, rows, dh, w1, d, s.Width, s.Hidden, false, true)
@@ -83,7 +83,7 @@ func (k *Experts[T]) GradW2(p *Pool, dw, a, dy, gates []T, d Dispatch, s ExpertS
 	k.gemm.Weights(p, dw, a, dy, k.factors, d, s.Hidden, s.Width, false, true, accumulate)
 }
 
-// geluOfExperts adds the bias to h and sets a = gelu(h).
+// geluOfExperts adds the bias to h and computes a = gelu(h).
 type geluOfExperts[T Float] struct {
 	h, a, bias []T // [rows, width] each, bias [experts, width]
 	width      int
@@ -107,7 +107,7 @@ func (e *geluOfExperts[T]) Block(i, j, m, n int) {
 	}
 }
 
-// gradientOfExperts finishes GradHidden. The blocks of a row must come in order.
+// gradientOfExperts completes GradHidden. The blocks of a row must come in order.
 type gradientOfExperts[T Float] struct {
 	dx, a, h       []T // [rows, width]
 	dy             []T // [tokens, outputs]
@@ -137,7 +137,7 @@ func (e *gradientOfExperts[T]) Block(i, j, m, n int) {
 	}
 }
 
-// biasGradient is dy_t(j) . b2_e(j).
+// biasGradient returns dy_t(j) . b2_e(j).
 func (e *gradientOfExperts[T]) biasGradient(row int) T {
 	if e.bias == nil {
 		return 0
@@ -152,7 +152,7 @@ func (k *Experts[T]) combineRows(p *Pool, y, rows, bias, gates []T, d Dispatch, 
 	p.Do(d.Tokens, &k.combine)
 }
 
-// combineTask sums the rows of each token, times their gates where there are any.
+// combineTask sums the rows of each token, multiplied by their gates if there are any.
 type combineTask[T Float] struct {
 	y, rows, bias, gates []T
 	d                    Dispatch

@@ -1,12 +1,12 @@
 package kernel
 
-// ExpertGemm multiplies the rows of each expert with the expert's own matrix, on the
-// float32 micro-kernels of Gemm. Work is divided by rows, so that the workers have the
-// same share however uneven the experts are; an expert without rows costs nothing.
+// ExpertGemm multiplies the rows of each expert by the expert's own matrix, with the float32
+// micro-kernels of Gemm. Work is divided by rows, so that the workers have equal shares however
+// uneven the experts are; an expert without rows costs nothing.
 type ExpertGemm[T Float] struct {
-	// Epilogue, where not nil, is told of each block of Rows' c as soon as it is final.
-	// The blocks of a row come from one worker, in the order of their columns, if Whole is
-	// set or rows are many; a block has rows of one expert only.
+	// Epilogue, if not nil, is called for each block of Rows' c as soon as it is final. The blocks
+	// of a row come from one worker, in the order of their columns, if Whole is set or there are
+	// many rows; a block has rows of only one expert.
 	Epilogue Epilogue
 	Whole    bool
 
@@ -15,9 +15,9 @@ type ExpertGemm[T Float] struct {
 	path    path
 }
 
-// Rows computes c_j = a_j W_e(j) for every row j of d, with c [rows, n], W [experts, k, n],
-// or [experts, n, k] where transposed. a is [rows, k], or, gathered, [tokens, k] with a_j
-// that of the row's token. c must not overlap a or w.
+// Rows computes c_j = a_j W_e(j) for every row j of d, with c [rows, n], W [experts, k, n], or
+// [experts, n, k] if transposed. a is [rows, k] or, if gathered, [tokens, k], where a_j belongs to
+// the row's token. c must not overlap a or w.
 func (g *ExpertGemm[T]) Rows(p *Pool, c, a, w []T, d Dispatch, n, k int, gathered, transposed bool) {
 	t := &g.rows
 	t.c, t.w, t.d, t.n, t.k = c[:d.Rows()*n], w[:d.Experts*n*k], d, n, k
@@ -32,8 +32,8 @@ func (g *ExpertGemm[T]) Rows(p *Pool, c, a, w []T, d Dispatch, n, k int, gathere
 	p.Do(items, t)
 }
 
-// expertRows is the task of Rows: a worker has some of all rows, or some panels of columns
-// of all rows where these are few.
+// expertRows is the task of Rows: a worker computes some of the rows or, if these are few, some
+// panels of columns of all rows.
 type expertRows[T Float] struct {
 	c, a, w              []T
 	d                    Dispatch
@@ -65,7 +65,7 @@ func (t *expertRows[T]) Part(worker, lo, hi int) {
 	}
 }
 
-// product is that of expert e's rows [first, end) and columns [from, to).
+// product returns the product of expert e's rows [first, end) and columns [from, to).
 func (t *expertRows[T]) product(e, first, end, from, to int) product[T] {
 	q := product[T]{
 		tb: t.transposed, m: end - first, n: to - from, k: t.k, alpha: 1,
@@ -78,10 +78,10 @@ func (t *expertRows[T]) product(e, first, end, from, to int) product[T] {
 	return q
 }
 
-// Weights computes dw_e (+)= sum over the rows j of e of factor_j a_j^T b_j for every
-// expert, with dw [experts, m, n]; a is [rows, m] and b [rows, n], or, gathered, [tokens,
-// m] and [tokens, n]. factors [rows] may be nil: all are 1. accumulate says that the sums
-// are added to what dw holds. The sum of an expert without rows is 0.
+// Weights computes dw_e (+)= sum over the rows j of e of factor_j a_j^T b_j for every expert, with
+// dw [experts, m, n]; a is [rows, m] and b [rows, n] or, if gathered, [tokens, m] and [tokens, n].
+// If factors [rows] is nil, all are 1. accumulate adds to what dw holds. The sum of an expert
+// without rows is 0.
 func (g *ExpertGemm[T]) Weights(p *Pool, dw, a, b, factors []T, d Dispatch, m, n int, gatherA, gatherB, accumulate bool) {
 	t := &g.weights
 	t.dw, t.factors, t.d, t.m, t.n = dw[:d.Experts*m*n], factors, d, m, n
@@ -91,9 +91,9 @@ func (g *ExpertGemm[T]) Weights(p *Pool, dw, a, b, factors []T, d Dispatch, m, n
 	p.Do(d.Rows(), t)
 }
 
-// expertWeights is the task of Weights. A worker's share of an expert's rows says which
-// part of the expert's matrix it computes, from all the rows: some rows of the matrix, or
-// panels of columns, whichever the matrix has more of.
+// expertWeights is the task of Weights. A worker's share of an expert's rows determines which part
+// of the expert's matrix it computes, from all the rows: some rows of the matrix, or panels of
+// columns, whichever the matrix has more of.
 type expertWeights[T Float] struct {
 	dw, a, b, factors []T
 	d                 Dispatch
@@ -127,7 +127,8 @@ func (t *expertWeights[T]) Part(worker, lo, hi int) {
 	}
 }
 
-// share is the part [from, to) of size of a matrix: its rows [i0, i1) and columns [j0, j1).
+// share returns the part of a matrix that corresponds to the part [from, to) of size: its rows [i0,
+// i1) and columns [j0, j1).
 func (t *expertWeights[T]) share(from, to, size int) (i0, i1, j0, j1 int) {
 	if t.m >= t.n {
 		return t.m * from / size, t.m * to / size, 0, t.n
@@ -137,7 +138,7 @@ func (t *expertWeights[T]) share(from, to, size int) (i0, i1, j0, j1 int) {
 	return 0, t.m, panels * from / size * width, min(t.n, panels*to/size*width)
 }
 
-// product is that of expert e, which has the rows [first, end).
+// product returns the product for expert e, which has the rows [first, end).
 func (t *expertWeights[T]) product(e, first, end int) product[T] {
 	q := product[T]{ta: true, m: t.m, n: t.n, k: end - first, alpha: 1,
 		lda: t.m, ldb: t.n, c: rowOf(t.dw, e, t.m*t.n), ldc: t.n}
@@ -152,7 +153,7 @@ func (t *expertWeights[T]) product(e, first, end int) product[T] {
 	return q
 }
 
-// operand is the rows [first, end) of x [.., width].
+// operand returns the rows [first, end) of x [.., width].
 func operand[T any](x []T, width, first, end int, d *Dispatch, gathered bool) ([]T, gather) {
 	if gathered {
 		return x, gather{d.Order[first:end], d.K}

@@ -1,17 +1,17 @@
 package kernel
 
-// ExpertGemmBFloat16 is ExpertGemm for bfloat16, by GemmBFloat16. An expert's product is divided over the
-// Pool, one expert after another.
+// ExpertGemmBFloat16 does what ExpertGemm does for bfloat16, by GemmBFloat16. The workers of the
+// Pool share each expert's product, one expert after another.
 type ExpertGemmBFloat16[C Stored] struct {
-	// Epilogue and Whole are those of ExpertGemm.
+	// Epilogue and Whole have the same meaning as in ExpertGemm.
 	Epilogue Epilogue
 	Whole    bool
 
 	gemm GemmBFloat16[C]
 }
 
-// Rows computes c_j = a_j W_e(j) for every row j of d, with c [rows, n] and every expert's W [k, n], packed.
-// a is [rows, k], or, gathered, [tokens, k] with a_j that of the row's token.
+// Rows computes c_j = a_j W_e(j) for every row j of d, with c [rows, n] and every expert's W [k,
+// n], packed. a is [rows, k] or, if gathered, [tokens, k], where a_j belongs to the row's token.
 func (g *ExpertGemmBFloat16[C]) Rows(p *Pool, c []C, a []BFloat16, w []PackedBFloat16, d Dispatch, gathered bool) {
 	g.gemm.wholeRows = g.Whole
 	for e := range d.Experts {
@@ -27,9 +27,9 @@ func (g *ExpertGemmBFloat16[C]) Rows(p *Pool, c []C, a []BFloat16, w []PackedBFl
 	}
 }
 
-// Weights computes dw_e (+)= sum over the rows j of e of a_j^T b_j for every expert, with dw [experts, m,
-// n]; a is [rows, m] and b [rows, n], or, gathered, [tokens, m] and [tokens, n]. accumulate says that the
-// sums are added to what dw holds. The sum of an expert without rows is 0.
+// Weights computes dw_e (+)= sum over the rows j of e of a_j^T b_j for every expert, with dw
+// [experts, m, n]; a is [rows, m] and b [rows, n] or, if gathered, [tokens, m] and [tokens, n].
+// accumulate adds to what dw holds. The sum of an expert without rows is 0.
 func (g *ExpertGemmBFloat16[C]) Weights(p *Pool, dw []C, a, b []BFloat16, d Dispatch, m, n int, gatherA, gatherB, accumulate bool) {
 	g.gemm.wholeRows = false
 	for e := range d.Experts {

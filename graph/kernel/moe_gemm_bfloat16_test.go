@@ -8,13 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestExpertGemmBFloat16 compares products of experts' rows, gathered or not, with those of copied rows,
-// to the bit; one expert has no rows.
+// TestExpertGemmBFloat16 compares products of experts' rows, gathered or not, with products of
+// copied rows, to the bit; one expert has no rows.
 func TestExpertGemmBFloat16(t *testing.T) {
 	const tokens, choices, experts = 23, 2, 4
 	d := NewDispatch(make([]int32, DispatchSize(tokens, choices, experts)), tokens, choices, experts)
 	for i := range d.Choices {
-		d.Choices[i] = int32([]int{0, 3, 3, 1, 0}[i%5]) // 2 has none
+		d.Choices[i] = int32([]int{0, 3, 3, 1, 0}[i%5]) // expert 2 has no rows
 	}
 	d.sort()
 	pool := NewPool(2)
@@ -31,7 +31,7 @@ func TestExpertGemmBFloat16(t *testing.T) {
 	})
 }
 
-// rowsOf is expert e's rows of x [.., width], copied.
+// rowsOf returns a copy of expert e's rows of x [.., width].
 func rowsOf(x []BFloat16, d Dispatch, e, width int, gathered bool) (rows []BFloat16) {
 	first, end := d.rows(e)
 	for r := first; r < end; r++ {

@@ -1,6 +1,6 @@
 package kernel
 
-// RouterLosses are the auxiliary losses of a mixture of experts' router.
+// RouterLosses computes the auxiliary losses of a mixture of experts' router.
 type RouterLosses[T Float] struct {
 	sums     routerSums[T]
 	gradient routerGradient[T]
@@ -13,8 +13,8 @@ type RouterLosses[T Float] struct {
 //
 //	balance = E * sum over e of f_e P_e,   f_e = assignments of e / (K T),   P_e = mean over t of p_te
 //
-// with p_t = softmax(logits_t), logits [tokens, experts]. It is 1 where all experts have
-// the same load.
+// with p_t = softmax(logits_t), logits [tokens, experts]. It is 1 if all experts have the same
+// load.
 func (k *RouterLosses[T]) Balance(p *Pool, logits []T, d Dispatch) float64 {
 	k.sum(p, logits, d.Tokens, d.Experts)
 	k.share(d)
@@ -25,8 +25,8 @@ func (k *RouterLosses[T]) Balance(p *Pool, logits []T, d Dispatch) float64 {
 	return float64(d.Experts) / float64(d.Tokens) * loss
 }
 
-// BalanceGradient computes factor times the gradient of Balance by the logits, the
-// shares f being constant:
+// BalanceGradient computes factor times the gradient of Balance with respect to the logits,
+// treating the shares f as constant:
 //
 //	dlogits_te = factor * E/T * p_te (f_e - sum over j of f_j p_tj)
 func (k *RouterLosses[T]) BalanceGradient(p *Pool, dlogits, logits []T, d Dispatch, factor float64) {
@@ -42,7 +42,7 @@ func (k *RouterLosses[T]) ZLoss(p *Pool, logits []T, tokens, experts int) float6
 	return k.sums.total[experts] / float64(tokens)
 }
 
-// ZLossGradient computes factor times the gradient of ZLoss by the logits:
+// ZLossGradient computes factor times the gradient of ZLoss with respect to the logits:
 //
 //	dlogits_te = factor * 2/T * log Z_t p_te
 func (k *RouterLosses[T]) ZLossGradient(p *Pool, dlogits, logits []T, tokens, experts int, factor float64) {
@@ -88,7 +88,7 @@ type routerSums[T Float] struct {
 	total   []float64
 }
 
-// Part works on some pieces.
+// Part computes the pieces [lo, hi).
 func (t *routerSums[T]) Part(worker, lo, hi int) {
 	w, sum := &t.workers[worker], t.sums.begin(worker)
 	t.tokens.each(lo, hi, func(first, end int) {
@@ -102,7 +102,7 @@ func (t *routerSums[T]) Part(worker, lo, hi int) {
 	}, sum)
 }
 
-// routerGradient writes the gradient of the balance, or of the z-loss where shares is nil.
+// routerGradient writes the gradient of the balance or, if shares is nil, of the z-loss.
 type routerGradient[T Float] struct {
 	dlogits, logits []T
 	experts         int

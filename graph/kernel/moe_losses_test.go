@@ -57,7 +57,7 @@ func scaled(x []float64, factor float64) []float64 {
 	return x
 }
 
-// A load that is the same for all experts has the balance 1.
+// If all experts have the same load, the balance is 1.
 func TestBalanceOfEqualLoads(t *testing.T) {
 	const experts = 4
 	d := NewDispatch(make([]int32, DispatchSize(experts, 1, experts)), experts, 1, experts)

@@ -2,18 +2,18 @@ package kernel
 
 import "math"
 
-// Route is the router of a mixture of experts, after its matrix product: it chooses, for
-// each token, the K experts of the highest probability, ties going to the lowest index,
-// and weighs them by gates (Shazeer et al. 2017, arXiv 1701.06538, section 2.1, without
-// the noise; the renormalised form is that of Jiang et al. 2024, arXiv 2401.04088, section
-// 2.1, the form for K = 1 that of Fedus et al. 2021, arXiv 2101.03961, section 2.1):
+// Route is the router of a mixture of experts, after its matrix product: it chooses, for each
+// token, the K experts of the highest probability, ties going to the lowest index, and weighs them
+// by gates (Shazeer et al. 2017, arXiv 1701.06538, section 2.1, without the noise; the renormalised
+// form is from Jiang et al. 2024, arXiv 2401.04088, section 2.1, the form for K = 1 from Fedus et
+// al. 2021, arXiv 2101.03961, section 2.1):
 //
 //	p_t = softmax(logits_t)                         [experts]
 //	g_ti = p_t,c(i) / sum over j of p_t,c(j)        K > 1, c(i) being the i-th choice
 //	g_t1 = p_t,c(1)                                 K = 1, else the router had no gradient
 //	g_ti = p_t,c(i)                                 Raw, whatever K
 type Route[T Float] struct {
-	Raw bool // gates are the probabilities as they are
+	Raw bool // use the probabilities themselves as gates
 
 	task routeTask[T]
 	path path
@@ -25,13 +25,13 @@ func (k *Route[T]) Forward(p *Pool, gates, logits []T, d Dispatch) {
 	d.sort()
 }
 
-// Backward computes dlogits [tokens, experts] from dgates [tokens, K], that of the gates:
+// Backward computes dlogits [tokens, experts] from dgates [tokens, K], the gradient of the gates:
 //
 //	dlogits_t,c(i) = g_ti (dg_ti - sum over j of g_tj dg_tj)          K > 1, 0 elsewhere
 //	dlogits_te = g_t1 dg_t1 ([e = c(1)] - p_te)                       K = 1
 //	dlogits_te = sum over i of g_ti dg_ti ([e = c(i)] - p_te)         Raw
 //
-// The choices are made again; they have no gradient.
+// Backward makes the choices again; they have no gradient.
 func (k *Route[T]) Backward(p *Pool, dlogits, dgates, logits []T, tokens, choices, experts int) {
 	k.run(p, dlogits, dgates, logits, Dispatch{Tokens: tokens, K: choices, Experts: experts})
 }
@@ -70,7 +70,7 @@ func (w *routerToken[T]) route(p path, logits []T, choices int, raw bool) {
 	}
 }
 
-// softmax sets p and returns the logarithm of the sum of exp(logits).
+// softmax computes p and returns the logarithm of the sum of exp(logits).
 func (w *routerToken[T]) softmax(p path, logits []T) (logZ float64) {
 	w.p = grow(w.p, len(logits))
 	copy(w.p, logits)
@@ -82,8 +82,8 @@ func (w *routerToken[T]) softmax(p path, logits []T) (logZ float64) {
 	return float64(largest) + math.Log(sum)
 }
 
-// choose finds the largest logits, whose order is that of the probabilities. They go into
-// choices as they come, each before all that are smaller; a NaN never goes before another.
+// choose finds the largest logits, which have the largest probabilities. It inserts each into
+// choices before all that are smaller; a NaN is never inserted before another logit.
 func (w *routerToken[T]) choose(logits []T) {
 	chosen := 0
 	for e, v := range logits {
@@ -99,7 +99,8 @@ func (w *routerToken[T]) choose(logits []T) {
 	}
 }
 
-// routeTask routes or, where there are dlogits, makes them from the gates' gradients in gates.
+// routeTask routes tokens or, if there are dlogits, computes them from the gates' gradients in
+// gates.
 type routeTask[T Float] struct {
 	dlogits, gates, logits []T
 	d                      Dispatch

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// requireSorted checks what a Dispatch promises of its rows.
+// requireSorted checks that a Dispatch's rows are as its documentation says.
 func requireSorted(t *testing.T, d Dispatch) {
 	t.Helper()
 	counts := make([]int32, d.Experts)
@@ -54,7 +54,7 @@ func TestRouteTies(t *testing.T) {
 	}
 }
 
-// A NaN anywhere in a token's logits is not lost, even where its expert is not chosen.
+// A NaN among a token's logits is not lost, even if its expert is not chosen.
 func TestRouteNaN(t *testing.T) {
 	d := NewDispatch(make([]int32, DispatchSize(1, 2, 3)), 1, 2, 3)
 	gates := make([]float32, 2)

@@ -1,18 +1,18 @@
 package kernel
 
-// ExpertTerms lays what a mixture's tokens have of their chosen experts out over all
-// experts, and takes it back: each is the other's gradient.
+// ExpertTerms spreads what a mixture's tokens have for their chosen experts over all experts, and
+// gathers it again: each is the other's gradient.
 type ExpertTerms[T Float] struct{ task termsTask[T] }
 
 // Spread computes terms [tokens, experts, width] from chosen [tokens, K, width]:
 //
-//	terms_te = chosen_ti where e is the i-th choice of t, 0 where e is none of them
+//	terms_te = chosen_ti if e is the i-th choice of t, 0 if e is not chosen
 func (k *ExpertTerms[T]) Spread(p *Pool, terms, chosen []T, d Dispatch) {
 	k.run(p, termsTask[T]{terms: terms, chosen: chosen, d: d, spread: true})
 }
 
-// Gather computes chosen [tokens, K, width] from terms [tokens, experts, width]:
-// chosen_ti = terms_te where e is the i-th choice of t.
+// Gather computes chosen [tokens, K, width] from terms [tokens, experts, width]: chosen_ti =
+// terms_te, where e is the i-th choice of t.
 func (k *ExpertTerms[T]) Gather(p *Pool, chosen, terms []T, d Dispatch) {
 	k.run(p, termsTask[T]{terms: terms, chosen: chosen, d: d})
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestExpertTerms: each chosen row stands at its expert, nothing else does, and it comes
-// back.
+// TestExpertTerms: Spread places each chosen row at its expert and leaves the rest 0, and Gather
+// returns the rows.
 func TestExpertTerms(t *testing.T) {
 	testExpertTerms[float32](t)
 	testExpertTerms[float64](t)
@@ -17,7 +17,7 @@ func testExpertTerms[T Float](t *testing.T) {
 	for _, c := range []struct{ tokens, k, experts, width int }{{1, 1, 1, 1}, {5, 1, 3, 2}, {7, 2, 4, 3}, {33, 3, 3, 17}} {
 		d := NewDispatch(make([]int32, DispatchSize(c.tokens, c.k, c.experts)), c.tokens, c.k, c.experts)
 		for i := range d.Choices {
-			d.Choices[i] = int32((i/c.k*5 + i%c.k) % c.experts) // K that follow one another
+			d.Choices[i] = int32((i/c.k*5 + i%c.k) % c.experts) // K consecutive experts
 		}
 		d.sort()
 		chosen := normals[T](1, d.Rows()*c.width, 1)

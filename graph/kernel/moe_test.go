@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// moeCase is a mixture of experts. Skewed ones have experts that no token chooses, and one
-// that most choose.
+// moeCase is a mixture of experts. In a skewed case, some experts are chosen by no token, and one
+// by most.
 type moeCase struct {
 	tokens, k, experts, width, hidden int
 	exact, bias, skewed               bool
@@ -37,7 +37,7 @@ func moeCases(t *testing.T, test func(t *testing.T, c moeCase)) {
 	}
 }
 
-// moeData is what one mixture works on.
+// moeData holds the inputs of one mixture.
 type moeData[T Float] struct {
 	u, logits, w1, b1, w2, b2, dy []T
 	gates, y, h, a, o             []T
@@ -59,13 +59,13 @@ func newMoEData[T Float](c moeCase) *moeData[T] {
 	}
 	for i := range s.logits {
 		if c.skewed {
-			s.logits[i] -= T(5 * (i % c.experts)) // the last experts get nobody
+			s.logits[i] -= T(5 * (i % c.experts)) // no token chooses the last experts
 		}
 	}
 	return s
 }
 
-// wide is the same data in float64.
+// wide returns the same data in float64.
 func (s *moeData[T]) wide(c moeCase) *moeData[float64] {
 	w := newMoEData[float64](c)
 	w.u, w.logits, w.w1, w.w2, w.dy = widen(s.u), widen(s.logits), widen(s.w1), widen(s.w2), widen(s.dy)
@@ -81,7 +81,7 @@ func (s *moeData[T]) forward(p *Pool, route *Route[T], k *Experts[T], c moeCase)
 	k.Out(p, s.y, s.o, s.a, s.w2, s.b2, s.gates, s.dispatch, c.sizes())
 }
 
-// moeGradients are the gradients of y . dy; dw1 to db2 accumulate where asked.
+// moeGradients holds the gradients of y . dy; dw1 to db2 accumulate if asked to.
 type moeGradients[T Float] struct{ du, dlogits, dw1, db1, dw2, db2, dgates, dh, rows []T }
 
 func newMoEGradients[T Float](s *moeData[T]) *moeGradients[T] {
@@ -107,7 +107,7 @@ func (g *moeGradients[T]) all() map[string][]T {
 	return map[string][]T{"du": g.du, "dlogits": g.dlogits, "dw1": g.dw1, "db1": g.db1, "dw2": g.dw2, "db2": g.db2}
 }
 
-// naiveProbabilities is the softmax of each token's logits, and log Z.
+// naiveProbabilities returns the softmax of each token's logits, and log Z.
 func naiveProbabilities(logits []float64, experts int) (p, logZ []float64) {
 	for t := 0; t < len(logits); t += experts {
 		var sum float64
@@ -122,7 +122,7 @@ func naiveProbabilities(logits []float64, experts int) (p, logZ []float64) {
 	return p, logZ
 }
 
-// naiveMoE goes through the tokens one by one.
+// naiveMoE computes a mixture token by token.
 func naiveMoE(s *moeData[float64], c moeCase) (y, gates []float64, choices []int32) {
 	p, _ := naiveProbabilities(s.logits, c.experts)
 	for t := range c.tokens {
@@ -151,7 +151,7 @@ func naiveMoE(s *moeData[float64], c moeCase) (y, gates []float64, choices []int
 	return y, gates, choices
 }
 
-// naiveExpert is expert e's output for token t.
+// naiveExpert computes expert e's output for token t.
 func naiveExpert(s *moeData[float64], c moeCase, t, e int) []float64 {
 	out := make([]float64, c.width)
 	if c.bias {

@@ -2,16 +2,16 @@ package kernel
 
 // MultiwaySumParams are the sizes of a MultiwaySum.
 type MultiwaySumParams struct {
-	Tokens, Width int // of each tensor: Tokens x Width elements
-	Terms         int // tensors
-	Ways          int // sums of each token
+	Tokens, Width int // each tensor has Tokens x Width elements
+	Terms         int // number of tensors
+	Ways          int // number of sums for each token
 }
 
 func (d MultiwaySumParams) size() int { return d.Tokens * d.Width }
 
-// MultiwaySum makes several sums of the same tensors, each with weights of each token's own, as
-// MUDD connections do with the outputs of all earlier blocks (Xiao et al. 2025, arXiv 2502.12170,
-// section 2):
+// MultiwaySum computes several sums of the same tensors, each with separate weights for each token,
+// as MUDD connections do with the outputs of all earlier blocks (Xiao et al. 2025, arXiv
+// 2502.12170, section 2):
 //
 //	y[c]_t = sum over j of a[t, c, j] x[j]_t
 //
@@ -22,8 +22,8 @@ type MultiwaySum[T Float] struct {
 	path path
 }
 
-// Forward computes the sums, the terms added as WeightedSum does: with weights of 0 and a single 1
-// a sum is that tensor, bit for bit. last may be nil: it is not made.
+// Forward computes the sums, adding the terms as WeightedSum does: with weights of 0 and a single 1
+// a sum equals that tensor, bit for bit. If last is nil, it is not computed.
 func (k *MultiwaySum[T]) Forward(p *Pool, packed, last, a []T, x [][]T, d MultiwaySumParams) {
 	k.run(p, multiwayTask[T]{step: multiwayForward, packed: packed, last: last, a: a, x: x[:d.Terms], d: d})
 }
@@ -32,8 +32,8 @@ func (k *MultiwaySum[T]) Forward(p *Pool, packed, last, a []T, x [][]T, d Multiw
 //
 //	da[t, c, j] (+)= dy[c]_t . x[j]_t
 //
-// packed or last may be nil: their gradients are 0. accumulate says that the products are added
-// to what da holds.
+// If packed or last is nil, its gradients are taken as 0. accumulate adds the products to what da
+// holds.
 func (k *MultiwaySum[T]) Weights(p *Pool, da, packed, last []T, x [][]T, accumulate bool, d MultiwaySumParams) {
 	k.run(p, multiwayTask[T]{step: multiwayWeights, packed: packed, last: last, a: da, x: x[:d.Terms], accumulate: accumulate, d: d})
 }
@@ -42,7 +42,7 @@ func (k *MultiwaySum[T]) Weights(p *Pool, da, packed, last []T, x [][]T, accumul
 //
 //	dx_t = addend_t + sum over c of a[t, c, j] dy[c]_t
 //
-// packed or last may be nil: their gradients are 0. dx may be addend.
+// If packed or last is nil, its gradients are taken as 0. dx may be addend.
 func (k *MultiwaySum[T]) Term(p *Pool, dx, packed, last, a, addend []T, j int, d MultiwaySumParams) {
 	k.run(p, multiwayTask[T]{step: multiwayTerm, packed: packed, last: last, a: a, dx: dx[:d.size()], addend: addend, j: j, d: d})
 }
@@ -53,7 +53,7 @@ func (k *MultiwaySum[T]) run(p *Pool, t multiwayTask[T]) {
 	p.Do(t.d.Tokens, &k.task)
 }
 
-// multiwayStep is what a multiwayTask computes.
+// multiwayStep says what a multiwayTask computes.
 type multiwayStep int
 
 const (
@@ -69,7 +69,7 @@ type multiwayTask[T Float] struct {
 	j                           int
 	accumulate                  bool
 	d                           MultiwaySumParams
-	scratch                     [][]T // two rows, one pair a worker
+	scratch                     [][]T // a pair of rows for each worker
 	path                        path
 }
 
@@ -96,7 +96,7 @@ func (t *multiwayTask[T]) Part(worker, lo, hi int) {
 	}
 }
 
-// way is a token's row of a sum, or of its gradient; nil: it has none.
+// way returns a token's row of a sum, or of its gradient; nil if there is none.
 func (t *multiwayTask[T]) way(token, c int) []T {
 	width, packed := t.d.Width, t.d.Ways-1
 	switch {
@@ -108,8 +108,9 @@ func (t *multiwayTask[T]) way(token, c int) []T {
 	return nil
 }
 
-// term makes a token's row of the gradient of tensor j: that from the packed sums, two of which are
-// added at a time, and that from the last one, then both, then the addend, as separate passes would.
+// term computes a token's row of the gradient of tensor j: first the part from the packed sums,
+// adding two at a time, then the part from the last sum, then both together, then the addend, as
+// separate passes would.
 func (t *multiwayTask[T]) term(worker, token int, a []T, from, to int) {
 	width, packed := t.d.Width, t.d.Ways-1
 	sum, product := t.dx[from:to], t.scratch[worker][width:][:width]

@@ -14,7 +14,7 @@ func TestMultiwaySum(t *testing.T) {
 	testMultiwaySum[float64](t, 1e-12)
 }
 
-// testMultiwaySum compares with sums written out, for gradients of all ways and of some, and in
+// testMultiwaySum compares with sums by plain loops, for gradients of all sums and of some, and in
 // place.
 func testMultiwaySum[T Float](t *testing.T, tolerance float64) {
 	forEachPath[T](t, func(t *testing.T, p path) {
@@ -33,7 +33,7 @@ func testMultiwaySum[T Float](t *testing.T, tolerance float64) {
 	})
 }
 
-// multiwayCase is what one MultiwaySum works on, and what it should make of it.
+// multiwayCase holds the inputs of one MultiwaySum, and its expected results.
 type multiwayCase[T Float] struct {
 	d                               MultiwaySumParams
 	a, packed, last, addend, old    []T

@@ -6,20 +6,20 @@ import (
 	"unsafe"
 )
 
-// MuonMatrix is a weight matrix with its gradient and momentum, each Rows x Columns at the
-// same places of its slice: row i begins at i*Stride.
+// MuonMatrix is a weight matrix with its gradient and momentum, each Rows x Columns at the same
+// indices of its slice: row i begins at i*Stride.
 type MuonMatrix[T Float] struct {
 	Weight, Gradient, Momentum []T
 	Rows, Columns, Stride      int
-	Rate                       float64 // the step size, for an update of singular values about 1
-	Decay                      float64 // times the weight
+	Rate                       float64 // the step size, for an update with singular values of about 1
+	Decay                      float64 // the fraction of the weight that the step subtracts
 }
 
-// MuonParams are the numbers of one Muon step on some matrices.
+// MuonParams are the settings of one Muon step on several matrices.
 type MuonParams struct {
-	Factor    float64 // of the rate and the decay: a schedule's
+	Factor    float64 // the schedule's factor of the rate and the decay
 	Momentum  float64 // decay of the momentum, in [0, 1)
-	GradScale float64 // the gradient is multiplied by it: clipping, accumulation
+	GradScale float64 // factor of the gradient: clipping, accumulation
 }
 
 // Muon updates weight matrices by their orthogonalised momentum (Jordan 2024, "Muon: An
@@ -31,26 +31,26 @@ type MuonParams struct {
 //	X = NewtonSchulz(d / (|d| + 1e-7))                   |d| the Frobenius norm
 //	w = w - Factor * (Rate * X + Decay * w)
 //
-// Each matrix is one worker's from begin to end, so that the number of threads changes no bit.
+// One worker computes the whole update of a matrix, so that the number of threads changes no bit.
 type Muon[T Float] struct {
-	BFloat16 bool // the iteration's products of float32 read bfloat16, where both sides are at least bfloat16Side
+	BFloat16 bool // the iteration's float32 products read bfloat16 if both sides are at least bfloat16Side
 
 	workers  []muonWorker[T]
 	matrices []MuonMatrix[T]
 	d        MuonParams
-	next     atomic.Int64 // matrix that no worker has begun
+	next     atomic.Int64 // next matrix to begin
 	path     path
 }
 
-// bfloat16Side is the smallest side of a matrix that bfloat16 saves time on.
+// bfloat16Side is the smallest side of a matrix for which bfloat16 saves time.
 const bfloat16Side = 64
 
 // muonEps is added to the norm.
 const muonEps = 1e-7
 
-// Run does one step on each matrix. Workers take them in order: the largest should come first.
-// Each worker keeps memory of two of the largest matrices and four of its smaller side squared, and as much again by
-// half for bfloat16.
+// Run takes one step on each matrix. Workers take them in order, so put the largest first. Each
+// worker keeps memory for two copies of the largest matrix and four squares of its smaller side,
+// and half as much again for bfloat16.
 func (k *Muon[T]) Run(p *Pool, matrices []MuonMatrix[T], d MuonParams) {
 	if len(k.workers) < p.Threads() {
 		k.workers = make([]muonWorker[T], p.Threads())
@@ -61,7 +61,7 @@ func (k *Muon[T]) Run(p *Pool, matrices []MuonMatrix[T], d MuonParams) {
 	k.matrices = nil
 }
 
-// Part updates matrices until all are begun.
+// Part updates matrices until all have been begun.
 func (k *Muon[T]) Part(worker, lo, hi int) {
 	if lo == hi {
 		return
@@ -83,7 +83,7 @@ func (k *Muon[T]) Part(worker, lo, hi int) {
 type muonWorker[T Float] struct {
 	schulz orthogonaliser[T]
 	half   bfloat16Orthogonaliser
-	halves bool // half is used
+	halves bool // half is in use
 }
 
 // prepare makes room for a matrix.
@@ -94,7 +94,7 @@ func (w *muonWorker[T]) prepare(rows, columns int) []T {
 	return w.schulz.prepare(rows, columns)
 }
 
-// orthogonalise does the iteration on it.
+// orthogonalise runs the iteration on the prepared matrix.
 func (w *muonWorker[T]) orthogonalise() []T {
 	if w.halves {
 		return floatsOf[T](w.half.run())
@@ -102,7 +102,7 @@ func (w *muonWorker[T]) orthogonalise() []T {
 	return w.schulz.run()
 }
 
-// floatsOf is the slice itself, of a T that is float32.
+// floatsOf returns the slice itself, for a T that is float32.
 func floatsOf[T Float](x []float32) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 }
@@ -119,7 +119,7 @@ func (w *muonWorker[T]) update(m *MuonMatrix[T], d *MuonParams, path path) {
 		addTwoMultiples(path, row, g, momentum, scale, -fresh)
 	}
 	if d.Factor == 0 {
-		return // the first step of a warmup moves the momentum alone
+		return // the first step of a warmup only updates the momentum
 	}
 	norm := math.Sqrt(dotProduct(path, x, x))
 	scaleTo(path, x, x, T(1/(norm+muonEps)))

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// naiveProduct is X Y of [m, k] and [k, n].
+// naiveProduct computes X Y for [m, k] and [k, n].
 func naiveProduct(x, y []float64, m, k, n int) []float64 {
 	z := make([]float64, m*n)
 	for i := range m {
@@ -34,7 +34,7 @@ func transposed(x []float64, rows, columns int) []float64 {
 	return y
 }
 
-// naiveSchulz is the iteration as it is published, rows on the smaller side.
+// naiveSchulz computes the iteration as published, with the smaller side as rows.
 func naiveSchulz(x []float64, rows, columns int) []float64 {
 	if rows > columns {
 		return transposed(naiveSchulz(transposed(x, rows, columns), columns, rows), columns, rows)
@@ -62,14 +62,14 @@ func naiveSchulz(x []float64, rows, columns int) []float64 {
 	return y
 }
 
-// muonCase is a matrix within a parameter of more columns.
+// muonCase is a matrix within a parameter that has more columns.
 type muonCase struct{ rows, columns, stride int }
 
 func muonCases() []muonCase {
 	return []muonCase{{16, 16, 16}, {16, 24, 24}, {24, 16, 16}, {5, 40, 40}, {40, 5, 15}, {7, 9, 30}, {2, 2, 2}, {130, 130, 130}, {100, 210, 211}, {210, 100, 100}}
 }
 
-// lowRank is a gradient as training makes them: a few strong directions in noise.
+// lowRank returns a gradient like those in training: a few strong directions in noise.
 func lowRank(r *rand.Rand, rows, columns int) []float64 {
 	g := make([]float64, rows*columns)
 	for i := range g {
@@ -133,15 +133,15 @@ func testMuon[T Float](t *testing.T, p path, tolerance float64) {
 	}
 }
 
-// TestMuon: steps as their equations in float64 have them; entries between a matrix's rows
-// stay as they are.
+// TestMuon compares steps with their equations in float64; entries between a matrix's rows do not
+// change.
 func TestMuon(t *testing.T) {
 	forEachPath[float32](t, func(t *testing.T, p path) { testMuon[float32](t, p, 1e-5) })
 	t.Run("float64", func(t *testing.T) { testMuon[float64](t, 0, 1e-12) })
 }
 
 // TestMuonOfLowRank: in float32 the update of a nearly low-rank momentum, whose singular values
-// span three orders, has an error of 1e-4 of its largest entry at most.
+// span three orders of magnitude, has an error of at most 1e-4 of its largest entry.
 func TestMuonOfLowRank(t *testing.T) {
 	for _, c := range [][2]int{{16, 16}, {24, 16}, {32, 128}, {96, 96}, {384, 96}} {
 		g := lowRank(rand.New(rand.NewPCG(1, 5)), c[0], c[1])
@@ -192,7 +192,8 @@ func testMuonThreads(t *testing.T, half bool) {
 		for i := range got {
 			assert.True(t, slices.Equal(want[i], got[i]), "matrix %d, %d threads", i, threads)
 		}
-		// A worker makes room when it first gets a matrix, which may be in any run; once all have, nothing is allocated.
+		// A worker allocates memory when it first gets a matrix, which may be in any run; once all
+		// have, nothing is allocated.
 		allocated := 1.0
 		for try := 0; try < 10 && allocated > 0; try++ {
 			allocated = testing.AllocsPerRun(10, func() { k.Run(pool, matrices, MuonParams{Factor: 0.1, Momentum: 0.9, GradScale: 1}) })
@@ -211,8 +212,9 @@ func TestMuonAtRateZero(t *testing.T) {
 	assert.Equal(t, []float32{1, 1, 1, 2}, m)
 }
 
-// TestMuonBFloat16: with products of bfloat16 the update of a matrix of noise is within 1% of the exact one, that of a nearly
-// low-rank matrix within 6%; the assembly of all processors gives the same bits.
+// TestMuonBFloat16: with products of bfloat16 the update of a matrix of noise is within 1% of the
+// exact one, that of a nearly low-rank matrix within 6%; the assembly for all processors gives the
+// same bits.
 func TestMuonBFloat16(t *testing.T) {
 	for _, c := range [][2]int{{64, 64}, {67, 71}, {96, 96}, {384, 96}, {64, 256}, {130, 260}} {
 		r := rand.New(rand.NewPCG(1, 5))
@@ -244,7 +246,7 @@ func TestMuonBFloat16(t *testing.T) {
 	}
 }
 
-// BenchmarkMuon is a step on the hidden matrices of a transformer's block of width 384.
+// BenchmarkMuon measures a step on the hidden matrices of a transformer block of width 384.
 func BenchmarkMuon(b *testing.B) {
 	for _, threads := range []int{1, 2} {
 		for _, half := range []bool{false, true} {

@@ -2,17 +2,17 @@ package kernel
 
 // NormParams are the sizes and the kind of a normalisation.
 type NormParams struct {
-	Rows  int     // normalised one by one
+	Rows  int     // each is normalised separately
 	Width int     // elements in a row
 	RMS   bool    // RMSNorm instead of LayerNorm
 	Eps   float64 // added to the variance, or to the mean square
 
-	// Groups is the number of gains: row i has gain number i mod Groups. 0 is 1. Rows is a
+	// Groups is the number of gains: row i has gain number i mod Groups. 0 means 1. Rows must be a
 	// multiple of it.
 	Groups int
 }
 
-// groups is Groups with its default.
+// groups returns Groups with its default.
 func (d *NormParams) groups() int { return max(1, d.Groups) }
 
 // Norm normalises rows. LayerNorm (Ba et al. 2016, arXiv 1607.06450, eq. 4, the biased
@@ -21,17 +21,17 @@ func (d *NormParams) groups() int { return max(1, d.Groups) }
 //	LayerNorm  y = (x - mean(x)) / sqrt(var(x) + eps) * gain + bias
 //	RMSNorm    y = x / sqrt(mean(x^2) + eps) * gain + bias
 //
-// The mean is subtracted before squares are summed, so a mean far larger than the
-// deviation costs no precision. Statistics are summed in float64.
+// The mean is subtracted before squares are summed, so that a mean far larger than the deviation
+// costs no precision. Statistics are summed in float64.
 type Norm[T Float] struct {
 	forward  normForward[T]
 	backward normBackward[T]
 	path     path
 }
 
-// Forward computes y [rows, width] from x [rows, width], gain [groups, width] and bias of
-// the same shape; a nil bias is zero. It saves mean [rows] and rstd [rows], 1/sqrt(var + eps), for
-// Backward. RMSNorm does not use mean, which may be nil then. y may be x.
+// Forward computes y [rows, width] from x [rows, width], gain [groups, width] and bias of the same
+// shape; a nil bias means zero. It saves mean [rows] and rstd [rows], 1/sqrt(var + eps), for
+// Backward. RMSNorm does not use mean, which may then be nil. y may be x.
 func (k *Norm[T]) Forward(p *Pool, y, x Rows[T], gain, bias, mean, rstd []T, d NormParams) {
 	t := &k.forward
 	t.y, t.x, t.gain, t.bias, t.mean, t.rstd, t.d, t.path = y, x, gain[:d.groups()*d.Width], bias, mean, rstd, d, pathOf[T](k.path)
@@ -39,18 +39,17 @@ func (k *Norm[T]) Forward(p *Pool, y, x Rows[T], gain, bias, mean, rstd []T, d N
 	p.Do(d.Rows/d.groups(), t)
 }
 
-// Backward computes the gradients of Forward's x, gain and bias from dy, that of y:
+// Backward computes the gradients of Forward's x, gain and bias from dy, the gradient of y:
 //
 //	n = (x - mean) * rstd,  h = dy * gain
 //	dx = (h - mean(h) - n * mean(h * n)) * rstd     (RMSNorm: without mean(h))
 //	dgain = sum over rows of dy * n,  dbias = sum over rows of dy
 //
-// Each of dx, dgain and dbias may be nil: not wanted. accumulate says that dgain and
-// dbias are added to what the slices hold; dx is always overwritten. dx may be dy or x.
+// Each of dx, dgain and dbias may be nil if it is not wanted. accumulate adds dgain and dbias to
+// what the slices hold; dx is always overwritten. dx may be dy or x.
 //
-// addend, where not nil, is added to dx, which may be addend itself. A
-// residual stream's gradient arrives at its norm's input by two ways: this sums them
-// while the row is in cache.
+// addend, if not nil, is added to dx, which may be addend itself. The gradient of a residual stream
+// reaches its norm's input in two ways: this sums them while the row is in cache.
 func (k *Norm[T]) Backward(p *Pool, dx, addend Rows[T], dgain, dbias []T, dy, x Rows[T], gain, mean, rstd []T, accumulate bool, d NormParams) {
 	t := &k.backward
 	t.dx, t.addend, t.dy, t.x, t.gain, t.mean, t.rstd, t.d = dx, addend, dy, x, gain[:d.groups()*d.Width], mean, rstd, d
@@ -73,7 +72,7 @@ type normForward[T Float] struct {
 	rooms                  rooms[T]
 }
 
-// Part normalises the rows of the items [lo, hi), a row of each group an item.
+// Part normalises the rows of the items [lo, hi); an item is one row of each group.
 func (t *normForward[T]) Part(worker, lo, hi int) {
 	width, groups := t.d.Width, t.d.groups()
 	room := t.rooms.part(worker, 0, width)
@@ -95,13 +94,13 @@ type normBackward[T Float] struct {
 	gain, mean, rstd  []T
 	d                 NormParams
 	path              path
-	normed            [][]T    // one normalised row a worker
+	normed            [][]T    // a normalised row for each worker
 	rooms             rooms[T] // for a row of dy, and one of the addend and dx
-	items             pieces   // a row of each group is an item
+	items             pieces   // an item is one row of each group
 	dgain, dbias      treeSums[T]
 }
 
-// Part works on some pieces.
+// Part computes the pieces [lo, hi).
 func (t *normBackward[T]) Part(worker, lo, hi int) {
 	groups := t.d.groups()
 	dgain, dbias := t.dgain.begin(worker), t.dbias.begin(worker)
@@ -112,7 +111,7 @@ func (t *normBackward[T]) Part(worker, lo, hi int) {
 	}, dgain, dbias)
 }
 
-// row does row i, whose gain is that of group.
+// row computes the gradients of row i, whose gain has the number group.
 func (t *normBackward[T]) row(worker, i, group int, dgain, dbias []T) {
 	width, n := t.d.Width, t.normed[worker]
 	at, room := i*width, t.rooms.part(worker, width, width)
@@ -129,7 +128,7 @@ func (t *normBackward[T]) row(worker, i, group int, dgain, dbias []T) {
 	}
 }
 
-// rowOf is row i of a matrix, nil of none.
+// rowOf returns row i of a matrix; nil if x is nil.
 func rowOf[T Float](x []T, i, width int) []T {
 	if x == nil {
 		return nil

@@ -1,8 +1,8 @@
 package kernel
 
-// normGradient computes dx = (h - mean(h) - n * mean(h * n)) * rstd with h = dy * gain,
-// n being the normalised row, from the sums of h and of h * n; and adds the addend, unless
-// that is nil. dx may be dy or the addend.
+// normGradient computes dx = (h - mean(h) - n * mean(h * n)) * rstd with h = dy * gain and n the
+// normalised row, given the sums of h and of h * n; it adds the addend, unless that is nil. dx may
+// be dy or the addend.
 func normGradient[T Float](p path, dx, addend, dy, gain, n []T, sumH, sumHN float64, rstd T, rms bool) {
 	meanHN := T(sumHN / float64(len(n)))
 	var meanH T
@@ -61,7 +61,7 @@ func gradientSums[T Float](p path, dy, gain, n []T) (sumH, sumHN float64) {
 	return h0 + h1, n0 + n1
 }
 
-// gradientSumsGain is gradientSums that also computes dgain += dy * n, unless dgain is nil.
+// gradientSumsGain returns the same sums, and also computes dgain += dy * n, unless dgain is nil.
 func gradientSumsGain[T Float](p path, dgain, dy, gain, n []T) (sumH, sumHN float64) {
 	if dgain == nil {
 		return gradientSums(p, dy, gain, n)

@@ -2,9 +2,9 @@ package kernel
 
 import "math"
 
-// statistics are those of one row. The mean is mean + rest: in float32 the mean alone
-// is off by up to half a unit in its last place, which is not small compared with
-// the deviation when the mean is large.
+// statistics are the statistics of one row. Its mean is mean + rest: in float32, mean alone is off
+// by up to half a unit in its last place, which for a large mean is not small compared with the
+// deviation.
 type statistics[T Float] struct{ mean, rest, rstd T }
 
 // rowStatistics computes the statistics of a row in two passes.
@@ -20,8 +20,8 @@ func rowStatistics[T Float](p path, x []T, rms bool, eps float64) statistics[T] 
 	return s
 }
 
-// savedStatistics reads back the statistics of row i, x, and finds the rest of the mean
-// again unless the mean is less than the deviation: then its rounding is no larger than
+// savedStatistics reads back the statistics of row i, whose elements are x. It computes the rest of
+// the mean again unless the mean is smaller than the deviation, when its rounding is no larger than
 // that of the normalised elements.
 func savedStatistics[T Float](p path, x, mean, rstd []T, i int, rms bool) statistics[T] {
 	s := statistics[T]{rstd: rstd[i]}
@@ -91,14 +91,14 @@ func (s statistics[T]) scaleShift(p path, y, x, gain, bias []T) {
 	}
 }
 
-// The sums below are of several parts, so that an addition need not wait for the last.
+// The sums below are taken in several parts, so that an addition need not wait for the one before.
 
-// sumBlock is the number of elements that the fast sums add in float32 lanes before they
-// go on in float64: 64 terms a lane.
+// sumBlock is the number of elements that the fast sums add in float32 lanes before adding to a sum
+// in float64: 64 terms in each lane.
 const sumBlock = 4096
 
-// rowMean returns the mean of x. What is summed are distances from an element: a mean
-// far larger than the deviation costs no digits.
+// rowMean returns the mean of x. It sums differences from one element, so that a mean far larger
+// than the deviation costs no digits.
 func rowMean[T Float](p path, x []T) float64 {
 	if len(x) == 0 {
 		return 0

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// naiveNorm is the textbook form, in float64.
+// naiveNorm computes the textbook form in float64.
 func naiveNorm(x, gain, bias []float64, d NormParams) (y, mean, rstd []float64) {
 	y, mean, rstd = make([]float64, len(x)), make([]float64, d.Rows), make([]float64, d.Rows)
 	for i := range d.Rows {
@@ -77,8 +77,8 @@ func testNormForward[T Float](t *testing.T, d NormParams, tolerance float64) {
 	}
 }
 
-// With a mean ten thousand times the deviation, and against a float64 reference on the
-// same float32 inputs, the error stays that of a float32 result.
+// With a mean ten thousand times the deviation, the error, compared with a float64 reference for
+// the same float32 inputs, is that of a float32 result.
 func TestNormLargeMean(t *testing.T) {
 	d := NormParams{Rows: 4, Width: 509, Eps: 1e-5}
 	x := normals[float32](4, d.Rows*d.Width, 1)
@@ -107,13 +107,13 @@ func TestNormLargeMean(t *testing.T) {
 func TestNormBackwardFiniteDifferences(t *testing.T) {
 	normCases(t, func(t *testing.T, d NormParams) {
 		if d.Rows*d.Width > 1000 {
-			return // central differences of this many elements take too long
+			return // central differences of so large a case take too long
 		}
 		n := d.Rows * d.Width
 		x, gain, bias := normals[float64](7, n, 1), normals[float64](8, d.Width, 1), normals[float64](9, d.Width, 1)
 		dy := normals[float64](10, n, 1)
 		if d.Width == 1 {
-			d.Eps = 0.3 // of one element LayerNorm only sees eps
+			d.Eps = 0.3 // for a row of one element LayerNorm depends only on eps
 		}
 		y, mean, rstd := make([]float64, n), make([]float64, d.Rows), make([]float64, d.Rows)
 		var k Norm[float64]
@@ -131,14 +131,14 @@ func TestNormBackwardFiniteDifferences(t *testing.T) {
 	})
 }
 
-// The float32 gradients against the float64 ones, which finite differences have checked;
-// with one wanted at a time, and accumulated.
+// Compares the float32 gradients with the float64 ones, which finite differences have checked; with
+// only one gradient wanted, and accumulated.
 func TestNormBackwardSingle(t *testing.T) {
 	normCases(t, func(t *testing.T, d NormParams) {
 		n := d.Rows * d.Width
 		x, gain, dy := normals[float32](11, n, 2), normals[float32](12, d.Width, 1), normals[float32](13, n, 1)
 		if d.Width == 1 {
-			d.Eps = 0.3 // keeps dx, a difference of equal terms over eps, from being rounding alone
+			d.Eps = 0.3 // dx is a difference of equal terms divided by eps: this keeps it from being only rounding
 		}
 		_, mean64, rstd64 := naiveNorm(widen(x), widen(gain), nil, d)
 		wantX, wantGain, wantBias := make([]float64, n), make([]float64, d.Width), make([]float64, d.Width)

@@ -2,14 +2,14 @@ package kernel
 
 // NormLinearParams are the sizes and the kind of a NormLinear.
 type NormLinearParams struct {
-	Rows  int     // normalised one by one
+	Rows  int     // each is normalised separately
 	Width int     // elements in a row
-	K     int     // columns of the product, few
+	K     int     // columns of the product; few
 	RMS   bool    // RMSNorm instead of LayerNorm
 	Eps   float64 // added to the variance, or to the mean square
 }
 
-// columns is the number of rows of foldedWeights.
+// columns returns the number of rows of foldedWeights.
 func (d NormLinearParams) columns() int {
 	if d.RMS {
 		return d.K
@@ -21,15 +21,15 @@ func (d NormLinearParams) columns() int {
 //
 //	z_i = (n_i * gain) w,   n_i = (x_i - mean_i) * rstd_i
 //
-// as the mixing coefficients of hyper-connections begin (Zhu et al. 2024, arXiv
-// 2409.19606, section 2.3; arXiv 2512.24880, section 4). The normalised rows are never
-// stored: with W = gain * w and s the sums of W's columns
+// the first step of the mixing coefficients of hyper-connections (Zhu et al. 2024, arXiv
+// 2409.19606, section 2.3; arXiv 2512.24880, section 4). The normalised rows are never stored: with
+// W = gain * w and s the sums of W's columns
 //
 //	z_i = rstd_i (x_i W) - mean_i rstd_i s
 //
-// A row whose mean is larger than its deviation, where this difference would cost
-// digits, is centred in scratch memory first. Rows are taken in blocks that stay in the
-// second-level cache between the passes over them.
+// For a row whose mean is larger than its deviation, this difference would cost digits: the row is
+// first centred in scratch memory. Rows are taken in blocks that stay in the second-level cache
+// between the passes over them.
 type NormLinear[T Float] struct {
 	weights  foldedWeights[T]
 	forward  normLinearForward[T]
@@ -38,9 +38,9 @@ type NormLinear[T Float] struct {
 	path     path
 }
 
-// Forward computes z [rows, k] from x [rows, width], gain [width] and w [width, k]; a nil
-// gain is one. It saves mean [rows] and rstd [rows] for Backward. RMSNorm does not use
-// mean, which may be nil then.
+// Forward computes z [rows, k] from x [rows, width], gain [width] and w [width, k]; a nil gain
+// means one. It saves mean [rows] and rstd [rows] for Backward. RMSNorm does not use mean, which
+// may then be nil.
 func (k *NormLinear[T]) Forward(p *Pool, z, x, gain, w, mean, rstd []T, d NormLinearParams) {
 	t := &k.forward
 	t.z, t.x, t.mean, t.rstd, t.d = z, x, mean, rstd, d
@@ -50,16 +50,16 @@ func (k *NormLinear[T]) Forward(p *Pool, z, x, gain, w, mean, rstd []T, d NormLi
 	p.Do(d.Rows, t)
 }
 
-// Backward computes the gradients of Forward's x, gain and w from dz, that of z:
+// Backward computes the gradients of Forward's x, gain and w from dz, the gradient of z:
 //
 //	h_i = dz_i W^T,  mean(h_i) = dz_i . s / width,  mean(h_i * n_i) = dz_i . z_i / width
 //	dx_i = (h_i - mean(h_i) - n_i * mean(h_i * n_i)) * rstd_i    (RMSNorm: without mean(h_i))
 //	V = sum over rows of n_i^T dz_i                              [width, k]
 //	dw = gain * V,  dgain = sums of the rows of w * V
 //
-// Each of dgain and dw may be nil: not wanted. accumulateGain (accumulateW) says that
-// dgain (dw) is added to what the slice holds; dx is always overwritten. dx may not be x;
-// it may be addend, which is added to it unless it is nil (see Norm).
+// Each of dgain and dw may be nil if it is not wanted. accumulateGain (accumulateW) adds dgain (dw)
+// to what the slice holds; dx is always overwritten. dx must not be x; it may be addend, which is
+// added to it unless it is nil (see Norm).
 func (k *NormLinear[T]) Backward(p *Pool, dx, addend, dgain, dw, dz, z, x, gain, w, mean, rstd []T, accumulateGain, accumulateW bool, d NormLinearParams) {
 	t := &k.backward
 	t.dx, t.dz, t.z, t.x, t.mean, t.rstd, t.d = dx, dz, z, x, mean, rstd, d
@@ -78,10 +78,10 @@ func (k *NormLinear[T]) Backward(p *Pool, dx, addend, dgain, dw, dz, z, x, gain,
 	}
 }
 
-// foldedWeights are W = gain * w in the order that the products read.
+// foldedWeights holds W = gain * w in the order in which the products read it.
 type foldedWeights[T Float] struct {
-	transposed []T // [k, width], W^T; LayerNorm: and a row of ones
-	sums       []T // [k], those of W's columns; RMSNorm: zero
+	transposed []T // [k, width], W^T; for LayerNorm also a row of ones
+	sums       []T // [k], sums of W's columns; for RMSNorm zero
 }
 
 func (f *foldedWeights[T]) fold(p path, gain, w []T, d NormLinearParams) {

@@ -1,6 +1,6 @@
 package kernel
 
-// normRows are the rows of one block, n_i = factor_i source_i - shift_i.
+// normRows holds the rows of one block, n_i = factor_i source_i - shift_i.
 type normRows[T Float] struct {
 	stats         []statistics[T]
 	source        []T // [rows, width]
@@ -9,14 +9,15 @@ type normRows[T Float] struct {
 }
 
 // Backward's blocks have up to backwardRows rows and about backwardBlock elements, a quarter of a
-// second-level cache in float32. A piece of the rows, of which V is summed in T, is some blocks.
+// second-level cache in float32. A piece of the rows, over which V is summed in T, consists of
+// several blocks.
 const (
 	backwardRows  = 64
 	backwardBlock = 1 << 16
 	backwardPiece = 128
 )
 
-// reset makes room for blocks of rows of the given width and returns their size.
+// reset makes room for blocks of rows of the given width and returns the number of rows of a block.
 func (b *normRows[T]) reset(width int) int {
 	rows := backwardRows
 	for rows > backwardRows/4 && rows*width > backwardBlock {
@@ -27,7 +28,7 @@ func (b *normRows[T]) reset(width int) int {
 	return rows
 }
 
-// place makes the rows x [rows, width] of the block ready, whose stats are set.
+// place prepares the rows x [rows, width] of the block, whose statistics are already set.
 func (b *normRows[T]) place(p path, x []T, rows int) {
 	width := len(x) / rows
 	b.source = x
@@ -43,7 +44,7 @@ func (b *normRows[T]) place(p path, x []T, rows int) {
 	}
 	for i, s := range b.stats[:rows] {
 		row, to := x[i*width:(i+1)*width], b.source[i*width:(i+1)*width]
-		if b.shift[i] >= -1 && b.shift[i] <= 1 { // as it is: a row's bits depend on no other
+		if b.shift[i] >= -1 && b.shift[i] <= 1 { // use the row as it is: its bits depend on no other row
 			copy(to, row)
 			continue
 		}
@@ -58,20 +59,20 @@ type normLinearBackward[T Float] struct {
 	path                             path
 	weights                          *foldedWeights[T]
 	workers                          []normLinearScratch[T]
-	pieces                           pieces            // of the rows
-	v                                treeSums[T]       // [k, width], V^T without its shifts; empty: not wanted
+	pieces                           pieces            // pieces of the rows
+	v                                treeSums[T]       // [k, width], V^T without its shifts; empty if it is not wanted
 	shifts                           treeSums[float64] // [k], of shift * dz
 }
 
 // normLinearScratch is one worker's memory.
 type normLinearScratch[T Float] struct {
 	normRows[T]
-	own []T // [rows], the part of dx that the row itself has
-	dh  []T // [rows, k or k+1], rstd * dz, and LayerNorm's part in every element
+	own []T // [rows], factor of the row itself in dx
+	dh  []T // [rows, k or k+1], rstd * dz, and for LayerNorm the part of dx that is equal in all elements
 	dn  []T // [rows, k], factor * dz
 }
 
-// Part works on some pieces.
+// Part computes the pieces [lo, hi).
 func (t *normLinearBackward[T]) Part(worker, lo, hi int) {
 	b, k := &t.workers[worker], t.d.K
 	most := b.reset(t.d.Width)
@@ -84,7 +85,7 @@ func (t *normLinearBackward[T]) Part(worker, lo, hi int) {
 	}, v, shifts)
 }
 
-// rows makes dx of a block, and adds its terms to v and shifts.
+// rows computes dx of a block, and adds its terms to v and shifts.
 func (t *normLinearBackward[T]) rows(b *normLinearScratch[T], first, rows int, v []T, shifts []float64) {
 	width := t.d.Width
 	x := t.x[first*width : (first+rows)*width] // [rows, width]
@@ -99,7 +100,7 @@ func (t *normLinearBackward[T]) rows(b *normLinearScratch[T], first, rows int, v
 	}
 }
 
-// small makes the factors of a block's products.
+// small computes the factors of a block's products.
 func (t *normLinearBackward[T]) small(b *normLinearScratch[T], first, rows int, shifts []float64) {
 	k, step := t.d.K, t.d.columns()
 	for i := range rows {
@@ -140,8 +141,7 @@ func (t *normLinearBackward[T]) addW(b *normLinearScratch[T], rows int, v []T) {
 	product.multiply(v, b.dn, b.source, v)
 }
 
-// setMultiple computes out = addend + factor * x; a nil addend is zero. out may be the
-// addend.
+// setMultiple computes out = addend + factor * x; a nil addend means zero. out may be the addend.
 func setMultiple[T Float](p path, out, addend, x []T, factor T) {
 	if addend == nil {
 		scaleTo(p, out, x, factor)
@@ -153,7 +153,7 @@ func setMultiple[T Float](p path, out, addend, x []T, factor T) {
 	addMultiple(p, out, x, factor)
 }
 
-// normLinearCollect makes dgain and dw of V.
+// normLinearCollect computes dgain and dw from V.
 type normLinearCollect[T Float] struct {
 	dgain, dw, gain, w          []T
 	d                           NormLinearParams
@@ -182,7 +182,7 @@ func (t *normLinearCollect[T]) Part(_, lo, hi int) {
 	}
 }
 
-// store writes v to x, or adds it.
+// store writes v to x, or adds it if accumulate is true.
 func store[T Float](x *T, v float64, accumulate bool) {
 	if accumulate {
 		v += float64(*x)

@@ -13,12 +13,12 @@ type normLinearForward[T Float] struct {
 // normLinearRows is one worker's memory for the rows that it works on.
 type normLinearRows[T Float] struct {
 	squares  []float64 // [rows], sums of x^2
-	products []T       // [rows, k or k+1], x W^T, and LayerNorm's sums of x
+	products []T       // [rows, k or k+1], x W^T, and for LayerNorm the sums of x
 	centred  []T       // [width]
 }
 
-// forwardRows is the number of rows that go through the products together: a tile of the
-// widest micro-kernels.
+// forwardRows is the number of rows that go through the products together: a tile of the widest
+// micro-kernels.
 const forwardRows = 4
 
 func (t *normLinearForward[T]) Part(worker, lo, hi int) {
@@ -38,8 +38,8 @@ func (t *normLinearForward[T]) Part(worker, lo, hi int) {
 	}
 }
 
-// multiply computes products = x W^T for the rows x, a few columns at a time, and starts
-// loading a part of what comes next each time.
+// multiply computes products = x W^T for the rows x, a few columns at a time, and each time starts
+// loading a part of the next rows.
 func (t *normLinearForward[T]) multiply(products, x, next []T) {
 	width, columns := t.d.Width, t.d.columns()
 	part := len(x) * dotCols / columns
@@ -53,7 +53,7 @@ func (t *normLinearForward[T]) multiply(products, x, next []T) {
 	}
 }
 
-// finish makes z of row i, x, from x W^T and its sum of squares.
+// finish computes z of row i, x, from x W^T and its sum of squares.
 func (t *normLinearForward[T]) finish(w *normLinearRows[T], i int, x, products []T, squares float64) {
 	k := t.d.K
 	z := t.z[i*k : (i+1)*k]
@@ -73,7 +73,7 @@ func (t *normLinearForward[T]) finish(w *normLinearRows[T], i int, x, products [
 	product.run(z, w.centred, t.weights.transposed)
 }
 
-// statistics are those of a row whose mean is not larger than its deviation.
+// statistics returns the statistics of a row whose mean is not larger than its deviation.
 func (t *normLinearForward[T]) statistics(products []T, squares float64) statistics[T] {
 	mean, width := 0.0, float64(t.d.Width)
 	if !t.d.RMS {

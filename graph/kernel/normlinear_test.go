@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// naiveNormLinear normalises with naiveNorm and multiplies with plain loops, in float64.
+// naiveNormLinear normalises by naiveNorm and multiplies by plain loops, in float64.
 func naiveNormLinear(x, gain, w []float64, d NormLinearParams) (z, mean, rstd []float64) {
 	if gain == nil {
 		gain = make([]float64, d.Width)
@@ -29,8 +29,8 @@ func naiveNormLinear(x, gain, w []float64, d NormLinearParams) (z, mean, rstd []
 	return z, mean, rstd
 }
 
-// normLinearCases run test on sizes with rests of every loop, with means that are small
-// (0.5 deviations), large in every row, and large in some.
+// normLinearCases runs test with sizes that leave a rest in every loop, with means that are small
+// (0.5 deviations), large in every row, and large in some rows.
 func normLinearCases(t *testing.T, test func(t *testing.T, d NormLinearParams, gain bool, far int)) {
 	for _, d := range []NormLinearParams{
 		{Rows: 1, Width: 2, K: 1}, {Rows: 1, Width: 13, K: 3}, {Rows: 5, Width: 7, K: 11}, {Rows: 61, Width: 3, K: 5},
@@ -46,7 +46,7 @@ func normLinearCases(t *testing.T, test func(t *testing.T, d NormLinearParams, g
 	}
 }
 
-// normLinearData is what one NormLinear works on.
+// normLinearData holds the inputs and outputs of one NormLinear.
 type normLinearData[T Float] struct{ x, gain, w, dz, z, mean, rstd, addend []T }
 
 func newNormLinearData[T Float](d NormLinearParams, gain bool, far int) normLinearData[T] {
@@ -66,7 +66,7 @@ func newNormLinearData[T Float](d NormLinearParams, gain bool, far int) normLine
 	return s
 }
 
-// widened is a copy in float64.
+// widened returns a copy in float64.
 func (s normLinearData[T]) widened() normLinearData[float64] {
 	w := normLinearData[float64]{x: widen(s.x), w: widen(s.w), dz: widen(s.dz), z: widen(s.z), mean: widen(s.mean), rstd: widen(s.rstd)}
 	if s.gain != nil {
@@ -117,7 +117,7 @@ func TestNormLinearBackwardFiniteDifferences(t *testing.T) {
 	}
 	normLinearCases(t, func(t *testing.T, d NormLinearParams, gain bool, far int) {
 		if d.Rows*d.Width*d.Rows*d.K > most {
-			return // central differences of this many elements take too long
+			return // central differences of so large a case take too long
 		}
 		s := newNormLinearData[float64](d, gain, far)
 		var k NormLinear[float64]
@@ -156,8 +156,8 @@ func TestNormLinearBackwardSingle(t *testing.T) {
 	})
 }
 
-// testNormLinearOptions runs Backward with one gradient wanted at a time, with each
-// accumulated, and with an addend; want are the right gradients.
+// testNormLinearOptions runs Backward with only one gradient wanted, with each accumulated, and
+// with an addend; want holds the right gradients.
 func testNormLinearOptions(t *testing.T, k *NormLinear[float32], p *Pool, s normLinearData[float32], d NormLinearParams, want [3][]float32) {
 	got := s.gradients()
 	s.backward(k, p, [3][]float32{got[0], nil, nil}, true, true, d)
@@ -187,14 +187,13 @@ func testNormLinearOptions(t *testing.T, k *NormLinear[float32], p *Pool, s norm
 	requireNear(t, wantSum, sum, 1e-6, "dx with an addend")
 }
 
-// Gradients of the parameters are sums over all rows: the error must not grow with their
-// number.
+// Gradients of parameters are sums over all rows: the error must not grow with their number.
 func TestNormLinearManyRows(t *testing.T) {
 	longtest.Skip(t) // 32,768 rows
 	d := NormLinearParams{Rows: 32768, Width: 5, K: 3, Eps: 1e-6}
 	s := newNormLinearData[float32](d, true, 0)
 	for i := range s.dz {
-		s.dz[i] += s.x[i%len(s.x)] // sums that grow with the number of rows
+		s.dz[i] += s.x[i%len(s.x)] // makes sums that grow with the number of rows
 	}
 	w := s.widened()
 	var k64 NormLinear[float64]
@@ -232,9 +231,9 @@ func TestNormLinearWarmAllocatesNothing(t *testing.T) {
 	})
 }
 
-// BenchmarkNormLinear runs the coefficients of dynamic hyper-connections (256 and 768
-// wide, four streams), of a virtual width network and of mHC, on 2048 or 4096 tokens.
-// GB/s counts x, and backward the addend and dx too.
+// BenchmarkNormLinear measures the coefficients of dynamic hyper-connections (widths 256 and 768,
+// four streams), of a virtual width network and of mHC, for 2048 or 4096 tokens. GB/s counts x, and
+// backward also the addend and dx.
 func BenchmarkNormLinear(b *testing.B) {
 	for _, d := range []NormLinearParams{
 		{Rows: 16384, Width: 256, K: 6, Eps: 1e-6}, {Rows: 8192, Width: 768, K: 6, Eps: 1e-6},

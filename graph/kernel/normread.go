@@ -3,7 +3,7 @@ package kernel
 // NormReadParams are the sizes of a NormRead.
 type NormReadParams struct {
 	Tokens int     // T
-	R      int     // key vectors, each making one read
+	R      int     // number of key vectors, each of which makes one read
 	Dk, Dv int     // the matrix stream of a token is Dk x Dv
 	RMS    bool    // RMSNorm instead of LayerNorm
 	Eps    float64 // added to the variance, or to the mean square
@@ -15,17 +15,16 @@ type NormReadParams struct {
 //	Xn_t = Norm(X_t) * gain                      [Dk, Dv], the norms are those of Norm
 //	out_t[r, dv] = sum over dk of keys[r, dk] Xn_t[dk, dv]
 //
-// The normalised matrices are never stored: a worker makes that of one token in its
-// scratch memory, in Backward again. There is no bias.
+// The normalised matrices are never stored: a worker computes that of one token in its scratch
+// memory, and again in Backward. There is no bias.
 type NormRead[T Float] struct {
 	forward  normReadForward[T]
 	backward normReadBackward[T]
 	path     path
 }
 
-// Forward computes out [tokens, R, Dv] from x [tokens, Dk, Dv], gain [Dk, Dv] and
-// keys [R, Dk], and saves mean and rstd [tokens] for Backward. RMSNorm does not use
-// mean, which may be nil then.
+// Forward computes out [tokens, R, Dv] from x [tokens, Dk, Dv], gain [Dk, Dv] and keys [R, Dk], and
+// saves mean and rstd [tokens] for Backward. RMSNorm does not use mean, which may then be nil.
 func (k *NormRead[T]) Forward(p *Pool, out, x Rows[T], gain, keys, mean, rstd []T, d NormReadParams) {
 	t := &k.forward
 	t.out, t.x, t.gain, t.keys, t.mean, t.rstd, t.d = out, x, gain[:d.Dk*d.Dv], keys, mean, rstd, d
@@ -35,15 +34,15 @@ func (k *NormRead[T]) Forward(p *Pool, out, x Rows[T], gain, keys, mean, rstd []
 	p.Do(d.Tokens, t)
 }
 
-// Backward computes the gradients of Forward's x, gain and keys from dout, that of out:
+// Backward computes the gradients of Forward's x, gain and keys from dout, the gradient of out:
 //
 //	dXn_t = keys^T dout_t                              [Dk, Dv]
 //	dX_t, dgain: those of Norm with dy = dXn_t
 //	dkeys = sum over tokens of dout_t Xn_t^T           [R, Dk]
 //
-// Each of dx, dgain and dkeys may be nil: not wanted. accumulateGain (accumulateKeys)
-// says that dgain (dkeys) is added to what the slice holds; dx is always overwritten.
-// dx may be x, or addend, which is added to it unless it is nil (see Norm).
+// Each of dx, dgain and dkeys may be nil if it is not wanted. accumulateGain (accumulateKeys) adds
+// dgain (dkeys) to what the slice holds; dx is always overwritten. dx may be x, or addend, which is
+// added to it unless it is nil (see Norm).
 func (k *NormRead[T]) Backward(p *Pool, dx, addend Rows[T], dgain, dkeys []T, dout, x Rows[T], gain, keys, mean, rstd []T, accumulateGain, accumulateKeys bool, d NormReadParams) {
 	t := &k.backward
 	t.dx, t.addend, t.dout, t.x, t.gain, t.keys, t.mean, t.rstd, t.d = dx, addend, dout, x, gain[:d.Dk*d.Dv], keys, mean, rstd, d
@@ -63,7 +62,7 @@ type normReadForward[T Float] struct {
 	gain, keys, mean, rstd []T
 	d                      NormReadParams
 	path                   path
-	xn                     [][]T    // a normalised matrix, one a worker
+	xn                     [][]T    // a normalised matrix for each worker
 	rooms                  rooms[T] // for a token of out
 }
 
@@ -89,25 +88,25 @@ type normReadBackward[T Float] struct {
 	gain, keys, mean, rstd []T
 	d                      NormReadParams
 	path                   path
-	matrices               [][]T    // of a normReadToken, one a worker
+	matrices               [][]T    // the matrices of a normReadToken, for each worker
 	rooms                  rooms[T] // for a token of dout
 	tokens                 pieces
 	dgain, dkeys           treeSums[T]
 }
 
-// normReadToken is a worker's memory for the token that it works on, and its products.
+// normReadToken is a worker's memory for the token that it works on, with the token's products.
 type normReadToken[T Float] struct {
 	n          []T // [Dk, Dv], the normalised matrix without its gain
-	xn         []T // [Dk, Dv], with its gain; then room for bfloat16 of dx
+	xn         []T // [Dk, Dv], the same with its gain; later room for a bfloat16 dx
 	transposed []T // [Dv, Dk], xn transposed
 	dxn        []T // [Dk, Dv]
-	dout       []T // [R, Dv], room for bfloat16
+	dout       []T // [R, Dv], room for a bfloat16 dout
 
 	store, keys  block[T] // dXn, and the gradient of the keys
-	dgain, dkeys []T      // to add to; nil: not wanted
+	dgain, dkeys []T      // to add to; nil if not wanted
 }
 
-// Part works on some pieces.
+// Part computes the pieces [lo, hi).
 func (t *normReadBackward[T]) Part(worker, lo, hi int) {
 	d, dgain, dkeys := t.d, t.dgain.begin(worker), t.dkeys.begin(worker)
 	matrix := func(i int) []T { return rowOf(t.matrices[worker], i, d.Dk*d.Dv) }
@@ -121,7 +120,7 @@ func (t *normReadBackward[T]) Part(worker, lo, hi int) {
 	}, dgain, dkeys)
 }
 
-// token makes dx of token i, and adds its terms of the keys' gradient and of dgain.
+// token computes dx of token i, and adds its terms to the gradients of keys and gain.
 func (t *normReadBackward[T]) token(w *normReadToken[T], i, ahead int) {
 	d := t.d
 	size, outSize := d.Dk*d.Dv, d.R*d.Dv

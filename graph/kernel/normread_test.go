@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// naiveNormRead normalises with naiveNorm and reads with plain loops, in float64.
+// naiveNormRead normalises by naiveNorm and reads by plain loops, in float64.
 func naiveNormRead(x, gain, keys []float64, d NormReadParams) (out, mean, rstd []float64) {
 	size := d.Dk * d.Dv
 	xn, mean, rstd := naiveNorm(x, gain, nil, NormParams{Rows: d.Tokens, Width: size, RMS: d.RMS, Eps: d.Eps})
@@ -38,7 +38,7 @@ func normReadCases(t *testing.T, test func(t *testing.T, d NormReadParams)) {
 	}
 }
 
-// normReadData is what one NormRead works on.
+// normReadData holds the inputs and outputs of one NormRead.
 type normReadData[T Float] struct{ x, gain, keys, dout, out, mean, rstd []T }
 
 func newNormReadData[T Float](d NormReadParams) normReadData[T] {
@@ -74,7 +74,7 @@ func testNormReadForward[T Float](t *testing.T, d NormReadParams, tolerance floa
 func TestNormReadBackwardFiniteDifferences(t *testing.T) {
 	normReadCases(t, func(t *testing.T, d NormReadParams) {
 		if d.Tokens*d.Dk*d.Dv > 1000 {
-			return // central differences of this many elements take too long
+			return // central differences of so large a case take too long
 		}
 		s := newNormReadData[float64](d)
 		var k NormRead[float64]
@@ -113,8 +113,8 @@ func TestNormReadBackwardSingle(t *testing.T) {
 	})
 }
 
-// testNormReadOptions runs Backward with one gradient wanted at a time and with each
-// accumulated; dx, dgain and dkeys are the right ones.
+// testNormReadOptions runs Backward with only one gradient wanted and with each accumulated; dx,
+// dgain and dkeys are the right ones.
 func testNormReadOptions(t *testing.T, k *NormRead[float32], p *Pool, s normReadData[float32], d NormReadParams, dx, dgain, dkeys []float32) {
 	x, gain, keys := s.gradients()
 	backward := func(dx, dgain, dkeys []float32, accumulateGain, accumulateKeys bool) {
@@ -145,14 +145,13 @@ func doubled[T Float](x []T) []float64 {
 	return y
 }
 
-// Gradients of the parameters are sums over all tokens: the error must not grow with
-// their number.
+// Gradients of parameters are sums over all tokens: the error must not grow with their number.
 func TestNormReadManyTokens(t *testing.T) {
 	longtest.Skip(t) // 16,384 tokens
 	d := NormReadParams{Tokens: 16384, R: 2, Dk: 3, Dv: 5, Eps: 1e-6}
 	s, s64 := newNormReadData[float32](d), newNormReadData[float64](d)
 	for i := range s.dout {
-		s.dout[i] += 1 // sums that grow with the number of tokens
+		s.dout[i] += 1 // makes sums that grow with the number of tokens
 	}
 	for i := range s.x {
 		s.x[i] += float32(i % 15)
@@ -194,8 +193,8 @@ func TestNormReadWarmAllocatesNothing(t *testing.T) {
 	})
 }
 
-// BenchmarkNormRead runs the read of a feed-forward block and of an attention of the two
-// smaller models, on more tokens than the caches hold.
+// BenchmarkNormRead measures the reads of a feed-forward block and of an attention of the two
+// smaller models, with more tokens than fit into the caches.
 func BenchmarkNormRead(b *testing.B) {
 	for _, d := range []NormReadParams{
 		{Tokens: 4096, R: 8, Dk: 32, Dv: 32, Eps: 1e-6},

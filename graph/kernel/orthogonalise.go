@@ -4,7 +4,7 @@ package kernel
 //
 //	A = X X^T;   X <- 3.4445 X + (-4.7750 A + 2.0315 A A) X
 //
-// takes singular values from about 0.003 to 1 into 0.68..1.21. It does not converge to 1, and
+// moves singular values between about 0.003 and 1 into 0.68..1.21. It does not converge to 1, and
 // more iterations are not better.
 const (
 	schulzLinear  = 3.4445
@@ -13,25 +13,25 @@ const (
 	schulzSteps   = 5
 )
 
-// orthogonaliser does the Newton-Schulz iteration on one goroutine. X is rows x columns, A the
-// Gram matrix of its smaller side. All that is made of A commutes with it and is symmetric, so
-// that half of each product is computed, and several steps may be taken on A alone,
+// orthogonaliser runs the Newton-Schulz iteration on one goroutine. X is rows x columns, A the Gram
+// matrix of its smaller side. All polynomials of A commute with it and are symmetric, so that only
+// half of each product is computed, and several steps may be taken on A before X is updated,
 //
 //	B = 3.4445 I - 4.7750 A + 2.0315 A A;   Q <- B Q;   A <- B B A        and then X <- Q X,
 //
-// which saves products with X. With r rows and c = p r columns, counting a product of r x r
-// matrices of which half is computed as 1, it is 6 p + 14 in the place of 15 p + 5. All five
-// steps on one A would lose the small singular values to rounding; in two runs the result is as
-// exact as that of the published iteration.
+// which saves products with X. With r rows and c = p r columns, and counting half a product of r x
+// r matrices as 1, the cost is 6 p + 14 instead of 15 p + 5. All five steps on one A would lose the
+// small singular values to rounding; with two Gram matrices the result is as exact as in the
+// published iteration.
 type orthogonaliser[T Float] struct {
 	gemm          Gemm[T]
 	rows, columns int
-	side          int // the smaller of them
+	side          int // the smaller of the two
 	x, y          []T // X, and its next value
 	a, b, q, c    []T // [side, side]
 }
 
-// prepare makes room for X, which the caller then writes.
+// prepare makes room for X and returns it for the caller to fill.
 func (o *orthogonaliser[T]) prepare(rows, columns int) []T {
 	o.rows, o.columns, o.side = rows, columns, min(rows, columns)
 	o.x, o.y = grow(o.x, rows*columns), grow(o.y, rows*columns)
@@ -40,15 +40,15 @@ func (o *orthogonaliser[T]) prepare(rows, columns int) []T {
 	return o.x
 }
 
-// run does the iteration and returns X, which is valid until the next prepare.
+// run runs the iteration and returns X, which is valid until the next prepare.
 func (o *orthogonaliser[T]) run() []T {
-	for _, steps := range [...]int{2, schulzSteps - 2} { // on one Gram matrix each
+	for _, steps := range [...]int{2, schulzSteps - 2} { // numbers of steps, each on one Gram matrix
 		o.advance(steps)
 	}
 	return o.x
 }
 
-// advance takes some steps on the Gram matrix, and X with them.
+// advance takes several steps on the Gram matrix, and applies them to X.
 func (o *orthogonaliser[T]) advance(steps int) {
 	n := o.side
 	if o.rows <= o.columns {
@@ -78,7 +78,7 @@ func (o *orthogonaliser[T]) advance(steps int) {
 	o.x, o.y = o.y, o.x
 }
 
-// polynomial is b = 3.4445 I - 4.7750 a + 2.0315 a a.
+// polynomial computes b = 3.4445 I - 4.7750 a + 2.0315 a a.
 func (o *orthogonaliser[T]) polynomial() {
 	o.gemm.addend = o.a
 	o.symmetric(o.b, false, false, o.side, schulzQuintic, o.a, o.side, o.a, o.side, schulzCubic)
@@ -88,13 +88,13 @@ func (o *orthogonaliser[T]) polynomial() {
 	}
 }
 
-// commuting is to = f g of symmetric matrices that commute.
+// commuting computes to = f g for symmetric matrices that commute.
 func (o *orthogonaliser[T]) commuting(to, f, g []T) {
 	o.symmetric(to, false, false, o.side, 1, f, o.side, g, o.side, 0)
 }
 
-// symmetric is a product that is symmetric, to = alpha op(f) op(g) + beta (what the addend holds): its lower half is
-// computed, the rest is copied.
+// symmetric computes a product that is symmetric, to = alpha op(f) op(g) + beta (the addend's
+// content): it computes the lower half and copies it to the upper.
 func (o *orthogonaliser[T]) symmetric(to []T, tf, tg bool, k int, alpha T, f []T, ldf int, g []T, ldg int, beta T) {
 	n := o.side
 	o.gemm.lower = true
@@ -103,10 +103,10 @@ func (o *orthogonaliser[T]) symmetric(to []T, tf, tg bool, k int, alpha T, f []T
 	mirror(pathOf[T](o.gemm.path), to, n)
 }
 
-// mirrorRows is how many rows of a symmetric matrix are copied at a time.
+// mirrorRows is the number of rows of a symmetric matrix that are copied at a time.
 const mirrorRows = 16
 
-// mirror copies what lies below the diagonal of a matrix of side n to above it.
+// mirror copies the part of an n x n matrix below the diagonal to the part above it.
 func mirror[T Float](p path, x []T, n int) {
 	for first := 0; first < n; first += mirrorRows {
 		end := min(first+mirrorRows, n)

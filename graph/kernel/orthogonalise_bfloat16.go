@@ -1,17 +1,20 @@
 package kernel
 
-// bfloat16Orthogonaliser is orthogonaliser with products of bfloat16, whose sums are float32.
+// bfloat16Orthogonaliser does what orthogonaliser does, with products of bfloat16 and sums in
+// float32.
 //
-// X and what is made of its Gram matrix stay float32, beside the copies that products read. Rounding a matrix to
-// bfloat16 changes it by 1/500 of its largest entries, which may be more than the small singular values, and those
-// are what the iteration raises, 3.4445-fold a step. So a symmetric matrix is kept as a multiple of the identity, the mean
-// of its diagonal, and the rest, which alone is rounded:
+// X and the polynomials of its Gram matrix stay in float32; the products read rounded copies.
+// Rounding a matrix to bfloat16 changes it by 1/500 of its largest entries. This may be more than
+// the small singular values, which the iteration raises 3.4445-fold a step. So a symmetric matrix
+// is split into a multiple of the identity, the mean of its diagonal, and the rest, and only the
+// rest is rounded:
 //
 //	(s I + F) (t I + G) = s t I + s G + t F + F G
 //
-// and X becomes q X + Q X. With three steps on one Gram matrix and two on another, the update of a matrix of
-// noise is within 1% of the exact one, and of a nearly low-rank one within 6% (TestMuonBFloat16). The published
-// iteration with X and all products rounded, as its author runs it, is off by 2%, and by 50% to 60%.
+// and X becomes q X + Q X. With three steps on one Gram matrix and two on another, the update is
+// within 1% of the exact one for a matrix of noise, and within 6% for a nearly low-rank one
+// (TestMuonBFloat16). The published iteration with X and all products rounded, as its author runs
+// it, is off by 2% and by 50% to 60%.
 type bfloat16Orthogonaliser struct {
 	lower, whole        GemmBFloat16[float32]
 	first, second       WeightsBFloat16
@@ -22,14 +25,14 @@ type bfloat16Orthogonaliser struct {
 	path                path
 }
 
-// shiftedMatrix is shift I + rest, symmetric.
+// shiftedMatrix is the symmetric matrix shift I + rest.
 type shiftedMatrix struct {
 	shift float32
 	rest  []float32  // [side, side]
 	half  []BFloat16 // rest rounded
 }
 
-// prepare makes room for X, which the caller then writes.
+// prepare makes room for X and returns it for the caller to fill.
 func (o *bfloat16Orthogonaliser) prepare(rows, columns int) []float32 {
 	o.rows, o.columns, o.side = rows, columns, min(rows, columns)
 	o.x, o.y, o.half = grow(o.x, rows*columns), grow(o.y, rows*columns), grow(o.half, rows*columns)
@@ -43,15 +46,15 @@ func (o *bfloat16Orthogonaliser) prepare(rows, columns int) []float32 {
 	return o.x
 }
 
-// run does the iteration and returns X, which is valid until the next prepare.
+// run runs the iteration and returns X, which is valid until the next prepare.
 func (o *bfloat16Orthogonaliser) run() []float32 {
-	for _, steps := range [...]int{schulzSteps - 2, 2} { // on one Gram matrix each
+	for _, steps := range [...]int{schulzSteps - 2, 2} { // numbers of steps, each on one Gram matrix
 		o.advance(steps)
 	}
 	return o.x
 }
 
-// advance takes some steps on the Gram matrix, and X with them.
+// advance takes several steps on the Gram matrix, and applies them to X.
 func (o *bfloat16Orthogonaliser) advance(steps int) {
 	roundBFloat16(pathOf[float32](o.path), o.half, o.x)
 	o.gram()
@@ -75,7 +78,7 @@ func (o *bfloat16Orthogonaliser) advance(steps int) {
 	o.multiply()
 }
 
-// gram is a = X X^T, or X^T X where X has more rows than columns.
+// gram computes a = X X^T, or X^T X if X has more rows than columns.
 func (o *bfloat16Orthogonaliser) gram() {
 	n, tall := o.side, o.rows > o.columns
 	o.lower.addend = nil
@@ -84,7 +87,7 @@ func (o *bfloat16Orthogonaliser) gram() {
 	o.finish(&o.a)
 }
 
-// polynomial is b = 3.4445 I - 4.7750 a + 2.0315 a a, of an a whose half is packed.
+// polynomial computes b = 3.4445 I - 4.7750 a + 2.0315 a a, given a's packed half.
 func (o *bfloat16Orthogonaliser) polynomial(packed PackedBFloat16) {
 	n, s := o.side, o.a.shift
 	o.lower.addend = o.a.rest
@@ -93,7 +96,7 @@ func (o *bfloat16Orthogonaliser) polynomial(packed PackedBFloat16) {
 	o.finish(&o.b)
 }
 
-// commuting is to = f g of symmetric matrices that commute; packed is g's half.
+// commuting computes to = f g for symmetric matrices that commute; packed is g's packed half.
 func (o *bfloat16Orthogonaliser) commuting(to, f, g *shiftedMatrix, packed PackedBFloat16) {
 	n := o.side
 	o.lower.addend = g.rest
@@ -105,8 +108,8 @@ func (o *bfloat16Orthogonaliser) commuting(to, f, g *shiftedMatrix, packed Packe
 	o.finish(to)
 }
 
-// finish moves the mean of the diagonal from the rest, of which the lower half is computed, to the shift, and
-// rounds what is left.
+// finish moves the mean of the diagonal from the rest, of which only the lower half is computed, to
+// the shift, and rounds the rest.
 func (o *bfloat16Orthogonaliser) finish(m *shiftedMatrix) {
 	n, sum := o.side, 0.0
 	for i := range n {
@@ -122,7 +125,7 @@ func (o *bfloat16Orthogonaliser) finish(m *shiftedMatrix) {
 	roundBFloat16(path, m.half, m.rest)
 }
 
-// multiply is X = q X, or X q.
+// multiply computes X = q X, or X q.
 func (o *bfloat16Orthogonaliser) multiply() {
 	n := o.side
 	o.whole.addend = o.x

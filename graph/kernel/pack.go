@@ -10,8 +10,8 @@ func transpose[T Float](p path, dst []T, ds int, src []T, ss, rows, columns int)
 	transposeFrom(done, dst, ds, src, ss, rows, columns)
 }
 
-// transposeFrom transposes what lies outside the whole squares of side square: the
-// columns and rows after the last of them; square 0 means everything.
+// transposeFrom transposes what lies outside the whole squares with the given side: the rows and
+// columns after the last square; with square 0, everything.
 func transposeFrom[T Float](square int, dst []T, ds int, src []T, ss, rows, columns int) {
 	wholeRows, wholeColumns := 0, 0
 	if square > 0 {

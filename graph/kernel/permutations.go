@@ -1,8 +1,8 @@
 package kernel
 
-// permutationMap makes the matrices of mHC-lite (arXiv 2601.05732). That of a token is a mean of
-// all n! permutation matrices, so its rows
-// and its columns sum to 1 up to rounding (Birkhoff and von Neumann's theorem):
+// permutationMap computes the matrices of mHC-lite (arXiv 2601.05732). A token's matrix is a
+// weighted mean of all n! permutation matrices, so its rows and columns sum to 1 up to rounding
+// (Birkhoff and von Neumann's theorem):
 //
 //	a = softmax(logits),  H = sum over r of a_r P_r,  P_r[i, perm_r(i)] = 1
 //
@@ -59,7 +59,7 @@ func (k *permutationMap[T]) forward(p path, logits []T, d StreamGatesParams) []T
 	return k.h
 }
 
-// backward: da_r is the sum of dH over P_r's ones, dlogits = a * (da - sum of a * da).
+// backward computes da_r, the sum of dH over P_r's ones, and dlogits = a * (da - sum of a * da).
 func (k *permutationMap[T]) backward(p path, dlogits, dh []T, d StreamGatesParams) {
 	var sum [gatedTokens]T
 	clear(dlogits)
@@ -99,7 +99,7 @@ func softmaxEntries[T Float](p path, x []T) {
 	}
 }
 
-// larger computes out = max(out, x), NaN or out where x is NaN.
+// larger computes out = max(out, x); where x is NaN the result is NaN or out.
 func larger[T Float](p path, out, x []T) {
 	if p > portable {
 		fastLarger(p, out, x)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// listedPermutations are those of up to four, in lexicographic order.
+// listedPermutations lists the permutations of up to four numbers in lexicographic order.
 var listedPermutations = map[int][]string{
 	1: {"0"},
 	2: {"01", "10"},
@@ -18,7 +18,7 @@ var listedPermutations = map[int][]string{
 		"2013", "2031", "2103", "2130", "2301", "2310", "3012", "3021", "3102", "3120", "3201", "3210"},
 }
 
-// naivePermutations is the definition.
+// naivePermutations follows the definition.
 func naivePermutations(n int) func(logits []float64) []float64 {
 	return func(logits []float64) []float64 {
 		h, sum := make([]float64, n*n), 0.0
@@ -47,8 +47,8 @@ func TestPermutations(t *testing.T) {
 	}
 }
 
-// TestPermutationsSums wants rows and columns that sum to 1 up to rounding, whatever the
-// logits, and gradients that are numbers.
+// TestPermutationsSums checks that for any logits rows and columns sum to 1 up to rounding, and
+// that no gradient is NaN.
 func TestPermutationsSums(t *testing.T) {
 	for n := 1; n <= 4; n++ {
 		d := StreamGatesParams{Tokens: 200, N: n, Carry: Permutations}
@@ -94,7 +94,7 @@ func TestPermutationsWarmAllocatesNothing(t *testing.T) {
 	})
 }
 
-// BenchmarkPermutations is mHC-lite's default.
+// BenchmarkPermutations measures mHC-lite's default.
 func BenchmarkPermutations(b *testing.B) {
 	d := StreamGatesParams{Tokens: 4096, N: 4, Carry: Permutations}
 	s := newGatesData[float32](d.Tokens, d.N, d.Columns(), 1)

@@ -5,28 +5,27 @@ import (
 	"sync/atomic"
 )
 
-// Task is a piece of work that can be split over the items [0, n). Part works on
-// the items [lo, hi) as worker number worker (0 <= worker < Pool.Threads()), and may
-// run at the same time as other parts of the same task. A part may be empty
-// (lo == hi). It must not call runtime.Goexit.
+// Task is work that can be split over the items [0, n). Part handles the items [lo, hi) as worker
+// number worker (0 <= worker < Pool.Threads()), and may run at the same time as other parts of the
+// same task. A part may be empty (lo == hi). Part must not call runtime.Goexit.
 type Task interface {
 	Part(worker, lo, hi int)
 }
 
-// Pool is a fixed set of workers. The goroutine that calls Do is worker 0; the
-// others are started by NewPool and end with Close (or when the Pool is garbage).
+// Pool is a fixed set of workers. The goroutine that calls Do is worker 0; NewPool starts the
+// others, which end with Close or when the Pool is garbage.
 //
-// A pool serves one goroutine at a time. Do may be called from inside a part: the inner
-// call runs its parts one after another where it is made. A kernel that takes a Pool
-// may not run inside a part, however: it borrows the scratch memory of the workers.
+// A pool serves one goroutine at a time. Do may be called from inside a part: the inner call runs
+// its parts one after another on the same goroutine. A kernel that takes a Pool must not run inside
+// a part, however, because it uses the scratch memory of the workers.
 type Pool struct {
 	threads int
 	workers *workerGroup // nil when threads is 1
 	arenas  []arena
-	shared  arena // what the parts of a kernel's task read together
+	shared  arena // scratch memory that all parts of a kernel's task read
 }
 
-// NewPool returns a pool of the given number of threads; less than 1 means one.
+// NewPool returns a pool with the given number of threads; numbers below 1 count as 1.
 func NewPool(threads int) *Pool {
 	p := &Pool{threads: max(1, threads)}
 	p.arenas = make([]arena, p.threads)
@@ -45,10 +44,10 @@ func (p *Pool) Threads() int {
 	return p.threads
 }
 
-// Do splits [0, n) into Threads contiguous parts, worker w getting
-// [w*n/P, (w+1)*n/P), runs them and returns when all are done. A nil Pool runs
-// everything on the caller. Do allocates nothing. A panic in a part is raised again
-// on the caller once all parts have ended; of several, that of the lowest worker.
+// Do splits [0, n) into P = Threads() contiguous parts, of which worker w gets [w*n/P, (w+1)*n/P),
+// runs them and returns when all are done. A nil Pool runs everything on the caller. Do allocates
+// nothing. If a part panics, Do panics with the same value once all parts have ended; if several
+// do, with the value of the lowest worker.
 func (p *Pool) Do(n int, t Task) {
 	threads := p.Threads()
 	if n < 2 || threads == 1 || !p.workers.acquire() {
@@ -58,7 +57,7 @@ func (p *Pool) Do(n int, t Task) {
 		return
 	}
 	failure := p.workers.run(n, t)
-	runtime.KeepAlive(p) // the clean-up would end the workers under way
+	runtime.KeepAlive(p) // otherwise the clean-up could end the workers during the run
 	if failure != nil {
 		panic(failure)
 	}
@@ -73,25 +72,25 @@ func (p *Pool) Close() {
 	}
 }
 
-// workerGroup is what a Pool shares with its worker goroutines. It never points to the
-// Pool, so that an unclosed Pool can become garbage.
+// workerGroup is what a Pool shares with its worker goroutines. It never points to the Pool, so
+// that an unclosed Pool can become garbage.
 type workerGroup struct {
 	task    Task
 	n       int
 	workers []worker // one for each worker; workers[0] is the caller
 
-	busy    atomic.Bool // a Do is under way, or the group is closed
+	busy    atomic.Bool // a Do is running, or the group is closed
 	closed  atomic.Bool
 	round   atomic.Uint64 // number of the current Do
-	pending atomic.Int64  // workers that have not finished it
+	pending atomic.Int64  // workers that have not finished the round
 }
 
-// worker is one worker's place to wait at and to leave its panic in.
+// worker holds what one worker waits on, and its panic.
 type worker struct {
 	parked  atomic.Bool
-	wake    chan struct{} // holds one token at most: sent by whoever clears parked
+	wake    chan struct{} // holds at most one token, sent by whoever clears parked
 	failure any
-	_       [64]byte // keeps neighbours off one cache line
+	_       [64]byte // keeps neighbours in different cache lines
 }
 
 func newWorkerGroup(threads int) *workerGroup {
@@ -105,10 +104,11 @@ func newWorkerGroup(threads int) *workerGroup {
 	return g
 }
 
-// acquire claims the group for one Do; it fails inside another and after close.
+// acquire claims the group for one Do; it fails inside another Do and after close.
 func (g *workerGroup) acquire() bool { return g.busy.CompareAndSwap(false, true) }
 
-// run does one round on the claimed group and returns the first worker's panic value.
+// run runs one round on the claimed group and returns the panic value of the first worker that has
+// one.
 func (g *workerGroup) run(n int, t Task) any {
 	g.task, g.n = t, n
 	g.pending.Store(int64(len(g.workers) - 1))
@@ -129,7 +129,7 @@ func (g *workerGroup) run(n int, t Task) any {
 	return failure
 }
 
-// start begins a round: spinning workers see it by themselves, parked ones are woken.
+// start begins a round: spinning workers see it themselves, parked ones are woken.
 func (g *workerGroup) start() {
 	g.round.Add(1)
 	for w := 1; w < len(g.workers); w++ {
@@ -137,14 +137,14 @@ func (g *workerGroup) start() {
 	}
 }
 
-// part runs worker w's share and keeps its panic.
+// runPart runs worker w's share and keeps its panic.
 func (g *workerGroup) runPart(w int) {
 	defer func() { g.workers[w].failure = recover() }()
 	threads := len(g.workers)
 	g.task.Part(w, w*g.n/threads, (w+1)*g.n/threads)
 }
 
-// loop is the life of worker w.
+// loop is the main function of worker w.
 func (g *workerGroup) loop(w int) {
 	for seen := uint64(0); ; seen++ {
 		g.workers[w].await(func() bool { return g.round.Load() != seen })
@@ -166,15 +166,15 @@ func (g *workerGroup) close() {
 	}
 }
 
-// Waiting first looks spinLooks times in a row, spinRounds times over with a yield in
-// between (together some tens of microseconds, the pause between two kernels of a
-// step), then parks.
+// A waiting worker first checks spinLooks times in a row, and repeats this spinRounds times with a
+// yield in between (together some tens of microseconds, the pause between two kernels of a step).
+// Then it parks.
 const (
 	spinRounds = 64
 	spinLooks  = 64
 )
 
-// await returns when ready is true. Whoever makes it true must call unpark afterwards.
+// await returns when ready returns true. Whoever makes it true must call unpark afterwards.
 func (w *worker) await(ready func() bool) {
 	for range spinRounds {
 		for range spinLooks {
@@ -189,7 +189,7 @@ func (w *worker) await(ready func() bool) {
 		if ready() && w.parked.CompareAndSwap(true, false) {
 			return
 		}
-		<-w.wake // the one who cleared parked sends
+		<-w.wake // whoever cleared parked sends
 	}
 }
 
@@ -200,7 +200,7 @@ func (w *worker) unpark() {
 	}
 }
 
-// common is the scratch memory that all workers read; a nil Pool has none and the kernel's own is used.
+// common returns the scratch memory that all workers read; a nil Pool has none, and own is used.
 func (p *Pool) common(own *arena) *arena {
 	if p == nil {
 		return own
@@ -208,7 +208,7 @@ func (p *Pool) common(own *arena) *arena {
 	return &p.shared
 }
 
-// arena is worker's scratch memory; a nil Pool has none and the kernel's own is used.
+// arena returns a worker's scratch memory; a nil Pool has none, and own is used.
 func (p *Pool) arena(worker int, own *arena) *arena {
 	if p == nil {
 		return own

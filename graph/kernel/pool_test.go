@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// span is what one part was asked to do.
+// span records the arguments of one call of Part.
 type span struct{ worker, lo, hi int }
 
-// recorder notes the parts it is given, each worker in its own place.
+// recorder records the parts that it is given, separately for each worker.
 type recorder struct {
 	spans []span
 	calls atomic.Int64
@@ -25,7 +25,7 @@ func (r *recorder) Part(worker, lo, hi int) {
 	r.calls.Add(1)
 }
 
-// taskFunc makes a Task of a function.
+// taskFunc makes a Task from a function.
 type taskFunc func(worker, lo, hi int)
 
 func (f taskFunc) Part(worker, lo, hi int) { f(worker, lo, hi) }
@@ -101,12 +101,12 @@ func TestPoolWakesParkedWorkers(t *testing.T) {
 	pool := NewPool(3)
 	defer pool.Close()
 	for range 5 {
-		time.Sleep(10 * time.Millisecond) // long past the spinning
+		time.Sleep(10 * time.Millisecond) // long enough for the workers to park
 		r := &recorder{spans: make([]span, 3)}
 		pool.Do(3, r)
 		require.EqualValues(t, 3, r.calls.Load())
 	}
-	pool.Do(3, taskFunc(func(worker, _, _ int) { // and a caller that parks
+	pool.Do(3, taskFunc(func(worker, _, _ int) { // the caller parks, too
 		time.Sleep(time.Duration(worker) * 10 * time.Millisecond)
 	}))
 }

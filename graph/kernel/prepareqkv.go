@@ -1,24 +1,24 @@
 package kernel
 
-// QKVParams describes what PrepareQKV does to each token's queries, keys and values.
+// QKVParams says what PrepareQKV does to each token's queries, keys and values.
 type QKVParams struct {
 	Tokens         int
-	Heads, KVHeads int // of queries, and of keys and values
+	Heads, KVHeads int // heads of queries, and of keys and values
 	HeadDim        int
-	Norm           bool    // queries and keys are normalised
-	Eps            float64 // of the norm
+	Norm           bool    // normalise queries and keys
+	Eps            float64 // epsilon of the norm
 }
 
-// kvWidth is the width of a token's values.
+// kvWidth returns the width of a token's values.
 func (d *QKVParams) kvWidth() int { return d.KVHeads * d.HeadDim }
 
-// width is that of a token's packed queries, keys and values.
+// width returns the width of a token's packed queries, keys and values.
 func (d *QKVParams) width() int { return d.Heads*d.HeadDim + 2*d.kvWidth() }
 
-// PrepareQKV is what happens to packed queries, keys and values before they attend, in one pass:
-// queries and keys are normalised head by head (RMSNorm with one gain for all heads of queries and one
-// for those of keys; Henry et al. 2020, arXiv 2010.04245), and another token-wise tensor is mixed
-// into the values (Zhou et al. 2024, arXiv 2410.17897, value residual):
+// PrepareQKV changes packed queries, keys and values before attention, in one pass. Queries and
+// keys are normalised head by head (RMSNorm with one gain for all heads of queries and one for all
+// heads of keys; Henry et al. 2020, arXiv 2010.04245), and another tensor over the same tokens is
+// mixed into the values (Zhou et al. 2024, arXiv 2410.17897, value residual):
 //
 //	q <- q / sqrt(mean(q^2) + eps) * qgain,  k likewise,  v <- weights[0] v + weights[1] v0
 type PrepareQKV[T Float] struct {
@@ -27,15 +27,15 @@ type PrepareQKV[T Float] struct {
 	path     path
 }
 
-// Forward computes y from x, both [tokens, heads + 2 kvHeads, headDim] in the order q, k, v. The gains
-// [headDim] are not read without Norm. first [tokens, kvHeads, headDim] is v0; nil leaves values as
-// they are. weights [2]; nil: both 0.5. y may be x.
+// Forward computes y from x, both [tokens, heads + 2 kvHeads, headDim] in the order q, k, v.
+// Without Norm the gains [headDim] are not read. first [tokens, kvHeads, headDim] is v0; if it is
+// nil, the values do not change. weights is [2]; nil: both 0.5. y may be x.
 func (k *PrepareQKV[T]) Forward(p *Pool, y, x, qgain, kgain, first, weights []T, d QKVParams) {
 	k.forward = prepareTask[T]{y: y, x: x, qgain: qgain, kgain: kgain, first: first, weights: valueWeights(weights), d: d, path: pathOf[T](k.path)}
 	p.Do(d.Tokens, &k.forward)
 }
 
-// valueWeights are the weights of a token's own values and of the first ones.
+// valueWeights returns the weights of a token's own values and of v0.
 func valueWeights[T Float](weights []T) [2]T {
 	if weights == nil {
 		return [2]T{0.5, 0.5}
@@ -70,7 +70,7 @@ func (t *prepareTask[T]) Part(_, lo, hi int) {
 	}
 }
 
-// copyOver copies x to y unless they are one. A nil x is zero.
+// copyOver copies x to y unless they are the same slice. A nil x means zero.
 func copyOver[E Float | BFloat16](y, x []E) {
 	if x == nil {
 		clear(y)
@@ -79,7 +79,7 @@ func copyOver[E Float | BFloat16](y, x []E) {
 	}
 }
 
-// normalize normalises heads one by one.
+// normalize normalises each head separately.
 func (t *prepareTask[T]) normalize(y, x, gain []T) {
 	dim := t.d.HeadDim
 	for at := 0; at < len(x); at += dim {
@@ -88,16 +88,16 @@ func (t *prepareTask[T]) normalize(y, x, gain []T) {
 	}
 }
 
-// PrepareQKVGrads are what Backward computes beyond dx; nil: not wanted. Those of which the flag is
-// set are added to what the slices hold.
+// PrepareQKVGrads holds the slices for the gradients that Backward computes in addition to dx; nil
+// if they are not wanted. Those whose flag is set are added to what the slices hold.
 type PrepareQKVGrads[T Float] struct {
 	QGain, KGain, Weights                               []T // [headDim], [headDim], [2]
 	AccumulateQGain, AccumulateKGain, AccumulateWeights bool
 }
 
-// Backward computes dx and further gradients from dy, that of Forward's y. x is read where there is a
-// norm or the weights' gradient is wanted, mixed (whether Forward had first) says that values were
-// mixed, and first is read for the weights' gradient. dx may be dy.
+// Backward computes dx and further gradients from dy, the gradient of Forward's y. x is read if
+// there is a norm or the weights' gradient is wanted. mixed tells that Forward had first, which is
+// read for the weights' gradient. dx may be dy.
 func (k *PrepareQKV[T]) Backward(p *Pool, dx []T, g PrepareQKVGrads[T], dy, x, qgain, kgain, first, weights []T, mixed bool, d QKVParams) {
 	t := &k.backward
 	t.dx, t.grads, t.dy, t.x, t.qgain, t.kgain, t.first, t.d, t.path = dx, g, dy, x, qgain, kgain, first, d, pathOf[T](k.path)
@@ -127,10 +127,10 @@ type prepareGradTask[T Float] struct {
 	tokens                         pieces
 	dqgain, dkgain                 treeSums[T]
 	dweights                       treeSums[float64]
-	normed                         [][]T // a normalised head, one a worker
+	normed                         [][]T // a normalised head for each worker
 }
 
-// Part works on some pieces.
+// Part computes the pieces [lo, hi).
 func (t *prepareGradTask[T]) Part(worker, lo, hi int) {
 	dqgain, dkgain, dweights := t.dqgain.begin(worker), t.dkgain.begin(worker), t.dweights.begin(worker)
 	t.tokens.each(lo, hi, func(first, end int) {
@@ -140,7 +140,7 @@ func (t *prepareGradTask[T]) Part(worker, lo, hi int) {
 	}, dqgain, dkgain, dweights)
 }
 
-// token makes token i's dx, and adds its terms of the other gradients.
+// token computes token i's dx, and adds its terms to the other gradients.
 func (t *prepareGradTask[T]) token(i int, normed []T, dqgain, dkgain *treeSum[T], dweights []float64) {
 	d := &t.d
 	q, kv := d.Heads*d.HeadDim, d.kvWidth()
@@ -163,7 +163,8 @@ func (t *prepareGradTask[T]) token(i int, normed []T, dqgain, dkgain *treeSum[T]
 	}
 }
 
-// normalize makes the gradient of heads that were normalised one by one, and adds to that of their gain.
+// normalize computes the gradient of heads that were normalised separately, and adds to the
+// gradient of their gain.
 func (t *prepareGradTask[T]) normalize(dx, dy, x, gain, normed []T, dgain *treeSum[T]) {
 	dim := t.d.HeadDim
 	for at := 0; at < len(x); at += dim {

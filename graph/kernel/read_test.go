@@ -22,8 +22,8 @@ var streamCases = []streamCase{
 	{9, 13, 31, 33}, {6, 5, 17, 7}, {11, 48, 9, 100}, {600, 4, 6, 5},
 }
 
-// streamOperands are random operands of a case: x [tokens, dk, dv], keys [r, dk],
-// y [tokens, r, dv].
+// streamOperands returns random operands of a case: x [tokens, dk, dv], keys [r, dk], y [tokens, r,
+// dv].
 func streamOperands[T Float](s streamCase) (x, keys, y []T) {
 	r := rand.New(rand.NewPCG(uint64(s.tokens), uint64(s.dk*s.dv)))
 	return uniformSlice[T](r, s.tokens*s.dk*s.dv), uniformSlice[T](r, s.r*s.dk), uniformSlice[T](r, s.tokens*s.r*s.dv)
@@ -39,7 +39,7 @@ func (s sums) add(i int, v float64) {
 	s.magnitude[i] += math.Abs(v)
 }
 
-// wantRead is out_t[i, v] = sum_d keys[i, d] X_t[d, v].
+// wantRead computes out_t[i, v] = sum_d keys[i, d] X_t[d, v].
 func wantRead[T Float](s streamCase, x, keys []T) sums {
 	want := newSums(s.tokens * s.r * s.dv)
 	for t := range s.tokens {
@@ -114,8 +114,8 @@ func TestStreamAllocatesNothingWarm(t *testing.T) {
 	})
 }
 
-// BenchmarkStream times the three kernels at the sizes of the presets (r of a
-// feed-forward, and three times that for queries, keys and values).
+// BenchmarkStream measures the three kernels at the sizes of the presets (r of a feed-forward, and
+// three times that for queries, keys and values).
 func BenchmarkStream(b *testing.B) {
 	for _, s := range []streamCase{{4096, 8, 32, 32}, {4096, 12, 32, 64}, {4096, 36, 32, 64}, {4096, 16, 64, 64}, {4096, 48, 64, 64}} {
 		benchmarkStream(b, s)

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// ropeTable holds the cosines and sines of rotary position embedding (Su et al. 2021,
-// RoFormer, eq. 15): the pair (i, i + headDim/2) of a query or key at position pos is
-// rotated by the angle pos * base^(-2i/headDim), times a stretch of its own where rates are
-// stretched. The pairs are half-split, as in GPT-NeoX and Llama, not interleaved. If headDim is odd,
-// the last element is not rotated.
+// ropeTable holds the cosines and sines of rotary position embedding (Su et al. 2021, RoFormer, eq.
+// 15): the pair (i, i + headDim/2) of a query or key at position pos is rotated by the angle pos *
+// base^(-2i/headDim), multiplied by the pair's rate if there is a stretch. The pairs are
+// half-split, as in GPT-NeoX and Llama, not interleaved. If headDim is odd, the last element is not
+// rotated.
 type ropeTable[T Float] struct {
 	base      float64
 	stretch   RopeStretch
@@ -18,18 +18,19 @@ type ropeTable[T Float] struct {
 	cos, sin  []T // [positions, headDim/2]
 }
 
-// RopeStretch changes rotary positions for rows longer than those of training: it multiplies the rate
-// of each pair, and what is rotated. The zero value changes nothing.
+// RopeStretch changes rotary positions for rows longer than those in training: it multiplies the
+// rate of each pair, and the rotated vectors by an amplitude. The zero value changes nothing.
 type RopeStretch struct {
-	Rates     []float64 // one a pair; nil: 1
-	Amplitude float64   // 0: 1
+	Rates     []float64 // one for each pair; nil: 1
+	Amplitude float64   // 0 means 1
 }
 
 func (s RopeStretch) equal(o RopeStretch) bool {
 	return s.Amplitude == o.Amplitude && slices.Equal(s.Rates, o.Rates)
 }
 
-// Turn returns the cosine and sine by which the pair i of a head is rotated at a position, times the amplitude.
+// Turn returns the cosine and sine, multiplied by the amplitude, by which the pair i of a head is
+// rotated at a position.
 func (s RopeStretch) Turn(base float64, headDim, i, pos int) (cos, sin float64) {
 	rate, amplitude := math.Pow(base, -2*float64(i)/float64(headDim)), 1.0
 	if s.Rates != nil {
@@ -42,7 +43,8 @@ func (s RopeStretch) Turn(base float64, headDim, i, pos int) (cos, sin float64) 
 	return amplitude * cos, amplitude * sin
 }
 
-// extend makes the table, for a base of 0 that of no rotation, hold at least the given number of positions.
+// extend makes the table hold at least the given number of positions; with a base of 0 it is the
+// table of no rotation.
 func (t *ropeTable[T]) extend(base float64, stretch RopeStretch, headDim, positions int) {
 	if base == t.base && stretch.equal(t.stretch) && headDim == t.headDim && positions <= t.positions {
 		return
@@ -82,8 +84,8 @@ func (t *ropeTable[T]) rotate(dst, src []T, pos int) {
 	}
 }
 
-// rotateBack rotates x in place by the opposite angles of position pos, with the same amplitude: the transpose,
-// and so the derivative, of rotate.
+// rotateBack rotates x in place by the opposite angles of position pos, with the same amplitude:
+// this is the transpose of rotate, and so its derivative.
 func (t *ropeTable[T]) rotateBack(x []T, pos int) {
 	if t.base == 0 {
 		return
@@ -97,7 +99,7 @@ func (t *ropeTable[T]) rotateBack(x []T, pos int) {
 	}
 }
 
-// writeBack sets dst to a row, rotated back.
+// writeBack sets dst to row, rotated back.
 func (t *ropeTable[T]) writeBack(dst, row []T, pos int) {
 	copy(dst, row)
 	t.rotateBack(dst, pos)

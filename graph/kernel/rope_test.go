@@ -32,8 +32,8 @@ func TestRopeAgainstComputedTable(t *testing.T) {
 	}
 }
 
-// The table is made anew when the base, the head dimension or a larger number of positions
-// asks for it, and only then.
+// The table is made again when the base, the head dimension or a larger number of positions
+// requires it, and only then.
 func TestRopeTableFollowsItsArguments(t *testing.T) {
 	var table ropeTable[float32]
 	table.extend(100, RopeStretch{}, 4, 8)

@@ -2,24 +2,26 @@ package kernel
 
 import "unsafe"
 
-// Rows are the elements of a tensor that a kernel reads or writes a few at a time: floats in memory, or bfloat16. Those a
-// worker widens to floats in scratch memory of its own, which stays in its caches, or rounds from there: no kernel is
-// written twice, and no tensor has a float32 copy. The zero value is no tensor.
+// Rows are the elements of a tensor that a kernel reads or writes a few at a time, stored as floats
+// or as bfloat16. A worker widens bfloat16 to floats in its own scratch memory, which stays in its
+// caches, and rounds results from there. So no kernel is written twice, and no tensor needs a
+// float32 copy. The zero value means no tensor.
 type Rows[T Float] struct {
 	floats []T
 	halves []BFloat16
 }
 
-// Of are rows of floats; of nil it is no tensor.
+// Of returns rows of floats; for nil, no tensor.
 func Of[T Float](x []T) Rows[T] { return Rows[T]{floats: x} }
 
-// OfBFloat16 are rows of bfloat16, for kernels of float32.
+// OfBFloat16 returns rows of bfloat16, for kernels of float32.
 func OfBFloat16[T Float](x []BFloat16) Rows[T] { return Rows[T]{halves: x} }
 
 // none tells whether there is no tensor.
 func (r Rows[T]) none() bool { return r.floats == nil && r.halves == nil }
 
-// first are the first n elements, or no tensor of none. Like an index out of range, too few elements panic.
+// first returns the first n elements; for no tensor, no tensor. It panics if there are too few
+// elements, as an index out of range does.
 func (r Rows[T]) first(n int) Rows[T] {
 	if r.halves != nil {
 		return Rows[T]{halves: r.halves[:n]}
@@ -30,10 +32,11 @@ func (r Rows[T]) first(n int) Rows[T] {
 	return r
 }
 
-// len is the number of elements.
+// len returns the number of elements.
 func (r Rows[T]) len() int { return max(len(r.floats), len(r.halves)) }
 
-// read returns the n elements from at on, nil of no tensor: where they lie, or widened into the first n elements of room.
+// read returns the n elements from index at on: in place, or widened into the first n elements of
+// room. For no tensor it returns nil.
 func (r Rows[T]) read(p path, room []T, at, n int) []T {
 	switch {
 	case r.halves != nil:
@@ -46,7 +49,7 @@ func (r Rows[T]) read(p path, room []T, at, n int) []T {
 	return nil
 }
 
-// readTo copies the elements from at on into dst.
+// readTo copies elements from index at on into dst.
 func (r Rows[T]) readTo(p path, dst []T, at int) {
 	if r.halves != nil {
 		widenBFloat16(p, singles(dst), r.halves[at:at+len(dst)])
@@ -57,8 +60,8 @@ func (r Rows[T]) readTo(p path, dst []T, at int) {
 	}
 }
 
-// target returns where a kernel computes the n elements from at on, nil of no tensor: where they lie, or the first n elements
-// of room, from where write rounds them.
+// target returns the memory in which a kernel computes the n elements from index at on: in place,
+// or the first n elements of room, from which write rounds them. For no tensor it returns nil.
 func (r Rows[T]) target(room []T, at, n int) []T {
 	switch {
 	case r.halves != nil:
@@ -69,7 +72,7 @@ func (r Rows[T]) target(room []T, at, n int) []T {
 	return nil
 }
 
-// write stores the elements from at on, of which the target may be x.
+// write stores x as the elements from index at on; x may be what target returned.
 func (r Rows[T]) write(p path, x []T, at int) {
 	switch {
 	case r.halves != nil:
@@ -79,7 +82,7 @@ func (r Rows[T]) write(p path, x []T, at int) {
 	}
 }
 
-// clear sets the n elements from at on to zero.
+// clear sets the n elements from index at on to zero.
 func (r Rows[T]) clear(at, n int) {
 	if r.halves != nil {
 		clear(r.halves[at : at+n])
@@ -88,7 +91,7 @@ func (r Rows[T]) clear(at, n int) {
 	clear(r.floats[at : at+n])
 }
 
-// tokensAhead is tokensAhead of the number of tokens of the given number of elements as they lie in memory.
+// tokensAhead returns tokensAhead for tokens of the given number of elements, as they are stored.
 func (r Rows[T]) tokensAhead(elements int) int {
 	if r.halves != nil {
 		elements = (elements + 1) / 2
@@ -96,7 +99,7 @@ func (r Rows[T]) tokensAhead(elements int) int {
 	return tokensAhead[T](elements)
 }
 
-// prefetchToken starts loading token i, as prefetchToken.
+// prefetchToken starts loading token i, as the function prefetchToken does.
 func (r Rows[T]) prefetchToken(i, elements int) {
 	if r.halves == nil {
 		prefetchToken(r.floats, i, elements)
@@ -105,7 +108,7 @@ func (r Rows[T]) prefetchToken(i, elements int) {
 	}
 }
 
-// prefetchSmallToken starts loading token i, as prefetchSmallToken.
+// prefetchSmallToken starts loading token i, as the function prefetchSmallToken does.
 func (r Rows[T]) prefetchSmallToken(i, elements int) {
 	if r.halves == nil {
 		prefetchSmallToken(r.floats, i, elements)
@@ -118,7 +121,7 @@ func (r Rows[T]) prefetchSmallToken(i, elements int) {
 	}
 }
 
-// prefetch starts loading the n elements from at on.
+// prefetch starts loading the n elements from index at on.
 func (r Rows[T]) prefetch(at, n int) {
 	if r.halves != nil {
 		prefetchBFloat16(r.halves[at : at+n])
@@ -127,15 +130,15 @@ func (r Rows[T]) prefetch(at, n int) {
 	prefetch(r.floats[at : at+n])
 }
 
-// singles is the slice itself, of a T that is float32.
+// singles returns the slice itself, for a T that is float32.
 func singles[T Float](x []T) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 }
 
-// rooms is scratch memory for rows of bfloat16, a piece a worker.
+// rooms is scratch memory for rows of bfloat16, a piece for each worker.
 type rooms[T Float] [][]T
 
-// ready makes the rooms hold n elements, if any of the rows is of bfloat16.
+// ready gives each worker room for n elements, if any of the rows is stored as bfloat16.
 func (s *rooms[T]) ready(p *Pool, n int, of ...Rows[T]) {
 	for _, r := range of {
 		if r.halves != nil {
@@ -146,7 +149,7 @@ func (s *rooms[T]) ready(p *Pool, n int, of ...Rows[T]) {
 	*s = growKept(*s, p.Threads())
 }
 
-// part is n elements of a worker's room from at on, nil where there is none.
+// part returns n elements of a worker's room from index at on; nil if it has no room.
 func (s rooms[T]) part(worker, at, n int) []T {
 	if room := s[worker]; len(room) >= at+n {
 		return room[at : at+n]

@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// BenchmarkHalfRows times kernels on floats, on rows of bfloat16, and on floats that are widened from bfloat16 before and rounded
-// to it after the kernel, at the sizes of transformer-49m and rmt-46m.
+// BenchmarkHalfRows measures kernels on floats, on rows of bfloat16, and on floats that are widened
+// from bfloat16 before the kernel and rounded after it, at the sizes of transformer-49m and
+// rmt-46m.
 func BenchmarkHalfRows(b *testing.B) {
 	const tokens, width, r, dk, dv = 1024, 384, 16, 32, 32
 	stream, reads := tokens*dk*dv, tokens*r*dv
@@ -29,7 +30,7 @@ func BenchmarkHalfRows(b *testing.B) {
 	)
 	for _, c := range []struct {
 		name   string
-		inputs []int // their sizes
+		inputs []int // sizes of the inputs
 		output int
 		run    func(p *Pool, out Rows[float32], in []Rows[float32])
 	}{
@@ -63,7 +64,7 @@ func BenchmarkHalfRows(b *testing.B) {
 	}
 }
 
-// benchmarkRows times a kernel in its three ways on one thread.
+// benchmarkRows measures a kernel in these three ways on one thread.
 func benchmarkRows(b *testing.B, name string, inputs []int, output int, run func(p *Pool, out Rows[float32], in []Rows[float32])) {
 	h := halfRows{r: rand.New(rand.NewPCG(3, 4)), halves: true}
 	var halves, wide []Rows[float32]

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// floatRows are rows of floats.
+// floatRows returns rows of floats.
 func floatRows[T Float](list [][]T) []Rows[T] {
 	rows := make([]Rows[T], len(list))
 	for i, x := range list {
@@ -18,15 +18,16 @@ func floatRows[T Float](list [][]T) []Rows[T] {
 	return rows
 }
 
-// halfRows are tensors that a kernel is run with twice: in bfloat16, and as floats of the same values.
+// halfRows are tensors with which a kernel runs twice: in bfloat16, and as floats of the same
+// values.
 type halfRows struct {
 	r      *rand.Rand
 	halves bool
-	made   [][]float32  // what the run with floats has made, to be rounded
-	stored [][]BFloat16 // what the run with bfloat16 has made
+	made   [][]float32  // results of the run with floats, to be rounded
+	stored [][]BFloat16 // results of the run with bfloat16
 }
 
-// in is an input of random values.
+// in makes an input with random values.
 func (h *halfRows) in(n int) Rows[float32] {
 	x := make([]BFloat16, n)
 	for i := range x {
@@ -44,26 +45,27 @@ func (h *halfRows) of(x []BFloat16) Rows[float32] {
 	return Of(wide)
 }
 
-// out is an output.
+// out makes an output.
 func (h *halfRows) out(n int) Rows[float32] {
 	return h.kept(h.of(make([]BFloat16, n)))
 }
 
-// kept is an input that the kernel overwrites.
+// kept makes an input that the kernel overwrites.
 func (h *halfRows) kept(x Rows[float32]) Rows[float32] {
 	h.made, h.stored = append(h.made, x.floats), append(h.stored, x.halves)
 	return x
 }
 
-// floats are an input or output of floats in both runs.
+// floats makes an input or output that is floats in both runs.
 func (h *halfRows) floats(n int) []float32 {
 	x := uniformSlice[float32](h.r, n)
 	h.made, h.stored = append(h.made, x), append(h.stored, nil)
 	return x
 }
 
-// requireHalfRows runs a kernel with rows of bfloat16 and with floats of the same values, on every path and with one to three
-// threads, and wants the same bits, the floats rounded.
+// requireHalfRows runs a kernel with rows of bfloat16 and with floats of the same values, on every
+// path and with one to three threads, and checks that the bits are the same once the floats are
+// rounded.
 func requireHalfRows(t *testing.T, run func(h *halfRows, path path, p *Pool)) {
 	forEachPath[float32](t, func(t *testing.T, path path) {
 		for threads := 1; threads <= 3; threads++ {
@@ -87,7 +89,7 @@ func requireHalfRows(t *testing.T, run func(h *halfRows, path path, p *Pool)) {
 	})
 }
 
-// TestNormOfHalfRows: also with an addend, in place, and without dx.
+// TestNormOfHalfRows also runs with an addend, in place, and without dx.
 func TestNormOfHalfRows(t *testing.T) {
 	for _, d := range []NormParams{{Rows: 70, Width: 37, Eps: 1e-6}, {Rows: 6, Width: 64, Eps: 1e-6, RMS: true, Groups: 2}} {
 		requireHalfRows(t, func(h *halfRows, path path, p *Pool) {
@@ -143,7 +145,8 @@ func TestAddOfHalfRows(t *testing.T) {
 	}
 }
 
-// TestAttentionOfHalfRows: with heads that share keys, rotary positions and documents, whole pairs and split ones.
+// TestAttentionOfHalfRows has heads that share keys, rotary positions and documents, with whole
+// pairs and split ones.
 func TestAttentionOfHalfRows(t *testing.T) {
 	for _, d := range []AttentionParams{
 		{Batch: 1, Seq: 101, Heads: 3, HeadDim: 32, Scale: 0.2},
@@ -169,7 +172,7 @@ func TestAttentionOfHalfRows(t *testing.T) {
 	}
 }
 
-// TestHalfRowsAllocateNothing in a warm call.
+// TestHalfRowsAllocateNothing after a first call.
 func TestHalfRowsAllocateNothing(t *testing.T) {
 	p, h := NewPool(2), halfRows{r: rand.New(rand.NewPCG(1, 2)), halves: true}
 	d := NormParams{Rows: 40, Width: 48, Eps: 1e-6}

@@ -2,13 +2,13 @@ package kernel
 
 import "math"
 
-// Sigmoid is the logistic function, element by element:
+// Sigmoid computes the logistic function, element by element:
 //
 //	sigmoid(x) = 1/(1 + exp(-x))
 //
-// It is computed in float64 and rounded once; in float32 the error is at most 0.51 units
-// in the last place. sigmoid(+Inf) = 1, NaN gives NaN; the results for x < -104 (float32)
-// or x < -700 (float64) are those at that limit, below 1e-45 and 1e-304.
+// It is computed in float64 and rounded once; in float32 the error is at most 0.51 units in the
+// last place. sigmoid(+Inf) = 1, NaN gives NaN; for x < -104 (float32) or x < -700 (float64) the
+// result is the value at that limit, below 1e-45 and 1e-304.
 type Sigmoid[T Float] struct {
 	task sigmoidTask[T]
 	path path
@@ -27,7 +27,7 @@ func (k *Sigmoid[T]) Backward(p *Pool, dx, dy, y []T) {
 	p.Do(len(y), &k.task)
 }
 
-// sigmoidTask computes out = sigmoid(x) or, where there is a dy, dx of x = y.
+// sigmoidTask computes out = sigmoid(x) or, if there is a dy, dx, where x holds y.
 type sigmoidTask[T Float] struct {
 	out, dy, x []T
 	path       path
@@ -41,8 +41,8 @@ func (t *sigmoidTask[T]) Part(_, lo, hi int) {
 	}
 }
 
-// sigmoidLimit is an |x| beyond which sigmoid(x) is 0 or 1 and its derivative 0, to the
-// last place of float32 and to 1e-304 in float64; exp of it is finite.
+// sigmoidLimit returns an |x| beyond which sigmoid(x) is 0 or 1 and its derivative 0, to the last
+// place of float32 and to 1e-304 in float64; exp of it is finite.
 func sigmoidLimit[T Float]() float64 {
 	if isSingle[T]() {
 		return 104
@@ -50,7 +50,7 @@ func sigmoidLimit[T Float]() float64 {
 	return 700
 }
 
-// sigmoidDecay is exp(-x), x limited to [-limit, limit], in float32's precision or
+// sigmoidDecay returns exp(-x), with x limited to [-limit, limit], in float32's precision or
 // float64's: sigmoid(x) is 1/(1 + decay), and 1 - sigmoid(x) is decay/(1 + decay).
 func sigmoidDecay[T Float](x, limit float64) float64 {
 	x = -clamp(x, limit)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// naiveSigmoid is the textbook form.
+// naiveSigmoid computes the textbook form.
 func naiveSigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
 func TestSigmoid(t *testing.T) {
@@ -16,7 +16,7 @@ func TestSigmoid(t *testing.T) {
 	testSigmoid[float64](t, 1e-15)
 }
 
-// testSigmoid compares with the textbook form, forward and backward, in place and not.
+// testSigmoid compares with the textbook form, forward and backward, in place and elsewhere.
 func testSigmoid[T Float](t *testing.T, tolerance float64) {
 	x := geluInputs[T]()
 	dy := normals[T](5, len(x), 1)
@@ -56,7 +56,7 @@ func TestSigmoidSlope(t *testing.T) {
 	}
 }
 
-// TestSigmoidOfEveryMagnitude holds every path to the last place of float32.
+// TestSigmoidOfEveryMagnitude checks that every path is right to the last place of float32.
 func TestSigmoidOfEveryMagnitude(t *testing.T) {
 	x := everyFloat(sweepBits())
 	value, dy := make([]float32, len(x)), make([]float32, len(x))
@@ -88,7 +88,7 @@ func TestSigmoidOfEveryMagnitude(t *testing.T) {
 	})
 }
 
-// TestSigmoidAtTheEnds: no NaN where exp overflows, none lost where one comes in.
+// TestSigmoidAtTheEnds: there is no NaN where exp overflows, and a NaN in the input is not lost.
 func TestSigmoidAtTheEnds(t *testing.T) {
 	testSigmoidAtTheEnds[float32](t)
 	testSigmoidAtTheEnds[float64](t)

@@ -1,20 +1,19 @@
 package kernel
 
-// sinkhornMap makes the matrices of manifold-constrained hyper-connections (mHC, arXiv
-// 2512.24880, section 4.2). The n x n logits of a token
-// become a doubly stochastic matrix by the algorithm of Sinkhorn and Knopp (1967):
+// sinkhornMap computes the matrices of manifold-constrained hyper-connections (mHC, arXiv
+// 2512.24880, section 4.2). The n x n logits of a token become a doubly stochastic matrix by the
+// algorithm of Sinkhorn and Knopp (1967):
 //
 //	M = exp(logits - max),  then iterations times: M_ij /= sum over i of M_ij,  M_ij /= sum over j of M_ij
 //
-// Rows come last: they sum to 1 up to rounding, columns as far as the iteration has
-// converged. Whatever max is, the first step takes it out; it is that of the column here,
-// so that no column vanishes, and no logit is taken to be further than 80 (float64: 700)
-// below it, so that no row does.
+// Rows come last: they sum to 1 up to rounding, columns as far as the iteration has converged. The
+// first step cancels max, whatever it is; here it is the column's largest logit, so that no column
+// vanishes, and a logit counts as at most 80 (float64: 700) below it, so that no row does.
 type sinkhornMap[T Float] struct {
 	steps []T // [1 + 2 * iterations, n*n, gatedTokens], M after each step
 }
 
-// step is M after i steps.
+// step returns M after i steps.
 func (k *sinkhornMap[T]) step(i, n int) []T {
 	size := n * n * gatedTokens
 	return k.steps[i*size : (i+1)*size]
@@ -33,8 +32,9 @@ func (k *sinkhornMap[T]) forward(p path, logits []T, d StreamGatesParams) []T {
 	return k.step(2*d.Iterations, n)
 }
 
-// backward goes through the steps in reverse with g = dM * M, the gradient of the logarithm:
-// where y = x / sum(x), that of x is g - y * sum(g). There are no quotients to overflow.
+// backward goes through the steps in reverse with g = dM * M, the gradient of M's logarithm: for y
+// = x / sum(x), the gradient of log x is g - y * sum(g). There are no quotients that could
+// overflow.
 func (k *sinkhornMap[T]) backward(p path, dlogits, dh []T, d StreamGatesParams) {
 	n := d.N
 	multiply(p, dlogits, dh, k.step(2*d.Iterations, n))
@@ -43,8 +43,8 @@ func (k *sinkhornMap[T]) backward(p path, dlogits, dh []T, d StreamGatesParams) 
 	}
 }
 
-// sinkhornStart subtracts from x [n*n, gatedTokens] the largest entry of each column, and
-// limits the differences.
+// sinkhornStart subtracts the largest entry of each column of x [n*n, gatedTokens], and limits the
+// differences.
 func sinkhornStart[T Float](p path, x []T, n int) {
 	if p > portable && n >= 2 && n <= 4 {
 		fastSinkhornStart(p, x, n)
@@ -67,8 +67,8 @@ func sinkhornStart[T Float](p path, x []T, n int) {
 	}
 }
 
-// sinkhorn is one iteration: columns is x with its columns normalised, rows is columns with
-// its rows normalised, each [n*n, gatedTokens].
+// sinkhorn computes one iteration: columns is x with normalised columns, rows is columns with
+// normalised rows, each [n*n, gatedTokens].
 func sinkhorn[T Float](p path, rows, columns, x []T, n int) {
 	if p > portable && n >= 2 && n <= 4 {
 		fastSinkhorn(p, rows, columns, x, n)
@@ -97,7 +97,7 @@ func normalizeGroup[T Float](p path, y, x []T, n, first, step int) {
 	}
 }
 
-// sinkhornGradient takes g, the gradient of log(rows), back to that of log(x); see sinkhorn.
+// sinkhornGradient turns g, the gradient of log(rows), into that of log(x); see sinkhorn.
 func sinkhornGradient[T Float](p path, g, rows, columns []T, n int) {
 	if p > portable && n >= 2 && n <= 4 {
 		fastSinkhornGradient(p, g, rows, columns, n)
@@ -124,8 +124,8 @@ func groupGradient[T Float](p path, g, y []T, n, first, step int) {
 	}
 }
 
-// The assembly for n of 2, 3 and 4 reads and writes all n*n entries, whose first it is
-// given.
+// The assembly for n of 2, 3 and 4 gets the first of the n*n entries, and reads and writes all of
+// them.
 
 func fastSinkhornStart[T Float](p path, x []T, n int) {
 	first := x[:n*n*gatedTokens][:gatedTokens]

@@ -25,9 +25,8 @@ func TestSinkhorn(t *testing.T) {
 	}
 }
 
-// TestSinkhornSums wants sums of H's rows of 1, and of its columns as near to 1 as 20
-// iterations bring them for normal logits of a standard deviation: of each token the
-// column that is worst.
+// TestSinkhornSums checks that H's rows sum to 1, and its columns as near to 1 as 20 iterations
+// bring them for normal logits of standard deviation 1; for each token it takes the worst column.
 func TestSinkhornSums(t *testing.T) {
 	d := StreamGatesParams{Tokens: 1024, N: 4, Iterations: 20}
 	for deviation, tolerance := range map[float64]struct{ median, p99 float64 }{1: {1e-12, 5e-6}, 4: {5e-3, 6e-2}, 16: {6e-2, 0.5}} {
@@ -63,8 +62,8 @@ func testSinkhornSums[T Float](t *testing.T, p path, d StreamGatesParams, deviat
 	require.LessOrEqual(t, errors[n*99/100], p99, "99%%, deviation %v", deviation)
 }
 
-// TestSinkhornMagnitudes wants numbers, not NaN, and rows that sum to 1, of logits of every
-// magnitude; and dz that are numbers.
+// TestSinkhornMagnitudes checks that logits of every magnitude give no NaN, rows that sum to 1, and
+// gradients that are not NaN.
 func TestSinkhornMagnitudes(t *testing.T) {
 	for n := 1; n <= 5; n++ {
 		d := StreamGatesParams{Tokens: 256, N: n, Iterations: 20}
@@ -124,7 +123,7 @@ func TestSinkhornWarmAllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkSinkhorn is mHC's default, and eight streams.
+// BenchmarkSinkhorn measures mHC's default, and eight streams.
 func BenchmarkSinkhorn(b *testing.B) {
 	for _, n := range []int{4, 8} {
 		d := StreamGatesParams{Tokens: 4096, N: n, Iterations: 20}
@@ -144,8 +143,8 @@ func BenchmarkSinkhorn(b *testing.B) {
 	}
 }
 
-// TestSinkhornStaysInside looks at the elements around the matrices, whose first entry's
-// slice alone the assembly is given.
+// TestSinkhornStaysInside checks the elements around the matrices, because the assembly gets only
+// the slice of the first entry.
 func TestSinkhornStaysInside(t *testing.T) {
 	forEachFastPath(t, func(t *testing.T, p path) {
 		for n := 2; n <= 4; n++ {

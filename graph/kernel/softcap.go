@@ -23,7 +23,7 @@ func (k *SoftCap[T]) Backward(p *Pool, dx, dy, y []T, c float64) {
 	p.Do(len(y), &k.task)
 }
 
-// softCapTask computes out = c tanh(x/c) or, where there is a dy, dx of x = y.
+// softCapTask computes out = c tanh(x/c) or, if there is a dy, dx, where x holds y.
 type softCapTask[T Float] struct {
 	out, dy, x []T
 	c          float64
@@ -41,8 +41,8 @@ func (t *softCapTask[T]) Part(_, lo, hi int) {
 	}
 }
 
-// softCap computes y = c tanh(x/c) and its derivative, slope. Either may be x; slope may also be y,
-// which is written last, where only y is wanted.
+// softCap computes y = c tanh(x/c) and its derivative, slope. Either may be x. If only y is wanted,
+// slope may be the same slice: y is written last.
 func softCap[T Float](p path, y, slope, x []T, c float64) {
 	y, slope = y[:len(x)], slope[:len(x)]
 	if p > portable {

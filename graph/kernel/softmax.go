@@ -2,13 +2,13 @@ package kernel
 
 import "math"
 
-// The rows of a softmax, shared by attention and cross-entropy. A row is made in two
-// passes: its largest value, then exp(x - largest) in place together with its sum.
+// The rows of a softmax, for attention and cross-entropy. A row takes two passes: one for its
+// largest value, one for exp(x - largest), in place, and its sum.
 
-// softmaxExp replaces every x by exp(x - shift) and returns the sum of the results in
-// float64. In float32 the result is within 0.51 units in the last place of exp of the
-// difference, subnormal numbers included; the portable form rounds the difference to
-// float32 first. float64 is math.Exp. A NaN gives NaN.
+// softmaxExp replaces every x by exp(x - shift) and returns the sum of the results in float64. In
+// float32 the result is within 0.51 units in the last place of exp of the difference, also for
+// subnormal numbers; the portable form rounds the difference to float32 first. In float64 it uses
+// math.Exp. A NaN gives NaN.
 func softmaxExp[T Float](p path, x []T, shift T) float64 {
 	if p > portable {
 		return fastExp(p, x, float64(shift))
@@ -23,7 +23,7 @@ func softmaxExp[T Float](p path, x []T, shift T) float64 {
 }
 
 func softmaxExp32(x []float32, shift float32) float64 {
-	const underflow, overflow = -104, 89 // exp rounds to 0 and to +Inf from here on
+	const underflow, overflow = -104, 89 // beyond these, exp rounds to 0 and to +Inf
 	var sum float64
 	for i, v := range x {
 		v -= shift
@@ -51,21 +51,21 @@ func softmaxExp64(x []float64, shift float64) float64 {
 	return sum
 }
 
-// softmaxMax returns the largest value of x, -Inf if x is empty. If x holds a NaN, the
-// result is NaN or the largest of the rest: softmaxExp's sum is NaN with either.
+// softmaxMax returns the largest value of x, -Inf if x is empty. If x holds a NaN, the result is
+// NaN or the largest of the other values: with either, softmaxExp's sum is NaN.
 func softmaxMax[T Float](p path, x []T) T {
 	if p > portable {
 		return fastMax(p, x)
 	}
 	largest := T(math.Inf(-1))
 	for _, v := range x {
-		largest = max(largest, v) // without a branch, which the short rows of attention would mispredict
+		largest = max(largest, v) // without a branch, which would be mispredicted in attention's short rows
 	}
 	return largest
 }
 
-// distancesMax subtracts slope * (far - i) from x_i, for keys that follow one another,
-// and returns the largest of the results as softmaxMax does.
+// distancesMax subtracts slope * (far - i) from x_i, for consecutive keys, and returns the largest
+// result, as softmaxMax does.
 func distancesMax[T Float](p path, x []T, slope float64, far int) T {
 	if p > portable && slope != 0 {
 		return fastDistancesMax(p, x, T(slope), T(far))
@@ -96,7 +96,7 @@ func scaleRow[T Float](p path, row []T, s T) {
 	}
 }
 
-// rowDot is x . y; in float32 the portable form sums in four interleaved parts.
+// rowDot returns x . y; in float32 the portable form sums in four interleaved parts.
 func rowDot[T Float](p path, x, y []T) T {
 	if p > portable {
 		return T(fastDot(p, x, y))

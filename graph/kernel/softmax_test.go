@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every float32 from -110 to 95 in coarse steps, and random ones between, against
-// math.Exp of the same float32.
+// Compares every float32 from -110 to 95 in coarse steps, and random ones between, with math.Exp of
+// the same float32.
 func TestSoftmaxExpIsWithinOneUlp(t *testing.T) {
 	forEachPath[float32](t, testSoftmaxExpIsWithinOneUlp)
 }

@@ -1,23 +1,22 @@
 package kernel
 
-// gatedTokens is the number of tokens whose coefficients are computed together, each
-// entry of them being a vector over the tokens. It is a multiple of every vector's length,
-// and that of internal/vecgen.
+// gatedTokens is the number of tokens whose coefficients are computed together: each entry is a
+// vector over the tokens. It is a multiple of every vector's length, and equals sinkhornTokens in
+// internal/vecgen.
 const gatedTokens = 32
 
-// Carry says how the matrix by which a token's streams are mixed is made.
+// Carry says how the matrix that mixes a token's streams is computed.
 type Carry uint8
 
-// The ways: see sinkhornMap, permutationMap and kroneckerMap.
+// The values of Carry: see sinkhornMap, permutationMap and kroneckerMap.
 const (
 	Sinkhorn Carry = iota
 	Permutations
 	Kronecker
 )
 
-// carryMap makes the n x n matrices H [n*n, gatedTokens] by which the streams of each token
-// are mixed, from the logits [columns, gatedTokens] of their parametrisation. Each worker
-// has one.
+// carryMap computes the n x n matrices H [n*n, gatedTokens] that mix the streams of each token,
+// from the logits [columns, gatedTokens] of their parametrisation. Each worker has one.
 type carryMap[T Float] interface {
 	// forward returns H, which is valid until the next call.
 	forward(p path, logits []T, d StreamGatesParams) (h []T)
@@ -39,9 +38,10 @@ func newCarryMap[T Float](c Carry) carryMap[T] {
 // manifold (arXiv 2512.24880, section 4.2). For each token, with zt = alpha[group] z + bias
 // over the groups pre [n], post [n] and carry,
 //
-//	c_i = [ sigmoid(pre_i) | H_1i ... H_ni | 2 sigmoid(post_i) ],   H made of carry by a carryMap
+//	c_i = [ sigmoid(pre_i) | H_1i ... H_ni | 2 sigmoid(post_i) ],   H computed from carry by a carryMap
 //
-// z [tokens, columns], alpha [3], bias [columns], c [tokens, n, n+2]. A value's Carry stays the same.
+// z [tokens, columns], alpha [3], bias [columns], c [tokens, n, n+2]. A StreamGates must always be
+// used with the same Carry.
 type StreamGates[T Float] struct {
 	forward  gatesForward[T]
 	backward gatesBackward[T]
@@ -53,13 +53,13 @@ type StreamGates[T Float] struct {
 // StreamGatesParams are the sizes of a StreamGates.
 type StreamGatesParams struct {
 	Tokens     int
-	N          int // residual streams; of Kronecker a power of two
+	N          int // residual streams; for Kronecker, a power of two
 	Carry      Carry
-	Iterations int // of Sinkhorn, at least 1
+	Iterations int // iterations of Sinkhorn, at least 1
 }
 
-// Columns is the number of logits of a token: pre [n], post [n], and those of the matrix: [n, n] of
-// Sinkhorn, one a permutation [n!], a pair for each factor of Kronecker [2 log2(n)].
+// Columns returns the number of logits of a token: pre [n], post [n], and the matrix's logits: [n,
+// n] for Sinkhorn, one for each permutation [n!], a pair for each factor of Kronecker [2 log2(n)].
 func (d StreamGatesParams) Columns() int {
 	switch d.Carry {
 	case Permutations:
@@ -70,16 +70,16 @@ func (d StreamGatesParams) Columns() int {
 	return 2*d.N + d.N*d.N
 }
 
-// packed is the number of coefficients of a token.
+// packed returns the number of coefficients of a token.
 func (d StreamGatesParams) packed() int { return d.N * (d.N + 2) }
 
-// groups are the first columns of pre, post and carry, and their end.
+// groups returns the first columns of pre, post and carry, and the end of carry.
 func (d StreamGatesParams) groups() [4]int { return [4]int{0, d.N, 2 * d.N, d.Columns()} }
 
 // gatesScratch is one worker's memory.
 type gatesScratch[T Float] struct {
 	carry carryMap[T]
-	z, zt []T // [columns, gatedTokens]; backward: zt becomes its gradient
+	z, zt []T // [columns, gatedTokens]; Backward overwrites zt with its gradient
 	gates []T // [2n, gatedTokens], sigmoid of pre and post
 	c     []T // [n * (n+2), gatedTokens], or its gradient
 	dh    []T // [n*n, gatedTokens]
@@ -91,9 +91,8 @@ func (k *StreamGates[T]) Forward(p *Pool, c, z, alpha, bias []T, d StreamGatesPa
 	p.Do(d.Tokens, &k.forward)
 }
 
-// Backward computes dz, dalpha and dbias from dc. Each of dalpha and dbias may be nil: not
-// wanted. accumulateAlpha (accumulateBias) says that dalpha (dbias) is added to what the
-// slice holds.
+// Backward computes dz, dalpha and dbias from dc. Each of dalpha and dbias may be nil if it is not
+// wanted. accumulateAlpha (accumulateBias) adds dalpha (dbias) to what the slice holds.
 func (k *StreamGates[T]) Backward(p *Pool, dz, dalpha, dbias, dc, z, alpha, bias []T, accumulateAlpha, accumulateBias bool, d StreamGatesParams) {
 	k.backward = gatesBackward[T]{k.input(p, z, alpha, bias, d), dz, dc, &k.sums}
 	columns := d.Columns()
@@ -119,7 +118,7 @@ func (k *StreamGates[T]) input(p *Pool, z, alpha, bias []T, d StreamGatesParams)
 	return gatesInput[T]{z: z, alpha: alpha, bias: bias, d: d, columns: d.Columns(), path: pathOf[T](k.path), workers: k.workers}
 }
 
-// gatesInput is what both passes read.
+// gatesInput holds what both passes read.
 type gatesInput[T Float] struct {
 	z, alpha, bias []T
 	d              StreamGatesParams
@@ -128,8 +127,8 @@ type gatesInput[T Float] struct {
 	workers        []gatesScratch[T]
 }
 
-// load makes zt and the gates of the tokens [first, first+m), and returns H. Where there
-// are fewer than gatedTokens, the others have z = 0.
+// load computes zt and the gates of the tokens [first, first+m), and returns H. If m is less than
+// gatedTokens, z is 0 for the missing tokens.
 func (t *gatesInput[T]) load(s *gatesScratch[T], first, m int) (h []T) {
 	columns, n := t.columns, t.d.N
 	s.z, s.zt = grow(s.z, columns*gatedTokens), grow(s.zt, columns*gatedTokens)
@@ -145,8 +144,7 @@ func (t *gatesInput[T]) load(s *gatesScratch[T], first, m int) (h []T) {
 	return s.carry.forward(t.path, s.zt[len(s.gates):], t.d)
 }
 
-// turnTokens writes x [m, columns] to y [columns, gatedTokens]; tokens that are not there
-// are zero.
+// turnTokens transposes x [m, columns] into y [columns, gatedTokens]; missing tokens are zero.
 func turnTokens[T Float](p path, y, x []T, m, columns int) {
 	if m < gatedTokens {
 		clear(y)
@@ -154,7 +152,7 @@ func turnTokens[T Float](p path, y, x []T, m, columns int) {
 	transpose(p, y, gatedTokens, x, columns, m, columns)
 }
 
-// entryOf is entry e of all tokens.
+// entryOf returns entry e of all tokens.
 func entryOf[T Float](x []T, e int) []T { return x[e*gatedTokens : (e+1)*gatedTokens] }
 
 // affine computes y = factor * x + shift.
@@ -197,7 +195,7 @@ type gatesBackward[T Float] struct {
 	sums   *treeSums[float64]
 }
 
-// Part works on some pieces of gatedTokens.
+// Part computes the pieces [lo, hi), each of gatedTokens tokens.
 func (t *gatesBackward[T]) Part(worker, lo, hi int) {
 	s, n := &t.workers[worker], t.d.N
 	columns, packed := t.columns, t.d.packed()
@@ -228,7 +226,7 @@ func (t *gatesBackward[T]) gradients(s *gatesScratch[T]) {
 	s.carry.backward(t.path, s.zt[2*n*gatedTokens:], s.dh, t.d)
 }
 
-// sum adds to dbias and dalpha, and makes of the gradient of zt that of z.
+// sum adds to dbias and dalpha, and turns the gradient of zt into that of z.
 func (t *gatesBackward[T]) sum(s *gatesScratch[T], dbias, dalpha []float64) {
 	groups := t.d.groups()
 	for g, factor := range t.alpha[:3] {

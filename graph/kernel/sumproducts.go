@@ -3,8 +3,8 @@ package kernel
 import "unsafe"
 
 // sumProductsTile is one call of the micro-kernel out = addend + a_0 ⊙ b_0 + a_1 ⊙ b_1 + ... The
-// assembly reads the float32 form by offset: n elements of out and of addend, which may be nil, and
-// rows (1 at least) of as many elements of a, as apart, and of b, bs apart.
+// assembly reads the float32 form by offset. out and addend, which may be nil, have n elements; a
+// and b have at least one row of n elements, as and bs apart.
 type sumProductsTile[T Float] struct {
 	out, addend *T
 	a           *T
@@ -14,7 +14,7 @@ type sumProductsTile[T Float] struct {
 	rows, n     int
 }
 
-// float32 is t itself, for a T that is float32.
+// float32 returns t itself, for a T that is float32.
 func (t *sumProductsTile[T]) float32() *sumProductsTile[float32] {
 	return (*sumProductsTile[float32])(unsafe.Pointer(t))
 }
@@ -23,7 +23,7 @@ func (t *sumProductsTile[T]) float32() *sumProductsTile[float32] {
 //
 //	out = addend + sum over i < rows of a[i] ⊙ b[i]
 //
-// element by element, in the order of i, where row i of a (b) begins at i*as (i*bs). addend may be nil,
+// element by element, in the order of i; row i of a (b) begins at i*as (i*bs). addend may be nil,
 // or out.
 func sumProducts[T Float](p path, out, addend, a []T, as int, b []T, bs, rows int) {
 	n := len(out)

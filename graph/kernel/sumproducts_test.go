@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestSumProductsLayout keeps sumProductsTile[float32] as internal/asmgen writes it into the assembly.
+// TestSumProductsLayout checks that sumProductsTile[float32] has the layout that internal/asmgen
+// writes into the assembly.
 func TestSumProductsLayout(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) != 8 {
 		t.Skip("the assembly is for 64-bit processors")
@@ -24,8 +25,8 @@ func TestSumProductsLayout(t *testing.T) {
 	}
 }
 
-// TestSumProducts compares the sums of products with those in float64, at widths with whole panels and
-// without, and wants the elements around the sum as they were.
+// TestSumProducts compares sums of products with float64, at widths with and without whole panels,
+// and checks that the elements around the sum do not change.
 func TestSumProducts(t *testing.T) {
 	forEachPath[float32](t, func(t *testing.T, p path) {
 		rng := rand.New(rand.NewSource(1))
@@ -56,7 +57,7 @@ func TestSumProducts(t *testing.T) {
 	})
 }
 
-// floats32 are n normal numbers.
+// floats32 returns n normal variates.
 func floats32(rng *rand.Rand, n int) []float32 {
 	x := make([]float32, n)
 	for i := range x {

@@ -1,15 +1,15 @@
 package kernel
 
-// SumRows sums the rows of a matrix: the gradient of a bias that was added to each.
+// SumRows sums the rows of a matrix, which gives the gradient of a bias that was added to each row.
 type SumRows[T Float] struct {
 	sum  sumRowsTask[T]
 	add  addBiasTask[T]
 	path path
 }
 
-// Run computes out[j] (+)= sum over i of x[i, j], with x [rows, width] and out [width].
-// accumulate says that the sum is added to what out holds. The rows are summed in their
-// order, so the result does not depend on the thread count.
+// Run computes out[j] (+)= sum over i of x[i, j], with x [rows, width] and out [width]. accumulate
+// adds to what out holds. The rows are summed in order, so the result does not depend on the number
+// of threads.
 func (k *SumRows[T]) Run(p *Pool, out, x []T, rows, width int, accumulate bool) {
 	t := &k.sum
 	t.out, t.x, t.rows, t.accumulate = out[:width], x[:rows*width], rows, accumulate
@@ -23,8 +23,8 @@ func (k *SumRows[T]) AddBias(p *Pool, y, bias []T, rows, width int) {
 	p.Do(rows, &k.add)
 }
 
-// columnGroup is the number of columns that stay together when columns are divided
-// among workers: 64 bytes of float32, a cache line.
+// columnGroup is the number of columns that one worker handles together: 64 bytes of float32, a
+// cache line.
 const columnGroup = 16
 
 func columnGroups(width int) int { return (width + columnGroup - 1) / columnGroup }
@@ -38,7 +38,7 @@ type sumRowsTask[T Float] struct {
 	out, x     []T
 	rows       int
 	accumulate bool
-	sums       []blockedSum[T] // one a worker
+	sums       []blockedSum[T] // one for each worker
 	path       path
 }
 
@@ -82,12 +82,12 @@ func addTo[T Float](p path, out, x []T) {
 	}
 }
 
-// blockedSum adds many terms of the same length in T without the error that grows with
-// their number: blockTerms of them are added in T, then the block in float64.
+// blockedSum sums many terms of the same length in T without an error that grows with their number:
+// it adds blockTerms of them in T, then adds the block to a total in float64.
 type blockedSum[T Float] struct {
-	block []T       // where the next term is added
-	total []float64 // the blocks before
-	terms int       // terms in block
+	block []T       // the sum to which the next term is added
+	total []float64 // the sum of the blocks before
+	terms int       // number of terms in block
 	path  path
 
 	flushed bool // total is not zero
@@ -95,14 +95,14 @@ type blockedSum[T Float] struct {
 
 const blockTerms = 32
 
-// reset starts a sum of terms of n elements.
+// reset starts a sum of terms with n elements.
 func (s *blockedSum[T]) reset(p path, n int) {
 	s.block, s.total, s.terms, s.path, s.flushed = grow(s.block, n), grow(s.total, n), 0, p, false
 	clear(s.block)
 	clear(s.total)
 }
 
-// added says that one term has been added to block.
+// added counts one term that has been added to block.
 func (s *blockedSum[T]) added() {
 	if s.terms++; s.terms >= blockTerms {
 		s.flush()
@@ -112,7 +112,7 @@ func (s *blockedSum[T]) added() {
 // flush adds the block to the total.
 func (s *blockedSum[T]) flush() { s.flushInto(s.total) }
 
-// flushInto adds the block to total and makes it zero.
+// flushInto adds the block to total and sets it to zero.
 func (s *blockedSum[T]) flushInto(total []float64) {
 	s.terms, s.flushed = 0, true
 	if s.path > portable {
@@ -126,10 +126,10 @@ func (s *blockedSum[T]) flushInto(total []float64) {
 	clear(s.block)
 }
 
-// store writes the total to out, or adds it.
+// store writes the total to out, or adds it if accumulate is true.
 func (s *blockedSum[T]) store(out []T, accumulate bool) { storeTotal(out, s.total, accumulate) }
 
-// storeTotal writes a sum to out, or adds it.
+// storeTotal writes a sum to out, or adds it if accumulate is true.
 func storeTotal[T Float](out []T, total []float64, accumulate bool) {
 	total = total[:len(out)]
 	for j, v := range total {
@@ -137,7 +137,7 @@ func storeTotal[T Float](out []T, total []float64, accumulate bool) {
 	}
 }
 
-// growKept returns a slice of n elements that keeps the old ones with their buffers.
+// growKept returns a slice of n elements that keeps the old elements with their buffers.
 func growKept[E any](s []E, n int) []E {
 	for len(s) < n {
 		var next E
@@ -146,8 +146,8 @@ func growKept[E any](s []E, n int) []E {
 	return s[:n]
 }
 
-// growRows returns a slice of n elements for each worker of a Pool, those of s where they are large
-// enough.
+// growRows returns a slice of n elements for each worker of a Pool, reusing those in s that are
+// large enough.
 func growRows[E any](s [][]E, p *Pool, n int) [][]E {
 	s = growKept(s, p.Threads())
 	for i := range s {

@@ -40,8 +40,8 @@ func testSumRows[T Float](t *testing.T, rows, width int, tolerance float64) {
 	}
 }
 
-// 65,536 rows of a number that float32 cannot hold: adding them one after another in
-// float32 is off by 1e-4 relative.
+// Sums 65,536 rows of a number that float32 cannot represent: adding them one after another in
+// float32 would give a relative error of 1e-4.
 func TestSumRowsManyRows(t *testing.T) {
 	const rows = 1 << 16
 	x := make([]float32, rows)

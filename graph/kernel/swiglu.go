@@ -1,12 +1,12 @@
 package kernel
 
-// SwiGLU is the product of a gated linear unit whose gate is SiLU (Shazeer 2020, arXiv
+// SwiGLU computes the product of a gated linear unit whose gate is SiLU (Shazeer 2020, arXiv
 // 2002.05202, section 2; Hendrycks & Gimpel 2016), element by element:
 //
 //	y = silu(gate) ⊙ value,   silu(x) = x sigmoid(x)
 //
-// It is computed as Sigmoid is, in float64 and rounded once; silu(x) for x < -104 (float32) or
-// x < -700 (float64) is that at the limit, -1e-43 and -1e-301.
+// It is computed as in Sigmoid, in float64 and rounded once; for x < -104 (float32) or x < -700
+// (float64), silu(x) is its value at the limit, -1e-43 and -1e-301.
 type SwiGLU[T Float] struct {
 	task swiGLUTask[T]
 	path path
@@ -23,14 +23,14 @@ func (k *SwiGLU[T]) Forward(p *Pool, y, gate, value []T) {
 //
 //	dgate = dy ⊙ value ⊙ silu'(gate);  dvalue = dy ⊙ silu(gate)
 //
-// Each of them may be any of the inputs; dvalue may be dgate where only that is wanted.
+// Each of them may be any of the inputs. If only dgate is wanted, dvalue may be the same slice.
 func (k *SwiGLU[T]) Backward(p *Pool, dgate, dvalue, dy, gate, value []T) {
 	n := len(gate)
 	k.task = swiGLUTask[T]{y: dgate[:n], dvalue: dvalue[:n], dy: dy[:n], gate: gate, value: value[:n], path: pathOf[T](k.path)}
 	p.Do(n, &k.task)
 }
 
-// swiGLUTask computes y or, where there is a dy, the gradients, that of the gate in y.
+// swiGLUTask computes y or, if there is a dy, the gradients, with dgate in y.
 type swiGLUTask[T Float] struct {
 	y, dvalue, dy, gate, value []T
 	path                       path
@@ -59,9 +59,9 @@ func swiGLU[T Float](p path, y, gate, value []T) {
 	}
 }
 
-// swiGLUGradient is the backward pass of swiGLU, with silu'(x) = s (1 + x (1 - s)), s being
-// sigmoid(x). Each output may be any of the inputs; dvalue may also be dgate, which is written
-// last, where only dgate is wanted.
+// swiGLUGradient is the backward pass of swiGLU, with silu'(x) = s (1 + x (1 - s)) and s =
+// sigmoid(x). Each output may be any of the inputs. If only dgate is wanted, dvalue may be the same
+// slice: dgate is written last.
 func swiGLUGradient[T Float](p path, dgate, dvalue, dy, gate, value []T) {
 	n := len(gate)
 	dgate, dvalue, dy, value = dgate[:n], dvalue[:n], dy[:n], value[:n]

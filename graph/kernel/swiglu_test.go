@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// naiveSwiGLU is the equation in float64, and its derivatives by the gate and by the value.
+// naiveSwiGLU computes the equation in float64, and its derivatives with respect to gate and value.
 func naiveSwiGLU(gate, value float64) (y, dgate, dvalue float64) {
 	s := 1 / (1 + math.Exp(-gate))
 	return gate * s * value, value * (s + gate*s*(1-s)), gate * s
@@ -58,7 +58,7 @@ func testSwiGLU[T Float](t *testing.T, on path, tolerance float64) {
 	require.Equal(t, dgate, one, "the gradient of the gate alone")
 }
 
-// TestSwiGLUSpecialValues: silu and its derivative at the ends.
+// TestSwiGLUSpecialValues checks silu and its derivative for infinities and other extreme values.
 func TestSwiGLUSpecialValues(t *testing.T) {
 	forEachPath[float32](t, func(t *testing.T, p path) {
 		inf, nan := float32(math.Inf(1)), float32(math.NaN())
@@ -105,7 +105,7 @@ func TestReLUSquared(t *testing.T) {
 	})
 }
 
-// TestGemmSwiGLU: the same bits as the products and SwiGLU one after the other.
+// TestGemmSwiGLU: the bits are the same as those of the products followed by SwiGLU.
 func TestGemmSwiGLU(t *testing.T) {
 	for _, d := range [][3]int{{1, 1, 1}, {5, 3, 7}, {33, 64, 200}, {140, 40, 1100}} {
 		for _, transposed := range []bool{false, true} {

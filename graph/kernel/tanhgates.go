@@ -7,14 +7,14 @@ type TanhGatesParams struct {
 	Tokens int
 	N      int     // residual streams
 	K      int     // coefficients of a stream
-	Pair   bool    // scale has 2 entries, of all columns but the last and of the last, else N*K
+	Pair   bool    // scale has 2 entries, one for all columns but the last and one for the last; otherwise N*K
 	Tau    float64 // factor of z
 }
 
-// size is the number of coefficients of a token.
+// size returns the number of coefficients of a token.
 func (d TanhGatesParams) size() int { return d.N * d.K }
 
-// scaleOf is the entry of scale that coefficient e of a token has.
+// scaleOf returns the number of scale's entry for coefficient e of a token.
 func (d TanhGatesParams) scaleOf(e int) int {
 	switch {
 	case !d.Pair:
@@ -31,8 +31,8 @@ func (d TanhGatesParams) scaleOf(e int) int {
 //
 //	c = static + scale * tanh(tau z)
 //
-// z and c [tokens, N, K], static [N, K], scale [N, K] or a pair. static and scale are laid
-// out for several tokens, so that one pass covers as many.
+// z and c [tokens, N, K], static [N, K], scale [N, K] or a pair. static and scale are repeated for
+// several tokens, so that one pass covers all of these.
 type TanhGates[T Float] struct {
 	tiles    tanhTiles[T]
 	forward  tanhForward[T]
@@ -40,10 +40,10 @@ type TanhGates[T Float] struct {
 	path     path
 }
 
-// tanhTile is about the number of elements that a pass works on.
+// tanhTile is roughly the number of elements of a pass.
 const tanhTile = 1024
 
-// tanhTiles are static and scale, repeated for some tokens.
+// tanhTiles holds static and scale, repeated for several tokens.
 type tanhTiles[T Float] struct {
 	tokens        int
 	static, scale []T // [tokens, N, K]
@@ -71,10 +71,10 @@ func (k *TanhGates[T]) Forward(p *Pool, c, z, static, scale []T, d TanhGatesPara
 // Backward computes from dc, the gradient of c,
 //
 //	dz = dc * scale * tau tanh'(tau z),  dstatic = sum over tokens of dc,
-//	dscale = sum over tokens, and what shares an entry, of dc * tanh(tau z)
+//	dscale = sum over tokens, and coefficients that share an entry, of dc * tanh(tau z)
 //
-// Each of dstatic and dscale may be nil: not wanted. accumulateStatic (accumulateScale) says
-// that dstatic (dscale) is added to what the slice holds. dz may be dc.
+// Each of dstatic and dscale may be nil if it is not wanted. accumulateStatic (accumulateScale)
+// adds dstatic (dscale) to what the slice holds. dz may be dc.
 func (k *TanhGates[T]) Backward(p *Pool, dz, dstatic, dscale, dc, z, scale []T, accumulateStatic, accumulateScale bool, d TanhGatesParams) {
 	k.tiles.repeat(nil, scale, d)
 	t := &k.backward
@@ -113,14 +113,14 @@ type tanhBackward[T Float] struct {
 	d             TanhGatesParams
 	path          path
 	tokens        pieces
-	static, scale treeSums[T] // of the tile's size
+	static, scale treeSums[T] // with the size of the tile
 	sums          []float64
 }
 
-// tanhPieceTokens is about the number of tokens of a piece: some tiles.
+// tanhPieceTokens is roughly the number of tokens of a piece, which consists of several tiles.
 const tanhPieceTokens = 128
 
-// Part works on some pieces.
+// Part computes the pieces [lo, hi).
 func (t *tanhBackward[T]) Part(worker, lo, hi int) {
 	static, scale := t.static.begin(worker), t.scale.begin(worker)
 	t.tokens.each(lo, hi, func(first, end int) {
@@ -130,7 +130,7 @@ func (t *tanhBackward[T]) Part(worker, lo, hi int) {
 	}, static, scale)
 }
 
-// tile works on the tokens [lo, hi), and adds their terms to static and scale.
+// tile computes the tokens [lo, hi), and adds their terms to static and scale.
 func (t *tanhBackward[T]) tile(static, scale []T, lo, hi int) {
 	size := t.d.size()
 	n := (hi - lo) * size
@@ -139,7 +139,7 @@ func (t *tanhBackward[T]) tile(static, scale []T, lo, hi int) {
 	tanhGatesGradient(t.path, t.dz[lo*size:hi*size], scale[:n], dc, t.z[lo*size:hi*size], t.tiles.scale[:n], t.d.Tau)
 }
 
-// collect adds up the tokens of a tile; coefficient e of a token goes to entry(e) of out.
+// collect sums over the tokens of a tile; coefficient e of a token is added to entry(e) of out.
 func (t *tanhBackward[T]) collect(out []T, tile []float64, accumulate bool, entry func(e int) int) {
 	t.sums = grow(t.sums, len(out))
 	clear(t.sums)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tanhGatesData is what one TanhGates works on.
+// tanhGatesData holds the inputs and outputs of one TanhGates.
 type tanhGatesData[T Float] struct{ z, static, scale, c, dc []T }
 
 func newTanhGatesData[T Float](d TanhGatesParams) tanhGatesData[T] {
@@ -49,7 +49,7 @@ func tanhGatesCases(t *testing.T, test func(t *testing.T, d TanhGatesParams)) {
 	}
 }
 
-// naiveTanhGates is the definition. The last column has the second scale of a pair.
+// naiveTanhGates follows the definition. The last column uses the second scale of a pair.
 func naiveTanhGates(s tanhGatesData[float64], d TanhGatesParams) (c []float64) {
 	for i, v := range s.z {
 		e := i % d.size()
@@ -76,7 +76,7 @@ func TestTanhGates(t *testing.T) {
 		requireNear(t, naiveTanhGates(w, d), w.c, 1e-14, "c in float64")
 		want := w.gradients()
 		w.backward(&k64, NewPool(3), want, false, false, d)
-		if len(w.z) < 600 { // more take too long
+		if len(w.z) < 600 { // larger cases take too long
 			loss := func() float64 {
 				w.forward(&k64, nil, d)
 				return inner(w.c, w.dc)
@@ -100,8 +100,8 @@ func TestTanhGates(t *testing.T) {
 	})
 }
 
-// testTanhGatesOptions accumulates each gradient of a parameter, leaves each out, and
-// writes dz over dc.
+// testTanhGatesOptions accumulates each parameter's gradient, omits each, and overwrites dc with
+// dz.
 func testTanhGatesOptions(t *testing.T, k *TanhGates[float32], p *Pool, s tanhGatesData[float32], d TanhGatesParams, want [3][]float32) {
 	got := s.gradients()
 	s.backward(k, p, [3][]float32{got[0], nil, got[2]}, true, false, d)
@@ -163,7 +163,7 @@ func TestTanhGatesWarmAllocatesNothing(t *testing.T) {
 	})
 }
 
-// BenchmarkTanhGates is dynamic hyper-connections with four streams.
+// BenchmarkTanhGates measures dynamic hyper-connections with four streams.
 func BenchmarkTanhGates(b *testing.B) {
 	d := TanhGatesParams{Tokens: 4096, N: 4, K: 6, Tau: 1, Pair: true}
 	s := newTanhGatesData[float32](d)

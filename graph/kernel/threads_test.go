@@ -6,11 +6,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// threadCounts are numbers of threads that divide work evenly or not, more than this machine may
-// have.
+// threadCounts lists numbers of threads that divide work evenly or not, some larger than this
+// machine's.
 var threadCounts = []int{1, 2, 3, 4, 7}
 
-// requireSameBitsForAnyThreads wants run to give the same bits on every Pool, and each time.
+// requireSameBitsForAnyThreads checks that run gives the same bits on every Pool, and in every run.
 func requireSameBitsForAnyThreads(t *testing.T, run func(p *Pool) [][]float32) {
 	t.Helper()
 	want := run(nil)

@@ -6,9 +6,9 @@ import "unsafe"
 //
 //	C = alpha op(A) B + beta D
 //
-// for tiles of equal height, one under another, and at most one panel of columns. A is
-// read as it is, [rows, k], or transposed, [k, rows]. Strides are in elements. beta == 0
-// means that D is not read; D is C itself or shares its strides.
+// for tiles of equal height, one under another, and at most one panel of columns. A is stored as
+// [rows, k] or transposed as [k, rows]. Strides are in elements. With beta == 0, D is not read; D
+// is C itself or has the same strides.
 //
 // The assembly reads the float32 form by offset (see internal/asmgen).
 type tile[T Float] struct {
@@ -19,10 +19,10 @@ type tile[T Float] struct {
 	alpha, beta T
 }
 
-// float32 is t itself, for a T that is float32.
+// float32 returns t itself, for a T that is float32.
 func (t *tile[T]) float32() *tile[float32] { return (*tile[float32])(unsafe.Pointer(t)) }
 
-// at is the address i elements after p.
+// at returns the address i elements after p.
 func at[T Float](p *T, i int) *T {
 	return (*T)(unsafe.Add(unsafe.Pointer(p), i*int(unsafe.Sizeof(*p))))
 }

@@ -2,7 +2,7 @@ package kernel
 
 import "unsafe"
 
-// runPortable runs a tile of up to portableKernels.rows x portableKernels.lanes.
+// runPortable computes a tile of at most portableKernels.rows x portableKernels.lanes.
 func (t *tile[T]) runPortable(rows int, transposed bool) {
 	b := unsafe.Slice(t.b, (t.k-1)*t.bs+t.cols)
 	full := t.cols == portableKernels.lanes && rows == portableKernels.rows[1]
@@ -45,8 +45,8 @@ func (t *tile[T]) store(c, d []T, i int, sum T) {
 	}
 }
 
-// dot3x2 returns the sums of a 3 x 2 tile, row by row. Six accumulators, not more, are
-// what the compiler keeps in registers.
+// dot3x2 returns the sums of a 3 x 2 tile, row by row. The compiler keeps six accumulators in
+// registers, but not more.
 func dot3x2[T Float](a []T, as int, b []T, bs, k int) [6]T {
 	var s00, s01, s10, s11, s20, s21 T
 	a0, a1, a2 := a[:k], a[as:][:k], a[2*as:][:k]
@@ -67,7 +67,7 @@ func dot3x2[T Float](a []T, as int, b []T, bs, k int) [6]T {
 	return [6]T{s00, s01, s10, s11, s20, s21}
 }
 
-// dot3x2transposed is dot3x2 for a stored [k, rows].
+// dot3x2transposed does the same for an a that is stored as [k, rows].
 func dot3x2transposed[T Float](a []T, as int, b []T, bs, k int) [6]T {
 	var s00, s01, s10, s11, s20, s21 T
 	o, q := 0, 0
@@ -86,7 +86,7 @@ func dot3x2transposed[T Float](a []T, as int, b []T, bs, k int) [6]T {
 	return [6]T{s00, s01, s10, s11, s20, s21}
 }
 
-// edge runs a tile that is not full, row by row.
+// edge computes a tile that is not full, row by row.
 func (t *tile[T]) edge(a, b, c, d []T, rows int, transposed bool) {
 	row, step := t.as, 1
 	if transposed {

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTileLayout keeps tile[float32] as internal/asmgen writes it into the assembly.
+// TestTileLayout checks that tile[float32] has the layout that internal/asmgen writes into the
+// assembly.
 func TestTileLayout(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) != 8 {
 		t.Skip("the assembly is for 64-bit processors")

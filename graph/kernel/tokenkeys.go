@@ -3,21 +3,22 @@ package kernel
 // TokenKeysParams are the sizes of a TokenKeys.
 type TokenKeysParams struct {
 	Tokens int // T, may be 0
-	M      int // key vectors of a token, the columns of C_t
+	M      int // number of key vectors of a token, the columns of C_t
 	Dk, Dv int // the matrix stream of a token is Dk x Dv
 }
 
-// TokenKeys reads and writes a stream of matrices with key vectors that each token has for
-// itself. For token t with X_t [Dk, Dv], keys C_t [Dk, M] and y_t [M, Dv],
+// TokenKeys reads and writes a stream of matrices with separate key vectors for each token. For
+// token t with X_t [Dk, Dv], keys C_t [Dk, M] and y_t [M, Dv],
 //
 //	Read:  y_t = C_t^T X_t
 //	Write: X'_t = X_t + C_t y_t
 //	Grad:  dC_t = X_t y_t^T
 //
-// Grad is the gradient of the keys of a Read of X with y the gradient of what was read, and of
-// a Write of y with X the gradient of the stream. Tokens are split over the Pool; each is summed
-// by itself, in the order of Read and Write with shared keys, so that the bits depend on neither.
-// All arrays are dense and row-major. Like an index out of range, a slice that is too short panics.
+// Grad computes the gradient of the keys: of a Read of X, where y is the gradient of the result,
+// and of a Write of y, where X is the gradient of the stream. The workers of the Pool share the
+// tokens. Each token is summed separately, in the same order as by Read and Write, whose keys all
+// tokens share, so the bits depend on neither. All arrays are dense and row-major. A slice that is
+// too short panics, as an index out of range does.
 type TokenKeys[T Float] struct {
 	task tokenProducts[T]
 	path path
@@ -29,8 +30,8 @@ func (k *TokenKeys[T]) Read(p *Pool, y, c, x []T, d TokenKeysParams) {
 	k.run(p, tokenProducts[T]{out: Of(y), a: Of(c), b: Of(x), block: newBlock[T](k.path, d.M, d.Dv, d.Dk, true)}, d)
 }
 
-// Write computes out [tokens, Dk, Dv] from x of the same shape, or nil for none, c [tokens, Dk, M] and
-// y [tokens, M, Dv]. out may be x, but must not overlap the others.
+// Write computes out [tokens, Dk, Dv] from x of the same shape, or nil for an empty stream, c
+// [tokens, Dk, M] and y [tokens, M, Dv]. out may be x, but must not overlap the others.
 func (k *TokenKeys[T]) Write(p *Pool, out, x, c, y []T, d TokenKeysParams) {
 	k.run(p, tokenProducts[T]{out: Of(out), addend: Of(x), a: Of(c), b: Of(y), block: newBlock[T](k.path, d.Dk, d.Dv, d.M, false)}, d)
 }

@@ -1,19 +1,20 @@
 package kernel
 
-// tokenProducts is a product a token, out_t = op(a_t) b_t + addend_t, split over tokens.
+// tokenProducts computes one product for each token, out_t = op(a_t) b_t + addend_t; the workers
+// share the tokens.
 type tokenProducts[T Float] struct {
 	block          block[T]
 	out, addend, b Rows[T]
-	a              Rows[T]  // of each token
-	shared         []T      // or one of all
-	early          Rows[T]  // what is as large as out and loaded early, or none
-	stream         int      // elements of a token of which the size says how early
-	turn           bool     // b_t is stored [n, k] and is turned first
-	workers        [][]T    // each one's b_t, turned
+	a              Rows[T]  // a separate a for each token
+	shared         []T      // or one a for all tokens
+	early          Rows[T]  // rows as large as out that are prefetched, or no tensor
+	stream         int      // elements of a token, which determine how far ahead to prefetch
+	turn           bool     // b_t is stored as [n, k] and transposed first
+	workers        [][]T    // each worker's transposed b_t
 	rooms          rooms[T] // for a token of out and the addend, of a and of b
 }
 
-// sizes are the elements of a token's a, b and out.
+// sizes returns the numbers of elements of a token's a, b and out.
 func (t *tokenProducts[T]) sizes() (a, b, out int) {
 	x := t.block
 	return x.m * x.tile.k, x.tile.k * x.n, x.m * x.n

@@ -1,10 +1,10 @@
 package kernel
 
-// pieces cuts n items, most often the tokens of a batch, into pieces of one size, whatever the
-// number of threads; the last piece may have fewer.
+// pieces divides n items, usually the tokens of a batch, into pieces of the same size, which does
+// not depend on the number of threads; the last piece may be smaller.
 type pieces struct{ n, size int }
 
-// pieceTokens is the size of pieces where nothing speaks for another one.
+// pieceTokens is the size of pieces unless there is a reason for another.
 const pieceTokens = 32
 
 func (c pieces) number() int { return (c.n + c.size - 1) / c.size }
@@ -12,7 +12,7 @@ func (c pieces) number() int { return (c.n + c.size - 1) / c.size }
 // items returns the items [first, end) of piece i.
 func (c pieces) items(i int) (first, end int) { return i * c.size, min((i+1)*c.size, c.n) }
 
-// each calls work with the items of the pieces [lo, hi), and closes each piece in the sums.
+// each calls work with the items of each piece in [lo, hi), and closes the piece in the sums.
 func (c pieces) each(lo, hi int, work func(first, end int), sums ...interface{ end(piece int) }) {
 	for piece := lo; piece < hi; piece++ {
 		work(c.items(piece))
@@ -22,34 +22,34 @@ func (c pieces) each(lo, hi int, work func(first, end int), sums ...interface{ e
 	}
 }
 
-// treeSums adds up terms of many items, cut into pieces that are dealt to the workers of a Pool.
-// The pieces are the leaves of a binary tree that depends on their number alone, and every sum of
-// two subtrees is made in float64 as the tree says, by the worker that has both of them or in the
-// end. So the bits do not depend on the number of workers, and rounding errors grow with the
-// logarithm of the number of pieces (pairwise summation; Higham 1993, SIAM J. Sci. Comput. 14(4)).
+// treeSums sums terms of many items, divided into pieces that the workers of a Pool share. The
+// pieces are the leaves of a binary tree that depends only on their number. Each sum of two
+// subtrees is made in float64, as the tree says, by the worker that has both, or at the end. So the
+// bits do not depend on the number of workers, and rounding errors grow with the logarithm of the
+// number of pieces (pairwise summation; Higham 1993, SIAM J. Sci. Comput. 14(4)).
 type treeSums[T Float] struct {
 	workers    []treeSum[T]
 	fold       treeFold
-	zero       []float64 // the total of no items
+	zero       []float64 // the total if there are no items
 	size       int
 	out        []T
 	accumulate bool
 	path       path
 }
 
-// want readies a run whose total store writes to out, or adds to it. A nil out is not wanted: then
-// workers have no block to add to.
+// want prepares a run whose total store writes to out, or adds to it if accumulate is true. With a
+// nil out the total is not wanted, and workers have no block to add to.
 func (s *treeSums[T]) want(p *Pool, path path, out []T, accumulate bool) {
 	s.out, s.accumulate = out, accumulate
 	s.set(p, path, len(out))
 }
 
-// set readies sums of size elements for a run.
+// set prepares sums of size elements for a run.
 func (s *treeSums[T]) set(p *Pool, path path, size int) {
 	s.workers, s.size, s.path = growKept(s.workers, p.Threads()), size, path
 }
 
-// begin returns the sum of a worker, empty. Every part of a task calls it once, also one without
+// begin returns the empty sum of a worker. Every part of a task calls it once, even if it has no
 // pieces.
 func (s *treeSums[T]) begin(worker int) *treeSum[T] {
 	w := &s.workers[worker]
@@ -57,7 +57,7 @@ func (s *treeSums[T]) begin(worker int) *treeSum[T] {
 	return w
 }
 
-// total returns the sum over all pieces, once a run. It is valid until the next run.
+// total returns the sum over all pieces; call it once a run. It is valid until the next run.
 func (s *treeSums[T]) total(p *Pool) []float64 {
 	s.fold.nodes = s.fold.nodes[:0]
 	for w := range s.workers {
@@ -76,33 +76,33 @@ func (s *treeSums[T]) total(p *Pool) []float64 {
 	return s.fold.nodes[0].sum
 }
 
-// store puts the total where it is wanted.
+// store writes the total to the slice that want named.
 func (s *treeSums[T]) store(p *Pool) {
 	if s.out != nil {
 		storeTotal(s.out, s.total(p), s.accumulate)
 	}
 }
 
-// treeSum is one worker's part of a treeSums: the open piece, and the subtrees that are done.
+// treeSum is one worker's part of a treeSums: the open piece, and the complete subtrees.
 type treeSum[T Float] struct {
 	blockedSum[T]
 	nodes []treeNode  // from left to right
-	free  [][]float64 // for sums of further nodes
+	free  [][]float64 // buffers for sums of further nodes
 	_     [cacheLine]byte
 }
 
-// treeNode is a subtree of 1 << level pieces, of which the last may not exist.
+// treeNode is a subtree of 1 << level pieces, the last of which may be missing.
 type treeNode struct {
 	first, level int
 	sum          []float64
 }
 
-// precedes tells whether the node is the left half of the subtree that has n as its right half.
+// precedes tells whether l is the left half of the subtree whose right half is n.
 func (l treeNode) precedes(n treeNode) bool {
 	return l.level == n.level && l.first>>l.level&1 == 0 && l.first+1<<l.level == n.first
 }
 
-// reset forgets all pieces.
+// reset removes all pieces.
 func (s *treeSum[T]) reset(p path, size int) {
 	for _, n := range s.nodes {
 		s.free = append(s.free, n.sum)
@@ -114,8 +114,8 @@ func (s *treeSum[T]) reset(p path, size int) {
 	}
 }
 
-// end closes a piece, to which everything since the last call belongs. The pieces of a part are
-// closed in their order.
+// end closes a piece, which consists of everything added since the last call. A part closes its
+// pieces in order.
 func (s *treeSum[T]) end(piece int) {
 	node := treeNode{first: piece}
 	if last := len(s.nodes) - 1; last >= 0 && !s.flushed && s.nodes[last].precedes(node) {
@@ -137,7 +137,8 @@ func (s *treeSum[T]) end(piece int) {
 	s.nodes = append(s.nodes, node)
 }
 
-// joined is the subtree of which the node is the left half, after its sum got the right half's.
+// joined returns the subtree whose left half is l, after the right half's sum has been added to
+// l's.
 func (l treeNode) joined() treeNode {
 	return treeNode{first: l.first, level: l.level + 1, sum: l.sum}
 }
@@ -151,14 +152,14 @@ func (s *treeSum[T]) buffer() []float64 {
 	return grow(b, len(s.block))
 }
 
-// treeFold adds up the nodes of all workers, from left to right, into the sum of the first one.
+// treeFold adds up the nodes of all workers, from left to right, into the sum of the first worker.
 type treeFold struct {
 	nodes []treeNode
 	size  int
 	path  path
 }
 
-// worthFolding is the number of additions that pays for waking the workers.
+// worthFolding is the number of additions from which waking the workers pays.
 const worthFolding = 1 << 14
 
 func (t *treeFold) run(p *Pool) {
@@ -169,13 +170,13 @@ func (t *treeFold) run(p *Pool) {
 	p.Do(columnGroups(t.size), t)
 }
 
-// Part folds some groups of columns.
+// Part adds up the groups of columns [lo, hi).
 func (t *treeFold) Part(_, lo, hi int) {
 	from, to := groupColumns(lo, hi, t.size)
 	if from == to {
 		return
 	}
-	var stack [64]treeNode // their levels fall
+	var stack [64]treeNode // with decreasing levels
 	top := 0
 	for _, node := range t.nodes {
 		for top > 0 && stack[top-1].precedes(node) {

@@ -35,8 +35,8 @@ func (s *sumTask) run(p *Pool, path path, rows, width, size int) []float32 {
 	return out
 }
 
-// TestTreeSums: any number of pieces, of one block or of several, gives one sum with any number of
-// threads, on used memory, too, and it is right.
+// TestTreeSums: for any number of pieces, of one block or of several, the sum is right and the same
+// with any number of threads, also in reused memory.
 func TestTreeSums(t *testing.T) {
 	const width = 37
 	forEachPath[float32](t, func(t *testing.T, path path) {
@@ -68,7 +68,7 @@ func requireRowSums(t *testing.T, x, got []float32) {
 	}
 }
 
-// TestTreeSumsOfLargeSizes are folded by several workers.
+// TestTreeSumsOfLargeSizes checks sums that several workers add up.
 func TestTreeSumsOfLargeSizes(t *testing.T) {
 	const rows, width = 77, 5000
 	task := sumTask{x: normals[float32](1, rows*width, 1)}
@@ -81,8 +81,8 @@ func TestTreeSumsOfLargeSizes(t *testing.T) {
 	requireRowSums(t, task.x, want)
 }
 
-// TestWorkIsBalanced simulates how work at the sizes of real models is dealt: the busiest worker has
-// at most a tenth more than its share.
+// TestWorkIsBalanced simulates how work is divided at the sizes of real models: the busiest worker
+// has at most a tenth more than its share.
 func TestWorkIsBalanced(t *testing.T) {
 	const tokens = 32 * 512
 	for _, threads := range []int{8, 16, 64} {

@@ -1,7 +1,7 @@
 package kernel
 
-// Values are the values [tokens, kvHeads, headDim] of packed queries, keys and values, a copy, and
-// back.
+// Values copies the values [tokens, kvHeads, headDim] out of packed queries, keys and values, and
+// puts their gradients back.
 type Values[T Float] struct {
 	task valuesTask[T]
 	path path
@@ -13,16 +13,16 @@ func (k *Values[T]) Forward(p *Pool, v, x []T, d QKVParams) {
 	p.Do(d.Tokens, &k.task)
 }
 
-// Backward sets dx, the gradient of x, to addend, or 0 where that is nil, and adds the gradient dv of
-// the values to its own. dx may be addend.
+// Backward sets dx, the gradient of x, to addend, or to 0 if that is nil, and adds dv to the
+// gradient of the values. dx may be addend.
 func (k *Values[T]) Backward(p *Pool, dx, dv, addend []T, d QKVParams) {
 	k.task = valuesTask[T]{v: dv, dx: dx, x: addend, d: d, path: pathOf[T](k.path)}
 	p.Do(d.Tokens, &k.task)
 }
 
-// First adds to the gradient addend of v0, or sets it where that is nil, what arrives by one
-// attention's mixing: dfirst = addend + weights[1] dv, with dy [tokens, heads + 2 kvHeads, headDim] the
-// gradient of the mixed. dfirst may be addend.
+// First computes the gradient of v0 from one attention's mixing, dfirst = addend + weights[1] dv,
+// where dy [tokens, heads + 2 kvHeads, headDim] is the gradient of the mixed tensor. addend is v0's
+// gradient from other attentions, nil if there is none; dfirst may be addend.
 func (k *Values[T]) First(p *Pool, dfirst, dy, weights, addend []T, d QKVParams) {
 	k.task = valuesTask[T]{v: dfirst, dy: dy, x: addend, weight: valueWeights(weights)[1], d: d, path: pathOf[T](k.path)}
 	p.Do(d.Tokens, &k.task)
@@ -30,7 +30,7 @@ func (k *Values[T]) First(p *Pool, dfirst, dy, weights, addend []T, d QKVParams)
 
 type valuesTask[T Float] struct {
 	v, x   []T
-	dx, dy []T // of Backward, and of First
+	dx, dy []T // dx for Backward, dy for First
 	weight T
 	d      QKVParams
 	path   path

@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// The float32 functions of this file work in float64 and round once at the end. One
-// step is made of 32 parts of a power of two,
+// The float32 functions of this file work in float64 and round once at the end. Each power of two
+// is divided into 32 steps,
 //
 //	exp(x) = 2^n 2^(k/32) exp(r ln(2)/32),   32 n + k = round(32 x / ln 2),   |r| <= 1/2
 //
@@ -21,8 +21,8 @@ const (
 	expLinear    = math.Ln2 / expParts                       // exp(expLinear r) = 1 + expLinear r + ...
 	expQuadratic = expLinear * expLinear * (0.5 + expFourth) // ... + expQuadratic r^2 + expCubic r^3
 	expCubic     = expLinear * expLinear * expLinear / 6
-	// The term in r^4 is left out; on |r| <= 1/2 a term in r^2 takes up three quarters
-	// of it (the Chebyshev fit of r^3 by a line): 3/4 (1/2)^2 expLinear^2 / 4!.
+	// The term in r^4 is left out; on |r| <= 1/2, a term in r^2 makes up for three quarters of it
+	// (the Chebyshev fit of r^3 by a line): 3/4 (1/2)^2 expLinear^2 / 4!.
 	expFourth = expLinear * expLinear / 128
 )
 
@@ -38,15 +38,15 @@ var expTable = [expParts]float64{
 	1.8340080864093424, 1.8741676341103, 1.9152065613971474, 1.9571441241754002,
 }
 
-// isSingle says whether T is float32; it is a constant in each instantiation.
+// isSingle tells whether T is float32; it is a constant in each instantiation.
 func isSingle[T Float]() bool {
 	var x T
 	return unsafe.Sizeof(x) == 4
 }
 
-// expSplit gives exp(x) as scale + part, scale being the power of two and its fraction
-// 2^(n + k/32). Both are good to a relative 2e-8 of the part and 2e-10 of exp(x) for
-// |x| <= 700. Outside that range they mean nothing; NaN gives a NaN part.
+// expSplit returns exp(x) as scale + part, where scale is 2^(n + k/32). part has a relative error
+// of 2e-8, the sum one of 2e-10, for |x| <= 700. Outside that range the results mean nothing; NaN
+// gives a NaN part.
 func expSplit(x float64) (scale, part float64) {
 	z := x * expPerUnit
 	n := z + expRound
@@ -56,9 +56,8 @@ func expSplit(x float64) (scale, part float64) {
 	return scale, scale * r * (expLinear + r*(expQuadratic+r*expCubic))
 }
 
-// expT is e^x. In float32 the error is at most 0.51 units in the last place, with
-// subnormal results, overflow to +Inf, exp(-Inf) = 0 and NaN as in math.Exp. In float64
-// it is math.Exp.
+// expT returns e^x. In float32 the error is at most 0.51 units in the last place, with subnormal
+// results, overflow to +Inf, exp(-Inf) = 0 and NaN as in math.Exp. In float64 it calls math.Exp.
 func expT[T Float](x T) T {
 	if isSingle[T]() {
 		return T(exp32(float32(x)))
@@ -78,9 +77,8 @@ func exp32(x float32) float32 {
 	return float32(scale + part)
 }
 
-// tanhT is the hyperbolic tangent. In float32 the error is at most 1 unit in the last
-// place, also near zero; tanh(+-Inf) = +-1, the sign of zero is kept. In float64 it is
-// math.Tanh.
+// tanhT returns the hyperbolic tangent. In float32 the error is at most 1 unit in the last place,
+// also near zero; tanh(+-Inf) = +-1, and the sign of zero is kept. In float64 it calls math.Tanh.
 func tanhT[T Float](x T) T {
 	if isSingle[T]() {
 		return T(tanh32(float32(x)))
@@ -88,8 +86,8 @@ func tanhT[T Float](x T) T {
 	return T(math.Tanh(float64(x)))
 }
 
-// tanh32 is m/(m+2) with m = exp(2x)-1, which keeps its relative precision near zero:
-// there the table's factor is 1 and m is the polynomial alone.
+// tanh32 computes m/(m+2) with m = exp(2x)-1, which keeps its relative precision near zero: there
+// the table's factor is 1 and m is the polynomial without a constant term.
 func tanh32(x float32) float32 {
 	const saturated = 10 // 1 - tanh(10) is less than a fourteenth of a unit in the last place
 	if x == 0 {

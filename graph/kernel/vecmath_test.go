@@ -28,7 +28,7 @@ func widen[T Float](x []T) []float64 {
 	return w
 }
 
-// requireNear wants |got - want| <= tolerance * max(1, |want|) in every element.
+// requireNear checks that |got - want| <= tolerance * max(1, |want|) for every element.
 func requireNear[T Float](t *testing.T, want []float64, got []T, tolerance float64, what string) {
 	t.Helper()
 	require.Len(t, got, len(want), what)
@@ -40,7 +40,8 @@ func requireNear[T Float](t *testing.T, want []float64, got []T, tolerance float
 	}
 }
 
-// slope returns the derivative of f by x, by central differences; x is left as it was.
+// slope returns the derivative of f with respect to x, by central differences; it leaves x
+// unchanged.
 func slope(x []float64, f func() float64) []float64 {
 	const h = 1e-5
 	d := make([]float64, len(x))
@@ -54,7 +55,7 @@ func slope(x []float64, f func() float64) []float64 {
 	return d
 }
 
-// inner is the inner product, a loss whose gradient by a is b.
+// inner returns the inner product of a and b: a loss whose gradient with respect to a is b.
 func inner(a, b []float64) (sum float64) {
 	for i, v := range a {
 		sum += v * b[i]
@@ -62,13 +63,13 @@ func inner(a, b []float64) (sum float64) {
 	return sum
 }
 
-// requireNoAllocations wants run to allocate nothing once it has run before.
+// requireNoAllocations checks that run allocates nothing after a first run.
 func requireNoAllocations(t *testing.T, run func()) {
 	t.Helper()
 	require.Zero(t, testing.AllocsPerRun(10, run))
 }
 
-// ulps is the distance of got from want in units of want's last place as a float32.
+// ulps returns the distance of got from want in units of want's last place as a float32.
 func ulps(got float32, want float64) float64 {
 	if got == float32(want) {
 		return 0
@@ -184,7 +185,7 @@ func benchmarkElements(b *testing.B, f func(float32) float32) {
 	reportPerElement(b, len(x))
 }
 
-// reportPerElement reports the time an element of a loop over n elements.
+// reportPerElement reports the time for each element of a loop over n elements.
 func reportPerElement(b *testing.B, n int) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/element")
 }

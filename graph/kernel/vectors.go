@@ -4,15 +4,15 @@ package kernel
 
 import "unsafe"
 
-// The functions over slices that the kernels are made of have two forms: portable Go,
-// and for float32 the assembly of internal/vecgen (fast... in vectors_generated). Each says
-// there whether its lanes are float32 or float64. The first argument of such a function
-// is the path that pathOf has settled: only float32 goes beyond portable. The results of
-// a path do not depend on where the slices lie in memory.
+// The functions over slices from which kernels are built have two forms: portable Go, and for
+// float32 the assembly of internal/vecgen (fast... in vectors_generated). Each says there whether
+// its lanes are float32 or float64. The first argument of such a function is a path from pathOf:
+// only float32 has paths other than portable. The results of a path do not depend on where the
+// slices lie in memory.
 
-// pathOf settles the path of a kernel: fastest becomes that of the machine, and every
-// path portable if T is not float32.
+// pathOf returns the path that a kernel uses: fastest becomes the machine's, and every path becomes
+// portable if T is not float32.
 func pathOf[T Float](p path) path { return kernelsOf[T](p).path }
 
-// pointer is the place of x.
+// pointer returns the address of x's first element.
 func pointer[E any](x []E) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(x)) }

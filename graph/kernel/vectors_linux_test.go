@@ -2,7 +2,7 @@ package kernel
 
 import "testing"
 
-// TestVectorsNoAccessOutside runs every function on slices next to forbidden pages.
+// TestVectorsNoAccessOutside runs every function on slices next to pages without access.
 func TestVectorsNoAccessOutside(t *testing.T) {
 	forEachFastPath(t, func(t *testing.T, p path) {
 		for _, c := range vectorCases {

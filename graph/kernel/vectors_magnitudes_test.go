@@ -19,7 +19,7 @@ func everyFloat(bits int) []float32 {
 	return x
 }
 
-// sweepBits is the number of values of a sweep, as a power of two.
+// sweepBits returns the number of values of a sweep, as a power of two.
 func sweepBits() int {
 	switch {
 	case testing.Short():
@@ -30,8 +30,8 @@ func sweepBits() int {
 	return 17
 }
 
-// requireSame wants the same NaN or infinity, or a value that is off by at most the
-// given units in the last place of want and the absolute error together.
+// requireSame checks that got is the same NaN or infinity, or differs from want by at most the
+// given units in the last place of want plus the absolute error.
 func requireSame(t *testing.T, x float32, want float64, got float32, units, absolute float64) {
 	t.Helper()
 	rounded := float32(want)

@@ -8,18 +8,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// vectorLengths are lengths with and without whole vectors, groups of them and rests.
+// vectorLengths are lengths with and without whole vectors, groups of vectors and rests.
 var vectorLengths = []int{0, 1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17, 23, 31, 32, 33, 47, 61, 63, 64, 65, 97, 127, 128, 129, 257}
 
-// vectorCase is one function that has a fast form. run calls it on slices of one length,
-// writes some of them and returns its results, if any.
+// vectorCase is one function that has a fast form. run calls it on slices of one length, writes
+// some of them and returns its results, if any.
 type vectorCase struct {
 	name   string
 	slices int
 	run    func(p path, s [][]float32) []float64
 }
 
-// result drops what a function returns into a list.
+// result collects a function's results in a list.
 func result(sums ...float64) []float64 { return sums }
 
 var vectorCases = []vectorCase{
@@ -118,7 +118,7 @@ var vectorCases = []vectorCase{
 
 var testStatistics = statistics[float32]{mean: 0.3, rest: 1e-9, rstd: 1.7}
 
-// operands are n elements for each slice of a case.
+// operands returns n elements for each slice of a case.
 func (c *vectorCase) operands(n int) [][]float32 {
 	s := make([][]float32, c.slices)
 	for i := range s {
@@ -136,8 +136,8 @@ func (c *vectorCase) requireNear(t *testing.T, n int, wantSlices, gotSlices [][]
 	requireNear(t, want, got, 1e-6*math.Sqrt(float64(n+1)), c.name)
 }
 
-// TestVectors compares every fast function with its portable form, at every length and
-// several alignments, and looks at the elements around the slices.
+// TestVectors compares every fast function with its portable form, at every length and several
+// alignments, and checks the elements around the slices.
 func TestVectors(t *testing.T) {
 	forEachFastPath(t, func(t *testing.T, p path) {
 		for _, c := range vectorCases {
@@ -185,7 +185,7 @@ func requireCanaries(t *testing.T, s []float32) {
 	}
 }
 
-// TestVectorsInPlace runs those that may write over an input.
+// TestVectorsInPlace runs the functions that may overwrite an input.
 func TestVectorsInPlace(t *testing.T) {
 	aliases := map[string]int{ // the input that slice 0 may be
 		"geluTanh": 1, "geluTanhGradient": 1, "geluExact": 1, "geluExactGradient": 1, "normalize": 1, "scale": 1, "scaleShift": 1, "normGradient": 1,
@@ -218,7 +218,7 @@ func forEachFastPath(t *testing.T, f func(t *testing.T, p path)) {
 	})
 }
 
-// TestVectorMax puts the largest element, and a NaN, at every place.
+// TestVectorMax puts the largest element, and a NaN, at every index.
 func TestVectorMax(t *testing.T) {
 	inf := float32(math.Inf(1))
 	forEachFastPath(t, func(t *testing.T, p path) {
@@ -250,7 +250,7 @@ func TestVectorSumsKeepTheirPrecision(t *testing.T) {
 		for i := range x {
 			x[i] += 1e4
 		}
-		require.InDelta(t, rowMean(portable, x), rowMean(p, x), 1e-8) // of deviations of 1
+		require.InDelta(t, rowMean(portable, x), rowMean(p, x), 1e-8) // deviations are about 1
 		mean := rowMean(p, x)
 		hi := float32(mean)
 		lo := float32(mean - float64(hi))
@@ -258,7 +258,7 @@ func TestVectorSumsKeepTheirPrecision(t *testing.T) {
 	})
 }
 
-// BenchmarkVectors times every function on slices in the first-level cache.
+// BenchmarkVectors measures every function on slices in the first-level cache.
 func BenchmarkVectors(b *testing.B) {
 	const n = 1536
 	for _, c := range vectorCases {

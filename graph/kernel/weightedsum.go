@@ -2,32 +2,31 @@ package kernel
 
 // WeightedSumParams are the sizes of a WeightedSum.
 type WeightedSumParams struct {
-	Tokens, Width int  // of each tensor: Tokens x Width elements
-	Terms         int  // tensors, and weights
-	Shared        bool // one set of weights for all tokens, not one a token
+	Tokens, Width int  // each tensor has Tokens x Width elements
+	Terms         int  // number of tensors and weights
+	Shared        bool // one set of weights for all tokens, not one for each token
 }
 
 func (d WeightedSumParams) size() int { return d.Tokens * d.Width }
 
-// WeightedSum adds tensors up, each times a weight of its own, as DenseFormer does with the
-// outputs of all earlier blocks (Pagliardini et al. 2024, arXiv 2402.02622, section 3):
+// WeightedSum sums tensors, each multiplied by its own weight, as DenseFormer does with the outputs
+// of all earlier blocks (Pagliardini et al. 2024, arXiv 2402.02622, section 3):
 //
 //	y_t = sum over j of a[j] x[j]_t
 //
-// a is [Terms], or [Tokens, Terms] with weights of each token's own.
+// a is [Terms], or [Tokens, Terms] with separate weights for each token.
 type WeightedSum[T Float] struct {
 	task     weightedSumTask[T]
 	perToken MultiwaySum[T]
 	path     path
 }
 
-// weightedBlock is the number of elements of the sum that stay in the first-level cache
-// while all tensors pass.
+// weightedBlock is the number of elements of the sum that stay in the first-level cache while all
+// tensors are added.
 const weightedBlock = 2048
 
-// Forward computes y, the terms added from the first to the last. A tensor of weight 0 is
-// left out, not read: with weights of 0 and a single 1 the sum is that tensor, bit for bit. y
-// may be x[0].
+// Forward computes y, adding the terms in order. A tensor with weight 0 is skipped, not read: with
+// weights of 0 and a single 1 the sum equals that tensor, bit for bit. y may be x[0].
 func (k *WeightedSum[T]) Forward(p *Pool, y, a []T, x [][]T, d WeightedSumParams) {
 	if !d.Shared {
 		k.tokens().Forward(p, nil, y, a, x, d.ways())
@@ -36,12 +35,12 @@ func (k *WeightedSum[T]) Forward(p *Pool, y, a []T, x [][]T, d WeightedSumParams
 	k.run(p, weightedSumTask[T]{step: multiwayForward, y: y, a: a, x: x}, d)
 }
 
-// Weights computes the gradient of the weights from dy, that of the sum, in float64:
+// Weights computes the gradient of the weights from dy, the gradient of the sum, in float64:
 //
 //	da[j] (+)= sum over t of dy_t . x[j]_t
 //
-// or, with weights of each token's own, the products of each token. accumulate says that
-// they are added to what da holds. The result does not depend on the thread count.
+// or, with separate weights for each token, the products of each token. accumulate adds them to
+// what da holds. The result does not depend on the number of threads.
 func (k *WeightedSum[T]) Weights(p *Pool, da, dy []T, x [][]T, accumulate bool, d WeightedSumParams) {
 	if !d.Shared {
 		k.tokens().Weights(p, da, nil, dy, x, accumulate, d.ways())
@@ -72,7 +71,7 @@ func (k *WeightedSum[T]) Term(p *Pool, dx, dy, a, addend []T, j int, d WeightedS
 	k.run(p, weightedSumTask[T]{step: multiwayTerm, y: dy, a: a[j:], dx: dx, addend: addend}, d)
 }
 
-// tokens is the kernel for weights of each token's own, ways its sizes.
+// tokens returns the kernel for separate weights for each token; ways returns its sizes.
 func (k *WeightedSum[T]) tokens() *MultiwaySum[T] {
 	k.perToken.path = k.path
 	return &k.perToken
@@ -90,15 +89,15 @@ func (k *WeightedSum[T]) run(p *Pool, t weightedSumTask[T], d WeightedSumParams)
 	p.Do(t.blocks.number(), &k.task)
 }
 
-// weightedSumTask works with weights for all tokens.
+// weightedSumTask computes a sum with weights for all tokens.
 type weightedSumTask[T Float] struct {
 	step             multiwayStep
 	y, a, dx, addend []T
 	x                [][]T
-	sums             []float64 // [blocks, Terms], of the weights' gradient
+	sums             []float64 // [blocks, Terms], for the weights' gradient
 	terms            int
 	blocks           pieces
-	products         [][]T // a block of a dy, one a worker
+	products         [][]T // a block of a dy for each worker
 	path             path
 }
 
@@ -121,8 +120,8 @@ func (t *weightedSumTask[T]) Part(worker, first, end int) {
 	}
 }
 
-// sumMultiples computes y from the elements [lo, hi) of x: after the first tensor two at a time,
-// since memory serves two streams faster than one.
+// sumMultiples computes y from the elements [lo, hi) of x. After the first tensor it takes two at a
+// time, since memory serves two streams faster than one.
 func sumMultiples[T Float](p path, y, a []T, x [][]T, lo, hi int) {
 	empty, waiting := true, -1
 	for j, weight := range a {
@@ -146,7 +145,8 @@ func sumMultiples[T Float](p path, y, a []T, x [][]T, lo, hi int) {
 	}
 }
 
-// allDots computes the products (or adds them) of y with the elements [lo, hi) of all x, two at a time.
+// allDots computes the dot products of y with the elements [lo, hi) of all x, two at a time, or
+// adds them to products if accumulate is true.
 func allDots[T, S Float](p path, products []S, y []T, x [][]T, lo, hi int, accumulate bool) {
 	j := 0
 	for ; j+1 < len(products); j += 2 {
@@ -171,7 +171,7 @@ func addTwoMultiples[T Float](p path, out, x, y []T, factor, other T) {
 	}
 }
 
-// dotProduct is x . y, multiplied and summed in float64.
+// dotProduct returns x . y, multiplied and summed in float64.
 func dotProduct[T Float](p path, x, y []T) float64 {
 	if p > portable {
 		return fastDot(p, x, y)
@@ -188,7 +188,7 @@ func dotProduct[T Float](p path, x, y []T) float64 {
 	return s0 + s1
 }
 
-// dotProducts are z . x and z . y in float64.
+// dotProducts returns z . x and z . y in float64.
 func dotProducts[T Float](p path, z, x, y []T) (zx, zy float64) {
 	if p > portable {
 		return fastTwoDots(p, z, x, y)

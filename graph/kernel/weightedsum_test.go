@@ -32,7 +32,7 @@ func testWeightedSum[T Float](t *testing.T, tolerance float64) {
 	})
 }
 
-// weightedSumCase is what one WeightedSum works on, and what it should make of it. Some of its
+// weightedSumCase holds the inputs of one WeightedSum, and its expected results. Some of its
 // weights are zero.
 type weightedSumCase[T Float] struct {
 	d                   WeightedSumParams
@@ -72,7 +72,7 @@ func newWeightedSumCase[T Float](d WeightedSumParams) weightedSumCase[T] {
 	return c
 }
 
-// check compares all results, in memory of their own and in place, and returns them.
+// check compares all results, in separate memory and in place, and returns them.
 func (c weightedSumCase[T]) check(t *testing.T, p path, threads int, tolerance float64) []T {
 	t.Helper()
 	pool := NewPool(threads)
@@ -100,7 +100,7 @@ func (c weightedSumCase[T]) check(t *testing.T, p path, threads int, tolerance f
 	return slices.Concat(y, da, dx)
 }
 
-// TestWeightedSumOfOneTensor: with weights of 0 and a single 1 the sum has the bits of that
+// TestWeightedSumOfOneTensor: with weights of 0 and a single 1 the sum has the same bits as that
 // tensor, whatever the others hold.
 func TestWeightedSumOfOneTensor(t *testing.T) {
 	testOneTensor[float32](t, func(x float32) uint64 { return uint64(math.Float32bits(x)) })
@@ -115,7 +115,7 @@ func testOneTensor[T Float](t *testing.T, bits func(T) uint64) {
 			var x [][]T
 			for j := range terms {
 				x = append(x, normals[T](uint64(j), tokens*width, 1))
-				for i := 0; i < tokens*width; i += 3 { // the numbers that sums with products of zero lose
+				for i := 0; i < tokens*width; i += 3 { // numbers that a sum with products of zero would lose
 					x[j][i] = []T{T(math.Copysign(0, -1)), T(math.Inf(1)), 0, T(math.NaN()), 1e-45}[(i+j)%5]
 				}
 			}

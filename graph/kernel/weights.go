@@ -14,9 +14,9 @@ type WeightFormat string
 const (
 	// WeightsBF16 rounds each entry to the nearest bfloat16: 2 bytes.
 	WeightsBF16 WeightFormat = "bf16"
-	// WeightsInt8 stores an entry w as the integer q in [-127, 127] with w = s q nearly: 1 byte. The scale s, a
-	// float32, is max |w| / 127 over a group of 64 entries of one column, and q = w/s to the nearest, of two that are
-	// as near the even one.
+	// WeightsInt8 stores an entry w as the integer q in [-127, 127] with w approximately s q: 1
+	// byte. The scale s, a float32, is max |w| / 127 over a group of 64 entries of one column; q is
+	// the integer nearest to w/s, the even one of two equally near.
 	WeightsInt8 WeightFormat = "int8"
 )
 
@@ -25,17 +25,18 @@ const (
 	weightsGroup   = 64 // rows that share a column's scale
 )
 
-// Weights are the matrix B [k, n] of a product, for computing alone: products with float32 are summed in
-// float32 (Gemm.Weights). It lies in panels of 64 columns, each row after row, as a product of few rows reads it.
+// Weights are the matrix B [k, n] of a product, for inference: products with float32 are summed in
+// float32 (Gemm.Weights). They are stored in panels of 64 columns, each row after row, as a product
+// of few rows reads them.
 type Weights struct {
 	format WeightFormat
 	k, n   int
 	words  []BFloat16 // [panels, k, 64]
-	bytes  []int8     // likewise
+	bytes  []int8     // [panels, k, 64], too
 	scales []float32  // [panels, groups, 64]
 }
 
-// NewWeights converts b [k, n], stored [n, k] where transposed.
+// NewWeights converts b [k, n], which is stored as [n, k] if transposed.
 func NewWeights(p *Pool, format WeightFormat, b []float32, k, n int, transposed bool) *Weights {
 	w := &Weights{format: format, k: k, n: n}
 	panels := (n + weightsColumns - 1) / weightsColumns
@@ -50,12 +51,12 @@ func NewWeights(p *Pool, format WeightFormat, b []float32, k, n int, transposed 
 	return w
 }
 
-// Bytes is the memory that the entries and scales take.
+// Bytes returns the memory that the entries and scales take.
 func (w *Weights) Bytes() int { return 2*len(w.words) + len(w.bytes) + 4*len(w.scales) }
 
 func (w *Weights) groups() int { return (w.k + weightsGroup - 1) / weightsGroup }
 
-// entry is entry (row, column) as float32.
+// entry returns entry (row, column) as float32.
 func (w *Weights) entry(row, column int) float32 {
 	panel, column := column/weightsColumns, column%weightsColumns
 	i := (panel*w.k+row)*weightsColumns + column
@@ -73,7 +74,7 @@ type convertWeights struct {
 }
 
 func (t *convertWeights) Part(_, lo, hi int) {
-	rows := make([]float32, t.k*weightsColumns) // of a panel
+	rows := make([]float32, t.k*weightsColumns) // the rows of a panel
 	for panel := lo; panel < hi; panel++ {
 		first := panel * weightsColumns
 		columns := min(weightsColumns, t.n-first)
@@ -96,7 +97,8 @@ func (t *convertWeights) Part(_, lo, hi int) {
 	}
 }
 
-// quantise stores a group of rows x [rows, 64] as WeightsInt8 says. Of a column of zeros all q are 0.
+// quantise stores a group of rows x [rows, 64] as described at WeightsInt8. For a column of zeros,
+// all q are 0.
 func quantise(q []int8, scales, x []float32) {
 	var largest [weightsColumns]float32
 	for i, v := range x {
@@ -113,8 +115,9 @@ func quantise(q []int8, scales, x []float32) {
 	}
 }
 
-// weightsTile is one call of a micro-kernel over k rows of a panel: y [64] = a [k] x, or x as float32 in
-// panels of a product, panel elements apart. k begins with a group. The assembly reads it by offset.
+// weightsTile is one call of a micro-kernel over k rows of a panel. It computes y [64] = a [k] x,
+// or unpacks x as float32 into a product's panels, which are panel elements apart. The rows begin
+// with a group. The assembly reads it by offset.
 type weightsTile struct {
 	y, a   *float32
 	x      unsafe.Pointer
@@ -123,7 +126,7 @@ type weightsTile struct {
 	panel  int
 }
 
-// tile is the call for the rows [p, p+k) of a panel.
+// tile returns the call for the rows [p, p+k) of a panel.
 func (w *Weights) tile(panel, p, k int) weightsTile {
 	t, at := weightsTile{k: k}, (panel*w.k+p)*weightsColumns
 	if w.format == WeightsBF16 {
@@ -134,7 +137,8 @@ func (w *Weights) tile(panel, p, k int) weightsTile {
 	return t
 }
 
-// multiply sets y [64] to a times the rows [p, p+len(a)) of a panel, each sum in their order by fused multiply-adds.
+// multiply computes y [64] = a times the rows [p, p+len(a)) of a panel; each sum is taken in the
+// order of rows by fused multiply-adds.
 func (w *Weights) multiply(path path, y, a []float32, panel, p int) {
 	if path == portable {
 		clear(y)
@@ -150,7 +154,7 @@ func (w *Weights) multiply(path path, y, a []float32, panel, p int) {
 	t.runFast(path, w.format, false)
 }
 
-// unpack writes the rows [p, p+k) of a panel as float32, in panels of a product's own width.
+// unpack writes the rows [p, p+k) of a panel as float32, in panels as wide as a product's.
 func (w *Weights) unpack(kernels *microkernels, to []float32, panel, p, k int) {
 	width := kernels.width()
 	if kernels.path != portable {
@@ -166,7 +170,7 @@ func (w *Weights) unpack(kernels *microkernels, to []float32, panel, p, k int) {
 	}
 }
 
-// sumWeights computes C from panels of Weights, of which the first begins at C's first column.
+// sumWeights computes C from panels of Weights, the first of which begins at C's first column.
 func (q *product[T]) sumWeights(path path, cutK int, sums []T) {
 	for j := 0; j < q.n; j += weightsColumns {
 		n := min(weightsColumns, q.n-j)
@@ -181,14 +185,14 @@ func (q *product[T]) sumWeights(path path, cutK int, sums []T) {
 	q.finished(0, 0, q.m, q.n)
 }
 
-// placeWeights unpacks B[p:, j:] of Weights into the block's panels.
+// placeWeights unpacks B[p:, j:] from Weights into the block's panels.
 func (q *product[T]) placeWeights(x *block[T], space []T, p, j int) {
 	for s := 0; s < x.n; s += weightsColumns {
 		q.weights.unpack(x.kernels, float32s(space[s*x.tile.k:]), (q.column+j+s)/weightsColumns, p, x.tile.k)
 	}
 }
 
-// float32s is s itself, for a T that is float32.
+// float32s returns s itself, for a T that is float32.
 func float32s[T Float](s []T) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(s))), len(s))
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWeightsLayout keeps weightsTile as internal/asmgen writes it into the assembly.
+// TestWeightsLayout checks that weightsTile has the layout that internal/asmgen writes into the
+// assembly.
 func TestWeightsLayout(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) != 8 {
 		t.Skip("the assembly is for 64-bit processors")
@@ -62,7 +63,7 @@ func (c weightsCase) index(i, j int) int {
 	return i*c.n + j
 }
 
-// TestWeightsEntries wants each entry rounded as its format says.
+// TestWeightsEntries checks that each entry is rounded as its format says.
 func TestWeightsEntries(t *testing.T) {
 	for _, c := range weightsCases() {
 		b, w := c.random()
@@ -100,8 +101,9 @@ func (c weightsCase) product(p path, pool *Pool, w *Weights, a []float32, m, lda
 	return y
 }
 
-// TestWeightsProduct compares products of few and of many rows with those of the entries in float64, and wants the
-// same bits of a row alone as among others, and on all paths where it is alone.
+// TestWeightsProduct compares products of few and of many rows with products of the entries in
+// float64. It checks that a row has the same bits alone as among others, and, if it is alone, on
+// all paths.
 func TestWeightsProduct(t *testing.T) {
 	pool := NewPool(2)
 	defer pool.Close()
@@ -128,7 +130,7 @@ func TestWeightsProduct(t *testing.T) {
 			for m := 1; m <= fewRows; m++ {
 				few := c.product(p, pool, w, a, m, lda)
 				require.Equal(t, alone, few[:c.n], "%v: bits of %d rows", c, m)
-				if p != portable { // where many rows are not summed by fused multiply-adds
+				if p != portable { // there, products of many rows are not summed by fused multiply-adds
 					require.True(t, slices.Equal(all[:m*c.n], few), "%v: bits of %d rows among %d", c, m, most)
 				}
 			}
@@ -136,7 +138,8 @@ func TestWeightsProduct(t *testing.T) {
 	}
 }
 
-// TestWeightsRefused panics, as a matrix that is too short does.
+// TestWeightsRefused checks that Weights panic where they are not possible, as a matrix that is too
+// short does.
 func TestWeightsRefused(t *testing.T) {
 	w := NewWeights(nil, WeightsBF16, make([]float32, 6), 2, 3, false)
 	x := make([]float32, 16)

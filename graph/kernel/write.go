@@ -5,18 +5,17 @@ package kernel
 //
 //	out_t = X_t + keys^T y_t
 //
-// a sum of outer products of the write keys (the rows of keys) with the rows of y_t.
-// Tokens are split over the Pool; each is summed by itself, so the bits do not depend
-// on the thread count.
+// a sum of outer products of the write keys (the rows of keys) with the rows of y_t. The workers of
+// the Pool share the tokens; each token is summed separately, so the bits do not depend on the
+// number of threads.
 type Write[T Float] struct {
 	task tokenProducts[T]
 	path path
 }
 
-// Run computes out [tokens, dk, dv] from x of the same shape, keys [r, dk] and
-// y [tokens, r, dv], all dense and row-major. x may be nil, for no X_t, and may be out
-// itself; otherwise out must not overlap the others. Like an index out of range, a
-// slice that is too short panics.
+// Run computes out [tokens, dk, dv] from x of the same shape, keys [r, dk] and y [tokens, r, dv],
+// all dense and row-major. x may be nil, for an empty stream, and may be out itself; otherwise out
+// must not overlap the others. Run panics if a slice is too short, as an index out of range does.
 func (k *Write[T]) Run(p *Pool, out, x Rows[T], keys []T, y Rows[T], tokens, r, dk, dv int) {
 	n := tokens * dk * dv
 	out, x = out.first(n), x.first(n)

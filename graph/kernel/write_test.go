@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// wantWrite is out_t[d, v] = X_t[d, v] + sum_i keys[i, d] y_t[i, v]; x may be nil.
+// wantWrite computes out_t[d, v] = X_t[d, v] + sum_i keys[i, d] y_t[i, v]; x may be nil.
 func wantWrite[T Float](s streamCase, x, keys, y []T) sums {
 	want := newSums(s.tokens * s.dk * s.dv)
 	for i, v := range x {

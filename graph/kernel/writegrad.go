@@ -5,16 +5,17 @@ package kernel
 //
 //	dy_t = keys G_t;   dkeys = sum_t y_t G_t^T
 //
-// It is Read and KeysGrad on a piece of the tokens at a time, so that G comes from memory once.
+// It does what Read and KeysGrad do, on a piece of the tokens at a time, so that G is read from
+// memory once.
 type WriteGrad[T Float] struct {
 	task writeGradTask[T]
 	path path
 }
 
-// Run computes dy [tokens, r, dv] and dkeys [r, dk] from g [tokens, dk, dv], keys [r, dk]
-// and y [tokens, r, dv], all dense and row-major; accumulate adds to what dkeys holds.
-// Either of dy and dkeys may be nil: not wanted. They must not overlap the others. Like an index out of range, a slice that is
-// too short panics.
+// Run computes dy [tokens, r, dv] and dkeys [r, dk] from g [tokens, dk, dv], keys [r, dk] and y
+// [tokens, r, dv], all dense and row-major; accumulate adds to what dkeys holds. Either of dy and
+// dkeys may be nil if it is not wanted. They must not overlap the others. Run panics if a slice is
+// too short, as an index out of range does.
 func (k *WriteGrad[T]) Run(p *Pool, dy Rows[T], dkeys []T, g Rows[T], keys []T, y Rows[T], tokens, r, dk, dv int, accumulate bool) {
 	t := &k.task
 	g = g.first(tokens * dk * dv)
@@ -37,14 +38,14 @@ func (k *WriteGrad[T]) Run(p *Pool, dy Rows[T], dkeys []T, g Rows[T], keys []T, 
 	t.sums.store(p)
 }
 
-// writeGradTask is a WriteGrad split over pieces of the tokens.
+// writeGradTask is a WriteGrad divided into pieces of the tokens.
 type writeGradTask[T Float] struct {
 	read       tokenProducts[T]
-	keys       block[T] // dkeys [r, dk] += y [r, dv] G^T with G^T [dv, dk] in place
+	keys       block[T] // dkeys [r, dk] += y [r, dv] G^T; G^T [dv, dk] is read in place
 	y, g       Rows[T]
 	rooms      rooms[T] // for a token of y
 	tokens     pieces
-	transposed [][]T // G_t^T [dv, dk], one a worker
+	transposed [][]T // G_t^T [dv, dk] for each worker
 	sums       treeSums[T]
 }
 
@@ -55,7 +56,7 @@ func (t *writeGradTask[T]) Part(worker, lo, hi int) {
 			t.read.Part(worker, first, end)
 		}
 		if sum.block != nil {
-			t.add(worker, sum.block, first, end) // G is in the level 2 cache
+			t.add(worker, sum.block, first, end) // G is in the second-level cache
 		}
 	}, sum)
 }

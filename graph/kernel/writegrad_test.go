@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWriteGrad: the one pass gives what Read and KeysGrad give one after the other.
+// TestWriteGrad: the single pass gives the same results as Read followed by KeysGrad.
 func TestWriteGrad(t *testing.T) {
 	for _, d := range [][4]int{{1, 1, 1, 1}, {5, 3, 7, 2}, {33, 2, 5, 16}, {70, 12, 32, 64}, {0, 2, 3, 4}} {
 		for _, threads := range []int{1, 2, 3} {

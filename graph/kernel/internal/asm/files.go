@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// Files are the texts of generated files by name.
+// Files maps the names of generated files to their text.
 type Files map[string][]byte
 
 // Save writes the files into a folder.
@@ -22,8 +22,7 @@ func (f Files) Save(folder string) error {
 	return nil
 }
 
-// Stale lists the files that a folder does not have as they are here, whatever ends their
-// lines.
+// Stale lists the files that are missing from a folder or differ there, ignoring line endings.
 func (f Files) Stale(folder string) []string {
 	var stale []string
 	for _, name := range slices.Sorted(maps.Keys(f)) {
@@ -35,7 +34,7 @@ func (f Files) Stale(folder string) []string {
 	return stale
 }
 
-// Main is the program of a generator: it writes the files into the current folder.
+// Main is the main function of a generator: it writes the files into the current folder.
 func Main(generate func() (Files, error)) {
 	files, err := generate()
 	if err == nil {

@@ -2,14 +2,14 @@ package asm
 
 import "fmt"
 
-// ISA is an instruction set that functions are written for.
+// ISA is an instruction set for which functions are generated.
 type ISA struct {
 	Name      string
 	Lanes     int  // float32 values in a vector
 	Registers int  // vector registers
-	Masks     bool // has mask registers (AVX-512F; AVX-512VL and DQ are not needed)
+	Masks     bool // whether there are mask registers (AVX-512F; AVX-512VL and DQ are not needed)
 
-	whole, half string // prefixes of its vector registers and of their lower halves
+	whole, half string // prefixes of the names of vector registers and of their lower halves
 }
 
 // The instruction sets.
@@ -18,20 +18,20 @@ var (
 	AVX2   = ISA{Name: "avx2", Lanes: 8, Registers: 16, whole: "Y", half: "X"} // with FMA
 )
 
-// Size is the size of a vector in bytes.
+// Size returns the size of a vector in bytes.
 func (s ISA) Size() int { return 4 * s.Lanes }
 
-// Vector names vector register i.
+// Vector returns the name of vector register i.
 func (s ISA) Vector(i int) string { return fmt.Sprintf("%s%d", s.whole, i) }
 
-// Half is the lower half of a vector register.
+// Half returns the name of a vector register's lower half.
 func (s ISA) Half(register string) string { return s.half + register[1:] }
 
-// Quarter is the lowest 128 bits of a vector register.
+// Quarter returns the name of the lowest 128 bits of a vector register.
 func Quarter(register string) string { return "X" + register[1:] }
 
-// Mask is the register with the mask of a partial vector: a mask register, or with AVX2
-// the last vector register.
+// Mask returns the register with the mask of a partial vector: a mask register or, with AVX2, the
+// last vector register.
 func (s ISA) Mask() string {
 	if s.Masks {
 		return "K1"

@@ -1,6 +1,6 @@
 package asm
 
-// Load reads a vector of float32. With masked, lanes that Mask leaves out become zero.
+// Load reads a vector of float32. If masked, the lanes outside the mask become zero.
 func (w *Writer) Load(from, to string, masked bool) {
 	switch {
 	case !masked:
@@ -12,7 +12,7 @@ func (w *Writer) Load(from, to string, masked bool) {
 	}
 }
 
-// Store writes a vector of float32. With masked, lanes that Mask leaves out are not written.
+// Store writes a vector of float32. If masked, the lanes outside the mask are not written.
 func (w *Writer) Store(from, to string, masked bool) {
 	switch {
 	case !masked:
@@ -24,7 +24,7 @@ func (w *Writer) Store(from, to string, masked bool) {
 	}
 }
 
-// MaskBits sets the mask register to the first count lanes; scratch changes.
+// MaskBits sets the mask register to the first count lanes; it overwrites scratch.
 func (w *Writer) MaskBits(count, scratch string) {
 	w.Op("MOVL", "$1", scratch)
 	w.Op("SHLL", count, scratch)
@@ -32,9 +32,9 @@ func (w *Writer) MaskBits(count, scratch string) {
 	w.Op("KMOVW", scratch, w.Mask())
 }
 
-// Reduce combines the 128-bit quarters of a vector by an instruction, into the lowest.
-// Vector register number scratch changes; both must be among the first 16, which have
-// names for their lower parts without AVX-512VL.
+// Reduce combines the 128-bit quarters of a vector by an instruction, into the lowest. It
+// overwrites the vector register with number scratch. Both registers must be among the first 16,
+// whose lower parts have names without AVX-512VL.
 func (w *Writer) Reduce(name, vector, scratch string) {
 	x, y := Quarter(vector), "Y"+vector[1:]
 	if w.Masks {

@@ -10,8 +10,8 @@ import (
 //
 //	y += a_0 x_0, y += a_1 x_1, ...
 //
-// (BLIS calls it axpyf). It reads the rows in the order of memory, each as a stream of its own that the
-// processor reads ahead of by itself: its time is theirs.
+// (BLIS calls it axpyf). It reads the rows in the order of memory, each as a separate stream that
+// the processor prefetches, so that it takes as long as reading them.
 type axpy struct {
 	isa
 	rows int
@@ -21,8 +21,8 @@ type axpy struct {
 // kernel compares them with the struct.
 var axpyFields = []string{"y", "a", "as", "x", "xs", "n"}
 
-// axpys lists the kernels of an instruction set: of AVX2 alone, as longer vectors wait for
-// memory as long.
+// axpys lists the kernels of an instruction set. They exist only for AVX2, since longer vectors
+// would wait for memory just as long.
 func (s isa) axpys() []axpy {
 	if s.Masks {
 		return nil
@@ -32,7 +32,7 @@ func (s isa) axpys() []axpy {
 
 func (k axpy) name() string { return fmt.Sprintf("%sAxpy%d", k.isa.Name, k.rows) }
 
-// General registers of axpy, where they differ from the product's.
+// The general registers of axpy that differ from those of the product.
 const (
 	regX     = "DI"  // the rows at the step
 	regXFour = "R15" // the fifth row at the step
@@ -41,7 +41,7 @@ const (
 	regMore  = "CX"  // elements left
 )
 
-// xRow is where row r begins, of the eight from two pointers.
+// xRow returns the address of row r, of the eight that two pointers reach.
 func xRow(r int) string {
 	if r >= 4 {
 		return rowAddress(regXFour, regXS, regX3, r-4)

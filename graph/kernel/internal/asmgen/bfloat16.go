@@ -6,7 +6,8 @@ import (
 	"github.com/residua-go/residua/graph/kernel/internal/asm"
 )
 
-// bfloat16 lists the routines of bfloat16: tiles of products, and what converts and pairs elements.
+// bfloat16 lists the routines for bfloat16: tiles of products, and conversions and pairing of
+// elements.
 func (s isa) bfloat16() []family {
 	partial, choice := "", "rows<<2 | (vecs-1)<<1 | bit(transposed)"
 	if !s.Masks {
@@ -22,11 +23,12 @@ func (s isa) bfloat16() []family {
 	}
 }
 
-// bfloat16Step is the number of elements that the conversions take in a step; they get a multiple of it.
+// bfloat16Step is the number of elements that a conversion handles in one step; its count of
+// elements must be a multiple of it.
 const bfloat16Step = 16
 
-// emitSteps writes a conversion: its pointers, the registers given by argument, and n in CX; step is one
-// step at the pointers, which then go on by as many bytes.
+// emitSteps writes a conversion with its pointers, which are registers of arguments, and n in CX.
+// step writes one step at the pointers, which then advance by the given numbers of bytes.
 func emitSteps(w *asm.Writer, pointers []string, bytes []int, step func()) {
 	for i, register := range pointers {
 		w.Op("MOVQ", fmt.Sprintf("%s+%d(FP)", conversionArguments[register], 8*i), register)
@@ -42,7 +44,7 @@ func emitSteps(w *asm.Writer, pointers []string, bytes []int, step func()) {
 	w.Return()
 }
 
-// conversionArguments are the names of arguments by register.
+// conversionArguments maps registers to names of arguments.
 var conversionArguments = map[string]string{"DI": "dst", "SI": "src", "DX": "odd"}
 
 // constant fills a vector register.
@@ -79,7 +81,8 @@ func (k roundBFloat16) emit(w *asm.Writer) {
 	})
 }
 
-// emitRound rounds a vector, so many bytes after SI, into the lower halves of register first+1.
+// emitRound rounds a vector that lies the given number of bytes after SI, into the lower halves of
+// register first+1.
 func (k roundBFloat16) emitRound(w *asm.Writer, bytes, first int) {
 	x, rounded := k.Vector(first), k.Vector(first+1)
 	nan, quiet := k.Vector(first+2), k.Vector(first+3)
@@ -104,7 +107,7 @@ func (k roundBFloat16) emitRound(w *asm.Writer, bytes, first int) {
 	w.Op("VPSRLD", "$16", rounded, rounded)
 }
 
-// widenBFloat16 makes float32 of bfloat16.
+// widenBFloat16 converts bfloat16 to float32.
 type widenBFloat16 struct{ isa }
 
 func (k widenBFloat16) signature() string {
@@ -122,7 +125,7 @@ func (k widenBFloat16) emit(w *asm.Writer) {
 	})
 }
 
-// interleave makes pairs of the elements of two rows, the even row (src) in the lower halves.
+// interleave pairs the elements of two rows, with the even row (src) in the lower halves.
 type interleave struct{ isa }
 
 func (k interleave) signature() string {

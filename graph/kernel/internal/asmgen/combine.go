@@ -10,9 +10,9 @@ import (
 //
 //	C = A B + A2 B2 + D
 //
-// each row of C being a combination of the rows of B and B2. It walks along the rows, all
-// of C's in registers at once: a product whose A is as small as this would take longer to
-// be cut into tiles than to be computed.
+// where each row of C is a combination of the rows of B and B2. It walks along the rows, with a
+// panel of all of C's rows in registers: for so small an A, dividing the product into tiles would
+// take longer than computing it.
 type combine struct {
 	isa
 	rows int
@@ -35,7 +35,7 @@ func (s isa) combines() []combine {
 
 func (k combine) name() string { return fmt.Sprintf("%scombine%d", k.isa.Name, k.rows) }
 
-// vecs is the number of vectors of a row in a panel.
+// vecs returns the number of vectors of a row in a panel.
 func (k combine) vecs() int {
 	if 2*(k.rows+1)+2 <= k.Registers { // accumulators and B, one of A, the mask
 		return 2
@@ -43,14 +43,14 @@ func (k combine) vecs() int {
 	return 1
 }
 
-// General registers of combine, where they differ from the product's.
+// The general registers of combine that differ from those of the product.
 const (
 	regA4   = "R8"  // A at the step, fourth row
 	regRS   = "R9"  // bytes between A's coefficients for one row of C and the next
 	regRS3  = "R10" // three times that
 	regKS   = "R11" // bytes between its coefficients for one row of B and the next
 	regLeft = "R12" // columns left
-	regOff  = "R13" // bytes from a row's begin to the panel
+	regOff  = "R13" // bytes from the start of a row to the panel
 )
 
 func (k combine) acc(r, v, vecs int) string { return k.Vector(r*vecs + v) }
@@ -79,7 +79,7 @@ func (k combine) emit(w *asm.Writer) {
 	})
 }
 
-// emitMask makes the mask of the regLeft elements that are left, or of a whole vector.
+// emitMask sets the mask to the regLeft elements that are left, at most a whole vector.
 func (k combine) emitMask(w *asm.Writer) {
 	if !k.Masks {
 		setMask(w, regLeft, "")

@@ -6,15 +6,15 @@ import (
 	"github.com/residua-go/residua/graph/kernel/internal/asm"
 )
 
-// dot is a micro-kernel of the product C = A B^T + beta C, beta 0 or 1, whose long axis k
-// is the inner one of both operands: rows x cols sums of products of rows. A vector of
-// partial sums each stays in a register; at the end four at a time are added up together.
+// dot is a micro-kernel for the product C = A B^T + beta C, beta 0 or 1, in which both operands
+// store the long axis k as rows: rows x cols dot products of rows. Each dot product has a vector of
+// partial sums in a register; at the end, four vectors at a time are reduced.
 type dot struct {
 	isa
 	rows, cols int
 }
 
-// dotCols is the largest number of columns: what one 128-bit store writes.
+// dotCols is the largest number of columns, which one 128-bit store writes.
 const dotCols = 4
 
 // dots lists the kernels of an instruction set.
@@ -30,10 +30,10 @@ func (s isa) dots() []dot {
 
 func (d dot) name() string { return fmt.Sprintf("%sdot%dx%d", d.isa.Name, d.rows, d.cols) }
 
-// choice is the number that the kernel's switch case has in declare.
+// choice returns the number of the kernel in the switch that declare writes.
 func (d dot) choice() int { return d.rows<<3 | d.cols }
 
-// General registers of dot, where they differ from the product's.
+// The general registers of dot that differ from those of the product.
 const (
 	regA1   = "SI"  // A at the step
 	regRows = "R12" // bytes between rows of A
@@ -45,7 +45,7 @@ func (d dot) acc(r, c int) string { return d.Vector(r*d.cols + c) }
 func (d dot) a(r int) string      { return d.Vector(d.rows*d.cols + r) }
 func (d dot) b() string           { return d.Vector((d.cols + 1) * d.rows) }
 
-// spare returns registers that the sums at the end may use.
+// spare returns the registers that the final sums may use.
 func (d dot) spare(i int) string { return d.Vector((d.cols+1)*d.rows + 1 + i) }
 
 func (d dot) signature() string { return d.name() + "(t *tile[float32])" }
@@ -99,7 +99,7 @@ func (d dot) emitStep(w *asm.Writer, masked bool) {
 	}
 }
 
-// rowAddress is where row i begins, of at most four.
+// rowAddress returns the address of row i, which is below four.
 func rowAddress(base, stride, triple string, i int) string {
 	switch i {
 	case 0:
@@ -110,12 +110,12 @@ func rowAddress(base, stride, triple string, i int) string {
 	return fmt.Sprintf("(%s)(%s*%d)", base, stride, i)
 }
 
-// emitSums writes row r of C. Within each 128-bit quarter, pairs of lanes of two
-// registers are added, then pairs of these of all four; then the quarters are added up.
+// emitSums writes row r of C. Within each 128-bit quarter it adds pairs of lanes of two registers,
+// then pairs of the results of four registers; then it adds the quarters.
 func (d dot) emitSums(w *asm.Writer, r int) {
 	var s [dotCols]string
 	for c := range s {
-		s[c] = d.acc(r, min(c, d.cols-1)) // sums of columns that are not there are not stored
+		s[c] = d.acc(r, min(c, d.cols-1)) // the sums of missing columns are not stored
 	}
 	low, high, other := d.spare(0), d.spare(1), d.spare(2)
 	w.Op("VUNPCKLPS", s[1], s[0], low)
@@ -128,12 +128,12 @@ func (d dot) emitSums(w *asm.Writer, r int) {
 	w.Op("VUNPCKHPD", other, low, other)
 	total := s[0]
 	w.Op("VADDPS", other, high, total)
-	w.Reduce("VADDPS", total, d.lower(r)) // the accumulators are among the first 16 registers; those above are done with
+	w.Reduce("VADDPS", total, d.lower(r)) // the accumulators are among the first 16 registers; those above are free by now
 	d.emitRow(w, asm.Quarter(total), r)
 }
 
-// lower is the number of a register below 16 that holds nothing when row r is summed: its
-// own second accumulator, or one that held A.
+// lower returns the number of a register below 16 that is free when row r is summed: the row's own
+// second accumulator, or a register that held A.
 func (d dot) lower(r int) string {
 	if d.cols > 1 {
 		return d.acc(r, 1)[1:]
@@ -141,7 +141,7 @@ func (d dot) lower(r int) string {
 	return d.a(0)[1:]
 }
 
-// emitRow adds C where beta is not zero, and stores.
+// emitRow adds C unless beta is zero, and stores the row.
 func (d dot) emitRow(w *asm.Writer, x string, r int) {
 	old := "X" + d.lower(r)
 	store := fmt.Sprintf("store%d", r)

@@ -6,13 +6,13 @@ import (
 	"github.com/residua-go/residua/graph/kernel/internal/asm"
 )
 
-// gemv is a micro-kernel of matrix-vector products, several vectors at a time: lanes rows of a
-// matrix times each of some vectors,
+// gemv is a micro-kernel for matrix-vector products with several vectors at a time. It multiplies
+// as many rows of a matrix as a vector has lanes by each of the vectors,
 //
 //	y[v][j] = sum_k a[v][k] x[j][k]
 //
-// each sum in the order of k, in a lane of its own: squares of the matrix are transposed in
-// registers. It asks early for what follows its rows, as much as they have, in the order of memory.
+// with each sum in its own lane, in the order of k: squares of the matrix are transposed in
+// registers. It prefetches the memory after its rows, as much as they have, in the order of memory.
 type gemv struct {
 	isa
 	vectors int
@@ -25,7 +25,8 @@ const gemvVectors = 4
 // kernel compares them with the struct.
 var gemvFields = []string{"y", "ys", "a", "as", "x", "xs", "squares", "ahead"}
 
-// gemvs lists the kernels of an instruction set, for the reason that axpys gives.
+// gemvs lists the kernels of an instruction set. They exist only for AVX2, for the reason given at
+// axpys.
 func (s isa) gemvs() []gemv {
 	if s.Masks {
 		return nil
@@ -39,14 +40,14 @@ func (s isa) gemvs() []gemv {
 
 func (k gemv) name() string { return fmt.Sprintf("%sGemv%d", k.isa.Name, k.vectors) }
 
-// General registers of gemv, where they differ from the product's and axpy's.
+// The general registers of gemv that differ from those of the product and axpy.
 const (
-	regAhead   = "R10" // what is asked for
+	regAhead   = "R10" // what to prefetch
 	regSquares = "CX"  // squares left
 )
 
-// The vector registers are those of square, whose first four are free when it is transposed,
-// and after them the sums.
+// The vector registers are those of square, the first four of which are free after the transpose,
+// followed by the sums.
 func (k gemv) element(v int) string { return k.Vector(v) }
 func (k gemv) sum(v int) string     { return k.Vector(k.Lanes + 4 + v) }
 

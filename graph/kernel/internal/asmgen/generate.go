@@ -18,8 +18,8 @@ type routine interface {
 	emit(w *asm.Writer)
 }
 
-// family is the routines of one kind, and the begin of the Go function, if any, that picks the one of
-// its choice.
+// family is the routines of one kind, and the beginning of the Go function, if any, that calls one
+// of them by its choice.
 type family struct {
 	chooser  string
 	routines []routine
@@ -105,14 +105,14 @@ func assembly(s isa, families []family) []byte {
 	return w.Bytes()
 }
 
-// define names the offsets of a tile's fields.
+// define writes names for the offsets of a tile's fields.
 func define(w *asm.Writer, tile string, fields []string) {
 	for i, field := range fields {
 		w.Line("#define %s_%s %d", tile, field, 8*i)
 	}
 }
 
-// declare writes the Go declarations of a family, and the function that picks one of it.
+// declare writes a family's Go declarations, and the function that calls one of its routines.
 func (f family) declare(w *asm.Writer, isa string) {
 	if f.chooser != "" {
 		w.Line("%s", "\n// "+strings.ReplaceAll(f.chooser, "%", isa))

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestGeneratedFilesAreCurrent wants the committed files to be what the generator writes.
+// TestGeneratedFilesAreCurrent checks that the committed files are what the generator writes.
 func TestGeneratedFilesAreCurrent(t *testing.T) {
 	files, err := generate()
 	require.NoError(t, err)
@@ -61,9 +61,9 @@ func TestRegisters(t *testing.T) {
 			}
 			assert.LessOrEqual(t, need, k.Registers, k.name())
 		}
-		for _, k := range s.gemvs() { // a square, what transposes it, the sums
+		for _, k := range s.gemvs() { // a square, registers for transposing it, the sums
 			assert.LessOrEqual(t, k.Lanes+4+k.vectors, k.Registers, k.name())
-			assert.Less(t, k.vectors, 5, k.name()) // the registers of rows that are free after the transpose
+			assert.Less(t, k.vectors, 5, k.name()) // registers of rows that are free after the transpose
 		}
 		for _, k := range s.axpys() { // the multiples, two vectors of y, one of a row, the mask
 			assert.LessOrEqual(t, k.rows+4, k.Registers, k.name())
@@ -74,8 +74,8 @@ func TestRegisters(t *testing.T) {
 	}
 }
 
-// checkDot checks that accumulators, operands, mask and what the sums at the end use are
-// apart, and that those have names below 16 which are written as their lower halves.
+// checkDot checks that accumulators, operands, mask and the registers of the final sums do not
+// overlap, and that registers written as their lower halves have numbers below 16.
 func checkDot(t *testing.T, d dot) {
 	used := map[string]bool{}
 	claim := func(register string) {

@@ -10,9 +10,9 @@ import (
 // isa is an instruction set with the sizes of its micro-kernels.
 type isa struct {
 	asm.ISA
-	maxRows  [3]int // rows of the highest tile, by vectors in a row
-	dotRows  int    // rows of the highest tile of dot
-	pairRows [3]int // rows of the highest tile of pairs of bfloat16
+	maxRows  [3]int // rows of the largest tile, by the number of vectors in a row
+	dotRows  int    // rows of the largest tile of dot
+	pairRows [3]int // rows of the largest tile for pairs of bfloat16
 }
 
 var isas = []isa{
@@ -29,7 +29,7 @@ func zero(w *asm.Writer, register string) {
 	}
 }
 
-// setMask makes the mask of the first count lanes, or of all if count is larger with AVX2.
+// setMask sets the mask to the first count lanes; with AVX2, to all lanes if count is larger.
 func setMask(w *asm.Writer, count, scratch string) {
 	if w.Masks {
 		w.MaskBits(count, scratch)
@@ -48,15 +48,16 @@ func choose(condition bool, yes, no int) int {
 	return no
 }
 
-// at is the place some bytes after the address in a register.
+// at returns the operand some bytes after the address in a register.
 func at(bytes int, register string) string { return fmt.Sprintf("%d(%s)", bytes, register) }
 
-// triple computes three times a register.
+// triple sets a register to three times another.
 func triple(w *asm.Writer, register, to string) {
 	w.Op("LEAQ", fmt.Sprintf("(%s)(%s*2)", register, register), to)
 }
 
-// fields loads fields of a tile, pairs of a name and a register; strides loads such in elements as bytes.
+// fields loads fields of a tile, given as pairs of a name and a register; strides loads fields that
+// count elements, as bytes.
 func fields(w *asm.Writer, tile string, pairs ...string) {
 	for p := range slices.Chunk(pairs, 2) {
 		w.Op("MOVQ", tile+"_"+p[0]+"(AX)", p[1])
@@ -70,8 +71,8 @@ func strides(w *asm.Writer, tile string, pairs ...string) {
 	}
 }
 
-// walk ends a function with the loop over the elements of which a register has the number: panels of
-// that many, then single vectors, which may be partial.
+// walk ends a function with a loop over the number of elements in a register: panels of the given
+// size, then single vectors, the last of which may be partial.
 func walk(w *asm.Writer, label, left string, elements int, panel, rest func()) {
 	w.OpNumber("SUBQ", elements, left)
 	w.Op("JLT", "few")

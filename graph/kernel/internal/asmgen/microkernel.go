@@ -6,13 +6,13 @@ import (
 	"github.com/residua-go/residua/graph/kernel/internal/asm"
 )
 
-// microkernel is one function of the product: tiles of rows x vecs*lanes of C.
+// microkernel is one function of the product: it computes tiles of rows x vecs*lanes of C.
 type microkernel struct {
 	isa
 	rows, vecs int
 	transposed bool // A is stored [k, rows]
-	masked     bool // the last vector of a row is partial (only where the isa lacks mask registers)
-	pairs      bool // A's and B's elements are pairs of bfloat16 along k (pairs.go)
+	masked     bool // the last vector of a row is partial (only used if the isa lacks mask registers)
+	pairs      bool // the elements of A and B are pairs of bfloat16 along k (pairs.go)
 }
 
 // kernels lists the micro-kernels of an instruction set for float32.
@@ -34,7 +34,7 @@ func (s isa) tiles(maxRows [3]int, pairs bool) []microkernel {
 	return list
 }
 
-// name tells the form of A (n as it is, t transposed), the tile and the masking.
+// name encodes the form of A (n as it is, t transposed), the tile and the masking.
 func (k microkernel) name() string {
 	form, mask := "n", ""
 	if k.transposed {
@@ -49,7 +49,7 @@ func (k microkernel) name() string {
 	return fmt.Sprintf("%s%s%dx%d%s", k.isa.Name, form, k.rows, k.vecs, mask)
 }
 
-// choice is the number that the kernel's switch case has in declare.
+// choice returns the number of the kernel in the switch that declare writes.
 func (k microkernel) choice() int {
 	n := k.rows<<2 | (k.vecs-1)<<1
 	if k.transposed {
@@ -65,8 +65,8 @@ func (k microkernel) choice() int {
 	return n
 }
 
-// Registers. The vector registers are, in order: accumulators (row by row), the
-// vectors of B's row, and broadcast elements of A.
+// Registers. The vector registers hold, in this order, accumulators (row by row), the vectors of
+// B's row, and broadcast elements of A.
 const (
 	regTile = "AX"  // *tile
 	regC    = "DX"  // C at the tile
@@ -78,14 +78,14 @@ const (
 	regD    = "R15" // bytes from C to the addend
 )
 
-// regA holds A at the step: of rows 0, 3, 6 ... , the others being reached by index.
+// regA holds pointers to A at the step: to rows 0, 3, 6 ...; the other rows are reached by index.
 var regA = []string{"SI", "R8", "R9", "R10", "R11"}
 
 func (k microkernel) acc(r, v int) string { return k.Vector(r*k.vecs + v) }
 func (k microkernel) b(v int) string      { return k.Vector(k.rows*k.vecs + v) }
 
-// free returns the i-th register that neither the accumulators nor B use, counting
-// round if there are fewer.
+// free returns the i-th register that neither the accumulators nor B use; with fewer such registers
+// it starts again from the first.
 func (k microkernel) free(i int) string {
 	first := (k.rows + 1) * k.vecs
 	if k.splits() {
@@ -98,7 +98,7 @@ func (k microkernel) free(i int) string {
 	return k.Vector(first + i%n)
 }
 
-// groups is the number of A pointers in use.
+// groups returns the number of A pointers in use.
 func (k microkernel) groups() int {
 	if k.transposed {
 		return 1
@@ -152,7 +152,7 @@ func (k microkernel) emitMask(w *asm.Writer) {
 	}
 }
 
-// emitTileStart points at the tile's A and B and clears the accumulators.
+// emitTileStart sets the pointers to the tile's A and B and clears the accumulators.
 func (k microkernel) emitTileStart(w *asm.Writer) {
 	w.Op("MOVQ", regA[0], "a-16(SP)")
 	if g := k.groups(); g > 1 {
@@ -171,7 +171,7 @@ func (k microkernel) emitTileStart(w *asm.Writer) {
 	}
 }
 
-// emitPrefetch asks for the tile's place in C early, where the sum takes long enough.
+// emitPrefetch prefetches the tile's memory in C, if the sum takes long enough.
 func (k microkernel) emitPrefetch(w *asm.Writer) {
 	const longSum = 64
 	w.Op("CMPQ", "tile_k(AX)", fmt.Sprintf("$%d", longSum))
@@ -188,7 +188,7 @@ func (k microkernel) emitPrefetch(w *asm.Writer) {
 	w.Label("clear")
 }
 
-// emitStep adds one k, or a pair of them: acc[r, :] += A[r, k] * B[k, :].
+// emitStep adds the products for one k, or a pair of them: acc[r, :] += A[r, k] * B[k, :].
 func (k microkernel) emitStep(w *asm.Writer) {
 	for v := range k.vecs {
 		w.Load(at(v*k.Size(), regB), k.b(v), k.partial(v))
@@ -209,7 +209,7 @@ func (k microkernel) emitStep(w *asm.Writer) {
 	}
 }
 
-// emitProducts adds to row r of the tile.
+// emitProducts adds the products for row r of the tile.
 func (k microkernel) emitProducts(w *asm.Writer, r int) {
 	if k.splits() {
 		k.emitSplitProducts(w, r)
@@ -226,7 +226,7 @@ func (k microkernel) emitProducts(w *asm.Writer, r int) {
 	}
 }
 
-// a is the address of A[r, k].
+// a returns the address of A[r, k].
 func (k microkernel) a(r int) string {
 	switch {
 	case k.transposed:
@@ -237,10 +237,10 @@ func (k microkernel) a(r int) string {
 	return fmt.Sprintf("(%s)(%s*%d)", regA[r/3], regAS, r%3)
 }
 
-// partial says whether vector v of a row may be partial: the last, if there is a mask.
+// partial tells whether vector v of a row may be partial: the last one, if there is a mask.
 func (k microkernel) partial(v int) bool { return v == k.vecs-1 && (k.Masks || k.masked) }
 
-// emitStore writes the tile, C = alpha acc + beta D, and goes to the next one.
+// emitStore writes the tile, C = alpha acc + beta D, and advances to the next tile.
 func (k microkernel) emitStore(w *asm.Writer) {
 	alpha, beta := k.b(0), k.free(0)
 	w.Op("VBROADCASTSS", "tile_alpha(AX)", alpha)
@@ -264,7 +264,7 @@ func (k microkernel) emitStore(w *asm.Writer) {
 	w.Op("JNZ", "tile")
 }
 
-// emitRows writes the rows of C and leaves regC below them; beta is empty for zero.
+// emitRows writes the rows of C and leaves regC after the last; beta is empty for zero.
 func (k microkernel) emitRows(w *asm.Writer, alpha, beta string) {
 	for r := range k.rows {
 		for v := range k.vecs {
@@ -273,7 +273,7 @@ func (k microkernel) emitRows(w *asm.Writer, alpha, beta string) {
 				addend := fmt.Sprintf("%d(%s)(%s*1)", v*k.Size(), regC, regD)
 				if k.partial(v) {
 					old := k.free(1)
-					if old == beta { // none free: an accumulator that is already stored, or B
+					if old == beta { // no register is free: use an accumulator that is already stored, or B
 						old = k.spare(r)
 					}
 					w.Load(addend, old, true)
@@ -288,7 +288,7 @@ func (k microkernel) emitRows(w *asm.Writer, alpha, beta string) {
 	}
 }
 
-// spare is a register that is free while row r is stored: B's second vector, or the
+// spare returns a register that is free while row r is stored: B's second vector, or the
 // accumulator of the row above.
 func (k microkernel) spare(r int) string {
 	if k.vecs > 1 {

@@ -13,18 +13,18 @@ import (
 // results. AVX2 does the same step by step: it splits each pair into two float32, and has the processor
 // flush denormals while it sums.
 
-// splits says that the kernel splits pairs.
+// splits tells whether the kernel splits pairs.
 func (k microkernel) splits() bool { return k.pairs && !k.Masks }
 
-// Places of the processor's floating-point state on the stack, and what flushes denormals.
+// Where the processor's floating-point state lies on the stack, and the bits that flush denormals.
 const (
 	usualState    = "usual-24(SP)"
 	flushingState = "flushing-20(SP)"
 	flushBits     = "$0x8040" // flush results to zero; take denormal operands as zero
 )
 
-// Vector registers of a kernel that splits: after the accumulators and B's vectors, whose even elements
-// stay there, B's odd elements, then those of free.
+// The vector registers of a kernel that splits pairs: after the accumulators and B's vectors, which
+// keep B's even elements, come B's odd elements, then those that free returns.
 func (k microkernel) bOdd(v int) string { return k.Vector((k.rows+1)*k.vecs + v) }
 func (k microkernel) aEven() string     { return k.free(0) }
 func (k microkernel) aOdd() string      { return k.free(1) }
@@ -59,16 +59,17 @@ func (k microkernel) emitSplitProducts(w *asm.Writer, r int) {
 	}
 }
 
-// dotPairs writes VDPBF16PS, which Go's assembler does not know: to += the products of from's pairs with
-// those of by.
+// dotPairs writes VDPBF16PS, which Go's assembler does not know: it adds to the register to the
+// products of the pairs in from with those in by.
 func dotPairs(w *asm.Writer, from, by, to string) {
 	prefix, rest := encodeDotPairs(number(from), number(by), number(to))
 	w.Line("\tLONG $%#08x; WORD $%#04x // VDPBF16PS %s, %s, %s", prefix, rest, from, by, to)
 }
 
 // encodeDotPairs encodes EVEX.512.F3.0F38.W0 52 /r (Intel's manual, volume 2, sections 2.7 and 5.1)
-// for registers Z0 to Z31: the four bytes of the prefix, and opcode and ModR/M, little end first. The
-// fifth and fourth bits of register numbers are inverted, and so is by's number.
+// for registers Z0 to Z31: the four bytes of the prefix, and opcode and ModR/M, as little-endian
+// numbers. The fifth and fourth bits of register numbers are stored inverted, and so is the whole
+// number of by.
 func encodeDotPairs(from, by, to int) (prefix uint32, rest uint16) {
 	const (
 		map0F38 = 2
@@ -84,7 +85,7 @@ func encodeDotPairs(from, by, to int) (prefix uint32, rest uint16) {
 	return uint32(0x62 | p0<<8 | p1<<16 | p2<<24), uint16(0x52 | modRM<<8)
 }
 
-// number is the number of a vector register.
+// number returns the number of a vector register.
 func number(register string) int {
 	n, err := strconv.Atoi(register[1:])
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// dotPairsLine is a VDPBF16PS as dotPairs writes it.
+// dotPairsLine matches a VDPBF16PS as dotPairs writes it.
 var dotPairsLine = regexp.MustCompile(`LONG \$(0x[0-9a-f]{8}); WORD \$(0x[0-9a-f]{4}) // VDPBF16PS Z(\d+), Z(\d+), Z(\d+)\n`)
 
-// TestDotPairsBytes decodes every VDPBF16PS of the assembly, field by field, and by llvm-mc where it is
-// installed, and wants the registers of its comment.
+// TestDotPairsBytes decodes every VDPBF16PS in the assembly, field by field, and by llvm-mc if it
+// is installed, and compares with the registers in its comment.
 func TestDotPairsBytes(t *testing.T) {
 	files, err := generate()
 	require.NoError(t, err)
@@ -59,8 +59,8 @@ func TestDotPairsBytes(t *testing.T) {
 	assert.Equal(t, want, got)
 }
 
-// decodeDotPairs returns the registers of an EVEX.512.F3.0F38.W0 52 /r without mask and with three of
-// them (Intel's manual, volume 2, section 2.7.1).
+// decodeDotPairs returns the registers of an EVEX.512.F3.0F38.W0 52 /r with three registers and no
+// mask (Intel's manual, volume 2, section 2.7.1).
 func decodeDotPairs(t *testing.T, b []byte) (from, by, to int) {
 	bit := func(x byte, n int) int { return int(x>>n) & 1 }
 	assert.EqualValues(t, 0x62, b[0], "EVEX")

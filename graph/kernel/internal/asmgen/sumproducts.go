@@ -10,16 +10,16 @@ import (
 //
 //	out = addend + a_0 ⊙ b_0 + a_1 ⊙ b_1 + ...
 //
-// It walks along the rows, a panel of the sum in registers: two loads a product, and no store
-// but that of the sum.
+// It walks along the rows with a panel of the sum in registers: each product takes two loads, and
+// only the sum is stored.
 type sumProducts struct{ isa }
 
 // sumProductsFields are the 8-byte fields of kernel.sumProductsTile[float32], in order. A test of
 // package kernel compares them with the struct.
 var sumProductsFields = []string{"out", "addend", "a", "as", "b", "bs", "rows", "n"}
 
-// sumProducts lists the kernels of an instruction set: of AVX2 alone, as for longer vectors there
-// are as many bytes to load.
+// sumProducts lists the kernels of an instruction set. They exist only for AVX2, since longer
+// vectors would load the same number of bytes.
 func (s isa) sumProducts() []sumProducts {
 	if s.Masks {
 		return nil
@@ -32,7 +32,7 @@ func (k sumProducts) name() string { return k.isa.Name + "SumProducts" }
 // sumProductsVectors is the number of vectors of a panel.
 const sumProductsVectors = 4
 
-// General registers of sumProducts, where they differ from the product's.
+// The general registers of sumProducts that differ from those of the product.
 const (
 	regAddend = "R15" // the addend at the panel, or 0
 	regARow   = "R8"  // a at the row
@@ -60,7 +60,7 @@ func (k sumProducts) emit(w *asm.Writer) {
 	})
 }
 
-// emitPanel computes vecs vectors of the sum and goes on to the next.
+// emitPanel computes vecs vectors of the sum and advances to the next panel.
 func (k sumProducts) emitPanel(w *asm.Writer, label string, vecs int, masked bool) {
 	bytes := fmt.Sprintf("$%d", vecs*k.Size())
 	k.emitAddend(w, label, vecs, masked)
@@ -89,7 +89,7 @@ func (k sumProducts) emitPanel(w *asm.Writer, label string, vecs int, masked boo
 	}
 }
 
-// emitAddend starts a panel of the sum.
+// emitAddend starts a panel of the sum with the addend.
 func (k sumProducts) emitAddend(w *asm.Writer, label string, vecs int, masked bool) {
 	for v := range vecs {
 		zero(w, k.acc(v))

@@ -2,19 +2,19 @@ package main
 
 import "github.com/residua-go/residua/graph/kernel/internal/asm"
 
-// square is the transpose of squares of lanes x lanes elements, side by side in src
-// and one under another in dst.
+// square transposes squares of lanes x lanes elements, which lie side by side in src and one under
+// another in dst.
 type square struct{ isa }
 
 func (q square) name() string { return q.isa.Name + "Transpose" }
 
-// signature is that of the function; distances are in elements.
+// signature returns the function's signature; distances are in elements.
 func (q square) signature() string {
 	return q.name() + "(dst *float32, ds int, src *float32, ss int, squares int)"
 }
 
-// Each square is read into the first registers, a row in each. Groups of four rows are
-// transposed within 128-bit quarters of the vectors, then the quarters change places.
+// Each square is read into the first registers, one row in each. Groups of four rows are transposed
+// within 128-bit quarters of the vectors, then the quarters are exchanged.
 func (q square) emit(w *asm.Writer) {
 	w.Function(q.signature(), 0, 40)
 	w.Op("MOVQ", "dst+0(FP)", "DI")
@@ -46,8 +46,8 @@ func (q square) emit(w *asm.Writer) {
 	w.Return()
 }
 
-// emitQuarters transposes the 4 x 4 quarters of rows g to g+3: quarter L of register
-// g+i then holds column 4L+i of these rows.
+// emitQuarters transposes the 4 x 4 quarters of rows g to g+3: afterwards quarter L of register g+i
+// holds column 4L+i of these rows.
 func (q square) emitQuarters(w *asm.Writer, g int) {
 	t := func(i int) string { return q.Vector(q.Lanes + i) }
 	row := func(i int) string { return q.Vector(g + i) }
@@ -81,7 +81,7 @@ func (q square) emitExchange(w *asm.Writer, i int) {
 	w.Op("VSHUFF32X4", odd, t(3), t(1), q.Vector(12+i))
 }
 
-// output is the register that holds row r of the transpose.
+// output returns the register that holds row r of the transpose.
 func (q square) output(r int) int {
 	if q.Lanes == 8 && r < 4 {
 		return 8 + r

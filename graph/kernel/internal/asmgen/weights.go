@@ -6,12 +6,13 @@ import (
 	"github.com/residua-go/residua/graph/kernel/internal/asm"
 )
 
-// weights is a micro-kernel over a panel of 64 columns of a matrix whose entries are stored in 16 or 8 bits
-// (kernel.Weights), row after row. It adds up the products with a vector,
+// weights is a micro-kernel for a panel of 64 columns of a matrix whose entries are stored in 16 or
+// 8 bits (kernel.Weights), row after row. It multiplies the panel by a vector,
 //
 //	y[j] = sum_k a[k] x[k][j]
 //
-// or, with unpack, writes the entries as float32. An entry of 8 bits is multiplied by its group's scale first.
+// or, with unpack, writes the entries as float32. An entry of 8 bits is multiplied by its group's
+// scale first.
 type weights struct {
 	isa
 	bits   int
@@ -40,7 +41,7 @@ func (k weights) signature() string {
 	return fmt.Sprintf("%s%s%d(t *weightsTile)", k.isa.Name, verb, k.bits)
 }
 
-// General registers of weights, where they differ from the product's.
+// The general registers of weights that differ from those of the product.
 const (
 	regScales = "R9"
 	regGroup  = "R10" // rows left of the group
@@ -84,7 +85,7 @@ func (k weights) emit(w *asm.Writer) {
 	w.Return()
 }
 
-// emitGroup begins a group of rows: as many as are left, and their scales.
+// emitGroup begins a group of rows: it finds how many rows are left, and loads their scales.
 func (k weights) emitGroup(w *asm.Writer) {
 	w.Label("group")
 	w.OpNumber("MOVQ", weightsGroup, regGroup)
@@ -98,7 +99,7 @@ func (k weights) emitGroup(w *asm.Writer) {
 	}
 }
 
-// emitRow handles a row of the panel and goes on to the next.
+// emitRow handles a row of the panel and advances to the next.
 func (k weights) emitRow(w *asm.Writer) {
 	if !k.unpack {
 		w.Op("VBROADCASTSS", at(0, regA1), k.a())

@@ -6,39 +6,39 @@ import (
 	"github.com/residua-go/residua/graph/kernel/internal/asm"
 )
 
-// General registers: AX is the distance walked along the float32 slices in bytes, CX
-// the number of elements left, R11 scratch.
+// General registers: AX is the number of bytes walked along the float32 slices, CX the number of
+// elements left, R11 scratch.
 var pointers = []string{"DI", "SI", "DX", "BX", "R8", "R9"}
 
-// builder writes one routine for one instruction set. The vector registers are, from
-// below, those of the work on each unrolled vector, then the kept ones; from above, the
+// builder writes one routine for one instruction set. The vector registers from the lowest up are
+// those that the work on each unrolled vector uses, then the kept ones; from the highest down, the
 // constants (AVX-512; AVX2 reads them from memory) and the broadcast numbers.
 type builder struct {
 	asm.Writer
 	*routine
 	offsets   map[string]int
-	registers map[string]string // of constants and numbers, by name
-	vector    int               // which of the unrolled vectors is worked on
+	registers map[string]string // registers of constants and numbers, by name
+	vector    int               // number of the unrolled vector being worked on
 	masked    bool              // the vector is the last, partial one
 }
 
-// wideMask is AVX2's mask of the last vector's float64 elements; Mask is that of float32.
+// wideMask is AVX2's mask for the float64 elements of the last vector; Mask is the one for float32.
 const wideMask = "Y14"
 
-// r is working register i of the current vector.
+// r returns working register i of the current vector.
 func (b *builder) r(i int) string { return b.Vector(b.vector*b.scratch + i) }
 
-// k is kept register i of the current vector.
+// k returns kept register i of the current vector.
 func (b *builder) k(i int) string { return b.keptOf(b.vector, i) }
 
 func (b *builder) keptOf(vector, i int) string {
 	return b.Vector(b.unroll*b.scratch + vector*b.kept + i)
 }
 
-// number is the register with the broadcast number.
+// number returns the register with a broadcast number.
 func (b *builder) number(name string) string { return b.registers[name] }
 
-// c is a constant as the first operand of an instruction: a register or memory.
+// c returns a constant as the first operand of an instruction: a register or memory.
 func (b *builder) c(name string) string {
 	if b.Masks {
 		return b.registers[name]
@@ -46,7 +46,8 @@ func (b *builder) c(name string) string {
 	return name + "<>(SB)"
 }
 
-// inRegister is a constant in a register, which is the given one if there is none yet.
+// inRegister returns a register with a constant; if none has it yet, it is loaded into the given
+// one.
 func (b *builder) inRegister(name, register string) string {
 	if b.Masks {
 		return b.registers[name]
@@ -55,7 +56,7 @@ func (b *builder) inRegister(name, register string) string {
 	return register
 }
 
-// address is the place of the current vector's elements of a slice.
+// address returns the address of the current vector's elements in a slice.
 func (b *builder) address(name string) string {
 	for i, s := range b.slices {
 		if s.name == name {
@@ -66,10 +67,12 @@ func (b *builder) address(name string) string {
 	return "unknown slice " + name
 }
 
-// load reads float32 elements into as many lanes; the rest of a partial vector is zero.
+// load reads float32 elements into the lanes of a vector; the missing ones of a partial vector
+// become zero.
 func (b *builder) load(name, to string) { b.Load(b.address(name), to, b.masked) }
 
-// loadOr is load, with what a register holds in the rest of a partial vector.
+// loadOr reads like load, but the missing elements of a partial vector are taken from the register
+// other.
 func (b *builder) loadOr(name, other, to string) {
 	switch {
 	case !b.masked:
@@ -99,8 +102,8 @@ func (b *builder) loadWidened(name, to string) {
 	}
 }
 
-// storeNarrowed writes float64 lanes as float32 elements, and leaves the rounded values
-// in the lower half of the register.
+// storeNarrowed writes float64 lanes as float32 elements, and leaves the rounded values in the
+// lower half of the register.
 func (b *builder) storeNarrowed(from, name string) {
 	narrow := b.Half(from)
 	if b.Masks {
@@ -112,7 +115,7 @@ func (b *builder) storeNarrowed(from, name string) {
 	case !b.masked:
 		b.Op("VMOVUPS", narrow, b.address(name))
 	case b.Masks:
-		b.Op("VMOVUPS", from, "K1", b.address(name)) // the mask has bits for the lower half at most
+		b.Op("VMOVUPS", from, "K1", b.address(name)) // the mask has bits at most for the lower half
 	default:
 		b.Op("VMASKMOVPS", narrow, b.Half(b.Mask()), b.address(name))
 	}
@@ -157,7 +160,7 @@ func (b *builder) clearRest(register string) {
 	}
 }
 
-// zero clears a register below 16.
+// zero clears a register with a number below 16.
 func (b *builder) zero(register string) {
 	x := asm.Quarter(register)
 	b.Op("VXORPS", x, x, x)

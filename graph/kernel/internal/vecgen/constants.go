@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// constant is a number in all lanes of a vector, or a different one in each.
+// constant is a number for all lanes of a vector, or a separate one for each lane.
 type constant struct {
 	kind   kind
 	values []float64
@@ -15,7 +15,7 @@ type constant struct {
 func all(value float64) constant       { return constant{double, []float64{value}} }
 func allSingle(value float64) constant { return constant{single, []float64{value}} }
 
-// counting is 0, 1, 2, ... in the lanes of the longest vector.
+// counting returns 0, 1, 2, ... for the lanes of the longest vector.
 func counting(k kind) constant {
 	c := constant{kind: k}
 	for i := range 64 / k.size {
@@ -31,9 +31,10 @@ const (
 	log2eHigh  = 0x1.715476p+0 // math.Log2E as a float32
 )
 
-// constants is what the routines name. exp2c is a polynomial for 2^f on |f| <= 1/2: the
-// one of degree 7 with the least largest relative error (Remez), 4e-11, and 8e-11 after
-// its constant term 0.99999999996 is made 1. exp2s is that of degree 6, 2e-9.
+// constants maps names to the constants that routines use. exp2c is a polynomial for 2^f on |f| <=
+// 1/2: of those of degree 7, the one with the smallest largest relative error (Remez), 4e-11; this
+// grows to 8e-11 by replacing its constant term, 0.99999999996, by 1. exp2s is the same for degree
+// 6, 2e-9.
 var constants = map[string]constant{
 	"one":          all(1),
 	"log2e":        all(math.Log2E),
@@ -119,7 +120,7 @@ func emitConstants(b *builder, names []string) {
 	}
 }
 
-// constant is a constant by name: one of the list, or the number of lanes.
+// constant returns a constant by name: one of the list, or the number of lanes.
 func (b *builder) constant(name string) constant {
 	if name == "lanesSingle" {
 		return allSingle(float64(b.Lanes))

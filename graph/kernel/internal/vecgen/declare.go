@@ -7,10 +7,10 @@ import (
 	"github.com/residua-go/residua/graph/kernel/internal/asm"
 )
 
-// symbol is the name of the assembly function.
+// symbol returns the name of the assembly function.
 func (r *routine) symbol(s asm.ISA) string { return s.Name + r.name }
 
-// signature declares the assembly function.
+// signature returns the declaration of the assembly function.
 func (r *routine) signature(s asm.ISA) string {
 	var arguments []string
 	for _, v := range r.slices {
@@ -36,7 +36,8 @@ func (r *routine) resultList(kind func(variable) string) string {
 	return " " + list(results)
 }
 
-// generic is the kind of a variable of the choosing function, whose T is float32 whenever it runs.
+// generic returns the type of a variable of the choosing function, whose T is float32 whenever it
+// calls assembly.
 func (v variable) generic() string {
 	if v.kind == single {
 		return "T"
@@ -44,7 +45,8 @@ func (v variable) generic() string {
 	return v.kind.name
 }
 
-// header begins the choosing function, the Go function that runs the assembly of a path.
+// header returns the beginning of the choosing function: the Go function that calls the assembly of
+// a path.
 func (r *routine) header() string {
 	parameters, types := []string{"p path"}, ""
 	for _, v := range r.slices {

@@ -1,6 +1,6 @@
 package main
 
-// elementwiseRoutines are limited by loads and stores.
+// elementwiseRoutines take as long as their loads and stores.
 var elementwiseRoutines = []routine{
 	{
 		name:   "AddTo",
@@ -147,7 +147,7 @@ var elementwiseRoutines = []routine{
 	},
 }
 
-// positive loads x and returns the register of max(x, 0), scratch register 1; NaN stays NaN.
+// positive loads x and returns the register with max(x, 0), scratch register 1; NaN stays NaN.
 func (b *builder) positive() string {
 	b.load("x", b.r(0))
 	b.zero(b.r(1))

@@ -34,11 +34,12 @@ func (b *builder) argument(name string) string {
 	return fmt.Sprintf("%s+%d(FP)", name, b.offsets[name])
 }
 
-// emitBroadcasts loads what stays in registers: the numbers and, with AVX-512, the constants.
+// emitBroadcasts loads the values that stay in registers: the numbers and, with AVX-512, the
+// constants.
 func (b *builder) emitBroadcasts() {
 	next := b.Registers - 1
 	if !b.Masks {
-		next -= 2 // the masks
+		next -= 2 // reserved for the masks
 	}
 	broadcast := func(name, from string, k kind) {
 		b.registers[name] = b.Vector(next)
@@ -67,7 +68,7 @@ func (b *builder) emitBroadcasts() {
 	}
 }
 
-// emitLoop walks along the slices: groups of unrolled vectors, single ones, and the
+// emitLoop walks along the slices: groups of unrolled vectors, then single vectors, then the
 // partial one.
 func (b *builder) emitLoop() {
 	step := b.step(b.ISA)
@@ -102,7 +103,7 @@ func (b *builder) emitLoop() {
 	b.Label("done")
 }
 
-// emitMask makes the mask of the CX elements that are left.
+// emitMask sets the mask to the CX elements that are left.
 func (b *builder) emitMask() {
 	if b.Masks {
 		b.MaskBits("CX", "R11")
@@ -117,21 +118,21 @@ func (b *builder) emitMask() {
 	}
 }
 
-// emitMasks writes the table of AVX2: as many all-ones words as a vector has lanes, then
-// as many zeros.
+// emitMasks writes the table of masks for AVX2: as many words of ones as a vector has lanes, then
+// as many of zeros.
 func emitMasks(b *builder) {
 	b.Table("masks", 4, slices.Concat(slices.Repeat([]string{"0xffffffff"}, b.Lanes), slices.Repeat([]string{"0"}, b.Lanes)))
 }
 
-// emitSum writes the sum over kept register i of all vectors and over their float64
-// lanes: pairs of vectors, then halves of a vector.
+// emitSum writes the sum of kept register i over all unrolled vectors and over their float64 lanes:
+// it adds pairs of vectors, then halves of a vector.
 func (b *builder) emitSum(i int, result string) {
 	b.emitAddVectors("VADDPD", i)
 	b.emitAddLanes(i, result)
 }
 
-// emitSumSingle is emitSum for float32 lanes, which are widened before they are added to
-// one another.
+// emitSumSingle does this for float32 lanes, which are widened before they are added to one
+// another.
 func (b *builder) emitSumSingle(i int, result string) {
 	b.emitAddVectors("VADDPS", i)
 	total, upper := b.keptOf(0, i), b.Vector(0)
@@ -146,7 +147,7 @@ func (b *builder) emitSumSingle(i int, result string) {
 	b.emitAddLanes(i, result)
 }
 
-// emitAddVectors adds kept register i of all vectors into that of the first.
+// emitAddVectors adds kept register i of all unrolled vectors into the first vector's.
 func (b *builder) emitAddVectors(add string, i int) {
 	for distance := 1; distance < b.unroll; distance *= 2 {
 		for v := 0; v+distance < b.unroll; v += 2 * distance {
@@ -165,7 +166,7 @@ func (b *builder) emitAddLanes(i int, result string) {
 	b.Op("VMOVSD", x, b.argument(result))
 }
 
-// emitMax is emitSum for the largest of the float32 lanes.
+// emitMax writes the largest of the float32 lanes, as emitSum writes the sum.
 func (b *builder) emitMax(i int, result string) {
 	total := b.keptOf(0, i)
 	for v := 1; v < b.unroll; v++ {

@@ -2,8 +2,8 @@ package main
 
 import "slices"
 
-// The exact GELU by the fit of package kernel's normalTail: with z = |x| up to 15,
-// Phi(-z) = exp(-z^2/2) t P(t), t = 1/(1 + 0.3 z).
+// The exact GELU uses the fit in package kernel's normalTail: with z = |x| up to 15, Phi(-z) =
+// exp(-z^2/2) t P(t), t = 1/(1 + 0.3 z).
 var geluExactRoutines = []routine{
 	{
 		name:   "GeluExact",
@@ -76,7 +76,7 @@ func (b *builder) normalTail() {
 // or computes x = x | sign.
 func (b *builder) or(sign, x string) { b.bits("VPOR", sign, x, x) }
 
-// bits is a bitwise instruction, whose AVX-512F name tells the size of a lane.
+// bits writes a bitwise instruction; in AVX-512F its name includes the size of a lane.
 func (b *builder) bits(name string, operands ...string) {
 	if b.Masks {
 		name += "Q"

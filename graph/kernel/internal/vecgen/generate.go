@@ -30,7 +30,7 @@ func generate() (asm.Files, error) {
 	return files, nil
 }
 
-// assembly is the assembly file of one instruction set.
+// assembly returns the assembly file of one instruction set.
 func assembly(s asm.ISA) []byte {
 	list := routines()
 	b := &builder{Writer: asm.Writer{ISA: s}}

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestGeneratedFilesAreCurrent wants the committed files to be what the generator writes.
+// TestGeneratedFilesAreCurrent checks that the committed files are what the generator writes.
 func TestGeneratedFilesAreCurrent(t *testing.T) {
 	files, err := generate()
 	require.NoError(t, err)
@@ -17,9 +17,9 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 	assert.Empty(t, files.Stale("../.."), "out of date: run go generate ./graph/kernel")
 }
 
-// TestRegisters checks that no routine uses a register for two things, and that those
-// which the sums and the narrow stores name with their lower halves are among the 16
-// that have such names without AVX-512VL.
+// TestRegisters checks that no routine uses a register for two things, and that registers named by
+// their lower halves, in sums and narrow stores, are among the 16 that have such names without
+// AVX-512VL.
 func TestRegisters(t *testing.T) {
 	for _, s := range isas {
 		for _, r := range routines() {
@@ -37,8 +37,8 @@ func TestRegisters(t *testing.T) {
 	}
 }
 
-// TestConstants wants every routine to list the constants that its work uses, and every
-// file to hold them.
+// TestConstants checks that every routine lists the constants that it uses, and that every file
+// holds them.
 func TestConstants(t *testing.T) {
 	for _, s := range isas {
 		text := string(assembly(s))
@@ -52,7 +52,7 @@ func TestConstants(t *testing.T) {
 	}
 }
 
-// TestExp2Polynomial measures the polynomial of exp2.
+// TestExp2Polynomial measures the error of exp2's polynomial.
 func TestExp2Polynomial(t *testing.T) {
 	var worst float64
 	for f := -0.5; f <= 0.5; f += 1.0 / 4096 {

@@ -1,7 +1,7 @@
 package main
 
-// The sums are added up in float32, each lane of each unrolled vector for itself, and
-// the lanes in float64: a lane adds so few terms that no digit is lost beyond the last.
+// The sums are taken in float32, separately for each lane of each unrolled vector, and then over
+// the lanes in float64: a lane sums so few terms that only the last digit is affected.
 var normRoutines = []routine{
 	{
 		name:   "Sum",

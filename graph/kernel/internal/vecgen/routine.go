@@ -22,23 +22,23 @@ type variable struct {
 // routine is one vector function. All its slices have the same length.
 type routine struct {
 	name    string // in upper camel case
-	doc     string // what it computes, after the name
+	doc     string // what it computes, to follow the name
 	slices  []variable
 	numbers []variable
 	results []variable
 
-	wide      bool     // lanes are float64, else float32
-	unroll    int      // vectors taken in one turn of the loop
-	scratch   int      // registers that the work on one vector takes
-	kept      int      // registers that live through the loop, for each unrolled vector
-	constants []string // that the work uses
+	wide      bool     // lanes are float64, otherwise float32
+	unroll    int      // number of vectors in one turn of the loop
+	scratch   int      // registers that the work on one vector uses
+	kept      int      // registers kept through the loop, for each unrolled vector
+	constants []string // the constants that the work uses
 
 	start  func(b *builder) // sets the kept registers
-	work   func(b *builder) // on one vector
+	work   func(b *builder) // handles one vector
 	finish func(b *builder) // writes the results
 }
 
-// routines lists everything.
+// routines lists all routines.
 func routines() []routine {
 	var list []routine
 	for _, group := range [][]routine{geluRoutines, geluExactRoutines, normRoutines, softmaxRoutines, adamWRoutines, elementwiseRoutines, sigmoidRoutines, gatedSingleRoutines, sinkhornRoutines(), tanhRoutines} {
@@ -58,7 +58,7 @@ func variables(k kind, names []string) []variable {
 	return list
 }
 
-// step is the number of elements in one vector.
+// step returns the number of elements in one vector.
 func (r *routine) step(s asm.ISA) int {
 	if r.wide {
 		return s.Lanes / 2
@@ -66,7 +66,8 @@ func (r *routine) step(s asm.ISA) int {
 	return s.Lanes
 }
 
-// frame lays out arguments and results: pointers, the length, numbers, results.
+// frame returns the offsets of arguments and results, and their total size: pointers, the length,
+// numbers, results.
 func (r *routine) frame() (offsets map[string]int, size int) {
 	offsets = map[string]int{}
 	for _, s := range r.slices {
@@ -77,7 +78,7 @@ func (r *routine) frame() (offsets map[string]int, size int) {
 	size += 8
 	for i, v := range append(append([]variable(nil), r.numbers...), r.results...) {
 		align := v.kind.size
-		if i == len(r.numbers) { // results start anew
+		if i == len(r.numbers) { // results begin at an aligned offset
 			align = 8
 		}
 		size = (size + align - 1) / align * align

@@ -2,7 +2,7 @@ package main
 
 import "slices"
 
-// With E = exp(-x) the logistic function is 1/(1 + E), and 1 less it is E/(1 + E). All is
+// With E = exp(-x) the logistic function is 1/(1 + E), and 1 minus it is E/(1 + E). Everything is
 // computed in float64 lanes and rounded once.
 var sigmoidConstants = slices.Concat(exp2Constants, []string{"sigmoidLow", "sigmoidHigh", "minusLog2e"})
 
@@ -97,7 +97,8 @@ var sigmoidRoutines = []routine{
 
 var sigmoidSingleConstants = slices.Concat(expSingleConstants, []string{"gateLow", "gateHigh"})
 
-// gatedSingleRoutines are Gated and the like in float32 lanes, to a few units in the last place.
+// gatedSingleRoutines are Gated and related routines in float32 lanes, to a few units in the last
+// place.
 var gatedSingleRoutines = []routine{
 	{
 		name:   "GatedSingle",
@@ -128,8 +129,8 @@ var gatedSingleRoutines = []routine{
 	},
 }
 
-// sigmoidDecaySingle loads a slice's x and leaves exp(-x) in scratch register 3, x limited so that
-// it and 1 over it are neither 0 nor infinite. Scratch registers 0 to 3 change.
+// sigmoidDecaySingle loads a slice's x and leaves exp(-x) in scratch register 3; x is limited so
+// that neither exp(-x) nor its inverse is 0 or infinite. Scratch registers 0 to 3 change.
 func (b *builder) sigmoidDecaySingle(name string) {
 	x, t, e := b.r(0), b.r(1), b.r(3)
 	b.load(name, x)
@@ -151,8 +152,8 @@ func (b *builder) sigmoidDecay(x string) {
 	b.exp2(value, t, b.r(3), b.r(4), b.r(5))
 }
 
-// lanes are what differs between float64 and float32 lanes: the ends of instructions' names, a constant,
-// and how slices are loaded.
+// lanes holds what differs between float64 and float32 lanes: the ends of instructions' names, a
+// constant, and how slices are loaded.
 type lanes struct {
 	ending, one string
 	load        func(name, to string)
@@ -168,7 +169,7 @@ func (b *builder) decay() lanes {
 	return lanes{"PS", b.c("oneSingle"), b.load}
 }
 
-// gated returns the register of sigmoid(gate) * value, scratch register 0.
+// gated returns the register with sigmoid(gate) * value, scratch register 0.
 func (b *builder) gated() string {
 	l, value, e := b.decay(), b.r(0), b.r(3)
 	b.Op("VADD"+l.ending, l.one, e, e)
@@ -177,8 +178,8 @@ func (b *builder) gated() string {
 	return value
 }
 
-// gatedGradient returns the registers of dy * value * sigmoid'(gate) and dy *
-// sigmoid(gate), scratch registers 1 and 0, after it has loaded both slices.
+// gatedGradient returns the registers with dy * value * sigmoid'(gate) and dy * sigmoid(gate),
+// scratch registers 1 and 0, after loading both slices.
 func (b *builder) gatedGradient() (slope, through string) {
 	l, dy, value, open, e := b.decay(), b.r(0), b.r(1), b.r(2), b.r(3)
 	multiply := func(x, y string) { b.Op("VMUL"+l.ending, x, y, y) }
@@ -194,7 +195,7 @@ func (b *builder) gatedGradient() (slope, through string) {
 	return value, dy
 }
 
-// boundedGate loads the gate, limited from below as sigmoid's argument is: silu(-Inf) is then 0 to
+// boundedGate loads the gate, limited from below like sigmoid's argument: silu(-Inf) is then 0 to
 // the last place.
 func (b *builder) boundedGate(gate, spare string) {
 	b.loadWidened("gate", gate)
@@ -210,7 +211,7 @@ func (b *builder) swiGLUGradient() {
 	b.Op("VDIVPD", gate, open, open)
 	b.Op("VMULPD", open, slope, slope) // 1 - s
 	b.boundedGate(gate, value)
-	b.atMost(gate, "sigmoidHigh", value) // beyond it 1 - s is not 0 enough for infinities
+	b.atMost(gate, "sigmoidHigh", value) // beyond it, 1 - s is not small enough to give 0 for infinities
 	b.Op("VFMADD213PD", b.c("one"), gate, slope)
 	b.boundedGate(gate, value)
 	b.loadWidened("dy", dy)
@@ -223,8 +224,8 @@ func (b *builder) swiGLUGradient() {
 	b.storeNarrowed(slope, "dgate") // last: see swiGLUGradient in package kernel
 }
 
-// round rounds float64 lanes to float32. The sum of two such numbers, rounded again, is
-// what an addition in float32 gives.
+// round rounds float64 lanes to float32. The sum of two such numbers, rounded again, equals their
+// sum in float32.
 func (b *builder) round(register string) {
 	narrow := b.Half(register)
 	if b.Masks {

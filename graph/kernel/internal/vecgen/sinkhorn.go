@@ -2,15 +2,15 @@ package main
 
 import "fmt"
 
-// The routines of Sinkhorn's iteration work on n x n matrices of many tokens at once: a
-// slice holds, for each of the n*n entries, the values of sinkhornTokens tokens, so that
-// no sum crosses the lanes of a vector. The slices passed are those of the first entry;
-// the others follow in memory. Only whole vectors are walked: sinkhornTokens is a multiple
-// of every vector's length, and package kernel's of the same name.
+// The routines of Sinkhorn's iteration work on n x n matrices of many tokens at once: a slice
+// holds, for each of the n*n entries, the values of sinkhornTokens tokens, so that no sum crosses
+// the lanes of a vector. The slices passed are those of the first entry; the others follow in
+// memory. There are only whole vectors: sinkhornTokens is a multiple of every vector's length, and
+// equals package kernel's gatedTokens.
 const sinkhornTokens = 32
 
-// sinkhornFirst is the first of n*n registers that hold a matrix, where there are enough
-// (AVX-512); working registers lie below, constants far above.
+// sinkhornFirst is the first of n*n registers that hold a matrix, if there are enough (AVX-512);
+// working registers lie below it, constants far above.
 const sinkhornFirst = 8
 
 func sinkhornRoutines() []routine {
@@ -56,7 +56,7 @@ func sinkhornRoutines() []routine {
 	return list
 }
 
-// whole leaves out what there never is, a partial vector.
+// whole runs work without a partial vector, which does not occur here.
 func (b *builder) whole(work func()) {
 	if !b.masked {
 		work()
@@ -71,7 +71,7 @@ func group(n, first, step int) (entries []int) {
 	return entries
 }
 
-// entry is the address of the current vector of an entry.
+// entry returns the address of the current vector of an entry.
 func (b *builder) entry(name string, e int) string {
 	for i, s := range b.slices {
 		if s.name == name {
@@ -81,8 +81,8 @@ func (b *builder) entry(name string, e int) string {
 	return "unknown slice " + name
 }
 
-// cells are the registers of the k-th group's entries: those that hold the matrix, else
-// working registers, into which the entries are loaded.
+// cells returns the registers of a group's entries: those that hold the matrix, otherwise working
+// registers, into which the entries are loaded.
 func (b *builder) cells(name string, entries []int) []string {
 	var registers []string
 	for k, e := range entries {
@@ -96,7 +96,7 @@ func (b *builder) cells(name string, entries []int) []string {
 	return registers
 }
 
-// loadMatrix loads a matrix where there are registers for all of it (AVX-512).
+// loadMatrix loads a matrix if there are registers for all of it (AVX-512).
 func (b *builder) loadMatrix(name string, n int) {
 	for e := 0; b.Masks && e < n*n; e++ {
 		b.Op("VMOVUPS", b.entry(name, e), b.Vector(sinkhornFirst+e))
@@ -120,7 +120,7 @@ func (b *builder) sinkhornStart(n int) {
 		low = b.inRegister("sinkhornLow", low)
 		for k, c := range cells {
 			b.Op("VSUBPS", largest, c, c)
-			b.Op("VMAXPS", c, low, c) // a NaN stays
+			b.Op("VMAXPS", c, low, c) // keeps a NaN
 			b.Op("VMOVUPS", c, b.entry("x", entries[k]))
 		}
 	}
@@ -158,8 +158,8 @@ func (b *builder) sinkhornGradient(n int) {
 	}
 }
 
-// groupGradient subtracts from each entry of grad the group's sum times y. Where
-// registers hold grad it is stored only at last.
+// groupGradient subtracts from each entry of grad the group's sum times y. If registers hold grad,
+// it is stored only when last is true.
 func (b *builder) groupGradient(y string, entries []int, last bool) {
 	n := len(entries)
 	cells, sum, other := b.cells("grad", entries), b.r(n), b.r(n+1)

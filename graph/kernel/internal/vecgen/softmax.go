@@ -118,8 +118,7 @@ var softmaxRoutines = []routine{
 
 var expConstants = []string{"expLow", "expHigh", "log2e"}
 
-// exp computes p = exp(x), in the range where that is a float32; working registers 3 and
-// 4 change.
+// exp computes p = exp(x), for x whose exp is a float32; working registers 3 and 4 change.
 func (b *builder) exp(x, t, p string) {
 	b.atLeast(x, "expLow", t)
 	b.atMost(x, "expHigh", t)
@@ -130,17 +129,17 @@ func (b *builder) exp(x, t, p string) {
 var expSingleConstants = []string{"expSingleLow", "expSingleTop", "log2eHigh", "log2eLow", "exp2bias",
 	"oneSingle", "exp2s1", "exp2s2", "exp2s3", "exp2s4", "exp2s5", "exp2s6"}
 
-// expSingle computes p = exp(x) in float32 lanes, to 1.1 units in the last place; what is
-// below 2^-126.5 may be 0, what is above 2^127.5 infinite, and NaN stays. As in exp2,
-// 2^x = 2^n 2^f, but adding exp2bias leaves n + 127 in the low bits of t: shifted to the
-// exponent they are the number 2^n, and for n = -127 zero. x, t and f change.
+// expSingle computes p = exp(x) in float32 lanes, to 1.1 units in the last place. Results below
+// 2^-126.5 may be 0, those above 2^127.5 infinite; NaN stays NaN. As in exp2, 2^x = 2^n 2^f, but
+// adding exp2bias leaves n + 127 in the low bits of t, which shifted to the exponent give the
+// number 2^n, or zero for n = -127. x, t and f change.
 func (b *builder) expSingle(x, t, f, p string) {
 	b.Op("VMAXPS", x, b.inRegister("expSingleLow", t), x)
 	b.Op("VMINPS", x, b.inRegister("expSingleTop", t), x)
 	b.expSingleWithin(x, t, f, p)
 }
 
-// expSingleWithin is expSingle for an x within -88 and 89.
+// expSingleWithin computes the same for -88 <= x <= 89.
 func (b *builder) expSingleWithin(x, t, f, p string) {
 	b.Op("VMOVUPS", b.c("exp2bias"), t)
 	b.Op("VFMADD231PS", b.c("log2eHigh"), x, t)

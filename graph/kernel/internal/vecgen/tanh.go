@@ -2,9 +2,9 @@ package main
 
 import "slices"
 
-// With m = exp(2x) - 1, tanh(x) = m/(m+2), which keeps its digits near zero, and its
-// derivative is 4(m+1)/(m+2)^2. All is computed in float64 lanes and rounded once. The
-// number rate is 2 tau log2(e).
+// With m = exp(2x) - 1, tanh(x) = m/(m+2), which keeps its digits near zero, and its derivative is
+// 4(m+1)/(m+2)^2. Everything is computed in float64 lanes and rounded once. The number rate is 2
+// tau log2(e).
 var tanhConstants = slices.Concat(exp2Constants, []string{"tanhLow", "tanhHigh", "two", "half"})
 
 var tanhRoutines = []routine{
@@ -68,9 +68,9 @@ func (b *builder) tanhSlope(m, r, slope string) {
 	b.Op("VMULPD", r, slope, slope)
 }
 
-// tanhRatio loads z and returns the register of m = 2^(rate z) - 1, scratch register 2. All
-// five scratch registers change. It differs from exp2 in what is added last: where the
-// nearest integer is 0, m is the polynomial alone.
+// tanhRatio loads z and returns the register with m = 2^(rate z) - 1, scratch register 2. All five
+// scratch registers change. It differs from exp2 in the last addition: if the nearest integer is 0,
+// m is the polynomial without the 1.
 func (b *builder) tanhRatio() (m string) {
 	x, t, result, square, odd := b.r(0), b.r(1), b.r(2), b.r(3), b.r(4)
 	b.loadWidened("z", x)
