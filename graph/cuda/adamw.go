@@ -6,28 +6,27 @@ import (
 	"github.com/pkg/errors"
 )
 
-// AdamWRow is how one parameter is updated, and where it lies. All arrays have the
-// parameter's size and are F32, but for Shadow: a BF16 copy of Value that is kept up to
-// date, the zero Array if there is none. Without a Moment2 the row counts in the norm alone:
-// Muon updates it.
+// AdamWRow says how one parameter is updated, and where it lies. All arrays have the parameter's
+// size and are F32, except Shadow: a BF16 copy of Value that is updated with it, the zero Array if
+// there is none. A row without Moment2 only counts in the norm: Muon updates the parameter.
 type AdamWRow struct {
 	Value, Shadow, Grad, Moment1, Moment2 Array
 	Rate, Decay, Beta1, Beta2, Eps        float64
 }
 
-// AdamWStep is what changes from step to step.
+// AdamWStep holds what changes from step to step.
 type AdamWStep struct {
-	Factor    float64 // of the schedule, on rates and decays
-	GradScale float64 // of the stored gradients
-	Clip      float64 // the largest norm of all scaled gradients together, 0 for any
+	Factor    float64 // the schedule's factor of rates and decays
+	GradScale float64 // factor of the stored gradients
+	Clip      float64 // largest norm of all scaled gradients together; 0: no limit
 	Step      int     // the number of this step, 1 for the first
 }
 
 // AdamW updates parameters as graph/kernel/adamw.go does (Loshchilov & Hutter 2019, arXiv
-// 1711.05101, algorithm 2), all of them in one launch, after clipping by their global
-// gradient norm. Parameters are cut into tiles, what one block works on.
+// 1711.05101, algorithm 2), all of them in one launch, after clipping by their global gradient
+// norm. Parameters are divided into tiles, each the work of one block.
 type AdamW struct {
-	// Muon, where not nil, updates what is left to it, after the same clipping.
+	// Muon, if not nil, updates the parameters without Moment2, after the same clipping.
 	Muon *Muon
 
 	device       Executor
@@ -36,7 +35,7 @@ type AdamW struct {
 	updated      int   // bytes that an update reads and writes
 	table        Array // [rows] adamWRow
 	tileTable    Array // [tiles] adamWTile
-	sums         Array // [tiles], of squares
+	sums         Array // [tiles], sums of squares
 	coefficients Array // [rows, 6]
 	outcome      Array // adamWOutcome
 }
@@ -56,14 +55,14 @@ type (
 	}
 )
 
-// adamWTileSize is TILE of optimizer.cu, adamWCoefficients the floats in its Coefficients.
+// adamWTileSize is TILE in optimizer.cu, adamWCoefficients the number of floats in its
+// Coefficients.
 const (
 	adamWTileSize     = 8192
 	adamWCoefficients = 6
 )
 
-// NewAdamW uploads what it must know of the parameters. Their arrays must stay where they
-// are as long as the AdamW is used.
+// NewAdamW uploads the table of parameters. Their arrays must not move while the AdamW is used.
 func NewAdamW(d Executor, rows []AdamWRow) (*AdamW, error) {
 	table := make([]adamWRow, len(rows))
 	var tiles []adamWTile
@@ -90,8 +89,8 @@ func NewAdamW(d Executor, rows []AdamWRow) (*AdamW, error) {
 	return a, nil
 }
 
-// updated is how many bytes an update reads and writes: values and moments both, gradients read,
-// shadows written.
+// updated returns the number of bytes that an update reads and writes: values and moments are both
+// read and written, gradients read, shadows written.
 func (r *AdamWRow) updated() int {
 	if r.Moment2.None() {
 		return 0
@@ -118,7 +117,7 @@ func (r *AdamWRow) check() error {
 	return nil
 }
 
-// upload allocates the tables and the memory of a step.
+// upload allocates the tables and the memory for a step.
 func (a *AdamW) upload(table []adamWRow, tiles []adamWTile) error {
 	for _, part := range []struct {
 		array *Array
@@ -143,8 +142,8 @@ func (a *AdamW) upload(table []adamWRow, tiles []adamWTile) error {
 	return a.device.Upload(a.tileTable, unsafe.Pointer(unsafe.SliceData(tiles)))
 }
 
-// Step clips and updates. norm is that of all scaled gradients, before clipping; if it is
-// not finite, nothing is changed. It waits for the device.
+// Step clips the gradients and updates the parameters. norm is the norm of all scaled gradients
+// before clipping; if it is not finite, nothing is changed. Step waits for the device.
 func (a *AdamW) Step(s AdamWStep) (norm float64, finite bool, err error) {
 	leave, err := a.device.Enter()
 	if err == nil {
@@ -179,7 +178,7 @@ func (a *AdamW) launch(s AdamWStep) error {
 	return errors.Wrap(a.Muon.launch(a.outcome, s.Factor), "Muon")
 }
 
-// Close frees the tables, and Muon's.
+// Close frees the tables, and those of Muon.
 func (a *AdamW) Close() error {
 	if a.Muon != nil {
 		a.Muon.Close()

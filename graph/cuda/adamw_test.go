@@ -23,7 +23,7 @@ func testDevice(t *testing.T) *Device {
 	return d
 }
 
-// onDevice uploads x, from an address that is offset elements off alignment.
+// onDevice uploads x to an address that is offset elements after an aligned one.
 func onDevice(t *testing.T, d *Device, x []float32, offset int) Array {
 	t.Helper()
 	whole, err := d.Alloc(F32, len(x)+offset)
@@ -41,7 +41,7 @@ func onHost(t *testing.T, d *Device, a Array) []float32 {
 	return x
 }
 
-// adamWParam is a parameter with its host and its device copy.
+// adamWParam is a parameter with its copies on the host and the device.
 type adamWParam struct {
 	w, g, m, v []float32
 	row        AdamWRow
@@ -52,8 +52,8 @@ func (p *adamWParam) config(factor float64, step int, scale float64) cpu.AdamWPa
 		Eps: p.row.Eps, Step: step, GradScale: scale}
 }
 
-// adamWParams makes parameters of odd and even sizes, smaller and larger than a tile, of
-// which some lie off alignment and every other has a shadow.
+// adamWParams makes parameters of odd and even sizes, smaller and larger than a tile; some are not
+// aligned and every other one has a shadow.
 func adamWParams(t *testing.T, d *Device) []*adamWParam {
 	r := rand.New(rand.NewPCG(1, 2))
 	random := func(n int) []float32 {
@@ -98,8 +98,8 @@ func adamWOfRows(t *testing.T, d *Device, rows []AdamWRow) *AdamW {
 	return a
 }
 
-// TestAdamWMatchesTheCPU compares steps that clip and steps that do not with the CPU's
-// kernels, put together as Optimizer.Step does.
+// TestAdamWMatchesTheCPU compares steps with and without clipping with the CPU's kernels, combined
+// as in Optimizer.Step.
 func TestAdamWMatchesTheCPU(t *testing.T) {
 	d, pool := testDevice(t), cpu.NewPool(1)
 	defer pool.Close()
@@ -183,7 +183,7 @@ func TestAdamWLeavesAllAloneIfNotFinite(t *testing.T) {
 	}
 }
 
-// TestAdamWIsDeterministic makes the same step twice.
+// TestAdamWIsDeterministic takes the same step twice.
 func TestAdamWIsDeterministic(t *testing.T) {
 	d := testDevice(t)
 	var values [2][][]float32

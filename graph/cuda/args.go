@@ -6,13 +6,14 @@ import (
 	"github.com/pkg/errors"
 )
 
-// maxArgs is the most arguments a kernel may have.
+// maxArgs is the largest number of arguments of a kernel.
 const maxArgs = 40
 
-// Arg is one argument of a kernel, an Array, of which it gets the address, or a number, or several: Args.
+// Arg is one argument of a kernel, an Array, whose address is passed, or a number; or several of
+// them: Args.
 type Arg interface{ appendTo(all []arg) []arg }
 
-// Args are arguments one after another.
+// Args are consecutive arguments.
 type Args []Arg
 
 func (a Args) appendTo(all []arg) []arg {
@@ -50,7 +51,7 @@ func (e entry) check(grid Grid, args []arg) error {
 // Int passes a 32-bit int.
 func Int(n int) Arg { return arg{bits: uint64(uint32(int32(n))), size: 4} }
 
-// Ints passes several.
+// Ints passes several 32-bit ints.
 func Ints(n ...int) Args {
 	args := make(Args, len(n))
 	for i, x := range n {
@@ -79,17 +80,17 @@ func Float(x float64) Arg { return arg{bits: uint64(math.Float32bits(float32(x))
 // Double passes a 64-bit float.
 func Double(x float64) Arg { return arg{bits: math.Float64bits(x), size: 8} }
 
-// Grid is how many threads run a kernel, and how.
+// Grid is the number of threads of a launch, and their arrangement.
 type Grid struct {
 	X, Y, Z int // blocks; 0 means 1
-	Threads int // a block, in one dimension
-	Shared  int // bytes of dynamic shared memory a block
+	Threads int // threads of a block, in one dimension
+	Shared  int // bytes of dynamic shared memory of a block
 }
 
-// CeilDiv is n/by, rounded up.
+// CeilDiv returns n/by, rounded up.
 func CeilDiv(n, by int) int { return (n + by - 1) / by }
 
-// Over returns a grid of one thread an element.
+// Over returns a grid with at least one thread for each of n elements.
 func Over(n, threads int) Grid {
 	return Grid{X: (n + threads - 1) / threads, Threads: threads}
 }

@@ -2,7 +2,7 @@ package cuda
 
 import "strconv"
 
-// Type is what the elements of a device array are.
+// Type is the element type of a device array.
 type Type int
 
 // The element types.
@@ -16,11 +16,11 @@ const (
 // Size returns the bytes of an element.
 func (t Type) Size() int { return [...]int{4, 2, 4, 8}[t] }
 
-// String returns the type's name as it ends a kernel's: f32, bf16, i32 or f64.
+// String returns the type's name as kernels' names end with it: f32, bf16, i32 or f64.
 func (t Type) String() string { return [...]string{"f32", "bf16", "i32", "f64"}[t] }
 
-// Array is N elements in device memory. The zero Array is none; a kernel sees it as a
-// null pointer.
+// Array is N elements in device memory. The zero Array means no array; a kernel gets a null pointer
+// for it.
 type Array struct {
 	Ptr  uint64
 	Type Type
@@ -30,13 +30,13 @@ type Array struct {
 // Bytes returns the array's size.
 func (a Array) Bytes() int { return a.N * a.Type.Size() }
 
-// None tells whether there is no array.
+// None tells whether a is the zero Array.
 func (a Array) None() bool { return a.Ptr == 0 }
 
-// Suffix ends the name of a kernel for arrays of this type, as in "_f32".
+// Suffix returns the end of the name of a kernel for arrays of this type, as in "_f32".
 func (a Array) Suffix() string { return "_" + a.Type.String() }
 
-// Slice returns n elements from element number from on.
+// Slice returns n elements, beginning with element number from.
 func (a Array) Slice(from, n int) Array {
 	return Array{a.Ptr + uint64(from*a.Type.Size()), a.Type, n}
 }
@@ -49,11 +49,12 @@ func (a Array) appendTo(all []arg) []arg {
 	return append(all, arg{bits: a.Ptr, size: 8, touched: bytes})
 }
 
-// Touching says how many bytes a kernel reads and writes through the array's address where that is not
-// its size: of a table of which it reads some rows, or of pointers to other arrays.
+// Touching passes the array and says how many bytes a kernel reads and writes through its address,
+// if that is not the array's size: because it reads only some rows of a table, or follows pointers
+// to other arrays.
 func (a Array) Touching(bytes int) Arg { return arg{bits: a.Ptr, size: 8, touched: bytes} }
 
-// conversion is the kernel that copies src into dst of another type.
+// conversion returns the name of the kernel that copies src into a dst of another type.
 func conversion(dst, src Array) string { return "cast" + src.Suffix() + dst.Suffix() }
 
 func (a Array) String() string {

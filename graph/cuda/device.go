@@ -8,33 +8,33 @@ import (
 	"gorgonia.org/cu"
 	cublas "gorgonia.org/cu/blas"
 
-	_ "github.com/residua-go/residua/graph/cuda/internal/clone" // fails where go.work is not in effect
+	_ "github.com/residua-go/residua/graph/cuda/internal/clone" // fails to build where go.work is not in effect
 )
 
 // Options choose a device.
 type Options struct {
-	Ordinal   int       // of the GPU among those that CUDA_VISIBLE_DEVICES lets the program see, 0 the first
+	Ordinal   int       // index of the GPU among those that CUDA_VISIBLE_DEVICES shows to the program, from 0
 	Precision Precision // "": TF32
 }
 
-// Device is a GPU as one Store uses it: with a precision and with memory of its own. All Devices of a
-// program share its GPU, context, kernels and cuBLAS. Everything runs in order on the default stream, where
-// Gorgonia's own copies run too. It is not safe for concurrent use.
+// Device is a GPU as one Store uses it: with a precision and its own memory. All Devices of a
+// program share its GPU, context, kernels and cuBLAS. Everything runs in order on the default
+// stream, where Gorgonia's copies also run. A Device is not safe for concurrent use.
 type Device struct {
 	*gpu
 	precision Precision
 	scratch   workspace
 	profile   profile
 	args      [maxArgs]arg            // arguments of the last launch
-	params    [maxArgs]unsafe.Pointer // to them
-	product   cublas.GemmEx           // the last one asked for
-	used      int64                   // bytes allocated
+	params    [maxArgs]unsafe.Pointer // pointers to args
+	product   cublas.GemmEx           // the last product
+	used      int64                   // number of allocated bytes
 }
 
 var _ Executor = (*Device)(nil)
 
-// Open takes the GPU's primary context, which Gorgonia's machines share. Another Device of the program must have
-// the same Ordinal.
+// Open takes a reference to the GPU's primary context, which Gorgonia's machines share. Every
+// Device of a program must have the same Ordinal.
 func Open(o Options) (*Device, error) {
 	if o.Precision == "" {
 		o.Precision = PrecisionTF32
@@ -49,11 +49,11 @@ func Open(o Options) (*Device, error) {
 // Name returns the GPU's name.
 func (d *Device) Name() string { return d.name }
 
-// Precision returns how matrices are multiplied and activations kept.
+// Precision returns how matrices are multiplied and activations stored.
 func (d *Device) Precision() Precision { return d.precision }
 
-// Enter makes the device the calling goroutine's; the returned function ends that. Ops
-// run on goroutines of the tape machine, each on any thread.
+// Enter makes the device current for the calling goroutine; the returned function undoes this. Ops
+// run in goroutines of the tape machine, each on any thread.
 func (d *Device) Enter() (leave func(), err error) {
 	if err := d.context.Lock(); err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (d *Device) within(f func() error) error {
 	return f()
 }
 
-// Synchronize waits until all that was started is done.
+// Synchronize waits until all started work is done.
 func (d *Device) Synchronize() error {
 	return d.within(func() error {
 		if err := cu.Synchronize(); err != nil {
@@ -88,8 +88,8 @@ func (d *Device) Synchronize() error {
 	})
 }
 
-// Close gives back the scratch memory and events; arrays of Alloc are their owners' to free. Context, kernels and cuBLAS
-// stay for the program's other Devices.
+// Close frees the scratch memory and events; arrays from Alloc must be freed by their owners.
+// Context, kernels and cuBLAS stay open for the program's other Devices.
 func (d *Device) Close() error {
 	return d.within(func() error {
 		d.scratch.free(d)

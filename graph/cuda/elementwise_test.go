@@ -13,7 +13,7 @@ import (
 	cpu "github.com/residua-go/residua/graph/kernel"
 )
 
-// everyMagnitude returns numbers of both signs from 1e-30 to 1e30, and the odd ones.
+// everyMagnitude returns numbers of both signs from 1e-30 to 1e30, and special ones.
 func everyMagnitude() []float32 {
 	inf := float32(math.Inf(1))
 	x := []float32{0, inf, -inf, float32(math.NaN())}
@@ -27,8 +27,8 @@ func everyMagnitude() []float32 {
 	return x
 }
 
-// assertClose bounds |got - want| by tolerance (1 + |want|); NaN goes with NaN, infinity
-// with the same infinity.
+// assertClose checks that |got - want| is at most tolerance (1 + |want|), NaN where NaN is wanted,
+// and the same infinity.
 func assertClose(t *testing.T, name string, x, want, got []float32, tolerance float64) {
 	t.Helper()
 	for i, w := range want {
@@ -42,7 +42,7 @@ func assertClose(t *testing.T, name string, x, want, got []float32, tolerance fl
 	}
 }
 
-// TestNonlinearities compares with the CPU's over all magnitudes.
+// TestNonlinearities compares with the CPU over all magnitudes.
 func TestNonlinearities(t *testing.T) {
 	const tolerance = 1e-6
 	d, pool := testDevice(t), cpu.NewPool(1)
@@ -76,7 +76,7 @@ func TestNonlinearities(t *testing.T) {
 	assertClose(t, "sigmoid", x, want, onHost(t, d, y), tolerance)
 }
 
-// TestDropoutDrawsTheCPUsMask compares bits, at a size that is no multiple of four.
+// TestDropoutDrawsTheCPUsMask compares bits, for a size that is not a multiple of four.
 func TestDropoutDrawsTheCPUsMask(t *testing.T) {
 	d, pool := testDevice(t), cpu.NewPool(1)
 	defer pool.Close()
@@ -96,7 +96,7 @@ func TestDropoutDrawsTheCPUsMask(t *testing.T) {
 	}
 }
 
-// TestCastsRoundToNearestEven goes to bfloat16 and back.
+// TestCastsRoundToNearestEven converts to bfloat16 and back.
 func TestCastsRoundToNearestEven(t *testing.T) {
 	d := testDevice(t)
 	x := []float32{1, 1 + 1.0/256, 1 + 3.0/256, 1 + 1.0/256 + 1e-6, -2.5, 3.4e38, 0, float32(math.Inf(-1)), 7}

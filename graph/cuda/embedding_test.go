@@ -40,7 +40,7 @@ func launchOn(t *testing.T, d *Device, name string, grid Grid, args ...Arg) {
 	require.NoError(t, d.Launch(name, grid, args...))
 }
 
-// repeatedIDs draws tokens of which one is more than half, some are rare and some are
+// repeatedIDs draws token ids: one occurs more than half of the time, some are rare and some are
 // outside a vocabulary of 40.
 func repeatedIDs(n int) []int32 {
 	r := rand.New(rand.NewPCG(3, 4))
@@ -75,8 +75,8 @@ func TestOrderTokens(t *testing.T) {
 	}
 }
 
-// TestGatherGradOfRepeatedTokens sums more rows for one token than a block looks at in one
-// go, over more columns than it sums in one go.
+// TestGatherGradOfRepeatedTokens sums more rows for one token than a block reads at once, over more
+// columns than it sums at once.
 func TestGatherGradOfRepeatedTokens(t *testing.T) {
 	const tokens, vocab, width, scale = 700, 40, 530, 0.25
 	d, pool := testDevice(t), cpu.NewPool(1)
@@ -100,7 +100,7 @@ func TestGatherGradOfRepeatedTokens(t *testing.T) {
 	assert.InDeltaSlice(t, before, onHost(t, d, dtable), 2e-5)
 }
 
-// TestGatherOutsideTheVocabulary reads no memory that is not the table's.
+// TestGatherOutsideTheVocabulary checks that only the table's memory is read.
 func TestGatherOutsideTheVocabulary(t *testing.T) {
 	d := testDevice(t)
 	ids := []int32{2, -1, 0, 3, math.MaxInt32}

@@ -2,16 +2,16 @@ package cuda
 
 import "unsafe"
 
-// Executor is what ops start kernels and matrix products on: a Device, which does them in
-// order, or a Recorder, which notes them. Calls come back before the work is done, except
-// Download and Synchronize.
+// Executor runs the kernels and matrix products that ops start: it is a Device, which runs them in
+// order, or a Recorder, which notes them. Calls return before the work is done, except Download and
+// Synchronize.
 type Executor interface {
 	Precision() Precision
 	Multiprocessors() (int, error)
 	SharedMemory() (int, error)
 
-	// Enter makes the executor the calling goroutine's and takes all scratch memory back; the
-	// returned function ends that. Launch, Gemm and Scratch want it.
+	// Enter makes the executor current for the calling goroutine and takes back all scratch memory;
+	// the returned function undoes the first. Launch, Gemm and Scratch require it.
 	Enter() (leave func(), err error)
 	Launch(name string, grid Grid, args ...Arg) error
 	Gemm(g Gemm) error

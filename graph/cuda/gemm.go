@@ -6,7 +6,7 @@ import (
 	cublas "gorgonia.org/cu/blas"
 )
 
-// Gemm starts a matrix product. cuBLAS counts columns first, so that it is asked for the
+// Gemm starts a matrix product. cuBLAS stores matrices by columns, so it is asked for the
 // transposed product: C^T = op(B)^T op(A)^T.
 func (d *Device) Gemm(g Gemm) error {
 	if err := g.check(); err != nil {
@@ -31,7 +31,7 @@ func (d *Device) Gemm(g Gemm) error {
 	return d.profile.note(Work{Product: &noted, Bytes: g.Bytes()})
 }
 
-// gemm is a product without an epilogue.
+// gemm starts a product without an epilogue.
 func (d *Device) gemm(handle *cublas.Handle, g Gemm) error {
 	x := &d.product
 	*x = cublas.GemmEx{
@@ -62,7 +62,7 @@ func dataType(t Type) cublas.DataType {
 	return cublas.R32F
 }
 
-// compute is how cuBLAS multiplies: always summing in 32-bit floats.
+// compute returns in which type cuBLAS multiplies; sums are always in 32-bit floats.
 func (d *Device) compute(operands Type) cublas.ComputeType {
 	if d.precision == PrecisionTF32 && operands == F32 {
 		return cublas.Compute32FFastTF32

@@ -8,12 +8,12 @@ import (
 
 // Gemm is a product of row-major matrices, or a batch of them:
 //
-//	C = Alpha op(A) op(B) + Beta C        or, with an Epilogue f, of which Beta is 0 and Batch too,
+//	C = Alpha op(A) op(B) + Beta C        or, with an Epilogue f, when Beta and Batch must be 0,
 //	C = f(Alpha op(A) op(B))
 //
-// op(A) is [M, K], op(B) [K, N], C [M, N]; op transposes where TransA or TransB says so.
-// LDA, LDB and LDC are the lengths of stored rows. A and B are of one type, F32 or BF16;
-// C is F32 or of theirs. Sums are in F32. Aux is like C.
+// op(A) is [M, K], op(B) [K, N], C [M, N]; op transposes if TransA or TransB is true. LDA, LDB and
+// LDC are the lengths of stored rows. A and B have the same type, F32 or BF16; C has that type or
+// F32. Sums are in F32. Aux has the type and shape of C.
 type Gemm struct {
 	TransA, TransB            bool
 	M, N, K                   int
@@ -26,15 +26,15 @@ type Gemm struct {
 	C                         Array
 	LDC                       int
 	Batch                     int // 0: one product
-	StrideA, StrideB, StrideC int // in elements, from one product to the next
+	StrideA, StrideB, StrideC int // distance between successive products in elements
 	Epilogue                  Epilogue
 	Aux                       Array
 }
 
-// Epilogue is what is done with a product's entries x before they are stored.
+// Epilogue says what is done with a product's entries x before they are stored.
 type Epilogue int
 
-// Epilogues; GELU is its tanh form.
+// The epilogues; GELU is in its tanh form.
 const (
 	NoEpilogue Epilogue = iota
 	GELU                // stores gelu(x), and x to Aux
@@ -43,16 +43,19 @@ const (
 
 func (e Epilogue) String() string { return []string{"none", "GELU", "GELU's derivative"}[e] }
 
-// MatmulWorkspace is what a product with an epilogue takes of scratch memory, in bytes: as much as NVIDIA advises for an H100.
+// MatmulWorkspace is the scratch memory of a product with an epilogue, in bytes: as much as NVIDIA
+// recommends for an H100.
 const MatmulWorkspace = 32 << 20
 
-// ErrNoEpilogue says that the device has no product with that epilogue: make the product and the epilogue one after the other.
+// ErrNoEpilogue says that the device has no product with that epilogue: run the product and the
+// epilogue one after the other.
 var ErrNoEpilogue = errors.New("cuBLASLt: no product with that epilogue")
 
-// FLOPs counts 2 a multiply-add.
+// FLOPs counts 2 for each multiply-add.
 func (g Gemm) FLOPs() int { return 2 * g.M * g.N * g.K * max(1, g.Batch) }
 
-// Bytes counts both operands and the result; the result twice where it is also read, or where Aux is read or written.
+// Bytes counts both operands and the result; the result counts twice if it is also read, or if Aux
+// is read or written.
 func (g Gemm) Bytes() int {
 	count := func(elements, stride, batch int) int {
 		if stride == 0 {
@@ -67,7 +70,8 @@ func (g Gemm) Bytes() int {
 	return count(g.M*g.K, g.StrideA, batch)*g.A.Type.Size() + count(g.K*g.N, g.StrideB, batch)*g.B.Type.Size() + result*batch*g.C.Type.Size()
 }
 
-// String is as in "16384 x 768 x 3072 bf16, B transposed": the rows of op(A), what is summed over, the columns of op(B).
+// String describes the product, as in "16384 x 768 x 3072 bf16, B transposed": the rows of op(A),
+// the length of the sums, the columns of op(B).
 func (g Gemm) String() string {
 	text := fmt.Sprintf("%d x %d x %d %v", g.M, g.K, g.N, g.A.Type)
 	if g.Batch > 0 {
@@ -85,7 +89,8 @@ func (g Gemm) String() string {
 	return text
 }
 
-// fusible tells whether cuBLASLt may have the product's epilogue: of bfloat16 and of rows at multiples of 16 bytes.
+// fusible tells whether cuBLASLt may run the product with its epilogue: operands must be bfloat16,
+// with rows at multiples of 16 bytes.
 func (g Gemm) fusible() bool { return g.A.Type == BF16 && g.Aligned() && Aligned16(g.Aux) }
 
 func (g Gemm) check() error {
@@ -102,8 +107,9 @@ func (g Gemm) check() error {
 	return nil
 }
 
-// Aligned tells whether all three matrices, and their rows, begin at multiples of 16 bytes, and N and K are of whole 16 bytes, as the
-// kernels for tensor cores want. Elsewhere cuBLAS took others on an H100: with N or K 50257 they made 10 to 12% of the peak.
+// Aligned tells whether all three matrices, and their rows, begin at multiples of 16 bytes, and N
+// and K are multiples of 16 bytes, as the kernels for tensor cores require. Otherwise cuBLAS uses
+// other kernels: on an H100, with N or K 50257, they reached 10 to 12% of the peak.
 func (g Gemm) Aligned() bool {
 	whole := func(a Array, sizes ...int) bool {
 		for _, n := range sizes {

@@ -11,28 +11,29 @@ import (
 	cublas "gorgonia.org/cu/blas"
 )
 
-// gpu is the GPU that a program computes on: its context, which takes a driver about half a second to make,
-// the kernels loaded into it, and cuBLAS. A program has one, made by its first Device and kept until it ends.
+// gpu is the GPU that a program computes on: its context, which a driver needs about half a second
+// to make, the kernels loaded into it, and cuBLAS. A program has one, which its first Device opens
+// and which stays open until the program ends.
 type gpu struct {
 	device  cu.Device
 	ordinal int
 	name    string
 	context cu.CUContext
 
-	mu      sync.Mutex // of what follows: Devices may be used at the same time
+	mu      sync.Mutex // guards the fields below: Devices may be used at the same time
 	kernels map[string]*kernel
 	blas    *cublas.Handle
-	plans   map[cublas.MatmulShape]*cublas.Matmul // nil: cuBLASLt has no such product
+	plans   map[cublas.MatmulShape]*cublas.Matmul // a nil entry: cuBLASLt has no such product
 }
 
-// programGPU is the program's GPU once a Device has been opened.
+// programGPU is the program's GPU, once a Device has been opened.
 var programGPU struct {
 	sync.Mutex
 	*gpu
 }
 
-// openGPU returns the program's GPU. Number ordinal is the only one from then on: Gorgonia's machines,
-// which copy inputs to the first GPU that they see, must see the same.
+// openGPU returns the program's GPU. From then on it is the only one: Gorgonia's machines, which
+// copy inputs to the first GPU that they see, must see the same.
 func openGPU(ordinal int) (*gpu, error) {
 	programGPU.Lock()
 	defer programGPU.Unlock()
@@ -68,7 +69,7 @@ func openGPU(ordinal int) (*gpu, error) {
 	return g, nil
 }
 
-// handle returns cuBLAS's.
+// handle returns the cuBLAS handle.
 func (g *gpu) handle() (*cublas.Handle, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -79,7 +80,7 @@ func (g *gpu) handle() (*cublas.Handle, error) {
 	if err != nil {
 		return nil, errors.Wrap(err, "cuBLAS")
 	}
-	// Sums stay in 32 bits where the result is bfloat16.
+	// Sums stay in 32 bits even if the result is bfloat16.
 	if err := handle.SetMathMode(cublas.FullReductions); err != nil {
 		_ = handle.Close()
 		return nil, errors.Wrap(err, "cuBLAS")

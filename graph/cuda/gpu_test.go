@@ -26,8 +26,8 @@ func use(t *testing.T, p Precision) {
 	require.NoError(t, d.Close())
 }
 
-// TestDevicesShareTheGPU: a second Device makes no context, loads no module and opens no cuBLAS, whatever its precision, also
-// after the first has been closed.
+// TestDevicesShareTheGPU: a second Device makes no context, loads no module and opens no cuBLAS,
+// whatever its precision, even after the first has been closed.
 func TestDevicesShareTheGPU(t *testing.T) {
 	use(t, PrecisionTF32)
 	emulator.ResetCounters()
@@ -41,7 +41,8 @@ func TestDevicesShareTheGPU(t *testing.T) {
 	require.Zero(t, moved.Handles)
 }
 
-// TestAnotherGPUIsRefused: of a program that computes on one already, and one that is not there.
+// TestAnotherGPUIsRefused checks the errors for a second GPU in a program, and for a GPU that does
+// not exist.
 func TestAnotherGPUIsRefused(t *testing.T) {
 	use(t, PrecisionTF32)
 	_, err := Open(Options{Ordinal: 1})

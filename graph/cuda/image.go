@@ -12,14 +12,17 @@ import (
 	"gorgonia.org/cu"
 )
 
-// kernelsVariable, in the environment, names a folder of modules that are loaded instead of the program's.
+// kernelsVariable is an environment variable that names a folder of modules to load instead of the
+// program's.
 const kernelsVariable = "RESIDUA_KERNELS"
 
-// imageEndings are those of a folder's modules, the preferred first: code for a GPU, and PTX.
+// imageEndings returns the file extensions of a folder's modules, the preferred one first: code for
+// a GPU, and PTX.
 func imageEndings() []string { return []string{".cubin", ".ptx"} }
 
-// load loads the module: that of the folder, if it has one, else the program's code for this GPU, else PTX, which the driver compiles.
-// A driver that does not know the code, an older one, gets the PTX, too.
+// load loads the module: from the folder if it has one, otherwise the program's code for this GPU,
+// otherwise PTX, which the driver compiles. If an older driver does not accept the code, it gets
+// the PTX.
 func (l *loadable) load() error {
 	for _, ending := range imageEndings() {
 		if l.folder == "" {
@@ -52,7 +55,8 @@ func (l *loadable) load() error {
 	return errors.Wrapf(err, "PTX of %s.cu", l.name)
 }
 
-// checkFolder refuses a folder without modules, and one with a module that the program does not have: it would be left out silently.
+// checkFolder refuses a folder without modules, and one with a module that the program does not
+// have, which would otherwise be ignored silently.
 func checkFolder(folder string) error {
 	if folder == "" {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// moduleOf finds a kernel's module, to be loaded anew.
+// moduleOf finds a kernel's module, to be loaded again.
 func moduleOf(t *testing.T, kernel string) (module, entry) {
 	for _, m := range modules {
 		for _, e := range m.entries {
@@ -23,7 +23,8 @@ func moduleOf(t *testing.T, kernel string) (module, entry) {
 	return module{}, entry{}
 }
 
-// TestModulesOfAFolder: what a folder has is loaded, compiled code before PTX; what it does not have is the program's.
+// TestModulesOfAFolder: modules in the folder are loaded, compiled code before PTX; others come
+// from the program.
 func TestModulesOfAFolder(t *testing.T) {
 	m, e := moduleOf(t, "adamw_update")
 	ptx, err := m.ptx()

@@ -9,27 +9,27 @@ import (
 	"gorgonia.org/cu"
 )
 
-// kernel is a compiled kernel. Its module is loaded, which may compile its PTX for the GPU, when
-// a kernel of it is first launched.
+// kernel is a compiled kernel. Its module is loaded when a kernel of it is first launched; this may
+// compile its PTX for the GPU.
 type kernel struct {
 	entry
 	module   *loadable
 	function cu.Function
 	ready    bool
-	static   int // entry.shared as the driver has it
+	static   int // entry.shared as the driver reports it
 	allowed  int // bytes of dynamic shared memory
 }
 
-// loadable is a module that may be loaded already.
+// loadable is a module with its state: loaded or not.
 type loadable struct {
 	module
-	folder string // in which other code of it may be; "": none
-	major  int    // of the GPU's compute capability
+	folder string // a folder that may have other code for it; "": none
+	major  int    // major version of the GPU's compute capability
 	handle cu.Module
 	ready  bool
 }
 
-// indexKernels lists the kernels of all modules by name.
+// indexKernels returns the kernels of all modules by name.
 func indexKernels(folder string, major int) map[string]*kernel {
 	kernels := map[string]*kernel{}
 	for _, m := range modules {
@@ -41,8 +41,8 @@ func indexKernels(folder string, major int) map[string]*kernel {
 	return kernels
 }
 
-// Launch starts a kernel on grid. It checks the arguments' number and sizes against the
-// kernel's PTX; the device must have been entered.
+// Launch starts a kernel on grid. It checks the number and sizes of the arguments against the
+// kernel's PTX; call Enter first.
 func (d *Device) Launch(name string, grid Grid, given ...Arg) error {
 	args := Args(given).appendTo(d.args[:0])
 	k := d.kernels[name]
@@ -72,7 +72,7 @@ func (g Grid) blocks() cu.Dim {
 	return cu.Dim{X: uint32(g.X), Y: uint32(max(1, g.Y)), Z: uint32(max(1, g.Z))}
 }
 
-// prepare loads the kernel and allows it what it needs of shared memory.
+// prepare loads the kernel and raises its limit of shared memory if necessary.
 func (g *gpu) prepare(k *kernel, shared int) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -101,11 +101,11 @@ func (k *kernel) load() (err error) {
 	return err
 }
 
-// freeShared is the shared memory, static and dynamic, that a kernel may use without asking: 48 KB,
-// of which a driver may keep 1 KB for itself.
+// freeShared is the shared memory, static and dynamic, that a kernel may use without raising its
+// limit: 48 KB, of which a driver may keep 1 KB for itself.
 const freeShared = 47 << 10
 
-// allowShared asks for what a launch needs over that.
+// allowShared raises the limit for a launch that needs more.
 func (k *kernel) allowShared(bytes int) error {
 	if k.static+bytes <= freeShared || bytes <= k.allowed {
 		return nil

@@ -12,15 +12,15 @@ import (
 	cpu "github.com/residua-go/residua/graph/kernel"
 )
 
-// layoutCase is a matrix of tokens with rows of n vectors; widths that are multiples of
-// four take the kernels' wide accesses, others do not.
+// layoutCase is a matrix of tokens with rows of n vectors. For widths that are multiples of four
+// the kernels use wide accesses, for others they do not.
 type layoutCase struct{ tokens, n, width, from, fewer int }
 
 func layoutCases() []layoutCase {
 	return []layoutCase{{5, 3, 12, 4, 8}, {5, 3, 12, 3, 6}, {300, 2, 20, 8, 4}, {7, 4, 131, 130, 1}, {1, 1, 1, 0, 1}}
 }
 
-// normals returns n numbers that are the same each time.
+// normals returns n normal variates, the same for each seed.
 func normals(seed uint64, n int) []float32 {
 	r := rand.New(rand.NewPCG(seed, 1))
 	x := make([]float32, n)
@@ -30,8 +30,8 @@ func normals(seed uint64, n int) []float32 {
 	return x
 }
 
-// TestLayoutMatchesTheCPU moves and sums what the CPU does, on and off alignment; without
-// rounding, or with the CPU's.
+// TestLayoutMatchesTheCPU compares copies and sums with the CPU, with and without alignment;
+// nothing is rounded, or as on the CPU.
 func TestLayoutMatchesTheCPU(t *testing.T) {
 	d, pool := testDevice(t), cpu.NewPool(1)
 	defer pool.Close()
@@ -92,7 +92,7 @@ func TestGLUMatchesTheCPU(t *testing.T) {
 	}
 }
 
-// TestSumRowsMatchesTheCPU sums in one slab and in several, of which the last is short.
+// TestSumRowsMatchesTheCPU sums in one slab and in several, the last of which is short.
 func TestSumRowsMatchesTheCPU(t *testing.T) {
 	const rows = 150
 	d, pool := testDevice(t), cpu.NewPool(1)

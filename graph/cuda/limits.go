@@ -2,27 +2,28 @@ package cuda
 
 import "github.com/pkg/errors"
 
-// Architecture is what GPUs of one compute capability allow where they differ (CUDA C++ Programming Guide, "Compute
-// Capabilities").
+// Architecture holds the limits that differ between GPUs of different compute capabilities (CUDA
+// C++ Programming Guide, "Compute Capabilities").
 type Architecture struct {
 	Capability string // "8.6"
-	Shared     int    // the most bytes of shared memory that a block can have, its own and a launch's together
+	Shared     int    // largest shared memory of a block in bytes, static and dynamic together
 }
 
-// Architectures are those that the kernels are written for.
+// Architectures lists the architectures for which the kernels are written.
 func Architectures() []Architecture {
 	return []Architecture{{"8.0", 163 << 10}, {"8.6", 99 << 10}, {"8.9", 99 << 10}, {"9.0", 227 << 10}, {"10.0", 227 << 10}}
 }
 
-// What all of them allow.
+// The limits that they have in common.
 const (
-	maxThreads  = 1024      // a block
-	maxBlocksX  = 1<<31 - 1 // a grid
+	maxThreads  = 1024      // threads of a block
+	maxBlocksX  = 1<<31 - 1 // blocks of a grid
 	maxBlocksYZ = 1<<16 - 1
 )
 
-// Check returns an error for a launch of the kernel that these GPUs refuse. A block has no more threads than the
-// kernel was compiled for, to which its registers were fitted.
+// Check returns an error for a launch of the kernel that these GPUs refuse. A block may have at
+// most the number of threads for which the kernel was compiled, since its registers were assigned
+// for that number.
 func (a Architecture) Check(kernel string, g Grid) error {
 	e, ok := entryOf(kernel)
 	switch shared := e.shared + g.Shared; {
@@ -38,7 +39,7 @@ func (a Architecture) Check(kernel string, g Grid) error {
 	return nil
 }
 
-// entryOf finds a kernel.
+// entryOf finds a kernel by name.
 func entryOf(kernel string) (entry, bool) {
 	for _, m := range modules {
 		for _, e := range m.entries {
@@ -50,9 +51,9 @@ func entryOf(kernel string) (entry, bool) {
 	return entry{}, false
 }
 
-// Misaligned lists the operands of a product whose stored rows, or whose first element, do not begin at multiples of
-// 16 bytes: tensor cores read such a matrix in smaller pieces, several times slower. A matrix of one stored row has
-// no second one.
+// Misaligned lists the operands of a product whose first element or stored rows do not begin at
+// multiples of 16 bytes: tensor cores read such a matrix in smaller pieces, several times slower.
+// For a matrix of one stored row, only the first element matters.
 func (g Gemm) Misaligned() []string {
 	var list []string
 	for _, x := range []struct {

@@ -10,10 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestKernelsFitABlock: registers and static shared memory of each kernel, as kernels.tsv has them of NVIDIA's assembler, leave room
-// for as many threads as it may have, and its static shared memory is what modules.go says.
+// TestKernelsFitABlock: each kernel's registers and static shared memory, which kernels.tsv has
+// from NVIDIA's assembler, allow its largest number of threads, and its static shared memory is
+// what modules.go says.
 func TestKernelsFitABlock(t *testing.T) {
-	const registers = 65536 // of a block, on all architectures
+	const registers = 65536 // registers of a block, on all architectures
 	text, err := os.ReadFile("kernels.tsv")
 	require.NoError(t, err)
 	seen := 0
@@ -30,7 +31,7 @@ func TestKernelsFitABlock(t *testing.T) {
 		}
 		seen++
 		for i := range used {
-			assert.LessOrEqual(t, (used[i]+7)/8*8*e.threads, registers, name) // they are given out eight at a time
+			assert.LessOrEqual(t, (used[i]+7)/8*8*e.threads, registers, name) // registers are assigned eight at a time
 			assert.Equal(t, e.shared, shared[i], name)
 		}
 	}

@@ -8,5 +8,5 @@ import (
 	"github.com/residua-go/residua/graph/cuda/emulator"
 )
 
-// TestMain runs the tests on the emulator, or on a GPU where RESIDUA_GPU says so.
+// TestMain runs the tests on the emulator, or on a GPU if RESIDUA_GPU says so.
 func TestMain(m *testing.M) { emulator.Main(m) }

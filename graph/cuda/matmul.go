@@ -9,7 +9,8 @@ import (
 	cublas "gorgonia.org/cu/blas"
 )
 
-// matmul is a product with an epilogue, by cuBLASLt. The environment variable RESIDUA_CUBLASLT=0 rules it out.
+// matmul starts a product with an epilogue, by cuBLASLt. The environment variable
+// RESIDUA_CUBLASLT=0 switches it off.
 func (d *Device) matmul(handle *cublas.Handle, g Gemm) error {
 	if !g.fusible() {
 		return errors.WithStack(ErrNoEpilogue)
@@ -39,7 +40,8 @@ func epilogue(e Epilogue) cublas.Epilogue {
 	return cublas.NoEpilogue
 }
 
-// plan returns the plan of a shape, made once. The error is ErrNoEpilogue where cuBLASLt has no such product or is not there.
+// plan returns the plan for a shape, which is made once. The error is ErrNoEpilogue if cuBLASLt has
+// no such product or is not installed.
 func (g *gpu) plan(handle *cublas.Handle, s cublas.MatmulShape) (*cublas.Matmul, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -10,11 +10,11 @@ import (
 	"gorgonia.org/cu"
 )
 
-// MemoryError says that the device has no room.
+// MemoryError says that the device does not have enough memory.
 type MemoryError struct {
 	Device            string
 	Want, Free, Total int64 // bytes
-	Used              int64 // by this program's arrays
+	Used              int64 // taken by this program's arrays
 }
 
 func (e *MemoryError) Error() string {
@@ -24,8 +24,8 @@ func (e *MemoryError) Error() string {
 
 func mebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
 
-// Alloc returns an array of n elements with undefined content. An array of none takes one
-// element's memory.
+// Alloc returns an array of n elements with undefined content. An array of no elements takes the
+// memory of one.
 func (d *Device) Alloc(t Type, n int) (Array, error) {
 	if n < 0 {
 		return Array{}, errors.Errorf("%s: want an array of >= 0 elements, got %d", d.name, n)
@@ -56,7 +56,7 @@ func (d *Device) memoryError(want int64) error {
 	return &MemoryError{d.name, want, free, total, d.used}
 }
 
-// Free gives an array back. Kernels that still use it finish first.
+// Free frees an array. Kernels that still use it finish first.
 func (d *Device) Free(a Array) {
 	if a.None() {
 		return
@@ -69,7 +69,7 @@ func (d *Device) Free(a Array) {
 // Used returns the bytes of the arrays that Alloc has made.
 func (d *Device) Used() int64 { return d.used }
 
-// Memory returns the GPU's free and whole memory in bytes.
+// Memory returns the GPU's free and total memory in bytes.
 func (d *Device) Memory() (free, total int64, err error) {
 	err = d.within(func() (err error) {
 		free, total, err = cu.MemInfo()
@@ -93,11 +93,11 @@ func (d *Device) Upload(dst Array, src unsafe.Pointer) error {
 	if dst.N == 0 {
 		return nil
 	}
-	// The driver has taken pageable memory when it returns.
+	// For pageable memory, the driver has read the source when it returns.
 	return d.copied(CopyUp, dst.Bytes(), func() error { return cu.MemcpyHtoDAsync(cu.DevicePtr(dst.Ptr), src, int64(dst.Bytes()), cu.NoStream) })
 }
 
-// Download copies src.N elements to host memory, when all before it is done.
+// Download copies src.N elements to host memory, after all earlier work is done.
 func (d *Device) Download(dst unsafe.Pointer, src Array) error {
 	if src.N == 0 {
 		return nil
@@ -118,8 +118,8 @@ func (d *Device) Zero(a Array) error {
 	return d.copied(CopyZero, a.Bytes(), func() error { return cu.MemsetD8Async(cu.DevicePtr(a.Ptr), 0, int64(a.Bytes()), cu.NoStream) })
 }
 
-// Convert copies src into dst, which has as many elements of the same or another float
-// type.
+// Convert copies src into dst, which has the same number of elements and a float type, perhaps
+// another one.
 func (d *Device) Convert(dst, src Array) error {
 	switch {
 	case dst.N != src.N:

@@ -7,8 +7,8 @@ import (
 	"gorgonia.org/cu"
 )
 
-// Multiprocessors returns how many multiprocessors the GPU has: a grid whose blocks each
-// take many pieces of work has as many blocks as run at once.
+// Multiprocessors returns the number of the GPU's multiprocessors. If each block of a grid handles
+// many pieces of work, the grid should have as many blocks as run at once.
 func (d *Device) Multiprocessors() (int, error) {
 	return d.attribute(cu.MultiprocessorCount, "multiprocessors")
 }

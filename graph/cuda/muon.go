@@ -6,18 +6,17 @@ import (
 	"github.com/pkg/errors"
 )
 
-// MuonMatrix is a weight matrix, Rows x Columns at the same places of its arrays: row i begins
-// at i*Stride. Arrays are F32, but for Shadow: a BF16 copy of Value that is kept up to date, the
-// zero Array if there is none.
+// MuonMatrix is a weight matrix, Rows x Columns at the same indices of its arrays: row i begins at
+// i*Stride. Arrays are F32, except Shadow: a BF16 copy of Value that is updated with it, the zero
+// Array if there is none.
 type MuonMatrix struct {
 	Value, Shadow, Grad, Momentum Array
 	Rows, Columns, Stride         int
 	Rate, Decay                   float64
 }
 
-// Muon updates weight matrices as graph/kernel/muon.go does, by the iteration as it is
-// published: products of as many matrices of one shape at a time as muonBatch. Products are in
-// the device's precision.
+// Muon updates weight matrices as graph/kernel/muon.go does, by the iteration as published, on
+// batches of up to muonMost matrices of the same shape. Products are in the device's precision.
 type Muon struct {
 	device  Executor
 	fresh   float64 // 1 - momentum
@@ -28,7 +27,7 @@ type Muon struct {
 	sums    Array // [matrices of a batch, muonBlocks]
 }
 
-// muonBatch is some matrices of one shape.
+// muonBatch is a number of matrices of the same shape.
 type muonBatch struct{ first, count, rows, columns int }
 
 func (b muonBatch) side() int { return min(b.rows, b.columns) }
@@ -41,13 +40,12 @@ type muonMatrix struct {
 }
 
 const (
-	muonMost   = 16 // matrices of a batch
-	muonBlocks = 32 // of threads, on one matrix
+	muonMost   = 16 // largest number of matrices of a batch
+	muonBlocks = 32 // blocks of threads for one matrix
 	muonSteps  = 5
 )
 
-// NewMuon uploads what it must know of the matrices. Their arrays must stay where they are as
-// long as the Muon is used.
+// NewMuon uploads the table of matrices. Their arrays must not move while the Muon is used.
 func NewMuon(d Executor, momentum float64, matrices []MuonMatrix) (*Muon, error) {
 	m := &Muon{device: d, fresh: 1 - momentum}
 	var table []muonMatrix
@@ -89,7 +87,7 @@ func NewMuon(d Executor, momentum float64, matrices []MuonMatrix) (*Muon, error)
 	return m, nil
 }
 
-// launch updates the matrices by gradients that the outcome says how to scale.
+// launch updates the matrices; outcome says how to scale the gradients.
 func (m *Muon) launch(outcome Array, factor float64) error {
 	for _, b := range m.batches {
 		table := m.table.Slice(b.first*int(unsafe.Sizeof(muonMatrix{}))/8, b.count*int(unsafe.Sizeof(muonMatrix{}))/8)
@@ -112,8 +110,8 @@ func (m *Muon) launch(outcome Array, factor float64) error {
 	return nil
 }
 
-// advance is a step of the Newton-Schulz iteration: a = X X^T, b = a a, b = 3.4445 I - 4.7750 a +
-// 2.0315 b, X = b X; with more rows than columns X^T X and X b.
+// advance takes a step of the Newton-Schulz iteration: a = X X^T, b = a a, b = 3.4445 I - 4.7750 a +
+// 2.0315 b, X = b X; with more rows than columns, X^T X and X b.
 func (m *Muon) advance(b muonBatch) error {
 	n, size, tall := b.side(), b.rows*b.columns, b.rows > b.columns
 	gram := Gemm{TransA: tall, TransB: !tall, M: n, N: n, K: max(b.rows, b.columns), Alpha: 1, A: m.x, LDA: b.columns, B: m.x, LDB: b.columns,
@@ -136,7 +134,7 @@ func (m *Muon) advance(b muonBatch) error {
 	return m.device.Gemm(next)
 }
 
-// Close frees the tables and the memory of a step.
+// Close frees the tables and the memory for a step.
 func (m *Muon) Close() {
 	for _, array := range []Array{m.table, m.x, m.y, m.a, m.b, m.sums} {
 		m.device.Free(array)

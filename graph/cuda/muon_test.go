@@ -15,15 +15,15 @@ import (
 	cpu "github.com/residua-go/residua/graph/kernel"
 )
 
-// muonParam is a parameter of AdamW's table, all of which is matrices [rows, columns] side by side.
+// muonParam is a parameter in AdamW's table that consists of matrices [rows, columns] side by side.
 type muonParam struct {
 	w, g, m       []float32
 	rows, columns int
 	matrices      []MuonMatrix
 }
 
-// muonOf makes an optimizer of a parameter for AdamW and several for Muon, among them more of one
-// shape than a batch has.
+// muonOf makes an optimizer with one parameter for AdamW and several for Muon, including more
+// matrices of one shape than fit into a batch.
 func muonOf(t *testing.T, d *Device) (*AdamW, []*muonParam) {
 	r := rand.New(rand.NewPCG(1, 2))
 	random := func(n int) []float32 {

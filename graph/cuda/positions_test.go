@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestDocumentStarts goes over rows longer than a warp looks at in one go: documents that
-// begin at its borders, runs of BOS, a row that begins inside a document.
+// TestDocumentStarts checks rows longer than a warp reads at once: documents that begin where a
+// warp's part begins or ends, runs of BOS, a row that begins inside a document.
 func TestDocumentStarts(t *testing.T) {
 	const rows, seq, bos = 9, 77, 5
 	d := testDevice(t)

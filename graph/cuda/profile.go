@@ -4,23 +4,23 @@ package cuda
 
 import "gorgonia.org/cu"
 
-// profile times work by an event after each piece of it. The stream does one after the other, so that each event but the
-// first is both an end and a beginning.
+// profile measures work by an event after each piece of it. The stream runs the pieces one after
+// another, so that each event but the first is both an end and a beginning.
 type profile struct {
 	on     bool
-	events []cu.Event // one more than work; kept for the next profile
+	events []cu.Event // one more than work; reused by the next profile
 	work   []Work
 }
 
 var _ Profiler = (*Device)(nil)
 
-// StartProfile has the device time its work until StopProfile.
+// StartProfile makes the device measure its work until StopProfile.
 func (d *Device) StartProfile() error {
 	d.profile.on, d.profile.work = true, nil
 	return d.within(func() error { return d.profile.record(0) })
 }
 
-// note puts an event after w, which has just been started. The device must have been entered.
+// note puts an event after w, which has just been started. Call Enter first.
 func (p *profile) note(w Work) error {
 	if !p.on {
 		return nil
@@ -61,7 +61,7 @@ func (d *Device) StopProfile() ([]Timing, error) {
 	return all, nil
 }
 
-// free gives the events up.
+// free frees the events.
 func (p *profile) free() {
 	for _, e := range p.events {
 		_ = e.Destroy()

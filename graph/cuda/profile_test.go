@@ -14,7 +14,7 @@ import (
 	"github.com/residua-go/residua/graph/cuda/emulator"
 )
 
-// someWork asks for a thing of each kind.
+// someWork starts one piece of work of each kind.
 func someWork(t *testing.T, d Executor) {
 	x, err := d.Alloc(F32, 20)
 	require.NoError(t, err)
@@ -39,14 +39,15 @@ func someWork(t *testing.T, d Executor) {
 	require.NoError(t, d.Download(unsafe.Pointer(&host[0]), x))
 }
 
-// TestProfile: a Device notes what a Recorder notes, in order, and times all of it; not before StartProfile nor after StopProfile.
+// TestProfile: a Device notes the same work as a Recorder, in the same order, and measures all of
+// it, but nothing before StartProfile or after StopProfile.
 func TestProfile(t *testing.T) {
 	d, r := testDevice(t), NewRecorder(PrecisionFP32, 1)
 	someWork(t, r)
 	var want []string
 	for i, w := range r.Take() {
 		if i == 1 {
-			want = append(want, "between ops 0") // Enter
+			want = append(want, "between ops 0") // from Enter
 		}
 		want = append(want, fmt.Sprint(w, " ", w.Bytes))
 	}

@@ -12,7 +12,7 @@ import (
 
 //go:generate go run ./internal/ptxgen
 
-// compiled holds the PTX of every .cu file, and its code for some GPUs, compressed.
+// compiled holds the compressed PTX of every .cu file, and its code for some GPUs.
 //
 //go:embed *.ptx.zst *.cubin.zst
 var compiled embed.FS
@@ -27,15 +27,15 @@ type module struct {
 type entry struct {
 	name    string
 	params  []int // the size of each parameter in bytes
-	threads int   // the most threads a block may have; the driver's compiler fits its registers to them
-	shared  int   // bytes of shared memory that it has of its own, besides what a launch gives it
+	threads int   // largest number of threads of a block, for which the driver's compiler assigns registers
+	shared  int   // bytes of static shared memory, in addition to what a launch gives it
 }
 
 // ptx decompresses the module's PTX.
 func (m module) ptx() (string, error) { return unpack(m.name + ".ptx.zst") }
 
-// cubin decompresses the module's code for GPUs of a compute capability, by its major number; "": there is none, or it is of other
-// sources than the PTX.
+// cubin decompresses the module's code for GPUs with a major version of compute capability. It
+// returns "" if there is no code, or if it was made from other sources than the PTX.
 func (m module) cubin(major int) (string, error) {
 	labelled, err := unpack(fmt.Sprintf("%s.sm_%d0.cubin.zst", m.name, major))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -51,7 +51,7 @@ func (m module) cubin(major int) (string, error) {
 	return code, nil
 }
 
-// label is the beginning of the first line of PTX or code: the hash of its sources.
+// label returns the beginning of the first line of PTX or code: the hash of its sources.
 func label(text string) string { return text[:min(len(text), len("// sha256 ")+64)] }
 
 // unpack decompresses a file.

@@ -12,7 +12,7 @@ import (
 	"github.com/residua-go/residua/graph/cuda/internal/source"
 )
 
-// TestPTXIsOfItsSource compares the hash that each file of PTX records with that of its sources.
+// TestPTXIsOfItsSource compares the hash that each PTX file records with the hash of its sources.
 func TestPTXIsOfItsSource(t *testing.T) {
 	names, err := source.Names(".")
 	require.NoError(t, err)
@@ -32,8 +32,8 @@ func TestPTXIsOfItsSource(t *testing.T) {
 	assert.Len(t, modules, len(names), "modules.go is not of the files that there are: run go generate ./graph/cuda")
 }
 
-// TestPTXHasItsCode: each module has code for the GPUs that some is kept for, made of the same sources as its PTX; else the driver
-// compiles the PTX.
+// TestPTXHasItsCode: for the GPUs whose code is kept, each module has code made from the same
+// sources as its PTX; without it the driver would compile the PTX.
 func TestPTXHasItsCode(t *testing.T) {
 	for _, m := range modules {
 		code, err := m.cubin(9)
@@ -48,7 +48,7 @@ func TestPTXHasItsCode(t *testing.T) {
 	assert.Len(t, outputs, len(modules))
 }
 
-// TestPTXIsPortable holds the PTX to one target and free of where it was made.
+// TestPTXIsPortable checks that the PTX has a single target and does not name where it was made.
 func TestPTXIsPortable(t *testing.T) {
 	for _, m := range modules {
 		ptx, err := m.ptx()
@@ -59,7 +59,7 @@ func TestPTXIsPortable(t *testing.T) {
 	}
 }
 
-// TestPTXAndCodeAreSmall holds what the kernels add to a program to 4 MB.
+// TestPTXAndCodeAreSmall checks that the kernels add at most 4 MB to a program.
 func TestPTXAndCodeAreSmall(t *testing.T) {
 	files, err := filepath.Glob("*.zst")
 	require.NoError(t, err)
@@ -72,8 +72,8 @@ func TestPTXAndCodeAreSmall(t *testing.T) {
 	assert.Less(t, bytes, 4<<20)
 }
 
-// TestPTXComparesNoClampedNumberWithItsBound: ptxas 12 and 13 make max(0, min(x, C)) == C one instruction for sm_90, and
-// what that says of equality is also true where x is below 0.
+// TestPTXComparesNoClampedNumberWithItsBound: ptxas 12 and 13 turn max(0, min(x, C)) == C into a
+// single instruction on sm_90 that also reports equality if x is below 0.
 func TestPTXComparesNoClampedNumberWithItsBound(t *testing.T) {
 	for _, m := range modules {
 		ptx, err := m.ptx()
@@ -93,9 +93,10 @@ var (
 	equalPattern = regexp.MustCompile(`setp\.(?:eq|ne)\.s32\s+%p\d+, ([%\w]+), ([%\w]+);`)
 )
 
-// boundComparisons returns the lines of PTX that ask whether max(0, min(x, C)) or min(C, max(0, x)) is C.
+// boundComparisons returns the lines of PTX that test whether max(0, min(x, C)) or min(C, max(0,
+// x)) equals C.
 func boundComparisons(ptx string) (found []string) {
-	type limits struct{ low, high string } // of what a register holds; empty where there is none
+	type limits struct{ low, high string } // of the content of a register; empty if there is none
 	var of map[string]limits
 	for line := range strings.Lines(ptx) {
 		if of == nil || strings.Contains(line, ".entry ") {

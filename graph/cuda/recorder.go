@@ -7,22 +7,23 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Recorder is an Executor that notes what it is asked to do and does none of it: no GPU, no
-// driver and no memory is needed. Launches are checked as a Device checks them. Its arrays have
-// addresses as a driver would give them and no content: Download leaves its destination as it is.
+// Recorder is an Executor that notes what it is asked to do without doing it: it needs no GPU,
+// driver or device memory. It checks launches as a Device does. Its arrays have addresses like a
+// driver's, but no content: Download leaves its destination unchanged.
 type Recorder struct {
 	precision       Precision
 	multiprocessors int
 	entries         map[string]entry
 	scratch         workspace
-	next            uint64 // free address
+	next            uint64 // next free address
 	used            int64
 	work            []Work
 }
 
 var _ Executor = (*Recorder)(nil)
 
-// NewRecorder returns a Recorder of a device with so many multiprocessors. "" is TF32.
+// NewRecorder returns a Recorder for a device with the given number of multiprocessors; precision
+// "" means TF32.
 func NewRecorder(p Precision, multiprocessors int) *Recorder {
 	if p == "" {
 		p = PrecisionTF32
@@ -36,7 +37,7 @@ func NewRecorder(p Precision, multiprocessors int) *Recorder {
 	return r
 }
 
-// Take returns what was asked for since the last Take.
+// Take returns the work noted since the last Take.
 func (r *Recorder) Take() []Work {
 	work := r.work
 	r.work = nil
@@ -46,22 +47,22 @@ func (r *Recorder) Take() []Work {
 // Used returns the bytes of the arrays that Alloc has made.
 func (r *Recorder) Used() int64 { return r.used }
 
-// Precision returns how matrices are multiplied and activations kept.
+// Precision returns how matrices are multiplied and activations stored.
 func (r *Recorder) Precision() Precision { return r.precision }
 
-// Multiprocessors returns the device's.
+// Multiprocessors returns the number given to NewRecorder.
 func (r *Recorder) Multiprocessors() (int, error) { return r.multiprocessors, nil }
 
-// SharedMemory returns what a multiprocessor of an H100 has, in bytes.
+// SharedMemory returns the shared memory of a multiprocessor of an H100, in bytes.
 func (r *Recorder) SharedMemory() (int, error) { return 228 << 10, nil }
 
-// Enter takes all scratch memory back.
+// Enter takes back all scratch memory.
 func (r *Recorder) Enter() (leave func(), err error) {
 	r.scratch.reset(r)
 	return func() {}, nil
 }
 
-// Launch notes a kernel. It checks the arguments' number and sizes against the kernel's PTX.
+// Launch notes a kernel. It checks the number and sizes of the arguments against the kernel's PTX.
 func (r *Recorder) Launch(name string, grid Grid, given ...Arg) error {
 	args := Args(given).appendTo(nil)
 	e, ok := r.entries[name]
@@ -100,7 +101,7 @@ func (r *Recorder) Gemm(g Gemm) error {
 // Scratch returns memory that is valid until the next Enter.
 func (r *Recorder) Scratch(t Type, n int) (Array, error) { return r.scratch.take(r, t, n) }
 
-// Alloc returns an array of n elements at an address of its own.
+// Alloc returns an array of n elements at a new address.
 func (r *Recorder) Alloc(t Type, n int) (Array, error) {
 	if n < 0 {
 		return Array{}, errors.Errorf("want an array of >= 0 elements, got %d", n)
@@ -112,7 +113,7 @@ func (r *Recorder) Alloc(t Type, n int) (Array, error) {
 	return a, nil
 }
 
-// Free gives an array back.
+// Free frees an array.
 func (r *Recorder) Free(a Array) {
 	if !a.None() {
 		r.used -= int64(max(1, a.N) * a.Type.Size())
@@ -127,7 +128,7 @@ func (r *Recorder) Download(_ unsafe.Pointer, src Array) error {
 	return r.copied(CopyDown, src.Bytes())
 }
 
-// Zero notes it.
+// Zero notes the fill.
 func (r *Recorder) Zero(a Array) error { return r.copied(CopyZero, a.Bytes()) }
 
 // Convert notes a copy, or the kernel that converts.
@@ -148,13 +149,13 @@ func (r *Recorder) copied(kind Copy, bytes int) error {
 	return nil
 }
 
-// Memory says that there is room for everything.
+// Memory returns numbers so large that everything fits.
 func (r *Recorder) Memory() (free, total int64, err error) {
 	return math.MaxInt64 - r.used, math.MaxInt64, nil
 }
 
-// Synchronize has nothing to wait for.
+// Synchronize does nothing: nothing runs.
 func (r *Recorder) Synchronize() error { return nil }
 
-// Close has nothing to give back.
+// Close does nothing.
 func (r *Recorder) Close() error { return nil }

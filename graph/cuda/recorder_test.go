@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRecorderNotesWhatItIsAsked: kernels with their grids and the sizes of their arrays, products, copies.
+// TestRecorderNotesWhatItIsAsked: it notes kernels with their grids and the sizes of their arrays,
+// products, and copies.
 func TestRecorderNotesWhatItIsAsked(t *testing.T) {
 	r := NewRecorder(PrecisionBF16, 108)
 	x, err := r.Alloc(F32, 100)
@@ -32,7 +33,7 @@ func TestRecorderNotesWhatItIsAsked(t *testing.T) {
 	assert.True(t, Aligned16(x, y))
 }
 
-// TestRecorderRefusesWhatADeviceRefuses: launches that do not fit the kernel's PTX.
+// TestRecorderRefusesWhatADeviceRefuses: launches that do not fit the kernel's PTX are errors.
 func TestRecorderRefusesWhatADeviceRefuses(t *testing.T) {
 	r := NewRecorder("", 108)
 	assert.Equal(t, PrecisionTF32, r.Precision())

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestStaticSharedMemoryIsAskedFor: a kernel whose static and dynamic shared memory pass 48 KB together is allowed more before
-// its launch, though either alone would not need it.
+// TestStaticSharedMemoryIsAskedFor: if a kernel's static and dynamic shared memory exceed 48 KB
+// together, its limit is raised before its launch, even if each of them is smaller.
 func TestStaticSharedMemoryIsAskedFor(t *testing.T) {
 	d := testDevice(t)
 	asked := 0

@@ -2,8 +2,8 @@ package cuda
 
 import "github.com/pkg/errors"
 
-// StockModule is the name of the module that holds what Gorgonia's own ops ask for by the
-// names that they give it: sums in place, which gorgonia.Grad makes.
+// StockModule is the name of the module with the kernels that Gorgonia's own ops request, under the
+// names that Gorgonia gives them: the in-place sums that gorgonia.Grad makes.
 const StockModule = "elembinop"
 
 // Stock returns that module's PTX and the names of its kernels.

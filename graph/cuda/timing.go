@@ -8,7 +8,8 @@ import (
 	"gorgonia.org/cu"
 )
 
-// Timed returns how long the device takes for what f starts, by events before and after it. It waits for the device.
+// Timed returns how long the device takes for what f starts, measured by events before and after
+// it. It waits for the device.
 func (d *Device) Timed(f func() error) (took time.Duration, err error) {
 	err = d.within(func() error {
 		start, err := cu.NewEvent()

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTimed: a launch takes time on the device's clock; what f complains of comes back.
+// TestTimed: a launch takes time on the device's clock; an error of f is returned.
 func TestTimed(t *testing.T) {
 	d := testDevice(t)
 	x, err := d.Alloc(F32, 1<<16)

@@ -2,13 +2,14 @@ package cuda
 
 import "time"
 
-// Work is one thing that an Executor was asked to do; the zero Work is to begin an op (Enter) or to wait (Synchronize).
+// Work is one thing that an Executor was asked to do. The zero Work stands for beginning an op
+// (Enter) or waiting (Synchronize).
 type Work struct {
 	Kernel  string // its name; "" for a product or a copy
 	Grid    Grid   // of the kernel
 	Product *Gemm  // nil for a kernel or a copy
 	Copy    Copy   // "" for a kernel or a product
-	Bytes   int    // that it reads and writes, each array that it is given once
+	Bytes   int    // bytes that it reads and writes; each array counts once
 }
 
 // Copy is a kind of copy.
@@ -22,17 +23,19 @@ const (
 	CopyZero   Copy = "zeros"
 )
 
-// Timing is how long a device took for one thing that it was asked to do, and waited for it: from the end of what came before.
+// Timing is how long a device took for one piece of work, including the wait for it: from the end
+// of the piece before.
 type Timing struct {
 	Work
 	Took time.Duration
 }
 
-// Profiler is an Executor that times what it does, a Device, without waiting for it meanwhile.
+// Profiler is an Executor that measures its work, a Device, without waiting for each piece.
 type Profiler interface {
-	// StartProfile has all times taken until StopProfile, and forgets those of an earlier one.
+	// StartProfile begins to measure, until StopProfile, and discards earlier measurements.
 	StartProfile() error
-	// StopProfile waits for the device and returns what it has done since StartProfile, in order. Without one it does nothing.
+	// StopProfile waits for the device and returns what it has done since StartProfile, in order.
+	// Without a StartProfile it does nothing.
 	StopProfile() ([]Timing, error)
 }
 
@@ -47,7 +50,7 @@ func kernelWork(name string, grid Grid, args []arg) Work {
 // Idle tells whether there was nothing to do.
 func (w Work) Idle() bool { return w.Kernel == "" && w.Product == nil && w.Copy == "" }
 
-// String names the kernel, the shape of the product or the kind of copy.
+// String returns the kernel's name, the product's shape or the kind of copy.
 func (w Work) String() string {
 	switch {
 	case w.Idle():

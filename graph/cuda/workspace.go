@@ -1,14 +1,14 @@
 package cuda
 
-// alignment is that of every piece of the workspace, in bytes.
+// alignment is the alignment of every piece of the workspace, in bytes.
 const alignment = 256
 
-// workspace is memory that one launch after the other uses. It grows in the first steps
-// of a run and stays.
+// workspace is scratch memory that successive launches reuse. It grows in the first steps of a run
+// and stays allocated.
 type workspace struct {
-	blocks []Array // of bytes, counted in F32
-	next   int     // bytes given out of the last block
-	wanted int     // bytes given out since reset
+	blocks []Array // as arrays of F32
+	next   int     // bytes used in the last block
+	wanted int     // bytes returned since reset
 }
 
 // take returns memory that is valid until the next reset.
@@ -37,8 +37,8 @@ func (w *workspace) capacity() int {
 	return n
 }
 
-// reset takes all pieces back. Several blocks become one, so that the next launch of the
-// same wants finds one that holds them all.
+// reset takes all pieces back. It replaces several blocks by one, so that the next launch with the
+// same needs finds a block that holds them all.
 func (w *workspace) reset(d Executor) {
 	if len(w.blocks) > 1 {
 		n := w.wanted

@@ -2,7 +2,7 @@ package cu
 
 import "unsafe"
 
-// DeviceAttribute is a number that a GPU tells about itself.
+// DeviceAttribute identifies a property of a GPU that the driver reports.
 type DeviceAttribute int32
 
 // Attributes of a GPU.
@@ -19,8 +19,8 @@ const (
 	L2CacheSize             DeviceAttribute = 38 // bytes
 	ComputeCapabilityMajor  DeviceAttribute = 75
 	ComputeCapabilityMinor  DeviceAttribute = 76
-	SharedMemory            DeviceAttribute = 81 // bytes, of a multiprocessor
-	MaxSharedMemoryPerBlock DeviceAttribute = 97 // bytes, for a kernel that SetMaxDynamicShared allows it
+	SharedMemory            DeviceAttribute = 81 // bytes of a multiprocessor
+	MaxSharedMemoryPerBlock DeviceAttribute = 97 // bytes, for a kernel whose limit SetMaxDynamicShared has raised
 )
 
 // Attributes returns the attributes' values.

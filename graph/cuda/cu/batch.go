@@ -8,27 +8,27 @@ import (
 	"github.com/pkg/errors"
 )
 
-// engineStart is how long Close waits for an engine's goroutine to begin.
+// engineStart is how long Close waits for an engine's goroutine to start.
 const engineStart = 2 * time.Second
 
-// BatchedContext is the context of Gorgonia's engines. Gorgonia collects calls and sends
-// them to a thread of its own; here each is made at once, on the default stream, on the
-// caller's thread, and there is never work to fetch. Calls that return nothing keep their
-// first error for Errors. A copy by value, of which Gorgonia makes many, is the same context.
+// BatchedContext is the context that Gorgonia's engines use. Gorgonia's own collects calls and
+// sends them to a separate thread; here each call is made at once, on the default stream, on the
+// caller's thread, and no work ever waits. Methods that return no error keep their first error for
+// Errors. Gorgonia makes many copies by value; they all refer to the same context.
 type BatchedContext struct {
 	Context
 	Device
 	state *batchState
 }
 
-// batchState is what copies of a BatchedContext share.
+// batchState is what the copies of a BatchedContext share.
 type batchState struct {
 	mu     sync.Mutex
 	err    error
 	closed bool
 
-	idle    chan struct{} // WorkAvailable: closed by Close, for the goroutine that listens on it
-	running chan struct{} // closed when the engine's goroutine listens
+	idle    chan struct{} // returned by WorkAvailable; Close closes it, for the goroutine that listens
+	running chan struct{} // closed when the engine's goroutine begins to listen
 	run     func()
 	close   func() error
 }
@@ -41,22 +41,22 @@ func NewBatchedContext(c Context, d Device) *BatchedContext {
 	return &BatchedContext{Context: c, Device: d, state: s}
 }
 
-// DoWork does nothing: there is no work that waits.
+// DoWork does nothing: no work waits.
 func (b *BatchedContext) DoWork() {}
 
-// Cleanup does nothing: calls leave nothing to clean up.
+// Cleanup does nothing: calls leave nothing behind.
 func (b *BatchedContext) Cleanup() {}
 
-// WorkAvailable returns a channel on which nothing comes. Close closes it.
+// WorkAvailable returns a channel that never gets a value. Close closes it.
 func (b *BatchedContext) WorkAvailable() <-chan struct{} { return b.state.idle }
 
-// Work returns a channel on which nothing comes. Who asks for it is the engine's goroutine.
+// Work returns a channel that never gets a value. The engine's goroutine calls it when it starts.
 func (b *BatchedContext) Work() <-chan func() error {
 	b.state.run()
 	return b.Context.Work()
 }
 
-// Errors returns the first error of a call that returned nothing, and nil after Close.
+// Errors returns the first error of a method that returned none, and nil after Close.
 func (b *BatchedContext) Errors() error {
 	if b.state == nil {
 		return nil
@@ -69,14 +69,14 @@ func (b *BatchedContext) Errors() error {
 	return b.state.err
 }
 
-// Error is Errors.
+// Error returns what Errors returns.
 func (b *BatchedContext) Error() error { return b.Errors() }
 
-// Close gives the context up. A second Close does nothing.
+// Close releases the context. A second Close does nothing.
 func (b *BatchedContext) Close() error { return b.state.close() }
 
-// end closes the context. The error of an engine that failed before its goroutine ran keeps
-// Gorgonia from waiting for that goroutine for ever.
+// end closes the context. If an engine failed before its goroutine ran, it keeps Gorgonia from
+// waiting for that goroutine for ever.
 func (s *batchState) end(c Context) error {
 	s.mu.Lock()
 	s.closed = true
@@ -93,7 +93,7 @@ func (s *batchState) end(c Context) error {
 	}
 }
 
-// call makes a call that returns nothing, and keeps its error.
+// call makes a driver call for a method that returns no error, and keeps the error.
 func (b *BatchedContext) call(doing string, fn func(*driver) uintptr) {
 	b.keep(b.Do(func() error {
 		d, err := load()
@@ -142,7 +142,7 @@ func (b *BatchedContext) MemcpyHtoD(dst DevicePtr, src unsafe.Pointer, n int64) 
 	})
 }
 
-// MemcpyDtoH copies n bytes from the device, when all work before is done.
+// MemcpyDtoH copies n bytes from the device after all earlier work is done.
 func (b *BatchedContext) MemcpyDtoH(dst unsafe.Pointer, src DevicePtr, n int64) {
 	b.call("copying from the GPU", func(d *driver) uintptr {
 		return d.memcpyDtoH.Call(uintptr(dst), uintptr(src), uintptr(n))

@@ -2,7 +2,7 @@ package cu
 
 import "unsafe"
 
-// LaunchKernel runs a kernel: see LaunchRaw. The arguments' addresses are in args.
+// LaunchKernel runs a kernel as LaunchRaw does; args holds the arguments' addresses.
 func (b *BatchedContext) LaunchKernel(f Function, gridX, gridY, gridZ, blockX, blockY, blockZ, shared int, s Stream, args []unsafe.Pointer) {
 	grid := Dim{uint32(gridX), uint32(gridY), uint32(gridZ)}
 	block := Dim{uint32(blockX), uint32(blockY), uint32(blockZ)}
@@ -11,8 +11,8 @@ func (b *BatchedContext) LaunchKernel(f Function, gridX, gridY, gridZ, blockX, b
 	}))
 }
 
-// LaunchAndSync is LaunchKernel: all is in the order of one stream, and a copy to the host
-// waits for it.
+// LaunchAndSync does what LaunchKernel does: everything runs in the order of one stream, and a copy
+// to the host waits for it.
 func (b *BatchedContext) LaunchAndSync(f Function, gridX, gridY, gridZ, blockX, blockY, blockZ, shared int, s Stream, args []unsafe.Pointer) {
 	b.LaunchKernel(f, gridX, gridY, gridZ, blockX, blockY, blockZ, shared, s, args)
 }

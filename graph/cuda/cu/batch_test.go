@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// engine returns a context as Gorgonia's engine has it, with the goroutine that listens.
+// engine returns a context as Gorgonia's engine uses it, with the goroutine that listens.
 func engine(t *testing.T) BatchedContext {
 	t.Helper()
 	c, err := Device(0).MakeContext(SchedAuto)
@@ -78,7 +78,7 @@ func TestBatchedContextClosesOnce(t *testing.T) {
 	require.NoError(t, b.Errors())
 }
 
-// Gorgonia closes an engine that failed to start, and would wait for its goroutine.
+// Gorgonia closes an engine that failed to start, and would wait for a goroutine that never ran.
 func TestBatchedContextOfAnEngineThatNeverRan(t *testing.T) {
 	before := gpu.Holds()
 	c, err := Device(0).MakeContext(SchedAuto)

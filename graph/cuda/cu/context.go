@@ -6,22 +6,22 @@ import (
 	"unsafe"
 )
 
-// ContextFlags say how the processor waits for the GPU. A primary context has its own: they
-// are taken and not used.
+// ContextFlags say how the processor waits for the GPU. They are ignored, because a primary context
+// has its own.
 type ContextFlags uint32
 
-// SchedAuto leaves it to the driver.
+// SchedAuto lets the driver choose.
 const SchedAuto ContextFlags = 0
 
-// CUContext is a hold on a device's primary context, where its memory, modules and streams
-// live.
+// CUContext is a reference to a device's primary context, to which its memory, modules and streams
+// belong.
 type CUContext struct {
 	handle uintptr
 	device Device
 }
 
-// MakeContext takes hold of the device's primary context and makes it current. The error
-// OutOfMemory comes bare.
+// MakeContext takes a reference to the device's primary context and makes it current. It returns
+// the error OutOfMemory unwrapped.
 func (d Device) MakeContext(ContextFlags) (CUContext, error) {
 	driver, err := load()
 	if err != nil {
@@ -38,7 +38,7 @@ func (d Device) MakeContext(ContextFlags) (CUContext, error) {
 	return CUContext{}, failed(r, "taking the context of %v", d)
 }
 
-// Release gives the hold back. The driver ends the context with its last hold.
+// Release drops the reference. The driver ends the context with its last reference.
 func (c CUContext) Release() error {
 	d, err := load()
 	if err != nil {
@@ -50,8 +50,8 @@ func (c CUContext) Release() error {
 	return nil
 }
 
-// lastContext is the context made current last, on whatever thread: what a call on a thread
-// without one uses.
+// lastContext is the context that was last made current on any thread: a call on a thread without a
+// context uses it.
 var lastContext atomic.Uintptr
 
 // SetCurrentContext makes the context current on the calling thread.
@@ -67,8 +67,8 @@ func SetCurrentContext(c CUContext) error {
 	return nil
 }
 
-// Lock pins the goroutine to its thread and makes the context current there, until Unlock.
-// It nests.
+// Lock pins the goroutine to its thread and makes the context current there, until Unlock. Calls
+// may be nested.
 func (c CUContext) Lock() error {
 	runtime.LockOSThread()
 	err := SetCurrentContext(c)
@@ -78,11 +78,11 @@ func (c CUContext) Lock() error {
 	return err
 }
 
-// Unlock ends what Lock began.
+// Unlock undoes one Lock.
 func (c CUContext) Unlock() { runtime.UnlockOSThread() }
 
-// Synchronize waits until the GPU has done all work of the current context. What a kernel
-// did wrong is found here at the latest.
+// Synchronize waits until the GPU has done all work of the current context. It returns the error of
+// a kernel that failed, if no earlier call did.
 func Synchronize() error {
 	return anyThread("waiting for the GPU", func(d *driver) uintptr { return d.ctxSynchronize.Call() })
 }
@@ -101,7 +101,7 @@ func anyThread(doing string, call func(*driver) uintptr) error {
 	return d.try(doing, call)
 }
 
-// try makes a call, and says what it was for if it fails.
+// try makes a call; its error says what the call was for.
 func (d *driver) try(doing string, call func(*driver) uintptr) error {
 	if r := Result(call(d)); r != 0 {
 		return failed(r, "%s", doing)
@@ -118,5 +118,5 @@ func (d *driver) needContext() Result {
 	if last := lastContext.Load(); last != 0 {
 		return Result(d.ctxSetCurrent.Call(last))
 	}
-	return 0 // the call itself says that there is no context
+	return 0 // the call itself will report that there is no context
 }

@@ -2,11 +2,11 @@ package cu
 
 import "unsafe"
 
-// Copies and fills, in the order of the stream. The calling thread must have the context:
-// see CUContext.Lock.
+// Copies and fills run in the order of their stream. The calling thread must have the context: see
+// CUContext.Lock.
 
-// MemcpyHtoDAsync copies n bytes to the GPU. src must stay as it is until the stream has
-// come past the copy.
+// MemcpyHtoDAsync copies n bytes to the GPU. src must not change until the stream has passed the
+// copy.
 func MemcpyHtoDAsync(dst DevicePtr, src unsafe.Pointer, n int64, s Stream) error {
 	d, err := load()
 	if err != nil {
@@ -18,8 +18,8 @@ func MemcpyHtoDAsync(dst DevicePtr, src unsafe.Pointer, n int64, s Stream) error
 	return nil
 }
 
-// MemcpyDtoHAsync copies n bytes from the GPU. dst holds them when the stream has come past
-// the copy, and must stay until then.
+// MemcpyDtoHAsync copies n bytes from the GPU. dst is complete when the stream has passed the copy,
+// and must stay allocated until then.
 func MemcpyDtoHAsync(dst unsafe.Pointer, src DevicePtr, n int64, s Stream) error {
 	d, err := load()
 	if err != nil {

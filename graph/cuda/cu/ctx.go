@@ -2,19 +2,19 @@ package cu
 
 import "sync"
 
-// Context is what Gorgonia's engine asks of a context.
+// Context has the methods that Gorgonia's engine needs from a context.
 type Context interface {
 	// CUDAContext returns the context itself.
 	CUDAContext() CUContext
 	// Do calls fn with the context current.
 	Do(fn func() error) error
-	// Work returns the channel of functions that others want run on the engine's thread.
+	// Work returns the channel of functions to be run on the engine's thread.
 	Work() <-chan func() error
-	// ErrChan returns the channel for what those functions returned.
+	// ErrChan returns the channel for the errors of those functions.
 	ErrChan() chan error
 	// Error returns the first error of a call that could not return it.
 	Error() error
-	// Close gives the context up.
+	// Close releases the context.
 	Close() error
 }
 
@@ -24,7 +24,7 @@ type Ctx struct {
 	close   func() error
 }
 
-// CtxFromCUContext wraps a context of the device, and takes its hold over.
+// CtxFromCUContext wraps a context of the device, and takes over its reference.
 func CtxFromCUContext(_ Device, c CUContext, _ ...ContextFlags) *Ctx {
 	return &Ctx{context: c, close: sync.OnceValue(c.Release)}
 }
@@ -41,10 +41,10 @@ func (c *Ctx) Do(fn func() error) error {
 	return fn()
 }
 
-// Work returns a channel on which nothing comes: Do needs no other thread.
+// Work returns nil, a channel that never gets a value: Do needs no other thread.
 func (c *Ctx) Work() <-chan func() error { return nil }
 
-// ErrChan returns a channel for the errors of Work; it has no use.
+// ErrChan returns nil: nothing sends to it.
 func (c *Ctx) ErrChan() chan error { return nil }
 
 // Error returns nil: Do returns its error.

@@ -79,12 +79,12 @@ func TestMakeContextReturnsOutOfMemoryBare(t *testing.T) {
 	require.EqualError(t, err, "CUDA_ERROR_OUT_OF_MEMORY")
 }
 
-// A goroutine on a thread that never saw a context gets the last one.
+// On a thread that never had a context, a goroutine uses the last one.
 func TestColdCallsOnAnyThread(t *testing.T) {
 	use(t)
 	failure := make(chan error)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked, so that the thread ends with the goroutine
 		d, _ := load()
 		d.ctxSetCurrent.Call(0)
 		p, err := MemAlloc(16)
@@ -171,7 +171,7 @@ func TestStreamsAndEvents(t *testing.T) {
 	require.NoError(t, s.Destroy())
 }
 
-// arguments are what the kernel store takes, where a launch may point.
+// arguments holds the arguments of the kernel store, for a launch to point to.
 type arguments struct {
 	to     DevicePtr
 	a      int32
@@ -187,7 +187,7 @@ func newArguments(to DevicePtr) *arguments {
 	return x
 }
 
-// seen is what the kernel wrote down of its launch.
+// seen returns what the kernel stored about its launch.
 func seen(t *testing.T, p DevicePtr) (words [12]uint64) {
 	t.Helper()
 	require.NoError(t, MemcpyDtoHAsync(unsafe.Pointer(&words), p, 96, NoStream))

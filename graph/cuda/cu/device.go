@@ -8,19 +8,19 @@ import (
 	"github.com/pkg/errors"
 )
 
-// oldestMajor is the compute capability, before the point, that a GPU must have.
+// oldestMajor is the oldest major version of compute capability that a GPU may have.
 const oldestMajor = 8
 
-// Device is a GPU by its number, or CPU.
+// Device is the number of a GPU, or CPU.
 type Device int
 
-// Devices that are no GPU.
+// The devices that are not GPUs.
 const (
 	CPU       Device = -1
 	BadDevice Device = -2
 )
 
-// String returns CPU or the GPU's number, as GPU(0).
+// String returns CPU or the GPU's number, as in GPU(0).
 func (d Device) String() string {
 	switch {
 	case d == CPU:
@@ -31,7 +31,7 @@ func (d Device) String() string {
 	return "GPU(" + strconv.Itoa(int(d)) + ")"
 }
 
-// NumDevices returns how many GPUs the driver sees, 1 after Use.
+// NumDevices returns how many GPUs the driver sees; after Use, 1.
 func NumDevices() (int, error) {
 	d, err := load()
 	if err != nil {
@@ -55,8 +55,8 @@ func (d *driver) count() (int, error) {
 	return int(n), nil
 }
 
-// GetDevice returns GPU number n, counted from 0; after Use that is the only one, 0. A GPU that is too old for the
-// kernels is an error.
+// GetDevice returns GPU number n, counted from 0; after Use the only one is 0. A GPU that is too
+// old for the kernels is an error.
 func GetDevice(n int) (Device, error) {
 	d, err := load()
 	if err != nil {
@@ -91,7 +91,7 @@ func (d Device) check() error {
 		d, name, major, minor, oldestMajor)
 }
 
-// Name returns the GPU's name, as "NVIDIA A100-SXM4-40GB".
+// Name returns the GPU's name, as in "NVIDIA A100-SXM4-40GB".
 func (d Device) Name() (string, error) {
 	driver, err := load()
 	if err != nil {
@@ -106,7 +106,7 @@ func (d Device) Name() (string, error) {
 	return string(name), nil
 }
 
-// ComputeCapability returns what generation of GPU it is: 8 and 0 for an A100.
+// ComputeCapability returns the GPU's generation: 8 and 0 for an A100.
 func (d Device) ComputeCapability() (major, minor int, err error) {
 	values, err := d.Attributes(ComputeCapabilityMajor, ComputeCapabilityMinor)
 	if err != nil {
@@ -115,7 +115,7 @@ func (d Device) ComputeCapability() (major, minor int, err error) {
 	return values[0], values[1], nil
 }
 
-// TotalMem returns the bytes of the GPU's memory.
+// TotalMem returns the size of the GPU's memory in bytes.
 func (d Device) TotalMem() (int64, error) {
 	driver, err := load()
 	if err != nil {

@@ -8,10 +8,11 @@ import (
 	"gorgonia.org/cu/internal/dynlib"
 )
 
-// oldestDriver is the CUDA version that a driver must offer, as cuDriverGetVersion counts.
+// oldestDriver is the oldest CUDA version that a driver may support, in the format of
+// cuDriverGetVersion.
 const oldestDriver = 12010
 
-// driver is the open library and its functions.
+// driver holds the functions of the open library.
 type driver struct {
 	path    string
 	version int
@@ -29,7 +30,7 @@ type driver struct {
 	funcSetAttribute, funcGetAttribute, launchKernel                             dynlib.Func
 }
 
-// symbols lists the driver's functions by the names that it exports them under.
+// symbols lists the driver's functions with the names under which it exports them.
 func (d *driver) symbols() []dynlib.Symbol {
 	return []dynlib.Symbol{
 		{Func: &d.init, Name: "cuInit"},
@@ -95,7 +96,7 @@ func openDriver() (*driver, error) {
 	return d, d.start()
 }
 
-// checkVersion asks for the CUDA version that the driver offers.
+// checkVersion checks the CUDA version that the driver supports.
 func (d *driver) checkVersion() error {
 	var version int32
 	if r := Result(d.driverGetVersion.Call(uintptr(unsafe.Pointer(&version)))); r != 0 {
@@ -121,12 +122,12 @@ func (d *driver) start() error {
 	}
 }
 
-// noGPU is the error of a machine with a driver and no GPU for it.
+// noGPU returns the error for a machine that has a driver but no GPU that it can use.
 func (d *driver) noGPU() error {
 	return errors.Errorf("no CUDA GPU: the driver %s finds none; see what nvidia-smi lists, and what CUDA_VISIBLE_DEVICES hides", d.path)
 }
 
-// DriverVersion returns the version of CUDA that the driver offers, 12 and 4 for 12.4.
+// DriverVersion returns the version of CUDA that the driver supports, 12 and 4 for 12.4.
 func DriverVersion() (major, minor int, err error) {
 	d, err := load()
 	if err != nil {

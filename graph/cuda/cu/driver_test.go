@@ -10,7 +10,7 @@ import (
 	"gorgonia.org/cu/internal/standin"
 )
 
-// openStandin opens a stand-in of its own, apart from the one that the package has loaded.
+// openStandin opens a separate stand-in, apart from the one that the package has loaded.
 func openStandin(t *testing.T, definitions ...string) (*driver, error) {
 	t.Helper()
 	path, err := standin.Build(t.TempDir(), definitions...)

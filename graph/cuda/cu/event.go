@@ -8,7 +8,7 @@ import (
 // Event is a mark in a stream, for timing.
 type Event struct{ handle uintptr }
 
-// NewEvent makes an event that keeps the time.
+// NewEvent makes an event that records the time.
 func NewEvent() (Event, error) {
 	var e Event
 	err := anyThread("making an event", func(d *driver) uintptr {
@@ -17,13 +17,13 @@ func NewEvent() (Event, error) {
 	return e, err
 }
 
-// Destroy gives the event up.
+// Destroy frees the event.
 func (e Event) Destroy() error {
 	return anyThread("giving up an event", func(d *driver) uintptr { return d.eventDestroy.Call(e.handle) })
 }
 
-// Record puts the event after the stream's work so far. The calling thread must have the
-// context: see CUContext.Lock.
+// Record puts the event after the work now in the stream. The calling thread must have the context:
+// see CUContext.Lock.
 func (e Event) Record(s Stream) error {
 	d, err := load()
 	if err != nil {
@@ -35,12 +35,12 @@ func (e Event) Record(s Stream) error {
 	return nil
 }
 
-// Synchronize waits until the stream has come to the event.
+// Synchronize waits until the stream has reached the event.
 func (e Event) Synchronize() error {
 	return anyThread("waiting for an event", func(d *driver) uintptr { return d.eventSynchronize.Call(e.handle) })
 }
 
-// Elapsed returns the time from start to end, once the stream has come past both.
+// Elapsed returns the time from start to end, once the stream has passed both.
 func Elapsed(start, end Event) (time.Duration, error) {
 	var ms float32
 	err := anyThread("reading the time between events", func(d *driver) uintptr {

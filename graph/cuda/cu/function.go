@@ -2,15 +2,15 @@ package cu
 
 import "unsafe"
 
-// FunctionAttribute is a number that belongs to a kernel.
+// FunctionAttribute identifies a property of a kernel.
 type FunctionAttribute int32
 
-// Attributes of a kernel, in bytes where they are sizes.
+// The attributes of a kernel; sizes are in bytes.
 const (
-	FunctionMaxThreads       FunctionAttribute = 0 // threads a block
+	FunctionMaxThreads       FunctionAttribute = 0 // threads of a block
 	FunctionSharedSize       FunctionAttribute = 1 // static shared memory
-	FunctionLocalSize        FunctionAttribute = 3 // a thread's spilled registers and arrays
-	FunctionRegisters        FunctionAttribute = 4 // a thread
+	FunctionLocalSize        FunctionAttribute = 3 // spilled registers and arrays of a thread
+	FunctionRegisters        FunctionAttribute = 4 // registers of a thread
 	FunctionMaxDynamicShared FunctionAttribute = 8
 )
 
@@ -26,9 +26,9 @@ func (f Function) Attribute(a FunctionAttribute) (int, error) {
 	return int(value), err
 }
 
-// SetMaxDynamicShared lets launches of the kernel take up to so many bytes of dynamic shared
-// memory a block. Without it the limit is 48 KB, with the kernel's static shared memory; the
-// most that a GPU has is its attribute MaxSharedMemoryPerBlock.
+// SetMaxDynamicShared lets launches of the kernel use up to the given number of bytes of dynamic
+// shared memory for each block. Without it the limit is 48 KB, including the kernel's static shared
+// memory; the largest possible limit is the GPU's attribute MaxSharedMemoryPerBlock.
 func (f Function) SetMaxDynamicShared(bytes int) error {
 	return anyThread("allowing more shared memory to kernel "+f.name, func(d *driver) uintptr {
 		return d.funcSetAttribute.Call(f.handle, uintptr(FunctionMaxDynamicShared), uintptr(bytes))

@@ -5,9 +5,9 @@ import "unsafe"
 // Dim is a size in three dimensions; each is at least 1.
 type Dim struct{ X, Y, Z uint32 }
 
-// LaunchRaw runs a kernel on grid blocks of block threads, with so many bytes of dynamic
-// shared memory a block. params points to an array with the address of each argument, whose
-// values are copied before LaunchRaw returns. It allocates nothing.
+// LaunchRaw runs a kernel on grid blocks of block threads, each block with shared bytes of dynamic
+// shared memory. params points to an array with the address of each argument; the arguments are
+// copied before LaunchRaw returns. It allocates nothing.
 //
 // The kernel runs later, in the order of the stream. The calling thread must have the
 // context: see CUContext.Lock.

@@ -7,13 +7,13 @@ import (
 	"github.com/pkg/errors"
 )
 
-// DevicePtr is an address in device memory. It is a tensor.Memory of Gorgonia's tensors.
+// DevicePtr is an address in device memory. It implements the tensor.Memory of Gorgonia's tensors.
 type DevicePtr uintptr
 
 // Uintptr returns the address.
 func (p DevicePtr) Uintptr() uintptr { return uintptr(p) }
 
-// MemSize returns 0: an address doesn't know how much memory it begins.
+// MemSize returns 0: an address does not know the size of its memory.
 func (p DevicePtr) MemSize() uintptr { return 0 }
 
 // String returns the address in hexadecimal.
@@ -25,7 +25,7 @@ type MemAttachFlags uint32
 // AttachGlobal lets every stream use it.
 const AttachGlobal MemAttachFlags = 1
 
-// MemInfo returns the bytes of the GPU's memory, and how many are free.
+// MemInfo returns the free and the total bytes of the GPU's memory.
 func MemInfo() (free, total int64, err error) {
 	sizes := new([2]uint64)
 	err = anyThread("asking for the GPU's free memory", func(d *driver) uintptr {
@@ -52,7 +52,7 @@ func MemAllocManaged(size int64, flags MemAttachFlags) (DevicePtr, error) {
 	return p, explainMemory(err)
 }
 
-// explainMemory adds to an error for want of memory how much there is.
+// explainMemory adds to an out-of-memory error how much memory there is.
 func explainMemory(err error) error {
 	if !errors.Is(err, OutOfMemory) {
 		return err

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// Module is loaded code of kernels.
+// Module is loaded code, which holds kernels.
 type Module struct{ handle uintptr }
 
 // Function is a kernel of a module.
@@ -17,17 +17,17 @@ type Function struct {
 	name   string
 }
 
-// Options of cuModuleLoadDataEx.
+// The options of cuModuleLoadDataEx.
 const (
 	jitErrorLogBuffer     = 5
 	jitErrorLogBufferSize = 6
 )
 
-// jitLogSize is how much of the compiler's log is kept.
+// jitLogSize is the number of bytes that are kept of the compiler's log.
 const jitLogSize = 16 << 10
 
-// LoadData loads PTX, which the driver compiles for the GPU, or compiled code. An error ends
-// with the compiler's log.
+// LoadData loads PTX, which the driver compiles for the GPU, or compiled code. Its error ends with
+// the compiler's log.
 func LoadData(image string) (Module, error) {
 	var (
 		m       Module
@@ -49,12 +49,12 @@ func LoadData(image string) (Module, error) {
 	return m, err
 }
 
-// Unload unloads the module; its functions are gone.
+// Unload unloads the module; its functions cannot be used any more.
 func (m Module) Unload() error {
 	return anyThread("unloading a module of kernels", func(d *driver) uintptr { return d.moduleUnload.Call(m.handle) })
 }
 
-// Function returns the module's kernel of this name.
+// Function returns the module's kernel with this name.
 func (m Module) Function(name string) (Function, error) {
 	f, c := Function{name: name}, cString(name)
 	err := anyThread("looking for kernel "+name, func(d *driver) uintptr {

@@ -7,11 +7,10 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Result is a CUresult: what a function of the driver came to. As an error it is never
-// zero.
+// Result is a CUresult, which a function of the driver returned. As an error it is never zero.
 type Result int32
 
-// The results that callers ask for by name.
+// The results that callers use by name.
 const (
 	InvalidValue Result = 1
 	OutOfMemory  Result = 2
@@ -19,8 +18,8 @@ const (
 	NotFound     Result = 500
 )
 
-// Results after which the context is lost. A kernel runs after its launch has returned, so
-// the call that reports one is mostly not the one to blame.
+// The results after which the context is lost. A kernel runs after its launch has returned, so the
+// call that reports one is usually not the one that caused it.
 const (
 	illegalAddress       Result = 700
 	launchTimeout        Result = 702
@@ -32,10 +31,10 @@ const (
 	launchFailed         Result = 719
 )
 
-// unsupportedPTX is the result of loading kernels that are too new.
+// unsupportedPTX is the result of loading kernels that are too new for the driver.
 const unsupportedPTX Result = 222
 
-// Error returns CUDA's name of the result, as CUDA_ERROR_OUT_OF_MEMORY.
+// Error returns CUDA's name for the result, as in CUDA_ERROR_OUT_OF_MEMORY.
 func (r Result) Error() string {
 	name := r.name()
 	switch r {
@@ -64,7 +63,7 @@ func (d *driver) resultName(r Result) string {
 	return goString(name)
 }
 
-// goString copies a C string.
+// goString copies a C string into a Go string.
 func goString(c *byte) string {
 	n := 0
 	for *(*byte)(unsafe.Add(unsafe.Pointer(c), n)) != 0 {
@@ -73,12 +72,12 @@ func goString(c *byte) string {
 	return string(unsafe.Slice(c, n))
 }
 
-// cString returns s with the zero byte that ends a C string.
+// cString returns s with a zero byte at its end, as a C string.
 func cString(s string) *byte {
 	return unsafe.SliceData(append([]byte(s), 0))
 }
 
-// failed says what was being done as the driver returned r.
+// failed returns an error that says what was being done when the driver returned r.
 func failed(r Result, format string, args ...any) error {
 	return errors.Wrapf(r, format, args...)
 }

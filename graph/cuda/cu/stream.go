@@ -8,13 +8,13 @@ type Stream struct{ handle uintptr }
 // NoStream is the default stream, which Gorgonia's copies and launches use.
 var NoStream = Stream{}
 
-// StreamFlags say how a stream stands to the default stream.
+// StreamFlags say whether a stream waits for the default stream.
 type StreamFlags uint32
 
-// Kinds of streams.
+// The kinds of streams.
 const (
-	// StreamDefault waits for work on the default stream, and that for it: what Gorgonia
-	// copies is there when a kernel wants it.
+	// StreamDefault waits for work on the default stream, and that waits for it: what Gorgonia
+	// copies is complete when a kernel needs it.
 	StreamDefault StreamFlags = 0
 	// StreamNonBlocking runs concurrently with the default stream.
 	StreamNonBlocking StreamFlags = 1
@@ -29,13 +29,13 @@ func NewStream(flags StreamFlags) (Stream, error) {
 	return s, err
 }
 
-// Destroy gives the stream up; the work in it is still done.
+// Destroy frees the stream; the work in it is still done.
 func (s Stream) Destroy() error {
 	return anyThread("giving up a stream", func(d *driver) uintptr { return d.streamDestroy.Call(s.handle) })
 }
 
-// Synchronize waits until the stream's work is done. What a kernel did wrong is found here
-// at the latest.
+// Synchronize waits until the stream's work is done. It returns the error of a kernel that failed,
+// if no earlier call did.
 func (s Stream) Synchronize() error {
 	return anyThread("waiting for a stream", func(d *driver) uintptr { return d.streamSynchronize.Call(s.handle) })
 }

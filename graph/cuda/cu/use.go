@@ -6,11 +6,12 @@ import (
 	"github.com/pkg/errors"
 )
 
-// used is one more than the number of the GPU that Use chose; 0: all are seen.
+// used is 1 plus the number of the GPU that Use chose; 0: the program sees all GPUs.
 var used atomic.Int64
 
-// Use makes GPU number n, of those that CUDA_VISIBLE_DEVICES lets the program see, the only one for NumDevices and
-// GetDevice, under number 0. Gorgonia's machines always take that one. Another choice after it is an error.
+// Use makes GPU number n, counted among those that CUDA_VISIBLE_DEVICES shows to the program, the
+// only one that NumDevices and GetDevice see, under number 0. Gorgonia's machines always take
+// number 0. Choosing another GPU afterwards is an error.
 func Use(n int) error {
 	d, err := load()
 	if err != nil {

@@ -44,7 +44,7 @@ func useStandin(dir string) error {
 	return os.Setenv("RESIDUA_CUBLAS", path)
 }
 
-// use takes the stand-in's context for the test.
+// use makes the stand-in's context current for the test.
 func use(t testing.TB) cu.Context {
 	t.Helper()
 	c, err := cu.Device(0).MakeContext(cu.SchedAuto)
@@ -108,7 +108,8 @@ func TestFindsPythonsLibrary(t *testing.T) {
 	require.Equal(t, built, library.Path)
 }
 
-// TestFindsThatOfPython3: where the python3 of the path says that it imports from, with the library that it needs of the same folder.
+// TestFindsThatOfPython3: cuBLAS is found in the folders from which the python3 in the shell's path
+// imports, together with the library that it needs from the same folder.
 func TestFindsThatOfPython3(t *testing.T) {
 	environment, bin := t.TempDir(), t.TempDir()
 	packages := filepath.Join(environment, "site-packages")

@@ -8,8 +8,8 @@ import (
 	"github.com/pkg/errors"
 )
 
-// GemmEx is a product of matrices in device memory, each stored by columns, LD elements from
-// one to the next:
+// GemmEx describes a product of matrices in device memory, each stored by columns that are LD
+// elements apart:
 //
 //	C = Alpha op(A) op(B) + Beta C
 //
@@ -28,8 +28,8 @@ type GemmEx struct {
 	C                         uintptr
 	CType                     DataType
 	LDC                       int
-	Batch                     int // products of GemmStridedBatchedEx
-	StrideA, StrideB, StrideC int // elements from one of their matrices to the next; 0: all use one
+	Batch                     int // number of products, for GemmStridedBatchedEx
+	StrideA, StrideB, StrideC int // distance between successive matrices in elements; 0: all products use the same matrix
 	Compute                   ComputeType
 	Algorithm                 Algorithm
 }
@@ -60,7 +60,7 @@ func (h *Handle) GemmStridedBatchedEx(g *GemmEx) error {
 		uintptr(g.Batch), uintptr(g.Compute), uintptr(g.Algorithm.number()))))
 }
 
-// setFactors puts a product's factors where cuBLAS reads them, in the type it computes in.
+// setFactors stores a product's factors where cuBLAS reads them, in the type in which it computes.
 func (h *Handle) setFactors(g *GemmEx) {
 	if g.Compute == Compute64F {
 		h.alpha, h.beta = math.Float64bits(g.Alpha), math.Float64bits(g.Beta)
@@ -70,7 +70,7 @@ func (h *Handle) setFactors(g *GemmEx) {
 	h.beta = uint64(math.Float32bits(float32(g.Beta)))
 }
 
-// check returns an error if a size doesn't fit the 32 bits that it is passed in.
+// check returns an error if a size does not fit into the 32 bits in which it is passed.
 func (g *GemmEx) check() error {
 	if all := g.M | g.N | g.K | g.LDA | g.LDB | g.LDC | g.Batch; all < 0 || all > math.MaxInt32 {
 		return errors.Errorf("%s: want sizes of 31 bits", g.String())
@@ -78,7 +78,7 @@ func (g *GemmEx) check() error {
 	return nil
 }
 
-// result is the error of a product that came to s.
+// result returns the error of a product with status s.
 func (g *GemmEx) result(s Status) error {
 	if s == 0 {
 		return nil
@@ -86,7 +86,7 @@ func (g *GemmEx) result(s Status) error {
 	return errors.Wrap(s, g.String())
 }
 
-// String tells of the product what an error needs to.
+// String describes the product for an error.
 func (g *GemmEx) String() string {
 	return fmt.Sprintf("product [%d, %d] [%d, %d] (operations %d %d, types %d %d %d, leading dimensions %d %d %d, batch %d, compute type %d)",
 		g.M, g.K, g.K, g.N, g.TransA, g.TransB, g.AType, g.BType, g.CType, g.LDA, g.LDB, g.LDC, g.Batch, g.Compute)

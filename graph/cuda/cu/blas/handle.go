@@ -7,13 +7,13 @@ import (
 	"gorgonia.org/cu"
 )
 
-// Handle is a cuBLAS handle of the context that was current when it was made. Calls go to
-// its stream, need that context on the calling thread (cu.CUContext.Lock), and are made by
-// one goroutine at a time. They allocate nothing.
+// Handle is a cuBLAS handle for the context that was current when it was made. Its products go to
+// its stream. Its methods must be called with that context on the calling thread
+// (cu.CUContext.Lock), by one goroutine at a time. They allocate nothing.
 type Handle struct {
 	library *library
 	handle  uintptr
-	alpha   uint64 // the bits of a product's factors, in the type that it computes in
+	alpha   uint64 // bits of a product's factors, in the type in which it computes
 	beta    uint64
 }
 
@@ -30,7 +30,7 @@ func NewHandle() (*Handle, error) {
 	return h, nil
 }
 
-// Close gives the handle up. It waits for the GPU.
+// Close destroys the handle. It waits for the GPU.
 func (h *Handle) Close() error {
 	if s := Status(h.library.destroy.Call(h.handle)); s != 0 {
 		return errors.Wrap(s, "ending cuBLAS")
@@ -47,7 +47,7 @@ func (h *Handle) Version() (int, error) {
 	return int(version), nil
 }
 
-// SetStream sends what follows to the stream. It takes back SetWorkspace.
+// SetStream makes the following products go to the stream. It undoes SetWorkspace.
 func (h *Handle) SetStream(s cu.Stream) error {
 	if s := Status(h.library.setStream.Call(h.handle, s.Handle())); s != 0 {
 		return errors.Wrap(s, "giving cuBLAS a stream")
@@ -55,8 +55,8 @@ func (h *Handle) SetStream(s cu.Stream) error {
 	return nil
 }
 
-// SetWorkspace gives cuBLAS memory to work in, whose address is a multiple of 256, in place
-// of its own. NVIDIA advises 32 MiB for an H100 and 4 MiB for an A100.
+// SetWorkspace gives cuBLAS memory to use instead of its own; the address must be a multiple of 256.
+// NVIDIA recommends 32 MiB for an H100 and 4 MiB for an A100.
 func (h *Handle) SetWorkspace(p cu.DevicePtr, size int64) error {
 	if s := Status(h.library.setWorkspace.Call(h.handle, uintptr(p), uintptr(size))); s != 0 {
 		return errors.Wrapf(s, "giving cuBLAS a workspace of %d bytes", size)
@@ -64,7 +64,7 @@ func (h *Handle) SetWorkspace(p cu.DevicePtr, size int64) error {
 	return nil
 }
 
-// SetMathMode sets the mode of what follows.
+// SetMathMode sets the mode of the following products.
 func (h *Handle) SetMathMode(m MathMode) error {
 	if s := Status(h.library.setMathMode.Call(h.handle, uintptr(m))); s != 0 {
 		return errors.Wrap(s, "setting the mode of cuBLAS")

@@ -1,7 +1,7 @@
-// Package cublas binds cuBLAS at run time. It looks for the library that the environment
-// variable RESIDUA_CUBLAS names, else for libcublas.so.13, .12 and .11, as far as the driver
-// is new enough for them, where the dynamic loader finds libraries, in a CUDA toolkit's
-// folders and in those that Python's packages bring it in.
+// Package cublas binds cuBLAS at run time. It looks for the library that the environment variable
+// RESIDUA_CUBLAS names, else for libcublas.so.13, .12 and .11, as far as the driver is new enough
+// for them, where the dynamic loader finds libraries, in a CUDA toolkit's folders and in those of
+// Python packages that contain it.
 //
 // [Handle] has the products that Residua makes; [Standard] is what Gorgonia's engine uses.
 package cublas
@@ -18,17 +18,18 @@ import (
 	"gorgonia.org/cu/internal/dynlib"
 )
 
-// The cuBLAS versions that are known to have what is called, the newest first.
+// majors are the cuBLAS versions that are known to have the functions that this package calls, the
+// newest first.
 var majors = [...]int{13, 12, 11}
 
-// library is the open library's functions.
+// library holds the functions of the open library.
 type library struct {
 	found                                                             *dynlib.Library
 	create, destroy, getVersion, setStream, setWorkspace, setMathMode dynlib.Func
 	gemmEx, gemmStridedBatchedEx                                      dynlib.Func
 }
 
-// symbols lists the functions by the names that the library exports them under.
+// symbols lists the functions with the names under which the library exports them.
 func (l *library) symbols() []dynlib.Symbol {
 	return []dynlib.Symbol{
 		{Func: &l.create, Name: "cublasCreate_v2"},
@@ -42,7 +43,7 @@ func (l *library) symbols() []dynlib.Symbol {
 	}
 }
 
-// load opens the library once for the program.
+// load opens the library, once for the program.
 var load = sync.OnceValues(openLibrary)
 
 // openLibrary finds and binds the library.
@@ -59,7 +60,7 @@ func openLibrary() (*library, error) {
 	return l, found.Bind(l.symbols())
 }
 
-// search says where cuBLAS may be, for a driver of this CUDA version.
+// search returns where to look for cuBLAS, for a driver of the given CUDA version.
 func search(driver int) dynlib.Search {
 	s := dynlib.Search{What: "cuBLAS", Env: "RESIDUA_CUBLAS", Fix: "install cuBLAS of the CUDA toolkit, or by pip install nvidia-cublas-cu12",
 		Needs: func(name string) string { return strings.Replace(name, "libcublas.", "libcublasLt.", 1) }}
@@ -74,8 +75,7 @@ func search(driver int) dynlib.Search {
 	return s
 }
 
-// folders lists, as patterns, where CUDA toolkits and Python's packages have their
-// libraries.
+// folders lists, as patterns, where CUDA toolkits and Python packages keep libraries.
 func folders() []string {
 	var dirs []string
 	if toolkit := os.Getenv("CUDA_HOME"); toolkit != "" {
@@ -93,7 +93,8 @@ func folders() []string {
 	return dirs
 }
 
-// pythonPath asks python3, if there is one, where it imports from: its environment may be known to nothing else.
+// pythonPath asks python3, if there is one, from which folders it imports: nothing else may know
+// its environment.
 func pythonPath() []string {
 	text, err := exec.Command("python3", "-c", `import sys; print("\n".join(d for d in sys.path if d.endswith("-packages")))`).Output()
 	if err != nil {

@@ -9,21 +9,23 @@ import (
 	"gorgonia.org/cu/internal/dynlib"
 )
 
-// Epilogue is what cuBLASLt does with the entries of a product before it stores them.
+// Epilogue says what cuBLASLt does with the entries of a product before it stores them.
 type Epilogue int32
 
-// Epilogues. GELU is its tanh form.
+// The epilogues. GELU is in its tanh form.
 const (
 	NoEpilogue Epilogue = 1
 	GELUAux    Epilogue = 160 // stores gelu(x), and x to Aux
 	DGELU      Epilogue = 192 // stores x gelu'(Aux)
 )
 
-// MatmulShape is what cuBLASLt chooses an algorithm by, for a product of matrices stored by columns,
+// MatmulShape describes a product of matrices stored by columns, for which cuBLASLt chooses an
+// algorithm:
 //
 //	D = Epilogue(alpha op(A) op(B))
 //
-// op(A) is [M, K], op(B) [K, N], D and Aux [M, N] of one type and distance between columns. All matrices begin at multiples of 16 bytes.
+// op(A) is [M, K], op(B) [K, N], D and Aux [M, N], which have the same type and the same distance
+// between columns. All matrices begin at multiples of 16 bytes.
 type MatmulShape struct {
 	TransA, TransB Operation
 	M, N, K        int
@@ -33,7 +35,7 @@ type MatmulShape struct {
 	LDD            int
 	Epilogue       Epilogue
 	Compute        ComputeType
-	Workspace      int // bytes that the algorithm may take
+	Workspace      int // largest number of bytes that the algorithm may use
 }
 
 // Matmul is a planned product.
@@ -45,9 +47,9 @@ type Matmul struct {
 	chosen               heuristic
 	alpha, beta          float32
 	aux                  uintptr
-	value                uint64 // an attribute on its way
+	value                uint64 // an attribute being passed
 	returned             int32
-	preference           uintptr // while it is planned
+	preference           uintptr // used during planning
 }
 
 // heuristic is a cublasLtMatmulHeuristicResult_t.
@@ -59,7 +61,7 @@ type heuristic struct {
 	reserved  [4]int32
 }
 
-// ltLibrary is the functions of cuBLASLt, which cuBLAS brings along.
+// ltLibrary holds the functions of cuBLASLt, which is installed with cuBLAS.
 type ltLibrary struct {
 	describe, layout, prefer                    dynlib.Func
 	setDescription, setPreference               dynlib.Func
@@ -82,7 +84,7 @@ func (l *ltLibrary) symbols() []dynlib.Symbol {
 	}
 }
 
-// loadLt binds cuBLASLt once for the program.
+// loadLt binds cuBLASLt, once for the program.
 var loadLt = sync.OnceValues(func() (*ltLibrary, error) {
 	blas, err := load()
 	if err != nil {
@@ -101,7 +103,7 @@ const (
 
 const matmulAlignment = 16 // bytes
 
-// PlanMatmul lets cuBLASLt choose an algorithm. The error is NotSupported where it has none.
+// PlanMatmul lets cuBLASLt choose an algorithm. The error is NotSupported if it has none.
 func (h *Handle) PlanMatmul(s MatmulShape) (*Matmul, error) {
 	lt, err := loadLt()
 	if err != nil {
@@ -130,7 +132,7 @@ func (m *Matmul) prepare() error {
 	m.describe(&q, descEpilogue, uint64(s.Epilogue), 4)
 	if s.Epilogue != NoEpilogue {
 		m.describe(&q, descAuxLD, uint64(s.LDD), 8)
-		m.describe(&q, descAux, matmulAlignment, 8) // says how it is aligned
+		m.describe(&q, descAux, matmulAlignment, 8) // sets the alignment of Aux
 	}
 	layout := func(p *uintptr, t DataType, transposed Operation, rows, columns, ld int) {
 		if transposed != OpN {
@@ -164,7 +166,8 @@ func (m *Matmul) prefer(q *quick, attribute int, value uint64, bytes uintptr) {
 	q.call(m.lt.setPreference, m.preference, uintptr(attribute), uintptr(unsafe.Pointer(&m.value)), bytes)
 }
 
-// Run starts the product on the default stream. workspace is an address of MatmulShape.Workspace bytes, a multiple of 256.
+// Run starts the product on the default stream. workspace is the address of MatmulShape.Workspace
+// bytes, a multiple of 256.
 func (m *Matmul) Run(alpha float64, a, b, d, aux, workspace uintptr) error {
 	q := quick{keep: unsafe.Pointer(m)}
 	if m.shape.Epilogue != NoEpilogue && aux != m.aux {
@@ -180,7 +183,7 @@ func (m *Matmul) Run(alpha float64, a, b, d, aux, workspace uintptr) error {
 	return nil
 }
 
-// Close gives the plan up.
+// Close frees the plan.
 func (m *Matmul) Close() {
 	if m.description != 0 {
 		m.lt.dropDescription.Call(m.description)
@@ -192,13 +195,13 @@ func (m *Matmul) Close() {
 	}
 }
 
-// String tells of the product what an error needs to.
+// String describes the product for an error.
 func (s MatmulShape) String() string {
 	return fmt.Sprintf("product [%d, %d] [%d, %d] (operations %d %d, types %d %d, leading dimensions %d %d %d, epilogue %d, compute type %d)",
 		s.M, s.K, s.K, s.N, s.TransA, s.TransB, s.Type, s.DType, s.LDA, s.LDB, s.LDD, s.Epilogue, s.Compute)
 }
 
-// quick makes calls one after the other until one fails.
+// quick makes calls one after another until one fails.
 type quick struct {
 	keep   unsafe.Pointer
 	status Status

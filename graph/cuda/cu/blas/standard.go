@@ -8,9 +8,9 @@ import (
 	"gorgonia.org/cu"
 )
 
-// Standard is the cuBLAS of one of Gorgonia's engines. Its slices lie in device memory, by
-// columns. A call is made in the current context, on the default stream; the handle is made
-// at the first. A call returns nothing: Err tells how the last one went.
+// Standard is the cuBLAS of one of Gorgonia's engines. Its slices lie in device memory, stored by
+// columns. Calls are made in the current context, on the default stream; the first call makes the
+// handle. Calls return nothing: Err returns the error of the last one.
 type Standard struct {
 	cu.Context
 	mu     sync.Mutex
@@ -21,11 +21,11 @@ type Standard struct {
 // ConsOpt is an option of Init.
 type ConsOpt func(*Standard)
 
-// WithContext says whose cuBLAS it is.
+// WithContext sets the context.
 func WithContext(c cu.Context) ConsOpt { return func(s *Standard) { s.Context = c } }
 
-// Init takes the options. cuBLAS is looked for at the first product: a graph without stock
-// products does without it.
+// Init applies the options. cuBLAS is looked for only at the first product: a graph without stock
+// products does not need it.
 func (s *Standard) Init(options ...ConsOpt) error {
 	for _, option := range options {
 		option(s)
@@ -40,7 +40,7 @@ func (s *Standard) Err() error {
 	return s.err
 }
 
-// Close gives the handle up, if there is one.
+// Close destroys the handle, if there is one.
 func (s *Standard) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,7 +52,7 @@ func (s *Standard) Close() error {
 	return handle.Close()
 }
 
-// run makes a product.
+// run computes a product.
 func (s *Standard) run(g GemmEx) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +64,7 @@ func (s *Standard) run(g GemmEx) {
 	s.err = s.handle.GemmEx(&g)
 }
 
-// operation translates.
+// operation translates BLAS's constant to cuBLAS's.
 func operation(t blas.Transpose) Operation {
 	switch t {
 	case blas.Trans:
@@ -75,10 +75,10 @@ func operation(t blas.Transpose) Operation {
 	return OpN
 }
 
-// float is the element types of BLAS that Gorgonia has.
+// float is the constraint for the element types of BLAS that Gorgonia uses.
 type float interface{ float32 | float64 }
 
-// types returns how elements of T are stored and computed with.
+// types returns how elements of T are stored and in which type products are computed.
 func types[T float]() (DataType, ComputeType) {
 	if unsafe.Sizeof(T(0)) == 8 {
 		return R64F, Compute64F
@@ -86,5 +86,5 @@ func types[T float]() (DataType, ComputeType) {
 	return R32F, Compute32F
 }
 
-// address returns where a slice lies.
+// address returns the address of a slice's first element.
 func address[T float](x []T) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(x))) }

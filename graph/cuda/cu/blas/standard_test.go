@@ -18,7 +18,8 @@ func newStandard(t *testing.T) *Standard {
 	return s
 }
 
-// multiply does what the stand-in was asked for, by the textbook: memory by columns.
+// multiply computes what the stand-in was asked for by the textbook definition, with matrices
+// stored by columns.
 func multiply(p standin.Product, a, b, c []float64) {
 	at := func(x []float64, op, ld int64, i, j int64) float64 {
 		if op == int64(OpT) {
@@ -37,7 +38,8 @@ func multiply(p standin.Product, a, b, c []float64) {
 	}
 }
 
-// The vector calls are products of matrices: against gonum's, which has rows for columns.
+// The vector calls become products of matrices: this compares them with gonum's, which stores
+// matrices by rows.
 func TestGemvIsAProduct(t *testing.T) {
 	s := newStandard(t)
 	const m, n, lda, incX, incY = 3, 4, 5, 2, 3

@@ -2,11 +2,11 @@ package cublas
 
 import "strconv"
 
-// Status is a cublasStatus_t: what a function of cuBLAS came to. As an error it is never
-// zero.
+// Status is a cublasStatus_t, the status that a function of cuBLAS returned. As an error it is
+// never zero.
 type Status int32
 
-// The statuses that callers ask for by name.
+// The statuses that callers use by name.
 const (
 	NotInitialized Status = 1
 	AllocFailed    Status = 3
@@ -14,7 +14,7 @@ const (
 	NotSupported   Status = 15
 )
 
-// Error returns cuBLAS's name of the status.
+// Error returns cuBLAS's name for the status.
 func (s Status) Error() string {
 	name, known := map[Status]string{
 		NotInitialized: "NOT_INITIALIZED",

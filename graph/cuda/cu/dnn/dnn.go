@@ -1,5 +1,5 @@
-// Package cudnn has the cuDNN context that Gorgonia's engines make, keep and close, and use
-// for nothing. It does nothing.
+// Package cudnn has the cuDNN context that Gorgonia's engines make, keep and close without using
+// it. It does nothing.
 package cudnn
 
 // Context stands for a cuDNN context.

@@ -13,7 +13,8 @@ import (
 	"github.com/pkg/errors"
 )
 
-// architectures are the generations that kernels are assembled for; the last one's code is looked at.
+// architectures are the generations for which kernels are assembled; the code for the last one is
+// examined.
 var architectures = [2]string{"sm_80", "sm_90"}
 
 var (
@@ -22,11 +23,12 @@ var (
 	usedPattern   = regexp.MustCompile(`Used (\d+) registers`)
 	sharedPattern = regexp.MustCompile(`(\d+) bytes smem`)
 
-	// wrongPattern is the minimum, raised to 0, that also tells which number was less: it does so wrongly where it raises.
+	// wrongPattern matches the instruction that takes a minimum, raises it to 0, and also reports
+	// which number was smaller: the report is wrong if the minimum was raised.
 	wrongPattern = regexp.MustCompile(`VIMNMX\S*\.RELU\S* R\w+, P\d.*;`)
 )
 
-// assembleAll assembles all modules of a folder, and returns the kernels by name.
+// assembleAll assembles all modules of a folder, and returns the kernels sorted by name.
 func (t tools) assembleAll(folder string) ([]row, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.ptx.zst"))
 	if err != nil {
@@ -92,7 +94,7 @@ func (t tools) assemble(file string, rows map[string]*row) error {
 	return nil
 }
 
-// readLog reads what ptxas -v says of each kernel.
+// readLog reads what ptxas -v reports about each kernel.
 func readLog(log string, architecture int, rows map[string]*row) {
 	var u *usage
 	for line := range strings.Lines(log) {
@@ -113,12 +115,12 @@ func readLog(log string, architecture int, rows map[string]*row) {
 			if m := sharedPattern.FindStringSubmatch(line); m != nil {
 				u.shared = number(m[1])
 			}
-			u = nil // what follows is of functions that it calls
+			u = nil // what follows is about functions that the kernel calls
 		}
 	}
 }
 
-// number reads digits that a pattern has let through.
+// number converts digits that a pattern has matched.
 func number(digits string) int {
 	n, _ := strconv.Atoi(digits)
 	return n

@@ -17,22 +17,23 @@ import (
 
 const kernels = "../.." // the folder of package cuda
 
-// hot tells whether a kernel is of the matrix stream, a norm or attention in bf16.
+// hot matches the names of kernels for the matrix stream, norms and attention in bf16.
 var hot = regexp.MustCompile(`^(read|(write|write_grad)(_\d+x\d+)?|keys_grad|normread_\w+|norm_(forward|backward|sums)|attention(_keys|_queries)?_\d+)_bf16$`)
 
-// measured tells whether a kernel is one that only a benchmark launches.
+// measured matches the names of kernels that only a benchmark launches.
 var measured = regexp.MustCompile(`_\d+x\d+x\d+_bf16$`)
 
-// The hot kernels that do not keep to a rule.
+// The hot kernels that break a rule.
 var (
 	spilling = []string{"attention_decode_256_bf16", "attention_keys_64_bf16", "mix_read_grad8_bf16", "mix_write_grad8_bf16", "norm_linear_grad_x_bf16", // 4 to 80 bytes, on one of the two
-		"attention_64_bf16", "attention_queries_64_bf16", "normread_backward_bf16", "normread_forward_bf16"} // as many registers as let two or three blocks run at once
-	narrow = []string{"read_bf16", // four entries of 16 bits a thread and load
-		"norm_sums_bf16"} // a column a thread
+		"attention_64_bf16", "attention_queries_64_bf16", "normread_backward_bf16", "normread_forward_bf16"} // as many registers as allow two or three blocks to run at once
+	narrow = []string{"read_bf16", // each thread loads four entries of 16 bits
+		"norm_sums_bf16"} // each thread has one column
 )
 
-// TestKernelsKeepToTheirBudgets: no bf16 kernel spills or has local memory in its loops, and those of the matrix stream, norms and
-// attention load 128 bits at a time there; exceptions are named, and are exceptions.
+// TestKernelsKeepToTheirBudgets: no bf16 kernel spills registers or uses local memory in its loops,
+// and in those of the matrix stream, norms and attention each load takes 128 bits. Exceptions are
+// listed by name, and must still be exceptions.
 func TestKernelsKeepToTheirBudgets(t *testing.T) {
 	_, rows, err := parse(filepath.Join(kernels, tableFile))
 	require.NoError(t, err)
@@ -77,7 +78,7 @@ func TestTableListsAllKernels(t *testing.T) {
 	assert.ElementsMatch(t, want, got, "cd graph/cuda && go run ./internal/budgets")
 }
 
-// TestTableIsWhatPtxasSays, where the ptxas that made it is.
+// TestTableIsWhatPtxasSays runs if the version of ptxas that made the table is installed.
 func TestTableIsWhatPtxasSays(t *testing.T) {
 	longtest.Skip(t)
 	tools, err := findTools()
@@ -96,7 +97,7 @@ func TestTableIsWhatPtxasSays(t *testing.T) {
 	assert.Equal(t, string(text), format(tools.version, rows), "cd graph/cuda && go run ./internal/budgets")
 }
 
-// TestLoopLoads counts what lies between a label and the branch back to it.
+// TestLoopLoads counts loads between a label and the branch back to it.
 func TestLoopLoads(t *testing.T) {
 	code := strings.NewReplacer("'", "`").Replace(`//--------------------- .text.scale --------------------------
 .text.scale:
@@ -116,14 +117,14 @@ func TestLoopLoads(t *testing.T) {
 	assert.Equal(t, map[string]loads{"scale": {wide: 2, narrow: 1, local: 1}, "other": {}}, loopLoads(code))
 }
 
-// TestWrongClamps finds the instruction that is wrong, and leaves alone the one that tells nothing.
+// TestWrongClamps checks that the wrong instruction is found, and the one without a report is not.
 func TestWrongClamps(t *testing.T) {
 	assert.Regexp(t, wrongPattern, "VIMNMX.RELU R84, P1, P1, R85, 0x8, PT ;")
 	assert.NotRegexp(t, wrongPattern, "VIMNMX.RELU R84, PT, PT, R85, 0x8, PT ;")
 	assert.NotRegexp(t, wrongPattern, "VIMNMX R84, PT, PT, R85, 0x8, PT ;")
 }
 
-// TestReadLog reads what ptxas -v prints.
+// TestReadLog parses the output of ptxas -v.
 func TestReadLog(t *testing.T) {
 	rows := map[string]*row{}
 	readLog(`ptxas info    : 0 bytes gmem

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// loads are the instructions in a kernel's loops that load from memory.
+// loads counts the instructions in a kernel's loops that load from memory.
 type loads struct {
-	wide   int // of global memory, 128 bits a thread
-	narrow int // of global memory, fewer bits
-	local  int // of local memory, where registers are spilled to, and stores to it
+	wide   int // from global memory, 128 bits for each thread
+	narrow int // from global memory, fewer bits
+	local  int // from local memory, which holds spilled registers, and stores to it
 }
 
 var (
@@ -20,7 +20,7 @@ var (
 	startPattern  = regexp.MustCompile(`^\.text\.(\w+):`)
 )
 
-// loopLoads counts loads in loops, by kernel, in what nvdisasm -c prints: a loop is what lies
+// loopLoads counts loads in loops, by kernel, in the output of nvdisasm -c. A loop is the code
 // between a label and a branch back to it.
 func loopLoads(disassembly string) map[string]loads {
 	all := map[string]loads{}
@@ -46,7 +46,8 @@ func loopLoads(disassembly string) map[string]loads {
 	return all
 }
 
-// countLoads counts those of one kernel; a branch to itself ends the code and is no loop.
+// countLoads counts the loads of one kernel. A branch to itself ends the code and does not count as
+// a loop.
 func countLoads(code []string, labels map[string]int) (l loads) {
 	inLoop := make([]bool, len(code))
 	for i, instruction := range code {

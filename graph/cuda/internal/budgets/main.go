@@ -1,10 +1,12 @@
-// Command budgets writes kernels.tsv of the folder it is run in, that of package cuda: what ptxas, the
-// assembler of the CUDA toolkit, makes of each kernel's PTX for two generations of GPUs.
+// Command budgets writes kernels.tsv in the current folder, which must be that of package cuda: the
+// resources that ptxas, the assembler of the CUDA toolkit, reports for each kernel on two
+// generations of GPUs.
 //
 //	cd graph/cuda && go run ./internal/budgets
 //
-// No GPU is needed. ptxas and nvdisasm are what RESIDUA_PTXAS and RESIDUA_NVDISASM name, or what the shell's path and
-// /usr/local/cuda/bin have (pip install nvidia-cuda-nvcc-cu12==12.9.86 nvidia-cuda-nvdisasm).
+// No GPU is needed. ptxas and nvdisasm are the programs that RESIDUA_PTXAS and RESIDUA_NVDISASM
+// name, or those in the shell's path or /usr/local/cuda/bin (pip install
+// nvidia-cuda-nvcc-cu12==12.9.86 nvidia-cuda-nvdisasm).
 package main
 
 import (
@@ -39,10 +41,10 @@ func run(folder string) error {
 	return errors.WithStack(os.WriteFile(filepath.Join(folder, tableFile), []byte(format(t.version, rows)), 0o644))
 }
 
-// tools are NVIDIA's programs.
+// tools holds the paths of NVIDIA's programs.
 type tools struct{ ptxas, nvdisasm, version string }
 
-// findTools finds both.
+// findTools finds both programs.
 func findTools() (t tools, err error) {
 	if t.ptxas, err = toolkit.Find("RESIDUA_PTXAS", "ptxas"); err != nil {
 		return t, err

@@ -8,18 +8,18 @@ import (
 	"github.com/pkg/errors"
 )
 
-// row is what one kernel takes.
+// row holds the resources of one kernel.
 type row struct {
 	kernel string
 	usage  [len(architectures)]usage
-	loads  loads // in the loops of the last architecture's code
+	loads  loads // in the loops of the code for the last architecture
 }
 
 // usage is what a kernel takes of a multiprocessor.
 type usage struct {
-	registers int // of a thread
+	registers int // registers of a thread
 	shared    int // bytes of static shared memory of a block
-	spills    int // bytes that a thread stores to and loads from memory for want of registers
+	spills    int // bytes that a thread stores to and loads from memory because it lacks registers
 }
 
 const columns = "kernel\tsm_80 registers\tshared\tspills\tsm_90 registers\tshared\tspills\tloads in loops of 128 bits\tfewer\tlocal"

@@ -2,7 +2,7 @@
 
 package clone
 
-import _ "embed" // for the file that says in its name what is wanted
+import _ "embed" // for the file whose name says what to do
 
 //go:embed vendor/only_in_a_clone/see_docs_cuda.md
 var _ string

@@ -14,20 +14,21 @@ import (
 	"github.com/residua-go/residua/graph/cuda/internal/toolkit"
 )
 
-// architectures are the generations of GPUs whose code is kept besides the PTX.
+// architectures are the generations of GPUs for which code is kept in addition to the PTX.
 var architectures = []string{"sm_90"}
 
-// cubinFile is where the code of a module for an architecture is kept, compressed, after a line as the PTX begins with.
+// cubinFile returns the file for a module's code for an architecture. It is compressed, and begins
+// with a line like the PTX's first.
 func cubinFile(module, architecture string) string { return module + "." + architecture + ".cubin.zst" }
 
-// assembler is ptxas, looked for when the first module needs it.
+// assembler is ptxas, which is looked for when the first module needs it.
 type assembler struct {
 	path, version string
-	missing       error // why there is none
+	missing       error // why ptxas cannot be used
 }
 
-// assemble makes the code of a module for each architecture, unless it is of this PTX already. Without ptxas, code that is of other
-// PTX is removed: drivers then assemble the PTX.
+// assemble makes the code of a module for each architecture, unless it exists for this PTX. Without
+// ptxas, code for other PTX is removed: drivers then compile the PTX.
 func (a *assembler) assemble(module, label string, all bool) error {
 	for _, architecture := range architectures {
 		output := cubinFile(module, architecture)

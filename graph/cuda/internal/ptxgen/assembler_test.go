@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fakePtxas tells its version, and assembles by writing how it was called.
+// fakePtxas prints its version, and "assembles" by writing its arguments.
 const fakePtxas = `#!/bin/sh
 case $1 in
 --version) echo "Cuda compilation tools, release 99.1, V99.1.7" ;;
@@ -20,7 +20,8 @@ case $1 in
 esac
 `
 
-// TestAssembler: code is made once of each PTX, and removed where it is of other PTX and there is no assembler.
+// TestAssembler: code is made once for each PTX, and removed if the PTX has changed and there is no
+// assembler.
 func TestAssembler(t *testing.T) {
 	t.Chdir(t.TempDir())
 	path := filepath.Join(t.TempDir(), "ptxas")

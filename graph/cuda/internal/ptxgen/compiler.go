@@ -15,8 +15,8 @@ import (
 	"github.com/residua-go/residua/graph/cuda/internal/source"
 )
 
-// options are those of the compilation. compute_80 is the A100's architecture, the first
-// with tensor cores for bfloat16 and TF32.
+// options are the compiler options. compute_80 is the A100's architecture, the first with tensor
+// cores for bfloat16 and TF32.
 var options = []string{"--gpu-architecture=compute_80", "--std=c++17"}
 
 // compiler is NVRTC, NVIDIA's runtime compiler of CUDA C++.
@@ -57,7 +57,7 @@ func loadCompiler() (*compiler, error) {
 	return c, c.check("version", c.version(&c.major, &c.minor))
 }
 
-// String says which compiler it is and what it is told.
+// String returns the compiler's version and options.
 func (c *compiler) String() string {
 	return fmt.Sprintf("NVRTC %d.%d %s", c.major, c.minor, strings.Join(options, " "))
 }
@@ -69,8 +69,8 @@ func (c *compiler) check(what string, code int32) error {
 	return errors.Errorf("NVRTC: %s: %s", what, c.errorString(code))
 }
 
-// compile makes PTX. The headers are given to the compiler by name and text, so that no
-// path is known to it that could get into its output. log is what it has to say of the source.
+// compile compiles a file to PTX. The compiler gets the headers by name and text, so that it knows
+// no path that could get into its output. log holds its messages about the source.
 func (c *compiler) compile(u *source.Unit) (ptx, log string, err error) {
 	names, texts := make([]string, len(u.Headers)), make([]string, len(u.Headers))
 	for i, h := range u.Headers {
@@ -111,7 +111,7 @@ func (c *compiler) text(program uintptr, size func(uintptr, *uint64) int32, fetc
 
 var place = regexp.MustCompile(`(?m)^([\w.]+\.cuh?)\((\d+)\):`)
 
-// clickable writes the places in a log as file:line.
+// clickable rewrites the places in a log as file:line.
 func clickable(log string) string { return place.ReplaceAllString(log, "$1:$2:") }
 
 // cStrings is an array of C strings.

@@ -9,10 +9,11 @@ import (
 	"github.com/pkg/errors"
 )
 
-// ending is that of a file of compressed PTX.
+// ending is the file extension of compressed PTX.
 const ending = ".ptx.zst"
 
-// compress packs PTX or code. The same text gives the same bytes with one version of the library.
+// compress compresses PTX or code. The same text gives the same bytes with the same version of the
+// library.
 func compress(text string) ([]byte, error) {
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1))
 	if err != nil {
@@ -21,7 +22,7 @@ func compress(text string) ([]byte, error) {
 	return e.EncodeAll([]byte(text), nil), e.Close()
 }
 
-// readPacked reads a file that compress packed.
+// readPacked reads and decompresses a file.
 func readPacked(file string) (string, error) {
 	packed, err := os.ReadFile(file)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // indexFile is the Go file that lists the kernels.
 const indexFile = "modules.go"
 
-// writeIndex writes the index of a folder, if it is not as it should be already.
+// writeIndex writes the index of a folder, unless it is up to date.
 func writeIndex(folder string) error {
 	text, err := index(folder)
 	if err != nil {
@@ -31,8 +31,8 @@ func writeIndex(folder string) error {
 	return replace(name, text)
 }
 
-// index makes the Go file that lists the modules of a folder and their kernels, so that
-// nobody has to decompress and read all PTX to find one.
+// index returns the Go file that lists the modules of a folder and their kernels, so that nothing
+// has to decompress and read all PTX to find one.
 func index(folder string) ([]byte, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*"+ending)) // sorted
 	if err != nil {
@@ -64,8 +64,8 @@ func index(folder string) ([]byte, error) {
 type entry struct {
 	name    string
 	params  []int // the size of each parameter in bytes
-	threads int   // the most threads a block may have
-	shared  int   // bytes of shared memory that it has of its own, besides what a launch gives it
+	threads int   // largest number of threads of a block
+	shared  int   // bytes of static shared memory, in addition to what a launch gives it
 }
 
 var (
@@ -98,8 +98,9 @@ func parseEntries(ptx string) ([]entry, error) {
 	return entries, nil
 }
 
-// sharedBy adds up those of a file's shared arrays, matches of sharedPattern, that a kernel's body reads or writes; a file's kernels may share a declaration.
-// What the file declares as .extern is a launch's, and begins after them at a multiple of its alignment.
+// sharedBy sums the sizes of a file's shared arrays, matches of sharedPattern, that a kernel's body
+// reads or writes; a file's kernels may share a declaration. Arrays that the file declares as
+// .extern belong to the launch, and begin after the others at a multiple of their alignment.
 func sharedBy(body string, arrays, launch [][]string) int {
 	sum := 0
 	for _, match := range arrays {
@@ -121,7 +122,7 @@ func sharedBy(body string, arrays, launch [][]string) int {
 	return sum
 }
 
-// parseParams returns the sizes of the parameters in a kernel's list of them.
+// parseParams returns the sizes of the parameters in a kernel's parameter list.
 func parseParams(list string) ([]int, error) {
 	if strings.TrimSpace(list) == "" {
 		return nil, nil

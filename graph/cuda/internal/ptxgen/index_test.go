@@ -61,7 +61,7 @@ func TestParseEntries(t *testing.T) {
 { ret; }`)
 	require.NoError(t, err)
 	assert.Equal(t, []entry{
-		{name: "scale_f32", params: []int{8, 4, 24}, threads: 256, shared: 128}, // 20, and what is left of 128
+		{name: "scale_f32", params: []int{8, 4, 24}, threads: 256, shared: 128}, // 20, rounded up to 128
 		{name: "other", threads: 1024, shared: 128},
 		{name: "none", threads: 1024},
 	}, entries)

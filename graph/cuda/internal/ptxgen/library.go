@@ -11,11 +11,11 @@ import (
 	"github.com/pkg/errors"
 )
 
-// libraryNames are the names of NVRTC in CUDA 13 and 12, the newest last: PTX of an older
-// compiler runs with older drivers.
+// libraryNames are the file names of NVRTC in CUDA 12 and 13. The older comes first, since PTX of
+// an older compiler runs with older drivers.
 var libraryNames = []string{"libnvrtc.so.12", "libnvrtc.so.13"}
 
-// openNVRTC opens NVRTC: what RESIDUA_NVRTC names, or the first that is found.
+// openNVRTC opens NVRTC: the library that RESIDUA_NVRTC names, or the first that is found.
 func openNVRTC() (uintptr, error) {
 	if path := os.Getenv("RESIDUA_NVRTC"); path != "" {
 		lib, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_GLOBAL)
@@ -35,7 +35,7 @@ func openNVRTC() (uintptr, error) {
 		"or say where it is in RESIDUA_NVRTC; tried:\n  %s", strings.Join(tried, "\n  "))
 }
 
-// libraryFolders lists where NVRTC may be; the empty one is the loader's own path.
+// libraryFolders lists where to look for NVRTC; the empty string stands for the loader's path.
 func libraryFolders() []string {
 	folders := []string{""}
 	if home := os.Getenv("CUDA_HOME"); home != "" {
@@ -49,7 +49,7 @@ func libraryFolders() []string {
 	}
 	for _, pattern := range patterns {
 		found, err := filepath.Glob(pattern)
-		if err == nil { // the patterns have no error but that of a root with a bracket in its name
+		if err == nil { // the only possible error is a bracket in the name of a root
 			folders = append(folders, found...)
 		}
 	}

@@ -1,17 +1,17 @@
 //go:build linux
 
-// Command ptxgen compiles the CUDA sources of the folder it is run in, *.cu, to PTX in the
-// same folder, compressed by zstd (*.ptx.zst), for the oldest GPU that they support; the
-// driver compiles the PTX for the one it finds. For some GPUs it assembles the PTX, too
-// (*.sm_90.cubin.zst), so that the driver has nothing to compile. The first line of each
-// records the hash of its sources, and a file whose hash still holds is left alone. A Go file, modules.go,
-// lists the kernels that the PTX declares. See the go:generate line of package cuda.
+// Command ptxgen compiles the CUDA sources in the current folder, *.cu, to PTX in the same folder,
+// compressed by zstd (*.ptx.zst), for the oldest GPU that they support; the driver compiles the PTX
+// for the GPU that it finds. For some GPUs ptxgen also assembles the PTX (*.sm_90.cubin.zst), so
+// that the driver has nothing to compile. The first line of each file records the hash of its
+// sources, and files whose hash is current are left alone. A Go file, modules.go, lists the kernels
+// that the PTX declares. See the go:generate line in package cuda.
 //
-// It needs NVIDIA's runtime compiler, libnvrtc, of CUDA 12 or 13, and no GPU. It looks for
-// it where RESIDUA_NVRTC says, in the loader's path, in CUDA_HOME, /usr/local/cuda* and in
-// Python's site-packages (pip install nvidia-cuda-nvrtc-cu12). The assembler, ptxas, is what
-// RESIDUA_PTXAS names or the shell's path has (pip install nvidia-cuda-nvcc); without it, code
-// of what has changed is removed, and drivers compile the PTX.
+// It needs NVIDIA's runtime compiler, libnvrtc, of CUDA 12 or 13, and no GPU. It looks where
+// RESIDUA_NVRTC says, in the loader's path, in CUDA_HOME, /usr/local/cuda* and in Python's
+// site-packages (pip install nvidia-cuda-nvrtc-cu12). The assembler, ptxas, is the program that
+// RESIDUA_PTXAS names or the one in the shell's path (pip install nvidia-cuda-nvcc). Without it,
+// code for changed sources is removed, and drivers compile the PTX.
 package main
 
 import (
@@ -37,8 +37,8 @@ func main() {
 	}
 }
 
-// run compiles what has changed in the current folder. A file that does not compile
-// does not keep the others from being compiled.
+// run compiles the files in the current folder that have changed. If one does not compile, it goes
+// on with the others.
 func run(only string, all bool) error {
 	names, err := source.Names(".")
 	if err != nil {
@@ -65,7 +65,7 @@ func run(only string, all bool) error {
 	return nil
 }
 
-// removeStale removes what was made of sources that are gone.
+// removeStale removes files whose sources no longer exist.
 func removeStale(names []string) error {
 	outputs, err := filepath.Glob("*.zst")
 	if err != nil {
@@ -82,7 +82,7 @@ func removeStale(names []string) error {
 	return nil
 }
 
-// generator compiles and assembles files; the compiler is loaded when the first file needs it.
+// generator compiles and assembles files; it loads the compiler when the first file needs it.
 type generator struct {
 	all       bool
 	compiler  *compiler
@@ -101,7 +101,7 @@ func (g *generator) generate(name string) error {
 	return g.assembler.assemble(module, label, g.all)
 }
 
-// compile makes PTX, unless there is that of the label.
+// compile makes PTX, unless PTX with the label exists.
 func (g *generator) compile(unit *source.Unit, output, label string) (err error) {
 	if old, err := readPacked(output); err == nil && !g.all && strings.HasPrefix(old, label) {
 		return nil

@@ -1,5 +1,5 @@
-// Package source reads the CUDA sources that package cuda is compiled from: for the
-// generator that makes PTX of them, and for the test that the PTX is theirs.
+// Package source reads the CUDA sources of package cuda, for the generator that compiles them to
+// PTX and for the test that the PTX is up to date.
 package source
 
 import (
@@ -16,8 +16,8 @@ import (
 // File is a file's name within its folder and its text.
 type File struct{ Name, Text string }
 
-// Unit is a .cu file and the headers that it includes, directly or through others, in the
-// order in which they are first included.
+// Unit is a .cu file and the headers that it includes, directly or indirectly, in the order in
+// which they are first included.
 type Unit struct {
 	File
 	Headers []File
@@ -45,7 +45,7 @@ func Read(folder, name string) (*Unit, error) {
 
 var includeLine = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]*"([^"]+)"`)
 
-// include adds the headers that f names, and theirs.
+// include adds the headers that f includes, directly or indirectly.
 func (u *Unit) include(folder string, f File) error {
 	for _, match := range includeLine.FindAllStringSubmatch(f.Text, -1) {
 		name := match[1]
@@ -65,8 +65,8 @@ func (u *Unit) include(folder string, f File) error {
 	return nil
 }
 
-// Hash is the SHA-256 of the file and its headers, in hexadecimal. It changes with any
-// byte of them and with their names.
+// Hash returns the SHA-256 of the file and its headers, in hexadecimal. It changes with every byte
+// and every name.
 func (u *Unit) Hash() string {
 	h := sha256.New()
 	for _, f := range append([]File{u.File}, u.Headers...) {
@@ -75,5 +75,6 @@ func (u *Unit) Hash() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Label is the first line of the PTX of sources with this hash, up to what follows the hash.
+// Label returns the beginning of the first line of PTX, up to and including this hash of its
+// sources.
 func Label(hash string) string { return "// sha256 " + hash + " " }

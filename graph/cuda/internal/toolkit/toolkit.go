@@ -1,4 +1,4 @@
-// Package toolkit finds programs of NVIDIA's CUDA toolkit. None of them needs a GPU.
+// Package toolkit finds programs of NVIDIA's CUDA toolkit. They do not need a GPU.
 package toolkit
 
 import (
@@ -10,7 +10,8 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Find returns the path of a program: what the environment variable names, or what the shell's path and /usr/local/cuda/bin have.
+// Find returns the path of a program: the one that the environment variable names, or the one in
+// the shell's path or /usr/local/cuda/bin.
 func Find(variable, name string) (string, error) {
 	if path := os.Getenv(variable); path != "" {
 		return path, nil
@@ -25,7 +26,7 @@ func Find(variable, name string) (string, error) {
 
 var versionPattern = regexp.MustCompile(`release \S+ V(\S+)`)
 
-// Version asks a program which one it is.
+// Version returns a program's version.
 func Version(path string) (string, error) {
 	text, err := exec.Command(path, "--version").Output()
 	if err != nil {

@@ -7,12 +7,11 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// maxArgs is the most arguments that a function which is called may have.
+// maxArgs is the largest number of arguments of a function that can be called.
 const maxArgs = 24
 
-// Call calls the function. A pointer that is converted to uintptr in the call's argument
-// list keeps what it points to alive and in place during the call. A C int comes back in
-// the low 32 bits.
+// Call calls the function. A pointer that is converted to uintptr in the call's argument list keeps
+// what it points to alive and in place during the call. A C int is returned in the low 32 bits.
 //
 //go:uintptrescapes
 func (f Func) Call(args ...uintptr) uintptr {
@@ -20,7 +19,7 @@ func (f Func) Call(args ...uintptr) uintptr {
 	return result
 }
 
-// Quick calls the function and allocates nothing. It keeps only what keep points to alive
+// Quick calls the function and allocates nothing. Only the memory that keep points to is kept alive
 // and in place: no other argument may be a pointer to Go's memory.
 func (f Func) Quick(keep unsafe.Pointer, args ...uintptr) uintptr {
 	b := blocks.Get().(*block)
@@ -32,7 +31,7 @@ func (f Func) Quick(keep unsafe.Pointer, args ...uintptr) uintptr {
 	return result
 }
 
-// block is where a quick call's arguments lie.
+// block holds the arguments of a quick call.
 type block struct {
 	args [maxArgs]uintptr
 	keep unsafe.Pointer

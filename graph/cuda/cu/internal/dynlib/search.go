@@ -8,17 +8,17 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Search is where a library may be.
+// Search says where to look for a library.
 type Search struct {
-	What  string                   // what an error calls it: "CUDA driver"
-	Env   string                   // the environment variable that names it; then nowhere else is looked
-	Names []string                 // file names, the preferred first; each is tried in the loader's path, then in Dirs
+	What  string                   // its name in errors: "CUDA driver"
+	Env   string                   // an environment variable; if it names the library, nowhere else is looked
+	Names []string                 // file names, the preferred one first; each is tried in the loader's path, then in Dirs
 	Dirs  []string                 // folders, as patterns of filepath.Glob
-	Needs func(name string) string // the library that one of this name wants; it is taken from the same folder. nil: none
-	Fix   string                   // how one gets it
+	Needs func(name string) string // returns the library that the named one needs, to be taken from the same folder; nil: none
+	Fix   string                   // how to get the library
 }
 
-// Open opens the first library that there is.
+// Open opens the first library that it finds.
 func (s Search) Open() (*Library, error) {
 	if path := os.Getenv(s.Env); path != "" {
 		library, err := s.file(path)
@@ -43,16 +43,16 @@ func (s Search) Open() (*Library, error) {
 	return nil, s.missing(broken)
 }
 
-// file opens a file, after the one beside it that it needs: the loader would take that one from a folder of its own, where another
-// version may lie.
+// file opens a file, after opening the library that it needs in the same folder: the loader would
+// take that one from elsewhere, where another version may lie.
 func (s Search) file(path string) (*Library, error) {
 	if dir, name := filepath.Split(path); s.Needs != nil && dir != "" {
-		_, _ = Open(dir + s.Needs(name)) // else the loader looks for it
+		_, _ = Open(dir + s.Needs(name)) // if it fails, the loader will look for it
 	}
 	return Open(path)
 }
 
-// files returns the files of this name in the folders.
+// files returns the files with this name in the folders.
 func (s Search) files(name string) []string {
 	var files []string
 	for _, dir := range s.Dirs {
@@ -62,8 +62,8 @@ func (s Search) files(name string) []string {
 	return files
 }
 
-// missing is the error that says where it was looked for, and what was there but could not
-// be opened.
+// missing returns an error that says where the library was looked for, and which files could not be
+// opened.
 func (s Search) missing(broken []string) error {
 	places := append([]string{"the loader's path"}, s.Dirs...)
 	reason := ""

@@ -1,5 +1,5 @@
-// Package standin makes a stand-in for the CUDA driver and cuBLAS, for tests of the binding
-// on machines without a GPU. It is one shared library, in C, and needs a C compiler.
+// Package standin makes a stand-in for the CUDA driver and cuBLAS, for tests of the binding on
+// machines without a GPU. It is a single shared library, written in C, and needs a C compiler.
 package standin
 
 import (
@@ -15,13 +15,13 @@ import (
 //go:embed source/standin.c
 var source []byte
 
-// Library is a stand-in that is loaded.
+// Library is a loaded stand-in.
 type Library struct {
 	failNext, countHolds, failProduct, lastProduct dynlib.Func
 }
 
-// Build compiles a stand-in into the folder and returns its path. Definitions say what is
-// otherwise than usual: "VERSION=11080", "DEVICES=0", "MAJOR=7".
+// Build compiles a stand-in into the folder and returns its path. Definitions change its defaults:
+// "VERSION=11080", "DEVICES=0", "MAJOR=7".
 func Build(dir string, definitions ...string) (string, error) {
 	c, library := filepath.Join(dir, "standin.c"), filepath.Join(dir, "standin.so")
 	if err := os.WriteFile(c, source, 0o644); err != nil {
@@ -35,7 +35,7 @@ func Build(dir string, definitions ...string) (string, error) {
 	return library, errors.Wrapf(err, "compiling the stand-in: %s", out)
 }
 
-// Load loads what Build compiled, to change and ask it.
+// Load loads a library that Build compiled, so that tests can control it.
 func Load(path string) (*Library, error) {
 	opened, err := dynlib.Open(path)
 	if err != nil {
