@@ -10,8 +10,9 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// Adopt writes the digest of a model file anew whose parameters another program has changed: a file that keeps the metadata,
-// and the names and shapes of its tensors. Every value must be finite. The file is replaced whole or, with an error, not at all.
+// Adopt computes a new digest for a model file whose parameters another program has changed. The
+// program must have kept the metadata and the names and shapes of the tensors, and every value must
+// be finite. The file is replaced as a whole; on an error it is not changed.
 func Adopt(zoo models.Zoo, path string) error {
 	file, err := checkpoint.ReadTensors(path)
 	if err != nil {
@@ -31,8 +32,8 @@ func Adopt(zoo models.Zoo, path string) error {
 	return Save(path, store, d)
 }
 
-// Finite is an error that names the first weight that is infinite or not a number: those of a run that
-// diverged, or of a damaged file.
+// Finite returns an error that names the first weight that is infinite or NaN, as in a run that
+// diverged or a damaged file.
 func (m *Model) Finite() error { return finite(m.Store) }
 
 func finite(store *graph.Store) error {

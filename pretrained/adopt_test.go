@@ -13,13 +13,14 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// TestAdopt: what another program writes over a model file's parameters is read after it is adopted, and not before.
+// TestAdopt: after another program has written over a model file's parameters, the file can be
+// opened once it is adopted, but not before.
 func TestAdopt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "averaged.safetensors")
 	require.NoError(t, made(t, ours()["llama"], "bytes").Save(path))
 	file, err := checkpoint.ReadTensors(path)
 	require.NoError(t, err)
-	for _, tensor := range file.Tensors { // as the mean of two checkpoints in Python
+	for _, tensor := range file.Tensors { // as a mean of two checkpoints computed in Python
 		for i := range tensor.Data.([]float32) {
 			tensor.Data.([]float32)[i] /= 2
 		}
@@ -33,7 +34,7 @@ func TestAdopt(t *testing.T) {
 	require.Equal(t, file.Tensors[0].Data, m.Store.Param(file.Tensors[0].Name).Value.Float32s())
 }
 
-// TestAdoptRefuses: other names, shapes and values that are not finite; the file is left as it is.
+// TestAdoptRefuses other names, shapes and values that are not finite; the file is not changed.
 func TestAdoptRefuses(t *testing.T) {
 	for want, change := range map[string]func([]checkpoint.Tensor) []checkpoint.Tensor{
 		"want finite values, got NaN at 3": func(all []checkpoint.Tensor) []checkpoint.Tensor {

@@ -15,14 +15,14 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// Description is what a model file says of itself: enough to rebuild the graph, to find
-// the tokenizer and, where the data is still there, the validation split.
+// Description is what a model file says about the model: enough to rebuild the graph, to find the
+// tokenizer and, if the data still exists, the validation split.
 type Description struct {
 	Spec models.Spec `json:"model"`
 	Data config.Data `json:"data"`
 }
 
-// Describe reads the description in the metadata of the model file at a path.
+// Describe reads the description from the metadata of the model file at path.
 func Describe(zoo models.Zoo, path string, metadata map[string]string) (Description, error) {
 	var read struct {
 		Model json.RawMessage `json:"model"`
@@ -39,7 +39,7 @@ func Describe(zoo models.Zoo, path string, metadata map[string]string) (Descript
 	return d, errors.Wrapf(err, "%s: metadata %s: want a model description", path, checkpoint.MetadataConfig)
 }
 
-// resolved is the model that a file of a format version describes.
+// resolved returns the model that a file with a format version describes.
 func resolved(zoo models.Zoo, version string, text []byte) (models.Spec, error) {
 	number, err := strconv.Atoi(version)
 	if err != nil {
@@ -58,8 +58,8 @@ func (d Description) Metadata() (map[string]string, error) {
 	return map[string]string{checkpoint.MetadataConfig: string(text)}, errors.WithStack(err)
 }
 
-// Tokenizer returns the tokenizer that the model reads text by; a model that has none, but
-// takes token ids alone, is ErrNoTokenizer, wrapped.
+// Tokenizer returns the tokenizer by which the model reads text. For a model that only takes token
+// ids, the error wraps ErrNoTokenizer.
 func (d Description) Tokenizer() (data.Tokenizer, error) {
 	if d.Data.Tokenizer == "" {
 		return nil, errors.Wrapf(ErrNoTokenizer, "want token ids, each below %d, not text", d.Spec.Vocab)
@@ -67,7 +67,7 @@ func (d Description) Tokenizer() (data.Tokenizer, error) {
 	return data.TokenizerOf(d.Data.Source, d.Data.Tokenizer)
 }
 
-// check refuses what Open could not read back.
+// check refuses a description that Open could not read back.
 func (d Description) check(store *graph.Store) error {
 	if d.Spec.IsZero() {
 		return errors.New("want a description with the model's Spec, got one without: models.Model.Spec returns it")
@@ -90,7 +90,7 @@ func (d Description) check(store *graph.Store) error {
 	return d.holds(store)
 }
 
-// holds checks that a Store has the model's parameters and no others.
+// holds checks that a Store has exactly the model's parameters.
 func (d Description) holds(store *graph.Store) error {
 	if want, got := d.Spec.Cost().Parameters, store.Size(); want != got {
 		return errors.Wrapf(ErrOtherModel, "the model has %d parameters, the store %d", want, got)

@@ -6,17 +6,18 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Errors of this package, wrapped in what says more.
+// The errors of this package, which are wrapped with details.
 var (
-	// ErrNoTokenizer is that of a model that reads token ids alone.
+	// ErrNoTokenizer is the error for text given to a model that only reads token ids.
 	ErrNoTokenizer = errors.New("the model has no tokenizer")
-	// ErrNoCorpus is that of evaluating, without a text, a model that names no corpus.
+	// ErrNoCorpus is the error of Evaluate, called without a text, if the model names no corpus.
 	ErrNoCorpus = errors.New("the model names no corpus whose validation split could be scored: name a text")
-	// ErrOtherModel is that of parameters that are not those of the model that they come with.
+	// ErrOtherModel is the error for parameters that do not belong to the model that they are given
+	// for.
 	ErrOtherModel = errors.New("the parameters are of another model")
 )
 
-// TensorError is a tensor of a file that the model cannot take.
+// TensorError is the error for a tensor in a file that the model cannot use.
 type TensorError struct {
 	Name string
 	Err  error
@@ -25,7 +26,7 @@ type TensorError struct {
 // Error names the tensor and says what is wrong with it.
 func (e *TensorError) Error() string { return fmt.Sprintf("tensor %q: %v", e.Name, e.Err) }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the underlying error.
 func (e *TensorError) Unwrap() error { return e.Err }
 
 func tensorErrorf(name, format string, args ...any) error {

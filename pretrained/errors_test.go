@@ -10,15 +10,15 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// check is what must hold of an error.
+// check is a condition on an error.
 type check func(*testing.T, error)
 
-// is wants an error that is, or wraps, another.
+// is requires an error that is, or wraps, the target.
 func is(target error) check {
 	return func(t *testing.T, err error) { require.ErrorIs(t, err, target) }
 }
 
-// tensorNamed wants an error of the tensor of that name.
+// tensorNamed requires an error about the tensor of that name.
 func tensorNamed(name string) check {
 	return func(t *testing.T, err error) {
 		var bad *pretrained.TensorError
@@ -27,7 +27,7 @@ func tensorNamed(name string) check {
 	}
 }
 
-// setting wants an error of the setting of that name.
+// setting requires an error about the setting of that name.
 func setting(key string) check {
 	return func(t *testing.T, err error) {
 		var bad *layers.SettingError
@@ -36,7 +36,7 @@ func setting(key string) check {
 	}
 }
 
-// vocabulary wants an error of a tokenizer with so many ids for a model with so many.
+// vocabulary requires an error about a tokenizer with ids token ids for a model with model ids.
 func vocabulary(ids, model int) check {
 	return func(t *testing.T, err error) {
 		var bad *data.VocabularyError
@@ -45,7 +45,7 @@ func vocabulary(ids, model int) check {
 	}
 }
 
-// says wants an error with that text, where its package has no type for it.
+// says requires an error with that text, for errors without a type.
 func says(text string) check {
 	return func(t *testing.T, err error) { require.ErrorContains(t, err, text) }
 }

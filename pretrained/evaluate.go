@@ -15,19 +15,20 @@ import (
 // EvaluateOptions say what to score, and how. The zero value scores the validation split
 // of the model's run exactly as the run does.
 type EvaluateOptions struct {
-	// Data names text instead: files, folders or globs, as data.Options.Paths; or token shards: folders that a
-	// data.Preparation has filled, or files and globs that end in .tokens.
+	// Data names text to score instead: files, folders or globs, as in data.Options.Paths; or
+	// token shards: folders that a data.Preparation has filled, or files and globs that end in
+	// .tokens.
 	Data []string `yaml:"data" group:"What text is scored" help:"score the text of <FILES>: a file, a folder, a glob, or token shards that prepare has written; may be repeated"`
 	// TextField is the field of .jsonl lines of Data that holds the text; "": the run's.
 	TextField string `yaml:"text_field" group:"What text is scored" help:"with -data: the text of .jsonl lines is in field <NAME>; without, as in the model's run, usually text"`
-	// IDs are token ids in the place of a text, for a model without a tokenizer, too; all but the first are scored.
+	// IDs are token ids to score instead of a text, also for a model without a tokenizer; all but
+	// the first are scored.
 	IDs    []int32
 	Tokens int `yaml:"tokens" group:"What text is scored" help:"score at most <N> tokens; 0: all of -data, or as many as the run evaluates on"`
 	eval.Options
 }
 
-// Validate tells the first value that nothing can be scored with; the error is a
-// *layers.SettingError.
+// Validate returns an error for the first setting with which nothing can be scored; it is a *layers.SettingError.
 func (o EvaluateOptions) Validate() error {
 	switch {
 	case o.Tokens < 0:
@@ -49,9 +50,9 @@ func (m *Model) Evaluate(ctx context.Context, o EvaluateOptions) (eval.Score, er
 	return eval.Evaluate(ctx, m.Store, m.Spec, text, o.Options)
 }
 
-// LoadText returns the text that o names: o.Data, or without it the validation split of the
-// model's run and of that as many tokens as the run evaluates on. Whatever it complains
-// about is in the call or in what it names.
+// LoadText returns the text that o names: o.Data or, without it, as many tokens of the validation
+// split of the model's run as the run evaluates. All its errors are about the call or about what it
+// names.
 func (m *Model) LoadText(ctx context.Context, o EvaluateOptions) (*eval.Text, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -107,7 +108,7 @@ func (m *Model) files(ctx context.Context, o EvaluateOptions) (*eval.Text, error
 	return &eval.Text{Tokenizer: corpus.Tokenizer, Tokens: corpus.Train.Tokens, Notes: corpus.Notes}, nil
 }
 
-// ids is a text of token ids.
+// ids makes a text from token ids.
 func (m *Model) ids(_ context.Context, o EvaluateOptions) (*eval.Text, error) {
 	text := &eval.Text{Tokens: data.NewTokens(m.Spec.Vocab, o.IDs)}
 	if err := data.CheckIDs(o.IDs, m.Spec.Vocab); err != nil {

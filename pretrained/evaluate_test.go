@@ -31,7 +31,7 @@ train: {batch: 4, steps: 12, lr: 1e-2, eval_tokens: 200}
 device: {threads: 1}
 `
 
-// write puts text into a file of the test's own.
+// write writes text into a file of the test.
 func write(t *testing.T, name, text string) string {
 	path := filepath.Join(t.TempDir(), name)
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
@@ -124,7 +124,7 @@ func mean(tokens []eval.Token) float64 {
 	return sum / float64(len(tokens))
 }
 
-// mean5 is the mean loss of the 5 tokens after the first window, in a row of their own.
+// mean5 returns the mean loss of the 5 tokens after the first window, in a separate row.
 func mean5(t *testing.T, p *pretrained.Model, text string) float64 {
 	e, err := eval.NewEvaluator(graph.Options{Store: p.Store, Threads: 1}, p.Spec, 1, 5)
 	require.NoError(t, err)
@@ -169,7 +169,8 @@ func prepared(t *testing.T, dir string, o data.Options) {
 	require.NoError(t, err)
 }
 
-// TestShardsAreScoredAsTheirText: folders of token shards, made by the model's tokenizer.
+// TestShardsAreScoredAsTheirText: folders of token shards made by the model's tokenizer have the
+// score of their text.
 func TestShardsAreScoredAsTheirText(t *testing.T) {
 	p, _ := train(t, write(t, "text.txt", lines(120)))
 	dir := t.TempDir()
@@ -211,7 +212,7 @@ func TestFilesThatArePassedOverAreNoted(t *testing.T) {
 	assert.Contains(t, text.Notes[0], `1 file passed over, not text by extension or content: "b.bin"`)
 }
 
-// The end of one file is scored where the run held it out, not where it learnt from it.
+// The end of a file is scored if the run held it out, and not if the run trained on it.
 func TestEndOfOneFileIsScoredIfItWasHeldOut(t *testing.T) {
 	text := write(t, "text.txt", lines(120))
 	p, result := train(t, text, "data.split=hash/20")
@@ -219,7 +220,7 @@ func TestEndOfOneFileIsScoredIfItWasHeldOut(t *testing.T) {
 	assert.Equal(t, *result.Final, evaluate(t, p, pretrained.EvaluateOptions{Options: eval.Options{Batch: 4}}))
 
 	p, _ = train(t, text, "data.split=none")
-	p.Data.Split = "hash/20" // of a run before ends were held out: it learnt from all of it
+	p.Data.Split = "hash/20" // as in a run from before ends were held out: it trained on all of the file
 	_, err := p.LoadText(context.Background(), pretrained.EvaluateOptions{})
 	assert.ErrorContains(t, err, "data: validation split: want at least 17 tokens (seq 16 + 1), got 0 in 0 documents")
 }
@@ -241,7 +242,7 @@ func TestChangedCorpusIsNoticed(t *testing.T) {
 	assert.Contains(t, changed.Warnings[0], "the corpus has changed")
 }
 
-// with is the model with other data.
+// with returns the model with other data.
 func with(p *pretrained.Model, d config.Data) *pretrained.Model {
 	return &pretrained.Model{Description: pretrained.Description{Spec: p.Spec, Data: d}, Zoo: p.Zoo, Store: p.Store, Source: p.Source, State: p.State}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// A model that is trained in memory is saved as one file, which Open, and the commands, read.
+// A model trained in memory is saved as one file, which Open and the commands can read.
 func ExampleSave() {
 	spec, err := models.Config{
 		Stream: stream.MatrixConfig{Dk: 8, Dv: 8, Rank: 4}, FeedForward: layers.GELUConfig{Hidden: 32},

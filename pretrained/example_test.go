@@ -9,7 +9,8 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// A small GPT-2 as Hugging Face's transformers saves it. No tokenizer has its 113 ids, so it continues ids.
+// A small GPT-2 saved by Hugging Face's transformers. No tokenizer has its 113 ids, so it continues
+// ids.
 func ExampleOpen() {
 	m, err := pretrained.Open("../testdata/reference/gpt2-hf")
 	if err != nil {

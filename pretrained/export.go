@@ -13,14 +13,14 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// Format is a folder.
+// Format says that the format is a folder.
 func (huggingFace) Format() Format {
 	return Format{Help: "a folder that transformers' AutoModelForCausalLM.from_pretrained loads, with trust_remote_code=True if it has its class in a modeling_*.py", Folder: true}
 }
 
-// Export writes config.json, model.safetensors (F32), generation_config.json, the tokenizer's files if the model has a
-// tokenizer, and the class itself where transformers does not have it. The error of a model that is of no architecture
-// names, for each, the first option that does not fit.
+// Export writes config.json, model.safetensors (F32), generation_config.json, the tokenizer's files
+// if the model has a tokenizer, and the Python class if transformers does not have it. If the model
+// fits no architecture, the error names, for each, the first option that does not fit.
 func (huggingFace) Export(m *Model, folder string, o ExportOptions) (notes []string, err error) {
 	a, err := architectureOf(m.Zoo, m.Spec, o.Architecture)
 	if err != nil {
@@ -61,8 +61,8 @@ func (m *Model) huggingFaceFiles(a Architecture) ([]checkpoint.FolderFile, error
 	return append(files, tokenizer.files...), nil
 }
 
-// architectureOf is that of a name or, without, the first that a model is one of. The test is that its config.json is
-// read back as the same model.
+// architectureOf returns the architecture with the given name or, without a name, the first that
+// fits the model. An architecture fits if its config.json is read back as the same model.
 func architectureOf(zoo models.Zoo, c models.Spec, name string) (Architecture, error) {
 	var problems []string
 	for _, a := range architectures(zoo) {
@@ -82,7 +82,7 @@ func architectureOf(zoo models.Zoo, c models.Spec, name string) (Architecture, e
 		strings.Join(problems, "; "), c.Stream.Name())
 }
 
-// fits tells what keeps a model from being one of the architecture.
+// fits returns an error that says why a model does not fit the architecture.
 func (a Architecture) fits(c models.Spec) error {
 	if want, got := a.Stream, c.Stream.Name(); want != "" && want != got {
 		return errors.Errorf("%s: model.stream.kind: want %s, got %s", a.Type, want, got)
@@ -111,7 +111,7 @@ func (a Architecture) fits(c models.Spec) error {
 	return errors.Wrap(err, a.Type)
 }
 
-// jsonFile is a file of indented JSON.
+// jsonFile returns a file of indented JSON.
 func jsonFile(name string, value any) checkpoint.FolderFile {
 	return checkpoint.FolderFile{Name: name, Write: func(w io.Writer) error {
 		text, err := json.MarshalIndent(value, "", "  ")
@@ -123,7 +123,7 @@ func jsonFile(name string, value any) checkpoint.FolderFile {
 	}}
 }
 
-// textFile is a file of given content.
+// textFile returns a file with the given content.
 func textFile(name string, content []byte) checkpoint.FolderFile {
 	return checkpoint.FolderFile{Name: name, Write: func(w io.Writer) error {
 		_, err := w.Write(content)
@@ -131,7 +131,7 @@ func textFile(name string, content []byte) checkpoint.FolderFile {
 	}}
 }
 
-// tensorsFile is a safetensors file.
+// tensorsFile returns a safetensors file.
 func tensorsFile(name string, tensors []checkpoint.Tensor, metadata map[string]string) checkpoint.FolderFile {
 	return checkpoint.FolderFile{Name: name, Write: func(w io.Writer) error { return checkpoint.EncodeTensors(w, tensors, metadata) }}
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// made is an untrained model with a tokenizer ("": none), its parameters drawn at random, those that start as zeros or ones
-// too, saved and opened.
+// made returns an untrained model with a tokenizer ("": none), saved and opened again. All its
+// parameters are random, also those that usually start as zeros or ones.
 func made(t *testing.T, c models.Config, tokenizer string) *pretrained.Model {
 	spec := resolved(t, c)
 	m, err := models.New(gorgonia.NewGraph(), spec, graph.Options{Seed: 3})
@@ -37,7 +37,7 @@ func made(t *testing.T, c models.Config, tokenizer string) *pretrained.Model {
 	return open(t, path)
 }
 
-// ours are models that each architecture can be exported as.
+// ours returns a model of ours for each architecture that it can be exported as.
 func ours() map[string]models.Config {
 	small := func(c models.Config) models.Config {
 		c.Vocab, c.Seq, c.Init = 257, 48, models.InitLeCun
@@ -73,7 +73,8 @@ func exported(t *testing.T, m *pretrained.Model) (string, *pretrained.Model) {
 	return folder, open(t, folder)
 }
 
-// TestExportHuggingFaceFixtures: what transformers wrote is written again, tensor by tensor, bit by bit.
+// TestExportHuggingFaceFixtures: folders that transformers wrote are exported again with the same
+// tensors, bit for bit.
 func TestExportHuggingFaceFixtures(t *testing.T) {
 	for _, name := range []string{gpt2, llama, qwen3} {
 		m := open(t, reference(name))
@@ -93,7 +94,8 @@ func TestExportHuggingFaceFixtures(t *testing.T) {
 	}
 }
 
-// TestExportHuggingFaceOurs: models of ours come back as the same function of the same parameters, with their tokenizer.
+// TestExportHuggingFaceOurs: models of ours are read back as the same function of the same
+// parameters, with their tokenizer.
 func TestExportHuggingFaceOurs(t *testing.T) {
 	for name, c := range ours() {
 		m := made(t, c, "bytes")
@@ -103,7 +105,7 @@ func TestExportHuggingFaceOurs(t *testing.T) {
 		require.Contains(t, string(text), `"model_type": "`+strings.Fields(name)[0]+`"`)
 		require.Equal(t, "bytes", back.Data.Tokenizer, name)
 		require.Empty(t, back.Source.Warnings, name)
-		if name != "gpt2" { // which gets biases
+		if name != "gpt2" { // gpt2 gets biases
 			requireSame(t, m, back, name)
 		}
 		ids := make([]int, 2*40)
@@ -114,7 +116,7 @@ func TestExportHuggingFaceOurs(t *testing.T) {
 	}
 }
 
-// TestExportHuggingFaceRefuses names the option that no class has.
+// TestExportHuggingFaceRefuses: the error names the option that no class has.
 func TestExportHuggingFaceRefuses(t *testing.T) {
 	vector := func(change func(*models.Config)) models.Config {
 		c := ours()["llama"]
@@ -147,15 +149,15 @@ func TestExportHuggingFaceRefuses(t *testing.T) {
 	}
 }
 
-// TestNoExportHasAnotherDesign: every format of others' refuses each stream but those that it has, and loops, by their keys, and
-// writes nothing.
+// TestNoExportHasAnotherDesign: each format of another program refuses streams that it does not
+// have, and loops, by the names of their keys, and writes nothing.
 func TestNoExportHasAnotherDesign(t *testing.T) {
 	refused := func(c models.Config, key, architecture string) {
 		m, out := made(t, c, ""), filepath.Join(t.TempDir(), "out")
 		_, huggingFace := m.Export("huggingface", out, pretrained.ExportOptions{Architecture: architecture})
 		all := map[string]error{"huggingface": huggingFace, "gguf": exportAs(m, "gguf", out, pretrained.ExportOptions{IDsAlone: true})}
 		if architecture == "" {
-			all["rmt"] = exportAs(m, "rmt", out, pretrained.ExportOptions{}) // its refusal of loops is in TestExportRMTOurs
+			all["rmt"] = exportAs(m, "rmt", out, pretrained.ExportOptions{}) // TestExportRMTOurs checks that it refuses loops
 		}
 		for format, err := range all {
 			require.ErrorContains(t, err, key, "%s: %s", format, c.Stream.Name())
@@ -177,7 +179,7 @@ func TestNoExportHasAnotherDesign(t *testing.T) {
 	}
 }
 
-// TestExportHuggingFaceReplacesWhole: a folder stays as it is unless it is to be replaced.
+// TestExportHuggingFaceReplacesWhole: a folder is not changed unless it is to be replaced.
 func TestExportHuggingFaceReplacesWhole(t *testing.T) {
 	m := open(t, reference(llama))
 	folder := filepath.Join(t.TempDir(), "out")

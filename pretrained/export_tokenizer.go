@@ -13,14 +13,14 @@ import (
 	"github.com/residua-go/residua/internal/regular"
 )
 
-// tokenizerFiles are what a Hugging Face folder says of a tokenizer.
+// tokenizerFiles holds what a Hugging Face folder says about a tokenizer.
 type tokenizerFiles struct {
 	files    []checkpoint.FolderFile
 	bos, eos any // ids, or nil
 }
 
-// tokenizerFiles are copies of the files from which the tokenizer was read, those that data.TokenizerJSON makes, or none
-// for a model without a tokenizer.
+// tokenizerFiles returns copies of the files that the tokenizer was read from; or the files that
+// data.TokenizerJSON makes; or none, for a model without a tokenizer.
 func (m *Model) tokenizerFiles() (tokenizerFiles, error) {
 	if m.Data.Tokenizer == "" {
 		return tokenizerFiles{}, nil
@@ -51,7 +51,8 @@ func (m *Model) tokenizerFiles() (tokenizerFiles, error) {
 	return files, nil
 }
 
-// builtIn is the name of the tokenizer in a file: bytes or gpt2 where the file says what an export of theirs says.
+// builtIn returns the name of the tokenizer in a file: bytes or gpt2 if the file is what we would
+// export for these.
 func builtIn(file string, t data.Tokenizer) (string, error) {
 	text, err := regular.Read(file, maxTokenizerFile)
 	if err != nil {
@@ -72,16 +73,18 @@ func builtIn(file string, t data.Tokenizer) (string, error) {
 	return file, nil
 }
 
-// sameJSON tells whether two texts are the same JSON, however it is laid out: earlier versions wrote a tokenizer in another order.
+// sameJSON tells whether two texts are the same JSON in any layout: earlier versions wrote a
+// tokenizer in another order.
 func sameJSON(a, b []byte) bool {
 	var values [2]any
 	return json.Unmarshal(a, &values[0]) == nil && json.Unmarshal(b, &values[1]) == nil && reflect.DeepEqual(values[0], values[1])
 }
 
-// tokenizerFile is the file of a Hugging Face folder with the tokenizer.
+// tokenizerFile is the name of the file with the tokenizer in a Hugging Face folder.
 const tokenizerFile = "tokenizer.json"
 
-// copy takes the files next to a tokenizer.json, and the ids of the config.json there, if there is one.
+// copy takes the files next to a tokenizer.json, and the special ids in the config.json there, if
+// there is one.
 func (t *tokenizerFiles) copy(path string) error {
 	for _, name := range []string{tokenizerFile, "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"} {
 		file := filepath.Join(filepath.Dir(path), name)
@@ -113,5 +116,5 @@ func (t *tokenizerFiles) copy(path string) error {
 	return errors.WithStack(err)
 }
 
-// maxTokenizerFile bounds a tokenizer's file.
+// maxTokenizerFile bounds the size of a tokenizer's file.
 const maxTokenizerFile = 64 << 20

@@ -12,7 +12,8 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// siamese is an architecture of another module: a class for a stream that transformers does not have.
+// siamese is an architecture from another module: a class for a stream that transformers does not
+// have.
 func siamese() pretrained.Architecture {
 	return pretrained.Architecture{
 		Type: "siamese", Class: "SiameseForCausalLM", Stream: "siamese", CodeFile: "modeling_siamese.py", Code: "# a class\n",
@@ -31,8 +32,9 @@ func siamese() pretrained.Architecture {
 	}
 }
 
-// TestArchitectureOfAnother: a zoo's architecture is written with its class and read back; without it, the stream is refused
-// with what to write, and the folder with the architectures that are known.
+// TestArchitectureOfAnother: a zoo's architecture is exported with its class and read back. Without
+// the architecture, exporting the stream is refused with what to write instead, and reading the
+// folder with a list of the known architectures.
 func TestArchitectureOfAnother(t *testing.T) {
 	plain, err := models.Standard().Preset("quickstart-siamese")
 	require.NoError(t, err)
@@ -64,7 +66,8 @@ func TestArchitectureOfAnother(t *testing.T) {
 	require.ErrorContains(t, err, `model_type: want one of [gpt2 llama qwen3 mistral residua], got "siamese"`)
 }
 
-// TestOpenNamesFormats: a folder that nothing reads is refused with all that is read; one of Hugging Face's without weights by them.
+// TestOpenNamesFormats: a folder that nothing reads is refused with a list of all formats; a
+// Hugging Face folder without weights with the files that are missing.
 func TestOpenNamesFormats(t *testing.T) {
 	dir := t.TempDir()
 	_, err := pretrained.Open(dir)

@@ -10,20 +10,20 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-// texts is the generator that Generate makes when it is first called.
+// texts holds the generator that Generate makes at its first call.
 type texts struct {
 	mu        sync.Mutex
 	generator *generate.Generator
 }
 
-// Generate continues a prompt and returns the text that comes after it, as options say: how
-// many tokens at most (0: as many as the window has room for after the prompt), how they are
-// drawn, what ends the text. The zero options always take the likeliest token.
+// Generate continues a prompt and returns the text after it. The options say how many tokens at
+// most (0: as many as the window has room for after the prompt), how they are drawn, and what ends
+// the text. The zero options always take the likeliest token.
 //
-// It is safe for several goroutines, whose texts are generated at the same time. Where ctx
-// ends, what there is of the text comes with the error. The first call makes a generator on
-// all cores of the CPU, which Close ends; Generator makes one with other settings, of which
-// token ids and log probabilities can be had, too.
+// Several goroutines may call it at the same time; their texts are generated together. If ctx ends,
+// the text generated until then is returned with the error. The first call makes a generator on all
+// cores of the CPU, which Close ends. Generator makes one with other settings, which can also
+// return token ids and log probabilities.
 func (m *Model) Generate(ctx context.Context, prompt string, options generate.Request) (string, error) {
 	if options.Prompt != "" || len(options.IDs) > 0 {
 		return "", layers.Setting("prompt", "want it as an argument, got one in the options")
@@ -46,7 +46,7 @@ func (m *Model) Generate(ctx context.Context, prompt string, options generate.Re
 	return text.String(), err
 }
 
-// room is how many tokens the window has left after a request's prompt, at least 1.
+// room returns how many tokens the window has left after a request's prompt, at least 1.
 func (m *Model) room(g *generate.Generator, r generate.Request) (int, error) {
 	t, err := m.Tokenizer()
 	if err != nil {
@@ -55,7 +55,7 @@ func (m *Model) room(g *generate.Generator, r generate.Request) (int, error) {
 	return max(1, g.Window()-len(data.EncodePrompt(t, r.Prompt, r.BOS))), nil
 }
 
-// start makes the generator, unless it is there.
+// start makes the generator at the first call.
 func (t *texts) start(m *Model) (*generate.Generator, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -66,8 +66,8 @@ func (t *texts) start(m *Model) (*generate.Generator, error) {
 	return t.generator, err
 }
 
-// Close ends the generator that Generate has made, after the calls that are under way; later
-// ones are refused. A model that has generated nothing needs no Close.
+// Close ends the generator that Generate has made, after the running calls; later calls are
+// refused. A model that has generated nothing need not be closed.
 func (m *Model) Close() {
 	m.texts.mu.Lock()
 	defer m.texts.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// openFS saves a model, to which all tokens are alike, and opens it from a file system.
+// openFS saves a model that gives all tokens the same probability, and opens it from a file system.
 func openFS(t *testing.T) *pretrained.Model {
 	store, d := smallModel(t, nil)
 	path := filepath.Join(t.TempDir(), "model.safetensors")
@@ -29,7 +29,8 @@ func openFS(t *testing.T) *pretrained.Model {
 	return m
 }
 
-// TestModelOfAFileSystem is that of the file, refused where the file would be.
+// TestModelOfAFileSystem: the model equals that of the file; where a path of a file is needed, it
+// is refused.
 func TestModelOfAFileSystem(t *testing.T) {
 	m := openFS(t)
 	_, d := smallModel(t, nil)
@@ -44,7 +45,7 @@ func TestModelOfAFileSystem(t *testing.T) {
 	}
 }
 
-// TestGenerateInSeveralGoroutines: each gets the text of its seed.
+// TestGenerateInSeveralGoroutines: each call returns the text for its seed.
 func TestGenerateInSeveralGoroutines(t *testing.T) {
 	m := openFS(t)
 	request := func(i int) generate.Request {
@@ -77,10 +78,10 @@ func TestGenerateInSeveralGoroutines(t *testing.T) {
 	}
 }
 
-// TestGenerateFillsTheWindow where no number of tokens is given; a prompt that fills it gets
-// one, a longer one is refused.
+// TestGenerateFillsTheWindow if no number of tokens is given; a prompt that fills the window gets
+// one token, a longer one is refused.
 func TestGenerateFillsTheWindow(t *testing.T) {
-	m := openFS(t) // 12 tokens, and the likeliest of tokens that are alike is the byte 0
+	m := openFS(t) // a window of 12 tokens; of tokens with equal probability the likeliest is byte 0
 	for prompt, want := range map[string]int{"": 11, "abc": 8, "eleven char": 1} {
 		text, err := m.Generate(context.Background(), prompt, generate.Request{})
 		require.NoError(t, err)
@@ -93,7 +94,7 @@ func TestGenerateFillsTheWindow(t *testing.T) {
 	setting("prompt")(t, err)
 }
 
-// TestGenerateIsCancelled: before it begins, and while another call is under way.
+// TestGenerateIsCancelled before it begins, and while another call is running.
 func TestGenerateIsCancelled(t *testing.T) {
 	m := openFS(t)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -13,14 +13,14 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// GGUFForm is an architecture as llama.cpp has it in GGUF files.
+// GGUFForm describes an architecture in llama.cpp's GGUF files.
 type GGUFForm struct {
 	Eps        string // key of the norms' epsilon
-	Neighbours bool   // rotary positions turn neighbouring rows of a head, where those of Hugging Face's turn rows half a head apart
+	Neighbours bool   // rotary positions rotate pairs of neighbouring rows of a head, not of rows half a head apart as in Hugging Face's files
 	Check      func(models.Spec) error
 }
 
-// gpt2GGUF wants what llama.cpp's GPT-2 computes.
+// gpt2GGUF checks that llama.cpp's GPT-2 can compute the model.
 func gpt2GGUF(c models.Spec) error {
 	switch {
 	case c.Attention.InverseLayerScaling:
@@ -31,22 +31,22 @@ func gpt2GGUF(c models.Spec) error {
 	return nil
 }
 
-// gguf is the format of llama.cpp.
+// gguf is the file format of llama.cpp.
 type gguf struct{}
 
-// ggufType is a type that matrices are written as.
+// ggufType is a type in which matrices can be written.
 type ggufType struct {
-	name     string // of -type
+	name     string // value of -type
 	elements checkpoint.GGUFType
-	file     uint32 // llama.cpp's number of a file whose matrices are such
+	file     uint32 // llama.cpp's number for a file whose matrices have this type
 }
 
-// ggufTypes are those besides f32.
+// ggufTypes returns the types in addition to f32.
 func ggufTypes() []ggufType {
 	return []ggufType{{"f16", checkpoint.GGUFF16, 1}, {"bf16", checkpoint.GGUFBF16, 32}, {"q8_0", checkpoint.GGUFQ8, 7}}
 }
 
-// ggufTypeNamed is the type of a name, F32 for any other.
+// ggufTypeNamed returns the type with that name, F32 for any other name.
 func ggufTypeNamed(name string) ggufType {
 	for _, t := range ggufTypes() {
 		if t.name == name {
@@ -56,7 +56,8 @@ func ggufTypeNamed(name string) ggufType {
 	return ggufType{"f32", checkpoint.GGUFF32, 0}
 }
 
-// of is what a tensor is written as: gains, biases and tables of positions stay F32, and rows that blocks of Q8_0 do not fill are F16.
+// of returns the type in which a tensor is written: gains, biases and tables of positions stay F32,
+// and matrices whose rows are not multiples of Q8_0's blocks are F16.
 func (g ggufType) of(t checkpoint.Tensor) checkpoint.GGUFType {
 	switch last := len(t.Shape) - 1; {
 	case last < 1 || strings.HasPrefix(t.Name, "position_embd"):
@@ -67,10 +68,10 @@ func (g ggufType) of(t checkpoint.Tensor) checkpoint.GGUFType {
 	return g.elements
 }
 
-// Name is "gguf".
+// Name returns "gguf".
 func (gguf) Name() string { return "gguf" }
 
-// Format is a file whose matrices may be F16, BF16 or Q8_0, but for tables of positions.
+// Format describes a file whose matrices may be F16, BF16 or Q8_0, except tables of positions.
 func (gguf) Format() Format {
 	f := Format{Help: "one file that llama.cpp reads, of an architecture that it has; with -type f16, bf16 or q8_0 matrices are rounded to that"}
 	for _, t := range ggufTypes() {
@@ -79,7 +80,8 @@ func (gguf) Format() Format {
 	return f
 }
 
-// Export writes an architecture by llama.cpp's names, conventions and metadata, with the tokenizer if the model has one.
+// Export writes the model with llama.cpp's names, conventions and metadata, with the tokenizer if
+// the model has one.
 func (gguf) Export(m *Model, path string, o ExportOptions) (notes []string, err error) {
 	a, err := m.ggufArchitecture()
 	if err != nil {
@@ -96,7 +98,7 @@ func (gguf) Export(m *Model, path string, o ExportOptions) (notes []string, err 
 	return nil, checkpoint.WriteFileAtomic(path, func(w io.Writer) error { return checkpoint.EncodeGGUF(w, metadata, tensors, ggufTypeNamed(o.Type).of) })
 }
 
-// ggufArchitecture is that which the model is one of and llama.cpp has.
+// ggufArchitecture returns the architecture that fits the model and that llama.cpp supports.
 func (m *Model) ggufArchitecture() (Architecture, error) {
 	var problems []string
 	for _, a := range architectures(m.Zoo) {
@@ -115,7 +117,7 @@ func (m *Model) ggufArchitecture() (Architecture, error) {
 	return Architecture{}, errors.Errorf("gguf: want an architecture that llama.cpp has: %s", strings.Join(problems, "; "))
 }
 
-// ggufTensors are the model's parameters as GGUF has them, linear maps [out, in].
+// ggufTensors returns the model's parameters in GGUF's form, with linear maps [out, in].
 func (a Architecture) ggufTensors(m *Model) ([]checkpoint.Tensor, error) {
 	if err := m.Store.ToHost(); err != nil {
 		return nil, err
@@ -142,7 +144,7 @@ func (a Architecture) ggufTensors(m *Model) ([]checkpoint.Tensor, error) {
 	return tensors, err
 }
 
-// ggufMetadata is what llama.cpp wants to know of the model.
+// ggufMetadata returns what llama.cpp needs to know about the model.
 func (m *Model) ggufMetadata(a Architecture, o ExportOptions) ([]checkpoint.GGUFEntry, error) {
 	c, kind := m.Spec, ggufTypeNamed(o.Type)
 	entry := func(key string, value any) checkpoint.GGUFEntry { return checkpoint.GGUFEntry{Key: key, Value: value} }
@@ -175,7 +177,8 @@ func (m *Model) ggufMetadata(a Architecture, o ExportOptions) ([]checkpoint.GGUF
 	return m.ggufTokenizer(all)
 }
 
-// ggufTokenizer appends the tokenizer. Ids that the model has and the tokenizer has not are named unused ones.
+// ggufTokenizer appends the tokenizer. Ids that the model has but the tokenizer does not get names
+// of unused tokens.
 func (m *Model) ggufTokenizer(all []checkpoint.GGUFEntry) ([]checkpoint.GGUFEntry, error) {
 	const normal, control, unused = 1, 3, 5
 	t, err := m.Tokenizer()

@@ -18,15 +18,15 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// ggufFile is a GGUF file of version 3, parsed by its specification.
+// ggufFile is a GGUF file of version 3, parsed according to its specification.
 type ggufFile struct {
 	metadata map[string]any
 	shapes   map[string][]uint64 // fastest axis first
-	kinds    map[string]uint32   // ggml's numbers of types
+	kinds    map[string]uint32   // ggml's numbers for types
 	values   map[string][]float32
 }
 
-// ggml's numbers of types.
+// ggml's numbers for types.
 const kindF32, kindF16, kindQ8, kindBF16 = 0, 1, 8, 30
 
 // ggufParser reads from the front.
@@ -65,7 +65,7 @@ func (p *ggufParser) value(kind uint32) any {
 	panic(fmt.Sprint("type ", kind))
 }
 
-// binary16 is the F16 of its bits.
+// binary16 converts the bits of an F16.
 func binary16(bits uint16) float32 {
 	sign, exponent, fraction := 1-2*float64(bits>>15), int(bits>>10&31), float64(bits&1023)
 	if exponent == 0 {
@@ -74,7 +74,7 @@ func binary16(bits uint16) float32 {
 	return float32(math.Ldexp(sign*(1024+fraction), exponent-25))
 }
 
-// numbers are n of a type.
+// numbers reads n numbers of a type.
 func (p *ggufParser) numbers(t *testing.T, kind uint32, n uint64) []float32 {
 	values := make([]float32, 0, n)
 	for uint64(len(values)) < n {
@@ -133,7 +133,7 @@ func parseGGUF(t *testing.T, path string) ggufFile {
 	return f
 }
 
-// inGGUF are models that llama.cpp computes.
+// inGGUF returns models that llama.cpp can compute.
 func inGGUF(t *testing.T) map[string]*pretrained.Model {
 	plain := ours()["gpt2 with biases"]
 	plain.Gelu = models.GeluTanh
@@ -141,8 +141,8 @@ func inGGUF(t *testing.T) map[string]*pretrained.Model {
 		"gpt2": made(t, plain, "bytes"), "llama": made(t, ours()["llama"], "bytes"), "qwen3": made(t, ours()["qwen3"], "bytes")}
 }
 
-// TestExportGGUF: parsed back, a file has the architecture's metadata, the tokenizer, and the parameters, rotated ones of
-// Llama in llama.cpp's order.
+// TestExportGGUF: the parsed file has the architecture's metadata, the tokenizer and the
+// parameters; Llama's rotated rows are in llama.cpp's order.
 func TestExportGGUF(t *testing.T) {
 	for name, m := range inGGUF(t) {
 		path := filepath.Join(t.TempDir(), "model.gguf")
@@ -166,7 +166,7 @@ func TestExportGGUF(t *testing.T) {
 			require.Len(t, q, d*columns)
 			for h := range heads {
 				for i := range dim {
-					row := i // in llama.cpp
+					row := i // row in llama.cpp
 					if kind == "llama" {
 						row = 2*(i%(dim/2)) + i/(dim/2)
 					}
@@ -177,8 +177,8 @@ func TestExportGGUF(t *testing.T) {
 	}
 }
 
-// TestExportGGUFTypes: matrices are rounded to the type, by no more than half of its last place, and all else stays; rows that blocks
-// do not fill are F16.
+// TestExportGGUFTypes: matrices are rounded to the type, by at most half a unit in its last place,
+// and everything else is unchanged; matrices whose rows do not fill whole blocks are F16.
 func TestExportGGUFTypes(t *testing.T) {
 	types := map[string]struct{ kind, file uint32 }{"f16": {kindF16, 1}, "bf16": {kindBF16, 32}, "q8_0": {kindQ8, 7}}
 	for name, m := range inGGUF(t) {
@@ -210,7 +210,7 @@ func TestExportGGUFTypes(t *testing.T) {
 	}
 }
 
-// requireRounded compares numbers with what a type made of them.
+// requireRounded compares numbers with what a type stored of them.
 func requireRounded(t *testing.T, kind uint32, want, got []float32, name string) {
 	require.Len(t, got, len(want))
 	bound := func(i int) float64 { return 0 }
@@ -233,7 +233,8 @@ func requireRounded(t *testing.T, kind uint32, want, got []float32, name string)
 	}
 }
 
-// TestGGUFReader: llama.cpp's own reader finds each tensor of the Hugging Face folder by its table of names.
+// TestGGUFReader: by its table of names, llama.cpp's own reader finds each tensor of the Hugging
+// Face folder.
 func TestGGUFReader(t *testing.T) {
 	program := python(t, "gguf", "safetensors")
 	args, dir := []string{filepath.Join("testdata", "gguf_reader.py")}, t.TempDir()
@@ -254,8 +255,8 @@ func TestGGUFReader(t *testing.T) {
 	require.Equal(t, 24, strings.Count(string(out), "\n"))
 }
 
-// TestLlamaCppComputesTheSame: llama.cpp itself computes the probabilities of our models, and splits texts as our tokenizers
-// do. It looks GELU up in a table of F16.
+// TestLlamaCppComputesTheSame: llama.cpp computes the same probabilities for our models, and splits
+// texts as our tokenizers do. It looks up GELU in a table of F16.
 func TestLlamaCppComputesTheSame(t *testing.T) {
 	program := python(t, "xllamacpp", "safetensors")
 	args, dir := []string{filepath.Join("testdata", "llama_cpp.py")}, t.TempDir()
@@ -281,7 +282,7 @@ func TestLlamaCppComputesTheSame(t *testing.T) {
 			Difference float64
 		}
 		if json.Unmarshal([]byte(line), &r) != nil {
-			continue // llama.cpp's own
+			continue // llama.cpp's own key
 		}
 		t.Logf("%s: %.2g", r.Folder, r.Difference)
 		require.LessOrEqual(t, r.Difference, map[bool]float64{true: 1e-3, false: 1e-5}[r.Folder == "gpt2"], r.Folder)
@@ -290,7 +291,7 @@ func TestLlamaCppComputesTheSame(t *testing.T) {
 	require.Equal(t, 3, compared)
 }
 
-// TestExportGGUFRefuses names the option that llama.cpp has not.
+// TestExportGGUFRefuses: the error names the option that llama.cpp does not have.
 func TestExportGGUFRefuses(t *testing.T) {
 	for want, c := range map[string]models.Config{
 		"gguf: model.attention.inverse_layer_scaling: want false for llama.cpp's gpt2, got true":          ours()["gpt2"],
@@ -304,7 +305,8 @@ func TestExportGGUFRefuses(t *testing.T) {
 	}
 }
 
-// TestExportGGUFRefusesWhatF16HasNot: a weight that would become infinite is named, and nothing is written; as F32 it is kept.
+// TestExportGGUFRefusesWhatF16HasNot: a weight that would become infinite is named, and nothing is
+// written; as F32 it is kept.
 func TestExportGGUFRefusesWhatF16HasNot(t *testing.T) {
 	m, path := made(t, ours()["llama"], "bytes"), filepath.Join(t.TempDir(), "x.gguf")
 	m.Store.Param("unembedding").Value.Float32s()[5] = -65520

@@ -12,8 +12,9 @@ import (
 // gpt2Vocab is the size of GPT-2's own vocabulary.
 const gpt2Vocab = 50257
 
-// gpt2 is GPT-2 (Radford et al. 2019): a vector stream with biases, learned positions and GELU. Linear maps are [in, out]
-// with q|k|v side by side in both ("Conv1D"), so data stay as they are. Old files hold the masks of attention.
+// gpt2 is GPT-2 (Radford et al. 2019): a vector stream with biases, learned positions and GELU.
+// Linear maps are [in, out] with q|k|v side by side in its files ("Conv1D") and in ours, so their
+// data is not reordered. Old files also hold the masks of attention.
 func gpt2() Architecture {
 	return Architecture{
 		Type: "gpt2", Class: "GPT2LMHeadModel", Stream: vectorStream(), GGUF: &GGUFForm{Eps: "attention.layer_norm_epsilon", Check: gpt2GGUF},
@@ -24,8 +25,8 @@ func gpt2() Architecture {
 	}
 }
 
-// gpt2Keys is GPT-2's table of config.json. Dropout is a matter of training; reorder_and_upcast_attn is another order of the same
-// sums.
+// gpt2Keys is GPT-2's table of config.json. Dropout only matters for training;
+// reorder_and_upcast_attn is another order of the same sums.
 const gpt2Keys = `vocab_size                vocab
 n_positions                     seq
 n_embd                          stream.d_model
@@ -49,7 +50,7 @@ func readGPT2(m *Described, _ []byte) error {
 	return nil
 }
 
-// vectorStream is the kind of a plain transformer's stream.
+// vectorStream returns the kind of a plain transformer's stream.
 func vectorStream() string { return models.Transformer(1, 1, 1, 1).Stream.Name() }
 
 func writeGPT2(c models.Spec) map[string]any {
@@ -58,13 +59,14 @@ func writeGPT2(c models.Spec) map[string]any {
 		config["activation_function"] = "gelu"
 	}
 	if c.Attention.InverseLayerScaling {
-		// transformers' other attention, its default, leaves these factors out (4.48 to 4.57 at least).
+		// transformers' default attention ignores these factors (in versions 4.48 to 4.57 at
+		// least).
 		config["attn_implementation"], config["_attn_implementation"] = "eager", "eager"
 	}
 	return config
 }
 
-// gelus gives transformers' names of the two forms of GELU.
+// gelus maps transformers' names to the two forms of GELU.
 func gelus() map[string]string {
 	return map[string]string{
 		"gelu_new": models.GeluTanh, "gelu_fast": models.GeluTanh, "gelu_pytorch_tanh": models.GeluTanh,
@@ -72,7 +74,7 @@ func gelus() map[string]string {
 	}
 }
 
-// gpt2Tensors is GPT-2's table.
+// gpt2Tensors is GPT-2's table of tensors.
 const gpt2Tensors = `embedding                       VD  wte.weight                 VD  token_embd.weight
 positions                       TD  wpe.weight                 TD  position_embd.weight
 norm                            D   ln_f.weight                D   output_norm.weight

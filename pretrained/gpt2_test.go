@@ -29,7 +29,8 @@ func TestOpenGPT2(t *testing.T) {
 	requireClose(t, want, logitsOf(t, p, tokens, 2), hfTolerance)
 }
 
-// A base model's file has no prefix; old files hold the masks of attention; some hold the tied head.
+// A base model's file has no prefix; old files hold the masks of attention; some hold the tied
+// head.
 func TestGPT2Spellings(t *testing.T) {
 	f := openForeign(t, gpt2)
 	for i := range f.tensors {
@@ -40,7 +41,7 @@ func TestGPT2Spellings(t *testing.T) {
 	f.add("h.1.attn.masked_bias", []int{}, []float32{-1e4})
 	f.add("lm_head.weight", []int{113, 24}, f.tensor("wte.weight").Data)
 	for _, key := range []string{"n_inner", "activation_function", "layer_norm_epsilon", "scale_attn_weights", "tie_word_embeddings"} {
-		delete(f.config, key) // these have transformers' defaults
+		delete(f.config, key) // transformers' defaults apply
 	}
 	p, want := open(t, f.write(t)), open(t, reference(gpt2))
 	require.Equal(t, want.Description, p.Description)
@@ -49,7 +50,7 @@ func TestGPT2Spellings(t *testing.T) {
 	}
 }
 
-// Dividing the attention scores of layer l by l + 1 is dividing its queries by it.
+// Dividing the attention scores of layer l by l + 1 equals dividing its queries by it.
 func TestGPT2InverseLayer(t *testing.T) {
 	tokens, plain := expected(t, gpt2)
 	f := openForeign(t, gpt2)
@@ -82,7 +83,7 @@ func TestGPT2Activations(t *testing.T) {
 	}
 }
 
-// A vocabulary of GPT-2's size is GPT-2's.
+// A vocabulary of GPT-2's size means GPT-2's tokenizer.
 func TestGPT2Tokenizer(t *testing.T) {
 	f := openForeign(t, gpt2)
 	f.config["vocab_size"] = 50257

@@ -18,21 +18,23 @@ import (
 // huggingFace is the format of Hugging Face's transformers.
 type huggingFace struct{}
 
-// Name is "huggingface".
+// Name returns "huggingface".
 func (huggingFace) Name() string { return "huggingface" }
 
-// Wants is config.json.
+// Wants says that config.json is looked for.
 func (huggingFace) Wants() string { return "a Hugging Face folder (with config.json)" }
 
-// Recognises looks for config.json.
+// Recognises tells whether there is a config.json.
 func (huggingFace) Recognises(path string) bool { return holds(path, checkpoint.HuggingFaceConfig) }
 
-// maxHuggingFaceConfig bounds a config.json, which has a thousand bytes or two.
+// maxHuggingFaceConfig bounds the size of a config.json, which is usually one or two thousand
+// bytes.
 const maxHuggingFaceConfig = 1 << 20
 
-// Import reads a folder as transformers saves a model: config.json, and the weights in safetensors files of F32, F16 or
-// BF16, which become float32. The tokenizer is that of the folder's tokenizer.json, as data.NewTokenizer reads it, or
-// without that file one of the architecture's Tokenizers, or none, with a warning.
+// Import reads a folder in which transformers saved a model: config.json, and the weights in
+// safetensors files of F32, F16 or BF16, which become float32. The tokenizer is read from the
+// folder's tokenizer.json by data.NewTokenizer; without that file it is one of the architecture's
+// Tokenizers, or none, with a warning.
 func (huggingFace) Import(zoo models.Zoo, path string) (*Model, error) {
 	configPath := filepath.Join(path, checkpoint.HuggingFaceConfig)
 	text, err := regular.Read(configPath, maxHuggingFaceConfig)
@@ -67,7 +69,7 @@ func (huggingFace) Import(zoo models.Zoo, path string) (*Model, error) {
 	return m, nil
 }
 
-// tokenizerOf is the name of the tokenizer of a folder with that config.json.
+// tokenizerOf returns the name of the tokenizer for a folder with that config.json.
 func tokenizerOf(a Architecture, c models.Spec, configPath string) (string, error) {
 	file := filepath.Join(filepath.Dir(configPath), tokenizerFile)
 	if _, err := os.Stat(file); err == nil {
@@ -86,8 +88,8 @@ func tokenizerOf(a Architecture, c models.Spec, configPath string) (string, erro
 	return "", errors.Errorf("%s: no tokenizer.json next to it, and no tokenizer here has its vocabulary of %d ids", configPath, c.Vocab)
 }
 
-// parseHuggingFace returns the architecture and the model that a config.json describes. An error of ours about a size
-// names config.json's key.
+// parseHuggingFace returns the architecture and the model that a config.json describes. If one of
+// our checks refuses a size, the error names config.json's key.
 func parseHuggingFace(zoo models.Zoo, text []byte) (Architecture, models.Spec, error) {
 	var c struct {
 		Type         string `json:"model_type"`
@@ -108,7 +110,7 @@ func parseHuggingFace(zoo models.Zoo, text []byte) (Architecture, models.Spec, e
 	return Architecture{}, models.Spec{}, layers.Setting("model_type", "want one of %v, got %q: other models are not read", ArchitectureNames(zoo), c.Type)
 }
 
-// spec is the model of a config.json.
+// spec returns the model that a config.json describes.
 func (a Architecture) spec(text []byte) (models.Spec, error) {
 	c, err := a.model(text)
 	if err != nil {
@@ -126,7 +128,7 @@ func (a Architecture) spec(text []byte) (models.Spec, error) {
 	return spec, err
 }
 
-// unmarshal reads a JSON object over the defaults that c has.
+// unmarshal reads a JSON object over the defaults in c.
 func unmarshal(text []byte, c any) error {
 	var wrong *json.UnmarshalTypeError
 	err := json.Unmarshal(text, c)

@@ -13,11 +13,12 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// configKey is a row of an architecture's table of config.json: the key, and the field of models.Config that it gives; or = and the one
-// value that models here have, or ! where that is not written, and why.
+// configKey is a row of an architecture's table of config.json: the key; the field of models.Config
+// that it sets, or = and the only value that models here have, or ! with the same meaning for a key
+// that is not written; and why.
 type configKey struct{ name, ours, want, why string }
 
-// configKeys reads the table: a line a row.
+// configKeys parses the table: each line is a row.
 func (a Architecture) configKeys() []configKey {
 	var keys []configKey
 	for line := range strings.Lines(a.Keys) {
@@ -27,13 +28,13 @@ func (a Architecture) configKeys() []configKey {
 	return keys
 }
 
-// described is a model with the widths of its stream and its feed-forward.
+// Described is a model with the widths of its stream and its feed-forward.
 type Described struct {
 	models.Config
 	Width, Hidden int
 }
 
-// fields are a model's by their names in a table.
+// fields returns a model's fields by their names in a table.
 func (m *Described) fields() map[string]any {
 	a := &m.Attention
 	return map[string]any{"vocab": &m.Vocab, "seq": &m.Seq, "layers": &m.Layers, "stream.d_model": &m.Width, "feedforward.hidden": &m.Hidden,
@@ -41,7 +42,7 @@ func (m *Described) fields() map[string]any {
 		"norm_eps": &m.NormEps, "gelu": &m.Gelu, "tie_embeddings": &m.TieEmbeddings}
 }
 
-// model reads a config.json. What that leaves out has transformers' default.
+// model reads a config.json. Missing keys have transformers' defaults.
 func (a Architecture) model(text []byte) (models.Config, error) {
 	var m Described
 	var given map[string]json.RawMessage
@@ -69,7 +70,7 @@ func (a Architecture) model(text []byte) (models.Config, error) {
 	return m.Config, err
 }
 
-// config is a model's config.json, but for the keys that every architecture has.
+// config returns a model's config.json without the keys that every architecture has.
 func (a Architecture) config(c models.Spec) map[string]any {
 	m := Described{Config: c.Config, Width: c.Width(), Hidden: c.FeedForwardShape().Hidden}
 	m.Attention.Heads, m.Attention.KVHeads, m.Attention.HeadDim = c.HeadCount(), c.KVHeads(), c.HeadDim()

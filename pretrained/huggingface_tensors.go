@@ -9,8 +9,9 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// store returns a Store with a file's tensors as our parameters. Every tensor of the model must be there in its shape; nothing
-// else may be, except what is unused and a head that equals the embedding to which it is tied.
+// store returns a Store whose parameters come from a file's tensors. Every tensor of the model must
+// exist in its shape. Other tensors are errors, except unused ones and a head that equals the
+// embedding to which it is tied.
 func (a Architecture) store(c models.Spec, tensors []checkpoint.Tensor) (*graph.Store, error) {
 	if a.Tensors == "" {
 		return Serve(c, tensors)
@@ -44,7 +45,7 @@ func (a Architecture) store(c models.Spec, tensors []checkpoint.Tensor) (*graph.
 	return fill(plan, values)
 }
 
-// write returns a model's parameters as the architecture's files have them.
+// write returns a model's parameters in the form of the architecture's files.
 func (a Architecture) write(m *Model) ([]checkpoint.Tensor, error) {
 	if err := m.Store.ToHost(); err != nil {
 		return nil, err
@@ -61,7 +62,7 @@ func (a Architecture) write(m *Model) ([]checkpoint.Tensor, error) {
 	return tensors, err
 }
 
-// checkTied wants a head that is the embedding itself.
+// checkTied checks that the head equals the embedding.
 func checkTied(head checkpoint.Tensor, embedding []float32, c models.Spec) error {
 	if want := []int{c.Vocab, c.Width()}; !slices.Equal(head.Shape, want) {
 		return tensorErrorf(head.Name, "want shape %v, the embedding's, got %v", want, head.Shape)

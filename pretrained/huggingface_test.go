@@ -21,7 +21,7 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// reference is a folder that Hugging Face's transformers wrote.
+// reference returns a folder that Hugging Face's transformers wrote.
 func reference(name string) string { return filepath.Join("..", "testdata", "reference", name) }
 
 // foreign is a Hugging Face folder in memory, to be changed and written.
@@ -45,7 +45,7 @@ func readForeign(t *testing.T, folder, name string) *checkpoint.File {
 	return file
 }
 
-// tensor returns the tensor of that name for changes.
+// tensor returns the tensor with that name, to be changed.
 func (f *foreign) tensor(name string) *checkpoint.Tensor {
 	i := slices.IndexFunc(f.tensors, func(t checkpoint.Tensor) bool { return t.Name == name })
 	return &f.tensors[i]
@@ -130,7 +130,7 @@ func requireRefused(t *testing.T, dir string, want check) {
 	require.Nil(t, p)
 }
 
-// What cannot be read at all: each case rewrites one file of the folder.
+// Checks folders that cannot be read at all: each case rewrites one file of the folder.
 func TestHuggingFaceRefusesFiles(t *testing.T) {
 	for _, c := range []struct {
 		file   string
@@ -156,7 +156,7 @@ func TestHuggingFaceRefusesFiles(t *testing.T) {
 	requireRefused(t, dir, says("has a config.json but no model.safetensors or model.safetensors.index.json"))
 }
 
-// retyped says in the header that the first tensor has elements of another type; the data stay.
+// retyped changes the type of the first tensor in the header; the data is unchanged.
 func retyped(dtype string) func([]byte) []byte {
 	return func(b []byte) []byte {
 		before, after := []byte(`"dtype":"F32"`), fmt.Appendf(nil, `"dtype":%q`, dtype)
@@ -167,7 +167,8 @@ func retyped(dtype string) func([]byte) []byte {
 	}
 }
 
-// truncate leaves of the weights what numbers of 16 bits hold: fewer bits of the fraction, and no small ones.
+// truncate rounds the weights to values that 16-bit numbers can hold: fewer bits of the fraction,
+// and no small values.
 func (f *foreign) truncate(d checkpoint.DType) {
 	for _, t := range f.tensors {
 		for i, v := range t.Data.([]float32) {
@@ -176,7 +177,7 @@ func (f *foreign) truncate(d checkpoint.DType) {
 	}
 }
 
-// half is the 16 bits nearer to zero of v, zero for an F16 too small to be normal.
+// half returns v as 16 bits, rounded towards zero; zero if v is too small to be a normal F16.
 func half(d checkpoint.DType, v float32) uint16 {
 	bits := math.Float32bits(v)
 	switch exponent := bits >> 23 & 255; {
@@ -199,7 +200,7 @@ func fromHalf(d checkpoint.DType, bits uint16) float32 {
 	return float32(math.Ldexp(float64(1024+bits&1023), int(bits>>10&31)-25)) * float32(1-2*int(bits>>15))
 }
 
-// writeShards writes the folder with its weights in two files of numbers of 16 bits, and their index.
+// writeShards writes the folder with its weights as 16-bit numbers in two files, and their index.
 func (f *foreign) writeShards(t *testing.T, d checkpoint.DType) string {
 	dir := f.write(t)
 	require.NoError(t, os.Remove(filepath.Join(dir, "model.safetensors")))
@@ -217,7 +218,7 @@ func (f *foreign) writeShards(t *testing.T, d checkpoint.DType) string {
 	return dir
 }
 
-// writeHalves writes a safetensors file of numbers of 16 bits, which package checkpoint only reads.
+// writeHalves writes a safetensors file of 16-bit numbers, which package checkpoint can only read.
 func writeHalves(t *testing.T, path string, d checkpoint.DType, tensors []checkpoint.Tensor) {
 	header, data := map[string]any{}, []byte{}
 	for _, tensor := range tensors {
@@ -233,7 +234,8 @@ func writeHalves(t *testing.T, path string, d checkpoint.DType, tensors []checkp
 	require.NoError(t, os.WriteFile(path, append(file, data...), 0o600))
 }
 
-// TestHuggingFaceShardsOfHalves: the weights in two files of 16-bit numbers are the same model as in one of float32.
+// TestHuggingFaceShardsOfHalves: weights in two files of 16-bit numbers give the same model as
+// weights in one file of float32.
 func TestHuggingFaceShardsOfHalves(t *testing.T) {
 	for _, folder := range []string{gpt2, llama, qwen3} {
 		for _, d := range []checkpoint.DType{checkpoint.F16, checkpoint.BF16} {
@@ -251,7 +253,7 @@ func TestHuggingFaceShardsOfHalves(t *testing.T) {
 	}
 }
 
-// TestHuggingFaceRefusesShards: what is wrong with the files is told as of one file.
+// TestHuggingFaceRefusesShards: errors about several files are like those about one file.
 func TestHuggingFaceRefusesShards(t *testing.T) {
 	f := openForeign(t, gpt2)
 	dir := f.writeShards(t, checkpoint.BF16)
@@ -261,7 +263,7 @@ func TestHuggingFaceRefusesShards(t *testing.T) {
 	requireRefused(t, f.writeShards(t, checkpoint.BF16), tensorNamed("ln_f.bias"))
 }
 
-// copyTokenizer puts a tokenizer of 600 ids into a folder.
+// copyTokenizer copies a tokenizer of 600 ids into a folder.
 func copyTokenizer(t *testing.T, dir string) {
 	text, err := os.ReadFile(filepath.Join(reference("tokenizer"), "llama3", "tokenizer.json"))
 	require.NoError(t, err)

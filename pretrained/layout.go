@@ -12,20 +12,22 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// layout is how an architecture's files hold a model's parameters.
+// layout says how an architecture's files hold a model's parameters.
 type layout struct {
 	Architecture
 	rows   []row
-	sizes  map[byte]int // of axes
+	sizes  map[byte]int // sizes of axes
 	layers int
 }
 
-// row says where the entries of a tensor lie in a parameter of ours. Axes are letters: where the tensor's are VvR and the
-// parameter's VRv, its entry (i, j, k) is the parameter's (i, k, j). Tensors of one parameter lie side by side after its first
-// axis, in the order of the rows. In a name %d is a block's number; a tensor with the axis L first holds all blocks.
+// row says where the entries of a tensor lie in one of our parameters. Axes are letters: if the
+// tensor's axes are VvR and the parameter's VRv, the tensor's entry (i, j, k) is the parameter's
+// (i, k, j). Tensors of one parameter lie side by side after its first axis, in the order of the
+// rows. In a name, %d is the number of a block; a tensor whose first axis is L holds all blocks.
 type row struct{ ours, axes, theirs, theirAxes, gguf string }
 
-// layout reads the architecture's table: a line a row, with a row's columns, of which gguf may be missing.
+// layout parses the architecture's table: each line is a row with a row's columns, of which gguf
+// may be missing.
 func (a Architecture) layout(c models.Spec) layout {
 	queries, keys := c.HeadCount()*c.HeadDim(), c.KVHeads()*c.HeadDim()
 	l := layout{Architecture: a, layers: c.Layers, sizes: map[byte]int{'L': c.Layers, 'V': c.Vocab, 'T': c.Seq, 'D': c.Width(), 'F': c.FeedForwardShape().Hidden,
@@ -40,20 +42,20 @@ func (a Architecture) layout(c models.Spec) layout {
 	return l
 }
 
-// placed is a tensor, and where the entries of a layer of it lie in a parameter.
+// placed is a tensor, and where the entries of one of its layers lie in a parameter.
 type placed struct {
 	name          string
 	shape         []int
-	ours          string // the parameter, with %d where the tensor has several layers
+	ours          string // the parameter, with %d if the tensor has several layers
 	layers        int
-	count         int  // of a layer's entries
-	size          int  // of a parameter's
-	same          bool // a layer is the parameter as it is
-	at            int  // of the first entry in the parameter
+	count         int  // number of entries of a layer
+	size          int  // size of a parameter
+	same          bool // a layer is the parameter, in the same order
+	at            int  // index of the first entry in the parameter
 	axes, strides []int
 }
 
-// tensors lists a model's tensors, those of blocks after all others.
+// tensors lists a model's tensors, those of blocks last.
 func (l layout) tensors() iter.Seq[placed] {
 	return func(yield func(placed) bool) {
 		for block := -1; block < l.layers; block++ {
@@ -66,7 +68,7 @@ func (l layout) tensors() iter.Seq[placed] {
 	}
 }
 
-// place is the tensor of row i, of a block if it is one's.
+// place returns the tensor of row i, for a block if the row has one tensor for each block.
 func (l layout) place(i, block int) placed {
 	r := l.rows[i]
 	p := placed{name: numbered(r.theirs, block), ours: r.ours, layers: 1}
@@ -76,7 +78,7 @@ func (l layout) place(i, block int) placed {
 	} else {
 		p.ours = numbered(r.ours, block)
 	}
-	width := 0 // of the parameter after its first axis
+	width := 0 // width of the parameter after its first axis
 	for k, other := range l.rows {
 		if k == i {
 			p.at = width
@@ -98,12 +100,12 @@ func (l layout) place(i, block int) placed {
 	return p
 }
 
-// numbered is a pattern's name of a block.
+// numbered replaces %d in a pattern by the number of a block.
 func numbered(pattern string, block int) string {
 	return strings.Replace(pattern, "%d", strconv.Itoa(block), 1)
 }
 
-// entries is how many entries axes have.
+// entries returns the number of entries of axes.
 func (l layout) entries(axes string) int {
 	n := 1
 	for i := range len(axes) {
@@ -112,7 +114,7 @@ func (l layout) entries(axes string) int {
 	return n
 }
 
-// each calls f with the index of every entry of a layer's tensor, and with its index in the parameter.
+// each calls f with the index of every entry in a layer's tensor and its index in the parameter.
 func (p placed) each(f func(their, our int)) {
 	last := len(p.axes) - 1
 	for their := 0; their < p.count; their += p.axes[last] {
@@ -127,7 +129,8 @@ func (p placed) each(f func(their, our int)) {
 	}
 }
 
-// read returns the values of our parameters. Every tensor of the model must be there in its shape, and no other.
+// read returns the values of our parameters. Every tensor of the model must exist in its shape, and
+// no other tensor.
 func (l layout) read(tensors map[string]checkpoint.Tensor) (map[string][]float32, error) {
 	values := map[string][]float32{}
 	for p := range l.tensors() {
@@ -154,7 +157,7 @@ func (l layout) read(tensors map[string]checkpoint.Tensor) (map[string][]float32
 	return values, nil
 }
 
-// take removes a tensor from those of a file and returns its elements.
+// take removes a tensor from a file's tensors and returns its elements.
 func take(tensors map[string]checkpoint.Tensor, name string, shape []int) ([]float32, error) {
 	t, ok := tensors[name]
 	if !ok {
@@ -171,7 +174,7 @@ func take(tensors map[string]checkpoint.Tensor, name string, shape []int) ([]flo
 	return elements, nil
 }
 
-// write returns a Store's parameters as the layout has them, in the order of the rows.
+// write returns a Store's parameters in the layout, in the order of the rows.
 func (l layout) write(store *graph.Store) ([]checkpoint.Tensor, error) {
 	values, written := map[string][]float32{}, map[string]bool{}
 	for _, t := range Tensors(store) {
@@ -179,7 +182,7 @@ func (l layout) write(store *graph.Store) ([]checkpoint.Tensor, error) {
 	}
 	var out []checkpoint.Tensor
 	for p := range l.tensors() {
-		var parts [][]float32 // of layers
+		var parts [][]float32 // one for each layer
 		for layer := range p.layers {
 			name := numbered(p.ours, layer)
 			ours, ok := values[name]

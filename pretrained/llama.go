@@ -7,8 +7,9 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// llama is Llama (Touvron et al. 2023): a vector stream with RMSNorm, rotary positions, SwiGLU and grouped-query
-// attention, without biases. Linear maps are [out, in]. Old files hold the wavelengths of the positions.
+// llama is Llama (Touvron et al. 2023): a vector stream with RMSNorm, rotary positions, SwiGLU and
+// grouped-query attention, without biases. Linear maps are [out, in]. Old files also hold the
+// wavelengths of the positions.
 func llama() Architecture {
 	return Architecture{
 		Type: "llama", Class: "LlamaForCausalLM", Stream: vectorStream(), GGUF: &GGUFForm{Eps: "attention.layer_norm_rms_epsilon", Neighbours: true},
@@ -19,8 +20,8 @@ func llama() Architecture {
 	}
 }
 
-// llamaKeys is the table of config.json of Llama and of what descends from it. The last rows are for errors alone: addRope reads
-// these keys.
+// llamaKeys is the table of config.json for Llama and the architectures based on it. The last rows
+// only serve errors: addRope reads these keys.
 const llamaKeys = `vocab_size                           vocab
 max_position_embeddings                       seq
 hidden_size                                   stream.d_model
@@ -50,7 +51,7 @@ func readLlama(m *Described, text []byte) error {
 	return addRope(&m.Attention, text)
 }
 
-// writeLlama writes the positions as transformers has them before version 5 and from then on.
+// writeLlama writes the positions in the forms of transformers before version 5 and since.
 func writeLlama(c models.Spec) map[string]any {
 	rope := ropeJSON(c.Attention)
 	config := map[string]any{"rope_theta": rope.Theta, "rope_parameters": rope}
@@ -61,7 +62,7 @@ func writeLlama(c models.Spec) map[string]any {
 	return config
 }
 
-// llamaTensors is Llama's table.
+// llamaTensors is Llama's table of tensors.
 const llamaTensors = `embedding                  VD  embed_tokens.weight                       VD  token_embd.weight
 norm                       D   norm.weight                               D   output_norm.weight
 unembedding                DV  lm_head.weight                            VD  output.weight

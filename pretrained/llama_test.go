@@ -18,7 +18,7 @@ import (
 
 const llama = "llama-hf"
 
-// llamaLike is the model of llama-hf.
+// llamaLike returns the model in llama-hf.
 func llamaLike() models.Config {
 	return models.Config{
 		Layers: 2, Vocab: 113, Seq: 64, Stream: stream.VectorConfig{Vectors: stream.Vectors{D: 24}},
@@ -36,7 +36,7 @@ func TestOpenLlama(t *testing.T) {
 	requireClose(t, want, logitsOf(t, p, tokens, 2), hfTolerance)
 }
 
-// TestEvaluateIDs: the score of token ids is the mean of -log p in transformers' logits.
+// TestEvaluateIDs: the score of token ids is the mean of -log p from transformers' logits.
 func TestEvaluateIDs(t *testing.T) {
 	p := open(t, reference(llama))
 	tokens, logits := expected(t, llama)
@@ -61,8 +61,8 @@ func TestEvaluateIDs(t *testing.T) {
 	setting("ids")(t, err)
 }
 
-// Transformers before version 5 wrote the positions elsewhere; a file of the model without a head has no prefix; old
-// files hold wavelengths; what is left out or null has transformers' default.
+// Transformers before version 5 wrote the positions elsewhere; a file of the model without a head
+// has no prefix; old files hold wavelengths; missing or null keys have transformers' defaults.
 func TestLlamaSpellings(t *testing.T) {
 	want := open(t, reference(llama))
 	for name, change := range map[string]func(*foreign){
@@ -96,7 +96,7 @@ func TestLlamaSpellings(t *testing.T) {
 	require.InDelta(t, 10000, open(t, f.write(t)).Spec.Attention.RopeBase, 0)
 }
 
-// requireSame wants the same parameters and the same function of them.
+// requireSame checks for the same parameters and the same function of them.
 func requireSame(t *testing.T, want, got *pretrained.Model, name string) {
 	require.NoError(t, want.Spec.SameModel(got.Spec), name)
 	require.Len(t, got.Store.Params(), len(want.Store.Params()), name)
@@ -105,12 +105,12 @@ func requireSame(t *testing.T, want, got *pretrained.Model, name string) {
 	}
 }
 
-// Without num_key_value_heads, each head has keys and values of its own.
+// Without num_key_value_heads, each head has its own keys and values.
 func TestLlamaWithoutGroups(t *testing.T) {
 	f := openForeign(t, llama)
 	f.config["num_key_value_heads"] = nil
 	for _, layer := range []string{"0", "1"} {
-		for _, name := range []string{"k_proj", "v_proj"} { // [2*6, 24]: each head's rows twice give the same function
+		for _, name := range []string{"k_proj", "v_proj"} { // [2*6, 24]: repeating each head's rows gives the same function
 			w := f.tensor("model.layers." + layer + ".self_attn." + name + ".weight")
 			rows, head := w.Data.([]float32), 6*24
 			w.Shape = []int{24, 24}
@@ -123,7 +123,7 @@ func TestLlamaWithoutGroups(t *testing.T) {
 	requireClose(t, want, logitsOf(t, p, tokens, 2), hfTolerance)
 }
 
-// A tied model's file may hold the head, if it is the embedding.
+// A tied model's file may hold the head, if it equals the embedding.
 func TestLlamaTied(t *testing.T) {
 	f := openForeign(t, llama)
 	f.config["tie_word_embeddings"] = true
@@ -194,7 +194,8 @@ func TestLlamaRefuses(t *testing.T) {
 	}
 }
 
-// TestHuggingFaceOwnTokenizer: a folder's tokenizer.json is the model's, if it can be read and has not too many ids.
+// TestHuggingFaceOwnTokenizer: the model uses the folder's tokenizer.json, if it can be read and
+// does not have too many ids.
 func TestHuggingFaceOwnTokenizer(t *testing.T) {
 	f := openForeign(t, llama)
 	f.config["bos_token_id"] = 0

@@ -5,8 +5,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// mistral is Mistral (Jiang et al. 2023, arXiv 2310.06825): Llama whose layers all have a window, or none.
-// llama.cpp computes it without.
+// mistral is Mistral (Jiang et al. 2023, arXiv 2310.06825): Llama with a window in all layers, or
+// in none. llama.cpp computes it without the window.
 func mistral() Architecture {
 	a := llama()
 	a.Type, a.Class, a.GGUF, a.Unused = "mistral", "MistralForCausalLM", nil, nil
@@ -30,7 +30,7 @@ func readMistral(m *Described, text []byte) error {
 	return readLlama(m, text)
 }
 
-// writeMistral writes the window, null for none.
+// writeMistral writes the window, null if there is none.
 func writeMistral(c models.Spec) map[string]any {
 	config := writeLlama(c)
 	config["sliding_window"] = nil

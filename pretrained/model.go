@@ -17,22 +17,22 @@ import (
 // Model is a trained model, read from a file.
 type Model struct {
 	Description
-	Zoo    models.Zoo   // that it was opened with
-	Store  *graph.Store // its parameters; serves, no graph adds to them
+	Zoo    models.Zoo   // the zoo with which it was opened
+	Store  *graph.Store // its parameters; it serves, so no graph adds to them
 	Source checkpoint.Source
-	State  *checkpoint.State // of the step folder around the file, nil when it stands alone
+	State  *checkpoint.State // state in the step folder around the file; nil for a file outside one
 
-	texts texts // what Generate has made
+	texts texts // the generator of Generate
 }
 
-// Open reads a model from a run folder (its newest checkpoint), a step folder, one model file, "zoo:NAME" (a model of package
-// zoo, which may be downloaded), or what one of Importers
-// recognises, as a Hugging Face folder (config.json, safetensors) of an architecture that is known. What it passed over is in
-// Source.Warnings.
+// Open reads a model from a run folder (its newest checkpoint), a step folder, one model file,
+// "zoo:NAME" (a model of package zoo, which may be downloaded), or anything that one of Importers
+// recognises, such as a Hugging Face folder (config.json, safetensors) of a known architecture.
+// Files that it skipped are in Source.Warnings.
 func Open(path string) (*Model, error) { return OpenWith(models.Standard(), path) }
 
-// OpenWith is Open for models of the designs, and of the formats, in a zoo. A run or step folder is ours, whatever else lies
-// there.
+// OpenWith opens a model as Open does, with the designs and formats of a zoo. A run or step folder
+// is always read as ours, whatever other files it has.
 func OpenWith(zoo models.Zoo, path string) (*Model, error) {
 	path, err := named(path)
 	if err != nil {
@@ -64,7 +64,7 @@ func OpenWith(zoo models.Zoo, path string) (*Model, error) {
 	return m, err
 }
 
-// named is the file of a model of the zoo, and any other path as it is.
+// named returns the file of a model of package zoo, and any other path unchanged.
 func named(path string) (string, error) {
 	if name, ok := strings.CutPrefix(path, zoo.Prefix); ok {
 		return zoo.Standard().File(name)
@@ -72,12 +72,13 @@ func named(path string) (string, error) {
 	return path, nil
 }
 
-// OpenFS reads a model from one model file of a file system, such as an embed.FS: a program with its model inside.
+// OpenFS reads a model from one model file of a file system, such as an embed.FS: a program can
+// contain its model.
 func OpenFS(fsys fs.FS, name string) (*Model, error) {
 	return OpenFSWith(models.Standard(), fsys, name)
 }
 
-// OpenFSWith is OpenFS for models of the designs in a zoo.
+// OpenFSWith opens a model as OpenFS does, with the designs of a zoo.
 func OpenFSWith(zoo models.Zoo, fsys fs.FS, name string) (*Model, error) {
 	file, err := checkpoint.ReadModelFS(fsys, name)
 	if err != nil {
@@ -99,7 +100,8 @@ func open(zoo models.Zoo, source checkpoint.Source, file *checkpoint.File) (*Mod
 	return m, nil
 }
 
-// readState reads the state that was saved with the model; a damaged one is a warning, since the model itself is whole.
+// readState reads the state that was saved with the model. If it is damaged, that is only a
+// warning, since the model itself is complete.
 func (m *Model) readState() {
 	if m.Source.StepDir == "" {
 		return
@@ -112,7 +114,8 @@ func (m *Model) readState() {
 	m.State = &state
 }
 
-// Generator returns a generator of text by the model; of token ids alone, if it has no tokenizer.
+// Generator returns a generator of text by the model. If the model has no tokenizer, the generator
+// only handles token ids.
 func (m *Model) Generator(o generate.Options) (*generate.Generator, error) {
 	var tokenizer data.Tokenizer
 	if m.Data.Tokenizer != "" {

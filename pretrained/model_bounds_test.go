@@ -19,14 +19,14 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// small is a model of some 20,000 parameters.
+// small returns a model of about 20,000 parameters.
 func small(positions string) models.Config {
 	c := models.Transformer(1, 24, 96, 3)
 	c.Vocab, c.Seq, c.Attention.Positions = 257, 16, positions
 	return c
 }
 
-// resolved is a config's model.
+// resolved resolves a config.
 func resolved(t *testing.T, c models.Config) models.Spec {
 	t.Helper()
 	spec, err := c.Resolve()
@@ -34,11 +34,11 @@ func resolved(t *testing.T, c models.Config) models.Spec {
 	return spec
 }
 
-// hidden is a feed-forward of that width.
+// hidden returns a feed-forward of that width.
 func hidden(width int) layers.FeedForwardDesign { return layers.GELUConfig{Hidden: width} }
 
-// writeModel writes the initial parameters of a model into a file whose digest is valid and
-// whose config claims another.
+// writeModel writes the initial parameters of model real into a file whose digest is valid but
+// whose config describes the model claimed.
 func writeModel(t *testing.T, real, claimed models.Config) string {
 	t.Helper()
 	var tensors []checkpoint.Tensor
@@ -53,8 +53,8 @@ func writeModel(t *testing.T, real, claimed models.Config) string {
 }
 
 // TestModelFileAllocatesWhatItHolds: a file whose config claims more than its tensors hold is
-// refused with no more memory than reading the file takes. The rows grow, so that a program
-// that believes the config fails before it takes all of the machine.
+// refused without taking more memory than reading the file. Claims grow from row to row, so that a
+// program that believes the config fails before it takes all of the machine's memory.
 func TestModelFileAllocatesWhatItHolds(t *testing.T) {
 	for _, row := range []struct {
 		name      string
@@ -89,8 +89,8 @@ func TestModelFileAllocatesWhatItHolds(t *testing.T) {
 	}
 }
 
-// TestModelFileServes: what Open returns holds the file's values, and no graph adds a
-// parameter to it: one that is not there is named.
+// TestModelFileServes: the model from Open holds the file's values, and no graph adds a parameter
+// to it: a missing one is an error that names it.
 func TestModelFileServes(t *testing.T) {
 	c := small(models.PositionsALiBi)
 	path := writeModel(t, c, c)

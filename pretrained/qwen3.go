@@ -7,8 +7,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// qwen3 is Qwen3 (Yang et al. 2025, arXiv 2505.09388): Llama whose queries and keys have norms, and whose
-// layers may have a window.
+// qwen3 is Qwen3 (Yang et al. 2025, arXiv 2505.09388): Llama with norms on queries and keys, and
+// perhaps with windows in some layers.
 func qwen3() Architecture {
 	return Architecture{
 		Type: "qwen3", Class: "Qwen3ForCausalLM", Stream: vectorStream(), GGUF: &GGUFForm{Eps: "attention.layer_norm_rms_epsilon"},
@@ -36,6 +36,6 @@ func writeQwen3(c models.Spec) map[string]any {
 	return config
 }
 
-// qwen3Norms are what Qwen3's table has after Llama's.
+// qwen3Norms are the rows that Qwen3's table has in addition to Llama's.
 const qwen3Norms = `blocks.%d.attention.q_norm h   layers.%d.self_attn.q_norm.weight         h   blk.%d.attn_q_norm.weight
 blocks.%d.attention.k_norm h   layers.%d.self_attn.k_norm.weight         h   blk.%d.attn_k_norm.weight`

@@ -17,7 +17,7 @@ func TestOpenQwen3(t *testing.T) {
 	requireClose(t, want, logitsOf(t, p, tokens, 2), hfTolerance)
 }
 
-// A window that no layer has changes nothing, nor does a config.json of transformers 5.
+// A window that no layer uses changes nothing, nor does a config.json of transformers 5.
 func TestQwen3Spellings(t *testing.T) {
 	want := open(t, reference(qwen3))
 	for name, change := range map[string]func(*foreign){

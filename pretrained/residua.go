@@ -15,8 +15,9 @@ import (
 //go:embed modeling_residua.py
 var modelingResidua string
 
-// residua is what transformers has no class for, which comes with the folder: the RMT, and transformers with options
-// that none of its classes has. config.json has the model as our own files describe it, tensors have our names.
+// residua is the architecture for models that no class of transformers computes: the RMT, and
+// transformers with options that none of its classes has. The class comes with the folder.
+// config.json describes the model as our own files do, and tensors have our names.
 func residua() Architecture {
 	return Architecture{
 		Type: "residua", Class: "ResiduaForCausalLM", CodeFile: "modeling_residua.py", Code: modelingResidua,
@@ -24,7 +25,7 @@ func residua() Architecture {
 	}
 }
 
-// residuaConfig is what a config.json says that changes the model.
+// residuaConfig holds the parts of a config.json that affect the model.
 type residuaConfig struct {
 	Format int             `json:"residua_format"`
 	Model  json.RawMessage `json:"residua"`
@@ -43,7 +44,7 @@ func readResidua(m *Described, text []byte) error {
 	return errors.Wrap(err, "residua")
 }
 
-// writeResidua has the scales, muP's factors, computed.
+// writeResidua writes the scales and muP's factors as computed numbers.
 func writeResidua(c models.Spec) map[string]any {
 	scales := c.Scales()
 	return map[string]any{"residua_format": checkpoint.FormatVersion, "residua": c.Config,
@@ -53,7 +54,7 @@ func writeResidua(c models.Spec) map[string]any {
 		"use_cache": false}
 }
 
-// residuaCheck wants a model that modeling_residua.py computes.
+// residuaCheck checks that modeling_residua.py can compute the model.
 func residuaCheck(c models.Spec) error {
 	streams := []string{matrixStream(), vectorStream()}
 	feedForwards := []string{layers.GELUConfig{}.Name(), layers.SwiGLUConfig{}.Name(), layers.ReLUConfig{}.Name(), layers.ReLU2Config{}.Name()}
@@ -75,5 +76,5 @@ func residuaCheck(c models.Spec) error {
 	return nil
 }
 
-// matrixStream is the kind of the RMT's stream.
+// matrixStream returns the kind of the RMT's stream.
 func matrixStream() string { return models.RMT(1, 1, 1, 1, 1).Stream.Name() }

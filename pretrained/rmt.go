@@ -17,27 +17,27 @@ import (
 // rmtLayout is the format of the RMT authors' released code: weights, and a description of them.
 type rmtLayout struct{}
 
-// rmtWeights and rmtFile are its files.
+// rmtWeights and rmtFile are the format's files.
 const (
 	rmtWeights = "weights.safetensors"
 	rmtFile    = "rmt.json"
 )
 
-// Name is "rmt".
+// Name returns "rmt".
 func (rmtLayout) Name() string { return "rmt" }
 
-// Wants is the weights and the description.
+// Wants says that the weights and the description are looked for.
 func (rmtLayout) Wants() string {
 	return "a folder in the RMT authors' layout (with weights.safetensors and rmt.json)"
 }
 
-// Recognises looks for both files.
+// Recognises tells whether both files exist.
 func (rmtLayout) Recognises(path string) bool {
 	return holds(path, rmtWeights) && holds(path, rmtDescribed(path))
 }
 
-// rmtDescribed is the file of a folder that describes the weights: rmtFile or, where that is not there, expected.json,
-// as folders of reference numbers have it.
+// rmtDescribed returns the file in a folder that describes the weights: rmtFile or, if it is
+// missing, expected.json, as in folders of reference numbers.
 func rmtDescribed(folder string) string {
 	if holds(folder, rmtFile) {
 		return rmtFile
@@ -45,23 +45,23 @@ func rmtDescribed(folder string) string {
 	return "expected.json"
 }
 
-// Kinds of models in the released code of the RMT's authors (Mak & Flanigan 2025).
+// The kinds of models in the code released by the RMT's authors (Mak & Flanigan 2025).
 const (
 	kindRMT         = "official-rmt"
 	kindTransformer = "official-transformer"
 )
 
-// rmtDescription is the file next to weights in the layout of the RMT authors' code.
+// rmtDescription is the content of the file next to weights in the layout of the RMT authors' code.
 type rmtDescription struct {
 	Kind      string    `json:"kind"`
 	Config    rmtConfig `json:"config"`
 	Seq       int       `json:"seq"`
 	BOS       int       `json:"bos"`
-	Tokenizer string    `json:"tokenizer,omitempty"` // ours; the authors' code takes token ids
+	Tokenizer string    `json:"tokenizer,omitempty"` // an addition of ours; the authors' code takes token ids
 }
 
-// rmtConfig has the names of the authors' code. A size of the base model, or a multiplier, that is 0 is the model's own,
-// or 1.
+// rmtConfig uses the names of the authors' code. A size of the base model that is 0 means the
+// model's own size; a multiplier that is 0 means 1.
 type rmtConfig struct {
 	Vocab  int     `json:"vocab_size"`
 	Layers int     `json:"n_layers"`
@@ -89,8 +89,8 @@ type rmtConfig struct {
 	Attention float64 `json:"attn_multiplier,omitempty"`
 }
 
-// model is the model that a description describes: RMSNorm, ALiBi, logits of attention over the block's number, attention
-// inside documents, without biases and untied.
+// model returns the model that a description describes: with RMSNorm, ALiBi, logits of attention
+// divided by the block's number, and attention inside documents, without biases, and untied.
 func (d rmtDescription) model() (models.Spec, error) {
 	c := d.Config
 	var m, base models.Config
@@ -113,12 +113,12 @@ func (d rmtDescription) model() (models.Spec, error) {
 	return m.Resolve()
 }
 
-// plain tells whether a config says nothing of muP.
+// plain tells whether a config has no muP settings.
 func (c rmtConfig) plain() bool {
 	return c.BaseHidden+c.BaseRank+c.BaseDk+c.BaseDv+c.BaseDModel+c.BaseHeads+c.BaseHeadDim == 0 && c.Input == 0 && c.Output == 0 && c.Attention == 0
 }
 
-// Import reads a folder of the layout.
+// Import reads a folder in this layout.
 func (rmtLayout) Import(_ models.Zoo, folder string) (*Model, error) {
 	path := filepath.Join(folder, rmtDescribed(folder))
 	text, err := regular.Read(path, maxRMTDescription)
@@ -145,16 +145,17 @@ func (rmtLayout) Import(_ models.Zoo, folder string) (*Model, error) {
 	return m, nil
 }
 
-// maxRMTDescription bounds a description; those of references with numbers of a training take 100,000 bytes.
+// maxRMTDescription bounds the size of a description; those of references with numbers from
+// training take 100,000 bytes.
 const maxRMTDescription = 16 << 20
 
-// Format is a folder.
+// Format says that the format is a folder.
 func (rmtLayout) Format() Format {
 	return Format{Help: "a folder with the parameters as the RMT authors' code lays them out (weights.safetensors, rmt.json)", Folder: true}
 }
 
-// Export writes rmtWeights (F32), with the code's names and axes, and rmtFile with kind, config, seq and bos. The error of
-// a model that the code does not compute names the option.
+// Export writes rmtWeights (F32), with the authors' names and axes, and rmtFile with kind, config,
+// seq and bos. If the authors' code cannot compute the model, the error names the option.
 func (rmtLayout) Export(m *Model, folder string, o ExportOptions) (notes []string, err error) {
 	d, err := m.describeRMT()
 	if err != nil {
@@ -170,7 +171,8 @@ func (rmtLayout) Export(m *Model, folder string, o ExportOptions) (notes []strin
 	return notes, checkpoint.WriteFolder(folder, o.Replace, jsonFile(rmtFile, d), tensorsFile(rmtWeights, tensors, nil))
 }
 
-// describeRMT is the model's description, if that is read back as the same model.
+// describeRMT returns the model's description, after checking that it is read back as the same
+// model.
 func (m *Model) describeRMT() (rmtDescription, error) {
 	c := m.Spec
 	d := rmtDescription{Kind: kindTransformer, Seq: c.Seq, BOS: c.BOS, Tokenizer: m.Data.Tokenizer}
@@ -184,7 +186,7 @@ func (m *Model) describeRMT() (rmtDescription, error) {
 		return d, errors.New("rmt: data.mask_documents: want true, as the authors' code attends, got false")
 	}
 	if data.IsTokenizerFile(d.Tokenizer) {
-		d.Tokenizer = "" // that of another folder
+		d.Tokenizer = "" // a tokenizer in another folder
 	}
 	var err error
 	if d.Config, err = rmtSizes(c); err != nil {
@@ -197,7 +199,7 @@ func (m *Model) describeRMT() (rmtDescription, error) {
 	return d, errors.Wrap(err, "rmt")
 }
 
-// rmtSizes are a model's sizes by the authors' names, from what a config file of ours says.
+// rmtSizes returns a model's sizes under the authors' names, given our config file.
 func rmtSizes(c models.Spec) (rmtConfig, error) {
 	type section struct {
 		Stream struct {

@@ -13,12 +13,12 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// official are the folders that the RMT authors' code wrote.
+// official lists the folders that the RMT authors' code wrote.
 func official() []string {
 	return []string{"rmt-official", "rmt-official-documents", "rmt-official-mup", "transformer-official", "transformer-official-mup"}
 }
 
-// TestOpenRMT: a folder of the authors' code computes their logits, inside documents too.
+// TestOpenRMT: a folder of the authors' code gives their logits, also inside documents.
 func TestOpenRMT(t *testing.T) {
 	for _, name := range official() {
 		m := open(t, reference(name))
@@ -36,7 +36,8 @@ func TestOpenRMT(t *testing.T) {
 	}
 }
 
-// TestExportRMT: what the authors' code wrote is written again bit by bit, also by way of a file of ours.
+// TestExportRMT: exporting what the authors' code wrote gives the same bits, also by way of one of
+// our files.
 func TestExportRMT(t *testing.T) {
 	for _, name := range official() {
 		dir := t.TempDir()
@@ -60,8 +61,8 @@ func TestExportRMT(t *testing.T) {
 	}
 }
 
-// TestExportRMTOurs: a model of ours comes back, with its tokenizer; one that the authors' code does not compute is
-// refused by its option.
+// TestExportRMTOurs: a model of ours is read back, with its tokenizer; one that the authors' code
+// cannot compute is refused, and the error names its option.
 func TestExportRMTOurs(t *testing.T) {
 	c := residuals()["rmt as its authors train it"]
 	m := made(t, c, "bytes")

@@ -7,8 +7,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// rope is what a config.json says of rotary positions: in rope_parameters, or as transformers before version 5 wrote
-// it in rope_theta, and in rope_scaling what is unlike plain ones.
+// rope is what a config.json says about rotary positions: in rope_parameters or, as transformers
+// before version 5 wrote them, in rope_theta, and in rope_scaling how they differ from plain ones.
 type rope struct {
 	Parameters *ropeParameters `json:"rope_parameters"`
 	Theta      *float64        `json:"rope_theta"`
@@ -34,10 +34,10 @@ type ropeParameters struct {
 	Truncate        *bool    `json:"truncate,omitempty"`
 }
 
-// ropeDefault is the type of positions that are not scaled.
+// ropeDefault is the type of positions without scaling.
 const ropeDefault = "default"
 
-// addRope sets a model's rotary positions as a config.json says, with transformers' default base of 10000.
+// addRope sets a model's rotary positions from a config.json, with transformers' default base of 10000.
 func addRope(m *models.Attention, text []byte) error {
 	var r rope
 	if err := unmarshal(text, &r); err != nil {
@@ -72,8 +72,9 @@ func addRope(m *models.Attention, text []byte) error {
 	return nil
 }
 
-// scaling is that of positions that turn all of a head; key begins the names of p's keys. Without original_max_position_embeddings yarn
-// has been trained on rows of seq tokens.
+// scaling returns the scaling of positions that rotate all of a head; key is the prefix of p's keys
+// in errors. If original_max_position_embeddings is missing, yarn takes seq as the length of rows
+// in training.
 func (p ropeParameters) scaling(key string, seq int) (layers.RopeScaling, error) {
 	r := layers.RopeScaling{Factor: p.Factor, OriginalSeq: p.OriginalSeq, LowFreqFactor: p.LowFreqFactor, HighFreqFactor: p.HighFreqFactor,
 		BetaFast: p.BetaFast, BetaSlow: p.BetaSlow, AttentionFactor: p.AttentionFactor}
@@ -97,7 +98,7 @@ func (p ropeParameters) scaling(key string, seq int) (layers.RopeScaling, error)
 	switch r.Type {
 	case "", ropeDefault:
 		return layers.RopeScaling{}, nil
-	case layers.RopeLinear: // of which transformers reads the factor alone
+	case layers.RopeLinear: // for which transformers reads only the factor
 		r = layers.RopeScaling{Type: r.Type, Factor: r.Factor}
 	case layers.RopeYaRN:
 		r.OriginalSeq = cmp.Or(r.OriginalSeq, seq)
@@ -110,7 +111,7 @@ func (p ropeParameters) scaling(key string, seq int) (layers.RopeScaling, error)
 	return r, nil
 }
 
-// ropeJSON is rope_parameters of a model, with its base.
+// ropeJSON returns the rope_parameters of a model, with its base.
 func ropeJSON(a models.Attention) ropeParameters {
 	s, theta := a.RopeScaling, cmp.Or(a.RopeBase, 10000)
 	kind := cmp.Or(s.Type, ropeDefault)

@@ -12,7 +12,8 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// ropeScalings are those of testdata/rope_scaling.py, as a config.json has them and as ours.
+// ropeScalings returns the scalings in testdata/rope_scaling.py, in the form of a config.json and
+// in ours.
 func ropeScalings() map[string]struct {
 	json map[string]any
 	ours layers.RopeScaling
@@ -31,8 +32,9 @@ func ropeScalings() map[string]struct {
 	}
 }
 
-// TestRopeScaling: Llamas with scaled positions have transformers' logits, where config.json says so in either way, and come back from
-// an exported folder; what has no scaled positions refuses them.
+// TestRopeScaling: Llamas with scaled positions have transformers' logits, with either form of
+// config.json, and are read back from an exported folder; formats without scaled positions refuse
+// them.
 func TestRopeScaling(t *testing.T) {
 	want, err := checkpoint.ReadTensors(filepath.Join("testdata", "rope-scaling.safetensors"))
 	require.NoError(t, err)
@@ -66,7 +68,7 @@ func TestRopeScaling(t *testing.T) {
 	}
 }
 
-// TestRopeScalingRefuses: a config names what is missing or too much.
+// TestRopeScalingRefuses: the error for a config names the key that is missing or not allowed.
 func TestRopeScalingRefuses(t *testing.T) {
 	for want, change := range map[string]func(a *models.Attention){
 		"model.attention.rope_scaling: want positions rope with it, got positions alibi": func(a *models.Attention) {

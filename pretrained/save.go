@@ -10,27 +10,27 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// Save writes a model to one file, which Open and every command read: the parameters of
-// d.Spec in a Store, and what they are the parameters of.
+// Save writes a model to one file, which Open and every command can read: the parameters of d.Spec
+// from a Store, and their description.
 //
 //	d := pretrained.Description{Spec: model.Spec()}
 //	d.Data.Tokenizer = "bytes"
 //	err := pretrained.Save("model.safetensors", store, d)
 //
-// d.Data.Tokenizer names the tokenizer (data.NewTokenizer) that the model reads text by;
-// "" means it takes token ids alone. The rest of d.Data, which may be left out, says where
-// the validation split is found. The file is replaced whole or, with an error, not at all.
+// d.Data.Tokenizer names the tokenizer (data.NewTokenizer) by which the model reads text; "" means
+// that it only takes token ids. The rest of d.Data is optional and says where the validation split
+// is. The file is replaced as a whole; on an error it is not changed.
 func Save(path string, store *graph.Store, d Description) error {
 	return save(path, store, d, func(values []float32) any { return values })
 }
 
-// SaveBFloat16 is Save with parameters rounded to the nearest of bfloat16, in a file half as large. Open reads them as
-// float32.
+// SaveBFloat16 saves a model as Save does, with parameters rounded to the nearest bfloat16, in a
+// file half as large. Open reads them as float32.
 func SaveBFloat16(path string, store *graph.Store, d Description) error {
 	return save(path, store, d, func(values []float32) any { return checkpoint.ToBFloat16s(values) })
 }
 
-// save writes a model whose float32 parameters are stored as something else.
+// save writes a model; stored converts its float32 parameters to the type in the file.
 func save(path string, store *graph.Store, d Description, stored func([]float32) any) error {
 	if err := d.check(store); err != nil {
 		return errors.Wrapf(err, "%s: cannot save the model", path)
@@ -51,21 +51,21 @@ func save(path string, store *graph.Store, d Description, stored func([]float32)
 	return checkpoint.WriteModel(path, tensors, metadata)
 }
 
-// ownFile is the format of model files of ours.
+// ownFile is the format of our model files.
 type ownFile struct{}
 
-// Name is "residua".
+// Name returns "residua".
 func (ownFile) Name() string { return "residua" }
 
-// ownHalf is the type of weights that are rounded to bfloat16.
+// ownHalf is the type name for weights rounded to bfloat16.
 const ownHalf = "bf16"
 
-// Format is a file whose weights may be bfloat16.
+// Format describes a file whose weights may be bfloat16.
 func (ownFile) Format() Format {
 	return Format{Help: "one .safetensors file, which every command reads and train.init_from names; with -type bf16 half as large", Types: []string{ownHalf}}
 }
 
-// Export writes what Save or SaveBFloat16 does.
+// Export calls Save or SaveBFloat16.
 func (ownFile) Export(m *Model, path string, o ExportOptions) (notes []string, err error) {
 	d := m.Description
 	if data.IsTokenizerFile(d.Data.Tokenizer) {

@@ -15,7 +15,7 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// smallModel is a model of a program's own, with its description.
+// smallModel returns a model made by a program, with its description.
 func smallModel(t *testing.T, change func(*models.Config)) (*graph.Store, pretrained.Description) {
 	c := models.Transformer(2, 16, 24, 2)
 	c.Vocab, c.BOS, c.Seq = 257, 256, 12
@@ -30,8 +30,8 @@ func smallModel(t *testing.T, change func(*models.Config)) (*graph.Store, pretra
 	return store, d
 }
 
-// TestSavedModelIsThatOfTheRun: what a program saves is, byte for byte, what the run that
-// trained the model has saved.
+// TestSavedModelIsThatOfTheRun: the file that a program saves has the same bytes as the one saved
+// by the run that trained the model.
 func TestSavedModelIsThatOfTheRun(t *testing.T) {
 	p, _ := train(t, write(t, "text.txt", lines(120)), "train.steps=2", "train.eval_every=0")
 	want, err := os.ReadFile(p.Source.ModelPath)
@@ -44,7 +44,7 @@ func TestSavedModelIsThatOfTheRun(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-// TestSavedModelIsOpened: config, tokenizer and parameters come back.
+// TestSavedModelIsOpened: config, tokenizer and parameters are read back.
 func TestSavedModelIsOpened(t *testing.T) {
 	store, d := smallModel(t, nil)
 	path := filepath.Join(t.TempDir(), "model.safetensors")
@@ -67,8 +67,8 @@ func TestSavedModelIsOpened(t *testing.T) {
 	require.ErrorIs(t, err, pretrained.ErrNoTokenizer)
 }
 
-// TestModelThatCannotBeOpenedIsNotSaved: Save refuses it and leaves an earlier file
-// and the Store as they are.
+// TestModelThatCannotBeOpenedIsNotSaved: Save refuses it and changes neither an earlier file nor
+// the Store.
 func TestModelThatCannotBeOpenedIsNotSaved(t *testing.T) {
 	store, d := smallModel(t, nil)
 	deeper, _ := smallModel(t, func(c *models.Config) { c.Layers = 3 })
@@ -121,7 +121,7 @@ func float64Store(t *testing.T, c models.Spec) *graph.Store {
 	return store
 }
 
-// TestModelTrainedByGorgoniaIsSaved: what a stock solver has changed is what is saved.
+// TestModelTrainedByGorgoniaIsSaved: changes by a stock solver are saved.
 func TestModelTrainedByGorgoniaIsSaved(t *testing.T) {
 	g := gorgonia.NewGraph()
 	c := models.Transformer(1, 8, 12, 2)

@@ -10,7 +10,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// Tensors returns a Store's parameters, by name, as tensors that share its memory.
+// Tensors returns a Store's parameters as named tensors that share its memory.
 func Tensors(s *graph.Store) []checkpoint.Tensor {
 	var tensors []checkpoint.Tensor
 	for _, p := range s.Params() {
@@ -19,8 +19,8 @@ func Tensors(s *graph.Store) []checkpoint.Tensor {
 	return tensors
 }
 
-// Match returns the data of tensors by name. Each name in shapes must be there, in its
-// shape, and nothing else.
+// Match returns the data of tensors by name. The tensors must have exactly the names in shapes,
+// each with its shape.
 func Match(shapes map[string][]int, tensors []checkpoint.Tensor) (map[string][]float32, error) {
 	given := map[string][]float32{}
 	for _, t := range tensors {
@@ -45,9 +45,9 @@ func Match(shapes map[string][]int, tensors []checkpoint.Tensor) (map[string][]f
 	return given, nil
 }
 
-// Serve returns a Store that serves a model from a file's tensors, which become its
-// parameters. Until counts (in closed form), names and shapes agree, nothing is allocated that the file's size does not
-// justify, whatever the config says.
+// Serve returns a Store that serves a model, whose parameters are a file's tensors. Before
+// allocating anything it checks the parameter count (in closed form), names and shapes, so that it
+// takes no more memory than the file's size justifies, whatever the config claims.
 func Serve(c models.Spec, tensors []checkpoint.Tensor) (*graph.Store, error) {
 	entries := 0
 	for _, t := range tensors {
@@ -71,7 +71,7 @@ func Serve(c models.Spec, tensors []checkpoint.Tensor) (*graph.Store, error) {
 	return fill(plan, given)
 }
 
-// planOf is a Store of a model's parameters without their values.
+// planOf returns a Store with a model's parameters but without their values.
 func planOf(c models.Spec) (*graph.Store, error) {
 	plan := graph.NewPlan(tensor.Float32)
 	_, err := models.New(gorgonia.NewGraph(), c, graph.Options{Store: plan})

@@ -18,7 +18,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// python is a Python with packages, that of RESIDUA_PYTHON or python3; without them the test is skipped.
+// python returns a Python with the given packages, named by RESIDUA_PYTHON or python3; without one
+// the test is skipped.
 func python(t *testing.T, packages ...string) string {
 	program := os.Getenv("RESIDUA_PYTHON")
 	if program == "" {
@@ -32,12 +33,12 @@ func python(t *testing.T, packages ...string) string {
 	return program
 }
 
-// texts are what tokenizers are compared on.
+// texts returns texts on which tokenizers are compared.
 func texts() []string {
 	return []string{"func main() {\n\treturn x != nil\n}\n", "naïve café — 日本語 🙂 it's 1234  spaces", " leading", "a\u007fb", strings.Repeat("ab", 60)}
 }
 
-// putExpected writes the model's own logits, and ids of texts, into an exported folder.
+// putExpected writes the model's own logits, and the ids of texts, into an exported folder.
 func putExpected(t *testing.T, folder string, m *pretrained.Model) {
 	ids, narrow := make([]int, 2*40), make([]int32, 2*40)
 	for i := range ids {
@@ -61,7 +62,8 @@ func putExpected(t *testing.T, folder string, m *pretrained.Model) {
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "texts.json"), text, 0o600))
 }
 
-// inPython loads exported folders by transformers and returns the difference of each one's logits from ours.
+// inPython loads exported folders by transformers and returns the difference between each one's
+// logits and ours.
 func inPython(t *testing.T, program string, folders []string) map[string]float64 {
 	c := exec.CommandContext(t.Context(), program, append([]string{filepath.Join("testdata", "logits.py")}, folders...)...)
 	c.Env = append(os.Environ(), "HF_HUB_OFFLINE=1", "HF_MODULES_CACHE="+t.TempDir(), "OMP_NUM_THREADS=1")
@@ -83,8 +85,9 @@ func inPython(t *testing.T, program string, folders []string) map[string]float64
 	return differences
 }
 
-// TestTransformersComputesTheSame: transformers computes the logits of exported models: of the fixtures that it wrote
-// and of models of ours, which have been through one of its own classes and our tokenizers.
+// TestTransformersComputesTheSame: transformers computes the same logits for exported models: for
+// the fixtures that it wrote and for models of ours. It loads them by its own classes and
+// tokenizers.
 func TestTransformersComputesTheSame(t *testing.T) {
 	program := python(t, "torch", "transformers")
 	all := map[string]*pretrained.Model{}
@@ -100,7 +103,8 @@ func TestTransformersComputesTheSame(t *testing.T) {
 	compareInPython(t, program, all, 2e-5)
 }
 
-// TestModelingResidua: the class that comes with an exported folder computes the logits of our models in PyTorch.
+// TestModelingResidua: the class that comes with an exported folder computes our models' logits in
+// PyTorch.
 func TestModelingResidua(t *testing.T) {
 	program := python(t, "torch", "transformers")
 	all := map[string]*pretrained.Model{}
@@ -125,8 +129,8 @@ func compareInPython(t *testing.T, program string, all map[string]*pretrained.Mo
 	}
 }
 
-// residuals are models that modeling_residua.py computes: each option of the RMT, and of transformers that no class of
-// transformers is.
+// residuals returns models that modeling_residua.py computes: with each option of the RMT, and
+// transformers for which transformers has no class.
 func residuals() map[string]models.Config {
 	rmt := func(change func(*models.Config)) models.Config {
 		c := models.RMT(3, 6, 8, 4, 40)
@@ -170,14 +174,15 @@ func residuals() map[string]models.Config {
 	}
 }
 
-// withOptions is a vector stream with its options on.
+// withOptions switches on the options of a vector stream.
 func withOptions(d stream.Design) stream.Design {
 	c := d.(stream.VectorConfig)
 	c.LayerScale, c.X0 = true, "nanochat"
 	return c
 }
 
-// TestExportResidua: models on a matrix stream, and transformers that no class of transformers is, come back bit by bit.
+// TestExportResidua: models on a matrix stream, and transformers for which transformers has no
+// class, are read back with the same bits.
 func TestExportResidua(t *testing.T) {
 	for name, c := range residuals() {
 		m := made(t, c, "bytes")

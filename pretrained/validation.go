@@ -49,8 +49,8 @@ func (m *Model) validation(ctx context.Context, o EvaluateOptions) (*eval.Text, 
 	return text, nil
 }
 
-// runTokens is how many tokens the model's run evaluates on, 0: all. A model without its
-// run folder gives the default.
+// runTokens returns the number of tokens that the model's run evaluates, 0 for all. A model without
+// its run folder has the default.
 func (m *Model) runTokens() (int, error) {
 	if m.Source.RunDir == "" {
 		return config.Defaults().Train.EvalTokens, nil
@@ -66,7 +66,8 @@ func (m *Model) runTokens() (int, error) {
 	return run.Train.EvalTokens, nil
 }
 
-// HeldOut returns the documents of the validation split of the model's run, which training has not read.
+// HeldOut returns the documents of the validation split of the model's run, on which it was not
+// trained.
 func (m *Model) HeldOut(ctx context.Context) ([]string, error) {
 	text, err := m.validation(ctx, EvaluateOptions{})
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// TestVersion1ModelsAreRead: a model file of each design computes what it computed when it was
+// TestVersion1ModelsAreRead: a model file of each design gives the same results as when it was
 // written.
 func TestVersion1ModelsAreRead(t *testing.T) {
 	files, err := filepath.Glob("../testdata/version1/*/model.safetensors")

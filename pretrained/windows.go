@@ -6,29 +6,30 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-// defaultWindow is transformers' own, of a config.json that leaves it out.
+// defaultWindow is transformers' default for a config.json without the key.
 const defaultWindow = 4096
 
-// windowKey is the row of sliding_window, for errors alone: readLayerWindows and readMistral read it. Token i sees the tokens
-// j > i - sliding_window, as model.attention.window has it.
+// windowKey is the row of sliding_window, which only serves errors: readLayerWindows and
+// readMistral read it. Token i sees the tokens j > i - sliding_window, as with
+// model.attention.window.
 const windowKey = `
 sliding_window                                attention.window`
 
-// The names of layers in layer_types.
+// The names of kinds of layers in layer_types.
 const (
 	fullLayer    = "full_attention"
 	slidingLayer = "sliding_attention"
 )
 
-// readLayerWindows sets the window of the layers that layer_types names, or without it of those from max_window_layers on, if
-// use_sliding_window is true.
+// readLayerWindows sets the windows of the layers that layer_types lists; without that key, of the
+// layers from max_window_layers on, if use_sliding_window is true.
 func readLayerWindows(m *Described, text []byte) error {
 	window := defaultWindow
 	c := struct {
 		Layers     int      `json:"num_hidden_layers"`
 		UseWindow  bool     `json:"use_sliding_window"`
 		Window     *int     `json:"sliding_window"`
-		FullLayers int      `json:"max_window_layers"` // before those that have a window
+		FullLayers int      `json:"max_window_layers"` // layers before those with a window
 		LayerTypes []string `json:"layer_types"`
 	}{Layers: m.Layers, Window: &window, FullLayers: 28}
 	if err := unmarshal(text, &c); err != nil {
@@ -64,10 +65,11 @@ func readLayerWindows(m *Described, text []byte) error {
 	return nil
 }
 
-// maxWindowLayers bounds the layers of a config.json whose windows are listed; a model that has more is refused for its size.
+// maxWindowLayers bounds the number of layers in a config.json whose windows are listed; a model
+// with more is refused for its size.
 const maxWindowLayers = 4096
 
-// layerWindows is what readLayerWindows reads.
+// layerWindows returns the keys that readLayerWindows reads.
 func layerWindows(a layers.SlidingAttention, blocks int) map[string]any {
 	kinds, first := make([]string, blocks), blocks
 	for l := range kinds {

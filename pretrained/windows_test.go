@@ -12,8 +12,8 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// naive computes Llama's and Qwen3's logits from a folder's tensors in float64, by the definitions: token i of a
-// layer sees the tokens that sees says.
+// naive computes Llama's and Qwen3's logits from a folder's tensors in float64, by the definitions;
+// sees tells which tokens token i of a layer sees.
 type naive struct {
 	*foreign
 	t              *testing.T
@@ -36,7 +36,7 @@ func naively(t *testing.T, f *foreign, sees func(layer, i, j int) bool) naive {
 	return naive{f, t, int(number("num_attention_heads")), int(number("num_key_value_heads")), int(number("head_dim")), number("rms_norm_eps"), theta, sees}
 }
 
-// weight is a tensor's entries and the length of its rows.
+// weight returns a tensor's entries and the length of its rows.
 func (n naive) weight(name string) (w []float32, width int) {
 	x := n.tensor(name)
 	data, err := x.Float32s()
@@ -67,7 +67,7 @@ func (n naive) norm(name string, x []float64) []float64 {
 	return y
 }
 
-// turned are the heads of x at a position, each by its norm, if it has one, and turned.
+// turned returns the heads of x at a position, normalised if they have a norm, and rotated.
 func (n naive) turned(norm string, x []float64, position int) []float64 {
 	var all []float64
 	for ; len(x) > 0; x = x[n.dim:] {
@@ -94,7 +94,7 @@ func (n naive) has(name string) bool {
 	return false
 }
 
-// logits are those of one row of tokens.
+// logits returns the logits of one row of tokens.
 func (n naive) logits(tokens []int) (logits []float32) {
 	stream := make([][]float64, len(tokens))
 	table, width := n.weight("model.embed_tokens.weight")
@@ -142,7 +142,7 @@ func (n naive) layer(stream [][]float64, l int) {
 	}
 }
 
-// attend adds up a head's values, which begin at an entry.
+// attend adds a head's values, which begin at entry at, to o.
 func (n naive) attend(o, q []float64, k, v [][]float64, at, layer, i int) {
 	weights, sum := map[int]float64{}, 0.0
 	for j := range k[:i+1] {
@@ -168,13 +168,14 @@ func add(x, y []float64) {
 	}
 }
 
-// both are the logits of two rows of 40 tokens.
+// both returns the logits of two rows of 40 tokens.
 func (n naive) both(tokens []int) []float32 {
 	return append(n.logits(tokens[:40]), n.logits(tokens[40:])...)
 }
 
-// TestWindowsOfFolders: models with windows, in the spellings of Qwen3 and Mistral, have the logits of a naive forward pass, which
-// without windows has those of transformers: a token sees sliding_window tokens, itself included. What is exported again is read as the same model.
+// TestWindowsOfFolders: models with windows, in the spellings of Qwen3 and Mistral, have the logits
+// of a naive forward pass, which without windows has the logits of transformers. A token sees
+// sliding_window tokens, including itself. Exported again, they are read back as the same model.
 func TestWindowsOfFolders(t *testing.T) {
 	all := func(_, _, _ int) bool { return true }
 	window := func(w int, layers ...int) func(l, i, j int) bool {
@@ -230,7 +231,7 @@ func TestWindowsOfFolders(t *testing.T) {
 	}
 }
 
-// TestWindowsThatNoFormatHas are refused by name.
+// TestWindowsThatNoFormatHas are refused with the name of the option.
 func TestWindowsThatNoFormatHas(t *testing.T) {
 	f := openForeign(t, llama)
 	f.config["model_type"], f.config["sliding_window"] = "mistral", 7
@@ -261,7 +262,7 @@ func TestWindowsThatNoFormatHas(t *testing.T) {
 	refused("rmt", "model.attention.kind: want nothing, got sliding")
 }
 
-// TestWindowsRefused lists folders whose windows say nothing that can be built.
+// TestWindowsRefused checks folders whose windows do not make sense.
 func TestWindowsRefused(t *testing.T) {
 	for _, c := range []struct {
 		folder string

@@ -9,12 +9,12 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-// Bilinear is our feed-forward, a gated one without an activation function.
+// Bilinear is our feed-forward: gated, without an activation function.
 type Bilinear struct {
 	Hidden int `yaml:"hidden" default:"required, or preset" max:"1048576" help:"width of the hidden layer; 2/3 of a gelu's has as many parameters"`
 }
 
-// Name is the kind in model.feedforward.
+// Name returns the kind that model.feedforward names.
 func (Bilinear) Name() string { return "bilinear-example" }
 
 // Card describes Bilinear.
@@ -27,13 +27,13 @@ func (Bilinear) Card() layers.Card {
 	}
 }
 
-// Check wants a hidden layer.
+// Check refuses a hidden layer without units.
 func (c Bilinear) Check() error { return layers.CheckSize("hidden", c.Hidden) }
 
-// Shape is one hidden layer.
+// Shape returns a single hidden layer.
 func (c Bilinear) Shape() layers.FeedForwardShape { return layers.FeedForwardShape{Hidden: c.Hidden} }
 
-// Cost is the three maps; both factors and their product are kept for the backward pass.
+// Cost counts the three maps; both factors and their product are kept for the backward pass.
 func (c Bilinear) Cost(s layers.FeedForwardSizes) layers.Cost {
 	in, hidden := float64(s.In), float64(c.Hidden)
 	return layers.LinearCost(in, hidden, false).Times(2).Plus(layers.LinearCost(hidden, in, false), layers.ActivationCost(3*hidden))
@@ -63,12 +63,12 @@ func (f *bilinear) Forward(u *gorgonia.Node) *gorgonia.Node {
 	return f.b.Hook(f.name+".out", linear.Map(f.b, a, f.w2, linear.Options{}), "feature")                 // [T, In]
 }
 
-// Units are the neurons, with the rows of W2 that they write.
+// Units returns the neurons, with the rows of W2 by which they write.
 func (f *bilinear) Units() layers.Units {
 	return layers.Units{Part: "neuron", Count: f.hidden, Activation: f.name + ".activations", Weight: f.w2.Name()}
 }
 
-// product is the op y = x ⊙ z of two tensors of one shape.
+// product computes y = x ⊙ z for two tensors of the same shape.
 type product struct{}
 
 func (product) String() string { return "Product" }
@@ -91,7 +91,7 @@ func runProduct[T float32 | float64](_ product, c graph.CallOf[T]) {
 	}
 }
 
-// VJP is dx = dy ⊙ z and dz = dy ⊙ x.
+// VJP makes dx = dy ⊙ z and dz = dy ⊙ x.
 func (k product) VJP(d *graph.Derivative) {
 	for i := range 2 {
 		if d.Wants(i) {

@@ -8,7 +8,8 @@ import (
 	"github.com/residua-go/residua/models/modeltest"
 )
 
-// TestBilinear: the feed-forward passes the conformance suite, alone and on our stream, and a config chooses it.
+// TestBilinear: the feed-forward passes the conformance suite, alone and on our stream, and a
+// config can choose it.
 func TestBilinear(t *testing.T) {
 	c := tiny(0)
 	c.FeedForward = Bilinear{Hidden: 14}

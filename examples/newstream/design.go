@@ -6,14 +6,14 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// LayerScale is the settings of our stream: those of all streams of vectors, and one of its own. Its
-// methods replace the methods of stream.Design in which it differs from them.
+// LayerScale is the settings of our stream: those of all vector streams, and one more. Its methods
+// replace methods of the embedded design where our stream differs.
 type LayerScale struct {
 	stream.Vectors
 	Start float64 `yaml:"start" default:"0.1" help:"what each gain starts as; 1: as a plain transformer"`
 }
 
-// Name is the kind in model.stream.
+// Name returns the kind that model.stream names.
 func (LayerScale) Name() string { return "layerscale-example" }
 
 // Card describes LayerScale.
@@ -26,7 +26,7 @@ func (LayerScale) Card() layers.Card {
 	}
 }
 
-// Defaults starts the gains at 0.1, as CaiT does up to 18 layers.
+// Defaults sets the initial gains to 0.1, as CaiT does for up to 18 layers.
 func (c LayerScale) Defaults() stream.Design {
 	if c.Start == 0 {
 		c.Start = 0.1
@@ -34,7 +34,7 @@ func (c LayerScale) Defaults() stream.Design {
 	return c
 }
 
-// Check wants a start above 0 and sizes that fit together.
+// Check refuses a start of 0 or less and sizes that do not fit together.
 func (c LayerScale) Check() error {
 	if !(c.Start > 0 && c.Start <= 1) {
 		return layers.Setting("start", "want above 0 and at most 1, got %g", c.Start)
@@ -42,8 +42,8 @@ func (c LayerScale) Check() error {
 	return c.Vectors.Check()
 }
 
-// Cost is a vector stream's and that of the gains, which keep what they multiply: two of D entries
-// a block.
+// Cost adds the cost of the gains, two of D entries for each block, to that of a vector stream.
+// Their backward pass keeps the tensors that they multiply.
 func (c LayerScale) Cost() layers.Cost {
 	one := layers.Cost{Parameters: float64(c.D), Activations: float64(c.D)}
 	return c.Vectors.Cost().Plus(one.Times(2 * float64(c.Layers)))
@@ -52,7 +52,7 @@ func (c LayerScale) Cost() layers.Cost {
 // New makes the parameters.
 func (c LayerScale) New(b *graph.Builder) stream.Stream { return newScaled(b, c) }
 
-// Plain says that gains of 1 are a transformer (stream.PlainAtInit).
+// Plain says that with gains of 1 the model is a plain transformer (stream.PlainAtInit).
 func (c LayerScale) Plain() (stream.Design, bool) {
 	return stream.VectorConfig{Vectors: c.Vectors}, c.Start == 1
 }

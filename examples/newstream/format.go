@@ -14,9 +14,9 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// Folder is a format of models on our stream: a folder with layerscale.json, which describes the model, and
-// tensors.safetensors, in which the gains have the names of the CaiT authors' code, gamma_1 and gamma_2. It is a
-// pretrained.Importer and a pretrained.Exporter.
+// Folder is a file format for models on our stream: a folder with layerscale.json, which describes
+// the model, and tensors.safetensors, in which the gains have the names of the CaiT authors' code,
+// gamma_1 and gamma_2. It is a pretrained.Importer and a pretrained.Exporter.
 type Folder struct{}
 
 // The files of a Folder.
@@ -25,26 +25,26 @@ const (
 	tensorsFile = "tensors.safetensors"
 )
 
-// header is what headerFile holds.
+// header is the content of headerFile.
 type header struct {
 	Version   int             `json:"version"`
 	Model     json.RawMessage `json:"model"`
 	Tokenizer string          `json:"tokenizer"`
 }
 
-// Name is the format's, for convert -format.
+// Name returns the format's name, for convert -format.
 func (Folder) Name() string { return "layerscale" }
 
 // Wants describes the folder.
 func (Folder) Wants() string { return "a folder of LayerScale's example (with " + headerFile + ")" }
 
-// Recognises looks for the header.
+// Recognises tells whether the folder has the header.
 func (Folder) Recognises(path string) bool {
 	_, err := os.Stat(filepath.Join(path, headerFile))
 	return err == nil
 }
 
-// Import reads header and tensors.
+// Import reads the header and the tensors.
 func (Folder) Import(zoo models.Zoo, path string) (*pretrained.Model, error) {
 	file := filepath.Join(path, headerFile)
 	text, err := os.ReadFile(file)
@@ -72,12 +72,12 @@ func (Folder) Import(zoo models.Zoo, path string) (*pretrained.Model, error) {
 	return m, errors.Wrap(err, m.Source.ModelPath)
 }
 
-// Format is a folder, of float32 alone.
+// Format says that the format is a folder and has only float32.
 func (Folder) Format() pretrained.Format {
 	return pretrained.Format{Help: "a folder of a model on stream " + LayerScale{}.Name() + ": " + headerFile + " and " + tensorsFile, Folder: true}
 }
 
-// Export writes header and tensors.
+// Export writes the header and the tensors.
 func (Folder) Export(m *pretrained.Model, path string, o pretrained.ExportOptions) ([]string, error) {
 	if got := m.Spec.Stream.Name(); got != (LayerScale{}).Name() {
 		return nil, errors.Errorf("layerscale: model.stream.kind: want %s, got %s", LayerScale{}.Name(), got)
@@ -96,7 +96,8 @@ func (Folder) Export(m *pretrained.Model, path string, o pretrained.ExportOption
 		checkpoint.FolderFile{Name: tensorsFile, Write: func(w io.Writer) error { return checkpoint.EncodeTensors(w, tensors, nil) }})
 }
 
-// renamed are tensors in whose names each text of a pair has become the other.
+// renamed returns the tensors after replacing, in their names, the first text of each pair by the
+// second.
 func renamed(tensors []checkpoint.Tensor, pairs ...string) []checkpoint.Tensor {
 	names := strings.NewReplacer(pairs...)
 	for i := range tensors {

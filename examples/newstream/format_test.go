@@ -14,8 +14,9 @@ import (
 	"github.com/residua-go/residua/command"
 )
 
-// TestFormat: a model goes to a folder of our format and back without a bit changed, every command reads the folder, help
-// and errors name the format, and what it cannot hold is refused by name.
+// TestFormat: a model exported to our format and read back has the same bits, every command reads
+// the folder, help and errors name the format, and a model that the format cannot hold is refused
+// by the name of its option.
 func TestFormat(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -56,7 +57,8 @@ func TestFormat(t *testing.T) {
 	assert.NoFileExists(t, at("x"))
 }
 
-// tinyRun are the arguments that train a small model of a config of this folder on a short text, into a folder of dir.
+// tinyRun returns arguments that train a small model from a config of this folder on a short text,
+// with results in a folder of dir.
 func tinyRun(t *testing.T, dir, config, out string, sets ...string) []string {
 	t.Helper()
 	text := filepath.Join(dir, "text.txt")
@@ -69,7 +71,7 @@ func tinyRun(t *testing.T, dir, config, out string, sets ...string) []string {
 	return args
 }
 
-// tensorsOf are the tensors of a safetensors file.
+// tensorsOf returns the tensors of a safetensors file.
 func tensorsOf(t *testing.T, path string) []checkpoint.Tensor {
 	t.Helper()
 	file, err := checkpoint.ReadTensors(path)

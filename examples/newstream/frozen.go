@@ -2,7 +2,7 @@ package main
 
 import "github.com/residua-go/residua/stream"
 
-// Carry tells package analysis how what is written reaches the stream's end: as in a vector stream, once it has been
+// Carry tells package analysis how writes reach the end of the stream: as in a vector stream, but
 // multiplied by the gains.
 func (s *scaled) Carry(f *stream.Frozen) {
 	s.Vector.Carry(f)

@@ -6,8 +6,9 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// gain is our op, y_t = g ⊙ x_t for each token t. Inputs: x [T, D], g [D]; y is as x. With fewer gains, a
-// divisor of D, each is that of as many neighbouring entries. Its methods are those of graph.Primitive.
+// gain is our op, y_t = g ⊙ x_t for each token t. Inputs: x [T, D], g [D]; y has the shape of x. g
+// may have fewer entries, a divisor of D: each then multiplies a run of neighbouring entries. Its
+// methods implement graph.Primitive.
 type gain struct{}
 
 func (gain) String() string { return "Gain" }
@@ -31,7 +32,7 @@ func runGain[T float32 | float64](_ gain, c graph.CallOf[T]) {
 	}
 }
 
-// VJP is dx = g ⊙ dy, which is the op itself, and dg = sum over t of x_t ⊙ dy_t.
+// VJP makes dx = g ⊙ dy by the op itself, and dg = sum over t of x_t ⊙ dy_t.
 func (k gain) VJP(d *graph.Derivative) {
 	if d.Wants(0) {
 		d.Make(0, k, d.Gradient(), d.Input(1))
@@ -41,12 +42,12 @@ func (k gain) VJP(d *graph.Derivative) {
 	}
 }
 
-// gainGradient is dg = sum over t of x_t ⊙ dy_t [D]. Inputs: x, dy [T, D].
+// gainGradient computes dg = sum over t of x_t ⊙ dy_t [D]. Inputs: x, dy [T, D].
 type gainGradient struct{ graph.NoGradient }
 
 func (gainGradient) String() string { return "GradG of Gain" }
 
-// Accumulates says that Run can add to what micro-batches before have left in dg.
+// Accumulates says that Run can add to the sum of earlier micro-batches in dg.
 func (gainGradient) Accumulates() bool { return true }
 
 func (k gainGradient) Run(c *graph.Call) {

@@ -7,14 +7,14 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-// HeadGain is the settings of our attention, softmax attention with a learned gain for each head. Its
-// methods replace the methods of layers.AttentionDesign in which it differs from softmax attention.
+// HeadGain is the settings of our attention: softmax attention with a learned gain for each head.
+// Its methods replace methods of the embedded design where our attention differs.
 type HeadGain struct {
 	layers.SoftmaxAttention
 	Start float64 `yaml:"start" default:"1" help:"what each head's gain starts as"`
 }
 
-// Name is the kind in model.attention.
+// Name returns the kind that model.attention names.
 func (HeadGain) Name() string { return "headgain" }
 
 // Card describes HeadGain.
@@ -27,7 +27,7 @@ func (HeadGain) Card() layers.Card {
 	}
 }
 
-// Defaults starts the gains at 1.
+// Defaults sets the initial gains to 1.
 func (c HeadGain) Defaults() layers.AttentionDesign {
 	if c.Start == 0 {
 		c.Start = 1
@@ -35,16 +35,17 @@ func (c HeadGain) Defaults() layers.AttentionDesign {
 	return c
 }
 
-// Check wants a start above 0.
+// Check refuses a start of 0 or less.
 func (c HeadGain) Check(int) error { return layers.CheckPositive("start", c.Start) }
 
-// Cost adds the gains, which keep what they multiply, to softmax attention.
+// Cost adds the cost of the gains to that of softmax attention. Their backward pass keeps the
+// tensors that they multiply.
 func (c HeadGain) Cost(a layers.AttentionConfig, seq float64) layers.Cost {
 	heads := float64(a.Heads)
 	return c.SoftmaxAttention.Cost(a, seq).Plus(layers.Cost{Parameters: heads, Activations: heads * float64(a.HeadDim)})
 }
 
-// New makes softmax attention and its gains, name.head_gain [H].
+// New makes the softmax attention and its gains, the parameter name.head_gain [H].
 func (c HeadGain) New(b *graph.Builder, name string, a layers.AttentionConfig) layers.Attention {
 	attention := layers.NewAttention(b, name, a)
 	g := b.Param(graph.ParamSpec{Name: name + ".head_gain", Shape: []int{a.Heads}, Init: graph.Initializer{Offset: c.Start}})

@@ -18,14 +18,15 @@ import (
 	"github.com/residua-go/residua/models/modeltest"
 )
 
-// gained is the tiny model with our attention.
+// gained returns the tiny model with our attention.
 func gained() models.Config {
 	c := tiny(1)
 	c.Attention.Kind = HeadGain{Start: 0.5}
 	return c
 }
 
-// TestHeadGain: the suite holds for the attention on our stream, and on grouped heads with rotary positions.
+// TestHeadGain: the attention passes the suite on our stream, and with grouped heads and rotary
+// positions.
 func TestHeadGain(t *testing.T) {
 	modeltest.Run(t, "layerscale", gained())
 	c := gained()
@@ -36,7 +37,8 @@ func TestHeadGain(t *testing.T) {
 	assert.EqualError(t, err, "model.attention.start: want a positive number, got -1")
 }
 
-// TestHeadGainDecomposes: heads' terms have their gains, with and without a hooked pattern.
+// TestHeadGainDecomposes: the terms of heads include their gains, with and without a hooked
+// pattern.
 func TestHeadGainDecomposes(t *testing.T) {
 	spec := modeltest.Resolve(t, gained())
 	store := modeltest.PerturbedStore(t, spec, tensor.Float64)
@@ -57,8 +59,8 @@ func TestHeadGainDecomposes(t *testing.T) {
 	assert.Equal(t, store.Param("blocks.1.attention.head_gain").Value.Float64s()[0], graph.Float64s(x)[0], "the first token sees itself alone, by the first head's gain")
 }
 
-// TestHeadGainRuns: a config trains a model of the attention, which writes with its cache; its keys are listed and checked,
-// and a zoo without it refuses the run.
+// TestHeadGainRuns: a config trains a model with the attention, which generates with a cache; its
+// keys are listed and checked, and a zoo without the attention refuses the run.
 func TestHeadGainRuns(t *testing.T) {
 	dir := t.TempDir()
 	text, run := filepath.Join(dir, "text.txt"), filepath.Join(dir, "run")

@@ -9,21 +9,23 @@ import (
 	"github.com/residua-go/residua/optim"
 )
 
-// Lion is the section train.optim of kind lion: all parameters learn by the sign of a momentum
-// (Chen et al. 2023, arXiv 2302.06675, algorithm 2):
+// Lion is the kind lion of train.optim: it updates all parameters by the sign of a momentum (Chen
+// et al. 2023, arXiv 2302.06675, algorithm 2):
 //
 //	u = sign(b1 m + (1-b1) g);   w <- w - rate u - decay w;   m <- b2 m + (1-b2) g
 //
-// It wants a third to a tenth of AdamW's rate. It keeps one moment a parameter, and has no kernel for a GPU.
+// It needs a third to a tenth of AdamW's rate. It keeps one moment for each parameter, and has no
+// kernel for a GPU.
 type Lion struct {
 	Beta1 float64 `yaml:"beta1" help:"share of the momentum in an update"`
 	Beta2 float64 `yaml:"beta2" help:"decay of the momentum"`
 }
 
-// Name is lion.
+// Name returns the kind that train.optim names.
 func (Lion) Name() string { return "lion" }
 
-// Parts give all parameters the rule; rate, schedule, decay and clipping come from train.
+// Parts returns one part that gives all parameters the rule; rate, schedule, decay and clipping
+// come from the section train.
 func (l Lion) Parts() ([]optim.Part, error) {
 	for _, beta := range []float64{l.Beta1, l.Beta2} {
 		if !(beta >= 0 && beta < 1) {
@@ -33,7 +35,7 @@ func (l Lion) Parts() ([]optim.Part, error) {
 	return []optim.Part{optim.Use(&lionRule{Lion: l})}, nil
 }
 
-// lionRule is Lion with the parameter that its workers have at hand.
+// lionRule is Lion with the parameter that its workers are updating.
 type lionRule struct {
 	Lion
 	task lionTask
@@ -43,10 +45,10 @@ func (l *lionRule) String() string {
 	return fmt.Sprintf("Lion with betas %g, %g", l.Beta1, l.Beta2)
 }
 
-// State is the momentum; its name is no other rule's.
+// State returns the name of the momentum, which no other rule uses.
 func (*lionRule) State() []string { return []string{"lion_momentum"} }
 
-// Open refuses nothing but float64: training is in float32.
+// Open refuses only float64: training is in float32.
 func (*lionRule) Open(rows []*optim.Row) error {
 	for _, r := range rows {
 		if r.Param.Value.Dtype() != tensor.Float32 {
@@ -56,10 +58,11 @@ func (*lionRule) Open(rows []*optim.Row) error {
 	return nil
 }
 
-// WidthDivisor is the ratio, as Adam's: both make updates whose entries are as large at each width.
+// WidthDivisor returns the ratio, as for Adam: with both, the entries of updates have the same size
+// at every width.
 func (*lionRule) WidthDivisor(ratio float64) (float64, error) { return ratio, nil }
 
-// Update takes one parameter after the other, each split over the workers.
+// Update updates one parameter after another; the workers share each.
 func (l *lionRule) Update(rows []*optim.Row, n optim.Now) {
 	for _, r := range rows {
 		p := r.Param
@@ -74,7 +77,7 @@ type lionTask struct {
 	scale, rate, decay, beta1, beta2 float32
 }
 
-// Part updates the entries from lo to hi.
+// Part updates the entries [lo, hi).
 func (t *lionTask) Part(_, lo, hi int) {
 	for i := lo; i < hi; i++ {
 		g := t.scale * t.g[i]

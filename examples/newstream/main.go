@@ -1,5 +1,6 @@
-// Newstream is a program of its own module that adds a residual stream to Residua, with an op of
-// its own, an attention, a feed-forward, an optimizer, a schedule, a source of texts, a kind of experiment, a format of files and an analysis, and trains and examines models of them with Residua's commands:
+// Newstream is a program in a separate module that adds to Residua a residual stream with a new op,
+// an attention, a feed-forward, an optimizer, a schedule, a source of texts, a kind of experiment,
+// a file format and an analysis, and trains and examines models made of them by Residua's commands:
 //
 //	cd examples/newstream
 //	export GOWORK=off            # this folder is no part of the repository's workspace
@@ -19,9 +20,11 @@
 //	go run . analyze norms -checkpoint runs/layerscale
 //	go run . serve -checkpoint runs/layerscale    # the page has norms, too
 //
-// gain.go is the op, design.go what a run config may say of the stream, stream.go the stream,
-// frozen.go what takes a run of it apart; headgain.go is the attention, bilinear.go the feed-forward, lion.go the optimizer, spread.go the kind of experiment,
-// format.go the format, norms.go the analysis, sums.go the source, inversesqrt.go the schedule. Residua's conformance suite tests it in newstream_test.go.
+// gain.go is the op, design.go the stream's settings in a run config, stream.go the stream, and
+// frozen.go lets analyses decompose a run of it. headgain.go is the attention, bilinear.go the
+// feed-forward, lion.go the optimizer, spread.go the kind of experiment, format.go the file format,
+// norms.go the analysis, sums.go the source, inversesqrt.go the schedule. In newstream_test.go
+// Residua's conformance suite tests the stream.
 package main
 
 import (
@@ -41,9 +44,10 @@ func main() {
 	os.Exit(command.Main(zoo, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// newZoo is Residua's designs and presets, our design, and a preset of it: the byte-level
-// transformer quickstart-transformer on our stream, with which it is compared; and our attention, feed-forward, optimizer, kind of
-// experiment, format, analysis, source and schedule.
+// newZoo returns Residua's designs and presets together with ours: our stream and a preset of it,
+// which is the byte-level transformer quickstart-transformer on our stream and is compared with
+// that preset; and our attention, feed-forward, optimizer, kind of experiment, format, analysis,
+// source and schedule.
 func newZoo() (models.Zoo, error) {
 	zoo := models.Standard()
 	plain, err := zoo.Preset("quickstart-transformer")

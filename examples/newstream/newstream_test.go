@@ -25,7 +25,7 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// tiny is a model that the suite can run some thousand times.
+// tiny returns a model small enough for the suite to run thousands of times.
 func tiny(start float64) models.Config {
 	return models.Config{
 		Stream: LayerScale{Vectors: stream.Vectors{D: 12}, Start: start},
@@ -35,8 +35,8 @@ func tiny(start float64) models.Config {
 }
 
 // TestConformance runs Residua's suite: shapes, causality, gradients against finite differences and
-// against gorgonia.Grad, recomputation, dropout, caches, files, costs, learning, and with gains of 1
-// that the model is a plain transformer.
+// against gorgonia.Grad, recomputation, dropout, caches, files, costs, learning, and that with
+// gains of 1 the model is a plain transformer.
 func TestConformance(t *testing.T) {
 	modeltest.Run(t, "small start", tiny(0))
 	all := tiny(1)
@@ -44,7 +44,7 @@ func TestConformance(t *testing.T) {
 	modeltest.Run(t, "start 1", all)
 }
 
-// TestChecks: a bad setting is an error that names its key, and what is left out has its default.
+// TestChecks: a bad setting is an error that names its key, and an omitted setting has its default.
 func TestChecks(t *testing.T) {
 	_, err := tiny(-1).Resolve()
 	require.EqualError(t, err, "model.stream.start: want above 0 and at most 1, got -1")
@@ -55,8 +55,8 @@ func TestChecks(t *testing.T) {
 	assert.Equal(t, 0.1, modeltest.Resolve(t, tiny(0)).Stream.(LayerScale).Start)
 }
 
-// TestDecomposition: what the writers wrote, each by its gains, adds up to the logits and to what the
-// sites read; without a run the heads have circuits.
+// TestDecomposition: what the writers wrote, multiplied by their gains, sums to the logits and to
+// what the sites read; the heads have circuits, for which no run is needed.
 func TestDecomposition(t *testing.T) {
 	spec := modeltest.Resolve(t, tiny(0))
 	store := modeltest.PerturbedStore(t, spec, tensor.Float64)
@@ -76,8 +76,9 @@ func TestDecomposition(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestLion: a config trains a model by the optimizer, and a run that was stopped and resumed has the
-// bits of one that was not; its keys are checked, and the state of another rule is refused.
+// TestLion: a config trains a model with the optimizer, and a run that was stopped and resumed has
+// the same bits as one that was not; its keys are checked, and the state of another rule is
+// refused.
 func TestLion(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "text.txt")
@@ -115,7 +116,8 @@ func TestLion(t *testing.T) {
 	assert.Contains(t, stderr.String(), "optim")
 }
 
-// TestLionUpdates: two updates of one weight by hand; the sign of a sum of momentum and gradient, and no step where that is 0.
+// TestLionUpdates checks two updates of one weight by hand: they use the sign of a sum of momentum
+// and gradient, and there is no step if the sum is 0.
 func TestLionUpdates(t *testing.T) {
 	task := lionTask{w: []float32{1, 1}, g: []float32{2, 0}, m: []float32{0, 0}, scale: 0.5, rate: 0.1, decay: 0.01, beta1: 0.9, beta2: 0.99}
 	task.Part(0, 0, 2)
@@ -126,7 +128,7 @@ func TestLionUpdates(t *testing.T) {
 	assert.InDelta(t, 0.89-0.1-0.0089, task.w[0], 1e-6)
 }
 
-// TestMain is also the program that bench starts again for each model that it measures.
+// TestMain also serves as the program that bench starts again for each model that it measures.
 func TestMain(m *testing.M) {
 	if bench.IsChild() {
 		main()
@@ -134,7 +136,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// call runs the program in this process.
+// call runs the program's main function in this process.
 func call(t *testing.T, args ...string) string {
 	t.Helper()
 	zoo, err := newZoo()
@@ -144,7 +146,8 @@ func call(t *testing.T, args ...string) string {
 	return stdout.String()
 }
 
-// TestCommands: a model of the stream is trained, scored, sampled, listed, timed, compared and taken apart.
+// TestCommands: a model of the stream can be trained, scored, sampled, listed, measured, compared
+// and decomposed by the commands.
 func TestCommands(t *testing.T) {
 	dir := t.TempDir()
 	text, run := filepath.Join(dir, "text.txt"), filepath.Join(dir, "run")
@@ -182,7 +185,8 @@ func TestCommands(t *testing.T) {
 	checkNorms(t, run, filepath.Join(dir, "norms"))
 }
 
-// checkNorms: our analysis is a command like the others, with help, JSON, a page and refusals.
+// checkNorms checks that our analysis is a command like the others, with help, JSON, a page and
+// errors.
 func checkNorms(t *testing.T, run, folder string) {
 	t.Helper()
 	assert.Contains(t, call(t, "analyze", "-h"), "\n  norms ")

@@ -12,17 +12,17 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// Norms is an analysis: how large what each writer wrote is at the end of the stream, token by token,
-// |C_w y_w| of every writer w, where C_w carries its write y_w to the end.
+// Norms is an analysis: how large each writer's contribution is at the end of the stream, token by
+// token, |C_w y_w| for every writer w, where C_w carries its write y_w to the end.
 type Norms struct {
 	report.Prompt
 	Relative bool `yaml:"relative" help:"divide by the norm of the whole stream at the token"`
 }
 
-// Name is norms.
+// Name returns the analysis's name.
 func (Norms) Name() string { return "norms" }
 
-// Card describes Norms. It needs nothing of a stream but that it can be taken apart, which every one can.
+// Card describes Norms. It needs a stream that can be decomposed, as every stream can.
 func (Norms) Card() report.Card {
 	return report.Card{
 		Summary: "how large what each writer wrote is at the end of the stream",
@@ -32,7 +32,7 @@ func (Norms) Card() report.Card {
 	}
 }
 
-// Run takes a run on the prompt apart.
+// Run decomposes a run on the prompt.
 func (n Norms) Run(_ context.Context, m *report.Model) (*report.Report, error) {
 	ids, err := n.Prompt.Read(m, 1)
 	if err != nil {
@@ -59,7 +59,7 @@ func (n Norms) Run(_ context.Context, m *report.Model) (*report.Report, error) {
 	return r, nil
 }
 
-// of is a writer's norms by token.
+// of returns the norms of a writer, token by token.
 func (n Norms) of(d *analysis.Decomposition, writer string, tokens int) ([]float64, error) {
 	var norms []float64
 	for token := range tokens {
@@ -80,13 +80,13 @@ func (n Norms) of(d *analysis.Decomposition, writer string, tokens int) ([]float
 	return norms, nil
 }
 
-// writeNorms is the result.
+// writeNorms is the result of the analysis.
 type writeNorms struct {
 	Writers []string    `json:"writers"`
 	Norms   [][]float64 `json:"norms"` // [writer][token]
 }
 
-// Table has a row for each writer.
+// Table returns a row for each writer.
 func (w *writeNorms) Table() figure.Table {
 	t := figure.NewTable("norm of what each writer wrote", "lrr", "writer", "mean over tokens", "largest")
 	for i, name := range w.Writers {
@@ -95,7 +95,7 @@ func (w *writeNorms) Table() figure.Table {
 	return t
 }
 
-// Figures are a map of all of them; LabelTokens replaces the positions by the tokens' texts.
+// Figures returns a map of all norms; LabelTokens replaces the positions by the tokens' texts.
 func (w *writeNorms) Figures() []figure.Figure {
 	h := figure.Heatmap{Title: "Norm of what each writer wrote", XLabel: "token", YLabel: "writer", Rows: w.Writers, Values: w.Norms}
 	for i := range w.Norms[0] {

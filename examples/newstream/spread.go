@@ -8,17 +8,17 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// Spread is a kind of experiment: each series with all seeds, and how far the losses of the seeds
-// lie apart.
+// Spread is a kind of experiment: it trains each series with all seeds and reports how far apart
+// the losses of the seeds are.
 type Spread struct {
 	experiment.Plain
 	Unit string `yaml:"unit" choices:"nats, bits" help:"nats a token, or bits a byte"`
 }
 
-// Name is spread.
+// Name returns the kind that an experiment's config names.
 func (Spread) Name() string { return "spread" }
 
-// Report has a row for each series: the lowest and the highest loss, and what is between them.
+// Report returns a row for each series: the lowest and the highest loss, and their difference.
 func (s Spread) Report(r *experiment.Results) experiment.Report {
 	t := figure.Table{Title: "Losses over seeds (" + s.Unit + ")", Align: "lrrr", Header: []string{"", "lowest", "highest", "apart"}}
 	bars := figure.Bars{YLabel: "highest minus lowest (" + s.Unit + ")", Format: "%.4f"}

@@ -13,7 +13,8 @@ import (
 //
 //	h <- h + g ⊙ F(h)
 //
-// It embeds a stream.Vector and replaces two of its stream.Steps: how it writes, and how a run of it is taken apart.
+// It embeds a stream.Vector and replaces two of its stream.Steps: how it writes, and how a run of
+// it is decomposed.
 type scaled struct {
 	*stream.Vector
 	b     *graph.Builder
@@ -35,7 +36,7 @@ func (s *scaled) Write(h stream.State, at stream.Site, _ stream.Reading, y *gorg
 	return s.Add(h, at, s.b.Apply(gain{}, y, s.gains[at.Index]))
 }
 
-// Form tells models -residuals what the stream chooses of h' = A_res h + B_up F(A_down h).
+// Form tells `models -residuals` what the stream chooses in h' = A_res h + B_up F(A_down h).
 func (s *scaled) Form(at stream.Site) stream.Form {
 	f := s.Vector.Form(at)
 	f.Source = s.c.Card().Source

@@ -10,8 +10,8 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-// Sums is the source data.source of kind sums: lines of generated arithmetic, "17+5=22", several a document. Its documents
-// are a function of its settings, so that a run that is gone on with has the same corpus.
+// Sums is the kind sums of data.source: generated lines of arithmetic, "17+5=22", several in each
+// document. The documents depend only on its settings, so that a resumed run has the same corpus.
 type Sums struct {
 	Documents int    `yaml:"documents" min:"1" max:"1000000" help:"number of documents"`
 	Lines     int    `yaml:"lines" min:"1" max:"10000" help:"sums of a document"`
@@ -19,10 +19,11 @@ type Sums struct {
 	Seed      uint64 `yaml:"seed" help:"seed of the numbers"`
 }
 
-// Name is sums.
+// Name returns the kind that data.source names.
 func (Sums) Name() string { return "sums" }
 
-// Open refuses paths: there is nothing to read. The bounds of the settings are checked by their tags.
+// Open refuses paths, since there is nothing to read. The settings' bounds are checked by their
+// tags.
 func (s Sums) Open(o data.Options, _ data.Tokenizer) (data.Reader, error) {
 	if len(o.Paths) > 0 {
 		return nil, layers.Setting("data.path", "want none for source sums, got %v", o.Paths)
@@ -30,10 +31,10 @@ func (s Sums) Open(o data.Options, _ data.Tokenizer) (data.Reader, error) {
 	return s, nil
 }
 
-// perFile is how many documents are made at a time, by one thread.
+// perFile is the number of documents that one thread makes at a time.
 const perFile = 256
 
-// Files are numbers of documents, by which no thread waits for another.
+// Files returns groups of documents, so that no thread waits for another.
 func (s Sums) Files(context.Context) ([]data.File, error) {
 	var files []data.File
 	for first := 0; first < s.Documents; first += perFile {
@@ -42,7 +43,7 @@ func (s Sums) Files(context.Context) ([]data.File, error) {
 	return files, nil
 }
 
-// Read makes the documents from a file's number on, each with random numbers of its own.
+// Read makes the documents of a file, each with its own random numbers.
 func (s Sums) Read(ctx context.Context, f data.File, enc *data.Encoder, emit func(data.Document) error) error {
 	first, err := strconv.Atoi(f.Name)
 	if err != nil {

@@ -14,8 +14,9 @@ import (
 	"github.com/residua-go/residua/optim"
 )
 
-// TestSumsAndSchedule: a config trains on our source by our schedule, a run that was stopped and resumed has the bits of
-// one that was not, the trained model finds its validation split again, and keys are checked.
+// TestSumsAndSchedule: a config trains on our source with our schedule, a run that was stopped and
+// resumed has the same bits as one that was not, the trained model finds its validation split
+// again, and keys are checked.
 func TestSumsAndSchedule(t *testing.T) {
 	dir := t.TempDir()
 	train := func(out string, more ...string) []string {
@@ -63,7 +64,7 @@ func TestSumsAndSchedule(t *testing.T) {
 	}
 }
 
-// TestInverseSqrt: the factors of some steps by hand.
+// TestInverseSqrt checks the factors of some steps by hand.
 func TestInverseSqrt(t *testing.T) {
 	s, err := InverseSqrt{Shift: 5}.With(optim.ScheduleOptions{Warmup: 4, Total: 100, Min: 0.4})
 	require.NoError(t, err)
@@ -74,7 +75,7 @@ func TestInverseSqrt(t *testing.T) {
 	assert.EqualError(t, err, "train.schedule.shift: want >= 1 without a warmup, got 0")
 }
 
-// TestSums: documents are sums that are right, each document another, and the same with any number of threads.
+// TestSums: documents are correct sums, all different, and the same with any number of threads.
 func TestSums(t *testing.T) {
 	load := func(threads int) *data.Corpus {
 		c, err := data.Load(t.Context(), data.Options{Source: Sums{Documents: 600, Lines: 1, Most: 9, Seed: 4}, Split: "none", Threads: threads})

@@ -1,8 +1,10 @@
-// Package bench measures training speed: tokens a second, the share of the machine's peak and memory, compared with PyTorch,
-// with stock Gorgonia, with one thread, and residual designs compared with the plain transformer; and the speed of generation,
-// compared with Hugging Face's transformers and with llama.cpp.
+// Package bench measures speed. For training it reports tokens a second, the share of the machine's
+// peak and memory, and compares them with PyTorch, with stock Gorgonia, with one thread, and
+// between residual designs and the plain transformer. For generation it compares with Hugging
+// Face's transformers and with llama.cpp.
 //
-// Each model is measured in a process of its own, this program started again: a program that uses this package begins with
+// Each model is measured in a separate process, in which this program is started again: a program
+// that uses this package begins with
 //
 //	if bench.IsChild() {
 //		os.Exit(bench.RunChild(zoo, os.Stdin, os.Stdout))
@@ -24,24 +26,25 @@ import (
 
 // Options say how to measure. The zero value is 3 rounds of 5 steps on all cores, without PyTorch.
 type Options struct {
-	Rounds     int       // turns of each model; 0: 3
-	Steps      int       // of a turn; 0: 5, and in Designs that of each comparison
-	Target     Target    // what trains
-	PeakTFLOPS float64   // of a GPU; 0: its data sheet's, as far as it is known
-	PyTorch    *PyTorch  // nil: without
-	LlamaCPP   *LlamaCPP // in Generation; nil: without
+	Rounds     int       // number of turns of each model; 0: 3
+	Steps      int       // number of steps in a turn; 0: 5, in Designs the number set for each comparison
+	Target     Target    // what models run on
+	PeakTFLOPS float64   // of a GPU; 0: from its data sheet, if it is known
+	PyTorch    *PyTorch  // nil: do not compare with it
+	LlamaCPP   *LlamaCPP // used by Generation; nil: do not compare with it
 	Log        Log       // nil: silent
-	// Save is called with the report after each row of a table: what is measured next may fail. nil: nothing is saved.
+	// Save is called with the report after each row of a table, because a later measurement may
+	// fail. nil: nothing is saved.
 	Save func(*Report) error
 }
 
-// Log takes news: Note of the progress, Warn of what failed.
+// Log receives messages: Note of progress, Warn of failures.
 type Log interface {
 	Note(message string)
 	Warn(message string)
 }
 
-// Bench measures and keeps a Report.
+// Bench measures, and collects the results in a Report.
 type Bench struct {
 	o      Options
 	report *Report
@@ -49,7 +52,7 @@ type Bench struct {
 	start  func(context.Context, job) (*worker, error)
 }
 
-// New describes the machine. Close the Bench after use.
+// New makes a Bench and describes the machine. Close it after use.
 func New(o Options) (*Bench, error) {
 	if o.Rounds == 0 {
 		o.Rounds = 3
@@ -65,7 +68,7 @@ func New(o Options) (*Bench, error) {
 // Close ends the workers that measure the machine.
 func (b *Bench) Close() { b.pool.Close() }
 
-// Report is what has been measured so far.
+// Report returns what has been measured until now.
 func (b *Bench) Report() *Report { return b.report }
 
 func (b *Bench) note(format string, args ...any) {
@@ -80,7 +83,7 @@ func (b *Bench) warn(message string) {
 	}
 }
 
-// save hands on the report.
+// save calls Options.Save.
 func (b *Bench) save() error {
 	b.report.shares()
 	if b.o.Save == nil {
@@ -89,8 +92,9 @@ func (b *Bench) save() error {
 	return b.o.Save(b.report)
 }
 
-// failed keeps the error of one measurement, so that the others go on. It returns an error if that is because ctx has ended: a
-// terminal's interrupt also ends the children, maybe a moment before ctx.
+// failed keeps the error of one measurement, so that the others continue. If the error is there
+// because ctx has ended, it returns an error instead: an interrupt from the terminal also ends the
+// children, perhaps a moment before ctx.
 func (b *Bench) failed(ctx context.Context, name string, err error) error {
 	select {
 	case <-ctx.Done():
@@ -102,11 +106,12 @@ func (b *Bench) failed(ctx context.Context, name string, err error) error {
 	return b.save()
 }
 
-// interruptDelay is how long after a child's end an interrupt counts as its cause.
+// interruptDelay is how long after a child's end an interrupt still counts as its cause.
 const interruptDelay = 200 * time.Millisecond
 
-// compare starts the jobs' workers, lets them and those that are running take turns, and ends them. It returns those that are running
-// and a worker a job, nil for one that did not start.
+// compare starts a worker for each job, lets them and the running workers take turns, and ends the
+// new ones. It returns the workers that still run, and the workers of the jobs, nil for one that
+// did not start.
 func (b *Bench) compare(ctx context.Context, what string, steps int, running []*worker, jobs ...job) ([]*worker, error) {
 	b.note("%s: starting and warming up", what)
 	started := make([]*worker, len(jobs))
@@ -124,9 +129,10 @@ func (b *Bench) compare(ctx context.Context, what string, steps int, running []*
 	return workers, b.turns(ctx, what, steps, workers)
 }
 
-// launch starts workers and waits until they are warm. PyTorch's start first and all at once, since each compiles for a minute on a
-// few cores; the others warm up one after another: ours may time ways to compute while they do, llama.cpp's threads wait for each
-// other without rest.
+// launch starts workers and waits until they have warmed up. PyTorch's workers start first and
+// together, since each compiles for a minute on a few cores. The others warm up one after another:
+// ours may measure ways to compute meanwhile, and llama.cpp's threads keep the processor busy while
+// they wait for each other.
 func (b *Bench) launch(ctx context.Context, jobs []job, started []*worker) error {
 	failed := func(i int, err error) error {
 		started[i] = nil
@@ -163,7 +169,8 @@ func (b *Bench) launch(ctx context.Context, jobs []job, started []*worker) error
 	return nil
 }
 
-// Models measures each model, in turns with the others of its size: Report.Models and Sizes.
+// Models measures each model, by turns with the others of its size. It fills Report.Models and
+// Sizes.
 func (b *Bench) Models(ctx context.Context, chosen []Workload) error {
 	for _, group := range groups(chosen) {
 		var jobs []job
@@ -188,14 +195,14 @@ func (b *Bench) Models(ctx context.Context, chosen []Workload) error {
 	return nil
 }
 
-// keepModel adds a model's row, and compares sizes anew.
+// keepModel adds a model's row, and compares sizes again.
 func (b *Bench) keepModel(chosen []Workload, w Workload, own *worker) {
 	b.report.Models = append(b.report.Models, newModelResult(w, own))
 	b.report.Sizes = compareSizes(chosen, b.report.Models)
 }
 
-// groups puts the models of a size together, those that are compared with one transformer, in
-// the order in which they are named.
+// groups puts together the models of a size, which are compared with one transformer, in the order
+// in which they are named.
 func groups(chosen []Workload) [][]Workload {
 	var all [][]Workload
 	at := map[string]int{}
@@ -210,7 +217,8 @@ func groups(chosen []Workload) [][]Workload {
 	return all
 }
 
-// Baselines compares each model with PyTorch's ways of running it: Report.PyTorch, and, of our side's turns, Models and Sizes.
+// Baselines compares each model with PyTorch's ways of running it. It fills Report.PyTorch and,
+// from our own turns, Models and Sizes.
 func (b *Bench) Baselines(ctx context.Context, chosen []Workload) error {
 	modes := b.o.PyTorch.modes()
 	return b.against(ctx, chosen, " compared with PyTorch", func(w Workload) []job {
@@ -225,7 +233,7 @@ func (b *Bench) Baselines(ctx context.Context, chosen []Workload) error {
 	})
 }
 
-// Threads compares one thread with all: Report.Threads.
+// Threads compares one thread with all threads. It fills Report.Threads.
 func (b *Bench) Threads(ctx context.Context, chosen []Workload) error {
 	return b.against(ctx, chosen, " by threads", func(w Workload) []job {
 		single := b.job(residua, w)
@@ -238,7 +246,8 @@ func (b *Bench) Threads(ctx context.Context, chosen []Workload) error {
 	})
 }
 
-// Stock compares transformers with the same built of stock Gorgonia nodes: Report.Stock.
+// Stock compares transformers with the same models built from stock Gorgonia nodes. It fills
+// Report.Stock.
 func (b *Bench) Stock(ctx context.Context, chosen []Workload) error {
 	return b.against(ctx, chosen, " compared with stock Gorgonia", func(w Workload) []job {
 		return []job{b.job(residua, w), b.job(stock, w)}
@@ -249,8 +258,8 @@ func (b *Bench) Stock(ctx context.Context, chosen []Workload) error {
 	})
 }
 
-// against compares the first of each workload's jobs with the others, which run the same model in other ways, and keeps what came out,
-// unless the first one failed.
+// against compares the first of each workload's jobs with the others, which run the same model in
+// other ways, and keeps the results unless the first job failed.
 func (b *Bench) against(ctx context.Context, chosen []Workload, what string, jobs func(Workload) []job, keep func(w Workload, first *worker, others []*worker)) error {
 	for _, w := range chosen {
 		workers, err := b.compare(ctx, w.Name+what, b.steps(), nil, jobs(w)...)
@@ -275,10 +284,10 @@ func (b *Bench) against(ctx context.Context, chosen []Workload, what string, job
 	return nil
 }
 
-// steps is how many a turn has.
+// steps returns the number of steps in a turn.
 func (b *Bench) steps() int { return cmp.Or(b.o.Steps, 5) }
 
-// Err is nil if all that was asked for has been measured.
+// Err returns nil if everything that was asked for has been measured.
 func (r *Report) Err() error {
 	switch len(r.Failures) {
 	case 0:

@@ -15,28 +15,29 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// Each model is measured in a process of its own, so that memory does not add up and
-// nothing is warm by chance. The processes of one comparison live side by side and take
-// turns. Parent and child talk in lines; the scripts of benchmarks/ speak the same:
+// Each model is measured in a separate process, so that their memory does not add up and no caches
+// are warm by chance. The processes of one comparison exist at the same time and take turns. Parent
+// and child exchange lines; the scripts in benchmarks/ use the same protocol:
 //
 //	child -> parent   {"facts": ...}                              after its warm-up
-//	parent -> child   5                                           make 5 steps
+//	parent -> child   5                                           run 5 steps
 //	child -> parent   {"seconds": [...], "loss": ..., "peak_bytes": ...}
 //
-// The child ends when its input does. What goes wrong in it is a line {"error": ...}.
+// The child ends when its input does. An error in the child is a line {"error": ...}.
 
-// childVariable, in the environment, makes this program a child; its value is a job.
+// childVariable is an environment variable that makes this program a child; its value is a job.
 const childVariable = "RESIDUA_BENCH_JOB"
 
 // IsChild tells whether this process was started to measure one model for a Bench.
 func IsChild() bool { return os.Getenv(childVariable) != "" }
 
-// RunChild is the life of such a process, on models of the designs in a zoo. It returns the exit code.
+// RunChild is the main function of such a process, for models with the designs of a zoo. It returns
+// the exit code.
 func RunChild(zoo models.Zoo, in io.Reader, out io.Writer) int {
 	return runJob(zoo, os.Getenv(childVariable), in, out)
 }
 
-// runJob serves a job, given as JSON, until its input ends.
+// runJob runs a job, given as JSON, until its input ends.
 func runJob(zoo models.Zoo, text string, in io.Reader, out io.Writer) int {
 	answers := json.NewEncoder(out)
 	if err := serve(zoo, text, in, answers); err != nil {
@@ -56,14 +57,14 @@ type job struct {
 	Text           Text            `json:"text,omitzero"`
 	Target         Target          `json:"target"`
 
-	config  models.Config // Model as it is here
-	pytorch *PyTorch      // which runs the implementations that are not in this program
-	llama   *LlamaCPP     // which runs llamaCPP
-	file    string        // that it opens
-	weights string        // the type that they are stored in, "" for a job that trains
+	config  models.Config // Model, parsed
+	pytorch *PyTorch      // runs the implementations that are not in this program
+	llama   *LlamaCPP     // runs llamaCPP
+	file    string        // the file that it opens
+	weights string        // the type in which weights are stored; "" for a job that trains
 }
 
-// title names a job in messages.
+// title returns the job's name in messages.
 func (j job) title() string {
 	if j.weights != "" {
 		return implementationName(j.Implementation) + " " + j.weights + " " + j.Name
@@ -71,7 +72,7 @@ func (j job) title() string {
 	return implementationName(j.Implementation) + " " + j.Name
 }
 
-// here tells whether this program runs the job, and not a script.
+// here tells whether this program runs the job, rather than a script.
 func (j job) here() bool {
 	return slices.Contains([]string{residua, stock, generation}, j.Implementation)
 }
@@ -79,20 +80,20 @@ func (j job) here() bool {
 // ofPyTorch tells whether PyTorch's script runs the job.
 func (j job) ofPyTorch() bool { return !j.here() && j.Implementation != llamaCPP }
 
-// job is to run a workload by an implementation.
+// job returns the job that runs a workload by an implementation.
 func (b *Bench) job(implementation string, w Workload) job {
 	return job{Implementation: implementation, Name: w.Name, Batch: w.Batch, ZLoss: w.ZLoss, Text: w.Text, Target: b.o.Target,
 		config: w.Spec.Config, pytorch: b.o.PyTorch}
 }
 
-// encoded is the job with its model as JSON.
+// encoded returns the job with its model as JSON.
 func (j job) encoded() (job, error) {
 	model, err := json.Marshal(j.config)
 	j.Model = model
 	return j, errors.WithStack(err)
 }
 
-// workload is what a job is to run.
+// workload returns what a job is to run.
 func (j job) workload(zoo models.Zoo) (Workload, error) {
 	c, err := zoo.Unmarshal(j.Model)
 	if err != nil {
@@ -105,14 +106,15 @@ func (j job) workload(zoo models.Zoo) (Workload, error) {
 // reply is a line from a child.
 type reply struct {
 	Facts   *facts    `json:"facts,omitempty"`
-	Seconds []float64 `json:"seconds,omitempty"` // one a step
-	Loss    float64   `json:"loss,omitempty"`    // of the last step
+	Seconds []float64 `json:"seconds,omitempty"` // one for each step
+	Loss    float64   `json:"loss,omitempty"`    // loss of the last step
 	Peak    int       `json:"peak_bytes,omitempty"`
-	Tokens  []float64 `json:"token_seconds,omitempty"` // of generation, with each step: of a token that was decoded
+	Tokens  []float64 `json:"token_seconds,omitempty"` // for generation, for each step: the time of a decoded token
 	Error   string    `json:"error,omitempty"`
 }
 
-// warmUpSteps are not timed: the first makes buffers, or compiles.
+// warmUpSteps is the number of steps that are not measured: the first one allocates buffers, or
+// compiles.
 const warmUpSteps = 2
 
 func serve(zoo models.Zoo, text string, in io.Reader, answers *json.Encoder) error {
@@ -152,7 +154,7 @@ func serve(zoo models.Zoo, text string, in io.Reader, answers *json.Encoder) err
 	return nil
 }
 
-// timed makes n steps.
+// timed runs n steps and measures them.
 func timed(i implementation, n int) (reply, error) {
 	var r reply
 	for range n {

@@ -9,16 +9,16 @@ type DesignResult struct {
 	Batch      int     `json:"batch"`
 	Seq        int     `json:"seq"`
 	Parameters int     `json:"parameters"`
-	Time       float64 `json:"relative_time"`     // of a step: medians of the same turns
-	FLOPs      float64 `json:"relative_flops"`    // matrix products of a token
+	Time       float64 `json:"relative_time"`     // of a step: ratio of the medians over the same turns
+	FLOPs      float64 `json:"relative_flops"`    // matrix products for a token
 	Bytes      float64 `json:"relative_bytes"`    // what the graph's ops read and write in a step
 	PeakMB     float64 `json:"peak_mb"`           // of the process
 	TokensPS   float64 `json:"tokens_per_second"` // median
 	Steps      int     `json:"steps"`
 }
 
-// newDesignResult compares a design's worker with the plain transformer's, whose seconds are
-// those of the same turns.
+// newDesignResult compares a design's worker with the plain transformer, whose plainSeconds are
+// from the same turns.
 func newDesignResult(shape string, w, base Workload, own *worker, plain facts, plainSeconds []float64) DesignResult {
 	t, cost, plainCost := newTiming(w, own), w.Spec.Cost(), base.Spec.Cost()
 	return DesignResult{
@@ -30,7 +30,8 @@ func newDesignResult(shape string, w, base Workload, own *worker, plain facts, p
 	}
 }
 
-// Designs compares residual designs with their plain transformers, whose rows come first: Report.Designs.
+// Designs compares residual designs with their plain transformers, whose rows come first. It fills
+// Report.Designs.
 func (b *Bench) Designs(ctx context.Context, all []Comparison) error {
 	for _, c := range all {
 		if b.o.Steps != 0 {
@@ -43,8 +44,7 @@ func (b *Bench) Designs(ctx context.Context, all []Comparison) error {
 	return nil
 }
 
-// designs lets each design take turns with the plain transformer, whose worker lives all the
-// while.
+// designs lets each design take turns with the plain transformer, whose worker runs all the time.
 func (b *Bench) designs(ctx context.Context, c Comparison) error {
 	b.note("%s at %s: starting and warming up", c.Base.Name, c.Shape)
 	plain, err := b.start(ctx, b.job(residua, c.Base))
@@ -56,7 +56,7 @@ func (b *Bench) designs(ctx context.Context, c Comparison) error {
 		return b.failed(ctx, c.Base.Name, err)
 	}
 	if len(c.Others) == 0 {
-		c.Others = []Workload{{}} // the plain one alone
+		c.Others = []Workload{{}} // measure the plain transformer by itself
 	}
 	before, rows := b.report.Designs, []DesignResult(nil)
 	for _, w := range c.Others {

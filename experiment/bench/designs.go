@@ -6,13 +6,13 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// shape is a size at which residual designs are compared with a plain transformer: the
-// presets that name it are.
+// shape is a size at which residual designs are compared with a plain transformer: the presets that
+// name this transformer are compared.
 type shape struct {
 	name       string
-	plain      string // preset
+	plain      string // preset of the plain transformer
 	batch, seq int
-	steps      int // a turn, unless Options.Steps says otherwise
+	steps      int // steps in a turn, unless Options.Steps is set
 }
 
 func shapes() []shape {
@@ -22,15 +22,15 @@ func shapes() []shape {
 	}
 }
 
-// ShapeNames are the sizes at which residual designs are compared.
+// ShapeNames returns the names of the sizes at which residual designs are compared.
 func ShapeNames() []string { return namesOf(shapes(), func(s shape) string { return s.name }) }
 
-// compared are the presets that are compared with the plain transformer.
+// compared returns the presets that are compared with the plain transformer.
 func (s shape) compared(zoo models.Zoo) []models.Preset {
 	return slices.DeleteFunc(zoo.Presets(), func(p models.Preset) bool { return p.Baseline != s.plain })
 }
 
-// designNames are the presets that are measured at the shapes.
+// designNames returns the names of the presets that are measured at the shapes.
 func designNames(zoo models.Zoo, shapes []shape) []string {
 	var names []string
 	for _, s := range shapes {
@@ -47,10 +47,11 @@ type Comparison struct {
 	Shape  string
 	Base   Workload
 	Others []Workload
-	Steps  int // a turn
+	Steps  int // steps in a turn
 }
 
-// Comparisons returns a comparison for each of the shapes (none: all) that has one of the named presets (none: all).
+// Comparisons returns a comparison for each of the named shapes (none: all) for which one of the
+// named presets (none: all) exists.
 func Comparisons(zoo models.Zoo, shapeNames, names []string, size Size) ([]Comparison, error) {
 	if err := checkNames("shape", shapeNames, ShapeNames()); err != nil {
 		return nil, err

@@ -10,7 +10,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// comparisons are those of some shapes and models, by commas; "" is all.
+// comparisons returns the comparisons of shapes and models, named with commas between them; ""
+// means all.
 func comparisons(t *testing.T, shapes, chosen string, size Size) []Comparison {
 	t.Helper()
 	split := func(s string) []string { return strings.FieldsFunc(s, func(r rune) bool { return r == ',' }) }
@@ -19,8 +20,8 @@ func comparisons(t *testing.T, shapes, chosen string, size Size) []Comparison {
 	return all
 }
 
-// TestDesignsWorkloads: each preset that is compared with the plain transformer of a shape is a
-// model of that shape; at the large one it is the preset itself.
+// TestDesignsWorkloads: each preset that is compared with the plain transformer of a shape becomes
+// a model of that shape; at the large shape it is the preset itself.
 func TestDesignsWorkloads(t *testing.T) {
 	groups := comparisons(t, "", "", Size{})
 	require.Len(t, groups, 2)
@@ -36,7 +37,7 @@ func TestDesignsWorkloads(t *testing.T) {
 		for _, w := range append([]Workload{g.Base}, g.Others...) {
 			assert.Equal(t, g.Base.tokens(), w.tokens(), w.Name)
 			assert.Equal(t, []any{g.Base.Spec.Vocab, g.Base.ZLoss}, []any{w.Spec.Vocab, w.ZLoss})
-			if w.Preset.Config.Attention.Positions != models.PositionsRoPE { // which stay as they are
+			if w.Preset.Config.Attention.Positions != models.PositionsRoPE { // rotary positions are measured as they are
 				assert.Equal(t, g.Base.Spec.Attention.Positions, w.Spec.Attention.Positions)
 			}
 		}
@@ -50,7 +51,7 @@ func TestDesignsWorkloads(t *testing.T) {
 	assert.Equal(t, []int{4, 256, 8, 1024, 257, 256, 16}, []int{s.Layers, s.Width(), s.HeadCount(), s.FeedForwardShape().Hidden, s.Vocab, s.Seq, byteLevel.Base.Batch})
 }
 
-// TestDesignsTravel: a child trains what the parent meant.
+// TestDesignsTravel: a child trains the model that the parent sent.
 func TestDesignsTravel(t *testing.T) {
 	for _, g := range comparisons(t, "", "", Size{}) {
 		for _, w := range append([]Workload{g.Base}, g.Others...) {
@@ -71,8 +72,8 @@ func TestDesignsMeasuresANewDesign(t *testing.T) {
 	assert.Equal(t, []string{"narrow"}, names(groups[0].Others))
 }
 
-// TestDesignsChoice: names choose, in the order of the table, and only shapes that a
-// chosen model has.
+// TestDesignsChoice: names choose, in the order of the table, and only shapes for which a chosen
+// model exists.
 func TestDesignsChoice(t *testing.T) {
 	assert.Equal(t, []string{"vwn-8x64"}, names(comparisons(t, "", "vwn-8x64", Size{})[0].Others))
 	assert.Len(t, comparisons(t, "", "vwn-8x64,quickstart-vwn", Size{}), 2)
@@ -84,8 +85,8 @@ func TestDesignsChoice(t *testing.T) {
 	}
 }
 
-// TestDesignsCountsWhatRuns: the FLOPs and the bytes that designs are compared by are those of
-// the ops that a step runs.
+// TestDesignsCountsWhatRuns: the FLOPs and bytes by which designs are compared equal those of the
+// ops that a step runs.
 func TestDesignsCountsWhatRuns(t *testing.T) {
 	g := comparisons(t, "byte", "", Size{2, 8})[0]
 	for _, w := range append([]Workload{g.Base}, g.Others...) {
@@ -108,8 +109,8 @@ func TestDesignsCountsWhatRuns(t *testing.T) {
 	}
 }
 
-// TestDesignsRatiosOfFakeMeasurements: a design is compared with the turns of the plain one
-// that it took part in.
+// TestDesignsRatiosOfFakeMeasurements: a design is compared with the plain transformer over the
+// turns in which both took part.
 func TestDesignsRatiosOfFakeMeasurements(t *testing.T) {
 	g := comparisons(t, "byte", "quickstart-highway", Size{})[0]
 	plain, p := fake(100, 0, 9, 9, 2, 2), fake(150, 3e9, 3, 5, 4)

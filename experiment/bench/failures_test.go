@@ -18,7 +18,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// inProcess makes a worker that serve answers, in a goroutine of the test.
+// inProcess makes a worker whose answers come from serve, in a goroutine of the test.
 func inProcess(name string, serve func(in io.Reader, out io.Writer)) (*worker, error) {
 	in, input := io.Pipe()
 	output, out := io.Pipe()
@@ -37,12 +37,13 @@ func inProcess(name string, serve func(in io.Reader, out io.Writer)) (*worker, e
 	return w, nil
 }
 
-// playing is a worker that says it takes so many seconds a step, and ends when it has answered most times (below 0: never).
+// playing makes a worker that reports the given seconds for each step, and ends after most answers
+// (below 0: never).
 func playing(j job, seconds float64, most int) (*worker, error) {
 	return playingModel(j, 5, seconds, most, func() {})
 }
 
-// playingModel has a number of parameters, which it says once it is warm.
+// playingModel does the same, and reports a number of parameters after its warm-up.
 func playingModel(j job, parameters int, seconds float64, most int, warmUp func()) (*worker, error) {
 	return inProcess(j.title(), func(in io.Reader, out io.Writer) {
 		warmUp()
@@ -59,7 +60,8 @@ func playingModel(j job, parameters int, seconds float64, most int, warmUp func(
 	})
 }
 
-// played is a Bench of two rounds whose workers start makes; saved is what Save got last.
+// played returns a Bench of two rounds whose workers are made by start; saved is the last report
+// that Save got.
 func played(t *testing.T, start func(ctx context.Context, j job) (*worker, error)) (b *Bench, saved *Report) {
 	t.Helper()
 	saved = &Report{}
@@ -83,7 +85,8 @@ func chosen(t *testing.T, names ...string) []Workload {
 	return chosen
 }
 
-// TestJobsAreServed: a job as a child gets it is trained, and the answers are what the parent wants.
+// TestJobsAreServed: a child trains a job in the form in which the parent sends it, and its answers
+// are in the form that the parent reads.
 func TestJobsAreServed(t *testing.T) {
 	b, saved := played(t, func(_ context.Context, j job) (*worker, error) {
 		j, err := j.encoded()
@@ -101,7 +104,8 @@ func TestJobsAreServed(t *testing.T) {
 	assert.Positive(t, saved.Stock[0].Stock.TokensPS)
 }
 
-// TestOneModelThatFails: at its start or between its turns; the others are measured, and the error says which failed.
+// TestOneModelThatFails at its start or between its turns: the others are measured, and the error
+// says which failed.
 func TestOneModelThatFails(t *testing.T) {
 	for _, atStart := range []bool{true, false} {
 		b, saved := played(t, func(_ context.Context, j job) (*worker, error) {
@@ -124,7 +128,7 @@ func TestOneModelThatFails(t *testing.T) {
 	}
 }
 
-// TestOnePyTorchThatFails: its row is missing, and those of the other mode and models are there.
+// TestOnePyTorchThatFails: its row is missing, and those of the other mode and models exist.
 func TestOnePyTorchThatFails(t *testing.T) {
 	b, saved := played(t, func(_ context.Context, j job) (*worker, error) {
 		if j.Implementation == Compiled && j.Name == "byte-rmt" {
@@ -141,8 +145,9 @@ func TestOnePyTorchThatFails(t *testing.T) {
 	assert.Len(t, saved.Picture().Series, 3)
 }
 
-// TestPyTorchWarmsUpAtOnce: PyTorch's processes of one comparison, and ours with them, are warm when all have been started; those that
-// run here start when the one before is warm. Ours is measured once, and its row is there besides the comparison.
+// TestPyTorchWarmsUpAtOnce: PyTorch's processes of one comparison warm up together, and ours with
+// them; those that run in this program start when the one before has warmed up. Ours is measured
+// once, and has a row of its own besides the comparison.
 func TestPyTorchWarmsUpAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	all.Add(3)
@@ -169,7 +174,7 @@ func TestPyTorchWarmsUpAtOnce(t *testing.T) {
 	assert.Len(t, saved.Sizes, 1)
 }
 
-// TestOnlyEqualModelsAreCompared: PyTorch's with another number of parameters is refused.
+// TestOnlyEqualModelsAreCompared: a PyTorch model with another number of parameters is refused.
 func TestOnlyEqualModelsAreCompared(t *testing.T) {
 	b, saved := played(t, func(_ context.Context, j job) (*worker, error) {
 		if j.Implementation == Eager {
@@ -194,7 +199,8 @@ func TestPlainAlone(t *testing.T) {
 	assert.Equal(t, 6, saved.Designs[0].Steps)
 }
 
-// TestDesignsThatFail: one design costs its row, the plain transformer those that were to come.
+// TestDesignsThatFail: if a design fails, its row is missing; if the plain transformer fails, all
+// later rows are.
 func TestDesignsThatFail(t *testing.T) {
 	names := []string{"quickstart", "quickstart-highway", "quickstart-mhc"}
 	for _, test := range []struct {
@@ -225,8 +231,8 @@ func TestDesignsThatFail(t *testing.T) {
 	}
 }
 
-// TestInterrupted: what was measured before is kept, and nothing that the interrupt ended counts as failed, even where a child
-// ends before the interrupt is known here.
+// TestInterrupted: earlier measurements are kept, and nothing that the interrupt ended counts as
+// failed, even if a child ends before the interrupt is known here.
 func TestInterrupted(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -251,7 +257,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestTail: an error shows whole last lines.
+// TestTail: an error shows the last lines completely.
 func TestTail(t *testing.T) {
 	stderr := &tail{}
 	for i := range 1000 {

@@ -19,20 +19,22 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// Text is what a model generates in a step. Its zero value is a model that trains.
+// Text says what a model generates in a step. The zero value is for a model that trains.
 type Text struct {
 	Prompt int `json:"prompt" yaml:"prompt" default:"500" min:"1" max:"1048576" help:"time the reading of a prompt of <N> tokens"`
 	Tokens int `json:"tokens" yaml:"tokens" default:"128" min:"1" max:"1048576" help:"decode <N> tokens after a short prompt"` // of decodeAfter
 	Batch  int `json:"batch,omitempty" yaml:"batch" default:"1" min:"1" max:"1024" help:"decode <N> texts at a time"`
 }
 
-// decodeAfter is the prompt of the tokens that are decoded: short, so that a token's time is hardly the prompt's.
+// decodeAfter is the length of the prompt before the decoded tokens: short, so that it hardly
+// affects the time of a token.
 const decodeAfter = 16
 
-// GPT2Name is the model that is compared with Hugging Face's transformers and llama.cpp: GPT-2's smallest shape, with random weights.
+// GPT2Name is the model that is compared with Hugging Face's transformers and llama.cpp: GPT-2's
+// smallest shape, with random weights.
 const GPT2Name = "gpt2-124m"
 
-// gpt2 is a model of GPT-2's kind: biases, and an unembedding that is the embedding.
+// gpt2 returns a model of GPT-2's kind: with biases, and an unembedding that is the embedding.
 func gpt2(layers, width, hidden, heads int) models.Config {
 	c := models.Transformer(layers, width, hidden, heads)
 	c.Seq, c.NormEps, c.Bias, c.TieEmbeddings = 1024, 1e-5, true, true
@@ -47,7 +49,8 @@ func isGPT2(s models.Spec) bool {
 	return err == nil && spec.SameModel(s) == nil
 }
 
-// ChooseGeneration returns the presets of these names, GPT2Name for none, each with a window that has room for the text.
+// ChooseGeneration returns the presets with these names, GPT2Name for none, each with a window that
+// has room for the text.
 func ChooseGeneration(zoo models.Zoo, names []string, t Text) ([]Workload, error) {
 	if len(names) == 0 {
 		names = []string{GPT2Name}
@@ -76,7 +79,7 @@ func newGenerationWorkload(p models.Preset, t Text) (Workload, error) {
 	return Workload{Name: p.Name, Preset: p, Spec: spec, Batch: 1, Text: t}, errors.WithMessage(err, p.Name)
 }
 
-// prefillFLOPs are the matrix products of a prompt, of which the last token alone has logits.
+// prefillFLOPs counts the matrix products for a prompt; only the last token has logits.
 func (w Workload) prefillFLOPs() float64 {
 	spec, sum := w.Spec, 0.0
 	spec.Seq = w.Text.Prompt
@@ -118,7 +121,7 @@ func (r *generationRun) step() (float64, error) {
 	return 0, err
 }
 
-// decode returns the seconds a token of each text, from the first one on.
+// decode returns the seconds that each text takes for a token, from the first decoded token on.
 func (r *generationRun) decode() (float64, error) {
 	var texts errgroup.Group
 	var first sync.Once
@@ -142,8 +145,8 @@ func (r *generationRun) facts() facts { return facts{Parameters: r.store.Size()}
 
 func (r *generationRun) close() { r.generator.Close() }
 
-// Generation measures how fast models read a prompt and decode, compared with transformers and llama.cpp where those have the model:
-// Report.Generation.
+// Generation measures how fast models read a prompt and decode, compared with transformers and
+// llama.cpp if those have the model. It fills Report.Generation.
 func (b *Bench) Generation(ctx context.Context, chosen []Workload) error {
 	with := b.peers(ctx, slices.ContainsFunc(chosen, func(w Workload) bool { return w.Text.Batch > 1 }))
 	for _, w := range chosen {
@@ -154,13 +157,14 @@ func (b *Bench) Generation(ctx context.Context, chosen []Workload) error {
 	return nil
 }
 
-// peers are those that generation is compared with.
+// peers are the programs with which generation is compared.
 type peers struct {
 	pytorch *PyTorch
 	llama   *LlamaCPP
 }
 
-// peers leaves out, by name, what cannot be compared: on a GPU, or where several texts are decoded at a time, all.
+// peers returns the programs that can be compared, and warns about those that cannot: on a GPU, or
+// if several texts are decoded at a time, none can.
 func (b *Bench) peers(ctx context.Context, several bool) peers {
 	check := func(name string, missing func(context.Context) error) bool {
 		var err error
@@ -200,13 +204,13 @@ func (b *Bench) generate(ctx context.Context, w Workload, with peers) error {
 			b.warn("llama.cpp is left out of " + w.Name + ": " + err.Error())
 			with.llama = nil
 		}
-		debug.FreeOSMemory() // the weights
+		debug.FreeOSMemory() // frees the weights
 		return b.generateWith(ctx, w, b.generationJobs(w, with, folder))
 	}
 	return b.generateWith(ctx, w, b.generationJobs(w, with, ""))
 }
 
-// generationJobs are ours in float32, then the others.
+// generationJobs returns our job in float32, then the others.
 func (b *Bench) generationJobs(w Workload, with peers, folder string) []job {
 	jobs := []job{b.job(generation, w)}
 	if with.pytorch != nil && isGPT2(w.Spec) {
@@ -230,7 +234,7 @@ func (b *Bench) generationJobs(w Workload, with peers, folder string) []job {
 	return jobs
 }
 
-// generateWith measures jobs of a model: each of ours is compared with those after it.
+// generateWith measures jobs with a model: each of ours is compared with the jobs after it.
 func (b *Bench) generateWith(ctx context.Context, w Workload, jobs []job) error {
 	return b.against(ctx, []Workload{w}, "'s generation", func(Workload) []job { return jobs }, func(w Workload, first *worker, others []*worker) {
 		b.report.Generation = append(b.report.Generation, newGenerationResults(w, jobs, append([]*worker{first}, others...))...)

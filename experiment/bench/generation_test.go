@@ -15,7 +15,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// tinyGPT2 is a small model that transformers has, too, and a text of 20 and 3 tokens.
+// tinyGPT2 returns a small model that transformers has, too, and a text of 20 and 3 tokens.
 func tinyGPT2(t *testing.T) Workload {
 	t.Helper()
 	c := gpt2(2, 16, 64, 2)
@@ -25,7 +25,8 @@ func tinyGPT2(t *testing.T) Workload {
 	return w
 }
 
-// TestChooseGeneration: the shape of GPT-2 is the published one, and the window has room for the text.
+// TestChooseGeneration: the shape of GPT-2 is the published one, and the window has room for the
+// text.
 func TestChooseGeneration(t *testing.T) {
 	chosen, err := ChooseGeneration(models.Standard(), nil, Text{Prompt: 500, Tokens: 128})
 	require.NoError(t, err)
@@ -43,7 +44,7 @@ func TestChooseGeneration(t *testing.T) {
 	assert.ErrorContains(t, err, "rmt-134m")
 }
 
-// TestPrefillFLOPs: they are those of the ops of a program that reads the prompt.
+// TestPrefillFLOPs: they equal those of the ops in a program that reads the prompt.
 func TestPrefillFLOPs(t *testing.T) {
 	w := tinyGPT2(t)
 	o := graph.ProgramOptions{Options: graph.Options{Store: graph.NewStore(tensor.Float32, 1), Threads: 1}}
@@ -78,7 +79,7 @@ func TestGeneration(t *testing.T) {
 		return inProcess(j.title(), func(in io.Reader, out io.Writer) { runJob(models.Standard(), string(text), in, out) })
 	}
 	b, saved := played(t, start)
-	b.o.PyTorch.Python = "true" // it imports all
+	b.o.PyTorch.Python = "true" // it accepts every import
 	if _, err := exec.LookPath(b.o.PyTorch.Python); err != nil {
 		t.Skip(err)
 	}

@@ -10,33 +10,33 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// GenerationTiming is how fast one implementation reads a prompt and decodes; the times are medians, another program's of its fastest
-// turn.
+// GenerationTiming is how fast one implementation reads a prompt and decodes. Our times are medians
+// over all turns; another program's are from its fastest turn.
 type GenerationTiming struct {
 	PrefillSeconds  float64 `json:"prefill_seconds"` // up to the first token after the prompt
 	PrefillTokensPS float64 `json:"prefill_tokens_per_s"`
 	PrefillGFLOPS   float64 `json:"prefill_gflops"`
 	PrefillShare    float64 `json:"prefill_peak_share"`
-	TokenSeconds    float64 `json:"token_seconds"` // of one that is decoded
+	TokenSeconds    float64 `json:"token_seconds"` // time of a decoded token
 	TokensPS        float64 `json:"tokens_per_s"`  // of all texts that are decoded at a time
 	PeakBytes       int     `json:"peak_bytes"`
 }
 
-// newGenerationTiming is a worker's, by what is typical of its times.
+// newGenerationTiming sums up a worker's times by the function typical.
 func newGenerationTiming(w Workload, of *worker, typical func([]float64) float64) GenerationTiming {
 	prefill, token := typical(of.seconds), typical(of.tokenSeconds)
 	return GenerationTiming{PrefillSeconds: prefill, PrefillTokensPS: float64(w.Text.Prompt) / prefill, PrefillGFLOPS: w.prefillFLOPs() / prefill / 1e9,
 		TokenSeconds: token, TokensPS: float64(max(1, w.Text.Batch)) / token, PeakBytes: of.peak}
 }
 
-// PeerResult is another program's speed of generation by the same model.
+// PeerResult is another program's speed of generation with the same model.
 type PeerResult struct {
 	Name    string `json:"name"`
-	Weights string `json:"weights"` // what it stores them as
+	Weights string `json:"weights"` // the type in which it stores them
 	Version string `json:"version"`
 	Threads int    `json:"threads,omitempty"`
 	GenerationTiming
-	PrefillSpeedup float64 `json:"prefill_speedup"` // its time over Residua's
+	PrefillSpeedup float64 `json:"prefill_speedup"` // its time divided by Residua's
 	DecodeSpeedup  float64 `json:"decode_speedup"`
 }
 
@@ -45,12 +45,13 @@ type GenerationResult struct {
 	Name       string `json:"name"`
 	Parameters int    `json:"parameters"`
 	Text
-	Weights graph.Precision  `json:"weights,omitempty"` // what they are stored in; "": float32, or a GPU's precision
+	Weights graph.Precision  `json:"weights,omitempty"` // the type in which they are stored; "": float32, or a GPU's precision
 	Residua GenerationTiming `json:"ours"`
 	Peers   []PeerResult     `json:"peers,omitempty"`
 }
 
-// newGenerationResults is a result for each of our jobs, with the peers that follow it. What failed is left out.
+// newGenerationResults returns a result for each of our jobs, with the peers that follow it. Jobs
+// that failed are left out.
 func newGenerationResults(w Workload, jobs []job, workers []*worker) []GenerationResult {
 	var all []GenerationResult
 	for i, j := range jobs {
@@ -68,14 +69,14 @@ func newGenerationResults(w Workload, jobs []job, workers []*worker) []Generatio
 	return all
 }
 
-// add compares with another program.
+// add adds a comparison with another program.
 func (r *GenerationResult) add(w Workload, j job, of *worker) {
 	t := newGenerationTiming(w, of, of.fastestTurn)
 	r.Peers = append(r.Peers, PeerResult{Name: j.Implementation, Weights: cmp.Or(j.weights, "float32"), Version: of.facts.Version, Threads: of.facts.Threads, GenerationTiming: t,
 		PrefillSpeedup: t.PrefillSeconds / r.Residua.PrefillSeconds, DecodeSpeedup: t.TokenSeconds / r.Residua.TokenSeconds})
 }
 
-// shares sets the parts of the machine's peak.
+// shares computes the fractions of the machine's peak.
 func (r *GenerationResult) shares(m *Machine) {
 	r.Residua.PrefillShare = m.share(r.Residua.PrefillGFLOPS)
 	for i := range r.Peers {
@@ -110,7 +111,7 @@ func (r *Report) generationTable() figure.Table {
 	return t
 }
 
-// version is the program's, with its threads if it tells them.
+// version returns the program's version, with its threads if it reports them.
 func (p PeerResult) version() string {
 	if p.Threads == 0 {
 		return p.Version

@@ -6,10 +6,10 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// gpuPeak is what NVIDIA's data sheet says that a GPU computes in a second: TFLOPS without
-// sparsity, in 32-bit floats outside the tensor cores, and on them in TF32 and bfloat16.
+// gpuPeak is a GPU's peak in NVIDIA's data sheet: TFLOPS without sparsity, in 32-bit floats outside
+// the tensor cores, and in TF32 and bfloat16 on them.
 type gpuPeak struct {
-	name             string // what the driver's name of the GPU has in it
+	name             string // part of the driver's name of the GPU
 	fp32, tf32, bf16 float64
 }
 
@@ -25,7 +25,7 @@ func gpuPeaks() []gpuPeak {
 	}
 }
 
-// peakTFLOPS returns the data sheet's figure for a GPU, 0 if it is not known here.
+// peakTFLOPS returns the data sheet's figure for a GPU, 0 if the GPU is not listed here.
 func peakTFLOPS(gpu string, p graph.Precision) float64 {
 	for _, known := range gpuPeaks() {
 		if strings.Contains(gpu, known.name) {

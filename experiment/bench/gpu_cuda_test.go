@@ -15,7 +15,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// TestMain makes the tests' device: the emulator, or a GPU where RESIDUA_GPU says so.
+// TestMain runs the device tests on the emulator, or on a GPU if RESIDUA_GPU says so.
 func TestMain(m *testing.M) {
 	if err := emulator.Use(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestResiduaLearnsOnTheDevice: the device's losses are those of the CPU.
+// TestResiduaLearnsOnTheDevice: the losses on the device equal those on the CPU.
 func TestResiduaLearnsOnTheDevice(t *testing.T) {
 	chosen, err := Choose(models.Standard(), []string{"byte-rmt"}, Size{Batch: 1, Seq: 8})
 	require.NoError(t, err)

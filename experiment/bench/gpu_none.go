@@ -8,7 +8,7 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// gpuName says that this program has no CUDA backend.
+// gpuName fails: this program has no CUDA backend.
 func gpuName(graph.Device) (string, error) {
 	return "", errors.New("device cuda: want a program built with it, as in go run -tags cuda ./cmd/residua bench, got one without")
 }

@@ -26,7 +26,7 @@ func TestPeaksByName(t *testing.T) {
 	assert.Equal(t, 67.0, peakTFLOPS("NVIDIA H100 80GB HBM3", graph.FP32))
 }
 
-// gpuReport is fakeReport's on a GPU of 600 GFLOPS.
+// gpuReport is like fakeReport, on a GPU of 600 GFLOPS.
 func gpuReport(t *testing.T) *Report {
 	r := fakeReport(t)
 	r.Models, r.Sizes = r.Models[:1], nil

@@ -6,29 +6,29 @@ import (
 	"github.com/pkg/errors"
 )
 
-// implementation trains one model, a step at a time, on one batch of random tokens.
+// implementation trains one model, step by step, on one batch of random tokens.
 type implementation interface {
-	// step makes a full training step: forward, backward, clipping, AdamW. It returns the
-	// loss before the update.
+	// step runs a full training step: forward, backward, clipping, AdamW. It returns the loss
+	// before the update.
 	step() (float64, error)
-	// peak is the most memory that it has taken, in bytes: of the computer, or of a GPU. 0: the
-	// system does not tell.
+	// peak returns the most memory that it has taken until now, in bytes, on the computer or on a
+	// GPU. 0: the system does not say.
 	peak() (int, error)
-	// facts describes it.
+	// facts describes the implementation.
 	facts() facts
 	close()
 }
 
-// facts are what an implementation says of itself before it is timed.
+// facts are what an implementation reports about itself before it is measured.
 type facts struct {
 	Parameters int    `json:"parameters"`
-	Predicted  int    `json:"predicted_bytes,omitempty"` // weights, gradients, moments and buffers by its own plan; 0: it has none
-	Traffic    int    `json:"traffic_bytes,omitempty"`   // what its graph's ops read and write in a step; 0: it does not tell
+	Predicted  int    `json:"predicted_bytes,omitempty"` // weights, gradients, moments and buffers according to its own plan; 0: it has no plan
+	Traffic    int    `json:"traffic_bytes,omitempty"`   // what its graph's ops read and write in a step; 0: it does not report it
 	Version    string `json:"version,omitempty"`
-	Threads    int    `json:"threads,omitempty"` // that generation computes with; 0: it does not tell
+	Threads    int    `json:"threads,omitempty"` // threads with which generation computes; 0: it does not report them
 }
 
-// The learning rate and the rest of AdamW, in every implementation.
+// The settings of AdamW in every implementation.
 const (
 	learningRate = 1e-3
 	beta1        = 0.9
@@ -45,13 +45,13 @@ const (
 	generation = "generation"
 )
 
-// transformers is Hugging Face's generation, which PyTorch's script runs.
+// transformers is generation by Hugging Face's transformers, which PyTorch's script runs.
 const transformers = "transformers"
 
-// llamaCPP is llama.cpp's generation, which its script runs.
+// llamaCPP is generation by llama.cpp, which its own script runs.
 const llamaCPP = "llama.cpp"
 
-// newImplementation makes the one of that name.
+// newImplementation makes the implementation with that name.
 func newImplementation(name string, w Workload, on Target) (implementation, error) {
 	switch name {
 	case residua:
@@ -64,7 +64,7 @@ func newImplementation(name string, w Workload, on Target) (implementation, erro
 	return nil, errors.Errorf("implementation %q: want %s, %s or %s", name, residua, stock, generation)
 }
 
-// implementationName is how tables, pictures and messages call an implementation.
+// implementationName returns the name of an implementation in tables, pictures and messages.
 func implementationName(name string) string {
 	switch name {
 	case residua, generation:
@@ -81,7 +81,7 @@ func implementationName(name string) string {
 	return name
 }
 
-// randomBatch draws a workload's tokens and what follows each: the same ones each time.
+// randomBatch draws a workload's tokens and their successors: the same in every call.
 func randomBatch(w Workload) (tokens, targets []int32) {
 	draw := rand.New(rand.NewPCG(1, 2))
 	for range w.Batch {

@@ -24,7 +24,7 @@ type LlamaCPP struct {
 	Script string `yaml:"llamacpp_script" default:"benchmarks/llamacpp.py" help:"run llama.cpp by <FILE>"`
 }
 
-// Check tells early that the script is missing.
+// Check returns an error if the script is missing.
 func (l *LlamaCPP) Check() error {
 	if _, err := os.Stat(l.Script); err != nil {
 		return errors.Errorf("-llamacpp-script: want the script that runs llama.cpp, got %q, which cannot be read: run from the repository's folder", l.Script)
@@ -32,7 +32,7 @@ func (l *LlamaCPP) Check() error {
 	return nil
 }
 
-// checkImport tells whether the package is missing.
+// checkImport returns an error if the Python package is missing.
 func (l *LlamaCPP) checkImport(ctx context.Context) error {
 	if out, err := exec.CommandContext(ctx, l.Python, "-c", "import xllamacpp").CombinedOutput(); err != nil {
 		return errors.Errorf("llama.cpp is left out: %s cannot import xllamacpp (%v %s): install it as benchmarks/README.md says", l.Python, err, &tail{out})
@@ -40,18 +40,19 @@ func (l *LlamaCPP) checkImport(ctx context.Context) error {
 	return nil
 }
 
-// generate is the command that generates with the model in a job's file.
+// generate returns the command that generates with the model in a job's file.
 func (l *LlamaCPP) generate(ctx context.Context, j job) *exec.Cmd {
 	return exec.CommandContext(ctx, l.Python, l.Script, j.file, "--serve", "--threads", fmt.Sprint(j.Target.Threads), "--warm-up", fmt.Sprint(warmUpSteps),
 		"--prompt", fmt.Sprint(j.Text.Prompt), "--tokens", fmt.Sprint(j.Text.Tokens), "--after", fmt.Sprint(decodeAfter))
 }
 
-// weightPrecisions are what our side stores weights in when it is compared with llama.cpp.
+// weightPrecisions returns the types in which our side stores weights when it is compared with
+// llama.cpp.
 func weightPrecisions() []graph.Precision {
 	return []graph.Precision{graph.FP32, graph.BF16, graph.INT8}
 }
 
-// llamaTypes are the types of GGUF that are compared with weights of a precision.
+// llamaTypes returns the GGUF types that are compared with weights of a precision.
 func llamaTypes(p graph.Precision) []string {
 	switch p {
 	case graph.BF16:
@@ -62,8 +63,8 @@ func llamaTypes(p graph.Precision) []string {
 	return []string{"F32"}
 }
 
-// writeGGUF writes a workload's model into a folder, once a type, with the weights that our side draws. The error is of a model that
-// llama.cpp has not.
+// writeGGUF writes a workload's model into a folder, once for each type, with the weights that our
+// side draws. Its error is about a model that llama.cpp does not have.
 func writeGGUF(w Workload, folder string) error {
 	m := &pretrained.Model{Zoo: models.Standard(), Store: graph.NewStore(tensor.Float32, 1), Description: pretrained.Description{Spec: w.Spec}}
 	var err error
@@ -83,11 +84,11 @@ func writeGGUF(w Workload, folder string) error {
 	return nil
 }
 
-// ggufFile is where a type's file is.
+// ggufFile returns the path of a type's file.
 func ggufFile(folder, name string) string { return filepath.Join(folder, name+".gguf") }
 
-// tokenizerOf names the largest of our tokenizers whose ids a model has, since llama.cpp's server opens no model without one; "" if
-// there is none.
+// tokenizerOf returns the name of our largest tokenizer whose ids a model has, since llama.cpp's
+// server opens no model without a tokenizer; "" if there is none.
 func tokenizerOf(vocab int) (string, error) {
 	best, largest := "", 0
 	for _, name := range data.TokenizerNames() {

@@ -16,7 +16,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// byteGPT2 is tinyGPT2 with ids for bytes.
+// byteGPT2 returns tinyGPT2 with ids for bytes.
 func byteGPT2(t *testing.T) Workload {
 	t.Helper()
 	c := gpt2(2, 16, 64, 2)
@@ -26,7 +26,7 @@ func byteGPT2(t *testing.T) Workload {
 	return w
 }
 
-// imports is a stand-in for a Python: true imports all.
+// imports returns a LlamaCPP whose Python, the program true, accepts every import.
 func imports(t *testing.T) *LlamaCPP {
 	t.Helper()
 	l := &LlamaCPP{Python: "true", Script: "../../benchmarks/llamacpp.py"}
@@ -36,7 +36,8 @@ func imports(t *testing.T) *LlamaCPP {
 	return l
 }
 
-// generating is a worker that reads a prompt in so many seconds in each of its turns, and decodes a token in a quarter of that.
+// generating makes a worker that takes the given seconds, one number for each turn, to read a
+// prompt, and a quarter of that to decode a token.
 func generating(j job, parameters int, turns ...float64) (*worker, error) {
 	return inProcess(j.title(), func(in io.Reader, out io.Writer) {
 		answers := json.NewEncoder(out)
@@ -48,8 +49,9 @@ func generating(j job, parameters int, turns ...float64) (*worker, error) {
 	})
 }
 
-// TestLlamaCPP: each of its types is compared with our weights of the same kind, from files that have the model, which are gone in the
-// end; of its turns the faster one counts. One that fails costs its row alone.
+// TestLlamaCPP: each of its types is compared with our weights of the same kind, from files that
+// hold the model and are removed at the end; the faster of its turns counts. If one fails, only its
+// row is missing.
 func TestLlamaCPP(t *testing.T) {
 	var files []string
 	b, saved := played(t, func(_ context.Context, j job) (*worker, error) {
@@ -87,7 +89,8 @@ func TestLlamaCPP(t *testing.T) {
 	assert.Contains(t, b.Report().generationTable().Note, "versions: llama.cpp 0, 1 threads")
 }
 
-// TestLlamaCPPIsLeftOut, by name, of models that it has not and of texts that are decoded together; and another model is refused.
+// TestLlamaCPPIsLeftOut, with a warning, for models that it does not have and texts that are
+// decoded together; another model is refused.
 func TestLlamaCPPIsLeftOut(t *testing.T) {
 	news := &notes{}
 	b, saved := played(t, func(_ context.Context, j job) (*worker, error) {
@@ -115,7 +118,7 @@ func TestLlamaCPPIsLeftOut(t *testing.T) {
 	assert.EqualError(t, b.Report().Err(), "4 measurements failed, first: llama.cpp F32 tiny: want 5 parameters as Residua's, got 7: it is another model")
 }
 
-// notes keeps what a Bench says.
+// notes keeps the messages of a Bench.
 type notes struct{ warnings []string }
 
 func (n *notes) Note(string)         {}

@@ -11,24 +11,24 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// Machine is what this computer can do, measured between the turns: the best of all measurements.
-// A GPU's peak is not measured: it is the one of its data sheet.
+// Machine is what this computer can do, measured between the turns: the best of all measurements. A
+// GPU's peak is not measured but taken from its data sheet.
 type Machine struct {
 	Threads    int             `json:"threads"`
-	PeakGFLOPS float64         `json:"peak_gflops"`         // our matrix product of peakSide^3; 0: unknown
+	PeakGFLOPS float64         `json:"peak_gflops"`         // by our matrix product of peakSide^3; 0: unknown
 	CopyGBs    float64         `json:"copy_gb_s,omitempty"` // bytes read plus bytes written
-	GPU        string          `json:"gpu,omitempty"`       // its name, if that is what trains
+	GPU        string          `json:"gpu,omitempty"`       // its name, if models train on a GPU
 	Precision  graph.Precision `json:"precision,omitempty"` // of the GPU
 }
 
-// Sizes of the two measurements: the copy's are far above any cache.
+// The sizes in the two measurements: the copy is far larger than any cache.
 const (
 	peakSide    = 1536
 	copyBytes   = 128 << 20
 	machineTime = 150 * time.Millisecond
 )
 
-// newMachine describes the target; peak is a GPU's in TFLOPS, 0 if it is to be looked up.
+// newMachine describes the target; peak is a GPU's in TFLOPS, 0 to look it up.
 func newMachine(t Target, peak float64) (*Machine, error) {
 	if t.Threads == 0 {
 		t.Threads = runtime.GOMAXPROCS(0)
@@ -50,7 +50,7 @@ func newMachine(t Target, peak float64) (*Machine, error) {
 	return m, nil
 }
 
-// precision names the numbers that are multiplied.
+// precision returns the type of the numbers that are multiplied.
 func (m *Machine) precision() string {
 	if m.GPU != "" {
 		return string(m.Precision)
@@ -58,7 +58,7 @@ func (m *Machine) precision() string {
 	return "float32"
 }
 
-// name is what computes.
+// name returns the name of the processor or GPU.
 func (m *Machine) name() string {
 	if m.GPU != "" {
 		return m.GPU
@@ -66,7 +66,7 @@ func (m *Machine) name() string {
 	return fmt.Sprintf("%d threads", m.Threads)
 }
 
-// share is a speed's part of the peak, 0 if that is unknown.
+// share returns a speed as a fraction of the peak, 0 if that is unknown.
 func (m *Machine) share(gflops float64) float64 {
 	if m.PeakGFLOPS == 0 {
 		return 0
@@ -74,7 +74,7 @@ func (m *Machine) share(gflops float64) float64 {
 	return gflops / m.PeakGFLOPS
 }
 
-// measure measures the CPU once and keeps the best; memory is freed again.
+// measure measures the CPU once and keeps the best results; it frees its memory again.
 func (m *Machine) measure(pool *kernel.Pool) {
 	if m.GPU != "" {
 		return
@@ -83,7 +83,7 @@ func (m *Machine) measure(pool *kernel.Pool) {
 	best := slices.Min(times(machineTime, func() { square.run(pool) }))
 	m.PeakGFLOPS = max(m.PeakGFLOPS, square.shape.flops()/best/1e9)
 	c := &copyTask{from: slices.Repeat([]float32{1}, copyBytes/4), to: make([]float32, copyBytes/4)}
-	c.run(pool) // the first touch of the pages
+	c.run(pool) // touches the pages for the first time
 	best = slices.Min(times(machineTime, func() { c.run(pool) }))
 	m.CopyGBs = max(m.CopyGBs, 2*copyBytes/best/1e9)
 	debug.FreeOSMemory()
@@ -94,5 +94,5 @@ type copyTask struct{ from, to []float32 }
 
 func (c *copyTask) run(p *kernel.Pool) { p.Do(len(c.from), c) }
 
-// Part copies a stretch.
+// Part copies the elements [lo, hi).
 func (c *copyTask) Part(_, lo, hi int) { copy(c.to[lo:hi], c.from[lo:hi]) }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// peakBytes is the most memory this process has had resident, as the kernel counts it
+// peakBytes returns the largest resident memory of this process until now, as the kernel counts it
 // (VmHWM of /proc/self/status); 0 on a system without that file.
 func peakBytes() int {
 	status, _ := os.ReadFile("/proc/self/status")

@@ -8,8 +8,8 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// Picture is each model's speed in GFLOPS of its own matrix products, which makes sizes comparable, next to PyTorch's where that was
-// measured.
+// Picture shows each model's speed in GFLOPS of its own matrix products, which makes sizes
+// comparable, next to PyTorch's if that was measured.
 func (r *Report) Picture() figure.Bars {
 	b := figure.Bars{Title: "Training speed, " + r.Machine.precision() + ", full steps", Format: "%.0f",
 		YLabel: fmt.Sprintf("GFLOPS of matrix products (peak of one matrix product: %.0f, %s)", r.Machine.PeakGFLOPS, r.Machine.name())}
@@ -30,7 +30,7 @@ func (r *Report) Picture() figure.Bars {
 	return b
 }
 
-// speeds are an implementation's GFLOPS of each model, NaN where they were not measured.
+// speeds returns an implementation's GFLOPS for each model, NaN if they were not measured.
 func (r *Report) speeds(implementation string) figure.BarSeries {
 	s := figure.BarSeries{Name: implementationName(implementation)}
 	for _, p := range r.PyTorch {

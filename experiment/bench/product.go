@@ -15,7 +15,7 @@ type productShape struct {
 	TA, TB  bool
 }
 
-// productShapes are products of training: blocks' weights, the unembedding, a matrix
+// productShapes returns products that occur in training: blocks' weights, the unembedding, a matrix
 // stream's keys (tall and narrow).
 func productShapes() []productShape {
 	return []productShape{
@@ -35,7 +35,8 @@ func productShapes() []productShape {
 
 func (g productShape) flops() float64 { return 2 * float64(g.M) * float64(g.K) * float64(g.N) }
 
-// String is "TN 32 x 65536 x 48", M x K x N.
+// String describes the product, as in "TN 32 x 65536 x 48": whether the operands are stored
+// transposed, M x K x N.
 func (g productShape) String() string {
 	letter := map[bool]string{false: "N", true: "T"}
 	return fmt.Sprintf("%s%s %d x %d x %d", letter[g.TA], letter[g.TB], g.M, g.K, g.N)
@@ -73,17 +74,18 @@ func (p *product) run(pool *kernel.Pool) {
 
 // ProductResult is the speed of a matrix product.
 type ProductResult struct {
-	Shape   string  `json:"shape"` // "TN 32 x 65536 x 48": whether the operands are stored transposed, M x K x N
+	Shape   string  `json:"shape"` // as in "TN 32 x 65536 x 48": whether the operands are stored transposed, M x K x N
 	GFLOPS  float64 `json:"ours_gflops"`
 	Share   float64 `json:"peak_share"`
 	PyTorch float64 `json:"pytorch_gflops,omitempty"`
-	Ratio   float64 `json:"ratio,omitempty"` // GFLOPS over PyTorch's
+	Ratio   float64 `json:"ratio,omitempty"` // GFLOPS divided by PyTorch's
 }
 
 // turnTime is how long a shape is repeated in one turn.
 const turnTime = 100 * time.Millisecond
 
-// Products measures matrix products, compared with PyTorch's if that is asked for: Report.Products.
+// Products measures matrix products, compared with PyTorch's if that is asked for. It fills
+// Report.Products.
 func (b *Bench) Products(ctx context.Context) error {
 	b.note("matrix products")
 	var theirs *worker
@@ -134,7 +136,7 @@ func (b *Bench) products(ctx context.Context, shapes []productShape, theirs *wor
 	return nil
 }
 
-// newProductResult turns seconds a product into a row; theirs is 0 where there is none.
+// newProductResult turns seconds for a product into a row; theirs is 0 if there is none.
 func newProductResult(g productShape, own, theirs float64) ProductResult {
 	r := ProductResult{Shape: g.String(), GFLOPS: g.flops() / own / 1e9}
 	if theirs > 0 {
@@ -143,8 +145,7 @@ func newProductResult(g productShape, own, theirs float64) ProductResult {
 	return r
 }
 
-// times repeats f, at least twice, for about the given time and returns the seconds of
-// each call.
+// times repeats f for about the given time, at least twice, and returns the seconds of each call.
 func times(atLeast time.Duration, f func()) []float64 {
 	var seconds []float64
 	for begin := time.Now(); len(seconds) < 2 || time.Since(begin) < atLeast; {

@@ -16,8 +16,8 @@ const (
 	Padded   = "compile-padded" // compiled, with a vocabulary rounded up to a multiple of paddedTo
 )
 
-// paddedTo is what the sizes of matrices should be multiples of for a GPU's tensor cores, as PyTorch's users pad a vocabulary: 50257
-// tokens to 50304.
+// paddedTo: sizes of matrices should be multiples of this number for a GPU's tensor cores, so
+// PyTorch's users pad a vocabulary of 50257 tokens to 50304.
 const paddedTo = 64
 
 // PyTorch says how to run the PyTorch side of a comparison, benchmarks/pytorch.py.
@@ -34,7 +34,7 @@ func (p *PyTorch) modes() []string {
 	return p.Modes
 }
 
-// Check tells early what is missing.
+// Check returns an error if something is missing.
 func (p *PyTorch) Check(ctx context.Context, on Target) error {
 	if _, err := os.Stat(p.Script); err != nil {
 		return errors.Errorf("-script: want the PyTorch script, got %q, which cannot be read: run from the repository's folder", p.Script)
@@ -51,7 +51,7 @@ func (p *PyTorch) Check(ctx context.Context, on Target) error {
 	return nil
 }
 
-// checkTransformers tells whether Hugging Face's transformers are missing.
+// checkTransformers returns an error if Hugging Face's transformers is missing.
 func (p *PyTorch) checkTransformers(ctx context.Context) error {
 	if out, err := exec.CommandContext(ctx, p.Python, "-c", "import transformers").CombinedOutput(); err != nil {
 		return errors.Errorf("transformers is left out: %s cannot import it (%v %s): install it as benchmarks/README.md says", p.Python, err, &tail{out})
@@ -59,7 +59,7 @@ func (p *PyTorch) checkTransformers(ctx context.Context) error {
 	return nil
 }
 
-// train is the command that trains a job's model, or generates with it.
+// train returns the command that trains a job's model, or generates with it.
 func (p *PyTorch) train(ctx context.Context, j job) *exec.Cmd {
 	args := []string{p.Script, string(j.Model), "--batch", fmt.Sprint(j.Batch), "--serve", "--threads", fmt.Sprint(j.Target.Threads), "--warm-up", fmt.Sprint(warmUpSteps)}
 	if j.Target.onGPU() {
@@ -77,7 +77,7 @@ func (p *PyTorch) train(ctx context.Context, j job) *exec.Cmd {
 	return exec.CommandContext(ctx, p.Python, args...)
 }
 
-// startProducts starts the script's matrix products; the worker is to be opened.
+// startProducts starts the script's matrix products; the caller must open the worker.
 func (p *PyTorch) startProducts(ctx context.Context, threads int) (*worker, error) {
 	return startProcess("PyTorch's products", exec.CommandContext(ctx, p.Python, p.Script, "gemm", "--serve", "--threads", fmt.Sprint(threads)))
 }

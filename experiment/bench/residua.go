@@ -22,7 +22,7 @@ func newResidua(w Workload, on Target) (*residuaRun, error) {
 		optim.Adam(beta1, beta2, adamEps), optim.Rate(learningRate, optim.Constant{}), optim.Decay(weightDecay, optim.Coupled, nil))
 }
 
-// newResiduaOn trains a store's parameters.
+// newResiduaOn makes a program that trains a store's parameters.
 func newResiduaOn(store *graph.Store, w Workload, on Target, parts ...optim.Part) (*residuaRun, error) {
 	r := &residuaRun{}
 	var err error
@@ -40,13 +40,13 @@ func newResiduaOn(store *graph.Store, w Workload, on Target, parts ...optim.Part
 	return r, nil
 }
 
-// outputs are what a training program of a workload computes.
+// outputs returns what a training program of a workload computes.
 func outputs(w Workload) models.Outputs {
 	return models.Outputs{Loss: true, Auxiliary: models.Auxiliary{ZLoss: w.ZLoss}}
 }
 
-// step profiles the first step, which belongs to the warm-up, for its traffic. It reads the loss at the end, and so waits for all
-// that a GPU has been given to do.
+// step profiles the first step, which belongs to the warm-up, to count its traffic. It reads the
+// loss at the end, and so waits for all work on a GPU.
 func (r *residuaRun) step() (float64, error) {
 	if _, err := r.learner.Step(context.Background()); err != nil {
 		return 0, err
@@ -84,11 +84,11 @@ func (r *residuaRun) close() {
 	}
 }
 
-// gpuMemory watches what a program takes of its GPU.
+// gpuMemory measures the memory that a program takes on its GPU.
 type gpuMemory struct {
 	store     *graph.Store
-	predicted int   // by the program's own plan
-	free      int64 // before the program was made, the driver's context open
+	predicted int   // according to the program's own plan
+	free      int64 // before the program was made, with the driver's context open
 	used      int
 }
 
@@ -105,9 +105,9 @@ func openGPU(store *graph.Store, on Target, w Workload) (*gpuMemory, error) {
 	return &gpuMemory{store: store, predicted: plan.Total(), free: free}, err
 }
 
-// taken is what the GPU has had less of free memory since it was opened, when it is first
-// asked: after the warm-up, when whatever else is compared has yet to start. Later steps
-// take nothing more.
+// taken returns by how much the GPU's free memory has shrunk since it was opened, measured at the
+// first call: after the warm-up, before the other programs of a comparison start. Later steps take
+// nothing more.
 func (g *gpuMemory) taken() (int, error) {
 	if g.used > 0 {
 		return g.used, nil

@@ -9,8 +9,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// TestStepFLOPsAreThoseOfTheProfile: the FLOPs that speeds are computed from are those
-// of the ops that a step runs.
+// TestStepFLOPsAreThoseOfTheProfile: the FLOPs from which speeds are computed equal those of the
+// ops that a step runs.
 func TestStepFLOPsAreThoseOfTheProfile(t *testing.T) {
 	for _, name := range []string{"byte-rmt", "byte-transformer"} {
 		chosen, err := Choose(models.Standard(), []string{name}, Size{Batch: 2, Seq: 8})
@@ -28,7 +28,7 @@ func TestStepFLOPsAreThoseOfTheProfile(t *testing.T) {
 	}
 }
 
-// TestResiduaLearns: steps on one batch lower its loss, and the facts are the program's.
+// TestResiduaLearns: steps on one batch lower its loss, and the facts describe the program.
 func TestResiduaLearns(t *testing.T) {
 	chosen, err := Choose(models.Standard(), []string{"byte-rmt"}, Size{Batch: 1, Seq: 8})
 	require.NoError(t, err)

@@ -7,7 +7,7 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Report is what has been measured.
+// Report holds all results.
 type Report struct {
 	Machine    *Machine           `json:"machine"`
 	Models     []ModelResult      `json:"models,omitempty"`
@@ -21,8 +21,8 @@ type Report struct {
 	Failures   []Failure          `json:"failures,omitempty"`
 }
 
-// ReadReport reads a report that was written as JSON, as bench -out does. A missing file is an error of
-// which os.IsNotExist tells.
+// ReadReport reads a report that bench -out wrote as JSON. For a missing file, os.IsNotExist of the
+// error's cause is true.
 func ReadReport(path string) (*Report, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -41,7 +41,7 @@ type Failure struct {
 	Error string `json:"error"`
 }
 
-// shares sets what depends on the machine's peak, which is known better with every measurement.
+// shares updates the values that depend on the machine's peak, which each measurement improves.
 func (r *Report) shares() {
 	for i := range r.Models {
 		r.Models[i].Share = r.Machine.share(r.Models[i].GFLOPS)
@@ -75,9 +75,9 @@ type ModelResult struct {
 	Batch      int    `json:"batch"`
 	Seq        int    `json:"seq"`
 	Parameters int    `json:"parameters"`
-	TrainFLOPs int    `json:"train_flops"` // a token, forward and backward
+	TrainFLOPs int    `json:"train_flops"` // for a token, forward and backward
 	Timing
-	Share     float64 `json:"peak_share"`      // GFLOPS over the machine's peak
+	Share     float64 `json:"peak_share"`      // GFLOPS divided by the machine's peak
 	Predicted int     `json:"predicted_bytes"` // weights, gradients, moments and planned buffers
 }
 
@@ -86,13 +86,13 @@ func newModelResult(w Workload, of *worker) ModelResult {
 		TrainFLOPs: w.Spec.Cost().TrainFLOPs(), Timing: newTiming(w, of), Predicted: of.facts.Predicted}
 }
 
-// SizeResult compares a model with the plain transformer of its size, a token each.
+// SizeResult compares a model with the plain transformer of its size, both for a token.
 type SizeResult struct {
 	Model       string  `json:"model"`
 	Transformer string  `json:"transformer"`
 	Time        float64 `json:"time_ratio"`
 	FLOPs       float64 `json:"flop_ratio"`
-	Excess      float64 `json:"excess"` // time ratio over FLOP ratio
+	Excess      float64 `json:"excess"` // time ratio divided by FLOP ratio
 }
 
 // compareSizes compares each workload's result with that of its plain transformer, if it has one.
@@ -120,15 +120,16 @@ func compareSizes(chosen []Workload, results []ModelResult) []SizeResult {
 	return sizes
 }
 
-// stateBytes are a parameter's value, gradient and AdamW's two moments.
+// stateBytes is the size of one entry's value, gradient and two moments in AdamW.
 const stateBytes = 16
 
 // BaselineResult is PyTorch's speed in one of its modes, compared with Residua's.
 type BaselineResult struct {
 	Mode string `json:"mode"`
 	Timing
-	Speedup float64 `json:"speedup"` // its step time over Residua's
-	// Memory is Residua's activation memory over its own: the peak less 16 bytes a parameter. 0: unknown.
+	Speedup float64 `json:"speedup"` // its step time divided by Residua's
+	// Memory is Residua's activation memory divided by its own: the peak minus 16 bytes for each
+	// parameter. 0: unknown.
 	Memory float64 `json:"memory_ratio"`
 }
 
@@ -141,7 +142,7 @@ type PyTorchResult struct {
 	Baselines  []BaselineResult `json:"baselines"` // those that did not fail
 }
 
-// newPyTorchResult compares workers; modes name the baselines in order.
+// newPyTorchResult compares workers; modes names the baselines in order.
 func newPyTorchResult(w Workload, own *worker, modes []string, baselines []*worker) PyTorchResult {
 	r := PyTorchResult{Name: w.Name, Parameters: own.facts.Parameters, Residua: newTiming(w, own)}
 	for i, theirs := range baselines {
@@ -158,7 +159,7 @@ func newPyTorchResult(w Workload, own *worker, modes []string, baselines []*work
 	return r
 }
 
-// activations is what a peak has above weights, gradients and moments.
+// activations returns the part of a peak above weights, gradients and moments.
 func activations(peak, parameters int) float64 { return float64(peak - stateBytes*parameters) }
 
 // ThreadsResult is a workload on one thread and on all.
@@ -194,7 +195,8 @@ func newStockResult(w Workload, own, theirs *worker) StockResult {
 	return r
 }
 
-// sameParameters refuses to compare two different models; it says nothing of a worker that has failed.
+// sameParameters returns an error if two models have different numbers of parameters; it ignores a
+// worker that has failed.
 func sameParameters(own, theirs *worker) error {
 	if own.ok() && theirs.ok() && own.facts.Parameters != theirs.facts.Parameters {
 		return errors.Errorf("%s: want %d parameters as Residua's, got %d: it is another model", theirs.name, own.facts.Parameters, theirs.facts.Parameters)

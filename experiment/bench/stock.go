@@ -12,18 +12,19 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// byteVocab is 256 bytes and BOS.
+// byteVocab is the size of a vocabulary of 256 bytes and BOS.
 const byteVocab = 257
 
-// stockPreset is small enough for stock Gorgonia.
+// stockPreset returns a model that is small enough for stock Gorgonia.
 func stockPreset() models.Preset {
 	c := models.Transformer(2, 64, 256, 2)
 	c.Vocab = byteVocab
 	return models.Preset{Name: "small-transformer", Config: c}
 }
 
-// ChooseStock returns the workloads of these names as stock Gorgonia trains them: without z-loss, which would be a second pass over
-// the stock graph's logits. They are transformers, a small one for no names.
+// ChooseStock returns the workloads with these names as stock Gorgonia trains them: without z-loss,
+// which would take a second pass over the stock graph's logits. They must be transformers; without
+// names it is a small one.
 func ChooseStock(zoo models.Zoo, names []string, size Size) ([]Workload, error) {
 	if len(names) == 0 {
 		p := stockPreset()
@@ -45,7 +46,7 @@ func ChooseStock(zoo models.Zoo, names []string, size Size) ([]Workload, error) 
 	return chosen, nil
 }
 
-// isTransformer tells whether a model is one as stock Gorgonia's is built, of the size that it has.
+// isTransformer tells whether a model is a transformer as stock Gorgonia's is built, in any size.
 func isTransformer(s models.Spec) bool {
 	c := models.Transformer(s.Layers, s.Width(), s.FeedForwardShape().Hidden, s.HeadCount())
 	c.Vocab, c.Seq, c.Attention.InverseLayerScaling, c.Init = s.Vocab, s.Seq, true, s.Init
@@ -53,10 +54,10 @@ func isTransformer(s models.Spec) bool {
 	return err == nil && plain.SameModel(s) == nil
 }
 
-// stockGraph builds a vector-stream transformer of stock Gorgonia nodes alone, the way a
-// user of Gorgonia would: one matrix a projection, batched products over batch*heads,
-// SoftMax over a masked matrix of logits. Shapes: T = batch*seq tokens, D the width, N
-// the tokens a row, H heads of Dh.
+// stockGraph builds a vector-stream transformer from stock Gorgonia nodes only, as a user of
+// Gorgonia would: one matrix for each projection, batched products over batch*heads, SoftMax over a
+// masked matrix of logits. Shapes: T = batch*seq tokens, D the width, N the tokens in a row, H
+// heads of size Dh.
 type stockGraph struct {
 	g      *gorgonia.ExprGraph
 	w      Workload
@@ -73,7 +74,7 @@ func (s *stockGraph) node(n *gorgonia.Node, err error) *gorgonia.Node {
 	return n
 }
 
-// param makes a parameter of columns [from, to) of a parameter in the store.
+// param makes a parameter from the columns [from, to) of a parameter in the store.
 func (s *stockGraph) param(name, part string, from, to int) *gorgonia.Node {
 	p := s.store.Param(name)
 	shape, values := p.Shape, p.Value.Float32s()
@@ -89,13 +90,13 @@ func (s *stockGraph) param(name, part string, from, to int) *gorgonia.Node {
 	return n
 }
 
-// whole makes a parameter of the one in the store.
+// whole makes a parameter from a whole parameter in the store.
 func (s *stockGraph) whole(name string) *gorgonia.Node {
 	shape := s.store.Param(name).Shape
 	return s.param(name, "", 0, shape[len(shape)-1])
 }
 
-// number is a scalar constant.
+// number makes a scalar constant.
 func number(v float64) *gorgonia.Node { return gorgonia.NewConstant(float32(v)) }
 
 // times multiplies by a number.
@@ -103,7 +104,7 @@ func (s *stockGraph) times(x *gorgonia.Node, v float64) *gorgonia.Node {
 	return s.node(gorgonia.Mul(x, number(v)))
 }
 
-// norm is LayerNorm of x [T, D] with a gain [D].
+// norm computes LayerNorm of x [T, D] with a gain [D].
 func (s *stockGraph) norm(x *gorgonia.Node, name string) *gorgonia.Node {
 	rows, column := []byte{0}, []byte{1}
 	centred := s.node(gorgonia.BroadcastSub(x, s.node(gorgonia.Mean(x, 1)), nil, column))  // [T, D]
@@ -112,7 +113,7 @@ func (s *stockGraph) norm(x *gorgonia.Node, name string) *gorgonia.Node {
 	return s.node(gorgonia.BroadcastHadamardProd(s.node(gorgonia.BroadcastHadamardDiv(centred, std, nil, column)), s.whole(name), nil, rows))
 }
 
-// heads brings x [T, D] into the shape [B*H, N, Dh].
+// heads reshapes x [T, D] to [B*H, N, Dh].
 func (s *stockGraph) heads(x *gorgonia.Node) *gorgonia.Node {
 	c := s.w.Spec
 	x = s.node(gorgonia.Reshape(x, tensor.Shape{s.w.Batch, c.Seq, c.HeadCount(), c.HeadDim()}))
@@ -120,7 +121,7 @@ func (s *stockGraph) heads(x *gorgonia.Node) *gorgonia.Node {
 	return s.node(gorgonia.Reshape(x, tensor.Shape{s.w.Batch * c.HeadCount(), c.Seq, c.HeadDim()}))
 }
 
-// attention is causal attention of block l over u [T, D].
+// attention computes causal attention of block l over u [T, D].
 func (s *stockGraph) attention(u *gorgonia.Node, l int, name string, mask *gorgonia.Node) *gorgonia.Node {
 	c := s.w.Spec
 	d, rows := c.Width(), s.w.Batch*c.HeadCount()*c.Seq
@@ -138,7 +139,7 @@ func (s *stockGraph) attention(u *gorgonia.Node, l int, name string, mask *gorgo
 	return s.node(gorgonia.Mul(o, s.whole(name+".o")))
 }
 
-// gelu is the tanh form.
+// gelu computes GELU in its tanh form.
 func (s *stockGraph) gelu(x *gorgonia.Node) *gorgonia.Node {
 	inner := s.node(gorgonia.Add(x, s.times(s.node(gorgonia.Cube(x)), 0.044715)))
 	tanh := s.node(gorgonia.Tanh(s.times(inner, math.Sqrt(2/math.Pi))))
@@ -172,8 +173,8 @@ func (s *stockGraph) loss(tokens, targets []int32) *gorgonia.Node {
 	return s.times(s.node(gorgonia.Sum(chosen)), -1/float64(len(targets)))
 }
 
-// mask is what is added to logits [B*H*N, N]: nothing up to the token itself, a number
-// that exp makes 0 after it.
+// mask returns what is added to logits [B*H*N, N]: 0 up to the token itself, after it a number of
+// which exp is 0.
 func (s *stockGraph) mask() *gorgonia.Node {
 	seq := s.w.Spec.Seq
 	rows := s.w.Batch * s.w.Spec.HeadCount() * seq
@@ -186,7 +187,7 @@ func (s *stockGraph) mask() *gorgonia.Node {
 	return s.constant("mask", data, rows, seq)
 }
 
-// oneHot is 1 at each token's target, [T, V].
+// oneHot returns a tensor [T, V] that is 1 at each token's target.
 func (s *stockGraph) oneHot(targets []int32) *gorgonia.Node {
 	vocab := s.w.Spec.Vocab
 	data := make([]float32, len(targets)*vocab)
@@ -196,7 +197,7 @@ func (s *stockGraph) oneHot(targets []int32) *gorgonia.Node {
 	return s.constant("targets", data, len(targets), vocab)
 }
 
-// constant is an input that keeps its value.
+// constant makes an input with a fixed value.
 func (s *stockGraph) constant(name string, data []float32, shape ...int) *gorgonia.Node {
 	return gorgonia.NewTensor(s.g, tensor.Float32, len(shape), gorgonia.WithShape(shape...), gorgonia.WithName(name),
 		gorgonia.WithValue(tensor.New(tensor.WithShape(shape...), tensor.WithBacking(data))))

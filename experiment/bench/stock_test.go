@@ -28,8 +28,8 @@ func perturbed(t *testing.T, w Workload) *graph.Store {
 	return store
 }
 
-// TestStockIsTheSameModel: on the same weights the stock graph has our loss, and after
-// each of a few Adam steps again.
+// TestStockIsTheSameModel: with the same weights the stock graph has our loss, also after each of a
+// few Adam steps.
 func TestStockIsTheSameModel(t *testing.T) {
 	chosen, err := ChooseStock(models.Standard(), nil, Size{})
 	require.NoError(t, err)

@@ -28,8 +28,9 @@ func newStock(w Workload) (*stockRun, error) {
 	return newStockOn(store, w)
 }
 
-// newStockOn trains copies of a store's parameters. Stock solvers clip single entries,
-// not the norm, and their weight decay does nothing: neither is asked for.
+// newStockOn makes a run that trains copies of a store's parameters. It uses neither clipping nor
+// weight decay: stock solvers clip single entries, not the norm, and their weight decay does
+// nothing.
 func newStockOn(store *graph.Store, w Workload) (*stockRun, error) {
 	if !isTransformer(w.Spec) || w.ZLoss != 0 {
 		return nil, errors.Errorf("workload %s: want a plain transformer without z-loss for stock Gorgonia", w.Name)

@@ -6,7 +6,7 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// Tables are the report's, in the order in which they are measured.
+// Tables returns the report's tables, in the order in which they are measured.
 func (r *Report) Tables() []figure.Table {
 	var tables []figure.Table
 	for _, t := range []figure.Table{r.modelTable(), r.sizeTable(), r.pytorchTable(), r.threadsTable(), r.stockTable(), r.productTable(), r.designTable(), r.generationTable()} {
@@ -17,7 +17,7 @@ func (r *Report) Tables() []figure.Table {
 	return tables
 }
 
-// String is one line.
+// String describes the machine in one line.
 func (m *Machine) String() string {
 	switch {
 	case m.GPU == "":
@@ -32,7 +32,7 @@ func (m *Machine) String() string {
 	return fmt.Sprintf("machine: %s, %s, peak %.1f TFLOPS (data sheet, without sparsity)\n", m.GPU, m.Precision, m.PeakGFLOPS/1e3)
 }
 
-// peakName is the header of a share of the machine's peak.
+// peakName returns the header for a share of the machine's peak.
 func (m *Machine) peakName() string {
 	if m.GPU != "" {
 		return "% of peak"
@@ -150,7 +150,7 @@ func milliseconds(t Timing) string {
 	return whole(1e3 * t.StepSeconds)
 }
 
-// percent writes a share of the peak, "-" where that is unknown.
+// percent formats a share of the peak, "-" if it is unknown.
 func percent(share float64) string {
 	if share == 0 {
 		return "-"
@@ -158,7 +158,7 @@ func percent(share float64) string {
 	return fmt.Sprintf("%.0f%%", 100*share)
 }
 
-// megabytes writes millions of bytes, "-" where the system does not tell.
+// megabytes formats millions of bytes, "-" if the system does not say.
 func megabytes(bytes int) string {
 	if bytes == 0 {
 		return "-"

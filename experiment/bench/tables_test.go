@@ -11,12 +11,12 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// fake is a worker that has measured these times.
+// fake returns a worker that has measured these times.
 func fake(parameters, peak int, seconds ...float64) *worker {
 	return &worker{name: "fake", facts: facts{Parameters: parameters, Predicted: 900e6, Version: "torch 9"}, seconds: seconds, peak: peak}
 }
 
-// fakeReport is a report of made-up measurements of the smallest paper size: the RMT
+// fakeReport returns a report of invented measurements for the smallest size of the paper: the RMT
 // takes 1 s a step, the transformer 1.25 s.
 func fakeReport(t *testing.T) *Report {
 	chosen, err := Choose(models.Standard(), []string{"rmt-46m", "transformer-49m"}, Size{})
@@ -48,7 +48,7 @@ func TestRatiosOfFakeMeasurements(t *testing.T) {
 	assert.InEpsilon(t, 300.0/1000, baselines[1].Memory, 1e-12)
 }
 
-// TestSizesAreComparedATokenEach: rows of another number do not change the ratio.
+// TestSizesAreComparedATokenEach: another number of rows does not change the ratio.
 func TestSizesAreComparedATokenEach(t *testing.T) {
 	chosen, err := Choose(models.Standard(), []string{"byte-rmt", "byte-transformer"}, Size{})
 	require.NoError(t, err)
@@ -132,7 +132,7 @@ func TestPicture(t *testing.T) {
 	require.NoError(t, figure.Check(b))
 }
 
-// String is the machine and the tables as text.
+// String returns the machine and the tables as text.
 func (r *Report) String() string {
 	text := []string{r.Machine.String()}
 	for _, t := range r.Tables() {

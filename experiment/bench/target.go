@@ -15,7 +15,7 @@ type Target struct {
 
 func (t Target) onGPU() bool { return t.Device.OnGPU() }
 
-// options are a training program's on a store.
+// options returns the options of a training program over a store.
 func (t Target) options(store *graph.Store) graph.ProgramOptions {
 	o := graph.Options{Store: store, DType: tensor.Float32, Threads: t.Threads, Device: t.Device, Precision: t.Precision, Training: true}
 	return graph.ProgramOptions{Gradients: true, Options: o}

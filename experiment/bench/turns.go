@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// turns lets workers take turns: in each round each makes its steps. One that fails is left out
-// from then on.
+// turns lets workers take turns: in each round each worker runs its steps. A worker that fails is
+// left out from then on.
 func (b *Bench) turns(ctx context.Context, what string, steps int, workers []*worker) error {
 	for round := range b.o.Rounds {
 		b.report.Machine.measure(b.pool)
@@ -30,7 +30,8 @@ func (b *Bench) turns(ctx context.Context, what string, steps int, workers []*wo
 	return nil
 }
 
-// fastestTurn is the least median of a turn's times: of what others wrote the better run counts.
+// fastestTurn returns the smallest median of a turn's times: for programs of others, the better
+// turn counts.
 func (w *worker) fastestTurn(seconds []float64) float64 {
 	best := math.Inf(1)
 	for turn := range slices.Chunk(seconds, max(1, w.turn)) {
@@ -39,7 +40,7 @@ func (w *worker) fastestTurn(seconds []float64) float64 {
 	return best
 }
 
-// median of times; 0 for none.
+// median returns the median of times; 0 for none.
 func median(seconds []float64) float64 {
 	n := len(seconds)
 	if n == 0 {

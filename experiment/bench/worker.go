@@ -13,13 +13,14 @@ import (
 	"github.com/pkg/errors"
 )
 
-// worker runs one model, a number of steps whenever it is asked to, and keeps what it has measured. It is a child process.
+// worker runs one model in a child process, a number of steps whenever it is asked to, and keeps
+// what it has measured.
 type worker struct {
 	name    string
 	facts   facts
 	seconds []float64 // of all its steps
-	turn    int       // the steps of one of its turns
-	// tokenSeconds are those of a decoded token, one a step of generation.
+	turn    int       // number of steps in one of its turns
+	// tokenSeconds holds the time of a decoded token for each step of generation.
 	tokenSeconds []float64
 	loss         float64
 	peak         int
@@ -27,14 +28,15 @@ type worker struct {
 
 	input   io.WriteCloser
 	replies *json.Decoder
-	wait    func() error // for its end, once input is closed
+	wait    func() error // waits for its end, once input is closed
 	stderr  *tail
 }
 
 // ok tells whether a worker was started and has not failed.
 func (w *worker) ok() bool { return w != nil && !w.failed }
 
-// startChild starts a job's process: this program again, or a script. It does not wait for the facts.
+// startChild starts a job's process: this program again, or a script. It does not wait for the
+// facts.
 func startChild(ctx context.Context, j job) (*worker, error) {
 	j, err := j.encoded()
 	if err != nil {
@@ -59,7 +61,7 @@ func startChild(ctx context.Context, j job) (*worker, error) {
 	return startProcess(j.title(), command)
 }
 
-// startProcess starts a child, to be opened.
+// startProcess starts a child; the caller must open it.
 func startProcess(name string, command *exec.Cmd) (*worker, error) {
 	w := &worker{name: name, wait: command.Wait, stderr: &tail{}}
 	command.Stderr, command.WaitDelay = w.stderr, waitDelay
@@ -78,7 +80,7 @@ func startProcess(name string, command *exec.Cmd) (*worker, error) {
 // waitDelay is how long a child's own children may keep its output open.
 const waitDelay = 5 * time.Second
 
-// open waits for the facts; a worker that does not open is closed.
+// open waits for the facts; it closes a worker that fails to open.
 func (w *worker) open() error {
 	r, err := w.read()
 	if err == nil && r.Facts == nil {
@@ -92,7 +94,7 @@ func (w *worker) open() error {
 	return nil
 }
 
-// read takes the next line.
+// read reads the next line.
 func (w *worker) read() (reply, error) {
 	var r reply
 	if err := w.replies.Decode(&r); err != nil {
@@ -115,7 +117,7 @@ func (w *worker) ended(err error) error {
 	return errors.Errorf("%s ended (%v)", w.name, err)
 }
 
-// run makes n steps and keeps their times.
+// run runs n steps and keeps their times.
 func (w *worker) run(n int) error {
 	r, err := w.ask(fmt.Sprint(n))
 	if err != nil {
@@ -143,7 +145,7 @@ func (w *worker) close() error {
 	return w.wait()
 }
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of the text that is written to it.
 type tail struct{ text []byte }
 
 // How much of a child's standard error an error message may show.
@@ -161,7 +163,7 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// String is the last lines.
+// String returns the last lines.
 func (t *tail) String() string {
 	lines := strings.Split(strings.TrimSpace(string(t.text)), "\n")
 	return strings.Join(lines[max(0, len(lines)-tailLines):], "\n")

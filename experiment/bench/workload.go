@@ -14,23 +14,23 @@ import (
 // Workload is a model and the batch that it is trained on, or the text that it generates.
 type Workload struct {
 	Name   string
-	Preset models.Preset // that it is of
+	Preset models.Preset // the preset that it comes from
 	Spec   models.Spec
 	Batch  int
 	ZLoss  float64 // coefficient
 	Text   Text
 }
 
-// tokens is how many a step trains on.
+// tokens returns the number of tokens in a step.
 func (w Workload) tokens() int { return w.Batch * w.Spec.Seq }
 
-// stepFLOPs are the matrix products of a step, forward and backward.
+// stepFLOPs counts the matrix products of a step, forward and backward.
 func (w Workload) stepFLOPs() float64 {
 	return float64(w.tokens()) * float64(w.Spec.Cost().TrainFLOPs())
 }
 
-// plain is the name of the plain transformer's preset that a workload is compared with, its own
-// for the transformer.
+// plain returns the preset of the plain transformer with which a workload is compared; for the
+// transformer, its own.
 func (w Workload) plain() string {
 	if w.Preset.Baseline == "" {
 		return w.Preset.Name
@@ -38,11 +38,11 @@ func (w Workload) plain() string {
 	return w.Preset.Baseline
 }
 
-// zLoss is the z-loss coefficient of every workload but those of stock Gorgonia.
+// zLoss is the z-loss coefficient of all workloads except those of stock Gorgonia.
 const zLoss = 1e-4
 
-// newWorkload is a preset with rows of seq tokens and z-loss. It has learned positions and logits over (l+1), unless its positions
-// are rotary, which are measured as they are.
+// newWorkload makes a workload from a preset, with rows of seq tokens and z-loss. It gets learned
+// positions and logits divided by (l+1), unless its positions are rotary: these are kept.
 func newWorkload(name string, p models.Preset, batch, seq int) (Workload, error) {
 	c := p.Config
 	if c.Seq = seq; c.Attention.Positions != models.PositionsRoPE {
@@ -52,13 +52,13 @@ func newWorkload(name string, p models.Preset, batch, seq int) (Workload, error)
 	return Workload{Name: name, Preset: p, Spec: spec, Batch: batch, ZLoss: zLoss}, errors.WithMessage(err, name)
 }
 
-// measured is a model of the table.
+// measured is a model in the list of measured models.
 type measured struct {
 	name, preset string
 	batch, seq   int
 }
 
-// measuredModels are the models that the project's speed is measured on, each RMT before the
+// measuredModels lists the models on which the project's speed is measured, each RMT before the
 // transformer of its size: the paper's two smaller sizes and a byte-level one.
 func measuredModels() []measured {
 	return []measured{
@@ -71,19 +71,19 @@ func measuredModels() []measured {
 	}
 }
 
-// ModelNames are the models that are measured if none is named.
+// ModelNames returns the models that are measured if none is named.
 func ModelNames() []string { return namesOf(measuredModels(), measuredName) }
 
-// presetRows are the rows of a step of a preset that is not among the measured models.
+// presetRows is the number of rows in a step for a preset that is not among the measured models.
 const presetRows = 4
 
-// Size changes the rows of workloads.
+// Size changes the number and length of workloads' rows.
 type Size struct {
 	Batch int `yaml:"batch" min:"0" max:"1048576" help:"train on <N> rows a step; 0: each model's own number"`
 	Seq   int `yaml:"seq" min:"0" max:"1048576" help:"train on rows of <N> tokens; 0: each model's own length"`
 }
 
-// or is the size with another one's numbers where it has none.
+// or returns the size, with missing numbers replaced by batch and seq.
 func (s Size) or(batch, seq int) (int, int) {
 	if s.Batch != 0 {
 		batch = s.Batch
@@ -94,7 +94,8 @@ func (s Size) or(batch, seq int) (int, int) {
 	return batch, seq
 }
 
-// Choose returns the workloads of these names, the measured models for none. Another preset gets 4 rows of its own length.
+// Choose returns the workloads with these names, the measured models for none. Another preset gets
+// 4 rows of its own length.
 func Choose(zoo models.Zoo, names []string, size Size) ([]Workload, error) {
 	known := measuredModels()
 	if len(names) == 0 {
@@ -130,7 +131,7 @@ func Choose(zoo models.Zoo, names []string, size Size) ([]Workload, error) {
 
 func measuredName(m measured) string { return m.name }
 
-// checkNames refuses names that are not among those known.
+// checkNames returns an error for names that are not among those known.
 func checkNames(what string, names, known []string) error {
 	for _, n := range names {
 		if !slices.Contains(known, n) {
@@ -140,7 +141,7 @@ func checkNames(what string, names, known []string) error {
 	return nil
 }
 
-// unknownName refuses a name that is not among those known.
+// unknownName returns the error for a name that is not among those known.
 func unknownName(what, name string, known []string) error {
 	return errors.Errorf("unknown %s %q%s", what, name, cmp.Or(spelling.Hint(name, known), "; want some of "+strings.Join(known, ", ")))
 }

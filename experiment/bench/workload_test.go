@@ -11,7 +11,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// TestWorkloadsAreThoseOfTheComparison: sizes and FLOPs as the project's goals name them.
+// TestWorkloadsAreThoseOfTheComparison checks sizes and FLOPs against the numbers in the project's
+// goals.
 func TestWorkloadsAreThoseOfTheComparison(t *testing.T) {
 	chosen, err := Choose(models.Standard(), nil, Size{})
 	require.NoError(t, err)
@@ -19,7 +20,7 @@ func TestWorkloadsAreThoseOfTheComparison(t *testing.T) {
 		name              string
 		batch, seq, vocab int
 		millions          float64 // parameters
-		megaFLOPs         float64 // a token, forward and backward
+		megaFLOPs         float64 // for a token, forward and backward
 	}{
 		{"rmt-46m", 8, 256, 50257, 45.8, 165},
 		{"transformer-49m", 8, 256, 50257, 49.3, 183},
@@ -37,7 +38,7 @@ func TestWorkloadsAreThoseOfTheComparison(t *testing.T) {
 	}
 }
 
-// requireTravels: a child trains what the parent meant.
+// requireTravels checks that a child trains the model that the parent sent.
 func requireTravels(t *testing.T, w Workload) {
 	t.Helper()
 	b := &Bench{o: Options{Target: Target{Threads: 3}}}
@@ -81,7 +82,8 @@ func TestChoose(t *testing.T) {
 	assert.Equal(t, ModelNames(), names(all))
 }
 
-// TestGroupsPutSizesTogether: those that are compared with one transformer, and it.
+// TestGroupsPutSizesTogether: a group has the models that are compared with one transformer, and
+// that transformer.
 func TestGroupsPutSizesTogether(t *testing.T) {
 	chosen, err := Choose(models.Standard(), strings.Split("byte-transformer,rmt-46m,rmt-206m,byte-rmt,mhc-162m,quickstart-mhc,highway-191m", ","), Size{})
 	require.NoError(t, err)
@@ -92,8 +94,8 @@ func TestGroupsPutSizesTogether(t *testing.T) {
 	assert.Equal(t, [][]string{{"byte-transformer", "byte-rmt", "quickstart-mhc"}, {"rmt-46m"}, {"rmt-206m"}, {"mhc-162m", "highway-191m"}}, all)
 }
 
-// TestStockTrainsTransformers: other models are refused, and those that stock nodes are not
-// built for.
+// TestStockTrainsTransformers: other models are refused, and transformers for which the stock graph
+// is not built.
 func TestStockTrainsTransformers(t *testing.T) {
 	chosen, err := Choose(models.Standard(), nil, Size{})
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ type NormReadParams struct {
 // NormRead normalises the matrix of each token over all of its Dk*Dv entries jointly and
 // reads it with key vectors (Mak & Flanigan 2025, arXiv 2506.22696, eq. 22 and 25):
 //
-//	Xn_t = Norm(X_t) * gain                      [Dk, Dv], the norms are those of Norm
+//	Xn_t = Norm(X_t) * gain                      [Dk, Dv], normalised as in Norm
 //	out_t[r, dv] = sum over dk of keys[r, dk] Xn_t[dk, dv]
 //
 // The normalised matrices are never stored: a worker computes that of one token in its scratch

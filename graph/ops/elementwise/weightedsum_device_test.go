@@ -10,7 +10,7 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// TestDeviceElementsOfManyTokens has so many tokens that several blocks share the gradients of a
+// TestDeviceElementsOfManyTokens has enough tokens that several blocks share the gradients of a
 // gain and of weights for all tokens, and that a warp walks along a row.
 func TestDeviceElementsOfManyTokens(t *testing.T) {
 	if testing.Short() {

@@ -192,8 +192,8 @@ type tokenLosses struct {
 	lossConfig
 }
 
-// Tokens returns -log p(target) of each token in nats, [T], 0 for a negative target. The inputs are
-// those of CrossEntropy.
+// Tokens returns -log p(target) of each token in nats, [T], 0 for a negative target. It takes the
+// same inputs as CrossEntropy.
 func Tokens(b *graph.Builder, x, w, targets *gorgonia.Node, o Options) *gorgonia.Node {
 	return b.Apply(tokenLosses{lossConfig: o.config()}, x, w, targets)
 }

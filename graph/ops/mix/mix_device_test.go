@@ -9,7 +9,7 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
-// TestDeviceMixOfManyTokens has so many tokens that several blocks, each with several tokens, share
+// TestDeviceMixOfManyTokens has enough tokens that several blocks, each with several tokens, share
 // the gradient of one C for all tokens, both for a small stream and for one of any size.
 func TestDeviceMixOfManyTokens(t *testing.T) {
 	if testing.Short() {

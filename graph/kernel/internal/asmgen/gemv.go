@@ -46,8 +46,8 @@ const (
 	regSquares = "CX"  // squares left
 )
 
-// The vector registers are those of square, the first four of which are free after the transpose,
-// followed by the sums.
+// The vector registers begin with those of square, the first four of which are free after the
+// transpose; the sums follow.
 func (k gemv) element(v int) string { return k.Vector(v) }
 func (k gemv) sum(v int) string     { return k.Vector(k.Lanes + 4 + v) }
 

@@ -4,9 +4,9 @@ import "fmt"
 
 // The routines of Sinkhorn's iteration work on n x n matrices of many tokens at once: a slice
 // holds, for each of the n*n entries, the values of sinkhornTokens tokens, so that no sum crosses
-// the lanes of a vector. The slices passed are those of the first entry; the others follow in
-// memory. There are only whole vectors: sinkhornTokens is a multiple of every vector's length, and
-// equals package kernel's gatedTokens.
+// the lanes of a vector. The slices passed belong to the first entry; the others follow in memory.
+// There are only whole vectors: sinkhornTokens is a multiple of every vector's length, and equals
+// package kernel's gatedTokens.
 const sinkhornTokens = 32
 
 // sinkhornFirst is the first of n*n registers that hold a matrix, if there are enough (AVX-512);
