@@ -21,8 +21,6 @@ var phrase = regexp.MustCompile(`(?i)\b(is|are|was|were)\s+(that|those)\s+of\b|\
 // unfinished lists folders and files that still have such phrases. Remove what has none left, and
 // add nothing.
 var unfinished = []string{
-	"notebooks/internal/kernel/_fast",
-	"notebooks/internal/kernel/_overlay",
 	"optim",
 }
 

@@ -8,17 +8,17 @@ import (
 	xr "github.com/cosmos72/gomacro/xreflect"
 )
 
-// Failure is how code ends that has panicked.
+// Failure describes the end of code that has panicked.
 type Failure struct {
-	Cause any         // what it has panicked with
-	Calls []token.Pos // the statement that failed, then those that have called it
+	Cause any         // the value of the panic
+	Calls []token.Pos // the statement that failed, then the calls that led to it
 }
 
-// Interrupted tells whether Interp.Interrupt has ended the code.
+// Interrupted tells whether Interp.Interrupt ended the code.
 func (f *Failure) Interrupted() bool { return f.Cause == base.SigInterrupt }
 
-// RunCell runs compiled code like RunExpr. Instead of panicking it returns where the code has
-// failed. If stopped is true once Interp.Interrupt has its effect, the code does not start.
+// RunCell runs compiled code as RunExpr does. Instead of panicking it returns where the code
+// failed. If stopped returns true once Interp.Interrupt can end the code, the code does not start.
 func (ir *Interp) RunCell(e *Expr, stopped func() bool) (values []xr.Value, types []xr.Type, failure *Failure) {
 	if e == nil {
 		return nil, nil, nil
@@ -45,7 +45,7 @@ func (ir *Interp) RunCell(e *Expr, stopped func() bool) (values []xr.Value, type
 	return reflect.PackValues(v, vs), reflect.PackTypes(e.Type, e.Types), nil
 }
 
-// noteFailure remembers where the code is, unless a panic is under way that began elsewhere.
+// noteFailure records where the code is, unless it is panicking already, from another place.
 func (run *Run) noteFailure() {
 	if run.failed != nil {
 		return
@@ -57,7 +57,7 @@ func (run *Run) noteFailure() {
 	}
 }
 
-// position is that of the statement which env has come to.
+// position returns the position of the statement that env has reached.
 func (env *Env) position() token.Pos {
 	if env.IP < len(env.DebugPos) {
 		return env.DebugPos[env.IP]
@@ -65,7 +65,7 @@ func (env *Env) position() token.Pos {
 	return env.Run.at // an expression at package level
 }
 
-// caller is where the function was called that env belongs to; nil at package level.
+// caller returns the environment from which the function of env was called; nil at package level.
 func (env *Env) caller() *Env {
 	for env.Caller == nil && env.Outer != nil {
 		env = env.Outer
@@ -73,8 +73,8 @@ func (env *Env) caller() *Env {
 	return env.Caller
 }
 
-// markPosition is code that tells which statement at package level comes next, and looks for an
-// interrupt before it.
+// markPosition returns code that records which statement at package level comes next, and checks
+// for an interrupt before it.
 func markPosition(pos token.Pos) *Expr {
 	return expr0(func(env *Env) {
 		env.Run.at = pos
@@ -83,7 +83,7 @@ func markPosition(pos token.Pos) *Expr {
 	})
 }
 
-// stopIfInterrupted panics where an interrupt waits.
+// stopIfInterrupted panics if there is an interrupt.
 func (run *Run) stopIfInterrupted() {
 	if sig := run.Signals.Async; sig != base.SigNone {
 		run.applyAsyncSignal(sig)

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// aroundCursor is a cell's text before and after the cursor, of a request of an editor.
+// aroundCursor returns a cell's text before and after the cursor, from an editor's request.
 func (receipt *msgReceipt) aroundCursor() (before, after string) {
 	content, _ := receipt.Msg.Content.(map[string]interface{})
 	after, _ = content["code"].(string)
@@ -17,8 +17,8 @@ func (receipt *msgReceipt) aroundCursor() (before, after string) {
 	return before, after
 }
 
-// answerComplete tells how the word before the cursor may go on. gophernotes' own answer counts
-// bytes where Jupyter counts characters.
+// answerComplete returns completions of the word before the cursor. gophernotes' own answer counts
+// bytes, but Jupyter counts characters.
 func (kernel *Kernel) answerComplete(receipt msgReceipt) {
 	before, _ := receipt.aroundCursor()
 	kept, matches, _ := kernel.ir.CompleteWords(before, len(before))

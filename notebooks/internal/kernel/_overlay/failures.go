@@ -13,7 +13,7 @@ import (
 // failure is the error of a cell.
 type failure struct {
 	message string
-	places  []place // where it has failed, then from where that was called
+	places  []place // where it failed, then the calls that led there
 }
 
 // place is a line of a cell.
@@ -32,10 +32,10 @@ func (p place) String() string {
 
 func (f *failure) Error() string { return f.places[0].String() + ": " + f.message }
 
-// longestTraceback is how many calls a traceback tells.
+// longestTraceback is the largest number of calls that a traceback shows.
 const longestTraceback = 12
 
-// traceback tells the error, the line that has failed, and those by which it was called.
+// traceback shows the error, the line that failed, and the lines of the calls that led there.
 func traceback(err error) []string {
 	f, ok := err.(*failure)
 	if !ok {
@@ -57,10 +57,10 @@ func traceback(err error) []string {
 	return lines
 }
 
-// interruptedMessage is what an interrupted cell shows, wherever it was.
+// interruptedMessage is what an interrupted cell shows, wherever it was interrupted.
 const interruptedMessage = "interrupted"
 
-// runFailure is the error of a cell that ended before its end.
+// runFailure returns the error of a cell that failed while it ran.
 func (s *session) runFailure(f *interp.Failure) error {
 	message := fmt.Sprint(f.Cause)
 	if s.stopped() || f.Interrupted() {
@@ -69,13 +69,13 @@ func (s *session) runFailure(f *interp.Failure) error {
 	return s.failureAt(message, f.Calls...)
 }
 
-// compilerPlace is how the compiler's messages begin.
+// compilerPlace matches the beginning of the compiler's messages.
 var compilerPlace = regexp.MustCompile(`^(cell \d+):(\d+):\d+: `)
 
-// compileFailure is the error of a cell that could not begin.
+// compileFailure returns the error of a cell that could not be compiled.
 func (s *session) compileFailure(cause any) error {
 	message := fmt.Sprint(cause)
-	if s.stopped() { // a command of the shell
+	if s.stopped() { // a shell command
 		message = interruptedMessage
 	}
 	if m := compilerPlace.FindStringSubmatch(message); m != nil {
@@ -85,7 +85,7 @@ func (s *session) compileFailure(cause any) error {
 	return s.failureAt(message, s.ir.Comp.Pos)
 }
 
-// failureAt is an error at the first position, which the others have called.
+// failureAt returns an error at the first position, which was called from the others.
 func (s *session) failureAt(message string, calls ...token.Pos) error {
 	f := &failure{message: message}
 	for _, pos := range calls {
@@ -99,7 +99,7 @@ func (s *session) failureAt(message string, calls ...token.Pos) error {
 	return f
 }
 
-// place quotes a line.
+// place quotes a line of a cell.
 func (s *session) place(cell string, line int) place {
 	p := place{cell: cell, line: line}
 	if lines := s.cells[cell]; 0 < line && line <= len(lines) {

@@ -10,8 +10,9 @@ import (
 	"github.com/cosmos72/gomacro/imports"
 )
 
-// refuseMissingImports panics, which fails the cell, at an import of a package that this kernel
-// has no table of: gomacro would go on to fetch and compile it outside of the build folder.
+// refuseMissingImports panics, which makes the cell fail, if a cell imports a package that this
+// kernel has no table of. Otherwise gomacro would fetch the package and compile it outside the
+// build folder.
 func refuseMissingImports(compiler *interp.Comp, nodes []ast.Node) {
 	for _, node := range nodes {
 		declaration, ok := node.(*ast.GenDecl)
@@ -31,7 +32,7 @@ func refuseMissingImports(compiler *interp.Comp, nodes []ast.Node) {
 func importPath(spec *ast.ImportSpec) string {
 	path, err := strconv.Unquote(spec.Path.Value)
 	if err != nil {
-		panic(err) // the parser lets nothing else pass
+		panic(err) // the parser allows nothing else
 	}
 	return path
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/cosmos72/gomacro/xreflect"
 )
 
-// answerInspect tells what the name at the cursor is, by go doc.
+// answerInspect shows the documentation of the name at the cursor, by go doc.
 func (kernel *Kernel) answerInspect(receipt msgReceipt) {
 	content := map[string]any{"status": "ok", "found": false, "data": map[string]any{}, "metadata": map[string]any{}}
 	if description := describe(kernel.ir.Comp, nameAt(receipt.aroundCursor())); description != "" {
@@ -31,8 +31,8 @@ var (
 	callBefore = regexp.MustCompile(`([\pL_][\pL\d_.]*)\([^()]*$`)
 )
 
-// nameAt returns the name at the cursor, with what stands before its periods, or that of the
-// function whose arguments are there; "" where there is neither.
+// nameAt returns the name at the cursor, with the qualifiers before it, or the name of the function
+// whose arguments are there; "" if there is neither.
 func nameAt(before, after string) string {
 	if name := nameBefore.FindString(before) + nameAfter.FindString(after); name != "" {
 		return name
@@ -43,7 +43,7 @@ func nameAt(before, after string) string {
 	return ""
 }
 
-// describe returns what is known of a name, such as trainer.Open or a variable's method; "" where
+// describe returns what is known about a name, such as trainer.Open or a variable's method; "" if
 // no cell has declared it.
 func describe(c *interp.Comp, name string) string {
 	first, members, hasMembers := strings.Cut(name, ".")
@@ -66,8 +66,8 @@ func describe(c *interp.Comp, name string) string {
 	return describeType(first, first+" "+symbol.Type.String(), symbol.Type, members)
 }
 
-// describeType returns what go doc says of a member of a type, or of the type itself after what
-// the interpreter says of the name.
+// describeType returns the output of go doc for a member of a type; or for the type itself, after
+// what the interpreter says about the name.
 func describeType(name, known string, t xreflect.Type, members string) string {
 	if t.Kind() == reflect.Pointer && t.Name() == "" {
 		t = t.Elem()
@@ -87,7 +87,7 @@ func describeType(name, known string, t xreflect.Type, members string) string {
 	return known
 }
 
-// goDoc asks the go command in the folder of the kernel's module; "" where it knows nothing.
+// goDoc runs go doc in the folder of the kernel's module; it returns "" if that finds nothing.
 func goDoc(arguments ...string) string {
 	program, err := os.Executable()
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/cosmos72/gomacro/xreflect"
 )
 
-// newInterpreter returns an interpreter that knows packages by their tables alone. Left to
-// itself, gomacro asks the go command, where there is one, to compile and describe each package:
-// slow, other on other machines, and with warnings in the cell's output.
+// newInterpreter returns an interpreter that knows packages only by their tables. By default
+// gomacro asks the go command, if there is one, to compile and describe each package, which is
+// slow, differs between machines, and prints warnings into the cell's output.
 func newInterpreter() *interp.Interp {
 	defer quiet()()
 	ir := interp.New()
@@ -17,8 +17,8 @@ func newInterpreter() *interp.Interp {
 	return ir
 }
 
-// quiet drops what is written to stdout until the function that it returns is called: New warns
-// of functions with type parameters.
+// quiet drops everything written to stdout until the returned function is called: New warns about
+// functions with type parameters.
 func quiet() (restore func()) {
 	stdout := os.Stdout
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)

@@ -8,9 +8,9 @@ import (
 	"github.com/cosmos72/gomacro/xreflect"
 )
 
-// settleResults returns what to show of the results of a cell's last expression. An error among
-// them, as the last, fails the cell where it is not nil and is left out where it is. The number
-// of bytes that fmt.Println and its like return is left out, too.
+// settleResults returns what to show of the results of a cell's last expression. If the last result
+// is an error, it makes the cell fail unless it is nil, and is not shown. The number of bytes that
+// fmt.Println and similar functions return is not shown, either.
 func settleResults(s *session, nodes []ast.Node, values []interface{}, types []xreflect.Type) ([]interface{}, []xreflect.Type, error) {
 	last := len(values) - 1
 	if last < 0 || types[last].ReflectType() != reflect.TypeFor[error]() {
@@ -25,7 +25,7 @@ func settleResults(s *session, nodes []ast.Node, values []interface{}, types []x
 	return values[:last], types[:last], nil
 }
 
-// prints tells whether a cell ends in a call such as fmt.Println(x).
+// prints tells whether a cell ends with a call such as fmt.Println(x).
 func prints(nodes []ast.Node) bool {
 	if len(nodes) == 0 {
 		return false

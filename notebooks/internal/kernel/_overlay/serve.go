@@ -6,8 +6,8 @@ import (
 	"os/signal"
 )
 
-// serve answers requests, in the order in which they come, and does not return. What comes on
-// the control socket, such as an interrupt, is answered while a cell runs.
+// serve answers requests in the order in which they arrive, and does not return. Requests on the
+// control socket, such as an interrupt, are answered while a cell runs.
 func (kernel *Kernel) serve(sockets SocketGroup) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt)
@@ -18,7 +18,7 @@ func (kernel *Kernel) serve(sockets SocketGroup) {
 	}()
 
 	control := sockets
-	control.ShellSocket = sockets.ControlSocket // replies go where the request came from
+	control.ShellSocket = sockets.ControlSocket // replies go to the socket of the request
 	go func() {
 		for receipt := range receive(control) {
 			kernel.handleShellMsg(receipt)
@@ -26,13 +26,13 @@ func (kernel *Kernel) serve(sockets SocketGroup) {
 	}()
 
 	kernel.session.requests = receive(sockets)
-	for receipt := range kernel.session.requests { // by this goroutine: the interpreter is its own
+	for receipt := range kernel.session.requests { // in this goroutine, which owns the interpreter
 		kernel.answer(receipt)
 	}
 }
 
-// answer answers a request. If it is to run a cell, and that fails, cells that have been asked
-// for before it failed do not run.
+// answer answers a request. If it is to run a cell, and the cell fails, cells requested before the
+// failure do not run.
 func (kernel *Kernel) answer(receipt msgReceipt) {
 	if receipt.Msg.Header.MsgType != "execute_request" {
 		kernel.handleShellMsg(receipt)
@@ -53,7 +53,7 @@ func (kernel *Kernel) answer(receipt msgReceipt) {
 	}
 }
 
-// receive returns what comes on the shell socket.
+// receive returns the requests of the shell socket.
 func receive(sockets SocketGroup) <-chan msgReceipt {
 	requests := make(chan msgReceipt, 1000)
 	go func() {
@@ -74,14 +74,14 @@ func receive(sockets SocketGroup) <-chan msgReceipt {
 	return requests
 }
 
-// stopsOnError tells whether cells that wait for this one are not to run if it fails.
+// stopsOnError tells whether waiting cells are to be skipped if this one fails.
 func (receipt *msgReceipt) stopsOnError() bool {
 	content, _ := receipt.Msg.Content.(map[string]interface{})
 	stop, there := content["stop_on_error"].(bool)
 	return stop || !there
 }
 
-// noteFailure takes note of how many requests have come before a cell is said to have failed.
+// noteFailure records how many requests arrived before a cell was reported to have failed.
 func (s *session) noteFailure() { s.waiting = len(s.requests) }
 
 // abort answers that a cell does not run.

@@ -10,18 +10,18 @@ import (
 	interp "github.com/cosmos72/gomacro/fast"
 )
 
-// session is what the kernel knows of a notebook besides its variables: the text of the cells
-// that have run, and whether the one that runs shall stop.
+// session is what the kernel knows about a notebook in addition to its variables: the text of the
+// cells that have run, and whether the running cell is to stop.
 type session struct {
 	ir       *interp.Interp
-	cells    map[string][]string // lines of a cell, by its name
-	cell     string              // the name of the newest
-	requests <-chan msgReceipt   // of the shell socket
-	waiting  int                 // of them: came before the running cell, or the newest, failed
+	cells    map[string][]string // lines of each cell, by its name
+	cell     string              // name of the newest cell
+	requests <-chan msgReceipt   // from the shell socket
+	waiting  int                 // number of requests that arrived before the running cell, or the newest, failed
 
 	lock    sync.Mutex
-	running bool            // a cell
-	ctx     context.Context // ends when a cell is interrupted; the next cell has another
+	running bool            // a cell runs
+	ctx     context.Context // ends when the cell is interrupted; the next cell has another
 	cancel  context.CancelFunc
 }
 
@@ -32,14 +32,14 @@ func newSession(ir *interp.Interp) *session {
 	return s
 }
 
-// open takes note of a cell's text before it is compiled.
+// open records a cell's text before it is compiled.
 func (s *session) open(number int, code string) {
 	s.cell = fmt.Sprintf("cell %d", number)
 	s.cells[s.cell] = strings.Split(code, "\n")
 	s.ir.Comp.Filepath, s.ir.Comp.Pos = s.cell, 0
 }
 
-// run runs a cell, which can be interrupted meanwhile.
+// run runs a cell, which can be interrupted.
 func (s *session) run(cell func()) {
 	s.lock.Lock()
 	if s.ctx.Err() != nil {
@@ -53,8 +53,8 @@ func (s *session) run(cell func()) {
 	s.lock.Unlock()
 }
 
-// interrupt stops the running cell: code of the notebook at its next statement, and functions
-// that wait for the cell's context. Where no cell runs, it does nothing.
+// interrupt stops the running cell: the notebook's code at its next statement, and functions that
+// wait for the cell's context. If no cell runs, it does nothing.
 func (s *session) interrupt() {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -64,7 +64,7 @@ func (s *session) interrupt() {
 	}
 }
 
-// current is the context of the running cell, or of the newest.
+// current returns the context of the running cell, or of the newest.
 func (s *session) current() context.Context {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -74,11 +74,11 @@ func (s *session) current() context.Context {
 // stopped tells whether the running cell, or the newest, has been interrupted.
 func (s *session) stopped() bool { return s.current().Err() != nil }
 
-// context returns one that ends when the cell that runs is interrupted.
+// context returns a context that ends when the running cell is interrupted.
 func (s *session) context() context.Context { return cellContext{s} }
 
-// display returns the function Display of a cell: it shows data, or, where the data's display_id
-// has been shown by this cell before, changes what is shown. In an interrupted cell it fails.
+// display returns the function Display for a cell. It shows data; if this cell has shown data with
+// the same display_id before, it replaces what is shown. In an interrupted cell it fails.
 func (s *session) display(receipt *msgReceipt, out *stdout) func(Data) error {
 	var lock sync.Mutex
 	shown := map[any]bool{}

@@ -7,11 +7,11 @@ import (
 	"sync/atomic"
 )
 
-// stdout sends what a cell prints to Jupyter, and can wait until all has been sent: what is
-// displayed next shall stand below it.
+// stdout sends what a cell prints to Jupyter, and can wait until everything has been sent, so that
+// what is displayed next appears below it.
 type stdout struct {
 	into    io.Writer
-	pipe    *os.File // what the cell prints into; the other end is copied to Write
+	pipe    *os.File // the cell prints into it; the other end is copied to Write
 	waiting atomic.Bool
 	sent    chan struct{}
 }
@@ -20,7 +20,7 @@ func newStdout(into io.Writer, pipe *os.File) *stdout {
 	return &stdout{into: into, pipe: pipe, sent: make(chan struct{}, 1)}
 }
 
-// Write sends text. While flush waits, a zero byte is its mark.
+// Write sends text. While flush waits, a zero byte marks the end.
 func (s *stdout) Write(text []byte) (int, error) {
 	rest := text
 	if at := bytes.IndexByte(text, 0); at >= 0 && s.waiting.CompareAndSwap(true, false) {
@@ -40,7 +40,7 @@ func (s *stdout) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// flush waits until what has been printed is sent. One caller waits at a time.
+// flush waits until everything printed has been sent. Only one caller may wait at a time.
 func (s *stdout) flush() {
 	s.waiting.Store(true)
 	if _, err := s.pipe.Write([]byte{0}); err != nil {

@@ -7,17 +7,17 @@ import (
 	"github.com/cosmos72/gomacro/imports"
 )
 
-// replaceWaits lets notebooks import, in the place of some functions of the standard library,
-// ones that an interrupt of the cell ends: context.Background is the context of whichever cell
-// runs, and time.Sleep wakes up.
+// replaceWaits replaces some functions of the standard library for notebooks by versions that an
+// interrupt of the cell ends: context.Background returns the context of whichever cell runs, and
+// time.Sleep wakes up.
 func (s *session) replaceWaits() {
 	imports.Packages["context"].Binds["Background"] = reflect.ValueOf(s.context)
 	imports.Packages["context"].Binds["TODO"] = reflect.ValueOf(s.context)
 	imports.Packages["time"].Binds["Sleep"] = reflect.ValueOf(s.sleep)
 }
 
-// cellContext ends when the running cell is interrupted. In the next cell it is as new, so that
-// a variable may hold it.
+// cellContext ends when the running cell is interrupted. In the next cell it is usable again, so
+// that a variable may hold it.
 type cellContext struct{ s *session }
 
 func (c cellContext) Deadline() (time.Time, bool) { return c.s.current().Deadline() }
@@ -26,7 +26,7 @@ func (c cellContext) Done() <-chan struct{} { return c.s.current().Done() }
 
 func (c cellContext) Err() error { return c.s.current().Err() }
 
-// Value also lets package context find the context in which it notes those that are derived.
+// Value also lets package context find the context that keeps the derived contexts.
 func (c cellContext) Value(key any) any { return c.s.current().Value(key) }
 
 func (s *session) sleep(d time.Duration) {
