@@ -52,8 +52,8 @@ func TestMessages(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// TestTensorsBeyondMemory: a sparse file of 4 TB of weights is refused before memory is taken for one of them; what is
-// read as float32 counts as that.
+// TestTensorsBeyondMemory: a sparse file of 4 TB of weights is refused before memory is taken for
+// one of them; what is read as float32 counts as that.
 func TestTensorsBeyondMemory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sparse.safetensors")
 	header := withHeader(`{"x":{"dtype":"BF16","shape":[2199023255552],"data_offsets":[0,4398046511104]}}`, 0)

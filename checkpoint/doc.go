@@ -4,12 +4,13 @@
 // row-major slice. The package has three layers, each usable by itself:
 //
 //   - safetensors files: [WriteTensors] and [ReadTensors] write and read any file of that format;
-//   - model files: [WriteModel] and [ReadModel] add the model's configuration, a format version and a digest, so
-//     that one file is enough to rebuild a model and to notice damage;
-//   - step folders: [Disk.Save] and [Load] keep a model, its optimizer and the state of the run together;
-//     [Latest], [Best], [Disk.Prune] and [Resolve] find and thin them; [Disk.Amend] adds to a step what is known
-//     later, [Disk.Clean] removes what a killed process left; [Lock] keeps two trainers out of one run folder,
-//     [CheckVersions] older programs out of a newer one's.
+//   - model files: [WriteModel] and [ReadModel] add the model's configuration, a format version and
+//     a digest, so that one file is enough to rebuild a model and to notice damage;
+//   - step folders: [Disk.Save] and [Load] keep a model, its optimizer and the state of the run
+//     together; [Latest], [Best], [Disk.Prune] and [Resolve] find and thin them; [Disk.Amend] adds
+//     to a step what becomes known later, [Disk.Clean] removes what a killed process left; [Lock]
+//     keeps two trainers from using one run folder, and [CheckVersions] keeps older programs from
+//     opening a folder that a newer one wrote.
 //
 // A run folder as this package sees it:
 //

@@ -16,8 +16,8 @@ func folderFile(name, text string) checkpoint.FolderFile {
 	return checkpoint.FolderFile{Name: name, Write: func(w io.Writer) error { _, err := io.WriteString(w, text); return err }}
 }
 
-// TestWriteFolderIsWholeOrNot: whichever step of the file system fails, the old folder or the new one is there, whole, and
-// without an error the new one.
+// TestWriteFolderIsWholeOrNot: whichever step of the file system fails, the old folder or the new
+// one is there, whole, and without an error the new one.
 func TestWriteFolderIsWholeOrNot(t *testing.T) {
 	for failing := 0; ; failing++ {
 		dir := t.TempDir()
@@ -51,8 +51,8 @@ func TestWriteFolderIsWholeOrNot(t *testing.T) {
 	}
 }
 
-// TestAKilledReplacementIsHealed: a process that ends between two steps leaves the old folder or the new one under the name, or
-// the next call puts the old one back; nothing unfinished stays.
+// TestAKilledReplacementIsHealed: a process that ends between two steps leaves the old folder or
+// the new one under the name, or the next call puts the old one back; nothing unfinished stays.
 func TestAKilledReplacementIsHealed(t *testing.T) {
 	type killed struct{}
 	for at := 1; ; at++ {
@@ -91,7 +91,8 @@ func TestAKilledReplacementIsHealed(t *testing.T) {
 	}
 }
 
-// TestAFolderMovedAsideIsPutBack: as a process leaves it that is killed where two names cannot be swapped in one step.
+// TestAFolderMovedAsideIsPutBack: as a process leaves it that is killed where two names cannot be
+// swapped in one step.
 func TestAFolderMovedAsideIsPutBack(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "folder")

@@ -9,7 +9,8 @@ import (
 	"github.com/pkg/errors"
 )
 
-// GGUFEntry is an entry of a GGUF file's metadata. Value is a string, uint32, float32, bool, []string or []int32.
+// GGUFEntry is an entry of a GGUF file's metadata. Value is a string, uint32, float32, bool,
+// []string or []int32.
 type GGUFEntry struct {
 	Key   string
 	Value any
@@ -28,8 +29,9 @@ const (
 	ggufArray   uint32 = 9
 )
 
-// EncodeGGUF writes a GGUF file's bytes, as llama.cpp reads them: metadata, then the tensors, of float32s, in their order, each
-// with elements of the type that as tells; nil: GGUFF32. A finite number that a type cannot hold is an error.
+// EncodeGGUF writes a GGUF file's bytes, as llama.cpp reads them: metadata, then the tensors, of
+// float32s, in their order, each with elements of the type that as tells; nil: GGUFF32. A finite
+// number that a type cannot hold is an error.
 func EncodeGGUF(w io.Writer, metadata []GGUFEntry, tensors []Tensor, as func(Tensor) GGUFType) error {
 	if err := checkTensors(tensors, nil); err != nil {
 		return err

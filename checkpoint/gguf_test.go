@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFloat16Rounds: each binary16 is its own, and what lies between two becomes the nearer or the even one.
+// TestFloat16Rounds: each binary16 is its own, and what lies between two becomes the nearer or the
+// even one.
 func TestFloat16Rounds(t *testing.T) {
 	for bits := range uint16(0x7c00) {
 		v := fromFloat16(bits)
@@ -28,7 +29,8 @@ func TestFloat16Rounds(t *testing.T) {
 	require.True(t, math.IsNaN(float64(fromFloat16(toFloat16(float32(math.NaN()))))))
 }
 
-// TestQ8Blocks: the largest magnitude is 127 scales, halves are rounded away from 0, and a block too small for a scale of F16 is 0.
+// TestQ8Blocks: the largest magnitude is 127 scales, halves are rounded away from 0, and a block
+// too small for a scale of F16 is 0.
 func TestQ8Blocks(t *testing.T) {
 	numbers := make([]float32, 2*Q8Block)
 	copy(numbers, []float32{-254, 1, 3, -5, 0.99, -0.99, 253}) // the scale is 2

@@ -90,8 +90,9 @@ func bfloat16Bits(numbers []float32) ([]uint16, error) {
 	return halves, nil
 }
 
-// q8Blocks are blocks of Q8_0. The scale is the largest magnitude over 127; an integer is what is nearest to a number over the scale
-// before that is rounded to F16, of two the one farther from 0: so does ggml.
+// q8Blocks are blocks of Q8_0. The scale is the largest magnitude over 127; an integer is what is
+// nearest to a number over the scale before that is rounded to F16, of two the one farther from 0:
+// so does ggml.
 func q8Blocks(numbers []float32) ([]byte, error) {
 	blocks := make([]byte, 0, len(numbers)/Q8Block*q8Bytes)
 	for ; len(numbers) > 0; numbers = numbers[Q8Block:] {

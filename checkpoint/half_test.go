@@ -31,8 +31,8 @@ func readHalves(t *testing.T, d DType) []float32 {
 	return values
 }
 
-// TestFloat16 compares with the definition: (-1)^sign * 2^(exponent-15) * (1 + fraction/1024), without the leading 1
-// and with exponent 1 where the exponent's bits are 0.
+// TestFloat16 compares with the definition: (-1)^sign * 2^(exponent-15) * (1 + fraction/1024),
+// without the leading 1 and with exponent 1 where the exponent's bits are 0.
 func TestFloat16(t *testing.T) {
 	for i, got := range readHalves(t, F16) {
 		exponent, fraction := i>>10&31, float64(i&1023)/1024
@@ -57,7 +57,8 @@ func TestBFloat16(t *testing.T) {
 	}
 }
 
-// TestToBFloat16s: each number becomes the nearest of bfloat16, of two the even one; what is one stays.
+// TestToBFloat16s: each number becomes the nearest of bfloat16, of two the even one; what is one
+// stays.
 func TestToBFloat16s(t *testing.T) {
 	nearest := map[float32]float32{1: 1, -2.5: -2.5, 1.00390625: 1, 1.01171875: 1.015625, 1.004: 1.0078125, 3.4e38: float32(math.Inf(1)), float32(math.Inf(-1)): float32(math.Inf(-1))}
 	for v, want := range nearest {
@@ -72,7 +73,8 @@ func TestToBFloat16s(t *testing.T) {
 	}
 }
 
-// TestModelOfBFloat16s: half as large, read as float32 with the numbers it was written with, and its digest shows damage.
+// TestModelOfBFloat16s: half as large, read as float32 with the numbers it was written with, and
+// its digest shows damage.
 func TestModelOfBFloat16s(t *testing.T) {
 	dir := t.TempDir()
 	values := make([]float32, 5000)

@@ -78,7 +78,8 @@ func TestPruneWithoutPointerKeepsTheNewestWholeOne(t *testing.T) {
 	assert.Equal(t, []int{2}, stepsLeft(t, runDir))
 }
 
-// Killed or failing at any step, Prune leaves only whole step folders under their names, and the latest.
+// Killed or failing at any step, Prune leaves only whole step folders under their names, and the
+// latest.
 func TestPruneKilledAtEveryStep(t *testing.T) {
 	runDir := runWith(t, 1, 2, 3, 4)
 	require.NoError(t, Disk{}.MarkBest(runDir, 2, 1))

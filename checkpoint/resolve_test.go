@@ -62,7 +62,8 @@ func TestResolveFromInsideAStepFolder(t *testing.T) {
 	assert.FileExists(t, filepath.Join(got.RunDir, latestFile))
 }
 
-// A run whose newest model is damaged gives an older one and says so; damaged moments do not matter here.
+// A run whose newest model is damaged gives an older one and says so; damaged moments do not matter
+// here.
 func TestResolvePassesOverDamagedModels(t *testing.T) {
 	runDir := runWith(t, 100, 200, 300)
 	tamper(t, StepPath(runDir, 300), ModelFile, flipLastByte)

@@ -15,7 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mixedTensors has every element type, a scalar, an empty tensor, and values that are easily lost on the way.
+// mixedTensors has every element type, a scalar, an empty tensor, and values that are easily lost
+// on the way.
 func mixedTensors() []Tensor {
 	float32s := []float32{0, float32(math.Copysign(0, -1)), 1.5, math.MaxFloat32, math.SmallestNonzeroFloat32,
 		float32(math.Inf(-1)), math.Float32frombits(0x7fc12345), math.Float32frombits(0xffa00001)}
@@ -42,7 +43,8 @@ func encoded(t testing.TB, tensors []Tensor, metadata map[string]string) []byte 
 
 func decodeBytes(data []byte) (*File, error) { return decode(bytes.NewReader(data), int64(len(data))) }
 
-// sameBits compares tensors by the bytes of their data, which tells NaN payloads and signs of zero apart.
+// sameBits compares tensors by the bytes of their data, which tells NaN payloads and signs of zero
+// apart.
 func sameBits(t *testing.T, want, got Tensor) {
 	t.Helper()
 	assert.Equal(t, want.Name, got.Name)

@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// checkpointAt is a checkpoint whose weights, moments and state all tell its step; mark tells two of one step apart.
+// checkpointAt is a checkpoint whose weights, moments and state all tell its step; mark tells two
+// of one step apart.
 func checkpointAt(step int, mark float32) *Checkpoint {
 	loss := 3.0 + float64(mark)
 	return &Checkpoint{
@@ -152,8 +153,8 @@ func copyTree(t *testing.T, from string) string {
 	return to
 }
 
-// Killed before any of its file-system steps, Save leaves the old checkpoint or the new one, whole; and the next Save
-// works and tidies up.
+// Killed before any of its file-system steps, Save leaves the old checkpoint or the new one, whole;
+// and the next Save works and tidies up.
 func TestSaveKilledAtEveryStep(t *testing.T) {
 	for _, scenario := range scenarios {
 		t.Run(scenario.name, func(t *testing.T) {
@@ -209,8 +210,8 @@ func checkKilled(t *testing.T, runDir, where string, saved, before *Checkpoint) 
 	}
 }
 
-// Each file-system step fails in turn, as on a full disk: an error that names the checkpoint and the cause, no
-// temporary, and a checkpoint that loads.
+// Each file-system step fails in turn, as on a full disk: an error that names the checkpoint and
+// the cause, no temporary, and a checkpoint that loads.
 func TestSaveWithEveryStepFailing(t *testing.T) {
 	for _, scenario := range scenarios {
 		t.Run(scenario.name, func(t *testing.T) {

@@ -13,7 +13,8 @@ import (
 	"github.com/residua-go/residua/internal/regular"
 )
 
-// A sealed file is a JSON object whose last member is the sha256 of all the text before that member:
+// A sealed file is a JSON object whose last member is the sha256 of all the text before that
+// member:
 //
 //	{
 //	  "version": 1,

@@ -42,8 +42,9 @@ func (d DType) Size() int {
 	return 0
 }
 
-// Tensor is a named array. Data is flat and row-major (the last axis varies fastest) and its Go type is the element
-// type: []float32, []float64, []int32, []int64, []uint8 or BFloat16s, or Deferred to write float32. An empty Shape is a scalar: one element.
+// Tensor is a named array. Data is flat and row-major (the last axis varies fastest) and its Go
+// type is the element type: []float32, []float64, []int32, []int64, []uint8 or BFloat16s, or
+// Deferred to write float32. An empty Shape is a scalar: one element.
 type Tensor struct {
 	Name  string
 	Shape []int

@@ -1,4 +1,5 @@
-// Package eval scores text with a model: the mean cross-entropy of its tokens, perplexity and bits per byte.
+// Package eval scores text with a model: the mean cross-entropy of its tokens, perplexity and bits
+// per byte.
 //
 // Evaluate scores a Text once, and a Tally breaks its losses down by position, token and document.
 // An Evaluator keeps its compiled program, to score repeatedly while the weights change, as

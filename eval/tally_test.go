@@ -71,7 +71,8 @@ func TestTally(t *testing.T) {
 	assert.Equal(t, "by", bad.Key)
 }
 
-// TestBootstrap: of a mean it is the standard deviation over the root of n, and the same for the same seed.
+// TestBootstrap: of a mean it is the standard deviation over the root of n, and the same for the
+// same seed.
 func TestBootstrap(t *testing.T) {
 	values := make([]float64, 200)
 	mean, squares := 0.0, 0.0
@@ -97,7 +98,8 @@ func TestBootstrap(t *testing.T) {
 	assert.True(t, math.IsNaN(eval.Bootstrap(1, 0, 1, statistic)[0]))
 }
 
-// TestStdErrIsOverWindows: scores of windows that are all alike have no error, of one none is known.
+// TestStdErrIsOverWindows: scores of windows that are all alike have no error, of one none is
+// known.
 func TestStdErrIsOverWindows(t *testing.T) {
 	store, spec := tiny(t)
 	text := textOf(t, "", false)

@@ -56,7 +56,8 @@ func (c client) analyse(name, body string) (a analysed) {
 	return a
 }
 
-// TestAnalyses: every analysis that is listed answers with tables and figures; the others say what the model's stream lacks.
+// TestAnalyses: every analysis that is listed answers with tables and figures; the others say what
+// the model's stream lacks.
 func TestAnalyses(t *testing.T) {
 	quick := map[string]string{"rotation": `"steps": 0, "seeds": 1`, "memory": `"seeds": 2`, "basis": `"controls": 1`, "steer": `"toward": "ab", "tokens": 2`, "patch": `"prompt": "line", "corrupt": "lime"`}
 	ours, err := report.Analyses(models.Standard())
@@ -95,8 +96,8 @@ func TestAnalyses(t *testing.T) {
 	assert.Subset(t, names, []string{"attribute", "lens", "export"})
 }
 
-// TestAnalysisSettings: a request has the settings of the command's flags, with their bounds, and lists where a flag has a text or a
-// file; files of the server cannot be named.
+// TestAnalysisSettings: a request has the settings of the command's flags, with their bounds, and
+// lists where a flag has a text or a file; files of the server cannot be named.
 func TestAnalysisSettings(t *testing.T) {
 	c := texts(t)
 	assert.Len(t, c.analyse("lens", `{"ids": [97, 98, 99]}`).Tokens, 3)
@@ -149,7 +150,8 @@ func (c count) Table() figure.Table {
 	return figure.Table{Rows: [][]string{slices.Repeat([]string{"a"}, int(c))}}
 }
 
-// TestAnalysisOfAnotherModule: what the zoo adds is listed and answered; a request's settings are its own.
+// TestAnalysisOfAnotherModule: what the zoo adds is listed and answered; a request's settings are
+// its own.
 func TestAnalysisOfAnotherModule(t *testing.T) {
 	spec := modeltest.Resolve(t, modeltest.Small(models.Standard())[0].Config)
 	m := &pretrained.Model{Store: modeltest.PerturbedStore(t, spec, tensor.Float32), Zoo: models.Standard().WithKinds(&words{})}

@@ -141,7 +141,8 @@ func (w window) checkAnalyses() {
 	assert.Equal(w.t, "top: want >= 1, got 0", w.text(status))
 }
 
-// checkAddress: the fragment has what is on the page, and makes the same page elsewhere; the index leaves it alone.
+// checkAddress: the fragment has what is on the page, and makes the same page elsewhere; the index
+// leaves it alone.
 func (w window) checkAddress(address string) {
 	w.start(address)
 	assert.Equal(w.t, "", w.text("location.hash"), "the defaults")

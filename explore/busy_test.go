@@ -84,7 +84,8 @@ func (w *timed) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-// TestReadTime: a body that does not come does not hold its request for ever, and the time for it does not end the answer.
+// TestReadTime: a body that does not come does not hold its request for ever, and the time for it
+// does not end the answer.
 func TestReadTime(t *testing.T) {
 	w, begin := &timed{ResponseRecorder: httptest.NewRecorder()}, time.Now()
 	r := httptest.NewRequest(http.MethodPost, "/explorer/run", iotest.ErrReader(os.ErrDeadlineExceeded))

@@ -122,7 +122,8 @@ func TestDiverged(t *testing.T) {
 	c.look(explore.Look{IDs: prompt, Position: 1})
 }
 
-// TestRefused: other methods and types of content are refused, and so are requests when too many wait.
+// TestRefused: other methods and types of content are refused, and so are requests when too many
+// wait.
 func TestRefused(t *testing.T) {
 	c := small(t)
 	for path, method := range map[string]string{"/explorer/model": http.MethodPost, "/explorer/run": http.MethodGet, "/explorer/token": http.MethodPut} {

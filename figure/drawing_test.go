@@ -45,7 +45,8 @@ func runsOf(picture image.Image, x, from, to int) (colors []color.NRGBA, lengths
 	return colors, lengths
 }
 
-// cornerOf is the first pixel of a heatmap's body, where its frame begins: lines of its colour to the right and down.
+// cornerOf is the first pixel of a heatmap's body, where its frame begins: lines of its colour to
+// the right and down.
 func cornerOf(t *testing.T, picture image.Image) image.Point {
 	for y := range picture.Bounds().Max.Y - 8 {
 		for x := range picture.Bounds().Max.X - 8 {
@@ -83,7 +84,8 @@ func TestHeatmapColours(t *testing.T) {
 	}
 }
 
-// TestHeatmapLimits: a heatmap with limits has their colours, whatever its values are, and the end's outside.
+// TestHeatmapLimits: a heatmap with limits has their colours, whatever its values are, and the
+// end's outside.
 func TestHeatmapLimits(t *testing.T) {
 	h := Heatmap{Values: [][]float64{{0.25}, {0.5}, {3}}, Rows: []string{"", "", ""}, Columns: []string{""}, Limits: []float64{0, 1}}
 	picture := pixels(t, h)
@@ -118,8 +120,8 @@ func TestBarErrors(t *testing.T) {
 	assert.InDelta(t, density*barsWidth*2/(s.high-s.low), float64(longest), 4)
 }
 
-// TestHeatmapCells: each cell's text is written in it, dark on pale colours and light on dark ones; texts that could not
-// be read are left out.
+// TestHeatmapCells: each cell's text is written in it, dark on pale colours and light on dark ones;
+// texts that could not be read are left out.
 func TestHeatmapCells(t *testing.T) {
 	svg, err := SVG(Heatmap{Values: [][]float64{{0, 1}}, Rows: []string{""}, Columns: []string{"", ""}, Cells: [][]string{{"pale", "dark"}}, Limits: []float64{0, 1}})
 	require.NoError(t, err)
@@ -237,7 +239,8 @@ func TestBarLengths(t *testing.T) {
 	assert.InDelta(t, 4, red[0]/blue[0], 1e-3)
 }
 
-// TestBarNumbersStandClearOfLabels: a long number next to a short bar below 0 does not run into the labels.
+// TestBarNumbersStandClearOfLabels: a long number next to a short bar below 0 does not run into the
+// labels.
 func TestBarNumbersStandClearOfLabels(t *testing.T) {
 	svg, err := SVG(Bars{Labels: []string{"label", "label"}, Values: []float64{1, -0.0005123}})
 	require.NoError(t, err)
@@ -251,7 +254,8 @@ func TestBarNumbersStandClearOfLabels(t *testing.T) {
 	assert.Greater(t, at("-0.0005123"), at("label")+newTypesetter(false).width("label", tickSize, false))
 }
 
-// TestBarsOfSeries: each label has a bar of every series' colour, the numbers are written as wanted, and the legend names all.
+// TestBarsOfSeries: each label has a bar of every series' colour, the numbers are written as
+// wanted, and the legend names all.
 func TestBarsOfSeries(t *testing.T) {
 	drawn, err := SVG(gallery()["bars_series"])
 	require.NoError(t, err)
@@ -293,7 +297,8 @@ func TestPanelsShareAxes(t *testing.T) {
 	}
 }
 
-// TestPanelsWithAxesOfTheirOwn: each has its own numbers and labels; a series has the colour of another one if it says so.
+// TestPanelsWithAxesOfTheirOwn: each has its own numbers and labels; a series has the colour of
+// another one if it says so.
 func TestPanelsWithAxesOfTheirOwn(t *testing.T) {
 	p := Panels{OwnAxes: true, Charts: []Lines{
 		{XLabel: "steps", YLabel: "loss", Series: []Series{{Name: "a", X: []float64{1, 2}, Y: []float64{1, 2}}, {Name: "b", X: []float64{1, 2}, Y: []float64{2, 1}, Like: 1}}},

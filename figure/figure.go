@@ -6,7 +6,8 @@
 // stands for a value that is NaN or infinite, and is read as NaN.
 package figure
 
-// Figure is one of the figures of this package: Heatmap, Lines, Panels, Bars, Attention, Wiring, Table.
+// Figure is one of the figures of this package: Heatmap, Lines, Panels, Bars, Attention, Wiring,
+// Table.
 type Figure interface {
 	Heading() string // the title
 }

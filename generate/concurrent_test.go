@@ -57,8 +57,8 @@ func mixedRequests(vocab, n int) []generate.Request {
 	return requests
 }
 
-// TestOthersChangeNothing: a request gets the same tokens and, to the last bit, the same log probabilities alone as
-// among others, of every design of the zoo.
+// TestOthersChangeNothing: a request gets the same tokens and, to the last bit, the same log
+// probabilities alone as among others, of every design of the zoo.
 func TestOthersChangeNothing(t *testing.T) {
 	for _, p := range modeltest.Small(models.Standard()) {
 		t.Run(p.Name, func(t *testing.T) {
@@ -85,8 +85,8 @@ func TestOthersChangeNothing(t *testing.T) {
 	}
 }
 
-// TestPromptsAreReadAsAWhole: the log probabilities of long prompts, read many tokens at a time by programs of several
-// sizes, equal those of a program without a cache.
+// TestPromptsAreReadAsAWhole: the log probabilities of long prompts, read many tokens at a time by
+// programs of several sizes, equal those of a program without a cache.
 func TestPromptsAreReadAsAWhole(t *testing.T) {
 	c := tinyVector(models.PositionsRoPE)
 	c.Seq = 400
@@ -162,7 +162,8 @@ func begin(ctx context.Context, g *generate.Generator) chan error {
 	return ended
 }
 
-// TestFullQueueIsBusy: as many requests as fit wait; one more is refused at once; those that leave make room.
+// TestFullQueueIsBusy: as many requests as fit wait; one more is refused at once; those that leave
+// make room.
 func TestFullQueueIsBusy(t *testing.T) {
 	g := slowGenerator(t, generate.Options{Threads: 1, Rows: 1, Queue: 2})
 	defer g.Close()
@@ -189,7 +190,8 @@ func TestFullQueueIsBusy(t *testing.T) {
 	assert.Equal(t, 3, result.Tokens)
 }
 
-// TestASlowReaderHoldsUpNobody: neither one that does not come back from emit, nor one that has gone.
+// TestASlowReaderHoldsUpNobody: neither one that does not come back from emit, nor one that has
+// gone.
 func TestASlowReaderHoldsUpNobody(t *testing.T) {
 	g := slowGenerator(t, generate.Options{Threads: 1, Rows: 2})
 	defer g.Close()

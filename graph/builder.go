@@ -33,7 +33,8 @@ type Builder struct {
 	activations []Activation
 
 	// implicitLossGradient stands for the gradient of the loss with respect to itself while Program
-	// differentiates. It is in no graph; an op that reads it gets a node for it (Builder.lossGradient).
+	// differentiates. It is in no graph; an op that reads it gets a node for it
+	// (Builder.lossGradient).
 	implicitLossGradient, loss *gorgonia.Node
 }
 

@@ -37,8 +37,8 @@ func differentiate(b *Builder, loss *gorgonia.Node, recompute Recompute) (gorgon
 	return d.gradients()
 }
 
-// differentiateHooks returns the gradient node of each of b's hooks, nil where the loss does not depend
-// on it.
+// differentiateHooks returns the gradient node of each of b's hooks, nil where the loss does not
+// depend on it.
 func differentiateHooks(b *Builder, loss *gorgonia.Node) (gorgonia.Nodes, error) {
 	d := newDifferentiator(b, loss)
 	for _, n := range b.hooked {

@@ -213,7 +213,8 @@ func (c CallOf[T]) Rows(i int) kernel.Rows[T] {
 	return kernel.Of(c.In(i))
 }
 
-// RowsOut returns the output as it lies in memory, for a kernel that writes it a few elements at a time.
+// RowsOut returns the output as it lies in memory, for a kernel that writes it a few elements at a
+// time.
 func (c CallOf[T]) RowsOut() kernel.Rows[T] {
 	if half := c.HalfOut(); half != nil {
 		return kernel.OfBFloat16[T](half)

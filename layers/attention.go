@@ -11,18 +11,21 @@ import (
 	"github.com/residua-go/residua/graph/ops/attention"
 )
 
-// AttentionDesign holds the settings of a kind of attention: it is the struct from which the Attention of
-// each layer is made. The struct's fields are the keys of model.attention that this kind has in a config,
-// with the key as their yaml tag and its meaning as their help tag. Heads, positions and so on are
-// keys of every kind and are in an AttentionConfig. A design of your own may embed SoftmaxAttention.
+// AttentionDesign holds the settings of a kind of attention: it is the struct from which the
+// Attention of each layer is made. The struct's fields are the keys of model.attention that this
+// kind has in a config, with the key as their yaml tag and its meaning as their help tag. Heads,
+// positions and so on are keys of every kind and are in an AttentionConfig. A design of your own
+// may embed SoftmaxAttention.
 type AttentionDesign interface {
 	// Name is the attention's kind in configs.
 	Name() string
 	// Card describes the attention for readers: equation, source and use.
 	Card() Card
-	// Check returns a *SettingError for the first setting that a model of that many layers cannot have.
+	// Check returns a *SettingError for the first setting that a model of that many layers cannot
+	// have.
 	Check(layers int) error
-	// Exceptions lists the layers that differ from the others, in rising order; nil if all are alike.
+	// Exceptions lists the layers that differ from the others, in rising order; nil if all are
+	// alike.
 	Exceptions() []int
 	// Cost returns the cost of one layer's attention in rows of seq tokens.
 	Cost(c AttentionConfig, seq float64) Cost
@@ -32,8 +35,8 @@ type AttentionDesign interface {
 	New(b *graph.Builder, name string, c AttentionConfig) Attention
 }
 
-// Attention mixes values between tokens in one layer. The stream decides how q, k and v are read from it
-// and how o is written back.
+// Attention mixes values between tokens in one layer. The stream decides how q, k and v are read
+// from it and how o is written back.
 type Attention interface {
 	// Forward maps packed queries, keys and values, qkv [T, (H+2*KV)*Dh], to the heads' outputs
 	// [T, H, Dh]. seq is the number of tokens a row; starts [T] are the document starts, or nil.
@@ -43,9 +46,9 @@ type Attention interface {
 // CausalAttention is softmax attention over a token's document up to the token (attention.Causal).
 // It has parameters where it has QK-norm or a value residual.
 type CausalAttention struct {
-	// PerHead, if not nil, maps the heads' outputs [T, H, Dh], linearly and each head by itself. If the pattern
-	// [T, H, seq] is hooked, PerHead maps the pattern instead, so that outputs are sums of values weighted by
-	// what the hook sees.
+	// PerHead, if not nil, maps the heads' outputs [T, H, Dh], linearly and each head by itself. If
+	// the pattern [T, H, seq] is hooked, PerHead maps the pattern instead, so that outputs are sums
+	// of values weighted by what the hook sees.
 	PerHead func(heads *gorgonia.Node) *gorgonia.Node
 
 	b       *graph.Builder
@@ -70,18 +73,20 @@ type AttentionConfig struct {
 	Sinks    int     // with Window: how many of the first tokens of its document, or row, it sees as well
 	QKNorm   bool    // RMSNorm of queries and keys, head by head, before rotary positions
 	NormEps  float64 // its eps
-	// Values, if not nil, is shared by all attentions of a model. First is true for the first of them.
+	// Values, if not nil, is shared by all attentions of a model. First is true for the first of
+	// them.
 	Values *ValueResidual
 	First  bool
 }
 
-// ValueResidual carries the first attention's values v_0 to all later attentions, which mix them into
-// their own (Zhou et al. 2024, arXiv 2410.17897, ResFormer):
+// ValueResidual carries the first attention's values v_0 to all later attentions, which mix them
+// into their own (Zhou et al. 2024, arXiv 2410.17897, ResFormer):
 //
 //	v <- lambda_1 v + lambda_2 v_0
 //
-// with lambda_1 = lambda_2 = 0.5 or, if Learned, with two parameters in each attention that start there. All
-// attentions of a model share one ValueResidual, and the first attention has to run before the others.
+// with lambda_1 = lambda_2 = 0.5 or, if Learned, with two parameters in each attention that start
+// there. All attentions of a model share one ValueResidual, and the first attention has to run
+// before the others.
 type ValueResidual struct {
 	Learned bool
 	first   *gorgonia.Node // [T, KV*Dh]
@@ -107,7 +112,8 @@ func (c AttentionConfig) Cost(seq float64) Cost {
 	return cost
 }
 
-// seen returns the mean number of tokens, itself included, that a token sees in a row of seq tokens.
+// seen returns the mean number of tokens, itself included, that a token sees in a row of seq
+// tokens.
 func (c AttentionConfig) seen(seq float64) float64 {
 	if c.Window == 0 {
 		return (seq + 1) / 2
@@ -129,8 +135,8 @@ func alibiSlopes(heads int) []float64 {
 	return slopes
 }
 
-// NewAttention makes the attention called name; its parameters are name.q_norm and name.k_norm [Dh],
-// and name.value_residual [2].
+// NewAttention makes the attention called name; its parameters are name.q_norm and name.k_norm
+// [Dh], and name.value_residual [2].
 func NewAttention(b *graph.Builder, name string, c AttentionConfig) *CausalAttention {
 	a := &CausalAttention{b: b, name: name, options: attention.Options{Heads: c.Heads, KVHeads: c.KVHeads, Scale: c.Scale, RopeBase: c.RopeBase,
 		Stretch: c.Rope.Stretch(c.RopeBase, c.HeadDim), Window: c.Window, Sinks: c.Sinks}}

@@ -1,8 +1,8 @@
 package layers
 
-// Cost counts what a part of a model takes, in closed form; a model's cost is the sum over its parts.
-// Whatever makes a parameter counts it. The counts are floats, which are exact up to 2^53 and stay
-// large beyond that, where products of ints would overflow.
+// Cost counts what a part of a model takes, in closed form; a model's cost is the sum over its
+// parts. Whatever makes a parameter counts it. The counts are floats, which are exact up to 2^53
+// and stay large beyond that, where products of ints would overflow.
 type Cost struct {
 	Parameters float64 // all of them
 	Tables     float64 // of Parameters: embedding, positions and unembedding
@@ -32,7 +32,8 @@ func (a Cost) Times(n float64) Cost {
 // ActivationCost returns the cost of keeping an activation of n entries, and nothing else.
 func ActivationCost(n float64) Cost { return Cost{Activations: n} }
 
-// LinearCost returns the cost of a linear map: its parameters and products. It keeps no activations.
+// LinearCost returns the cost of a linear map: its parameters and products. It keeps no
+// activations.
 func LinearCost(in, out float64, bias bool) Cost {
 	c := Cost{Parameters: in * out, FLOPs: 2 * in * out}
 	if bias {
@@ -55,8 +56,8 @@ func EmbeddingCost(rows, width float64) Cost {
 	return Cost{Parameters: rows * width, Tables: rows * width}
 }
 
-// UnembeddingCost returns the cost of computing the logits from the features. A tied table is counted
-// with the embedding, not here.
+// UnembeddingCost returns the cost of computing the logits from the features. A tied table is
+// counted with the embedding, not here.
 func UnembeddingCost(features, vocab float64, tied bool) Cost {
 	c := Cost{FLOPs: 2 * features * vocab}
 	if !tied {
@@ -65,9 +66,9 @@ func UnembeddingCost(features, vocab float64, tied bool) Cost {
 	return c
 }
 
-// AttentionCost returns the cost of q.k and of mixing the values for one token, which keeps q, k, v and
-// the heads' output. heads is the width of all query heads together, kv that of all key heads, and
-// seen the mean number of tokens that a token sees: (seq+1)/2 in rows of seq tokens.
+// AttentionCost returns the cost of q.k and of mixing the values for one token, which keeps q, k, v
+// and the heads' output. heads is the width of all query heads together, kv that of all key heads,
+// and seen the mean number of tokens that a token sees: (seq+1)/2 in rows of seq tokens.
 func AttentionCost(heads, kv, seen float64) Cost {
 	return Cost{FLOPs: 4 * heads * seen, Activations: 2*heads + 2*kv}
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/residua-go/residua/graph/ops/linear"
 )
 
-// dense is a dense feed-forward, y = W2 a + b2. The activations a are f(W1 u + b1), or made from two maps of u.
+// dense is a dense feed-forward, y = W2 a + b2. The activations a are f(W1 u + b1), or made from
+// two maps of u.
 type dense struct {
 	b              *graph.Builder
 	name           string

@@ -6,9 +6,9 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// FeedForwardDesign holds a feed-forward's settings: it is the struct from which a FeedForward is made.
-// The struct's fields are the keys of model.feedforward in a config, with the key as their yaml
-// tag, and its meaning as their help tag.
+// FeedForwardDesign holds a feed-forward's settings: it is the struct from which a FeedForward is
+// made. The struct's fields are the keys of model.feedforward in a config, with the key as their
+// yaml tag, and its meaning as their help tag.
 type FeedForwardDesign interface {
 	// Name is the feed-forward's kind in configs.
 	Name() string
@@ -43,8 +43,8 @@ type FeedForwardSizes struct {
 	Init        Init
 }
 
-// LastWeights returns the initialiser of the last map's weights: Init.Output if AddsOutput, otherwise
-// Init.Hidden.
+// LastWeights returns the initialiser of the last map's weights: Init.Output if AddsOutput,
+// otherwise Init.Hidden.
 func (s FeedForwardSizes) LastWeights() func(name string, fanIn int, ratio float64, shape ...int) graph.ParamSpec {
 	if s.AddsOutput {
 		return s.Init.Output
@@ -60,8 +60,8 @@ type FeedForward interface {
 	Units() Units
 }
 
-// Routed is a feed-forward of experts, where each token uses some of them. The first call of a method
-// makes its node, which the program then has to read.
+// Routed is a feed-forward of experts, where each token uses some of them. The first call of a
+// method makes its node, which the program then has to read.
 type Routed interface {
 	FeedForward
 	Balance() *gorgonia.Node // the load-balancing loss of the last Forward, a scalar

@@ -13,7 +13,8 @@ type Init struct {
 	Std float64
 	// Embedding is the standard deviation of embeddings and positions.
 	Embedding float64
-	// All says that tables and the unembedding start as hidden weights do; a table's fan-in is its rows.
+	// All says that tables and the unembedding start as hidden weights do; a table's fan-in is its
+	// rows.
 	All bool
 	// Layers is L of the factor 1/sqrt(2L) on what writes into the stream; 0: no factor.
 	Layers int

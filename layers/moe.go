@@ -29,7 +29,8 @@ type MoEConfig struct {
 	Hidden  int `yaml:"hidden" default:"required, or preset" max:"1048576" help:"width of one expert's hidden layer"`
 	Experts int `yaml:"experts" default:"required, or preset" max:"4096" help:"number of experts"`
 	TopK    int `yaml:"top_k" default:"2, or 1 of one expert" from:"model.feedforward.experts" max:"4096" help:"experts that a token goes to"`
-	// RawGates is for the form of Shazeer et al. that DeepSeekMoE has (Dai et al. 2024, arXiv 2401.06066, eq. 3-5).
+	// RawGates is for the form of Shazeer et al. that DeepSeekMoE has (Dai et al. 2024, arXiv
+	// 2401.06066, eq. 3-5).
 	RawGates bool `yaml:"raw_gates" help:"gates are the router's probabilities as they are, instead of divided by their sum over the chosen experts"`
 }
 
@@ -71,8 +72,8 @@ func (c MoEConfig) Shape() FeedForwardShape {
 	return FeedForwardShape{Hidden: c.Hidden, Experts: c.Experts, Used: c.TopK}
 }
 
-// Cost returns the cost of the experts, of which a token uses TopK, and of the router, which keeps its
-// logits and the gates.
+// Cost returns the cost of the experts, of which a token uses TopK, and of the router, which keeps
+// its logits and the gates.
 func (c MoEConfig) Cost(s FeedForwardSizes) Cost {
 	expert := GELUConfig{c.Hidden}.Cost(s)
 	experts, used := float64(c.Experts), float64(c.TopK)

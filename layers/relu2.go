@@ -29,7 +29,8 @@ func (c ReLU2Config) Check() error { return CheckSize("hidden", c.Hidden) }
 // Shape returns the shape of one hidden layer.
 func (c ReLU2Config) Shape() FeedForwardShape { return FeedForwardShape{Hidden: c.Hidden} }
 
-// Cost returns the cost of the two maps and of keeping the hidden layer before and after the square.
+// Cost returns the cost of the two maps and of keeping the hidden layer before and after the
+// square.
 func (c ReLU2Config) Cost(s FeedForwardSizes) Cost { return denseCost(c.Hidden, s) }
 
 // New makes the parameters name.w1 [In, Hidden] and name.w2 [Hidden, In].

@@ -14,8 +14,9 @@ const (
 	RopeYaRN   = "yarn"
 )
 
-// RopeScaling changes rotary positions so that a model reads rows Factor times as long as those that it was trained on. It multiplies
-// the rate w_i = base^(-2i/Dh) of each pair i by 1 - m_i + m_i/Factor, where m_i says how far a pair is interpolated:
+// RopeScaling changes rotary positions so that a model reads rows Factor times as long as those
+// that it was trained on. It multiplies the rate w_i = base^(-2i/Dh) of each pair i by 1 - m_i +
+// m_i/Factor, where m_i says how far a pair is interpolated:
 //
 //	linear  m_i = 1 (Chen et al. 2023, arXiv 2306.15595)
 //	llama3  m_i = 1 - clamp((OriginalSeq w_i/(2 pi) - LowFreqFactor) / (HighFreqFactor - LowFreqFactor)) (Grattafiori et al. 2024, Llama 3.1's code)

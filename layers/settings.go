@@ -18,8 +18,9 @@ func Setting(key, format string, args ...any) error { return setting.Errorf(key,
 // MaxSize keeps products of two sizes within an int; token ids are int32.
 const MaxSize = math.MaxInt32
 
-// WithDefaults returns the design of a stream or a feed-forward with defaults in place of settings that are
-// zero. It calls the design's method Defaults, which returns a D; a design without it is returned unchanged.
+// WithDefaults returns the design of a stream or a feed-forward with defaults in place of settings
+// that are zero. It calls the design's method Defaults, which returns a D; a design without it is
+// returned unchanged.
 func WithDefaults[D any](design D) D {
 	if d, ok := any(design).(interface{ Defaults() D }); ok {
 		return d.Defaults()
@@ -27,8 +28,8 @@ func WithDefaults[D any](design D) D {
 	return design
 }
 
-// CheckSize returns an error unless a setting is from 1 to MaxSize. The errors of all these checks are
-// *SettingErrors.
+// CheckSize returns an error unless a setting is from 1 to MaxSize. The errors of all these checks
+// are *SettingErrors.
 func CheckSize(key string, value int) error {
 	switch {
 	case value < 1:
@@ -56,8 +57,8 @@ func CheckChoice(key, got string, known ...string) error {
 	return Setting(key, "want %s or %s, got %q", strings.Join(known[:last], ", "), known[last], got)
 }
 
-// CheckOnly returns an error if settings that belong to one choice, "form: paper", are set although another
-// one, got, was made. set says for each key whether it is set.
+// CheckOnly returns an error if settings that belong to one choice, "form: paper", are set although
+// another one, got, was made. set says for each key whether it is set.
 func CheckOnly(choice, got string, set map[string]bool) error {
 	for _, key := range slices.Sorted(maps.Keys(set)) {
 		if set[key] && got != choice {

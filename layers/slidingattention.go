@@ -6,9 +6,9 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// SlidingAttention is the design of softmax attention in a sliding window (Beltagy et al. 2020, arXiv
-// 2004.05150) with sinks (Xiao et al. 2024, arXiv 2309.17453): token i of a document that begins at
-// s sees the tokens j with
+// SlidingAttention is the design of softmax attention in a sliding window (Beltagy et al. 2020,
+// arXiv 2004.05150) with sinks (Xiao et al. 2024, arXiv 2309.17453): token i of a document that
+// begins at s sees the tokens j with
 //
 //	max(s, i - Window + 1) <= j <= i   or   s <= j < min(s + Sinks, i + 1)
 //

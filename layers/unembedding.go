@@ -116,7 +116,8 @@ func (u *Unembedding) Apply(x []float64) []float64 {
 	return nil
 }
 
-// scaledProduct computes scale * x W, soft-capped if there is a cap, with W [Features, Vocab] or, tied, [Vocab, Features].
+// scaledProduct computes scale * x W, soft-capped if there is a cap, with W [Features, Vocab] or,
+// tied, [Vocab, Features].
 func scaledProduct[T kernel.Float](u *Unembedding, x []float64, w []T, features, vocab int) []float64 {
 	n, scale, stride := len(x)/features, T(1), vocab
 	if u.scale != 0 {
@@ -143,8 +144,8 @@ func scaledProduct[T kernel.Float](u *Unembedding, x []float64, w []T, features,
 // uncapLimit is the largest ratio of a logit to its cap that is taken: the largest float32 below 1.
 const uncapLimit = 1 - 0x1p-24
 
-// Uncapped undoes the soft cap, c atanh(logit/c); without one it returns the logit itself. A logit that
-// rounding has brought up to the cap is taken as the number just below it.
+// Uncapped undoes the soft cap, c atanh(logit/c); without one it returns the logit itself. A logit
+// that rounding has brought up to the cap is taken as the number just below it.
 func (u *Unembedding) Uncapped(logit float64) float64 {
 	if u.cap == 0 {
 		return logit

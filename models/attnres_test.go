@@ -13,9 +13,10 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// TestAttentionResidualsStartAsATransformer: with its first queries, 0, and gains, 1, it reads means
-// of the sources, and with a transformer's other weights has that one's logits and gradients up to
-// what the norms' eps makes of h over a number: the difference goes to 0 with eps, in proportion.
+// TestAttentionResidualsStartAsATransformer: with its first queries, 0, and gains, 1, it reads
+// means of the sources, and with a transformer's other weights has that one's logits and gradients
+// up to what the norms' eps makes of h over a number: the difference goes to 0 with eps, in
+// proportion.
 func TestAttentionResidualsStartAsATransformer(t *testing.T) {
 	for _, c := range []stream.AttnResConfig{{Block: 1}, {Block: 2}, {Block: 3}, {Block: 6}, {Delta: true}} {
 		for _, norm := range []string{models.NormLayer, models.NormRMS} {
@@ -27,8 +28,9 @@ func TestAttentionResidualsStartAsATransformer(t *testing.T) {
 	assert.Greater(t, startDistance(t, stream.AttnResConfig{Delta: true, Block: 2}, models.NormLayer, 1e-12), 1e-3, "sites read some outputs more than others")
 }
 
-// TestAGateStartsAsTheTransformer: with gates of 0 delta attention residuals have a transformer's logits and loss,
-// to the last bit, and gradients but for the order of sums, whatever the queries and gains are.
+// TestAGateStartsAsTheTransformer: with gates of 0 delta attention residuals have a transformer's
+// logits and loss, to the last bit, and gradients but for the order of sums, whatever the queries
+// and gains are.
 func TestAGateStartsAsTheTransformer(t *testing.T) {
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		plain := modeltest.Resolve(t, tinyVector(func(c *models.Config) { c.Layers = 3 }))

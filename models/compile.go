@@ -18,7 +18,8 @@ const (
 	inputWeights = "logit weights"
 )
 
-// Outputs says what a compiled model computes in a run. Outputs that are not asked for are not built.
+// Outputs says what a compiled model computes in a run. Outputs that are not asked for are not
+// built.
 type Outputs struct {
 	Loss         bool      // the scalar of Model.Loss, Program.Roots().Loss
 	Auxiliary    Auxiliary // what Loss adds to the cross-entropy
@@ -43,9 +44,9 @@ type Compiled struct {
 	ExpertCounts                  gorgonia.Nodes
 }
 
-// Compile compiles a model for batches of rows x seq tokens. The options name the Store and the device
-// and say whether to compute gradients; if there is a Store, its DType replaces o.DType. Compile
-// returns an error if the options do not fit the model.
+// Compile compiles a model for batches of rows x seq tokens. The options name the Store and the
+// device and say whether to compute gradients; if there is a Store, its DType replaces o.DType.
+// Compile returns an error if the options do not fit the model.
 func Compile(c Spec, rows, seq int, want Outputs, o graph.ProgramOptions) (*Compiled, error) {
 	if o.Store != nil {
 		o.DType = o.Store.DType()

@@ -29,8 +29,9 @@ const (
 
 	InitPaper = "paper" // N(0, 0.02^2/fan_in), the RMT authors' code
 	InitLeCun = "lecun" // N(0, 1/fan_in); embeddings by EmbeddingStd, the unembedding at 0
-	// InitLeCunAll is N(0, 1/fan_in) of all weights, tables and unembedding included, as appendix C.4
-	// of the paper has it for Table 10. A table's fan-in is its number of rows: it multiplies one-hot vectors.
+	// InitLeCunAll is N(0, 1/fan_in) of all weights, tables and unembedding included, as appendix
+	// C.4 of the paper has it for Table 10. A table's fan-in is its number of rows: it multiplies
+	// one-hot vectors.
 	InitLeCunAll = "lecun-all"
 )
 
@@ -73,8 +74,8 @@ type Config struct {
 	BOS           int  `yaml:"-" json:"bos,omitempty"`
 }
 
-// Attention describes the attention of each block: its kind, and the settings of all kinds. A matrix stream sets
-// its heads itself.
+// Attention describes the attention of each block: its kind, and the settings of all kinds. A
+// matrix stream sets its heads itself.
 type Attention struct {
 	// Kind is nil for softmax attention.
 	Kind                layers.AttentionDesign `yaml:"kind" json:"-" default:"softmax" added:"softmax" help:"the attention"`

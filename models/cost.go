@@ -8,8 +8,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Cost counts a model's parameters, FLOPs and activations in closed form; tests compare it with the built
-// graph.
+// Cost counts a model's parameters, FLOPs and activations in closed form; tests compare it with the
+// built graph.
 type Cost struct {
 	Parameters int `json:"parameters"` // all of them
 	Embedding  int `json:"embedding"`  // embedding, positions and unembedding tables
@@ -22,8 +22,8 @@ type Cost struct {
 	ActivationBytes int `json:"activation_bytes"`
 }
 
-// TrainFLOPs returns a token's forward and backward FLOPs; the backward pass counts twice the forward
-// pass.
+// TrainFLOPs returns a token's forward and backward FLOPs; the backward pass counts twice the
+// forward pass.
 func (c Cost) TrainFLOPs() int { return 3 * c.ForwardFLOPs }
 
 // float32Bytes is the size of an activation entry.
@@ -71,8 +71,8 @@ func (s Spec) Parts() []Part {
 	return append(parts, Part{PartUnembedding, layers.UnembeddingCost(float64(s.Features()), float64(s.Vocab), s.TieEmbeddings)})
 }
 
-// blocksCost returns the cost, over all blocks, of what a sublayer computes between reading and writing
-// the stream.
+// blocksCost returns the cost, over all blocks, of what a sublayer computes between reading and
+// writing the stream.
 func (s Spec) blocksCost(sublayer stream.Sublayer) layers.Cost {
 	once, depth := float64(s.Layers), float64(s.Depth())
 	if sublayer == stream.Attention {
@@ -82,8 +82,9 @@ func (s Spec) blocksCost(sublayer stream.Sublayer) layers.Cost {
 	return each.Times(depth).WithParameters(each.Times(once))
 }
 
-// attentionCost returns the cost of attention in all layers. It counts every layer like the first ordinary
-// one and adds the differences of the kind's exceptions and of the first pass of the first layer.
+// attentionCost returns the cost of attention in all layers. It counts every layer like the first
+// ordinary one and adds the differences of the kind's exceptions and of the first pass of the first
+// layer.
 func (s Spec) attentionCost() layers.Cost {
 	values, kind := s.valueResidual(), s.Attention.Design()
 	of := func(layer int, first bool) layers.Cost {

@@ -21,7 +21,8 @@ func small() models.Config {
 	}
 }
 
-// A model is compiled into a program, which computes its loss and the gradients. Package learner trains it.
+// A model is compiled into a program, which computes its loss and the gradients. Package learner
+// trains it.
 func ExampleCompile() {
 	spec, err := small().Resolve()
 	if err != nil {
@@ -45,8 +46,8 @@ func ExampleCompile() {
 	// Output: loss 2.8
 }
 
-// A model stands in any Gorgonia graph, under gorgonia.Grad and the stock tape machine, and learns by
-// a stock solver.
+// A model stands in any Gorgonia graph, under gorgonia.Grad and the stock tape machine, and learns
+// by a stock solver.
 func ExampleNew() {
 	spec, err := small().Resolve()
 	if err != nil {

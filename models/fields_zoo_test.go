@@ -11,8 +11,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// zooBases are small models of every stream of vectors but vector, in the order of the zoo. A design
-// whose file has no bases comes with its defaults.
+// zooBases are small models of every stream of vectors but vector, in the order of the zoo. A
+// design whose file has no bases comes with its defaults.
 func zooBases(t *testing.T) (bases []models.Config) {
 	rows := designrows.Read[[]designrows.Model](t, "bases")
 	for _, d := range models.Standard().Streams() {
@@ -33,8 +33,8 @@ func zooBases(t *testing.T) (bases []models.Config) {
 // moeBase is a small mixture of experts.
 func moeBase() models.Config { return tinyVector(experts(3, 2)) }
 
-// seenOf are what a setting of a stream changes, and what it leaves as it is, by the word that a design's file
-// has for it.
+// seenOf are what a setting of a stream changes, and what it leaves as it is, by the word that a
+// design's file has for it.
 func seenOf(t *testing.T, word string) (changes, keeps []string) {
 	function := []string{seenLogits, seenLoss, seenGradients}
 	switch word {

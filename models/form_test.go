@@ -158,8 +158,8 @@ func plus(x, y []float64) []float64 {
 	return z
 }
 
-// TestResidualFormOfFixedOnes: where A_res is fixed and B_up no function of the token the state after a site is
-// that before it and what was written. The matrix stream's is written by its keys.
+// TestResidualFormOfFixedOnes: where A_res is fixed and B_up no function of the token the state
+// after a site is that before it and what was written. The matrix stream's is written by its keys.
 func TestResidualFormOfFixedOnes(t *testing.T) {
 	fixed := 0
 	for name, c := range formConfigs(t) {
@@ -183,8 +183,9 @@ func TestResidualFormOfFixedOnes(t *testing.T) {
 	assert.Greater(t, fixed, 5)
 }
 
-// mixesRows tells whether a site of a stream of several rows has packed coefficients: nothing is mixed of one row,
-// of a state of another size, or where keys or gates of entries read and write, not factors of rows.
+// mixesRows tells whether a site of a stream of several rows has packed coefficients: nothing is
+// mixed of one row, of a state of another size, or where keys or gates of entries read and write,
+// not factors of rows.
 func mixesRows(f stream.Form) bool {
 	square := f.Res.Rows > 1 && f.Res.Rows == f.Down.Columns && !f.Res.Diagonal
 	return square && (f.Res.Choice != stream.Fixed || f.Down.Constraint == stream.WithinOne && !f.Down.Diagonal && f.Up.Constraint == stream.WithinTwo)

@@ -12,8 +12,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// formula is an expression of Go constants, such as "base + 4*d*d*blocks", that a design's file has for a
-// number worked out by hand.
+// formula is an expression of Go constants, such as "base + 4*d*d*blocks", that a design's file has
+// for a number worked out by hand.
 type formula string
 
 // at is the number at the given values of its names.

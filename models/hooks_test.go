@@ -78,8 +78,8 @@ func splitConfigs() map[string]models.Config {
 	return configs
 }
 
-// TestSplitHooks: when hooks make attention and mixtures run in split form, logits and gradients equal
-// those of the fused form, and attention patterns are probabilities over the visible tokens.
+// TestSplitHooks: when hooks make attention and mixtures run in split form, logits and gradients
+// equal those of the fused form, and attention patterns are probabilities over the visible tokens.
 func TestSplitHooks(t *testing.T) {
 	for name, c := range splitConfigs() {
 		for dt, tolerance := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 1e-6} {
@@ -122,7 +122,8 @@ func checkSplit(t *testing.T, c models.Spec, dt tensor.Dtype, tolerance float64)
 	}
 }
 
-// errorNorm is |got - exact| / |exact|, by the norms of vectors: what is due to rounding varies less than its largest entry.
+// errorNorm is |got - exact| / |exact|, by the norms of vectors: what is due to rounding varies
+// less than its largest entry.
 func errorNorm(got, exact []float64) float64 {
 	var difference mat.VecDense
 	want := mat.NewVecDense(len(exact), exact)

@@ -9,8 +9,9 @@ import (
 )
 
 // idle is how many entries of our streams' parameters have no gradient: mHC's mixing of the rows
-// where they are all the same, at the first site, or only their sum is read, at the last; a bias of what
-// keys alone are made of, which adds the same to all of a query's logits; a neuron whose ReLU is open for no token.
+// where they are all the same, at the first site, or only their sum is read, at the last; a bias of
+// what keys alone are made of, which adds the same to all of a query's logits; a neuron whose ReLU
+// is open for no token.
 func idle(c models.Spec, p *graph.Param) int {
 	first, last := "blocks.0.attention.mhc.", fmt.Sprintf("blocks.%d.feedforward.mhc.", c.Layers-1)
 	switch {

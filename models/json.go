@@ -13,8 +13,9 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// MarshalJSON writes a config in sections, as a run config has it. The sections of the stream, the attention
-// and the feed-forward name their kind, except for softmax attention. Zoo.Unmarshal reads it.
+// MarshalJSON writes a config in sections, as a run config has it. The sections of the stream, the
+// attention and the feed-forward name their kind, except for softmax attention. Zoo.Unmarshal reads
+// it.
 func (c Config) MarshalJSON() ([]byte, error) {
 	for _, design := range []any{c.Stream, c.Attention.Kind, c.FeedForward} {
 		if design != nil && !isStruct(design) {
@@ -63,7 +64,8 @@ func jsonOfMuP(m *MuP) *mupJSON {
 	return j
 }
 
-// sectionOf returns a design as a section: its kind and its settings that are not zero; nil for no design.
+// sectionOf returns a design as a section: its kind and its settings that are not zero; nil for no
+// design.
 func sectionOf(design any) any {
 	k, ok := design.(Kind)
 	if !ok {
@@ -204,8 +206,8 @@ func (z Zoo) readFeedForward(into *layers.FeedForwardDesign) func(string, map[st
 	}
 }
 
-// withSettings returns a design with the settings that JSON gives. It returns an error for a setting that the
-// design does not have.
+// withSettings returns a design with the settings that JSON gives. It returns an error for a
+// setting that the design does not have.
 func withSettings[D any](design D, settings map[string]json.RawMessage) (D, error) {
 	changed, err := takeSettings(design, settings)
 	for key := range settings {
@@ -214,7 +216,8 @@ func withSettings[D any](design D, settings map[string]json.RawMessage) (D, erro
 	return changed, err
 }
 
-// takeSettings returns a design with those of the settings that it has, and deletes them from the map.
+// takeSettings returns a design with those of the settings that it has, and deletes them from the
+// map.
 func takeSettings[D any](design D, settings map[string]json.RawMessage) (D, error) {
 	var err error
 	changed := withChanges(design, func(v reflect.Value) {

@@ -33,7 +33,8 @@ func recordedStep(t *testing.T, c models.Spec, batch int, precision graph.Precis
 	return work
 }
 
-// launchPresets are all presets and precisions; but for long tests two blocks of each, in one precision.
+// launchPresets are all presets and precisions; but for long tests two blocks of each, in one
+// precision.
 func launchPresets(t *testing.T) (map[string]models.Spec, []graph.Precision) {
 	all, precisions := map[string]models.Spec{}, graph.Precisions()
 	if !longtest.Enabled() {
@@ -53,10 +54,11 @@ func launchPresets(t *testing.T) (map[string]models.Spec, []graph.Precision) {
 	return all, precisions
 }
 
-// TestLaunchesSuitEveryGPU: every kernel of every preset's training step, in every precision, has a grid, threads and shared memory
-// that GPUs of every compute capability allow; rows and first elements of the operands of every matrix product lie at multiples of
-// 16 bytes, but for those of the
-// preset's odd_sides: numbers of coefficients of streams, whose products are small, that tensor cores cannot read in such pieces.
+// TestLaunchesSuitEveryGPU: every kernel of every preset's training step, in every precision, has a
+// grid, threads and shared memory that GPUs of every compute capability allow; rows and first
+// elements of the operands of every matrix product lie at multiples of 16 bytes, but for those of
+// the preset's odd_sides: numbers of coefficients of streams, whose products are small, that tensor
+// cores cannot read in such pieces.
 func TestLaunchesSuitEveryGPU(t *testing.T) {
 	presets, precisions := launchPresets(t)
 	rows := presetRows(t)

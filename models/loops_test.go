@@ -48,15 +48,16 @@ func TestLoopDepths(t *testing.T) {
 	}
 }
 
-// unrolledRows are a design's further models that are compared with themselves without a loop, and the loops
-// that are not, with the reason.
+// unrolledRows are a design's further models that are compared with themselves without a loop, and
+// the loops that are not, with the reason.
 type unrolledRows struct {
 	Models map[string]designrows.Model
 	Not    map[string]string
 }
 
-// TestALoopIsTheModelUnrolled: a model with a loop has the logits of one of as many blocks as tokens pass with
-// the same weights, to the last bit, and gradients that are the sums of those of all passes.
+// TestALoopIsTheModelUnrolled: a model with a loop has the logits of one of as many blocks as
+// tokens pass with the same weights, to the last bit, and gradients that are the sums of those of
+// all passes.
 func TestALoopIsTheModelUnrolled(t *testing.T) {
 	excepted := designrows.Read[unrolledRows](t, "unrolled")
 	presets := modeltest.Small(models.Standard())

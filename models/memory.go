@@ -9,9 +9,9 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// TrainingMemory returns a lower bound of the CPU memory that training the model with AdamW takes in a
-// step of batch rows. It is a closed form, so that it works for a model of any size. The exact need,
-// which graph.PredictMemory computes from a graph, is a little larger.
+// TrainingMemory returns a lower bound of the CPU memory that training the model with AdamW takes
+// in a step of batch rows. It is a closed form, so that it works for a model of any size. The exact
+// need, which graph.PredictMemory computes from a graph, is a little larger.
 func (c Spec) TrainingMemory(batch int, recompute graph.Recompute) graph.MemoryNeed {
 	cost, tokens := c.Cost(), float64(batch)*float64(c.Seq)
 	parameters := float32Bytes * float64(cost.Parameters)
@@ -24,8 +24,8 @@ func (c Spec) TrainingMemory(batch int, recompute graph.Recompute) graph.MemoryN
 	return graph.MemoryNeed{Parameters: bounded(parameters), Gradients: bounded(parameters), Moments: bounded(2 * parameters), Activations: bounded(activations)}
 }
 
-// passGradients returns the bytes of the gradients that later passes of a loop have left when the backward
-// pass of its first pass begins.
+// passGradients returns the bytes of the gradients that later passes of a loop have left when the
+// backward pass of its first pass begins.
 func (c Spec) passGradients() float64 {
 	blocks := 0
 	for l := range c.Layers {
@@ -43,8 +43,8 @@ func (c Spec) passGradients() float64 {
 // bounded is like whole, but small enough that several can be added.
 func bounded(n float64) int { return min(whole(n), math.MaxInt/8) }
 
-// checkParameters returns an error if memory has no room for initialising the parameters. With a Store that
-// plans, serves or already has the parameters they take none.
+// checkParameters returns an error if memory has no room for initialising the parameters. With a
+// Store that plans, serves or already has the parameters they take none.
 func (c Spec) checkParameters(s *graph.Store) error {
 	if !s.Initialises() || s.Size() > 0 {
 		return nil
@@ -76,8 +76,8 @@ func (all Changes) String() string {
 	return strings.Join(words, " or ") + " would fit"
 }
 
-// Smaller returns up to three sizes, each of which alone, halved as often as needed, makes the model fit.
-// The smallest change comes first.
+// Smaller returns up to three sizes, each of which alone, halved as often as needed, makes the
+// model fit. The smallest change comes first.
 func (c Config) Smaller(prefix string, fits func(Spec) bool) Changes {
 	var found Changes
 	for halvings := 1; halvings < 63 && len(found) < 3; halvings++ {

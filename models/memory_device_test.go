@@ -18,8 +18,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// TestDeviceMemory compares what a training step takes of the device with the prediction: within 5%. Context, loaded kernels and
-// cuBLAS are there from a step before, and not counted.
+// TestDeviceMemory compares what a training step takes of the device with the prediction: within
+// 5%. Context, loaded kernels and cuBLAS are there from a step before, and not counted.
 func TestDeviceMemory(t *testing.T) {
 	for name, c := range map[string]models.Config{
 		"rmt":         {Stream: stream.MatrixConfig{Dk: 16, Dv: 16, Rank: 4}, Layers: 2, FeedForward: gelu(128), Seq: 64, Vocab: 257, Attention: models.Attention{Positions: models.PositionsALiBi}},
@@ -51,7 +51,8 @@ func checkMemory(t *testing.T, c models.Spec, precision graph.Precision) {
 	require.InDelta(t, want, before-after, 0.05*float64(want)+float64(step.blocks()*driverBlock), "of free memory, which the driver gives in blocks")
 }
 
-// driverBlock is what a driver gives memory in: arrays of more than half of one begin in blocks of their own, others share them.
+// driverBlock is what a driver gives memory in: arrays of more than half of one begin in blocks of
+// their own, others share them.
 const driverBlock = 2 << 20
 
 // memoryStep is a training step that has been made.
@@ -94,8 +95,8 @@ func (s *memoryStep) close(t *testing.T) {
 	require.NoError(t, s.store.Close())
 }
 
-// blocks are the driver's that may be partly empty: one of small arrays, one of each large parameter's arrays, of the arena and
-// of the scratch memory.
+// blocks are the driver's that may be partly empty: one of small arrays, one of each large
+// parameter's arrays, of the arena and of the scratch memory.
 func (s *memoryStep) blocks() int {
 	n := 3
 	for _, p := range s.store.Params() {

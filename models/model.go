@@ -12,8 +12,9 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Model is a language model in a Gorgonia graph. Its parameters are nodes from the start; Forward and
-// the methods after it add nodes. After an error methods return nil nodes and Err returns the error.
+// Model is a language model in a Gorgonia graph. Its parameters are nodes from the start; Forward
+// and the methods after it add nodes. After an error methods return nil nodes and Err returns the
+// error.
 type Model struct {
 	spec        Spec
 	b           *graph.Builder
@@ -59,8 +60,8 @@ func On(b *graph.Builder, c Spec) (*Model, error) {
 	return m, nil
 }
 
-// makeParameters makes the parameters of the stream, of each block as often as tokens pass it, and of the
-// unembedding.
+// makeParameters makes the parameters of the stream, of each block as often as tokens pass it, and
+// of the unembedding.
 func (m *Model) makeParameters() {
 	m.stream = m.spec.design.New(m.b)
 	for l := range m.spec.Depth() {
@@ -95,9 +96,9 @@ func (m *Model) addUnembedding() {
 // batch*seq, the input of Logits and Loss. It never builds logits.
 func (m *Model) Forward(tokens *gorgonia.Node) *gorgonia.Node { return m.ForwardFrom(tokens, nil) }
 
-// ForwardFrom is like Forward, with given document starts, [batch, seq] Int32: for each token the index
-// in its row of the first token that it may see. Without them (nil) they are found by BOS, if the
-// model masks documents.
+// ForwardFrom is like Forward, with given document starts, [batch, seq] Int32: for each token the
+// index in its row of the first token that it may see. Without them (nil) they are found by BOS, if
+// the model masks documents.
 func (m *Model) ForwardFrom(tokens, starts *gorgonia.Node) *gorgonia.Node {
 	if !m.checkTokens(tokens) {
 		return nil

@@ -16,9 +16,9 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// TestEveryStreamTakesTheModernBlock: RMSNorm, rotary positions, QK-norm, a value residual, a SwiGLU and heads
-// that share keys and values go with every stream of the zoo; all that they add is trained, also where
-// blocks are recomputed, and a cache gives what whole rows do.
+// TestEveryStreamTakesTheModernBlock: RMSNorm, rotary positions, QK-norm, a value residual, a
+// SwiGLU and heads that share keys and values go with every stream of the zoo; all that they add is
+// trained, also where blocks are recomputed, and a cache gives what whole rows do.
 func TestEveryStreamTakesTheModernBlock(t *testing.T) {
 	covered := map[string]bool{}
 	for _, p := range modeltest.Small(models.Standard()) {
@@ -50,7 +50,8 @@ func modernized(c models.Config) models.Config {
 	return c
 }
 
-// checkModernGradients wants gradients of all attention's own parameters, the same where blocks are recomputed.
+// checkModernGradients wants gradients of all attention's own parameters, the same where blocks are
+// recomputed.
 func checkModernGradients(t *testing.T, c models.Spec) {
 	gradients := func(r graph.Recompute) *graph.Store {
 		store := modeltest.PerturbedStore(t, c, tensor.Float64)

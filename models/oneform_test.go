@@ -51,9 +51,10 @@ func each(n int, of func(i int) float64) []float64 {
 	return values
 }
 
-// asHyper writes the weights of an RMT of one key a read into a model with static hyper-connections:
-// n = Dk rows of D = Dv entries. A_m is the reading key, B the writing key, A_r = I; what the key of queries
-// has of those of keys and of values is in W_QKV = [qI | kI | vI], and W_O = I.
+// asHyper writes the weights of an RMT of one key a read into a model with static
+// hyper-connections: n = Dk rows of D = Dv entries. A_m is the reading key, B the writing key, A_r
+// = I; what the key of queries has of those of keys and of values is in W_QKV = [qI | kI | vI], and
+// W_O = I.
 func asHyper(s onStore, n, d, blocks int) {
 	s.set("embedding", s.get("embedding"))
 	s.set("positions", s.get("positions"))
@@ -81,10 +82,10 @@ func asHyper(s onStore, n, d, blocks int) {
 	}
 }
 
-// TestRMTAsHyperConnections: an RMT whose sites read with one key is a model with static hyper-connections, to the
-// last digits of float64: with one row whatever the norms; with several rows where norms only scale, since
-// the RMT's norm is over all rows together and in front of the read, that of hyper-connections after
-// it. With ordinary norms they are two models.
+// TestRMTAsHyperConnections: an RMT whose sites read with one key is a model with static
+// hyper-connections, to the last digits of float64: with one row whatever the norms; with several
+// rows where norms only scale, since the RMT's norm is over all rows together and in front of the
+// read, that of hyper-connections after it. With ordinary norms they are two models.
 func TestRMTAsHyperConnections(t *testing.T) {
 	const d, blocks = 6, 2
 	for name, row := range map[string]struct {
@@ -115,9 +116,9 @@ func TestRMTAsHyperConnections(t *testing.T) {
 	}
 }
 
-// meetHyper gives an RMT what hyper-connections have: copies of the embedding in all rows, queries, keys and
-// values of one mixture, the sum of the rows at the end, and the same gains in each row. Where states are small
-// compared with eps a norm is a factor, its gain over the root of eps.
+// meetHyper gives an RMT what hyper-connections have: copies of the embedding in all rows, queries,
+// keys and values of one mixture, the sum of the rows at the end, and the same gains in each row.
+// Where states are small compared with eps a norm is a factor, its gain over the root of eps.
 func meetHyper(s onStore, n int, small float64) {
 	ones := each(n, func(int) float64 { return 1 })
 	for _, name := range []string{"write_embedding", "write_positions", "read_unembedding"} {
@@ -144,9 +145,10 @@ func meetHyper(s onStore, n int, small float64) {
 	}
 }
 
-// TestHyperConnectionsAsVirtualWidth: dynamic hyper-connections are a virtual width network of m = 1 at every site:
-// its factor for each coefficient is s_a or s_b, its projections are sqrt(D) as large, and its embedding has the
-// rows' copies. At the end they differ: its groups' norm stands in front of W_reduce, which sums the rows.
+// TestHyperConnectionsAsVirtualWidth: dynamic hyper-connections are a virtual width network of m =
+// 1 at every site: its factor for each coefficient is s_a or s_b, its projections are sqrt(D) as
+// large, and its embedding has the rows' copies. At the end they differ: its groups' norm stands in
+// front of W_reduce, which sums the rows.
 func TestHyperConnectionsAsVirtualWidth(t *testing.T) {
 	const n, d = 3, 15
 	rms := func(c *models.Config) { c.Norm = models.NormRMS }

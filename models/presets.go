@@ -19,12 +19,13 @@ type Preset struct {
 	// Baseline is the preset of the transformer of the same shape, which bench and the cards in
 	// docs/models.md compare it with, if there is one.
 	Baseline string
-	// Modern says that the model has the blocks of Llama and Qwen3, which its card says, too. On its
-	// baseline's stream it is a second baseline.
+	// Modern says that the model has the blocks of Llama and Qwen3, which its card says, too. On
+	// its baseline's stream it is a second baseline.
 	Modern bool
 }
 
-// RoundsToPaper tells whether a number of parameters, rounded as the paper rounds, is the printed number.
+// RoundsToPaper tells whether a number of parameters, rounded as the paper rounds, is the printed
+// number.
 func (p Preset) RoundsToPaper(parameters int) bool {
 	unit := 1e6
 	if math.Mod(p.Paper, 10) == 0 {
@@ -33,9 +34,9 @@ func (p Preset) RoundsToPaper(parameters int) bool {
 	return math.Round(float64(parameters)/unit)*unit == 1e6*p.Paper
 }
 
-// OnStream returns the model on another stream. Settings of d that are zero are taken from the model's stream
-// if that has them, such as d_model. The feed-forward is removed for a stream whose blocks have none.
-// Resolve returns an error for settings that are not valid.
+// OnStream returns the model on another stream. Settings of d that are zero are taken from the
+// model's stream if that has them, such as d_model. The feed-forward is removed for a stream whose
+// blocks have none. Resolve returns an error for settings that are not valid.
 func (c Config) OnStream(d stream.Design) Config {
 	if !isDesign(d) || !isDesign(c.Stream) {
 		c.Stream = d

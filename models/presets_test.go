@@ -13,9 +13,9 @@ import (
 	"github.com/residua-go/residua/models/modeltest"
 )
 
-// TestPresetCounts compares exact parameter counts with those worked out by hand, and the sizes that
-// the paper prints, 46M to 405M, with them. The printed sizes are too coarse for what the paper's own count
-// leaves out, at most 0.6M, to matter.
+// TestPresetCounts compares exact parameter counts with those worked out by hand, and the sizes
+// that the paper prints, 46M to 405M, with them. The printed sizes are too coarse for what the
+// paper's own count leaves out, at most 0.6M, to matter.
 func TestPresetCounts(t *testing.T) {
 	rows := presetRows(t)
 	for _, p := range models.Standard().Presets() {
@@ -42,8 +42,8 @@ func TestPresetGraphs(t *testing.T) {
 	}
 }
 
-// TestPresetByName: no two presets share a name, and an unknown name is an error that lists the known
-// ones. The preset that a config names is kept only as a record.
+// TestPresetByName: no two presets share a name, and an unknown name is an error that lists the
+// known ones. The preset that a config names is kept only as a record.
 func TestPresetByName(t *testing.T) {
 	zoo := models.Standard()
 	_, err := zoo.Preset("rmt-45m")

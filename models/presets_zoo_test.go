@@ -32,7 +32,8 @@ func presetOf(t *testing.T, name string) models.Spec {
 	return modeltest.Resolve(t, p.Config)
 }
 
-// checkCounts compares a preset's numbers with those worked out by hand, and those with what papers print.
+// checkCounts compares a preset's numbers with those worked out by hand, and those with what papers
+// print.
 func (r presetRow) checkCounts(t *testing.T, name string, rows map[string]presetRow) {
 	c, values := presetOf(t, name).Cost(), map[string]int{}
 	if on := rows[r.On]; r.On != "" {

@@ -10,8 +10,9 @@ import (
 // readsDynamicRMT is the kind that readDynamicRMT reads.
 const readsDynamicRMT = "dynamic-matrix"
 
-// readDynamicRMT is the paper form of the RMT with what projections of the stream add to the keys of
-// its sites. Those tensors have a key a row; ours a column, and those that read for the heads side by side.
+// readDynamicRMT is the paper form of the RMT with what projections of the stream add to the keys
+// of its sites. Those tensors have a key a row; ours a column, and those that read for the heads
+// side by side.
 func readDynamicRMT(t *testing.T, r *reference) {
 	readRMT(t, r)
 	c := r.config.Stream.(stream.MatrixConfig)

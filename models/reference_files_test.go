@@ -38,8 +38,8 @@ type tensorFile struct {
 // fileSuffix ends the name of a reference that is a single file.
 const fileSuffix = ".safetensors"
 
-// readTensors reads a folder's file of that name, or the tensors "weights/…" for weights.safetensors of a
-// reference that is a file.
+// readTensors reads a folder's file of that name, or the tensors "weights/…" for
+// weights.safetensors of a reference that is a file.
 func readTensors(t *testing.T, dir, name string) tensorFile {
 	path, prefix := filepath.Join(dir, name), ""
 	if filepath.Ext(dir) == fileSuffix {

@@ -15,8 +15,8 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// testHuggingFace compares logits and greedy tokens, with and without a cache of keys and values, of a checkpoint as
-// Hugging Face's transformers saves it, of any architecture that is read.
+// testHuggingFace compares logits and greedy tokens, with and without a cache of keys and values,
+// of a checkpoint as Hugging Face's transformers saves it, of any architecture that is read.
 func testHuggingFace(t *testing.T, dir string) {
 	p, err := pretrained.Open(dir)
 	require.NoError(t, err)
@@ -46,7 +46,8 @@ func testHuggingFace(t *testing.T, dir string) {
 	t.Logf("worst error: logits %.1e; %d greedy tokens equal", worst, len(greedy)-prompt)
 }
 
-// huggingFaceLogits compiles a model for rows of tokens; the function returns the logits [rows*seq, V] of tokens.
+// huggingFaceLogits compiles a model for rows of tokens; the function returns the logits [rows*seq,
+// V] of tokens.
 func huggingFaceLogits(t *testing.T, p *pretrained.Model, rows, seq int) func(tokens []int32) *tensor.Dense {
 	var logits *gorgonia.Node
 	program, err := graph.Compile(graph.ProgramOptions{Options: graph.Options{Store: p.Store, Threads: 2}}, func(b *graph.Builder) (graph.Roots, error) {

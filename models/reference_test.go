@@ -98,8 +98,8 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// referenceFolders lists the references of models: files, and folders with expected.json and weights; and
-// Hugging Face's.
+// referenceFolders lists the references of models: files, and folders with expected.json and
+// weights; and Hugging Face's.
 func referenceFolders(t *testing.T) (folders, huggingFace []string) {
 	has := func(dir, name string) bool {
 		_, err := os.Stat(filepath.Join(dir, name))

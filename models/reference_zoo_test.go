@@ -20,8 +20,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// vectorSizes are the sizes in the config of a reference on a stream of vectors: plain keys, those that are
-// absent are off.
+// vectorSizes are the sizes in the config of a reference on a stream of vectors: plain keys, those
+// that are absent are off.
 type vectorSizes struct {
 	Vocab, Seq, Layers, D, Heads, FF int
 	Experts                          int
@@ -90,7 +90,8 @@ func (r *reference) replace(links ...link) {
 	r.weights = append(r.weights, links...)
 }
 
-// readers read references by their kind; those of other kinds, the names of designs, are read by readDesign.
+// readers read references by their kind; those of other kinds, the names of designs, are read by
+// readDesign.
 func readers() map[string]func(*testing.T, *reference) {
 	return map[string]func(*testing.T, *reference){
 		"rmt": readRMT, readsDynamicRMT: readDynamicRMT, "transformer": readVectors, "moe": readVectors, "muon": readVectors,
@@ -107,16 +108,17 @@ func readDesign(t *testing.T, r *reference) {
 	r.readWith(t, r.expected.Kind, designrows.Read[referenceRows](t, "reference")[r.expected.Kind])
 }
 
-// referenceRows say how a design's references are read. A setting of the design that the reference's config
-// has by the same key, and a tensor of the same name and size, need no row.
+// referenceRows say how a design's references are read. A setting of the design that the
+// reference's config has by the same key, and a tensor of the same name and size, need no row.
 type referenceRows struct {
 	Settings map[string]string // their key, by ours
 	Tensors  map[string]tensorRow
 }
 
-// tensorRow says where their tensor lies in ours. Its key is the name of theirs, "*." in front stands for a
-// site's or a block's prefix, which ours has, too. Names in formulas are their config's numbers, and s0, s1, … the
-// shape of theirs. The row holds where it has as many strides as theirs has axes, and ours exists.
+// tensorRow says where their tensor lies in ours. Its key is the name of theirs, "*." in front
+// stands for a site's or a block's prefix, which ours has, too. Names in formulas are their
+// config's numbers, and s0, s1, … the shape of theirs. The row holds where it has as many strides
+// as theirs has axes, and ours exists.
 type tensorRow struct {
 	Ours    string
 	At      formula
@@ -203,7 +205,8 @@ func prefixOf(name, key string) (string, bool) {
 	return prefix, ok && (prefix == "" && !anywhere || strings.HasSuffix(prefix, ".") && anywhere)
 }
 
-// packed are queries, keys and values, which lie side by side in ours, and experts, which lie one after the other.
+// packed are queries, keys and values, which lie side by side in ours, and experts, which lie one
+// after the other.
 func (c vectorSizes) packed(name string) (link, bool) {
 	prefix, part, _ := cutLast(name)
 	head := cmp.Or(c.HeadDim, c.D/max(1, c.Heads))

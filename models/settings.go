@@ -12,8 +12,9 @@ import (
 
 // The settings of a design, and of a config, are the fields of its struct that have a yaml tag.
 
-// settingsOf lists the settings of a struct and of the structs embedded in it, in order. It returns none for
-// a value that is not a struct or has invalid tags; Resolve or package config refuses such a design.
+// settingsOf lists the settings of a struct and of the structs embedded in it, in order. It returns
+// none for a value that is not a struct or has invalid tags; Resolve or package config refuses such
+// a design.
 func settingsOf(t reflect.Type) []yamltag.Field {
 	if t == nil || t.Kind() != reflect.Struct {
 		return nil
@@ -22,8 +23,8 @@ func settingsOf(t reflect.Type) []yamltag.Field {
 	return fields
 }
 
-// Sizes lists, in order, the settings of a stream's or feed-forward's design that are whole numbers above 0,
-// as "d_model=64", and the keys of the switches that are on.
+// Sizes lists, in order, the settings of a stream's or feed-forward's design that are whole numbers
+// above 0, as "d_model=64", and the keys of the switches that are on.
 func Sizes(design any) (words []string) {
 	v := reflect.ValueOf(design)
 	for _, s := range settingsOf(v.Type()) {
@@ -85,8 +86,8 @@ type leaf struct {
 	value any
 }
 
-// leaves lists the leaves of a section in reading order, without those of optional sections that are
-// missing.
+// leaves lists the leaves of a section in reading order, without those of optional sections that
+// are missing.
 func leaves(prefix string, section reflect.Value) []leaf {
 	var all []leaf
 	for _, s := range settingsOf(section.Type()) {

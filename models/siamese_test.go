@@ -14,8 +14,9 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// TestSiameseWithoutTheFirstStream: with gains of 0 in the norms of x, SiameseNorm is a transformer whose sites read a norm of
-// a norm: that transformer's logits up to the norms' eps, and with the first gains, 1, another model's.
+// TestSiameseWithoutTheFirstStream: with gains of 0 in the norms of x, SiameseNorm is a transformer
+// whose sites read a norm of a norm: that transformer's logits up to the norms' eps, and with the
+// first gains, 1, another model's.
 func TestSiameseWithoutTheFirstStream(t *testing.T) {
 	plain := modeltest.Resolve(t, tinyVector(func(c *models.Config) { c.NormEps = 1e-12 }))
 	store := modeltest.PerturbedStore(t, plain, tensor.Float64)

@@ -7,8 +7,8 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Size returns one of the config's sizes by its dotted key, such as stream.dk. It returns an error if the
-// config has no such size.
+// Size returns one of the config's sizes by its dotted key, such as stream.dk. It returns an error
+// if the config has no such size.
 func (c Config) Size(key string) (size int, err error) {
 	if !change(reflect.ValueOf(&c).Elem(), key, func(now int64) int64 { size = int(now); return now }) {
 		return 0, noSize(key)

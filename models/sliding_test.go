@@ -19,7 +19,8 @@ func sliding(d layers.SlidingAttention) func(c *models.Config) {
 	return func(c *models.Config) { c.Attention.Kind = d }
 }
 
-// TestConformanceSliding: a window is a model as any other. The sinks let the first token reach all.
+// TestConformanceSliding: a window is a model as any other. The sinks let the first token reach
+// all.
 func TestConformanceSliding(t *testing.T) {
 	modeltest.Run(t, "vector", tinyVector(all(sliding(layers.SlidingAttention{Window: 3, Sinks: 1, Layers: []int{1}}), func(c *models.Config) {
 		c.Attention.Positions, c.Attention.HeadDim, c.Attention.QKNorm = models.PositionsRoPE, 4, true
@@ -33,8 +34,8 @@ func withAttentionKeys(c *models.Config) {
 	c.Attention.ValueResidual, c.Attention.Positions = models.ValuesLearned, models.PositionsALiBi
 }
 
-// TestASlidingPattern: what is hooked is 0 outside the window and the sinks, and sums to 1; layers that are not
-// listed see all.
+// TestASlidingPattern: what is hooked is 0 outside the window and the sinks, and sums to 1; layers
+// that are not listed see all.
 func TestASlidingPattern(t *testing.T) {
 	c := modeltest.Resolve(t, tinyVector(sliding(layers.SlidingAttention{Window: 3, Sinks: 2, Layers: []int{1}})))
 	store := modeltest.PerturbedStore(t, c, tensor.Float64)
@@ -98,7 +99,8 @@ func TestSlidingRefuses(t *testing.T) {
 // pointed is an attention that is no struct but a pointer to one.
 type pointed struct{ layers.SoftmaxAttention }
 
-// TestJSONHoldsAnAttention: its kind and settings stand among the keys that all kinds have; softmax is not written.
+// TestJSONHoldsAnAttention: its kind and settings stand among the keys that all kinds have; softmax
+// is not written.
 func TestJSONHoldsAnAttention(t *testing.T) {
 	c := tinyVector(sliding(layers.SlidingAttention{Window: 3, Sinks: 1, Layers: []int{1}}))
 	text, err := json.Marshal(c.Attention)

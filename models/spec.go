@@ -22,7 +22,8 @@ type Spec struct {
 }
 
 // Resolve checks a config and fills in the defaults of its fields, of the stream and of the
-// feed-forward. The error is a *FieldError for the first field, in reading order, that is not valid.
+// feed-forward. The error is a *FieldError for the first field, in reading order, that is not
+// valid.
 func (c Config) Resolve() (Spec, error) {
 	s := Spec{Config: c.WithDefaults()}
 	for _, check := range []func() error{s.checkStream, s.checkFeedForward, s.checkChoices, s.checkRope, s.checkNumbers, s.checkMuP} {
@@ -34,8 +35,8 @@ func (c Config) Resolve() (Spec, error) {
 	return s, nil
 }
 
-// designed returns the stream's design for the given number of blocks, with the settings that the config
-// gives to every stream.
+// designed returns the stream's design for the given number of blocks, with the settings that the
+// config gives to every stream.
 func (s Spec) designed(blocks int) stream.Design {
 	return layers.WithDefaults(withCommon(s.Config.Stream, stream.Common{
 		Layers: blocks, Loop: s.loop(), Vocab: s.Vocab, Positions: s.positionRows(), Heads: s.Attention.Heads, HeadDim: s.Attention.HeadDim, KVHeads: s.KVHeads(),
@@ -44,12 +45,12 @@ func (s Spec) designed(blocks int) stream.Design {
 		AttentionOnly: s.attentionOnly(), Ratios: s.ratios()}))
 }
 
-// Depth returns the number of blocks that a token passes, counting a loop's blocks each time. Sites and
-// activations are numbered by depth.
+// Depth returns the number of blocks that a token passes, counting a loop's blocks each time. Sites
+// and activations are numbered by depth.
 func (s Spec) Depth() int { return s.Layers + s.loop().Further() }
 
-// CacheEntries returns how many entries generation keeps for each token: its keys and values, for each pass of
-// a loop's blocks.
+// CacheEntries returns how many entries generation keeps for each token: its keys and values, for
+// each pass of a loop's blocks.
 func (s Spec) CacheEntries() (total int) {
 	entries := func(layer int) int {
 		c := s.attentionConfig(0, nil)
@@ -64,7 +65,8 @@ func (s Spec) CacheEntries() (total int) {
 	return total
 }
 
-// FirstPass returns the depth at which tokens first pass the block that they pass at the given depth.
+// FirstPass returns the depth at which tokens first pass the block that they pass at the given
+// depth.
 func (s Spec) FirstPass(depth int) int {
 	if block := s.loop().Block(depth); block < s.LoopEnd {
 		return block
@@ -72,8 +74,8 @@ func (s Spec) FirstPass(depth int) int {
 	return depth
 }
 
-// ParameterName returns the name of the parameter that a name with a site's depth stands for. Without a loop
-// it is the name itself.
+// ParameterName returns the name of the parameter that a name with a site's depth stands for.
+// Without a loop it is the name itself.
 func (s Spec) ParameterName(name string) string { return s.loop().Parameter(name) }
 
 func (s Spec) loop() stream.Loop {
@@ -118,7 +120,8 @@ func (s Spec) KVHeads() int {
 // Width is the number of features that blocks work on: R*Dv, or d_model.
 func (s Spec) Width() int { return s.shape.Width }
 
-// Features returns the number of features that the unembedding reads: Width, unless the stream says otherwise.
+// Features returns the number of features that the unembedding reads: Width, unless the stream says
+// otherwise.
 func (s Spec) Features() int { return cmp.Or(s.shape.Features, s.shape.Width) }
 
 // StreamSize is the number of entries of a token's residual stream: Dk*Dv, d_model, n

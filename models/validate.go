@@ -58,7 +58,8 @@ func (s *Spec) checkAttention() error {
 	return err
 }
 
-// checkLoop checks that the loop's blocks exist and that tokens do not pass too many blocks for a graph.
+// checkLoop checks that the loop's blocks exist and that tokens do not pass too many blocks for a
+// graph.
 func (s *Spec) checkLoop() error {
 	switch {
 	case s.Loops < 0:
@@ -92,7 +93,8 @@ func (s *Spec) ofSetting(err error) error {
 	return &FieldError{Field: bad.Key, Problem: bad.Problem}
 }
 
-// checkFeedForward checks that there is a feed-forward if the stream's blocks have one, and only then.
+// checkFeedForward checks that there is a feed-forward if the stream's blocks have one, and only
+// then.
 func (s *Spec) checkFeedForward() error {
 	has, none := s.shape.Has(stream.FeedForward), s.attentionOnly()
 	switch {
@@ -216,8 +218,8 @@ func (s *Spec) checkMuP() error {
 	return nil
 }
 
-// checkBase checks that a section of the base, if there is one, has the model's own kind and no size
-// below 0.
+// checkBase checks that a section of the base, if there is one, has the model's own kind and no
+// size below 0.
 func checkBase(key string, base, own any) error {
 	if base == nil {
 		return nil

@@ -18,8 +18,8 @@ func withOptions(layerScale bool, x0 string) func(c *models.Config) {
 	return onStream(stream.VectorConfig{Vectors: width(15), LayerScale: layerScale, X0: x0})
 }
 
-// TestNeutralX0IsTheVectorStream: at lambda 1 and mu 0 logits, loss and gradients equal the plain stream's
-// bit for bit.
+// TestNeutralX0IsTheVectorStream: at lambda 1 and mu 0 logits, loss and gradients equal the plain
+// stream's bit for bit.
 func TestNeutralX0IsTheVectorStream(t *testing.T) {
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		plain, own := modeltest.Resolve(t, tinyVector(plainly)), modeltest.Resolve(t, tinyVector(withOptions(false, "neutral")))

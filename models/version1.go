@@ -31,8 +31,8 @@ func version1Keys() map[string]string {
 	}
 }
 
-// KeySinceVersion1 returns the present name of a dotted key of version 1's configs: "stream.dk" for "dk";
-// "" for a key that has not moved.
+// KeySinceVersion1 returns the present name of a dotted key of version 1's configs: "stream.dk" for
+// "dk"; "" for a key that has not moved.
 func KeySinceVersion1(key string) string { return version1Keys()[key] }
 
 // UnmarshalVersion reads the config of a model that was saved in a format version, of designs
@@ -82,8 +82,8 @@ func fromVersion1(text []byte) ([]byte, error) {
 	return json.Marshal(now)
 }
 
-// addKinds adds the kinds that version 1 did not name: the feed-forward's, and a muP base's, which are the
-// model's.
+// addKinds adds the kinds that version 1 did not name: the feed-forward's, and a muP base's, which
+// are the model's.
 func addKinds(now map[string]any) {
 	stream, _ := now["stream"].(map[string]any)
 	feedforward, _ := now["feedforward"].(map[string]any)

@@ -45,8 +45,9 @@ func (m *Model) feedForwardWriter(site stream.Site) stream.Writer {
 // float64; LogitDirection and LogitsOf need no such copy.
 func (m *Model) UnembeddingWeights() []float64 { return m.unembedding.Weights() }
 
-// LogitDirection returns column id [F] of UnembeddingWeights, whose product with the features is the
-// logit of that token before logit_softcap. It returns an error if the vocabulary has no such id.
+// LogitDirection returns column id [F] of UnembeddingWeights, whose product with the features is
+// the logit of that token before logit_softcap. It returns an error if the vocabulary has no such
+// id.
 func (m *Model) LogitDirection(id int) ([]float64, error) {
 	if id < 0 || id >= m.spec.Vocab {
 		return nil, errors.Errorf("models: logit: want an id of 0 to %d, got %d", m.spec.Vocab-1, id)
@@ -63,6 +64,6 @@ func (m *Model) LogitsOf(features []float64) ([]float64, error) {
 	return m.unembedding.Apply(features), nil
 }
 
-// UncappedLogit undoes logit_softcap: it returns the logit before the cap. Without a cap it returns the
-// logit itself.
+// UncappedLogit undoes logit_softcap: it returns the logit before the cap. Without a cap it returns
+// the logit itself.
 func (m *Model) UncappedLogit(logit float64) float64 { return m.unembedding.Uncapped(logit) }

@@ -10,8 +10,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Zoo lists the designs and presets that configs, commands and tests can use. It is a value: Standard
-// returns this module's, With returns a zoo with one more design.
+// Zoo lists the designs and presets that configs, commands and tests can use. It is a value:
+// Standard returns this module's, With returns a zoo with one more design.
 type Zoo struct {
 	streams      []stream.Design
 	attentions   []layers.AttentionDesign
@@ -20,8 +20,9 @@ type Zoo struct {
 	kinds        []Kind
 }
 
-// Standard returns the zoo of this module: its residual streams, attentions and feed-forwards in reading
-// order, without settings, and its presets. A new one adds its line here, and its presets below.
+// Standard returns the zoo of this module: its residual streams, attentions and feed-forwards in
+// reading order, without settings, and its presets. A new one adds its line here, and its presets
+// below.
 func Standard() Zoo {
 	return Zoo{
 		streams: []stream.Design{
@@ -63,8 +64,8 @@ func Standard() Zoo {
 	}
 }
 
-// With returns the zoo with one more stream design, without settings, and presets of it. A name that
-// the zoo has already is an error wherever it is looked up.
+// With returns the zoo with one more stream design, without settings, and presets of it. A name
+// that the zoo has already is an error wherever it is looked up.
 func (z Zoo) With(d stream.Design, presets ...Preset) Zoo {
 	z.streams = append(slices.Clip(z.streams), d)
 	return z.WithPresets(presets...)
@@ -88,11 +89,13 @@ func (z Zoo) WithAttention(d layers.AttentionDesign) Zoo {
 	return z
 }
 
-// Kind is a choice for a section of a config: a struct with its defaults, whose tagged fields are the section's keys.
+// Kind is a choice for a section of a config: a struct with its defaults, whose tagged fields are
+// the section's keys.
 type Kind interface{ Name() string }
 
 // WithKinds returns the zoo with more choices for sections that models do not read, such as
-// optimizers (config.Optim), and more formats of files (pretrained.Importer, Exporter, Architecture).
+// optimizers (config.Optim), and more formats of files (pretrained.Importer, Exporter,
+// Architecture).
 func (z Zoo) WithKinds(kinds ...Kind) Zoo {
 	z.kinds = append(slices.Clip(z.kinds), kinds...)
 	return z
@@ -121,8 +124,8 @@ func (z Zoo) Attentions() []layers.AttentionDesign { return slices.Clone(z.atten
 // Presets returns the known models.
 func (z Zoo) Presets() []Preset { return slices.Clone(z.presets) }
 
-// Stream returns the design of that name, without settings. It returns an error unless the zoo has exactly
-// one.
+// Stream returns the design of that name, without settings. It returns an error unless the zoo has
+// exactly one.
 func (z Zoo) Stream(name string) (stream.Design, error) { return Find("stream", z.streams, name) }
 
 // FeedForward returns the design of that name, without settings.
@@ -135,8 +138,8 @@ func (z Zoo) Attention(name string) (layers.AttentionDesign, error) {
 	return Find("attention", z.attentions, name)
 }
 
-// Find returns the design or kind of that name. It returns an error unless there is exactly one; what says, for
-// the error, what is looked for.
+// Find returns the design or kind of that name. It returns an error unless there is exactly one;
+// what says, for the error, what is looked for.
 func Find[D Kind](what string, designs []D, name string) (D, error) {
 	var found []D
 	for _, d := range designs {
@@ -192,8 +195,8 @@ func NamesOf[D Kind](designs []D) []string {
 	return names
 }
 
-// The RMT paper's count (Table 7) leaves things out; Cost counts everything. Its printed sizes are too
-// coarse to show it.
+// The RMT paper's count (Table 7) leaves things out; Cost counts everything. Its printed sizes are
+// too coarse to show it.
 const (
 	noteRMT         = "Table 7 counts no norm gains"
 	noteTransformer = "Table 7 counts neither positions nor norm gains"
@@ -334,9 +337,9 @@ func compared(baseline string, rows []named) (presets []Preset) {
 	return presets
 }
 
-// modern is the model with the blocks of Llama and Qwen3 (Touvron et al. 2023, arXiv 2302.13971; Yang
-// et al. 2025, arXiv 2505.09388): RMSNorm, rotary positions, QK-norm, a SwiGLU of the given hidden width,
-// kvHeads heads of keys and values (0: as many as heads), no biases.
+// modern is the model with the blocks of Llama and Qwen3 (Touvron et al. 2023, arXiv 2302.13971;
+// Yang et al. 2025, arXiv 2505.09388): RMSNorm, rotary positions, QK-norm, a SwiGLU of the given
+// hidden width, kvHeads heads of keys and values (0: as many as heads), no biases.
 func modern(c Config, kvHeads, hidden int) Config {
 	c.Norm, c.Attention.Positions, c.Attention.InverseLayerScaling = NormRMS, PositionsRoPE, false
 	c.Attention.KVHeads, c.Attention.QKNorm = kvHeads, true
@@ -366,8 +369,8 @@ func looped(c Config, begin, end, times int) Config {
 	return c
 }
 
-// attentionOnly is the model with the given number of blocks, which have attention alone and the same
-// attention scale: the kind of model that Elhage et al. 2021 analyse with two blocks.
+// attentionOnly is the model with the given number of blocks, which have attention alone and the
+// same attention scale: the kind of model that Elhage et al. 2021 analyse with two blocks.
 func attentionOnly(c Config, blocks int) Config {
 	c.Layers, c.Attention.InverseLayerScaling = blocks, false
 	return feedForward(c, layers.NoFeedForward{})
@@ -381,8 +384,8 @@ func leCun(c Config) Config {
 // gpt2Vocab is the size of GPT-2's vocabulary.
 const gpt2Vocab = 50257
 
-// RMT is the Residual Matrix Transformer: a matrix stream [dk, dv] with rank heads, learned positions,
-// GPT-2's vocabulary and rows of 512 tokens.
+// RMT is the Residual Matrix Transformer: a matrix stream [dk, dv] with rank heads, learned
+// positions, GPT-2's vocabulary and rows of 512 tokens.
 func RMT(blocks, dk, dv, rank, ff int) Config {
 	return Config{Stream: stream.MatrixConfig{Dk: dk, Dv: dv, Rank: rank}, Layers: blocks,
 		FeedForward: layers.GELUConfig{Hidden: ff}, Vocab: gpt2Vocab, Seq: 512}

@@ -28,7 +28,8 @@ type EvaluateOptions struct {
 	eval.Options
 }
 
-// Validate returns an error for the first setting with which nothing can be scored; it is a *layers.SettingError.
+// Validate returns an error for the first setting with which nothing can be scored; it is
+// a *layers.SettingError.
 func (o EvaluateOptions) Validate() error {
 	switch {
 	case o.Tokens < 0:

@@ -14,7 +14,8 @@ import (
 // one.
 type Importer interface {
 	Name() string // name of the format
-	// Wants describes what Recognises looks for, for help and errors: "a Hugging Face folder (with config.json)".
+	// Wants describes what Recognises looks for, for help and errors: "a Hugging Face folder (with
+	// config.json)".
 	Wants() string
 	// Recognises tells whether the file or folder at path has the format, by file names or first
 	// bytes.

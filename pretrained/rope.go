@@ -37,7 +37,8 @@ type ropeParameters struct {
 // ropeDefault is the type of positions without scaling.
 const ropeDefault = "default"
 
-// addRope sets a model's rotary positions from a config.json, with transformers' default base of 10000.
+// addRope sets a model's rotary positions from a config.json, with transformers' default base
+// of 10000.
 func addRope(m *models.Attention, text []byte) error {
 	var r rope
 	if err := unmarshal(text, &r); err != nil {

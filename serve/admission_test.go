@@ -25,7 +25,8 @@ func (s *slow) Read(p []byte) (int, error) {
 	return s.text.Read(p)
 }
 
-// TestBodiesAtOnce: of many large bodies at a time most are refused before they are read, and what was taken is given back.
+// TestBodiesAtOnce: of many large bodies at a time most are refused before they are read, and what
+// was taken is given back.
 func TestBodiesAtOnce(t *testing.T) {
 	const most = 1 << 16
 	server := newServer(t, &fake{}, serve.Options{Body: most, ReadTime: 10 * time.Second})

@@ -26,7 +26,8 @@ type filled struct {
 	File  string  `yaml:"file" local:"true"`
 }
 
-// TestComplete: zero is a value where its bounds allow it, else the default's place; all bounds are checked.
+// TestComplete: zero is a value where its bounds allow it, else the default's place; all bounds are
+// checked.
 func TestComplete(t *testing.T) {
 	v := filled{}
 	require.NoError(t, Complete(&v))
@@ -40,7 +41,8 @@ func TestComplete(t *testing.T) {
 	assert.Equal(t, filled{Steps: 5, Seed: 3, Way: "up"}, v)
 }
 
-// TestListsInJSON: a list that flags take as a text is an array in JSON, and keys that name files are refused.
+// TestListsInJSON: a list that flags take as a text is an array in JSON, and keys that name files
+// are refused.
 func TestListsInJSON(t *testing.T) {
 	v := filled{}
 	require.NoError(t, DecodeJSON(strings.NewReader(`{"list": [4, 5]}`), &v))

@@ -245,8 +245,8 @@ type board struct {
 	Shape shape `yaml:"shape" word:"kind" help:"what is on it"`
 }
 
-// TestAWordIsASectionOfItsKind: a name alone reads as the section, is written where the kind has no keys, and no other section is
-// written so.
+// TestAWordIsASectionOfItsKind: a name alone reads as the section, is written where the kind has no
+// keys, and no other section is written so.
 func TestAWordIsASectionOfItsKind(t *testing.T) {
 	words := Reader{Kinds: Kinds{reflect.TypeFor[shape](): {point{}, circle{R: 5}}}}
 	for text, want := range map[string]struct {

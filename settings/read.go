@@ -1,5 +1,6 @@
-// Package settings reads what a user chooses into structs whose fields are tagged: from a YAML file, from assignments such as
-// train.steps=200, and from the flags of a command, with the same bounds, suggestions and errors.
+// Package settings reads what a user chooses into structs whose fields are tagged: from a YAML
+// file, from assignments such as train.steps=200, and from the flags of a command, with the same
+// bounds, suggestions and errors.
 //
 // The tags of a field:
 //
@@ -56,9 +57,9 @@ type Reader struct {
 // An assignment is a dotted path, then a value in YAML, lists as [a,b], sections and
 // maps as {a: 1}; what the path leads through is merged.
 //
-// file is used in messages only. The first problem in the text is returned as an
-// *Error of one line, `configs/x.yaml:12: train.steps: want an integer, got
-// "many"`, or `-set: train.setps: unknown key; did you mean "steps"?`, and the text or assignment that has it changes nothing.
+// file is used in messages only. The first problem in the text is returned as an *Error of one
+// line, `configs/x.yaml:12: train.steps: want an integer, got "many"`, or `-set: train.setps:
+// unknown key; did you mean "steps"?`, and the text or assignment that has it changes nothing.
 func (r Reader) Read(v any, file string, text []byte, sets []string) (*Positions, error) {
 	d, target, err := r.decoder(v)
 	if err != nil {

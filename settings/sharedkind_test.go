@@ -31,7 +31,8 @@ type desk struct {
 
 var pens = Reader{Kinds: Kinds{reflect.TypeFor[tip](): {plain{}, brush{Width: 2}}}}
 
-// TestKindsShareKeys: another kind keeps what all kinds have; without one the section has the default.
+// TestKindsShareKeys: another kind keeps what all kinds have; without one the section has the
+// default.
 func TestKindsShareKeys(t *testing.T) {
 	for _, c := range []struct {
 		text  string

@@ -7,8 +7,8 @@ import "fmt"
 // streams of this package are additive.
 type Additive interface {
 	Stream
-	// Writers lists the stream's own writers: tables, heads, and what the design adds. Feed-forwards
-	// are not listed; they write at the names of their sites.
+	// Writers lists the stream's own writers: tables, heads, and what the design adds.
+	// Feed-forwards are not listed; they write at the names of their sites.
 	Writers() []Writer
 	// Output returns the hook of the stream's output, [T, ...], which Features reads.
 	Output() string
@@ -23,16 +23,17 @@ type Additive interface {
 // weighted except the depth-wise LSTM, whose sites write through gates.
 type Weighted interface {
 	Additive
-	// Static returns the form of one token with norms at scale 1. Coefficients that depend on the input
-	// are set as in a plain residual stream, by the design's choice. It returns nil if there is no such form.
+	// Static returns the form of one token with norms at scale 1. Coefficients that depend on the
+	// input are set as in a plain residual stream, by the design's choice. It returns nil if there
+	// is no such form.
 	Static() *Frozen
 }
 
 // HeadPart is the Part of a Writer whose parts are the heads of an attention.
 const HeadPart = "head"
 
-// PartName names a part of a Writer, or of another site: "blocks.3.attention.1" is a head, and flags take
-// it by this name; "blocks.3.feedforward neuron 17" is a neuron.
+// PartName names a part of a Writer, or of another site: "blocks.3.attention.1" is a head, and
+// flags take it by this name; "blocks.3.feedforward neuron 17" is a neuron.
 func PartName(writer, part string, index int) string {
 	if part == HeadPart {
 		return fmt.Sprintf("%s.%d", writer, index)

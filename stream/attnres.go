@@ -70,8 +70,8 @@ func (c AttnResConfig) Check() error {
 	return nil
 }
 
-// Shape returns the shape of a stream of one vector a token: what a site reads, or with Delta the sum.
-// The sources are not counted.
+// Shape returns the shape of a stream of one vector a token: what a site reads, or with Delta the
+// sum. The sources are not counted.
 func (c AttnResConfig) Shape() Shape {
 	s := c.shape(c.D)
 	if c.Block == 1 {
@@ -86,8 +86,8 @@ func (c AttnResConfig) Shape() Shape {
 // Plain returns a vector stream if there is a gate, whose factors are 0 at first.
 func (c AttnResConfig) Plain() (Design, bool) { return c.plain(c.Gate) }
 
-// Cost adds to a vector stream the reads of all sites and, without Delta, the read after the last site.
-// The parameters of the sites' reads are counted by DepthParameters.
+// Cost adds to a vector stream the reads of all sites and, without Delta, the read after the last
+// site. The parameters of the sites' reads are counted by DepthParameters.
 func (c AttnResConfig) Cost() layers.Cost {
 	total := c.Vectors.Cost()
 	for site := range 2 * c.Layers {
@@ -99,8 +99,9 @@ func (c AttnResConfig) Cost() layers.Cost {
 	return total
 }
 
-// readCost returns the cost of a site's read without its parameters: for each of several sources a score
-// and a term of the sum. It keeps what is read or, with Delta, a block's sum once it has become a source.
+// readCost returns the cost of a site's read without its parameters: for each of several sources a
+// score and a term of the sum. It keeps what is read or, with Delta, a block's sum once it has
+// become a source.
 func (c AttnResConfig) readCost(site int) (cost layers.Cost) {
 	d, n := float64(c.D), c.sources(site)
 	if n > 1 {
@@ -115,8 +116,8 @@ func (c AttnResConfig) readCost(site int) (cost layers.Cost) {
 	return cost
 }
 
-// readParameters counts the parameters of a site's read: a query and a gain if it has several sources,
-// and a gate, which is one number.
+// readParameters counts the parameters of a site's read: a query and a gain if it has several
+// sources, and a gate, which is one number.
 func (c AttnResConfig) readParameters(site int) float64 {
 	return 2*float64(c.D)*indicator(c.sources(site) > 1) + indicator(c.Gate && site > 0)
 }
@@ -132,8 +133,9 @@ func (c AttnResConfig) DepthParameters() func(depth int) (shared, own float64) {
 // rows returns the number of sums at a site: the embedding, and one for each block that has begun.
 func (c AttnResConfig) rows(site int) int { return 1 + (site+c.Block-1)/c.Block }
 
-// sources returns how many of the sums a site reads; the number of sites stands for the read after them
-// all. With Delta these are the embedding and the sums of finished blocks, and the first site reads none.
+// sources returns how many of the sums a site reads; the number of sites stands for the read after
+// them all. With Delta these are the embedding and the sums of finished blocks, and the first site
+// reads none.
 func (c AttnResConfig) sources(site int) int {
 	if c.Delta {
 		return 1 + site/c.Block
@@ -164,26 +166,27 @@ func (c AttnResConfig) New(b *graph.Builder) Stream {
 	return a
 }
 
-// attnRes is a stream of attention residuals (Kimi Team 2026, arXiv 2603.15031). Its sources are the
-// embedding and the outputs of earlier sites, and each site reads, token by token,
+// attnRes is a stream of attention residuals (Kimi Team 2026, arXiv 2603.15031). Its sources are
+// the embedding and the outputs of earlier sites, and each site reads, token by token,
 //
 //	u = sum over i of a_i v_i,   a = softmax over i of w . (g ⊙ v_i / rms(v_i))
 //
-// with its own query w, 0 at first, and gain g, 1 at first, which do not decay. A site's output becomes a source; in
-// blocks of several sites it is added to the block's source. After the last site one more read goes into the last
-// norm. The first site has one source and reads it. At first u is the mean of the sources, which is a vector
-// stream's h divided by their number n; after a norm that makes no difference except that the norm's eps weighs n^2
-// times as much.
+// with its own query w, 0 at first, and gain g, 1 at first, which do not decay. A site's output
+// becomes a source; in blocks of several sites it is added to the block's source. After the last
+// site one more read goes into the last norm. The first site has one source and reads it. At first
+// u is the mean of the sources, which is a vector stream's h divided by their number n; after a
+// norm that makes no difference except that the norm's eps weighs n^2 times as much.
 //
-// With delta (Luo et al. 2026, arXiv 2605.18855) there is also the sum h of all outputs, which the last norm reads, and
-// all sites but the first read
+// With delta (Luo et al. 2026, arXiv 2605.18855) there is also the sum h of all outputs, which the
+// last norm reads, and all sites but the first read
 //
 //	u = h + G sum over i of a_i v_i
 //
-// where i runs over the sources of finished blocks only; G is 1, or a learned number that is 0 at first.
+// where i runs over the sources of finished blocks only; G is 1, or a learned number that is 0 at
+// first.
 //
-// Parameters: "blocks.l.SUBLAYER.attnres.query" and ".norm" [D], unless a read has one source; ".gate" [1];
-// "attnres.query" and ".norm".
+// Parameters: "blocks.l.SUBLAYER.attnres.query" and ".norm" [D], unless a read has one source;
+// ".gate" [1]; "attnres.query" and ".norm".
 //
 // The state's More are the sources, and with delta H the sum.
 type attnRes struct {
@@ -241,8 +244,9 @@ func (a *attnRes) attend(r depthRead, sources gorgonia.Nodes) *gorgonia.Node {
 	return mix.DepthAttention(a.b, r.query, r.gain, eps, sources...)
 }
 
-// Write begins a source with y [T, D], or adds y to the source of the site's block, and with delta to h. The new
-// source, or with delta h, has the hook "blocks.0.attention.stream". Sources that no site would read are not made.
+// Write begins a source with y [T, D], or adds y to the source of the site's block, and with delta
+// to h. The new source, or with delta h, has the hook "blocks.0.attention.stream". Sources that no
+// site would read are not made.
 func (a *attnRes) Write(s State, at Site, _ Reading, y *gorgonia.Node) State {
 	c, state := a.config, s.(VectorState)
 	y = a.Written(at, y)

@@ -7,8 +7,8 @@ import (
 	"github.com/residua-go/residua/stream/linear"
 )
 
-// Form describes the sources as rows. A site reads them by its softmax, or with delta their sum and, by the softmax,
-// some of them. Its output becomes a new row or is added to the last one.
+// Form describes the sources as rows. A site reads them by its softmax, or with delta their sum
+// and, by the softmax, some of them. Its output becomes a new row or is added to the last one.
 func (a *attnRes) Form(at Site) Form {
 	f := plainForm(at, "Kimi Team 2026, arXiv 2603.15031 (attention residuals)")
 	rows, after, last := a.config.rows(at.Index), a.config.rows(at.Index+1), a.reads[a.last()]
@@ -26,7 +26,8 @@ func (a *attnRes) Form(at Site) Form {
 	return f
 }
 
-// downForm returns the coefficients of a read of the rows; the first of rows are the read's sources.
+// downForm returns the coefficients of a read of the rows; the first of rows are the read's
+// sources.
 func (a *attnRes) downForm(r depthRead, rows, of int) Coefficient {
 	choice, text, sum, share := Dependent, "1/n", 0., 1/float64(of)
 	if a.config.Delta {
@@ -49,7 +50,8 @@ func (a *attnRes) downForm(r depthRead, rows, of int) Coefficient {
 	return down
 }
 
-// DepthReads lists the reads of all sites and the last one. With delta these are the reads besides h.
+// DepthReads lists the reads of all sites and the last one. With delta these are the reads besides
+// h.
 func (a *attnRes) DepthReads() (sources []string, reads []DepthRead) {
 	sources = []string{"embedding"}
 	for group := range slices.Chunk(a.c.AllSites(), a.config.Block) {
@@ -72,8 +74,8 @@ func (a *attnRes) DepthReads() (sources []string, reads []DepthRead) {
 	return sources, reads
 }
 
-// sourceName names the summed outputs of consecutive sites: "blocks.3.attention", "blocks.3" for both
-// of its sites, "blocks.3 to 4", "blocks.3.feedforward to 4.attention".
+// sourceName names the summed outputs of consecutive sites: "blocks.3.attention", "blocks.3" for
+// both of its sites, "blocks.3 to 4", "blocks.3.feedforward to 4.attention".
 func sourceName(sites []Site) string {
 	first, last := sites[0], sites[len(sites)-1]
 	switch whole := first.Sublayer == Attention && last.Sublayer == FeedForward; {
@@ -95,9 +97,9 @@ func (a *attnRes) Output() string {
 	return a.reads[a.last()].output
 }
 
-// Carry keeps the sources one below the other. A site reads them by the weights of the run; h is their
-// sum. Without a run sites read the sum of the sources, as in a plain residual stream: the norm that
-// follows removes its scale.
+// Carry keeps the sources one below the other. A site reads them by the weights of the run; h is
+// their sum. Without a run sites read the sum of the sources, as in a plain residual stream: the
+// norm that follows removes its scale.
 func (a *attnRes) Carry(f *Frozen) {
 	one, rows := linear.Identity(a.c.D), 1
 	a.CarrySites(f, one, func(at Site) {
@@ -112,9 +114,9 @@ func (a *attnRes) Carry(f *Frozen) {
 	a.readOut(f, one)
 }
 
-// weighted returns the map from the sources to what read number i reads; the last number is the read before the last
-// norm. Each source is multiplied by the run's weight, or by 1. With delta it is multiplied by 1, plus the weight times
-// the gate for sources that are also read by the softmax.
+// weighted returns the map from the sources to what read number i reads; the last number is the
+// read before the last norm. Each source is multiplied by the run's weight, or by 1. With delta it
+// is multiplied by 1, plus the weight times the gate for sources that are also read by the softmax.
 func (a *attnRes) weighted(f *Frozen, i int) linear.Map {
 	sum := linear.Mix{In: a.config.rows(i), Out: 1, Width: a.c.D, At: func(_, _, _ int) float64 { return 1 }}
 	if i == 0 || i == len(a.reads) {

@@ -50,8 +50,8 @@ func (c DeepDeltaConfig) Defaults() Design {
 	return c
 }
 
-// Check returns an error unless there are 1 to 32 rows, a convolution only with more than one row, and
-// numbers within their bounds.
+// Check returns an error unless there are 1 to 32 rows, a convolution only with more than one row,
+// and numbers within their bounds.
 func (c DeepDeltaConfig) Check() error {
 	if err := cmp.Or(c.Vectors.Check(), layers.CheckPositive("v_scale", c.VScale), layers.CheckPositive("k_eps", c.KEps)); err != nil {
 		return err

@@ -9,9 +9,9 @@ import (
 	"github.com/residua-go/residua/stream/linear"
 )
 
-// Writers lists the tables, the heads and, for reads that look at earlier positions, what each read gets
-// from them: as with attention's heads, what comes from other tokens is a separate term, which only that
-// read gets and which is not split further.
+// Writers lists the tables, the heads and, for reads that look at earlier positions, what each read
+// gets from them: as with attention's heads, what comes from other tokens is a separate term, which
+// only that read gets and which is not split further.
 func (s *deepDelta) Writers() []Writer {
 	writers := s.Vector.Writers()
 	if !s.carries() {
@@ -32,10 +32,10 @@ func (s *deepDelta) Output() string {
 	return s.Vector.Output()
 }
 
-// Carry has dv rows and, where reads look at earlier positions, one more: what the next read
-// has from those. With a site's beta, v and |y| frozen, it erases by I - beta k k^T, and what it
-// writes enters each row, beta v[c] / |y| times. Without a run nothing is erased, and what sites write enters every
-// row as it is.
+// Carry has dv rows and, where reads look at earlier positions, one more: what the next read has
+// from those. With a site's beta, v and |y| frozen, it erases by I - beta k k^T, and what it writes
+// enters each row, beta v[c] / |y| times. Without a run nothing is erased, and what sites write
+// enters every row as it is.
 func (s *deepDelta) Carry(f *Frozen) {
 	s.CarrySites(f, s.toRows(s.all), func(at Site) {
 		f.Read(at.Name(), s.carryRead(f, at.Block, at.Name()), s.After(at))

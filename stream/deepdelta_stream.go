@@ -20,8 +20,8 @@ import (
 //	X[c] <- X[c] + beta (v[c] - k . X[c]) k
 //
 // With dv = 1 a read is X itself. Otherwise it is a causal convolution over positions with a filter
-// for each entry, and a weighted sum of rows; positions before a row's first token count as zero, and
-// where documents are masked those of another document, too (the authors' code masks none):
+// for each entry, and a weighted sum of rows; positions before a row's first token count as zero,
+// and where documents are masked those of another document, too (the authors' code masks none):
 //
 //	read(X)_t = sum over c of r[c] sum over lags j of f[taps-1-j, c] ⊙ X_(t-j)[c]
 //

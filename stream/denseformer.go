@@ -38,8 +38,8 @@ func (c DenseFormerConfig) Defaults() Design {
 	return c
 }
 
-// Check returns an error unless dilation and period are at least 1 and there are enough blocks for the last
-// average to have more than its own block's output.
+// Check returns an error unless dilation and period are at least 1 and there are enough blocks for
+// the last average to have more than its own block's output.
 func (c DenseFormerConfig) Check() error {
 	if err := cmp.Or(c.Vectors.Check(), layers.CheckSize("dilation", c.Dilation), layers.CheckSize("period", c.Period)); err != nil {
 		return err
@@ -69,7 +69,8 @@ func (c DenseFormerConfig) Cost() layers.Cost {
 	return total
 }
 
-// DepthParameters counts the parameters of an average. On a later pass of a loop it has more outputs.
+// DepthParameters counts the parameters of an average. On a later pass of a loop it has more
+// outputs.
 func (c DenseFormerConfig) DepthParameters() func(depth int) (shared, own float64) {
 	return func(depth int) (shared, own float64) { return 0, float64(len(c.members(depth))) }
 }
@@ -107,11 +108,11 @@ func (c DenseFormerConfig) New(b *graph.Builder) Stream {
 //
 //	Y_i = sum over j <= i, j = i mod k, of a_i[j] X_j    where i mod p = 0, else Y_i = X_i
 //
-// Y_i is the input of the next block, and Y_L of the last norm. At first a_i = (0, ..., 0, 1), which makes
-// it a vector stream. The weights do not decay. The state's More are X_0 .. X_i.
+// Y_i is the input of the next block, and Y_L of the last norm. At first a_i = (0, ..., 0, 1),
+// which makes it a vector stream. The weights do not decay. The state's More are X_0 .. X_i.
 //
-// Parameters after depth l, counted from 0: "blocks.l.dwa" [n], n = floor((l+1)/k) + 1, of each pass of a
-// loop its own.
+// Parameters after depth l, counted from 0: "blocks.l.dwa" [n], n = floor((l+1)/k) + 1, of each
+// pass of a loop its own.
 type denseFormer struct {
 	*Vector
 	config   DenseFormerConfig
@@ -169,8 +170,9 @@ func (f *denseFormer) Output() string {
 	return f.Vector.Output()
 }
 
-// Carry keeps h and the outputs so far, one below the other. An average replaces h, and the end of a block
-// adds an output. The weights do not depend on the input, so only the last norm's scale is frozen.
+// Carry keeps h and the outputs so far, one below the other. An average replaces h, and the end of
+// a block adds an output. The weights do not depend on the input, so only the last norm's scale is
+// frozen.
 func (f *denseFormer) Carry(to *Frozen) {
 	d := f.c.D
 	f.CarrySites(to, copies(2, d), func(at Site) { // h and X_0

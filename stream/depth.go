@@ -11,7 +11,8 @@ type DepthReader interface {
 	DepthReads() (sources []string, reads []DepthRead)
 }
 
-// DepthRead is one place where such a stream reads: a sum of the same sources for each of its readers.
+// DepthRead is one place where such a stream reads: a sum of the same sources for each of its
+// readers.
 type DepthRead struct {
 	Name    string   // of the site, "blocks.3.attention", or of what follows a block, "blocks.3.mudd"
 	Readers []string // who gets a sum, such as "blocks.4.attention.q"

@@ -7,10 +7,10 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-// Design holds a residual stream's settings: it is the struct from which a Stream is made, and all that
-// a model needs to know of any stream. The struct embeds Common, or Vectors, which embeds Common; its
-// own fields are the keys of model.stream in a config, with the key as their yaml tag and its meaning
-// as their help tag.
+// Design holds a residual stream's settings: it is the struct from which a Stream is made, and all
+// that a model needs to know of any stream. The struct embeds Common, or Vectors, which embeds
+// Common; its own fields are the keys of model.stream in a config, with the key as their yaml tag
+// and its meaning as their help tag.
 type Design interface {
 	// Name is the stream's kind in configs.
 	Name() string
@@ -31,15 +31,15 @@ type Design interface {
 // MuPDesign is a design for which the maximal update parametrisation is known.
 type MuPDesign interface {
 	Design
-	// Ratios returns the sizes over the sizes of the base model, a design of the same type. A size of
-	// the base that is zero stands for the design's own.
+	// Ratios returns the sizes over the sizes of the base model, a design of the same type. A size
+	// of the base that is zero stands for the design's own.
 	Ratios(base Design) Ratios
 	// WidthScalings lists ways to grow in width. The first one grows all sizes and has no name.
 	WidthScalings() []WidthScaling
 }
 
-// WidthScaling is a small model and those of its sizes that grow together, to see whether activations
-// keep their size under muP.
+// WidthScaling is a small model and those of its sizes that grow together, to see whether
+// activations keep their size under muP.
 type WidthScaling struct {
 	Name   string   // of the setting that grows alone
 	Scales string   // what grows, in words
@@ -48,17 +48,17 @@ type WidthScaling struct {
 	Keys   []string // settings of the model that grow, such as stream.d_model
 }
 
-// PlainAtInit is a design that computes the same as a plain transformer at the start, whatever the weights
-// are that both have, because its further weights start so that they change nothing.
+// PlainAtInit is a design that computes the same as a plain transformer at the start, whatever the
+// weights are that both have, because its further weights start so that they change nothing.
 type PlainAtInit interface {
 	Design
 	// Plain returns that transformer's stream, or false if the settings rule it out.
 	Plain() (Design, bool)
 }
 
-// PlainWeights is a PlainAtInit that equals the transformer only at certain values of the parameters that
-// the transformer lacks or has in another shape. The caller copies the transformer's parameters that have
-// the same name and size.
+// PlainWeights is a PlainAtInit that equals the transformer only at certain values of the
+// parameters that the transformer lacks or has in another shape. The caller copies the
+// transformer's parameters that have the same name and size.
 type PlainWeights interface {
 	PlainAtInit
 	// SetPlain writes those values into own, the Store of a model on this stream. plain is the

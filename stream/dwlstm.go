@@ -54,8 +54,8 @@ func (c DWLSTMConfig) Cost() layers.Cost {
 	return c.tablesCost(d).Plus(c.headsCost().Plus(cell).Times(blocks), c.lastNormCost())
 }
 
-// New makes the parameters of a depth-wise LSTM stream. None of its products is added to the stream as it
-// is: all start as hidden weights.
+// New makes the parameters of a depth-wise LSTM stream. None of its products is added to the stream
+// as it is: all start as hidden weights.
 func (c DWLSTMConfig) New(b *graph.Builder) Stream {
 	c.AttentionOnly = true
 	d := &dwlstm{Vector: startVector(b, c.Vectors), config: c}

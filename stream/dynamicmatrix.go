@@ -34,9 +34,9 @@ func (c DynamicMatrixConfig) Check() error { return MatrixConfig(c).check(c.Name
 // Shape is a matrix stream's.
 func (c DynamicMatrixConfig) Shape() Shape { return MatrixConfig(c).Shape() }
 
-// Cost adds to a matrix stream's cost the parts of the keys that depend on the stream: each key takes Dk + Dv
-// parameters for scale and projection and 2 Dk Dv FLOPs, and keeps Dk entries before tanh and after. The
-// normalised stream, which reads and projections share, is kept, too.
+// Cost adds to a matrix stream's cost the parts of the keys that depend on the stream: each key
+// takes Dk + Dv parameters for scale and projection and 2 Dk Dv FLOPs, and keeps Dk entries before
+// tanh and after. The normalised stream, which reads and projections share, is kept, too.
 func (c DynamicMatrixConfig) Cost() layers.Cost {
 	dk, dv := float64(c.Dk), float64(c.Dv)
 	total := MatrixConfig(c).Cost()
@@ -50,14 +50,15 @@ func (c DynamicMatrixConfig) Cost() layers.Cost {
 	return total
 }
 
-// New makes the parameters of a matrix stream whose sites read and write each token with its own keys, as
-// dynamic hyper-connections do with their coefficients (Zhu et al. 2024, arXiv 2409.19606, eq. 10-13).
-// With Xn = Norm(X), whose row i, Dv entries, makes entry i of every key,
+// New makes the parameters of a matrix stream whose sites read and write each token with its own
+// keys, as dynamic hyper-connections do with their coefficients (Zhu et al. 2024, arXiv 2409.19606,
+// eq. 10-13). With Xn = Norm(X), whose row i, Dv entries, makes entry i of every key,
 //
 //	r_t = r + s_r ⊙ tanh(Xn W_r)^T         w_t = w + s_w ⊙ tanh(Xn W_w)^T
 //	q, k, v = r_t Xn                       X <- X + sum_h w_t[h] (x) o_h
 //
-// Embedding and unembedding have the RMT's keys. At first W = 0 and s = 0.01, which makes it the RMT.
+// Embedding and unembedding have the RMT's keys. At first W = 0 and s = 0.01, which makes it the
+// RMT.
 //
 // Parameters of m keys that a site reads by: "read.static" [Dk, m], a key a column, "read.w"
 // [Dv, m] and "read.scale" [Dk, m]; of the keys that it writes by: "write.static" and so on.
@@ -72,8 +73,8 @@ func (c DynamicMatrixConfig) New(b *graph.Builder) Stream {
 	})
 }
 
-// keyVectors are the keys of a site's read or write: static [m, Dk], or static [Dk, m] and the parameters that
-// make each token's own keys.
+// keyVectors are the keys of a site's read or write: static [m, Dk], or static [Dk, m] and the
+// parameters that make each token's own keys.
 type keyVectors struct {
 	name             string
 	static, w, scale *gorgonia.Node // w and scale nil: the same for all tokens
@@ -102,7 +103,8 @@ func (k keyVectors) coefficient(b *graph.Builder, rows, columns int, axes string
 	return choice.coefficient(rows, columns, axes, drawn(b, k.static), k.static, k.w, k.scale)
 }
 
-// frozen returns the map by which the keys store rows: each token's keys or, without a run, the static ones.
+// frozen returns the map by which the keys store rows: each token's keys or, without a run, the
+// static ones.
 func (k keyVectors) frozen(f *Frozen, m *matrix) maps.Mix {
 	if k.w == nil {
 		return m.keys(k.static)

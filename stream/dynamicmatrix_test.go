@@ -69,7 +69,8 @@ func TestDynamicMatrixSites(t *testing.T) {
 	}
 }
 
-// TestDynamicMatrixParameters: names and shapes are what checkpoints hold, and what starts at which value.
+// TestDynamicMatrixParameters: names and shapes are what checkpoints hold, and what starts at which
+// value.
 func TestDynamicMatrixParameters(t *testing.T) {
 	b := graph.On(gorgonia.NewGraph(), graph.Options{})
 	c := stream.DynamicMatrixConfig(matrixConfig())

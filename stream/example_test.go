@@ -13,8 +13,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// damped is the settings of a stream of our own, h <- h + a F(h) with a number a: those of all streams
-// of vectors, and one more.
+// damped is the settings of a stream of our own, h <- h + a F(h) with a number a: those of all
+// streams of vectors, and one more.
 type damped struct {
 	stream.Vectors
 	Factor float64 `yaml:"factor" default:"0.5" help:"a, which multiplies what is added"`
@@ -37,8 +37,8 @@ func (c damped) New(b *graph.Builder) stream.Stream {
 	return s
 }
 
-// dampedStream is a vector stream that writes otherwise. (Another module's examples/newstream also says
-// to package analysis how what is written reaches the end, and has an op of its own.)
+// dampedStream is a vector stream that writes otherwise. (Another module's examples/newstream also
+// says to package analysis how what is written reaches the end, and has an op of its own.)
 type dampedStream struct {
 	*stream.Vector
 	b      *graph.Builder

@@ -175,9 +175,9 @@ func mixedForm(p packing, source string, choice Choice, parameters ...*gorgonia.
 	return Form{Res: of(p.n, p.n, "n x n"), Down: of(p.m, p.n, m+" x n"), Up: of(p.n, p.m, "n x "+m), Source: source}
 }
 
-// startPacked sets the starts of A_res [n, n], A_down [m, n] and B_up [n, m] from packed coefficients
-// [n, 2m+n], and describes them by the texts res, down and up. A_res and A_down are the transposes of the
-// packed carry and down; B_up is the packed up.
+// startPacked sets the starts of A_res [n, n], A_down [m, n] and B_up [n, m] from packed
+// coefficients [n, 2m+n], and describes them by the texts res, down and up. A_res and A_down are
+// the transposes of the packed carry and down; B_up is the packed up.
 func (f *Form) startPacked(p packing, packed []float64, res, down, up string) {
 	at := func(row, column int) float64 { return packed[row*p.columns()+column] }
 	f.Res.Start = Start{res, table(p.n, p.n, func(i, j int) float64 { return at(j, p.m+i) })}

@@ -104,7 +104,8 @@ func evaluateFrom(t *testing.T, fresh bool, build func(b *graph.Builder) *gorgon
 	return graph.Float64s(output.Value().(*tensor.Dense)), b.Store()
 }
 
-// TestFormsNameTheirSite: a form names the site, and the parameters, of the block that is asked for.
+// TestFormsNameTheirSite: a form names the site, and the parameters, of the block that is asked
+// for.
 func TestFormsNameTheirSite(t *testing.T) {
 	b := graph.On(gorgonia.NewGraph(), graph.Options{})
 	v := stream.NewHyper(b, stream.HyperConfig{Vectors: vectors(), N: 3, Dynamic: true})

@@ -10,10 +10,10 @@ import (
 	"github.com/residua-go/residua/stream/linear"
 )
 
-// Frozen is the stream of one run as a linear map, token by token, of everything that is written to it.
-// A stream is a chain of K steps; before or between them, sources write and sites read. With
-// the coefficients of the run frozen, for each token (Elhage et al. 2021, "A Mathematical
-// Framework for Transformer Circuits", whose residual stream has steps that do nothing)
+// Frozen is the stream of one run as a linear map, token by token, of everything that is written to
+// it. A stream is a chain of K steps; before or between them, sources write and sites read. With
+// the coefficients of the run frozen, for each token (Elhage et al. 2021, "A Mathematical Framework
+// for Transformer Circuits", whose residual stream has steps that do nothing)
 //
 //	output = sum over sources s of C_s y_s + Constant,   C_s = M_K ... M_(s+1) U_s
 //	read = D_r (sum over earlier sources s of M_r ... M_(s+1) U_s y_s) + Constant
@@ -26,8 +26,9 @@ import (
 //
 // The state may have more entries after a step than before it, or fewer.
 //
-// A stream builds it in the order of its run by calling Write, Read, Step and Add, and ReadOut at the end.
-// Recorded returns what the run recorded. For the two sites of a block with hyper-connections:
+// A stream builds it in the order of its run by calling Write, Read, Step and Add, and ReadOut at
+// the end. Recorded returns what the run recorded. For the two sites of a block with
+// hyper-connections:
 //
 //	Write embedding, Write positions, Read attention, Step A_res, Write attention,
 //	Read feedforward, Step A_res, Write feedforward
@@ -63,11 +64,12 @@ type readPoint struct {
 	after After
 }
 
-// After returns the maps that follow where u [T, ...] is read, with norms at the scales that they have for
-// u, or at 1 if u is nil, and the constant that comes from their biases, or nil.
+// After returns the maps that follow where u [T, ...] is read, with norms at the scales that they
+// have for u, or at 1 if u is nil, and the constant that comes from their biases, or nil.
 type After func(u []float64) (linear.Chain, []float64)
 
-// NewFrozen begins the stream of a run. Without a record, whose tokens would be unknown, it is the stream of one token.
+// NewFrozen begins the stream of a run. Without a record, whose tokens would be unknown, it is the
+// stream of one token.
 func NewFrozen(r Record) *Frozen {
 	if r == nil {
 		return &Frozen{tokens: 1}
@@ -75,8 +77,8 @@ func NewFrozen(r Record) *Frozen {
 	return &Frozen{tokens: r.Tokens(), record: r}
 }
 
-// freeze returns the stream that carry describes, of a run or, without a record, of weights alone. Without a
-// record it fails only if carry has a mistake.
+// freeze returns the stream that carry describes, of a run or, without a record, of weights alone.
+// Without a record it fails only if carry has a mistake.
 func freeze(r Record, carry func(f *Frozen)) (*Frozen, error) {
 	f := NewFrozen(r)
 	if carry(f); f.err != nil {
@@ -92,8 +94,8 @@ func freezeHooks(carry func(f *Frozen)) []string {
 	return f.hooks
 }
 
-// Recorded returns what the run recorded for a hook, width entries for each token. It returns nil without a
-// run, or after an error, which the stream's Freeze returns.
+// Recorded returns what the run recorded for a hook, width entries for each token. It returns nil
+// without a run, or after an error, which the stream's Freeze returns.
 func (f *Frozen) Recorded(hook string, width int) []float64 {
 	x := f.recorded(hook)
 	if x != nil && !f.checkRecorded(hook, len(x), width) {
@@ -126,9 +128,9 @@ func (f *Frozen) Write(name string, up linear.Map) {
 	f.sources = append(f.sources, source{name: name, at: len(f.steps), reads: len(f.reads), up: up})
 }
 
-// Precompose puts m in front of the map through which a source writes: what is written goes through m
-// first. A stream that embeds another one uses it to add what it does to a sublayer's output. If there is
-// no such source, the stream's Freeze returns an error.
+// Precompose puts m in front of the map through which a source writes: what is written goes through
+// m first. A stream that embeds another one uses it to add what it does to a sublayer's output. If
+// there is no such source, the stream's Freeze returns an error.
 func (f *Frozen) Precompose(source string, m linear.Map) {
 	i, err := f.source(source)
 	if err != nil {
@@ -138,9 +140,9 @@ func (f *Frozen) Precompose(source string, m linear.Map) {
 	f.sources[i].up = linear.Chain{m, f.sources[i].up}
 }
 
-// Read adds a site that reads the state through the map down, before the next step. after returns the
-// further maps of the stream through which its block gets what was read; nil if these are not linear. An
-// attention whose queries, keys and values each read differently adds a read for each:
+// Read adds a site that reads the state through the map down, before the next step. after returns
+// the further maps of the stream through which its block gets what was read; nil if these are not
+// linear. An attention whose queries, keys and values each read differently adds a read for each:
 // "blocks.3.attention.q", ".k" and ".v".
 func (f *Frozen) Read(name string, down linear.Map, after After) {
 	f.reads = append(f.reads, readPoint{name, len(f.steps), down, after})
@@ -197,10 +199,10 @@ func (f *Frozen) Carry(source string, token int, y []float64) ([]float64, error)
 	return slices.Clone(f.walk(s.at, len(f.steps), token, s.up.Apply(token, y))), nil
 }
 
-// CarryTo takes what enters at a source for one token, y [width], to what the site reader
-// reads: for a matrix stream a matrix [Dk, Dv], for all others u [D], before the site's norm.
-// It returns nil if the source comes after the reader, and an error for a reader that does not exist or
-// where Carry would return one.
+// CarryTo takes what enters at a source for one token, y [width], to what the site reader reads:
+// for a matrix stream a matrix [Dk, Dv], for all others u [D], before the site's norm. It returns
+// nil if the source comes after the reader, and an error for a reader that does not exist or where
+// Carry would return one.
 func (f *Frozen) CarryTo(source, reader string, token int, y []float64) ([]float64, error) {
 	s, err := f.sourceOf(source, token, len(y))
 	if err != nil {
@@ -240,8 +242,8 @@ func (f *Frozen) Constant(token int) ([]float64, error) {
 	return f.constantAt(token, readPoint{at: len(f.steps), down: linear.Identity(f.size)}, len(f.reads))
 }
 
-// ConstantTo returns the part of what the site reader reads for a token that comes from no source. Added
-// to what CarryTo takes there from all sources, it gives everything that the site reads.
+// ConstantTo returns the part of what the site reader reads for a token that comes from no source.
+// Added to what CarryTo takes there from all sources, it gives everything that the site reads.
 func (f *Frozen) ConstantTo(reader string, token int) ([]float64, error) {
 	i, err := f.readerIndex(reader)
 	if err != nil {

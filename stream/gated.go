@@ -54,8 +54,8 @@ func (c GatedResidualConfig) Check() error {
 // Shape returns the shape of a stream of N rows.
 func (c GatedResidualConfig) Shape() Shape { return c.shape(c.N * c.D) }
 
-// readCost returns the cost of a read whose projection down has k columns beyond the rank: the norm, both
-// products and the gated sum, which keeps its inputs.
+// readCost returns the cost of a read whose projection down has k columns beyond the rank: the
+// norm, both products and the gated sum, which keeps its inputs.
 func (c GatedResidualConfig) readCost(k float64) layers.Cost {
 	size, rank := float64(c.N)*float64(c.D), float64(c.Rank)
 	return layers.NormConfig{}.Cost(size).Plus(layers.LinearCost(size, rank+k, false), layers.LinearCost(rank, size, false), layers.Cost{FLOPs: 2 * size, Activations: rank + k})
@@ -90,11 +90,13 @@ func (c GatedResidualConfig) New(b *graph.Builder) Stream {
 //	G = sigmoid(W_up silu(W_down z / n));   u = 1/n sum_c G_c ⊙ z_c        G [n, D]
 //	s = 2 sigmoid(W_inject z / n);          R_c <- R_c + s_c F(u)
 //
-// F has no norm in front of it. The rows start as copies of the embedding and are never mixed; a last
-// read, without W_inject, gives the features, and there is no last norm. The W start at N(0, 0.02^2).
+// F has no norm in front of it. The rows start as copies of the embedding and are never mixed; a
+// last read, without W_inject, gives the features, and there is no last norm. The W start at N(0,
+// 0.02^2).
 //
-// Parameters of a site: "gated.norm" [n, D], "gated.down" [n*D, rank+n], which is W_down | W_inject,
-// "gated.up" [rank, n*D]; of the last read the same without a site, "gated.down" [n*D, rank].
+// Parameters of a site: "gated.norm" [n, D], "gated.down" [n*D, rank+n], which is W_down |
+// W_inject, "gated.up" [rank, n*D]; of the last read the same without a site, "gated.down" [n*D,
+// rank].
 type gatedResidual struct {
 	*Vector // without norms
 	config  GatedResidualConfig
@@ -110,7 +112,8 @@ type gatedRead struct {
 // gatedEnd is the name of the last read.
 const gatedEnd = "gated"
 
-// addRead makes the parameters of a read; columns are the widths of the parts that its projection down makes.
+// addRead makes the parameters of a read; columns are the widths of the parts that its projection
+// down makes.
 func (s *gatedResidual) addRead(name, parameters string, columns ...int) {
 	c, size, width := s.config, s.config.N*s.c.D, 0
 	for _, n := range columns {

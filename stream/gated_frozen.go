@@ -7,8 +7,8 @@ import (
 )
 
 // Carry has the rows as they are. A site reads each entry by the run's gate over its row's root
-// mean square, and writes to each row by the run's factor. Without a run gates are 1/2, factors 1 and root mean
-// squares 1.
+// mean square, and writes to each row by the run's factor. Without a run gates are 1/2, factors 1
+// and root mean squares 1.
 func (s *gatedResidual) Carry(f *Frozen) {
 	n, d := s.config.N, s.c.D
 	rows := "embedding.out"
@@ -28,8 +28,8 @@ func (s *gatedResidual) Carry(f *Frozen) {
 	s.readOut(f, s.frozenRead(f, last, f.Recorded(last.name+projectionHook, s.config.Rank), rows))
 }
 
-// frozenRead is u of rows [n, D], which a hook recorded: of each entry, a factor, and then the mean of
-// the rows.
+// frozenRead is u of rows [n, D], which a hook recorded: of each entry, a factor, and then the mean
+// of the rows.
 func (s *gatedResidual) frozenRead(f *Frozen, read gatedRead, projection []float64, rows string) linear.Map {
 	n, size := s.config.N, s.config.N*s.c.D
 	mean := linear.Rows(s.c.D, slices.Repeat([]float64{1 / float64(n)}, n))

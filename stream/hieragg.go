@@ -53,8 +53,9 @@ func (c HieraggConfig) Check() error {
 	return err
 }
 
-// Cost counts one set of parameters, which all groups of blocks share, or with separate aggregates a set for each;
-// the first of these has two inputs instead of three. The last one's norm is the final norm.
+// Cost counts one set of parameters, which all groups of blocks share, or with separate aggregates
+// a set for each; the first of these has two inputs instead of three. The last one's norm is the
+// final norm.
 func (c HieraggConfig) Cost() layers.Cost {
 	total := c.sitesCost()
 	if !c.Separate {
@@ -67,7 +68,8 @@ func (c HieraggConfig) Cost() layers.Cost {
 	return total
 }
 
-// DepthParameters counts separate aggregates, which a block may have that ends a group in a later pass alone.
+// DepthParameters counts separate aggregates, which a block may have that ends a group in a later
+// pass alone.
 func (c HieraggConfig) DepthParameters() func(depth int) (shared, own float64) {
 	if !c.Separate {
 		return nil
@@ -88,8 +90,8 @@ func (c HieraggConfig) groupEnds() (ends []int) {
 	return ends
 }
 
-// inputs returns how many inputs an aggregate joins: x, y and z, or in the first of several only x and y,
-// because there is no earlier aggregate to read.
+// inputs returns how many inputs an aggregate joins: x, y and z, or in the first of several only x
+// and y, because there is no earlier aggregate to read.
 func (c HieraggConfig) inputs(end int) int {
 	if c.Separate && c.Loop.Block(end) == c.Loop.Block(hieraggGroup-1) {
 		return 2
@@ -97,8 +99,8 @@ func (c HieraggConfig) inputs(end int) int {
 	return 3
 }
 
-// aggregateCost returns the cost of an aggregate that joins the given number of inputs. It keeps the joined
-// inputs, the hidden layer and the sum before the norm.
+// aggregateCost returns the cost of an aggregate that joins the given number of inputs. It keeps
+// the joined inputs, the hidden layer and the sum before the norm.
 func (c HieraggConfig) aggregateCost(joined int) layers.Cost {
 	d, inner, inputs := float64(c.D), float64(c.Inner), float64(joined)
 	a := layers.LinearCost(inputs*d, inner, c.Bias).Plus(layers.LinearCost(inner, d, c.Bias), c.Norm.Cost(d))
@@ -194,7 +196,8 @@ func (a *hieragg) aggregateOf(block int) aggregate {
 	return a.aggregates[min(block/hieraggGroup, len(a.aggregates)-1)]
 }
 
-// aggregate computes AGG [T, D] of x, y and z, or of x and y. The names of its activations begin with name.
+// aggregate computes AGG [T, D] of x, y and z, or of x and y. The names of its activations begin
+// with name.
 func (a *hieragg) aggregate(g aggregate, name string, inputs gorgonia.Nodes) *gorgonia.Node {
 	inputs = inputs[:g.inputs]
 	inner := elementwise.Sigmoid(a.b, mapped(a.b, shape.Concat(a.b, inputs...), g.w1, g.b1)) // [T, Inner]
@@ -225,10 +228,10 @@ func (a *hieragg) Writers() []Writer {
 // Output is the last aggregate.
 func (a *hieragg) Output() string { return aggregateName(a.c.Layers - 1) }
 
-// Carry keeps h and z and, inside a group after its first block, x, side by side. After the second block h
-// becomes x + h + z, the aggregate's own term is added, and its norm at the scale of this run makes it the
-// next h and z. A term of the group's input therefore comes out three times. Without a run an aggregate takes
-// only h, which contains x and z.
+// Carry keeps h and z and, inside a group after its first block, x, side by side. After the second
+// block h becomes x + h + z, the aggregate's own term is added, and its norm at the scale of this
+// run makes it the next h and z. A term of the group's input therefore comes out three times.
+// Without a run an aggregate takes only h, which contains x and z.
 func (a *hieragg) Carry(f *Frozen) {
 	d, rows := a.c.D, 2
 	a.CarrySites(f, copies(2, d), func(at Site) {

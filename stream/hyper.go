@@ -66,8 +66,8 @@ func (c HyperConfig) Check() error {
 // Shape returns the shape of a stream of N rows.
 func (c HyperConfig) Shape() Shape { return c.shape(c.N * c.D) }
 
-// Plain is a vector stream: sites read one of n equal rows, write to all of them, and the last norm takes their
-// sum for one row.
+// Plain is a vector stream: sites read one of n equal rows, write to all of them, and the last norm
+// takes their sum for one row.
 func (c HyperConfig) Plain() (Design, bool) { return c.plain(true) }
 
 // Cost has the coefficients: dynamic ones are kept, and the product that they are made of.
@@ -80,8 +80,8 @@ func (c HyperConfig) Cost() layers.Cost {
 	return c.copiedCost(c.N, coefficients)
 }
 
-// New makes the parameters of a stream with hyper-connections (Zhu et al. 2024, arXiv 2409.19606): n rows
-// H [n, D] that start as copies of the embedding; each site reads a mixture and writes to
+// New makes the parameters of a stream with hyper-connections (Zhu et al. 2024, arXiv 2409.19606):
+// n rows H [n, D] that start as copies of the embedding; each site reads a mixture and writes to
 // every row, and the rows are mixed (eq. 2),
 //
 //	u = A_m^T H;   H <- B^T F(u) + A_r^T H;   features = Norm(sum of rows)
@@ -91,9 +91,9 @@ func (c HyperConfig) Cost() layers.Cost {
 //
 //	A_m += s_a tanh(Hn W_m);   A_r += s_a tanh(Hn W_r);   B += s_b tanh(Hn W_b)^T
 //
-// At first B = 1, A_m is the row (site mod n), A_r = I, W = 0 and s = 0.01, which makes it a vector stream up to
-// the last norm's eps. A_m, A_r and B do not decay. The paper's scaling of output weights by sqrt(n) is left
-// out, because the paper does not say in which direction.
+// At first B = 1, A_m is the row (site mod n), A_r = I, W = 0 and s = 0.01, which makes it a vector
+// stream up to the last norm's eps. A_m, A_r and B do not decay. The paper's scaling of output
+// weights by sqrt(n) is left out, because the paper does not say in which direction.
 //
 // Parameters of a site: "hyper.static" [n, n+2], columns A_m | A_r | B^T; dynamic also
 // "hyper.norm" [D], "hyper.w" [D, n+2], columns W_m | W_r | W_b, and "hyper.scale" [2].
@@ -113,7 +113,8 @@ func (c HyperConfig) New(b *graph.Builder) Stream {
 	})
 }
 
-// tanhMixer is a mixer of static + scale ⊙ tanh(tau Norm(h) w), row by row: at first static is all there is.
+// tanhMixer is a mixer of static + scale ⊙ tanh(tau Norm(h) w), row by row: at first static is all
+// there is.
 func tanhMixer(b *graph.Builder, p packing, s rowStarts, static, gain, w, scale *gorgonia.Node, o norm.Options, tau float64) mixer {
 	return mixer{func(h *gorgonia.Node) *gorgonia.Node {
 		z := norm.Linear(b, h, gain, w, o) // [T, n, 2m+n]

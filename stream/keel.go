@@ -61,8 +61,8 @@ func (c KeelConfig) New(b *graph.Builder) Stream {
 //
 //	h <- N_post(alpha h + F(Norm(h)))
 //
-// at every site, whose norm "blocks.3.attention.post" is of the model's kind. The last one makes the
-// features. alpha is no parameter.
+// at every site, whose norm "blocks.3.attention.post" is of the model's kind. The last one makes
+// the features. alpha is no parameter.
 type keel struct {
 	*Vector // without a final norm
 	alpha   float64
@@ -87,8 +87,8 @@ func (k *keel) Form(at Site) Form {
 	return f
 }
 
-// Carry multiplies h by alpha, and has each site's norm, at the scale of the run. Without a run norms have the scale
-// 1 / alpha, which leaves what is carried as large as it is.
+// Carry multiplies h by alpha, and has each site's norm, at the scale of the run. Without a run
+// norms have the scale 1 / alpha, which leaves what is carried as large as it is.
 func (k *keel) Carry(f *Frozen) {
 	d, carried, added := k.c.D, k.alpha, 1.
 	if f.record == nil {

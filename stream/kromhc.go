@@ -57,9 +57,9 @@ func (c KromHCConfig) Shape() Shape { return c.shape(c.N * c.D) }
 // Cost counts two numbers of the projection for each factor.
 func (c KromHCConfig) Cost() layers.Cost { return c.copiedCost(c.N, c.projectionCost(c.N, c.pairs())) }
 
-// New makes the parameters of mHC with the rows' mixing a Kronecker product (Zhou et al. 2026, arXiv 2601.21579): with
-// n = 2^K and a pair of logits for each factor, first the factor of the most significant binary digit
-// of a row's number,
+// New makes the parameters of mHC with the rows' mixing a Kronecker product (Zhou et al. 2026,
+// arXiv 2601.21579): with n = 2^K and a pair of logits for each factor, first the factor of the
+// most significant binary digit of a row's number,
 //
 //	(a_k, b_k) = softmax(alpha_res (x_n phi_res) + b_res)_k
 //	H_res = U_1 ⊗ ... ⊗ U_K,   U_k = [[a_k, b_k], [b_k, a_k]]
@@ -69,8 +69,8 @@ func (c KromHCConfig) Cost() layers.Cost { return c.copiedCost(c.N, c.projection
 //
 // Parameters of a site: "mhc.phi" [n*D, 2n+2K], "mhc.alpha" [3], "mhc.b" [2n+2K].
 func (c KromHCConfig) New(b *graph.Builder) Stream {
-	// Entry (i, j) is at first a product over the binary digits of i and j, of one factor where they are alike and
-	// another where they differ.
+	// Entry (i, j) is at first a product over the binary digits of i and j, of one factor where
+	// they are alike and another where they differ.
 	keep := logistic(-offDiagonalLogit)
 	mixing := table(c.N, c.N, func(i, j int) float64 {
 		differ := bits.OnesCount(uint(i ^ j))

@@ -60,7 +60,8 @@ func (c LaurelConfig) Card() layers.Card {
 	}
 }
 
-// Defaults uses the paper's form with a softmax of two weights or, for Gemma's form, Gemma 3n's rank.
+// Defaults uses the paper's form with a softmax of two weights or, for Gemma's form, Gemma 3n's
+// rank.
 func (c LaurelConfig) Defaults() Design {
 	c.Form = c.Variant()
 	if c.Form == laurelPaper {
@@ -80,7 +81,8 @@ func (c LaurelConfig) Defaults() Design {
 	return c
 }
 
-// Check returns an error for settings of another form, and for settings that leave a plain transformer.
+// Check returns an error for settings of another form, and for settings that leave a plain
+// transformer.
 func (c LaurelConfig) Check() error {
 	if err := cmp.Or(c.Vectors.Check(), layers.CheckChoice("form", c.Form, laurelPaper, laurelGemma),
 		layers.CheckOnly("form: paper", "form: "+c.Form, map[string]bool{"weights": c.Weights != "", "previous": c.Previous > 0})); err != nil {
@@ -115,7 +117,8 @@ func (c LaurelConfig) Shape() Shape {
 	return s
 }
 
-// Plain returns a vector stream if both weights start at 1: everything else that is added starts at 0.
+// Plain returns a vector stream if both weights start at 1: everything else that is added starts
+// at 0.
 func (c LaurelConfig) Plain() (Design, bool) {
 	return c.plain(c.Form == laurelPaper && (!c.weighted() || c.WeightScale == laurelScale))
 }
@@ -133,8 +136,8 @@ func (c LaurelConfig) Cost() layers.Cost {
 	return total
 }
 
-// siteCost returns the cost of a site's weights, which keep what they weigh except the stream, and of the
-// terms that are added. The parameters of these terms are counted by DepthParameters.
+// siteCost returns the cost of a site's weights, which keep what they weigh except the stream, and
+// of the terms that are added. The parameters of these terms are counted by DepthParameters.
 func (c LaurelConfig) siteCost(at Site) layers.Cost {
 	d, m, r := float64(c.D), float64(c.terms(at)), float64(c.Rank)
 	cost := layers.Cost{FLOPs: 4 * d * r * m, Activations: r * m}
@@ -147,8 +150,8 @@ func (c LaurelConfig) siteCost(at Site) layers.Cost {
 	return cost
 }
 
-// DepthParameters counts the parameters of maps of previous streams and of sums over them. Later passes
-// of a loop have more of them.
+// DepthParameters counts the parameters of maps of previous streams and of sums over them. Later
+// passes of a loop have more of them.
 func (c LaurelConfig) DepthParameters() func(depth int) (shared, own float64) {
 	if c.Form == laurelGemma {
 		return nil
@@ -194,12 +197,13 @@ func (c LaurelConfig) New(b *graph.Builder) Stream {
 //	s = x_i A B                                         with rank r
 //	s = sum over j < min(k, i+1) of gamma_j x_(i-j)     with k previous streams, each times A_j B_j with rank, too
 //
-// (alpha, beta) are c softmax(w), or c sigmoid(w), or 1. At first w = 0, A_ij = 1/sqrt(r D) where i = j mod r,
-// else 0, B = 0, and gamma is 0, or with rank 1, as otherwise nothing had a gradient. w and gamma do not decay.
+// (alpha, beta) are c softmax(w), or c sigmoid(w), or 1. At first w = 0, A_ij = 1/sqrt(r D) where i
+// = j mod r, else 0, B = 0, and gamma is 0, or with rank 1, as otherwise nothing had a gradient. w
+// and gamma do not decay.
 //
-// Parameters of a site: "laurel.weights" [1, 2], "laurel.gamma" [1, m], "laurel.left" [D, m r], "laurel.right"
-// [m r, D], the latter three with previous streams of each pass of a loop its own. The streams before earlier sites
-// are the state's More, the last one's first.
+// Parameters of a site: "laurel.weights" [1, 2], "laurel.gamma" [1, m], "laurel.left" [D, m r],
+// "laurel.right" [m r, D], the latter three with previous streams of each pass of a loop its own.
+// The streams before earlier sites are the state's More, the last one's first.
 type laurel struct {
 	*Vector
 	config LaurelConfig
@@ -276,7 +280,8 @@ func (l *laurel) extra(site laurelSite, streams gorgonia.Nodes) *gorgonia.Node {
 	return mapped(b, shape.Concat(b, low...), site.right, nil)
 }
 
-// coefficients are alpha and beta of all sites, made at once; the softmax of two is the sigmoid of their difference.
+// coefficients are alpha and beta of all sites, made at once; the softmax of two is the sigmoid of
+// their difference.
 func (l *laurel) coefficients() *gorgonia.Node {
 	var all gorgonia.Nodes
 	for _, site := range l.sites {

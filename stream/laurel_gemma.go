@@ -16,8 +16,8 @@ func (c LaurelConfig) gemmaNorm() layers.NormConfig {
 	return layers.NormConfig{RMS: true, Eps: c.Norm.Eps}
 }
 
-// gemmaCost returns the cost of a site's norm and, at attention, of the map and its norm. A norm keeps what
-// it normalises; the map keeps what lies between its two halves.
+// gemmaCost returns the cost of a site's norm and, at attention, of the map and its norm. A norm
+// keeps what it normalises; the map keeps what lies between its two halves.
 func (c LaurelConfig) gemmaCost(at Site) layers.Cost {
 	d, r := float64(c.D), float64(c.Rank)
 	cost := c.gemmaNorm().Cost(d)
@@ -33,7 +33,8 @@ func (c LaurelConfig) gemmaCost(at Site) layers.Cost {
 //
 // Gains start at 1, maps as hidden weights do.
 //
-// Parameters of a site: "post" [D]; of an attention, too: "laurel.left" [D, r], "laurel.right" [r, D], "laurel.norm" [D].
+// Parameters of a site: "post" [D]; of an attention, too: "laurel.left" [D, r], "laurel.right" [r,
+// D], "laurel.norm" [D].
 type gemma struct {
 	*Vector
 	posts []*layers.Norm // by Site.Index
@@ -70,7 +71,8 @@ func newGemma(b *graph.Builder, c LaurelConfig) *gemma {
 	return g
 }
 
-// Write adds y, normalised, and at an attention the normalised input and what the map makes of it, all over sqrt 2.
+// Write adds y, normalised, and at an attention the normalised input and what the map makes of it,
+// all over sqrt 2.
 func (g *gemma) Write(s State, at Site, from Reading, y *gorgonia.Node) State {
 	h := s.(VectorState).H
 	if at.Sublayer == FeedForward {
@@ -86,7 +88,8 @@ func (g *gemma) post(at Site, y *gorgonia.Node) *gorgonia.Node {
 	return g.posts[at.Index].Forward(g.Written(at, y))
 }
 
-// Form describes the site: norms make all coefficients but a feed-forward's A_res depend on the input.
+// Form describes the site: norms make all coefficients but a feed-forward's A_res depend on the
+// input.
 func (g *gemma) Form(at Site) Form {
 	f, up := plainForm(at, "Gemma 3n (transformers, Gemma3nTextLaurelBlock)"), "1/std(F)"
 	if at.Sublayer == Attention {

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// Loop is a run of blocks that tokens pass several times: blocks Begin to End-1 in order, and again,
-// Times times in all. The zero Loop is none.
+// Loop is a run of blocks that tokens pass several times: blocks Begin to End-1 in order, and
+// again, Times times in all. The zero Loop is none.
 //
-// A stream is made of as many blocks as tokens pass, counted by their depth: with blocks 1 and 2 twice,
-// 0 1 2 1 2 3 are depths 0 to 5. Sites, activations, writers and constants are numbered by depth, parameters
-// by block, since passes share them: a stream asks for "blocks.4.attention.qkv" and gets block 2's. Parameters
-// of which each pass has its own are graph.ParamSpec.Unshared.
+// A stream is made of as many blocks as tokens pass, counted by their depth: with blocks 1 and 2
+// twice, 0 1 2 1 2 3 are depths 0 to 5. Sites, activations, writers and constants are numbered by
+// depth, parameters by block, since passes share them: a stream asks for "blocks.4.attention.qkv"
+// and gets block 2's. Parameters of which each pass has its own are graph.ParamSpec.Unshared.
 type Loop struct{ Begin, End, Times int }
 
 // Further is the number of depths that passes after the first add.
@@ -50,11 +50,12 @@ func (l Loop) Parameter(name string) string {
 	return blockName(l.Block(depth)) + "." + part
 }
 
-// LoopedDesign is a design that has parameters at a depth, as weights of all that was written before are, which
-// its Cost does not count.
+// LoopedDesign is a design that has parameters at a depth, as weights of all that was written
+// before are, which its Cost does not count.
 type LoopedDesign interface {
 	Design
-	// DepthParameters counts the parameters of the block at a depth: shared ones, where a block has as many as the
-	// pass of it that uses most, and each pass's own. It is nil if these settings have none.
+	// DepthParameters counts the parameters of the block at a depth: shared ones, where a block has
+	// as many as the pass of it that uses most, and each pass's own. It is nil if these settings
+	// have none.
 	DepthParameters() func(depth int) (shared, own float64)
 }

@@ -34,7 +34,8 @@ func (MatrixConfig) Card() layers.Card {
 	}
 }
 
-// Check returns an error for a size below 1, and for settings of attention's heads, which the stream sets.
+// Check returns an error for a size below 1, and for settings of attention's heads, which the
+// stream sets.
 func (c MatrixConfig) Check() error { return c.check(c.Name()) }
 
 // check is Check with the design's name for the errors.
@@ -60,17 +61,19 @@ func (c MatrixConfig) readShape() []int {
 	return []int{3, c.Rank, c.Dk}
 }
 
-// Shape returns the shape of a stream of one matrix a token. Blocks work on R vectors of Dv entries.
+// Shape returns the shape of a stream of one matrix a token. Blocks work on R vectors of Dv
+// entries.
 func (c MatrixConfig) Shape() Shape {
 	return Shape{Heads: c.Rank, HeadDim: c.Dv, KVHeads: c.kvHeads(), Width: c.Rank * c.Dv, Axes: []string{"rank", "value"}, Size: c.Dk * c.Dv, TableWidth: c.Rank * c.Dv,
 		Sublayers: c.sublayers()}
 }
 
-// Cost is the RMT's (paper Table 7, with its sums corrected): keys 3 R Dk (2L+1), gains
-// (2L+1) Dk Dv; of attention alone keys R Dk (4L+3) and gains (L+1) Dk Dv. Stores and reads cost 2 R Dk Dv each: 3+1 at an attention (1 + 2 KV/R + 1 where
-// heads share keys and values), 1+1 at a feed-forward, 1 at the embedding, the positions and the end. Kept are, in a block, X at
-// both sites, u and y; at the ends the rows of each of the inputs' tables, and X (the loss's
-// own pass uses the features).
+// Cost is the RMT's (paper Table 7, with its sums corrected): keys 3 R Dk (2L+1), gains (2L+1) Dk
+// Dv; of attention alone keys R Dk (4L+3) and gains (L+1) Dk Dv. Stores and reads cost 2 R Dk Dv
+// each: 3+1 at an attention (1 + 2 KV/R + 1 where heads share keys and values), 1+1 at a
+// feed-forward, 1 at the embedding, the positions and the end. Kept are, in a block, X at both
+// sites, u and y; at the ends the rows of each of the inputs' tables, and X (the loss's own pass
+// uses the features).
 func (c MatrixConfig) Cost() layers.Cost {
 	l, dv, rank, x := float64(c.Layers), float64(c.Dv), float64(c.Rank), float64(c.Dk)*float64(c.Dv)
 	width := rank * dv
@@ -152,8 +155,8 @@ type keyedSite struct {
 	read, write keyVectors
 }
 
-// newMatrix makes the parameters of a matrix stream; newKeys makes a site's keys, where reads is the shape of the
-// keys that read.
+// newMatrix makes the parameters of a matrix stream; newKeys makes a site's keys, where reads is
+// the shape of the keys that read.
 func newMatrix(b *graph.Builder, c MatrixConfig, newKeys func(at Site, reads []int) (read, write keyVectors)) *matrix {
 	m := &matrix{b: b, c: c, embedding: layers.NewEmbedding(b, "embedding", c.Init, c.InputScale, c.Vocab, c.Rank, c.Dv)}
 	writes := func(name string) *gorgonia.Node {
@@ -203,7 +206,8 @@ func (m *matrix) state(name string, x *gorgonia.Node) State {
 // Sites are attention and feed-forward, or attention alone.
 func (m *matrix) Sites(block int) []Site { return m.c.sites(block) }
 
-// ReadHeads reads queries, keys and values of heads of Dv entries (eq. 22): [T, 3, R, Dv] or [T, R + 2 KV, Dv].
+// ReadHeads reads queries, keys and values of heads of Dv entries (eq. 22): [T, 3, R, Dv] or [T,
+// R + 2 KV, Dv].
 func (m *matrix) ReadHeads(s State, at Site) (*gorgonia.Node, Link) { return m.ReadFeatures(s, at) }
 
 // WriteHeads stores the heads' outputs (eq. 20).
@@ -211,7 +215,8 @@ func (m *matrix) WriteHeads(s State, at Site, link Link, o *gorgonia.Node) State
 	return m.WriteFeatures(s, at, link, o)
 }
 
-// ReadFeatures reads R vectors of Dv entries (eq. 25); the link are a token's own keys to write by, if it has some.
+// ReadFeatures reads R vectors of Dv entries (eq. 25); the link are a token's own keys to write by,
+// if it has some.
 func (m *matrix) ReadFeatures(s State, at Site) (*gorgonia.Node, Link) {
 	site, x := m.sites[at.Index], s.(VectorState).H
 	if site.read.w == nil {

@@ -26,7 +26,8 @@ func (m *matrix) FreezeHooks() []string { return freezeHooks(m.carry) }
 // Freeze is carry with what a run recorded.
 func (m *matrix) Freeze(r Record) (*Frozen, error) { return freeze(r, m.carry) }
 
-// Static is carry without a run: with the keys that do not depend on the stream, by which a plain RMT reads and writes.
+// Static is carry without a run: with the keys that do not depend on the stream, by which a plain
+// RMT reads and writes.
 func (m *matrix) Static() *Frozen {
 	f, _ := freeze(nil, m.carry) // fails by a run's activations alone
 	return f

@@ -18,7 +18,8 @@ type MHCConfig struct {
 	Vectors
 	N          int `yaml:"n" default:"4" max:"4096" help:"number of rows, the expansion rate"`
 	Iterations int `yaml:"sinkhorn_iterations" default:"20" max:"1000" help:"iterations that make the mixing doubly stochastic"`
-	// StartLogit and StartAlpha are how far from the identity, and how open to what is in the stream, H_res starts.
+	// StartLogit and StartAlpha are how far from the identity, and how open to what is in the
+	// stream, H_res starts.
 	StartLogit float64 `yaml:"start_logit" default:"-8" help:"b of the rows' mixing at first, off the diagonal: -8 keeps a row to 0.999 of 4, -2 to 0.71"`
 	StartAlpha float64 `yaml:"start_alpha" default:"0.01" help:"alpha at first, the factor of what the stream says of pre, post and mixing"`
 }
@@ -82,30 +83,30 @@ func (c MHCConfig) Check() error {
 // Shape returns the shape of a stream of N rows.
 func (c MHCConfig) Shape() Shape { return c.shape(c.N * c.D) }
 
-// Plain is a vector stream: equal rows are read with a sum of weights that the sublayer's norm takes out, written
-// to with the factor 1 each, and mixed by rows of sum 1.
+// Plain is a vector stream: equal rows are read with a sum of weights that the sublayer's norm
+// takes out, written to with the factor 1 each, and mixed by rows of sum 1.
 func (c MHCConfig) Plain() (Design, bool) { return c.plain(true) }
 
 // Cost has a number of the projection for each entry of the rows' mixing.
 func (c MHCConfig) Cost() layers.Cost { return c.copiedCost(c.N, c.projectionCost(c.N, c.N*c.N)) }
 
-// New makes the parameters of a stream with manifold-constrained hyper-connections (DeepSeek 2025, arXiv
-// 2512.24880): n rows X [n, D] whose mixing is doubly stochastic, so that no row's sum
-// grows with depth. With x_n = vec(X)/rms(vec(X)), one RMS over all n*D entries,
+// New makes the parameters of a stream with manifold-constrained hyper-connections (DeepSeek 2025,
+// arXiv 2512.24880): n rows X [n, D] whose mixing is doubly stochastic, so that no row's sum grows
+// with depth. With x_n = vec(X)/rms(vec(X)), one RMS over all n*D entries,
 //
 //	z = alpha (x_n phi) + b               pre [n] | post [n] | res [n, n], an alpha each
 //	pre = sigmoid(z_pre);   post = 2 sigmoid(z_post);   H_res = Sinkhorn(exp(z_res))
 //	X <- H_res X + post^T F(pre . X);     features = Norm(sum of rows)
 //
-// At first phi = 0 and alpha = 0.01 (StartAlpha); b is +1 at pre's row (site mod n) and -1 at the others,
-// 0 at post (a post of 1), 0 on res's diagonal and -8 (StartLogit) off it (a diagonal of 0.999): with
-// rows that start alike, a uniform b would never let gradient descent tell them apart. b and
-// alpha do not decay.
+// At first phi = 0 and alpha = 0.01 (StartAlpha); b is +1 at pre's row (site mod n) and -1 at the
+// others, 0 at post (a post of 1), 0 on res's diagonal and -8 (StartLogit) off it (a diagonal of
+// 0.999): with rows that start alike, a uniform b would never let gradient descent tell them apart.
+// b and alpha do not decay.
 //
 // Parameters of a site: "mhc.phi" [n*D, 2n+n*n], "mhc.alpha" [3], "mhc.b" [2n+n*n].
 func (c MHCConfig) New(b *graph.Builder) Stream {
-	// The matrix that Sinkhorn's algorithm begins with is the same in each row and column, so that dividing by a row's
-	// sum ends it.
+	// The matrix that Sinkhorn's algorithm begins with is the same in each row and column, so that
+	// dividing by a row's sum ends it.
 	diagonal := 1 / (1 + float64(c.N-1)*math.Exp(c.StartLogit))
 	return constrained{n: c.N, alpha: c.StartAlpha, res: table(c.N, c.N, func(i, j int) float64 { return c.StartLogit * indicator(i != j) }),
 		of: func(z, alpha, bias *gorgonia.Node) *gorgonia.Node {
@@ -113,8 +114,8 @@ func (c MHCConfig) New(b *graph.Builder) Stream {
 		}, mixing: evenDiagonal(c.N, diagonal), source: "DeepSeek 2025, arXiv 2512.24880"}.stream(b, c.Vectors)
 }
 
-// constrained is what mHC, mHC-lite and KromHC share: a projection alpha (x_n phi) + b, from which each makes
-// coefficients in its own way.
+// constrained is what mHC, mHC-lite and KromHC share: a projection alpha (x_n phi) + b, from which
+// each makes coefficients in its own way.
 type constrained struct {
 	n      int
 	alpha  float64   // at first
@@ -128,15 +129,16 @@ type constrained struct {
 // offDiagonalLogit is b at first of what mixes rows other than with themselves.
 const offDiagonalLogit = -8
 
-// siteLogits returns the logits that tell the rows apart at first: +1 at row (site mod n), -1 at the others.
+// siteLogits returns the logits that tell the rows apart at first: +1 at row (site mod n), -1 at
+// the others.
 func siteLogits(n, site int) []float64 {
 	logits := slices.Repeat([]float64{-1}, n)
 	logits[site%n] = 1
 	return logits
 }
 
-// projectionCost returns the cost of a site's projection, where mixing the rows takes res numbers, and of
-// the coefficients made from it; both are kept.
+// projectionCost returns the cost of a site's projection, where mixing the rows takes res numbers,
+// and of the coefficients made from it; both are kept.
 func (c Vectors) projectionCost(n, res int) layers.Cost {
 	rows, k := float64(n), float64(2*n+res)
 	size := rows * float64(c.D)

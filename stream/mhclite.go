@@ -60,8 +60,8 @@ func (c MHCLiteConfig) Cost() layers.Cost {
 	return c.copiedCost(c.N, c.projectionCost(c.N, mix.Permutations(c.N)))
 }
 
-// New makes the parameters of MHC with the rows' mixing a mixture of permutations, doubly stochastic
-// without iterations (arXiv 2601.05732): with P_r the n! permutation matrices in
+// New makes the parameters of MHC with the rows' mixing a mixture of permutations, doubly
+// stochastic without iterations (arXiv 2601.05732): with P_r the n! permutation matrices in
 // lexicographic order, the identity first,
 //
 //	a = softmax(alpha_res (x_n phi_res) + b_res);   H_res = sum_r a_r P_r

@@ -1,7 +1,7 @@
 package stream
 
-// Mixer is a stream whose sites read, carry or write its state by coefficients: hyper-connections and
-// after.
+// Mixer is a stream whose sites read, carry or write its state by coefficients: hyper-connections
+// and after.
 type Mixer interface {
 	Stream
 	// Mixings lists the matrices of coefficients in the order of the run.
@@ -11,7 +11,8 @@ type Mixer interface {
 // MixingKind says what a matrix of coefficients does.
 type MixingKind string
 
-// The kinds of the linear form h' = A_res h + B_up F(A_down h), the weights of a sum over depth, and gates.
+// The kinds of the linear form h' = A_res h + B_up F(A_down h), the weights of a sum over depth,
+// and gates.
 const (
 	MixingCarry MixingKind = "A_res"
 	MixingDown  MixingKind = "A_down"
@@ -32,8 +33,8 @@ type Mixing struct {
 	Of func(v float64) float64
 }
 
-// Mixings lists a stream's matrices of coefficients: a Mixer's Mixings and the weights of a DepthReader. For a
-// stream that is neither it returns nil.
+// Mixings lists a stream's matrices of coefficients: a Mixer's Mixings and the weights of a
+// DepthReader. For a stream that is neither it returns nil.
 func Mixings(s Stream) []Mixing {
 	var all []Mixing
 	if m, ok := s.(Mixer); ok {

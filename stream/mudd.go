@@ -71,8 +71,8 @@ func (c MUDDConfig) SetPlain(own, plain *graph.Store) error {
 	return nil
 }
 
-// sums returns how many sums there are after a block, how many sources each has (the embedding and the outputs
-// so far), and the width of the hidden layer that makes their weights.
+// sums returns how many sums there are after a block, how many sources each has (the embedding and
+// the outputs so far), and the width of the hidden layer that makes their weights.
 func (c MUDDConfig) sums(block int) (sums, sources, hidden int) {
 	sums, sources = len(ways), block+2
 	last := block == c.Layers-1
@@ -93,9 +93,10 @@ func (c MUDDConfig) sums(block int) (sums, sources, hidden int) {
 // the embedding in one. The first block has three norms if a later pass needs them.
 func (c MUDDConfig) severalWays(block int) bool { return block > 0 || c.PrePost || c.Loop.Repeats(0) }
 
-// connectionCost counts what makes the sums after a block: for k sums of s sources D*h + h*ks
-// + ks parameters and the sums' 2*D*ks FLOPs; what is kept are the sums but r, which is only added to,
-// their weights and the hidden layer of h entries before and after its GELU.
+// connectionCost counts what computes the sums after a block: for k sums of s sources, with a hidden
+// layer of h entries, it has D*h + h*ks + ks parameters, and the sums take 2*D*ks FLOPs. It keeps the
+// sums except r, which is only added to, their weights, and the hidden layer before and after its
+// GELU.
 func (c MUDDConfig) connectionCost(block int) layers.Cost {
 	sums, sources, hidden := c.sums(block)
 	k, h, d := float64(sums*sources), float64(hidden), float64(c.D)
@@ -170,10 +171,11 @@ func (c MUDDConfig) New(b *graph.Builder) Stream {
 // the sums are added to the block's own output, r's and the last one after a norm whose gain starts
 // at 0.001. These norms are RMSNorms. b starts at 0, which makes it a vector stream.
 //
-// Parameters after depth l: "blocks.l.mudd.w1" [D, h], "blocks.l.mudd.w2" [h, 4(l+2)], sum by sum, and
-// "blocks.l.mudd.bias" [4(l+2)], of each pass of a loop its own; of block l "blocks.l.attention.norm" [3, D] where q, k and v differ. prepost:
-// "mudd.norm" [D] of the embedding, "blocks.l.mudd.norm" [D], "blocks.l.mudd.dense_norm" [D] and
-// "blocks.l.mudd.post_norm" [D].
+// Parameters after depth l: "blocks.l.mudd.w1" [D, h], "blocks.l.mudd.w2" [h, 4(l+2)], sum by sum,
+// and "blocks.l.mudd.bias" [4(l+2)], of each pass of a loop its own; of block l
+// "blocks.l.attention.norm" [3, D] where q, k and v differ. prepost: "mudd.norm" [D] of the
+// embedding, "blocks.l.mudd.norm" [D], "blocks.l.mudd.dense_norm" [D] and "blocks.l.mudd.post_norm"
+// [D].
 //
 // The state's H is r, More holds the terms of the sums, and Packed what else attention reads.
 type mudd struct {

@@ -14,7 +14,8 @@ import (
 // connections are the parameters of the sums that follow a block.
 type connections struct {
 	w1, w2, bias *gorgonia.Node // [D, h], [h, sums*sources], [sums*sources]
-	// Of prepost, else nil: of the kept output, the last sum, and the weights' input, whose gain is [D].
+	// Of prepost, else nil: of the kept output, the last sum, and the weights' input, whose gain is
+	// [D].
 	norm, post *layers.Norm
 	denseGain  *gorgonia.Node
 }

@@ -5,10 +5,10 @@ import "github.com/residua-go/residua/stream/linear"
 // Output names the last sum.
 func (m *mudd) Output() string { return connectionsName(m.c.Layers-1) + ".out" }
 
-// Carry keeps the ways and the outputs so far, one below the other: q, k, v, r, X_0 .. X_l where block l
-// reads, and at first only r and X_0. A site writes to r. At the end of a block r becomes an output, and new
-// ways are made of it and the other outputs. Attention reads under a name for each way. Without a run
-// the weights are their static part, A = b.
+// Carry keeps the ways and the outputs so far, one below the other: q, k, v, r, X_0 .. X_l where
+// block l reads, and at first only r and X_0. A site writes to r. At the end of a block r becomes
+// an output, and new ways are made of it and the other outputs. Attention reads under a name for
+// each way. Without a run the weights are their static part, A = b.
 func (m *mudd) Carry(f *Frozen) {
 	d := m.c.D
 	tables := copies(2, d)
@@ -30,8 +30,8 @@ func (m *mudd) Carry(f *Frozen) {
 	m.CarryEnd(f, linear.Identity(d))
 }
 
-// muddPieces numbers the pieces of the state in a block. If normed, which it is at the block's end if
-// outputs are kept normed, the normed output follows them.
+// muddPieces numbers the pieces of the state in a block. If normed, which it is at the block's end
+// if outputs are kept normed, the normed output follows them.
 type muddPieces struct {
 	block, width int
 	normed       bool
@@ -42,8 +42,8 @@ func (p muddPieces) residual() int { return attentionWays * int(indicator(p.bloc
 
 func (p muddPieces) count() int { return p.residual() + p.block + 2 + int(indicator(p.normed)) }
 
-// source returns which output a piece is, or -1 if it is none. The newest output is r or, if normed, the
-// last piece.
+// source returns which output a piece is, or -1 if it is none. The newest output is r or, if
+// normed, the last piece.
 func (p muddPieces) source(piece int) int {
 	newest := p.residual()
 	if p.normed {

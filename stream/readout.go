@@ -19,8 +19,8 @@ type Readout struct {
 }
 
 // Readout freezes the map from the output of the stream, [T, Size], to the model's features [F] at
-// the scales that its norms have for that output. It returns an error if the output has another number
-// of entries.
+// the scales that its norms have for that output. It returns an error if the output has another
+// number of entries.
 func (f *Frozen) Readout(end []float64) (*Readout, error) {
 	u, err := f.ReadoutInput(end)
 	if err != nil {
@@ -67,8 +67,9 @@ func (f *Frozen) ReadoutInput(end []float64) ([]float64, error) {
 	return u, nil
 }
 
-// ReadoutNorm returns the norm that turns what the readout reads, u [n, F], into features, at the scales
-// that it has for u, and its bias or nil. ok is false if anything but a single norm makes the features.
+// ReadoutNorm returns the norm that turns what the readout reads, u [n, F], into features, at the
+// scales that it has for u, and its bias or nil. ok is false if anything but a single norm makes
+// the features.
 func (f *Frozen) ReadoutNorm(u []float64) (norm linear.Norm, bias []float64, ok bool) {
 	maps, bias := f.output.after(u)
 	if len(maps) == 1 {

@@ -14,10 +14,10 @@ import (
 //
 //	u = A_down^T H;   H <- B_up^T F(u) + A_carry^T H
 //
-// where A_down [n, m], A_carry [n, n] and B_up [m, n] are the site's coefficients, packed
-// as mix.Read expects them, and u is m rows side by side, D = m*d. The streams differ in where the
-// coefficients come from, and in how the rows start and are read at the end: here they start as copies of
-// the embedding, and the last norm reads their sum. The state's H is [T, n, d].
+// where A_down [n, m], A_carry [n, n] and B_up [m, n] are the site's coefficients, packed as
+// mix.Read expects them, and u is m rows side by side, D = m*d. The streams differ in where the
+// coefficients come from, and in how the rows start and are read at the end: here they start as
+// copies of the embedding, and the last norm reads their sum. The state's H is [T, n, d].
 type rows struct {
 	*Vector
 	packing
@@ -31,15 +31,15 @@ type mixer struct {
 	form         func() Form // with an empty Site
 }
 
-// mixCost returns the cost of a site's mixing, which keeps the stream of size entries, what is read and
-// what is written.
+// mixCost returns the cost of a site's mixing, which keeps the stream of size entries, what is read
+// and what is written.
 func (c Vectors) mixCost(p packing, size float64) layers.Cost {
 	n, m := float64(p.n), float64(p.m)
 	return layers.Cost{FLOPs: 2*m*size + 2*(n+m)*size, Activations: size + 2*float64(c.D)}
 }
 
-// rowsCost returns the cost of rows without the tables. The stream has size entries; coefficients is the
-// cost of the coefficients at each site.
+// rowsCost returns the cost of rows without the tables. The stream has size entries; coefficients
+// is the cost of the coefficients at each site.
 func (c Vectors) rowsCost(p packing, size float64, coefficients layers.Cost) layers.Cost {
 	site := c.Norm.Cost(float64(c.D)).Plus(c.mixCost(p, size), coefficients)
 	return c.headsCost().Plus(site.Times(2)).Times(float64(c.Layers)).Plus(c.lastNormCost())
@@ -105,9 +105,9 @@ func (r *rows) Form(at Site) Form {
 	return f
 }
 
-// Carry carries what a site writes by the products of A_res up to the end. Without a run the rows are
-// all alike, as in a plain residual stream: a site reads one row and writes to all, and the last norm
-// takes their mean.
+// Carry carries what a site writes by the products of A_res up to the end. Without a run the rows
+// are all alike, as in a plain residual stream: a site reads one row and writes to all, and the
+// last norm takes their mean.
 func (r *rows) Carry(f *Frozen) {
 	each := 1.
 	if f.record == nil {
@@ -153,7 +153,8 @@ func (r *rows) frozen(f *Frozen, at Site) func(token, row, column int) float64 {
 	return func(token, row, column int) float64 { return c[token*stride+row*r.columns()+column] }
 }
 
-// Mixings lists A_down, A_res and B_up of all sites, and where each lies in the packed coefficients.
+// Mixings lists A_down, A_res and B_up of all sites, and where each lies in the packed
+// coefficients.
 func (r *rows) Mixings() (all []Mixing) {
 	for _, site := range r.c.AllSites() {
 		at := func(kind MixingKind, rows, columns int, entry func(i, j int) int) {
@@ -185,8 +186,8 @@ func (p packing) pack(down, carry, up func(i, j int) float64) []float64 {
 	})
 }
 
-// plain packs the coefficients of a plain residual: sites read the first m rows, row i is carried as it is and
-// takes row i mod m of what is written.
+// plain packs the coefficients of a plain residual: sites read the first m rows, row i is carried
+// as it is and takes row i mod m of what is written.
 func (p packing) plain() []float64 {
 	return p.pack(kronecker, kronecker, func(j, i int) float64 { return indicator(j == i%p.m) })
 }

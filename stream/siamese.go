@@ -58,15 +58,15 @@ func (c SiameseConfig) New(b *graph.Builder) Stream {
 }
 
 // siamese is SiameseNorm (Li et al. 2026, arXiv 2602.08064, in the form of its authors' code for
-// vision): a stream x that is normalised before every site and carried normalised, and a stream y that
-// is never normalised. A site of block l, counted from 0, reads both and writes to both,
+// vision): a stream x that is normalised before every site and carried normalised, and a stream y
+// that is never normalised. A site of block l, counted from 0, reads both and writes to both,
 //
 //	x <- N_post(x);   z = F(x + N_pre(y));   x <- x + z / sqrt(2(l + 1));   y <- y + z
 //
 // where F begins with the norm that every stream has there. x and y begin as the embedding, and the
 // last norm reads N_post(x) + N_pre(y). Each site, and the end, has its own norms, of the model's
-// kind: "blocks.3.attention.siamese.post" and ".pre", and "siamese.post" and ".pre". The state's H is y, and
-// more x.
+// kind: "blocks.3.attention.siamese.post" and ".pre", and "siamese.post" and ".pre". The state's H
+// is y, and more x.
 type siamese struct {
 	*Vector
 	couplings []coupling // by Site.Index, that of the end last
@@ -141,8 +141,8 @@ func (s *siamese) Form(at Site) Form {
 func (s *siamese) Output() string { return s.end().read }
 
 // Carry has x, y and N_pre(y), one below the other: before a site its norms, at the scales of the
-// run, make x and N_pre(y) anew, whose sum it reads; what it gives is added to x, over the divisor, and
-// to y.
+// run, make x and N_pre(y) anew, whose sum it reads; what it gives is added to x, over the divisor,
+// and to y.
 func (s *siamese) Carry(f *Frozen) {
 	of := func(coefficients ...float64) linear.Map { return linear.Rows(s.c.D, coefficients) }
 	s.CarrySites(f, linear.Transposed{Of: of(1, 1, 0)}, func(at Site) {

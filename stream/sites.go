@@ -12,8 +12,8 @@ import (
 //
 //	h_0 = E[token] + P[position];  h <- h + Sub(Norm(h))
 //
-// Other streams whose sublayers read and write vectors of D entries are built on it: they embed a Vector and
-// pass the Steps in which they differ to Use.
+// Other streams whose sublayers read and write vectors of D entries are built on it: they embed a
+// Vector and pass the Steps in which they differ to Use.
 type Vector struct {
 	tables
 	c         Vectors
@@ -25,27 +25,30 @@ type Vector struct {
 	x0        gorgonia.Nodes // lambda and mu [2] of each block; nil: none
 }
 
-// Steps are what a stream does at its sites and at the end. A Vector implements all of them, so that a stream
-// that embeds one overrides only those in which it differs.
+// Steps are what a stream does at its sites and at the end. A Vector implements all of them, so
+// that a stream that embeds one overrides only those in which it differs.
 type Steps interface {
-	// Read returns what the norm in front of a site's sublayer reads, [T, D], and what Write needs from it.
+	// Read returns what the norm in front of a site's sublayer reads, [T, D], and what Write needs
+	// from it.
 	Read(s State, at Site) (u *gorgonia.Node, link Link)
 	// Write returns the state after the site's sublayer gave y [T, D].
 	Write(s State, at Site, from Reading, y *gorgonia.Node) State
 	// End returns what the last norm reads, [T, D].
 	End(s State) *gorgonia.Node
-	// Carry adds to f, in the order of the run, what is written to the state and read from it, and through which
-	// linear maps.
+	// Carry adds to f, in the order of the run, what is written to the state and read from it, and
+	// through which linear maps.
 	Carry(f *Frozen)
 }
 
-// Reading holds what a site has read: U [T, D], U after the site's norm, and the Link of Steps.Read.
+// Reading holds what a site has read: U [T, D], U after the site's norm, and the Link of
+// Steps.Read.
 type Reading struct {
 	U, Normal *gorgonia.Node
 	Link      Link
 }
 
-// VectorState is the stream: h [T, D], or several rows of that width, and what else flows from site to site.
+// VectorState is the stream: h [T, D], or several rows of that width, and what else flows from site
+// to site.
 type VectorState struct {
 	H    *gorgonia.Node
 	More gorgonia.Nodes
@@ -192,8 +195,8 @@ func (v *Vector) Write(s State, at Site, _ Reading, y *gorgonia.Node) State { re
 // End returns h.
 func (v *Vector) End(s State) *gorgonia.Node { return s.(VectorState).H }
 
-// Add returns h + y with y [T, D], for streams that do not add exactly what the sublayer gives. y has the
-// hook "blocks.0.attention.write", the sum "blocks.0.attention.stream".
+// Add returns h + y with y [T, D], for streams that do not add exactly what the sublayer gives. y
+// has the hook "blocks.0.attention.write", the sum "blocks.0.attention.stream".
 func (v *Vector) Add(s State, at Site, y *gorgonia.Node) State {
 	state := s.(VectorState)
 	h := state.H
@@ -205,14 +208,15 @@ func (v *Vector) Add(s State, at Site, y *gorgonia.Node) State {
 	return state.with(v.Hook(at, ".stream", h))
 }
 
-// Written applies dropout to a sublayer's output y [T, D] and gives it the hook "blocks.0.attention.write".
-// A stream calls it before anything else that it does with y, unless it calls Add, which calls Written.
+// Written applies dropout to a sublayer's output y [T, D] and gives it the hook
+// "blocks.0.attention.write". A stream calls it before anything else that it does with y, unless it
+// calls Add, which calls Written.
 func (v *Vector) Written(at Site, y *gorgonia.Node) *gorgonia.Node {
 	return v.Hook(at, ".write", elementwise.Dropout(v.b, y, v.c.Dropout)) // [T, D]
 }
 
-// Hook names an activation of a site, "blocks.0.attention" followed by end, so that hooks can see and
-// replace x. axes names the axes after the tokens' axis; by default there is one, "feature".
+// Hook names an activation of a site, "blocks.0.attention" followed by end, so that hooks can see
+// and replace x. axes names the axes after the tokens' axis; by default there is one, "feature".
 func (v *Vector) Hook(at Site, end string, x *gorgonia.Node, axes ...string) *gorgonia.Node {
 	if len(axes) == 0 {
 		axes = []string{"feature"}

@@ -48,8 +48,8 @@ func siteNames(sites []Site) (names []string) {
 }
 
 // Tokens are a model's input, all [batch, seq] Int32: token ids, their positions in their rows (nil
-// where the stream has no position table) and, where documents are masked, for each the index in its
-// row of the first token that it may see (else nil).
+// where the stream has no position table) and, where documents are masked, for each the index in
+// its row of the first token that it may see (else nil).
 type Tokens struct{ IDs, Positions, Starts *gorgonia.Node }
 
 // Stream is a residual stream. Methods make nodes through the graph.Builder that the
@@ -97,8 +97,8 @@ func (c Common) lastSite() Site {
 	return all[len(all)-1]
 }
 
-// first returns the index of a site among the sites of first passes. Parameters that start differently
-// from site to site start by it, so that all passes of a loop agree.
+// first returns the index of a site among the sites of first passes. Parameters that start
+// differently from site to site start by it, so that all passes of a loop agree.
 func (c Common) first(at Site) int {
 	return at.Index - len(c.sites(at.Block))*(at.Block-c.Loop.Block(at.Block))
 }

@@ -31,8 +31,8 @@ func (TwoLaneConfig) Card() layers.Card {
 	}
 }
 
-// Check returns an error unless the split is at an existing block or after all of them, and not inside a loop,
-// whose blocks would have one lane on one pass and two on another.
+// Check returns an error unless the split is at an existing block or after all of them, and not
+// inside a loop, whose blocks would have one lane on one pass and two on another.
 func (c TwoLaneConfig) Check() error {
 	if err := c.Vectors.Check(); err != nil {
 		return err
@@ -50,12 +50,14 @@ func (c TwoLaneConfig) Check() error {
 // Shape returns the shape of a stream of two rows.
 func (c TwoLaneConfig) Shape() Shape { return c.shape(laneCount * c.D) }
 
-// Plain returns a vector stream unless sublayers are parallel: with all numbers 1 the lanes stay alike.
+// Plain returns a vector stream unless sublayers are parallel: with all numbers 1 the lanes stay
+// alike.
 func (c TwoLaneConfig) Plain() (Design, bool) {
 	return c.plain(!c.Parallel)
 }
 
-// Cost counts three numbers a site, and two before the split, where the lanes are alike but both are carried.
+// Cost counts three numbers a site, and two before the split, where the lanes are alike but both
+// are carried.
 func (c TwoLaneConfig) Cost() layers.Cost {
 	total := c.copiedCost(laneCount, layers.Cost{Parameters: 3})
 	total.Parameters -= 2 * float64(min(c.Split, c.Layers))
@@ -65,14 +67,15 @@ func (c TwoLaneConfig) Cost() layers.Cost {
 // laneCount is the number of lanes.
 const laneCount = 2
 
-// twoLane is a stream of two lanes (modded-nanogpt, pull request 230; parameter-golf, pull request 1204): attention
-// reads lane 0, feed-forwards lane 1, and
+// twoLane is a stream of two lanes (modded-nanogpt, pull request 230; parameter-golf, pull request
+// 1204): attention reads lane 0, feed-forwards lane 1, and
 //
 //	X_0 <- r X_0 + p_0 F,   X_1 <- r X_1 + p_1 F;   features = Norm((X_0 + X_1) / 2)
 //
-// where before block split p_0 = p_1. With parallel, of blocks from there on, a feed-forward reads lane 1 as it is
-// before the block's attention, lane 0 is carried by attention's r once a block, and lane 1 by the feed-forward's. All
-// start at 1, and do not decay. Lanes are rows that mix.Write writes.
+// where before block split p_0 = p_1. With parallel, of blocks from there on, a feed-forward reads
+// lane 1 as it is before the block's attention, lane 0 is carried by attention's r once a block,
+// and lane 1 by the feed-forward's. All start at 1, and do not decay. Lanes are rows that mix.Write
+// writes.
 //
 // Parameters of a site: "lanes" [1, 3], r | p_0 | p_1; before split [1, 2], r | p.
 type twoLane struct {
@@ -117,7 +120,8 @@ func (s *twoLane) carrier(at Site) *gorgonia.Node {
 	return s.own[at.Index]
 }
 
-// coefficients returns the coefficients of all sites side by side [2, 4 sites], made at once from all numbers.
+// coefficients returns the coefficients of all sites side by side [2, 4 sites], made at once from
+// all numbers.
 func (s *twoLane) coefficients(b *graph.Builder) *gorgonia.Node {
 	near, sites, columns := s.own[0], s.config.AllSites(), packing{laneCount, 1}.columns()
 	none := shape.Constant(b, near, []float64{0}, 1, 1)
@@ -186,8 +190,8 @@ func (s *twoLane) form(at Site) Form {
 	return f
 }
 
-// Carry carries the two rows and reads their mean at the end. A parallel feed-forward reads before its block's
-// attention writes.
+// Carry carries the two rows and reads their mean at the end. A parallel feed-forward reads before
+// its block's attention writes.
 func (s *twoLane) Carry(f *Frozen) {
 	s.CarrySites(f, copies(laneCount, s.c.D), func(at Site) {
 		parallel := s.config.parallel(at)

@@ -48,8 +48,8 @@ func (c VectorConfig) Shape() Shape {
 	return s
 }
 
-// Cost returns the cost of the tables, of the maps and norms through which sublayers read and write, of the
-// last norm and of the options.
+// Cost returns the cost of the tables, of the maps and norms through which sublayers read and
+// write, of the last norm and of the options.
 func (c VectorConfig) Cost() layers.Cost { return c.Vectors.Cost().Plus(c.optionsCost()) }
 
 // New calls NewVector.

@@ -45,8 +45,8 @@ func (v *Vector) Static() *Frozen {
 	return f
 }
 
-// Carry is the identity from every site to the end. With the option x0 h_0 is carried below h: before each block h
-// becomes a sum of both.
+// Carry is the identity from every site to the end. With the option x0 h_0 is carried below h:
+// before each block h becomes a sum of both.
 func (v *Vector) Carry(f *Frozen) {
 	d, rows := v.c.D, 1
 	if v.x0 != nil {
@@ -61,9 +61,10 @@ func (v *Vector) Carry(f *Frozen) {
 	v.CarryEnd(f, firstOf(rows, d))
 }
 
-// CarrySites is the part of Steps.Carry that most streams share: it tells f that the tables write to the state by
-// the map tables, and then calls site for each sublayer in the order of the run. site says by f.Read, f.Step and f.Write
-// how that sublayer reads the state, what becomes of the state meanwhile, and how the sublayer writes to it.
+// CarrySites is the part of Steps.Carry that most streams share: it tells f that the tables write
+// to the state by the map tables, and then calls site for each sublayer in the order of the run.
+// site says by f.Read, f.Step and f.Write how that sublayer reads the state, what becomes of the
+// state meanwhile, and how the sublayer writes to it.
 func (v *Vector) CarrySites(f *Frozen, tables linear.Map, site func(at Site)) {
 	f.Write(tokenRows, tables)
 	if v.positions != nil {
@@ -74,7 +75,8 @@ func (v *Vector) CarrySites(f *Frozen, tables linear.Map, site func(at Site)) {
 	}
 }
 
-// CarryEnd ends a Carry: the map m takes the state to what the last norm reads; linear.Identity where that is the state.
+// CarryEnd ends a Carry: the map m takes the state to what the last norm reads; linear.Identity
+// where that is the state.
 func (v *Vector) CarryEnd(f *Frozen, m linear.Map) {
 	if _, one := m.(linear.Identity); !one {
 		f.Step(m)
@@ -122,8 +124,8 @@ func transposed(m linear.Map) linear.Map {
 	return linear.Transposed{Of: m}
 }
 
-// After returns what follows where a site reads, for Frozen.Read: the site's norm and, for attention, W_QKV. The biases of
-// W_QKV are left out, since they do not depend on what is read.
+// After returns what follows where a site reads, for Frozen.Read: the site's norm and, for
+// attention, W_QKV. The biases of W_QKV are left out, since they do not depend on what is read.
 func (v *Vector) After(at Site) After {
 	if at.Sublayer == FeedForward {
 		return v.thenNorm(v.features[at.Block])
@@ -146,8 +148,8 @@ func (v *Vector) thenNorm(n *layers.Norm) After {
 	}
 }
 
-// CarryNorm carries the state through a norm, whose scale is frozen at what the run recorded of the hook, the norm's
-// input [T, D]; without a run the scale is 1.
+// CarryNorm carries the state through a norm, whose scale is frozen at what the run recorded of the
+// hook, the norm's input [T, D]; without a run the scale is 1.
 func (v *Vector) CarryNorm(f *Frozen, n *layers.Norm, hook string) {
 	norm, bias := v.normOf(f, n, hook)
 	f.Step(norm)
@@ -167,11 +169,12 @@ func (t tables) matrix(w *gorgonia.Node) linear.Matrix {
 // values returns a parameter's values, zeros in a model that is only planned.
 func (t tables) values(n *gorgonia.Node) []float64 { return values(t.b, n.Name()) }
 
-// Values returns the values of one of the stream's parameters, zeros in a model that is only planned.
+// Values returns the values of one of the stream's parameters, zeros in a model that is only
+// planned.
 func (v *Vector) Values(n *gorgonia.Node) []float64 { return v.values(n) }
 
-// values returns the values of the parameter of that name, zeros in a model that is only planned, and nil
-// if there is no such parameter.
+// values returns the values of the parameter of that name, zeros in a model that is only planned,
+// and nil if there is no such parameter.
 func values(b *graph.Builder, name string) []float64 {
 	switch p := b.Store().Param(name); {
 	case p == nil:

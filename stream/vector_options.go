@@ -21,8 +21,8 @@ const (
 // hasX0 tells whether h_0 is added before blocks.
 func (c VectorConfig) hasX0() bool { return c.X0 != "" && c.X0 != x0None }
 
-// optionsCost returns the cost of LayerScale's gains, which keep what they multiply, and of x0's two weights
-// a block, which keep their sum as well as its terms.
+// optionsCost returns the cost of LayerScale's gains, which keep what they multiply, and of x0's
+// two weights a block, which keep their sum as well as its terms.
 func (c VectorConfig) optionsCost() layers.Cost {
 	d, _, blocks := c.counts()
 	var cost layers.Cost
@@ -36,8 +36,8 @@ func (c VectorConfig) optionsCost() layers.Cost {
 }
 
 // addOptions makes the parameters of a vector stream's options: LayerScale's gains (Touvron et al.
-// 2021, arXiv 2103.17239, section 2), g [D] at each site, "blocks.3.attention.scale", and lambda and mu
-// of each block (Karpathy 2025, nanochat), "blocks.3.x0" [2]:
+// 2021, arXiv 2103.17239, section 2), g [D] at each site, "blocks.3.attention.scale", and lambda
+// and mu of each block (Karpathy 2025, nanochat), "blocks.3.x0" [2]:
 //
 //	h <- h + g ⊙ F(h);   before block l  h <- lambda_l h + mu_l h_0
 //
@@ -56,8 +56,8 @@ func (v *Vector) addOptions(c VectorConfig) {
 // x0Name is "blocks.3.x0".
 func x0Name(block int) string { return fmt.Sprintf("blocks.%d.x0", block) }
 
-// x0Start are lambda and mu of a block: 1 and 0, or nanochat's, which fall from 1.15 to 1.05 and from
-// 0.2 to 0.05 over the blocks.
+// x0Start are lambda and mu of a block: 1 and 0, or nanochat's, which fall from 1.15 to 1.05 and
+// from 0.2 to 0.05 over the blocks.
 func x0Start(c VectorConfig, block int) []float64 {
 	if c.X0 == x0Neutral {
 		return []float64{1, 0}

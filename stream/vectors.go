@@ -57,8 +57,8 @@ func (c Vectors) Check() error {
 // Shape returns the shape of a stream of one vector a token.
 func (c Vectors) Shape() Shape { return c.shape(c.D) }
 
-// Cost returns the cost of the tables, of the maps and norms through which sublayers read and write, and
-// of the last norm; h is kept after each sublayer.
+// Cost returns the cost of the tables, of the maps and norms through which sublayers read and
+// write, and of the last norm; h is kept after each sublayer.
 func (c Vectors) Cost() layers.Cost { return c.sitesCost().Plus(c.lastNormCost()) }
 
 // sitesCost returns Cost without the last norm.
@@ -77,7 +77,8 @@ func (c Vectors) shape(size int) Shape {
 		Sublayers: attentionAndFeedForward(), AddsOutput: true}
 }
 
-// counts returns the sizes that costs depend on: D, the width of all heads, and the number of blocks.
+// counts returns the sizes that costs depend on: D, the width of all heads, and the number of
+// blocks.
 func (c Vectors) counts() (d, heads, blocks float64) {
 	return float64(c.D), float64(c.Heads) * float64(c.headDim()), float64(c.Layers)
 }
@@ -99,6 +100,6 @@ func (c Vectors) sublayersCost() layers.Cost {
 	return c.headsCost().Plus(c.Norm.Cost(float64(c.D)).Times(2))
 }
 
-// lastNormCost returns the cost of the norm at the end. It keeps what it normalises, not its result,
-// which goes into the loss, and that has a pass of its own.
+// lastNormCost returns the cost of the norm at the end. It keeps what it normalises, not its
+// result, which goes into the loss, and that has a pass of its own.
 func (c Vectors) lastNormCost() layers.Cost { return c.Norm.Cost(float64(c.D)) }

@@ -52,8 +52,8 @@ func (c VWNConfig) Check() error {
 	return nil
 }
 
-// Shape returns the shape of a stream of N slots of D/M entries. The tables have N slots too, unless Expand
-// makes them of D entries.
+// Shape returns the shape of a stream of N slots of D/M entries. The tables have N slots too,
+// unless Expand makes them of D entries.
 func (c VWNConfig) Shape() Shape {
 	s := c.shape(c.N * c.D / max(1, c.M))
 	if !c.Expand {
@@ -62,14 +62,14 @@ func (c VWNConfig) Shape() Shape {
 	return s
 }
 
-// Plain returns a vector stream: the first m slots are h, which is what W_reduce = [I; 0] reads. It is none
-// where the groups' norm, a LayerNorm, is followed by an RMSNorm, which does not undo it.
+// Plain returns a vector stream: the first m slots are h, which is what W_reduce = [I; 0] reads. It
+// is none where the groups' norm, a LayerNorm, is followed by an RMSNorm, which does not undo it.
 func (c VWNConfig) Plain() (Design, bool) {
 	return c.plain(c.N%c.M != 0 || !c.Norm.RMS)
 }
 
-// SetPlain writes the transformer's tables, or with Expand the identity, into the first m slots, and
-// W_reduce = [I; 0], which reads them.
+// SetPlain writes the transformer's tables, or with Expand the identity, into the first m slots,
+// and W_reduce = [I; 0], which reads them.
 func (c VWNConfig) SetPlain(own, plain *graph.Store) error {
 	wide := c.Shape().Size
 	for _, p := range plain.Params() {
@@ -186,8 +186,8 @@ func (v *vwn) End(s State) *gorgonia.Node {
 	return mapped(v.b, h, v.reduce, nil) // [T, D]
 }
 
-// Carry is products of A_carry from every site to the end. Without a run they are of a plain residual in the first m
-// slots, whose slot i the others have, too, where i is their number mod m.
+// Carry is products of A_carry from every site to the end. Without a run they are of a plain
+// residual in the first m slots, whose slot i the others have, too, where i is their number mod m.
 func (v *vwn) Carry(f *Frozen) {
 	var tables linear.Map = linear.Identity(v.n * v.c.D / v.m)
 	if v.expand != nil {

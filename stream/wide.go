@@ -31,7 +31,8 @@ const (
 	wideLatents = "latent"
 )
 
-// How rows start: wideSpread is how much the writes to them differ, and wideKeep what a site keeps of them.
+// How rows start: wideSpread is how much the writes to them differ, and wideKeep what a site keeps
+// of them.
 const (
 	wideSpread = 0.01
 	wideKeep   = 0.999
@@ -63,8 +64,8 @@ func (c WideConfig) Card() layers.Card {
 	}
 }
 
-// Defaults uses 4 rows, where a site keeps at least nine tenths of each, or a stream twice as wide as the
-// sublayers.
+// Defaults uses 4 rows, where a site keeps at least nine tenths of each, or a stream twice as wide
+// as the sublayers.
 func (c WideConfig) Defaults() Design {
 	switch c.Form = c.Variant(); c.Form {
 	case wideStreams:
@@ -81,8 +82,8 @@ func (c WideConfig) Defaults() Design {
 	return c
 }
 
-// Check returns an error for settings of another form. Streams need at least two rows, which start apart,
-// and a bound that allows what they start with; latents need a width.
+// Check returns an error for settings of another form. Streams need at least two rows, which start
+// apart, and a bound that allows what they start with; latents need a width.
 func (c WideConfig) Check() error {
 	form := "form: " + c.Form
 	err := cmp.Or(c.Vectors.Check(), layers.CheckChoice("form", c.Form, wideStreams, wideLatents),
@@ -103,8 +104,8 @@ func (c WideConfig) Check() error {
 	return nil
 }
 
-// Shape returns the shape of a stream of N rows or, with latents, of a stream and tables of the given Width,
-// which differs from the sublayers'.
+// Shape returns the shape of a stream of N rows or, with latents, of a stream and tables of the
+// given Width, which differs from the sublayers'.
 func (c WideConfig) Shape() Shape {
 	if c.Form != wideLatents {
 		return c.shape(c.N * c.D)
@@ -114,8 +115,9 @@ func (c WideConfig) Shape() Shape {
 	return s
 }
 
-// Plain is a vector stream, whatever is written to the rows: a read of weights 1/n is their mean, and the mean
-// of what is written to them is F(u). Retention takes something off; latents are no transformer's.
+// Plain is a vector stream, whatever is written to the rows: a read of weights 1/n is their mean,
+// and the mean of what is written to them is F(u). Retention takes something off; latents are no
+// transformer's.
 func (c WideConfig) Plain() (Design, bool) {
 	return c.plain(c.Form != wideLatents && !c.Retention)
 }
@@ -148,10 +150,11 @@ func (c WideConfig) New(b *graph.Builder) Stream {
 //
 //	u = sum_i sigmoid(a_i) X_i;   X_i <- rho_i X_i + 2 sigmoid(b_i) F(u);   features = Norm(sum_i sigmoid(a'_i) X_i)
 //
-// with rho_i = 1, or with retention 1 - max_forget sigmoid(-c_i). At first sigmoid(a_i) = 1/n, rho_i = 0.999,
-// and b_i goes from -0.01 to 0.01, which tells the rows apart. Nothing decays.
+// with rho_i = 1, or with retention 1 - max_forget sigmoid(-c_i). At first sigmoid(a_i) = 1/n,
+// rho_i = 0.999, and b_i goes from -0.01 to 0.01, which tells the rows apart. Nothing decays.
 //
-// Parameters of a site: "wide.read" and "wide.write" [n, 1], "wide.keep" [n]; of the model: "wide.read".
+// Parameters of a site: "wide.read" and "wide.write" [n, 1], "wide.keep" [n]; of the model:
+// "wide.read".
 type wide struct {
 	*rows
 	last *gorgonia.Node // the last read [n, 1]
@@ -218,7 +221,8 @@ func (s *wide) End(state State) *gorgonia.Node {
 	return mix.Read(s.b, state.(VectorState).H, c, 1)
 }
 
-// Carry carries the rows and reads them at the end by weights of their own, without a run by their mean.
+// Carry carries the rows and reads them at the end by weights of their own, without a run by their
+// mean.
 func (s *wide) Carry(f *Frozen) {
 	s.rows.Carry(f)
 	if f.record != nil {

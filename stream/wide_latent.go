@@ -17,13 +17,13 @@ func (c WideConfig) latentCost() layers.Cost {
 	return c.tablesCost(w).Plus(c.headsCost().Plus(site.Times(2)).Times(blocks), c.Norm.Cost(w))
 }
 
-// wideLatent is marin's wide residual: a vector stream x [W] that sublayers read and write through a
-// latent of D entries,
+// wideLatent is marin's wide residual: a vector stream x [W] that sublayers read and write through
+// a latent of D entries,
 //
 //	u = RMSNorm(Norm(x) W_down);   x <- x + F(u) W_up;   features = Norm(x)
 //
-// with tables and an unembedding as wide as the stream. F has no further norm, and W_up none after it. The
-// norm in front of W_down has no bias. All maps start as hidden weights do.
+// with tables and an unembedding as wide as the stream. F has no further norm, and W_up none after
+// it. The norm in front of W_down has no bias. All maps start as hidden weights do.
 //
 // Parameters of a site: "wide.norm" [W], "wide.down" [W, D], "norm" [D], "wide.up" [D, W].
 type wideLatent struct {
@@ -90,7 +90,8 @@ func (s *wideLatent) Carry(f *Frozen) {
 	s.readOut(f, one)
 }
 
-// afterLatent freezes a site's norms, the second at what the map down makes of x [T, W], and has W_QKV.
+// afterLatent freezes a site's norms, the second at what the map down makes of x [T, W], and has
+// W_QKV.
 func (s *wideLatent) afterLatent(at Site) After {
 	site := s.latents[at.Index]
 	return func(x []float64) (linear.Chain, []float64) {

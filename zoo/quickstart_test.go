@@ -26,9 +26,9 @@ func TestIsTheConfigsModel(t *testing.T) {
 	assert.Equal(t, run.Spec().Config, m.Spec.Config)
 }
 
-// TestEveryBlockIsWorthSomething: without any block after the first the loss on text that was held out of training
-// rises by at least 0.05 nats, without any sublayer by at least 0.005; and the model's score is 2.07 bits a byte or
-// less.
+// TestEveryBlockIsWorthSomething: without any block after the first the loss on text that was held
+// out of training rises by at least 0.05 nats, without any sublayer by at least 0.005; and the
+// model's score is 2.07 bits a byte or less.
 func TestEveryBlockIsWorthSomething(t *testing.T) {
 	m, err := pretrained.Open(file)
 	require.NoError(t, err)

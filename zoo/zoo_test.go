@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFiles: each model of the list is there, with its checksum and a card, and each file of the folder is in the list.
+// TestFiles: each model of the list is there, with its checksum and a card, and each file of the
+// folder is in the list.
 func TestFiles(t *testing.T) {
 	z := Standard()
 	files, err := filepath.Glob("*" + extension)
@@ -43,7 +44,8 @@ func served(t *testing.T, content string, status int) (Zoo, *int) {
 	return Zoo{checksums: hex.EncodeToString(sum[:]) + "  small.safetensors\n", cache: filepath.Join(t.TempDir(), "cache"), release: server.URL}, calls
 }
 
-// TestDownload: what is nowhere is downloaded once, and then found in the cache, where its checksum is checked again.
+// TestDownload: what is nowhere is downloaded once, and then found in the cache, where its checksum
+// is checked again.
 func TestDownload(t *testing.T) {
 	z, calls := served(t, "a model", http.StatusOK)
 	for range 2 {
@@ -59,7 +61,8 @@ func TestDownload(t *testing.T) {
 	assert.ErrorContains(t, err, "want the SHA-256 checksum")
 }
 
-// TestDownloadFails: another content, an answer that is none, and no network are errors, after which nothing is left.
+// TestDownloadFails: another content, an answer that is none, and no network are errors, after
+// which nothing is left.
 func TestDownloadFails(t *testing.T) {
 	other, _ := served(t, "another model", http.StatusOK)
 	missing, _ := served(t, "a model", http.StatusNotFound)

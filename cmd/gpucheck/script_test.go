@@ -27,8 +27,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// stub stands in for every program of the pack: it trains two steps, and knows one test. With TOGETHER the tests of graph and norm
-// wait for each other, with HANG those of norm do not end.
+// stub stands in for every program of the pack: it trains two steps, and knows one test. With
+// TOGETHER the tests of graph and norm wait for each other, with HANG those of norm do not end.
 const stub = `#!/bin/sh
 case "$0" in
 */graph.test) other=norm.test ;;
@@ -54,7 +54,8 @@ case "$0 $*" in
 esac
 `
 
-// rehearse runs run.sh in a folder whose programs are stubs, with these settings, and returns what it prints and the report.
+// rehearse runs run.sh in a folder whose programs are stubs, with these settings, and returns what
+// it prints and the report.
 func rehearse(t *testing.T, folder, results string, arguments []string, settings ...string) (printed, report string, err error) {
 	t.Helper()
 	self, err := os.Executable()
@@ -95,7 +96,8 @@ func rehearse(t *testing.T, folder, results string, arguments []string, settings
 	return string(text), report, err
 }
 
-// TestScript: a fault in one part and another that never ends leave the rest; the archive has them all.
+// TestScript: a fault in one part and another that never ends leave the rest; the archive has them
+// all.
 func TestScript(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a shell script")
@@ -118,7 +120,8 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// TestScriptOutOfTime: a part that never ends is ended, and when a command's time is over what is left is not run.
+// TestScriptOutOfTime: a part that never ends is ended, and when a command's time is over what is
+// left is not run.
 func TestScriptOutOfTime(t *testing.T) {
 	longtest.Skip(t)
 	if _, err := exec.LookPath("timeout"); err != nil {

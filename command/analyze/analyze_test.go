@@ -189,7 +189,8 @@ func checkDocument(t *testing.T, name, stdout string) []string {
 	return slices.Sorted(maps.Keys(document.Results))
 }
 
-// checkFiles looks at a part's table and, unless that is all of it, its first picture; it returns how many it has seen.
+// checkFiles looks at a part's table and, unless that is all of it, its first picture; it returns
+// how many it has seen.
 func checkFiles(t *testing.T, stem string) int {
 	t.Helper()
 	table, err := os.Open(stem + ".csv")

@@ -29,8 +29,8 @@ func read(t *testing.T, part string, into any, args ...string) {
 	require.NoError(t, json.Unmarshal(document.Results[part], into))
 }
 
-// TestPrompts: a text is its ids, with BOS before them unless it is text from the middle, on whatever path
-// the model is read from.
+// TestPrompts: a text is its ids, with BOS before them unless it is text from the middle, on
+// whatever path the model is read from.
 func TestPrompts(t *testing.T) {
 	run := trained(t, "matrix")
 	want := tables(works(t, "lens", "-checkpoint", run, "-ids", "97,98,10"))
@@ -97,8 +97,8 @@ func TestAblateNamed(t *testing.T) {
 	assert.Regexp(t, `mean over 1 rows\n(?s).*\nblocks\.1 `, works(t, "ablate", "-checkpoint", run, "-blocks", "-prompt", "ab"))
 }
 
-// TestBOSBeforeTextFromTheMiddle: BOS before text from the middle of a file misleads a model, so that a
-// head that is worth 0.146 appears to do harm: such text is read with -bos=false.
+// TestBOSBeforeTextFromTheMiddle: BOS before text from the middle of a file misleads a model, so
+// that a head that is worth 0.146 appears to do harm: such text is read with -bos=false.
 func TestBOSBeforeTextFromTheMiddle(t *testing.T) {
 	args := []string{"ablate", "-checkpoint", "../../examples/embedded/model.safetensors", "-names", "blocks.1.attention.heads", "-at", "head=5", "-prompt", "func add(a, b int) int {\n\treturn a + "}
 	var without, with analysis.Sweep
@@ -132,8 +132,8 @@ func TestPatchBringsAllBack(t *testing.T) {
 	assert.Contains(t, works(t, "directions", "-checkpoint", run, "-rows", "2", "-count", "2"), "sparse directions of ")
 }
 
-// TestTunedLens: it is trained on the run's validation text or on a file, kept next to the page, and looked
-// through again from there; a file that is no lens of the model is refused.
+// TestTunedLens: it is trained on the run's validation text or on a file, kept next to the page,
+// and looked through again from there; a file that is no lens of the model is refused.
 func TestTunedLens(t *testing.T) {
 	run, dir := trained(t, "vector"), t.TempDir()
 	args := []string{"lens", "-checkpoint", run, "-prompt", "line 7"}

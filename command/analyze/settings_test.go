@@ -14,8 +14,8 @@ import (
 	"github.com/residua-go/residua/settings"
 )
 
-// flagNames are the flags of each command; all but theory have -checkpoint and -threads before them, all -json and
-// -out after them.
+// flagNames are the flags of each command; all but theory have -checkpoint and -threads before
+// them, all -json and -out after them.
 var flagNames = map[string]string{
 	"attribute":  "prompt ids bos token target against layer head top prompts",
 	"lens":       "prompt ids bos token target tuned tuned-file data tuned-tokens tuned-steps",
@@ -36,7 +36,8 @@ var flagNames = map[string]string{
 	"theory":     "config seed",
 }
 
-// TestFlagsAreTheOptions: every flag is a field of a struct, with a help of its own; no name stands twice.
+// TestFlagsAreTheOptions: every flag is a field of a struct, with a help of its own; no name stands
+// twice.
 func TestFlagsAreTheOptions(t *testing.T) {
 	for _, c := range Suite(models.Standard()).Commands {
 		var names []string

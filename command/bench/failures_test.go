@@ -19,7 +19,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// withPyTorch is the arguments of a call of the command on tiny models, compared with the fake PyTorch, that writes into a file.
+// withPyTorch is the arguments of a call of the command on tiny models, compared with the fake
+// PyTorch, that writes into a file.
 func withPyTorch(t *testing.T, file string) []string {
 	t.Helper()
 	self, err := os.Executable()
@@ -37,7 +38,8 @@ func kept(t *testing.T, file string) (r bench.Report) {
 	return r
 }
 
-// TestPyTorchThatFails: the error has the last lines of its standard error; the tables, the picture and the file have all else.
+// TestPyTorchThatFails: the error has the last lines of its standard error; the tables, the picture
+// and the file have all else.
 func TestPyTorchThatFails(t *testing.T) {
 	file, picture := filepath.Join(t.TempDir(), "bench.json"), filepath.Join(t.TempDir(), "speed.svg")
 	t.Setenv(fakeFailure, "--compile")

@@ -28,7 +28,8 @@ func converted(t *testing.T, args ...string) clitest.Outcome {
 	return got
 }
 
-// TestThereAndBack: a run's model goes to a Hugging Face folder and back to a file, byte for byte that which the run has.
+// TestThereAndBack: a run's model goes to a Hugging Face folder and back to a file, byte for byte
+// that which the run has.
 func TestThereAndBack(t *testing.T) {
 	run := clitest.Train(t)
 	dir := t.TempDir()
@@ -114,8 +115,8 @@ func TestConvertRefusesDivergedWeights(t *testing.T) {
 	}
 }
 
-// TestBFloat16: a model in bfloat16 has the rounded weights of the one it was made of, and stays the same when it is
-// converted again.
+// TestBFloat16: a model in bfloat16 has the rounded weights of the one it was made of, and stays
+// the same when it is converted again.
 func TestBFloat16(t *testing.T) {
 	run, dir := clitest.Train(t).Dir, t.TempDir()
 	half, again := filepath.Join(dir, "half.safetensors"), filepath.Join(dir, "again.safetensors")

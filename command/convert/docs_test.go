@@ -22,8 +22,8 @@ var block = regexp.MustCompile("(?s)```(sh|python)\n(.*?)```")
 // words matches the words of a command line, quoted or not.
 var words = regexp.MustCompile(`'[^']*'|\S+`)
 
-// TestPage runs the commands of docs/convert.md as they stand there, in order, on runs of the names that it has; and its
-// Python where there is one with transformers.
+// TestPage runs the commands of docs/convert.md as they stand there, in order, on runs of the names
+// that it has; and its Python where there is one with transformers.
 func TestPage(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "convert.md"))
 	require.NoError(t, err)

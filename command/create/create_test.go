@@ -21,8 +21,8 @@ func newStream(args ...string) clitest.Outcome {
 	return clitest.Call(Suite(models.Standard()).Commands[0], args...)
 }
 
-// TestNewStream: what is written is a module whose own tests, Residua's conformance suite, pass, and whose program knows the
-// stream, in a folder with a space.
+// TestNewStream: what is written is a module whose own tests, Residua's conformance suite, pass,
+// and whose program knows the stream, in a folder with a space.
 func TestNewStream(t *testing.T) {
 	longtest.Skip(t)
 	dir := filepath.Join(t.TempDir(), "my streams", "slow")
@@ -45,7 +45,8 @@ func TestNewStream(t *testing.T) {
 	assert.Contains(t, run("run", ".", "models", "-preset", "quickstart-slow-decay"), "blocks.*.attention.weights")
 }
 
-// TestSource: Residua's source is found above the working directory, with the go.work that has to be switched off inside it.
+// TestSource: Residua's source is found above the working directory, with the go.work that has to
+// be switched off inside it.
 func TestSource(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)

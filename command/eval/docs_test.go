@@ -14,8 +14,8 @@ import (
 	"github.com/residua-go/residua/internal/cli/clitest"
 )
 
-// TestPage runs the commands of docs/eval.md as they stand there, from the project's root, on runs of the names that it has, and
-// compares the output that it shows.
+// TestPage runs the commands of docs/eval.md as they stand there, from the project's root, on runs
+// of the names that it has, and compares the output that it shows.
 func TestPage(t *testing.T) {
 	runs := map[string]string{
 		"runs/quickstart":             clitest.Train(t, "model.seq=64").Dir,

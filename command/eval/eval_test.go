@@ -108,7 +108,8 @@ func TestEvalOfJSONLines(t *testing.T) {
 	assert.Equal(t, "note: data.path: 1 file passed over, not text by extension or content: \"program\"; name them by a glob to read them\n", got.Stderr)
 }
 
-// TestEvalIDs: a model without a tokenizer is scored on ids; one with it gives the score of the text.
+// TestEvalIDs: a model without a tokenizer is scored on ids; one with it gives the score of the
+// text.
 func TestEvalIDs(t *testing.T) {
 	gpt2 := filepath.Join("..", "..", "testdata", "reference", "gpt2-hf")
 	got := onOneThread("-checkpoint", gpt2, "-ids", "1,2,3,112")

@@ -63,8 +63,8 @@ func TestEvalOfATask(t *testing.T) {
 	assert.Equal(t, []string{"+0.0000", "±", "0", "+0.0000", "±", "0"}, cells(rows[9]))
 }
 
-// TestEvalOfHeldOutText: a task of the run's validation text, the same for all models, which are compared document by
-// document.
+// TestEvalOfHeldOutText: a task of the run's validation text, the same for all models, which are
+// compared document by document.
 func TestEvalOfHeldOutText(t *testing.T) {
 	run := clitest.Train(t, "model.seq=40")
 	first := filepath.Join(filepath.Dir(run.Step), "step-00000010")

@@ -108,7 +108,8 @@ func TestIDs(t *testing.T) {
 	assert.NotEqual(t, o.IDs, objects(t, append(args, "-ids", "108,105,110,101")...)[0].IDs, "no BOS is added")
 }
 
-// TestPromptWithoutBOS: -bos=false reads the text alone, which has to be some; ids are read as they are.
+// TestPromptWithoutBOS: -bos=false reads the text alone, which has to be some; ids are read as they
+// are.
 func TestPromptWithoutBOS(t *testing.T) {
 	run := clitest.Train(t)
 	args := []string{"-checkpoint", run.Dir, "-tokens", "12", "-temperature", "1"}

@@ -43,8 +43,8 @@ func TestMemoryRefuses(t *testing.T) {
 }
 
 // TestLargestBatches: what -fit finds fits, and one row more does not. The RMT paper's section 4.4
-// finds the same memory in training, and less in inference, for rmt-305m as for transformer-405m. It
-// is so where the parameters are most of it: 17 rows against 19 in 16 GB, but 73 against 163
+// finds the same memory in training, and less in inference, for rmt-305m as for transformer-405m.
+// It is so where the parameters are most of it: 17 rows against 19 in 16 GB, but 73 against 163
 // where blocks are computed again and the stream is most of what is kept.
 func TestLargestBatches(t *testing.T) {
 	for _, want := range []struct {
@@ -74,8 +74,9 @@ func TestLargestBatches(t *testing.T) {
 	}
 }
 
-// TestDecodingBatches: at inference of the RMT paper's largest models, in 16 GB and bfloat16 with a cache of 512 tokens,
-// the smaller weights leave room for a little more: 305 sequences against 301, by hand.
+// TestDecodingBatches: at inference of the RMT paper's largest models, in 16 GB and bfloat16 with a
+// cache of 512 tokens, the smaller weights leave room for a little more: 305 sequences against 301,
+// by hand.
 func TestDecodingBatches(t *testing.T) {
 	for preset, want := range map[string]int{"rmt-305m": 305, "transformer-405m": 301} {
 		p, err := models.Standard().Preset(preset)
@@ -90,7 +91,8 @@ func TestDecodingBatches(t *testing.T) {
 	}
 }
 
-// TestDecodingLoops: a loop keeps keys and values of every pass: 4 blocks of weights keep those of 8.
+// TestDecodingLoops: a loop keeps keys and values of every pass: 4 blocks of weights keep those
+// of 8.
 func TestDecodingLoops(t *testing.T) {
 	p, err := models.Standard().Preset("quickstart-looped")
 	require.NoError(t, err)

@@ -97,8 +97,8 @@ func TestModelsHelp(t *testing.T) {
 	assert.Contains(t, got.Stdout, "\n  -json")
 }
 
-// TestPresetsTensors: a preset's parameters add up to what its cost says, and activations that exist only when they are
-// hooked are listed; blocks of one shape share a line.
+// TestPresetsTensors: a preset's parameters add up to what its cost says, and activations that
+// exist only when they are hooked are listed; blocks of one shape share a line.
 func TestPresetsTensors(t *testing.T) {
 	preset, err := models.Standard().Preset("quickstart-mhc")
 	require.NoError(t, err)

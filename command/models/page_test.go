@@ -13,8 +13,8 @@ import (
 	"github.com/residua-go/residua/models/modeltest"
 )
 
-// TestPresetsPage: rows of the table of docs/presets.md are what this command computes. A preset that has come since the
-// page was last made need not be there; those that were, 80, are.
+// TestPresetsPage: rows of the table of docs/presets.md are what this command computes. A preset
+// that has come since the page was last made need not be there; those that were, 80, are.
 func TestPresetsPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/presets.md")
 	require.NoError(t, err)

@@ -15,8 +15,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// TestDocumentedRoofline: the tables in docs/cuda.md are what the command prints, of the presets that are there: at least
-// the 80 that it was made with.
+// TestDocumentedRoofline: the tables in docs/cuda.md are what the command prints, of the presets
+// that are there: at least the 80 that it was made with.
 func TestDocumentedRoofline(t *testing.T) {
 	const command = "-roofline h100 -precision bf16 -batch 32"
 	doc, err := os.ReadFile("../../docs/cuda.md")

@@ -89,7 +89,8 @@ func TestServe(t *testing.T) {
 	assert.Empty(t, stderr)
 }
 
-// TestServeSeveral: a request's model chooses, the first answers where none is named, an unknown one is 404 with OpenAI's error.
+// TestServeSeveral: a request's model chooses, the first answers where none is named, an unknown
+// one is 404 with OpenAI's error.
 func TestServeSeveral(t *testing.T) {
 	runs := []string{clitest.Train(t, "train.steps=30").Dir, clitest.Train(t, "train.steps=30", "seed=8").Dir}
 	var want []string

@@ -94,7 +94,8 @@ func TestFormatsAsk(t *testing.T) {
 	assert.Empty(t, pages[1].Pairs)
 }
 
-// TestSolvedDocuments: what an example of each format looks like; two spaces before LAMBADA's last word are lm-eval's.
+// TestSolvedDocuments: what an example of each format looks like; two spaces before LAMBADA's last
+// word are lm-eval's.
 func TestSolvedDocuments(t *testing.T) {
 	for format, want := range map[string]string{
 		"hellaswag":       "Baking bread: A man kneads dough on a table. Then he puts it into an oven.",
@@ -109,8 +110,8 @@ func TestSolvedDocuments(t *testing.T) {
 	}
 }
 
-// TestShots: solved documents stand before each, each with an empty line after it, never the document itself, the same for the
-// same seed.
+// TestShots: solved documents stand before each, each with an empty line after it, never the
+// document itself, the same for the same seed.
 func TestShots(t *testing.T) {
 	plain := load(t, "arc", tasks.Options{})
 	asked := load(t, "arc", tasks.Options{Shots: 2, Seed: 5})

@@ -25,7 +25,8 @@ func heldOutTexts() []string {
 	return append(texts, "short", strings.Repeat("\x00 word word ", 100), "")
 }
 
-// TestHeldOutWords: each asks for a word that its context has, at another place of the texts; a seed gives the same.
+// TestHeldOutWords: each asks for a word that its context has, at another place of the texts; a
+// seed gives the same.
 func TestHeldOutWords(t *testing.T) {
 	o := Options{Format: "last_word", Seed: 3}
 	task, err := HeldOut(context.Background(), heldOutTexts(), o)

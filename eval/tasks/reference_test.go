@@ -19,7 +19,8 @@ import (
 // tolerance is relative: a wrong window rule is off by 3e-6.
 const tolerance = 1e-6
 
-// referenceDir is where reference folders lie: RESIDUA_REFERENCE, relative to the project's root, or the project's own.
+// referenceDir is where reference folders lie: RESIDUA_REFERENCE, relative to the project's root,
+// or the project's own.
 func referenceDir() string {
 	dir := os.Getenv("RESIDUA_REFERENCE")
 	switch {
@@ -51,7 +52,8 @@ func (p *pair) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &[]any{&p.sum, &p.greedy})
 }
 
-// TestReferenceOfLMEval: every log-likelihood, greedy flag and metric of every folder with a model and lm-eval's results.
+// TestReferenceOfLMEval: every log-likelihood, greedy flag and metric of every folder with a model
+// and lm-eval's results.
 func TestReferenceOfLMEval(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(referenceDir(), "*", "model", "config.json"))
 	require.NoError(t, err)

@@ -93,7 +93,8 @@ func bytesOf(text string) []int32 {
 	return ids
 }
 
-// TestRollingMetrics: perplexities of all pages together; windows of one token see the one before alone.
+// TestRollingMetrics: perplexities of all pages together; windows of one token see the one before
+// alone.
 func TestRollingMetrics(t *testing.T) {
 	file := filepath.Join("testdata", "rolling.jsonl")
 	r := score(t, file, 16, tasks.Options{Format: "rolling", Seed: 3})

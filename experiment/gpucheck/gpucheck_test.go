@@ -165,7 +165,8 @@ the end of ops.log:
 	assert.NotContains(t, string(text), "## references", "the table says all")
 }
 
-// TestResults: one part's are its figures and what it has in the report, all are figures; too much loses its middle.
+// TestResults: one part's are its figures and what it has in the report, all are figures; too much
+// loses its middle.
 func TestResults(t *testing.T) {
 	dir := reportFolder(t)
 	results := func(name string, most int) string {

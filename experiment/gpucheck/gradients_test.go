@@ -13,7 +13,8 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 )
 
-// runWith makes a run folder of one step, whose optimizer has these averages of the gradients of w, and others of x.
+// runWith makes a run folder of one step, whose optimizer has these averages of the gradients of w,
+// and others of x.
 func runWith(t *testing.T, values ...float32) string {
 	t.Helper()
 	run := runOf(t, 3)
@@ -24,7 +25,8 @@ func runWith(t *testing.T, values ...float32) string {
 	return run
 }
 
-// TestCompareGradients: a change in one entry, its sign or its place is seen, also where losses are the same; rounding is allowed for.
+// TestCompareGradients: a change in one entry, its sign or its place is seen, also where losses are
+// the same; rounding is allowed for.
 func TestCompareGradients(t *testing.T) {
 	values := func(change func(v []float32)) []float32 {
 		v := make([]float32, 100)

@@ -41,7 +41,8 @@ func TestIsolated(t *testing.T) {
 	t.Run("last", pass)
 }
 
-// TestIsolation: what fails, ends its process or hangs costs its own case; all others are run, once.
+// TestIsolation: what fails, ends its process or hangs costs its own case; all others are run,
+// once.
 func TestIsolation(t *testing.T) {
 	t.Setenv(asProgram, "1")
 	var out bytes.Buffer

@@ -41,7 +41,8 @@ func newMeter(t *testing.T) *meter {
 	return m
 }
 
-// TestOperandsAreRandomAndRotate: each product has arrays of its own, of random numbers, and all of them are more than a cache holds.
+// TestOperandsAreRandomAndRotate: each product has arrays of its own, of random numbers, and all of
+// them are more than a cache holds.
 func TestOperandsAreRandomAndRotate(t *testing.T) {
 	m := newMeter(t)
 	g := cuda.Gemm{M: 1 << 11, K: 1 << 10, N: 1 << 10, Alpha: 1, LDA: 1 << 10, LDB: 1 << 10, LDC: 1 << 10, TransB: true}
@@ -76,7 +77,8 @@ func TestOperandsAreRandomAndRotate(t *testing.T) {
 	assert.InDelta(t, 1, squares/float64(last.N), 0.01)
 }
 
-// TestSecondsAreOfManyRuns: short work runs until about the asked time is over, on one operand after another; long work once more.
+// TestSecondsAreOfManyRuns: short work runs until about the asked time is over, on one operand
+// after another; long work once more.
 func TestSecondsAreOfManyRuns(t *testing.T) {
 	m := newMeter(t)
 	var numbers []int

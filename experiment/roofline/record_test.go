@@ -12,8 +12,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// TestRecordedFLOPsAreTheModels: what the ops of a step multiply is what the closed form says, in each precision, and
-// products of cuBLAS alone make no more than their ops count.
+// TestRecordedFLOPsAreTheModels: what the ops of a step multiply is what the closed form says, in
+// each precision, and products of cuBLAS alone make no more than their ops count.
 func TestRecordedFLOPsAreTheModels(t *testing.T) {
 	const batch = 2
 	for _, p := range models.Standard().Presets() {

@@ -19,15 +19,16 @@ func TestDifferences(t *testing.T) {
 	assert.True(t, math.IsNaN(Mean([]float64{1}).Error))
 }
 
-// TestDeviationInterval: chi squared with 4 degrees of freedom has its 2.5% and 97.5% at 0.4844 and 11.1433.
+// TestDeviationInterval: chi squared with 4 degrees of freedom has its 2.5% and 97.5% at 0.4844 and
+// 11.1433.
 func TestDeviationInterval(t *testing.T) {
 	low, high := DeviationInterval(2, 5)
 	assert.InDelta(t, 2*math.Sqrt(4/11.1433), low, 1e-4)
 	assert.InDelta(t, 2*math.Sqrt(4/0.4844), high, 1e-3)
 }
 
-// TestPairedTest: t = 3.71987 of five values, and Student's distribution with 4 degrees of freedom in closed form,
-// F(t) = 1/2 + 3/8 t/sqrt(1 + t^2/4) (1 - t^2/(12 (1 + t^2/4))), make p = 0.020476.
+// TestPairedTest: t = 3.71987 of five values, and Student's distribution with 4 degrees of freedom
+// in closed form, F(t) = 1/2 + 3/8 t/sqrt(1 + t^2/4) (1 - t^2/(12 (1 + t^2/4))), make p = 0.020476.
 func TestPairedTest(t *testing.T) {
 	assert.InDelta(t, 0.020476, PairedTest([]float64{1, 2, 3, 4, 6}), 1e-6)
 	assert.InDelta(t, 0.020476, PairedTest([]float64{-1, -2, -3, -4, -6}), 1e-6)
@@ -35,8 +36,8 @@ func TestPairedTest(t *testing.T) {
 	assert.Equal(t, 1.0, PairedTest([]float64{0, 0, 0}))
 }
 
-// TestSeedsHaveThePowerThatIsAskedFor: of many simulated comparisons with that many seeds about 80% find the
-// difference, and with clearly fewer seeds clearly fewer do.
+// TestSeedsHaveThePowerThatIsAskedFor: of many simulated comparisons with that many seeds about 80%
+// find the difference, and with clearly fewer seeds clearly fewer do.
 func TestSeedsHaveThePowerThatIsAskedFor(t *testing.T) {
 	draw := rand.New(rand.NewPCG(3, 4))
 	found := func(n int, deviation, difference float64) float64 {
@@ -65,7 +66,8 @@ func TestSeedsHaveThePowerThatIsAskedFor(t *testing.T) {
 	assert.Zero(t, PairedSeeds(1, 0))
 }
 
-// TestInfer: a law without noise is found with an interval of nothing; with noise the interval is Student's.
+// TestInfer: a law without noise is found with an interval of nothing; with noise the interval is
+// Student's.
 func TestInfer(t *testing.T) {
 	x := []float64{1e4, 3e4, 1e5, 3e5, 1e6, 3e6, 1e7}
 	truth := PowerLaw{12, 0.11}
@@ -83,7 +85,8 @@ func TestInfer(t *testing.T) {
 	ratio, low, high := f.Ratio(f, func(p PowerLaw) float64 { return p.Inverse(4) })
 	assert.InDeltaSlice(t, []float64{1, 1, 1}, []float64{ratio, low, high}, 1e-6)
 
-	// scipy.stats.linregress of the same logarithms: exponent 0.142857, standard error 0.0797957, t(97.5%, 2) = 4.302653.
+	// scipy.stats.linregress of the same logarithms: exponent 0.142857, standard error 0.0797957,
+	// t(97.5%, 2) = 4.302653.
 	f, _ = Infer(exponentials(0, 1, 2, 4), exponentials(1, 0.5, 0.8, 0.3))
 	low, high = f.Interval(exponent)
 	assert.InDelta(t, 0.142857, f.B, 1e-6)
@@ -120,8 +123,9 @@ func exponentials(v ...float64) (all []float64) {
 	return all
 }
 
-// TestSteeper: scipy.stats.linregress has exponents of 0.142857 ± 0.0797957 and 0.299 ± 0.0129228, of two degrees of freedom each; Welch's
-// test by scipy.stats.t, of 2.104838 degrees, has p = 0.186760.
+// TestSteeper: scipy.stats.linregress has exponents of 0.142857 ± 0.0797957 and 0.299 ± 0.0129228,
+// of two degrees of freedom each; Welch's test by scipy.stats.t, of 2.104838 degrees, has p =
+// 0.186760.
 func TestSteeper(t *testing.T) {
 	a, _ := Infer(exponentials(0, 1, 2, 4), exponentials(1, 0.5, 0.8, 0.3))
 	b, _ := Infer(exponentials(0, 1, 2, 3), exponentials(1, 0.72, 0.37, 0.12))
@@ -136,7 +140,8 @@ func TestSteeper(t *testing.T) {
 	assert.InDelta(t, 1, same, 1e-12)
 }
 
-// TestFitOffset: the irreducible part of losses without noise is found, and of a power law there is none.
+// TestFitOffset: the irreducible part of losses without noise is found, and of a power law there is
+// none.
 func TestFitOffset(t *testing.T) {
 	x := []float64{1e4, 3e4, 1e5, 3e5, 1e6, 3e6}
 	above, plain := make([]float64, len(x)), make([]float64, len(x))
@@ -157,7 +162,8 @@ func TestFitOffset(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// paired are eight differences whose interval and p-value SciPy 1.16 has, too: bootstrap by BCa, and permutation_test of the samples.
+// paired are eight differences whose interval and p-value SciPy 1.16 has, too: bootstrap by BCa,
+// and permutation_test of the samples.
 var paired = []float64{-0.21, -0.1, -0.35, -0.05, 0.04, -0.6, -0.12, -0.2}
 
 func TestSignFlip(t *testing.T) {

@@ -110,8 +110,8 @@ func (m *Muon) launch(outcome Array, factor float64) error {
 	return nil
 }
 
-// advance takes a step of the Newton-Schulz iteration: a = X X^T, b = a a, b = 3.4445 I - 4.7750 a +
-// 2.0315 b, X = b X; with more rows than columns, X^T X and X b.
+// advance takes a step of the Newton-Schulz iteration: a = X X^T, b = a a, b = 3.4445 I - 4.7750
+// a + 2.0315 b, X = b X; with more rows than columns, X^T X and X b.
 func (m *Muon) advance(b muonBatch) error {
 	n, size, tall := b.side(), b.rows*b.columns, b.rows > b.columns
 	gram := Gemm{TransA: tall, TransB: !tall, M: n, N: n, K: max(b.rows, b.columns), Alpha: 1, A: m.x, LDA: b.columns, B: m.x, LDB: b.columns,

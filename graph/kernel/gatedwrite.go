@@ -11,8 +11,8 @@ type GatedWrite[T Float] struct {
 	path     path
 }
 
-// Forward computes out [tokens, n, d] from r of the same shape, y [tokens, d] and x [tokens, width].
-// out may be r.
+// Forward computes out [tokens, n, d] from r of the same shape, y [tokens, d] and x [tokens,
+// width]. out may be r.
 func (k *GatedWrite[T]) Forward(p *Pool, out, r, y, x []T, d GatedParams) {
 	t := &k.forward
 	t.out, t.r, t.y, t.x, t.d, t.path = out, r, y, x, d, pathOf[T](k.path)

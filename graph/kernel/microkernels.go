@@ -13,8 +13,8 @@ const (
 	avx512
 )
 
-// Path returns the name of the fastest micro-kernels that this machine has: avx512, avx2 or portable.
-// On machines with the same path, float32 results have the same bits.
+// Path returns the name of the fastest micro-kernels that this machine has: avx512, avx2 or
+// portable. On machines with the same path, float32 results have the same bits.
 func Path() string {
 	return map[path]string{portable: "portable", avx2: "avx2", avx512: "avx512"}[machinePath]
 }

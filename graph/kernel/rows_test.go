@@ -127,7 +127,8 @@ func TestStreamOfHalfRows(t *testing.T) {
 	})
 }
 
-// TestAddOfHalfRows sums bfloat16 into bfloat16, with and without an input in place, and into floats.
+// TestAddOfHalfRows sums bfloat16 into bfloat16, with and without an input in place, and into
+// floats.
 func TestAddOfHalfRows(t *testing.T) {
 	const n = 3*addBlock + 21
 	for count := 1; count <= 5; count++ {

@@ -36,8 +36,8 @@ func (k *TokenKeys[T]) Write(p *Pool, out, x, c, y []T, d TokenKeysParams) {
 	k.run(p, tokenProducts[T]{out: Of(out), addend: Of(x), a: Of(c), b: Of(y), block: newBlock[T](k.path, d.Dk, d.Dv, d.M, false)}, d)
 }
 
-// Grad computes dc [tokens, Dk, M] from x [tokens, Dk, Dv] and y [tokens, M, Dv]. dc must not overlap
-// the others.
+// Grad computes dc [tokens, Dk, M] from x [tokens, Dk, Dv] and y [tokens, M, Dv]. dc must not
+// overlap the others.
 func (k *TokenKeys[T]) Grad(p *Pool, dc, x, y []T, d TokenKeysParams) {
 	k.run(p, tokenProducts[T]{out: Of(dc), a: Of(x), b: Of(y), turn: true, block: newBlock[T](k.path, d.Dk, d.M, d.Dv, false)}, d)
 }

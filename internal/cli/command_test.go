@@ -186,8 +186,8 @@ func TestPanicShowsItsStack(t *testing.T) {
 	assert.Contains(t, stack, "command_test.go:", "the line that panicked")
 }
 
-// TestControlCharactersAreShown: a terminal does not obey what a message or a result quotes. What a model
-// wrote stays as it is where no terminal reads it.
+// TestControlCharactersAreShown: a terminal does not obey what a message or a result quotes. What a
+// model wrote stays as it is where no terminal reads it.
 func TestControlCharactersAreShown(t *testing.T) {
 	p := probe{run: func(_ context.Context, out cli.Output) error {
 		out.Warn("file \x1b[2Ja")

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// drawn is what a progress of eight questions writes to a terminal, or to a file, after it has gone on for
-// so long, with a mark after it.
+// drawn is what a progress of eight questions writes to a terminal, or to a file, after it has gone
+// on for so long, with a mark after it.
 func drawn(t *testing.T, terminal bool, long time.Duration, draw func(*Progress)) string {
 	read, write, err := os.Pipe()
 	require.NoError(t, err)

@@ -22,7 +22,8 @@ type report struct {
 	Given settings.Given
 }
 
-// TestSeveralSettings: the flags of several structs are one command's, which have their defaults again afterwards.
+// TestSeveralSettings: the flags of several structs are one command's, which have their defaults
+// again afterwards.
 func TestSeveralSettings(t *testing.T) {
 	var first walk
 	var second report

@@ -50,8 +50,8 @@ func own(path, design string) bool {
 	return plain(words) == plain(design)
 }
 
-// examples are the tests that name designs or their presets though they are not of a design's own files, by what they
-// name them for.
+// examples are the tests that name designs or their presets though they are not of a design's own
+// files, by what they name them for.
 func examples() map[string][]string {
 	return map[string][]string{
 		"their commands and configs name a preset or a kind as a user would, any would do": {
@@ -110,9 +110,9 @@ func examples() map[string][]string {
 	}
 }
 
-// TestFewTestsNameDesigns: no test names a design but matrix and vector, what is trained when any will do, nor a preset of
-// one, but in the design's own files and in those of the list. A test of a property asks the zoo for it; numbers that
-// are expected of a design stand in testdata/designs.
+// TestFewTestsNameDesigns: no test names a design but matrix and vector, what is trained when any
+// will do, nor a preset of one, but in the design's own files and in those of the list. A test of a
+// property asks the zoo for it; numbers that are expected of a design stand in testdata/designs.
 func TestFewTestsNameDesigns(t *testing.T) {
 	d := designsOf(models.Standard())
 	plain := []string{"matrix", "vector"}
@@ -144,7 +144,8 @@ func TestFewTestsNameDesigns(t *testing.T) {
 	assert.Empty(t, listed, "files of the list that are not there")
 }
 
-// mentioned are the designs that a test names: by a literal, by a preset's name, by the kind in a config, or by a struct.
+// mentioned are the designs that a test names: by a literal, by a preset's name, by the kind in a
+// config, or by a struct.
 func (d designs) mentioned(file *ast.File, presets map[string]string) (names []string) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {

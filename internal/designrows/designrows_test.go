@@ -14,8 +14,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// TestFilesAreOfStreams: each file is of a stream of the zoo, and has sections that README.md explains and no others; each
-// stream has its presets and analyses in its file.
+// TestFilesAreOfStreams: each file is of a stream of the zoo, and has sections that README.md
+// explains and no others; each stream has its presets and analyses in its file.
 func TestFilesAreOfStreams(t *testing.T) {
 	readme, err := os.ReadFile(filepath.Join(Folder(t), "README.md"))
 	require.NoError(t, err)
@@ -38,8 +38,8 @@ func TestFilesAreOfStreams(t *testing.T) {
 	}
 }
 
-// TestModelOn: what a model says is its own, the rest is the base's; a key that there is not, and a setting of another stream,
-// fail.
+// TestModelOn: what a model says is its own, the rest is the base's; a key that there is not, and a
+// setting of another stream, fail.
 func TestModelOn(t *testing.T) {
 	base := models.Transformer(2, 8, 16, 2)
 	other := models.Standard().Streams()[3]

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Commands are installed by go install ...@latest, which refuses a go.mod with replace lines: that the cuda build takes
-// gorgonia.org/cu from graph/cuda/cu stands in go.work.
+// Commands are installed by go install ...@latest, which refuses a go.mod with replace lines: that
+// the cuda build takes gorgonia.org/cu from graph/cuda/cu stands in go.work.
 func TestModules(t *testing.T) {
 	var mod struct{ Replace []any }
 	edited(t, &mod, "mod", "edit", "-json", "../../go.mod")

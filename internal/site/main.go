@@ -1,6 +1,6 @@
 // Command site turns docs/README.md, and every page of Markdown that can be reached from it, into
-// HTML that opens without a server. It fails if a link leads nowhere: to a file that is not there, or
-// to a heading that a page does not have.
+// HTML that opens without a server. It fails if a link leads nowhere: to a file that is not there,
+// or to a heading that a page does not have.
 package main
 
 import (

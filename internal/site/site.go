@@ -101,8 +101,8 @@ func (s *site) page(name string) error {
 	return s.write(renamed(name), html.Bytes())
 }
 
-// link returns where a link of a page leads on the site. A page of Markdown joins the site, a picture
-// is copied, any other file is linked where its source is.
+// link returns where a link of a page leads on the site. A page of Markdown joins the site, a
+// picture is copied, any other file is linked where its source is.
 func (s *site) link(from, to string) ([]byte, error) {
 	if strings.Contains(to, "://") || strings.HasPrefix(to, "mailto:") {
 		return []byte(to), nil

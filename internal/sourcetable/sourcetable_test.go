@@ -173,8 +173,8 @@ func isMeasured(command string) bool {
 	return strings.Contains(command, "cmd/residua analyze ") && !strings.Contains(command, "analyze theory")
 }
 
-// hasAnalysis is an error where a command analyses a run whose model has no such analysis. RUN is runs/quickstart, runs/NAME is
-// made by the config of that name.
+// hasAnalysis is an error where a command analyses a run whose model has no such analysis. RUN is
+// runs/quickstart, runs/NAME is made by the config of that name.
 func hasAnalysis(command string) error {
 	words := strings.Fields(command)
 	at := slices.Index(words, "-checkpoint")

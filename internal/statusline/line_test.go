@@ -51,8 +51,8 @@ func (s *screen) shown() string {
 	}
 }
 
-// TestNothingStaleAfterResizing: of a line that the terminal broke in several when it became narrower nothing is left,
-// however often that happens; news above stays.
+// TestNothingStaleAfterResizing: of a line that the terminal broke in several when it became
+// narrower nothing is left, however often that happens; news above stays.
 func TestNothingStaleAfterResizing(t *testing.T) {
 	s := newScreen(t, 100)
 	line, long := statusline.New(s.files), strings.Repeat("0123456789", 12)

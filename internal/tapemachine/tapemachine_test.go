@@ -151,7 +151,8 @@ func TestStockSum(t *testing.T) {
 	require.NoError(t, m.Close())
 }
 
-// A machine that finds too little memory for its arena is an error too, and does not wait for the engine that did not start.
+// A machine that finds too little memory for its arena is an error too, and does not wait for the
+// engine that did not start.
 func TestWithoutMemory(t *testing.T) {
 	if !emulator.Emulated() {
 		t.Skip("a GPU has enough")

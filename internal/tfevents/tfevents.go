@@ -1,7 +1,8 @@
 // Package tfevents writes event files, which TensorBoard reads: scalars and texts by step.
 //
-// A file is a sequence of records, each with CRC-32C checksums (TensorFlow, tsl/lib/io/record_writer.h),
-// whose content is a message Event of protocol buffers (tensorflow/core/util/event.proto).
+// A file is a sequence of records, each with CRC-32C checksums (TensorFlow,
+// tsl/lib/io/record_writer.h), whose content is a message Event of protocol buffers
+// (tensorflow/core/util/event.proto).
 package tfevents
 
 import (

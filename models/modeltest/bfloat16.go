@@ -11,8 +11,9 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// checkBFloat16: precision BF16 computes what float32 does, to what 8 bits of fraction leave of it. Activations that take 16
-// bits in memory have the bits of those that are rounded in float32 memory, whatever else the program is for.
+// checkBFloat16: precision BF16 computes what float32 does, to what 8 bits of fraction leave of it.
+// Activations that take 16 bits in memory have the bits of those that are rounded in float32
+// memory, whatever else the program is for.
 func checkBFloat16(t *testing.T, c models.Spec) {
 	store := PerturbedStore(t, c, tensor.Float32)
 	b := documentBatch(c, rows, 11)

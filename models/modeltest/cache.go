@@ -13,8 +13,8 @@ import (
 )
 
 // checkCache: tokens that come after those which a cache remembers have the logits that they have
-// in one row, whether they are given one by one, several at a time, or by several programs in turn in rows of
-// different length.
+// in one row, whether they are given one by one, several at a time, or by several programs in turn
+// in rows of different length.
 func checkCache(t *testing.T, c models.Spec) {
 	store := PerturbedStore(t, c, tensor.Float64)
 	b := documentBatch(c, rows, 5)
@@ -36,8 +36,8 @@ func checkCache(t *testing.T, c models.Spec) {
 	}
 }
 
-// checkWindow: with a sliding window shorter than the rows, in all layers or in some, logits are the same
-// with a cache and without, and the cost in closed form matches the graph. Models that set
+// checkWindow: with a sliding window shorter than the rows, in all layers or in some, logits are
+// the same with a cache and without, and the cost in closed form matches the graph. Models that set
 // an attention kind of their own are skipped.
 func checkWindow(t *testing.T, c models.Spec) {
 	if c.Attention.Kind != nil {
@@ -59,8 +59,9 @@ type cached struct {
 	programs []*Program
 }
 
-// feed draws a program, rows that are not yet at their end, and how many tokens each of them gets, until all
-// rows have ended. Row i of the batch is row rows-i of the cache, whose row 0 stays empty.
+// feed draws a program, rows that are not yet at their end, and how many tokens each of them gets,
+// until all rows have ended. Row i of the batch is row rows-i of the cache, whose row 0 stays
+// empty.
 func (r *cached) feed(t *testing.T, name string, draw *rand.Rand) {
 	t.Helper()
 	seq, vocab := r.spec.Seq, r.spec.Vocab

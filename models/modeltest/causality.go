@@ -57,8 +57,8 @@ func checkDocuments(t *testing.T, c models.Spec) {
 	}
 }
 
-// requireRunOpensOne requires that the second BOS of a run sees the first, and with a mask nothing before
-// it.
+// requireRunOpensOne requires that the second BOS of a run sees the first, and with a mask nothing
+// before it.
 func requireRunOpensOne(t *testing.T, c models.Spec, p *Program, b Batch, bos int, masked bool) {
 	t.Helper()
 	before := p.On(t, b, graph.RunOptions{}).Logits
@@ -72,8 +72,8 @@ func requireRunOpensOne(t *testing.T, c models.Spec, p *Program, b Batch, bos in
 	requireRows(t, c, before, after, bos+2, c.Seq, false, "after a run of BOS whose first changes")
 }
 
-// requireRows requires that each of the tokens first to end has the same logits to the last bit, or that
-// each has different ones.
+// requireRows requires that each of the tokens first to end has the same logits to the last bit, or
+// that each has different ones.
 func requireRows(t *testing.T, c models.Spec, before, after []float64, first, end int, same bool, what string, args ...any) {
 	t.Helper()
 	for i := first; i < end; i++ {

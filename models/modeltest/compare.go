@@ -37,8 +37,8 @@ func requireSame(t *testing.T, want, got map[string][]float64, what string) {
 	}
 }
 
-// requireClose requires that two sets of tensors agree within tolerance times each tensor's largest entry,
-// or times floor if that is larger.
+// requireClose requires that two sets of tensors agree within tolerance times each tensor's largest
+// entry, or times floor if that is larger.
 func requireClose(t *testing.T, want, got map[string][]float64, tolerance, floor float64, what string) {
 	t.Helper()
 	require.Len(t, got, len(want), what)

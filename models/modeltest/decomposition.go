@@ -14,8 +14,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// checkDecomposition: what the stream says of its writers and of how it carries them (stream.Additive) adds up, part by
-// part, to the model's own stream, and to its logits.
+// checkDecomposition: what the stream says of its writers and of how it carries them
+// (stream.Additive) adds up, part by part, to the model's own stream, and to its logits.
 func checkDecomposition(t *testing.T, c models.Spec) {
 	store := PerturbedStore(t, c, tensor.Float64)
 	m, err := cache.Sketch(store, c)
@@ -32,8 +32,8 @@ func checkDecomposition(t *testing.T, c models.Spec) {
 	}
 }
 
-// CheckStream checks that the terms of all writers' parts, their biases and the constant add up to a token's stream
-// after all writes, within tolerance of its largest entry.
+// CheckStream checks that the terms of all writers' parts, their biases and the constant add up to
+// a token's stream after all writes, within tolerance of its largest entry.
 func CheckStream(t *testing.T, d *analysis.Decomposition, token int, tolerance float64) {
 	t.Helper()
 	sum, err := d.Constant(token)

@@ -16,7 +16,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// idleGradient is how large rounding makes a gradient that should be 0, as a share of the model's largest.
+// idleGradient is how large rounding makes a gradient that should be 0, as a share of the model's
+// largest.
 const idleGradient = 1e-13
 
 // checkGradients: at weights where every part matters every entry of every parameter has a
@@ -66,8 +67,8 @@ const (
 	differenceEntries   = 4 // a parameter: the largest gradient and random ones; half but for long tests
 	// differenceFloor is the least denominator, of the parameter's largest gradient.
 	differenceFloor = 0.01
-	// roundingError is the relative rounding error of a loss, and so of any difference of losses. It
-	// matters where a gradient is almost 0, such as the gradient of how equal rows are read.
+	// roundingError is the relative rounding error of a loss, and so of any difference of losses.
+	// It matters where a gradient is almost 0, such as the gradient of how equal rows are read.
 	roundingError = 0x1p-52
 )
 

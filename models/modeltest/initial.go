@@ -18,9 +18,9 @@ const (
 	initialTolerance = 1e-9
 )
 
-// checkInitialFunction: a stream that starts as a plain transformer has the transformer's logits, loss and
-// gradients of the shared weights, whatever these weights are. The designs' Plain methods say why. Their
-// arguments neglect a norm's eps. Other streams are not checked.
+// checkInitialFunction: a stream that starts as a plain transformer has the transformer's logits,
+// loss and gradients of the shared weights, whatever these weights are. The designs' Plain methods
+// say why. Their arguments neglect a norm's eps. Other streams are not checked.
 func checkInitialFunction(t *testing.T, c models.Spec) {
 	c = varied(t, c, func(c *models.Config) { c.NormEps = initialEps })
 	plain, ok := transformerOf(t, c)

@@ -73,8 +73,8 @@ func checkDropout(t *testing.T, c models.Spec) {
 	requireSame(t, gradients, Gradients(store), "the same step again, recomputed")
 }
 
-// checkAccumulation: the gradients of micro-batches add up to their number times the gradient of the
-// whole batch.
+// checkAccumulation: the gradients of micro-batches add up to their number times the gradient of
+// the whole batch.
 func checkAccumulation(t *testing.T, c models.Spec) {
 	z := models.Auxiliary{ZLoss: auxiliary.ZLoss} // the balance of a whole batch is not the mean of its parts'
 	store := PerturbedStore(t, c, tensor.Float64)

@@ -13,8 +13,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// checkShapes: features are [T, ...F] with as many entries as the blocks' width, logits [T, vocab], the loss is
-// a scalar and token losses [T]; no two parameters share a name.
+// checkShapes: features are [T, ...F] with as many entries as the blocks' width, logits [T, vocab],
+// the loss is a scalar and token losses [T]; no two parameters share a name.
 func checkShapes(t *testing.T, c models.Spec) {
 	p := Compile(t, c, NewStore(t, c, tensor.Float32, 0), Setup{})
 	tokens := rows * c.Seq
@@ -39,8 +39,8 @@ func checkShapes(t *testing.T, c models.Spec) {
 	}
 }
 
-// checkLoss: the losses equal losses computed here from the logits, token by token; negative targets
-// are not counted.
+// checkLoss: the losses equal losses computed here from the logits, token by token; negative
+// targets are not counted.
 func checkLoss(t *testing.T, c models.Spec) {
 	p := Compile(t, c, PerturbedStore(t, c, tensor.Float64), Setup{Auxiliary: models.Auxiliary{ZLoss: auxiliary.ZLoss}})
 	b := documentBatch(c, rows, 2)

@@ -9,9 +9,9 @@ import (
 // smallSize replaces larger sizes. It is a multiple of 2, 3 and 4.
 const smallSize = 12
 
-// Small returns the presets of the zoo's smallest models, which have 4 blocks, made even smaller, so that
-// the suite runs on each in moments. Every stream design has at least one. Mixtures of experts are left
-// out, because with few tokens some experts would get none.
+// Small returns the presets of the zoo's smallest models, which have 4 blocks, made even smaller,
+// so that the suite runs on each in moments. Every stream design has at least one. Mixtures of
+// experts are left out, because with few tokens some experts would get none.
 func Small(zoo models.Zoo) []models.Preset {
 	var small []models.Preset
 	for _, p := range zoo.Presets() {

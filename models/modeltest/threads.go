@@ -14,8 +14,8 @@ import (
 	"github.com/residua-go/residua/optim"
 )
 
-// manyTokens is a number of tokens that splits every sum over tokens into several pieces, the last one not
-// full.
+// manyTokens is a number of tokens that splits every sum over tokens into several pieces, the last
+// one not full.
 const manyTokens = 300
 
 // checkThreads: the loss, the logits, every gradient, and the weights after one step and after 20,

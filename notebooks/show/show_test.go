@@ -34,8 +34,8 @@ func at8(c color.Color) rgba {
 	return rgba{x.R, x.G, x.B, x.A}
 }
 
-// requireAlike wants pictures that look the same: colours are apart, as vectors of values up to 255,
-// by half a step on average, and where an edge is softened by 20 at most.
+// requireAlike wants pictures that look the same: colours are apart, as vectors of values up to
+// 255, by half a step on average, and where an edge is softened by 20 at most.
 func requireAlike(t *testing.T, want, got image.Image) {
 	t.Helper()
 	require.Equal(t, want.Bounds(), got.Bounds())

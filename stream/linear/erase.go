@@ -2,9 +2,9 @@ package linear
 
 import "gonum.org/v1/gonum/floats"
 
-// Erase takes a direction of each token's own out of each of its rows, as the delta rule does (Zhang
-// et al. 2026, arXiv 2601.00417), and makes the rows after the first Kept zero: with k_t of Keys [T,
-// Width] and b_t of Factors [T]
+// Erase takes a direction of each token's own out of each of its rows, as the delta rule does
+// (Zhang et al. 2026, arXiv 2601.00417), and makes the rows after the first Kept zero: with k_t of
+// Keys [T, Width] and b_t of Factors [T]
 //
 //	y[i] = x[i] - b_t (k_t . x[i]) k_t   for i < Kept,   0 for the others
 //

@@ -1,6 +1,7 @@
-// Package linear has the linear maps that make up a residual stream once the quantities that a run computed
-// from its input (mixing coefficients, gates, the scales of norms) are frozen: sources enter a stream's
-// state through a map, sites read it through a map, and steps carry it through a map.
+// Package linear has the linear maps that make up a residual stream once the quantities that a run
+// computed from its input (mixing coefficients, gates, the scales of norms) are frozen: sources
+// enter a stream's state through a map, sites read it through a map, and steps carry it through a
+// map.
 package linear
 
 import "gonum.org/v1/gonum/floats"

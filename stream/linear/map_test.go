@@ -119,7 +119,8 @@ func TestMixOfLowRank(t *testing.T) {
 	}
 }
 
-// TestNormBackward: the gradient through a norm whose scale follows its input agrees with finite differences.
+// TestNormBackward: the gradient through a norm whose scale follows its input agrees with finite
+// differences.
 func TestNormBackward(t *testing.T) {
 	for _, m := range []Norm{{Gain: []float64{1, -2, 0.5, 3}, Centre: true, Groups: 1}, {Gain: []float64{1, -2, 0.5, 3}, Groups: 2}} {
 		x, dy := []float64{0.3, -1, 2, 0.7}, []float64{1, 0.5, -2, 0.25}

@@ -16,8 +16,8 @@ type Mix struct {
 	Vectors        []float64 // of Keys, [In, Out]; else nil
 }
 
-// Rows returns a Mix with the same coefficients [out][in] for all tokens. There must be at least one row of
-// coefficients.
+// Rows returns a Mix with the same coefficients [out][in] for all tokens. There must be at least
+// one row of coefficients.
 func Rows(width int, coefficients ...[]float64) Mix {
 	return Mix{In: len(coefficients[0]), Out: len(coefficients), Width: width, At: func(_, i, j int) float64 { return coefficients[i][j] }}
 }

@@ -59,9 +59,10 @@ func (m Norm) Transpose(token int, y []float64) []float64 {
 	return m.centred(x)
 }
 
-// Backward returns the gradient of a loss with respect to the norm's input x [len(Gain)] at a token, given
-// the gradient dy with respect to its output. Here the scale is not frozen but follows x, which must be the
-// input that At got for that token. With x^ the centred x times scale, of width D,
+// Backward returns the gradient of a loss with respect to the norm's input x [len(Gain)] at a
+// token, given the gradient dy with respect to its output. Here the scale is not frozen but follows
+// x, which must be the input that At got for that token. With x^ the centred x times scale, of
+// width D,
 //
 //	dx = scale centred(Gain dy) - scale x^ <x^, Gain dy> / D
 func (m Norm) Backward(token int, x, dy []float64) []float64 {

@@ -175,7 +175,8 @@ func requireRoundedNear(t *testing.T, want, got []float32, name string) {
 	require.Less(t, error, 0.01*most, name)
 }
 
-// BenchmarkDeviceAttention times every bf16 kernel for heads of 64 numbers on a GPU, the one in use first:
+// BenchmarkDeviceAttention times every bf16 kernel for heads of 64 numbers on a GPU, the one in use
+// first:
 //
 //	RESIDUA_GPU=1 go test -tags cuda ./graph/ops/attention -run '^$' -bench DeviceAttention -benchtime 100x
 func BenchmarkDeviceAttention(b *testing.B) {

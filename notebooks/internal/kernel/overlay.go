@@ -8,8 +8,8 @@ import (
 	"github.com/pkg/errors"
 )
 
-// overlay are the files of ours that are added to gophernotes' package main (_overlay) and next to it (_tables), and to
-// gomacro's packages fast (_fast) and genimport (_genimport).
+// overlay are the files of ours that are added to gophernotes' package main (_overlay) and next to
+// it (_tables), and to gomacro's packages fast (_fast) and genimport (_genimport).
 //
 //go:embed _overlay/*.go _tables/*.go _fast/*.go _genimport/*.go
 var overlay embed.FS

@@ -55,8 +55,8 @@ func (h *Handle) SetStream(s cu.Stream) error {
 	return nil
 }
 
-// SetWorkspace gives cuBLAS memory to use instead of its own; the address must be a multiple of 256.
-// NVIDIA recommends 32 MiB for an H100 and 4 MiB for an A100.
+// SetWorkspace gives cuBLAS memory to use instead of its own; the address must be a multiple
+// of 256. NVIDIA recommends 32 MiB for an H100 and 4 MiB for an A100.
 func (h *Handle) SetWorkspace(p cu.DevicePtr, size int64) error {
 	if s := Status(h.library.setWorkspace.Call(h.handle, uintptr(p), uintptr(size))); s != 0 {
 		return errors.Wrapf(s, "giving cuBLAS a workspace of %d bytes", size)

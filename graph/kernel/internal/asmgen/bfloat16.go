@@ -54,8 +54,8 @@ func constant(w *asm.Writer, value, register string) {
 	w.Op("VPBROADCASTD", asm.Quarter(register), register)
 }
 
-// roundBFloat16 rounds float32 to bfloat16, to nearest, ties to even, by integer arithmetic: VCVTNEPS2BF16
-// would flush denormals to zero.
+// roundBFloat16 rounds float32 to bfloat16, to nearest, ties to even, by integer arithmetic:
+// VCVTNEPS2BF16 would flush denormals to zero.
 type roundBFloat16 struct{ isa }
 
 func (k roundBFloat16) signature() string {

@@ -7,11 +7,11 @@ import (
 	"github.com/residua-go/residua/graph/kernel/internal/asm"
 )
 
-// The micro-kernels of bfloat16 read pairs of elements along k as one 32-bit element, the even one in
-// the lower half. With AVX-512 they need AVX512_BF16, whose VDPBF16PS adds the odd product to a float32,
-// then the even one, each by a fused multiply-add, with denormals flushed to zero in operands and
-// results. AVX2 does the same step by step: it splits each pair into two float32, and has the processor
-// flush denormals while it sums.
+// The micro-kernels of bfloat16 read pairs of elements along k as one 32-bit element, the even one
+// in the lower half. With AVX-512 they need AVX512_BF16, whose VDPBF16PS adds the odd product to a
+// float32, then the even one, each by a fused multiply-add, with denormals flushed to zero in
+// operands and results. AVX2 does the same step by step: it splits each pair into two float32, and
+// has the processor flush denormals while it sums.
 
 // splits tells whether the kernel splits pairs.
 func (k microkernel) splits() bool { return k.pairs && !k.Masks }

@@ -24,8 +24,8 @@ const (
 	weightsGroup   = 64 // rows that share a column's scale
 )
 
-// weightsFields are the 8-byte fields of kernel.weightsTile, in order. A test of package kernel compares them
-// with the struct.
+// weightsFields are the 8-byte fields of kernel.weightsTile, in order. A test of package kernel
+// compares them with the struct.
 var weightsFields = []string{"y", "a", "x", "scales", "k", "panel"}
 
 // weights lists the kernels of an instruction set.

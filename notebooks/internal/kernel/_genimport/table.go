@@ -8,8 +8,8 @@ import (
 	"github.com/cosmos72/gomacro/base/output"
 )
 
-// WriteTable writes what a package exports as fields of an imports.Package, in Go that has imported it by a name. Left
-// out is what has type parameters.
+// WriteTable writes what a package exports as fields of an imports.Package, in Go that has imported
+// it by a name. Left out is what has type parameters.
 func WriteTable(out *bytes.Buffer, p *types.Package, name string) {
 	gen := &genimport{
 		output: &output.Output{Stderr: io.Discard}, // what is left out

@@ -1,5 +1,5 @@
-// Command tables writes tables.go, which lets the interpreter import the packages that the arguments name: their names
-// with, by reflection, their values and types.
+// Command tables writes tables.go, which lets the interpreter import the packages that the
+// arguments name: their names with, by reflection, their values and types.
 package main
 
 import (
@@ -25,7 +25,8 @@ func main() {
 		}
 		name := fmt.Sprintf("p%d", i)
 		fmt.Fprintf(&imports, "%s %q\n", name, p.PkgPath)
-		// Of a package that the interpreter has a table of, that knows the interfaces that interpreted types may implement.
+		// Of a package that the interpreter has a table of, that knows the interfaces that
+		// interpreted types may implement.
 		fmt.Fprintf(&tables, "\nfunc init() {\nimports.Packages.MergePackage(%[1]q, imports.PackageUnderlying{\nName: %[2]q, Proxies: maps.Clone(imports.Packages[%[1]q].Proxies),\n", p.PkgPath, p.Name)
 		genimport.WriteTable(&tables, p.Types, name)
 		tables.WriteString("})\n}\n")
