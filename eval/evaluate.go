@@ -31,7 +31,7 @@ type Options struct {
 // consecutive windows of the model's training length and scores each independently: the loss is the
 // mean over all scored tokens of -log p(token | the tokens before it in its window), in nats. If
 // the loss is not finite, the error wraps models.ErrDiverged.
-func Evaluate(ctx context.Context, store *graph.Store, c models.Spec, text *Text, o Options) (Score, error) {
+func Evaluate(ctx context.Context, store *graph.Store, spec models.Spec, text *Text, o Options) (Score, error) {
 	if o.Batch < 0 {
 		return Score{}, layers.Setting("batch", "want >= 0 (0: %d), got %d", defaultBatch, o.Batch)
 	}
@@ -42,15 +42,15 @@ func Evaluate(ctx context.Context, store *graph.Store, c models.Spec, text *Text
 	compute := graph.Options{Store: store.Serve(), Threads: o.Threads, Device: o.Device, Context: ctx}.For(o.Precision)
 	s := &sum{tokenizer: text.Tokenizer, perToken: o.PerToken}
 	score := func(batch, seq int, tokens data.Tokens) error {
-		e, err := NewEvaluator(compute, c, batch, seq)
+		e, err := NewEvaluator(compute, spec, batch, seq)
 		if err != nil {
 			return err
 		}
 		defer e.Close()
 		return e.add(ctx, s, tokens)
 	}
-	if windows := (text.Tokens.Len() - 1) / c.Seq; windows > 0 {
-		if err := score(min(batch, windows), c.Seq, text.Tokens); err != nil {
+	if windows := (text.Tokens.Len() - 1) / spec.Seq; windows > 0 {
+		if err := score(min(batch, windows), spec.Seq, text.Tokens); err != nil {
 			return Score{}, err
 		}
 	}

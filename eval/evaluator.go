@@ -16,11 +16,11 @@ type Evaluator struct {
 
 // NewEvaluator compiles an evaluation program over o.Store, on o's device, that scores batch
 // windows of seq tokens at a time.
-func NewEvaluator(o graph.Options, c models.Spec, batch, seq int) (*Evaluator, error) {
+func NewEvaluator(o graph.Options, spec models.Spec, batch, seq int) (*Evaluator, error) {
 	if err := checkType(o.Store); err != nil {
 		return nil, err
 	}
-	program, err := models.Compile(c, batch, seq, models.Outputs{TokenLosses: true}, graph.ProgramOptions{Options: o})
+	program, err := models.Compile(spec, batch, seq, models.Outputs{TokenLosses: true}, graph.ProgramOptions{Options: o})
 	if err != nil {
 		return nil, err
 	}

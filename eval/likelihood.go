@@ -47,7 +47,7 @@ func (l Likelihood) Sum() float64 {
 //
 // Errors: *layers.SettingError for the batch, *RequestError for the first request that cannot be
 // answered, and models.ErrDiverged, wrapped, if a log-likelihood is not finite.
-func Likelihoods(ctx context.Context, store *graph.Store, c models.Spec, requests []Request, o Options) ([]Likelihood, error) {
+func Likelihoods(ctx context.Context, store *graph.Store, spec models.Spec, requests []Request, o Options) ([]Likelihood, error) {
 	if o.Batch < 0 {
 		return nil, layers.Setting("batch", "want >= 0 (0: rows of 2048 tokens together), got %d", o.Batch)
 	}
@@ -58,7 +58,7 @@ func Likelihoods(ctx context.Context, store *graph.Store, c models.Spec, request
 		return nil, err
 	}
 	for i, r := range requests {
-		if err := r.check(c); err != nil {
+		if err := r.check(spec); err != nil {
 			return nil, &RequestError{i, err}
 		}
 	}
@@ -68,12 +68,12 @@ func Likelihoods(ctx context.Context, store *graph.Store, c models.Spec, request
 	}
 	scorer := likelihoods{
 		compute: graph.Options{Store: store.Serve(), Threads: o.Threads, Device: o.Device, Context: ctx}.For(o.Precision),
-		spec:    c, requests: requests, answers: answers, threads: o.Threads, progress: o.Progress,
+		spec:    spec, requests: requests, answers: answers, threads: o.Threads, progress: o.Progress,
 	}
 	if scorer.threads == 0 {
 		scorer.threads = runtime.GOMAXPROCS(0)
 	}
-	for _, p := range planRuns(rowsOf(requests, c.Seq), c, o.Batch) {
+	for _, p := range planRuns(rowsOf(requests, spec.Seq), spec, o.Batch) {
 		if err := scorer.run(ctx, p); err != nil {
 			return nil, err
 		}
@@ -102,17 +102,17 @@ func (e *RequestError) Error() string { return e.Problem.Error() }
 func (e *RequestError) Unwrap() error { return e.Problem }
 
 // check refuses a request from which no row can be made.
-func (r Request) check(c models.Spec) error {
+func (r Request) check(spec models.Spec) error {
 	switch n := len(r.Continuation); {
 	case len(r.Context) == 0:
 		return errors.New("want a context of at least 1 token, got none")
 	case n == 0:
 		return errors.New("want a continuation of at least 1 token, got none")
-	case n > c.Seq:
-		return errors.Errorf("want a continuation of at most %d tokens, the model's training length, got %d", c.Seq, n)
+	case n > spec.Seq:
+		return errors.Errorf("want a continuation of at most %d tokens, the model's training length, got %d", spec.Seq, n)
 	}
 	for _, ids := range [][]int32{r.Context, r.Continuation} {
-		if err := data.CheckIDs(ids, c.Vocab); err != nil {
+		if err := data.CheckIDs(ids, spec.Vocab); err != nil {
 			return errors.Errorf("%v: was the text encoded with another model's tokenizer?", err)
 		}
 	}

@@ -71,12 +71,12 @@ type run struct {
 
 // planRuns groups rows, the longest first, into runs. batch is how many rows run together, 0: as
 // many as the limits allow.
-func planRuns(rows []row, c models.Spec, batch int) []run {
+func planRuns(rows []row, spec models.Spec, batch int) []run {
 	var runs []run
 	for len(rows) > 0 {
-		seq := min(padded(len(rows[0].tokens)), c.Seq)
+		seq := min(padded(len(rows[0].tokens)), spec.Seq)
 		n, positions := 0, 0
-		for n < len(rows) && (n == 0 || batchHolds(n+1, seq, batch) && 4*c.Vocab*(positions+len(rows[n].positions)) <= likelihoodLogitBytes) {
+		for n < len(rows) && (n == 0 || batchHolds(n+1, seq, batch) && 4*spec.Vocab*(positions+len(rows[n].positions)) <= likelihoodLogitBytes) {
 			positions += len(rows[n].positions)
 			n++
 		}

@@ -37,23 +37,23 @@ type Generator struct {
 	ended    chan struct{} // closed when the loop has ended
 }
 
-// New compiles a generating program over a Store that holds the parameters of c; programs that read
-// prompts are compiled when they are first needed. The tokenizer's ids must lie in the model's
+// New compiles a generating program over a Store that holds the parameters of spec; programs that
+// read prompts are compiled when they are first needed. The tokenizer's ids must lie in the model's
 // vocabulary; with nil, for a model without a tokenizer, the Generator takes and returns ids alone.
 // Errors: models.ErrNoParameters, *data.VocabularyError, and *layers.SettingError for the options.
-func New(store *graph.Store, c models.Spec, t data.Tokenizer, o Options) (*Generator, error) {
-	if err := check(store, c, t); err != nil {
+func New(store *graph.Store, spec models.Spec, t data.Tokenizer, o Options) (*Generator, error) {
+	if err := check(store, spec, t); err != nil {
 		return nil, err
 	}
-	window, rows, err := o.sizes(c, graph.AvailableMemory())
+	window, rows, err := o.sizes(spec, graph.AvailableMemory())
 	if err != nil {
 		return nil, err
 	}
-	m, err := newMachine(store, c, o, window, rows)
+	m, err := newMachine(store, spec, o, window, rows)
 	if err != nil {
 		return nil, errors.Wrap(err, "generate")
 	}
-	g := &Generator{tokenizer: t, vocab: c.Vocab, machine: m, most: rows + cmp.Or(o.Queue, defaultQueue), wake: make(chan struct{}, 1), ended: make(chan struct{})}
+	g := &Generator{tokenizer: t, vocab: spec.Vocab, machine: m, most: rows + cmp.Or(o.Queue, defaultQueue), wake: make(chan struct{}, 1), ended: make(chan struct{})}
 	go g.loop()
 	return g, nil
 }

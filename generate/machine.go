@@ -30,13 +30,13 @@ type machine struct {
 }
 
 // newMachine compiles the program for one token of one text.
-func newMachine(store *graph.Store, c models.Spec, o Options, window, rows int) (*machine, error) {
-	m := &machine{spec: c, programs: map[shape]*models.Compiled{}, chunk: min(mostChunk, ceilPower(window))}
+func newMachine(store *graph.Store, spec models.Spec, o Options, window, rows int) (*machine, error) {
+	m := &machine{spec: spec, programs: map[shape]*models.Compiled{}, chunk: min(mostChunk, ceilPower(window))}
 	if len(o.Hooks) > 0 {
 		m.chunk = 1
 	}
-	if c.Attention.Positions == models.PositionsLearned {
-		m.chunk = min(m.chunk, c.Seq)
+	if spec.Attention.Positions == models.PositionsLearned {
+		m.chunk = min(m.chunk, spec.Seq)
 	}
 	var err error
 	if m.cache, err = graph.NewCache(rows, window); err != nil {

@@ -48,7 +48,7 @@ type Options struct {
 	Hooks graph.Hooks
 }
 
-func check(store *graph.Store, c models.Spec, t data.Tokenizer) error {
+func check(store *graph.Store, spec models.Spec, t data.Tokenizer) error {
 	if err := models.CheckStore(store); err != nil {
 		return errors.Wrap(err, "generate")
 	}
@@ -58,13 +58,13 @@ func check(store *graph.Store, c models.Spec, t data.Tokenizer) error {
 	if t == nil {
 		return nil
 	}
-	return errors.Wrap(data.CheckVocabulary(t, c.Vocab), "generate")
+	return errors.Wrap(data.CheckVocabulary(t, spec.Vocab), "generate")
 }
 
 // sizes returns the window and the number of rows whose keys and values fit in the available
 // memory.
-func (o Options) sizes(c models.Spec, available int) (window, rows int, err error) {
-	if window, err = o.window(c); err != nil {
+func (o Options) sizes(spec models.Spec, available int) (window, rows int, err error) {
+	if window, err = o.window(spec); err != nil {
 		return 0, 0, err
 	}
 	switch {
@@ -84,7 +84,7 @@ func (o Options) sizes(c models.Spec, available int) (window, rows int, err erro
 		}
 		return window, rows, nil
 	}
-	fit := float64(available) / cacheBytes(c) // number of tokens that fit
+	fit := float64(available) / cacheBytes(spec) // number of tokens that fit
 	if rows == 0 {
 		rows = int(max(1, min(defaultRows, fit/2/float64(window))))
 	}
@@ -99,22 +99,22 @@ func (o Options) sizes(c models.Spec, available int) (window, rows int, err erro
 	return window, rows, nil
 }
 
-func (o Options) window(c models.Spec) (int, error) {
+func (o Options) window(spec models.Spec) (int, error) {
 	switch {
 	case o.Window < 0:
 		return 0, layers.Setting("window", "want >= 1 tokens (0: as trained), got %d", o.Window)
-	case o.Window > c.Seq && c.Attention.Positions == models.PositionsLearned:
-		return 0, layers.Setting("window", "want at most %d tokens, the model's learned positions, got %d", c.Seq, o.Window)
+	case o.Window > spec.Seq && spec.Attention.Positions == models.PositionsLearned:
+		return 0, layers.Setting("window", "want at most %d tokens, the model's learned positions, got %d", spec.Seq, o.Window)
 	case o.Window > 0:
 		return o.Window, nil
-	case c.Attention.Positions == models.PositionsALiBi:
-		return alibiReach * c.Seq, nil
+	case spec.Attention.Positions == models.PositionsALiBi:
+		return alibiReach * spec.Seq, nil
 	}
-	return c.Seq, nil
+	return spec.Seq, nil
 }
 
 // cacheBytes returns the bytes of one token's keys and values.
-func cacheBytes(c models.Spec) float64 {
+func cacheBytes(spec models.Spec) float64 {
 	const float32Bytes = 4
-	return float32Bytes * float64(c.CacheEntries())
+	return float32Bytes * float64(spec.CacheEntries())
 }

@@ -47,13 +47,13 @@ type Compiled struct {
 // Compile compiles a model for batches of rows x seq tokens. The options name the Store and the
 // device and say whether to compute gradients; if there is a Store, its DType replaces o.DType.
 // Compile returns an error if the options do not fit the model.
-func Compile(c Spec, rows, seq int, want Outputs, o graph.ProgramOptions) (*Compiled, error) {
+func Compile(spec Spec, rows, seq int, want Outputs, o graph.ProgramOptions) (*Compiled, error) {
 	if o.Store != nil {
 		o.DType = o.Store.DType()
 	}
 	m := &Compiled{}
 	var err error
-	m.Program, err = graph.Compile(o, func(b *graph.Builder) (graph.Roots, error) { return m.build(b, c, rows, seq, want) })
+	m.Program, err = graph.Compile(o, func(b *graph.Builder) (graph.Roots, error) { return m.build(b, spec, rows, seq, want) })
 	if err != nil {
 		return nil, err
 	}
@@ -70,20 +70,20 @@ func Compile(c Spec, rows, seq int, want Outputs, o graph.ProgramOptions) (*Comp
 
 // PredictMemory returns what Compile with the same arguments would take of a GPU, without one,
 // or of the machine's memory, without allocating it.
-func PredictMemory(c Spec, rows, seq int, want Outputs, o graph.ProgramOptions) (graph.MemoryNeed, error) {
+func PredictMemory(spec Spec, rows, seq int, want Outputs, o graph.ProgramOptions) (graph.MemoryNeed, error) {
 	var m Compiled
-	return graph.PredictMemory(o, func(b *graph.Builder) (graph.Roots, error) { return m.build(b, c, rows, seq, want) })
+	return graph.PredictMemory(o, func(b *graph.Builder) (graph.Roots, error) { return m.build(b, spec, rows, seq, want) })
 }
 
 // Record returns what a run of Compile with the same arguments would ask of a GPU, without one.
-func Record(c Spec, rows, seq int, want Outputs, o graph.ProgramOptions, r *cuda.Recorder) (*graph.Recording, error) {
+func Record(spec Spec, rows, seq int, want Outputs, o graph.ProgramOptions, r *cuda.Recorder) (*graph.Recording, error) {
 	var m Compiled
-	return graph.Record(o, r, func(b *graph.Builder) (graph.Roots, error) { return m.build(b, c, rows, seq, want) })
+	return graph.Record(o, r, func(b *graph.Builder) (graph.Roots, error) { return m.build(b, spec, rows, seq, want) })
 }
 
 // build makes the nodes; it may be called again, see graph.Compile.
-func (m *Compiled) build(b *graph.Builder, c Spec, rows, seq int, want Outputs) (roots graph.Roots, err error) {
-	if m.Model, err = On(b, c); err != nil {
+func (m *Compiled) build(b *graph.Builder, spec Spec, rows, seq int, want Outputs) (roots graph.Roots, err error) {
+	if m.Model, err = On(b, spec); err != nil {
 		return roots, err
 	}
 	m.Features = m.Model.Forward(b.Input(inputTokens, tensor.Int32, rows, seq)) // [tokens, ...]

@@ -11,18 +11,18 @@ import (
 // ResidualForm returns how the model's stream fills in the linear form that residual
 // designs share, for each sublayer of the first block. It makes the stream's parameters
 // in a graph of their own: ask it of a small model.
-func ResidualForm(c Spec) ([]stream.Form, error) {
-	if c.IsZero() {
+func ResidualForm(spec Spec) ([]stream.Form, error) {
+	if spec.IsZero() {
 		return nil, errors.Wrap(errUnresolved(), "models")
 	}
 	b := graph.On(gorgonia.NewGraph(), graph.Options{})
-	s := c.Design().New(b)
+	s := spec.Design().New(b)
 	if err := b.Err(); err != nil {
 		return nil, errors.Wrap(err, "models")
 	}
 	formed, ok := s.(stream.FormDescriber)
 	if !ok {
-		return nil, errors.Errorf("models: stream %s: want the method Form of stream.FormDescriber, got none: add it to %T", c.Stream.Name(), s)
+		return nil, errors.Errorf("models: stream %s: want the method Form of stream.FormDescriber, got none: add it to %T", spec.Stream.Name(), s)
 	}
 	var forms []stream.Form
 	for _, at := range s.Sites(0) {

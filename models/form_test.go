@@ -97,7 +97,7 @@ type watched struct {
 }
 
 // watch runs a model with hooks around a site of the first block.
-func watch(t *testing.T, c models.Spec, store *graph.Store, site string, seed uint64) watched {
+func watch(t *testing.T, spec models.Spec, store *graph.Store, site string, seed uint64) watched {
 	before := "embedding.out"
 	if site == "blocks.0.feedforward" {
 		before = "blocks.0.attention.stream"
@@ -106,15 +106,15 @@ func watch(t *testing.T, c models.Spec, store *graph.Store, site string, seed ui
 	for _, name := range names {
 		hooks[name] = nil
 	}
-	p := modeltest.Compile(t, c, store, modeltest.Setup{Hooks: hooks})
-	p.On(t, modeltest.RandomBatch(c, 2, c.Seq, seed), graph.RunOptions{})
+	p := modeltest.Compile(t, spec, store, modeltest.Setup{Hooks: hooks})
+	p.On(t, modeltest.RandomBatch(spec, 2, spec.Seq, seed), graph.RunOptions{})
 	values := make([][]float64, len(names))
 	for i, name := range names {
 		if x, err := p.Hooked(name); err == nil {
 			values[i] = graph.Float64s(x)
 		}
 	}
-	return watched{2 * c.Seq, values[0], values[1], values[2], values[3], values[4]}
+	return watched{2 * spec.Seq, values[0], values[1], values[2], values[3], values[4]}
 }
 
 // unpack makes A_res, A_down and B_up of a token's packed coefficients [n, 2m+n]: down |

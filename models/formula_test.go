@@ -29,13 +29,13 @@ func (f formula) at(t *testing.T, values map[string]int) float64 {
 }
 
 // sizesIn are the values of a formula's names: sizes of a model.
-func sizesIn(c models.Spec) map[string]int {
-	d, rows := c.Width(), c.Vocab
-	if c.Attention.Positions == models.PositionsLearned {
-		rows += c.Seq
+func sizesIn(spec models.Spec) map[string]int {
+	d, rows := spec.Width(), spec.Vocab
+	if spec.Attention.Positions == models.PositionsLearned {
+		rows += spec.Seq
 	}
-	hidden := c.FeedForwardShape().Hidden
-	return map[string]int{"d": d, "blocks": c.Layers, "sites": 2 * c.Layers, "vocab": c.Vocab, "rows": rows, "hidden": hidden, "dense": 2 * d * hidden}
+	hidden := spec.FeedForwardShape().Hidden
+	return map[string]int{"d": d, "blocks": spec.Layers, "sites": 2 * spec.Layers, "vocab": spec.Vocab, "rows": rows, "hidden": hidden, "dense": 2 * d * hidden}
 }
 
 // TestFormula: a formula is computed as written, without rounding, and one of other names fails to.

@@ -17,13 +17,13 @@ import (
 )
 
 // hookNames lists every activation that a model of both streams names.
-func hookNames(c models.Spec) []string {
+func hookNames(spec models.Spec) []string {
 	feedForward := []string{"feedforward.hidden", "feedforward.activations"}
-	if c.FeedForwardShape().Experts > 0 {
+	if spec.FeedForwardShape().Experts > 0 {
 		feedForward = []string{"feedforward.gates", "feedforward.experts"}
 	}
 	names := []string{"embedding.out", "norm.out", "features"}
-	for l := range c.Layers {
+	for l := range spec.Layers {
 		for _, n := range append(feedForward, "attention.norm.out", "attention.qkv", "attention.pattern", "attention.heads", "attention.write", "attention.stream",
 			"feedforward.norm.out", "feedforward.in", "feedforward.out", "feedforward.write", "feedforward.stream") {
 			names = append(names, fmt.Sprintf("blocks.%d.%s", l, n))
@@ -88,24 +88,24 @@ func TestSplitHooks(t *testing.T) {
 	}
 }
 
-func checkSplit(t *testing.T, c models.Spec, dt tensor.Dtype, tolerance float64) {
-	store := modeltest.PerturbedStore(t, c, dt)
-	b := modeltest.RandomBatch(c, 2, c.Seq, 1)
-	b.Inputs[c.Seq/2] = int32(c.BOS)
+func checkSplit(t *testing.T, spec models.Spec, dt tensor.Dtype, tolerance float64) {
+	store := modeltest.PerturbedStore(t, spec, dt)
+	b := modeltest.RandomBatch(spec, 2, spec.Seq, 1)
+	b.Inputs[spec.Seq/2] = int32(spec.BOS)
 	balanced := models.Auxiliary{BalanceLoss: 0.1}
-	want := modeltest.Compile(t, c, store, modeltest.Setup{Gradients: true, Auxiliary: balanced}).On(t, b, graph.RunOptions{})
+	want := modeltest.Compile(t, spec, store, modeltest.Setup{Gradients: true, Auxiliary: balanced}).On(t, b, graph.RunOptions{})
 	gradients := gradientsOf(store)
 	hooks := graph.Hooks{}
-	for l := range c.Layers {
+	for l := range spec.Layers {
 		hooks[site(l, "attention")+"pattern"] = nil
-		if c.FeedForwardShape().Experts > 0 {
+		if spec.FeedForwardShape().Experts > 0 {
 			hooks[site(l, "feedforward")+"gates"], hooks[site(l, "feedforward")+"experts"] = nil, nil
 		}
 	}
-	p := modeltest.Compile(t, c, store, modeltest.Setup{Gradients: true, Auxiliary: balanced, Hooks: hooks})
+	p := modeltest.Compile(t, spec, store, modeltest.Setup{Gradients: true, Auxiliary: balanced, Hooks: hooks})
 	got := p.On(t, b, graph.RunOptions{})
 	if dt == tensor.Float32 { // either is as far from the exact values: rounding alone tells them apart
-		exact := exactLogits(t, c, store, b)
+		exact := exactLogits(t, spec, store, b)
 		assert.LessOrEqual(t, modeltest.Distance(want.Logits, exact), 2e-5, "the fused ones")
 		assert.LessOrEqual(t, errorNorm(got.Logits, exact), max(tolerance, 2*errorNorm(want.Logits, exact)), "logits")
 	} else {
@@ -115,10 +115,10 @@ func checkSplit(t *testing.T, c models.Spec, dt tensor.Dtype, tolerance float64)
 	if dt == tensor.Float64 { // in float32 they differ by several roundings of each layer
 		assert.LessOrEqual(t, modeltest.Distance(gradientsOf(store), gradients), tolerance, "gradients")
 	}
-	for l := range c.Layers {
+	for l := range spec.Layers {
 		x, err := p.Hooked(site(l, "attention") + "pattern")
 		require.NoError(t, err)
-		checkPattern(t, c, x, tolerance)
+		checkPattern(t, spec, x, tolerance)
 	}
 }
 
@@ -132,12 +132,12 @@ func errorNorm(got, exact []float64) float64 {
 }
 
 // exactLogits computes the logits from the same weights in float64.
-func exactLogits(t *testing.T, c models.Spec, store *graph.Store, b modeltest.Batch) []float64 {
-	wide := modeltest.NewStore(t, c, tensor.Float64, 0)
+func exactLogits(t *testing.T, spec models.Spec, store *graph.Store, b modeltest.Batch) []float64 {
+	wide := modeltest.NewStore(t, spec, tensor.Float64, 0)
 	for _, p := range store.Params() {
 		require.NoError(t, graph.SetFloat64s(wide.Param(p.Name).Value, graph.Float64s(p.Value)))
 	}
-	return modeltest.Compile(t, c, wide, modeltest.Setup{}).On(t, b, graph.RunOptions{}).Logits
+	return modeltest.Compile(t, spec, wide, modeltest.Setup{}).On(t, b, graph.RunOptions{}).Logits
 }
 
 // gradientsOf are the gradients of all parameters, one after another.
@@ -151,23 +151,23 @@ func gradientsOf(store *graph.Store) []float64 {
 
 // checkPattern wants each row to sum to 1 over what its token may see: with MaskDocuments
 // the second document of the first row begins in its middle.
-func checkPattern(t *testing.T, c models.Spec, x *tensor.Dense, tolerance float64) {
+func checkPattern(t *testing.T, spec models.Spec, x *tensor.Dense, tolerance float64) {
 	heads := x.Shape()[1]
-	require.Equal(t, tensor.Shape{2 * c.Seq, heads, c.Seq}, x.Shape())
-	for at, p := 0, graph.Float64s(x); at < len(p); at += c.Seq {
-		token, first, sum := at/c.Seq/heads, 0, 0.0
-		if c.MaskDocuments && token < c.Seq && token >= c.Seq/2 {
-			first = c.Seq / 2
+	require.Equal(t, tensor.Shape{2 * spec.Seq, heads, spec.Seq}, x.Shape())
+	for at, p := 0, graph.Float64s(x); at < len(p); at += spec.Seq {
+		token, first, sum := at/spec.Seq/heads, 0, 0.0
+		if spec.MaskDocuments && token < spec.Seq && token >= spec.Seq/2 {
+			first = spec.Seq / 2
 		}
-		for j, v := range p[at : at+c.Seq] {
+		for j, v := range p[at : at+spec.Seq] {
 			sum += v
-			require.Equal(t, j >= first && j <= token%c.Seq, v > 0, "token %d, key %d", token, j)
+			require.Equal(t, j >= first && j <= token%spec.Seq, v > 0, "token %d, key %d", token, j)
 		}
 		require.InDelta(t, 1, sum, tolerance)
 	}
 }
 
-func checkHook(t *testing.T, c models.Spec, store *graph.Store, b modeltest.Batch, name string, want []float64) {
+func checkHook(t *testing.T, spec models.Spec, store *graph.Store, b modeltest.Batch, name string, want []float64) {
 	seen := 0
 	change := func(got string, x *tensor.Dense) error {
 		assert.Equal(t, name, got)
@@ -182,7 +182,7 @@ func checkHook(t *testing.T, c models.Spec, store *graph.Store, b modeltest.Batc
 		}
 		return nil
 	}
-	p := modeltest.Compile(t, c, store, modeltest.Setup{Hooks: graph.Hooks{name: change}})
+	p := modeltest.Compile(t, spec, store, modeltest.Setup{Hooks: graph.Hooks{name: change}})
 	watched := p.On(t, b, graph.RunOptions{}).Logits
 	require.Equal(t, 1, seen, "%s: calls", name)
 	assert.LessOrEqual(t, modeltest.Distance(watched, want), 1e-12, "%s: watched", name)
@@ -193,14 +193,14 @@ func checkHook(t *testing.T, c models.Spec, store *graph.Store, b modeltest.Batc
 }
 
 // checkStreamHooks: each site adds what it writes to the stream.
-func checkStreamHooks(t *testing.T, c models.Spec, p *graph.Program) {
+func checkStreamHooks(t *testing.T, spec models.Spec, p *graph.Program) {
 	value := func(name string) []float64 {
 		x, err := p.Hooked(name)
 		require.NoError(t, err, name)
 		return graph.Float64s(x)
 	}
 	state := value("embedding.out")
-	for l := range c.Layers {
+	for l := range spec.Layers {
 		for _, kind := range []string{"attention", "feedforward"} {
 			site := fmt.Sprintf("blocks.%d.%s", l, kind)
 			for i, v := range value(site + ".write") {

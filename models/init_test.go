@@ -24,33 +24,33 @@ type start struct {
 	constant float64
 }
 
-func matrixStarts(c models.Spec) []start {
-	m := c.Stream.(stream.MatrixConfig)
+func matrixStarts(spec models.Spec) []start {
+	m := spec.Stream.(stream.MatrixConfig)
 	return []start{
 		{suffix: "attention.read", fanIn: m.Dk}, {suffix: "attention.write", fanIn: m.Rank, writes: true},
 		{suffix: "feedforward.read", fanIn: m.Dk}, {suffix: "feedforward.write", fanIn: m.Rank, writes: true},
-		{suffix: "feedforward.w1", fanIn: c.Width()}, {suffix: "feedforward.w2", fanIn: c.FeedForwardShape().Hidden},
+		{suffix: "feedforward.w1", fanIn: spec.Width()}, {suffix: "feedforward.w2", fanIn: spec.FeedForwardShape().Hidden},
 		{suffix: "write_embedding", fanIn: m.Rank}, {suffix: "write_positions", fanIn: m.Rank}, {suffix: "read_unembedding", fanIn: m.Dk},
 	}
 }
 
-func vectorStarts(c models.Spec) []start {
+func vectorStarts(spec models.Spec) []start {
 	return []start{
-		{suffix: "attention.qkv", fanIn: c.Width()}, {suffix: "attention.o", fanIn: c.Width(), writes: true},
-		{suffix: "feedforward.w1", fanIn: c.Width()}, {suffix: "feedforward.w2", fanIn: c.FeedForwardShape().Hidden, writes: true},
+		{suffix: "attention.qkv", fanIn: spec.Width()}, {suffix: "attention.o", fanIn: spec.Width(), writes: true},
+		{suffix: "feedforward.w1", fanIn: spec.Width()}, {suffix: "feedforward.w2", fanIn: spec.FeedForwardShape().Hidden, writes: true},
 	}
 }
 
-func commonStarts(c models.Spec) []start {
-	if c.Init == models.InitLeCunAll {
+func commonStarts(spec models.Spec) []start {
+	if spec.Init == models.InitLeCunAll {
 		return []start{
-			{suffix: "unembedding", fanIn: c.Width()}, {suffix: "_bias"}, {suffix: "norm", constant: 1},
-			{suffix: "embedding", fanIn: c.Vocab}, {suffix: "positions", fanIn: c.Seq},
+			{suffix: "unembedding", fanIn: spec.Width()}, {suffix: "_bias"}, {suffix: "norm", constant: 1},
+			{suffix: "embedding", fanIn: spec.Vocab}, {suffix: "positions", fanIn: spec.Seq},
 		}
 	}
 	return []start{
 		{suffix: "unembedding"}, {suffix: "_bias"}, {suffix: "norm", constant: 1},
-		{suffix: "embedding", std: c.EmbeddingStd}, {suffix: "positions", std: c.EmbeddingStd},
+		{suffix: "embedding", std: spec.EmbeddingStd}, {suffix: "positions", std: spec.EmbeddingStd},
 	}
 }
 
@@ -78,8 +78,8 @@ func TestInitialValues(t *testing.T) {
 	}
 }
 
-func checkStarts(t *testing.T, c models.Spec, numerator float64, starts []start) {
-	store := modeltest.NewStore(t, c, tensor.Float64, 7)
+func checkStarts(t *testing.T, spec models.Spec, numerator float64, starts []start) {
+	store := modeltest.NewStore(t, spec, tensor.Float64, 7)
 	used := map[string]bool{}
 	for _, p := range store.Params() {
 		s, ok := startOf(starts, p.Name)
@@ -90,9 +90,9 @@ func checkStarts(t *testing.T, c models.Spec, numerator float64, starts []start)
 			std = numerator / math.Sqrt(float64(s.fanIn))
 		}
 		if s.writes {
-			std /= math.Sqrt(2 * float64(c.Layers))
+			std /= math.Sqrt(2 * float64(spec.Layers))
 		}
-		checkDistribution(t, c.Stream.Name()+" "+p.Name, p.Value.Float64s(), s.constant, std)
+		checkDistribution(t, spec.Stream.Name()+" "+p.Name, p.Value.Float64s(), s.constant, std)
 	}
 	assert.Len(t, used, len(starts), "every row is about a parameter that exists")
 }

@@ -16,10 +16,10 @@ import (
 )
 
 // recordedStep is what a training step of a model asks of a GPU.
-func recordedStep(t *testing.T, c models.Spec, batch int, precision graph.Precision) []cuda.Work {
+func recordedStep(t *testing.T, spec models.Spec, batch int, precision graph.Precision) []cuda.Work {
 	r := cuda.NewRecorder(precision, 132)
 	o := graph.ProgramOptions{Gradients: true, Options: graph.Options{Training: true}}
-	recording, err := models.Record(c, batch, c.Seq, models.Outputs{Loss: true}, o, r)
+	recording, err := models.Record(spec, batch, spec.Seq, models.Outputs{Loss: true}, o, r)
 	require.NoError(t, err)
 	update, err := optim.New(recording.Store, 1)
 	require.NoError(t, err)

@@ -34,19 +34,19 @@ func TestLaurelStartsAsATransformer(t *testing.T) {
 func startsAs(t *testing.T) func(models.Spec, *graph.Store) bool {
 	plain := modeltest.Resolve(t, tinyVector(plainly))
 	weights := modeltest.PerturbedStore(t, plain, tensor.Float64)
-	logits := func(c models.Spec, store *graph.Store) []float64 {
-		return modeltest.Compile(t, c, store, modeltest.Setup{}).On(t, modeltest.RandomBatch(c, 2, c.Seq, 1), graph.RunOptions{}).Logits
+	logits := func(spec models.Spec, store *graph.Store) []float64 {
+		return modeltest.Compile(t, spec, store, modeltest.Setup{}).On(t, modeltest.RandomBatch(spec, 2, spec.Seq, 1), graph.RunOptions{}).Logits
 	}
 	want := logits(plain, weights)
-	return func(c models.Spec, store *graph.Store) bool {
+	return func(spec models.Spec, store *graph.Store) bool {
 		for _, p := range weights.Params() {
 			require.NoError(t, graph.SetFloat64s(store.Param(p.Name).Value, graph.Float64s(p.Value)))
 		}
-		got := logits(c, store)
+		got := logits(spec, store)
 		same := modeltest.Distance(got, want) == 0
 		assert.True(t, same || modeltest.Distance(got, want) > 1e-3)
-		_, says := c.Design().(stream.PlainAtInit).Plain()
-		assert.Equal(t, says, same, "%+v", c.Stream)
+		_, says := spec.Design().(stream.PlainAtInit).Plain()
+		assert.Equal(t, says, same, "%+v", spec.Stream)
 		return same
 	}
 }

@@ -80,25 +80,25 @@ func TestALoopIsTheModelUnrolled(t *testing.T) {
 	}
 }
 
-func checkUnrolled(t *testing.T, c models.Spec) {
-	depth := c.Depth()
-	unrolled, err := c.With(func(v *models.Config) { v.Layers, v.LoopBegin, v.LoopEnd, v.Loops = depth, 0, 0, 0 })
+func checkUnrolled(t *testing.T, spec models.Spec) {
+	depth := spec.Depth()
+	unrolled, err := spec.With(func(v *models.Config) { v.Layers, v.LoopBegin, v.LoopEnd, v.Loops = depth, 0, 0, 0 })
 	require.NoError(t, err)
-	store, own := modeltest.PerturbedStore(t, c, tensor.Float64), modeltest.NewStore(t, unrolled, tensor.Float64, 0)
+	store, own := modeltest.PerturbedStore(t, spec, tensor.Float64), modeltest.NewStore(t, unrolled, tensor.Float64, 0)
 	of := map[string]string{}
 	for _, p := range own.Params() {
-		of[p.Name] = c.ParameterName(p.Name)
+		of[p.Name] = spec.ParameterName(p.Name)
 		if q := store.Param(p.Name); q != nil && q.Unshared {
 			of[p.Name] = p.Name
 		}
 		require.NotNil(t, store.Param(of[p.Name]), p.Name)
 		require.NoError(t, graph.SetFloat64s(p.Value, graph.Float64s(store.Param(of[p.Name]).Value)), p.Name)
 	}
-	run := func(c models.Spec, s *graph.Store) (modeltest.Result, map[string][]float64) {
-		result := modeltest.Compile(t, c, s, modeltest.Setup{Gradients: true}).On(t, modeltest.RandomBatch(c, 2, c.Seq, 1), graph.RunOptions{})
+	run := func(spec models.Spec, s *graph.Store) (modeltest.Result, map[string][]float64) {
+		result := modeltest.Compile(t, spec, s, modeltest.Setup{Gradients: true}).On(t, modeltest.RandomBatch(spec, 2, spec.Seq, 1), graph.RunOptions{})
 		return result, modeltest.Gradients(s)
 	}
-	got, gradients := run(c, store)
+	got, gradients := run(spec, store)
 	want, each := run(unrolled, own)
 	require.Equal(t, want, got)
 	sums := map[string][]float64{}
@@ -122,9 +122,9 @@ func TestOnePassIsThePlainModel(t *testing.T) {
 	require.NoError(t, once.SameModel(plain))
 	require.EqualError(t, plain.SameModel(modeltest.Resolve(t, tinyVector(looped(2, 1, 2, 2)))), "model.loops: want 1, got 2")
 	assert.Equal(t, plain.Cost(), once.Cost())
-	run := func(c models.Spec) (modeltest.Result, map[string][]float64, map[string][]float64) {
-		store := modeltest.NewStore(t, c, tensor.Float32, 3)
-		result := modeltest.Compile(t, c, store, modeltest.Setup{Gradients: true}).On(t, modeltest.RandomBatch(c, 2, c.Seq, 1), graph.RunOptions{})
+	run := func(spec models.Spec) (modeltest.Result, map[string][]float64, map[string][]float64) {
+		store := modeltest.NewStore(t, spec, tensor.Float32, 3)
+		result := modeltest.Compile(t, spec, store, modeltest.Setup{Gradients: true}).On(t, modeltest.RandomBatch(spec, 2, spec.Seq, 1), graph.RunOptions{})
 		return result, modeltest.Values(store), modeltest.Gradients(store)
 	}
 	want, values, gradients := run(plain)

@@ -12,32 +12,32 @@ import (
 // TrainingMemory returns a lower bound of the CPU memory that training the model with AdamW takes
 // in a step of batch rows. It is a closed form, so that it works for a model of any size. The exact
 // need, which graph.PredictMemory computes from a graph, is a little larger.
-func (c Spec) TrainingMemory(batch int, recompute graph.Recompute) graph.MemoryNeed {
-	cost, tokens := c.Cost(), float64(batch)*float64(c.Seq)
+func (spec Spec) TrainingMemory(batch int, recompute graph.Recompute) graph.MemoryNeed {
+	cost, tokens := spec.Cost(), float64(batch)*float64(spec.Seq)
 	parameters := float32Bytes * float64(cost.Parameters)
 	activations := tokens * float64(cost.ActivationBytes)
 	if recompute == graph.RecomputeBlock { // what flows between blocks, and one block
-		kept, block := tokens*float32Bytes*float64(max(cost.StreamSize, c.Shape().Kept)), activations/float64(c.Depth())
-		first := block + kept*float64(c.LoopEnd) + c.passGradients() // the backward pass of a loop's first pass begins
-		activations = min(activations, max(block+kept*float64(c.Depth()), first))
+		kept, block := tokens*float32Bytes*float64(max(cost.StreamSize, spec.Shape().Kept)), activations/float64(spec.Depth())
+		first := block + kept*float64(spec.LoopEnd) + spec.passGradients() // the backward pass of a loop's first pass begins
+		activations = min(activations, max(block+kept*float64(spec.Depth()), first))
 	}
 	return graph.MemoryNeed{Parameters: bounded(parameters), Gradients: bounded(parameters), Moments: bounded(2 * parameters), Activations: bounded(activations)}
 }
 
 // passGradients returns the bytes of the gradients that later passes of a loop have left when the
 // backward pass of its first pass begins.
-func (c Spec) passGradients() float64 {
+func (spec Spec) passGradients() float64 {
 	blocks := 0
-	for l := range c.Layers {
-		if c.loop().Repeats(l) {
+	for l := range spec.Layers {
+		if spec.loop().Repeats(l) {
 			blocks++
 		}
 	}
 	parameters := 0.0
-	for _, sublayer := range c.shape.Sublayers {
-		parameters += c.blocksCost(sublayer).Parameters
+	for _, sublayer := range spec.shape.Sublayers {
+		parameters += spec.blocksCost(sublayer).Parameters
 	}
-	return float32Bytes * parameters * float64(blocks) / float64(c.Layers)
+	return float32Bytes * parameters * float64(blocks) / float64(spec.Layers)
 }
 
 // bounded is like whole, but small enough that several can be added.
@@ -45,14 +45,14 @@ func bounded(n float64) int { return min(whole(n), math.MaxInt/8) }
 
 // checkParameters returns an error if memory has no room for initialising the parameters. With a
 // Store that plans, serves or already has the parameters they take none.
-func (c Spec) checkParameters(s *graph.Store) error {
+func (spec Spec) checkParameters(s *graph.Store) error {
 	if !s.Initialises() || s.Size() > 0 {
 		return nil
 	}
-	need := graph.MemoryNeed{Parameters: bounded(float64(c.Cost().Parameters) * float64(s.DType().Size()))}
+	need := graph.MemoryNeed{Parameters: bounded(float64(spec.Cost().Parameters) * float64(s.DType().Size()))}
 	available := graph.AvailableMemory()
-	fits := func(c Spec) bool { return float32Bytes*float64(c.Cost().Parameters) <= float64(available) }
-	return need.Within(available, c.Smaller("model.", fits).String())
+	fits := func(spec Spec) bool { return float32Bytes*float64(spec.Cost().Parameters) <= float64(available) }
+	return need.Within(available, spec.Smaller("model.", fits).String())
 }
 
 // Change is a smaller value of one field of a config.

@@ -31,16 +31,16 @@ func TestDeviceMemory(t *testing.T) {
 	}
 }
 
-func checkMemory(t *testing.T, c models.Spec, precision graph.Precision) {
+func checkMemory(t *testing.T, spec models.Spec, precision graph.Precision) {
 	device, err := cuda.Open(cuda.Options{Precision: precision})
 	require.NoError(t, err)
-	newMemoryStep(t, c, precision).close(t)
+	newMemoryStep(t, spec, precision).close(t)
 	before, total, err := device.Memory()
 	require.NoError(t, err)
 	allocated := emulator.Counters().InUse
 	t.Logf("apart from the step, %.0f MiB are taken: by context, kernels and cuBLAS of this program, and by other programs", float64(total-before)/(1<<20))
 
-	step := newMemoryStep(t, c, precision)
+	step := newMemoryStep(t, spec, precision)
 	defer step.close(t)
 	want := step.predicted.Total()
 	if emulator.Emulated() {
@@ -63,14 +63,14 @@ type memoryStep struct {
 	update    *optim.Optimizer
 }
 
-func newMemoryStep(t *testing.T, c models.Spec, precision graph.Precision) *memoryStep {
+func newMemoryStep(t *testing.T, spec models.Spec, precision graph.Precision) *memoryStep {
 	const batch = 4
 	build := func(b *graph.Builder) (graph.Roots, error) {
-		m, err := models.On(b, c)
+		m, err := models.On(b, spec)
 		if err != nil {
 			return graph.Roots{}, err
 		}
-		loss := m.Loss(m.Forward(b.Input("tokens", tensor.Int32, batch, c.Seq)), b.Input("targets", tensor.Int32, batch, c.Seq), models.Auxiliary{})
+		loss := m.Loss(m.Forward(b.Input("tokens", tensor.Int32, batch, spec.Seq)), b.Input("targets", tensor.Int32, batch, spec.Seq), models.Auxiliary{})
 		return graph.Roots{Loss: loss, Outputs: gorgonia.Nodes{}}, m.Err()
 	}
 	o := graph.ProgramOptions{Gradients: true, Options: graph.Options{Device: graph.CUDA, Precision: precision, Training: true}}

@@ -103,13 +103,13 @@ func TestParametersBeyondMemoryAreRefused(t *testing.T) {
 func TestSmallerSizesFit(t *testing.T) {
 	c := modeltest.Resolve(t, models.Config{Stream: vectorOf(1024), Layers: 24, Attention: models.Attention{Heads: 16}, FeedForward: gelu(4096), Vocab: 257, Seq: 512})
 	limit := c.Cost().Parameters / 2
-	fits := func(c models.Spec) bool { return c.Cost().Parameters <= limit }
+	fits := func(spec models.Spec) bool { return spec.Cost().Parameters <= limit }
 	changes := c.Smaller("model.", fits)
 	assert.Equal(t, "model.stream.d_model=512 or model.layers=6 or model.feedforward.hidden=512 would fit", changes.String())
 
 	looped := modeltest.Resolve(t, tinyVector(looped(2, 0, 2, 8)))
-	changes = looped.Smaller("model.", func(c models.Spec) bool {
-		return 2*c.TrainingMemory(1, graph.RecomputeNone).Activations <= looped.TrainingMemory(1, graph.RecomputeNone).Activations
+	changes = looped.Smaller("model.", func(spec models.Spec) bool {
+		return 2*spec.TrainingMemory(1, graph.RecomputeNone).Activations <= looped.TrainingMemory(1, graph.RecomputeNone).Activations
 	})
 	assert.Contains(t, changes.String(), "or model.loops=2 or")
 }

@@ -57,8 +57,8 @@ func TestInitialMixing(t *testing.T) {
 
 // compileMixing runs a model at its first coefficients but for post's, which it returns, and
 // watches its rows.
-func compileMixing(t *testing.T, c models.Spec, n int) (*modeltest.Program, []float64) {
-	store := modeltest.NewStore(t, c, tensor.Float64, 0)
+func compileMixing(t *testing.T, spec models.Spec, n int) (*modeltest.Program, []float64) {
+	store := modeltest.NewStore(t, spec, tensor.Float64, 0)
 	shared, bias, post := modeltest.PerturbedStore(t, modeltest.Resolve(t, tinyVector(plainly)), tensor.Float64), []float64{-1, 0, 0.5, 2}, []float64{}
 	for _, p := range shared.Params() {
 		require.NoError(t, graph.SetFloat64s(store.Param(p.Name).Value, graph.Float64s(p.Value)))
@@ -67,14 +67,14 @@ func compileMixing(t *testing.T, c models.Spec, n int) (*modeltest.Program, []fl
 		post = append(post, 2*logistic(b))
 	}
 	hooks := graph.Hooks{"embedding.out": nil}
-	sites(c.Layers, func(prefix string) {
+	sites(spec.Layers, func(prefix string) {
 		copy(store.Param(prefix + "mhc.b").Value.Float64s()[n:], bias)
 		for _, hook := range []string{"coefficients", "read", "write", "stream"} {
 			hooks[prefix+hook] = nil
 		}
 	})
-	p := modeltest.Compile(t, c, store, modeltest.Setup{Hooks: hooks})
-	p.On(t, modeltest.RandomBatch(c, 2, c.Seq, 1), graph.RunOptions{})
+	p := modeltest.Compile(t, spec, store, modeltest.Setup{Hooks: hooks})
+	p.On(t, modeltest.RandomBatch(spec, 2, spec.Seq, 1), graph.RunOptions{})
 	return p, post
 }
 

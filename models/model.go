@@ -32,27 +32,27 @@ type Model struct {
 //	features := m.Forward(tokens) // tokens: [batch, seq] Int32
 //	loss := m.Loss(features, targets, models.Auxiliary{}) // a scalar
 //	grads, err := gorgonia.Grad(loss, m.Learnables()...)
-func New(g *gorgonia.ExprGraph, c Spec, o graph.Options) (*Model, error) {
-	return On(graph.On(g, o), c)
+func New(g *gorgonia.ExprGraph, spec Spec, o graph.Options) (*Model, error) {
+	return On(graph.On(g, o), spec)
 }
 
 // On is like New, with a Builder such as a Program's.
-func On(b *graph.Builder, c Spec) (*Model, error) {
+func On(b *graph.Builder, spec Spec) (*Model, error) {
 	err := b.Err()
-	if err == nil && c.IsZero() {
+	if err == nil && spec.IsZero() {
 		err = errUnresolved()
 	}
 	if err == nil {
-		err = c.checkParameters(b.Store())
+		err = spec.checkParameters(b.Store())
 	}
 	if err != nil {
 		return nil, errors.Wrap(err, "models")
 	}
-	m := &Model{spec: c, b: b, values: c.valueResidual()}
-	if c.Depth() == c.Layers {
+	m := &Model{spec: spec, b: b, values: spec.valueResidual()}
+	if spec.Depth() == spec.Layers {
 		m.makeParameters()
 	} else {
-		b.Share(c.ParameterName, m.makeParameters)
+		b.Share(spec.ParameterName, m.makeParameters)
 	}
 	if err := b.Err(); err != nil {
 		return nil, errors.Wrap(err, "models")

@@ -52,11 +52,11 @@ func modernized(c models.Config) models.Config {
 
 // checkModernGradients wants gradients of all attention's own parameters, the same where blocks are
 // recomputed.
-func checkModernGradients(t *testing.T, c models.Spec) {
+func checkModernGradients(t *testing.T, spec models.Spec) {
 	gradients := func(r graph.Recompute) *graph.Store {
-		store := modeltest.PerturbedStore(t, c, tensor.Float64)
-		batch := modeltest.RandomBatch(c, 2, c.Seq, 3)
-		result := modeltest.Compile(t, c, store, modeltest.Setup{Gradients: true, LossOnly: true, Recompute: r}).On(t, batch, graph.RunOptions{})
+		store := modeltest.PerturbedStore(t, spec, tensor.Float64)
+		batch := modeltest.RandomBatch(spec, 2, spec.Seq, 3)
+		result := modeltest.Compile(t, spec, store, modeltest.Setup{Gradients: true, LossOnly: true, Recompute: r}).On(t, batch, graph.RunOptions{})
 		require.False(t, math.IsNaN(result.Loss))
 		return store
 	}
@@ -70,24 +70,24 @@ func checkModernGradients(t *testing.T, c models.Spec) {
 			assert.NotContains(t, grad, 0.0, p.Name)
 		}
 	}
-	assert.Equal(t, 3*c.Layers-1, found)
-	if c.Shape().Has(stream.FeedForward) {
+	assert.Equal(t, 3*spec.Layers-1, found)
+	if spec.Shape().Has(stream.FeedForward) {
 		assert.NotNil(t, kept.Param("blocks.0.feedforward.w3"))
 	}
 }
 
 // checkModernCache compares logits of tokens one by one with those of whole rows.
-func checkModernCache(t *testing.T, c models.Spec) {
-	store, batch := modeltest.PerturbedStore(t, c, tensor.Float64), modeltest.RandomBatch(c, 2, c.Seq, 5)
-	want := modeltest.Compile(t, c, store, modeltest.Setup{}).On(t, batch, graph.RunOptions{}).Logits
-	cache, err := graph.NewCache(2, c.Seq)
+func checkModernCache(t *testing.T, spec models.Spec) {
+	store, batch := modeltest.PerturbedStore(t, spec, tensor.Float64), modeltest.RandomBatch(spec, 2, spec.Seq, 5)
+	want := modeltest.Compile(t, spec, store, modeltest.Setup{}).On(t, batch, graph.RunOptions{}).Logits
+	cache, err := graph.NewCache(2, spec.Seq)
 	require.NoError(t, err)
-	p := modeltest.Compile(t, c, store, modeltest.Setup{Seq: 1, Cache: cache})
-	for i := range c.Seq {
-		part := modeltest.Batch{Rows: 2, Seq: 1, Inputs: []int32{batch.Inputs[i], batch.Inputs[c.Seq+i]}}
+	p := modeltest.Compile(t, spec, store, modeltest.Setup{Seq: 1, Cache: cache})
+	for i := range spec.Seq {
+		part := modeltest.Batch{Rows: 2, Seq: 1, Inputs: []int32{batch.Inputs[i], batch.Inputs[spec.Seq+i]}}
 		logits := p.On(t, part, graph.RunOptions{}).Logits
 		for r := range 2 {
-			assert.InDeltaSlice(t, want[(r*c.Seq+i)*c.Vocab:][:c.Vocab], logits[r*c.Vocab:][:c.Vocab], 1e-11, "row %d, token %d", r, i)
+			assert.InDeltaSlice(t, want[(r*spec.Seq+i)*spec.Vocab:][:spec.Vocab], logits[r*spec.Vocab:][:spec.Vocab], 1e-11, "row %d, token %d", r, i)
 		}
 	}
 }

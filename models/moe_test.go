@@ -21,11 +21,11 @@ const emptyExpert = 2
 
 // starve sets routers to columns w, -w, 0, v, -v: one of each pair has a positive logit, so
 // that the third expert, whose logit is 0, is never among the first two.
-func starve(t *testing.T, c models.Spec, store *graph.Store) {
-	for l := range c.Layers {
+func starve(t *testing.T, spec models.Spec, store *graph.Store) {
+	for l := range spec.Layers {
 		router := store.Param(site(l, "feedforward") + "router").Value
 		values := graph.Float64s(router)
-		for i := 0; i < len(values); i += c.FeedForwardShape().Experts {
+		for i := 0; i < len(values); i += spec.FeedForwardShape().Experts {
 			values[i+1], values[i+emptyExpert], values[i+4] = -values[i], 0, -values[i+3]
 		}
 		require.NoError(t, graph.SetFloat64s(router, values))
@@ -52,49 +52,49 @@ func TestEmptyExperts(t *testing.T) {
 	}
 }
 
-func checkEmptyExperts(t *testing.T, c models.Spec, a models.Auxiliary, dt tensor.Dtype) {
-	store := modeltest.PerturbedStore(t, c, dt)
-	starve(t, c, store)
-	p, b := modeltest.Compile(t, c, store, modeltest.Setup{Gradients: true, Auxiliary: a}), modeltest.RandomBatch(c, 2, c.Seq, 1)
+func checkEmptyExperts(t *testing.T, spec models.Spec, a models.Auxiliary, dt tensor.Dtype) {
+	store := modeltest.PerturbedStore(t, spec, dt)
+	starve(t, spec, store)
+	p, b := modeltest.Compile(t, spec, store, modeltest.Setup{Gradients: true, Auxiliary: a}), modeltest.RandomBatch(spec, 2, spec.Seq, 1)
 	before := p.On(t, b, graph.RunOptions{})
 	for _, param := range store.Params() {
 		for i, v := range graph.Float64s(param.Grad) {
 			require.False(t, math.IsNaN(v) || math.IsInf(v, 0), "%s, entry %d: %v", param.Name, i, v)
 		}
 	}
-	for l := range c.Layers {
+	for l := range spec.Layers {
 		prefix := site(l, "feedforward")
-		checkEmptyGradients(t, c, store, prefix)
-		checkRouterGradient(t, c, a, store.Param(prefix+"router"))
+		checkEmptyGradients(t, spec, store, prefix)
+		checkRouterGradient(t, spec, a, store.Param(prefix+"router"))
 	}
 	p.On(t, b, graph.RunOptions{Accumulate: true})
-	checkEmptyGradients(t, c, store, site(0, "feedforward"))
-	fillExpert(t, c, store, 1e30)
+	checkEmptyGradients(t, spec, store, site(0, "feedforward"))
+	fillExpert(t, spec, store, 1e30)
 	require.Equal(t, before, p.On(t, b, graph.RunOptions{}), "weights of an expert without tokens")
 }
 
 // expertOf is one expert's share of a tensor that begins with the experts' axis.
-func expertOf(c models.Spec, values []float64, expert int) []float64 {
-	size := len(values) / c.FeedForwardShape().Experts
+func expertOf(spec models.Spec, values []float64, expert int) []float64 {
+	size := len(values) / spec.FeedForwardShape().Experts
 	return values[expert*size : (expert+1)*size]
 }
 
 // expertNames are the experts' parameters.
-func expertNames(c models.Spec) []string {
-	if c.Bias {
+func expertNames(spec models.Spec) []string {
+	if spec.Bias {
 		return []string{"w1", "w1_bias", "w2", "w2_bias"}
 	}
 	return []string{"w1", "w2"}
 }
 
 // checkEmptyGradients wants zeros for the empty expert, and others for the rest together.
-func checkEmptyGradients(t *testing.T, c models.Spec, store *graph.Store, prefix string) {
+func checkEmptyGradients(t *testing.T, spec models.Spec, store *graph.Store, prefix string) {
 	t.Helper()
-	for _, name := range expertNames(c) {
+	for _, name := range expertNames(spec) {
 		g := graph.Float64s(store.Param(prefix + name).Grad)
 		learned := 0.0
-		for expert := range c.FeedForwardShape().Experts {
-			for _, v := range expertOf(c, g, expert) {
+		for expert := range spec.FeedForwardShape().Experts {
+			for _, v := range expertOf(spec, g, expert) {
 				learned += math.Abs(v)
 				if expert == emptyExpert {
 					require.Zero(t, v, prefix+name)
@@ -108,23 +108,23 @@ func checkEmptyGradients(t *testing.T, c models.Spec, store *graph.Store, prefix
 // checkRouterGradient: for k = 1 the gate is the probability itself, and an auxiliary loss
 // is of all probabilities; for k > 1 alone the gates know nothing of an expert that is not
 // chosen.
-func checkRouterGradient(t *testing.T, c models.Spec, a models.Auxiliary, router *graph.Param) {
+func checkRouterGradient(t *testing.T, spec models.Spec, a models.Auxiliary, router *graph.Param) {
 	t.Helper()
-	learns := c.FeedForwardShape().Used == 1 || a.BalanceLoss > 0
+	learns := spec.FeedForwardShape().Used == 1 || a.BalanceLoss > 0
 	for i, v := range graph.Float64s(router.Grad) {
-		if i%c.FeedForwardShape().Experts == emptyExpert {
+		if i%spec.FeedForwardShape().Experts == emptyExpert {
 			require.Equal(t, learns, v != 0, "gradient %g of the empty expert's column of %q", v, router.Name)
 		}
 	}
 }
 
-func fillExpert(t *testing.T, c models.Spec, store *graph.Store, value float64) {
-	for l := range c.Layers {
-		for _, name := range expertNames(c) {
+func fillExpert(t *testing.T, spec models.Spec, store *graph.Store, value float64) {
+	for l := range spec.Layers {
+		for _, name := range expertNames(spec) {
 			param := store.Param(site(l, "feedforward") + name).Value
 			values := graph.Float64s(param)
-			for i := range expertOf(c, values, emptyExpert) {
-				expertOf(c, values, emptyExpert)[i] = value
+			for i := range expertOf(spec, values, emptyExpert) {
+				expertOf(spec, values, emptyExpert)[i] = value
 			}
 			require.NoError(t, graph.SetFloat64s(param, values))
 		}
@@ -153,8 +153,8 @@ func TestExpertsInAModel(t *testing.T) {
 }
 
 // mixture is y of u [T, D], and the number of tokens of each expert.
-func mixture(c models.Spec, w map[string][]float64, prefix string, u []float64) ([]float64, []int32) {
-	d, f := c.Width(), c.FeedForwardShape()
+func mixture(spec models.Spec, w map[string][]float64, prefix string, u []float64) ([]float64, []int32) {
+	d, f := spec.Width(), spec.FeedForwardShape()
 	y, counts := make([]float64, len(u)), make([]int32, f.Experts)
 	for at := 0; at < len(u); at += d {
 		logits := matmul(u[at:at+d], w[prefix+"router"], d)
@@ -172,8 +172,8 @@ func mixture(c models.Spec, w map[string][]float64, prefix string, u []float64) 
 		}
 		for _, e := range order[:f.Used] {
 			counts[e]++
-			hidden := geluTanh(matmul(u[at:at+d], expertOf(c, w[prefix+"w1"], e), d))
-			for i, v := range matmul(hidden, expertOf(c, w[prefix+"w2"], e), f.Hidden) {
+			hidden := geluTanh(matmul(u[at:at+d], expertOf(spec, w[prefix+"w1"], e), d))
+			for i, v := range matmul(hidden, expertOf(spec, w[prefix+"w2"], e), f.Hidden) {
 				y[at+i] += math.Exp(logits[e]) / chosen * v
 			}
 		}
@@ -182,10 +182,10 @@ func mixture(c models.Spec, w map[string][]float64, prefix string, u []float64) 
 }
 
 // countsOf runs a model and returns the number of tokens of each expert, a row a block.
-func countsOf(t *testing.T, c models.Spec, store *graph.Store, batch modeltest.Batch) [][]int32 {
+func countsOf(t *testing.T, spec models.Spec, store *graph.Store, batch modeltest.Batch) [][]int32 {
 	var counts gorgonia.Nodes
 	p, err := graph.Compile(graph.ProgramOptions{Options: graph.Options{Store: store, DType: store.DType(), Threads: 1}}, func(b *graph.Builder) (graph.Roots, error) {
-		m, err := models.On(b, c)
+		m, err := models.On(b, spec)
 		if err != nil {
 			return graph.Roots{}, err
 		}

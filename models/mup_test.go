@@ -96,23 +96,23 @@ func ourNames(t *testing.T, r *reference, theirs string) []string {
 }
 
 // checkOfficialMultipliers measures what the embedding and the unembedding multiply by.
-func checkOfficialMultipliers(t *testing.T, c models.Spec, official []officialParameter) {
+func checkOfficialMultipliers(t *testing.T, spec models.Spec, official []officialParameter) {
 	want := map[string]float64{}
 	for _, p := range official {
 		want[strings.TrimSuffix(p.Name, ".param")] = p.Multiplier
 	}
-	store := modeltest.PerturbedStore(t, c, tensor.Float64)
-	p := modeltest.Compile(t, c, store, modeltest.Setup{Rows: 1, Hooks: graph.Hooks{"embedding.out": nil}})
-	b := modeltest.RandomBatch(c, 1, c.Seq, 1)
+	store := modeltest.PerturbedStore(t, spec, tensor.Float64)
+	p := modeltest.Compile(t, spec, store, modeltest.Setup{Rows: 1, Hooks: graph.Hooks{"embedding.out": nil}})
+	b := modeltest.RandomBatch(spec, 1, spec.Seq, 1)
 	r := p.On(t, b, graph.RunOptions{})
 	state, err := p.Hooked("embedding.out")
 	require.NoError(t, err)
 
-	table, logit, width := store.Param("embedding").Value.Float64s(), 0.0, c.Width()
+	table, logit, width := store.Param("embedding").Value.Float64s(), 0.0, spec.Width()
 	row := table[int(b.Inputs[0])*width:][:width] // token 0
 	embedded := row[0]
 	if keys := store.Param("write_embedding"); keys != nil { // X_0[0, 0] = sum_h w[h, 0] e[h, 0]
-		m := c.Stream.(stream.MatrixConfig)
+		m := spec.Stream.(stream.MatrixConfig)
 		embedded = 0
 		for h := range m.Rank {
 			embedded += keys.Value.Float64s()[h*m.Dk] * row[h*m.Dv]
@@ -121,7 +121,7 @@ func checkOfficialMultipliers(t *testing.T, c models.Spec, official []officialPa
 	assert.InEpsilon(t, want["embedding"], state.Float64s()[0]/embedded, 1e-12, "multiplier of the embedding")
 	unembedding := store.Param("unembedding").Value.Float64s()
 	for f := range width {
-		logit += r.Features[f] * unembedding[f*c.Vocab]
+		logit += r.Features[f] * unembedding[f*spec.Vocab]
 	}
 	assert.InEpsilon(t, want["unembedding"], r.Logits[0]/logit, 1e-12, "multiplier of the unembedding")
 }

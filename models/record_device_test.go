@@ -57,9 +57,9 @@ func TestDeviceRunsWhatIsRecorded(t *testing.T) {
 }
 
 // recordedCounts counts what a recording lists.
-func recordedCounts(t *testing.T, c models.Spec, batch, seq int, want models.Outputs, o graph.ProgramOptions) (launches map[string]uint64, products uint64) {
+func recordedCounts(t *testing.T, spec models.Spec, batch, seq int, want models.Outputs, o graph.ProgramOptions) (launches map[string]uint64, products uint64) {
 	r := cuda.NewRecorder(o.Precision, 0)
-	recording, err := models.Record(c, batch, seq, want, o, r)
+	recording, err := models.Record(spec, batch, seq, want, o, r)
 	require.NoError(t, err)
 	update, err := optim.New(recording.Store, 1)
 	require.NoError(t, err)

@@ -46,9 +46,9 @@ func TestAttentionScale(t *testing.T) {
 
 // measureScale gives attention q.k = 1 for token 0 and 0 for token 1, and values 1 and 0:
 // token 1 gets the weight 1/(1+exp(-scale)) of token 0.
-func measureScale(t *testing.T, c models.Spec, block int) float64 {
+func measureScale(t *testing.T, spec models.Spec, block int) float64 {
 	qkv, heads := fmt.Sprintf("blocks.%d.attention.qkv", block), fmt.Sprintf("blocks.%d.attention.heads", block)
-	part := c.HeadCount() * c.HeadDim()
+	part := spec.HeadCount() * spec.HeadDim()
 	known := func(_ string, x *tensor.Dense) error {
 		tokens := x.Float64s()
 		clear(tokens)
@@ -57,8 +57,8 @@ func measureScale(t *testing.T, c models.Spec, block int) float64 {
 		tokens[2*part+0] = 1 // v of token 0
 		return nil
 	}
-	p := modeltest.Compile(t, c, modeltest.NewStore(t, c, tensor.Float64, 0), modeltest.Setup{Rows: 1, Seq: 2, Hooks: graph.Hooks{qkv: known, heads: nil}})
-	p.On(t, modeltest.RandomBatch(c, 1, 2, 1), graph.RunOptions{})
+	p := modeltest.Compile(t, spec, modeltest.NewStore(t, spec, tensor.Float64, 0), modeltest.Setup{Rows: 1, Seq: 2, Hooks: graph.Hooks{qkv: known, heads: nil}})
+	p.On(t, modeltest.RandomBatch(spec, 1, 2, 1), graph.RunOptions{})
 	o, err := p.Hooked(heads)
 	require.NoError(t, err)
 	weight := o.Float64s()[part]

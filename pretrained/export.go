@@ -63,13 +63,13 @@ func (m *Model) huggingFaceFiles(a Architecture) ([]checkpoint.FolderFile, error
 
 // architectureOf returns the architecture with the given name or, without a name, the first that
 // fits the model. An architecture fits if its config.json is read back as the same model.
-func architectureOf(zoo models.Zoo, c models.Spec, name string) (Architecture, error) {
+func architectureOf(zoo models.Zoo, spec models.Spec, name string) (Architecture, error) {
 	var problems []string
 	for _, a := range architectures(zoo) {
 		if name != "" && name != a.Type {
 			continue
 		}
-		err := a.fits(c)
+		err := a.fits(spec)
 		if err == nil || name != "" {
 			return a, err
 		}
@@ -79,7 +79,7 @@ func architectureOf(zoo models.Zoo, c models.Spec, name string) (Architecture, e
 		return Architecture{}, layers.Setting("architecture", "want one of %v, got %q", ArchitectureNames(zoo), name)
 	}
 	return Architecture{}, errors.Errorf("no class of transformers computes this model: %s; to export stream %s, write a pretrained.Architecture with its modeling_*.py, and add it by models.Zoo.WithKinds",
-		strings.Join(problems, "; "), c.Stream.Name())
+		strings.Join(problems, "; "), spec.Stream.Name())
 }
 
 // fits returns an error that says why a model does not fit the architecture.

@@ -26,8 +26,8 @@ func siamese() pretrained.Architecture {
 			m.Config, err = models.Standard().UnmarshalVersion(2, c.Model)
 			return err
 		},
-		Write: func(c models.Spec) map[string]any {
-			return map[string]any{"model": c.Config, "auto_map": map[string]string{"AutoModelForCausalLM": "modeling_siamese.SiameseForCausalLM"}}
+		Write: func(spec models.Spec) map[string]any {
+			return map[string]any{"model": spec.Config, "auto_map": map[string]string{"AutoModelForCausalLM": "modeling_siamese.SiameseForCausalLM"}}
 		},
 	}
 }

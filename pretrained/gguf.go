@@ -21,12 +21,12 @@ type GGUFForm struct {
 }
 
 // gpt2GGUF checks that llama.cpp's GPT-2 can compute the model.
-func gpt2GGUF(c models.Spec) error {
+func gpt2GGUF(spec models.Spec) error {
 	switch {
-	case c.Attention.InverseLayerScaling:
+	case spec.Attention.InverseLayerScaling:
 		return errors.New("gguf: model.attention.inverse_layer_scaling: want false for llama.cpp's gpt2, got true")
-	case c.Gelu != models.GeluTanh:
-		return errors.Errorf("gguf: model.gelu: want %s for llama.cpp's gpt2, got %s", models.GeluTanh, c.Gelu)
+	case spec.Gelu != models.GeluTanh:
+		return errors.Errorf("gguf: model.gelu: want %s for llama.cpp's gpt2, got %s", models.GeluTanh, spec.Gelu)
 	}
 	return nil
 }

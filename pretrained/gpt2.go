@@ -53,12 +53,12 @@ func readGPT2(m *Described, _ []byte) error {
 // vectorStream returns the kind of a plain transformer's stream.
 func vectorStream() string { return models.Transformer(1, 1, 1, 1).Stream.Name() }
 
-func writeGPT2(c models.Spec) map[string]any {
-	config := map[string]any{"activation_function": "gelu_new", "attn_pdrop": c.Dropout, "embd_pdrop": c.Dropout, "resid_pdrop": c.Dropout}
-	if c.Gelu == models.GeluExact {
+func writeGPT2(spec models.Spec) map[string]any {
+	config := map[string]any{"activation_function": "gelu_new", "attn_pdrop": spec.Dropout, "embd_pdrop": spec.Dropout, "resid_pdrop": spec.Dropout}
+	if spec.Gelu == models.GeluExact {
 		config["activation_function"] = "gelu"
 	}
-	if c.Attention.InverseLayerScaling {
+	if spec.Attention.InverseLayerScaling {
 		// transformers' default attention ignores these factors (in versions 4.48 to 4.57 at
 		// least).
 		config["attn_implementation"], config["_attn_implementation"] = "eager", "eager"

@@ -70,22 +70,22 @@ func (huggingFace) Import(zoo models.Zoo, path string) (*Model, error) {
 }
 
 // tokenizerOf returns the name of the tokenizer for a folder with that config.json.
-func tokenizerOf(a Architecture, c models.Spec, configPath string) (string, error) {
+func tokenizerOf(a Architecture, spec models.Spec, configPath string) (string, error) {
 	file := filepath.Join(filepath.Dir(configPath), tokenizerFile)
 	if _, err := os.Stat(file); err == nil {
 		t, err := data.NewTokenizer(file)
 		if err == nil {
-			err = data.CheckVocabulary(t, c.Vocab)
+			err = data.CheckVocabulary(t, spec.Vocab)
 		}
 		if err != nil {
 			return "", err
 		}
 		return builtIn(file, t)
 	}
-	if name, known := a.Tokenizers[c.Vocab]; known {
+	if name, known := a.Tokenizers[spec.Vocab]; known {
 		return name, nil
 	}
-	return "", errors.Errorf("%s: no tokenizer.json next to it, and no tokenizer here has its vocabulary of %d ids", configPath, c.Vocab)
+	return "", errors.Errorf("%s: no tokenizer.json next to it, and no tokenizer here has its vocabulary of %d ids", configPath, spec.Vocab)
 }
 
 // parseHuggingFace returns the architecture and the model that a config.json describes. If one of

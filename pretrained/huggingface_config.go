@@ -71,9 +71,9 @@ func (a Architecture) model(text []byte) (models.Config, error) {
 }
 
 // config returns a model's config.json without the keys that every architecture has.
-func (a Architecture) config(c models.Spec) map[string]any {
-	m := Described{Config: c.Config, Width: c.Width(), Hidden: c.FeedForwardShape().Hidden}
-	m.Attention.Heads, m.Attention.KVHeads, m.Attention.HeadDim = c.HeadCount(), c.KVHeads(), c.HeadDim()
+func (a Architecture) config(spec models.Spec) map[string]any {
+	m := Described{Config: spec.Config, Width: spec.Width(), Hidden: spec.FeedForwardShape().Hidden}
+	m.Attention.Heads, m.Attention.KVHeads, m.Attention.HeadDim = spec.HeadCount(), spec.KVHeads(), spec.HeadDim()
 	config, fields := map[string]any{}, m.fields()
 	for _, k := range a.configKeys() {
 		if field := fields[k.ours]; field != nil {
@@ -82,6 +82,6 @@ func (a Architecture) config(c models.Spec) map[string]any {
 			config[k.name] = json.RawMessage(k.want)
 		}
 	}
-	maps.Copy(config, a.Write(c))
+	maps.Copy(config, a.Write(spec))
 	return config
 }

@@ -12,9 +12,9 @@ import (
 // store returns a Store whose parameters come from a file's tensors. Every tensor of the model must
 // exist in its shape. Other tensors are errors, except unused ones and a head that equals the
 // embedding to which it is tied.
-func (a Architecture) store(c models.Spec, tensors []checkpoint.Tensor) (*graph.Store, error) {
+func (a Architecture) store(spec models.Spec, tensors []checkpoint.Tensor) (*graph.Store, error) {
 	if a.Tensors == "" {
-		return Serve(c, tensors)
+		return Serve(spec, tensors)
 	}
 	given := map[string]checkpoint.Tensor{}
 	for _, t := range tensors {
@@ -28,17 +28,17 @@ func (a Architecture) store(c models.Spec, tensors []checkpoint.Tensor) (*graph.
 		given[name] = t
 	}
 	head, tied := given[a.Head]
-	if tied = tied && c.TieEmbeddings; tied {
+	if tied = tied && spec.TieEmbeddings; tied {
 		delete(given, a.Head)
 	}
-	values, err := a.layout(c).read(given)
+	values, err := a.layout(spec).read(given)
 	if err == nil && tied {
-		err = checkTied(head, values["embedding"], c)
+		err = checkTied(head, values["embedding"], spec)
 	}
 	if err != nil {
 		return nil, err
 	}
-	plan, err := planOf(c)
+	plan, err := planOf(spec)
 	if err != nil {
 		return nil, err
 	}
@@ -63,8 +63,8 @@ func (a Architecture) write(m *Model) ([]checkpoint.Tensor, error) {
 }
 
 // checkTied checks that the head equals the embedding.
-func checkTied(head checkpoint.Tensor, embedding []float32, c models.Spec) error {
-	if want := []int{c.Vocab, c.Width()}; !slices.Equal(head.Shape, want) {
+func checkTied(head checkpoint.Tensor, embedding []float32, spec models.Spec) error {
+	if want := []int{spec.Vocab, spec.Width()}; !slices.Equal(head.Shape, want) {
 		return tensorErrorf(head.Name, "want shape %v, the embedding's, got %v", want, head.Shape)
 	}
 	values, err := head.Float32s()

@@ -28,14 +28,14 @@ type row struct{ ours, axes, theirs, theirAxes, gguf string }
 
 // layout parses the architecture's table: each line is a row with a row's columns, of which gguf
 // may be missing.
-func (a Architecture) layout(c models.Spec) layout {
-	queries, keys := c.HeadCount()*c.HeadDim(), c.KVHeads()*c.HeadDim()
-	l := layout{Architecture: a, layers: c.Layers, sizes: map[byte]int{'L': c.Layers, 'V': c.Vocab, 'T': c.Seq, 'D': c.Width(), 'F': c.FeedForwardShape().Hidden,
-		'Q': queries, 'K': keys, 'W': keys, 'A': queries + 2*keys, 'H': c.HeadCount(), 'G': c.KVHeads(), 'h': c.HeadDim(), 'e': c.HeadDim() / 2, '2': 2, '3': 3}}
+func (a Architecture) layout(spec models.Spec) layout {
+	queries, keys := spec.HeadCount()*spec.HeadDim(), spec.KVHeads()*spec.HeadDim()
+	l := layout{Architecture: a, layers: spec.Layers, sizes: map[byte]int{'L': spec.Layers, 'V': spec.Vocab, 'T': spec.Seq, 'D': spec.Width(), 'F': spec.FeedForwardShape().Hidden,
+		'Q': queries, 'K': keys, 'W': keys, 'A': queries + 2*keys, 'H': spec.HeadCount(), 'G': spec.KVHeads(), 'h': spec.HeadDim(), 'e': spec.HeadDim() / 2, '2': 2, '3': 3}}
 	maps.Copy(l.sizes, a.sizes)
 	for line := range strings.Lines(a.Tensors) {
 		f := append(strings.Fields(line), "")
-		if f[0] != "unembedding" || !c.TieEmbeddings {
+		if f[0] != "unembedding" || !spec.TieEmbeddings {
 			l.rows = append(l.rows, row{f[0], f[1], f[2], f[3], f[4]})
 		}
 	}

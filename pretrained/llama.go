@@ -52,10 +52,10 @@ func readLlama(m *Described, text []byte) error {
 }
 
 // writeLlama writes the positions in the forms of transformers before version 5 and since.
-func writeLlama(c models.Spec) map[string]any {
-	rope := ropeJSON(c.Attention)
+func writeLlama(spec models.Spec) map[string]any {
+	rope := ropeJSON(spec.Attention)
 	config := map[string]any{"rope_theta": rope.Theta, "rope_parameters": rope}
-	if c.Attention.RopeScaling.Type != "" {
+	if spec.Attention.RopeScaling.Type != "" {
 		rope.Theta = nil
 		config["rope_scaling"] = rope
 	}

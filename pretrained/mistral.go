@@ -31,10 +31,10 @@ func readMistral(m *Described, text []byte) error {
 }
 
 // writeMistral writes the window, null if there is none.
-func writeMistral(c models.Spec) map[string]any {
-	config := writeLlama(c)
+func writeMistral(spec models.Spec) map[string]any {
+	config := writeLlama(spec)
 	config["sliding_window"] = nil
-	if kind, ok := c.Attention.Kind.(layers.SlidingAttention); ok {
+	if kind, ok := spec.Attention.Kind.(layers.SlidingAttention); ok {
 		config["sliding_window"] = kind.Window
 	}
 	return config

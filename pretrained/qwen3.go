@@ -28,10 +28,10 @@ func readQwen3(m *Described, text []byte) error {
 }
 
 // writeQwen3 writes which layers have a window.
-func writeQwen3(c models.Spec) map[string]any {
-	config := writeLlama(c)
-	if kind, ok := c.Attention.Kind.(layers.SlidingAttention); ok {
-		maps.Copy(config, layerWindows(kind, c.Layers))
+func writeQwen3(spec models.Spec) map[string]any {
+	config := writeLlama(spec)
+	if kind, ok := spec.Attention.Kind.(layers.SlidingAttention); ok {
+		maps.Copy(config, layerWindows(kind, spec.Layers))
 	}
 	return config
 }

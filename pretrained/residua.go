@@ -45,33 +45,33 @@ func readResidua(m *Described, text []byte) error {
 }
 
 // writeResidua writes the scales and muP's factors as computed numbers.
-func writeResidua(c models.Spec) map[string]any {
-	scales := c.Scales()
-	return map[string]any{"residua_format": checkpoint.FormatVersion, "residua": c.Config,
+func writeResidua(spec models.Spec) map[string]any {
+	scales := spec.Scales()
+	return map[string]any{"residua_format": checkpoint.FormatVersion, "residua": spec.Config,
 		"scales":     map[string]float64{"embedding": scales.Embedding, "attention": scales.Attention, "logits": scales.Logits},
 		"auto_map":   map[string]string{"AutoConfig": "modeling_residua.ResiduaConfig", "AutoModelForCausalLM": "modeling_residua.ResiduaForCausalLM"},
-		"vocab_size": c.Vocab, "max_position_embeddings": c.Seq, "hidden_size": c.Width(), "num_hidden_layers": c.Layers, "num_attention_heads": c.HeadCount(),
+		"vocab_size": spec.Vocab, "max_position_embeddings": spec.Seq, "hidden_size": spec.Width(), "num_hidden_layers": spec.Layers, "num_attention_heads": spec.HeadCount(),
 		"use_cache": false}
 }
 
 // residuaCheck checks that modeling_residua.py can compute the model.
-func residuaCheck(c models.Spec) error {
+func residuaCheck(spec models.Spec) error {
 	streams := []string{matrixStream(), vectorStream()}
 	feedForwards := []string{layers.GELUConfig{}.Name(), layers.SwiGLUConfig{}.Name(), layers.ReLUConfig{}.Name(), layers.ReLU2Config{}.Name()}
-	if got := c.Stream.Name(); !slices.Contains(streams, got) {
+	if got := spec.Stream.Name(); !slices.Contains(streams, got) {
 		return layers.Setting("model.stream.kind", "want one of %v, got %s", streams, got)
 	}
-	if got := c.FeedForward.Name(); !slices.Contains(feedForwards, got) {
+	if got := spec.FeedForward.Name(); !slices.Contains(feedForwards, got) {
 		return layers.Setting("model.feedforward.kind", "want one of %v, got %s", feedForwards, got)
 	}
-	if got := c.Attention.RopeScaling.Type; got != "" {
+	if got := spec.Attention.RopeScaling.Type; got != "" {
 		return layers.Setting("model.attention.rope_scaling.type", "want nothing, got %s", got)
 	}
-	if kind := c.Attention.Kind; kind != nil {
+	if kind := spec.Attention.Kind; kind != nil {
 		return layers.Setting("model.attention.kind", "want %s, got %s", layers.DefaultAttention().Name(), kind.Name())
 	}
-	if c.Loops > 1 {
-		return layers.Setting("model.loops", "want 1, got %d", c.Loops)
+	if spec.Loops > 1 {
+		return layers.Setting("model.loops", "want 1, got %d", spec.Loops)
 	}
 	return nil
 }

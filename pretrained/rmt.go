@@ -200,7 +200,7 @@ func (m *Model) describeRMT() (rmtDescription, error) {
 }
 
 // rmtSizes returns a model's sizes under the authors' names, given our config file.
-func rmtSizes(c models.Spec) (rmtConfig, error) {
+func rmtSizes(spec models.Spec) (rmtConfig, error) {
 	type section struct {
 		Stream struct {
 			Dk, Dv, Rank int
@@ -213,7 +213,7 @@ func rmtSizes(c models.Spec) (rmtConfig, error) {
 		section
 		MuP struct{ Base section }
 	}
-	text, err := json.Marshal(c.Config)
+	text, err := json.Marshal(spec.Config)
 	if err == nil {
 		err = json.Unmarshal(text, &own)
 	}
@@ -221,16 +221,16 @@ func rmtSizes(c models.Spec) (rmtConfig, error) {
 		return rmtConfig{}, errors.WithStack(err)
 	}
 	base, m := own.MuP.Base, models.MuP{}
-	if c.MuP != nil {
-		m = *c.MuP
+	if spec.MuP != nil {
+		m = *spec.MuP
 	}
-	r := rmtConfig{Vocab: c.Vocab, Layers: c.Layers, Hidden: own.FeedForward.Hidden, Eps: c.NormEps,
+	r := rmtConfig{Vocab: spec.Vocab, Layers: spec.Layers, Hidden: own.FeedForward.Hidden, Eps: spec.NormEps,
 		Rank: own.Stream.Rank, Dk: own.Stream.Dk, Dv: own.Stream.Dv, DModel: own.Stream.DModel, Heads: own.Attention.Heads,
 		BaseHidden: base.FeedForward.Hidden, BaseRank: base.Stream.Rank, BaseDk: base.Stream.Dk, BaseDv: base.Stream.Dv, BaseDModel: base.Stream.DModel,
 		BaseHeads: base.Attention.Heads, BaseHeadDim: base.Attention.HeadDim,
 		Input: m.InputMultiplier, Output: m.OutputMultiplier, Attention: m.AttnMultiplier}
 	if r.DModel > 0 {
-		r.HeadDim = c.HeadDim()
+		r.HeadDim = spec.HeadDim()
 	}
 	return r, nil
 }

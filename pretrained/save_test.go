@@ -114,9 +114,9 @@ func TestModelThatCannotBeOpenedIsNotSaved(t *testing.T) {
 	require.ErrorIs(t, pretrained.Save(filepath.Join(dir, "none", "m.safetensors"), store, d), os.ErrNotExist)
 }
 
-func float64Store(t *testing.T, c models.Spec) *graph.Store {
+func float64Store(t *testing.T, spec models.Spec) *graph.Store {
 	store := graph.NewStore(tensor.Float64, 1)
-	_, err := models.New(gorgonia.NewGraph(), c, graph.Options{Store: store, DType: tensor.Float64})
+	_, err := models.New(gorgonia.NewGraph(), spec, graph.Options{Store: store, DType: tensor.Float64})
 	require.NoError(t, err)
 	return store
 }

@@ -48,15 +48,15 @@ func Match(shapes map[string][]int, tensors []checkpoint.Tensor) (map[string][]f
 // Serve returns a Store that serves a model, whose parameters are a file's tensors. Before
 // allocating anything it checks the parameter count (in closed form), names and shapes, so that it
 // takes no more memory than the file's size justifies, whatever the config claims.
-func Serve(c models.Spec, tensors []checkpoint.Tensor) (*graph.Store, error) {
+func Serve(spec models.Spec, tensors []checkpoint.Tensor) (*graph.Store, error) {
 	entries := 0
 	for _, t := range tensors {
 		entries += t.Len()
 	}
-	if n := c.Cost().Parameters; n != entries {
+	if n := spec.Cost().Parameters; n != entries {
 		return nil, errors.Wrapf(ErrOtherModel, "want %d parameters for the model that the file describes, got tensors of %d entries: it was damaged or edited", n, entries)
 	}
-	plan, err := planOf(c)
+	plan, err := planOf(spec)
 	if err != nil {
 		return nil, err
 	}
@@ -72,9 +72,9 @@ func Serve(c models.Spec, tensors []checkpoint.Tensor) (*graph.Store, error) {
 }
 
 // planOf returns a Store with a model's parameters but without their values.
-func planOf(c models.Spec) (*graph.Store, error) {
+func planOf(spec models.Spec) (*graph.Store, error) {
 	plan := graph.NewPlan(tensor.Float32)
-	_, err := models.New(gorgonia.NewGraph(), c, graph.Options{Store: plan})
+	_, err := models.New(gorgonia.NewGraph(), spec, graph.Options{Store: plan})
 	return plan, err
 }
 

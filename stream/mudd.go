@@ -93,10 +93,10 @@ func (c MUDDConfig) sums(block int) (sums, sources, hidden int) {
 // the embedding in one. The first block has three norms if a later pass needs them.
 func (c MUDDConfig) severalWays(block int) bool { return block > 0 || c.PrePost || c.Loop.Repeats(0) }
 
-// connectionCost counts what computes the sums after a block: for k sums of s sources, with a hidden
-// layer of h entries, it has D*h + h*ks + ks parameters, and the sums take 2*D*ks FLOPs. It keeps the
-// sums except r, which is only added to, their weights, and the hidden layer before and after its
-// GELU.
+// connectionCost counts what computes the sums after a block: for k sums of s sources, with a
+// hidden layer of h entries, it has D*h + h*ks + ks parameters, and the sums take 2*D*ks FLOPs. It
+// keeps the sums except r, which is only added to, their weights, and the hidden layer before and
+// after its GELU.
 func (c MUDDConfig) connectionCost(block int) layers.Cost {
 	sums, sources, hidden := c.sums(block)
 	k, h, d := float64(sums*sources), float64(hidden), float64(c.D)

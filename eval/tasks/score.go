@@ -47,12 +47,12 @@ type owner struct{ document, pair int }
 // Score asks the model whose parameters a Store holds about all documents. The tokenizer must be
 // the model's. o.PerToken is not called. Errors: those of eval.Likelihoods, with file:line if a
 // document causes them, and *data.VocabularyError.
-func (t *Task) Score(ctx context.Context, store *graph.Store, c models.Spec, tokenizer data.Tokenizer, o eval.Options) (Result, error) {
-	if err := data.CheckVocabulary(tokenizer, c.Vocab); err != nil {
+func (t *Task) Score(ctx context.Context, store *graph.Store, spec models.Spec, tokenizer data.Tokenizer, o eval.Options) (Result, error) {
+	if err := data.CheckVocabulary(tokenizer, spec.Vocab); err != nil {
 		return Result{}, err
 	}
-	asked := t.ask(tokenizer, c.Seq)
-	answers, err := eval.Likelihoods(ctx, store, c, asked.requests, o)
+	asked := t.ask(tokenizer, spec.Seq)
+	answers, err := eval.Likelihoods(ctx, store, spec, asked.requests, o)
 	var bad *eval.RequestError
 	if errors.As(err, &bad) {
 		return Result{}, t.blame(asked.owners[bad.Index], bad)

@@ -35,7 +35,7 @@ type product struct {
 // Ceilings measures on the GPU what predictions of a step assume: how many bytes a second the
 // device copies, and how many FLOPs a second each of the step's matrix products reaches through our
 // binding of cuBLAS.
-func Ceilings(c models.Spec, o Options, out io.Writer) error {
+func Ceilings(spec models.Spec, o Options, out io.Writer) error {
 	d, err := cuda.Open(cuda.Options{Precision: o.Precision})
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func Ceilings(c models.Spec, o Options, out io.Writer) error {
 	if o.GPU.Multiprocessors, err = d.Multiprocessors(); err != nil {
 		return err
 	}
-	products, err := productsOf(c, o)
+	products, err := productsOf(spec, o)
 	if err != nil {
 		return err
 	}
@@ -72,13 +72,13 @@ func Ceilings(c models.Spec, o Options, out io.Writer) error {
 		seconds, flops = seconds+float64(p.count)*took, flops+float64(p.count*p.FLOPs())
 	}
 	_, err = fmt.Fprintf(out, "%s: copies %.0f GB/s; all products of a step of %d x %d in %s: %.2f ms, %.1f TFLOP/s\n\n%s",
-		d.Name(), bytes/giga, o.Batch, c.Seq, d.Precision(), 1e3*seconds, flops/seconds/tera, t.Text())
+		d.Name(), bytes/giga, o.Batch, spec.Seq, d.Precision(), 1e3*seconds, flops/seconds/tera, t.Text())
 	return errors.WithStack(err)
 }
 
 // productsOf lists the different products of a step, those with the most FLOPs first.
-func productsOf(c models.Spec, o Options) ([]product, error) {
-	ops, err := Record(c, o)
+func productsOf(spec models.Spec, o Options) ([]product, error) {
+	ops, err := Record(spec, o)
 	if err != nil {
 		return nil, err
 	}

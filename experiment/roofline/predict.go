@@ -37,14 +37,14 @@ type OpTime struct {
 }
 
 // Predict records a training step of a model and sums the predicted times of its pieces.
-func Predict(c models.Spec, o Options) (*Prediction, error) {
+func Predict(spec models.Spec, o Options) (*Prediction, error) {
 	if o.Precision == "" {
 		o.Precision = graph.TF32
 	}
 	if o.Seq == 0 {
-		o.Seq = c.Seq
+		o.Seq = spec.Seq
 	}
-	ops, err := Record(c, o)
+	ops, err := Record(spec, o)
 	if err != nil {
 		return nil, err
 	}

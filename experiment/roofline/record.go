@@ -23,13 +23,13 @@ type Options struct {
 
 // Record returns the work that the ops of a training step request from the GPU, in order; the
 // optimizer comes last.
-func Record(c models.Spec, o Options) ([]graph.RecordedOp, error) {
+func Record(spec models.Spec, o Options) ([]graph.RecordedOp, error) {
 	if o.Seq == 0 {
-		o.Seq = c.Seq
+		o.Seq = spec.Seq
 	}
 	r := cuda.NewRecorder(o.Precision, o.GPU.Multiprocessors)
 	program := graph.ProgramOptions{Gradients: true, Recompute: o.Recompute, Options: graph.Options{Training: true}}
-	recording, err := models.Record(c, o.Batch, o.Seq, models.Outputs{Loss: true, ExpertCounts: true}, program, r)
+	recording, err := models.Record(spec, o.Batch, o.Seq, models.Outputs{Loss: true, ExpertCounts: true}, program, r)
 	if err != nil {
 		return nil, err
 	}

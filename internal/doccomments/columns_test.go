@@ -33,8 +33,8 @@ var wide = []string{
 	"trainer",
 }
 
-// TestColumns refuses comment lines that are too long. Equations and commands, which are indented by
-// a tab, comments after code, directives and generated files may be longer.
+// TestColumns refuses comment lines that are too long. Equations and commands, which are indented
+// by a tab, comments after code, directives and generated files may be longer.
 func TestColumns(t *testing.T) {
 	const root = "../.."
 	left := map[string]int{} // by entry of wide
@@ -67,8 +67,8 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// longLines returns the comment lines of a Go file that are too long. source is its text; nil: it is
-// read from path.
+// longLines returns the comment lines of a Go file that are too long. source is its text; nil: it
+// is read from path.
 func longLines(t *testing.T, path string, source any) (long []string) {
 	set := token.NewFileSet()
 	f, err := parser.ParseFile(set, path, source, parser.ParseComments|parser.SkipObjectResolution)

@@ -17,14 +17,14 @@ type Batch struct {
 
 // RandomBatch draws rows of seq tokens. No token is the config's BOS, and the rows' first
 // tokens differ, so that the batch can be learned by heart.
-func RandomBatch(c models.Spec, rows, seq int, seed uint64) Batch {
+func RandomBatch(spec models.Spec, rows, seq int, seed uint64) Batch {
 	draw := rand.New(rand.NewPCG(seed, 1))
 	b := Batch{Rows: rows, Seq: seq}
-	firsts := draw.Perm(c.Vocab - 1)
+	firsts := draw.Perm(spec.Vocab - 1)
 	for r := range rows {
-		row := []int32{otherThanBOS(c, firsts[r%len(firsts)])}
+		row := []int32{otherThanBOS(spec, firsts[r%len(firsts)])}
 		for len(row) <= seq {
-			row = append(row, otherThanBOS(c, draw.IntN(c.Vocab-1)))
+			row = append(row, otherThanBOS(spec, draw.IntN(spec.Vocab-1)))
 		}
 		b.Inputs, b.Targets = append(b.Inputs, row[:seq]...), append(b.Targets, row[1:]...)
 	}
@@ -33,15 +33,15 @@ func RandomBatch(c models.Spec, rows, seq int, seed uint64) Batch {
 
 // documentBatch is a RandomBatch of the config's length in which a document begins inside
 // the first row.
-func documentBatch(c models.Spec, rows int, seed uint64) Batch {
-	b := RandomBatch(c, rows, c.Seq, seed)
-	b.Inputs[c.Seq/2] = int32(c.BOS)
+func documentBatch(spec models.Spec, rows int, seed uint64) Batch {
+	b := RandomBatch(spec, rows, spec.Seq, seed)
+	b.Inputs[spec.Seq/2] = int32(spec.BOS)
 	return b
 }
 
 // otherThanBOS numbers the ids that are not BOS.
-func otherThanBOS(c models.Spec, i int) int32 {
-	if i >= c.BOS {
+func otherThanBOS(spec models.Spec, i int) int32 {
+	if i >= spec.BOS {
 		i++
 	}
 	return int32(i)
@@ -54,10 +54,10 @@ func (b Batch) clone() Batch {
 }
 
 // replace puts another token that is not BOS at place i of row r.
-func (b Batch) replace(c models.Spec, r, i int) {
+func (b Batch) replace(spec models.Spec, r, i int) {
 	at := r*b.Seq + i
-	for id := range int32(c.Vocab) {
-		if id != int32(c.BOS) && id != b.Inputs[at] {
+	for id := range int32(spec.Vocab) {
+		if id != int32(spec.BOS) && id != b.Inputs[at] {
 			b.Inputs[at] = id
 			return
 		}

@@ -14,13 +14,13 @@ import (
 // checkBFloat16: precision BF16 computes what float32 does, to what 8 bits of fraction leave of it.
 // Activations that take 16 bits in memory have the bits of those that are rounded in float32
 // memory, whatever else the program is for.
-func checkBFloat16(t *testing.T, c models.Spec) {
-	store := PerturbedStore(t, c, tensor.Float32)
-	b := documentBatch(c, rows, 11)
-	exact := Compile(t, c, store, Setup{}).On(t, b, graph.RunOptions{})
+func checkBFloat16(t *testing.T, spec models.Spec) {
+	store := PerturbedStore(t, spec, tensor.Float32)
+	b := documentBatch(spec, rows, 11)
+	exact := Compile(t, spec, store, Setup{}).On(t, b, graph.RunOptions{})
 	run := func(s Setup) (Result, map[string][]float64) {
 		s.Gradients, s.Auxiliary, s.Precision = true, auxiliary, graph.BF16
-		p := Compile(t, c, store, s)
+		p := Compile(t, spec, store, s)
 		p.On(t, b, graph.RunOptions{})
 		r := p.On(t, b, graph.RunOptions{}) // a second time, over used buffers
 		return r, Gradients(store)

@@ -15,19 +15,19 @@ import (
 // checkCache: tokens that come after those which a cache remembers have the logits that they have
 // in one row, whether they are given one by one, several at a time, or by several programs in turn
 // in rows of different length.
-func checkCache(t *testing.T, c models.Spec) {
-	store := PerturbedStore(t, c, tensor.Float64)
-	b := documentBatch(c, rows, 5)
-	whole := cached{spec: c, batch: b, want: Compile(t, c, store, Setup{}).On(t, b, graph.RunOptions{}).Logits}
+func checkCache(t *testing.T, spec models.Spec) {
+	store := PerturbedStore(t, spec, tensor.Float64)
+	b := documentBatch(spec, rows, 5)
+	whole := cached{spec: spec, batch: b, want: Compile(t, spec, store, Setup{}).On(t, b, graph.RunOptions{}).Logits}
 	for name, sizes := range map[string][][2]int{ // programs, of rows and tokens a row
-		"one by one": {{rows, 1}}, "half a row at a time": {{rows, c.Seq / 2}}, "mixed": {{rows, 1}, {1, 4}, {rows, 3}, {1, c.Seq}},
+		"one by one": {{rows, 1}}, "half a row at a time": {{rows, spec.Seq / 2}}, "mixed": {{rows, 1}, {1, 4}, {rows, 3}, {1, spec.Seq}},
 	} {
 		r := whole
 		var err error
-		r.cache, err = graph.NewCache(rows+1, c.Seq)
+		r.cache, err = graph.NewCache(rows+1, spec.Seq)
 		require.NoError(t, err)
 		for _, size := range sizes {
-			r.programs = append(r.programs, Compile(t, c, store, Setup{Rows: size[0], Seq: size[1], Cache: r.cache}))
+			r.programs = append(r.programs, Compile(t, spec, store, Setup{Rows: size[0], Seq: size[1], Cache: r.cache}))
 		}
 		for round := range uint64(3) { // each after Reset
 			r.cache.Reset()
@@ -39,12 +39,12 @@ func checkCache(t *testing.T, c models.Spec) {
 // checkWindow: with a sliding window shorter than the rows, in all layers or in some, logits are
 // the same with a cache and without, and the cost in closed form matches the graph. Models that set
 // an attention kind of their own are skipped.
-func checkWindow(t *testing.T, c models.Spec) {
-	if c.Attention.Kind != nil {
+func checkWindow(t *testing.T, spec models.Spec) {
+	if spec.Attention.Kind != nil {
 		return
 	}
-	for _, kind := range []layers.SlidingAttention{{Window: 3}, {Window: 2, Sinks: 2, Layers: []int{c.Layers - 1}}} {
-		s := varied(t, c, func(c *models.Config) { c.Attention.Kind = kind })
+	for _, kind := range []layers.SlidingAttention{{Window: 3}, {Window: 2, Sinks: 2, Layers: []int{spec.Layers - 1}}} {
+		s := varied(t, spec, func(c *models.Config) { c.Attention.Kind = kind })
 		checkCache(t, s)
 		checkCost(t, s)
 	}

@@ -13,34 +13,34 @@ import (
 
 // checkCausality: what comes later changes no bit of what comes before, nor anything of
 // another row; what comes before reaches all that comes later.
-func checkCausality(t *testing.T, c models.Spec) {
+func checkCausality(t *testing.T, spec models.Spec) {
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
-		p := Compile(t, c, PerturbedStore(t, c, dt), Setup{})
-		b := RandomBatch(c, rows, c.Seq, 3)
+		p := Compile(t, spec, PerturbedStore(t, spec, dt), Setup{})
+		b := RandomBatch(spec, rows, spec.Seq, 3)
 		before := p.On(t, b, graph.RunOptions{}).Logits
-		for _, first := range []int{0, 1, c.Seq / 2, c.Seq - 1} {
+		for _, first := range []int{0, 1, spec.Seq / 2, spec.Seq - 1} {
 			changed := b.clone()
-			for i := first; i < c.Seq; i++ {
-				changed.replace(c, 0, i)
+			for i := first; i < spec.Seq; i++ {
+				changed.replace(spec, 0, i)
 			}
 			after := p.On(t, changed, graph.RunOptions{}).Logits
-			requireRows(t, c, before, after, 0, first, true, "%v: tokens before %d, which changes", dt, first)
-			requireRows(t, c, before, after, first, c.Seq, false, "%v: tokens from %d on, which change", dt, first)
-			requireRows(t, c, before, after, c.Seq, rows*c.Seq, true, "%v: another row", dt)
+			requireRows(t, spec, before, after, 0, first, true, "%v: tokens before %d, which changes", dt, first)
+			requireRows(t, spec, before, after, first, spec.Seq, false, "%v: tokens from %d on, which change", dt, first)
+			requireRows(t, spec, before, after, spec.Seq, rows*spec.Seq, true, "%v: another row", dt)
 		}
 		changed := b.clone()
-		changed.replace(c, 0, 0)
+		changed.replace(spec, 0, 0)
 		after := p.On(t, changed, graph.RunOptions{}).Logits
-		requireRows(t, c, before, after, 0, c.Seq, false, "%v: tokens after the first, which changes", dt)
+		requireRows(t, spec, before, after, 0, spec.Seq, false, "%v: tokens after the first, which changes", dt)
 	}
 }
 
 // checkDocuments: with MaskDocuments another document's tokens change no bit; without it
 // they do.
-func checkDocuments(t *testing.T, c models.Spec) {
-	bos := c.Seq / 3
+func checkDocuments(t *testing.T, spec models.Spec) {
+	bos := spec.Seq / 3
 	for _, masked := range []bool{true, false} {
-		c := varied(t, c, func(c *models.Config) { c.MaskDocuments = masked })
+		c := varied(t, spec, func(c *models.Config) { c.MaskDocuments = masked })
 		p := Compile(t, c, PerturbedStore(t, c, tensor.Float64), Setup{})
 		b := RandomBatch(c, rows, c.Seq, 4)
 		b.Inputs[bos] = int32(c.BOS)
@@ -59,25 +59,25 @@ func checkDocuments(t *testing.T, c models.Spec) {
 
 // requireRunOpensOne requires that the second BOS of a run sees the first, and with a mask nothing
 // before it.
-func requireRunOpensOne(t *testing.T, c models.Spec, p *Program, b Batch, bos int, masked bool) {
+func requireRunOpensOne(t *testing.T, spec models.Spec, p *Program, b Batch, bos int, masked bool) {
 	t.Helper()
 	before := p.On(t, b, graph.RunOptions{}).Logits
 	changed := b.clone()
-	changed.replace(c, 0, 0)
+	changed.replace(spec, 0, 0)
 	after := p.On(t, changed, graph.RunOptions{}).Logits
-	requireRows(t, c, before, after, bos, c.Seq, masked, "after a run of BOS, masked: %t", masked)
+	requireRows(t, spec, before, after, bos, spec.Seq, masked, "after a run of BOS, masked: %t", masked)
 	changed = b.clone()
-	changed.replace(c, 0, bos) // now the document begins at the second
+	changed.replace(spec, 0, bos) // now the document begins at the second
 	after = p.On(t, changed, graph.RunOptions{}).Logits
-	requireRows(t, c, before, after, bos+2, c.Seq, false, "after a run of BOS whose first changes")
+	requireRows(t, spec, before, after, bos+2, spec.Seq, false, "after a run of BOS whose first changes")
 }
 
 // requireRows requires that each of the tokens first to end has the same logits to the last bit, or
 // that each has different ones.
-func requireRows(t *testing.T, c models.Spec, before, after []float64, first, end int, same bool, what string, args ...any) {
+func requireRows(t *testing.T, spec models.Spec, before, after []float64, first, end int, same bool, what string, args ...any) {
 	t.Helper()
 	for i := first; i < end; i++ {
-		x, y := before[i*c.Vocab:(i+1)*c.Vocab], after[i*c.Vocab:(i+1)*c.Vocab]
+		x, y := before[i*spec.Vocab:(i+1)*spec.Vocab], after[i*spec.Vocab:(i+1)*spec.Vocab]
 		if same {
 			require.True(t, slices.Equal(x, y), append([]any{what + ": token %d changed by %.1e"}, append(args, i, Distance(y, x))...)...)
 		} else {

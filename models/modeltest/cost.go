@@ -15,9 +15,9 @@ import (
 )
 
 // checkCost: the closed forms agree with the graph.
-func checkCost(t *testing.T, c models.Spec) {
-	store := NewStore(t, c, tensor.Float32, 0)
-	cost, tokens := c.Cost(), rows*c.Seq
+func checkCost(t *testing.T, spec models.Spec) {
+	store := NewStore(t, spec, tensor.Float32, 0)
+	cost, tokens := spec.Cost(), rows*spec.Seq
 	assert.Equal(t, store.Size(), cost.Parameters, "parameters: want what the Store has, got what Cost says\n%s", shapes(store))
 	tables := 0
 	for _, name := range []string{"embedding", "positions", "unembedding"} {
@@ -27,9 +27,9 @@ func checkCost(t *testing.T, c models.Spec) {
 	}
 	assert.Equal(t, tables, cost.Embedding, "entries of tables")
 
-	p := Compile(t, c, store, Setup{Gradients: true, LossOnly: true, Training: true})
+	p := Compile(t, spec, store, Setup{Gradients: true, LossOnly: true, Training: true})
 	each := 0.0 // what windows of attention cost a token is no whole number
-	for _, part := range c.Parts() {
+	for _, part := range spec.Parts() {
 		each += part.Cost.FLOPs
 	}
 	assert.Equal(t, p.ForwardFLOPs(), int(math.Round(each*float64(tokens))), "FLOPs of %d tokens: want what the graph has, by op below, got what Cost says\n%s",
@@ -38,13 +38,13 @@ func checkCost(t *testing.T, c models.Spec) {
 	assert.Equal(t, 3*cost.ForwardFLOPs, cost.TrainFLOPs())
 	assert.Equal(t, p.Memory().Activations, cost.ActivationBytes*tokens, "bytes that the backward pass reads of %d tokens: want what the graph has, by op below, got what Cost says\n%s",
 		tokens, byOp(p, func(c graph.OpCost) int { return c.Kept }))
-	recomputed := Compile(t, c, store, Setup{Gradients: true, LossOnly: true, Training: true, Recompute: graph.RecomputeBlock})
+	recomputed := Compile(t, spec, store, Setup{Gradients: true, LossOnly: true, Training: true, Recompute: graph.RecomputeBlock})
 	assert.Less(t, recomputed.Memory().Activations, p.Memory().Activations, "activation bytes with recomputation")
 	assert.Equal(t, p.ForwardFLOPs(), recomputed.ForwardFLOPs(), "recomputation is not part of the forward pass")
-	assert.Equal(t, c.StreamSize(), cost.StreamSize)
+	assert.Equal(t, spec.StreamSize(), cost.StreamSize)
 
-	hooked := Compile(t, c, store, Setup{Hooks: graph.Hooks{"embedding.out": nil}})
-	hooked.On(t, RandomBatch(c, rows, c.Seq, 15), graph.RunOptions{})
+	hooked := Compile(t, spec, store, Setup{Hooks: graph.Hooks{"embedding.out": nil}})
+	hooked.On(t, RandomBatch(spec, rows, spec.Seq, 15), graph.RunOptions{})
 	stream, err := hooked.Hooked("embedding.out")
 	require.NoError(t, err)
 	assert.Equal(t, stream.Shape().TotalSize(), cost.StreamSize*tokens, "entries of the stream of %d tokens", tokens)

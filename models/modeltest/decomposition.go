@@ -16,18 +16,18 @@ import (
 
 // checkDecomposition: what the stream says of its writers and of how it carries them
 // (stream.Additive) adds up, part by part, to the model's own stream, and to its logits.
-func checkDecomposition(t *testing.T, c models.Spec) {
-	store := PerturbedStore(t, c, tensor.Float64)
-	m, err := cache.Sketch(store, c)
+func checkDecomposition(t *testing.T, spec models.Spec) {
+	store := PerturbedStore(t, spec, tensor.Float64)
+	m, err := cache.Sketch(store, spec)
 	require.NoError(t, err)
 	if _, ok := m.Stream().(stream.Additive); !ok {
 		t.Skipf("%T is no stream.Additive: analyses that need one refuse it", m.Stream())
 	}
-	run, err := analysis.Run(store, c, RandomBatch(c, 1, c.Seq, 3).Inputs)
+	run, err := analysis.Run(store, spec, RandomBatch(spec, 1, spec.Seq, 3).Inputs)
 	require.NoError(t, err)
 	d, err := analysis.Decompose(run)
 	require.NoError(t, err)
-	for token := range c.Seq {
+	for token := range spec.Seq {
 		CheckStream(t, d, token, 1e-12)
 	}
 }

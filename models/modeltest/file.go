@@ -16,10 +16,10 @@ import (
 
 // checkFile: one file holds a model: its config and parameters come back to the last bit
 // and compute the same.
-func checkFile(t *testing.T, c models.Spec) {
-	store := PerturbedStore(t, c, tensor.Float32)
+func checkFile(t *testing.T, spec models.Spec) {
+	store := PerturbedStore(t, spec, tensor.Float32)
 	path := filepath.Join(t.TempDir(), "model.safetensors")
-	text, err := json.Marshal(c)
+	text, err := json.Marshal(spec)
 	require.NoError(t, err)
 	var tensors []checkpoint.Tensor
 	for _, p := range store.Params() {
@@ -29,9 +29,9 @@ func checkFile(t *testing.T, c models.Spec) {
 
 	file, err := checkpoint.ReadModel(path)
 	require.NoError(t, err)
-	config, err := zooOf(c).Unmarshal([]byte(file.Metadata[checkpoint.MetadataConfig]))
+	config, err := zooOf(spec).Unmarshal([]byte(file.Metadata[checkpoint.MetadataConfig]))
 	require.NoError(t, err)
-	require.Equal(t, c.Config, config, "the config")
+	require.Equal(t, spec.Config, config, "the config")
 	read := Resolve(t, config)
 	again := NewStore(t, read, tensor.Float32, 99)
 	require.Len(t, file.Tensors, len(again.Params()))
@@ -44,16 +44,16 @@ func checkFile(t *testing.T, c models.Spec) {
 		copy(p.Value.Float32s(), data)
 	}
 	requireSame(t, Values(store), Values(again), "parameters")
-	b := documentBatch(c, rows, 14)
-	require.Equal(t, Compile(t, c, store, Setup{}).On(t, b, graph.RunOptions{}), Compile(t, read, again, Setup{}).On(t, b, graph.RunOptions{}), "results")
+	b := documentBatch(spec, rows, 14)
+	require.Equal(t, Compile(t, spec, store, Setup{}).On(t, b, graph.RunOptions{}), Compile(t, read, again, Setup{}).On(t, b, graph.RunOptions{}), "results")
 }
 
 // zooOf is a zoo of the model's designs alone, whoever made them.
-func zooOf(c models.Spec) models.Zoo {
-	zoo := models.Zoo{}.With(without(c.Stream))
-	zoo = zoo.WithAttention(without(c.Attention.Design()))
-	if c.FeedForward != nil {
-		zoo = zoo.WithFeedForward(without(c.FeedForward))
+func zooOf(spec models.Spec) models.Zoo {
+	zoo := models.Zoo{}.With(without(spec.Stream))
+	zoo = zoo.WithAttention(without(spec.Attention.Design()))
+	if spec.FeedForward != nil {
+		zoo = zoo.WithFeedForward(without(spec.FeedForward))
 	}
 	return zoo
 }

@@ -22,10 +22,10 @@ const idleGradient = 1e-13
 
 // checkGradients: at weights where every part matters every entry of every parameter has a
 // gradient, except those whose gradient is exactly 0.
-func checkGradients(t *testing.T, c models.Spec, idle IdleFunc) {
-	store := PerturbedStore(t, c, tensor.Float64)
-	p := Compile(t, c, store, Setup{Gradients: true, LossOnly: true, Auxiliary: auxiliary})
-	b := documentBatch(c, rows, 6)
+func checkGradients(t *testing.T, spec models.Spec, idle IdleFunc) {
+	store := PerturbedStore(t, spec, tensor.Float64)
+	p := Compile(t, spec, store, Setup{Gradients: true, LossOnly: true, Auxiliary: auxiliary})
+	b := documentBatch(spec, rows, 6)
 	p.On(t, b, graph.RunOptions{})
 	gradients := Gradients(store)
 	least := idleGradient * largestOf(gradients)
@@ -39,23 +39,23 @@ func checkGradients(t *testing.T, c models.Spec, idle IdleFunc) {
 				zeros++
 			}
 		}
-		assert.LessOrEqual(t, zeros, idleEntries(c, b, param)+idle(c, param), "entries of the gradient of %q (%d) that are zero", param.Name, param.Size())
+		assert.LessOrEqual(t, zeros, idleEntries(spec, b, param)+idle(spec, param), "entries of the gradient of %q (%d) that are zero", param.Name, param.Size())
 		assert.Less(t, zeros, param.Size(), "gradient of %q is zero", param.Name)
 	}
 }
 
 // idleEntries is how many entries of a parameter that any stream has have no gradient: the rows of
 // absent tokens; keys' biases, which add the same to all of a query's logits.
-func idleEntries(c models.Spec, b Batch, p *graph.Param) int {
+func idleEntries(spec models.Spec, b Batch, p *graph.Param) int {
 	switch {
-	case p.Name == "embedding" && !c.TieEmbeddings:
+	case p.Name == "embedding" && !spec.TieEmbeddings:
 		present := map[int32]bool{}
 		for _, id := range b.Inputs {
 			present[id] = true
 		}
-		return (c.Vocab - len(present)) * (p.Size() / c.Vocab)
+		return (spec.Vocab - len(present)) * (p.Size() / spec.Vocab)
 	case strings.HasSuffix(p.Name, ".attention.qkv_bias"):
-		return c.KVHeads() * c.HeadDim()
+		return spec.KVHeads() * spec.HeadDim()
 	}
 	return 0
 }
@@ -75,14 +75,14 @@ const (
 // checkFiniteDifferences: in float64, the gradient of the whole model's loss agrees with finite
 // differences of the loss, for some entries of every parameter. Dropout is active if the config
 // has it.
-func checkFiniteDifferences(t *testing.T, c models.Spec) {
-	store := PerturbedStore(t, c, tensor.Float64)
-	s := Setup{Gradients: true, LossOnly: true, Training: c.Dropout > 0, Auxiliary: auxiliary}
-	b := documentBatch(c, rows, 7)
-	noise := roundingError * Compile(t, c, store, s).On(t, b, graph.RunOptions{Step: 3}).Loss / differenceStep
+func checkFiniteDifferences(t *testing.T, spec models.Spec) {
+	store := PerturbedStore(t, spec, tensor.Float64)
+	s := Setup{Gradients: true, LossOnly: true, Training: spec.Dropout > 0, Auxiliary: auxiliary}
+	b := documentBatch(spec, rows, 7)
+	noise := roundingError * Compile(t, spec, store, s).On(t, b, graph.RunOptions{Step: 3}).Loss / differenceStep
 	gradients := Gradients(store)
 	s.Gradients = false
-	p := Compile(t, c, store, s)
+	p := Compile(t, spec, store, s)
 	loss := func() float64 { return p.On(t, b, graph.RunOptions{Step: 3}).Loss }
 	draw, number := rand.New(rand.NewPCG(8, 8)), differenceEntries
 	if !longtest.Enabled() {
@@ -126,13 +126,13 @@ func argmax(xs []float64) int {
 
 // checkStockGradients: gorgonia.Grad and the stock tape machine over the same model give
 // the same loss and gradients as a Program.
-func checkStockGradients(t *testing.T, c models.Spec) {
-	store := PerturbedStore(t, c, tensor.Float64)
-	b := documentBatch(c, rows, 9)
-	want := Compile(t, c, store, Setup{Gradients: true, LossOnly: true, Auxiliary: auxiliary}).On(t, b, graph.RunOptions{})
+func checkStockGradients(t *testing.T, spec models.Spec) {
+	store := PerturbedStore(t, spec, tensor.Float64)
+	b := documentBatch(spec, rows, 9)
+	want := Compile(t, spec, store, Setup{Gradients: true, LossOnly: true, Auxiliary: auxiliary}).On(t, b, graph.RunOptions{})
 
 	g := gorgonia.NewGraph()
-	m, err := models.New(g, c, graph.Options{DType: tensor.Float64, Store: store, Threads: 1})
+	m, err := models.New(g, spec, graph.Options{DType: tensor.Float64, Store: store, Threads: 1})
 	require.NoError(t, err)
 	loss := m.Loss(m.Forward(intNode(g, "tokens", b, b.Inputs)), intNode(g, "targets", b, b.Targets), auxiliary)
 	require.NoError(t, m.Err())

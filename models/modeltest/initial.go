@@ -21,17 +21,17 @@ const (
 // checkInitialFunction: a stream that starts as a plain transformer has the transformer's logits,
 // loss and gradients of the shared weights, whatever these weights are. The designs' Plain methods
 // say why. Their arguments neglect a norm's eps. Other streams are not checked.
-func checkInitialFunction(t *testing.T, c models.Spec) {
-	c = varied(t, c, func(c *models.Config) { c.NormEps = initialEps })
-	plain, ok := transformerOf(t, c)
+func checkInitialFunction(t *testing.T, spec models.Spec) {
+	spec = varied(t, spec, func(c *models.Config) { c.NormEps = initialEps })
+	plain, ok := transformerOf(t, spec)
 	if !ok {
-		t.Skipf("a %s stream does not start as a transformer", c.Stream.Name())
+		t.Skipf("a %s stream does not start as a transformer", spec.Stream.Name())
 	}
-	theirs, ours := PerturbedStore(t, plain, tensor.Float64), NewStore(t, c, tensor.Float64, 0)
-	share(t, c, ours, theirs)
-	b, s := documentBatch(c, rows, 17), Setup{Gradients: true}
+	theirs, ours := PerturbedStore(t, plain, tensor.Float64), NewStore(t, spec, tensor.Float64, 0)
+	share(t, spec, ours, theirs)
+	b, s := documentBatch(spec, rows, 17), Setup{Gradients: true}
 	want := Compile(t, plain, theirs, s).On(t, b, graph.RunOptions{})
-	got := Compile(t, c, ours, s).On(t, b, graph.RunOptions{})
+	got := Compile(t, spec, ours, s).On(t, b, graph.RunOptions{})
 	assert.LessOrEqual(t, Distance(got.Logits, want.Logits), initialTolerance, "logits")
 	assert.InDelta(t, want.Loss, got.Loss, initialTolerance, "loss")
 	wanted, all := Gradients(theirs), Gradients(ours)
@@ -48,22 +48,22 @@ func checkInitialFunction(t *testing.T, c models.Spec) {
 }
 
 // transformerOf is the transformer that a model starts as, if it does.
-func transformerOf(t *testing.T, c models.Spec) (models.Spec, bool) {
-	grown, ok := c.Design().(stream.PlainAtInit)
+func transformerOf(t *testing.T, spec models.Spec) (models.Spec, bool) {
+	grown, ok := spec.Design().(stream.PlainAtInit)
 	if !ok {
-		return c, false
+		return spec, false
 	}
 	plain, ok := grown.Plain()
 	if !ok {
-		return c, false
+		return spec, false
 	}
-	return varied(t, c, func(c *models.Config) { c.Stream = plain }), true
+	return varied(t, spec, func(c *models.Config) { c.Stream = plain }), true
 }
 
 // share gives a model the weights of the transformer that it starts as.
-func share(t *testing.T, c models.Spec, ours, theirs *graph.Store) {
+func share(t *testing.T, spec models.Spec, ours, theirs *graph.Store) {
 	t.Helper()
-	adapted, adapts := c.Design().(stream.PlainWeights)
+	adapted, adapts := spec.Design().(stream.PlainWeights)
 	for _, p := range theirs.Params() {
 		own := ours.Param(p.Name)
 		require.NotNil(t, own, p.Name)
@@ -72,7 +72,7 @@ func share(t *testing.T, c models.Spec, ours, theirs *graph.Store) {
 			continue
 		}
 		require.True(t, adapts, "%s: want %d entries, as the transformer has, got %d: add the method SetPlain of stream.PlainWeights to %T",
-			p.Name, p.Size(), own.Size(), c.Design())
+			p.Name, p.Size(), own.Size(), spec.Design())
 	}
 	if adapts {
 		require.NoError(t, adapted.SetPlain(ours, theirs))

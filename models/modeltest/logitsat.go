@@ -11,11 +11,11 @@ import (
 )
 
 // checkLogitsAt: the logits of some tokens alone are those that they have among the logits of all.
-func checkLogitsAt(t *testing.T, c models.Spec) {
-	store := PerturbedStore(t, c, tensor.Float64)
-	b := RandomBatch(c, rows, c.Seq, 7)
+func checkLogitsAt(t *testing.T, spec models.Spec) {
+	store := PerturbedStore(t, spec, tensor.Float64)
+	b := RandomBatch(spec, rows, spec.Seq, 7)
 	run := func(want models.Outputs, at ...int32) []float64 {
-		m, err := models.Compile(c, rows, c.Seq, want, graph.ProgramOptions{Options: graph.Options{Store: store, Threads: 1}})
+		m, err := models.Compile(spec, rows, spec.Seq, want, graph.ProgramOptions{Options: graph.Options{Store: store, Threads: 1}})
 		require.NoError(t, err)
 		defer m.Close()
 		copy(m.Tokens, b.Inputs)
@@ -26,10 +26,10 @@ func checkLogitsAt(t *testing.T, c models.Spec) {
 		require.NoError(t, err)
 		return append([]float64{}, logits.Float64s()...)
 	}
-	at := []int32{int32(rows*c.Seq - 1), 0, int32(c.Seq / 2), 0}
+	at := []int32{int32(rows*spec.Seq - 1), 0, int32(spec.Seq / 2), 0}
 	all, some := run(models.Outputs{Logits: true}), run(models.Outputs{Logits: true, LogitsAt: len(at)}, at...)
-	require.Len(t, some, len(at)*c.Vocab)
+	require.Len(t, some, len(at)*spec.Vocab)
 	for i, token := range at {
-		require.LessOrEqual(t, Distance(some[i*c.Vocab:][:c.Vocab], all[int(token)*c.Vocab:][:c.Vocab]), 1e-12, "token %d", token)
+		require.LessOrEqual(t, Distance(some[i*spec.Vocab:][:spec.Vocab], all[int(token)*spec.Vocab:][:spec.Vocab]), 1e-12, "token %d", token)
 	}
 }

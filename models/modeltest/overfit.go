@@ -21,13 +21,13 @@ const (
 )
 
 // checkOverfit: from its specified initial values the model learns a batch by heart.
-func checkOverfit(t *testing.T, c models.Spec) {
+func checkOverfit(t *testing.T, spec models.Spec) {
 	if testing.Short() {
 		t.Skip("some hundred training steps are left out with -short")
 	}
-	store := NewStore(t, c, tensor.Float32, 1)
-	b := RandomBatch(c, rows, c.Seq, 16)
-	l, err := learner.New(c, learner.Fixed(b.Inputs, b.Targets), learner.Options{
+	store := NewStore(t, spec, tensor.Float32, 1)
+	b := RandomBatch(spec, rows, spec.Seq, 16)
+	l, err := learner.New(spec, learner.Fixed(b.Inputs, b.Targets), learner.Options{
 		Batch: rows, Outputs: models.Outputs{Auxiliary: auxiliary}, Compute: graph.Options{Store: store, Threads: 1},
 		Optimizer: []optim.Part{optim.Clip(1), optim.Adam(0.9, 0.95, 1e-8), optim.MuP(),
 			optim.Rate(overfitRate, optim.WarmupCosine{Warmup: overfitSteps / 20, Total: overfitSteps, Min: 0.1})},
@@ -36,7 +36,7 @@ func checkOverfit(t *testing.T, c models.Spec) {
 	defer l.Close()
 	require.NoError(t, l.Train(t.Context(), overfitSteps, nil))
 	require.Zero(t, l.Progress().Skipped)
-	loss := Compile(t, c, store, Setup{}).On(t, b, graph.RunOptions{}).CrossEntropy
+	loss := Compile(t, spec, store, Setup{}).On(t, b, graph.RunOptions{}).CrossEntropy
 	assert.Less(t, loss, overfitLoss, "cross-entropy after %d steps on one batch", overfitSteps)
 	t.Logf("cross-entropy after %d steps: %.4f nats", overfitSteps, loss)
 }

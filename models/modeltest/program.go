@@ -35,17 +35,17 @@ type Program struct {
 
 // Compile makes the program of a model over a store's parameters. It is closed when the
 // test ends.
-func Compile(t *testing.T, c models.Spec, store *graph.Store, s Setup) *Program {
+func Compile(t *testing.T, spec models.Spec, store *graph.Store, s Setup) *Program {
 	t.Helper()
 	if s.Rows == 0 {
 		s.Rows = rows
 	}
 	if s.Seq == 0 {
-		s.Seq = c.Seq
+		s.Seq = spec.Seq
 	}
 	all := s.Cache == nil && !s.LossOnly
 	want := models.Outputs{Loss: s.Cache == nil, TokenLosses: all, Logits: !s.LossOnly, Features: !s.LossOnly, Auxiliary: s.Auxiliary}
-	p, err := models.Compile(c, s.Rows, s.Seq, want, graph.ProgramOptions{
+	p, err := models.Compile(spec, s.Rows, s.Seq, want, graph.ProgramOptions{
 		Gradients: s.Gradients, Recompute: s.Recompute, Separate: s.Separate,
 		Options: graph.Options{Store: store, Threads: max(1, s.Threads), Hooks: s.Hooks, Training: s.Training, Cache: s.Cache, Precision: s.Precision},
 	})

@@ -12,25 +12,25 @@ import (
 )
 
 // checkPrecision: float32 computes the logits of float64 to 2e-5.
-func checkPrecision(t *testing.T, c models.Spec) {
-	narrow, wide := PerturbedStore(t, c, tensor.Float32), NewStore(t, c, tensor.Float64, 0)
+func checkPrecision(t *testing.T, spec models.Spec) {
+	narrow, wide := PerturbedStore(t, spec, tensor.Float32), NewStore(t, spec, tensor.Float64, 0)
 	copyValues(t, wide, narrow)
-	b := documentBatch(c, rows, 10)
-	want := Compile(t, c, wide, Setup{}).On(t, b, graph.RunOptions{})
-	got := Compile(t, c, narrow, Setup{}).On(t, b, graph.RunOptions{})
+	b := documentBatch(spec, rows, 10)
+	want := Compile(t, spec, wide, Setup{}).On(t, b, graph.RunOptions{})
+	got := Compile(t, spec, narrow, Setup{}).On(t, b, graph.RunOptions{})
 	assert.LessOrEqual(t, Distance(got.Logits, want.Logits), 2e-5, "logits")
 	assert.InEpsilon(t, want.Loss, got.Loss, 2e-5, "loss")
 }
 
 // checkPrograms: programs over one Store agree, whatever else they are for. Training and
 // evaluating, sharing buffers or not, and recomputing blocks or not change no bit.
-func checkPrograms(t *testing.T, c models.Spec) {
-	store := PerturbedStore(t, c, tensor.Float32)
-	b := documentBatch(c, rows, 11)
-	want := Compile(t, c, store, Setup{Auxiliary: auxiliary}).On(t, b, graph.RunOptions{})
+func checkPrograms(t *testing.T, spec models.Spec) {
+	store := PerturbedStore(t, spec, tensor.Float32)
+	b := documentBatch(spec, rows, 11)
+	want := Compile(t, spec, store, Setup{Auxiliary: auxiliary}).On(t, b, graph.RunOptions{})
 	run := func(s Setup) (Result, map[string][]float64) {
 		s.Gradients, s.Auxiliary = true, auxiliary
-		p := Compile(t, c, store, s)
+		p := Compile(t, spec, store, s)
 		p.On(t, b, graph.RunOptions{})
 		r := p.On(t, b, graph.RunOptions{}) // a second time, over used buffers
 		return r, Gradients(store)
@@ -53,39 +53,39 @@ func checkPrograms(t *testing.T, c models.Spec) {
 
 // checkDropout: dropout is active in training only, depends on the step and on nothing
 // else, and is the same with recomputation. A config without it is given some.
-func checkDropout(t *testing.T, c models.Spec) {
-	c = varied(t, c, func(c *models.Config) { c.Dropout = 0.3 })
-	store := PerturbedStore(t, c, tensor.Float32)
-	b := documentBatch(c, rows, 12)
-	without := varied(t, c, func(c *models.Config) { c.Dropout = 0 })
+func checkDropout(t *testing.T, spec models.Spec) {
+	spec = varied(t, spec, func(c *models.Config) { c.Dropout = 0.3 })
+	store := PerturbedStore(t, spec, tensor.Float32)
+	b := documentBatch(spec, rows, 12)
+	without := varied(t, spec, func(c *models.Config) { c.Dropout = 0 })
 	plain := Compile(t, without, store, Setup{}).On(t, b, graph.RunOptions{})
-	require.Equal(t, plain, Compile(t, c, store, Setup{}).On(t, b, graph.RunOptions{}), "evaluation")
+	require.Equal(t, plain, Compile(t, spec, store, Setup{}).On(t, b, graph.RunOptions{}), "evaluation")
 	require.Equal(t, plain, Compile(t, without, store, Setup{Training: true}).On(t, b, graph.RunOptions{}), "training without dropout")
 
-	p := Compile(t, c, store, Setup{Training: true, Gradients: true})
+	p := Compile(t, spec, store, Setup{Training: true, Gradients: true})
 	first := p.On(t, b, graph.RunOptions{Step: 1})
 	gradients := Gradients(store)
 	second := p.On(t, b, graph.RunOptions{Step: 2})
 	assert.Greater(t, Distance(first.Logits, plain.Logits), 1e-3, "training and evaluation")
 	assert.Greater(t, Distance(second.Logits, first.Logits), 1e-3, "two steps")
-	again := Compile(t, c, store, Setup{Training: true, Gradients: true, Recompute: graph.RecomputeBlock})
+	again := Compile(t, spec, store, Setup{Training: true, Gradients: true, Recompute: graph.RecomputeBlock})
 	require.Equal(t, first, again.On(t, b, graph.RunOptions{Step: 1}), "the same step again")
 	requireSame(t, gradients, Gradients(store), "the same step again, recomputed")
 }
 
 // checkAccumulation: the gradients of micro-batches add up to their number times the gradient of
 // the whole batch.
-func checkAccumulation(t *testing.T, c models.Spec) {
+func checkAccumulation(t *testing.T, spec models.Spec) {
 	z := models.Auxiliary{ZLoss: auxiliary.ZLoss} // the balance of a whole batch is not the mean of its parts'
-	store := PerturbedStore(t, c, tensor.Float64)
+	store := PerturbedStore(t, spec, tensor.Float64)
 	const parts = 3
-	whole := documentBatch(c, parts*rows, 13)
-	Compile(t, c, store, Setup{Rows: parts * rows, Gradients: true, LossOnly: true, Auxiliary: z}).On(t, whole, graph.RunOptions{})
+	whole := documentBatch(spec, parts*rows, 13)
+	Compile(t, spec, store, Setup{Rows: parts * rows, Gradients: true, LossOnly: true, Auxiliary: z}).On(t, whole, graph.RunOptions{})
 	want := Gradients(store)
-	p := Compile(t, c, store, Setup{Gradients: true, LossOnly: true, Auxiliary: z})
-	size := rows * c.Seq
+	p := Compile(t, spec, store, Setup{Gradients: true, LossOnly: true, Auxiliary: z})
+	size := rows * spec.Seq
 	for i := range parts {
-		part := Batch{Inputs: whole.Inputs[i*size:][:size], Targets: whole.Targets[i*size:][:size], Rows: rows, Seq: c.Seq}
+		part := Batch{Inputs: whole.Inputs[i*size:][:size], Targets: whole.Targets[i*size:][:size], Rows: rows, Seq: spec.Seq}
 		p.On(t, part, graph.RunOptions{Accumulate: i > 0})
 	}
 	got := Gradients(store)

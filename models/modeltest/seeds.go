@@ -14,10 +14,10 @@ import (
 
 // checkSeeds: initial values depend on the seed and the name alone, and training is a
 // function of seed and data, to the last bit.
-func checkSeeds(t *testing.T, c models.Spec) {
-	first, wide := NewStore(t, c, tensor.Float32, 1), NewStore(t, c, tensor.Float64, 1)
-	requireSame(t, Values(first), Values(NewStore(t, c, tensor.Float32, 1)), "the same seed")
-	other := NewStore(t, c, tensor.Float32, 2)
+func checkSeeds(t *testing.T, spec models.Spec) {
+	first, wide := NewStore(t, spec, tensor.Float32, 1), NewStore(t, spec, tensor.Float64, 1)
+	requireSame(t, Values(first), Values(NewStore(t, spec, tensor.Float32, 1)), "the same seed")
+	other := NewStore(t, spec, tensor.Float32, 2)
 	draws := map[float64]string{} // the first draw of each parameter
 	for _, p := range first.Params() {
 		if p.Init.Std > 0 {
@@ -30,7 +30,7 @@ func checkSeeds(t *testing.T, c models.Spec) {
 			require.Equal(t, float32(v), p.Value.Float32s()[i], "%q in float64", p.Name)
 		}
 	}
-	train := func(seed uint64) []map[string][]float64 { return trainMany(t, c, seed, rows, 2, 3) }
+	train := func(seed uint64) []map[string][]float64 { return trainMany(t, spec, seed, rows, 2, 3) }
 	require.Equal(t, train(5), train(5), "the same training")
 	require.NotEqual(t, train(5), train(6), "training from another seed")
 }

@@ -15,15 +15,15 @@ import (
 
 // checkShapes: features are [T, ...F] with as many entries as the blocks' width, logits [T, vocab],
 // the loss is a scalar and token losses [T]; no two parameters share a name.
-func checkShapes(t *testing.T, c models.Spec) {
-	p := Compile(t, c, NewStore(t, c, tensor.Float32, 0), Setup{})
-	tokens := rows * c.Seq
+func checkShapes(t *testing.T, spec models.Spec) {
+	p := Compile(t, spec, NewStore(t, spec, tensor.Float32, 0), Setup{})
+	tokens := rows * spec.Seq
 	assert.Equal(t, tokens, p.Features.Shape()[0], "tokens of the features")
-	assert.Equal(t, tokens*c.Features(), p.Features.Shape().TotalSize(), "entries of the features")
-	assert.Equal(t, tensor.Shape{tokens, c.Vocab}, p.Logits.Shape(), "logits")
+	assert.Equal(t, tokens*spec.Features(), p.Features.Shape().TotalSize(), "entries of the features")
+	assert.Equal(t, tensor.Shape{tokens, spec.Vocab}, p.Logits.Shape(), "logits")
 	assert.True(t, p.Roots().Loss.IsScalar(), "loss of shape %v", p.Roots().Loss.Shape())
 	assert.Equal(t, tensor.Shape{tokens}, p.TokenLosses.Shape(), "token losses")
-	assert.Equal(t, c, p.Model.Spec())
+	assert.Equal(t, spec, p.Model.Spec())
 	names := map[string]bool{}
 	for i, n := range p.Model.Learnables() {
 		assert.False(t, names[n.Name()], "two parameters are called %q", n.Name())
@@ -31,8 +31,8 @@ func checkShapes(t *testing.T, c models.Spec) {
 		assert.Equal(t, p.Store().Params()[i].Name, n.Name())
 		assert.Equal(t, p.Store().Params()[i].Shape, []int(n.Shape()), n.Name())
 	}
-	r := p.On(t, RandomBatch(c, rows, c.Seq, 1), graph.RunOptions{})
-	assert.Len(t, r.Logits, tokens*c.Vocab)
+	r := p.On(t, RandomBatch(spec, rows, spec.Seq, 1), graph.RunOptions{})
+	assert.Len(t, r.Logits, tokens*spec.Vocab)
 	assert.Len(t, r.TokenLosses, tokens)
 	for _, v := range r.Logits {
 		require.False(t, math.IsNaN(v) || math.IsInf(v, 0), "logits have %v", v)
@@ -41,9 +41,9 @@ func checkShapes(t *testing.T, c models.Spec) {
 
 // checkLoss: the losses equal losses computed here from the logits, token by token; negative
 // targets are not counted.
-func checkLoss(t *testing.T, c models.Spec) {
-	p := Compile(t, c, PerturbedStore(t, c, tensor.Float64), Setup{Auxiliary: models.Auxiliary{ZLoss: auxiliary.ZLoss}})
-	b := documentBatch(c, rows, 2)
+func checkLoss(t *testing.T, spec models.Spec) {
+	p := Compile(t, spec, PerturbedStore(t, spec, tensor.Float64), Setup{Auxiliary: models.Auxiliary{ZLoss: auxiliary.ZLoss}})
+	b := documentBatch(spec, rows, 2)
 	b.Targets[3] = -1
 	r := p.On(t, b, graph.RunOptions{})
 	sum, squares, counted := 0.0, 0.0, 0
@@ -52,7 +52,7 @@ func checkLoss(t *testing.T, c models.Spec) {
 			assert.Zero(t, r.TokenLosses[i], "loss of a token that does not count")
 			continue
 		}
-		logits := r.Logits[i*c.Vocab : (i+1)*c.Vocab]
+		logits := r.Logits[i*spec.Vocab : (i+1)*spec.Vocab]
 		logZ := floats.LogSumExp(logits)
 		require.InDelta(t, logZ-logits[target], r.TokenLosses[i], 1e-12*(1+logZ), "loss of token %d", i)
 		sum, squares, counted = sum+logZ-logits[target], squares+logZ*logZ, counted+1

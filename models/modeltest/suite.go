@@ -24,7 +24,7 @@ func checks(idle IdleFunc) []check {
 		{"causality", checkCausality},
 		{"documents", checkDocuments},
 		{"initial-function", checkInitialFunction},
-		{"gradients", func(t *testing.T, c models.Spec) { checkGradients(t, c, idle) }},
+		{"gradients", func(t *testing.T, spec models.Spec) { checkGradients(t, spec, idle) }},
 		{"finite-differences", checkFiniteDifferences},
 		{"stock-gradients", checkStockGradients},
 		{"precision", checkPrecision},

@@ -21,12 +21,12 @@ const manyTokens = 300
 // checkThreads: the loss, the logits, every gradient, and the weights after one step and after 20,
 // have the same bits with any number of threads, one that divides the work evenly or not. Only long
 // tests make 20 steps.
-func checkThreads(t *testing.T, c models.Spec) {
-	many := manyTokens/c.Seq + 1
-	store := PerturbedStore(t, c, tensor.Float32)
-	b := RandomBatch(c, many, c.Seq, 16)
+func checkThreads(t *testing.T, spec models.Spec) {
+	many := manyTokens/spec.Seq + 1
+	store := PerturbedStore(t, spec, tensor.Float32)
+	b := RandomBatch(spec, many, spec.Seq, 16)
 	run := func(threads int) (Result, map[string][]float64) {
-		p := Compile(t, c, store, Setup{Rows: many, Gradients: true, Auxiliary: auxiliary, Threads: threads})
+		p := Compile(t, spec, store, Setup{Rows: many, Gradients: true, Auxiliary: auxiliary, Threads: threads})
 		return p.On(t, b, graph.RunOptions{}), Gradients(store)
 	}
 	result, gradients := run(1)
@@ -34,7 +34,7 @@ func checkThreads(t *testing.T, c models.Spec) {
 	if longtest.Enabled() {
 		steps = []int{1, 20}
 	}
-	trained := trainMany(t, c, 5, many, 1, steps...)
+	trained := trainMany(t, spec, 5, many, 1, steps...)
 	for _, threads := range []int{2, 3, 4, 7} {
 		r, g := run(threads)
 		require.Equal(t, result, r, "%d threads", threads)
@@ -42,23 +42,23 @@ func checkThreads(t *testing.T, c models.Spec) {
 		if threads != 3 && !longtest.Enabled() {
 			continue
 		}
-		for i, got := range trainMany(t, c, 5, many, threads, steps...) {
+		for i, got := range trainMany(t, spec, 5, many, threads, steps...) {
 			requireSame(t, trained[i], got, fmt.Sprintf("%d threads, step %d", threads, steps[i]))
 		}
 	}
 }
 
 // trainMany trains on batches of many rows and returns the parameters after each of the steps.
-func trainMany(t *testing.T, c models.Spec, seed uint64, many, threads int, steps ...int) (trained []map[string][]float64) {
+func trainMany(t *testing.T, spec models.Spec, seed uint64, many, threads int, steps ...int) (trained []map[string][]float64) {
 	t.Helper()
-	store := NewStore(t, c, tensor.Float32, seed)
+	store := NewStore(t, spec, tensor.Float32, seed)
 	position := uint64(0)
 	batches := learner.BatchFunc(func(tokens, targets []int32) error {
 		position++
-		b := RandomBatch(c, many, c.Seq, position)
+		b := RandomBatch(spec, many, spec.Seq, position)
 		return learner.Fixed(b.Inputs, b.Targets).Next(tokens, targets)
 	})
-	l, err := learner.New(c, batches, learner.Options{
+	l, err := learner.New(spec, batches, learner.Options{
 		Compute: graph.Options{Store: store, Threads: threads}, Optimizer: []optim.Part{optim.Rate(1e-3, optim.Constant{})},
 		Batch: many, Outputs: models.Outputs{Auxiliary: auxiliary},
 	})

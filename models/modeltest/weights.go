@@ -14,18 +14,18 @@ import (
 )
 
 // NewStore returns the initial parameters of a model.
-func NewStore(t *testing.T, c models.Spec, dt tensor.Dtype, seed uint64) *graph.Store {
+func NewStore(t *testing.T, spec models.Spec, dt tensor.Dtype, seed uint64) *graph.Store {
 	t.Helper()
 	store := graph.NewStore(dt, seed)
-	_, err := models.New(gorgonia.NewGraph(), c, graph.Options{DType: dt, Store: store})
+	_, err := models.New(gorgonia.NewGraph(), spec, graph.Options{DType: dt, Store: store})
 	require.NoError(t, err)
 	return store
 }
 
 // PerturbedStore is NewStore with weights at which every part of the model matters.
-func PerturbedStore(t *testing.T, c models.Spec, dt tensor.Dtype) *graph.Store {
+func PerturbedStore(t *testing.T, spec models.Spec, dt tensor.Dtype) *graph.Store {
 	t.Helper()
-	store := NewStore(t, c, dt, 0)
+	store := NewStore(t, spec, dt, 0)
 	Perturb(t, store)
 	return store
 }
