@@ -38,15 +38,15 @@ type AttentionDesign interface {
 // Attention mixes values between tokens in one layer. The stream decides how q, k and v are read
 // from it and how o is written back.
 type Attention interface {
-	// Forward maps packed queries, keys and values, qkv [T, (H+2*KV)*Dh], to the heads' outputs
-	// [T, H, Dh]. seq is the number of tokens a row; starts [T] are the document starts, or nil.
+	// Forward maps packed queries, keys and values, qkv [T, (H+2*KV)*Dh], to the heads' outputs [T,
+	// H, Dh]. seq is the number of tokens in a row; starts [T] are the document starts, or nil.
 	Forward(qkv *gorgonia.Node, seq int, starts *gorgonia.Node) *gorgonia.Node
 }
 
 // CausalAttention is softmax attention over a token's document up to the token (attention.Causal).
-// It has parameters where it has QK-norm or a value residual.
+// It has parameters if it has QK-norm or a value residual.
 type CausalAttention struct {
-	// PerHead, if not nil, maps the heads' outputs [T, H, Dh], linearly and each head by itself. If
+	// PerHead, if not nil, maps the heads' outputs [T, H, Dh] linearly, each head separately. If
 	// the pattern [T, H, seq] is hooked, PerHead maps the pattern instead, so that outputs are sums
 	// of values weighted by what the hook sees.
 	PerHead func(heads *gorgonia.Node) *gorgonia.Node
@@ -65,14 +65,14 @@ type AttentionConfig struct {
 	Heads    int
 	KVHeads  int // heads of keys and values; 0: Heads
 	HeadDim  int
-	Scale    float64 // of q.k, with 1/sqrt(Dh), 1/(layer+1) and muP multipliers folded in
+	Scale    float64 // factor of q.k: 1/sqrt(Dh), 1/(layer+1) and muP multipliers multiplied together
 	ALiBi    bool    // bias by distance
 	RopeBase float64 // rotary positions; 0: none
 	Rope     RopeScaling
-	Window   int     // tokens that a token sees, itself included; 0: all before it
-	Sinks    int     // with Window: how many of the first tokens of its document, or row, it sees as well
+	Window   int     // number of tokens that a token sees, including itself; 0: all before it
+	Sinks    int     // with Window: number of first tokens of its document, or row, that are also seen
 	QKNorm   bool    // RMSNorm of queries and keys, head by head, before rotary positions
-	NormEps  float64 // its eps
+	NormEps  float64 // added in QKNorm
 	// Values, if not nil, is shared by all attentions of a model. First is true for the first of
 	// them.
 	Values *ValueResidual
@@ -103,7 +103,7 @@ func (c AttentionConfig) Cost(seq float64) Cost {
 	if learned {
 		cost.Parameters += 2
 	}
-	if c.QKNorm || learned { // what comes in is kept, too
+	if c.QKNorm || learned { // the input is kept, too
 		cost.Activations += (heads + 2*kv) * dim
 	}
 	if c.Values != nil && c.Values.Learned && c.First {
@@ -112,7 +112,7 @@ func (c AttentionConfig) Cost(seq float64) Cost {
 	return cost
 }
 
-// seen returns the mean number of tokens, itself included, that a token sees in a row of seq
+// seen returns the mean number of tokens, including itself, that a token sees in a row of seq
 // tokens.
 func (c AttentionConfig) seen(seq float64) float64 {
 	if c.Window == 0 {
@@ -153,10 +153,10 @@ func NewAttention(b *graph.Builder, name string, c AttentionConfig) *CausalAtten
 	return a
 }
 
-// Forward attends: qkv [T, (H+2*KV)*Dh] -> o [T, H, Dh]. seq is the number of tokens a row;
-// starts are the document starts, or nil. If name.pattern is hooked, the
-// probabilities [T, H, seq] (query, head, the key's index in its row) are computed and o is made
-// from them; this is an error with a generation's cache.
+// Forward attends: qkv [T, (H+2*KV)*Dh] -> o [T, H, Dh]. seq is the number of tokens in a row;
+// starts are the document starts, or nil. If name.pattern is hooked, the probabilities [T, H, seq]
+// (query, head, the key's index in its row) are computed and o is made from them; this is an error
+// with a generation's cache.
 func (a *CausalAttention) Forward(qkv *gorgonia.Node, seq int, starts *gorgonia.Node) *gorgonia.Node {
 	o := a.options
 	o.Seq, o.Starts = seq, starts

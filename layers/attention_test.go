@@ -19,8 +19,8 @@ func TestALiBiSlopes(t *testing.T) {
 	assert.InDeltaSlice(t, []float64{0.157490131, 0.024803141, 0.00390625}, layers.ALiBiSlopes(3), 1e-9) // 2^(-8/3), 2^(-16/3), 2^-8
 }
 
-// TestAttention compares with softmax over the visible tokens, computed token by token;
-// with the pattern hooked nothing changes, and the pattern is the softmax.
+// TestAttention compares with softmax over the visible tokens, computed token by token; hooking the
+// pattern changes nothing, and the pattern equals the softmax.
 func TestAttention(t *testing.T) {
 	const batch, seq, heads, dh = 2, 5, 3, 4
 	starts := []int32{0, 0, 2, 2, 2, 0, 1, 1, 1, 4}
@@ -55,7 +55,7 @@ func TestAttention(t *testing.T) {
 	}
 }
 
-// TestAttentionPatternReplaced: values are summed by what the hook leaves.
+// TestAttentionPatternReplaced: values are summed with the weights that the hook leaves.
 func TestAttentionPatternReplaced(t *testing.T) {
 	const seq, heads, dh = 4, 2, 3
 	first := func(_ string, p *tensor.Dense) error {
@@ -78,7 +78,7 @@ func TestAttentionPatternReplaced(t *testing.T) {
 	require.InDeltaSlice(t, want, e.on(map[string][]float64{"qkv": qkv}), tolerance, "the first token's values")
 }
 
-// TestAttentionPatternWithCache: one line says why not.
+// TestAttentionPatternWithCache: the error is one line with the reason.
 func TestAttentionPatternWithCache(t *testing.T) {
 	cache, err := graph.NewCache(1, 4)
 	require.NoError(t, err)
@@ -88,7 +88,7 @@ func TestAttentionPatternWithCache(t *testing.T) {
 	require.EqualError(t, b.Err(), "graph: AttentionPattern: want whole rows, got a cache of earlier tokens: build the graph without Options.Cache")
 }
 
-// naiveAttention is the equation, one query and head at a time.
+// naiveAttention computes the equation, one query and head at a time.
 type naiveAttention struct {
 	layers.AttentionConfig
 	seq, dh int
@@ -105,7 +105,7 @@ func (a naiveAttention) run(qkv []float64) []float64 {
 	return out
 }
 
-// vector is part 0 (q), 1 (k) or 2 (v) of a token and head, turned by its position.
+// vector returns part 0 (q), 1 (k) or 2 (v) of a token and head, rotated by its position.
 func (a naiveAttention) vector(qkv []float64, token, part, h int) []float64 {
 	at := token*3*a.Heads*a.dh + part*a.Heads*a.dh + h*a.dh
 	x := append([]float64(nil), qkv[at:at+a.dh]...)
@@ -119,8 +119,8 @@ func (a naiveAttention) vector(qkv []float64, token, part, h int) []float64 {
 	return x
 }
 
-// weights are the logits' exponentials of a token and head, one a key of its row, 0 for
-// those that it does not see, and their sum.
+// weights returns the exponentials of the logits of a token and head, one for each key in its row,
+// 0 for keys that it does not see, and their sum.
 func (a naiveAttention) weights(qkv []float64, token, h int) (weights []float64, sum float64) {
 	i, row := token%a.seq, token/a.seq*a.seq
 	q := a.vector(qkv, token, 0, h)
@@ -150,7 +150,7 @@ func (a naiveAttention) head(qkv []float64, token, h int) []float64 {
 	return out
 }
 
-// pattern is the softmax, [token, head, key].
+// pattern returns the softmax, [token, head, key].
 func (a naiveAttention) pattern(qkv []float64) []float64 {
 	var p []float64
 	for token := range len(qkv) / (3 * a.Heads * a.dh) {

@@ -1,13 +1,13 @@
 package layers
 
 // Cost counts what a part of a model takes, in closed form; a model's cost is the sum over its
-// parts. Whatever makes a parameter counts it. The counts are floats, which are exact up to 2^53
-// and stay large beyond that, where products of ints would overflow.
+// parts. The part that makes a parameter counts it. The counts are floats, which are exact up to
+// 2^53 and stay large beyond that, where products of ints would overflow.
 type Cost struct {
 	Parameters float64 // all of them
 	Tables     float64 // of Parameters: embedding, positions and unembedding
-	FLOPs      float64 // forward, a token: matrix products, 2 per multiply-add
-	// Activations are the entries a token that training keeps for the backward pass.
+	FLOPs      float64 // forward, for each token: matrix products, 2 for each multiply-add
+	// Activations counts the entries for each token that training keeps for the backward pass.
 	Activations float64
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-// TestEmbedding gathers rows of two axes, times the scale.
+// TestEmbedding looks up rows of two axes, multiplied by the scale.
 func TestEmbedding(t *testing.T) {
 	const vocab, rank, dv, scale = 6, 2, 3, 1.5
 	e := compile(t, nil, func(b *graph.Builder) *gorgonia.Node {

@@ -12,10 +12,10 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// tolerance is how far a float64 graph may be from the equations, of values of order 1.
+// tolerance is how far a float64 graph may be from the equations, for values of order 1.
 const tolerance = 1e-12
 
-// noise returns n values from N(0, 1) that depend on the seed alone.
+// noise returns n values from N(0, 1) that depend only on the seed.
 func noise(seed uint64, n int) []float64 {
 	draw := rand.New(rand.NewPCG(seed, 0))
 	values := make([]float64, n)
@@ -32,8 +32,7 @@ type evaluation struct {
 	output *gorgonia.Node
 }
 
-// compile makes a program of the node that build returns and fills its parameters with
-// noise.
+// compile makes a program for the node that build returns and fills its parameters with noise.
 func compile(t *testing.T, hooks graph.Hooks, build func(b *graph.Builder) *gorgonia.Node) *evaluation {
 	t.Helper()
 	e := &evaluation{t: t}
@@ -72,7 +71,7 @@ func (e *evaluation) on(inputs map[string][]float64) []float64 {
 	return []float64{value}
 }
 
-// product is x [rows, in] times w [in, out].
+// product returns x [rows, in] times w [in, out].
 func product(x, w []float64, in, out int) []float64 {
 	y := make([]float64, len(x)/in*out)
 	for r := range len(x) / in {
@@ -85,7 +84,7 @@ func product(x, w []float64, in, out int) []float64 {
 	return y
 }
 
-// normalise is LayerNorm or RMSNorm of rows as wide as the gain; bias may be nil.
+// normalise computes LayerNorm or RMSNorm of rows as wide as the gain; bias may be nil.
 func normalise(x, gain, bias []float64, rms bool, eps float64) []float64 {
 	n, y := len(gain), make([]float64, len(x))
 	for at := 0; at < len(x); at += n {

@@ -1,6 +1,6 @@
 package layers
 
-// What tests of single layers look at.
+// Unexported functions that tests call.
 var (
 	ALiBiSlopes = alibiSlopes
 	NewMoE      = newMoE

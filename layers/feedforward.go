@@ -24,22 +24,22 @@ type FeedForwardDesign interface {
 	New(b *graph.Builder, name string, s FeedForwardSizes) FeedForward
 }
 
-// FeedForwardShape is what a model needs to know of a feed-forward.
+// FeedForwardShape is what a model needs to know about a feed-forward.
 type FeedForwardShape struct {
-	None    bool // the blocks have no feed-forward: attention alone
-	Hidden  int  // width of the hidden layer, of one expert
+	None    bool // the blocks have attention but no feed-forward
+	Hidden  int  // width of the hidden layer, or of one expert's
 	Experts int  // 0: dense
 	Used    int  // experts that a token goes to
 }
 
-// FeedForwardSizes are the settings of a model that a feed-forward gets.
+// FeedForwardSizes are the settings of a model that matter to its feed-forward.
 type FeedForwardSizes struct {
-	In          int // width of u and of y
+	In          int // width of u and y
 	Bias        bool
-	ExactGelu   bool    // by erf instead of tanh
+	ExactGelu   bool    // compute GELU by erf instead of tanh
 	AddsOutput  bool    // y is added to the stream as it is: the last weights start smaller (Init.Output)
-	WidthRatio  float64 // muP: In over its base; 0: 1
-	HiddenRatio float64 // muP: the hidden width over its base; 0: 1
+	WidthRatio  float64 // muP: In divided by its base; 0: 1
+	HiddenRatio float64 // muP: the hidden width divided by its base; 0: 1
 	Init        Init
 }
 
@@ -61,7 +61,7 @@ type FeedForward interface {
 }
 
 // Routed is a feed-forward of experts, where each token uses some of them. The first call of a
-// method makes its node, which the program then has to read.
+// method makes its node, which the program must then read.
 type Routed interface {
 	FeedForward
 	Balance() *gorgonia.Node // the load-balancing loss of the last Forward, a scalar
@@ -73,8 +73,8 @@ type Routed interface {
 type Units struct {
 	Part       string // "neuron"
 	Count      int
-	Activation string // hook of the activations [T, Count], or Whole
+	Activation string // hook of the activations [T, Count], or of the terms if Whole
 	Weight     string // parameter whose rows the units write at activation 1; "" if Whole
 	Bias       string // parameter that is added to their sum, or ""
-	Whole      bool   // the activations [T, Count, In] are written as they are
+	Whole      bool   // the activations [T, Count, In] are written without a weight
 }

@@ -93,8 +93,8 @@ func added(x, bias []float64) []float64 {
 	return x
 }
 
-// TestFeedForwardDesigns: what a design says of itself is what it makes, and what it refuses
-// is a setting of its own.
+// TestFeedForwardDesigns: a design's description agrees with what it makes, and its errors name one
+// of its own settings.
 func TestFeedForwardDesigns(t *testing.T) {
 	for want, d := range map[string]layers.FeedForwardDesign{
 		"hidden: want >= 1, got 0":                          layers.GELUConfig{},

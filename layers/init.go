@@ -6,23 +6,23 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// Init says how weights start. Every draw is from N(0, std^2).
+// Init says how weights are initialised. All draws are from N(0, std^2).
 type Init struct {
-	// Std is the numerator of a hidden weight's standard deviation, Std/sqrt(fan_in):
-	// 1 is LeCun's initialisation, 0.02 the RMT authors' code's.
+	// Std is the numerator of a hidden weight's standard deviation, Std/sqrt(fan_in): 1 for LeCun's
+	// initialisation, 0.02 in the RMT authors' code.
 	Std float64
 	// Embedding is the standard deviation of embeddings and positions.
 	Embedding float64
-	// All says that tables and the unembedding start as hidden weights do; a table's fan-in is its
-	// rows.
+	// All says that tables and the unembedding start like hidden weights; a table's fan-in is its
+	// number of rows.
 	All bool
-	// Layers is L of the factor 1/sqrt(2L) on what writes into the stream; 0: no factor.
+	// Layers is L in the factor 1/sqrt(2L) for weights that write into the stream; 0: no factor.
 	Layers int
 }
 
-// Hidden describes a hidden weight of the given fan-in, [..., in, out]. widthRatio is the
-// fan-in over its muP base (1 without muP). Matrices packed side by side in the last axis are
-// told apart by the spec's Columns.
+// Hidden describes a hidden weight with the given fan-in, [..., in, out]. widthRatio is the fan-in
+// divided by its muP base (1 without muP). Set the spec's Columns if matrices are packed side by
+// side in the last axis.
 func (i Init) Hidden(name string, fanIn int, widthRatio float64, shape ...int) graph.ParamSpec {
 	return graph.ParamSpec{Name: name, Shape: shape, Init: graph.Normal(i.Std / math.Sqrt(float64(fanIn))), Decay: true, WidthRatio: widthRatio, Role: graph.RoleHidden}
 }
@@ -46,7 +46,7 @@ func (i Init) Input(name string, shape ...int) graph.ParamSpec {
 	return graph.ParamSpec{Name: name, Shape: shape, Init: graph.Normal(std)}
 }
 
-// Gain describes a norm's gain, 1 at first.
+// Gain describes a norm's gain, which starts at 1.
 func Gain(name string, shape ...int) graph.ParamSpec {
 	return graph.ParamSpec{Name: name, Shape: shape, Init: graph.Ones()}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/residua-go/residua/graph/ops/moe"
 )
 
-// routerStd is the standard deviation that a router starts with, whatever its fan-in: the
-// probabilities are nearly even at first.
+// routerStd is the initial standard deviation of a router's weights, whatever its fan-in: the
+// probabilities are nearly equal at first.
 const routerStd = 0.02
 
 // mixture is a mixture of feed-forward experts, where each token uses a few of them (see
@@ -29,7 +29,7 @@ type MoEConfig struct {
 	Hidden  int `yaml:"hidden" default:"required, or preset" max:"1048576" help:"width of one expert's hidden layer"`
 	Experts int `yaml:"experts" default:"required, or preset" max:"4096" help:"number of experts"`
 	TopK    int `yaml:"top_k" default:"2, or 1 of one expert" from:"model.feedforward.experts" max:"4096" help:"experts that a token goes to"`
-	// RawGates is for the form of Shazeer et al. that DeepSeekMoE has (Dai et al. 2024, arXiv
+	// RawGates selects the form of Shazeer et al. that DeepSeekMoE uses (Dai et al. 2024, arXiv
 	// 2401.06066, eq. 3-5).
 	RawGates bool `yaml:"raw_gates" help:"gates are the router's probabilities as they are, instead of divided by their sum over the chosen experts"`
 }
@@ -48,7 +48,7 @@ func (MoEConfig) Card() Card {
 	}
 }
 
-// Defaults uses two experts a token.
+// Defaults sets two experts for each token.
 func (c MoEConfig) Defaults() FeedForwardDesign {
 	if c.TopK == 0 {
 		c.TopK = min(2, c.Experts)
@@ -67,7 +67,7 @@ func (c MoEConfig) Check() error {
 	return nil
 }
 
-// Shape returns the width and the number of experts, and how many a token uses.
+// Shape returns the hidden width, the number of experts, and how many of them a token uses.
 func (c MoEConfig) Shape() FeedForwardShape {
 	return FeedForwardShape{Hidden: c.Hidden, Experts: c.Experts, Used: c.TopK}
 }
@@ -106,10 +106,10 @@ func (m *mixture) Units() Units {
 	return Units{Part: "expert", Count: m.experts, Activation: m.name + ".experts", Whole: true}
 }
 
-// Forward maps u [T, ...In] to y [T, In]. If they are hooked, the gates g_ti are computed
-// as name.gates [T, Experts], and the terms of y as name.experts [T, Experts, In], each
-// expert's output times its gate; both are 0 for experts that a token does not go to. Of gates
-// that a hook has replaced, only those of the chosen experts are used.
+// Forward maps u [T, ...In] to y [T, In]. If they are hooked, the gates g_ti are computed as
+// name.gates [T, Experts], and the terms of y as name.experts [T, Experts, In], each expert's
+// output times its gate; both are 0 for experts that a token does not use. If a hook replaces the
+// gates, only those of the chosen experts are used.
 func (m *mixture) Forward(u *gorgonia.Node) *gorgonia.Node {
 	m.last = moe.Mixture(m.b, m.b.Hook(m.name+".in", u, inputAxes(u)...), m.router, m.w1, m.w2,
 		moe.Options{TopK: m.topK, ExactGelu: m.exact, RawGates: m.raw, B1: m.b1, B2: m.b2,
@@ -117,7 +117,8 @@ func (m *mixture) Forward(u *gorgonia.Node) *gorgonia.Node {
 	return m.b.Hook(m.name+".out", m.last.Y, "feature") // [T, In]
 }
 
-// hook returns the function that hooks what moe.Mixture shows, or nil if nothing hooks it.
+// hook returns a function that hooks the nodes that moe.Mixture passes to it, or nil if nothing
+// hooks them.
 func (m *mixture) hook(what string, axes ...string) func(*gorgonia.Node) *gorgonia.Node {
 	name := m.name + "." + what
 	if !m.b.Hooked(name) {
@@ -127,7 +128,7 @@ func (m *mixture) hook(what string, axes ...string) func(*gorgonia.Node) *gorgon
 }
 
 // Balance returns the load-balancing loss of the last Forward, a scalar: 1 if all experts have the
-// same load. The first call makes the node, which the program then has to read.
+// same load. The first call makes the node, which the program must then read.
 func (m *mixture) Balance() *gorgonia.Node { return m.last.Balance() }
 
 // RouterZ returns the router's z-loss of the last Forward, a scalar; see Balance.

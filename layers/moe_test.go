@@ -18,7 +18,7 @@ const (
 	moeTokens, moeIn, moeHidden, moeExperts = 5, 6, 4, 3
 )
 
-// moeConfig is a mixture of k experts a token.
+// moeConfig returns a mixture that uses k experts for each token.
 func moeConfig(k int) layers.MoEConfig {
 	return layers.MoEConfig{Hidden: moeHidden, Experts: moeExperts, TopK: k}
 }
@@ -27,7 +27,7 @@ func moeSizes(bias, writes bool) layers.FeedForwardSizes {
 	return layers.FeedForwardSizes{In: moeIn, Bias: bias, AddsOutput: writes, ExactGelu: true, Init: layers.Init{Std: 1}}
 }
 
-// moeGates are the gates [T, E] of the k experts of the highest probability, 0 elsewhere,
+// moeGates returns the gates [T, E] of the k experts with the highest probabilities, 0 elsewhere,
 // and the probabilities.
 func moeGates(logits []float64, k int) (gates, p []float64) {
 	gates, p = make([]float64, len(logits)), make([]float64, len(logits))
@@ -59,7 +59,7 @@ func moeGates(logits []float64, k int) (gates, p []float64) {
 	return gates, p
 }
 
-// expertOutputs are each expert as a feed-forward by itself, [T, E, In].
+// expertOutputs computes each expert as a separate feed-forward, [T, E, In].
 func expertOutputs(e *evaluation, bias bool, u []float64) []float64 {
 	gelu := func(x float64) float64 { return 0.5 * x * (1 + math.Erf(x/math.Sqrt2)) }
 	outputs := make([]float64, len(u)*moeExperts)
@@ -83,8 +83,8 @@ func expertOutputs(e *evaluation, bias bool, u []float64) []float64 {
 	return outputs
 }
 
-// TestMoE compares with each expert as a feed-forward by itself; u may have several axes.
-// Watching gates or the experts' terms changes nothing, and they are what they say.
+// TestMoE compares with each expert as a separate feed-forward; u may have several axes. Hooking
+// gates or the experts' terms changes nothing, and the hooks see the right values.
 func TestMoE(t *testing.T) {
 	watched := [][]string{{"ff.in", "ff.out"}, {"ff.gates"}, {"ff.experts"}, {"ff.in", "ff.gates", "ff.experts", "ff.out"}}
 	for _, row := range []struct {
@@ -121,8 +121,8 @@ func TestMoE(t *testing.T) {
 	}
 }
 
-// TestMoEReplaced: what hooks leave of gates and terms is what y is made of; a gate of an
-// expert that was not chosen is not read.
+// TestMoEReplaced: y is computed from the gates and terms that hooks leave; the gate of an expert
+// that was not chosen is not read.
 func TestMoEReplaced(t *testing.T) {
 	var gates []float64
 	ones := func(_ string, x *tensor.Dense) error {
@@ -156,7 +156,7 @@ func TestMoEReplaced(t *testing.T) {
 	require.InDeltaSlice(t, want, got, 20*tolerance)
 }
 
-// TestMoEAccessors: the auxiliary losses and counts of the last Forward.
+// TestMoEAccessors checks the auxiliary losses and counts of the last Forward.
 func TestMoEAccessors(t *testing.T) {
 	const k = 2
 	var balance, z, counts *gorgonia.Node
@@ -203,7 +203,7 @@ func TestMoEAccessors(t *testing.T) {
 	}
 }
 
-// TestMoEParameters: names, shapes and how they start; each expert as a GELU does.
+// TestMoEParameters checks names, shapes and initial values; each expert starts like a GELU.
 func TestMoEParameters(t *testing.T) {
 	b := graph.On(gorgonia.NewGraph(), graph.Options{})
 	init := layers.Init{Std: 2, Embedding: 0.1, Layers: 2}

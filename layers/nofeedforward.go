@@ -6,14 +6,14 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// NoFeedForward is the design of a model whose blocks have attention alone, on a stream that can do
+// NoFeedForward is the design of a model whose blocks have only attention, on a stream that works
 // without feed-forwards. It has no settings.
 type NoFeedForward struct{}
 
 // Name returns "none".
 func (NoFeedForward) Name() string { return "none" }
 
-// Card describes a model of attention alone.
+// Card describes a model with only attention.
 func (NoFeedForward) Card() Card {
 	return Card{
 		Title:    "Attention alone",
@@ -35,7 +35,7 @@ func (NoFeedForward) Shape() FeedForwardShape { return FeedForwardShape{None: tr
 // Cost returns zero.
 func (NoFeedForward) Cost(FeedForwardSizes) Cost { return Cost{} }
 
-// New is not called, as no block has a feed-forward; it fails.
+// New is never called, as no block has a feed-forward; it fails.
 func (NoFeedForward) New(b *graph.Builder, name string, _ FeedForwardSizes) FeedForward {
 	b.Fail(errors.Errorf("layers: %s: want a stream whose blocks have no feed-forward, got one that has", name))
 	return nil

@@ -15,7 +15,7 @@ type NormConfig struct {
 	Bias bool    // LayerNorm's bias
 }
 
-// Norm is a LayerNorm or RMSNorm over the axes of its gain jointly.
+// Norm is a LayerNorm or RMSNorm, taken jointly over the axes of its gain.
 type Norm struct {
 	b       *graph.Builder
 	name    string
@@ -38,7 +38,7 @@ func NewNormFrom(b *graph.Builder, name string, c NormConfig, start float64, sha
 	return n
 }
 
-// NewNorms makes norms of n vectors a token, each with its own gain, a row of the parameter
+// NewNorms makes norms for n vectors of each token, each with its own gain, a row of the parameter
 // name [n, width].
 func NewNorms(b *graph.Builder, name string, c NormConfig, n, width int) *Norm {
 	all := NewNorm(b, name, c, n, width)
@@ -51,7 +51,7 @@ func (n *Norm) Forward(x *gorgonia.Node) *gorgonia.Node {
 	return n.b.Hook(n.name+".out", n.Apply(x), n.axes()...)
 }
 
-// Apply is like Forward, for a norm that is used more than once: its output has no name.
+// Apply is like Forward, for a norm that is used more than once: its output gets no name.
 func (n *Norm) Apply(x *gorgonia.Node) *gorgonia.Node { return norm.Apply(n.b, x, n.gain, n.options) }
 
 // Gain returns the gain's node.
@@ -60,7 +60,7 @@ func (n *Norm) Gain() *gorgonia.Node { return n.gain }
 // Options returns the norm's kind, eps and bias.
 func (n *Norm) Options() norm.Options { return n.options }
 
-// axes names the axes of a gain: a matrix stream's, several vectors', or the features'.
+// axes names the axes of a gain: those of a matrix stream, of several vectors, or of the features.
 func (n *Norm) axes() []string {
 	switch {
 	case n.options.Groups > 0:

@@ -86,7 +86,7 @@ func (r RopeScaling) Check() error {
 	return nil
 }
 
-// Stretch is the scaling of rotary positions with that base, of heads of that dimension.
+// Stretch returns the scaling for rotary positions with the given base and head dimension.
 func (r RopeScaling) Stretch(base float64, headDim int) kernel.RopeStretch {
 	if r.Type == "" {
 		return kernel.RopeStretch{}
@@ -99,7 +99,7 @@ func (r RopeScaling) Stretch(base float64, headDim int) kernel.RopeStretch {
 	return kernel.RopeStretch{Rates: rates, Amplitude: r.AttentionFactor}
 }
 
-// interpolated is m_i.
+// interpolated returns m_i.
 func (r RopeScaling) interpolated(i int, base float64, headDim int) float64 {
 	clamp := func(v float64) float64 { return min(max(v, 0), 1) }
 	seq, dim := float64(r.OriginalSeq), float64(headDim)

@@ -9,7 +9,8 @@ import (
 	"github.com/residua-go/residua/internal/setting"
 )
 
-// SettingError is a setting with a bad value; its message is "n: want >= 1, got 0".
+// SettingError is the error for a setting with a bad value; its message is like "n: want >= 1, got
+// 0".
 type SettingError = setting.Error
 
 // Setting returns a *SettingError for a key, formatted as by fmt.Sprintf.
@@ -18,9 +19,9 @@ func Setting(key, format string, args ...any) error { return setting.Errorf(key,
 // MaxSize keeps products of two sizes within an int; token ids are int32.
 const MaxSize = math.MaxInt32
 
-// WithDefaults returns the design of a stream or a feed-forward with defaults in place of settings
-// that are zero. It calls the design's method Defaults, which returns a D; a design without it is
-// returned unchanged.
+// WithDefaults returns the design of a stream or a feed-forward with defaults for settings that are
+// zero. It calls the design's method Defaults, which returns a D; it returns a design without that
+// method unchanged.
 func WithDefaults[D any](design D) D {
 	if d, ok := any(design).(interface{ Defaults() D }); ok {
 		return d.Defaults()

@@ -12,7 +12,7 @@ import (
 //
 //	max(s, i - Window + 1) <= j <= i   or   s <= j < min(s + Sinks, i + 1)
 //
-// Without masks of documents s is 0, the row's beginning.
+// If documents are not masked, s is 0, the beginning of the row.
 type SlidingAttention struct {
 	SoftmaxAttention
 	Window int   `yaml:"window" default:"required" max:"1048576" help:"tokens that a token sees, itself included"`

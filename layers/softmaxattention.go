@@ -2,10 +2,10 @@ package layers
 
 import "github.com/residua-go/residua/graph"
 
-// SoftmaxAttention is the design of attention over all tokens before. It has no settings.
+// SoftmaxAttention is the design of attention over all earlier tokens. It has no settings.
 type SoftmaxAttention struct{}
 
-// DefaultAttention is the attention of a model that names no kind.
+// DefaultAttention returns the attention of a model that names no kind.
 func DefaultAttention() AttentionDesign { return SoftmaxAttention{} }
 
 // Name returns "softmax".

@@ -60,7 +60,7 @@ type swiGLU struct {
 	w3, b3 *gorgonia.Node
 }
 
-// gated is silu(W1 u + b1) ⊙ (W3 u + b3), the product in one pass with the second map unless
+// gated computes silu(W1 u + b1) ⊙ (W3 u + b3). The second map also computes the product, unless
 // there are biases or a hook.
 func (f *swiGLU) gated(u *gorgonia.Node) *gorgonia.Node {
 	gate, value, activations := f.name+".gate", f.name+".value", f.name+".activations"

@@ -19,7 +19,7 @@ type Unembedding struct {
 	b          *graph.Builder
 	w          *gorgonia.Node
 	tied       bool // w is the embedding's table
-	transposed bool // w is [Vocab, Features] in the graph, as a table is, or a weight of its own on a device
+	transposed bool // w is [Vocab, Features] in the graph, like a table: it is the table, or a weight that a device stores transposed
 	scale      float64
 	cap        float64
 }
@@ -28,13 +28,13 @@ type Unembedding struct {
 type UnembeddingConfig struct {
 	Features, Vocab int
 	Tied            *gorgonia.Node // the embedding's table [Vocab, ...Features], or nil
-	Scale           float64        // muP output multiplier over the width ratio; 0 means 1
-	Init            Init           // with All: as a hidden weight starts; otherwise zeros
-	SoftCap         float64        // c of logits c tanh(logits / c), after the scale; 0: none
+	Scale           float64        // muP output multiplier divided by the width ratio; 0 means 1
+	Init            Init           // with All, w starts like a hidden weight; otherwise at zero
+	SoftCap         float64        // c: logits become c tanh(logits / c), after the scale; 0: they are not bounded
 }
 
-// NewUnembedding makes the parameter name [Features, Vocab], zero at first or as Init says, unless
-// the table is tied.
+// NewUnembedding makes the parameter name [Features, Vocab], which starts at zero or as Init says,
+// unless the table is tied.
 func NewUnembedding(b *graph.Builder, name string, c UnembeddingConfig) *Unembedding {
 	u := &Unembedding{b: b, w: c.Tied, tied: c.Tied != nil, transposed: c.Tied != nil, scale: c.Scale, cap: c.SoftCap}
 	if !u.tied {
@@ -141,11 +141,12 @@ func scaledProduct[T kernel.Float](u *Unembedding, x []float64, w []T, features,
 	return wide
 }
 
-// uncapLimit is the largest ratio of a logit to its cap that is taken: the largest float32 below 1.
+// uncapLimit is the largest ratio of a logit to its cap that Uncapped uses: the largest float32
+// below 1.
 const uncapLimit = 1 - 0x1p-24
 
-// Uncapped undoes the soft cap, c atanh(logit/c); without one it returns the logit itself. A logit
-// that rounding has brought up to the cap is taken as the number just below it.
+// Uncapped undoes the soft cap, c atanh(logit/c); without a cap it returns the logit itself. If
+// rounding has moved a logit to the cap, it uses the number just below.
 func (u *Unembedding) Uncapped(logit float64) float64 {
 	if u.cap == 0 {
 		return logit
@@ -153,7 +154,7 @@ func (u *Unembedding) Uncapped(logit float64) float64 {
 	return u.cap * math.Atanh(max(-uncapLimit, min(logit/u.cap, uncapLimit)))
 }
 
-// values returns the weights as the Store has them, []float32 or []float64, and their sizes.
+// values returns the weights as they are in the Store, []float32 or []float64, and their sizes.
 func (u *Unembedding) values() (w any, features, vocab int) {
 	p := u.param()
 	rows, columns := p.Shape[0], p.Size()/p.Shape[0]
@@ -163,7 +164,7 @@ func (u *Unembedding) values() (w any, features, vocab int) {
 	return p.Value.Data(), rows, columns
 }
 
-// param returns the weight as the Store has it: [Features, Vocab], or the table.
+// param returns the weight as it is in the Store: [Features, Vocab], or the table.
 func (u *Unembedding) param() *graph.Param { return u.b.Store().Param(u.w.Name()) }
 
 // transpose turns [rows, columns] into [columns, rows].

@@ -12,15 +12,15 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-// unembedding is a way out of a model, for features of two axes.
+// unembedding is one way to make logits, for features of two axes.
 type unembedding struct {
 	tied                    bool
 	scale, cap              float64
 	tokens, rank, dv, vocab int
 }
 
-// TestUnembedding compares logits, loss and token losses of a weight of its own and of a
-// tied table with logits = scale * x W, soft-capped or not.
+// TestUnembedding compares logits, loss and token losses of an untied weight and of a tied table
+// with logits = scale * x W, soft-capped or not.
 func TestUnembedding(t *testing.T) {
 	targets := []int32{4, 0, 6}
 	for _, tied := range []bool{false, true} {
@@ -32,7 +32,7 @@ func TestUnembedding(t *testing.T) {
 	}
 }
 
-// compile makes a program of what output does with an unembedding and features.
+// compile makes a program of the node that output makes from an unembedding and features.
 func (u unembedding) compile(t *testing.T, output func(b *graph.Builder, out *layers.Unembedding, x *gorgonia.Node) *gorgonia.Node) *evaluation {
 	return compile(t, nil, func(b *graph.Builder) *gorgonia.Node {
 		c := layers.UnembeddingConfig{Features: u.rank * u.dv, Vocab: u.vocab, Scale: u.scale, SoftCap: u.cap}
@@ -79,8 +79,8 @@ func (u unembedding) check(t *testing.T, targets []int32) {
 	require.InDelta(t, (sum+z*squares)/float64(u.tokens), loss.on(inputs)[0], 10*tolerance, "loss of %+v", u)
 }
 
-// checkWeights: what the weights make of features without a graph are the logits, all at once
-// and id by id.
+// checkWeights: the logits computed from the weights without a graph are the same, all at once and
+// id by id.
 func (u unembedding) checkWeights(t *testing.T, out *layers.Unembedding, x, logits []float64) {
 	require.InDeltaSlice(t, logits, out.Apply(x), tolerance, "%+v", u)
 	weights, f := out.Weights(), u.rank*u.dv
@@ -98,7 +98,7 @@ func (u unembedding) checkWeights(t *testing.T, out *layers.Unembedding, x, logi
 	}
 }
 
-// logits are scale * x W, with W [F, V] or the table [V, F] transposed.
+// logits computes scale * x W, with W [F, V] or the table [V, F] transposed.
 func (u unembedding) logits(e *evaluation, x []float64) []float64 {
 	f, scale := u.rank*u.dv, u.scale
 	if scale == 0 {
@@ -123,8 +123,8 @@ func (u unembedding) logits(e *evaluation, x []float64) []float64 {
 	return logits
 }
 
-// TestUncappedAtTheCap: rounding may bring a logit up to its cap; what it was is then unknown, but
-// finite.
+// TestUncappedAtTheCap: rounding may move a logit to its cap; its original value is then unknown,
+// but the result is finite.
 func TestUncappedAtTheCap(t *testing.T) {
 	b := graph.On(gorgonia.NewGraph(), graph.Options{})
 	out := layers.NewUnembedding(b, "unembedding", layers.UnembeddingConfig{Features: 2, Vocab: 3, SoftCap: 30})

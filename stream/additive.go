@@ -32,8 +32,8 @@ type Weighted interface {
 // HeadPart is the Part of a Writer whose parts are the heads of an attention.
 const HeadPart = "head"
 
-// PartName names a part of a Writer, or of another site: "blocks.3.attention.1" is a head, and
-// flags take it by this name; "blocks.3.feedforward neuron 17" is a neuron.
+// PartName names a part of a Writer or of another site: "blocks.3.attention.1" is a head, which
+// flags take by this name; "blocks.3.feedforward neuron 17" is a neuron.
 func PartName(writer, part string, index int) string {
 	if part == HeadPart {
 		return fmt.Sprintf("%s.%d", writer, index)
@@ -41,8 +41,8 @@ func PartName(writer, part string, index int) string {
 	return fmt.Sprintf("%s %s %d", writer, part, index)
 }
 
-// Writer is something that writes to the stream: its parts' terms add up, with those of the
-// other writers, to the stream's output. What a writer writes for token t is
+// Writer is something that writes to the stream: the terms of all writers' parts add up to the
+// stream's output. A writer writes for token t
 //
 //	y_t = a_t W + b       or, without a Weight,   y_t = a_t
 //
@@ -52,21 +52,21 @@ type Writer struct {
 	Name string // "embedding", "blocks.3.attention", "blocks.1.aggregate"
 	// Part names the kind of the parts: HeadPart, "neuron", "expert"; "" for a writer of one part.
 	Part  string
-	Parts int // of heads, 0: as many as the model has
+	Parts int // for heads, 0 means as many as the model has
 	// Activation is the hook whose value is written, [T, ...].
 	Activation string
 	// Weight is the parameter [entries, width] between the activation and the stream; "":
 	// the activation enters as it is.
 	Weight string
-	// Whole: without a weight, each part is as wide as what enters, and they are added;
-	// otherwise they stand side by side.
+	// Whole says that without a weight each part is as wide as what is written, and the parts are
+	// added; otherwise they stand side by side.
 	Whole bool
 	Bias  string // parameter [width] that is written with the parts, or ""
-	// Table: the activation is a row of the table that is the parameter Name, times Scale.
+	// Table says that the activation is a row of a table, the parameter Name, multiplied by Scale.
 	Table bool
 	Scale float64
-	// Reads is how many numbers the writer itself computes from the stream, its hidden neurons and
-	// gates; what sites read is not counted.
+	// Reads is the number of values that the writer itself computes from the stream, its hidden
+	// neurons and gates; what sites read is not counted.
 	Reads int
 	// Source is where the parts enter the stream, a name that Frozen knows.
 	Source string

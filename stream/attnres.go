@@ -83,7 +83,7 @@ func (c AttnResConfig) Shape() Shape {
 	return s
 }
 
-// Plain returns a vector stream if there is a gate, whose factors are 0 at first.
+// Plain returns a vector stream if there is a gate, since its factors start at 0.
 func (c AttnResConfig) Plain() (Design, bool) { return c.plain(c.Gate) }
 
 // Cost adds to a vector stream the reads of all sites and, without Delta, the read after the last
@@ -192,20 +192,20 @@ func (c AttnResConfig) New(b *graph.Builder) Stream {
 type attnRes struct {
 	*Vector
 	config AttnResConfig
-	reads  []depthRead // by Site.Index, the last one last; none of the first site
+	reads  []depthRead // by Site.Index, the read at the end last; the first site has none
 }
 
-// depthRead are the names and parameters of one read.
+// depthRead holds the names and parameters of one read.
 type depthRead struct {
-	reader, prefix, output string         // "blocks.0.feedforward", and of its parameters and of what it gives
-	query, gain            *gorgonia.Node // [D]; nil: one source
+	reader, prefix, output string         // "blocks.0.feedforward", the prefix of its parameters, and the hook of its result
+	query, gain            *gorgonia.Node // [D]; nil if there is one source
 	gate                   *gorgonia.Node // G [1]; nil: 1
 }
 
-// last is the number of the last read.
+// last returns the number of the read at the end.
 func (a *attnRes) last() int { return len(a.reads) - 1 }
 
-// Embed is the first source.
+// Embed makes the first source.
 func (a *attnRes) Embed(t Tokens) State {
 	h := a.embed(t) // [T, D]
 	state := VectorState{More: gorgonia.Nodes{h}}
@@ -215,7 +215,7 @@ func (a *attnRes) Embed(t Tokens) State {
 	return state
 }
 
-// Read is a site's.
+// Read makes the read of a site.
 func (a *attnRes) Read(s State, at Site) (*gorgonia.Node, Link) { return a.readOf(s, at.Index), nil }
 
 // readOf returns what read number i reads from the state: [T, D].
@@ -231,7 +231,8 @@ func (a *attnRes) readOf(s State, i int) *gorgonia.Node {
 	return a.b.Hook(r.output, u, "feature")
 }
 
-// attend is a read's sum of the sources: [T, D]. With weights that are hooked it is made of them.
+// attend returns a read's weighted sum of the sources: [T, D]. If the weights are hooked, it
+// computes them first and sums by them.
 func (a *attnRes) attend(r depthRead, sources gorgonia.Nodes) *gorgonia.Node {
 	name, eps := r.prefix+weightsHook, orEps(a.c.Norm.Eps)
 	switch {
@@ -246,7 +247,7 @@ func (a *attnRes) attend(r depthRead, sources gorgonia.Nodes) *gorgonia.Node {
 
 // Write begins a source with y [T, D], or adds y to the source of the site's block, and with delta
 // to h. The new source, or with delta h, has the hook "blocks.0.attention.stream". Sources that no
-// site would read are not made.
+// site reads are not made.
 func (a *attnRes) Write(s State, at Site, _ Reading, y *gorgonia.Node) State {
 	c, state := a.config, s.(VectorState)
 	y = a.Written(at, y)
@@ -268,7 +269,7 @@ func (a *attnRes) Write(s State, at Site, _ Reading, y *gorgonia.Node) State {
 	return state
 }
 
-// End is the last read, or h.
+// End makes the last read or, with delta, returns h.
 func (a *attnRes) End(s State) *gorgonia.Node {
 	if a.config.Delta {
 		return s.(VectorState).H

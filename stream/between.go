@@ -16,7 +16,7 @@ type Access struct {
 	Reads bool
 }
 
-// Accesses lists all that writes or reads in the order of the run, the end last.
+// Accesses lists everything that writes or reads, in the order of the run, with the end last.
 func (f *Frozen) Accesses() []Access {
 	var all []Access
 	for i := range len(f.reads) + 1 {
@@ -32,7 +32,7 @@ func (f *Frozen) Accesses() []Access {
 	return append(all, Access{Unembedding, true})
 }
 
-// Up is how a source writes to the state.
+// Up returns the map by which a source writes to the state.
 func (f *Frozen) Up(source string) (linear.Map, error) {
 	i, err := f.source(source)
 	if err != nil {
@@ -41,9 +41,9 @@ func (f *Frozen) Up(source string) (linear.Map, error) {
 	return f.sources[i].up, nil
 }
 
-// After are the maps between what a site reads and its block, or the end and the features,
-// norms at scale 1: a norm, and weights or keys where they are the stream's own. It is nil where
-// what follows is not linear, and an error if no such site reads.
+// After returns the maps between what a site reads and the block's input, or between the end and
+// the features, with norms at scale 1: a norm, and weights or keys if they belong to the stream. It
+// returns nil if what follows is not linear, and an error if there is no such site.
 func (f *Frozen) After(reader string) (linear.Chain, error) {
 	t, _, err := f.readPoint(reader)
 	if err != nil || t.after == nil {
@@ -53,9 +53,9 @@ func (f *Frozen) After(reader string) (linear.Chain, error) {
 	return maps, nil
 }
 
-// Between are the maps by which what enters at a source comes to what a site, or the end,
-// reads: the source's own, steps, the reader's. It is nil where the source comes after the
-// reader, and an error if one of them there is not.
+// Between returns the maps that take what a source writes to what a site, or the end, reads: the
+// source's map, the steps, and the reader's map. It returns nil if the source comes after the
+// reader, and an error if either does not exist.
 func (f *Frozen) Between(source, reader string) (linear.Chain, error) {
 	from, err := f.source(source)
 	if err != nil {
@@ -69,7 +69,7 @@ func (f *Frozen) Between(source, reader string) (linear.Chain, error) {
 	return slices.Concat(linear.Chain{s.up}, f.steps[s.at:t.at], linear.Chain{t.down}), nil
 }
 
-// readPoint finds what reads, and its number.
+// readPoint finds a reader, and its number.
 func (f *Frozen) readPoint(name string) (readPoint, int, error) {
 	if name == Unembedding {
 		return f.output, len(f.reads), nil

@@ -17,7 +17,7 @@ type DeepDeltaConfig struct {
 }
 
 const (
-	// maxDeltaRows is the largest dv, the number of threads of a GPU's warp.
+	// maxDeltaRows is the largest dv: the number of threads in a GPU's warp.
 	maxDeltaRows = 32
 	// maxTaps is the longest filter.
 	maxTaps = 64
@@ -72,12 +72,13 @@ func (c DeepDeltaConfig) Check() error {
 // Shape returns the shape of a stream of Dv rows.
 func (c DeepDeltaConfig) Shape() Shape {
 	s := c.shape(c.Dv * c.D)
-	s.AddsOutput = false // the norm of what a sublayer gives does not matter
+	s.AddsOutput = false // the norm of a sublayer's output does not matter
 	return s
 }
 
-// Cost has a gate and dv values a site, (D+1)(1+dv) parameters, and a read of D dv taps + dv for
-// each block and the end; the stream is kept at each site, with what is read and written.
+// Cost counts for each site a gate and dv values, (D+1)(1+dv) parameters, and for each block and
+// the end a read of D dv taps + dv parameters. The stream is kept at each site, with what is read
+// and written.
 func (c DeepDeltaConfig) Cost() layers.Cost {
 	d, _, blocks := c.counts()
 	dv := float64(c.Dv)

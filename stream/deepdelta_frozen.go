@@ -10,8 +10,8 @@ import (
 )
 
 // Writers lists the tables, the heads and, for reads that look at earlier positions, what each read
-// gets from them: as with attention's heads, what comes from other tokens is a separate term, which
-// only that read gets and which is not split further.
+// gets from those positions. As with attention's heads, what comes from other tokens is a separate
+// term, which only that read gets and which is not split further.
 func (s *deepDelta) Writers() []Writer {
 	writers := s.Vector.Writers()
 	if !s.carries() {
@@ -24,7 +24,7 @@ func (s *deepDelta) Writers() []Writer {
 	return writers
 }
 
-// Output is the last read, or with one row the stream after the last feed-forward.
+// Output names the last read or, with one row, the stream after the last feed-forward.
 func (s *deepDelta) Output() string {
 	if s.config.Dv > 1 {
 		return compressName + ".read"
@@ -32,10 +32,10 @@ func (s *deepDelta) Output() string {
 	return s.Vector.Output()
 }
 
-// Carry has dv rows and, where reads look at earlier positions, one more: what the next read has
-// from those. With a site's beta, v and |y| frozen, it erases by I - beta k k^T, and what it writes
-// enters each row, beta v[c] / |y| times. Without a run nothing is erased, and what sites write
-// enters every row as it is.
+// Carry describes dv rows and, if reads look at earlier positions, another row for what the next
+// read gets from them. With a site's beta, v and |y| frozen, the site erases by I - beta k k^T and
+// writes to row c beta v[c] / |y| times its output. Without a run nothing is erased, and sites
+// write to every row with the factor 1.
 func (s *deepDelta) Carry(f *Frozen) {
 	s.CarrySites(f, s.toRows(s.all), func(at Site) {
 		f.Read(at.Name(), s.carryRead(f, at.Block, at.Name()), s.After(at))
@@ -44,18 +44,18 @@ func (s *deepDelta) Carry(f *Frozen) {
 	s.CarryEnd(f, s.carryRead(f, s.c.Layers, compressName))
 }
 
-// rows is how many the frozen state has.
+// rows returns the number of rows of the frozen state.
 func (s *deepDelta) rows() int { return s.config.Dv + int(indicator(s.carries())) }
 
-// toRows writes to row c times at(token, c).
+// toRows returns the map that writes to row c with the factor at(token, c).
 func (s *deepDelta) toRows(at func(token, c int) float64) linear.Map {
 	return linear.Mix{In: 1, Out: s.rows(), Width: s.c.D, At: func(t, c, _ int) float64 { return at(t, c) }}
 }
 
-// all are the dv rows alike.
+// all returns the same factor for each of the dv rows.
 func (s *deepDelta) all(_, c int) float64 { return indicator(c < s.config.Dv) }
 
-// carryRead writes what a read has from earlier positions, and returns the map by which it reads
+// carryRead writes what a read gets from earlier positions, and returns the map by which it reads
 // the state.
 func (s *deepDelta) carryRead(f *Frozen, block int, name string) linear.Map {
 	if s.carries() {
@@ -70,7 +70,7 @@ func (s *deepDelta) carryRead(f *Frozen, block int, name string) linear.Map {
 		return linear.Rows(s.c.D, r)
 	}
 	size := s.config.Dv * s.c.D
-	weights := s.values(read.filter)[(s.config.Conv-1)*size:] // of the token's own position
+	weights := s.values(read.filter)[(s.config.Conv-1)*size:] // for the token's own position
 	for c, factor := range r {
 		floats.Scale(factor, weights[c*s.c.D:][:s.c.D])
 	}
@@ -78,7 +78,7 @@ func (s *deepDelta) carryRead(f *Frozen, block int, name string) linear.Map {
 	return linear.Chain{linear.Scale{Factors: weights, Size: len(weights)}, linear.Rows(s.c.D, slices.Repeat([]float64{1}, s.rows()))}
 }
 
-// carryWrite is a step that erases, and drops what was read from earlier positions, and a write.
+// carryWrite adds a step that erases and drops what was read from earlier positions, and a write.
 func (s *deepDelta) carryWrite(f *Frozen, at Site) {
 	d, dv := s.c.D, s.config.Dv
 	erase, up := linear.Erase{Width: d, Rows: s.rows(), Kept: dv}, s.all

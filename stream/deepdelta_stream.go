@@ -35,20 +35,20 @@ type deepDelta struct {
 	*Vector
 	config DeepDeltaConfig
 	writes []deltaWrite // by Site.Index
-	reads  []deltaRead  // of each block, and of the end; none with dv = 1
+	reads  []deltaRead  // for each block and the end; empty with dv = 1
 }
 
-// deltaWrite are the parameters of a site's gate and values.
+// deltaWrite holds the parameters of a site's gate and values.
 type deltaWrite struct{ gate, gateBias, values, valuesBias *gorgonia.Node }
 
-// deltaRead are the parameters of a read.
-type deltaRead struct{ rows, filter *gorgonia.Node } // filter nil: none
+// deltaRead holds the parameters of a read.
+type deltaRead struct{ rows, filter *gorgonia.Node } // filter may be nil
 
 // deltaState is the stream X [T, dv, D], or [T, D] with dv = 1.
 type deltaState struct {
 	VectorState
-	seq    int            // tokens a row
-	starts *gorgonia.Node // of documents, or nil
+	seq    int            // number of tokens in a row
+	starts *gorgonia.Node // starts of documents, or nil
 }
 
 // New makes the parameters of a deep-delta stream.
@@ -67,10 +67,10 @@ func (c DeepDeltaConfig) New(b *graph.Builder) Stream {
 	return s
 }
 
-// compressName is the name of a read's parameters, after its block's.
+// compressName is the name of a read's parameters, which follows the block's.
 const compressName = "compress"
 
-// normal starts as the authors' code has it.
+// normal makes a parameter that starts as in the authors' code.
 func (s *deepDelta) normal(name string, shape ...int) *gorgonia.Node {
 	return s.b.Param(graph.ParamSpec{Name: name, Shape: shape, Init: graph.Normal(0.5 / math.Sqrt(float64(s.c.D))), Decay: true})
 }
@@ -112,12 +112,12 @@ func (s *deepDelta) Embed(t Tokens) State {
 	return state
 }
 
-// Read reads the stream as one vector a token, by the read of a block.
+// Read reads the stream as one vector for each token, by the read of a block.
 func (s *deepDelta) Read(state State, at Site) (*gorgonia.Node, Link) {
 	return s.compress(state, at.Block, at.Name()), nil
 }
 
-// End is the read at the end.
+// End makes the read at the end.
 func (s *deepDelta) End(state State) *gorgonia.Node {
 	return s.compress(state, s.c.Layers, compressName)
 }
@@ -128,7 +128,7 @@ func (s *deepDelta) compress(of State, block int, name string) *gorgonia.Node {
 	if len(s.reads) > 0 {
 		r, earlier := s.reads[block], name+earlierSuffix
 		o := delta.ReadOptions{Seq: state.seq, Filter: r.filter, Starts: state.starts}
-		if s.carries() && s.b.Hooked(earlier) { // what fusing hides: the two parts of the sum
+		if s.carries() && s.b.Hooked(earlier) { // the two parts of the sum, which fusing would hide
 			o.Part = delta.EarlierPositions
 			before := s.b.Hook(earlier, delta.Read(s.b, x, r.rows, o), "feature") // [T, D]
 			o.Part = delta.OwnPosition
@@ -140,13 +140,13 @@ func (s *deepDelta) compress(of State, block int, name string) *gorgonia.Node {
 	return s.b.Hook(name+".read", x, "feature") // [T, D]
 }
 
-// earlierSuffix ends the name of what a read has from earlier positions.
+// earlierSuffix is the end of the name of what a read gets from earlier positions.
 const earlierSuffix = ".earlier"
 
 // carries tells whether reads look at earlier positions.
 func (s *deepDelta) carries() bool { return s.config.Conv > 1 }
 
-// Write erases what the stream holds in y's direction, and puts values in its place.
+// Write erases the stream's component in y's direction, and writes values there.
 func (s *deepDelta) Write(of State, at Site, from Reading, y *gorgonia.Node) State {
 	b, w, state := s.b, s.writes[at.Index], of.(deltaState)
 	opened := func(end string, x, weight, bias *gorgonia.Node, axis string) *gorgonia.Node {
@@ -170,7 +170,7 @@ const (
 	valuesSuffix = ".delta.values"
 )
 
-// Form has A_res = I - beta k k^T on each row, and beta v as B_up of what is normalised.
+// Form describes A_res = I - beta k k^T on each row, and beta v as B_up of the normalised output.
 func (s *deepDelta) Form(at Site) Form {
 	w, dv := s.writes[at.Index], s.config.Dv
 	f := Form{

@@ -32,7 +32,7 @@ func (DenseFormerConfig) Card() layers.Card {
 	}
 }
 
-// Defaults average all outputs after each block.
+// Defaults averages all outputs after each block.
 func (c DenseFormerConfig) Defaults() Design {
 	c.Dilation, c.Period = orDefault(c.Dilation, 1), orDefault(c.Period, 1)
 	return c
@@ -53,11 +53,11 @@ func (c DenseFormerConfig) Check() error {
 	return nil
 }
 
-// Plain is a vector stream: at first each average is the block's own output.
+// Plain returns a vector stream: each average starts as the block's own output.
 func (c DenseFormerConfig) Plain() (Design, bool) { return c.plain(true) }
 
-// Cost has the averages: a weight for each output in each, L(L+3)/2 with dilation and period
-// 1; what an average gives is kept next to the block's own output.
+// Cost counts the averages: a weight for each output in each of them, L(L+3)/2 with dilation and
+// period 1. The result of an average is kept in addition to the block's own output.
 func (c DenseFormerConfig) Cost() layers.Cost {
 	d := float64(c.D)
 	total := c.Vectors.Cost()
@@ -69,14 +69,14 @@ func (c DenseFormerConfig) Cost() layers.Cost {
 	return total
 }
 
-// DepthParameters counts the parameters of an average. On a later pass of a loop it has more
+// DepthParameters counts the parameters of an average. On a later pass of a loop it averages more
 // outputs.
 func (c DenseFormerConfig) DepthParameters() func(depth int) (shared, own float64) {
 	return func(depth int) (shared, own float64) { return 0, float64(len(c.members(depth))) }
 }
 
-// members are the outputs, 0 being the embedding, that the average after a block is of, first
-// to last; none without an average.
+// members lists the outputs in the average after a block, first to last, where 0 is the embedding;
+// nil if there is no average.
 func (c DenseFormerConfig) members(block int) []int {
 	own := block + 1
 	if own%c.Period != 0 {
@@ -116,13 +116,13 @@ func (c DenseFormerConfig) New(b *graph.Builder) Stream {
 type denseFormer struct {
 	*Vector
 	config   DenseFormerConfig
-	averages gorgonia.Nodes // of each block; nil: none
+	averages gorgonia.Nodes // one for each block; nil: none
 }
 
-// averageName is "blocks.3.dwa".
+// averageName returns "blocks.3.dwa" for block 3.
 func averageName(block int) string { return blockName(block) + ".dwa" }
 
-// Embed is the vector stream's.
+// Embed makes the vector stream's embedding.
 func (f *denseFormer) Embed(t Tokens) State {
 	h := f.embed(t)
 	return VectorState{h, gorgonia.Nodes{h}}
@@ -144,7 +144,7 @@ func (f *denseFormer) EndBlock(s State, block int) State {
 	return state
 }
 
-// DepthReads are the averages, of the embedding and the blocks' outputs.
+// DepthReads lists the averages of the embedding and the blocks' outputs.
 func (f *denseFormer) DepthReads() (sources []string, reads []DepthRead) {
 	for block, average := range f.averages {
 		if average != nil {
@@ -155,14 +155,14 @@ func (f *denseFormer) DepthReads() (sources []string, reads []DepthRead) {
 	return blockSources(f.c.Layers), reads
 }
 
-// Form is h' = h + F(h), with averages after blocks.
+// Form describes h' = h + F(h), with averages after blocks.
 func (f *denseFormer) Form(at Site) Form {
 	form := plainForm(at, "Pagliardini et al. 2024, arXiv 2402.02622")
 	form.Beyond = []Term{{"after a block: a learned sum of the outputs of blocks so far", nodeNames(f.averages[at.Block])}}
 	return form
 }
 
-// Output is the last average, or the vector stream's end.
+// Output names the last average, or the end of the vector stream.
 func (f *denseFormer) Output() string {
 	if last := f.c.Layers - 1; f.averages[last] != nil {
 		return averageName(last) + ".out"
@@ -170,9 +170,9 @@ func (f *denseFormer) Output() string {
 	return f.Vector.Output()
 }
 
-// Carry keeps h and the outputs so far, one below the other. An average replaces h, and the end of
-// a block adds an output. The weights do not depend on the input, so only the last norm's scale is
-// frozen.
+// Carry keeps h and all outputs until now, one below the other. An average replaces h, and the end
+// of a block adds an output. The weights do not depend on the input, so only the last norm's scale
+// is frozen.
 func (f *denseFormer) Carry(to *Frozen) {
 	d := f.c.D
 	f.CarrySites(to, copies(2, d), func(at Site) { // h and X_0
@@ -190,7 +190,7 @@ func (f *denseFormer) Carry(to *Frozen) {
 	f.CarryEnd(to, linear.Row(f.c.Layers+2, 0, d))
 }
 
-// average are the coefficients of the next h: of h, and of the outputs before it.
+// average returns the coefficients of the next h: of h, and of the outputs before it.
 func (f *denseFormer) average(block int) []float64 {
 	of := make([]float64, block+2)
 	of[0] = 1

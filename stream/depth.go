@@ -3,7 +3,7 @@ package stream
 import "fmt"
 
 // DepthReader is a stream that reads weighted sums of what was written at earlier depths, as
-// DenseFormer, MUDD and attention residuals do: who reads which layer.
+// DenseFormer, MUDD and attention residuals do. It tells who reads which layer.
 type DepthReader interface {
 	Stream
 	// DepthReads names all sources, in the order in which they are made, and lists the sums in the
@@ -16,18 +16,18 @@ type DepthReader interface {
 type DepthRead struct {
 	Name    string   // of the site, "blocks.3.attention", or of what follows a block, "blocks.3.mudd"
 	Readers []string // who gets a sum, such as "blocks.4.attention.q"
-	Of      []int    // the sources' numbers
-	// Weights is the hook of [T, readers * sources], or the same for all tokens, all of a reader
-	// together; "" where there is one source, which is read as it is.
+	Of      []int    // numbers of the sources
+	// Weights is the hook of the weights, [T, readers * sources] or the same for all tokens, with
+	// those of a reader side by side; "" if there is one source, which is read without a weight.
 	Weights string
-	// Softmax tells that a reader's weights are above 0 and add up to 1.
+	// Softmax tells that a reader's weights are positive and sum to 1.
 	Softmax bool
 }
 
-// weightsHook ends the hooks of weights.
+// weightsHook is the end of the names of hooks of weights.
 const weightsHook = ".weights"
 
-// blockSources are the embedding and the blocks' outputs.
+// blockSources returns the names of the embedding and the blocks' outputs.
 func blockSources(layers int) []string {
 	sources := []string{"embedding"}
 	for block := range layers {
@@ -36,7 +36,8 @@ func blockSources(layers int) []string {
 	return sources
 }
 
-// blockReader names what reads a block's output: the next of layers blocks, or the unembedding.
+// blockReader names the reader of a block's output: the next block, or after the last of layers
+// blocks the unembedding.
 func blockReader(block, layers int) string {
 	if block == layers-1 {
 		return Unembedding
@@ -44,8 +45,8 @@ func blockReader(block, layers int) string {
 	return blockName(block + 1)
 }
 
-// blocksPrefix begins the names of everything in a block.
+// blocksPrefix is the prefix of all names in a block.
 const blocksPrefix = "blocks."
 
-// blockName is "blocks.3".
+// blockName returns "blocks.3" for block 3.
 func blockName(block int) string { return fmt.Sprint(blocksPrefix, block) }

@@ -38,13 +38,13 @@ type MuPDesign interface {
 	WidthScalings() []WidthScaling
 }
 
-// WidthScaling is a small model and those of its sizes that grow together, to see whether
+// WidthScaling is a small model and those of its sizes that grow together, for tests whether
 // activations keep their size under muP.
 type WidthScaling struct {
-	Name   string   // of the setting that grows alone
+	Name   string   // of the setting that grows by itself
 	Scales string   // what grows, in words
 	Base   Design   // the small model's stream
-	Heads  int      // and its attention's heads, if they are not the stream's own
+	Heads  int      // the number of heads of its attention, unless the stream sets it
 	Keys   []string // settings of the model that grow, such as stream.d_model
 }
 
@@ -73,49 +73,51 @@ type VariantNamer interface {
 	Variant() string
 }
 
-// Common are the settings of a model that every stream gets.
+// Common holds the settings of a model that every stream gets.
 type Common struct {
 	Layers, Vocab  int // Layers counts the blocks that a token passes, a loop's blocks each time
 	Loop           Loop
-	Heads, HeadDim int // of attention; 0: none was chosen
+	Heads, HeadDim int // of attention; 0: not set
 	KVHeads        int // heads of keys and values, a divisor of the heads; 0: as many as heads
 	Positions      int // rows of the position table; 0: none
 	Norm           layers.NormConfig
 	Init           layers.Init
-	Bias           bool    // of linear maps
+	Bias           bool    // linear maps have biases
 	Tied           bool    // the unembedding is the stream's Table, transposed
-	ExactGelu      bool    // by erf instead of tanh
+	ExactGelu      bool    // compute GELU by erf instead of tanh
 	InputScale     float64 // muP multiplier of the embedding
 	Dropout        float64
-	AttentionOnly  bool // blocks have no feed-forward: a stream that cannot do without has it in its Shape all the same
+	AttentionOnly  bool // blocks have no feed-forward; a stream that needs feed-forwards still lists it in its Shape
 	Ratios
 }
 
-// Ratios are a model's sizes over its muP base's. Without a base they are as Unscaled returns them.
+// Ratios holds a model's sizes divided by those of its muP base. Without a base they are as
+// Unscaled returns them.
 type Ratios struct {
-	WidthRatio  float64 // of what blocks work on
-	HeadsRatio  float64 // heads*headDim
-	KeyRatio    float64 // a matrix stream's Dk
-	RankRatio   float64 // and its rank
-	InnerRatio  float64 // a hidden layer of the stream's own
-	BaseHeadDim float64 // the base's head dimension itself
+	WidthRatio  float64 // of the width of blocks
+	HeadsRatio  float64 // of heads*headDim
+	KeyRatio    float64 // of a matrix stream's Dk
+	RankRatio   float64 // of its rank
+	InnerRatio  float64 // of the stream's own hidden layer
+	BaseHeadDim float64 // the base's head dimension, not a ratio
 }
 
 // Unscaled returns the ratios of a model that is its own base.
 func Unscaled(headDim int) Ratios { return Ratios{1, 1, 1, 1, 1, float64(headDim)} }
 
-// Shape is what the blocks, the embedding and the unembedding of a model need to know of a stream.
+// Shape is what the blocks, the embedding and the unembedding of a model need to know about a
+// stream.
 type Shape struct {
 	Heads, HeadDim int        // of attention
-	KVHeads        int        // how many of them have keys and values
+	KVHeads        int        // how many heads have keys and values
 	Width          int        // entries of a feed-forward's input and output
-	Features       int        // of features, what the unembedding reads; 0: Width
-	Axes           []string   // of features, after the tokens' axis
-	Size           int        // entries of a token in VectorState.H, or in what else carries the stream: a stream of n vectors of D entries has n D
-	Kept           int        // entries of a token in State.Nodes: Size, and what else flows from a block to later ones; 0: Size
+	Features       int        // entries of the features that the unembedding reads; 0: Width
+	Axes           []string   // names of the features' axes, after the tokens' axis
+	Size           int        // entries of a token in VectorState.H, or in whatever carries the stream: a stream of n vectors of D entries has n D
+	Kept           int        // entries of a token in State.Nodes: Size, and whatever else passes from a block to later ones; 0: Size
 	TableWidth     int        // entries of a row of the tables
-	Sublayers      []Sublayer // of a block, in order
-	AddsOutput     bool       // sublayers' outputs are added as they are: their last weights start smaller
+	Sublayers      []Sublayer // sublayers of a block, in order
+	AddsOutput     bool       // sublayers' outputs are added without a factor, so their last weights start smaller
 }
 
 // Has tells whether blocks have such a sublayer.

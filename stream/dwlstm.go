@@ -32,7 +32,7 @@ func (DWLSTMConfig) Card() layers.Card {
 	}
 }
 
-// inner is the width of the candidate's hidden layer.
+// inner returns the width of the candidate's hidden layer.
 func (c DWLSTMConfig) inner() int { return orDefault(c.Inner, 4*c.D) }
 
 // Shape returns the shape of a stream of one vector a token, in blocks of attention alone: the
@@ -43,8 +43,8 @@ func (c DWLSTMConfig) Shape() Shape {
 	return s
 }
 
-// Cost has the cells in place of norms before sublayers: three gates, each kept before and
-// after its norm, and the candidate; [a; h], c and h are kept.
+// Cost counts cells instead of norms before sublayers: three gates, each kept before and after its
+// norm, and the candidate; [a; h], c and h are kept.
 func (c DWLSTMConfig) Cost() layers.Cost {
 	d, _, blocks := c.counts()
 	inner := float64(c.inner())
@@ -54,8 +54,8 @@ func (c DWLSTMConfig) Cost() layers.Cost {
 	return c.tablesCost(d).Plus(c.headsCost().Plus(cell).Times(blocks), c.lastNormCost())
 }
 
-// New makes the parameters of a depth-wise LSTM stream. None of its products is added to the stream
-// as it is: all start as hidden weights.
+// New makes the parameters of a depth-wise LSTM stream. None of its products is added directly to
+// the stream, so all weights start as hidden weights.
 func (c DWLSTMConfig) New(b *graph.Builder) Stream {
 	c.AttentionOnly = true
 	d := &dwlstm{Vector: startVector(b, c.Vectors), config: c}
@@ -78,17 +78,17 @@ func (c DWLSTMConfig) New(b *graph.Builder) Stream {
 //	c <- f ⊙ c + i ⊙ g;  h <- o ⊙ c
 //	h_0 = c_0 = E[token] + P[position];  features = Norm(h)
 //
-// Attention reads h as it is. Where the paper leaves the cell open (the norms, the width
-// of g, nothing squashed) it is our reading, of the size that the RMT paper prints. The
-// forget gate's bias starts at 1, the others' at 0. Dropout is on g, so that the cell
-// forgets nothing by it (Semeniuta et al. 2016). The state's H is h, and more c.
+// Attention reads h without a norm. The paper does not specify the whole cell (the norms, the width
+// of g, whether there is a tanh); our reading has the size that the RMT paper prints. The forget
+// gate's bias starts at 1, the others' at 0. Dropout is applied to g, so that it does not make the
+// cell forget (Semeniuta et al. 2016). The state's H is h, and its More is c.
 type dwlstm struct {
-	*Vector // of attention without norms
+	*Vector // attention without norms
 	config  DWLSTMConfig
 	cells   []depthCell
 }
 
-// depthCell is one block's parameters.
+// depthCell holds one block's parameters.
 type depthCell struct {
 	input, forget, output gate
 	w1, w2, b2            *gorgonia.Node // [2D, Inner], [Inner, D], [D] or nil
@@ -112,7 +112,7 @@ func (d *dwlstm) addCell(name string) {
 	d.cells = append(d.cells, cell)
 }
 
-// lstmName is the prefix of a block's gates, "blocks.3.lstm".
+// lstmName returns the prefix of a block's gates, "blocks.3.lstm".
 func lstmName(block int) string { return blockName(block) + ".lstm" }
 
 func (d *dwlstm) newGate(name string, bias float64) gate {
@@ -129,7 +129,7 @@ func (d *dwlstm) Embed(t Tokens) State {
 	return VectorState{h, gorgonia.Nodes{h}}
 }
 
-// Write is a step of the cell on a = W_O o.
+// Write makes a step of the cell on a = W_O o.
 func (d *dwlstm) Write(s State, at Site, _ Reading, a *gorgonia.Node) State {
 	cell, state, name := d.cells[at.Block], s.(VectorState), lstmName(at.Block)
 	x := shape.Concat(d.b, d.Hook(at, ".write", a), state.H) // [T, 2D]
@@ -140,23 +140,23 @@ func (d *dwlstm) Write(s State, at Site, _ Reading, a *gorgonia.Node) State {
 	return VectorState{d.Hook(at, ".stream", h), gorgonia.Nodes{d.b.Hook(name+".cell", c, "feature")}}
 }
 
-// open is a gate before its sigmoid: [T, 2D] -> [T, D].
+// open returns a gate before its sigmoid: [T, 2D] -> [T, D].
 func (d *dwlstm) open(g gate, name string, x *gorgonia.Node) *gorgonia.Node {
 	z := norm.Apply(d.b, mapped(d.b, x, g.w, nil), g.gain, norm.Options{RMS: d.c.Norm.RMS, Eps: d.c.Norm.Eps, Bias: g.bias})
 	return d.b.Hook(name+gateLogits, z, "feature")
 }
 
-// gateLogits ends the name of what a gate is before its sigmoid, "blocks.3.lstm.input.logits".
+// gateLogits is the end of the name of a gate before its sigmoid, "blocks.3.lstm.input.logits".
 const gateLogits = ".logits"
 
-// The gates' names, which follow the name of their cell.
+// The names of the gates, which follow the name of their cell.
 const (
 	inputGate  = ".input"
 	forgetGate = ".forget"
 	outputGate = ".output"
 )
 
-// candidate is g: [T, 2D] -> [T, D].
+// candidate returns g: [T, 2D] -> [T, D].
 func (d *dwlstm) candidate(cell depthCell, name string, x *gorgonia.Node) *gorgonia.Node {
 	hidden := cell.norm.Forward(mapped(d.b, x, cell.w1, nil)) // [T, Inner]
 	hidden = d.b.Hook(name+".activations", elementwise.Gelu(d.b, hidden, d.c.ExactGelu), "neuron")
@@ -169,8 +169,8 @@ func (d *dwlstm) ReadFeatures(_ State, at Site) (*gorgonia.Node, Link) {
 	return nil, nil
 }
 
-// Form is the cell's, with c for h: c' = f ⊙ c + i ⊙ g, of gates that are factors of D
-// entries. Their norms have a gain of 1 at first.
+// Form describes the cell, with c as h: c' = f ⊙ c + i ⊙ g, where gates are factors of D entries.
+// The gains of their norms start at 1.
 func (d *dwlstm) Form(at Site) Form {
 	cell := d.cells[at.Block]
 	gate := func(g gate, start string) Coefficient {
@@ -191,8 +191,8 @@ func (d *dwlstm) Form(at Site) Form {
 	}
 }
 
-// Writers are the tables and the hidden neurons of the cells' candidates. Heads write no
-// term: they reach the stream only through what the cell makes of them.
+// Writers lists the tables and the hidden neurons of the cells' candidates. Heads write no term:
+// they reach the stream only through the cell.
 func (d *dwlstm) Writers() []Writer {
 	writers := tableWriters(d.positions != nil, d.scale)
 	for l, cell := range d.cells {
@@ -203,16 +203,16 @@ func (d *dwlstm) Writers() []Writer {
 	return writers
 }
 
-// Static is none: sites write by gates, which only a run has.
+// Static returns nil: sites write through gates, which need a run.
 func (d *dwlstm) Static() *Frozen { return nil }
 
-// Carry has h and c, side by side: c' = f ⊙ c, to which i ⊙ g is added, and h' = o ⊙ c'.
+// Carry describes h and c, side by side: c' = f ⊙ c, to which i ⊙ g is added, and h' = o ⊙ c'.
 func (d *dwlstm) Carry(f *Frozen) {
 	row := func(i int) linear.Map { return linear.Row(2, i, d.c.D) }
 	d.CarrySites(f, copies(2, d.c.D), func(at Site) {
 		name := lstmName(at.Block)
 		f.Read(at.Name(), row(0), nil)
-		f.Step(linear.Chain{row(1), d.frozenGate(f, name+forgetGate)}) // c alone
+		f.Step(linear.Chain{row(1), d.frozenGate(f, name+forgetGate)}) // only c
 		f.Write(name, d.frozenGate(f, name+inputGate))
 		f.Step(linear.Stack{d.frozenGate(f, name+outputGate), linear.Identity(d.c.D)})
 	})

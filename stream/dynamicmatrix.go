@@ -10,8 +10,8 @@ import (
 	maps "github.com/residua-go/residua/stream/linear"
 )
 
-// DynamicMatrixConfig describes a matrix stream whose keys depend on the stream. Its settings are a
-// MatrixConfig's.
+// DynamicMatrixConfig describes a matrix stream whose keys depend on the stream. It has the
+// settings of a MatrixConfig.
 type DynamicMatrixConfig MatrixConfig
 
 // Name returns "dynamic-matrix".
@@ -28,10 +28,10 @@ func (DynamicMatrixConfig) Card() layers.Card {
 	}
 }
 
-// Check makes the checks of a matrix stream's settings.
+// Check checks the settings as a matrix stream's are checked.
 func (c DynamicMatrixConfig) Check() error { return MatrixConfig(c).check(c.Name()) }
 
-// Shape is a matrix stream's.
+// Shape returns the shape of a matrix stream.
 func (c DynamicMatrixConfig) Shape() Shape { return MatrixConfig(c).Shape() }
 
 // Cost adds to a matrix stream's cost the parts of the keys that depend on the stream: each key
@@ -52,16 +52,17 @@ func (c DynamicMatrixConfig) Cost() layers.Cost {
 
 // New makes the parameters of a matrix stream whose sites read and write each token with its own
 // keys, as dynamic hyper-connections do with their coefficients (Zhu et al. 2024, arXiv 2409.19606,
-// eq. 10-13). With Xn = Norm(X), whose row i, Dv entries, makes entry i of every key,
+// eq. 10-13). With Xn = Norm(X), whose row i (Dv entries) determines entry i of every key,
 //
 //	r_t = r + s_r ⊙ tanh(Xn W_r)^T         w_t = w + s_w ⊙ tanh(Xn W_w)^T
 //	q, k, v = r_t Xn                       X <- X + sum_h w_t[h] (x) o_h
 //
-// Embedding and unembedding have the RMT's keys. At first W = 0 and s = 0.01, which makes it the
+// Embedding and unembedding use the RMT's keys. At first W = 0 and s = 0.01, which makes it the
 // RMT.
 //
-// Parameters of m keys that a site reads by: "read.static" [Dk, m], a key a column, "read.w"
-// [Dv, m] and "read.scale" [Dk, m]; of the keys that it writes by: "write.static" and so on.
+// Parameters of m keys by which a site reads: "read.static" [Dk, m], with a key in each column,
+// "read.w" [Dv, m] and "read.scale" [Dk, m]; of the keys by which it writes: "write.static" and so
+// on.
 func (c DynamicMatrixConfig) New(b *graph.Builder) Stream {
 	return newMatrix(b, MatrixConfig(c), func(at Site, reads []int) (read, write keyVectors) {
 		m, name := 1, at.Name()
@@ -73,11 +74,11 @@ func (c DynamicMatrixConfig) New(b *graph.Builder) Stream {
 	})
 }
 
-// keyVectors are the keys of a site's read or write: static [m, Dk], or static [Dk, m] and the
-// parameters that make each token's own keys.
+// keyVectors holds the keys of a site's read or write: static [m, Dk], or static [Dk, m] and the
+// parameters from which each token's own keys are computed.
 type keyVectors struct {
 	name             string
-	static, w, scale *gorgonia.Node // w and scale nil: the same for all tokens
+	static, w, scale *gorgonia.Node // if w and scale are nil, the keys are the same for all tokens
 }
 
 func newDynamicKeys(b *graph.Builder, name string, static graph.ParamSpec, dv int) keyVectors {
@@ -85,13 +86,13 @@ func newDynamicKeys(b *graph.Builder, name string, static graph.ParamSpec, dv in
 	return keyVectors{name, b.Param(static), b.Param(decaying(name+".w", dv, m)), b.Param(filled(name+".scale", 0.01, dk, m))}
 }
 
-// of returns the keys that the normalised stream [T, Dk, Dv] makes, [T, Dk, m].
+// of returns the keys computed from the normalised stream [T, Dk, Dv]: [T, Dk, m].
 func (k keyVectors) of(b *graph.Builder, xn *gorgonia.Node) *gorgonia.Node {
 	z := linear.Map(b, xn, k.w, linear.Options{Rows: true, AddGradient: true}) // [T, Dk, m]
 	return b.Hook(k.name+keysHook, mix.TanhCoefficients(b, z, k.static, k.scale, 1), "key", "coefficient")
 }
 
-// keysHook ends the names of the hooks of a token's own keys.
+// keysHook is the end of the names of hooks of a token's own keys.
 const keysHook = ".keys"
 
 // coefficient returns the coefficient of a site's form.
@@ -103,8 +104,8 @@ func (k keyVectors) coefficient(b *graph.Builder, rows, columns int, axes string
 	return choice.coefficient(rows, columns, axes, drawn(b, k.static), k.static, k.w, k.scale)
 }
 
-// frozen returns the map by which the keys store rows: each token's keys or, without a run, the
-// static ones.
+// frozen returns the map by which the keys store rows: with each token's keys or, without a run,
+// the static ones.
 func (k keyVectors) frozen(f *Frozen, m *matrix) maps.Mix {
 	if k.w == nil {
 		return m.keys(k.static)

@@ -21,7 +21,7 @@ type Form struct {
 	Res    Coefficient `json:"a_res"`
 	Down   Coefficient `json:"a_down"`
 	Up     Coefficient `json:"b_up"`
-	Beyond []Term      `json:"beyond,omitempty"` // what the form does not say
+	Beyond []Term      `json:"beyond,omitempty"` // what does not fit the form
 	Source string      `json:"source"`           // of the design
 }
 
@@ -56,7 +56,7 @@ type Coefficient struct {
 	Constraint Constraint `json:"constraint,omitempty"`
 	Rows       int        `json:"rows"`
 	Columns    int        `json:"columns"`
-	Axes       string     `json:"axes"`               // what they are called, "n x n"
+	Axes       string     `json:"axes"`               // their names, as in "n x n"
 	Diagonal   bool       `json:"diagonal,omitempty"` // a factor for each entry
 	Parameters []string   `json:"parameters,omitempty"`
 	Start      Start      `json:"start"`
@@ -119,7 +119,7 @@ func evenDiagonal(n int, diagonal float64) Start {
 	})}
 }
 
-// startsOnDiagonal says what a mixing starts with on its diagonal.
+// startsOnDiagonal describes the initial diagonal of a mixing.
 func startsOnDiagonal(diagonal float64) string { return fmt.Sprintf("%.3g on the diagonal", diagonal) }
 
 // startOf returns how a parameter starts.
@@ -163,7 +163,7 @@ func nodeNames(nodes ...*gorgonia.Node) []string {
 }
 
 // mixedForm returns the form of n rows whose packed coefficients all have the same choice and
-// parameters. The caller fills in how they start.
+// parameters. The caller adds their initial values.
 func mixedForm(p packing, source string, choice Choice, parameters ...*gorgonia.Node) Form {
 	m := "m"
 	if p.m == 1 {
@@ -175,7 +175,7 @@ func mixedForm(p packing, source string, choice Choice, parameters ...*gorgonia.
 	return Form{Res: of(p.n, p.n, "n x n"), Down: of(p.m, p.n, m+" x n"), Up: of(p.n, p.m, "n x "+m), Source: source}
 }
 
-// startPacked sets the starts of A_res [n, n], A_down [m, n] and B_up [n, m] from packed
+// startPacked sets the initial values of A_res [n, n], A_down [m, n] and B_up [n, m] from packed
 // coefficients [n, 2m+n], and describes them by the texts res, down and up. A_res and A_down are
 // the transposes of the packed carry and down; B_up is the packed up.
 func (f *Form) startPacked(p packing, packed []float64, res, down, up string) {

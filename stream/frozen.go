@@ -33,22 +33,22 @@ import (
 //	Write embedding, Write positions, Read attention, Step A_res, Write attention,
 //	Read feedforward, Step A_res, Write feedforward
 //
-// Slices that methods return are the caller's.
+// The caller may change the slices that methods return.
 type Frozen struct {
 	tokens, size int
 	steps        []linear.Map
 	sources      []source
 	reads        []readPoint
-	constants    []source // up is not used: value is written as it is
+	constants    []source // up is not used: value is written directly
 	output       readPoint
 
 	record Record
-	hooks  []string // that Recorded was called with
+	hooks  []string // with which Recorded was called
 	err    error    // the first error while building it
 }
 
-// source is where something enters the state: before step number at, after the first reads
-// sites that read it.
+// source says where something enters the state: before step number at, after the first reads sites
+// that read it.
 type source struct {
 	name      string
 	at, reads int
@@ -56,7 +56,8 @@ type source struct {
 	value     []float64 // of a constant, in the state's entries
 }
 
-// readPoint is where a site reads the state, before step number at; after follows the read.
+// readPoint says where a site reads the state: before step number at. after returns the maps that
+// follow the read.
 type readPoint struct {
 	name  string
 	at    int
@@ -77,7 +78,7 @@ func NewFrozen(r Record) *Frozen {
 	return &Frozen{tokens: r.Tokens(), record: r}
 }
 
-// freeze returns the stream that carry describes, of a run or, without a record, of weights alone.
+// freeze returns the stream that carry describes, of a run or, without a record, from weights only.
 // Without a record it fails only if carry has a mistake.
 func freeze(r Record, carry func(f *Frozen)) (*Frozen, error) {
 	f := NewFrozen(r)
@@ -128,9 +129,9 @@ func (f *Frozen) Write(name string, up linear.Map) {
 	f.sources = append(f.sources, source{name: name, at: len(f.steps), reads: len(f.reads), up: up})
 }
 
-// Precompose puts m in front of the map through which a source writes: what is written goes through
-// m first. A stream that embeds another one uses it to add what it does to a sublayer's output. If
-// there is no such source, the stream's Freeze returns an error.
+// Precompose puts m in front of the map through which a source writes: what is written passes
+// through m first. A stream that embeds another one uses it to describe a change of sublayers'
+// outputs. If there is no such source, the stream's Freeze returns an error.
 func (f *Frozen) Precompose(source string, m linear.Map) {
 	i, err := f.source(source)
 	if err != nil {
@@ -148,7 +149,7 @@ func (f *Frozen) Read(name string, down linear.Map, after After) {
 	f.reads = append(f.reads, readPoint{name, len(f.steps), down, after})
 }
 
-// Step adds a step: the state goes through m.
+// Step adds a step: the state passes through m.
 func (f *Frozen) Step(m linear.Map) { f.steps = append(f.steps, m) }
 
 // Add adds a constant to the state of all tokens, before the next step; nil is none.
@@ -164,13 +165,13 @@ func (f *Frozen) ReadOut(down linear.Map, after After) {
 	f.output = readPoint{Unembedding, len(f.steps), down, after}
 }
 
-// Tokens is the number of tokens of the run.
+// Tokens returns the number of tokens of the run.
 func (f *Frozen) Tokens() int { return f.tokens }
 
-// Size is the number of entries of a token in the stream's output.
+// Size returns the number of entries of a token in the stream's output.
 func (f *Frozen) Size() int { return f.size }
 
-// Sources lists where terms enter, in order.
+// Sources lists the names of the sources, in order.
 func (f *Frozen) Sources() []string {
 	var names []string
 	for _, s := range f.sources {

@@ -19,7 +19,7 @@ type GatedResidualConfig struct {
 	Rank int `yaml:"rank" default:"d_model*320/2048" max:"131072" help:"width of the hidden layer that makes the gates of a read; the source has 320 at d_model 2048"`
 }
 
-// The sizes of the source, whose rank is scaled with the width.
+// The sizes in the source; the rank is scaled with the width.
 const (
 	gatedRank  = 320
 	gatedWidth = 2048
@@ -39,7 +39,7 @@ func (GatedResidualConfig) Card() layers.Card {
 	}
 }
 
-// Defaults uses 4 rows, and the source's rank scaled with the width.
+// Defaults sets 4 rows, and the source's rank scaled with the width.
 func (c GatedResidualConfig) Defaults() Design {
 	c.N = orDefault(c.N, defaultRows)
 	c.Rank = orDefault(c.Rank, max(1, c.D*gatedRank/gatedWidth))
@@ -54,7 +54,7 @@ func (c GatedResidualConfig) Check() error {
 // Shape returns the shape of a stream of N rows.
 func (c GatedResidualConfig) Shape() Shape { return c.shape(c.N * c.D) }
 
-// readCost returns the cost of a read whose projection down has k columns beyond the rank: the
+// readCost returns the cost of a read whose projection down has k more columns than the rank: the
 // norm, both products and the gated sum, which keeps its inputs.
 func (c GatedResidualConfig) readCost(k float64) layers.Cost {
 	size, rank := float64(c.N)*float64(c.D), float64(c.Rank)
@@ -105,15 +105,15 @@ type gatedResidual struct {
 
 // gatedRead is a read's parameters.
 type gatedRead struct {
-	name           string         // of its hooks: the site's, or "gated"
+	name           string         // prefix of its hooks: the site's name, or "gated"
 	gain, down, up *gorgonia.Node // [n, D], [n*D, rank (+n)], [rank, n*D]
 }
 
 // gatedEnd is the name of the last read.
 const gatedEnd = "gated"
 
-// addRead makes the parameters of a read; columns are the widths of the parts that its projection
-// down makes.
+// addRead makes the parameters of a read; columns are the widths of the parts of its projection
+// down.
 func (s *gatedResidual) addRead(name, parameters string, columns ...int) {
 	c, size, width := s.config, s.config.N*s.c.D, 0
 	for _, n := range columns {
@@ -129,17 +129,18 @@ func (s *gatedResidual) addRead(name, parameters string, columns ...int) {
 // Embed makes n copies of the tokens' embedding.
 func (s *gatedResidual) Embed(t Tokens) State { return s.embedCopies(t, s.config.N) }
 
-// read is u [T, D] of the rows, and the projection [T, rank (+n)].
+// readBy returns u [T, D], read from the rows, and the projection [T, rank (+n)].
 func (s *gatedResidual) readBy(state State, r gatedRead) (u, projection *gorgonia.Node) {
 	z := norm.Apply(s.b, state.(VectorState).H, r.gain, norm.Options{RMS: true, Eps: s.c.Norm.Eps, Groups: s.config.N}) // [T, n, D]
 	projection = s.b.Hook(r.name+projectionHook, linear.Map(s.b, z, r.down, linear.Options{AddGradient: true}), "coefficient")
 	return s.b.Hook(r.name+".read", mix.GatedRead(s.b, z, projection, r.up), "feature"), projection
 }
 
-// projectionHook ends the names of the hooks of what gates and factors are made of.
+// projectionHook is the end of the names of hooks of the projections, from which gates and factors
+// are computed.
 const projectionHook = ".projection"
 
-// Read reads u; the link is the projection from which the write makes its factors.
+// Read reads u; the link is the projection, from which the write computes its factors.
 func (s *gatedResidual) Read(state State, at Site) (*gorgonia.Node, Link) {
 	return s.readBy(state, s.reads[at.Index])
 }
@@ -150,13 +151,14 @@ func (s *gatedResidual) Write(state State, at Site, from Reading, y *gorgonia.No
 	return VectorState{H: s.Hook(at, ".stream", r, "row", "feature")}
 }
 
-// End is the last read.
+// End makes the last read.
 func (s *gatedResidual) End(state State) *gorgonia.Node {
 	u, _ := s.readBy(state, s.reads[len(s.reads)-1])
 	return u // [T, D]
 }
 
-// Form carries the rows as they are; A_down has a gate for each entry, B_up a factor for each row.
+// Form describes rows that are carried unchanged; A_down has a gate for each entry, B_up a factor
+// for each row.
 func (s *gatedResidual) Form(at Site) Form {
 	r, n := s.reads[at.Index], s.config.N
 	f := Form{Site: at.Name(), Res: fixed(n, "n x n"), Source: "Qwen4-Exp, arXiv 2608.30320",

@@ -6,9 +6,9 @@ import (
 	"github.com/residua-go/residua/stream/linear"
 )
 
-// Carry has the rows as they are. A site reads each entry by the run's gate over its row's root
-// mean square, and writes to each row by the run's factor. Without a run gates are 1/2, factors 1
-// and root mean squares 1.
+// Carry carries the rows unchanged. A site reads each entry multiplied by the run's gate and
+// divided by its row's root mean square, and writes to each row with the run's factor. Without a
+// run gates are 1/2, and factors and root mean squares 1.
 func (s *gatedResidual) Carry(f *Frozen) {
 	n, d := s.config.N, s.c.D
 	rows := "embedding.out"
@@ -28,8 +28,8 @@ func (s *gatedResidual) Carry(f *Frozen) {
 	s.readOut(f, s.frozenRead(f, last, f.Recorded(last.name+projectionHook, s.config.Rank), rows))
 }
 
-// frozenRead is u of rows [n, D], which a hook recorded: of each entry, a factor, and then the mean
-// of the rows.
+// frozenRead returns the map to u from rows [n, D], which a hook recorded: a factor for each entry,
+// then the mean over the rows.
 func (s *gatedResidual) frozenRead(f *Frozen, read gatedRead, projection []float64, rows string) linear.Map {
 	n, size := s.config.N, s.config.N*s.c.D
 	mean := linear.Rows(s.c.D, slices.Repeat([]float64{1 / float64(n)}, n))
@@ -41,7 +41,7 @@ func (s *gatedResidual) frozenRead(f *Frozen, read gatedRead, projection []float
 	return linear.Chain{norm, linear.Scale{Factors: open, Size: size}, mean}
 }
 
-// frozenGates are G [T, n, D] of a read, made of its projection.
+// frozenGates returns the gates G [T, n, D] of a read, computed from its projection.
 func (s *gatedResidual) frozenGates(read gatedRead, x []float64) []float64 {
 	n, rank, size, width := float64(s.config.N), s.config.Rank, s.config.N*s.c.D, read.down.Shape()[1]
 	up := s.values(read.up) // [rank, n*D]

@@ -8,9 +8,9 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-// heads are the projections around one attention: Norm and W_QKV in, W_O out.
+// heads holds the projections around one attention: Norm and W_QKV before it, W_O after it.
 type heads struct {
-	norm                *layers.Norm   // nil: the stream goes in as it is
+	norm                *layers.Norm   // nil: the stream is read without a norm
 	qkv, qkvBias        *gorgonia.Node // [D, W + 2 KV Dh], W = heads*headDim
 	columns             []int          // of queries, keys and values
 	output, outputsBias *gorgonia.Node // [W, D]
@@ -33,7 +33,7 @@ func newBareHeads(b *graph.Builder, c Vectors, name string, outputInit func(stri
 	return h
 }
 
-// mapped is x W + bias; without a bias nil.
+// mapped returns x W + bias; bias may be nil.
 func mapped(b *graph.Builder, x, w, bias *gorgonia.Node) *gorgonia.Node {
 	return linear.Map(b, x, w, linear.Options{Bias: bias})
 }

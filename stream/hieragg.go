@@ -16,7 +16,7 @@ import (
 
 // HieraggConfig describes a hierarchical aggregation stream.
 type HieraggConfig struct {
-	Vectors       // Layers is a multiple of HieraggGroup
+	Vectors       // Layers must be a multiple of HieraggGroup
 	Inner    int  `yaml:"inner" default:"d_model" from:"model.stream.d_model" max:"1048576" help:"hidden width of the aggregate"`
 	Separate bool `yaml:"separate_aggregates" help:"an aggregate for each pair of blocks, the first without z, instead of one for all"`
 }
@@ -34,13 +34,13 @@ func (HieraggConfig) Card() layers.Card {
 	}
 }
 
-// Defaults is a hidden layer as wide as the stream.
+// Defaults sets a hidden layer as wide as the stream.
 func (c HieraggConfig) Defaults() Design {
 	c.Inner = orDefault(c.Inner, c.D)
 	return c
 }
 
-// Check returns an error unless the blocks make whole groups.
+// Check returns an error unless the blocks form whole groups.
 func (c HieraggConfig) Check() error {
 	err := cmp.Or(c.Vectors.Check(), layers.CheckSize("inner", c.Inner))
 	if err == nil && c.Layers%hieraggGroup != 0 {
@@ -54,7 +54,7 @@ func (c HieraggConfig) Check() error {
 }
 
 // Cost counts one set of parameters, which all groups of blocks share, or with separate aggregates
-// a set for each; the first of these has two inputs instead of three. The last one's norm is the
+// a set for each; the first of these joins two inputs instead of three. The last one's norm is the
 // final norm.
 func (c HieraggConfig) Cost() layers.Cost {
 	total := c.sitesCost()
@@ -68,8 +68,8 @@ func (c HieraggConfig) Cost() layers.Cost {
 	return total
 }
 
-// DepthParameters counts separate aggregates, which a block may have that ends a group in a later
-// pass alone.
+// DepthParameters counts separate aggregates. A block may have one only because it ends a group in
+// a later pass.
 func (c HieraggConfig) DepthParameters() func(depth int) (shared, own float64) {
 	if !c.Separate {
 		return nil
@@ -82,7 +82,7 @@ func (c HieraggConfig) DepthParameters() func(depth int) (shared, own float64) {
 	}
 }
 
-// groupEnds are the last blocks of groups.
+// groupEnds lists the last block of each group.
 func (c HieraggConfig) groupEnds() (ends []int) {
 	for block := hieraggGroup - 1; block < c.Layers; block += hieraggGroup {
 		ends = append(ends, block)
@@ -129,10 +129,10 @@ func (c HieraggConfig) New(b *graph.Builder) Stream {
 // hieraggGroup is the number of blocks between two aggregates.
 const hieraggGroup = 2
 
-// hieragg is a vector stream with hierarchical aggregation (Dou et al. 2018, EMNLP,
-// "Exploiting deep representations for neural machine translation"): after every group
-// of two blocks an aggregate of the group's input z and of the stream x and y after its
-// first and its second block replaces the stream,
+// hieragg is a vector stream with hierarchical aggregation (Dou et al. 2018, EMNLP, "Exploiting
+// deep representations for neural machine translation"): after every group of two blocks, the
+// stream is replaced by an aggregate of the group's input z and of the streams x and y after the
+// group's first and second block,
 //
 //	h <- AGG(x, y, z) = Norm(sigmoid([x; y; z] W1) W2 + x + y + z)
 //
@@ -144,10 +144,10 @@ const hieraggGroup = 2
 type hieragg struct {
 	*Vector    // without a final norm
 	config     HieraggConfig
-	aggregates []aggregate // a group's each, or one for all
+	aggregates []aggregate // one for each group, or one for all
 }
 
-// aggregate is one AGG's parameters.
+// aggregate holds the parameters of one AGG.
 type aggregate struct {
 	inputs int            // 3: x, y, z; 2: x, y
 	w1, w2 *gorgonia.Node // [inputs*D, Inner], [Inner, D]
@@ -155,7 +155,7 @@ type aggregate struct {
 	norm   *layers.Norm
 }
 
-// aggregateName is "blocks.1.aggregate", of the group that ends with a block.
+// aggregateName returns the prefix of the aggregate after a block, "blocks.1.aggregate".
 func aggregateName(block int) string { return blockName(block) + ".aggregate" }
 
 func newAggregate(b *graph.Builder, c HieraggConfig, name string, inputs int) aggregate {
@@ -173,13 +173,13 @@ func newAggregate(b *graph.Builder, c HieraggConfig, name string, inputs int) ag
 	return g
 }
 
-// Embed is the vector stream's; the result is the first group's input.
+// Embed makes the vector stream's embedding, which is the first group's input.
 func (a *hieragg) Embed(t Tokens) State {
 	h := a.embed(t) // [T, D]
 	return VectorState{h, gorgonia.Nodes{h}}
 }
 
-// EndBlock keeps the stream after a group's first block and aggregates after its last.
+// EndBlock keeps the stream after a group's first block, and aggregates after its last.
 func (a *hieragg) EndBlock(s State, block int) State {
 	state := s.(VectorState)
 	z := state.More[0]
@@ -206,7 +206,7 @@ func (a *hieragg) aggregate(g aggregate, name string, inputs gorgonia.Nodes) *go
 	return g.norm.Apply(a.b.Hook(name+sumSuffix, a.b.Add(terms...), "feature")) // [T, D]
 }
 
-// Form is a vector stream's within a group; the aggregate is not of it.
+// Form describes a vector stream within a group; the aggregate does not belong to the form.
 func (a *hieragg) Form(at Site) Form {
 	f, g := plainForm(at, "Dou et al. 2018, EMNLP (hierarchical aggregation)"), a.aggregateOf(at.Block)
 	f.Beyond = []Term{{fmt.Sprintf("after every %d blocks AGG(x, y, z) = Norm(sigmoid([x; y; z] W1) W2 + x + y + z) replaces h", hieraggGroup),
@@ -214,7 +214,7 @@ func (a *hieragg) Form(at Site) Form {
 	return f
 }
 
-// Writers are a vector stream's and the aggregates' hidden neurons.
+// Writers lists a vector stream's writers and the aggregates' hidden neurons.
 func (a *hieragg) Writers() []Writer {
 	writers := a.Vector.Writers()
 	for _, block := range a.config.groupEnds() {
@@ -225,12 +225,12 @@ func (a *hieragg) Writers() []Writer {
 	return writers
 }
 
-// Output is the last aggregate.
+// Output names the last aggregate.
 func (a *hieragg) Output() string { return aggregateName(a.c.Layers - 1) }
 
 // Carry keeps h and z and, inside a group after its first block, x, side by side. After the second
 // block h becomes x + h + z, the aggregate's own term is added, and its norm at the scale of this
-// run makes it the next h and z. A term of the group's input therefore comes out three times.
+// run makes it the next h and z. A term of the group's input is therefore counted three times.
 // Without a run an aggregate takes only h, which contains x and z.
 func (a *hieragg) Carry(f *Frozen) {
 	d, rows := a.c.D, 2
@@ -251,10 +251,10 @@ func (a *hieragg) Carry(f *Frozen) {
 	a.CarryEnd(f, linear.Row(rows, 0, d))
 }
 
-// carryAggregate adds the sum and the norm after a group, which leave h alone.
+// carryAggregate adds the sum and the norm after a group, after which only h is left.
 func (a *hieragg) carryAggregate(f *Frozen, block int) {
 	g, name := a.aggregateOf(block), aggregateName(block)
-	join := []float64{1, indicator(g.inputs == 3), 1} // of h, z and x
+	join := []float64{1, indicator(g.inputs == 3), 1} // factors of h, z and x
 	if f.record == nil {
 		join = []float64{1, 0, 0}
 	}

@@ -27,7 +27,7 @@ func (HighwayConfig) Card() layers.Card {
 	}
 }
 
-// Plain is a vector stream: a unit with W2 = 0 adds nothing.
+// Plain returns a vector stream: a unit with W2 = 0 adds nothing.
 func (c HighwayConfig) Plain() (Design, bool) { return c.plain(true) }
 
 // SetPlain sets W2 and its bias to 0 in every unit, so that units add nothing.
@@ -49,14 +49,14 @@ func (c HighwayConfig) SetPlain(own, _ *graph.Store) error {
 	return nil
 }
 
-// Cost adds the units to a vector stream's cost; each is kept before its gate.
+// Cost adds the units to a vector stream's cost; each unit's maps are kept before the gate.
 func (c HighwayConfig) Cost() layers.Cost {
 	d, _, blocks := c.counts()
 	unit := layers.LinearCost(d, 2*d, c.Bias).Plus(layers.ActivationCost(2 * d))
 	return c.Vectors.Cost().Plus(unit.Times(2 * blocks))
 }
 
-// New makes the parameters of a highway stream: a vector stream's and the units'.
+// New makes the parameters of a highway stream: those of a vector stream and those of the units.
 func (c HighwayConfig) New(b *graph.Builder) Stream {
 	h := &highway{Vector: newVector(b, c.Vectors)}
 	for _, at := range c.AllSites() {
@@ -80,9 +80,8 @@ func (c HighwayConfig) New(b *graph.Builder) Stream {
 //
 //	h <- h + F(xn) + SDU(xn);  SDU(x) = sigmoid(W1 x) ⊙ (W2 x);  xn = Norm(h)
 //
-// W1 and W2 are one parameter, "blocks.3.attention.sdu" [D, 2D], side by side. W2 starts
-// as small as what else is added to the stream. The gate is the paper's default, the
-// sigmoid.
+// W1 and W2 lie side by side in one parameter, "blocks.3.attention.sdu" [D, 2D]. W2 starts as small
+// as other weights that write to the stream. The gate is the paper's default, the sigmoid.
 type highway struct {
 	*Vector
 	units []unit // by Site.Index
@@ -94,14 +93,14 @@ const (
 	unitBiasSuffix = ".sdu_bias"
 )
 
-// unit is one site's self-dependency unit.
+// unit holds the parameters of one site's self-dependency unit.
 type unit struct {
 	w    *gorgonia.Node // [D, 2D]: W1 and W2
 	bias *gorgonia.Node // [2D], or nil
 }
 
-// Write adds y and the unit's output to the stream, in one pass unless their sum loses
-// entries or is hooked.
+// Write adds y and the unit's output to the stream, in one pass unless dropout or a hook needs
+// their sum separately.
 func (h *highway) Write(s State, at Site, from Reading, y *gorgonia.Node) State {
 	u, unit := h.units[at.Index], at.Name()+unitSuffix
 	packed := mapped(h.b, from.Normal, u.w, u.bias) // [T, 2D]
@@ -114,14 +113,14 @@ func (h *highway) Write(s State, at Site, from Reading, y *gorgonia.Node) State 
 	return VectorState{H: h.Hook(at, ".stream", elementwise.GLU(h.b, packed, s.(VectorState).H, y))} // [T, D]
 }
 
-// Form is a vector stream's with the unit added.
+// Form describes a vector stream, with the unit in addition.
 func (h *highway) Form(at Site) Form {
 	f, unit := plainForm(at, "Chai et al. 2020, ACL (Highway Transformer)"), h.units[at.Index]
 	f.Beyond = []Term{{"h' has a third term, the gated sigmoid(W1 xn) ⊙ (W2 xn) of xn = Norm(h)", nodeNames(unit.w, unit.bias)}}
 	return f
 }
 
-// Writers are a vector stream's and the self-dependency units'.
+// Writers lists a vector stream's writers and the self-dependency units.
 func (h *highway) Writers() []Writer {
 	writers := h.Vector.Writers()
 	for _, at := range h.c.AllSites() {
@@ -131,8 +130,7 @@ func (h *highway) Writers() []Writer {
 	return writers
 }
 
-// Carry is the identity from every site and unit to the end: a unit's gate is part of its
-// term.
+// Carry carries what sites and units write unchanged to the end: a unit's gate is part of its term.
 func (h *highway) Carry(f *Frozen) {
 	one := linear.Identity(h.c.D)
 	h.CarrySites(f, one, func(at Site) {

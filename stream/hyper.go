@@ -44,7 +44,7 @@ func (c HyperConfig) Card() layers.Card {
 	}
 }
 
-// Variant is "static" or "dynamic".
+// Variant returns "static" or "dynamic".
 func (c HyperConfig) Variant() string {
 	if c.Dynamic {
 		return "dynamic"
@@ -52,7 +52,7 @@ func (c HyperConfig) Variant() string {
 	return "static"
 }
 
-// Defaults uses 4 rows.
+// Defaults sets 4 rows.
 func (c HyperConfig) Defaults() Design {
 	c.N = orDefault(c.N, defaultRows)
 	return c
@@ -66,11 +66,12 @@ func (c HyperConfig) Check() error {
 // Shape returns the shape of a stream of N rows.
 func (c HyperConfig) Shape() Shape { return c.shape(c.N * c.D) }
 
-// Plain is a vector stream: sites read one of n equal rows, write to all of them, and the last norm
-// takes their sum for one row.
+// Plain returns a vector stream: sites read one of n equal rows and write to all of them, and the
+// last norm maps the sum of the rows to the same features as one row.
 func (c HyperConfig) Plain() (Design, bool) { return c.plain(true) }
 
-// Cost has the coefficients: dynamic ones are kept, and the product that they are made of.
+// Cost counts the coefficients; dynamic ones are kept, and so is the product from which they are
+// computed.
 func (c HyperConfig) Cost() layers.Cost {
 	n, d, k := float64(c.N), float64(c.D), float64(packing{c.N, 1}.columns())
 	coefficients := layers.Cost{Parameters: n * k}
@@ -113,8 +114,8 @@ func (c HyperConfig) New(b *graph.Builder) Stream {
 	})
 }
 
-// tanhMixer is a mixer of static + scale ⊙ tanh(tau Norm(h) w), row by row: at first static is all
-// there is.
+// tanhMixer returns a mixer that computes static + scale ⊙ tanh(tau Norm(h) w), row by row; it
+// starts as static.
 func tanhMixer(b *graph.Builder, p packing, s rowStarts, static, gain, w, scale *gorgonia.Node, o norm.Options, tau float64) mixer {
 	return mixer{func(h *gorgonia.Node) *gorgonia.Node {
 		z := norm.Linear(b, h, gain, w, o) // [T, n, 2m+n]
@@ -122,10 +123,10 @@ func tanhMixer(b *graph.Builder, p packing, s rowStarts, static, gain, w, scale 
 	}, func() Form { return s.form(b, p, Dependent, static, gain, w, scale) }}
 }
 
-// rowStarts describe in words the initial values of A_res, A_down and B_up, and name the source.
+// rowStarts describes in words the initial values of A_res, A_down and B_up, and names the source.
 type rowStarts struct{ res, down, up, source string }
 
-// form has the values of static, the first parameter.
+// form returns the form whose initial values are those of static, the first parameter.
 func (s rowStarts) form(b *graph.Builder, p packing, choice Choice, parameters ...*gorgonia.Node) Form {
 	f := mixedForm(p, s.source, choice, parameters...)
 	f.startPacked(p, startOf(b, parameters[0]).Values, s.res, s.down, s.up)

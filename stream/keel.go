@@ -12,8 +12,8 @@ import (
 	"github.com/residua-go/residua/stream/linear"
 )
 
-// KeelConfig describes a stream that is normalised after every site, and weighs more than what is
-// added.
+// KeelConfig describes a stream that is normalised after every site, with a larger weight on the
+// stream than on what is added.
 type KeelConfig struct {
 	Vectors
 	Alpha float64 `yaml:"alpha" default:"2 layers" from:"model.layers" help:"factor of the stream before a sublayer's output is added: by default the number of sites; 1 is post-norm as in the first transformers, with a norm before sublayers, too"`
@@ -32,7 +32,7 @@ func (KeelConfig) Card() layers.Card {
 	}
 }
 
-// alpha is the factor of h.
+// alpha returns the factor of h.
 func (c KeelConfig) alpha() float64 { return orDefault(c.Alpha, float64(2*c.Layers)) }
 
 // Check returns an error unless the factor is a positive number.
@@ -40,13 +40,14 @@ func (c KeelConfig) Check() error {
 	return cmp.Or(c.Vectors.Check(), layers.CheckPositive("alpha", c.alpha()))
 }
 
-// Cost has a norm more a site, and none at the end; sums are kept before their norm.
+// Cost counts an additional norm for each site, and none at the end; sums are kept before their
+// norm.
 func (c KeelConfig) Cost() layers.Cost {
 	d, _, blocks := c.counts()
 	return c.sitesCost().Plus(c.Norm.Cost(d).Times(2 * blocks))
 }
 
-// New makes the parameters of a keel stream: a vector stream's and a norm for each site.
+// New makes the parameters of a keel stream: those of a vector stream and a norm for each site.
 func (c KeelConfig) New(b *graph.Builder) Stream {
 	k := &keel{Vector: startVector(b, c.Vectors), alpha: c.alpha()}
 	k.addBlocks()
@@ -57,29 +58,30 @@ func (c KeelConfig) New(b *graph.Builder) Stream {
 	return k
 }
 
-// keel is a post-norm stream of great weight (Chen and Wei 2026, arXiv 2601.19895),
+// keel is a post-norm stream in which the stream has a large weight (Chen and Wei 2026, arXiv
+// 2601.19895),
 //
 //	h <- N_post(alpha h + F(Norm(h)))
 //
-// at every site, whose norm "blocks.3.attention.post" is of the model's kind. The last one makes
-// the features. alpha is no parameter.
+// at every site; the norm "blocks.3.attention.post" is of the model's kind. The last norm's output
+// is the features. alpha is a constant, not a parameter.
 type keel struct {
 	*Vector // without a final norm
 	alpha   float64
 	posts   []*layers.Norm // by Site.Index
 }
 
-// Write is N_post(alpha h + y); what the norm reads has the hook "blocks.3.attention.sum".
+// Write computes N_post(alpha h + y); the norm's input has the hook "blocks.3.attention.sum".
 func (k *keel) Write(s State, at Site, _ Reading, y *gorgonia.Node) State {
 	y = k.Written(at, y)
 	sum := k.Hook(at, sumSuffix, k.b.Add(elementwise.Scale(k.b, s.(VectorState).H, k.alpha), y))
 	return VectorState{H: k.Hook(at, ".stream", k.posts[at.Index].Apply(sum))}
 }
 
-// sumSuffix ends the hooks of what norms after a sum read.
+// sumSuffix is the end of the names of hooks of sums before a norm.
 const sumSuffix = ".sum"
 
-// Form has the norm's scale in both coefficients.
+// Form describes coefficients that both include the norm's scale.
 func (k *keel) Form(at Site) Form {
 	f, gain := plainForm(at, "Chen and Wei 2026, arXiv 2601.19895 (Keel)"), k.posts[at.Index].Gain()
 	f.Res = Dependent.diagonal(1, 1, "1 x 1", Start{Text: fmt.Sprintf("%g/std(alpha h + F)", k.alpha)}, gain)
@@ -87,8 +89,8 @@ func (k *keel) Form(at Site) Form {
 	return f
 }
 
-// Carry multiplies h by alpha, and has each site's norm, at the scale of the run. Without a run
-// norms have the scale 1 / alpha, which leaves what is carried as large as it is.
+// Carry multiplies h by alpha and applies each site's norm at the scale of the run. Without a run
+// norms have the scale 1 / alpha, which keeps the size of what is carried.
 func (k *keel) Carry(f *Frozen) {
 	d, carried, added := k.c.D, k.alpha, 1.
 	if f.record == nil {

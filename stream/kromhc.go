@@ -33,7 +33,7 @@ func (KromHCConfig) Card() layers.Card {
 	}
 }
 
-// Defaults uses 4 rows.
+// Defaults sets 4 rows.
 func (c KromHCConfig) Defaults() Design {
 	c.N = orDefault(c.N, defaultRows)
 	return c
@@ -48,29 +48,29 @@ func (c KromHCConfig) Check() error {
 	return err
 }
 
-// pairs is the number of logits of the rows' mixing, 2 for each of the K factors.
+// pairs returns the number of logits for the rows' mixing: 2 for each of the K factors.
 func (c KromHCConfig) pairs() int { return 2 * (bits.Len(uint(c.N)) - 1) }
 
 // Shape returns the shape of a stream of N rows.
 func (c KromHCConfig) Shape() Shape { return c.shape(c.N * c.D) }
 
-// Cost counts two numbers of the projection for each factor.
+// Cost counts two columns of the projection for each factor.
 func (c KromHCConfig) Cost() layers.Cost { return c.copiedCost(c.N, c.projectionCost(c.N, c.pairs())) }
 
-// New makes the parameters of mHC with the rows' mixing a Kronecker product (Zhou et al. 2026,
-// arXiv 2601.21579): with n = 2^K and a pair of logits for each factor, first the factor of the
-// most significant binary digit of a row's number,
+// New makes the parameters of mHC whose row mixing is a Kronecker product (Zhou et al. 2026, arXiv
+// 2601.21579): with n = 2^K and a pair of logits for each factor, first the factor of the most
+// significant binary digit of a row's number,
 //
 //	(a_k, b_k) = softmax(alpha_res (x_n phi_res) + b_res)_k
 //	H_res = U_1 ⊗ ... ⊗ U_K,   U_k = [[a_k, b_k], [b_k, a_k]]
 //
 // As in the authors' code, b starts at +1 at row (site mod n) and -1 at the others for post, too,
-// and at (0, -8) for each pair: rows keep themselves to 0.9997 a factor.
+// and at (0, -8) for each pair: each factor keeps 0.9997 of a row.
 //
 // Parameters of a site: "mhc.phi" [n*D, 2n+2K], "mhc.alpha" [3], "mhc.b" [2n+2K].
 func (c KromHCConfig) New(b *graph.Builder) Stream {
-	// Entry (i, j) is at first a product over the binary digits of i and j, of one factor where
-	// they are alike and another where they differ.
+	// At first, entry (i, j) is a product over the binary digits of i and j: one number for each
+	// digit in which they agree, another for each in which they differ.
 	keep := logistic(-offDiagonalLogit)
 	mixing := table(c.N, c.N, func(i, j int) float64 {
 		differ := bits.OnesCount(uint(i ^ j))

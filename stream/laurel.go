@@ -31,7 +31,7 @@ const (
 	laurelSigmoid = "sigmoid"
 	laurelNone    = "none"
 	laurelRank    = 64
-	laurelScale   = 2 // with which weights start at 1
+	laurelScale   = 2 // the factor with which weights start at 1
 )
 
 // Name returns "laurel".
@@ -60,7 +60,7 @@ func (c LaurelConfig) Card() layers.Card {
 	}
 }
 
-// Defaults uses the paper's form with a softmax of two weights or, for Gemma's form, Gemma 3n's
+// Defaults sets the paper's form with a softmax of two weights or, for Gemma's form, Gemma 3n's
 // rank.
 func (c LaurelConfig) Defaults() Design {
 	c.Form = c.Variant()
@@ -68,7 +68,7 @@ func (c LaurelConfig) Defaults() Design {
 		c.Weights = cmp.Or(c.Weights, laurelSoftmax)
 	} else {
 		c.Rank = orDefault(c.Rank, min(laurelRank, c.D))
-		if c.Weights == laurelSoftmax { // which a config's section begins with, as with the scale
+		if c.Weights == laurelSoftmax { // a config's section begins with these weights, as with the scale
 			c.Weights = ""
 		}
 	}
@@ -110,7 +110,8 @@ func (c LaurelConfig) weighted() bool {
 	return c.Weights == laurelSoftmax || c.Weights == laurelSigmoid
 }
 
-// Shape returns the shape of a stream of one vector a token, which also keeps the previous ones.
+// Shape returns the shape of a stream of one vector for each token, which also keeps the previous
+// streams.
 func (c LaurelConfig) Shape() Shape {
 	s := c.shape(c.D)
 	s.Kept = max(1, c.Previous) * c.D
@@ -197,13 +198,13 @@ func (c LaurelConfig) New(b *graph.Builder) Stream {
 //	s = x_i A B                                         with rank r
 //	s = sum over j < min(k, i+1) of gamma_j x_(i-j)     with k previous streams, each times A_j B_j with rank, too
 //
-// (alpha, beta) are c softmax(w), or c sigmoid(w), or 1. At first w = 0, A_ij = 1/sqrt(r D) where i
-// = j mod r, else 0, B = 0, and gamma is 0, or with rank 1, as otherwise nothing had a gradient. w
-// and gamma do not decay.
+// (alpha, beta) are c softmax(w), or c sigmoid(w), or 1. At first w = 0, A_ij = 1/sqrt(r D) if i =
+// j mod r, else 0, B = 0, and gamma is 0, or 1 with rank, because otherwise nothing would have a
+// gradient. w and gamma do not decay.
 //
 // Parameters of a site: "laurel.weights" [1, 2], "laurel.gamma" [1, m], "laurel.left" [D, m r],
-// "laurel.right" [m r, D], the latter three with previous streams of each pass of a loop its own.
-// The streams before earlier sites are the state's More, the last one's first.
+// "laurel.right" [m r, D], With previous streams, each pass of a loop has its own last three. The
+// streams before earlier sites are the state's More, the latest first.
 type laurel struct {
 	*Vector
 	config LaurelConfig
@@ -211,7 +212,7 @@ type laurel struct {
 	all    *gorgonia.Node // alpha and beta of all sites side by side [1, 2 sites], or nil
 }
 
-// laurelSite are the parameters of a site, nil where it has none.
+// laurelSite holds the parameters of a site; nil for those that it does not have.
 type laurelSite struct{ weights, gamma, left, right *gorgonia.Node }
 
 func (c LaurelConfig) newSite(b *graph.Builder, at Site) (s laurelSite) {
@@ -236,7 +237,7 @@ func (c LaurelConfig) newSite(b *graph.Builder, at Site) (s laurelSite) {
 	return s
 }
 
-// Write is alpha y + beta (x + s).
+// Write computes alpha y + beta (x + s).
 func (l *laurel) Write(state State, at Site, _ Reading, y *gorgonia.Node) State {
 	b, streams, first := l.b, state.Nodes(), 2*at.Index
 	terms := gorgonia.Nodes{l.Written(at, y), streams[0]}
@@ -256,7 +257,7 @@ func (l *laurel) Write(state State, at Site, _ Reading, y *gorgonia.Node) State 
 	return VectorState{l.Hook(at, ".stream", h), streams[:min(len(streams), max(0, l.config.Previous-1))]}
 }
 
-// extra is s [T, D], of the site's stream and those before.
+// extra returns s [T, D], from the site's stream and those before.
 func (l *laurel) extra(site laurelSite, streams gorgonia.Nodes) *gorgonia.Node {
 	b, r := l.b, l.config.Rank
 	if r == 0 {
@@ -280,8 +281,8 @@ func (l *laurel) extra(site laurelSite, streams gorgonia.Nodes) *gorgonia.Node {
 	return mapped(b, shape.Concat(b, low...), site.right, nil)
 }
 
-// coefficients are alpha and beta of all sites, made at once; the softmax of two is the sigmoid of
-// their difference.
+// coefficients computes alpha and beta of all sites at once; the softmax of two numbers is the
+// sigmoid of their difference.
 func (l *laurel) coefficients() *gorgonia.Node {
 	var all gorgonia.Nodes
 	for _, site := range l.sites {
@@ -299,7 +300,7 @@ func (l *laurel) coefficients() *gorgonia.Node {
 	return elementwise.Scale(b, elementwise.Sigmoid(b, w), l.config.WeightScale)
 }
 
-// Form has the weights in A_res and B_up; maps and previous streams are beyond.
+// Form describes the weights in A_res and B_up; maps and previous streams are outside the form.
 func (l *laurel) Form(at Site) Form {
 	s, f := l.sites[at.Index], plainForm(at, "Menghani et al. 2025, arXiv 2411.07501 (LAuReL)")
 	if s.weights != nil {

@@ -7,8 +7,8 @@ import (
 )
 
 // Carry keeps x and the streams before earlier sites, one below the other, the latest first. A site
-// makes the next x of them. The weights do not depend on the input, so only the last norm's scale
-// is frozen.
+// computes the next x from them. The weights do not depend on the input, so only the last norm's
+// scale is frozen.
 func (l *laurel) Carry(f *Frozen) {
 	d, rows := l.c.D, max(1, l.config.Previous)
 	x := firstOf(rows, d)

@@ -27,13 +27,13 @@ func (c LaurelConfig) gemmaCost(at Site) layers.Cost {
 	return cost
 }
 
-// gemma is LAuReL as Gemma 3n has it: with n = Norm(x),
+// gemma is LAuReL in the form of Gemma 3n: with n = Norm(x),
 //
 //	attention: x <- (x + RMS_post(Attention(n)) + n + RMS_laurel(n A B)) / sqrt 2;   feed-forward: x <- x + RMS_post(FF(Norm(x)))
 //
-// Gains start at 1, maps as hidden weights do.
+// Gains start at 1, maps like hidden weights.
 //
-// Parameters of a site: "post" [D]; of an attention, too: "laurel.left" [D, r], "laurel.right" [r,
+// Parameters of a site: "post" [D]; of an attention also "laurel.left" [D, r], "laurel.right" [r,
 // D], "laurel.norm" [D].
 type gemma struct {
 	*Vector
@@ -41,7 +41,7 @@ type gemma struct {
 	low   []lowRank      // by Site.Block
 }
 
-// lowRank is a map of low rank of an attention's input, and its norm.
+// lowRank is a map of low rank that an attention's input passes through, and its norm.
 type lowRank struct {
 	left, right *gorgonia.Node
 	norm        *layers.Norm
@@ -50,10 +50,10 @@ type lowRank struct {
 // gemmaScale is the factor of the sum at an attention.
 const gemmaScale = 1 / math.Sqrt2
 
-// lowSuffix ends the hooks of the maps' outputs.
+// lowSuffix is the end of the names of hooks of the maps' outputs.
 const lowSuffix = ".laurel.sum"
 
-// newGemma makes the parameters of Gemma 3n's stream: a vector stream's, norms and maps.
+// newGemma makes the parameters of Gemma 3n's stream: those of a vector stream, norms and maps.
 func newGemma(b *graph.Builder, c LaurelConfig) *gemma {
 	g := &gemma{Vector: newVector(b, c.Vectors)}
 	g.Use(g)
@@ -71,8 +71,8 @@ func newGemma(b *graph.Builder, c LaurelConfig) *gemma {
 	return g
 }
 
-// Write adds y, normalised, and at an attention the normalised input and what the map makes of it,
-// all over sqrt 2.
+// Write adds the normalised y and, at an attention, the normalised input and the map of it, and
+// divides the sum by sqrt 2.
 func (g *gemma) Write(s State, at Site, from Reading, y *gorgonia.Node) State {
 	h := s.(VectorState).H
 	if at.Sublayer == FeedForward {
@@ -83,7 +83,7 @@ func (g *gemma) Write(s State, at Site, from Reading, y *gorgonia.Node) State {
 	return VectorState{H: g.Hook(at, ".stream", elementwise.Scale(g.b, g.b.Add(h, g.post(at, y), n, m), gemmaScale))}
 }
 
-// post normalises what a sublayer gives.
+// post normalises a sublayer's output.
 func (g *gemma) post(at Site, y *gorgonia.Node) *gorgonia.Node {
 	return g.posts[at.Index].Forward(g.Written(at, y))
 }
@@ -102,8 +102,8 @@ func (g *gemma) Form(at Site) Form {
 	return f
 }
 
-// Carry keeps x and, at an attention, below it Norm(x) at the scale of the run; both and the map's
-// normalised result are added up.
+// Carry keeps x and, at an attention, below it Norm(x) at the scale of the run; it adds both and
+// the normalised result of the map.
 func (g *gemma) Carry(f *Frozen) {
 	one := linear.Identity(g.c.D)
 	read := "embedding.out"

@@ -6,21 +6,21 @@ import (
 )
 
 // Loop is a run of blocks that tokens pass several times: blocks Begin to End-1 in order, and
-// again, Times times in all. The zero Loop is none.
+// again, Times times in all. The zero Loop means no loop.
 //
 // A stream is made of as many blocks as tokens pass, counted by their depth: with blocks 1 and 2
 // twice, 0 1 2 1 2 3 are depths 0 to 5. Sites, activations, writers and constants are numbered by
 // depth, parameters by block, since passes share them: a stream asks for "blocks.4.attention.qkv"
-// and gets block 2's. Parameters of which each pass has its own are graph.ParamSpec.Unshared.
+// and gets block 2's. Parameters that each pass has for itself are marked graph.ParamSpec.Unshared.
 type Loop struct{ Begin, End, Times int }
 
-// Further is the number of depths that passes after the first add.
+// Further returns the number of depths that passes after the first add.
 func (l Loop) Further() int { return max(0, l.Times-1) * (l.End - l.Begin) }
 
 // Repeats tells whether tokens pass a block several times.
 func (l Loop) Repeats(block int) bool { return l.Times > 1 && l.Begin <= block && block < l.End }
 
-// Passes is how often tokens pass a block.
+// Passes returns how often tokens pass a block.
 func (l Loop) Passes(block int) int {
 	if l.Repeats(block) {
 		return l.Times
@@ -28,7 +28,7 @@ func (l Loop) Passes(block int) int {
 	return 1
 }
 
-// Block is the block at a depth.
+// Block returns the block at a depth.
 func (l Loop) Block(depth int) int {
 	switch length := l.End - l.Begin; {
 	case depth >= l.End+l.Further():
@@ -50,12 +50,12 @@ func (l Loop) Parameter(name string) string {
 	return blockName(l.Block(depth)) + "." + part
 }
 
-// LoopedDesign is a design that has parameters at a depth, as weights of all that was written
-// before are, which its Cost does not count.
+// LoopedDesign is a design with parameters that depend on the depth, such as weights of all earlier
+// outputs, which its Cost does not count.
 type LoopedDesign interface {
 	Design
-	// DepthParameters counts the parameters of the block at a depth: shared ones, where a block has
-	// as many as the pass of it that uses most, and each pass's own. It is nil if these settings
-	// have none.
+	// DepthParameters counts the parameters of the block at a depth: shared ones, of which a block
+	// has as many as the pass that uses most, and each pass's own. It is nil if these settings have
+	// none.
 	DepthParameters() func(depth int) (shared, own float64)
 }

@@ -38,7 +38,7 @@ func (MatrixConfig) Card() layers.Card {
 // stream sets.
 func (c MatrixConfig) Check() error { return c.check(c.Name()) }
 
-// check is Check with the design's name for the errors.
+// check does the work of Check, with the design's name for the errors.
 func (c MatrixConfig) check(name string) error {
 	switch {
 	case c.Heads != 0:
@@ -49,11 +49,11 @@ func (c MatrixConfig) check(name string) error {
 	return cmp.Or(layers.CheckSize("dk", c.Dk), layers.CheckSize("dv", c.Dv), layers.CheckSize("rank", c.Rank))
 }
 
-// kvHeads is the number of heads of keys and values.
+// kvHeads returns the number of heads of keys and values.
 func (c MatrixConfig) kvHeads() int { return orDefault(c.KVHeads, c.Rank) }
 
-// readShape returns the shape of the keys that read queries, keys and values: [3, R, Dk], or
-// [R + 2 KV, Dk] where heads share keys and values.
+// readShape returns the shape of the keys that read queries, keys and values: [3, R, Dk], or [R + 2
+// KV, Dk] if heads share keys and values.
 func (c MatrixConfig) readShape() []int {
 	if kv := c.kvHeads(); kv < c.Rank {
 		return []int{c.Rank + 2*kv, c.Dk}
@@ -68,12 +68,12 @@ func (c MatrixConfig) Shape() Shape {
 		Sublayers: c.sublayers()}
 }
 
-// Cost is the RMT's (paper Table 7, with its sums corrected): keys 3 R Dk (2L+1), gains (2L+1) Dk
-// Dv; of attention alone keys R Dk (4L+3) and gains (L+1) Dk Dv. Stores and reads cost 2 R Dk Dv
-// each: 3+1 at an attention (1 + 2 KV/R + 1 where heads share keys and values), 1+1 at a
-// feed-forward, 1 at the embedding, the positions and the end. Kept are, in a block, X at both
-// sites, u and y; at the ends the rows of each of the inputs' tables, and X (the loss's own pass
-// uses the features).
+// Cost counts as the RMT paper does (Table 7, with its sums corrected): keys 3 R Dk (2L+1), gains
+// (2L+1) Dk Dv; without feed-forwards, keys R Dk (4L+3) and gains (L+1) Dk Dv. Stores and reads
+// cost 2 R Dk Dv each: 3+1 at an attention (1 + 2 KV/R + 1 if heads share keys and values), 1+1 at
+// a feed-forward, 1 each at the embedding, the positions and the end. In a block, X at both sites,
+// u and y are kept; outside blocks, the rows from each table, and X at the end (the loss uses the
+// features in its own pass).
 func (c MatrixConfig) Cost() layers.Cost {
 	l, dv, rank, x := float64(c.Layers), float64(c.Dv), float64(c.Rank), float64(c.Dk)*float64(c.Dv)
 	width := rank * dv
@@ -84,7 +84,7 @@ func (c MatrixConfig) Cost() layers.Cost {
 	sites := l * float64(len(c.sublayers()))
 	norms := c.Norm.Cost(x).Times(sites + 1)
 	if !c.Norm.Bias {
-		norms.Activations = 0 // without a bias a norm is one pass with its read
+		norms.Activations = 0 // without a bias a norm and its read are one pass
 	}
 	keys := (2*sites*rank + 2*l*float64(c.kvHeads()) + (inputs+1)*rank) * float64(c.Dk)
 	total := layers.EmbeddingCost(float64(c.Vocab)+float64(c.Positions), width).Plus(norms, layers.Cost{Parameters: keys, FLOPs: 2 * keys * dv})
@@ -113,12 +113,12 @@ func (c MatrixConfig) Ratios(base Design) Ratios {
 	return r
 }
 
-// WidthScalings are of three widths. muP takes keys [R, Dk] for hidden weights, which is so where R
-// and Dk grow together, or neither (Dv grows). Where R grows alone, writing maps ever more to
-// the same Dk rows: keys of N(0, 1/R) meet rows of the embedding that training aligns with them,
-// so that what it changes of X grows, by this argument as sqrt(R/Dk), under muP too: "rank"
-// shows it. Where Dk grows alone, as in "dk", the argument holds for reads, but slopes of 0.1
-// are all that was seen.
+// WidthScalings returns three widths. muP treats keys [R, Dk] as hidden weights, which is right if
+// R and Dk grow together, or neither does (Dv grows). If only R grows, more and more vectors are
+// written to the same Dk rows: keys of N(0, 1/R) meet rows of the embedding that training aligns
+// with them, so that the change of X grows, by this argument as sqrt(R/Dk), under muP too: "rank"
+// shows it. If only Dk grows, as in "dk", the argument holds for reads, but only slopes of 0.1 were
+// seen.
 func (MatrixConfig) WidthScalings() []WidthScaling {
 	base := MatrixConfig{Dk: 32, Dv: 8, Rank: 8}
 	return []WidthScaling{
@@ -138,7 +138,7 @@ func (MatrixConfig) WidthScalings() []WidthScaling {
 //	u = r_FF Norm(X);              X <- X + sum_h w_FF[h] (x) y_h       (eq. 23-25)
 //	features = r_U Norm(X)                                              (eq. 27)
 //
-// The norm is over all Dk*Dv entries jointly. The state's H is X [T, Dk, Dv].
+// The norm is taken over all Dk*Dv entries jointly. The state's H is X [T, Dk, Dv].
 type matrix struct {
 	b                        *graph.Builder
 	c                        MatrixConfig
@@ -155,8 +155,8 @@ type keyedSite struct {
 	read, write keyVectors
 }
 
-// newMatrix makes the parameters of a matrix stream; newKeys makes a site's keys, where reads is
-// the shape of the keys that read.
+// newMatrix makes the parameters of a matrix stream; newKeys makes a site's keys, and reads is the
+// shape of the keys that read.
 func newMatrix(b *graph.Builder, c MatrixConfig, newKeys func(at Site, reads []int) (read, write keyVectors)) *matrix {
 	m := &matrix{b: b, c: c, embedding: layers.NewEmbedding(b, "embedding", c.Init, c.InputScale, c.Vocab, c.Rank, c.Dv)}
 	writes := func(name string) *gorgonia.Node {
@@ -198,12 +198,12 @@ func (m *matrix) Embed(t Tokens) State {
 	return m.state("embedding.out", elementwise.Dropout(m.b, x, m.c.Dropout))
 }
 
-// state is the stream X [T, Dk, Dv], of that name.
+// state returns the stream X [T, Dk, Dv], after giving it the hook name.
 func (m *matrix) state(name string, x *gorgonia.Node) State {
 	return VectorState{H: m.b.Hook(name, x, "key", "value")}
 }
 
-// Sites are attention and feed-forward, or attention alone.
+// Sites lists attention and feed-forward, or attention alone.
 func (m *matrix) Sites(block int) []Site { return m.c.sites(block) }
 
 // ReadHeads reads queries, keys and values of heads of Dv entries (eq. 22): [T, 3, R, Dv] or [T,
@@ -215,8 +215,8 @@ func (m *matrix) WriteHeads(s State, at Site, link Link, o *gorgonia.Node) State
 	return m.WriteFeatures(s, at, link, o)
 }
 
-// ReadFeatures reads R vectors of Dv entries (eq. 25); the link are a token's own keys to write by,
-// if it has some.
+// ReadFeatures reads R vectors of Dv entries (eq. 25); the link is the token's own keys for the
+// write, if it has any.
 func (m *matrix) ReadFeatures(s State, at Site) (*gorgonia.Node, Link) {
 	site, x := m.sites[at.Index], s.(VectorState).H
 	if site.read.w == nil {
@@ -253,7 +253,7 @@ func (m *matrix) Features(s State) *gorgonia.Node {
 	return m.norm.Read(s.(VectorState).H, m.readUnembedding) // [T, R, Dv]
 }
 
-// Table is E [V, R, Dv].
+// Table returns E [V, R, Dv].
 func (m *matrix) Table() *gorgonia.Node { return m.embedding.Table() }
 
 // Form describes a site of a matrix of Dk rows: keys read R vectors (3R for attention) and write R.

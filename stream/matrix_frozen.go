@@ -7,7 +7,7 @@ import (
 	"github.com/residua-go/residua/stream/linear"
 )
 
-// Writers are the tables and the heads; a head's output is stored as it is.
+// Writers lists the tables and the heads; a head's output is stored without a weight.
 func (m *matrix) Writers() []Writer {
 	writers := tableWriters(m.positions != nil, m.c.InputScale)
 	for l := range m.c.Layers {
@@ -17,23 +17,23 @@ func (m *matrix) Writers() []Writer {
 	return writers
 }
 
-// Output is the matrix after the last sublayer.
+// Output names the matrix after the last sublayer.
 func (m *matrix) Output() string { return m.c.lastSite().Name() + ".stream" }
 
-// FreezeHooks are the keys that each token makes, if there are any.
+// FreezeHooks lists the hooks of each token's keys, if there are any.
 func (m *matrix) FreezeHooks() []string { return freezeHooks(m.carry) }
 
-// Freeze is carry with what a run recorded.
+// Freeze calls carry with what a run recorded.
 func (m *matrix) Freeze(r Record) (*Frozen, error) { return freeze(r, m.carry) }
 
-// Static is carry without a run: with the keys that do not depend on the stream, by which a plain
-// RMT reads and writes.
+// Static calls carry without a run: with the keys that do not depend on the stream, by which a
+// plain RMT reads and writes.
 func (m *matrix) Static() *Frozen {
-	f, _ := freeze(nil, m.carry) // fails by a run's activations alone
+	f, _ := freeze(nil, m.carry) // it could only fail because of a run's activations
 	return f
 }
 
-// carry is the identity from every site to the end, after the site's outer products.
+// carry carries the outer products of each site unchanged to the end.
 func (m *matrix) carry(f *Frozen) {
 	one := linear.Identity(m.c.Dk * m.c.Dv)
 	f.Write(tokenRows, m.keys(m.writeEmbedding))
@@ -48,7 +48,7 @@ func (m *matrix) carry(f *Frozen) {
 	f.ReadOut(one, m.after(m.norm, m.keys(m.readUnembedding)))
 }
 
-// after are a norm and the keys that read after it.
+// after returns a norm and the keys that read after it.
 func (m *matrix) after(n *layers.Norm, keys linear.Mix) After {
 	return func(x []float64) (linear.Chain, []float64) {
 		norm, bias := freezeNorm(m.b, n, x)
@@ -60,7 +60,7 @@ func (m *matrix) after(n *layers.Norm, keys linear.Mix) After {
 	}
 }
 
-// keys is the map by which key vectors [R, Dk] store R rows of Dv entries.
+// keys returns the map by which key vectors [R, Dk] store R rows of Dv entries.
 func (m *matrix) keys(node *gorgonia.Node) linear.Mix {
 	return linear.Keys(values(m.b, node.Name()), m.c.Dk, m.c.Dv)
 }

@@ -18,8 +18,8 @@ type MHCConfig struct {
 	Vectors
 	N          int `yaml:"n" default:"4" max:"4096" help:"number of rows, the expansion rate"`
 	Iterations int `yaml:"sinkhorn_iterations" default:"20" max:"1000" help:"iterations that make the mixing doubly stochastic"`
-	// StartLogit and StartAlpha are how far from the identity, and how open to what is in the
-	// stream, H_res starts.
+	// StartLogit and StartAlpha set how far from the identity H_res starts, and how strongly it
+	// depends on the stream at first.
 	StartLogit float64 `yaml:"start_logit" default:"-8" help:"b of the rows' mixing at first, off the diagonal: -8 keeps a row to 0.999 of 4, -2 to 0.71"`
 	StartAlpha float64 `yaml:"start_alpha" default:"0.01" help:"alpha at first, the factor of what the stream says of pre, post and mixing"`
 }
@@ -27,11 +27,11 @@ type MHCConfig struct {
 const (
 	// maxMHCRows is the largest n of mHC.
 	maxMHCRows = 64
-	// leastLogit is where e^x is nothing next to 1 in float32.
+	// leastLogit is a logit x for which 1 + e^x is 1 in float32.
 	leastLogit = -80
-	// startAlpha is alpha at first.
+	// startAlpha is the initial alpha.
 	startAlpha = 0.01
-	// maxIterations is far more than Sinkhorn's algorithm takes to converge.
+	// maxIterations is far more than Sinkhorn's algorithm needs to converge.
 	maxIterations = 1000
 )
 
@@ -50,7 +50,7 @@ func (MHCConfig) Card() layers.Card {
 	}
 }
 
-// Defaults uses 4 rows, 20 iterations, and a start within 0.1% of the identity.
+// Defaults sets 4 rows, 20 iterations, and a start within 0.1% of the identity.
 func (c MHCConfig) Defaults() Design {
 	c.N, c.Iterations = orDefault(c.N, defaultRows), orDefault(c.Iterations, 20)
 	if c.StartLogit == 0 {
@@ -83,11 +83,11 @@ func (c MHCConfig) Check() error {
 // Shape returns the shape of a stream of N rows.
 func (c MHCConfig) Shape() Shape { return c.shape(c.N * c.D) }
 
-// Plain is a vector stream: equal rows are read with a sum of weights that the sublayer's norm
-// takes out, written to with the factor 1 each, and mixed by rows of sum 1.
+// Plain returns a vector stream: rows that are equal are read with a sum of weights that the
+// sublayer's norm cancels, written to with the factor 1 each, and mixed by rows that sum to 1.
 func (c MHCConfig) Plain() (Design, bool) { return c.plain(true) }
 
-// Cost has a number of the projection for each entry of the rows' mixing.
+// Cost counts a column of the projection for each entry of the rows' mixing.
 func (c MHCConfig) Cost() layers.Cost { return c.copiedCost(c.N, c.projectionCost(c.N, c.N*c.N)) }
 
 // New makes the parameters of a stream with manifold-constrained hyper-connections (DeepSeek 2025,
@@ -105,8 +105,8 @@ func (c MHCConfig) Cost() layers.Cost { return c.copiedCost(c.N, c.projectionCos
 //
 // Parameters of a site: "mhc.phi" [n*D, 2n+n*n], "mhc.alpha" [3], "mhc.b" [2n+n*n].
 func (c MHCConfig) New(b *graph.Builder) Stream {
-	// The matrix that Sinkhorn's algorithm begins with is the same in each row and column, so that
-	// dividing by a row's sum ends it.
+	// The matrix with which Sinkhorn's algorithm begins has the same sum in each row and column, so
+	// that dividing by a row's sum completes it.
 	diagonal := 1 / (1 + float64(c.N-1)*math.Exp(c.StartLogit))
 	return constrained{n: c.N, alpha: c.StartAlpha, res: table(c.N, c.N, func(i, j int) float64 { return c.StartLogit * indicator(i != j) }),
 		of: func(z, alpha, bias *gorgonia.Node) *gorgonia.Node {
@@ -115,21 +115,21 @@ func (c MHCConfig) New(b *graph.Builder) Stream {
 }
 
 // constrained is what mHC, mHC-lite and KromHC share: a projection alpha (x_n phi) + b, from which
-// each makes coefficients in its own way.
+// each computes coefficients in its own way.
 type constrained struct {
 	n      int
-	alpha  float64   // at first
-	res    []float64 // b at first of the rows' mixing
-	wide   bool      // b starts for post as for pre
+	alpha  float64   // initial value
+	res    []float64 // initial b of the rows' mixing
+	wide   bool      // b of post starts like b of pre
 	of     func(z, alpha, bias *gorgonia.Node) *gorgonia.Node
 	mixing Start // of A_res
 	source string
 }
 
-// offDiagonalLogit is b at first of what mixes rows other than with themselves.
+// offDiagonalLogit is the initial b of entries that mix a row with other rows.
 const offDiagonalLogit = -8
 
-// siteLogits returns the logits that tell the rows apart at first: +1 at row (site mod n), -1 at
+// siteLogits returns the logits by which the rows differ at first: +1 at row (site mod n), -1 at
 // the others.
 func siteLogits(n, site int) []float64 {
 	logits := slices.Repeat([]float64{-1}, n)
@@ -137,8 +137,8 @@ func siteLogits(n, site int) []float64 {
 	return logits
 }
 
-// projectionCost returns the cost of a site's projection, where mixing the rows takes res numbers,
-// and of the coefficients made from it; both are kept.
+// projectionCost returns the cost of a site's projection, which has res columns for mixing the
+// rows, and of the coefficients computed from it; both are kept.
 func (c Vectors) projectionCost(n, res int) layers.Cost {
 	rows, k := float64(n), float64(2*n+res)
 	size := rows * float64(c.D)

@@ -34,7 +34,7 @@ func (MHCLiteConfig) Card() layers.Card {
 	}
 }
 
-// Defaults uses 4 rows.
+// Defaults sets 4 rows.
 func (c MHCLiteConfig) Defaults() Design {
 	c.N = orDefault(c.N, defaultRows)
 	return c
@@ -52,24 +52,24 @@ func (c MHCLiteConfig) Check() error {
 // Shape returns the shape of a stream of N rows.
 func (c MHCLiteConfig) Shape() Shape { return c.shape(c.N * c.D) }
 
-// Plain is as mHC's.
+// Plain returns a vector stream, for the same reasons as mHC.
 func (c MHCLiteConfig) Plain() (Design, bool) { return c.plain(true) }
 
-// Cost has a number of the projection for each permutation.
+// Cost counts a column of the projection for each permutation.
 func (c MHCLiteConfig) Cost() layers.Cost {
 	return c.copiedCost(c.N, c.projectionCost(c.N, mix.Permutations(c.N)))
 }
 
-// New makes the parameters of MHC with the rows' mixing a mixture of permutations, doubly
-// stochastic without iterations (arXiv 2601.05732): with P_r the n! permutation matrices in
-// lexicographic order, the identity first,
+// New makes the parameters of mHC whose row mixing is a mixture of permutations, doubly stochastic
+// without iterations (arXiv 2601.05732): with P_r the n! permutation matrices in lexicographic
+// order, the identity first,
 //
 //	a = softmax(alpha_res (x_n phi_res) + b_res);   H_res = sum_r a_r P_r
 //
 // b_res starts at 0 for the identity and -8 for the others. Parameters of a site: "mhc.phi"
 // [n*D, 2n+n!], "mhc.alpha" [3], "mhc.b" [2n+n!].
 func (c MHCLiteConfig) New(b *graph.Builder) Stream {
-	// (n-1)! of the n! permutations leave a given row where it is, the identity among them.
+	// (n-1)! of the n! permutations, including the identity, keep a given row in its place.
 	all, other := mix.Permutations(c.N), math.Exp(offDiagonalLogit)
 	stays := (1 + float64(mix.Permutations(c.N-1)-1)*other) / (1 + float64(all-1)*other)
 	return constrained{n: c.N, alpha: startAlpha, res: table(all, 1, func(r, _ int) float64 { return offDiagonalLogit * indicator(r > 0) }),

@@ -1,7 +1,7 @@
 package stream
 
 // Mixer is a stream whose sites read, carry or write its state by coefficients: hyper-connections
-// and after.
+// and designs based on them.
 type Mixer interface {
 	Stream
 	// Mixings lists the matrices of coefficients in the order of the run.
@@ -21,15 +21,16 @@ const (
 	MixingGate  MixingKind = "gate"
 )
 
-// Mixing is a matrix of coefficients at one place, for each token or the same for all.
+// Mixing is a matrix of coefficients at one place, one for each token or one for all tokens.
 type Mixing struct {
 	Name          string // of the site or block, "blocks.3.attention"
 	Kind          MixingKind
 	Rows, Columns int
-	Hook          string // the activation that has them, [T, ...] or the same for all tokens
-	// Entry returns the index of row i, column j among a token's values; nil: row by row.
+	Hook          string // hook of the activation that holds them, [T, ...] or the same for all tokens
+	// Entry returns the index of row i, column j among a token's values; nil: they are in row-major
+	// order.
 	Entry func(i, j int) int
-	// Of computes the coefficient from the value that is kept; nil: the value is the coefficient.
+	// Of computes the coefficient from the stored value; nil: the value is the coefficient.
 	Of func(v float64) float64
 }
 

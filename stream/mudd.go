@@ -20,10 +20,10 @@ type MUDDConfig struct {
 	Round64    bool `yaml:"round64" default:"false" help:"those hidden layers have the next multiple of 64 entries"`
 }
 
-// ways are the inputs of a block that MUDD connections make.
+// ways are the inputs of a block that MUDD connections compute.
 var ways = []string{"q", "k", "v", "r"}
 
-// attentionWays is the number of those that attention reads; the last way is the residual.
+// attentionWays is the number of ways that attention reads; the last way is the residual.
 const attentionWays = 3
 
 // Name returns "mudd".
@@ -47,10 +47,10 @@ func (c MUDDConfig) Shape() Shape {
 	return s
 }
 
-// Plain is a vector stream: at first each way is the block's own output.
+// Plain returns a vector stream: each way starts as the block's own output.
 func (c MUDDConfig) Plain() (Design, bool) { return c.plain(true) }
 
-// SetPlain gives the norms of the ways the weights of the transformer's one norm.
+// SetPlain copies the weights of the transformer's single norm to the norms of the ways.
 func (c MUDDConfig) SetPlain(own, plain *graph.Store) error {
 	for l := range c.Layers {
 		for _, part := range []string{".norm", ".norm_bias"} {
@@ -72,7 +72,7 @@ func (c MUDDConfig) SetPlain(own, plain *graph.Store) error {
 }
 
 // sums returns how many sums there are after a block, how many sources each has (the embedding and
-// the outputs so far), and the width of the hidden layer that makes their weights.
+// the outputs until then), and the width of the hidden layer that computes their weights.
 func (c MUDDConfig) sums(block int) (sums, sources, hidden int) {
 	sums, sources = len(ways), block+2
 	last := block == c.Layers-1
@@ -103,12 +103,12 @@ func (c MUDDConfig) connectionCost(block int) layers.Cost {
 	return layers.LinearCost(d, h, false).Plus(layers.LinearCost(h, k, true), layers.Cost{FLOPs: 2 * d * k, Activations: max(1, float64(sums-1))*d + k + 2*h})
 }
 
-// DepthParameters counts the sums after a block: a later pass's are of more outputs.
+// DepthParameters counts the sums after a block; in a later pass they have more sources.
 func (c MUDDConfig) DepthParameters() func(depth int) (shared, own float64) {
 	return func(depth int) (shared, own float64) { return 0, c.connectionCost(depth).Parameters }
 }
 
-// Cost has three norms before attention, what follows each block, and prepost's norms.
+// Cost counts three norms before attention, the sums after each block, and the norms of prepost.
 func (c MUDDConfig) Cost() layers.Cost {
 	d, gain := float64(c.D), layers.NormConfig{}.Cost(float64(c.D))
 	total := c.tablesCost(d).Plus(c.lastNormCost())
@@ -172,27 +172,27 @@ func (c MUDDConfig) New(b *graph.Builder) Stream {
 // at 0.001. These norms are RMSNorms. b starts at 0, which makes it a vector stream.
 //
 // Parameters after depth l: "blocks.l.mudd.w1" [D, h], "blocks.l.mudd.w2" [h, 4(l+2)], sum by sum,
-// and "blocks.l.mudd.bias" [4(l+2)], of each pass of a loop its own; of block l
-// "blocks.l.attention.norm" [3, D] where q, k and v differ. prepost: "mudd.norm" [D] of the
-// embedding, "blocks.l.mudd.norm" [D], "blocks.l.mudd.dense_norm" [D] and "blocks.l.mudd.post_norm"
-// [D].
+// and "blocks.l.mudd.bias" [4(l+2)], separate for each pass of a loop; of block l
+// "blocks.l.attention.norm" [3, D] if q, k and v differ. prepost: "mudd.norm" [D] of the embedding,
+// "blocks.l.mudd.norm" [D], "blocks.l.mudd.dense_norm" [D] and "blocks.l.mudd.post_norm" [D].
 //
-// The state's H is r, More holds the terms of the sums, and Packed what else attention reads.
+// The state's H is r, its More holds the terms of the sums, and Packed what attention reads besides
+// r.
 type mudd struct {
 	*Vector
 	config MUDDConfig
-	norms  []*layers.Norm // of q, k and v, by block; nil: there is one way
+	norms  []*layers.Norm // for q, k and v of each block; nil: there is one way
 	blocks []connections
-	kept   *layers.Norm // prepost: of the embedding
+	kept   *layers.Norm // prepost: the norm of the embedding
 }
 
-// muddState is the stream r [T, D], the outputs X_0 .. X_l, [T, D] each, and the ways.
+// muddState holds the stream r [T, D], the outputs X_0 .. X_l, [T, D] each, and the ways.
 type muddState struct {
 	VectorState
 	Packed *gorgonia.Node // q, k and v [T, 3, D]; nil: attention reads the embedding
 }
 
-// Embed is the vector stream's; the embedding is the first source.
+// Embed makes the vector stream's embedding, which is the first source.
 func (m *mudd) Embed(t Tokens) State {
 	h := m.embed(t)
 	s := muddState{VectorState: VectorState{h, gorgonia.Nodes{h}}}
@@ -205,7 +205,7 @@ func (m *mudd) Embed(t Tokens) State {
 	return s
 }
 
-// ReadHeads is W_QKV after a norm of each of q, k and v.
+// ReadHeads returns W_QKV of the normalised q, k and v.
 func (m *mudd) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
 	state, h := s.(muddState), m.attention[at.Block]
 	if state.Packed == nil {
@@ -219,7 +219,7 @@ func (m *mudd) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
 	return qkv, nil
 }
 
-// Read is r.
+// Read returns r.
 func (m *mudd) Read(s State, _ Site) (*gorgonia.Node, Link) { return s.(muddState).H, nil }
 
 // Write adds y to r.
@@ -229,10 +229,10 @@ func (m *mudd) Write(s State, at Site, _ Reading, y *gorgonia.Node) State {
 	return state
 }
 
-// End is r.
+// End returns r.
 func (m *mudd) End(s State) *gorgonia.Node { return s.(muddState).H }
 
-// EndBlock keeps the block's output and makes the next block's input from all outputs.
+// EndBlock keeps the block's output and computes the next block's inputs from all outputs.
 func (m *mudd) EndBlock(s State, block int) State {
 	state, k, name := s.(muddState), m.blocks[block], connectionsName(block)
 	own, kept := state.H, state.H
@@ -257,7 +257,7 @@ func (m *mudd) EndBlock(s State, block int) State {
 	return state
 }
 
-// DepthReads are the sums after each block.
+// DepthReads lists the sums after each block.
 func (m *mudd) DepthReads() (sources []string, reads []DepthRead) {
 	of := []int{0}
 	for block := range m.blocks {
@@ -276,7 +276,7 @@ func (m *mudd) DepthReads() (sources []string, reads []DepthRead) {
 	return blockSources(m.c.Layers), reads
 }
 
-// Form is h' = h + F(h), with sums after blocks.
+// Form describes h' = h + F(h), with sums after blocks.
 func (m *mudd) Form(at Site) Form {
 	f, k := plainForm(at, "Xiao et al. 2025, arXiv 2502.12170"), m.blocks[at.Block]
 	f.Beyond = []Term{{"after a block: q, k, v and h become sums of the outputs of blocks so far, of weights that a token computes",

@@ -11,16 +11,16 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-// connections are the parameters of the sums that follow a block.
+// connections holds the parameters of the sums after a block.
 type connections struct {
 	w1, w2, bias *gorgonia.Node // [D, h], [h, sums*sources], [sums*sources]
-	// Of prepost, else nil: of the kept output, the last sum, and the weights' input, whose gain is
-	// [D].
+	// For prepost, otherwise nil: norms of the kept output and of the last sum, and the gain [D]
+	// for the input of the weights.
 	norm, post *layers.Norm
 	denseGain  *gorgonia.Node
 }
 
-// connectionsName is "blocks.3.mudd".
+// connectionsName returns "blocks.3.mudd" for block 3.
 func connectionsName(block int) string { return blockName(block) + ".mudd" }
 
 func newConnections(b *graph.Builder, c MUDDConfig, block int) connections {
@@ -41,13 +41,13 @@ func newConnections(b *graph.Builder, c MUDDConfig, block int) connections {
 	return m
 }
 
-// weights are A [T, sums*sources] of a block's output.
+// weights computes A [T, sums*sources] from a block's output.
 func (k connections) weights(b *graph.Builder, x *gorgonia.Node, c MUDDConfig) *gorgonia.Node {
 	z := norm.Linear(b, x, k.denseGain, k.w1, norm.Options{RMS: true, Eps: c.Norm.Eps}) // [T, h]
 	return mapped(b, elementwise.Gelu(b, z, c.ExactGelu), k.w2, k.bias)
 }
 
-// newRMS makes an RMSNorm around connections, whose gain starts at a number.
+// newRMS makes an RMSNorm for connections, whose gain starts at the number start.
 func newRMS(b *graph.Builder, name string, c Vectors, start float64) *layers.Norm {
 	return layers.NewNormFrom(b, name, layers.NormConfig{RMS: true, Eps: c.Norm.Eps}, start, c.D)
 }

@@ -5,10 +5,10 @@ import "github.com/residua-go/residua/stream/linear"
 // Output names the last sum.
 func (m *mudd) Output() string { return connectionsName(m.c.Layers-1) + ".out" }
 
-// Carry keeps the ways and the outputs so far, one below the other: q, k, v, r, X_0 .. X_l where
+// Carry keeps the ways and all outputs until now, one below the other: q, k, v, r, X_0 .. X_l where
 // block l reads, and at first only r and X_0. A site writes to r. At the end of a block r becomes
-// an output, and new ways are made of it and the other outputs. Attention reads under a name for
-// each way. Without a run the weights are their static part, A = b.
+// an output, and new ways are computed from all outputs. Attention's reads have a name for each
+// way. Without a run the weights are their static part, A = b.
 func (m *mudd) Carry(f *Frozen) {
 	d := m.c.D
 	tables := copies(2, d)
@@ -66,7 +66,7 @@ func (p muddPieces) rows(out int, at func(token, i, piece int) float64) linear.M
 // row returns one piece.
 func (p muddPieces) row(piece int) linear.Mix { return linear.Row(p.count(), piece, p.width) }
 
-// carryAttention adds attention's one read, or its three.
+// carryAttention adds the single read of attention, or its three.
 func (m *mudd) carryAttention(f *Frozen, site Site, p muddPieces) {
 	if m.norms[site.Block] == nil {
 		f.Read(site.Name(), p.row(0), m.After(site))
@@ -77,7 +77,7 @@ func (m *mudd) carryAttention(f *Frozen, site Site, p muddPieces) {
 	}
 }
 
-// afterWay are the norm of a way and the columns of W_QKV that it is for.
+// afterWay returns the norm of a way and the columns of W_QKV that it is for.
 func (m *mudd) afterWay(block, way int) After {
 	return func(u []float64) (linear.Chain, []float64) {
 		n, h := m.norms[block], m.attention[block]
@@ -94,7 +94,8 @@ func (m *mudd) afterWay(block, way int) After {
 	}
 }
 
-// carryEnd is the step at a block's end, from its pieces to the next block's, or to the last sum.
+// carryEnd returns the step at a block's end, from its pieces to the next block's, or to the last
+// sum.
 func (m *mudd) carryEnd(f *Frozen, p muddPieces) linear.Map {
 	sums, sources, _ := m.config.sums(p.block)
 	stride := sums * sources

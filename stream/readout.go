@@ -9,7 +9,7 @@ import (
 )
 
 // Readout is the map from the output of a stream to the model's features, with the scales of its
-// norms frozen at what they are for one output: for token t, with R_t linear,
+// norms frozen at their values for one output: for token t, with R_t linear,
 //
 //	features_t = R_t output_t + Constant
 type Readout struct {

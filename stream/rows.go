@@ -10,7 +10,7 @@ import (
 	"github.com/residua-go/residua/stream/linear"
 )
 
-// rows is what all streams of n rows of d entries a token share. At every site
+// rows is what all streams with n rows of d entries for each token share. At every site
 //
 //	u = A_down^T H;   H <- B_up^T F(u) + A_carry^T H
 //
@@ -24,7 +24,7 @@ type rows struct {
 	mixers []mixer // by Site.Index
 }
 
-// mixer makes a site's coefficients and describes them.
+// mixer computes a site's coefficients and describes them.
 type mixer struct {
 	// coefficients returns [n, 2m+n] for all tokens, or a set for each token, [T, n, 2m+n].
 	coefficients func(h *gorgonia.Node) *gorgonia.Node
@@ -52,7 +52,8 @@ func (c Vectors) copiedCost(n int, coefficients layers.Cost) layers.Cost {
 	return c.tablesCost(d).Plus(c.rowsCost(packing{n, 1}, float64(n)*d, coefficients))
 }
 
-// newCopied makes the parameters of a stream of n copies of a vector; newMixer makes a site's.
+// newCopied makes the parameters of a stream of n copies of a vector; newMixer makes those of a
+// site.
 func newCopied(b *graph.Builder, c Vectors, n int, newMixer func(at Site) mixer) *rows {
 	r := &rows{Vector: startVector(b, c), packing: packing{n, 1}}
 	r.addSites(newMixer)
@@ -86,7 +87,7 @@ func (r *rows) Read(s State, at Site) (*gorgonia.Node, Link) {
 	return r.Hook(at, ".read", mix.Read(r.b, h, c, r.m)), c // [T, D]
 }
 
-// coefficientsHook ends the names of the hooks of packed coefficients.
+// coefficientsHook is the end of the names of hooks of packed coefficients.
 const coefficientsHook = ".coefficients"
 
 // Write adds B_up^T y to the mixed rows A_carry^T H.
@@ -105,8 +106,8 @@ func (r *rows) Form(at Site) Form {
 	return f
 }
 
-// Carry carries what a site writes by the products of A_res up to the end. Without a run the rows
-// are all alike, as in a plain residual stream: a site reads one row and writes to all, and the
+// Carry carries what a site writes through the product of all later A_res. Without a run the rows
+// are all equal, as in a plain residual stream: a site reads one row and writes to all, and the
 // last norm takes their mean.
 func (r *rows) Carry(f *Frozen) {
 	each := 1.
@@ -116,7 +117,7 @@ func (r *rows) Carry(f *Frozen) {
 	r.carryRows(f, copies(r.n, r.c.D), linear.Mix{In: r.n, Out: 1, Width: r.c.D, At: func(_, _, _ int) float64 { return each }})
 }
 
-// carryRows carries the rows by the coefficients of all sites, and reads them at last by a map.
+// carryRows carries the rows by the coefficients of all sites; the map end reads them at the end.
 func (r *rows) carryRows(f *Frozen, tables, end linear.Map) {
 	r.CarrySites(f, tables, func(at Site) {
 		r.carryRead(f, at)
@@ -131,15 +132,15 @@ func (r *rows) carryRead(f *Frozen, at Site) {
 	f.Read(at.Name(), linear.Mix{In: r.n, Out: r.m, Width: r.c.D / r.m, At: func(t, i, j int) float64 { return c(t, j, i) }}, r.After(at))
 }
 
-// carryWrite is a step, A_carry, and a write to the rows by B_up.
+// carryWrite adds a step, A_carry, and a write to the rows by B_up.
 func (r *rows) carryWrite(f *Frozen, at Site) {
 	n, m, c := r.n, r.m, r.frozen(f, at)
 	f.Step(linear.Mix{In: n, Out: n, Width: r.c.D / m, At: func(t, i, j int) float64 { return c(t, j, m+i) }})
 	f.Write(at.Name(), linear.Mix{In: m, Out: n, Width: r.c.D / m, At: func(t, i, j int) float64 { return c(t, i, m+n+j) }})
 }
 
-// frozen returns a site's packed coefficients by token, row and column: one set for
-// all tokens, or one each. Without a run they are a plain residual's.
+// frozen returns a site's packed coefficients by token, row and column: one set for all tokens, or
+// one for each. Without a run they are those of a plain residual stream.
 func (r *rows) frozen(f *Frozen, at Site) func(token, row, column int) float64 {
 	stride, c := r.n*r.columns(), f.recorded(at.Name()+coefficientsHook)
 	switch {
@@ -170,7 +171,7 @@ func (r *rows) Mixings() (all []Mixing) {
 // packing lays out a site's packed coefficients [n, 2m+n].
 type packing struct{ n, m int }
 
-// columns is the number of coefficients of a row.
+// columns returns the number of coefficients of a row.
 func (p packing) columns() int { return 2*p.m + p.n }
 
 // pack packs down(i, j), carry(i, k) and up(j, i), the entries of A_down, A_carry and B_up.
@@ -186,8 +187,8 @@ func (p packing) pack(down, carry, up func(i, j int) float64) []float64 {
 	})
 }
 
-// plain packs the coefficients of a plain residual: sites read the first m rows, row i is carried
-// as it is and takes row i mod m of what is written.
+// plain packs the coefficients of a plain residual stream: sites read the first m rows; row i is
+// carried unchanged and receives row i mod m of what is written.
 func (p packing) plain() []float64 {
 	return p.pack(kronecker, kronecker, func(j, i int) float64 { return indicator(j == i%p.m) })
 }
@@ -208,13 +209,13 @@ func constant(name string, values []float64, shape ...int) graph.ParamSpec {
 	return graph.ParamSpec{Name: name, Shape: shape, Init: graph.Initializer{Values: values}}
 }
 
-// filled is a parameter that starts at one number and does not decay.
+// filled describes a parameter that starts at one number and does not decay.
 func filled(name string, value float64, shape ...int) graph.ParamSpec {
 	return graph.ParamSpec{Name: name, Shape: shape, Init: graph.Initializer{Offset: value}}
 }
 
-// decaying is a weight that starts at 0 and decays: it adds nothing at first. The columns that
-// it packs (down, carry, up) are one map of the state to coefficients.
+// decaying describes a weight that starts at 0 and decays, so that it adds nothing at first. The
+// columns that it packs (down, carry, up) form one map from the state to coefficients.
 func decaying(name string, shape ...int) graph.ParamSpec {
 	return graph.ParamSpec{Name: name, Shape: shape, Init: graph.Zeros(), Decay: true, Role: graph.RoleHidden}
 }

@@ -30,15 +30,15 @@ func (SiameseConfig) Card() layers.Card {
 	}
 }
 
-// Shape returns the shape of a stream of one vector a token; y is a second vector that it keeps.
+// Shape returns the shape of a stream of one vector for each token; it keeps y as a second vector.
 func (c SiameseConfig) Shape() Shape {
 	s := c.shape(c.D)
 	s.Kept = 2 * c.D
 	return s
 }
 
-// Cost has two norms more before each site and at the end, which keep what they normalise, x and y:
-// at first the same.
+// Cost counts two more norms before each site and at the end, which keep their inputs, x and y; at
+// first these are the same.
 func (c SiameseConfig) Cost() layers.Cost {
 	d, _, blocks := c.counts()
 	coupled := c.Norm.Cost(d).Times(2 * (2*blocks + 1))
@@ -46,7 +46,7 @@ func (c SiameseConfig) Cost() layers.Cost {
 	return c.Vectors.Cost().Plus(coupled)
 }
 
-// New makes the parameters of two coupled streams: a vector stream's and the norms.
+// New makes the parameters of two coupled streams: those of a vector stream and the norms.
 func (c SiameseConfig) New(b *graph.Builder) Stream {
 	s := &siamese{Vector: newVector(b, c.Vectors)}
 	for _, at := range c.AllSites() {
@@ -63,18 +63,18 @@ func (c SiameseConfig) New(b *graph.Builder) Stream {
 //
 //	x <- N_post(x);   z = F(x + N_pre(y));   x <- x + z / sqrt(2(l + 1));   y <- y + z
 //
-// where F begins with the norm that every stream has there. x and y begin as the embedding, and the
-// last norm reads N_post(x) + N_pre(y). Each site, and the end, has its own norms, of the model's
+// where F begins with the norm that every stream has there. x and y start as the embedding, and the
+// last norm reads N_post(x) + N_pre(y). Each site and the end have their own norms, of the model's
 // kind: "blocks.3.attention.siamese.post" and ".pre", and "siamese.post" and ".pre". The state's H
-// is y, and more x.
+// is y, and its More is x.
 type siamese struct {
 	*Vector
-	couplings []coupling // by Site.Index, that of the end last
+	couplings []coupling // by Site.Index; the one at the end is last
 }
 
-// coupling are the norms by which a site reads both streams.
+// coupling holds the norms by which a site reads both streams.
 type coupling struct {
-	name, read string // "blocks.3.attention.siamese", and of what is read "blocks.3.attention.read"; "siamese", "siamese.read"
+	name, read string // "blocks.3.attention.siamese", and the hook of what is read, "blocks.3.attention.read"; "siamese", "siamese.read"
 	post, pre  *layers.Norm
 }
 
@@ -83,16 +83,16 @@ func (s *siamese) add(name, read string) {
 	s.couplings = append(s.couplings, coupling{name, read, norm(".post"), norm(".pre")})
 }
 
-// end is the coupling at the end.
+// end returns the coupling at the end.
 func (s *siamese) end() coupling { return s.couplings[len(s.couplings)-1] }
 
-// The ends of the hooks of what a coupling's norms read.
+// The ends of the names of hooks of what a coupling's norms read.
 const (
 	postInput = ".x"
 	preInput  = ".y"
 )
 
-// Embed is x and y.
+// Embed returns the embedding as x and y.
 func (s *siamese) Embed(t Tokens) State {
 	h := s.embed(t) // [T, D]
 	return VectorState{h, gorgonia.Nodes{h}}
@@ -111,14 +111,14 @@ func (s *siamese) Read(state State, at Site) (*gorgonia.Node, Link) {
 	return s.couple(state, s.couplings[at.Index])
 }
 
-// Write adds z [T, D] to y, and over the site's divisor to x.
+// Write adds z [T, D] to y and, divided by the site's divisor, to x.
 func (s *siamese) Write(state State, at Site, from Reading, z *gorgonia.Node) State {
 	z = s.Written(at, z)
 	x := s.b.Add(from.Link.(*gorgonia.Node), elementwise.Scale(s.b, z, siameseFactor(at)))
 	return VectorState{s.Hook(at, ".stream", s.b.Add(state.(VectorState).H, z)), gorgonia.Nodes{x}}
 }
 
-// siameseFactor is 1 / sqrt(2(l + 1)), by which z enters x.
+// siameseFactor returns 1 / sqrt(2(l + 1)), the factor of z in x.
 func siameseFactor(at Site) float64 { return 1 / math.Sqrt(2*float64(at.Block+1)) }
 
 // End couples both streams.
@@ -127,7 +127,7 @@ func (s *siamese) End(state State) *gorgonia.Node {
 	return u
 }
 
-// Form has x and y as rows: x is carried, and both are read, through norms.
+// Form describes x and y as rows: x is carried, and both are read, through norms.
 func (s *siamese) Form(at Site) Form {
 	c, factor := s.couplings[at.Index], siameseFactor(at)
 	f := plainForm(at, "Li et al. 2026, arXiv 2602.08064 (SiameseNorm)")
@@ -140,8 +140,8 @@ func (s *siamese) Form(at Site) Form {
 // Output names what the last norm reads.
 func (s *siamese) Output() string { return s.end().read }
 
-// Carry has x, y and N_pre(y), one below the other: before a site its norms, at the scales of the
-// run, make x and N_pre(y) anew, whose sum it reads; what it gives is added to x, over the divisor,
+// Carry carries x, y and N_pre(y), one below the other. Before a site, its norms at the scales of
+// the run compute new x and N_pre(y), whose sum the site reads; its output is added, divided, to x,
 // and to y.
 func (s *siamese) Carry(f *Frozen) {
 	of := func(coefficients ...float64) linear.Map { return linear.Rows(s.c.D, coefficients) }
@@ -153,7 +153,7 @@ func (s *siamese) Carry(f *Frozen) {
 	s.CarryEnd(f, of(1, 0, 1))
 }
 
-// carryCoupling is the step from x, y and what is no more needed to N_post(x), y and N_pre(y).
+// carryCoupling adds the step from x, y and an old N_pre(y) to N_post(x), y and N_pre(y).
 func (s *siamese) carryCoupling(f *Frozen, c coupling) {
 	d := s.c.D
 	post, postBias := s.normOf(f, c.post, c.name+postInput)

@@ -8,7 +8,7 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-// Vector is the residual stream of GPT-2 (Radford et al. 2019): one vector a token,
+// Vector is the residual stream of GPT-2 (Radford et al. 2019): one vector for each token,
 //
 //	h_0 = E[token] + P[position];  h <- h + Sub(Norm(h))
 //
@@ -18,15 +18,15 @@ type Vector struct {
 	tables
 	c         Vectors
 	attention []heads
-	features  []*layers.Norm // of each block; nil: none
+	features  []*layers.Norm // one for each block; nil: none
 	norm      *layers.Norm   // the last one; nil: none
 	steps     Steps
-	scales    gorgonia.Nodes // g [D] of each site, by its Index; nil: none
-	x0        gorgonia.Nodes // lambda and mu [2] of each block; nil: none
+	scales    gorgonia.Nodes // g [D] for each site, by its Index; nil: none
+	x0        gorgonia.Nodes // lambda and mu [2] for each block; nil: none
 }
 
 // Steps are what a stream does at its sites and at the end. A Vector implements all of them, so
-// that a stream that embeds one overrides only those in which it differs.
+// that a stream that embeds one overrides only those that differ.
 type Steps interface {
 	// Read returns what the norm in front of a site's sublayer reads, [T, D], and what Write needs
 	// from it.
@@ -47,14 +47,14 @@ type Reading struct {
 	Link      Link
 }
 
-// VectorState is the stream: h [T, D], or several rows of that width, and what else flows from site
-// to site.
+// VectorState holds the stream, h [T, D] or several rows of that width, and whatever else passes
+// from site to site.
 type VectorState struct {
 	H    *gorgonia.Node
 	More gorgonia.Nodes
 }
 
-// Nodes returns h, if it is there, and more.
+// Nodes returns h, if there is one, and more.
 func (s VectorState) Nodes() gorgonia.Nodes {
 	if s.H == nil {
 		return s.More
@@ -119,7 +119,7 @@ func (v *Vector) weight(name string, in, out int) *gorgonia.Node {
 // addLastNorm makes the norm at the end.
 func (v *Vector) addLastNorm() { v.norm = layers.NewNorm(v.b, "norm", v.c.Norm, v.c.D) }
 
-// Embed looks the tokens up and adds their positions.
+// Embed looks up the tokens and adds their positions.
 func (v *Vector) Embed(t Tokens) State {
 	h := v.embed(t)
 	if v.x0 != nil {
@@ -177,7 +177,7 @@ func (v *Vector) EndBlock(s State, block int) State {
 	return v.beginBlock(s.(VectorState), block+1)
 }
 
-// Features returns what the final norm makes of the state.
+// Features returns the state after the final norm.
 func (v *Vector) Features(s State) *gorgonia.Node {
 	h := v.steps.End(s)
 	if v.norm == nil {
@@ -195,8 +195,8 @@ func (v *Vector) Write(s State, at Site, _ Reading, y *gorgonia.Node) State { re
 // End returns h.
 func (v *Vector) End(s State) *gorgonia.Node { return s.(VectorState).H }
 
-// Add returns h + y with y [T, D], for streams that do not add exactly what the sublayer gives. y
-// has the hook "blocks.0.attention.write", the sum "blocks.0.attention.stream".
+// Add returns h + y with y [T, D], for streams that add something other than the sublayer's output.
+// y has the hook "blocks.0.attention.write", the sum "blocks.0.attention.stream".
 func (v *Vector) Add(s State, at Site, y *gorgonia.Node) State {
 	state := s.(VectorState)
 	h := state.H
@@ -209,8 +209,8 @@ func (v *Vector) Add(s State, at Site, y *gorgonia.Node) State {
 }
 
 // Written applies dropout to a sublayer's output y [T, D] and gives it the hook
-// "blocks.0.attention.write". A stream calls it before anything else that it does with y, unless it
-// calls Add, which calls Written.
+// "blocks.0.attention.write". A stream calls it before doing anything else with y, unless it calls
+// Add, which calls Written.
 func (v *Vector) Written(at Site, y *gorgonia.Node) *gorgonia.Node {
 	return v.Hook(at, ".write", elementwise.Dropout(v.b, y, v.c.Dropout)) // [T, D]
 }

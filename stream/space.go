@@ -1,10 +1,10 @@
 package stream
 
-// Rotatable is a design whose state can be turned by orthogonal matrices that are folded into
-// the weights, because all that writes to it or reads it does so linearly.
+// Rotatable is a design whose state can be rotated by orthogonal matrices that are folded into the
+// weights, because everything that writes to it or reads it does so linearly.
 type Rotatable interface {
 	Design
-	// Spaces lists the spaces that can be turned, each by its own matrix.
+	// Spaces lists the spaces that can be rotated, each by its own matrix.
 	Spaces() []Space
 }
 
@@ -19,9 +19,9 @@ const (
 type Space struct {
 	Name     string
 	Size     int
-	Writes   []string // parameters whose last axis is made of vectors of that space
-	Reads    []string // parameters whose axis before the last is
-	Features bool     // what blocks work on is made of vectors of that space
+	Writes   []string // parameters whose last axis consists of vectors of that space
+	Reads    []string // parameters whose second-last axis does
+	Features bool     // what blocks work on consists of vectors of that space
 }
 
 // Spaces returns the space of h, or none if h's entries have gains, which a rotation would mix.
@@ -33,8 +33,8 @@ func (c VectorConfig) Spaces() []Space {
 		Writes: []string{"embedding", "positions", "o", "o_bias", "norm_bias"}, Reads: []string{"qkv"}}}
 }
 
-// Spaces are keys and values. Keys are rows, to read and to write; features are R vectors of Dv
-// entries.
+// Spaces returns keys and values. Keys are the rows that sites read and write; features are R
+// vectors of Dv entries.
 func (c MatrixConfig) Spaces() []Space {
 	return []Space{
 		{Name: SpaceKey, Size: c.Dk, Reads: []string{"norm_bias"}, // [Dk, Dv]

@@ -47,9 +47,9 @@ func siteNames(sites []Site) (names []string) {
 	return names
 }
 
-// Tokens are a model's input, all [batch, seq] Int32: token ids, their positions in their rows (nil
-// where the stream has no position table) and, where documents are masked, for each the index in
-// its row of the first token that it may see (else nil).
+// Tokens are a model's input, all [batch, seq] Int32: token ids; their positions in their rows, nil
+// if the stream has no position table; and, if documents are masked, the index in the row of the
+// first token that each may see, otherwise nil.
 type Tokens struct{ IDs, Positions, Starts *gorgonia.Node }
 
 // Stream is a residual stream. Methods make nodes through the graph.Builder that the
@@ -97,8 +97,8 @@ func (c Common) lastSite() Site {
 	return all[len(all)-1]
 }
 
-// first returns the index of a site among the sites of first passes. Parameters that start
-// differently from site to site start by it, so that all passes of a loop agree.
+// first returns the index of a site among the sites of first passes. Parameters whose initial
+// values differ from site to site are initialised by it, so that all passes of a loop agree.
 func (c Common) first(at Site) int {
 	return at.Index - len(c.sites(at.Block))*(at.Block-c.Loop.Block(at.Block))
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-// tables embed tokens as one vector each: E[token] + P[position].
+// tables embeds each token as one vector: E[token] + P[position].
 type tables struct {
 	b         *graph.Builder
 	embedding *layers.Embedding
 	positions *layers.Embedding // nil: none
 	dropout   float64
-	scale     float64  // of the embedding's rows
-	axes      []string // of a row
+	scale     float64  // factor of the embedding's rows
+	axes      []string // names of the axes of a row
 }
 
 // The hooks of the rows that are looked up in the tables.
@@ -37,7 +37,7 @@ func newTables(b *graph.Builder, c Vectors, row ...int) tables {
 	return t
 }
 
-// embed looks the tokens up and adds their positions: [T, D].
+// embed looks up the tokens and adds their positions: [T, D].
 func (t tables) embed(in Tokens) *gorgonia.Node {
 	return t.b.Hook("embedding.out", t.lookUp(in), "feature")
 }

@@ -50,13 +50,13 @@ func (c TwoLaneConfig) Check() error {
 // Shape returns the shape of a stream of two rows.
 func (c TwoLaneConfig) Shape() Shape { return c.shape(laneCount * c.D) }
 
-// Plain returns a vector stream unless sublayers are parallel: with all numbers 1 the lanes stay
-// alike.
+// Plain returns a vector stream unless sublayers are parallel: if all numbers are 1 the lanes stay
+// equal.
 func (c TwoLaneConfig) Plain() (Design, bool) {
 	return c.plain(!c.Parallel)
 }
 
-// Cost counts three numbers a site, and two before the split, where the lanes are alike but both
+// Cost counts three numbers for each site; two before the split, where the lanes are equal but both
 // are carried.
 func (c TwoLaneConfig) Cost() layers.Cost {
 	total := c.copiedCost(laneCount, layers.Cost{Parameters: 3})
@@ -72,10 +72,10 @@ const laneCount = 2
 //
 //	X_0 <- r X_0 + p_0 F,   X_1 <- r X_1 + p_1 F;   features = Norm((X_0 + X_1) / 2)
 //
-// where before block split p_0 = p_1. With parallel, of blocks from there on, a feed-forward reads
-// lane 1 as it is before the block's attention, lane 0 is carried by attention's r once a block,
-// and lane 1 by the feed-forward's. All start at 1, and do not decay. Lanes are rows that mix.Write
-// writes.
+// where before block split p_0 = p_1. With parallel, in blocks from there on, a feed-forward reads
+// lane 1 as it was before the block's attention; lane 0 is carried once a block by attention's r,
+// and lane 1 by the feed-forward's. All numbers start at 1 and do not decay. Lanes are rows that
+// mix.Write writes.
 //
 // Parameters of a site: "lanes" [1, 3], r | p_0 | p_1; before split [1, 2], r | p.
 type twoLane struct {
@@ -120,8 +120,8 @@ func (s *twoLane) carrier(at Site) *gorgonia.Node {
 	return s.own[at.Index]
 }
 
-// coefficients returns the coefficients of all sites side by side [2, 4 sites], made at once from
-// all numbers.
+// coefficients returns the coefficients of all sites side by side [2, 4 sites], computed at once
+// from all numbers.
 func (s *twoLane) coefficients(b *graph.Builder) *gorgonia.Node {
 	near, sites, columns := s.own[0], s.config.AllSites(), packing{laneCount, 1}.columns()
 	none := shape.Constant(b, near, []float64{0}, 1, 1)
@@ -162,7 +162,8 @@ func (s *twoLane) Read(state State, at Site) (*gorgonia.Node, Link) {
 	return s.rows.Read(state, at)
 }
 
-// Write writes to both lanes; a parallel block's attention keeps what they were.
+// Write writes to both lanes; in a parallel block, attention keeps their earlier values for the
+// feed-forward.
 func (s *twoLane) Write(state State, at Site, from Reading, y *gorgonia.Node) State {
 	after := s.rows.Write(state, at, from, y).(VectorState)
 	if s.config.parallel(at) && at.Sublayer == Attention {

@@ -7,7 +7,7 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-// VectorConfig describes a vector stream, and two options of it.
+// VectorConfig describes a vector stream and two options.
 type VectorConfig struct {
 	Vectors
 	LayerScale bool   `yaml:"layerscale" help:"multiply what each sublayer adds by a learned gain for each entry, small at first"`
@@ -28,7 +28,7 @@ func (VectorConfig) Card() layers.Card {
 	}
 }
 
-// Defaults gives options that are off a single spelling.
+// Defaults gives every option that is switched off the same value, however the config says so.
 func (c VectorConfig) Defaults() Design {
 	if c.X0 == x0None {
 		c.X0 = ""

@@ -8,20 +8,20 @@ import (
 	"github.com/residua-go/residua/stream/linear"
 )
 
-// Writers are the tables and the heads.
+// Writers lists the tables and the heads.
 func (v *Vector) Writers() []Writer {
 	writers := tableWriters(v.positions != nil, v.scale)
 	for l, h := range v.attention {
 		name := v.Sites(l)[0].Name()
-		w := Writer{Name: name, Part: HeadPart, Activation: name + ".heads", Weight: h.output.Name(), Source: name} // how many heads there are the model knows
+		w := Writer{Name: name, Part: HeadPart, Activation: name + ".heads", Weight: h.output.Name(), Source: name} // the model knows how many heads there are
 		w.Bias = nodeName(h.outputsBias)
 		writers = append(writers, w)
 	}
 	return writers
 }
 
-// tableWriters are the embedding, whose rows are multiplied by a scale, and, if there are any,
-// the positions.
+// tableWriters lists the embedding, whose rows are multiplied by a scale, and the positions if
+// there are any.
 func tableWriters(positions bool, scale float64) []Writer {
 	writers := []Writer{{Name: "embedding", Parts: 1, Activation: tokenRows, Table: true, Scale: scale, Source: tokenRows}}
 	if positions {
@@ -30,23 +30,23 @@ func tableWriters(positions bool, scale float64) []Writer {
 	return writers
 }
 
-// Output is the stream after the last sublayer.
+// Output names the stream after the last sublayer.
 func (v *Vector) Output() string { return v.c.lastSite().Name() + ".stream" }
 
 // FreezeHooks lists the hooks that Carry asks a run for.
 func (v *Vector) FreezeHooks() []string { return freezeHooks(v.steps.Carry) }
 
-// Freeze is Carry with what a run recorded.
+// Freeze calls Carry with what a run recorded.
 func (v *Vector) Freeze(r Record) (*Frozen, error) { return freeze(r, v.steps.Carry) }
 
-// Static is Carry without a run.
+// Static calls Carry without a run.
 func (v *Vector) Static() *Frozen {
-	f, _ := freeze(nil, v.steps.Carry) // fails by a run's activations alone
+	f, _ := freeze(nil, v.steps.Carry) // it could only fail because of a run's activations
 	return f
 }
 
-// Carry is the identity from every site to the end. With the option x0 h_0 is carried below h:
-// before each block h becomes a sum of both.
+// Carry carries what every site writes unchanged to the end. With the option x0, h_0 is carried
+// below h: before each block h becomes a sum of both.
 func (v *Vector) Carry(f *Frozen) {
 	d, rows := v.c.D, 1
 	if v.x0 != nil {
@@ -75,8 +75,8 @@ func (v *Vector) CarrySites(f *Frozen, tables linear.Map, site func(at Site)) {
 	}
 }
 
-// CarryEnd ends a Carry: the map m takes the state to what the last norm reads; linear.Identity
-// where that is the state.
+// CarryEnd ends a Carry: the map m takes the state to what the last norm reads; use linear.Identity
+// if that is the state.
 func (v *Vector) CarryEnd(f *Frozen, m linear.Map) {
 	if _, one := m.(linear.Identity); !one {
 		f.Step(m)
@@ -137,7 +137,7 @@ func (v *Vector) After(at Site) After {
 	}
 }
 
-// thenNorm returns an After that is the norm n alone, or the identity for nil.
+// thenNorm returns an After with only the norm n, or the identity for nil.
 func (v *Vector) thenNorm(n *layers.Norm) After {
 	return func(u []float64) (linear.Chain, []float64) {
 		if n == nil {
@@ -148,8 +148,8 @@ func (v *Vector) thenNorm(n *layers.Norm) After {
 	}
 }
 
-// CarryNorm carries the state through a norm, whose scale is frozen at what the run recorded of the
-// hook, the norm's input [T, D]; without a run the scale is 1.
+// CarryNorm carries the state through a norm, whose scale is frozen at the value for the norm's
+// input [T, D], which the run recorded at the hook; without a run the scale is 1.
 func (v *Vector) CarryNorm(f *Frozen, n *layers.Norm, hook string) {
 	norm, bias := v.normOf(f, n, hook)
 	f.Step(norm)

@@ -21,8 +21,8 @@ const (
 // hasX0 tells whether h_0 is added before blocks.
 func (c VectorConfig) hasX0() bool { return c.X0 != "" && c.X0 != x0None }
 
-// optionsCost returns the cost of LayerScale's gains, which keep what they multiply, and of x0's
-// two weights a block, which keep their sum as well as its terms.
+// optionsCost returns the cost of LayerScale's gains, which keep their inputs, and of x0's two
+// weights for each block, which keep their sum as well as its terms.
 func (c VectorConfig) optionsCost() layers.Cost {
 	d, _, blocks := c.counts()
 	var cost layers.Cost
@@ -53,11 +53,11 @@ func (v *Vector) addOptions(c VectorConfig) {
 	}
 }
 
-// x0Name is "blocks.3.x0".
+// x0Name returns "blocks.3.x0" for block 3.
 func x0Name(block int) string { return fmt.Sprintf("blocks.%d.x0", block) }
 
-// x0Start are lambda and mu of a block: 1 and 0, or nanochat's, which fall from 1.15 to 1.05 and
-// from 0.2 to 0.05 over the blocks.
+// x0Start returns the initial lambda and mu of a block: 1 and 0, or nanochat's, which fall from
+// 1.15 to 1.05 and from 0.2 to 0.05 over the blocks.
 func x0Start(c VectorConfig, block int) []float64 {
 	if c.X0 == x0Neutral {
 		return []float64{1, 0}
@@ -77,13 +77,13 @@ func scaleStart(blocks int) float64 {
 	return 1e-6
 }
 
-// beginBlock is lambda h + mu h_0, in one pass.
+// beginBlock computes lambda h + mu h_0 in one pass.
 func (v *Vector) beginBlock(s VectorState, block int) State {
 	h := elementwise.WeightedSum(v.b, v.x0[block], s.H, s.More[0]) // [T, D]
 	return s.with(v.b.Hook(x0Name(block)+".out", h, "feature"))
 }
 
-// addScaled is h + g ⊙ y, in one pass unless what is added is hooked.
+// addScaled computes h + g ⊙ y, in one pass unless what is added is hooked.
 func (v *Vector) addScaled(h *gorgonia.Node, at Site, y *gorgonia.Node) *gorgonia.Node {
 	g := v.scales[at.Index]
 	y = elementwise.Dropout(v.b, y, v.c.Dropout)
@@ -93,7 +93,7 @@ func (v *Vector) addScaled(h *gorgonia.Node, at Site, y *gorgonia.Node) *gorgoni
 	return elementwise.AddScaled(v.b, h, y, g) // [T, D]
 }
 
-// optionsForm is a form with the options' coefficients.
+// optionsForm returns a form with the options' coefficients.
 func (v *Vector) optionsForm(at Site, f Form) Form {
 	if v.scales != nil {
 		start := scaleStart(v.c.Layers)

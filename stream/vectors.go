@@ -6,7 +6,7 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-// Vectors are the settings that all streams of vectors have.
+// Vectors holds the settings that all streams of vectors have.
 type Vectors struct {
 	Common
 	D int `yaml:"d_model" default:"required, or preset" max:"131072" help:"width D"`
@@ -21,7 +21,7 @@ const (
 // hiddenKey is the key of a feed-forward's width.
 const hiddenKey = "feedforward.hidden"
 
-// headDim is the dimension of an attention head.
+// headDim returns the dimension of an attention head.
 func (c Vectors) headDim() int {
 	if c.HeadDim > 0 {
 		return c.HeadDim
@@ -29,13 +29,13 @@ func (c Vectors) headDim() int {
 	return c.D / max(1, c.Heads)
 }
 
-// headsWidth is the width of all heads, usually D.
+// headsWidth returns the width of all heads together, usually D.
 func (c Vectors) headsWidth() int { return c.Heads * c.headDim() }
 
-// kvHeads is the number of heads of keys and values.
+// kvHeads returns the number of heads of keys and values.
 func (c Vectors) kvHeads() int { return orDefault(c.KVHeads, c.Heads) }
 
-// qkvWidth is the width of packed queries, keys and values.
+// qkvWidth returns the width of packed queries, keys and values.
 func (c Vectors) qkvWidth() int { return (c.Heads + 2*c.kvHeads()) * c.headDim() }
 
 // Check returns an error unless the sizes fit together.
@@ -54,7 +54,7 @@ func (c Vectors) Check() error {
 	return nil
 }
 
-// Shape returns the shape of a stream of one vector a token.
+// Shape returns the shape of a stream of one vector for each token.
 func (c Vectors) Shape() Shape { return c.shape(c.D) }
 
 // Cost returns the cost of the tables, of the maps and norms through which sublayers read and
@@ -71,7 +71,8 @@ func (c Vectors) sitesCost() layers.Cost {
 // plain returns a vector stream of these sizes and ok, for a design's Plain method.
 func (c Vectors) plain(ok bool) (Design, bool) { return VectorConfig{Vectors: c}, ok }
 
-// shape returns the shape of a stream of size entries a token, whose tables have rows of D entries.
+// shape returns the shape of a stream of size entries for each token, whose tables have rows of D
+// entries.
 func (c Vectors) shape(size int) Shape {
 	return Shape{Heads: c.Heads, HeadDim: c.headDim(), KVHeads: c.kvHeads(), Width: c.D, Axes: []string{"feature"}, Size: size, TableWidth: c.D,
 		Sublayers: attentionAndFeedForward(), AddsOutput: true}
@@ -100,6 +101,6 @@ func (c Vectors) sublayersCost() layers.Cost {
 	return c.headsCost().Plus(c.Norm.Cost(float64(c.D)).Times(2))
 }
 
-// lastNormCost returns the cost of the norm at the end. It keeps what it normalises, not its
-// result, which goes into the loss, and that has a pass of its own.
+// lastNormCost returns the cost of the norm at the end. It keeps its input, but not its result:
+// that goes into the loss, which makes its gradients in the same pass.
 func (c Vectors) lastNormCost() layers.Cost { return c.Norm.Cost(float64(c.D)) }

@@ -36,7 +36,7 @@ func (VWNConfig) Card() layers.Card {
 	}
 }
 
-// Check returns an error unless m slots make up D and there are at least m.
+// Check returns an error unless D is divisible into m slots and there are at least m slots.
 func (c VWNConfig) Check() error {
 	if err := cmp.Or(c.Vectors.Check(), layers.CheckSize("n", c.N), layers.CheckSize("m", c.M)); err != nil {
 		return err
@@ -52,8 +52,8 @@ func (c VWNConfig) Check() error {
 	return nil
 }
 
-// Shape returns the shape of a stream of N slots of D/M entries. The tables have N slots too,
-// unless Expand makes them of D entries.
+// Shape returns the shape of a stream of N slots of D/M entries. The tables have N slots, too, or
+// with Expand D entries.
 func (c VWNConfig) Shape() Shape {
 	s := c.shape(c.N * c.D / max(1, c.M))
 	if !c.Expand {
@@ -63,7 +63,8 @@ func (c VWNConfig) Shape() Shape {
 }
 
 // Plain returns a vector stream: the first m slots are h, which is what W_reduce = [I; 0] reads. It
-// is none where the groups' norm, a LayerNorm, is followed by an RMSNorm, which does not undo it.
+// returns false if the groups' norm, a LayerNorm, is followed by an RMSNorm, which does not undo
+// its effect.
 func (c VWNConfig) Plain() (Design, bool) {
 	return c.plain(c.N%c.M != 0 || !c.Norm.RMS)
 }
@@ -99,13 +100,13 @@ func setFirstColumns(p *graph.Param, columns int, x []float64, width int) error 
 	return graph.SetFloat64s(p.Value, values)
 }
 
-// Cost has the coefficients, the groups' norm, and the maps that expand and reduce.
+// Cost counts the coefficients, the groups' norm, and the maps that expand and reduce.
 func (c VWNConfig) Cost() layers.Cost {
 	shape, p := c.Shape(), packing{c.N, c.M}
 	wide, k, n, d, slot := float64(shape.Size), float64(p.columns()), float64(c.N), float64(c.D), float64(c.D/c.M)
 	coefficients := layers.Cost{Parameters: 2*n*k + slot + slot*k, FLOPs: 2 * wide * k, Activations: 2 * n * k}
 	total := c.tablesCost(float64(shape.TableWidth)).Plus(c.rowsCost(p, wide, coefficients))
-	total = total.Plus(layers.LinearCost(wide, d, false), layers.ActivationCost(wide)) // reduce and its input
+	total = total.Plus(layers.LinearCost(wide, d, false), layers.ActivationCost(wide)) // the map reduce and its input
 	if c.N%c.M == 0 {
 		total = total.Plus(layers.Cost{Parameters: wide, Activations: wide}) // the groups' norm
 	}
@@ -115,7 +116,7 @@ func (c VWNConfig) Cost() layers.Cost {
 	return total
 }
 
-// New makes the parameters of a vwn.
+// New makes the parameters of a virtual width network.
 func (c VWNConfig) New(b *graph.Builder) Stream {
 	p, d := packing{c.N, c.M}, c.D/c.M
 	wide := c.N * d
@@ -149,9 +150,9 @@ func (c VWNConfig) New(b *graph.Builder) Stream {
 //	u = A_down^T H;   H <- B' F(u) + A_carry^T H
 //	features = Norm(GroupNorm(H) W_reduce)
 //
-// with u's m slots side by side, D entries. GroupNorm normalises each run of D entries of
-// the n*d for itself; without a whole number of runs there is none. At first W = 0, S = 1,
-// A_down = [I; 0], A_carry = I and B'[i, j] = 1 where j = i mod m.
+// with u's m slots side by side, D entries. GroupNorm divides the n*d entries into groups of D and
+// normalises each group; if they do not divide evenly there is no GroupNorm. At first W = 0, S = 1,
+// A_down = [I; 0], A_carry = I and B'[i, j] = 1 if j = i mod m.
 //
 // Parameters of a site: "vwn.norm" [d], "vwn.w" [d, 2m+n], "vwn.static" and "vwn.scale"
 // [n, 2m+n]; of the model: the embedding and the positions [.., n, d], or [.., D] and "expand"
@@ -168,7 +169,7 @@ const (
 	reduceName = "reduce"
 )
 
-// Embed looks the tokens up in n slots.
+// Embed looks up the tokens as n slots.
 func (v *vwn) Embed(t Tokens) State {
 	h := v.lookUp(t) // [T, n, d], or [T, D]
 	if v.expand != nil {
@@ -186,8 +187,9 @@ func (v *vwn) End(s State) *gorgonia.Node {
 	return mapped(v.b, h, v.reduce, nil) // [T, D]
 }
 
-// Carry is products of A_carry from every site to the end. Without a run they are of a plain
-// residual in the first m slots, whose slot i the others have, too, where i is their number mod m.
+// Carry carries what sites write through the products of A_carry. Without a run the stream is a
+// plain residual stream in the first m slots, and every other slot equals the one with its number
+// mod m.
 func (v *vwn) Carry(f *Frozen) {
 	var tables linear.Map = linear.Identity(v.n * v.c.D / v.m)
 	if v.expand != nil {

@@ -31,8 +31,8 @@ const (
 	wideLatents = "latent"
 )
 
-// How rows start: wideSpread is how much the writes to them differ, and wideKeep what a site keeps
-// of them.
+// The initial values of rows: wideSpread is how much the writes to them differ, and wideKeep how
+// much of them a site keeps.
 const (
 	wideSpread = 0.01
 	wideKeep   = 0.999
@@ -41,7 +41,7 @@ const (
 // Name returns "wide".
 func (WideConfig) Name() string { return "wide" }
 
-// Variant is the form.
+// Variant returns the form.
 func (c WideConfig) Variant() string { return cmp.Or(c.Form, wideStreams) }
 
 // Card describes wide residuals.
@@ -64,8 +64,8 @@ func (c WideConfig) Card() layers.Card {
 	}
 }
 
-// Defaults uses 4 rows, where a site keeps at least nine tenths of each, or a stream twice as wide
-// as the sublayers.
+// Defaults sets 4 rows, of which a site keeps at least nine tenths, or a stream twice as wide as
+// the sublayers.
 func (c WideConfig) Defaults() Design {
 	switch c.Form = c.Variant(); c.Form {
 	case wideStreams:
@@ -75,7 +75,7 @@ func (c WideConfig) Defaults() Design {
 		}
 	case wideLatents:
 		c.Width = orDefault(c.Width, 2*c.D)
-		if c.N == defaultRows { // which a config's section begins with
+		if c.N == defaultRows { // a config's section begins with this default
 			c.N = 0
 		}
 	}
@@ -83,7 +83,7 @@ func (c WideConfig) Defaults() Design {
 }
 
 // Check returns an error for settings of another form. Streams need at least two rows, which start
-// apart, and a bound that allows what they start with; latents need a width.
+// differently, and a bound that allows their initial values; latents need a width.
 func (c WideConfig) Check() error {
 	form := "form: " + c.Form
 	err := cmp.Or(c.Vectors.Check(), layers.CheckChoice("form", c.Form, wideStreams, wideLatents),
@@ -115,14 +115,15 @@ func (c WideConfig) Shape() Shape {
 	return s
 }
 
-// Plain is a vector stream, whatever is written to the rows: a read of weights 1/n is their mean,
-// and the mean of what is written to them is F(u). Retention takes something off; latents are no
-// transformer's.
+// Plain returns a vector stream, whatever is written to the rows: a read with weights 1/n takes
+// their mean, and the mean of what is written to them is F(u). It returns false with retention,
+// which takes something away, and with latents, which no transformer has.
 func (c WideConfig) Plain() (Design, bool) {
 	return c.plain(c.Form != wideLatents && !c.Retention)
 }
 
-// Cost has 2 or 3 numbers for each row and site, and the last read; or what latents take.
+// Cost counts 2 or 3 numbers for each row and site, and the last read; or the maps and norms of
+// latents.
 func (c WideConfig) Cost() layers.Cost {
 	if c.Form == wideLatents {
 		return c.latentCost()
@@ -160,7 +161,7 @@ type wide struct {
 	last *gorgonia.Node // the last read [n, 1]
 }
 
-// filled is a parameter [n, ...] of one number at first.
+// filled makes a parameter [n, ...] that starts at one number.
 func (c WideConfig) filled(name string, x float64, shape ...int) graph.ParamSpec {
 	return constant(name, slices.Repeat([]float64{x}, c.N), append([]int{c.N}, shape...)...)
 }
@@ -171,7 +172,7 @@ func (c WideConfig) newMixer(b *graph.Builder) func(at Site) mixer {
 	diagonal := func(near *gorgonia.Node, entry float64) *gorgonia.Node {
 		return shape.Constant(b, near, table(n, n, func(i, j int) float64 { return entry * indicator(i == j) }), n, n)
 	}
-	var carried, forget *gorgonia.Node // [n, n], of all sites: 1, and what a row loses at most
+	var carried, forget *gorgonia.Node // [n, n], for all sites: 1, and the largest part that a row loses
 	return func(at Site) mixer {
 		name := at.Name() + ".wide"
 		read := b.Param(c.filled(name+".read", -math.Log(float64(n-1)), 1))
@@ -180,7 +181,7 @@ func (c WideConfig) newMixer(b *graph.Builder) func(at Site) mixer {
 		if carried == nil {
 			carried = diagonal(read, 1)
 		}
-		var keep *gorgonia.Node // [n]; nil: all
+		var keep *gorgonia.Node // [n]; nil: rows are kept
 		if c.Retention {
 			if forget == nil {
 				forget = diagonal(read, -c.MaxForget)
@@ -198,7 +199,7 @@ func (c WideConfig) newMixer(b *graph.Builder) func(at Site) mixer {
 	}
 }
 
-// form has a factor for each row to read, to carry and to write it.
+// form describes a factor for each row by which it is read, carried and written.
 func (c WideConfig) form(read, write, keep *gorgonia.Node, spread []float64) Form {
 	n := c.N
 	f := Form{Res: fixed(n, "n x n"), Source: "Megatron-LM, pull requests 6716, 6855 and 7440",
@@ -214,15 +215,15 @@ func (c WideConfig) form(read, write, keep *gorgonia.Node, spread []float64) For
 	return f
 }
 
-// End reads the rows by weights of their own.
+// End reads the rows with separate weights.
 func (s *wide) End(state State) *gorgonia.Node {
 	rest := shape.Constant(s.b, s.last, make([]float64, s.n*(s.n+1)), s.n, s.n+1) // columns that are not used
 	c := shape.Concat(s.b, elementwise.Sigmoid(s.b, s.last), rest)                // [n, n+2]
 	return mix.Read(s.b, state.(VectorState).H, c, 1)
 }
 
-// Carry carries the rows and reads them at the end by weights of their own, without a run by their
-// mean.
+// Carry carries the rows and reads them at the end with separate weights; without a run it takes
+// their mean.
 func (s *wide) Carry(f *Frozen) {
 	s.rows.Carry(f)
 	if f.record != nil {

@@ -8,11 +8,11 @@ import (
 	"github.com/residua-go/residua/stream/linear"
 )
 
-// latentCost has the norms and maps of each site; a sublayer's output is kept for the map up.
+// latentCost counts the norms and maps of each site; a sublayer's output is kept for the map up.
 func (c WideConfig) latentCost() layers.Cost {
 	d, _, blocks := c.counts()
 	w := float64(c.Width)
-	norm := layers.NormConfig{} // of one gain alone
+	norm := layers.NormConfig{} // with only a gain
 	site := norm.Cost(w).Plus(norm.Cost(d), layers.LinearCost(w, d, false), layers.LinearCost(d, w, false), layers.ActivationCost(w+2*d))
 	return c.tablesCost(w).Plus(c.headsCost().Plus(site.Times(2)).Times(blocks), c.Norm.Cost(w))
 }
@@ -22,17 +22,17 @@ func (c WideConfig) latentCost() layers.Cost {
 //
 //	u = RMSNorm(Norm(x) W_down);   x <- x + F(u) W_up;   features = Norm(x)
 //
-// with tables and an unembedding as wide as the stream. F has no further norm, and W_up none after
-// it. The norm in front of W_down has no bias. All maps start as hidden weights do.
+// with tables and an unembedding as wide as the stream. F has no other norm, and there is none
+// after W_up. The norm before W_down has no bias. All maps start like hidden weights.
 //
 // Parameters of a site: "wide.norm" [W], "wide.down" [W, D], "norm" [D], "wide.up" [D, W].
 type wideLatent struct {
-	*Vector // of blocks without norms, over tables of W entries
+	*Vector // with blocks without norms, and tables of W entries
 	w       int
 	latents []latentSite // by Site.Index
 }
 
-// latentSite is a site's way into the latent and out of it.
+// latentSite holds a site's maps to the latent and back.
 type latentSite struct {
 	outer, inner *layers.Norm
 	down, up     *gorgonia.Node
@@ -61,7 +61,7 @@ func newWideLatent(b *graph.Builder, c WideConfig) *wideLatent {
 	return s
 }
 
-// Read is the latent [T, D].
+// Read returns the latent [T, D].
 func (s *wideLatent) Read(state State, at Site) (*gorgonia.Node, Link) {
 	site := s.latents[at.Index]
 	return site.inner.Forward(mapped(s.b, site.outer.Forward(state.(VectorState).H), site.down, nil)), nil
@@ -72,7 +72,7 @@ func (s *wideLatent) Write(state State, at Site, _ Reading, y *gorgonia.Node) St
 	return s.Add(state, at, mapped(s.b, y, s.latents[at.Index].up, nil)) // [T, W]
 }
 
-// Form is h' = h + F(h), where F has the maps.
+// Form describes h' = h + F(h), where F includes the maps.
 func (s *wideLatent) Form(at Site) Form {
 	f, site := plainForm(at, "marin, pull request 9295"), s.latents[at.Index]
 	f.Beyond = []Term{{"F(h) is narrower than h: it begins with Norm and a map down, and ends with a map up",
@@ -80,7 +80,7 @@ func (s *wideLatent) Form(at Site) Form {
 	return f
 }
 
-// Carry is the identity from every site, after its map up, to the end.
+// Carry carries what each site writes, after its map up, unchanged to the end.
 func (s *wideLatent) Carry(f *Frozen) {
 	one := linear.Identity(s.w)
 	s.CarrySites(f, one, func(at Site) {
@@ -90,8 +90,8 @@ func (s *wideLatent) Carry(f *Frozen) {
 	s.readOut(f, one)
 }
 
-// afterLatent freezes a site's norms, the second at what the map down makes of x [T, W], and has
-// W_QKV.
+// afterLatent freezes a site's two norms, the second at its input, the map down of x [T, W], and
+// for attention appends W_QKV.
 func (s *wideLatent) afterLatent(at Site) After {
 	site := s.latents[at.Index]
 	return func(x []float64) (linear.Chain, []float64) {

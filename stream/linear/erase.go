@@ -2,19 +2,19 @@ package linear
 
 import "gonum.org/v1/gonum/floats"
 
-// Erase takes a direction of each token's own out of each of its rows, as the delta rule does
-// (Zhang et al. 2026, arXiv 2601.00417), and makes the rows after the first Kept zero: with k_t of
-// Keys [T, Width] and b_t of Factors [T]
+// Erase removes a direction, which each token has for itself, from each of the token's rows, as the
+// delta rule does (Zhang et al. 2026, arXiv 2601.00417), and sets the rows after the first Kept to
+// zero: with k_t of Keys [T, Width] and b_t of Factors [T]
 //
 //	y[i] = x[i] - b_t (k_t . x[i]) k_t   for i < Kept,   0 for the others
 //
-// Without Keys the rows that are kept stay as they are.
+// Without Keys the rows that are kept do not change.
 type Erase struct {
 	Keys, Factors     []float64
 	Width, Rows, Kept int
 }
 
-// Sizes are Rows of Width entries.
+// Sizes returns Rows times Width, twice.
 func (m Erase) Sizes() (in, out int) { return m.Rows * m.Width, m.Rows * m.Width }
 
 // Apply erases.
@@ -32,5 +32,5 @@ func (m Erase) Apply(token int, x []float64) []float64 {
 	return y
 }
 
-// Transpose is Apply: the map is symmetric.
+// Transpose calls Apply: the map is symmetric.
 func (m Erase) Transpose(token int, y []float64) []float64 { return m.Apply(token, y) }

@@ -6,26 +6,25 @@ package linear
 
 import "gonum.org/v1/gonum/floats"
 
-// Map takes the entries of one token, x [in], to y [out] linearly: y = M_t x. The matrix
-// M_t [out, in] may differ from token to token. It is hardly ever written out: each kind of map
-// multiplies by what it is made of.
+// Map takes the entries of one token, x [in], to y [out] linearly: y = M_t x. The matrix M_t [out,
+// in] may differ from token to token. It is hardly ever formed: each kind of map multiplies by its
+// parts.
 //
-// Neither method changes its argument; the result may be the argument itself (Identity), so
-// a caller that hands it out copies it.
+// Neither method changes its argument; the result may be the argument itself (Identity), so a
+// caller that passes it on must copy it.
 type Map interface {
 	// Apply returns y = M_t x, [in] -> [out].
 	Apply(token int, x []float64) []float64
-	// Transpose returns x = M_t^T y, [out] -> [in]: the direction that <y, M_t .> has where the
-	// map begins.
+	// Transpose returns x = M_t^T y, [out] -> [in].
 	Transpose(token int, y []float64) []float64
-	// Sizes are the numbers of entries in and out.
+	// Sizes returns the numbers of entries in and out.
 	Sizes() (in, out int)
 }
 
-// Identity leaves a token's entries as they are. Its value is their number.
+// Identity returns a token's entries unchanged. Its value is their number.
 type Identity int
 
-// Sizes are the same.
+// Sizes returns the number of entries, twice.
 func (m Identity) Sizes() (in, out int) { return int(m), int(m) }
 
 // Apply returns x.
@@ -34,13 +33,13 @@ func (Identity) Apply(_ int, x []float64) []float64 { return x }
 // Transpose returns y.
 func (Identity) Transpose(_ int, y []float64) []float64 { return y }
 
-// Matrix is y = x W with weights W [In, Out], row by row, the same for all tokens.
+// Matrix computes y = x W with weights W [In, Out], row by row, the same for all tokens.
 type Matrix struct {
 	W       []float64
 	In, Out int
 }
 
-// Sizes are In and Out.
+// Sizes returns In and Out.
 func (m Matrix) Sizes() (in, out int) { return m.In, m.Out }
 
 // Apply returns x W.
@@ -70,7 +69,7 @@ type Scale struct {
 	Size    int
 }
 
-// Sizes are Size.
+// Sizes returns Size, twice.
 func (m Scale) Sizes() (in, out int) { return m.Size, m.Size }
 
 // Apply returns f_t ⊙ x.
@@ -81,28 +80,28 @@ func (m Scale) Apply(token int, x []float64) []float64 {
 	return floats.MulTo(make([]float64, m.Size), m.Factors[token*m.Size:][:m.Size], x)
 }
 
-// Transpose is Apply.
+// Transpose calls Apply.
 func (m Scale) Transpose(token int, y []float64) []float64 { return m.Apply(token, y) }
 
-// Transposed is another map's transpose.
+// Transposed is the transpose of another map.
 type Transposed struct{ Of Map }
 
-// Sizes are the other map's, exchanged.
+// Sizes returns the other map's sizes, exchanged.
 func (m Transposed) Sizes() (in, out int) {
 	out, in = m.Of.Sizes()
 	return in, out
 }
 
-// Apply is the other map's Transpose.
+// Apply calls the other map's Transpose.
 func (m Transposed) Apply(token int, x []float64) []float64 { return m.Of.Transpose(token, x) }
 
-// Transpose is the other map's Apply.
+// Transpose calls the other map's Apply.
 func (m Transposed) Transpose(token int, y []float64) []float64 { return m.Of.Apply(token, y) }
 
-// Chain is maps one after another, y = M_n ... M_1 x; none is the identity.
+// Chain applies maps one after another, y = M_n ... M_1 x; without maps it is the identity.
 type Chain []Map
 
-// Sizes are the first map's in and the last one's out. An identity of no map has none.
+// Sizes returns the first map's in and the last one's out, 0 for no maps.
 func (m Chain) Sizes() (in, out int) {
 	if len(m) == 0 {
 		return 0, 0
@@ -112,7 +111,7 @@ func (m Chain) Sizes() (in, out int) {
 	return in, out
 }
 
-// Apply is the first map's first.
+// Apply applies the first map first.
 func (m Chain) Apply(token int, x []float64) []float64 {
 	for _, each := range m {
 		x = each.Apply(token, x)
@@ -120,7 +119,7 @@ func (m Chain) Apply(token int, x []float64) []float64 {
 	return x
 }
 
-// ApplyAll is Apply to every token of x [T, in]: [T, out].
+// ApplyAll applies the chain to every token of x [T, in]: [T, out].
 func (m Chain) ApplyAll(x []float64) []float64 {
 	in, _ := m.Sizes()
 	var y []float64
@@ -130,7 +129,7 @@ func (m Chain) ApplyAll(x []float64) []float64 {
 	return y
 }
 
-// Transpose is the last map's first.
+// Transpose applies the transposes, the last map's first.
 func (m Chain) Transpose(token int, y []float64) []float64 {
 	for i := len(m) - 1; i >= 0; i-- {
 		y = m[i].Transpose(token, y)
@@ -151,7 +150,7 @@ func (m Stack) Sizes() (in, out int) {
 	return in, out
 }
 
-// Apply joins what the maps make of x.
+// Apply joins the results of the maps for x.
 func (m Stack) Apply(token int, x []float64) []float64 {
 	var y []float64
 	for _, each := range m {
@@ -160,7 +159,7 @@ func (m Stack) Apply(token int, x []float64) []float64 {
 	return y
 }
 
-// Transpose is the sum over the maps' transposes of their parts of y.
+// Transpose returns the sum of the maps' transposes, each applied to its part of y.
 func (m Stack) Transpose(token int, y []float64) []float64 {
 	in, _ := m.Sizes()
 	x := make([]float64, in)
@@ -172,8 +171,8 @@ func (m Stack) Transpose(token int, y []float64) []float64 {
 	return x
 }
 
-// mix is a stack of mixtures of the same rows, and of those rows as they are, as one mixture;
-// false: it is none.
+// mix returns, as one mixture, a stack of mixtures of the same rows and of those rows unchanged;
+// false if the stack is not such.
 func (m Stack) mix() (Mix, bool) {
 	in, out := m.Sizes()
 	all := Mix{Width: in}
@@ -200,7 +199,7 @@ func (m Stack) mix() (Mix, bool) {
 	return all, true
 }
 
-// kronecker are the coefficients of the identity.
+// kronecker returns the coefficients of the identity.
 func kronecker(_, i, j int) float64 {
 	if i == j {
 		return 1

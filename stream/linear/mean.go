@@ -7,10 +7,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Mean is the mean of M_t over the first tokens, as a chain that is the same for all of them. A
-// chain of maps of entries W (matrices, norms) and of mixtures of rows A_t keeps its structure:
-// a norm's scale and a mixture of one row with itself are numbers, which stand wherever one
-// likes, so that
+// Mean returns the mean of M_t over the first tokens, as a chain that is the same for all tokens. A
+// chain of maps of entries W (matrices, norms) and of mixtures of rows A_t keeps its structure: a
+// norm's scale and a mixture of one row with itself are numbers, which commute with everything, so
+// that
 //
 //	M_t = A_t (x) I after W_1 W_2 ...,   the mean M = mean(A_t) (x) I after the same W
 //
@@ -28,11 +28,11 @@ func (m Chain) Mean(tokens int) Chain {
 // product collects the maps of a chain: W_1 W_2 ..., and the mixtures of rows between them.
 type product struct {
 	fixed  Chain   // W_1, W_2, ...
-	groups [][]Mix // the mixtures before, between and after them: numbers, but for the last
-	size   int     // of the entries so far
+	groups [][]Mix // the mixtures before, between and after them; all but the last group are numbers
+	size   int     // number of entries at the end of the chain
 }
 
-// extend appends a map; false: the chain does not have the structure of a product.
+// extend appends a map, or returns false if the chain would not be a product.
 func (p *product) extend(m Map) bool {
 	last := len(p.groups) - 1
 	_, p.size = m.Sizes()
@@ -84,7 +84,7 @@ func (p *product) number() bool {
 	return n == 0 || group[0].In == 1 && group[n-1].Out == 1
 }
 
-// mean is the mean over tokens of the product, as a chain.
+// mean returns the mean of the product over tokens, as a chain.
 func (p *product) mean(tokens int) Chain {
 	sum := p.coefficients(0)
 	for t := 1; t < tokens; t++ {
@@ -98,7 +98,7 @@ func (p *product) mean(tokens int) Chain {
 	return append(p.fixed, Mix{In: in, Out: out, Width: p.size / out, At: func(_, i, j int) float64 { return sum.At(i, j) }})
 }
 
-// coefficients are A_t [out, in] of the last group, with all numbers.
+// coefficients returns A_t [out, in] of the last group, multiplied by all numbers.
 func (p *product) coefficients(token int) *mat.Dense {
 	number := 1.0
 	last := len(p.groups) - 1
@@ -110,7 +110,7 @@ func (p *product) coefficients(token int) *mat.Dense {
 	return a
 }
 
-// mixed is the product of the coefficients of mixtures, one after another; 1 of none.
+// mixed returns the product of the coefficients of successive mixtures; 1 if there are none.
 func mixed(group []Mix, token int) *mat.Dense {
 	if len(group) == 0 {
 		return identity(1)
@@ -134,7 +134,7 @@ func identity(n int) *mat.Dense {
 	return one
 }
 
-// dense is the mean by unit vectors.
+// dense computes the mean from unit vectors.
 func (m Chain) dense(tokens int) Matrix {
 	in, out := m.Sizes()
 	w := Matrix{W: make([]float64, in*out), In: in, Out: out}
@@ -150,7 +150,7 @@ func (m Chain) dense(tokens int) Matrix {
 	return w
 }
 
-// Number is a where a chain of Mean's is a times the identity, and otherwise 1 and false.
+// Number returns a and true if a chain from Mean is a times the identity; otherwise 1 and false.
 func (m Chain) Number() (a float64, is bool) {
 	if len(m) == 0 {
 		return 1, true
@@ -171,8 +171,9 @@ func (m Chain) Mixture() bool {
 	return is && (mix.In > 1 || mix.Out > 1)
 }
 
-// Gain is ||M|| / sqrt(out) of a chain that is the same for all tokens: the root mean square of
-// what it multiplies a direction by, 1 for the identity; in is the number of entries that go in.
+// Gain returns ||M|| / sqrt(out) for a chain that is the same for all tokens: the root mean square
+// of the factor for a direction, 1 for the identity. in is the number of entries that the chain
+// takes.
 func (m Chain) Gain(in int) float64 {
 	if len(m) == 0 {
 		return 1
@@ -185,8 +186,7 @@ func (m Chain) Gain(in int) float64 {
 	return mat.Norm(w, 2) / math.Sqrt(float64(out))
 }
 
-// Rows takes each row of x [n, in], as a token's entries, through a chain that is the same for
-// all tokens: [n, out].
+// Rows applies a chain that is the same for all tokens to each row of x [n, in]: [n, out].
 func (m Chain) Rows(x *mat.Dense) *mat.Dense {
 	for _, each := range m {
 		x = rowsThrough(each, x, false)
@@ -194,8 +194,8 @@ func (m Chain) Rows(x *mat.Dense) *mat.Dense {
 	return x
 }
 
-// Back takes each row of y [n, out] back through a chain that is the same for all tokens, by
-// its transpose: [n, in].
+// Back applies the transpose of a chain that is the same for all tokens to each row of y [n, out]:
+// [n, in].
 func (m Chain) Back(y *mat.Dense) *mat.Dense {
 	for i := len(m) - 1; i >= 0; i-- {
 		y = rowsThrough(m[i], y, true)
@@ -203,7 +203,7 @@ func (m Chain) Back(y *mat.Dense) *mat.Dense {
 	return y
 }
 
-// rowsThrough is one map's; of a matrix it is a product of matrices.
+// rowsThrough does this for one map; for a matrix it is a matrix product.
 func rowsThrough(m Map, x *mat.Dense, back bool) *mat.Dense {
 	switch m := m.(type) {
 	case Identity:

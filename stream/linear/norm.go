@@ -7,17 +7,17 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Norm is a norm whose scale is frozen at what it was for one input (Elhage et al. 2021,
-// "A Mathematical Framework for Transformer Circuits", on folding layer norm):
+// Norm is a norm whose scale is frozen at its value for one input (Elhage et al. 2021, "A
+// Mathematical Framework for Transformer Circuits", on folding layer norm):
 //
 //	LayerNorm: y = scale_t Gain ⊙ (x - mean(x));   RMSNorm: y = scale_t Gain ⊙ x
 //
-// with the number scale_t = 1/sqrt(var + eps), or 1/sqrt(mean square + eps), of the run's own
-// input at token t (At). That makes it linear in x. Its bias is no part of the map.
+// with the number scale_t = 1/sqrt(var + eps), or 1/sqrt(mean square + eps), of the run's own input
+// at token t (At). That makes it linear in x. The bias does not belong to the map.
 type Norm struct {
 	Gain   []float64
 	Centre bool      // a LayerNorm; otherwise an RMSNorm
-	Groups int       // runs of len(Gain)/Groups entries, each with a mean and a scale of its own
+	Groups int       // number of groups of len(Gain)/Groups entries, each with its own mean and scale
 	scale  []float64 // [T, Groups]; nil: 1
 }
 
