@@ -140,7 +140,7 @@ func (r *rows) carryWrite(f *Frozen, at Site) {
 }
 
 // frozen returns a site's packed coefficients by token, row and column: one set for all tokens, or
-// one for each. Without a run they are those of a plain residual stream.
+// one for each. Without a run it returns the coefficients of a plain residual stream.
 func (r *rows) frozen(f *Frozen, at Site) func(token, row, column int) float64 {
 	stride, c := r.n*r.columns(), f.recorded(at.Name()+coefficientsHook)
 	switch {
