@@ -13,10 +13,10 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// TestAttentionResidualsStartAsATransformer: with its first queries, 0, and gains, 1, it reads
-// means of the sources, and with a transformer's other weights has that one's logits and gradients
-// up to what the norms' eps makes of h over a number: the difference goes to 0 with eps, in
-// proportion.
+// TestAttentionResidualsStartAsATransformer: with its first queries of 0 and gains of 1 the model
+// reads means of the sources. With a transformer's other weights its logits and gradients equal the
+// transformer's except for the eps of the norms, which matters because the norms read h divided by
+// a number: the difference shrinks in proportion to eps.
 func TestAttentionResidualsStartAsATransformer(t *testing.T) {
 	for _, c := range []stream.AttnResConfig{{Block: 1}, {Block: 2}, {Block: 3}, {Block: 6}, {Delta: true}} {
 		for _, norm := range []string{models.NormLayer, models.NormRMS} {
@@ -28,9 +28,9 @@ func TestAttentionResidualsStartAsATransformer(t *testing.T) {
 	assert.Greater(t, startDistance(t, stream.AttnResConfig{Delta: true, Block: 2}, models.NormLayer, 1e-12), 1e-3, "sites read some outputs more than others")
 }
 
-// TestAGateStartsAsTheTransformer: with gates of 0 delta attention residuals have a transformer's
-// logits and loss, to the last bit, and gradients but for the order of sums, whatever the queries
-// and gains are.
+// TestAGateStartsAsTheTransformer: with gates of 0, delta attention residuals have a transformer's
+// logits and loss to the last bit, and its gradients except for the order of sums, whatever the
+// queries and gains are.
 func TestAGateStartsAsTheTransformer(t *testing.T) {
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		plain := modeltest.Resolve(t, tinyVector(func(c *models.Config) { c.Layers = 3 }))
@@ -62,8 +62,8 @@ func TestAGateStartsAsTheTransformer(t *testing.T) {
 	}
 }
 
-// startDistance is the largest difference of logits and gradients from the transformer's, whose own
-// largest are about 1.
+// startDistance returns the largest difference of logits and gradients from the transformer's, of
+// which the largest are about 1.
 func startDistance(t *testing.T, design stream.AttnResConfig, norm string, eps float64) float64 {
 	t.Helper()
 	plain := modeltest.Resolve(t, tinyVector(func(c *models.Config) { c.Layers, c.Norm, c.NormEps = 3, norm, eps }))
@@ -85,7 +85,8 @@ func startDistance(t *testing.T, design stream.AttnResConfig, norm string, eps f
 	return distance
 }
 
-// TestAttentionResidualsBlockKey: a block of more sites than there are is refused by its key.
+// TestAttentionResidualsBlockKey: a block with more sites than the model has is refused, and the
+// error names its key.
 func TestAttentionResidualsBlockKey(t *testing.T) {
 	for _, block := range []int{-1, 5} {
 		_, err := tinyZoo(stream.AttnResConfig{Block: block}, func(c *models.Config) { c.Layers = 2 }).Resolve()

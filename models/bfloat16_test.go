@@ -12,8 +12,8 @@ import (
 	"github.com/residua-go/residua/models/modeltest"
 )
 
-// TestBFloat16Memory: in precision BF16 the arena of a training step takes half of what it does in
-// float32, but for what stays float32: coefficients, and what a block of the loss needs.
+// TestBFloat16Memory: in precision BF16 the arena of a training step takes half of what it takes in
+// float32, plus what stays float32: coefficients, and what a block of the loss needs.
 func TestBFloat16Memory(t *testing.T) {
 	for name, most := range map[string]float64{"quickstart": 0.55, "quickstart-transformer": 0.55} {
 		preset, err := models.Standard().Preset(name)
@@ -29,9 +29,9 @@ func TestBFloat16Memory(t *testing.T) {
 	}
 }
 
-// TestBFloat16MemoryIsPredicted: what is counted before a training step is compiled has its smaller
-// arena, the copies of parameters, 2 bytes each in each of two forms, and scratch; in float32 there
-// are neither copies nor scratch.
+// TestBFloat16MemoryIsPredicted: the prediction for a training step counts its smaller arena, the
+// two copies of each parameter with 2 bytes per entry, and scratch memory; in float32 it counts
+// neither copies nor scratch.
 func TestBFloat16MemoryIsPredicted(t *testing.T) {
 	preset, err := models.Standard().Preset("quickstart-transformer")
 	require.NoError(t, err)

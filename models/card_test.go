@@ -11,7 +11,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// TestCards: every design of a stream and of a feed-forward has a card, with nothing left out.
+// TestCards: every stream design and feed-forward design has a card with all fields filled in.
 func TestCards(t *testing.T) {
 	titles := map[string]bool{}
 	check := func(name string, c layers.Card) {
@@ -33,8 +33,8 @@ func TestCards(t *testing.T) {
 	}
 }
 
-// TestPlainPresets: what a preset is compared with is a preset of as many blocks, of the same
-// width, vocabulary and rows.
+// TestPlainPresets: the preset that a preset is compared with has as many blocks and the same
+// width, vocabulary and row length.
 func TestPlainPresets(t *testing.T) {
 	zoo, compared := models.Standard(), 0
 	for _, p := range zoo.Presets() {

@@ -10,7 +10,7 @@ import (
 	"github.com/residua-go/residua/graph/ops/embedding"
 )
 
-// Names of a compiled model's inputs.
+// The names of a compiled model's inputs.
 const (
 	inputTokens  = "tokens"
 	inputTargets = "targets"
@@ -81,7 +81,7 @@ func Record(spec Spec, rows, seq int, want Outputs, o graph.ProgramOptions, r *c
 	return graph.Record(o, r, func(b *graph.Builder) (graph.Roots, error) { return m.build(b, spec, rows, seq, want) })
 }
 
-// build makes the nodes; it may be called again, see graph.Compile.
+// build makes the nodes. graph.Compile may call it more than once.
 func (m *Compiled) build(b *graph.Builder, spec Spec, rows, seq int, want Outputs) (roots graph.Roots, err error) {
 	if m.Model, err = On(b, spec); err != nil {
 		return roots, err
@@ -122,7 +122,7 @@ func (m *Compiled) build(b *graph.Builder, spec Spec, rows, seq int, want Output
 	return roots, m.Model.Err()
 }
 
-// weightedSum is the scalar sum of x times an input of x's shape.
+// weightedSum returns the scalar sum of x times an input of x's shape.
 func weightedSum(b *graph.Builder, x *gorgonia.Node) (*gorgonia.Node, error) {
 	weighted, err := gorgonia.HadamardProd(x, b.Input(inputWeights, x.Dtype(), x.Shape()...))
 	if err != nil {

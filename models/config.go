@@ -35,10 +35,10 @@ const (
 	InitLeCunAll = "lecun-all"
 )
 
-// Config describes a language model. A zero field takes the default that Resolve names.
-// What a run config says about its model section is in the tags; package config reads them.
+// Config describes a language model. A zero field takes the default that Resolve names. The tags
+// hold the keys, defaults and help of a run config's model section; package config reads them.
 type Config struct {
-	// Preset is the name of the preset that the config started from, for the record.
+	// Preset is the name of the preset that the config started from. It is only a record.
 	Preset string `yaml:"preset" json:"preset,omitempty" help:"start from the preset of that name; the other keys of this section override it (the command models lists them)"`
 	Layers int    `yaml:"layers" json:"layers" default:"required, or preset" max:"4096" help:"number of blocks"`
 	Vocab  int    `yaml:"vocab" json:"vocab" default:"the tokenizer's" from:"data.tokenizer" max:"1048576" help:"number of token ids"`

@@ -13,7 +13,7 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// tinyMatrix and tinyVector are configs of odd sizes, varied by f.
+// tinyMatrix and tinyVector return configs of odd sizes, changed by f.
 func tinyMatrix(f func(c *models.Config)) models.Config {
 	c := models.Config{Stream: stream.MatrixConfig{Dk: 5, Dv: 6, Rank: 3}, Layers: 2, FeedForward: gelu(11), Vocab: 13, Seq: 9}
 	f(&c)
@@ -26,14 +26,14 @@ func tinyVector(f func(c *models.Config)) models.Config {
 	return c
 }
 
-// tinyZoo is tinyVector on another stream, as wide if it says nothing else.
+// tinyZoo returns tinyVector on another stream, of the same width if the stream sets none.
 func tinyZoo(d stream.Design, f func(c *models.Config)) models.Config {
 	c := tinyVector(plainly).OnStream(d)
 	f(&c)
 	return c
 }
 
-// plainly varies nothing.
+// plainly changes nothing.
 func plainly(*models.Config) {}
 
 func vectorOf(d int) stream.VectorConfig { return stream.VectorConfig{Vectors: width(d)} }
@@ -43,14 +43,15 @@ func width(d int) stream.Vectors { return stream.Vectors{D: d} }
 
 func gelu(hidden int) layers.GELUConfig { return layers.GELUConfig{Hidden: hidden} }
 
-// experts makes a config's feed-forward a mixture, of experts as wide as it was.
+// experts returns a change that makes the feed-forward a mixture, of experts as wide as the
+// feed-forward was.
 func experts(n, k int) func(c *models.Config) {
 	return func(c *models.Config) {
 		c.FeedForward = layers.MoEConfig{Hidden: c.FeedForward.Shape().Hidden, Experts: n, TopK: k}
 	}
 }
 
-// all varies a config by each.
+// all returns a change that makes the given changes one after another.
 func all(vary ...func(c *models.Config)) func(c *models.Config) {
 	return func(c *models.Config) {
 		for _, f := range vary {
@@ -61,7 +62,7 @@ func all(vary ...func(c *models.Config)) func(c *models.Config) {
 
 func biased(c *models.Config) { c.Bias = true }
 
-// conformanceCase is a model that the suite runs on.
+// conformanceCase is a model for the conformance suite.
 type conformanceCase struct {
 	name   string
 	config models.Config
@@ -73,8 +74,8 @@ func checkConformance(t *testing.T, cases []conformanceCase) {
 	}
 }
 
-// TestConformance is the suite over every option of a model on a matrix stream, and on a vector
-// stream over what other blocks do not have.
+// TestConformance runs the conformance suite on every option of a model on a matrix stream, and on
+// a vector stream with the options of blocks that matrix streams lack.
 func TestConformance(t *testing.T) {
 	checkConformance(t, []conformanceCase{
 		{"matrix/authors", tinyMatrix(authors)},
@@ -102,8 +103,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// TestConformancePresets is the suite over the zoo's small presets, of which every design has
-// one.
+// TestConformancePresets runs the suite on the zoo's small presets; every design has one.
 func TestConformancePresets(t *testing.T) {
 	covered := map[string]bool{}
 	for _, p := range modeltest.Small(models.Standard()) {
@@ -115,7 +115,7 @@ func TestConformancePresets(t *testing.T) {
 	}
 }
 
-// designCases are the models in the designs' files.
+// designCases returns the models that the designs' files list.
 func designCases(t *testing.T, long bool) (cases []conformanceCase) {
 	for design, rows := range designrows.Read[map[string]conformanceRow](t, "conformance") {
 		for name, r := range rows {
@@ -127,7 +127,7 @@ func designCases(t *testing.T, long bool) (cases []conformanceCase) {
 	return cases
 }
 
-// TestConformanceZoo is the suite over settings of the other streams, and of mixtures of experts,
+// TestConformanceZoo runs the suite on settings of the other streams, and of mixtures of experts,
 // that no small preset has.
 func TestConformanceZoo(t *testing.T) {
 	checkConformance(t, append(designCases(t, false), []conformanceCase{
@@ -150,7 +150,7 @@ func TestConformanceZoo(t *testing.T) {
 	}...))
 }
 
-// TestConformanceLong is the suite over more options of more streams.
+// TestConformanceLong runs the suite on more options of more streams.
 func TestConformanceLong(t *testing.T) {
 	longtest.Skip(t)
 	checkConformance(t, append(designCases(t, true), []conformanceCase{
@@ -166,7 +166,7 @@ func TestConformanceLong(t *testing.T) {
 	}...))
 }
 
-// authors is the form of the RMT authors' code.
+// authors gives a config the options of the RMT authors' code.
 func authors(c *models.Config) {
 	c.Norm, c.Attention.Positions, c.Attention.InverseLayerScaling = models.NormRMS, models.PositionsALiBi, true
 	c.MaskDocuments, c.BOS = true, 4

@@ -13,12 +13,13 @@ import (
 type Cost struct {
 	Parameters int `json:"parameters"` // all of them
 	Embedding  int `json:"embedding"`  // embedding, positions and unembedding tables
-	// ForwardFLOPs are the matrix products a token in a row of Seq tokens, 2 per
-	// multiply-add, causal attention at its true half, gathers 0, loss included.
+	// ForwardFLOPs counts the matrix products for one token in a row of Seq tokens, with 2 FLOPs
+	// per multiply-add. Causal attention counts its visible half, gathers count 0, and the loss is
+	// included.
 	ForwardFLOPs int `json:"forward_flops"`
 	StreamSize   int `json:"stream_size"` // entries of a token's residual stream
-	// ActivationBytes are the float32 tensors a token that training keeps for the
-	// backward pass, without recomputation.
+	// ActivationBytes counts the float32 activations that training keeps for the backward pass, for
+	// one token, without recomputation.
 	ActivationBytes int `json:"activation_bytes"`
 }
 
@@ -29,7 +30,7 @@ func (c Cost) TrainFLOPs() int { return 3 * c.ForwardFLOPs }
 // float32Bytes is the size of an activation entry.
 const float32Bytes = 4
 
-// Cost returns the model's cost, the sum of its parts'.
+// Cost returns the model's cost: the sum of its parts' costs.
 func (s Spec) Cost() Cost {
 	var total layers.Cost
 	for _, part := range s.Parts() {
@@ -48,13 +49,13 @@ func whole(n float64) int {
 	return int(n)
 }
 
-// Part is one of the parts that a model is made of.
+// Part is one part of a model.
 type Part struct {
 	Name string
 	Cost layers.Cost // in all blocks
 }
 
-// The names of parts. The cost of reading and writing the stream is the stream's.
+// The names of parts. What it costs to read and write the stream belongs to the stream.
 const (
 	PartStream      = "stream"
 	PartAttention   = string(stream.Attention)
@@ -71,8 +72,7 @@ func (s Spec) Parts() []Part {
 	return append(parts, Part{PartUnembedding, layers.UnembeddingCost(float64(s.Features()), float64(s.Vocab), s.TieEmbeddings)})
 }
 
-// blocksCost returns the cost, over all blocks, of what a sublayer computes between reading and
-// writing the stream.
+// blocksCost returns what a sublayer computes in all blocks between reading and writing the stream.
 func (s Spec) blocksCost(sublayer stream.Sublayer) layers.Cost {
 	once, depth := float64(s.Layers), float64(s.Depth())
 	if sublayer == stream.Attention {
@@ -83,8 +83,8 @@ func (s Spec) blocksCost(sublayer stream.Sublayer) layers.Cost {
 }
 
 // attentionCost returns the cost of attention in all layers. It counts every layer like the first
-// ordinary one and adds the differences of the kind's exceptions and of the first pass of the first
-// layer.
+// layer that the attention's kind lists as no exception, then adds the differences of the
+// exceptions and of the first pass of the first layer.
 func (s Spec) attentionCost() layers.Cost {
 	values, kind := s.valueResidual(), s.Attention.Design()
 	of := func(layer int, first bool) layers.Cost {
@@ -105,7 +105,7 @@ func (s Spec) attentionCost() layers.Cost {
 	return total.Plus(first)
 }
 
-// alikeLayer returns the first layer that is not one of the attention's exceptions.
+// alikeLayer returns the first layer that is not an exception of the attention.
 func (s Spec) alikeLayer() (layer int) {
 	for slices.Contains(s.Attention.Design().Exceptions(), layer) {
 		layer++

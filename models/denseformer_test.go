@@ -13,9 +13,9 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// TestDenseFormerStartsAsATransformer: with its first weights, (0, ..., 0, 1), and a transformer's
-// others it has the transformer's logits, loss and gradients, to the last bit, whatever the
-// dilation and the period.
+// TestDenseFormerStartsAsATransformer: with its first weights (0, ..., 0, 1), and a transformer's
+// weights elsewhere, DenseFormer has the transformer's logits, loss and gradients to the last bit,
+// whatever the dilation and the period.
 func TestDenseFormerStartsAsATransformer(t *testing.T) {
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		plain := modeltest.Resolve(t, tinyVector(func(c *models.Config) { c.Layers = 5 }))

@@ -12,11 +12,12 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// What the tests of this package read of a design's file; testdata/designs/README.md explains it.
+// The sections of a design's file that the tests of this package read; testdata/designs/README.md
+// explains them.
 type (
 	presetRow struct {
-		On         string           // the preset that Model changes; none: Model is all
-		Model      designrows.Model // what the preset means for ever
+		On         string           // the preset that Model changes; none: Model is a whole config
+		Model      designrows.Model // the config that the preset's name must always stand for
 		Paper      float64
 		Parameters formula
 		FLOPs      formula `yaml:"flops"`
@@ -49,8 +50,8 @@ type (
 	}
 )
 
-// tinyOn is a tiny model of a design, as matrix streams have them where the design has no width of
-// vectors, with changes.
+// tinyOn returns a tiny model of a design, with changes. It has the options of matrix streams if
+// the design has no d_model.
 func tinyOn(t *testing.T, design string, m designrows.Model) models.Config {
 	d, err := models.Standard().Stream(design)
 	require.NoError(t, err)
@@ -61,7 +62,7 @@ func tinyOn(t *testing.T, design string, m designrows.Model) models.Config {
 	return m.On(t, design, base)
 }
 
-// tinySettings is a tiny model of a design with settings of its stream.
+// tinySettings returns a tiny model of a design with settings of its stream.
 func tinySettings(t *testing.T, design string, settings ...designrows.Model) models.Config {
 	all := map[string]any{}
 	for _, s := range settings {
@@ -70,10 +71,10 @@ func tinySettings(t *testing.T, design string, settings ...designrows.Model) mod
 	return tinyOn(t, design, designrows.Model{"stream": all})
 }
 
-// hasWidth tells whether a design is of streams of vectors.
+// hasWidth tells whether a design is a stream of vectors, with a d_model.
 func hasWidth(d namedDesign) bool { return slices.Contains(settingsIn(d), "d_model") }
 
-// settingsIn are the keys of a design's settings.
+// settingsIn lists the keys of a design's settings.
 func settingsIn(d namedDesign) (keys []string) {
 	for _, f := range reflect.VisibleFields(reflect.TypeOf(d)) {
 		keys = append(keys, f.Tag.Get("yaml"))
@@ -81,13 +82,13 @@ func settingsIn(d namedDesign) (keys []string) {
 	return keys
 }
 
-// designRow is a row of a section that lists rows, and its design.
+// designRow is a row of a section that lists rows, with its design.
 type designRow[R any] struct {
 	design string
 	row    R
 }
 
-// rowsOf are a section's rows of all designs, in the order of the zoo.
+// rowsOf returns a section's rows in the files of all designs, in the order of the zoo.
 func rowsOf[R any](t *testing.T, section string) (rows []designRow[R]) {
 	all := designrows.Read[[]R](t, section)
 	for _, design := range models.Standard().StreamNames() {

@@ -12,8 +12,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// TestDynamicKeysStartAsTheRMT: while nothing of the stream goes into the keys, the model is the
-// RMT bit for bit, whatever the scales; and not when something does.
+// TestDynamicKeysStartAsTheRMT: while the keys take nothing from the stream, the model equals the
+// RMT bit for bit, whatever the scales; once they do, it does not.
 func TestDynamicKeysStartAsTheRMT(t *testing.T) {
 	sizes := stream.MatrixConfig{Dk: 20, Dv: 24, Rank: 6}
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {

@@ -15,9 +15,8 @@ import (
 	"github.com/residua-go/residua/models/modeltest"
 )
 
-// TestStockTraining trains models with nothing but stock Gorgonia around them:
-// gorgonia.Grad, the tape machine and its solvers, as another program would that embeds
-// our graphs.
+// TestStockTraining trains models with stock Gorgonia alone, gorgonia.Grad, the tape machine and
+// its solvers, as a program that embeds our graphs would.
 func TestStockTraining(t *testing.T) {
 	for name, c := range map[string]models.Config{
 		"matrix": tinyMatrix(leCunTied),
@@ -29,8 +28,8 @@ func TestStockTraining(t *testing.T) {
 	}
 }
 
-// TestStockTrainingZoo trains every other stream and a mixture of experts in the same way,
-// under a head of stock nodes.
+// TestStockTrainingZoo trains every other stream and a mixture of experts in the same way, with a
+// loss of stock nodes.
 func TestStockTrainingZoo(t *testing.T) {
 	tiedBy := designrows.Read[map[string]any](t, "tied")
 	for i, c := range append(zooBases(t), moeBase()) {
@@ -49,17 +48,17 @@ func TestStockTrainingZoo(t *testing.T) {
 
 func leCunTied(c *models.Config) { c.Init, c.TieEmbeddings = models.InitLeCun, true }
 
-// headOf makes a loss from features [T, ...F] and the nodes that it learns.
+// headOf makes a loss from features [T, ...F], and returns it with the nodes to train.
 type headOf func(t *testing.T, g *gorgonia.ExprGraph, m *models.Model, features *gorgonia.Node, b modeltest.Batch) (loss *gorgonia.Node, learn gorgonia.Nodes)
 
-// ownLoss is the model's own loss, with those of experts if there are any, learning all of its
+// ownLoss makes the model's own loss, with the losses of experts if there are any, and trains all
 // parameters.
 func ownLoss(_ *testing.T, g *gorgonia.ExprGraph, m *models.Model, features *gorgonia.Node, b modeltest.Batch) (*gorgonia.Node, gorgonia.Nodes) {
 	return m.Loss(features, intInput(g, "targets", b, b.Targets), models.Auxiliary{BalanceLoss: 0.01, RouterZLoss: 1e-3}), m.Learnables()
 }
 
-// stockHead is a regression of stock nodes on the model's features: the token's parity
-// from X W, with a stock product, sum and square. It does not use the unembedding.
+// stockHead makes a regression from stock nodes on the model's features: it predicts whether the
+// token is odd from X W, with a stock product, sum and square. It does not use the unembedding.
 func stockHead(t *testing.T, g *gorgonia.ExprGraph, m *models.Model, features *gorgonia.Node, b modeltest.Batch) (*gorgonia.Node, gorgonia.Nodes) {
 	tokens, width := features.Shape()[0], m.Spec().Width()
 	wanted := make([]float32, tokens)

@@ -13,7 +13,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// small is a Residual Matrix Transformer of two blocks, on 16 token ids in rows of 8.
+// small returns a Residual Matrix Transformer of two blocks, with 16 token ids and rows of 8
+// tokens.
 func small() models.Config {
 	return models.Config{
 		Stream: stream.MatrixConfig{Dk: 8, Dv: 8, Rank: 4}, FeedForward: layers.GELUConfig{Hidden: 32},
@@ -46,8 +47,8 @@ func ExampleCompile() {
 	// Output: loss 2.8
 }
 
-// A model stands in any Gorgonia graph, under gorgonia.Grad and the stock tape machine, and learns
-// by a stock solver.
+// A model can be part of any Gorgonia graph: gorgonia.Grad finds its gradients, the stock tape
+// machine runs it, and a stock solver trains it.
 func ExampleNew() {
 	spec, err := small().Resolve()
 	if err != nil {
@@ -90,7 +91,7 @@ func ExampleNew() {
 	// step 20: loss 0.8
 }
 
-// A preset is a model of the zoo; what it takes is known without building it.
+// A preset is a model of the zoo. Its size and cost are known without building it.
 func ExampleZoo() {
 	preset, err := models.Standard().Preset("rmt-46m")
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// matrixBase and vectorBase have every section that others need.
+// matrixBase and vectorBase have every section that other bases need.
 func matrixBase() models.Config {
 	return tinyMatrix(func(c *models.Config) { c.MuP = &models.MuP{} })
 }
@@ -15,7 +15,7 @@ func vectorBase() models.Config {
 	return tinyVector(func(c *models.Config) { c.MuP = &models.MuP{} })
 }
 
-// withDocuments and withRope are bases in which a further setting matters.
+// withDocuments and withRope return bases in which a further setting matters.
 func withDocuments() models.Config {
 	c := matrixBase()
 	c.MaskDocuments, c.BOS = true, 1
@@ -28,7 +28,7 @@ func withRope() models.Config {
 	return c
 }
 
-// onField sets a field of a config's stream, and inFeedForward one of its feed-forward.
+// onField sets a field of a config's stream; inFeedForward sets one of its feed-forward.
 func onField(name string, value any) func(c *subject) {
 	return func(c *subject) { c.Stream = withField(c.Stream, name, value) }
 }
@@ -37,7 +37,7 @@ func inFeedForward(name string, value any) func(c *subject) {
 	return func(c *subject) { c.FeedForward = withField(c.FeedForward, name, value) }
 }
 
-// withField is a copy of a design with another value of a field.
+// withField returns a copy of a design with another value of a field.
 func withField[D any](design D, name string, value any) D {
 	v := reflect.New(reflect.TypeOf(design)).Elem()
 	v.Set(reflect.ValueOf(design))

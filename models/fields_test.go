@@ -27,13 +27,13 @@ const (
 	seenTraining   = "training" // logits with dropout active
 )
 
-// subject is all that says what a training step computes.
+// subject holds everything that determines what a training step computes.
 type subject struct {
 	models.Config
 	models.Auxiliary
 }
 
-// effect says that a change of one setting changes some of these and keeps others.
+// effect says that changing one setting changes some of what observe returns and keeps the rest.
 type effect struct {
 	key            string // as settingsOf lists it
 	base           models.Config
@@ -120,7 +120,7 @@ func functionEffects() []effect {
 	}
 }
 
-// slides is the effect of a change of a sliding window.
+// slides returns the effect of changing a sliding window.
 func slides(key string, to layers.SlidingAttention) effect {
 	base := vectorBase()
 	base.Attention.Kind = layers.SlidingAttention{Window: 2, Sinks: 1}
@@ -128,7 +128,7 @@ func slides(key string, to layers.SlidingAttention) effect {
 		[]string{seenLogits, seenLoss, seenGradients}, []string{seenParameters, seenInitial, seenRates}}
 }
 
-// scaledRope is the effect of a change of scaled positions.
+// scaledRope returns the effect of changing scaled positions.
 func scaledRope(key, kind string, change func(*layers.RopeScaling)) effect {
 	base := withRope()
 	base.Attention.RopeScaling = layers.RopeScaling{Type: kind, Factor: 2}
@@ -181,7 +181,7 @@ func mupEffects() []effect {
 	return []effect{
 		{"mup", tinyMatrix(plainly), func(c *subject) { c.MuP = &models.MuP{AttnMultiplier: 2} }, function, append(same, seenRates)},
 		{"mup.base.stream.vector.d_model", v, mup(func(p *models.MuP) { p.Base.Stream = vectorOf(5) }), both, same},
-		{"mup.base.stream.vector.layerscale", v, mup(func(p *models.MuP) { p.Base.Stream = stream.VectorConfig{LayerScale: true} }), nil, everything()}, // an option is no size
+		{"mup.base.stream.vector.layerscale", v, mup(func(p *models.MuP) { p.Base.Stream = stream.VectorConfig{LayerScale: true} }), nil, everything()}, // an option is not a size
 		{"mup.base.stream.vector.x0", v, mup(func(p *models.MuP) { p.Base.Stream = stream.VectorConfig{X0: "neutral"} }), nil, everything()},
 		{"mup.base.attention.heads", v, mup(func(p *models.MuP) { p.Base.Attention.Heads = 1 }), rates, append(same, function...)},
 		{"mup.base.attention.head_dim", v, mup(func(p *models.MuP) { p.Base.Attention.HeadDim = 2 }), both, same},
@@ -191,7 +191,7 @@ func mupEffects() []effect {
 		{"mup.base.feedforward.relu.hidden", scaled(layers.ReLUConfig{Hidden: 8}), mup(func(p *models.MuP) { p.Base.FeedForward = layers.ReLUConfig{Hidden: 4} }), rates, append(same, function...)},
 		{"mup.base.feedforward.relu2.hidden", scaled(layers.ReLU2Config{Hidden: 8}), mup(func(p *models.MuP) { p.Base.FeedForward = layers.ReLU2Config{Hidden: 4} }), rates, append(same, function...)},
 		{"mup.base.feedforward.moe.hidden", moe, ofExperts(tinyMatrix(experts(0, 0))), rates, append(same, function...)},
-		{"mup.base.feedforward.moe.experts", moe, ofExperts(tinyVector(experts(8, 0))), nil, everything()}, // a base's experts are no width
+		{"mup.base.feedforward.moe.experts", moe, ofExperts(tinyVector(experts(8, 0))), nil, everything()}, // the number of a base's experts is not a width
 		{"mup.base.feedforward.moe.top_k", moe, ofExperts(tinyVector(experts(0, 1))), nil, everything()},
 		{"mup.base.feedforward.moe.raw_gates", moe, mup(func(p *models.MuP) { p.Base.FeedForward = layers.MoEConfig{RawGates: true} }), nil, everything()},
 		{"mup.base.stream.matrix.dk", m, keys(stream.MatrixConfig{Dk: 2}), rates, append(same, function...)},
@@ -206,9 +206,9 @@ func mupEffects() []effect {
 	}
 }
 
-// TestEverySettingHasAnEffect: no setting is silently ignored. A new one, of the config, of a
-// feed-forward, or of the auxiliary losses, without a row here fails; a stream's setting without
-// a row is tried on its small preset.
+// TestEverySettingHasAnEffect: no setting is silently ignored. A new setting of the config, of a
+// feed-forward or of the auxiliary losses without a row here fails the test; a new setting of a
+// stream without a row is tried on the stream's small preset.
 func TestEverySettingHasAnEffect(t *testing.T) {
 	tested, before := map[string]bool{}, observation{}
 	for _, effects := range [][]effect{shapeEffects(), functionEffects(), startEffects(), mupEffects(), zooEffects(t)} {
@@ -233,7 +233,7 @@ func TestEverySettingHasAnEffect(t *testing.T) {
 	assert.Empty(t, tested, "rows of settings that do not exist")
 }
 
-// checkAnyEffect: another value of a setting of the stream changes something.
+// checkAnyEffect checks that another value of a setting of the stream changes something.
 func checkAnyEffect(t *testing.T, c models.Config, key string) {
 	changed := c
 	design := reflect.New(reflect.TypeOf(c.Stream)).Elem()
@@ -259,13 +259,14 @@ func checkAnyEffect(t *testing.T, c models.Config, key string) {
 	assert.False(t, reflect.DeepEqual(was, is), "nothing changes")
 }
 
-// observation is what a config was last seen to do; rows of one base follow each other.
+// observation remembers what observe returned for the last config, because rows with the same base
+// follow each other.
 type observation struct {
 	config models.Config
 	seen   map[string]any
 }
 
-// of observes a config, if it is another than the last.
+// of observes a config, unless it is the last one.
 func (o *observation) of(t *testing.T, c models.Config) map[string]any {
 	if o.seen == nil || !reflect.DeepEqual(o.config, c) {
 		o.config, o.seen = c, observe(t, subject{Config: c})
@@ -287,13 +288,13 @@ func (e effect) check(t *testing.T, base *observation) {
 	}
 }
 
-// everything is all that observe tells.
+// everything lists the keys of what observe returns.
 func everything() []string {
 	return []string{seenParameters, seenInitial, seenRates, seenLogits, seenLoss, seenGradients, seenTraining}
 }
 
-// observe returns all that a config can change, by name, for one row in which each id that
-// a row of the table takes for BOS stands at another place.
+// observe returns everything that a config can change, by name, for one row of tokens in which each
+// id that a test takes for BOS has its own place.
 func observe(t *testing.T, s subject) map[string]any {
 	c := modeltest.Resolve(t, s.Config)
 	store := modeltest.NewStore(t, c, tensor.Float64, 1)

@@ -13,12 +13,12 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// namedDesign is a section that has a kind.
+// namedDesign is a section with a kind.
 type namedDesign interface{ Name() string }
 
-// keysOf lists the settings of a struct and of its sections by dotted key. Those of a section
-// that has a kind are "stream.hyper.n", for each kind in the zoo; the kind itself is "stream".
-// Bases of muP are of the kinds that it is known for.
+// keysOf lists the settings of a struct and of its sections by dotted key. The settings of a
+// section with a kind are listed for each kind in the zoo, as "stream.hyper.n"; the kind itself is
+// "stream". The base of muP lists only the kinds that muP is known for.
 func keysOf(prefix string, t reflect.Type, z models.Zoo, base bool) []string {
 	var keys []string
 	for i := range t.NumField() {
@@ -26,10 +26,10 @@ func keysOf(prefix string, t reflect.Type, z models.Zoo, base bool) []string {
 		key := prefix + keyOf(f)
 		switch kinds := kindsOf(f.Type, z, base); {
 		case f.Anonymous:
-			if f.Type != reflect.TypeFor[stream.Common]() { // what a model says, no settings
+			if f.Type != reflect.TypeFor[stream.Common]() { // filled in by the model, not settings
 				keys = append(keys, keysOf(prefix, f.Type, z, base)...)
 			}
-		case keyOf(f) == "": // set by nobody
+		case keyOf(f) == "": // no user sets it
 		case kinds != nil:
 			if !base {
 				keys = append(keys, key)
@@ -48,7 +48,7 @@ func keysOf(prefix string, t reflect.Type, z models.Zoo, base bool) []string {
 	return keys
 }
 
-// kindsOf are the designs that a field can hold, nil for a field of another type.
+// kindsOf returns the designs that a field can hold, or nil for a field of another type.
 func kindsOf(t reflect.Type, z models.Zoo, base bool) []namedDesign {
 	var kinds []namedDesign
 	switch t {
@@ -70,20 +70,20 @@ func kindsOf(t reflect.Type, z models.Zoo, base bool) []namedDesign {
 	return kinds
 }
 
-// keyOf is a field's key in a config, its key in JSON where a run config says it in another
-// section, or its name where it has no tags in a struct whose fields have none.
+// keyOf returns a field's key in a config; its key in JSON if a run config has it in another
+// section; or its name, in a struct without tags.
 func keyOf(f reflect.StructField) string {
 	key, tagged := f.Tag.Lookup("yaml")
 	switch {
 	case key == "-":
 		key, _, _ = strings.Cut(f.Tag.Get("json"), ",")
 	case !tagged && f.Type.Kind() == reflect.Float64:
-		key = f.Name // one of models.Auxiliary
+		key = f.Name // a field of models.Auxiliary
 	}
 	return key
 }
 
-// valuesOf are the values at the keys of keysOf, those that a struct has.
+// valuesOf returns the values of a struct's settings, by the keys of keysOf.
 func valuesOf(prefix string, v reflect.Value) map[string]any {
 	values := map[string]any{}
 	for i := range v.NumField() {
@@ -112,7 +112,7 @@ func valuesOf(prefix string, v reflect.Value) map[string]any {
 	return values
 }
 
-// settled is a design with a setting that no row is about.
+// settled is a design with a setting that has no row.
 type settled struct {
 	stream.HighwayConfig
 	Setting int `yaml:"new_setting"`
@@ -120,8 +120,8 @@ type settled struct {
 
 func (settled) Name() string { return "settled" }
 
-// TestANewSettingWantsARow: what walks over the settings finds those of a design that is new,
-// in every section, and each of a config's own.
+// TestANewSettingWantsARow: keysOf finds the settings of a new design in every section, and each
+// setting of the config itself.
 func TestANewSettingWantsARow(t *testing.T) {
 	known := keysOf("", reflect.TypeFor[subject](), models.Standard(), false)
 	more := keysOf("", reflect.TypeFor[subject](), models.Standard().With(settled{}), false)

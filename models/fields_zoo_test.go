@@ -11,8 +11,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// zooBases are small models of every stream of vectors but vector, in the order of the zoo. A
-// design whose file has no bases comes with its defaults.
+// zooBases returns small models of every stream of vectors except vector, in the order of the zoo.
+// A design whose file lists no bases is taken with its defaults.
 func zooBases(t *testing.T) (bases []models.Config) {
 	rows := designrows.Read[[]designrows.Model](t, "bases")
 	for _, d := range models.Standard().Streams() {
@@ -33,8 +33,8 @@ func zooBases(t *testing.T) (bases []models.Config) {
 // moeBase is a small mixture of experts.
 func moeBase() models.Config { return tinyVector(experts(3, 2)) }
 
-// seenOf are what a setting of a stream changes, and what it leaves as it is, by the word that a
-// design's file has for it.
+// seenOf returns what a setting of a stream changes, and what it leaves as it is, for the word that
+// a design's file uses.
 func seenOf(t *testing.T, word string) (changes, keeps []string) {
 	function := []string{seenLogits, seenLoss, seenGradients}
 	switch word {
@@ -51,7 +51,7 @@ func seenOf(t *testing.T, word string) (changes, keeps []string) {
 	return nil, nil
 }
 
-// zooEffects are the settings that only some designs have.
+// zooEffects returns the effects of the settings that only some designs have.
 func zooEffects(t *testing.T) (effects []effect) {
 	every := []string{seenParameters, seenLogits}
 	function, same := []string{seenLogits, seenLoss, seenGradients}, []string{seenParameters, seenInitial, seenRates}
@@ -82,7 +82,7 @@ func zooEffects(t *testing.T) (effects []effect) {
 	return effects
 }
 
-// commonEffects are the settings that every stream of vectors has.
+// commonEffects returns the effects of the settings that every stream of vectors has.
 func commonEffects(t *testing.T, base models.Config) []effect {
 	every := []string{seenParameters, seenLogits}
 	function, same := []string{seenLogits, seenLoss, seenGradients}, []string{seenParameters, seenInitial, seenRates}

@@ -8,9 +8,9 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// ResidualForm returns how the model's stream fills in the linear form that residual
-// designs share, for each sublayer of the first block. It makes the stream's parameters
-// in a graph of their own: ask it of a small model.
+// ResidualForm returns how the model's stream fills in the linear form that residual designs share,
+// for each sublayer of the first block. It makes the stream's parameters in a graph of their own,
+// so call it with a small model.
 func ResidualForm(spec Spec) ([]stream.Form, error) {
 	if spec.IsZero() {
 		return nil, errors.Wrap(errUnresolved(), "models")

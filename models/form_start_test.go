@@ -14,8 +14,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// TestResidualFormStarts: the coefficients of a model's first run are those that the form
-// tells, at both sites.
+// TestResidualFormStarts: the coefficients in a model's first run are those that the form states,
+// at both sites.
 func TestResidualFormStarts(t *testing.T) {
 	compared := 0
 	for name, c := range formConfigs(t) {
@@ -37,7 +37,7 @@ func TestResidualFormStarts(t *testing.T) {
 	assert.GreaterOrEqual(t, compared, 7*2*3)
 }
 
-// checkWords checks a coefficient's numbers at the first step by what the form says of them
+// checkWords compares a coefficient's numbers at the first step with the form's description of them
 // in words; site counts the sublayers.
 func checkWords(t *testing.T, x stream.Coefficient, values []float64, site int) {
 	t.Helper()

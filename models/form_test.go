@@ -15,7 +15,7 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// formConfigs are small models of all streams.
+// formConfigs returns small models of all streams.
 func formConfigs(t *testing.T) map[string]models.Spec {
 	specs := map[string]models.Spec{
 		"hieragg/bias": modeltest.Resolve(t, tinyZoo(stream.HieraggConfig{}, biased)),
@@ -25,7 +25,7 @@ func formConfigs(t *testing.T) map[string]models.Spec {
 	for _, p := range modeltest.Small(models.Standard()) {
 		specs[p.Name] = modeltest.Resolve(t, p.Config)
 	}
-	// At these sizes 20 iterations come near enough to what they lead to.
+	// At these sizes 20 iterations nearly converge.
 	specs["quickstart-mhc"] = modeltest.Resolve(t, tinyZoo(stream.MHCConfig{N: 4}, plainly))
 	return specs
 }
@@ -34,8 +34,8 @@ func coefficients(f stream.Form) []stream.Coefficient {
 	return []stream.Coefficient{f.Res, f.Down, f.Up}
 }
 
-// TestResidualFormParameters: what is fixed has no parameters and numbers of its own; what
-// is learned or depends on the input has parameters, and a gradient reaches each.
+// TestResidualFormParameters: a fixed coefficient has numbers and no parameters; one that is
+// learned or depends on the input has parameters, and each of them gets a gradient.
 func TestResidualFormParameters(t *testing.T) {
 	for name, c := range formConfigs(t) {
 		forms, err := models.ResidualForm(c)
@@ -66,7 +66,8 @@ func TestResidualFormParameters(t *testing.T) {
 	}
 }
 
-// TestResidualFormSites: a form for each sublayer, learned keys of the shape that it tells.
+// TestResidualFormSites: there is a form for each sublayer, and learned keys have the shape that it
+// states.
 func TestResidualFormSites(t *testing.T) {
 	for name, c := range formConfigs(t) {
 		forms, err := models.ResidualForm(c)
@@ -89,8 +90,8 @@ func TestResidualFormSites(t *testing.T) {
 	assert.EqualError(t, err, "models: want a Spec that Config.Resolve made, got the zero value")
 }
 
-// watched is a site's state before and after it, what was read and written, and the
-// coefficients, as a run saw them; each begins with the tokens.
+// watched holds the state before and after a site, what was read and written, and the coefficients,
+// as a run computed them; the first axis of each counts tokens.
 type watched struct {
 	tokens                                     int
 	before, read, written, after, coefficients []float64
@@ -117,8 +118,8 @@ func watch(t *testing.T, spec models.Spec, store *graph.Store, site string, seed
 	return watched{2 * spec.Seq, values[0], values[1], values[2], values[3], values[4]}
 }
 
-// unpack makes A_res, A_down and B_up of a token's packed coefficients [n, 2m+n]: down |
-// carry | up', of which the first two are transposed (graph.MixRead, graph.MixWrite).
+// unpack returns A_res, A_down and B_up from a token's packed coefficients [n, 2m+n]: down | carry
+// | up', of which the first two are transposed (graph.MixRead, graph.MixWrite).
 func unpack(packed []float64, n, m int) [3][]float64 {
 	at := func(row, column int) float64 { return packed[row*(2*m+n)+column] }
 	matrix := func(rows, columns int, f func(i, j int) float64) (x []float64) {
@@ -136,7 +137,7 @@ func unpack(packed []float64, n, m int) [3][]float64 {
 	}
 }
 
-// product is a [rows, inner] times x [inner, d].
+// product returns a [rows, inner] times x [inner, d].
 func product(a, x []float64, rows, inner int) []float64 {
 	d := len(x) / inner
 	y := make([]float64, rows*d)
@@ -158,8 +159,9 @@ func plus(x, y []float64) []float64 {
 	return z
 }
 
-// TestResidualFormOfFixedOnes: where A_res is fixed and B_up no function of the token the state
-// after a site is that before it and what was written. The matrix stream's is written by its keys.
+// TestResidualFormOfFixedOnes: where A_res is fixed and B_up does not depend on the token, the
+// state after a site is the state before it plus what was written. The matrix stream writes with
+// its keys.
 func TestResidualFormOfFixedOnes(t *testing.T) {
 	fixed := 0
 	for name, c := range formConfigs(t) {
@@ -183,17 +185,17 @@ func TestResidualFormOfFixedOnes(t *testing.T) {
 	assert.Greater(t, fixed, 5)
 }
 
-// mixesRows tells whether a site of a stream of several rows has packed coefficients: nothing is
-// mixed of one row, of a state of another size, or where keys or gates of entries read and write,
-// not factors of rows.
+// mixesRows tells whether a site of a stream of several rows has packed coefficients. It has none
+// if there is one row, if the state has another size, or if the site reads and writes with keys or
+// gates of entries instead of factors of rows.
 func mixesRows(f stream.Form) bool {
 	square := f.Res.Rows > 1 && f.Res.Rows == f.Down.Columns && !f.Res.Diagonal
 	return square && (f.Res.Choice != stream.Fixed || f.Down.Constraint == stream.WithinOne && !f.Down.Diagonal && f.Up.Constraint == stream.WithinTwo)
 }
 
-// TestResidualFormOfMixedOnes: with the coefficients that a run has made, reading and
-// writing are the linear form; they have the shape, and change with the token, as the form
-// says; what is doubly stochastic or bounded is.
+// TestResidualFormOfMixedOnes: with the coefficients that a run has computed, reading and writing
+// follow the linear form. The coefficients have the shape that the form states, change with the
+// token if it says so, and are doubly stochastic or bounded if it says so.
 func TestResidualFormOfMixedOnes(t *testing.T) {
 	mixed := 0
 	for name, c := range formConfigs(t) {
@@ -221,7 +223,7 @@ func TestResidualFormOfMixedOnes(t *testing.T) {
 	assert.Greater(t, mixed, 5)
 }
 
-// checkLinear checks what a site did with a token, whose packed coefficients are given.
+// checkLinear checks what a site did with a token, given the token's packed coefficients.
 func checkLinear(t *testing.T, name string, f stream.Form, w watched, token int, packed []float64) {
 	t.Helper()
 	n, m := f.Res.Rows, f.Down.Rows
@@ -238,7 +240,7 @@ func checkLinear(t *testing.T, name string, f stream.Form, w watched, token int,
 	}
 }
 
-// checkConstraint checks a coefficient's numbers.
+// checkConstraint checks that a coefficient's numbers obey its constraint.
 func checkConstraint(t *testing.T, name string, x stream.Coefficient, values []float64) {
 	t.Helper()
 	top := map[stream.Constraint]float64{stream.DoublyStochastic: 1, stream.WithinOne: 1, stream.WithinTwo: 2, "": math.Inf(1)}[x.Constraint]

@@ -13,8 +13,8 @@ import (
 	"github.com/residua-go/residua/models/modeltest"
 )
 
-// TestForwardRefuses: a wrong input is an error of the model that names what it wants;
-// later nodes are nil and nothing panics.
+// TestForwardRefuses: a wrong input is an error of the model that names what it wants; later nodes
+// are nil and nothing panics.
 func TestForwardRefuses(t *testing.T) {
 	c := modeltest.Resolve(t, tinyMatrix(plainly))
 	tokens := func(dt tensor.Dtype, shape ...int) func(g *gorgonia.ExprGraph) *gorgonia.Node {
@@ -41,7 +41,7 @@ func TestForwardRefuses(t *testing.T) {
 	}
 }
 
-// TestNewRefuses: options that contradict each other or the graph.
+// TestNewRefuses: options that contradict each other or the graph are an error.
 func TestNewRefuses(t *testing.T) {
 	c := modeltest.Resolve(t, tinyVector(plainly))
 	_, err := models.New(gorgonia.NewGraph(), models.Spec{Config: c.Config}, graph.Options{})
@@ -66,8 +66,8 @@ func TestNewRefuses(t *testing.T) {
 	assert.ErrorContains(t, err, `the name "embedding" is taken`)
 }
 
-// TestForwardFrom: document starts can be given instead of found by BOS; with other rows
-// than the training length, too.
+// TestForwardFrom: document starts can be given instead of found by BOS, also for rows of another
+// length than in training.
 func TestForwardFrom(t *testing.T) {
 	masked := tinyMatrix(func(c *models.Config) { c.MaskDocuments = true })
 	c := modeltest.Resolve(t, masked)

@@ -12,7 +12,7 @@ import (
 	"github.com/residua-go/residua/models/modeltest"
 )
 
-// TestGeluInAModel compares both forms of GELU, inside a model, with their equations.
+// TestGeluInAModel compares both forms of GELU inside a model with their equations.
 func TestGeluInAModel(t *testing.T) {
 	for form, gelu := range map[string]func(x float64) float64{
 		models.GeluExact: func(x float64) float64 { return 0.5 * x * (1 + math.Erf(x/math.Sqrt2)) },

@@ -13,7 +13,7 @@ import (
 )
 
 // TestWhatStartsAsATransformerSaysSo: a stream that has all the weights of a vector stream and
-// at first its function, too, is a stream.PlainAtInit, whose start the conformance suite checks.
+// starts as the same function is a stream.PlainAtInit, whose start the conformance suite checks.
 func TestWhatStartsAsATransformerSaysSo(t *testing.T) {
 	plain := modeltest.Resolve(t, tinyVector(plainly))
 	theirs := modeltest.PerturbedStore(t, plain, tensor.Float64)
@@ -36,7 +36,7 @@ func TestWhatStartsAsATransformerSaysSo(t *testing.T) {
 	assert.NotZero(t, checked)
 }
 
-// says tells whether a design is a transformer at first.
+// says tells whether a design says that it starts as a transformer.
 func says(d stream.PlainAtInit) bool {
 	_, ok := d.Plain()
 	return ok

@@ -16,7 +16,7 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// hookNames lists every activation that a model of both streams names.
+// hookNames lists every activation that models name, on matrix and vector streams.
 func hookNames(spec models.Spec) []string {
 	feedForward := []string{"feedforward.hidden", "feedforward.activations"}
 	if spec.FeedForwardShape().Experts > 0 {
@@ -59,8 +59,8 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// splitConfigs are models of every stream, of dense feed-forwards and of mixtures, with
-// all that attention can do.
+// splitConfigs returns models of every stream, with dense feed-forwards and with mixtures, and with
+// every option of attention.
 func splitConfigs() map[string]models.Config {
 	masked := func(c *models.Config) { c.MaskDocuments = true }
 	configs := map[string]models.Config{
@@ -104,7 +104,7 @@ func checkSplit(t *testing.T, spec models.Spec, dt tensor.Dtype, tolerance float
 	}
 	p := modeltest.Compile(t, spec, store, modeltest.Setup{Gradients: true, Auxiliary: balanced, Hooks: hooks})
 	got := p.On(t, b, graph.RunOptions{})
-	if dt == tensor.Float32 { // either is as far from the exact values: rounding alone tells them apart
+	if dt == tensor.Float32 { // both are equally far from the exact values, because they differ by rounding alone
 		exact := exactLogits(t, spec, store, b)
 		assert.LessOrEqual(t, modeltest.Distance(want.Logits, exact), 2e-5, "the fused ones")
 		assert.LessOrEqual(t, errorNorm(got.Logits, exact), max(tolerance, 2*errorNorm(want.Logits, exact)), "logits")
@@ -122,8 +122,8 @@ func checkSplit(t *testing.T, spec models.Spec, dt tensor.Dtype, tolerance float
 	}
 }
 
-// errorNorm is |got - exact| / |exact|, by the norms of vectors: what is due to rounding varies
-// less than its largest entry.
+// errorNorm returns |got - exact| / |exact|, with the norms of vectors, because rounding changes
+// these less than the largest entry.
 func errorNorm(got, exact []float64) float64 {
 	var difference mat.VecDense
 	want := mat.NewVecDense(len(exact), exact)
@@ -140,7 +140,7 @@ func exactLogits(t *testing.T, spec models.Spec, store *graph.Store, b modeltest
 	return modeltest.Compile(t, spec, wide, modeltest.Setup{}).On(t, b, graph.RunOptions{}).Logits
 }
 
-// gradientsOf are the gradients of all parameters, one after another.
+// gradientsOf returns the gradients of all parameters, one after another.
 func gradientsOf(store *graph.Store) []float64 {
 	var all []float64
 	for _, param := range store.Params() {
@@ -149,8 +149,8 @@ func gradientsOf(store *graph.Store) []float64 {
 	return all
 }
 
-// checkPattern wants each row to sum to 1 over what its token may see: with MaskDocuments
-// the second document of the first row begins in its middle.
+// checkPattern requires that each row sums to 1 over the tokens that its token may see. With
+// MaskDocuments the second document of the first row begins in its middle.
 func checkPattern(t *testing.T, spec models.Spec, x *tensor.Dense, tolerance float64) {
 	heads := x.Shape()[1]
 	require.Equal(t, tensor.Shape{2 * spec.Seq, heads, spec.Seq}, x.Shape())

@@ -8,10 +8,10 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// idle is how many entries of our streams' parameters have no gradient: mHC's mixing of the rows
-// where they are all the same, at the first site, or only their sum is read, at the last; a bias of
-// what keys alone are made of, which adds the same to all of a query's logits; a neuron whose ReLU
-// is open for no token.
+// idle returns how many entries of a parameter have no gradient: mHC's mixing of the rows at the
+// first site, where the rows are all the same, and at the last, where only their sum is read; a
+// bias that only the keys use, which adds the same to all of a query's logits; and a neuron whose
+// ReLU is closed for all tokens.
 func idle(spec models.Spec, p *graph.Param) int {
 	first, last := "blocks.0.attention.mhc.", fmt.Sprintf("blocks.%d.feedforward.mhc.", spec.Layers-1)
 	switch {

@@ -14,8 +14,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// start is how a kind of parameter begins: numerator/sqrt(fanIn), over sqrt(2L) for what
-// writes into the stream; a std of 0 means the constant.
+// start says how a kind of parameter begins: with deviation numerator/sqrt(fanIn), divided by
+// sqrt(2L) for what writes into the stream; a std of 0 means a constant.
 type start struct {
 	suffix   string
 	fanIn    int
@@ -97,7 +97,7 @@ func checkStarts(t *testing.T, spec models.Spec, numerator float64, starts []sta
 	assert.Len(t, used, len(starts), "every row is about a parameter that exists")
 }
 
-// startOf finds the first row whose suffix a name has, longer names first in the list.
+// startOf returns the first row whose suffix the name has; the list has longer suffixes first.
 func startOf(starts []start, name string) (start, bool) {
 	for _, s := range starts {
 		if strings.HasSuffix(name, s.suffix) {
@@ -107,7 +107,7 @@ func startOf(starts []start, name string) (start, bool) {
 	return start{}, false
 }
 
-// checkDistribution wants mean, deviation and the share within one deviation to lie
+// checkDistribution requires that the mean, the deviation and the share within one deviation lie
 // within five standard errors of the normal distribution's.
 func checkDistribution(t *testing.T, name string, values []float64, mean, std float64) {
 	if std == 0 {

@@ -13,9 +13,9 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// TestInitialCoefficients: what mixes rows starts as the papers say, row by row [A_down |
-// A_carry | B']; site k of hyper-connections reads row k mod n. Weights that are multiplied
-// by the stream start at 0 and decay, the rest does not decay.
+// TestInitialCoefficients: the coefficients that mix rows start as the papers say, row by row
+// [A_down | A_carry | B']; site k of hyper-connections reads row k mod n. Weights that are
+// multiplied by the stream start at 0 and decay, the others do not decay.
 func TestInitialCoefficients(t *testing.T) {
 	for name, row := range map[string]struct {
 		config   models.Config

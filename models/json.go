@@ -31,7 +31,7 @@ func (c Config) MarshalJSON() ([]byte, error) {
 	}{plain(c), sectionOf(c.Stream), sectionOf(c.FeedForward), jsonOfMuP(c.MuP)})
 }
 
-// MarshalJSON writes the keys of every attention, then the kind with its own.
+// MarshalJSON writes the keys that every attention has, then the kind with its own keys.
 func (a Attention) MarshalJSON() ([]byte, error) {
 	type plain Attention // without this method
 	text, err := json.Marshal(plain(a))
@@ -45,7 +45,7 @@ func (a Attention) MarshalJSON() ([]byte, error) {
 	return slices.Concat(text[:len(text)-1], []byte(","), kind[1:]), nil
 }
 
-// mupJSON is a MuP with the sections of its base as JSON has them.
+// mupJSON is a MuP whose base has the sections of the JSON.
 type mupJSON struct {
 	*MuP
 	Base struct {
@@ -157,7 +157,7 @@ func (z Zoo) readAttention(text json.RawMessage, into *Attention) error {
 	return decodeStrictly(rest, (*plain)(into))
 }
 
-// section is a stream's or feed-forward's section in JSON, and what reads it.
+// section is the section of a stream or feed-forward in JSON, with the function that reads it.
 type section struct {
 	key  string
 	text json.RawMessage
@@ -216,8 +216,8 @@ func withSettings[D any](design D, settings map[string]json.RawMessage) (D, erro
 	return changed, err
 }
 
-// takeSettings returns a design with those of the settings that it has, and deletes them from the
-// map.
+// takeSettings returns a design with the settings of the map that it has, and deletes these from
+// the map.
 func takeSettings[D any](design D, settings map[string]json.RawMessage) (D, error) {
 	var err error
 	changed := withChanges(design, func(v reflect.Value) {

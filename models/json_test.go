@@ -12,8 +12,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// TestJSONHoldsAConfig: what is written is read again, as it was said and with its defaults, of
-// all that a file may hold; a Spec is written as its Config.
+// TestJSONHoldsAConfig: every config that a file may hold is read back as it was written, with and
+// without its defaults; a Spec is written as its Config.
 func TestJSONHoldsAConfig(t *testing.T) {
 	configs := append(append(zooBases(t), moeBase()), tinyMatrix(matrixMuP), tinyVector(vectorMuP), tinyMatrix(ropeExactLeCun), tinyMatrix(authors), tinyVector(tied), tinyVector(dropoutBias),
 		tinyMatrix(func(c *models.Config) { c.MuP = &models.MuP{} }), tinyMatrix(func(c *models.Config) { c.MuP = &models.MuP{AttnMultiplier: 2} }))
@@ -53,7 +53,7 @@ func TestJSONHasARunConfigsSections(t *testing.T) {
 	}`, string(text))
 }
 
-// TestJSONRefuses: a file of another program, or a damaged one, is an error in one line that
+// TestJSONRefuses: a file of another program, or a damaged one, gives an error of one line that
 // names the section.
 func TestJSONRefuses(t *testing.T) {
 	for text, want := range map[string]string{
@@ -80,7 +80,7 @@ func TestJSONRefuses(t *testing.T) {
 	}
 }
 
-// TestJSONOfAnotherZoo: a design of an outsider is written, and read by a zoo that has it.
+// TestJSONOfAnotherZoo: a design from outside the zoo is written, and read by a zoo that has it.
 func TestJSONOfAnotherZoo(t *testing.T) {
 	c := tinyVector(func(c *models.Config) { c.Stream, c.FeedForward = broad{vectorOf(15)}, narrow{gelu(4)} })
 	text, err := json.Marshal(c)

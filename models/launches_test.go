@@ -15,7 +15,7 @@ import (
 	"github.com/residua-go/residua/optim"
 )
 
-// recordedStep is what a training step of a model asks of a GPU.
+// recordedStep returns the work that a training step of a model asks of a GPU.
 func recordedStep(t *testing.T, spec models.Spec, batch int, precision graph.Precision) []cuda.Work {
 	r := cuda.NewRecorder(precision, 132)
 	o := graph.ProgramOptions{Gradients: true, Options: graph.Options{Training: true}}
@@ -33,8 +33,8 @@ func recordedStep(t *testing.T, spec models.Spec, batch int, precision graph.Pre
 	return work
 }
 
-// launchPresets are all presets and precisions; but for long tests two blocks of each, in one
-// precision.
+// launchPresets returns all presets and precisions; without long tests, two blocks of each preset
+// in one precision.
 func launchPresets(t *testing.T) (map[string]models.Spec, []graph.Precision) {
 	all, precisions := map[string]models.Spec{}, graph.Precisions()
 	if !longtest.Enabled() {
@@ -45,7 +45,7 @@ func launchPresets(t *testing.T) (map[string]models.Spec, []graph.Precision) {
 			short := p.Config
 			short.Layers = min(short.Layers, 2)
 			short.LoopEnd = min(short.LoopEnd, short.Layers)
-			if _, err := short.Resolve(); err == nil { // else it wants more layers
+			if _, err := short.Resolve(); err == nil { // otherwise it needs more layers
 				p.Config = short
 			}
 		}
@@ -55,10 +55,10 @@ func launchPresets(t *testing.T) (map[string]models.Spec, []graph.Precision) {
 }
 
 // TestLaunchesSuitEveryGPU: every kernel of every preset's training step, in every precision, has a
-// grid, threads and shared memory that GPUs of every compute capability allow; rows and first
-// elements of the operands of every matrix product lie at multiples of 16 bytes, but for those of
-// the preset's odd_sides: numbers of coefficients of streams, whose products are small, that tensor
-// cores cannot read in such pieces.
+// grid, threads and shared memory that GPUs of every compute capability allow. The rows and first
+// elements of the operands of every matrix product lie at multiples of 16 bytes, so that tensor
+// cores can read them; the exceptions are small products with the numbers of coefficients that the
+// preset lists in odd_sides.
 func TestLaunchesSuitEveryGPU(t *testing.T) {
 	presets, precisions := launchPresets(t)
 	rows := presetRows(t)

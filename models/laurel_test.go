@@ -14,9 +14,9 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// TestLaurelStartsAsATransformer: to the last bit, with a scale of 2 or no weights, whatever is
-// added and, with maps, whatever the weights of previous streams; a scale of 1 halves the stream,
-// and is another model.
+// TestLaurelStartsAsATransformer: with a scale of 2 or no weights, LAuReL equals a transformer to
+// the last bit, whatever is added and, with maps, whatever the weights of previous streams are. A
+// scale of 1 halves the stream, which makes it another model.
 func TestLaurelStartsAsATransformer(t *testing.T) {
 	same := startsAs(t)
 	for _, d := range []stream.LaurelConfig{{}, {Weights: "sigmoid"}, {Rank: 3}, {Previous: 3}, {Rank: 2, Previous: 3}, {Weights: "none", Rank: 2}, {WeightScale: 1}} {
@@ -29,8 +29,9 @@ func TestLaurelStartsAsATransformer(t *testing.T) {
 	}
 }
 
-// startsAs tells whether a model with a transformer's weights, and its own as they are, has that
-// transformer's logits to the last bit, and checks that its design says so.
+// startsAs returns a function that tells whether a model with a transformer's weights, and its own
+// weights as they start, has the transformer's logits to the last bit. The function also checks
+// that the model's design says so.
 func startsAs(t *testing.T) func(models.Spec, *graph.Store) bool {
 	plain := modeltest.Resolve(t, tinyVector(plainly))
 	weights := modeltest.PerturbedStore(t, plain, tensor.Float64)
@@ -51,9 +52,9 @@ func startsAs(t *testing.T) func(models.Spec, *graph.Store) bool {
 	}
 }
 
-// TestLaurelStarts: the weights start at 0; the left map starts with a diagonal of 1/sqrt(r D)
-// every r rows, one next to another if there are several maps, and the right map at 0. The factors
-// of previous streams start at 0 where streams are summed, and at 1 where maps of them are.
+// TestLaurelStarts: the weights start at 0. The left map starts with a diagonal of 1/sqrt(r D)
+// every r rows, side by side if there are several maps, and the right map at 0. The factors of
+// previous streams start at 0 if streams are summed, and at 1 if maps of them are.
 func TestLaurelStarts(t *testing.T) {
 	store := modeltest.NewStore(t, modeltest.Resolve(t, tinyZoo(stream.LaurelConfig{Rank: 2, Previous: 2}, plainly)), tensor.Float64, 0)
 	value := func(name string) []float64 {

@@ -17,12 +17,13 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// looped varies a model to one whose tokens pass blocks begin to end-1 of layers several times.
+// looped returns a change to a model with the given number of layers whose tokens pass blocks begin
+// to end-1 several times.
 func looped(layers, begin, end, loops int) func(c *models.Config) {
 	return func(c *models.Config) { c.Layers, c.LoopBegin, c.LoopEnd, c.Loops = layers, begin, end, loops }
 }
 
-// TestLoopDepths: what block is at each depth.
+// TestLoopDepths checks which block is at each depth.
 func TestLoopDepths(t *testing.T) {
 	for _, test := range []struct {
 		layers int
@@ -48,16 +49,15 @@ func TestLoopDepths(t *testing.T) {
 	}
 }
 
-// unrolledRows are a design's further models that are compared with themselves without a loop, and
-// the loops that are not, with the reason.
+// unrolledRows lists further models of a design that the test compares with themselves unrolled,
+// and the loops that it leaves out, with the reason.
 type unrolledRows struct {
 	Models map[string]designrows.Model
 	Not    map[string]string
 }
 
-// TestALoopIsTheModelUnrolled: a model with a loop has the logits of one of as many blocks as
-// tokens pass with the same weights, to the last bit, and gradients that are the sums of those of
-// all passes.
+// TestALoopIsTheModelUnrolled: a model with a loop has the same logits, to the last bit, as a model
+// that has a block for each pass with the same weights; its gradients are the sums over the passes.
 func TestALoopIsTheModelUnrolled(t *testing.T) {
 	excepted := designrows.Read[unrolledRows](t, "unrolled")
 	presets := modeltest.Small(models.Standard())
@@ -114,7 +114,7 @@ func checkUnrolled(t *testing.T, spec models.Spec) {
 	}
 }
 
-// TestOnePassIsThePlainModel: loops: 1 is the model without a loop.
+// TestOnePassIsThePlainModel: a model with loops: 1 equals the model without a loop.
 func TestOnePassIsThePlainModel(t *testing.T) {
 	plain := modeltest.Resolve(t, tinyVector(plainly))
 	once := modeltest.Resolve(t, tinyVector(looped(2, 1, 2, 1)))
@@ -134,7 +134,7 @@ func TestOnePassIsThePlainModel(t *testing.T) {
 	assert.Equal(t, gradients, ownGradients)
 }
 
-// TestConformanceLoops is the suite over a loop of every stream.
+// TestConformanceLoops runs the suite on a loop of every stream.
 func TestConformanceLoops(t *testing.T) {
 	var cases []conformanceCase
 	seen := map[string]bool{}

@@ -40,11 +40,12 @@ func (spec Spec) passGradients() float64 {
 	return float32Bytes * parameters * float64(blocks) / float64(spec.Layers)
 }
 
-// bounded is like whole, but small enough that several can be added.
+// bounded is like whole, but returns at most an eighth of the largest int, so that several results
+// can be added.
 func bounded(n float64) int { return min(whole(n), math.MaxInt/8) }
 
-// checkParameters returns an error if memory has no room for initialising the parameters. With a
-// Store that plans, serves or already has the parameters they take none.
+// checkParameters returns an error if memory has no room for initialising the parameters. It does
+// not count parameters for a Store that plans, serves or already has them.
 func (spec Spec) checkParameters(s *graph.Store) error {
 	if !s.Initialises() || s.Size() > 0 {
 		return nil

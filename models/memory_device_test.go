@@ -18,8 +18,9 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// TestDeviceMemory compares what a training step takes of the device with the prediction: within
-// 5%. Context, loaded kernels and cuBLAS are there from a step before, and not counted.
+// TestDeviceMemory compares the device memory that a training step takes with the prediction:
+// within 5%. An earlier step has created the context, the loaded kernels and cuBLAS, which are not
+// counted.
 func TestDeviceMemory(t *testing.T) {
 	for name, c := range map[string]models.Config{
 		"rmt":         {Stream: stream.MatrixConfig{Dk: 16, Dv: 16, Rank: 4}, Layers: 2, FeedForward: gelu(128), Seq: 64, Vocab: 257, Attention: models.Attention{Positions: models.PositionsALiBi}},
@@ -51,11 +52,11 @@ func checkMemory(t *testing.T, spec models.Spec, precision graph.Precision) {
 	require.InDelta(t, want, before-after, 0.05*float64(want)+float64(step.blocks()*driverBlock), "of free memory, which the driver gives in blocks")
 }
 
-// driverBlock is what a driver gives memory in: arrays of more than half of one begin in blocks of
-// their own, others share them.
+// driverBlock is the size of the blocks in which a driver allocates memory: an array of more than
+// half a block begins in a block of its own, smaller arrays share blocks.
 const driverBlock = 2 << 20
 
-// memoryStep is a training step that has been made.
+// memoryStep is a training step that has run.
 type memoryStep struct {
 	predicted graph.MemoryNeed
 	store     *graph.Store
@@ -95,8 +96,8 @@ func (s *memoryStep) close(t *testing.T) {
 	require.NoError(t, s.store.Close())
 }
 
-// blocks are the driver's that may be partly empty: one of small arrays, one of each large
-// parameter's arrays, of the arena and of the scratch memory.
+// blocks returns how many blocks of the driver may be partly empty: one with small arrays, and one
+// for each large parameter's arrays, the arena and the scratch memory.
 func (s *memoryStep) blocks() int {
 	n := 3
 	for _, p := range s.store.Params() {

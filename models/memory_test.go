@@ -14,9 +14,9 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// TestTrainingMemoryIsALittleLessThanThePlan: parameters, gradients and moments are exact;
-// activations lie below the buffers that a plan of the graph finds, so that no run which fits
-// is refused, and not far below.
+// TestTrainingMemoryIsALittleLessThanThePlan: TrainingMemory counts parameters, gradients and
+// moments exactly, and activations slightly below the buffers that a plan of the graph finds, so
+// that it refuses no run that fits.
 func TestTrainingMemoryIsALittleLessThanThePlan(t *testing.T) {
 	const batch = 3
 	for _, p := range models.Standard().Presets() {
@@ -36,8 +36,8 @@ func TestTrainingMemoryIsALittleLessThanThePlan(t *testing.T) {
 	}
 }
 
-// TestCostOfAnySizeIsNeverSmall: counts beyond an int are its largest value, and do not come
-// out small or negative.
+// TestCostOfAnySizeIsNeverSmall: a count that overflows an int becomes the largest int, and never a
+// small or negative number.
 func TestCostOfAnySizeIsNeverSmall(t *testing.T) {
 	const most = math.MaxInt32
 	large := tinyVector(func(c *models.Config) {
@@ -61,7 +61,8 @@ func TestCostOfAnySizeIsNeverSmall(t *testing.T) {
 	}
 }
 
-// TestSizesHaveBounds: each size of a config, whose products with another an int still counts.
+// TestSizesHaveBounds: each size of a config has a bound at which its products with other sizes
+// still fit in an int.
 func TestSizesHaveBounds(t *testing.T) {
 	for field, change := range map[string]func(*models.Config){
 		"layers":              func(c *models.Config) { c.Layers = 1 << 40 },
@@ -85,8 +86,8 @@ func TestSizesHaveBounds(t *testing.T) {
 	assert.EqualError(t, problem(c), "model.stream.sinkhorn_iterations: want 1 to 1000, got 1000000000")
 }
 
-// TestParametersBeyondMemoryAreRefused: before any of them is made, in one line that says what
-// would fit.
+// TestParametersBeyondMemoryAreRefused: parameters that do not fit in memory are refused before any
+// is made, in one line that says what would fit.
 func TestParametersBeyondMemoryAreRefused(t *testing.T) {
 	keys := stream.MatrixConfig{Dk: 32, Dv: 32, Rank: 8}
 	c := models.Config{Stream: keys, Layers: 4, FeedForward: gelu(1 << 30), Vocab: 257, Seq: 128, Attention: models.Attention{Positions: models.PositionsALiBi}}
@@ -99,7 +100,7 @@ func TestParametersBeyondMemoryAreRefused(t *testing.T) {
 	assert.ErrorContains(t, err, "no single size makes it fit: start from a preset")
 }
 
-// TestSmallerSizesFit: what is advised fits and is valid; twice as much does not.
+// TestSmallerSizesFit: the advised sizes are valid and fit; sizes twice as large do not fit.
 func TestSmallerSizesFit(t *testing.T) {
 	c := modeltest.Resolve(t, models.Config{Stream: vectorOf(1024), Layers: 24, Attention: models.Attention{Heads: 16}, FeedForward: gelu(4096), Vocab: 257, Seq: 512})
 	limit := c.Cost().Parameters / 2

@@ -14,7 +14,7 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// readSum is the sum of mHC's pre at first: 1 row of sigmoid(1), the others of sigmoid(-1).
+// readSum returns the sum of mHC's initial pre: one row has sigmoid(1), the others sigmoid(-1).
 func readSum(n int) float64 { return logistic(1) + float64(n-1)*logistic(-1) }
 
 // TestInitialMixing follows mHC's and mHC-lite's rows through a model at their first
@@ -55,8 +55,8 @@ func TestInitialMixing(t *testing.T) {
 	}
 }
 
-// compileMixing runs a model at its first coefficients but for post's, which it returns, and
-// watches its rows.
+// compileMixing compiles a model with its first coefficients, except for post's, which it draws and
+// returns, and watches its rows.
 func compileMixing(t *testing.T, spec models.Spec, n int) (*modeltest.Program, []float64) {
 	store := modeltest.NewStore(t, spec, tensor.Float64, 0)
 	shared, bias, post := modeltest.PerturbedStore(t, modeltest.Resolve(t, tinyVector(plainly)), tensor.Float64), []float64{-1, 0, 0.5, 2}, []float64{}
@@ -78,7 +78,7 @@ func compileMixing(t *testing.T, spec models.Spec, n int) (*modeltest.Program, [
 	return p, post
 }
 
-// initialRead is pre of a row at a site.
+// initialRead returns the initial pre of a row at a site.
 func initialRead(row, index, n int) float64 {
 	if row == index%n {
 		return logistic(1)
@@ -86,7 +86,7 @@ func initialRead(row, index, n int) float64 {
 	return logistic(-1)
 }
 
-// checkCoefficients wants [T, n, n+2] to be pre, the transpose of H, and post.
+// checkCoefficients requires that [T, n, n+2] holds pre, the transpose of H, and post.
 func checkCoefficients(t *testing.T, got []float64, index int, post []float64, diagonal, offDiagonal float64) {
 	t.Helper()
 	n := len(post)
@@ -105,7 +105,7 @@ func checkCoefficients(t *testing.T, got []float64, index int, post []float64, d
 	}
 }
 
-// mixRows is u = pre . X and X <- H X + post^T y, of rows x [T, n, d] and y [T, d].
+// mixRows returns u = pre . X and X <- H X + post^T y, for rows x [T, n, d] and y [T, d].
 func mixRows(x, y []float64, d, index int, post []float64, diagonal, offDiagonal float64) (read, next []float64) {
 	n := len(post)
 	read, next = make([]float64, len(y)), make([]float64, len(x))

@@ -60,8 +60,8 @@ func On(b *graph.Builder, spec Spec) (*Model, error) {
 	return m, nil
 }
 
-// makeParameters makes the parameters of the stream, of each block as often as tokens pass it, and
-// of the unembedding.
+// makeParameters makes the parameters of the stream, of the blocks that tokens pass, each pass
+// included, and of the unembedding.
 func (m *Model) makeParameters() {
 	m.stream = m.spec.design.New(m.b)
 	for l := range m.spec.Depth() {
@@ -189,7 +189,7 @@ func (m *Model) Loss(features, targets *gorgonia.Node, a Auxiliary) *gorgonia.No
 	return m.b.Add(terms...)
 }
 
-// routed returns the feed-forwards that have experts.
+// routed returns the feed-forwards with experts.
 func (m *Model) routed() []layers.Routed {
 	var routed []layers.Routed
 	for _, f := range m.feedforward {
@@ -200,9 +200,9 @@ func (m *Model) routed() []layers.Routed {
 	return routed
 }
 
-// ExpertCounts returns the number of assignments of each expert, [experts] Int32, in the
-// last Forward, a node a block; none without experts. The nodes have to be read: they
-// belong among a program's outputs.
+// ExpertCounts returns the number of tokens assigned to each expert in the last Forward, [experts]
+// Int32: one node for each block, none without experts. A program has to have these nodes among its
+// outputs.
 func (m *Model) ExpertCounts() gorgonia.Nodes {
 	var counts gorgonia.Nodes
 	for _, x := range m.routed() {

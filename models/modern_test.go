@@ -17,8 +17,9 @@ import (
 )
 
 // TestEveryStreamTakesTheModernBlock: RMSNorm, rotary positions, QK-norm, a value residual, a
-// SwiGLU and heads that share keys and values go with every stream of the zoo; all that they add is
-// trained, also where blocks are recomputed, and a cache gives what whole rows do.
+// SwiGLU and heads that share keys and values work with every stream of the zoo. All parameters
+// that they add are trained, also where blocks are recomputed, and a cache gives the same logits as
+// whole rows.
 func TestEveryStreamTakesTheModernBlock(t *testing.T) {
 	covered := map[string]bool{}
 	for _, p := range modeltest.Small(models.Standard()) {
@@ -36,7 +37,7 @@ func TestEveryStreamTakesTheModernBlock(t *testing.T) {
 	assert.Len(t, covered, len(models.Standard().Streams()))
 }
 
-// modernized is a small model with the modern block.
+// modernized gives a small model the modern block.
 func modernized(c models.Config) models.Config {
 	c.Norm = models.NormRMS
 	c.Attention.Positions, c.Attention.RopeBase, c.Attention.InverseLayerScaling = models.PositionsRoPE, 0, false
@@ -50,7 +51,7 @@ func modernized(c models.Config) models.Config {
 	return c
 }
 
-// checkModernGradients wants gradients of all attention's own parameters, the same where blocks are
+// checkModernGradients requires a gradient for each parameter of attention, the same if blocks are
 // recomputed.
 func checkModernGradients(t *testing.T, spec models.Spec) {
 	gradients := func(r graph.Recompute) *graph.Store {
@@ -76,7 +77,7 @@ func checkModernGradients(t *testing.T, spec models.Spec) {
 	}
 }
 
-// checkModernCache compares logits of tokens one by one with those of whole rows.
+// checkModernCache compares the logits of tokens given one by one with those of whole rows.
 func checkModernCache(t *testing.T, spec models.Spec) {
 	store, batch := modeltest.PerturbedStore(t, spec, tensor.Float64), modeltest.RandomBatch(spec, 2, spec.Seq, 5)
 	want := modeltest.Compile(t, spec, store, modeltest.Setup{}).On(t, batch, graph.RunOptions{}).Logits

@@ -19,7 +19,7 @@ import (
 // emptyExpert is the expert that a router of starve never chooses.
 const emptyExpert = 2
 
-// starve sets routers to columns w, -w, 0, v, -v: one of each pair has a positive logit, so
+// starve sets routers to columns w, -w, 0, v, -v. One column of each pair has a positive logit, so
 // that the third expert, whose logit is 0, is never among the first two.
 func starve(t *testing.T, spec models.Spec, store *graph.Store) {
 	for l := range spec.Layers {
@@ -32,9 +32,9 @@ func starve(t *testing.T, spec models.Spec, store *graph.Store) {
 	}
 }
 
-// TestEmptyExperts: in a whole model an expert without tokens has gradients of exactly 0,
-// whatever its weights are; nothing is NaN, and its column of the router learns by the
-// auxiliary losses and by the other experts' probabilities.
+// TestEmptyExperts: in a whole model an expert without tokens has gradients of exactly 0, whatever
+// its weights are, and nothing is NaN. Its column of the router still learns, from the auxiliary
+// losses and from the other experts' probabilities.
 func TestEmptyExperts(t *testing.T) {
 	for name, row := range map[string]struct {
 		c models.Config
@@ -73,13 +73,13 @@ func checkEmptyExperts(t *testing.T, spec models.Spec, a models.Auxiliary, dt te
 	require.Equal(t, before, p.On(t, b, graph.RunOptions{}), "weights of an expert without tokens")
 }
 
-// expertOf is one expert's share of a tensor that begins with the experts' axis.
+// expertOf returns one expert's part of a tensor whose first axis counts experts.
 func expertOf(spec models.Spec, values []float64, expert int) []float64 {
 	size := len(values) / spec.FeedForwardShape().Experts
 	return values[expert*size : (expert+1)*size]
 }
 
-// expertNames are the experts' parameters.
+// expertNames lists the experts' parameters.
 func expertNames(spec models.Spec) []string {
 	if spec.Bias {
 		return []string{"w1", "w1_bias", "w2", "w2_bias"}
@@ -87,7 +87,8 @@ func expertNames(spec models.Spec) []string {
 	return []string{"w1", "w2"}
 }
 
-// checkEmptyGradients wants zeros for the empty expert, and others for the rest together.
+// checkEmptyGradients requires gradients of 0 for the empty expert, and others for the rest
+// together.
 func checkEmptyGradients(t *testing.T, spec models.Spec, store *graph.Store, prefix string) {
 	t.Helper()
 	for _, name := range expertNames(spec) {
@@ -105,9 +106,10 @@ func checkEmptyGradients(t *testing.T, spec models.Spec, store *graph.Store, pre
 	}
 }
 
-// checkRouterGradient: for k = 1 the gate is the probability itself, and an auxiliary loss
-// is of all probabilities; for k > 1 alone the gates know nothing of an expert that is not
-// chosen.
+// checkRouterGradient: the router's column of an expert that is not chosen gets a gradient for k =
+// 1, where the gate is the probability itself, and from an auxiliary loss, which uses all
+// probabilities. With k > 1 and no auxiliary loss it gets none, because the gates do not depend on
+// it.
 func checkRouterGradient(t *testing.T, spec models.Spec, a models.Auxiliary, router *graph.Param) {
 	t.Helper()
 	learns := spec.FeedForwardShape().Used == 1 || a.BalanceLoss > 0
@@ -131,8 +133,8 @@ func fillExpert(t *testing.T, spec models.Spec, store *graph.Store, value float6
 	}
 }
 
-// TestExpertsInAModel compares what a block's mixture does to its input, and how many
-// tokens each expert gets, with loops over tokens and experts.
+// TestExpertsInAModel compares a block's mixture, and how many tokens each expert gets, with loops
+// over tokens and experts.
 func TestExpertsInAModel(t *testing.T) {
 	for _, k := range []int{1, 2, 5} {
 		c := modeltest.Resolve(t, tinyVector(experts(5, k)))
@@ -152,7 +154,7 @@ func TestExpertsInAModel(t *testing.T) {
 	}
 }
 
-// mixture is y of u [T, D], and the number of tokens of each expert.
+// mixture returns a mixture's output y for u [T, D], and the number of tokens of each expert.
 func mixture(spec models.Spec, w map[string][]float64, prefix string, u []float64) ([]float64, []int32) {
 	d, f := spec.Width(), spec.FeedForwardShape()
 	y, counts := make([]float64, len(u)), make([]int32, f.Experts)
@@ -181,7 +183,7 @@ func mixture(spec models.Spec, w map[string][]float64, prefix string, u []float6
 	return y, counts
 }
 
-// countsOf runs a model and returns the number of tokens of each expert, a row a block.
+// countsOf runs a model and returns the number of tokens of each expert, one row for each block.
 func countsOf(t *testing.T, spec models.Spec, store *graph.Store, batch modeltest.Batch) [][]int32 {
 	var counts gorgonia.Nodes
 	p, err := graph.Compile(graph.ProgramOptions{Options: graph.Options{Store: store, DType: store.DType(), Threads: 1}}, func(b *graph.Builder) (graph.Roots, error) {
@@ -204,8 +206,8 @@ func countsOf(t *testing.T, spec models.Spec, store *graph.Store, batch modeltes
 	return all
 }
 
-// TestEqualExperts: a mixture of experts that are all the same is the feed-forward that they
-// are, for any router, as the gates sum to 1; with one expert for k = 1, too.
+// TestEqualExperts: a mixture of equal experts computes what one of them does as a feed-forward,
+// for any router, because the gates sum to 1. For k = 1 this is tested with one expert.
 func TestEqualExperts(t *testing.T) {
 	dense := modeltest.Resolve(t, tinyVector(biased))
 	b := modeltest.RandomBatch(dense, 2, dense.Seq, 1)

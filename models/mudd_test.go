@@ -13,8 +13,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// TestMUDDStartsAsATransformer: with its first connections and a transformer's other weights it has
-// the transformer's logits and loss, to the last bit, in all forms.
+// TestMUDDStartsAsATransformer: with its first connections, and a transformer's weights elsewhere,
+// MUDD has the transformer's logits and loss to the last bit, in all forms.
 func TestMUDDStartsAsATransformer(t *testing.T) {
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		plain := modeltest.Resolve(t, tinyVector(func(c *models.Config) { c.Layers, c.Bias = 4, true }))

@@ -19,7 +19,7 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// officialParameter is what the authors' code says of one parameter.
+// officialParameter holds the values that the authors' code has for one parameter.
 type officialParameter struct {
 	Name       string  `json:"name"`
 	Multiplier float64 `json:"multiplier"` // of the parameter's product; norms ignore theirs
@@ -28,8 +28,8 @@ type officialParameter struct {
 	Decay      bool    `json:"weight_decay"`
 }
 
-// TestMuPOfOfficialParameters compares learning rate divisor, decay and multiplier of
-// every parameter with the authors' code: only hidden parameters' rates are divided.
+// TestMuPOfOfficialParameters compares the learning rate divisor, decay and multiplier of every
+// parameter with the authors' code: only the rates of hidden parameters are divided.
 func TestMuPOfOfficialParameters(t *testing.T) {
 	for name, read := range map[string]func(*testing.T, *reference){
 		"rmt-official": readOfficialRMT, "rmt-official-mup": readOfficialRMT,
@@ -77,7 +77,7 @@ func checkOfficialRates(t *testing.T, r *reference, official []officialParameter
 	assert.Len(t, checked, len(store.Params()), "every parameter of ours is theirs too")
 }
 
-// ourNames lists our parameters that one of theirs is.
+// ourNames lists the parameters of ours that correspond to one of theirs.
 func ourNames(t *testing.T, r *reference, theirs string) []string {
 	for _, l := range r.weights {
 		if l.theirs == theirs && l.layers {
@@ -95,7 +95,7 @@ func ourNames(t *testing.T, r *reference, theirs string) []string {
 	return nil
 }
 
-// checkOfficialMultipliers measures what the embedding and the unembedding multiply by.
+// checkOfficialMultipliers measures the factors of the embedding and the unembedding.
 func checkOfficialMultipliers(t *testing.T, spec models.Spec, official []officialParameter) {
 	want := map[string]float64{}
 	for _, p := range official {

@@ -16,9 +16,10 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Models on different streams that are one function where their designs meet: docs/oneform.md.
+// The tests of this file compare models on different streams that compute the same function where
+// their designs coincide; see docs/oneform.md.
 
-// onStore sets parameters of a model, which it must have, and reads those of another.
+// onStore sets parameters of a model, which must exist, and reads those of another model.
 type onStore struct {
 	t         *testing.T
 	own, from *graph.Store
@@ -39,10 +40,10 @@ func (s onStore) get(name string) []float64 {
 	return graph.Float64s(p.Value)
 }
 
-// lastName is the last part of a parameter's name.
+// lastName returns the last part of a parameter's name.
 func lastName(name string) string { return name[strings.LastIndex(name, ".")+1:] }
 
-// each fills n entries.
+// each returns n entries, computed by of.
 func each(n int, of func(i int) float64) []float64 {
 	values := make([]float64, n)
 	for i := range values {
@@ -51,10 +52,10 @@ func each(n int, of func(i int) float64) []float64 {
 	return values
 }
 
-// asHyper writes the weights of an RMT of one key a read into a model with static
-// hyper-connections: n = Dk rows of D = Dv entries. A_m is the reading key, B the writing key, A_r
-// = I; what the key of queries has of those of keys and of values is in W_QKV = [qI | kI | vI], and
-// W_O = I.
+// asHyper writes the weights of an RMT with one key per read into a model with static
+// hyper-connections: n = Dk rows of D = Dv entries. A_m is the reading key, B is the writing key,
+// and A_r = I. The query, key and value keys are multiples of one key by q, k and v, so that W_QKV
+// = [qI | kI | vI]; W_O = I.
 func asHyper(s onStore, n, d, blocks int) {
 	s.set("embedding", s.get("embedding"))
 	s.set("positions", s.get("positions"))
@@ -82,16 +83,17 @@ func asHyper(s onStore, n, d, blocks int) {
 	}
 }
 
-// TestRMTAsHyperConnections: an RMT whose sites read with one key is a model with static
-// hyper-connections, to the last digits of float64: with one row whatever the norms; with several
-// rows where norms only scale, since the RMT's norm is over all rows together and in front of the
-// read, that of hyper-connections after it. With ordinary norms they are two models.
+// TestRMTAsHyperConnections: an RMT whose sites read with one key equals a model with static
+// hyper-connections, to the last digits of float64. With one row this holds for any norm. With
+// several rows it holds where the norms only scale, because the RMT normalises all rows together
+// before the read, and hyper-connections normalise what was read. With ordinary norms the two
+// models differ.
 func TestRMTAsHyperConnections(t *testing.T) {
 	const d, blocks = 6, 2
 	for name, row := range map[string]struct {
 		n     int
 		eps   float64
-		small float64 // what states are multiplied by, and norms' gains divided
+		small float64 // multiplies states and divides the gains of norms
 		same  bool
 	}{"one row": {1, 1e-6, 1, true}, "norms that scale": {4, 0.25, 1e-9, true}, "norms": {4, 1e-6, 1, false}} {
 		t.Run(name, func(t *testing.T) {
@@ -116,9 +118,10 @@ func TestRMTAsHyperConnections(t *testing.T) {
 	}
 }
 
-// meetHyper gives an RMT what hyper-connections have: copies of the embedding in all rows, queries,
-// keys and values of one mixture, the sum of the rows at the end, and the same gains in each row.
-// Where states are small compared with eps a norm is a factor, its gain over the root of eps.
+// meetHyper gives an RMT the structure of hyper-connections: copies of the embedding in all rows,
+// one mixture of rows for queries, keys and values, the sum of the rows at the end, and the same
+// gains in each row. Where states are small compared with eps, a norm only scales, by its gain over
+// the root of eps.
 func meetHyper(s onStore, n int, small float64) {
 	ones := each(n, func(int) float64 { return 1 })
 	for _, name := range []string{"write_embedding", "write_positions", "read_unembedding"} {
@@ -145,10 +148,10 @@ func meetHyper(s onStore, n int, small float64) {
 	}
 }
 
-// TestHyperConnectionsAsVirtualWidth: dynamic hyper-connections are a virtual width network of m =
-// 1 at every site: its factor for each coefficient is s_a or s_b, its projections are sqrt(D) as
-// large, and its embedding has the rows' copies. At the end they differ: its groups' norm stands in
-// front of W_reduce, which sums the rows.
+// TestHyperConnectionsAsVirtualWidth: dynamic hyper-connections equal a virtual width network with
+// m = 1 at every site. Its factor for each coefficient is s_a or s_b, its projections are larger by
+// sqrt(D), and its embedding holds copies for all rows. The models differ at the end, where the
+// virtual width network normalises its groups before W_reduce, which sums the rows.
 func TestHyperConnectionsAsVirtualWidth(t *testing.T) {
 	const n, d = 3, 15
 	rms := func(c *models.Config) { c.Norm = models.NormRMS }

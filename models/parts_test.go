@@ -14,9 +14,9 @@ import (
 	"github.com/residua-go/residua/models/modeltest"
 )
 
-// TestPartsCountTheirParameters: each part of a model counts the parameters that it makes: the
-// stream those that its design makes alone, a feed-forward those of its sites' names that are
-// left, the unembedding its table; and there are no others.
+// TestPartsCountTheirParameters: each part of a model counts exactly the parameters that it makes.
+// The stream counts those that its design makes alone, a feed-forward the remaining ones with its
+// sites' names, and the unembedding its table; no parameter is left over.
 func TestPartsCountTheirParameters(t *testing.T) {
 	bases := append(append(zooBases(t), moeBase()), tinyVector(matchingHeads), tinyMatrix(experts(3, 0)), tinyVector(sharedHeads), tinyMatrix(sharedHeads), tinyVector(preparedHeads), tinyMatrix(preparedHeads))
 	for _, p := range modeltest.Small(models.Standard()) {
@@ -36,13 +36,13 @@ func TestPartsCountTheirParameters(t *testing.T) {
 	assert.Len(t, covered, len(models.Standard().Streams()), "every design")
 }
 
-// matchingHeads are heads that are not as wide as the model.
+// matchingHeads gives a config heads that together are not as wide as the model.
 func matchingHeads(c *models.Config) { c.Attention.HeadDim = 4 }
 
-// sharedHeads are heads that share one head of keys and values.
+// sharedHeads gives a config heads that share one head of keys and values.
 func sharedHeads(c *models.Config) { c.Attention.KVHeads = 1 }
 
-// preparedHeads are heads with QK-norm and a value residual.
+// preparedHeads gives a config heads with QK-norm and a value residual.
 func preparedHeads(c *models.Config) {
 	c.Attention.QKNorm, c.Attention.ValueResidual = true, models.ValuesLearned
 }

@@ -14,16 +14,16 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// plain is a transformer in loops: learned positions, LayerNorm with a gain, one row. What
-// a norm reads is multiplied by site at the sublayers and by last at the end, which only
-// eps can tell.
+// plain is a transformer written with loops: learned positions, LayerNorm with a gain, one row. The
+// inputs of its norms are multiplied by site at the sublayers and by last at the end, which changes
+// the results only through eps.
 type plain struct {
 	c          models.Spec
 	w          map[string][]float64
 	site, last float64
 }
 
-// logits is the model's function: [seq, vocab].
+// logits computes the model's logits: [seq, vocab].
 func (p plain) logits(tokens []int32) []float64 {
 	d, h := p.c.Width(), []float64{}
 	for i, id := range tokens {
@@ -41,7 +41,7 @@ func (p plain) logits(tokens []int32) []float64 {
 	return matmul(p.norm(h, "norm", p.last), p.w["unembedding"], d)
 }
 
-// norm is LayerNorm of factor*x.
+// norm returns the LayerNorm of factor*x.
 func (p plain) norm(x []float64, name string, factor float64) []float64 {
 	gain, y := p.w[name], make([]float64, len(x))
 	n := len(gain)
@@ -60,7 +60,7 @@ func (p plain) norm(x []float64, name string, factor float64) []float64 {
 	return y
 }
 
-// attend is causal attention of packed q, k, v [seq, 3, heads, size]: [seq, heads, size].
+// attend returns causal attention [seq, heads, size] for packed q, k, v [seq, 3, heads, size].
 func (p plain) attend(qkv []float64) []float64 {
 	d, heads := p.c.Width(), p.c.HeadCount()
 	size, seq := d/heads, len(qkv)/(3*d)
@@ -87,7 +87,7 @@ func (p plain) attend(qkv []float64) []float64 {
 	return out
 }
 
-// matmul is x w of rows of n entries.
+// matmul returns x w, for rows x of n entries.
 func matmul(x, w []float64, n int) []float64 {
 	width := len(w) / n
 	y := make([]float64, len(x)/n*width)
@@ -99,7 +99,7 @@ func matmul(x, w []float64, n int) []float64 {
 	return y
 }
 
-// geluTanh is the tanh form of GELU.
+// geluTanh returns the tanh form of GELU.
 func geluTanh(xs []float64) []float64 {
 	y := make([]float64, len(xs))
 	for i, x := range xs {
@@ -116,11 +116,12 @@ func addTo(x, y []float64) {
 
 func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
-// TestInitialFunctionUpToEps compares streams of n rows, at their first coefficients, with
-// a transformer in plain loops. With rows that start alike and stay alike each is h <- h +
-// F(h): hyper-connections read one row, mHC readSum of it, and at the end all read n of it.
-// As each reading goes through a norm, this is a transformer but for eps, which counts as
-// eps over the square of the factor. eps is large here, so that the difference is seen.
+// TestInitialFunctionUpToEps compares streams of n rows, at their first coefficients, with a
+// transformer written with loops. All rows start alike and stay alike: each follows h <- h + F(h).
+// Hyper-connections read one row, mHC reads readSum times a row, and at the end all streams read n
+// times a row. Since each reading goes through a norm, this is a transformer except for eps, which
+// acts like eps over the square of the factor. The test sets a large eps to make the difference
+// visible.
 func TestInitialFunctionUpToEps(t *testing.T) {
 	const n, eps = 4, 0.05
 	large := func(c *models.Config) { c.NormEps = eps }

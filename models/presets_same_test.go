@@ -13,7 +13,7 @@ import (
 	"github.com/residua-go/residua/models/modeltest"
 )
 
-// savedPreset is a line of a file of presets.
+// savedPreset is one line of a file of presets.
 type savedPreset struct {
 	Name   string          `json:"name"`
 	Config json.RawMessage `json:"config"`
@@ -32,8 +32,8 @@ func savedPresets(t *testing.T, path string) map[string]string {
 	return configs
 }
 
-// TestAPresetsNameMeansTheSameModelForEver: the config.yaml of a run names its preset and
-// leaves the preset's values out. A model that is to be another gets another name.
+// TestAPresetsNameMeansTheSameModelForEver: the config.yaml of a run names its preset and leaves
+// the preset's values out, so a preset must never change. A new model gets a new name.
 func TestAPresetsNameMeansTheSameModelForEver(t *testing.T) {
 	known, gone := presetRows(t), presetRows(t)
 	for _, p := range models.Standard().Presets() {
@@ -51,8 +51,8 @@ func TestAPresetsNameMeansTheSameModelForEver(t *testing.T) {
 	assert.Empty(t, gone, "presets that are gone")
 }
 
-// TestPresetsOfVersion1: what files of format version 1 say of the presets that there were is
-// read as those presets; settings that there were not then have their defaults.
+// TestPresetsOfVersion1: files of format version 1 are read as the presets that they name; settings
+// that did not exist then have their defaults.
 func TestPresetsOfVersion1(t *testing.T) {
 	zoo, saved := models.Standard(), savedPresets(t, "testdata/presets-version1.jsonl")
 	assert.Len(t, saved, 37)

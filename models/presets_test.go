@@ -13,9 +13,9 @@ import (
 	"github.com/residua-go/residua/models/modeltest"
 )
 
-// TestPresetCounts compares exact parameter counts with those worked out by hand, and the sizes
-// that the paper prints, 46M to 405M, with them. The printed sizes are too coarse for what the
-// paper's own count leaves out, at most 0.6M, to matter.
+// TestPresetCounts compares exact parameter counts with numbers derived by hand, and with the sizes
+// that the paper prints, 46M to 405M. The printed sizes are so coarse that it does not matter what
+// the paper's own count leaves out, at most 0.6M.
 func TestPresetCounts(t *testing.T) {
 	rows := presetRows(t)
 	for _, p := range models.Standard().Presets() {

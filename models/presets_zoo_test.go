@@ -13,7 +13,7 @@ import (
 	"github.com/residua-go/residua/models/modeltest"
 )
 
-// presetRows are the rows of presets in the designs' files, by name.
+// presetRows returns the rows of presets in the designs' files, by name.
 func presetRows(t *testing.T) map[string]presetRow {
 	all := map[string]presetRow{}
 	for design, rows := range designrows.Read[map[string]presetRow](t, "presets") {
@@ -25,15 +25,15 @@ func presetRows(t *testing.T) map[string]presetRow {
 	return all
 }
 
-// presetOf is a preset of the zoo, resolved.
+// presetOf returns a preset of the zoo, resolved.
 func presetOf(t *testing.T, name string) models.Spec {
 	p, err := models.Standard().Preset(name)
 	require.NoError(t, err)
 	return modeltest.Resolve(t, p.Config)
 }
 
-// checkCounts compares a preset's numbers with those worked out by hand, and those with what papers
-// print.
+// checkCounts compares a preset's numbers with those derived by hand, and these with the numbers
+// that papers print.
 func (r presetRow) checkCounts(t *testing.T, name string, rows map[string]presetRow) {
 	c, values := presetOf(t, name).Cost(), map[string]int{}
 	if on := rows[r.On]; r.On != "" {
@@ -53,7 +53,7 @@ func (r presetRow) checkCounts(t *testing.T, name string, rows map[string]preset
 	}
 }
 
-// parameters are those worked out by hand.
+// parameters returns the number of parameters derived by hand.
 func (r presetRow) parameters(t *testing.T, rows map[string]presetRow) float64 {
 	values := map[string]int{}
 	if r.On != "" {
@@ -63,7 +63,7 @@ func (r presetRow) parameters(t *testing.T, rows map[string]presetRow) float64 {
 	return r.Parameters.at(t, values)
 }
 
-// saved is the config that a preset means, as JSON has it.
+// saved returns the config that a preset stands for, as JSON.
 func (r presetRow) saved(t *testing.T, design string, rows map[string]presetRow) map[string]any {
 	config := map[string]any{"attention": map[string]any{}}
 	if r.On != "" {

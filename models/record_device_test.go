@@ -17,8 +17,8 @@ import (
 	"github.com/residua-go/residua/optim"
 )
 
-// TestDeviceRunsWhatIsRecorded: a training step starts the kernels and the products that a
-// recording of it lists, of each name as many.
+// TestDeviceRunsWhatIsRecorded: a training step starts exactly the kernels and products that a
+// recording of it lists, counted by name.
 func TestDeviceRunsWhatIsRecorded(t *testing.T) {
 	if !emulator.Emulated() {
 		t.Skip("want the emulator, which counts launches, got a GPU")

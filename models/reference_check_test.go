@@ -148,7 +148,7 @@ func (r *reference) store(t *testing.T, dt tensor.Dtype) *graph.Store {
 	return store
 }
 
-// loadWeights writes their tensors into every parameter of a store.
+// loadWeights fills every parameter of a store from their tensors.
 func loadWeights(t *testing.T, store *graph.Store, theirs tensorFile, links []link) {
 	filled := map[string][]float64{}
 	for _, l := range links {
@@ -225,7 +225,7 @@ func (r *reference) compare(t *testing.T, theirs tensorFile, links []link, toler
 	return worst
 }
 
-// largest is the largest entry of all tensors of a file.
+// largest returns the largest entry of all tensors of a file.
 func (r *reference) largest(t *testing.T, f tensorFile) float64 {
 	largest := 0.0
 	for _, values := range f.values {

@@ -2,5 +2,5 @@
 
 package models_test
 
-// devices lists none: this build has the CPU alone.
+// devices returns none, because this build has only the CPU.
 func devices() []referenceDevice { return nil }

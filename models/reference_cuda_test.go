@@ -13,12 +13,12 @@ import (
 // TestMain runs the device's tests on the emulator, or on a GPU where RESIDUA_GPU says so.
 func TestMain(m *testing.M) { emulator.Main(m) }
 
-// opsInARow is about how many ops a small reference's gradient passes one after the other.
-// Their rounding errors, each within the bound of a single op (graph's TestDevice), add up
-// like its square root.
+// opsInARow is about how many ops lie one after the other on the way of a small reference's
+// gradient. Their rounding errors, each within the bound of a single op (graph's TestDevice), add
+// up like its square root.
 const opsInARow = 25
 
-// devices lists the GPU in its precisions.
+// devices returns the GPU in each of its precisions.
 func devices() []referenceDevice {
 	on := func(p graph.Precision) graph.Options { return graph.Options{Device: graph.CUDA, Precision: p} }
 	return []referenceDevice{

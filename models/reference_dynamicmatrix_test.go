@@ -7,12 +7,12 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// readsDynamicRMT is the kind that readDynamicRMT reads.
+// readsDynamicRMT is the kind of references that readDynamicRMT reads.
 const readsDynamicRMT = "dynamic-matrix"
 
-// readDynamicRMT is the paper form of the RMT with what projections of the stream add to the keys
-// of its sites. Those tensors have a key a row; ours a column, and those that read for the heads
-// side by side.
+// readDynamicRMT reads the paper form of the RMT with the projections of the stream that are added
+// to the keys of its sites. In their tensors each key is a row; in ours each is a column, and the
+// keys that read for the heads lie side by side.
 func readDynamicRMT(t *testing.T, r *reference) {
 	readRMT(t, r)
 	c := r.config.Stream.(stream.MatrixConfig)

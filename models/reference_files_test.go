@@ -13,7 +13,7 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 )
 
-// relativeError is max |got - want| / max(max |want|, floor); NaN counts as infinite.
+// relativeError returns max |got - want| / max(max |want|, floor); NaN counts as infinite.
 func relativeError(got, want []float64, floor float64) float64 {
 	difference, scale := 0.0, floor
 	for i := range want {
@@ -29,7 +29,7 @@ func relativeError(got, want []float64, floor float64) float64 {
 	return difference / scale
 }
 
-// tensorFile is a safetensors file with its float tensors widened.
+// tensorFile holds a safetensors file, with its float tensors widened.
 type tensorFile struct {
 	byName map[string]checkpoint.Tensor
 	values map[string][]float64
@@ -38,8 +38,8 @@ type tensorFile struct {
 // fileSuffix ends the name of a reference that is a single file.
 const fileSuffix = ".safetensors"
 
-// readTensors reads a folder's file of that name, or the tensors "weights/…" for
-// weights.safetensors of a reference that is a file.
+// readTensors reads a file in a folder; if the reference is a single file, it reads the tensors
+// "weights/…" instead of weights.safetensors.
 func readTensors(t *testing.T, dir, name string) tensorFile {
 	path, prefix := filepath.Join(dir, name), ""
 	if filepath.Ext(dir) == fileSuffix {
@@ -61,7 +61,7 @@ func readTensors(t *testing.T, dir, name string) tensorFile {
 	return f
 }
 
-// expectedText is a folder's expected.json, or what the metadata of a file has for it.
+// expectedText returns a folder's expected.json, or the same text from the metadata of a file.
 func expectedText(t *testing.T, dir string) []byte {
 	if filepath.Ext(dir) != fileSuffix {
 		text, err := os.ReadFile(filepath.Join(dir, "expected.json"))

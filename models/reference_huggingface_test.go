@@ -15,8 +15,8 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// testHuggingFace compares logits and greedy tokens, with and without a cache of keys and values,
-// of a checkpoint as Hugging Face's transformers saves it, of any architecture that is read.
+// testHuggingFace compares logits and greedily chosen tokens, with and without a cache of keys and
+// values, for a checkpoint of any architecture that is read, saved by Hugging Face's transformers.
 func testHuggingFace(t *testing.T, dir string) {
 	p, err := pretrained.Open(dir)
 	require.NoError(t, err)
@@ -26,7 +26,7 @@ func testHuggingFace(t *testing.T, dir string) {
 	worst := relativeError(graph.Float64s(run(int32s(t, want, "tokens"))), floats(t, want, "logits"), 0)
 	require.LessOrEqual(t, worst, tolerance32, "logits")
 
-	// The first 5 tokens of row 0, then what the likeliest token says.
+	// The first 5 tokens of row 0, then the likeliest token again and again.
 	greedy := int32s(t, want, "greedy")
 	const prompt = 5
 	row := make([]int32, len(greedy))
@@ -67,5 +67,5 @@ func huggingFaceLogits(t *testing.T, p *pretrained.Model, rows, seq int) func(to
 	}
 }
 
-// largest is the index of the largest value, the first of equal ones.
+// largest returns the index of the largest value, the first if several are equal.
 func largest(values []float32) int32 { return int32(slices.Index(values, slices.Max(values))) }

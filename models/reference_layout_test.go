@@ -20,7 +20,7 @@ type link struct {
 	theirs, ours string
 	layers       bool
 	base         int
-	split        []int // the shape by which strides count, where it is another than theirs
+	split        []int // the shape that strides refer to, if it differs from theirs
 	strides      []int
 }
 
@@ -75,10 +75,10 @@ func linked(links []link) []string {
 	return names
 }
 
-// same links tensors of one layout and one name.
+// same links tensors that have the same layout and the same name.
 func same(name string, strides ...int) link { return link{theirs: name, ours: name, strides: strides} }
 
-// readRMT is the paper form: maths.md's names.
+// readRMT reads the paper form, with the names of maths.md.
 func readRMT(t *testing.T, r *reference) {
 	var c struct {
 		Vocab, Seq, Layers, Dk, Dv, Rank, FF int
@@ -104,11 +104,11 @@ func readRMT(t *testing.T, r *reference) {
 	}
 }
 
-// normName reads "layernorm, gain only".
+// normName returns the first part of "layernorm, gain only".
 func normName(text string) string { return strings.Split(text, ",")[0] }
 
-// readOfficialRMT is the RMT authors' layout: (ResVal, ResKey) streams, (ResVal, Rank)
-// features, layers stacked.
+// readOfficialRMT reads the RMT authors' layout: (ResVal, ResKey) streams, (ResVal, Rank) features,
+// layers stacked.
 func readOfficialRMT(t *testing.T, r *reference) {
 	var c struct {
 		Vocab     int `json:"vocab_size"`
@@ -185,7 +185,7 @@ func officialConfig(r *reference, c models.Config) {
 	r.config, r.auxiliary.ZLoss = c, r.expected.ZLoss
 }
 
-// readOfficialTransformer is the same repository's transformer.
+// readOfficialTransformer reads the transformer of the same repository.
 func readOfficialTransformer(t *testing.T, r *reference) {
 	var c struct {
 		Vocab       int     `json:"vocab_size"`

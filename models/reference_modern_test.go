@@ -4,8 +4,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// attentionSizes are the fields of a folder's config that are about attention and positions: plain
-// keys, those that are absent are off.
+// attentionSizes holds the fields of a folder's config about attention and positions, as plain
+// keys; absent ones are off.
 type attentionSizes struct {
 	KVHeads       int `json:"kv_heads"`
 	HeadDim       int `json:"head_dim"`
@@ -17,7 +17,7 @@ type attentionSizes struct {
 	Softcap       float64
 }
 
-// attention is what the fields say.
+// attention returns the attention that the fields describe.
 func (c vectorSizes) attention() models.Attention {
 	a := models.Attention{Heads: c.Heads, KVHeads: c.KVHeads, HeadDim: c.HeadDim, Positions: c.Positions, QKNorm: c.QKNorm,
 		ValueResidual: c.ValueResidual, InverseLayerScaling: c.Inverse}

@@ -18,7 +18,7 @@ import (
 	"github.com/residua-go/residua/optim"
 )
 
-// muonTraining is a folder's record of steps by Muon and AdamW.
+// muonTraining is a folder's record of steps with Muon and AdamW.
 type muonTraining struct {
 	Total       int        `json:"total_steps"`
 	Warmup      int        `json:"warmup_steps"`
@@ -39,7 +39,7 @@ type muonTraining struct {
 	} `json:"steps"`
 }
 
-// muonTolerances are what the steps are held to.
+// muonTolerances holds the tolerances of the steps.
 type muonTolerances struct{ losses, updates, weights float64 }
 
 func muonTolerancesOf(dt tensor.Dtype) muonTolerances {
@@ -49,7 +49,7 @@ func muonTolerancesOf(dt tensor.Dtype) muonTolerances {
 	return muonTolerances{losses: 1e-5, updates: 1e-4, weights: 2e-5}
 }
 
-// parts compose the folder's optimizer.
+// parts returns the parts of the folder's optimizer.
 func (m muonTraining) parts() []optim.Part {
 	return []optim.Part{
 		optim.Clip(m.Clip), optim.Adam(m.AdamBetas[0], m.AdamBetas[1], m.AdamEps),
@@ -58,8 +58,8 @@ func (m muonTraining) parts() []optim.Part {
 	}
 }
 
-// checkMuon repeats the reference's steps: losses and gradient norms, the first update of each
-// matrix and the weights after all.
+// checkMuon repeats the reference's steps and compares losses and gradient norms, the first update
+// of each matrix and the weights after the last step.
 func (r *reference) checkMuon(t *testing.T, dt tensor.Dtype) {
 	var file struct {
 		Training muonTraining `json:"training"`
@@ -71,7 +71,8 @@ func (r *reference) checkMuon(t *testing.T, dt tensor.Dtype) {
 	r.checkMuonSteps(t, dt, file.Training)
 }
 
-// checkFirstUpdates makes one step at rate 1: what a weight loses is the update.
+// checkFirstUpdates makes one step at rate 1, in which the update is what is subtracted from a
+// weight.
 func (r *reference) checkFirstUpdates(t *testing.T, dt tensor.Dtype, m muonTraining) {
 	store := r.store(t, dt)
 	m.MuonLR, m.WeightDecay, m.Warmup = 1, 0, 0

@@ -18,18 +18,18 @@ import (
 	"github.com/residua-go/residua/models/modeltest"
 )
 
-// Tolerances, as max |difference| / max |reference| a tensor.
+// Tolerances for max |difference| / max |reference| of a tensor.
 const (
 	tolerance64       = 1e-9
 	tolerance32       = 2e-5
 	toleranceSteps    = 1e-4 // losses and gradient norms of training steps
 	toleranceWeights  = 1e-3 // weights after them
 	toleranceSchedule = 1e-6
-	gradientFloor     = 0.1 // a gradient's denominator, of the model's largest gradient entry
+	gradientFloor     = 0.1 // the smallest denominator for a gradient, as a share of the model's largest gradient entry
 )
 
-// referenceDir is where reference folders lie: RESIDUA_REFERENCE, or the project's own.
-// A relative path is relative to the project's root, where go test ./... is called.
+// referenceDir returns the folder with the references: RESIDUA_REFERENCE, or the project's own. A
+// relative path is relative to the project's root, where go test ./... is called.
 func referenceDir() string {
 	dir := os.Getenv("RESIDUA_REFERENCE")
 	switch {
@@ -74,19 +74,19 @@ type training struct {
 	WeightDecay float64 `json:"weight_decay"`
 }
 
-// reference is one folder or file, opened.
+// reference is a folder or file of a reference, opened.
 type reference struct {
 	dir       string
 	expected  expected
 	config    models.Config
-	auxiliary models.Auxiliary // what its loss has in addition to the cross-entropy
-	weights   []link           // how its weights and gradients lie in ours
-	watched   []link           // how its intermediates lie in our hooks
-	device    graph.Options    // Device and Precision that it is computed on; zero: the CPU
+	auxiliary models.Auxiliary // the losses that it adds to the cross-entropy
+	weights   []link           // where its weights and gradients are in ours
+	watched   []link           // where its intermediate values are in our hooks
+	device    graph.Options    // Device and Precision of our computation; zero: the CPU
 }
 
-// TestReference compares models with numbers that others' code computed, for every
-// folder it finds.
+// TestReference compares models with numbers that other people's code computed, for every folder it
+// finds.
 func TestReference(t *testing.T) {
 	folders, huggingFace := referenceFolders(t)
 	require.NotEmpty(t, append(folders, huggingFace...), "folders with expected.json and weights, or a Hugging Face config.json, in %s", referenceDir())
@@ -129,8 +129,8 @@ func referenceFolders(t *testing.T) (folders, huggingFace []string) {
 	return folders, huggingFace
 }
 
-// TestEveryDesignHasAReference: others' numbers are there for each stream and feed-forward of
-// the zoo, and for every way that a folder can be read.
+// TestEveryDesignHasAReference: there are reference numbers for each stream and feed-forward of the
+// zoo, and for every way in which a folder can be read.
 func TestEveryDesignHasAReference(t *testing.T) {
 	if os.Getenv("RESIDUA_REFERENCE") != "" {
 		t.Skip("other references than the project's")
@@ -197,23 +197,23 @@ func testFolder(t *testing.T, dir string) {
 	}
 }
 
-// official tells whether a folder is of the RMT authors' code.
+// official tells whether a folder comes from the RMT authors' code.
 func (r *reference) official() bool { return strings.HasPrefix(r.expected.Kind, "official-") }
 
-// referenceDevice is what else than the CPU a build compares references on.
+// referenceDevice is a device other than the CPU on which a build compares references.
 type referenceDevice struct {
 	name      string
 	options   graph.Options
 	tolerance float64
-	unit      float64 // of rounding, in those of float32
+	unit      float64 // the rounding error, in float32 rounding errors
 	exact     bool    // as exact as the CPU in float32
 }
 
-// bound is the tolerance of a reference whose worst error in float32 is known: rounding
-// errors grow with the unit, so that an ill-conditioned model, whose error in float32 times
-// the units is beyond the tolerance, gets half of what the bound of float32 errors says. Its
-// own error would not do: it is one draw, and another on each kind of processor (hyper-dynamic:
-// 1.1e-5 with AVX2, 1.3e-5 with AVX-512, 1.7e-5 in portable Go).
+// bound returns the tolerance for a reference whose worst error in float32 is known. Rounding
+// errors grow with the unit. If the model is so ill-conditioned that its float32 error times the
+// unit exceeds the tolerance, the bound is half of what the bound on float32 errors gives. The
+// model's own error would be a poor bound: it is a single sample, and differs between processors
+// (hyper-dynamic: 1.1e-5 with AVX2, 1.3e-5 with AVX-512, 1.7e-5 in portable Go).
 func (d referenceDevice) bound(worst32 float64) float64 {
 	if d.exact || worst32*d.unit/2 <= d.tolerance {
 		return d.tolerance
@@ -221,7 +221,7 @@ func (d referenceDevice) bound(worst32 float64) float64 {
 	return tolerance32 * d.unit / 2
 }
 
-// openReference reads what is expected and has the reader of its kind read the rest.
+// openReference reads what is expected, and lets the reader for its kind read the rest.
 func openReference(t *testing.T, dir string) *reference {
 	r := &reference{dir: dir}
 	require.NoError(t, json.Unmarshal(expectedText(t, dir), &r.expected))

@@ -20,8 +20,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// vectorSizes are the sizes in the config of a reference on a stream of vectors: plain keys, those
-// that are absent are off.
+// vectorSizes holds the sizes in the config of a reference on a stream of vectors, as plain keys;
+// absent ones are off.
 type vectorSizes struct {
 	Vocab, Seq, Layers, D, Heads, FF int
 	Experts                          int
@@ -38,14 +38,14 @@ type vectorSizes struct {
 	attentionSizes
 }
 
-// config is the model on a vector stream.
+// config returns the model on a vector stream.
 func (c vectorSizes) config() models.Config {
 	return models.Config{Stream: c.vector(), Attention: c.attention(), TieEmbeddings: c.Tied, LogitSoftcap: c.Softcap, Layers: c.Layers,
 		LoopBegin: c.Begin, LoopEnd: c.End, Loops: c.Loops,
 		FeedForward: c.feedForward(), Vocab: c.Vocab, Seq: c.Seq, NormEps: c.Eps, Norm: normName(c.Norm), Gelu: c.Gelu}
 }
 
-// vector is the stream.
+// vector returns the stream.
 func (c vectorSizes) vector() stream.VectorConfig {
 	v := vectorOf(c.D)
 	if v.LayerScale = c.LayerScale; c.X0 {
@@ -54,7 +54,7 @@ func (c vectorSizes) vector() stream.VectorConfig {
 	return v
 }
 
-// feedForward is what the reference names, a GELU where it names nothing.
+// feedForward returns the feed-forward that the reference names, or a GELU if it names none.
 func (c vectorSizes) feedForward() layers.FeedForwardDesign {
 	switch {
 	case c.FeedForward == "swiglu":
@@ -71,10 +71,10 @@ func (c vectorSizes) feedForward() layers.FeedForwardDesign {
 	return gelu(c.FF)
 }
 
-// site is the prefix of a site's tensors.
+// site returns the prefix of a site's tensors.
 func site(layer int, kind string) string { return fmt.Sprintf("blocks.%d.%s.", layer, kind) }
 
-// sites calls f with the prefix of every site of two a block.
+// sites calls f with the prefix of every site, two for each block.
 func sites(layers int, f func(prefix string)) {
 	for l := range layers {
 		f(site(l, "attention"))
@@ -90,8 +90,8 @@ func (r *reference) replace(links ...link) {
 	r.weights = append(r.weights, links...)
 }
 
-// readers read references by their kind; those of other kinds, the names of designs, are read by
-// readDesign.
+// readers returns the functions that read references, by kind. readDesign reads the other kinds,
+// which are names of designs.
 func readers() map[string]func(*testing.T, *reference) {
 	return map[string]func(*testing.T, *reference){
 		"rmt": readRMT, readsDynamicRMT: readDynamicRMT, "transformer": readVectors, "moe": readVectors, "muon": readVectors,
@@ -100,25 +100,26 @@ func readers() map[string]func(*testing.T, *reference) {
 	}
 }
 
-// readVectors is the paper form of the transformer, with its options.
+// readVectors reads the paper form of the transformer, with its options.
 func readVectors(t *testing.T, r *reference) { r.readWith(t, "", referenceRows{}) }
 
-// readDesign reads a reference of a design's name by the rows in the design's file.
+// readDesign reads a reference of a design by the rows in the design's file.
 func readDesign(t *testing.T, r *reference) {
 	r.readWith(t, r.expected.Kind, designrows.Read[referenceRows](t, "reference")[r.expected.Kind])
 }
 
-// referenceRows say how a design's references are read. A setting of the design that the
-// reference's config has by the same key, and a tensor of the same name and size, need no row.
+// referenceRows say how a design's references are read. A setting of the design needs no row if the
+// reference's config has it under the same key, and a tensor needs none if its name and size are
+// the same.
 type referenceRows struct {
 	Settings map[string]string // their key, by ours
 	Tensors  map[string]tensorRow
 }
 
-// tensorRow says where their tensor lies in ours. Its key is the name of theirs, "*." in front
-// stands for a site's or a block's prefix, which ours has, too. Names in formulas are their
-// config's numbers, and s0, s1, … the shape of theirs. The row holds where it has as many strides
-// as theirs has axes, and ours exists.
+// tensorRow says where their tensor is in ours. Its key is the name of theirs; a leading "*."
+// stands for the prefix of a site or block, which ours has, too. Names in formulas are numbers of
+// their config, and s0, s1, … the shape of their tensor. The row applies if it has as many strides
+// as their tensor has axes, and ours exists.
 type tensorRow struct {
 	Ours    string
 	At      formula
@@ -161,7 +162,7 @@ func (r *reference) settings(t *testing.T, design string, rows referenceRows, gi
 	return designrows.Model{"stream": settings}
 }
 
-// link says where a tensor of theirs lies in ours.
+// link says where a tensor of theirs is in ours.
 func (rows referenceRows) link(t *testing.T, c vectorSizes, store *graph.Store, name string, shape []int, numbers map[string]int) link {
 	numbers = maps.Clone(numbers)
 	for axis, size := range shape {
@@ -205,7 +206,7 @@ func prefixOf(name, key string) (string, bool) {
 	return prefix, ok && (prefix == "" && !anywhere || strings.HasSuffix(prefix, ".") && anywhere)
 }
 
-// packed are queries, keys and values, which lie side by side in ours, and experts, which lie one
+// packed links queries, keys and values, which lie side by side in ours, and experts, which lie one
 // after the other.
 func (c vectorSizes) packed(name string) (link, bool) {
 	prefix, part, _ := cutLast(name)
@@ -224,7 +225,7 @@ func (c vectorSizes) packed(name string) (link, bool) {
 	return link{}, false
 }
 
-// cutLast parts a name before what follows its last dot.
+// cutLast splits a name at its last dot.
 func cutLast(name string) (prefix, last string, ok bool) {
 	i := strings.LastIndexByte(name, '.')
 	return name[:i+1], name[i+1:], i >= 0

@@ -13,8 +13,8 @@ import (
 	"github.com/residua-go/residua/models/modeltest"
 )
 
-// TestWeightsHaveRoles: in each small preset there are weight matrices; a parameter that holds some
-// decays and is made of them alone; tables and the unembedding hold none.
+// TestWeightsHaveRoles: each small preset has weight matrices; a parameter that holds matrices
+// decays and holds nothing else; tables and the unembedding hold none.
 func TestWeightsHaveRoles(t *testing.T) {
 	for _, p := range models.Standard().Presets() {
 		if p.Config.Layers != 4 {

@@ -25,8 +25,8 @@ var ropeTable = map[float64][3][3]float64{
 	4:     {{1, 0, 0}, {0.588925874406, 0.411074125594, 0}, {0.339800841266, 0.388808366840, 0.271390791895}},
 }
 
-// TestRoPEInAModel gives attention known queries and keys, and values that show the
-// weights: v_j is the unit vector j.
+// TestRoPEInAModel gives attention known queries and keys, and values that show the weights: v_j is
+// unit vector j.
 func TestRoPEInAModel(t *testing.T) {
 	for base, want := range ropeTable {
 		for name, config := range map[string]models.Config{

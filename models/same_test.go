@@ -9,8 +9,8 @@ import (
 	"github.com/residua-go/residua/models/modeltest"
 )
 
-// TestSameModel: what changes a parameter's name or shape, or the function that a trained
-// model computes, is another model; what changes only the start or the training is not.
+// TestSameModel: a change of a parameter's name or shape, or of the function that a trained model
+// computes, makes another model; a change of only the initial values or the training does not.
 func TestSameModel(t *testing.T) {
 	m, v := tinyMatrix(plainly), tinyVector(plainly)
 	for _, other := range []struct {

@@ -14,8 +14,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// TestAttentionScale measures the factor of q.k in each block: 1/sqrt(Dh); with inverse
-// layer scaling over the block's number from 1; with muP multiplier*sqrt(base Dh)/Dh.
+// TestAttentionScale measures the factor of q.k in each block: 1/sqrt(Dh); with inverse layer
+// scaling divided by the block's number, counted from 1; with muP multiplier*sqrt(base Dh)/Dh.
 func TestAttentionScale(t *testing.T) {
 	none := func(c *models.Config) { c.Layers, c.Attention.Positions = 3, models.PositionsNone }
 	for _, row := range []struct {

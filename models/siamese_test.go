@@ -15,8 +15,8 @@ import (
 )
 
 // TestSiameseWithoutTheFirstStream: with gains of 0 in the norms of x, SiameseNorm is a transformer
-// whose sites read a norm of a norm: that transformer's logits up to the norms' eps, and with the
-// first gains, 1, another model's.
+// whose sites read a norm of a norm, and has that transformer's logits up to the eps of the norms.
+// With its first gains of 1 it is another model.
 func TestSiameseWithoutTheFirstStream(t *testing.T) {
 	plain := modeltest.Resolve(t, tinyVector(func(c *models.Config) { c.NormEps = 1e-12 }))
 	store := modeltest.PerturbedStore(t, plain, tensor.Float64)

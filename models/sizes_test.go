@@ -11,7 +11,7 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// TestSize: sizes are read and replaced in a section, in a design's and in the vectors
+// TestSize: sizes are read and replaced in a section, in a design's settings and in the vectors
 // that it embeds; the config itself stays as it is.
 func TestSize(t *testing.T) {
 	c := models.Transformer(2, 64, 256, 4)
@@ -35,8 +35,8 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestDesignsGrow: each growth of a design is of a model that can be built, three times as wide
-// as well.
+// TestDesignsGrow: each way to enlarge a design gives a model that can be built, also at three
+// times the width.
 func TestDesignsGrow(t *testing.T) {
 	for _, d := range models.Standard().Streams() {
 		scaled, ok := d.(stream.MuPDesign)

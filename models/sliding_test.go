@@ -14,13 +14,13 @@ import (
 	"github.com/residua-go/residua/models/modeltest"
 )
 
-// sliding gives a config a window.
+// sliding gives a config an attention window.
 func sliding(d layers.SlidingAttention) func(c *models.Config) {
 	return func(c *models.Config) { c.Attention.Kind = d }
 }
 
-// TestConformanceSliding: a window is a model as any other. The sinks let the first token reach
-// all.
+// TestConformanceSliding runs the suite on models with an attention window. Because of the sinks
+// the first token reaches all others.
 func TestConformanceSliding(t *testing.T) {
 	modeltest.Run(t, "vector", tinyVector(all(sliding(layers.SlidingAttention{Window: 3, Sinks: 1, Layers: []int{1}}), func(c *models.Config) {
 		c.Attention.Positions, c.Attention.HeadDim, c.Attention.QKNorm = models.PositionsRoPE, 4, true
@@ -29,13 +29,13 @@ func TestConformanceSliding(t *testing.T) {
 	modeltest.Run(t, "looped", tinyVector(all(looped(3, 1, 2, 3), sliding(layers.SlidingAttention{Window: 4, Sinks: 1, Layers: []int{1}}))))
 }
 
-// withAttentionKeys has values shared between layers, and a bias by distance.
+// withAttentionKeys gives a config values shared between layers, and a bias by distance.
 func withAttentionKeys(c *models.Config) {
 	c.Attention.ValueResidual, c.Attention.Positions = models.ValuesLearned, models.PositionsALiBi
 }
 
-// TestASlidingPattern: what is hooked is 0 outside the window and the sinks, and sums to 1; layers
-// that are not listed see all.
+// TestASlidingPattern: the hooked attention weights are 0 outside the window and the sinks, and sum
+// to 1; layers without a window see all tokens.
 func TestASlidingPattern(t *testing.T) {
 	c := modeltest.Resolve(t, tinyVector(sliding(layers.SlidingAttention{Window: 3, Sinks: 2, Layers: []int{1}})))
 	store := modeltest.PerturbedStore(t, c, tensor.Float64)
@@ -61,7 +61,7 @@ func TestASlidingPattern(t *testing.T) {
 	}
 }
 
-// TestSlidingCosts: in closed form, however many layers there are.
+// TestSlidingCosts checks the closed form of the cost for any number of layers.
 func TestSlidingCosts(t *testing.T) {
 	config := tinyVector(all(sliding(layers.SlidingAttention{Window: 128, Sinks: 4}), func(c *models.Config) { c.Seq, c.Layers = 1024, 1<<31-1 }))
 	full := config
@@ -96,11 +96,11 @@ func TestSlidingRefuses(t *testing.T) {
 	assert.EqualError(t, err, "model.attention: want a struct, got *models_test.pointed")
 }
 
-// pointed is an attention that is no struct but a pointer to one.
+// pointed is an attention that is a pointer to a struct instead of a struct.
 type pointed struct{ layers.SoftmaxAttention }
 
-// TestJSONHoldsAnAttention: its kind and settings stand among the keys that all kinds have; softmax
-// is not written.
+// TestJSONHoldsAnAttention: the kind and its settings are written next to the keys that all kinds
+// have; softmax is not written.
 func TestJSONHoldsAnAttention(t *testing.T) {
 	c := tinyVector(sliding(layers.SlidingAttention{Window: 3, Sinks: 1, Layers: []int{1}}))
 	text, err := json.Marshal(c.Attention)

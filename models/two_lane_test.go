@@ -10,8 +10,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// TestTwoLanesStartAsATransformer: to the last bit, wherever they part, but for parallel sublayers;
-// with other numbers they do not stay alike.
+// TestTwoLanesStartAsATransformer: two lanes equal a transformer to the last bit, wherever they
+// part, except with parallel sublayers; with other numbers they differ.
 func TestTwoLanesStartAsATransformer(t *testing.T) {
 	same := startsAs(t)
 	for split := range 3 {

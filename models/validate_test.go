@@ -15,7 +15,7 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// refusal is a config that no model can be built with.
+// refusal is a config with which no model can be built, and the error.
 type refusal struct {
 	field, problem string
 	bad            models.Config
@@ -65,7 +65,7 @@ func badShapes() []refusal {
 	}
 }
 
-// bare is a design that does not embed what a model says to it.
+// bare is a design that does not embed the settings that a model fills in.
 type bare struct{}
 
 func (bare) Name() string                       { return "bare" }
@@ -149,7 +149,7 @@ func badMuP() []refusal {
 	}
 }
 
-// TestValidateRefuses: each bad config has one field and message, and is no model.
+// TestValidateRefuses: each bad config gives an error with one field and one message, and no model.
 func TestValidateRefuses(t *testing.T) {
 	for _, refusals := range [][]refusal{badShapes(), badChoices(), badNumbers(), badMuP(), badZoo(t), badLoops(), badExperts()} {
 		for _, r := range refusals {
@@ -166,7 +166,7 @@ func TestValidateRefuses(t *testing.T) {
 	}
 }
 
-// TestValidateNamesTheFirst: of several bad fields the first in reading order is named.
+// TestValidateNamesTheFirst: of several bad fields the error names the first in reading order.
 func TestValidateNamesTheFirst(t *testing.T) {
 	c := models.Config{Stream: stream.MatrixConfig{Dk: 2, Dv: 2}, Layers: 1, FeedForward: gelu(0), Norm: "x", Dropout: 2}
 	require.EqualError(t, problem(c), "model.stream.rank: want >= 1, got 0")
@@ -182,8 +182,8 @@ func TestValidateNamesTheFirst(t *testing.T) {
 	require.NoError(t, problem(c))
 }
 
-// TestResolve: zero fields take the documented defaults, others stay, a second time
-// changes nothing.
+// TestResolve: zero fields take the documented defaults, others stay, and resolving again changes
+// nothing.
 func TestResolve(t *testing.T) {
 	spec := modeltest.Resolve(t, tinyMatrix(plainly))
 	want := tinyMatrix(func(c *models.Config) {
@@ -197,7 +197,7 @@ func TestResolve(t *testing.T) {
 	assert.Equal(t, 500.0, modeltest.Resolve(t, rope).Attention.RopeBase)
 }
 
-// TestResolveTellsTheDesign: a stream's design hears all that the model says to every stream,
+// TestResolveTellsTheDesign: a stream's design gets everything that the model tells every stream,
 // whatever its own Common held.
 func TestResolveTellsTheDesign(t *testing.T) {
 	c := tinyVector(func(c *models.Config) {
@@ -212,7 +212,7 @@ func TestResolveTellsTheDesign(t *testing.T) {
 		Ratios: stream.Ratios{WidthRatio: 3, HeadsRatio: 1, KeyRatio: 1, RankRatio: 1, InnerRatio: 1, BaseHeadDim: 4}}}, got.Vectors)
 }
 
-// TestAuxiliaryCoefficientsAreChecked: no loss is made with one that is not finite and >= 0.
+// TestAuxiliaryCoefficientsAreChecked: a coefficient that is negative or not finite makes no loss.
 func TestAuxiliaryCoefficientsAreChecked(t *testing.T) {
 	c := modeltest.Resolve(t, tinyVector(experts(3, 2)))
 	for _, bad := range []models.Auxiliary{{ZLoss: -1}, {BalanceLoss: math.NaN()}, {RouterZLoss: math.Inf(1)}} {
@@ -221,7 +221,7 @@ func TestAuxiliaryCoefficientsAreChecked(t *testing.T) {
 	}
 }
 
-// problem is what Resolve says against a config.
+// problem returns the error of Resolve for a config.
 func problem(c models.Config) error {
 	_, err := c.Resolve()
 	return err

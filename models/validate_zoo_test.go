@@ -15,7 +15,7 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// badLoops are the refusals of loops.
+// badLoops returns refused configs of loops.
 func badLoops() []refusal {
 	return []refusal{
 		{"loops", "want >= 1, got -1", tinyVector(looped(2, 0, 2, -1))},
@@ -29,7 +29,7 @@ func badLoops() []refusal {
 	}
 }
 
-// badZoo are the refusals of streams of single designs, and what all refuse.
+// badZoo returns refused configs of single designs, and configs that all designs refuse.
 func badZoo(t *testing.T) (bad []refusal) {
 	for _, r := range rowsOf[refusedRow](t, "refused") {
 		bad = append(bad, refusal{r.row.Key, r.row.Problem, tinyOn(t, r.design, r.row.Model)})
@@ -45,7 +45,7 @@ func badZoo(t *testing.T) (bad []refusal) {
 	return bad
 }
 
-// badExperts are the refusals of mixtures of experts.
+// badExperts returns refused configs of mixtures of experts.
 func badExperts() []refusal {
 	return []refusal{
 		{"feedforward.hidden", "want >= 1, got 0", tinyVector(withFeedForward(layers.MoEConfig{Experts: 4}))},
@@ -56,7 +56,7 @@ func badExperts() []refusal {
 	}
 }
 
-// TestMuPIsKnownForMatrixAndVector: for no other stream of the zoo is a muP base of use.
+// TestMuPIsKnownForMatrixAndVector: every other stream of the zoo refuses a muP base.
 func TestMuPIsKnownForMatrixAndVector(t *testing.T) {
 	var known []string
 	for _, d := range models.Standard().Streams() {
@@ -67,7 +67,7 @@ func TestMuPIsKnownForMatrixAndVector(t *testing.T) {
 	assert.Equal(t, []string{"matrix", "vector"}, known)
 }
 
-// TestValidateAtTheEdge: what lies just inside the refusals builds, and costs what Cost says.
+// TestValidateAtTheEdge: configs just inside the limits build, and cost what Cost says.
 func TestValidateAtTheEdge(t *testing.T) {
 	edges := map[string]models.Config{"all experts": tinyVector(experts(3, 3)), "one expert": tinyVector(experts(1, 0))}
 	for design, rows := range designrows.Read[map[string]designrows.Model](t, "edge") {
@@ -86,7 +86,7 @@ func TestValidateAtTheEdge(t *testing.T) {
 	}
 }
 
-// TestResolveZoo: the defaults of settings that only some designs have.
+// TestResolveZoo checks the defaults of settings that only some designs have.
 func TestResolveZoo(t *testing.T) {
 	for _, r := range rowsOf[defaultsRow](t, "defaults") {
 		want := tinySettings(t, r.design, r.row.Are)
@@ -101,7 +101,7 @@ func TestResolveZoo(t *testing.T) {
 	}
 }
 
-// TestSameModelZoo: a design's settings make another model.
+// TestSameModelZoo: another value of a design's settings makes another model.
 func TestSameModelZoo(t *testing.T) {
 	check := func(want string, base, other models.Config) {
 		assert.EqualError(t, modeltest.Resolve(t, base).SameModel(modeltest.Resolve(t, other)), want)

@@ -13,7 +13,7 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// withOptions is a vector stream of width 15 with options.
+// withOptions gives a config a vector stream of width 15 with options.
 func withOptions(layerScale bool, x0 string) func(c *models.Config) {
 	return onStream(stream.VectorConfig{Vectors: width(15), LayerScale: layerScale, X0: x0})
 }
@@ -39,7 +39,8 @@ func TestNeutralX0IsTheVectorStream(t *testing.T) {
 	}
 }
 
-// TestOptionsStart: nanochat's weights fall over the blocks; gains start smaller in deeper models.
+// TestOptionsStart: nanochat's weights decrease over the blocks; gains start smaller in deeper
+// models.
 func TestOptionsStart(t *testing.T) {
 	starts := func(layers int, x0, name string) []float64 {
 		c := modeltest.Resolve(t, tinyVector(func(c *models.Config) { withOptions(true, x0)(c); c.Layers = layers }))

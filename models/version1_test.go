@@ -11,8 +11,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// TestVersion1: what programs wrote in format version 1, all keys side by side, is read as the
-// model that it was; what belongs to training is left out.
+// TestVersion1: a config in format version 1, with all keys side by side, is read as the model that
+// it described; keys about training are left out.
 func TestVersion1(t *testing.T) {
 	const plain = `"vocab":13,"seq":9,"norm":"","norm_eps":0,"bias":false,"tie_embeddings":false,"gelu":"","dropout":0,"init":"","embedding_std":0,`
 	for text, want := range map[string]models.Config{
@@ -42,7 +42,7 @@ func TestVersion1(t *testing.T) {
 	}
 }
 
-// TestVersionsRefused: a version that there is not, and text that is not of its version.
+// TestVersionsRefused: an unknown version is refused, and so is text that does not fit its version.
 func TestVersionsRefused(t *testing.T) {
 	for _, row := range []struct {
 		version    int
@@ -62,7 +62,7 @@ func TestVersionsRefused(t *testing.T) {
 	}
 }
 
-// TestKeySinceVersion1: keys that have moved, and one that has not.
+// TestKeySinceVersion1 checks keys that have moved, and one that has not.
 func TestKeySinceVersion1(t *testing.T) {
 	for old, now := range map[string]string{"dk": "stream.dk", "heads": "attention.heads", "ff": "feedforward.hidden", "top_k": "feedforward.top_k",
 		"mup.base_rank": "mup.base.stream.rank", "layers": "", "norm": ""} {

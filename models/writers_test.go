@@ -14,8 +14,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// TestWriters: each writer's activation is one that the model names, and its weight and bias
-// are parameters of the model; there is one for each site that writes.
+// TestWriters: each writer names an activation of the model, and a weight and bias that are
+// parameters of the model; every site that writes has one writer.
 func TestWriters(t *testing.T) {
 	for name, config := range splitConfigs() {
 		_, keyed := config.Stream.(stream.MatrixConfig)

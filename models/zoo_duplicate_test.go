@@ -10,8 +10,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// TestZooRefusesDuplicateNames: a second design or preset of a name is an error where the name is
-// looked up, and leaves the other names alone.
+// TestZooRefusesDuplicateNames: looking up a name that two designs or two presets share is an
+// error; other names still work.
 func TestZooRefusesDuplicateNames(t *testing.T) {
 	zoo := models.Standard().With(stream.HighwayConfig{}, models.Preset{Name: "quickstart"}).WithFeedForward(layers.GELUConfig{})
 	_, err := zoo.Stream(stream.HighwayConfig{}.Name())

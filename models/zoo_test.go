@@ -16,8 +16,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// TestDesignsHaveKeys: a design's own fields have keys of their own with a meaning, and it
-// holds Common, which a model fills in.
+// TestDesignsHaveKeys: each field of a design has a key of its own and help, and the design holds
+// Common, which a model fills in.
 func TestDesignsHaveKeys(t *testing.T) {
 	for _, d := range models.Standard().Streams() {
 		assert.NotZero(t, checkKeys(t, d), d.Name())
@@ -43,7 +43,7 @@ func checkKeys(t *testing.T, d namedDesign) int {
 	return len(keys) - 1
 }
 
-// TestEachDesignHasItsNameAndAPreset: no two designs share a name, and a preset uses each.
+// TestEachDesignHasItsNameAndAPreset: no two designs share a name, and each is used by a preset.
 func TestEachDesignHasItsNameAndAPreset(t *testing.T) {
 	zoo := models.Standard()
 	streams, feedForwards := map[string]bool{}, map[string]bool{}
@@ -70,7 +70,7 @@ func TestEachDesignHasItsNameAndAPreset(t *testing.T) {
 	assert.EqualError(t, err, `unknown feed-forward "relu6": want one of gelu, swiglu, relu, relu2, moe, none`)
 }
 
-// broad is a vector stream under another name, as an outsider may add it.
+// broad is a vector stream under another name, as another module may add it.
 type broad struct{ stream.VectorConfig }
 
 func (broad) Name() string                         { return "broad" }
@@ -84,8 +84,8 @@ type narrow struct{ layers.GELUConfig }
 func (narrow) Name() string                         { return "narrow" }
 func (n narrow) Defaults() layers.FeedForwardDesign { return n }
 
-// TestZooWith: a zoo with more designs has them, and the one that it was made from, or another
-// made from that, does not.
+// TestZooWith: a zoo extended by With has the new designs; the zoo that it was made from, and
+// another made from that, do not.
 func TestZooWith(t *testing.T) {
 	base := models.Standard()
 	preset := models.Preset{Name: "wide-1", Config: tinyVector(func(c *models.Config) {
@@ -113,9 +113,9 @@ func TestZooWith(t *testing.T) {
 	modeltest.Run(t, "another design", preset.Config)
 }
 
-// TestOnStream: what the new stream says stays, what it leaves open and the old one had is the
-// old one's, and what is no stream's stays; of those that start as a transformer, that
-// transformer is what they came from.
+// TestOnStream: settings of the new stream stay; those that it leaves open are taken from the old
+// stream if it has them; everything outside the stream stays. For streams that start as a
+// transformer, the plain transformer is the one that they came from.
 func TestOnStream(t *testing.T) {
 	starts := designrows.Read[bool](t, "starts_as_transformer")
 	for _, base := range zooBases(t) {
@@ -144,7 +144,8 @@ func TestOnStream(t *testing.T) {
 	assert.Nil(t, hyper.OnStream(stream.DWLSTMConfig{}).FeedForward)
 }
 
-// TestDesignsThatAreNoStructs: whatever is asked of a config with one, or without, does not panic.
+// TestDesignsThatAreNoStructs: a config with a design that is no struct, or without a design, never
+// panics.
 func TestDesignsThatAreNoStructs(t *testing.T) {
 	for _, d := range []stream.Design{nil, &stream.MatrixConfig{Dk: 4, Dv: 4, Rank: 2}, (*stream.MatrixConfig)(nil)} {
 		for _, c := range []models.Config{{Stream: d}, tinyMatrix(plainly).OnStream(d), models.Config{Stream: d}.OnStream(vectorOf(8))} {

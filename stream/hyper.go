@@ -126,7 +126,7 @@ func tanhMixer(b *graph.Builder, p packing, s rowStarts, static, gain, w, scale 
 // rowStarts describes in words the initial values of A_res, A_down and B_up, and names the source.
 type rowStarts struct{ res, down, up, source string }
 
-// form returns the form whose initial values are those of static, the first parameter.
+// form returns the form with the initial values of static, which is the first of the parameters.
 func (s rowStarts) form(b *graph.Builder, p packing, choice Choice, parameters ...*gorgonia.Node) Form {
 	f := mixedForm(p, s.source, choice, parameters...)
 	f.startPacked(p, startOf(b, parameters[0]).Values, s.res, s.down, s.up)

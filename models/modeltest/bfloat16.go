@@ -11,9 +11,9 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// checkBFloat16: precision BF16 computes what float32 does, to what 8 bits of fraction leave of it.
-// Activations that take 16 bits in memory have the bits of those that are rounded in float32
-// memory, whatever else the program is for.
+// checkBFloat16 checks that precision BF16 computes what float32 does, up to the rounding to 8
+// significant bits. Activations stored in 16 bits have the same bits as ones rounded in float32
+// memory, whatever else the program computes.
 func checkBFloat16(t *testing.T, spec models.Spec) {
 	store := PerturbedStore(t, spec, tensor.Float32)
 	b := documentBatch(spec, rows, 11)
@@ -28,7 +28,7 @@ func checkBFloat16(t *testing.T, spec models.Spec) {
 	want, gradients := run(Setup{Separate: true})
 	assert.NotEqual(t, exact.CrossEntropy, want.CrossEntropy)
 	t.Logf("loss %.4f, in float32 %.4f", want.CrossEntropy, exact.CrossEntropy)
-	assert.InEpsilon(t, exact.CrossEntropy, want.CrossEntropy, 0.05, "loss") // some dozens of roundings in a row, each by up to 2^-9
+	assert.InEpsilon(t, exact.CrossEntropy, want.CrossEntropy, 0.05, "loss") // dozens of roundings one after the other, each by up to 2^-9
 	for name, s := range map[string]Setup{"packed": {}, "packed, with recomputation": {Recompute: graph.RecomputeBlock}} {
 		r, g := run(s)
 		require.Equal(t, want.Loss, r.Loss, name)

@@ -12,9 +12,9 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// checkCache: tokens that come after those which a cache remembers have the logits that they have
-// in one row, whether they are given one by one, several at a time, or by several programs in turn
-// in rows of different length.
+// checkCache: tokens that follow the tokens in a cache have the logits that they have in one whole
+// row, whether they are given one by one, several at a time, or by several programs in turn in rows
+// of different length.
 func checkCache(t *testing.T, spec models.Spec) {
 	store := PerturbedStore(t, spec, tensor.Float64)
 	b := documentBatch(spec, rows, 5)

@@ -11,8 +11,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// checkCausality: what comes later changes no bit of what comes before, nor anything of
-// another row; what comes before reaches all that comes later.
+// checkCausality: later tokens change no bit of what earlier ones compute, and nothing in another
+// row; earlier tokens reach all later ones.
 func checkCausality(t *testing.T, spec models.Spec) {
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		p := Compile(t, spec, PerturbedStore(t, spec, dt), Setup{})
@@ -72,8 +72,8 @@ func requireRunOpensOne(t *testing.T, spec models.Spec, p *Program, b Batch, bos
 	requireRows(t, spec, before, after, bos+2, spec.Seq, false, "after a run of BOS whose first changes")
 }
 
-// requireRows requires that each of the tokens first to end has the same logits to the last bit, or
-// that each has different ones.
+// requireRows requires that the tokens first to end-1 have the same logits to the last bit, or that
+// each of them has different ones.
 func requireRows(t *testing.T, spec models.Spec, before, after []float64, first, end int, same bool, what string, args ...any) {
 	t.Helper()
 	for i := first; i < end; i++ {

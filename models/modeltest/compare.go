@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Distance is max |got - want| / max |want|; a NaN or a length that differs gives +Inf.
+// Distance returns max |got - want| / max |want|, or +Inf if there is a NaN or the lengths differ.
 func Distance(got, want []float64) float64 {
 	if len(got) != len(want) {
 		return math.Inf(1)
@@ -53,7 +53,7 @@ func requireClose(t *testing.T, want, got map[string][]float64, tolerance, floor
 
 func largest(xs []float64) float64 { return floats.Norm(xs, math.Inf(1)) }
 
-// largestOf is the largest entry of all tensors.
+// largestOf returns the largest entry of all tensors.
 func largestOf(all map[string][]float64) float64 {
 	most := 0.0
 	for _, xs := range all {

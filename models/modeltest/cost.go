@@ -14,7 +14,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// checkCost: the closed forms agree with the graph.
+// checkCost: the closed forms of the cost agree with the graph.
 func checkCost(t *testing.T, spec models.Spec) {
 	store := NewStore(t, spec, tensor.Float32, 0)
 	cost, tokens := spec.Cost(), rows*spec.Seq
@@ -28,7 +28,7 @@ func checkCost(t *testing.T, spec models.Spec) {
 	assert.Equal(t, tables, cost.Embedding, "entries of tables")
 
 	p := Compile(t, spec, store, Setup{Gradients: true, LossOnly: true, Training: true})
-	each := 0.0 // what windows of attention cost a token is no whole number
+	each := 0.0 // the cost of attention windows per token need not be a whole number
 	for _, part := range spec.Parts() {
 		each += part.Cost.FLOPs
 	}

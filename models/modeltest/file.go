@@ -14,7 +14,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// checkFile: one file holds a model: its config and parameters come back to the last bit
+// checkFile: a model survives in one file: its config and parameters are read back to the last bit
 // and compute the same.
 func checkFile(t *testing.T, spec models.Spec) {
 	store := PerturbedStore(t, spec, tensor.Float32)
@@ -48,7 +48,7 @@ func checkFile(t *testing.T, spec models.Spec) {
 	require.Equal(t, Compile(t, spec, store, Setup{}).On(t, b, graph.RunOptions{}), Compile(t, read, again, Setup{}).On(t, b, graph.RunOptions{}), "results")
 }
 
-// zooOf is a zoo of the model's designs alone, whoever made them.
+// zooOf returns a zoo with only the model's designs, whatever module they come from.
 func zooOf(spec models.Spec) models.Zoo {
 	zoo := models.Zoo{}.With(without(spec.Stream))
 	zoo = zoo.WithAttention(without(spec.Attention.Design()))
@@ -58,5 +58,5 @@ func zooOf(spec models.Spec) models.Zoo {
 	return zoo
 }
 
-// without is a design without its settings.
+// without returns a design without its settings.
 func without[D any](design D) D { return reflect.Zero(reflect.TypeOf(design)).Interface().(D) }

@@ -16,12 +16,12 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// idleGradient is how large rounding makes a gradient that should be 0, as a share of the model's
-// largest.
+// idleGradient is the largest gradient that rounding may leave where the exact one is 0, as a share
+// of the model's largest gradient.
 const idleGradient = 1e-13
 
-// checkGradients: at weights where every part matters every entry of every parameter has a
-// gradient, except those whose gradient is exactly 0.
+// checkGradients: at weights where every part of the model matters, every entry of every parameter
+// has a gradient, except for those whose gradient is exactly 0.
 func checkGradients(t *testing.T, spec models.Spec, idle IdleFunc) {
 	store := PerturbedStore(t, spec, tensor.Float64)
 	p := Compile(t, spec, store, Setup{Gradients: true, LossOnly: true, Auxiliary: auxiliary})
@@ -44,8 +44,9 @@ func checkGradients(t *testing.T, spec models.Spec, idle IdleFunc) {
 	}
 }
 
-// idleEntries is how many entries of a parameter that any stream has have no gradient: the rows of
-// absent tokens; keys' biases, which add the same to all of a query's logits.
+// idleEntries returns how many entries of a parameter have no gradient on every stream: the
+// embedding rows of absent tokens, and biases of keys, which add the same to all of a query's
+// logits.
 func idleEntries(spec models.Spec, b Batch, p *graph.Param) int {
 	switch {
 	case p.Name == "embedding" && !spec.TieEmbeddings:
@@ -65,10 +66,11 @@ const (
 	differenceStep      = 5e-5
 	differenceTolerance = 1e-6
 	differenceEntries   = 4 // a parameter: the largest gradient and random ones; half but for long tests
-	// differenceFloor is the least denominator, of the parameter's largest gradient.
+	// differenceFloor is the smallest denominator of a relative error, as a share of the
+	// parameter's largest gradient.
 	differenceFloor = 0.01
-	// roundingError is the relative rounding error of a loss, and so of any difference of losses.
-	// It matters where a gradient is almost 0, such as the gradient of how equal rows are read.
+	// roundingError is the relative rounding error of a loss, and so of a difference of losses. It
+	// matters where a gradient is almost 0, as where rows are nearly equal.
 	roundingError = 0x1p-52
 )
 

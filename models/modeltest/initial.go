@@ -12,7 +12,7 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// The initial function may differ from the transformer's by what initialEps brings in.
+// The initial function may differ from the transformer's by what the eps of norms causes.
 const (
 	initialEps       = 1e-12
 	initialTolerance = 1e-9
@@ -47,7 +47,7 @@ func checkInitialFunction(t *testing.T, spec models.Spec) {
 	requireClose(t, wanted, shared, initialTolerance, 1e-3*largestOf(wanted), "gradient of shared weights")
 }
 
-// transformerOf is the transformer that a model starts as, if it does.
+// transformerOf returns the transformer that a model starts as, if there is one.
 func transformerOf(t *testing.T, spec models.Spec) (models.Spec, bool) {
 	grown, ok := spec.Design().(stream.PlainAtInit)
 	if !ok {

@@ -10,7 +10,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// checkLogitsAt: the logits of some tokens alone are those that they have among the logits of all.
+// checkLogitsAt: logits computed for some tokens alone equal the same tokens' logits among the
+// logits of all.
 func checkLogitsAt(t *testing.T, spec models.Spec) {
 	store := PerturbedStore(t, spec, tensor.Float64)
 	b := RandomBatch(spec, rows, spec.Seq, 7)

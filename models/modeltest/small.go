@@ -23,8 +23,8 @@ func Small(zoo models.Zoo) []models.Preset {
 	return small
 }
 
-// Shrunk is a model of 2 blocks with a vocabulary of 13 ids, rows of 9 tokens and learned
-// positions, in which no size of stream and feed-forward is above 12.
+// Shrunk returns a model of 2 blocks with a vocabulary of 13 ids, rows of 9 tokens and learned
+// positions, in which no size of the stream and the feed-forward is above 12.
 func Shrunk(c models.Config) models.Config {
 	c.Layers, c.Vocab, c.Seq, c.Attention.Positions = 2, 13, 9, models.PositionsLearned
 	c.LoopBegin, c.LoopEnd = min(c.LoopBegin, 1), min(c.LoopEnd, 2)

@@ -9,7 +9,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// check is one demand on every model.
+// check is one requirement for every model.
 type check struct {
 	name string
 	run  func(t *testing.T, c models.Spec)
@@ -51,10 +51,10 @@ func Resolve(t *testing.T, c models.Config) models.Spec {
 	return s
 }
 
-// auxiliary are the losses that are added to the cross-entropy in checks of gradients.
+// auxiliary holds the losses that checks of gradients add to the cross-entropy.
 var auxiliary = models.Auxiliary{ZLoss: 1e-3, BalanceLoss: 0.01, RouterZLoss: 1e-3}
 
-// varied is a model with changes to its config.
+// varied returns a model with changes to its config.
 func varied(t *testing.T, s models.Spec, change func(c *models.Config)) models.Spec {
 	t.Helper()
 	c, err := s.With(change)
@@ -62,8 +62,8 @@ func varied(t *testing.T, s models.Spec, change func(c *models.Config)) models.S
 	return c
 }
 
-// IdleFunc says how many entries of a parameter have no gradient, whatever the weights: by the
-// stream's maths nothing depends on them.
+// IdleFunc returns how many entries of a parameter have no gradient, whatever the weights are,
+// because in the stream's equations nothing depends on them.
 type IdleFunc func(c models.Spec, p *graph.Param) int
 
 // Run tests the model that c describes, as a subtest called name. c.Seq should be 6 to
