@@ -45,8 +45,8 @@ func TestWriteFileAtomic(t *testing.T) {
 	assert.Equal(t, []string{"config.yaml"}, namesIn(t, dir))
 }
 
-// TestWriteFileAtomicRemovesWhatKilledProcessesLeft: of the same path alone, and nothing of a
-// process that runs.
+// TestWriteFileAtomicRemovesWhatKilledProcessesLeft: it removes only temporary files of the same
+// path, and none of a process that runs.
 func TestWriteFileAtomicRemovesWhatKilledProcessesLeft(t *testing.T) {
 	dir := t.TempDir()
 	keep := []string{".tmp-x-00000001-01234567", ".tmp-x-7ffffffe", ".tmp-x-7ffffffe-0123456", ".tmp-xy-7ffffffe-01234567", "x-7ffffffe-01234567"}
@@ -72,7 +72,7 @@ func TestWriteFileAtomicInTheCurrentFolder(t *testing.T) {
 }
 
 // Whatever step fails, for instance because the disk is full, the old content stays and no
-// temporary does.
+// temporary file does.
 func TestWriteFileAtomicKeepsTheOldFileOnFailure(t *testing.T) {
 	for _, failing := range []string{"create", "write", "sync", "rename"} {
 		dir := t.TempDir()

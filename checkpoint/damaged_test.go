@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// requireDamaged wants a DamagedError in one that names a file.
+// requireDamaged requires a DamagedError that is wrapped in an error with the file's name.
 func requireDamaged(t *testing.T, err error, path string) {
 	t.Helper()
 	var damaged *DamagedError
@@ -19,7 +19,7 @@ func requireDamaged(t *testing.T, err error, path string) {
 	assert.NotContains(t, err.Error(), "\n")
 }
 
-// requireElements wants an ElementError about a tensor.
+// requireElements requires an ElementError about a tensor.
 func requireElements(t *testing.T, err error, tensor string) {
 	t.Helper()
 	var elements *ElementError
@@ -28,7 +28,7 @@ func requireElements(t *testing.T, err error, tensor string) {
 	assert.NotEqual(t, elements.Want, elements.Got)
 }
 
-// TestMessages: what a person reads, of the kinds of mistakes that there are.
+// TestMessages compares the messages that people read, for every kind of mistake.
 func TestMessages(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.safetensors")
 	read := func(header string, data int) error {
@@ -52,8 +52,8 @@ func TestMessages(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// TestTensorsBeyondMemory: a sparse file of 4 TB of weights is refused before memory is taken for
-// one of them; what is read as float32 counts as that.
+// TestTensorsBeyondMemory: a sparse file that claims 4 TB of weights is refused before memory is
+// allocated; elements that are read as float32 count with that size.
 func TestTensorsBeyondMemory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sparse.safetensors")
 	header := withHeader(`{"x":{"dtype":"BF16","shape":[2199023255552],"data_offsets":[0,4398046511104]}}`, 0)

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDeferred checks that tensors that are read when they are written make the same file, with one
-// of them in memory at a time, and that a failure to read is an error that names the tensor.
+// TestDeferred checks that tensors that are read only when they are written make the same file,
+// with one of them in memory at a time, and that a failed read is an error that names the tensor.
 func TestDeferred(t *testing.T) {
 	shared := make([]float32, 6)
 	deferred := func(fail string) (all []Tensor) {

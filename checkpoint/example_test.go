@@ -9,8 +9,7 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 )
 
-// Named tensors, and what else is to be known of them, are one safetensors file. It is written
-// whole or not at all.
+// A safetensors file holds named tensors, and texts about them. It is written whole or not at all.
 func Example() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {

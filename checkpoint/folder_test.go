@@ -17,7 +17,7 @@ func folderFile(name, text string) checkpoint.FolderFile {
 }
 
 // TestWriteFolderIsWholeOrNot: whichever step of the file system fails, the old folder or the new
-// one is there, whole, and without an error the new one.
+// one is there, whole; without an error it is the new one.
 func TestWriteFolderIsWholeOrNot(t *testing.T) {
 	for failing := 0; ; failing++ {
 		dir := t.TempDir()
@@ -51,8 +51,8 @@ func TestWriteFolderIsWholeOrNot(t *testing.T) {
 	}
 }
 
-// TestAKilledReplacementIsHealed: a process that ends between two steps leaves the old folder or
-// the new one under the name, or the next call puts the old one back; nothing unfinished stays.
+// TestAKilledReplacementIsHealed: if a process ends between two steps, the old folder or the new
+// one has the name, or the next call gives it back to the old one; nothing unfinished stays.
 func TestAKilledReplacementIsHealed(t *testing.T) {
 	type killed struct{}
 	for at := 1; ; at++ {
@@ -91,14 +91,14 @@ func TestAKilledReplacementIsHealed(t *testing.T) {
 	}
 }
 
-// TestAFolderMovedAsideIsPutBack: as a process leaves it that is killed where two names cannot be
-// swapped in one step.
+// TestAFolderMovedAsideIsPutBack tests what a process leaves if it is killed where the file system
+// cannot swap two names in one step.
 func TestAFolderMovedAsideIsPutBack(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "folder")
-	require.NoError(t, os.Mkdir(filepath.Join(dir, ".tmp-folder-old-7ffffffe"), 0o777)) // of no process
+	require.NoError(t, os.Mkdir(filepath.Join(dir, ".tmp-folder-old-7ffffffe"), 0o777)) // no process has this number
 	require.NoError(t, os.Mkdir(filepath.Join(dir, ".tmp-folder-new-7ffffffe"), 0o777))
-	require.NoError(t, os.Mkdir(filepath.Join(dir, ".tmp-folder-new-00000001"), 0o777)) // of one that runs
+	require.NoError(t, os.Mkdir(filepath.Join(dir, ".tmp-folder-new-00000001"), 0o777)) // process 1 runs
 	require.ErrorIs(t, checkpoint.WriteFolder(path, false, folderFile("a", "1")), os.ErrExist)
 	require.DirExists(t, path)
 	entries, err := os.ReadDir(dir)

@@ -29,9 +29,9 @@ const (
 	ggufArray   uint32 = 9
 )
 
-// EncodeGGUF writes a GGUF file's bytes, as llama.cpp reads them: metadata, then the tensors, of
-// float32s, in their order, each with elements of the type that as tells; nil: GGUFF32. A finite
-// number that a type cannot hold is an error.
+// EncodeGGUF writes a GGUF file as llama.cpp reads it: the metadata, then the tensors, which hold
+// float32, in the given order. as returns the type in which a tensor's elements are written; nil:
+// GGUFF32 for all. A finite number that the type cannot hold is an error.
 func EncodeGGUF(w io.Writer, metadata []GGUFEntry, tensors []Tensor, as func(Tensor) GGUFType) error {
 	if err := checkTensors(tensors, nil); err != nil {
 		return err
@@ -61,7 +61,7 @@ func EncodeGGUF(w io.Writer, metadata []GGUFEntry, tensors []Tensor, as func(Ten
 	return nil
 }
 
-// ggufHeader is all that is before the tensors' data, padded.
+// ggufHeader returns everything before the tensors' data, padded.
 func ggufHeader(metadata []GGUFEntry, tensors []Tensor, as func(Tensor) GGUFType) ([]byte, error) {
 	h := ggufText{}
 	h.put([]byte("GGUF"), ggufVersion, uint64(len(tensors)), uint64(len(metadata)))
@@ -89,7 +89,7 @@ func ggufHeader(metadata []GGUFEntry, tensors []Tensor, as func(Tensor) GGUFType
 	return h.Bytes(), nil
 }
 
-// padded is a number of bytes with those up to the next aligned place.
+// padded rounds a number of bytes up to the next aligned place.
 func padded(n int) int { return (n + ggufAlignment - 1) / ggufAlignment * ggufAlignment }
 
 // ggufText is a header that is being written.

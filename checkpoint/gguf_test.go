@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFloat16Rounds: each binary16 is its own, and what lies between two becomes the nearer or the
-// even one.
+// TestFloat16Rounds: each binary16 number stays as it is; a number between two of them becomes the
+// nearer one, or the even one if both are equally near.
 func TestFloat16Rounds(t *testing.T) {
 	for bits := range uint16(0x7c00) {
 		v := fromFloat16(bits)
@@ -29,8 +29,8 @@ func TestFloat16Rounds(t *testing.T) {
 	require.True(t, math.IsNaN(float64(fromFloat16(toFloat16(float32(math.NaN()))))))
 }
 
-// TestQ8Blocks: the largest magnitude is 127 scales, halves are rounded away from 0, and a block
-// too small for a scale of F16 is 0.
+// TestQ8Blocks: the scale is the largest magnitude over 127, halves are rounded away from 0, and a
+// block too small for a scale in F16 becomes 0.
 func TestQ8Blocks(t *testing.T) {
 	numbers := make([]float32, 2*Q8Block)
 	copy(numbers, []float32{-254, 1, 3, -5, 0.99, -0.99, 253}) // the scale is 2
@@ -45,7 +45,7 @@ func TestQ8Blocks(t *testing.T) {
 	require.ErrorContains(t, err, "want a block of Q8_0 whose scale is an F16, up to 65504, got the scale 7.8740155e+06: write F32")
 }
 
-// TestEncodeGGUFRefuses names the tensor that a type does not fit.
+// TestEncodeGGUFRefuses: the error names the tensor that does not fit its type.
 func TestEncodeGGUFRefuses(t *testing.T) {
 	for want, as := range map[string]GGUFType{
 		`tensor "x": want rows of a multiple of 32 for Q8_0, got the shape [2 3]: write F16`:    GGUFQ8,

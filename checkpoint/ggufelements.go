@@ -7,24 +7,24 @@ import (
 	"github.com/pkg/errors"
 )
 
-// GGUFType is what the elements of a GGUF file's tensor are written as.
+// GGUFType is the type in which a GGUF file stores a tensor's elements.
 type GGUFType uint32
 
 // The types that this package writes.
 const (
 	GGUFF32  GGUFType = 0
 	GGUFF16  GGUFType = 1
-	GGUFQ8   GGUFType = 8 // Q8_0: 32 neighbours of a row are integers of 8 bits times one scale, an F16
+	GGUFQ8   GGUFType = 8 // Q8_0: 32 neighbours in a row are 8-bit integers times a common F16 scale
 	GGUFBF16 GGUFType = 30
 )
 
-// Q8Block is how many numbers of a row share a scale of GGUFQ8.
+// Q8Block is the number of entries of a row that share a scale of GGUFQ8.
 const Q8Block = 32
 
-// q8Bytes are a block's scale and its integers.
+// q8Bytes is the size of a block: its scale and its integers.
 const q8Bytes = 2 + Q8Block
 
-// check wants a tensor of float32s whose rows are whole blocks.
+// check returns an error unless the tensor holds float32 and its rows divide into whole blocks.
 func (k GGUFType) check(t Tensor) error {
 	if _, err := t.Float32s(); err != nil {
 		return err
@@ -41,7 +41,7 @@ func (k GGUFType) check(t Tensor) error {
 	return errors.Errorf("tensor %q: want the type F32, F16, Q8_0 or BF16 of GGUF, got the number %d", t.Name, k)
 }
 
-// bytes is how many a tensor takes.
+// bytes returns the number of bytes that a tensor takes.
 func (k GGUFType) bytes(t Tensor) int {
 	switch k {
 	case GGUFF32:
@@ -52,7 +52,7 @@ func (k GGUFType) bytes(t Tensor) int {
 	return 2 * t.Len()
 }
 
-// elements makes a file's elements of float32s, whole blocks of them.
+// elements converts whole blocks of float32 to a file's elements.
 func (k GGUFType) elements(part any) (any, error) {
 	numbers := part.([]float32)
 	switch k {
@@ -78,7 +78,7 @@ func float16s(numbers []float32) ([]uint16, error) {
 	return halves, nil
 }
 
-// bfloat16Bits rounds numbers to the nearest of bfloat16.
+// bfloat16Bits rounds numbers to the nearest bfloat16.
 func bfloat16Bits(numbers []float32) ([]uint16, error) {
 	halves := make([]uint16, len(numbers))
 	for i, v := range ToBFloat16s(numbers) {
@@ -90,9 +90,9 @@ func bfloat16Bits(numbers []float32) ([]uint16, error) {
 	return halves, nil
 }
 
-// q8Blocks are blocks of Q8_0. The scale is the largest magnitude over 127; an integer is what is
-// nearest to a number over the scale before that is rounded to F16, of two the one farther from 0:
-// so does ggml.
+// q8Blocks converts numbers to blocks of Q8_0, as ggml does. The scale is the largest magnitude
+// over 127. Each integer is the number divided by the unrounded scale, rounded to the nearest
+// integer, halves away from 0; then the scale is rounded to F16.
 func q8Blocks(numbers []float32) ([]byte, error) {
 	blocks := make([]byte, 0, len(numbers)/Q8Block*q8Bytes)
 	for ; len(numbers) > 0; numbers = numbers[Q8Block:] {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// readHalves reads a file with one tensor of all 65536 numbers of 16 bits.
+// readHalves reads a file with one tensor that holds all 65536 numbers of 16 bits.
 func readHalves(t *testing.T, d DType) []float32 {
 	const n = 1 << 16
 	header := fmt.Sprintf(`{"x":{"dtype":%q,"shape":[%d],"data_offsets":[0,%d]}}`, d, n, 2*n)
@@ -31,8 +31,8 @@ func readHalves(t *testing.T, d DType) []float32 {
 	return values
 }
 
-// TestFloat16 compares with the definition: (-1)^sign * 2^(exponent-15) * (1 + fraction/1024),
-// without the leading 1 and with exponent 1 where the exponent's bits are 0.
+// TestFloat16 compares with the definition: (-1)^sign * 2^(exponent-15) * (1 + fraction/1024);
+// where the exponent's bits are 0, the leading 1 is absent and the exponent is 1.
 func TestFloat16(t *testing.T) {
 	for i, got := range readHalves(t, F16) {
 		exponent, fraction := i>>10&31, float64(i&1023)/1024
@@ -57,8 +57,8 @@ func TestBFloat16(t *testing.T) {
 	}
 }
 
-// TestToBFloat16s: each number becomes the nearest of bfloat16, of two the even one; what is one
-// stays.
+// TestToBFloat16s: each number becomes the nearest bfloat16, the even one of two equally near; a
+// bfloat16 stays as it is.
 func TestToBFloat16s(t *testing.T) {
 	nearest := map[float32]float32{1: 1, -2.5: -2.5, 1.00390625: 1, 1.01171875: 1.015625, 1.004: 1.0078125, 3.4e38: float32(math.Inf(1)), float32(math.Inf(-1)): float32(math.Inf(-1))}
 	for v, want := range nearest {
@@ -73,7 +73,7 @@ func TestToBFloat16s(t *testing.T) {
 	}
 }
 
-// TestModelOfBFloat16s: half as large, read as float32 with the numbers it was written with, and
+// TestModelOfBFloat16s: the file has half the size, is read as float32 with the same numbers, and
 // its digest shows damage.
 func TestModelOfBFloat16s(t *testing.T) {
 	dir := t.TempDir()

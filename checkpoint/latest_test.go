@@ -16,12 +16,12 @@ func flipLastByte(data []byte) []byte {
 	return data
 }
 
-// editStep leaves JSON that is well formed and says something else.
+// editStep changes the step but leaves the JSON well-formed.
 func editStep(text []byte) []byte {
 	return []byte(strings.Replace(string(text), `"step": 300`, `"step": 301`, 1))
 }
 
-// runWith has a checkpoint at each step, saved in that order.
+// runWith returns a run folder with a checkpoint at each step, saved in that order.
 func runWith(t *testing.T, steps ...int) string {
 	t.Helper()
 	runDir := t.TempDir()
@@ -156,7 +156,7 @@ func TestBest(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, StepPath(runDir, 100), dir, "a refused mark changed the best")
 
-	// Moved aside by a replacement that was cut short.
+	// The folder was moved aside by a replacement that did not finish.
 	require.NoError(t, os.Rename(StepPath(runDir, 100), asidePath(runDir, 100)))
 	dir, _, err = Best(runDir)
 	require.NoError(t, err)

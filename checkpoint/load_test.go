@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tamper replaces a file of a step folder.
+// tamper changes a file of a step folder.
 func tamper(t *testing.T, dir, name string, change func([]byte) []byte) {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -39,7 +39,7 @@ func TestEveryFlippedBitOfAStateIsNoticed(t *testing.T) {
 	}
 }
 
-// Every byte of every file, through the real readers.
+// Flip every byte of every file, and read with the real readers.
 func TestLoadAndVerifyNoticeEveryDamagedByte(t *testing.T) {
 	dir := mustSave(t, t.TempDir(), checkpointAt(500, 0))
 	for _, name := range []string{ModelFile, OptimizerFile, StateFile} {
@@ -66,7 +66,7 @@ func TestLoadAndVerifyNoticeEveryDamagedByte(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Whole files of another checkpoint are not this checkpoint's.
+// Whole files of another checkpoint do not belong to this one.
 func TestLoadRefusesFilesOfAnotherStep(t *testing.T) {
 	one, two := mustSave(t, t.TempDir(), checkpointAt(1, 1)), mustSave(t, t.TempDir(), checkpointAt(1, 2))
 	for _, name := range []string{ModelFile, OptimizerFile} {
@@ -133,7 +133,7 @@ func TestHugeStateIsNotReadOrWritten(t *testing.T) {
 	assert.ErrorContains(t, err, "want at most 67108864")
 }
 
-// States that have the right checksum and tell of what no run comes to.
+// These states have the right checksum, but no run can reach them.
 func TestLoadRefusesImpossibleStates(t *testing.T) {
 	for _, change := range []func(s *State){
 		func(s *State) { s.Step = -5 },

@@ -18,8 +18,8 @@ import (
 
 const lockHelper = "CHECKPOINT_TEST_LOCK" // names the folder that the test program, run as a helper, locks
 
-// TestMain lets the test program stand in for another trainer: it locks the folder, says so, and
-// waits to be ended.
+// TestMain lets the test program act as another trainer: it locks the folder, says so, and waits to
+// be ended.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(lockHelper); dir != "" {
 		unlock, err := Lock(dir)
@@ -73,8 +73,8 @@ func TestLockGoesToOneOfMany(t *testing.T) {
 	require.NoError(t, unlock())
 }
 
-// Another process holds the lock until it is killed; what it wrote into the file does not outlive
-// it as a lock.
+// Another process holds the lock until it is killed; the text that it wrote into the file then
+// locks nothing.
 func TestLockOfAnotherProcess(t *testing.T) {
 	dir := t.TempDir()
 	helper := exec.Command(os.Args[0])

@@ -31,7 +31,7 @@ func modelBytes(t testing.TB) []byte {
 	return out.Bytes()
 }
 
-// checkModelBytes is ReadModel on bytes.
+// checkModelBytes does what ReadModel does, on bytes.
 func checkModelBytes(data []byte) error {
 	f, err := decodeBytes(data)
 	if err != nil {

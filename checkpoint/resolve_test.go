@@ -37,7 +37,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// A folder of another program's is unknown here; a step folder stays one whatever else lies there.
+// A folder of another program is unknown; a step folder is recognised whatever else is in it.
 func TestResolveBesidesOthers(t *testing.T) {
 	dir := filepath.Join("..", "testdata", "reference", "gpt2-hf")
 	_, err := Resolve(dir)
@@ -62,8 +62,8 @@ func TestResolveFromInsideAStepFolder(t *testing.T) {
 	assert.FileExists(t, filepath.Join(got.RunDir, latestFile))
 }
 
-// A run whose newest model is damaged gives an older one and says so; damaged moments do not matter
-// here.
+// If the newest model of a run is damaged, Resolve finds an older one and says so; damaged moments
+// do not matter.
 func TestResolvePassesOverDamagedModels(t *testing.T) {
 	runDir := runWith(t, 100, 200, 300)
 	tamper(t, StepPath(runDir, 300), ModelFile, flipLastByte)

@@ -14,13 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// withHeader builds a file from a header's text.
+// withHeader makes a file with the given header.
 func withHeader(header string, data int) []byte {
 	out := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
 	return append(append(out, header...), make([]byte, data)...)
 }
 
-// damagedHeaders are headers, and how many bytes of data follow each, that no file can have.
+// damagedHeaders lists headers that no file can have, each with the number of data bytes after it.
 var damagedHeaders = []struct {
 	header string
 	data   int
@@ -113,7 +113,7 @@ func TestDecodeOfAShrinkingFile(t *testing.T) {
 	}
 }
 
-// What a small file claims must not make the reader allocate much.
+// A small file must not make the reader allocate much, whatever it claims.
 func TestRefusedFilesAllocateLittle(t *testing.T) {
 	var before, after runtime.MemStats
 	for _, c := range damagedHeaders {

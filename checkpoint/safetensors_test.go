@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mixedTensors has every element type, a scalar, an empty tensor, and values that are easily lost
-// on the way.
+// mixedTensors returns tensors with every element type, a scalar, an empty tensor, and values that
+// are easily lost in conversions.
 func mixedTensors() []Tensor {
 	float32s := []float32{0, float32(math.Copysign(0, -1)), 1.5, math.MaxFloat32, math.SmallestNonzeroFloat32,
 		float32(math.Inf(-1)), math.Float32frombits(0x7fc12345), math.Float32frombits(0xffa00001)}
@@ -126,7 +126,7 @@ func TestTensorsAreAlignedAndOrderFree(t *testing.T) {
 	}
 }
 
-// Files that other programs wrote: every element type of the references is read.
+// Files that other programs wrote are read: every element type among the references.
 func TestReadReferenceFiles(t *testing.T) {
 	seen, files := map[DType]int{}, 0
 	err := filepath.WalkDir("../testdata/reference", func(path string, _ fs.DirEntry, err error) error {

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// checkpointAt is a checkpoint whose weights, moments and state all tell its step; mark tells two
-// of one step apart.
+// checkpointAt returns a checkpoint whose weights, moments and state all depend on its step; mark
+// distinguishes two checkpoints of one step.
 func checkpointAt(step int, mark float32) *Checkpoint {
 	loss := 3.0 + float64(mark)
 	return &Checkpoint{
@@ -108,7 +108,7 @@ func TestSaveRefuses(t *testing.T) {
 	}
 }
 
-// A loss that JSON cannot carry is stored as none.
+// A loss that JSON cannot hold is stored as none.
 func TestBestLossIsNaNSafe(t *testing.T) {
 	for _, loss := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		c := checkpointAt(1, 0)
@@ -125,12 +125,12 @@ func TestBestLossIsNaNSafe(t *testing.T) {
 	assert.Equal(t, third, *got.State.BestLoss)
 }
 
-// scenarios are the situations in which a Save can be cut short.
+// scenarios lists the situations in which a Save can be interrupted.
 var scenarios = []struct {
 	name    string
 	prepare func(t *testing.T, runDir string)
 	save    *Checkpoint
-	before  *Checkpoint // what Latest must find as long as the new one is not there; nil: nothing
+	before  *Checkpoint // what Latest must find until the new one is there; nil: nothing
 }{
 	{"first", func(*testing.T, string) {}, checkpointAt(500, 2), nil},
 	{"next", func(t *testing.T, runDir string) { mustSave(t, runDir, checkpointAt(500, 1)) }, checkpointAt(1000, 2), checkpointAt(500, 1)},
@@ -145,7 +145,7 @@ var scenarios = []struct {
 	}, checkpointAt(300, 2), checkpointAt(250, 1.5)},
 }
 
-// copyTree is what a process killed now would leave.
+// copyTree copies what a process killed at this moment would leave.
 func copyTree(t *testing.T, from string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "killed")
@@ -153,8 +153,8 @@ func copyTree(t *testing.T, from string) string {
 	return to
 }
 
-// Killed before any of its file-system steps, Save leaves the old checkpoint or the new one, whole;
-// and the next Save works and tidies up.
+// A process killed before any of Save's file-system steps leaves the old checkpoint or the new one,
+// whole; the next Save works and tidies up.
 func TestSaveKilledAtEveryStep(t *testing.T) {
 	for _, scenario := range scenarios {
 		t.Run(scenario.name, func(t *testing.T) {
@@ -210,8 +210,8 @@ func checkKilled(t *testing.T, runDir, where string, saved, before *Checkpoint) 
 	}
 }
 
-// Each file-system step fails in turn, as on a full disk: an error that names the checkpoint and
-// the cause, no temporary, and a checkpoint that loads.
+// Each file-system step fails in turn, as on a full disk: the error names the checkpoint and the
+// cause, no temporary file stays, and a checkpoint loads.
 func TestSaveWithEveryStepFailing(t *testing.T) {
 	for _, scenario := range scenarios {
 		t.Run(scenario.name, func(t *testing.T) {

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shards is a folder with a in one.safetensors, b and c in two.safetensors, and that index.
+// shards makes a folder with tensor a in one.safetensors, b and c in two.safetensors, and the index
+// given.
 func shards(t *testing.T, index string) string {
 	dir := t.TempDir()
 	one := func(name string, value float32) Tensor { return Tensor{name, []int{1}, []float32{value}} }

@@ -19,7 +19,7 @@ import (
 	"github.com/residua-go/residua/models/modeltest"
 )
 
-// tiny is a byte-level model of 6 tokens a window, with parameters that are not zero.
+// tiny returns a byte-level model with windows of 6 tokens and parameters that are not zero.
 func tiny(t *testing.T) (*graph.Store, models.Spec) {
 	c := models.Transformer(1, 8, 12, 2)
 	c.Vocab, c.BOS, c.Seq, c.Init = 257, 256, 6, models.InitLeCun
@@ -42,7 +42,7 @@ func textOf(t *testing.T, s string, windows bool) *eval.Text {
 	return text
 }
 
-// naive are the losses of one window, -log softmax of its logits in float64.
+// naive returns the losses of one window: -log softmax of its logits, computed in float64.
 func naive(t *testing.T, store *graph.Store, spec models.Spec, window data.Tokens) []float64 {
 	rows := window.Len() - 1
 	m, err := models.Compile(spec, 1, rows, models.Outputs{Logits: true}, graph.ProgramOptions{Options: graph.Options{Store: store}})
@@ -63,7 +63,8 @@ func naive(t *testing.T, store *graph.Store, spec models.Spec, window data.Token
 	return losses
 }
 
-// TestScoreIsTheMeanOverWindows: each window by itself, then what is left, in a shorter one.
+// TestScoreIsTheMeanOverWindows: each window is scored by itself, and the rest of the text in a
+// shorter window.
 func TestScoreIsTheMeanOverWindows(t *testing.T) {
 	store, spec := tiny(t)
 	text := textOf(t, "three windows: abc", false) // 19 tokens: 3 windows of 6
@@ -122,7 +123,8 @@ func TestEvaluateRefuses(t *testing.T) {
 	assert.ErrorIs(t, err, models.ErrDiverged)
 }
 
-// TestAContextEndsWhatIsCompiled: within it, which takes long of a deep model.
+// TestAContextEndsWhatIsCompiled: cancelling the context ends compilation, which takes long for a
+// deep model.
 func TestAContextEndsWhatIsCompiled(t *testing.T) {
 	store, spec := tiny(t)
 	text := textOf(t, "abcdef", false)
@@ -142,7 +144,7 @@ func TestAContextEndsWhatIsCompiled(t *testing.T) {
 	}
 }
 
-// TestScoreAsJSON: a perplexity beyond float64 is null, and read as NaN.
+// TestScoreAsJSON: a perplexity too large for float64 is written as null, and read as NaN.
 func TestScoreAsJSON(t *testing.T) {
 	text, err := json.Marshal(eval.Score{Tokens: 2, Loss: 800, Perplexity: math.Inf(1), BitsPerByte: 0.1})
 	require.NoError(t, err)

@@ -20,8 +20,8 @@ import (
 // TestMain runs the device's tests on the emulator, or on a GPU where RESIDUA_GPU says so.
 func TestMain(m *testing.M) { emulator.Main(m) }
 
-// TestLikelihoodsOnDevice: those of the CPU, of a vector and of a matrix stream, whose features
-// have two axes.
+// TestLikelihoodsOnDevice: the device computes the likelihoods that the CPU computes, for a vector
+// stream and for a matrix stream, whose features have two axes.
 func TestLikelihoodsOnDevice(t *testing.T) {
 	matrix := models.RMT(1, 4, 8, 2, 12)
 	matrix.Vocab, matrix.BOS, matrix.Seq, matrix.Init = 257, 256, 6, models.InitLeCun

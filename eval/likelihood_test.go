@@ -14,7 +14,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// ids are the bytes of a text.
+// ids returns the bytes of a text as token ids.
 func ids(text string) []int32 {
 	var out []int32
 	for _, b := range []byte(text) {
@@ -23,8 +23,8 @@ func ids(text string) []int32 {
 	return out
 }
 
-// TestLikelihoods: each answer equals that of a row of its own with the last window + 1 tokens,
-// however requests share rows and batches.
+// TestLikelihoods: each answer equals the one from a row of its own with the last window + 1
+// tokens, however requests share rows and batches.
 func TestLikelihoods(t *testing.T) {
 	store, spec := tiny(t) // a window of 6
 	requests := []eval.Request{
@@ -58,7 +58,7 @@ func TestLikelihoods(t *testing.T) {
 	}
 }
 
-// TestGreedy: of all continuations of one token exactly the likeliest is greedy.
+// TestGreedy: among all continuations of one token, only the likeliest is greedy.
 func TestGreedy(t *testing.T) {
 	store, spec := tiny(t)
 	var requests []eval.Request

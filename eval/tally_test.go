@@ -13,7 +13,7 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-// TestTally: each grouping holds every token once, where it belongs, and adds up to the score.
+// TestTally: each grouping contains every token once, in the right group, and adds up to the score.
 func TestTally(t *testing.T) {
 	store, spec := tiny(t) // windows of 6
 	text := textOf(t, "abcab", false)
@@ -71,8 +71,8 @@ func TestTally(t *testing.T) {
 	assert.Equal(t, "by", bad.Key)
 }
 
-// TestBootstrap: of a mean it is the standard deviation over the root of n, and the same for the
-// same seed.
+// TestBootstrap: the error of a mean is the standard deviation over the root of n; the same seed
+// gives the same error.
 func TestBootstrap(t *testing.T) {
 	values := make([]float64, 200)
 	mean, squares := 0.0, 0.0
@@ -98,8 +98,8 @@ func TestBootstrap(t *testing.T) {
 	assert.True(t, math.IsNaN(eval.Bootstrap(1, 0, 1, statistic)[0]))
 }
 
-// TestStdErrIsOverWindows: scores of windows that are all alike have no error, of one none is
-// known.
+// TestStdErrIsOverWindows: the error is 0 if all windows have the same score, and unknown for a
+// single window.
 func TestStdErrIsOverWindows(t *testing.T) {
 	store, spec := tiny(t)
 	text := textOf(t, "", false)

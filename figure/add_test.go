@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestRowWritesValues: texts stay, numbers have four digits, counts all of theirs.
+// TestRowWritesValues: texts stay as they are, numbers get four digits, and counts keep all digits.
 func TestRowWritesValues(t *testing.T) {
 	var table Table
 	table.Row("a", 0.123456, 123456, fmt.Stringer(word("b")), int64(7))
@@ -18,7 +18,7 @@ type word string
 
 func (w word) String() string { return "word " + string(w) }
 
-// TestAdd: what is added bit by bit is what a literal has; without error bars there are none.
+// TestAdd: figures built by Add equal literals; without error bars there are none.
 func TestAdd(t *testing.T) {
 	var s Series
 	s.Add(1, 2)
@@ -44,7 +44,8 @@ func TestAdd(t *testing.T) {
 	assert.Equal(t, Heatmap{Rows: []string{"row"}, Values: [][]float64{{1, 2}}}, h)
 }
 
-// TestSet: rows and columns come as they are named, and what was never set is NaN.
+// TestSet: rows and columns appear in the order in which they are first named; a value that was
+// never set is NaN.
 func TestSet(t *testing.T) {
 	var h Heatmap
 	h.Set("a", "x", 1)

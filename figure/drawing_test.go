@@ -19,7 +19,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 )
 
-// pixels is a figure's PNG.
+// pixels draws a figure as PNG.
 func pixels(t *testing.T, f Figure) image.Image {
 	t.Helper()
 	file, err := PNG(f)
@@ -31,8 +31,8 @@ func pixels(t *testing.T, f Figure) image.Image {
 
 func nrgba(c color.Color) color.NRGBA { return color.NRGBAModel.Convert(c).(color.NRGBA) }
 
-// runsOf are a picture's colours down a column of pixels, runs of one colour as one, and the runs'
-// lengths.
+// runsOf returns the colours down a column of a picture's pixels, with equal neighbours merged into
+// one run, and the runs' lengths.
 func runsOf(picture image.Image, x, from, to int) (colors []color.NRGBA, lengths []int) {
 	for y := from; y < to; y++ {
 		c := nrgba(picture.At(x, y))
@@ -45,8 +45,8 @@ func runsOf(picture image.Image, x, from, to int) (colors []color.NRGBA, lengths
 	return colors, lengths
 }
 
-// cornerOf is the first pixel of a heatmap's body, where its frame begins: lines of its colour to
-// the right and down.
+// cornerOf returns the first pixel of a heatmap's body: the corner of its frame, from which lines
+// of the frame's colour go right and down.
 func cornerOf(t *testing.T, picture image.Image) image.Point {
 	for y := range picture.Bounds().Max.Y - 8 {
 		for x := range picture.Bounds().Max.X - 8 {
@@ -84,8 +84,8 @@ func TestHeatmapColours(t *testing.T) {
 	}
 }
 
-// TestHeatmapLimits: a heatmap with limits has their colours, whatever its values are, and the
-// end's outside.
+// TestHeatmapLimits: a heatmap with limits colours values by the limits alone; values outside get
+// the colours of the ends.
 func TestHeatmapLimits(t *testing.T) {
 	h := Heatmap{Values: [][]float64{{0.25}, {0.5}, {3}}, Rows: []string{"", "", ""}, Columns: []string{""}, Limits: []float64{0, 1}}
 	picture := pixels(t, h)
@@ -99,7 +99,7 @@ func TestHeatmapLimits(t *testing.T) {
 	}
 }
 
-// TestBarErrors: an error bar reaches as far to both sides of its bar's end as it says.
+// TestBarErrors: an error bar extends by its value to both sides of its bar's end.
 func TestBarErrors(t *testing.T) {
 	b := Bars{Labels: []string{"", ""}, Values: []float64{1, 0.5}, Errors: []float64{1, 0}}
 	s := b.scale()
@@ -133,8 +133,8 @@ func TestHeatmapCells(t *testing.T) {
 	assert.NotContains(t, string(svg), ">a</text>")
 }
 
-// TestScalesAreEven: lightness goes in one direction (Diverging: in each half, both alike), and
-// blue is below, red above.
+// TestScalesAreEven: lightness goes in one direction (in each half of Diverging, and both halves
+// match); in Diverging blue is below and red above.
 func TestScalesAreEven(t *testing.T) {
 	lightness := func(c color.NRGBA) float64 { // relative luminance, WCAG 2.1
 		linear := func(v uint8) float64 {
@@ -173,7 +173,7 @@ func TestPooledCells(t *testing.T) {
 	assert.Equal(t, []float64{-5, 0.1}, pooled([]float64{1, -5, math.NaN(), 0.1}, 2))
 }
 
-// TestThinnedLine: the first and last points and the extremes stay.
+// TestThinnedLine: thinning keeps the first and last points and the extremes.
 func TestThinnedLine(t *testing.T) {
 	points := make(plotter.XYs, 100_000)
 	for i := range points {
@@ -191,7 +191,7 @@ func TestThinnedLine(t *testing.T) {
 	}
 }
 
-// TestTicks: round numbers, told apart by their labels, inside the axis.
+// TestTicks: the numbers are round, have different labels, and lie on the axis.
 func TestTicks(t *testing.T) {
 	labels := func(ticks []plot.Tick) string {
 		var all []string
@@ -215,7 +215,7 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// lengthsOf are the widths of the rectangles of a colour in an SVG, in its units.
+// lengthsOf returns the widths, in SVG units, of the rectangles with a colour.
 func lengthsOf(svg string, c color.NRGBA) []float64 {
 	hex := "#" + strings.ToUpper(strconv.FormatInt(int64(c.R)<<16|int64(c.G)<<8|int64(c.B), 16))
 	var widths []float64
@@ -270,8 +270,8 @@ func TestBarsOfSeries(t *testing.T) {
 	}
 }
 
-// TestPanelsShareAxes: every chart has the same numbers, the first one's labels and its own title;
-// one legend names all; a chart without points stays empty.
+// TestPanelsShareAxes: all charts have the same numbers and the axis labels of the first, and each
+// its own title; one legend names all series; a chart without points stays empty.
 func TestPanelsShareAxes(t *testing.T) {
 	for across, want := range map[int]int{0: 3, 1: 1, 2: 2, 9: 3} {
 		p := gallery()["panels"].(Panels)
@@ -297,8 +297,8 @@ func TestPanelsShareAxes(t *testing.T) {
 	}
 }
 
-// TestPanelsWithAxesOfTheirOwn: each has its own numbers and labels; a series has the colour of
-// another one if it says so.
+// TestPanelsWithAxesOfTheirOwn: each chart has its own numbers and labels; a series with Like has
+// the colour of that series.
 func TestPanelsWithAxesOfTheirOwn(t *testing.T) {
 	p := Panels{OwnAxes: true, Charts: []Lines{
 		{XLabel: "steps", YLabel: "loss", Series: []Series{{Name: "a", X: []float64{1, 2}, Y: []float64{1, 2}}, {Name: "b", X: []float64{1, 2}, Y: []float64{2, 1}, Like: 1}}},
@@ -316,7 +316,7 @@ func TestPanelsWithAxesOfTheirOwn(t *testing.T) {
 	assert.Equal(t, 2, strings.Count(string(drawn), ">steps<"))
 }
 
-// TestSVGIsXML: every picture is well-formed, and has nothing from outside.
+// TestSVGIsXML: every picture is well-formed, and refers to nothing outside it.
 func TestSVGIsXML(t *testing.T) {
 	for name, f := range gallery() {
 		svg, err := SVG(f)
@@ -339,7 +339,8 @@ func TestSVGIsXML(t *testing.T) {
 	}
 }
 
-// requireMargin: a picture's outermost pixels are white, as nothing is cut off.
+// requireMargin requires that a picture's outermost pixels are white, which shows that nothing is
+// cut off.
 func requireMargin(t *testing.T, picture image.Image) {
 	t.Helper()
 	white, box := color.NRGBA{R: 0xff, G: 0xff, B: 0xff, A: 0xff}, picture.Bounds()

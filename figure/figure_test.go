@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCheck: bad data is a one-line error of Check, SVG and PNG alike, which names the figure.
+// TestCheck: for bad data, Check, SVG and PNG return the same one-line error, which names the
+// figure.
 func TestCheck(t *testing.T) {
 	one := [][]float64{{1}}
 	for want, f := range map[string]Figure{
@@ -63,7 +64,8 @@ func TestDrawingIsDeterministic(t *testing.T) {
 	}
 }
 
-// TestJSON: every figure comes back from JSON as it was, and what is no number is null.
+// TestJSON: every figure is read back from JSON as it was, and values that are not numbers are
+// null.
 func TestJSON(t *testing.T) {
 	in := Heatmap{Title: "h", Columns: []string{"a", "b"}, Values: [][]float64{{1, math.NaN()}}, Diverging: true}
 	text, err := json.Marshal(in)
@@ -86,7 +88,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestTable: text, Markdown and CSV of one table.
+// TestTable writes one table as text, Markdown and CSV.
 func TestTable(t *testing.T) {
 	table := Table{Title: "a|b", Header: []string{"name", "value"}, Align: "lr", Rows: [][]string{{"x|y", "1.5"}, {"line\nfeed", "-10"}}}
 	assert.Equal(t, "a|b\n\nname       value\n---------  -----\nx|y          1.5\nline⏎feed    -10\n", table.Text())
@@ -99,7 +101,7 @@ func TestTable(t *testing.T) {
 	assert.Equal(t, csv, table.CSV())
 }
 
-// TestTableWithin: the last column's words are broken, the others' are not.
+// TestTableWithin: only the words of the last column are broken.
 func TestTableWithin(t *testing.T) {
 	table := Table{Header: []string{"name", "what"}, Rows: [][]string{{"a b", "one two  three"}, {"c"}, {"", "unbreakable"}, {"d", ""}}}
 	assert.Equal(t, "name  what\n----  -----------\na b   one two\n      three\nc\n      unbreakable\nd\n", table.Within(14).Text())
@@ -107,7 +109,7 @@ func TestTableWithin(t *testing.T) {
 	assert.Empty(t, Table{}.Within(10).Rows)
 }
 
-// TestLabel: nothing in a token is invisible, and a label's label is itself.
+// TestLabel: every character of a label is visible, and Label leaves labels unchanged.
 func TestLabel(t *testing.T) {
 	for token, want := range map[string]string{" the": "␣the", "\n": "⏎", "\t": "⇥", "": "∅", "\x00": `\u0000`, "\xff": `\xFF`, "Grüße": "Grüße", "\u200b": `\u200B`} {
 		assert.Equal(t, want, Label(token))

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// words are tokens as a tokenizer makes them.
+// words returns tokens as a tokenizer makes them.
 var words = []string{"Once", " upon", " a", " time", ",", " there", " was", " a", " little", " girl", " named", " Lily", ".", "\n", "\t", "She", " said", ":", " \"", "Grüße", "中文", "\x00", "\xff", ""}
 
 func tokens(n int) []string {
@@ -46,7 +46,7 @@ func normal(r *rand.Rand, rows, columns int) [][]float64 {
 	return values
 }
 
-// pattern is a causal attention pattern: rows sum to 1.
+// pattern returns a causal attention pattern, whose rows sum to 1.
 func pattern(r *rand.Rand, n int) [][]float64 {
 	p := make([][]float64, n)
 	sharp := 3 * r.Float64()
@@ -72,7 +72,8 @@ func patterns(r *rand.Rand, heads, n int) []Matrix {
 	return all
 }
 
-// wiring has an embedding, layers of heads and a feed-forward each, and the unembedding.
+// wiring returns a diagram with an embedding, layers of heads and a feed-forward, and the
+// unembedding.
 func wiring(r *rand.Rand, layers, heads int) Wiring {
 	w := Wiring{Title: "Virtual weights between layers", Nodes: []WiringNode{{"embedding", 0}}}
 	for l := range layers {
@@ -101,7 +102,7 @@ func wave(name string, n int, phase float64) Series {
 	return s
 }
 
-// giants are figures that are larger than anybody looks at.
+// giants returns figures that are larger than anybody looks at.
 func giants() map[string]Figure {
 	r := rand.New(rand.NewPCG(3, 4))
 	return map[string]Figure{
@@ -110,7 +111,7 @@ func giants() map[string]Figure {
 	}
 }
 
-// gallery is figures of all kinds, small and large, plain and odd.
+// gallery returns figures of all kinds, small and large, plain and odd.
 func gallery() map[string]Figure {
 	r := rand.New(rand.NewPCG(1, 2))
 	holed := normal(r, 12, 16)
@@ -183,7 +184,7 @@ func gallery() map[string]Figure {
 	}
 }
 
-// worded is a heatmap with a text in each cell.
+// worded returns a heatmap with a text in each cell.
 func worded(rows, columns int) Heatmap {
 	h := Heatmap{Title: "The likeliest token", XLabel: "token", YLabel: "after", Limits: []float64{0, 1}}
 	for i := range rows {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// noisy is a falling curve with noise, and its values without.
+// noisy returns a falling curve with noise, and its values without the noise.
 func noisy(n int) (s Series, clean []float64) {
 	r := rand.New(rand.NewPCG(5, 6))
 	s.Name = "training"
@@ -23,7 +23,7 @@ func noisy(n int) (s Series, clean []float64) {
 }
 
 // TestSmoothed: the average follows the curve without its noise from the first value to the last,
-// past values that are not finite.
+// and passes over values that are not finite.
 func TestSmoothed(t *testing.T) {
 	s, clean := noisy(2000)
 	s.Y[900], s.Y[901] = math.NaN(), math.Inf(1)
@@ -51,8 +51,8 @@ func TestSmoothed(t *testing.T) {
 	}
 }
 
-// TestRawIsBelow: raw values are drawn before the line, in a paler colour; one far away from the
-// others leaves the axis alone and stays inside the picture.
+// TestRawIsBelow: raw values are drawn below the line, in a paler colour; an outlier does not
+// extend the axis and stays inside the picture.
 func TestRawIsBelow(t *testing.T) {
 	s, _ := noisy(500)
 	s = s.Smoothed()
@@ -73,7 +73,8 @@ func hexOf(c interface{ RGBA() (r, g, b, a uint32) }) string {
 	return fmt.Sprintf("#%02X%02X%02X", r>>8, g>>8, b>>8)
 }
 
-// TestDarkPicture: every picture has a dark form, made by a rule that holds for it.
+// TestDarkPicture: every picture has a dark form, and the CSS rule that makes it matches the
+// picture.
 func TestDarkPicture(t *testing.T) {
 	for name, f := range gallery() {
 		svg, err := SVG(f)

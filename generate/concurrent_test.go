@@ -19,7 +19,7 @@ import (
 	"github.com/residua-go/residua/models/modeltest"
 )
 
-// generated is all that a request gets.
+// generated is everything that a request returns.
 type generated struct {
 	pieces []generate.Piece
 	result generate.Result
@@ -36,7 +36,7 @@ func get(t *testing.T, g *generate.Generator, r generate.Request) generated {
 	return all
 }
 
-// mixedRequests differ in prompt, length, draws and in what they ask for.
+// mixedRequests returns requests that differ in prompt, length, sampling and what they ask for.
 func mixedRequests(vocab, n int) []generate.Request {
 	draw := rand.New(rand.NewPCG(3, 4))
 	requests := make([]generate.Request, n)
@@ -57,8 +57,8 @@ func mixedRequests(vocab, n int) []generate.Request {
 	return requests
 }
 
-// TestOthersChangeNothing: a request gets the same tokens and, to the last bit, the same log
-// probabilities alone as among others, of every design of the zoo.
+// TestOthersChangeNothing: for every design of the zoo, a request gets the same tokens, and the
+// same log probabilities to the last bit, alone and among other requests.
 func TestOthersChangeNothing(t *testing.T) {
 	for _, p := range modeltest.Small(models.Standard()) {
 		t.Run(p.Name, func(t *testing.T) {
@@ -119,7 +119,8 @@ func mixedIDs(n int) []int32 {
 	return ids
 }
 
-// logProbs returns the log probability of each token by a program without a cache, 0 for the first.
+// logProbs returns the log probability of each token, 0 for the first, from a program without a
+// cache.
 func logProbs(t *testing.T, store *graph.Store, spec models.Spec, ids []int32) []float64 {
 	p, err := models.Compile(spec, 1, len(ids), models.Outputs{TokenLosses: true}, graph.ProgramOptions{Options: graph.Options{Store: store, Threads: 1}})
 	require.NoError(t, err)
@@ -136,7 +137,7 @@ func logProbs(t *testing.T, store *graph.Store, spec models.Spec, ids []int32) [
 	return all
 }
 
-// slowGenerator takes a moment for each token, so that requests meet.
+// slowGenerator returns a Generator that takes a moment for each token, so that requests overlap.
 func slowGenerator(t *testing.T, o generate.Options) *generate.Generator {
 	c := tiny(models.PositionsALiBi)
 	g, err := generate.New(freshStore(t, c), resolved(t, c), nil, o)
@@ -144,10 +145,11 @@ func slowGenerator(t *testing.T, o generate.Options) *generate.Generator {
 	return g
 }
 
-// endless is a request that does not end by itself for a long time.
+// endless returns a request that runs for a very long time.
 func endless() generate.Request { return generate.Request{IDs: []int32{1}, Tokens: 1 << 30} }
 
-// begin starts a request and returns once it is under way; its error comes when it has ended.
+// begin starts a request and returns once it is running; the channel gets its error when it has
+// ended.
 func begin(ctx context.Context, g *generate.Generator) chan error {
 	ended, first := make(chan error, 1), make(chan struct{})
 	var once sync.Once
@@ -162,8 +164,8 @@ func begin(ctx context.Context, g *generate.Generator) chan error {
 	return ended
 }
 
-// TestFullQueueIsBusy: as many requests as fit wait; one more is refused at once; those that leave
-// make room.
+// TestFullQueueIsBusy: when the queue is full, another request is refused at once; requests that
+// leave the queue make room.
 func TestFullQueueIsBusy(t *testing.T) {
 	g := slowGenerator(t, generate.Options{Threads: 1, Rows: 1, Queue: 2})
 	defer g.Close()
@@ -190,8 +192,8 @@ func TestFullQueueIsBusy(t *testing.T) {
 	assert.Equal(t, 3, result.Tokens)
 }
 
-// TestASlowReaderHoldsUpNobody: neither one that does not come back from emit, nor one that has
-// gone.
+// TestASlowReaderHoldsUpNobody: a reader whose emit does not return, or who has gone, delays no
+// other request.
 func TestASlowReaderHoldsUpNobody(t *testing.T) {
 	g := slowGenerator(t, generate.Options{Threads: 1, Rows: 2})
 	defer g.Close()
@@ -223,7 +225,7 @@ func TestASlowReaderHoldsUpNobody(t *testing.T) {
 	assert.Equal(t, full, err)
 }
 
-// TestCloseLetsRequestsEnd: those under way and those that wait; new ones are refused.
+// TestCloseLetsRequestsEnd: running and waiting requests end; new ones are refused.
 func TestCloseLetsRequestsEnd(t *testing.T) {
 	g := slowGenerator(t, generate.Options{Threads: 1, Rows: 1})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -253,7 +255,7 @@ func TestCloseLetsRequestsEnd(t *testing.T) {
 	g.Close() // a second time
 }
 
-// TestManyClients come and go, some in the middle of their texts.
+// TestManyClients starts many requests, some of which are abandoned in the middle of their texts.
 func TestManyClients(t *testing.T) {
 	g := slowGenerator(t, generate.Options{Threads: 2, Rows: 3})
 	var all sync.WaitGroup
@@ -280,7 +282,8 @@ func TestManyClients(t *testing.T) {
 	g.Close()
 }
 
-// TestDivergedAmongOthers: a request whose logits are not finite ends alone.
+// TestDivergedAmongOthers: a request with logits that are not finite ends with an error; the others
+// continue.
 func TestDivergedAmongOthers(t *testing.T) {
 	c := tiny(models.PositionsALiBi)
 	store := wildStore(t, c)
@@ -300,7 +303,8 @@ func TestDivergedAmongOthers(t *testing.T) {
 	all.Wait()
 }
 
-// TestRowsAreRefused: more than the memory has room for, or than one with hooks.
+// TestRowsAreRefused: more rows than fit in memory are refused, and so is more than one row with
+// hooks.
 func TestRowsAreRefused(t *testing.T) {
 	c := tiny(models.PositionsALiBi)
 	store := freshStore(t, c)

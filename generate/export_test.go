@@ -1,6 +1,6 @@
 package generate
 
-// Accepted is how many requests are under way or wait.
+// Accepted returns the number of requests that are running or waiting.
 func (g *Generator) Accepted() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -23,7 +23,7 @@ import (
 
 const bos = 256
 
-// tiny is a byte-level model of 2 blocks and 12 tokens a row.
+// tiny returns the config of a byte-level model with 2 blocks and rows of 12 tokens.
 func tiny(positions string) models.Config {
 	return models.Config{Layers: 2, Stream: stream.MatrixConfig{Dk: 5, Dv: 6, Rank: 3}, FeedForward: layers.GELUConfig{Hidden: 14}, Vocab: 257, Seq: 12,
 		Attention: models.Attention{Positions: positions, InverseLayerScaling: true}, BOS: bos}
@@ -35,7 +35,7 @@ func tinyVector(positions string) models.Config {
 	return c
 }
 
-// resolved is a config's model.
+// resolved returns the model that a config describes.
 func resolved(t *testing.T, c models.Config) models.Spec {
 	t.Helper()
 	spec, err := c.Resolve()
@@ -49,8 +49,8 @@ func bytesTokenizer(t *testing.T) data.Tokenizer {
 	return tokenizer
 }
 
-// freshStore holds a model's initial values: the unembedding is zero, so that every token
-// is as likely as any other, whatever stands before it.
+// freshStore returns a model's initial values, whose unembedding is zero, so that every token is
+// equally likely after any other.
 func freshStore(t *testing.T, c models.Config) *graph.Store {
 	store := graph.NewStore(tensor.Float32, 1)
 	_, err := models.New(gorgonia.NewGraph(), resolved(t, c), graph.Options{Store: store})
@@ -58,8 +58,8 @@ func freshStore(t *testing.T, c models.Config) *graph.Store {
 	return store
 }
 
-// wildStore holds values large enough that every part of the model matters. The logit of
-// BOS is 0: a document never ends where the likeliest token is taken.
+// wildStore returns values large enough that every part of the model matters. The logit of BOS is
+// 0, so that greedy generation never ends a document.
 func wildStore(t *testing.T, c models.Config) *graph.Store {
 	store := freshStore(t, c)
 	draw := rand.New(rand.NewPCG(7, 8))
@@ -84,7 +84,7 @@ func newGenerator(t *testing.T, store *graph.Store, c models.Config, o generate.
 	return g
 }
 
-// run returns the text and its result.
+// run runs a request and returns the text and the result.
 func run(t *testing.T, g *generate.Generator, r generate.Request) (string, generate.Result) {
 	var text strings.Builder
 	result, err := g.Generate(context.Background(), r, func(piece generate.Piece) error {
@@ -96,7 +96,7 @@ func run(t *testing.T, g *generate.Generator, r generate.Request) (string, gener
 	return text.String(), result
 }
 
-// recompute returns the likeliest token after a row, by a program without a cache.
+// recompute returns the likeliest token after a row, from a program without a cache.
 func recompute(t *testing.T, store *graph.Store, c models.Config, row []int32) int32 {
 	var logits *gorgonia.Node
 	p, err := graph.Compile(graph.ProgramOptions{Options: graph.Options{Store: store, Threads: 1}}, func(b *graph.Builder) (graph.Roots, error) {
@@ -119,8 +119,8 @@ func recompute(t *testing.T, store *graph.Store, c models.Config, row []int32) i
 	return int32(best)
 }
 
-// greedy continues a row of ids by recomputing it whole for every token: what a Generator
-// has to give, written down another way.
+// greedy continues a row of ids by running the whole row again for every token. It is an
+// independent form of what a Generator does.
 func greedy(t *testing.T, store *graph.Store, c models.Config, row []int32, window, tokens int) (string, []int32) {
 	row = row[max(0, len(row)-window):]
 	var ids []int32
@@ -135,7 +135,7 @@ func greedy(t *testing.T, store *graph.Store, c models.Config, row []int32, wind
 	return string([]rune(bytesTokenizer(t).Decode(ids))), ids
 }
 
-// timeless leaves out of a result what differs between two runs.
+// timeless returns the result without the fields that differ between two runs.
 func timeless(r generate.Result) generate.Result {
 	r.Time = 0
 	return r
@@ -145,7 +145,8 @@ func rowOf(t *testing.T, prompt string) []int32 {
 	return bytesTokenizer(t).Encode([]int32{bos}, prompt)
 }
 
-// TestCachedIsRecomputed walks every way of giving positions, past the end of the window.
+// TestCachedIsRecomputed compares a Generator with greedy for every kind of positions, past the end
+// of the window.
 func TestCachedIsRecomputed(t *testing.T) {
 	masked := tiny(models.PositionsALiBi)
 	masked.MaskDocuments = true
@@ -211,8 +212,8 @@ func TestDefaultWindow(t *testing.T) {
 	}
 }
 
-// TestDocumentEnds draws from a model to which all tokens are equal: BOS comes, and the
-// bytes before it make mostly broken UTF-8.
+// TestDocumentEnds samples from a model with equal logits: BOS ends the document, and the bytes
+// before it are mostly invalid UTF-8.
 func TestDocumentEnds(t *testing.T) {
 	c := tinyVector(models.PositionsNone)
 	g := newGenerator(t, freshStore(t, c), c, generate.Options{})
@@ -236,7 +237,8 @@ func TestEchoAndNoTokens(t *testing.T) {
 	assert.Equal(t, "dé"+alone, with)
 }
 
-// TestCharactersAcrossThePromptsEnd looks for a seed that completes what the prompt begins.
+// TestCharactersAcrossThePromptsEnd looks for a seed that completes the character that the prompt
+// begins.
 func TestCharactersAcrossThePromptsEnd(t *testing.T) {
 	c := tinyVector(models.PositionsNone)
 	g := newGenerator(t, freshStore(t, c), c, generate.Options{})

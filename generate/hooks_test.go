@@ -14,8 +14,8 @@ import (
 	"github.com/residua-go/residua/models/modeltest"
 )
 
-// TestHooks: a hook sees each token that passes once, in order, and what it leaves is what the
-// model goes on with.
+// TestHooks: a hook gets each token once, in order, and the model continues with the values that
+// the hook leaves.
 func TestHooks(t *testing.T) {
 	c := modeltest.Resolve(t, modeltest.Small(models.Standard())[0].Config)
 	store := modeltest.PerturbedStore(t, c, tensor.Float32)

@@ -23,8 +23,8 @@ func pieces(t *testing.T, g *generate.Generator, r generate.Request) (text strin
 	return text, tokens, result
 }
 
-// TestLogProbsAreOfTheModelsDistribution: their exponentials sum to 1 over the vocabulary,
-// they rank from the likeliest on, and sampling's settings change none of them.
+// TestLogProbsAreOfTheModelsDistribution: the exponentials of log probabilities sum to 1 over the
+// vocabulary, tokens are ranked with the likeliest first, and settings of sampling change nothing.
 func TestLogProbsAreOfTheModelsDistribution(t *testing.T) {
 	c := tiny("alibi")
 	g := newGenerator(t, wildStore(t, c), c, generate.Options{})
@@ -50,7 +50,8 @@ func TestLogProbsAreOfTheModelsDistribution(t *testing.T) {
 	}
 }
 
-// TestPiecesHoldEveryToken: those of a stop string and of unfinished characters, too.
+// TestPiecesHoldEveryToken: pieces also contain the tokens of a stop string and of unfinished
+// characters.
 func TestPiecesHoldEveryToken(t *testing.T) {
 	c := tinyVector("none")
 	g := newGenerator(t, freshStore(t, c), c, generate.Options{})
@@ -81,8 +82,8 @@ func TestPiecesHoldEveryToken(t *testing.T) {
 	}
 }
 
-// TestPromptLogProbs: each token of the prompt has the log probability that it has where it
-// is generated, after what stands before it.
+// TestPromptLogProbs: each token of the prompt has the same log probability as if it had been
+// generated after the tokens before it.
 func TestPromptLogProbs(t *testing.T) {
 	c := tiny("alibi")
 	g := newGenerator(t, wildStore(t, c), c, generate.Options{})
@@ -103,8 +104,8 @@ func TestPromptLogProbs(t *testing.T) {
 	assert.Equal(t, tokens[4:], after)
 }
 
-// TestPromptLogProbsSlide: the token after a full window has the log probability that it has
-// after exactly that window; what is generated is what it is without log probabilities.
+// TestPromptLogProbsSlide: the token after a full window has the log probability that it has after
+// exactly that window; asking for log probabilities does not change the text.
 func TestPromptLogProbsSlide(t *testing.T) {
 	c := tiny(models.PositionsLearned)
 	g := newGenerator(t, wildStore(t, c), c, generate.Options{})

@@ -18,12 +18,12 @@ import (
 
 func inf() float64 { zero := 0.0; return 1 / zero }
 
-// is checks for an error that is, or wraps, another.
+// is returns a check for an error that is, or wraps, target.
 func is(target error) func(*testing.T, error) {
 	return func(t *testing.T, err error) { assert.ErrorIs(t, err, target) }
 }
 
-// setting checks for an error of the setting of that name.
+// setting returns a check for an error about the setting of that name.
 func setting(key string) func(*testing.T, error) {
 	return func(t *testing.T, err error) {
 		var bad *layers.SettingError
@@ -120,8 +120,8 @@ func TestPromptLongerThanTheWindow(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestWindowBeyondMemoryIsRefused: before any of its keys and values is allocated, with the
-// largest window that would fit.
+// TestWindowBeyondMemoryIsRefused: a window that does not fit in memory is refused before keys and
+// values are allocated, and the error gives the largest window that would fit.
 func TestWindowBeyondMemoryIsRefused(t *testing.T) {
 	c := tiny(models.PositionsALiBi)
 	store := freshStore(t, c)

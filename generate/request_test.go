@@ -11,7 +11,8 @@ import (
 	"github.com/residua-go/residua/generate"
 )
 
-// TestSampleSeeds are fixed: a sample told by its number stays the same.
+// TestSampleSeeds: the seeds never change, so that the number of a sample always gives the same
+// sample.
 func TestSampleSeeds(t *testing.T) {
 	assert.EqualValues(t, uint64(1)<<63, generate.SampleSeed(1<<63, 0))
 	assert.EqualValues(t, 0x13c5f635c62d0d, generate.SampleSeed(7, 1))
@@ -26,8 +27,8 @@ func TestSampleSeeds(t *testing.T) {
 	}
 }
 
-// TestStopStringEndsTheText: the text ends before it, its tokens are told, and the request
-// after it starts afresh.
+// TestStopStringEndsTheText: the text ends before the stop string, the result contains its tokens,
+// and the next request is not affected.
 func TestStopStringEndsTheText(t *testing.T) {
 	c := tinyVector("none")
 	g := newGenerator(t, freshStore(t, c), c, generate.Options{})
@@ -52,8 +53,8 @@ func TestStopStringEndsTheText(t *testing.T) {
 	assert.Equal(t, whole, again)
 }
 
-// TestIDsAreReadAsTheyAre: a prompt's own ids give what the prompt gives, without the BOS
-// something else, and a Generator without a tokenizer the same ids.
+// TestIDsAreReadAsTheyAre: the ids of a prompt give the same text as the prompt; without BOS the
+// text differs; a Generator without a tokenizer gives the same ids.
 func TestIDsAreReadAsTheyAre(t *testing.T) {
 	c := tiny("alibi")
 	store := wildStore(t, c)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// logitsOf returns the logits of probabilities.
+// logitsOf returns logits with the given probabilities.
 func logitsOf(probabilities ...float64) []float32 {
 	logits := make([]float32, len(probabilities))
 	for i, p := range probabilities {
@@ -19,7 +19,7 @@ func logitsOf(probabilities ...float64) []float32 {
 	return logits
 }
 
-// shares draws n times and returns how often each token came.
+// shares draws n times and returns each token's share of the draws.
 func shares(t *testing.T, r Request, logits []float32, n int) []float64 {
 	require.NoError(t, r.Validate())
 	counts := make([]float64, len(logits))
@@ -36,7 +36,7 @@ func TestGreedyTakesTheLowestOfEqualTokens(t *testing.T) {
 	assert.EqualValues(t, 1, newSampler(Request{}, nil).next([]float32{1, 3, 2, 3}))
 }
 
-// TestShares compares draws with the probabilities that the cuts define. The draws'
+// TestShares compares draws with the probabilities that top-k, top-p and min-p leave. The draws'
 // standard error is at most 0.0023.
 func TestShares(t *testing.T) {
 	logits := logitsOf(0.1, 0.4, 0.05, 0.25, 0.2)
@@ -75,8 +75,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestRepetitionPenalty divides what is positive and multiplies what is negative, for the
-// tokens of the prompt, 1 and 2, after the bias.
+// TestRepetitionPenalty: for the prompt's tokens, 1 and 2, positive logits are divided by the
+// penalty and negative ones multiplied, after the bias.
 func TestRepetitionPenalty(t *testing.T) {
 	logits := []float32{1, 2, -1, 0.5}
 	r := Request{RepetitionPenalty: 2}

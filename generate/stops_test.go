@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// before is what stands before the first stop string to be complete, found by reading
-// character after character: what stops has to give, written down another way.
+// beforeStop returns the text before the first stop string to be complete, which it finds by
+// reading character after character. It is an independent form of what stops does.
 func beforeStop(text string, stops []string) (string, bool) {
 	for end := range len(text) + 1 {
 		longest := -1
@@ -25,8 +25,8 @@ func beforeStop(text string, stops []string) (string, bool) {
 	return text, false
 }
 
-// TestStopStringsAcrossPieces divides texts at random: wherever pieces end, the text ends
-// before the stop string, and none of a stop string has been handed out before.
+// TestStopStringsAcrossPieces splits texts at random: wherever pieces end, the text ends before the
+// stop string, and no part of a stop string has been returned earlier.
 func TestStopStringsAcrossPieces(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	word := func(n int) string {

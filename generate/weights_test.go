@@ -14,8 +14,8 @@ import (
 )
 
 // TestWeightsInFewerBits: a text is the same whether its prompt is read at once or token by token,
-// its tokens are nearly as likely as in float32, and the float32 weights are dropped where that is
-// asked for.
+// its tokens are nearly as likely as in float32, and the float32 weights are freed if the options
+// ask for it.
 func TestWeightsInFewerBits(t *testing.T) {
 	for name, c := range map[string]models.Config{"gelu": tinyVector(models.PositionsLearned), "swiglu": tinyVector(models.PositionsRoPE)} {
 		c.Stream, c.FeedForward, c.Bias, c.TieEmbeddings, c.Seq = models.Transformer(2, 96, 128, 2).Stream, layers.GELUConfig{Hidden: 128}, false, true, 40

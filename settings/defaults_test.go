@@ -26,8 +26,8 @@ type filled struct {
 	File  string  `yaml:"file" local:"true"`
 }
 
-// TestComplete: zero is a value where its bounds allow it, else the default's place; all bounds are
-// checked.
+// TestComplete: a field keeps zero if its bounds allow zero, otherwise it gets its default; all
+// bounds are checked.
 func TestComplete(t *testing.T) {
 	v := filled{}
 	require.NoError(t, Complete(&v))

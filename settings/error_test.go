@@ -11,7 +11,7 @@ import (
 
 const topKeys = "name, seed, model, data, train, tags, stages, out"
 
-// decodeErrors are texts and the whole line that each is refused with.
+// decodeErrors lists texts, each with the whole line of its error.
 var decodeErrors = []struct{ name, text, want string }{
 	// unknown keys
 	{"swapped letters", "train:\n  setps: 5", `c/x.yaml:2: train.setps: unknown key; did you mean "steps"?`},

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// place is read by a method of its own, as layer/head.
+// place has a method of its own that parses texts such as layer/head.
 type place struct{ layer, head string }
 
 func (p *place) UnmarshalText(text []byte) error {
@@ -20,7 +20,7 @@ func (p *place) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// shared is what the flags of several commands have in common.
+// shared holds flags that several commands share.
 type shared struct {
 	Threads int `yaml:"threads" min:"0" max:"64" help:"use <N> threads"`
 }
@@ -124,7 +124,7 @@ func TestFlagsDescribeThemselves(t *testing.T) {
 		"tuned-steps|N|train for N steps (default 200)|", "RUN...|VALUE|read these|", "python|PYTHON|run PYTHON|"}, lines)
 }
 
-// TestATextOfItsOwnIsReadFromFilesToo: the same types in YAML.
+// TestATextOfItsOwnIsReadFromFilesToo: a type that parses its own text is also read from YAML.
 func TestATextOfItsOwnIsReadFromFilesToo(t *testing.T) {
 	var c call
 	_, err := decode(Reader{}, "x.yaml", []byte("at: 1/h\nmax_steps: 1"), &c)

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// checkOutcome wants an *Error of one line, or a value that Marshal writes so
-// that Decode reads it again.
+// checkOutcome requires an *Error of one line, or a value for which Decode reads back what Marshal
+// writes.
 func checkOutcome(t *testing.T, v *sample, err error) {
 	t.Helper()
 	if err != nil {

@@ -28,7 +28,7 @@ type inner struct {
 	Kind  string   `yaml:"kind" choices:"on, off"`
 }
 
-// words reads itself.
+// words decodes itself from JSON.
 type words []string
 
 func (w *words) UnmarshalJSON(text []byte) error {
@@ -96,7 +96,7 @@ func BenchmarkDecodeJSON(b *testing.B) {
 	}
 }
 
-// list reads itself, by another type.
+// list decodes itself, through another type.
 type list struct{ names []string }
 
 func (l *list) UnmarshalJSON(text []byte) error {

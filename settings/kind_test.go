@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shape is what a section of a kind holds.
+// shape is implemented by the structs that a section with a kind holds.
 type shape interface{ Name() string }
 
 type circle struct {
@@ -40,12 +40,12 @@ type drawing struct {
 	Last  int    `yaml:"last"`
 }
 
-// shapes has defaults of its own: a circle's radius of 5.
+// shapes returns kinds with their own defaults: a circle has a radius of 5.
 var shapes = Reader{Kinds: Kinds{reflect.TypeFor[shape](): {circle{R: 5}, rectangle{}}}, Renamed: func(key string) string {
 	return map[string]string{"radius": "shape.r", "a": "shape.a", "b": "shape.b"}[key]
 }}
 
-// draw decodes text over v, then makes assignments.
+// draw decodes a text over v, then makes assignments.
 func draw(v *drawing, text string, sets ...string) (*Positions, error) {
 	return shapes.Read(v, "x.yaml", []byte(text), sets)
 }
@@ -166,7 +166,8 @@ func TestPositionsOfASectionOfAKind(t *testing.T) {
 	assert.Equal(t, "-set", p.Of("shape.a"))
 }
 
-// TestASectionHasTheKindOfAnother: wherever in the text it stands, starting with zeros.
+// TestASectionHasTheKindOfAnother: the section may come before or after the one that has the kind,
+// and starts with zeros.
 func TestASectionHasTheKindOfAnother(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -220,8 +221,8 @@ type pointerKind struct{}
 
 func (*pointerKind) Name() string { return "pointer" }
 
-// TestKindsThatNoConfigCanHoldAreRefused: a mistake in a design's struct is told, whichever way
-// it is met.
+// TestKindsThatNoConfigCanHoldAreRefused: a mistake in a design's struct is reported by every
+// function that meets it.
 func TestKindsThatNoConfigCanHoldAreRefused(t *testing.T) {
 	for want, kind := range map[string]shape{
 		`settings: settings.badKind has a field tagged "kind", which is the key of its kind`: badKind{},
@@ -236,7 +237,7 @@ func TestKindsThatNoConfigCanHoldAreRefused(t *testing.T) {
 	}
 }
 
-// point is a kind without keys, and board has a section for which a kind's name may stand.
+// point is a kind without keys; board has a section that may be written as the name of a kind.
 type point struct{}
 
 func (point) Name() string { return "point" }
@@ -245,8 +246,8 @@ type board struct {
 	Shape shape `yaml:"shape" word:"kind" help:"what is on it"`
 }
 
-// TestAWordIsASectionOfItsKind: a name alone reads as the section, is written where the kind has no
-// keys, and no other section is written so.
+// TestAWordIsASectionOfItsKind: the name of a kind alone is read as a section of that kind. It is
+// written for kinds without keys only.
 func TestAWordIsASectionOfItsKind(t *testing.T) {
 	words := Reader{Kinds: Kinds{reflect.TypeFor[shape](): {point{}, circle{R: 5}}}}
 	for text, want := range map[string]struct {

@@ -21,7 +21,7 @@ func load(t *testing.T, format string, o tasks.Options) []tasks.Document {
 	return task.Documents()
 }
 
-// TestFormatsAsk: exactly the texts that lm-eval 0.4.13 sends.
+// TestFormatsAsk: the texts are exactly those that lm-eval 0.4.13 sends.
 func TestFormatsAsk(t *testing.T) {
 	type pairs = []tasks.Pair
 	for format, want := range map[string]struct {
@@ -94,8 +94,8 @@ func TestFormatsAsk(t *testing.T) {
 	assert.Empty(t, pages[1].Pairs)
 }
 
-// TestSolvedDocuments: what an example of each format looks like; two spaces before LAMBADA's last
-// word are lm-eval's.
+// TestSolvedDocuments shows how each format writes a solved example; lm-eval puts two spaces before
+// LAMBADA's last word, too.
 func TestSolvedDocuments(t *testing.T) {
 	for format, want := range map[string]string{
 		"hellaswag":       "Baking bread: A man kneads dough on a table. Then he puts it into an oven.",
@@ -110,8 +110,8 @@ func TestSolvedDocuments(t *testing.T) {
 	}
 }
 
-// TestShots: solved documents stand before each, each with an empty line after it, never the
-// document itself, the same for the same seed.
+// TestShots: solved documents precede each document, each followed by an empty line. The document
+// itself is never among them, and the same seed gives the same ones.
 func TestShots(t *testing.T) {
 	plain := load(t, "arc", tasks.Options{})
 	asked := load(t, "arc", tasks.Options{Shots: 2, Seed: 5})
@@ -135,7 +135,7 @@ func TestShots(t *testing.T) {
 	}
 }
 
-// TestTaskFilesThatAreRefused: one line, that begins with file:line.
+// TestTaskFilesThatAreRefused: the error is one line that begins with file:line.
 func TestTaskFilesThatAreRefused(t *testing.T) {
 	for _, c := range []struct{ format, line, want string }{
 		{"multiple_choice", `{"query": "q", "choices": ["a"], "gold": 1}`, `field "gold": want a whole number of 0 to 0, got 1`},

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// heldOutTexts are texts in which words come again.
+// heldOutTexts returns texts that repeat words.
 func heldOutTexts() []string {
 	var texts []string
 	for i := range 40 {
@@ -25,8 +25,8 @@ func heldOutTexts() []string {
 	return append(texts, "short", strings.Repeat("\x00 word word ", 100), "")
 }
 
-// TestHeldOutWords: each asks for a word that its context has, at another place of the texts; a
-// seed gives the same.
+// TestHeldOutWords: each document asks for a word that occurs in its context, at a place of its
+// own; the same seed gives the same documents.
 func TestHeldOutWords(t *testing.T) {
 	o := Options{Format: "last_word", Seed: 3}
 	task, err := HeldOut(context.Background(), heldOutTexts(), o)
@@ -54,7 +54,8 @@ func TestHeldOutWords(t *testing.T) {
 	assert.NotEqual(t, task.Documents(), other.Documents())
 }
 
-// TestHeldOutChoices: the right one is what follows in the text; all are as long, and differ.
+// TestHeldOutChoices: the right choice is what follows in the text; all choices have the same
+// length and differ.
 func TestHeldOutChoices(t *testing.T) {
 	texts := heldOutTexts()
 	task, err := HeldOut(context.Background(), texts, Options{Limit: 50, Shots: 1})
@@ -78,7 +79,8 @@ func TestHeldOutChoices(t *testing.T) {
 	assert.Len(t, golds, 4)
 }
 
-// TestHeldOutRefuses: text without room, and kinds that are not made.
+// TestHeldOutRefuses: texts that are too short, and kinds of tasks that HeldOut does not make, are
+// refused.
 func TestHeldOutRefuses(t *testing.T) {
 	for want, c := range map[string]struct {
 		texts []string
@@ -93,7 +95,8 @@ func TestHeldOutRefuses(t *testing.T) {
 	}
 }
 
-// TestAgainst: means and standard errors of differences within documents, by hand.
+// TestAgainst compares means and standard errors of differences per document with values worked out
+// by hand.
 func TestAgainst(t *testing.T) {
 	yes, no := true, false
 	result := func(acc []*bool, l ...float64) Result {

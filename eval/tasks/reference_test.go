@@ -16,11 +16,11 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// tolerance is relative: a wrong window rule is off by 3e-6.
+// tolerance is relative: a wrong rule for windows would change the sums by 3e-6.
 const tolerance = 1e-6
 
-// referenceDir is where reference folders lie: RESIDUA_REFERENCE, relative to the project's root,
-// or the project's own.
+// referenceDir returns the folder with reference folders: RESIDUA_REFERENCE, relative to the
+// project's root, or the project's own.
 func referenceDir() string {
 	dir := os.Getenv("RESIDUA_REFERENCE")
 	switch {
@@ -32,7 +32,8 @@ func referenceDir() string {
 	return filepath.Join("..", "..", dir)
 }
 
-// reference is an expected.json of what lm-eval says of a model and three task files.
+// reference is the content of expected.json: what lm-eval computed for a model and three task
+// files.
 type reference struct {
 	Results        map[string]map[string]float64 `json:"results"`
 	Loglikelihoods struct {
@@ -52,8 +53,8 @@ func (p *pair) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &[]any{&p.sum, &p.greedy})
 }
 
-// TestReferenceOfLMEval: every log-likelihood, greedy flag and metric of every folder with a model
-// and lm-eval's results.
+// TestReferenceOfLMEval compares every log-likelihood, greedy flag and metric in every folder that
+// has a model and lm-eval's results.
 func TestReferenceOfLMEval(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(referenceDir(), "*", "model", "config.json"))
 	require.NoError(t, err)

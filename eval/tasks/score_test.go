@@ -21,7 +21,7 @@ import (
 	"github.com/residua-go/residua/models/modeltest"
 )
 
-// tiny is a byte-level model of seq tokens a window.
+// tiny returns a byte-level model with windows of seq tokens.
 func tiny(t *testing.T, seq int) (*graph.Store, models.Spec, data.Tokenizer) {
 	c := models.Transformer(1, 8, 12, 2)
 	c.Vocab, c.BOS, c.Seq, c.Init = 257, 256, seq, models.InitLeCun
@@ -47,7 +47,8 @@ func score(t *testing.T, file string, seq int, o tasks.Options) tasks.Result {
 	return result
 }
 
-// TestResultOfChoices: accuracies are counted from the log-likelihoods, which sum the tokens'.
+// TestResultOfChoices: accuracies are counted from the choices' log-likelihoods, which are sums
+// over tokens.
 func TestResultOfChoices(t *testing.T) {
 	file := filepath.Join("testdata", "hellaswag.jsonl")
 	r := score(t, file, 128, tasks.Options{Format: "hellaswag"})
@@ -93,8 +94,8 @@ func bytesOf(text string) []int32 {
 	return ids
 }
 
-// TestRollingMetrics: perplexities of all pages together; windows of one token see the one before
-// alone.
+// TestRollingMetrics: perplexities are computed over all pages together; with windows of one token,
+// the model sees only the token before.
 func TestRollingMetrics(t *testing.T) {
 	file := filepath.Join("testdata", "rolling.jsonl")
 	r := score(t, file, 16, tasks.Options{Format: "rolling", Seed: 3})
@@ -111,7 +112,7 @@ func TestRollingMetrics(t *testing.T) {
 	other := score(t, file, 16, tasks.Options{Format: "rolling", Seed: 4})
 	assert.NotEqual(t, r.Metrics[2].StdErr, other.Metrics[2].StdErr)
 
-	// With windows of one token each is predicted by the one before it alone.
+	// With windows of one token, each token is predicted from the one before it alone.
 	single := score(t, file, 1, tasks.Options{Format: "rolling"})
 	store, spec, _ := tiny(t, 1)
 	want := 0.0
@@ -124,7 +125,8 @@ func TestRollingMetrics(t *testing.T) {
 	assert.InEpsilon(t, want, single.Samples[0].LogLikelihoods[0], 1e-6)
 }
 
-// TestLongContextsLoseTheirBeginning, and the result says how many did; BOS may stand before each.
+// TestLongContextsLoseTheirBeginning: the result says how many contexts were cut; each context can
+// begin with BOS.
 func TestLongContextsLoseTheirBeginning(t *testing.T) {
 	write := func(line string) string {
 		path := filepath.Join(t.TempDir(), "task.jsonl")

@@ -7,7 +7,7 @@ import (
 	"github.com/pkg/errors"
 )
 
-// gophernotesDiff makes gophernotes start with Go 1.26, behave in notebooks that are checked, say
+// gophernotesDiff makes gophernotes start with Go 1.26, work in checked notebooks, say
 // where a cell failed, stop a cell and keep its variables, and answer an editor's requests. The
 // functions that it calls are in _overlay.
 //
