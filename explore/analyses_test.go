@@ -22,7 +22,7 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// listed are the analyses that an Explorer offers.
+// listed returns the analyses that an Explorer offers.
 func (c client) listed() (names []string, all []explore.Listed) {
 	c.t.Helper()
 	w := httptest.NewRecorder()
@@ -34,7 +34,7 @@ func (c client) listed() (names []string, all []explore.Listed) {
 	return names, all
 }
 
-// analysed is what an analysis answers.
+// analysed is the answer of an analysis.
 type analysed struct {
 	Analysis, Title, About string
 	Results                map[string]any
@@ -96,8 +96,8 @@ func TestAnalyses(t *testing.T) {
 	assert.Subset(t, names, []string{"attribute", "lens", "export"})
 }
 
-// TestAnalysisSettings: a request has the settings of the command's flags, with their bounds, and
-// lists where a flag has a text or a file; files of the server cannot be named.
+// TestAnalysisSettings: a request has the settings of the command's flags, with the same bounds,
+// and has a list where a flag takes a text or a file; it cannot name files of the server.
 func TestAnalysisSettings(t *testing.T) {
 	c := texts(t)
 	assert.Len(t, c.analyse("lens", `{"ids": [97, 98, 99]}`).Tokens, 3)
@@ -131,7 +131,7 @@ func TestAnalysisSettings(t *testing.T) {
 	}
 }
 
-// words is an analysis of another module, by a pointer.
+// words is an analysis from another module, used through a pointer.
 type words struct {
 	Times int `yaml:"times" default:"2" min:"1" help:"repeat <N> times"`
 }
@@ -150,8 +150,8 @@ func (c count) Table() figure.Table {
 	return figure.Table{Rows: [][]string{slices.Repeat([]string{"a"}, int(c))}}
 }
 
-// TestAnalysisOfAnotherModule: what the zoo adds is listed and answered; a request's settings are
-// its own.
+// TestAnalysisOfAnotherModule: an analysis that the zoo adds is listed and answered; settings of
+// one request do not affect another.
 func TestAnalysisOfAnotherModule(t *testing.T) {
 	spec := modeltest.Resolve(t, modeltest.Small(models.Standard())[0].Config)
 	m := &pretrained.Model{Store: modeltest.PerturbedStore(t, spec, tensor.Float32), Zoo: models.Standard().WithKinds(&words{})}

@@ -30,7 +30,7 @@ func (w window) ask(body string, into any, arguments ...any) {
 	require.NoError(w.t, w.Script(body, into, arguments...))
 }
 
-// text is what a script's expression is as a text.
+// text evaluates a script's expression and returns its value as text.
 func (w window) text(expression string) string {
 	w.t.Helper()
 	var text string
@@ -44,7 +44,7 @@ func (w window) wait(expression string) {
 	require.Eventually(w.t, func() bool { return w.text(expression) == "true" }, time.Minute, 50*time.Millisecond, expression)
 }
 
-// press clicks the element of that number among a selector's.
+// press clicks the element with the given index among those that a selector matches.
 func (w window) press(selector string, index int) {
 	w.t.Helper()
 	var place [2]int
@@ -55,7 +55,7 @@ func (w window) press(selector string, index int) {
 	require.NoError(w.t, w.Click(place[0], place[1]))
 }
 
-// photograph leaves pictures of the whole page in the folder EXPLORE_GALLERY.
+// photograph writes pictures of the whole page to the folder EXPLORE_GALLERY.
 func (w window) photograph(name string) {
 	folder := os.Getenv("EXPLORE_GALLERY")
 	if folder == "" {
@@ -74,7 +74,7 @@ func (w window) photograph(name string) {
 	}
 }
 
-// serve answers at an address until the test ends.
+// serve serves the Explorer until the test ends, and returns its address.
 func (c client) serve() string {
 	server := httptest.NewServer(c.e)
 	c.t.Cleanup(server.Close)
@@ -115,7 +115,7 @@ func TestInBrowser(t *testing.T) {
 	assert.Equal(t, "true", w.text(`performance.getEntriesByType("resource").every((e) => e.name.startsWith(location.origin) || e.name.startsWith("data:"))`), "nothing is asked of another server")
 }
 
-// checkAnalyses: each has a form, and draws its tables and figures.
+// checkAnalyses checks that each analysis has a form, and draws its tables and figures.
 func (w window) checkAnalyses() {
 	var ignored any
 	const status = `document.getElementById("analysis-status").textContent`
@@ -141,8 +141,8 @@ func (w window) checkAnalyses() {
 	assert.Equal(w.t, "top: want >= 1, got 0", w.text(status))
 }
 
-// checkAddress: the fragment has what is on the page, and makes the same page elsewhere; the index
-// leaves it alone.
+// checkAddress checks that the fragment describes what is on the page and recreates it in another
+// window, and that the index ignores it.
 func (w window) checkAddress(address string) {
 	w.start(address)
 	assert.Equal(w.t, "", w.text("location.hash"), "the defaults")
@@ -171,13 +171,13 @@ func (w window) checkAddress(address string) {
 	assert.Equal(w.t, "0", w.text(`document.querySelectorAll("#change-list li").length`), "what is no change is passed over")
 }
 
-// firstLine is a text without its times.
+// firstLine returns the first line of a text without its times.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(text, " bits a token")
 	return line
 }
 
-// texts is a client of a small model that reads bytes.
+// texts returns a client of a small model that reads bytes.
 func texts(t *testing.T) client {
 	config := modeltest.Small(models.Standard())[0].Config
 	config.Vocab, config.Seq = 257, 96
@@ -254,7 +254,7 @@ func (w window) checkErrors() {
 	w.wait(`!document.getElementById("status").className.includes("failed")`)
 }
 
-// checkAccess: of a server whose API asks for a token, the page asks its reader for it.
+// checkAccess checks that the page asks its reader for the token if the server's API needs one.
 func (w window) checkAccess(c client) {
 	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/" && r.Header.Get("Authorization") != "Bearer secret" {
@@ -273,7 +273,7 @@ func (w window) checkAccess(c client) {
 	w.wait(done)
 }
 
-// checkNarrow: on a phone nothing is wider than the window.
+// checkNarrow checks that nothing is wider than the window of a phone.
 func (w window) checkNarrow() {
 	require.NoError(w.t, w.Resize(390, 800))
 	w.wait(looked + " || " + done)
@@ -282,7 +282,7 @@ func (w window) checkNarrow() {
 	require.NoError(w.t, w.Resize(1200, 1000))
 }
 
-// TestGallery drives the page on the model at EXPLORE_MODEL.
+// TestGallery visits the page for the model at EXPLORE_MODEL.
 func TestGallery(t *testing.T) {
 	path := os.Getenv("EXPLORE_MODEL")
 	if path == "" {

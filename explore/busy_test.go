@@ -21,7 +21,7 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// held is an answer that nobody reads until it is released.
+// held is a response whose reader waits until it is released.
 type held struct {
 	*httptest.ResponseRecorder
 	begun, released chan struct{}
@@ -34,14 +34,14 @@ func (h *held) Write(text []byte) (int, error) {
 	return h.ResponseRecorder.Write(text)
 }
 
-// ask runs the model on three tokens and three new ones.
+// ask asks the model for a run on three tokens and three new ones.
 func (c client) ask(w http.ResponseWriter) {
 	r := httptest.NewRequest(http.MethodPost, "/explorer/run", strings.NewReader(`{"ids": [1, 2, 3], "tokens": 3}`))
 	r.Header.Set("Content-Type", "application/json")
 	c.e.ServeHTTP(w, r)
 }
 
-// TestBusy: while one request runs and as many wait as may, the next is answered 429; the others
+// TestBusy: while one request runs and the queue is full, the next one is answered 429; the others
 // are answered in the end.
 func TestBusy(t *testing.T) {
 	spec := modeltest.Resolve(t, modeltest.Small(models.Standard())[0].Config)
@@ -73,7 +73,7 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// timed is a response that notes the times until which its request's body may come.
+// timed is a response that records the deadlines for reading its request's body.
 type timed struct {
 	*httptest.ResponseRecorder
 	until []time.Time
@@ -84,8 +84,8 @@ func (w *timed) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-// TestReadTime: a body that does not come does not hold its request for ever, and the time for it
-// does not end the answer.
+// TestReadTime: a request whose body does not arrive is ended after a time; that time does not end
+// the answer.
 func TestReadTime(t *testing.T) {
 	w, begin := &timed{ResponseRecorder: httptest.NewRecorder()}, time.Now()
 	r := httptest.NewRequest(http.MethodPost, "/explorer/run", iotest.ErrReader(os.ErrDeadlineExceeded))

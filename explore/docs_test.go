@@ -13,7 +13,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// TestDocs: the changes and the calls that docs/explorer.md shows are answered.
+// TestDocs: an Explorer answers the changes and the calls that docs/explorer.md shows.
 func TestDocs(t *testing.T) {
 	text, err := os.ReadFile("../docs/explorer.md")
 	require.NoError(t, err)

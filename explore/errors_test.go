@@ -18,7 +18,8 @@ import (
 	"github.com/residua-go/residua/models/modeltest"
 )
 
-// message is the message of an error, which is one line of JSON.
+// message sends a request that must fail with status, and returns the message of the error, which
+// must be one line of JSON.
 func (c client) message(path string, request any, status int) string {
 	c.t.Helper()
 	text := c.post(path, request, status).String()
@@ -35,7 +36,8 @@ func (c client) message(path string, request any, status int) string {
 
 func small(t *testing.T) client { return tiny(t, modeltest.Small(models.Standard())[0].Config, "") }
 
-// TestBOSBeforePrompts: a prompt's text is read after BOS, unless it is text from the middle.
+// TestBOSBeforePrompts: a prompt's text is read after BOS, unless the request says that it is from
+// the middle of a text.
 func TestBOSBeforePrompts(t *testing.T) {
 	c, no := texts(t), false
 	tokens, _ := c.run(explore.Run{Prompt: "ab"})
@@ -44,7 +46,7 @@ func TestBOSBeforePrompts(t *testing.T) {
 	assert.Equal(t, []int32{'a', 'b'}, ids(tokens["untouched"]))
 }
 
-// TestErrors: what a request can get wrong is told in one line, and the next one is answered.
+// TestErrors: every mistake in a request is reported in one line, and the next request is answered.
 func TestErrors(t *testing.T) {
 	c := small(t)
 	one, zero, far, much := int32(1), 0.0, int32(13), math.MaxFloat64
@@ -103,8 +105,8 @@ func TestErrors(t *testing.T) {
 	assert.Len(t, tokens["untouched"], 5)
 }
 
-// TestDiverged: of a change that drives the logits beyond float32 every call says so, and not that
-// the weights are damaged; the next request is answered.
+// TestDiverged: if a change drives the logits beyond float32, every call says so, and does not say
+// that the weights are damaged; the next request is answered.
 func TestDiverged(t *testing.T) {
 	c := small(t)
 	values := make([]float64, 12*12)
@@ -122,8 +124,7 @@ func TestDiverged(t *testing.T) {
 	c.look(explore.Look{IDs: prompt, Position: 1})
 }
 
-// TestRefused: other methods and types of content are refused, and so are requests when too many
-// wait.
+// TestRefused: other methods and content types are refused, and so are requests when too many wait.
 func TestRefused(t *testing.T) {
 	c := small(t)
 	for path, method := range map[string]string{"/explorer/model": http.MethodPost, "/explorer/run": http.MethodGet, "/explorer/token": http.MethodPut} {
@@ -137,7 +138,7 @@ func TestRefused(t *testing.T) {
 	assert.Equal(t, http.StatusUnsupportedMediaType, w.Code, "without a type, as a form of another site sends it")
 }
 
-// TestContext: a request whose client has gone is not worked on, and holds up nobody.
+// TestContext: a request whose client has gone is abandoned, and delays no other.
 func TestContext(t *testing.T) {
 	c := small(t)
 	ctx, cancel := context.WithCancel(context.Background())

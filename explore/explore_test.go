@@ -21,7 +21,7 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// client asks an Explorer of one model.
+// client sends requests to an Explorer of one model.
 type client struct {
 	t *testing.T
 	e *explore.Explorer
@@ -35,7 +35,7 @@ func open(t *testing.T, m *pretrained.Model, o explore.Options) client {
 	return client{t, e}
 }
 
-// tiny is a client of a model of random weights.
+// tiny returns a client of a model with random weights.
 func tiny(t *testing.T, c models.Config, tokenizer string) client {
 	t.Helper()
 	spec := modeltest.Resolve(t, c)
@@ -44,7 +44,7 @@ func tiny(t *testing.T, c models.Config, tokenizer string) client {
 	return open(t, m, explore.Options{Name: "tiny", Threads: 1})
 }
 
-// post answers a request, whose status must be the wanted one.
+// post sends a request and returns the answer, whose status must be the given one.
 func (c client) post(path string, request any, status int) *bytes.Buffer {
 	c.t.Helper()
 	body, ok := request.(string)
@@ -61,7 +61,7 @@ func (c client) post(path string, request any, status int) *bytes.Buffer {
 	return w.Body
 }
 
-// tokens are the tokens of a request's runs by their names, and the forced probabilities.
+// run returns the tokens of a request's runs by name, and the forced probabilities.
 func (c client) run(r explore.Run) (tokens map[string][]explore.Token, forced []*float64) {
 	c.t.Helper()
 	tokens = map[string][]explore.Token{}
@@ -114,7 +114,7 @@ func ids(tokens []explore.Token) []int32 {
 	return ids
 }
 
-// sameProbabilities compares tokens and what they were given.
+// sameProbabilities compares tokens and their probabilities.
 func sameProbabilities(t *testing.T, want, got []explore.Token, tolerance float64) {
 	t.Helper()
 	require.Equal(t, ids(want), ids(got))
@@ -130,8 +130,9 @@ func sameProbabilities(t *testing.T, want, got []explore.Token, tolerance float6
 
 var prompt = []int32{1, 7, 3, 4}
 
-// TestZoo: every design answers. What heads, neurons and all others wrote adds up to the logit, and
-// a text that was generated has the probabilities that its row has, changed or not.
+// TestZoo: the Explorer answers for every design. What heads, neurons and all other writers wrote
+// adds up to the logit, and generated text has the same probabilities as when it is given as a row,
+// changed or not.
 func TestZoo(t *testing.T) {
 	for _, p := range append(modeltest.Small(models.Standard()), experts()) {
 		t.Run(p.Name, func(t *testing.T) {
@@ -147,7 +148,7 @@ func TestZoo(t *testing.T) {
 	}
 }
 
-// experts is a model with a mixture of experts.
+// experts returns a model with a mixture of experts.
 func experts() models.Preset {
 	for _, p := range models.Standard().Presets() {
 		if p.Config.Layers == 4 && p.Config.FeedForward != nil && p.Config.FeedForward.Shape().Experts > 0 {
@@ -158,7 +159,7 @@ func experts() models.Preset {
 	panic("the zoo has no small mixture of experts")
 }
 
-// everywhere changes all sites.
+// everywhere returns changes to all sites.
 func everywhere(about explore.Description, scale float64, tokens []int) []explore.Change {
 	var all []explore.Change
 	for _, s := range about.Sites {
@@ -205,7 +206,7 @@ func (c client) checkSums(about explore.Description) {
 	}
 }
 
-// checkView: the terms of a logit add up to it.
+// checkView checks that the terms of a logit add up to it.
 func (c client) checkView(v explore.View) {
 	c.t.Helper()
 	a := v.Attribution
@@ -233,7 +234,8 @@ func (c client) checkNothing(about explore.Description) {
 	assert.Equal(c.t, v.Untouched, *v.Changed)
 }
 
-// checkOff switches off all terms that can be, one by one: the term is gone, the logits are others.
+// checkOff switches off all terms that allow it, one by one, and checks that the term is gone and
+// the logits differ.
 func (c client) checkOff(about explore.Description) {
 	target := int32(2)
 	before := c.look(explore.Look{IDs: prompt, Position: 3, Target: &target})

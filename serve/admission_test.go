@@ -14,7 +14,7 @@ import (
 	"github.com/residua-go/residua/serve"
 )
 
-// slow is a body that comes when it is let.
+// slow is a body that arrives when the test lets it.
 type slow struct {
 	text io.Reader
 	let  chan struct{}
@@ -25,8 +25,8 @@ func (s *slow) Read(p []byte) (int, error) {
 	return s.text.Read(p)
 }
 
-// TestBodiesAtOnce: of many large bodies at a time most are refused before they are read, and what
-// was taken is given back.
+// TestBodiesAtOnce: if many large bodies arrive at once, most are refused before they are read, and
+// the room that the others took is free again afterwards.
 func TestBodiesAtOnce(t *testing.T) {
 	const most = 1 << 16
 	server := newServer(t, &fake{}, serve.Options{Body: most, ReadTime: 10 * time.Second})
@@ -67,7 +67,7 @@ func TestBodiesAtOnce(t *testing.T) {
 	assert.Equal(t, http.StatusOK, ask(0))
 }
 
-// TestBusyBeforeReading: a server with all its completions under way does not read another body.
+// TestBusyBeforeReading: a server whose completions are all in use does not read another body.
 func TestBusyBeforeReading(t *testing.T) {
 	f := &fake{step: make(chan struct{})}
 	server := newServer(t, f, serve.Options{Requests: 1})
@@ -79,7 +79,7 @@ func TestBusyBeforeReading(t *testing.T) {
 	assert.Equal(t, 1, <-done)
 }
 
-// TestPanickingHandler: a panic is answered by 500, and is one line of the log.
+// TestPanickingHandler: a panic is answered with 500, and is one line in the log.
 func TestPanickingHandler(t *testing.T) {
 	logged := make(chan string, 4)
 	mad := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("out of\nits mind") })
@@ -89,7 +89,7 @@ func TestPanickingHandler(t *testing.T) {
 	assert.Empty(t, logged)
 }
 
-// TestClientsThatLeave: that a client ends its stream is nothing to be logged.
+// TestClientsThatLeave: a client that ends its stream is not logged.
 func TestClientsThatLeave(t *testing.T) {
 	logged := make(chan string, 64)
 	f := &fake{pause: 5 * time.Millisecond}

@@ -68,7 +68,7 @@ func TestPromptsOfEveryForm(t *testing.T) {
 	}
 }
 
-// TestSettings: each setting reaches the model, by the name that it has there.
+// TestSettings: each setting reaches the model under the model's name for it.
 func TestSettings(t *testing.T) {
 	f := &fake{}
 	server := newServer(t, f, serve.Options{})
@@ -133,7 +133,7 @@ func TestLogProbsAreOrdered(t *testing.T) {
 	assert.NoError(t, json.Unmarshal([]byte(body), &any))
 }
 
-// TestWindow: more than the model reads is refused, or slides where the server allows it.
+// TestWindow: a prompt longer than the window is refused, or slides if the server allows it.
 func TestWindow(t *testing.T) {
 	f := &fake{}
 	server := newServer(t, f, serve.Options{})

@@ -21,8 +21,8 @@ import (
 	"github.com/residua-go/residua/serve"
 )
 
-// fake is a model that continues a prompt with its last byte, again and again, and keeps what
-// it was asked for.
+// fake is a model that continues a prompt by repeating its last byte, and records what it was asked
+// for.
 type fake struct {
 	mutex   sync.Mutex
 	asked   []generate.Request
@@ -109,7 +109,7 @@ func (f *fake) wait(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// token has a log probability that tells its id.
+// token returns a token with a log probability that depends on its id.
 func token(id int32, text string, r generate.Request) generate.Token {
 	t := generate.Token{ID: id, Text: text}
 	if r.LogProbs > 0 {
@@ -127,7 +127,7 @@ func bytesTokenizer() data.Tokenizer {
 	return t
 }
 
-// window is how many tokens the fake model sees.
+// window is the number of tokens that the fake model sees.
 const window = 100
 
 func newServer(t *testing.T, g serve.Generator, o serve.Options, change ...func(*serve.Model)) *httptest.Server {
@@ -142,7 +142,7 @@ func newServer(t *testing.T, g serve.Generator, o serve.Options, change ...func(
 	return server
 }
 
-// answer is what came back.
+// answer is the answer to a request.
 type answer struct {
 	Code   int
 	Header http.Header

@@ -11,8 +11,8 @@ import (
 	"github.com/residua-go/residua/serve"
 )
 
-// TestHosts: a page whose own name leads to this machine (DNS rebinding) is refused, with its own
-// Origin, too.
+// TestHosts: a page whose own name leads to this machine (DNS rebinding) is refused, also with its
+// own Origin.
 func TestHosts(t *testing.T) {
 	server := newServer(t, &fake{}, serve.Options{Hosts: []string{"Models.example", "proxy:8080"}})
 	withToken := newServer(t, &fake{}, serve.Options{Token: "secret"})

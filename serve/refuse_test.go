@@ -103,7 +103,7 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { return copy(p, bytes.Repeat([]byte("a"), len(p))), nil }
 
-// TestLargeBodies: 100 MB are refused, whether the client says their length first or not.
+// TestLargeBodies: bodies of 100 MB are refused, whether the client announces their length or not.
 func TestLargeBodies(t *testing.T) {
 	server := newServer(t, &fake{}, serve.Options{Body: 1 << 20})
 	const length = 100 << 20
@@ -161,7 +161,8 @@ func TestPagesOfOtherSitesAreRefused(t *testing.T) {
 	assert.Empty(t, f.asked)
 }
 
-// TestFailingModel: what is not the client's mistake is 500, without details, and is logged.
+// TestFailingModel: an error that is not the client's mistake gives status 500 without details, and
+// is logged.
 func TestFailingModel(t *testing.T) {
 	logged := make(chan string, 4)
 	o := serve.Options{Log: func(m string) { logged <- m }}

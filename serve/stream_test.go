@@ -40,7 +40,7 @@ func events(t *testing.T, body string) (parts []completion, last string) {
 	return parts, ""
 }
 
-// TestStream: the parts of each choice, joined, are what comes whole without streaming.
+// TestStream: the parts of each choice, joined, equal the answer without streaming.
 func TestStream(t *testing.T) {
 	server := newServer(t, &fake{}, serve.Options{})
 	const request = `"prompt": ["né", "b"], "max_tokens": 5, "echo": true, "logprobs": 2, "n": 2, "seed": 1`
@@ -78,7 +78,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// TestStreamComesAtOnce: a part is there before the next token is generated.
+// TestStreamComesAtOnce: a part arrives before the next token is generated.
 func TestStreamComesAtOnce(t *testing.T) {
 	f := &fake{step: make(chan struct{})}
 	server := newServer(t, f, serve.Options{})
@@ -94,7 +94,8 @@ func TestStreamComesAtOnce(t *testing.T) {
 	close(f.step)
 }
 
-// TestStreamThatFails: before the first part a status says so, later an event.
+// TestStreamThatFails: an error before the first part is reported by the status, a later one by an
+// event.
 func TestStreamThatFails(t *testing.T) {
 	server := newServer(t, &fake{failing: errors.New("broken")}, serve.Options{})
 	parts, last := events(t, post(t, server, "/v1/completions", `{"prompt": "a", "stream": true}`).Body)
@@ -106,7 +107,7 @@ func TestStreamThatFails(t *testing.T) {
 	post(t, server, "/v1/completions", `{"prompt": "a", "stream": true, "n": 0}`).refused(t, http.StatusBadRequest, "n", "want >= 1, got 0")
 }
 
-// settled waits until there are no more goroutines than there were.
+// settled waits until there are no more goroutines than before.
 func settled(t *testing.T, before int) {
 	t.Helper()
 	http.DefaultClient.CloseIdleConnections()
@@ -118,7 +119,7 @@ func settled(t *testing.T, before int) {
 	}
 }
 
-// working waits until the model works on n texts.
+// working waits until the model is working on n texts.
 func (f *fake) working(t *testing.T, n int) {
 	t.Helper()
 	assert.Eventually(t, func() bool {
@@ -128,7 +129,8 @@ func (f *fake) working(t *testing.T, n int) {
 	}, 10*time.Second, time.Millisecond)
 }
 
-// begin sends a streaming request on a connection of its own and reads no more than is asked for.
+// begin sends a streaming request on a connection of its own, and lets the test read as much as it
+// wants.
 func begin(t *testing.T, server *httptest.Server, body string) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	connection, err := net.Dial("tcp", server.Listener.Addr().String())
@@ -173,8 +175,8 @@ func TestConcurrentClients(t *testing.T) {
 	settled(t, before)
 }
 
-// TestDisconnects: what a client asked for ends when it goes, whether it waits, streams or is
-// still sending.
+// TestDisconnects: when a client goes, its request ends, whether it is waiting, streaming or still
+// being sent.
 func TestDisconnects(t *testing.T) {
 	f := &fake{pause: time.Millisecond}
 	server := newServer(t, f, serve.Options{}, func(m *serve.Model) { m.Slide = true })
@@ -194,7 +196,8 @@ func TestDisconnects(t *testing.T) {
 	assert.Contains(t, get(t, server, "/metrics").Body, `residua_requests_total{path="/v1/completions",code="499"}`)
 }
 
-// TestSlowReaders: clients that never read are given up, and keep nobody waiting meanwhile.
+// TestSlowReaders: the server gives up clients that never read, and they delay nobody in the
+// meantime.
 func TestSlowReaders(t *testing.T) {
 	f := &fake{piece: strings.Repeat("slow ", 2000)}
 	server := newServer(t, f, serve.Options{WriteTime: 300 * time.Millisecond}, func(m *serve.Model) { m.Slide = true })
@@ -210,7 +213,7 @@ func TestSlowReaders(t *testing.T) {
 	settled(t, before)
 }
 
-// TestQueue: what comes beyond the limit is told to come again.
+// TestQueue: requests beyond the limit are told to come again.
 func TestQueue(t *testing.T) {
 	f := &fake{step: make(chan struct{})}
 	server := newServer(t, f, serve.Options{Requests: 2})
@@ -238,7 +241,7 @@ func TestRequestTime(t *testing.T) {
 	}
 }
 
-// TestReadTime: a client that does not finish its request does not keep its connection.
+// TestReadTime: a client that does not finish its request loses its connection.
 func TestReadTime(t *testing.T) {
 	server := newServer(t, &fake{}, serve.Options{ReadTime: 100 * time.Millisecond})
 	connection, err := net.Dial("tcp", server.Listener.Addr().String())
@@ -270,7 +273,7 @@ func listen(t *testing.T, f *fake, o serve.Options) (url string, stop func() err
 	return "http://" + l.Addr().String(), func() error { cancel(); return <-done }
 }
 
-// TestGracefulStop: a stop takes nothing new and lets what runs finish.
+// TestGracefulStop: a stop accepts nothing new and lets running requests finish.
 func TestGracefulStop(t *testing.T) {
 	before := runtime.NumGoroutine()
 	f := &fake{step: make(chan struct{})}
@@ -294,7 +297,7 @@ func TestGracefulStop(t *testing.T) {
 	settled(t, before)
 }
 
-// TestStopWithinItsTime: what does not finish is ended and told so.
+// TestStopWithinItsTime: requests that do not finish in time are ended and told so.
 func TestStopWithinItsTime(t *testing.T) {
 	f := &fake{step: make(chan struct{})}
 	url, stop := listen(t, f, serve.Options{StopTime: 50 * time.Millisecond})

@@ -17,7 +17,7 @@ import (
 
 const file = "zoo:quickstart"
 
-// TestIsTheConfigsModel: the model is of the shape that configs/quickstart.yaml has.
+// TestIsTheConfigsModel: the model has the shape that configs/quickstart.yaml describes.
 func TestIsTheConfigsModel(t *testing.T) {
 	m, err := pretrained.Open(file)
 	require.NoError(t, err)
@@ -26,9 +26,9 @@ func TestIsTheConfigsModel(t *testing.T) {
 	assert.Equal(t, run.Spec().Config, m.Spec.Config)
 }
 
-// TestEveryBlockIsWorthSomething: without any block after the first the loss on text that was held
-// out of training rises by at least 0.05 nats, without any sublayer by at least 0.005; and the
-// model's score is 2.07 bits a byte or less.
+// TestEveryBlockIsWorthSomething: without any one block after the first, the loss on held-out text
+// rises by at least 0.05 nats; without any one sublayer, by at least 0.005. The model's own score
+// is at most 2.07 bits per byte.
 func TestEveryBlockIsWorthSomething(t *testing.T) {
 	m, err := pretrained.Open(file)
 	require.NoError(t, err)

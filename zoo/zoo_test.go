@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFiles: each model of the list is there, with its checksum and a card, and each file of the
+// TestFiles: each model of the list has a file with its checksum, and a card; each file of the
 // folder is in the list.
 func TestFiles(t *testing.T) {
 	z := Standard()
@@ -30,7 +30,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// served is a zoo of one model, whose release is a server that answers with content.
+// served returns a zoo with one model, whose release is a server that answers with content.
 func served(t *testing.T, content string, status int) (Zoo, *int) {
 	calls := new(int)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -44,8 +44,8 @@ func served(t *testing.T, content string, status int) (Zoo, *int) {
 	return Zoo{checksums: hex.EncodeToString(sum[:]) + "  small.safetensors\n", cache: filepath.Join(t.TempDir(), "cache"), release: server.URL}, calls
 }
 
-// TestDownload: what is nowhere is downloaded once, and then found in the cache, where its checksum
-// is checked again.
+// TestDownload: a file that is nowhere is downloaded once and then found in the cache, where its
+// checksum is checked again.
 func TestDownload(t *testing.T) {
 	z, calls := served(t, "a model", http.StatusOK)
 	for range 2 {
@@ -61,8 +61,8 @@ func TestDownload(t *testing.T) {
 	assert.ErrorContains(t, err, "want the SHA-256 checksum")
 }
 
-// TestDownloadFails: another content, an answer that is none, and no network are errors, after
-// which nothing is left.
+// TestDownloadFails: other content, a status that is not OK, and a missing network are errors, and
+// leave no file.
 func TestDownloadFails(t *testing.T) {
 	other, _ := served(t, "another model", http.StatusOK)
 	missing, _ := served(t, "a model", http.StatusNotFound)
@@ -78,7 +78,7 @@ func TestDownloadFails(t *testing.T) {
 	}
 }
 
-// TestUnknown: a name that is none is answered with those that are.
+// TestUnknown: the error for an unknown name lists the known ones.
 func TestUnknown(t *testing.T) {
 	z, calls := served(t, "", http.StatusOK)
 	_, err := z.File("smal")

@@ -17,8 +17,8 @@ func random(rows, columns int, seed uint64) *mat.Dense {
 	return m
 }
 
-// TestProductIsGonums: to 1e-13 of a sum's terms, for sizes in and between tiles and blocks, and
-// for operands that are transposed or parts of others.
+// TestProductIsGonums: products equal gonum's to 1e-13 of the size of a sum's terms, for sizes
+// within and between tiles and blocks, and for operands that are transposed or parts of others.
 func TestProductIsGonums(t *testing.T) {
 	for _, s := range [][3]int{{1, 1, 1}, {4, 12, 256}, {5, 13, 257}, {96, 1536, 30}, {97, 1537, 31}, {3, 2, 20001}, {12, 12, 16385}, {131, 67, 300}, {300, 7, 64}} {
 		t.Run(fmt.Sprint(s), func(t *testing.T) {
@@ -36,7 +36,7 @@ func TestProductIsGonums(t *testing.T) {
 	}
 }
 
-// TestProductDoesNotDependOnCores: the same bits on one and on three.
+// TestProductDoesNotDependOnCores: one and three cores compute the same bits.
 func TestProductDoesNotDependOnCores(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, s := range [][3]int{{200, 130, 300}, {130, 200, 300}, {12, 13, 24576}} {
@@ -48,7 +48,7 @@ func TestProductDoesNotDependOnCores(t *testing.T) {
 	}
 }
 
-// TestSizesThatDoNotMatchPanic, as mat.Dense.Mul does.
+// TestSizesThatDoNotMatchPanic: sizes that do not match panic, as in mat.Dense.Mul.
 func TestSizesThatDoNotMatchPanic(t *testing.T) {
 	assert.Panics(t, func() { Mul(random(40, 50, 1), random(60, 70, 2)) })
 }

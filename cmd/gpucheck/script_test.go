@@ -16,7 +16,7 @@ import (
 	"github.com/residua-go/residua/internal/longtest"
 )
 
-// asProgram makes this test program the command.
+// asProgram is the variable that makes this test program act as the command.
 const asProgram = "GPUCHECK_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 }
 
 // stub stands in for every program of the pack: it trains two steps, and knows one test. With
-// TOGETHER the tests of graph and norm wait for each other, with HANG those of norm do not end.
+// TOGETHER the tests of graph and norm wait for each other; with HANG the tests of norm never end.
 const stub = `#!/bin/sh
 case "$0" in
 */graph.test) other=norm.test ;;
@@ -96,8 +96,8 @@ func rehearse(t *testing.T, folder, results string, arguments []string, settings
 	return string(text), report, err
 }
 
-// TestScript: a fault in one part and another that never ends leave the rest; the archive has them
-// all.
+// TestScript: if one part fails and another never ends, the other parts still run, and the archive
+// has the results of all.
 func TestScript(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a shell script")
@@ -120,8 +120,8 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// TestScriptOutOfTime: a part that never ends is ended, and when a command's time is over what is
-// left is not run.
+// TestScriptOutOfTime: a part that never ends is stopped; when the time of a command is over, the
+// remaining parts are not run.
 func TestScriptOutOfTime(t *testing.T) {
 	longtest.Skip(t)
 	if _, err := exec.LookPath("timeout"); err != nil {
@@ -138,7 +138,7 @@ func TestScriptOutOfTime(t *testing.T) {
 	assert.Contains(t, report, "| ops | **out of time** | 5 | 1 tests passed, 0 failed", "what has run counts")
 }
 
-// TestScriptOnAFullDisk: what has been packed stays, and the parts go on.
+// TestScriptOnAFullDisk: what has been packed stays, and the parts continue.
 func TestScriptOnAFullDisk(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("wants a small disk: mount -t tmpfs")

@@ -1,7 +1,7 @@
-// Command embed is another Gorgonia program that uses one block of a Residual Matrix
-// Transformer between stock Gorgonia layers and trains it with stock gorgonia.Grad, a
-// stock tape machine and a stock solver. It learns to tell at each position of a row
-// whether an earlier entry was larger: what attention is for.
+// Command embed is another Gorgonia program that uses one block of a Residual Matrix Transformer
+// between stock Gorgonia layers and trains it with stock gorgonia.Grad, a stock tape machine and a
+// stock solver. It learns to tell at each position of a row whether an earlier entry was larger: a
+// task for attention.
 //
 //	go run ./examples/embed
 package main
@@ -93,7 +93,7 @@ func block(g *gorgonia.ExprGraph, hidden *gorgonia.Node) (*gorgonia.Node, gorgon
 	return readwrite.Read(b, x, readOut), b.Learnables(), b.Err() // [tokens, rank, dv]
 }
 
-// train runs stock Gorgonia: tape machine, Adam.
+// train trains with stock Gorgonia: its tape machine and its Adam.
 func train(steps int) ([]float64, error) {
 	n, err := build()
 	if err != nil {

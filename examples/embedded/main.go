@@ -55,12 +55,12 @@ func main() {
 	fmt.Print(code)
 }
 
-// beginning stands before the code where that is no whole file: in the files that the model has
-// read, code comes after a package clause and imports.
+// beginning is put before code that is not a whole file: in the files that the model has read, code
+// comes after a package clause and imports.
 const beginning = "package main\n\nimport \"fmt\"\n\n"
 
-// complete returns the rest of the line at the end of some code, which may be longer than what
-// the model sees.
+// complete returns the rest of the last line of some code, which may be longer than the model's
+// window.
 func complete(ctx context.Context, m *pretrained.Model, code string, options generate.Request) (string, error) {
 	if !strings.HasPrefix(code, "package ") {
 		code = beginning + code

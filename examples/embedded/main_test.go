@@ -13,7 +13,7 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// TestCompletesGo: the model that is inside knows how Go goes on.
+// TestCompletesGo: the embedded model continues Go code as Go.
 func TestCompletesGo(t *testing.T) {
 	m, err := pretrained.OpenFS(files, "model.safetensors")
 	require.NoError(t, err)
@@ -30,7 +30,7 @@ func TestCompletesGo(t *testing.T) {
 	}
 }
 
-// TestCodeLongerThanTheWindow is completed by its end.
+// TestCodeLongerThanTheWindow: of long code, the model reads the end.
 func TestCodeLongerThanTheWindow(t *testing.T) {
 	m, err := pretrained.OpenFS(files, "model.safetensors")
 	require.NoError(t, err)
@@ -40,7 +40,7 @@ func TestCodeLongerThanTheWindow(t *testing.T) {
 	assert.Equal(t, "nil {", got)
 }
 
-// TestProgramHoldsItsModel: it runs where no other file is.
+// TestProgramHoldsItsModel: the program runs where there is no other file.
 func TestProgramHoldsItsModel(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a program")

@@ -17,7 +17,7 @@ import (
 	"github.com/residua-go/residua/internal/cli/clitest"
 )
 
-// probe is a command with a flag of every type; it notes what it was called with.
+// probe is a command with a flag of every type; it records what it was called with.
 type probe struct {
 	got   flags // at the last call
 	calls int
@@ -57,7 +57,7 @@ func TestFlagsAreRead(t *testing.T) {
 	assert.Equal(t, probe{got: flags{"-x y", 7, 9, 1e-3, true, []string{"a=1", "b=2"}}, calls: 1}, p)
 }
 
-// TestEndingWith: what ends the process is called with the exit code once the error is printed.
+// TestEndingWith: once the error is printed, the function that ends the process gets the exit code.
 func TestEndingWith(t *testing.T) {
 	for want, err := range map[int]error{cli.ExitRun: errors.New("broken"), cli.ExitUsage: cli.Usage(errors.New("broken"))} {
 		var stderr bytes.Buffer
@@ -123,8 +123,8 @@ func TestWrongCallsAreRefused(t *testing.T) {
 	}
 }
 
-// TestOperands: a command that declares them takes arguments before, between and after its flags,
-// and shows them with -h; others refuse them, as above.
+// TestOperands: a command with operands takes them before, between and after its flags, and shows
+// them with -h; commands without operands refuse them.
 func TestOperands(t *testing.T) {
 	var p probe
 	c := p.command()
@@ -169,8 +169,8 @@ func TestExitCodes(t *testing.T) {
 	assert.NoError(t, cli.Usage(nil))
 }
 
-// TestPanicShowsItsStack: an internal error says what happened on its first line, where to
-// report it, and then where in the program it happened.
+// TestPanicShowsItsStack: the first line of an internal error says what happened, the next where to
+// report it, then the stack follows.
 func TestPanicShowsItsStack(t *testing.T) {
 	p := probe{run: func(context.Context, cli.Output) error {
 		var nothing []int
@@ -186,8 +186,8 @@ func TestPanicShowsItsStack(t *testing.T) {
 	assert.Contains(t, stack, "command_test.go:", "the line that panicked")
 }
 
-// TestControlCharactersAreShown: a terminal does not obey what a message or a result quotes. What a
-// model wrote stays as it is where no terminal reads it.
+// TestControlCharactersAreShown: control characters in a message or a result do not reach a
+// terminal. Where no terminal reads it, a model's text stays as it is.
 func TestControlCharactersAreShown(t *testing.T) {
 	p := probe{run: func(_ context.Context, out cli.Output) error {
 		out.Warn("file \x1b[2Ja")
@@ -225,7 +225,7 @@ func TestFailedWriteFailsTheRun(t *testing.T) {
 	assert.Equal(t, "error: cannot write the result: broken pipe\n", stderr.String())
 }
 
-// TestMainHearsAnInterrupt sends this process a signal, which the command's context gets.
+// TestMainHearsAnInterrupt sends this process a signal, which must end the command's context.
 func TestMainHearsAnInterrupt(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a process cannot send itself a signal on Windows")
@@ -246,7 +246,8 @@ func TestMainHearsAnInterrupt(t *testing.T) {
 	assert.Equal(t, "error: probe: interrupted\n", stderr.String())
 }
 
-// TestGroupsOfFlags stand under their headings, after the others, in the order that they are given.
+// TestGroupsOfFlags: groups of flags come after the other flags, under their headings, in the given
+// order.
 func TestGroupsOfFlags(t *testing.T) {
 	c := cli.Command{Name: "x", Settings: &struct {
 		Long int `yaml:"long" group:"Others" help:"third <N>"`

@@ -26,8 +26,8 @@ func TestModelDevice(t *testing.T) {
 	require.ErrorContains(t, check("-device", "cuda", "-precision", "fp8"), "-precision: want one of")
 }
 
-// TestModelWithoutTokenizer: an imported model whose vocabulary no tokenizer has is read by
-// commands that take ids, and refused in one line by those that want text.
+// TestModelWithoutTokenizer: an imported model without a tokenizer works with commands that take
+// ids, and is refused in one line by commands that need text.
 func TestModelWithoutTokenizer(t *testing.T) {
 	var stderr strings.Builder
 	out := Output{Stdout: io.Discard, Stderr: &stderr}

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// drawn is what a progress of eight questions writes to a terminal, or to a file, after it has gone
-// on for so long, with a mark after it.
+// drawn returns what a progress of eight questions writes to a terminal, or to a file, after the
+// given time, with a mark at the end.
 func drawn(t *testing.T, terminal bool, long time.Duration, draw func(*Progress)) string {
 	read, write, err := os.Pipe()
 	require.NoError(t, err)
@@ -37,7 +37,8 @@ func drawn(t *testing.T, terminal bool, long time.Duration, draw func(*Progress)
 	return text
 }
 
-// TestProgressIsDrawnOnATerminalAfterTwoSeconds, and nowhere else, and taken away at the end.
+// TestProgressIsDrawnOnATerminalAfterTwoSeconds: progress is shown only on a terminal, and removed
+// at the end.
 func TestProgressIsDrawnOnATerminalAfterTwoSeconds(t *testing.T) {
 	show := func(p *Progress) { p.Show(0, 8); p.Show(3, 8); p.Show(4, 8) } // the second time too soon
 	assert.Equal(t, "\r\x1b[J\x1b[?7l3/8 questions, 5s left\r\x1b[?7h\r\x1b[J|", drawn(t, true, 3*time.Second, show))

@@ -22,7 +22,7 @@ type report struct {
 	Given settings.Given
 }
 
-// TestSeveralSettings: the flags of several structs are one command's, which have their defaults
+// TestSeveralSettings: one command has the flags of several structs, and they have their defaults
 // again afterwards.
 func TestSeveralSettings(t *testing.T) {
 	var first walk

@@ -74,7 +74,7 @@ func TestSuiteRefuses(t *testing.T) {
 	}
 }
 
-// TestSuiteOfSuites: a suite in another one is chosen by its name, and examples of calls begin with
+// TestSuiteOfSuites: a suite within another is chosen by its name, and examples of calls begin with
 // the name of the outermost program.
 func TestSuiteOfSuites(t *testing.T) {
 	var p probe
@@ -91,7 +91,8 @@ func TestSuiteOfSuites(t *testing.T) {
 	callSuite(outer, "walk").Refused(t, `unknown command "walk"; did you mean tour walk? (house -h lists all commands)`)
 }
 
-// TestCompletion: commands, those of a suite, and the flags of the command that is named.
+// TestCompletion: completion offers the commands, the commands of a suite, and the flags of the
+// command that is named.
 func TestCompletion(t *testing.T) {
 	var p probe
 	outer := cli.Suite{Name: "house", Program: "house", Suites: []cli.Suite{suite(&p)}, Commands: []cli.Command{{Name: "tidy", Settings: &flags{}}}}

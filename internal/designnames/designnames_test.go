@@ -1,5 +1,5 @@
-// Package designnames holds that what depends on a residual stream asks its design, and does
-// not branch on its name.
+// Package designnames tests that code which depends on a residual stream asks the stream's design,
+// and does not branch on its name.
 package designnames
 
 import (
@@ -28,9 +28,9 @@ const (
 	list = "models/zoo.go"
 )
 
-// TestOnlyTheListNamesDesigns: outside the list no string literal is the name of a stream's
-// design, but in the method that returns it, and outside package stream nothing refers to the
-// struct of one, in no Go file of the module but tests.
+// TestOnlyTheListNamesDesigns: in the Go files of the module except tests, only the list has the
+// name of a stream's design as a string literal, apart from the method that returns it; and only
+// package stream refers to the struct of a design.
 func TestOnlyTheListNamesDesigns(t *testing.T) {
 	d := designsOf(models.Standard())
 	for _, path := range sources(t) {
@@ -40,7 +40,7 @@ func TestOnlyTheListNamesDesigns(t *testing.T) {
 	}
 }
 
-// own are the names of a design's files: "mudd" of naive_mudd_test.go.
+// own tells whether a file is named for a design, as naive_mudd_test.go is for mudd.
 func own(path, design string) bool {
 	plain := func(text string) string { return strings.NewReplacer("-", "", "_", "").Replace(text) }
 	words := strings.TrimSuffix(filepath.Base(path), "_test.go")
@@ -50,8 +50,8 @@ func own(path, design string) bool {
 	return plain(words) == plain(design)
 }
 
-// examples are the tests that name designs or their presets though they are not of a design's own
-// files, by what they name them for.
+// examples lists tests outside a design's own files that may name designs or presets, with their
+// reasons.
 func examples() map[string][]string {
 	return map[string][]string{
 		"their commands and configs name a preset or a kind as a user would, any would do": {
@@ -110,9 +110,10 @@ func examples() map[string][]string {
 	}
 }
 
-// TestFewTestsNameDesigns: no test names a design but matrix and vector, what is trained when any
-// will do, nor a preset of one, but in the design's own files and in those of the list. A test of a
-// property asks the zoo for it; numbers that are expected of a design stand in testdata/designs.
+// TestFewTestsNameDesigns: tests name only matrix and vector, which are trained where any design
+// would do, and no presets of other designs, except in the design's own files and in the listed
+// ones. A test of a property asks the zoo for it; numbers that a test expects of a design are in
+// testdata/designs.
 func TestFewTestsNameDesigns(t *testing.T) {
 	d := designsOf(models.Standard())
 	plain := []string{"matrix", "vector"}
@@ -144,8 +145,8 @@ func TestFewTestsNameDesigns(t *testing.T) {
 	assert.Empty(t, listed, "files of the list that are not there")
 }
 
-// mentioned are the designs that a test names: by a literal, by a preset's name, by the kind in a
-// config, or by a struct.
+// mentioned returns the designs that a test names: by a literal, by a preset's name, by the kind in
+// a config, or by a struct.
 func (d designs) mentioned(file *ast.File, presets map[string]string) (names []string) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -174,10 +175,10 @@ func (d designs) mentioned(file *ast.File, presets map[string]string) (names []s
 	return names
 }
 
-// words are what names of designs and presets are made of.
+// words matches possible names of designs and presets.
 var words = regexp.MustCompile(`[a-z0-9]+(-[a-z0-9]+)*`)
 
-// TestNamesAreFound: the test sees a name, a struct, and not what only looks like one.
+// TestNamesAreFound: the test finds a name and a struct, and ignores what only looks like one.
 func TestNamesAreFound(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "x.go", `package x
 type c struct { Matrix int `+"`yaml:\"matrix\"`"+` }
@@ -189,14 +190,15 @@ func (c) Name() string { return "vector" }`, parser.SkipObjectResolution)
 	assert.ElementsMatch(t, []string{"stream.HyperConfig", `"mhc"`}, designsOf(models.Standard()).in(file))
 }
 
-// sources are the module's Go files but tests, as slash-separated paths from its root.
+// sources returns the paths of the module's Go files except tests, with slashes, relative to its
+// root.
 func sources(t *testing.T) []string {
 	paths := goFiles(t, false)
 	require.Contains(t, paths, list)
 	return paths
 }
 
-// goFiles are the module's Go files, tests or the others.
+// goFiles returns the module's Go files: the tests or the others.
 func goFiles(t *testing.T, tests bool) (paths []string) {
 	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -225,10 +227,10 @@ func isModule(folder string) bool {
 	return err == nil && filepath.Clean(folder) != filepath.Clean(root)
 }
 
-// streams is the package of designs.
+// streams is the package with the designs.
 const streams = "stream"
 
-// designs are the names of streams' designs and of their structs.
+// designs holds the names of streams' designs and of their structs.
 type designs struct{ names, structs []string }
 
 func designsOf(zoo models.Zoo) designs {
@@ -239,7 +241,7 @@ func designsOf(zoo models.Zoo) designs {
 	return d
 }
 
-// in are the designs that a file names, as literals or by their structs; a file of package
+// in returns the designs that a file names, as literals or by their structs; a file of package
 // stream may have the name that a method Name in it returns.
 func (d designs) in(file *ast.File) []string {
 	var found, own []string
@@ -265,7 +267,7 @@ func (d designs) in(file *ast.File) []string {
 	return slices.DeleteFunc(found, func(name string) bool { return slices.Contains(own, name) })
 }
 
-// returned are the names of designs that a function returns.
+// returned returns the names of designs that a function returns.
 func (d designs) returned(f *ast.FuncDecl) []string {
 	var literals []string
 	ast.Inspect(f.Body, func(n ast.Node) bool {

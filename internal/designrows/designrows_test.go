@@ -14,8 +14,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// TestFilesAreOfStreams: each file is of a stream of the zoo, and has sections that README.md
-// explains and no others; each stream has its presets and analyses in its file.
+// TestFilesAreOfStreams: each file belongs to a stream of the zoo, and has only sections that
+// README.md explains; each stream has its presets and analyses in its file.
 func TestFilesAreOfStreams(t *testing.T) {
 	readme, err := os.ReadFile(filepath.Join(Folder(t), "README.md"))
 	require.NoError(t, err)
@@ -38,8 +38,8 @@ func TestFilesAreOfStreams(t *testing.T) {
 	}
 }
 
-// TestModelOn: what a model says is its own, the rest is the base's; a key that there is not, and a
-// setting of another stream, fail.
+// TestModelOn: keys that a model sets replace the base's keys; unknown keys and settings of another
+// stream fail.
 func TestModelOn(t *testing.T) {
 	base := models.Transformer(2, 8, 16, 2)
 	other := models.Standard().Streams()[3]
@@ -53,7 +53,7 @@ func TestModelOn(t *testing.T) {
 	assert.True(t, fails(func(t testing.TB) { Read[map[string]struct{ Parameter string }](t, "presets") }), "an unknown key")
 }
 
-// failing is a test that says whether it has failed.
+// failing is a test that records whether it has failed.
 type failing struct {
 	testing.TB
 	failed bool

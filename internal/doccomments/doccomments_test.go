@@ -1,4 +1,4 @@
-// Package doccomments holds what the doc comments of exported functions must say.
+// Package doccomments tests what the doc comments of exported functions say.
 package doccomments
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// packages are those that other programs call.
+// packages lists the packages that other programs call.
 var packages = []string{"graph", "graph/ops/attention", "graph/ops/elementwise", "graph/ops/embedding", "graph/ops/linear", "graph/ops/loss", "graph/ops/mix", "graph/ops/moe", "graph/ops/norm", "graph/ops/readwrite", "graph/ops/shape", "layers", "stream", "models", "checkpoint", "trainer", "generate", "eval", "eval/tasks", "data", "optim", "learner", "distributed"}
 
 // TestExportedFunctionsAreDocumented: every exported function and method has a doc comment
@@ -38,7 +38,7 @@ func TestExportedFunctionsAreDocumented(t *testing.T) {
 	}
 }
 
-// parse reads a package's files, those of its tests left out.
+// parse reads a package's files except tests.
 func parse(t *testing.T, dir string) []*ast.File {
 	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	require.NoError(t, err)
@@ -79,15 +79,15 @@ func exported(f *ast.FuncDecl) bool {
 	}
 }
 
-// reference is another function's name, as "Builder.Norm" or "[data.Load]"; pointing are
-// the words around one that say no more than it.
+// reference matches another function's name, such as "Builder.Norm" or "[data.Load]"; pointing
+// matches the words around it that add nothing.
 var (
 	reference = regexp.MustCompile(`\[?\b[A-Za-z]+\.[A-Z]\w*\]?`)
 	pointing  = regexp.MustCompile(`(?i)\b(is|are|does|do|what|that|like|as|see|calls?|same|the|of|a|an|for|in|with)\b`)
 	word      = regexp.MustCompile(`\pL{2,}`)
 )
 
-// ownWords is how many words a doc comment with a reference must have next to it.
+// ownWords is how many words a doc comment with a reference must have besides it.
 const ownWords = 2
 
 // wrong says what is wrong with a function's doc comment, "" if nothing is.
@@ -109,7 +109,7 @@ func wrong(name, doc string) string {
 	return ""
 }
 
-// TestWrong: the rule tells a reference from a comment.
+// TestWrong: the rule distinguishes a bare reference from a comment.
 func TestWrong(t *testing.T) {
 	for _, doc := range []string{"", "Other sums.", "Norm is Builder.Norm.\n", "Norm does what [Builder.Norm] does.", "Norm: see graph.Norm.", "Norm is the same as Builder.Norm."} {
 		require.NotEmpty(t, wrong("Norm", doc), doc)

@@ -1,4 +1,4 @@
-// Package importorder holds the arrows of ARCHITECTURE.md.
+// Package importorder tests the order of imports that ARCHITECTURE.md shows.
 package importorder
 
 import (
@@ -94,17 +94,17 @@ var allowed = map[string][]string{
 	"analysis/report": {"analysis/blocks", "pretrained", "eval", "config", "configs", "generate", "analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/theory", "distributed", "learner", "figure", "checkpoint", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
 }
 
-// commandImports is what every command may import, and others.
+// commandImports returns what every command may import, followed by others.
 func commandImports(others ...string) []string {
 	return append(others, "internal/cli", "trainer", "analysis/blocks", "analysis/mixing", "analysis/cache", "analysis/check", "distributed", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
 }
 
-// experimentImports is what an experiment may import, and others.
+// experimentImports returns what an experiment may import, followed by others.
 func experimentImports(others ...string) []string {
 	return append(others, "trainer", "analysis/mixing", "analysis/cache", "analysis/check", "analysis/page", "distributed", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
 }
 
-// free are the prefixes of packages at the end of all arrows.
+// free lists prefixes of packages that may import anything.
 var free = []string{"cmd", "examples/", "notebooks/", "internal/", "graph/kernel/internal/", "graph/cuda/internal/", "graph/cuda/emulator", "graph/optest", "models/modeltest"}
 
 func TestImportOrder(t *testing.T) {
@@ -131,7 +131,7 @@ func TestImportOrder(t *testing.T) {
 		for _, dep := range p.Deps {
 			if dep, ours := strings.CutPrefix(dep, module); ours {
 				if strings.HasPrefix(dep, "graph/ops/") && !strings.HasPrefix(name, "graph/") && slices.Contains(may, "graph") {
-					continue // whoever builds graphs uses the ops
+					continue // packages that build graphs may use all ops
 				}
 				if dep == "settings" || dep == "internal/statusline" || dep == "internal/jsonbody" || dep == "internal/spelling" || dep == "internal/yamltag" || dep == "internal/memory" || dep == "internal/regular" || dep == "internal/clone" || dep == "internal/setting" || dep == "internal/tfevents" || dep == "zoo" {
 					continue // settings, JSON bodies, a line of the terminal, "did you mean", the keys of structs, memory, regular files, named models: they import nothing else of ours

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Commands are installed by go install ...@latest, which refuses a go.mod with replace lines: that
-// the cuda build takes gorgonia.org/cu from graph/cuda/cu stands in go.work.
+// Commands are installed by go install ...@latest, which refuses a go.mod with replace lines. So
+// go.work says that the cuda build takes gorgonia.org/cu from graph/cuda/cu.
 func TestModules(t *testing.T) {
 	var mod struct{ Replace []any }
 	edited(t, &mod, "mod", "edit", "-json", "../../go.mod")
@@ -25,7 +25,8 @@ func TestModules(t *testing.T) {
 	require.Equal(t, "./graph/cuda/cu", work.Use[1].DiskPath)
 	require.Empty(t, work.Replace)
 
-	// The example of another module is none of the workspace: it is built as an outsider's.
+	// The example of another module is not in the workspace: it is built as a module of other
+	// authors would be.
 	var example struct {
 		Module  struct{ Path string }
 		Replace []struct{ New struct{ Path string } }
@@ -40,7 +41,7 @@ func TestModules(t *testing.T) {
 	require.Equal(t, "gorgonia.org/cu", cu.Module.Path)
 }
 
-// edited reads what a go command prints.
+// edited decodes what a go command prints.
 func edited(t *testing.T, into any, args ...string) {
 	t.Helper()
 	out, err := exec.Command("go", args...).Output()
@@ -48,7 +49,7 @@ func edited(t *testing.T, into any, args ...string) {
 	require.NoError(t, json.Unmarshal(out, into))
 }
 
-// TestProgramsHoldNoBrowser: what drives a browser is for tests alone.
+// TestProgramsHoldNoBrowser: only tests import the package that drives a browser.
 func TestProgramsHoldNoBrowser(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "../../cmd/...", "../../examples/...").Output()
 	require.NoError(t, err)
@@ -56,7 +57,8 @@ func TestProgramsHoldNoBrowser(t *testing.T) {
 	require.NotContains(t, string(out), "chromedp")
 }
 
-// TestOnlyPrepareReadsParquet: programs with a model inside, and train, do not link the library.
+// TestOnlyPrepareReadsParquet: programs with a model inside, and train, do not link the Parquet
+// library.
 func TestOnlyPrepareReadsParquet(t *testing.T) {
 	of := func(packages ...string) string {
 		out, err := exec.Command("go", append([]string{"list", "-deps"}, packages...)...).Output()

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestLargePages keeps what lies in the memory, and around it.
+// TestLargePages: the content of the memory, and of the memory around it, stays the same.
 func TestLargePages(t *testing.T) {
 	all := bytes.Repeat([]byte{7, 11, 13}, 5<<20)
 	want := bytes.Clone(all)

@@ -28,7 +28,8 @@ FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TOR
 WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
 `
 
-// works writes files into a new folder and looks from its deepest packages on.
+// works writes files into a new folder and returns the licences that are found from its deepest
+// packages upwards.
 func works(t *testing.T, files map[string]string) map[string][]string {
 	t.Helper()
 	top := t.TempDir()
@@ -67,7 +68,7 @@ func TestAWorkWithoutALicenceIsAnError(t *testing.T) {
 	require.ErrorContains(t, err, "b v1: want a file LICENSE")
 }
 
-// The head says whose the files are that packages of our own embed.
+// The head names the authors of the files that our own packages embed.
 func TestHeadNamesEachPackageThatEmbeds(t *testing.T) {
 	list := exec.Command("go", "list", "-deps", "-tags=cuda", "-json=Dir,Module,EmbedFiles", "./cmd/...")
 	list.Dir = "../.."

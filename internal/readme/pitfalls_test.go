@@ -9,7 +9,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// TestStockOpsOverwrite: what docs/embed.md says of stock ops after a stock Reshape is still so.
+// TestStockOpsOverwrite: stock ops after a stock Reshape still do what docs/embed.md says.
 func TestStockOpsOverwrite(t *testing.T) {
 	after := func(add func(reshaped, x *gorgonia.Node) (*gorgonia.Node, error)) any {
 		g := gorgonia.NewGraph()

@@ -1,4 +1,4 @@
-// Package readme holds that README.md and docs/embed.md say what is so.
+// Package readme tests what README.md and docs/embed.md say.
 package readme
 
 import (
@@ -36,7 +36,7 @@ func read(t *testing.T, path string) string {
 	return strings.ReplaceAll(string(text), "\r\n", "\n")
 }
 
-// TestGoIsThatOfExamples: each block of Go is, word for word, in an example that is built.
+// TestGoIsThatOfExamples: each block of Go occurs, word for word, in an example that is built.
 func TestGoIsThatOfExamples(t *testing.T) {
 	var examples strings.Builder
 	require.NoError(t, filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
@@ -63,14 +63,16 @@ func TestFiveMinutes(t *testing.T) {
 	assert.LessOrEqual(t, strings.Count(read(t, "README.md"), "\n"), 110)
 }
 
-// TestStreamsAreCounted: how many streams the README says that there are besides the RMT, by tens.
+// TestStreamsAreCounted: the number of streams besides the RMT that the README gives, in tens, is
+// right.
 func TestStreamsAreCounted(t *testing.T) {
 	others := len(models.Standard().Streams()) - 1
 	words := map[int]string{2: "twenty", 3: "thirty", 4: "forty"}
 	assert.Contains(t, strings.Join(strings.Fields(read(t, "README.md")), " "), " and some "+words[others/10]+" other streams")
 }
 
-// TestTheResult: the README's result equals the log's, without the seeds that chose the rate.
+// TestTheResult: the README's result equals the log's, without the seeds by which the rate was
+// chosen.
 func TestTheResult(t *testing.T) {
 	const rate = 5.6e-3
 	losses := map[string]map[int]float64{"rmt": {}, "transformer": {}}
@@ -106,7 +108,7 @@ func TestTheResult(t *testing.T) {
 
 func estimate(e stats.Estimate) string { return fmt.Sprintf("%.3f ± %.3f", e.Mean, e.Error) }
 
-// TestSpeed: the README's speeds are in files that bench wrote.
+// TestSpeed: the README's speeds occur in files that bench wrote.
 func TestSpeed(t *testing.T) {
 	page := read(t, "README.md")
 	generation, err := bench.ReadReport("docs/generation.json")

@@ -16,8 +16,8 @@ import (
 	"github.com/residua-go/residua/internal/longtest"
 )
 
-// TestArchives: archives of the same files at the same time have the same bytes and no folders, and
-// programs may be run.
+// TestArchives: archives made at the same time from the same files have the same bytes; they
+// contain no folders, and programs in them are executable.
 func TestArchives(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "residua.exe")
@@ -48,8 +48,8 @@ func TestArchives(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(dir, "b.tar.gz"))
 }
 
-// TestInstalled: go install of a released version works without go.work, and with the tag cuda says
-// in one line what to do.
+// TestInstalled: go install of a released version works without go.work; with the tag cuda it fails
+// with one line that says what to do.
 func TestInstalled(t *testing.T) {
 	longtest.Skip(t)
 	const version = "v0.1.0"

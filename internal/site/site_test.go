@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSite: the documents have no link that leads nowhere, and every page of docs/ is reached.
+// TestSite: every link in the documents leads somewhere, and every page of docs/ is linked.
 func TestSite(t *testing.T) {
 	out := t.TempDir()
 	pages, err := build(os.DirFS("../.."), out)
@@ -27,7 +27,7 @@ func TestSite(t *testing.T) {
 	require.FileExists(t, filepath.Join(out, "docs/stream.svg"))
 }
 
-// TestLinks: what a link may lead to, and the errors of links that lead nowhere.
+// TestLinks: the targets that links may have, and the errors of broken links.
 func TestLinks(t *testing.T) {
 	tree := fstest.MapFS{"docs/README.md": {}, "docs/a.md": {Data: []byte("# A\n\n## Part one\n")}, "x/main.go": {}, "LICENSE": {}}
 	for link, want := range map[string]string{

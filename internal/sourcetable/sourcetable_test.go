@@ -1,5 +1,5 @@
-// Package sourcetable holds that docs/sources.md, the table of what the sources say, names files,
-// commands and tests that are there.
+// Package sourcetable tests docs/sources.md, the table of what the sources say: the files, commands
+// and tests that it names exist.
 package sourcetable
 
 import (
@@ -21,13 +21,13 @@ import (
 
 const root = "../.."
 
-// row is a statement of docs/sources.md.
+// row is a statement in docs/sources.md.
 type row struct {
 	source, statement string
 	where             []string // files
 	commands          []string
 	tests             map[string][]string // names by package
-	open              string              // why it is not shown yet; "": it is
+	open              string              // why it is not shown yet; "": it is shown
 }
 
 var (
@@ -36,7 +36,7 @@ var (
 )
 
 // TestEveryStatementIsShown: each row names files, commands and tests that exist, or says why it is
-// not shown yet; one that names an analysis says what came out of it.
+// not shown yet; a row that names an analysis says what the analysis found.
 func TestEveryStatementIsShown(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs", "sources.md"))
 	require.NoError(t, err)
@@ -50,7 +50,7 @@ func TestEveryStatementIsShown(t *testing.T) {
 	assert.Len(t, sources, 6, "%v", sources)
 }
 
-// TestMissingNamesAreFound: a file, a command or a test that is not there is noticed.
+// TestMissingNamesAreFound: a file, a command or a test that does not exist is reported.
 func TestMissingNamesAreFound(t *testing.T) {
 	for _, cells := range []string{
 		"`models/zoo.go` | `go run ./cmd/residua analyze wiring -checkpoint RUN` | `models`: TestPresetCounts",
@@ -73,7 +73,7 @@ func TestMissingNamesAreFound(t *testing.T) {
 	}
 }
 
-// failures counts them.
+// failures counts failures.
 type failures int
 
 func (f *failures) Errorf(string, ...any) { *f++ }
@@ -153,7 +153,8 @@ func (r row) check(t assert.TestingT) {
 	}
 }
 
-// isCommand tells whether a command is one of our programs, or make runs a notebook of that number.
+// isCommand tells whether a command is one of our programs, or a make command that runs an existing
+// notebook.
 func isCommand(command string) bool {
 	words := strings.Fields(strings.TrimPrefix(command, "go run ./"))
 	switch {
@@ -173,8 +174,8 @@ func isMeasured(command string) bool {
 	return strings.Contains(command, "cmd/residua analyze ") && !strings.Contains(command, "analyze theory")
 }
 
-// hasAnalysis is an error where a command analyses a run whose model has no such analysis. RUN is
-// runs/quickstart, runs/NAME is made by the config of that name.
+// hasAnalysis returns an error if a command analyses a run whose model lacks that analysis. RUN is
+// runs/quickstart, and runs/NAME is made by the config NAME.
 func hasAnalysis(command string) error {
 	words := strings.Fields(command)
 	at := slices.Index(words, "-checkpoint")
@@ -192,7 +193,7 @@ func hasAnalysis(command string) error {
 	return errors.Errorf("%s has no analysis %s", run.Name, words[4])
 }
 
-// analysisOf is the analysis of a name, nil if there is none.
+// analysisOf returns the analysis with a name, nil if there is none.
 func analysisOf(name string) report.Analysis {
 	all, err := report.Analyses(models.Standard())
 	if i := slices.IndexFunc(all, func(a report.Analysis) bool { return a.Name() == name }); err == nil && i >= 0 {
@@ -206,7 +207,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// textOf is the text of the files of a folder that match a pattern; "" if there are none.
+// textOf returns the text of the files in a folder that match a pattern; "" if there are none.
 func textOf(dir, pattern string) string {
 	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(dir), pattern))
 	if err != nil {

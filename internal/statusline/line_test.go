@@ -37,7 +37,7 @@ func (s *screen) resize(columns int) {
 	s.Resize(columns)
 }
 
-// shown is what the terminal shows when it has read all.
+// shown returns what the terminal shows when it has read everything.
 func (s *screen) shown() string {
 	_, err := io.WriteString(s.files, "\x00")
 	require.NoError(s.t, err)
@@ -51,8 +51,8 @@ func (s *screen) shown() string {
 	}
 }
 
-// TestNothingStaleAfterResizing: of a line that the terminal broke in several when it became
-// narrower nothing is left, however often that happens; news above stays.
+// TestNothingStaleAfterResizing: if a narrower terminal breaks a line into several, nothing of the
+// old line remains, however often that happens; news above stays.
 func TestNothingStaleAfterResizing(t *testing.T) {
 	s := newScreen(t, 100)
 	line, long := statusline.New(s.files), strings.Repeat("0123456789", 12)
@@ -75,7 +75,7 @@ func TestNothingStaleAfterResizing(t *testing.T) {
 	assert.Equal(t, "news\nleft 01234", s.shown())
 }
 
-// TestDrawnWhileTheTerminalBecomesNarrower: what was meant for more columns is cut off.
+// TestDrawnWhileTheTerminalBecomesNarrower: a line made for more columns is cut off.
 func TestDrawnWhileTheTerminalBecomesNarrower(t *testing.T) {
 	s := newScreen(t, 100)
 	line := statusline.New(s.files)

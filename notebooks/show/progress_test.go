@@ -10,7 +10,7 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// drawing is a kernel's Display that keeps what is shown.
+// drawing is a kernel's Display that records what is shown.
 type drawing struct {
 	texts []string
 	ids   map[any]bool
@@ -26,7 +26,7 @@ func (d *drawing) display(r Rendered) error {
 	return d.err
 }
 
-// at makes a line's clock; the pointer moves it.
+// at sets a line's clock; the pointer moves it.
 func at(l *line) *time.Time {
 	now := time.Unix(1000, 0)
 	l.now = func() time.Time { return now }

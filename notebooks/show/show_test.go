@@ -34,8 +34,8 @@ func at8(c color.Color) rgba {
 	return rgba{x.R, x.G, x.B, x.A}
 }
 
-// requireAlike wants pictures that look the same: colours are apart, as vectors of values up to
-// 255, by half a step on average, and where an edge is softened by 20 at most.
+// requireAlike requires that pictures look the same: colours, as vectors of values up to 255,
+// differ by half a step on average, and by at most 20 where an edge is softened.
 func requireAlike(t *testing.T, want, got image.Image) {
 	t.Helper()
 	require.Equal(t, want.Bounds(), got.Bounds())
@@ -49,7 +49,8 @@ func requireAlike(t *testing.T, want, got image.Image) {
 	require.LessOrEqual(t, worst, 20)
 }
 
-// TestReducedFiguresLookTheSame: many lines, and as many colours as a heatmap has cells.
+// TestReducedFiguresLookTheSame: figures of many lines, and of as many colours as a heatmap has
+// cells, look the same after reduction.
 func TestReducedFiguresLookTheSame(t *testing.T) {
 	lines, heat := figure.Lines{Title: "lines"}, figure.Heatmap{Title: "heat"}
 	for i := range 24 {
@@ -89,7 +90,8 @@ func TestReducedKeepsTheFrequentColours(t *testing.T) {
 	require.Equal(t, color.RGBA{255, 255, 255, 255}, got.At(1, 0))
 }
 
-// TestFigureIsThePictureOfItsPackage at half as many page pixels.
+// TestFigureIsThePictureOfItsPackage: a figure is shown as its package draws it, with half as many
+// page pixels.
 func TestFigureIsThePictureOfItsPackage(t *testing.T) {
 	o, err := Figure(bars("of two"))
 	require.NoError(t, err)

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// module has a command, and a package with tests of both kinds, one under a build tag, and its own
-// TestMain.
+// module has a command, and a package with tests of both kinds, one of them under a build tag, and
+// a TestMain.
 var module = map[string]string{
 	"go.mod":             "module example.org/m\n\ngo 1.26\n",
 	"say/main.go":        "// Command say says.\npackage main\n\nimport \"os\"\n\nfunc main() { print(os.Args[1]) }\n",
@@ -39,8 +39,8 @@ func TestMain(m *testing.M) { print("begun\n"); m.Run() }
 	"sum/other_test.go":  "//go:build !odd\n\npackage sum_test\n\nimport \"testing\"\n\nfunc TestOther(t *testing.T) {}\n",
 }
 
-// TestCombine: by its name the program is the command or runs a package's tests, those of the build
-// tags, through TestMain.
+// TestCombine: depending on its name, the program acts as the command or runs a package's tests,
+// with the tests of the build tags, through TestMain.
 func TestCombine(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("links of other names")

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// picture is a PNG in base64, of one colour or two.
+// picture returns a PNG in base64, with one colour or two.
 func picture(t *testing.T, colours int) string {
 	t.Helper()
 	p := image.NewGray(image.Rect(0, 0, 4, 4))
@@ -26,7 +26,7 @@ func picture(t *testing.T, colours int) string {
 
 const svg = `<svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0L1 1"/></svg>`
 
-// code is a code cell that has been run.
+// code returns a code cell that has been run.
 func code(outputs ...Output) Cell {
 	return Cell{Type: CellCode, Source: "run()", ExecutionCount: json.RawMessage("1"), Metadata: map[string]any{}, Outputs: outputs}
 }

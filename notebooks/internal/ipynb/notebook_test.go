@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// asJupyterWrites is a notebook as Jupyter writes it after a run: keys sorted, text by lines.
+// asJupyterWrites is a notebook as Jupyter writes it after a run, with sorted keys and texts as
+// lists of lines.
 const asJupyterWrites = `{
  "cells": [
   {

@@ -25,7 +25,7 @@ import (
 	"github.com/residua-go/residua/notebooks/internal/kernel"
 )
 
-// message is one of Jupyter's.
+// message is a message of Jupyter's protocol.
 type message struct {
 	Header, Parent struct {
 		ID   string `json:"msg_id"`
@@ -34,20 +34,20 @@ type message struct {
 	Content map[string]any
 }
 
-// text is a string of the content.
+// text returns a string in the content.
 func (m message) text(key string) string {
 	text, _ := m.Content[key].(string)
 	return text
 }
 
-// plain is the text that a message displays.
+// plain returns the text that a message displays.
 func (m message) plain() string {
 	data, _ := m.Content["data"].(map[string]any)
 	text, _ := data["text/plain"].(string)
 	return text
 }
 
-// client speaks to a kernel, a process of its own, as Jupyter does.
+// client talks to a kernel in a process of its own, as Jupyter does.
 type client struct {
 	t                     *testing.T
 	process               *os.Process
@@ -59,7 +59,7 @@ type client struct {
 	number                int // of the newest cell
 }
 
-// hang is when a test gives up on a kernel that does not answer.
+// hang is how long a test waits for a kernel that does not answer.
 const hang = 5 * time.Minute
 
 // program builds the kernel, once for all tests.

@@ -53,7 +53,7 @@ func TestAnErrorNamesItsLineAndQuotesIt(t *testing.T) {
 	require.Equal(t, "6", c.run("sum := 0\nfor _, v := range values {\n\tsum += v\n}\nsum"), "variables are there")
 }
 
-// TestTables imports every package, and tells what is left out of the tables.
+// TestTables imports every package, and lists what is left out of the tables.
 func TestTables(t *testing.T) {
 	c := start(t)
 	for i, path := range kernel.Packages() {
@@ -112,7 +112,7 @@ task := analysis.RepeatTask{Rows: 1, MinPeriod: 2, MaxPeriod: 4, Steps: %d, LR: 
 		steps, filepath.ToSlash(t.TempDir()), steps)
 }
 
-// trainingCells train by our trainer and by analysis.
+// trainingCells returns cells that train with our trainer and with analysis.
 func trainingCells() []string {
 	return []string{
 		"t, err := trainer.Open(context.Background(), run, trainer.Options{Report: show.Training(Display)})\nshow.Check(err)\nresult, err := t.Run(context.Background())\nt.Close()\nshow.Check(err)",

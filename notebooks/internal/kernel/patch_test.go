@@ -15,7 +15,8 @@ func TestADiffChangesWhatIsThereOnce(t *testing.T) {
 	require.Equal(t, map[string]string{"a.go": "one\n2\n\n3\n4\n", "b.go": "x\nz\ny\n"}, files)
 }
 
-// TestDriftOfTheSourceIsALine: another version of the source than the diffs were made for.
+// TestDriftOfTheSourceIsALine: if the source is not the version that the diffs were made for, the
+// error is one line.
 func TestDriftOfTheSourceIsALine(t *testing.T) {
 	for name, files := range map[string]map[string]string{"gone": {"a.go": "zwei\n"}, "twice": {"a.go": "two\ntwo\n"}, "no file": {}} {
 		err := applyDiff(files, "--- a.go\n@@ a reason\n-two\n+2\n")

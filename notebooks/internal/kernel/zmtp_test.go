@@ -11,8 +11,8 @@ import (
 	"github.com/pkg/errors"
 )
 
-// peer is a connection to a socket of a kernel, by ZMTP 3.0 (rfc.zeromq.org/spec/23): what
-// Jupyter's messages travel in.
+// peer is a connection to a socket of a kernel by ZMTP 3.0 (rfc.zeromq.org/spec/23), which carries
+// Jupyter's messages.
 type peer struct {
 	conn net.Conn
 	in   *bufio.Reader

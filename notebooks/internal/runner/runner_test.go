@@ -27,8 +27,8 @@ func prints(text string) string {
 
 const fails = `{"output_type": "error", "ename": "ERROR", "evalue": "no such layer", "traceback": []}`
 
-// testRunner runs notebooks that are files of a folder: 01 as committed; fresh outputs are the
-// given ones, by the name of the notebook.
+// testRunner returns a Runner for a folder with the committed notebooks, and its report. Running a
+// notebook gives the text in fresh under its name, or fails if there is none.
 func testRunner(t *testing.T, committed map[string]string, fresh map[string]string) (*Runner, *bytes.Buffer) {
 	t.Helper()
 	report := &bytes.Buffer{}
@@ -115,7 +115,7 @@ func TestReportTellsOfSlowNotebooks(t *testing.T) {
 	require.Equal(t, fmt.Sprintf("%-32s  59.0 s  passes\n%-32s  61.0 s  passes, in more than 60 s\n", "01-a.ipynb", "02-b.ipynb"), report.String())
 }
 
-// fakeJupyter is a program that knows the subcommand nbconvert only if it says so.
+// fakeJupyter makes a program that has the subcommand nbconvert only if script says so.
 func fakeJupyter(t *testing.T, script string) string {
 	t.Helper()
 	if runtime.GOOS == "windows" {
