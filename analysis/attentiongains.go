@@ -8,9 +8,9 @@ import (
 	"github.com/residua-go/residua/stream/linear"
 )
 
-// addGains multiplies the rows with which an attention reads queries, keys and values by the factors that
-// the attention itself applies to them: QK-norm's gains, and a value residual's factor of the attention's
-// own values.
+// addGains multiplies the rows with which an attention reads queries, keys and values by the
+// factors that the attention itself applies to them: QK-norm's gains, and a value residual's factor
+// of the attention's own values.
 func (f *Folded) addGains(e *end) {
 	query, key := f.values(f.parameter(e.site, "q_norm")), f.values(f.parameter(e.site, "k_norm")) // [Dh]
 	own, _ := f.valueFactors(f.sites[e.site].Block)
@@ -52,8 +52,8 @@ func (f *Folded) addGains(e *end) {
 	}
 }
 
-// valueFactors returns the factors of v <- own v + first v_0, where v are the attention's own values and v_0
-// the first attention's: 1 and 0 without a value residual.
+// valueFactors returns the factors of v <- own v + first v_0, where v are the attention's own
+// values and v_0 the first attention's: 1 and 0 without a value residual.
 func (f *Folded) valueFactors(layer int) (own, first float64) {
 	switch learned := f.values(f.parameter(siteName(layer, stream.Attention), "value_residual")); {
 	case layer == 0 || f.c.Attention.ValueResidual == "":
@@ -64,8 +64,9 @@ func (f *Folded) valueFactors(layer int) (own, first float64) {
 	return 0.5, 0.5
 }
 
-// ownMap splits off what of a writer's map is the same for all tokens and comes first, LayerScale's gains or a map up
-// from a latent: the rest of the map, and that, which its weights are multiplied by; nil without.
+// ownMap splits a writer's map into the part that comes first and is the same for all tokens
+// (LayerScale's gains or a map up from a latent), which its weights are multiplied by, and the
+// rest. The first part is nil if there is none.
 func ownMap(up linear.Map) (rest linear.Map, own linear.Chain) {
 	switch m := up.(type) {
 	case linear.Matrix:

@@ -33,8 +33,8 @@ const biasPart = "bias"
 //
 //	logit = Constant + sum of Contributions
 //
-// with the final norm's scale held at the run's. All values are in the unit of logits. For a model with
-// logit_softcap it is the logit before the cap, which is linear in the features.
+// with the final norm's scale held at the run's. All values are in the unit of logits. For a model
+// with logit_softcap it is the logit before the cap, which is linear in the features.
 type Attribution struct {
 	Name          string         `json:"name"`    // "logit of 290, token 7"; whoever knows the texts of tokens may give it another
 	Token         int            `json:"token"`   // position
@@ -46,9 +46,9 @@ type Attribution struct {
 	Logit         float64        `json:"logit"`    // the model's own, before a soft cap
 }
 
-// Attribute splits a token's logit of the id target into the terms of all writers. Unless against is
-// negative, it splits the difference to the logit of the id against. It returns an error if there is no
-// such token or id.
+// Attribute splits a token's logit of the id target into the terms of all writers. Unless against
+// is negative, it splits the difference to the logit of the id against. It returns an error if
+// there is no such token or id.
 func (d *Decomposition) Attribute(token, target, against int) (*Attribution, error) {
 	direction, err := d.logitDirection(target, against)
 	if err != nil {
@@ -74,8 +74,8 @@ func (d *Decomposition) Attribute(token, target, against int) (*Attribution, err
 	return a, nil
 }
 
-// addTerms adds the products of everything that makes a token's features with a direction of the features
-// [F], which is pulled back to where each writer writes.
+// addTerms adds the products of everything that makes a token's features with a direction of the
+// features [F], which is pulled back to where each writer writes.
 func (d *Decomposition) addTerms(a *Attribution, direction []float64) {
 	atEnd, _ := d.readout.PullBack(a.Token, direction) // the token exists
 	pulled, _ := d.frozen.PullBack(a.Token, atEnd)
@@ -89,7 +89,8 @@ func (d *Decomposition) addTerms(a *Attribution, direction []float64) {
 	}
 }
 
-// logitDirection returns the direction [F] whose product with the features is a logit, or a difference of two.
+// logitDirection returns the direction [F] whose product with the features is a logit, or a
+// difference of two.
 func (d *Decomposition) logitDirection(target, against int) ([]float64, error) {
 	if err := checkTarget(target, against, d.run.Vocab); err != nil {
 		return nil, err

@@ -49,8 +49,8 @@ func TestAttributionPatching(t *testing.T) {
 	}
 }
 
-// checkNearby moves what heads give, and the stream after each attention, a small step to what they are in
-// the clean run: the metric moves by gradient times step, up to the step's square.
+// checkNearby moves what heads give, and the stream after each attention, a small step to what they
+// are in the clean run: the metric moves by gradient times step, up to the step's square.
 func checkNearby(t *testing.T, name string, store *graph.Store, c models.Spec, clean, corrupt []int32, m analysis.Metric) {
 	names := []string{"blocks.*.attention.heads", "blocks.*.attention.stream", "embedding.out"}
 	r, err := cache.New(store, c, cache.Options{Names: names})

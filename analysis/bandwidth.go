@@ -10,12 +10,12 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Bandwidth compares the dimensions of a residual stream with the dimensions that communicate through it
-// (Elhage et al. 2021, "Subspaces and Residual Stream Bandwidth"). Entries of heads' outputs and neurons
-// write into it, entries of queries, keys and values and neurons read from it, and there are many more
-// of them than the stream has dimensions: in a transformer a single feed-forward has four times as
-// many neurons. The RMT's stream has Dk*Dv dimensions and one site reaches R*Dv of them; streams of n
-// rows have n*D and one site reaches D.
+// Bandwidth compares the dimensions of a residual stream with the dimensions that communicate
+// through it (Elhage et al. 2021, "Subspaces and Residual Stream Bandwidth"). Entries of heads'
+// outputs and neurons write into it, entries of queries, keys and values and neurons read from it,
+// and there are many more of them than the stream has dimensions: in a transformer a single
+// feed-forward has four times as many neurons. The RMT's stream has Dk*Dv dimensions and one site
+// reaches R*Dv of them; streams of n rows have n*D and one site reaches D.
 type Bandwidth struct {
 	Stream     string          `json:"stream"`
 	Dimensions int             `json:"dimensions"` // models.Spec.StreamSize: without the LSTM's cell and what an aggregate waits for
@@ -27,8 +27,8 @@ type SiteBandwidth struct {
 	Site   string `json:"site"`
 	Reads  int    `json:"reads"`  // computed from the stream here: entries of q, k and v, neurons, gates
 	Writes int    `json:"writes"` // added to it here: entries of heads' outputs, neurons, a table's row
-	// Width is the largest number of the stream's dimensions that one write reaches, the rank
-	// of the way from what is computed to the stream; 0 where nothing is written.
+	// Width is the largest number of the stream's dimensions that one write reaches: the rank of
+	// the map from what is computed to the stream. It is 0 where nothing is written.
 	Width  int     `json:"width"`
 	Before int     `json:"before"` // all Writes so far, these among them
 	After  int     `json:"after"`  // all Reads after this site
@@ -107,8 +107,8 @@ func (d *bandwidthDraft) neurons(site string) int {
 	return d.m.Store().Param(d.m.Spec().ParameterName(site+".w2")).Size() / d.m.Spec().Width()
 }
 
-// written returns the number of entries of a table's rows, of heads' outputs, of neurons, or of another
-// writer.
+// written returns the number of entries of a table's rows, of heads' outputs, of neurons, or of
+// another writer.
 func (d *bandwidthDraft) written(w stream.Writer) int {
 	switch c := d.m.Spec(); {
 	case w.Table:
@@ -124,8 +124,8 @@ func (d *bandwidthDraft) written(w stream.Writer) int {
 	}
 }
 
-// reached returns how many dimensions a writer's way into the stream can reach. For keys it counts the
-// independent rows.
+// reached returns how many dimensions a writer's way into the stream can reach. For keys it counts
+// the independent rows.
 func (d *bandwidthDraft) reached(w stream.Writer) int {
 	if d.frozen == nil {
 		return d.m.Spec().Width()

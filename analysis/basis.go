@@ -12,10 +12,11 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// BasisReport says whether the basis in which a stream's entries are stored is special, or
-// privileged: whether they are distributed otherwise along its directions than along those
-// of a rotated basis (Elhage, Lasenby & Olah 2023, "Privileged Bases in the Transformer
-// Residual Stream"). In a stream without a privileged basis own and rotated measures agree.
+// BasisReport says whether the basis in which a stream's entries are stored is privileged: whether
+// the entries are distributed differently along its directions than along the directions of a
+// rotated basis (Elhage, Lasenby & Olah 2023, "Privileged Bases in the Transformer Residual
+// Stream"). In a stream without a privileged basis the stream's own measures and the rotated ones
+// agree.
 type BasisReport struct {
 	Stream   string       `json:"stream"`
 	Tokens   int          `json:"tokens"`
@@ -45,10 +46,11 @@ type BasisPoint struct {
 	MaxMean Controlled `json:"max_mean"` // largest of Size over its mean
 }
 
-// Words says how the point's mean kurtosis, and the kurtosis across vectors, compare with the controls' by more than
-// three of their deviations. A mean kurtosis below theirs does not show that the basis is like any other: a few
-// vectors that are much larger than the others, and large in few directions, raise the kurtosis of only those
-// directions, but after a rotation that of all.
+// Words says whether the point's mean kurtosis, and the kurtosis across vectors, differ from the
+// controls by more than three of their deviations. A mean kurtosis below the controls' does not
+// show that the basis is like any other: a few vectors that are much larger than the others, and
+// large in few directions, raise the kurtosis of only those directions, but after a rotation they
+// raise it in all.
 func (p BasisPoint) Words() string {
 	own, across := p.MeanKurtosis.compare(), p.Across.compare()
 	switch {
@@ -72,8 +74,8 @@ type Controlled struct {
 	Deviation float64 `json:"deviation"` // standard deviation over the controls, 0 of one
 }
 
-// compare returns 1 if the measure is above the controls' mean by more than three of their deviations, -1 if it is
-// below by as much, and otherwise, or without a deviation, 0.
+// compare returns 1 if the measure is more than three deviations above the controls' mean, -1 if it
+// is more than three below, and otherwise, or if there is no deviation, 0.
 func (c Controlled) compare() int {
 	switch far := 3 * c.Deviation; {
 	case far == 0:

@@ -93,8 +93,8 @@ func TestBasisOfKnownDistributions(t *testing.T) {
 				assert.InDelta(t, 1, p.MaxMean.Own, 0.1)
 				return
 			}
-			// A sum of D independent entries by a unit vector q has excess kurtosis (k - 3) sum q^4,
-			// on average over the sphere 3/(D + 2).
+			// A sum of D independent entries by a unit vector q has excess kurtosis (k - 3) sum
+			// q^4, on average over the sphere 3/(D + 2).
 			assert.InDelta(t, 3+(d.kurtosis-3)*3/18, p.MeanKurtosis.Rotated, 0.1)
 			assert.Greater(t, math.Abs(p.MeanKurtosis.Own-p.MeanKurtosis.Rotated), 10*p.MeanKurtosis.Deviation)
 			assert.Greater(t, math.Abs(p.Across.Own-p.Across.Rotated), 10*p.Across.Deviation)
@@ -228,7 +228,8 @@ func TestBasisErrors(t *testing.T) {
 	assert.ErrorIs(t, measure([]int32{1, 2}, analysis.BasisOptions{}), check.ValueError{Name: "embedding.out", Want: "finite numbers"})
 }
 
-// TestBasisWords: a kurtosis below the rotated copies' is told from one like theirs, and outliers that few directions hold are named.
+// TestBasisWords: a kurtosis below the rotated copies' is told from one like theirs, and outliers
+// that few directions hold are named.
 func TestBasisWords(t *testing.T) {
 	const far, near = 12.1, 19.0
 	for want, p := range map[string]analysis.BasisPoint{

@@ -9,9 +9,9 @@ import (
 )
 
 // carrier computes what a write y becomes on its way to a read: y M, where M is the mean, over the
-// tokens of a run, of the stream's own map (stream.Frozen.Between) with its coefficients frozen. Without
-// a run, or where nothing depends on one, M comes from the stream's static form. For a stream with keys M
-// maps keys, not values.
+// tokens of a run, of the stream's own map (stream.Frozen.Between) with its coefficients frozen.
+// Without a run, or where nothing depends on one, M comes from the stream's static form. For a
+// stream with keys M maps keys, not values.
 type carrier struct {
 	frozen *stream.Frozen
 	seen   map[[2]string]linear.Chain

@@ -17,8 +17,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// TestCarryToSums: what all writers' terms and the constants are at a site's read adds up to
-// what the site read in the run, for every stream and site.
+// TestCarryToSums: for every stream and site, the terms of all writers, carried to the site, and
+// the constants add up to what the site read in the run.
 func TestCarryToSums(t *testing.T) {
 	t.Parallel()
 	for name, c := range withOptions(t, zoo(t)) {
@@ -41,7 +41,7 @@ func TestCarryToSums(t *testing.T) {
 	}
 }
 
-// readHooks are what sites read, and the streams before them.
+// readHooks lists the activations that sites read, and the streams before them.
 func readHooks(t *testing.T, store *graph.Store, c models.Spec) []string {
 	names, err := cache.Names(store, c)
 	require.NoError(t, err)
@@ -55,8 +55,8 @@ func isStream(name string) bool {
 	return slices.ContainsFunc([]string{".stream", ".aggregate", ".dwa.out", ".x0.out"}, func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
-// readBy is what a site read, by token: the hook of it, or the stream that the last hook
-// before the site shows.
+// readBy returns what a site read, by token: from the hook for it, or from the last stream before
+// the site.
 func readBy(t *testing.T, run *cache.Cache, reader string) [][]float64 {
 	name := reader + ".read"
 	if !slices.Contains(run.Names(), name) {
@@ -88,7 +88,7 @@ func readBy(t *testing.T, run *cache.Cache, reader string) [][]float64 {
 	return rows
 }
 
-// splitVia parts the name of what reads queries (0), keys (1) or values (2) alone; -1: it does not.
+// splitVia splits the name of a reader of queries (0), keys (1) or values (2); -1: it is none.
 func splitVia(reader string) (site string, via int) {
 	for via, name := range []string{".q", ".k", ".v"} {
 		if site, is := strings.CutSuffix(reader, name); is {
@@ -98,7 +98,7 @@ func splitVia(reader string) (site string, via int) {
 	return reader, -1
 }
 
-// carriedTo is the sum of constants and of all writers' activations, weighted and carried.
+// carriedTo returns the sum of the constants and of all writers' activations, weighted and carried.
 func carriedTo(t *testing.T, d *analysis.Decomposition, frozen *stream.Frozen, run *cache.Cache, reader string, token int) []float64 {
 	sum, err := frozen.ConstantTo(reader, token)
 	require.NoError(t, err)
@@ -113,7 +113,8 @@ func carriedTo(t *testing.T, d *analysis.Decomposition, frozen *stream.Frozen, r
 	return sum
 }
 
-// written is what a writer writes for a token, by the equation in stream.Writer's words.
+// written returns what a writer writes for a token, by the equation in the comment of
+// stream.Writer.
 func written(t *testing.T, run *cache.Cache, w stream.Writer, token int) []float64 {
 	activation, err := run.Get(w.Activation)
 	require.NoError(t, err)

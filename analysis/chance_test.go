@@ -35,8 +35,8 @@ func rotated(draw *rand.Rand, n int) *mat.Dense {
 	return &q
 }
 
-// checkChance compares a Chance with scores of what is written rotated at random, draw by draw: the mean and the deviation of their
-// squares, and how often p-values are small.
+// checkChance compares a Chance with scores of what is written rotated at random, draw by draw: the
+// mean and the deviation of their squares, and how often p-values are small.
 func checkChance(t *testing.T, c analysis.Chance, out, in *mat.Dense, rotation func() *mat.Dense, what string) {
 	t.Helper()
 	const draws = 1500
@@ -60,8 +60,8 @@ func checkChance(t *testing.T, c analysis.Chance, out, in *mat.Dense, rotation f
 	}
 }
 
-// TestChanceOfRotations: of rotations that are drawn, in a stream of vectors and in one of keys and values, of single
-// directions, heads, feed-forwards and tables.
+// TestChanceOfRotations: of rotations that are drawn, in a stream of vectors and in one of keys and
+// values, of single directions, heads, feed-forwards and tables.
 func TestChanceOfRotations(t *testing.T) {
 	t.Parallel()
 	draw := rand.New(rand.NewPCG(1, 2))
@@ -87,8 +87,9 @@ func TestChanceOfRotations(t *testing.T) {
 	}
 }
 
-// TestChanceOfKeys: the p-value of |cos| of two keys follows Beta(1/2, (D-1)/2). At 32 dimensions a cosine that is
-// three deviations of |cos| above its mean has p = 0.0073, not the 0.0013 of a Gaussian, and one deviation has 0.17.
+// TestChanceOfKeys: the p-value of |cos| of two keys follows Beta(1/2, (D-1)/2). At 32 dimensions a
+// cosine that is three deviations of |cos| above its mean has p = 0.0073, not the 0.0013 of a
+// Gaussian, and one deviation has 0.17.
 func TestChanceOfKeys(t *testing.T) {
 	const d = 32
 	c := analysis.Chance{Mean: 1.0 / d, Deviation: math.Sqrt(2.0*(d-1)/(d+2)) / d, Most: 1}

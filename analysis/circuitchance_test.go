@@ -14,8 +14,9 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// TestScoresOfARandomModel: a model that was never trained has scores as far from 0 as its chance says, over all heads,
-// and p-values as often small as large, in a stream of vectors, of rows and of a matrix.
+// TestScoresOfARandomModel: a model that was never trained has scores as far from 0 as its chance
+// says, over all heads, and p-values as often small as large, in a stream of vectors, of rows and
+// of a matrix.
 func TestScoresOfARandomModel(t *testing.T) {
 	t.Parallel()
 	for _, name := range checked(t, "random", "vector", "matrix") {
@@ -39,7 +40,8 @@ func TestScoresOfARandomModel(t *testing.T) {
 	}
 }
 
-// TestCopyingOfTheCommittedModel: the heads that copy most are beyond chance, most heads are not; the table tells both.
+// TestCopyingOfTheCommittedModel: the heads that copy most are beyond chance, most heads are not;
+// the table tells both.
 func TestCopyingOfTheCommittedModel(t *testing.T) {
 	m, err := pretrained.Open("zoo:quickstart")
 	require.NoError(t, err)

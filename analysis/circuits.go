@@ -28,12 +28,12 @@ import (
 //
 //	OV = C diag(g) (r_V ⊗ w_O) ⊗ I     QK = C diag(g) ((r_Q ⊗ r_K) ⊗ I) diag(g) C
 //
-// except for the norm, whose gains g [Dk, Dv] and C are used in full, not as a mean over values. Each circuit
-// has at most Dv eigenvalues that are not 0, computed from Dv x Dv products. Without gains and C they are all
-// the same number, r_V . w_O or r_Q . r_K, so that a score is hardly more than its sign. A token a is
-// stored as sum_h w_E[h] ⊗ e_a[h], the head reads v_a = sum_h (r_V . w_E[h]) e_a[h] from it, and the logits of
-// what it writes are sum_h (r_U[h] . w_O) v_a W_U[h]: the full circuits [V, V] have rank Dv, too, and
-// different eigenvalues.
+// except for the norm, whose gains g [Dk, Dv] and C are used in full, not as a mean over values.
+// Each circuit has at most Dv eigenvalues that are not 0, computed from Dv x Dv products. Without
+// gains and C they are all the same number, r_V . w_O or r_Q . r_K, so that a score is hardly more
+// than its sign. A token a is stored as sum_h w_E[h] ⊗ e_a[h], the head reads v_a = sum_h (r_V .
+// w_E[h]) e_a[h] from it, and the logits of what it writes are sum_h (r_U[h] . w_O) v_a W_U[h]: the
+// full circuits [V, V] have rank Dv, too, and different eigenvalues.
 type HeadCircuits struct {
 	Layer int             `json:"layer"`
 	Head  int             `json:"head"`
@@ -71,7 +71,8 @@ type CircuitOptions struct {
 	// WithoutVocabulary leaves the full circuits out, whose V x F products take some seconds
 	// in a model of 50257 ids.
 	WithoutVocabulary bool
-	// Draws is how many random heads of each layer say what the full circuits' scores are by chance; 0: none.
+	// Draws is the number of random heads of each layer by which the chance of the full circuits'
+	// scores is found; 0: none.
 	Draws int
 	Seed  uint64 // of these
 }
@@ -104,7 +105,7 @@ func FindCircuits(store *graph.Store, c models.Spec, o CircuitOptions) (*Circuit
 	return circuits, nil
 }
 
-// addLayer adds the heads of a layer; without a vocabulary their full circuits stay away.
+// addLayer adds the heads of a layer; without a vocabulary it leaves out their full circuits.
 func (c *Circuits) addLayer(f *Folded, v *vocabulary, layer int) error {
 	for _, w := range f.layerHeads(layer) {
 		h, err := f.headKeys(w).circuits(w)

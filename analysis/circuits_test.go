@@ -64,7 +64,7 @@ func TestCircuitsAgainstNumpy(t *testing.T) {
 	}
 }
 
-// eigenvalues are the n largest by modulus.
+// eigenvalues returns the n eigenvalues with the largest moduli.
 func eigenvalues(t *testing.T, w mat.Matrix, n int) []complex128 {
 	t.Helper()
 	var eigen mat.Eigen
@@ -182,7 +182,8 @@ func newRMT(t *testing.T) rmt {
 	return rmt{t, modeltest.PerturbedStore(t, c, tensor.Float64), c, matrixOf(c)}
 }
 
-// key is key number i of a parameter, read through a norm unless that is "".
+// key returns key number i of a parameter, times the gain of the norm that it reads through, if
+// that is not "".
 func (m rmt) key(name string, i int, norm string) *mat.Dense {
 	key := mat.DenseCopyOf(parameter(m.t, m.store, name, len(graph.Float64s(m.store.Param(name).Value))/m.s.Dk).Slice(i, i+1, 0, m.s.Dk))
 	if norm == "" {
@@ -199,7 +200,7 @@ func (m rmt) key(name string, i int, norm string) *mat.Dense {
 	return key
 }
 
-// whole is w ⊗ I on vectors of Dk*Dv entries, or R*Dv.
+// whole returns w ⊗ I on vectors of Dk*Dv entries, or R*Dv.
 func (m rmt) whole(w mat.Matrix) *mat.Dense {
 	one := mat.NewDense(m.s.Dv, m.s.Dv, nil)
 	for i := range m.s.Dv {
@@ -210,15 +211,15 @@ func (m rmt) whole(w mat.Matrix) *mat.Dense {
 	return &big
 }
 
-// head are a head's keys.
+// head returns a head's keys.
 func (m rmt) head(layer, head int) (q, k, v, o *mat.Dense) {
 	name := fmt.Sprintf("blocks.%d.attention.", layer)
 	read := func(i int) *mat.Dense { return m.key(name+"read", i*m.s.Rank+head, name+"norm") }
 	return read(0), read(1), read(2), m.key(name+"write", head, "")
 }
 
-// TestMatrixCircuits compares with explicit matrices of (Dk*Dv) x (Dk*Dv) and V x V, with gains that differ from column to column
-// and LayerNorm's mean, shared and other heads.
+// TestMatrixCircuits compares with explicit matrices of (Dk*Dv) x (Dk*Dv) and V x V, with gains
+// that differ from column to column and LayerNorm's mean, shared and other heads.
 func TestMatrixCircuits(t *testing.T) {
 	m := newRMT(t)
 	m.check(t)

@@ -128,9 +128,9 @@ func checkLogits(t *testing.T, run *cache.Cache, d *analysis.Decomposition, toke
 	}
 }
 
-// TestLastTermIsWhatAblationTakesAway: a term is what an intervention on its activation takes
-// away, where nothing after it depends on it: the last writer's. The designs' files say after which models' last sites comes
-// what depends on it.
+// TestLastTermIsWhatAblationTakesAway: a term is what an intervention on its activation takes away,
+// where nothing after it depends on it: the last writer's. The designs' files say after which
+// models' last sites comes what depends on it.
 func TestLastTermIsWhatAblationTakesAway(t *testing.T) {
 	t.Parallel()
 	left := excepted(t, "last term")
@@ -210,8 +210,9 @@ func TestDecomposeErrors(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// TestConcatenatedHeadsAreASum: concatenating the heads' results and multiplying by W_O is adding what each
-// head writes by its own rows of W_O (Elhage et al. 2021, "Attention Heads are Independent and Additive"),
+// TestConcatenatedHeadsAreASum: concatenating the heads' results and multiplying by W_O is adding
+// what each head writes by its own rows of W_O (Elhage et al. 2021, "Attention Heads are
+// Independent and Additive"),
 //
 //	(r_1 | ... | r_H) (W_O^1; ...; W_O^H) = sum_h r_h W_O^h
 //

@@ -17,8 +17,9 @@ import (
 	"github.com/residua-go/residua/models/modeltest"
 )
 
-// TestDirectionsOfAModel: a filter of what was found, applied to the activation, gives the entries and the
-// kurtosis that are told, on the half of the tokens that it was not found on; every stream has it.
+// TestDirectionsOfAModel: a filter of what was found, applied to the activation, gives the entries
+// and the kurtosis that are told, on the half of the tokens that it was not found on; every stream
+// has it.
 func TestDirectionsOfAModel(t *testing.T) {
 	for _, name := range []string{"vector", "matrix"} {
 		c := varied(t, zoo(t)[name], func(c *models.Config) { c.Seq = 64 })
@@ -56,8 +57,8 @@ func TestDirectionsOfAModel(t *testing.T) {
 	}
 }
 
-// toldByTokens is what a regression on all tokens' indicators tells of the entries' variance, and the largest squared
-// correlation with one of these.
+// toldByTokens is what a regression on all tokens' indicators tells of the entries' variance, and
+// the largest squared correlation with one of these.
 func toldByTokens(entries []float64, ids []int32) (all, one float64) {
 	fit := make([]float64, len(entries))
 	for i, id := range ids {
@@ -74,7 +75,8 @@ func toldByTokens(entries []float64, ids []int32) (all, one float64) {
 	return stat.Variance(fit, nil) / stat.Variance(entries, nil), one
 }
 
-// TestEmbeddingIsToldByTheToken: what a direction of the embedding says goes by the token alone, more than by chance.
+// TestEmbeddingIsToldByTheToken: what a direction of the embedding says goes by the token alone,
+// more than by chance.
 func TestEmbeddingIsToldByTheToken(t *testing.T) {
 	c := varied(t, zoo(t)["matrix"], func(c *models.Config) { c.Seq = 64 })
 	store := modeltest.PerturbedStore(t, c, tensor.Float64)

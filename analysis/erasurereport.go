@@ -8,7 +8,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// count counts each layer's neurons by their cosine, [layer][bin], in bins of equal width from -reach to reach.
+// count counts each layer's neurons by their cosine, [layer][bin], in bins of equal width
+// from -reach to reach.
 func (e *Erasure) count(reach float64) [][]int {
 	counts := make([][]int, len(e.Layers)) // [layer][bin]
 	for l, layer := range e.Layers {
@@ -21,8 +22,8 @@ func (e *Erasure) count(reach float64) [][]int {
 	return counts
 }
 
-// reach is how far figures count: to the largest |cosine|, and to 4 deviations of random
-// directions.
+// reach returns the limit up to which figures count: the largest |cosine|, but at least 4
+// deviations for random directions.
 func (e *Erasure) reach() float64 {
 	reach := min(1, 4/math.Sqrt(float64(e.Dimensions)))
 	for _, layer := range e.Layers {
@@ -58,7 +59,7 @@ func (e *Erasure) Table() figure.Table {
 	return t
 }
 
-// deviations is a cosine over the standard deviation of random directions'.
+// deviations returns a cosine divided by the standard deviation for random directions.
 func (e *Erasure) deviations(s Eraser) string {
 	d := e.Dimensions
 	if s.Part == stream.HeadPart {
@@ -67,7 +68,7 @@ func (e *Erasure) deviations(s Eraser) string {
 	return fmt.Sprintf("%.1f", s.Cosine*math.Sqrt(float64(d)))
 }
 
-// name numbers an expert's neurons by themselves.
+// name numbers an expert's neurons separately.
 func (e *Erasure) name(s Eraser) string {
 	if s.Part != "neuron" || e.Experts == 0 {
 		return s.Name()
@@ -76,11 +77,11 @@ func (e *Erasure) name(s Eraser) string {
 	return fmt.Sprintf("%s expert %d neuron %d", s.Site, s.Index/each, s.Index%each)
 }
 
-// histogramBins is how finely figures count.
+// histogramBins is the number of bins in figures.
 const histogramBins = 60
 
-// Figures shows the neurons' cosines by layer, if there are neurons, compared with cosines of random
-// directions, and the heads' cosines.
+// Figures shows the neurons' cosines by layer, if there are neurons, compared with cosines of
+// random directions, and the heads' cosines.
 func (e *Erasure) Figures() []figure.Figure {
 	heads := figure.Heatmap{Title: "Heads: cosine of what is read and written", XLabel: "head", YLabel: "layer", Diverging: true}
 	for _, layer := range e.Layers {

@@ -29,14 +29,14 @@ func parameter(t *testing.T, store *graph.Store, name string, rows int) *mat.Den
 	return mat.NewDense(rows, p.Size()/rows, graph.Float64s(p.Value))
 }
 
-// times is a product of matrices.
+// times returns the product of matrices.
 func times(factors ...mat.Matrix) *mat.Dense {
 	var p mat.Dense
 	p.Product(factors...)
 	return &p
 }
 
-// normMatrix is C diag(g) [D, D], or diag(g) of an RMSNorm, by its entries.
+// normMatrix returns C diag(g) [D, D], or diag(g) for an RMSNorm, entry by entry.
 func normMatrix(gain []float64, centre bool) *mat.Dense {
 	n := len(gain)
 	w := mat.NewDense(n, n, nil)
@@ -53,8 +53,8 @@ func normMatrix(gain []float64, centre bool) *mat.Dense {
 	return w
 }
 
-// readBySite is what the first site reads, for each of queries, keys and values: u [D] of vector streams, X [Dk, Dv] of a
-// matrix stream.
+// readBySite returns what the first site reads, for each of queries, keys and values: u [D] for
+// vector streams, X [Dk, Dv] for a matrix stream.
 func readBySite(t *testing.T, run *cache.Cache, token int) []float64 {
 	t.Helper()
 	name, size := "blocks.0.attention.read", run.Model().Spec().Width()
@@ -68,7 +68,7 @@ func readBySite(t *testing.T, run *cache.Cache, token int) []float64 {
 	return x[:size]
 }
 
-// TestFoldedHeadsReadWhatTheModelReads: x W / sigma of folded weights is the model's own
+// TestFoldedHeadsReadWhatTheModelReads: with folded weights, x W / sigma equals the model's own
 // query, key and value, in all streams.
 func TestFoldedHeadsReadWhatTheModelReads(t *testing.T) {
 	t.Parallel()
@@ -101,7 +101,8 @@ func TestFoldedHeadsReadWhatTheModelReads(t *testing.T) {
 	}
 }
 
-// levelGains makes a matrix stream's gains equal in each row, where one key says it all.
+// levelGains makes a matrix stream's gains equal within each row, so that one key describes them
+// fully.
 func levelGains(t *testing.T, store *graph.Store, c models.Spec) {
 	if !on[stream.MatrixConfig](c) {
 		return

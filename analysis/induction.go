@@ -26,8 +26,8 @@ type HeadScores struct {
 	Rows      int         `json:"rows"`      // sequences in the mean
 }
 
-// Chance returns the scores of a head that attends evenly to all tokens up to its own: the means of 1/(i+1) over the
-// same tokens i as the scores.
+// Chance returns the scores of a head that attends evenly to all tokens up to its own: the means of
+// 1/(i+1) over the same tokens i as the scores.
 func (s *HeadScores) Chance() (induction, previous float64) {
 	for i := 1; i < 2*s.Period; i++ {
 		alike := 1 / float64(i+1)
@@ -39,8 +39,8 @@ func (s *HeadScores) Chance() (induction, previous float64) {
 	return induction, previous
 }
 
-// InductionScores measures the heads of a model on rows of period random tokens, drawn from
-// the seed and repeated once. BOS is none of them where it masks what is before it.
+// InductionScores measures the heads of a model on rows of period random tokens, drawn from the
+// seed and repeated once. BOS is not drawn if it masks the tokens before it.
 func InductionScores(store *graph.Store, c models.Spec, period, rows int, seed uint64) (*HeadScores, error) {
 	if period < 2 || rows < 1 {
 		return nil, check.Value("induction", "a period of at least 2 tokens and a row", fmt.Sprintf("%d and %d", period, rows))

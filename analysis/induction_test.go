@@ -95,7 +95,8 @@ func TestInductionOfRandomModel(t *testing.T) {
 	}
 }
 
-// TestInductionByChance: heads without queries attend to all tokens alike, and have the scores of chance.
+// TestInductionByChance: heads without queries attend to all tokens alike, and have the scores of
+// chance.
 func TestInductionByChance(t *testing.T) {
 	c := varied(t, zoo(t)["vector"], func(c *models.Config) { c.Seq = 24 })
 	store := modeltest.PerturbedStore(t, c, tensor.Float64)

@@ -22,7 +22,7 @@ func Kurtosis(x []float64) float64 {
 	return m4 / (m2 * m2)
 }
 
-// meanKurtosis is the mean of kurtoses, those left out that are none.
+// meanKurtosis returns the mean of the kurtoses that are defined.
 func meanKurtosis(all []float64) float64 {
 	sum, n := 0.0, 0
 	for _, k := range all {

@@ -6,8 +6,8 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// LensFit says how far lenses are from the model's own distribution on text that the tuned lens has not seen:
-// KL(final || lens) in nats, mean over tokens.
+// LensFit says how far lenses are from the model's own distribution on text that the tuned lens has
+// not seen: KL(final || lens) in nats, mean over tokens.
 type LensFit struct {
 	After  []string  `json:"after"` // writers
 	Plain  []float64 `json:"plain"` // of the logit lens

@@ -7,22 +7,23 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// LensGrid holds what the logit lens says for every token of a run: the likeliest next token after each
-// writer, with its probability (nostalgebraist 2020, the grid of layers and positions).
+// LensGrid holds what the logit lens says for every token of a run: the likeliest next token after
+// each writer, with its probability (nostalgebraist 2020, the grid of layers and positions).
 type LensGrid struct {
 	After []string       `json:"after"` // writers
 	IDs   []int32        `json:"ids"`   // of all tokens
 	Top   [][]Prediction `json:"top"`   // [writer][token]
-	// Spell is how a token is written in the table and the figure: by its id; whoever knows texts may set it.
+	// Spell says how to write a token in the table and the figure: by its id by default; a caller
+	// who knows the texts may set it.
 	Spell func(id int) string `json:"-"`
 }
 
-// Grid is the likeliest tokens of the same pass.
+// Grid returns the likeliest tokens of the same pass.
 func (m *LensMap) Grid() *LensGrid {
 	return &LensGrid{After: m.After, IDs: m.IDs, Top: m.top, Spell: strconv.Itoa}
 }
 
-// Last is the grid of the last n tokens, all of them if there are no more.
+// Last returns the grid of the last n tokens, or of all if there are no more.
 func (g *LensGrid) Last(n int) *LensGrid {
 	first := max(0, len(g.IDs)-n)
 	last := &LensGrid{After: g.After, IDs: g.IDs[first:], Spell: g.Spell}
@@ -48,7 +49,7 @@ func (g *LensGrid) Table() figure.Table {
 	return t
 }
 
-// Figures is the grid, coloured by the likeliest token's probability.
+// Figures returns the grid, coloured by the probability of the likeliest token.
 func (g *LensGrid) Figures() []figure.Figure {
 	h := figure.Heatmap{Title: "Logit lens: the likeliest next token, by its probability", XLabel: "token", YLabel: "after", Rows: g.After, Limits: unit()}
 	for t := range g.IDs {
@@ -65,5 +66,6 @@ func (g *LensGrid) Figures() []figure.Figure {
 	return []figure.Figure{h}
 }
 
-// unit is the limits of colours for scores that lie in [0, 1], so that figures of several models compare.
+// unit returns colour limits for scores in [0, 1], the same for all models, so that their figures
+// can be compared.
 func unit() []float64 { return []float64{0, 1} }

@@ -25,8 +25,8 @@ type LensMap struct {
 	top  [][]Prediction // of all tokens
 }
 
-// LensMap looks at all tokens that have a successor in their row through the logit lens. It
-// is an error if there is none.
+// LensMap looks at all tokens that have a successor in their row through the logit lens. It returns
+// an error if there is none.
 func (d *Decomposition) LensMap() (*LensMap, error) {
 	m := &LensMap{IDs: d.run.IDs, Tokens: d.run.WithSuccessor(), lens: d.lensName()}
 	if len(m.Tokens) == 0 {
@@ -39,10 +39,10 @@ func (d *Decomposition) LensMap() (*LensMap, error) {
 	return m, nil
 }
 
-// lensChunk is how many tokens' logits are in memory at once.
+// lensChunk is the number of tokens whose logits are in memory at a time.
 const lensChunk = 64
 
-// addRow adds what features [T, F] say of the successors.
+// addRow adds the logits' results for the successors, from features [T, F].
 func (d *Decomposition) addRow(m *LensMap, features []float64) {
 	var probability, loss, rank []float64
 	var top []Prediction

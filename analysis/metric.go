@@ -16,7 +16,7 @@ type Metric struct {
 	logits *cache.LogitSum // what it is, where it is linear in the logits
 }
 
-// Of measures a run.
+// Of returns the metric of a run.
 func (m Metric) Of(run *cache.Cache) (float64, error) {
 	if m.of == nil {
 		return 0, check.Value(fmt.Sprintf("metric %q", m.Name), "what NextTokenLoss or LogitOf returns", "a Metric that measures nothing")
@@ -34,8 +34,8 @@ func NextTokenLoss() Metric {
 	}}
 }
 
-// LogitOf returns the logit of the id target at a token, minus the logit of the id against unless against is
-// negative.
+// LogitOf returns the logit of the id target at a token, minus the logit of the id against unless
+// against is negative.
 func LogitOf(token, target, against int) Metric {
 	name, weights := fmt.Sprintf("logit of %d, token %d", target, token), map[int]float64{target: 1}
 	if against >= 0 {

@@ -18,8 +18,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// zoo are small models of every stream, with and without biases: those of the designs' files, and more on vector
-// and matrix streams. A design without a row has its small preset.
+// zoo are small models of every stream, with and without biases: those of the designs' files, and
+// more on vector and matrix streams. A design without a row has its small preset.
 func zoo(t *testing.T) map[string]models.Spec {
 	all := matrixZoo()
 	maps.Copy(all, vectorZoo())
@@ -95,7 +95,8 @@ func designModels(t *testing.T, options bool) map[string]models.Config {
 	return all
 }
 
-// tinyOn is a tiny model of a design with changes: as matrix streams have it where the design has keys.
+// tinyOn is a tiny model of a design with changes: as matrix streams have it where the design has
+// keys.
 func tinyOn(t *testing.T, design string, m designrows.Model) models.Config {
 	d, err := models.Standard().Stream(design)
 	require.NoError(t, err)
@@ -143,7 +144,8 @@ func abilities() map[string]func(models.Spec) error {
 // supports tells whether a model's stream has what an analysis needs.
 func supports(c models.Spec, ability string) bool { return abilities()[ability](c) == nil }
 
-// unsupporting is a model of the zoo, the first by name, whose stream has not what an analysis needs.
+// unsupporting is a model of the zoo, the first by name, whose stream has not what an analysis
+// needs.
 func unsupporting(t *testing.T, ability string) models.Spec {
 	all := zoo(t)
 	for _, key := range slices.Sorted(maps.Keys(all)) {
@@ -214,8 +216,8 @@ func vectorZoo() map[string]models.Config {
 	}
 }
 
-// withOptions are models, a vector stream with its options, and models with loops, which the naive forms of writes and
-// reads in some tests do not know.
+// withOptions are models, a vector stream with its options, and models with loops, which the naive
+// forms of writes and reads in some tests do not know.
 func withOptions(t *testing.T, all map[string]models.Spec) map[string]models.Spec {
 	t.Helper()
 	all["vector/options"] = modeltest.Resolve(t, tiny(stream.VectorConfig{LayerScale: true, X0: "nanochat"}, func(c *models.Config) {

@@ -14,7 +14,8 @@ func (n *naive) StaticMUDD(site, to string, m *mat.Dense) *mat.Dense {
 	return sized(m, n.connected(site, to))
 }
 
-// connected is what MUDD connections of weights b make of 1 that a site writes, where another reads.
+// connected is what MUDD connections of weights b make of 1 that a site writes, where another
+// reads.
 func (n *naive) connected(site, to string) float64 {
 	written := func(name string) float64 { return map[bool]float64{true: 1}[name == site] }
 	x := []float64{written("embedding") + written("positions")}

@@ -8,7 +8,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// StaticSiamese has two norms at each site, of the stream x that it replaces and of the stream y that it is added to.
+// StaticSiamese has two norms at each site, of the stream x that it replaces and of the stream y
+// that it is added to.
 func (n *naive) StaticSiamese(site, to string, _ *mat.Dense) *mat.Dense {
 	one := normMatrix(slices.Repeat([]float64{1}, n.c.Width()), false)
 	written := func(name string, factor float64) *mat.Dense {

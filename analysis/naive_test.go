@@ -36,8 +36,8 @@ func newNaive(t *testing.T, store *graph.Store, c models.Spec, run *cache.Cache)
 	return n
 }
 
-// norm returns the matrix of the norm whose gain is the named parameter: the identity for a stream without
-// that norm. Latents have another norm and a map in front of it.
+// norm returns the matrix of the norm whose gain is the named parameter: the identity for a stream
+// without that norm. Latents have another norm and a map in front of it.
 func (n *naive) norm(name string) *mat.Dense {
 	if n.store.Param(name) == nil {
 		return normMatrix(slices.Repeat([]float64{1}, n.c.Width()), false)

@@ -56,7 +56,8 @@ func expertsOf(c models.Spec, store *graph.Store, name string, rows int) []*mat.
 	return all
 }
 
-// valueWeights are a feed-forward's W1 [F, N] of all experts side by side, or its W3 if W1 makes gates.
+// valueWeights are a feed-forward's W1 [F, N] of all experts side by side, or its W3 if W1 makes
+// gates.
 func valueWeights(c models.Spec, store *graph.Store, site string) *mat.Dense {
 	if store.Param(site+".w3") != nil {
 		return param(store, site+".w3", c.Width())

@@ -72,15 +72,16 @@ func (n *naive) carried(site, to string, token int, y []float64) []float64 {
 	return x
 }
 
-// design is the method of naive that is one design's own, "StaticKeel" or "EndWide", in the test file of that
-// design; the zero value if there is none.
+// design is the method of naive that is one design's own, "StaticKeel" or "EndWide", in the test
+// file of that design; the zero value if there is none.
 func (n *naive) design(method string) reflect.Value {
 	name := strings.TrimSuffix(reflect.TypeOf(n.c.Stream).Name(), "Config")
 	return reflect.ValueOf(n).MethodByName(method + name)
 }
 
-// plain is carry without a run: what the design's own method says, the identity where the design's file says so, and
-// for other designs the linear form that the stream has without a run, of which virtual weights are then products.
+// plain is carry without a run: what the design's own method says, the identity where the design's
+// file says so, and for other designs the linear form that the stream has without a run, of which
+// virtual weights are then products.
 func (n *naive) plain(site, to string, in, out int) *mat.Dense {
 	m := mat.NewDense(in, out, nil)
 	for i := range in {

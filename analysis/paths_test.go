@@ -13,8 +13,8 @@ import (
 	"github.com/residua-go/residua/models/modeltest"
 )
 
-// TestPathExpansion: with all paths the loss is the model's, and with none it is the loss of a model whose
-// sublayers write nothing. The orders in between agree with runs made one by one.
+// TestPathExpansion: with all paths the loss is the model's, and with none it is the loss of a
+// model whose sublayers write nothing. The orders in between agree with runs made one by one.
 func TestPathExpansion(t *testing.T) {
 	for _, name := range checked(t, "paths", "vector/attention-only", "matrix/attention-only", "vector") {
 		c := zoo(t)[name]
@@ -38,8 +38,8 @@ func TestPathExpansion(t *testing.T) {
 	}
 }
 
-// TestPathOrdersOfTwoLayers compares the orders of a two-layer model of attention alone with runs whose
-// activations are replaced one by one.
+// TestPathOrdersOfTwoLayers compares the orders of a two-layer model of attention alone with runs
+// whose activations are replaced one by one.
 func TestPathOrdersOfTwoLayers(t *testing.T) {
 	c := varied(t, zoo(t)["vector/attention-only"], func(c *models.Config) { c.Layers = 2 })
 	store := modeltest.PerturbedStore(t, c, tensor.Float64)

@@ -13,7 +13,7 @@ import (
 // key]: after the softmax, each row sums to 1.
 func PatternName(layer int) string { return siteName(layer, stream.Attention) + ".pattern" }
 
-// AttentionPatterns are a layer's attention patterns of one row of tokens.
+// AttentionPatterns holds a layer's attention patterns for one row of tokens.
 type AttentionPatterns struct {
 	Layer    int           `json:"layer"`
 	IDs      []int32       `json:"ids"`
@@ -21,7 +21,8 @@ type AttentionPatterns struct {
 }
 
 // Patterns returns the attention patterns of a layer in a run of one row that kept
-// PatternName(layer). It is an error if it is not one row, or there is no such layer.
+// PatternName(layer). It returns an error if the run has several rows, or if there is no such
+// layer.
 func Patterns(run *cache.Cache, layer int) (*AttentionPatterns, error) {
 	if run.Batch != 1 {
 		return nil, check.Value("patterns", "a run of 1 row", fmt.Sprintf("%d: run one at a time", run.Batch))
@@ -29,7 +30,7 @@ func Patterns(run *cache.Cache, layer int) (*AttentionPatterns, error) {
 	return patternsOf(run, layer, 0)
 }
 
-// patternsOf is Patterns of one of the run's rows.
+// patternsOf does what Patterns does, for one of the run's rows.
 func patternsOf(run *cache.Cache, layer, row int) (*AttentionPatterns, error) {
 	if err := check.Index("layer", layer, run.Model().Spec().Depth()); err != nil {
 		return nil, err

@@ -9,8 +9,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Reads is the diagram of one token of one run: what each site reads from the stream, u, as a sum over
-// the writers. Writer w contributes the share
+// Reads is the diagram of one token of one run: what each site reads from the stream, u, as a sum
+// over the writers. Writer w contributes the share
 //
 //	share = <u_w, u> / <u, u>,   u = sum over w of u_w + Constant
 //
@@ -23,8 +23,9 @@ type Reads struct {
 	Edges []figure.WiringEdge `json:"edges"` // from a writer to a site; the weight is the share
 }
 
-// Reads takes apart what all sites read for one token. A site that reads in several ways, as
-// queries, keys and values, has the mean of their shares. It is an error if there is no such token.
+// Reads takes apart what all sites read for one token. If a site reads in several ways, as queries,
+// keys and values, its shares are the means over these. It returns an error if there is no such
+// token.
 func (d *Decomposition) Reads(token int) (*Reads, error) {
 	return d.readsOf(token, d.writtenWholly)
 }
@@ -96,10 +97,10 @@ type readsDraft struct {
 	*Reads
 	terms []writtenTerm
 	nodes map[string]int
-	ways  map[int]int // how many readers a node is
+	ways  map[int]int // the number of readers that a node stands for
 }
 
-// node is the number of a node, which is made where there is none.
+// node returns the number of a node, which it makes if there is none.
 func (r *readsDraft) node(name string) int {
 	i, known := r.nodes[name]
 	if !known {
@@ -110,8 +111,8 @@ func (r *readsDraft) node(name string) int {
 	return i
 }
 
-// read adds the edges to a node in a column, from those that wrote the parts of what it reads, u, which is whole once all
-// parts are made; nil is no part.
+// read adds the edges to a node in a column, from the writers of the parts of u, which the node
+// reads; u is complete once all parts are made, and a nil part is none.
 func (r *readsDraft) read(node string, column int, u []float64, part func(writtenTerm) []float64) {
 	parts := make([][]float64, len(r.terms))
 	for i, w := range r.terms {
@@ -141,7 +142,7 @@ func (r *readsDraft) add(from, to int, weight float64) {
 	r.Edges = append(r.Edges, figure.WiringEdge{From: from, To: to, Weight: weight})
 }
 
-// place gives writers that are no sites their columns: before the first site that reads them.
+// place puts writers that are not sites into columns: before the first site that reads them.
 func (r *readsDraft) place(readers int) {
 	for i := range r.Nodes {
 		if r.Nodes[i].Layer >= 0 {

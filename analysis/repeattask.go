@@ -30,9 +30,9 @@ type RepeatTask struct {
 	Report func(done, total int, loss float64) error
 }
 
-// Train trains a model of config c, and returns its weights and the loss of each step, in nats
-// a token that can be known (tokens of a row's first period are not counted). It returns an error if the
-// config or the fields are not valid.
+// Train trains a model of config c, and returns its weights and the loss of each step, in nats per
+// predictable token (the tokens of a row's first period are not counted). It returns an error if
+// the config or the fields are not valid.
 func (r RepeatTask) Train(c models.Spec) (*graph.Store, []float64, error) {
 	if err := r.check(c); err != nil {
 		return nil, nil, err

@@ -20,8 +20,8 @@ func copyModel(store *graph.Store, c models.Spec) (*graph.Store, error) {
 	return copyModelAs(store, c, store.DType())
 }
 
-// copyModelAs is copyModel with another element type. The Store must have all parameters of
-// the config and may have more.
+// copyModelAs does what copyModel does, with another element type. The Store must have all
+// parameters of the config and may have more.
 func copyModelAs(store *graph.Store, c models.Spec, dt tensor.Dtype) (*graph.Store, error) {
 	fresh, err := emptyModel(c, dt)
 	if err != nil {
@@ -51,7 +51,7 @@ func emptyModel(c models.Spec, dt tensor.Dtype) (*graph.Store, error) {
 	return plan.Serve(), nil
 }
 
-// missingParameter says that a Store is of another model.
+// missingParameter returns the error for a Store of another model.
 func missingParameter(name string) error {
 	return check.Value("store", fmt.Sprintf("the parameter %q", name), "none: want the config that it was made for")
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/residua-go/residua/stream/linear"
 )
 
-// CheckWeighted returns a check.UnsupportedError unless a model's heads and feed-forwards write linearly and read after a
-// norm, as in a stream.Weighted.
+// CheckWeighted returns a check.UnsupportedError unless a model's heads and feed-forwards write
+// linearly and read after a norm, as in a stream.Weighted.
 func CheckWeighted(c models.Spec) error {
 	return needs(c, "a stream to which heads and feed-forwards write linearly", func(m *models.Model) bool { return staticForm(m) != nil })
 }
@@ -25,13 +25,14 @@ func CheckKeyed(c models.Spec) error {
 	})
 }
 
-// CheckMixing returns a check.UnsupportedError unless a model's stream has coefficients, as stream.Mixings lists them.
+// CheckMixing returns a check.UnsupportedError unless a model's stream has coefficients, as
+// stream.Mixings lists them.
 func CheckMixing(c models.Spec) error {
 	return needs(c, "a stream that mixes by coefficients", func(m *models.Model) bool { return len(stream.Mixings(m.Stream())) > 0 })
 }
 
-// CheckRotatable returns a check.UnsupportedError unless a rotation can be folded into a model's weights, as for a
-// stream.Rotatable.
+// CheckRotatable returns a check.UnsupportedError unless a rotation can be folded into a model's
+// weights, as for a stream.Rotatable.
 func CheckRotatable(c models.Spec) error {
 	return needs(c, "a stream that can be rotated", func(*models.Model) bool { return len(rotatableSpaces(c)) > 0 })
 }
@@ -41,7 +42,7 @@ func planned(c models.Spec) (*models.Model, error) {
 	return models.New(gorgonia.NewGraph(), c, graph.Options{Store: graph.NewPlan(tensor.Float32)})
 }
 
-// needs returns a check.UnsupportedError that says what is wanted unless a model has it.
+// needs returns a check.UnsupportedError that says what is wanted, or nil if the model has it.
 func needs(c models.Spec, want string, has func(*models.Model) bool) error {
 	if err := checkSpec(c); err != nil {
 		return err
@@ -53,7 +54,7 @@ func needs(c models.Spec, want string, has func(*models.Model) bool) error {
 	return check.UnsupportedError{Want: want, Stream: c.Stream.Name()}
 }
 
-// staticForm is the linear form of a model's stream without a run; nil if it has none.
+// staticForm returns the linear form of a model's stream without a run; nil if it has none.
 func staticForm(m *models.Model) *stream.Frozen {
 	if weighted, ok := m.Stream().(stream.Weighted); ok {
 		return weighted.Static()
@@ -68,7 +69,7 @@ func storesByKeys(frozen *stream.Frozen) bool {
 	return err == nil && ok
 }
 
-// checkSpec refuses a Spec that is none.
+// checkSpec returns an error for a Spec that describes no model.
 func checkSpec(c models.Spec) error {
 	if c.IsZero() {
 		return check.Value("model", "a Spec that Config.Resolve made", "the zero value")

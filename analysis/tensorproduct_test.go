@@ -18,7 +18,7 @@ import (
 	"github.com/residua-go/residua/models/modeltest"
 )
 
-// tensorModels are the zoo's and some with other attentions.
+// tensorModels returns the zoo's models and some with other attentions.
 func tensorModels(t *testing.T) map[string]models.Spec {
 	all := zoo(t)
 	with := func(name string, f func(c *models.Config)) models.Spec { return varied(t, all[name], f) }

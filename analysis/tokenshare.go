@@ -5,8 +5,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// tokenShare returns the shares of the variance of entries that the tokens explain: the variance of the means of each
-// token's entries.
+// tokenShare returns the shares of the variance of entries that the tokens explain: the variance of
+// the means of each token's entries.
 func tokenShare(entries []float64, ids []int32) (s TokenShare) {
 	n, mean := float64(len(entries)), stat.Mean(entries, nil)
 	sums, counts, all := map[int32]float64{}, map[int32]float64{}, 0.0
@@ -43,8 +43,8 @@ func (s *TokenShare) add(t TokenShare, n int) {
 	s.One += t.One / float64(n)
 }
 
-// sharedByChance returns the share of the variance that the token explains, as a mean over all orders of the
-// entries: (different tokens - 1) / (tokens - 1).
+// sharedByChance returns the share of the variance that the token explains, as a mean over all
+// orders of the entries: (different tokens - 1) / (tokens - 1).
 func sharedByChance(ids []int32) float64 {
 	kinds := map[int32]bool{}
 	for _, id := range ids {

@@ -14,18 +14,19 @@ import (
 )
 
 // Wiring is the diagram of a whole model: who writes where, and who reads it. Its nodes are the
-// embedding, the positions, every head and feed-forward, the aggregates of hierarchical
-// aggregation (which write their hidden neurons' directions; what they read is not drawn) and
-// the unembedding. An edge says how well the directions that one node writes agree with the directions that a
-// later one reads, by their virtual weights,
+// embedding, the positions, every head and feed-forward, the aggregates of hierarchical aggregation
+// (which write their hidden neurons' directions; what they read is not drawn) and the unembedding.
+// An edge says how well the directions that one node writes agree with the directions that a later
+// one reads, by their virtual weights,
 //
 //	score = ||W_out M W_in|| / (||W_out|| ||W_in|| ||M|| / sqrt(D))
 //
-// Weights that know nothing of each other score about 1/sqrt(D), D the dimensions of the stream, Dk*Dv of a matrix
-// stream (Chance). The edges are the scores that such weights hardly ever reach: of all pairs of a writer and what a
-// later node reads, those with the smallest p-values, as many as keep the expected share of edges by chance at FDR
-// (Benjamini & Hochberg 1995, "Controlling the false discovery rate", which holds for p-values that are independent or
-// positively dependent; p-values of pairs that share weights are not quite either).
+// Weights that know nothing of each other score about 1/sqrt(D), D the dimensions of the stream,
+// Dk*Dv of a matrix stream (Chance). The edges are the scores that such weights hardly ever reach:
+// of all pairs of a writer and what a later node reads, those with the smallest p-values, as many
+// as keep the expected share of edges by chance at FDR (Benjamini & Hochberg 1995, "Controlling the
+// false discovery rate", which holds for p-values that are independent or positively dependent;
+// p-values of pairs that share weights are not quite either).
 type Wiring struct {
 	Stream string              `json:"stream"`
 	Nodes  []figure.WiringNode `json:"nodes"` // in the order of the run, which gives Layer
@@ -33,8 +34,8 @@ type Wiring struct {
 	Edges []WiringEdge `json:"edges"`
 	Pairs int          `json:"pairs"` // of a writer and what a later node reads, kept or not
 	FDR   float64      `json:"fdr"`   // the false-discovery rate of Edges
-	// Significance is -log10 P, and Scores are, of all pairs, writers down, readers across; NaN where the reader comes
-	// first.
+	// Significance is -log10 P, and Scores are, of all pairs, writers down, readers across; NaN
+	// where the reader comes first.
 	Significance figure.Heatmap `json:"significance"`
 	Scores       figure.Heatmap `json:"scores"`
 }
@@ -152,8 +153,8 @@ func (d *wiringDraft) connect(carry *carrier, writers []*directions, r *directio
 // mostSignificant bounds -log10 P: smaller probabilities are 0 in float64.
 const mostSignificant = 300
 
-// discover keeps the edges at the false-discovery rate. With p-values p_1 <= p_2 <= ... of m pairs, edge i's own rate
-// is the least of m p_k / k over k >= i (Benjamini & Hochberg 1995).
+// discover keeps the edges at the false-discovery rate. With p-values p_1 <= p_2 <= ... of m pairs,
+// edge i's own rate is the least of m p_k / k over k >= i (Benjamini & Hochberg 1995).
 func (d *wiringDraft) discover() {
 	d.Pairs = len(d.Edges)
 	slices.SortStableFunc(d.Edges, func(a, b WiringEdge) int {

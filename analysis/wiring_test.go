@@ -98,7 +98,8 @@ func TestWiringFindsAPlantedConnection(t *testing.T) {
 	}
 }
 
-// TestWiringFindsValues: a feed-forward and the unembedding, whose keys are strangers, are connected by their weights for values.
+// TestWiringFindsValues: a feed-forward and the unembedding, whose keys are strangers, are
+// connected by their weights for values.
 func TestWiringFindsValues(t *testing.T) {
 	c := modeltest.Resolve(t, models.Config{Stream: stream.MatrixConfig{Dk: 32, Dv: 12, Rank: 8}, Layers: 2, FeedForward: gelu(8), Vocab: 7, Seq: 5, Norm: models.NormRMS})
 	store := randomStore(t, c, 5)
@@ -120,9 +121,9 @@ func TestWiringFindsValues(t *testing.T) {
 	assert.Greater(t, e.AboveChance(), 2.0)
 }
 
-// TestWiringOfRandomWeights: p-values of a model with random weights are uniform, and hardly any edges are
-// kept: the share of such models with an edge is at most the false-discovery rate, apart from pairs that share
-// weights.
+// TestWiringOfRandomWeights: p-values of a model with random weights are uniform, and hardly any
+// edges are kept: the share of such models with an edge is at most the false-discovery rate, apart
+// from pairs that share weights.
 func TestWiringOfRandomWeights(t *testing.T) {
 	t.Parallel()
 	for name, c := range wide(t) {
@@ -152,8 +153,8 @@ func TestWiringOfRandomWeights(t *testing.T) {
 	}
 }
 
-// TestWiringRate: the edges kept at a false-discovery rate are those that Benjamini and Hochberg's step-up
-// procedure keeps, and JSON has them.
+// TestWiringRate: the edges kept at a false-discovery rate are those that Benjamini and Hochberg's
+// step-up procedure keeps, and JSON has them.
 func TestWiringRate(t *testing.T) {
 	c := wide(t)["matrix"]
 	store := randomStore(t, c, 1)

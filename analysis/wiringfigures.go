@@ -25,8 +25,9 @@ func (w *Wiring) title() string {
 	return fmt.Sprintf("Wiring: %d of %d connections are stronger than random weights, at a false-discovery rate of %g%%", len(w.Edges), w.Pairs, 100*w.FDR)
 }
 
-// Diagram draws the edges. Edges to q, k and v of a head are drawn as one that names them. An edge's weight is its
-// score as a multiple of the score of random weights, the largest if there are several.
+// Diagram draws the edges. Edges to q, k and v of a head are drawn as one that names them. An
+// edge's weight is its score as a multiple of the score of random weights, the largest if there are
+// several.
 func (w *Wiring) Diagram() figure.Wiring {
 	d := figure.Wiring{Title: w.title() + "; weight: score, times that of random weights", Nodes: w.Nodes}
 	at := map[[2]int]int{}

@@ -1,6 +1,6 @@
 // Package command is a whole program for a zoo of models, with the commands prepare, train, eval,
-// generate, serve, models, bench, compare, report, tour, experiment, convert and analyze. It is meant
-// for those who add a residual stream of their own:
+// generate, serve, models, bench, compare, report, tour, experiment, convert and analyze. It is
+// meant for those who add a residual stream of their own:
 //
 //	zoo := models.Standard().With(MyDesign{}, presets...)
 //	os.Exit(command.Main(zoo, os.Args[1:], os.Stdout, os.Stderr))

@@ -15,7 +15,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// counting is a source of token ids of its own: numbers below Most that count up, from another start in each document.
+// counting is a source of token ids of its own: numbers below Most that count up, from another
+// start in each document.
 type counting struct {
 	Most int `yaml:"most" min:"2" help:"number of numbers"`
 }
@@ -72,8 +73,9 @@ func (n numbers) Decode(ids []int32) string {
 	return text
 }
 
-// TestASourceOfItsOwnVocabulary: a model is trained on token ids that are no text, resumed, scored and sampled by them, and its
-// files, opened by a program that lacks the source, are refused by its name.
+// TestASourceOfItsOwnVocabulary: a model is trained on token ids that are no text, resumed, scored
+// and sampled by them, and its files, opened by a program that lacks the source, are refused by its
+// name.
 func TestASourceOfItsOwnVocabulary(t *testing.T) {
 	zoo, run := models.Standard().WithKinds(counting{Most: 7}), filepath.Join(t.TempDir(), "run")
 	call := func(zoo models.Zoo, args ...string) (int, string, string) {

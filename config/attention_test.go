@@ -9,8 +9,9 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-// TestAttentionKinds: a kind keeps the heads, positions and so on that a preset gives; a config without one, or with the
-// default, is the run that it has always been; a window has another identity, and is read again from the run's folder.
+// TestAttentionKinds: another kind keeps the heads, positions and other keys that a preset gives. A
+// config without a kind, or with the default, is the same run as before kinds existed. A window
+// changes the run's identity, and is read back from the run's folder.
 func TestAttentionKinds(t *testing.T) {
 	modern := []string{"model.preset=quickstart-modern"}
 	plain, _, err := Load(zoo, "quickstart", modern)

@@ -12,7 +12,7 @@ import (
 	"github.com/residua-go/residua/settings"
 )
 
-// zoo is what the tests read configs with.
+// zoo is the zoo with which the tests read configs.
 var zoo = models.Standard()
 
 const smallYAML = "model: {stream: {kind: vector, d_model: 8}, attention: {heads: 2}, feedforward: {kind: gelu, hidden: 16}, layers: 1, seq: 8}\ntrain: {steps: 6, lr: 1e-2}\n"
@@ -49,7 +49,7 @@ func TestAbsurdSizesAreRefusedInOneLine(t *testing.T) {
 	refused("train.tokens", "train.steps=0", "train.tokens=1000000000000000000") // steps
 }
 
-// requireAt wants an Error in one line about a key at a position.
+// requireAt requires an Error of one line about a key at a position.
 func requireAt(t *testing.T, err error, position, key string) {
 	t.Helper()
 	var e *settings.Error
@@ -80,7 +80,7 @@ func TestBoundsAreNumbersAndEveryIntegerHasOne(t *testing.T) {
 			assert.NoError(t, err, "%s: %s", e.Key, tag)
 			assert.True(t, e.Value.CanInt() || e.Value.CanUint() || e.Value.CanFloat(), e.Key)
 		}
-		if e.Value.CanInt() && !strings.HasPrefix(e.Key, "model.mup.") { // only divided by
+		if e.Value.CanInt() && !strings.HasPrefix(e.Key, "model.mup.") { // only a divisor
 			assert.NotEmpty(t, e.Tag.Get("max"), "%s: an integer without a greatest value", e.Key)
 		}
 	}

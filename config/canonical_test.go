@@ -17,7 +17,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// TestCanonicalStaysAsItIs: the identities of runs in logs of experiments hang on it.
+// TestCanonicalStaysAsItIs: the identities of runs in logs of experiments depend on the canonical
+// form.
 func TestCanonicalStaysAsItIs(t *testing.T) {
 	for config, want := range map[string]string{"pilot": "0edebb8e0eb1dde4", "modern-162m": "9959121f43d95989", "mhc": "b89aee010d0c4750"} {
 		assert.Equal(t, want, fmt.Sprintf("%.8x", sha256.Sum256([]byte(canonical(t, config, "train.eval_tokens=262144")))), config)
@@ -43,8 +44,8 @@ func canonical(t *testing.T, name string, sets ...string) string {
 }
 
 // TestNewKeysChangeNoIdentity: each key that is newer than version 1 of the canonical form has the
-// tag added, unless its section's kind is as new. testdata/canonical1.txt has the keys of version
-// 1, with the kinds that they are of.
+// tag added, unless its section's kind is as new. testdata/canonical1.txt lists the keys of version
+// 1, each with the kinds of its section that have it.
 func TestNewKeysChangeNoIdentity(t *testing.T) {
 	text, err := os.ReadFile("testdata/canonical1.txt")
 	require.NoError(t, err)
@@ -77,7 +78,7 @@ func TestNewKeysChangeNoIdentity(t *testing.T) {
 	}
 }
 
-// withNewKeys is a design of somebody else's with a newer key.
+// withNewKeys is a design of another module with a newer key.
 type withNewKeys struct {
 	stream.VectorConfig
 	Before int `yaml:"before"`
@@ -87,7 +88,8 @@ type withNewKeys struct {
 func (withNewKeys) Name() string              { return "new-keys" }
 func (c withNewKeys) Defaults() stream.Design { return c }
 
-// TestAddedKeys: a key with the tag is left out at the value that does what was done without it.
+// TestAddedKeys: a key with the tag added is left out if its value makes a program behave as
+// without the key.
 func TestAddedKeys(t *testing.T) {
 	zoo := models.Standard().With(withNewKeys{After: 7})
 	text := func(set string) string {

@@ -22,8 +22,7 @@ func TestEveryKeyHasAHelpText(t *testing.T) {
 	}
 }
 
-// TestEveryExportedFieldIsAKey: a field that is forgotten in the tags would silently not be
-// part of a config.
+// TestEveryExportedFieldIsAKey: a field without tags would silently not be part of a config.
 func TestEveryExportedFieldIsAKey(t *testing.T) {
 	var look func(typ reflect.Type)
 	look = func(typ reflect.Type) {
@@ -39,8 +38,8 @@ func TestEveryExportedFieldIsAKey(t *testing.T) {
 	look(reflect.TypeFor[Run]())
 }
 
-// TestKeysNameTheDefaults: of each stream's model a config with few keys gets, for every
-// other key, the default that is listed, or is listed to follow from other keys.
+// TestKeysNameTheDefaults: in a config with few keys, for a model of each stream, every other key
+// has the default that Keys lists, or Keys says that it follows from other keys.
 func TestKeysNameTheDefaults(t *testing.T) {
 	keys, err := Keys(zoo)
 	require.NoError(t, err)
@@ -65,7 +64,7 @@ func TestKeysNameTheDefaults(t *testing.T) {
 	assert.Equal(t, constant, compared, "no config here leaves it out")
 }
 
-// defaultsOf are the defaults of keys by name, of each meaning.
+// defaultsOf returns the defaults of keys by name, one for each meaning of a key.
 func defaultsOf(keys []settings.Key) map[string][]string {
 	defaults := map[string][]string{}
 	for _, k := range keys {
@@ -93,7 +92,7 @@ func TestKeysNameWhatIsRequired(t *testing.T) {
 	} {
 		_, _, err := Parse(zoo, "x.yaml", []byte(text), nil)
 		position := "x.yaml"
-		if strings.Count(key, ".") == 2 && key != "model.attention.heads" { // at the kind, whose key it is
+		if strings.Count(key, ".") == 2 && key != "model.attention.heads" { // reported at the kind that has the key
 			position = "x.yaml:1"
 		}
 		requireAt(t, err, position, key)

@@ -9,7 +9,7 @@ import (
 )
 
 // Stop is the section train.stop: it ends a run before its last step. The schedule of the rate
-// stays that of train.steps.
+// still follows train.steps.
 type Stop struct {
 	Tokens int64   `yaml:"tokens" added:"0" min:"0" max:"1000000000000000000" help:"stop after this many tokens; 0: no limit"`
 	Time   string  `yaml:"time" added:"\"\"" help:"stop after this time, such as 90m or 10h, resumed parts included; empty: no limit"`
@@ -34,7 +34,7 @@ func (s Stop) check(where *settings.Positions) error {
 	return nil
 }
 
-// mostMicroBatch is how many tokens a micro-batch has at most where the config gives only the
+// mostMicroBatch is the largest number of tokens in a micro-batch if the config gives only the
 // tokens of a step; a larger one takes more memory and hardly less time.
 const mostMicroBatch = 16384
 
@@ -132,8 +132,8 @@ func (r *Run) Evaluations() int {
 const validationShare = 0.03
 
 // evalTokens returns the default number of tokens to evaluate on: all evaluations together take
-// validationShare of the FLOPs, where scoring a token takes a third of training on it, but each at
-// least a row and at most the number in Defaults.
+// validationShare of the FLOPs, counting a scored token as a third of a trained one; each
+// evaluation scores at least a row and at most the number in Defaults.
 func (r *Run) evalTokens() int {
 	if r.Train.Steps == 0 && r.Train.Tokens == 0 {
 		return r.Model.Seq

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// stepText is a config whose step is 64 rows of 8 tokens, given as tokens.
+// stepText is a config whose step has 64 rows of 8 tokens, given by train.batch_tokens.
 const stepText = "model: {stream: {kind: vector, d_model: 8}, layers: 1, attention: {heads: 2}, feedforward: {kind: gelu, hidden: 8}, seq: 8}\n" +
 	"train: {steps: 10, lr: 1e-3, batch_tokens: 512%s}\n"
 

@@ -29,8 +29,8 @@ func TestAConfigWithoutEndIsRefused(t *testing.T) {
 	assert.EqualError(t, err, "/dev/zero: want at most 65536 bytes of YAML, got more")
 }
 
-// TestAConfigThatNeverComesDoesNotHoldUpAnInterrupt: a FIFO that nobody writes to is waited
-// for until the context ends.
+// TestAConfigThatNeverComesDoesNotHoldUpAnInterrupt: reading a FIFO that nobody writes to ends with
+// the context.
 func TestAConfigThatNeverComesDoesNotHoldUpAnInterrupt(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "fifo")
 	require.NoError(t, syscall.Mkfifo(file, 0o644))

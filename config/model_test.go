@@ -9,8 +9,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// TestModelRefusals: a model that cannot be built is refused with the file, the line and the
-// key that it was given at, in whichever section; a key that is not given, without a line.
+// TestModelRefusals: the error for a model that cannot be built has the file, the line and the key
+// at fault, in whichever section; for a key that is not given it has no line.
 func TestModelRefusals(t *testing.T) {
 	const train = "\ntrain: {steps: 1, lr: 1e-3}"
 	for _, row := range []struct{ text, position, key string }{
@@ -45,7 +45,8 @@ func TestModelRefusals(t *testing.T) {
 	}
 }
 
-// TestEveryPresetIsARunsModel: and what the loss adds comes from the train section.
+// TestEveryPresetIsARunsModel: a run can have every preset as its model; its auxiliary losses come
+// from the train section.
 func TestEveryPresetIsARunsModel(t *testing.T) {
 	for _, p := range zoo.Presets() {
 		text := "model: {preset: " + p.Name + "}\ntrain: {steps: 1, lr: 1e-3, z_loss: 0, router_z_loss: 1e-3}"

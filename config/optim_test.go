@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOptim: Muon's rate and decay follow from its scale unless they are given, and what a run
-// saves makes the same run.
+// TestOptim: Muon's learning rate and weight decay follow from its scale unless they are given, and
+// a run's saved config makes the same run.
 func TestOptim(t *testing.T) {
 	const head = "model: {preset: quickstart}\ntrain:\n  steps: 10\n  lr: 3e-3\n  weight_decay: 0.07\n"
 	for _, c := range []struct {
@@ -43,7 +43,7 @@ func TestOptim(t *testing.T) {
 	assert.Equal(t, 1e-3, slower.Train.Optim.(Muon).LR, "a rate that was derived follows train.lr")
 }
 
-// TestOptimRefusals: a value that no optimizer has is refused where it stands.
+// TestOptimRefusals: a value that no optimizer accepts is refused at its position.
 func TestOptimRefusals(t *testing.T) {
 	const head = "model: {preset: quickstart}\ntrain:\n  steps: 10\n  lr: 3e-3\n"
 	for _, c := range []struct{ text, position, key string }{

@@ -14,10 +14,10 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// paperRun is what a config of configs/paper asks for.
+// paperRun is what a config in configs/paper describes.
 type paperRun struct {
 	preset string
-	rows   int   // a step
+	rows   int   // in a step
 	steps  int   // 0: tokens are given
 	tokens int64 // 0: steps are given
 	stream int   // entries of a token's stream
@@ -25,9 +25,10 @@ type paperRun struct {
 	muP    bool
 }
 
-// paperRuns are the runs of the RMT paper: Tables 8 and 9, whose largest have 46,000 steps of 256 rows
-// and whose others 20 tokens for each of their own parameters outside the tables (12 L D^2 and, with
-// keys, 2 L R Dv FF); Table 10, and figure 6 over Dk, with 50,000 steps of 64 rows.
+// paperRuns returns the runs of the RMT paper: Tables 8 and 9, in which the largest runs have
+// 46,000 steps of 256 rows and the others 20 tokens for each of their own parameters outside the
+// tables (12 L D^2 and, with keys, 2 L R Dv FF); Table 10; and figure 6 over Dk, with 50,000 steps
+// of 64 rows.
 func paperRuns() map[string]paperRun {
 	runs := map[string]paperRun{
 		"table8-transformer-49m":  {"transformer-49m", 64, 0, 20 * 12 * 6 * 384 * 384, 384, 6.5e-3, true},
@@ -48,7 +49,7 @@ func paperRuns() map[string]paperRun {
 	return runs
 }
 
-// TestPrintedTokens: the tokens of Tables 8 and 9 are those that the paper prints, to its digits.
+// TestPrintedTokens: the numbers of tokens for Tables 8 and 9 round to those that the paper prints.
 func TestPrintedTokens(t *testing.T) {
 	printed := map[string]string{
 		"table8-transformer-49m": "212M", "table8-transformer-162m": "1.7B", "table8-transformer-264m": "3.5B", "table8-transformer-405m": "6.0B",
@@ -66,8 +67,8 @@ func TestPrintedTokens(t *testing.T) {
 	}
 }
 
-// TestPaperConfigs: each run of the paper's tables is a config that states every field of the
-// paper's recipe (section 4, appendix C), rather than leaving it to a default.
+// TestPaperConfigs: each run of the paper's tables has a config that states every field of the
+// paper's recipe (section 4, appendix C) and leaves none to a default.
 func TestPaperConfigs(t *testing.T) {
 	t.Chdir(t.TempDir())
 	runs := paperRuns()
@@ -99,7 +100,7 @@ func TestPaperConfigs(t *testing.T) {
 	assert.Empty(t, runs, "configs that are missing")
 }
 
-// paperKeys are the keys of the recipe.
+// paperKeys lists the keys of the recipe.
 func paperKeys(muP bool) []string {
 	keys := []string{
 		"model.seq", "model.norm", "model.norm_eps", "model.bias", "model.tie_embeddings", "model.init", "model.embedding_std",
@@ -129,7 +130,7 @@ func checkPaperModel(t *testing.T, name string, m models.Config, muP bool) {
 	require.NotNil(t, m.MuP, name)
 	assert.Equal(t, 1024, m.MuP.Base.FeedForward.(layers.GELUConfig).Hidden, name)
 	multipliers := [4]float64{m.MuP.InputMultiplier, m.MuP.OutputMultiplier, m.MuP.AttnMultiplier, m.InitStd}
-	if base, is := m.MuP.Base.Stream.(stream.MatrixConfig); is { // whose search's result is not printed
+	if base, is := m.MuP.Base.Stream.(stream.MatrixConfig); is { // the paper does not print the result of its search
 		assert.Equal(t, [4]float64{1, 1, 1, 0.02}, multipliers, name)
 		assert.Equal(t, [3]int{32, 32, 8}, [3]int{base.Dk, base.Dv, base.Rank}, name)
 		return

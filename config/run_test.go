@@ -11,8 +11,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// TestShortRunsEvaluateOnLittle: without eval_tokens, all evaluations take 3% of the FLOPs, each at
-// least a row, at most 262144 tokens; a number that is given stands.
+// TestShortRunsEvaluateOnLittle: without eval_tokens, all evaluations together take 3% of the
+// FLOPs, and each scores at least a row and at most 262144 tokens; a given number is kept.
 func TestShortRunsEvaluateOnLittle(t *testing.T) {
 	for _, c := range []struct {
 		train string

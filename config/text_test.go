@@ -16,8 +16,8 @@ import (
 	"github.com/residua-go/residua/settings"
 )
 
-// explicitModels are models without a preset, one of each stream and what has defaults
-// that follow from other keys.
+// explicitModels lists models without a preset: one of each stream, and some with defaults that
+// follow from other keys.
 var explicitModels = []string{
 	"{stream: {kind: matrix, dk: 4, dv: 6, rank: 2}, layers: 1, feedforward: {kind: gelu, hidden: 8}, seq: 8}",
 	"{stream: {kind: vector, d_model: 8}, layers: 1, attention: {heads: 2}, feedforward: {kind: gelu, hidden: 8}, seq: 8}",
@@ -30,8 +30,8 @@ var explicitModels = []string{
 	"{stream: {kind: dwlstm, d_model: 8}, layers: 1, attention: {heads: 2}, seq: 8}",
 }
 
-// everyConfig returns texts of configs by their files: those of configs/, one of its subfolders,
-// whose configs differ in numbers alone, one of each explicit model, and one of a small model of
+// everyConfig returns the texts of configs by file: those in configs/; one from each subfolder,
+// whose configs differ only in numbers; one for each explicit model; and one for a small model of
 // each design.
 func everyConfig(t *testing.T) map[string]string {
 	all := map[string]string{}
@@ -61,7 +61,7 @@ func everyConfig(t *testing.T) map[string]string {
 	return all
 }
 
-// parentValues are other values of the keys that defaults follow from.
+// parentValues lists other values for the keys that defaults follow from.
 var parentValues = map[string][]string{
 	"name":             {"other"},
 	"train.lr":         {"1e-9", "5"},
@@ -122,16 +122,16 @@ func TestASavedConfigMakesTheSameRun(t *testing.T) {
 	}
 }
 
-// TestASavedConfigTakesChangesAsItsSourceDoes: whatever a default follows from can be
-// changed with -set on a saved config, with the same result as on the config that it was
-// made from. Each config takes one value of each key, among the long tests every one.
+// TestASavedConfigTakesChangesAsItsSourceDoes: if -set changes a key that defaults follow from, a
+// saved config gives the same result as the config that it was made from. Each config tries one
+// value of each key; long tests try every value.
 func TestASavedConfigTakesChangesAsItsSourceDoes(t *testing.T) {
 	loaded := map[string]int{}
 	all := everyConfig(t)
 	for i, file := range slices.Sorted(maps.Keys(all)) {
 		text := all[file]
 		if strings.Contains(text, "tokenizer: gpt2") && (testing.Short() || !strings.Contains(file, "moe-8x2")) {
-			continue // one is enough; that vocabulary takes a while to read
+			continue // one is enough, because that vocabulary takes a while to read
 		}
 		run, _, err := Parse(zoo, file, []byte(text), nil)
 		require.NoError(t, err, file)

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAnOldConfigIsToldWhatToWrite: each key that had another place before models had sections.
+// TestAnOldConfigIsToldWhatToWrite: the error for each key that has moved since format version 1
+// gives its present name.
 func TestAnOldConfigIsToldWhatToWrite(t *testing.T) {
 	const train = "\ntrain: {steps: 1, lr: 1e-3}"
 	for _, c := range []struct{ text, want string }{
@@ -41,7 +42,8 @@ func TestAnOldConfigIsToldWhatToWrite(t *testing.T) {
 	}
 }
 
-// TestAnOldRunsConfigIsToldWhatToWrite: that of a run folder of format version 1, which names all keys.
+// TestAnOldRunsConfigIsToldWhatToWrite does the same for the config of a run folder of format
+// version 1, which has all keys.
 func TestAnOldRunsConfigIsToldWhatToWrite(t *testing.T) {
 	_, _, err := Load(zoo, "../testdata/version1/run/config.yaml", nil)
 	require.EqualError(t, err, `../testdata/version1/run/config.yaml:6: model.stream: want a section since version 2: write stream: {kind: hyper, d_model: 4, n: 2, dynamic: true}, attention: {heads: 2, positions: learned}, feedforward: {kind: gelu, hidden: 8}`)

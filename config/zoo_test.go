@@ -12,7 +12,7 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// damped is an outsider's design: a vector stream with a setting of its own.
+// damped is a design of another module: a vector stream with a setting of its own.
 type damped struct {
 	stream.VectorConfig
 	Damping float64 `yaml:"damping" help:"what the stream is multiplied by"`
@@ -27,7 +27,7 @@ func (c damped) Defaults() stream.Design {
 	return c
 }
 
-// TestAnOutsidersDesignIsReadAsOursAre: from a zoo that has it, and from no other.
+// TestAnOutsidersDesignIsReadAsOursAre: a zoo with the design reads it, and no other zoo does.
 func TestAnOutsidersDesignIsReadAsOursAre(t *testing.T) {
 	const text = "model:\n  preset: quickstart-transformer\n  stream: {kind: damped, d_model: 64}\ntrain: {steps: 1, lr: 1e-3}"
 	theirs := zoo.With(damped{})
@@ -61,7 +61,7 @@ func TestAnOutsidersDesignIsReadAsOursAre(t *testing.T) {
 	assert.ErrorContains(t, err, strings.Join(zoo.StreamNames(), ", "))
 }
 
-// TestKeysOfASectionAreThoseOfItsKind: from a preset, a file and assignments, key by key.
+// TestKeysOfASectionAreThoseOfItsKind checks this for presets, files and assignments, key by key.
 func TestKeysOfASectionAreThoseOfItsKind(t *testing.T) {
 	const text = "model:\n  preset: quickstart-hyper-dynamic\n  stream: {n: 2}\ntrain: {steps: 1, lr: 1e-3}"
 	vectors := stream.Vectors{D: 256}

@@ -17,7 +17,7 @@ func counting(n int) Tokens {
 	return narrow(tokens...)
 }
 
-// narrow is tokens of two bytes.
+// narrow returns tokens of two bytes.
 func narrow(ids ...uint16) Tokens { return Tokens{narrow: ids} }
 
 func newBatcher(t testing.TB, n, batch, seq int, seed uint64) *Batcher {
@@ -58,7 +58,7 @@ func TestBatcherIsDeterminedBySeed(t *testing.T) {
 	assert.NotEqual(t, inputs, other)
 }
 
-// The very offsets: a change of the generator breaks every run's resumption.
+// The exact offsets: a change of the generator would break the resumption of every run.
 func TestBatchOffsetsAreFixed(t *testing.T) {
 	b := newBatcher(t, 65_536, 3, 1, 42)
 	var got [][]int32
@@ -66,7 +66,7 @@ func TestBatchOffsetsAreFixed(t *testing.T) {
 		inputs, _ := next(t, b)
 		got = append(got, inputs)
 	}
-	// Calculated apart from this package, in Python, from the formula in the comments.
+	// These were calculated outside this package, in Python, from the formula in the comments.
 	assert.Equal(t, [][]int32{{25360, 60378, 5447}, {2212, 50684, 36923}}, got)
 }
 

@@ -38,7 +38,7 @@ func load(t *testing.T, o Options) *Corpus {
 	return c
 }
 
-// loadError returns the message of the error that loading gives.
+// loadError returns the message of the error that loading returns.
 func loadError(t *testing.T, o Options) string {
 	t.Helper()
 	_, err := Load(t.Context(), o)
@@ -72,7 +72,7 @@ func TestLoadJoinsDocumentsInPathOrder(t *testing.T) {
 	assert.Equal(t, "bytes", c.Tokenizer.Name())
 }
 
-// The rule is restated here, on purpose, apart from splitRule.
+// The rule is restated here on purpose, independently of splitRule.
 func TestHashSplit(t *testing.T) {
 	for _, c := range []struct {
 		split string
@@ -203,7 +203,8 @@ func TestCheckValidation(t *testing.T) {
 	want("hash", "0 in 0 documents; data.split holds out about one document in 20 by the hash of its name and the corpus has 2: set data.split: tail to hold out its end")
 }
 
-// TestCompressedTextBeyondTheMemory: what would fill the memory is refused while it is read, though its size is a likely one.
+// TestCompressedTextBeyondTheMemory: a text that would fill the memory is refused while it is read,
+// though its compressed size is plausible.
 func TestCompressedTextBeyondTheMemory(t *testing.T) {
 	text := strings.Repeat("some text that is read; ", 1<<14)
 	for _, name := range []string{"a.txt", "a.jsonl"} {

@@ -110,8 +110,7 @@ func TestGlob(t *testing.T) {
 	assert.Equal(t, []string{"4", "5", "6"}, loadTexts(t, "s"))
 }
 
-// Each ** may stand for any number of names; trying all combinations would take
-// longer than anybody waits.
+// Each ** may stand for any number of names; trying all combinations would take too long.
 func TestGlobsOfManyStarsEnd(t *testing.T) {
 	deep := strings.Split(strings.Repeat("a/", 200)+"b", "/")
 	stars := strings.Split(strings.Repeat("**/", 200), "/")
@@ -122,13 +121,13 @@ func TestGlobsOfManyStarsEnd(t *testing.T) {
 	assert.False(t, matchParts(stars[:200], strings.Split(strings.Repeat("a/", 200)+".b", "/")), "** stands for no hidden name")
 }
 
-// A file whose name looks like a pattern is that file.
+// A name that looks like a pattern, but names an existing file, is that file.
 func TestWildcardInName(t *testing.T) {
 	root := writeFiles(t, map[string]string{"[1].txt": "brackets", "1.txt": "x"})
 	assert.Equal(t, []string{"brackets"}, loadTexts(t, filepath.Join(root, "[1].txt")))
 }
 
-// Names, and with them order and split, are relative to where a path points.
+// Names, and so the order and the split, are relative to the given path.
 func TestNamesAreRelative(t *testing.T) {
 	root := writeFiles(t, map[string]string{"corpus/a/b.txt": "text"})
 	for path, want := range map[string]string{"corpus": "a/b.txt", "corpus/a/b.txt": "b.txt", "corpus/*/*.txt": "a/b.txt", "corpus/a/*": "b.txt", "**/*.txt": "corpus/a/b.txt"} {
@@ -162,7 +161,7 @@ func TestCompressedFiles(t *testing.T) {
 	assert.Equal(t, []string{long + "second member", long}, loadTexts(t, root))
 }
 
-// A compressed file that is made to fill memory is refused long before it does.
+// A compressed file made to fill memory is refused long before it does.
 func TestDecompressionIsBounded(t *testing.T) {
 	text := strings.Repeat("a", 1<<20)
 	for name, packed := range map[string]string{ // gzip's members and zstd's frames are joined by readers
@@ -177,7 +176,8 @@ func TestDecompressionIsBounded(t *testing.T) {
 	}
 }
 
-// What grows with the compressed file is not refused, nor what is not compressed.
+// Text that grows in proportion to its compressed file is accepted, and so is text that is not
+// compressed.
 func TestDecompressionIsBoundedByTheFilesSize(t *testing.T) {
 	block := endless(strings.Repeat("x", 1<<15))
 	for _, c := range []struct {

@@ -86,8 +86,7 @@ func TestGorootErrors(t *testing.T) {
 	assert.Contains(t, loadError(t, Options{Paths: []string{file}}), "src is not a folder")
 }
 
-// countGoroot counts the corpus once more in the plainest way: tokens and
-// documents of both streams.
+// countGoroot counts the corpus in the plainest way: tokens and documents of both streams.
 func countGoroot(t *testing.T, src string) (train, val, trainDocuments, valDocuments int) {
 	t.Helper()
 	require.NoError(t, fs.WalkDir(os.DirFS(src), ".", func(name string, entry fs.DirEntry, err error) error {
@@ -132,7 +131,7 @@ func TestGorootCorpus(t *testing.T) {
 		t.Logf("exact counts are known for go1.26.8; this is %.20q", version)
 		return
 	}
-	// Counted apart from this package, by the script of the yardstick.
+	// These were counted outside this package, by the script of the yardstick.
 	assert.Equal(t, 59_057_211, c.Train.Tokens.Len())
 	assert.Equal(t, 3_807_276, c.Val.Tokens.Len())
 	assert.Equal(t, 6105, c.Train.Documents)

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestIDs: commas, spaces and line breaks part them, and they are written with commas.
+// TestIDs: ids may be separated by commas, spaces and line breaks, and are written with commas.
 func TestIDs(t *testing.T) {
 	var ids IDs
 	require.NoError(t, ids.UnmarshalText([]byte(" 256, 97\n98,\t3 ")))

@@ -46,7 +46,7 @@ func TestCorpusOfOneDocumentHoldsOutItsTail(t *testing.T) {
 	}
 }
 
-// Only one document is that: the split of any other corpus is as it was.
+// Only a single document is treated like this: the split of any other corpus stays as it was.
 func TestCorpusOfTwoDocumentsIsSplitByName(t *testing.T) {
 	for _, files := range []map[string]string{{"a.txt": "a", "b.txt": "b"}, {"c.jsonl": "{\"text\":\"a\"}\n{\"text\":\"b\"}"}} {
 		o := filesIn(writeFiles(t, files))
@@ -72,7 +72,7 @@ func TestTailOfOneDocumentIsGivenBack(t *testing.T) {
 	assert.Equal(t, 95, c.Train.Tokens.Len(), "c itself stays")
 }
 
-// A run that began before these were read otherwise goes on with the same bits.
+// A run that began before such files were read in this way continues with the same bits.
 func TestCorpusIsReadAsItWasWhereAFingerprintAsksForIt(t *testing.T) {
 	matching := func(c *Corpus, fingerprint string) *Corpus {
 		t.Helper()

@@ -45,9 +45,9 @@ func eachDocument(ctx context.Context, src Reader, t Tokenizer, threads int, vis
 	return p.each(ctx, files, t, visit)
 }
 
-// each visits the documents of the files from p.from on. threads goroutines read and threads encode.
-// The memory needed does not grow with the corpus, nor with the length of a file of many documents.
-// It returns the error of the first file, in order, that has one.
+// each visits the documents of the files from p.from on. threads goroutines read and threads
+// encode. The memory needed does not grow with the corpus, nor with the length of a file of many
+// documents. It returns the error of the first file, in order, that has one.
 func (p *pipeline) each(ctx context.Context, files []File, t Tokenizer, visit func(Document) error) error {
 	if p.threads <= 0 {
 		p.threads = runtime.GOMAXPROCS(0)

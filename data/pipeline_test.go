@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// chunkTokens are the tokens that fill a chunk, about.
+// chunkTokens is about the number of tokens that fill a chunk.
 const chunkTokens = chunkBytes / 4
 
-// countedSource has count files, each of documents documents of tokens tokens.
+// countedSource has count files, each of which has documents documents with tokens tokens.
 type countedSource struct {
 	count, documents, tokens int
 	under                    *atomic.Int64 // documents emitted and not yet visited
@@ -62,7 +62,7 @@ func TestPipelineOrder(t *testing.T) {
 	}
 }
 
-// A slow visitor holds readers back: what is under way doesn't grow with the
+// A slow visitor holds readers back: the number of documents in progress does not grow with the
 // corpus.
 func TestPipelineIsBounded(t *testing.T) {
 	const threads = 2
@@ -75,7 +75,8 @@ func TestPipelineIsBounded(t *testing.T) {
 		return nil
 	}))
 	assert.Equal(t, 800, visited)
-	// What the backlog holds, a document of each reader that waits for it, and the visitor's.
+	// The bound counts the documents in the backlog, one for each reader that waits for it, and the
+	// visitor's.
 	assert.LessOrEqual(t, src.most.Load(), int64(threads*chunksAhead+threads+2))
 }
 

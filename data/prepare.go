@@ -17,7 +17,8 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 )
 
-// TrainTokenizer begins the name of a tokenizer that a Preparation trains: train:4096 has 4,096 ids.
+// TrainTokenizer begins the name of a tokenizer that a Preparation trains: train:4096 has 4,096
+// ids.
 const TrainTokenizer = "train:"
 
 const (
@@ -28,14 +29,14 @@ const (
 // PrepareOptions says what a Preparation reads and writes.
 type PrepareOptions struct {
 	// Options says what to read. The Source must have documents of text. Tokenizer may be
-	// TrainTokenizer with a number of ids. Split is hash, hash/N or none; it goes by the sha256 of a
-	// document's text, so that equal documents are on one side.
+	// TrainTokenizer with a number of ids. Split is hash, hash/N or none; it goes by the sha256 of
+	// a document's text, so that equal documents are on one side.
 	Options
 	Dir         string // the folder to write; it is made if necessary
 	ShardTokens int    // tokens in a shard, at most, unless one document has more; 0 means DefaultShardTokens
 	Dedupe      bool   // drop a document whose text equals that of an earlier one; a map of 16 bytes a document is in memory
-	// SampleBytes is about how much text a tokenizer is trained on, evenly chosen among the documents
-	// that are not validation; 0 means 256 MiB.
+	// SampleBytes is about how much text a tokenizer is trained on, evenly chosen among the
+	// documents that are not validation; 0 means 256 MiB.
 	SampleBytes int64
 	SaveEvery   time.Duration // how often the state is saved; 0 means every 5 seconds
 	Restart     bool          // discard what an unfinished Preparation has left in Dir, instead of going on with it
@@ -112,12 +113,12 @@ func (p *Preparation) Notes() []string {
 	return nil
 }
 
-// Run writes the documents to token shards in the folder, with a meta.json that describes them, and a
-// tokenizer.json if it trains one. The source Shards reads the folder.
+// Run writes the documents to token shards in the folder, with a meta.json that describes them, and
+// a tokenizer.json if it trains one. The source Shards reads the folder.
 //
-// The bytes that it writes depend on the options and the text alone. If it is interrupted, even by a
-// kill or a full disk, a Preparation with the same options goes on where the state was last saved,
-// and writes the same bytes. The folder is locked meanwhile. A folder without meta.json is
+// The bytes that it writes depend on the options and the text alone. If it is interrupted, even by
+// a kill or a full disk, a Preparation with the same options goes on where the state was last
+// saved, and writes the same bytes. The folder is locked meanwhile. A folder without meta.json is
 // unfinished. If Run fails before the state is saved for the first time, it removes what it has
 // written.
 //

@@ -19,7 +19,7 @@ import (
 	"github.com/residua-go/residua/internal/longtest"
 )
 
-// variedTexts is a corpus of several files with duplicates, and a document of many tokens.
+// variedTexts returns a corpus of several files with duplicates and one long document.
 func variedTexts(t *testing.T) Options {
 	t.Helper()
 	files := map[string]string{"z.txt": strings.Repeat("a long document ", 40)}
@@ -49,7 +49,7 @@ func prepareWith(t *testing.T, o PrepareOptions) (Prepared, error) {
 	return p.Run(t.Context())
 }
 
-// contentOf returns the files of a folder but for the lock, which means nothing.
+// contentOf returns the contents of a folder's files except the lock, which means nothing.
 func contentOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -107,7 +107,8 @@ func TestPreparedBytesDependOnTheTextAlone(t *testing.T) {
 	}
 }
 
-// fullDisk makes all steps fail from the one of that index on, as a disk that is full does or a process that is killed.
+// fullDisk returns a disk on which all steps fail from the one with the given index on, as if it
+// were full or the process had been killed.
 func fullDisk(step int) (checkpoint.Disk, *int) {
 	count := new(int)
 	return checkpoint.Disk{Before: func(string, string) error {
@@ -118,8 +119,8 @@ func fullDisk(step int) (checkpoint.Disk, *int) {
 	}}, count
 }
 
-// TestPreparationGoesOnAfterAFullDisk: whichever step fails, the folder is as it was or says that it is unfinished, and the same
-// call writes the same bytes as one that nothing interrupted.
+// TestPreparationGoesOnAfterAFullDisk: whichever step fails, the folder is unchanged or says that
+// it is unfinished, and the same call then writes the same bytes as one without interruption.
 func TestPreparationGoesOnAfterAFullDisk(t *testing.T) {
 	o := variedTexts(t)
 	whole := varied(o, t.TempDir())
@@ -139,7 +140,7 @@ func TestPreparationGoesOnAfterAFullDisk(t *testing.T) {
 		require.ErrorIs(t, err, syscall.ENOSPC, "step %d", step)
 		require.NotContains(t, err.Error(), "\n")
 		_, finished := contentOf(t, broken.Dir)[metaName]
-		if !finished { // what fails after meta.json is the cleaning up
+		if !finished { // after meta.json only the cleaning up can fail
 			_, err = Load(t.Context(), Options{Source: Shards{}, Paths: []string{broken.Dir}})
 			require.Error(t, err)
 			broken.Disk = checkpoint.Disk{}
@@ -150,7 +151,8 @@ func TestPreparationGoesOnAfterAFullDisk(t *testing.T) {
 	}
 }
 
-// TestInterruptedPreparations lose nothing, in whichever file they are interrupted.
+// TestInterruptedPreparations: an interrupted preparation loses nothing, in whichever file it is
+// interrupted.
 func TestInterruptedPreparations(t *testing.T) {
 	o := variedTexts(t)
 	whole := varied(o, t.TempDir())
@@ -182,7 +184,8 @@ func TestInterruptedPreparations(t *testing.T) {
 	}
 }
 
-// TestUnfinishedPreparations: only the same call goes on with one; another one is refused, or begins anew.
+// TestUnfinishedPreparations: only the same call continues an unfinished preparation; another call
+// is refused, or begins anew.
 func TestUnfinishedPreparations(t *testing.T) {
 	o := variedTexts(t)
 	var steps *int
@@ -273,7 +276,7 @@ func TestPreparationRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "want a document of text, got one of tokens: only text can be prepared")
 }
 
-// TestBadText: an error names the file, and the line if there is one; nothing stays behind.
+// TestBadText: an error names the file, and the line if there is one, and no files are left behind.
 func TestBadText(t *testing.T) {
 	packed, line := gzipped(t, strings.Repeat("some text ", 1000)), `{"text":"a"}`+"\n"
 	for name, c := range map[string]struct{ content, want string }{
@@ -300,7 +303,7 @@ func TestBadText(t *testing.T) {
 	}
 }
 
-// readRows reads texts with commas between them.
+// readRows reads texts separated by commas.
 func readRows(_ context.Context, file io.ReaderAt, size int64, _ string, _ int64, emit func(int, string) error) error {
 	text := make([]byte, size)
 	if _, err := file.ReadAt(text, 0); err != nil {

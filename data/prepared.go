@@ -70,8 +70,8 @@ type ShardInfo struct {
 	SHA256    string `json:"sha256"` // of its tokens, in hex
 }
 
-// ReadPrepared reads the meta.json of a folder that Preparation.Run has filled. It checks the counts in it;
-// whether the shards match is checked when they are loaded.
+// ReadPrepared reads the meta.json of a folder that Preparation.Run has filled. It checks the
+// counts in it; whether the shards match is checked when they are loaded.
 func ReadPrepared(dir string) (Prepared, error) {
 	path := filepath.Join(dir, metaName)
 	text, err := regular.Read(path, maxMetaBytes)

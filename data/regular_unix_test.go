@@ -21,7 +21,7 @@ func pipe(t *testing.T, path string) string {
 	return path
 }
 
-// Pipes and devices may never end: what names one is told so at once.
+// Pipes and devices may never end, so a path that names one is refused at once.
 func TestCorporaAreRegularFiles(t *testing.T) {
 	const fix = ": save what it gives in a file and name that"
 	dir := t.TempDir()
@@ -69,8 +69,8 @@ func TestLargeBinaryFilesAreNotReadWhole(t *testing.T) {
 	assert.Contains(t, loadError(t, shardsIn(dir)), "meta.json: want a file of at most 16777216 bytes, got more")
 }
 
-// cpuSeconds is the processor time of the program so far, which other programs
-// do not lengthen as they do the time on a clock.
+// cpuSeconds returns the processor time that the program has used, which, unlike the time on a
+// clock, does not grow when other programs run.
 func cpuSeconds(t *testing.T) float64 {
 	t.Helper()
 	var u syscall.Rusage
@@ -78,9 +78,8 @@ func cpuSeconds(t *testing.T) float64 {
 	return float64(u.Utime.Sec) + float64(u.Utime.Usec)/1e6
 }
 
-// A line that arrives in small pieces, as decompressed text does, is not looked
-// through again at each of them: 8 times the length takes about 8 times the
-// time, where it took 60 times.
+// A line that arrives in small pieces, as decompressed text does, is not searched again from its
+// start for each piece: 8 times the length takes about 8 times the time, and not 60 times.
 func TestLongLinesTakeLinearTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads 160 MB")
@@ -97,6 +96,6 @@ func TestLongLinesTakeLinearTime(t *testing.T) {
 	}
 	short, long := seconds(6<<20), seconds(48<<20)
 	t.Logf("%.3f s, %.3f s", short, long)
-	const tick = 0.01 // of the clock that counts them
+	const tick = 0.01 // the resolution of that clock
 	assert.Less(t, long, 24*max(short, tick))
 }

@@ -11,15 +11,16 @@ import (
 	"github.com/residua-go/residua/internal/regular"
 )
 
-// seenName is the name of the file that holds the hashes of the documents that a Preparation has seen.
+// seenName is the name of the file that holds the hashes of the documents that a Preparation has
+// seen.
 const seenName = ".prepare-seen"
 
 // shortSum is the beginning of the sha256 of a document's text. Among 10^12 documents, two that
 // differ have the same one with a probability of 10^-15.
 type shortSum [16]byte
 
-// seen tells whether a document has come before. It takes 16 bytes a document on disk, and in memory
-// what a Go map of such keys takes.
+// seen tells whether a document has come before. It takes 16 bytes a document on disk, and in
+// memory what a Go map of such keys takes.
 type seen struct {
 	all      map[shortSum]struct{}
 	file     *checkpoint.Appender

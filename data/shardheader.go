@@ -17,8 +17,8 @@ const (
 	shardHeaderSize = 128
 )
 
-// shardHeader is the first 128 bytes of a shard that Preparation.Run has written, little-endian. It is
-// written last: a shard that begins with zeros is unfinished.
+// shardHeader is the first 128 bytes of a shard that Preparation.Run has written, little-endian. It
+// is written last: a shard that begins with zeros is unfinished.
 type shardHeader struct {
 	Magic     [8]byte
 	Version   uint32

@@ -18,9 +18,9 @@ import (
 // shardBlock is how many bytes of a shard are read at a time, a multiple of a token's.
 const shardBlock = 1 << 18
 
-// shardSource reads documents that are tokenized already: shards that Preparation.Run has written, and files
-// of raw little-endian integers, of two bytes if the tokenizer has at most 65,536 ids, otherwise of
-// four.
+// shardSource reads documents that are tokenized already: shards that Preparation.Run has written,
+// and files of raw little-endian integers, of two bytes if the tokenizer has at most 65,536 ids,
+// otherwise of four.
 //
 // It reads the files instead of mapping them into memory, so that a file which somebody truncates
 // meanwhile gives an error and does not crash the program.

@@ -90,7 +90,8 @@ func TestShardsAreCutBetweenDocuments(t *testing.T) {
 	}
 }
 
-// Documents of shards are named "file#index"; without a side of their own they are split by that.
+// Documents of shards are named "file#index"; if the shards have no split of their own, the split
+// follows these names.
 func TestShardNamesAndSplit(t *testing.T) {
 	dir := t.TempDir()
 	o := twelveTexts(t)
@@ -118,8 +119,8 @@ func TestShardNamesAndSplit(t *testing.T) {
 	assert.Equal(t, 12-len(val), c.Train.Documents)
 }
 
-// A prepared split is kept by hash, whatever its number; it goes by the text, so that equal documents
-// are on one side.
+// A prepared split is kept, whatever fraction the options ask for; it depends on the text, so that
+// equal documents are on the same side.
 func TestPreparedSplit(t *testing.T) {
 	o := twelveTexts(t)
 	o.Split = "hash/3"
@@ -193,7 +194,8 @@ func TestShardsOfAnotherTokenizer(t *testing.T) {
 	assert.Contains(t, loadError(t, o), `got those of another (257 ids, digest `)
 }
 
-// Each part of a shard is checked: its header against its size and tokens, its folder's list against it.
+// Each part of a shard is checked: its header against its size and tokens, and the folder's list
+// against the shard.
 func TestDamagedShards(t *testing.T) {
 	dir, o := t.TempDir(), twelveTexts(t)
 	o.Split = "none"
@@ -233,7 +235,7 @@ func TestDamagedShards(t *testing.T) {
 	assert.Contains(t, loadError(t, shardsIn(dir)), "all-00001.tokens: no such file or directory")
 }
 
-// A meta.json is checked in itself.
+// The content of a meta.json is checked on its own.
 func TestMetaIsChecked(t *testing.T) {
 	texts := twelveTexts(t)
 	texts.Split = "none"
@@ -266,8 +268,8 @@ func TestMetaIsChecked(t *testing.T) {
 	}
 }
 
-// A shard that somebody cuts short after it was opened is an error like another,
-// which the program survives.
+// If somebody cuts a shard short after it was opened, reading it is an ordinary error, which the
+// program survives.
 func TestShardCutWhileItIsRead(t *testing.T) {
 	for _, rest := range []int64{0, 3, shardBlock + 100} {
 		path := filepath.Join(t.TempDir(), "a.bin")

@@ -84,9 +84,9 @@ func (f Files) Open(o Options, _ Tokenizer) (Reader, error) {
 	return &fileSource{paths: o.Paths, field: cmp.Or(o.TextField, "text"), byExtension: o.former, disk: reader, formats: o.Formats}, o.checkPaths(f)
 }
 
-// Shards reads token shards that Preparation.Run has written, or any raw little-endian uint16 ids (uint32 if
-// the tokenizer has more than 65,536) in which every document begins with BOS. Documents are named
-// "file#index", with indices from 0.
+// Shards reads token shards that Preparation.Run has written, or any raw little-endian uint16 ids
+// (uint32 if the tokenizer has more than 65,536) in which every document begins with BOS. Documents
+// are named "file#index", with indices from 0.
 type Shards struct{}
 
 // Name returns "shards".
@@ -110,13 +110,12 @@ func (o Options) checkPaths(s Source) error {
 type Options struct {
 	Source Source // nil means Goroot
 
-	// Paths is where Files and Shards look: one or more of a file; a folder, read with all folders below it (links to
-	// folders are not followed, hidden names are passed over); a glob, in which * ? [a-z] stand for part of a name and **
-	// for any number of folders. A folder gives its text files (by extension:
-	// TextExtensions; without one, by content; each optionally with .gz or .zst
-	// after it), or, for shards, those that its meta.json lists. A file met
-	// twice counts once. Pipes and devices are refused, as are compressed files
-	// that are made to fill memory.
+	// Paths is where Files and Shards look: one or more of a file; a folder, read with all folders
+	// below it (links to folders are not followed, hidden names are passed over); a glob, in
+	// which * ? [a-z] stand for part of a name and ** for any number of folders. A folder gives its
+	// text files (by extension: TextExtensions; without one, by content; each optionally with .gz
+	// or .zst after it), or, for shards, those that its meta.json lists. A file met twice counts
+	// once. Pipes and devices are refused, as are compressed files that are made to fill memory.
 	//
 	// A document's file is named relative to the folder, or to the part of
 	// the glob before the first wildcard, or by its base name: moving a corpus

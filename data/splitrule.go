@@ -76,7 +76,8 @@ func (r splitRule) holdsOut(d Document) bool {
 	return r.validation(sha256.Sum256([]byte(d.Name)))
 }
 
-// validation reports whether a document with that sha256, of its name or its content, is validation.
+// validation reports whether a document with that sha256, of its name or its content, is
+// validation.
 func (r splitRule) validation(sum [sha256.Size]byte) bool {
 	return binary.BigEndian.Uint64(sum[:8])%r.parts == 0
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReferenceTokenizer compares ids with those of Hugging Face's GPT-2
-// tokenizer, stored with the other references.
+// TestReferenceTokenizer compares ids with ids from Hugging Face's GPT-2 tokenizer, which are
+// stored with the other references.
 func TestReferenceTokenizer(t *testing.T) {
 	folder, own := os.Getenv("RESIDUA_REFERENCE"), false
 	switch {

@@ -94,8 +94,8 @@ func randomText(r *rand.Rand, n int) string {
 	return text.String()
 }
 
-// libraryEncode encodes by the library that embeds the vocabulary, with its
-// own pattern and merges.
+// libraryEncode encodes with the library that embeds the vocabulary, with its own pattern and
+// merges.
 func libraryEncode(t testing.TB, library *codec.Codec, text string) []int32 {
 	t.Helper()
 	ids, _, err := library.Encode(text)
@@ -130,8 +130,8 @@ func TestGPT2EqualsLibraryOnRandomText(t *testing.T) {
 	}
 }
 
-// Every character of the planes that have any (and some of the others), as it
-// is classified: between two letters.
+// Every character of the planes that have any (and some of the others) is put between two letters,
+// so that its class shows.
 func TestGPT2EqualsLibraryOnEveryCharacter(t *testing.T) {
 	tokenizer, library := newTokenizer(t, "gpt2"), codec.NewR50kBase()
 	var text strings.Builder

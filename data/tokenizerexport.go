@@ -24,8 +24,8 @@ func TokenizerJSON(name string) ([]byte, error) {
 	return v.tokenizerJSON()
 }
 
-// tokenizerJSON returns the tokenizer.json of a vocabulary with GPT-2's rule for pieces, whose last id
-// alone is special.
+// tokenizerJSON returns the tokenizer.json of a vocabulary with GPT-2's rule for pieces, whose last
+// id alone is special.
 func (v TokenVocabulary) tokenizerJSON() ([]byte, error) {
 	bos := len(v.Tokens) - 1
 	ids := make(map[string]int, bos)

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTokenizerJSON: a tokenizer that was written as a tokenizer.json and read back splits text as before, its vocabulary
-// the same either way.
+// TestTokenizerJSON: a tokenizer that is written as a tokenizer.json and read back splits text as
+// before and has the same vocabulary.
 func TestTokenizerJSON(t *testing.T) {
 	for _, name := range TokenizerNames() {
 		own := newTokenizer(t, name)
@@ -58,7 +58,7 @@ func TestTokenizerJSON(t *testing.T) {
 	require.ErrorContains(t, err, "data.tokenizer: want one of")
 }
 
-// TestVocabularyOfFiles: each file's rule has llama.cpp's name, or none.
+// TestVocabularyOfFiles: each file's rule for splitting text has llama.cpp's name for it, or none.
 func TestVocabularyOfFiles(t *testing.T) {
 	for name, want := range map[string]string{"gpt2-digits": "smollm", "llama3": "llama-bpe", "qwen": "qwen2"} {
 		v, err := Vocabulary(filepath.Join(tokenizerFolder(name), "tokenizer.json"))

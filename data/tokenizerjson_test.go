@@ -11,12 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tokenizerFolder has a tokenizer.json that Hugging Face's tokenizers trained.
+// tokenizerFolder returns a folder with a tokenizer.json that Hugging Face's tokenizers trained.
 func tokenizerFolder(name string) string {
 	return filepath.Join("..", "testdata", "reference", "tokenizer", name)
 }
 
-// TestTokenizerFiles compares ids with those of Hugging Face's tokenizers (0.23.3), and what they stand for.
+// TestTokenizerFiles compares ids, and the text that they stand for, with Hugging Face's tokenizers
+// (0.23.3).
 func TestTokenizerFiles(t *testing.T) {
 	for _, name := range []string{"gpt2-digits", "llama3", "qwen"} {
 		path := filepath.Join(tokenizerFolder(name), "tokenizer.json")
@@ -96,7 +97,7 @@ func TestTokenizerFileRefuses(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// TestBOSOfATokenizersFolder: config.json may say nothing of it.
+// TestBOSOfATokenizersFolder: the config.json may give no BOS.
 func TestBOSOfATokenizersFolder(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(tokenizerFolder("llama3"), "tokenizer.json"))
 	require.NoError(t, err)
@@ -123,7 +124,8 @@ func TestBOSOfATokenizersFolder(t *testing.T) {
 	require.ErrorContains(t, err, "want a bos_token_id or eos_token_id that begins documents")
 }
 
-// largeTokenizer is a tokenizer.json with an id that two bytes cannot hold, and its folder's config.json.
+// largeTokenizer writes a tokenizer.json with an id that does not fit in two bytes, and a
+// config.json next to it.
 func largeTokenizer(t *testing.T) (path string) {
 	text, err := os.ReadFile(filepath.Join(tokenizerFolder("llama3"), "tokenizer.json"))
 	require.NoError(t, err)
@@ -135,7 +137,8 @@ func largeTokenizer(t *testing.T) (path string) {
 	return path
 }
 
-// TestCorpusOfALargeVocabulary: ids beyond two bytes are kept whole, in memory, in batches and in shards.
+// TestCorpusOfALargeVocabulary: ids beyond two bytes are kept whole, in memory, in batches and in
+// shards.
 func TestCorpusOfALargeVocabulary(t *testing.T) {
 	path := largeTokenizer(t)
 	tokenizer := newTokenizer(t, path)

@@ -22,8 +22,8 @@ func pairOf(left, right int32) symbolPair { return symbolPair(left)<<32 | symbol
 // ids among equals. pieces says how often each piece of the text occurs, in which alone tokens are
 // merged. The ids are the bytes in GPT-2's order, the merged tokens, and EndOfText.
 //
-// It finds the merges that Hugging Face's BpeTrainer finds. The counts of pairs are kept up to date, so
-// that a merge takes time in proportion to the pieces that it changes.
+// It finds the merges that Hugging Face's BpeTrainer finds. The counts of pairs are kept up to
+// date, so that a merge takes time in proportion to the pieces that it changes.
 //
 // Go libraries that train (sugarme/tokenizer, shadowy-pycoder/tinybpe, as of 2025) count all pairs
 // again for each merge, or are no longer maintained.

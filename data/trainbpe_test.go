@@ -13,8 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReferenceTrainedTokenizer compares the merges with those of Hugging Face's BpeTrainer (tokenizers 0.23.3, minimal
-// frequency 2, the bytes as initial alphabet), and ids with those by which it reads the tokenizer.json written here.
+// TestReferenceTrainedTokenizer compares the merges with those of Hugging Face's BpeTrainer
+// (tokenizers 0.23.3, minimal frequency 2, the bytes as initial alphabet), and ids with the ones
+// that it computes from the tokenizer.json written here.
 func TestReferenceTrainedTokenizer(t *testing.T) {
 	content, err := os.ReadFile(filepath.Join("..", "testdata", "reference", "tokenizer", "trained.json"))
 	require.NoError(t, err)
@@ -102,8 +103,9 @@ func naiveBPE(pieces map[string]int64, merges int) []string {
 	return made
 }
 
-// TestTrainingEqualsCountingAgain on words without runs of one letter, whose overlapping pairs Hugging Face's trainer and
-// ours count in another way than a count anew does.
+// TestTrainingEqualsCountingAgain compares training with a fresh count of all pairs before each
+// merge. Its words have no runs of one letter: in these, pairs overlap, and Hugging Face's trainer
+// and ours count them differently from a fresh count.
 func TestTrainingEqualsCountingAgain(t *testing.T) {
 	for seed := range uint64(20) {
 		random, pieces := rand.New(rand.NewPCG(seed, 0)), map[string]int64{}

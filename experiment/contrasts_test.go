@@ -9,7 +9,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// TestContrasts: losses are compared seed by seed, tested one-sided, and corrected once all contrasts have pairs.
+// TestContrasts: losses are compared seed by seed, tested one-sided, and corrected once all
+// contrasts have pairs.
 func TestContrasts(t *testing.T) {
 	l := newLines(t, "seeds: 4\ncontrasts: [[b, a], [c, a]]\nseries: [{name: a}, {name: b}, {name: c}]\nexperiment: {kind: variants}")
 	losses := map[string][]float64{"a": {3, 3.2, 3.1, 3.3}, "b": {2.9, 3, 2.8, 2.9}}

@@ -34,8 +34,8 @@ func TestFactor(t *testing.T) {
 	assert.True(t, math.IsNaN(none))
 }
 
-// TestFactorsOfCards: the columns come from the log of the sweep that curve names, with the card's own baseline as one more point; a
-// design that Muon trains is compared with its series.
+// TestFactorsOfCards: the columns come from the log of the sweep that curve names, with the card's
+// own baseline as one more point; a design that Muon trains is compared with its series.
 func TestFactorsOfCards(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {

@@ -131,8 +131,8 @@ func TestBracketInReports(t *testing.T) {
 	assert.Regexp(t, `\nb .* 1, 1 diverged +- +-\n`, r.Text())
 }
 
-// TestFreshSeeds: with first_seed: 1 the runs of seed 0, which choose the rate, are in no score, and
-// seeds_of gives a series another number of seeds.
+// TestFreshSeeds: with first_seed: 1 the runs of seed 0, which choose the rate, are in no score,
+// and seeds_of gives a series another number of seeds.
 func TestFreshSeeds(t *testing.T) {
 	l := newLines(t, "seeds: 2\nfirst_seed: 1\nseeds_of: {b: 3}\n"+strings.Replace(bracketed, "seeds: 3\n", "", 1))
 	at := func(series string, rate float64, seed uint64, loss float64) Record {

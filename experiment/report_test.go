@@ -123,8 +123,9 @@ func TestVariantsArePaired(t *testing.T) {
 	assert.Regexp(t, `\nb +3 +\+`, c.Report(log).Text())
 }
 
-// TestVariantsTellRisesAndMoves: of runs that were evaluated on the way and logged their coefficients, the largest rise above the lowest loss
-// before it, and the root mean square of a kind's moves.
+// TestVariantsTellRisesAndMoves: of runs that were evaluated on the way and logged their
+// coefficients, the largest rise above the lowest loss before it, and the root mean square of a
+// kind's moves.
 func TestVariantsTellRisesAndMoves(t *testing.T) {
 	c := newLines(t, "seeds: 2\nseries: [{name: a}, {name: b}]\nexperiment: {kind: variants, evaluations: 3}")
 	up := []Evaluation{{Loss: 3}, {Loss: 2}, {Loss: 2.75}, {Loss: 2.5}}

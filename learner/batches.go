@@ -9,7 +9,7 @@ type Batches interface {
 	Next(tokens, targets []int32) error
 }
 
-// BatchFunc makes a function a Batches.
+// BatchFunc is a function that implements Batches.
 type BatchFunc func(tokens, targets []int32) error
 
 // Next calls f.

@@ -30,8 +30,9 @@ type Options struct {
 	Optimizer []optim.Part
 
 	// Group trains one model by several ranks, which must have the same options, batches and
-	// initial parameters. Each takes an equal share of a step's micro-batches, and updates its share
-	// of the parameters; one rank alone computes the same, up to the order of sums. nil: alone.
+	// initial parameters. Each takes an equal share of a step's micro-batches, and updates its
+	// share of the parameters; one rank alone computes the same, up to the order of sums. nil:
+	// alone.
 	Group *distributed.Group
 	// Signal, if it is not nil, is asked once a step. If it is true on a rank, Step.Signal is true
 	// on all.

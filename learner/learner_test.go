@@ -21,7 +21,7 @@ import (
 
 const rows, seq, vocab = 4, 8, 16
 
-// small is a transformer with dropout.
+// small returns a transformer with dropout.
 func small(t *testing.T, edit func(*models.Config)) models.Spec {
 	t.Helper()
 	c := models.Config{
@@ -36,7 +36,7 @@ func small(t *testing.T, edit func(*models.Config)) models.Spec {
 	return spec
 }
 
-// random draws other tokens for each micro-batch, from a position on.
+// random draws new tokens for each micro-batch, beginning at a position.
 type random struct{ position uint64 }
 
 func (r *random) Next(tokens, targets []int32) error {
@@ -99,8 +99,8 @@ func TestMicroBatchesMakeTheStepOfTheirWhole(t *testing.T) {
 	}
 }
 
-// TestResume: with parameters and moments in a Store, the progress and the position of the batches, another
-// Learner goes on with the same bits, dropout too.
+// TestResume: with parameters and moments in a Store, the progress and the position of the batches,
+// another Learner continues with the same bits, dropout included.
 func TestResume(t *testing.T) {
 	spec := small(t, nil)
 	o := learner.Options{Batch: rows, Accumulate: 2, Compute: graph.Options{Seed: 3}}
@@ -119,7 +119,7 @@ func TestResume(t *testing.T) {
 	require.Equal(t, weights(whole.Program().Store()), weights(o.Compute.Store))
 }
 
-// TestMomentsAsPredicted: what a training's optimizer keeps is what is predicted for its parts.
+// TestMomentsAsPredicted: the optimizer keeps the moments that are predicted for its parts.
 func TestMomentsAsPredicted(t *testing.T) {
 	muon := optim.Group(optim.HiddenMatrices, optim.Muon(0.95, optim.ScaleOriginal))
 	needs := map[int]bool{}
@@ -134,7 +134,7 @@ func TestMomentsAsPredicted(t *testing.T) {
 	require.Len(t, needs, 3)
 }
 
-// TestAStepThatIsNotFiniteChangesNothing: it is counted, and the next good one updates.
+// TestAStepThatIsNotFiniteChangesNothing: such a step is counted, and the next finite one updates.
 func TestAStepThatIsNotFiniteChangesNothing(t *testing.T) {
 	l := open(t, small(t, nil), &random{}, learner.Options{Batch: rows})
 	store := l.Program().Store()
@@ -179,7 +179,8 @@ func TestExpertCounts(t *testing.T) {
 	}
 }
 
-// TestTrainEnds: after the steps, with the context, and with an error of who watches.
+// TestTrainEnds: training ends after its steps, with its context, and with an error of the function
+// that watches it.
 func TestTrainEnds(t *testing.T) {
 	l := open(t, small(t, nil), &random{}, learner.Options{Batch: rows})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -195,7 +196,7 @@ func TestTrainEnds(t *testing.T) {
 	require.Equal(t, 4, l.Progress().Steps)
 }
 
-// TestProfile: only steps that are to be profiled are timed.
+// TestProfile: only the steps chosen for profiling are timed.
 func TestProfile(t *testing.T) {
 	l := open(t, small(t, nil), &random{}, learner.Options{Batch: rows})
 	step := func() {
@@ -216,7 +217,7 @@ func TestProfile(t *testing.T) {
 	require.NotEmpty(t, l.Program().Profile())
 }
 
-// TestWrongUse: is an error that says what is wanted.
+// TestWrongUse: wrong use gives an error that says what is wanted.
 func TestWrongUse(t *testing.T) {
 	spec := small(t, nil)
 	_, err := learner.New(spec, nil, learner.Options{})
@@ -234,8 +235,9 @@ func TestWrongUse(t *testing.T) {
 	require.Zero(t, l.Progress())
 }
 
-// TestAContextEndsAGradient: between two ops of whatever micro-batch. Nothing has changed then, and the batches put back,
-// the step has the same bits as if it had not been interrupted.
+// TestAContextEndsAGradient: a context ends a gradient between two ops of any micro-batch. Nothing
+// has changed then, and once the batches are set back, the step has the same bits as without the
+// interruption.
 func TestAContextEndsAGradient(t *testing.T) {
 	const accumulate = 4
 	batches := &random{}
@@ -265,7 +267,7 @@ func TestAContextEndsAGradient(t *testing.T) {
 	}
 }
 
-// precisionRule notes the precision of its steps.
+// precisionRule records the precision of its steps.
 type precisionRule struct{ got graph.Precision }
 
 func (*precisionRule) String() string                        { return "precision" }
@@ -274,7 +276,7 @@ func (*precisionRule) Open([]*optim.Row) error               { return nil }
 func (*precisionRule) WidthDivisor(float64) (float64, error) { return 1, nil }
 func (r *precisionRule) Update(_ []*optim.Row, n optim.Now)  { r.got = n.Precision }
 
-// TestPrecisionOfRules: rules are told of the precision that the model computes in.
+// TestPrecisionOfRules: rules are told the precision in which the model computes.
 func TestPrecisionOfRules(t *testing.T) {
 	for _, p := range []graph.Precision{graph.FP32, graph.BF16} {
 		rule := &precisionRule{}

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOnlyLearnersTrain: outside tests nothing else makes an optimizer, but for the tuned lens, which is no model, and a
-// recording of a step for its time, which trains nothing.
+// TestOnlyLearnersTrain: outside tests, only Learners make optimizers; the exceptions are the tuned
+// lens, which is no model, and the timing of a recorded step, which trains nothing.
 func TestOnlyLearnersTrain(t *testing.T) {
 	var makers []string
 	require.NoError(t, filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {

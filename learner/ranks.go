@@ -12,8 +12,8 @@ import (
 	"github.com/residua-go/residua/optim"
 )
 
-// Skipper is a Batches that can pass over the micro-batches of other ranks. A Learner fills those of
-// other Batches and forgets them.
+// Skipper is a Batches that can pass over the micro-batches of other ranks. A Learner fills those
+// of other Batches and forgets them.
 type Skipper interface {
 	// Skip moves on by n micro-batches.
 	Skip(n int)
@@ -113,8 +113,9 @@ const (
 	saysExperts
 )
 
-// exchange waits for the sums of gradients, and adds up what the ranks tell each other, in the order
-// of ranks. loss is the sum over this rank's micro-batches; it returns the sum over all ranks'.
+// exchange waits for the sums of gradients, and adds up what the ranks tell each other, in the
+// order of ranks. loss is the sum over this rank's micro-batches; it returns the sum over all
+// ranks'.
 func (l *Learner) exchange(ctx context.Context, loss float64) (float64, error) {
 	r := l.ranks
 	if err := wait(r.reduced); err != nil {

@@ -190,8 +190,8 @@ func rankModels(t *testing.T) map[string]models.Spec {
 	return all
 }
 
-// TestRanksTrainAsOne checks that 2 and 4 ranks train as one does: gradients, losses and weights, with dropout, clipping, experts
-// and shared parameters, by each optimizer.
+// TestRanksTrainAsOne checks that 2 and 4 ranks train as one does: gradients, losses and weights,
+// with dropout, clipping, experts and shared parameters, by each optimizer.
 func TestRanksTrainAsOne(t *testing.T) {
 	for name, spec := range rankModels(t) {
 		for rule, parts := range optimizers() {
@@ -232,8 +232,9 @@ func TestRanksKeepTheirShareOfMoments(t *testing.T) {
 	})
 }
 
-// TestReductionsBeginInTheBackwardPass checks that the first bucket is under way before the gradients of the last one are final, in
-// one of some steps: on a busy machine the group's goroutine may have to wait.
+// TestReductionsBeginInTheBackwardPass checks that the first bucket is under way before the
+// gradients of the last one are final, in one of some steps: on a busy machine the group's
+// goroutine may have to wait.
 func TestReductionsBeginInTheBackwardPass(t *testing.T) {
 	onRanks(t, 2, distributed.Options{Trace: true}, func(g *distributed.Group) error {
 		wide := small(t, func(c *models.Config) { c.Layers, c.Stream = 6, stream.VectorConfig{Vectors: stream.Vectors{D: 64}} })
@@ -265,7 +266,8 @@ func TestReductionsBeginInTheBackwardPass(t *testing.T) {
 	})
 }
 
-// TestRanksSkipTogether checks that a loss that is not finite on one rank makes all ranks skip the step.
+// TestRanksSkipTogether checks that a loss that is not finite on one rank makes all ranks skip the
+// step.
 func TestRanksSkipTogether(t *testing.T) {
 	onRanks(t, 2, distributed.Options{}, func(g *distributed.Group) error {
 		batches, draws := &random{}, 0
@@ -296,7 +298,8 @@ func TestRanksSkipTogether(t *testing.T) {
 	})
 }
 
-// TestRanksStopTogether checks that all ranks finish the step in which the context of one ends, and stop after it.
+// TestRanksStopTogether checks that all ranks finish the step in which the context of one ends, and
+// stop after it.
 func TestRanksStopTogether(t *testing.T) {
 	var params [2]map[string][]float64
 	onRanks(t, 2, distributed.Options{}, func(g *distributed.Group) error {

@@ -24,7 +24,8 @@ type Step struct {
 }
 
 // Train makes the given number of steps, and calls each after every one if it is not nil. It stops
-// early, and returns the error, when ctx is cancelled, in a Group that of any rank, or each returns one.
+// early, and returns the error, when ctx is cancelled, in a Group that of any rank, or each returns
+// one.
 func (l *Learner) Train(ctx context.Context, steps int, each func(Step) error) error {
 	for range steps {
 		if err := ctx.Err(); err != nil && l.ranks == nil {
@@ -63,8 +64,9 @@ func (l *Learner) Step(ctx context.Context) (Step, error) {
 // cross-entropy, in nats a token. The Store then holds the sum of their gradients, for Update. A
 // second call starts over with the next micro-batches. When ctx ends, Gradient stops between two
 // ops and returns ctx's error; it has then drawn some of the micro-batches, but changed neither
-// parameters nor progress. In a Group all ranks call it; it then finishes in any case, returns
-// the loss over all ranks' micro-batches, and the Store holds the sums of the entries that this rank updates.
+// parameters nor progress. In a Group all ranks call it; it then finishes in any case, returns the
+// loss over all ranks' micro-batches, and the Store holds the sums of the entries that this rank
+// updates.
 func (l *Learner) Gradient(ctx context.Context) (float64, error) {
 	l.ready, l.stop = false, false
 	compute := ctx
@@ -110,8 +112,8 @@ func (l *Learner) finish(ctx context.Context, loss float64) (float64, error) {
 	return loss, err
 }
 
-// run adds a micro-batch's gradient to the step's and returns its cross-entropy. first and last tell
-// whether it is the first and the last of this rank's.
+// run adds a micro-batch's gradient to the step's and returns its cross-entropy. first and last
+// tell whether it is the first and the last of this rank's.
 func (l *Learner) run(ctx context.Context, micro int, first, last bool) (float64, error) {
 	draw := l.timed()
 	if err := l.batches.Next(l.program.Tokens, l.program.Targets); err != nil {

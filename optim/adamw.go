@@ -38,13 +38,13 @@ func (a *adamW) State() []string { return []string{"moment1", "moment2"} }
 
 func (a *adamW) Open([]*Row) error { return nil }
 
-// WidthDivisor is the ratio itself (Yang et al. 2022, Adam column of table 8).
+// WidthDivisor returns the ratio itself (Yang et al. 2022, Adam column of table 8).
 func (a *adamW) WidthDivisor(ratio float64) (float64, error) { return ratio, nil }
 
-// Unit is one entry.
+// Unit returns 1 entry, because Adam updates every entry on its own.
 func (a *adamW) Unit(*graph.Param) (entries int, work float64) { return 1, 1 }
 
-// Update is one pass over each parameter.
+// Update makes one pass over each parameter.
 func (a *adamW) Update(rows []*Row, n Now) {
 	for _, r := range rows {
 		p := r.Param

@@ -8,7 +8,7 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// openDevice hands the table to the device that the store lives on, if it does.
+// openDevice gives the table to the store's device, if the store lives on one.
 func (o *Optimizer) openDevice() (err error) {
 	if !o.store.OnDevice() {
 		return nil
@@ -39,8 +39,8 @@ func (o *Optimizer) openDevice() (err error) {
 	return err
 }
 
-// stepOnDevice is Step where norm, clipping and update are the device's: it decides itself
-// whether the gradient is finite, so that nothing waits for the host.
+// stepOnDevice makes a step on a device, which computes the norm, clips and updates, and decides
+// itself whether the gradient is finite, so that nothing waits for the host.
 func (o *Optimizer) stepOnDevice(gradScale float64) (Stats, error) {
 	factor := o.schedule.Factor(o.steps)
 	norm, finite, err := o.device.Step(graph.UpdateStep{Factor: factor, GradScale: gradScale, Clip: o.clip, Step: o.steps + 1})

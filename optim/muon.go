@@ -13,18 +13,21 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// MuonScale says how large Muon's update is: its singular values are about this.
+// MuonScale says how large Muon's update is: the update's singular values are about as large as the
+// scale.
 type MuonScale string
 
 const (
-	// ScaleOriginal is sqrt(max(1, fan_out/fan_in)) (Jordan 2024), for rates of about 0.02.
+	// ScaleOriginal is sqrt(max(1, fan_out/fan_in)) (Jordan 2024), for learning rates of about
+	// 0.02.
 	ScaleOriginal MuonScale = "original"
-	// ScaleMatchRMSAdamW is 0.2 sqrt(max(fan_in, fan_out)) (Liu et al. 2025, arXiv 2502.16982):
-	// the update's entries are as large as AdamW's, so that AdamW's rate and decay serve.
+	// ScaleMatchRMSAdamW is 0.2 sqrt(max(fan_in, fan_out)) (Liu et al. 2025, arXiv 2502.16982): the
+	// update's entries are as large as AdamW's, so that the learning rate and weight decay of AdamW
+	// can be kept.
 	ScaleMatchRMSAdamW MuonScale = "match_rms_adamw"
 )
 
-// of is the factor of a matrix.
+// of returns the factor for a matrix.
 func (s MuonScale) of(m graph.Matrix) float64 {
 	in, out := float64(m.FanIn), float64(m.FanOut)
 	if s == ScaleMatchRMSAdamW {
@@ -37,11 +40,12 @@ func (s MuonScale) of(m graph.Matrix) float64 {
 //
 //	m <- b m + (1-b) g;  d = b m + (1-b) g;  u = scale * NewtonSchulz(d / (|d| + 1e-7))
 //
-// one of the matrices that a parameter stacks or packs at a time, by five steps of the quintic
-// with the published coefficients, in the precision of the parameters, or with products of bfloat16 (Precision), on a
-// device in that of its matrix products. It is a part of a Group of parameters that have Matrices. With muP the rate
-// stays as it is at scale original, whose update has the same spectral norm at each width, and is
-// divided by the root of the width ratio at match_rms_adamw.
+// one of the matrices that a parameter stacks or packs at a time, by five steps of the quintic with
+// the published coefficients, in the precision of the parameters, or with products of bfloat16
+// (Precision); a device uses the precision of its matrix products. It is a part of a Group of
+// parameters that have Matrices. With muP the rate stays as it is at scale original, whose update
+// has the same spectral norm at each width, and is divided by the root of the width ratio at
+// match_rms_adamw.
 func Muon(momentum float64, scale MuonScale) Part {
 	return func(c *composer) error {
 		if !(momentum >= 0 && momentum < 1) {
@@ -54,10 +58,11 @@ func Muon(momentum float64, scale MuonScale) Part {
 	}
 }
 
-// HiddenMatrices lets through the weight matrices of hidden layers.
+// HiddenMatrices accepts the weight matrices of hidden layers.
 func HiddenMatrices(p *graph.Param) bool { return p.Role == graph.RoleHidden && p.Matrices() != nil }
 
-// Matrices lets through those, and the key vectors of matrix streams.
+// Matrices accepts the parameters that HiddenMatrices accepts, and the key vectors of matrix
+// streams.
 func Matrices(p *graph.Param) bool { return p.Matrices() != nil }
 
 // muon is Muon with the matrices of its parameters.
@@ -69,7 +74,7 @@ type muon struct {
 	f64      muonKernel[float64]
 }
 
-// muonPlace is a matrix of a parameter.
+// muonPlace is one matrix within a parameter.
 type muonPlace struct {
 	graph.Matrix
 	row *Row
@@ -88,7 +93,8 @@ func (m *muon) WidthDivisor(ratio float64) (float64, error) {
 	return 1, nil
 }
 
-// Unit is the matrices that lie side by side in a parameter, one if none are.
+// Unit returns the entries of the matrices that lie side by side in a parameter, or of one matrix
+// if none do.
 func (m *muon) Unit(p *graph.Param) (entries int, work float64) {
 	matrices := p.Matrices()
 	if matrices == nil {
@@ -103,13 +109,13 @@ func (m *muon) Unit(p *graph.Param) (entries int, work float64) {
 	return entries, work
 }
 
-// workOf is how long a matrix takes, up to a factor.
+// workOf estimates how long a matrix takes, up to a constant factor.
 func workOf(m graph.Matrix) float64 {
 	return float64(m.Rows) * float64(m.Columns) * float64(min(m.Rows, m.Columns))
 }
 
-// Open lists this rank's matrices of all parameters, those that take longest first: workers take
-// them in this order.
+// Open lists this rank's matrices of all parameters in the order in which workers take them: the
+// slowest first.
 func (m *muon) Open(rows []*Row) error {
 	for _, r := range rows {
 		matrices := r.Param.Matrices()
@@ -126,7 +132,7 @@ func (m *muon) Open(rows []*Row) error {
 	return nil
 }
 
-// scales are the factors of a parameter's matrices.
+// scales returns the factors of a parameter's matrices.
 func (m *muon) scales(p *graph.Param) []float64 {
 	var all []float64
 	for _, at := range p.Matrices() {
@@ -143,7 +149,7 @@ func (m *muon) Update(rows []*Row, n Now) {
 	}
 }
 
-// muonKernel is the kernel of one element type with its arguments.
+// muonKernel is the kernel for one element type with its arguments.
 type muonKernel[T kernel.Float] struct {
 	kernel   kernel.Muon[T]
 	matrices []kernel.MuonMatrix[T]

@@ -13,7 +13,7 @@ import (
 	"github.com/residua-go/residua/optim"
 )
 
-// storeOf has parameters of the given specs with gradients of noise.
+// storeOf makes parameters of the given specs, with noise as gradients.
 func storeOf(t *testing.T, specs ...graph.ParamSpec) *graph.Store {
 	b := graph.On(gorgonia.NewGraph(), graph.Options{DType: tensor.Float64, Seed: 5})
 	for _, s := range specs {
@@ -27,7 +27,7 @@ func storeOf(t *testing.T, specs ...graph.ParamSpec) *graph.Store {
 	return b.Store()
 }
 
-// moved is how far each entry of a parameter goes down in one step of Muon at rate 1.
+// moved returns how far each entry of a parameter goes down in one step of Muon at rate 1.
 func moved(t *testing.T, s *graph.Store, name string, scale optim.MuonScale) []float64 {
 	before := graph.Float64s(s.Param(name).Value)
 	_, err := newOptimizer(t, s, 1, optim.Group(optim.Matrices, optim.Muon(0.95, scale), optim.Rate(1, nil))).Step(1)
@@ -38,8 +38,8 @@ func moved(t *testing.T, s *graph.Store, name string, scale optim.MuonScale) []f
 	return before
 }
 
-// TestMuonOneMatrixAtATime: what a parameter packs in its columns and stacks in its first axes
-// moves as the same matrices do that are parameters of their own.
+// TestMuonOneMatrixAtATime: matrices that a parameter packs in its columns or stacks in its first
+// axes are updated like the same matrices as parameters of their own.
 func TestMuonOneMatrixAtATime(t *testing.T) {
 	packed := storeOf(t, graph.ParamSpec{Name: "w", Shape: []int{2, 6, 9}, Init: graph.Normal(1), Role: graph.RoleHidden, Columns: []int{4, 5}})
 	got, gradients := moved(t, packed, "w", optim.ScaleOriginal), graph.Float64s(packed.Param("w").Grad)
@@ -57,8 +57,8 @@ func TestMuonOneMatrixAtATime(t *testing.T) {
 	}
 }
 
-// TestMuonScales: the update of a matrix whose gradient is orthogonal already has that shape, at
-// fan_out/fan_in = columns/rows, and the other way round for keys that are read by.
+// TestMuonScales: if a gradient is already orthogonal, the update is the gradient times the scale.
+// fan_out/fan_in is columns/rows; for reading keys it is rows/columns.
 func TestMuonScales(t *testing.T) {
 	one := 0.0 // what the iteration makes of singular values that are all equal
 	for _, c := range []struct {
@@ -91,8 +91,8 @@ func TestMuonScales(t *testing.T) {
 	}
 }
 
-// TestGroups: a group's parts stand over those of all, in any order; what a rule keeps of a
-// parameter is all that is allocated, and named.
+// TestGroups: a group's parts override those of the whole optimizer, in any order; state is
+// allocated for exactly what a rule keeps of a parameter, and has its names.
 func TestGroups(t *testing.T) {
 	s := newStore(t, tensor.Float32)
 	o := newOptimizer(t, s, 1,
@@ -126,7 +126,8 @@ func TestGroups(t *testing.T) {
 		"the original update has one spectral norm at each width")
 }
 
-// TestCheckState: the state of another rule is refused, by parameter and both names.
+// TestCheckState: the state of another rule is refused with an error that names the parameter and
+// both rules.
 func TestCheckState(t *testing.T) {
 	adam, muon := newOptimizer(t, newStore(t, tensor.Float32), 1), newOptimizer(t, newStore(t, tensor.Float32), 1, muonParts()...)
 	sgd := newOptimizer(t, newStore(t, tensor.Float32), 1, optim.SGD())
@@ -145,7 +146,8 @@ func TestCheckState(t *testing.T) {
 	assert.EqualError(t, sgd.CheckState(names(muon)), `parameter "embedding": want the state of SGD, got that of AdamW`)
 }
 
-// TestMuonPrecision: in bf16 a large matrix moves by nearly as much as in 32 bits, and a small one, or one of float64, by as much.
+// TestMuonPrecision: in bf16 a large matrix is updated by nearly as much as in 32 bits; a small
+// matrix, or one of float64, by exactly as much.
 func TestMuonPrecision(t *testing.T) {
 	moves := func(dt tensor.Dtype, precision graph.Precision) (large, little []float64) {
 		b := graph.On(gorgonia.NewGraph(), graph.Options{DType: dt, Seed: 5})

@@ -11,7 +11,7 @@ import (
 	"github.com/residua-go/residua/optim"
 )
 
-// naive is the optimizer as its equations stand, in float64, one number at a time.
+// naive implements the optimizer's equations literally, in float64, one number at a time.
 type naive struct {
 	beta1, beta2, eps, rate, decay, clip, gradScale float64
 	coupled, mup                                    bool
@@ -21,7 +21,7 @@ type naive struct {
 	w, m, v                                         [][]float64
 }
 
-// defaults is an optimizer without parts.
+// defaults returns an optimizer without parts.
 func defaults() naive {
 	return naive{beta1: 0.9, beta2: 0.999, eps: 1e-8, rate: 1e-3, gradScale: 1, schedule: optim.Constant{}, decays: func(*graph.Param) bool { return false }}
 }
@@ -33,7 +33,7 @@ func (n *naive) start(s *graph.Store) {
 	}
 }
 
-// step updates from the Store's gradients and returns their norm.
+// step updates the weights from the Store's gradients and returns the gradients' norm.
 func (n *naive) step(s *graph.Store) float64 {
 	squares := 0.0
 	for _, p := range s.Params() {
@@ -71,7 +71,7 @@ func (n *naive) step(s *graph.Store) float64 {
 	return norm
 }
 
-// combination is a set of parts and what they mean.
+// combination is a set of parts with the naive optimizer that they should equal.
 type combination struct {
 	name  string
 	parts []optim.Part
@@ -108,7 +108,7 @@ func combinations() []combination {
 	}
 }
 
-// TestAgainstEquations compares weights and moments with the naive form over some steps,
+// TestAgainstEquations compares weights and moments with the naive optimizer over some steps, with
 // each part on and off, in both float types.
 func TestAgainstEquations(t *testing.T) {
 	for _, c := range combinations() {

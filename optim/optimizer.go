@@ -33,7 +33,7 @@ type Optimizer struct {
 	device    graph.DeviceOptimizer // does it all where the store lives on a device; else nil
 }
 
-// Row is how one parameter is updated.
+// Row says how one parameter is updated.
 type Row struct {
 	Param               *graph.Param
 	Rule                Rule
@@ -49,8 +49,9 @@ type normKernels struct {
 	f64 kernel.GlobalNorm[float64]
 }
 
-// New composes an optimizer over all parameters of a store. threads is the number of
-// workers; it changes no bit. Without parts it is Adam with betas .9 and .999, eps 1e-8, rate 1e-3.
+// New composes an optimizer over all parameters of a store. threads is the number of workers; it
+// does not change the result in any bit. Without parts the optimizer is Adam with betas 0.9 and
+// 0.999, eps 1e-8 and learning rate 1e-3.
 func New(store *graph.Store, threads int, parts ...Part) (*Optimizer, error) {
 	o := &Optimizer{store: store, schedule: Constant{}, pool: kernel.NewPool(threads)}
 	if err := o.compose(parts); err != nil {
@@ -60,7 +61,7 @@ func New(store *graph.Store, threads int, parts ...Part) (*Optimizer, error) {
 	return o, nil
 }
 
-// compose makes the rows, has the parts configure them, and does what needs all parts.
+// compose makes the rows, lets the parts configure them, and then does what depends on all parts.
 func (o *Optimizer) compose(parts []Part) error {
 	adam := &adamW{beta1: 0.9, beta2: 0.999, eps: 1e-8}
 	for _, p := range o.store.Params() {
@@ -109,7 +110,7 @@ func (o *Optimizer) makeState(r *Row) error {
 	return nil
 }
 
-// finish computes the rates from all parts.
+// finish computes the learning rates once all parts are known.
 func (r *Row) finish() error {
 	if ratio := r.Param.WidthRatio; r.muP && ratio != 0 {
 		divisor, err := r.Rule.WidthDivisor(ratio)
@@ -127,10 +128,11 @@ func (r *Row) finish() error {
 // Table returns the rows in the order of the store's parameters.
 func (o *Optimizer) Table() []Row { return o.rows }
 
-// Steps returns the number of updates made; it is the step that the schedule is at.
+// Steps returns the number of updates made, which is the step that the schedule is at.
 func (o *Optimizer) Steps() int { return o.steps }
 
-// SetSteps restores the count, with the state in the Store, from a checkpoint.
+// SetSteps sets the number of updates made, when a checkpoint restores it and the state in the
+// Store.
 func (o *Optimizer) SetSteps(n int) { o.steps = n }
 
 // Stats say what a step did.
@@ -154,7 +156,7 @@ func (o *Optimizer) Step(gradScale float64) (Stats, error) {
 	return o.Update(sum, gradScale), nil
 }
 
-// Update is what Step does once the norm is known: sumSquares is the sum over all ranks of what
+// Update finishes a step once the norm is known: sumSquares is the sum over all ranks of what
 // SumSquares returned, added in the order of the ranks.
 func (o *Optimizer) Update(sumSquares, gradScale float64) Stats {
 	s := Stats{GradNorm: math.Sqrt(sumSquares) * math.Abs(gradScale), Factor: o.schedule.Factor(o.steps)}

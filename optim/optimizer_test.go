@@ -16,18 +16,18 @@ import (
 	"github.com/residua-go/residua/optim"
 )
 
-// trainingParts are those of a usual run.
+// trainingParts returns the parts of a usual run.
 func trainingParts() []optim.Part {
 	return []optim.Part{optim.Clip(5), optim.Adam(0.9, 0.95, 1e-8), optim.Rate(0.02, optim.WarmupCosine{Warmup: 3, Total: 10, Min: 0.1}),
 		optim.MuP(), optim.Decay(0.1, optim.Coupled, nil)}
 }
 
-// muonParts are those, with Muon for hidden matrices.
+// muonParts returns the parts of a usual run with Muon for hidden matrices.
 func muonParts() []optim.Part {
 	return append(trainingParts(), optim.Group(optim.HiddenMatrices, optim.Muon(0.95, optim.ScaleOriginal), optim.Rate(0.05, nil)))
 }
 
-// eachParts are lists of parts that the state of an optimizer depends on.
+// eachParts calls f with lists of parts whose optimizers keep different state.
 func eachParts(f func(parts []optim.Part)) {
 	f(trainingParts())
 	f(muonParts())
@@ -51,8 +51,8 @@ func steps(t *testing.T, o *optim.Optimizer, s *graph.Store, first, end int) {
 	}
 }
 
-// TestRestore: values, state and the count are all: an optimizer made from them continues to the
-// last bit, at any step.
+// TestRestore: an optimizer made from the weights, the state and the number of steps continues with
+// the same bits, at any step.
 func TestRestore(t *testing.T) {
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		eachParts(func(parts []optim.Part) {
@@ -82,7 +82,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// TestKeepsMoments: a new optimizer over a Store goes on with the moments that are there.
+// TestKeepsMoments: a new optimizer over a Store continues with the moments in the Store.
 func TestKeepsMoments(t *testing.T) {
 	s := newStore(t, tensor.Float32)
 	steps(t, newOptimizer(t, s, 1), s, 0, 2)
@@ -106,8 +106,8 @@ func TestThreads(t *testing.T) {
 	})
 }
 
-// TestNonFiniteGradient: one bad entry changes nothing and counts no step, and says so;
-// the next good gradient goes on as if nothing had been.
+// TestNonFiniteGradient: a step with one entry that is not finite changes nothing, is not counted
+// and says so; the next step continues as if the bad one had not been.
 func TestNonFiniteGradient(t *testing.T) {
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
@@ -135,7 +135,7 @@ func TestNonFiniteGradient(t *testing.T) {
 	}
 }
 
-// TestStepAllocatesNothing: a step makes no garbage once warm.
+// TestStepAllocatesNothing: from the second step on, a step allocates no memory.
 func TestStepAllocatesNothing(t *testing.T) {
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		eachParts(func(parts []optim.Part) {
@@ -151,7 +151,7 @@ func TestStepAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestTable: parts fill one row a parameter, in any order.
+// TestTable: parts fill one row for each parameter, in any order.
 func TestTable(t *testing.T) {
 	s := newStore(t, tensor.Float32)
 	parts := []optim.Part{optim.Adam(0.8, 0.9, 1e-5), optim.Rate(0.2, optim.Constant{}), optim.Decay(0.1, optim.Coupled, nil),
@@ -172,8 +172,7 @@ func checkTable(t *testing.T, s *graph.Store, o *optim.Optimizer) {
 	}
 }
 
-// TestBadParts: a wrong number is an error that names the part, what it wants and what
-// it got.
+// TestBadParts: a wrong number is an error that names the part, what it wants and what it got.
 func TestBadParts(t *testing.T) {
 	nan := math.NaN()
 	for want, part := range map[string]optim.Part{
@@ -221,8 +220,8 @@ func TestMissingGradient(t *testing.T) {
 	assert.Zero(t, o.Steps())
 }
 
-// TestAccumulation: micro-batches whose gradients a Program adds up, scaled by one over
-// their number, make the step that the whole batch makes.
+// TestAccumulation: a step on the sum of the gradients of N micro-batches, scaled by 1/N, equals
+// the step on the whole batch.
 func TestAccumulation(t *testing.T) {
 	const batch, parts, width = 6, 3, 4
 	x := []float32{1, 0, 2, 1, -1, 3, 0, 1, 2, 2, 1, 0, 0, 1, -2, 1, 1, 1, 1, 1, -1, 0, 2, 3}
@@ -248,7 +247,7 @@ func TestAccumulation(t *testing.T) {
 	}
 }
 
-// lossProgram is a two-layer classifier of 5 classes.
+// lossProgram compiles a two-layer classifier with 5 classes.
 func lossProgram(t *testing.T, tokens, width int) *graph.Program {
 	p, err := graph.Compile(graph.ProgramOptions{Gradients: true, Options: graph.Options{Threads: 1, Seed: 4}}, func(b *graph.Builder) (graph.Roots, error) {
 		w1 := b.Param(graph.ParamSpec{Name: "w1", Shape: []int{width, 7}, Init: graph.Normal(0.5), Decay: true, WidthRatio: 2})

@@ -16,7 +16,7 @@ type composer struct {
 	groups []func() error
 }
 
-// configure has parts configure all parameters of an optimizer, and then its groups.
+// configure lets the parts configure all parameters of an optimizer, and then its groups.
 func configure(o *Optimizer, parts []Part) error {
 	c := &composer{whole: o}
 	for i := range o.rows {
@@ -33,7 +33,7 @@ func configure(o *Optimizer, parts []Part) error {
 	return nil
 }
 
-// apply has parts configure the rows.
+// apply lets the parts configure the rows.
 func (c *composer) apply(parts []Part) error {
 	for _, part := range parts {
 		if err := part(c); err != nil {
@@ -43,9 +43,9 @@ func (c *composer) apply(parts []Part) error {
 	return nil
 }
 
-// Group configures the parameters that in lets through by parts of their own, which stand over
-// those of the whole optimizer in whatever order; of two groups with a parameter the last
-// counts. A Rate in it has no schedule: there is one for all.
+// Group configures the parameters that in accepts with parts of their own. They override the parts
+// of the whole optimizer, wherever they are in the list; if two groups have the same parameter, the
+// last one counts. A Rate in a group has no schedule, because all parameters share one.
 func Group(in func(*graph.Param) bool, parts ...Part) Part {
 	return func(c *composer) error {
 		if in == nil {
@@ -81,8 +81,9 @@ func Clip(max float64) Part {
 	}
 }
 
-// Precision says what rules may multiply matrices in on the CPU: in graph.BF16 Muon's products read bfloat16. Weights, gradients and
-// state stay as they are. A device has its own.
+// Precision sets the precision of the rules' matrix products on the CPU: with graph.BF16 Muon's
+// products read bfloat16. Weights, gradients and state keep their types. A device has its own
+// precision.
 func Precision(p graph.Precision) Part {
 	return func(c *composer) error {
 		if c.whole == nil {
@@ -114,8 +115,9 @@ func Rate(peak float64, schedule Schedule) Part {
 	}
 }
 
-// MuP divides each parameter's peak rate by what its rule has for its width ratio, for Adam the
-// ratio itself (Yang et al. 2022, table 8: hidden weights only, the others' ratio is 1).
+// MuP divides each parameter's peak rate by the rule's divisor for the parameter's width ratio; for
+// Adam that is the ratio itself (Yang et al. 2022, table 8). Only hidden weights have a ratio other
+// than 1.
 func MuP() Part {
 	return func(c *composer) error {
 		for _, r := range c.rows {
@@ -131,12 +133,12 @@ type DecayMode string
 const (
 	// Coupled multiplies by the scheduled learning rate, as PyTorch's AdamW does.
 	Coupled DecayMode = "coupled"
-	// Independent multiplies by the schedule's factor alone, as the RMT authors' code.
+	// Independent multiplies by the schedule's factor alone, as the RMT authors' code does.
 	Independent DecayMode = "independent"
 )
 
-// Decay adds weight decay to the parameters that mask lets through; a nil mask takes
-// those that ask for it (ParamSpec.Decay).
+// Decay adds weight decay to the parameters that mask accepts; a nil mask accepts those with
+// ParamSpec.Decay set.
 func Decay(rate float64, mode DecayMode, mask func(*graph.Param) bool) Part {
 	return func(c *composer) error {
 		if !(rate >= 0) {

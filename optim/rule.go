@@ -7,33 +7,37 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// Rule turns gradients into updates: AdamW, SGD, Muon, each in a file with what it keeps of a
-// parameter between steps, or one of another module. Use gives it to parameters.
+// Rule turns gradients into updates. AdamW, SGD and Muon each have a file; other modules may add
+// rules. Use gives a rule to parameters.
 type Rule interface {
-	// String is its name, as in "Muon with momentum 0.95": the first word names the rule.
+	// String returns the name with the settings, as in "Muon with momentum 0.95": the first word
+	// names the rule.
 	String() string
-	// State names what is kept of a parameter in its Moment1 and Moment2: two names, one, or none.
-	// A checkpoint has tensors of these names, which no other rule should have.
+	// State returns the names of what the rule keeps of a parameter in its Moment1 and Moment2: two
+	// names, one, or none. A checkpoint has tensors with these names, so no two rules should share
+	// one.
 	State() []string
 	// Open refuses parameters that the rule cannot update, and prepares for the others.
 	Open(rows []*Row) error
-	// WidthDivisor is what muP divides the rate by where a width is ratio times its base.
+	// WidthDivisor returns what muP divides the rate by where a width is ratio times the base
+	// width.
 	WidthDivisor(ratio float64) (float64, error)
-	// Update changes weights and state of all parameters that have the rule. If several ranks share
-	// the work, each gets some of the parameters; of a Divisible rule's, it gets a range of entries.
+	// Update changes the weights and the state of all parameters that have the rule. If several
+	// ranks share the work, each gets some of the parameters, or of a Divisible rule's parameters a
+	// range of entries.
 	Update(rows []*Row, n Now)
 }
 
-// Now is what changes from step to step.
+// Now holds what changes from step to step.
 type Now struct {
 	Pool      *kernel.Pool    // of the optimizer's threads
 	Factor    float64         // of the schedule; times the row's Rate and Decay
 	GradScale float64         // multiplies the stored gradients: clipping, accumulation
 	Step      int             // this update's number, from 1
-	Precision graph.Precision // what matrices may be multiplied in
+	Precision graph.Precision // of matrix products
 }
 
-// Use gives parameters a rule, those of the whole optimizer or of a Group.
+// Use gives a rule to all parameters of an optimizer or of a Group.
 func Use(r Rule) Part {
 	return func(c *composer) error {
 		for _, row := range c.rows {
@@ -43,13 +47,14 @@ func Use(r Rule) Part {
 	}
 }
 
-// group is the parameters of one rule.
+// group holds the parameters that share a rule.
 type group struct {
 	rule Rule
 	rows []*Row
 }
 
-// openGroups collects the rows of each rule, those with entries of this rank, in the order of the store's parameters.
+// openGroups collects the rows of each rule that have entries of this rank, in the order of the
+// store's parameters.
 func (o *Optimizer) openGroups() error {
 	for i := range o.rows {
 		r := &o.rows[i]

@@ -7,22 +7,25 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Schedule gives the learning rate of a step as a factor in [0, 1] of the peak rate. Steps count from 0: Factor(0)
-// belongs to the first update. A step below 0 counts as 0. A Schedule has no state: resuming needs only the step.
+// Schedule gives the learning rate of a step as a factor in [0, 1] of the peak rate. Steps count
+// from 0: Factor(0) belongs to the first update. A step below 0 counts as 0. A Schedule has no
+// state: resuming needs only the step.
 type Schedule interface {
 	Factor(step int) float64
 }
 
-// ScheduleOptions are the numbers of all schedules, those of a run's section train; each takes what it knows.
+// ScheduleOptions holds the numbers of all schedules, as in the train section of a run's config;
+// each schedule uses the fields that it knows.
 type ScheduleOptions struct {
 	Warmup        int     // steps of linear warmup, default 0
 	Total         int     // steps of the run; Constant needs none
 	Decay         int     // warmup-stable-decay only: steps of the decay at the end
 	Min           float64 // factor at Total and after, default 0; Constant has none
-	WarmupFromOne bool    // step s of the warmup has the factor (s+1)/Warmup, as PyTorch programs often do; without it step 0 moves the moments alone
+	WarmupFromOne bool    // step s of the warmup has the factor (s+1)/Warmup, as PyTorch programs often do; without it step 0 changes only the moments
 }
 
-// check tells what is wrong with the numbers of a schedule that ends, or else goes on.
+// check returns an error that tells what is wrong with the numbers of a schedule; ends says whether
+// the schedule ends.
 func (o ScheduleOptions) check(name string, ends bool) error {
 	problem := ""
 	switch {
@@ -40,18 +43,18 @@ func (o ScheduleOptions) check(name string, ends bool) error {
 	return errors.Errorf("schedule %s: %s", name, problem)
 }
 
-// WarmupCosine rises linearly from 0 to 1 and falls along half a cosine to Min (Loshchilov and Hutter 2017,
-// "SGDR: Stochastic Gradient Descent with Warm Restarts", eq. 5, with one cycle):
+// WarmupCosine rises linearly from 0 to 1 and falls along half a cosine to Min (Loshchilov and
+// Hutter 2017, "SGDR: Stochastic Gradient Descent with Warm Restarts", eq. 5, with one cycle):
 //
 //	step < Warmup           step / Warmup, or (step+1) / Warmup with WarmupFromOne
 //	Warmup <= step < Total  Min + (1-Min) (1 + cos(pi (step-Warmup)/(Total-Warmup))) / 2
 //	Total <= step           Min
 type WarmupCosine ScheduleOptions
 
-// Name is "warmup-cosine".
+// Name returns "warmup-cosine".
 func (WarmupCosine) Name() string { return "warmup-cosine" }
 
-// With is the schedule with these numbers, checked.
+// With checks the numbers and returns the schedule with them.
 func (w WarmupCosine) With(o ScheduleOptions) (Schedule, error) {
 	return WarmupCosine(o), o.check(w.Name(), true)
 }
@@ -68,8 +71,8 @@ func (w WarmupCosine) Factor(step int) float64 {
 	return w.Min + (1-w.Min)*(1+math.Cos(math.Pi*progress))/2
 }
 
-// WarmupStableDecay rises linearly from 0 to 1, stays there, and falls linearly to Min over the last Decay steps
-// (Hu et al. 2024, "MiniCPM", section 4.2, with a linear decay):
+// WarmupStableDecay rises linearly from 0 to 1, stays there, and falls linearly to Min over the
+// last Decay steps (Hu et al. 2024, "MiniCPM", section 4.2, with a linear decay):
 //
 //	step < Warmup                 as in WarmupCosine
 //	Warmup <= step < Total-Decay  1
@@ -77,10 +80,10 @@ func (w WarmupCosine) Factor(step int) float64 {
 //	Total <= step                 Min
 type WarmupStableDecay ScheduleOptions
 
-// Name is "warmup-stable-decay".
+// Name returns "warmup-stable-decay".
 func (WarmupStableDecay) Name() string { return "warmup-stable-decay" }
 
-// With is the schedule with these numbers, checked.
+// With checks the numbers and returns the schedule with them.
 func (w WarmupStableDecay) With(o ScheduleOptions) (Schedule, error) {
 	err := o.check(w.Name(), true)
 	switch {
@@ -110,10 +113,10 @@ func (w WarmupStableDecay) Factor(step int) float64 {
 // Constant rises linearly from 0 to 1 over Warmup steps and stays there.
 type Constant ScheduleOptions
 
-// Name is "constant".
+// Name returns "constant".
 func (Constant) Name() string { return "constant" }
 
-// With is the schedule with these numbers, checked.
+// With checks the numbers and returns the schedule with them.
 func (c Constant) With(o ScheduleOptions) (Schedule, error) {
 	return Constant(o), o.check(c.Name(), false)
 }

@@ -50,7 +50,8 @@ func TestScheduleFactors(t *testing.T) {
 	}
 }
 
-// The reference training computed its schedule in float32, which is 8e-8 off the equation at worst.
+// The reference training computed its schedule in float32, which differs from the equation by up to
+// 8e-8.
 func TestWarmupCosineAgainstReferenceTraining(t *testing.T) {
 	text, err := os.ReadFile("../testdata/reference/rmt-official/expected.json")
 	require.NoError(t, err)
@@ -97,7 +98,7 @@ func TestScheduleMeetsItsEndsExactly(t *testing.T) {
 	}
 }
 
-// kinds are the schedules by their names.
+// kinds returns the schedules by their names.
 func kinds() map[string]interface {
 	With(ScheduleOptions) (Schedule, error)
 } {

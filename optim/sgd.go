@@ -8,15 +8,15 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// SGD is gradient descent without moments, on the CPU: u = g. It does not go with MuP, whose
-// rates are Adam's.
+// SGD is gradient descent without moments, on the CPU: u = g. It cannot be used with MuP, whose
+// rates are meant for Adam.
 func SGD() Part {
 	return func(c *composer) error {
 		return Use(&sgd{})(c)
 	}
 }
 
-// sgd has one parameter at a time.
+// sgd updates one parameter at a time.
 type sgd struct {
 	f32 sgdTask[float32]
 	f64 sgdTask[float64]
@@ -32,7 +32,7 @@ func (*sgd) WidthDivisor(float64) (float64, error) {
 	return 0, errors.New("sgd: want no muP with it, whose rates are Adam's: use one of the two")
 }
 
-// Unit is one entry.
+// Unit returns 1 entry, because SGD updates every entry on its own.
 func (*sgd) Unit(*graph.Param) (entries int, work float64) { return 1, 1 }
 
 func (s *sgd) Update(rows []*Row, n Now) {
@@ -53,7 +53,7 @@ type sgdTask[T kernel.Float] struct {
 	rate, decay T
 }
 
-// Part updates a share of the entries.
+// Part updates the entries lo to hi-1.
 func (t *sgdTask[T]) Part(_, lo, hi int) {
 	for i := lo; i < hi; i++ {
 		t.w[i] -= t.rate*t.g[i] + t.decay*t.w[i]

@@ -11,8 +11,8 @@ import (
 	"github.com/residua-go/residua/optim"
 )
 
-// TestSGD: each weight moves by the rate times its gradient and its decay, in both element types, and no
-// memory is taken for moments.
+// TestSGD: each weight moves by the rate times its gradient, and by its decay, in both element
+// types; no memory is allocated for moments.
 func TestSGD(t *testing.T) {
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		s := newStore(t, dt)

@@ -21,7 +21,7 @@ type Shards struct {
 	Bucket int
 }
 
-// DefaultBucket is Shards.Bucket where it is 0, in entries.
+// DefaultBucket is the number of entries in a bucket if Shards.Bucket is 0.
 const DefaultBucket = 1 << 20
 
 // Piece is a range of a parameter's entries, in row-major order, and the rank that updates it.
@@ -30,17 +30,17 @@ type Piece struct {
 	From, To, Owner int
 }
 
-// Divisible is a Rule that can update some of a parameter's entries alone: those from Row.From to
-// Row.To, of which the moments have one entry each. A parameter with another rule has one owner.
+// Divisible is a Rule that can update a range of a parameter's entries, Row.From to Row.To, and
+// keeps moments of one entry for each of them. A parameter with any other rule belongs to one rank.
 type Divisible interface {
-	// Unit returns how many entries, one after the other, have to be updated together, and how much
-	// work that is. All units of a parameter are of that size.
+	// Unit returns how many consecutive entries have to be updated together, and how much work that
+	// is. All units of a parameter have that size.
 	Unit(p *graph.Param) (entries int, work float64)
 }
 
-// Shard makes the optimizer update one rank's entries only. Its buckets are made of the
-// parameters in s.Order. Of entries that a rule updates one by one, each rank gets an equal share
-// of each bucket; larger units are dealt out so that the ranks have about the same work.
+// Shard makes the optimizer update one rank's entries only. The parameters in s.Order are cut into
+// buckets. Where a rule updates entries one by one, each rank gets an equal share of each bucket;
+// larger units are dealt out so that the ranks have about the same work.
 func Shard(s Shards) Part {
 	return func(c *composer) error {
 		if c.whole == nil {
@@ -57,8 +57,8 @@ func Shard(s Shards) Part {
 	}
 }
 
-// Buckets returns all parameters' entries as pieces, in buckets in the order of Shards.Order. They
-// are the same on all ranks.
+// Buckets returns the entries of all parameters as pieces, in buckets in the order of Shards.Order.
+// They are the same on all ranks.
 func (o *Optimizer) Buckets() [][]Piece { return o.buckets }
 
 // share makes the buckets, and sets each row's range to this rank's piece.
@@ -110,9 +110,9 @@ func unitOf(r *Row) (entries int, work float64) {
 	return r.Param.Size(), float64(r.Param.Size())
 }
 
-// deal gives parameters of larger units than an entry to ranks. One that has a unit for each rank is
-// cut into a range of units for each; the others have one owner: those of most work first, each goes
-// to the rank with the least work so far.
+// deal gives parameters with units of several entries to ranks. A parameter with at least one unit
+// for each rank is cut into a range of units for each; every other parameter has one owner:
+// starting with the most work, each goes to the rank that has the least work until then.
 func deal(rows []*Row, ranks int) map[*Row][]Piece {
 	dealt, load := map[*Row][]Piece{}, make([]float64, ranks)
 	var whole []*Row
@@ -144,8 +144,8 @@ func deal(rows []*Row, ranks int) map[*Row][]Piece {
 	return dealt
 }
 
-// bucketOf returns the pieces of a bucket. Those that were dealt out stay as they are; the entries of
-// all others, one parameter after the other, are cut into equal shares.
+// bucketOf returns the pieces of a bucket. Parameters that were dealt out keep their pieces; the
+// entries of all others, one parameter after the other, are cut into equal shares.
 func bucketOf(rows []*Row, dealt map[*Row][]Piece, ranks int) []Piece {
 	entries := 0
 	for _, r := range rows {

@@ -12,14 +12,14 @@ import (
 	"github.com/residua-go/residua/optim"
 )
 
-// stacked are parameters that hold several matrices, and others.
+// stacked lists parameters that hold several matrices, and others.
 var stacked = append([]graph.ParamSpec{
 	{Name: "experts", Shape: []int{5, 4, 6}, Init: graph.Normal(1), Decay: true, Role: graph.RoleHidden},
 	{Name: "qkv", Shape: []int{6, 14}, Columns: []int{6, 4, 4}, Init: graph.Normal(1), Decay: true, Role: graph.RoleHidden},
 	{Name: "bias", Shape: []int{13}, Init: graph.Zeros()},
 }, specs...)
 
-// storeOfStacked returns a store of them with room for gradients.
+// storeOfStacked returns a store of these parameters with room for gradients.
 func storeOfStacked(t *testing.T) *graph.Store {
 	t.Helper()
 	b := graph.On(gorgonia.NewGraph(), graph.Options{DType: tensor.Float32, Seed: 5})
@@ -33,8 +33,8 @@ func storeOfStacked(t *testing.T) *graph.Store {
 	return b.Store()
 }
 
-// TestShards checks that several ranks, each of which updates its own entries, do together what one
-// does, to the bit: clipping takes the norm over all of them.
+// TestShards checks that several ranks that each update their own entries compute the same bits
+// together as one rank: clipping takes the norm over all of them.
 func TestShards(t *testing.T) {
 	rate := optim.Rate(1e-2, optim.Constant{})
 	for name, parts := range map[string][]optim.Part{
@@ -100,8 +100,8 @@ func compareShards(t *testing.T, parts []optim.Part, ranks int) {
 	require.Equal(t, whole, entries, "the state is kept once")
 }
 
-// TestSharesAreEqual checks that of each bucket every rank updates about the same number of entries, that Muon's
-// matrices are whole, and that their work is dealt out evenly.
+// TestSharesAreEqual checks that every rank updates about the same number of entries of each
+// bucket, that Muon's matrices stay whole, and that their work is dealt out evenly.
 func TestSharesAreEqual(t *testing.T) {
 	const ranks = 4
 	s := storeOfStacked(t)
@@ -129,7 +129,8 @@ func TestSharesAreEqual(t *testing.T) {
 	}
 }
 
-// TestShardOrder checks that buckets follow the order of the gradients, and that bad shards are refused.
+// TestShardOrder checks that buckets follow the order of the gradients, and that bad shards are
+// refused.
 func TestShardOrder(t *testing.T) {
 	s := storeOfStacked(t)
 	order := append([]*graph.Param(nil), s.Params()...)

@@ -10,7 +10,7 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// StateTensor is one tensor of what an optimizer keeps of a parameter between steps.
+// StateTensor is a tensor that an optimizer keeps of a parameter between steps.
 type StateTensor struct {
 	Name     string // the parameter's, a dot, and what it is: "norm.moment1"
 	Param    *graph.Param
@@ -19,7 +19,7 @@ type StateTensor struct {
 	Pieces   []Piece       // which rank has which entries of the parameter
 }
 
-// Moments returns how many moments an optimizer of these parts keeps of a parameter, for
+// Moments returns how many moments an optimizer with these parts keeps of a parameter, for
 // graph.ProgramOptions.
 func Moments(parts ...Part) func(*graph.Param) int {
 	return func(p *graph.Param) int {
@@ -29,9 +29,9 @@ func Moments(parts ...Part) func(*graph.Param) int {
 	}
 }
 
-// State lists what the optimizer keeps in the Store in addition to the weights: of AdamW moment1
-// and moment2 of a parameter, of Muon momentum. With Steps it is all that another optimizer
-// needs to go on with the same bits.
+// State lists what the optimizer keeps in the Store in addition to the weights: moment1 and moment2
+// of each parameter for AdamW, momentum for Muon. Together with Steps it is all that another
+// optimizer needs to continue with the same bits.
 func (o *Optimizer) State() []StateTensor {
 	pieces := map[*graph.Param][]Piece{}
 	for _, bucket := range o.buckets {
@@ -49,8 +49,9 @@ func (o *Optimizer) State() []StateTensor {
 	return all
 }
 
-// CheckState refuses the names of another optimizer's State whose rule for a parameter was
-// another; the error names both. Names of no parameter are not its concern.
+// CheckState checks the names of another optimizer's State. It returns an error if that optimizer
+// had another rule for a parameter, and names both rules. It ignores names that belong to no
+// parameter.
 func (o *Optimizer) CheckState(names []string) error {
 	given := map[string]bool{}
 	for _, name := range names {
@@ -77,7 +78,7 @@ func ruleName(r Rule) string {
 	return name
 }
 
-// orNone is a rule's name, "no rule" where there is none.
+// orNone returns a rule's name, or "no rule" if the name is empty.
 func orNone(name string) string {
 	if name == "" {
 		return "no rule"

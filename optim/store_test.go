@@ -11,7 +11,7 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// specs are parameters of odd sizes, with and without decay and width ratios.
+// specs lists parameters of odd sizes, with and without decay and width ratios.
 var specs = []graph.ParamSpec{
 	{Name: "embedding", Shape: []int{7, 5}, Init: graph.Normal(1)},
 	{Name: "hidden", Shape: []int{5, 9}, Init: graph.Normal(0.5), Decay: true, WidthRatio: 4, Role: graph.RoleHidden},
@@ -33,7 +33,7 @@ func newStore(t *testing.T, dt tensor.Dtype) *graph.Store {
 	return b.Store()
 }
 
-// setGradients gives every parameter the gradient of one step: noise of growing size.
+// setGradients gives every parameter the gradient of one step: noise that grows with the step.
 func setGradients(t *testing.T, s *graph.Store, step int) {
 	t.Helper()
 	draw := rand.New(rand.NewPCG(uint64(step), 9))

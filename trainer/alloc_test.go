@@ -17,16 +17,16 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Bounds of what a step may allocate. The tape machine makes about four small objects a
-// node and run; our own code makes none.
+// Bounds on what a step may allocate. The tape machine makes about four small objects for each node
+// in each run; our own code makes none.
 const (
 	bytesPerNode = 100
 	bytesPerStep = 8 << 10 // whatever the size: batches, metrics, schedules
 	measured     = 20
 )
 
-// TestStepAllocations bounds the bytes a step allocates by the nodes of its graph, and
-// wants no garbage collection over twenty steps.
+// TestStepAllocations bounds the bytes that a step allocates by the number of nodes in its graph,
+// and requires that twenty steps cause no garbage collection.
 func TestStepAllocations(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "text.txt")

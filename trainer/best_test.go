@@ -24,7 +24,7 @@ func TestBestIsKept(t *testing.T) {
 	require.InDelta(t, loss, *c.State.BestLoss, 0, "best.json names the loss of its step")
 }
 
-// bestOf is the step with the smallest validation loss in the metrics.
+// bestOf returns the step with the smallest validation loss in the metrics.
 func bestOf(t *testing.T, out string) (step int, loss float64) {
 	t.Helper()
 	lines, err := trainer.ReadMetrics(out)
@@ -38,7 +38,7 @@ func bestOf(t *testing.T, out string) (step int, loss float64) {
 	return step, loss
 }
 
-// A run that was killed after it saved its best step and before it marked it is resumed.
+// A run is resumed that was killed after it had saved its best step and before it had marked it.
 func TestTheBestIsMarkedAfterACrashHasCostTheMark(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, path string, old []byte){
 		"an older mark": func(t *testing.T, path string, old []byte) { require.NoError(t, os.WriteFile(path, old, 0o644)) },
@@ -65,7 +65,7 @@ func TestTheBestIsMarkedAfterACrashHasCostTheMark(t *testing.T) {
 	}
 }
 
-// The run goes on from before its best step, at a rate that makes that step a bad one.
+// The run continues from before its best step, at a rate that makes that step a bad one.
 func TestBestTellsOfTheWeightsThatAreThere(t *testing.T) {
 	text, out := corpus(t), filepath.Join(t.TempDir(), "run")
 	train(t, smallest(t, text, out), trainer.Options{})
@@ -80,7 +80,7 @@ func TestBestTellsOfTheWeightsThatAreThere(t *testing.T) {
 	require.Equal(t, r.Final.Loss, loss)
 }
 
-// A rate that ruins the weights after 20 good steps.
+// This rate ruins the weights after 20 good steps.
 func TestDivergenceKeepsTheLastGoodCheckpoint(t *testing.T) {
 	text, out := corpus(t), filepath.Join(t.TempDir(), "run")
 	sets := []string{"train.eval_every=0", "train.checkpoint_every=2", "train.warmup=0", "train.clip=0", "train.weight_decay=0"}

@@ -12,7 +12,7 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// One file is text to learn from and text to be tested on, with the default split.
+// A single file is split, by default, into text for training and text for validation.
 func TestRunOnOneFileIsEvaluatedOnItsEnd(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	var log bytes.Buffer
@@ -21,8 +21,8 @@ func TestRunOnOneFileIsEvaluatedOnItsEnd(t *testing.T) {
 	require.Contains(t, log.String(), "data.split: the corpus is one document: its last 1/20 is the validation split\n")
 }
 
-// A file too short for a validation split is learnt from whole, as before there was one,
-// unless the run wants to evaluate.
+// The run trains on the whole of a file that is too short for a validation split, unless it is to
+// evaluate.
 func TestRunOnAShortFileLearnsFromAllOfIt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "short.txt")
 	require.NoError(t, os.WriteFile(path, bytes.Repeat([]byte("text"), 16), 0o644)) // 65 tokens, batch 4 x seq 16 + 1
@@ -35,8 +35,8 @@ func TestRunOnAShortFileLearnsFromAllOfIt(t *testing.T) {
 	require.ErrorContains(t, err, "training split: want at least 65 tokens")
 }
 
-// Runs that began before the end of an only file was held out, or before files without an
-// extension were read, go on with the same bits.
+// Runs that began before the end of a single file was held out, or before files without an
+// extension were read, continue with the same bits.
 func TestRunsGoOnWithTheCorpusThatTheyBeganWith(t *testing.T) {
 	one := corpus(t)
 	text, err := os.ReadFile(one)
@@ -46,7 +46,7 @@ func TestRunsGoOnWithTheCorpusThatTheyBeganWith(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), text[len(text)/3:], 0o644))
 	}
 	for _, c := range []struct {
-		path, was string // data.path, data.split that gives what was learnt from
+		path, was string // data.path, data.split that gives the text that the run learnt from
 		change    func()
 	}{
 		{one, "none", func() {}},

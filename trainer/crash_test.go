@@ -18,23 +18,23 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// crashes tries what can happen to a small run at each of its steps on the file system.
+// crashes tests what can happen to a small run at each of its file-system steps.
 type crashes struct {
 	t      *testing.T
 	text   string
-	whole  map[string]string // what an unbroken run leaves
+	whole  map[string]string // the files that an unbroken run leaves
 	stride int               // try only every stride-th point
 	tried  int
 }
 
-// run is the run into a folder: six steps, three validations of which the first is the best,
-// four checkpoints of which few are kept.
+// run returns the run for a folder: six steps, three validations of which the first is the best,
+// and four checkpoints of which few are kept.
 func (c *crashes) run(out string) *config.Run {
 	return smallest(c.t, c.text, out, "train.steps=6", "train.eval_every=2", "train.checkpoint_every=3", "train.keep=1",
 		"train.lr=1", "train.schedule=constant", "train.warmup=0")
 }
 
-// train goes on to the end, or to the first error.
+// train trains to the end, or to the first error.
 func (c *crashes) train(out string, disk checkpoint.Disk, resume trainer.Resume) error {
 	tr, err := trainer.OpenOn(context.Background(), c.run(out), trainer.Options{Resume: resume}, disk)
 	if err != nil {
@@ -45,8 +45,8 @@ func (c *crashes) train(out string, disk checkpoint.Disk, resume trainer.Resume)
 	return err
 }
 
-// left is everything that a finished run leaves and that does not tell its time: numbers of
-// the metrics, weights, moments and state, best.json, config, picture, names of all files.
+// left returns everything in a finished run's folder that does not depend on time: the numbers of
+// the metrics, weights, moments and state, best.json, config, picture, and the names of all files.
 func (c *crashes) left(out string) map[string]string {
 	left := map[string]string{"metrics": strings.Join(losses(c.t, out), "\n")}
 	require.NoError(c.t, filepath.WalkDir(out, func(path string, d fs.DirEntry, err error) error {
@@ -73,7 +73,7 @@ func (c *crashes) left(out string) map[string]string {
 	return left
 }
 
-// finishes goes on with what is left in a folder and wants the same end as an unbroken run's.
+// finishes resumes the run in a folder and requires the same end as for an unbroken run.
 func (c *crashes) finishes(out, what string) {
 	c.t.Helper()
 	c.tried++
@@ -88,7 +88,7 @@ func (c *crashes) finishes(out, what string) {
 	require.NoError(c.t, os.RemoveAll(out))
 }
 
-// folder returns a copy of a folder; one that is not there is to be made.
+// folder returns a copy of a folder, or a path for a new one if from is empty.
 func (c *crashes) folder(from string) string {
 	out := filepath.Join(c.t.TempDir(), "run")
 	if _, err := os.Stat(from); err == nil {
@@ -97,9 +97,9 @@ func (c *crashes) folder(from string) string {
 	return out
 }
 
-// walk tries every point of a run that starts with what is in a folder: the process is
-// killed there; the machine loses power there, and with it what was written to the metrics
-// since they were last flushed, or half of it; the disk fails there once, or from there on.
+// walk tries every point of a run that starts with the files in a folder. There the process is
+// killed; or the machine loses power, and with it the metrics written since they were last flushed,
+// or half of these; or the disk fails once, or from then on.
 func (c *crashes) walk(scenario, from string) {
 	points := c.kill(scenario, from)
 	for point := 0; point < points; point += c.stride {
@@ -124,7 +124,7 @@ func (c *crashes) walk(scenario, from string) {
 	}
 }
 
-// kill tries the kills and power cuts of one run and returns how many points it has.
+// kill tries the kills and power cuts of one run and returns the number of points.
 func (c *crashes) kill(scenario, from string) (points int) {
 	out := c.folder(from)
 	metrics := filepath.Join(out, "metrics.jsonl")
@@ -160,9 +160,10 @@ func (c *crashes) kill(scenario, from string) (points int) {
 	return points
 }
 
-// TestARunSurvivesWhateverStepOfItsFails walks every create, open, write, flush, close, rename,
-// making and removing of a small run, of one that was resumed, and of one that was resumed
-// after a fault: some of them, every third among the long tests, and all where everything is asked for.
+// TestARunSurvivesWhateverStepOfItsFails fails every create, open, write, flush, close, rename, and
+// every making and removing of a folder, in a small run, in a resumed one, and in one resumed after
+// a fault. Ordinary tests try some of these points, long tests every third, and exhaustive tests
+// all.
 func TestARunSurvivesWhateverStepOfItsFails(t *testing.T) {
 	c := &crashes{t: t, text: corpus(t), stride: 29}
 	switch {

@@ -26,7 +26,7 @@ import (
 // TestMain runs the device's tests on the emulator, or on a GPU where RESIDUA_GPU says so.
 func TestMain(m *testing.M) { emulator.Main(m) }
 
-// deviceModels are small models of every stream, and experts.
+// deviceModels returns small models of every stream, and a mixture of experts.
 func deviceModels(t *testing.T) map[string]string {
 	model := func(stream, positions, feedforward string) string {
 		return fmt.Sprintf("{stream: %s, layers: 2, attention: {heads: 2, positions: %s}, feedforward: %s, seq: 16}", stream, positions, feedforward)
@@ -53,14 +53,14 @@ func deviceModels(t *testing.T) map[string]string {
 	return all
 }
 
-// deviceRow is a design's model that trains on the device.
+// deviceRow is a model of a design that trains on the device.
 type deviceRow struct {
 	Of        map[string]any // settings of the stream
-	Positions string         // alibi where it says nothing
+	Positions string         // "": alibi
 	Alone     bool           // without a feed-forward
 }
 
-// deviceRun is a run of a device model.
+// deviceRun returns a run of a device model.
 func deviceRun(t *testing.T, model, text, out string, sets ...string) *config.Run {
 	t.Helper()
 	yaml := fmt.Sprintf(`
@@ -76,7 +76,7 @@ device: {threads: 2}
 	return run
 }
 
-// TestDeviceTrains compares a run's losses on the device with those on the CPU, of every
+// TestDeviceTrains compares a run's losses on the device with its losses on the CPU, for every
 // stream in every precision.
 func TestDeviceTrains(t *testing.T) {
 	text := corpus(t)
@@ -111,7 +111,7 @@ func requireSameLosses(t *testing.T, want, got string, tolerance float64, what s
 	}
 }
 
-// TestDeviceDepth: 12 and 24 blocks, where Gorgonia's own binding and arena fail.
+// TestDeviceDepth trains 12 and 24 blocks, with which Gorgonia's own binding and arena fail.
 func TestDeviceDepth(t *testing.T) {
 	text := corpus(t)
 	for _, layers := range []int{12, 24} {
@@ -124,8 +124,8 @@ func TestDeviceDepth(t *testing.T) {
 	}
 }
 
-// TestDeviceResume stops a run on the device and goes on: everything that follows has the
-// bits of the unbroken run.
+// TestDeviceResume stops a run on the device and resumes it: everything that follows has the bits
+// of the unbroken run.
 func TestDeviceResume(t *testing.T) {
 	text, model := corpus(t), deviceModels(t)["rmt"]
 	for _, precision := range []string{"fp32", "bf16"} {
@@ -152,8 +152,8 @@ func requireSameFile(t *testing.T, want, got, name string) {
 	require.Equal(t, w, g, name)
 }
 
-// TestDeviceCheckpoints: what the device writes the CPU goes on with, and the reverse,
-// with the losses of a run that never moved.
+// TestDeviceCheckpoints: the CPU resumes from a checkpoint of the device, and the device from one
+// of the CPU, with the losses of a run that never moved.
 func TestDeviceCheckpoints(t *testing.T) {
 	text, model := corpus(t), deviceModels(t)["rmt"]
 	cpu, cuda := []string{"device.kind=cpu"}, []string{"device.kind=cuda", "device.precision=fp32"}
@@ -171,8 +171,9 @@ func TestDeviceCheckpoints(t *testing.T) {
 	}
 }
 
-// TestDeviceResidency counts what crosses the bus: in a step the batch goes up, and the
-// loss, the gradient norm and flags come down, whatever the model's size.
+// TestDeviceResidency counts what is copied between host and device: in a step the batch is copied
+// to the device, and the loss, the gradient norm and flags are copied back, whatever the model's
+// size.
 func TestDeviceResidency(t *testing.T) {
 	if !emulator.Emulated() {
 		t.Skip("the emulator counts")
@@ -212,8 +213,8 @@ func (b *busCounter) Step(m trainer.Metrics) {
 	}
 }
 
-// TestDeviceLost: the device fails in the middle of a run; the error says so in one line
-// and the last checkpoint stays good.
+// TestDeviceLost: if the device fails in the middle of a run, the error says so in one line and the
+// last checkpoint is undamaged.
 func TestDeviceLost(t *testing.T) {
 	if !emulator.Emulated() {
 		t.Skip("the emulator fails on demand")
@@ -229,7 +230,7 @@ func TestDeviceLost(t *testing.T) {
 	require.Equal(t, 4, last(t, out).State.Step, "the checkpoint before it")
 }
 
-// loser takes the device away after a step.
+// loser makes the device fail after a step.
 type loser struct {
 	stopper
 	at int

@@ -19,5 +19,6 @@ func Collapsed(loss, gradNorm float64, vocab int) bool {
 // Learned tells whether a loss is better than guessing, by a hundredth or more.
 func Learned(loss float64, vocab int) bool { return loss < 0.99*UniformLoss(vocab) }
 
-// UniformLoss is the loss, in nats a token, of a model that gives each token of a vocabulary the same probability.
+// UniformLoss is the loss, in nats a token, of a model that gives each token of a vocabulary the
+// same probability.
 func UniformLoss(vocab int) float64 { return math.Log(float64(vocab)) }

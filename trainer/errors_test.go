@@ -13,7 +13,8 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// TestOpenRefuses: what cannot be trained is an error that names what is wrong, and changes nothing.
+// TestOpenRefuses: a run that cannot be trained gives an error that names the problem, and changes
+// nothing.
 func TestOpenRefuses(t *testing.T) {
 	text := corpus(t)
 	done := filepath.Join(t.TempDir(), "done")
@@ -44,8 +45,8 @@ func TestOpenRefuses(t *testing.T) {
 	require.Len(t, losses(t, done), 2, "a refused run changes nothing")
 }
 
-// TestResumeRefuses: a run whose config, or text, is not that of the checkpoint's is refused by the key that
-// differs.
+// TestResumeRefuses: if the config or the text differs from the checkpoint's, the error names the
+// key that differs.
 func TestResumeRefuses(t *testing.T) {
 	text := corpus(t)
 	done := filepath.Join(t.TempDir(), "done")
@@ -74,7 +75,7 @@ func TestResumeRefuses(t *testing.T) {
 	require.Len(t, losses(t, done), 2, "a refused run changes nothing")
 }
 
-// wantError wants an error of the type of want, with its fields.
+// wantError requires an error of the type of want, with its fields.
 func wantError[T error](t *testing.T, err error, want T) {
 	t.Helper()
 	var got T
@@ -82,7 +83,7 @@ func wantError[T error](t *testing.T, err error, want T) {
 	require.Equal(t, want, got)
 }
 
-// wantKey wants a ResumeError for a key.
+// wantKey requires a ResumeError for a key.
 func wantKey(t *testing.T, err error, key string) {
 	t.Helper()
 	var got *trainer.ResumeError
@@ -101,7 +102,7 @@ func TestFolderInUse(t *testing.T) {
 	train(t, tiny(t, text, out), trainer.Options{Resume: trainer.ResumeAuto})
 }
 
-// TestBadSteps: a run that only makes NaN stops with an error and keeps its last good
+// TestBadSteps: a run whose every step is NaN stops with an error and keeps its last good
 // checkpoint.
 func TestBadSteps(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")

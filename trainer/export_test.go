@@ -1,18 +1,18 @@
 package trainer
 
-// OpenOn is Open on a disk that can fail.
+// OpenOn does what Open does, on a disk that can fail.
 var OpenOn = open
 
-// PerSecond is perSecond.
+// PerSecond exports perSecond.
 var PerSecond = perSecond
 
-// LossHistory is lossHistory.
+// LossHistory exports lossHistory.
 type LossHistory struct{ lossHistory }
 
-// Add takes a step.
+// Add adds a step.
 func (h *LossHistory) Add(m Metrics) { h.add(m) }
 
-// Points are tokens and loss of each point of the curves.
+// Points returns tokens and loss of each point of the curves.
 func (h *LossHistory) Points() (training, validation [][2]float64) {
 	points := func(c lossCurve) (all [][2]float64) {
 		for _, g := range c.groups {
@@ -23,25 +23,25 @@ func (h *LossHistory) Points() (training, validation [][2]float64) {
 	return points(h.training), points(h.validation)
 }
 
-// Spikes is spikes.
+// Spikes exports spikes.
 type Spikes struct{ spikes }
 
-// NewSpikes is newSpikes.
+// NewSpikes exports newSpikes.
 func NewSpikes() (training, validation Spikes) {
 	a, b := newSpikes()
 	return Spikes{a}, Spikes{b}
 }
 
-// Add takes a loss.
+// Add adds a loss.
 func (s *Spikes) Add(step int, loss float64) (far bool, news string) { return s.add(step, loss) }
 
-// Stuck is stuck.
+// Stuck exports stuck.
 type Stuck struct{ stuck }
 
-// NewStuck is newStuck.
+// NewStuck exports newStuck.
 func NewStuck(vocab, steps int) Stuck { return Stuck{newStuck(vocab, steps)} }
 
-// Add takes the next step.
+// Add adds the next step.
 func (s *Stuck) Add(m Metrics) (news string) { return s.add(m) }
 
 // Now tells whether the run is stuck.

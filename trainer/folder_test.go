@@ -14,7 +14,7 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// at calls something after a step.
+// at calls a function after a step.
 type at struct {
 	trainer.Silent
 	step int
@@ -86,7 +86,8 @@ func TestARateIsAlwaysFinite(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestWhatIsRefusedLeavesNothing: neither the run's folder, nor those around it, nor a lock in one that was there.
+// TestWhatIsRefusedLeavesNothing: a refused run leaves no folder of its own, no folders around it,
+// and no lock in an existing folder.
 func TestWhatIsRefusedLeavesNothing(t *testing.T) {
 	text, other := corpus(t), filepath.Join(t.TempDir(), "other")
 	train(t, smallest(t, text, other, "model.layers=2"), trainer.Options{})

@@ -33,7 +33,8 @@ sample: {tokens: 0}
 device: {threads: 2}
 `
 
-// bytesLlama writes llama-hf with a row for each id of the tokenizer bytes: those of its 113 ids, again and again.
+// bytesLlama writes llama-hf with an embedding row for each id of the tokenizer bytes, by repeating
+// the rows of its 113 ids.
 func bytesLlama(t *testing.T) string {
 	from, dir := filepath.Join("..", "testdata", "reference", "llama-hf"), t.TempDir()
 	text, err := os.ReadFile(filepath.Join(from, "config.json"))
@@ -56,8 +57,8 @@ func bytesLlama(t *testing.T) string {
 	return dir
 }
 
-// TestInitFromHuggingFace: a run starts from the weights of a Hugging Face folder, if its model is the folder's, and
-// what it trains is read as a model of ours.
+// TestInitFromHuggingFace: a run starts from the weights in a Hugging Face folder if its model is
+// the folder's model, and its checkpoint is read as a model of ours.
 func TestInitFromHuggingFace(t *testing.T) {
 	folder, out := bytesLlama(t), filepath.Join(t.TempDir(), "run")
 	parse := func(sets ...string) *config.Run {

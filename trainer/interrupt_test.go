@@ -13,9 +13,10 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// TestAnInterruptAtAnyMomentCostsNoBit: while programs are compiled and before the first step is whole the run ends with
-// the context's error and without a checkpoint. Later the step that was under way is given up, the last whole one is
-// saved, and the run goes on with the same bits.
+// TestAnInterruptAtAnyMomentCostsNoBit: while programs are compiled, and until the first step is
+// complete, an interrupted run ends with the context's error and without a checkpoint. Later the
+// unfinished step is discarded and the last complete one saved, and the resumed run continues with
+// the same bits.
 func TestAnInterruptAtAnyMomentCostsNoBit(t *testing.T) {
 	text, sets := corpus(t), []string{"train.accumulate=3", "train.steps=6", "train.eval_every=4"}
 	whole, ctx := filepath.Join(t.TempDir(), "run"), countdown.New(1<<20)

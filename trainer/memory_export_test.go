@@ -5,8 +5,8 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// Fits compares a run with some available memory.
+// Fits checks whether a run fits in the available memory.
 func Fits(run *config.Run, available int) error { return fits(run, available) }
 
-// MemoryNeed is what a run takes at least.
+// MemoryNeed returns a lower bound of the memory that a run takes.
 func MemoryNeed(run *config.Run) graph.MemoryNeed { return run.MemoryNeed(run.Spec()) }

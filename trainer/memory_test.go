@@ -17,8 +17,8 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// TestRunBeyondMemoryIsRefused: in one line that says what it takes and what would fit, before
-// anything is allocated or written.
+// TestRunBeyondMemoryIsRefused: before anything is allocated or written, the error says in one line
+// what the run takes and what would fit.
 func TestRunBeyondMemoryIsRefused(t *testing.T) {
 	text := corpus(t)
 	for name, row := range map[string]struct {
@@ -56,8 +56,8 @@ func TestWhatIsAdvisedFits(t *testing.T) {
 	require.NoError(t, trainer.Fits(run, available))
 }
 
-// TestEveryConfigFits: each of configs/ trains on a machine with 64 GB, and the small ones with
-// 2 GB; on a device its activations are not the host's.
+// TestEveryConfigFits: each config in configs/ trains on a machine with 64 GB, and the small ones
+// with 2 GB; on a device, activations do not count as host memory.
 func TestEveryConfigFits(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "configs", "*.yaml"))
 	require.NoError(t, err)

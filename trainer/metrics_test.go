@@ -17,7 +17,7 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// resumeWith trains 9 steps, changes metrics.jsonl, and goes on to 12.
+// resumeWith trains 9 steps, changes metrics.jsonl, and resumes until step 12.
 func resumeWith(t *testing.T, change func(lines []string) string) (out, before string, report *listener) {
 	t.Helper()
 	text := corpus(t)
@@ -33,7 +33,7 @@ func resumeWith(t *testing.T, change func(lines []string) string) (out, before s
 	return out, before, report
 }
 
-// stepsIn are the steps of metrics.jsonl.
+// stepsIn returns the steps in metrics.jsonl.
 func stepsIn(t *testing.T, out string) (steps []int) {
 	t.Helper()
 	lines, err := trainer.ReadMetrics(out)
@@ -159,7 +159,7 @@ func TestTheLossHistoryIsBounded(t *testing.T) {
 	require.Equal(t, 4.0, training[0][1], "means of groups")
 }
 
-// Nothing but metrics on standard output, warnings apart from them.
+// Standard output has only metrics; warnings go elsewhere.
 func TestJSONLinesKeepsWarnings(t *testing.T) {
 	var out, warnings bytes.Buffer
 	text, run := corpus(t), filepath.Join(t.TempDir(), "run")
@@ -172,7 +172,7 @@ func TestJSONLinesKeepsWarnings(t *testing.T) {
 	require.NotContains(t, out.String(), "warning")
 }
 
-// A finished run that is resumed has nothing to do but tells how it ended.
+// A finished run that is resumed does nothing but report how it ended.
 func TestAFinishedRunTellsItsScoreAgain(t *testing.T) {
 	text, out := corpus(t), filepath.Join(t.TempDir(), "run")
 	first := train(t, smallest(t, text, out), trainer.Options{})

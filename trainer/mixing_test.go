@@ -12,11 +12,11 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// hyper are overrides that put a run on dynamic hyper-connections.
+// hyper lists the settings that give a run dynamic hyper-connections.
 var hyper = []string{"model.stream={kind: hyper, n: 2, dynamic: true, d_model: 16}", "model.attention={heads: 2, positions: alibi}", "train.log_mixing=2"}
 
-// TestMixingIsLogged: with train.log_mixing N, the run logs every N steps and at the last one how
-// far coefficients have moved, also after a resume; this does not change what it learns, and
+// TestMixingIsLogged: with train.log_mixing N, the run logs every N steps and at the last step how
+// far coefficients have moved, also after a resume. This does not change what the run learns, and
 // analyze reads it.
 func TestMixingIsLogged(t *testing.T) {
 	text, out := corpus(t), filepath.Join(t.TempDir(), "run")

@@ -85,8 +85,8 @@ func (t *Trainer) measureNorms(step int) (*Norms, error) {
 	return n, nil
 }
 
-// gradientNorms returns the norm of the mean gradient of each block. In a group each rank adds up the
-// entries that it updates.
+// gradientNorms returns the norm of the mean gradient of each block. In a group each rank adds up
+// the entries that it updates.
 func (t *Trainer) gradientNorms() ([]eval.Number, error) {
 	sums := make([]float64, t.run.Spec().Layers)
 	for block := range sums {

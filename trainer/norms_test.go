@@ -12,8 +12,8 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// TestNormsAreLogged: with train.log_norms N, the run logs every N steps and at the last one sizes
-// of the stream, weights and gradients, and learns the same.
+// TestNormsAreLogged: with train.log_norms N, the run logs every N steps and at the last step the
+// norms of stream, weights and gradients, and learns the same.
 func TestNormsAreLogged(t *testing.T) {
 	text, out := corpus(t), filepath.Join(t.TempDir(), "run")
 	run := smallest(t, text, out, "train.log_norms=5", "train.accumulate=2", "train.clip=0.01")

@@ -12,8 +12,8 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// TestMuonRun: a run with Muon stopped and gone on with makes the same bits, its checkpoint holds
-// what the rules keep and no more, and a run of the other rule refuses it.
+// TestMuonRun: a run with Muon that is stopped and resumed makes the same bits; its checkpoint
+// holds exactly what the rules keep; a run with another rule refuses the checkpoint.
 func TestMuonRun(t *testing.T) {
 	text, whole, out := corpus(t), filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "broken")
 	const muon = "train.optim.kind=muon"

@@ -24,8 +24,8 @@ func lossPicture(t *testing.T, sets ...string) string {
 	return string(svg)
 }
 
-// TestLossPictureReads: in light and dark, in a face without serifs, with nothing cut off, and one
-// evaluation is seen.
+// TestLossPictureReads: the picture works in light and dark, uses a font without serifs, cuts
+// nothing off, and shows even a single evaluation.
 func TestLossPictureReads(t *testing.T) {
 	const training, pale, validation = "#3366AA", "#B8C9E1", "#DD8833"
 	svg := lossPicture(t, "train.steps=60", "train.eval_every=60")
@@ -55,7 +55,7 @@ func TestLossPictureReads(t *testing.T) {
 	}
 }
 
-// TestLossPictureOfOneStep: one step has a mark, and numbers around it that can be told apart.
+// TestLossPictureOfOneStep: a single step has a mark, between numbers that can be told apart.
 func TestLossPictureOfOneStep(t *testing.T) {
 	svg := lossPicture(t, "train.steps=1", "train.eval_every=0")
 	assert.Regexp(t, `d="M[^"]*A[^"]*"\s+style="fill:#3366AA`, svg)

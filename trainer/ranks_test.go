@@ -77,7 +77,7 @@ func ranked(t *testing.T, n int, text, out string, sets ...string) *config.Run {
 	return tiny(t, text, out, sets...)
 }
 
-// trainRanks trains to the end by n ranks, or until a step after which rank by is interrupted.
+// trainRanks trains with n ranks to the end, or until the step after which rank by is interrupted.
 func trainRanks(t *testing.T, n int, text, out string, o trainer.Options, sets ...string) *trainer.Result {
 	t.Helper()
 	r, errs := onRanks(n, func(int) rankRun {
@@ -112,7 +112,8 @@ func requireClose(t *testing.T, a, b string) {
 	}
 }
 
-// headers returns the headers of the newest checkpoint's files, without the digest of their content.
+// headers returns the headers of the newest checkpoint's files, without the digest of their
+// content.
 func headers(t *testing.T, out string) (all []string) {
 	t.Helper()
 	dir, _, err := checkpoint.Latest(out)
@@ -162,8 +163,9 @@ func TestRanksMakeTheRunOfOne(t *testing.T) {
 	}
 }
 
-// TestRanksResume stops a run of some ranks after a step, by an interrupt of one of them, and goes on
-// with others. An unbroken run has the same losses, and the same bits if the ranks are as many.
+// TestRanksResume stops a run of some ranks after a step, by interrupting one of them, and resumes
+// with another number of ranks. The losses are the unbroken run's, and so are the bits if the
+// number of ranks is the same.
 func TestRanksResume(t *testing.T) {
 	text := corpus(t)
 	whole := map[int]string{}
@@ -268,7 +270,7 @@ func TestRanksAgree(t *testing.T) {
 			}
 			return r
 		})
-		// One rank may end the job before another has found the same.
+		// One rank may end the job before another finds the same problem.
 		require.ErrorContains(t, stderrors.Join(errs...), fact+": want ")
 		require.NoDirExists(t, out)
 	}

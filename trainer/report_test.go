@@ -11,8 +11,8 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// TestReportersWorkFromTheirFirstCall: whatever is called before Start and after Finish is
-// not lost and crashes nothing.
+// TestReportersWorkFromTheirFirstCall: calls before Start and after Finish are not lost and crash
+// nothing.
 func TestReportersWorkFromTheirFirstCall(t *testing.T) {
 	var out bytes.Buffer
 	for name, r := range map[string]trainer.Reporter{
@@ -45,15 +45,15 @@ func TestReportersWorkFromTheirFirstCall(t *testing.T) {
 	}
 }
 
-// TestReportersFinishWithoutAStart: an error before the first step ends a run, too.
+// TestReportersFinishWithoutAStart: an error before the first step also ends a run.
 func TestReportersFinishWithoutAStart(t *testing.T) {
 	for _, r := range []trainer.Reporter{trainer.NewLines(&bytes.Buffer{}, 0), trainer.NewBar(&bytes.Buffer{}), trainer.NewJSONLines(&bytes.Buffer{}, &bytes.Buffer{})} {
 		assert.NotPanics(t, r.Finish)
 	}
 }
 
-// TestLinesComeByTime: without a number of steps, the first and the last step get a line, and
-// one of those in between when the time has come.
+// TestLinesComeByTime: if no number of steps is set, the first and the last step get a line, and a
+// step between them when enough time has passed.
 func TestLinesComeByTime(t *testing.T) {
 	steps := func(every int, interval time.Duration) string {
 		var out bytes.Buffer
@@ -74,8 +74,8 @@ func TestLinesComeByTime(t *testing.T) {
 	assert.Equal(t, "30 50 60 90 100", steps(30, 0))
 }
 
-// TestLinesTellTheTime: how long the run has taken and, but for the last line, how long the
-// rest will take at the mean speed since Start.
+// TestLinesTellTheTime: each line says how long the run has taken and, except for the last one, how
+// long the rest will take at the mean speed since Start.
 func TestLinesTellTheTime(t *testing.T) {
 	var out bytes.Buffer
 	lines := trainer.NewLines(&out, 1)

@@ -16,8 +16,8 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// TestResume stops a run at each of several steps and goes on: everything that follows
-// is the same to the bit, the last checkpoint too.
+// TestResume stops a run at each of several steps and resumes it: everything that follows is the
+// same to the bit, and so is the last checkpoint.
 func TestResume(t *testing.T) {
 	text := corpus(t)
 	whole := filepath.Join(t.TempDir(), "whole")
@@ -36,8 +36,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestResumeLoops resumes a model whose tokens pass its blocks several times, with some weights of
-// each pass's own, and with recomputation, which changes no bit.
+// TestResumeLoops resumes a model whose tokens pass its blocks several times, in which each pass
+// has some weights of its own, and with recomputation, which changes no bit.
 func TestResumeLoops(t *testing.T) {
 	text := corpus(t)
 	sets := []string{"model.stream={kind: denseformer, d_model: 16}", "model.loops=2", "model.attention.heads=2"}
@@ -50,7 +50,8 @@ func TestResumeLoops(t *testing.T) {
 	require.Equal(t, last(t, whole).Model, last(t, out).Model)
 }
 
-// TestResumeCutsMetrics: lines after the checkpoint's step and a torn last line go.
+// TestResumeCutsMetrics: lines after the checkpoint's step are removed, and so is an incomplete
+// last line.
 func TestResumeCutsMetrics(t *testing.T) {
 	text, out := corpus(t), filepath.Join(t.TempDir(), "run")
 	ctx, cancel := context.WithCancel(context.Background())
@@ -66,8 +67,7 @@ func TestResumeCutsMetrics(t *testing.T) {
 	require.Len(t, losses(t, out), 7)
 }
 
-// A run whose checkpoints have no identity, metrics or validation of their own, as those of
-// earlier programs.
+// A run whose checkpoints have no identity, metrics or validation, like those of earlier programs.
 func TestARunOfAnEarlierProgramGoesOn(t *testing.T) {
 	text, whole := corpus(t), filepath.Join(t.TempDir(), "whole")
 	final := train(t, smallest(t, text, whole), trainer.Options{})
@@ -96,8 +96,8 @@ func TestARunOfAnEarlierProgramGoesOn(t *testing.T) {
 	}
 }
 
-// TestResumeAcrossNumerics: a checkpoint of kernels that added up in another order resumes, and the
-// run says that its losses are not those that it would have had.
+// TestResumeAcrossNumerics: a checkpoint trained with an earlier version of the arithmetic resumes,
+// and the run warns that its losses differ from those that the earlier program would have computed.
 func TestResumeAcrossNumerics(t *testing.T) {
 	text, out := corpus(t), filepath.Join(t.TempDir(), "run")
 	interrupt(t, smallest(t, text, out), 5, trainer.Options{})
@@ -112,7 +112,7 @@ func TestResumeAcrossNumerics(t *testing.T) {
 	require.Equal(t, graph.Numerics, last(t, out).State.Numerics)
 }
 
-// TestFallBackNamesTheStep: where the newest checkpoint is damaged, every way to start from the run
+// TestFallBackNamesTheStep: if the newest checkpoint is damaged, every way to start from the run
 // says which step is used.
 func TestFallBackNamesTheStep(t *testing.T) {
 	text, out := corpus(t), filepath.Join(t.TempDir(), "run")
@@ -186,7 +186,7 @@ func TestAForkIsARunOfItsOwn(t *testing.T) {
 	require.ErrorContains(t, err, "want no -resume with it")
 }
 
-// fromTheFuture makes a sealed file one of a newer format version.
+// fromTheFuture gives a sealed file a newer format version.
 func fromTheFuture(t *testing.T, path string) {
 	t.Helper()
 	text, err := os.ReadFile(path)

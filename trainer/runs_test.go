@@ -20,7 +20,7 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// smallYAML is the smallest run worth the name: one layer, windows of 16.
+// smallYAML is the smallest useful run: one layer, windows of 16.
 const smallYAML = `
 seed: 7
 model: {stream: {kind: vector, d_model: 8}, layers: 1, attention: {heads: 2}, feedforward: {kind: gelu, hidden: 16}, seq: 16}
@@ -30,7 +30,7 @@ sample: {tokens: 0}
 device: {threads: 1}
 `
 
-// smallest returns the smallest run into a folder.
+// smallest returns the smallest run for a folder.
 func smallest(t *testing.T, text, out string, sets ...string) *config.Run {
 	t.Helper()
 	run, _, err := config.Parse(models.Standard(), "small.yaml", []byte(smallYAML), append([]string{"data.path=[" + text + "]", "out=" + out}, sets...))
@@ -48,7 +48,7 @@ func interrupt(t *testing.T, run *config.Run, at int, o trainer.Options) {
 	require.Equal(t, at, r.Steps)
 }
 
-// listener keeps what is said, and looks at every note.
+// listener records messages, and checks every note.
 type listener struct {
 	trainer.Silent
 	notes, warnings []string
@@ -76,7 +76,7 @@ func steps(t *testing.T, out string) []string {
 	return names
 }
 
-// tree is the digests of all files below a folder, but for what a lock writes.
+// tree returns the digests of all files below a folder, except the content of locks.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -92,7 +92,7 @@ func tree(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// tinyYAML is a model and a run of seconds.
+// tinyYAML describes a model and a run that take seconds.
 const tinyYAML = `
 seed: 7
 model: {stream: {kind: matrix, dk: 6, dv: 8, rank: 3}, layers: 2, attention: {positions: alibi, inverse_layer_scaling: true}, feedforward: {kind: gelu, hidden: 24}, seq: 16, init: lecun, dropout: 0.1}
@@ -113,7 +113,7 @@ func corpus(t *testing.T) string {
 	return path
 }
 
-// tiny returns the tiny run into a folder of its own.
+// tiny returns the tiny run for a folder of its own.
 func tiny(t *testing.T, text, out string, sets ...string) *config.Run {
 	t.Helper()
 	sets = append([]string{"data.path=[" + text + "]", "out=" + out}, sets...)
@@ -163,15 +163,14 @@ func last(t *testing.T, out string) *checkpoint.Checkpoint {
 	return c
 }
 
-// requireSameCheckpoint compares everything but what a run has for itself and what its time
-// takes.
+// requireSameCheckpoint compares everything except the run's identity and times.
 func requireSameCheckpoint(t *testing.T, want, got *checkpoint.Checkpoint) {
 	require.Equal(t, timeless(t, want.State), timeless(t, got.State))
 	require.Equal(t, want.Model, got.Model)
 	require.Equal(t, want.Optimizer, got.Optimizer)
 }
 
-// timeless is a state without identity, times and when it was interrupted.
+// timeless returns a state without identity, times and the step of an interrupt.
 func timeless(t *testing.T, s checkpoint.State) checkpoint.State {
 	require.Len(t, s.Run, len(rand.Text()))
 	s.Run, s.GoodStep, s.Extra = "", nil, maps.Clone(s.Extra)

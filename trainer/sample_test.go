@@ -13,8 +13,8 @@ import (
 )
 
 // TestSamplesAreKept: with sample.every N, samples.jsonl has what the model wrote every N steps and
-// at the end, the same after an interrupt and a resume, and after a resume from an older
-// checkpoint; training is the same as without.
+// at the end. It is the same after an interrupt and a resume, and after a resume from an older
+// checkpoint. Training is the same as without samples.
 func TestSamplesAreKept(t *testing.T) {
 	text, whole, broken := corpus(t), filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "broken")
 	sets := []string{"sample={prompt: line, tokens: 12, every: 5}", "train.keep=9"}
@@ -57,7 +57,7 @@ func TestSamplesAreKept(t *testing.T) {
 	assert.Equal(t, without[11].Loss, with[11].Loss)
 }
 
-// TestReadSamplesStopsAtATornLine as a killed run leaves.
+// TestReadSamplesStopsAtATornLine: a killed run may leave an incomplete last line.
 func TestReadSamplesStopsAtATornLine(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "samples.jsonl"), []byte("{\"step\":1,\"text\":\"a\"}\n{\"step\":2,\"te"), 0o644))

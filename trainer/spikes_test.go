@@ -14,8 +14,8 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// TestSpikes: what jumps far above the losses before it is a spike, on the validation text at once, of batches when two in a
-// row do. Noise, a loss that falls, and one odd batch are none.
+// TestSpikes: a loss that jumps far above the losses before it is a spike: on the validation text
+// at once, on batches when two in a row do. Noise, a falling loss, and one odd batch are no spikes.
 func TestSpikes(t *testing.T) {
 	repeat := func(n int, losses ...float64) (all []float64) {
 		for range n {
@@ -55,7 +55,8 @@ func TestSpikes(t *testing.T) {
 	}
 }
 
-// TestASpikeIsSaidWhileItHappens: in a line, and in the metrics, also of a run that is interrupted in it.
+// TestASpikeIsSaidWhileItHappens: a line and the metrics report a spike while it lasts, also in a
+// run that is interrupted then.
 func TestASpikeIsSaidWhileItHappens(t *testing.T) {
 	text, out := corpus(t), filepath.Join(t.TempDir(), "run")
 	sets := []string{"train.schedule=constant", "train.warmup=0", "train.eval_every=2"}

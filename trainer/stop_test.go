@@ -13,8 +13,9 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// TestStopEndsARun at the first step that reaches a limit; the rate follows the whole run's schedule. The
-// state names the key and the step, a resumed run stays ended, and goes on once the limit is raised.
+// TestStopEndsARun: a run ends at the first step that reaches a limit; the rate follows the
+// schedule of the whole run. The state names the key and the step. A resumed run stays ended, and
+// continues once the limit is raised.
 func TestStopEndsARun(t *testing.T) {
 	text, whole := corpus(t), filepath.Join(t.TempDir(), "whole")
 	train(t, smallest(t, text, whole), trainer.Options{})
@@ -59,7 +60,8 @@ func TestStopByLossWantsValidation(t *testing.T) {
 	require.ErrorContains(t, err, "train.stop.loss: want validation text and train.eval_every >= 1")
 }
 
-// TestEstimateChangesNothing of the run that follows, and a dry one leaves no folder.
+// TestEstimateChangesNothing: an estimate does not change the run that follows, and a dry run
+// leaves no folder.
 func TestEstimateChangesNothing(t *testing.T) {
 	for _, optim := range []string{"{kind: adamw}", "{kind: muon}"} {
 		estimateChangesNothing(t, "train.accumulate=2", "model.dropout=0.1", "train.optim="+optim, "device.precision=bf16")
@@ -98,7 +100,7 @@ func estimateChangesNothing(t *testing.T, sets ...string) {
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// microListener keeps what is said of micro-batches.
+// microListener records reports of micro-batches.
 type microListener struct {
 	listener
 	parts [][2]int
@@ -106,17 +108,18 @@ type microListener struct {
 
 func (l *microListener) Micro(done, of int) { l.parts = append(l.parts, [2]int{done, of}) }
 
-// TestMicroBatchesAreReported to a reporter that shows them.
+// TestMicroBatchesAreReported: a reporter that shows micro-batches is told of each.
 func TestMicroBatchesAreReported(t *testing.T) {
 	var heard microListener
 	train(t, smallest(t, corpus(t), filepath.Join(t.TempDir(), "run"), "train.accumulate=3", "train.steps=2"), trainer.Options{Report: &heard})
 	assert.Equal(t, [][2]int{{1, 3}, {2, 3}, {3, 3}, {1, 3}, {2, 3}, {3, 3}}, heard.parts)
 }
 
-// number writes a number without an exponent's plus.
+// number writes a number without the plus of an exponent.
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// TestRanksStopTogether: ranks end at the step at which one would, whoever knows of the limit.
+// TestRanksStopTogether: all ranks end at the same step as a run of one, whichever rank reaches the
+// limit.
 func TestRanksStopTogether(t *testing.T) {
 	text, whole := corpus(t), filepath.Join(t.TempDir(), "whole")
 	trainRanks(t, 1, text, whole, trainer.Options{})

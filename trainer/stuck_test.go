@@ -12,8 +12,8 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// TestACollapseIsFound when the gradient is 0 three times in a row, or when it stays at the loss of
-// guessing (log 256 = 5.545) a hundred times in a row.
+// TestACollapseIsFound: a run has collapsed when the gradient is 0 three times in a row, or when
+// the loss equals the loss of guessing (log 256 = 5.545) a hundred times in a row.
 func TestACollapseIsFound(t *testing.T) {
 	type run struct {
 		steps          int
@@ -50,7 +50,7 @@ func TestACollapseIsFound(t *testing.T) {
 	}
 }
 
-// TestACollapseIsSaidWhileItHappens: by a warning, and in the result.
+// TestACollapseIsSaidWhileItHappens: a warning reports a collapse at once, and so does the result.
 func TestACollapseIsSaidWhileItHappens(t *testing.T) {
 	var heard listener
 	r := train(t, smallest(t, corpus(t), filepath.Join(t.TempDir(), "run"), "train.steps=110", "train.lr=1e-9", "train.eval_every=0"), trainer.Options{Report: &heard})

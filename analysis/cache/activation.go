@@ -54,8 +54,8 @@ func (a Activation) Select(at At) ([]float64, error) {
 	return chosen, nil
 }
 
-// Token returns the entries of one token. For an activation without a token axis they are the same for
-// all tokens.
+// Token returns the entries of one token. For an activation without a token axis they are the same
+// for all tokens.
 func (a Activation) Token(token int) ([]float64, error) {
 	return a.OfToken(nil, token)
 }
@@ -93,8 +93,8 @@ func (a Activation) each(at At, f func(i int)) {
 	walk(0, 0)
 }
 
-// OfToken is like Select, for one token. For an activation without a token axis the entries are the same for
-// all tokens.
+// OfToken is like Select, for one token. For an activation without a token axis the entries are the
+// same for all tokens.
 func (a Activation) OfToken(at At, token int) ([]float64, error) {
 	chosen := maps.Clone(at)
 	if a.Axis(graph.TokenAxis) >= 0 {

@@ -56,8 +56,8 @@ func (e NotKeptError) Is(target error) bool {
 	return ok && t.Name == e.Name
 }
 
-// Get returns an activation with its axes, or an error if the run did not keep it. The values belong to
-// the cache: copy them before changing them.
+// Get returns an activation with its axes, or an error if the run did not keep it. The values
+// belong to the cache: copy them before changing them.
 func (c *Cache) Get(name string) (Activation, error) {
 	for _, a := range c.activations {
 		if a.Name == name {
@@ -73,7 +73,7 @@ func (c *Cache) Activation(name string) ([]float64, error) {
 	return a.Values, err
 }
 
-// TokenLogits returns the logits [Vocab] of one token, counted over all rows: part of Logits.
+// TokenLogits returns one token's part of Logits, [Vocab]; tokens are counted over all rows.
 func (c *Cache) TokenLogits(token int) ([]float64, error) {
 	if err := check.Index("token", token, c.Tokens()); err != nil {
 		return nil, err

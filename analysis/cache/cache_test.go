@@ -49,7 +49,8 @@ func get(t *testing.T, c *cache.Cache, name string) cache.Activation {
 	return a
 }
 
-// TestGlobs: a * matches one part between dots, and names are in the order in which the run computes them.
+// TestGlobs: a * matches one part between dots, and names are in the order in which the run
+// computes them.
 func TestGlobs(t *testing.T) {
 	r := runner(t, matrix, "blocks.*.feedforward.hidden", "embedding.out", "blocks.0.*.stream")
 	assert.Equal(t, []string{"embedding.out", "blocks.0.attention.stream", "blocks.0.feedforward.hidden", "blocks.0.feedforward.stream",
@@ -57,7 +58,7 @@ func TestGlobs(t *testing.T) {
 	assert.Equal(t, r.Names(), run(t, r).Names())
 }
 
-// TestReadAt: choices as a flag has them; what is refused changes nothing.
+// TestReadAt: choices are read as flags write them; a refused text changes nothing.
 func TestReadAt(t *testing.T) {
 	var at cache.At
 	require.NoError(t, at.UnmarshalText([]byte("head=3, token=-1")))
@@ -165,7 +166,7 @@ func checkChange(t *testing.T, what string, before, after cache.Activation, widt
 	}
 }
 
-// TestPatch: what is patched in is what the other run had.
+// TestPatch: patched entries have their values from the other run.
 func TestPatch(t *testing.T) {
 	const name = "blocks.1.feedforward.stream"
 	r := runner(t, vector, name)

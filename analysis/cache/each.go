@@ -8,10 +8,10 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// RunEach runs the model on one row of Seq token ids once for each list of interventions. It takes at
-// most Batch lists and computes them as the rows of a single run, which is faster than a run for each.
-// The caches, one for each list, have logits and no activations. Interventions must be in activations
-// that are PerRow.
+// RunEach runs the model on one row of Seq token ids once for each list of interventions. It takes
+// at most Batch lists and computes them as the rows of a single run, which is faster than a run for
+// each. The caches, one for each list, have logits and no activations. Interventions must be in
+// activations that are PerRow.
 func (r *Runner) RunEach(ids []int32, replace [][]Intervention) ([]*Cache, error) {
 	if len(ids) != r.options.Seq {
 		return nil, check.Value("ids", fmt.Sprintf("%d, one row", r.options.Seq), len(ids))
@@ -46,8 +46,8 @@ func (r *Runner) RunEach(ids []int32, replace [][]Intervention) ([]*Cache, error
 	return caches, nil
 }
 
-// PerRow tells whether each row has entries of its own in an activation. In a Runner of several rows
-// some activations may be shared by all rows.
+// PerRow tells whether each row has entries of its own in an activation. In a Runner of several
+// rows some activations may be shared by all rows.
 func (r *Runner) PerRow(name string) bool {
 	a, known := r.hooked(name)
 	return known && (r.options.Batch == 1 || a.Axes[0] == graph.TokenAxis && a.Shape[0] == len(r.program.Tokens))

@@ -13,8 +13,8 @@ type LogitSum struct {
 }
 
 // Gradients runs a model once on one row of token ids and returns the gradients of a sum of logits
-// with respect to the named activations, names or globs: activations of their shapes, in the order in
-// which the model computes them. The model's parameters need no memory for gradients.
+// with respect to the named activations, names or globs: activations of their shapes, in the order
+// in which the model computes them. The model's parameters need no memory for gradients.
 func Gradients(store *graph.Store, c models.Spec, ids []int32, of LogitSum, names ...string) ([]Activation, error) {
 	r, err := open(store, c, Options{Names: names, Seq: len(ids)}, models.Outputs{Logits: true, LogitsAt: 1, LogitSum: true}, graph.ProgramOptions{HookGradients: true})
 	if err != nil {

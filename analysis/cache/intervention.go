@@ -24,7 +24,8 @@ func Ablate(name string, at At) Intervention {
 	return Intervention{name, at, func(old []float64) ([]float64, error) { return make([]float64, len(old)), nil }}
 }
 
-// Scale multiplies entries by a factor: 0 switches them off, 1 leaves them as they are, bit for bit.
+// Scale multiplies entries by a factor: 0 switches them off, 1 leaves them as they are, bit for
+// bit.
 func Scale(name string, at At, factor float64) Intervention {
 	return Intervention{name, at, func(old []float64) ([]float64, error) {
 		for i := range old {
@@ -34,9 +35,9 @@ func Scale(name string, at At, factor float64) Intervention {
 	}}
 }
 
-// Patch sets entries to the values that they had in another run, which must have the same number of tokens unless
-// at names the token (Vig et al. 2020, causal mediation analysis; "activation patching").
-// That run must have kept the activation.
+// Patch sets entries to the values that they had in another run, which must have the same number of
+// tokens unless at names the token (Vig et al. 2020, causal mediation analysis; "activation
+// patching"). That run must have kept the activation.
 func Patch(name string, at At, from *Cache) Intervention {
 	return Intervention{name, at, func([]float64) ([]float64, error) {
 		if from == nil {
@@ -97,8 +98,8 @@ func (v Intervention) Apply(a Activation) error {
 	return nil
 }
 
-// ApplyAll applies changes, in order, to a named activation of some tokens that passes a program's hook. It
-// skips changes of other activations.
+// ApplyAll applies changes, in order, to a named activation of some tokens that passes a program's
+// hook. It skips changes of other activations.
 func ApplyAll(name string, axes []string, x *tensor.Dense, changes ...Intervention) error {
 	a := Activation{Name: name, Axes: axes, Shape: x.Shape(), Values: graph.Float64s(x)}
 	if err := apply(changes, a); err != nil {

@@ -25,10 +25,11 @@ import (
 //
 //	mean E = (N-1) MeanSquared,   MeanSquared the keys' Coherence
 //
-// which is (N-1)/Dk for unit keys drawn uniformly (computed here; the paper does not say it), and at least max(0, N/Dk - 1) for any, by
-// Welch's bound: 0 up to N = Dk for orthogonal ones. Least squares (Kohonen & Ruohonen 1973;
-// what the delta rule converges to) stores M = K^+ V instead, K [N, Dk] the keys, and reads
-// K K^+ V: what is lost is the part of V outside the span of K's columns,
+// which is (N-1)/Dk for unit keys drawn uniformly (computed here; the paper does not say it), and
+// at least max(0, N/Dk - 1) for any, by Welch's bound: 0 up to N = Dk for orthogonal ones. Least
+// squares (Kohonen & Ruohonen 1973; what the delta rule converges to) stores M = K^+ V instead, K
+// [N, Dk] the keys, and reads K K^+ V: what is lost is the part of V outside the span of K's
+// columns,
 //
 //	mean E = max(0, 1 - Dk/N)
 type Associative struct {
@@ -39,7 +40,7 @@ type Associative struct {
 	Shared []SharedRetrieval `json:"shared"` // error against coherence, at one N
 }
 
-// RetrievalCurve is the error of one kind of keys against the number of pairs.
+// RetrievalCurve holds the error for one kind of keys by the number of pairs.
 type RetrievalCurve struct {
 	Keys   string           `json:"keys"` // KeysRandom, KeysOrthonormal, KeysLeastSquares
 	Points []RetrievalPoint `json:"points"`
@@ -52,7 +53,7 @@ const (
 	KeysLeastSquares = "least squares" // random keys, M = K^+ V
 )
 
-// Retrieval is a measured error and what theory says.
+// Retrieval holds a measured error and the error by theory.
 type Retrieval struct {
 	Pairs         int     `json:"pairs"`          // N
 	Error         float64 `json:"error"`          // mean over seeds of the relative squared error
@@ -139,9 +140,9 @@ func retrievalPoint(draw *rand.Rand, o Options, kind string, n int) (RetrievalPo
 	return RetrievalPoint{Load: load, Retrieval: r, Welch: WelchBound(n, o.Dk), Least: max(0, load-1)}, err
 }
 
-// retrievalTheory is the mean error. Of orthonormal bases, q whole ones and m keys of one
-// more, a key has the squared cosines 1 in sum with each other whole basis, and on average
-// m/Dk with the keys of the last.
+// retrievalTheory returns the mean error. With orthonormal bases, q whole ones and m keys of one
+// more, the squared cosines of a key with each other whole basis sum to 1, and with the keys of the
+// last basis to m/Dk on average.
 func retrievalTheory(kind string, n, dk int) float64 {
 	pairs, size := float64(n), float64(dk)
 	switch kind {

@@ -53,7 +53,7 @@ func TestAssociativeMemory(t *testing.T) {
 	checkResult(t, m)
 }
 
-// TestAssociativeMemoryIsSeeded: a seed makes the same memories, another one others.
+// TestAssociativeMemoryIsSeeded: the same seed makes the same memories, another one makes others.
 func TestAssociativeMemoryIsSeeded(t *testing.T) {
 	try := func(seed uint64) float64 {
 		m, err := memory.Try(memory.Options{Dk: 8, Dv: 4, Seeds: 3, Pairs: []int{9}, Seed: seed})
@@ -64,7 +64,7 @@ func TestAssociativeMemoryIsSeeded(t *testing.T) {
 	assert.NotEqual(t, try(1), try(2))
 }
 
-// TestMemoryDefaults: no options are some, bad ones are refused.
+// TestMemoryDefaults: options that are zero get defaults, bad ones are refused.
 func TestMemoryDefaults(t *testing.T) {
 	m, err := memory.Try(memory.Options{Dk: 2, Seeds: 2})
 	require.NoError(t, err)
@@ -78,8 +78,7 @@ func TestMemoryDefaults(t *testing.T) {
 	assert.ErrorIs(t, err, check.ValueError{Name: "pairs", Got: "0"})
 }
 
-// TestWelchBound: that of d+1 vectors is reached by the regular simplex, whose cosines are
-// -1/d.
+// TestWelchBound: for d+1 vectors the regular simplex, whose cosines are -1/d, reaches the bound.
 func TestWelchBound(t *testing.T) {
 	for d := 1; d < 9; d++ {
 		assert.InDelta(t, 1/float64(d), memory.WelchBound(d+1, d), 1e-12)

@@ -43,7 +43,8 @@ func coherenceOf(keys mat.Matrix) Coherence {
 	return c
 }
 
-// WelchBound is the least that the largest |cosine| among n vectors of d dimensions can be.
+// WelchBound returns the smallest possible value of the largest |cosine| among n vectors of d
+// dimensions.
 func WelchBound(n, d int) float64 {
 	if n <= d || n < 2 || d < 1 {
 		return 0

@@ -27,7 +27,7 @@ type KeyMemory struct {
 	sites     []analysis.KeyedSite // of each set, with keys of length 1
 }
 
-// KeySet is a number of keys that are in use together.
+// KeySet is a set of keys that are in use together.
 type KeySet struct {
 	Site  string `json:"site"` // "" for those of all sites
 	Reads bool   `json:"reads"`
@@ -38,8 +38,8 @@ type KeySet struct {
 	Error  float64 `json:"error"`
 	Random float64 `json:"random"`
 	Least  float64 `json:"least"`
-	// RandomMax is the largest |cosine| among the same number of keys drawn uniformly, as a mean over
-	// draws, and RandomMaxError its standard error.
+	// RandomMax is the largest |cosine| among the same number of keys drawn uniformly, as a mean
+	// over draws, and RandomMaxError its standard error.
 	RandomMax      float64 `json:"random_max"`
 	RandomMaxError float64 `json:"random_max_error"`
 }
@@ -76,7 +76,7 @@ func MeasureKeys(store *graph.Store, c models.Spec, seed uint64) (*KeyMemory, er
 	return m, nil
 }
 
-// together are the keys of all sites that write, or read, [N, Dk].
+// together returns the keys of all sites that write, or of all that read, [N, Dk].
 func (m *KeyMemory) together(reads bool) *mat.Dense {
 	var all *mat.Dense
 	for _, s := range m.sites {
@@ -100,7 +100,8 @@ func newKeySet(draw *rand.Rand, site string, reads bool, keys *mat.Dense) KeySet
 	return s
 }
 
-// listen compares each site's writing keys with the reading keys after it, and its own.
+// listen compares each site's writing keys with the reading keys after it, and with its own reading
+// keys.
 func (m *KeyMemory) listen() {
 	for _, w := range m.sites {
 		for _, r := range m.sites {

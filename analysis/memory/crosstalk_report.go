@@ -32,8 +32,8 @@ func (s KeySet) name() string {
 // mappedKeys is the number of pairs of keys up to which a figure shows each.
 const mappedKeys = 40000
 
-// Figures shows the crosstalk between sites, in a small model also between all keys, and the error that each
-// site's keys would have as the keys of a memory.
+// Figures shows the crosstalk between sites, in a small model also between all keys, and the error
+// that each site's keys would have as the keys of a memory.
 func (m *KeyMemory) Figures() []figure.Figure {
 	figures := []figure.Figure{m.siteMap()}
 	if m.Writes.Keys*m.Reads.Keys <= mappedKeys {

@@ -14,16 +14,16 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// WriteRetrieval measures what the readers of a running matrix stream get from each writer. The stream of a token is
-// the sum of the outer products that were written to it, X = sum_i w_i ⊗ y_i, so that a read by a
-// key r is attention over the earlier writes of the token with weights that are not normalised
-// (linear attention, Katharopoulos et al. 2020, arXiv 2006.16236; without the softmax of the update rule
-// of modern Hopfield networks, Ramsauer et al. 2021, arXiv 2008.02217):
+// WriteRetrieval measures what the readers of a running matrix stream get from each writer. The
+// stream of a token is the sum of the outer products that were written to it, X = sum_i w_i ⊗ y_i,
+// so that a read by a key r is attention over the earlier writes of the token with weights that are
+// not normalised (linear attention, Katharopoulos et al. 2020, arXiv 2006.16236; without the
+// softmax of the update rule of modern Hopfield networks, Ramsauer et al. 2021, arXiv 2008.02217):
 //
 //	r X = sum_i (r . w_i) y_i
 //
-// With the norm in front of it at the scale of the run, the read is q = sum_i c_i, each c_i linear in
-// w_i ⊗ y_i; the norm's bias, which comes from no writer, is left out.
+// With the norm in front of it at the scale of the run, the read is q = sum_i c_i, each c_i linear
+// in w_i ⊗ y_i; the norm's bias, which comes from no writer, is left out.
 type WriteRetrieval struct {
 	Dk        int                `json:"dk"`
 	Dv        int                `json:"dv"`
@@ -39,9 +39,10 @@ type KeyedRead struct {
 	Reader string `json:"reader"`
 	Keys   int    `json:"keys"`
 	Writes int    `json:"writes"` // earlier ones, each by one key
-	// Share is what each earlier writer s contributes, sum <c_s, q> / sum <q, q> over tokens and keys: they add
-	// up to 1, and may be below 0. Energy is the mean of |c_s|^2 over the sum for all writers. Chance is its value
-	// for keys drawn uniformly, without gains: |X_s|^2 over the sum for all writers, with X_s what s wrote.
+	// Share is what each earlier writer s contributes, sum <c_s, q> / sum <q, q> over tokens and
+	// keys: they add up to 1, and may be below 0. Energy is the mean of |c_s|^2 over the sum for
+	// all writers. Chance is its value for keys drawn uniformly, without gains: |X_s|^2 over the
+	// sum for all writers, with X_s what s wrote.
 	Share  []float64 `json:"share"`
 	Energy []float64 `json:"energy"`
 	Chance []float64 `json:"chance"`
@@ -49,20 +50,20 @@ type KeyedRead struct {
 	Random Sharpness `json:"random"` // of as many keys drawn uniformly, on the same writes
 }
 
-// Sharpness is how far a reader's keys pick out single writes.
+// Sharpness says how far a reader's keys single out individual writes.
 type Sharpness struct {
-	// Effective is the number of writes that are read, (sum_i |c_i|^2)^2 / sum_i |c_i|^4, a mean over tokens and
-	// keys: 1 if it is one alone.
+	// Effective is the number of writes that are read, (sum_i |c_i|^2)^2 / sum_i |c_i|^4, a mean
+	// over tokens and keys: 1 if it is one alone.
 	Effective float64 `json:"effective"`
-	// Top is the strongest write's part of sum_i |c_i|^2, a mean over tokens and keys.
+	// Top is the strongest write's share of sum_i |c_i|^2, a mean over tokens and keys.
 	Top float64 `json:"top"`
-	// Signal is S / (S + C), with S = sum |c_top|^2 of the strongest write and C = sum |q - c_top|^2, the
-	// crosstalk of all others: 1/2 if it is as strong.
+	// Signal is S / (S + C), with S = sum |c_top|^2 for the strongest write and C = sum |q -
+	// c_top|^2, the crosstalk of all others. It is 1/2 if signal and crosstalk are equally strong.
 	Signal float64 `json:"signal"`
 }
 
-// ReadBack says how well the keys with which a writer wrote, w_i X / |w_i|^2, read back what it wrote from the
-// stream X at a later site.
+// ReadBack says how well the keys with which a writer wrote, w_i X / |w_i|^2, read back what it
+// wrote from the stream X at a later site.
 type ReadBack struct {
 	Writer   string  `json:"writer"`
 	Reader   string  `json:"reader"`
@@ -71,8 +72,9 @@ type ReadBack struct {
 	Random   float64 `json:"random"`   // its mean if the keys of the other writes were drawn uniformly
 }
 
-// RetrievalByDistance summarises all pairs of a site and a later reader with the same number of sites in between:
-// means of Share and of Energy / Chance, and medians of the errors, which are large for a faint writer among loud ones.
+// RetrievalByDistance summarises all pairs of a site and a later reader with the same number of
+// sites in between: means of Share and of Energy / Chance, and medians of the errors, which are
+// large for a faint writer among loud ones.
 type RetrievalByDistance struct {
 	Distance int     `json:"distance"`
 	Pairs    int     `json:"pairs"`
@@ -82,8 +84,8 @@ type RetrievalByDistance struct {
 	Random   float64 `json:"random"`
 }
 
-// RetrieveWrites measures a run of a model with a matrix stream. The run must have kept analysis.DecompositionNames.
-// The seed draws the random keys to compare with.
+// RetrieveWrites measures a run of a model with a matrix stream. The run must have kept
+// analysis.DecompositionNames. The seed draws the random keys to compare with.
 func RetrieveWrites(run *cache.Cache, seed uint64) (*WriteRetrieval, error) {
 	if err := analysis.CheckKeyed(run.Model().Spec()); err != nil {
 		return nil, err
@@ -148,7 +150,8 @@ func (r *retrieving) setOut() {
 	}
 }
 
-// newReaders returns the parts of a reader with m keys; an attention's are queries, keys and values.
+// newReaders returns the parts of a reader with m keys; an attention's are queries, keys and
+// values.
 func (r *retrieving) newReaders(site string, m int) []*readSum {
 	heads, shared, writers := r.spec.HeadCount(), r.spec.KVHeads(), len(r.result.Writers)
 	if !strings.HasSuffix(site, string(stream.Attention)) {

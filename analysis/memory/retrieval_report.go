@@ -25,8 +25,8 @@ func (r *WriteRetrieval) Table() figure.Table {
 	return t
 }
 
-// Figures are the writers' shares of each reader, how much more a reader gets of a writer than by chance,
-// how many writes are read at once, and what becomes of a write with distance.
+// Figures are the writers' shares of each reader, how much more a reader gets of a writer than by
+// chance, how many writes are read at once, and what becomes of a write with distance.
 func (r *WriteRetrieval) Figures() []figure.Figure {
 	return []figure.Figure{
 		r.byReader("What each reader reads, by who wrote it: share of the read", func(x KeyedRead, s int) float64 { return x.Share[s] }),
@@ -62,7 +62,7 @@ func (r *WriteRetrieval) sharpness() figure.Lines {
 	return l
 }
 
-// distances draws what is left of a write by the sites that wrote since.
+// distances draws how much of a write is left, by the number of sites that have written since.
 func (r *WriteRetrieval) distances() figure.Lines {
 	l := figure.NewLines("A site's writes, read back by their own keys", "sites that wrote in between", "|read - y|² / |y|², median", "the model", "if other keys were random")
 	l.LogY, l.Series[0].Marks = true, true
@@ -72,7 +72,7 @@ func (r *WriteRetrieval) distances() figure.Lines {
 	return l
 }
 
-// RetrievalDistances are means by distance, what becomes of a site's writes.
+// RetrievalDistances holds means by distance: what becomes of a site's writes.
 type RetrievalDistances struct {
 	Distances []RetrievalByDistance `json:"distances"`
 }

@@ -26,7 +26,7 @@ func newTokenWrites(dk, dv int) *tokenWrites {
 	return &tokenWrites{dk: dk, dv: dv, x: mat.NewDense(dk, dv, nil)}
 }
 
-// add appends the writes of a writer by keys [m, Dk], of values [m, Dv].
+// add appends a writer's writes of values [m, Dv] by keys [m, Dk].
 func (w *tokenWrites) add(writer int, keys *mat.Dense, values []float64) {
 	m, _ := keys.Dims()
 	y := mat.NewDense(m, w.dv, values)
@@ -65,7 +65,8 @@ func (w *tokenWrites) read(norm linear.Norm, key []float64) *mat.Dense {
 	return c
 }
 
-// readBack adds how well each write can be read by the key that wrote it, to the sums of its writer.
+// readBack adds how well each write can be read by the key that wrote it, to the sums of its
+// writer.
 func (w *tokenWrites) readBack(backs []backSum) {
 	total, read := floats.Sum(w.sizes), numerics.Mul(w.w, w.x) // [N, Dv]
 	for i, writer := range w.writers {
@@ -124,7 +125,7 @@ func (s *readSum) addRead(c *mat.Dense, q []float64, w *tokenWrites) {
 	s.squares += floats.Dot(q, q)
 }
 
-// addShares adds to sums the sizes over their total; nothing if the total is 0.
+// addShares adds each size divided by their total to sums; it adds nothing if the total is 0.
 func addShares(sums, sizes []float64) {
 	if total := floats.Sum(sizes); total != 0 {
 		floats.AddScaled(sums, 1/total, sizes)
@@ -147,7 +148,7 @@ type sharpnessSum struct {
 	crosstalk float64
 }
 
-// add adds what a key reads of each write, c [N, Dv], and returns all that it reads.
+// add adds the parts c [N, Dv] that a key reads of each write, and returns their sum.
 func (s *sharpnessSum) add(c *mat.Dense) []float64 {
 	n, dv := c.Dims()
 	q, energies := make([]float64, dv), make([]float64, n)

@@ -78,8 +78,8 @@ func (r reader) softmax(prefix string, sources ...string) [][]float64 {
 	return all
 }
 
-// TestSourceOfASoftmax: without a source the other weights stay as they are: what the last reader gets is the sum of the others. Where it
-// alone reads the source, keeping it regains all.
+// TestSourceOfASoftmax: without a source the other weights stay as they are: what the last reader
+// gets is the sum of the others. Where it alone reads the source, keeping it regains all.
 func TestSourceOfASoftmax(t *testing.T) {
 	c, ids := tiny(t, stream.AttnResConfig{})
 	store := modeltest.PerturbedStore(t, c, tensor.Float64)

@@ -1,6 +1,6 @@
-// Package mixing measures whether a stream that can mix does: how far its coefficients have moved from
-// their start, what they amplify through depth, how they spread over earlier layers, and what a row of
-// the stream holds that the others do not.
+// Package mixing measures whether a stream that can mix really does: how far its coefficients have
+// moved from their start, how much they amplify through depth, how they spread over earlier layers,
+// and what a row of the stream holds that the others do not.
 package mixing
 
 import (
@@ -16,10 +16,10 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// ErrNone says that a stream has no coefficients.
+// ErrNone reports that a stream has no coefficients.
 var ErrNone = errors.New("want a stream that mixes (hyper-connections and after) or sums over depth, got one without coefficients")
 
-// none returns the error that a stream has none of something.
+// none returns the error that a stream has no instance of the named kind.
 func none(c models.Spec, what string) error {
 	return errors.Wrapf(ErrNone, "%s stream: %s", c.Stream.Name(), what)
 }
@@ -44,8 +44,8 @@ func (p place) matrix(token int) []float64 {
 	return p.values[token*size:][:size]
 }
 
-// Run runs a model on a row of token ids and keeps its coefficients. For a stream without any it returns an
-// error that wraps ErrNone.
+// Run runs a model on a row of token ids and keeps its coefficients. For a stream without any it
+// returns an error that wraps ErrNone.
 func Run(store *graph.Store, c models.Spec, ids []int32) (*Coefficients, error) {
 	sketch, err := cache.Sketch(store, c)
 	if err != nil {
@@ -83,7 +83,7 @@ func Run(store *graph.Store, c models.Spec, ids []int32) (*Coefficients, error) 
 	return all, nil
 }
 
-// Start are the coefficients of a model before its first step, from a seed.
+// Start returns the coefficients of a model before its first step, from a seed.
 func Start(c models.Spec, seed uint64, ids []int32) (*Coefficients, error) {
 	store := graph.NewStore(tensor.Float32, seed)
 	if _, err := models.New(gorgonia.NewGraph(), c, graph.Options{Store: store}); err != nil {
@@ -92,7 +92,8 @@ func Start(c models.Spec, seed uint64, ids []int32) (*Coefficients, error) {
 	return Run(store, c, ids)
 }
 
-// unpack lays the matrices out by token, row and column. The values of consecutive tokens are stride apart.
+// unpack lays the matrices out by token, row and column. The values of consecutive tokens are
+// stride apart.
 func unpack(values []float64, m stream.Mixing, tokens, stride int) []float64 {
 	out := make([]float64, 0, tokens*m.Rows*m.Columns)
 	for t := range tokens {

@@ -45,7 +45,8 @@ func tinySites() []string {
 	return []string{"blocks.0.attention", "blocks.0.feedforward", "blocks.1.attention", "blocks.1.feedforward"}
 }
 
-// check compares what is drawn and listed with means and deviations over tokens of the weights that the equations give.
+// check compares what is drawn and listed with means and deviations over tokens of the weights that
+// the equations give.
 func (row depthRow) check(t *testing.T) {
 	c, ids := tiny(t, row.design)
 	store := modeltest.PerturbedStore(t, c, tensor.Float64)

@@ -11,7 +11,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// TestNothingReachesByGates: a stream whose gates are no numbers has no coefficients from site to site.
+// TestNothingReachesByGates: a stream whose gates are no numbers has no coefficients from site to
+// site.
 func TestNothingReachesByGates(t *testing.T) {
 	gated, ids := tiny(t, stream.GatedResidualConfig{N: 2, Rank: 2})
 	_, err := mixing.Reach(modeltest.PerturbedStore(t, gated, tensor.Float64), gated, ids)

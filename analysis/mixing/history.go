@@ -43,8 +43,8 @@ func (m *Moves) Brief() []Brief {
 	return all
 }
 
-// ReadHistory reads what train.log_mixing wrote to the metrics of a run's folder, or of that which a checkpoint
-// in it belongs to; nothing where there are none.
+// ReadHistory reads what train.log_mixing wrote to the metrics in a run's folder; the path may also
+// be a checkpoint in it. The result is empty if nothing was logged.
 func ReadHistory(checkpoint string) ([]Logged, error) {
 	for folder, up := filepath.Clean(checkpoint), 0; up < 4; folder, up = filepath.Dir(folder), up+1 {
 		file, err := os.Open(filepath.Join(folder, "metrics.jsonl"))
@@ -93,7 +93,7 @@ func (h History) Table() figure.Table {
 	return t
 }
 
-// kinds are those that were logged.
+// kinds returns the kinds of coefficients that were logged.
 func (h History) kinds() []stream.MixingKind {
 	var all []stream.MixingKind
 	for _, b := range h[0].Mixing {
@@ -104,7 +104,7 @@ func (h History) kinds() []stream.MixingKind {
 	return all
 }
 
-// moved is the mean over a kind's places.
+// moved returns the mean over a kind's places.
 func (l Logged) moved(kind stream.MixingKind) float64 {
 	sum, n := 0.0, 0.0
 	for _, b := range l.Mixing {
@@ -115,7 +115,8 @@ func (l Logged) moved(kind stream.MixingKind) float64 {
 	return sum / n
 }
 
-// Figures are the kinds' distances, and each place's of what carries the rows.
+// Figures returns the distances by kind, and for each place the distance of the coefficients that
+// carry the rows.
 func (h History) Figures() []figure.Figure {
 	all := figure.Lines{Title: "Distance from the start in training", XLabel: "step", YLabel: "root mean square"}
 	for _, kind := range h.kinds() {

@@ -15,11 +15,13 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// TestWhatReachesReaders: in a stream of rows it is the product of the coefficients, which are set by hand here.
+// TestWhatReachesReaders: in a stream of rows it is the product of the coefficients, which are set
+// by hand here.
 func TestWhatReachesReaders(t *testing.T) {
 	c, ids := tiny(t, stream.HyperConfig{N: 2})
 	store := modeltest.PerturbedStore(t, c, tensor.Float64)
-	// A row of the packed parameter is down | carry | up; row i of it is what row i of the stream gives.
+	// A row of the packed parameter is down | carry | up; row i of it is what row i of the stream
+	// gives.
 	copy(store.Param("blocks.0.attention.hyper.static").Value.Float64s(), []float64{0.5, 2, 1, 3, 0.25, 0, 1, 4})
 	copy(store.Param("blocks.0.feedforward.hyper.static").Value.Float64s(), []float64{2, 1, 0, 5, 1, 1, 2, 6})
 	d, err := mixing.Reach(store, c, ids)
@@ -42,14 +44,16 @@ func TestWhatReachesReaders(t *testing.T) {
 	require.NoError(t, figure.Check(d.Figures()[0]))
 }
 
-// TestMovesByHand: static hyper-connections whose coefficients are set by hand: A_down [1, n], A_res [n, n] and B_up [n, 1] lie where the
-// linear form has them, and gains multiply through depth.
+// TestMovesByHand: static hyper-connections whose coefficients are set by hand: A_down [1, n],
+// A_res [n, n] and B_up [n, 1] lie where the linear form has them, and gains multiply through
+// depth.
 func TestMovesByHand(t *testing.T) {
 	c, ids := tiny(t, stream.HyperConfig{N: 2})
 	store := modeltest.NewStore(t, c, tensor.Float32, 1)
 	start, err := mixing.Run(store, c, ids)
 	require.NoError(t, err)
-	// A row of the packed parameter is down | carry | up; row i of it is what row i of the stream gives.
+	// A row of the packed parameter is down | carry | up; row i of it is what row i of the stream
+	// gives.
 	for l, site := range []string{"blocks.0.attention", "blocks.0.feedforward", "blocks.1.attention", "blocks.1.feedforward"} {
 		copy(store.Param(site+".hyper.static").Value.Float32s(), []float32{0.5, 2, 1, 3, float32(l), 0, 1, 4})
 	}
@@ -68,8 +72,9 @@ func TestMovesByHand(t *testing.T) {
 	assert.Equal(t, []float64{4, 7, 2.5}, []float64{second.CompositeRows, second.CompositeColumns, second.CompositeDiagonal})
 }
 
-// TestRescue: a row that is given back at once regains all that nobody else has taken of it. Without mixing, and where no site
-// reads the row, that is all; the loss of the untouched run is the model's.
+// TestRescue: a row that is given back at once regains all that nobody else has taken of it.
+// Without mixing, and where no site reads the row, that is all; the loss of the untouched run is
+// the model's.
 func TestRescue(t *testing.T) {
 	c, ids := tiny(t, stream.HyperConfig{N: 2})
 	store := modeltest.PerturbedStore(t, c, tensor.Float32)

@@ -36,8 +36,9 @@ func at(t *testing.T, m *mixing.Moves, name string, kind stream.MixingKind) mixi
 	return mixing.Place{}
 }
 
-// TestNothingHasMovedAtFirst: whatever the stream, a model before its first step is at its start, whatever the seed where the
-// start is not random; A_res of streams that start at the identity amplify nothing.
+// TestNothingHasMovedAtFirst: whatever the stream, a model before its first step is at its start,
+// whatever the seed where the start is not random; A_res of streams that start at the identity
+// amplify nothing.
 func TestNothingHasMovedAtFirst(t *testing.T) {
 	all := designrows.Read[[]mixingRow](t, "mixing")
 	for design, rows := range all {

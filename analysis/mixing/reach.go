@@ -10,9 +10,10 @@ import (
 	"github.com/residua-go/residua/stream/linear"
 )
 
-// Reach says how much of what each source writes each reader reads of it, in a stream whose rows are mixed on the way, on a
-// row of token ids: the product of the coefficients of the run, A_down A_res ... A_res B_up, a number for each token
-// (hyper-connections and kin). A stream where that is more than a number is ErrNone, wrapped.
+// Reach says how much of each source's output each reader reads, on a row of token ids, in a stream
+// that mixes rows: the product of the coefficients of the run, A_down A_res ... A_res B_up, one
+// number for each token (hyper-connections and similar designs). For a stream where this is not a
+// single number the error wraps ErrNone.
 func Reach(store *graph.Store, c models.Spec, ids []int32) (*Depth, error) {
 	none := none(c, "writes that reach readers times a number")
 	sketch, err := cache.Sketch(store, c)
@@ -54,8 +55,8 @@ func Reach(store *graph.Store, c models.Spec, ids []int32) (*Depth, error) {
 	return d, nil
 }
 
-// numberOf returns the mean and the spread, over tokens, of the number by which maps multiply that are a number
-// times the identity.
+// numberOf returns, for maps that multiply by a number, the mean and spread over tokens of that
+// number.
 func numberOf(maps linear.Chain, tokens int) (mean, spread float64) {
 	in, _ := maps.Sizes()
 	unit := make([]float64, in)

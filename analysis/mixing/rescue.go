@@ -12,25 +12,25 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Rescue measures what the rows of a stream hold (stream ablation and rescue, after arXiv 2603.14833): after each
-// site but the last a row is set to 0 for all tokens, and after the next site it is restored as it was in the
-// untouched run. What restoring regains was held by the row alone; the rest had reached other rows or sublayers by
-// then.
+// Rescue measures what the rows of a stream hold (stream ablation and rescue, after arXiv
+// 2603.14833). After each site but the last, a row is set to 0 for all tokens, and after the next
+// site it is restored to its value in the untouched run. What the restoration regains was held by
+// that row alone; the rest had reached other rows or sublayers by then.
 type Rescue struct {
 	Loss    float64      `json:"loss"`    // of the untouched run, nats a token
 	Sites   []string     `json:"sites"`   // after which a row is ablated
 	Ablated [][]float64  `json:"ablated"` // what the loss rises by, [site][row]
-	Rescued [][]*float64 `json:"rescued"` // the share of that which comes back; null where the loss hardly rises
+	Rescued [][]*float64 `json:"rescued"` // the share that the restoration regains; null where the loss hardly rises
 }
 
-// leastRise is the rise of the loss, in nats, below which a share of it says nothing.
+// leastRise is the smallest rise of the loss, in nats, for which a regained share means anything.
 const leastRise = 1e-3
 
 // rowAxis is the axis of a stream's rows.
 const rowAxis = "row"
 
-// AblateRows ablates and rescues each row of a stream on a row of token ids, at least two. A stream without rows
-// is ErrNone, wrapped.
+// AblateRows ablates and rescues each row of a stream on a row of at least two token ids. For a
+// stream without rows the error wraps ErrNone.
 func AblateRows(store *graph.Store, c models.Spec, ids []int32) (*Rescue, error) {
 	sketch, err := cache.Sketch(store, c)
 	if err != nil {
@@ -62,7 +62,7 @@ func AblateRows(store *graph.Store, c models.Spec, ids []int32) (*Rescue, error)
 	return result, nil
 }
 
-// site ablates each row at one activation and gives it back at the next.
+// site ablates each row at one activation and restores it at the next.
 func (s *Rescue) site(b *baseline, name, next string) error {
 	state, err := b.clean.Get(name)
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *Rescue) Table() figure.Table {
 	return t
 }
 
-// Figures are both as maps of sites and rows.
+// Figures returns maps of both measures by site and row.
 func (s *Rescue) Figures() []figure.Figure {
 	var rows []string
 	for row := range s.Ablated[0] {

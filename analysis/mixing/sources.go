@@ -12,10 +12,11 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// SourceRescue measures what sources of sums over depth are worth, as Rescue does for rows (after arXiv 2603.14833,
-// which ablates rows). A source's weight is set to 0 in all sums, while the other weights stay as the run makes
-// them; then the source is kept in one of the sums only. What that regains is what this reader needs from the
-// source. A sum of one source has no weight, so it keeps its source.
+// SourceRescue measures what sources of sums over depth contribute, as Rescue does for rows (after
+// arXiv 2603.14833, which ablates rows). A source's weight is set to 0 in all sums, while the other
+// weights stay as the run computes them; then the source is kept in one of the sums only. What that
+// regains is what this reader needs from the source. A sum of one source has no weight, so it keeps
+// its source.
 type SourceRescue struct {
 	Loss    float64      `json:"loss"` // of the untouched run, nats a token
 	Sources []string     `json:"sources"`
@@ -24,13 +25,13 @@ type SourceRescue struct {
 	Left    [][]*float64 `json:"left"`    // what it rises by where one reader alone keeps the source, [source][reader]; null: it does not read it
 }
 
-// sum is a reader's.
+// sum is the sum of one reader.
 type sum struct {
 	stream.DepthRead
 	reader int // of Readers
 }
 
-// column is where the weight of a source stands among the hook's; -1: it is none of them.
+// column returns the column of a source's weight among the hook's values; -1: it has none.
 func (s sum) column(source int) int {
 	j := slices.Index(s.Of, source)
 	if j < 0 {
@@ -39,8 +40,8 @@ func (s sum) column(source int) int {
 	return s.reader*len(s.Of) + j
 }
 
-// AblateSources ablates and rescues each source that a stream reads by weights, on a row of token ids, at least
-// two. A stream without is ErrNone, wrapped.
+// AblateSources ablates and rescues each source that a stream reads by weights, on a row of at
+// least two token ids. For a stream without such sources the error wraps ErrNone.
 func AblateSources(store *graph.Store, c models.Spec, ids []int32) (*SourceRescue, error) {
 	sketch, err := cache.Sketch(store, c)
 	if err != nil {
@@ -79,7 +80,7 @@ func AblateSources(store *graph.Store, c models.Spec, ids []int32) (*SourceRescu
 	return result, nil
 }
 
-// source ablates one in all sums, then in all but each.
+// source ablates one source in all sums, then in all sums except one, for each.
 func (s *SourceRescue) source(b *baseline, sums []sum, source int) error {
 	without := func(kept int) (float64, error) {
 		var replace []cache.Intervention
@@ -115,8 +116,8 @@ func (s *SourceRescue) source(b *baseline, sums []sum, source int) error {
 	return nil
 }
 
-// regained is the share of the loss that comes back where one reader keeps a source; NaN where it does not read it, or
-// where the loss hardly rises.
+// regained returns the share of the loss that is regained if one reader keeps a source; NaN if the
+// reader does not read the source, or if the loss hardly rises.
 func (s *SourceRescue) regained(source, reader int) float64 {
 	left := s.Left[source][reader]
 	if left == nil || s.Ablated[source] <= leastRise {

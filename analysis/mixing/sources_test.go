@@ -45,9 +45,9 @@ func rescue(t *testing.T, store *graph.Store, c models.Spec, ids []int32) *mixin
 	return s
 }
 
-// checkSources: leaving a source out of a stream's sums is the model whose parameters give it the weight 0, and
-// keeping it for one reader is that model with this reader's weights as they were. drop makes the weight of a source 0 in the
-// sums after a block, those of all readers but one.
+// checkSources: leaving a source out of a stream's sums is the model whose parameters give it the
+// weight 0, and keeping it for one reader is that model with this reader's weights as they were.
+// drop makes the weight of a source 0 in the sums after a block, those of all readers but one.
 func checkSources(t *testing.T, design stream.Design, drop func(store *graph.Store, block, source, kept int)) {
 	c, ids := tiny(t, design)
 	store := modeltest.PerturbedStore(t, c, tensor.Float64)

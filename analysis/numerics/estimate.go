@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Estimate is a mean over rows of text, with its standard error: the standard deviation over the root of
-// the number of rows, or 0 if there is one row.
+// Estimate is a mean over rows of text, with its standard error: the standard deviation over the
+// root of the number of rows, or 0 if there is one row.
 type Estimate struct {
 	Mean          float64 `json:"mean"`
 	StandardError float64 `json:"standard_error"`

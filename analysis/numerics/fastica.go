@@ -8,14 +8,15 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Whitening is the map z = (x - mean) To, which gives samples mean 0 and unit covariance in K directions.
+// Whitening is the map z = (x - mean) To, which gives samples mean 0 and unit covariance in K
+// directions.
 type Whitening struct {
 	mean []float64  // [D]
 	To   *mat.Dense // [D, K]: the leading principal directions over their standard deviations
 }
 
-// Whiten finds the whitening of samples [N, D] in their k leading principal directions, or in fewer if the
-// samples vary in fewer.
+// Whiten finds the whitening of samples [N, D] in their k leading principal directions, or in fewer
+// if the samples vary in fewer.
 func Whiten(x *mat.Dense, k int) (Whitening, bool) {
 	n, d := x.Dims()
 	w := Whitening{mean: make([]float64, d)}
@@ -66,9 +67,9 @@ const (
 	icaTolerance = 1e-4
 )
 
-// FastICA finds orthonormal directions [K, K], the rows, along which whitened samples [N, K] are least Gaussian:
-// symmetric FastICA with the contrast log cosh (Hyvärinen 1999, "Fast and robust fixed-point algorithms
-// for independent component analysis", eq. 20 and 45),
+// FastICA finds orthonormal directions [K, K], the rows, along which whitened samples [N, K] are
+// least Gaussian: symmetric FastICA with the contrast log cosh (Hyvärinen 1999, "Fast and robust
+// fixed-point algorithms for independent component analysis", eq. 20 and 45),
 //
 //	W <- E[g(W z) z^T] - diag(E[g'(W z)]) W,  g = tanh;   W <- (W W^T)^(-1/2) W
 //
@@ -109,7 +110,7 @@ func FastICA(z *mat.Dense, draw *rand.Rand) (w *mat.Dense, steps int, converged 
 	return w, steps, false
 }
 
-// decorrelate is (W W^T)^(-1/2) W, the orthogonal matrix nearest to W; false where W is singular.
+// decorrelate returns (W W^T)^(-1/2) W, the orthogonal matrix nearest to W; false if W is singular.
 func decorrelate(w *mat.Dense) (*mat.Dense, bool) {
 	var svd mat.SVD
 	if !Finite(w) || !svd.Factorize(w, mat.SVDFull) || svd.Values(nil)[len(svd.Values(nil))-1] == 0 {

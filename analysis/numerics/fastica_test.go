@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TestFastICAFindsPlantedSources: sparse sources that a random matrix has mixed come back, each along
-// one direction, up to order, sign and size.
+// TestFastICAFindsPlantedSources: sparse sources that a random matrix has mixed come back, each
+// along one direction, up to order, sign and size.
 func TestFastICAFindsPlantedSources(t *testing.T) {
 	const n, k, d = 3000, 4, 6
 	draw := rand.New(rand.NewPCG(3, 4))

@@ -19,8 +19,8 @@ func GramOfColumns(w *mat.Dense) *mat.Dense {
 	return gram(m, func(from, to int) mat.Matrix { return w.Slice(0, n, from, to).T() })
 }
 
-// gram is P P^T [n, n], P given by its rows from one on and up to another: the upper triangle
-// by blocks, then its mirror image.
+// gram returns P P^T [n, n] for a P whose rows from one index to another are given by a function.
+// It computes the upper triangle by blocks, then mirrors it.
 func gram(n int, rows func(from, to int) mat.Matrix) *mat.Dense {
 	g := mat.NewDense(n, n, nil)
 	for from := 0; from < n; from += gramBlock {

@@ -41,11 +41,13 @@ func NewSymmetric(a *mat.Dense) (s *Symmetric, ok bool) {
 	return s, ok
 }
 
-// lapackBlock is the most columns that LAPACK takes at a time. It does so if the workspace has that many rows.
+// lapackBlock is the largest number of columns that LAPACK processes at a time; for this the
+// workspace needs as many rows.
 const lapackBlock = 64
 
-// Projector returns P = U U^T [n, n], with the eigenvectors of the k largest eigenvalues as U's columns, k at least 1. It computes
-// these or, if they are fewer, the others: P = I - P'. ok is false if they are not found.
+// Projector returns P = U U^T [n, n], with the eigenvectors of the k largest eigenvalues as U's
+// columns, k at least 1. It computes these or, if they are fewer, the others: P = I - P'. ok is
+// false if they are not found.
 func (s *Symmetric) Projector(k int) (p *mat.Dense, ok bool) {
 	if rest := s.n - k; rest > 0 && rest < k {
 		if u, ok := s.vectors(0, rest); ok {
@@ -65,9 +67,9 @@ func (s *Symmetric) Projector(k int) (p *mat.Dense, ok bool) {
 	return GramOfRows(u.Slice(0, s.n, s.n-k, s.n).(*mat.Dense)), true
 }
 
-// vectors returns the orthonormal eigenvectors [n, to-from] of eigenvalues[from:to], by inverse iteration on
-// T (Golub & Van Loan, section 8.4.2), each made orthogonal to those before it. ok is false if one is not
-// found.
+// vectors returns the orthonormal eigenvectors [n, to-from] of eigenvalues[from:to], by inverse
+// iteration on T (Golub & Van Loan, section 8.4.2), each made orthogonal to those before it. ok is
+// false if one is not found.
 func (s *Symmetric) vectors(from, to int) (u *mat.Dense, ok bool) {
 	size := max(math.Abs(s.Values[0]), math.Abs(s.Values[s.n-1])) / s.scale
 	if size == 0 {

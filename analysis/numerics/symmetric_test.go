@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// symmetricCases are Gram matrices [n, n] of full rank, of low rank, with eigenvalues that are there
-// many times, diagonal ones and 0.
+// symmetricCases are Gram matrices [n, n] of full rank, of low rank, with eigenvalues that are
+// there many times, diagonal ones and 0.
 func symmetricCases() map[string]*mat.Dense {
 	draw := rand.New(rand.NewPCG(1, 1))
 	random := func(n, m int) *mat.Dense {
@@ -35,8 +35,8 @@ func symmetricCases() map[string]*mat.Dense {
 	}
 }
 
-// TestSymmetricIsEigenSym: eigenvalues are gonum's to 1e-13 of the largest; eigenvectors, of all and of
-// the top or lowest ones, are orthonormal and eigenvectors to 1e-11.
+// TestSymmetricIsEigenSym: eigenvalues are gonum's to 1e-13 of the largest; eigenvectors, of all
+// and of the top or lowest ones, are orthonormal and eigenvectors to 1e-11.
 func TestSymmetricIsEigenSym(t *testing.T) {
 	for name, a := range symmetricCases() {
 		t.Run(name, func(t *testing.T) {

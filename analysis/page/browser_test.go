@@ -45,8 +45,8 @@ func TestInBrowser(t *testing.T) {
 	t.Run("large", func(t *testing.T) { window{browser, t}.checkLarge() })
 }
 
-// checkWidth: the first two figures stand side by side in a wide window, one below the other in a narrow one, where
-// nothing is wider than the window.
+// checkWidth: the first two figures stand side by side in a wide window, one below the other in a
+// narrow one, where nothing is wider than the window.
 func (w window) checkWidth() {
 	const tops = `[...document.querySelectorAll("figure")].slice(0, 2).map((f) => f.offsetTop)`
 	defer func() { require.NoError(w.t, w.Resize(1280, 1000)) }()
@@ -223,7 +223,8 @@ func (w window) opacity(selector string, index int) string {
 	return opacity
 }
 
-// checkWiring: by |weight| the edges are L0H0-L1H0 0.1, L1H0-U 0.3, L0H1-L0H0 0.8, E-L0H0 1, L0H1-L1H0 1.5, E-L0H1 -2.
+// checkWiring: by |weight| the edges are L0H0-L1H0 0.1, L1H0-U 0.3, L0H1-L0H0 0.8, E-L0H0 1,
+// L0H1-L1H0 1.5, E-L0H1 -2.
 func (w window) checkWiring() {
 	w.point("figure.wiring .node", 3, 0.5, 0.5) // L1 head 0
 	assert.Equal(w.t, "001101", w.edges("dim"))

@@ -83,7 +83,8 @@ func smallBars() figure.Bars {
 	return figure.Bars{Title: "Direct logit attribution", YLabel: "logit", Labels: []string{" the", "L0 head 3", "feed-forward", hostile, "none"}, Errors: []float64{0.5, 0, 0, 0, 0}, Values: []float64{3, -1.5, 0.75, 0.001, math.NaN()}}
 }
 
-// smallAttention has three heads: one attends to the token before, one to all alike, one to the first.
+// smallAttention has three heads: one attends to the token before, one to all alike, one to the
+// first.
 func smallAttention() figure.Attention {
 	a := figure.Attention{Title: "Patterns of block 0", Tokens: words, Heads: []string{"previous", "uniform", "first"}}
 	for range a.Heads {

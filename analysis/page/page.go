@@ -24,7 +24,8 @@ type Section struct {
 	Heading string
 	Text    string // paragraphs, apart by an empty line
 	Figures []figure.Figure
-	// Passages are texts to read as they are written, below the figures; all but the first are folded.
+	// Passages are texts to read as they are written, below the figures; all but the first are
+	// folded.
 	Passages []Passage
 }
 

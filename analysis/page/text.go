@@ -7,10 +7,10 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// names are names; nil stays nil.
+// names returns labels for names; nil stays nil.
 func names(texts []string) []string { return each(texts, figure.Name) }
 
-// tokens are tokens' labels.
+// tokens returns labels for tokens.
 func tokens(texts []string) []string { return each(texts, figure.Label) }
 
 func each(texts []string, rewrite func(string) string) []string {
@@ -21,7 +21,7 @@ func each(texts []string, rewrite func(string) string) []string {
 	return rewritten
 }
 
-// paragraphs are a text's parts between empty lines.
+// paragraphs returns the parts of a text between empty lines.
 func paragraphs(text string) []string {
 	var parts []string
 	for part := range strings.SplitSeq(strings.ReplaceAll(text, "\r\n", "\n"), "\n\n") {
@@ -32,7 +32,7 @@ func paragraphs(text string) []string {
 	return parts
 }
 
-// visibleLines is a text with invisible characters made visible, except line breaks and tabs.
+// visibleLines makes invisible characters visible, except line breaks and tabs.
 func visibleLines(text string) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\t", "    "), "\n")
 	return strings.Join(each(lines, figure.Visible), "\n")

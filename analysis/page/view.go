@@ -10,7 +10,7 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// view is a page as the outline takes it.
+// view is a page in the form that the template takes.
 type view struct {
 	Title    string
 	Subtitle string
@@ -54,7 +54,7 @@ func (p Page) view() (view, error) {
 	return v, nil
 }
 
-// empty says whether there is nothing to see.
+// empty tells whether there is nothing to see.
 func (p Page) empty() bool {
 	for _, s := range p.Sections {
 		if len(s.Figures) > 0 || len(s.Passages) > 0 || strings.TrimSpace(s.Text) != "" {
@@ -64,7 +64,8 @@ func (p Page) empty() bool {
 	return true
 }
 
-// MarshalJSON writes what a Library draws: a heading, paragraphs and figures; each figure has its kind's data, or a table.
+// MarshalJSON writes what a Library draws: a heading, paragraphs and figures; each figure has its
+// kind's data, or a table.
 func (s Section) MarshalJSON() ([]byte, error) {
 	v, err := s.view()
 	if err != nil {
@@ -127,7 +128,7 @@ func viewOf(f figure.Figure) (figureView, error) {
 	return figureView{}, errors.Errorf("page: no drawing for %T", f)
 }
 
-// single is bars of several series as bars of one, each labelled with its series.
+// single turns bars of several series into bars of one, each labelled with its series.
 func single(b figure.Bars) figure.Bars {
 	if len(b.Series) == 0 {
 		return b
@@ -141,7 +142,7 @@ func single(b figure.Bars) figure.Bars {
 	return flat
 }
 
-// with is the view with the figure's data; encoding/json escapes <, >, & and line separators.
+// with returns the view with the figure's data; encoding/json escapes <, >, & and line separators.
 func (v figureView) with(f figure.Figure) (figureView, error) {
 	data, err := json.Marshal(f)
 	v.Data = data

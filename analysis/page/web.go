@@ -26,9 +26,9 @@ var own string
 // library is the parts of the script that draw figures, in order: drawings.js uses the others.
 var library = [...]string{"number.js", "svg.js", "axis.js", "tooltip.js", "heatmap.js", "lines.js", "bars.js", "attention.js", "wiring.js", "drawings.js"}
 
-// Library lets a page of another package draw figures. Its template needs Style in a style element, an
-// element #tooltip, Palette in an element #palette of type application/json, as in web/page.html, and
-// Script.
+// Library lets a page of another package draw figures. Its template needs Style in a style element,
+// an element #tooltip, Palette in an element #palette of type application/json, as in
+// web/page.html, and Script.
 type Library struct {
 	Style   template.CSS
 	Script  template.JS // strict, in a scope of its own; drawings.heatmap(figure, data) and the like draw

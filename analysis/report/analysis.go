@@ -12,9 +12,9 @@ import (
 	"github.com/residua-go/residua/settings"
 )
 
-// Analysis is an analysis of a trained model. It is a struct whose tagged fields are its settings: flags of its
-// command, keys of its JSON. Fields that name files are tagged local. Analyses lists this package's analyses, and
-// models.Zoo.WithKinds adds one from another module.
+// Analysis is an analysis of a trained model. It is a struct whose tagged fields are its settings:
+// flags of its command, keys of its JSON. Fields that name files are tagged local. Analyses lists
+// this package's analyses, and models.Zoo.WithKinds adds one from another module.
 type Analysis interface {
 	Name() string // of its command
 	Card() Card
@@ -27,14 +27,14 @@ type Card struct {
 	Summary string // a line: what it shows
 	Example string // calls, a line each, as in "analyze lens -checkpoint runs/quickstart"
 	Notes   string // further lines of help
-	// Needs returns a check.UnsupportedError unless the analysis works on a model's stream, as analysis.CheckWeighted
-	// does; nil: it works on every stream.
+	// Needs returns a check.UnsupportedError unless the analysis works on a model's stream, as
+	// analysis.CheckWeighted does; nil: it works on every stream.
 	Needs func(c models.Spec) error
 	Paper bool // it is about no model, and Run is given nil
 }
 
-// Analyses returns this package's analyses, in the order of help, and a zoo's. It returns an error if two have the
-// same name.
+// Analyses returns this package's analyses, in the order of help, and a zoo's. It returns an error
+// if two have the same name.
 func Analyses(zoo models.Zoo) ([]Analysis, error) {
 	all := []Analysis{Attribute{}, Lens{}, Heads{}, Circuits{}, Wiring{}, Basis{}, Directions{}, Rotation{}, Subspaces{}, Paths{}, Memory{},
 		Ablate{}, Patch{}, Mixing{}, Export{}, Steer{}, Theory{zoo: zoo}}
@@ -55,7 +55,8 @@ func Supported(all []Analysis, c models.Spec) []Analysis {
 	})
 }
 
-// Settable is a pointer to a copy of an analysis, to be filled with settings; it is an Analysis, too.
+// Settable is a pointer to a copy of an analysis, to be filled with settings; it is an Analysis,
+// too.
 func Settable(a Analysis) Analysis {
 	held := reflect.Indirect(reflect.ValueOf(a))
 	v := reflect.New(held.Type())
@@ -63,9 +64,10 @@ func Settable(a Analysis) Analysis {
 	return v.Interface().(Analysis)
 }
 
-// Run runs an analysis of a model (nil, if its card says Paper). A setting that is zero where its bounds do not allow zero has
-// its tag's default; it is a *settings.Error if another one lies outside its bounds, and a check.UnsupportedError if the model's
-// stream lacks what the analysis needs.
+// Run runs an analysis of a model (nil, if its card says Paper). A setting that is zero where its
+// bounds do not allow zero has its tag's default; it is a *settings.Error if another one lies
+// outside its bounds, and a check.UnsupportedError if the model's stream lacks what the analysis
+// needs.
 func Run(ctx context.Context, m *Model, a Analysis) (*Report, error) {
 	if needs := a.Card().Needs; needs != nil {
 		if err := needs(m.Spec); err != nil {
@@ -84,7 +86,8 @@ func Run(ctx context.Context, m *Model, a Analysis) (*Report, error) {
 	return r, nil
 }
 
-// lacks completes the error of an analysis that the model does not have by those that it has.
+// lacks completes the error of an analysis that the model does not support with the names of those
+// that it supports.
 func (m *Model) lacks(a Analysis, err error) error {
 	var lacks check.UnsupportedError
 	all, failed := Analyses(m.Zoo)

@@ -6,7 +6,7 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// answerShown is how many of the likeliest tokens are listed.
+// answerShown is the number of likeliest tokens that are listed.
 const answerShown = 6
 
 // Answer holds what the model says after a token.

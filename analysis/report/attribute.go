@@ -10,7 +10,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Attribute is a logit as a sum over all that wrote to the stream: which logit, and which of its terms are listed.
+// Attribute is a logit as a sum over all that wrote to the stream: which logit, and which of its
+// terms are listed.
 type Attribute struct {
 	Prompt
 	Contrast
@@ -77,13 +78,14 @@ func (o Attribute) attribute(m *Model, ids []int32) (*cache.Cache, aim, *analysi
 	return run, a, attribution, err
 }
 
-// group is contributions that have a table of their own.
+// group is a set of contributions with a table of their own.
 type group struct {
 	name, by string // "heads", "by head"
 	terms    []analysis.Contribution
 }
 
-// groups are the sites, the heads at a place and all other parts there; of parts only what there is.
+// groups returns the sites; the heads at a place; and all other parts there. Kinds of parts that do
+// not occur are left out.
 func groups(a *analysis.Attribution, at place) []group {
 	heads, others := group{name: "heads", by: "by head"}, group{name: "parts"}
 	var kinds []string
@@ -138,7 +140,8 @@ func (o Attribute) over(ctx context.Context, m *Model, at place) (*Report, error
 	return r, nil
 }
 
-// decompose runs the model on a prompt, decomposes the run and finds the token and the ids to look at.
+// decompose runs the model on a prompt, decomposes the run and finds the token and the ids to look
+// at.
 func (t Contrast) decompose(m *Model, ids []int32) (*cache.Cache, *analysis.Decomposition, aim, error) {
 	run, err := analysis.Run(m.Store, m.Spec, ids)
 	if err != nil {

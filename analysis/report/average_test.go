@@ -85,7 +85,8 @@ func TestPromptsRefused(t *testing.T) {
 	assert.EqualError(t, err, `prompts: prompt 2: prompt: want a text of at least 2 tokens, got "a" of 1`)
 }
 
-// TestPatchOverPairs: what is averaged is what each pair alone gives, by either method, each pair with its own target.
+// TestPatchOverPairs: what is averaged is what each pair alone gives, by either method, each pair
+// with its own target.
 func TestPatchOverPairs(t *testing.T) {
 	m, pairs := vector(t), []PatchPair{{Prompt: "line 7", Corrupt: "lime 7"}, {Prompt: "abc", Corrupt: "adc", Target: "x", Against: "y"}}
 	for _, method := range []PatchMethod{PatchActivation, PatchAttribution} {

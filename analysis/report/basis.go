@@ -6,7 +6,8 @@ import (
 	"github.com/residua-go/residua/analysis"
 )
 
-// Basis is whether the stream's own basis is privileged: on what text, and against how many random rotations it is measured.
+// Basis measures whether the stream's own basis is privileged. Its fields say on what text, and
+// against how many random rotations.
 type Basis struct {
 	Prompt // of any length: it is read in rows as long as those of training
 	analysis.BasisOptions

@@ -10,7 +10,8 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// Directions searches for sparse directions of an activation. Its fields say of which, and on what text.
+// Directions searches for sparse directions of an activation. Its fields say of which, and on what
+// text.
 type Directions struct {
 	Prompt   // of any length; it is read in rows as long as in training
 	OverRows // instead of Prompt
@@ -65,7 +66,7 @@ type exampleList struct {
 	Directions []examples `json:"directions"`
 }
 
-// examples are a direction's.
+// examples holds the examples of a direction.
 type examples struct {
 	Kurtosis float64  `json:"kurtosis"`
 	Tokens   []string `json:"tokens"` // each in brackets after the few before it, and its entry in standard deviations
@@ -83,7 +84,7 @@ func newExampleList(m *Model, found *analysis.Directions, rows [][]int32, top in
 	return l
 }
 
-// context is a token in brackets after the few before it.
+// context returns a token in brackets, after the few tokens before it.
 func (m *Model) context(row []int32, e analysis.Example) string {
 	const before = 8
 	text := ""

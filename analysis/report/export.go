@@ -17,12 +17,13 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// Export is activations of a run on a prompt: which ones, and the files that they go to.
+// Export writes activations of a run on a prompt to files. Its fields say which activations and
+// which files.
 type Export struct {
 	Prompt
 	Names       []string `yaml:"names" help:"take the activations of name or glob <G>, such as blocks.*.attention.heads; may be repeated; without, all"`
 	Safetensors string   `yaml:"safetensors" local:"true" help:"write them to <FILE>, which is replaced if it is there"`
-	// NPY is a new folder of NAME.npy and IndexFile.
+	// NPY is the path of a new folder for files NAME.npy and IndexFile.
 	NPY string `yaml:"npy" local:"true" help:"write each to NAME.npy in folder <DIR>, which is made"`
 }
 
@@ -44,10 +45,12 @@ func (Export) Card() Card {
 	}
 }
 
-// IndexFile is, in a folder of .npy files, the JSON that names the activations' axes and the prompt's tokens.
+// IndexFile is, in a folder of .npy files, the JSON that names the activations' axes and the
+// prompt's tokens.
 const IndexFile = "activations.json"
 
-// Exported is the activations of a run that were written, or are listed alone.
+// Exported lists the activations of a run that were written to files or, without files, only
+// listed.
 type Exported struct {
 	Activations []ExportedActivation `json:"activations"`
 	Files       []string             `json:"files,omitempty"` // a file, a folder
@@ -103,7 +106,8 @@ func (o Export) Run(_ context.Context, m *Model) (*Report, error) {
 	return r, nil
 }
 
-// exported returns what a run has kept, and its values as float32.
+// exported returns the description of each activation that a run has kept, and its values as
+// float32.
 func exported(run *cache.Cache) (*Exported, []checkpoint.Tensor, error) {
 	e := &Exported{}
 	var arrays []checkpoint.Tensor

@@ -8,7 +8,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// index is the index into n entries that an option asks for, below 0 from the end; usual where it is nil.
+// index is an option's index into n entries; below 0 it counts from the end. usual is used if it is
+// nil.
 func index(name string, asked *int, n, usual int) (int, error) {
 	switch {
 	case asked == nil:
@@ -21,13 +22,13 @@ func index(name string, asked *int, n, usual int) (int, error) {
 	return *asked, nil
 }
 
-// Place chooses layers and heads; where one is open, all.
+// Place chooses layers and heads; an index that is not set chooses all.
 type Place struct {
 	Layer *int `yaml:"layer" help:"show layer <L> alone, from 0; below 0: from the last; without, all"`
 	Head  *int `yaml:"head" help:"show head <H> alone, from 0; below 0: from the last; without, all"`
 }
 
-// place is a Place that has been found: all where it is below 0.
+// place is a Place whose indices have been checked; below 0 means all.
 type place struct{ layer, head int }
 
 // in refuses a layer or a head that the model does not have.
@@ -47,7 +48,7 @@ func (p place) has(layer, head int) bool {
 }
 
 // hasPart tells whether part number index, a head or another kind, of a writer such as
-// blocks.3.attention is chosen: where a head is, it alone.
+// blocks.3.attention is chosen. If a head is chosen, only that head is.
 func (p place) hasPart(writer, part string, index int) bool {
 	if p.layer >= 0 && !strings.HasPrefix(writer, fmt.Sprintf("blocks.%d.", p.layer)) {
 		return false

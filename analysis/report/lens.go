@@ -8,7 +8,8 @@ import (
 	"github.com/residua-go/residua/analysis"
 )
 
-// Lens is the logit lens, what the model would say if the stream were read out early: which token of a prompt it looks at.
+// Lens is the logit lens: what the model would say if the stream were read out early. Its fields
+// say for which token of a prompt.
 type Lens struct {
 	Prompt
 	Target
@@ -57,7 +58,7 @@ func (o Lens) Run(ctx context.Context, m *Model) (*Report, error) {
 	return r, cmp.Or(r.err, o.Tuned.add(ctx, r, m, d, a, ids))
 }
 
-// lens looks at what is aimed at.
+// lens looks at the chosen token.
 func (m *Model) lens(d *analysis.Decomposition, a aim, name string) (*analysis.Lens, error) {
 	one, err := d.Lens(a.token, a.target)
 	if err == nil {
@@ -66,7 +67,7 @@ func (m *Model) lens(d *analysis.Decomposition, a aim, name string) (*analysis.L
 	return one, err
 }
 
-// gridShown is how many tokens of a grid a terminal shows.
+// gridShown is the number of tokens for which a terminal shows a grid.
 const gridShown = 8
 
 // addGrid adds the likeliest tokens after each writer.

@@ -8,7 +8,8 @@ import (
 	"github.com/residua-go/residua/analysis/mixing"
 )
 
-// Mixing is how far a stream's coefficients have moved since their start: on what prompt they are measured.
+// Mixing measures how far a stream's coefficients have moved since their start. Its fields say on
+// what prompt.
 type Mixing struct {
 	Prompt
 	Seed    uint64          `yaml:"seed" default:"1" help:"compare with the start that seed <N> draws: the run's"`
@@ -35,8 +36,8 @@ func (Mixing) Card() Card {
 	}
 }
 
-// Run reports how far a stream's mixing coefficients have moved from their start, what they amplify through
-// depth and, where the stream has rows, what each holds.
+// Run reports how far a stream's mixing coefficients have moved from their start, what they amplify
+// through depth and, where the stream has rows, what each holds.
 func (o Mixing) Run(_ context.Context, m *Model) (*Report, error) {
 	ids, err := o.Prompt.Read(m, 2)
 	if err == nil && o.History == nil && m.Path != "" {
@@ -70,7 +71,8 @@ func (o Mixing) Run(_ context.Context, m *Model) (*Report, error) {
 	return r, r.err
 }
 
-// addDepth adds who reads which layer, where readers take a sum over layers or a number times what each wrote.
+// addDepth adds who reads which layer, for streams whose readers take a sum over layers, or
+// multiply what each layer wrote by a number.
 func (r *Report) addDepth(m *Model, now *mixing.Coefficients, ids []int32) {
 	text := "Each reader's weights of what was written before it, averaged over tokens, and how much tokens differ in them."
 	depth, err := now.Depth(), error(nil)

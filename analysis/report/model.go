@@ -22,8 +22,8 @@ type Model struct {
 	Tokenizer data.Tokenizer // nil: prompts are token ids
 	Zoo       models.Zoo     // whose analyses errors name
 	Tokens    int            // the most that a prompt may have; 0: as many as the model has positions for
-	// Text reads at most the given number of tokens (0: as many as a run evaluates on) of files or, without
-	// files, of the text that the model was not trained on. nil: there is no such text.
+	// Text reads at most the given number of tokens (0: as many as a run evaluates on) of files or,
+	// without files, of the text that the model was not trained on. nil: there is no such text.
 	Text func(ctx context.Context, files []string, tokens int) ([]int32, error)
 }
 
@@ -41,8 +41,8 @@ func (m *Model) run(ids []int32, names []string) (*cache.Cache, error) {
 	return cache.Once(m.Store, m.Spec, ids, names...)
 }
 
-// mixes tells whether the model's stream carries on what was written by coefficients of a run,
-// and not only by adding to it.
+// mixes tells whether the model's stream carries what was written with coefficients that depend on
+// a run, instead of only adding to it.
 func (m *Model) mixes() bool {
 	sketch, err := cache.Sketch(m.Store, m.Spec)
 	if err != nil {
@@ -52,7 +52,7 @@ func (m *Model) mixes() bool {
 	return ok && len(additive.FreezeHooks()) > 0
 }
 
-// text is a token's text as figures show it: the id where it has none.
+// text returns a token's text as figures show it, or its id if it has no text.
 func (m *Model) text(id int) string {
 	switch {
 	case m.Tokenizer == nil || id >= m.Tokenizer.Vocab():
@@ -63,7 +63,7 @@ func (m *Model) text(id int) string {
 	return figure.Label(m.Tokenizer.Decode([]int32{int32(id)}))
 }
 
-// word is a token's text with its id.
+// word returns a token's text with its id.
 func (m *Model) word(id int) string {
 	if text := m.text(id); text != fmt.Sprint(id) {
 		return fmt.Sprintf("%s (id %d)", text, id)
@@ -71,7 +71,7 @@ func (m *Model) word(id int) string {
 	return fmt.Sprintf("id %d", id)
 }
 
-// words are tokens' positions and texts: "3 ␣func".
+// words returns tokens' positions and texts: "3 ␣func".
 func (m *Model) words(ids []int32) []string {
 	var words []string
 	for i, id := range ids {
@@ -80,7 +80,7 @@ func (m *Model) words(ids []int32) []string {
 	return words
 }
 
-// tokens are a prompt's tokens as a report lists them.
+// tokens returns a prompt's tokens as a report lists them.
 func (m *Model) tokens(ids []int32) []Token {
 	var tokens []Token
 	for i, id := range ids {

@@ -11,10 +11,10 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 )
 
-// encodeNPY writes an array of float32 in numpy's format, version 1.0: a magic string, the length of
-// a header, the header (a Python literal, padded so that the data begin at a multiple of 64 bytes),
-// the data in little-endian order, the last axis fastest.
-// See https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html.
+// encodeNPY writes an array of float32 in numpy's format, version 1.0: a magic string, the length
+// of a header, the header (a Python literal, padded so that the data begin at a multiple of 64
+// bytes), the data in little-endian order, the last axis fastest. See
+// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html.
 func encodeNPY(w io.Writer, a checkpoint.Tensor) error {
 	values, err := a.Float32s()
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// Of is a model that was read from a file, as reports take it: with its tokenizer, if it has one, and the
-// text that it was not trained on. It is an error if the tokenizer cannot be made.
+// Of is a model that was read from a file, as reports take it: with its tokenizer, if it has one,
+// and the text that it was not trained on. It is an error if the tokenizer cannot be made.
 func Of(m *pretrained.Model) (*Model, error) {
 	of := &Model{Name: m.Source.ModelPath, Path: m.Source.ModelPath, Store: m.Store, Spec: m.Spec, Zoo: m.Zoo}
 	of.Text = func(ctx context.Context, files []string, tokens int) ([]int32, error) {

@@ -10,9 +10,9 @@ import (
 // onlyWhereMixed is the note on the prompt of an analysis of weights.
 const onlyWhereMixed = "A prompt matters only in streams that mix what was written."
 
-// onWeights begins the report of an analysis of weights. A stream that mixes what was written does
-// so with the coefficients of a run: it returns that run on the prompt, or nil where it does not
-// matter or a model without tokenizer was given no ids, and the report says which.
+// onWeights begins the report of an analysis of weights. If the stream mixes what was written with
+// coefficients that depend on a run, it returns a run on the prompt; it returns nil if no run is
+// needed, or if a model without tokenizer was given no ids. The report says which.
 func (m *Model) onWeights(title string, prompt Prompt) (*Report, *cache.Cache, error) {
 	mixes := m.mixes()
 	if !prompt.Given() && (m.Tokenizer == nil || !mixes) {

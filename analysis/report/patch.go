@@ -13,7 +13,8 @@ import (
 	"github.com/residua-go/residua/data"
 )
 
-// Patch is which activations carry the difference of two prompts: from which run they are put into which other.
+// Patch measures which activations carry the difference between two prompts. Its fields say from
+// which run activations are put into which other.
 type Patch struct {
 	Prompt              // the clean prompt
 	Corrupt    string   `yaml:"corrupt" help:"patch into the run on <TEXT>, of as many tokens as -prompt; without, and without -prompt, on another form of the default prompt"`
@@ -22,8 +23,8 @@ type Patch struct {
 	Method   PatchMethod `yaml:"method" default:"activation" choices:"activation, attribution" help:"find effects by <M>: activation, a run each, or attribution, all to first order by one gradient"`
 	Contrast             // Target: by default the likeliest answer to Prompt; Against: that to the corrupt prompt
 	Top      int         `yaml:"top" default:"20" min:"1" max:"1000000" help:"list the <N> largest effects"` // 0: 20
-	// Pairs replace Prompt and Corrupt: effects of heads, and of the stream at the measured token and at
-	// the first token that differs, are averaged over them.
+	// Pairs replace Prompt and Corrupt: effects of heads, and of the stream at the measured token
+	// and at the first token that differs, are averaged over them.
 	Pairs PatchPairs `yaml:"prompts" help:"average over the pairs of prompts of <FILE>, on each line a prompt, a tab, a corrupt one; of a .jsonl, objects with \"prompt\", \"corrupt\" and, if they differ, \"target\" and \"against\""`
 }
 
@@ -50,7 +51,7 @@ func (Patch) Card() Card {
 // PatchMethod is how effects are found.
 type PatchMethod string
 
-// PatchMethods.
+// The values of PatchMethod.
 const (
 	PatchActivation  PatchMethod = "activation"  // a run each; what "" is
 	PatchAttribution PatchMethod = "attribution" // all to first order, by a gradient
@@ -86,7 +87,7 @@ func (o Patch) Run(ctx context.Context, m *Model) (*Report, error) {
 	return r, nil
 }
 
-// patched is a pair of prompts, what is measured on it and the effects.
+// patched is a pair of prompts, with what is measured on it and the effects.
 type patched struct {
 	clean, corrupt []int32
 	aim            aim
@@ -119,7 +120,7 @@ func (o Patch) title() string {
 	return "Activation patching"
 }
 
-// prompts reads the clean and the corrupt one.
+// prompts reads the clean and the corrupt prompt.
 func (o Patch) prompts(m *Model) (clean, corrupt []int32, err error) {
 	if clean, err = o.Prompt.Read(m, 2); err != nil {
 		return nil, nil, err
@@ -138,7 +139,7 @@ func (o Patch) prompts(m *Model) (clean, corrupt []int32, err error) {
 	}
 	switch {
 	case err != nil:
-	case len(corrupt) != len(clean): // which its positions suffice for
+	case len(corrupt) != len(clean): // the model has positions for it
 		err = check.Value("corrupt", fmt.Sprintf("as many tokens as the prompt has, %d", len(clean)), len(corrupt))
 	case slices.Equal(clean, corrupt):
 		err = check.Value("corrupt", "another prompt", "the same")
@@ -146,8 +147,9 @@ func (o Patch) prompts(m *Model) (clean, corrupt []int32, err error) {
 	return clean, corrupt, err
 }
 
-// otherDefault is the default prompt's other: "=" for the last "+", which changes what is said next
-// by much. Where that "+" did not fit, it is another name earlier.
+// otherDefault returns the corrupt prompt for the default prompt: it has "=" instead of the last
+// "+", which changes the next token a lot. If that "+" does not fit in the model, an earlier name
+// differs instead.
 func (o Patch) otherDefault(m *Model, clean []int32) (ids []int32, err error) {
 	for _, change := range [][2]string{{"a + ", "a = "}, {"b int", "c int"}} {
 		text := strings.Replace(DefaultPrompt, change[0], change[1], 1)

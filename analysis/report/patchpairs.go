@@ -25,7 +25,7 @@ func (o Patch) over(ctx context.Context, m *Model) (*Report, error) {
 	return r, nil
 }
 
-// onPair are the effects on one pair.
+// onPair returns the effects on one pair.
 func (o Patch) onPair(m *Model, pair PatchPair) ([]value, error) {
 	o.Prompt.Text, o.Corrupt = pair.Prompt, pair.Corrupt
 	o.Target.Target, o.Against = cmp.Or(pair.Target, o.Target.Target), cmp.Or(pair.Against, o.Against)

@@ -23,7 +23,8 @@ type Prompt struct {
 // Given tells whether there is a text or ids.
 func (p Prompt) Given() bool { return p.Text != "" || p.IDs != nil }
 
-// Read returns the prompt's ids. It is an error if they are fewer than the least, or more than the model has positions for.
+// Read returns the prompt's ids. It is an error if they are fewer than the least, or more than the
+// model has positions for.
 func (p Prompt) Read(m *Model, least int) ([]int32, error) {
 	ids, err := p.encode(m, least)
 	if err != nil {
@@ -60,8 +61,8 @@ func (m *Model) wantIDs(name, got string) error {
 	return check.Value(name, "token ids such as 1,2,3, each below "+strconv.Itoa(m.Spec.Vocab), got+": the model has no tokenizer")
 }
 
-// encode returns the ids of an option's text. It returns an error if there are fewer than least, not counting
-// BOS.
+// encode returns the ids of an option's text. It returns an error if there are fewer than least,
+// not counting BOS.
 func (m *Model) encode(name, text string, bos *bool, least int) ([]int32, error) {
 	if m.Tokenizer == nil {
 		return nil, m.wantIDs(name, strconv.Quote(text))

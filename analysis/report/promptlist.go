@@ -12,7 +12,8 @@ import (
 	"github.com/residua-go/residua/data"
 )
 
-// Prompts are texts that an analysis averages over: in JSON an array, as a flag the name of a file (data.Prompts).
+// Prompts are texts that an analysis averages over: in JSON an array, as a flag the name of a file
+// (data.Prompts).
 type Prompts []string
 
 // UnmarshalText reads the file of a name.
@@ -24,8 +25,8 @@ func (p *Prompts) UnmarshalText(name []byte) error {
 	return err
 }
 
-// PatchPairs are pairs of prompts that Patch averages over: in JSON an array of objects, as a flag the name of a file, on each
-// line a prompt, a tab and a corrupt one, or of a .jsonl an object.
+// PatchPairs are pairs of prompts that Patch averages over: in JSON an array of objects, as a flag
+// the name of a file, on each line a prompt, a tab and a corrupt one, or of a .jsonl an object.
 type PatchPairs []PatchPair
 
 // UnmarshalText reads the file of a name.

@@ -120,7 +120,8 @@ func everyAnalysis(t *testing.T, m *Model) map[string]Analysis {
 	return named
 }
 
-// TestZeroOptions: every analysis that a stream has is ready without options, and says what it is of.
+// TestZeroOptions: every analysis that a stream has is ready without options, and says what it is
+// of.
 func TestZeroOptions(t *testing.T) {
 	for name, a := range everyAnalysis(t, vector(t)) {
 		t.Run(name, func(t *testing.T) {
@@ -179,7 +180,8 @@ func TestOneNameOfAHead(t *testing.T) {
 	assert.Greater(t, named, len(all))
 }
 
-// TestWordsAreExplained: a table says under it what the words of its header mean that are not plain.
+// TestWordsAreExplained: a table says under it what the words of its header mean that are not
+// plain.
 func TestWordsAreExplained(t *testing.T) {
 	models := map[string]*Model{"memory": tiny(t, stream.MatrixConfig{Dk: 6, Dv: 8, Rank: 3}), "mixing": tiny(t, stream.MHCConfig{Vectors: stream.Vectors{D: 12}, N: 2})}
 	all := everyAnalysis(t, vector(t))
@@ -202,8 +204,8 @@ func TestWordsAreExplained(t *testing.T) {
 	assert.Len(t, explained, len(words))
 }
 
-// TestAttributeBeginsWithWhatTheModelSays: the likeliest tokens, then the logit by site, by head and by the other
-// parts; each table adds up.
+// TestAttributeBeginsWithWhatTheModelSays: the likeliest tokens, then the logit by site, by head
+// and by the other parts; each table adds up.
 func TestAttributeBeginsWithWhatTheModelSays(t *testing.T) {
 	m := vector(t)
 	o := Attribute{Prompt: Prompt{Text: "line 7"}, Contrast: Contrast{Target: Target{Target: "z"}, Against: "q"}, Top: 4}
@@ -253,7 +255,8 @@ func total(t *testing.T, table figure.Table, but int) float64 {
 	return sum
 }
 
-// agrees compares a report without options with a report with the defaults that the options' tags name.
+// agrees compares a report without options with a report with the defaults that the options' tags
+// name.
 func agrees(t *testing.T, m *Model, zero Analysis, defaults ...func(Analysis)) {
 	t.Helper()
 	filled := Settable(zero)
@@ -271,8 +274,8 @@ func agrees(t *testing.T, m *Model, zero Analysis, defaults ...func(Analysis)) {
 	assert.Equal(t, want.String(), got.String(), "%T", zero)
 }
 
-// TestDefaultsOfTags: options that are zero and those of the tags' defaults are the same, but for seeds and the steps of
-// Rotation.
+// TestDefaultsOfTags: options that are zero and those of the tags' defaults are the same, but for
+// seeds and the steps of Rotation.
 func TestDefaultsOfTags(t *testing.T) {
 	for _, m := range []*Model{vector(t), tiny(t, stream.MatrixConfig{Dk: 6, Dv: 8, Rank: 3}), tiny(t, stream.MHCConfig{Vectors: stream.Vectors{D: 12}, N: 2})} {
 		for name, a := range everyAnalysis(t, m) {

@@ -7,7 +7,8 @@ import (
 	"github.com/residua-go/residua/analysis"
 )
 
-// Rotation is how far logits move when the stream is rotated: how often, and how long models are trained after that.
+// Rotation measures how far logits move when the stream is rotated. Its fields say how many
+// rotations, and for how many steps models are trained after that.
 type Rotation struct {
 	Prompt
 	analysis.RotationReportOptions
@@ -32,8 +33,9 @@ func (Rotation) Card() Card {
 	}
 }
 
-// optimizerTokens is the most tokens that models are trained on, the last of them to be predicted alone: in float64, whose
-// products are plain loops, eight gradients a step take most of the time, and what they show shows on few tokens.
+// optimizerTokens is the largest number of tokens that models are trained on, of which the last is
+// only predicted. In float64, whose products are plain loops, the eight gradients of a step take
+// most of the time, and few tokens are enough to show the effect.
 const optimizerTokens = 17
 
 // Run reports how far logits move when the stream is rotated and, with Steps, what optimizers

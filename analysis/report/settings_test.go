@@ -18,7 +18,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// others are a value of each setting that is not its default, with the settings that it needs next to it.
+// others are a value of each setting that is not its default, with the settings that it needs next
+// to it.
 var others = map[string]string{
 	"prompt": "line 7", "ids": "1,2,3", "bos": "false", "token": "1", "target": "b", "against": "c", "layer": "1", "head": "1", "top": "2",
 	"prompts": "#prompts.txt", "patch prompts": "#pairs.txt", "heads head": "1 layer=1", "directions top": "1 rows=8", "steer seed": "7 temperature=1", "steer at": "head=1 name=blocks.0.attention.heads", "rows": "2", "period": "3", "seed": "7", "full": "false", "draws": "5", "whole": "true",
@@ -29,7 +30,8 @@ var others = map[string]string{
 	"safetensors": "#x.safetensors", "npy": "#npy", "config": "quickstart",
 }
 
-// TestEverySettingChangesSomething: what each setting of each analysis is for shows in its report, of one of several models.
+// TestEverySettingChangesSomething: what each setting of each analysis is for shows in its report,
+// of one of several models.
 func TestEverySettingChangesSomething(t *testing.T) {
 	longtest.Skip(t)
 	folder := t.TempDir()
@@ -78,7 +80,8 @@ func TestEverySettingChangesSomething(t *testing.T) {
 	}
 }
 
-// told is all that an analysis says with some settings, one of them as name=value, further ones as a name and a value.
+// told is all that an analysis says with some settings, one of them as name=value, further ones as
+// a name and a value.
 func told(t *testing.T, m *Model, a Analysis, with string, more ...string) string {
 	t.Helper()
 	a = Settable(a)

@@ -10,8 +10,8 @@ import (
 	"github.com/residua-go/residua/analysis/check"
 )
 
-// TestSteer: the direction that is added is the difference of two texts' ends, at every token; what comes next is
-// what a run with that change gives, in the figure and in the text.
+// TestSteer: the direction that is added is the difference of two texts' ends, at every token; what
+// comes next is what a run with that change gives, in the figure and in the text.
 func TestSteer(t *testing.T) {
 	m := vector(t)
 	const name, prompt = "blocks.1.attention.stream", "line"

@@ -18,7 +18,7 @@ type Target struct {
 	Target string `yaml:"target" help:"look at the logit of token <T>: a text, or an id; without, the likeliest"`
 }
 
-// Contrast is a Target, or the difference of its logit and another one.
+// Contrast is a Target, or the difference between its logit and another one.
 type Contrast struct {
 	Target
 	Against string `yaml:"against" help:"subtract the logit of token <T>: a text, or an id"`
@@ -27,13 +27,13 @@ type Contrast struct {
 // Given tells whether anything is chosen.
 func (t Contrast) Given() bool { return t != Contrast{} }
 
-// aim is a target that has been found.
+// aim is a target whose token and ids have been found.
 type aim struct {
 	token, target, against int    // against -1: none
 	what                   string // in words: "␣b (id 290) after token 7 (+)"
 }
 
-// metric is that number, of any run, called by the texts of the tokens.
+// metric returns the target's logit or difference as a Metric, named by the texts of the tokens.
 func (a aim) metric() analysis.Metric {
 	m := analysis.LogitOf(a.token, a.target, a.against)
 	m.Name = "logit of " + a.what
@@ -77,7 +77,7 @@ func (m *Model) describe(a aim, ids []int32) string {
 	return what + m.after(a.token, ids)
 }
 
-// after names a place in a prompt: " after token 7 (+)".
+// after describes a place in a prompt: " after token 7 (+)".
 func (m *Model) after(token int, ids []int32) string {
 	place := fmt.Sprintf(" after token %d", token)
 	if m.Tokenizer != nil {
@@ -86,7 +86,7 @@ func (m *Model) after(token int, ids []int32) string {
 	return place
 }
 
-// token reads an option's token: a whole number is an id, anything else a text, which may stand in
+// token reads an option's token: a whole number is an id, anything else is a text, which may be in
 // Go's double quotes.
 func (m *Model) token(name, value string) (int, error) {
 	if id, err := strconv.Atoi(value); err == nil {

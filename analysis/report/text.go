@@ -12,8 +12,9 @@ type OverRows struct {
 	Rows int `yaml:"rows" min:"0" max:"1000000" help:"average over <N> rows of the validation text of the model's run, as long as in training; 0: a prompt"`
 }
 
-// texts returns the rows of tokens that an analysis averages over: a list of prompts, or the given number of
-// rows of the model's validation text. It returns nil if neither is given and one prompt is read.
+// texts returns the rows of tokens that an analysis averages over: a list of prompts, or the given
+// number of rows of the model's validation text. It returns nil if neither is given and one prompt
+// is read.
 func (m *Model) texts(ctx context.Context, p Prompt, prompts Prompts, rows, least int) ([][]int32, error) {
 	switch {
 	case prompts == nil && rows == 0:
@@ -36,8 +37,8 @@ func (m *Model) texts(ctx context.Context, p Prompt, prompts Prompts, rows, leas
 	return texts, nil
 }
 
-// read returns the rows of texts. If neither prompts nor rows are given, it returns the prompt, both as the
-// only row and by itself.
+// read returns the rows of texts. If neither prompts nor rows are given, it returns the prompt,
+// both as the only row and by itself.
 func (m *Model) read(ctx context.Context, p Prompt, prompts Prompts, rows int) (all [][]int32, prompt []int32, err error) {
 	if all, err = m.texts(ctx, p, prompts, rows, 2); err != nil || all != nil {
 		return all, nil, err
@@ -46,8 +47,8 @@ func (m *Model) read(ctx context.Context, p Prompt, prompts Prompts, rows int) (
 	return [][]int32{prompt}, prompt, err
 }
 
-// validationRows returns n rows of the model's validation text, as long as rows in training and evenly
-// spread over the text. They begin in the middle of documents, as rows in training do.
+// validationRows returns n rows of the model's validation text, as long as rows in training and
+// evenly spread over the text. They begin in the middle of documents, as rows in training do.
 func (m *Model) validationRows(ctx context.Context, n int) ([][]int32, error) {
 	if m.Text == nil {
 		return nil, check.Value("rows", "a model with a validation text", m.Name+", which has none")

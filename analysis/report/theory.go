@@ -10,7 +10,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// Theory is the RMT paper's tables and figures, computed from its formulas: which models are counted besides its own.
+// Theory computes the RMT paper's tables and figures from its formulas. Its fields say which models
+// are counted besides the paper's own.
 type Theory struct {
 	Configs []string   `yaml:"config" local:"true" help:"count the parameters and FLOPs of run config <F> (a file, or a built-in one's name), too, in Table 7; may be repeated"`
 	Seed    uint64     `yaml:"seed" default:"1" help:"seed the Monte-Carlo runs with <N>"`
@@ -31,7 +32,7 @@ func (Theory) Card() Card {
 	}
 }
 
-// Run computes them; there is no model.
+// Run computes the tables and figures; it needs no model.
 func (o Theory) Run(ctx context.Context, _ *Model) (*Report, error) {
 	var counted []theory.Model
 	for _, file := range o.Configs {

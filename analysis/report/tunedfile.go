@@ -9,8 +9,9 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 )
 
-// TunedFile is a tuned lens in a report's folder: a safetensors file of float32, WRITER.weight [F, F] and
-// WRITER.bias [F] for each map z = x weight + bias; the writers, in order, are in the metadata ("after").
+// TunedFile is a tuned lens in a report's folder: a safetensors file of float32, WRITER.weight [F,
+// F] and WRITER.bias [F] for each map z = x weight + bias; the writers, in order, are in the
+// metadata ("after").
 const TunedFile = "tuned-lens.safetensors"
 
 // tunedFormat is the value of "format" in the file's metadata.
@@ -37,8 +38,8 @@ func float32s(x []float64) []float32 {
 	return y
 }
 
-// readTuned reads a lens that writeTuned wrote. It returns an error if the file is not a lens for a model with
-// m's number of features.
+// readTuned reads a lens that writeTuned wrote. It returns an error if the file is not a lens for a
+// model with m's number of features.
 func readTuned(path string, m *Model) (*analysis.TunedLens, error) {
 	file, err := checkpoint.ReadTensors(path)
 	if err != nil {

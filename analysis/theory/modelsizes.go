@@ -24,7 +24,7 @@ type ModelSizes struct {
 	Models []ModelSize `json:"models"`
 }
 
-// table9Presets are the models of the paper's Table 9 in its order, each RMT next to the
+// table9Presets lists the models of the paper's Table 9 in its order, each RMT next to the
 // transformer of its depth.
 func table9Presets() []string {
 	return []string{

@@ -8,10 +8,10 @@ type Moments struct {
 	Variance float64 `json:"variance"`
 }
 
-// Square is the mean square E[x^2] = variance + mean^2.
+// Square returns the mean square E[x^2] = variance + mean^2.
 func (m Moments) Square() float64 { return m.Variance + m.Mean*m.Mean }
 
-// finite says whether both are numbers and the variance is not negative.
+// finite tells whether both are finite numbers and the variance is not negative.
 func (m Moments) finite() bool {
 	return !math.IsNaN(m.Square()) && !math.IsInf(m.Square(), 0) && m.Variance >= 0
 }

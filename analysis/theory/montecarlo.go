@@ -19,8 +19,8 @@ type Estimate struct {
 	Trials        int     `json:"trials"`
 }
 
-// observed is how many entries along an axis of the result a trial looks at: all have the same
-// distribution, and the weights of the others need not be drawn.
+// observed is the number of entries along an axis of the result that a trial looks at. All entries
+// have the same distribution, so the weights of the others need not be drawn.
 const observed = 16
 
 // MonteCarlo estimates the moments of a pass's result: each trial draws weights, input and
@@ -94,7 +94,7 @@ func (o Operation) trial(pass string, s Setting, random *rand.Rand, fill filler)
 	return o.backward(w, draw(out, o.Shared, s.Gradient, fill))
 }
 
-// oriented is the matrix that multiplies the input: W, or W^T of a store.
+// oriented returns the matrix that multiplies the input: W, or W^T for a store.
 func (o Operation) oriented(w *mat.Dense) mat.Matrix {
 	if o.Transposed {
 		return w.T()
@@ -102,13 +102,13 @@ func (o Operation) oriented(w *mat.Dense) mat.Matrix {
 	return w
 }
 
-// forward is W x, or W^T x of a store.
+// forward returns W x, or W^T x for a store.
 func (o Operation) forward(w, x *mat.Dense) *mat.Dense { return product(o.oriented(w), x) }
 
-// backward is the gradient of the input, W^T g, or W g of a store.
+// backward returns the gradient of the input: W^T g, or W g for a store.
 func (o Operation) backward(w, g *mat.Dense) *mat.Dense { return product(o.oriented(w).T(), g) }
 
-// weightGradient is g x^T, or x g^T of a store.
+// weightGradient returns g x^T, or x g^T for a store.
 func (o Operation) weightGradient(x, g *mat.Dense) *mat.Dense {
 	if o.Transposed {
 		return product(x, g.T())
@@ -135,8 +135,8 @@ func (t *tally) add(entries []float64) {
 	t.means, t.squares = append(t.means, mean/n), append(t.squares, square/n)
 }
 
-// estimate returns variance = E[y^2] - E[y]^2, corrected for the bias of the estimated mean. Its standard
-// error follows, to first order, from the standard error of y^2 - 2 E[y] y (delta method).
+// estimate returns variance = E[y^2] - E[y]^2, corrected for the bias of the estimated mean. Its
+// standard error follows, to first order, from the standard error of y^2 - 2 E[y] y (delta method).
 func (t *tally) estimate() Estimate {
 	mean, meanError := meanAndError(t.means)
 	square, _ := meanAndError(t.squares)
@@ -149,7 +149,7 @@ func (t *tally) estimate() Estimate {
 	return Estimate{Moments{mean, variance}, meanError, varianceError, len(t.means)}
 }
 
-// meanAndError is a sample's mean and the standard error of it.
+// meanAndError returns a sample's mean and the standard error of the mean.
 func meanAndError(sample []float64) (mean, standardError float64) {
 	mean, deviation := stat.MeanStdDev(sample, nil)
 	return mean, stat.StdErr(deviation, float64(len(sample)))

@@ -5,8 +5,8 @@ import (
 )
 
 // ResourceTable is the paper's Table 7 for models that one names: parameters and forward FLOPs a
-// token of each part, and their totals as printed, as other tables imply, corrected and as our models
-// have them.
+// token of each part, and their totals as printed, as other tables imply, corrected and as our
+// models have them.
 type ResourceTable struct {
 	Models []Resources `json:"models"`
 }

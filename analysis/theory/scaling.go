@@ -19,9 +19,10 @@ type ScalePoint struct {
 }
 
 // Scaling is the paper's figure 1 (section 3.1), which is at GPT-2 medium's sizes: parameters and
-// FLOPs against the size of the residual stream, of the models as they are built here. The RMT's stream grows by Dk, all else
-// held; the transformer's by d_model, either all else held (heads, their size and the
-// feed-forward's hidden width) or heads and hidden width grown in proportion, as is usual.
+// FLOPs against the size of the residual stream, of the models as they are built here. The RMT's
+// stream grows by Dk, all else held; the transformer's by d_model, either all else held (heads,
+// their size and the feed-forward's hidden width) or heads and hidden width grown in proportion, as
+// is usual.
 type Scaling struct {
 	Matrix       []ScalePoint `json:"matrix"`
 	Transformer  []ScalePoint `json:"transformer"`  // all else held
@@ -32,7 +33,8 @@ type Scaling struct {
 func FigureSizes() []int { return []int{1024, 2048, 3072, 4096, 6144, 8192} }
 
 // NewScaling varies the stream of an RMT and of a transformer (paper figure 1). sizes in entries:
-// multiples of the RMT's Dv and of the transformer's head dimension for which FF d/d_model is whole.
+// multiples of the RMT's Dv and of the transformer's head dimension for which FF d/d_model is
+// whole.
 func NewScaling(matrix, vector models.Spec, sizes []int) (Scaling, error) {
 	first, second, err := paperKinds()
 	if err != nil {
@@ -77,7 +79,7 @@ func (s *Scaling) add(matrix, vector models.Spec, size int) error {
 	return nil
 }
 
-// Growth is last/first of a line's parameters and FLOPs.
+// Growth returns the last value of a line divided by the first, for parameters and FLOPs.
 func Growth(points []ScalePoint) (parameters, flops float64) {
 	if len(points) == 0 {
 		return 1, 1
@@ -86,7 +88,7 @@ func Growth(points []ScalePoint) (parameters, flops float64) {
 	return float64(last.Parameters) / float64(first.Parameters), float64(last.ForwardFLOPs) / float64(first.ForwardFLOPs)
 }
 
-// lines are the three lines in the order of the tables.
+// lines returns the three lines in the order of the tables.
 func (s Scaling) lines() [][]ScalePoint {
 	return [][]ScalePoint{s.Matrix, s.Transformer, s.Proportional}
 }
@@ -109,7 +111,7 @@ func (s Scaling) Table() figure.Table {
 // scalingNotes says what is held.
 const scalingNotes = "The RMT grows by Dk. It is not quite flat: a step of Dk adds 3 R (2L+1) entries of keys and (2L+1) Dv of norm gains, and 6 R Dv (2L+1) FLOPs a token."
 
-// Figures are the two panels: parameters and FLOPs.
+// Figures returns the two panels: parameters and FLOPs.
 func (s Scaling) Figures() []figure.Figure {
 	size := figure.Lines{Title: "Model size against residual stream", XLabel: "stream, entries a token", YLabel: "parameters, millions", LogX: true, LogY: true}
 	flops := figure.Lines{Title: "Forward FLOPs against residual stream", XLabel: size.XLabel, YLabel: "FLOPs a token, millions", LogX: true, LogY: true}

@@ -21,7 +21,8 @@ type Shape struct {
 	Dv        int `json:"dv"`
 	Stream    int `json:"stream"` // Dk Dv entries
 	Width     int `json:"width"`  // R Dv
-	// Parameters are the paper's count with Dk and Dv, PrintedParameters with what is printed for them.
+	// Parameters are the paper's count with Dk and Dv, PrintedParameters with what is printed for
+	// them.
 	Parameters        int `json:"parameters"`
 	PrintedParameters int `json:"printed_parameters"`
 	// LeastDv and MostDv are the values of Dv at which the count rounds to the printed size.
@@ -29,15 +30,15 @@ type Shape struct {
 	MostDv  float64 `json:"most_dv"`
 }
 
-// Shapes corrects the paper's Table 9: in its 206M and 305M rows the column Dk holds R Dv, the width
-// of what blocks work on, and the column Dv holds Dk. With Dk and Dv as printed these models would have
-// other sizes than the same table prints; the printed sizes ask for Dv = 64, which is the column
-// Dk over R.
+// Shapes corrects the paper's Table 9: in its 206M and 305M rows the column Dk holds R Dv, the
+// width of what blocks work on, and the column Dv holds Dk. With Dk and Dv as printed these models
+// would have other sizes than the same table prints; the printed sizes ask for Dv = 64, which is
+// the column Dk over R.
 type Shapes struct {
 	Shapes []Shape `json:"shapes"`
 }
 
-// printedShapes are the columns Dk and Dv of Table 9.
+// printedShapes holds the columns Dk and Dv of Table 9.
 func printedShapes() map[string][2]int {
 	return map[string][2]int{"rmt-46m": {32, 32}, "rmt-134m": {32, 64}, "rmt-206m": {896, 48}, mediumRMT: {1024, 64}}
 }

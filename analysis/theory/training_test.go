@@ -18,8 +18,8 @@ func rounded(v float64, digits int) float64 {
 	return v
 }
 
-// Three readings of Tables 3 and 4: Table 7 as printed, what the printed FLOPs follow from, and what
-// is right.
+// Three readings of Tables 3 and 4: Table 7 as printed, what the printed FLOPs follow from, and
+// what is right.
 func TestTrainingFLOPs(t *testing.T) {
 	table, err := NewTrainingFLOPs(PaperTraining())
 	require.NoError(t, err)
@@ -41,8 +41,8 @@ func TestTrainingFLOPs(t *testing.T) {
 		assert.InDelta(t, want.corrected, c.Corrected, 0.005, c.Name)
 		assert.InDelta(t, want.exact, c.Exact, 0.005, c.Name)
 	}
-	// With 4 V R for 4 V R Dv and all else as printed the RMT's FLOPs are not those in print, and no
-	// number of steps gives the FLOPs of both models.
+	// With 4 V R for 4 V R Dv and all else as printed the RMT's FLOPs are not those in print, and
+	// no number of steps gives the FLOPs of both models.
 	vector, err := count(mediumTransformer, map[string]int{"seq": 512})
 	require.NoError(t, err)
 	matrix, err := count(mediumRMT, map[string]int{"seq": 512})

@@ -7,8 +7,8 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// Gain is a row of the paper's Table 2: by what an operation multiplies the variance of what
-// passes through it, at Xavier initialisation.
+// Gain is a row of the paper's Table 2: the factor by which an operation multiplies the variance of
+// its input, at Xavier initialisation.
 type Gain struct {
 	Layer     string    `json:"layer"` // attention or feed-forward
 	Purpose   string    `json:"purpose"`
@@ -41,7 +41,7 @@ type printedGain struct {
 	read                  Operation // at the sizes that give the printed numbers, if these are other ones
 }
 
-// printedGains are the rows of Table 2.
+// printedGains returns the rows of Table 2.
 func printedGains(size sizes) []printedGain {
 	const attention, feedForward = "attention", "feed-forward"
 	dk, dv, rank, width, ff := size.dk, size.dv, size.rank, size.width, size.ff
@@ -121,7 +121,7 @@ func (x XavierGains) Table() figure.Table {
 const xavierGainsNotes = "paper: as printed. exact: the closed form at the sizes of rmt-305m and transformer-405m. as read: the closed form at the sizes that give the printed number.\n\n" +
 	"The printed gains of 1 of the RMT's feed-forward need as many keys as Dk; with the model's R the retrieval amplifies and the storage attenuates."
 
-// Figures shows the exact gains as logarithms, so that 0 is a variance kept.
+// Figures shows the exact gains as logarithms, so that 0 means that the variance is kept.
 func (x XavierGains) Figures() []figure.Figure {
 	bars := figure.Bars{Title: "Gains of variance at Xavier initialisation (exact)", YLabel: "log2 (variance out / variance in)"}
 	for _, g := range x.Gains {

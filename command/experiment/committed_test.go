@@ -65,8 +65,8 @@ func TestCommittedExperiments(t *testing.T) {
 	assert.Len(t, kinds, 7, "a log of each kind")
 }
 
-// shownOn is the zoo without the streams that have come since a page of cards was last made, none of which has runs in the
-// experiment's log.
+// shownOn is the zoo without the streams that have come since a page of cards was last made, none
+// of which has runs in the experiment's log.
 func shownOn(t *testing.T, page, folder string) (shown models.Zoo) {
 	all := models.Standard()
 	text, log, streams := fileText(t, page), fileText(t, folder+"/log.jsonl"), map[string]bool{}
@@ -95,7 +95,8 @@ func shownOn(t *testing.T, page, folder string) (shown models.Zoo) {
 	return shown
 }
 
-// unfinished tells whether docs/log.md names an experiment as one whose log still grows, from commit to commit.
+// unfinished tells whether docs/log.md names an experiment as one whose log still grows, from
+// commit to commit.
 func unfinished(t *testing.T, file string) bool {
 	_, text, _ := strings.Cut(fileText(t, "docs/log.md"), "\n## Unfinished\n")
 	text, _, _ = strings.Cut(text, "\n## ")

@@ -20,8 +20,8 @@ type link struct {
 	Beta  float64 `json:"beta"`  // bytes a second, each way
 }
 
-// linkNames describe typical links: 10 Gbit/s Ethernet with TCP, 100 Gbit/s Ethernet or InfiniBand with
-// RDMA, and the shared memory of a machine, which all of its ranks share.
+// linkNames describe typical links: 10 Gbit/s Ethernet with TCP, 100 Gbit/s Ethernet or InfiniBand
+// with RDMA, and the shared memory of a machine, which all of its ranks share.
 var linkNames = map[string]string{
 	"10gbe":  "alpha=30us,beta=1.1GB/s",
 	"100gbe": "alpha=3us,beta=11GB/s",
@@ -54,7 +54,8 @@ func parseLink(text string) (link, error) {
 	return l, nil
 }
 
-// scaled is the predicted speed of a number of ranks, each of which takes one micro-batch of a step.
+// scaled is the predicted speed of a number of ranks, each of which takes one micro-batch of a
+// step.
 type scaled struct {
 	Ranks      int     `json:"ranks"`
 	Bytes      float64 `json:"bytes"`      // that a rank sends in a step, and receives

@@ -13,7 +13,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// Two ranks exchange each half of 4 MB of gradients, then of weights: 4 MB at 1 GB/s and 4 messages.
+// Two ranks exchange each half of 4 MB of gradients, then of weights: 4 MB at 1 GB/s and 4
+// messages.
 func TestScale(t *testing.T) {
 	l, err := parseLink("alpha=1ms,beta=1GB/s")
 	require.NoError(t, err)

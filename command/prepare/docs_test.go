@@ -19,9 +19,10 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// TestPage runs the commands of docs/data.md as they stand there, in order, from the project's root, with a smaller training; and its
-// Python where there is one with tokenizers. What they write is in a temporary folder. So a model is trained, scored, sampled and
-// exported with a tokenizer that was trained here.
+// TestPage runs the commands of docs/data.md as they stand there, in order, from the project's
+// root, with a smaller training; and its Python where there is one with tokenizers. What they write
+// is in a temporary folder. So a model is trained, scored, sampled and exported with a tokenizer
+// that was trained here.
 func TestPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains a model")

@@ -131,7 +131,8 @@ func TestWrongCalls(t *testing.T) {
 	assert.Contains(t, got.Stderr, "error: prepare: interrupted")
 }
 
-// TestKilled kills prepare with SIGKILL at random moments and makes the same call again: the same bytes.
+// TestKilled kills prepare with SIGKILL at random moments and makes the same call again: the same
+// bytes.
 func TestKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")

@@ -1,4 +1,5 @@
-// Package tour holds the command that shows all of Residua on a text of the user's, in a given time.
+// Package tour holds the command that shows all of Residua on a text of the user's, in a given
+// time.
 package tour
 
 import (

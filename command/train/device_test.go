@@ -28,7 +28,8 @@ func TestTrainOnTheDevice(t *testing.T) {
 	require.Contains(t, stdout, "sample:\na")
 }
 
-// TestProfileOnTheDevice: the kernels' table follows that of a step's parts, also where steps have several micro-batches.
+// TestProfileOnTheDevice: the kernels' table follows that of a step's parts, also where steps have
+// several micro-batches.
 func TestProfileOnTheDevice(t *testing.T) {
 	file, dir := write(t, tinyYAML)
 	code, _, stderr := execute("-config", file, "-set", "data.path=["+dir+"/text.txt]", "-set", "device.kind=cuda", "-set", "train.accumulate=2",
@@ -43,8 +44,8 @@ func TestProfileOnTheDevice(t *testing.T) {
 	require.Regexp(t, `\nall .* 100.00%`, table)
 }
 
-// TestTrainOnASecondGPU runs in a process of its own, whose driver has several: number device.index of those that
-// CUDA_VISIBLE_DEVICES lists is trained on, by Gorgonia's machine, too.
+// TestTrainOnASecondGPU runs in a process of its own, whose driver has several: number device.index
+// of those that CUDA_VISIBLE_DEVICES lists is trained on, by Gorgonia's machine, too.
 func TestTrainOnASecondGPU(t *testing.T) {
 	if index := os.Getenv("RESIDUA_TEST_INDEX"); index != "" {
 		file, dir := write(t, tinyYAML)

@@ -113,7 +113,8 @@ func TestSignalsSave(t *testing.T) {
 	}
 }
 
-// TestASignalEndsCompiling: a model whose graph takes a minute to compile is given up at once, and leaves nothing.
+// TestASignalEndsCompiling: a model whose graph takes a minute to compile is given up at once, and
+// leaves nothing.
 func TestASignalEndsCompiling(t *testing.T) {
 	if testing.Short() || runtime.GOOS == "windows" {
 		t.Skip("sends unix signals")

@@ -93,7 +93,8 @@ func (j *launched) signal(t *testing.T, rank int, s syscall.Signal) {
 	require.NoError(t, syscall.Kill(pid, s))
 }
 
-// goOn trains on from the newest checkpoint, which has to be undamaged, by one rank in this process.
+// goOn trains on from the newest checkpoint, which has to be undamaged, by one rank in this
+// process.
 func (j *launched) goOn(t *testing.T, steps int) {
 	t.Helper()
 	dir, _, err := checkpoint.Latest(j.out)
@@ -136,7 +137,8 @@ func mpiTrains(t *testing.T, j *launched) {
 	}
 }
 
-// scaleYAML is the byte RMT of configs/quickstart.yaml, with micro-batches of 16 rows of 256 tokens.
+// scaleYAML is the byte RMT of configs/quickstart.yaml, with micro-batches of 16 rows of 256
+// tokens.
 const scaleYAML = `
 model: {preset: quickstart, seq: 256}
 data: {source: files, split: tail/5}
@@ -176,8 +178,8 @@ func fastest(t *testing.T, j *launched) float64 {
 	return best
 }
 
-// mpiFault kills or stops a rank while it trains: the job ends within the timeout, with an exit code
-// that is not 0; the other rank names one that was stopped; the last checkpoint is good.
+// mpiFault kills or stops a rank while it trains: the job ends within the timeout, with an exit
+// code that is not 0; the other rank names one that was stopped; the last checkpoint is good.
 func mpiFault(t *testing.T, j *launched, rank int, s syscall.Signal) {
 	j.begin(t)
 	j.signal(t, rank, s)

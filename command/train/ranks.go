@@ -49,8 +49,8 @@ func (j job) String() string {
 // leads tells whether this process reports what the run does.
 func (j job) leads() bool { return j.group == nil || j.group.Rank() == 0 }
 
-// fail makes an error of this rank end the job once it is reported, because the others would wait for
-// it. It returns nil for nil.
+// fail makes an error of this rank end the job once it is reported, because the others would wait
+// for it. It returns nil for nil.
 func (j job) fail(err error) error {
 	var together *trainer.DivergedError
 	switch {

@@ -13,7 +13,8 @@ import (
 	"github.com/residua-go/residua/internal/longtest"
 )
 
-// TestSavedSteps: what a GPU's first steps are compared with is what the CPU computes. The one of real size takes half a minute.
+// TestSavedSteps: what a GPU's first steps are compared with is what the CPU computes. The one of
+// real size takes half a minute.
 func TestSavedSteps(t *testing.T) {
 	saved, err := filepath.Abs("../../experiment/gpucheck/saved")
 	require.NoError(t, err)

@@ -108,7 +108,8 @@ func TestTrainRefuses(t *testing.T) {
 	}
 }
 
-// TestShippedConfigs loads every config of the project. Those of a subfolder are runs of an experiment.
+// TestShippedConfigs loads every config of the project. Those of a subfolder are runs of an
+// experiment.
 func TestShippedConfigs(t *testing.T) {
 	require.GreaterOrEqual(t, len(configs.Names()), 10)
 	for _, name := range configs.Names() {
@@ -128,8 +129,8 @@ func TestHelpShowsAnExampleFirst(t *testing.T) {
 	require.True(t, strings.HasPrefix(stdout, "Example:\n  train -config"), stdout)
 }
 
-// TestTrainSaysThatItDiverged: a loss far above that of guessing is the error, which says how to go on; the result is
-// valid JSON. What it advises is a call that works.
+// TestTrainSaysThatItDiverged: a loss far above that of guessing is the error, which says how to go
+// on; the result is valid JSON. What it advises is a call that works.
 func TestTrainSaysThatItDiverged(t *testing.T) {
 	file, dir := write(t, tinyYAML)
 	out := filepath.Join(dir, "run")
@@ -176,8 +177,8 @@ func lastLine(text string) string {
 	return lines[len(lines)-1]
 }
 
-// TestTrainSaysThatItCollapsed: weights so large that norms overflow make features of 0, so that each token is as likely as any
-// other, whatever comes.
+// TestTrainSaysThatItCollapsed: weights so large that norms overflow make features of 0, so that
+// each token is as likely as any other, whatever comes.
 func TestTrainSaysThatItCollapsed(t *testing.T) {
 	file, dir := write(t, tinyYAML)
 	args := []string{"-config", file, "-set", "data.path=[" + dir + "/text.txt]", "-set", "train.lr=10", "-set", "train.weight_decay=100"}
@@ -191,8 +192,8 @@ func TestTrainSaysThatItCollapsed(t *testing.T) {
 	require.Contains(t, lastLine(stdout), `"diverged":false,"collapsed":true`)
 }
 
-// TestTrainNamesIdleBlocks: of a model that has learned, and of one that writes nothing as its rate is too low to
-// leave a start at which the stream is next to nothing.
+// TestTrainNamesIdleBlocks: of a model that has learned, and of one that writes nothing as its rate
+// is too low to leave a start at which the stream is next to nothing.
 func TestTrainNamesIdleBlocks(t *testing.T) {
 	file, dir := write(t, tinyYAML)
 	args := []string{"-config", file, "-set", "data.path=[" + dir + "/text.txt]", "-set", "train.steps=150"}
@@ -208,7 +209,8 @@ func TestTrainNamesIdleBlocks(t *testing.T) {
 	require.Contains(t, lastLine(stdout), `"idle":["blocks.0"]`)
 }
 
-// TestASampleThatEndsAtOnceSaysSo: a text of many empty documents teaches the model to write nothing.
+// TestASampleThatEndsAtOnceSaysSo: a text of many empty documents teaches the model to write
+// nothing.
 func TestASampleThatEndsAtOnceSaysSo(t *testing.T) {
 	file, dir := write(t, tinyYAML)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "empty.jsonl"), []byte(strings.Repeat("{\"text\": \"a\"}\n", 2000)), 0o644))

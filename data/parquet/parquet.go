@@ -17,9 +17,9 @@ import (
 // valuesAtOnce is the number of values that are read at a time.
 const valuesAtOnce = 256
 
-// Format reads .parquet files: each row is a document, whose text is in a column of strings. A column
-// inside another is named with a dot: message.text. Rows without a value are skipped. A page of the
-// column at a time is in memory.
+// Format reads .parquet files: each row is a document, whose text is in a column of strings. A
+// column inside another is named with a dot: message.text. Rows without a value are skipped. A page
+// of the column at a time is in memory.
 func Format() data.Format { return data.Format{Extension: ".parquet", Read: read} }
 
 func read(ctx context.Context, file io.ReaderAt, size int64, column string, longest int64, emit func(int, string) error) (err error) {

@@ -27,7 +27,7 @@ type row struct {
 	Message message  `parquet:"message"`
 }
 
-// rows are n rows, of which every seventh has no text.
+// rows returns n rows, of which every seventh has no text.
 func rows(n int) []row {
 	var all []row
 	for i := range n {
@@ -59,7 +59,8 @@ func texts(content []byte, column string, longest int64) (all []string, err erro
 	return all, err
 }
 
-// TestColumns: rows of several groups and pages come in order, those without a value empty.
+// TestColumns: rows from several groups and pages come in order, and those without a value are
+// empty.
 func TestColumns(t *testing.T) {
 	content := file(t, rows(1000))
 	got, err := texts(content, "text", 0)
@@ -91,8 +92,8 @@ func TestColumns(t *testing.T) {
 	assert.ErrorIs(t, read(ctx, bytes.NewReader(content), int64(len(content)), "text", 0, nil), context.Canceled)
 }
 
-// TestDamagedFiles: a file that is cut short anywhere is an error, and one with changed bytes an error or other rows, never a
-// panic.
+// TestDamagedFiles: a file cut short anywhere gives an error; one with changed bytes gives an error
+// or other rows, and never a panic.
 func TestDamagedFiles(t *testing.T) {
 	content := file(t, rows(50))
 	for n := 0; n < len(content); n += 1 + len(content)/100 {

@@ -18,8 +18,8 @@ const (
 type action [32]byte
 
 // keepSignals calls fn and restores what happens on each signal. MPI libraries, UCX among them,
-// install handlers of their own when they are loaded or initialised, with which a nil pointer in Go would end the program without
-// a panic.
+// install handlers of their own when they are loaded or initialised, with which a nil pointer in Go
+// would end the program without a panic.
 func keepSignals(fn func() error) error {
 	var before [lastSignal + 1]action
 	for n := range before {

@@ -24,13 +24,6 @@ const (
 // nothing.
 var wide = []string{
 	"analysis",
-	"command",
-	"config",
-	"data",
-	"experiment",
-	"learner",
-	"optim",
-	"trainer",
 }
 
 // TestColumns refuses comment lines that are too long. Equations and commands, which are indented
