@@ -24,7 +24,6 @@ const (
 // nothing.
 var wide = []string{
 	"analysis",
-	"graph/cuda/emulator",
 }
 
 // TestColumns refuses comment lines that are too long. Equations and commands, which are indented

@@ -15,7 +15,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// increment is the op y = x + step on the GPU, the simplest that owns its output's memory.
+// increment is the op y = x + step on the GPU, the simplest op that owns its output's memory.
 type increment struct {
 	number int // tells it from the others of a graph
 	step   cu.DevicePtr
@@ -23,7 +23,7 @@ type increment struct {
 	shape  tensor.Shape
 }
 
-// newIncrement allocates the output. step is as large.
+// newIncrement allocates the output, which has the size of step.
 func newIncrement(number int, step cu.DevicePtr, shape tensor.Shape) (*increment, error) {
 	out, err := cu.MemAlloc(bytes(shape))
 	return &increment{number, step, out, shape}, err
@@ -52,7 +52,7 @@ func (o *increment) Do(...gorgonia.Value) (gorgonia.Value, error) {
 	return nil, errors.New("increment runs on a GPU")
 }
 
-// CUDADo copies the input and adds the step by the kernel that Gorgonia's own sums use.
+// CUDADo copies the input and adds the step with the kernel that Gorgonia's own sums use.
 func (o *increment) CUDADo(extern gorgonia.External, dev gorgonia.Device, _ gorgonia.Value, in ...gorgonia.Value) (gorgonia.Value, error) {
 	e := &extern.(gorgonia.CUDAMachine).Engines()[int(dev)]
 	add, found := e.Functions()["elembinop.add_vv_f32"]

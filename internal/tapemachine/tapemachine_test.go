@@ -35,10 +35,10 @@ func TestMain(m *testing.M) {
 	emulator.Main(m)
 }
 
-// ops is more than what the batches of Gorgonia's own binding held.
+// ops is more than Gorgonia's own binding held in a batch.
 const ops = 400
 
-// device holds the context for a test, and returns the step of its ops: ones.
+// device holds the context during a test, and returns the step of its ops: ones.
 func device(t *testing.T, shape tensor.Shape) cu.DevicePtr {
 	t.Helper()
 	gpu, err := cu.GetDevice(0)
@@ -65,7 +65,7 @@ func ones(shape tensor.Shape) []float32 {
 	return x
 }
 
-// input is a node of ones on the CPU.
+// input returns a node of ones on the CPU.
 func input(g *gorgonia.ExprGraph, shape tensor.Shape) *gorgonia.Node {
 	return gorgonia.NewTensor(g, tensor.Float32, len(shape), gorgonia.WithShape(shape...), gorgonia.WithName("x"),
 		gorgonia.WithValue(tensor.New(tensor.WithShape(shape...), tensor.WithBacking(ones(shape)))))
@@ -84,7 +84,7 @@ func chain(t *testing.T, x *gorgonia.Node, n int, step cu.DevicePtr, shape tenso
 	return x
 }
 
-// newMachine makes a tape machine, whose panics are the errors it has.
+// newMachine makes a tape machine, and returns its panic as failure.
 func newMachine(g *gorgonia.ExprGraph) (m gorgonia.VM, failure any) {
 	defer func() { failure = recover() }()
 	return gorgonia.NewTapeMachine(g), nil
@@ -111,7 +111,7 @@ func TestLongChain(t *testing.T) {
 		"Close ends the machine's goroutines")
 }
 
-// Each machine has a hold on one context: what one closes, the others go on with.
+// Each machine holds the same context: when one is closed, the others still work.
 func TestCloseOfOneMachine(t *testing.T) {
 	shape := tensor.Shape{2, 8}
 	step := device(t, shape)
@@ -131,7 +131,7 @@ func TestCloseOfOneMachine(t *testing.T) {
 	require.NoError(t, second.Close())
 }
 
-// Gorgonia's own sum of two values on the GPU, in its own arena, by our kernel.
+// Gorgonia's own sum adds two values on the GPU, in its own arena, with our kernel.
 func TestStockSum(t *testing.T) {
 	shape := tensor.Shape{5, 1000}
 	step := device(t, shape)
@@ -151,7 +151,8 @@ func TestStockSum(t *testing.T) {
 	require.NoError(t, m.Close())
 }
 
-// A machine that finds too little memory for its arena is an error too, and does not wait for the engine that did not start.
+// A machine without enough memory for its arena returns an error, and does not wait for the engine,
+// which did not start.
 func TestWithoutMemory(t *testing.T) {
 	if !emulator.Emulated() {
 		t.Skip("a GPU has enough")

@@ -14,7 +14,7 @@ import (
 	cublas "gorgonia.org/cu/blas"
 )
 
-// newHandle is a handle of the emulated cuBLAS.
+// newHandle returns a handle of the emulated cuBLAS.
 func newHandle(t *testing.T) *cublas.Handle {
 	h, err := cublas.NewHandle()
 	require.NoError(t, err)
@@ -22,7 +22,7 @@ func newHandle(t *testing.T) *cublas.Handle {
 	return h
 }
 
-// element of a column-major matrix that a product reads as op(X).
+// element returns the entry of op(X) for a column-major matrix X.
 func element(x []float64, ld int, op cublas.Operation, row, column int) float64 {
 	if op == cublas.OpT {
 		row, column = column, row
@@ -30,7 +30,7 @@ func element(x []float64, ld int, op cublas.Operation, row, column int) float64 
 	return x[column*ld+row]
 }
 
-// gemmCase is one combination of what cuBLAS is asked for.
+// gemmCase is one combination of types with which cuBLAS is called.
 type gemmCase struct {
 	name      string
 	inputs    cublas.DataType
@@ -51,7 +51,7 @@ var gemmCases = []gemmCase{
 	{"f32 as bf16", cublas.R32F, cublas.R32F, cublas.Compute32FFast16BF, roundedBF16, 1e-4},
 }
 
-// encode gives x in a type's bytes.
+// encode returns x as bytes of the given type.
 func encode(x []float64, as cublas.DataType) []byte {
 	var out []byte
 	for _, v := range x {
@@ -93,7 +93,7 @@ func doubles(x []float32) []float64 {
 	return y
 }
 
-// expected is alpha op(A) op(B) + beta C by its definition, of one product of a batch.
+// expected computes alpha op(A) op(B) + beta C by its definition, for one product of a batch.
 func expected(g *cublas.GemmEx, c gemmCase, x, y, z []float64) []float64 {
 	out := make([]float64, len(z))
 	copy(out, z)
@@ -130,7 +130,7 @@ func TestGemm(t *testing.T) {
 	}
 }
 
-// checkGemm compares a batch with the definition, matrices with room around them.
+// checkGemm compares a batch with the definition, for matrices with unused memory around them.
 func checkGemm(d *device, h *cublas.Handle, c gemmCase, g cublas.GemmEx, batch int) {
 	side := max(g.M, g.N, g.K) + 3
 	g.LDA, g.LDB, g.LDC = side, side, side
@@ -153,7 +153,7 @@ func checkGemm(d *device, h *cublas.Handle, c gemmCase, g cublas.GemmEx, batch i
 	}
 }
 
-// square is C = A B of n x n in float32.
+// square returns the product C = A B of n x n matrices in float32.
 func square(n int, a, b, c cu.DevicePtr) cublas.GemmEx {
 	return cublas.GemmEx{
 		M: n, N: n, K: n, Alpha: 1, A: uintptr(a), LDA: n, B: uintptr(b), LDB: n, C: uintptr(c), LDC: n,
@@ -161,7 +161,7 @@ func square(n int, a, b, c cu.DevicePtr) cublas.GemmEx {
 	}
 }
 
-// With beta 0 what lay in C is not read.
+// With beta 0 the old content of C is not read.
 func TestGemmOverwritesNaN(t *testing.T) {
 	d, h := newDevice(t), newHandle(t)
 	x, y := upload(d, []float32{1, 2, 3, 4}), alloc[float32](d, 4)
@@ -190,7 +190,7 @@ func TestGemmErrors(t *testing.T) {
 	probes.restore()
 }
 
-// TestGemmIsFast bounds the time of a product of 256 x 256 x 256, with much room for a busy machine.
+// TestGemmIsFast bounds the time of a product of 256 x 256 x 256, generously for busy machines.
 func TestGemmIsFast(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a measurement")

@@ -20,10 +20,11 @@ const (
 	blasName   = "libcublas.so"
 )
 
-// builder makes the two libraries in a cache: an object for each file by the hash of all it is made of, and a folder for each
-// pair of libraries by the hash of their objects. What is there already is not made again.
+// builder makes the two libraries in a cache: an object for each file, named by a hash of
+// everything it is made from, and a folder for each pair of libraries, named by a hash of their
+// objects. It does not make again what exists already.
 type builder struct {
-	emulator, kernels string // folders of sources
+	emulator, kernels string // folders of the sources
 	cache             string
 	compiler          compiler
 }
@@ -32,11 +33,11 @@ type builder struct {
 type object struct {
 	*source.Unit
 	kernel   bool         // a kernel file, not a part of the emulator
-	emulator *source.Unit // emulator.h, which is put before a kernel file
-	path     string       // in the cache
+	emulator *source.Unit // emulator.h, which precedes a kernel file
+	path     string       // path in the cache
 }
 
-// files are all that the object is made of.
+// files returns all files that the object is made from.
 func (o *object) files() []source.File {
 	list := append([]source.File{o.File}, o.Headers...)
 	if o.kernel {
@@ -58,7 +59,8 @@ func newBuilder(emulator, kernels string) (*builder, error) {
 	return b, errors.Wrap(os.MkdirAll(b.cache, 0o755), "the emulator's cache")
 }
 
-// build returns the folder with both libraries. Kernel files that do not compile are left out, and returned as failures.
+// build returns the folder with both libraries. It leaves out kernel files that do not compile and
+// returns their errors as failures.
 func (b *builder) build() (folder string, failures []error, err error) {
 	objects, err := b.objects()
 	if err != nil {
@@ -82,7 +84,7 @@ func (b *builder) build() (folder string, failures []error, err error) {
 	return folder, failures, b.link(objects, folder)
 }
 
-// objects lists what the libraries are made of.
+// objects lists the objects of the libraries.
 func (b *builder) objects() ([]object, error) {
 	header, err := source.Read(b.emulator, "emulator.h")
 	if err != nil {
@@ -117,7 +119,7 @@ func (b *builder) objects() ([]object, error) {
 	return list, nil
 }
 
-// objectName changes with all that an object depends on.
+// objectName returns a name that changes with everything the object depends on.
 func (b *builder) objectName(o *object) string {
 	h := sha256.New()
 	for _, f := range o.files() {
@@ -127,10 +129,10 @@ func (b *builder) objectName(o *object) string {
 	return o.unit() + "-" + hex.EncodeToString(h.Sum(nil)[:12]) + ".o"
 }
 
-// unit is the file's name without its ending.
+// unit returns the file's name without its extension.
 func (o *object) unit() string { return strings.TrimSuffix(o.Name, filepath.Ext(o.Name)) }
 
-// libraries is the folder of the libraries that are made of these objects.
+// libraries returns the folder of the libraries made from these objects.
 func (b *builder) libraries(objects []object) string {
 	h := sha256.New()
 	for _, o := range objects {
@@ -139,8 +141,8 @@ func (b *builder) libraries(objects []object) string {
 	return filepath.Join(b.cache, "lib-"+hex.EncodeToString(h.Sum(nil)[:12]))
 }
 
-// compile makes the objects that are not there, as many at a time as there are processors. It returns those that are there
-// now, and why kernel files are not; a part of the emulator must compile.
+// compile makes the missing objects, as many at a time as there are processors. It returns the
+// objects that now exist, and the errors of kernel files; a part of the emulator must compile.
 func (b *builder) compile(objects []object) (made []object, failures []error, err error) {
 	var wait sync.WaitGroup
 	slots := make(chan struct{}, runtime.NumCPU())
@@ -169,7 +171,7 @@ func (b *builder) compile(objects []object) (made []object, failures []error, er
 	return made, failures, nil
 }
 
-// link makes both libraries in a new folder, which appears under its name when they are complete.
+// link makes both libraries in a new folder, which gets its name when they are complete.
 func (b *builder) link(objects []object, folder string) error {
 	temporary, err := os.MkdirTemp(b.cache, "linking-")
 	if err != nil {

@@ -19,7 +19,7 @@ func newTestBuilder(t *testing.T, kernels string) *builder {
 	return b
 }
 
-// Every kernel file of the product compiles for the emulator.
+// Every kernel file of package cuda compiles for the emulator.
 func TestBuildOfTheProduct(t *testing.T) {
 	_, failures, err := newTestBuilder(t, "..").build()
 	require.NoError(t, err)
@@ -70,7 +70,7 @@ func TestBuildMakesWhatChanged(t *testing.T) {
 	require.ErrorContains(t, failures[0], "one.cu:1:")
 }
 
-// buildAtOnce builds n times at the same time, as the test binaries of several packages do.
+// buildAtOnce builds n times concurrently, as the test binaries of several packages do.
 func buildAtOnce(t *testing.T, b *builder, n int) string {
 	var wait sync.WaitGroup
 	folders, all, errs := make([]string, n), make([][]error, n), make([]error, n)

@@ -11,7 +11,7 @@ import (
 	"github.com/pkg/errors"
 )
 
-// lock waits until no other process builds. The lock ends with the process at the latest.
+// lock waits until no other process builds. The lock ends at the latest with the process.
 func lock(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -24,10 +24,10 @@ func lock(path string) (unlock func(), err error) {
 	return func() { _ = f.Close() }, nil
 }
 
-// keep is how long what was built stays in the cache.
+// keep is how long built files stay in the cache.
 const keep = 7 * 24 * time.Hour
 
-// prune removes what was built long ago; what is still in use is then built again.
+// prune removes files that were built long ago; those still in use are then built again.
 func (b *builder) prune() error {
 	entries, err := os.ReadDir(b.cache)
 	if err != nil {

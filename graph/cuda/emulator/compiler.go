@@ -18,7 +18,7 @@ import (
 // compiler is the C++ compiler: $CXX, or g++.
 type compiler struct {
 	path     string
-	identity string // its version and machine
+	identity string // version and machine
 }
 
 func findCompiler() (compiler, error) {
@@ -34,7 +34,8 @@ func findCompiler() (compiler, error) {
 	return compiler{path: path, identity: path + string(version)}, errors.Wrapf(err, "%s --version", path)
 }
 
-// flags are an object's. Kernels get traps where an index leaves its array or an access is not aligned.
+// flags returns the compiler flags for an object. Kernels are compiled to trap if an index is
+// outside its array or an access is not aligned.
 func (c compiler) flags(o *object) []string {
 	flags := []string{"-std=c++17", "-O2", "-fPIC", "-Wall", "-fvisibility=hidden"}
 	if runtime.GOARCH == "amd64" && cpu.X86.HasAVX2 && cpu.X86.HasFMA {
@@ -50,8 +51,9 @@ func (c compiler) flags(o *object) []string {
 	return flags
 }
 
-// wrapper is what a kernel file is compiled in: in an unnamed namespace, so that functions and shared memory of two files never
-// meet, and followed by the registration of its kernels.
+// wrapper is the file in which a kernel file is compiled: in an unnamed namespace, so that
+// functions and shared memory of two files never clash, and followed by the registration of its
+// kernels.
 const wrapper = `#define EMULATOR_UNIT %s
 #include "emulator.h"
 namespace {
@@ -59,8 +61,8 @@ namespace {
 %s}
 `
 
-// compile makes an object; it appears under its path when it is complete. It is made of the texts that its path was computed
-// of, whatever has become of the files since.
+// compile makes an object, which gets its path when it is complete. It uses the texts from which
+// the path was computed, even if the files have changed since.
 func (c compiler) compile(o *object) error {
 	folder, err := os.MkdirTemp(filepath.Dir(o.path), "compiling-")
 	if err != nil {
@@ -95,10 +97,11 @@ func (o *object) write(folder string) error {
 	return nil
 }
 
-// kernelLine is how KERNEL(...) looks in preprocessed source.
+// kernelLine matches KERNEL(...) in preprocessed source.
 var kernelLine = regexp.MustCompile(`extern "C" void\s+(\w+)\s*\(`)
 
-// wrap writes the file that is compiled for a kernel file: twice, since the kernels' names are found by preprocessing it.
+// wrap writes the file that is compiled for a kernel file. It writes twice, since it finds the
+// kernels' names by preprocessing the first version.
 func (c compiler) wrap(o *object, path string, flags []string) error {
 	write := func(registrations string) error {
 		return os.WriteFile(path, fmt.Appendf(nil, wrapper, o.unit(), o.Name, registrations), 0o644)
@@ -122,14 +125,14 @@ func (c compiler) wrap(o *object, path string, flags []string) error {
 	return write(registrations.String())
 }
 
-// link makes a library of objects and further arguments.
+// link makes a library from objects and further arguments.
 func (c compiler) link(output string, args ...string) error {
 	name := filepath.Base(output)
 	args = append([]string{"-shared", "-o", output, "-Wl,-soname," + name, "-Wl,-z,defs"}, args...)
 	return c.run(name, filepath.Dir(output), args...)
 }
 
-// run runs the compiler; its messages are in the error, without the folder that the files lay in.
+// run runs the compiler; its messages are in the error, without the name of the temporary folder.
 func (c compiler) run(what, folder string, args ...string) error {
 	output, err := exec.Command(c.path, args...).CombinedOutput()
 	if err == nil {

@@ -11,24 +11,25 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Totals is what the device has done since the last reset.
+// Totals counts what the device has done since the last reset.
 type Totals struct {
 	Moved
-	Launches map[string]uint64 // of kernels, by name
+	Launches map[string]uint64 // launches of kernels by name
 }
 
-// Moved are the totals that the library counts itself, laid out as its struct Totals.
+// Moved holds the totals that the library counts itself, with the layout of its struct Totals.
 type Moved struct {
 	Up, Down, Copied, Filled                   uint64 // bytes: host to device, device to host, device to device, set
 	Uploads, Downloads                         uint64 // calls
 	Allocations, Frees                         uint64
-	KernelLaunches, Products, Synchronisations uint64 // products: calls of cuBLAS
-	Contexts, Modules, Handles                 uint64 // that were made; handles are cuBLAS's
-	Events                                     uint64 // that were recorded
+	KernelLaunches, Products, Synchronisations uint64 // Products are calls of cuBLAS
+	Contexts, Modules, Handles                 uint64 // numbers made; Handles are cuBLAS's
+	Events                                     uint64 // recorded events
 	InUse, Peak                                uint64 // bytes of device memory
 }
 
-// library is the stand-in of the driver, opened: what it offers to tests that a real driver does not have.
+// library is the open stand-in of the driver: it has functions for tests that a real driver does
+// not have.
 type library struct {
 	totals, launches, reset, lose, failure uintptr
 }
@@ -50,7 +51,7 @@ func openLibrary(path string) (*library, error) {
 	return l, nil
 }
 
-// opened is the library, or nil on a real GPU and before a successful Use.
+// opened returns the library, or nil on a real GPU and before a successful Use.
 func opened() *library {
 	if !Emulated() {
 		return nil
@@ -77,11 +78,11 @@ func ResetCounters() {
 	}
 }
 
-// unspecifiedFailure is CUDA_ERROR_LAUNCH_FAILED, which real devices give for most of what goes wrong.
+// unspecifiedFailure is CUDA_ERROR_LAUNCH_FAILED, which real devices return for most faults.
 const unspecifiedFailure = 719
 
-// LoseDevice makes every call of the driver and of cuBLAS fail from now on, as after a fault of the device; the returned
-// function ends that. A kernel's error is ended by it, too.
+// LoseDevice makes every call of the driver and of cuBLAS fail from now on, as after a fault of the
+// device; the returned function ends this. It also clears a kernel's error.
 func LoseDevice() (restore func()) {
 	l := opened()
 	if l == nil {
@@ -98,7 +99,7 @@ func Restore() {
 	}
 }
 
-// Failure says what the last kernel that failed did wrong.
+// Failure describes what the last kernel that failed did wrong.
 func Failure() string {
 	if l := opened(); l != nil {
 		return l.lastFailure()

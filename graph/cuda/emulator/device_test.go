@@ -55,7 +55,7 @@ func runWithProbes(m *testing.M) int {
 	return m.Run()
 }
 
-// device is the emulated one, with the probes loaded.
+// device is the emulated device with the probes loaded.
 type device struct {
 	*testing.T
 	module cu.Module
@@ -66,8 +66,8 @@ var (
 	probeShared = regexp.MustCompile(`__shared__ (?:int|u32|float) (\w+)\[(\d+)\];`)
 )
 
-// probePTX holds of the PTX what the driver's stand-in reads: the kernels' names, their most threads, and their static shared
-// memory, of types of four bytes.
+// probePTX returns the parts of the PTX that the driver's stand-in reads: the kernels' names, their
+// largest numbers of threads, and their static shared memory, with types of four bytes.
 func probePTX(t testing.TB) string {
 	text, err := os.ReadFile("testdata/probe.cu")
 	require.NoError(t, err)
@@ -119,7 +119,7 @@ func line(blocks, threads int) grid {
 	return grid{blocks: cu.Dim{X: uint32(blocks), Y: 1, Z: 1}, threads: cu.Dim{X: uint32(threads), Y: 1, Z: 1}}
 }
 
-// launch runs a kernel and returns its error. An argument is anything of a fixed size.
+// launch runs a kernel and returns its error. Each argument may have any type of a fixed size.
 func (d *device) launch(name string, g grid, args ...any) error {
 	f, err := d.module.Function(name)
 	require.NoError(d, err)
@@ -158,7 +158,7 @@ func bitsOf(t require.TestingT, arg any) (bits uint64) {
 	return bits
 }
 
-// alloc takes memory for n elements of type E, freed when the test ends.
+// alloc allocates memory for n elements of type E, which is freed when the test ends.
 func alloc[E any](d *device, n int) cu.DevicePtr {
 	var e E
 	p, err := cu.MemAlloc(int64(n) * int64(unsafe.Sizeof(e)))

@@ -47,7 +47,8 @@ func TestNewMemoryIsNaN(t *testing.T) {
 	}
 }
 
-// What an asynchronous copy brings is there when somebody has waited for it, and is what lay there when the copy was ordered.
+// The data of an asynchronous copy arrives when somebody waits for it, and is what was there when
+// the copy was started.
 func TestDownloadsArriveWhenWaitedFor(t *testing.T) {
 	d := newDevice(t)
 	p := upload(d, []int32{1, 2})
@@ -94,7 +95,7 @@ func TestLostDevice(t *testing.T) {
 	require.NoError(t, d.launch("probe_store", line(1, 32), y))
 }
 
-// A launch on a thread that has no context is an error, as on a device.
+// A launch on a thread without a context is an error, as on a real device.
 func TestLaunchWithoutContext(t *testing.T) {
 	d := newDevice(t)
 	f, err := d.module.Function("probe_barriers")
@@ -111,7 +112,7 @@ func TestLaunchWithoutContext(t *testing.T) {
 	require.NoError(t, context.Release())
 }
 
-// TestBarriersAreFast bounds the time of a barrier of 256 threads, with much room for a busy machine.
+// TestBarriersAreFast bounds the time of a barrier of 256 threads, generously for busy machines.
 func TestBarriersAreFast(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a measurement")
@@ -129,7 +130,7 @@ func TestBarriersAreFast(t *testing.T) {
 	require.Less(t, best/rounds, 50*time.Microsecond)
 }
 
-// The machine that the environment describes.
+// Checks the machine that the environment variables describe.
 func TestEnvironment(t *testing.T) {
 	newDevice(t)
 	gpu, err := cu.GetDevice(0)
@@ -167,7 +168,8 @@ func TestEvents(t *testing.T) {
 	require.Error(t, end.Record(cu.NoStream))
 }
 
-// TestMemoryBesidesAllocations: free memory is less by whole blocks for allocations, and by what the context and cuBLAS take.
+// TestMemoryBesidesAllocations: allocations reduce the free memory by whole blocks, and the context
+// and cuBLAS also take memory.
 func TestMemoryBesidesAllocations(t *testing.T) {
 	newDevice(t)
 	before, total, err := cu.MemInfo()
@@ -185,7 +187,8 @@ func TestMemoryBesidesAllocations(t *testing.T) {
 	require.NoError(t, cu.MemFree(p))
 }
 
-// TestDevices: a program sees those that CUDA_VISIBLE_DEVICES lists, in its order, and a kernel the memory of its own alone.
+// TestDevices: a program sees the devices that CUDA_VISIBLE_DEVICES lists, in its order, and a
+// kernel sees only the memory of its own device.
 func TestDevices(t *testing.T) {
 	d := newDevice(t)
 	x := alloc[float32](d, 32)
@@ -217,7 +220,7 @@ func TestDevices(t *testing.T) {
 	require.NoError(t, back.Release())
 }
 
-// TestLaterFaults: a kernel's error comes after its launch, unless launches wait.
+// TestLaterFaults: a kernel's error is reported after its launch, unless launches wait.
 func TestLaterFaults(t *testing.T) {
 	d := newDevice(t)
 	t.Setenv("RESIDUA_EMULATOR_FAULTS", "later")

@@ -9,7 +9,7 @@ import (
 	"gorgonia.org/cu"
 )
 
-// failing launches a kernel that does wrong and returns what the emulator says of it.
+// failing launches a kernel that makes a mistake and returns the emulator's message.
 func failing(d *device, name string, g grid, args ...any) string {
 	require.Error(d, d.launch(name, g, args...))
 	require.Error(d, cu.Synchronize(), "an error stays until the device is given up")
@@ -17,7 +17,8 @@ func failing(d *device, name string, g grid, args ...any) string {
 	return probes.lastFailure()
 }
 
-// A missing barrier shows: the kernel's results are not the same in all orders, nor those with the barrier.
+// A missing barrier is found: the kernel's results differ between the orders of threads, and from
+// those with the barrier.
 func TestMissingBarrier(t *testing.T) {
 	x := make([]int32, 256)
 	for i := range x {
@@ -40,7 +41,7 @@ func TestMissingBarrier(t *testing.T) {
 	require.NotEqual(t, results["TestMissingBarrier/forward"], results["TestMissingBarrier/shuffle"])
 }
 
-// A barrier that is missing between a read and the next write.
+// Checks a barrier that is missing between a read and the next write.
 func TestMissingSecondBarrier(t *testing.T) {
 	x, want := make([]int32, 256), make([]int32, 256)
 	for i := range x {
@@ -82,7 +83,7 @@ func TestDivergence(t *testing.T) {
 				said := failing(d, kernel, line(2, threads), y)
 				require.Contains(d, said, "kernel "+kernel+", block (")
 				require.Contains(d, said, message)
-				// The next launch starts afresh.
+				// The next launch is not affected.
 				require.NoError(d, d.launch("probe_barriers", line(1, 256), y, int32(3)))
 			})
 		})
@@ -126,7 +127,7 @@ func TestFaults(t *testing.T) {
 	var host [64]float32
 	require.Contains(t, failing(d, "probe_store", line(1, 32), hostPointer(&host[0])), "is not in the device's memory")
 	require.NoError(t, d.launch("probe_store", line(1, 32), y))
-	// A fault of Go's own code is still Go's.
+	// A fault in Go code is still handled by Go.
 	require.Panics(t, func() {
 		var p *int
 		*p = 1

@@ -10,8 +10,8 @@ import (
 	"github.com/pkg/errors"
 )
 
-// sourceFolder finds this package's folder: where it was compiled, or in the module around the working directory, which is
-// where a test runs.
+// sourceFolder finds this package's folder: where it was compiled, or in the module around the
+// working directory, in which a test runs.
 func sourceFolder() (string, error) {
 	if _, file, _, ok := runtime.Caller(0); ok && isSource(filepath.Dir(file)) {
 		return filepath.Dir(file), nil

@@ -68,8 +68,8 @@ func TestMoreSharedThanIsFree(t *testing.T) {
 	require.NoError(t, d.launch("probe_reverse", g, alloc[int32](d, 64), upload(d, x)))
 }
 
-// TestStaticSharedMemoryCounts: what a kernel may use without asking is static and dynamic together, and so is the most that it
-// may ask for.
+// TestStaticSharedMemoryCounts: the limit of shared memory without SetMaxDynamicShared, and the
+// limit that can be set, are for static and dynamic memory together.
 func TestStaticSharedMemoryCounts(t *testing.T) {
 	d := newDevice(t)
 	f, err := d.module.Function("probe_reverse_static")
@@ -182,7 +182,8 @@ func TestParametersAndIndices(t *testing.T) {
 	}
 }
 
-// bf16Of rounds to the nearest, ties to even, in a way of its own: by comparing the two neighbours.
+// bf16Of rounds to nearest, ties to even, independently of other code: by comparing the two
+// neighbours.
 func bf16Of(x float32) uint16 {
 	b := math.Float32bits(x)
 	if x != x {
@@ -204,7 +205,7 @@ func tf32Of(x float32) float32 {
 	return float32(math.Copysign(math.Ldexp(rounded, exp), float64(x)))
 }
 
-// manyFloats are 512: ordinary ones, ties, infinities and NaN.
+// manyFloats returns 512 numbers: ordinary ones, ties, infinities and NaN.
 func manyFloats() []float32 {
 	x := normal(512)
 	for i, b := range []uint32{
@@ -287,7 +288,7 @@ func TestLdmatrixAndAsynchronousCopies(t *testing.T) {
 	})
 }
 
-// The test's own rounding, where it is easily got wrong.
+// Checks the test's own rounding in cases that are easy to get wrong.
 func TestRoundings(t *testing.T) {
 	require.Equal(t, float32(1), roundedBF16(1+1.0/256))
 	require.Equal(t, float32(1+2.0/128), roundedBF16(1+3.0/256))
