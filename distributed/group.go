@@ -103,8 +103,12 @@ func (g *Group) Abort(code int) {
 	grace := time.After(abortGrace)
 	select {
 	case g.abort <- code:
-	case <-g.ended:
 	case <-grace:
+	case <-g.ended:
+	}
+	select { // the transport needs time to tell the launcher, which then ends this process, too
+	case <-grace:
+	case <-g.ended:
 	}
 }
 
