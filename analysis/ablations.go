@@ -18,9 +18,9 @@ import (
 // Replacement says what replaces an ablated activation.
 type Replacement string
 
-// The replacements. Zero takes away all that an activation says, and its average, too, which later layers
-// may rely on; the mean leaves the average; another row's values leave everything but what they have to
-// do with this row.
+// The replacements. Zero removes everything that an activation says, including its average, on
+// which later layers may rely; the mean keeps the average; the values from another row remove only
+// what is specific to this row.
 const (
 	ReplaceZero     Replacement = "zero"     // 0; what "" is
 	ReplaceMean     Replacement = "mean"     // its mean over the tokens of all rows (Wang et al. 2022, arXiv 2211.00593)
@@ -38,8 +38,8 @@ type Ablations struct {
 	means map[string]cache.Activation // of one token
 }
 
-// NewAblations prepares ablations of the activations that patterns name, of what heads give without
-// patterns. It is an error if the rows do not have what the replacement takes from them.
+// NewAblations prepares ablations of the activations that patterns match; without patterns, of
+// heads' outputs. It returns an error if the rows lack what the replacement needs from them.
 func NewAblations(store *graph.Store, c models.Spec, rows [][]int32, patterns []string, with Replacement) (*Ablations, error) {
 	if err := checkSpec(c); err != nil {
 		return nil, err
@@ -133,12 +133,13 @@ func (a *Ablations) instead(row int, name string, at cache.At) cache.Interventio
 	return cache.Ablate(name, at)
 }
 
-// title says what is done to what.
+// title describes what is ablated, and how.
 func (a *Ablations) title() string {
 	return map[Replacement]string{ReplaceZero: "Zero ablation", ReplaceMean: "Mean ablation", ReplaceResample: "Resample ablation"}[a.with]
 }
 
-// Heads replaces each head's output in one row, in turn, at all tokens: a row a layer, a column a head.
+// Heads replaces each head's output in one row of text in turn, at all tokens: one row for each
+// layer, one column for each head.
 func (a *Ablations) Heads(row int, m Metric) (*Sweep, error) {
 	ids, err := a.row(row)
 	if err != nil {
@@ -150,8 +151,8 @@ func (a *Ablations) Heads(row int, m Metric) (*Sweep, error) {
 	})
 }
 
-// Writers sets what each writer writes in one row to 0 in turn, at one token or, for the last column, at all: a row a writer, a
-// column a token.
+// Writers sets what each writer writes in one row to 0 in turn, at one token or, for the last
+// column, at all: a row a writer, a column a token.
 func (a *Ablations) Writers(row int, m Metric) (*Sweep, error) {
 	ids, err := a.row(row)
 	if err != nil {
@@ -200,9 +201,9 @@ func headActivations(c models.Spec) []string {
 // headsSuffix ends the names of heads' outputs, after the names of their attentions.
 const headsSuffix = ".heads"
 
-// Restored replaces all heads' outputs in one row and gives them back, one head at a time (patching from the
-// row's own run): Effect = metric with that head alone - Baseline, the metric with none. A row a layer, a
-// column a head.
+// Restored replaces all heads' outputs in one row of text and restores one head at a time (patching
+// from the row's own run): Effect = metric with that head alone - Baseline, the metric without any
+// head. It has one row for each layer, one column for each head.
 func (a *Ablations) Restored(row int, m Metric) (*Sweep, error) {
 	ids, err := a.row(row)
 	if err != nil {
@@ -222,7 +223,8 @@ func (a *Ablations) Restored(row int, m Metric) (*Sweep, error) {
 	return s, s.measure(ids, names, lists)
 }
 
-// allBut replaces all heads but one of an activation in a row; of no activation all.
+// allBut returns interventions that replace all heads except one head of one activation in a row;
+// with no activation they replace all heads.
 func (a *Ablations) allBut(row int, activation string, head int) []cache.Intervention {
 	var all []cache.Intervention
 	for _, name := range headActivations(a.c) {
@@ -235,8 +237,8 @@ func (a *Ablations) allBut(row int, activation string, head int) []cache.Interve
 	return all
 }
 
-// Together replaces chosen entries of all named activations in one row, and measures that alone. It is an
-// error if one of the activations lacks an axis or index of at.
+// Together replaces chosen entries of all named activations in one row, and measures only that run.
+// It returns an error if one of the activations lacks an axis or index of at.
 func (a *Ablations) Together(row int, at cache.At, m Metric) (*Sweep, error) {
 	ids, err := a.row(row)
 	if err != nil {

@@ -10,28 +10,30 @@ import (
 	"github.com/residua-go/residua/stream/linear"
 )
 
-// Alignment is how much of what is written at one place is read at another: of the weights
-// W_out [n, D], rows along which the first writes, W_in [D, m], columns with which the second
-// reads, and M, what becomes of a write on its way there (see VirtualWeights).
+// Alignment says how much of what is written at one place is read at another. It is computed from
+// the weights W_out [n, D], whose rows are the directions that the first place writes, the weights
+// W_in [D, m], whose columns are the directions that the second reads, and M, the map that the
+// stream applies to a write on its way (see VirtualWeights).
 type Alignment struct {
-	// Norm is ||W_out M W_in||, of the virtual weights, Frobenius.
+	// Norm is the Frobenius norm ||W_out M W_in|| of the virtual weights.
 	Norm float64 `json:"norm"`
-	// Strength is Norm / (||W_out|| ||W_in||); of one key with another |cos| where M = I.
+	// Strength is Norm / (||W_out|| ||W_in||); for two keys with M = I it is |cos|.
 	Strength float64 `json:"strength"`
-	// Carry is ||M|| / sqrt(D), how large a write arrives: 1 where M = I.
+	// Carry is ||M|| / sqrt(D): how large a write arrives, 1 if M = I.
 	Carry float64 `json:"carry"`
 	// Score is Strength / Carry, how well the two directions agree.
 	Score float64 `json:"score"`
-	// Chance is the score's distribution for weights that know nothing of each other.
+	// Chance is the distribution of the score for unrelated weights.
 	Chance Chance `json:"chance"`
-	// P is the probability of such a score, or a larger one, by chance; 1 where a weight is 0.
+	// P is the probability of at least this score by chance; 1 if a weight is 0.
 	P float64 `json:"p"`
 }
 
-// AboveChance is how many times the score of random weights, its root mean square, the score is.
+// AboveChance is the score divided by the root mean square of the scores of random weights.
 func (a Alignment) AboveChance() float64 { return numerics.Ratio(a.Score, a.Chance.RMS()) }
 
-// align compares all parts of what writes with all of what reads, [writer's part][reader's part].
+// align compares all parts of what writes with all parts of what reads, [writer's part][reader's
+// part].
 func (c *carrier) align(w, r *directions) ([][]Alignment, error) {
 	maps, err := c.between(w.end, r.end)
 	if err != nil {
@@ -64,8 +66,9 @@ func (c *carrier) align(w, r *directions) ([][]Alignment, error) {
 	return all, nil
 }
 
-// directions are those along which an end writes or reads, W X: X are rows of the stream's space, by the keys of each
-// column (one column of a stream of vectors, whose X are the directions themselves), W weights for them.
+// directions holds the directions W X along which an end writes or reads. W are weights. The rows
+// of X lie in the stream's space: they are the keys of each column in a matrix stream; a stream of
+// vectors has one column, and X holds the directions themselves.
 type directions struct {
 	end
 	columns []*mat.Dense // [R, Dk] of each column; nil: X = I
@@ -74,8 +77,8 @@ type directions struct {
 	spreads []spread     // of each part
 }
 
-// directionsOf reads an end. Where its one part has more rows than a space of vectors has dimensions their Gram matrix stands for
-// them.
+// directionsOf reads an end. If its only part has more rows than the stream has dimensions, their
+// Gram matrix replaces them.
 func directionsOf(e end) *directions {
 	d := &directions{end: e}
 	switch {
@@ -93,7 +96,7 @@ func directionsOf(e end) *directions {
 	return d
 }
 
-// back are the directions y of a stream of vectors in front of M, whose rows are y M^T.
+// back returns the directions y of a stream of vectors before M: rows y M^T.
 func (d *directions) back(m linear.Chain) *directions {
 	to := &directions{end: d.end}
 	if d.columns != nil {
@@ -105,7 +108,7 @@ func (d *directions) back(m linear.Chain) *directions {
 	return to
 }
 
-// dimensions are Dk and Dv, or D and 1.
+// dimensions returns Dk and Dv, or D and 1.
 func (d *directions) dimensions() dimensions {
 	if d.columns == nil {
 		return dimensions{d.gram.RawMatrix().Rows, 1}
@@ -113,8 +116,8 @@ func (d *directions) dimensions() dimensions {
 	return dimensions{d.columns[0].RawMatrix().Cols, len(d.columns)}
 }
 
-// spread finds norms and spreads, by blocks of the Gram matrix of each part. The dimension that a mean takes away is one of
-// Dk*Dv and left in the spread.
+// spread computes norms and spreads, by blocks of each part's Gram matrix. It ignores that
+// subtracting a mean removes one of the Dk*Dv dimensions.
 func (d *directions) spread() {
 	n := d.dimensions()
 	for part := range d.parts {
@@ -146,7 +149,8 @@ func (d *directions) spread() {
 	}
 }
 
-// block is G_vw [Dk, Dk] of a part's Gram matrix X^T W^T W X, of a pair of columns; nil: 0.
+// block returns G_vw [Dk, Dk], the block of a part's Gram matrix X^T W^T W X for a pair of columns;
+// nil: 0.
 func (d *directions) block(part, v, w int) *mat.Dense {
 	switch {
 	case d.columns == nil:
@@ -162,8 +166,9 @@ func (d *directions) block(part, v, w int) *mat.Dense {
 	return numerics.Mul(d.columns[v].T(), of, d.columns[w])
 }
 
-// products are |W_out W_in|^2 of all parts of two ends: with L = X_out C X_in^T, C taking a mean away before it is read if the reader
-// does, the sums of the entries of (W_out^T W_out L) ⊙ (L W_in W_in^T).
+// products returns |W_out W_in|^2 for all parts of two ends. With L = X_out C X_in^T, where C
+// subtracts a mean if the reader does, these are the sums of the entries of (W_out^T W_out L) ⊙ (L
+// W_in W_in^T).
 func products(w, r *directions) *mat.Dense {
 	var link *mat.Dense
 	switch {
@@ -185,7 +190,7 @@ func products(w, r *directions) *mat.Dense {
 	return squares
 }
 
-// product is a b; nil is I.
+// product returns a b, where nil stands for I.
 func product(a, b *mat.Dense) *mat.Dense {
 	switch {
 	case a == nil:

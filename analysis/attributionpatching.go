@@ -11,9 +11,9 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// AttributionPatchStream is PatchStream to first order (attribution patching; Nanda 2023, "Attribution
-// Patching: Activation Patching At Industrial Scale"; Syed, Rager & Conmy 2023): with the gradient of the
-// metric at the corrupt run, for activation a and the entries of one place,
+// AttributionPatchStream is PatchStream to first order (attribution patching; Nanda 2023,
+// "Attribution Patching: Activation Patching At Industrial Scale"; Syed, Rager & Conmy 2023): with
+// the gradient of the metric at the corrupt run, for activation a and the entries of one place,
 //
 //	Effect = sum over entries of (a_clean - a_corrupt) d metric/d a / (clean - corrupt)
 //

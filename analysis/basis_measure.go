@@ -100,7 +100,7 @@ func (b *basisControls) samples(a cache.Activation, values []float64) ([]float64
 type basisMeasures struct {
 	samples        int
 	kurtosis, size []float64 // of each direction over the samples, [n]
-	each           []float64 // mean and largest kurtosis, mean kurtosis of a sample's entries, largest size over the mean
+	each           []float64 // mean and largest kurtosis, mean kurtosis of a sample's entries, largest size divided by the mean size
 }
 
 // measureSamples measures samples [N, n].

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// listed is how many rows a table of the largest shows.
+// listed is the number of rows in a table of the largest values.
 const listed = 20
 
-// texts are numbers as labels.
+// texts returns numbers as labels.
 func texts[N int | int32](numbers []N) []string {
 	labels := make([]string, len(numbers))
 	for i, n := range numbers {
@@ -26,7 +26,7 @@ func Way(reads bool) string {
 	return "writes"
 }
 
-// blankMap is a heatmap's values before there are any: NaN, [rows][columns].
+// blankMap returns a heatmap's values, [rows][columns], all NaN.
 func blankMap(rows, columns int) [][]float64 {
 	values := make([][]float64, rows)
 	for i := range values {

@@ -8,19 +8,22 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// Chance is the distribution of the squared score s^2 = ||A M B||^2 / (||A||^2 ||B||^2 ||M||^2/Out) of two weights
-// that know nothing of each other: the given weights, with all their singular values, when one of them is rotated
-// at random. With G = A^T A [D, D] and H = M B B^T M^T, and O uniform over the orthogonal matrices,
+// Chance is the distribution of the squared score s^2 = ||A M B||^2 / (||A||^2 ||B||^2 ||M||^2/Out)
+// of two weights that know nothing of each other: the given weights, with all their singular
+// values, when one of them is rotated at random. With G = A^T A [D, D] and H = M B B^T M^T, and O
+// uniform over the orthogonal matrices,
 //
 //	E tr(G O H O^T) = tr(G) tr(H) / D,   Var tr(G O H O^T) = sum over k of |G_k|^2 |H_k|^2 / dim(k)
 //
-// with the parts G_k and H_k of G and H that rotations do not mix (Schur's lemma). In a stream of vectors one part
-// varies, the symmetric matrices of trace 0, of (D-1)(D+2)/2 dimensions. A matrix stream [Dk, Dv] is rotated by O_k on keys
-// and O_v on values, each at random, and has four parts: on keys alone, on values alone, the products of these two,
-// and products of two antisymmetric ones.
+// with the parts G_k and H_k of G and H that rotations do not mix (Schur's lemma). In a stream of
+// vectors one part varies, the symmetric matrices of trace 0, of (D-1)(D+2)/2 dimensions. A matrix
+// stream [Dk, Dv] is rotated by O_k on keys and O_v on values, each at random, and has four parts:
+// on keys alone, on values alone, the products of these two, and products of two antisymmetric
+// ones.
 //
 // For two directions in D dimensions s is |cos|, with mean square 1/D, and s^2 has the distribution
-// Beta(1/2, (D-1)/2). The same holds, except for gains, for the keys of two heads of a matrix stream, with D = Dk.
+// Beta(1/2, (D-1)/2). The same holds, except for gains, for the keys of two heads of a matrix
+// stream, with D = Dk.
 type Chance struct {
 	Mean      float64 `json:"mean"`      // of the squared score: 1/D where M = I
 	Deviation float64 `json:"deviation"` // standard, of the squared score
@@ -30,8 +33,9 @@ type Chance struct {
 // RMS returns the root mean square of the score.
 func (c Chance) RMS() float64 { return math.Sqrt(c.Mean) }
 
-// P returns the probability that weights which know nothing of each other score as much or more: by the Beta distribution
-// on [0, Most] with Chance's mean and deviation. It is exact for single directions and approximate for others.
+// P returns the probability that weights which know nothing of each other score as much or more: by
+// the Beta distribution on [0, Most] with Chance's mean and deviation. It is exact for single
+// directions and approximate for others.
 func (c Chance) P(score float64) float64 {
 	mean, x := c.Mean/c.Most, score*score/c.Most
 	variance := math.Pow(c.Deviation/c.Most, 2)
@@ -49,14 +53,16 @@ func (c Chance) P(score float64) float64 {
 	return mathext.RegIncBeta((1-mean)*n, mean*n, 1-x)
 }
 
-// ScoreChance is the distribution of the score of a full circuit (CircuitSpectrum) of a head whose weights know nothing
-// of the vocabulary and of each other: the head's own weights, with their singular values, each rotated at random. The
-// mean is 0, because a head that writes, or asks for, the opposite is as likely and has the opposite score. The
-// deviation of a ratio of sums of eigenvalues has no closed form, so Deviation and P are estimated from draws.
+// ScoreChance is the distribution of the score of a full circuit (CircuitSpectrum) of a head whose
+// weights know nothing of the vocabulary and of each other: the head's own weights, with their
+// singular values, each rotated at random. The mean is 0, because a head that writes, or asks for,
+// the opposite is as likely and has the opposite score. The deviation of a ratio of sums of
+// eigenvalues has no closed form, so Deviation and P are estimated from draws.
 type ScoreChance struct {
 	Mean      float64 `json:"mean"`
 	Deviation float64 `json:"deviation"`
-	// P is the probability of a score at least as far from 0: the share of such scores among the draws and the score itself.
+	// P is the probability of a score at least as far from 0: the share of such scores among the
+	// draws and the score itself.
 	P float64 `json:"p"`
 }
 
@@ -82,16 +88,16 @@ func (c *ScoreChance) String() string {
 // dimensions holds the sizes of a stream's space: Dk and Dv of a matrix stream, D and 1 of vectors.
 type dimensions struct{ keys, values int }
 
-// spread says how unevenly directions fill their space, by squared norms of parts of their Gram matrix G as
-// shares of tr(G)^2.
+// spread says how unevenly directions fill their space, by squared norms of parts of their Gram
+// matrix G as shares of tr(G)^2.
 type spread struct {
 	square float64 // |G|^2
 	parts  [4]float64
 }
 
-// spreadOf splits a Gram matrix into the parts of a spread, given its trace, its squared norm, its inner
-// product with its partial transpose, which exchanges the values, and the squared norms of its partial
-// traces over values [Dk, Dk] (keys) and over keys [Dv, Dv] (values).
+// spreadOf splits a Gram matrix into the parts of a spread, given its trace, its squared norm, its
+// inner product with its partial transpose, which exchanges the values, and the squared norms of
+// its partial traces over values [Dk, Dk] (keys) and over keys [Dv, Dv] (values).
 func spreadOf(d dimensions, trace, square, transposed, keys, values float64) spread {
 	if trace == 0 {
 		return spread{}
@@ -105,8 +111,8 @@ func spreadOf(d dimensions, trace, square, transposed, keys, values float64) spr
 	return s
 }
 
-// chanceOf returns the chance of two spreads. scale is the second's trace over the squared norms by which
-// the score is divided: 1 where M = I.
+// chanceOf returns the chance of two spreads. scale is the second's trace over the squared norms by
+// which the score is divided: 1 where M = I.
 func chanceOf(d dimensions, a, b spread, scale float64) Chance {
 	traceless := func(n int) float64 { return float64(n-1) * float64(n+2) / 2 }
 	antisymmetric := func(n int) float64 { return float64(n) * float64(n-1) / 2 }

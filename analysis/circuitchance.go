@@ -7,8 +7,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// addChance sets the chance of the full circuits' scores of a layer's heads, which were added last. It draws heads
-// rotated at random, taking the layer's in turn; each draw has its own random numbers.
+// addChance sets the chance of the full circuits' scores of a layer's heads, which were added last.
+// It draws heads rotated at random, taking the layer's in turn; each draw has its own random
+// numbers.
 func (c *Circuits) addChance(f *Folded, v *vocabulary, layer int, o CircuitOptions) error {
 	heads, copying, matching := f.layerHeads(layer), make([]float64, o.Draws), make([]float64, o.Draws)
 	err := numerics.Concurrently(o.Draws, func(i int) error {
@@ -31,13 +32,14 @@ func (c *Circuits) addChance(f *Folded, v *vocabulary, layer int, o CircuitOptio
 	return err
 }
 
-// scoreOf is the score of a circuit that has a matrix's eigenvalues.
+// scoreOf returns the score of a circuit that has a matrix's eigenvalues.
 func scoreOf(small *mat.Dense) (float64, error) {
 	s, err := circuitSpectrum(small, 0)
 	return s.Score, err
 }
 
-// rotated are weights of the same singular values that read and write random directions, each apart.
+// rotated returns weights with the same singular values whose reading and writing directions are
+// random, independently of each other.
 func (h HeadWeights) rotated(draw *rand.Rand) HeadWeights {
 	h.Q, h.K, h.V = rotatedColumns(h.Q, draw), rotatedColumns(h.K, draw), rotatedColumns(h.V, draw)
 	h.O = numerics.Transposed(rotatedColumns(h.O.T(), draw))
@@ -47,8 +49,8 @@ func (h HeadWeights) rotated(draw *rand.Rand) HeadWeights {
 	return h
 }
 
-// rotatedColumns is O w, with O [D, D] drawn uniformly among the orthogonal matrices: Q R becomes random orthonormal
-// columns times R.
+// rotatedColumns returns O w, with O [D, D] drawn uniformly among the orthogonal matrices. It
+// multiplies random orthonormal columns by R, where w = Q R.
 func rotatedColumns(w mat.Matrix, draw *rand.Rand) *mat.Dense {
 	r := numerics.Triangle(w)
 	k, _ := r.Dims()
@@ -56,7 +58,8 @@ func rotatedColumns(w mat.Matrix, draw *rand.Rand) *mat.Dense {
 	return numerics.Mul(numerics.OrthonormalRows(draw, k, d).T(), r)
 }
 
-// rotated are a head's keys, each rotated at random, by one rotation in all columns; without random numbers they stay.
+// rotated returns a head's keys, each rotated at random, with the same rotation in all columns;
+// without random numbers the keys stay as they are.
 func (k keyedHead) rotated(draw *rand.Rand) keyedHead {
 	if draw == nil {
 		return k

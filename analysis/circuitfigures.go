@@ -7,10 +7,11 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// eigenvaluesShown is of how many heads a figure shows the eigenvalues.
+// eigenvaluesShown is the number of heads whose eigenvalues a figure shows.
 const eigenvaluesShown = 4
 
-// Table lists the heads' scores. If there are many heads, it lists those with the largest copying scores.
+// Table lists the heads' scores. If there are many heads, it lists those with the largest copying
+// scores.
 func (c *Circuits) Table() figure.Table {
 	t := figure.NewTable("Circuits", "lrrrrrrrr", "head", "OV score", "QK score",
 		"copying (full OV)", "at random", "p", "matching (full QK)", "at random", "p")
@@ -29,7 +30,7 @@ func (c *Circuits) Table() figure.Table {
 	return t
 }
 
-// cells are a full circuit's score and its chance; empty without them.
+// cells returns a full circuit's score and its chance; empty texts if the circuit was not computed.
 func (s *CircuitSpectrum) cells() []any {
 	switch {
 	case s == nil:
@@ -49,18 +50,18 @@ func (c *Circuits) keyedNote() string {
 		"two keys. The full circuits tell more."
 }
 
-// Show has Table list the n heads that copy most, of those that are chosen.
+// Show makes Table list the n heads that copy most among the chosen ones.
 func (c *Circuits) Show(n int, chosen func(layer, head int) bool) { c.shown = c.strongest(n, chosen) }
 
 func everyHead(layer, head int) bool { return true }
 
-// strongest are the n heads that copy most, of those that are chosen.
+// strongest returns the n heads that copy most among the chosen ones.
 func (c *Circuits) strongest(n int, chosen func(layer, head int) bool) []HeadCircuits {
 	some := slices.DeleteFunc(slices.Clone(c.Heads), func(h HeadCircuits) bool { return !chosen(h.Layer, h.Head) })
 	return figure.Largest(some, n, HeadCircuits.copying)
 }
 
-// copying is the score of the full OV circuit, or of OV without it.
+// copying returns the score of the full OV circuit, or of OV if that was not computed.
 func (h HeadCircuits) copying() float64 {
 	if h.FullOV != nil {
 		return h.FullOV.Score

@@ -31,12 +31,12 @@ type Composition struct {
 	Stream string     `json:"stream"`
 	Heads  []string   `json:"heads"` // names, layer by layer
 	Pairs  []HeadPair `json:"pairs"`
-	// Chance is the root mean square of the scores of circuits that are rotated at random
-	// against each other, 1/sqrt(D) or 1/sqrt(Dk), where M = I.
+	// Chance is the root mean square of the scores that the circuits have after being rotated at
+	// random against each other: 1/sqrt(D) or 1/sqrt(Dk) if M = I.
 	Chance float64 `json:"chance"`
 }
 
-// HeadPair is a head and one of a later layer.
+// HeadPair is a head and a head of a later layer.
 type HeadPair struct {
 	From int     `json:"from"` // index of Composition.Heads
 	To   int     `json:"to"`

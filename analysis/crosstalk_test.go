@@ -164,7 +164,8 @@ func slicesOf(v float64, n int) []float64 {
 	return all
 }
 
-// storedErrors stores values under a site's keys again and again and reads them, sum by sum.
+// storedErrors returns the errors of values that are stored under a site's keys and read back,
+// computed term by term.
 func storedErrors(store *graph.Store, c models.Spec, name string) []float64 {
 	s := matrixOf(c)
 	keys := param(store, name, s.Rank)

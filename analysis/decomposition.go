@@ -25,7 +25,8 @@ import (
 // coefficients, gates, the scales of norms on the way (stream.Frozen). Tokens are counted over
 // all rows of the run.
 //
-// It reads weights from the run's Store, which must not have changed since the run. It is not safe for concurrent use.
+// It reads weights from the run's Store, which must not have changed since the run. It is not safe
+// for concurrent use.
 type Decomposition struct {
 	run     *cache.Cache
 	frozen  *stream.Frozen
@@ -71,8 +72,8 @@ func Run(store *graph.Store, c models.Spec, ids []int32, further ...string) (*ca
 	return cache.Once(store, c, ids, append(names, further...)...)
 }
 
-// Decompose splits the stream of a run into its terms. The run must have kept DecompositionNames, and must
-// not have replaced activations other than those that writers write (Writer.Activation).
+// Decompose splits the stream of a run into its terms. The run must have kept DecompositionNames,
+// and must not have replaced activations other than those that writers write (Writer.Activation).
 func Decompose(run *cache.Cache) (*Decomposition, error) {
 	additive, err := additiveStream(run.Model())
 	if err != nil {
@@ -108,7 +109,8 @@ func (d *Decomposition) parameter(name string) []float64 {
 	return d.values[name]
 }
 
-// carry takes what a writer writes for a token, y [width], to the token's end [Size]. The token must exist.
+// carry takes what a writer writes for a token, y [width], to the token's end [Size]. The token
+// must exist.
 func (d *Decomposition) carry(w stream.Writer, token int, y []float64) []float64 {
 	end, _ := d.frozen.Carry(w.Source, token, y)
 	return end
@@ -147,7 +149,8 @@ func (d *Decomposition) Output(token int) ([]float64, error) {
 	return slices.Clone(d.end[token*d.Size():][:d.Size()]), nil
 }
 
-// Constant returns the part of a token's end [Size] that no writer wrote: the biases of norms on the way.
+// Constant returns the part of a token's end [Size] that no writer wrote: the biases of norms on
+// the way.
 func (d *Decomposition) Constant(token int) ([]float64, error) {
 	if err := d.checkToken(token); err != nil {
 		return nil, err

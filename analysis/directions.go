@@ -19,12 +19,13 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// Directions are directions of an activation along which its entries are sparse: most of them near 0 and a
-// few large, as features would be that a model represents one by one (Elhage et al. 2021 leave the search
-// for such a basis of the residual stream open). They are found on half of the tokens by independent
-// component analysis (fastICA on the leading principal directions) and measured on the other half, where
-// they are compared with random directions of the same whitened space, with the principal directions, and
-// with the activation's own entries. A Gaussian has a kurtosis of 3; the larger it is, the sparser.
+// Directions are directions of an activation along which its entries are sparse: most of them near
+// 0 and a few large, as features would be that a model represents one by one (Elhage et al. 2021
+// leave the search for such a basis of the residual stream open). They are found on half of the
+// tokens by independent component analysis (fastICA on the leading principal directions) and
+// measured on the other half, where they are compared with random directions of the same whitened
+// space, with the principal directions, and with the activation's own entries. A Gaussian has a
+// kurtosis of 3; the larger it is, the sparser.
 type Directions struct {
 	Activation string `json:"activation"`
 	Entries    int    `json:"entries"` // of a token
@@ -45,15 +46,15 @@ type Directions struct {
 	OwnShare       TokenShare `json:"own_token_share"`
 }
 
-// TokenShare is how much of a direction's variance the token tells at which it is read.
+// TokenShare says how much of a direction's variance is explained by the token at which it is read.
 type TokenShare struct {
-	All float64 `json:"all"` // which of all tokens it is
-	One float64 `json:"one"` // whether it is one certain token, that which tells most: a squared correlation
+	All float64 `json:"all"` // explained by the token's identity
+	One float64 `json:"one"` // explained by whether it is the one token that explains most: a squared correlation
 }
 
-// Direction is one that was found.
+// Direction is one of the directions found.
 type Direction struct {
-	Kurtosis float64    `json:"kurtosis"` // of the tokens that it was not found on
+	Kurtosis float64    `json:"kurtosis"` // over the tokens on which the direction was not searched for
 	Found    float64    `json:"kurtosis_found"`
 	Token    TokenShare `json:"token_share"`
 	Filter   []float64  `json:"filter"` // [Entries]: its inner product with an activation minus the mean is the direction's entry
@@ -67,21 +68,21 @@ type Example struct {
 	Value float64 `json:"value"` // in standard deviations
 }
 
-// DirectionsOptions say where directions are looked for, and how many.
+// DirectionsOptions say where to look for directions, and for how many.
 type DirectionsOptions struct {
 	Name  string `yaml:"name" help:"look at activation <NAME>; without, the stream after the last sublayer of the middle block"`
 	Count int    `yaml:"count" min:"0" max:"1000000" help:"find <N> directions, in the leading principal ones; 0: 32, or as many as there is text for"`
 	Seed  uint64 `yaml:"seed" default:"1" help:"seed the start of the search and the random directions with <N>"`
 }
 
-// examplesShown are the tokens that are listed for a direction.
+// examplesShown is the number of tokens listed for a direction.
 const examplesShown = 5
 
-// tokensPerDirection is how many tokens a search has for each direction, at least.
+// tokensPerDirection is the smallest number of tokens that a search needs for each direction.
 const tokensPerDirection = 8
 
-// FindDirections looks for sparse directions of an activation on rows of tokens. Every stream has this
-// analysis.
+// FindDirections looks for sparse directions of an activation on rows of tokens. Every stream has
+// this analysis.
 func FindDirections(store *graph.Store, c models.Spec, rows [][]int32, o DirectionsOptions) (*Directions, error) {
 	if len(rows) == 0 {
 		return nil, check.NoPrompt()
@@ -116,13 +117,13 @@ func FindDirections(store *graph.Store, c models.Spec, rows [][]int32, o Directi
 	return s.search(o)
 }
 
-// middleStream is the stream in the middle of those that a model has.
+// middleStream returns the name of the stream in the middle of the model.
 func middleStream(known []string) string {
 	streams := streamNames(known)
 	return streams[len(streams)/2]
 }
 
-// samples are an activation's of all tokens, a row each.
+// samples returns an activation's values, one row for each token.
 type samples struct {
 	name   string
 	size   int
@@ -189,8 +190,8 @@ func kurtoses(x *mat.Dense) []float64 {
 	return all
 }
 
-// largest are the tokens of the largest entries by size, all of the sign of the largest; entries are of the tokens
-// from first on.
+// largest returns the tokens of the entries that are largest by size, among those with the sign of
+// the largest; the first entry belongs to token first.
 func (s *samples) largest(entries []float64, first int) []Example {
 	mean, deviation := stat.MeanStdDev(entries, nil)
 	order := make([]int, len(entries))
@@ -213,8 +214,8 @@ func (s *samples) largest(entries []float64, first int) []Example {
 	return examples
 }
 
-// Table compares the directions that were found with the others. Of n directions that are like the m random ones n/(m+1) are expected to
-// be sparser than all of these.
+// Table compares the directions that were found with the others. Of n directions that are like the
+// m random ones n/(m+1) are expected to be sparser than all of these.
 func (d *Directions) Table() figure.Table {
 	t := figure.NewTable(fmt.Sprintf("sparse directions of %s: kurtosis on %d tokens that they were not found on (3 is a Gaussian's)", d.Activation, d.Tokens), "lrrrrrrrr",
 		"directions", "how many", "mean", "median", "largest", "sparser than every random one", "by chance", "told by the token", "by one token")
@@ -246,7 +247,7 @@ type kurtosisList struct {
 	share    TokenShare
 }
 
-// lists are the found directions' and the others'.
+// lists returns the kurtoses of the found directions and of the others.
 func (d *Directions) lists() []kurtosisList {
 	var found []float64
 	var share TokenShare

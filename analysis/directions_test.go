@@ -75,8 +75,8 @@ func toldByTokens(entries []float64, ids []int32) (all, one float64) {
 	return stat.Variance(fit, nil) / stat.Variance(entries, nil), one
 }
 
-// TestEmbeddingIsToldByTheToken: what a direction of the embedding says goes by the token alone,
-// more than by chance.
+// TestEmbeddingIsToldByTheToken: the token alone explains a direction of the embedding, more than
+// by chance.
 func TestEmbeddingIsToldByTheToken(t *testing.T) {
 	c := varied(t, zoo(t)["matrix"], func(c *models.Config) { c.Seq = 64 })
 	store := modeltest.PerturbedStore(t, c, tensor.Float64)

@@ -16,11 +16,11 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// HeadSpaces says whether heads write to subspaces of their own, so that they do not touch each other's
-// information (Elhage et al. 2021: "once added, information persists in a subspace unless another layer
-// actively deletes it"). Head h writes along the rows of W_O^h; of a matrix stream, which stores a head's output by a key,
-// along that key. Where subspaces are disjoint the rank of the sum is the sum of the ranks, and the mean squared
-// cosine of two heads' subspaces is 0.
+// HeadSpaces says whether heads write to subspaces of their own, so that they do not touch each
+// other's information (Elhage et al. 2021: "once added, information persists in a subspace unless
+// another layer actively deletes it"). Head h writes along the rows of W_O^h; of a matrix stream,
+// which stores a head's output by a key, along that key. Where subspaces are disjoint the rank of
+// the sum is the sum of the ranks, and the mean squared cosine of two heads' subspaces is 0.
 type HeadSpaces struct {
 	Stream string       `json:"stream"`
 	Draws  int          `json:"draws"`
@@ -34,17 +34,19 @@ type HeadsGroup struct {
 	Dimensions int    `json:"dimensions"` // of the stream
 	Ranks      int    `json:"ranks"`      // sum of the heads' ranks
 	Rank       int    `json:"rank"`       // of all that they write
-	// EffectiveRanks is the sum of the heads' effective ranks (Spectrum). EffectiveRank is the effective rank of
-	// all that they write together, compared with heads of the same singular values in random directions.
+	// EffectiveRanks is the sum of the heads' effective ranks (Spectrum). EffectiveRank is the
+	// effective rank of all that they write together, compared with heads of the same singular
+	// values in random directions.
 	EffectiveRanks float64    `json:"effective_ranks"`
 	EffectiveRank  Controlled `json:"effective_rank"`
-	// Overlap is the mean, over pairs of heads, of the mean squared cosine of their subspaces' principal
-	// angles, next to its mean and deviation for random subspaces (RandomOverlap).
+	// Overlap is the mean, over pairs of heads, of the mean squared cosine of their subspaces'
+	// principal angles, next to its mean and deviation for random subspaces (RandomOverlap).
 	Overlap Controlled `json:"overlap"`
 }
 
-// FindHeadSpaces measures whether heads write to disjoint subspaces, from the weights alone. It compares them with the given number
-// of draws of random directions, at least 2, which have a deviation.
+// FindHeadSpaces measures whether heads write to disjoint subspaces, from the weights alone. It
+// compares them with the given number of draws of random directions, at least 2, which have a
+// deviation.
 func FindHeadSpaces(store *graph.Store, c models.Spec, draws int) (*HeadSpaces, error) {
 	if err := check.AtLeast("draws", 2, draws); err != nil {
 		return nil, err
@@ -73,8 +75,8 @@ func FindHeadSpaces(store *graph.Store, c models.Spec, draws int) (*HeadSpaces, 
 	return s, s.compareWithDraws(groups)
 }
 
-// compareWithDraws fills in what the heads of each group write together, and the same for random directions.
-// Each draw has its own random numbers.
+// compareWithDraws fills in what the heads of each group write together, and the same for random
+// directions. Each draw has its own random numbers.
 func (s *HeadSpaces) compareWithDraws(groups [][]writtenSpace) error {
 	each := 1 + s.Draws // the heads' own directions, and random ones
 	effective := make([]float64, len(groups)*each)
@@ -97,8 +99,8 @@ func (s *HeadSpaces) compareWithDraws(groups [][]writtenSpace) error {
 	return err
 }
 
-// writtenSpace is what one head writes: singular values, and orthonormal directions [rank, D] of those that
-// are not 0.
+// writtenSpace is what one head writes: singular values, and orthonormal directions [rank, D] of
+// those that are not 0.
 type writtenSpace struct {
 	rows       *mat.Dense // [Dh, D]
 	singular   []float64
@@ -160,7 +162,8 @@ func newHeadsGroup(name string, heads []writtenSpace) HeadsGroup {
 	return g
 }
 
-// writtenTogether returns the spectrum and the rank of all that heads write, as they are or turned by a draw.
+// writtenTogether returns the spectrum and the rank of all that heads write, as they are or turned
+// by a draw.
 func writtenTogether(heads []writtenSpace, draw *rand.Rand) (Spectrum, int, error) {
 	_, d := heads[0].rows.Dims()
 	gram, count := mat.NewDense(d, d, nil), 0
@@ -177,9 +180,9 @@ func writtenTogether(heads []writtenSpace, draw *rand.Rand) (Spectrum, int, erro
 	return s, numericalRank(s.Singular), err
 }
 
-// overlapOfPairs returns the mean overlap over pairs of heads, and its distribution for random subspaces.
-// Overlaps of different pairs are uncorrelated, so the mean's variance is the mean variance over the number of
-// pairs.
+// overlapOfPairs returns the mean overlap over pairs of heads, and its distribution for random
+// subspaces. Overlaps of different pairs are uncorrelated, so the mean's variance is the mean
+// variance over the number of pairs.
 func overlapOfPairs(heads []writtenSpace, d int) Controlled {
 	var pairs [][2]writtenSpace
 	for i, a := range heads {
@@ -219,8 +222,8 @@ func (s *HeadSpaces) Table() figure.Table {
 	return t
 }
 
-// deviations returns how many standard deviations the own measure is above the controls' mean; 0 without a
-// deviation.
+// deviations returns how many standard deviations the measure lies above the controls' mean; 0
+// without a deviation.
 func (c Controlled) deviations() float64 {
 	return numerics.Ratio(c.Own-c.Rotated, c.Deviation)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/residua-go/residua/models/modeltest"
 )
 
-// TestHeadSpaces: heads that write to entries of their own are disjoint, heads that write the same are
-// not, and random ones are as random ones are.
+// TestHeadSpaces: heads that write to entries of their own are disjoint, heads that write the same
+// are not, and random ones are as random ones are.
 func TestHeadSpaces(t *testing.T) {
 	c := modeltest.Resolve(t, tiny(vectorOf(12), func(c *models.Config) { c.Layers, c.Attention.Heads, c.Attention.HeadDim = 2, 3, 2 }))
 	store := modeltest.NewStore(t, c, tensor.Float64, 5)

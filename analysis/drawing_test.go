@@ -15,7 +15,7 @@ import (
 	"github.com/residua-go/residua/models/modeltest"
 )
 
-// drawable is what every analysis returns.
+// drawable is implemented by the result of every analysis.
 type drawable interface {
 	Table() figure.Table
 	Figures() []figure.Figure
@@ -104,7 +104,7 @@ func requireResult(t *testing.T, r interface{ Table() figure.Table }) {
 	}
 }
 
-// checkResult wants figures, too.
+// checkResult also requires figures.
 func checkResult(t *testing.T, r drawable) {
 	t.Helper()
 	requireResult(t, r)

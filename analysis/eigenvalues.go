@@ -19,12 +19,12 @@ type Eigenvalue struct {
 	Im float64 `json:"im"`
 }
 
-// CircuitSpectrum says how a circuit acts on its own directions (Elhage et al. 2021,
-// "Summarizing OV/QK Matrices"): an eigenvalue above 0 reinforces a direction, which is copying, one
-// below 0 removes it.
+// CircuitSpectrum says how a circuit acts on its own directions (Elhage et al. 2021, "Summarizing
+// OV/QK Matrices"): an eigenvalue above 0 reinforces a direction, which is copying, one below 0
+// removes it.
 type CircuitSpectrum struct {
-	// Eigenvalues are the eigenvalues that need not be 0, one for each dimension of the circuit's rank, the
-	// largest first: by modulus, real part, imaginary part.
+	// Eigenvalues are the eigenvalues that need not be 0, one for each dimension of the circuit's
+	// rank, the largest first: by modulus, real part, imaginary part.
 	Eigenvalues []Eigenvalue `json:"eigenvalues"`
 	// Score is sum Re(lambda) / sum |lambda|, from -1 to 1: 1 where all eigenvalues are positive
 	// numbers, 0 where all are 0. Of a full OV circuit it is the copying score.
@@ -34,7 +34,8 @@ type CircuitSpectrum struct {
 	Chance *ScoreChance `json:"chance,omitempty"`
 }
 
-// circuitSpectrum returns the spectrum of a circuit that has the eigenvalues of small and otherwise zeros.
+// circuitSpectrum returns the spectrum of a circuit that has the eigenvalues of small and otherwise
+// zeros.
 func circuitSpectrum(small *mat.Dense, norm float64) (CircuitSpectrum, error) {
 	s := CircuitSpectrum{Norm: norm}
 	var eigen mat.Eigen
@@ -54,8 +55,8 @@ func circuitSpectrum(small *mat.Dense, norm float64) (CircuitSpectrum, error) {
 	return s, nil
 }
 
-// byModulus sorts by modulus, real part and imaginary part, the largest first. Values that differ only by
-// rounding count as equal.
+// byModulus sorts by modulus, real part and imaginary part, the largest first. Values that differ
+// only by rounding count as equal.
 func byModulus(a, b complex128) int {
 	return cmp.Or(
 		cmp.Compare(rounded(cmplx.Abs(b)), rounded(cmplx.Abs(a))),

@@ -11,11 +11,12 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// packedHeads is the number of heads of what attention reads: of queries, keys and values.
+// packedHeads returns the number of heads among what attention reads: the heads of queries, keys
+// and values together.
 func (f *Folded) packedHeads() int { return f.c.HeadCount() + 2*f.c.KVHeads() }
 
-// headPlace returns the index among them of what a head reads: part 0 its query, 1 its key, 2 its value.
-// Where heads share keys and values, head h reads number h/(heads/kv_heads).
+// headPlace returns the index, among these, of what a head reads: part 0 is its query, 1 its key, 2
+// its value. If heads share keys and values, head h reads number h/(heads/kv_heads).
 func headPlace(c models.Spec, part, head int) int {
 	if part == 0 {
 		return head
@@ -23,8 +24,8 @@ func headPlace(c models.Spec, part, head int) int {
 	return c.HeadCount() + (part-1)*c.KVHeads() + head/(c.HeadCount()/c.KVHeads())
 }
 
-// headPart are the rows of queries (0), keys (1) or values (2) of all heads among those that
-// attention reads; those that heads share are there once for each.
+// headPart returns the rows for the queries (0), keys (1) or values (2) of all heads; rows that
+// heads share are repeated for each.
 func (f *Folded) headPart(read *mat.Dense, part int) *mat.Dense {
 	var all *mat.Dense
 	for h := range f.c.HeadCount() {
@@ -41,7 +42,7 @@ func (f *Folded) headRows(read *mat.Dense, part, head int) *mat.Dense {
 	return read.Slice(at, at+each, 0, size).(*mat.Dense)
 }
 
-// inHeads parts an end of attention's into heads, unless it is to stay whole.
+// inHeads splits an end of attention into heads, unless it is to stay whole.
 func (f *Folded) inHeads(e end, whole bool) end {
 	if e.kind == stream.HeadPart && !whole {
 		e.parts = f.headNames(e.site)
@@ -49,8 +50,9 @@ func (f *Folded) inHeads(e end, whole bool) end {
 	return e
 }
 
-// keyNames are the names of an end's keys: "blocks.0.attention.1.q" of what attention reads, "blocks.0.attention.1" of what
-// its heads write, "blocks.0.feedforward key 3". Keys that heads share are named for the first of them.
+// keyNames returns the names of an end's keys: "blocks.0.attention.1.q" for what attention reads,
+// "blocks.0.attention.1" for what its heads write, "blocks.0.feedforward key 3". Keys that heads
+// share are named for the first of these heads.
 func (f *Folded) keyNames(e end) []string {
 	var names []string
 	for i := range e.count {
@@ -97,7 +99,7 @@ func KeyedSites(store *graph.Store, c models.Spec) ([]KeyedSite, error) {
 	return sites, err
 }
 
-// headNames are the names of the heads of an attention.
+// headNames returns the names of the heads of an attention.
 func (f *Folded) headNames(site string) []string {
 	var names []string
 	for h := range f.c.HeadCount() {

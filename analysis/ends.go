@@ -20,28 +20,28 @@ type end struct {
 	kind        string   // of what it is a part: stream.HeadPart, or ""
 	reads       bool     // else it writes
 	via         string   // "q", "k", "v" of what attention reads
-	ways        bool     // which it reads each in a way of its own
+	ways        bool     // queries, keys and values read in different ways
 	parts       []string // names of the nodes, "blocks.3.attention.1"
 	at          int      // in the order of the run: a write at i reaches a read at j > i
-	mapped      bool     // by the stream: the weights have been through the first part of its map, ownMap
+	mapped      bool     // the weights are multiplied by the first part of the stream's map, see ownMap
 	count, size int
-	values      int               // columns of the state that directions are for, one by one: those of keys; else 1
+	values      int               // number of columns of the state that each direction applies to: Dv for keys, otherwise 1
 	weights     func() *mat.Dense // the rows: a large model's are not all in memory at once
 	gram        func() *mat.Dense // rows^T rows [size, size], where the rows would take more memory; else nil
-	keyed       *keyed            // of a matrix stream: the end with values, of which the rows are keys alone; else nil
+	keyed       *keyed            // of a matrix stream: the end with values, while the rows hold only keys; otherwise nil
 }
 
-// The sites that are no sublayers.
+// The sites that are not sublayers.
 const (
 	embeddingSite   = "embedding"
 	positionsSite   = "positions"
 	unembeddingSite = stream.Unembedding
 )
 
-// ends lists all that writes to the stream along weights, or reads it, in the order of the run:
-// tables, sites, what else the design adds, the unembedding. What attention reads, queries, keys
-// and values together, is one end. Writers whose terms depend on a run beyond their activations
-// (self-dependency units, which write a product of two readings) are not among them.
+// ends lists everything that writes to the stream with weights, or reads it, in the order of the
+// run: tables, sites, what else the design adds, the unembedding. Queries, keys and values of an
+// attention are one end together. Writers whose terms depend on a run beyond their activations
+// (self-dependency units, which write a product of two readings) are left out.
 func (f *Folded) listEnds() []end {
 	writers := f.model.Writers()
 	var all []end
@@ -73,11 +73,11 @@ func (f *Folded) listEnds() []end {
 	return all
 }
 
-// attentionReads are queries, keys and values.
+// attentionReads names queries, keys and values.
 var attentionReads = []string{"q", "k", "v"}
 
-// siteOf returns the site of a name in the stream's linear form, and which of attentionReads it is if each reads
-// under its own name, or "" if they read together.
+// siteOf returns the site of a name in the stream's linear form, and which of attentionReads it is
+// if each reads under its own name, or "" if they read together.
 func siteOf(name string) (site, via string) {
 	for _, via := range attentionReads {
 		if site, is := strings.CutSuffix(name, "."+via); is && isAttention(site) {
@@ -87,7 +87,8 @@ func siteOf(name string) (site, via string) {
 	return name, ""
 }
 
-// sourceOf is the name in the stream's linear form under which a site's queries, keys or values read.
+// sourceOf returns the name in the stream's linear form under which a site's queries, keys or
+// values read.
 func (f *Folded) sourceOf(site, via string) string {
 	if f.end(site, true).ways {
 		return site + "." + via
@@ -95,8 +96,8 @@ func (f *Folded) sourceOf(site, via string) string {
 	return site
 }
 
-// setWriter finds the directions along which a writer writes: the keys by which it stores, the rows of its
-// weight, or the rows of its table as they are looked up, with muP's factor.
+// setWriter finds the directions along which a writer writes: the keys by which it stores, the rows
+// of its weight, or the rows of its table as they are looked up, with muP's factor.
 func (f *Folded) setWriter(e *end, w stream.Writer) {
 	e.site, e.source, e.kind = w.Name, w.Source, w.Part
 	up, _ := f.frozen.Up(w.Source) // a name of its own
@@ -140,15 +141,15 @@ func (f *Folded) setWriter(e *end, w stream.Writer) {
 	}
 }
 
-// table are a table's rows as they are looked up, [V, E].
+// table returns a table's rows [V, E] as a lookup gives them.
 func (f *Folded) table(w stream.Writer) *mat.Dense {
 	rows := f.dense(w.Name, f.store.Param(w.Name).Shape[0])
 	rows.Scale(w.Scale, rows)
 	return rows
 }
 
-// gramBack is M G M^T, the Gram matrix of the directions that columns w of G = w w^T are in
-// front of M.
+// gramBack returns M G M^T: if G = w w^T belongs to directions after M, this is the Gram matrix of
+// the same directions before M.
 func gramBack(m linear.Chain, g *mat.Dense) *mat.Dense {
 	if len(m) == 0 {
 		return g
@@ -156,7 +157,7 @@ func gramBack(m linear.Chain, g *mat.Dense) *mat.Dense {
 	return m.Back(numerics.Transposed(m.Back(g)))
 }
 
-// writers lists what writes, heads one by one or the whole of attention.
+// writers lists what writes, with attention as separate heads or as a whole.
 func (f *Folded) writers(whole bool) []end {
 	var ends []end
 	for _, e := range f.ends {
@@ -193,10 +194,10 @@ func (f *Folded) readers(whole bool) []end {
 }
 
 // accesses lists the reads and writes of whole sites in one space, in the order of the run, a
-// site's read before its write. The unembedding has everything after the last site folded in, including
-// aggregates' norms. Tables and unembedding are left out if they are in another space than what sites read and
-// write (wider, or mixed from slots). Writers that are not sites are left out, because they read more than the
-// stream.
+// site's read before its write. The unembedding has everything after the last site folded in,
+// including aggregates' norms. Tables and unembedding are left out if they are in another space
+// than what sites read and write (wider, or mixed from slots). Writers that are not sites are left
+// out, because they read more than the stream.
 func (f *Folded) accesses() ([]end, error) {
 	var all []end
 	carry, _ := newCarrier(f, nil) // without a run it does not fail

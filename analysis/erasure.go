@@ -27,15 +27,15 @@ import (
 type Erasure struct {
 	Stream string `json:"stream"`
 	// Dimensions and HeadDimensions are the dimensions of the spaces in which directions are
-	// compared: D or Dk*Dv for neurons, D*Dh or Dk for heads. The cosine of two random directions has the
-	// variance 1/Dimensions.
+	// compared: D or Dk*Dv for neurons, D*Dh or Dk for heads. The cosine of two random directions
+	// has the variance 1/Dimensions.
 	Dimensions     int            `json:"dimensions"`
 	HeadDimensions int            `json:"head_dimensions"`
 	Experts        int            `json:"experts,omitempty"`
 	Layers         []LayerErasure `json:"layers"`
 }
 
-// LayerErasure is one layer's.
+// LayerErasure holds the numbers of one layer.
 type LayerErasure struct {
 	Heads       []float64 `json:"heads"`       // [head]
 	Neurons     []float64 `json:"neurons"`     // [neuron], those of all experts one after another
@@ -74,7 +74,8 @@ func MeasureErasure(store *graph.Store, c models.Spec) (*Erasure, error) {
 	return e, nil
 }
 
-// Strongest returns the n strongest erasers, heads and neurons of a negative cosine, the strongest first.
+// Strongest returns the n strongest erasers, heads and neurons of a negative cosine, the strongest
+// first.
 func (e *Erasure) Strongest(n int) []Eraser {
 	var all []Eraser
 	add := func(site, part string, cosines []float64) {

@@ -64,8 +64,8 @@ func readDirection(c models.Spec, gain, keys, values []float64) []float64 {
 	return mat.Col(nil, 0, w)
 }
 
-// TestErasureOfMatrixStreams: cosines computed from products of keys equal the cosines of the whole matrices
-// [Dk, Dv] that are read and written.
+// TestErasureOfMatrixStreams: cosines computed from products of keys equal the cosines of the whole
+// matrices [Dk, Dv] that are read and written.
 func TestErasureOfMatrixStreams(t *testing.T) {
 	all := zoo(t)
 	for _, name := range []string{"matrix", "matrix/authors", "matrix/moe", "matrix/swiglu", "matrix/bias"} {
@@ -169,7 +169,8 @@ func TestErasureOfVectorStreams(t *testing.T) {
 	}
 }
 
-// TestWeightsOfAttentionAlone: a model without feed-forwards has no neurons, and the rest as others have it.
+// TestWeightsOfAttentionAlone: a model without feed-forwards has no neurons, and the rest as others
+// have it.
 func TestWeightsOfAttentionAlone(t *testing.T) {
 	for _, name := range []string{"vector/attention-only", "matrix/attention-only"} {
 		c := zoo(t)[name]
@@ -256,7 +257,7 @@ func TestRandomCosineDensity(t *testing.T) {
 	}
 }
 
-// integrate is the midpoint rule.
+// integrate integrates by the midpoint rule.
 func integrate(from, to float64, f func(x float64) float64) float64 {
 	const steps = 2000
 	sum := 0.0

@@ -10,7 +10,7 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// cosine is a dot product over the root of two squared lengths; 0 where one is 0.
+// cosine returns a dot product divided by the root of two squared lengths; 0 if a length is 0.
 func cosine(dot, a, b float64) float64 {
 	if a <= 0 || b <= 0 {
 		return 0
@@ -18,9 +18,10 @@ func cosine(dot, a, b float64) float64 {
 	return dot / math.Sqrt(a*b)
 }
 
-// neuronErasure compares the columns of W1 [D, N], or of W3 for gated neurons, the last N that the site reads with,
-// with the rows of W2 [N, D]. In a matrix stream these are W1^T (r ⊗ I) and W2 (w ⊗ I), whose products are computed
-// from W1, W2 and the products of the keys (linked). joint is the cosine of all neurons' weights as long vectors.
+// neuronErasure compares the columns of W1 [D, N], or of W3 for gated neurons, the last N that the
+// site reads with, with the rows of W2 [N, D]. In a matrix stream these are W1^T (r ⊗ I) and W2 (w
+// ⊗ I), whose products are computed from W1, W2 and the products of the keys (linked). joint is the
+// cosine of all neurons' weights as long vectors.
 func (f *Folded) neuronErasure(layer int) (each []float64, joint float64) {
 	site := siteName(layer, stream.FeedForward)
 	read, write := f.end(site, true), f.end(site, false)
@@ -42,7 +43,8 @@ func (f *Folded) neuronErasure(layer int) (each []float64, joint float64) {
 	return each, cosine(dot, squareIn, squareOut)
 }
 
-// headErasure compares W_V [D, Dh] and W_O [Dh, D] of each head; of a matrix stream's both have Dv columns of one key each.
+// headErasure compares W_V [D, Dh] and W_O [Dh, D] of each head; in a matrix stream each has Dv
+// columns of one key.
 func (f *Folded) headErasure(layer int) []float64 {
 	var each []float64
 	for _, w := range f.layerHeads(layer) {

@@ -20,25 +20,27 @@ import (
 //
 //	LayerNorm: W <- C diag(g) W;   RMSNorm: W <- diag(g) W
 //
-// QK-norm is folded in the same way, W_Q <- W_Q diag(g_Q) and W_K <- W_K diag(g_K) of each head, without the scale
-// 1/rms that a token's query or key has. Weights that write to the stream are unchanged, except that LayerScale's
-// gain is folded into W_O and W2, W <- W diag(g). Biases are not part of circuits.
+// QK-norm is folded in the same way, W_Q <- W_Q diag(g_Q) and W_K <- W_K diag(g_K) of each head,
+// without the scale 1/rms that a token's query or key has. Weights that write to the stream are
+// unchanged, except that LayerScale's gain is folded into W_O and W2, W <- W diag(g). Biases are
+// not part of circuits.
 //
-// A value residual, v <- a v + b v_0 with the values v_0 of the first attention, makes W_V <- a W_V; b W_V of
-// the first attention, which reads the stream there and not here, is HeadWeights.First.
+// A value residual, v <- a v + b v_0 with the values v_0 of the first attention, makes W_V <- a
+// W_V; b W_V of the first attention, which reads the stream there and not here, is
+// HeadWeights.First.
 //
-// All streams of vectors have this form. Those of several rows a token (hyper-connections,
-// mHC, virtual width networks) mix the rows into one vector u [D] first, and the norm and
-// the weights after it see u: "the stream" of their weights is that vector. How much of what one site writes
+// All streams of vectors have this form. Those of several rows a token (hyper-connections, mHC,
+// virtual width networks) mix the rows into one vector u [D] first, and the norm and the weights
+// after it see u: "the stream" of their weights is that vector. How much of what one site writes
 // arrives in the u of another is a separate question (see VirtualWeights).
 //
-// A matrix stream's sites read and write rows of X [Dk, Dv] by key vectors, the same way in
-// all Dv columns: their weights are those keys, in the space of keys [Dk], and each map of
-// keys A [Dk, Dk] stands for A ⊗ I, the identity on values. A gain g [Dk, Dv] that differs
-// between columns cannot be folded into a key; its mean over values is used, r[d] <- r[d] mean_v g[d, v], and
-// r_Q <- r_Q mean_v g_Q[v]. LayerNorm's joint mean, which subtracts the same number from all Dk*Dv entries, is left
-// out. For an RMSNorm with equal gains in each row this is exact. Virtual weights, the wiring and the eigenvalues of
-// circuits use gains, means and weights for values in full.
+// A matrix stream's sites read and write rows of X [Dk, Dv] by key vectors, the same way in all Dv
+// columns: their weights are those keys, in the space of keys [Dk], and each map of keys A [Dk, Dk]
+// stands for A ⊗ I, the identity on values. A gain g [Dk, Dv] that differs between columns cannot
+// be folded into a key; its mean over values is used, r[d] <- r[d] mean_v g[d, v], and r_Q <- r_Q
+// mean_v g_Q[v]. LayerNorm's joint mean, which subtracts the same number from all Dk*Dv entries, is
+// left out. For an RMSNorm with equal gains in each row this is exact. Virtual weights, the wiring
+// and the eigenvalues of circuits use gains, means and weights for values in full.
 type Folded struct {
 	store  *graph.Store
 	model  *models.Model
@@ -48,8 +50,8 @@ type Folded struct {
 	ends   []end
 }
 
-// Fold reads a model's weights. The depth-wise LSTM's, whose heads write through gates, have
-// no such form.
+// Fold reads a model's weights. It returns an error for the depth-wise LSTM, whose heads write
+// through gates and have no such form.
 func Fold(store *graph.Store, c models.Spec) (*Folded, error) {
 	if err := CheckWeighted(c); err != nil {
 		return nil, err
@@ -73,16 +75,16 @@ func Fold(store *graph.Store, c models.Spec) (*Folded, error) {
 	return f, nil
 }
 
-// HeadWeights are one head's weights, those that read with the norm folded in.
+// HeadWeights holds one head's weights; the norm is folded into the weights that read.
 type HeadWeights struct {
 	Layer, Head int
 	Q, K, V     *mat.Dense // [D, Dh]; of a matrix stream keys [Dk, 1]
 	O           *mat.Dense // [Dh, D]; of a matrix stream a key [1, Dk]
-	// First is what a value residual adds to V: the weights with which the first attention's head reads the
-	// stream at the first attention; nil: nothing.
+	// First is the part that a value residual adds to V: the weights with which the head of the
+	// first attention reads the stream there; nil: nothing.
 	First *mat.Dense
-	// Values is the number of columns that each are treated so: Dv of a matrix stream, 1 of
-	// all others.
+	// Values is the number of columns of the state to which the weights apply alike: Dv for a
+	// matrix stream, 1 for all others.
 	Values int
 }
 
@@ -98,7 +100,7 @@ func (f *Folded) check(layer, head int) error {
 	return cmp.Or(check.Index("layer", layer, f.c.Depth()), check.Index("head", head, f.c.HeadCount()))
 }
 
-// layerHeads are all heads of a layer.
+// layerHeads returns all heads of a layer.
 func (f *Folded) layerHeads(layer int) []HeadWeights {
 	site := siteName(layer, stream.Attention)
 	reader := f.end(site, true)
@@ -120,5 +122,5 @@ func (f *Folded) layerHeads(layer int) []HeadWeights {
 	return all
 }
 
-// streamWidth is the number of entries of a direction that sites read and write: D, or Dk.
+// streamWidth returns the number of entries of a direction that sites read and write: D, or Dk.
 func (f *Folded) streamWidth() int { return f.end(siteName(0, stream.Attention), true).size }

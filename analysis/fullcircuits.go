@@ -50,13 +50,14 @@ func (v *vocabulary) add(h *HeadCircuits, w HeadWeights) error {
 	return err
 }
 
-// products are the small matrices [Dh, Dh] that have the eigenvalues of full OV and full QK.
+// products returns the small matrices [Dh, Dh] that have the eigenvalues of full OV and full QK.
 func (v *vocabulary) products(eq, ek, ev, ou *mat.Dense) (ov, qk *mat.Dense) {
 	return numerics.Mul(ou, v.through, ev), numerics.Mul(ek.T(), v.embed, eq)
 }
 
-// ways returns M W_Q, M W_K and M W_V, M from the embedding to a head's queries, keys and values, and W_O M' P, from there to
-// the features, P the final norm: of the head itself or, with draw, of its weights rotated at random.
+// ways returns M W_Q, M W_K and M W_V, with M from the embedding to a head's queries, keys and
+// values, and W_O M' P, with M' from the head to the features and P the final norm. With draw, the
+// head's weights are first rotated at random.
 func (v *vocabulary) ways(w HeadWeights, draw *rand.Rand) (eq, ek, ev, ou *mat.Dense, err error) {
 	if v.f.ends[0].keyed != nil {
 		return v.keyedWays(w, draw)
@@ -83,5 +84,5 @@ func (v *vocabulary) ways(w HeadWeights, draw *rand.Rand) (eq, ek, ev, ou *mat.D
 	return eq, ek, ev, norms.Rows(out.Rows(w.O)), err
 }
 
-// rootTrace is sqrt(tr(G H)), the norm ||A B|| for G = A^T A and H = B B^T.
+// rootTrace returns sqrt(tr(G H)), which is the norm ||A B|| for G = A^T A and H = B B^T.
 func rootTrace(g, h *mat.Dense) float64 { return math.Sqrt(max(0, mat.Trace(numerics.Mul(g, h)))) }

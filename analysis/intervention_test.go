@@ -41,8 +41,8 @@ func ablate(store *graph.Store, c models.Spec, ids []int32, patterns []string, a
 	return a.Together(0, at, m)
 }
 
-// TestAblation: for every stream, the effect of a head is the loss with its output set to 0 minus the loss
-// with it. Heads that nothing reads would have an effect of 0.
+// TestAblation: for every stream, the effect of a head is the loss with its output set to 0 minus
+// the loss with it. Heads that nothing reads would have an effect of 0.
 func TestAblation(t *testing.T) {
 	t.Parallel()
 	for name, c := range zoo(t) {
@@ -68,8 +68,8 @@ func TestAblation(t *testing.T) {
 	}
 }
 
-// TestAblationsByOtherValues: the effects of replacing by the mean and by another row equal those of runs
-// in which the values are set by hand.
+// TestAblationsByOtherValues: the effects of replacing by the mean and by another row equal those
+// of runs in which the values are set by hand.
 func TestAblationsByOtherValues(t *testing.T) {
 	t.Parallel()
 	c := zoo(t)["vector"]
@@ -119,8 +119,8 @@ func TestAblationsByOtherValues(t *testing.T) {
 	}
 }
 
-// checkRestored: without all heads the metric equals the metric with all activations replaced together. In a
-// model with a single head, giving it back restores what its ablation takes away.
+// checkRestored: without all heads the metric equals the metric with all activations replaced
+// together. In a model with a single head, giving it back restores what its ablation takes away.
 func checkRestored(t *testing.T, a *analysis.Ablations, c models.Spec, ids []int32, restored *analysis.Sweep) {
 	none, err := a.Together(2, nil, analysis.NextTokenLoss())
 	require.NoError(t, err)

@@ -10,10 +10,11 @@ import (
 	"github.com/residua-go/residua/stream/linear"
 )
 
-// keyed is an end of a matrix stream X [Dk, Dv] in full: with values, not only keys. The directions that a
-// site writes, or reads with, are the rows of W (K ⊗ I), with keys K [R, Dk] and weights W [n, R*Dv] for
-// values: W_E or W2 of what writes, W1^T or W_U^T of what reads, and none of heads. If a norm with gains
-// g [Dk, Dv] stands in front of the keys, column v of X is read by keys of its own, r_h ⊙ g[:, v].
+// keyed is an end of a matrix stream X [Dk, Dv] with its values, not only its keys. The directions
+// that a site writes, or reads with, are the rows of W (K ⊗ I), with keys K [R, Dk] and weights W
+// [n, R*Dv] for values: W_E or W2 for writers, W1^T or W_U^T for readers, and no W for heads. If a
+// norm with gains g [Dk, Dv] comes before the keys, each column v of X is read by its own keys, r_h
+// ⊙ g[:, v].
 type keyed struct {
 	columns func() []*mat.Dense // the keys [R, Dk] of each column of X
 	centred bool                // the mean over all Dk*Dv entries is subtracted before reading: a LayerNorm
@@ -68,8 +69,8 @@ func (k *keyed) taken(choose func(rows *mat.Dense) *mat.Dense) *keyed {
 	return &chosen
 }
 
-// linked returns (K_a ⊗ I) C (K_b ⊗ I)^T [Ra*Dv, Rb*Dv]: what b's keys read of what a's keys write. C subtracts
-// the mean if centred:
+// linked returns (K_a ⊗ I) C (K_b ⊗ I)^T [Ra*Dv, Rb*Dv]: what b's keys read of what a's keys write.
+// C subtracts the mean if centred:
 //
 //	entry (g, v), (h, w) = [v = w] a_v[g] . b_v[h] - sum(a_v[g]) sum(b_w[h]) / (Dk Dv)
 func linked(a, b []*mat.Dense, centred bool) *mat.Dense {
@@ -94,7 +95,7 @@ func linked(a, b []*mat.Dense, centred bool) *mat.Dense {
 	return m
 }
 
-// sumsOf are the sums of the keys of all columns, entry (h, v) of [R*Dv].
+// sumsOf returns the sums of the keys of all columns: entry (h, v) of [R*Dv].
 func sumsOf(columns []*mat.Dense) *mat.VecDense {
 	dv := len(columns)
 	rows, _ := columns[0].Dims()

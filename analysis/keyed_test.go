@@ -98,8 +98,8 @@ func valueAndGate(c models.Spec, store *graph.Store, site string) *mat.Dense {
 	return sideBySide(all)
 }
 
-// TestVirtualWeightsOfKeys: those of a matrix stream are W_out W_in with values, gains and the norm's mean, as
-// explicit matrices of Dk*Dv have them.
+// TestVirtualWeightsOfKeys: those of a matrix stream are W_out W_in with values, gains and the
+// norm's mean, as explicit matrices of Dk*Dv have them.
 func TestVirtualWeightsOfKeys(t *testing.T) {
 	t.Parallel()
 	configs := matrixModels(t)
@@ -148,9 +148,9 @@ func (m rmt) checkPair(wiring *analysis.Wiring, i, j int, writer, reader string)
 	requireResult(m.t, v)
 }
 
-// TestMeanGainsLoseWeights: in a trained stream, one key for all columns, with the mean of the norm's gains, keeps only a part
-// of the squared weights with which sites read. (In the quickstart model's 4 blocks 6.5% of the keys' and, with weights for
-// values, 12%.)
+// TestMeanGainsLoseWeights: in a trained stream, one key for all columns, with the mean of the
+// norm's gains, keeps only a part of the squared weights with which sites read. (In the quickstart
+// model's 4 blocks 6.5% of the keys' and, with weights for values, 12%.)
 func TestMeanGainsLoseWeights(t *testing.T) {
 	p, err := pretrained.Open("../examples/embedded/model.safetensors")
 	require.NoError(t, err)

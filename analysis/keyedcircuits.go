@@ -10,8 +10,9 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// keyedHead are a matrix stream's head's keys of each column [1, Dk], those that read with the norm's gains; of a stream of
-// vectors, as one column, the rows [Dh, D] of its weights.
+// keyedHead holds the keys [1, Dk] of a matrix stream's head for each column, with the norm's gains
+// in those that read; for a stream of vectors it has one column, the rows [Dh, D] of the head's
+// weights.
 type keyedHead struct {
 	q, k, v, o []*mat.Dense
 	centred    bool
@@ -25,7 +26,7 @@ func (f *Folded) headKeys(w HeadWeights) keyedHead {
 	return keyedHead{[]*mat.Dense{numerics.Transposed(w.Q)}, []*mat.Dense{numerics.Transposed(w.K)}, []*mat.Dense{numerics.Transposed(w.V)}, []*mat.Dense{w.O}, false}
 }
 
-// keyedHead takes a head's keys out of a site's.
+// keyedHead takes a head's keys from those of its site.
 func (f *Folded) keyedHead(site string, head int) keyedHead {
 	read, write := f.end(site, true).keyed, f.end(site, false).keyed
 	key := func(part int) []*mat.Dense {
@@ -37,7 +38,7 @@ func (f *Folded) keyedHead(site string, head int) keyedHead {
 	return keyedHead{key(0), key(1), key(2), written.columns(), read.centred}
 }
 
-// circuits are a head's own circuits, of matrices Dv x Dv, or Dh x Dh.
+// circuits returns a head's own circuits, from matrices Dv x Dv, or Dh x Dh.
 func (k keyedHead) circuits(w HeadWeights) (h HeadCircuits, err error) {
 	h.Layer, h.Head = w.Layer, w.Head
 	square := func(columns []*mat.Dense, centred bool) *mat.Dense { return linked(columns, columns, centred) }
@@ -48,8 +49,9 @@ func (k keyedHead) circuits(w HeadWeights) (h HeadCircuits, err error) {
 	return h, err
 }
 
-// keyedWays returns the ways of a head's full circuits through a matrix stream: from the embedding's rows to its queries, keys and
-// values, each [R*Dv, Dv], and from its outputs to the features [Dv, R*Dv]; with draw, of its keys rotated at random.
+// keyedWays returns the ways of a head's full circuits through a matrix stream: from the
+// embedding's rows to its queries, keys and values, each [R*Dv, Dv], and from its outputs to the
+// features [Dv, R*Dv]; with draw, of its keys rotated at random.
 func (v *vocabulary) keyedWays(w HeadWeights, draw *rand.Rand) (eq, ek, ev, ou *mat.Dense, err error) {
 	f := v.f
 	embedding, features := f.ends[0].keyed.columns(), f.end(unembeddingSite, true).keyed

@@ -27,8 +27,8 @@ type Lens struct {
 	Target int         `json:"target"` // token id
 	Points []LensPoint `json:"points"` // in the order of the run
 
-	// What tables and figures call the lens and the target, and how they write a token; whoever knows the texts of
-	// tokens may set them.
+	// The names of the lens and of the target in tables and figures, and how to write a token. A
+	// caller who knows the texts of tokens may set them.
 	Name  string              `json:"-"` // "logit lens of id 290, token 7"
 	Of    string              `json:"-"` // "id 290"
 	Spell func(id int) string `json:"-"`
@@ -41,8 +41,8 @@ type LensPoint struct {
 	Probability float64      `json:"probability"`
 	Rank        int          `json:"rank"` // of the target, 0: the likeliest
 	Top         []Prediction `json:"top"`  // the likeliest ids
-	// Keys are the logit's parts by key direction of the readout, [R]: for the matrix stream
-	// alone. They add up to the logit before a soft cap.
+	// Keys are the logit's parts by key direction of the readout, [R], in a matrix stream only.
+	// They add up to the logit before a soft cap.
 	Keys []float64 `json:"keys,omitempty"`
 }
 
@@ -52,11 +52,11 @@ type Prediction struct {
 	Probability float64 `json:"probability"`
 }
 
-// lensTop is how many of the likeliest ids a lens lists.
+// lensTop is the number of likeliest ids that a lens lists.
 const lensTop = 5
 
-// Lens looks at one token through the logit lens, with an eye on one token id. It is an error
-// if there is no such token or id.
+// Lens looks at one token through the logit lens and follows the logit of the given token id. It
+// returns an error if there is no such token or id.
 func (d *Decomposition) Lens(token, target int) (*Lens, error) {
 	if err := d.checkToken(token); err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (d *Decomposition) Lens(token, target int) (*Lens, error) {
 	return l, nil
 }
 
-// lensName names the lens of the decomposition.
+// lensName returns the name of the decomposition's lens.
 func (d *Decomposition) lensName() string {
 	if d.lens != nil {
 		return "tuned lens"
@@ -98,7 +98,7 @@ func (d *Decomposition) lensName() string {
 	return "logit lens"
 }
 
-// readingKeys is the number of key vectors by which the end is read; 0 without keys.
+// readingKeys returns the number of key vectors by which the end is read; 0 without keys.
 func (d *Decomposition) readingKeys() int {
 	chain, _ := d.frozen.After(stream.Unembedding) // which every stream has
 	if len(chain) == 0 {
@@ -114,8 +114,8 @@ func (d *Decomposition) eachPoint(first, n int, f func(after string, features []
 	d.eachEnd(first, n, func(after string, ends []float64) { f(after, d.translated(after, ends, first, n)) })
 }
 
-// eachEnd calls f after each writer, in order, with the ends [T, Size] of the stream so far for n tokens from
-// the first on.
+// eachEnd calls f after each writer, in order, with the ends [T, Size] of the stream so far for n
+// tokens from the first on.
 func (d *Decomposition) eachEnd(first, n int, f func(after string, ends []float64)) {
 	soFar := make([]float64, len(d.end)) // other tokens 0
 	end := func(token int) []float64 { return share(soFar, d.frozen.Tokens(), token) }
@@ -135,8 +135,7 @@ func (d *Decomposition) eachEnd(first, n int, f func(after string, ends []float6
 	}
 }
 
-// featuresOf are the features [n, F] of n tokens for ends [T, Size] that take the place of the
-// run's own.
+// featuresOf returns the features [n, F] of n tokens for ends [T, Size] that replace the run's own.
 func (d *Decomposition) featuresOf(ends []float64, first, n int) []float64 {
 	readout, _ := d.frozen.Readout(ends) // as many as Decompose has read out
 	var features []float64
@@ -151,14 +150,15 @@ func (d *Decomposition) featuresOf(ends []float64, first, n int) []float64 {
 	return features
 }
 
-// lensPoint reads logits [Vocab] with an eye on one id.
+// lensPoint reads logits [Vocab], and the target's among them.
 func lensPoint(after string, logits []float64, target int) LensPoint {
 	logZ := floats.LogSumExp(logits)
 	return LensPoint{After: after, Logit: logits[target], Probability: math.Exp(logits[target] - logZ), Rank: rankOf(logits, target),
 		Top: Predictions(logits, lensTop)}
 }
 
-// Predictions returns the n likeliest ids of a token's logits, likeliest first, and then the ids in others.
+// Predictions returns the n likeliest ids of a token's logits, likeliest first, and then the ids in
+// others.
 func Predictions(logits []float64, n int, others ...int) []Prediction {
 	logZ := floats.LogSumExp(logits)
 	var all []Prediction
@@ -174,12 +174,13 @@ func Predictions(logits []float64, n int, others ...int) []Prediction {
 	return all
 }
 
-// rankOf is the number of ids with a larger logit.
+// rankOf returns the number of ids with a larger logit.
 func rankOf(logits []float64, target int) int {
 	return floats.Count(func(v float64) bool { return v > logits[target] }, logits)
 }
 
-// likeliest are the n ids of the largest logits, largest first, of equals the lower id.
+// likeliest returns the n ids of the largest logits, largest first; of equals the lower id comes
+// first.
 func likeliest(logits []float64, n int) []int {
 	var top []int
 	for id, v := range logits {
@@ -195,8 +196,8 @@ func likeliest(logits []float64, n int) []int {
 	return top
 }
 
-// keyParts are a logit's parts by the readout's key directions: features and the logit's
-// direction are R rows of Dv entries.
+// keyParts splits a logit into parts by the readout's key directions, where features and the
+// logit's direction are R rows of Dv entries.
 func keyParts(features, direction []float64, rank int) []float64 {
 	parts := make([]float64, rank)
 	for h := range parts {

@@ -14,8 +14,8 @@ import (
 	"github.com/residua-go/residua/models/modeltest"
 )
 
-// TestLoopsAreTakenApartPassByPass: analyses of a model with a loop give the same results as those of the
-// unrolled model, which has a block with the same weights for each pass.
+// TestLoopsAreTakenApartPassByPass: analyses of a model with a loop give the same results as those
+// of the unrolled model, which has a block with the same weights for each pass.
 func TestLoopsAreTakenApartPassByPass(t *testing.T) {
 	for name, c := range map[string]models.Config{"vector": tiny(vectorOf(12), all(looped, biased)), "gated": tiny(vectorOf(12), all(looped, swiGLU)),
 		"matrix": tinyMatrix(looped), "experts": tiny(vectorOf(12), all(looped, experts(3, 2)))} {

@@ -31,14 +31,15 @@ type OptimizerBasis struct {
 	Runs   []OptimizerRun `json:"runs"`
 }
 
-// OptimizerRun is the training with one optimizer; entry s of its lists is after s steps.
+// OptimizerRun holds the training with one optimizer; entry s of its lists is the value after s
+// steps.
 type OptimizerRun struct {
 	Optimizer string  `json:"optimizer"`
 	Rate      float64 `json:"rate"`
-	// Deviation is max |logits' - logits| / max |logits| between the rotated and the other.
+	// Deviation is max |logits' - logits| / max |logits|, where logits' are the rotated copy's.
 	Deviation []float64 `json:"deviation"`
 	Loss      []float64 `json:"loss"`    // cross-entropy of the model, in nats
-	Rotated   []float64 `json:"rotated"` // that of the rotated copy
+	Rotated   []float64 `json:"rotated"` // cross-entropy of the rotated copy
 }
 
 // OptimizerOptions say how CompareOptimizers trains.
@@ -48,9 +49,9 @@ type OptimizerOptions struct {
 	Threads         int // workers an op; 0: all cores
 }
 
-// CompareOptimizers trains on the next tokens of one row of ids, the same at each step: by
-// plain SGD with the norms' gains held at 1; by SGD that trains the gains, too, whose
-// entries belong to the basis; by Adam (betas .9, .95) and by AdamW (decay .1) with gains held.
+// CompareOptimizers trains on the next tokens of one row of ids, which is the same at each step,
+// with four optimizers: plain SGD with the norms' gains held at 1; SGD that also trains the gains,
+// whose entries depend on the basis; Adam (betas .9, .95) and AdamW (decay .1) with gains held.
 func CompareOptimizers(store *graph.Store, c models.Spec, ids []int32, o OptimizerOptions) (*OptimizerBasis, error) {
 	if err := o.resolve(c, ids); err != nil {
 		return nil, err
@@ -89,8 +90,8 @@ func (o *OptimizerOptions) resolve(c models.Spec, ids []int32) (err error) {
 	return check.AtLeast("optimizers: steps", 1, o.Steps)
 }
 
-// withoutBreakers is a copy of a model, in float64, that every rotation that o allows
-// leaves as it is.
+// withoutBreakers returns a copy of a model, in float64, whose function does not change under any
+// rotation that o allows.
 func withoutBreakers(store *graph.Store, c models.Spec, o *RotationOptions) (*graph.Store, models.Spec, error) {
 	if err := models.CheckStore(store); err != nil {
 		return nil, c, err
@@ -109,7 +110,7 @@ func withoutBreakers(store *graph.Store, c models.Spec, o *RotationOptions) (*gr
 	return model, c, err
 }
 
-// withoutDropout is a model whose training drops nothing.
+// withoutDropout returns the model without dropout.
 func withoutDropout(c models.Spec) (models.Spec, error) {
 	return c.With(func(c *models.Config) { c.Dropout = 0 })
 }

@@ -24,10 +24,10 @@ type Patching struct {
 	Clean float64 `json:"clean"` // the clean run's metric
 }
 
-// PatchStream patches the stream after the embedding and after each attention at each token: a
-// row for each site, a column for each token. A feed-forward works on each token alone, so patching the stream
-// after it would show the same. In streams that carry more than h (cells, a group's input) only h is
-// patched.
+// PatchStream patches the stream after the embedding and after each attention at each token: a row
+// for each site, a column for each token. A feed-forward works on each token alone, so patching the
+// stream after it would show the same. In streams that carry more than h (cells, a group's input)
+// only h is patched.
 func PatchStream(store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
 	p, err := streamPlaces(store, c, len(clean))
 	if err != nil {
@@ -47,7 +47,8 @@ func streamPlaces(store *graph.Store, c models.Spec, tokens int) (places, error)
 	return p, err
 }
 
-// PatchHeads patches each head's output at all tokens: a row a layer, a column a head.
+// PatchHeads patches each head's output at all tokens: one row for each layer, one column for each
+// head.
 func PatchHeads(store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
 	return headPlaces(c).patch(store, c, clean, corrupt, m)
 }
@@ -103,7 +104,7 @@ func (p places) result(m Metric) *Patching {
 	return &Patching{Sweep: *newSweep(p.title, p.rows, p.axis, p.columns, m)}
 }
 
-// normalise divides by what there is to bring back.
+// normalise divides the effects by the difference between the clean and the corrupt run.
 func (p *Patching) normalise() error {
 	gap := p.Clean - p.Baseline
 	if math.Abs(gap) < 1e-12*max(1, math.Abs(p.Clean)) {

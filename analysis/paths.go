@@ -11,31 +11,32 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// PathExpansion measures how much of a model's loss the paths through its sublayers remove, by the number of
-// sublayers that they go through: Elhage et al. 2021, "Two-Layer Attention-Only Transformers", term importance
-// analysis. With all attention patterns held as in the model's own run,
+// PathExpansion measures how much of a model's loss the paths through its sublayers remove, by the
+// number of sublayers that they go through: Elhage et al. 2021, "Two-Layer Attention-Only
+// Transformers", term importance analysis. With all attention patterns held as in the model's own
+// run,
 //
 //	order 0: each sublayer's output is 0, which leaves the direct path, embedding to unembedding
 //	order n: each sublayer's output is what it was, before it was replaced, in the run of order n-1
 //
-// so that the run of order n has all paths of at most n steps, where a step is a head or a feed-forward. The run
-// whose order is the number of sublayers is the model's own. In a model of attention alone the steps are linear
-// except for the norms, which use their scale in each run; a feed-forward is not linear in the sum of several paths,
-// and counts as one step. What a stream computes besides its sublayers (mixing coefficients, cells) is part of every
-// path.
+// so that the run of order n has all paths of at most n steps, where a step is a head or a
+// feed-forward. The run whose order is the number of sublayers is the model's own. In a model of
+// attention alone the steps are linear except for the norms, which use their scale in each run; a
+// feed-forward is not linear in the sum of several paths, and counts as one step. What a stream
+// computes besides its sublayers (mixing coefficients, cells) is part of every path.
 type PathExpansion struct {
 	Rows   int               `json:"rows"`   // of text
 	Tokens int               `json:"tokens"` // whose successors are predicted
 	Model  numerics.Estimate `json:"model"`  // loss, in nats
 	Orders []PathOrder       `json:"orders"` // from 0
 	Steps  []PathStep        `json:"steps"`  // the paths of one step, by their sublayer
-	// Heads are the paths of one step through each head, Pairs the paths through two heads, virtual heads;
-	// nil: not asked for.
+	// Heads holds the paths of one step through each head, and Pairs the paths through two heads,
+	// called virtual heads; nil: not asked for.
 	Heads []HeadPath `json:"heads,omitempty"`
 	Pairs []HeadPath `json:"pairs,omitempty"`
 }
 
-// PathOrder is what the paths of exactly Steps steps add.
+// PathOrder says what the paths of exactly Steps steps add.
 type PathOrder struct {
 	Steps int               `json:"steps"`
 	Paths float64           `json:"paths"` // how many there are, a feed-forward being one step
@@ -44,14 +45,15 @@ type PathOrder struct {
 	Share float64           `json:"share"` // of what all orders gain together
 }
 
-// PathStep is what the paths of one step through one sublayer are worth.
+// PathStep says how much the paths of one step through one sublayer contribute.
 type PathStep struct {
 	Site  string            `json:"site"`
 	Alone numerics.Estimate `json:"alone"` // how much they take off the loss of the direct path
 	Last  numerics.Estimate `json:"last"`  // how much they take off the loss of the direct path and all other paths of one step
 }
 
-// HeadPath is a path through one head, or through two: how much it takes off the loss of all shorter paths.
+// HeadPath is a path through one head, or through two: how much it takes off the loss of all
+// shorter paths.
 type HeadPath struct {
 	First  string            `json:"first"`            // "blocks.0.attention.3"
 	Second string            `json:"second,omitempty"` // "": none
@@ -65,8 +67,8 @@ type PathOptions struct {
 	Heads bool `yaml:"heads" help:"measure each head's path, and each virtual head of two, too: a run for each"`
 }
 
-// MeasurePaths expands a model's loss on rows of tokens in the paths through its sublayers. Every stream
-// has this analysis.
+// MeasurePaths measures, on rows of tokens, how much of a model's loss the paths through its
+// sublayers remove. Every stream has this analysis.
 func MeasurePaths(store *graph.Store, c models.Spec, rows [][]int32, o PathOptions) (*PathExpansion, error) {
 	if len(rows) == 0 {
 		return nil, check.NoPrompt()
@@ -120,8 +122,8 @@ func pathSites(store *graph.Store, c models.Spec) ([]pathSite, error) {
 	return sites, nil
 }
 
-// pathCounts returns the number of paths for each number of steps: the coefficients of the product of
-// (1 + heads x) over the sites.
+// pathCounts returns the number of paths for each number of steps: the coefficients of the product
+// of (1 + heads x) over the sites.
 func pathCounts(sites []pathSite) []float64 {
 	counts := make([]float64, len(sites)+1)
 	counts[0] = 1

@@ -7,8 +7,8 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// Table lists the orders, the sublayers' paths of one step and, if they were measured, the heads' and the virtual heads' that
-// change the loss most.
+// Table lists the orders, the sublayers' paths of one step and, if they were measured, the heads'
+// and the virtual heads' that change the loss most.
 func (p *PathExpansion) Table() figure.Table {
 	t := figure.NewTable(fmt.Sprintf("loss of the next token by the longest path, patterns of attention held (%d rows, %d tokens; the model %v)", p.Rows, p.Tokens, p.Model), "lrrrrr",
 		"paths", "how many", "loss", "gain", "share of all gains", "gain a path")
@@ -45,8 +45,8 @@ func addHeadPaths(t *figure.Table, kind string, paths []HeadPath) {
 	}
 }
 
-// Figures shows the gains by order, the gains of the paths of one step and, if they were measured, the gains of
-// heads and virtual heads.
+// Figures shows the gains by order, the gains of the paths of one step and, if they were measured,
+// the gains of heads and virtual heads.
 func (p *PathExpansion) Figures() []figure.Figure {
 	orders := figure.NewBars("What the paths of each number of steps take off the loss", "nats ± standard error")
 	for _, o := range p.Orders[min(1, len(p.Orders)):] {

@@ -68,17 +68,17 @@ func (r *pathRow) run(with outputs) (loss float64, made outputs, err error) {
 	return loss, made, err
 }
 
-// but is x with one site's output replaced.
+// but returns x with one site's output replaced.
 func (x outputs) but(site int, by []float64) outputs {
 	y := slices.Clone(x)
 	y[site] = by
 	return y
 }
 
-// only are the outputs of one site alone.
+// only returns the outputs of one site alone.
 func (x outputs) only(site int) outputs { return make(outputs, len(x)).but(site, x[site]) }
 
-// head is one head's part of a site's output [T, heads, size], the others 0.
+// head returns one head's part of a site's output [T, heads, size], with zeros for the others.
 func (s pathSite) head(x []float64, head int) []float64 {
 	y := make([]float64, len(x))
 	for at := head * s.size; at < len(x); at += s.heads * s.size {
@@ -87,7 +87,7 @@ func (s pathSite) head(x []float64, head int) []float64 {
 	return y
 }
 
-// pathValues are rows' values, one a row of each number that an expansion has, by its name.
+// pathValues holds the values of an expansion's numbers by name, one for each row of text.
 type pathValues struct {
 	sites  []pathSite
 	heads  bool // are measured, and pairs of them
@@ -123,8 +123,8 @@ func (p *pathValues) add(r *pathRow) error {
 	return p.addHeads(r, first, losses[0], all)
 }
 
-// addSteps measures each sublayer's paths of one step; first are the outputs that the direct path
-// gives, direct is its loss, all that with all paths of one step.
+// addSteps measures each sublayer's paths of one step. first holds the outputs on the direct path,
+// direct is the direct path's loss, all is the loss with all paths of one step.
 func (p *pathValues) addSteps(r *pathRow, first outputs, direct, all float64) error {
 	for i, s := range p.sites {
 		alone, _, err := r.run(first.only(i))
@@ -141,8 +141,9 @@ func (p *pathValues) addSteps(r *pathRow, first outputs, direct, all float64) er
 	return nil
 }
 
-// addHeads measures each head's path of one step, and, next to all paths of one step, each pair's of
-// two: what the second head makes of the first one's output in addition to the direct path.
+// addHeads measures each head's path of one step, and, on top of all paths of one step, each pair's
+// path of two: what the second head computes from the first one's output in addition to the direct
+// path.
 func (p *pathValues) addHeads(r *pathRow, first outputs, direct, all float64) error {
 	for i, s := range p.sites {
 		for h := range s.heads {
@@ -164,8 +165,8 @@ func (p *pathValues) addHeads(r *pathRow, first outputs, direct, all float64) er
 	return nil
 }
 
-// addPairs measures the pairs of a head and each head of a later site; made is what the latter computed from the
-// direct path and the first head together.
+// addPairs measures the pairs of a head and each head of a later site; made is what the latter
+// computed from the direct path and the first head together.
 func (p *pathValues) addPairs(r *pathRow, name string, site int, made []float64, first outputs, all float64) error {
 	s := p.sites[site]
 	if !s.attends {
@@ -186,7 +187,7 @@ func (p *pathValues) addPairs(r *pathRow, name string, site int, made []float64,
 	return nil
 }
 
-// gain notes a row's gain of a path.
+// gain records a row's gain from a path.
 func (p *pathValues) gain(path HeadPath, gain float64) {
 	name := path.First + " " + path.Second
 	if p.values[name] == nil {
@@ -198,7 +199,7 @@ func (p *pathValues) gain(path HeadPath, gain float64) {
 // headName is "blocks.0.attention.3".
 func (s pathSite) headName(h int) string { return stream.PartName(s.site, stream.HeadPart, h) }
 
-// expansion is the result.
+// expansion returns the result.
 func (p *pathValues) expansion(rows [][]int32) *PathExpansion {
 	of := func(name string) numerics.Estimate { return numerics.NewEstimate(p.values[name]) }
 	x := &PathExpansion{Rows: len(rows), Model: of("model")}

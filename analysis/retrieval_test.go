@@ -21,9 +21,9 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// TestRetrievalAddsUpToTheRead: what a feed-forward's keys get of each writer, carried there and read
-// one writer after another, adds up to what the feed-forward got in the run, and has the shares and the
-// energies that are said; keys of each token's own included.
+// TestRetrievalAddsUpToTheRead: what a feed-forward's keys get of each writer, carried there and
+// read one writer after another, adds up to what the feed-forward got in the run, and has the
+// shares and the energies that are said; keys of each token's own included.
 func TestRetrievalAddsUpToTheRead(t *testing.T) {
 	t.Parallel()
 	const reader = "blocks.1.feedforward"
@@ -58,7 +58,7 @@ func TestRetrievalAddsUpToTheRead(t *testing.T) {
 	}
 }
 
-// readByWriters reads with a site's keys what each writer alone put into the stream.
+// readByWriters reads with a site's keys what each writer alone has put into the stream.
 type readByWriters struct {
 	t      *testing.T
 	run    *cache.Cache
@@ -68,8 +68,8 @@ type readByWriters struct {
 	in     []float64 // [T, m, Dv], what the site got
 }
 
-// shares returns the writers' shares of what the site reads. It first checks that what the writers give adds
-// up to what the site got.
+// shares returns the writers' shares of what the site reads. It first checks that what the writers
+// give adds up to what the site got.
 func (n readByWriters) shares() (share, energy []float64) {
 	d, err := analysis.Decompose(n.run)
 	require.NoError(n.t, err)
@@ -109,7 +109,8 @@ func (n readByWriters) shares() (share, energy []float64) {
 	return share, energy
 }
 
-// read is what a key reads of each state [Dk*Dv] after the norm at the scale of the stream, and their sum.
+// read is what a key reads of each state [Dk*Dv] after the norm at the scale of the stream, and
+// their sum.
 func (n readByWriters) read(token int, key []float64, states [][]float64) (parts [][]float64, q []float64) {
 	spec, size := n.run.Model().Spec(), n.dk*n.dv
 	gain := n.parameter("norm")
@@ -167,8 +168,8 @@ func (n readByWriters) parameter(name string) []float64 {
 	return graph.Float64s(p.Value)
 }
 
-// TestRetrievalOfOneWrite: what one key alone has written is read by every key as it is, and by its own
-// without an error; what a second site adds is what the first is read with.
+// TestRetrievalOfOneWrite: what one key alone has written is read by every key as it is, and by its
+// own without an error; what a second site adds is what the first is read with.
 func TestRetrievalOfOneWrite(t *testing.T) {
 	c := modeltest.Resolve(t, tinyMatrix(func(c *models.Config) {
 		c.Stream, c.Layers, c.Attention.Positions, c.Norm = stream.MatrixConfig{Dk: 2, Dv: 6, Rank: 1}, 1, models.PositionsNone, models.NormRMS

@@ -33,21 +33,21 @@ type RotationOptions struct {
 	KeepOnes bool
 }
 
-// Rotation is by what orthogonal matrices a stream is rotated; nil: not at all.
+// Rotation holds the orthogonal matrices that rotate a stream; nil: no rotation.
 type Rotation struct {
 	Stream *mat.Dense // [D, D]: a vector stream h becomes h Q
 	Key    *mat.Dense // [Dk, Dk]: a matrix stream X becomes Key^T X Value
 	Value  *mat.Dense // [Dv, Dv]
 }
 
-// DrawRotation draws the rotation that Rotate folds into a model of this config with the
-// same options.
+// DrawRotation draws the rotation that Rotate, with the same options, folds into a model of this
+// config.
 func DrawRotation(c models.Spec, o RotationOptions) (*Rotation, error) {
 	o.KeepOnes = o.KeepOnes || keepsLayerNorm(c)
 	return drawRotation(c, o)
 }
 
-// drawRotation draws a rotation with options as they are.
+// drawRotation draws a rotation, without filling in defaults.
 func drawRotation(c models.Spec, o RotationOptions) (*Rotation, error) {
 	if err := CheckRotatable(c); err != nil {
 		return nil, err
@@ -84,7 +84,8 @@ func (r *Rotation) parts() []rotationPart {
 	return []rotationPart{{SpaceStream, &r.Stream}, {SpaceKey, &r.Key}, {SpaceValue, &r.Value}}
 }
 
-// rotatableSpaces lists the spaces of a model's stream that can be rotated by its weights. Most streams have none.
+// rotatableSpaces lists the spaces of a model's stream that can be rotated by its weights. Most
+// streams have none.
 func rotatableSpaces(c models.Spec) []stream.Space {
 	if rotatable, ok := c.Design().(stream.Rotatable); ok {
 		return rotatable.Spaces()
@@ -92,14 +93,14 @@ func rotatableSpaces(c models.Spec) []stream.Space {
 	return nil
 }
 
-// rotatesVectors tells whether that are the vectors of a stream as a whole.
+// rotatesVectors tells whether the space is the vectors of a stream as a whole.
 func rotatesVectors(c models.Spec) bool {
 	spaces := rotatableSpaces(c)
 	return len(spaces) == 1 && spaces[0].Name == SpaceStream
 }
 
-// spacesOf lists what can be rotated in a model's stream, one space after another and all; the
-// activations of any stream of vectors can, if not its weights.
+// spacesOf lists the spaces of a model's stream that can be rotated, one after another, then all
+// together. The activations of any stream of vectors can be rotated, even if its weights cannot.
 func spacesOf(c models.Spec) []string {
 	var names []string
 	for _, s := range rotatableSpaces(c) {
@@ -114,7 +115,7 @@ func spacesOf(c models.Spec) []string {
 	return append(names, SpaceBoth)
 }
 
-// spaceOf is a space by its name; "" is the last of the stream's.
+// spaceOf returns a space by its name; "" is the last of the stream's spaces.
 func spaceOf(c models.Spec, name string) (string, error) {
 	spaces := spacesOf(c)
 	if name == "" {
@@ -133,9 +134,10 @@ func spaceOf(c models.Spec, name string) (string, error) {
 // al. 2024, "SliceGPT", section 3.1). What is written is multiplied by Q, W <- W Q, what
 // reads by its transpose, W <- Q^T W.
 //
-// Vector streams: exact for every model. The norms' gains, biases and mean, which depend on the basis, are
-// first folded into the weights (FoldNorms), which unties the embedding. A LayerNorm with biases stays a
-// LayerNorm; its stream is rotated about the vector of ones, whatever KeepOnes says.
+// Vector streams: exact for every model. The norms' gains, biases and mean, which depend on the
+// basis, are first folded into the weights (FoldNorms), which unties the embedding. A LayerNorm
+// with biases stays a LayerNorm; its stream is rotated about the vector of ones, whatever KeepOnes
+// says.
 //
 // Matrix streams (X [Dk, Dv] becomes Key^T X Value): exact for RMSNorm with unit gains, and
 // with KeepOnes for LayerNorm with unit gains; with rotary positions the value space cannot be

@@ -21,17 +21,17 @@ import (
 //	LayerNorm(h) W = (h C / sigma) diag(g) W + b W,   sigma^2 = |h C|^2/D + eps
 //	RMSNorm(h) W   = (h / rms) diag(g) W,             rms^2 = |h|^2/D + eps
 //
-// so that gains become 1 when weights that read become C diag(g) W (no C for RMSNorm), and
-// weights that write become W C. A LayerNorm without biases is then an RMSNorm of a
-// centred stream, and the config says so (Ashkboos et al. 2024, "SliceGPT", section 3.2). There is no RMSNorm
-// with biases here: a LayerNorm with biases stays, and its constant b W goes
-// along the one direction that centring leaves free. With the norm's bias 1 (all ones) and
-// W' = C diag(g) W + 1^T (b W)/D it is exact for any gain, also 0, and needs no bias of the
-// reader:
+// so that gains become 1 when weights that read become C diag(g) W (no C for RMSNorm), and weights
+// that write become W C. A LayerNorm without biases is then an RMSNorm of a centred stream, and the
+// config says so (Ashkboos et al. 2024, "SliceGPT", section 3.2). There is no RMSNorm with biases
+// here: a LayerNorm with biases stays, and its constant b W goes along the one direction that
+// centring leaves free. With the norm's bias 1 (all ones) and W' = C diag(g) W + 1^T (b W)/D it is
+// exact for any gain, also 0, and needs no bias of the reader:
 //
 //	(z + 1) W' = z C diag(g) W + b W    for z = h C / sigma, as z 1^T = 0 and 1 C = 0
 //
-// A tied unembedding, which reads after the final norm, becomes a separate weight. Errors: another stream than vector; a Store that lacks parameters.
+// A tied unembedding, which reads after the final norm, becomes a separate weight. Errors: another
+// stream than vector; a Store that lacks parameters.
 func FoldNorms(store *graph.Store, c models.Spec) (*graph.Store, models.Spec, error) {
 	if err := checkSpec(c); err != nil {
 		return nil, c, err
@@ -64,12 +64,12 @@ func FoldNorms(store *graph.Store, c models.Spec) (*graph.Store, models.Spec, er
 	return to, folded, nil
 }
 
-// keepsLayerNorm tells whether a model's folded norms are LayerNorms still.
+// keepsLayerNorm tells whether a model's folded norms are still LayerNorms.
 func keepsLayerNorm(c models.Spec) bool {
 	return rotatesVectors(c) && c.Norm == models.NormLayer && c.Bias
 }
 
-// folding is the work of FoldNorms.
+// folding is the state of FoldNorms.
 type folding struct {
 	width         int
 	bias          bool
@@ -139,7 +139,7 @@ func (f folding) afterNorm(p *graph.Param, values []float64) error {
 	return nil
 }
 
-// block makes W [D, last] C diag(g) W + 1^T (b W)/D.
+// block returns W [D, last] C diag(g) W + 1^T (b W)/D.
 func (f folding) block(w []float64, last int, gain, bias []float64) {
 	d := len(gain)
 	shift := make([]float64, last) // b W/D minus the mean of diag(g) W's rows
@@ -158,5 +158,5 @@ func (f folding) block(w []float64, last int, gain, bias []float64) {
 	}
 }
 
-// centre takes the mean of a row away from its entries.
+// centre subtracts the mean of each row from the row's entries.
 func centre(row []float64) { floats.AddConst(-floats.Sum(row)/float64(len(row)), row) }

@@ -27,9 +27,9 @@ const (
 	BreakerFolded = "folded" // as trained, but with the norms folded into the weights first
 )
 
-// RotationReport says how far the logits move when the weights of a model are rotated by
-// random orthogonal matrices, with each breaker alone: on copies of the model from which
-// the others are taken away (gains set to 1, norm to RMSNorm, positions to none).
+// RotationReport says how far the logits move when the weights of a model are rotated by random
+// orthogonal matrices. Each breaker is measured alone, on a copy of the model without the others
+// (gains set to 1, norm set to RMSNorm, positions to none).
 type RotationReport struct {
 	Stream string        `json:"stream"`
 	DType  string        `json:"dtype"` // of the weights: exact is to its rounding
@@ -55,10 +55,10 @@ type RotationReportOptions struct {
 	Seed  uint64 `yaml:"seed" default:"1" help:"seed the first rotation with <N>"`
 }
 
-// MeasureRotation measures every space of the stream and every breaker that the model may
-// have, on one row of token ids. A LayerNorm's mean is removed by making it an RMSNorm. A model with biases,
-// which an RMSNorm lacks, keeps the mean and is rotated about the vector of ones instead (see Norm and KeepOnes
-// of a row).
+// MeasureRotation measures every space of the stream and every breaker that the model may have, on
+// one row of token ids. A LayerNorm's mean is removed by making it an RMSNorm. A model with biases,
+// which an RMSNorm lacks, keeps the mean and is rotated about the vector of ones instead (see Norm
+// and KeepOnes of a row).
 func MeasureRotation(store *graph.Store, c models.Spec, ids []int32, o RotationReportOptions) (*RotationReport, error) {
 	if err := CheckRotatable(c); err != nil {
 		return nil, err
@@ -83,14 +83,14 @@ func MeasureRotation(store *graph.Store, c models.Spec, ids []int32, o RotationR
 	return r, nil
 }
 
-// trial is a model whose deviation is measured: with which breakers, and how it is rotated.
+// trial is a model whose deviation is measured: the breakers that it keeps, and how it is rotated.
 type trial struct {
 	breaker           string
 	mean, gains, rope bool // breakers that stay
 	keepOnes, folded  bool
 }
 
-// trialsOf lists what a model's breakers allow to be measured.
+// trialsOf lists the trials that a model's breakers allow.
 func trialsOf(c models.Spec) []trial {
 	all := []trial{{breaker: BreakerNone}}
 	if c.Norm == models.NormLayer {
@@ -209,7 +209,8 @@ func checkFinite(what string, x []float64) error {
 	return nil
 }
 
-// relativeDeviation is max |got - want| / max |want|, of zeros the difference itself.
+// relativeDeviation returns max |got - want| / max |want|, or the difference itself if want is all
+// zeros.
 func relativeDeviation(got, want []float64) float64 {
 	difference, size := 0.0, 0.0
 	for i := range got {

@@ -22,8 +22,8 @@ const (
 	reads                      // the axis before its last is: Q^T W
 )
 
-// axisRoles returns the roles of parameters in a space, by the last part of their names. It lists every
-// parameter that a model whose stream has the spaces can have.
+// axisRoles returns the roles of parameters in a space, by the last part of their names. It lists
+// every parameter that a model whose stream has the spaces can have.
 func axisRoles(space string, spaces []stream.Space) map[string]axisRole {
 	all := map[string]axisRole{}
 	for _, part := range []string{"norm", "qkv_bias", "q_norm", "k_norm", "value_residual", "x0", "w1", "w1_bias", "w2", "w2_bias", "w3", "w3_bias", "router", "unembedding"} {
@@ -54,8 +54,8 @@ func axisRoles(space string, spaces []stream.Space) map[string]axisRole {
 // lastPart returns the last part of a parameter's name.
 func lastPart(name string) string { return name[strings.LastIndex(name, ".")+1:] }
 
-// apply writes the rotated weights of one Store into another with the same parameters, which may be the
-// same Store. spaces are the stream's. Gains stay as they are.
+// apply writes the rotated weights of one Store into another with the same parameters, which may be
+// the same Store. spaces are the stream's. Gains stay as they are.
 func (r *Rotation) apply(to, from *graph.Store, spaces []stream.Space) error {
 	for _, p := range from.Params() {
 		values := graph.Float64s(p.Value)

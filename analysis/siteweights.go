@@ -39,8 +39,9 @@ func (f *Folded) dense(name string, rows int) *mat.Dense {
 	return mat.NewDense(rows, len(w)/rows, w)
 }
 
-// after returns the maps after what a site reads: the norms in front of the weights or keys with which it
-// reads, and these weights or keys themselves, a linear.Matrix or linear.Keys, if they belong to the stream, or nil.
+// after returns the maps after what a site reads: the norms in front of the weights or keys with
+// which it reads, and these weights or keys themselves, a linear.Matrix or linear.Keys, if they
+// belong to the stream, or nil.
 func (f *Folded) after(site string) (norms linear.Chain, own linear.Map) {
 	chain, _ := f.frozen.After(site) // one of the form's own names
 	if len(chain) == 0 {
@@ -57,7 +58,8 @@ func (f *Folded) after(site string) (norms linear.Chain, own linear.Map) {
 }
 
 // setReader finds the directions with which a site reads, the norm in front of them folded in:
-// keys; W_Q | W_K | W_V of all heads; W1, of all experts; W1 | W3 where W1 is the gate's; the unembedding.
+// keys; W_Q | W_K | W_V of all heads; W1, of all experts; W1 | W3 where W1 is the gate's; the
+// unembedding.
 func (f *Folded) setReader(e *end) {
 	site, names := e.site, []string{e.site}
 	if e.ways {
@@ -90,8 +92,8 @@ func (f *Folded) setReader(e *end) {
 	e.gram = func() *mat.Dense { return gramBack(norms, numerics.GramOfRows(columns())) }
 }
 
-// featureWeights returns the weights that read features F, and the number of their columns: the unembedding,
-// or W1 and, if there is a gate, W3. For attention it returns nil.
+// featureWeights returns the weights that read features F, and the number of their columns: the
+// unembedding, or W1 and, if there is a gate, W3. For attention it returns nil.
 func (f *Folded) featureWeights(site string) (count int, columns func() *mat.Dense) {
 	p, gated := f.store.Param(f.parameter(site, "w1")), f.store.Param(f.parameter(site, "w3"))
 	switch {
@@ -105,8 +107,8 @@ func (f *Folded) featureWeights(site string) (count int, columns func() *mat.Den
 	return (p.Size() + gated.Size()) / f.c.Width(), func() *mat.Dense { return f.gatedWeights(site) }
 }
 
-// setOwn finds the directions with which an attention reads: for queries, keys and values together or, if each reads
-// differently, one below the other. They are not kept, because they may be large.
+// setOwn finds the directions with which an attention reads: for queries, keys and values together
+// or, if each reads differently, one below the other. They are not kept, because they may be large.
 func (f *Folded) setOwn(e *end, names []string) {
 	for _, name := range names {
 		norms, own := f.after(name)
@@ -126,24 +128,24 @@ func (f *Folded) setOwn(e *end, names []string) {
 	}
 }
 
-// ownMatrix are the weights W_Q | W_K | W_V of an attention as they stand, [D, W + 2 KV Dh].
+// ownMatrix returns the weights W_Q | W_K | W_V of an attention as they are, [D, W + 2 KV Dh].
 func (f *Folded) ownMatrix(site string) *mat.Dense {
 	_, own := f.after(site)
 	w := own.(linear.Matrix)
 	return mat.NewDense(w.In, w.Out, w.W)
 }
 
-// end is where a site reads, or writes.
+// end returns the end where a site reads, or writes.
 func (f *Folded) end(site string, reads bool) end { return f.ends[f.find(site, reads)] }
 
-// find is its number; -1: there is none.
+// find returns the number of that end; -1: there is none.
 func (f *Folded) find(site string, reads bool) int {
 	return slices.IndexFunc(f.ends, func(e end) bool { return e.site == site && e.reads == reads })
 }
 
-// foldedKeys are reading keys [m, Dk] with the norm in front of them folded as far as one key
-// a read allows: r[d] * mean_v g[d, v]. The norm's own centring, over all Dk*Dv entries
-// jointly, takes the same number from all entries and is no map of key space: it is left out.
+// foldedKeys returns reading keys [m, Dk] with the norm before them folded in, as far as one key
+// for each read allows: r[d] * mean_v g[d, v]. It leaves out the norm's centring, which subtracts
+// the same number from all Dk*Dv entries and is no map of key space.
 func foldedKeys(w linear.Mix, norms linear.Chain) *mat.Dense {
 	rows := keyRows(w)
 	for _, m := range norms {
@@ -162,13 +164,13 @@ func foldedKeys(w linear.Mix, norms linear.Chain) *mat.Dense {
 	return rows
 }
 
-// keyRows are key vectors as rows [R, Dk], in memory of their own.
+// keyRows returns a copy of key vectors as rows [R, Dk].
 func keyRows(w linear.Mix) *mat.Dense {
 	return mat.DenseCopyOf(mat.NewDense(w.In, w.Out, w.Vectors))
 }
 
-// blockWeights returns W1 [F, N] of a feed-forward as it is, with F = D or R*Dv features and N neurons; the neurons
-// of all experts follow each other.
+// blockWeights returns W1 [F, N] of a feed-forward as it is, with F = D or R*Dv features and N
+// neurons; the neurons of all experts follow each other.
 func (f *Folded) blockWeights(site string) *mat.Dense {
 	p, features := f.store.Param(f.parameter(site, "w1")), f.c.Width()
 	if len(p.Shape) == 2 {
@@ -185,14 +187,14 @@ func (f *Folded) blockWeights(site string) *mat.Dense {
 	return w1
 }
 
-// gatedWeights are W1 | W3 [F, 2N] of a feed-forward whose neurons have gates.
+// gatedWeights returns W1 | W3 [F, 2N] of a feed-forward whose neurons have gates.
 func (f *Folded) gatedWeights(site string) *mat.Dense {
 	var both mat.Dense
 	both.Augment(f.blockWeights(site), f.dense(f.parameter(site, "w3"), f.c.Width()))
 	return &both
 }
 
-// unembedding is W_unembed [F, V].
+// unembedding returns W_unembed [F, V].
 func (f *Folded) unembedding() *mat.Dense {
 	return mat.NewDense(f.c.Features(), f.c.Vocab, f.model.UnembeddingWeights())
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/residua-go/residua/analysis/numerics"
 )
 
-// Spectrum says how many directions of the stream a weight uses, by its singular values s_i and their
-// shares p_i = s_i^2 / sum_j s_j^2 of its energy:
+// Spectrum says how many directions of the stream a weight uses, by its singular values s_i and
+// their shares p_i = s_i^2 / sum_j s_j^2 of its energy:
 //
 //	EffectiveRank = exp(-sum p_i ln p_i)
 //	StableRank    = sum s_i^2 / max s_i^2
 //
-// The effective rank follows Roy & Vetterli 2007, but with energies instead of their singular values
-// (p_i = s_i / sum s_j), so that directions count as they add to the norm of what is read or written;
-// it is at most theirs. A weight of zeros has rank 0.
+// The effective rank follows Roy & Vetterli 2007, but with energies instead of their singular
+// values (p_i = s_i / sum s_j), so that directions count as they add to the norm of what is read or
+// written; it is at most theirs. A weight of zeros has rank 0.
 type Spectrum struct {
 	Dimensions int       `json:"dimensions"`      // of the space
 	Singular   []float64 `json:"singular_values"` // descending; their number is the smaller of rows and columns
@@ -38,8 +38,8 @@ type subspace struct {
 	projector              []float64
 }
 
-// spectrumOf returns the spectrum of the weights of a whole site. It uses the eigenvalues of their Gram
-// matrix, so singular values below 1e-8 of the largest are rounding errors.
+// spectrumOf returns the spectrum of the weights of a whole site. It uses the eigenvalues of their
+// Gram matrix, so singular values below 1e-8 of the largest are rounding errors.
 func spectrumOf(e end) (Spectrum, subspace, error) {
 	s, eigen, err := spectrumOfGram(e.wholeGram(), e.count)
 	space := subspace{dimensions: s.Dimensions, directions: s.Directions}
@@ -92,8 +92,8 @@ func newSpectrum(energies []float64, dimensions int) Spectrum {
 	return s
 }
 
-// overlap returns the mean squared cosine of the principal angles between two subspaces (Björck & Golub
-// 1973). There is an angle for each direction of the smaller subspace:
+// overlap returns the mean squared cosine of the principal angles between two subspaces (Björck &
+// Golub 1973). There is an angle for each direction of the smaller subspace:
 //
 //	sum_i cos^2 theta_i = ||U^T V||_F^2 = tr(P_U P_V)
 //
@@ -102,8 +102,9 @@ func (s subspace) overlap(t subspace) float64 {
 	return floats.Dot(s.projector, t.projector) / float64(min(s.directions, t.directions))
 }
 
-// RandomOverlap returns the mean and the standard deviation of the mean squared cosine of the principal
-// angles between two subspaces, with k1 and k2 of d dimensions, if one is drawn uniformly. By symmetry E P_U = k1/d I, and so
+// RandomOverlap returns the mean and the standard deviation of the mean squared cosine of the
+// principal angles between two subspaces, with k1 and k2 of d dimensions, if one is drawn
+// uniformly. By symmetry E P_U = k1/d I, and so
 //
 //	E tr(P_U P_V) = k1 k2 / d,   Var tr(P_U P_V) = 2 k1 k2 (d-k1) (d-k2) / (d^2 (d-1) (d+2))
 //

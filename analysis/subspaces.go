@@ -54,9 +54,9 @@ type Overlap struct {
 	Deviation float64 `json:"deviation"` // its standard deviation then
 }
 
-// FindSubspaces measures what the sites of a model read and write. For a stream with D directions it solves
-// about 4L+3 eigenvalue problems of D x D, one on each core at a time: some 20 seconds for the size of GPT-2
-// small on two cores.
+// FindSubspaces measures what the sites of a model read and write. For a stream with D directions
+// it solves about 4L+3 eigenvalue problems of D x D, one on each core at a time: some 20 seconds
+// for the size of GPT-2 small on two cores.
 func FindSubspaces(store *graph.Store, c models.Spec) (*Subspaces, error) {
 	f, err := Fold(store, c)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Sweep is a metric's change by interventions at many places, one after the other: Effect = metric of that run - Baseline.
+// Sweep is a metric's change by interventions at many places, one after the other: Effect = metric
+// of that run - Baseline.
 type Sweep struct {
 	Title    string      `json:"title"`
 	Metric   string      `json:"metric"`
@@ -39,7 +40,7 @@ func (s *Sweep) HeadName(row, column int) string {
 	return stream.PartName(s.Rows[row], stream.HeadPart, column)
 }
 
-// add appends the effects at an activation, a row; what heads give is called by their attention.
+// add appends the effects at an activation as one row; heads' outputs are named by their attention.
 func (s *Sweep) add(activation string, effects []float64) {
 	if s.columnLabel == stream.HeadPart {
 		activation = strings.TrimSuffix(activation, headsSuffix)
@@ -56,12 +57,12 @@ func newSweep(title, rowLabel, columnLabel string, columns int, m Metric) *Sweep
 	return s
 }
 
-// sweepTokens is about how many tokens a sweep runs at a time: enough that reading the weights takes
-// less time than multiplying by them.
+// sweepTokens is about the number of tokens that a sweep runs at a time: enough that reading the
+// weights takes less time than multiplying by them.
 const sweepTokens = 256
 
-// open compiles the model, to make the given number of runs: as many rows of ids at a time as are worthwhile, if the named
-// activations can differ between rows.
+// open compiles the model, to make the given number of runs: as many rows of ids at a time as are
+// worthwhile, if the named activations can differ between rows.
 func (s *Sweep) open(store *graph.Store, c models.Spec, ids []int32, names []string, runs int) (err error) {
 	if len(ids) == 0 {
 		return check.NoPrompt()
@@ -91,7 +92,8 @@ func (s *Sweep) run(ids []int32, names []string, at func(name string, column int
 	return s.measure(ids, names, lists)
 }
 
-// measure takes the effects at the named activations from lists of interventions: the baseline's, then one a column of each.
+// measure computes the effects at the named activations from lists of interventions: the
+// baseline's, then one for each column of each activation.
 func (s *Sweep) measure(ids []int32, names []string, lists [][]cache.Intervention) error {
 	values, err := s.values(ids, lists)
 	if err != nil {
@@ -148,8 +150,8 @@ func (s *Sweep) Table() figure.Table {
 	return t
 }
 
-// Figures are the map of effects and, where there is a column for all tokens next to others, bars of that: its effects are of
-// another size.
+// Figures returns the map of effects and, if there are both a column for all tokens and others,
+// bars of that column, whose effects have another scale.
 func (s *Sweep) Figures() []figure.Figure {
 	each := figure.Heatmap{Title: s.Title + ": " + s.Quantity + " of the " + s.Metric, XLabel: s.columnLabel, YLabel: s.rowLabel,
 		Columns: s.Columns, Rows: s.Rows, Values: s.Effect, Diverging: true}

@@ -44,13 +44,14 @@ type TensorProduct struct {
 	Largest   float64     `json:"largest"`   // largest |Written|
 }
 
-// TensorProductNames are the activations of a layer that TensorProductOf needs of a run.
+// TensorProductNames lists the activations of a layer that TensorProductOf needs from a run.
 func TensorProductNames(layer int) []string {
 	name := siteName(layer, stream.Attention)
 	return []string{name + ".norm.out", PatternName(layer), name + ".heads"}
 }
 
-// RunTensorProduct runs a model on one row of token ids and returns the tensor-product form of one head.
+// RunTensorProduct runs a model on one row of token ids and returns the tensor-product form of one
+// head.
 func RunTensorProduct(store *graph.Store, c models.Spec, ids []int32, layer, head int) (*TensorProduct, error) {
 	f, err := Fold(store, c)
 	if err != nil {
@@ -66,7 +67,8 @@ func RunTensorProduct(store *graph.Store, c models.Spec, ids []int32, layer, hea
 	return TensorProductOf(run, layer, head)
 }
 
-// TensorProductOf returns the form of a head in a run of one row that kept TensorProductNames(layer).
+// TensorProductOf returns the form of a head in a run of one row that kept
+// TensorProductNames(layer).
 func TensorProductOf(run *cache.Cache, layer, head int) (*TensorProduct, error) {
 	h, err := newHeadMap(run, layer, head)
 	if err != nil {
@@ -89,7 +91,7 @@ func TensorProductOf(run *cache.Cache, layer, head int) (*TensorProduct, error) 
 	return p, nil
 }
 
-// headMap is one head's weights and what they work on in a run.
+// headMap holds one head's weights and what they act on in a run.
 type headMap struct {
 	run           *cache.Cache
 	normed, heads []float64  // [T, D or Dk*Dv], [T, H, Dh]
@@ -126,7 +128,7 @@ func newHeadMap(run *cache.Cache, layer, head int) (*headMap, error) {
 	return h, nil
 }
 
-// weigh reads the weights as they stand: norm.out has the norm's gain and bias.
+// weigh reads the weights as they are: norm.out has the norm's gain and bias.
 func (h *headMap) weigh(f *Folded, name string) {
 	_, own := f.after(f.sourceOf(name, "v"))
 	writer := f.end(name, false)
@@ -144,8 +146,8 @@ func (h *headMap) weigh(f *Folded, name string) {
 	}
 }
 
-// values are x_s W_V + b_V, or r_V^T X_s, of all tokens, [Seq, Dh], and the lengths of
-// what the stream gets of each where it is written.
+// values returns x_s W_V + b_V, or r_V^T X_s, of all tokens, [Seq, Dh], and for each token the
+// length of what the stream gets of it when it is written.
 func (h *headMap) values() (values *mat.Dense, norms []float64) {
 	seq := h.run.Seq
 	values = mat.NewDense(seq, h.dh, nil)
@@ -161,7 +163,7 @@ func (h *headMap) values() (values *mat.Dense, norms []float64) {
 	return values, norms
 }
 
-// write is y W_O [D], or w_O ⊗ y [Dk*Dv], for y [Dh].
+// write returns y W_O [D], or w_O ⊗ y [Dk*Dv], for y [Dh].
 func (h *headMap) write(y []float64) []float64 {
 	width, _ := h.out.Sizes()
 	all := make([]float64, width)
@@ -187,7 +189,7 @@ func (p *TensorProduct) title() string {
 	return "A ⊗ W_OV of " + p.Name()
 }
 
-// Figures are the pattern, and what it moves: |A[t, s] x_s W_OV|.
+// Figures returns the pattern, and what it moves: |A[t, s] x_s W_OV|.
 func (p *TensorProduct) Figures() []figure.Figure {
 	return []figure.Figure{figure.Attention{Title: p.title() + ": what each token gives each", Heads: []string{"A", "|A x W_OV|"}, Patterns: []figure.Matrix{p.Pattern, p.Moved}, Tokens: texts(p.IDs)}}
 }

@@ -9,14 +9,15 @@ import (
 	"github.com/residua-go/residua/analysis/numerics"
 )
 
-// TunedLens is a logit lens that has learned the way to the end (Belrose et al. 2023, "Eliciting Latent
-// Predictions from Transformers with the Tuned Lens", arXiv 2303.08112, eq. 8): each writer but the last is
-// followed by its own affine map,
+// TunedLens is a logit lens that has learned the way to the end (Belrose et al. 2023, "Eliciting
+// Latent Predictions from Transformers with the Tuned Lens", arXiv 2303.08112, eq. 8): each writer
+// but the last is followed by its own affine map,
 //
 //	logits = Unembed(Norm(u A + b))
 //
-// with u [F] what the readout reads from the stream so far. In streams where more than a norm makes the features (the
-// matrix stream's keys read after it), the map acts on the features x [F]: logits = Unembed(x A + b).
+// with u [F] what the readout reads from the stream so far. In streams where more than a norm makes
+// the features (the matrix stream's keys read after it), the map acts on the features x [F]: logits
+// = Unembed(x A + b).
 type TunedLens struct{ Maps []Translator }
 
 // Translator is a writer's map, z = x Weight + Bias.
@@ -26,7 +27,7 @@ type Translator struct {
 	Bias   []float64 // b [F]
 }
 
-// IdentityLens is the tuned lens that is the logit lens: how training starts.
+// IdentityLens returns the tuned lens that equals the logit lens, with which training starts.
 func IdentityLens(after []string, width int) *TunedLens {
 	l := &TunedLens{}
 	for _, writer := range after {
@@ -35,7 +36,7 @@ func IdentityLens(after []string, width int) *TunedLens {
 	return l
 }
 
-// apply is z [n, F] of rows x [n, F].
+// apply returns z [n, F] for rows x [n, F].
 func (t Translator) apply(x *mat.Dense) *mat.Dense {
 	z := numerics.Mul(x, mat.NewDense(len(t.Bias), len(t.Bias), t.Weight))
 	n, _ := z.Dims()
@@ -45,15 +46,15 @@ func (t Translator) apply(x *mat.Dense) *mat.Dense {
 	return z
 }
 
-// Tuned is the same decomposition, whose lenses look through l.
+// Tuned returns the same decomposition with lenses that look through l.
 func (d *Decomposition) Tuned(l *TunedLens) *Decomposition {
 	tuned := *d
 	tuned.lens = l
 	return &tuned
 }
 
-// lensInputs returns what the maps of a tuned lens act on, [n, F], for n tokens' ends in ends [T, Size]; normed
-// tells whether a norm follows.
+// lensInputs returns what the maps of a tuned lens act on, [n, F], for n tokens' ends in ends [T,
+// Size]; normed tells whether a norm follows.
 func (d *Decomposition) lensInputs(ends []float64, first, n int) (x []float64, normed bool) {
 	u, _ := d.frozen.ReadoutInput(ends) // as many as Decompose has read out
 	if _, _, normed = d.frozen.ReadoutNorm(u); !normed {
@@ -63,7 +64,8 @@ func (d *Decomposition) lensInputs(ends []float64, first, n int) (x []float64, n
 	return u[first*width:][:n*width], true
 }
 
-// translated are the features [n, F] after a writer, through the tuned lens if it has a map there.
+// translated returns the features [n, F] after a writer, mapped by the tuned lens if it has a map
+// for the writer.
 func (d *Decomposition) translated(after string, ends []float64, first, n int) []float64 {
 	at := -1
 	if d.lens != nil {
@@ -80,7 +82,8 @@ func (d *Decomposition) translated(after string, ends []float64, first, n int) [
 	return z.RawMatrix().Data
 }
 
-// normed is the readout's norm of rows z [n, F], and what takes a gradient back through it.
+// normed returns the readout's norm of rows z [n, F], and the function that takes a gradient back
+// through it.
 func (d *Decomposition) normed(z *mat.Dense) (y *mat.Dense, back func(dy *mat.Dense) *mat.Dense) {
 	n, width := z.Dims()
 	norm, bias, _ := d.frozen.ReadoutNorm(z.RawMatrix().Data)

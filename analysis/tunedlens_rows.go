@@ -10,7 +10,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// lensRows holds what lenses see of tokens.
+// lensRows holds the inputs of lenses for tokens of text.
 type lensRows struct {
 	width   int
 	cap     float64    // of logits, 0: none
@@ -18,7 +18,7 @@ type lensRows struct {
 	after   []string
 	seen    [][]float64    // a writer: [tokens, F]
 	ends    []float64      // the features at the end, [tokens, F]
-	normed  *Decomposition // by whose readout a norm follows the maps; nil: none does
+	normed  *Decomposition // its readout has a norm after the maps; nil: no norm follows them
 }
 
 func newLensRows(m *models.Model, c models.Spec) *lensRows {
@@ -27,7 +27,7 @@ func newLensRows(m *models.Model, c models.Spec) *lensRows {
 
 func (r *lensRows) tokens() int { return len(r.ends) / r.width }
 
-// add keeps what lenses see of a run.
+// add keeps the inputs of lenses from a run.
 func (r *lensRows) add(d *Decomposition) {
 	point, tokens := 0, d.frozen.Tokens()
 	var features []float64
@@ -46,7 +46,7 @@ func (r *lensRows) add(d *Decomposition) {
 	r.ends = append(r.ends, features...)
 }
 
-// choose are rows of x [tokens, F].
+// choose returns some rows of x [tokens, F].
 func (r *lensRows) choose(x []float64, batch []int) *mat.Dense {
 	chosen := mat.NewDense(len(batch), r.width, nil)
 	for i, token := range batch {
@@ -64,7 +64,7 @@ func (r *lensRows) logits(features *mat.Dense) *mat.Dense {
 	return logits
 }
 
-// final are the log-probabilities [n, Vocab] that the model itself gives.
+// final returns the log-probabilities [n, Vocab] that the model itself gives.
 func (r *lensRows) final(batch []int) *mat.Dense {
 	logits := r.logits(r.choose(r.ends, batch))
 	for i := range batch {
@@ -74,8 +74,8 @@ func (r *lensRows) final(batch []int) *mat.Dense {
 	return logits
 }
 
-// gradient are the gradients of the mean over a batch of KL(final || lens) through a map after writer number
-// i with respect to the map's weight and bias. final has the batch's log-probabilities.
+// gradient returns the gradients with respect to a map's weight and bias of the mean of KL(final ||
+// lens) over a batch, for the map after writer number i. final has the batch's log-probabilities.
 func (r *lensRows) gradient(i int, t Translator, batch []int, final *mat.Dense) (weight *mat.Dense, bias []float64) {
 	x := r.choose(r.seen[i], batch)
 	logits, back := r.look(t, x)
@@ -91,8 +91,8 @@ func (r *lensRows) gradient(i int, t Translator, batch []int, final *mat.Dense) 
 	return numerics.Mul(x.T(), dz), bias
 }
 
-// look are the logits [n, Vocab] of x [n, F] through a map, and what takes a gradient with respect to features
-// back to what the map gives.
+// look returns the logits [n, Vocab] of x [n, F] through a map, and the function that takes a
+// gradient with respect to the features back to the map's output.
 func (r *lensRows) look(t Translator, x *mat.Dense) (logits *mat.Dense, back func(dy *mat.Dense) *mat.Dense) {
 	z := t.apply(x)
 	if r.normed == nil {
@@ -102,8 +102,8 @@ func (r *lensRows) look(t Translator, x *mat.Dense) (logits *mat.Dense, back fun
 	return r.logits(features), back
 }
 
-// rowGradient returns KL(final || lens) and replaces a token's logits by its gradient with respect to the logits
-// before the soft cap.
+// rowGradient returns KL(final || lens) and replaces a token's logits by its gradient with respect
+// to the logits before the soft cap.
 func (r *lensRows) rowGradient(logits, final []float64) float64 {
 	logZ, kl := floats.LogSumExp(logits), 0.0
 	for v, logit := range logits {
@@ -117,7 +117,8 @@ func (r *lensRows) rowGradient(logits, final []float64) float64 {
 	return kl
 }
 
-// divergence is the mean of KL(final || lens) over all tokens through a map after writer number i.
+// divergence returns the mean of KL(final || lens) over all tokens, for the map after writer number
+// i.
 func (r *lensRows) divergence(i int, t Translator) float64 {
 	sum := 0.0
 	for from := 0; from < r.tokens(); from += lensChunk {

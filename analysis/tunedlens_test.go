@@ -14,9 +14,9 @@ import (
 	"github.com/residua-go/residua/models/modeltest"
 )
 
-// TestTunedLens: on rows that it has not seen the tuned lens is nearer to the model's own distribution than
-// the logit lens after every writer, for streams with a norm alone after the map (vector, rows, sums over depth),
-// with keys after it (matrix), with gates, and with a soft cap.
+// TestTunedLens: on rows that it has not seen the tuned lens is nearer to the model's own
+// distribution than the logit lens after every writer, for streams with a norm alone after the map
+// (vector, rows, sums over depth), with keys after it (matrix), with gates, and with a soft cap.
 func TestTunedLens(t *testing.T) {
 	t.Parallel()
 	designs := zoo(t)

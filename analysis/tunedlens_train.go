@@ -17,13 +17,14 @@ import (
 // tuneBatch is the number of tokens of a step of training.
 const tuneBatch = 512
 
-// heldOut is one row in how many that a lens is measured on and not trained.
+// heldOut says that one row of this many is held out for measuring.
 const heldOut = 5
 
-// TuneLens trains a tuned lens of a model on tokens, in rows as long as in training. It minimises the divergence of
-// the lens from the model's own distribution, KL(final || lens), averaged over tokens and writers, by Adam at a
-// rate of 0.3/F that falls to 0 along half a cosine. Every fifth row is held out; LensFit has the divergence
-// there. It returns an error if there are fewer than 2 rows.
+// TuneLens trains a tuned lens of a model on tokens, in rows as long as in training. It minimises
+// the divergence of the lens from the model's own distribution, KL(final || lens), averaged over
+// tokens and writers, by Adam at a rate of 0.3/F that falls to 0 along half a cosine. Every fifth
+// row is held out; LensFit has the divergence there. It returns an error if there are fewer than 2
+// rows.
 func TuneLens(store *graph.Store, c models.Spec, tokens []int32, steps int) (*TunedLens, *LensFit, error) {
 	if err := check.AtLeast("steps", 1, steps); err != nil {
 		return nil, nil, err
@@ -43,7 +44,7 @@ func TuneLens(store *graph.Store, c models.Spec, tokens []int32, steps int) (*Tu
 	return lens, fit, nil
 }
 
-// gatherLens runs the model on the rows of tokens and keeps what lenses see.
+// gatherLens runs the model on the rows of tokens and keeps the inputs of lenses.
 func gatherLens(store *graph.Store, c models.Spec, tokens []int32) (train, test *lensRows, err error) {
 	rows := len(tokens) / c.Seq
 	if rows < 2 {

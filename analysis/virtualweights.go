@@ -13,10 +13,10 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// VirtualWeights are the weights that connect two sites directly, through the stream (Elhage
-// et al. 2021, "Virtual Weights and the Residual Stream as a Communication Channel"): the product of
-// W_out [n, D], the rows along which the first writes, and W_in [D, m], the columns with which the
-// second reads,
+// VirtualWeights are the weights that connect two sites directly, through the stream (Elhage et al.
+// 2021, "Virtual Weights and the Residual Stream as a Communication Channel"): the product of W_out
+// [n, D], the rows along which the first writes, and W_in [D, m], the columns with which the second
+// reads,
 //
 //	W_out M W_in  [n, m]
 //
@@ -24,9 +24,10 @@ import (
 //
 //	W2 (K_write ⊗ I) C diag(g) (K_read ⊗ I)^T W1
 //
-// with gains g [Dk, Dv] and LayerNorm's C in full. W2 belongs to a feed-forward or is an embedding's table, W1
-// belongs to a feed-forward or is the unembedding. Heads have neither, since their entries are values: from
-// head to head the virtual weights are Dv x Dv numbers, with w . (r ⊙ g[:, v]) on the diagonal.
+// with gains g [Dk, Dv] and LayerNorm's C in full. W2 belongs to a feed-forward or is an
+// embedding's table, W1 belongs to a feed-forward or is the unembedding. Heads have neither, since
+// their entries are values: from head to head the virtual weights are Dv x Dv numbers, with w . (r
+// ⊙ g[:, v]) on the diagonal.
 //
 // M is what becomes of a write on its way. It is the identity in vector, highway and matrix
 // streams. In the others it is the mean, over the tokens of a run, of what stream.Frozen.CarryTo
@@ -39,9 +40,9 @@ import (
 //	denseformer           a I, a of the averages' weights
 //	mudd                  a I, another one into q, k and v each, a the mean of products of the sums' weights
 //
-// Without a run a = 1 (mudd: from its weights' static part b), and A is the virtual width network's at the start:
-// slot i is read where slot i mod m was written. W_E of such a network has rows of n slots and W_U
-// includes the group norm and W_reduce; W_expand is a part of M.
+// Without a run a = 1 (mudd: from its weights' static part b), and A is the virtual width network's
+// at the start: slot i is read where slot i mod m was written. W_E of such a network has rows of n
+// slots and W_U includes the group norm and W_reduce; W_expand is a part of M.
 type VirtualWeights struct {
 	Writer  string `json:"writer"`
 	Reader  string `json:"reader"`
@@ -51,12 +52,13 @@ type VirtualWeights struct {
 	Values [][]float64 `json:"values,omitempty"` // W_out M W_in, where it is small enough to look at
 }
 
-// listedWeights is the most entries of virtual weights that are listed as Values.
+// listedWeights is the largest number of entries of virtual weights that are listed as Values.
 const listedWeights = 128 * 128
 
-// Connect returns the virtual weights between a writer and a reader after it, by name; run may be nil. What writes is "embedding",
-// "positions", "blocks.0.attention.1" (a head), "blocks.0.attention", "blocks.0.feedforward"; what reads "blocks.0.attention.1.q",
-// ".k" and ".v", "blocks.0.attention.q" (of all heads), "blocks.0.feedforward", "unembedding".
+// Connect returns the virtual weights between a writer and a reader after it, by name; run may be
+// nil. What writes is "embedding", "positions", "blocks.0.attention.1" (a head),
+// "blocks.0.attention", "blocks.0.feedforward"; what reads "blocks.0.attention.1.q", ".k" and ".v",
+// "blocks.0.attention.q" (of all heads), "blocks.0.feedforward", "unembedding".
 func Connect(store *graph.Store, c models.Spec, writer, reader string, run *cache.Cache) (*VirtualWeights, error) {
 	f, err := Fold(store, c)
 	if err != nil {
@@ -100,7 +102,7 @@ func connect(carry *carrier, w, r end) (*VirtualWeights, error) {
 	return v, nil
 }
 
-// weights are W_out M W_in.
+// weights returns W_out M W_in.
 func (c *carrier) weights(w, r end) (*mat.Dense, error) {
 	maps, err := c.between(w, r)
 	if err != nil {
@@ -136,7 +138,7 @@ func (v *VirtualWeights) Table() figure.Table {
 
 func (v *VirtualWeights) title() string { return v.Writer + " to " + v.Reader }
 
-// Figures are a map of the weights where there are few enough to see.
+// Figures returns a map of the weights if they are few enough to be seen.
 func (v *VirtualWeights) Figures() []figure.Figure {
 	if v.Values == nil {
 		return nil

@@ -170,9 +170,9 @@ func streamOf(t *testing.T, c card) string {
 	return p.Config.Stream.Name()
 }
 
-// TestDocsShowTheCards: cards in docs/models.md are as their designs say them, and those of a
-// stream that is there are all there; a stream that has come since the page was last made need not
-// be, until it is trained. docs/zoo.json measures presets.
+// TestDocsShowTheCards: cards in docs/models.md say what the designs say, and a stream that the
+// page shows has all its cards. A stream newer than the page may be missing until it is trained.
+// docs/zoo.json measures presets.
 func TestDocsShowTheCards(t *testing.T) {
 	docs := filepath.Join("..", "docs")
 	page, err := os.ReadFile(filepath.Join(docs, "models.md"))

@@ -1,4 +1,5 @@
-// Package blocks measures what each block of a model, and each sublayer in it, is worth.
+// Package blocks measures what each block of a model, and each sublayer in it, contributes to the
+// loss.
 package blocks
 
 import (
@@ -17,7 +18,8 @@ import (
 )
 
 // Worth says by how much the mean loss of the next token rises when a block or a sublayer writes
-// nothing: the activations that it writes are set to 0 at all tokens, biases after them stay.
+// nothing: the activations that it writes are set to 0 at all tokens, but biases added after them
+// stay.
 type Worth struct {
 	Rows  int     `json:"rows"`  // of text that it is averaged over
 	Loss  float64 `json:"loss"`  // of the whole model, nats a token
@@ -94,8 +96,8 @@ func (w *Worth) findParts(store *graph.Store, c models.Spec) (names []string, er
 	return names, nil
 }
 
-// Idle names the parts without which the loss rises by less than some nats: a block, or where the
-// block is worth more, a sublayer of it.
+// Idle names the parts without which the loss rises by less than the given number of nats: blocks,
+// and sublayers of blocks that raise it by more.
 func (w *Worth) Idle(nats float64) (names []string) {
 	for _, p := range slices.Backward(w.Parts) {
 		inIdle := slices.ContainsFunc(names, func(block string) bool { return strings.HasPrefix(p.Name, block+".") })

@@ -16,15 +16,15 @@ import (
 
 var rows = [][]int32{{3, 1, 4, 1, 5, 9}, {2, 7, 1, 8, 2, 8}}
 
-// made is a model that is not at its start.
+// made returns a model whose weights are not their initial values.
 func made(t *testing.T, c models.Config) (*graph.Store, models.Spec) {
 	c.Vocab, c.Seq = 11, 6
 	spec := modeltest.Resolve(t, c)
 	return modeltest.PerturbedStore(t, spec, tensor.Float64), spec
 }
 
-// TestWorth: the parts are each block's sublayers and the block, and each one's rise is what
-// ablating its activations together changes the loss by, row by row.
+// TestWorth: the parts are each block's sublayers and the block. Each part's rise equals the change
+// of the loss when its activations are ablated together, row by row.
 func TestWorth(t *testing.T) {
 	for what, c := range map[string]models.Config{"transformer": models.Transformer(2, 8, 16, 2), "RMT": models.RMT(2, 4, 6, 2, 16)} {
 		store, spec := made(t, c)

@@ -33,14 +33,15 @@ type Runner struct {
 	failed   error            // of one of them
 }
 
-// New compiles a model so that the named activations can be kept and replaced. The model is the one that is
-// trained, masks between documents included, except that dropout is off. Close it after use. New returns an
-// error if the store lacks the config's parameters or the model has no such activation.
+// New compiles a model so that the named activations can be kept and replaced. The model is the one
+// that is trained, masks between documents included, except that dropout is off. Close it after
+// use. New returns an error if the store lacks the config's parameters or the model has no such
+// activation.
 func New(store *graph.Store, c models.Spec, o Options) (*Runner, error) {
 	return open(store, c, o, models.Outputs{Logits: true}, graph.ProgramOptions{})
 }
 
-// open is New for a program of other outputs.
+// open does what New does, for a program with other outputs.
 func open(store *graph.Store, c models.Spec, o Options, want models.Outputs, p graph.ProgramOptions) (*Runner, error) {
 	known, err := Names(store, c)
 	if err != nil {
@@ -93,7 +94,7 @@ func Once(store *graph.Store, c models.Spec, ids []int32, names ...string) (*Cac
 	return r.Run(ids)
 }
 
-// Model returns the model as it stands in the compiled graph.
+// Model returns the model of the compiled graph.
 func (r *Runner) Model() *models.Model { return r.program.Model }
 
 // Names lists the activations that runs keep.
@@ -111,9 +112,9 @@ func (r *Runner) Loss(ids []int32, replace ...Intervention) (float64, error) {
 	return run.NextTokenLoss()
 }
 
-// Run runs the model on Batch rows of Seq token ids, with some activations replaced: of one
-// name in the order given. It is an error if an id is not in the vocabulary, or what is to be
-// replaced is not kept.
+// Run runs the model on Batch rows of Seq token ids, with some activations replaced. Interventions
+// in one activation apply in the given order. It returns an error for an id outside the vocabulary,
+// and for an intervention in an activation that is not kept.
 func (r *Runner) Run(ids []int32, replace ...Intervention) (*Cache, error) {
 	input := r.program.Tokens
 	if err := r.check(ids, replace, len(input)); err != nil {
@@ -141,7 +142,7 @@ func (r *Runner) run() ([]float64, error) {
 	r.failed = nil
 	if err := r.program.Run(graph.RunOptions{}); err != nil {
 		if r.failed != nil {
-			err = r.failed // without the graph's words around it
+			err = r.failed // without the text that the graph puts around it
 		}
 		return nil, err
 	}
@@ -210,7 +211,7 @@ func apply(replaced []Intervention, a Activation) error {
 	return nil
 }
 
-// keep copies something of all activations out of the program, which the next run overwrites.
+// keep copies data of all activations out of the program, because the next run overwrites it.
 func (r *Runner) keep(of func(name string) (*tensor.Dense, error)) ([]Activation, error) {
 	var all []Activation
 	for _, name := range r.names {

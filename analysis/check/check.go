@@ -1,5 +1,5 @@
-// Package check is the errors of the analyses, for callers to match by errors.Is and errors.As,
-// and the functions that make them.
+// Package check defines the errors of the analyses, for callers to match with errors.Is and
+// errors.As, and functions that make them.
 package check
 
 import (
@@ -75,7 +75,7 @@ func (e UnknownNameError) Error() string {
 	return fmt.Sprintf("no %s %q; want one of %s", e.Kind, e.Name, strings.Join(e.Known, ", "))
 }
 
-// Is tells whether target is an UnknownNameError that states nothing else than e does.
+// Is tells whether target is an UnknownNameError whose stated fields equal e's.
 func (e UnknownNameError) Is(target error) bool {
 	t, ok := target.(UnknownNameError)
 	return ok && agree(t.Kind, e.Kind) && agree(t.Name, e.Name) && agree(t.Nearest, e.Nearest)
@@ -103,7 +103,7 @@ func (e UnsupportedError) Error() string {
 	return fmt.Sprintf("%s: %s, which has %s", e.Analysis, text, strings.Join(e.Has, ", "))
 }
 
-// Is tells whether target is an UnsupportedError that states nothing else than e does.
+// Is tells whether target is an UnsupportedError whose stated fields equal e's.
 func (e UnsupportedError) Is(target error) bool {
 	t, ok := target.(UnsupportedError)
 	return ok && agree(t.Analysis, e.Analysis) && agree(t.Want, e.Want) && agree(t.Stream, e.Stream)

@@ -6,15 +6,15 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// baseline is an untouched run, with which runs that something is taken away from are compared.
+// baseline is an untouched run, with which runs with ablations are compared.
 type baseline struct {
 	*cache.Runner
 	clean *cache.Cache
 	loss  float64 // nats a token
 }
 
-// newBaseline runs a model on a row of token ids, at least two, so that the named activations can be replaced. Close it
-// after use.
+// newBaseline runs a model on a row of token ids, at least two, so that the named activations can
+// be replaced. Close it after use.
 func newBaseline(store *graph.Store, c models.Spec, ids []int32, names []string) (*baseline, error) {
 	r, err := cache.ForRow(store, c, ids, names...)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Depth says who reads which layer: the weights of sums over what earlier layers gave.
+// Depth says who reads which layer: it lists the weights of sums over the outputs of earlier
+// layers.
 type Depth struct {
 	Softmax bool     `json:"softmax"` // a reader's weights are above 0 and add up to 1
 	Sources []string `json:"sources"` // in the order in which they are made
@@ -56,7 +57,7 @@ func (c *Coefficients) Depth() *Depth {
 	return d
 }
 
-// entry is one of a place's entries: its mean and spread over tokens.
+// entry is one entry of a place: its mean and spread over tokens.
 func (p place) entry(i, j int) (mean, spread float64) {
 	var all []float64
 	for at := i*p.Columns + j; at < len(p.values); at += p.Rows * p.Columns {
@@ -65,7 +66,8 @@ func (p place) entry(i, j int) (mean, spread float64) {
 	return meanAndSpread(all)
 }
 
-// meanAndSpread are the mean and the root of the mean square distance from it, 0 of numbers that are equal.
+// meanAndSpread returns the mean and the root mean square distance from it, which is 0 for equal
+// numbers.
 func meanAndSpread(of []float64) (mean, spread float64) {
 	n := float64(len(of))
 	mean = of[0]
@@ -120,7 +122,7 @@ func (d *Depth) Figures() []figure.Figure {
 	return []figure.Figure{mean, spread}
 }
 
-// heatmap is one of a number of each weight; blank where a reader has no such source.
+// heatmap shows one number of each weight; cells are blank where a reader lacks the source.
 func (d *Depth) heatmap(title string, of func(Weight) float64) figure.Heatmap {
 	h := figure.Heatmap{Title: title, XLabel: "source", YLabel: "reader", Columns: d.Sources}
 	for _, r := range d.Reads {

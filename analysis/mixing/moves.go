@@ -9,7 +9,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Moves says how far coefficients have moved from their start, place by place in the order of the run.
+// Moves says how far coefficients have moved from their start, place by place in the order of the
+// run.
 type Moves struct {
 	Tokens int     `json:"tokens"`
 	Places []Place `json:"places"`
@@ -21,24 +22,27 @@ type Place struct {
 	Kind    stream.MixingKind `json:"kind"`
 	Rows    int               `json:"rows"`
 	Columns int               `json:"columns"`
-	// Moved is how far an entry is from its start: the root of the mean of (C - C0)^2 over entries and tokens.
+	// Moved is how far an entry is from its start: the root of the mean of (C - C0)^2 over entries
+	// and tokens.
 	Moved float64 `json:"moved"`
-	// Spread is how far a token's entry is from the mean over tokens: the root of the mean square; 0 where all
-	// tokens have the same.
+	// Spread is how far a token's entry is from the mean over tokens: the root of the mean square;
+	// 0 where all tokens have the same.
 	Spread float64 `json:"spread"`
 	// Mean is C averaged over tokens, row by row.
 	Mean [][]float64 `json:"mean"`
-	// Carry is of an A_res alone.
+	// Carry is set for an A_res only.
 	Carry *Carry `json:"carry,omitempty"`
-	// Entropy is set for depth weights only: the entropy of the shares |C_j| / sum |C|, averaged over rows and tokens,
-	// over the logarithm of the number of sources: 1 reads all alike, 0 reads one.
+	// Entropy is set for depth weights only: the entropy of the shares |C_j| / sum |C|, averaged
+	// over rows and tokens, divided by the logarithm of the number of sources. It is 1 if all
+	// sources are read alike, 0 if only one is read.
 	Entropy *float64 `json:"entropy,omitempty"`
 }
 
-// Carry says what an A_res does to a signal, alone and multiplied with the A_res of all sites before it. A gain is the
-// largest sum of |entries| of a row (what a state can grow by on its way forward) or of a column (a
-// gradient on its way back): 1 for a doubly stochastic matrix (DeepSeek 2025, arXiv 2512.24880, calls
-// the product's gain the composite gain). Gains are averaged over tokens.
+// Carry says what an A_res does to a signal, by itself and multiplied with the A_res of all sites
+// before it. A gain is the largest sum of |entries| over a row (how much a state can grow on its
+// way forward) or over a column (how much a gradient can grow on its way back). It is 1 for a
+// doubly stochastic matrix. DeepSeek 2025 (arXiv 2512.24880) calls the product's gain the composite
+// gain. Gains are averaged over tokens.
 type Carry struct {
 	OffDiagonal       float64 `json:"off_diagonal"` // sum of |entries| off the diagonal, a row
 	RowGain           float64 `json:"row_gain"`
@@ -90,8 +94,8 @@ func (p place) mean() []float64 {
 	return mean
 }
 
-// entropy returns the mean entropy of a place's depth weights, as a share of the largest possible; nil if
-// there is a single source.
+// entropy returns the mean entropy of a place's depth weights, as a share of the largest possible;
+// nil if there is a single source.
 func (p place) entropy(tokens int) *float64 {
 	if p.Columns < 2 {
 		return nil

@@ -34,9 +34,9 @@ func OrthonormalVectors(draw *rand.Rand, n, d int) *mat.Dense {
 	return keys
 }
 
-// OrthonormalRows draws k <= d orthonormal directions of d dimensions, as rows. For a Gaussian G, L^-1 G with
-// L L^T = G G^T is Gram and Schmidt's result. If k is near d, where G G^T may be nearly singular, it draws a whole
-// orthonormal basis and returns k of it.
+// OrthonormalRows draws k <= d orthonormal directions of d dimensions, as rows. For a Gaussian G,
+// L^-1 G with L L^T = G G^T is Gram and Schmidt's result. If k is near d, where G G^T may be nearly
+// singular, it draws a whole orthonormal basis and returns k of it.
 func OrthonormalRows(draw *rand.Rand, k, d int) *mat.Dense {
 	if 2*k > d {
 		return OrthonormalVectors(draw, k, d)
@@ -55,8 +55,8 @@ func OrthonormalRows(draw *rand.Rand, k, d int) *mat.Dense {
 	return Mul(&inverse, g)
 }
 
-// EquiangularVectors draws n <= d-1 unit vectors that share a direction u: sqrt(1-s) q_i + sqrt(s) u
-// with q_i and u orthonormal, so that all their cosines are s.
+// EquiangularVectors draws n <= d-1 unit vectors that share a direction u: sqrt(1-s) q_i + sqrt(s)
+// u with q_i and u orthonormal, so that all their cosines are s.
 func EquiangularVectors(draw *rand.Rand, n, d int, s float64) *mat.Dense {
 	basis := OrthonormalVectors(draw, n+1, d)
 	keys, u := mat.NewDense(n, d, nil), basis.RawRowView(n)

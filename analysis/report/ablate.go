@@ -14,7 +14,8 @@ import (
 	"github.com/residua-go/residua/analysis/check"
 )
 
-// Ablate is what a model loses when activations are taken away: which ones, and what is measured.
+// Ablate measures what a model loses when activations are taken away. Its fields say which
+// activations, and what is measured.
 type Ablate struct {
 	Prompt
 	Contrast // none given: the mean loss of the next token
@@ -25,8 +26,8 @@ type Ablate struct {
 	Names   []string             `yaml:"names" help:"take away the activations of name or glob <G>, such as blocks.*.attention.heads, all together; may be repeated; without, all heads and all writers, in turn"`
 	At      cache.At             `yaml:"at" help:"of -names, take away the entries <AXIS=N,...> alone, such as head=3,token=5"`
 	Top     int                  `yaml:"top" default:"20" min:"1" max:"1000000" help:"list the <N> largest effects"` // 0: 20
-	// Prompts are read instead of Prompt, as OverRows are: effects of Names, without them of all heads, are
-	// averaged over them.
+	// Prompts are read instead of Prompt, as OverRows are. Effects of Names, or of all heads if
+	// there are none, are averaged over them.
 	Prompts Prompts `yaml:"prompts" help:"average over the prompts of <FILE>, each line's text; of a .jsonl, each line's string, or its object's \"prompt\""`
 }
 
@@ -95,7 +96,7 @@ func (o Ablate) Run(ctx context.Context, m *Model) (*Report, error) {
 	return r, r.err
 }
 
-// blockRows is how many rows of validation text blocks are ablated on where nothing is said.
+// blockRows is the default number of rows of validation text on which blocks are ablated.
 const blockRows = 8
 
 // blocks takes blocks and sublayers away, on a prompt or rows of validation text.
@@ -166,7 +167,7 @@ func (o Ablate) over(ctx context.Context, m *Model, rows [][]int32) (*Report, er
 	return r, nil
 }
 
-// replaced says what happens to what is ablated.
+// replaced describes how activations are replaced.
 func replaced(with analysis.Replacement) string {
 	switch with {
 	case analysis.ReplaceMean:
@@ -177,7 +178,7 @@ func replaced(with analysis.Replacement) string {
 	return "set to 0"
 }
 
-// metric is what is measured on a prompt.
+// metric returns what is measured on a prompt.
 func (o Ablate) metric(m *Model, ids []int32) (analysis.Metric, error) {
 	if !o.Contrast.Given() {
 		return analysis.NextTokenLoss(), nil
@@ -190,7 +191,7 @@ func (o Ablate) metric(m *Model, ids []int32) (analysis.Metric, error) {
 	return a.metric(), err
 }
 
-// together says which named activations are set to 0, and where.
+// together describes which named activations are set to 0, and where.
 func (o Ablate) together() string {
 	var entries []string
 	for _, axis := range slices.Sorted(maps.Keys(o.At)) {

@@ -14,7 +14,8 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// Averages are numbers that an analysis has for each of several prompts, averaged over them.
+// Averages holds numbers that an analysis computes for each of several prompts, averaged over the
+// prompts.
 type Averages struct {
 	What    string    `json:"what"` // the numbers are
 	Prompts int       `json:"prompts"`
@@ -24,20 +25,20 @@ type Averages struct {
 	unit string // what was averaged over; "": prompts
 }
 
-// Average is one number's.
+// Average is the average of one number.
 type Average struct {
 	Name string `json:"name"` // "blocks.3.attention.1"
 	numerics.Estimate
 	Values []float64 `json:"values"` // in the order of the prompts
 }
 
-// value is a number of one prompt.
+// value is a number for one prompt.
 type value struct {
 	name string
 	of   float64
 }
 
-// headValues are the effects of a sweep over heads.
+// headValues returns the effects of a sweep over heads.
 func headValues(s *analysis.Sweep) []value {
 	var values []value
 	for i, row := range s.Effect {
@@ -48,14 +49,15 @@ func headValues(s *analysis.Sweep) []value {
 	return values
 }
 
-// ofPrompt is an error about one of several prompts.
+// ofPrompt returns an error about one of several prompts.
 func ofPrompt(i int, err error) error { return errors.WithMessagef(err, "prompts: prompt %d", i+1) }
 
 func bothGiven() error {
 	return check.Value("prompts", "a list of prompts, or one prompt", "both")
 }
 
-// average averages what one gives for each of several prompts: the same names in the same order.
+// average averages what one returns for each of several prompts, which must be the same names in
+// the same order.
 func average[P any](ctx context.Context, prompts []P, one func(i int, p P) ([]value, error)) (*Averages, error) {
 	n := len(prompts)
 	if n < 2 {
@@ -89,7 +91,7 @@ func (r *Report) addAverages(name, heading, text, what string, a *Averages, top 
 	r.Add(name, heading, text+" Means over the prompts, with their standard errors.", a)
 }
 
-// largest are the averages farthest from 0, farthest first.
+// largest returns the averages farthest from 0, farthest first.
 func (a *Averages) largest() []Average {
 	return figure.Largest(a.Of, a.top, func(x Average) float64 { return math.Abs(x.Mean) })
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/residua-go/residua/analysis/memory"
 )
 
-// Memory is the matrix stream as an associative memory: how many random memories are filled, and what the model reads.
+// Memory treats the matrix stream as an associative memory. Its fields say how many random memories
+// are filled, and what the model reads.
 type Memory struct {
 	Prompt        // a model without tokenizer that is given no ids is not run
 	Seeds  int    `yaml:"seeds" default:"16" min:"2" max:"1000000" help:"fill <N> memories a point"` // 0: 16
@@ -34,8 +35,8 @@ func (Memory) Card() Card {
 	}
 }
 
-// Run reports the matrix stream as an associative memory: the model's keys, what its readers get of each
-// write in a run, and the theory on random pairs.
+// Run reports the matrix stream as an associative memory: the model's keys, what its readers get of
+// each write in a run, and the theory on random pairs.
 func (o Memory) Run(_ context.Context, m *Model) (*Report, error) {
 	keys, err := memory.MeasureKeys(m.Store, m.Spec, o.Seed)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/residua-go/residua/analysis"
 )
 
-// Paths measures what the paths through a model's sublayers take off its loss, on some text.
+// Paths measures how much of a model's loss the paths through its sublayers remove, on some text.
 type Paths struct {
 	Prompt
 	OverRows
@@ -32,7 +32,7 @@ func (Paths) Card() Card {
 	}
 }
 
-// Run reports what the paths through a model's sublayers take off its loss.
+// Run reports how much of a model's loss the paths through its sublayers remove.
 func (o Paths) Run(ctx context.Context, m *Model) (*Report, error) {
 	rows, one, err := m.read(ctx, o.Prompt, o.Prompts, o.Rows)
 	if err != nil {

@@ -1,7 +1,8 @@
 // Package report writes up what an analysis of a trained model found: tables for a terminal, a
 // JSON document, or a folder with a page that opens offline, its figures and its tables.
 //
-// Each analysis is a struct of its settings, such as Lens, which Run runs on a Model; most are ready as their zero value.
+// Each analysis is a struct of its settings, such as Lens, which Run runs on a Model; most are
+// ready as their zero value.
 package report
 
 import (

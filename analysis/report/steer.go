@@ -21,11 +21,12 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Steer shows what the model says with a direction added to its stream. Its fields say which direction is added where,
-// and how the text goes on.
+// Steer shows what the model says with a direction added to its stream. Its fields say which
+// direction is added where, and how the text goes on.
 type Steer struct {
 	Prompt
-	// The direction is an activation at the end of Toward, minus that at the end of Away; where Away is "", Toward's alone.
+	// The direction is the activation at the end of Toward minus the activation at the end of Away;
+	// if Away is "", it is Toward's alone.
 	Toward      string   `yaml:"toward" help:"steer to what the model makes of <TEXT>"`
 	Away        string   `yaml:"away" help:"and away from what it makes of <TEXT>"`
 	Activation  string   `yaml:"name" help:"add to activation <NAME>; without, the stream after the attention of the middle block"`
@@ -69,8 +70,9 @@ type NextToken struct {
 	Steered   float64 `json:"steered"`
 }
 
-// Steer adds a direction to an activation at every token, of a prompt and of the text that continues
-// it (Turner et al. 2023, "Activation Addition"), and reports what the model says with and without.
+// Steer adds a direction to an activation at every token, of a prompt and of the text that
+// continues it (Turner et al. 2023, "Activation Addition"), and reports what the model says with
+// and without.
 func (o Steer) Run(ctx context.Context, m *Model) (*Report, error) {
 	o.Activation = cmp.Or(o.Activation, stream.Site{Block: m.Spec.Depth() / 2, Sublayer: stream.Attention}.Name()+".stream")
 	if o.Scale == 0 {
@@ -106,7 +108,7 @@ func (o Steer) Run(ctx context.Context, m *Model) (*Report, error) {
 	return report, nil
 }
 
-// direction is the difference of the activation at the ends of two texts.
+// direction returns the difference of the activations at the ends of two texts.
 func (o Steer) direction(m *Model) ([]float64, error) {
 	toward, err := o.ending(m, "toward", o.Toward)
 	if err != nil || o.Away == "" {
@@ -120,7 +122,7 @@ func (o Steer) direction(m *Model) ([]float64, error) {
 	return toward, nil
 }
 
-// ending is the chosen entries at the last token of an option's text.
+// ending returns the chosen entries at the last token of an option's text.
 func (o Steer) ending(m *Model, option, text string) ([]float64, error) {
 	ids, err := m.encode(option, text, o.BOS, 1)
 	if err != nil {
@@ -170,7 +172,8 @@ func nextTokens(m *Model, r *cache.Runner, ids []int32, change cache.Interventio
 	return next, nil
 }
 
-// texts continues the prompt without and with the change, by one program, so that nothing else differs.
+// texts continues the prompt without and with the change, with one program, so that nothing else
+// differs.
 func (o Steer) texts(ctx context.Context, m *Model, ids []int32, change cache.Intervention) (texts [2]string, err error) {
 	sketch, err := cache.Sketch(m.Store, m.Spec)
 	if err != nil {

@@ -6,7 +6,8 @@ import (
 	"github.com/residua-go/residua/analysis"
 )
 
-// Subspaces shows the subspaces that sites read and write, from the weights alone. It has no settings.
+// Subspaces shows the subspaces that sites read and write, from the weights alone. It has no
+// settings.
 type Subspaces struct{}
 
 // Name is subspaces.

@@ -14,8 +14,8 @@ type swept interface {
 	Effects() *analysis.Sweep
 }
 
-// sweep adds a part for a sweep over places. The terminal lists only the top effects. Columns are the tokens of
-// a prompt or, if it is nil, heads.
+// sweep adds a part for a sweep over places. The terminal lists only the top effects. Columns are
+// the tokens of a prompt or, if it is nil, heads.
 func (r *Report) sweep(m *Model, name, heading, text string, prompt []int32, top int) func(swept, error) {
 	return func(of swept, err error) {
 		p := r.part(name, heading, text)(of, err)

@@ -7,7 +7,7 @@ import (
 	"github.com/residua-go/residua/analysis/check"
 )
 
-// Tuned says whether a tuned lens is looked through, too.
+// Tuned says whether to look through a tuned lens, too.
 type Tuned struct {
 	Train  bool     `yaml:"tuned" help:"train a tuned lens, too, and look through it"`
 	File   string   `yaml:"tuned_file" local:"true" help:"look through the tuned lens of <FILE>, tuned-lens.safetensors of an -out folder, too"`
@@ -16,7 +16,7 @@ type Tuned struct {
 	Steps  int      `yaml:"tuned_steps" default:"200" min:"1" max:"1000000" help:"train -tuned for <N> steps of 512 tokens"`                                          // 0: 200
 }
 
-// add adds what the tuned lens shows, and how near it is to the end.
+// add adds what the tuned lens shows, and how near it is to the model's own distribution.
 func (o Tuned) add(ctx context.Context, r *Report, m *Model, d *analysis.Decomposition, a aim, ids []int32) error {
 	lens, err := o.lens(ctx, r, m)
 	if err != nil || lens == nil {
@@ -30,7 +30,8 @@ func (o Tuned) add(ctx context.Context, r *Report, m *Model, d *analysis.Decompo
 	return r.err
 }
 
-// lens reads the tuned lens, or trains it and adds how near it is; nil: none is wanted.
+// lens reads the tuned lens, or trains it and adds how near it is to the model's own distribution;
+// nil: none is wanted.
 func (o Tuned) lens(ctx context.Context, r *Report, m *Model) (*analysis.TunedLens, error) {
 	switch {
 	case o.Train && o.File != "":

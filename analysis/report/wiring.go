@@ -7,7 +7,7 @@ import (
 	"github.com/residua-go/residua/analysis/check"
 )
 
-// Wiring is who writes where and who reads it: which connections are shown.
+// Wiring shows who writes where and who reads it. Its fields say which connections are shown.
 type Wiring struct {
 	Prompt                        // for the coefficients of a stream that mixes what was written; no other stream asks
 	analysis.WiringOptions        // Run is made from Prompt

@@ -7,7 +7,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// Result is one table or figure of the paper, reconstructed. Where it has figures, so has Of, by a method Figures.
+// Result is one table or figure of the paper, reconstructed. If it has figures, Of has a method
+// Figures.
 type Result struct {
 	Name  string // the stem of its files: table-1
 	Notes string // assumptions and readings, paragraphs
@@ -17,7 +18,8 @@ type Result struct {
 // Table is a result's data, which can be shown as a table.
 type Table interface{ Table() figure.Table }
 
-// trials of each Monte-Carlo run of All: standard errors of a variance of 0.5 to 4%.
+// trials is the number of trials in each Monte-Carlo run of All, which gives a variance a standard
+// error of 0.5 to 4%.
 const trials = 250
 
 // All computes every result in the paper's order: figure 1, Tables 1, 2, 3-4, 7 and 9, the sizes of
@@ -25,7 +27,7 @@ const trials = 250
 // same results. Further models are counted in Table 7, after the paper's.
 func All(seed uint64, further ...Model) ([]Result, error) { return all(seed, trials, further...) }
 
-// Model is a config with the name that results call it by.
+// Model is a config with the name that results use for it.
 type Model struct {
 	Name string
 	Spec models.Spec

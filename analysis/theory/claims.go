@@ -8,24 +8,27 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// Claim is a number that the paper prints, and what its own inputs give.
+// Claim is a number that the paper prints, with the number that follows from the paper's own
+// inputs.
 type Claim struct {
 	Name     string  `json:"name"`
 	Source   string  `json:"source"` // where it is printed
 	Unit     string  `json:"unit"`
 	Paper    float64 `json:"paper"` // as printed
 	Computed float64 `json:"computed"`
-	Reading  string  `json:"reading"` // how the printed number comes about
+	Reading  string  `json:"reading"` // how the printed number may have arisen
 }
 
-// Claims are the paper's other numbers that can be recomputed: what a stream twice as large takes
-// (section 3.1), the times of Tables 3 and 4, the tokens of appendix C.4, the sizes of section 4.2's pairs
-// and section 4.4's series, and the parameters and tokens of the comparison at equal loss.
+// Claims holds the paper's other numbers that can be recomputed: what a stream twice as large takes
+// (section 3.1), the times of Tables 3 and 4, the tokens of appendix C.4, the sizes of section
+// 4.2's pairs and section 4.4's series, and the parameters and tokens of the comparison at equal
+// loss.
 type Claims struct {
 	Claims []Claim `json:"claims"`
 }
 
-// Seconds a training step, as section 4.2 prints them; Tables 3 and 4 print the seconds of whole runs.
+// Seconds a training step, as section 4.2 prints them; Tables 3 and 4 print the seconds of whole
+// runs.
 const (
 	transformerStepSeconds = 4.06
 	matrixStepSeconds      = 7.17
@@ -50,8 +53,8 @@ func NewClaims(in TrainingInputs) (Claims, error) {
 	})}, n.err
 }
 
-// timeClaims: a share of the larger number is printed as a rise of the smaller; and the times of whole runs are the
-// steps' times their number.
+// timeClaims shows that a share of the larger number is printed as a rise of the smaller one, and
+// that the times of whole runs are the times per step multiplied by the number of steps.
 func timeClaims(in TrainingInputs) []Claim {
 	claims := []Claim{
 		{"time to equal loss against the transformer's", "Table 3", "share", 0.04, relative(transformerSeconds, equalLossSeconds), "as computed"},
@@ -73,8 +76,8 @@ func timeClaims(in TrainingInputs) []Claim {
 	return claims
 }
 
-// pairClaims: of section 4.2's four pairs of one shape, how much larger the RMT's stream is, and how many fewer
-// parameters it has outside the tables.
+// pairClaims says, for section 4.2's four pairs of one shape, how much larger the RMT's stream is,
+// and how many fewer parameters it has outside the tables.
 func (n *counter) pairClaims() []Claim {
 	names := table9Presets()
 	var streams, fewer []float64
@@ -91,11 +94,13 @@ func (n *counter) pairClaims() []Claim {
 	}
 }
 
-// outsideTables returns how many parameters a model has besides embeddings, positions and unembedding.
+// outsideTables returns how many parameters a model has besides embeddings, positions and
+// unembedding.
 func outsideTables(c models.Spec) int { return c.Cost().Parameters - c.Cost().Embedding }
 
-// keyClaims checks how much more the largest Dk of section 4.4's series, 64, costs than the smallest, 6. Each
-// key is multiplied by the whole stream, which the paper's "under 1% of the FLOPs" leaves out.
+// keyClaims checks how much more the largest Dk of section 4.4's series, 64, costs than the
+// smallest, 6. Each key is multiplied by the whole stream, which the paper's "under 1% of the
+// FLOPs" leaves out.
 func (n *counter) keyClaims(seq int) []Claim {
 	small, large := n.count("rmt-134m", map[string]int{"seq": seq, "stream.dk": 6}), n.count("rmt-134m", map[string]int{"seq": seq, "stream.dk": 64})
 	return []Claim{
@@ -107,7 +112,7 @@ func (n *counter) keyClaims(seq int) []Claim {
 	}
 }
 
-// tokenClaims: 5,000 steps stand where 50,000 are needed.
+// tokenClaims shows that 5,000 steps are printed where 50,000 are needed.
 func tokenClaims(seq int) []Claim {
 	const batch, printedSteps, printedTokens = 64, 5000, 1.6e9
 	step := float64(batch * seq)

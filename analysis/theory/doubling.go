@@ -6,10 +6,10 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// doublingClaims are section 3.1's: what a residual stream twice as large takes, all else held. It
-// prints 100% more parameters and 94% more FLOPs for the transformer, and under 1% of each for the
-// RMT. Of parameters that is so; of FLOPs it is not, as each of the 3 R (2L+1) keys is
-// multiplied by the whole stream of a token.
+// doublingClaims returns the claims of section 3.1: what a residual stream twice as large takes if
+// everything else stays the same. The paper prints 100% more parameters and 94% more FLOPs for the
+// transformer, and under 1% of each for the RMT. This is right for parameters but not for FLOPs,
+// because each of the 3 R (2L+1) keys is multiplied by the whole stream of a token.
 func (n *counter) doublingClaims(in TrainingInputs) []Claim {
 	vectorParameters, vectorFLOPs := n.doubled(in.Transformer, func(c models.Spec) map[string]int {
 		return map[string]int{"stream.d_model": 2 * c.Width(), "attention.head_dim": c.HeadDim()}

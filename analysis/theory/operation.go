@@ -23,7 +23,7 @@ type Operation struct {
 	// Rows and Columns are the shape of the weight matrix.
 	Rows    int `json:"rows"`
 	Columns int `json:"columns"`
-	// Transposed: the input lies along the rows (store), not along the columns.
+	// Transposed says that the input lies along the rows (store), not along the columns.
 	Transposed bool `json:"transposed"`
 	// Shared is the number of columns of the input that the same weights multiply.
 	Shared int `json:"shared"`
@@ -47,8 +47,8 @@ func Linear(in, out int) Operation {
 	return Operation{Name: "linear", Rows: out, Columns: in, Shared: 1}
 }
 
-// FanIn is the number of terms of an entry of the output: Dk of a retrieve, R of a store, the
-// input's width of a linear map.
+// FanIn returns the number of terms in an entry of the output: Dk for a retrieve, R for a store,
+// the input's width for a linear map.
 func (o Operation) FanIn() int {
 	if o.Transposed {
 		return o.Rows
@@ -56,8 +56,8 @@ func (o Operation) FanIn() int {
 	return o.Columns
 }
 
-// FanOut is the number of outputs that an entry of the input goes into: the keys of a retrieve,
-// Dk of a store, the output's width of a linear map.
+// FanOut returns the number of outputs that an entry of the input contributes to: the keys of a
+// retrieve, Dk for a store, the output's width for a linear map.
 func (o Operation) FanOut() int {
 	if o.Transposed {
 		return o.Columns

@@ -6,7 +6,7 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// Comparison is a closed form and what a Monte-Carlo run of the same pass finds.
+// Comparison holds a closed form and the result of a Monte-Carlo run of the same pass.
 type Comparison struct {
 	Model      string    `json:"model"`   // rmt or transformer
 	Purpose    string    `json:"purpose"` // retrieval or storage
@@ -39,7 +39,7 @@ const (
 	purposeStorage   = "storage"
 )
 
-// attentionOperation is how a model's attention reads or writes its stream, and the words of the
+// attentionOperation says how a model's attention reads or writes its stream, with the words of the
 // closed forms.
 type attentionOperation struct {
 	model, purpose           string
@@ -47,7 +47,7 @@ type attentionOperation struct {
 	fanIn, fanOut, x, shared string
 }
 
-// attentionOperations are the reads and writes of an attention of GPT-2 medium's sizes.
+// attentionOperations returns the reads and writes of an attention with GPT-2 medium's sizes.
 func attentionOperations(size sizes) []attentionOperation {
 	return []attentionOperation{
 		{modelRMT, purposeRetrieval, Retrieve(size.dk, 3*size.rank, size.dv), "Dk", "3R", "x", "Dv"},
@@ -96,8 +96,8 @@ func NewPropagation(setting Setting, trials int, seed uint64) (Propagation, erro
 	return table, nil
 }
 
-// PropagationSetting has no moment at 0 or 1 (but the weights' mean), so that a closed form that
-// leaves one out is off.
+// PropagationSetting has no moment that is 0 or 1 (except the weights' mean), so that a closed form
+// with a missing moment gives a wrong result.
 func PropagationSetting() Setting {
 	return Setting{Input: Moments{Mean: 0.7, Variance: 1.3}, Gradient: Moments{Mean: -0.4, Variance: 0.6}, WeightVariance: 0.02}
 }
@@ -129,7 +129,7 @@ func (s Setting) text() string {
 		s.Input.Mean, s.Input.Variance, s.Gradient.Mean, s.Gradient.Variance, s.WeightVariance)
 }
 
-// Figures shows each estimate of a variance over its closed form, with 4 standard errors.
+// Figures shows each estimate of a variance divided by its closed form, with 4 standard errors.
 func (p Propagation) Figures() []figure.Figure {
 	one := figure.Series{Name: "closed form"}
 	found := figure.Series{Name: "Monte-Carlo, 4 standard errors", Points: true}

@@ -20,8 +20,8 @@ type Part struct {
 // Counts are a total in four ways, or what follows from one.
 type Counts[N int | float64] struct {
 	Printed N `json:"printed"` // by Table 7's totals as printed
-	// Implied is the count from which the paper's other tables follow: its FLOPs agree with Tables 3
-	// and 4, its parameters with the sizes in Tables 8 and 9, which equal the corrected count.
+	// Implied is the count from which the paper's other tables follow: its FLOPs agree with Tables
+	// 3 and 4, its parameters with the sizes in Tables 8 and 9, which equal the corrected count.
 	Implied   N `json:"implied"`
 	Corrected N `json:"corrected"` // the sum of what the paper counts
 	Exact     N `json:"exact"`     // the sum of what our models have, as models.Spec.Cost says
@@ -71,8 +71,8 @@ func CountResources(name string, c models.Spec) (Resources, error) {
 	return r, nil
 }
 
-// checkCountable tells whether a model is an RMT of the paper's; it is an error if it is neither
-// that nor its transformer.
+// checkCountable tells whether a model is one of the paper's RMTs. It returns an error if the model
+// is neither such an RMT nor the paper's transformer.
 func checkCountable(name string, c models.Spec) (bool, error) {
 	matrix, vector, err := paperKinds()
 	if err != nil {
@@ -101,8 +101,9 @@ func hasTwoMaps(c models.Spec) bool {
 	return maps > 0 && c.FeedForward.Cost(layers.FeedForwardSizes{In: c.Width()}).Parameters == maps
 }
 
-// matrixParts are the RMT's (eq. 18 to 27): tables of R Dv entries a token id, keys of R Dk
-// entries that take 2 R Dk Dv FLOPs, two maps R Dv x FF a block, gains of Dk Dv entries a norm.
+// matrixParts returns the parts of the RMT (eq. 18 to 27): tables with R Dv entries for each token
+// id, keys with R Dk entries that take 2 R Dk Dv FLOPs, two maps R Dv x FF for each block, and
+// gains with Dk Dv entries for each norm.
 func matrixParts(c models.Spec) []Part {
 	l, dk, dv, r, width := c.Layers, keySize(c), c.HeadDim(), c.HeadCount(), c.Width()
 	keys := func(name string, n int) Part { // n sets of R keys
@@ -125,7 +126,7 @@ func matrixParts(c models.Spec) []Part {
 	)
 }
 
-// vectorParts are the transformer's, with W = heads x head dimension entries of a query.
+// vectorParts returns the parts of the transformer; a query has W = heads x head dimension entries.
 func vectorParts(c models.Spec) []Part {
 	l, d, w := c.Layers, c.Width(), c.HeadCount()*c.HeadDim()
 	parts := []Part{lookup("embedding", c.Vocab, d)}
@@ -142,17 +143,17 @@ func vectorParts(c models.Spec) []Part {
 	)
 }
 
-// both is a part that the paper counts as we do.
+// both returns a part that the paper counts as we do.
 func both(name string, parameters, flops int) Part {
 	return Part{name, parameters, parameters, flops, flops}
 }
 
-// lookup is a table, by the paper's count a product with a one-hot vector.
+// lookup returns a table's part; the paper counts the look-up as a product with a one-hot vector.
 func lookup(name string, rows, width int) Part {
 	return Part{Name: name, Parameters: rows * width, PaperParameters: rows * width, PaperFLOPs: 2 * rows * width}
 }
 
-// attentionPart is q.k and the mixing of values.
+// attentionPart returns the part of q.k and the mixing of values.
 func attentionPart(c models.Spec) Part {
 	w := c.Layers * c.HeadCount() * c.HeadDim()
 	return Part{Name: "attention", FLOPs: 2 * w * (c.Seq + 1), PaperFLOPs: 4 * w * c.Seq}
@@ -166,12 +167,12 @@ func unembedding(c models.Spec, width int) Part {
 	return part
 }
 
-// totals are Table 7's totals of one model, and the FLOPs that Tables 3 and 4 imply instead.
+// totals holds Table 7's totals for one model, and the FLOPs that Tables 3 and 4 imply instead.
 type totals struct{ parameters, flops, impliedFLOPs int }
 
-// printedVector returns Table 7's totals of the transformer as printed: the vocabulary's parameters are
-// counted once, and its FLOPs for V entries where V D is meant; 3/4 N H is the softmax. Tables 3 and 4
-// follow from the totals with the softmax and without it.
+// printedVector returns Table 7's totals for the transformer as printed. They count the
+// vocabulary's parameters once, and V FLOPs for it where V D must be meant; 3/4 N H is the softmax.
+// Tables 3 and 4 follow from the totals with the softmax and without it.
 func printedVector(c models.Spec) totals {
 	l, d, w := c.Layers, c.Width(), c.HeadCount()*c.HeadDim()
 	maps := l * (4*d*w + 2*d*hidden(c))
@@ -179,11 +180,11 @@ func printedVector(c models.Spec) totals {
 	return totals{c.Vocab*d + maps, flops + 3*l*c.Seq*c.HeadCount(), flops}
 }
 
-// printedMatrix are Table 7's totals of the RMT as printed: the vocabulary's parameters are
-// counted once, keys are 2 R Dk (3L+1) where its list sums to 3 R Dk (2L+1), their FLOPs
-// 6 R Dk Dv (1+L) where (1+2L) is meant; the vocabulary's FLOPs, 4 V R Dv, are right, the positions'
-// are left out, and 3 N is the softmax. The FLOPs of Tables 3 and 4 do not follow from that: they
-// want 4 V R for 4 V R Dv, the positions' 2 N R Dv, and no softmax.
+// printedMatrix are Table 7's totals of the RMT as printed: the vocabulary's parameters are counted
+// once, keys are 2 R Dk (3L+1) where its list sums to 3 R Dk (2L+1), their FLOPs 6 R Dk Dv (1+L)
+// where (1+2L) is meant; the vocabulary's FLOPs, 4 V R Dv, are right, the positions' are left out,
+// and 3 N is the softmax. The FLOPs of Tables 3 and 4 do not follow from that: they want 4 V R for
+// 4 V R Dv, the positions' 2 N R Dv, and no softmax.
 func printedMatrix(c models.Spec) totals {
 	l, dk, dv, r, width := c.Layers, keySize(c), c.HeadDim(), c.HeadCount(), c.Width()
 	maps := 2 * l * width * hidden(c)

@@ -17,7 +17,7 @@ type counted struct {
 	Resources
 }
 
-// count counts a preset with other sizes, by key.
+// count counts a preset with some sizes replaced, by key.
 func count(name string, sizes map[string]int) (counted, error) {
 	preset, err := models.Standard().Preset(name)
 	if err != nil {
@@ -41,7 +41,7 @@ func (n *counter) count(name string, sizes map[string]int) (c counted) {
 	return c
 }
 
-// resized is a model with other sizes, by key.
+// resized returns a model with some sizes replaced, by key.
 func resized(c models.Config, sizes map[string]int) (models.Spec, error) {
 	for key, size := range sizes {
 		var err error
@@ -52,7 +52,7 @@ func resized(c models.Config, sizes map[string]int) (models.Spec, error) {
 	return c.Resolve()
 }
 
-// presetModel is a known model.
+// presetModel returns a known model.
 func presetModel(name string) (models.Spec, error) {
 	preset, err := models.Standard().Preset(name)
 	if err != nil {
@@ -61,7 +61,7 @@ func presetModel(name string) (models.Spec, error) {
 	return preset.Config.Resolve()
 }
 
-// mediumModels are the two of GPT-2 medium's sizes.
+// mediumModels returns the two models with GPT-2 medium's sizes.
 func mediumModels() (matrix, vector models.Spec, err error) {
 	if matrix, err = presetModel(mediumRMT); err == nil {
 		vector, err = presetModel(mediumTransformer)
@@ -69,7 +69,7 @@ func mediumModels() (matrix, vector models.Spec, err error) {
 	return matrix, vector, err
 }
 
-// paperKinds are the kinds of stream that the paper compares.
+// paperKinds returns the kinds of stream that the paper compares.
 func paperKinds() (matrix, vector string, err error) {
 	rmt, transformer, err := mediumModels()
 	if err != nil {
@@ -78,13 +78,13 @@ func paperKinds() (matrix, vector string, err error) {
 	return rmt.Stream.Name(), transformer.Stream.Name(), nil
 }
 
-// keySize is Dk of an RMT, whose stream has Dk rows of a head's size, Dv.
+// keySize returns Dk of an RMT, whose stream has Dk rows of a head's size, Dv.
 func keySize(c models.Spec) int { return c.StreamSize() / c.HeadDim() }
 
-// hidden is the feed-forward's hidden width.
+// hidden returns the hidden width of the feed-forward.
 func hidden(c models.Spec) int { return c.FeedForwardShape().Hidden }
 
-// sizes are those that reads and writes of GPT-2 medium's size have.
+// sizes are the sizes of the reads and writes in a model of GPT-2 medium's size.
 type sizes struct{ dk, dv, rank, width, ff int }
 
 func mediumSizes() (sizes, error) {

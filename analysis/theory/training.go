@@ -8,8 +8,8 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// TrainingInputs are the runs of the paper's Tables 3 and 4: a transformer and an RMT trained on
-// equal tokens, and the step at which the RMT reaches the transformer's loss.
+// TrainingInputs describe the runs of the paper's Tables 3 and 4: a transformer and an RMT trained
+// on equal tokens, and the step at which the RMT reaches the transformer's loss.
 type TrainingInputs struct {
 	Transformer    string `json:"transformer"` // preset
 	Matrix         string `json:"matrix"`      // preset
@@ -20,15 +20,15 @@ type TrainingInputs struct {
 }
 
 // PaperTraining are rmt-305m and transformer-405m on batches of 256 rows of 512 tokens (paper,
-// Tables 8 and 9). The steps are inferred from the printed FLOPs by [ImpliedSteps]: 46,000 is the one
-// multiple of 1,000, 27,050 the one multiple of 50, at which the totals that the printed FLOPs imply
-// give 1.18e19, 8.45e18 and 4.97e18. Table 4's times over section 4.2's seconds a step agree.
+// Tables 8 and 9). The steps are inferred from the printed FLOPs by [ImpliedSteps]: 46,000 is the
+// one multiple of 1,000, 27,050 the one multiple of 50, at which the totals that the printed FLOPs
+// imply give 1.18e19, 8.45e18 and 4.97e18. Table 4's times over section 4.2's seconds a step agree.
 func PaperTraining() TrainingInputs {
 	return TrainingInputs{Transformer: mediumTransformer, Matrix: mediumRMT, Batch: 256, Seq: 512, Steps: 46_000, EqualLossSteps: 27_050}
 }
 
-// TrainingRun is the FLOPs of a run: 3 (forward, and twice as much backward) x forward FLOPs a
-// token x tokens.
+// TrainingRun holds the FLOPs of a run: 3 x forward FLOPs per token x tokens, since the backward
+// pass takes twice the forward pass.
 type TrainingRun struct {
 	Name      string  `json:"name"`
 	Model     string  `json:"model"`
@@ -37,8 +37,9 @@ type TrainingRun struct {
 	Paper     float64 `json:"paper"`      // FLOPs as printed in Tables 3 and 4
 	StepsLow  float64 `json:"steps_low"`  // steps that the printed FLOPs allow
 	StepsHigh float64 `json:"steps_high"` // by the implied totals
-	// Counts are the FLOPs by each count of a token's: Implied by the totals that Tables 3 and 4 follow from, Corrected by what Table 7
-	// means, Exact of our models, with no FLOPs for look-ups and causal attention at its half.
+	// Counts are the FLOPs by each count of a token's: Implied by the totals that Tables 3 and 4
+	// follow from, Corrected by what Table 7 means, Exact of our models, with no FLOPs for look-ups
+	// and causal attention at its half.
 	Counts[float64]
 }
 
@@ -50,22 +51,22 @@ type Change struct {
 	Counts[float64]
 }
 
-// TrainingFLOPs are the FLOPs columns of the paper's Tables 3 and 4 by Table 7's totals as
-// printed, by those that give the printed FLOPs, and corrected.
+// TrainingFLOPs holds the FLOPs columns of the paper's Tables 3 and 4, computed from Table 7's
+// totals as printed, from the totals that give the printed FLOPs, and from the corrected ones.
 type TrainingFLOPs struct {
 	Inputs  TrainingInputs `json:"inputs"`
 	Runs    []TrainingRun  `json:"runs"` // the transformer's first
 	Changes []Change       `json:"changes"`
 }
 
-// FLOPsOf returns the training FLOPs of the given number of steps: 3 x forward FLOPs a token x steps x
-// batch x seq, where the backward pass counts twice the forward pass.
+// FLOPsOf returns the training FLOPs of the given number of steps: 3 x forward FLOPs a token x
+// steps x batch x seq, where the backward pass counts twice the forward pass.
 func FLOPsOf(forwardFLOPs, steps, batch, seq int) float64 {
 	return 3 * float64(forwardFLOPs) * float64(steps) * float64(batch) * float64(seq)
 }
 
-// ImpliedSteps returns the fewest and the most steps whose FLOPs round to a number printed with three
-// significant digits.
+// ImpliedSteps returns the fewest and the most steps whose FLOPs round to a number printed with
+// three significant digits.
 func ImpliedSteps(printed float64, forwardFLOPs, batch, seq int) (low, high float64) {
 	half := 0.5 * math.Pow(10, math.Floor(math.Log10(printed))-2)
 	step := FLOPsOf(forwardFLOPs, 1, batch, seq)
@@ -106,7 +107,7 @@ func change(from, to TrainingRun, paper float64) Change {
 	return Change{to.Name, paper, relative(from.Paper, to.Paper), from.growth(to.Counts)}
 }
 
-// relative is the change from a to b as a share of a.
+// relative returns the change from a to b as a share of a.
 func relative[N int | float64](a, b N) float64 { return float64(b)/float64(a) - 1 }
 
 // Table has a row for each run and each comparison.

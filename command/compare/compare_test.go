@@ -35,8 +35,8 @@ func trained(t *testing.T, folder, lr string) string {
 	return folder
 }
 
-// TestRuns: a table and a picture of finished runs, or JSON; the picture is where -svg or -out
-// says.
+// TestRuns: finished runs give a table and a picture, or JSON; -svg or -out says where the picture
+// goes.
 func TestRuns(t *testing.T) {
 	dir := t.TempDir()
 	a, b := trained(t, filepath.Join(dir, "a"), "1e-2"), trained(t, filepath.Join(dir, "b"), "1e-3")
