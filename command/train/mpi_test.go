@@ -83,20 +83,22 @@ func (j *launched) begin(t *testing.T) {
 	require.Eventually(t, func() bool { return checkpoint.Any(j.out) }, time.Minute, 20*time.Millisecond, "no checkpoint")
 }
 
-// signal sends a rank a signal.
-func (j *launched) signal(t *testing.T, rank int, s syscall.Signal) {
+// pid returns a rank's process id.
+func (j *launched) pid(t *testing.T, rank int) int {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(j.dir, fmt.Sprint("pid.", rank)))
 	require.NoError(t, err)
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	require.NoError(t, err)
-	require.NoError(t, syscall.Kill(pid, s))
+	return pid
 }
 
 // goOn trains on from the newest checkpoint, which has to be undamaged, by one rank in this
 // process.
 func (j *launched) goOn(t *testing.T, steps int) {
 	t.Helper()
+	pid := j.pid(t, 0) // the launcher may end before it, and it has locked the folder
+	require.Eventually(t, func() bool { return syscall.Kill(pid, 0) != nil }, 10*time.Second, 10*time.Millisecond, "rank 0 still runs")
 	dir, _, err := checkpoint.Latest(j.out)
 	require.NoError(t, err)
 	require.NoError(t, checkpoint.Verify(dir))
@@ -182,7 +184,7 @@ func fastest(t *testing.T, j *launched) float64 {
 // code that is not 0; the other rank names one that was stopped; the last checkpoint is good.
 func mpiFault(t *testing.T, j *launched, rank int, s syscall.Signal) {
 	j.begin(t)
-	j.signal(t, rank, s)
+	require.NoError(t, syscall.Kill(j.pid(t, rank), s))
 	hit := time.Now()
 	require.Error(t, j.Wait(), j.text.String())
 	require.Less(t, time.Since(hit), 10*time.Second)
@@ -196,7 +198,7 @@ func mpiFault(t *testing.T, j *launched, rank int, s syscall.Signal) {
 // mpiInterrupt interrupts one rank: both finish the step, rank 0 saves it, and the job ends well.
 func mpiInterrupt(t *testing.T, j *launched) {
 	j.begin(t)
-	j.signal(t, 1, syscall.SIGINT)
+	require.NoError(t, syscall.Kill(j.pid(t, 1), syscall.SIGINT))
 	require.NoError(t, j.Wait(), j.text.String())
 	require.Equal(t, 1, strings.Count(j.text.String(), "interrupted after step "), j.text.String())
 	j.goOn(t, 2)
