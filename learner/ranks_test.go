@@ -166,9 +166,9 @@ func compareRanks(t *testing.T, n int, spec models.Spec, o learner.Options) {
 	require.Equal(t, got, train(t, n, spec, o), "the same bits each time")
 }
 
-// rankModels are some models, with long tests one of every stream and feed-forward.
-func rankModels(t *testing.T) map[string]models.Spec {
-	all := map[string]models.Spec{
+// fewRankModels are models with dropout, with experts and with shared parameters.
+func fewRankModels(t *testing.T) map[string]models.Spec {
+	return map[string]models.Spec{
 		"dropout": small(t, nil),
 		"experts": small(t, func(c *models.Config) { c.FeedForward = layers.MoEConfig{Hidden: 8, Experts: 4, TopK: 2} }),
 		"looped": small(t, func(c *models.Config) {
@@ -176,6 +176,11 @@ func rankModels(t *testing.T) map[string]models.Spec {
 			c.Loops, c.LoopBegin, c.LoopEnd, c.TieEmbeddings = 2, 0, 2, true
 		}),
 	}
+}
+
+// rankModels are those, with long tests also one of every stream and feed-forward.
+func rankModels(t *testing.T) map[string]models.Spec {
+	all := fewRankModels(t)
 	if !longtest.Enabled() {
 		return all
 	}
@@ -191,12 +196,15 @@ func rankModels(t *testing.T) map[string]models.Spec {
 }
 
 // TestRanksTrainAsOne checks that 2 and 4 ranks train as one does: gradients, losses and weights,
-// with dropout, clipping, experts and shared parameters, by each optimizer.
+// with dropout, clipping, experts and shared parameters. Few models train by each optimizer, the
+// others by Muon alone; with RESIDUA_LONG_TESTS=all each trains by each.
 func TestRanksTrainAsOne(t *testing.T) {
+	few := fewRankModels(t)
 	for name, spec := range rankModels(t) {
 		for rule, parts := range optimizers() {
 			for _, n := range []int{2, 4} {
-				if quick := n == 2 || name == "looped" && rule == "muon"; !quick && !longtest.Enabled() {
+				_, few := few[name]
+				if chosen := few && n == 2 || rule == "muon" && n == 4; !chosen && !longtest.Exhaustive() {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s, %s, %d ranks", name, rule, n), func(t *testing.T) {
