@@ -248,9 +248,8 @@ func TestRanksAreRefused(t *testing.T) {
 	_, errs := onRanks(2, func(int) rankRun {
 		return rankRun{ctx: t.Context(), run: ranked(t, 4, text, out)}
 	})
-	for _, err := range errs {
-		require.ErrorContains(t, err, "device.ranks: want 2, the number of ranks that memory of one process sees, got 4")
-	}
+	// One rank may end the job before the other has found the same problem.
+	require.ErrorContains(t, stderrors.Join(errs...), "device.ranks: want 2, the number of ranks that memory of one process sees, got 4")
 	require.NoDirExists(t, out)
 }
 
