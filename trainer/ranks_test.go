@@ -233,11 +233,12 @@ func TestRanksGiveUpTogether(t *testing.T) {
 		return rankRun{ctx: t.Context(), run: ranked(t, 2, text, out, "train.lr=10", "train.clip=0", "train.warmup=0", "train.max_bad_steps=2", "train.steps=200", "model.init=paper",
 			"train.adam_eps=1e-30", "train.weight_decay=1e30")}
 	})
-	for _, err := range errs {
-		var diverged *trainer.DivergedError
-		require.ErrorAs(t, err, &diverged)
-		require.Equal(t, 2, diverged.InRow)
+	for _, err := range errs { // one rank may end the job before another has found the same
+		require.Error(t, err)
 	}
+	var diverged *trainer.DivergedError
+	require.ErrorAs(t, stderrors.Join(errs...), &diverged)
+	require.Equal(t, 2, diverged.InRow)
 }
 
 // TestRanksAreRefused checks runs that the ranks do not fit.
