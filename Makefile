@@ -69,11 +69,11 @@ mpi: ## build with the tag mpi, and test ranks over MPICH, which it installs in 
 		found=$$(command -v $$launcher) || { echo "$$name: not tested, there is no $$launcher"; continue; }; \
 		echo "$$name, $$found"; \
 		RESIDUA_MPI=$$library RESIDUA_MPIEXEC=$$found RESIDUA_MPI_WANT=$$name build/mpi/mpi.test $${library:+-test.run=Collectives} || exit 1; done
-	RESIDUA_MPIEXEC=$(CURDIR)/build/mpi/bin/mpiexec $(GO) test -tags mpi -count=1 -run MPI ./command/train
+	RESIDUA_MPIEXEC="$(CURDIR)/build/mpi/bin/mpiexec" $(GO) test -tags mpi -count=1 -run MPI ./command/train
 
 .PHONY: mpi-scale
 mpi-scale: ## how fast two ranks of one thread train next to one rank of two threads, in seven rounds (wants two idle cores, and make mpi before)
-	RESIDUA_MPI_ROUNDS=7 RESIDUA_MPIEXEC=$(CURDIR)/build/mpi/bin/mpiexec $(GO) test -tags mpi -count=1 -v -timeout 30m -run MPIScale ./command/train
+	RESIDUA_MPI_ROUNDS=7 RESIDUA_MPIEXEC="$(CURDIR)/build/mpi/bin/mpiexec" $(GO) test -tags mpi -count=1 -v -timeout 30m -run MPIScale ./command/train
 
 GPU_CHECK := build/gpu-check
 GPU_CHECK_TESTS := internal/tapemachine graph/cuda graph $(patsubst %/,%,$(wildcard graph/ops/*/)) models trainer
