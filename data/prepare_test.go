@@ -276,7 +276,7 @@ func TestPreparationRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "want a document of text, got one of tokens: only text can be prepared")
 }
 
-// TestBadText: an error names the file, and the line if there is one, and no files are left behind.
+// TestBadText: an error names the file, and the line if there is one, and no files are left.
 func TestBadText(t *testing.T) {
 	packed, line := gzipped(t, strings.Repeat("some text ", 1000)), `{"text":"a"}`+"\n"
 	for name, c := range map[string]struct{ content, want string }{

@@ -61,9 +61,9 @@ type scaled struct {
 	Bytes      float64 `json:"bytes"`      // that a rank sends in a step, and receives
 	Messages   int     `json:"messages"`   // that a rank sends in a step
 	Exchange   float64 `json:"exchange"`   // seconds of all exchanges of a step
-	TokensPS   float64 `json:"tokens_ps"`  // of all ranks, if nothing is hidden behind the backward pass
+	TokensPS   float64 `json:"tokens_ps"`  // of all ranks, if exchanges begin after the backward pass
 	Efficiency float64 `json:"efficiency"` // of that, over ranks times the speed of one
-	Hidden     float64 `json:"hidden"`     // efficiency if the sums of gradients hide behind the backward pass where they can
+	Overlapped float64 `json:"overlapped"` // efficiency if gradients are summed during the backward pass
 }
 
 // backward is the share of a micro-batch's time in its backward pass: 2 of 3 products.
@@ -77,8 +77,8 @@ func scale(parameters, tokens, ranks int, step float64, l link) scaled {
 	s := scaled{Ranks: ranks, Bytes: 2 * 4 * float64(parameters) * (n - 1) / n, Messages: 2 * buckets * (ranks - 1)}
 	s.Exchange = float64(s.Messages)*l.Alpha + s.Bytes/l.Beta
 	whole := step + s.Exchange
-	hidden := min(s.Exchange/2*float64(buckets-1)/float64(buckets), step*backward) // the last bucket comes after it
-	s.TokensPS, s.Efficiency, s.Hidden = n*float64(tokens)/whole, step/whole, step/(whole-hidden)
+	overlap := min(s.Exchange/2*float64(buckets-1)/float64(buckets), step*backward) // the last bucket comes after it
+	s.TokensPS, s.Efficiency, s.Overlapped = n*float64(tokens)/whole, step/whole, step/(whole-overlap)
 	return s
 }
 
@@ -113,14 +113,14 @@ func (c *call) runScaling(out cli.Output) error {
 
 func scalingTable(presets [][]scaled) string {
 	t := figure.Table{Align: "rrrrrrr"}
-	t.Row("ranks", "MB sent", "messages", "exchange", "tokens/s", "efficiency", "hidden")
+	t.Row("ranks", "MB sent", "messages", "exchange", "tokens/s", "efficiency", "overlapped")
 	for _, s := range presets[0] {
 		t.Row(strconv.Itoa(s.Ranks), fmt.Sprintf("%.1f", s.Bytes/1e6), strconv.Itoa(s.Messages), fmt.Sprintf("%.1f ms", 1e3*s.Exchange),
-			fmt.Sprintf("%.0f", s.TokensPS), fmt.Sprintf("%.1f%%", 100*s.Efficiency), fmt.Sprintf("%.1f%%", 100*s.Hidden))
+			fmt.Sprintf("%.0f", s.TokensPS), fmt.Sprintf("%.1f%%", 100*s.Efficiency), fmt.Sprintf("%.1f%%", 100*s.Overlapped))
 	}
 	return t.Text() + `
 A prediction, not a measurement, of steps in which each rank takes one micro-batch: what a rank sends in a step, and
-the seconds of it over the link, without the additions; efficiency if nothing is hidden behind the backward pass, and
-hidden if the sums of gradients are, as far as it is long enough.
+the time that takes over the link, without the additions. efficiency: the share of the time in which ranks compute if
+exchanges begin after the backward pass; overlapped: if gradients are summed during it, as train does.
 `
 }

@@ -36,7 +36,7 @@ type call struct {
 	zoo models.Zoo
 
 	Folders []string `yaml:"folders" arg:"RUN..." help:"folders of runs"`
-	Out     string   `yaml:"out" help:"write the page to <FILE>; without, report.html in the run's folder, or beside the first of several"`
+	Out     string   `yaml:"out" help:"write the page to <FILE>; without, report.html in the run's folder, or in the folder that holds the first of several runs"`
 }
 
 func (c *call) run(_ context.Context, out cli.Output) error {

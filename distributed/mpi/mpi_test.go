@@ -178,7 +178,7 @@ func fault(t *testing.T, scenario string, signal syscall.Signal, victim int) {
 		what := map[string]string{"steps0": "gradients", "steps1": "gradients", "compute0": "end of the job", "compute1": "checkpoint"}[scenario+strconv.Itoa(victim)]
 		require.Contains(t, out, `while this rank waited for "`+what+`"`)
 	}
-	for _, p := range processes { // nothing is left behind
+	for _, p := range processes { // no process is left
 		require.Eventually(t, func() bool { return syscall.Kill(p, 0) == syscall.ESRCH || zombie(p) }, 5*time.Second, 10*time.Millisecond, "process %d", p)
 	}
 }
