@@ -14,7 +14,7 @@ type Fact struct{ Name, Value string }
 // error names the first such fact and rank. All ranks pass facts of the same names in the same
 // order.
 func Agree(g *Group, facts []Fact) error {
-	all, err := gatherJSON(g, "facts that all ranks must agree on", facts)
+	all, err := Gather(g, "facts that all ranks must agree on", facts)
 	if err != nil {
 		return err
 	}
@@ -34,8 +34,8 @@ func Agree(g *Group, facts []Fact) error {
 // place names a rank's process.
 func (p *peer) place() string { return fmt.Sprintf("process %d on host %s", p.pid, p.host) }
 
-// gatherJSON lets every rank have every rank's value.
-func gatherJSON[V any](g *Group, what string, value V) ([]V, error) {
+// Gather returns every rank's value, which travels as JSON, in the order of ranks.
+func Gather[V any](g *Group, what string, value V) ([]V, error) {
 	mine, err := json.Marshal(value)
 	if err != nil {
 		return nil, errors.WithStack(err)

@@ -46,6 +46,7 @@ func TestCheckLauncher(t *testing.T) {
 		{1, "PMI_SIZE", "", ""},
 		{1, "PMI_SIZE", "1", ""},
 		{2, "PMI_SIZE", "2", ""},
+		{1, "SLURM_STEP_NUM_TASKS", "8", "device.ranks: want 8, for this process was started as one of 8 (SLURM_STEP_NUM_TASKS=8), got 1: add -set device.ranks=8, or start it without the launcher"},
 		{1, "PMI_SIZE", "2", "device.ranks: want 2, for this process was started as one of 2 (PMI_SIZE=2), got 1: add -set device.ranks=2, or start it without the launcher"},
 		{1, "OMPI_COMM_WORLD_SIZE", "4", "device.ranks: want 4, for this process was started as one of 4 (OMPI_COMM_WORLD_SIZE=4), got 1: add -set device.ranks=4, or start it without the launcher"},
 	} {

@@ -68,7 +68,9 @@ type Group struct {
 	trace   []Span
 }
 
-// New joins the job of a transport and waits for the other ranks.
+// New joins the job of a transport and waits for the other ranks. If it returns a Group together
+// with an error, call Abort of it to end the job: the transport's calls must come from its
+// goroutine.
 func New(t Transport, o Options) (*Group, error) {
 	if o.Timeout < 0 {
 		return nil, errors.Errorf("timeout of a silent rank: want > 0, got %v", o.Timeout)
@@ -83,7 +85,7 @@ func New(t Transport, o Options) (*Group, error) {
 	ready := make(chan error)
 	go g.run(ready)
 	if err := <-ready; err != nil {
-		return nil, err
+		return g, err
 	}
 	return g, g.meet()
 }
@@ -93,6 +95,20 @@ func (g *Group) Rank() int { return g.rank }
 
 // Size returns the number of ranks.
 func (g *Group) Size() int { return g.size }
+
+// Local returns how many ranks run on this rank's host, and its number among them in the order of
+// ranks, from 0.
+func (g *Group) Local() (rank, size int) {
+	for r := range g.peers {
+		if g.peers[r].host == g.peers[g.rank].host {
+			size++
+			if r < g.rank {
+				rank++
+			}
+		}
+	}
+	return rank, size
+}
 
 // Name returns the transport's library and its version.
 func (g *Group) Name() string { return g.t.Name() }
@@ -131,17 +147,15 @@ func (g *Group) run(ready chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer close(g.ended)
-	if err := g.t.Start(); err != nil {
-		ready <- err
-		return
+	if g.err = g.t.Start(); g.err == nil {
+		g.rank, g.size = g.t.Rank(), g.t.Size()
+		g.peers = make([]peer, g.size)
 	}
-	g.rank, g.size = g.t.Rank(), g.t.Size()
-	g.peers = make([]peer, g.size)
 	g.lastRound = time.Now()
 	for i := range g.peers {
 		g.peers[i].heard = g.lastRound
 	}
-	ready <- nil
+	ready <- g.err
 	for !g.left() {
 		g.round()
 	}
@@ -234,7 +248,7 @@ func (g *Group) advance() (progressed bool, err error) {
 			return progressed, err
 		}
 		progressed = progressed || moved
-		if len(op.flights) == 0 {
+		if len(op.flights) == 0 && op.poll == nil {
 			done = append(done, op)
 		}
 	}

@@ -114,8 +114,9 @@ func TestRankThatHasLeftIsNotSilent(t *testing.T) {
 // A rank that does not come to the start is named by its number.
 func TestRankThatNeverComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, err := New(Memory(2)[0], inBubble)
+		g, err := New(Memory(2)[0], inBubble)
 		require.ErrorContains(t, err, "waiting for the 2 ranks of the job: rank 1 has been silent for ")
+		g.Abort(1)
 	})
 }
 
@@ -130,6 +131,13 @@ func TestAbort(t *testing.T) {
 	})
 	require.ErrorIs(t, errs[0], errEnded)
 	require.ErrorContains(t, errs[1], "rank 0 has ended the job with exit code 3")
+}
+
+// Ranks on one host are counted in their order.
+func TestLocal(t *testing.T) {
+	g := &Group{rank: 3, peers: []peer{{host: "a"}, {host: "b"}, {host: "a"}, {host: "b"}, {host: "b"}}}
+	rank, size := g.Local()
+	require.Equal(t, []int{1, 3}, []int{rank, size})
 }
 
 func TestCollectiveAfterClose(t *testing.T) {

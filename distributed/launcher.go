@@ -6,8 +6,9 @@ import (
 	"github.com/pkg/errors"
 )
 
-// launchers are the variables in which launchers tell a process how many there are.
-var launchers = []string{"PMI_SIZE", "OMPI_COMM_WORLD_SIZE"}
+// launchers are the variables in which launchers tell a process how many there are. PMIx has none:
+// srun sets its own.
+var launchers = []string{"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"}
 
 // CheckLauncher returns an error if a process that is to run alone was started by a launcher as
 // one of several, which would all do the same work and write to the same files. Getenv is

@@ -28,9 +28,5 @@ func (g *Group) meet() error {
 			g.peers[r].host = string(bytes.TrimRight(p.Data[8:], "\x00"))
 		}
 	}
-	if err := g.start(nil, op).Wait(); err != nil {
-		g.leaveOnce.Do(func() { close(g.leave) })
-		return errors.Wrapf(err, "waiting for the %d ranks of the job", g.size)
-	}
-	return nil
+	return errors.Wrapf(g.start(nil, op).Wait(), "waiting for the %d ranks of the job", g.size)
 }

@@ -15,6 +15,7 @@ type operation struct {
 	prepare  func(scratch []byte)
 	sends    []message
 	receives []message
+	poll     func() (bool, error) // tells whether work elsewhere is done; nil: there is none
 	finish   func()
 
 	buffer  []float64 // the scratch memory
@@ -63,6 +64,13 @@ func (g *Group) begin(op *operation) error {
 
 // test drops an operation's messages that are done, and tells whether there were any.
 func (g *Group) test(op *operation) (progressed bool, err error) {
+	if op.poll != nil {
+		done, err := op.poll()
+		if done {
+			op.poll = nil
+		}
+		return done, errors.Wrap(err, op.what)
+	}
 	kept := op.flights[:0]
 	for i, f := range op.flights {
 		done, err := g.t.Test(f.request)

@@ -11,9 +11,15 @@ import (
 )
 
 // checkMemory refuses a run that does not fit in the machine's memory before it allocates anything,
-// and says what would fit.
+// and says what would fit. Ranks on one machine check before any of them takes memory, and each may
+// have its share.
 func (t *Trainer) checkMemory(context.Context) error {
-	return errors.Wrap(fits(t.run, graph.AvailableMemory()), "the model and its training")
+	available := graph.AvailableMemory()
+	if t.group == nil {
+		return errors.Wrap(fits(t.run, available), "the model and its training")
+	}
+	_, local := t.group.Local()
+	return errors.Wrapf(fits(t.run, available/local), "the model and its training, by each of the %d ranks on this machine", local)
 }
 
 // fits compares the least memory that a run takes with what is available. It counts the host's

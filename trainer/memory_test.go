@@ -43,6 +43,17 @@ func TestRunBeyondMemoryIsRefused(t *testing.T) {
 	}
 }
 
+// TestRanksShareTheMemoryOfAMachine: each of several ranks may have its share of the memory.
+func TestRanksShareTheMemoryOfAMachine(t *testing.T) {
+	text := corpus(t)
+	_, errs := onRanks(2, func(int) rankRun {
+		return rankRun{ctx: t.Context(), run: tiny(t, text, t.TempDir(), "device.ranks=2", "train.accumulate=2", "model.feedforward.hidden=1048576", "model.layers=4096")}
+	})
+	for _, err := range errs {
+		require.ErrorContains(t, err, "the model and its training, by each of the 2 ranks on this machine: want about ")
+	}
+}
+
 // TestWhatIsAdvisedFits: a change that the refusal names makes the run fit.
 func TestWhatIsAdvisedFits(t *testing.T) {
 	run := tiny(t, corpus(t), t.TempDir(), "train.batch=64", "model.seq=1024", "model.layers=8", "train.eval_tokens=0")

@@ -32,10 +32,10 @@ func join(run *config.Run) (job, error) {
 		return job{}, cli.Usage(errors.Wrapf(err, "device.ranks of %d", run.Device.Ranks))
 	}
 	g, err := distributed.New(transport, distributed.Options{Timeout: time.Duration(run.Device.RankTimeout * float64(time.Second))})
-	if err != nil {
-		return job{}, cli.EndingWith(err, transport.Abort)
+	if err != nil && g != nil {
+		err = cli.EndingWith(err, g.Abort)
 	}
-	return job{g}, nil
+	return job{g}, err
 }
 
 // String says how many ranks train, "" for one.
