@@ -57,7 +57,7 @@ func TestArchitectureOfAnother(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "# a class\n", string(code))
 
-	again, err := pretrained.OpenWith(zoo, folder)
+	again, err := pretrained.Open(folder, zoo)
 	require.NoError(t, err)
 	require.NoError(t, m.Spec.SameModel(again.Spec))
 	require.Equal(t, pretrained.Tensors(m.Store), pretrained.Tensors(again.Store))

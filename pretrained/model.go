@@ -27,13 +27,11 @@ type Model struct {
 
 // Open reads a model from a run folder (its newest checkpoint), a step folder, one model file,
 // "zoo:NAME" (a model of package zoo, which may be downloaded), or anything that one of Importers
-// recognises, such as a Hugging Face folder (config.json, safetensors) of a known architecture.
-// Files that it skipped are in Source.Warnings.
-func Open(path string) (*Model, error) { return OpenWith(models.Standard(), path) }
-
-// OpenWith opens a model as Open does, with the designs and formats of a zoo. A run or step folder
-// is always read as ours, whatever other files it has.
-func OpenWith(zoo models.Zoo, path string) (*Model, error) {
+// recognises, such as a Hugging Face folder (config.json, safetensors) of a known architecture. A
+// run or step folder is always read as ours, whatever other files it has. The designs and formats
+// are those in the zoo, by default models.Standard(). Files that it skipped are in Source.Warnings.
+func Open(path string, of ...models.Zoo) (*Model, error) {
+	zoo := zooOf(of)
 	path, err := named(path)
 	if err != nil {
 		return nil, err
@@ -73,19 +71,17 @@ func named(path string) (string, error) {
 }
 
 // OpenFS reads a model from one model file of a file system, such as an embed.FS: a program can
-// contain its model.
-func OpenFS(fsys fs.FS, name string) (*Model, error) {
-	return OpenFSWith(models.Standard(), fsys, name)
-}
-
-// OpenFSWith opens a model as OpenFS does, with the designs of a zoo.
-func OpenFSWith(zoo models.Zoo, fsys fs.FS, name string) (*Model, error) {
+// contain its model. The designs are those in the zoo, by default models.Standard().
+func OpenFS(fsys fs.FS, name string, of ...models.Zoo) (*Model, error) {
 	file, err := checkpoint.ReadModelFS(fsys, name)
 	if err != nil {
 		return nil, err
 	}
-	return open(zoo, checkpoint.Source{Kind: checkpoint.KindFile, ModelPath: name}, file)
+	return open(zooOf(of), checkpoint.Source{Kind: checkpoint.KindFile, ModelPath: name}, file)
 }
+
+// zooOf returns the first zoo, the standard one if there is none.
+func zooOf(zoos []models.Zoo) models.Zoo { return append(zoos, models.Standard())[0] }
 
 // open makes the model of a file.
 func open(zoo models.Zoo, source checkpoint.Source, file *checkpoint.File) (*Model, error) {

@@ -21,17 +21,12 @@ import (
 // that it only takes token ids. The rest of d.Data is optional and says where the validation split
 // is. The file is replaced as a whole; on an error it is not changed.
 func Save(path string, store *graph.Store, d Description) error {
-	return save(path, store, d, func(values []float32) any { return values })
+	return save(path, store, d, false)
 }
 
-// SaveBFloat16 saves a model as Save does, with parameters rounded to the nearest bfloat16, in a
-// file half as large. Open reads them as float32.
-func SaveBFloat16(path string, store *graph.Store, d Description) error {
-	return save(path, store, d, func(values []float32) any { return checkpoint.ToBFloat16s(values) })
-}
-
-// save writes a model; stored converts its float32 parameters to the type in the file.
-func save(path string, store *graph.Store, d Description, stored func([]float32) any) error {
+// save writes a model. With half, its float32 parameters are rounded to the nearest bfloat16, and
+// the file is half as large; Open reads them as float32.
+func save(path string, store *graph.Store, d Description, half bool) error {
 	if err := d.check(store); err != nil {
 		return errors.Wrapf(err, "%s: cannot save the model", path)
 	}
@@ -44,8 +39,8 @@ func save(path string, store *graph.Store, d Description, stored func([]float32)
 	}
 	tensors := Tensors(store)
 	for i, t := range tensors {
-		if values, ok := t.Data.([]float32); ok {
-			tensors[i].Data = stored(values)
+		if values, ok := t.Data.([]float32); ok && half {
+			tensors[i].Data = checkpoint.ToBFloat16s(values)
 		}
 	}
 	return checkpoint.WriteModel(path, tensors, metadata)
@@ -65,7 +60,7 @@ func (ownFile) Format() Format {
 	return Format{Help: "one .safetensors file, which every command reads and train.init_from names; with -type bf16 half as large", Types: []string{ownHalf}}
 }
 
-// Export calls Save or SaveBFloat16.
+// Export writes the file.
 func (ownFile) Export(m *Model, path string, o ExportOptions) (notes []string, err error) {
 	d := m.Description
 	if data.IsTokenizerFile(d.Data.Tokenizer) {
@@ -74,10 +69,7 @@ func (ownFile) Export(m *Model, path string, o ExportOptions) (notes []string, e
 		}
 		notes = append(notes, "the model reads text by "+d.Data.Tokenizer+" and the config.json next to it, if there is one: keep them there")
 	}
-	if o.Type == ownHalf {
-		return notes, SaveBFloat16(path, m.Store, d)
-	}
-	return notes, Save(path, m.Store, d)
+	return notes, save(path, m.Store, d, o.Type == ownHalf)
 }
 
 // Save writes the model to another file.

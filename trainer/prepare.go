@@ -145,7 +145,7 @@ func (t *Trainer) initialise(context.Context) error {
 	if path == "" {
 		return nil
 	}
-	m, err := pretrained.OpenWith(t.run.Zoo(), path)
+	m, err := pretrained.Open(path, t.run.Zoo())
 	if err != nil {
 		return errors.Wrap(err, "train.init_from")
 	}

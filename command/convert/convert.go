@@ -63,7 +63,7 @@ func (c *call) run(_ context.Context, out cli.Output) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	m, err := pretrained.OpenWith(c.zoo, c.Path)
+	m, err := pretrained.Open(c.Path, c.zoo)
 	if err != nil {
 		return cli.Usage(errors.Wrap(err, "-checkpoint"))
 	}

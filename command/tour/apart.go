@@ -19,7 +19,7 @@ const promptTokens = 40
 // takeApart writes a page of analyses of a run's stream into a folder: who wrote the prediction,
 // what the model would say early, and who reads whom.
 func (c *call) takeApart(ctx context.Context, run, folder string, corpus *data.Corpus) error {
-	m, err := pretrained.OpenWith(c.zoo, run)
+	m, err := pretrained.Open(run, c.zoo)
 	if err != nil {
 		return err
 	}

@@ -207,7 +207,7 @@ func checkNorms(t *testing.T, run, folder string) {
 	}
 	zoo, err := newZoo()
 	require.NoError(t, err)
-	opened, err := pretrained.OpenWith(zoo, run)
+	opened, err := pretrained.Open(run, zoo)
 	require.NoError(t, err)
 	explorer, err := explore.New(opened, explore.Options{})
 	require.NoError(t, err)

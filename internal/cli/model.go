@@ -64,7 +64,7 @@ func (m *Model) OpenModel(out Output) (*pretrained.Model, error) {
 	if err := CheckPlace(m.Place); err != nil {
 		return nil, err
 	}
-	p, err := pretrained.OpenWith(m.Zoo, m.Path)
+	p, err := pretrained.Open(m.Path, m.Zoo)
 	if err != nil {
 		return nil, Usage(errors.Wrap(err, "-checkpoint"))
 	}
