@@ -4,28 +4,17 @@
 package experiment
 
 import (
-	"context"
-
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/internal/setting"
 )
 
 // SetupError is an error that was found before any training: in an option, a config, the text to
 // train on, or a run's folder.
-type SetupError struct{ Err error }
-
-// Error returns the wrapped error's text.
-func (e *SetupError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the wrapped error.
-func (e *SetupError) Unwrap() error { return e.Err }
+type SetupError = setting.CallError
 
 // Setup wraps an error in a SetupError. It returns nil and interrupts unchanged.
-func Setup(err error) error {
-	if err == nil || errors.Is(err, context.Canceled) {
-		return err
-	}
-	return &SetupError{err}
-}
+func Setup(err error) error { return setting.Call(err) }
 
 // Setupf makes a SetupError.
 func Setupf(format string, args ...any) error { return Setup(errors.Errorf(format, args...)) }

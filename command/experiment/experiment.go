@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pkg/errors"
-
 	"github.com/residua-go/residua/experiment"
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/models"
@@ -64,7 +62,7 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	case c.Plan && c.Report:
 		return cli.Usagef("want -plan or -report, got both")
 	}
-	return usage(c.experiment(ctx, out))
+	return c.experiment(ctx, out)
 }
 
 // experiment plans, trains or reports, as the flags say.
@@ -164,13 +162,5 @@ type period time.Duration
 func (p *period) UnmarshalText(text []byte) error {
 	d, err := time.ParseDuration(string(text))
 	*p = period(d)
-	return err
-}
-
-// usage marks an error that was found before any training as an error of the call.
-func usage(err error) error {
-	if setup := (*experiment.SetupError)(nil); errors.As(err, &setup) {
-		return cli.Usage(err)
-	}
 	return err
 }

@@ -6,8 +6,6 @@ import (
 	"io"
 	"path/filepath"
 
-	"github.com/pkg/errors"
-
 	"github.com/residua-go/residua/experiment"
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/models"
@@ -44,9 +42,7 @@ func (c *call) run(_ context.Context, out cli.Output) error {
 		return cli.Usagef("want the folders of runs, as in report runs/quickstart, got none")
 	}
 	runs, warnings, err := experiment.ReadRuns(c.zoo, c.Folders)
-	if setup := (*experiment.SetupError)(nil); errors.As(err, &setup) {
-		return cli.Usage(err)
-	} else if err != nil {
+	if err != nil {
 		return err
 	}
 	for _, w := range warnings {

@@ -10,6 +10,8 @@ import (
 	"runtime/debug"
 
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/internal/setting"
 )
 
 // Exit codes.
@@ -62,7 +64,7 @@ func Execute(ctx context.Context, c Command, args []string, out Output) int {
 	if errors.As(err, &internal) {
 		fmt.Fprintf(out.Stderr, "\n%s", internal.stack)
 	}
-	code, usage, ending := ExitRun, (*usageError)(nil), (*endingError)(nil)
+	code, usage, ending := ExitRun, (*setting.CallError)(nil), (*endingError)(nil)
 	if errors.As(err, &usage) {
 		code = ExitUsage
 	}

@@ -1,26 +1,15 @@
 package cli
 
 import (
-	"context"
-
 	"github.com/pkg/errors"
 
+	"github.com/residua-go/residua/internal/setting"
 	"github.com/residua-go/residua/layers"
 )
 
-// usageError is an error that the caller can fix.
-type usageError struct{ error }
-
-func (e *usageError) Unwrap() error { return e.error }
-
 // Usage marks an error of the call, the config or something they name, for exit code 2. It leaves
 // nil and interrupts unchanged.
-func Usage(err error) error {
-	if err == nil || errors.Is(err, context.Canceled) {
-		return err
-	}
-	return &usageError{err}
-}
+func Usage(err error) error { return setting.Call(err) }
 
 // Usagef makes an error marked by Usage.
 func Usagef(format string, args ...any) error { return Usage(errors.Errorf(format, args...)) }

@@ -1,5 +1,5 @@
-// Package setting holds the error for a setting with a bad value. It imports no other package of
-// this module, so that every package can use it.
+// Package setting holds the errors for a setting with a bad value and for a call that cannot work.
+// It imports no other package of this module, so that every package can use it.
 package setting
 
 import "fmt"
