@@ -29,8 +29,8 @@ type Spectrum struct {
 	Directions int       `json:"directions"` // that hold EnergyShare of sum s_i^2
 }
 
-// EnergyShare is the part of a weight's energy that its top directions hold.
-const EnergyShare = 0.9
+// energyShare is the part of a weight's energy that its top directions hold.
+const energyShare = 0.9
 
 // subspace is the span of a weight's top directions, as the projector P = U U^T [D, D].
 type subspace struct {
@@ -81,7 +81,7 @@ func newSpectrum(energies []float64, dimensions int) Spectrum {
 			continue
 		}
 		entropy -= e / total * math.Log(e/total)
-		if held < EnergyShare*total {
+		if held < energyShare*total {
 			s.Directions++
 		}
 		held += e

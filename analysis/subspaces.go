@@ -45,7 +45,7 @@ type SiteSpectrum struct {
 
 // Overlap is how far what a site writes lies in what a later site reads: the mean squared
 // cosine of the principal angles between the top directions of both, those that hold
-// EnergyShare of the weight's energy.
+// energyShare of the weight's energy.
 type Overlap struct {
 	Writer    string  `json:"writer"`
 	Reader    string  `json:"reader"`
@@ -105,7 +105,7 @@ func (s *Subspaces) overlaps(accesses []end, spaces []subspace) {
 // Table lists the spectra's ranks.
 func (s *Subspaces) Table() figure.Table {
 	t := figure.NewTable("what the sites read and write", "llrrrr",
-		"site", "way", "dimensions", "effective rank", "stable rank", fmt.Sprintf("directions with %.0f%%", 100*EnergyShare))
+		"site", "way", "dimensions", "effective rank", "stable rank", fmt.Sprintf("directions with %.0f%%", 100*energyShare))
 	t.Note = "effective rank: how many directions are used, weighted by how much (exp of the entropy of their shares);\n" +
 		"stable rank: all of it over the strongest direction; the last column: how many directions hold so much of\n" +
 		"it."

@@ -21,9 +21,9 @@ import (
 // Metadata keys of a model file. [WriteModel] sets all but MetadataConfig.
 const (
 	MetadataVersion = "residua.version" // the format version, a decimal number
-	MetadataKind    = "residua.kind"    // "model" or "optimizer"
+	metadataKind    = "residua.kind"    // "model" or "optimizer"
 	MetadataConfig  = "residua.config"  // the model's configuration as JSON: enough to rebuild the graph
-	MetadataDigest  = "residua.digest"  // sha256 over everything else, see [Digest]
+	metadataDigest  = "residua.digest"  // sha256 over everything else, see digestOf
 )
 
 // FormatVersion is the version of the model files, step folders and pointer files that this package
@@ -91,9 +91,9 @@ func encodeMarked(w io.Writer, tensors []Tensor, metadata map[string]string, kin
 		marked = map[string]string{}
 	}
 	marked[MetadataVersion] = strconv.Itoa(FormatVersion)
-	marked[MetadataKind] = kind
+	marked[metadataKind] = kind
 	var err error
-	if marked[MetadataDigest], err = digest(tensors, marked); err != nil {
+	if marked[metadataDigest], err = digest(tensors, marked); err != nil {
 		return err
 	}
 	return EncodeTensors(w, tensors, marked)
@@ -113,10 +113,10 @@ func checkMarked(f *File, kind string) error {
 	if err := checkVersion(n); err != nil {
 		return err
 	}
-	if got := f.Metadata[MetadataKind]; got != kind {
-		return errors.Errorf("metadata %s: want %q, got %q: name the %s.safetensors file", MetadataKind, kind, got, kind)
+	if got := f.Metadata[metadataKind]; got != kind {
+		return errors.Errorf("metadata %s: want %q, got %q: name the %s.safetensors file", metadataKind, kind, got, kind)
 	}
-	want, got := f.Metadata[MetadataDigest], Digest(f.Tensors, f.Metadata)
+	want, got := f.Metadata[metadataDigest], digestOf(f.Tensors, f.Metadata)
 	if want != got {
 		return damagedf("the content has digest %s, its metadata says %q: the file is damaged or was edited (convert -adopt FILE takes over what another program has changed)", got, want)
 	}
@@ -137,21 +137,21 @@ func checkVersion(version int) error {
 	return nil
 }
 
-// Digest returns the sha256, as lower-case hex, of metadata (without [MetadataDigest]) sorted by
+// digestOf returns the sha256, as lower-case hex, of metadata (without [metadataDigest]) sorted by
 // key, then of tensors sorted by name. For metadata it hashes the count, then each key and value.
 // For a tensor it hashes the name, the element type (F32 for BF16, which is read as F32), the
 // number of axes, the axes, and the little-endian data. Texts are preceded by their length, and
 // every number is a little-endian uint64. The digest does not depend on the order or the layout of
 // the file, so a tool that copies tensors and metadata preserves it.
-func Digest(tensors []Tensor, metadata map[string]string) string {
+func digestOf(tensors []Tensor, metadata map[string]string) string {
 	sum, _ := digest(tensors, metadata) // a hash never fails, and tensors in memory neither
 	return sum
 }
 
-// digest implements Digest; the error is of a Deferred tensor.
+// digest implements digestOf; the error is of a Deferred tensor.
 func digest(tensors []Tensor, metadata map[string]string) (string, error) {
 	d := digester{sha256.New()}
-	keys := slices.DeleteFunc(slices.Sorted(maps.Keys(metadata)), func(k string) bool { return k == MetadataDigest })
+	keys := slices.DeleteFunc(slices.Sorted(maps.Keys(metadata)), func(k string) bool { return k == metadataDigest })
 	d.number(len(keys))
 	for _, key := range keys {
 		d.text(key)

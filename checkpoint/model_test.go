@@ -42,15 +42,15 @@ func checkModelBytes(data []byte) error {
 
 func TestModelRoundTrip(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "model.safetensors")
-	given := map[string]string{MetadataConfig: smallConfig, MetadataDigest: "stale", "note": "kept"}
+	given := map[string]string{MetadataConfig: smallConfig, metadataDigest: "stale", "note": "kept"}
 	require.NoError(t, WriteModel(path, smallModel(), given))
-	assert.Equal(t, "stale", given[MetadataDigest], "the caller's map was changed")
+	assert.Equal(t, "stale", given[metadataDigest], "the caller's map was changed")
 	f, err := ReadModel(path)
 	require.NoError(t, err)
 	assert.Equal(t, smallConfig, f.Metadata[MetadataConfig])
 	assert.Equal(t, "2", f.Metadata[MetadataVersion])
 	assert.Equal(t, "kept", f.Metadata["note"])
-	assert.Len(t, f.Metadata[MetadataDigest], 64)
+	assert.Len(t, f.Metadata[metadataDigest], 64)
 	for _, want := range smallModel() {
 		got, err := f.Tensor(want.Name)
 		require.NoError(t, err)
@@ -104,12 +104,12 @@ func TestDamagedModelsAreRefused(t *testing.T) {
 // The digest covers content, not layout: a tool that orders tensors in its own way keeps it valid.
 func TestDigestCoversContentOnly(t *testing.T) {
 	metadata := map[string]string{"a": "b", "c": "d"}
-	want := Digest(smallModel(), metadata)
+	want := digestOf(smallModel(), metadata)
 	reversed := smallModel()
 	slices.Reverse(reversed)
 	withOwn := maps.Clone(metadata)
-	withOwn[MetadataDigest] = want
-	assert.Equal(t, want, Digest(reversed, withOwn))
+	withOwn[metadataDigest] = want
+	assert.Equal(t, want, digestOf(reversed, withOwn))
 
 	changed := map[string]func(tensors []Tensor, metadata map[string]string){
 		"name":        func(x []Tensor, _ map[string]string) { x[1].Name = "embeddinh" },
@@ -128,20 +128,20 @@ func TestDigestCoversContentOnly(t *testing.T) {
 	for name, change := range changed {
 		tensors, m := smallModel(), maps.Clone(metadata)
 		change(tensors, m)
-		assert.NotEqual(t, want, Digest(tensors, m), name)
+		assert.NotEqual(t, want, digestOf(tensors, m), name)
 	}
 }
 
 func TestReadModelRefuses(t *testing.T) {
 	digested := func(kind, version, config string) map[string]string {
-		m := map[string]string{MetadataKind: kind, MetadataVersion: version, MetadataConfig: config}
-		m[MetadataDigest] = Digest(smallModel(), m)
+		m := map[string]string{metadataKind: kind, MetadataVersion: version, MetadataConfig: config}
+		m[metadataDigest] = digestOf(smallModel(), m)
 		return m
 	}
 	edited := digested("model", "1", smallConfig)
 	edited[MetadataConfig] = strings.Replace(smallConfig, "1", "2", 1)
 	undigested := digested("model", "1", smallConfig)
-	delete(undigested, MetadataDigest)
+	delete(undigested, metadataDigest)
 	path := filepath.Join(t.TempDir(), "m.safetensors")
 	read := func(metadata map[string]string) error {
 		require.NoError(t, WriteTensors(path, smallModel(), metadata))

@@ -14,8 +14,8 @@ type Kind string
 
 // The kinds of [Source].
 const (
-	KindRun  Kind = "run"  // a run folder
-	KindStep Kind = "step" // a step folder
+	kindRun  Kind = "run"  // a run folder
+	kindStep Kind = "step" // a step folder
 	KindFile Kind = "file" // a single model file
 )
 
@@ -53,7 +53,7 @@ func Resolve(path string) (Source, error) {
 	case !info.IsDir():
 		return Source{}, errors.Wrap(regular.Check(path, info), "checkpoint")
 	case exists(filepath.Join(path, StateFile)):
-		return around(KindStep, filepath.Join(path, ModelFile)), nil
+		return around(kindStep, filepath.Join(path, ModelFile)), nil
 	case IsRun(path):
 		return resolveRun(path)
 	case exists(filepath.Join(path, ModelFile)):
@@ -72,7 +72,7 @@ func resolveRun(runDir string) (Source, error) {
 	if err != nil {
 		return Source{}, err
 	}
-	s := around(KindRun, filepath.Join(dir, ModelFile))
+	s := around(kindRun, filepath.Join(dir, ModelFile))
 	s.Warnings = warnings
 	return s, nil
 }

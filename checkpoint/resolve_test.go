@@ -21,11 +21,11 @@ func TestResolve(t *testing.T) {
 		path string
 		want Source
 	}{
-		{runDir, Source{Kind: KindRun, ModelPath: filepath.Join(StepPath(runDir, 200), ModelFile), StepDir: StepPath(runDir, 200), RunDir: runDir}},
-		{runDir + "/", Source{Kind: KindRun, ModelPath: filepath.Join(StepPath(runDir, 200), ModelFile), StepDir: StepPath(runDir, 200), RunDir: runDir}},
-		{step, Source{Kind: KindStep, ModelPath: filepath.Join(step, ModelFile), StepDir: step, RunDir: runDir}},
+		{runDir, Source{Kind: kindRun, ModelPath: filepath.Join(StepPath(runDir, 200), ModelFile), StepDir: StepPath(runDir, 200), RunDir: runDir}},
+		{runDir + "/", Source{Kind: kindRun, ModelPath: filepath.Join(StepPath(runDir, 200), ModelFile), StepDir: StepPath(runDir, 200), RunDir: runDir}},
+		{step, Source{Kind: kindStep, ModelPath: filepath.Join(step, ModelFile), StepDir: step, RunDir: runDir}},
 		{filepath.Join(step, ModelFile), Source{Kind: KindFile, ModelPath: filepath.Join(step, ModelFile), StepDir: step, RunDir: runDir}},
-		{moved, Source{Kind: KindStep, ModelPath: filepath.Join(moved, ModelFile), StepDir: moved}},
+		{moved, Source{Kind: kindStep, ModelPath: filepath.Join(moved, ModelFile), StepDir: moved}},
 		{alone, Source{Kind: KindFile, ModelPath: alone}},
 	}
 	for _, c := range cases {
@@ -58,7 +58,7 @@ func TestResolveFromInsideAStepFolder(t *testing.T) {
 	t.Chdir(StepPath(runDir, 100))
 	got, err := Resolve(".")
 	require.NoError(t, err)
-	assert.Equal(t, Source{Kind: KindStep, ModelPath: ModelFile, StepDir: ".", RunDir: filepath.Join("..", "..")}, got)
+	assert.Equal(t, Source{Kind: kindStep, ModelPath: ModelFile, StepDir: ".", RunDir: filepath.Join("..", "..")}, got)
 	assert.FileExists(t, filepath.Join(got.RunDir, latestFile))
 }
 

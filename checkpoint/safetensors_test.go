@@ -231,6 +231,6 @@ func FuzzDecode(f *testing.F) {
 		}
 		again, err := decodeBytes(encoded(t, file.Tensors, file.Metadata))
 		require.NoError(t, err)
-		require.Equal(t, Digest(file.Tensors, file.Metadata), Digest(again.Tensors, again.Metadata))
+		require.Equal(t, digestOf(file.Tensors, file.Metadata), digestOf(again.Tensors, again.Metadata))
 	})
 }

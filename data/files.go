@@ -21,10 +21,10 @@ type fileSource struct {
 	skipped []string // names of files in folders that are not text; set by files
 }
 
-// TextExtensions lists the extensions of the files that are read in a folder. A file without an
+// textExtensions lists the extensions of the files that are read in a folder. A file without an
 // extension is read if it begins with text. A file that is named directly, or by a glob, may have
 // any extension.
-func TextExtensions() []string {
+func textExtensions() []string {
 	return strings.Fields(`
 		.txt .text .md .rst .tex .html .htm .xml .csv .tsv .json .jsonl .yaml .yml .toml
 		.go .s .c .h .cc .cpp .hpp .rs .py .js .ts .java .kt .swift .rb .php .lua .jl .r .sql .sh`)
@@ -36,7 +36,7 @@ func (s *fileSource) Files(ctx context.Context) ([]File, error) {
 
 // folder lists the text files of a folder and those below it.
 func (s *fileSource) folder(ctx context.Context, folder string) ([]File, error) {
-	extensions := TextExtensions()
+	extensions := textExtensions()
 	for _, format := range s.formats {
 		extensions = append(extensions, format.Extension)
 	}

@@ -33,7 +33,7 @@ type PrepareOptions struct {
 	// a document's text, so that equal documents are on one side.
 	Options
 	Dir         string // the folder to write; it is made if necessary
-	ShardTokens int    // tokens in a shard, at most, unless one document has more; 0 means DefaultShardTokens
+	ShardTokens int    // tokens in a shard, at most, unless one document has more; 0 means 100 million
 	Dedupe      bool   // drop a document whose text equals that of an earlier one; a map of 16 bytes a document is in memory
 	// SampleBytes is about how much text a tokenizer is trained on, evenly chosen among the
 	// documents that are not validation; 0 means 256 MiB.
@@ -73,7 +73,7 @@ type Preparation struct {
 // NewPreparation checks the options and lists the files; it writes nothing. Run does the work.
 func NewPreparation(ctx context.Context, o PrepareOptions) (*Preparation, error) {
 	p := &Preparation{PrepareOptions: o}
-	p.ShardTokens, p.SampleBytes = cmp.Or(o.ShardTokens, DefaultShardTokens), cmp.Or(o.SampleBytes, defaultSampleBytes)
+	p.ShardTokens, p.SampleBytes = cmp.Or(o.ShardTokens, defaultShardTokens), cmp.Or(o.SampleBytes, defaultSampleBytes)
 	p.Source = cmp.Or[Source](o.Source, Goroot{})
 	p.SaveEvery, p.Threads = cmp.Or(o.SaveEvery, defaultSaveEvery), cmp.Or(o.Threads, runtime.GOMAXPROCS(0))
 	p.Options.read = &p.read
@@ -258,7 +258,7 @@ func (p *Preparation) findTokenizer(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	digest := Digest(p.tokenizer)
+	digest := digestOf(p.tokenizer)
 	m := &p.state.Meta
 	m.Version, m.Tokenizer, m.TokenizerSHA256, m.Vocab, m.Split = metaVersion, name, hex.EncodeToString(digest[:]), p.tokenizer.Vocab(), p.split.String()
 	return nil

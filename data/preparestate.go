@@ -32,7 +32,7 @@ type prepareState struct {
 func (p *Preparation) fingerprint() error {
 	h := sha256.New()
 	if p.tokenizer != nil {
-		fmt.Fprintf(h, "%x\n", Digest(p.tokenizer))
+		fmt.Fprintf(h, "%x\n", digestOf(p.tokenizer))
 	}
 	settings, err := json.Marshal(p.Source)
 	if err != nil {
@@ -69,7 +69,7 @@ func readPrepareState(dir string) (s prepareState, err error) {
 // openOutputs opens the shards and the hashes where the state says that they end.
 func (p *Preparation) openOutputs() (err error) {
 	for side := range sides {
-		h := shardHeader{Magic: shardMagic, Version: shardVersion, Vocab: uint32(p.tokenizer.Vocab()), Tokenizer: Digest(p.tokenizer), Side: side}
+		h := shardHeader{Magic: shardMagic, Version: shardVersion, Vocab: uint32(p.tokenizer.Vocab()), Tokenizer: digestOf(p.tokenizer), Side: side}
 		if p.writers[side], err = newShardWriter(p.Disk, p.Dir, int64(p.ShardTokens), h, p.state.Writers[side]); err != nil {
 			return err
 		}

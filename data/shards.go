@@ -32,7 +32,7 @@ type shardSource struct {
 }
 
 func newShardSource(paths []string, t Tokenizer) *shardSource {
-	return &shardSource{paths: paths, tokenizer: t, digest: Digest(t), listed: map[string]ShardInfo{}}
+	return &shardSource{paths: paths, tokenizer: t, digest: digestOf(t), listed: map[string]ShardInfo{}}
 }
 
 func (s *shardSource) Files(ctx context.Context) ([]File, error) {

@@ -15,8 +15,8 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 )
 
-// DefaultShardTokens is the default length of a shard: 200 MB.
-const DefaultShardTokens = 100_000_000
+// defaultShardTokens is the default length of a shard: 200 MB.
+const defaultShardTokens = 100_000_000
 
 // shardWriter writes the shards of one side, one after the other.
 type shardWriter struct {

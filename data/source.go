@@ -113,7 +113,7 @@ type Options struct {
 	// Paths is where Files and Shards look: one or more of a file; a folder, read with all folders
 	// below it (links to folders are not followed, hidden names are passed over); a glob, in
 	// which * ? [a-z] stand for part of a name and ** for any number of folders. A folder gives its
-	// text files (by extension: TextExtensions; without one, by content; each optionally with .gz
+	// text files (by extension; without one, by content; each optionally with .gz
 	// or .zst after it), or, for shards, those that its meta.json lists. A file met twice counts
 	// once. Pipes and devices are refused, as are compressed files that are made to fill memory.
 	//

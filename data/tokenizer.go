@@ -65,10 +65,10 @@ func NewTokenizer(name string) (Tokenizer, error) {
 		strings.Join(TokenizerNames(), ", "), name)
 }
 
-// Digest identifies a tokenizer: of two with the same digest, each turns text into the same ids.
+// digestOf identifies a tokenizer: of two with the same digest, each turns text into the same ids.
 // For a tokenizer.json it is the sha256 of the file's content and of BOS, for any other tokenizer
 // that of its name, BOS and the text of each id.
-func Digest(t Tokenizer) [sha256.Size]byte {
+func digestOf(t Tokenizer) [sha256.Size]byte {
 	if bpe, ok := t.(*bpeTokenizer); ok && bpe.file != nil {
 		return sha256.Sum256(fmt.Appendf(nil, "tokenizer.json\n%d\n%x", bpe.bos, bpe.file))
 	}

@@ -48,9 +48,9 @@ type Evaluation struct {
 	Loss    eval.Number `json:"val_loss"`
 }
 
-// NonEmbedding returns the number of parameters outside the embedding, position and unembedding
+// nonEmbedding returns the number of parameters outside the embedding, position and unembedding
 // tables.
-func (r Record) NonEmbedding() int { return r.Parameters - r.Tables }
+func (r Record) nonEmbedding() int { return r.Parameters - r.Tables }
 
 // TotalFLOPs returns the FLOPs of the whole run.
 func (r Record) TotalFLOPs() float64 { return float64(r.FLOPs) * float64(r.Tokens) }

@@ -233,7 +233,7 @@ func (r *Results) Table(title string) figure.Table {
 		if n := len(c.runs) - len(c.losses()); n > 0 {
 			seeds += fmt.Sprintf(", %d diverged", n)
 		}
-		t.Row(c.Name(), figure.Thousands(int64(first.Parameters)), figure.Thousands(int64(first.NonEmbedding())), figure.Thousands(int64(first.StreamSize)), figure.Thousands(first.Tokens),
+		t.Row(c.Name(), figure.Thousands(int64(first.Parameters)), figure.Thousands(int64(first.nonEmbedding())), figure.Thousands(int64(first.StreamSize)), figure.Thousands(first.Tokens),
 			first.TotalFLOPs()/1e12, number(c.mean(func(r Record) float64 { return r.Seconds }), "%.0f"), seeds,
 			estimate(c.losses(), "%.4f"), estimate(c.bits(), "%.4f"))
 	}

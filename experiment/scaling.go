@@ -51,7 +51,7 @@ type axis struct {
 // axes of scaling laws.
 func axes() []axis {
 	return []axis{
-		{"non-embedding parameters", func(r Record) float64 { return float64(r.NonEmbedding()) }},
+		{"non-embedding parameters", func(r Record) float64 { return float64(r.nonEmbedding()) }},
 		{"training FLOPs", Record.TotalFLOPs},
 		{"tokens", func(r Record) float64 { return float64(r.Tokens) }},
 		{"seconds of training", func(r Record) float64 { return r.Seconds }},

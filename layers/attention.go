@@ -139,7 +139,7 @@ func alibiSlopes(heads int) []float64 {
 // [Dh], and name.value_residual [2].
 func NewAttention(b *graph.Builder, name string, c AttentionConfig) *CausalAttention {
 	a := &CausalAttention{b: b, name: name, options: attention.Options{Heads: c.Heads, KVHeads: c.KVHeads, Scale: c.Scale, RopeBase: c.RopeBase,
-		Stretch: c.Rope.Stretch(c.RopeBase, c.HeadDim), Window: c.Window, Sinks: c.Sinks}}
+		Stretch: c.Rope.stretch(c.RopeBase, c.HeadDim), Window: c.Window, Sinks: c.Sinks}}
 	if c.ALiBi {
 		a.options.Slopes = alibiSlopes(c.Heads)
 	}

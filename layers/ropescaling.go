@@ -86,8 +86,8 @@ func (r RopeScaling) Check() error {
 	return nil
 }
 
-// Stretch returns the scaling for rotary positions with the given base and head dimension.
-func (r RopeScaling) Stretch(base float64, headDim int) kernel.RopeStretch {
+// stretch returns the scaling for rotary positions with the given base and head dimension.
+func (r RopeScaling) stretch(base float64, headDim int) kernel.RopeStretch {
 	if r.Type == "" {
 		return kernel.RopeStretch{}
 	}

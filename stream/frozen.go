@@ -69,9 +69,9 @@ type readPoint struct {
 // have for u, or at 1 if u is nil, and the constant that comes from their biases, or nil.
 type After func(u []float64) (linear.Chain, []float64)
 
-// NewFrozen begins the stream of a run. Without a record, whose tokens would be unknown, it is the
+// newFrozen begins the stream of a run. Without a record, whose tokens would be unknown, it is the
 // stream of one token.
-func NewFrozen(r Record) *Frozen {
+func newFrozen(r Record) *Frozen {
 	if r == nil {
 		return &Frozen{tokens: 1}
 	}
@@ -81,7 +81,7 @@ func NewFrozen(r Record) *Frozen {
 // freeze returns the stream that carry describes, of a run or, without a record, from weights only.
 // Without a record it fails only if carry has a mistake.
 func freeze(r Record, carry func(f *Frozen)) (*Frozen, error) {
-	f := NewFrozen(r)
+	f := newFrozen(r)
 	if carry(f); f.err != nil {
 		return nil, f.err
 	}
@@ -90,7 +90,7 @@ func freeze(r Record, carry func(f *Frozen)) (*Frozen, error) {
 
 // freezeHooks lists the hooks that carry asks for.
 func freezeHooks(carry func(f *Frozen)) []string {
-	f := NewFrozen(nil)
+	f := newFrozen(nil)
 	carry(f)
 	return f.hooks
 }

@@ -130,7 +130,7 @@ func TestFrozenErrors(t *testing.T) {
 func TestFrozenOfEarlierBlocks(t *testing.T) {
 	const d, blocks = 3, 3
 	r := rand.New(rand.NewPCG(11, 12))
-	f, weights := NewFrozen(nil), make([][]float64, blocks)
+	f, weights := newFrozen(nil), make([][]float64, blocks)
 	f.Write("embedding", linear.Stack{linear.Identity(d), linear.Identity(d)}) // x_0, h
 	for l := range blocks {
 		n := l + 2

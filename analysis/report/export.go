@@ -23,7 +23,7 @@ type Export struct {
 	Prompt
 	Names       []string `yaml:"names" help:"take the activations of name or glob <G>, such as blocks.*.attention.heads; may be repeated; without, all"`
 	Safetensors string   `yaml:"safetensors" local:"true" help:"write them to <FILE>, which is replaced if it is there"`
-	// NPY is the path of a new folder for files NAME.npy and IndexFile.
+	// NPY is the path of a new folder for files NAME.npy and activations.json.
 	NPY string `yaml:"npy" local:"true" help:"write each to NAME.npy in folder <DIR>, which is made"`
 }
 
@@ -41,13 +41,13 @@ func (Export) Card() Card {
 		Notes: `
 			Values are float32, the last axis changes fastest. The names of the axes and the prompt's
 			tokens are JSON in the safetensors file's metadata (axes, tokens), and in the folder's
-			` + IndexFile + `. Both are written whole or not at all.`,
+			` + indexFile + `. Both are written whole or not at all.`,
 	}
 }
 
-// IndexFile is, in a folder of .npy files, the JSON that names the activations' axes and the
+// indexFile is, in a folder of .npy files, the JSON that names the activations' axes and the
 // prompt's tokens.
-const IndexFile = "activations.json"
+const indexFile = "activations.json"
 
 // Exported lists the activations of a run that were written to files or, without files, only
 // listed.
@@ -153,7 +153,7 @@ func (e *Exported) writeNPY(dir string, arrays []checkpoint.Tensor, tokens []Tok
 	if err != nil {
 		return errors.WithStack(err)
 	}
-	files := []checkpoint.FolderFile{{Name: IndexFile, Write: func(w io.Writer) error {
+	files := []checkpoint.FolderFile{{Name: indexFile, Write: func(w io.Writer) error {
 		_, err := w.Write(append(index, '\n'))
 		return err
 	}}}

@@ -55,7 +55,7 @@ func TestExport(t *testing.T) {
 		Tokens      []Token
 		Activations []ExportedActivation
 	}
-	text, err := os.ReadFile(filepath.Join(o.NPY, IndexFile))
+	text, err := os.ReadFile(filepath.Join(o.NPY, indexFile))
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(text, &index))
 	assert.Equal(t, r.Tokens, index.Tokens)

@@ -48,7 +48,7 @@ func all(seed uint64, trials int, further ...Model) ([]Result, error) {
 	add("tables-3-4", trainingFLOPsNotes)(NewTrainingFLOPs(inputs))
 	add("table-7", resourceTableNotes)(table7(further))
 	add("table-9", shapesNotes)(NewShapes())
-	add("model-sizes", modelSizesNotes)(NewModelSizes())
+	add("model-sizes", modelSizesNotes)(newModelSizes())
 	add("claims", claimsNotes)(NewClaims(inputs))
 	return results, err
 }

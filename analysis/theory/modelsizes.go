@@ -7,8 +7,8 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// ModelSize is the size of a model of the paper's Tables 8 and 9, in parameters.
-type ModelSize struct {
+// modelSize is the size of a model of the paper's Tables 8 and 9, in parameters.
+type modelSize struct {
 	Model     string  `json:"model"`
 	Paper     float64 `json:"paper"` // millions, as printed: in whole ones, 160 and 260 in tens
 	Printed   int     `json:"printed"`
@@ -17,11 +17,11 @@ type ModelSize struct {
 	Reading   string  `json:"reading"` // the counts that round to the printed number
 }
 
-// ModelSizes compares the sizes that the paper prints for its models with three counts: Table 7's
+// modelSizes compares the sizes that the paper prints for its models with three counts: Table 7's
 // totals as printed, the sum of what Table 7 lists with the vocabulary in two tables, and what our
 // models have. The printed sizes are too coarse to tell the last two apart.
-type ModelSizes struct {
-	Models []ModelSize `json:"models"`
+type modelSizes struct {
+	Models []modelSize `json:"models"`
 }
 
 // table9Presets lists the models of the paper's Table 9 in its order, each RMT next to the
@@ -33,21 +33,21 @@ func table9Presets() []string {
 	}
 }
 
-// NewModelSizes counts the paper's models.
-func NewModelSizes() (ModelSizes, error) {
-	var sizes ModelSizes
+// newModelSizes counts the paper's models.
+func newModelSizes() (modelSizes, error) {
+	var sizes modelSizes
 	for _, name := range table9Presets() {
 		m, err := count(name, nil)
 		if err != nil {
-			return ModelSizes{}, err
+			return modelSizes{}, err
 		}
 		sizes.Models = append(sizes.Models, newModelSize(m))
 	}
 	return sizes, nil
 }
 
-func newModelSize(m counted) ModelSize {
-	size := ModelSize{Model: m.Name, Paper: m.Paper, Printed: m.Parameters.Printed, Corrected: m.Parameters.Corrected, Exact: m.Parameters.Exact}
+func newModelSize(m counted) modelSize {
+	size := modelSize{Model: m.Name, Paper: m.Paper, Printed: m.Parameters.Printed, Corrected: m.Parameters.Corrected, Exact: m.Parameters.Exact}
 	var readings []string
 	for _, count := range []struct {
 		name       string
@@ -62,7 +62,7 @@ func newModelSize(m counted) ModelSize {
 }
 
 // Table has a row for each model.
-func (s ModelSizes) Table() figure.Table {
+func (s modelSizes) Table() figure.Table {
 	t := figure.NewTable("Sizes of the paper's models, millions of parameters", "lrrrrl",
 		"model", "printed", "Table 7's totals", "corrected", "exact", "the printed number equals")
 	for _, m := range s.Models {

@@ -23,12 +23,12 @@ type Estimate struct {
 // have the same distribution, so the weights of the others need not be drawn.
 const observed = 16
 
-// MonteCarlo estimates the moments of a pass's result: each trial draws weights, input and
+// simulate estimates the moments of a pass's result: each trial draws weights, input and
 // gradient afresh from normal distributions, makes the product as the operation defines it, and
 // looks at up to 16 entries along each axis that the weights span. Entries of one trial depend on
 // each other, so the standard errors come from the spread between trials. The result depends on
 // the arguments alone; trials: at least 2.
-func (o Operation) MonteCarlo(pass string, s Setting, trials int, seed uint64) (Estimate, error) {
+func (o Operation) simulate(pass string, s Setting, trials int, seed uint64) (Estimate, error) {
 	return o.monteCarlo(pass, s, trials, seed, normal)
 }
 
@@ -45,7 +45,7 @@ func normal(r *rand.Rand, m Moments, entries []float64) {
 
 // monteCarlo fills input and gradient by fill, and the weights with normal entries.
 func (o Operation) monteCarlo(pass string, s Setting, trials int, seed uint64, fill filler) (Estimate, error) {
-	if _, err := o.ClosedForm(pass, s); err != nil {
+	if _, err := o.closedForm(pass, s); err != nil {
 		return Estimate{}, err
 	}
 	if trials < 2 {
@@ -75,9 +75,9 @@ func (o Operation) trial(pass string, s Setting, random *rand.Rand, fill filler)
 	}
 	in, out := o.FanIn(), o.FanOut()
 	switch pass { // outputs beyond the observed are cut off
-	case PassForward:
+	case passForward:
 		out = min(out, observed)
-	case PassBackward:
+	case passBackward:
 		in = min(in, observed)
 	default:
 		in, out = min(in, observed), min(out, observed)
@@ -88,7 +88,7 @@ func (o Operation) trial(pass string, s Setting, random *rand.Rand, fill filler)
 		rows, columns = in, out
 	}
 	w := draw(rows, columns, Moments{Variance: s.WeightVariance}, normal)
-	if pass == PassForward {
+	if pass == passForward {
 		return o.forward(w, draw(in, o.Shared, s.Input, fill))
 	}
 	return o.backward(w, draw(out, o.Shared, s.Gradient, fill))

@@ -18,13 +18,13 @@ func TestEstimatesAgreeAndWrongFormulasDoNot(t *testing.T) {
 	for _, o := range []Operation{Retrieve(32, 48, 16), Store(32, 8, 16), Linear(64, 160)} {
 		in, out, shared := float64(o.FanIn()), float64(o.FanOut()), float64(o.Shared)
 		for pass, wrong := range map[string][]float64{
-			PassForward:  {out * w * x.Square(), in * w * x.Variance, in * math.Sqrt(w) * x.Square(), shared * w * x.Square(), (in + 6) * w * x.Square()},
-			PassBackward: {in * w * g.Square(), out * w * g.Variance, out * w * w * g.Square(), (out + 16) * w * g.Square()},
-			PassWeights:  {shared * g.Variance * x.Variance, in * g.Square() * x.Square(), shared * (g.Square()*x.Variance + x.Square()*g.Variance)},
+			passForward:  {out * w * x.Square(), in * w * x.Variance, in * math.Sqrt(w) * x.Square(), shared * w * x.Square(), (in + 6) * w * x.Square()},
+			passBackward: {in * w * g.Square(), out * w * g.Variance, out * w * w * g.Square(), (out + 16) * w * g.Square()},
+			passWeights:  {shared * g.Variance * x.Variance, in * g.Square() * x.Square(), shared * (g.Square()*x.Variance + x.Square()*g.Variance)},
 		} {
-			closed, err := o.ClosedForm(pass, s)
+			closed, err := o.closedForm(pass, s)
 			require.NoError(t, err)
-			found, err := o.MonteCarlo(pass, s, 2000, 7)
+			found, err := o.simulate(pass, s, 2000, 7)
 			require.NoError(t, err)
 			assert.InDelta(t, closed.Mean, found.Mean, most*found.MeanError, "%s %s: mean", o.Name, pass)
 			assert.InDelta(t, closed.Variance, found.Variance, most*found.VarianceError, "%s %s: variance", o.Name, pass)
@@ -38,7 +38,7 @@ func TestEstimatesAgreeAndWrongFormulasDoNot(t *testing.T) {
 // That the weights' gradient has a mean where input and gradient have one is found, too.
 func TestEstimateOfMean(t *testing.T) {
 	o, s := Store(32, 8, 16), PropagationSetting()
-	found, err := o.MonteCarlo(PassWeights, s, 500, 3)
+	found, err := o.simulate(passWeights, s, 500, 3)
 	require.NoError(t, err)
 	assert.Greater(t, math.Abs(found.Mean), 20*found.MeanError)
 }
@@ -54,8 +54,8 @@ func TestDependentInputs(t *testing.T) {
 	}
 	s := PropagationSetting()
 	for _, o := range []Operation{Retrieve(32, 48, 16), Store(32, 8, 16), Linear(64, 160)} {
-		for _, pass := range []string{PassForward, PassBackward} {
-			closed, err := o.ClosedForm(pass, s)
+		for _, pass := range []string{passForward, passBackward} {
+			closed, err := o.closedForm(pass, s)
 			require.NoError(t, err)
 			found, err := o.monteCarlo(pass, s, 2000, 11, one)
 			require.NoError(t, err)
@@ -73,15 +73,15 @@ func TestStandardErrors(t *testing.T) {
 		pass string
 		s    Setting
 	}{
-		{Retrieve(8, 6, 4), PassForward, PropagationSetting()},
-		{Store(8, 6, 16), PassWeights, Setting{Input: Moments{2, 0.3}, Gradient: Moments{1.5, 0.2}}}, // a large mean
+		{Retrieve(8, 6, 4), passForward, PropagationSetting()},
+		{Store(8, 6, 16), passWeights, Setting{Input: Moments{2, 0.3}, Gradient: Moments{1.5, 0.2}}}, // a large mean
 	} {
 		o, pass, s := c.o, c.pass, c.s
-		closed, err := o.ClosedForm(pass, s)
+		closed, err := o.closedForm(pass, s)
 		require.NoError(t, err)
 		var means, variances tally
 		for seed := range uint64(seeds) {
-			found, err := o.MonteCarlo(pass, s, 300, seed)
+			found, err := o.simulate(pass, s, 300, seed)
 			require.NoError(t, err)
 			mean, variance := Comparison{Closed: closed, MonteCarlo: found}.Deviations()
 			means.add([]float64{mean})
@@ -98,7 +98,7 @@ func TestStandardErrors(t *testing.T) {
 func TestMonteCarloIsDeterministic(t *testing.T) {
 	o, s := Store(8, 4, 4), PropagationSetting()
 	run := func(seed uint64) Estimate {
-		found, err := o.MonteCarlo(PassForward, s, 50, seed)
+		found, err := o.simulate(passForward, s, 50, seed)
 		require.NoError(t, err)
 		return found
 	}

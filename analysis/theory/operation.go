@@ -11,9 +11,9 @@ import (
 
 // The passes through an operation.
 const (
-	PassForward  = "forward"  // input to output
-	PassBackward = "backward" // gradient of the output to gradient of the input
-	PassWeights  = "weights"  // gradient of the weights
+	passForward  = "forward"  // input to output
+	passBackward = "backward" // gradient of the output to gradient of the input
+	passWeights  = "weights"  // gradient of the weights
 )
 
 // Operation is a way into or out of a residual stream: a product with a weight matrix. Make one
@@ -65,9 +65,9 @@ func (o Operation) FanOut() int {
 	return o.Rows
 }
 
-// XavierVariance is the variance of weights 2/(fan_in + fan_out) (Glorot & Bengio 2010), which
+// xavierVariance is the variance of weights 2/(fan_in + fan_out) (Glorot & Bengio 2010), which
 // the paper's Table 2 assumes.
-func (o Operation) XavierVariance() float64 { return 2 / float64(o.FanIn()+o.FanOut()) }
+func (o Operation) xavierVariance() float64 { return 2 / float64(o.FanIn()+o.FanOut()) }
 
 // Setting holds the inputs of an operation's passes.
 type Setting struct {
@@ -76,7 +76,7 @@ type Setting struct {
 	WeightVariance float64 `json:"weight_variance"`
 }
 
-// ClosedForm returns the moments of a pass's result (paper Table 1), with a fan-in of n, a
+// closedForm returns the moments of a pass's result (paper Table 1), with a fan-in of n, a
 // fan-out of m, S shared columns, weights of mean 0 and variance var(w):
 //
 //	forward   mean 0, variance n var(w) (var(x) + mean(x)^2)
@@ -87,21 +87,21 @@ type Setting struct {
 // independent of each other and of what they multiply, which may have any distribution and any
 // dependence among its own entries: for i != j, E[w_i w_j x_i x_j] = E[w_i] E[w_j] E[x_i x_j] = 0.
 // The third assumes that the S terms are independent and the gradient independent of the input.
-func (o Operation) ClosedForm(pass string, s Setting) (Moments, error) {
+func (o Operation) closedForm(pass string, s Setting) (Moments, error) {
 	if err := o.check(s); err != nil {
 		return Moments{}, err
 	}
 	x, g := s.Input, s.Gradient
 	switch pass {
-	case PassForward:
+	case passForward:
 		return Moments{Variance: float64(o.FanIn()) * s.WeightVariance * x.Square()}, nil
-	case PassBackward:
+	case passBackward:
 		return Moments{Variance: float64(o.FanOut()) * s.WeightVariance * g.Square()}, nil
-	case PassWeights:
+	case passWeights:
 		shared, mean := float64(o.Shared), g.Mean*x.Mean
 		return Moments{Mean: shared * mean, Variance: shared * (g.Square()*x.Square() - mean*mean)}, nil
 	}
-	return Moments{}, check.Value("pass", fmt.Sprintf("%s, %s or %s", PassForward, PassBackward, PassWeights), strconv.Quote(string(pass)))
+	return Moments{}, check.Value("pass", fmt.Sprintf("%s, %s or %s", passForward, passBackward, passWeights), strconv.Quote(string(pass)))
 }
 
 // check returns an error unless sizes and moments are valid.

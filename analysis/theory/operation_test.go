@@ -74,8 +74,8 @@ func inner(a, b *mat.Dense) float64 {
 func TestClosedFormByEnumeration(t *testing.T) {
 	s := Setting{Input: Moments{0.7, 1.3}, Gradient: Moments{-0.4, 0.6}, WeightVariance: 0.3}
 	for _, o := range []Operation{Retrieve(3, 2, 1), Retrieve(2, 1, 2), Store(2, 3, 1), Store(1, 2, 2), Linear(3, 2)} {
-		for _, pass := range []string{PassForward, PassBackward, PassWeights} {
-			closed, err := o.ClosedForm(pass, s)
+		for _, pass := range []string{passForward, passBackward, passWeights} {
+			closed, err := o.closedForm(pass, s)
 			require.NoError(t, err)
 			exact := enumerate(o, pass, s)
 			assert.InDelta(t, exact.Mean, closed.Mean, 1e-12, "%s %s", o.Name, pass)
@@ -103,9 +103,9 @@ func enumerate(o Operation, pass string, s Setting) Moments {
 		w := draw(o.Rows, o.Columns, Moments{Variance: s.WeightVariance})
 		x, g := draw(o.FanIn(), o.Shared, s.Input), draw(o.FanOut(), o.Shared, s.Gradient)
 		v := map[string]func() *mat.Dense{
-			PassForward:  func() *mat.Dense { return o.forward(w, x) },
-			PassBackward: func() *mat.Dense { return o.backward(w, g) },
-			PassWeights:  func() *mat.Dense { return o.weightGradient(x, g) },
+			passForward:  func() *mat.Dense { return o.forward(w, x) },
+			passBackward: func() *mat.Dense { return o.backward(w, g) },
+			passWeights:  func() *mat.Dense { return o.weightGradient(x, g) },
 		}[pass]().At(0, 0)
 		mean += v / float64(int(1)<<n)
 		square += v * v / float64(int(1)<<n)
@@ -116,22 +116,22 @@ func enumerate(o Operation, pass string, s Setting) Moments {
 func TestOperationRefuses(t *testing.T) {
 	good := PropagationSetting()
 	for want, f := range map[error]func() error{
-		check.ValueError{Name: "retrieve: columns", Got: "0"}: func() error { _, err := Retrieve(0, 1, 1).ClosedForm(PassForward, good); return err },
+		check.ValueError{Name: "retrieve: columns", Got: "0"}: func() error { _, err := Retrieve(0, 1, 1).closedForm(passForward, good); return err },
 		check.ValueError{Name: "store: shared columns", Got: "-1"}: func() error {
-			_, err := Store(1, 1, -1).MonteCarlo(PassForward, good, 10, 0)
+			_, err := Store(1, 1, -1).simulate(passForward, good, 10, 0)
 			return err
 		},
 		check.ValueError{Name: "pass", Got: `"sideways"`}: func() error {
-			_, err := Linear(2, 2).MonteCarlo("sideways", good, 10, 0)
+			_, err := Linear(2, 2).simulate("sideways", good, 10, 0)
 			return err
 		},
-		check.ValueError{Name: "trials", Got: "1"}: func() error { _, err := Linear(2, 2).MonteCarlo(PassForward, good, 1, 0); return err },
+		check.ValueError{Name: "trials", Got: "1"}: func() error { _, err := Linear(2, 2).simulate(passForward, good, 1, 0); return err },
 		check.ValueError{Name: "linear: variance of the weights", Got: "-1"}: func() error {
-			_, err := Linear(2, 2).ClosedForm(PassForward, Setting{WeightVariance: -1})
+			_, err := Linear(2, 2).closedForm(passForward, Setting{WeightVariance: -1})
 			return err
 		},
 		check.ValueError{Name: "linear", Want: "finite moments and no negative variance"}: func() error {
-			_, err := Linear(2, 2).ClosedForm(PassForward, Setting{Input: Moments{Variance: -1}})
+			_, err := Linear(2, 2).closedForm(passForward, Setting{Input: Moments{Variance: -1}})
 			return err
 		},
 	} {

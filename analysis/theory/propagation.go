@@ -61,9 +61,9 @@ func attentionOperations(size sizes) []attentionOperation {
 func (a attentionOperation) formula(pass string) string {
 	square := "(var(" + a.x + ") + mean(" + a.x + ")^2)"
 	switch pass {
-	case PassForward:
+	case passForward:
 		return a.fanIn + " var(w) " + square
-	case PassBackward:
+	case passBackward:
 		return a.fanOut + " var(w) (var(g) + mean(g)^2)"
 	}
 	if a.shared != "" {
@@ -81,12 +81,12 @@ func NewPropagation(setting Setting, trials int, seed uint64) (Propagation, erro
 	}
 	table := Propagation{Setting: setting}
 	for _, a := range attentionOperations(size) {
-		for _, pass := range []string{PassForward, PassBackward, PassWeights} {
-			closed, err := a.operation.ClosedForm(pass, setting)
+		for _, pass := range []string{passForward, passBackward, passWeights} {
+			closed, err := a.operation.closedForm(pass, setting)
 			if err != nil {
 				return Propagation{}, err
 			}
-			estimate, err := a.operation.MonteCarlo(pass, setting, trials, seed+label(a.model+a.purpose))
+			estimate, err := a.operation.simulate(pass, setting, trials, seed+label(a.model+a.purpose))
 			if err != nil {
 				return Propagation{}, err
 			}

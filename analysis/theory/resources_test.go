@@ -103,7 +103,7 @@ func TestCountResourcesRefuses(t *testing.T) {
 // The sizes as the paper prints them, and the counts that round to them: never that of Table 7's
 // totals, whose vocabulary is counted once.
 func TestModelSizes(t *testing.T) {
-	sizes, err := NewModelSizes()
+	sizes, err := newModelSizes()
 	require.NoError(t, err)
 	printed := map[string]float64{}
 	for _, m := range sizes.Models {

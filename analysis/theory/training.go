@@ -20,7 +20,7 @@ type TrainingInputs struct {
 }
 
 // PaperTraining are rmt-305m and transformer-405m on batches of 256 rows of 512 tokens (paper,
-// Tables 8 and 9). The steps are inferred from the printed FLOPs by [ImpliedSteps]: 46,000 is the
+// Tables 8 and 9). The steps are inferred from the printed FLOPs by [impliedSteps]: 46,000 is the
 // one multiple of 1,000, 27,050 the one multiple of 50, at which the totals that the printed FLOPs
 // imply give 1.18e19, 8.45e18 and 4.97e18. Table 4's times over section 4.2's seconds a step agree.
 func PaperTraining() TrainingInputs {
@@ -59,17 +59,17 @@ type TrainingFLOPs struct {
 	Changes []Change       `json:"changes"`
 }
 
-// FLOPsOf returns the training FLOPs of the given number of steps: 3 x forward FLOPs a token x
+// flopsOf returns the training FLOPs of the given number of steps: 3 x forward FLOPs a token x
 // steps x batch x seq, where the backward pass counts twice the forward pass.
-func FLOPsOf(forwardFLOPs, steps, batch, seq int) float64 {
+func flopsOf(forwardFLOPs, steps, batch, seq int) float64 {
 	return 3 * float64(forwardFLOPs) * float64(steps) * float64(batch) * float64(seq)
 }
 
-// ImpliedSteps returns the fewest and the most steps whose FLOPs round to a number printed with
+// impliedSteps returns the fewest and the most steps whose FLOPs round to a number printed with
 // three significant digits.
-func ImpliedSteps(printed float64, forwardFLOPs, batch, seq int) (low, high float64) {
+func impliedSteps(printed float64, forwardFLOPs, batch, seq int) (low, high float64) {
 	half := 0.5 * math.Pow(10, math.Floor(math.Log10(printed))-2)
-	step := FLOPsOf(forwardFLOPs, 1, batch, seq)
+	step := flopsOf(forwardFLOPs, 1, batch, seq)
 	return (printed - half) / step, (printed + half) / step
 }
 
@@ -92,8 +92,8 @@ func NewTrainingFLOPs(in TrainingInputs) (TrainingFLOPs, error) {
 		if err != nil {
 			return TrainingFLOPs{}, err
 		}
-		flops := func(forward int) float64 { return FLOPsOf(forward, run.steps, in.Batch, in.Seq) }
-		low, high := ImpliedSteps(run.paper, r.FLOPs.Implied, in.Batch, in.Seq)
+		flops := func(forward int) float64 { return flopsOf(forward, run.steps, in.Batch, in.Seq) }
+		low, high := impliedSteps(run.paper, r.FLOPs.Implied, in.Batch, in.Seq)
 		t.Runs = append(t.Runs, TrainingRun{
 			run.name, run.preset, run.steps, run.steps * in.Batch * in.Seq, run.paper, low, high,
 			Counts[float64]{flops(r.FLOPs.Printed), flops(r.FLOPs.Implied), flops(r.FLOPs.Corrected), flops(r.FLOPs.Exact)},

@@ -48,10 +48,10 @@ func TestTrainingFLOPs(t *testing.T) {
 	matrix, err := count(mediumRMT, map[string]int{"seq": 512})
 	require.NoError(t, err)
 	literal := matrix.FLOPs.Printed - 4*50257*16*(64-1)
-	assert.Equal(t, []float64{8.44e18, 4.96e18}, []float64{rounded(FLOPsOf(literal, 46_000, 256, 512), 3), rounded(FLOPsOf(literal, 27_050, 256, 512), 3)})
-	low, high := ImpliedSteps(1.18e19, vector.FLOPs.Printed, 256, 512)
+	assert.Equal(t, []float64{8.44e18, 4.96e18}, []float64{rounded(flopsOf(literal, 46_000, 256, 512), 3), rounded(flopsOf(literal, 27_050, 256, 512), 3)})
+	low, high := impliedSteps(1.18e19, vector.FLOPs.Printed, 256, 512)
 	assert.Equal(t, [2]float64{45_614, 46_002}, [2]float64{math.Ceil(low), math.Floor(high)})
-	low, high = ImpliedSteps(8.45e18, literal, 256, 512)
+	low, high = impliedSteps(8.45e18, literal, 256, 512)
 	assert.Equal(t, [2]float64{46_027, 46_080}, [2]float64{math.Ceil(low), math.Floor(high)})
 
 	assert.InDelta(t, 0.02, table.Changes[0].Printed, 0.005, "Table 7 as printed would have the RMT take more than the transformer")
@@ -72,9 +72,9 @@ func TestInferredSteps(t *testing.T) {
 	assert.Equal(t, 46_000.0, only(1000, max(runs[0].StepsLow, runs[1].StepsLow), min(runs[0].StepsHigh, runs[1].StepsHigh)))
 	assert.Equal(t, 27_050.0, only(50, runs[2].StepsLow, runs[2].StepsHigh))
 
-	a, b := ImpliedSteps(1.18e19, 1000, 64, 512)
-	assert.InDelta(t, 1.175e19, FLOPsOf(1000, 1, 64, 512)*a, 1e10)
-	assert.InDelta(t, 1.185e19, FLOPsOf(1000, 1, 64, 512)*b, 1e10)
+	a, b := impliedSteps(1.18e19, 1000, 64, 512)
+	assert.InDelta(t, 1.175e19, flopsOf(1000, 1, 64, 512)*a, 1e10)
+	assert.InDelta(t, 1.185e19, flopsOf(1000, 1, 64, 512)*b, 1e10)
 }
 
 func TestTrainingFLOPsRefuses(t *testing.T) {

@@ -67,7 +67,7 @@ func NewXavierGains(trials int, seed uint64) (XavierGains, error) {
 	}
 	var table XavierGains
 	for _, row := range printedGains(size) {
-		for _, pass := range []string{PassForward, PassBackward} {
+		for _, pass := range []string{passForward, passBackward} {
 			gain, err := row.gain(pass, trials, seed)
 			if err != nil {
 				return XavierGains{}, err
@@ -79,21 +79,21 @@ func NewXavierGains(trials int, seed uint64) (XavierGains, error) {
 }
 
 func (p printedGain) gain(pass string, trials int, seed uint64) (Gain, error) {
-	exact, err := p.operation.ClosedForm(pass, xavierSetting(p.operation))
+	exact, err := p.operation.closedForm(pass, xavierSetting(p.operation))
 	if err != nil {
 		return Gain{}, err
 	}
 	asRead := cmp.Or(p.read, p.operation)
-	read, err := asRead.ClosedForm(pass, xavierSetting(asRead))
+	read, err := asRead.closedForm(pass, xavierSetting(asRead))
 	if err != nil {
 		return Gain{}, err
 	}
-	found, err := p.operation.MonteCarlo(pass, xavierSetting(p.operation), trials, seed+label(p.layer+p.purpose+p.model))
+	found, err := p.operation.simulate(pass, xavierSetting(p.operation), trials, seed+label(p.layer+p.purpose+p.model))
 	if err != nil {
 		return Gain{}, err
 	}
 	paper := p.forward
-	if pass == PassBackward {
+	if pass == passBackward {
 		paper = p.backward
 	}
 	return Gain{p.layer, p.purpose, p.model, pass, p.operation, paper, p.digits, p.reading, read.Variance, exact.Variance, found}, nil
@@ -101,7 +101,7 @@ func (p printedGain) gain(pass string, trials int, seed uint64) (Gain, error) {
 
 // xavierSetting has inputs and gradients of variance 1, so that a variance is a gain.
 func xavierSetting(o Operation) Setting {
-	return Setting{Input: Moments{Variance: 1}, Gradient: Moments{Variance: 1}, WeightVariance: o.XavierVariance()}
+	return Setting{Input: Moments{Variance: 1}, Gradient: Moments{Variance: 1}, WeightVariance: o.xavierVariance()}
 }
 
 // Table has a row for each operation and pass.

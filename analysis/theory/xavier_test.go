@@ -16,7 +16,7 @@ func TestXavierGains(t *testing.T) {
 	for _, g := range table.Gains {
 		in, out := float64(g.Operation.FanIn()), float64(g.Operation.FanOut())
 		want := 2 * in / (in + out)
-		if g.Pass == PassBackward {
+		if g.Pass == passBackward {
 			want = 2 * out / (in + out)
 		}
 		name := g.Layer + " " + g.Purpose + " " + g.Model + " " + g.Pass
@@ -36,9 +36,9 @@ func TestXavierGains(t *testing.T) {
 // Forward and backward gains of an operation add up to 2.
 func TestXavierVariance(t *testing.T) {
 	for _, o := range operations() {
-		forward, err := o.ClosedForm(PassForward, xavierSetting(o))
+		forward, err := o.closedForm(passForward, xavierSetting(o))
 		require.NoError(t, err)
-		backward, err := o.ClosedForm(PassBackward, xavierSetting(o))
+		backward, err := o.closedForm(passBackward, xavierSetting(o))
 		require.NoError(t, err)
 		assert.InDelta(t, 2, forward.Variance+backward.Variance, 1e-12)
 	}

@@ -78,7 +78,7 @@ func Ceilings(spec models.Spec, o Options, out io.Writer) error {
 
 // productsOf lists the different products of a step, those with the most FLOPs first.
 func productsOf(spec models.Spec, o Options) ([]product, error) {
-	ops, err := Record(spec, o)
+	ops, err := record(spec, o)
 	if err != nil {
 		return nil, err
 	}

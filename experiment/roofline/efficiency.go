@@ -7,22 +7,22 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// Efficiency says what share of a data sheet's rates some work is expected to reach. FLOPs are
+// efficiency says what share of a data sheet's rates some work is expected to reach. FLOPs are
 // counted as by the command models, so products that a backward pass computes a second time lower
 // its efficiency.
-type Efficiency struct {
+type efficiency struct {
 	Work    string   `json:"work"`
 	Kernels []string `json:"kernels,omitempty"` // beginnings of kernel names; the longest match applies
 	Memory  float64  `json:"memory"`            // share of the memory's bandwidth
 	Product float64  `json:"product,omitempty"` // share of the peak of matrix products; 0: limited by memory alone
 }
 
-// Efficiencies is the table on which all predictions rest. Its first four rows are not kernels of
+// efficiencies is the table on which all predictions rest. Its first four rows are not kernels of
 // ours, and the last applies to all kernels without a row. They were measured on one H100 in
 // bfloat16 at 32 x 512 (docs/gpu/h100.md), attention with heads of 64; mixtures of experts,
 // attention's preparation and the Muon optimizer are guesses.
-func Efficiencies() []Efficiency {
-	return []Efficiency{
+func efficiencies() []efficiency {
+	return []efficiency{
 		{Work: "cuBLAS, sizes and rows of whole 16 bytes", Memory: 0.85, Product: 0.70},
 		{Work: "cuBLAS, others", Memory: 0.85, Product: 0.12},
 		{Work: "cuBLASLt, GELU or its gradient with it", Memory: 0.85, Product: 0.49},
@@ -73,8 +73,8 @@ func (g GPU) peakOf(w cuda.Work, p graph.Precision) float64 {
 }
 
 // efficiencyOf returns the row of the table for a piece of work.
-func efficiencyOf(w cuda.Work) Efficiency {
-	table := Efficiencies()
+func efficiencyOf(w cuda.Work) efficiency {
+	table := efficiencies()
 	switch {
 	case w.Product != nil && w.Product.Epilogue != cuda.NoEpilogue:
 		return table[2]

@@ -21,8 +21,8 @@ const (
 	tera = 1e12
 )
 
-// GPUs lists the GPUs for which steps can be predicted.
-func GPUs() []GPU {
+// gpus lists the GPUs for which steps can be predicted.
+func gpus() []GPU {
 	return []GPU{
 		{"h100", 132, 3350 * giga, 989.4 * tera, 494.7 * tera, 66.9 * tera},   // SXM5, 80 GB
 		{"h200", 132, 4800 * giga, 989.4 * tera, 494.7 * tera, 66.9 * tera},   // SXM5, 141 GB
@@ -35,7 +35,7 @@ func GPUs() []GPU {
 // Find returns the GPU with a name.
 func Find(name string) (GPU, error) {
 	var names []string
-	for _, g := range GPUs() {
+	for _, g := range gpus() {
 		if g.Name == name {
 			return g, nil
 		}

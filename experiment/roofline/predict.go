@@ -44,7 +44,7 @@ func Predict(spec models.Spec, o Options) (*Prediction, error) {
 	if o.Seq == 0 {
 		o.Seq = spec.Seq
 	}
-	ops, err := Record(spec, o)
+	ops, err := record(spec, o)
 	if err != nil {
 		return nil, err
 	}

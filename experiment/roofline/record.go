@@ -21,9 +21,9 @@ type Options struct {
 	Optimizer []optim.Part
 }
 
-// Record returns the work that the ops of a training step request from the GPU, in order; the
+// record returns the work that the ops of a training step request from the GPU, in order; the
 // optimizer comes last.
-func Record(spec models.Spec, o Options) ([]graph.RecordedOp, error) {
+func record(spec models.Spec, o Options) ([]graph.RecordedOp, error) {
 	if o.Seq == 0 {
 		o.Seq = spec.Seq
 	}

@@ -23,7 +23,7 @@ func TestRecordedFLOPsAreTheModels(t *testing.T) {
 		c, err := p.Config.Resolve()
 		require.NoError(t, err)
 		for _, precision := range graph.Precisions() {
-			ops, err := Record(c, Options{GPU: GPU{Multiprocessors: 132}, Precision: precision, Batch: batch})
+			ops, err := record(c, Options{GPU: GPU{Multiprocessors: 132}, Precision: precision, Batch: batch})
 			require.NoError(t, err, "%s, %s", p.Name, precision)
 			flops := 0
 			for _, op := range ops {

@@ -46,7 +46,7 @@ func SummaryTable(names []string, predictions []*Prediction) figure.Table {
 func EfficiencyTable() figure.Table {
 	t := figure.Table{Align: "lrr"}
 	t.Row("work", "of the bandwidth", "of the peak of products")
-	for _, e := range Efficiencies() {
+	for _, e := range efficiencies() {
 		product := "-"
 		if e.Product > 0 {
 			product = fmt.Sprintf("%.0f%%", 100*e.Product)
