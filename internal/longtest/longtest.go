@@ -1,8 +1,9 @@
 // Package longtest decides which tests run. go test ./... runs a selection that takes a few
-// minutes. With RESIDUA_LONG_TESTS=1 in the environment, longer tests run as well: many points of
-// failure, every combination of options, large sizes; CI runs both. With RESIDUA_LONG_TESTS=all,
-// every point of failure and every entry of a gradient is tested (make test-long). With -short the
-// selection is smaller still, and no long tests run.
+// minutes, in which one case represents a costly test. With RESIDUA_LONG_TESTS=1 in the
+// environment, as in CI, longer tests run as well: more points of failure, more combinations of
+// options, large sizes. With RESIDUA_LONG_TESTS=all, every case, every point of failure and every
+// entry of a gradient is tested (make test-long). With -short the selection is smaller still, and
+// no long tests run.
 package longtest
 
 import (
@@ -22,6 +23,15 @@ func Enabled() bool { return (os.Getenv(Variable) == "1" || Exhaustive()) && !te
 
 // Exhaustive reports whether everything is enabled and -short is not set.
 func Exhaustive() bool { return os.Getenv(Variable) == All && !testing.Short() }
+
+// Represent skips a case that others represent, one for which chosen is false, unless everything is
+// enabled (Exhaustive).
+func Represent(t testing.TB, chosen bool) {
+	t.Helper()
+	if !chosen && !Exhaustive() {
+		t.Skipf("long: runs with %s=%s and without -short", Variable, All)
+	}
+}
 
 // Skip skips a test unless long tests are Enabled.
 func Skip(t testing.TB) {

@@ -17,5 +17,13 @@ func TestSkip(t *testing.T) {
 			ran = true
 		})
 		assert.Equal(t, want, ran, "%q", value)
+		for _, chosen := range []bool{true, false} {
+			ran = false
+			t.Run("case", func(t *testing.T) {
+				Represent(t, chosen)
+				ran = true
+			})
+			assert.Equal(t, chosen || Exhaustive(), ran, "%q", value)
+		}
 	}
 }
