@@ -11,6 +11,7 @@ import (
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 )
@@ -22,11 +23,13 @@ type drawable interface {
 }
 
 // TestDrawings: tables have as many cells as columns, figures can be drawn, and results
-// written as JSON, for every stream.
+// written as JSON, for the RMT's stream and a stream with outputs of earlier blocks; with all tests
+// for every stream.
 func TestDrawings(t *testing.T) {
 	t.Parallel()
 	for name, c := range zoo(t) {
 		t.Run(name, func(t *testing.T) {
+			longtest.Represent(t, name == "matrix" || name == "mudd")
 			for what, r := range drawables(t, c) {
 				checkDrawing(t, what, r)
 			}

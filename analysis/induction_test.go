@@ -12,6 +12,7 @@ import (
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/stream"
@@ -36,6 +37,7 @@ func TestInductionHead(t *testing.T) {
 			analysis.RepeatTask{Rows: 16, MinPeriod: 4, MaxPeriod: 12, Steps: 300, LR: 1e-2}, 10},
 	} {
 		t.Run(name, func(t *testing.T) {
+			longtest.Represent(t, name == "matrix")
 			row.config.Init, row.config.Attention.Positions = models.InitLeCun, models.PositionsALiBi
 			model := modeltest.Resolve(t, row.config)
 			store, losses, err := row.task.Train(model)

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/internal/cli/clitest"
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/models"
 )
 
@@ -106,7 +107,10 @@ func everyCommand(t *testing.T, h workspace) {
 		"convert":    {{"-checkpoint", "run", "-format", "huggingface", "-out", "converted"}, {"-h"}},
 		"bench":      {{"zoo", "-models", "quickstart-transformer", "-shapes", "byte", "-batch", "1", "-seq", "16", "-steps", "1", "-rounds", "1"}, {"-h"}},
 		"new":        {{"stream", "decay", "-source", source}, {"-h"}},
-		"analyze":    {{"attribute", "-checkpoint", "run", "-prompt", "line "}, {"lens", "-checkpoint", "run", "-prompt", "line "}, {"theory"}, {"-h"}},
+		"analyze":    {{"attribute", "-checkpoint", "run", "-prompt", "line "}, {"lens", "-checkpoint", "run", "-prompt", "line "}, {"-h"}},
+	}
+	if longtest.Enabled() {
+		calls["analyze"] = append(calls["analyze"], []string{"theory"})
 	}
 	all := suite(models.Standard(), "ours")
 	require.Len(t, calls, len(all.Commands)+len(all.Suites), "a call of each command to try on a terminal")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/models"
 )
 
@@ -62,10 +63,8 @@ func TestCoordinates(t *testing.T) {
 	t.Run("vector", func(t *testing.T) {
 		requireCoordinates(t, "vector", "experiment: {kind: coordinates, streams: [vector], widths: [1, 4]}")
 	})
-	if testing.Short() {
-		t.Skip("the matrix stream trains at more widths and seeds")
-	}
 	t.Run("matrix", func(t *testing.T) {
+		longtest.Skip(t) // trains at more widths and seeds
 		requireCoordinates(t, "matrix", "seeds: 3\nexperiment: {kind: coordinates, streams: [matrix], widths: [1, 2, 4]}")
 	})
 }

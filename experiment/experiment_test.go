@@ -15,6 +15,7 @@ import (
 
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/internal/experimenttest"
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/models"
 )
 
@@ -255,11 +256,16 @@ func TestLog(t *testing.T) {
 }
 
 // TestTheLogThroughCrashes: wherever the disk fails while a run is logged, no line is lost or torn
-// for good, and none is made twice.
+// for good, and none is made twice. Every third
+// step fails, among the long tests each one.
 func TestTheLogThroughCrashes(t *testing.T) {
 	c := parsed(t, strings.Replace(twoRates, "seeds: 2", "seeds: 1", 1))
 	want, _ := trained(t, settled(t, c, t.TempDir()), Options{})
-	for fail := 0; ; fail++ {
+	stride := 3
+	if longtest.Enabled() {
+		stride = 1
+	}
+	for fail := 0; ; fail += stride {
 		out := t.TempDir()
 		p := settled(t, c, out)
 		steps, failed := 0, false

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/residua-go/residua/internal/longtest"
@@ -197,17 +198,23 @@ func worded(rows, columns int) Heatmap {
 	return h
 }
 
+// TestEveryKindIsDrawn draws a figure of each kind; long tests draw more of each, and all tests the
+// largest ones.
 func TestEveryKindIsDrawn(t *testing.T) {
 	folder := os.Getenv("FIGURE_GALLERY") // to look at them
 	if folder == "" {
 		folder = t.TempDir()
 	}
-	all := gallery()
-	if longtest.Enabled() {
+	all, kinds := gallery(), map[string]bool{}
+	if longtest.Exhaustive() {
 		maps.Copy(all, giants())
 	}
-	for name, f := range all {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		f := all[name]
 		t.Run(name, func(t *testing.T) {
+			kind := fmt.Sprintf("%T", f)
+			longtest.Represent(t, longtest.Enabled() || !kinds[kind])
+			kinds[kind] = true
 			picture, err := PNG(f)
 			require.NoError(t, err)
 			require.NoError(t, os.WriteFile(filepath.Join(folder, name+".png"), picture, 0o644))

@@ -127,21 +127,26 @@ func designCases(t *testing.T, long bool) (cases []conformanceCase) {
 	return cases
 }
 
-// TestConformanceZoo runs the suite on settings of the other streams, and of mixtures of experts,
-// that no small preset has.
+// TestConformanceZoo runs the suite on settings of the vector stream, and of mixtures of experts,
+// that no small preset has; among the long tests also on settings of the other streams.
 func TestConformanceZoo(t *testing.T) {
+	checkConformance(t, []conformanceCase{
+		{"vector/both-options", tinyVector(all(withOptions(true, "neutral"), withFeedForward(layers.SwiGLUConfig{Hidden: 7})))},
+		{"vector/soft-cap", tinyVector(func(c *models.Config) { c.LogitSoftcap = 5 })},
+		{"none/matrix", tinyMatrix(all(withFeedForward(layers.NoFeedForward{}), sharedHeads))},
+		{"moe/top-2", tinyVector(experts(4, 2))},
+	})
+	if !longtest.Enabled() {
+		return
+	}
 	checkConformance(t, append(designCases(t, false), []conformanceCase{
 		{"vector/layerscale", tinyVector(all(withOptions(true, ""), dropoutBias))},
 		{"vector/x0", tinyVector(withOptions(false, "nanochat"))},
-		{"vector/both-options", tinyVector(all(withOptions(true, "neutral"), withFeedForward(layers.SwiGLUConfig{Hidden: 7})))},
-		{"vector/soft-cap", tinyVector(func(c *models.Config) { c.LogitSoftcap = 5 })},
 		{"swiglu/bias", tinyVector(all(withFeedForward(layers.SwiGLUConfig{Hidden: 7}), biased))},
 		{"swiglu/matrix", tinyMatrix(withFeedForward(layers.SwiGLUConfig{Hidden: 7}))},
 		{"relu2/bias", tinyVector(all(withFeedForward(layers.ReLU2Config{Hidden: 4}), biased))},
 		{"relu/matrix", tinyMatrix(withFeedForward(layers.ReLUConfig{Hidden: 4}))},
 		{"none/vector", tinyVector(all(withFeedForward(layers.NoFeedForward{}), withOptions(true, "neutral"), biased))},
-		{"none/matrix", tinyMatrix(all(withFeedForward(layers.NoFeedForward{}), sharedHeads))},
-		{"moe/top-2", tinyVector(experts(4, 2))},
 		{"moe/top-1-bias", tinyVector(all(experts(3, 1), biased))},
 		{"moe/raw", tinyVector(func(c *models.Config) {
 			c.FeedForward = layers.MoEConfig{Hidden: 7, Experts: 4, TopK: 2, RawGates: true}

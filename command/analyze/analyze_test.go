@@ -22,6 +22,7 @@ import (
 	"github.com/residua-go/residua/internal/browsertest"
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/internal/cli/clitest"
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/pretrained"
 )
@@ -119,8 +120,8 @@ func TestEveryCommandDelivers(t *testing.T) {
 			if !slices.Contains(supported(t, run), name) {
 				run, about = trained(t, "hyper"), ": hyper stream, "
 			}
-			if testing.Short() && name != "lens" && name != "wiring" {
-				t.Skip("drawing all pictures takes seconds")
+			if name != "lens" && name != "wiring" && name != "mixing" {
+				longtest.Skip(t) // drawing all pictures takes seconds
 			}
 			dir := filepath.Join(t.TempDir(), "a", "b")
 			args := append([]string{name, "-checkpoint", run}, quick(name)...)

@@ -17,6 +17,7 @@ import (
 	"github.com/residua-go/residua/analysis/report"
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/internal/cli/clitest"
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/models"
 )
 
@@ -194,9 +195,7 @@ func TestTheory(t *testing.T) {
 	}
 	checkPage(t, dir)
 	checkDrawn(t, openBrowser(t), filepath.Join(dir, report.PageFile))
-	if testing.Short() {
-		t.Skip("another seed takes seconds")
-	}
+	longtest.Skip(t) // another seed takes seconds
 	var document struct{ Results map[string]any }
 	other := works(t, "theory", "-seed", "2", "-json")
 	require.NoError(t, json.Unmarshal([]byte(other), &document))

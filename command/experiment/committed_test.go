@@ -12,11 +12,12 @@ import (
 
 	"github.com/residua-go/residua/experiment"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/models"
 )
 
 // TestCommittedExperiments: each config of experiments/ can be planned, its log is whole, and its
-// report is made of that log, bit for bit.
+// report is made of that log, bit for bit. Without long tests it looks at one log of each kind.
 func TestCommittedExperiments(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
@@ -30,6 +31,9 @@ func TestCommittedExperiments(t *testing.T) {
 		folder := strings.TrimSuffix(file, ".yaml")
 		e, err := experiment.Load(experiment.Kinds(models.Standard()), file, nil)
 		require.NoError(t, err)
+		if kinds[e.Kind.Name()] && !longtest.Enabled() {
+			continue
+		}
 		zoo := models.Standard()
 		if e.Page != "" {
 			zoo = shownOn(t, e.Page, folder)
@@ -112,6 +116,7 @@ func fileText(t *testing.T, name string) string {
 
 // TestEditedConfigsChangeNoExperiment: with the built-in configs edited, as files of their names
 // that come first, nothing is to be trained again; without the folders' own copies all would be.
+// Without long tests it looks at one experiment of each kind.
 func TestEditedConfigsChangeNoExperiment(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
@@ -126,10 +131,15 @@ func TestEditedConfigsChangeNoExperiment(t *testing.T) {
 	logs, err := filepath.Glob(filepath.Join(root, "experiments", "*", "log.jsonl"))
 	require.NoError(t, err)
 	require.NotEmpty(t, logs)
+	kinds := map[string]bool{}
 	for _, log := range logs {
 		folder := filepath.Dir(log)
 		e, err := experiment.Load(experiment.Kinds(models.Standard()), folder+".yaml", nil)
 		require.NoError(t, err)
+		if kinds[e.Kind.Name()] && !longtest.Enabled() {
+			continue
+		}
+		kinds[e.Kind.Name()] = true
 		plan, err := e.Plan(t.Context(), models.Standard(), folder)
 		require.NoError(t, err)
 		assert.Len(t, plan.Notes, 1, "the base has changed")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/internal/cli/clitest"
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 )
@@ -76,7 +77,11 @@ func TestModelsTable(t *testing.T) {
 
 // TestFits120Columns: what is printed fits a terminal of 120 columns.
 func TestFits120Columns(t *testing.T) {
-	for _, args := range []string{"", "-residuals", "-memory", "-memory -device cpu", "-fit 80", "-roofline h200", "-roofline h200 -preset rmt-134m", "-preset rmt-134m"} {
+	all := []string{"", "-residuals", "-roofline h200 -preset rmt-134m", "-preset rmt-134m"}
+	if longtest.Enabled() {
+		all = append(all, "-memory", "-memory -device cpu", "-fit 80", "-roofline h200") // of every preset
+	}
+	for _, args := range all {
 		got := clitest.Call(Command(models.Standard()), strings.Fields(args)...)
 		require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 		for _, line := range strings.Split(got.Stdout, "\n") {

@@ -38,9 +38,12 @@ func TestKilledRunsResume(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains in many processes")
 	}
-	kills := 2
-	if longtest.Enabled() {
+	kills := 1
+	switch {
+	case longtest.Exhaustive():
 		kills = 8
+	case longtest.Enabled():
+		kills = 3
 	}
 	dir := t.TempDir()
 	start := killable(t, dir)

@@ -23,9 +23,7 @@ func TestSavedSteps(t *testing.T) {
 	t.Chdir("../..") // the configs' paths start there
 	for _, folder := range folders {
 		t.Run(folder.Name(), func(t *testing.T) {
-			if folder.Name() != "quickstart" && !longtest.Exhaustive() {
-				t.Skipf("long: runs with %s=%s", longtest.Variable, longtest.All)
-			}
+			longtest.Represent(t, folder.Name() == "quickstart")
 			want, got := filepath.Join(saved, folder.Name()), filepath.Join(t.TempDir(), "run")
 			code, _, stderr := execute("-config", filepath.Join(want, "config.yaml"), "-out", got, "-set", "device.threads=2")
 			require.Equal(t, cli.ExitOK, code, stderr)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/internal/longtest"
 )
 
 // module has a command, and a package with tests of both kinds, one of them under a build tag, and
@@ -42,6 +44,7 @@ func TestMain(m *testing.M) { print("begun\n"); m.Run() }
 // TestCombine: depending on its name, the program acts as the command or runs a package's tests,
 // with the tests of the build tags, through TestMain.
 func TestCombine(t *testing.T) {
+	longtest.Skip(t) // links a program
 	if runtime.GOOS == "windows" {
 		t.Skip("links of other names")
 	}

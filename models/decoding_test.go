@@ -1,4 +1,4 @@
-package graph_test
+package models_test
 
 import (
 	"testing"
@@ -14,7 +14,7 @@ import (
 // whole row.
 func TestDecoding(t *testing.T) {
 	for _, masked := range []bool{false, true} {
-		eachModel(t, func(t *testing.T, c models.Config) {
+		eachConfig(t, func(t *testing.T, c models.Config) {
 			c.MaskDocuments, c.BOS = masked, bos
 			const rows = 3
 			store := graph.NewStore(tensor.Float64, 1)
@@ -49,7 +49,7 @@ func TestDecoding(t *testing.T) {
 
 // TestDecodingInPieces feeds a prompt in several runs of several tokens.
 func TestDecodingInPieces(t *testing.T) {
-	c := config("matrix", models.PositionsRoPE)
+	c := smallConfig("matrix", models.PositionsRoPE)
 	c.MaskDocuments, c.BOS = true, bos
 	store := graph.NewStore(tensor.Float64, 1)
 	o := graph.Options{Store: store, DType: tensor.Float64, Threads: 1}

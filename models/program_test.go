@@ -1,4 +1,4 @@
-package graph_test
+package models_test
 
 import (
 	"fmt"
@@ -20,14 +20,14 @@ import (
 // vocab and bos are the vocabulary's size and the start token of all models here.
 const vocab, bos = 13, 2
 
-// streams lists the kinds of streams of the models here.
-var streams = []string{"matrix", "vector"}
+// smallStreams lists the kinds of streams of the models here.
+var smallStreams = []string{"matrix", "vector"}
 
 // auxiliary is what the models add to the cross-entropy.
 var auxiliary = models.Auxiliary{ZLoss: 0.01}
 
-// config returns a small model whose sizes are not round numbers.
-func config(kind, positions string) models.Config {
+// smallConfig returns a small model whose sizes are not round numbers.
+func smallConfig(kind, positions string) models.Config {
 	c := models.Config{FeedForward: layers.GELUConfig{Hidden: 11}, Layers: 2, Vocab: vocab, Seq: 9, Init: models.InitLeCun, EmbeddingStd: 0.5}
 	c.Attention.Positions = positions
 	if kind == "matrix" {
@@ -108,11 +108,11 @@ func (m *modelProgram) results(t *testing.T) []float64 {
 	return all
 }
 
-// eachModel runs a test for both streams and all kinds of positions.
-func eachModel(t *testing.T, test func(t *testing.T, c models.Config)) {
-	for _, kind := range streams {
+// eachConfig runs a test for both streams and all kinds of positions.
+func eachConfig(t *testing.T, test func(t *testing.T, c models.Config)) {
+	for _, kind := range smallStreams {
 		for _, positions := range []string{models.PositionsLearned, models.PositionsALiBi, models.PositionsRoPE, models.PositionsNone} {
-			t.Run(kind+" "+positions, func(t *testing.T) { test(t, config(kind, positions)) })
+			t.Run(kind+" "+positions, func(t *testing.T) { test(t, smallConfig(kind, positions)) })
 		}
 	}
 }
@@ -120,7 +120,7 @@ func eachModel(t *testing.T, test func(t *testing.T, c models.Config)) {
 // TestModelUnderStockGrad compares a whole model's gradients from a Program with those from
 // gorgonia.Grad on a stock tape machine. It also checks that the Program has no dead node.
 func TestModelUnderStockGrad(t *testing.T) {
-	eachModel(t, func(t *testing.T, c models.Config) {
+	eachConfig(t, func(t *testing.T, c models.Config) {
 		c.MaskDocuments, c.BOS = true, bos
 		const rows, seq = 2, 7
 		store := graph.NewStore(tensor.Float64, 1)
@@ -159,8 +159,8 @@ func TestModelUnderStockGrad(t *testing.T) {
 
 // TestModelRecompute checks that training with recomputation gives the same bits in less memory.
 func TestModelRecompute(t *testing.T) {
-	for _, kind := range streams {
-		c := config(kind, models.PositionsLearned)
+	for _, kind := range smallStreams {
+		c := smallConfig(kind, models.PositionsLearned)
 		c.Layers, c.Dropout = 12, 0.1
 		var want []float64
 		arena := 0
@@ -182,8 +182,8 @@ func TestModelRecompute(t *testing.T) {
 	}
 }
 
-// hookNames returns the names of all activations of a model.
-func hookNames(c models.Config) []string {
+// configHookNames returns the names of all activations of a model.
+func configHookNames(c models.Config) []string {
 	names := []string{"embedding.out", "features"}
 	for l := range c.Layers {
 		for _, name := range []string{"attention.norm.out", "attention.qkv", "attention.heads", "attention.write", "attention.stream",
@@ -198,7 +198,7 @@ func hookNames(c models.Config) []string {
 // TestModelHooks checks that logits with all names hooked equal those without hooks, that every
 // name exists, and that a replaced activation changes the logits.
 func TestModelHooks(t *testing.T) {
-	eachModel(t, func(t *testing.T, c models.Config) {
+	eachConfig(t, func(t *testing.T, c models.Config) {
 		store := graph.NewStore(tensor.Float32, 1)
 		o := graph.Options{Store: store, Threads: 2}
 		plain := compileModel(t, graph.ProgramOptions{Options: o}, c, 2, c.Seq)
@@ -212,14 +212,14 @@ func TestModelHooks(t *testing.T) {
 		}
 
 		o.Hooks = graph.Hooks{}
-		for _, name := range hookNames(c) {
+		for _, name := range configHookNames(c) {
 			o.Hooks[name] = nil
 		}
 		hooked := compileModel(t, graph.ProgramOptions{Options: o}, c, 2, c.Seq)
 		copy(hooked.Ints("tokens"), plain.Ints("tokens"))
 		hooked.run(t, graph.RunOptions{})
 		require.InDeltaSlice(t, want, graph.Float64s(hooked.logits.Value().(*tensor.Dense)), 1e-6*max(1, largest))
-		for _, name := range hookNames(c) {
+		for _, name := range configHookNames(c) {
 			value, err := hooked.Hooked(name)
 			require.NoError(t, err)
 			require.Positive(t, value.DataSize(), name)
@@ -242,8 +242,8 @@ func TestModelHooks(t *testing.T) {
 // TestModelBetweenStockNodes puts stock nodes after a model's features: shared buffers,
 // separate ones and the stock tape machine agree bit for bit.
 func TestModelBetweenStockNodes(t *testing.T) {
-	for _, kind := range streams {
-		spec := modeltest.Resolve(t, config(kind, models.PositionsALiBi))
+	for _, kind := range smallStreams {
+		spec := modeltest.Resolve(t, smallConfig(kind, models.PositionsALiBi))
 		build := func(b *graph.Builder) (*gorgonia.Node, error) {
 			model, err := models.On(b, spec)
 			if err != nil {

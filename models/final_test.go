@@ -1,4 +1,4 @@
-package graph_test
+package models_test
 
 import (
 	"testing"
@@ -11,12 +11,13 @@ import (
 // TestFinal checks that a run reports each parameter's gradient once, in the order of FinalOrder,
 // and adds nothing to it afterwards, also when it accumulates or recomputes.
 func TestFinal(t *testing.T) {
-	for _, kind := range streams {
+	for _, kind := range smallStreams {
 		for _, recompute := range []graph.Recompute{graph.RecomputeNone, graph.RecomputeBlock} {
 			o := graph.ProgramOptions{Options: graph.Options{Threads: 1, Seed: 3}, Gradients: true, Recompute: recompute}
-			p := compileModel(t, o, config(kind, "rope"), 2, 9)
+			p := compileModel(t, o, smallConfig(kind, "rope"), 2, 9)
 			wake(t, p.Store())
-			feedTokens(p.Program, 1)
+			drawTokens(p.Ints("tokens"), 1)
+			drawTokens(p.Ints("targets"), 2)
 			require.NoError(t, p.Run(graph.RunOptions{}))
 			var order []*graph.Param
 			seen := map[string][]float64{}
@@ -36,7 +37,7 @@ func TestFinal(t *testing.T) {
 // TestFinalIsEarly checks that most parameters' gradients are final before the backward pass ends:
 // the last block's gradients come first.
 func TestFinalIsEarly(t *testing.T) {
-	p := compileModel(t, graph.ProgramOptions{Gradients: true}, config("matrix", "rope"), 2, 9)
+	p := compileModel(t, graph.ProgramOptions{Gradients: true}, smallConfig("matrix", "rope"), 2, 9)
 	place := map[string]int{}
 	for i, param := range p.FinalOrder() {
 		place[param.Name] = i
