@@ -241,13 +241,15 @@ class Clock:
 
 
 class Generation:
-    """Greedy generation by Hugging Face's transformers in float32 on the CPU, with a cache of keys and values."""
+    """Greedy generation by Hugging Face's transformers on the CPU, in float32 or with weights in bfloat16, with a cache of keys and values."""
 
     def __init__(self, o):
         import transformers
         torch.manual_seed(o.seed)
         sizes = dict(vocab_size=o.vocab, n_positions=o.seq, n_embd=o.width, n_layer=o.layers, n_head=o.heads, n_inner=o.ff)
         self.model = transformers.GPT2LMHeadModel(transformers.GPT2Config(**sizes, bos_token_id=None, eos_token_id=None)).eval()
+        if o.precision == "bf16":
+            self.model = self.model.to(torch.bfloat16)
         self.o, self.ids = o, torch.randint(o.vocab, (1, max(o.prompt, o.after)))
         self.version = f"transformers {transformers.__version__}, torch {torch.__version__}"
 

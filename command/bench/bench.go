@@ -20,6 +20,7 @@ func Suite(zoo models.Zoo) cli.Suite {
 		Example: `
 			bench models
 			bench models -models rmt-46m,transformer-49m -pytorch=python3 -svg bench.svg
+			bench models -precision bf16 -pytorch -pytorch-modes eager,compile,eager-fp32,compile-fp32
 			bench models -device cuda -precision bf16 -batch 16 -pytorch   # of a program built with -tags cuda
 			bench zoo -out docs/zoo.json      # residual designs compared with the plain transformer, kept as JSON
 			bench generate -pytorch           # reading a prompt and decoding, compared with Hugging Face's transformers

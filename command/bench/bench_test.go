@@ -171,13 +171,13 @@ func TestBenchRefuses(t *testing.T) {
 		"-script: want the PyTorch script":                                        {"-pytorch", "-script", "nowhere.py"},
 		`-pytorch: want a Python with torch, got "no-such-interpreter"`:           {"-pytorch=no-such-interpreter", "-script", "../../benchmarks/pytorch.py"},
 		"-models: want transformers to compare with stock Gorgonia, got byte-rmt": {"stock", "-models", "byte-transformer,byte-rmt"},
-		`-pytorch-modes: want one of eager, compile, compile-padded, got "jit"`:   {"-pytorch", "-pytorch-modes", "jit"},
-		"unknown flag -steps":                                                     {"show", "x.json", "-steps", "3"},
-		"open nowhere.json":                                                       {"show", "nowhere.json"},
-		"bench.go: want the JSON object that bench -out writes":                   {"show", "bench.go"},
-		"want a FILE that -out wrote, got nothing":                                {"show"},
-		`want one FILE, got "b.json", too`:                                        {"show", "a.json", "b.json"},
-		"unknown flag -pytroch; did you mean -pytorch?":                           {"-pytroch"},
+		`-pytorch-modes: want one of eager, compile, compile-padded, eager-fp32, compile-fp32, got "jit"`: {"-pytorch", "-pytorch-modes", "jit"},
+		"unknown flag -steps": {"show", "x.json", "-steps", "3"},
+		"open nowhere.json":   {"show", "nowhere.json"},
+		"bench.go: want the JSON object that bench -out writes": {"show", "bench.go"},
+		"want a FILE that -out wrote, got nothing":              {"show"},
+		`want one FILE, got "b.json", too`:                      {"show", "a.json", "b.json"},
+		"unknown flag -pytroch; did you mean -pytorch?":         {"-pytroch"},
 	} {
 		t.Run(want, func(t *testing.T) { execute(args...).Refused(t, want) })
 	}

@@ -37,9 +37,9 @@ func (t target) options() (bench.Options, error) {
 	switch {
 	case err == nil && t.Device == graph.CPU && t.Peak != 0:
 		err = cli.Usagef("-peak: want it with -device %s, got the device %s", graph.CUDA, t.Device)
-	case t.Device == graph.CPU:
+	case t.Device == graph.CPU && t.Precision == graph.FP32:
 		o.Target.Precision = ""
-	case t.Precision == "":
+	case t.Device.OnGPU() && t.Precision == "":
 		o.Target.Precision = graph.TF32
 	}
 	return o, err

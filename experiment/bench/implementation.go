@@ -2,6 +2,7 @@ package bench
 
 import (
 	"math/rand/v2"
+	"strings"
 
 	"github.com/pkg/errors"
 )
@@ -66,6 +67,9 @@ func newImplementation(name string, w Workload, on Target) (implementation, erro
 
 // implementationName returns the name of an implementation in tables, pictures and messages.
 func implementationName(name string) string {
+	if mode, float32s := strings.CutSuffix(name, InFloat32); float32s {
+		return implementationName(mode) + ", float32"
+	}
 	switch name {
 	case residua, generation:
 		return "Residua"

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -15,10 +16,10 @@ import (
 // GPU's peak is not measured but taken from its data sheet.
 type Machine struct {
 	Threads    int             `json:"threads"`
-	PeakGFLOPS float64         `json:"peak_gflops"`         // by our matrix product of peakSide^3; 0: unknown
+	PeakGFLOPS float64         `json:"peak_gflops"`         // by our matrix product of peakSide^3 in that precision; 0: unknown
 	CopyGBs    float64         `json:"copy_gb_s,omitempty"` // bytes read plus bytes written
 	GPU        string          `json:"gpu,omitempty"`       // its name, if models train on a GPU
-	Precision  graph.Precision `json:"precision,omitempty"` // of the GPU
+	Precision  graph.Precision `json:"precision,omitempty"` // in which models compute; "": float32
 }
 
 // The sizes in the two measurements: the copy is far larger than any cache.
@@ -33,7 +34,7 @@ func newMachine(t Target, peak float64) (*Machine, error) {
 	if t.Threads == 0 {
 		t.Threads = runtime.GOMAXPROCS(0)
 	}
-	m := &Machine{Threads: t.Threads}
+	m := &Machine{Threads: t.Threads, Precision: t.Precision}
 	if t.onGPU() {
 		name, err := gpuName(t.Device)
 		if err != nil {
@@ -52,10 +53,7 @@ func newMachine(t Target, peak float64) (*Machine, error) {
 
 // precision returns the type of the numbers that are multiplied.
 func (m *Machine) precision() string {
-	if m.GPU != "" {
-		return string(m.Precision)
-	}
-	return "float32"
+	return cmp.Or(string(m.Precision), "float32")
 }
 
 // name returns the name of the processor or GPU.
@@ -80,7 +78,11 @@ func (m *Machine) measure(pool *kernel.Pool) {
 		return
 	}
 	square := newProduct(productShape{M: peakSide, K: peakSide, N: peakSide})
-	best := slices.Min(times(machineTime, func() { square.run(pool) }))
+	multiply := square.run
+	if m.Precision == graph.BF16 {
+		multiply = square.inBFloat16()
+	}
+	best := slices.Min(times(machineTime, func() { multiply(pool) }))
 	m.PeakGFLOPS = max(m.PeakGFLOPS, square.shape.flops()/best/1e9)
 	c := &copyTask{from: slices.Repeat([]float32{1}, copyBytes/4), to: make([]float32, copyBytes/4)}
 	c.run(pool) // touches the pages for the first time

@@ -72,6 +72,17 @@ func (p *product) run(pool *kernel.Pool) {
 	p.gemm.Run(pool, g.TA, g.TB, g.M, g.N, g.K, 1, p.a, lda, p.b, ldb, 0, p.c, g.N)
 }
 
+// inBFloat16 returns a function that multiplies the operands, without transposing them, in
+// bfloat16, with sums in float32.
+func (p *product) inBFloat16() func(*kernel.Pool) {
+	var gemm kernel.GemmBFloat16[kernel.BFloat16]
+	a, b, c := make([]kernel.BFloat16, len(p.a)), make([]kernel.BFloat16, len(p.b)), make([]kernel.BFloat16, len(p.c))
+	kernel.RoundBFloat16(a, p.a)
+	kernel.RoundBFloat16(b, p.b)
+	g := p.shape
+	return func(pool *kernel.Pool) { gemm.Run(pool, false, false, g.M, g.N, g.K, 1, a, g.K, b, g.N, 0, c, g.N) }
+}
+
 // ProductResult is the speed of a matrix product.
 type ProductResult struct {
 	Shape   string  `json:"shape"` // as in "TN 32 x 65536 x 48": whether the operands are stored transposed, M x K x N

@@ -5,15 +5,20 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/graph"
 )
 
-// The ways to run PyTorch's side.
+// The ways to run PyTorch's side: in our own precision or, by names that end in InFloat32, always in
+// float32.
 const (
-	Eager    = "eager"
-	Compiled = "compile"
-	Padded   = "compile-padded" // compiled, with a vocabulary rounded up to a multiple of paddedTo
+	Eager     = "eager"
+	Compiled  = "compile"
+	Padded    = "compile-padded" // compiled, with a vocabulary rounded up to a multiple of paddedTo
+	InFloat32 = "-fp32"
 )
 
 // paddedTo: sizes of matrices should be multiples of this number for a GPU's tensor cores, so
@@ -23,7 +28,7 @@ const paddedTo = 64
 // PyTorch says how to run the PyTorch side of a comparison, benchmarks/pytorch.py.
 type PyTorch struct {
 	Python string   `yaml:"pytorch" bare:"python3" help:"compare with PyTorch, run by python3 or by PYTHON as in -pytorch=<PYTHON>"`
-	Modes  []string `yaml:"pytorch_modes" default:"eager,compile" split:"," choices:"eager, compile, compile-padded" help:"run PyTorch in these <MODES>; also compile-padded, with a vocabulary rounded up to a multiple of 64"` // nil: the default
+	Modes  []string `yaml:"pytorch_modes" default:"eager,compile" split:"," choices:"eager, compile, compile-padded, eager-fp32, compile-fp32" help:"run PyTorch in these <MODES>; also compile-padded, with a vocabulary rounded up to a multiple of 64, and eager-fp32, compile-fp32, next to ours of another precision"` // nil: the default
 	Script string   `yaml:"script" default:"benchmarks/pytorch.py" help:"PyTorch's models are in <FILE>"`
 }
 
@@ -62,10 +67,17 @@ func (p *PyTorch) checkTransformers(ctx context.Context) error {
 // train returns the command that trains a job's model, or generates with it.
 func (p *PyTorch) train(ctx context.Context, j job) *exec.Cmd {
 	args := []string{p.Script, string(j.Model), "--batch", fmt.Sprint(j.Batch), "--serve", "--threads", fmt.Sprint(j.Target.Threads), "--warm-up", fmt.Sprint(warmUpSteps)}
+	mode, float32s := strings.CutSuffix(j.Implementation, InFloat32)
 	if j.Target.onGPU() {
-		args = append(args, "--device", string(j.Target.Device), "--precision", string(j.Target.Precision))
+		args = append(args, "--device", string(j.Target.Device))
 	}
-	switch j.Implementation {
+	switch {
+	case float32s:
+		args = append(args, "--precision", string(graph.FP32))
+	case j.Target.Precision != "":
+		args = append(args, "--precision", string(j.Target.Precision))
+	}
+	switch mode {
 	case Compiled:
 		args = append(args, "--compile")
 	case Padded:

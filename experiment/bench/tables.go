@@ -21,7 +21,7 @@ func (r *Report) Tables() []figure.Table {
 func (m *Machine) String() string {
 	switch {
 	case m.GPU == "":
-		text := fmt.Sprintf("machine: %d threads, peak %.0f GFLOPS (measured: a float32 matrix product of %d^3)", m.Threads, m.PeakGFLOPS, peakSide)
+		text := fmt.Sprintf("machine: %d threads, peak %.0f GFLOPS (measured: a %s matrix product of %d^3)", m.Threads, m.PeakGFLOPS, m.precision(), peakSide)
 		if m.CopyGBs > 0 {
 			text += fmt.Sprintf(", copy %.1f GB/s (read and written)", m.CopyGBs)
 		}

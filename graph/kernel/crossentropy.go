@@ -9,7 +9,7 @@ import (
 
 // crossEntropyBytes bounds the logits that are in memory at a time. One token's logits are always
 // allowed.
-const crossEntropyBytes = 48 << 20
+const crossEntropyBytes = 96 << 20
 
 // CrossEntropyArgs holds what CrossEntropy.Run reads and writes.
 type CrossEntropyArgs[T Float] struct {

@@ -18,11 +18,11 @@ func TestModelDevice(t *testing.T) {
 		c := Command{Name: "test", Settings: &m, Run: func(context.Context, Output) error { return CheckDevice(m.Device, m.Precision) }}
 		return c.execute(t.Context(), args, Output{})
 	}
-	for _, good := range [][]string{nil, {"-precision", "fp32"}, {"-device", "cuda"}, {"-device", "cuda", "-precision", "bf16"}} {
+	for _, good := range [][]string{nil, {"-precision", "fp32"}, {"-precision", "bf16"}, {"-device", "cuda"}, {"-device", "cuda", "-precision", "bf16"}} {
 		require.NoError(t, check(good...), "%v", good)
 	}
 	require.ErrorContains(t, check("-device", "tpu"), `-device: want cpu, cuda or, of several GPUs, cuda:1, got "tpu"`)
-	require.ErrorContains(t, check("-precision", "bf16"), "add -device cuda")
+	require.ErrorContains(t, check("-precision", "tf32"), "add -device cuda")
 	require.ErrorContains(t, check("-device", "cuda", "-precision", "fp8"), "-precision: want one of")
 }
 
