@@ -12,7 +12,7 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// The ways to run PyTorch's side: in our own precision or, by names that end in InFloat32, always in
+// The ways to run PyTorch: in our own precision or, by names that end in InFloat32, always in
 // float32.
 const (
 	Eager     = "eager"
