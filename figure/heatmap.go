@@ -47,7 +47,7 @@ func cellSide(n int, most float64) float64 {
 func (h Heatmap) layout(t typesetter) picture {
 	rows, columns := len(h.Values), len(h.Values[0])
 	high := cellSide(rows, cellMost)
-	wide := h.cellWidth(t, columns, high)
+	wide := h.cellWidth(t, columns)
 	textWide, texts := h.textCellWidth(t)
 	if texts {
 		wide, high = textWide, textCellHigh
@@ -70,7 +70,7 @@ func (h Heatmap) layout(t typesetter) picture {
 
 // cellWidth returns the columns' width: the rows' height, or more if the columns' names need it or
 // there are few columns.
-func (h Heatmap) cellWidth(t typesetter, columns int, height float64) float64 {
+func (h Heatmap) cellWidth(t typesetter, columns int) float64 {
 	side := cellSide(columns, cellMost)
 	if h.Columns != nil {
 		if wanted := math.Ceil(t.widest(namesOf(h.Columns, columns), tickSize)) + 8; wanted <= cellWide {

@@ -51,7 +51,7 @@ func (p *Pool) Threads() int {
 func (p *Pool) Do(n int, t Task) {
 	threads := p.Threads()
 	if n < 2 || threads == 1 || !p.workers.acquire() {
-		for w := 0; w < threads; w++ {
+		for w := range threads {
 			t.Part(w, w*n/threads, (w+1)*n/threads)
 		}
 		return

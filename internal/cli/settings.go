@@ -36,9 +36,9 @@ func (c Command) run(ctx context.Context, args []string, out Output) error {
 	}
 	for _, s := range c.structs() {
 		held := reflect.ValueOf(s).Elem()
-		for i := range held.NumField() {
-			if held.Field(i).Type() == reflect.TypeFor[settings.Given]() {
-				held.Field(i).Set(reflect.ValueOf(flags.Given()))
+		for _, field := range held.Fields() {
+			if field.Type() == reflect.TypeFor[settings.Given]() {
+				field.Set(reflect.ValueOf(flags.Given()))
 			}
 		}
 	}

@@ -23,8 +23,8 @@ type Field struct {
 func Fields(t reflect.Type, path string) ([]Field, error) {
 	var fields []Field
 	seen := map[string]bool{}
-	for i := range t.NumField() {
-		found, err := fieldsAt(t.Field(i), path)
+	for field := range t.Fields() {
+		found, err := fieldsAt(field, path)
 		if err != nil {
 			return nil, err
 		}

@@ -53,12 +53,11 @@ func (b Batch) clone() Batch {
 	return b
 }
 
-// replace puts another token that is not BOS at place i of row r.
-func (b Batch) replace(spec models.Spec, r, i int) {
-	at := r*b.Seq + i
+// replace puts another token that is not BOS at place i of the first row.
+func (b Batch) replace(spec models.Spec, i int) {
 	for id := range int32(spec.Vocab) {
-		if id != int32(spec.BOS) && id != b.Inputs[at] {
-			b.Inputs[at] = id
+		if id != int32(spec.BOS) && id != b.Inputs[i] {
+			b.Inputs[i] = id
 			return
 		}
 	}

@@ -21,7 +21,7 @@ func checkCausality(t *testing.T, spec models.Spec) {
 		for _, first := range []int{0, 1, spec.Seq / 2, spec.Seq - 1} {
 			changed := b.clone()
 			for i := first; i < spec.Seq; i++ {
-				changed.replace(spec, 0, i)
+				changed.replace(spec, i)
 			}
 			after := p.On(t, changed, graph.RunOptions{}).Logits
 			requireRows(t, spec, before, after, 0, first, true, "%v: tokens before %d, which changes", dt, first)
@@ -29,7 +29,7 @@ func checkCausality(t *testing.T, spec models.Spec) {
 			requireRows(t, spec, before, after, spec.Seq, rows*spec.Seq, true, "%v: another row", dt)
 		}
 		changed := b.clone()
-		changed.replace(spec, 0, 0)
+		changed.replace(spec, 0)
 		after := p.On(t, changed, graph.RunOptions{}).Logits
 		requireRows(t, spec, before, after, 0, spec.Seq, false, "%v: tokens after the first, which changes", dt)
 	}
@@ -47,7 +47,7 @@ func checkDocuments(t *testing.T, spec models.Spec) {
 		before := p.On(t, b, graph.RunOptions{}).Logits
 		changed := b.clone()
 		for i := range bos {
-			changed.replace(c, 0, i)
+			changed.replace(c, i)
 		}
 		after := p.On(t, changed, graph.RunOptions{}).Logits
 		requireRows(t, c, before, after, 0, bos, false, "the changed document")
@@ -63,11 +63,11 @@ func requireRunOpensOne(t *testing.T, spec models.Spec, p *Program, b Batch, bos
 	t.Helper()
 	before := p.On(t, b, graph.RunOptions{}).Logits
 	changed := b.clone()
-	changed.replace(spec, 0, 0)
+	changed.replace(spec, 0)
 	after := p.On(t, changed, graph.RunOptions{}).Logits
 	requireRows(t, spec, before, after, bos, spec.Seq, masked, "after a run of BOS, masked: %t", masked)
 	changed = b.clone()
-	changed.replace(spec, 0, bos) // now the document begins at the second
+	changed.replace(spec, bos) // now the document begins at the second
 	after = p.On(t, changed, graph.RunOptions{}).Logits
 	requireRows(t, spec, before, after, bos+2, spec.Seq, false, "after a run of BOS whose first changes")
 }

@@ -124,16 +124,16 @@ func optional[T kernel.Float](c graph.CallOf[T], i int) []T {
 	return c.In(i)
 }
 
-// gains returns the numbers of the two gain inputs, the first of which is at; -1 if there are none.
-func (k preparation) gains(at int) (query, key int) {
+// gains returns the numbers of the two gain inputs; -1 if there are none.
+func (k preparation) gains() (query, key int) {
 	if !k.normed {
 		return -1, -1
 	}
-	return at, at + 1
+	return 1, 2
 }
 
 func runPreparation[T kernel.Float](k preparation, c graph.CallOf[T]) {
-	query, key := k.gains(1)
+	query, key := k.gains()
 	graph.State[kernel.PrepareQKV[T]](c).Forward(c.Pool(), c.Out(), c.In(0), optional(c, query), optional(c, key),
 		optional(c, k.first()), optional(c, k.weights()), k.params(c.Signature(0)))
 }
@@ -215,7 +215,7 @@ func (k preparationGrad) Run(c *graph.Call) {
 }
 
 func runPreparationGrad[T kernel.Float](k preparationGrad, c graph.CallOf[T]) {
-	query, key := k.of.gains(1)
+	query, key := k.of.gains()
 	weights, qkv, first := k.inputs()
 	var g kernel.PrepareQKVGrads[T]
 	g.QGain, g.AccumulateQGain = c.SecondaryOut(0)

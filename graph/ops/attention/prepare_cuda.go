@@ -25,7 +25,7 @@ func preparationInputs(c *graph.DeviceCall, t cuda.Type, query, key, first, weig
 func (k preparation) Launch(c *graph.DeviceCall) {
 	y, d := c.Out(), k.params(c.Signature(0))
 	x := c.InAs(0, y.Type)
-	query, key := k.gains(1)
+	query, key := k.gains()
 	inputs := preparationInputs(c, y.Type, query, key, k.first(), k.weights())
 	rows := y.N / d.HeadDim
 	c.Launch("prepare_qkv"+y.Suffix(), cuda.Grid{X: cuda.CeilDiv(rows, prepareWarps), Threads: 32 * prepareWarps},
@@ -37,7 +37,7 @@ func (k preparationGrad) Launch(c *graph.DeviceCall) {
 	dy := c.InAs(0, dx.Type)
 	weights, qkv, first := k.inputs()
 	x := c.InAs(qkv, dx.Type)
-	query, key := k.of.gains(1)
+	query, key := k.of.gains()
 	inputs := preparationInputs(c, dx.Type, query, key, first, weights)
 	rows := dx.N / d.HeadDim
 	chunk := cuda.CeilDiv(cuda.CeilDiv(rows, prepareBlocks), prepareWarps) * prepareWarps

@@ -14,8 +14,8 @@ func showGates(b *graph.Builder, k experts, gates, dispatch *gorgonia.Node, o Op
 		return gates
 	}
 	s := graph.SignatureOf(gates)
-	all := b.Apply(expertTerms{k, graph.Signature{DType: s.DType, Shape: graph.WithTokens(s.Leading(), k.number)}}, gates, dispatch) // [T, E]
-	return b.Apply(chosenTerms{k, s}, show(b, "Gates", o.Gates, all), dispatch)
+	all := b.Apply(terms{experts: k, result: graph.Signature{DType: s.DType, Shape: graph.WithTokens(s.Leading(), k.number)}}, gates, dispatch) // [T, E]
+	return b.Apply(terms{k, s, true}, show(b, "Gates", o.Gates, all), dispatch)
 }
 
 // gatedTerms computes each expert's gated output, [T, E, D], and passes it to o.Terms. The experts'
@@ -29,7 +29,7 @@ func gatedTerms(b *graph.Builder, k experts, a, w2, gates, dispatch *gorgonia.No
 	}
 	s := graph.SignatureOf(rows)
 	result := graph.Signature{DType: s.DType, Shape: graph.WithTokens(s.Leading()/k.topK, k.number, s.Width())}
-	return show(b, "Terms", o.Terms, b.Apply(expertTerms{k, result}, rows, dispatch))
+	return show(b, "Terms", o.Terms, b.Apply(terms{experts: k, result: result}, rows, dispatch))
 }
 
 // show returns the result of a function of Options for x, after checking it.
@@ -51,59 +51,43 @@ func describe(n *gorgonia.Node) string {
 	return graph.SignatureOf(n).String()
 }
 
-// expertTerms spreads what each token has for its chosen experts, [T*k, ...] or [T, k], over all
-// experts, [T, E, ...] in the shape of result: 0 for those not chosen. Inputs: the rows in the
-// order of the choices, and the dispatch.
-type expertTerms struct {
+// terms spreads what each token has for its chosen experts, [T*k, ...] or [T, k], over all experts,
+// [T, E, ...]: 0 for those not chosen. With gather it does the reverse, and does not read the terms
+// of experts that are not chosen. The output has the shape of result. Inputs: the rows in the order
+// of the choices, or the terms; and the dispatch.
+type terms struct {
 	experts
 	result graph.Signature
+	gather bool
 }
 
-func (k expertTerms) String() string { return "ExpertTerms" + k.experts.String() }
+func (k terms) String() string {
+	if k.gather {
+		return "ChosenTerms" + k.experts.String()
+	}
+	return "ExpertTerms" + k.experts.String()
+}
 
 // ReadsInts returns true for the dispatch.
-func (expertTerms) ReadsInts(i int) bool { return i == 1 }
+func (terms) ReadsInts(i int) bool { return i == 1 }
 
-func (k expertTerms) Infer([]graph.Signature) (graph.Signature, error) { return k.result, nil }
+func (k terms) Infer([]graph.Signature) (graph.Signature, error) { return k.result, nil }
 
-func (k expertTerms) SameType() bool { return true }
+func (terms) SameType() bool { return true }
 
-func (k expertTerms) VJP(d *graph.Derivative) {
-	d.Make(0, chosenTerms{k.experts, d.Signature(0)}, d.Gradient(), d.Input(1))
+func (k terms) VJP(d *graph.Derivative) {
+	d.Make(0, terms{k.experts, d.Signature(0), !k.gather}, d.Gradient(), d.Input(1))
 }
 
-func (k expertTerms) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runExpertTerms[float32], runExpertTerms[float64])
+func (k terms) Run(c *graph.Call) {
+	graph.Dispatch(c, k, runTerms[float32], runTerms[float64])
 }
 
-func runExpertTerms[T kernel.Float](k expertTerms, c graph.CallOf[T]) {
-	graph.State[kernel.ExpertTerms[T]](c).Spread(c.Pool(), c.Out(), c.In(0), k.dispatch(c.Ints(1)))
-}
-
-// chosenTerms gathers the parts of each token's chosen experts from [T, E, ...] again, in the shape
-// of result; it does not read the others. Inputs: the terms, and the dispatch.
-type chosenTerms struct {
-	experts
-	result graph.Signature
-}
-
-func (k chosenTerms) String() string { return "ChosenTerms" + k.experts.String() }
-
-// ReadsInts returns true for the dispatch.
-func (chosenTerms) ReadsInts(i int) bool { return i == 1 }
-
-func (k chosenTerms) Infer([]graph.Signature) (graph.Signature, error) { return k.result, nil }
-
-func (k chosenTerms) SameType() bool { return true }
-
-func (k chosenTerms) VJP(d *graph.Derivative) {
-	d.Make(0, expertTerms{k.experts, d.Signature(0)}, d.Gradient(), d.Input(1))
-}
-
-func (k chosenTerms) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runChosenTerms[float32], runChosenTerms[float64])
-}
-
-func runChosenTerms[T kernel.Float](k chosenTerms, c graph.CallOf[T]) {
-	graph.State[kernel.ExpertTerms[T]](c).Gather(c.Pool(), c.Out(), c.In(0), k.dispatch(c.Ints(1)))
+func runTerms[T kernel.Float](k terms, c graph.CallOf[T]) {
+	s := graph.State[kernel.ExpertTerms[T]](c)
+	if k.gather {
+		s.Gather(c.Pool(), c.Out(), c.In(0), k.dispatch(c.Ints(1)))
+	} else {
+		s.Spread(c.Pool(), c.Out(), c.In(0), k.dispatch(c.Ints(1)))
+	}
 }

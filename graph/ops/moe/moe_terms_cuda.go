@@ -5,15 +5,11 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-func (k expertTerms) Launch(c *graph.DeviceCall) {
-	k.launchTerms(c, "moe_spread", k.number)
-}
-
-func (k chosenTerms) Launch(c *graph.DeviceCall) { k.launchTerms(c, "moe_gather", k.topK) }
-
-// launchTerms launches the kernel of expertTerms or chosenTerms; rows is the number of rows a token
-// in the output.
-func (k experts) launchTerms(c *graph.DeviceCall, name string, rows int) {
+func (k terms) Launch(c *graph.DeviceCall) {
+	name, rows := "moe_spread", k.number // rows a token in the output
+	if k.gather {
+		name, rows = "moe_gather", k.topK
+	}
 	y := c.Out()
 	x := c.InAs(0, y.Type)
 	d := k.deviceDispatch(c, 1)
