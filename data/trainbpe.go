@@ -25,8 +25,9 @@ func pairOf(left, right int32) symbolPair { return symbolPair(left)<<32 | symbol
 // It finds the merges that Hugging Face's BpeTrainer finds. The counts of pairs are kept up to
 // date, so that a merge takes time in proportion to the pieces that it changes.
 //
-// Go libraries that train (sugarme/tokenizer, shadowy-pycoder/tinybpe, as of 2025) count all pairs
-// again for each merge, or are no longer maintained.
+// The Go library that trains, sugarme/tokenizer (v0.3.0, September 2025), chooses among equally
+// frequent pairs by the order of a Go map and the time, so that no two runs need agree, and it
+// prints to standard output.
 func trainBPE(pieces map[string]int64, vocab int) (TokenVocabulary, error) {
 	t := newBPETrainer(pieces)
 	v := TokenVocabulary{Merges: []string{}, Pieces: "gpt-2"}
