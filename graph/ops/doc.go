@@ -2,7 +2,7 @@
 // has the ops as graph.Primitives, with gradients and CUDA launches, and a function for each op
 // that makes its node with a graph.Builder:
 //
-//	y := linear.Map(b, norm.Layer(b, x, gain), w, linear.Options{})
+//	y := linear.Map(b, norm.Apply(b, x, gain, norm.Options{}), w, linear.Options{})
 //
 // They only use what any other package can use: package graph knows none of them.
 package ops

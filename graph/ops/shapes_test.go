@@ -46,8 +46,8 @@ func TestBadShapes(t *testing.T) {
 			return linear.Map(b, f(3, 5), f(5, 2), linear.Options{Bias: f(3)})
 		}, "bias: want 2 entries"},
 		{func(b *graph.Builder) *gorgonia.Node { return linear.Bias(b, f(3, 5), f(3)) }, "bias: want 5 entries for x (3, 5), got shape (3)"},
-		{func(b *graph.Builder) *gorgonia.Node { return norm.Layer(b, f(3, 5), f(3)) }, "gain: want the last axes of x (3, 5), got shape (3)"},
-		{func(b *graph.Builder) *gorgonia.Node { return norm.RMS(b, f(5), f(3, 5)) }, "gain: want the last axes"},
+		{func(b *graph.Builder) *gorgonia.Node { return norm.Apply(b, f(3, 5), f(3), norm.Options{}) }, "gain: want the last axes of x (3, 5), got shape (3)"},
+		{func(b *graph.Builder) *gorgonia.Node { return norm.Apply(b, f(5), f(3, 5), norm.Options{RMS: true}) }, "gain: want the last axes"},
 		{func(b *graph.Builder) *gorgonia.Node { return norm.Apply(b, f(3, 5), f(5), norm.Options{Bias: f(3)}) }, "bias: want shape (5) as the gain, got (3)"},
 		{func(b *graph.Builder) *gorgonia.Node { return readwrite.Read(b, f(3, 5), f(2, 5)) }, "stream: want shape [tokens, Dk, Dv], got (3, 5)"},
 		{func(b *graph.Builder) *gorgonia.Node { return readwrite.Read(b, f(3, 5, 7), f(2, 7)) }, "keys: want [..., 5] for a stream (3, 5, 7), got (2, 7)"},

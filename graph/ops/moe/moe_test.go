@@ -42,7 +42,7 @@ func moeProgram(t *testing.T, o graph.ProgramOptions, s moeSizes, outputs *[]Out
 		var counts gorgonia.Nodes
 		for i := range 2 {
 			b.Block(func() {
-				nodes := gorgonia.Nodes{norm.RMS(b, x, b.Param(graph.ParamSpec{Name: fmt.Sprint("gain", i), Shape: []int{s.width()}, Init: graph.Ones()}))}
+				nodes := gorgonia.Nodes{norm.Apply(b, x, b.Param(graph.ParamSpec{Name: fmt.Sprint("gain", i), Shape: []int{s.width()}, Init: graph.Ones()}), norm.Options{RMS: true})}
 				for j, shape := range s.shapes()[1:] {
 					nodes = append(nodes, b.Param(graph.ParamSpec{Name: fmt.Sprintf("x%d.%d", i, j+1), Shape: shape, Init: graph.Normal(0.7)}))
 				}

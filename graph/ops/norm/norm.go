@@ -77,8 +77,8 @@ type norm struct {
 
 // Apply normalises x over its last axes jointly, as many axes as the gain has:
 //
-//	LayerNorm: y = (x - mean(x)) / sqrt(var(x) + eps) * gain + bias
-//	RMSNorm:   y = x / sqrt(mean(x^2) + eps) * gain + bias
+//	LayerNorm: y = (x - mean(x)) / sqrt(var(x) + eps) * gain + bias (Ba et al. 2016)
+//	RMSNorm:   y = x / sqrt(mean(x^2) + eps) * gain + bias (Zhang & Sennrich 2019)
 //
 // The RMT normalises over all Dk*Dv entries of its matrix (paper section 3.2), a transformer over
 // D. x [..., gain's axes], variance biased. With o.Groups the gain's first axis counts groups, each
@@ -90,26 +90,6 @@ func Apply(b *graph.Builder, x, gain *gorgonia.Node, o Options) *gorgonia.Node {
 		return b.Apply(k, x, gain, o.Bias)
 	}
 	return b.Apply(k, x, gain)
-}
-
-// Layer normalises each token to mean 0 and variance 1 and multiplies it by the gain (Ba et
-// al. 2016):
-//
-//	y = (x - mean(x)) / sqrt(var(x) + 1e-6) * gain
-//
-// x [T, ...gain's axes], y as x. For a bias, another eps or groups, use Apply.
-func Layer(b *graph.Builder, x, gain *gorgonia.Node) *gorgonia.Node {
-	return Apply(b, x, gain, Options{})
-}
-
-// RMS divides each token by its root mean square and multiplies it by the gain (Zhang &
-// Sennrich 2019):
-//
-//	y = x / sqrt(mean(x^2) + 1e-6) * gain
-//
-// x [T, ...gain's axes], y as x. For a bias, another eps or groups, use Apply.
-func RMS(b *graph.Builder, x, gain *gorgonia.Node) *gorgonia.Node {
-	return Apply(b, x, gain, Options{RMS: true})
 }
 
 func (k norm) Infer(in []graph.Signature) (graph.Signature, error) {
