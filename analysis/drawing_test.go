@@ -23,13 +23,12 @@ type drawable interface {
 }
 
 // TestDrawings: tables have as many cells as columns, figures can be drawn, and results
-// written as JSON, for the RMT's stream and a stream with outputs of earlier blocks; with all tests
-// for every stream.
+// written as JSON, for two streams; with all tests for every stream.
 func TestDrawings(t *testing.T) {
 	t.Parallel()
 	for name, c := range zoo(t) {
 		t.Run(name, func(t *testing.T) {
-			longtest.Represent(t, name == "matrix" || name == "mudd")
+			longtest.Represent(t, name == "matrix" || name == "vector")
 			for what, r := range drawables(t, c) {
 				checkDrawing(t, what, r)
 			}

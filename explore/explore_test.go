@@ -16,6 +16,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/explore"
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/pretrained"
@@ -130,12 +131,14 @@ func sameProbabilities(t *testing.T, want, got []explore.Token, tolerance float6
 
 var prompt = []int32{1, 7, 3, 4}
 
-// TestZoo: the Explorer answers for every design. What heads, neurons and all other writers wrote
-// adds up to the logit, and generated text has the same probabilities as when it is given as a row,
-// changed or not.
+// TestZoo: the Explorer answers for every design, without long tests for a few. What heads, neurons
+// and all other writers wrote adds up to the logit, and generated text has the same probabilities
+// as when it is given as a row, changed or not.
 func TestZoo(t *testing.T) {
 	for _, p := range append(modeltest.Small(models.Standard()), experts()) {
 		t.Run(p.Name, func(t *testing.T) {
+			few := p.Name == "quickstart" || p.Name == "quickstart-transformer" || p.Name == experts().Name
+			longtest.Represent(t, few || longtest.Enabled())
 			c := tiny(t, p.Config, "")
 			about := c.model()
 			assert.Equal(t, 2+max(0, p.Config.Loops-1), about.Layers, "of a loop each pass") // the loop is of one block

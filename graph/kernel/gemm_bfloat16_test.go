@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/internal/longtest"
 )
 
 // pairOperands holds the matrices of a call in bfloat16; o.a and o.b hold the same values as
@@ -84,7 +86,7 @@ func TestGemmBFloat16CutsK(t *testing.T) {
 	forEachPairPath(t, func(t *testing.T, p path) {
 		i := 0
 		for _, s := range shapes {
-			if testing.Short() && s[0]*s[1]*s[2] > 1<<20 {
+			if !longtest.Enabled() && s[0]*s[1]*s[2] > 1<<20 {
 				continue
 			}
 			for form := range 4 {

@@ -3,10 +3,15 @@ package memory
 
 import (
 	"math"
+	"sync"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/shirou/gopsutil/v4/mem"
 )
+
+// groupLimit returns the limit of the process's control group. It is read once, because finding it
+// takes longer than all else that Available does.
+var groupLimit = sync.OnceValues(memlimit.FromCgroup)
 
 // Available returns how many bytes of memory can still be allocated, including swap and limited by
 // the process's control group. It returns math.MaxInt if the system does not tell.
@@ -18,7 +23,7 @@ func Available() int {
 			available += swap.Free
 		}
 	}
-	if limit, err := memlimit.FromCgroup(); err == nil && limit > 0 {
+	if limit, err := groupLimit(); err == nil && limit > 0 {
 		available = min(available, limit)
 	}
 	return int(min(available, math.MaxInt))
