@@ -2,6 +2,7 @@ package data
 
 import (
 	"context"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 // fileSource reads text from files; see Options.Paths.
 type fileSource struct {
 	paths       []string
+	separator   string // Files.Separator
 	field       string // text field of .jsonl lines
 	byExtension bool   // files without an extension are not text
 	disk        diskReader
@@ -79,6 +81,11 @@ func (s *fileSource) Read(ctx context.Context, f File, enc *Encoder, emit func(D
 	}
 	if extension == ".jsonl" {
 		return readJSONL(ctx, f, s.field, s.disk, enc, emit)
+	}
+	if s.separator != "" {
+		return s.disk.separated(ctx, f.Disk, s.separator, func(number int, text string) error {
+			return emit(enc.Document(fmt.Sprintf("%s:%d", f.Name, number), text))
+		})
 	}
 	text, err := s.disk.text(ctx, f.Disk)
 	if err != nil || text == "" {

@@ -73,7 +73,9 @@ func (Goroot) Open(o Options, _ Tokenizer) (Reader, error) {
 
 // Files reads text files; see Options.Paths. Each file is a document, or each line of a .jsonl
 // file, named "file:line". Files and lines without any text are skipped.
-type Files struct{}
+type Files struct {
+	Separator string `yaml:"separator" json:"separator,omitempty" help:"this text ends a document, in text files that hold several; empty: a file is one document"`
+}
 
 // Name returns "files".
 func (Files) Name() string { return "files" }
@@ -81,7 +83,7 @@ func (Files) Name() string { return "files" }
 // Open requires paths.
 func (f Files) Open(o Options, _ Tokenizer) (Reader, error) {
 	reader := diskReader{memory: o.Memory, longest: o.longest, read: o.read}
-	return &fileSource{paths: o.Paths, field: cmp.Or(o.TextField, "text"), byExtension: o.former, disk: reader, formats: o.Formats}, o.checkPaths(f)
+	return &fileSource{separator: f.Separator, paths: o.Paths, field: cmp.Or(o.TextField, "text"), byExtension: o.former, disk: reader, formats: o.Formats}, o.checkPaths(f)
 }
 
 // Shards reads token shards that Preparation.Run has written, or any raw little-endian uint16 ids

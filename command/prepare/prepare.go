@@ -44,6 +44,7 @@ type call struct {
 	Tokenizer   string        `yaml:"tokenizer" default:"bytes" help:"<NAME>: bytes, gpt2, the path of a tokenizer.json, or train:N to train a byte-level BPE of N ids"`
 	Sample      int64         `yaml:"sample" default:"256" min:"1" max:"65536" help:"train the tokenizer on about <N> MiB of the documents that are not validation"`
 	TextField   string        `yaml:"text_field" default:"text" help:"the text of .jsonl lines is in field <NAME>, that of .parquet files in the column of that name"`
+	Separator   string        `yaml:"separator" help:"the text <TEXT>, such as '<|endoftext|>', ends a document of a text file; without, a file is one document"`
 	Split       string        `yaml:"split" default:"hash/20" help:"<RULE>: hash/N keeps about one document in N for validation, by the hash of its text; none"`
 	Dedupe      bool          `yaml:"dedupe" help:"drop a document whose text equals that of an earlier one"`
 	ShardTokens int           `yaml:"shard_tokens" default:"100000000" min:"1" help:"at most <N> tokens in a shard"`
@@ -88,7 +89,7 @@ func (c *call) options() (o data.PrepareOptions, err error) {
 	}
 	o = data.PrepareOptions{
 		Options: data.Options{
-			Source: data.Files{}, Paths: c.Paths, Formats: []data.Format{parquet.Format()},
+			Source: data.Files{Separator: c.Separator}, Paths: c.Paths, Formats: []data.Format{parquet.Format()},
 			Tokenizer: c.Tokenizer, Split: c.Split, TextField: c.TextField, Threads: c.Threads, Memory: memory.Available(),
 		},
 		Dir: c.Out, ShardTokens: c.ShardTokens, Dedupe: c.Dedupe, SampleBytes: c.Sample << 20, SaveEvery: c.SaveEvery, Restart: c.Restart,

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -48,12 +49,17 @@ func KeysPage(head string, keys []settings.Key) string {
 	return page.String()
 }
 
-// keysOf writes the table of the keys directly in a section, if there are any.
+// keysOf writes the table of the keys in a section, if there are any, without those of the sections
+// in it: a value with a kind, which may be written as its kind alone, is no section.
 func keysOf(page *strings.Builder, keys []settings.Key, section string) {
 	head := "\n| key | type | default | meaning |\n|---|---|---|---|\n"
+	inner := func(name string) bool {
+		return slices.ContainsFunc(keys, func(k settings.Key) bool {
+			return k.IsSection() && k.Name+"." != section && strings.HasPrefix(name, k.Name+".") && strings.HasPrefix(k.Name, section)
+		})
+	}
 	for _, k := range keys {
-		name, inside := strings.CutPrefix(k.Name, section)
-		if !inside || strings.Contains(name, ".") || k.IsSection() {
+		if !strings.HasPrefix(k.Name, section) || k.IsSection() || inner(k.Name) {
 			continue
 		}
 		fmt.Fprintf(page, "%s| `%s` | %s | %s | %s |\n", head, k.Name, k.Type, k.Default, meaning(k))
