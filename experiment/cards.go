@@ -10,8 +10,8 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/experiment/bench"
-	"github.com/residua-go/residua/experiment/stats"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/internal/stats"
 	"github.com/residua-go/residua/models"
 )
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/residua-go/residua/experiment/stats"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/internal/stats"
 )
 
 // checkNames requires that contrasts use names that the report has, and seeds_of names of series.

@@ -5,8 +5,8 @@ import (
 	"math"
 	"strings"
 
-	"github.com/residua-go/residua/experiment/stats"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/internal/stats"
 )
 
 // growth holds an activation's mean sizes over seeds, at each width.

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/residua-go/residua/experiment/stats"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/internal/stats"
 )
 
 // Search trains each series at random values of several keys, drawn log-uniformly, as the RMT paper

@@ -1,6 +1,7 @@
 // Package experiment trains many runs and reports their results. A Config describes them; Plan
 // lists the runs, Train makes those that are not in the experiment's log yet, several at a time,
-// and Report is computed from the log alone. Subpackage stats quantifies how certain results are.
+// and Report is computed from the log alone. Package internal/stats quantifies how certain
+// results are.
 package experiment
 
 import (

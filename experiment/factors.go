@@ -12,7 +12,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/experiment/bench"
-	"github.com/residua-go/residua/experiment/stats"
+	"github.com/residua-go/residua/internal/stats"
 	"github.com/residua-go/residua/models"
 )
 

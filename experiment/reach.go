@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/residua-go/residua/experiment/stats"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/internal/stats"
 )
 
 // Reach reports what each series needs to reach a loss: tokens, FLOPs, time and memory (Mak and

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/residua-go/residua/experiment/stats"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/internal/stats"
 )
 
 // Report shows the results of an experiment. It depends only on the config and the log, and the

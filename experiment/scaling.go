@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/residua-go/residua/experiment/stats"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/internal/stats"
 )
 
 // Scaling trains models of increasing size for each series and fits a power law to the loss over

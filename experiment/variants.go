@@ -7,8 +7,8 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/residua-go/residua/experiment/stats"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/internal/stats"
 	"github.com/residua-go/residua/stream"
 )
 

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/residua-go/residua/experiment/roofline"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/internal/roofline"
 	"github.com/residua-go/residua/models"
 )
 

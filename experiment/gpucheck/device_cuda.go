@@ -9,9 +9,9 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/experiment/roofline"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/cuda/emulator"
+	"github.com/residua-go/residua/internal/roofline"
 	"github.com/residua-go/residua/models"
 )
 

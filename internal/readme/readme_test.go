@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/experiment/bench"
-	"github.com/residua-go/residua/experiment/stats"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/internal/cli/clitest"
+	"github.com/residua-go/residua/internal/stats"
 	"github.com/residua-go/residua/models"
 )
 
