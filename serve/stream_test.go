@@ -288,7 +288,13 @@ func TestGracefulStop(t *testing.T) {
 	f.step <- struct{}{}
 	stopped := make(chan error, 1)
 	go func() { stopped <- stop() }()
-	assert.Eventually(t, func() bool { _, err := net.Dial("tcp", strings.TrimPrefix(url, "http://")); return err != nil }, 5*time.Second, time.Millisecond)
+	assert.Eventually(t, func() bool {
+		c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+		if err == nil {
+			_ = c.Close() // the server waits 5 s for connections without a request
+		}
+		return err != nil
+	}, 5*time.Second, time.Millisecond)
 	f.step <- struct{}{}
 	answer := <-got
 	assert.Equal(t, http.StatusOK, answer.Code)
