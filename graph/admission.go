@@ -40,7 +40,7 @@ func (p *Program) additionalMemory() MemoryNeed {
 	for _, n := range p.builder.inputs {
 		m.Activations += SignatureOf(n).Bytes()
 	}
-	m.Parameters, m.Scratch = p.halvesMemory()
+	m.Parameters, m.Scratch = p.hostMemory()
 	if !p.options.Gradients {
 		return m
 	}
@@ -73,7 +73,7 @@ func (m MemoryNeed) Within(available int, advice string) error {
 	for _, part := range []struct {
 		name  string
 		bytes int
-	}{{"parameters", m.Parameters}, {"gradients", m.Gradients}, {"moments", m.Moments}, {"activations", m.Activations}} {
+	}{{"parameters", m.Parameters}, {"gradients", m.Gradients}, {"moments", m.Moments}, {"activations", m.Activations}, {"scratch", m.Scratch}} {
 		if part.bytes > 0 {
 			parts = append(parts, part.name+" "+FormatBytes(part.bytes))
 		}

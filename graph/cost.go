@@ -11,6 +11,10 @@ type (
 	FLOPCounter interface{ FLOPs(c Cost) int }
 	// ByteCounter is a Primitive that does not simply read each input and write each output once.
 	ByteCounter interface{ Bytes(c Cost) int }
+	// HostByteCounter is a Primitive that takes much memory while it runs on the CPU.
+	HostByteCounter interface {
+		HostBytes(c Cost) int
+	}
 	// DeviceByteCounter is a Primitive that takes device memory in addition to its outputs: memory
 	// saved from run to run, and scratch while it runs. Both are in bytes, for PredictMemory. Small
 	// pieces may be left out; the scratch memory for logits is the largest.

@@ -11,7 +11,7 @@ type MemoryNeed struct {
 	Moments     int `json:"moments"`     // of the optimizer
 	Activations int `json:"activations"` // the shared buffers of all outputs
 	Saved       int `json:"saved"`       // on a device: what ops keep from the forward pass for the backward pass, in addition to their outputs
-	Scratch     int `json:"scratch"`     // the largest need of one op while it runs; on a device, and on the CPU in precision BF16
+	Scratch     int `json:"scratch"`     // the largest need of one op while it runs
 }
 
 // Total returns the sum. A device also needs memory for its context, kernels and cuBLAS.
@@ -38,12 +38,26 @@ func PredictMemory(o ProgramOptions, build BuildFunc) (MemoryNeed, error) {
 	}
 	size := int(o.Store.dtype.Size())
 	n := o.Store.Size() * size
-	copies, scratch := p.halvesMemory()
+	copies, scratch := p.hostMemory()
 	m := MemoryNeed{Parameters: n + copies, Activations: p.plan.bytes, Scratch: scratch}
 	if o.Gradients {
 		m.Gradients, m.Moments = n, p.options.shareOf(p.momentEntries()*size)
 	}
 	return m, nil
+}
+
+// hostMemory returns the memory that parameters' copies in precision BF16 take on the CPU, and the
+// largest need of one op while it runs.
+func (p *Program) hostMemory() (copies, scratch int) {
+	copies, scratch = p.halvesMemory()
+	for _, n := range p.plan.order {
+		if op := opOf(n); op != nil {
+			if k, ok := op.Primitive.(HostByteCounter); ok {
+				scratch = max(scratch, k.HostBytes(Cost{op: op}))
+			}
+		}
+	}
+	return copies, scratch
 }
 
 // moments returns the number of moments that the optimizer keeps for p.

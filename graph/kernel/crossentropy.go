@@ -11,6 +11,20 @@ import (
 // allowed.
 const crossEntropyBytes = 96 << 20
 
+// CrossEntropyBytes returns about how many bytes of logits are in memory at a time, with logits of
+// size bytes.
+func CrossEntropyBytes(tokens, vocab, size int) int {
+	return crossEntropyChunk(tokens, vocab, size, crossEntropyBytes) * vocab * size
+}
+
+// crossEntropyChunk returns the number of tokens taken at a time: as many as a bound on the bytes
+// of logits allows, divided evenly.
+func crossEntropyChunk(tokens, vocab, size, bytes int) int {
+	most := max(1, bytes/(vocab*size))
+	chunks := (tokens + most - 1) / most
+	return (tokens + chunks - 1) / chunks
+}
+
 // CrossEntropyArgs holds what CrossEntropy.Run reads and writes.
 type CrossEntropyArgs[T Float] struct {
 	Features   []T      // [tokens, f]
@@ -96,13 +110,8 @@ func (k *CrossEntropy[T]) Run(p *Pool, a CrossEntropyArgs[T]) (crossEntropy, zLo
 	return losses * k.inverse, a.ZLoss * squares * k.inverse, nil
 }
 
-// chunk returns the number of tokens taken at a time: as many as the bound on logits allows,
-// divided evenly.
 func (k *CrossEntropy[T]) chunk() int {
-	row := k.args.Vocab * int(unsafe.Sizeof(T(0)))
-	most := max(1, cmp.Or(k.bytes, crossEntropyBytes)/row)
-	chunks := (k.args.Tokens + most - 1) / most
-	return (k.args.Tokens + chunks - 1) / chunks
+	return crossEntropyChunk(k.args.Tokens, k.args.Vocab, int(unsafe.Sizeof(T(0))), cmp.Or(k.bytes, crossEntropyBytes))
 }
 
 // chunkLogits computes logits [n, vocab] = Scale * features [n, f] weight [f, vocab].

@@ -5,6 +5,7 @@ import (
 
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/cuda"
+	"github.com/residua-go/residua/graph/kernel"
 	"github.com/residua-go/residua/graph/ops/linear"
 )
 
@@ -30,6 +31,12 @@ func (k lossConfig) chunk(tokens, stride int, t cuda.Type) int {
 	chunks := (tokens + most - 1) / most
 	even := (tokens + chunks - 1) / chunks
 	return min(most, tokens, (even+tile-1)/tile*tile)
+}
+
+// HostBytes counts the logits that are in memory at a time.
+func (k lossConfig) HostBytes(c graph.Cost) int {
+	_, vocab := linear.Product{Transposed: k.transposed}.Sides(c.Signature(1))
+	return kernel.CrossEntropyBytes(c.Signature(0).Leading(), vocab, int(c.Result().DType.Size()))
 }
 
 // DeviceBytes counts the logits of a chunk, two numbers for each token, and for an uneven

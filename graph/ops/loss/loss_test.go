@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
 	"github.com/residua-go/residua/graph/optest"
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/gorgonia"
@@ -69,5 +70,7 @@ func TestCrossEntropyScratch(t *testing.T) {
 	defer p.Close()
 	taken := optest.AllocatedBy(func() { require.NoError(t, p.Run(graph.RunOptions{})) }) // the gradients lie in the Store
 	t.Logf("%.1f MB beyond inputs and gradients", float64(taken)/1e6)
-	require.Less(t, taken, 64_000_000)
+	logits := kernel.CrossEntropyBytes(tokens, vocab, 4)
+	require.Less(t, logits, 412_000_000/4)
+	require.InDelta(t, logits, taken, 2e6, "the bytes that a plan counts")
 }
