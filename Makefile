@@ -3,7 +3,7 @@ GO ?= go
 COMMANDS := $(notdir $(patsubst %/,%,$(wildcard cmd/*/)))
 
 # Packages with tests of the device; their other tests are the same without the tag cuda.
-DEVICE_PACKAGES := ./graph ./graph/ops/... ./models ./eval ./trainer ./command/train ./command/bench ./experiment/bench
+DEVICE_PACKAGES := ./graph ./graph/ops/... ./models ./eval ./learner ./trainer ./command/train ./command/bench ./experiment/bench
 
 .PHONY: help build test test-long bench kernels lint fmt generate cuda gpu-check cross clean
 
@@ -70,6 +70,7 @@ mpi: ## build with the tag mpi, and test ranks over MPICH, which it installs in 
 		echo "$$name, $$found"; \
 		RESIDUA_MPI=$$library RESIDUA_MPIEXEC=$$found RESIDUA_MPI_WANT=$$name build/mpi/mpi.test $${library:+-test.run=Collectives} || exit 1; done
 	RESIDUA_MPIEXEC="$(CURDIR)/build/mpi/bin/mpiexec" $(GO) test -tags mpi -count=1 -run MPI ./command/train
+	RESIDUA_MPIEXEC="$(CURDIR)/build/mpi/bin/mpiexec" $(GO) test -tags "mpi cuda" -count=1 -run MPIDevice ./command/train
 
 .PHONY: mpi-scale
 mpi-scale: ## how fast two ranks of one thread train next to one rank of two threads, in seven rounds (wants two idle cores, and make mpi before)

@@ -42,7 +42,6 @@ func TestDevice(t *testing.T) {
 		{[]string{"device.index=1"}, "device.index"},
 		{[]string{"device.ranks=2"}, "device.ranks"},
 		{[]string{"device.ranks=0"}, "device.ranks"},
-		{[]string{"device.kind=cuda", "device.ranks=2", "train.accumulate=2"}, "device.ranks"},
 		{[]string{"device.rank_timeout=0"}, "device.rank_timeout"},
 		{[]string{"device.kind=cuda", "device.index=-1"}, "device.index"},
 		{[]string{"device.kind=cuda", "device.precision=fp8"}, "device.precision"},

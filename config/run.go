@@ -111,7 +111,7 @@ type Sample struct {
 // Device says what a run computes on.
 type Device struct {
 	Kind      string `yaml:"kind" choices:"cpu, cuda" help:"cpu or cuda"`
-	Index     int    `yaml:"index" min:"0" max:"1023" help:"which GPU, of those that CUDA_VISIBLE_DEVICES lets the program see; 0: the first"`
+	Index     int    `yaml:"index" min:"0" max:"1023" help:"which GPU, of those that CUDA_VISIBLE_DEVICES lets the program see; 0: the first. Several ranks on a host take this one and those after it"`
 	Threads   int    `yaml:"threads" min:"0" max:"1024" help:"number of threads; 0: one for each core; the losses do not depend on it"`
 	Precision string `yaml:"precision" default:"fp32, on cuda tf32" from:"device.kind" help:"of activations and matrix products: fp32, bf16 (activations and what products read in bfloat16, all sums in float32) or, on cuda alone, tf32 (products alone)"`
 

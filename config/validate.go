@@ -160,9 +160,6 @@ func (r *Run) checkRanks(where *settings.Positions) error {
 		return where.Errorf("device.ranks", "want a divisor of train.accumulate, the micro-batches of a step over all ranks, got %d and %d: set train.accumulate=%d, with a smaller train.batch if the step is to keep its size",
 			ranks, accumulate, (accumulate+ranks-1)/ranks*ranks)
 	}
-	if ranks > 1 && r.Device.Place().OnGPU() {
-		return where.Errorf("device.ranks", "want 1 on a GPU, got %d: several ranks train on the CPU", ranks)
-	}
 	return nil
 }
 

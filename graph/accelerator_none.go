@@ -14,5 +14,13 @@ var errNoCUDA = errors.New(`device cuda: this program was built without it: buil
 
 func openAccelerator(int, Precision) (cuda.Executor, error) { return nil, errNoCUDA }
 
+func openCommunicator(cuda.Executor, []byte, int, int) (cuda.Communicator, error) {
+	return nil, errNoCUDA
+}
+
+func newCommunicatorID() ([]byte, error) { return nil, errNoCUDA }
+
+func pciBusIDs() ([]string, error) { return nil, errNoCUDA }
+
 // onDeviceOp fails: this program has no device.
 func (b *Builder) onDeviceOp(*Op) (gorgonia.Op, error) { return nil, errNoCUDA }

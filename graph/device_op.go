@@ -30,6 +30,18 @@ func openAccelerator(gpu int, p Precision) (cuda.Executor, error) {
 	return device, nil
 }
 
+func openCommunicator(d cuda.Executor, id []byte, rank, ranks int) (cuda.Communicator, error) {
+	device, ok := d.(*cuda.Device)
+	if !ok {
+		return nil, errors.Errorf("device cuda: want a GPU to join other ranks, got %T", d)
+	}
+	return device.Join(id, rank, ranks)
+}
+
+func newCommunicatorID() ([]byte, error) { return cuda.NewCommunicatorID() }
+
+func pciBusIDs() ([]string, error) { return cuda.PCIBusIDs() }
+
 // onDeviceOp wraps op for the device. An op that depends on the cache's rows stays on the CPU,
 // where those are kept: it makes one integer a token.
 func (b *Builder) onDeviceOp(op *Op) (gorgonia.Op, error) {

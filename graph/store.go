@@ -225,7 +225,22 @@ func (s *Store) EnsureMoments(p *Param, n int) error {
 	if s.mode == plans && s.device != nil {
 		return s.planMoments(p, n)
 	}
-	s.makeMoments(p, n, p.Shape)
+	return s.makeMoments(p, n, p.Shape)
+}
+
+// EnsureMomentShard makes n moments of shape [entries], for only some of p's entries, so that
+// several ranks can share an optimizer's state. Of a parameter that lies transposed on a device
+// they are in the order of its memory there, on the host, too.
+func (s *Store) EnsureMomentShard(p *Param, n, entries int) error {
+	return s.makeMoments(p, n, []int{entries})
+}
+
+func (s *Store) makeMoments(p *Param, n int, shape []int) error {
+	for _, m := range []**tensor.Dense{&p.Moment1, &p.Moment2}[:n] {
+		if *m == nil {
+			*m = s.zeros(shape)
+		}
+	}
 	if s.device == nil {
 		return nil
 	}
@@ -233,18 +248,6 @@ func (s *Store) EnsureMoments(p *Param, n int) error {
 		return err
 	}
 	return s.residentMoments(p)
-}
-
-// EnsureMomentShard makes n moments of shape [entries], for only some of p's entries, so that
-// several ranks can share an optimizer's state. The Store must be in host memory.
-func (s *Store) EnsureMomentShard(p *Param, n, entries int) { s.makeMoments(p, n, []int{entries}) }
-
-func (s *Store) makeMoments(p *Param, n int, shape []int) {
-	for _, m := range []**tensor.Dense{&p.Moment1, &p.Moment2}[:n] {
-		if *m == nil {
-			*m = s.zeros(shape)
-		}
-	}
 }
 
 // Float64s returns a copy of a float tensor's elements as float64.

@@ -66,11 +66,11 @@ func (s *Store) placeOnDevice(p *Param) error {
 	if !p.resident.value.None() {
 		return nil
 	}
-	if err := s.allocate(p, cuda.F32, &p.resident.value); err != nil {
+	if err := s.allocate(p, cuda.F32, p.Size(), &p.resident.value); err != nil {
 		return err
 	}
 	if s.device.Precision() == BF16 {
-		if err := s.allocate(p, cuda.BF16, &p.resident.shadow); err != nil {
+		if err := s.allocate(p, cuda.BF16, p.Size(), &p.resident.shadow); err != nil {
 			return err
 		}
 	}
@@ -80,7 +80,7 @@ func (s *Store) placeOnDevice(p *Param) error {
 // residentGrad returns p's gradient on the device, allocating it if necessary.
 func (s *Store) residentGrad(p *Param) (cuda.Array, error) {
 	if p.resident.grad.None() {
-		if err := s.allocate(p, cuda.F32, &p.resident.grad); err != nil {
+		if err := s.allocate(p, cuda.F32, p.Size(), &p.resident.grad); err != nil {
 			return cuda.Array{}, err
 		}
 	}
@@ -92,7 +92,7 @@ func (s *Store) residentGrad(p *Param) (cuda.Array, error) {
 func (s *Store) planMoments(p *Param, n int) error {
 	r := &p.resident
 	for _, array := range []*cuda.Array{&r.moment1, &r.moment2}[:n] {
-		if err := s.allocate(p, cuda.F32, array); err != nil {
+		if err := s.allocate(p, cuda.F32, p.Size(), array); err != nil {
 			return err
 		}
 	}
@@ -110,7 +110,7 @@ func (s *Store) residentMoments(p *Param) error {
 		if m.host == nil || !m.array.None() {
 			continue
 		}
-		if err := s.allocate(p, cuda.F32, m.array); err != nil {
+		if err := s.allocate(p, cuda.F32, m.host.DataSize(), m.array); err != nil {
 			return err
 		}
 		fresh = true
@@ -121,8 +121,8 @@ func (s *Store) residentMoments(p *Param) error {
 	return s.uploadMoments(p)
 }
 
-func (s *Store) allocate(p *Param, t cuda.Type, to *cuda.Array) (err error) {
-	*to, err = s.device.Alloc(t, p.Size())
+func (s *Store) allocate(p *Param, t cuda.Type, n int, to *cuda.Array) (err error) {
+	*to, err = s.device.Alloc(t, n)
 	return errors.Wrapf(err, "parameter %q", p.Name)
 }
 

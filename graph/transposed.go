@@ -40,8 +40,9 @@ func (p *Param) deviceShape() tensor.Shape {
 }
 
 // copyUp copies a host tensor of p's shape to the device, transposing it if p is stored so there.
+// A part of a parameter is in the device's order on both sides.
 func (s *Store) copyUp(p *Param, to cuda.Array, host *tensor.Dense) error {
-	if !p.transposed {
+	if !p.transposed || host.DataSize() < p.Size() {
 		return s.device.Upload(to, dataOf(host))
 	}
 	return p.eachPiece(func(piece []float32, first, rows, columns int) error {
@@ -57,7 +58,7 @@ func (s *Store) copyUp(p *Param, to cuda.Array, host *tensor.Dense) error {
 
 // copyDown copies the other way, from the device to the host.
 func (s *Store) copyDown(p *Param, host *tensor.Dense, from cuda.Array) error {
-	if !p.transposed {
+	if !p.transposed || host.DataSize() < p.Size() {
 		return downloadTo(host, from, s.device)
 	}
 	return p.eachPiece(func(piece []float32, first, rows, columns int) error {
@@ -72,6 +73,34 @@ func (s *Store) copyDown(p *Param, host *tensor.Dense, from cuda.Array) error {
 		}
 		return nil
 	})
+}
+
+// DeviceOrder returns the values of all entries of p, given in row-major order, in the order in
+// which they lie on a device.
+func (p *Param) DeviceOrder(values []float32) []float32 {
+	if !p.transposed {
+		return values
+	}
+	return transpose(values, p.Shape[0], p.Shape[1])
+}
+
+// RowMajor undoes DeviceOrder.
+func (p *Param) RowMajor(values []float32) []float32 {
+	if !p.transposed {
+		return values
+	}
+	return transpose(values, p.Shape[1], p.Shape[0])
+}
+
+// transpose returns the transpose of a matrix [rows, columns].
+func transpose(x []float32, rows, columns int) []float32 {
+	y := make([]float32, len(x))
+	for i := range rows {
+		for j, v := range x[i*columns : (i+1)*columns] {
+			y[j*rows+i] = v
+		}
+	}
+	return y
 }
 
 // eachPiece calls f for successive pieces of a matrix [rows, columns] that is transposed through a

@@ -89,7 +89,10 @@ func New(spec models.Spec, batches Batches, o Options) (*Learner, error) {
 	}
 	l.signal = o.Signal
 	if o.Group != nil {
-		l.ranks = newRanks(o.Group, l.optimizer)
+		if l.ranks, err = newRanks(o.Group, l.program.Store(), l.optimizer); err != nil {
+			l.Close()
+			return nil, err
+		}
 	}
 	return l, nil
 }
@@ -101,8 +104,10 @@ func (l *Learner) Optimizer() *optim.Optimizer { return l.optimizer }
 // the values of the last micro-batch.
 func (l *Learner) Program() *models.Compiled { return l.program }
 
-// Close stops the workers of program and optimizer. The Store keeps the parameters.
+// Close stops the workers of program and optimizer. The Store keeps the parameters. In a Group of
+// GPUs, close when no rank needs the others anymore.
 func (l *Learner) Close() {
+	l.ranks.close()
 	if l.optimizer != nil {
 		l.optimizer.Close()
 	}

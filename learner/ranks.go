@@ -3,6 +3,7 @@ package learner
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/pkg/errors"
 	"gorgonia.org/tensor"
@@ -27,6 +28,7 @@ type ranks struct {
 	buckets []*bucket
 	of      map[*graph.Param]*bucket
 	reduced []*distributed.Pending // of this step's gradients
+	device  *graph.DeviceRanks     // connects the ranks' GPUs; nil: on the CPU
 
 	sumSquares float64 // of the gradients, over all ranks
 }
@@ -40,8 +42,11 @@ type bucket struct {
 }
 
 // newRanks prepares the collectives of a program's parameters.
-func newRanks(g *distributed.Group, optimizer *optim.Optimizer) *ranks {
+func newRanks(g *distributed.Group, store *graph.Store, optimizer *optim.Optimizer) (*ranks, error) {
 	r := &ranks{group: g, of: map[*graph.Param]*bucket{}}
+	if store.OnDevice() {
+		return r, r.openDevice(store, slices.Concat(optimizer.Buckets()...))
+	}
 	for i, pieces := range optimizer.Buckets() {
 		var b *bucket
 		if pieces[0].Param.Value.Dtype() == tensor.Float64 {
@@ -57,7 +62,7 @@ func newRanks(g *distributed.Group, optimizer *optim.Optimizer) *ranks {
 		}
 		r.buckets = append(r.buckets, b)
 	}
-	return r
+	return r, nil
 }
 
 // newBucket makes the collectives of bucket number i.
@@ -94,10 +99,11 @@ func (r *ranks) begin() {
 	}
 }
 
-// wait returns when collectives are done, with the first error.
-func wait(all []*distributed.Pending) error {
+// wait returns when collectives are done, with the first error, after which GPUs wait for no other.
+func (r *ranks) wait(all []*distributed.Pending) error {
 	for _, p := range all {
 		if err := p.Wait(); err != nil {
+			r.close()
 			return err
 		}
 	}
@@ -118,7 +124,10 @@ const (
 // ranks'.
 func (l *Learner) exchange(ctx context.Context, loss float64) (float64, error) {
 	r := l.ranks
-	if err := wait(r.reduced); err != nil {
+	if r.device != nil {
+		r.reduced = append(r.reduced, r.buckets[0].reduce())
+	}
+	if err := r.wait(r.reduced); err != nil {
 		return 0, err
 	}
 	var err error
@@ -175,15 +184,18 @@ func (l *Learner) update(gradScale float64) (optim.Stats, error) {
 	if l.ranks == nil {
 		return l.optimizer.Step(gradScale)
 	}
-	stats := l.optimizer.Update(l.ranks.sumSquares, gradScale)
-	if !stats.Finite {
-		return stats, nil
+	stats, err := l.optimizer.Update(l.ranks.sumSquares, gradScale)
+	if err != nil || !stats.Finite {
+		return stats, err
 	}
 	var spread []*distributed.Pending
 	for _, b := range l.ranks.buckets {
 		spread = append(spread, b.spread())
 	}
-	return stats, wait(spread)
+	if err := l.ranks.wait(spread); err != nil || l.ranks.device == nil {
+		return stats, err
+	}
+	return stats, l.ranks.device.Refresh()
 }
 
 // share returns the first and the number of the step's micro-batches that this rank takes.

@@ -102,18 +102,14 @@ func trainOne(t *testing.T, spec models.Spec, o learner.Options) training {
 	require.NoError(t, err)
 	defer l.Close()
 	r := training{gradients: map[string][]float64{}}
-	wake(t, l.Program().Store())
+	store := l.Program().Store()
+	wake(t, store)
 	loss, err := l.Gradient(t.Context())
 	require.NoError(t, err)
+	require.NoError(t, store.GradientsToHost())
 	r.losses = append(r.losses, loss)
 	for _, row := range l.Optimizer().Table() {
-		g := graph.Float64s(row.Param.Grad)
-		for i := range g {
-			if i < row.From || i >= row.To {
-				g[i] = math.NaN()
-			}
-		}
-		r.gradients[row.Param.Name] = g
+		r.gradients[row.Param.Name] = ownGradient(row)
 	}
 	_, err = l.Update()
 	require.NoError(t, err)
@@ -126,8 +122,26 @@ func trainOne(t *testing.T, spec models.Spec, o learner.Options) training {
 			r.moments += s.Value.DataSize()
 		}
 	}
-	r.weights = weights(l.Program().Store())
+	require.NoError(t, store.ToHost())
+	r.weights = weights(store)
 	return r
+}
+
+// ownGradient returns a parameter's gradient, NaN for the entries of other ranks.
+func ownGradient(row optim.Row) []float64 {
+	owned := make([]float32, row.Param.Size())
+	for i := range owned {
+		if i >= row.From && i < row.To {
+			owned[i] = 1
+		}
+	}
+	g := graph.Float64s(row.Param.Grad)
+	for i, own := range row.Param.RowMajor(owned) {
+		if own == 0 {
+			g[i] = math.NaN()
+		}
+	}
+	return g
 }
 
 // wake makes all parameters different from 0, so that all gradients are.
@@ -139,6 +153,7 @@ func wake(t *testing.T, s *graph.Store) {
 		}
 		require.NoError(t, graph.SetFloat64s(p.Value, values))
 	}
+	require.NoError(t, s.ToDevice())
 }
 
 // distance is the norm of the difference over the norm of want.

@@ -122,7 +122,7 @@ func (l *Learner) run(ctx context.Context, micro int, first, last bool) (float64
 	l.add(&l.times.Data, draw)
 	step := uint64(l.progress.Steps)*uint64(l.accumulate) + uint64(micro)
 	o := graph.RunOptions{Accumulate: !first, Step: step, Profile: l.profile, Context: ctx}
-	if last && l.ranks != nil {
+	if last && l.ranks != nil && l.ranks.device == nil {
 		o.Final = l.ranks.final
 	}
 	if err := l.program.Run(o); err != nil {

@@ -13,16 +13,13 @@ func (o *Optimizer) openDevice() (err error) {
 	if !o.store.OnDevice() {
 		return nil
 	}
-	if o.shards.Ranks > 1 {
-		return errors.Errorf("shard: want one rank on a device, got %d: train on the CPU", o.shards.Ranks)
-	}
-	rows := make([]graph.UpdateRow, len(o.rows))
+	var rows []graph.UpdateRow
 	var momentum *float64 // of Muon
-	for i, r := range o.rows {
-		rows[i] = graph.UpdateRow{Param: r.Param, Rate: r.Rate, Decay: r.Decay}
+	for _, r := range o.rows {
+		row := graph.UpdateRow{Param: r.Param, From: r.From, To: r.To, Rate: r.Rate, Decay: r.Decay}
 		switch rule := r.Rule.(type) {
 		case *adamW:
-			rows[i].Beta1, rows[i].Beta2, rows[i].Eps = rule.beta1, rule.beta2, rule.eps
+			row.Beta1, row.Beta2, row.Eps = rule.beta1, rule.beta2, rule.eps
 		case *muon:
 			if momentum == nil {
 				momentum = &rule.momentum
@@ -30,9 +27,12 @@ func (o *Optimizer) openDevice() (err error) {
 			if *momentum != rule.momentum {
 				return errors.Errorf("parameter %q: want one momentum of Muon on a device, got %g and %g: use one for all groups", r.Param.Name, *momentum, rule.momentum)
 			}
-			rows[i].Muon = &graph.MuonRow{Momentum: rule.momentum, Scales: rule.scales(r.Param)}
+			row.Muon = &graph.MuonRow{Momentum: rule.momentum, Scales: rule.scales(r.Param)}
 		default:
 			return errors.Errorf("parameter %q: want AdamW or Muon on a device, got %v: train on the CPU", r.Param.Name, r.Rule)
+		}
+		if r.From < r.To {
+			rows = append(rows, row)
 		}
 	}
 	o.device, err = o.store.NewDeviceOptimizer(rows)
@@ -40,10 +40,11 @@ func (o *Optimizer) openDevice() (err error) {
 }
 
 // stepOnDevice makes a step on a device, which computes the norm, clips and updates, and decides
-// itself whether the gradient is finite, so that nothing waits for the host.
-func (o *Optimizer) stepOnDevice(gradScale float64) (Stats, error) {
+// itself whether the gradient is finite, so that nothing waits for the host. Of several ranks,
+// sumSquares is the sum over all.
+func (o *Optimizer) stepOnDevice(gradScale float64, sumSquares *float64) (Stats, error) {
 	factor := o.schedule.Factor(o.steps)
-	norm, finite, err := o.device.Step(graph.UpdateStep{Factor: factor, GradScale: gradScale, Clip: o.clip, Step: o.steps + 1})
+	norm, finite, err := o.device.Step(graph.UpdateStep{Factor: factor, GradScale: gradScale, Clip: o.clip, Step: o.steps + 1, SumSquares: sumSquares})
 	if err != nil {
 		return Stats{}, err
 	}

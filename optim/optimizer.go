@@ -105,7 +105,7 @@ func (o *Optimizer) makeState(r *Row) error {
 	case r.To-r.From == r.Param.Size():
 		return o.store.EnsureMoments(r.Param, n)
 	default:
-		o.store.EnsureMomentShard(r.Param, n, r.To-r.From)
+		return o.store.EnsureMomentShard(r.Param, n, r.To-r.From)
 	}
 	return nil
 }
@@ -147,21 +147,25 @@ type Stats struct {
 // no step.
 func (o *Optimizer) Step(gradScale float64) (Stats, error) {
 	if o.device != nil {
-		return o.stepOnDevice(gradScale)
+		return o.stepOnDevice(gradScale, nil)
 	}
 	sum, err := o.SumSquares()
 	if err != nil {
 		return Stats{}, err
 	}
-	return o.Update(sum, gradScale), nil
+	return o.Update(sum, gradScale)
 }
 
 // Update finishes a step once the norm is known: sumSquares is the sum over all ranks of what
 // SumSquares returned, added in the order of the ranks.
-func (o *Optimizer) Update(sumSquares, gradScale float64) Stats {
+func (o *Optimizer) Update(sumSquares, gradScale float64) (Stats, error) {
+	if o.device != nil {
+		sum := sumSquares // allocated on a device alone
+		return o.stepOnDevice(gradScale, &sum)
+	}
 	s := Stats{GradNorm: math.Sqrt(sumSquares) * math.Abs(gradScale), Factor: o.schedule.Factor(o.steps)}
 	if math.IsNaN(s.GradNorm) || math.IsInf(s.GradNorm, 0) {
-		return s
+		return s, nil
 	}
 	s.Finite = true
 	if o.clip > 0 && s.GradNorm > o.clip {
@@ -171,12 +175,15 @@ func (o *Optimizer) Update(sumSquares, gradScale float64) Stats {
 	for _, g := range o.groups {
 		g.rule.Update(g.rows, Now{Pool: o.pool, Factor: s.Factor, GradScale: gradScale, Step: o.steps, Precision: o.precision})
 	}
-	return s
+	return s, nil
 }
 
 // SumSquares returns the sum of the squares of the gradients as they are stored, over the entries
 // that this optimizer updates.
 func (o *Optimizer) SumSquares() (float64, error) {
+	if o.device != nil {
+		return o.device.SumSquares()
+	}
 	sum := 0.0
 	for _, r := range o.rows {
 		grad := r.Param.Grad

@@ -24,11 +24,8 @@ type Shards struct {
 // DefaultBucket is the number of entries in a bucket if Shards.Bucket is 0.
 const DefaultBucket = 1 << 20
 
-// Piece is a range of a parameter's entries, in row-major order, and the rank that updates it.
-type Piece struct {
-	Param           *graph.Param
-	From, To, Owner int
-}
+// Piece is a range of a parameter's entries and the rank that updates it.
+type Piece = graph.Piece
 
 // Divisible is a Rule that can update a range of a parameter's entries, Row.From to Row.To, and
 // keeps moments of one entry for each of them. A parameter with any other rule belongs to one rank.
@@ -130,7 +127,7 @@ func deal(rows []*Row, ranks int) map[*Row][]Piece {
 		default:
 			for rank := range ranks {
 				from, to := rank*units/ranks, (rank+1)*units/ranks
-				dealt[r] = append(dealt[r], Piece{r.Param, from * entries, to * entries, rank})
+				dealt[r] = append(dealt[r], Piece{Param: r.Param, From: from * entries, To: to * entries, Owner: rank})
 				load[rank] += work * float64(to-from)
 			}
 		}
@@ -138,7 +135,7 @@ func deal(rows []*Row, ranks int) map[*Row][]Piece {
 	slices.SortStableFunc(whole, func(a, b *Row) int { return cmp.Compare(total(b), total(a)) })
 	for _, r := range whole {
 		rank := slices.Index(load, slices.Min(load))
-		dealt[r] = []Piece{{r.Param, 0, r.Param.Size(), rank}}
+		dealt[r] = []Piece{{Param: r.Param, To: r.Param.Size(), Owner: rank}}
 		load[rank] += total(r)
 	}
 	return dealt
@@ -164,7 +161,7 @@ func bucketOf(rows []*Row, dealt map[*Row][]Piece, ranks int) []Piece {
 		for rank := range ranks {
 			from, to := max(rank*entries/ranks-begin, 0), min((rank+1)*entries/ranks-begin, size)
 			if from < to {
-				pieces = append(pieces, Piece{r.Param, from, to, rank})
+				pieces = append(pieces, Piece{Param: r.Param, From: from, To: to, Owner: rank})
 			}
 		}
 		begin += size

@@ -69,7 +69,8 @@ func compareShards(t *testing.T, parts []optim.Part, ranks int) {
 			sum += s
 		}
 		for _, o := range all {
-			got := o.Update(sum, 0.5)
+			got, err := o.Update(sum, 0.5)
+			require.NoError(t, err)
 			require.InDelta(t, want.GradNorm, got.GradNorm, 1e-6*want.GradNorm)
 		}
 	}

@@ -19,6 +19,10 @@ type StateTensor struct {
 	Pieces   []Piece       // which rank has which entries of the parameter
 }
 
+// Cut tells whether several ranks have entries of the parameter. These are then in the order of
+// graph.Param.DeviceOrder.
+func (s StateTensor) Cut() bool { return len(s.Pieces) > 1 }
+
 // Moments returns how many moments an optimizer with these parts keeps of a parameter, for
 // graph.ProgramOptions.
 func Moments(parts ...Part) func(*graph.Param) int {

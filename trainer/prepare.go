@@ -91,6 +91,9 @@ func (t *Trainer) compile(ctx context.Context) (err error) {
 	}
 	o.Outputs.ExpertCounts = true
 	o.Group = t.group
+	if o.Compute.Device, err = t.place(); err != nil {
+		return err
+	}
 	o.Signal = func() bool { return t.leads() && t.minutesPassed() }
 	if t.learner, err = learner.New(c.Spec(), currentBatches{t}, o); err != nil {
 		return err

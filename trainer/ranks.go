@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/distributed"
+	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/kernel"
 	"github.com/residua-go/residua/learner"
 	"github.com/residua-go/residua/optim"
@@ -55,6 +57,41 @@ func (t *Trainer) agree(context.Context) error {
 		{Name: "device.threads", Value: strconv.Itoa(t.run.Device.Threads)},
 	})
 }
+
+// place returns the device of this rank. Ranks on one host take the GPUs from number device.index
+// on, of those that they see, in their order; a rank that sees one GPU takes that.
+func (t *Trainer) place() (graph.Device, error) {
+	device := t.run.Device
+	if t.group == nil || !device.Place().OnGPU() {
+		return device.Place(), nil
+	}
+	visible, err := graph.GPUs()
+	if err != nil {
+		return "", err
+	}
+	if local, ranks := t.group.Local(); len(visible) > 1 {
+		if device.Index += local; device.Index >= len(visible) {
+			return "", errors.Errorf("device.ranks: want a GPU for each of the %d ranks on this host, from number %d (device.index) on, got %d that this rank sees: start fewer ranks on a host", ranks, t.run.Device.Index, len(visible))
+		}
+	}
+	own := rankGPU{Bus: visible[min(device.Index, len(visible)-1)]} // opening it refuses another
+	if own.Host, err = os.Hostname(); err != nil {
+		return "", errors.WithStack(err)
+	}
+	all, err := distributed.Gather(t.group, "GPUs of the ranks", own)
+	if err != nil {
+		return "", err
+	}
+	for r, gpu := range all {
+		if first := slices.Index(all, gpu); first < r {
+			return "", errors.Errorf("device.index: want a GPU for each rank, got that at %s on host %s for ranks %d and %d: let each see all GPUs of its host, or one of its own, by CUDA_VISIBLE_DEVICES", gpu.Bus, gpu.Host, first, r)
+		}
+	}
+	return device.Place(), nil
+}
+
+// rankGPU says where a rank's GPU is.
+type rankGPU struct{ Host, Bus string }
 
 // begin is what rank 0 tells the others of where the run begins.
 type begin struct {
@@ -124,6 +161,9 @@ func (t *Trainer) receiveStart(ctx context.Context) error {
 		}
 		setState(s, whole)
 	}
+	if err := t.store.ToDevice(); err != nil {
+		return err
+	}
 	if err := t.matchCorpus(ctx, b.Corpus); err != nil {
 		return err
 	}
@@ -175,6 +215,9 @@ func (t *Trainer) fetchState(i int, s optim.StateTensor) ([]float32, error) {
 
 // serveState sends rank 0 the parts of the optimizer's state that it asks for, until it has saved.
 func (t *Trainer) serveState() error {
+	if err := t.store.ToHost(); err != nil {
+		return err
+	}
 	state := t.learner.Optimizer().State()
 	for {
 		i, err := t.next(noTensor)
@@ -210,5 +253,11 @@ func (t *Trainer) gather(s optim.StateTensor) ([]float32, error) {
 	for _, p := range s.Pieces {
 		pieces = append(pieces, distributed.Piece[float32]{Data: whole[p.From:p.To], Owner: p.Owner})
 	}
-	return whole, distributed.AllGather(t.group, fmt.Sprintf("%s, for a checkpoint", s.Name), pieces).Wait()
+	if err := distributed.AllGather(t.group, fmt.Sprintf("%s, for a checkpoint", s.Name), pieces).Wait(); err != nil {
+		return nil, err
+	}
+	if s.Cut() {
+		whole = s.Param.RowMajor(whole)
+	}
+	return whole, nil
 }

@@ -71,6 +71,9 @@ func (t *Trainer) setOptimizer(tensors []checkpoint.Tensor) error {
 // setState copies this rank's part of a whole tensor into the optimizer's state.
 func setState(s optim.StateTensor, whole []float32) {
 	if s.Value != nil {
+		if s.Cut() {
+			whole = s.Param.DeviceOrder(whole)
+		}
 		copy(s.Value.Float32s(), whole[s.From:s.To])
 	}
 }

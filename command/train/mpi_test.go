@@ -39,8 +39,8 @@ type launched struct {
 	text bytes.Buffer
 }
 
-// mpiProgram builds the program train and finds the launcher.
-func mpiProgram(t *testing.T) (program, launcher string) {
+// mpiProgram builds the program train with tags and finds the launcher.
+func mpiProgram(t *testing.T, tags string) (program, launcher string) {
 	t.Helper()
 	launcher = os.Getenv("RESIDUA_MPIEXEC")
 	if launcher == "" {
@@ -51,7 +51,7 @@ func mpiProgram(t *testing.T) (program, launcher string) {
 		launcher = found
 	}
 	program = filepath.Join(t.TempDir(), "train")
-	built, err := exec.Command("go", "build", "-tags", "mpi", "-o", program, "../../cmd/train").CombinedOutput()
+	built, err := exec.Command("go", "build", "-tags", tags, "-o", program, "../../cmd/train").CombinedOutput()
 	require.NoError(t, err, string(built))
 	return program, launcher
 }
@@ -110,7 +110,7 @@ func (j *launched) goOn(t *testing.T, steps int) {
 
 // TestMPI trains by two processes, which it kills, stops and interrupts.
 func TestMPI(t *testing.T) {
-	program, launcher := mpiProgram(t)
+	program, launcher := mpiProgram(t, "mpi")
 	job := func(t *testing.T, args ...string) *launched { return mpiJob(t, mpiYAML, program, launcher, 2, args...) }
 	t.Run("trains", func(t *testing.T) { mpiTrains(t, job(t)) })
 	t.Run("interrupt", func(t *testing.T) { mpiInterrupt(t, job(t, "-set", "train.steps=1000000")) })
@@ -156,7 +156,7 @@ func TestMPIScale(t *testing.T) {
 	if err != nil {
 		t.Skip("RESIDUA_MPI_ROUNDS says how often to measure")
 	}
-	program, launcher := mpiProgram(t)
+	program, launcher := mpiProgram(t, "mpi")
 	var ratios []float64
 	for range rounds {
 		two := fastest(t, mpiJob(t, scaleYAML, program, launcher, 2, "-set", "device.ranks=2", "-set", "device.threads=1"))

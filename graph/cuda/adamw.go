@@ -20,6 +20,9 @@ type AdamWStep struct {
 	GradScale float64 // factor of the stored gradients
 	Clip      float64 // largest norm of all scaled gradients together; 0: no limit
 	Step      int     // the number of this step, 1 for the first
+	// SumSquares is the sum of the squares of all stored gradients, if some are elsewhere; nil: the
+	// device adds up its own.
+	SumSquares *float64
 }
 
 // AdamW updates parameters as graph/kernel/adamw.go does (Loshchilov & Hutter 2019, arXiv
@@ -160,13 +163,42 @@ func (a *AdamW) Step(s AdamWStep) (norm float64, finite bool, err error) {
 	return o.norm, o.finite != 0, nil
 }
 
+// SumSquares returns the sum of the squares of the stored gradients. It waits for the device.
+func (a *AdamW) SumSquares() (float64, error) {
+	leave, err := a.device.Enter()
+	if err == nil {
+		err = a.square()
+		leave()
+	}
+	sums, total := make([]float64, a.tiles), 0.0
+	if err == nil {
+		err = a.device.Download(unsafe.Pointer(unsafe.SliceData(sums)), a.sums)
+	}
+	for _, x := range sums {
+		total += x
+	}
+	return total, errors.Wrap(err, "AdamW")
+}
+
+// square sums the squares of each tile's gradient.
+func (a *AdamW) square() error {
+	return a.device.Launch("adamw_squares", Grid{X: a.tiles, Threads: 256}, a.sums, a.table.Touching(a.squared), a.tileTable)
+}
+
 func (a *AdamW) launch(s AdamWStep) error {
-	tiles := Grid{X: a.tiles, Threads: 256}
-	if err := a.device.Launch("adamw_squares", tiles, a.sums, a.table.Touching(a.squared), a.tileTable); err != nil {
+	tiles, sums := Grid{X: a.tiles, Threads: 256}, a.sums
+	var err error
+	if s.SumSquares == nil {
+		err = a.square()
+	} else {
+		sums = a.sums.Slice(0, 1)
+		err = a.device.Upload(sums, unsafe.Pointer(s.SumSquares))
+	}
+	if err != nil {
 		return err
 	}
-	err := a.device.Launch("adamw_prepare", Grid{X: 1, Threads: 1024},
-		a.outcome, a.coefficients, a.table, Int(a.rows), a.sums, Int(a.tiles),
+	err = a.device.Launch("adamw_prepare", Grid{X: 1, Threads: 1024},
+		a.outcome, a.coefficients, a.table, Int(a.rows), sums, Int(sums.N),
 		Double(s.Factor), Double(s.GradScale), Double(s.Clip), Int(max(1, s.Step)))
 	if err != nil {
 		return err

@@ -19,11 +19,13 @@ func (d *Device) Gemm(g Gemm) error {
 	if err != nil {
 		return err
 	}
+	d.products.Lock()
 	if g.Epilogue != NoEpilogue {
 		err = d.matmul(handle, g)
 	} else {
 		err = d.gemm(handle, g)
 	}
+	d.products.Unlock()
 	if err != nil || !d.profile.on {
 		return err
 	}

@@ -20,6 +20,8 @@ type gpu struct {
 	name    string
 	context cu.CUContext
 
+	products sync.Mutex // held while a product starts: the handle keeps its factors
+
 	mu      sync.Mutex // guards the fields below: Devices may be used at the same time
 	kernels map[string]*kernel
 	blas    *cublas.Handle

@@ -21,6 +21,7 @@ const (
 	CopyDown   Copy = "device to host"
 	CopyDevice Copy = "device to device"
 	CopyZero   Copy = "zeros"
+	CopyRanks  Copy = "between ranks"
 )
 
 // Timing is how long a device took for one piece of work, including the wait for it: from the end

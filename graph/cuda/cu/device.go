@@ -91,6 +91,31 @@ func (d Device) check() error {
 		d, name, major, minor, oldestMajor)
 }
 
+// PCIBusIDs returns the places on the PCI bus, as in "0000:3b:00.0", of the GPUs that
+// CUDA_VISIBLE_DEVICES shows to the program. Use does not change them. No two GPUs of a machine
+// have the same.
+func PCIBusIDs() ([]string, error) {
+	d, err := load()
+	if err != nil {
+		return nil, err
+	}
+	n, err := d.count()
+	ids := make([]string, n)
+	for i := range ids {
+		var device int32
+		if r := Result(d.deviceGet.Call(uintptr(unsafe.Pointer(&device)), uintptr(i))); r != 0 {
+			return nil, failed(r, "looking for GPU number %d", i)
+		}
+		text := make([]byte, 32)
+		if r := Result(d.deviceGetPCIBusID.Call(uintptr(unsafe.Pointer(&text[0])), uintptr(len(text)), uintptr(device))); r != 0 {
+			return nil, failed(r, "asking for the PCI bus of %v", Device(device))
+		}
+		text, _, _ = bytes.Cut(text, []byte{0})
+		ids[i] = string(text)
+	}
+	return ids, err
+}
+
 // Name returns the GPU's name, as in "NVIDIA A100-SXM4-40GB".
 func (d Device) Name() (string, error) {
 	driver, err := load()

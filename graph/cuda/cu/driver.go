@@ -19,12 +19,13 @@ type driver struct {
 
 	init, driverGetVersion, getErrorName                                         dynlib.Func
 	deviceGetCount, deviceGet, deviceGetName, deviceGetAttribute, deviceTotalMem dynlib.Func
+	deviceGetPCIBusID                                                            dynlib.Func
 	primaryCtxRetain, primaryCtxRelease, ctxSetCurrent, ctxGetCurrent            dynlib.Func
 	ctxSynchronize                                                               dynlib.Func
 	memGetInfo, memAlloc, memAllocManaged, memFree                               dynlib.Func
 	memcpyHtoD, memcpyDtoH, memcpyHtoDAsync, memcpyDtoHAsync, memcpyDtoDAsync    dynlib.Func
 	memsetD8Async, memsetD32Async                                                dynlib.Func
-	streamCreate, streamDestroy, streamSynchronize                               dynlib.Func
+	streamCreate, streamDestroy, streamQuery, streamSynchronize                  dynlib.Func
 	eventCreate, eventDestroy, eventRecord, eventSynchronize, eventElapsedTime   dynlib.Func
 	moduleLoadDataEx, moduleUnload, moduleGetFunction                            dynlib.Func
 	funcSetAttribute, funcGetAttribute, launchKernel                             dynlib.Func
@@ -40,6 +41,7 @@ func (d *driver) symbols() []dynlib.Symbol {
 		{Func: &d.deviceGet, Name: "cuDeviceGet"},
 		{Func: &d.deviceGetName, Name: "cuDeviceGetName"},
 		{Func: &d.deviceGetAttribute, Name: "cuDeviceGetAttribute"},
+		{Func: &d.deviceGetPCIBusID, Name: "cuDeviceGetPCIBusId"},
 		{Func: &d.deviceTotalMem, Name: "cuDeviceTotalMem_v2"},
 		{Func: &d.primaryCtxRetain, Name: "cuDevicePrimaryCtxRetain"},
 		{Func: &d.primaryCtxRelease, Name: "cuDevicePrimaryCtxRelease_v2"},
@@ -59,6 +61,7 @@ func (d *driver) symbols() []dynlib.Symbol {
 		{Func: &d.memsetD32Async, Name: "cuMemsetD32Async"},
 		{Func: &d.streamCreate, Name: "cuStreamCreate"},
 		{Func: &d.streamDestroy, Name: "cuStreamDestroy_v2"},
+		{Func: &d.streamQuery, Name: "cuStreamQuery"},
 		{Func: &d.streamSynchronize, Name: "cuStreamSynchronize"},
 		{Func: &d.eventCreate, Name: "cuEventCreate"},
 		{Func: &d.eventDestroy, Name: "cuEventDestroy_v2"},

@@ -31,6 +31,9 @@ const (
 	launchFailed         Result = 719
 )
 
+// notReady is the result of asking for what is not done yet.
+const notReady Result = 600
+
 // unsupportedPTX is the result of loading kernels that are too new for the driver.
 const unsupportedPTX Result = 222
 

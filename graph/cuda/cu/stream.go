@@ -1,6 +1,10 @@
 package cu
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/pkg/errors"
+)
 
 // Stream is a queue of work on the GPU.
 type Stream struct{ handle uintptr }
@@ -38,6 +42,16 @@ func (s Stream) Destroy() error {
 // if no earlier call did.
 func (s Stream) Synchronize() error {
 	return anyThread("waiting for a stream", func(d *driver) uintptr { return d.streamSynchronize.Call(s.handle) })
+}
+
+// Done tells without waiting whether the stream's work is done. It returns the error of a kernel
+// that failed, if no earlier call did.
+func (s Stream) Done() (bool, error) {
+	err := anyThread("asking whether a stream is done", func(d *driver) uintptr { return d.streamQuery.Call(s.handle) })
+	if errors.Is(err, notReady) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // Handle returns the CUstream.

@@ -18,10 +18,11 @@ import (
 const (
 	driverName = "libcuda.so.1"
 	blasName   = "libcublas.so"
+	ncclName   = "libnccl.so.2"
 )
 
-// builder makes the two libraries in a cache: an object for each file, named by a hash of
-// everything it is made from, and a folder for each pair of libraries, named by a hash of their
+// builder makes the libraries in a cache: an object for each file, named by a hash of
+// everything it is made from, and a folder for each set of libraries, named by a hash of their
 // objects. It does not make again what exists already.
 type builder struct {
 	emulator, kernels string // folders of the sources
@@ -59,7 +60,7 @@ func newBuilder(emulator, kernels string) (*builder, error) {
 	return b, errors.Wrap(os.MkdirAll(b.cache, 0o755), "the emulator's cache")
 }
 
-// build returns the folder with both libraries. It leaves out kernel files that do not compile and
+// build returns the folder with the libraries. It leaves out kernel files that do not compile and
 // returns their errors as failures.
 func (b *builder) build() (folder string, failures []error, err error) {
 	objects, err := b.objects()
@@ -171,27 +172,32 @@ func (b *builder) compile(objects []object) (made []object, failures []error, er
 	return made, failures, nil
 }
 
-// link makes both libraries in a new folder, which gets its name when they are complete.
+// link makes the libraries in a new folder, which gets its name when they are complete.
 func (b *builder) link(objects []object, folder string) error {
 	temporary, err := os.MkdirTemp(b.cache, "linking-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(temporary)
-	var driver, blas []string
+	var driver, blas, nccl []string
 	for _, o := range objects {
-		if o.Name == "blas.cpp" {
+		switch o.Name {
+		case "blas.cpp":
 			blas = append(blas, o.path)
-		} else {
+		case "nccl.cpp":
+			nccl = append(nccl, o.path)
+		default:
 			driver = append(driver, o.path)
 		}
 	}
 	if err := b.compiler.link(filepath.Join(temporary, driverName), driver...); err != nil {
 		return err
 	}
-	blas = append(blas, "-L"+temporary, "-l:"+driverName, "-Wl,-rpath,$ORIGIN")
-	if err := b.compiler.link(filepath.Join(temporary, blasName), blas...); err != nil {
-		return err
+	for name, parts := range map[string][]string{blasName: blas, ncclName: nccl} {
+		parts = append(parts, "-L"+temporary, "-l:"+driverName, "-Wl,-rpath,$ORIGIN")
+		if err := b.compiler.link(filepath.Join(temporary, name), parts...); err != nil {
+			return err
+		}
 	}
 	if err := os.Rename(temporary, folder); err != nil {
 		return err

@@ -98,11 +98,9 @@ func TestFindsPythonsLibrary(t *testing.T) {
 	require.NoError(t, err)
 	s := search(12)
 	s.Env, s.Names = "RESIDUA_CUDA_TEST", []string{"standin.so"}
-	s.Dirs = nil
 	_, err = s.Open()
 	require.Error(t, err)
 	t.Setenv("VIRTUAL_ENV", environment)
-	s.Dirs = folders()
 	library, err := s.Open()
 	require.NoError(t, err)
 	require.Equal(t, built, library.Path)

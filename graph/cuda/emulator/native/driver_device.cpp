@@ -120,6 +120,13 @@ EXPORT int cuDeviceGetName(char *name, int size, int device) {
   });
 }
 
+EXPORT int cuDeviceGetPCIBusId(char *id, int size, int device) {
+  return without_context([=](Driver &) {
+    snprintf(id, static_cast<size_t>(size), "0000:%02x:00.0", device + 1);
+    return kSuccess;
+  });
+}
+
 EXPORT int cuDeviceGetAttribute(int *value, int attribute, int) {
   return without_context([=](Driver &) { return device_attribute(attribute, value); });
 }

@@ -35,6 +35,14 @@ EXPORT int cuStreamDestroy_v2(void *stream) {
 }
 EXPORT int cuStreamDestroy(void *stream) { return cuStreamDestroy_v2(stream); }
 
+// Only what asynchronous copies have read is on its way.
+EXPORT int cuStreamQuery(void *stream) {
+  return guarded([=](Driver &d) {
+    if (!known_stream(d, stream)) return kInvalidHandle;
+    return d.deliveries.empty() ? kSuccess : kNotReady;
+  });
+}
+
 EXPORT int cuStreamSynchronize(void *stream) {
   return guarded([=](Driver &d) { return known_stream(d, stream) ? synchronise(d) : kInvalidHandle; });
 }

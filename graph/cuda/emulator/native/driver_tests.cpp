@@ -61,3 +61,11 @@ EXPORT int emulatorProduct(const uint64_t addresses[4], const uint64_t bytes[4])
     return kSuccess;
   });
 }
+
+// emulatorCollective is asked by NCCL about memory that it is given: 0, or the driver's error that forbids it.
+EXPORT int emulatorCollective(uint64_t address, uint64_t bytes, void *stream) {
+  return guarded([=](Driver &d) {
+    if (!known_stream(d, stream)) return kInvalidHandle;
+    return on_device("NCCL", address, bytes) ? kSuccess : lose(kIllegalAddress);
+  });
+}

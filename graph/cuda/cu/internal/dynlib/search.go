@@ -14,6 +14,7 @@ type Search struct {
 	Env   string                   // an environment variable; if it names the library, nowhere else is looked
 	Names []string                 // file names, the preferred one first; each is tried in the loader's path, then in Dirs
 	Dirs  []string                 // folders, as patterns of filepath.Glob
+	CUDA  bool                     // look also where CUDA toolkits and Python packages keep libraries
 	Needs func(name string) string // returns the library that the named one needs, to be taken from the same folder; nil: none
 	Fix   string                   // how to get the library
 }
@@ -23,6 +24,9 @@ func (s Search) Open() (*Library, error) {
 	if path := os.Getenv(s.Env); path != "" {
 		library, err := s.file(path)
 		return library, errors.Wrapf(err, "no %s: %s names %s", s.What, s.Env, path)
+	}
+	if s.CUDA {
+		s.Dirs = append(s.Dirs, cudaFolders()...)
 	}
 	var broken []string
 	for _, name := range s.Names {

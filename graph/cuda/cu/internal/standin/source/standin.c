@@ -44,6 +44,7 @@ int cuDeviceGetCount(int *n) { *n = DEVICES; return 0; }
 int cuDeviceGet(int *d, int n) { *d = n; return n < DEVICES ? 0 : 101; }
 int cuDeviceGetName(char *s, int n, int d) { strncpy(s, "Stand-in", n); return 0; }
 int cuDeviceGetAttribute(int *v, int a, int d) { *v = a == 75 ? MAJOR : a == 76 ? 6 : 1000 + a; return 0; }
+int cuDeviceGetPCIBusId(char *s, int n, int d) { strncpy(s, "0000:01:00.0", n); return 0; }
 int cuDeviceTotalMem_v2(size_t *n, int d) { *n = 1 << 30; return 0; }
 
 int cuDevicePrimaryCtxRetain(void **c, int d) {
@@ -84,6 +85,7 @@ int cuMemsetD32Async(uint64_t d, unsigned v, size_t n, void *t) {
 
 int cuStreamCreate(void **s, unsigned f) { *s = malloc(8); return need(); }
 int cuStreamDestroy_v2(void *s) { free(s); return need(); }
+int cuStreamQuery(void *s) { return need(); }
 int cuStreamSynchronize(void *s) { return need(); }
 int cuEventCreate(void **e, unsigned f) { *e = malloc(8); return need(); }
 int cuEventDestroy_v2(void *e) { free(e); return need(); }
