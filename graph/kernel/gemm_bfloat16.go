@@ -22,7 +22,6 @@ type GemmBFloat16[C Stored] struct {
 	task      pairTask[C]
 	packer    packer
 	own, ownB arena // used in calls without a Pool, which has its own
-	wholeRows bool  // all blocks of a row come from one worker
 	rows      rowsEpilogue
 	path      path
 }
@@ -75,9 +74,6 @@ func (g *GemmBFloat16[C]) runPart(p *Pool, q pairProduct[C], b PackedBFloat16) {
 	t.pairProduct, t.packed, t.pool, t.own = q, b, p, &g.own
 	size := product[float32]{m: q.m, n: q.n, k: q.k}
 	t.division = size.divide(p.Threads(), b.kernels)
-	if g.wholeRows {
-		t.division = division{min(t.division.parts(), q.m), 1}
-	}
 	p.Do(t.division.parts(), t)
 	t.pool = nil
 }
@@ -94,7 +90,6 @@ type pairProduct[C Stored] struct {
 	alpha, beta float32
 	a           []BFloat16
 	lda         int
-	gatherA     gather
 	c           []C
 	ldc         int
 
@@ -117,7 +112,7 @@ func (q *pairProduct[C]) check() {
 	if q.addend != nil {
 		checkMatrix(q.addend, q.m, q.n, q.ldc)
 	}
-	if q.k > 0 && q.gatherA.index == nil {
+	if q.k > 0 {
 		checkMatrix(q.a, choose(q.ta, q.k, q.m), choose(q.ta, q.m, q.k), q.lda)
 	}
 }
@@ -131,8 +126,6 @@ func (q *pairProduct[C]) part(i0, i1, j0, j1 int) pairProduct[C] {
 	case q.k == 0:
 	case q.ta:
 		r.a = q.a[i0:]
-	case q.gatherA.index != nil:
-		r.gatherA.index = q.gatherA.index[i0:]
 	default:
 		r.a = q.a[i0*q.lda:]
 	}

@@ -98,7 +98,7 @@ func (q *pairProduct[C]) packA(p path, space []float32, as, i, rows int) {
 }
 
 // rowA returns the columns [j, j+n) of stored row r of A.
-func (q *pairProduct[C]) rowA(r, j, n int) []BFloat16 { return q.a[q.gatherA.row(r)*q.lda+j:][:n] }
+func (q *pairProduct[C]) rowA(r, j, n int) []BFloat16 { return q.a[r*q.lda+j:][:n] }
 
 // runBlock computes the block x at (i, j) of C, from panels of B that begin at its columns.
 func (q *pairProduct[C]) runBlock(x *block[float32], b, a, sums []float32, i, j int) {

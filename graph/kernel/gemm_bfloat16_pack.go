@@ -60,12 +60,11 @@ type source struct {
 	floats     []float32
 	ld         int
 	transposed bool
-	gather     gather
 }
 
 // row returns the columns [j, j+n) of stored row r; if they must be rounded, into space [n].
 func (s *source) row(p path, r, j, n int, space []BFloat16) []BFloat16 {
-	first := s.gather.row(r)*s.ld + j
+	first := r*s.ld + j
 	if s.floats == nil {
 		return s.rows[first:][:n]
 	}
