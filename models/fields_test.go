@@ -244,7 +244,7 @@ func checkAnyEffect(t *testing.T, c models.Config, key string) {
 		}
 		switch v := design.FieldByIndex(f.Index); v.Kind() {
 		case reflect.Int:
-			v.SetInt(2*v.Int() + 5*int64(1-min(1, v.Int()))) // 5 where the default is 0
+			v.SetInt(2*v.Int() + 5*(1-min(1, v.Int()))) // 5 where the default is 0
 		case reflect.Bool:
 			v.SetBool(!v.Bool())
 		case reflect.Float64:

@@ -63,7 +63,7 @@ func (f *fake) Generate(ctx context.Context, r generate.Request, emit func(gener
 		id := r.IDs[len(r.IDs)-1]
 		text := f.piece
 		if text == "" {
-			text = string(rune(id))
+			text = string(id)
 		}
 		result.Tokens++
 		result.IDs = append(result.IDs, id)

@@ -101,7 +101,7 @@ func (o Operation) closedForm(pass string, s Setting) (Moments, error) {
 		shared, mean := float64(o.Shared), g.Mean*x.Mean
 		return Moments{Mean: shared * mean, Variance: shared * (g.Square()*x.Square() - mean*mean)}, nil
 	}
-	return Moments{}, check.Value("pass", fmt.Sprintf("%s, %s or %s", passForward, passBackward, passWeights), strconv.Quote(string(pass)))
+	return Moments{}, check.Value("pass", fmt.Sprintf("%s, %s or %s", passForward, passBackward, passWeights), strconv.Quote(pass))
 }
 
 // check returns an error unless sizes and moments are valid.

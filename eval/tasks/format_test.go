@@ -23,7 +23,6 @@ func load(t *testing.T, format string, o tasks.Options) []tasks.Document {
 
 // TestFormatsAsk: the texts are exactly those that lm-eval 0.4.13 sends.
 func TestFormatsAsk(t *testing.T) {
-	type pairs = []tasks.Pair
 	for format, want := range map[string]struct {
 		pairs [][]tasks.Pair
 		gold  []int
@@ -84,7 +83,7 @@ func TestFormatsAsk(t *testing.T) {
 		documents := load(t, format, tasks.Options{})
 		require.Len(t, documents, len(want.pairs), format)
 		for i, d := range documents {
-			assert.Equal(t, pairs(want.pairs[i]), d.Pairs, "%s %d", format, i)
+			assert.Equal(t, want.pairs[i], d.Pairs, "%s %d", format, i)
 			assert.Equal(t, want.gold[i], d.Gold, "%s %d", format, i)
 			assert.Equal(t, i+1, d.Line, format)
 		}

@@ -143,6 +143,6 @@ func (q *product[T]) addRow(c, sums []T, p int) {
 		return
 	}
 	for l, s := range sums {
-		c[l] += T(q.alpha * s)
+		c[l] += T(q.alpha * s) //nolint:unconvert // a conversion keeps the compiler from fusing the product with the sum
 	}
 }
