@@ -119,10 +119,20 @@ func start(t target, program string) (string, error) {
 		if _, err := exec.LookPath(runner[0]); err != nil {
 			return "not started: want " + runner[0], nil
 		}
+		if version, _ := output(runner[0], "--version"); tooOldWine(version) {
+			return "not started: want Wine 9 or newer, which has the bcryptprimitives.dll that Go's programs load, got " + version, nil
+		}
 	}
 	call := append(runner, program, "version")
 	said, err := output(call[0], call[1:]...)
 	return strings.TrimSpace(said), errors.Wrap(err, "starting it")
+}
+
+// tooOldWine tells whether a version is one of Wine before 9.
+func tooOldWine(version string) bool {
+	var major int
+	n, _ := fmt.Sscanf(version, "wine-%d", &major)
+	return n == 1 && major < 9
 }
 
 // output runs a command and returns what it printed, without the white space around it.

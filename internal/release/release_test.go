@@ -94,3 +94,9 @@ func TestInstalled(t *testing.T) {
 	require.Contains(t, out, "clone_cuda.go:7:12: pattern vendor/only_in_a_clone/see_docs_cuda.md: no matching files found")
 	require.NotContains(t, out, "cuda.h")
 }
+
+func TestTooOldWine(t *testing.T) {
+	for version, want := range map[string]bool{"wine-8.0 (Debian 8.0~repack-4)": true, "wine-9.0": false, "wine-10.2": false, "qemu-aarch64 version 7.2.22": false, "": false} {
+		require.Equal(t, want, tooOldWine(version), version)
+	}
+}
