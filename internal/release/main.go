@@ -81,7 +81,14 @@ func one(t target, out, name string, stamp time.Time) error {
 		program += ".exe"
 	}
 	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-tags="+t.tags, "-o", program, "./cmd/residua")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch)
+	cgo := "0"
+	if t.tags == "cuda" { // Gorgonia's own CUDA package wants a C compiler
+		if cgo = "1"; t.arch != runtime.GOARCH && os.Getenv("CC") == "" {
+			fmt.Printf("%s: not built: want a C compiler for %s, named by CC\n", t, t.arch)
+			return nil
+		}
+	}
+	build.Env = append(os.Environ(), "CGO_ENABLED="+cgo, "GOOS="+t.os, "GOARCH="+t.arch)
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return errors.Wrap(err, "go build")
