@@ -160,7 +160,7 @@ func (o *Optimizer) Step(gradScale float64) (Stats, error) {
 // SumSquares returned, added in the order of the ranks.
 func (o *Optimizer) Update(sumSquares, gradScale float64) (Stats, error) {
 	if o.device != nil {
-		sum := sumSquares // allocated on a device alone
+		sum := sumSquares // a copy, so that the argument does not escape to the heap on the CPU
 		return o.stepOnDevice(gradScale, &sum)
 	}
 	s := Stats{GradNorm: math.Sqrt(sumSquares) * math.Abs(gradScale), Factor: o.schedule.Factor(o.steps)}

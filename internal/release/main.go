@@ -81,14 +81,15 @@ func one(t target, out, name string, stamp time.Time) error {
 		program += ".exe"
 	}
 	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-tags="+t.tags, "-o", program, "./cmd/residua")
-	cgo := "0"
-	if t.tags == "cuda" { // Gorgonia's own CUDA package wants a C compiler
-		if cgo = "1"; t.arch != runtime.GOARCH && os.Getenv("CC") == "" {
-			fmt.Printf("%s: not built: want a C compiler for %s, named by CC\n", t, t.arch)
-			return nil
-		}
+	compiler := t.crossCompiler()
+	if _, err := exec.LookPath(compiler); compiler != "" && err != nil {
+		fmt.Printf("%s: not built: want %s\n", t, compiler)
+		return nil
 	}
-	build.Env = append(os.Environ(), "CGO_ENABLED="+cgo, "GOOS="+t.os, "GOARCH="+t.arch)
+	build.Env = append(os.Environ(), "GOOS="+t.os, "GOARCH="+t.arch, "CGO_ENABLED="+map[string]string{"cuda": "1", "": "0"}[t.tags])
+	if compiler != "" {
+		build.Env = append(build.Env, "CC="+compiler)
+	}
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return errors.Wrap(err, "go build")
@@ -116,7 +117,7 @@ func start(t target, program string) (string, error) {
 	switch {
 	case t.os == runtime.GOOS && t.arch == runtime.GOARCH:
 	case t.os == "linux" && runtime.GOOS == "linux":
-		runner = []string{map[string]string{"amd64": "qemu-x86_64-static", "arm64": "qemu-aarch64-static"}[t.arch]}
+		runner = []string{"qemu-" + t.machine() + "-static", "-L", "/usr/" + t.machine() + "-linux-gnu"} // the C library of CUDA's archive
 	case t.os == "windows" && t.arch == runtime.GOARCH:
 		runner = []string{"wine"}
 	default:
@@ -133,6 +134,21 @@ func start(t target, program string) (string, error) {
 	call := append(runner, program, "version")
 	said, err := output(call[0], call[1:]...)
 	return strings.TrimSpace(said), errors.Wrap(err, "starting it")
+}
+
+// crossCompiler returns the C compiler that a target needs beyond the machine's own, by the name that
+// Debian and Ubuntu give it; "" if it needs none. Only CUDA's archives need one, because Gorgonia's
+// own CUDA package imports "C".
+func (t target) crossCompiler() string {
+	if t.tags != "cuda" || t.os == runtime.GOOS && t.arch == runtime.GOARCH {
+		return ""
+	}
+	return t.machine() + "-linux-gnu-gcc"
+}
+
+// machine returns the processor's name in GNU's tools.
+func (t target) machine() string {
+	return map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[t.arch]
 }
 
 // tooOldWine tells whether a version is one of Wine before 9.
