@@ -136,9 +136,9 @@ func start(t target, program string) (string, error) {
 	return strings.TrimSpace(said), errors.Wrap(err, "starting it")
 }
 
-// crossCompiler returns the C compiler that a target needs beyond the machine's own, by the name that
-// Debian and Ubuntu give it; "" if it needs none. Only CUDA's archives need one, because Gorgonia's
-// own CUDA package imports "C".
+// crossCompiler returns the C compiler that a target needs beyond the machine's own, by the name
+// that Debian and Ubuntu give it; "" if it needs none. Only CUDA's archives need one, because
+// Gorgonia's own CUDA package imports "C".
 func (t target) crossCompiler() string {
 	if t.tags != "cuda" || t.os == runtime.GOOS && t.arch == runtime.GOARCH {
 		return ""
