@@ -3,7 +3,7 @@
 package kernel
 
 // fastGelu computes the tanh form of GELU, y = gelu(x); see geluTanh.
-func fastGelu[T Float](p path, y []T, x []T) {
+func fastGelu[T Float](p path, y, x []T) {
 	n := len(y)
 	x = x[:n]
 	if p == avx512 {
@@ -20,7 +20,7 @@ func avx512Gelu(y *float32, x *float32, n int)
 func avx2Gelu(y *float32, x *float32, n int)
 
 // fastGeluGradient computes the gradient of the tanh form of GELU, dx = dy gelu'(x); see geluTanhGradient.
-func fastGeluGradient[T Float](p path, dx []T, dy []T, x []T) {
+func fastGeluGradient[T Float](p path, dx, dy, x []T) {
 	n := len(dx)
 	dy = dy[:n]
 	x = x[:n]
@@ -38,7 +38,7 @@ func avx512GeluGradient(dx *float32, dy *float32, x *float32, n int)
 func avx2GeluGradient(dx *float32, dy *float32, x *float32, n int)
 
 // fastGeluExact computes the exact GELU, y = gelu(x); see geluExact.
-func fastGeluExact[T Float](p path, y []T, x []T) {
+func fastGeluExact[T Float](p path, y, x []T) {
 	n := len(y)
 	x = x[:n]
 	if p == avx512 {
@@ -55,7 +55,7 @@ func avx512GeluExact(y *float32, x *float32, n int)
 func avx2GeluExact(y *float32, x *float32, n int)
 
 // fastGeluExactGradient computes the gradient of the exact GELU, dx = dy gelu'(x); see geluExactGradient.
-func fastGeluExactGradient[T Float](p path, dx []T, dy []T, x []T) {
+func fastGeluExactGradient[T Float](p path, dx, dy, x []T) {
 	n := len(dx)
 	dy = dy[:n]
 	x = x[:n]
@@ -89,7 +89,7 @@ func avx512Sum(x *float32, n int, shift float32) (sum float64)
 func avx2Sum(x *float32, n int, shift float32) (sum float64)
 
 // fastSquares computes the sum of (x - mean - rest)^2.
-func fastSquares[T Float](p path, x []T, mean T, rest T) (sum float64) {
+func fastSquares[T Float](p path, x []T, mean, rest T) (sum float64) {
 	n := len(x)
 	if p == avx512 {
 		return avx512Squares((*float32)(pointer(x)), n, float32(mean), float32(rest))
@@ -105,7 +105,7 @@ func avx512Squares(x *float32, n int, mean float32, rest float32) (sum float64)
 func avx2Squares(x *float32, n int, mean float32, rest float32) (sum float64)
 
 // fastGradientSums computes the sums of h and of h * normal, h = dy * gain.
-func fastGradientSums[T Float](p path, normal []T, dy []T, gain []T) (sumH float64, sumHN float64) {
+func fastGradientSums[T Float](p path, normal, dy, gain []T) (sumH, sumHN float64) {
 	n := len(normal)
 	dy = dy[:n]
 	gain = gain[:n]
@@ -123,7 +123,7 @@ func avx512GradientSums(normal *float32, dy *float32, gain *float32, n int) (sum
 func avx2GradientSums(normal *float32, dy *float32, gain *float32, n int) (sumH float64, sumHN float64)
 
 // fastGradientSumsGain computes the sums of h and of h * normal, h = dy * gain, and dgain = dgain + dy * normal.
-func fastGradientSumsGain[T Float](p path, dgain []T, normal []T, dy []T, gain []T) (sumH float64, sumHN float64) {
+func fastGradientSumsGain[T Float](p path, dgain, normal, dy, gain []T) (sumH, sumHN float64) {
 	n := len(dgain)
 	normal = normal[:n]
 	dy = dy[:n]
@@ -142,7 +142,7 @@ func avx512GradientSumsGain(dgain *float32, normal *float32, dy *float32, gain *
 func avx2GradientSumsGain(dgain *float32, normal *float32, dy *float32, gain *float32, n int) (sumH float64, sumHN float64)
 
 // fastNormalize computes y = (x - mean - rest) * rstd.
-func fastNormalize[T Float](p path, y []T, x []T, mean T, rest T, rstd T) {
+func fastNormalize[T Float](p path, y, x []T, mean, rest, rstd T) {
 	n := len(y)
 	x = x[:n]
 	if p == avx512 {
@@ -159,7 +159,7 @@ func avx512Normalize(y *float32, x *float32, n int, mean float32, rest float32, 
 func avx2Normalize(y *float32, x *float32, n int, mean float32, rest float32, rstd float32)
 
 // fastNormScale computes y = (x - mean - rest) * rstd * gain.
-func fastNormScale[T Float](p path, y []T, x []T, gain []T, mean T, rest T, rstd T) {
+func fastNormScale[T Float](p path, y, x, gain []T, mean, rest, rstd T) {
 	n := len(y)
 	x = x[:n]
 	gain = gain[:n]
@@ -177,7 +177,7 @@ func avx512NormScale(y *float32, x *float32, gain *float32, n int, mean float32,
 func avx2NormScale(y *float32, x *float32, gain *float32, n int, mean float32, rest float32, rstd float32)
 
 // fastNormalizeScale computes y = (x - mean - rest) * rstd, z = y * gain.
-func fastNormalizeScale[T Float](p path, y []T, z []T, x []T, gain []T, mean T, rest T, rstd T) {
+func fastNormalizeScale[T Float](p path, y, z, x, gain []T, mean, rest, rstd T) {
 	n := len(y)
 	z = z[:n]
 	x = x[:n]
@@ -196,7 +196,7 @@ func avx512NormalizeScale(y *float32, z *float32, x *float32, gain *float32, n i
 func avx2NormalizeScale(y *float32, z *float32, x *float32, gain *float32, n int, mean float32, rest float32, rstd float32)
 
 // fastNormScaleShift computes y = (x - mean - rest) * rstd * gain + bias.
-func fastNormScaleShift[T Float](p path, y []T, x []T, gain []T, bias []T, mean T, rest T, rstd T) {
+func fastNormScaleShift[T Float](p path, y, x, gain, bias []T, mean, rest, rstd T) {
 	n := len(y)
 	x = x[:n]
 	gain = gain[:n]
@@ -215,7 +215,7 @@ func avx512NormScaleShift(y *float32, x *float32, gain *float32, bias *float32, 
 func avx2NormScaleShift(y *float32, x *float32, gain *float32, bias *float32, n int, mean float32, rest float32, rstd float32)
 
 // fastNormGradient computes dx = (dy * gain - meanH - normal * meanHN) * rstd.
-func fastNormGradient[T Float](p path, dx []T, dy []T, gain []T, normal []T, meanH T, meanHN T, rstd T) {
+func fastNormGradient[T Float](p path, dx, dy, gain, normal []T, meanH, meanHN, rstd T) {
 	n := len(dx)
 	dy = dy[:n]
 	gain = gain[:n]
@@ -234,7 +234,7 @@ func avx512NormGradient(dx *float32, dy *float32, gain *float32, normal *float32
 func avx2NormGradient(dx *float32, dy *float32, gain *float32, normal *float32, n int, meanH float32, meanHN float32, rstd float32)
 
 // fastNormGradientAdd computes dx = addend + (dy * gain - meanH - normal * meanHN) * rstd.
-func fastNormGradientAdd[T Float](p path, dx []T, dy []T, gain []T, normal []T, addend []T, meanH T, meanHN T, rstd T) {
+func fastNormGradientAdd[T Float](p path, dx, dy, gain, normal, addend []T, meanH, meanHN, rstd T) {
 	n := len(dx)
 	dy = dy[:n]
 	gain = gain[:n]
@@ -270,7 +270,7 @@ func avx512Max(x *float32, n int) (largest float32)
 func avx2Max(x *float32, n int) (largest float32)
 
 // fastDistancesMax computes x = x - slope * (far - i) for element i, and the largest of the results; NaN is passed over.
-func fastDistancesMax[T Float](p path, x []T, slope T, far T) (largest T) {
+func fastDistancesMax[T Float](p path, x []T, slope, far T) (largest T) {
 	n := len(x)
 	if p == avx512 {
 		return T(avx512DistancesMax((*float32)(pointer(x)), n, float32(slope), float32(far)))
@@ -286,7 +286,7 @@ func avx512DistancesMax(x *float32, n int, slope float32, far float32) (largest 
 func avx2DistancesMax(x *float32, n int, slope float32, far float32) (largest float32)
 
 // fastDot computes x . y in float64.
-func fastDot[T Float](p path, x []T, y []T) (sum float64) {
+func fastDot[T Float](p path, x, y []T) (sum float64) {
 	n := len(x)
 	y = y[:n]
 	if p == avx512 {
@@ -303,7 +303,7 @@ func avx512Dot(x *float32, y *float32, n int) (sum float64)
 func avx2Dot(x *float32, y *float32, n int) (sum float64)
 
 // fastTwoDots computes x . z and y . z in float64.
-func fastTwoDots[T Float](p path, z []T, x []T, y []T) (first float64, second float64) {
+func fastTwoDots[T Float](p path, z, x, y []T) (first, second float64) {
 	n := len(z)
 	x = x[:n]
 	y = y[:n]
@@ -353,7 +353,7 @@ func avx512ExpSingle(x *float32, n int, shift float32) (sum float64)
 func avx2ExpSingle(x *float32, n int, shift float32) (sum float64)
 
 // fastSoftmaxGradient computes p = exp(p - slope * (far - i) - lse) for element i, see expSingle, and dp = p * (dp - delta).
-func fastSoftmaxGradient[T Float](p path, prob []T, dprob []T, slope T, far T, lse T, delta T) {
+func fastSoftmaxGradient[T Float](p path, prob, dprob []T, slope, far, lse, delta T) {
 	n := len(prob)
 	dprob = dprob[:n]
 	if p == avx512 {
@@ -370,7 +370,7 @@ func avx512SoftmaxGradient(prob *float32, dprob *float32, n int, slope float32, 
 func avx2SoftmaxGradient(prob *float32, dprob *float32, n int, slope float32, far float32, lse float32, delta float32)
 
 // fastAdamW computes one step on weights, moments and gradient; see adamWTask.
-func fastAdamW[T Float](p path, w []T, dw []T, m []T, v []T, new1 T, new2 T, rate T, correct T, eps T, decay T, scale T) {
+func fastAdamW[T Float](p path, w, dw, m, v []T, new1, new2, rate, correct, eps, decay, scale T) {
 	n := len(w)
 	dw = dw[:n]
 	m = m[:n]
@@ -389,7 +389,7 @@ func avx512AdamW(w *float32, dw *float32, m *float32, v *float32, n int, new1 fl
 func avx2AdamW(w *float32, dw *float32, m *float32, v *float32, n int, new1 float32, new2 float32, rate float32, correct float32, eps float32, decay float32, scale float32)
 
 // fastAddTo computes out = out + x.
-func fastAddTo[T Float](p path, out []T, x []T) {
+func fastAddTo[T Float](p path, out, x []T) {
 	n := len(out)
 	x = x[:n]
 	if p == avx512 {
@@ -406,7 +406,7 @@ func avx512AddTo(out *float32, x *float32, n int)
 func avx2AddTo(out *float32, x *float32, n int)
 
 // fastSetSum computes out = x + y.
-func fastSetSum[T Float](p path, out []T, x []T, y []T) {
+func fastSetSum[T Float](p path, out, x, y []T) {
 	n := len(out)
 	x = x[:n]
 	y = y[:n]
@@ -424,7 +424,7 @@ func avx512SetSum(out *float32, x *float32, y *float32, n int)
 func avx2SetSum(out *float32, x *float32, y *float32, n int)
 
 // fastAddTwo computes out = out + x + y.
-func fastAddTwo[T Float](p path, out []T, x []T, y []T) {
+func fastAddTwo[T Float](p path, out, x, y []T) {
 	n := len(out)
 	x = x[:n]
 	y = y[:n]
@@ -442,7 +442,7 @@ func avx512AddTwo(out *float32, x *float32, y *float32, n int)
 func avx2AddTwo(out *float32, x *float32, y *float32, n int)
 
 // fastMultiply computes out = x * y.
-func fastMultiply[T Float](p path, out []T, x []T, y []T) {
+func fastMultiply[T Float](p path, out, x, y []T) {
 	n := len(out)
 	x = x[:n]
 	y = y[:n]
@@ -460,7 +460,7 @@ func avx512Multiply(out *float32, x *float32, y *float32, n int)
 func avx2Multiply(out *float32, x *float32, y *float32, n int)
 
 // fastReLUSquared computes y = max(x, 0)^2.
-func fastReLUSquared[T Float](p path, y []T, x []T) {
+func fastReLUSquared[T Float](p path, y, x []T) {
 	n := len(y)
 	x = x[:n]
 	if p == avx512 {
@@ -477,7 +477,7 @@ func avx512ReLUSquared(y *float32, x *float32, n int)
 func avx2ReLUSquared(y *float32, x *float32, n int)
 
 // fastReLUSquaredGradient computes dx = 2 * dy * max(x, 0).
-func fastReLUSquaredGradient[T Float](p path, dx []T, dy []T, x []T) {
+func fastReLUSquaredGradient[T Float](p path, dx, dy, x []T) {
 	n := len(dx)
 	dy = dy[:n]
 	x = x[:n]
@@ -495,7 +495,7 @@ func avx512ReLUSquaredGradient(dx *float32, dy *float32, x *float32, n int)
 func avx2ReLUSquaredGradient(dx *float32, dy *float32, x *float32, n int)
 
 // fastReLU computes y = max(x, 0).
-func fastReLU[T Float](p path, y []T, x []T) {
+func fastReLU[T Float](p path, y, x []T) {
 	n := len(y)
 	x = x[:n]
 	if p == avx512 {
@@ -512,7 +512,7 @@ func avx512ReLU(y *float32, x *float32, n int)
 func avx2ReLU(y *float32, x *float32, n int)
 
 // fastReLUGradient computes dx = dy where x > 0, else 0 * dy; the slope is max(x, 0) times 2^254, which is at least 1 for the smallest x, limited to 1.
-func fastReLUGradient[T Float](p path, dx []T, dy []T, x []T) {
+func fastReLUGradient[T Float](p path, dx, dy, x []T) {
 	n := len(dx)
 	dy = dy[:n]
 	x = x[:n]
@@ -530,7 +530,7 @@ func avx512ReLUGradient(dx *float32, dy *float32, x *float32, n int)
 func avx2ReLUGradient(dx *float32, dy *float32, x *float32, n int)
 
 // fastAddProducts computes out = out + x * y.
-func fastAddProducts[T Float](p path, out []T, x []T, y []T) {
+func fastAddProducts[T Float](p path, out, x, y []T) {
 	n := len(out)
 	x = x[:n]
 	y = y[:n]
@@ -548,7 +548,7 @@ func avx512AddProducts(out *float32, x *float32, y *float32, n int)
 func avx2AddProducts(out *float32, x *float32, y *float32, n int)
 
 // fastScale computes out = factor * x.
-func fastScale[T Float](p path, out []T, x []T, factor T) {
+func fastScale[T Float](p path, out, x []T, factor T) {
 	n := len(out)
 	x = x[:n]
 	if p == avx512 {
@@ -565,7 +565,7 @@ func avx512Scale(out *float32, x *float32, n int, factor float32)
 func avx2Scale(out *float32, x *float32, n int, factor float32)
 
 // fastAddMultiple computes out = out + factor * x.
-func fastAddMultiple[T Float](p path, out []T, x []T, factor T) {
+func fastAddMultiple[T Float](p path, out, x []T, factor T) {
 	n := len(out)
 	x = x[:n]
 	if p == avx512 {
@@ -582,7 +582,7 @@ func avx512AddMultiple(out *float32, x *float32, n int, factor float32)
 func avx2AddMultiple(out *float32, x *float32, n int, factor float32)
 
 // fastAddTwoMultiples computes out = out + factor * x + other * y.
-func fastAddTwoMultiples[T Float](p path, out []T, x []T, y []T, factor T, other T) {
+func fastAddTwoMultiples[T Float](p path, out, x, y []T, factor, other T) {
 	n := len(out)
 	x = x[:n]
 	y = y[:n]
@@ -617,7 +617,7 @@ func avx512Flush(block *float32, total *float64, n int)
 func avx2Flush(block *float32, total *float64, n int)
 
 // fastAddDoubles computes out = out + x in float64.
-func fastAddDoubles(p path, out []float64, x []float64) {
+func fastAddDoubles(p path, out, x []float64) {
 	n := len(out)
 	x = x[:n]
 	if p == avx512 {
@@ -634,7 +634,7 @@ func avx512AddDoubles(out *float64, x *float64, n int)
 func avx2AddDoubles(out *float64, x *float64, n int)
 
 // fastSigmoid computes y = sigmoid(x).
-func fastSigmoid[T Float](p path, y []T, x []T) {
+func fastSigmoid[T Float](p path, y, x []T) {
 	n := len(y)
 	x = x[:n]
 	if p == avx512 {
@@ -651,7 +651,7 @@ func avx512Sigmoid(y *float32, x *float32, n int)
 func avx2Sigmoid(y *float32, x *float32, n int)
 
 // fastSigmoidGradient computes dx = dy * y * (1 - y).
-func fastSigmoidGradient[T Float](p path, dx []T, dy []T, y []T) {
+func fastSigmoidGradient[T Float](p path, dx, dy, y []T) {
 	n := len(dx)
 	dy = dy[:n]
 	y = y[:n]
@@ -669,7 +669,7 @@ func avx512SigmoidGradient(dx *float32, dy *float32, y *float32, n int)
 func avx2SigmoidGradient(dx *float32, dy *float32, y *float32, n int)
 
 // fastGated computes y = sigmoid(gate) * value.
-func fastGated[T Float](p path, y []T, gate []T, value []T) {
+func fastGated[T Float](p path, y, gate, value []T) {
 	n := len(y)
 	gate = gate[:n]
 	value = value[:n]
@@ -687,7 +687,7 @@ func avx512Gated(y *float32, gate *float32, value *float32, n int)
 func avx2Gated(y *float32, gate *float32, value *float32, n int)
 
 // fastGatedAdd computes y = addend + sigmoid(gate) * value.
-func fastGatedAdd[T Float](p path, y []T, addend []T, gate []T, value []T) {
+func fastGatedAdd[T Float](p path, y, addend, gate, value []T) {
 	n := len(y)
 	addend = addend[:n]
 	gate = gate[:n]
@@ -706,7 +706,7 @@ func avx512GatedAdd(y *float32, addend *float32, gate *float32, value *float32, 
 func avx2GatedAdd(y *float32, addend *float32, gate *float32, value *float32, n int)
 
 // fastGatedGradient computes dgate = dy * value * sigmoid'(gate) and dvalue = dy * sigmoid(gate).
-func fastGatedGradient[T Float](p path, dgate []T, dvalue []T, dy []T, gate []T, value []T) {
+func fastGatedGradient[T Float](p path, dgate, dvalue, dy, gate, value []T) {
 	n := len(dgate)
 	dvalue = dvalue[:n]
 	dy = dy[:n]
@@ -726,7 +726,7 @@ func avx512GatedGradient(dgate *float32, dvalue *float32, dy *float32, gate *flo
 func avx2GatedGradient(dgate *float32, dvalue *float32, dy *float32, gate *float32, value *float32, n int)
 
 // fastGatedGradientAdd computes dgate = dy * value * sigmoid'(gate) and dvalue = addend + dy * sigmoid(gate), the product rounded.
-func fastGatedGradientAdd[T Float](p path, dgate []T, dvalue []T, dy []T, gate []T, value []T, addend []T) {
+func fastGatedGradientAdd[T Float](p path, dgate, dvalue, dy, gate, value, addend []T) {
 	n := len(dgate)
 	dvalue = dvalue[:n]
 	dy = dy[:n]
@@ -747,7 +747,7 @@ func avx512GatedGradientAdd(dgate *float32, dvalue *float32, dy *float32, gate *
 func avx2GatedGradientAdd(dgate *float32, dvalue *float32, dy *float32, gate *float32, value *float32, addend *float32, n int)
 
 // fastSwiGLU computes y = gate * sigmoid(gate) * value.
-func fastSwiGLU[T Float](p path, y []T, gate []T, value []T) {
+func fastSwiGLU[T Float](p path, y, gate, value []T) {
 	n := len(y)
 	gate = gate[:n]
 	value = value[:n]
@@ -765,7 +765,7 @@ func avx512SwiGLU(y *float32, gate *float32, value *float32, n int)
 func avx2SwiGLU(y *float32, gate *float32, value *float32, n int)
 
 // fastSwiGLUGradient computes dgate = dy * value * silu'(gate) and dvalue = dy * silu(gate), silu(x) being x * sigmoid(x).
-func fastSwiGLUGradient[T Float](p path, dgate []T, dvalue []T, dy []T, gate []T, value []T) {
+func fastSwiGLUGradient[T Float](p path, dgate, dvalue, dy, gate, value []T) {
 	n := len(dgate)
 	dvalue = dvalue[:n]
 	dy = dy[:n]
@@ -785,7 +785,7 @@ func avx512SwiGLUGradient(dgate *float32, dvalue *float32, dy *float32, gate *fl
 func avx2SwiGLUGradient(dgate *float32, dvalue *float32, dy *float32, gate *float32, value *float32, n int)
 
 // fastGatedSingle computes y = sigmoid(gate) * value, see expSingle.
-func fastGatedSingle[T Float](p path, y []T, gate []T, value []T) {
+func fastGatedSingle[T Float](p path, y, gate, value []T) {
 	n := len(y)
 	gate = gate[:n]
 	value = value[:n]
@@ -803,7 +803,7 @@ func avx512GatedSingle(y *float32, gate *float32, value *float32, n int)
 func avx2GatedSingle(y *float32, gate *float32, value *float32, n int)
 
 // fastGatedAddSingle computes y = addend + sigmoid(gate) * value, see expSingle.
-func fastGatedAddSingle[T Float](p path, y []T, addend []T, gate []T, value []T) {
+func fastGatedAddSingle[T Float](p path, y, addend, gate, value []T) {
 	n := len(y)
 	addend = addend[:n]
 	gate = gate[:n]
@@ -822,7 +822,7 @@ func avx512GatedAddSingle(y *float32, addend *float32, gate *float32, value *flo
 func avx2GatedAddSingle(y *float32, addend *float32, gate *float32, value *float32, n int)
 
 // fastGatedGradientSingle computes dgate = dy * value * sigmoid'(gate) and dvalue = dy * sigmoid(gate), see expSingle.
-func fastGatedGradientSingle[T Float](p path, dgate []T, dvalue []T, dy []T, gate []T, value []T) {
+func fastGatedGradientSingle[T Float](p path, dgate, dvalue, dy, gate, value []T) {
 	n := len(dgate)
 	dvalue = dvalue[:n]
 	dy = dy[:n]
@@ -842,7 +842,7 @@ func avx512GatedGradientSingle(dgate *float32, dvalue *float32, dy *float32, gat
 func avx2GatedGradientSingle(dgate *float32, dvalue *float32, dy *float32, gate *float32, value *float32, n int)
 
 // fastAffine computes y = factor * x + shift.
-func fastAffine[T Float](p path, y []T, x []T, factor T, shift T) {
+func fastAffine[T Float](p path, y, x []T, factor, shift T) {
 	n := len(y)
 	x = x[:n]
 	if p == avx512 {
@@ -859,7 +859,7 @@ func avx512Affine(y *float32, x *float32, n int, factor float32, shift float32)
 func avx2Affine(y *float32, x *float32, n int, factor float32, shift float32)
 
 // fastLarger computes out = the larger of out and x.
-func fastLarger[T Float](p path, out []T, x []T) {
+func fastLarger[T Float](p path, out, x []T) {
 	n := len(out)
 	x = x[:n]
 	if p == avx512 {
@@ -892,7 +892,7 @@ func avx512SinkhornStart2(x *float32, n int)
 func avx2SinkhornStart2(x *float32, n int)
 
 // fastSinkhorn2 computes columns = x with its columns normalised and rows = columns with its rows normalised, for 2 x 2 matrices; see sinkhornTokens.
-func fastSinkhorn2[T Float](p path, rows []T, columns []T, x []T) {
+func fastSinkhorn2[T Float](p path, rows, columns, x []T) {
 	n := len(rows)
 	columns = columns[:n]
 	x = x[:n]
@@ -910,7 +910,7 @@ func avx512Sinkhorn2(rows *float32, columns *float32, x *float32, n int)
 func avx2Sinkhorn2(rows *float32, columns *float32, x *float32, n int)
 
 // fastSinkhornGradient2 computes grad = grad - rows * (its sums of rows), then grad - columns * (its sums of columns), for 2 x 2 matrices; see sinkhornTokens.
-func fastSinkhornGradient2[T Float](p path, grad []T, rows []T, columns []T) {
+func fastSinkhornGradient2[T Float](p path, grad, rows, columns []T) {
 	n := len(grad)
 	rows = rows[:n]
 	columns = columns[:n]
@@ -944,7 +944,7 @@ func avx512SinkhornStart3(x *float32, n int)
 func avx2SinkhornStart3(x *float32, n int)
 
 // fastSinkhorn3 computes columns = x with its columns normalised and rows = columns with its rows normalised, for 3 x 3 matrices; see sinkhornTokens.
-func fastSinkhorn3[T Float](p path, rows []T, columns []T, x []T) {
+func fastSinkhorn3[T Float](p path, rows, columns, x []T) {
 	n := len(rows)
 	columns = columns[:n]
 	x = x[:n]
@@ -962,7 +962,7 @@ func avx512Sinkhorn3(rows *float32, columns *float32, x *float32, n int)
 func avx2Sinkhorn3(rows *float32, columns *float32, x *float32, n int)
 
 // fastSinkhornGradient3 computes grad = grad - rows * (its sums of rows), then grad - columns * (its sums of columns), for 3 x 3 matrices; see sinkhornTokens.
-func fastSinkhornGradient3[T Float](p path, grad []T, rows []T, columns []T) {
+func fastSinkhornGradient3[T Float](p path, grad, rows, columns []T) {
 	n := len(grad)
 	rows = rows[:n]
 	columns = columns[:n]
@@ -996,7 +996,7 @@ func avx512SinkhornStart4(x *float32, n int)
 func avx2SinkhornStart4(x *float32, n int)
 
 // fastSinkhorn4 computes columns = x with its columns normalised and rows = columns with its rows normalised, for 4 x 4 matrices; see sinkhornTokens.
-func fastSinkhorn4[T Float](p path, rows []T, columns []T, x []T) {
+func fastSinkhorn4[T Float](p path, rows, columns, x []T) {
 	n := len(rows)
 	columns = columns[:n]
 	x = x[:n]
@@ -1014,7 +1014,7 @@ func avx512Sinkhorn4(rows *float32, columns *float32, x *float32, n int)
 func avx2Sinkhorn4(rows *float32, columns *float32, x *float32, n int)
 
 // fastSinkhornGradient4 computes grad = grad - rows * (its sums of rows), then grad - columns * (its sums of columns), for 4 x 4 matrices; see sinkhornTokens.
-func fastSinkhornGradient4[T Float](p path, grad []T, rows []T, columns []T) {
+func fastSinkhornGradient4[T Float](p path, grad, rows, columns []T) {
 	n := len(grad)
 	rows = rows[:n]
 	columns = columns[:n]
@@ -1032,7 +1032,7 @@ func avx512SinkhornGradient4(grad *float32, rows *float32, columns *float32, n i
 func avx2SinkhornGradient4(grad *float32, rows *float32, columns *float32, n int)
 
 // fastSoftCap computes y = cap * tanh(z / cap) and slope = 1 - tanh(z / cap)^2, rate being 2 log2(e) / cap.
-func fastSoftCap[T Float](p path, y []T, slope []T, z []T, cap float64, rate float64) {
+func fastSoftCap[T Float](p path, y, slope, z []T, cap, rate float64) {
 	n := len(y)
 	slope = slope[:n]
 	z = z[:n]
@@ -1050,7 +1050,7 @@ func avx512SoftCap(y *float32, slope *float32, z *float32, n int, cap float64, r
 func avx2SoftCap(y *float32, slope *float32, z *float32, n int, cap float64, rate float64)
 
 // fastTanhGates computes c = static + scale * tanh(tau * z), rate being 2 tau log2(e).
-func fastTanhGates[T Float](p path, c []T, z []T, scale []T, static []T, rate float64) {
+func fastTanhGates[T Float](p path, c, z, scale, static []T, rate float64) {
 	n := len(c)
 	z = z[:n]
 	scale = scale[:n]
@@ -1069,7 +1069,7 @@ func avx512TanhGates(c *float32, z *float32, scale *float32, static *float32, n 
 func avx2TanhGates(c *float32, z *float32, scale *float32, static *float32, n int, rate float64)
 
 // fastTanhGatesGradient computes dz = dc * scale * tanh'(tau * z) * tau and dscale = dscale + dc * tanh(tau * z), rate being 2 tau log2(e).
-func fastTanhGatesGradient[T Float](p path, dz []T, dscale []T, dc []T, z []T, scale []T, tau float64, rate float64) {
+func fastTanhGatesGradient[T Float](p path, dz, dscale, dc, z, scale []T, tau, rate float64) {
 	n := len(dz)
 	dscale = dscale[:n]
 	dc = dc[:n]

@@ -6,133 +6,124 @@ package kernel
 
 // No other processor has fast paths: these are never called.
 
-func fastGelu[T Float](p path, y []T, x []T) {}
+func fastGelu[T Float](p path, y, x []T) {}
 
-func fastGeluGradient[T Float](p path, dx []T, dy []T, x []T) {}
+func fastGeluGradient[T Float](p path, dx, dy, x []T) {}
 
-func fastGeluExact[T Float](p path, y []T, x []T) {}
+func fastGeluExact[T Float](p path, y, x []T) {}
 
-func fastGeluExactGradient[T Float](p path, dx []T, dy []T, x []T) {}
+func fastGeluExactGradient[T Float](p path, dx, dy, x []T) {}
 
 func fastSum[T Float](p path, x []T, shift T) (sum float64) { return }
 
-func fastSquares[T Float](p path, x []T, mean T, rest T) (sum float64) { return }
+func fastSquares[T Float](p path, x []T, mean, rest T) (sum float64) { return }
 
-func fastGradientSums[T Float](p path, normal []T, dy []T, gain []T) (sumH float64, sumHN float64) {
-	return
-}
+func fastGradientSums[T Float](p path, normal, dy, gain []T) (sumH, sumHN float64) { return }
 
-func fastGradientSumsGain[T Float](p path, dgain []T, normal []T, dy []T, gain []T) (sumH float64, sumHN float64) {
-	return
-}
+func fastGradientSumsGain[T Float](p path, dgain, normal, dy, gain []T) (sumH, sumHN float64) { return }
 
-func fastNormalize[T Float](p path, y []T, x []T, mean T, rest T, rstd T) {}
+func fastNormalize[T Float](p path, y, x []T, mean, rest, rstd T) {}
 
-func fastNormScale[T Float](p path, y []T, x []T, gain []T, mean T, rest T, rstd T) {}
+func fastNormScale[T Float](p path, y, x, gain []T, mean, rest, rstd T) {}
 
-func fastNormalizeScale[T Float](p path, y []T, z []T, x []T, gain []T, mean T, rest T, rstd T) {}
+func fastNormalizeScale[T Float](p path, y, z, x, gain []T, mean, rest, rstd T) {}
 
-func fastNormScaleShift[T Float](p path, y []T, x []T, gain []T, bias []T, mean T, rest T, rstd T) {}
+func fastNormScaleShift[T Float](p path, y, x, gain, bias []T, mean, rest, rstd T) {}
 
-func fastNormGradient[T Float](p path, dx []T, dy []T, gain []T, normal []T, meanH T, meanHN T, rstd T) {
-}
+func fastNormGradient[T Float](p path, dx, dy, gain, normal []T, meanH, meanHN, rstd T) {}
 
-func fastNormGradientAdd[T Float](p path, dx []T, dy []T, gain []T, normal []T, addend []T, meanH T, meanHN T, rstd T) {
-}
+func fastNormGradientAdd[T Float](p path, dx, dy, gain, normal, addend []T, meanH, meanHN, rstd T) {}
 
 func fastMax[T Float](p path, x []T) (largest T) { return }
 
-func fastDistancesMax[T Float](p path, x []T, slope T, far T) (largest T) { return }
+func fastDistancesMax[T Float](p path, x []T, slope, far T) (largest T) { return }
 
-func fastDot[T Float](p path, x []T, y []T) (sum float64) { return }
+func fastDot[T Float](p path, x, y []T) (sum float64) { return }
 
-func fastTwoDots[T Float](p path, z []T, x []T, y []T) (first float64, second float64) { return }
+func fastTwoDots[T Float](p path, z, x, y []T) (first, second float64) { return }
 
 func fastExp[T Float](p path, x []T, shift float64) (sum float64) { return }
 
 func fastExpSingle[T Float](p path, x []T, shift T) (sum float64) { return }
 
-func fastSoftmaxGradient[T Float](p path, prob []T, dprob []T, slope T, far T, lse T, delta T) {}
+func fastSoftmaxGradient[T Float](p path, prob, dprob []T, slope, far, lse, delta T) {}
 
-func fastAdamW[T Float](p path, w []T, dw []T, m []T, v []T, new1 T, new2 T, rate T, correct T, eps T, decay T, scale T) {
-}
+func fastAdamW[T Float](p path, w, dw, m, v []T, new1, new2, rate, correct, eps, decay, scale T) {}
 
-func fastAddTo[T Float](p path, out []T, x []T) {}
+func fastAddTo[T Float](p path, out, x []T) {}
 
-func fastSetSum[T Float](p path, out []T, x []T, y []T) {}
+func fastSetSum[T Float](p path, out, x, y []T) {}
 
-func fastAddTwo[T Float](p path, out []T, x []T, y []T) {}
+func fastAddTwo[T Float](p path, out, x, y []T) {}
 
-func fastMultiply[T Float](p path, out []T, x []T, y []T) {}
+func fastMultiply[T Float](p path, out, x, y []T) {}
 
-func fastReLUSquared[T Float](p path, y []T, x []T) {}
+func fastReLUSquared[T Float](p path, y, x []T) {}
 
-func fastReLUSquaredGradient[T Float](p path, dx []T, dy []T, x []T) {}
+func fastReLUSquaredGradient[T Float](p path, dx, dy, x []T) {}
 
-func fastReLU[T Float](p path, y []T, x []T) {}
+func fastReLU[T Float](p path, y, x []T) {}
 
-func fastReLUGradient[T Float](p path, dx []T, dy []T, x []T) {}
+func fastReLUGradient[T Float](p path, dx, dy, x []T) {}
 
-func fastAddProducts[T Float](p path, out []T, x []T, y []T) {}
+func fastAddProducts[T Float](p path, out, x, y []T) {}
 
-func fastScale[T Float](p path, out []T, x []T, factor T) {}
+func fastScale[T Float](p path, out, x []T, factor T) {}
 
-func fastAddMultiple[T Float](p path, out []T, x []T, factor T) {}
+func fastAddMultiple[T Float](p path, out, x []T, factor T) {}
 
-func fastAddTwoMultiples[T Float](p path, out []T, x []T, y []T, factor T, other T) {}
+func fastAddTwoMultiples[T Float](p path, out, x, y []T, factor, other T) {}
 
 func fastFlush[T Float](p path, block []T, total []float64) {}
 
-func fastAddDoubles(p path, out []float64, x []float64) {}
+func fastAddDoubles(p path, out, x []float64) {}
 
-func fastSigmoid[T Float](p path, y []T, x []T) {}
+func fastSigmoid[T Float](p path, y, x []T) {}
 
-func fastSigmoidGradient[T Float](p path, dx []T, dy []T, y []T) {}
+func fastSigmoidGradient[T Float](p path, dx, dy, y []T) {}
 
-func fastGated[T Float](p path, y []T, gate []T, value []T) {}
+func fastGated[T Float](p path, y, gate, value []T) {}
 
-func fastGatedAdd[T Float](p path, y []T, addend []T, gate []T, value []T) {}
+func fastGatedAdd[T Float](p path, y, addend, gate, value []T) {}
 
-func fastGatedGradient[T Float](p path, dgate []T, dvalue []T, dy []T, gate []T, value []T) {}
+func fastGatedGradient[T Float](p path, dgate, dvalue, dy, gate, value []T) {}
 
-func fastGatedGradientAdd[T Float](p path, dgate []T, dvalue []T, dy []T, gate []T, value []T, addend []T) {
-}
+func fastGatedGradientAdd[T Float](p path, dgate, dvalue, dy, gate, value, addend []T) {}
 
-func fastSwiGLU[T Float](p path, y []T, gate []T, value []T) {}
+func fastSwiGLU[T Float](p path, y, gate, value []T) {}
 
-func fastSwiGLUGradient[T Float](p path, dgate []T, dvalue []T, dy []T, gate []T, value []T) {}
+func fastSwiGLUGradient[T Float](p path, dgate, dvalue, dy, gate, value []T) {}
 
-func fastGatedSingle[T Float](p path, y []T, gate []T, value []T) {}
+func fastGatedSingle[T Float](p path, y, gate, value []T) {}
 
-func fastGatedAddSingle[T Float](p path, y []T, addend []T, gate []T, value []T) {}
+func fastGatedAddSingle[T Float](p path, y, addend, gate, value []T) {}
 
-func fastGatedGradientSingle[T Float](p path, dgate []T, dvalue []T, dy []T, gate []T, value []T) {}
+func fastGatedGradientSingle[T Float](p path, dgate, dvalue, dy, gate, value []T) {}
 
-func fastAffine[T Float](p path, y []T, x []T, factor T, shift T) {}
+func fastAffine[T Float](p path, y, x []T, factor, shift T) {}
 
-func fastLarger[T Float](p path, out []T, x []T) {}
+func fastLarger[T Float](p path, out, x []T) {}
 
 func fastSinkhornStart2[T Float](p path, x []T) {}
 
-func fastSinkhorn2[T Float](p path, rows []T, columns []T, x []T) {}
+func fastSinkhorn2[T Float](p path, rows, columns, x []T) {}
 
-func fastSinkhornGradient2[T Float](p path, grad []T, rows []T, columns []T) {}
+func fastSinkhornGradient2[T Float](p path, grad, rows, columns []T) {}
 
 func fastSinkhornStart3[T Float](p path, x []T) {}
 
-func fastSinkhorn3[T Float](p path, rows []T, columns []T, x []T) {}
+func fastSinkhorn3[T Float](p path, rows, columns, x []T) {}
 
-func fastSinkhornGradient3[T Float](p path, grad []T, rows []T, columns []T) {}
+func fastSinkhornGradient3[T Float](p path, grad, rows, columns []T) {}
 
 func fastSinkhornStart4[T Float](p path, x []T) {}
 
-func fastSinkhorn4[T Float](p path, rows []T, columns []T, x []T) {}
+func fastSinkhorn4[T Float](p path, rows, columns, x []T) {}
 
-func fastSinkhornGradient4[T Float](p path, grad []T, rows []T, columns []T) {}
+func fastSinkhornGradient4[T Float](p path, grad, rows, columns []T) {}
 
-func fastSoftCap[T Float](p path, y []T, slope []T, z []T, cap float64, rate float64) {}
+func fastSoftCap[T Float](p path, y, slope, z []T, cap, rate float64) {}
 
-func fastTanhGates[T Float](p path, c []T, z []T, scale []T, static []T, rate float64) {}
+func fastTanhGates[T Float](p path, c, z, scale, static []T, rate float64) {}
 
-func fastTanhGatesGradient[T Float](p path, dz []T, dscale []T, dc []T, z []T, scale []T, tau float64, rate float64) {
-}
+func fastTanhGatesGradient[T Float](p path, dz, dscale, dc, z, scale []T, tau, rate float64) {}

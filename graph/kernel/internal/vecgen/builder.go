@@ -15,7 +15,7 @@ var pointers = []string{"DI", "SI", "DX", "BX", "R8", "R9"}
 // constants (AVX-512; AVX2 reads them from memory) and the broadcast numbers.
 type builder struct {
 	asm.Writer
-	*routine
+	*parsed
 	offsets   map[string]int
 	registers map[string]string // registers of constants and numbers, by name
 	vector    int               // number of the unrolled vector being worked on
@@ -26,123 +26,108 @@ type builder struct {
 const wideMask = "Y14"
 
 // r returns working register i of the current vector.
-func (b *builder) r(i int) string { return b.Vector(b.vector*b.scratch + i) }
+func (b *builder) r(i int) string { return b.Vector(b.vector*len(b.scratchNames) + i) }
 
-// k returns kept register i of the current vector.
-func (b *builder) k(i int) string { return b.keptOf(b.vector, i) }
-
+// keptOf returns kept register i of a vector.
 func (b *builder) keptOf(vector, i int) string {
-	return b.Vector(b.unroll*b.scratch + vector*b.kept + i)
+	return b.Vector(b.unroll*len(b.scratchNames) + vector*len(b.keptNames) + i)
 }
 
-// number returns the register with a broadcast number.
-func (b *builder) number(name string) string { return b.registers[name] }
-
-// c returns a constant as the first operand of an instruction: a register or memory.
-func (b *builder) c(name string) string {
-	if b.Masks {
-		return b.registers[name]
-	}
-	return name + "<>(SB)"
-}
-
-// inRegister returns a register with a constant; if none has it yet, it is loaded into the given
-// one.
-func (b *builder) inRegister(name, register string) string {
-	if b.Masks {
-		return b.registers[name]
-	}
-	b.Op("VMOVUPS", b.c(name), register)
-	return register
-}
-
-// address returns the address of the current vector's elements in a slice.
-func (b *builder) address(name string) string {
+// slice returns the kind of a slice's elements, the register that points to them, and the offset of
+// the current vector's.
+func (b *builder) slice(name string) (k kind, pointer string, offset int) {
 	for i, s := range b.slices {
 		if s.name == name {
-			offset := b.vector * b.step(b.ISA) * s.kind.size
-			return fmt.Sprintf("%d(%s)(AX*%d)", offset, pointers[i], s.kind.size/4)
+			return s.kind, pointers[i], b.vector * b.step(b.ISA) * s.kind.size
 		}
 	}
-	return "unknown slice " + name
+	panic(b.name + ": unknown slice " + name)
 }
 
-// load reads float32 elements into the lanes of a vector; the missing ones of a partial vector
-// become zero.
-func (b *builder) load(name, to string) { b.Load(b.address(name), to, b.masked) }
+// address returns the kind and the address of the current vector's elements in a slice.
+func (b *builder) address(name string) (k kind, address string) {
+	k, pointer, offset := b.slice(name)
+	return k, fmt.Sprintf("%d(%s)(AX*%d)", offset, pointer, k.size/4)
+}
+
+// load reads elements into the lanes of a vector, widened if a lane is; the missing ones of a
+// partial vector become zero.
+func (b *builder) load(name, to string) {
+	k, from := b.address(name)
+	switch {
+	case k == double:
+		b.move("VMOVUPD", from, to)
+	case !b.wide:
+		b.Load(from, to, b.masked)
+	case b.masked && !b.Masks:
+		b.Op("VMASKMOVPS", from, b.Half(b.Mask()), b.Half(to))
+		b.Op("VCVTPS2PD", b.Half(to), to)
+	default:
+		b.move("VCVTPS2PD", from, to)
+	}
+}
+
+// move loads float64 lanes by an instruction, AVX2 those of a partial vector by the mask.
+func (b *builder) move(name, from, to string) {
+	switch {
+	case !b.masked:
+		b.Op(name, from, to)
+	case b.Masks:
+		b.Op(name+".Z", from, "K1", to)
+	default:
+		b.Op("VMASKMOVPD", from, wideMask, to)
+	}
+}
 
 // loadOr reads like load, but the missing elements of a partial vector are taken from the register
 // other.
 func (b *builder) loadOr(name, other, to string) {
+	_, from := b.address(name)
 	switch {
 	case !b.masked:
-		b.Op("VMOVUPS", b.address(name), to)
+		b.Op("VMOVUPS", from, to)
 	case b.Masks:
 		b.Op("VMOVAPS", other, to)
-		b.Op("VMOVUPS", b.address(name), "K1", to)
+		b.Op("VMOVUPS", from, "K1", to)
 	default:
-		b.Op("VMASKMOVPS", b.address(name), b.Mask(), to)
+		b.Op("VMASKMOVPS", from, b.Mask(), to)
 		b.Op("VBLENDVPS", b.Mask(), to, other, to)
 	}
 }
 
-// store writes float32 lanes.
-func (b *builder) store(from, name string) { b.Store(from, b.address(name), b.masked) }
-
-// loadWidened reads float32 elements into float64 lanes.
-func (b *builder) loadWidened(name, to string) {
-	switch {
-	case !b.masked:
-		b.Op("VCVTPS2PD", b.address(name), to)
-	case b.Masks:
-		b.Op("VCVTPS2PD.Z", b.address(name), "K1", to)
-	default:
-		b.Op("VMASKMOVPS", b.address(name), b.Half(b.Mask()), b.Half(to))
-		b.Op("VCVTPS2PD", b.Half(to), to)
-	}
-}
-
-// storeNarrowed writes float64 lanes as float32 elements, and leaves the rounded values in the
+// store writes lanes. Wide ones are narrowed for a float32 slice: the rounded values remain in the
 // lower half of the register.
-func (b *builder) storeNarrowed(from, name string) {
-	narrow := b.Half(from)
+func (b *builder) store(from, name string) {
+	k, to := b.address(name)
+	narrows := b.wide && k == single
+	if narrows {
+		b.narrow(from)
+	}
+	switch {
+	case !b.wide:
+		b.Store(from, to, b.masked)
+	case narrows && !b.masked:
+		b.Op("VMOVUPS", b.Half(from), to)
+	case !b.masked:
+		b.Op("VMOVUPD", from, to)
+	case narrows && b.Masks:
+		b.Op("VMOVUPS", from, "K1", to) // the mask has bits at most for the lower half
+	case b.Masks:
+		b.Op("VMOVUPD", from, "K1", to)
+	case narrows:
+		b.Op("VMASKMOVPS", b.Half(from), b.Half(b.Mask()), to)
+	default:
+		b.Op("VMASKMOVPD", from, wideMask, to)
+	}
+}
+
+// narrow rounds float64 lanes to float32 in the lower half of their register.
+func (b *builder) narrow(register string) {
+	name := "VCVTPD2PSY"
 	if b.Masks {
-		b.Op("VCVTPD2PS", from, narrow)
-	} else {
-		b.Op("VCVTPD2PSY", from, narrow)
+		name = "VCVTPD2PS"
 	}
-	switch {
-	case !b.masked:
-		b.Op("VMOVUPS", narrow, b.address(name))
-	case b.Masks:
-		b.Op("VMOVUPS", from, "K1", b.address(name)) // the mask has bits at most for the lower half
-	default:
-		b.Op("VMASKMOVPS", narrow, b.Half(b.Mask()), b.address(name))
-	}
-}
-
-// loadDouble reads float64 elements.
-func (b *builder) loadDouble(name, to string) {
-	switch {
-	case !b.masked:
-		b.Op("VMOVUPD", b.address(name), to)
-	case b.Masks:
-		b.Op("VMOVUPD.Z", b.address(name), "K1", to)
-	default:
-		b.Op("VMASKMOVPD", b.address(name), wideMask, to)
-	}
-}
-
-// storeDouble writes float64 elements.
-func (b *builder) storeDouble(from, name string) {
-	switch {
-	case !b.masked:
-		b.Op("VMOVUPD", from, b.address(name))
-	case b.Masks:
-		b.Op("VMOVUPD", from, "K1", b.address(name))
-	default:
-		b.Op("VMASKMOVPD", from, wideMask, b.address(name))
-	}
+	b.Op(name, register, b.Half(register))
 }
 
 // clearRest sets the lanes beyond a partial vector to zero.
@@ -158,10 +143,4 @@ func (b *builder) clearRest(register string) {
 	default:
 		b.Op("VAND"+lanes, mask, register, register)
 	}
-}
-
-// zero clears a register with a number below 16.
-func (b *builder) zero(register string) {
-	x := asm.Quarter(register)
-	b.Op("VXORPS", x, x, x)
 }

@@ -8,10 +8,10 @@ import (
 )
 
 // symbol returns the name of the assembly function.
-func (r *routine) symbol(s asm.ISA) string { return s.Name + r.name }
+func (r *parsed) symbol(s asm.ISA) string { return s.Name + r.name }
 
-// signature returns the declaration of the assembly function.
-func (r *routine) signature(s asm.ISA) string {
+// declaration returns the declaration of the assembly function.
+func (r *parsed) declaration(s asm.ISA) string {
 	var arguments []string
 	for _, v := range r.slices {
 		arguments = append(arguments, v.name+" *"+v.kind.name)
@@ -20,49 +20,31 @@ func (r *routine) signature(s asm.ISA) string {
 	for _, v := range r.numbers {
 		arguments = append(arguments, v.name+" "+v.kind.name)
 	}
-	return r.symbol(s) + list(arguments) + r.resultList(func(v variable) string { return v.kind.name })
+	text := r.symbol(s) + list(arguments)
+	var results []string
+	for _, v := range r.results {
+		results = append(results, v.name+" "+v.kind.name)
+	}
+	if results != nil {
+		text += " " + list(results)
+	}
+	return text
 }
 
 func list(variables []string) string { return "(" + strings.Join(variables, ", ") + ")" }
 
-func (r *routine) resultList(kind func(variable) string) string {
-	var results []string
-	for _, v := range r.results {
-		results = append(results, v.name+" "+kind(v))
-	}
-	if results == nil {
-		return ""
-	}
-	return " " + list(results)
-}
-
-// generic returns the type of a variable of the choosing function, whose T is float32 whenever it
-// calls assembly.
-func (v variable) generic() string {
-	if v.kind == single {
-		return "T"
-	}
-	return v.kind.name
-}
-
 // header returns the beginning of the choosing function: the Go function that calls the assembly of
-// a path.
-func (r *routine) header() string {
-	parameters, types := []string{"p path"}, ""
-	for _, v := range r.slices {
-		parameters = append(parameters, v.name+" []"+v.generic())
-		if v.kind == single {
-			types = "[T Float]"
-		}
+// a path. Its T is float32 whenever it calls assembly.
+func (r *parsed) header() string {
+	types := ""
+	if r.slices[0].kind == single {
+		types = "[T Float]"
 	}
-	for _, v := range r.numbers {
-		parameters = append(parameters, v.name+" "+v.generic())
-	}
-	return "func fast" + r.name + types + list(parameters) + r.resultList(variable.generic)
+	return "func fast" + r.name + types + strings.Replace(strings.TrimPrefix(r.signature, r.name), "(", "(p path, ", 1)
 }
 
 // declare writes the declarations of the assembly and the choosing function.
-func (r *routine) declare(b *builder) {
+func (r *parsed) declare(b *builder) {
 	b.Line("\n// fast%s computes %s\n%s {", r.name, r.doc, r.header())
 	b.Line("n := len(%s)", r.slices[0].name)
 	var arguments []string
@@ -88,12 +70,12 @@ func (r *routine) declare(b *builder) {
 	}
 	b.Line("if p == avx512 {\n%s\n} else {\n%s\n}\n}", call(isas[0]), call(isas[1]))
 	for _, s := range isas {
-		b.Declare(r.signature(s))
+		b.Declare(r.declaration(s))
 	}
 }
 
 // declareAbsent writes the choosing function for other processors.
-func (r *routine) declareAbsent(b *builder) {
+func (r *parsed) declareAbsent(b *builder) {
 	body := "{}"
 	if r.results != nil {
 		body = "{ return }"

@@ -11,23 +11,51 @@ import (
 func (b *builder) emit() {
 	offsets, size := b.frame()
 	b.offsets, b.registers = offsets, map[string]string{}
-	b.Function(b.signature(b.ISA), 0, size)
+	b.Function(b.declaration(b.ISA), 0, size)
 	for i, s := range b.slices {
 		b.Op("MOVQ", b.argument(s.name), pointers[i])
 	}
 	b.Op("MOVQ", b.argument("n"), "CX")
 	b.emitBroadcasts()
 	for b.vector = range b.unroll {
-		if b.start != nil {
-			b.start(b)
-		}
+		b.emitStart()
 	}
 	b.emitLoop()
 	b.vector, b.masked = 0, false
-	if b.finish != nil {
-		b.finish(b)
+	for i, result := range b.results {
+		switch {
+		case result.kind == single:
+			b.emitMax(i, result.name)
+		case b.wide:
+			b.emitSum(i, result.name)
+		default:
+			b.emitSumSingle(i, result.name)
+		}
 	}
 	b.Return()
+}
+
+// emitStart sets the kept registers of a vector. A result is a sum in float64, or the largest
+// float32.
+func (b *builder) emitStart() {
+	for _, result := range b.results {
+		if result.kind == single {
+			b.run("VMOVUPS minusInf, " + result.name)
+		} else {
+			b.run("zero " + result.name)
+		}
+	}
+	b.run(b.start)
+}
+
+// emitWork handles the current vector. Routines that are built see only whole vectors.
+func (b *builder) emitWork() {
+	switch {
+	case b.build == nil:
+		b.run(b.work)
+	case !b.masked:
+		b.build(b)
+	}
 }
 
 func (b *builder) argument(name string) string {
@@ -56,10 +84,9 @@ func (b *builder) emitBroadcasts() {
 	if !b.Masks {
 		return
 	}
-	for _, name := range b.constants {
-		c := b.constant(name)
-		if len(c.values) == 1 {
-			broadcast(name, name+"<>(SB)", c.kind)
+	for _, name := range b.constantNames {
+		if k, values := b.constant(name); len(values) == 1 {
+			broadcast(name, name+"<>(SB)", k)
 			continue
 		}
 		b.registers[name] = b.Vector(next)
@@ -82,7 +109,7 @@ func (b *builder) emitLoop() {
 	b.Op("JLT", "few")
 	b.Label("group")
 	for b.vector = range b.unroll {
-		b.work(b)
+		b.emitWork()
 	}
 	advance(b.unroll, "group")
 	b.Label("few")
@@ -91,7 +118,7 @@ func (b *builder) emitLoop() {
 		b.OpNumber("ADDQ", (b.unroll-1)*step, "CX")
 		b.Op("JLT", "rest")
 		b.Label("one")
-		b.work(b)
+		b.emitWork()
 		advance(1, "one")
 	}
 	b.Label("rest")
@@ -99,7 +126,7 @@ func (b *builder) emitLoop() {
 	b.Op("JZ", "done")
 	b.emitMask()
 	b.masked = true
-	b.work(b)
+	b.emitWork()
 	b.Label("done")
 }
 

@@ -38,14 +38,14 @@ func assembly(s asm.ISA) []byte {
 	b.Line("#include \"textflag.h\"")
 	var names []string
 	for _, r := range list {
-		names = append(names, r.constants...)
+		names = append(names, r.constantNames...)
 	}
 	emitConstants(b, names)
 	if !s.Masks {
 		emitMasks(b)
 	}
 	for _, r := range list {
-		f := &builder{Writer: asm.Writer{ISA: s}, routine: &r}
+		f := &builder{Writer: asm.Writer{ISA: s}, parsed: r}
 		f.emit()
 		b.Write(f.Bytes())
 	}

@@ -4,146 +4,137 @@ package main
 // the lanes in float64: a lane sums so few terms that only the last digit is affected.
 var normRoutines = []routine{
 	{
-		name:   "Sum",
-		doc:    "the sum of x - shift.",
-		slices: singles("x"), numbers: singles("shift"), results: doubles("sum"), unroll: 4, scratch: 1, kept: 1,
-		start: func(b *builder) { b.zero(b.k(0)) },
-		work: func(b *builder) {
-			b.load("x", b.r(0))
-			b.Op("VSUBPS", b.number("shift"), b.r(0), b.r(0))
-			b.clearRest(b.r(0))
-			b.Op("VADDPS", b.r(0), b.k(0), b.k(0))
-		},
-		finish: func(b *builder) { b.emitSumSingle(0, "sum") },
+		signature: "Sum(x []T, shift T) (sum float64)",
+		doc:       "the sum of x - shift.",
+		unroll:    4, scratch: "x",
+		work: `
+			load x, x
+			VSUBPS shift, x, x
+			clearRest x
+			VADDPS x, sum, sum
+		`,
 	},
 	{
-		name:   "Squares",
-		doc:    "the sum of (x - mean - rest)^2.",
-		slices: singles("x"), numbers: singles("mean", "rest"), results: doubles("sum"), unroll: 4, scratch: 1, kept: 1,
-		start: func(b *builder) { b.zero(b.k(0)) },
-		work: func(b *builder) {
-			b.load("x", b.r(0))
-			b.Op("VSUBPS", b.number("mean"), b.r(0), b.r(0))
-			b.Op("VSUBPS", b.number("rest"), b.r(0), b.r(0))
-			b.clearRest(b.r(0))
-			b.Op("VFMADD231PS", b.r(0), b.r(0), b.k(0))
-		},
-		finish: func(b *builder) { b.emitSumSingle(0, "sum") },
+		signature: "Squares(x []T, mean, rest T) (sum float64)",
+		doc:       "the sum of (x - mean - rest)^2.",
+		unroll:    4, scratch: "x",
+		work: `
+			load x, x
+			VSUBPS mean, x, x
+			VSUBPS rest, x, x
+			clearRest x
+			VFMADD231PS x, x, sum
+		`,
 	},
 	{
-		name:   "GradientSums",
-		doc:    "the sums of h and of h * normal, h = dy * gain.",
-		slices: singles("normal", "dy", "gain"), results: doubles("sumH", "sumHN"), unroll: 2, scratch: 2, kept: 2,
-		start: func(b *builder) { b.zero(b.k(0)); b.zero(b.k(1)) },
-		work: func(b *builder) {
-			b.load("dy", b.r(0))
-			b.load("gain", b.r(1))
-			b.Op("VMULPS", b.r(1), b.r(0), b.r(0))
-			b.load("normal", b.r(1))
-			b.Op("VADDPS", b.r(0), b.k(0), b.k(0))
-			b.Op("VFMADD231PS", b.r(1), b.r(0), b.k(1))
-		},
-		finish: func(b *builder) { b.emitSumSingle(0, "sumH"); b.emitSumSingle(1, "sumHN") },
+		signature: "GradientSums(normal, dy, gain []T) (sumH, sumHN float64)",
+		doc:       "the sums of h and of h * normal, h = dy * gain.",
+		unroll:    2, scratch: "h t",
+		work: `
+			load dy, h
+			load gain, t
+			VMULPS t, h, h
+			load normal, t
+			VADDPS h, sumH, sumH
+			VFMADD231PS t, h, sumHN
+		`,
 	},
 	{
-		name:   "GradientSumsGain",
-		doc:    "the sums of h and of h * normal, h = dy * gain, and dgain = dgain + dy * normal.",
-		slices: singles("dgain", "normal", "dy", "gain"), results: doubles("sumH", "sumHN"), unroll: 2, scratch: 3, kept: 2,
-		start: func(b *builder) { b.zero(b.k(0)); b.zero(b.k(1)) },
-		work: func(b *builder) {
-			dy, normal, x := b.r(0), b.r(1), b.r(2)
-			b.load("dy", dy)
-			b.load("normal", normal)
-			b.load("dgain", x)
-			b.Op("VFMADD231PS", normal, dy, x)
-			b.store(x, "dgain")
-			b.load("gain", x)
-			b.Op("VMULPS", x, dy, dy)
-			b.Op("VADDPS", dy, b.k(0), b.k(0))
-			b.Op("VFMADD231PS", normal, dy, b.k(1))
-		},
-		finish: func(b *builder) { b.emitSumSingle(0, "sumH"); b.emitSumSingle(1, "sumHN") },
+		signature: "GradientSumsGain(dgain, normal, dy, gain []T) (sumH, sumHN float64)",
+		doc:       "the sums of h and of h * normal, h = dy * gain, and dgain = dgain + dy * normal.",
+		unroll:    2, scratch: "dy normal t",
+		work: `
+			load dy, dy
+			load normal, normal
+			load dgain, t
+			VFMADD231PS normal, dy, t
+			store t, dgain
+			load gain, t
+			VMULPS t, dy, dy
+			VADDPS dy, sumH, sumH
+			VFMADD231PS normal, dy, sumHN
+		`,
 	},
 	{
-		name:   "Normalize",
-		doc:    "y = (x - mean - rest) * rstd.",
-		slices: singles("y", "x"), numbers: singles("mean", "rest", "rstd"), unroll: 4, scratch: 1,
-		work: func(b *builder) {
-			b.normalize(b.r(0))
-			b.store(b.r(0), "y")
-		},
+		signature: "Normalize(y, x []T, mean, rest, rstd T)",
+		doc:       "y = (x - mean - rest) * rstd.",
+		unroll:    4, scratch: "y",
+		work: `
+			normalize y
+			store y, y
+		`,
 	},
 	{
-		name:   "NormScale",
-		doc:    "y = (x - mean - rest) * rstd * gain.",
-		slices: singles("y", "x", "gain"), numbers: singles("mean", "rest", "rstd"), unroll: 4, scratch: 2,
-		work: func(b *builder) {
-			b.normalize(b.r(0))
-			b.load("gain", b.r(1))
-			b.Op("VMULPS", b.r(1), b.r(0), b.r(0))
-			b.store(b.r(0), "y")
-		},
+		signature: "NormScale(y, x, gain []T, mean, rest, rstd T)",
+		doc:       "y = (x - mean - rest) * rstd * gain.",
+		unroll:    4, scratch: "y gain",
+		work: `
+			normalize y
+			load gain, gain
+			VMULPS gain, y, y
+			store y, y
+		`,
 	},
 	{
-		name:   "NormalizeScale",
-		doc:    "y = (x - mean - rest) * rstd, z = y * gain.",
-		slices: singles("y", "z", "x", "gain"), numbers: singles("mean", "rest", "rstd"), unroll: 4, scratch: 2,
-		work: func(b *builder) {
-			b.normalize(b.r(0))
-			b.load("gain", b.r(1))
-			b.store(b.r(0), "y")
-			b.Op("VMULPS", b.r(1), b.r(0), b.r(0))
-			b.store(b.r(0), "z")
-		},
+		signature: "NormalizeScale(y, z, x, gain []T, mean, rest, rstd T)",
+		doc:       "y = (x - mean - rest) * rstd, z = y * gain.",
+		unroll:    4, scratch: "y gain",
+		work: `
+			normalize y
+			load gain, gain
+			store y, y
+			VMULPS gain, y, y
+			store y, z
+		`,
 	},
 	{
-		name:   "NormScaleShift",
-		doc:    "y = (x - mean - rest) * rstd * gain + bias.",
-		slices: singles("y", "x", "gain", "bias"), numbers: singles("mean", "rest", "rstd"), unroll: 2, scratch: 3,
-		work: func(b *builder) {
-			b.normalize(b.r(0))
-			b.load("gain", b.r(1))
-			b.load("bias", b.r(2))
-			b.Op("VFMADD213PS", b.r(2), b.r(1), b.r(0))
-			b.store(b.r(0), "y")
-		},
+		signature: "NormScaleShift(y, x, gain, bias []T, mean, rest, rstd T)",
+		doc:       "y = (x - mean - rest) * rstd * gain + bias.",
+		unroll:    2, scratch: "y gain bias",
+		work: `
+			normalize y
+			load gain, gain
+			load bias, bias
+			VFMADD213PS bias, gain, y
+			store y, y
+		`,
 	},
 	{
-		name:   "NormGradient",
-		doc:    "dx = (dy * gain - meanH - normal * meanHN) * rstd.",
-		slices: singles("dx", "dy", "gain", "normal"), numbers: singles("meanH", "meanHN", "rstd"), unroll: 2, scratch: 3,
-		work: func(b *builder) {
-			b.normGradient(b.r(0), b.r(1), b.r(2))
-			b.Op("VMULPS", b.number("rstd"), b.r(0), b.r(0))
-			b.store(b.r(0), "dx")
-		},
+		signature: "NormGradient(dx, dy, gain, normal []T, meanH, meanHN, rstd T)",
+		doc:       "dx = (dy * gain - meanH - normal * meanHN) * rstd.",
+		unroll:    2, scratch: "dx gain normal",
+		work: `
+			normGradient dx, gain, normal
+			VMULPS rstd, dx, dx
+			store dx, dx
+		`,
 	},
 	{
-		name:   "NormGradientAdd",
-		doc:    "dx = addend + (dy * gain - meanH - normal * meanHN) * rstd.",
-		slices: singles("dx", "dy", "gain", "normal", "addend"), numbers: singles("meanH", "meanHN", "rstd"), unroll: 2, scratch: 3,
-		work: func(b *builder) {
-			b.normGradient(b.r(0), b.r(1), b.r(2))
-			b.load("addend", b.r(1))
-			b.Op("VFMADD213PS", b.r(1), b.number("rstd"), b.r(0))
-			b.store(b.r(0), "dx")
-		},
+		signature: "NormGradientAdd(dx, dy, gain, normal, addend []T, meanH, meanHN, rstd T)",
+		doc:       "dx = addend + (dy * gain - meanH - normal * meanHN) * rstd.",
+		unroll:    2, scratch: "dx addend normal",
+		work: `
+			normGradient dx, addend, normal
+			load addend, addend
+			VFMADD213PS addend, rstd, dx
+			store dx, dx
+		`,
 	},
 }
 
-// normGradient computes x = dy * gain - meanH - normal * meanHN.
-func (b *builder) normGradient(x, gain, normal string) {
-	b.load("dy", x)
-	b.load("gain", gain)
-	b.load("normal", normal)
-	b.Op("VFMSUB213PS", b.number("meanH"), gain, x)
-	b.Op("VFNMADD231PS", b.number("meanHN"), normal, x)
-}
+// normGradient computes to = dy * gain - meanH - normal * meanHN.
+const normGradient = `normGradient to, ofGain, ofNormal
+	load dy, to
+	load gain, ofGain
+	load normal, ofNormal
+	VFMSUB213PS meanH, ofGain, to
+	VFNMADD231PS meanHN, ofNormal, to
+`
 
-// normalize loads x and computes (x - mean - rest) * rstd.
-func (b *builder) normalize(x string) {
-	b.load("x", x)
-	b.Op("VSUBPS", b.number("mean"), x, x)
-	b.Op("VSUBPS", b.number("rest"), x, x)
-	b.Op("VMULPS", b.number("rstd"), x, x)
-}
+// normalize loads x and computes to = (x - mean - rest) * rstd.
+const normalize = `normalize to
+	load x, to
+	VSUBPS mean, to, to
+	VSUBPS rest, to, to
+	VMULPS rstd, to, to
+`

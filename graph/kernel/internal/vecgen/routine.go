@@ -1,6 +1,13 @@
 package main
 
-import "github.com/residua-go/residua/graph/kernel/internal/asm"
+import (
+	"go/ast"
+	"go/parser"
+	"slices"
+	"strings"
+
+	"github.com/residua-go/residua/graph/kernel/internal/asm"
+)
 
 // kind is an element type.
 type kind struct {
@@ -19,47 +26,79 @@ type variable struct {
 	kind kind
 }
 
-// routine is one vector function. All its slices have the same length.
+// routine is one vector function. Its work on one vector is a listing: see builder.run.
 type routine struct {
-	name    string // in upper camel case
-	doc     string // what it computes, to follow the name
-	slices  []variable
-	numbers []variable
-	results []variable
+	signature string // the name in upper camel case, and slices, numbers and results as Go declares them; T is float32
+	doc       string // what it computes, to follow the name
+	wide      bool   // lanes are float64, otherwise float32
+	unroll    int    // number of vectors in one turn of the loop
+	scratch   string // names of the registers that the work on one vector uses
+	kept      string // names of registers kept through the loop, besides those of the results
+	constants string // the constants that the work uses
 
-	wide      bool     // lanes are float64, otherwise float32
-	unroll    int      // number of vectors in one turn of the loop
-	scratch   int      // registers that the work on one vector uses
-	kept      int      // registers kept through the loop, for each unrolled vector
-	constants []string // the constants that the work uses
+	start string           // sets the kept registers that are no result's
+	work  string           // handles one vector
+	build func(b *builder) // handles one vector, if the instruction sets differ by more than names
+}
 
-	start  func(b *builder) // sets the kept registers
-	work   func(b *builder) // handles one vector
-	finish func(b *builder) // writes the results
+// parsed is a routine with the parts of its signature and the names in its lists.
+type parsed struct {
+	routine
+	name                                   string
+	slices, numbers, results               []variable // all slices have the same length
+	scratchNames, keptNames, constantNames []string
 }
 
 // routines lists all routines.
-func routines() []routine {
-	var list []routine
+func routines() []*parsed {
+	var list []*parsed
 	for _, group := range [][]routine{geluRoutines, geluExactRoutines, normRoutines, softmaxRoutines, adamWRoutines, elementwiseRoutines, sigmoidRoutines, gatedSingleRoutines, sinkhornRoutines(), tanhRoutines} {
-		list = append(list, group...)
+		for _, r := range group {
+			list = append(list, parse(r))
+		}
 	}
 	return list
 }
 
-func singles(names ...string) []variable { return variables(single, names) }
-func doubles(names ...string) []variable { return variables(double, names) }
+// parse reads a routine's signature and lists.
+func parse(r routine) *parsed {
+	p := &parsed{routine: r, scratchNames: strings.Fields(r.scratch), constantNames: strings.Fields(r.constants)}
+	p.name, _, _ = strings.Cut(r.signature, "(")
+	expression, err := parser.ParseExpr("func" + strings.TrimPrefix(r.signature, p.name))
+	if err != nil {
+		panic(r.signature + ": " + err.Error())
+	}
+	function := expression.(*ast.FuncType)
+	for _, field := range function.Params.List {
+		if array, ok := field.Type.(*ast.ArrayType); ok {
+			p.slices = append(p.slices, variables(field.Names, array.Elt)...)
+		} else {
+			p.numbers = append(p.numbers, variables(field.Names, field.Type)...)
+		}
+	}
+	if function.Results != nil {
+		p.results = variables(function.Results.List[0].Names, function.Results.List[0].Type)
+	}
+	for _, v := range p.results {
+		p.keptNames = append(p.keptNames, v.name)
+	}
+	p.keptNames = append(p.keptNames, strings.Fields(r.kept)...)
+	return p
+}
 
-func variables(k kind, names []string) []variable {
-	list := make([]variable, len(names))
-	for i, name := range names {
-		list[i] = variable{name, k}
+func variables(names []*ast.Ident, element ast.Expr) (list []variable) {
+	k := double
+	if element.(*ast.Ident).Name == "T" {
+		k = single
+	}
+	for _, name := range names {
+		list = append(list, variable{name.Name, k})
 	}
 	return list
 }
 
 // step returns the number of elements in one vector.
-func (r *routine) step(s asm.ISA) int {
+func (r *parsed) step(s asm.ISA) int {
 	if r.wide {
 		return s.Lanes / 2
 	}
@@ -68,7 +107,7 @@ func (r *routine) step(s asm.ISA) int {
 
 // frame returns the offsets of arguments and results, and their total size: pointers, the length,
 // numbers, results.
-func (r *routine) frame() (offsets map[string]int, size int) {
+func (r *parsed) frame() (offsets map[string]int, size int) {
 	offsets = map[string]int{}
 	for _, s := range r.slices {
 		offsets[s.name] = size
@@ -76,7 +115,7 @@ func (r *routine) frame() (offsets map[string]int, size int) {
 	}
 	offsets["n"] = size
 	size += 8
-	for i, v := range append(append([]variable(nil), r.numbers...), r.results...) {
+	for i, v := range slices.Concat(r.numbers, r.results) {
 		align := v.kind.size
 		if i == len(r.numbers) { // results begin at an aligned offset
 			align = 8

@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // The routines of Sinkhorn's iteration work on n x n matrices of many tokens at once: a slice
 // holds, for each of the n*n entries, the values of sinkhornTokens tokens, so that no sum crosses
@@ -15,52 +18,46 @@ const sinkhornFirst = 8
 
 func sinkhornRoutines() []routine {
 	list := []routine{{
-		name:   "Affine",
-		doc:    "y = factor * x + shift.",
-		slices: singles("y", "x"), numbers: singles("factor", "shift"), unroll: 2, scratch: 2,
-		work: func(b *builder) {
-			b.load("x", b.r(0))
-			b.Op("VMOVAPS", b.number("shift"), b.r(1))
-			b.Op("VFMADD231PS", b.number("factor"), b.r(0), b.r(1))
-			b.store(b.r(1), "y")
-		},
+		signature: "Affine(y, x []T, factor, shift T)",
+		doc:       "y = factor * x + shift.",
+		unroll:    2, scratch: "x y",
+		work: `
+			load x, x
+			VMOVAPS shift, y
+			VFMADD231PS factor, x, y
+			store y, y
+		`,
 	}, {
-		name:   "Larger",
-		doc:    "out = the larger of out and x.",
-		slices: singles("out", "x"), unroll: 2, scratch: 2,
-		work: func(b *builder) {
-			b.load("out", b.r(0))
-			b.load("x", b.r(1))
-			b.Op("VMAXPS", b.r(1), b.r(0), b.r(0))
-			b.store(b.r(0), "out")
-		},
+		signature: "Larger(out, x []T)",
+		doc:       "out = the larger of out and x.",
+		unroll:    2, scratch: "out x",
+		work: `
+			load out, out
+			load x, x
+			VMAXPS x, out, out
+			store out, out
+		`,
 	}}
 	for n := 2; n <= 4; n++ {
+		scratch, matrices := strings.Repeat("cell ", n)+"sum other", fmt.Sprintf("%d x %d matrices; see sinkhornTokens.", n, n)
 		list = append(list, routine{
-			name:   fmt.Sprintf("SinkhornStart%d", n),
-			doc:    fmt.Sprintf("x less the largest of its column, at least -80, for %d x %d matrices; see sinkhornTokens.", n, n),
-			slices: singles("x"), unroll: 1, scratch: n + 2, constants: []string{"sinkhornLow"},
-			work: func(b *builder) { b.whole(func() { b.sinkhornStart(n) }) },
+			signature: fmt.Sprintf("SinkhornStart%d(x []T)", n),
+			doc:       "x less the largest of its column, at least -80, for " + matrices,
+			unroll:    1, scratch: scratch, constants: "sinkhornLow",
+			build: func(b *builder) { b.sinkhornStart(n) },
 		}, routine{
-			name:   fmt.Sprintf("Sinkhorn%d", n),
-			doc:    fmt.Sprintf("columns = x with its columns normalised and rows = columns with its rows normalised, for %d x %d matrices; see sinkhornTokens.", n, n),
-			slices: singles("rows", "columns", "x"), unroll: 1, scratch: n + 2, constants: []string{"oneSingle"},
-			work: func(b *builder) { b.whole(func() { b.sinkhorn(n) }) },
+			signature: fmt.Sprintf("Sinkhorn%d(rows, columns, x []T)", n),
+			doc:       "columns = x with its columns normalised and rows = columns with its rows normalised, for " + matrices,
+			unroll:    1, scratch: scratch, constants: "oneSingle",
+			build: func(b *builder) { b.sinkhorn(n) },
 		}, routine{
-			name:   fmt.Sprintf("SinkhornGradient%d", n),
-			doc:    fmt.Sprintf("grad = grad - rows * (its sums of rows), then grad - columns * (its sums of columns), for %d x %d matrices; see sinkhornTokens.", n, n),
-			slices: singles("grad", "rows", "columns"), unroll: 1, scratch: n + 2,
-			work: func(b *builder) { b.whole(func() { b.sinkhornGradient(n) }) },
+			signature: fmt.Sprintf("SinkhornGradient%d(grad, rows, columns []T)", n),
+			doc:       "grad = grad - rows * (its sums of rows), then grad - columns * (its sums of columns), for " + matrices,
+			unroll:    1, scratch: scratch,
+			build: func(b *builder) { b.sinkhornGradient(n) },
 		})
 	}
 	return list
-}
-
-// whole runs work without a partial vector, which does not occur here.
-func (b *builder) whole(work func()) {
-	if !b.masked {
-		work()
-	}
 }
 
 // group lists n entries of a matrix that lie step apart: a column or a row.
@@ -73,12 +70,8 @@ func group(n, first, step int) (entries []int) {
 
 // entry returns the address of the current vector of an entry.
 func (b *builder) entry(name string, e int) string {
-	for i, s := range b.slices {
-		if s.name == name {
-			return fmt.Sprintf("%d(%s)(AX*1)", e*sinkhornTokens*4, pointers[i])
-		}
-	}
-	return "unknown slice " + name
+	_, pointer, _ := b.slice(name)
+	return fmt.Sprintf("%d(%s)(AX*1)", e*sinkhornTokens*4, pointer)
 }
 
 // cells returns the registers of a group's entries: those that hold the matrix, otherwise working
@@ -115,9 +108,9 @@ func (b *builder) sinkhornStart(n int) {
 	b.loadMatrix("x", n)
 	for j := range n {
 		entries := group(n, j, n)
-		cells, largest, low := b.cells("x", entries), b.r(n), b.r(n+1)
+		cells, largest := b.cells("x", entries), b.operand("sum")
 		b.reduce("VMAXPS", cells, largest)
-		low = b.inRegister("sinkhornLow", low)
+		low := b.operand("sinkhornLow@other")
 		for k, c := range cells {
 			b.Op("VSUBPS", largest, c, c)
 			b.Op("VMAXPS", c, low, c) // keeps a NaN
@@ -138,10 +131,9 @@ func (b *builder) sinkhorn(n int) {
 
 // normalizeGroup divides the entries by their sum.
 func (b *builder) normalizeGroup(to, from string, entries []int) {
-	n := len(entries)
-	cells, sum, one := b.cells(from, entries), b.r(n), b.r(n+1)
+	cells, sum := b.cells(from, entries), b.operand("sum")
 	b.reduce("VADDPS", cells, sum)
-	b.Op("VDIVPS", sum, b.inRegister("oneSingle", one), sum)
+	b.run("VDIVPS sum, oneSingle@other, sum")
 	for k, c := range cells {
 		b.Op("VMULPS", sum, c, c)
 		b.Op("VMOVUPS", c, b.entry(to, entries[k]))
@@ -161,8 +153,7 @@ func (b *builder) sinkhornGradient(n int) {
 // groupGradient subtracts from each entry of grad the group's sum times y. If registers hold grad,
 // it is stored only when last is true.
 func (b *builder) groupGradient(y string, entries []int, last bool) {
-	n := len(entries)
-	cells, sum, other := b.cells("grad", entries), b.r(n), b.r(n+1)
+	cells, sum, other := b.cells("grad", entries), b.operand("sum"), b.operand("other")
 	b.reduce("VADDPS", cells, sum)
 	for k, c := range cells {
 		b.Op("VMOVUPS", b.entry(y, entries[k]), other)

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/residua-go/residua/graph/kernel/internal/asm"
+)
+
+// macros are the listings that others name like an instruction. The first line of each has its
+// name and its parameters.
+var macros = map[string]string{}
+
+func init() {
+	for _, m := range []string{exp2, exp2Powers, geluExponent, normalTail, sigmoidDecay, sigmoidDecaySingle, gated, gatedGradient,
+		expSingle, expSingleWithin, tanhRatio, tanhSlope, normalize, normGradient, positive} {
+		macros[words(m)[0]] = m
+	}
+}
+
+// words splits a line of a listing, or one with its comment, into the instruction and its operands.
+func words(line string) []string {
+	line, _, _ = strings.Cut(strings.TrimLeft(line, "\n"), "\n")
+	line, _, _ = strings.Cut(line, "//")
+	return strings.Fields(strings.ReplaceAll(line, ",", " "))
+}
+
+var word = regexp.MustCompile(`\w+`)
+
+// expand returns the lines of a macro with arguments in place of its parameters.
+func expand(macro string, arguments []string) string {
+	heading, lines, _ := strings.Cut(macro, "\n")
+	parameters := words(heading)[1:]
+	return word.ReplaceAllStringFunc(lines, func(name string) string {
+		if i := slices.Index(parameters, name); i >= 0 {
+			return arguments[i]
+		}
+		return name
+	})
+}
+
+// run writes the instructions of a listing for the current vector. A line has an instruction of the
+// processor, one of those below, or a macro; see operand for what it may name.
+func (b *builder) run(listing string) {
+	for line := range strings.Lines(listing) {
+		if x := words(line); len(x) > 0 {
+			b.instruction(x[0], x[1:])
+		}
+	}
+}
+
+func (b *builder) instruction(name string, x []string) {
+	if macro, ok := macros[name]; ok {
+		b.run(expand(macro, x))
+		return
+	}
+	slice := ""
+	switch {
+	case name == "load" || name == "loadOr":
+		slice, x = x[0], x[1:]
+	case name == "store":
+		slice, x = x[1], x[:1]
+	case x[0] == "PD" || x[0] == "PS": // the end of the name, as an argument of a macro
+		name, x = name+x[0], x[1:]
+	}
+	operands := make([]string, len(x))
+	for i, operand := range x {
+		operands[i] = b.operand(operand)
+	}
+	switch to := operands[len(x)-1]; name {
+	case "load":
+		b.load(slice, to)
+	case "loadOr":
+		b.loadOr(slice, operands[0], to)
+	case "store":
+		b.store(to, slice)
+	case "zero": // clears a register with a number below 16
+		half := asm.Quarter(to)
+		b.Op("VXORPS", half, half, half)
+	case "clearRest":
+		b.clearRest(to)
+	case "widen": // float32 elements in the lower half of a register to float64 lanes
+		b.Op("VCVTPS2PD", b.Half(to), to)
+	case "narrow": // float64 lanes to float32 elements in the lower half
+		b.narrow(to)
+	case "VPAND", "VPOR", "VPXOR":
+		if b.Masks { // AVX-512F's names include the size of a lane
+			name += "Q"
+		}
+		fallthrough
+	default:
+		b.Op(name, operands...)
+	}
+}
+
+// operand returns what a word of a listing names: a register of the current vector, the register of
+// a number, or a constant, which AVX2 has in memory; constant@register is for instructions that
+// need a register: AVX2 loads it into the given one. Immediate operands, $n, remain as they are.
+func (b *builder) operand(name string) string {
+	name, register, inRegister := strings.Cut(name, "@")
+	if i := slices.Index(b.scratchNames, name); i >= 0 {
+		return b.r(i)
+	}
+	if i := slices.Index(b.keptNames, name); i >= 0 {
+		return b.keptOf(b.vector, i)
+	}
+	if held, ok := b.registers[name]; ok {
+		return held
+	}
+	switch memory := name + "<>(SB)"; {
+	case strings.HasPrefix(name, "$"):
+		return name
+	case !slices.Contains(b.constantNames, name):
+		panic(b.name + ": want a register, a number or a constant that the routine lists, got " + name)
+	case inRegister:
+		b.Op("VMOVUPS", memory, b.operand(register))
+		return b.operand(register)
+	default:
+		return memory
+	}
+}
