@@ -3,7 +3,7 @@ GO ?= go
 COMMANDS := $(notdir $(patsubst %/,%,$(wildcard cmd/*/)))
 
 # Packages with tests of the device; their other tests are the same without the tag cuda.
-DEVICE_PACKAGES := ./graph ./graph/ops/... ./models ./eval ./learner ./trainer ./command/train ./command/bench ./experiment/bench
+DEVICE_PACKAGES := ./graph ./graph/ops/... ./models ./eval ./trainer/learner ./trainer ./cli/train ./cli/bench ./experiment/bench
 
 .PHONY: help build test test-long bench kernels lint fmt generate cuda gpu-check cross clean
 
@@ -25,7 +25,7 @@ bench: ## measure training: tokens/s, share of the machine, RMT against transfor
 
 .PHONY: experiments
 experiments: ## of the experiments that have been run: train what their logs do not have yet, and make their reports (docs/experiments.md)
-	@for l in experiments/*/log.jsonl; do $(GO) run ./cmd/residua experiment $${l%/log.jsonl}.yaml || exit 1; done
+	@for l in studies/*/log.jsonl; do $(GO) run ./cmd/residua experiment $${l%/log.jsonl}.yaml || exit 1; done
 
 kernels: ## benchmark every kernel, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./graph/...
@@ -69,12 +69,12 @@ mpi: ## build with the tag mpi, and test ranks over MPICH, which it installs in 
 		found=$$(command -v $$launcher) || { echo "$$name: not tested, there is no $$launcher"; continue; }; \
 		echo "$$name, $$found"; \
 		RESIDUA_MPI=$$library RESIDUA_MPIEXEC=$$found RESIDUA_MPI_WANT=$$name build/mpi/mpi.test $${library:+-test.run=Collectives} || exit 1; done
-	RESIDUA_MPIEXEC="$(CURDIR)/build/mpi/bin/mpiexec" $(GO) test -tags mpi -count=1 -run MPI ./command/train
-	RESIDUA_MPIEXEC="$(CURDIR)/build/mpi/bin/mpiexec" $(GO) test -tags "mpi cuda" -count=1 -run MPIDevice ./command/train
+	RESIDUA_MPIEXEC="$(CURDIR)/build/mpi/bin/mpiexec" $(GO) test -tags mpi -count=1 -run MPI ./cli/train
+	RESIDUA_MPIEXEC="$(CURDIR)/build/mpi/bin/mpiexec" $(GO) test -tags "mpi cuda" -count=1 -run MPIDevice ./cli/train
 
 .PHONY: mpi-scale
 mpi-scale: ## how fast two ranks of one thread train next to one rank of two threads, in seven rounds (wants two idle cores, and make mpi before)
-	RESIDUA_MPI_ROUNDS=7 RESIDUA_MPIEXEC="$(CURDIR)/build/mpi/bin/mpiexec" $(GO) test -tags mpi -count=1 -v -timeout 30m -run MPIScale ./command/train
+	RESIDUA_MPI_ROUNDS=7 RESIDUA_MPIEXEC="$(CURDIR)/build/mpi/bin/mpiexec" $(GO) test -tags mpi -count=1 -v -timeout 30m -run MPIScale ./cli/train
 
 GPU_CHECK := build/gpu-check
 GPU_CHECK_TESTS := internal/tapemachine graph/cuda graph $(patsubst %/,%,$(wildcard graph/ops/*/)) models trainer
@@ -86,7 +86,7 @@ gpu-check: ## make build/gpu-check: all that a GPU machine needs to check the CU
 	$(GO) run ./cmd/gpucheck/combine -tags cuda -o $(GPU_CHECK)/bin/programs $(addprefix ./,$(GPU_CHECK_PROGRAMS)) >$(GPU_CHECK)/programs.txt
 	find . -name '*.go' -not -path './build/*' -print0 | sort -z | xargs -0 cat | head -c 2000000 >$(GPU_CHECK)/bin/corpus.txt
 	tar -C $(GPU_CHECK)/bin -cf - . | gzip -9 >$(GPU_CHECK)/programs.tar.gz && rm -r $(GPU_CHECK)/bin
-	cp -r configs benchmarks $(GPU_CHECK)/
+	cp -r configs $(GPU_CHECK)/
 	rm $(GPU_CHECK)/configs/*.go # no package of the module
 	cp -r testdata/reference testdata/designs $(GPU_CHECK)/testdata/
 	rm -r $(GPU_CHECK)/testdata/reference/eval # of no test in the pack

@@ -6,9 +6,9 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/graph"
-	"github.com/residua-go/residua/learner"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/optim"
+	"github.com/residua-go/residua/trainer/learner"
 )
 
 // training is one optimizer to compare, with the settings it trains by.

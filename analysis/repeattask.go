@@ -9,9 +9,9 @@ import (
 
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
-	"github.com/residua-go/residua/learner"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/optim"
+	"github.com/residua-go/residua/trainer/learner"
 )
 
 // RepeatTask trains small models on the task that induction heads solve (Elhage et al. 2021;

@@ -8,13 +8,13 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/graph"
-	"github.com/residua-go/residua/learner"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/stream"
+	"github.com/residua-go/residua/trainer/learner"
 )
 
 // Activation holds the mean sizes of an activation x_t after t steps, and of its change x_t - x_0.
@@ -43,7 +43,7 @@ func activationNames(s models.Spec) []string {
 }
 
 // measure trains a model in memory on one batch and records its activations.
-func (Coordinates) measure(ctx context.Context, run *config.Run, text *data.Corpus, r *Record) error {
+func (Coordinates) measure(ctx context.Context, run *runconfig.Run, text *data.Corpus, r *Record) error {
 	batch, err := firstBatch(run, text)
 	if err != nil {
 		return Setup(err)
@@ -79,7 +79,7 @@ func (Coordinates) measure(ctx context.Context, run *config.Run, text *data.Corp
 }
 
 // firstBatch returns batches that all equal a run's first batch.
-func firstBatch(run *config.Run, text *data.Corpus) (learner.BatchFunc, error) {
+func firstBatch(run *runconfig.Run, text *data.Corpus) (learner.BatchFunc, error) {
 	batcher, err := data.NewBatcher(text.Train.Tokens, run.Train.Batch, run.Model.Seq, run.Seed)
 	return func(tokens, targets []int32) error {
 		batcher.Seek(0)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/runconfig"
 )
 
 // baseFile is the name of the copy of the base config in an experiment's folder. It is made when
@@ -32,7 +32,7 @@ func baseHead(name string) string {
 // readBase reads the folder's copy of the base config or, if there is none, the config itself.
 func (p *Plan) readBase(ctx context.Context) error {
 	c, file := p.Config, filepath.Join(p.out, baseFile)
-	name, now, missing := config.Read(ctx, c.Base)
+	name, now, missing := runconfig.Read(ctx, c.Base)
 	itself := filepath.Clean(c.Base) == filepath.Clean(file)
 	kept, err := os.ReadFile(file)
 	switch {

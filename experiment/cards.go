@@ -120,7 +120,7 @@ func (s Cards) Report(r *Results) (out Report) {
 
 // cardsHead is the beginning of the cards.
 const cardsHead = "\nA score is the mean over seeds of weights and batches, the number after ± its standard error. These are small models and few tokens: an order here need not be the " +
-	"order at scale. Sc is how many times its tokens the transformer needs for its loss, by the same optimizer and at a rate of its own (experiments/baselines.yaml); Sw is Sc times its speed over the transformer's. Time, FLOPs and bytes moved are multiples of the transformer's of the same shape, as `residua bench zoo` measured them.\n"
+	"order at scale. Sc is how many times its tokens the transformer needs for its loss, by the same optimizer and at a rate of its own (studies/baselines.yaml); Sw is Sc times its speed over the transformer's. Time, FLOPs and bytes moved are multiples of the transformer's of the same shape, as `residua bench zoo` measured them.\n"
 
 // baseline returns the cell of the transformer trained by AdamW or by Muon; with Muon these are the
 // first two cards.

@@ -12,16 +12,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/experiment/bench"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/runconfig"
 )
 
 const baseline = "quickstart-transformer"
 
-// testCards is the kind as experiments/cards.yaml has it.
+// testCards is the kind as studies/cards.yaml has it.
 var testCards = Cards{Baseline: baseline, Muon: []string{baseline, "quickstart-modern", "quickstart", "quickstart-rmt-modern", "quickstart-mhc", "quickstart-hyper-dynamic", "quickstart-deep-delta"}}
 
 // TestEveryDesignHasACard: every stream of the zoo has one, of a preset of the transformer's size;
@@ -70,7 +70,7 @@ func tinyZoo(t *testing.T) models.Zoo {
 		if preset.Config.Loops > 1 {
 			sizes += ", loop_begin: 0, loop_end: 1"
 		}
-		run, _, err := config.Parse(zoo, "tiny", []byte("model: {preset: "+c.preset+", layers: 2, seq: 8, "+sizes+"}\ntrain: {steps: 1, lr: 1}"), nil)
+		run, _, err := runconfig.Parse(zoo, "tiny", []byte("model: {preset: "+c.preset+", layers: 2, seq: 8, "+sizes+"}\ntrain: {steps: 1, lr: 1}"), nil)
 		require.NoError(t, err)
 		p := models.Preset{Name: strings.Replace(c.preset, "quickstart", "tiny", 1), Config: run.Model, Modern: preset.Modern}
 		if i > 0 {
@@ -195,7 +195,7 @@ func TestDocsShowTheCards(t *testing.T) {
 	cards = slices.DeleteFunc(cards, func(c card) bool { return !streams[streamOf(t, c)] })
 	for _, c := range cards {
 		section, ok := sections[c.Title]
-		if !assert.True(t, ok, "docs/models.md lacks the card %q of preset %s: residua experiment experiments/cards.yaml writes it", c.Title, c.preset) {
+		if !assert.True(t, ok, "docs/models.md lacks the card %q of preset %s: residua experiment studies/cards.yaml writes it", c.Title, c.preset) {
 			continue
 		}
 		assert.Contains(t, section, fmt.Sprintf("```\n%s\n```\n\n%s.\n\n%s\n\nPreset `%s`: ", c.Equation, c.Source, c.Use, c.preset))

@@ -18,7 +18,7 @@ import (
 // mean size of each activation's coordinates with the width. In a correct muP every activation, and
 // its change by training, keeps its size as the width grows; in the standard parametrisation some
 // blow up. Its series are small models of the designs for which muP is known. To see that the best
-// rate stays the same needs trained runs: experiments/mup-rates.yaml.
+// rate stays the same needs trained runs: studies/mup-rates.yaml.
 type Coordinates struct {
 	Streams []string `yaml:"streams" default:"those whose sizes all grow" help:"what grows, as in [matrix, matrix-dv, vector]: a design, or one size of it"`
 	Widths  []int    `yaml:"widths" help:"widths, as multiples of the smallest model's, two or more, ascending"`

@@ -5,15 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/runconfig"
 )
 
 // corpora holds the corpora of runs by the config's data section, each loaded once.
 type corpora map[string]*data.Corpus
 
 // of returns the corpus of a run.
-func (c corpora) of(ctx context.Context, run *config.Run) (*data.Corpus, error) {
+func (c corpora) of(ctx context.Context, run *runconfig.Run) (*data.Corpus, error) {
 	key := fmt.Sprintf("%s %d", dataKey(run), run.Device.Threads)
 	if c[key] == nil {
 		corpus, err := run.Data.LoadCorpus(ctx, run.Device.Threads)
@@ -26,7 +26,7 @@ func (c corpora) of(ctx context.Context, run *config.Run) (*data.Corpus, error) 
 }
 
 // dataKey returns a run's data section as one line.
-func dataKey(run *config.Run) string {
+func dataKey(run *runconfig.Run) string {
 	text, _ := json.Marshal(run.Data) // a section that was read can be written
 	return string(text)
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/settings"
 )
 
@@ -44,7 +44,7 @@ type (
 	// measurer is a kind whose runs are measured in memory instead of being trained to their end in
 	// a folder.
 	measurer interface {
-		measure(ctx context.Context, run *config.Run, text *data.Corpus, r *Record) error
+		measure(ctx context.Context, run *runconfig.Run, text *data.Corpus, r *Record) error
 	}
 )
 
@@ -60,7 +60,7 @@ func (Plain) Points(Source) ([]Point, error) { return []Point{{}}, nil }
 // Source is a series for which Points makes points.
 type Source struct {
 	Series string
-	Run    func() (*config.Run, error) // reads the series' run config
+	Run    func() (*runconfig.Run, error) // reads the series' run config
 }
 
 // Point holds the settings of a series' runs.

@@ -22,7 +22,7 @@ type Record struct {
 	Point       string         `json:"point,omitempty"`
 	Seed        uint64         `json:"seed"`
 	Settings    []string       `json:"settings"`         // settings in addition to the experiment's base
-	Config      string         `json:"config"`           // identity: a digest of config.Run.Canonical; in logs of earlier programs, of base and settings
+	Config      string         `json:"config"`           // identity: a digest of runconfig.Run.Canonical; in logs of earlier programs, of base and settings
 	Corpus      string         `json:"corpus,omitempty"` // beginning of its fingerprint
 	Rate        float64        `json:"lr,omitempty"`     // peak learning rate
 	Parameters  int            `json:"parameters"`       // number of all parameters

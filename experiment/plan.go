@@ -11,8 +11,8 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/checkpoint"
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/settings"
 )
 
@@ -46,7 +46,7 @@ type Planned struct {
 	Name     string // name of its folder: series-point-seedN
 	Seed     uint64
 	Settings []string // in addition to the base
-	Run      *config.Run
+	Run      *runconfig.Run
 
 	cell     *cell
 	identity string
@@ -96,7 +96,7 @@ func (p *Plan) addCells(s Series, key string) error {
 	c := p.Config
 	common := append([]Assignment{{Text: "device.threads=1"}}, assignments(c.Set, "set")...)
 	common = append(common, assignments(s.Set, key)...)
-	points, err := c.Kind.Points(Source{s.Name, func() (*config.Run, error) { return p.parse(common) }})
+	points, err := c.Kind.Points(Source{s.Name, func() (*runconfig.Run, error) { return p.parse(common) }})
 	if err != nil {
 		return err
 	}
@@ -124,8 +124,8 @@ func texts(all []Assignment) []string {
 }
 
 // parse reads a run with settings; given says where in the config they come from.
-func (p *Plan) parse(given []Assignment, more ...string) (*config.Run, error) {
-	run, _, err := config.Parse(p.zoo, p.base.name, []byte(p.base.text), append(texts(given), more...))
+func (p *Plan) parse(given []Assignment, more ...string) (*runconfig.Run, error) {
+	run, _, err := runconfig.Parse(p.zoo, p.base.name, []byte(p.base.text), append(texts(given), more...))
 	if err == nil && run.Device.Ranks > 1 {
 		err = &settings.Error{Key: "device.ranks", Problem: fmt.Sprintf("want 1 in an experiment, each of whose runs one process trains, got %d", run.Device.Ranks)}
 	}
@@ -182,7 +182,7 @@ func (r *Planned) settle(given []Assignment) error {
 }
 
 // tokens returns how many tokens a run gets by the experiment's budget, 0 if there is none.
-func (c *Config) tokens(run *config.Run) (int64, error) {
+func (c *Config) tokens(run *runconfig.Run) (int64, error) {
 	cost := run.Spec().Cost()
 	switch {
 	case c.FLOPs > 0:

@@ -10,12 +10,12 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
-	"github.com/residua-go/residua/learner"
+	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/settings"
 	"github.com/residua-go/residua/trainer"
+	"github.com/residua-go/residua/trainer/learner"
 )
 
 // Prediction is the predicted cost of an experiment.
@@ -81,7 +81,7 @@ func withoutSeed(settings []string) []string {
 }
 
 // seconds predicts the time of another run of a cell, given one of its runs.
-func (s state) seconds(ctx context.Context, run *config.Run, steps map[string]float64) (float64, error) {
+func (s state) seconds(ctx context.Context, run *runconfig.Run, steps map[string]float64) (float64, error) {
 	if known := slices.Concat(s.tried, s.runs); len(known) > 0 {
 		return known[len(known)-1].Seconds, nil
 	}
@@ -124,7 +124,7 @@ func duration(seconds float64) string {
 }
 
 // timeStep returns the seconds of a training step.
-func timeStep(ctx context.Context, run *config.Run) (float64, error) {
+func timeStep(ctx context.Context, run *runconfig.Run) (float64, error) {
 	draw := rand.New(rand.NewPCG(run.Seed, 0))
 	tokens := make([]int32, run.Train.Batch*run.Model.Seq)
 	for i := range tokens {
@@ -152,7 +152,7 @@ func timeStep(ctx context.Context, run *config.Run) (float64, error) {
 
 // newLearner returns a Learner for a run's model, in memory; with hooks it keeps the hooked
 // activations and the logits.
-func newLearner(ctx context.Context, run *config.Run, batches learner.Batches, hooks graph.Hooks) (*learner.Learner, error) {
+func newLearner(ctx context.Context, run *runconfig.Run, batches learner.Batches, hooks graph.Hooks) (*learner.Learner, error) {
 	o, err := trainer.LearnerOptions(ctx, run, graph.NewStore(tensor.Float32, run.Seed))
 	if err != nil {
 		return nil, err

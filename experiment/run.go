@@ -7,10 +7,10 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -26,7 +26,7 @@ func (r *Planned) complete(ctx context.Context, corpus *data.Corpus) (Record, er
 }
 
 // newRecord returns a record with what follows from a run's config.
-func newRecord(run *config.Run) Record {
+func newRecord(run *runconfig.Run) Record {
 	cost, nan := run.Spec().Cost(), eval.Number(math.NaN())
 	return Record{Rate: run.Train.LR, Parameters: cost.Parameters, Tables: cost.Embedding, FLOPs: cost.TrainFLOPs(), StreamSize: cost.StreamSize, Loss: nan, Bits: nan}
 }

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -22,13 +22,13 @@ type Run struct {
 	Remark string `json:"remark,omitempty"` // a remark on its score
 	Record
 
-	run   *config.Run
+	run   *runconfig.Run
 	steps []trainer.Metrics
 }
 
 // ReadRuns reads the folders of runs. It warns if a run was trained on another text than the first.
 func ReadRuns(zoo models.Zoo, folders []string) (all []Run, warnings []string, err error) {
-	var first *config.Run
+	var first *runconfig.Run
 	for _, folder := range folders {
 		r := Run{Folder: filepath.ToSlash(filepath.Clean(folder))}
 		run, err := r.read(zoo)
@@ -47,12 +47,12 @@ func ReadRuns(zoo models.Zoo, folders []string) (all []Run, warnings []string, e
 }
 
 // read reads the folder's config and metrics.
-func (r *Run) read(zoo models.Zoo) (*config.Run, error) {
+func (r *Run) read(zoo models.Zoo) (*runconfig.Run, error) {
 	file := filepath.Join(r.Folder, "config.yaml")
 	if _, err := os.Stat(file); err != nil {
 		return nil, Setupf("%s: want a run's folder, as train writes it, got no config.yaml in it", r.Folder)
 	}
-	run, _, err := config.Load(zoo, file, nil)
+	run, _, err := runconfig.Load(zoo, file, nil)
 	if err != nil {
 		return nil, Setup(err)
 	}
@@ -71,7 +71,7 @@ func (r *Run) read(zoo models.Zoo) (*config.Run, error) {
 
 // judge takes the last score from a run's steps and adds a remark if the run diverged, is not
 // finished, or was last evaluated before its last step.
-func (r *Run) judge(run *config.Run, steps []trainer.Metrics) {
+func (r *Run) judge(run *runconfig.Run, steps []trainer.Metrics) {
 	var remarks []string
 	remark := func(when bool, format string, args ...any) {
 		if when {

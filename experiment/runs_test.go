@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/internal/experimenttest"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -19,7 +19,7 @@ import (
 func trainRun(t *testing.T, set []string, folder, model string, until int) {
 	t.Helper()
 	file := experimenttest.Config(t, t.TempDir(), "run", model)
-	run, _, err := config.Load(models.Standard(), file, append(append([]string{"out=" + filepath.ToSlash(folder), "train.checkpoint_every=2"}, set...), "train.eval_every=2"))
+	run, _, err := runconfig.Load(models.Standard(), file, append(append([]string{"out=" + filepath.ToSlash(folder), "train.checkpoint_every=2"}, set...), "train.eval_every=2"))
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

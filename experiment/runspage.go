@@ -10,9 +10,9 @@ import (
 
 	"github.com/residua-go/residua/analysis/mixing"
 	"github.com/residua-go/residua/analysis/page"
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -66,7 +66,7 @@ func configTable(all []Run) (figure.Table, error) {
 	var keys []string
 	values := map[string][]string{}
 	for i, r := range all {
-		changes, err := config.Differences(all[0].run, r.run)
+		changes, err := runconfig.Differences(all[0].run, r.run)
 		if err != nil {
 			return t, errors.Wrap(err, r.Folder)
 		}

@@ -11,11 +11,11 @@ import (
 	"github.com/residua-go/residua/generate"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/layers"
-	"github.com/residua-go/residua/learner"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/optim"
 	"github.com/residua-go/residua/pretrained"
 	"github.com/residua-go/residua/stream"
+	"github.com/residua-go/residua/trainer/learner"
 )
 
 const sentence = "the quick brown fox jumps over the lazy dog"

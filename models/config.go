@@ -36,7 +36,7 @@ const (
 )
 
 // Config describes a language model. A zero field takes the default that Resolve names. The tags
-// hold the keys, defaults and help of a run config's model section; package config reads them.
+// hold the keys, defaults and help of a run config's model section; package runconfig reads them.
 type Config struct {
 	// Preset is the name of the preset that the config started from. It is only a record.
 	Preset string `yaml:"preset" json:"preset,omitempty" help:"start from the preset of that name; the other keys of this section override it (the command models lists them)"`

@@ -13,8 +13,8 @@ import (
 // The settings of a design, and of a config, are the fields of its struct that have a yaml tag.
 
 // settingsOf lists the settings of a struct and of the structs embedded in it, in order. It returns
-// none for a value that is not a struct or has invalid tags; Resolve or package config refuses such
-// a design.
+// none for a value that is not a struct or has invalid tags; Resolve or package runconfig refuses
+// such a design.
 func settingsOf(t reflect.Type) []yamltag.Field {
 	if t == nil || t.Kind() != reflect.Struct {
 		return nil

@@ -94,7 +94,7 @@ func (z Zoo) WithAttention(d layers.AttentionDesign) Zoo {
 type Kind interface{ Name() string }
 
 // WithKinds returns the zoo with more choices for sections that models do not read, such as
-// optimizers (config.Optim), and more formats of files (pretrained.Importer, Exporter,
+// optimizers (runconfig.Optim), and more formats of files (pretrained.Importer, Exporter,
 // Architecture).
 func (z Zoo) WithKinds(kinds ...Kind) Zoo {
 	z.kinds = append(slices.Clip(z.kinds), kinds...)

@@ -9,17 +9,17 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/checkpoint"
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/runconfig"
 )
 
 // Description is what a model file says about the model: enough to rebuild the graph, to find the
 // tokenizer and, if the data still exists, the validation split.
 type Description struct {
-	Spec models.Spec `json:"model"`
-	Data config.Data `json:"data"`
+	Spec models.Spec    `json:"model"`
+	Data runconfig.Data `json:"data"`
 }
 
 // Describe reads the description from the metadata of the model file at path.
@@ -31,7 +31,7 @@ func Describe(zoo models.Zoo, path string, metadata map[string]string) (Descript
 	var d Description
 	err := json.Unmarshal([]byte(metadata[checkpoint.MetadataConfig]), &read)
 	if err == nil && read.Data != nil {
-		d.Data, err = config.ReadData(zoo, read.Data)
+		d.Data, err = runconfig.ReadData(zoo, read.Data)
 	}
 	if err == nil {
 		d.Spec, err = resolved(zoo, metadata[checkpoint.MetadataVersion], read.Model)

@@ -6,10 +6,10 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/runconfig"
 )
 
 // EvaluateOptions say what to score, and how. The zero value scores the validation split
@@ -98,7 +98,7 @@ func (m *Model) files(ctx context.Context, o EvaluateOptions) (*eval.Text, error
 	if !slices.ContainsFunc(o.Data, func(path string) bool { return !data.HasShards(path) }) {
 		kind = data.Shards{}
 	}
-	d := config.Data{Source: kind, Path: o.Data, Tokenizer: m.Data.Tokenizer, Split: whole, TextField: m.Data.TextField}
+	d := runconfig.Data{Source: kind, Path: o.Data, Tokenizer: m.Data.Tokenizer, Split: whole, TextField: m.Data.TextField}
 	if o.TextField != "" {
 		d.TextField = o.TextField
 	}

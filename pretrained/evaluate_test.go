@@ -14,12 +14,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/checkpoint"
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/pretrained"
+	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -49,7 +49,7 @@ func lines(n int) string {
 // train trains a tiny model on a text file and opens it.
 func train(t *testing.T, text string, sets ...string) (*pretrained.Model, *trainer.Result) {
 	out := filepath.Join(t.TempDir(), "run")
-	run, _, err := config.Parse(models.Standard(), "tiny.yaml", []byte(tinyYAML), append([]string{"data.path=[" + text + "]", "out=" + out}, sets...))
+	run, _, err := runconfig.Parse(models.Standard(), "tiny.yaml", []byte(tinyYAML), append([]string{"data.path=[" + text + "]", "out=" + out}, sets...))
 	require.NoError(t, err)
 	training, err := trainer.Open(context.Background(), run, trainer.Options{Resume: trainer.ResumeNone})
 	require.NoError(t, err)
@@ -243,14 +243,14 @@ func TestChangedCorpusIsNoticed(t *testing.T) {
 }
 
 // with returns the model with other data.
-func with(p *pretrained.Model, d config.Data) *pretrained.Model {
+func with(p *pretrained.Model, d runconfig.Data) *pretrained.Model {
 	return &pretrained.Model{Description: pretrained.Description{Spec: p.Spec, Data: d}, Zoo: p.Zoo, Store: p.Store, Source: p.Source, State: p.State}
 }
 
 func TestTextsThatAreRefused(t *testing.T) {
 	path := write(t, "text.txt", lines(120))
 	p, _ := train(t, path)
-	nameless, foreign := with(p, config.Data{Tokenizer: "bytes"}), with(p, p.Data)
+	nameless, foreign := with(p, runconfig.Data{Tokenizer: "bytes"}), with(p, p.Data)
 	foreign.Data.Tokenizer = "gpt2"
 	for _, c := range []struct {
 		name string

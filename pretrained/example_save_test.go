@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 
 	"github.com/residua-go/residua/layers"
-	"github.com/residua-go/residua/learner"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/pretrained"
 	"github.com/residua-go/residua/stream"
+	"github.com/residua-go/residua/trainer/learner"
 )
 
 // A model trained in memory is saved as one file, which Open and the commands can read.

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/checkpoint"
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/runconfig"
 )
 
 const gpt2 = "gpt2-hf"
@@ -20,7 +20,7 @@ func TestOpenGPT2(t *testing.T) {
 	c := models.Transformer(2, 24, 96, 3)
 	c.Vocab, c.Seq, c.NormEps, c.Bias, c.TieEmbeddings, c.Gelu = 113, 64, 1e-5, true, true, models.GeluTanh
 	require.Equal(t, resolved(t, c), p.Spec)
-	require.Equal(t, config.Data{TextField: "text"}, p.Data)
+	require.Equal(t, runconfig.Data{TextField: "text"}, p.Data)
 	require.Equal(t, checkpoint.Kind("huggingface"), p.Source.Kind)
 	require.Len(t, p.Source.Warnings, 1)
 	require.Contains(t, p.Source.Warnings[0], "config.json: no tokenizer.json next to it, and no tokenizer here has its vocabulary of 113 ids: text cannot be encoded")

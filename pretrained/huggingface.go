@@ -8,11 +8,11 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/checkpoint"
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/internal/regular"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/runconfig"
 )
 
 // huggingFace is the format of Hugging Face's transformers.
@@ -46,7 +46,7 @@ func (huggingFace) Import(zoo models.Zoo, path string) (*Model, error) {
 		return nil, errors.Wrap(err, configPath)
 	}
 	m := &Model{}
-	m.Spec, m.Data = c, config.Data{TextField: config.Defaults().Data.TextField}
+	m.Spec, m.Data = c, runconfig.Data{TextField: runconfig.Defaults().Data.TextField}
 	m.Source.ModelPath = filepath.Join(path, checkpoint.ModelFile)
 	read := checkpoint.ReadTensors
 	switch {

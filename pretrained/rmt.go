@@ -7,11 +7,11 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/checkpoint"
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/internal/regular"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/runconfig"
 )
 
 // rmtLayout is the format of the RMT authors' released code: weights, and a description of them.
@@ -134,7 +134,7 @@ func (rmtLayout) Import(_ models.Zoo, folder string) (*Model, error) {
 	if err != nil {
 		return nil, errors.Wrap(err, path)
 	}
-	m.Data = config.Data{TextField: config.Defaults().Data.TextField, Tokenizer: d.Tokenizer}
+	m.Data = runconfig.Data{TextField: runconfig.Defaults().Data.TextField, Tokenizer: d.Tokenizer}
 	file, err := checkpoint.ReadTensors(m.Source.ModelPath)
 	if err != nil {
 		return nil, err

@@ -9,8 +9,8 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/eval"
+	"github.com/residua-go/residua/runconfig"
 )
 
 // validation loads the validation split of the model's run.
@@ -53,13 +53,13 @@ func (m *Model) validation(ctx context.Context, o EvaluateOptions) (*eval.Text, 
 // its run folder has the default.
 func (m *Model) runTokens() (int, error) {
 	if m.Source.RunDir == "" {
-		return config.Defaults().Train.EvalTokens, nil
+		return runconfig.Defaults().Train.EvalTokens, nil
 	}
 	file := filepath.Join(m.Source.RunDir, "config.yaml")
 	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
-		return config.Defaults().Train.EvalTokens, nil
+		return runconfig.Defaults().Train.EvalTokens, nil
 	}
-	run, _, err := config.Load(m.Zoo, file, nil)
+	run, _, err := runconfig.Load(m.Zoo, file, nil)
 	if err != nil {
 		return 0, err
 	}

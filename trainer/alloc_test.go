@@ -11,9 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/stream"
 )
 
@@ -31,7 +31,7 @@ func TestStepAllocations(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "text.txt")
 	require.NoError(t, os.WriteFile(text, []byte(strings.Repeat("some text to learn from. ", 400)), 0o644))
-	run, _, err := config.Parse(models.Standard(), "tiny.yaml", []byte(`
+	run, _, err := runconfig.Parse(models.Standard(), "tiny.yaml", []byte(`
 model: {stream: {kind: matrix, dk: 8, dv: 16, rank: 4}, feedforward: {kind: gelu, hidden: 64}, layers: 4, seq: 32}
 data: {source: files, split: none}
 train: {batch: 4, accumulate: 2, steps: 100, lr: 1e-3}

@@ -6,21 +6,21 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/runconfig"
 )
 
 // Changes lists what differs between a run's config and the config.yaml in its folder, one line a
 // key. It returns nil if the folder has none.
-func Changes(run *config.Run) ([]string, error) {
+func Changes(run *runconfig.Run) ([]string, error) {
 	file := filepath.Join(run.Out, configFile)
 	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
-	before, _, err := config.Load(run.Zoo(), file, nil)
+	before, _, err := runconfig.Load(run.Zoo(), file, nil)
 	if err != nil {
 		return nil, err
 	}
-	return config.Changes(before, run)
+	return runconfig.Changes(before, run)
 }
 
 // noteChanges reports what has changed in the config of a resumed run since its config.yaml was

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -46,7 +46,7 @@ func TestResumingSaysWhatChangedInTheConfig(t *testing.T) {
 func TestARunsConfigCanBeRunAtAnotherRate(t *testing.T) {
 	text, out := corpus(t), filepath.Join(t.TempDir(), "run")
 	train(t, tiny(t, text, out, "train.steps=3"), trainer.Options{})
-	again, _, err := config.Load(models.Standard(), filepath.Join(out, "config.yaml"), []string{"train.lr=1e-4"})
+	again, _, err := runconfig.Load(models.Standard(), filepath.Join(out, "config.yaml"), []string{"train.lr=1e-4"})
 	require.NoError(t, err)
 	require.Equal(t, 1e-5, again.Train.MinLR)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/checkpoint"
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/internal/longtest"
+	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -29,7 +29,7 @@ type crashes struct {
 
 // run returns the run for a folder: six steps, three validations of which the first is the best,
 // and four checkpoints of which few are kept.
-func (c *crashes) run(out string) *config.Run {
+func (c *crashes) run(out string) *runconfig.Run {
 	return smallest(c.t, c.text, out, "train.steps=6", "train.eval_every=2", "train.checkpoint_every=3", "train.keep=1",
 		"train.lr=1", "train.schedule=constant", "train.warmup=0")
 }

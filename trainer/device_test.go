@@ -16,10 +16,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/graph/cuda/emulator"
 	"github.com/residua-go/residua/internal/designrows"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -61,7 +61,7 @@ type deviceRow struct {
 }
 
 // deviceRun returns a run of a device model.
-func deviceRun(t *testing.T, model, text, out string, sets ...string) *config.Run {
+func deviceRun(t *testing.T, model, text, out string, sets ...string) *runconfig.Run {
 	t.Helper()
 	yaml := fmt.Sprintf(`
 seed: 7
@@ -71,7 +71,7 @@ train: {batch: 2, steps: 12, lr: 1e-2, eval_every: 6, checkpoint_every: 4, keep:
 sample: {tokens: 0}
 device: {threads: 2}
 `, model)
-	run, _, err := config.Parse(models.Standard(), "device.yaml", []byte(yaml), append([]string{"data.path=[" + text + "]", "out=" + out}, sets...))
+	run, _, err := runconfig.Parse(models.Standard(), "device.yaml", []byte(yaml), append([]string{"data.path=[" + text + "]", "out=" + out}, sets...))
 	require.NoError(t, err)
 	return run
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -24,7 +24,7 @@ func TestOpenRefuses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o644))
 	for name, c := range map[string]struct {
-		run  *config.Run
+		run  *runconfig.Run
 		want string
 	}{
 		"not a folder": {tiny(t, text, filepath.Join(file, "run")), "out: want a folder that can be written"},
@@ -55,7 +55,7 @@ func TestResumeRefuses(t *testing.T) {
 	require.NoError(t, os.WriteFile(other, bytes.Repeat([]byte("other text "), 300), 0o644))
 	for _, c := range []struct {
 		key string
-		run *config.Run
+		run *runconfig.Run
 	}{
 		{"model", tiny(t, text, done, "model.feedforward.hidden=32")},
 		{"model", tiny(t, text, done, "model.norm=rmsnorm")},

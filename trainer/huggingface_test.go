@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/checkpoint"
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/pretrained"
+	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -61,8 +61,8 @@ func bytesLlama(t *testing.T) string {
 // the folder's model, and its checkpoint is read as a model of ours.
 func TestInitFromHuggingFace(t *testing.T) {
 	folder, out := bytesLlama(t), filepath.Join(t.TempDir(), "run")
-	parse := func(sets ...string) *config.Run {
-		run, _, err := config.Parse(models.Standard(), "llama.yaml", []byte(llamaYAML), append(sets, "data.path=["+corpus(t)+"]", "out="+out, "train.init_from="+folder))
+	parse := func(sets ...string) *runconfig.Run {
+		run, _, err := runconfig.Parse(models.Standard(), "llama.yaml", []byte(llamaYAML), append(sets, "data.path=["+corpus(t)+"]", "out="+out, "train.init_from="+folder))
 		require.NoError(t, err)
 		return run
 	}

@@ -5,9 +5,9 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/runconfig"
 )
 
 // checkMemory refuses a run that does not fit in the machine's memory before it allocates anything,
@@ -24,7 +24,7 @@ func (t *Trainer) checkMemory(context.Context) error {
 
 // fits compares the least memory that a run takes with what is available. It counts the host's
 // memory alone, with its copies of weights and moments; a GPU's driver counts the GPU's.
-func fits(run *config.Run, available int) error {
+func fits(run *runconfig.Run, available int) error {
 	need := run.MemoryNeed(run.Spec())
 	if need.Total() <= available {
 		return nil
@@ -34,7 +34,7 @@ func fits(run *config.Run, available int) error {
 
 // smaller lists single changes of a key that make the run fit: fewer rows, recomputation, a smaller
 // model.
-func smaller(run *config.Run, available int) models.Changes {
+func smaller(run *runconfig.Run, available int) models.Changes {
 	var changes models.Changes
 	less := *run
 	for less.Train.Batch = run.Train.Batch / 2; less.Train.Batch > 0; less.Train.Batch /= 2 {

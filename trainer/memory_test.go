@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -78,7 +78,7 @@ func TestEveryConfigFits(t *testing.T) {
 	require.NotEmpty(t, runs)
 	files = append(files, runs...)
 	for _, file := range files {
-		run, _, err := config.Load(models.Standard(), file, nil)
+		run, _, err := runconfig.Load(models.Standard(), file, nil)
 		require.NoError(t, err)
 		assert.NoError(t, trainer.Fits(run, 64e9), file)
 		if run.Model.Layers <= 4 {

@@ -7,12 +7,12 @@ import (
 	"github.com/pkg/errors"
 	"gorgonia.org/tensor"
 
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/graph"
-	"github.com/residua-go/residua/learner"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/pretrained"
+	"github.com/residua-go/residua/runconfig"
+	"github.com/residua-go/residua/trainer/learner"
 )
 
 // prepare loads and compiles everything that a run needs.
@@ -120,7 +120,7 @@ func (b currentBatches) Next(tokens, targets []int32) error { return b.t.batches
 func (b currentBatches) Skip(n int) { b.t.batches.Skip(n) }
 
 // LearnerOptions returns the learner's options for a run whose parameters a Store holds.
-func LearnerOptions(ctx context.Context, run *config.Run, store *graph.Store) (learner.Options, error) {
+func LearnerOptions(ctx context.Context, run *runconfig.Run, store *graph.Store) (learner.Options, error) {
 	parts, err := run.Optimizer()
 	o := learner.Options{
 		Batch: run.Train.Batch, Accumulate: run.Train.Accumulate, Outputs: models.Outputs{Auxiliary: run.Auxiliary()},

@@ -13,8 +13,8 @@ import (
 	"github.com/residua-go/residua/distributed"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/kernel"
-	"github.com/residua-go/residua/learner"
 	"github.com/residua-go/residua/optim"
+	"github.com/residua-go/residua/trainer/learner"
 )
 
 // leads tells whether this process keeps the run's folder and reports: rank 0 does, and one that

@@ -16,16 +16,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/checkpoint"
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/distributed"
 	"github.com/residua-go/residua/internal/longtest"
+	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/trainer"
 )
 
 // rankRun is a rank's run. When it is open, opened is called, if it is not nil.
 type rankRun struct {
 	ctx    context.Context
-	run    *config.Run
+	run    *runconfig.Run
 	o      trainer.Options
 	opened func()
 }
@@ -71,7 +71,7 @@ func onRanks(n int, run func(rank int) rankRun) (*trainer.Result, []error) {
 }
 
 // ranked returns a run of n ranks, in which each step has four micro-batches.
-func ranked(t *testing.T, n int, text, out string, sets ...string) *config.Run {
+func ranked(t *testing.T, n int, text, out string, sets ...string) *runconfig.Run {
 	t.Helper()
 	sets = append([]string{"train.batch=2", "train.accumulate=4", "device.threads=1", fmt.Sprintf("device.ranks=%d", n)}, sets...)
 	return tiny(t, text, out, sets...)

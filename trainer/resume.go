@@ -11,8 +11,8 @@ import (
 
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/graph"
-	"github.com/residua-go/residua/learner"
 	"github.com/residua-go/residua/pretrained"
+	"github.com/residua-go/residua/trainer/learner"
 )
 
 // start sets the run to its first step, to a checkpoint of its own or, as a fork, to a checkpoint

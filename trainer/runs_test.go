@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/checkpoint"
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -31,15 +31,15 @@ device: {threads: 1}
 `
 
 // smallest returns the smallest run for a folder.
-func smallest(t *testing.T, text, out string, sets ...string) *config.Run {
+func smallest(t *testing.T, text, out string, sets ...string) *runconfig.Run {
 	t.Helper()
-	run, _, err := config.Parse(models.Standard(), "small.yaml", []byte(smallYAML), append([]string{"data.path=[" + text + "]", "out=" + out}, sets...))
+	run, _, err := runconfig.Parse(models.Standard(), "small.yaml", []byte(smallYAML), append([]string{"data.path=[" + text + "]", "out=" + out}, sets...))
 	require.NoError(t, err)
 	return run
 }
 
 // interrupt trains until a step.
-func interrupt(t *testing.T, run *config.Run, at int, o trainer.Options) {
+func interrupt(t *testing.T, run *runconfig.Run, at int, o trainer.Options) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	o.Report = &stopper{at: at, stop: cancel}
@@ -114,22 +114,22 @@ func corpus(t *testing.T) string {
 }
 
 // tiny returns the tiny run for a folder of its own.
-func tiny(t *testing.T, text, out string, sets ...string) *config.Run {
+func tiny(t *testing.T, text, out string, sets ...string) *runconfig.Run {
 	t.Helper()
 	sets = append([]string{"data.path=[" + text + "]", "out=" + out}, sets...)
-	run, _, err := config.Parse(models.Standard(), "tiny.yaml", []byte(tinyYAML), sets)
+	run, _, err := runconfig.Parse(models.Standard(), "tiny.yaml", []byte(tinyYAML), sets)
 	require.NoError(t, err)
 	return run
 }
 
 // train runs to the end.
-func train(t *testing.T, run *config.Run, o trainer.Options) *trainer.Result {
+func train(t *testing.T, run *runconfig.Run, o trainer.Options) *trainer.Result {
 	r, err := tryTrain(context.Background(), run, o)
 	require.NoError(t, err)
 	return r
 }
 
-func tryTrain(ctx context.Context, run *config.Run, o trainer.Options) (*trainer.Result, error) {
+func tryTrain(ctx context.Context, run *runconfig.Run, o trainer.Options) (*trainer.Result, error) {
 	if o.Resume == "" {
 		o.Resume = trainer.ResumeNone
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/checkpoint"
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/pretrained"
+	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/settings"
 )
 
@@ -133,10 +133,10 @@ func stepOrNil(step int) *int {
 
 // configDigest returns the sha256 of a resolved config without the folder that the run is written
 // to, and without how many ranks train it.
-func configDigest(run *config.Run) (string, error) {
+func configDigest(run *runconfig.Run) (string, error) {
 	anywhere := *run
 	anywhere.Out = ""
-	alone := config.Defaults().Device
+	alone := runconfig.Defaults().Device
 	anywhere.Device.Ranks, anywhere.Device.RankTimeout = alone.Ranks, alone.RankTimeout
 	text, err := settings.Marshal(&anywhere)
 	sum := sha256.Sum256(text)

@@ -3,8 +3,8 @@ package trainer
 import (
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/distributed"
+	"github.com/residua-go/residua/runconfig"
 )
 
 // extraStopped is the state's key for how train.stop has ended the run.
@@ -24,7 +24,7 @@ var limits = [...]string{"train.stop.tokens", "train.stop.flops", "train.stop.ti
 // what rank 0 finds.
 func (t *Trainer) checkStop() error {
 	limit := t.reached()
-	if t.group != nil && t.run.Train.Stop != (config.Stop{}) {
+	if t.group != nil && t.run.Train.Stop != (runconfig.Stop{}) {
 		x := []float64{float64(limit)}
 		if err := distributed.Broadcast(t.group, "limits of train.stop", 0, x).Wait(); err != nil {
 			return err

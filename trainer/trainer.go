@@ -10,17 +10,17 @@ import (
 	"time"
 
 	"github.com/residua-go/residua/checkpoint"
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/distributed"
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/graph"
-	"github.com/residua-go/residua/learner"
+	"github.com/residua-go/residua/runconfig"
+	"github.com/residua-go/residua/trainer/learner"
 )
 
 // Trainer trains one run and keeps its folder.
 type Trainer struct {
-	run     *config.Run
+	run     *runconfig.Run
 	disk    checkpoint.Disk
 	report  Reporter
 	unlock  func() error
@@ -88,12 +88,12 @@ type Result struct {
 
 // Open prepares a run: folder, corpus, programs, weights. Its errors concern the call, the config
 // or the files they name; nothing has been trained yet.
-func Open(ctx context.Context, run *config.Run, o Options) (*Trainer, error) {
+func Open(ctx context.Context, run *runconfig.Run, o Options) (*Trainer, error) {
 	return open(ctx, run, o, checkpoint.Disk{})
 }
 
 // open implements Open on a disk that a test may let fail.
-func open(ctx context.Context, run *config.Run, o Options, disk checkpoint.Disk) (*Trainer, error) {
+func open(ctx context.Context, run *runconfig.Run, o Options, disk checkpoint.Disk) (*Trainer, error) {
 	t := &Trainer{run: run, disk: disk, report: o.Report, best: math.Inf(1), bestStep: -1, saved: -1, good: -1, profile: o.Profile, group: o.Group}
 	if t.report == nil || !t.leads() {
 		t.report = Silent{}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -32,7 +32,7 @@ func TestTrainWritesAWholeRun(t *testing.T) {
 	require.Contains(t, string(svg), "</svg>")
 	require.Contains(t, log.String(), "step 5/24")
 	require.Contains(t, log.String(), "validation loss")
-	again, _, err := config.Load(models.Standard(), filepath.Join(out, "config.yaml"), nil)
+	again, _, err := runconfig.Load(models.Standard(), filepath.Join(out, "config.yaml"), nil)
 	require.NoError(t, err)
 	require.Equal(t, tiny(t, again.Data.Path[0], out).Model, again.Model, "the resolved config describes the same run")
 }

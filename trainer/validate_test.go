@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/settings"
 	"github.com/residua-go/residua/trainer"
 )
@@ -36,7 +36,7 @@ func TestAStepIsSavedBeforeItIsValidated(t *testing.T) {
 func TestValidationThatCannotWorkIsRefusedBeforeTheFirstStep(t *testing.T) {
 	text := corpus(t)
 	for _, tokens := range []int{1, 10, 15} {
-		_, _, err := config.Parse(models.Standard(), "small.yaml", []byte(smallYAML), []string{"data.path=[" + text + "]", fmt.Sprintf("train.eval_tokens=%d", tokens)})
+		_, _, err := runconfig.Parse(models.Standard(), "small.yaml", []byte(smallYAML), []string{"data.path=[" + text + "]", fmt.Sprintf("train.eval_tokens=%d", tokens)})
 		var refused *settings.Error
 		require.ErrorAs(t, err, &refused)
 		require.Equal(t, "train.eval_tokens", refused.Key)
@@ -65,7 +65,7 @@ func TestValidationThatCannotWorkIsRefusedBeforeTheFirstStep(t *testing.T) {
 }
 
 func TestCheckpointsComeAtRegularTimes(t *testing.T) {
-	require.Equal(t, 10.0, config.Defaults().Train.CheckpointMinutes)
+	require.Equal(t, 10.0, runconfig.Defaults().Train.CheckpointMinutes)
 	out, other := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "other")
 	text := corpus(t)
 	train(t, smallest(t, text, out, "train.eval_every=0", "train.checkpoint_every=0", "train.keep=9", "train.steps=5", "train.checkpoint_minutes=1e-9"), trainer.Options{})

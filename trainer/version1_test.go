@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/pretrained"
+	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -32,7 +32,7 @@ sample: {tokens: 0}
 device: {threads: 1}
 `
 	t.Chdir(dir)
-	run, _, err := config.Parse(models.Standard(), "run.yaml", []byte(text), []string{"out=."})
+	run, _, err := runconfig.Parse(models.Standard(), "run.yaml", []byte(text), []string{"out=."})
 	require.NoError(t, err)
 	train(t, run, trainer.Options{Resume: trainer.ResumeAuto})
 	got, want := metricsOf(t, "metrics.jsonl"), metricsOf(t, "expected.jsonl")

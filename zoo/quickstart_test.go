@@ -10,9 +10,9 @@ import (
 
 	"github.com/residua-go/residua/analysis/blocks"
 	"github.com/residua-go/residua/analysis/report"
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/pretrained"
+	"github.com/residua-go/residua/runconfig"
 )
 
 const file = "zoo:quickstart"
@@ -21,7 +21,7 @@ const file = "zoo:quickstart"
 func TestIsTheConfigsModel(t *testing.T) {
 	m, err := pretrained.Open(file)
 	require.NoError(t, err)
-	run, _, err := config.Load(models.Standard(), "quickstart", nil)
+	run, _, err := runconfig.Load(models.Standard(), "quickstart", nil)
 	require.NoError(t, err)
 	assert.Equal(t, run.Spec().Config, m.Spec.Config)
 }

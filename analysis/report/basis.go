@@ -22,7 +22,7 @@ func (Basis) Card() Card {
 		Summary: "whether the stream's own basis is privileged: kurtosis, compared with random rotations",
 		Example: `
 			analyze basis -checkpoint runs/quickstart
-			analyze basis -checkpoint runs/quickstart -prompt "$(cat command/command.go)" -out /tmp/basis`,
+			analyze basis -checkpoint runs/quickstart -prompt "$(cat cli/cli.go)" -out /tmp/basis`,
 		Notes: `
 			The more tokens, the surer the numbers: a prompt may be of any length here, it is read in
 			rows as long as those of training (Elhage, Lasenby & Olah 2023).`,

@@ -6,8 +6,8 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/analysis/theory"
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/runconfig"
 )
 
 // Theory computes the RMT paper's tables and figures from its formulas. Its fields say which models
@@ -36,7 +36,7 @@ func (Theory) Card() Card {
 func (o Theory) Run(ctx context.Context, _ *Model) (*Report, error) {
 	var counted []theory.Model
 	for _, file := range o.Configs {
-		run, _, err := config.LoadContext(ctx, o.zoo, file, nil)
+		run, _, err := runconfig.LoadContext(ctx, o.zoo, file, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -5,10 +5,10 @@ package main
 import (
 	"os"
 
-	"github.com/residua-go/residua/command"
+	"github.com/residua-go/residua/cli"
 	"github.com/residua-go/residua/models"
 )
 
 func main() {
-	os.Exit(command.Main(models.Standard(), os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(cli.Main(models.Standard(), os.Args[1:], os.Stdout, os.Stderr))
 }

@@ -4,11 +4,11 @@ package main
 import (
 	"os"
 
-	"github.com/residua-go/residua/command/train"
-	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/cli/train"
+	"github.com/residua-go/residua/internal/commandline"
 	"github.com/residua-go/residua/models"
 )
 
 func main() {
-	os.Exit(cli.Main(train.Command(models.Standard()), os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(commandline.Main(train.Command(models.Standard()), os.Args[1:], os.Stdout, os.Stderr))
 }

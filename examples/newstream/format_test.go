@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/checkpoint"
-	"github.com/residua-go/residua/command"
+	"github.com/residua-go/residua/cli"
 )
 
 // TestFormat: a model exported to our format and read back has the same bits, every command reads
@@ -45,7 +45,7 @@ func TestFormat(t *testing.T) {
 	refused := func(want string, args ...string) {
 		t.Helper()
 		var stdout, stderr bytes.Buffer
-		assert.NotZero(t, command.Main(zoo, append([]string{"convert"}, args...), &stdout, &stderr))
+		assert.NotZero(t, cli.Main(zoo, append([]string{"convert"}, args...), &stdout, &stderr))
 		assert.Contains(t, stderr.String(), want)
 	}
 	refused("want one of residua, huggingface, rmt, gguf, layerscale", "-checkpoint", at("run"), "-format", "x", "-out", at("x"))

@@ -12,7 +12,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/analysis"
-	"github.com/residua-go/residua/command"
+	"github.com/residua-go/residua/cli"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
@@ -80,9 +80,9 @@ func TestHeadGainRuns(t *testing.T) {
 	zoo, err := newZoo()
 	require.NoError(t, err)
 	var stdout, stderr bytes.Buffer
-	assert.NotZero(t, command.Main(zoo, train("model.attention.strat=1"), &stdout, &stderr))
+	assert.NotZero(t, cli.Main(zoo, train("model.attention.strat=1"), &stdout, &stderr))
 	assert.Contains(t, stderr.String(), `model.attention.strat: unknown key; did you mean "start"?`)
 	stderr.Reset()
-	assert.NotZero(t, command.Main(models.Standard(), []string{"generate", "-checkpoint", run}, &stdout, &stderr))
+	assert.NotZero(t, cli.Main(models.Standard(), []string{"generate", "-checkpoint", run}, &stdout, &stderr))
 	assert.Contains(t, stderr.String(), "unknown")
 }

@@ -31,7 +31,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/residua-go/residua/command"
+	"github.com/residua-go/residua/cli"
 	"github.com/residua-go/residua/models"
 )
 
@@ -41,7 +41,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
-	os.Exit(command.Main(zoo, os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(cli.Main(zoo, os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // newZoo returns Residua's designs and presets together with ours: our stream and a preset of it,

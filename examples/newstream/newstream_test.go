@@ -15,7 +15,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/analysis"
-	"github.com/residua-go/residua/command"
+	"github.com/residua-go/residua/cli"
 	"github.com/residua-go/residua/experiment/bench"
 	"github.com/residua-go/residua/explore"
 	"github.com/residua-go/residua/layers"
@@ -108,11 +108,11 @@ func TestLion(t *testing.T) {
 		"train.optim={kind: x}": "lion",
 	} {
 		var stdout, stderr bytes.Buffer
-		assert.NotZero(t, command.Main(zoo, train("bad", "train.steps=1", set), &stdout, &stderr), set)
+		assert.NotZero(t, cli.Main(zoo, train("bad", "train.steps=1", set), &stdout, &stderr), set)
 		assert.Contains(t, stderr.String(), want)
 	}
 	var stdout, stderr bytes.Buffer
-	assert.NotZero(t, command.Main(zoo, append(train("parts", "train.steps=8", "train.optim={kind: adamw}"), "-resume", "auto"), &stdout, &stderr))
+	assert.NotZero(t, cli.Main(zoo, append(train("parts", "train.steps=8", "train.optim={kind: adamw}"), "-resume", "auto"), &stdout, &stderr))
 	assert.Contains(t, stderr.String(), "optim")
 }
 
@@ -142,7 +142,7 @@ func call(t *testing.T, args ...string) string {
 	zoo, err := newZoo()
 	require.NoError(t, err)
 	var stdout, stderr bytes.Buffer
-	require.Zero(t, command.Main(zoo, args, &stdout, &stderr), stderr.String())
+	require.Zero(t, cli.Main(zoo, args, &stdout, &stderr), stderr.String())
 	return stdout.String()
 }
 
@@ -219,6 +219,6 @@ func checkNorms(t *testing.T, run, folder string) {
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &answered), w.Body.String())
 	assert.Equal(t, relative, answered.Results.Norms.Norms)
 	var stdout, stderr bytes.Buffer
-	assert.Equal(t, 2, command.Main(zoo.WithKinds(Norms{}), []string{"analyze", "lens", "-checkpoint", run}, &stdout, &stderr))
+	assert.Equal(t, 2, cli.Main(zoo.WithKinds(Norms{}), []string{"analyze", "lens", "-checkpoint", run}, &stdout, &stderr))
 	assert.Contains(t, stderr.String(), `analysis "norms": want one of that name in the zoo, got main.Norms and main.Norms: rename one`)
 }

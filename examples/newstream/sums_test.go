@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/command"
+	"github.com/residua-go/residua/cli"
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/optim"
 )
@@ -59,7 +59,7 @@ func TestSumsAndSchedule(t *testing.T) {
 		"train.schedule={kind: cos}": `got "cos"`,
 	} {
 		var stdout, stderr bytes.Buffer
-		assert.NotZero(t, command.Main(zoo, train("bad", "train.steps=1", set), &stdout, &stderr), set)
+		assert.NotZero(t, cli.Main(zoo, train("bad", "train.steps=1", set), &stdout, &stderr), set)
 		assert.Contains(t, stderr.String(), want, set)
 	}
 }

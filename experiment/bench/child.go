@@ -17,7 +17,7 @@ import (
 
 // Each model is measured in a separate process, so that their memory does not add up and no caches
 // are warm by chance. The processes of one comparison exist at the same time and take turns. Parent
-// and child exchange lines; the scripts in benchmarks/ use the same protocol:
+// and child exchange lines; the scripts next to it use the same protocol:
 //
 //	child -> parent   {"facts": ...}                              after its warm-up
 //	parent -> child   5                                           run 5 steps

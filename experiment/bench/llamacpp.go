@@ -18,10 +18,10 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// LlamaCPP says how to run llama.cpp's side of a comparison, benchmarks/llamacpp.py.
+// LlamaCPP says how to run llama.cpp's side of a comparison, experiment/bench/llamacpp.py.
 type LlamaCPP struct {
 	Python string `yaml:"llamacpp" bare:"python3" help:"compare with llama.cpp, run by package xllamacpp of python3 or of PYTHON as in -llamacpp=<PYTHON>; weights in float32, bf16 and int8"`
-	Script string `yaml:"llamacpp_script" default:"benchmarks/llamacpp.py" help:"run llama.cpp by <FILE>"`
+	Script string `yaml:"llamacpp_script" default:"experiment/bench/llamacpp.py" help:"run llama.cpp by <FILE>"`
 }
 
 // Check returns an error if the script is missing.
@@ -35,7 +35,7 @@ func (l *LlamaCPP) Check() error {
 // checkImport returns an error if the Python package is missing.
 func (l *LlamaCPP) checkImport(ctx context.Context) error {
 	if out, err := exec.CommandContext(ctx, l.Python, "-c", "import xllamacpp").CombinedOutput(); err != nil {
-		return errors.Errorf("llama.cpp is left out: %s cannot import xllamacpp (%v %s): install it as benchmarks/README.md says", l.Python, err, &tail{out})
+		return errors.Errorf("llama.cpp is left out: %s cannot import xllamacpp (%v %s): install it as docs/benchmarks.md says", l.Python, err, &tail{out})
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func byteGPT2(t *testing.T) Workload {
 // imports returns a LlamaCPP whose Python, the program true, accepts every import.
 func imports(t *testing.T) *LlamaCPP {
 	t.Helper()
-	l := &LlamaCPP{Python: "true", Script: "../../benchmarks/llamacpp.py"}
+	l := &LlamaCPP{Python: "true", Script: "../../experiment/bench/llamacpp.py"}
 	if err := l.checkImport(t.Context()); err != nil {
 		t.Skip(err)
 	}

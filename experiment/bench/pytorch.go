@@ -25,11 +25,11 @@ const (
 // PyTorch's users pad a vocabulary of 50257 tokens to 50304.
 const paddedTo = 64
 
-// PyTorch says how to run the PyTorch side of a comparison, benchmarks/pytorch.py.
+// PyTorch says how to run the PyTorch side of a comparison, experiment/bench/pytorch.py.
 type PyTorch struct {
 	Python string   `yaml:"pytorch" bare:"python3" help:"compare with PyTorch, run by python3 or by PYTHON as in -pytorch=<PYTHON>"`
 	Modes  []string `yaml:"pytorch_modes" default:"eager,compile" split:"," choices:"eager, compile, compile-padded, eager-fp32, compile-fp32" help:"run PyTorch in these <MODES>; also compile-padded, with a vocabulary rounded up to a multiple of 64, and eager-fp32, compile-fp32, next to ours of another precision"` // nil: the default
-	Script string   `yaml:"script" default:"benchmarks/pytorch.py" help:"PyTorch's models are in <FILE>"`
+	Script string   `yaml:"script" default:"experiment/bench/pytorch.py" help:"PyTorch's models are in <FILE>"`
 }
 
 func (p *PyTorch) modes() []string {
@@ -51,7 +51,7 @@ func (p *PyTorch) Check(ctx context.Context, on Target) error {
 	out, err := exec.CommandContext(ctx, p.Python, "-c", test).CombinedOutput()
 	if err != nil {
 		stderr := &tail{out}
-		return errors.Errorf("-pytorch: want a Python with %s, got %q (%v %s): benchmarks/README.md says how to install one", what, p.Python, err, stderr)
+		return errors.Errorf("-pytorch: want a Python with %s, got %q (%v %s): docs/benchmarks.md says how to install one", what, p.Python, err, stderr)
 	}
 	return nil
 }
@@ -59,7 +59,7 @@ func (p *PyTorch) Check(ctx context.Context, on Target) error {
 // checkTransformers returns an error if Hugging Face's transformers is missing.
 func (p *PyTorch) checkTransformers(ctx context.Context) error {
 	if out, err := exec.CommandContext(ctx, p.Python, "-c", "import transformers").CombinedOutput(); err != nil {
-		return errors.Errorf("transformers is left out: %s cannot import it (%v %s): install it as benchmarks/README.md says", p.Python, err, &tail{out})
+		return errors.Errorf("transformers is left out: %s cannot import it (%v %s): install it as docs/benchmarks.md says", p.Python, err, &tail{out})
 	}
 	return nil
 }

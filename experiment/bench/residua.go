@@ -6,9 +6,9 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph"
-	"github.com/residua-go/residua/learner"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/optim"
+	"github.com/residua-go/residua/trainer/learner"
 )
 
 // residuaRun is a training program of this project.

@@ -308,7 +308,7 @@ bench() {
   if [ -z "$modes" ]; then
     :
   elif "$PYTHON" -c "import torch; torch.zeros(1, device='cuda')" >/dev/null 2>&1; then
-    set -- "$@" "-pytorch=$PYTHON" -script benchmarks/pytorch.py -pytorch-modes "$modes"
+    set -- "$@" "-pytorch=$PYTHON" -script experiment/bench/pytorch.py -pytorch-modes "$modes"
   else
     echo "figure: $PYTHON has no PyTorch that finds the GPU: ours alone"
   fi

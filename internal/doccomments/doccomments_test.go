@@ -15,7 +15,7 @@ import (
 )
 
 // packages lists the packages that other programs call.
-var packages = []string{"graph", "graph/ops/attention", "graph/ops/elementwise", "graph/ops/embedding", "graph/ops/linear", "graph/ops/loss", "graph/ops/mix", "graph/ops/moe", "graph/ops/norm", "graph/ops/readwrite", "graph/ops/shape", "layers", "stream", "models", "checkpoint", "trainer", "generate", "eval", "eval/tasks", "data", "optim", "learner", "distributed"}
+var packages = []string{"graph", "graph/ops/attention", "graph/ops/elementwise", "graph/ops/embedding", "graph/ops/linear", "graph/ops/loss", "graph/ops/mix", "graph/ops/moe", "graph/ops/norm", "graph/ops/readwrite", "graph/ops/shape", "layers", "stream", "models", "checkpoint", "trainer", "generate", "eval", "eval/tasks", "data", "optim", "trainer/learner", "distributed"}
 
 // TestExportedFunctionsAreDocumented: every exported function and method has a doc comment
 // that begins with its name and says something of its own.

@@ -17,7 +17,7 @@ import (
 
 	"github.com/residua-go/residua/experiment/bench"
 	"github.com/residua-go/residua/figure"
-	"github.com/residua-go/residua/internal/cli/clitest"
+	"github.com/residua-go/residua/internal/commandline/clitest"
 	"github.com/residua-go/residua/internal/stats"
 	"github.com/residua-go/residua/models"
 )
@@ -78,7 +78,7 @@ func TestTheResult(t *testing.T) {
 	const rate = 5.6e-3
 	losses := map[string]map[int]float64{"rmt": {}, "transformer": {}}
 	size, flops := map[string]int{}, map[string]float64{}
-	for line := range strings.Lines(read(t, "experiments/quickstart/log.jsonl")) {
+	for line := range strings.Lines(read(t, "studies/quickstart/log.jsonl")) {
 		var run struct {
 			Series             string
 			Seed               int
@@ -109,10 +109,10 @@ func TestTheResult(t *testing.T) {
 
 func estimate(e stats.Estimate) string { return fmt.Sprintf("%.3f ± %.3f", e.Mean, e.Error) }
 
-// TestTrainingSpeeds: the table of benchmarks/README.md has the speeds of the files next to it.
+// TestTrainingSpeeds: the table of docs/benchmarks.md has the speeds of the files next to it.
 func TestTrainingSpeeds(t *testing.T) {
-	page := read(t, "benchmarks/README.md")
-	files, err := filepath.Glob("benchmarks/results/*.json")
+	page := read(t, "docs/benchmarks.md")
+	files, err := filepath.Glob("experiment/bench/results/*.json")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	for _, file := range files {
@@ -130,7 +130,7 @@ func TestTrainingSpeeds(t *testing.T) {
 // TestSpeed: the README's speeds occur in files that bench wrote.
 func TestSpeed(t *testing.T) {
 	page := read(t, "README.md")
-	training, err := bench.ReadReport("benchmarks/results/bfloat16-134m.json")
+	training, err := bench.ReadReport("experiment/bench/results/bfloat16-134m.json")
 	require.NoError(t, err)
 	require.Equal(t, bench.Compiled, training.PyTorch[0].Baselines[0].Mode)
 	rmt, plain := training.PyTorch[0], training.PyTorch[1]

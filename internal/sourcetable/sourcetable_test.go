@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/analysis/report"
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/runconfig"
 )
 
 const root = "../.."
@@ -182,7 +182,7 @@ func hasAnalysis(command string) error {
 	if at < 0 || at+1 == len(words) || words[2] != "./cmd/residua" || words[3] != "analyze" {
 		return nil
 	}
-	run, _, err := config.Load(models.Standard(), strings.TrimPrefix(strings.Replace(words[at+1], "RUN", "runs/quickstart", 1), "runs/"), nil)
+	run, _, err := runconfig.Load(models.Standard(), strings.TrimPrefix(strings.Replace(words[at+1], "RUN", "runs/quickstart", 1), "runs/"), nil)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/internal/cli/clitest"
+	"github.com/residua-go/residua/internal/commandline/clitest"
 	"github.com/residua-go/residua/internal/statusline"
 )
 

@@ -8,9 +8,9 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph"
-	"github.com/residua-go/residua/learner"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/optim"
+	"github.com/residua-go/residua/trainer/learner"
 )
 
 // Overfitting: steps, peak rate and the cross-entropy to reach, in nats.

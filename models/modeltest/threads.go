@@ -9,9 +9,9 @@ import (
 
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/internal/longtest"
-	"github.com/residua-go/residua/learner"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/optim"
+	"github.com/residua-go/residua/trainer/learner"
 )
 
 // manyTokens is a number of tokens that splits every sum over tokens into several pieces, the last

@@ -15,7 +15,7 @@ import (
 
 func TestAnErrorNamesItsLineAndQuotesIt(t *testing.T) {
 	c := start(t)
-	c.run("import (\n\t\"errors\"\n\t\"fmt\"\n\t\"strconv\"\n\n\t\"github.com/residua-go/residua/config\"\n\t\"github.com/residua-go/residua/models\"\n\t\"github.com/residua-go/residua/notebooks/show\"\n)")
+	c.run("import (\n\t\"errors\"\n\t\"fmt\"\n\t\"strconv\"\n\n\t\"github.com/residua-go/residua/runconfig\"\n\t\"github.com/residua-go/residua/models\"\n\t\"github.com/residua-go/residua/notebooks/show\"\n)")
 	c.run("values := []int{1, 2, 3}\n\nfunc at(i int) int {\n\tif i >= 0 {\n\t\treturn values[i]\n\t}\n\treturn 0\n}\n\n" +
 		"func deferred(i int) int {\n\tdefer func() {}()\n\treturn at(i)\n}")
 	for _, cell := range []struct {
@@ -33,7 +33,7 @@ func TestAnErrorNamesItsLineAndQuotesIt(t *testing.T) {
 		{"fails in an expression of many", "at(0)\nat(1)\nat(values[0] +\n\t8)\nat(2)", 0, "index out of range", "called from cell %d, line 3\n    3 | at(values[0] +"},
 		{"returns an error", "x := 1\n\nstrconv.Atoi(\"x\")", 3, `strconv.Atoi: parsing "x": invalid syntax`, ""},
 		{"shows an error", "ok := true\nshow.Check(nil)\nshow.Check(errors.New(\"no such layer\"))\nok = false", 3, "no such layer", ""},
-		{"fails in our package", "run, _, err := config.Load(models.Standard(), \"none.yaml\", nil)\nshow.Check(err)\nfmt.Println(run)", 2, "none.yaml", ""},
+		{"fails in our package", "run, _, err := runconfig.Load(models.Standard(), \"none.yaml\", nil)\nshow.Check(err)\nfmt.Println(run)", 2, "none.yaml", ""},
 		{"fails in a function of another cell", "fmt.Println(at(0))\nfmt.Println(at(5))", 0, "index out of range", "cell 2, line 5: |    5 | \t\treturn values[i]|called from cell %d, line 2\n    2 | fmt.Println(at(5))"},
 		{"fails below a deferred call", "deferred(4)", 0, "index out of range", "cell 2, line 5: |called from cell 2, line 12\n   12 | \treturn at(i)\ncalled from cell %d, line 1\n"},
 	} {
@@ -93,7 +93,7 @@ func corpusCell(t *testing.T, steps int) string {
 	"fmt"
 
 	"github.com/residua-go/residua/analysis"
-	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/runconfig"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/notebooks/show"
@@ -101,7 +101,7 @@ func corpusCell(t *testing.T, steps int) string {
 	"github.com/residua-go/residua/trainer"
 )
 
-run, _, err := config.Load(models.Standard(), "../configs/quickstart.yaml", []string{"model.layers=1", "model.stream={dk: 4, dv: 4, rank: 2}", "model.feedforward.hidden=8", "model.seq=16",
+run, _, err := runconfig.Load(models.Standard(), "../configs/quickstart.yaml", []string{"model.layers=1", "model.stream={dk: 4, dv: 4, rank: 2}", "model.feedforward.hidden=8", "model.seq=16",
 	"train.batch=2", "train.steps=%d", "train.eval_every=0", "train.eval_tokens=64", "train.checkpoint_every=0", "out=%s"})
 show.Check(err)
 c := models.Config{Layers: 1, Stream: stream.VectorConfig{Vectors: stream.Vectors{D: 8}}, FeedForward: layers.GELUConfig{Hidden: 8}, Vocab: 8, Seq: 16, Init: models.InitLeCun,
@@ -221,10 +221,10 @@ func TestCompletion(t *testing.T) {
 
 func TestInspection(t *testing.T) {
 	c := start(t)
-	c.run("import (\n\t\"fmt\"\n\n\t\"github.com/residua-go/residua/config\"\n\t\"github.com/residua-go/residua/models\"\n\t\"github.com/residua-go/residua/trainer\"\n)\n" +
+	c.run("import (\n\t\"fmt\"\n\n\t\"github.com/residua-go/residua/runconfig\"\n\t\"github.com/residua-go/residua/models\"\n\t\"github.com/residua-go/residua/trainer\"\n)\n" +
 		"model := models.Config{}\nvar t *trainer.Trainer\nfunc double(i int) int { return 2 * i }\ntype pair struct{ left, right int }")
 	for _, cell := range []struct{ text, want string }{
-		{"trainer.Op|en(", "func Open(ctx context.Context, run *config.Run, o Options) (*Trainer, error)\n    Open prepares a run"},
+		{"trainer.Op|en(", "func Open(ctx context.Context, run *runconfig.Run, o Options) (*Trainer, error)\n    Open prepares a run"},
 		{"x, err := trainer.Open(|)", "func Open(ctx"},
 		{"t.Ru|n", "func (t *Trainer) Run(ctx context.Context) (*Result, error)\n    Run trains"},
 		{"trainer.Options|", "type Options struct {\n"},

@@ -1,0 +1,75 @@
+package analyze
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/analysis/report"
+	"github.com/residua-go/residua/internal/commandline"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/settings"
+)
+
+// flagNames are the flags of each command; all but theory have -checkpoint and -threads before
+// them, all -json and -out after them.
+var flagNames = map[string]string{
+	"attribute":  "prompt ids bos token target against layer head top prompts",
+	"lens":       "prompt ids bos token target tuned tuned-file data tuned-tokens tuned-steps",
+	"heads":      "prompt ids bos layer head period rows seed",
+	"circuits":   "prompt ids bos layer head full draws seed top",
+	"wiring":     "prompt ids bos whole fdr from to",
+	"basis":      "prompt ids bos controls seed",
+	"directions": "prompt ids bos rows name count seed top",
+	"rotation":   "prompt ids bos seeds seed steps",
+	"subspaces":  "",
+	"ablate":     "prompt ids bos token target against rows with restore blocks names at top prompts",
+	"patch":      "prompt ids bos corrupt corrupt-ids method token target against top prompts",
+	"paths":      "prompt ids bos rows heads prompts",
+	"memory":     "prompt ids bos seeds seed",
+	"mixing":     "prompt ids bos seed",
+	"steer":      "prompt ids bos toward away name at scale tokens temperature seed",
+	"export":     "prompt ids bos names safetensors npy",
+	"theory":     "config seed",
+}
+
+// TestFlagsAreTheOptions: every flag is a field of a struct, with a help of its own; no name stands
+// twice.
+func TestFlagsAreTheOptions(t *testing.T) {
+	for _, c := range Suite(models.Standard()).Commands {
+		var names []string
+		for _, s := range c.Settings.(commandline.Several) {
+			flags, err := settings.NewFlags(s)
+			require.NoError(t, err, c.Name)
+			for _, f := range flags {
+				assert.NotContains(t, names, f.Name, c.Name)
+				names = append(names, f.Name)
+				assert.NotEmpty(t, f.Help, "%s -%s", c.Name, f.Name)
+			}
+		}
+		want := "checkpoint threads " + flagNames[c.Name] + " json out"
+		if c.Name == "theory" {
+			want = flagNames[c.Name] + " json out"
+		}
+		assert.Equal(t, strings.Fields(want), names, c.Name)
+	}
+}
+
+// TestHelpHasTheDefaults: the default prompt, and the numbers that options are without flags.
+func TestHelpHasTheDefaults(t *testing.T) {
+	for name, want := range map[string][]string{
+		"attribute": {"without, " + strconv.Quote(report.DefaultPrompt), "(default 20)"},
+		"lens":      {"(default 8192)", "(default 200)", report.TunedFile},
+		"wiring":    {"(default 0.05)", "A prompt matters only in streams that mix what was written."},
+		"ablate":    {"(default zero)"},
+	} {
+		help := works(t, name, "-h")
+		for _, text := range want {
+			assert.Contains(t, help, text, name)
+		}
+	}
+	assert.Contains(t, works(t, "lens", "-h"), "("+report.PageFile+")")
+}

@@ -1,0 +1,162 @@
+package bench
+
+import (
+	"context"
+
+	"github.com/residua-go/residua/experiment/bench"
+	"github.com/residua-go/residua/internal/commandline"
+	"github.com/residua-go/residua/models"
+)
+
+// training is the command that measures how fast models train.
+type training struct {
+	Models []string `yaml:"models" split:"," default:"rmt-46m,transformer-49m,byte-rmt,byte-transformer,rmt-134m,transformer-162m" help:"measure <A,B>, presets as the command models lists them (byte-rmt is quickstart)"`
+	Steps  int      `yaml:"steps" default:"5" min:"1" help:"time <N> steps in a turn"`
+	bench.Size
+	target
+	bench.PyTorch
+	output
+	SVG string `yaml:"svg" help:"draw the models' speed into <FILE>"`
+}
+
+func (c *training) run(ctx context.Context, zoo models.Zoo, out commandline.Output) error {
+	all, err := bench.Choose(zoo, c.Models, c.Size)
+	if err != nil {
+		return commandline.Flag("models", err)
+	}
+	o, err := c.options()
+	if err != nil {
+		return err
+	}
+	o.Steps = c.Steps
+	table := (*bench.Bench).Models
+	if c.Python != "" {
+		table = (*bench.Bench).Baselines
+	}
+	return c.measure(ctx, out, o, &c.PyTorch, c.SVG, ofModels(all, table))
+}
+
+// designs is the command that measures residual designs.
+type designs struct {
+	Models []string `yaml:"models" split:"," help:"measure the presets <A,B>; without, all residual designs"`
+	Shapes []string `yaml:"shapes" split:"," default:"byte,162m" help:"measure at the sizes <A,B>"`
+	Steps  int      `yaml:"steps" min:"0" help:"time <N> steps in a turn; 0: 5, at 162m 1"`
+	bench.Size
+	target
+	output
+}
+
+func (c *designs) run(ctx context.Context, zoo models.Zoo, out commandline.Output) error {
+	if _, err := bench.Comparisons(zoo, c.Shapes, nil, bench.Size{}); err != nil {
+		return commandline.Flag("shapes", err)
+	}
+	all, err := bench.Comparisons(zoo, c.Shapes, c.Models, c.Size)
+	if err != nil {
+		return commandline.Flag("models", err)
+	}
+	o, err := c.options()
+	if err != nil {
+		return err
+	}
+	o.Steps = c.Steps
+	return c.measure(ctx, out, o, nil, "", func(ctx context.Context, b *bench.Bench) error { return b.Designs(ctx, all) })
+}
+
+// products is the command that measures matrix products.
+type products struct {
+	host
+	bench.PyTorch
+	output
+}
+
+func (c *products) run(ctx context.Context, _ models.Zoo, out commandline.Output) error {
+	return c.measure(ctx, out, bench.Options{Target: c.target()}, &c.PyTorch, "", func(ctx context.Context, b *bench.Bench) error { return b.Products(ctx) })
+}
+
+// stock is the command that measures a model in stock Gorgonia.
+type stock struct {
+	Models []string `yaml:"models" split:"," help:"measure the transformers <A,B>; without, a small one"`
+	Steps  int      `yaml:"steps" default:"5" min:"1" help:"time <N> steps in a turn"`
+	bench.Size
+	host
+	output
+}
+
+func (c *stock) run(ctx context.Context, zoo models.Zoo, out commandline.Output) error {
+	all, err := bench.ChooseStock(zoo, c.Models, c.Size)
+	if err != nil {
+		return commandline.Flag("models", err)
+	}
+	return c.measure(ctx, out, bench.Options{Steps: c.Steps, Target: c.target()}, nil, "", ofModels(all, (*bench.Bench).Stock))
+}
+
+// threads is the command that measures the gain from more threads.
+type threads struct {
+	Models []string `yaml:"models" split:"," default:"rmt-46m,transformer-49m,byte-rmt,byte-transformer,rmt-134m,transformer-162m" help:"measure <A,B>, presets as the command models lists them"`
+	Steps  int      `yaml:"steps" default:"5" min:"1" help:"time <N> steps in a turn"`
+	bench.Size
+	host
+	output
+}
+
+func (c *threads) run(ctx context.Context, zoo models.Zoo, out commandline.Output) error {
+	all, err := bench.Choose(zoo, c.Models, c.Size)
+	if err != nil {
+		return commandline.Flag("models", err)
+	}
+	return c.measure(ctx, out, bench.Options{Steps: c.Steps, Target: c.target()}, nil, "", ofModels(all, (*bench.Bench).Threads))
+}
+
+// generation is the command that measures how fast models generate.
+type generation struct {
+	Models []string `yaml:"models" split:"," default:"gpt2-124m" help:"measure <A,B>: gpt2-124m, GPT-2's smallest shape, or presets"`
+	Steps  int      `yaml:"steps" default:"5" min:"1" help:"time <N> texts in a turn"`
+	bench.Text
+	target
+	bench.PyTorch
+	bench.LlamaCPP
+	output
+}
+
+func (c *generation) run(ctx context.Context, zoo models.Zoo, out commandline.Output) error {
+	all, err := bench.ChooseGeneration(zoo, c.Models, c.Text)
+	if err != nil {
+		return commandline.Flag("models", err)
+	}
+	o, err := c.options()
+	if err != nil {
+		return err
+	}
+	o.Steps = c.Steps
+	if c.LlamaCPP.Python != "" {
+		if err := c.LlamaCPP.Check(); err != nil {
+			return commandline.Usage(err)
+		}
+		o.LlamaCPP = &c.LlamaCPP
+	}
+	return c.measure(ctx, out, o, &c.PyTorch, "", ofModels(all, (*bench.Bench).Generation))
+}
+
+// show is the command that shows a saved report.
+type show struct {
+	File string `yaml:"file" arg:"FILE" help:"show what FILE has, which -out wrote"`
+	JSON bool   `yaml:"json" help:"print the JSON object instead of tables"`
+	SVG  string `yaml:"svg" help:"draw the models' speed into <FILE>"`
+}
+
+func (c *show) run(_ context.Context, _ models.Zoo, out commandline.Output) error {
+	if c.File == "" {
+		return commandline.Usagef("want a FILE that -out wrote, got nothing")
+	}
+	r, err := bench.ReadReport(c.File)
+	if err != nil {
+		return commandline.Usage(err)
+	}
+	printed := 0
+	if !c.JSON {
+		if err := printFrom(&printed, r, out); err != nil {
+			return err
+		}
+	}
+	return finish(r, c.JSON, c.SVG, out)
+}

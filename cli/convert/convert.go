@@ -1,0 +1,151 @@
+// Package convert holds the command that writes a trained model in another format.
+package convert
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/internal/commandline"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/pretrained"
+)
+
+// Command returns the command that converts models of the designs in a zoo.
+func Command(zoo models.Zoo) commandline.Command {
+	c := &call{zoo: zoo}
+	return commandline.Command{
+		Name:    "convert",
+		Summary: "write a trained model in another format: for transformers, for llama.cpp, or a model of theirs as one of ours",
+		Example: `
+			train -config quickstart    # makes runs/quickstart
+			convert -checkpoint runs/quickstart -format huggingface -out quickstart-hf
+			# a folder of Hugging Face's as one file of ours
+			convert -checkpoint quickstart-hf -format residua -out quickstart.safetensors`,
+		Notes:    notes(zoo),
+		Settings: c,
+		Run:      c.run,
+	}
+}
+
+// notes lists the formats and the architectures of a zoo.
+func notes(zoo models.Zoo) string {
+	text := "Formats of -format:\n"
+	for _, e := range pretrained.Exporters(zoo) {
+		text += fmt.Sprintf("  %-12s %s\n", e.Name(), e.Format().Help)
+	}
+	text += "\n-checkpoint reads, in addition to runs and files of ours:\n"
+	for _, i := range pretrained.Importers(zoo) {
+		text += fmt.Sprintf("  %-12s %s\n", i.Name(), i.Wants())
+	}
+	return text + fmt.Sprintf("\nArchitectures of Hugging Face's: %v\n\nWeights are written as float32 and keep every bit, but for -type bf16, f16 and q8_0. docs/convert.md has the details.\n",
+		pretrained.ArchitectureNames(zoo))
+}
+
+// call holds the arguments of a call.
+type call struct {
+	zoo    models.Zoo
+	Path   string `yaml:"checkpoint" help:"read the model from <PATH>: a run folder (its newest checkpoint), a step folder, a .safetensors file, zoo:NAME (a trained model that comes with Residua), or what is listed below"`
+	Out    string `yaml:"out" help:"write <PATH>: a folder, or for a format of one file that file"`
+	Format string `yaml:"format" help:"write the format <NAME>, one of those below"`
+	pretrained.ExportOptions
+	Adopt string `yaml:"adopt" help:"take over the parameters of model <FILE> that another program has changed: check names, shapes and values, and write its digest anew; with no other flag"`
+}
+
+func (c *call) run(_ context.Context, out commandline.Output) error {
+	if c.Adopt != "" {
+		return c.adopt(out)
+	}
+	if err := c.check(); err != nil {
+		return err
+	}
+	m, err := pretrained.Open(c.Path, c.zoo)
+	if err != nil {
+		return commandline.Usage(errors.Wrap(err, "-checkpoint"))
+	}
+	for _, w := range m.Source.Warnings {
+		out.Warn(w)
+	}
+	if err := m.Finite(); err != nil {
+		return commandline.Usage(errors.Wrapf(err, "-checkpoint: %s", c.Path))
+	}
+	notes, err := m.Export(c.Format, c.Out, c.ExportOptions)
+	if err != nil {
+		return commandline.Usage(commandline.ByFlag(err))
+	}
+	for _, note := range notes {
+		out.Note(note)
+	}
+	return out.Print(fmt.Sprintf("wrote %s: %s, %d parameters\n", c.Out, c.Format, m.Spec.Cost().Parameters))
+}
+
+// adopt carries out -adopt.
+func (c *call) adopt(out commandline.Output) error {
+	if c.Path != "" || c.Out != "" || c.Format != "" {
+		return commandline.Usagef("-adopt: want it alone, got it with -checkpoint, -out or -format")
+	}
+	if err := pretrained.Adopt(c.zoo, c.Adopt); err != nil {
+		return commandline.Usage(errors.Wrap(err, "-adopt"))
+	}
+	return out.Print(fmt.Sprintf("adopted %s\n", c.Adopt))
+}
+
+// check refuses, before the model is read, all that can be refused without it.
+func (c *call) check() error {
+	switch {
+	case c.Path == "":
+		return commandline.Usagef("-checkpoint: want a run folder, a step folder, a .safetensors file or a folder of another program's (-h lists them), got nothing")
+	case c.Out == "":
+		return commandline.Usagef("-out: want the path of what is to be written, got nothing")
+	}
+	e, err := models.Find("format", pretrained.Exporters(c.zoo), c.Format)
+	if err != nil {
+		return commandline.Usage(errors.Wrap(err, "-format"))
+	}
+	f := e.Format()
+	if types := append([]string{"f32"}, f.Types...); !slices.Contains(types, c.Type) {
+		return commandline.Usagef("-type: want %s with -format %s, got %q", strings.Join(types, " or "), c.Format, c.Type)
+	}
+	return c.checkOut(f.Folder)
+}
+
+// checkOut requires that -out does not exist or, with -replace, that it is something that this
+// command may have written.
+func (c *call) checkOut(folder bool) error {
+	info, err := os.Lstat(c.Out)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return commandline.Usage(errors.Wrap(err, "-out"))
+	case !c.ExportOptions.Replace:
+		return commandline.Usagef("-out: want a path where nothing is, got %s, which exists: name another, or add -replace", c.Out)
+	case info.IsDir() != folder || !folder && !info.Mode().IsRegular():
+		return commandline.Usagef("-out: want a %s to replace by format %s, got another thing: %s", map[bool]string{true: "folder", false: "file"}[folder], c.Format, c.Out)
+	case folder:
+		return commandline.Usage(c.checkFolder())
+	}
+	return nil
+}
+
+// checkFolder requires a folder that can be replaced without unexpected loss: one that is empty, or
+// that has the files of a model and no folders.
+func (c *call) checkFolder() error {
+	entries, err := os.ReadDir(c.Out)
+	if err != nil {
+		return errors.Wrap(err, "-out")
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			return errors.Errorf("-out: want a model's folder to replace, got %s, which has the folder %s in it: remove it, or name another", c.Out, e.Name())
+		}
+	}
+	if _, unknown := pretrained.ImporterOf(c.zoo, c.Out); unknown != nil && len(entries) > 0 {
+		return errors.Errorf("-out: want a model's folder to replace, got %s: %v; remove it, or name another", c.Out, unknown)
+	}
+	return nil
+}

@@ -1,0 +1,183 @@
+// Package serve holds the command that answers HTTP requests with a trained model.
+package serve
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/explore"
+	"github.com/residua-go/residua/generate"
+	"github.com/residua-go/residua/internal/commandline"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/pretrained"
+	"github.com/residua-go/residua/serve"
+)
+
+// tokenVariable is an environment variable for the token, which, unlike a flag, does not show in a
+// list of processes.
+const tokenVariable = "RESIDUA_TOKEN"
+
+// Command returns the command that serves models of the designs in a zoo.
+func Command(zoo models.Zoo) commandline.Command {
+	c := &call{zoo: zoo}
+	return commandline.Command{
+		Name:    "serve",
+		Summary: "answer HTTP requests with a trained model, by OpenAI's API for completions",
+		Example: `
+			train -config quickstart    # makes runs/quickstart
+			serve -checkpoint runs/quickstart
+			serve -checkpoint runs/quickstart -checkpoint runs/quickstart-transformer    # a request's "model" chooses
+			serve -checkpoint runs/quickstart -listen :8080    # to other machines, which need the token`,
+		Notes: `
+			curl http://127.0.0.1:8080/v1/completions -d '{"prompt": "func ", "max_tokens": 64}' asks it.
+			A token is read from ` + tokenVariable + ` in the environment.
+			/ is the live explorer, a page that shows what the model does (docs/explorer.md); docs/serve.md has the API.
+
+			An interrupt stops the server: it takes no more requests, and what runs has -stop-time to finish.
+			A second one ends it at once.`,
+		Settings: c,
+		Run:      c.run,
+	}
+}
+
+// call holds the arguments of a call.
+type call struct {
+	zoo   models.Zoo
+	Paths []string `yaml:"checkpoint" help:"serve the model of <PATH>: a run folder (its newest checkpoint), a step folder, a .safetensors file, zoo:NAME (a trained model that comes with Residua), or a folder of another program's, as of Hugging Face's (convert -h lists them); may be repeated: the first one answers requests that name none"`
+	Names []string `yaml:"name" help:"serve the model by the name <NAME>; may be repeated, as -checkpoint; without, the name of its file or folder"`
+	commandline.Place
+	Listen string `yaml:"listen" default:"127.0.0.1:8080" help:"listen on <ADDRESS>, HOST:PORT; :8080 is all of the machine's addresses, port 0 one that is free"`
+	Window int    `yaml:"window" help:"let the model see the last <N> tokens at most; 0: its training length, with ALiBi 4 times that"`
+	Rows   int    `yaml:"rows" help:"continue <N> texts at a time, each with keys and values of its own; 0: 8, fewer where the memory has no room for them"`
+	Slide  bool   `yaml:"slide" help:"let texts go on beyond the window, of which the model then sees the end, instead of refusing them"`
+	serve.Options
+}
+
+// check refuses, before the model is read, all that can be refused without it.
+func (c *call) check() error {
+	if len(c.Names) > max(1, len(c.Paths)) {
+		return commandline.Usagef("-name: want at most one for each -checkpoint, %d, got %d", len(c.Paths), len(c.Names))
+	}
+	for _, d := range []struct {
+		flag  string
+		value time.Duration
+	}{{"-request-time", c.RequestTime}, {"-stop-time", c.StopTime}} {
+		if d.value <= 0 {
+			return commandline.Usagef("%s: want above 0, such as 30s, got %v", d.flag, d.value)
+		}
+	}
+	if c.Token == "" {
+		c.Token = os.Getenv(tokenVariable)
+	}
+	return nil
+}
+
+func (c *call) run(ctx context.Context, out commandline.Output) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	c.Log = out.Warn
+	served, end, err := c.open(out)
+	defer end()
+	if err != nil {
+		return err
+	}
+	server, err := serve.New(served, c.Options)
+	if err != nil {
+		return commandline.Usage(errors.WithMessage(err, "-name"))
+	}
+	l, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		return commandline.Usage(errors.Wrap(err, "-listen"))
+	}
+	if c.Token == "" && !loopback(l.Addr()) {
+		out.Warn(fmt.Sprintf("-listen %s: whoever reaches this address can use the model: -token or %s asks for a token", c.Listen, tokenVariable))
+	}
+	if err := out.Print(fmt.Sprintf("serving %s at http://%s\n", namesOf(served), l.Addr())); err != nil {
+		return err
+	}
+	return server.Serve(ctx, l)
+}
+
+// open opens all models, and adds the explorer page of the first one to the server's options. end
+// closes them. If one cannot be opened, open closes the others.
+func (c *call) open(out commandline.Output) (served []serve.Model, end func(), err error) {
+	var closers []func()
+	end = func() {
+		for _, f := range slices.Backward(closers) {
+			f()
+		}
+	}
+	if len(c.Paths) == 0 {
+		c.Paths = []string{""} // OpenIDs refuses it
+	}
+	for i := range c.Paths {
+		m := commandline.Model{Checkpoint: commandline.Checkpoint{Zoo: c.zoo, Path: c.Paths[i]}, Place: c.Place}
+		p, tokenizer, err := m.OpenIDs(out)
+		if err != nil {
+			return nil, end, err
+		}
+		const queue = math.MaxInt32 // -requests is the limit
+		g, err := p.Generator(generate.Options{Threads: m.Threads, Device: m.Device, Precision: m.Precision, Window: c.Window, Rows: c.Rows, Queue: queue})
+		if err != nil {
+			return nil, end, commandline.Usage(commandline.ByFlag(err))
+		}
+		closers = append(closers, g.Close)
+		name := c.modelName(i)
+		served = append(served, serve.Model{
+			Name: name, Generator: g, Parallel: g.Rows(), Tokenizer: tokenizer, Vocab: p.Spec.Vocab, Window: g.Window(), Slide: c.Slide, Created: created(p),
+		})
+		if i > 0 || m.Device.OnGPU() { // the page reads and changes activations by programs on the CPU
+			continue
+		}
+		e, err := explore.New(p, explore.Options{Name: name, Threads: m.Threads})
+		if err != nil {
+			return nil, end, err
+		}
+		closers = append(closers, e.Close)
+		c.Page, c.Handlers = e.Page(), e.Handlers()
+	}
+	return served, end, nil
+}
+
+// modelName returns model i's -name, or the name of its file or folder.
+func (c *call) modelName(i int) string {
+	if i < len(c.Names) && c.Names[i] != "" {
+		return c.Names[i]
+	}
+	path, err := filepath.Abs(c.Paths[i])
+	if err != nil {
+		path = c.Paths[i]
+	}
+	return strings.TrimSuffix(filepath.Base(path), ".safetensors")
+}
+
+func namesOf(served []serve.Model) string {
+	var names []string
+	for _, m := range served {
+		names = append(names, m.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// created returns when the model's file was written.
+func created(p *pretrained.Model) time.Time {
+	if info, err := os.Stat(p.Source.ModelPath); err == nil {
+		return info.ModTime()
+	}
+	return time.Now()
+}
+
+func loopback(a net.Addr) bool {
+	tcp, ok := a.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}

@@ -1,0 +1,52 @@
+//go:build unix
+
+package serve
+
+import (
+	"bufio"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/internal/commandline"
+	"github.com/residua-go/residua/internal/commandline/clitest"
+	"github.com/residua-go/residua/models"
+)
+
+func TestMain(m *testing.M) {
+	clitest.Serve(func(_ string, args []string) int {
+		return commandline.Main(Command(models.Standard()), args, os.Stdout, os.Stderr)
+	})
+	os.Exit(m.Run())
+}
+
+// TestSignals: a signal lets a stream that runs come to its end, and the process exits with 0.
+func TestSignals(t *testing.T) {
+	run := clitest.Train(t)
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		c := clitest.Program(t, "serve", "-checkpoint", run.Dir, "-listen", "127.0.0.1:0", "-slide")
+		c.Stderr = os.Stderr
+		out, err := c.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, c.Start())
+		line, err := bufio.NewReader(out).ReadString('\n')
+		require.NoError(t, err)
+		_, url, _ := strings.Cut(strings.TrimSpace(line), " at ")
+		const request = `{"prompt": "line", "max_tokens": 2000, "stream": true, "logit_bias": {"256": -100}}` // without the BOS that ends a text
+		response, err := http.Post(url+"/v1/completions", "application/json", strings.NewReader(request))
+		require.NoError(t, err)
+		require.NoError(t, c.Process.Signal(signal))
+		body, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
+		response.Body.Close()
+		assert.True(t, strings.HasSuffix(string(body), "data: [DONE]\n\n"))
+		assert.Contains(t, string(body), `"finish_reason":"length"`)
+		assert.NoError(t, c.Wait(), "exit code 0")
+	}
+}

@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/models"
+)
+
+// counting is a source of token ids of its own: numbers below Most that count up, from another
+// start in each document.
+type counting struct {
+	Most int `yaml:"most" min:"2" help:"number of numbers"`
+}
+
+func (counting) Name() string { return "counting" }
+
+func (c counting) Open(data.Options, data.Tokenizer) (data.Reader, error) { return c, nil }
+
+func (c counting) Files(context.Context) ([]data.File, error) {
+	var files []data.File
+	for i := range 40 {
+		files = append(files, data.File{Name: fmt.Sprintf("%02d", i)})
+	}
+	return files, nil
+}
+
+func (c counting) Read(_ context.Context, f data.File, _ *data.Encoder, emit func(data.Document) error) error {
+	start, err := strconv.Atoi(f.Name)
+	ids := []int32{int32(c.Most)}
+	for i := range 30 {
+		ids = append(ids, int32((start+i)%c.Most))
+	}
+	if err != nil {
+		return err
+	}
+	return emit(data.Document{Name: f.Name, Tokens: data.NewTokens(c.Most+1, ids)})
+}
+
+func (c counting) Tokenizer() data.Tokenizer { return numbers{c.Most} }
+
+// numbers are the ids of counting, written as decimal numbers with a space after each.
+type numbers struct{ most int }
+
+func (numbers) Name() string { return "numbers" }
+func (n numbers) Vocab() int { return n.most + 1 }
+func (n numbers) BOS() int32 { return int32(n.most) }
+
+func (n numbers) Encode(dst []int32, text string) []int32 {
+	for _, word := range strings.Fields(text) {
+		if id, err := strconv.Atoi(word); err == nil && id < n.most {
+			dst = append(dst, int32(id))
+		}
+	}
+	return dst
+}
+
+func (n numbers) Decode(ids []int32) string {
+	text := ""
+	for _, id := range ids {
+		if int(id) < n.most {
+			text += strconv.Itoa(int(id)) + " "
+		}
+	}
+	return text
+}
+
+// TestASourceOfItsOwnVocabulary: a model is trained on token ids that are no text, resumed, scored
+// and sampled by them, and its files, opened by a program that lacks the source, are refused by its
+// name.
+func TestASourceOfItsOwnVocabulary(t *testing.T) {
+	zoo, run := models.Standard().WithKinds(counting{Most: 7}), filepath.Join(t.TempDir(), "run")
+	call := func(zoo models.Zoo, args ...string) (int, string, string) {
+		var stdout, stderr bytes.Buffer
+		return Main(zoo, args, &stdout, &stderr), stdout.String(), stderr.String()
+	}
+	args := []string{"train", "-config", "quickstart-transformer", "-out", run}
+	for _, set := range []string{"data.source={kind: counting, most: 11}", "data.split=hash/4", "model.layers=1", "model.stream.d_model=16", "model.attention.heads=2",
+		"model.feedforward.hidden=16", "model.seq=8", "train.batch=4", "train.lr=1e-2", "train.schedule={kind: constant}", "train.steps=60", "sample.prompt=3 4"} {
+		args = append(args, "-set", set)
+	}
+	code, _, stderr := call(zoo, args...)
+	require.Zero(t, code, stderr)
+	code, stdout, stderr := call(zoo, "generate", "-checkpoint", run, "-prompt", "3 4 5 ", "-tokens", "8", "-temperature", "0")
+	require.Zero(t, code, stderr)
+	require.Equal(t, "3 4 5 6 7 8 9 10 0 1 2", strings.TrimSpace(stdout))
+	code, stdout, stderr = call(zoo, "eval", "-checkpoint", run)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "bits per byte")
+	code, _, stderr = call(models.Standard(), "eval", "-checkpoint", run)
+	require.NotZero(t, code)
+	require.Contains(t, stderr, `want one of goroot, files, shards, got "counting"`)
+	code, _, stderr = call(zoo, append(args, "-set", "data.tokenizer=bytes", "-resume", "auto")...)
+	require.NotZero(t, code)
+	require.Contains(t, stderr, `data.tokenizer: want one of numbers, got "bytes"`)
+}

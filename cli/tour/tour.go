@@ -1,0 +1,155 @@
+// Package tour holds the command that shows all of Residua on a text of the user's, in a given
+// time.
+package tour
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/cli/report"
+	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/experiment"
+	"github.com/residua-go/residua/internal/commandline"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/runconfig"
+	"github.com/residua-go/residua/trainer"
+)
+
+// Command returns the command that trains and compares two models of a zoo.
+func Command(zoo models.Zoo) commandline.Command {
+	c := &call{zoo: zoo}
+	return commandline.Command{
+		Name:    "tour",
+		Summary: "train an RMT and a transformer of the same cost on a text, compare them and look inside",
+		Example: `
+			tour                             # on Go's standard library, in 20 minutes
+			tour -data notes -time 1h -out runs/notes`,
+		Notes: `
+			It reads the text byte by byte, picks sizes that this machine can train in the time, trains both models one after
+			the other for equally many FLOPs, and writes two pages that open offline: report.html with both runs side by
+			side, their losses and samples, and stream/index.html with the RMT's stream taken apart. The time is a plan: more
+			work on the machine makes the tour take longer.`,
+		Settings: c,
+		Run:      c.run,
+	}
+}
+
+// call holds the arguments of a call.
+type call struct {
+	zoo models.Zoo
+
+	Data    string        `yaml:"data" help:"the text: a <FILE>, folder or glob, as for prepare; without, the source of Go's standard library"`
+	Time    time.Duration `yaml:"time" default:"20m" help:"plan for <TIME>, as in 1h, in all"`
+	Out     string        `yaml:"out" help:"folder of everything that is written; without, runs/tour"`
+	Seed    uint64        `yaml:"seed" default:"1" help:"seed of weights and batches"`
+	Threads int           `yaml:"threads" min:"0" max:"1024" help:"use <N> CPU threads; 0: one per core"`
+}
+
+// Shares of the time that training one model takes, and the least time of a tour.
+const (
+	trainShare = 0.36
+	leastTime  = 20 * time.Second
+)
+
+func (c *call) run(ctx context.Context, out commandline.Output) error {
+	if c.Time < leastTime {
+		return commandline.Usagef("-time: want at least %v, got %v", leastTime, c.Time)
+	}
+	if c.Out == "" {
+		c.Out = filepath.Join("runs", "tour")
+	}
+	if _, err := os.Stat(c.Out); err == nil {
+		return commandline.Usagef("-out: want a folder that does not exist yet, got %s: remove it, or choose another", c.Out)
+	}
+	corpus, err := c.corpus(ctx, out)
+	if err != nil {
+		return err
+	}
+	out.Note(fmt.Sprintf("%.1f million bytes to train on, %.1f million for validation", float64(corpus.Train.Tokens.Len())/1e6, float64(corpus.Val.Tokens.Len())/1e6))
+	pair, err := c.plan(ctx, corpus)
+	if err != nil {
+		return err
+	}
+	for _, run := range pair {
+		cost := run.Spec().Cost()
+		out.Note(fmt.Sprintf("%s: %.2fM parameters, %.1f MFLOP a token, %d steps of %d tokens", run.Name, float64(cost.Parameters)/1e6, float64(cost.TrainFLOPs())/1e6, run.TotalSteps(), run.StepTokens()))
+	}
+	for _, run := range pair {
+		if err := c.train(ctx, run, corpus, out); err != nil {
+			return err
+		}
+	}
+	stream := filepath.Join(c.Out, "stream")
+	if err := c.takeApart(ctx, pair[0].Out, stream, corpus); err != nil {
+		return err
+	}
+	return c.finish(pair, stream, out)
+}
+
+// config returns the config of one of the tour's runs.
+func (c *call) config(name string, steps int, model []string) (*runconfig.Run, error) {
+	sets := append([]string{
+		"name=" + name, "out=" + filepath.ToSlash(filepath.Join(c.Out, name)), fmt.Sprintf("seed=%d", c.Seed), fmt.Sprintf("device.threads=%d", c.Threads),
+		fmt.Sprintf("train.steps=%d", steps), fmt.Sprintf("train.eval_every=%d", part(steps, 5)), "train.checkpoint_every=0",
+		fmt.Sprintf("train.log_norms=%d", part(steps, 10)), fmt.Sprintf("sample.every=%d", part(steps, 4)), "sample.tokens=200", `sample.prompt=""`,
+	}, model...)
+	if c.Data != "" {
+		sets = append(sets, "data.source=shards", "data.split=tail/20", fmt.Sprintf("data.path=[%q]", filepath.ToSlash(c.textFolder())))
+	}
+	run, _, err := runconfig.Load(c.zoo, "quickstart", sets)
+	return run, commandline.Usage(err)
+}
+
+// part returns the length of each of n parts of the steps; the last one may be shorter.
+func part(steps, n int) int { return (steps + n - 1) / n }
+
+// train trains one of the runs to its end.
+func (c *call) train(ctx context.Context, run *runconfig.Run, corpus *data.Corpus, out commandline.Output) error {
+	var to trainer.Reporter = trainer.NewLines(out.Stderr, 0)
+	if out.Terminal() {
+		to = trainer.NewBar(out.Stderr)
+	}
+	t, err := trainer.Open(ctx, run, trainer.Options{Corpus: corpus, Report: to})
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	result, err := t.Run(ctx)
+	if err != nil {
+		return err
+	}
+	if result.Interrupted {
+		return errors.Errorf("interrupted: remove %s to begin again", c.Out)
+	}
+	return nil
+}
+
+// finish writes the report and says what there is to see.
+func (c *call) finish(pair [2]*runconfig.Run, stream string, out commandline.Output) error {
+	runs, _, err := experiment.ReadRuns(c.zoo, []string{pair[0].Out, pair[1].Out})
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(c.Out, "report.html")
+	text := fmt.Sprintf("An RMT and a transformer that cost the same for each token, trained for as many steps on the same text (%s). "+
+		"One seed on one text is no measurement of which is better: the command experiment trains several.\n\n"+
+		"The RMT's stream is taken apart in stream/index.html.", c.text())
+	if err := report.Write(file, runs, text); err != nil {
+		return err
+	}
+	return out.Print(experiment.RunsTable(runs).Text() + fmt.Sprintf("files:\n  %s\n  %s\nnext:\n  %s -checkpoint %s    # the explorer, at http://127.0.0.1:8080/\n  %s -checkpoint %s -prompt ''\n",
+		file, filepath.Join(stream, "index.html"), out.Call("serve"), pair[0].Out, out.Call("generate"), pair[0].Out))
+}
+
+// text names the text.
+func (c *call) text() string {
+	if c.Data == "" {
+		return "the source of Go's standard library"
+	}
+	return c.Data
+}

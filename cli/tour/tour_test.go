@@ -1,0 +1,99 @@
+package tour
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/experiment"
+	"github.com/residua-go/residua/internal/commandline"
+	"github.com/residua-go/residua/internal/commandline/clitest"
+	"github.com/residua-go/residua/internal/longtest"
+	"github.com/residua-go/residua/models"
+)
+
+// TestPairsCostTheSame: of each size, both models' tokens cost the same to 1%, and sizes grow.
+func TestPairsCostTheSame(t *testing.T) {
+	c := &call{zoo: models.Standard(), Out: "tour"}
+	last := 0.0
+	for _, s := range sizes {
+		pair, err := c.pair(s, 10)
+		require.NoError(t, err)
+		a, b := cost(pair[0]), cost(pair[1])
+		assert.Less(t, math.Abs(a-b)/a, 0.01, "%v: %g and %g FLOPs a token", s, a, b)
+		assert.Equal(t, []string{"matrix", "vector"}, []string{pair[0].Spec().Stream.Name(), pair[1].Spec().Stream.Name()})
+		assert.Equal(t, pair[0].StepTokens(), pair[1].StepTokens())
+		assert.Greater(t, a, 1.5*last)
+		last = a
+	}
+}
+
+// TestTour goes the whole way on a small text, in the least time that it takes.
+func TestTour(t *testing.T) {
+	if !longtest.Enabled() {
+		t.Skip("half a minute")
+	}
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text, with \"odd\" name.txt")
+	require.NoError(t, os.WriteFile(text, []byte(strings.Repeat("the quick brown fox jumps over the lazy dog. ", 4000)), 0o644))
+	out := filepath.Join(dir, "tour")
+	got := clitest.Call(Command(models.Standard()), "-data", text, "-time", "20s", "-out", out)
+	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
+	assert.Contains(t, got.Stdout, "serve -checkpoint "+filepath.Join(out, "rmt"))
+	for file, texts := range map[string][]string{
+		"report.html":       {"tour/rmt", "tour/transformer", "Samples", "Norms by depth", "model.preset"},
+		"stream/index.html": {"Logit lens", "The stream, taken apart", "wiring"},
+	} {
+		page, err := os.ReadFile(filepath.Join(out, file))
+		require.NoError(t, err)
+		for _, text := range texts {
+			assert.Contains(t, strings.ToLower(string(page)), strings.ToLower(text), file)
+		}
+	}
+	runs, _, err := experiment.ReadRuns(models.Standard(), []string{filepath.Join(out, "rmt"), filepath.Join(out, "transformer")})
+	require.NoError(t, err)
+	assert.Equal(t, runs[0].Tokens, runs[1].Tokens)
+	assert.InEpsilon(t, runs[0].TotalFLOPs(), runs[1].TotalFLOPs(), 0.01)
+	for _, r := range runs {
+		assert.Less(t, float64(r.Loss), 3.5, "%s has learned", r.Folder)
+	}
+}
+
+// TestTextOfFewDocuments has a validation split, too.
+func TestTextOfFewDocuments(t *testing.T) {
+	folder := t.TempDir()
+	for i := range 3 {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, fmt.Sprint(i, ".txt")), []byte(strings.Repeat("a few words. ", 300)), 0o644))
+	}
+	c := &call{zoo: models.Standard(), Data: folder, Out: filepath.Join(t.TempDir(), "tour")}
+	corpus, err := c.corpus(t.Context(), commandline.Output{Stdout: io.Discard, Stderr: io.Discard})
+	require.NoError(t, err)
+	assert.InDelta(t, 3*13*300/20, corpus.Val.Tokens.Len(), 100)
+	assert.InDelta(t, 3*13*300*19/20, corpus.Train.Tokens.Len(), 100)
+}
+
+func TestTourRefusals(t *testing.T) {
+	short, out := filepath.Join(t.TempDir(), "short.txt"), filepath.Join(t.TempDir(), "tour")
+	require.NoError(t, os.WriteFile(short, []byte("a few words"), 0o644))
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-time", "5s"}, "-time: want at least 20s, got 5s"},
+		{[]string{"-out", t.TempDir()}, "-out: want a folder that does not exist yet, got "},
+		{[]string{"-data", "nowhere.txt", "-out", out}, "-data: "},
+		{[]string{"-data", short, "-out", out}, "-data: "},
+	} {
+		got := clitest.Call(Command(models.Standard()), c.args...)
+		assert.Equal(t, commandline.ExitUsage, got.Code, got.Stderr)
+		assert.Contains(t, got.Stderr, c.want)
+	}
+	assert.NoDirExists(t, out)
+}

@@ -1,0 +1,98 @@
+package train
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/commandline"
+	"github.com/residua-go/residua/trainer"
+)
+
+func TestProfileParts(t *testing.T) {
+	rows := parts(trainer.Profile{Steps: 2, Seconds: 4, Data: 0.25, Optimizer: 0.5, OptimizerBytes: 3e9, Ops: []graph.OpProfile{
+		{OpType: "Linear", Calls: 2, Seconds: 1, FLOPs: 2e11, Bytes: 1e9},
+		{OpType: "Add", Calls: 2, Seconds: 0.125, Bytes: 1e9},
+		{OpType: "Linear", Calls: 2, Seconds: 1, FLOPs: 2e11, Bytes: 1e9},
+		{OpType: graph.TapeMachine, Calls: 2, Seconds: 0.0625},
+	}})
+	assert.Equal(t, `profile of 2 steps:
+part of a step            calls        ms    share  GFLOPS  GB/s
+Linear                        2  1000.000   50.00%   200.0   1.0
+rest of the step              1   531.250   26.56%
+optimizer (clip, update)      1   250.000   12.50%           6.0
+data                          1   125.000    6.25%
+Add                           1    62.500    3.12%           8.0
+tape machine (VM)             1    31.250    1.56%
+step                             2000.000  100.00%   100.0   1.5
+`, profileTable(2, rows))
+}
+
+// TestKernelTable: the shortest rows, over the 60, are one.
+func TestKernelTable(t *testing.T) {
+	rows := []graph.KernelProfile{
+		{Name: "16384 x 768 x 768 bf16", Launches: 48, Seconds: 0.5, FLOPs: 2e14, Bytes: 1e12},
+		{Name: "norm_forward_bf16", Launches: 3, Seconds: 0.25, Bytes: 1e11},
+		{Name: "between ops", Launches: 4, Seconds: 0.25},
+	}
+	assert.Equal(t, `on the GPU, a step:
+kernel, product or copy  launches  us each       ms    share    GB/s  TFLOP/s
+16384 x 768 x 768 bf16         24  10416.7  250.000   50.00%  2000.0    400.0
+norm_forward_bf16             1.5  83333.3  125.000   25.00%   400.0
+between ops                     2  62500.0  125.000   25.00%
+all                          27.5  18181.8  500.000  100.00%  1100.0    200.0
+`, kernelTable(2, rows))
+	for len(rows) < 70 {
+		rows = append(rows, graph.KernelProfile{Name: "cast_f32_bf16", Launches: 2, Seconds: 0.01})
+	}
+	table := kernelTable(2, rows)
+	assert.Equal(t, 60+3, strings.Count(table, "\n"), "a title, a header and a sum besides")
+	assert.Regexp(t, `11 others +11 `, table)
+	require.Len(t, rows, 70)
+	assert.Equal(t, "cast_f32_bf16", rows[59].Name)
+}
+
+func TestProfileOfARun(t *testing.T) {
+	file, dir := write(t, tinyYAML)
+	out := filepath.Join(dir, "run")
+	code, stdout, stderr := execute("-config", file, "-set", "data.path=["+dir+"/text.txt]", "-out", out, "-profile")
+	require.Equal(t, commandline.ExitOK, code, stderr)
+	require.Contains(t, stdout, "profile.svg")
+	_, table, found := strings.Cut(stderr, "profile of 5 steps:\n")
+	require.True(t, found, stderr)
+	require.NotContains(t, table, "on the GPU")
+	sum := 0.0
+	for _, m := range regexp.MustCompile(`(?m)^(.*?)  .* ([\d.-]+)%`).FindAllStringSubmatch(table, -1) {
+		share, err := strconv.ParseFloat(m[2], 64)
+		require.NoError(t, err)
+		assert.GreaterOrEqual(t, share, 0.0, m[0])
+		if m[1] != "step" {
+			sum += share
+		}
+	}
+	assert.InDelta(t, 100, sum, 0.2, table) // each share is rounded to 0.01
+	for _, want := range []string{"CausalAttention", "GradW of Linear", "CrossEntropy", "optimizer", "data", "tape machine", "rest of the step"} {
+		assert.Contains(t, table, want)
+	}
+	picture, err := os.ReadFile(filepath.Join(out, trainer.ProfileFile))
+	require.NoError(t, err)
+	rows := strings.Split(strings.TrimSpace(table), "\n")
+	longest, _, _ := strings.Cut(rows[1], "  ") // the picture has the longest parts; on a busy machine any may be among them
+	assert.Contains(t, string(picture), longest)
+}
+
+func TestProfileOfOneStepIsEmpty(t *testing.T) {
+	file, dir := write(t, tinyYAML)
+	out := filepath.Join(dir, "run")
+	code, _, stderr := execute("-config", file, "-set", "data.path=["+dir+"/text.txt]", "-set", "train.steps=1", "-out", out, "-profile")
+	require.Equal(t, commandline.ExitOK, code, stderr)
+	assert.Contains(t, stderr, "-profile: want at least 2 steps")
+	assert.NoFileExists(t, filepath.Join(out, trainer.ProfileFile))
+}

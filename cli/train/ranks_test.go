@@ -1,0 +1,28 @@
+//go:build !mpi
+
+package train
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/internal/commandline"
+)
+
+// TestRanksWantMPI checks that a program without MPI says how to build one with it, and that one of
+// several processes of a launcher does not train alone.
+func TestRanksWantMPI(t *testing.T) {
+	file, dir := write(t, tinyYAML)
+	args := []string{"-config", file, "-set", "data.path=[" + dir + "/text.txt]", "-out", filepath.Join(dir, "run"), "-set", "train.accumulate=2"}
+	code, _, stderr := execute(append(args, "-set", "device.ranks=2")...)
+	require.Equal(t, commandline.ExitUsage, code)
+	require.Contains(t, stderr, "device.ranks of 2: several ranks need MPI")
+	require.Contains(t, stderr, "go build -tags mpi")
+	t.Setenv("PMI_SIZE", "2")
+	code, _, stderr = execute(args...)
+	require.Equal(t, commandline.ExitUsage, code)
+	require.Contains(t, stderr, "device.ranks: want 2, for this process was started as one of 2")
+	require.NoDirExists(t, filepath.Join(dir, "run"))
+}

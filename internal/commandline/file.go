@@ -1,0 +1,29 @@
+package commandline
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/figure"
+)
+
+// WriteFile writes a file completely or not at all, and makes its folder if necessary.
+func WriteFile(path string, write func(io.Writer) error) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return errors.WithStack(err)
+	}
+	return checkpoint.WriteFileAtomic(path, write)
+}
+
+// WriteFigure draws a figure into an SVG file, as WriteFile does.
+func WriteFigure(path string, f figure.Figure) error {
+	svg, err := figure.SVG(f)
+	if err != nil {
+		return err
+	}
+	return WriteFile(path, func(w io.Writer) error { _, err := w.Write(svg); return err })
+}

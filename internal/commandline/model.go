@@ -1,0 +1,75 @@
+package commandline
+
+import (
+	"cmp"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/pretrained"
+)
+
+// Model holds the settings of a command that uses a trained model.
+type Model struct {
+	Checkpoint
+	Place
+}
+
+// Checkpoint holds the setting that says where the model is, and the Zoo with its designs.
+type Checkpoint struct {
+	Zoo  models.Zoo
+	Path string `yaml:"checkpoint" help:"read the model from <PATH>: a run folder (its newest checkpoint), a step folder, a .safetensors file, zoo:NAME (a trained model that comes with Residua), or a folder of another program's, as of Hugging Face's (convert -h lists them)"`
+}
+
+// Cores holds the setting for the number of threads.
+type Cores struct {
+	Threads int `yaml:"threads" min:"0" max:"1024" help:"use <N> CPU threads; 0: one per core"`
+}
+
+// Place holds the settings that say where and how precisely a model runs.
+type Place struct {
+	Cores
+	Device    graph.Device    `yaml:"device" default:"cpu" help:"run the model on <DEVICE>: cpu, cuda or, of several GPUs, cuda:1"` // "": cpu
+	Precision graph.Precision `yaml:"precision" help:"with -device cuda: compute matrix products in <TYPE>: fp32, tf32 or bf16; without, tf32. On the CPU: store the weights of products in <TYPE>: fp32, bf16 or int8; without, fp32"`
+}
+
+// Open reads the model and its tokenizer. It reports errors in either as errors of the call.
+func (m *Model) Open(out Output) (*pretrained.Model, data.Tokenizer, error) {
+	p, tokenizer, err := m.OpenIDs(out)
+	if err == nil && tokenizer == nil {
+		err = Usagef("-checkpoint: %s: want a model with a tokenizer, got one of %d token ids without: this command reads text", p.Source.ModelPath, p.Spec.Vocab)
+	}
+	return p, tokenizer, err
+}
+
+// OpenIDs does what Open does for a command that also takes token ids: if the model has no
+// tokenizer, the tokenizer is nil.
+func (m *Model) OpenIDs(out Output) (*pretrained.Model, data.Tokenizer, error) {
+	p, err := m.OpenModel(out)
+	if err != nil || p.Data.Tokenizer == "" {
+		return p, nil, err
+	}
+	tokenizer, err := p.Tokenizer()
+	return p, tokenizer, Usage(errors.Wrap(err, p.Source.ModelPath))
+}
+
+// OpenModel reads the model without its tokenizer.
+func (m *Model) OpenModel(out Output) (*pretrained.Model, error) {
+	m.Device = cmp.Or(m.Device, graph.CPU)
+	if m.Path == "" {
+		return nil, Usagef("-checkpoint: want a run folder, a step folder or a .safetensors file, got nothing")
+	}
+	if err := CheckPlace(m.Place); err != nil {
+		return nil, err
+	}
+	p, err := pretrained.Open(m.Path, m.Zoo)
+	if err != nil {
+		return nil, Usage(errors.Wrap(err, "-checkpoint"))
+	}
+	for _, w := range p.Source.Warnings {
+		out.Warn(w)
+	}
+	return p, nil
+}

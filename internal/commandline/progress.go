@@ -1,0 +1,78 @@
+package commandline
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/internal/statusline"
+)
+
+// Progress shows how far a command has come in one line that it redraws, on terminals only and
+// after the first two seconds. It must be used from one goroutine.
+type Progress struct {
+	out   Output
+	what  string
+	began time.Time
+	next  time.Time
+	line  *statusline.Line
+}
+
+// progressAfter is how long a command may run before it shows progress.
+const progressAfter = 2 * time.Second
+
+// NewProgress starts to show the progress of things to count ("questions") or of work
+// ("subspaces").
+func NewProgress(out Output, what string) *Progress {
+	p := &Progress{out: out, what: what, began: time.Now(), line: statusline.New(out.Stderr)}
+	p.next = p.began.Add(progressAfter)
+	return p
+}
+
+// Show draws "3/8 questions, 5s left", at most five times a second.
+func (p *Progress) Show(done, total int) {
+	if done == 0 {
+		return
+	}
+	now := time.Now()
+	left := time.Duration(float64(now.Sub(p.began)) * float64(total-done) / float64(done)).Round(time.Second)
+	p.draw(now, "%d/%d %s, %v left", done, total, p.what, left)
+}
+
+// Rate draws a bar, "410/1,024 MB read, 38.1 MB/s, 16s left", for bytes of which before were done
+// when the work began.
+func (p *Progress) Rate(done, total, before int64) {
+	const (
+		mb    = 1e6
+		width = 20 // characters of the bar
+	)
+	now := time.Now()
+	rate := float64(done-before) / now.Sub(p.began).Seconds()
+	if rate <= 0 || total <= 0 {
+		return
+	}
+	done = min(done, total)
+	filled := int(width * done / total)
+	left := time.Duration(float64(total-done) / rate * float64(time.Second)).Round(time.Second)
+	p.draw(now, "[%s%s] %s/%s %s, %.1f MB/s, %v left", strings.Repeat("=", filled), strings.Repeat(" ", width-filled),
+		figure.Thousands(done/mb), figure.Thousands(total/mb), p.what, rate/mb, left)
+}
+
+// Tick draws "subspaces: 12s", for work whose extent is unknown.
+func (p *Progress) Tick() {
+	now := time.Now()
+	p.draw(now, "%s: %v", p.what, now.Sub(p.began).Truncate(time.Second))
+}
+
+// draw redraws the line if enough time has passed.
+func (p *Progress) draw(now time.Time, format string, words ...any) {
+	if now.Before(p.next) || !p.out.Terminal() {
+		return
+	}
+	p.next = now.Add(200 * time.Millisecond)
+	p.line.Draw(fmt.Sprintf(format, words...))
+}
+
+// End removes the line.
+func (p *Progress) End() { p.line.Clear() }

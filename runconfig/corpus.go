@@ -1,0 +1,61 @@
+package runconfig
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/settings"
+)
+
+// LoadCorpus loads the corpus that the section describes, with threads workers (0: all cores),
+// whose number does not affect the result.
+func (d Data) LoadCorpus(ctx context.Context, threads int) (*data.Corpus, error) {
+	o := d.options()
+	o.Threads, o.Memory = threads, graph.AvailableMemory()
+	return data.Load(ctx, o)
+}
+
+func (d Data) options() data.Options {
+	return data.Options{Source: d.Source, Paths: d.Path, Tokenizer: d.Tokenizer, Split: d.Split, TextField: d.TextField}
+}
+
+// MarshalJSON writes the section with its source as in a config: the kind, or kind and keys.
+func (d Data) MarshalJSON() ([]byte, error) {
+	type plain Data
+	var source any = ""
+	if d.Source != nil {
+		entries, err := settings.Entries(d.Source)
+		if err != nil {
+			return nil, err
+		}
+		section := map[string]any{settings.KindKey: d.Source.Name()}
+		for _, e := range entries {
+			section[e.Key] = e.Value.Interface()
+		}
+		if source = section; len(entries) == 0 {
+			source = d.Source.Name()
+		}
+	}
+	return json.Marshal(struct {
+		Source any `json:"source"`
+		plain
+	}{source, plain(d)})
+}
+
+// ReadData reads what MarshalJSON has written, for sources that the zoo has.
+func ReadData(zoo models.Zoo, text []byte) (Data, error) {
+	type plain Data
+	var read struct {
+		Source json.RawMessage `json:"source"`
+		plain
+	}
+	if err := json.Unmarshal(text, &read); err != nil || len(read.Source) == 0 || string(read.Source) == `""` {
+		return Data(read.plain), err
+	}
+	d := Data(read.plain)
+	_, err := readerOf(zoo).Read(&d, "data", []byte(`{"source": `+string(read.Source)+`}`), nil)
+	return d, err
+}

@@ -1,0 +1,282 @@
+// Package runconfig describes a run: which model learns from which data, how, on what device, and
+// into which folder. Configs are YAML and are read strictly: an unknown key or a bad value is an
+// error with file and line.
+package runconfig
+
+import (
+	"cmp"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/spelling"
+	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/optim"
+	"github.com/residua-go/residua/settings"
+)
+
+// Run is a run config. The tags of its fields, and of those of its sections, describe each key, in
+// the form that package settings defines. Keys lists them. Two tags have a special meaning here:
+//
+//	default  its default, for a key whose default is not the constant that Defaults and
+//	         models.Config.Resolve give it
+//	from     the keys that this default follows from; Text says what that changes
+type Run struct {
+	Name   string        `yaml:"name" default:"the file's name" help:"name of the run"`
+	Seed   uint64        `yaml:"seed" help:"seed of the initial weights, the batches and dropout; the same seed gives the same losses, bit for bit, on processors of one kind"`
+	Model  models.Config `yaml:"model" help:"the language model"`
+	Data   Data          `yaml:"data" help:"what the model learns from"`
+	Train  Train         `yaml:"train" help:"how the model learns"`
+	Sample Sample        `yaml:"sample" help:"the text that a run writes when it ends"`
+	Device Device        `yaml:"device" help:"what the run computes on"`
+	Out    string        `yaml:"out" default:"runs/NAME" from:"name" help:"folder of the run"`
+
+	derived []string // keys that were not given and follow from others; see Text
+	zoo     models.Zoo
+	spec    models.Spec
+}
+
+// Zoo returns the zoo with which the run was read.
+func (r *Run) Zoo() models.Zoo { return r.zoo }
+
+// Spec returns the run's model, checked.
+func (r *Run) Spec() models.Spec { return r.spec }
+
+// Auxiliary returns what the run's loss adds to the cross-entropy.
+func (r *Run) Auxiliary() models.Auxiliary {
+	return models.Auxiliary{ZLoss: r.Train.ZLoss, BalanceLoss: r.Train.BalanceLoss, RouterZLoss: r.Train.RouterZLoss}
+}
+
+// Data says what a model learns from.
+type Data struct {
+	Source        data.Source `yaml:"source" json:"source" word:"kind" help:"where documents come from: goroot is the Go standard library's source"`
+	Path          []string    `yaml:"path" json:"path,omitempty" help:"files, folders and globs; relative ones start at the working directory; with goroot, a Go installation"`
+	Tokenizer     string      `yaml:"tokenizer" json:"tokenizer" help:"bytes, gpt2 or the path of a Hugging Face folder's tokenizer.json"`
+	Split         string      `yaml:"split" json:"split" help:"validation text: hash/N (one document in N; the last Nth of a single one), tail/N (the last Nth of the text) or none"`
+	TextField     string      `yaml:"text_field" json:"text_field" help:"the field of a .jsonl line that holds the text"`
+	MaskDocuments bool        `yaml:"mask_documents" json:"mask_documents" help:"attention stays inside a document"`
+}
+
+// Train says how a model learns.
+type Train struct {
+	Batch       int    `yaml:"batch" min:"1" max:"65536" help:"rows of a micro-batch"`
+	Accumulate  int    `yaml:"accumulate" min:"1" max:"1048576" help:"micro-batches of a step, over all ranks"`
+	BatchTokens int    `yaml:"batch_tokens" added:"0" min:"0" max:"4294967296" help:"tokens of a step; batch and accumulate follow, the batch as large as memory allows, up to 16384 tokens; 0: they say it"`
+	Recompute   string `yaml:"recompute" choices:"none, block" help:"none, or block: compute each block's activations again in the backward pass, for less memory"`
+	Steps       int    `yaml:"steps" default:"required, or tokens" min:"0" max:"1000000000" help:"number of updates"`
+	Tokens      int64  `yaml:"tokens" min:"0" max:"1000000000000000000" help:"tokens to train on, in place of steps; rounded up to whole steps"`
+	Stop        Stop   `yaml:"stop" added:"" help:"ends the run before its last step"`
+
+	LR              float64  `yaml:"lr" default:"required" max:"10" help:"peak learning rate"`
+	Schedule        Schedule `yaml:"schedule" word:"kind" help:"how the rate changes, with warmup, decay and min_lr"`
+	Warmup          float64  `yaml:"warmup" max:"1000000000" help:"warmup of the rate: below 1 a share of the steps, else a number of steps"`
+	Decay           float64  `yaml:"decay" max:"1000000000" help:"decay at the end, with warmup-stable-decay: below 1 a share of the steps, else a number of steps"`
+	MinLR           float64  `yaml:"min_lr" default:"lr / 10" from:"train.lr" help:"learning rate at the end"`
+	WeightDecay     float64  `yaml:"weight_decay" min:"0" help:"coefficient of the weight decay"`
+	WeightDecayMode string   `yaml:"weight_decay_mode" choices:"coupled, independent" help:"coupled to the rate, or independent of it"`
+	Beta1           float64  `yaml:"beta1" help:"AdamW's decay of the first moment"`
+	Beta2           float64  `yaml:"beta2" help:"AdamW's decay of the second moment"`
+	AdamEps         float64  `yaml:"adam_eps" help:"AdamW's epsilon"`
+	Optim           Optim    `yaml:"optim" default:"adamw" help:"the rule by which weight matrices learn"`
+	Clip            float64  `yaml:"clip" min:"0" help:"greatest global gradient norm; 0: no clipping"`
+	ZLoss           float64  `yaml:"z_loss" min:"0" help:"coefficient of mean (log Z)^2 in the loss"`
+	BalanceLoss     float64  `yaml:"balance_loss" min:"0" help:"with experts: coefficient of their load balance in the loss"`
+	RouterZLoss     float64  `yaml:"router_z_loss" min:"0" help:"with experts: coefficient of the routers' mean (log Z)^2 in the loss"`
+
+	EvalEvery       int    `yaml:"eval_every" min:"0" max:"1000000000" help:"steps between evaluations; 0: at the end only"`
+	EvalTokens      int    `yaml:"eval_tokens" default:"as many as take 3% of the FLOPs with all evaluations, at most 262144" from:"train.steps train.tokens train.batch train.accumulate train.stop.tokens train.eval_every model.seq" min:"0" max:"1000000000000" help:"tokens of the validation split that are scored; 0: all"`
+	CheckpointEvery int    `yaml:"checkpoint_every" min:"0" max:"1000000000" help:"steps between checkpoints; 0: not by steps. A checkpoint is also made before each evaluation and at the end"`
+	Keep            int    `yaml:"keep" min:"1" max:"1000000000" help:"number of newest checkpoints to keep"`
+	InitFrom        string `yaml:"init_from" help:"a run, checkpoint, model file or Hugging Face folder whose weights to start from; a relative path starts at the working directory"`
+	MaxBadSteps     int    `yaml:"max_bad_steps" min:"1" max:"1000000000" help:"steps in a row with a loss or gradient that is not finite, before the run gives up"`
+	LogEvery        int    `yaml:"log_every" min:"0" max:"1000000000" help:"steps between lines where there is no terminal; 0: about every 30 seconds"`
+	LogMixing       int    `yaml:"log_mixing" min:"0" max:"1000000000" help:"steps between measurements of how far a stream's mixing coefficients have moved from their start, in metrics.jsonl; 0: never. analyze mixing shows them"`
+	TensorBoard     bool   `yaml:"tensorboard" added:"false" help:"also write metrics and samples as an event file, for tensorboard --logdir on the run folder"`
+	LogNorms        int    `yaml:"log_norms" added:"0" min:"0" max:"1000000000" help:"steps between measurements of norms in metrics.jsonl: of the stream by depth, of weights and gradients by block; 0: never. report draws them"`
+
+	CheckpointMinutes float64 `yaml:"checkpoint_minutes" min:"0" max:"1000000000" help:"minutes of wall time from one checkpoint to the next; 0: not by time"`
+}
+
+// Sample is the text that a run writes when it ends.
+type Sample struct {
+	Prompt      string  `yaml:"prompt" help:"the text that the sample goes on from"`
+	Tokens      int     `yaml:"tokens" min:"0" max:"1000000000" help:"number of tokens; 0: no sample"`
+	Temperature float64 `yaml:"temperature" min:"0" help:"temperature; 0: always the likeliest token"`
+	Every       int     `yaml:"every" added:"0" min:"0" max:"1000000000" help:"steps between samples that are kept in samples.jsonl while the run trains, with one more at its end; 0: none"`
+}
+
+// Device says what a run computes on.
+type Device struct {
+	Kind      string `yaml:"kind" choices:"cpu, cuda" help:"cpu or cuda"`
+	Index     int    `yaml:"index" min:"0" max:"1023" help:"which GPU, of those that CUDA_VISIBLE_DEVICES lets the program see; 0: the first. Several ranks on a host take this one and those after it"`
+	Threads   int    `yaml:"threads" min:"0" max:"1024" help:"number of threads; 0: one for each core; the losses do not depend on it"`
+	Precision string `yaml:"precision" default:"fp32, on cuda tf32" from:"device.kind" help:"of activations and matrix products: fp32, bf16 (activations and what products read in bfloat16, all sums in float32) or, on cuda alone, tf32 (products alone)"`
+
+	Ranks       int     `yaml:"ranks" added:"1" min:"1" max:"65536" help:"processes that train one model together, started by mpiexec or another launcher of MPI; must divide train.accumulate; the loss depends on it in its last bits alone"`
+	RankTimeout float64 `yaml:"rank_timeout" added:"60" min:"0.1" max:"86400" help:"seconds for which a rank may be silent before the others end the job"`
+}
+
+// Options returns the device as a program's options.
+func (d Device) Options(store *graph.Store) graph.Options {
+	return graph.Options{Store: store, Threads: d.Threads, Device: d.Place(), Precision: graph.Precision(d.Precision)}
+}
+
+// Place returns the device in one word, "cpu", "cuda" or "cuda:1".
+func (d Device) Place() graph.Device {
+	if d.Kind == string(graph.CUDA) {
+		return graph.GPU(d.Index)
+	}
+	return graph.Device(d.Kind)
+}
+
+// complete fills in the device's default precision.
+func (d *Device) complete() {
+	if d.Precision != "" {
+		return
+	}
+	d.Precision = string(graph.FP32)
+	if d.Place().OnGPU() {
+		d.Precision = string(graph.TF32)
+	}
+}
+
+// Defaults returns the values of keys that a file does not set.
+func Defaults() Run {
+	return Run{
+		Data:   Data{Source: data.Goroot{}, Tokenizer: "bytes", Split: "hash/20", TextField: "text"},
+		Train:  Train{Batch: 8, Accumulate: 1, Recompute: "none", Schedule: optim.WarmupCosine{}, Warmup: 0.05, Decay: 0.2, WeightDecay: 1e-4, WeightDecayMode: "coupled", Beta1: 0.9, Beta2: 0.95, AdamEps: 1e-8, Optim: AdamW{}, Clip: 1, ZLoss: 1e-4, BalanceLoss: 0.01, EvalTokens: 262144, CheckpointMinutes: 10, Keep: 2, MaxBadSteps: 10},
+		Sample: Sample{Tokens: 200, Temperature: 0.8},
+		Device: Device{Kind: string(graph.CPU), Ranks: 1, RankTimeout: 60},
+	}
+}
+
+// Parse reads a run config for designs in the zoo from a text, as Load does; file is its name in
+// messages and, without its extension, the run's name.
+func Parse(zoo models.Zoo, file string, text []byte, sets []string) (*Run, *settings.Positions, error) {
+	run, where, err := resolve(zoo, file, text, sets)
+	if err != nil {
+		return nil, nil, err
+	}
+	return run, where, run.validate(where)
+}
+
+// resolve does what Parse does, without checking the values.
+func resolve(zoo models.Zoo, file string, text []byte, sets []string) (*Run, *settings.Positions, error) {
+	run := Defaults()
+	run.zoo = zoo
+	var err error
+	if run.Model, err = presetOf(zoo, file, text, sets); err != nil {
+		return nil, nil, err
+	}
+	where, err := readerOf(zoo).Read(&run, file, text, sets)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := run.complete(file, where); err != nil {
+		return nil, nil, err
+	}
+	run.derived, err = derivedKeys(&run, where)
+	return &run, where, err
+}
+
+// readerOf returns a reader for configs whose sections may hold the kinds that a zoo lists.
+func readerOf(zoo models.Zoo) settings.Reader {
+	k := settings.Kinds{}
+	addKinds(k, zoo, zoo.Streams())
+	addKinds(k, zoo, zoo.Attentions())
+	addKinds(k, zoo, zoo.FeedForwards())
+	addKinds(k, zoo, []Optim{AdamW{}, Muon{Momentum: 0.95, Scale: string(optim.ScaleOriginal), Keys: Muon{}.Name()}})
+	addKinds(k, zoo, []data.Source{data.Goroot{}, data.Files{}, data.Shards{}})
+	addKinds(k, zoo, []Schedule{optim.WarmupCosine{}, optim.WarmupStableDecay{}, optim.Constant{}})
+	return settings.Reader{Kinds: k, Renamed: renamed}
+}
+
+// addKinds lists the kinds of a section, with their defaults: ours, and those of the zoo.
+func addKinds[T settings.Kinded](k settings.Kinds, zoo models.Zoo, ours []T) {
+	t := reflect.TypeFor[T]()
+	for _, kind := range append(ours, models.KindsOf[T](zoo)...) {
+		k[t] = append(k[t], layers.WithDefaults(kind))
+	}
+}
+
+// renamed returns the present name of a key in a config of version 1, "" if it has not moved.
+func renamed(key string) string {
+	if inner, ok := strings.CutPrefix(key, modelPrefix); ok {
+		if now := models.KeySinceVersion1(inner); now != "" {
+			return modelPrefix + now
+		}
+	}
+	return ""
+}
+
+// modelPrefix begins the keys of a run's model.
+const modelPrefix = "model."
+
+// presetOf returns the model of the preset that a config names, otherwise an empty one. It ignores
+// errors elsewhere in the config.
+func presetOf(zoo models.Zoo, file string, text []byte, sets []string) (models.Config, error) {
+	var named struct {
+		Model struct {
+			Preset string `yaml:"preset"`
+		} `yaml:"model"`
+	}
+	where, err := settings.Reader{Peek: true}.Read(&named, file, text, sets)
+	name := named.Model.Preset
+	if err != nil || name == "" {
+		return models.Config{}, nil
+	}
+	preset, err := zoo.Preset(name)
+	if err != nil {
+		names := zoo.PresetNames()
+		return models.Config{}, where.Errorf("model.preset", "unknown preset %q%s", name, cmp.Or(spelling.Hint(name, names), "; one of "+strings.Join(names, ", ")))
+	}
+	return preset.Config, nil
+}
+
+// complete fills in values that depend on other keys.
+func (r *Run) complete(file string, where *settings.Positions) error {
+	r.Name = cmp.Or(r.Name, strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)))
+	r.Out = cmp.Or(r.Out, filepath.Join("runs", r.Name))
+	if r.Train.MinLR == 0 && where.Of("train.min_lr") == "" {
+		r.Train.MinLR = r.Train.LR / 10
+	}
+	r.completeOptim(where)
+	known := data.TokenizerNames()
+	if own, ok := r.Data.Source.(data.Tokenized); ok {
+		known = []string{own.Tokenizer().Name()}
+		if where.Of("data.tokenizer") == "" {
+			r.Data.Tokenizer = known[0]
+		}
+	}
+	if !data.IsTokenizerFile(r.Data.Tokenizer) {
+		if err := oneOf(where, "data.tokenizer", r.Data.Tokenizer, known...); err != nil {
+			return err
+		}
+	}
+	tokenizer, err := data.TokenizerOf(r.Data.Source, r.Data.Tokenizer)
+	if err != nil {
+		return err
+	}
+	if where.Of("model.vocab") == "" {
+		r.Model.Vocab = tokenizer.Vocab()
+	}
+	if r.Model.Vocab < tokenizer.Vocab() {
+		return where.Errorf("model.vocab", "want >= %d, the ids of tokenizer %s, got %d", tokenizer.Vocab(), r.Data.Tokenizer, r.Model.Vocab)
+	}
+	if err := r.completeModel(where); err != nil {
+		return err
+	}
+	r.Model.MaskDocuments = r.Data.MaskDocuments
+	if err := r.splitStep(where, graph.AvailableMemory()); err != nil {
+		return err
+	}
+	if where.Of("train.eval_tokens") == "" {
+		r.Train.EvalTokens = r.evalTokens()
+	}
+	r.Model.BOS = int(tokenizer.BOS())
+	r.Device.complete()
+	return nil
+}
