@@ -16,7 +16,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// TestCommittedExperiments: each config of experiments/ can be planned, its log is whole, and its
+// TestCommittedExperiments: each config of studies/ can be planned, its log is whole, and its
 // report is made of that log, bit for bit. Without long tests it looks at one log of each kind.
 func TestCommittedExperiments(t *testing.T) {
 	root, err := filepath.Abs("../..")
@@ -128,7 +128,7 @@ func TestEditedConfigsChangeNoExperiment(t *testing.T) {
 		require.NotEqual(t, string(text), edited)
 		require.NoError(t, os.WriteFile(name, []byte(edited), 0o644))
 	}
-	logs, err := filepath.Glob(filepath.Join(root, "experiments", "*", "log.jsonl"))
+	logs, err := filepath.Glob(filepath.Join(root, "studies", "*", "log.jsonl"))
 	require.NoError(t, err)
 	require.NotEmpty(t, logs)
 	kinds := map[string]bool{}
