@@ -30,8 +30,10 @@ experiments: ## of the experiments that have been run: train what their logs do 
 kernels: ## benchmark every kernel, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./graph/...
 
+SOURCES = $$(git ls-files '*.go')
+
 lint: ## NOTICE; workflows by actionlint; gofmt, go vet and staticcheck with the tag cuda: without it only stubs differ, and go test vets them (wants a C compiler)
-	@test -z "$$(gofmt -l .)" || { echo "not gofmt'd:"; gofmt -l .; exit 1; }
+	@test -z "$$(gofmt -l $(SOURCES))" || { echo "not gofmt'd:"; gofmt -l $(SOURCES); exit 1; }
 	$(GO) vet -tags cuda ./... ./graph/cuda/cu/...
 	$(GO) tool staticcheck -tags cuda ./...
 	$(GO) vet -tags mpi ./distributed/mpi
@@ -45,7 +47,7 @@ notice: ## write NOTICE, the licences of what is linked into programs; lint fail
 	$(GO) run ./internal/notice >build/NOTICE && mv build/NOTICE NOTICE
 
 fmt: ## format
-	gofmt -w .
+	gofmt -w $(SOURCES)
 
 generate: ## regenerate the assembly kernels; with RESIDUA_NVRTC or CUDA's toolkit at hand also ./graph/cuda
 	$(GO) generate ./graph/kernel/...
@@ -120,8 +122,8 @@ release: ## build the archives of a release into dist/: Linux, macOS, Windows, a
 
 .PHONY: notebooks notebooks-update jupyter
 
-notebooks: ## test the notebooks' kernel, run the notebooks and compare them with their committed outputs (wants jupyter-nbconvert); ONLY=02 runs one
-	@$(GO) test -tags jupyter ./notebooks/internal/kernel
+notebooks: ## test the notebooks' kernel, run the notebooks and compare them with their committed outputs (wants jupyter-nbconvert); ONLY=02 runs that one alone
+	@$(if $(ONLY),,$(GO) test -tags jupyter ./notebooks/internal/kernel)
 	@GO=$(GO) $(GO) run ./notebooks/cmd check $(ONLY)
 
 notebooks-update: ## run the notebooks and write their outputs into them; ONLY=02 runs one

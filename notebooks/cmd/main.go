@@ -44,52 +44,47 @@ func run(ctx context.Context, args []string) error {
 	if _, err := os.Stat(filepath.Join(root, "notebooks", "cmd")); err != nil {
 		return errors.Errorf("notebooks: want to be called in the repository's root, got %s", root)
 	}
-	s := session{root: root, build: filepath.Join(root, "build", "notebooks")}
+	j := runner.FindJupyter(root)
 	switch args[0] {
 	case "check":
-		return s.notebooks(ctx, args[1:], (*runner.Runner).Check)
+		return notebooks(ctx, root, j, args[1:], (*runner.Runner).Check)
 	case "update":
-		return s.notebooks(ctx, args[1:], (*runner.Runner).Update)
+		return notebooks(ctx, root, j, args[1:], (*runner.Runner).Update)
 	case "kernel":
-		return s.kernel(ctx)
+		return build(ctx, root)
 	case "jupyter":
-		return s.jupyter(ctx, args[1:])
+		return jupyter(ctx, root, j, args[1:])
 	}
 	return errors.Errorf("notebooks: want check, update, kernel or jupyter, got %q", args[0])
 }
 
-// session holds the folders of the repository and of the build.
-type session struct{ root, build string }
-
 // notebooks builds the kernel and runs notebooks.
-func (s session) notebooks(ctx context.Context, only []string, do func(*runner.Runner, context.Context, []string) error) error {
-	j := runner.FindJupyter(s.root, s.build)
+func notebooks(ctx context.Context, root string, j *runner.Jupyter, only []string, do func(*runner.Runner, context.Context, []string) error) error {
 	if err := j.CheckConvert(ctx); err != nil {
 		return err
 	}
-	if err := s.kernel(ctx); err != nil {
+	if err := build(ctx, root); err != nil {
 		return err
 	}
-	return do(runner.New(s.root, s.build, os.Stdout, j), ctx, only)
+	return do(runner.New(root, os.Stdout, j), ctx, only)
 }
 
 // jupyter builds the kernel and starts Jupyter.
-func (s session) jupyter(ctx context.Context, args []string) error {
-	j := runner.FindJupyter(s.root, s.build)
+func jupyter(ctx context.Context, root string, j *runner.Jupyter, args []string) error {
 	server, err := j.Server(ctx)
 	if err != nil {
 		return err
 	}
-	if err := s.kernel(ctx); err != nil {
+	if err := build(ctx, root); err != nil {
 		return err
 	}
-	return j.Serve(ctx, server, filepath.Join(s.root, "notebooks"), s.build, args)
+	return j.Serve(ctx, server, root, args)
 }
 
-// kernel builds the kernel with the go command that the variable GO of the Makefile names.
-func (s session) kernel(ctx context.Context) error {
+// build builds the kernel with the go command that the variable GO of the Makefile names.
+func build(ctx context.Context, root string) error {
 	start := time.Now()
-	if err := kernel.Build(ctx, cmp.Or(os.Getenv("GO"), "go"), s.root, s.build); err != nil {
+	if err := kernel.Build(ctx, cmp.Or(os.Getenv("GO"), "go"), root); err != nil {
 		return err
 	}
 	fmt.Printf("kernel built in %.1f s\n", time.Since(start).Seconds())

@@ -1,17 +1,21 @@
 // Package kernel builds the Jupyter kernel that runs the notebooks: gophernotes, a Go interpreter,
 // compiled together with our packages and Gorgonia's. Everything is built below one folder and
-// nothing is installed. Running the kernel needs no Go, except to show documentation.
+// nothing is installed. Running the kernel needs no Go.
 //
 // gophernotes is a program and not a library: its source and that of its interpreter, gomacro, are
-// copied from the module cache, patched for Go 1.26 and our notebooks (patch.go, the .diff files),
-// and built with generated tables of what packages export (packages.go, _tables).
+// copied from the module cache, patched for Go 1.26 and our notebooks (upstream.go, the .diff
+// files), and built with generated tables of what packages export (packages.go,
+// _gophernotes/tables).
 package kernel
 
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
+
+	"github.com/pkg/errors"
 )
 
 // Name is the kernel's name in the metadata of notebooks, DisplayName the one people see.
@@ -20,61 +24,46 @@ const (
 	DisplayName = "Go (Residua)"
 )
 
-// Build builds the kernel of the module at root below the folder build, with the named go command.
-// Jupyter finds the kernel if JUPYTER_PATH contains JupyterPath. The error has one line.
-func Build(ctx context.Context, goName, root, build string) error {
-	modules, err := newModuleFiles(root, build)
-	if err != nil {
+// Build builds the kernel of the module at root below the module's folder build/notebooks, with the
+// named go command. Jupyter finds the kernel if JUPYTER_PATH contains JupyterPath. The error has
+// one line.
+func Build(ctx context.Context, goName, root string) error {
+	if err := writeSources(ctx, goName, root); err != nil {
 		return err
 	}
-	if err := writeSources(ctx, goName, build, modules); err != nil {
-		return err
-	}
-	g := goCommand{name: goName, dir: filepath.Join(build, "kernel")}
+	g := goCommand{name: goName, dir: filepath.Join(Folder(root), "gophernotes")}
 	if _, err := g.output(ctx, append([]string{"run", "./tables"}, Packages()...)...); err != nil {
 		return err
 	}
-	program, err := writeSpec(filepath.Join(JupyterPath(build), "kernels", Name))
-	if err != nil {
+	spec := fmt.Sprintf(`{"argv": ["{resource_dir}/%s", "{connection_file}"], "display_name": %q, "interrupt_mode": "message", "language": "go"}`,
+		filepath.Base(Program(root)), DisplayName)
+	if err := writeFile(filepath.Join(filepath.Dir(Program(root)), "kernel.json"), spec); err != nil {
 		return err
 	}
-	_, err = g.output(ctx, "build", "-o", program, ".")
+	_, err := g.output(ctx, "build", "-o", Program(root), ".")
 	return err
 }
 
-// writeSources makes the modules to build.
-func writeSources(ctx context.Context, goName, build string, modules moduleFiles) error {
-	download := goCommand{name: goName, dir: filepath.Join(build, "download")}
-	if err := writeFolder(download.dir, modules.download); err != nil {
-		return err
-	}
-	if err := gomacro().write(ctx, download, filepath.Join(build, "gomacro"), modules.gomacro); err != nil {
-		return err
-	}
-	return gophernotes().write(ctx, download, filepath.Join(build, "kernel"), modules.kernel)
-}
+// Folder returns the folder in which everything is built.
+func Folder(root string) string { return filepath.Join(root, "build", "notebooks") }
 
-// JupyterPath returns the folder whose subfolder kernels/ has the kernel built below the folder
-// build.
-func JupyterPath(build string) string { return filepath.Join(build, "jupyter") }
+// JupyterPath returns the folder whose subfolder kernels/ has the kernel.
+func JupyterPath(root string) string { return filepath.Join(Folder(root), "jupyter") }
 
-// spec describes the kernel to Jupyter.
-const spec = `{
-  "argv": [
-    "{resource_dir}/%s",
-    "{connection_file}"
-  ],
-  "display_name": "%s",
-  "interrupt_mode": "message",
-  "language": "go"
-}
-`
-
-// writeSpec writes that description and returns the path for the program.
-func writeSpec(dir string) (program string, err error) {
+// Program returns the path of the kernel's program.
+func Program(root string) string {
 	name := "residua-kernel"
 	if runtime.GOOS == "windows" {
 		name += ".exe"
 	}
-	return filepath.Join(dir, name), writeFolder(dir, map[string]string{"kernel.json": fmt.Sprintf(spec, name, DisplayName)})
+	return filepath.Join(JupyterPath(root), "kernels", Name, name)
+}
+
+// writeFile writes a file, and its folder.
+func writeFile(path, text string) error {
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	if err == nil {
+		err = os.WriteFile(path, []byte(text), 0o644)
+	}
+	return errors.Wrap(err, "notebook kernel")
 }

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -17,25 +18,21 @@ func TestPackagesAreListedOnce(t *testing.T) {
 	require.True(t, seen["gorgonia.org/gorgonia"])
 }
 
-func TestMergeSums(t *testing.T) {
-	require.Equal(t, "a\nb\nc\n", mergeSums("c\na\n", "b\na"))
-}
-
-func TestModuleFiles(t *testing.T) {
-	files, err := newModuleFiles("../../..", "../../../build/notebooks")
+// TestChecksumsAreKnown requires the checksums of what is downloaded and of what the kernel's go.mod
+// lists.
+func TestChecksumsAreKnown(t *testing.T) {
+	sums, err := os.ReadFile("_gophernotes/go.sum")
 	require.NoError(t, err)
-	require.Contains(t, files.kernel["go.mod"], `github.com/residua-go/residua => "../../.."`)
-	require.Contains(t, files.kernel["go.mod"], "\ngodebug gotypesalias=0\n")
-	for _, u := range []upstream{gophernotes(), gomacro()} { // the checksum of what is downloaded is known
-		require.Equal(t, 2, strings.Count(files.download["go.sum"], u.module+" "+u.version), u.module)
+	for _, u := range upstreams {
+		require.Equal(t, 2, strings.Count(string(sums), u.module+" "+u.version), u.module)
 	}
-	for _, line := range strings.Fields(requires) {
-		if strings.HasPrefix(line, "v") && line != "v0.0.0" {
-			require.Contains(t, files.kernel["go.sum"], " "+line)
+	mod, err := os.ReadFile("_gophernotes/go.mod")
+	require.NoError(t, err)
+	for _, version := range strings.Fields(string(mod)) {
+		if strings.HasPrefix(version, "v") && version != "v0.0.0" && strings.Contains(version, ".") && !strings.HasSuffix(version, ",") {
+			require.Contains(t, string(sums), " "+version)
 		}
 	}
-	_, err = goVersion("module x\n")
-	require.Error(t, err)
 }
 
 func TestComplaint(t *testing.T) {

@@ -14,7 +14,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -68,15 +67,7 @@ var program = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	build := filepath.Join(root, "build", "notebooks")
-	if err := kernel.Build(context.Background(), "go", root, build); err != nil {
-		return "", err
-	}
-	path := filepath.Join(kernel.JupyterPath(build), "kernels", kernel.Name, "residua-kernel")
-	if runtime.GOOS == "windows" {
-		path += ".exe"
-	}
-	return path, nil
+	return kernel.Program(root), kernel.Build(context.Background(), "go", root)
 })
 
 // start starts a kernel in the folder of the notebooks.
@@ -250,28 +241,23 @@ func (c *client) run(cell string) string {
 	return out
 }
 
-// fail runs a cell that must fail, and returns its message and the lines that it shows.
-func (c *client) fail(cell string) (message, shown string) {
+// fail runs a cell that must fail, and returns its message.
+func (c *client) fail(cell string) string {
 	c.t.Helper()
 	return c.failure(c.finish(c.send(cell)))
 }
 
-func (c *client) failure(reply message, published []message) (message, shown string) {
+func (c *client) failure(reply message, published []message) string {
 	c.t.Helper()
 	require.Equal(c.t, "error", reply.text("status"))
 	for _, m := range published {
-		if m.Header.Type != "error" {
-			continue
+		if m.Header.Type == "error" {
+			require.Equal(c.t, reply.text("evalue"), m.text("evalue"))
+			return m.text("evalue")
 		}
-		var lines []string
-		for _, line := range m.Content["traceback"].([]any) {
-			lines = append(lines, line.(string))
-		}
-		require.Equal(c.t, reply.text("evalue"), m.text("evalue"))
-		return m.text("evalue"), strings.Join(lines, "\n")
 	}
 	require.FailNow(c.t, "a cell that fails shows no error")
-	return "", ""
+	return ""
 }
 
 // waitFor waits until a running cell has printed a text.

@@ -41,6 +41,3 @@ func complaint(stderr string, err error) string {
 	}
 	return err.Error()
 }
-
-// oneLine removes the line feeds of a message.
-func oneLine(message string) string { return strings.Join(strings.Fields(message), " ") }

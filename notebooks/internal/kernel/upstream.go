@@ -3,130 +3,120 @@ package kernel
 import (
 	"context"
 	"encoding/json"
-	"go/format"
-	"io/fs"
-	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/pkg/errors"
 )
 
-// upstream is a published module whose source is copied to the build folder and changed there.
-type upstream struct {
-	module, version string
-	folders         []string // folders to copy, with their subfolders; "." means only the module's top-level files
-	diff            string
-	overlay         map[string]string // our folders with files to add, and where to add them
+// upstream is a published module whose source is copied to a folder of the build and changed there:
+// by the diff with the folder's name, and by the files in the folder _NAME here.
+type upstream struct{ folder, module, version string }
+
+// upstreams are the kernel, which is a program and cannot be imported, and its interpreter.
+//
+// gophernotes.diff makes gophernotes start with Go 1.26, work in checked notebooks, and stop a cell
+// and keep its variables. gomacro.diff lets interpreted code use compiled types that refer to
+// themselves, such as []*gorgonia.Node: while gomacro describes Node, it treats pointers to it, and
+// slices and maps of it, as unknown (xreflect.Forward), although reflection knows them exactly.
+var upstreams = []upstream{
+	{"gophernotes", "github.com/gopherdata/gophernotes", "v0.7.5"},
+	{"gomacro", "github.com/cosmos72/gomacro", "v0.0.0-20231101204900-3dc08f5f8fea"},
 }
 
-// gophernotes returns the kernel, which is a program and cannot be imported.
-func gophernotes() upstream {
-	return upstream{
-		"github.com/gopherdata/gophernotes", "v0.7.5", []string{".", "imports"},
-		gophernotesDiff, map[string]string{"_overlay": ".", "_tables": "tables"},
+// writeSources makes the modules to build. The go.sum of gophernotes' lists what it needs beyond
+// Residua, gomacro included, of which the checksum database has no entry.
+func writeSources(ctx context.Context, goName, root string) error {
+	here := filepath.Join(root, "notebooks", "internal", "kernel")
+	sums, err := os.ReadFile(filepath.Join(here, "_gophernotes", "go.sum"))
+	if err != nil {
+		return errors.Wrap(err, "notebook kernel")
 	}
-}
-
-// gomacro returns the kernel's interpreter.
-func gomacro() upstream {
-	return upstream{
-		"github.com/cosmos72/gomacro", "v0.0.0-20231101204900-3dc08f5f8fea",
-		[]string{"ast2", "atomic", "base", "fast", "gls", "go", "imports", "xreflect"},
-		gomacroDiff, map[string]string{"_fast": "fast", "_genimport": "base/genimport"},
+	residuaSums, err := os.ReadFile(filepath.Join(root, "go.sum"))
+	if err != nil {
+		return errors.Wrap(err, "notebook kernel")
 	}
+	download := goCommand{name: goName, dir: filepath.Join(Folder(root), "download")}
+	for name, text := range map[string]string{"go.mod": "module download\n", "go.sum": string(sums)} {
+		if err := writeFile(filepath.Join(download.dir, name), text); err != nil {
+			return err
+		}
+	}
+	for _, u := range upstreams {
+		if err := u.write(ctx, download, here, filepath.Join(Folder(root), u.folder)); err != nil {
+			return errors.Wrapf(err, "notebook kernel: %s %s", u.module, u.version)
+		}
+	}
+	return writeFile(filepath.Join(Folder(root), "gophernotes", "go.sum"), string(residuaSums)+string(sums))
 }
 
-// write writes the changed files of the module, and ours, to a folder, and removes all other files
-// there. It formats Go files, so that tools that format or check the whole tree find nothing to do
-// below the build folder.
-func (u upstream) write(ctx context.Context, download goCommand, dir string, ours map[string]string) error {
-	folder, err := u.folder(ctx, download)
+// write writes the module's source to a folder, with the changes that lie in the folder here.
+func (u upstream) write(ctx context.Context, download goCommand, here, dir string) error {
+	source, err := u.source(ctx, download)
 	if err != nil {
 		return err
 	}
-	files, err := sourceFiles(os.DirFS(folder), u.folders)
-	if err == nil {
-		err = applyDiff(files, u.diff)
-	}
+	diff, err := os.ReadFile(filepath.Join(here, u.folder+".diff"))
 	if err != nil {
-		return errors.Wrapf(err, "notebook kernel: %s %s", u.module, u.version)
+		return err
 	}
-	for from, into := range u.overlay {
-		if err := addOverlay(files, from, into); err != nil {
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	if err := os.CopyFS(dir, os.DirFS(source)); err != nil {
+		return err
+	}
+	for _, name := range []string{"go.mod", "go.sum"} { // ours replace them
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
 			return err
 		}
 	}
-	maps.Copy(files, ours)
-	return writeFolder(dir, files)
+	if err := applyDiff(dir, string(diff)); err != nil {
+		return err
+	}
+	return os.CopyFS(dir, os.DirFS(filepath.Join(here, "_"+u.folder)))
 }
 
-// folder returns the module's folder in the module cache, and downloads the module if necessary.
-func (u upstream) folder(ctx context.Context, g goCommand) (string, error) {
+// source returns the module's folder in the module cache, and downloads the module if necessary.
+func (u upstream) source(ctx context.Context, g goCommand) (string, error) {
 	out, err := g.output(ctx, "mod", "download", "-json", u.module+"@"+u.version)
 	var module struct{ Dir, Error string }
 	if json.Unmarshal(out, &module) == nil && module.Error != "" {
-		return "", errors.Errorf("notebook kernel: %s", oneLine(module.Error))
+		return "", errors.New(strings.Join(strings.Fields(module.Error), " "))
 	}
-	if err != nil {
-		return "", err
-	}
-	if module.Dir == "" {
-		return "", errors.Errorf("notebook kernel: go mod download: want the folder of %s, got %q", u.module, out)
-	}
-	return module.Dir, nil
+	return module.Dir, err
 }
 
-// sourceFiles reads the Go and assembly files of folders, without tests.
-func sourceFiles(module fs.FS, folders []string) (map[string]string, error) {
-	files := map[string]string{}
-	for _, folder := range folders {
-		err := fs.WalkDir(module, folder, func(name string, entry fs.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-			if entry.IsDir() {
-				if folder == "." && name != "." || strings.HasPrefix(path.Base(name), "_") || path.Base(name) == "testdata" {
-					return fs.SkipDir
-				}
-				return nil
-			}
-			if extension := path.Ext(name); extension != ".go" && extension != ".s" || strings.HasSuffix(name, "_test.go") {
-				return nil
-			}
-			text, err := fs.ReadFile(module, name)
-			files[name] = string(text)
-			return err
-		})
+// applyDiff changes the files of a folder by a unified diff without line numbers: after "--- FILE",
+// each "@@ WHY" begins lines that occur in the file exactly once.
+func applyDiff(dir, diff string) error {
+	for _, section := range strings.Split("\n"+diff, "\n--- ")[1:] {
+		hunks := strings.Split(section, "\n@@ ")
+		path := filepath.Join(dir, filepath.FromSlash(hunks[0]))
+		raw, err := os.ReadFile(path)
 		if err != nil {
-			return nil, err
+			return err
 		}
-	}
-	return files, nil
-}
-
-// writeFolder makes a folder contain exactly these files.
-func writeFolder(dir string, files map[string]string) error {
-	if err := os.RemoveAll(dir); err != nil {
-		return errors.Wrap(err, "notebook kernel")
-	}
-	for name, text := range files {
-		content := []byte(text)
-		if path.Ext(name) == ".go" {
-			formatted, err := format.Source(content)
-			if err != nil {
-				return errors.Wrapf(err, "notebook kernel: %s", name)
+		text := string(raw)
+		for _, hunk := range hunks[1:] {
+			why, lines, _ := strings.Cut(hunk, "\n")
+			var before, after string
+			for line := range strings.Lines(lines + "\n") {
+				if line[0] != '+' {
+					before += line[1:]
+				}
+				if line[0] != '-' {
+					after += line[1:]
+				}
 			}
-			content = formatted
+			if n := strings.Count(text, before); n != 1 {
+				return errors.Errorf("%s: want %q once, found it %d times; adapt the .diff in notebooks/internal/kernel (%s)", hunks[0], strings.TrimSpace(before), n, why)
+			}
+			text = strings.Replace(text, before, after, 1)
 		}
-		file := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			return errors.Wrap(err, "notebook kernel")
-		}
-		if err := os.WriteFile(file, content, 0o644); err != nil {
-			return errors.Wrap(err, "notebook kernel")
+		if err := writeFile(path, text); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -29,9 +29,9 @@ const (
 )
 
 // FindJupyter looks for the program jupyter: the one that $JUPYTER names, or else the one in
-// build/venv below root, or else the one on the path. It finds the kernel built below the folder
-// build. CheckConvert and Server tell whether Jupyter is installed.
-func FindJupyter(root, build string) *Jupyter {
+// build/venv below root, or else the one on the path. CheckConvert and Server tell whether Jupyter is
+// installed.
+func FindJupyter(root string) *Jupyter {
 	program := os.Getenv("JUPYTER")
 	if program == "" {
 		program = filepath.Join(root, "build", "venv", "bin", "jupyter")
@@ -42,9 +42,9 @@ func FindJupyter(root, build string) *Jupyter {
 			program = "jupyter"
 		}
 	}
-	home := filepath.Join(build, "home")
+	home := filepath.Join(kernel.Folder(root), "home")
 	env := append(os.Environ(),
-		"JUPYTER_PATH="+joinPaths(kernel.JupyterPath(build), os.Getenv("JUPYTER_PATH")),
+		"JUPYTER_PATH="+joinPaths(kernel.JupyterPath(root), os.Getenv("JUPYTER_PATH")),
 		"JUPYTER_DATA_DIR="+filepath.Join(home, "data"),
 		"JUPYTER_CONFIG_DIR="+filepath.Join(home, "config"),
 		"JUPYTER_RUNTIME_DIR="+filepath.Join(home, "runtime"),
@@ -109,12 +109,12 @@ func (j *Jupyter) Execute(ctx context.Context, notebook, result string, cellLimi
 	return nil
 }
 
-// Serve starts a Server in a folder and waits for its end.
-func (j *Jupyter) Serve(ctx context.Context, server, dir, build string, args []string) error {
+// Serve starts a Server in the folder of the notebooks and waits for its end.
+func (j *Jupyter) Serve(ctx context.Context, server, root string, args []string) error {
 	all := append([]string{server, "--MultiKernelManager.default_kernel_name=" + kernel.Name,
-		"--FileCheckpoints.checkpoint_dir=" + filepath.Join(build, "home", "checkpoints")}, args...)
+		"--FileCheckpoints.checkpoint_dir=" + filepath.Join(kernel.Folder(root), "home", "checkpoints")}, args...)
 	c := j.command(ctx, all...)
-	c.Dir, c.Stdin, c.Stdout, c.Stderr = dir, os.Stdin, os.Stdout, os.Stderr
+	c.Dir, c.Stdin, c.Stdout, c.Stderr = filepath.Join(root, "notebooks"), os.Stdin, os.Stdout, os.Stderr
 	err := c.Run()
 	if ctx.Err() != nil {
 		return nil

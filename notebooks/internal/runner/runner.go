@@ -34,8 +34,8 @@ type Runner struct {
 }
 
 // New returns a Runner for the notebooks of the module at root, with Jupyter and our kernel.
-func New(root, build string, report io.Writer, j *Jupyter) *Runner {
-	return &Runner{Dir: filepath.Join(root, "notebooks"), Build: build, Report: report,
+func New(root string, report io.Writer, j *Jupyter) *Runner {
+	return &Runner{Dir: filepath.Join(root, "notebooks"), Build: kernel.Folder(root), Report: report,
 		Execute: func(ctx context.Context, notebook, result string) error {
 			return j.Execute(ctx, notebook, result, cellLimit)
 		}}

@@ -130,7 +130,7 @@ func fakeJupyter(t *testing.T, script string) string {
 func TestMissingJupyterIsALineThatNamesTheCommand(t *testing.T) {
 	fakeJupyter(t, "exit 1\n") // has no subcommand
 	for range 2 {
-		j := FindJupyter("root", "build")
+		j := FindJupyter("root")
 		err := j.CheckConvert(context.Background())
 		require.ErrorContains(t, err, "apt-get install -y --no-install-recommends jupyter-nbconvert")
 		require.NotContains(t, err.Error(), "\n")
@@ -142,28 +142,30 @@ func TestMissingJupyterIsALineThatNamesTheCommand(t *testing.T) {
 }
 
 func TestServeKeepsJupyterInTheBuildFolder(t *testing.T) {
-	out, dir := filepath.Join(t.TempDir(), "seen"), t.TempDir()
+	out, root := filepath.Join(t.TempDir(), "seen"), t.TempDir()
+	dir := filepath.Join(root, "notebooks")
+	require.NoError(t, os.Mkdir(dir, 0o755))
 	fakeJupyter(t, fmt.Sprintf("test \"$1\" = notebook && { pwd; echo \"$@\"; } >%q\n", out))
-	j := FindJupyter("root", "build")
+	j := FindJupyter(root)
 	server, err := j.Server(context.Background())
 	require.NoError(t, err)
-	require.NoError(t, j.Serve(context.Background(), server, dir, "build", []string{"--no-browser"}))
+	require.NoError(t, j.Serve(context.Background(), server, root, []string{"--no-browser"}))
 	seen, err := os.ReadFile(out)
 	require.NoError(t, err)
-	require.Equal(t, dir+"\nnotebook --MultiKernelManager.default_kernel_name=residua --FileCheckpoints.checkpoint_dir=build/home/checkpoints --no-browser\n", string(seen))
+	require.Equal(t, dir+"\nnotebook --MultiKernelManager.default_kernel_name=residua --FileCheckpoints.checkpoint_dir="+root+"/build/notebooks/home/checkpoints --no-browser\n", string(seen))
 }
 
 func TestExecuteKeepsJupyterInTheBuildFolder(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "seen")
 	fakeJupyter(t, fmt.Sprintf("{ env; echo \"$@\"; } >%q\n", out))
 	t.Setenv("JUPYTER_PATH", "mine")
-	j := FindJupyter("root", filepath.Join("root", "build"))
+	j := FindJupyter("root")
 	require.NoError(t, j.CheckConvert(context.Background()))
 	require.NoError(t, j.Execute(context.Background(), "a.ipynb", filepath.Join("results", "a.ipynb"), time.Minute))
 	seen, err := os.ReadFile(out)
 	require.NoError(t, err)
 	for _, want := range []string{
-		"JUPYTER_PATH=root/build/jupyter:mine\n", "JUPYTER_DATA_DIR=root/build/home/", "JUPYTER_CONFIG_DIR=root/build/home/", "JUPYTER_RUNTIME_DIR=root/build/home/",
+		"JUPYTER_PATH=root/build/notebooks/jupyter:mine\n", "JUPYTER_DATA_DIR=root/build/notebooks/home/", "JUPYTER_CONFIG_DIR=root/build/notebooks/home/", "JUPYTER_RUNTIME_DIR=root/build/notebooks/home/",
 		"nbconvert --to notebook --execute", "kernel_name=residua", "timeout=60", "--output-dir=results --output=a.ipynb", "a.ipynb\n",
 	} {
 		require.Contains(t, string(seen), want)
@@ -172,7 +174,7 @@ func TestExecuteKeepsJupyterInTheBuildFolder(t *testing.T) {
 
 func TestFailedExecuteTellsTheMessage(t *testing.T) {
 	fakeJupyter(t, "echo Traceback; echo; echo 'DeadKernelError: Kernel died' >&2; exit 1\n")
-	j := FindJupyter("root", "build")
+	j := FindJupyter("root")
 	require.EqualError(t, j.Execute(context.Background(), "a.ipynb", "b.ipynb", time.Minute), "jupyter nbconvert: DeadKernelError: Kernel died")
 	require.Equal(t, "exit", complaint(" \n", errors.New("exit")))
 	require.Equal(t, "nbclient.exceptions.CellTimeoutError: a cell timed out", complaint("Traceback:\n  x\nnbclient.exceptions.CellTimeoutError: a cell timed out\nThe cell:\n----\n", errors.New("exit")))

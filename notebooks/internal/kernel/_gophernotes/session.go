@@ -2,22 +2,18 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"sync"
 
+	"github.com/cosmos72/gomacro/base"
 	interp "github.com/cosmos72/gomacro/fast"
 )
 
-// session is what the kernel knows about a notebook in addition to its variables: the text of the
-// cells that have run, and whether the running cell is to stop.
+// session lets a cell be interrupted.
 type session struct {
-	ir       *interp.Interp
-	cells    map[string][]string // lines of each cell, by its name
-	cell     string              // name of the newest cell
-	requests <-chan msgReceipt   // from the shell socket
-	waiting  int                 // number of requests that arrived before the running cell, or the newest, failed
+	ir *interp.Interp
 
 	lock    sync.Mutex
 	running bool            // a cell runs
@@ -26,35 +22,40 @@ type session struct {
 }
 
 func newSession(ir *interp.Interp) *session {
-	s := &session{ir: ir, cells: map[string][]string{}}
+	s := &session{ir: ir}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.replaceWaits()
 	return s
 }
 
-// open records a cell's text before it is compiled.
-func (s *session) open(number int, code string) {
-	s.cell = fmt.Sprintf("cell %d", number)
-	s.cells[s.cell] = strings.Split(code, "\n")
-	s.ir.Comp.Filepath, s.ir.Comp.Pos = s.cell, 0
-}
-
-// run runs a cell, which can be interrupted.
-func (s *session) run(cell func()) {
+// begin begins a cell, whose name is in the compiler's messages.
+func (s *session) begin(cell int) {
+	s.ir.Comp.Filepath = fmt.Sprintf("cell %d", cell)
 	s.lock.Lock()
+	defer s.lock.Unlock()
 	if s.ctx.Err() != nil {
 		s.ctx, s.cancel = context.WithCancel(context.Background())
+		s.ir.PrepareEnv().Run.Signals.Async = base.SigNone // that the last cell has not noticed
 	}
-	s.running, s.waiting = true, 0
-	s.lock.Unlock()
-	cell()
-	s.lock.Lock()
-	s.running = false
-	s.lock.Unlock()
+	s.running = true
 }
 
-// interrupt stops the running cell: the notebook's code at its next statement, and functions that
-// wait for the cell's context. If no cell runs, it does nothing.
+// end ends a cell, given the value of its panic or nil; it returns the cell's error.
+func (s *session) end(panicked any) error {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.running = false
+	if s.ctx.Err() != nil {
+		return errors.New("interrupted")
+	}
+	if err, ok := panicked.(error); ok || panicked == nil {
+		return err
+	}
+	return errors.New(fmt.Sprint(panicked))
+}
+
+// interrupt stops the running cell: loops of the notebook's code, and functions that wait for the
+// cell's context. If no cell runs, it does nothing.
 func (s *session) interrupt() {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -71,9 +72,6 @@ func (s *session) current() context.Context {
 	return s.ctx
 }
 
-// stopped tells whether the running cell, or the newest, has been interrupted.
-func (s *session) stopped() bool { return s.current().Err() != nil }
-
 // context returns a context that ends when the running cell is interrupted.
 func (s *session) context() context.Context { return cellContext{s} }
 
@@ -85,8 +83,8 @@ func (s *session) display(receipt *msgReceipt, out *stdout) func(Data) error {
 	return func(data Data) error {
 		lock.Lock()
 		defer lock.Unlock()
-		if s.stopped() {
-			return context.Canceled
+		if err := s.current().Err(); err != nil {
+			return err
 		}
 		out.flush()
 		messageType := "display_data"

@@ -6,33 +6,23 @@ import (
 	"go/token"
 	"strconv"
 
-	interp "github.com/cosmos72/gomacro/fast"
 	"github.com/cosmos72/gomacro/imports"
 )
 
 // refuseMissingImports panics, which makes the cell fail, if a cell imports a package that this
 // kernel has no table of. Otherwise gomacro would fetch the package and compile it outside the
 // build folder.
-func refuseMissingImports(compiler *interp.Comp, nodes []ast.Node) {
+func refuseMissingImports(nodes []ast.Node) {
 	for _, node := range nodes {
 		declaration, ok := node.(*ast.GenDecl)
 		if !ok || declaration.Tok != token.IMPORT {
 			continue
 		}
 		for _, spec := range declaration.Specs {
-			compiler.Pos = spec.Pos()
-			path := importPath(spec.(*ast.ImportSpec))
+			path, _ := strconv.Unquote(spec.(*ast.ImportSpec).Path.Value)
 			if _, there := imports.Packages[path]; !there {
 				panic(fmt.Errorf("import %q: this kernel was built without it; add a line to notebooks/internal/kernel/packages.go and build the kernel again", path))
 			}
 		}
 	}
-}
-
-func importPath(spec *ast.ImportSpec) string {
-	path, err := strconv.Unquote(spec.Path.Value)
-	if err != nil {
-		panic(err) // the parser allows nothing else
-	}
-	return path
 }
