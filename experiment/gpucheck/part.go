@@ -1,23 +1,20 @@
 package gpucheck
 
 import (
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/pkg/errors"
 )
 
-// Exit statuses of a part that was ended from outside.
-const (
-	statusPassed  = 0
-	statusNoTime  = 75
-	statusSkipped = 77
-	statusTimeout = 124 // status of the program timeout
-	statusKilled  = 137 // the same, if the program had to be killed
-)
+// results are words for the exit statuses of a part: 75 and 77 are run.sh's, 124 and 137 those of
+// the program timeout. Every other one means failure.
+var results = map[int]string{0: "passed", 75: "not run", 77: "skipped", 124: "**out of time**", 137: "**out of time**"}
 
 // part is one part of the check.
 type part struct {
@@ -32,22 +29,13 @@ type part struct {
 
 // result returns a word for the table.
 func (p part) result() string {
-	switch p.status {
-	case statusPassed:
-		return "passed"
-	case statusSkipped:
-		return "skipped"
-	case statusNoTime:
-		return "not run"
-	case statusTimeout, statusKilled:
-		return "**out of time**"
+	if word, known := results[p.status]; known {
+		return word
 	}
 	return "**failed**"
 }
 
-func (p part) bad() bool {
-	return p.status != statusPassed && p.status != statusSkipped && p.status != statusNoTime
-}
+func (p part) bad() bool { return strings.HasPrefix(p.result(), "*") }
 
 // readParts reads parts.txt; if a part ran twice, the later run counts.
 func readParts(dir string) ([]part, error) {
@@ -57,60 +45,28 @@ func readParts(dir string) ([]part, error) {
 	}
 	var parts []part
 	for i, line := range lines {
-		p, err := parsePart(line)
-		if err != nil {
-			return nil, errors.Wrapf(err, "parts.txt, line %d", i+1)
+		var p part
+		if _, err := fmt.Sscan(line, &p.name, &p.status, &p.seconds); err != nil {
+			return nil, errors.Wrapf(err, "parts.txt, line %d: want a name, an exit status and seconds, got %q", i+1, line)
 		}
-		if err := p.read(dir); err != nil {
+		log, err := readLines(filepath.Join(dir, p.name+".log"))
+		if err != nil {
 			return nil, err
 		}
+		p.readTests(log)
+		p.readLog(log)
 		parts = slices.DeleteFunc(parts, func(other part) bool { return other.name == p.name })
 		parts = append(parts, p)
 	}
 	return parts, nil
 }
 
-func parsePart(line string) (part, error) {
-	fields := strings.Fields(line)
-	if len(fields) != 3 {
-		return part{}, errors.Errorf("want a name, an exit status and seconds, got %q", line)
-	}
-	status, err := strconv.Atoi(fields[1])
-	if err != nil {
-		return part{}, errors.Wrap(err, "exit status")
-	}
-	seconds, err := strconv.Atoi(fields[2])
-	return part{name: fields[0], status: status, seconds: seconds}, errors.Wrap(err, "seconds")
-}
-
 // tailLines is how many lines of a failed part's log the report shows.
 const tailLines = 40
 
-// read reads what the part has left in the folder.
-func (p *part) read(dir string) error {
-	lines, err := readLines(filepath.Join(dir, p.name+".log"))
-	if err != nil {
-		return err
-	}
-	p.readLog(lines)
-	if l, ok := readTestLog(lines); ok {
-		p.figures = append(l.figures(), p.figures...)
-		for _, name := range l.failed() {
-			line := "`" + name + "`"
-			if text := l.errors[name]; text != "" {
-				line += ": " + text
-			}
-			p.failed = append(p.failed, line)
-		}
-	}
-	figures, err := benchmarkFigures(filepath.Join(dir, p.name+".json"))
-	p.figures = append(p.figures, figures...)
-	p.tail = lines[max(0, len(lines)-tailLines):]
-	return err
-}
-
 // readLog collects figures and fenced blocks.
 func (p *part) readLog(lines []string) {
+	p.tail = lines[max(0, len(lines)-tailLines):]
 	var block []string
 	inside := false
 	for _, line := range lines {
@@ -129,11 +85,50 @@ func (p *part) readLog(lines []string) {
 	}
 }
 
+// What a test program prints with -test.v.
+var (
+	testRuns  = regexp.MustCompile(`^=== (?:RUN|NAME|CONT) +(\S+)`)
+	testEnds  = regexp.MustCompile(`^ *--- (PASS|FAIL|SKIP): (\S+)`)
+	testError = regexp.MustCompile(`^ *\tError: *\t(.*)`) // testify's
+)
+
+// readTests counts the cases in the log of a test program, and lists those that failed with their
+// first errors.
+func (p *part) readTests(lines []string) {
+	running, ends, first := "", map[string]string{}, map[string]string{}
+	for _, line := range lines {
+		if m := testRuns.FindStringSubmatch(line); m != nil {
+			running = m[1]
+		} else if m := testEnds.FindStringSubmatch(line); m != nil {
+			ends[m[2]] = m[1]
+		} else if m := testError.FindStringSubmatch(line); m != nil && first[running] == "" {
+			first[running] = m[1]
+		}
+	}
+	for name := range ends {
+		for i := range name {
+			if name[i] == '/' {
+				delete(ends, name[:i]) // a group of cases
+			}
+		}
+	}
+	if len(ends) == 0 {
+		return
+	}
+	count := map[string]int{}
+	for _, name := range slices.Sorted(maps.Keys(ends)) {
+		if count[ends[name]]++; ends[name] == "FAIL" {
+			p.failed = append(p.failed, strings.TrimSuffix(fmt.Sprintf("`%s`: %s", name, first[name]), ": "))
+		}
+	}
+	p.figures = append(p.figures, fmt.Sprintf("%d tests passed, %d failed, %d skipped", count["PASS"], count["FAIL"], count["SKIP"]))
+}
+
 // readLines reads a file of lines.
 func readLines(path string) ([]string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil || len(text) == 0 {
 		return nil, errors.WithStack(err)
 	}
-	return strings.Split(strings.TrimSuffix(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n"), "\n"), nil
+	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n"), nil
 }

@@ -1,6 +1,6 @@
 // Package gpucheck checks the CUDA backend on a GPU machine without Go. run.sh calls the programs
-// that `make gpu-check` has packed; this package, in one of them, runs tests, compares runs and
-// writes the report.
+// that `make gpu-check` has packed; this package, in one of them, compares runs and writes the
+// report.
 package gpucheck
 
 import (
@@ -19,8 +19,7 @@ import (
 //	machine.txt   what it ran on
 //	parts.txt     a line a part that has ended: its name, exit status, seconds
 //	PART.log      its output: a line "figure: ..." goes into the table, what lies between
-//	              two lines of fence is copied, the log of a test program is summed up
-//	PART.json     of a benchmark: bench's -out
+//	              two lines of fence is copied, the cases of a test program are counted
 
 // fence begins and ends a block to copy from a log.
 const fence = "```"
@@ -44,7 +43,7 @@ func WriteReport(dir string, out io.Writer) error {
 		if p.bad() {
 			bad = append(bad, p.name)
 		}
-		if p.status == statusNoTime {
+		if p.result() == "not run" {
 			left = append(left, p.name)
 		}
 	}
@@ -56,6 +55,31 @@ func WriteReport(dir string, out io.Writer) error {
 		verdict += "; not run, for want of time: " + strings.Join(left, ", ")
 	}
 	_, err = fmt.Fprintf(out, "%s: %s\n", path, verdict)
+	return errors.WithStack(err)
+}
+
+// WriteResults prints what the report has of one part or, if name is "", the figures of all.
+func WriteResults(dir, name string, out io.Writer) error {
+	parts, err := readParts(dir)
+	if err != nil {
+		return err
+	}
+	text := ""
+	for _, p := range parts {
+		if name == "" || name == p.name {
+			text += fmt.Sprintf("%s: %s, %d s\n", p.name, p.result(), p.seconds)
+			for _, f := range p.figures {
+				text += "  " + f + "\n"
+			}
+		}
+		if name == p.name {
+			text += p.section()
+		}
+	}
+	if text == "" && name != "" {
+		return errors.Errorf("%s: want a part that has run, got %q", dir, name)
+	}
+	_, err = io.WriteString(out, text)
 	return errors.WithStack(err)
 }
 

@@ -21,8 +21,7 @@ func DeviceTolerances() map[graph.Precision]float64 {
 }
 
 // RunOnDevice compares every case on the device with the CPU. It stops at a case in which a
-// kernel's fault has made the GPU unusable for this process; gpucheck isolate runs the following
-// cases in another process.
+// kernel's fault has made the GPU unusable for this process.
 func RunOnDevice(t *testing.T, cases []Case) {
 	for _, c := range cases {
 		if t.Run(c.Name, c.device) {
