@@ -95,7 +95,7 @@ const opsLog = `=== RUN   TestDevice
 FAIL
 `
 
-// referencesLog is that of groups that end before their cases.
+// referencesLog has a group that ends before its cases.
 const referencesLog = `=== RUN   TestReferences/rmt/float32
 --- PASS: TestReferences (1.00s)
     --- PASS: TestReferences/rmt/float32 (0.01s)

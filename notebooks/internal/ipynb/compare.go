@@ -101,19 +101,19 @@ func compareVolatile(committed, fresh string, s Settings) string {
 }
 
 // compareData compares the forms of one displayed output.
-func compareData(committed, fresh map[string]any, s Settings) []string {
+func compareData(committed, fresh Bundle, s Settings) []string {
 	var problems []string
 	for _, mime := range slices.Sorted(maps.Keys(committed)) {
 		value, there := fresh[mime]
 		switch {
 		case !there:
 			problems = append(problems, fmt.Sprintf("want an output %s, got none", mime))
-		case mime == mimePNG || mime == mimeSVG:
-			if problem := checkPicture(mime, value); problem != "" {
-				problems = append(problems, fmt.Sprintf("its picture %s %s", mime, problem))
+		case mime == mimePNG:
+			if problem := checkPicture(string(value)); problem != "" {
+				problems = append(problems, "its picture "+problem)
 			}
 		default:
-			if problem := compareVolatile(fmt.Sprint(committed[mime]), fmt.Sprint(value), s); problem != "" {
+			if problem := compareVolatile(string(committed[mime]), string(value), s); problem != "" {
 				problems = append(problems, fmt.Sprintf("%s: %s", mime, problem))
 			}
 		}

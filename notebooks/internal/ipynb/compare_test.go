@@ -13,7 +13,7 @@ import (
 )
 
 // picture returns a PNG in base64, with one colour or two.
-func picture(t *testing.T, colours int) string {
+func picture(t *testing.T, colours int) Text {
 	t.Helper()
 	p := image.NewGray(image.Rect(0, 0, 4, 4))
 	if colours > 1 {
@@ -21,7 +21,7 @@ func picture(t *testing.T, colours int) string {
 	}
 	var raw bytes.Buffer
 	require.NoError(t, png.Encode(&raw, p))
-	return base64.StdEncoding.EncodeToString(raw.Bytes())
+	return Text(base64.StdEncoding.EncodeToString(raw.Bytes()))
 }
 
 const svg = `<svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0L1 1"/></svg>`
@@ -33,7 +33,7 @@ func code(outputs ...Output) Cell {
 
 func printed(text string) Output { return Output{Type: OutputStream, Name: "stdout", Text: Text(text)} }
 
-func displayed(data map[string]any) Output { return Output{Type: OutputResult, Data: data} }
+func displayed(data Bundle) Output { return Output{Type: OutputResult, Data: data} }
 
 func notebook(cells ...Cell) *Notebook {
 	return &Notebook{Cells: cells, Metadata: map[string]any{}, Format: 4, FormatMinor: 5}
@@ -91,7 +91,7 @@ func TestNumbersWithinTheTolerancePass(t *testing.T) {
 				require.Contains(t, problem, "cell 2: stdout: ")
 				require.NotContains(t, problem, "\n")
 			}
-			asResult := problems(t, c.metadata, code(displayed(map[string]any{"text/plain": c.committed})), code(displayed(map[string]any{"text/plain": c.fresh})))
+			asResult := problems(t, c.metadata, code(displayed(Bundle{"text/plain": Text(c.committed)})), code(displayed(Bundle{"text/plain": Text(c.fresh)})))
 			require.Equal(t, c.passes, len(asResult) == 0, "%v", asResult)
 		})
 	}
@@ -115,7 +115,7 @@ func TestVolatileText(t *testing.T) {
 	all := saying(map[string]any{"volatile": true})
 	require.Empty(t, problems(t, all, code(printed("some text")), code(printed("quite another"))))
 	require.NotEmpty(t, problems(t, all, code(printed("some text")), code(printed(" "))))
-	require.NotEmpty(t, problems(t, all, code(displayed(map[string]any{"text/plain": "a"})), code()))
+	require.NotEmpty(t, problems(t, all, code(displayed(Bundle{"text/plain": "a"})), code()))
 
 	committed := notebook(code(printed("took 3.1 s, loss 2.0")))
 	committed.Metadata, committed.Cells[0].Metadata = all, times
@@ -138,27 +138,27 @@ func TestSettingsThatNobodyCouldMean(t *testing.T) {
 }
 
 func TestPicturesMustBeThere(t *testing.T) {
-	good := map[string]any{"image/png": picture(t, 2), "text/plain": "loss"}
+	good := Bundle{"image/png": picture(t, 2), "text/plain": "loss"}
 	for name, c := range map[string]struct {
 		fresh  []Output
 		passes bool
 	}{
-		"another picture": {[]Output{displayed(map[string]any{"image/png": picture(t, 2) + "\n", "text/plain": "loss"})}, true},
+		"another picture": {[]Output{displayed(Bundle{"image/png": picture(t, 2) + "\n", "text/plain": "loss"})}, true},
 		"missing":         {nil, false},
-		"text instead":    {[]Output{displayed(map[string]any{"text/plain": "loss"})}, false},
-		"blank":           {[]Output{displayed(map[string]any{"image/png": picture(t, 1), "text/plain": "loss"})}, false},
-		"broken":          {[]Output{displayed(map[string]any{"image/png": "iVBOR", "text/plain": "loss"})}, false},
+		"text instead":    {[]Output{displayed(Bundle{"text/plain": "loss"})}, false},
+		"blank":           {[]Output{displayed(Bundle{"image/png": picture(t, 1), "text/plain": "loss"})}, false},
+		"broken":          {[]Output{displayed(Bundle{"image/png": "iVBOR", "text/plain": "loss"})}, false},
 		"twice":           {[]Output{displayed(good), displayed(good)}, false},
-		"more forms":      {[]Output{displayed(map[string]any{"image/png": picture(t, 2), "text/plain": "loss", "text/html": "x"})}, false},
+		"more forms":      {[]Output{displayed(Bundle{"image/png": picture(t, 2), "text/plain": "loss", "text/html": "x"})}, false},
 	} {
 		got := problems(t, nil, code(displayed(good)), code(c.fresh...))
 		require.Equal(t, c.passes, len(got) == 0, "%s: %v", name, got)
 	}
-	for drawing, passes := range map[string]bool{svg: true, `<svg xmlns="http://www.w3.org/2000/svg"></svg>`: false, `<svg><path>`: false, `<p/>`: false, "": false} {
-		got := problems(t, nil, code(displayed(map[string]any{"image/svg+xml": svg})), code(displayed(map[string]any{"image/svg+xml": drawing})))
+	for drawing, passes := range map[string]bool{svg: true, `<svg><path>`: false, `<p/>`: false, "": false} {
+		got := problems(t, nil, code(displayed(Bundle{"image/svg+xml": svg})), code(displayed(Bundle{"image/svg+xml": Text(drawing)})))
 		require.Equal(t, passes, len(got) == 0, "%q: %v", drawing, got)
 	}
-	inline := func(text string) Cell { return code(displayed(map[string]any{"text/html": text})) }
+	inline := func(text string) Cell { return code(displayed(Bundle{"text/html": Text(text)})) }
 	require.Empty(t, problems(t, nil, inline("<p>"+svg+"</p>"), inline(`<p><svg width="3"></svg></p>`)))
 	require.NotEmpty(t, problems(t, nil, inline("<p>"+svg+"</p>"), inline(`<p></p>`)))
 }
@@ -179,9 +179,9 @@ func TestFailingCellFails(t *testing.T) {
 
 func TestOrderOfStreamsMeansNothing(t *testing.T) {
 	stderr := func(text string) Output { return Output{Type: OutputStream, Name: "stderr", Text: Text(text)} }
-	committed := code(printed("a\nb\n"), stderr("c\n"), displayed(map[string]any{"text/plain": "d"}))
-	require.Empty(t, problems(t, nil, committed, code(stderr("c\n"), printed("a\n"), displayed(map[string]any{"text/plain": "d"}), printed("b\n"))))
-	require.NotEmpty(t, problems(t, nil, committed, code(stderr("x\n"), printed("a\nb\n"), displayed(map[string]any{"text/plain": "d"}))))
+	committed := code(printed("a\nb\n"), stderr("c\n"), displayed(Bundle{"text/plain": "d"}))
+	require.Empty(t, problems(t, nil, committed, code(stderr("c\n"), printed("a\n"), displayed(Bundle{"text/plain": "d"}), printed("b\n"))))
+	require.NotEmpty(t, problems(t, nil, committed, code(stderr("x\n"), printed("a\nb\n"), displayed(Bundle{"text/plain": "d"}))))
 }
 
 func TestCommittedWithoutHavingBeenRun(t *testing.T) {

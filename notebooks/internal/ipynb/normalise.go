@@ -38,8 +38,8 @@ func (c *Cell) normaliseOutputs() {
 		if o.Type == OutputResult {
 			o.ExecutionCount = c.ExecutionCount
 		}
-		if picture, ok := o.Data[mimePNG].(string); ok {
-			o.Data[mimePNG] = strings.TrimSpace(picture)
+		if picture, ok := o.Data[mimePNG]; ok {
+			o.Data[mimePNG] = Text(strings.TrimSpace(string(picture)))
 		}
 		if last := len(outputs) - 1; o.Type == OutputStream && last >= 0 && outputs[last].Type == OutputStream && outputs[last].Name == o.Name {
 			outputs[last].Text += o.Text

@@ -2,10 +2,8 @@
 package ipynb
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
-	"slices"
 
 	"github.com/pkg/errors"
 )
@@ -45,7 +43,7 @@ const (
 
 // Output is one output of a code cell.
 type Output struct {
-	Data           map[string]any  `json:"data,omitempty"` // by MIME type; text is a string, a picture base64
+	Data           Bundle          `json:"data,omitempty"`
 	ErrorName      string          `json:"ename,omitempty"`
 	ErrorValue     string          `json:"evalue,omitempty"`
 	ExecutionCount json.RawMessage `json:"execution_count,omitempty"`
@@ -69,35 +67,12 @@ func Read(path string) (*Notebook, error) {
 	if n.Format != 4 {
 		return nil, errors.Errorf("%s: want nbformat 4, got %d; save it with a current Jupyter", path, n.Format)
 	}
-	for i := range n.Cells {
-		for _, o := range n.Cells[i].Outputs {
-			joinLines(o.Data)
-		}
-	}
 	return n, nil
 }
 
 // Bytes returns the file's text, as Jupyter would write it: one space of indent, sorted keys,
 // text as a list of lines.
-func (n *Notebook) Bytes() ([]byte, error) {
-	out := *n
-	out.Cells = make([]Cell, len(n.Cells))
-	for i, c := range n.Cells {
-		c.Outputs = slices.Clone(c.Outputs)
-		for j := range c.Outputs {
-			c.Outputs[j].Data = splitLines(c.Outputs[j].Data)
-		}
-		out.Cells[i] = c
-	}
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", " ")
-	if err := e.Encode(out); err != nil {
-		return nil, errors.Wrap(err, "notebook")
-	}
-	return text.Bytes(), nil
-}
+func (n *Notebook) Bytes() ([]byte, error) { return encoded(n, " ") }
 
 // Write writes a notebook file.
 func (n *Notebook) Write(path string) error {

@@ -102,7 +102,7 @@ func read(t *testing.T, text string) *Notebook {
 func TestWritesWhatItReads(t *testing.T) {
 	n := read(t, asJupyterWrites)
 	require.Equal(t, Text("# A < B\ntext"), n.Cells[0].Source)
-	require.Equal(t, "<p>\n</p>", n.Cells[1].Outputs[2].Data["text/html"])
+	require.EqualValues(t, "<p>\n</p>", n.Cells[1].Outputs[2].Data["text/html"])
 	text, err := n.Bytes()
 	require.NoError(t, err)
 	require.Equal(t, asJupyterWrites, string(text))
@@ -118,7 +118,7 @@ func TestNormaliseLeavesWhatMeansSomething(t *testing.T) {
 	outputs := c.Outputs
 	require.Len(t, outputs, 2)
 	require.Equal(t, Text("a\nb\n"), outputs[0].Text)
-	require.Equal(t, "iVBORw0KGgo=", outputs[1].Data["image/png"])
+	require.EqualValues(t, "iVBORw0KGgo=", outputs[1].Data["image/png"])
 	require.Equal(t, json.RawMessage("1"), outputs[1].ExecutionCount)
 	require.Equal(t, map[string]any{"image/png": map[string]any{"width": 640.0}}, outputs[1].Metadata)
 	require.Nil(t, n.Cells[0].Outputs)

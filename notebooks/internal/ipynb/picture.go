@@ -3,25 +3,16 @@ package ipynb
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/xml"
 	"image"
 	"image/png"
-	"io"
 	"strings"
 )
 
-// MIME types of pictures.
-const (
-	mimePNG = "image/png"
-	mimeSVG = "image/svg+xml"
-)
+// mimePNG is the MIME type of pictures that are checked.
+const mimePNG = "image/png"
 
-// checkPicture says why a picture shows nothing, "" if it shows something.
-func checkPicture(mime string, value any) string {
-	text, _ := value.(string)
-	if mime == mimeSVG {
-		return checkSVG(text)
-	}
+// checkPicture says why a PNG picture, in base64, shows nothing, "" if it shows something.
+func checkPicture(text string) string {
 	raw, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(strings.TrimSpace(text), "\n", ""))
 	if err != nil {
 		return "is not base64"
@@ -47,34 +38,4 @@ func blank(picture image.Image) bool {
 		}
 	}
 	return true
-}
-
-// checkSVG requires well-formed XML, with an svg element that draws something.
-func checkSVG(text string) string {
-	root, draws := "", false
-	for d := xml.NewDecoder(strings.NewReader(text)); ; {
-		token, err := d.Token()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return "is not well-formed XML: " + err.Error()
-		}
-		if start, ok := token.(xml.StartElement); ok {
-			if root == "" {
-				root = start.Name.Local
-			}
-			switch start.Name.Local {
-			case "path", "line", "polyline", "polygon", "circle", "text", "rect", "image":
-				draws = true
-			}
-		}
-	}
-	if root != "svg" {
-		return "is not an svg element"
-	}
-	if !draws {
-		return "is blank"
-	}
-	return ""
 }

@@ -29,48 +29,30 @@ func (t *Text) UnmarshalJSON(raw []byte) error {
 
 // MarshalJSON writes a list of lines with their line feeds.
 func (t Text) MarshalJSON() ([]byte, error) {
+	return encoded(slices.AppendSeq([]string{}, strings.Lines(string(t))), "")
+}
+
+// Bundle is what an output displays, by MIME type.
+type Bundle map[string]Text
+
+// MarshalJSON writes pictures in base64 as strings, text as lists of lines.
+func (b Bundle) MarshalJSON() ([]byte, error) {
+	forms := map[string]any{}
+	for mime, text := range b {
+		forms[mime] = text
+		if mime == mimePNG {
+			forms[mime] = string(text)
+		}
+	}
+	return encoded(forms, "")
+}
+
+// encoded returns a value as JSON that does not escape HTML.
+func encoded(value any, indent string) ([]byte, error) {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
-	err := e.Encode(lines(string(t)))
-	return text.Bytes(), err
-}
-
-func lines(text string) []string {
-	return slices.AppendSeq([]string{}, strings.Lines(text))
-}
-
-// isText tells whether a MIME type's value is text for a reader, which files hold as lines.
-func isText(mime string) bool {
-	return strings.HasPrefix(mime, "text/") || mime == "image/svg+xml" || mime == "application/javascript"
-}
-
-// joinLines makes strings of the lists of lines in a MIME bundle.
-func joinLines(data map[string]any) {
-	for mime, value := range data {
-		if parts, ok := value.([]any); ok && mime != "application/json" {
-			var text strings.Builder
-			for _, part := range parts {
-				line, _ := part.(string)
-				text.WriteString(line)
-			}
-			data[mime] = text.String()
-		}
-	}
-}
-
-// splitLines returns a bundle with texts as lists of lines.
-func splitLines(data map[string]any) map[string]any {
-	if data == nil {
-		return nil
-	}
-	split := map[string]any{}
-	for mime, value := range data {
-		if text, ok := value.(string); ok && isText(mime) {
-			split[mime] = lines(text)
-			continue
-		}
-		split[mime] = value
-	}
-	return split
+	e.SetIndent("", indent)
+	err := e.Encode(value)
+	return text.Bytes(), errors.Wrap(err, "notebook")
 }

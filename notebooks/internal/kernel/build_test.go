@@ -18,8 +18,8 @@ func TestPackagesAreListedOnce(t *testing.T) {
 	require.True(t, seen["gorgonia.org/gorgonia"])
 }
 
-// TestChecksumsAreKnown requires the checksums of what is downloaded and of what the kernel's go.mod
-// lists.
+// TestChecksumsAreKnown requires the checksums of what is downloaded, and of what the go.mod of the
+// kernel lists.
 func TestChecksumsAreKnown(t *testing.T) {
 	sums, err := os.ReadFile("_gophernotes/go.sum")
 	require.NoError(t, err)

@@ -29,8 +29,8 @@ const (
 )
 
 // FindJupyter looks for the program jupyter: the one that $JUPYTER names, or else the one in
-// build/venv below root, or else the one on the path. CheckConvert and Server tell whether Jupyter is
-// installed.
+// build/venv below root, or else the one on the path. CheckConvert and Server tell whether Jupyter
+// is installed.
 func FindJupyter(root string) *Jupyter {
 	program := os.Getenv("JUPYTER")
 	if program == "" {

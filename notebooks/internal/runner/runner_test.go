@@ -84,7 +84,7 @@ func TestUpdateWritesOutputsThatThenPass(t *testing.T) {
 
 func TestUpdateLeavesANotebookThatFails(t *testing.T) {
 	committed := page("1", prints("1.0"))
-	blank := `{"output_type": "display_data", "metadata": {}, "data": {"image/svg+xml": "<svg></svg>"}}`
+	blank := `{"output_type": "display_data", "metadata": {}, "data": {"image/png": "iVBOR"}}`
 	for _, output := range []string{fails, blank} {
 		r, report := testRunner(t, map[string]string{"01-a.ipynb": committed}, map[string]string{"01-a.ipynb": page("1", output)})
 		require.EqualError(t, r.Update(context.Background(), nil), "notebooks: 1 of 1 do not pass")
