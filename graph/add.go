@@ -52,7 +52,7 @@ func (add) VJP(d *Derivative) {
 func (add) ByRows() bool { return true }
 
 func (k add) Run(c *Call) {
-	Dispatch(c, k, runAdd[float32], runAdd[float64])
+	Dispatch(c, k, runAdd, runAdd)
 }
 
 // addState holds the kernel and its list of inputs from run to run, so that a run allocates

@@ -12,7 +12,7 @@ func (duplicate) Infer(in []Signature) (Signature, error) { return in[0], nil }
 func (duplicate) VJP(d *Derivative) { d.Set(0, d.Gradient()) }
 
 func (k duplicate) Run(c *Call) {
-	Dispatch(c, k, copyInput[float32], copyInput[float64])
+	Dispatch(c, k, copyInput, copyInput)
 }
 
 func copyInput[T kernel.Float](_ duplicate, c CallOf[T]) {

@@ -19,7 +19,7 @@ func (cube) String() string { return "Cube" }
 func (cube) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
 
 func (k cube) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runCube[float32], runCube[float64])
+	graph.Dispatch(c, k, runCube, runCube)
 }
 
 func runCube[T float32 | float64](_ cube, c graph.CallOf[T]) {
@@ -38,7 +38,7 @@ type cubeGradient struct{ graph.NoGradient }
 func (cubeGradient) String() string { return "Gradient of Cube" }
 
 func (k cubeGradient) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runCubeGradient[float32], runCubeGradient[float64])
+	graph.Dispatch(c, k, runCubeGradient, runCubeGradient)
 }
 
 func runCubeGradient[T float32 | float64](_ cubeGradient, c graph.CallOf[T]) {

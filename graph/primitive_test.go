@@ -33,7 +33,7 @@ func (p power) VJP(d *graph.Derivative) {
 }
 
 func (p power) Run(c *graph.Call) {
-	graph.Dispatch(c, p, runPower[float32], runPower[float64])
+	graph.Dispatch(c, p, runPower, runPower)
 }
 
 func runPower[T float32 | float64](p power, c graph.CallOf[T]) {
@@ -52,7 +52,7 @@ type powerGrad struct {
 func (p powerGrad) String() string { return fmt.Sprintf("GradX of Power(%d)", p.n) }
 
 func (p powerGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, p, runPowerGrad[float32], runPowerGrad[float64])
+	graph.Dispatch(c, p, runPowerGrad, runPowerGrad)
 }
 
 func runPowerGrad[T float32 | float64](p powerGrad, c graph.CallOf[T]) {

@@ -40,7 +40,7 @@ func (k secondaryOutput) Accumulates() bool { return !k.scaled }
 
 func (k secondaryOutput) Run(c *Call) {
 	if k.scaled {
-		Dispatch(c, k, scaleInPlace[float32], scaleInPlace[float64])
+		Dispatch(c, k, scaleInPlace, scaleInPlace)
 	}
 }
 

@@ -17,7 +17,7 @@ func (b *Builder) lossGradient(loss *gorgonia.Node) *gorgonia.Node {
 func (lossGradient) String() string { return "One" }
 
 func (k lossGradient) Run(c *Call) {
-	Dispatch(c, k, setOne[float32], setOne[float64])
+	Dispatch(c, k, setOne, setOne)
 }
 
 func setOne[T kernel.Float](_ lossGradient, c CallOf[T]) {

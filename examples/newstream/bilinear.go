@@ -81,7 +81,7 @@ func (product) Infer(in []graph.Signature) (graph.Signature, error) {
 }
 
 func (k product) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runProduct[float32], runProduct[float64])
+	graph.Dispatch(c, k, runProduct, runProduct)
 }
 
 func runProduct[T float32 | float64](_ product, c graph.CallOf[T]) {

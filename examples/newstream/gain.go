@@ -21,7 +21,7 @@ func (gain) Infer(in []graph.Signature) (graph.Signature, error) {
 }
 
 func (k gain) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runGain[float32], runGain[float64])
+	graph.Dispatch(c, k, runGain, runGain)
 }
 
 func runGain[T float32 | float64](_ gain, c graph.CallOf[T]) {
@@ -51,7 +51,7 @@ func (gainGradient) String() string { return "GradG of Gain" }
 func (gainGradient) Accumulates() bool { return true }
 
 func (k gainGradient) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runGainGradient[float32], runGainGradient[float64])
+	graph.Dispatch(c, k, runGainGradient, runGainGradient)
 }
 
 func runGainGradient[T float32 | float64](_ gainGradient, c graph.CallOf[T]) {

@@ -28,7 +28,7 @@ func (asActivation) Infer(in []graph.Signature) (graph.Signature, error) { retur
 func (asActivation) VJP(d *graph.Derivative) { d.Set(0, d.Gradient()) }
 
 func (k asActivation) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runAsActivation[float32], runAsActivation[float64])
+	graph.Dispatch(c, k, runAsActivation, runAsActivation)
 }
 
 func runAsActivation[T float32 | float64](_ asActivation, c graph.CallOf[T]) {
@@ -50,7 +50,7 @@ func (k weightedLoss) VJP(d *graph.Derivative) {
 }
 
 func (k weightedLoss) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runWeightedLoss[float32], runWeightedLoss[float64])
+	graph.Dispatch(c, k, runWeightedLoss, runWeightedLoss)
 }
 
 func runWeightedLoss[T float32 | float64](k weightedLoss, c graph.CallOf[T]) {
@@ -73,7 +73,7 @@ func (k WeightedLossGrad) String() string { return fmt.Sprintf("WeightedLossGrad
 func (k WeightedLossGrad) Infer([]graph.Signature) (graph.Signature, error) { return k.X, nil }
 
 func (k WeightedLossGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runWeightedLossGrad[float32], runWeightedLossGrad[float64])
+	graph.Dispatch(c, k, runWeightedLossGrad, runWeightedLossGrad)
 }
 
 func runWeightedLossGrad[T float32 | float64](k WeightedLossGrad, c graph.CallOf[T]) {

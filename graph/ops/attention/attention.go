@@ -176,7 +176,7 @@ func (k attention) DeviceBytes(c graph.Cost) (saved, scratch int) {
 func (k attention) ByRows() bool { return k.cache == nil }
 
 func (k attention) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runAttention[float32], runAttention[float64])
+	graph.Dispatch(c, k, runAttention, runAttention)
 }
 
 // savedLSE returns the saved log-sum-exps, [batch, heads, seq].
@@ -226,7 +226,7 @@ func (k attentionGrad) DeviceBytes(c graph.Cost) (saved, scratch int) {
 func (attentionGrad) ByRows() bool { return true }
 
 func (k attentionGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runAttentionGrad[float32], runAttentionGrad[float64])
+	graph.Dispatch(c, k, runAttentionGrad, runAttentionGrad)
 }
 
 func runAttentionGrad[T kernel.Float](k attentionGrad, c graph.CallOf[T]) {

@@ -60,7 +60,7 @@ func (k attentionMix) VJP(d *graph.Derivative) {
 }
 
 func (k attentionMix) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runAttentionMix[float32], runAttentionMix[float64])
+	graph.Dispatch(c, k, runAttentionMix, runAttentionMix)
 }
 
 func runAttentionMix[T kernel.Float](k attentionMix, c graph.CallOf[T]) {
@@ -82,7 +82,7 @@ func (k attentionMixGradPattern) FLOPs(c graph.Cost) int {
 func (k attentionMixGradPattern) KeepsFloat32() bool { return true } // as for the pattern
 
 func (k attentionMixGradPattern) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runAttentionMixGradPattern[float32], runAttentionMixGradPattern[float64])
+	graph.Dispatch(c, k, runAttentionMixGradPattern, runAttentionMixGradPattern)
 }
 
 func runAttentionMixGradPattern[T kernel.Float](k attentionMixGradPattern, c graph.CallOf[T]) {
@@ -103,7 +103,7 @@ func (k attentionMixGradValues) FLOPs(c graph.Cost) int {
 }
 
 func (k attentionMixGradValues) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runAttentionMixGradValues[float32], runAttentionMixGradValues[float64])
+	graph.Dispatch(c, k, runAttentionMixGradValues, runAttentionMixGradValues)
 }
 
 func runAttentionMixGradValues[T kernel.Float](k attentionMixGradValues, c graph.CallOf[T]) {

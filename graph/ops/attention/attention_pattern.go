@@ -87,7 +87,7 @@ func (k attentionPattern) DeviceBytes(c graph.Cost) (saved, scratch int) {
 }
 
 func (k attentionPattern) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runAttentionPattern[float32], runAttentionPattern[float64])
+	graph.Dispatch(c, k, runAttentionPattern, runAttentionPattern)
 }
 
 func runAttentionPattern[T kernel.Float](k attentionPattern, c graph.CallOf[T]) {
@@ -118,7 +118,7 @@ func (k attentionPatternGrad) DeviceBytes(c graph.Cost) (saved, scratch int) {
 }
 
 func (k attentionPatternGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runAttentionPatternGrad[float32], runAttentionPatternGrad[float64])
+	graph.Dispatch(c, k, runAttentionPatternGrad, runAttentionPatternGrad)
 }
 
 func runAttentionPatternGrad[T kernel.Float](k attentionPatternGrad, c graph.CallOf[T]) {

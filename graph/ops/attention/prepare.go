@@ -113,7 +113,7 @@ func (k preparation) params(qkv graph.Signature) kernel.QKVParams {
 func (k preparation) InPlace(i int) bool { return i == 0 }
 
 func (k preparation) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runPreparation[float32], runPreparation[float64])
+	graph.Dispatch(c, k, runPreparation, runPreparation)
 }
 
 // optional returns input i, nil if i is -1.
@@ -211,7 +211,7 @@ func (k preparationGrad) inputs() (weights, qkv, first int) {
 }
 
 func (k preparationGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runPreparationGrad[float32], runPreparationGrad[float64])
+	graph.Dispatch(c, k, runPreparationGrad, runPreparationGrad)
 }
 
 func runPreparationGrad[T kernel.Float](k preparationGrad, c graph.CallOf[T]) {
@@ -255,7 +255,7 @@ func (k firstGrad) InPlace(i int) bool {
 }
 
 func (k firstGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runFirstGrad[float32], runFirstGrad[float64])
+	graph.Dispatch(c, k, runFirstGrad, runFirstGrad)
 }
 
 func runFirstGrad[T kernel.Float](k firstGrad, c graph.CallOf[T]) {

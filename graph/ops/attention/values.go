@@ -33,7 +33,7 @@ func (k values) Infer(in []graph.Signature) (graph.Signature, error) {
 }
 
 func (k values) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runValues[float32], runValues[float64])
+	graph.Dispatch(c, k, runValues, runValues)
 }
 
 func runValues[T kernel.Float](k values, c graph.CallOf[T]) {
@@ -56,7 +56,7 @@ func (k valuesGrad) String() string { return "GradQKV of " + k.of.String() }
 func (k valuesGrad) InPlace(i int) bool { return i == 1 }
 
 func (k valuesGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runValuesGrad[float32], runValuesGrad[float64])
+	graph.Dispatch(c, k, runValuesGrad, runValuesGrad)
 }
 
 func runValuesGrad[T kernel.Float](k valuesGrad, c graph.CallOf[T]) {

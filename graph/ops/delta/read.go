@@ -161,7 +161,7 @@ func (k read) VJP(d *graph.Derivative) {
 }
 
 func (k read) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runRead[float32], runRead[float64])
+	graph.Dispatch(c, k, runRead, runRead)
 }
 
 func runRead[T kernel.Float](k read, c graph.CallOf[T]) {
@@ -193,7 +193,7 @@ func (k readGrad) FLOPs(c graph.Cost) int {
 }
 
 func (k readGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runReadGrad[float32], runReadGrad[float64])
+	graph.Dispatch(c, k, runReadGrad, runReadGrad)
 }
 
 func runReadGrad[T kernel.Float](k readGrad, c graph.CallOf[T]) {

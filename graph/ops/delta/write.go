@@ -68,7 +68,7 @@ func (k write) VJP(d *graph.Derivative) {
 }
 
 func (k write) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runWrite[float32], runWrite[float64])
+	graph.Dispatch(c, k, runWrite, runWrite)
 }
 
 func runWrite[T kernel.Float](k write, c graph.CallOf[T]) {
@@ -90,7 +90,7 @@ func (writeGrad) InPlace(i int) bool { return i == 0 }
 func (k writeGrad) FLOPs(c graph.Cost) int { return (4 + 4*c.Secondary(0)) * c.Signature(1).Size() }
 
 func (k writeGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runWriteGrad[float32], runWriteGrad[float64])
+	graph.Dispatch(c, k, runWriteGrad, runWriteGrad)
 }
 
 func runWriteGrad[T kernel.Float](k writeGrad, c graph.CallOf[T]) {

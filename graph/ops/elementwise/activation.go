@@ -41,7 +41,7 @@ func (k Activation) VJP(d *graph.Derivative) {
 
 // Run runs the op on the CPU.
 func (k Activation) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runActivation[float32], runActivation[float64])
+	graph.Dispatch(c, k, runActivation, runActivation)
 }
 
 func runActivation[T kernel.Float](k Activation, c graph.CallOf[T]) {
@@ -59,7 +59,7 @@ func (k activationGrad) String() string { return "GradX of " + k.of.String() }
 func (k activationGrad) InPlace(int) bool { return true }
 
 func (k activationGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runActivationGrad[float32], runActivationGrad[float64])
+	graph.Dispatch(c, k, runActivationGrad, runActivationGrad)
 }
 
 func runActivationGrad[T kernel.Float](k activationGrad, c graph.CallOf[T]) {

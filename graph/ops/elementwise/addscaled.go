@@ -44,7 +44,7 @@ func (addScaled) VJP(d *graph.Derivative) {
 }
 
 func (k addScaled) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runAddScaled[float32], runAddScaled[float64])
+	graph.Dispatch(c, k, runAddScaled, runAddScaled)
 }
 
 func runAddScaled[T kernel.Float](_ addScaled, c graph.CallOf[T]) {

@@ -46,7 +46,7 @@ func (k dropout) VJP(d *graph.Derivative) {
 }
 
 func (k dropout) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runDropout[float32], runDropout[float64])
+	graph.Dispatch(c, k, runDropout, runDropout)
 }
 
 func runDropout[T kernel.Float](k dropout, c graph.CallOf[T]) {

@@ -49,7 +49,7 @@ func (k glu) VJP(d *graph.Derivative) {
 }
 
 func (k glu) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runGLU[float32], runGLU[float64])
+	graph.Dispatch(c, k, runGLU, runGLU)
 }
 
 // gluState holds the kernel and its list of addends from run to run, so that a run allocates
@@ -74,7 +74,7 @@ type gluGrad struct{ graph.NoGradient }
 func (gluGrad) String() string { return "GradX of GLU" }
 
 func (k gluGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runGLUGrad[float32], runGLUGrad[float64])
+	graph.Dispatch(c, k, runGLUGrad, runGLUGrad)
 }
 
 func runGLUGrad[T kernel.Float](_ gluGrad, c graph.CallOf[T]) {

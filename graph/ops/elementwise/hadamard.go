@@ -42,7 +42,7 @@ func (hadamard) VJP(d *graph.Derivative) {
 }
 
 func (k hadamard) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runHadamard[float32], runHadamard[float64])
+	graph.Dispatch(c, k, runHadamard, runHadamard)
 }
 
 func runHadamard[T kernel.Float](_ hadamard, c graph.CallOf[T]) {
@@ -61,7 +61,7 @@ func (hadamardGrad) InPlace(i int) bool { return i == 0 || i == 3 }
 func (hadamardGrad) SameType() bool { return true }
 
 func (k hadamardGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runHadamardGrad[float32], runHadamardGrad[float64])
+	graph.Dispatch(c, k, runHadamardGrad, runHadamardGrad)
 }
 
 func runHadamardGrad[T kernel.Float](_ hadamardGrad, c graph.CallOf[T]) {

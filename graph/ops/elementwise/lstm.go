@@ -61,7 +61,7 @@ func (lstmCell) VJP(d *graph.Derivative) {
 }
 
 func (k lstmCell) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runLSTMCell[float32], runLSTMCell[float64])
+	graph.Dispatch(c, k, runLSTMCell, runLSTMCell)
 }
 
 func runLSTMCell[T kernel.Float](_ lstmCell, c graph.CallOf[T]) {
@@ -95,7 +95,7 @@ func (lstmOutputGrad) InPlace(i int) bool { return i == 0 || i == 3 }
 func (lstmOutputGrad) KeepsFloat32() bool { return true }
 
 func (k lstmOutputGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runLSTMOutputGrad[float32], runLSTMOutputGrad[float64])
+	graph.Dispatch(c, k, runLSTMOutputGrad, runLSTMOutputGrad)
 }
 
 func runLSTMOutputGrad[T kernel.Float](_ lstmOutputGrad, c graph.CallOf[T]) {
@@ -112,7 +112,7 @@ func (lstmCellGrad) String() string { return "GradState of LSTMCell" }
 func (lstmCellGrad) KeepsFloat32() bool { return true }
 
 func (k lstmCellGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runLSTMCellGrad[float32], runLSTMCellGrad[float64])
+	graph.Dispatch(c, k, runLSTMCellGrad, runLSTMCellGrad)
 }
 
 func runLSTMCellGrad[T kernel.Float](_ lstmCellGrad, c graph.CallOf[T]) {

@@ -61,7 +61,7 @@ func (multiwaySum) Infer(in []graph.Signature) (graph.Signature, error) {
 func (multiwaySum) VJP(d *graph.Derivative) { multiwayVJP(d, 0, d.Gradient(), nil) }
 
 func (k multiwaySum) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runMultiwaySum[float32], runMultiwaySum[float64])
+	graph.Dispatch(c, k, runMultiwaySum, runMultiwaySum)
 }
 
 func runMultiwaySum[T kernel.Float](_ multiwaySum, c graph.CallOf[T]) {
@@ -185,7 +185,7 @@ func (k multiwayWeightsGrad) FLOPs(c graph.Cost) int {
 }
 
 func (k multiwayWeightsGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runMultiwayWeightsGrad[float32], runMultiwayWeightsGrad[float64])
+	graph.Dispatch(c, k, runMultiwayWeightsGrad, runMultiwayWeightsGrad)
 }
 
 func runMultiwayWeightsGrad[T kernel.Float](k multiwayWeightsGrad, c graph.CallOf[T]) {
@@ -214,7 +214,7 @@ func (k multiwayTermGrad) FLOPs(c graph.Cost) int {
 }
 
 func (k multiwayTermGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runMultiwayTermGrad[float32], runMultiwayTermGrad[float64])
+	graph.Dispatch(c, k, runMultiwayTermGrad, runMultiwayTermGrad)
 }
 
 func runMultiwayTermGrad[T kernel.Float](k multiwayTermGrad, c graph.CallOf[T]) {

@@ -30,7 +30,7 @@ func (k scale) VJP(d *graph.Derivative) {
 }
 
 func (k scale) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runScale[float32], runScale[float64])
+	graph.Dispatch(c, k, runScale, runScale)
 }
 
 func runScale[T kernel.Float](k scale, c graph.CallOf[T]) {

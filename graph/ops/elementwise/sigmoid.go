@@ -26,7 +26,7 @@ func (sigmoid) VJP(d *graph.Derivative) {
 }
 
 func (k sigmoid) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runSigmoid[float32], runSigmoid[float64])
+	graph.Dispatch(c, k, runSigmoid, runSigmoid)
 }
 
 func runSigmoid[T kernel.Float](_ sigmoid, c graph.CallOf[T]) {
@@ -41,7 +41,7 @@ func (sigmoidGrad) String() string { return "GradX of Sigmoid" }
 func (sigmoidGrad) InPlace(int) bool { return true }
 
 func (k sigmoidGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runSigmoidGrad[float32], runSigmoidGrad[float64])
+	graph.Dispatch(c, k, runSigmoidGrad, runSigmoidGrad)
 }
 
 func runSigmoidGrad[T kernel.Float](_ sigmoidGrad, c graph.CallOf[T]) {

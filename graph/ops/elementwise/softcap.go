@@ -35,7 +35,7 @@ func (k softCap) VJP(d *graph.Derivative) {
 }
 
 func (k softCap) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runSoftCap[float32], runSoftCap[float64])
+	graph.Dispatch(c, k, runSoftCap, runSoftCap)
 }
 
 func runSoftCap[T kernel.Float](k softCap, c graph.CallOf[T]) {
@@ -53,7 +53,7 @@ func (k softCapGrad) String() string { return "GradX of " + k.of.String() }
 func (softCapGrad) InPlace(int) bool { return true }
 
 func (k softCapGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runSoftCapGrad[float32], runSoftCapGrad[float64])
+	graph.Dispatch(c, k, runSoftCapGrad, runSoftCapGrad)
 }
 
 func runSoftCapGrad[T kernel.Float](k softCapGrad, c graph.CallOf[T]) {

@@ -41,7 +41,7 @@ func (swiGLU) VJP(d *graph.Derivative) {
 }
 
 func (k swiGLU) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runSwiGLU[float32], runSwiGLU[float64])
+	graph.Dispatch(c, k, runSwiGLU, runSwiGLU)
 }
 
 func runSwiGLU[T kernel.Float](_ swiGLU, c graph.CallOf[T]) {
@@ -57,7 +57,7 @@ func (swiGLUGrad) String() string { return "GradGate of SwiGLU" }
 func (swiGLUGrad) InPlace(int) bool { return true }
 
 func (k swiGLUGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runSwiGLUGrad[float32], runSwiGLUGrad[float64])
+	graph.Dispatch(c, k, runSwiGLUGrad, runSwiGLUGrad)
 }
 
 func runSwiGLUGrad[T kernel.Float](_ swiGLUGrad, c graph.CallOf[T]) {

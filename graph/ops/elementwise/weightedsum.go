@@ -103,7 +103,7 @@ func (s *weightedSumState[T]) tensors(c graph.CallOf[T]) [][]T {
 }
 
 func (k weightedSum) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runWeightedSum[float32], runWeightedSum[float64])
+	graph.Dispatch(c, k, runWeightedSum, runWeightedSum)
 }
 
 func runWeightedSum[T kernel.Float](_ weightedSum, c graph.CallOf[T]) {
@@ -130,7 +130,7 @@ func (sumWeightsGrad) FLOPs(c graph.Cost) int {
 }
 
 func (k sumWeightsGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runSumWeightsGrad[float32], runSumWeightsGrad[float64])
+	graph.Dispatch(c, k, runSumWeightsGrad, runSumWeightsGrad)
 }
 
 func runSumWeightsGrad[T kernel.Float](_ sumWeightsGrad, c graph.CallOf[T]) {
@@ -152,7 +152,7 @@ func (sumTermGrad) InPlace(i int) bool { return i == 0 || i == 2 }
 func (sumTermGrad) FLOPs(c graph.Cost) int { return 2 * c.Result().Size() }
 
 func (k sumTermGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runSumTermGrad[float32], runSumTermGrad[float64])
+	graph.Dispatch(c, k, runSumTermGrad, runSumTermGrad)
 }
 
 func runSumTermGrad[T kernel.Float](k sumTermGrad, c graph.CallOf[T]) {

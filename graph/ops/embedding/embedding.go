@@ -45,7 +45,7 @@ func (k embedding) VJP(d *graph.Derivative) {
 }
 
 func (k embedding) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runEmbedding[float32], runEmbedding[float64])
+	graph.Dispatch(c, k, runEmbedding, runEmbedding)
 }
 
 func runEmbedding[T kernel.Float](k embedding, c graph.CallOf[T]) {
@@ -70,7 +70,7 @@ func (k embeddingGrad) Accumulates() bool { return true }
 func (embeddingGrad) KeepsFloat32() bool { return true }
 
 func (k embeddingGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runEmbeddingGrad[float32], runEmbeddingGrad[float64])
+	graph.Dispatch(c, k, runEmbeddingGrad, runEmbeddingGrad)
 }
 
 func runEmbeddingGrad[T kernel.Float](k embeddingGrad, c graph.CallOf[T]) {

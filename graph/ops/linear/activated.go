@@ -43,7 +43,7 @@ func (k linearActivated) InPlace(int) bool { return false }
 func (k linearActivated) VJP(d *graph.Derivative) { k.Product.VJP(d) }
 
 func (k linearActivated) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runLinearActivated[float32], runLinearActivated[float64])
+	graph.Dispatch(c, k, runLinearActivated, runLinearActivated)
 }
 
 func runLinearActivated[T kernel.Float](k linearActivated, c graph.CallOf[T]) {
@@ -108,7 +108,7 @@ func (linearGradActivated) FLOPs(c graph.Cost) int { // dy W^T
 }
 
 func (k linearGradActivated) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runLinearGradActivated[float32], runLinearGradActivated[float64])
+	graph.Dispatch(c, k, runLinearGradActivated, runLinearGradActivated)
 }
 
 func runLinearGradActivated[T kernel.Float](k linearGradActivated, c graph.CallOf[T]) {

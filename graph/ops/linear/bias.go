@@ -37,7 +37,7 @@ func (addBias) VJP(d *graph.Derivative) {
 }
 
 func (k addBias) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runBias[float32], runBias[float64])
+	graph.Dispatch(c, k, runBias, runBias)
 }
 
 func runBias[T kernel.Float](_ addBias, c graph.CallOf[T]) {
@@ -61,7 +61,7 @@ func (sumTokens) Accumulates() bool { return true }
 func (sumTokens) KeepsFloat32() bool { return true }
 
 func (k sumTokens) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runSumTokens[float32], runSumTokens[float64])
+	graph.Dispatch(c, k, runSumTokens, runSumTokens)
 }
 
 func runSumTokens[T kernel.Float](_ sumTokens, c graph.CallOf[T]) {

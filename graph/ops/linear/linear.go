@@ -124,7 +124,7 @@ func (k Product) gradX(d *graph.Derivative) {
 
 // Run runs the op on the CPU.
 func (k Product) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runLinear[float32], runLinear[float64])
+	graph.Dispatch(c, k, runLinear, runLinear)
 }
 
 func runLinear[T kernel.Float](k Product, c graph.CallOf[T]) {
@@ -153,7 +153,7 @@ func (k linearGradX) FLOPs(c graph.Cost) int { // dy W^T
 func (linearGradX) InPlace(i int) bool { return i == 2 }
 
 func (k linearGradX) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runLinearGradX[float32], runLinearGradX[float64])
+	graph.Dispatch(c, k, runLinearGradX, runLinearGradX)
 }
 
 func runLinearGradX[T kernel.Float](k linearGradX, c graph.CallOf[T]) {
@@ -186,7 +186,7 @@ func (k linearGradW) FLOPs(c graph.Cost) int { // x^T dy
 func (k linearGradW) Accumulates() bool { return true }
 
 func (k linearGradW) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runLinearGradW[float32], runLinearGradW[float64])
+	graph.Dispatch(c, k, runLinearGradW, runLinearGradW)
 }
 
 func runLinearGradW[T kernel.Float](k linearGradW, c graph.CallOf[T]) {

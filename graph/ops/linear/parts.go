@@ -68,7 +68,7 @@ func (k parts) VJP(d *graph.Derivative) {
 }
 
 func (k parts) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runParts[float32], runParts[float64])
+	graph.Dispatch(c, k, runParts, runParts)
 }
 
 func runParts[T kernel.Float](k parts, c graph.CallOf[T]) {
@@ -92,7 +92,7 @@ func (partsGradX) FLOPs(c graph.Cost) int {
 }
 
 func (k partsGradX) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runPartsGradX[float32], runPartsGradX[float64])
+	graph.Dispatch(c, k, runPartsGradX, runPartsGradX)
 }
 
 func runPartsGradX[T kernel.Float](k partsGradX, c graph.CallOf[T]) {
@@ -116,7 +116,7 @@ func (k partsGradW) FLOPs(c graph.Cost) int { return 2 * c.Signature(0).Leading(
 func (k partsGradW) Accumulates() bool { return true }
 
 func (k partsGradW) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runPartsGradW[float32], runPartsGradW[float64])
+	graph.Dispatch(c, k, runPartsGradW, runPartsGradW)
 }
 
 func runPartsGradW[T kernel.Float](k partsGradW, c graph.CallOf[T]) {

@@ -53,7 +53,7 @@ func (k valueProduct) Infer(in []graph.Signature) (graph.Signature, error) {
 }
 
 func (k valueProduct) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runValueProduct[float32], runValueProduct[float64])
+	graph.Dispatch(c, k, runValueProduct, runValueProduct)
 }
 
 func runValueProduct[T kernel.Float](k valueProduct, c graph.CallOf[T]) {
@@ -107,7 +107,7 @@ func (linearGradSwiGLU) FLOPs(c graph.Cost) int { // dy W^T
 }
 
 func (k linearGradSwiGLU) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runLinearGradSwiGLU[float32], runLinearGradSwiGLU[float64])
+	graph.Dispatch(c, k, runLinearGradSwiGLU, runLinearGradSwiGLU)
 }
 
 func runLinearGradSwiGLU[T kernel.Float](k linearGradSwiGLU, c graph.CallOf[T]) {

@@ -152,7 +152,7 @@ func (k crossEntropy) VJP(d *graph.Derivative) {
 }
 
 func (k crossEntropy) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runCrossEntropy[float32], runCrossEntropy[float64])
+	graph.Dispatch(c, k, runCrossEntropy, runCrossEntropy)
 }
 
 func runCrossEntropy[T kernel.Float](k crossEntropy, c graph.CallOf[T]) {
@@ -209,7 +209,7 @@ func (k tokenLosses) Infer(in []graph.Signature) (graph.Signature, error) {
 func (k tokenLosses) KeepsFloat32() bool { return true }
 
 func (k tokenLosses) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runTokenLosses[float32], runTokenLosses[float64])
+	graph.Dispatch(c, k, runTokenLosses, runTokenLosses)
 }
 
 func runTokenLosses[T kernel.Float](k tokenLosses, c graph.CallOf[T]) {

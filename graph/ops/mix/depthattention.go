@@ -132,7 +132,7 @@ func savedDepth[T kernel.Float](s *depthSaved, n int) (weights, rstd []T) {
 }
 
 func (k depthAttention) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runDepthAttention[float32], runDepthAttention[float64])
+	graph.Dispatch(c, k, runDepthAttention, runDepthAttention)
 }
 
 func runDepthAttention[T kernel.Float](k depthAttention, c graph.CallOf[T]) {
@@ -171,7 +171,7 @@ func (k depthWeights) Infer(in []graph.Signature) (graph.Signature, error) {
 func (k depthWeights) VJP(d *graph.Derivative) { k.gradients(d, true) }
 
 func (k depthWeights) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runDepthWeights[float32], runDepthWeights[float64])
+	graph.Dispatch(c, k, runDepthWeights, runDepthWeights)
 }
 
 func runDepthWeights[T kernel.Float](k depthWeights, c graph.CallOf[T]) {

@@ -58,7 +58,7 @@ func (k depthGrad) SecondaryInPlace(n, i int) bool {
 }
 
 func (k depthGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runDepthGrad[float32], runDepthGrad[float64])
+	graph.Dispatch(c, k, runDepthGrad, runDepthGrad)
 }
 
 func runDepthGrad[T kernel.Float](k depthGrad, c graph.CallOf[T]) {

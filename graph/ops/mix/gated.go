@@ -74,7 +74,7 @@ func (k gatedRead) VJP(d *graph.Derivative) {
 }
 
 func (k gatedRead) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runGatedRead[float32], runGatedRead[float64])
+	graph.Dispatch(c, k, runGatedRead, runGatedRead)
 }
 
 func runGatedRead[T kernel.Float](_ gatedRead, c graph.CallOf[T]) {
@@ -100,7 +100,7 @@ func (gatedReadGrad) DeviceBytes(c graph.Cost) (saved, scratch int) {
 func (gatedReadGrad) InPlace(i int) bool { return i == 4 }
 
 func (k gatedReadGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runGatedReadGrad[float32], runGatedReadGrad[float64])
+	graph.Dispatch(c, k, runGatedReadGrad, runGatedReadGrad)
 }
 
 func runGatedReadGrad[T kernel.Float](_ gatedReadGrad, c graph.CallOf[T]) {

@@ -55,7 +55,7 @@ func (gatedWrite) VJP(d *graph.Derivative) {
 }
 
 func (k gatedWrite) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runGatedWrite[float32], runGatedWrite[float64])
+	graph.Dispatch(c, k, runGatedWrite, runGatedWrite)
 }
 
 func runGatedWrite[T kernel.Float](_ gatedWrite, c graph.CallOf[T]) {
@@ -73,7 +73,7 @@ func (gatedWriteGrad) FLOPs(c graph.Cost) int { // dy and dx
 }
 
 func (k gatedWriteGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runGatedWriteGrad[float32], runGatedWriteGrad[float64])
+	graph.Dispatch(c, k, runGatedWriteGrad, runGatedWriteGrad)
 }
 
 func runGatedWriteGrad[T kernel.Float](_ gatedWriteGrad, c graph.CallOf[T]) {

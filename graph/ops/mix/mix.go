@@ -69,7 +69,7 @@ func (k mixRead) VJP(d *graph.Derivative) {
 }
 
 func (k mixRead) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runMixRead[float32], runMixRead[float64])
+	graph.Dispatch(c, k, runMixRead, runMixRead)
 }
 
 func runMixRead[T kernel.Float](k mixRead, c graph.CallOf[T]) {
@@ -120,7 +120,7 @@ func (k mixReadGrad) FLOPs(c graph.Cost) int { // dh, and dc
 func (k mixReadGrad) InPlace(i int) bool { return i == k.addends.h }
 
 func (k mixReadGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runMixReadGrad[float32], runMixReadGrad[float64])
+	graph.Dispatch(c, k, runMixReadGrad, runMixReadGrad)
 }
 
 func runMixReadGrad[T kernel.Float](k mixReadGrad, c graph.CallOf[T]) {

@@ -52,7 +52,7 @@ func (k mixWrite) VJP(d *graph.Derivative) {
 }
 
 func (k mixWrite) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runMixWrite[float32], runMixWrite[float64])
+	graph.Dispatch(c, k, runMixWrite, runMixWrite)
 }
 
 func runMixWrite[T kernel.Float](k mixWrite, c graph.CallOf[T]) {
@@ -78,7 +78,7 @@ func (k mixWriteGrad) FLOPs(c graph.Cost) int { // dh, dy and dc
 func (k mixWriteGrad) InPlace(i int) bool { return i == 0 || i == k.addends.h }
 
 func (k mixWriteGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runMixWriteGrad[float32], runMixWriteGrad[float64])
+	graph.Dispatch(c, k, runMixWriteGrad, runMixWriteGrad)
 }
 
 func runMixWriteGrad[T kernel.Float](k mixWriteGrad, c graph.CallOf[T]) {

@@ -62,7 +62,7 @@ func (k streamGates) Infer(in []graph.Signature) (graph.Signature, error) {
 func (streamGates) KeepsFloat32() bool { return true }
 
 func (k streamGates) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runStreamGates[float32], runStreamGates[float64])
+	graph.Dispatch(c, k, runStreamGates, runStreamGates)
 }
 
 func runStreamGates[T kernel.Float](k streamGates, c graph.CallOf[T]) {
@@ -86,7 +86,7 @@ func (k streamGatesGrad) String() string { return "GradZ of " + k.of.String() }
 func (streamGatesGrad) KeepsFloat32() bool { return true }
 
 func (k streamGatesGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runStreamGatesGrad[float32], runStreamGatesGrad[float64])
+	graph.Dispatch(c, k, runStreamGatesGrad, runStreamGatesGrad)
 }
 
 func runStreamGatesGrad[T kernel.Float](k streamGatesGrad, c graph.CallOf[T]) {

@@ -71,7 +71,7 @@ func (k tanhGates) VJP(d *graph.Derivative) {
 }
 
 func (k tanhGates) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runTanhGates[float32], runTanhGates[float64])
+	graph.Dispatch(c, k, runTanhGates, runTanhGates)
 }
 
 func runTanhGates[T kernel.Float](k tanhGates, c graph.CallOf[T]) {
@@ -91,7 +91,7 @@ func (k tanhGatesGrad) InPlace(i int) bool { return i == 0 }
 func (tanhGatesGrad) KeepsFloat32() bool { return true }
 
 func (k tanhGatesGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runTanhGatesGrad[float32], runTanhGatesGrad[float64])
+	graph.Dispatch(c, k, runTanhGatesGrad, runTanhGatesGrad)
 }
 
 func runTanhGatesGrad[T kernel.Float](k tanhGatesGrad, c graph.CallOf[T]) {

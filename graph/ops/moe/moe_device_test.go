@@ -63,7 +63,7 @@ func (fullAdd) VJP(d *graph.Derivative) {
 	d.Set(1, d.Gradient())
 }
 
-func (k fullAdd) Run(c *graph.Call) { graph.Dispatch(c, k, runFullAdd[float32], runFullAdd[float64]) }
+func (k fullAdd) Run(c *graph.Call) { graph.Dispatch(c, k, runFullAdd, runFullAdd) }
 
 func runFullAdd[T kernel.Float](_ fullAdd, c graph.CallOf[T]) {
 	x, y := c.In(0), c.In(1)

@@ -34,7 +34,7 @@ func (k expertsHidden) VJP(d *graph.Derivative) {
 }
 
 func (k expertsHidden) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runExpertsHidden[float32], runExpertsHidden[float64])
+	graph.Dispatch(c, k, runExpertsHidden, runExpertsHidden)
 }
 
 func runExpertsHidden[T kernel.Float](k expertsHidden, c graph.CallOf[T]) {
@@ -78,7 +78,7 @@ func (k expertsGradU) Infer(in []graph.Signature) (graph.Signature, error) {
 }
 
 func (k expertsGradU) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runExpertsGradU[float32], runExpertsGradU[float64])
+	graph.Dispatch(c, k, runExpertsGradU, runExpertsGradU)
 }
 
 func runExpertsGradU[T kernel.Float](k expertsGradU, c graph.CallOf[T]) {

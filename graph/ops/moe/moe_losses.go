@@ -41,7 +41,7 @@ func (k routerLoss) VJP(d *graph.Derivative) {
 }
 
 func (k routerLoss) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runRouterLoss[float32], runRouterLoss[float64])
+	graph.Dispatch(c, k, runRouterLoss, runRouterLoss)
 }
 
 func runRouterLoss[T kernel.Float](k routerLoss, c graph.CallOf[T]) {
@@ -65,7 +65,7 @@ func (k routerLossGrad) String() string { return "GradLogits of " + k.of.String(
 func (k routerLossGrad) KeepsFloat32() bool { return true }
 
 func (k routerLossGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runRouterLossGrad[float32], runRouterLossGrad[float64])
+	graph.Dispatch(c, k, runRouterLossGrad, runRouterLossGrad)
 }
 
 func runRouterLossGrad[T kernel.Float](k routerLossGrad, c graph.CallOf[T]) {

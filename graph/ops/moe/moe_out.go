@@ -49,7 +49,7 @@ func (k expertsOut) gradHidden(d *graph.Derivative) *gorgonia.Node {
 }
 
 func (k expertsOut) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runExpertsOut[float32], runExpertsOut[float64])
+	graph.Dispatch(c, k, runExpertsOut, runExpertsOut)
 }
 
 func runExpertsOut[T kernel.Float](k expertsOut, c graph.CallOf[T]) {
@@ -89,7 +89,7 @@ func (expertsGradHidden) FLOPs(c graph.Cost) int { // dy W2^T
 }
 
 func (k expertsGradHidden) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runExpertsGradHidden[float32], runExpertsGradHidden[float64])
+	graph.Dispatch(c, k, runExpertsGradHidden, runExpertsGradHidden)
 }
 
 func runExpertsGradHidden[T kernel.Float](k expertsGradHidden, c graph.CallOf[T]) {

@@ -48,7 +48,7 @@ func (k route) VJP(d *graph.Derivative) {
 }
 
 func (k route) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runRoute[float32], runRoute[float64])
+	graph.Dispatch(c, k, runRoute, runRoute)
 }
 
 // routeState holds the kernel, and memory for the choices if no node takes them: a copy of the
@@ -83,7 +83,7 @@ func (k routeGrad) String() string { return "GradLogits of " + k.of.String() }
 func (k routeGrad) KeepsFloat32() bool { return true }
 
 func (k routeGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runRouteGrad[float32], runRouteGrad[float64])
+	graph.Dispatch(c, k, runRouteGrad, runRouteGrad)
 }
 
 func runRouteGrad[T kernel.Float](k routeGrad, c graph.CallOf[T]) {

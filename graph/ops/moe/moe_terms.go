@@ -80,7 +80,7 @@ func (k terms) VJP(d *graph.Derivative) {
 }
 
 func (k terms) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runTerms[float32], runTerms[float64])
+	graph.Dispatch(c, k, runTerms, runTerms)
 }
 
 func runTerms[T kernel.Float](k terms, c graph.CallOf[T]) {

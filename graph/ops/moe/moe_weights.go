@@ -38,7 +38,7 @@ func (k expertsGradW) FLOPs(c graph.Cost) int {
 func (k expertsGradW) Accumulates() bool { return true }
 
 func (k expertsGradW) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runExpertsGradW[float32], runExpertsGradW[float64])
+	graph.Dispatch(c, k, runExpertsGradW, runExpertsGradW)
 }
 
 func runExpertsGradW[T kernel.Float](k expertsGradW, c graph.CallOf[T]) {
@@ -66,7 +66,7 @@ func (k expertsGradBias) String() string {
 func (k expertsGradBias) Accumulates() bool { return true }
 
 func (k expertsGradBias) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runExpertsGradBias[float32], runExpertsGradBias[float64])
+	graph.Dispatch(c, k, runExpertsGradBias, runExpertsGradBias)
 }
 
 func runExpertsGradBias[T kernel.Float](k expertsGradBias, c graph.CallOf[T]) {

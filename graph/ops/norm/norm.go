@@ -122,7 +122,7 @@ func (k norm) DeviceBytes(c graph.Cost) (saved, scratch int) {
 func (norm) ByRows() bool { return true }
 
 func (k norm) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runNorm[float32], runNorm[float64])
+	graph.Dispatch(c, k, runNorm, runNorm)
 }
 
 func runNorm[T kernel.Float](k norm, c graph.CallOf[T]) {
@@ -154,7 +154,7 @@ func (k normGrad) String() string { return "GradX of " + k.of.String() }
 func (normGrad) ByRows() bool { return true }
 
 func (k normGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runNormGrad[float32], runNormGrad[float64])
+	graph.Dispatch(c, k, runNormGrad, runNormGrad)
 }
 
 func runNormGrad[T kernel.Float](k normGrad, c graph.CallOf[T]) {

@@ -95,7 +95,7 @@ func (k normLinear) DeviceBytes(c graph.Cost) (saved, scratch int) {
 }
 
 func (k normLinear) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runNormLinear[float32], runNormLinear[float64])
+	graph.Dispatch(c, k, runNormLinear, runNormLinear)
 }
 
 func runNormLinear[T kernel.Float](k normLinear, c graph.CallOf[T]) {
@@ -129,7 +129,7 @@ func (normLinearGrad) FLOPs(c graph.Cost) int { // dz W^T, and dw
 }
 
 func (k normLinearGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runNormLinearGrad[float32], runNormLinearGrad[float64])
+	graph.Dispatch(c, k, runNormLinearGrad, runNormLinearGrad)
 }
 
 func runNormLinearGrad[T kernel.Float](k normLinearGrad, c graph.CallOf[T]) {

@@ -61,7 +61,7 @@ func (k normRead) DeviceBytes(c graph.Cost) (saved, scratch int) {
 func (normRead) ByRows() bool { return true }
 
 func (k normRead) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runNormRead[float32], runNormRead[float64])
+	graph.Dispatch(c, k, runNormRead, runNormRead)
 }
 
 func runNormRead[T kernel.Float](k normRead, c graph.CallOf[T]) {
@@ -89,7 +89,7 @@ func (normReadGrad) FLOPs(c graph.Cost) int { // dXn = keys^T dy, and dkeys
 func (normReadGrad) ByRows() bool { return true }
 
 func (k normReadGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runNormReadGrad[float32], runNormReadGrad[float64])
+	graph.Dispatch(c, k, runNormReadGrad, runNormReadGrad)
 }
 
 func runNormReadGrad[T kernel.Float](k normReadGrad, c graph.CallOf[T]) {

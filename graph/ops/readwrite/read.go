@@ -61,7 +61,7 @@ func streamSizes(x, keys graph.Signature) (tokens, m, dk, dv int) {
 func (read) ByRows() bool { return true }
 
 func (k read) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runRead[float32], runRead[float64])
+	graph.Dispatch(c, k, runRead, runRead)
 }
 
 func runRead[T kernel.Float](_ read, c graph.CallOf[T]) {
@@ -87,7 +87,7 @@ func (k keysGrad) Accumulates() bool { return true }
 func (keysGrad) ByRows() bool { return true }
 
 func (k keysGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runKeysGrad[float32], runKeysGrad[float64])
+	graph.Dispatch(c, k, runKeysGrad, runKeysGrad)
 }
 
 func runKeysGrad[T kernel.Float](k keysGrad, c graph.CallOf[T]) {

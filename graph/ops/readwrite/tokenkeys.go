@@ -62,7 +62,7 @@ func (readEach) VJP(d *graph.Derivative) {
 }
 
 func (k readEach) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runReadEach[float32], runReadEach[float64])
+	graph.Dispatch(c, k, runReadEach, runReadEach)
 }
 
 func runReadEach[T kernel.Float](_ readEach, c graph.CallOf[T]) {
@@ -128,7 +128,7 @@ func (k writeEach) VJP(d *graph.Derivative) {
 }
 
 func (k writeEach) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runWriteEach[float32], runWriteEach[float64])
+	graph.Dispatch(c, k, runWriteEach, runWriteEach)
 }
 
 func runWriteEach[T kernel.Float](k writeEach, c graph.CallOf[T]) {
@@ -173,7 +173,7 @@ func (tokenKeysGrad) Infer(in []graph.Signature) (graph.Signature, error) {
 }
 
 func (k tokenKeysGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runTokenKeysGrad[float32], runTokenKeysGrad[float64])
+	graph.Dispatch(c, k, runTokenKeysGrad, runTokenKeysGrad)
 }
 
 func runTokenKeysGrad[T kernel.Float](_ tokenKeysGrad, c graph.CallOf[T]) {

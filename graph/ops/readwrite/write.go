@@ -69,7 +69,7 @@ func (k write) VJP(d *graph.Derivative) {
 func (write) ByRows() bool { return true }
 
 func (k write) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runWrite[float32], runWrite[float64])
+	graph.Dispatch(c, k, runWrite, runWrite)
 }
 
 func runWrite[T kernel.Float](k write, c graph.CallOf[T]) {
@@ -93,7 +93,7 @@ func (writeGrad) FLOPs(c graph.Cost) int { // dy, and dkeys
 func (writeGrad) ByRows() bool { return true }
 
 func (k writeGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runWriteGrad[float32], runWriteGrad[float64])
+	graph.Dispatch(c, k, runWriteGrad, runWriteGrad)
 }
 
 func runWriteGrad[T kernel.Float](_ writeGrad, c graph.CallOf[T]) {

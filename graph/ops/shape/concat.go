@@ -52,7 +52,7 @@ func (concat) VJP(d *graph.Derivative) {
 }
 
 func (k concat) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runConcat[float32], runConcat[float64])
+	graph.Dispatch(c, k, runConcat, runConcat)
 }
 
 // concatState holds the kernel and its list of inputs from run to run, so that a run allocates

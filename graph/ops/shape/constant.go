@@ -39,7 +39,7 @@ func (k constant) Infer(in []graph.Signature) (graph.Signature, error) {
 }
 
 func (k constant) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runConstant[float32], runConstant[float64])
+	graph.Dispatch(c, k, runConstant, runConstant)
 }
 
 func runConstant[T kernel.Float](k constant, c graph.CallOf[T]) {

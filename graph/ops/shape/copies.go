@@ -45,7 +45,7 @@ func (k copies) VJP(d *graph.Derivative) {
 }
 
 func (k copies) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runCopies[float32], runCopies[float64])
+	graph.Dispatch(c, k, runCopies, runCopies)
 }
 
 func runCopies[T kernel.Float](k copies, c graph.CallOf[T]) {
@@ -82,7 +82,7 @@ func (k sumCopies) VJP(d *graph.Derivative) {
 }
 
 func (k sumCopies) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runSumCopies[float32], runSumCopies[float64])
+	graph.Dispatch(c, k, runSumCopies, runSumCopies)
 }
 
 func runSumCopies[T kernel.Float](_ sumCopies, c graph.CallOf[T]) {

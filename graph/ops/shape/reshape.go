@@ -46,7 +46,7 @@ func (reshape) VJP(d *graph.Derivative) {
 func (reshape) ByRows() bool { return true }
 
 func (k reshape) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runReshape[float32], runReshape[float64])
+	graph.Dispatch(c, k, runReshape, runReshape)
 }
 
 // reshapeState is a kernel that copies its one input on all workers.

@@ -51,7 +51,7 @@ func (k slice) VJP(d *graph.Derivative) {
 }
 
 func (k slice) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runSlice[float32], runSlice[float64])
+	graph.Dispatch(c, k, runSlice, runSlice)
 }
 
 func runSlice[T kernel.Float](k slice, c graph.CallOf[T]) {
@@ -72,7 +72,7 @@ func (k sliceGrad) InPlace(i int) bool { return i == 1 }
 func (sliceGrad) SameType() bool { return true }
 
 func (k sliceGrad) Run(c *graph.Call) {
-	graph.Dispatch(c, k, runSliceGrad[float32], runSliceGrad[float64])
+	graph.Dispatch(c, k, runSliceGrad, runSliceGrad)
 }
 
 func runSliceGrad[T kernel.Float](k sliceGrad, c graph.CallOf[T]) {
