@@ -106,7 +106,9 @@ func (k axpy) emitStep(w *asm.Writer, vecs int, masked bool) {
 	for v := range vecs {
 		w.Store(k.y(v), at(v*k.Size(), regC), masked)
 	}
-	w.OpNumber("ADDQ", vecs*k.Size(), regC)
-	w.OpNumber("ADDQ", vecs*k.Size(), regX)
-	w.OpNumber("ADDQ", vecs*k.Size(), regXFour)
+	w.List(`
+		ADDQ $bytes, DX // y, and both pointers to rows
+		ADDQ $bytes, DI
+		ADDQ $bytes, R15
+	`, asm.Names{"bytes": vecs * k.Size()})
 }

@@ -63,11 +63,14 @@ func (k combine) signature() string { return k.name() + "(t *combineTile[float32
 
 func (k combine) emit(w *asm.Writer) {
 	w.Function(k.signature(), 0, 8)
-	w.Op("MOVQ", "t+0(FP)", regTile)
-	fields(w, "combine", "d", regD, "cols", regLeft)
-	w.Op("MOVQ", regLeft, regCS)
-	w.Op("SHLQ", "$2", regCS)
-	w.Op("XORL", regOff, regOff)
+	w.List(`
+		MOVQ t+0(FP), AX
+		MOVQ combine_d(AX), R15
+		MOVQ combine_cols(AX), R12 // columns left
+		MOVQ R12, BX               // bytes of a row
+		SHLQ $2, BX
+		XORL R13, R13 // bytes from the start of a row to the panel
+	`, nil)
 	wide := k.vecs() * k.Lanes
 	walk(w, "panel", regLeft, wide, func() {
 		k.emitPanel(w, "panel", k.vecs(), false)
@@ -85,11 +88,13 @@ func (k combine) emitMask(w *asm.Writer) {
 		setMask(w, regLeft, "")
 		return
 	}
-	w.Op("MOVQ", regLeft, "CX")
-	w.Op("CMPQ", "CX", fmt.Sprintf("$%d", k.Lanes))
-	w.Op("JLE", "mask")
-	w.OpNumber("MOVL", k.Lanes, "CX")
-	w.Label("mask")
+	w.List(`
+		MOVQ R12, CX
+		CMPQ CX, $lanes
+		JLE mask
+		MOVL $lanes, CX
+		mask:
+	`, asm.Names{"lanes": k.Lanes})
 	setMask(w, "CX", "DI")
 }
 
@@ -101,16 +106,21 @@ func (k combine) emitPanel(w *asm.Writer, label string, vecs int, masked bool) {
 		}
 	}
 	k.emitTerm(w, label+"1", "", vecs, masked)
-	w.Op("CMPQ", "combine_k2(AX)", "$0")
-	w.Op("JEQ", label+"add")
+	labels := asm.Names{"add": label + "add", "store": label + "store"}
+	w.List(`
+		CMPQ combine_k2(AX), $0
+		JEQ add
+	`, labels)
 	k.emitTerm(w, label+"2", "2", vecs, masked)
-	w.Label(label + "add")
-	w.Op("MOVQ", "combine_c(AX)", regC)
-	w.Op("ADDQ", regOff, regC)
-	w.Op("TESTQ", regD, regD)
-	w.Op("JEQ", label+"store")
-	w.Op("MOVQ", regD, regB)
-	w.Op("ADDQ", regOff, regB)
+	w.List(`
+		add:
+		MOVQ combine_c(AX), DX
+		ADDQ R13, DX
+		TESTQ R15, R15 // no addend
+		JEQ store
+		MOVQ R15, DI
+		ADDQ R13, DI
+	`, labels)
 	for r := range k.rows {
 		k.emitLoads(w, vecs, masked)
 		for v := range vecs {

@@ -58,17 +58,22 @@ func (d dot) emit(w *asm.Writer) {
 			zero(w, d.acc(r, c))
 		}
 	}
-	w.OpNumber("SUBQ", d.Lanes, regK)
-	w.Op("JLT", "rest")
-	w.Label("step")
+	sizes := asm.Names{"lanes": d.Lanes, "size": d.Size()}
+	w.List(`
+		SUBQ $lanes, CX
+		JLT rest
+		step:
+	`, sizes)
 	d.emitStep(w, false)
-	w.OpNumber("ADDQ", d.Size(), regA1)
-	w.OpNumber("ADDQ", d.Size(), regB)
-	w.OpNumber("SUBQ", d.Lanes, regK)
-	w.Op("JGE", "step")
-	w.Label("rest")
-	w.OpNumber("ADDQ", d.Lanes, regK)
-	w.Op("JZ", "sum")
+	w.List(`
+		ADDQ $size, SI // A
+		ADDQ $size, DI // B
+		SUBQ $lanes, CX
+		JGE step
+		rest:
+		ADDQ $lanes, CX
+		JZ sum
+	`, sizes)
 	setMask(w, regK, "R10") // of the elements that are left
 	d.emitStep(w, true)
 	w.Label("sum")
@@ -113,23 +118,23 @@ func rowAddress(base, stride, triple string, i int) string {
 // emitSums writes row r of C. Within each 128-bit quarter it adds pairs of lanes of two registers,
 // then pairs of the results of four registers; then it adds the quarters.
 func (d dot) emitSums(w *asm.Writer, r int) {
-	var s [dotCols]string
-	for c := range s {
-		s[c] = d.acc(r, min(c, d.cols-1)) // the sums of missing columns are not stored
-	}
-	low, high, other := d.spare(0), d.spare(1), d.spare(2)
-	w.Op("VUNPCKLPS", s[1], s[0], low)
-	w.Op("VUNPCKHPS", s[1], s[0], high)
-	w.Op("VADDPS", high, low, low)
-	w.Op("VUNPCKLPS", s[3], s[2], other)
-	w.Op("VUNPCKHPS", s[3], s[2], high)
-	w.Op("VADDPS", high, other, other)
-	w.Op("VUNPCKLPD", other, low, high)
-	w.Op("VUNPCKHPD", other, low, other)
-	total := s[0]
-	w.Op("VADDPS", other, high, total)
+	w.List(`
+		VUNPCKLPS s1, s0, low
+		VUNPCKHPS s1, s0, high
+		VADDPS high, low, low
+		VUNPCKLPS s3, s2, other
+		VUNPCKHPS s3, s2, high
+		VADDPS high, other, other
+		VUNPCKLPD other, low, high
+		VUNPCKHPD other, low, other
+		VADDPS other, high, s0
+	`, asm.Names{
+		"s":   func(c int) string { return d.acc(r, min(c, d.cols-1)) }, // the sums of missing columns are not stored
+		"low": d.spare(0), "high": d.spare(1), "other": d.spare(2),
+	})
+	total := d.acc(r, 0)
 	w.Reduce("VADDPS", total, d.lower(r)) // the accumulators are among the first 16 registers; those above are free by now
-	d.emitRow(w, asm.Quarter(total), r)
+	w.List(dotRow[d.cols], asm.Names{"x": asm.Quarter(total), "old": "X" + d.lower(r), "store": fmt.Sprintf("store%d", r)})
 }
 
 // lower returns the number of a register below 16 that is free when row r is summed: the row's own
@@ -141,35 +146,44 @@ func (d dot) lower(r int) string {
 	return d.a(0)[1:]
 }
 
-// emitRow adds C unless beta is zero, and stores the row.
-func (d dot) emitRow(w *asm.Writer, x string, r int) {
-	old := "X" + d.lower(r)
-	store := fmt.Sprintf("store%d", r)
-	w.Op("CMPL", "tile_beta(AX)", "$0")
-	w.Op("JEQ", store)
-	switch d.cols {
-	case 1:
-		w.Op("VMOVSS", "(DX)", old)
-	case 2:
-		w.Op("VMOVSD", "(DX)", old)
-	case 3:
-		w.Op("VMOVSD", "(DX)", old)
-		w.Op("VINSERTPS", "$0x20", "8(DX)", old, old)
-	case 4:
-		w.Op("VMOVUPS", "(DX)", old)
-	}
-	w.Op("VADDPS", old, x, x)
-	w.Label(store)
-	switch d.cols {
-	case 1:
-		w.Op("VMOVSS", x, "(DX)")
-	case 2:
-		w.Op("VMOVSD", x, "(DX)")
-	case 3:
-		w.Op("VMOVSD", x, "(DX)")
-		w.Op("VEXTRACTPS", "$2", x, "8(DX)")
-	case 4:
-		w.Op("VMOVUPS", x, "(DX)")
-	}
-	w.Op("ADDQ", regCS, regC)
+// dotRow adds C unless beta is zero, and stores a row of as many columns.
+var dotRow = [dotCols + 1]string{
+	1: `
+		CMPL tile_beta(AX), $0
+		JEQ store
+		VMOVSS (DX), old
+		VADDPS old, x, x
+		store:
+		VMOVSS x, (DX)
+		ADDQ BX, DX
+	`,
+	2: `
+		CMPL tile_beta(AX), $0
+		JEQ store
+		VMOVSD (DX), old
+		VADDPS old, x, x
+		store:
+		VMOVSD x, (DX)
+		ADDQ BX, DX
+	`,
+	3: `
+		CMPL tile_beta(AX), $0
+		JEQ store
+		VMOVSD (DX), old
+		VINSERTPS $0x20, 8(DX), old, old
+		VADDPS old, x, x
+		store:
+		VMOVSD x, (DX)
+		VEXTRACTPS $2, x, 8(DX)
+		ADDQ BX, DX
+	`,
+	4: `
+		CMPL tile_beta(AX), $0
+		JEQ store
+		VMOVUPS (DX), old
+		VADDPS old, x, x
+		store:
+		VMOVUPS x, (DX)
+		ADDQ BX, DX
+	`,
 }

@@ -67,24 +67,21 @@ func (k gemv) emit(w *asm.Writer) {
 	for line := range k.Lanes * k.Size() / 64 {
 		w.Op("PREFETCHT1", at(64*line, regAhead))
 	}
-	for g := 0; g < k.Lanes; g += 4 {
-		q.emitQuarters(w, g)
-	}
-	for i := range 4 {
-		q.emitExchange(w, i)
-	}
+	q.emitTranspose(w)
 	for r := range k.Lanes {
 		for v := range k.vectors {
 			w.Op("VBROADCASTSS", fmt.Sprintf("%d%s", 4*r, rowAddress(regA1, regRows, regA3, v)), k.element(v))
 			w.Op("VFMADD231PS", k.element(v), k.Vector(q.output(r)), k.sum(v))
 		}
 	}
-	for _, pointer := range []string{regA1, regX, regXFour} {
-		w.OpNumber("ADDQ", k.Size(), pointer)
-	}
-	w.OpNumber("ADDQ", k.Lanes*k.Size(), regAhead)
-	w.Op("DECQ", regSquares)
-	w.Op("JNZ", "square")
+	w.List(`
+		ADDQ $size, SI // a, and both pointers to rows of x
+		ADDQ $size, DI
+		ADDQ $size, R15
+		ADDQ $bytes, R10 // what to prefetch
+		DECQ CX
+		JNZ square
+	`, asm.Names{"size": k.Size(), "bytes": k.Lanes * k.Size()})
 	for v := range k.vectors {
 		w.Op("VMOVUPS", k.sum(v), "(DX)")
 		if v < k.vectors-1 {

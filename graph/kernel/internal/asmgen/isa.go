@@ -35,10 +35,11 @@ func setMask(w *asm.Writer, count, scratch string) {
 		w.MaskBits(count, scratch)
 		return
 	}
-	mask := w.Mask()
-	w.Op("VMOVD", count, asm.Quarter(mask))
-	w.Op("VPBROADCASTD", asm.Quarter(mask), mask)
-	w.Op("VPCMPGTD", "lanes<>(SB)", mask, mask)
+	w.List(`
+		VMOVD count, low
+		VPBROADCASTD low, mask
+		VPCMPGTD lanes<>(SB), mask, mask
+	`, asm.Names{"count": count, "mask": w.Mask(), "low": asm.Quarter(w.Mask())})
 }
 
 func choose(condition bool, yes, no int) int {
@@ -74,19 +75,26 @@ func strides(w *asm.Writer, tile string, pairs ...string) {
 // walk ends a function with a loop over the number of elements in a register: panels of the given
 // size, then single vectors, the last of which may be partial.
 func walk(w *asm.Writer, label, left string, elements int, panel, rest func()) {
-	w.OpNumber("SUBQ", elements, left)
-	w.Op("JLT", "few")
-	w.Label(label)
+	names := asm.Names{"elements": elements, "left": left, "panel": label, "lanes": w.Lanes}
+	w.List(`
+		SUBQ $elements, left
+		JLT few
+		panel:
+	`, names)
 	panel()
-	w.OpNumber("SUBQ", elements, left)
-	w.Op("JGE", label)
-	w.Label("few")
-	w.OpNumber("ADDQ", elements, left)
-	w.Op("JLE", "done")
-	w.Label("rest")
+	w.List(`
+		SUBQ $elements, left
+		JGE panel
+		few:
+		ADDQ $elements, left
+		JLE done
+		rest:
+	`, names)
 	rest()
-	w.OpNumber("SUBQ", w.Lanes, left)
-	w.Op("JGT", "rest")
-	w.Label("done")
+	w.List(`
+		SUBQ $lanes, left
+		JGT rest
+		done:
+	`, names)
 	w.Return()
 }

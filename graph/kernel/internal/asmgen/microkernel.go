@@ -136,9 +136,11 @@ func (k microkernel) emitArguments(w *asm.Writer) {
 	fields(w, "tile", "c", regC, "d", regD)
 	w.Op("SUBQ", regC, regD)
 	k.emitMask(w)
-	w.Op("MOVQ", "tile_tiles(AX)", "CX")
-	w.Op("MOVQ", "CX", "tiles-8(SP)")
-	w.Op("MOVQ", "tile_a(AX)", regA[0])
+	w.List(`
+		MOVQ tile_tiles(AX), CX
+		MOVQ CX, tiles-8(SP)
+		MOVQ tile_a(AX), SI
+	`, nil)
 }
 
 func (k microkernel) emitMask(w *asm.Writer) {
@@ -242,26 +244,38 @@ func (k microkernel) partial(v int) bool { return v == k.vecs-1 && (k.Masks || k
 
 // emitStore writes the tile, C = alpha acc + beta D, and advances to the next tile.
 func (k microkernel) emitStore(w *asm.Writer) {
-	alpha, beta := k.b(0), k.free(0)
-	w.Op("VBROADCASTSS", "tile_alpha(AX)", alpha)
-	w.Op("MOVL", "tile_beta(AX)", "CX")
-	w.Op("TESTL", "CX", "CX")
-	w.Op("JZ", "store")
-	w.Op("VBROADCASTSS", "tile_beta(AX)", beta)
-	k.emitRows(w, alpha, beta)
-	w.Op("JMP", "next")
-	w.Label("store")
-	k.emitRows(w, alpha, "")
-	w.Label("next")
-	w.Op("MOVQ", "a-16(SP)", regA[0])
+	names := asm.Names{"alpha": k.b(0), "beta": k.free(0), "rows": k.rows, "bytes": 4 * k.rows}
+	w.List(`
+		VBROADCASTSS tile_alpha(AX), alpha
+		MOVL tile_beta(AX), CX
+		TESTL CX, CX
+		JZ store
+		VBROADCASTSS tile_beta(AX), beta
+	`, names)
+	k.emitRows(w, k.b(0), k.free(0))
+	w.List(`
+		JMP next
+		store:
+	`, nil)
+	k.emitRows(w, k.b(0), "")
+	next := `
+		next:
+		MOVQ a-16(SP), SI
+		IMUL3Q $rows, R12, CX
+		ADDQ CX, SI
+		DECQ tiles-8(SP)
+		JNZ tile
+	`
 	if k.transposed {
-		w.OpNumber("ADDQ", 4*k.rows, regA[0])
-	} else {
-		w.Op("IMUL3Q", fmt.Sprintf("$%d", k.rows), regAS, "CX")
-		w.Op("ADDQ", "CX", regA[0])
+		next = `
+			next:
+			MOVQ a-16(SP), SI
+			ADDQ $bytes, SI
+			DECQ tiles-8(SP)
+			JNZ tile
+		`
 	}
-	w.Op("DECQ", "tiles-8(SP)")
-	w.Op("JNZ", "tile")
+	w.List(next, names)
 }
 
 // emitRows writes the rows of C and leaves regC after the last; beta is empty for zero.

@@ -16,11 +16,10 @@ import (
 // splits tells whether the kernel splits pairs.
 func (k microkernel) splits() bool { return k.pairs && !k.Masks }
 
-// Where the processor's floating-point state lies on the stack, and the bits that flush denormals.
+// Where the processor's floating-point states lie on the stack.
 const (
 	usualState    = "usual-24(SP)"
 	flushingState = "flushing-20(SP)"
-	flushBits     = "$0x8040" // flush results to zero; take denormal operands as zero
 )
 
 // The vector registers of a kernel that splits pairs: after the accumulators and B's vectors, which
@@ -32,12 +31,14 @@ func (k microkernel) upper() string     { return k.free(2) } // the mask of the 
 
 // emitSplitArguments prepares the mask of upper halves and the two floating-point states.
 func (k microkernel) emitSplitArguments(w *asm.Writer) {
-	w.Op("VPCMPEQD", k.upper(), k.upper(), k.upper())
-	w.Op("VPSLLD", "$16", k.upper(), k.upper())
-	w.Op("STMXCSR", usualState)
-	w.Op("MOVL", usualState, "CX")
-	w.Op("ORL", flushBits, "CX")
-	w.Op("MOVL", "CX", flushingState)
+	w.List(`
+		VPCMPEQD upper, upper, upper
+		VPSLLD $16, upper, upper
+		STMXCSR usual-24(SP)
+		MOVL usual-24(SP), CX
+		ORL $0x8040, CX // flush results to zero; take denormal operands as zero
+		MOVL CX, flushing-20(SP)
+	`, asm.Names{"upper": k.upper()})
 }
 
 func (k microkernel) emitSplitB(w *asm.Writer) {
@@ -48,9 +49,11 @@ func (k microkernel) emitSplitB(w *asm.Writer) {
 }
 
 func (k microkernel) emitSplitProducts(w *asm.Writer, r int) {
-	w.Op("VBROADCASTSS", k.a(r), k.aEven())
-	w.Op("VPAND", k.upper(), k.aEven(), k.aOdd())
-	w.Op("VPSLLD", "$16", k.aEven(), k.aEven())
+	w.List(`
+		VBROADCASTSS a, even
+		VPAND upper, even, odd
+		VPSLLD $16, even, even
+	`, asm.Names{"a": k.a(r), "even": k.aEven(), "odd": k.aOdd(), "upper": k.upper()})
 	for v := range k.vecs {
 		w.Op("VFMADD231PS", k.bOdd(v), k.aOdd(), k.acc(r, v))
 	}

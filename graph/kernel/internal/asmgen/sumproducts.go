@@ -1,10 +1,6 @@
 package main
 
-import (
-	"fmt"
-
-	"github.com/residua-go/residua/graph/kernel/internal/asm"
-)
+import "github.com/residua-go/residua/graph/kernel/internal/asm"
 
 // sumProducts is a micro-kernel that adds products of rows, element by element,
 //
@@ -37,7 +33,6 @@ const (
 	regAddend = "R15" // the addend at the panel, or 0
 	regARow   = "R8"  // a at the row
 	regBRow   = "R9"  // b at the row
-	regRow    = "R10" // rows left
 	regElems  = "CX"  // elements left
 )
 
@@ -62,12 +57,14 @@ func (k sumProducts) emit(w *asm.Writer) {
 
 // emitPanel computes vecs vectors of the sum and advances to the next panel.
 func (k sumProducts) emitPanel(w *asm.Writer, label string, vecs int, masked bool) {
-	bytes := fmt.Sprintf("$%d", vecs*k.Size())
 	k.emitAddend(w, label, vecs, masked)
-	w.Op("MOVQ", regA1, regARow)
-	w.Op("MOVQ", regB, regBRow)
-	w.Op("MOVQ", "sumProducts_rows(AX)", regRow)
-	w.Label(label + "row")
+	names := asm.Names{"row": label + "row", "bytes": vecs * k.Size()}
+	w.List(`
+		MOVQ SI, R8
+		MOVQ DI, R9
+		MOVQ sumProducts_rows(AX), R10 // rows left
+		row:
+	`, names)
 	for v := range vecs {
 		w.Load(at(v*k.Size(), regARow), k.a(v), masked)
 		from := at(v*k.Size(), regBRow)
@@ -77,16 +74,20 @@ func (k sumProducts) emitPanel(w *asm.Writer, label string, vecs int, masked boo
 		}
 		w.Op("VFMADD231PS", from, k.a(v), k.acc(v))
 	}
-	w.Op("ADDQ", regRows, regARow)
-	w.Op("ADDQ", regXS, regBRow)
-	w.Op("DECQ", regRow)
-	w.Op("JNZ", label+"row")
+	w.List(`
+		ADDQ R12, R8 // the next row of a
+		ADDQ R13, R9 // the next row of b
+		DECQ R10
+		JNZ row
+	`, names)
 	for v := range vecs {
 		w.Store(k.acc(v), at(v*k.Size(), regC), masked)
 	}
-	for _, at := range []string{regC, regA1, regB} {
-		w.Op("ADDQ", bytes, at)
-	}
+	w.List(`
+		ADDQ $bytes, DX // the next panel of out, a and b
+		ADDQ $bytes, SI
+		ADDQ $bytes, DI
+	`, names)
 }
 
 // emitAddend starts a panel of the sum with the addend.

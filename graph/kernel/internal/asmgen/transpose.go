@@ -13,72 +13,76 @@ func (q square) signature() string {
 	return q.name() + "(dst *float32, ds int, src *float32, ss int, squares int)"
 }
 
-// Each square is read into the first registers, one row in each. Groups of four rows are transposed
-// within 128-bit quarters of the vectors, then the quarters are exchanged.
+// Each square is read into the first registers, one row in each.
 func (q square) emit(w *asm.Writer) {
 	w.Function(q.signature(), 0, 40)
-	w.Op("MOVQ", "dst+0(FP)", "DI")
-	w.Op("MOVQ", "ds+8(FP)", "BX")
-	w.Op("SHLQ", "$2", "BX")
-	w.Op("MOVQ", "src+16(FP)", "SI")
-	w.Op("MOVQ", "ss+24(FP)", "AX")
-	w.Op("SHLQ", "$2", "AX")
-	w.Op("MOVQ", "squares+32(FP)", "CX")
-	w.Label("square")
-	w.Op("MOVQ", "SI", "DX")
+	w.List(`
+		MOVQ dst+0(FP), DI
+		MOVQ ds+8(FP), BX
+		SHLQ $2, BX
+		MOVQ src+16(FP), SI
+		MOVQ ss+24(FP), AX
+		SHLQ $2, AX
+		MOVQ squares+32(FP), CX
+		square:
+		MOVQ SI, DX
+	`, nil)
 	for r := range q.Lanes {
 		w.Op("VMOVUPS", "(DX)", q.Vector(r))
 		w.Op("ADDQ", "AX", "DX")
 	}
-	for g := 0; g < q.Lanes; g += 4 {
-		q.emitQuarters(w, g)
-	}
-	for i := range 4 {
-		q.emitExchange(w, i)
-	}
+	q.emitTranspose(w)
 	for r := range q.Lanes {
 		w.Op("VMOVUPS", q.Vector(q.output(r)), "(DI)")
 		w.Op("ADDQ", "BX", "DI")
 	}
-	w.OpNumber("ADDQ", q.Size(), "SI")
-	w.Op("DECQ", "CX")
-	w.Op("JNZ", "square")
+	w.List(`
+		ADDQ $size, SI
+		DECQ CX
+		JNZ square
+	`, asm.Names{"size": q.Size()})
 	w.Return()
 }
 
-// emitQuarters transposes the 4 x 4 quarters of rows g to g+3: afterwards quarter L of register g+i
-// holds column 4L+i of these rows.
-func (q square) emitQuarters(w *asm.Writer, g int) {
-	t := func(i int) string { return q.Vector(q.Lanes + i) }
-	row := func(i int) string { return q.Vector(g + i) }
-	w.Op("VUNPCKLPS", row(1), row(0), t(0))
-	w.Op("VUNPCKHPS", row(1), row(0), t(1))
-	w.Op("VUNPCKLPS", row(3), row(2), t(2))
-	w.Op("VUNPCKHPS", row(3), row(2), t(3))
-	w.Op("VUNPCKLPD", t(2), t(0), row(0))
-	w.Op("VUNPCKHPD", t(2), t(0), row(1))
-	w.Op("VUNPCKLPD", t(3), t(1), row(2))
-	w.Op("VUNPCKHPD", t(3), t(1), row(3))
-}
-
-// emitExchange gathers the quarters of columns i, 4+i, 8+i ... from the registers of
+// emitTranspose transposes groups of four rows within 128-bit quarters of the vectors, then
+// exchanges the quarters: after the first step quarter L of register g+i holds column 4L+i of rows
+// g to g+3, and the second gathers the quarters of columns i, 4+i, 8+i ... from the registers of
 // the same numbers.
-func (q square) emitExchange(w *asm.Writer, i int) {
-	if q.Lanes == 8 {
-		w.Op("VPERM2F128", "$0x20", q.Vector(4+i), q.Vector(i), q.Vector(q.output(i)))
-		w.Op("VPERM2F128", "$0x31", q.Vector(4+i), q.Vector(i), q.Vector(4+i))
-		return
+func (q square) emitTranspose(w *asm.Writer) {
+	from := func(first int) func(int) string {
+		return func(i int) string { return q.Vector(first + i) }
 	}
-	const even, odd = "$0x88", "$0xdd" // quarters 0, 2 or 1, 3 of either source
-	t := func(n int) string { return q.Vector(16 + 4*i + n) }
-	w.Op("VSHUFF32X4", even, q.Vector(4+i), q.Vector(i), t(0))
-	w.Op("VSHUFF32X4", odd, q.Vector(4+i), q.Vector(i), t(1))
-	w.Op("VSHUFF32X4", even, q.Vector(12+i), q.Vector(8+i), t(2))
-	w.Op("VSHUFF32X4", odd, q.Vector(12+i), q.Vector(8+i), t(3))
-	w.Op("VSHUFF32X4", even, t(2), t(0), q.Vector(i))
-	w.Op("VSHUFF32X4", even, t(3), t(1), q.Vector(4+i))
-	w.Op("VSHUFF32X4", odd, t(2), t(0), q.Vector(8+i))
-	w.Op("VSHUFF32X4", odd, t(3), t(1), q.Vector(12+i))
+	for g := 0; g < q.Lanes; g += 4 {
+		w.List(`
+			VUNPCKLPS row1, row0, t0
+			VUNPCKHPS row1, row0, t1
+			VUNPCKLPS row3, row2, t2
+			VUNPCKHPS row3, row2, t3
+			VUNPCKLPD t2, t0, row0
+			VUNPCKHPD t2, t0, row1
+			VUNPCKLPD t3, t1, row2
+			VUNPCKHPD t3, t1, row3
+		`, asm.Names{"row": from(g), "t": from(q.Lanes)})
+	}
+	exchange := `
+		VSHUFF32X4 $0x88, x4, x0, t0 // quarters 0 and 2 of either source
+		VSHUFF32X4 $0xdd, x4, x0, t1 // quarters 1 and 3
+		VSHUFF32X4 $0x88, x12, x8, t2
+		VSHUFF32X4 $0xdd, x12, x8, t3
+		VSHUFF32X4 $0x88, t2, t0, x0
+		VSHUFF32X4 $0x88, t3, t1, x4
+		VSHUFF32X4 $0xdd, t2, t0, x8
+		VSHUFF32X4 $0xdd, t3, t1, x12
+	`
+	if q.Lanes == 8 {
+		exchange = `
+			VPERM2F128 $0x20, x4, x0, x8
+			VPERM2F128 $0x31, x4, x0, x4
+		`
+	}
+	for i := range 4 {
+		w.List(exchange, asm.Names{"x": from(i), "t": from(16 + 4*i)})
+	}
 }
 
 // output returns the register that holds row r of the transpose.

@@ -42,10 +42,7 @@ func (k weights) signature() string {
 }
 
 // The general registers of weights that differ from those of the product.
-const (
-	regScales = "R9"
-	regGroup  = "R10" // rows left of the group
-)
+const regScales = "R9"
 
 func (k weights) vecs() int          { return weightsColumns / k.Lanes }
 func (k weights) sum(v int) string   { return k.Vector(v) }
@@ -68,14 +65,18 @@ func (k weights) emit(w *asm.Writer) {
 	w.Label("row")
 	k.emitRow(w)
 	if k.bits == 8 {
-		w.Op("DECQ", regGroup)
-		w.Op("JNZ", "row")
-		w.OpNumber("ADDQ", 4*weightsColumns, regScales)
-		w.Op("TESTQ", regMore, regMore)
-		w.Op("JNZ", "group")
+		w.List(`
+			DECQ R10 // rows left of the group
+			JNZ row
+			ADDQ $bytes, R9 // the next group's scales
+			TESTQ CX, CX // rows left
+			JNZ group
+		`, asm.Names{"bytes": 4 * weightsColumns})
 	} else {
-		w.Op("DECQ", regMore)
-		w.Op("JNZ", "row")
+		w.List(`
+			DECQ CX
+			JNZ row
+		`, nil)
 	}
 	if !k.unpack {
 		for v := range k.vecs() {
@@ -87,11 +88,13 @@ func (k weights) emit(w *asm.Writer) {
 
 // emitGroup begins a group of rows: it finds how many rows are left, and loads their scales.
 func (k weights) emitGroup(w *asm.Writer) {
-	w.Label("group")
-	w.OpNumber("MOVQ", weightsGroup, regGroup)
-	w.Op("CMPQ", regMore, regGroup)
-	w.Op("CMOVQLT", regMore, regGroup)
-	w.Op("SUBQ", regGroup, regMore)
+	w.List(`
+		group:
+		MOVQ $rows, R10
+		CMPQ CX, R10
+		CMOVQLT CX, R10
+		SUBQ R10, CX
+	`, asm.Names{"rows": weightsGroup})
 	if k.Masks {
 		for v := range k.vecs() {
 			w.Op("VMOVUPS", at(v*k.Size(), regScales), k.scale(v))
@@ -121,17 +124,20 @@ func (k weights) emitRow(w *asm.Writer) {
 
 // emitEntry loads a vector of entries as float32.
 func (k weights) emitEntry(w *asm.Writer, v int) {
-	from := at(v*k.Lanes*k.bits/8, regX)
+	names := asm.Names{"from": at(v*k.Lanes*k.bits/8, regX), "entry": k.entry(v), "scale": at(v*k.Size(), regScales)}
+	if k.Masks {
+		names["scale"] = k.scale(v)
+	}
 	if k.bits == 16 {
-		w.Op("VPMOVZXWD", from, k.entry(v))
-		w.Op("VPSLLD", "$16", k.entry(v), k.entry(v))
+		w.List(`
+			VPMOVZXWD from, entry
+			VPSLLD $16, entry, entry
+		`, names)
 		return
 	}
-	w.Op("VPMOVSXBD", from, k.entry(v))
-	w.Op("VCVTDQ2PS", k.entry(v), k.entry(v))
-	scale := at(v*k.Size(), regScales)
-	if k.Masks {
-		scale = k.scale(v)
-	}
-	w.Op("VMULPS", scale, k.entry(v), k.entry(v))
+	w.List(`
+		VPMOVSXBD from, entry
+		VCVTDQ2PS entry, entry
+		VMULPS scale, entry, entry
+	`, names)
 }

@@ -187,10 +187,11 @@ func (b *builder) emitAddVectors(add string, i int) {
 func (b *builder) emitAddLanes(i int, result string) {
 	total := b.keptOf(0, i)
 	b.Reduce("VADDPD", total, "0")
-	x, scratch := asm.Quarter(total), "X0"
-	b.Op("VUNPCKHPD", x, x, scratch)
-	b.Op("VADDSD", scratch, x, x)
-	b.Op("VMOVSD", x, b.argument(result))
+	b.List(`
+		VUNPCKHPD x, x, X0
+		VADDSD X0, x, x
+		VMOVSD x, result
+	`, asm.Names{"x": asm.Quarter(total), "result": b.argument(result)})
 }
 
 // emitMax writes the largest of the float32 lanes, as emitSum writes the sum.
@@ -200,10 +201,11 @@ func (b *builder) emitMax(i int, result string) {
 		b.Op("VMAXPS", total, b.keptOf(v, i), total)
 	}
 	b.Reduce("VMAXPS", total, "0")
-	x, scratch := asm.Quarter(total), "X0"
-	b.Op("VPERMILPS", "$0x4e", x, scratch)
-	b.Op("VMAXPS", scratch, x, x)
-	b.Op("VPERMILPS", "$0xb1", x, scratch)
-	b.Op("VMAXPS", scratch, x, x)
-	b.Op("VMOVSS", x, b.argument(result))
+	b.List(`
+		VPERMILPS $0x4e, x, X0
+		VMAXPS X0, x, x
+		VPERMILPS $0xb1, x, X0
+		VMAXPS X0, x, x
+		VMOVSS x, result
+	`, asm.Names{"x": asm.Quarter(total), "result": b.argument(result)})
 }

@@ -1,0 +1,40 @@
+package asm
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Names are what words of a listing stand for: text, a number, or a function of the number at the
+// end of the word, as of 2 in acc2.
+type Names map[string]any
+
+var word = regexp.MustCompile(`\b([a-z][A-Za-z]*)(\d*)\b`)
+
+// List writes the lines of a listing, an instruction or a label in each, with its names replaced.
+func (w *Writer) List(listing string, names Names) {
+	for line := range strings.Lines(listing) {
+		line, _, _ = strings.Cut(line, "//")
+		line = word.ReplaceAllStringFunc(strings.TrimSpace(line), names.replace)
+		switch label, ok := strings.CutSuffix(line, ":"); {
+		case ok:
+			w.Label(label)
+		case line != "":
+			w.Op(line)
+		}
+	}
+}
+
+func (n Names) replace(text string) string {
+	if value, ok := n[text].(func(int) string); ok || n[text] == nil {
+		parts := word.FindStringSubmatch(text)
+		if value, ok = n[parts[1]].(func(int) string); !ok {
+			return text
+		}
+		i, _ := strconv.Atoi(parts[2])
+		return value(i)
+	}
+	return fmt.Sprint(n[text])
+}
