@@ -9,8 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/klauspost/compress/zstd"
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/graph/cuda/internal/toolkit"
 )
 
 // architectures are the generations for which kernels are assembled; the code for the last one is
@@ -50,38 +51,21 @@ func (t tools) assembleAll(folder string) ([]row, error) {
 
 // assemble adds the kernels of one module.
 func (t tools) assemble(file string, rows map[string]*row) error {
-	packed, err := os.ReadFile(file)
+	ptx, err := toolkit.ReadPacked(file)
 	if err != nil {
 		return err
 	}
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	ptx, err := d.DecodeAll(packed, nil)
-	if err != nil {
-		return err
-	}
-	folder, err := os.MkdirTemp("", "budgets")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(folder) }()
-	source, code := filepath.Join(folder, "kernels.ptx"), filepath.Join(folder, "kernels.cubin")
-	if err := os.WriteFile(source, ptx, 0o644); err != nil {
-		return err
-	}
+	var code []byte
 	for i, architecture := range architectures {
-		log, err := exec.Command(t.ptxas, "-v", "-arch="+architecture, "-o", code, source).CombinedOutput()
-		if err != nil {
-			return errors.Wrapf(err, "ptxas: %s", log)
+		var log string
+		if code, log, err = t.ptxas.Assemble(ptx, architecture); err != nil {
+			return err
 		}
-		readLog(string(log), i, rows)
+		readLog(log, i, rows)
 	}
-	text, err := exec.Command(t.nvdisasm, "-c", code).Output()
+	text, err := t.disassemble(code)
 	if err != nil {
-		return errors.Wrap(err, "nvdisasm")
+		return err
 	}
 	if wrong := wrongPattern.Find(text); wrong != nil {
 		return errors.Errorf("ptxas made %q, which is wrong where the number is below 0: compare the number that the kernel clamps to 0, not the clamped one", wrong)
@@ -92,6 +76,23 @@ func (t tools) assemble(file string, rows map[string]*row) error {
 		}
 	}
 	return nil
+}
+
+// disassemble returns the instructions of assembled code.
+func (t tools) disassemble(code []byte) ([]byte, error) {
+	file, err := os.CreateTemp("", "*.cubin")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.Remove(file.Name()) }()
+	if _, err = file.Write(code); err == nil {
+		err = file.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	text, err := exec.Command(t.nvdisasm, "-c", file.Name()).Output()
+	return text, errors.Wrap(err, "nvdisasm")
 }
 
 // readLog reads what ptxas -v reports about each kernel.

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/residua-go/residua/graph/cuda/internal/toolkit"
 	"github.com/residua-go/residua/internal/longtest"
 )
 
@@ -63,15 +63,10 @@ func TestTableListsAllKernels(t *testing.T) {
 	}
 	files, err := filepath.Glob(filepath.Join(kernels, "*.ptx.zst"))
 	require.NoError(t, err)
-	d, err := zstd.NewReader(nil)
-	require.NoError(t, err)
-	defer d.Close()
 	for _, file := range files {
-		packed, err := os.ReadFile(file)
+		ptx, err := toolkit.ReadPacked(file)
 		require.NoError(t, err)
-		ptx, err := d.DecodeAll(packed, nil)
-		require.NoError(t, err)
-		for _, m := range regexp.MustCompile(`\.entry\s+(\w+)`).FindAllStringSubmatch(string(ptx), -1) {
+		for _, m := range regexp.MustCompile(`\.entry\s+(\w+)`).FindAllStringSubmatch(ptx, -1) {
 			want = append(want, m[1])
 		}
 	}
@@ -89,12 +84,12 @@ func TestTableIsWhatPtxasSays(t *testing.T) {
 	require.NoError(t, err)
 	version, _, err := parse(filepath.Join(kernels, tableFile))
 	require.NoError(t, err)
-	if tools.version != version {
-		t.Skipf("want ptxas %s, which made the table, got %s", version, tools.version)
+	if tools.ptxas.Version != version {
+		t.Skipf("want ptxas %s, which made the table, got %s", version, tools.ptxas.Version)
 	}
 	rows, err := tools.assembleAll(kernels)
 	require.NoError(t, err)
-	assert.Equal(t, string(text), format(tools.version, rows), "cd graph/cuda && go run ./internal/budgets")
+	assert.Equal(t, string(text), format(tools.ptxas.Version, rows), "cd graph/cuda && go run ./internal/budgets")
 }
 
 // TestLoopLoads counts loads between a label and the branch back to it.

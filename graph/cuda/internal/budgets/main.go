@@ -38,20 +38,19 @@ func run(folder string) error {
 	if err != nil {
 		return err
 	}
-	return errors.WithStack(os.WriteFile(filepath.Join(folder, tableFile), []byte(format(t.version, rows)), 0o644))
+	return errors.WithStack(os.WriteFile(filepath.Join(folder, tableFile), []byte(format(t.ptxas.Version, rows)), 0o644))
 }
 
-// tools holds the paths of NVIDIA's programs.
-type tools struct{ ptxas, nvdisasm, version string }
+// tools are NVIDIA's programs.
+type tools struct {
+	ptxas    toolkit.Assembler
+	nvdisasm string // its path
+}
 
 // findTools finds both programs.
 func findTools() (t tools, err error) {
-	if t.ptxas, err = toolkit.Find("RESIDUA_PTXAS", "ptxas"); err != nil {
-		return t, err
+	if t.ptxas, err = toolkit.FindAssembler(); err == nil {
+		t.nvdisasm, err = toolkit.Find("RESIDUA_NVDISASM", "nvdisasm")
 	}
-	if t.nvdisasm, err = toolkit.Find("RESIDUA_NVDISASM", "nvdisasm"); err != nil {
-		return t, err
-	}
-	t.version, err = toolkit.Version(t.ptxas)
 	return t, err
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/pkg/errors"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/graph/cuda/internal/toolkit"
 )
 
 // fakePtxas prints its version, and "assembles" by writing its arguments.
@@ -30,10 +32,10 @@ func TestAssembler(t *testing.T) {
 	keep := func(ptx string) {
 		packed, err := compress(ptx)
 		require.NoError(t, err)
-		require.NoError(t, replace("norm"+ending, packed))
+		require.NoError(t, os.WriteFile("norm"+ending, packed, 0o644))
 	}
 	code := func() string {
-		text, err := readPacked("norm.sm_90.cubin.zst")
+		text, err := toolkit.ReadPacked("norm.sm_90.cubin.zst")
 		require.NoError(t, err)
 		return text
 	}

@@ -2,12 +2,7 @@
 
 package main
 
-import (
-	"os"
-
-	"github.com/klauspost/compress/zstd"
-	"github.com/pkg/errors"
-)
+import "github.com/klauspost/compress/zstd"
 
 // ending is the file extension of compressed PTX.
 const ending = ".ptx.zst"
@@ -20,19 +15,4 @@ func compress(text string) ([]byte, error) {
 		return nil, err
 	}
 	return e.EncodeAll([]byte(text), nil), e.Close()
-}
-
-// readPacked reads and decompresses a file.
-func readPacked(file string) (string, error) {
-	packed, err := os.ReadFile(file)
-	if err != nil {
-		return "", err
-	}
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
-	if err != nil {
-		return "", err
-	}
-	defer d.Close()
-	text, err := d.DecodeAll(packed, nil)
-	return string(text), errors.Wrap(err, file)
 }

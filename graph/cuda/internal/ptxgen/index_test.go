@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/graph/cuda/internal/toolkit"
 )
 
 const cudaFolder = "../.."
@@ -30,13 +32,13 @@ func TestCompressedPTXIsReadBack(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, packed, again)
 	file := filepath.Join(t.TempDir(), "none"+ending)
-	require.NoError(t, replace(file, packed))
-	read, err := readPacked(file)
+	require.NoError(t, os.WriteFile(file, packed, 0o644))
+	read, err := toolkit.ReadPacked(file)
 	require.NoError(t, err)
 	assert.Equal(t, ptx, read)
 
-	require.NoError(t, replace(file, packed[:len(packed)-1]))
-	_, err = readPacked(file)
+	require.NoError(t, os.WriteFile(file, packed[:len(packed)-1], 0o644))
+	_, err = toolkit.ReadPacked(file)
 	assert.ErrorContains(t, err, file)
 }
 

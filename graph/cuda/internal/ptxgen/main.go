@@ -25,6 +25,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/graph/cuda/internal/source"
+	"github.com/residua-go/residua/graph/cuda/internal/toolkit"
 )
 
 func main() {
@@ -103,7 +104,7 @@ func (g *generator) generate(name string) error {
 
 // compile makes PTX, unless PTX with the label exists.
 func (g *generator) compile(unit *source.Unit, output, label string) (err error) {
-	if old, err := readPacked(output); err == nil && !g.all && strings.HasPrefix(old, label) {
+	if old, err := toolkit.ReadPacked(output); err == nil && !g.all && strings.HasPrefix(old, label) {
 		return nil
 	}
 	if g.compiler == nil {
@@ -122,27 +123,5 @@ func (g *generator) compile(unit *source.Unit, output, label string) (err error)
 	if err != nil {
 		return err
 	}
-	return replace(output, packed)
-}
-
-// replace writes a file in one step, so that nobody reads half of it.
-func replace(name string, content []byte) error {
-	partial, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
-	if err != nil {
-		return err
-	}
-	_, err = partial.Write(content)
-	if failed := partial.Close(); err == nil {
-		err = failed
-	}
-	if err == nil {
-		err = os.Chmod(partial.Name(), 0o644)
-	}
-	if err == nil {
-		err = os.Rename(partial.Name(), name)
-	}
-	if err != nil {
-		os.Remove(partial.Name())
-	}
-	return err
+	return os.WriteFile(output, packed, 0o644)
 }
