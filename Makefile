@@ -52,7 +52,7 @@ fmt: ## format
 generate: ## regenerate the assembly kernels; with RESIDUA_NVRTC or CUDA's toolkit at hand also ./graph/cuda
 	$(GO) generate ./graph/kernel/...
 
-cuda: ## build and test the CUDA backend on its emulator (wants gcc and g++, no GPU)
+cuda: ## build and test the CUDA backend on its emulator (wants gcc, g++ and flock, no GPU)
 	$(GO) build -tags cuda $(PROGRAMLESS)
 	$(GO) build -tags cuda -o /dev/null ./cmd/train
 	$(GO) test -tags cuda -short ./graph/cuda/... ./graph/cuda/cu/... ./internal/tapemachine

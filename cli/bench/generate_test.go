@@ -31,7 +31,7 @@ func TestBenchGenerateWithoutTransformers(t *testing.T) {
 	}
 	got := execute("generate", "-models", "quickstart", "-prompt", "20", "-tokens", "3", "-steps", "1", "-rounds", "1", "-pytorch="+without, "-script", "../../experiment/bench/pytorch.py")
 	require.Equal(t, commandline.ExitOK, got.Code, got.Stderr)
-	assert.Contains(t, got.Stderr, "transformers is left out: "+without+" cannot import it")
+	assert.Contains(t, got.Stderr, "transformers is left out: "+without+" cannot import transformers")
 	assert.Contains(t, got.Stdout, "quickstart")
 }
 

@@ -2,8 +2,10 @@ package bench
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -165,27 +167,28 @@ type peers struct {
 
 // peers returns the programs that can be compared, and warns about those that cannot: on a GPU, or
 // if several texts are decoded at a time, none can.
-func (b *Bench) peers(ctx context.Context, several bool) peers {
-	check := func(name string, missing func(context.Context) error) bool {
-		var err error
+func (b *Bench) peers(ctx context.Context, several bool) (all peers) {
+	usable := func(name, python, module string) bool {
+		why := ""
 		switch {
 		case b.o.Target.onGPU():
-			err = errors.Errorf("%s is left out: it is compared on the CPU alone", name)
+			why = "it is compared on the CPU alone"
 		case several:
-			err = errors.Errorf("%s is left out: it is compared with one text at a time alone", name)
+			why = "it is compared with one text at a time alone"
 		default:
-			err = missing(ctx)
+			if out, err := exec.CommandContext(ctx, python, "-c", "import "+module).CombinedOutput(); err != nil {
+				why = fmt.Sprintf("%s cannot import %s (%v %s): install it as docs/benchmarks.md says", python, module, err, &tail{out})
+			}
 		}
-		if err != nil {
-			b.warn(err.Error())
+		if why != "" {
+			b.warn(name + " is left out: " + why)
 		}
-		return err == nil
+		return why == ""
 	}
-	var all peers
-	if p := b.o.PyTorch; p != nil && check(transformers, p.checkTransformers) {
+	if p := b.o.PyTorch; p != nil && usable(transformers, p.Python, "transformers") {
 		all.pytorch = p
 	}
-	if l := b.o.LlamaCPP; l != nil && check(llamaCPP, l.checkImport) {
+	if l := b.o.LlamaCPP; l != nil && usable(llamaCPP, l.Python, "xllamacpp") {
 		all.llama = l
 	}
 	return all

@@ -32,14 +32,6 @@ func (l *LlamaCPP) Check() error {
 	return nil
 }
 
-// checkImport returns an error if the Python package is missing.
-func (l *LlamaCPP) checkImport(ctx context.Context) error {
-	if out, err := exec.CommandContext(ctx, l.Python, "-c", "import xllamacpp").CombinedOutput(); err != nil {
-		return errors.Errorf("llama.cpp is left out: %s cannot import xllamacpp (%v %s): install it as docs/benchmarks.md says", l.Python, err, &tail{out})
-	}
-	return nil
-}
-
 // generate returns the command that generates with the model in a job's file.
 func (l *LlamaCPP) generate(ctx context.Context, j job) *exec.Cmd {
 	return exec.CommandContext(ctx, l.Python, l.Script, j.file, "--serve", "--threads", fmt.Sprint(j.Target.Threads), "--warm-up", fmt.Sprint(warmUpSteps),

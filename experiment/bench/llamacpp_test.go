@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"slices"
 	"testing"
 
@@ -30,7 +31,7 @@ func byteGPT2(t *testing.T) Workload {
 func imports(t *testing.T) *LlamaCPP {
 	t.Helper()
 	l := &LlamaCPP{Python: "true", Script: "../../experiment/bench/llamacpp.py"}
-	if err := l.checkImport(t.Context()); err != nil {
+	if err := exec.CommandContext(t.Context(), l.Python, "-c", "import xllamacpp").Run(); err != nil {
 		t.Skip(err)
 	}
 	return l

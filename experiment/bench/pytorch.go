@@ -56,14 +56,6 @@ func (p *PyTorch) Check(ctx context.Context, on Target) error {
 	return nil
 }
 
-// checkTransformers returns an error if Hugging Face's transformers is missing.
-func (p *PyTorch) checkTransformers(ctx context.Context) error {
-	if out, err := exec.CommandContext(ctx, p.Python, "-c", "import transformers").CombinedOutput(); err != nil {
-		return errors.Errorf("transformers is left out: %s cannot import it (%v %s): install it as docs/benchmarks.md says", p.Python, err, &tail{out})
-	}
-	return nil
-}
-
 // train returns the command that trains a job's model, or generates with it.
 func (p *PyTorch) train(ctx context.Context, j job) *exec.Cmd {
 	args := []string{p.Script, string(j.Model), "--batch", fmt.Sprint(j.Batch), "--serve", "--threads", fmt.Sprint(j.Target.Threads), "--warm-up", fmt.Sprint(warmUpSteps)}

@@ -23,7 +23,7 @@
 #   JOBS=8                                                                  families of ops that are tested at once
 #   SANITIZE=norm                                                           families of ops
 #   BENCH_MODELS=transformer-162m,rmt-134m OTHER_MODELS=... BENCH_BATCH=32 BENCH_SEQ=512 BENCH_STEPS=10 BENCH_ROUNDS=3
-#   EMULATE=1             a rehearsal without a GPU: small sizes on the CPU emulator (wants g++), its report in rehearsal/
+#   EMULATE=1             a rehearsal without a GPU: small sizes on the CPU emulator (wants g++, make and flock), its report in rehearsal/
 #   INJECT=               of a rehearsal: "fault:PART" lets a part fail, "hang:PART" never end
 set -u
 cd "$(dirname "$0")" || exit 1

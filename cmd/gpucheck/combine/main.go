@@ -26,13 +26,12 @@ func main() {
 func run(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("combine", flag.ContinueOnError)
 	tags := flags.String("tags", "", "build tags")
-	ldflags := flags.String("ldflags", "-s -w", "flags of the linker")
 	file := flags.String("o", "", "the program")
 	if err := flags.Parse(args); err != nil {
 		return errors.WithStack(err)
 	}
 	if *file == "" || flags.NArg() == 0 {
-		return errors.Errorf("want combine [-tags TAGS] [-ldflags FLAGS] -o FILE PACKAGE..., got %q", args)
+		return errors.Errorf("want combine [-tags TAGS] -o FILE PACKAGE..., got %q", args)
 	}
 	packages, err := list(*tags, flags.Args())
 	if err != nil {
@@ -52,7 +51,7 @@ func run(args []string, out io.Writer) error {
 		}
 		programs = append(programs, added)
 	}
-	if err := o.build(programs, packages[0].Module.Dir, *tags, *ldflags, *file); err != nil {
+	if err := o.build(programs, packages[0].Module.Dir, *tags, *file); err != nil {
 		return err
 	}
 	for _, p := range programs {

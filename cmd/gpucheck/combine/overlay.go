@@ -106,7 +106,7 @@ func (o *overlay) put(seen string, text []byte) error {
 var mainText string
 
 // build builds the program, in a module.
-func (o *overlay) build(programs []program, module, tags, ldflags, file string) error {
+func (o *overlay) build(programs []program, module, tags, file string) error {
 	t, err := template.New("main").Parse(mainText)
 	if err != nil {
 		return errors.WithStack(err)
@@ -127,6 +127,6 @@ func (o *overlay) build(programs []program, module, tags, ldflags, file string) 
 	if err := os.WriteFile(replaced, list, 0o644); err != nil {
 		return errors.WithStack(err)
 	}
-	_, err = goTool("build", "-trimpath", "-tags="+tags, "-ldflags="+ldflags, "-overlay="+replaced, "-o", file, main)
+	_, err = goTool("build", "-trimpath", "-tags="+tags, "-ldflags=-s -w", "-overlay="+replaced, "-o", file, main)
 	return err
 }

@@ -183,11 +183,11 @@ func TestGemmErrors(t *testing.T) {
 		bad := good
 		change(&bad)
 		require.ErrorContains(t, h.GemmEx(&bad), want)
-		probes.restore()
+		Restore()
 	}
-	probes.loseDevice()
+	LoseDevice()
 	require.ErrorContains(t, h.GemmEx(&good), "EXECUTION_FAILED")
-	probes.restore()
+	Restore()
 }
 
 // TestGemmIsFast bounds the time of a product of 256 x 256 x 256, generously for busy machines.

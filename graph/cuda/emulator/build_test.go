@@ -5,25 +5,26 @@ package emulator
 import (
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 )
 
-func newTestBuilder(t *testing.T, kernels string) *builder {
-	folder, err := sourceFolder()
+// sources returns the folder of the emulator's sources.
+func sources(t *testing.T) string {
+	folder, err := filepath.Abs("native")
 	require.NoError(t, err)
-	b, err := newBuilder(filepath.Join(folder, "native"), kernels)
-	require.NoError(t, err)
-	return b
+	return folder
 }
 
 // Every kernel file of package cuda compiles for the emulator.
 func TestBuildOfTheProduct(t *testing.T) {
-	_, failures, err := newTestBuilder(t, "..").build()
+	kernels, err := filepath.Abs("..")
 	require.NoError(t, err)
-	require.Empty(t, failures)
+	require.NoError(t, build(sources(t), kernels, filepath.Join(buildFolder(sources(t)), "cuda")))
 }
 
 // put writes the kernel files of a test.
@@ -34,12 +35,7 @@ func put(t *testing.T, folder string, files map[string]string) {
 }
 
 func TestBuildMakesWhatChanged(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles the emulator")
-	}
-	folder := t.TempDir()
-	b := newTestBuilder(t, folder)
-	b.cache = t.TempDir()
+	folder, libraries := t.TempDir(), t.TempDir()
 	prelude, err := os.ReadFile("../prelude.cuh")
 	require.NoError(t, err)
 	put(t, folder, map[string]string{
@@ -48,53 +44,38 @@ func TestBuildMakesWhatChanged(t *testing.T) {
 		"one.cu":      "#include \"prelude.cuh\"\nKERNEL(32) one(int *y) { *y = 1; }\n",
 		"two.cu":      "#include \"prelude.cuh\"\n#include \"three.cuh\"\nKERNEL(32) two(int *y) { *y = three; }\n",
 	})
-	first := buildAtOnce(t, b, 3)
-	before := objectsOf(t, b)
-
-	again, failures, err := b.build()
-	require.NoError(t, err)
-	require.Equal(t, first, again)
-	require.Empty(t, failures)
+	var at errgroup.Group
+	for range 3 { // at once, as the test binaries of several packages do
+		at.Go(func() error { return build(sources(t), folder, libraries) })
+	}
+	require.NoError(t, at.Wait())
+	times := func() (all []time.Time) {
+		for _, name := range []string{"one.o", "two.o", driverName} {
+			info, err := os.Stat(filepath.Join(libraries, name))
+			require.NoError(t, err)
+			all = append(all, info.ModTime())
+		}
+		return all
+	}
+	first := times()
+	require.NoError(t, build(sources(t), folder, libraries))
+	require.Equal(t, first, times())
 
 	put(t, folder, map[string]string{"three.cuh": "const int three = 33;\n"})
-	changed, _, err := b.build()
-	require.NoError(t, err)
-	require.NotEqual(t, first, changed)
-	require.Len(t, objectsOf(t, b), len(before)+1, "two.cu alone is compiled again")
+	require.NoError(t, build(sources(t), folder, libraries))
+	changed := times()
+	assert.Equal(t, first[0], changed[0], "two.cu alone is compiled again")
+	assert.NotEqual(t, first[1], changed[1])
+	assert.NotEqual(t, first[2], changed[2])
 
 	put(t, folder, map[string]string{"one.cu": "KERNEL(32) one(int *y) { *y = 1; }\n"})
-	_, failures, err = b.build()
-	require.NoError(t, err)
-	require.Len(t, failures, 1)
-	require.ErrorContains(t, failures[0], "compiling one.cu for the emulator")
-	require.ErrorContains(t, failures[0], "one.cu:1:")
-}
-
-// buildAtOnce builds n times concurrently, as the test binaries of several packages do.
-func buildAtOnce(t *testing.T, b *builder, n int) string {
-	var wait sync.WaitGroup
-	folders, all, errs := make([]string, n), make([][]error, n), make([]error, n)
-	for i := range n {
-		wait.Go(func() { folders[i], all[i], errs[i] = b.build() })
-	}
-	wait.Wait()
-	for i := range n {
-		require.NoError(t, errs[i])
-		require.Empty(t, all[i])
-		require.Equal(t, folders[0], folders[i])
-	}
-	return folders[0]
-}
-
-func objectsOf(t *testing.T, b *builder) []string {
-	objects, err := filepath.Glob(filepath.Join(b.cache, "*.o"))
-	require.NoError(t, err)
-	return objects
+	err = build(sources(t), folder, libraries)
+	require.ErrorContains(t, err, "one.cu:1:")
 }
 
 func TestMissingCompiler(t *testing.T) {
-	t.Setenv("CXX", "")
-	t.Setenv("PATH", t.TempDir())
-	_, err := findCompiler()
-	require.ErrorContains(t, err, "want g++, got none; install it")
+	t.Setenv("CXX", "none")
+	folder := t.TempDir()
+	put(t, folder, map[string]string{"one.cu": ""})
+	require.ErrorContains(t, build(sources(t), folder, t.TempDir()), "wants a C++ compiler")
 }

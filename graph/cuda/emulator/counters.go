@@ -5,7 +5,6 @@ package emulator
 import (
 	"strconv"
 	"strings"
-	"unsafe"
 
 	"github.com/ebitengine/purego"
 	"github.com/pkg/errors"
@@ -28,10 +27,13 @@ type Moved struct {
 	InUse, Peak                                uint64 // bytes of device memory
 }
 
-// library is the open stand-in of the driver: it has functions for tests that a real driver does
-// not have.
+// library is the open stand-in of the driver: its functions for tests, which a real driver does not
+// have.
 type library struct {
-	totals, launches, reset, lose, failure uintptr
+	totals            func(*Moved)
+	launches, failure func(text *byte, room uint64) (needed uint64)
+	reset             func()
+	lose              func(failure int32)
 }
 
 func openLibrary(path string) (*library, error) {
@@ -40,13 +42,11 @@ func openLibrary(path string) (*library, error) {
 		return nil, errors.Wrap(err, "the emulator")
 	}
 	l := &library{}
-	for name, symbol := range map[string]*uintptr{
+	for name, function := range map[string]any{
 		"emulatorTotals": &l.totals, "emulatorLaunches": &l.launches, "emulatorReset": &l.reset,
 		"emulatorLose": &l.lose, "emulatorFailure": &l.failure,
 	} {
-		if *symbol, err = purego.Dlsym(handle, name); err != nil {
-			return nil, errors.Wrap(err, "the emulator")
-		}
+		purego.RegisterLibFunc(function, handle, name)
 	}
 	return l, nil
 }
@@ -64,17 +64,34 @@ func opened() *library {
 }
 
 // Counters returns what the device has done since the last ResetCounters; nothing on a real GPU.
-func Counters() Totals {
+func Counters() (t Totals) {
 	if l := opened(); l != nil {
-		return l.counters()
+		l.totals(&t.Moved)
+		t.Launches = map[string]uint64{}
+		for line := range strings.Lines(text(l.launches)) {
+			name, count, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+			t.Launches[name], _ = strconv.ParseUint(count, 10, 64)
+		}
 	}
-	return Totals{}
+	return t
+}
+
+// text reads one of the library's texts.
+func text(read func(text *byte, room uint64) (needed uint64)) string {
+	room := make([]byte, 1<<16)
+	for {
+		need := read(&room[0], uint64(len(room)))
+		if need <= uint64(len(room)) {
+			return string(room[:need])
+		}
+		room = make([]byte, need)
+	}
 }
 
 // ResetCounters sets all counts to zero, and the peak of memory to what is in use.
 func ResetCounters() {
 	if l := opened(); l != nil {
-		l.resetCounters()
+		l.reset()
 	}
 }
 
@@ -82,58 +99,25 @@ func ResetCounters() {
 const unspecifiedFailure = 719
 
 // LoseDevice makes every call of the driver and of cuBLAS fail from now on, as after a fault of the
-// device; the returned function ends this. It also clears a kernel's error.
+// device, until Restore.
 func LoseDevice() (restore func()) {
-	l := opened()
-	if l == nil {
-		return func() {}
+	if l := opened(); l != nil {
+		l.lose(unspecifiedFailure)
 	}
-	l.loseDevice()
-	return l.restore
+	return Restore
 }
 
-// Restore clears the errors of a failed kernel.
+// Restore ends this, and clears the errors of a failed kernel.
 func Restore() {
 	if l := opened(); l != nil {
-		l.restore()
+		l.lose(0)
 	}
 }
 
 // Failure describes what the last kernel that failed did wrong.
 func Failure() string {
 	if l := opened(); l != nil {
-		return l.lastFailure()
+		return text(l.failure)
 	}
 	return ""
 }
-
-func (l *library) counters() Totals {
-	var t Totals
-	purego.SyscallN(l.totals, uintptr(unsafe.Pointer(&t.Moved)))
-	t.Launches = map[string]uint64{}
-	for line := range strings.Lines(l.text(l.launches)) {
-		name, count, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		t.Launches[name], _ = strconv.ParseUint(count, 10, 64)
-	}
-	return t
-}
-
-// text reads one of the library's texts.
-func (l *library) text(symbol uintptr) string {
-	room := make([]byte, 1<<16)
-	for {
-		need, _, _ := purego.SyscallN(symbol, uintptr(unsafe.Pointer(&room[0])), uintptr(len(room)))
-		if int(need) <= len(room) {
-			return string(room[:need])
-		}
-		room = make([]byte, need)
-	}
-}
-
-func (l *library) resetCounters() { purego.SyscallN(l.reset) }
-
-func (l *library) loseDevice() { purego.SyscallN(l.lose, unspecifiedFailure) }
-
-func (l *library) restore() { purego.SyscallN(l.lose, 0) }
-
-func (l *library) lastFailure() string { return l.text(l.failure) }

@@ -17,9 +17,6 @@ import (
 	"gorgonia.org/cu"
 )
 
-// probes is the emulator with the kernels of testdata/probe.cu.
-var probes *library
-
 // TestMain builds the emulator with the test's kernels instead of the product's.
 func TestMain(m *testing.M) {
 	if !Emulated() {
@@ -48,10 +45,12 @@ func runWithProbes(m *testing.M) int {
 	if err != nil {
 		panic(err)
 	}
-	if probes, err = open(filepath.Join(here, "native"), folder); err != nil {
+	probes, err := open(filepath.Join(here, "native"), folder, filepath.Join(folder, "build"))
+	if err != nil {
 		fmt.Println(err)
 		return 1
 	}
+	load = func() (*library, error) { return probes, nil }
 	return m.Run()
 }
 
@@ -92,7 +91,7 @@ func probePTX(t testing.TB) string {
 
 // newDevice makes the device current on the test's thread.
 func newDevice(t *testing.T) *device {
-	probes.restore()
+	Restore()
 	gpu, err := cu.GetDevice(0)
 	require.NoError(t, err)
 	context, err := gpu.MakeContext(cu.SchedAuto)
@@ -101,7 +100,7 @@ func newDevice(t *testing.T) *device {
 	module, err := cu.LoadData(probePTX(t))
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		probes.restore()
+		Restore()
 		require.NoError(t, module.Unload())
 		context.Unlock()
 		require.NoError(t, context.Release())
@@ -164,9 +163,9 @@ func alloc[E any](d *device, n int) cu.DevicePtr {
 	p, err := cu.MemAlloc(int64(n) * int64(unsafe.Sizeof(e)))
 	require.NoError(d, err)
 	d.Cleanup(func() {
-		probes.restore()
+		Restore()
 		_ = cu.MemFree(p) // some tests damage what lies around it
-		probes.restore()
+		Restore()
 	})
 	return p
 }

@@ -17,8 +17,8 @@ func hostPointer(p *float32) cu.DevicePtr { return cu.DevicePtr(uintptr(unsafe.P
 
 func TestCounters(t *testing.T) {
 	d := newDevice(t)
-	probes.resetCounters()
-	before := probes.counters()
+	ResetCounters()
+	before := Counters()
 	require.Zero(t, before.Up)
 	x := upload(d, make([]float32, 100))
 	y := alloc[float32](d, 1000)
@@ -37,7 +37,7 @@ func TestCounters(t *testing.T) {
 			Synchronisations: 1, InUse: before.InUse + 4400, Peak: before.InUse + 4400 + 1<<20,
 		},
 		Launches: map[string]uint64{"probe_store": 2, "probe_barriers": 1},
-	}, probes.counters())
+	}, Counters())
 }
 
 func TestNewMemoryIsNaN(t *testing.T) {
@@ -62,7 +62,7 @@ func TestDownloadsArriveWhenWaitedFor(t *testing.T) {
 
 func TestOutOfMemory(t *testing.T) {
 	newDevice(t)
-	inUse := probes.counters().InUse
+	inUse := Counters().InUse
 	t.Setenv("RESIDUA_EMULATOR_MEMORY", "1000000")
 	_, err := cu.MemAlloc(1000001)
 	require.ErrorIs(t, errors.Cause(err), cu.OutOfMemory)
@@ -87,11 +87,11 @@ func TestCopiesAreChecked(t *testing.T) {
 func TestLostDevice(t *testing.T) {
 	d := newDevice(t)
 	y := alloc[float32](d, 32)
-	probes.loseDevice()
+	LoseDevice()
 	_, err := cu.MemAlloc(8)
 	require.ErrorContains(t, err, "CUDA_ERROR_LAUNCH_FAILED")
 	require.Error(t, cu.Synchronize())
-	probes.restore()
+	Restore()
 	require.NoError(t, d.launch("probe_store", line(1, 32), y))
 }
 
@@ -226,8 +226,8 @@ func TestLaterFaults(t *testing.T) {
 	t.Setenv("RESIDUA_EMULATOR_FAULTS", "later")
 	require.NoError(t, d.launch("probe_store", line(1, 32), cu.DevicePtr(0)))
 	require.ErrorContains(t, cu.Synchronize(), "CUDA_ERROR_ILLEGAL_ADDRESS")
-	probes.restore()
+	Restore()
 	t.Setenv("CUDA_LAUNCH_BLOCKING", "1")
 	require.ErrorContains(t, d.launch("probe_store", line(1, 32), cu.DevicePtr(0)), "CUDA_ERROR_ILLEGAL_ADDRESS")
-	probes.restore()
+	Restore()
 }

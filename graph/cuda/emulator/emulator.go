@@ -14,9 +14,7 @@ import (
 func Emulated() bool { return os.Getenv("RESIDUA_GPU") != "1" }
 
 // Use builds the stand-ins, unless they are built already, and makes the binding load them. Call it
-// before using anything else of the backend; on a real GPU it does nothing. A kernel file that does
-// not compile is reported to the standard error and left out, so that launching one of its kernels
-// is an error.
+// before using anything else of the backend; on a real GPU it does nothing.
 func Use() error {
 	if !Emulated() {
 		return nil
@@ -40,30 +38,20 @@ var load = sync.OnceValues(func() (*library, error) {
 	if err != nil {
 		return nil, err
 	}
-	return open(filepath.Join(folder, "native"), filepath.Dir(folder))
+	sources := filepath.Join(folder, "native")
+	return open(sources, filepath.Dir(folder), filepath.Join(buildFolder(sources), "cuda"))
 })
 
-// open builds the stand-ins with the kernels of a folder and makes the binding load them.
-func open(emulator, kernels string) (*library, error) {
-	b, err := newBuilder(emulator, kernels)
-	if err != nil {
+// open builds the stand-ins with the kernels of one folder in another, and makes the binding load
+// them.
+func open(sources, kernels, folder string) (*library, error) {
+	if err := build(sources, kernels, folder); err != nil {
 		return nil, err
 	}
-	folder, failures, err := b.build()
-	if err != nil {
-		return nil, err
-	}
-	for _, failure := range failures {
-		fmt.Fprintln(os.Stderr, failure)
-	}
-	driver := filepath.Join(folder, driverName)
-	if err := os.Setenv("RESIDUA_CUDA_DRIVER", driver); err != nil {
-		return nil, err
-	}
-	for variable, name := range map[string]string{"RESIDUA_CUBLAS": blasName, "RESIDUA_NCCL": ncclName} {
+	for variable, name := range map[string]string{"RESIDUA_CUDA_DRIVER": driverName, "RESIDUA_CUBLAS": blasName, "RESIDUA_NCCL": ncclName} {
 		if err := os.Setenv(variable, filepath.Join(folder, name)); err != nil {
 			return nil, err
 		}
 	}
-	return openLibrary(driver)
+	return openLibrary(filepath.Join(folder, driverName))
 }

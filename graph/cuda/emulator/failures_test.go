@@ -13,8 +13,8 @@ import (
 func failing(d *device, name string, g grid, args ...any) string {
 	require.Error(d, d.launch(name, g, args...))
 	require.Error(d, cu.Synchronize(), "an error stays until the device is given up")
-	probes.restore()
-	return probes.lastFailure()
+	Restore()
+	return Failure()
 }
 
 // A missing barrier is found: the kernel's results differ between the orders of threads, and from
