@@ -98,50 +98,34 @@ func activateGradient[T Float](p path, f Activation, dx, dy, x []T) {
 	}
 }
 
-// reluSquared computes y = max(x, 0)^2; NaN gives NaN.
-func reluSquared[T Float](p path, y, x []T) {
+// reluSquaredPortable computes y = max(x, 0)^2; NaN gives NaN.
+func reluSquaredPortable[T Float](y, x []T) {
 	y = y[:len(x)]
-	if p > portable {
-		fastReLUSquared(p, y, x)
-		return
-	}
 	for i, v := range x {
 		v = max(v, 0)
 		y[i] = v * v
 	}
 }
 
-// reluSquaredGradient computes dx = 2 dy max(x, 0).
-func reluSquaredGradient[T Float](p path, dx, dy, x []T) {
+// reluSquaredGradientPortable computes dx = 2 dy max(x, 0).
+func reluSquaredGradientPortable[T Float](dx, dy, x []T) {
 	dx, dy = dx[:len(x)], dy[:len(x)]
-	if p > portable {
-		fastReLUSquaredGradient(p, dx, dy, x)
-		return
-	}
 	for i, v := range x {
 		dx[i] = dy[i] * (2 * max(v, 0))
 	}
 }
 
-// relu computes y = max(x, 0); NaN gives NaN.
-func relu[T Float](p path, y, x []T) {
+// reluPortable computes y = max(x, 0); NaN gives NaN.
+func reluPortable[T Float](y, x []T) {
 	y = y[:len(x)]
-	if p > portable {
-		fastReLU(p, y, x)
-		return
-	}
 	for i, v := range x {
 		y[i] = max(v, 0)
 	}
 }
 
-// reluGradient computes dx = dy where x > 0, else 0; NaN gives NaN.
-func reluGradient[T Float](p path, dx, dy, x []T) {
+// reluGradientPortable computes dx = dy where x > 0, else 0; NaN gives NaN.
+func reluGradientPortable[T Float](dx, dy, x []T) {
 	dx, dy = dx[:len(x)], dy[:len(x)]
-	if p > portable {
-		fastReLUGradient(p, dx, dy, x)
-		return
-	}
 	for i, v := range x {
 		switch {
 		case v > 0:

@@ -69,24 +69,16 @@ func (t *addTask[T]) block(worker, at, n int) {
 	t.out.write(t.path, out, at)
 }
 
-// setSum computes out = a + b.
-func setSum[T Float](p path, out, a, b []T) {
-	if p > portable {
-		fastSetSum(p, out, a, b)
-		return
-	}
+// setSumPortable computes out = a + b.
+func setSumPortable[T Float](out, a, b []T) {
 	a, b = a[:len(out)], b[:len(out)]
 	for j, v := range a {
 		out[j] = v + b[j]
 	}
 }
 
-// addTwo computes out = out + a + b.
-func addTwo[T Float](p path, out, a, b []T) {
-	if p > portable {
-		fastAddTwo(p, out, a, b)
-		return
-	}
+// addTwoPortable computes out = out + a + b.
+func addTwoPortable[T Float](out, a, b []T) {
 	a, b = a[:len(out)], b[:len(out)]
 	for j, v := range a {
 		out[j] = out[j] + v + b[j]

@@ -92,12 +92,8 @@ func (k *embeddingBackward[T]) Part(_, lo, hi int) {
 	}
 }
 
-// addMultiple computes out += factor * x.
-func addMultiple[T Float](p path, out, x []T, factor T) {
-	if p > portable {
-		fastAddMultiple(p, out, x, factor)
-		return
-	}
+// addMultiplePortable computes out += factor * x.
+func addMultiplePortable[T Float](out, x []T, factor T) {
 	x = x[:len(out)]
 	for j, v := range x {
 		out[j] += factor * v

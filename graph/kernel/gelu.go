@@ -44,12 +44,8 @@ func clamp(x, limit float64) float64 {
 	return x
 }
 
-func geluTanh[T Float](p path, y, x []T) {
+func geluTanhPortable[T Float](y, x []T) {
 	y = y[:len(x)]
-	if p > portable {
-		fastGelu(p, y, x)
-		return
-	}
 	limit := geluLimit[T]()
 	for i, v := range x {
 		value := float64(v)
@@ -57,13 +53,7 @@ func geluTanh[T Float](p path, y, x []T) {
 		if value < c {
 			value = c
 		}
-		e := geluExponent(c)
-		if isSingle[T]() {
-			scale, part := expSplit(e)
-			e = scale + part
-		} else {
-			e = math.Exp(e)
-		}
+		e := expWide[T](geluExponent(c))
 		y[i] = T(value / (1 + e))
 	}
 }
@@ -72,22 +62,12 @@ func geluTanh[T Float](p path, y, x []T) {
 func geluExponent(x float64) float64 { return x * (geluLinear + geluCubic*x*x) }
 
 // With s = 1/(1 + exp(-2u)), the derivative is s + x s (1-s) 2u'.
-func geluTanhGradient[T Float](p path, dx, dy, x []T) {
+func geluTanhGradientPortable[T Float](dx, dy, x []T) {
 	dx, dy = dx[:len(x)], dy[:len(x)]
-	if p > portable {
-		fastGeluGradient(p, dx, dy, x)
-		return
-	}
 	limit := geluLimit[T]()
 	for i, v := range x {
 		c := clamp(float64(v), limit)
-		e := geluExponent(c)
-		if isSingle[T]() {
-			scale, part := expSplit(e)
-			e = scale + part
-		} else {
-			e = math.Exp(e)
-		}
+		e := expWide[T](geluExponent(c))
 		s := 1 / (1 + e)
 		slope := geluLinear + 3*geluCubic*c*c // -2u'
 		dx[i] = T(float64(dy[i]) * (s - c*s*(1-s)*slope))
@@ -95,12 +75,8 @@ func geluTanhGradient[T Float](p path, dx, dy, x []T) {
 }
 
 // x Phi(x) is max(x, 0) - |x| Phi(-|x|), without loss of precision on either side.
-func geluExact[T Float](p path, y, x []T) {
+func geluExactPortable[T Float](y, x []T) {
 	y = y[:len(x)]
-	if p > portable {
-		fastGeluExact(p, y, x)
-		return
-	}
 	limit := geluLimit[T]()
 	for i, v := range x {
 		value := float64(v)
@@ -115,12 +91,8 @@ func geluExact[T Float](p path, y, x []T) {
 
 // The derivative is Phi(x) + x phi(x), where phi is the normal density; Phi(x) is Phi(-|x|) or 1
 // minus that.
-func geluExactGradient[T Float](p path, dx, dy, x []T) {
+func geluExactGradientPortable[T Float](dx, dy, x []T) {
 	dx, dy = dx[:len(x)], dy[:len(x)]
-	if p > portable {
-		fastGeluExactGradient(p, dx, dy, x)
-		return
-	}
 	limit := geluLimit[T]()
 	for i, v := range x {
 		c := clamp(float64(v), limit)

@@ -27,12 +27,8 @@ func normGradient[T Float](p path, dx, addend, dy, gain, n []T, sumH, sumHN floa
 	}
 }
 
-// addProducts computes out += a * b, element by element.
-func addProducts[T Float](p path, out, a, b []T) {
-	if p > portable {
-		fastAddProducts(p, out, a, b)
-		return
-	}
+// addProductsPortable computes out += a * b, element by element.
+func addProductsPortable[T Float](out, a, b []T) {
 	a, b = a[:len(out)], b[:len(out)]
 	for j, v := range a {
 		out[j] += v * b[j]

@@ -150,12 +150,8 @@ func (t *normReadBackward[T]) token(w *normReadToken[T], i, ahead int) {
 	}
 }
 
-// multiply computes out = a * b, element by element.
-func multiply[T Float](p path, out, a, b []T) {
-	if p > portable {
-		fastMultiply(p, out, a, b)
-		return
-	}
+// multiplyPortable computes out = a * b, element by element.
+func multiplyPortable[T Float](out, a, b []T) {
 	a, b = a[:len(out)], b[:len(out)]
 	for j, v := range a {
 		out[j] = v * b[j]

@@ -99,12 +99,8 @@ func softmaxEntries[T Float](p path, x []T) {
 	}
 }
 
-// larger computes out = max(out, x); where x is NaN the result is NaN or out.
-func larger[T Float](p path, out, x []T) {
-	if p > portable {
-		fastLarger(p, out, x)
-		return
-	}
+// largerPortable computes out = max(out, x); where x is NaN the result is NaN or out.
+func largerPortable[T Float](out, x []T) {
 	x = x[:len(out)]
 	for i, v := range x {
 		out[i] = max(out[i], v)

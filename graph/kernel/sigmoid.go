@@ -1,7 +1,5 @@
 package kernel
 
-import "math"
-
 // Sigmoid computes the logistic function, element by element:
 //
 //	sigmoid(x) = 1/(1 + exp(-x))
@@ -53,34 +51,21 @@ func sigmoidLimit[T Float]() float64 {
 // sigmoidDecay returns exp(-x), with x limited to [-limit, limit], in float32's precision or
 // float64's: sigmoid(x) is 1/(1 + decay), and 1 - sigmoid(x) is decay/(1 + decay).
 func sigmoidDecay[T Float](x, limit float64) float64 {
-	x = -clamp(x, limit)
-	if isSingle[T]() {
-		scale, part := expSplit(x)
-		return scale + part
-	}
-	return math.Exp(x)
+	return expWide[T](-clamp(x, limit))
 }
 
-// sigmoid computes y = sigmoid(x).
-func sigmoid[T Float](p path, y, x []T) {
+// sigmoidPortable computes y = sigmoid(x).
+func sigmoidPortable[T Float](y, x []T) {
 	y = y[:len(x)]
-	if p > portable {
-		fastSigmoid(p, y, x)
-		return
-	}
 	limit := sigmoidLimit[T]()
 	for i, v := range x {
 		y[i] = T(1 / (1 + sigmoidDecay[T](float64(v), limit)))
 	}
 }
 
-// sigmoidGradient computes dx = dy y (1 - y).
-func sigmoidGradient[T Float](p path, dx, dy, y []T) {
+// sigmoidGradientPortable computes dx = dy y (1 - y).
+func sigmoidGradientPortable[T Float](dx, dy, y []T) {
 	dx, dy = dx[:len(y)], dy[:len(y)]
-	if p > portable {
-		fastSigmoidGradient(p, dx, dy, y)
-		return
-	}
 	for i, v := range y {
 		s := float64(v)
 		dx[i] = T(float64(dy[i]) * s * (1 - s))

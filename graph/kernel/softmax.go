@@ -51,12 +51,9 @@ func softmaxExp64(x []float64, shift float64) float64 {
 	return sum
 }
 
-// softmaxMax returns the largest value of x, -Inf if x is empty. If x holds a NaN, the result is
-// NaN or the largest of the other values: with either, softmaxExp's sum is NaN.
-func softmaxMax[T Float](p path, x []T) T {
-	if p > portable {
-		return fastMax(p, x)
-	}
+// softmaxMaxPortable returns the largest value of x, -Inf if x is empty. If x holds a NaN, the
+// result is NaN or the largest of the other values: with either, softmaxExp's sum is NaN.
+func softmaxMaxPortable[T Float](x []T) T {
 	largest := T(math.Inf(-1))
 	for _, v := range x {
 		largest = max(largest, v) // without a branch, which would be mispredicted in attention's short rows
@@ -99,7 +96,7 @@ func scaleRow[T Float](p path, row []T, s T) {
 // rowDot returns x . y; in float32 the portable form sums in four interleaved parts.
 func rowDot[T Float](p path, x, y []T) T {
 	if p > portable {
-		return T(fastDot(p, x, y))
+		return T(dotProduct(p, x, y))
 	}
 	var s0, s1, s2, s3 T
 	for len(x) >= 4 && len(y) >= 4 {

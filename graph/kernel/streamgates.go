@@ -155,12 +155,8 @@ func turnTokens[T Float](p path, y, x []T, m, columns int) {
 // entryOf returns entry e of all tokens.
 func entryOf[T Float](x []T, e int) []T { return x[e*gatedTokens : (e+1)*gatedTokens] }
 
-// affine computes y = factor * x + shift.
-func affine[T Float](p path, y, x []T, factor, shift T) {
-	if p > portable {
-		fastAffine(p, y, x, factor, shift)
-		return
-	}
+// affinePortable computes y = factor * x + shift.
+func affinePortable[T Float](y, x []T, factor, shift T) {
 	y = y[:len(x)]
 	for i, v := range x {
 		y[i] = factor*v + shift

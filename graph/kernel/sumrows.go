@@ -70,12 +70,8 @@ func (t *addBiasTask[T]) Part(_, lo, hi int) {
 	}
 }
 
-// addTo computes out += x.
-func addTo[T Float](p path, out, x []T) {
-	if p > portable {
-		fastAddTo(p, out, x)
-		return
-	}
+// addToPortable computes out += x.
+func addToPortable[T Float](out, x []T) {
 	x = x[:len(out)]
 	for j, v := range x {
 		out[j] += v

@@ -44,14 +44,10 @@ func (t *swiGLUTask[T]) Part(_, lo, hi int) {
 	}
 }
 
-// swiGLU computes y = silu(gate) value. y may be either.
-func swiGLU[T Float](p path, y, gate, value []T) {
+// swiGLUPortable computes y = silu(gate) value. y may be either.
+func swiGLUPortable[T Float](y, gate, value []T) {
 	n := len(gate)
 	y, value = y[:n], value[:n]
-	if p > portable {
-		fastSwiGLU(p, y, gate, value)
-		return
-	}
 	limit := sigmoidLimit[T]()
 	for i, v := range gate {
 		x := float64(v)
@@ -59,16 +55,12 @@ func swiGLU[T Float](p path, y, gate, value []T) {
 	}
 }
 
-// swiGLUGradient is the backward pass of swiGLU, with silu'(x) = s (1 + x (1 - s)) and s =
+// swiGLUGradientPortable is the backward pass of swiGLU, with silu'(x) = s (1 + x (1 - s)) and s =
 // sigmoid(x). Each output may be any of the inputs. If only dgate is wanted, dvalue may be the same
 // slice: dgate is written last.
-func swiGLUGradient[T Float](p path, dgate, dvalue, dy, gate, value []T) {
+func swiGLUGradientPortable[T Float](dgate, dvalue, dy, gate, value []T) {
 	n := len(gate)
 	dgate, dvalue, dy, value = dgate[:n], dvalue[:n], dy[:n], value[:n]
-	if p > portable {
-		fastSwiGLUGradient(p, dgate, dvalue, dy, gate, value)
-		return
-	}
 	limit := sigmoidLimit[T]()
 	for i, v := range gate {
 		x := float64(v)

@@ -192,12 +192,8 @@ func (t *treeFold) Part(_, lo, hi int) {
 	}
 }
 
-// addDoubles computes out += x.
-func addDoubles(p path, out, x []float64) {
-	if p > portable {
-		fastAddDoubles(p, out, x)
-		return
-	}
+// addDoublesPortable computes out += x.
+func addDoublesPortable(out, x []float64) {
 	x = x[:len(out)]
 	for j, v := range x {
 		out[j] += v

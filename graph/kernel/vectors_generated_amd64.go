@@ -2,14 +2,17 @@
 
 package kernel
 
-// fastGelu computes the tanh form of GELU, y = gelu(x); see geluTanh.
-func fastGelu[T Float](p path, y, x []T) {
+// geluTanh computes the tanh form of GELU, y = gelu(x); see geluTanhPortable.
+func geluTanh[T Float](p path, y, x []T) {
 	n := len(y)
 	x = x[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512Gelu((*float32)(pointer(y)), (*float32)(pointer(x)), n)
-	} else {
+	case avx2:
 		avx2Gelu((*float32)(pointer(y)), (*float32)(pointer(x)), n)
+	default:
+		geluTanhPortable(y, x)
 	}
 }
 
@@ -19,15 +22,18 @@ func avx512Gelu(y *float32, x *float32, n int)
 //go:noescape
 func avx2Gelu(y *float32, x *float32, n int)
 
-// fastGeluGradient computes the gradient of the tanh form of GELU, dx = dy gelu'(x); see geluTanhGradient.
-func fastGeluGradient[T Float](p path, dx, dy, x []T) {
+// geluTanhGradient computes the gradient of the tanh form of GELU, dx = dy gelu'(x); see geluTanhGradientPortable.
+func geluTanhGradient[T Float](p path, dx, dy, x []T) {
 	n := len(dx)
 	dy = dy[:n]
 	x = x[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512GeluGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(x)), n)
-	} else {
+	case avx2:
 		avx2GeluGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(x)), n)
+	default:
+		geluTanhGradientPortable(dx, dy, x)
 	}
 }
 
@@ -37,14 +43,17 @@ func avx512GeluGradient(dx *float32, dy *float32, x *float32, n int)
 //go:noescape
 func avx2GeluGradient(dx *float32, dy *float32, x *float32, n int)
 
-// fastGeluExact computes the exact GELU, y = gelu(x); see geluExact.
-func fastGeluExact[T Float](p path, y, x []T) {
+// geluExact computes the exact GELU, y = gelu(x); see geluExactPortable.
+func geluExact[T Float](p path, y, x []T) {
 	n := len(y)
 	x = x[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512GeluExact((*float32)(pointer(y)), (*float32)(pointer(x)), n)
-	} else {
+	case avx2:
 		avx2GeluExact((*float32)(pointer(y)), (*float32)(pointer(x)), n)
+	default:
+		geluExactPortable(y, x)
 	}
 }
 
@@ -54,15 +63,18 @@ func avx512GeluExact(y *float32, x *float32, n int)
 //go:noescape
 func avx2GeluExact(y *float32, x *float32, n int)
 
-// fastGeluExactGradient computes the gradient of the exact GELU, dx = dy gelu'(x); see geluExactGradient.
-func fastGeluExactGradient[T Float](p path, dx, dy, x []T) {
+// geluExactGradient computes the gradient of the exact GELU, dx = dy gelu'(x); see geluExactGradientPortable.
+func geluExactGradient[T Float](p path, dx, dy, x []T) {
 	n := len(dx)
 	dy = dy[:n]
 	x = x[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512GeluExactGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(x)), n)
-	} else {
+	case avx2:
 		avx2GeluExactGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(x)), n)
+	default:
+		geluExactGradientPortable(dx, dy, x)
 	}
 }
 
@@ -75,9 +87,10 @@ func avx2GeluExactGradient(dx *float32, dy *float32, x *float32, n int)
 // fastSum computes the sum of x - shift.
 func fastSum[T Float](p path, x []T, shift T) (sum float64) {
 	n := len(x)
-	if p == avx512 {
+	switch p {
+	case avx512:
 		return avx512Sum((*float32)(pointer(x)), n, float32(shift))
-	} else {
+	default:
 		return avx2Sum((*float32)(pointer(x)), n, float32(shift))
 	}
 }
@@ -91,9 +104,10 @@ func avx2Sum(x *float32, n int, shift float32) (sum float64)
 // fastSquares computes the sum of (x - mean - rest)^2.
 func fastSquares[T Float](p path, x []T, mean, rest T) (sum float64) {
 	n := len(x)
-	if p == avx512 {
+	switch p {
+	case avx512:
 		return avx512Squares((*float32)(pointer(x)), n, float32(mean), float32(rest))
-	} else {
+	default:
 		return avx2Squares((*float32)(pointer(x)), n, float32(mean), float32(rest))
 	}
 }
@@ -109,9 +123,10 @@ func fastGradientSums[T Float](p path, normal, dy, gain []T) (sumH, sumHN float6
 	n := len(normal)
 	dy = dy[:n]
 	gain = gain[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		return avx512GradientSums((*float32)(pointer(normal)), (*float32)(pointer(dy)), (*float32)(pointer(gain)), n)
-	} else {
+	default:
 		return avx2GradientSums((*float32)(pointer(normal)), (*float32)(pointer(dy)), (*float32)(pointer(gain)), n)
 	}
 }
@@ -128,9 +143,10 @@ func fastGradientSumsGain[T Float](p path, dgain, normal, dy, gain []T) (sumH, s
 	normal = normal[:n]
 	dy = dy[:n]
 	gain = gain[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		return avx512GradientSumsGain((*float32)(pointer(dgain)), (*float32)(pointer(normal)), (*float32)(pointer(dy)), (*float32)(pointer(gain)), n)
-	} else {
+	default:
 		return avx2GradientSumsGain((*float32)(pointer(dgain)), (*float32)(pointer(normal)), (*float32)(pointer(dy)), (*float32)(pointer(gain)), n)
 	}
 }
@@ -145,9 +161,10 @@ func avx2GradientSumsGain(dgain *float32, normal *float32, dy *float32, gain *fl
 func fastNormalize[T Float](p path, y, x []T, mean, rest, rstd T) {
 	n := len(y)
 	x = x[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512Normalize((*float32)(pointer(y)), (*float32)(pointer(x)), n, float32(mean), float32(rest), float32(rstd))
-	} else {
+	default:
 		avx2Normalize((*float32)(pointer(y)), (*float32)(pointer(x)), n, float32(mean), float32(rest), float32(rstd))
 	}
 }
@@ -163,9 +180,10 @@ func fastNormScale[T Float](p path, y, x, gain []T, mean, rest, rstd T) {
 	n := len(y)
 	x = x[:n]
 	gain = gain[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512NormScale((*float32)(pointer(y)), (*float32)(pointer(x)), (*float32)(pointer(gain)), n, float32(mean), float32(rest), float32(rstd))
-	} else {
+	default:
 		avx2NormScale((*float32)(pointer(y)), (*float32)(pointer(x)), (*float32)(pointer(gain)), n, float32(mean), float32(rest), float32(rstd))
 	}
 }
@@ -182,9 +200,10 @@ func fastNormalizeScale[T Float](p path, y, z, x, gain []T, mean, rest, rstd T) 
 	z = z[:n]
 	x = x[:n]
 	gain = gain[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512NormalizeScale((*float32)(pointer(y)), (*float32)(pointer(z)), (*float32)(pointer(x)), (*float32)(pointer(gain)), n, float32(mean), float32(rest), float32(rstd))
-	} else {
+	default:
 		avx2NormalizeScale((*float32)(pointer(y)), (*float32)(pointer(z)), (*float32)(pointer(x)), (*float32)(pointer(gain)), n, float32(mean), float32(rest), float32(rstd))
 	}
 }
@@ -201,9 +220,10 @@ func fastNormScaleShift[T Float](p path, y, x, gain, bias []T, mean, rest, rstd 
 	x = x[:n]
 	gain = gain[:n]
 	bias = bias[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512NormScaleShift((*float32)(pointer(y)), (*float32)(pointer(x)), (*float32)(pointer(gain)), (*float32)(pointer(bias)), n, float32(mean), float32(rest), float32(rstd))
-	} else {
+	default:
 		avx2NormScaleShift((*float32)(pointer(y)), (*float32)(pointer(x)), (*float32)(pointer(gain)), (*float32)(pointer(bias)), n, float32(mean), float32(rest), float32(rstd))
 	}
 }
@@ -220,9 +240,10 @@ func fastNormGradient[T Float](p path, dx, dy, gain, normal []T, meanH, meanHN, 
 	dy = dy[:n]
 	gain = gain[:n]
 	normal = normal[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512NormGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(gain)), (*float32)(pointer(normal)), n, float32(meanH), float32(meanHN), float32(rstd))
-	} else {
+	default:
 		avx2NormGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(gain)), (*float32)(pointer(normal)), n, float32(meanH), float32(meanHN), float32(rstd))
 	}
 }
@@ -240,9 +261,10 @@ func fastNormGradientAdd[T Float](p path, dx, dy, gain, normal, addend []T, mean
 	gain = gain[:n]
 	normal = normal[:n]
 	addend = addend[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512NormGradientAdd((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(gain)), (*float32)(pointer(normal)), (*float32)(pointer(addend)), n, float32(meanH), float32(meanHN), float32(rstd))
-	} else {
+	default:
 		avx2NormGradientAdd((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(gain)), (*float32)(pointer(normal)), (*float32)(pointer(addend)), n, float32(meanH), float32(meanHN), float32(rstd))
 	}
 }
@@ -253,13 +275,16 @@ func avx512NormGradientAdd(dx *float32, dy *float32, gain *float32, normal *floa
 //go:noescape
 func avx2NormGradientAdd(dx *float32, dy *float32, gain *float32, normal *float32, addend *float32, n int, meanH float32, meanHN float32, rstd float32)
 
-// fastMax computes the largest x, -Inf without any; NaN is passed over.
-func fastMax[T Float](p path, x []T) (largest T) {
+// softmaxMax computes the largest x, -Inf without any; NaN is passed over.
+func softmaxMax[T Float](p path, x []T) (largest T) {
 	n := len(x)
-	if p == avx512 {
+	switch p {
+	case avx512:
 		return T(avx512Max((*float32)(pointer(x)), n))
-	} else {
+	case avx2:
 		return T(avx2Max((*float32)(pointer(x)), n))
+	default:
+		return softmaxMaxPortable(x)
 	}
 }
 
@@ -272,9 +297,10 @@ func avx2Max(x *float32, n int) (largest float32)
 // fastDistancesMax computes x = x - slope * (far - i) for element i, and the largest of the results; NaN is passed over.
 func fastDistancesMax[T Float](p path, x []T, slope, far T) (largest T) {
 	n := len(x)
-	if p == avx512 {
+	switch p {
+	case avx512:
 		return T(avx512DistancesMax((*float32)(pointer(x)), n, float32(slope), float32(far)))
-	} else {
+	default:
 		return T(avx2DistancesMax((*float32)(pointer(x)), n, float32(slope), float32(far)))
 	}
 }
@@ -285,14 +311,17 @@ func avx512DistancesMax(x *float32, n int, slope float32, far float32) (largest 
 //go:noescape
 func avx2DistancesMax(x *float32, n int, slope float32, far float32) (largest float32)
 
-// fastDot computes x . y in float64.
-func fastDot[T Float](p path, x, y []T) (sum float64) {
+// dotProduct computes x . y in float64.
+func dotProduct[T Float](p path, x, y []T) (sum float64) {
 	n := len(x)
 	y = y[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		return avx512Dot((*float32)(pointer(x)), (*float32)(pointer(y)), n)
-	} else {
+	case avx2:
 		return avx2Dot((*float32)(pointer(x)), (*float32)(pointer(y)), n)
+	default:
+		return dotProductPortable(x, y)
 	}
 }
 
@@ -302,15 +331,18 @@ func avx512Dot(x *float32, y *float32, n int) (sum float64)
 //go:noescape
 func avx2Dot(x *float32, y *float32, n int) (sum float64)
 
-// fastTwoDots computes x . z and y . z in float64.
-func fastTwoDots[T Float](p path, z, x, y []T) (first, second float64) {
+// dotProducts computes x . z and y . z in float64.
+func dotProducts[T Float](p path, z, x, y []T) (first, second float64) {
 	n := len(z)
 	x = x[:n]
 	y = y[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		return avx512TwoDots((*float32)(pointer(z)), (*float32)(pointer(x)), (*float32)(pointer(y)), n)
-	} else {
+	case avx2:
 		return avx2TwoDots((*float32)(pointer(z)), (*float32)(pointer(x)), (*float32)(pointer(y)), n)
+	default:
+		return dotProductsPortable(z, x, y)
 	}
 }
 
@@ -323,9 +355,10 @@ func avx2TwoDots(z *float32, x *float32, y *float32, n int) (first float64, seco
 // fastExp computes x = exp(x - shift), and the sum of the results in float64.
 func fastExp[T Float](p path, x []T, shift float64) (sum float64) {
 	n := len(x)
-	if p == avx512 {
+	switch p {
+	case avx512:
 		return avx512Exp((*float32)(pointer(x)), n, float64(shift))
-	} else {
+	default:
 		return avx2Exp((*float32)(pointer(x)), n, float64(shift))
 	}
 }
@@ -339,9 +372,10 @@ func avx2Exp(x *float32, n int, shift float64) (sum float64)
 // fastExpSingle computes x = exp(x - shift), see expSingle, and the sum of the results.
 func fastExpSingle[T Float](p path, x []T, shift T) (sum float64) {
 	n := len(x)
-	if p == avx512 {
+	switch p {
+	case avx512:
 		return avx512ExpSingle((*float32)(pointer(x)), n, float32(shift))
-	} else {
+	default:
 		return avx2ExpSingle((*float32)(pointer(x)), n, float32(shift))
 	}
 }
@@ -356,9 +390,10 @@ func avx2ExpSingle(x *float32, n int, shift float32) (sum float64)
 func fastSoftmaxGradient[T Float](p path, prob, dprob []T, slope, far, lse, delta T) {
 	n := len(prob)
 	dprob = dprob[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512SoftmaxGradient((*float32)(pointer(prob)), (*float32)(pointer(dprob)), n, float32(slope), float32(far), float32(lse), float32(delta))
-	} else {
+	default:
 		avx2SoftmaxGradient((*float32)(pointer(prob)), (*float32)(pointer(dprob)), n, float32(slope), float32(far), float32(lse), float32(delta))
 	}
 }
@@ -375,9 +410,10 @@ func fastAdamW[T Float](p path, w, dw, m, v []T, new1, new2, rate, correct, eps,
 	dw = dw[:n]
 	m = m[:n]
 	v = v[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512AdamW((*float32)(pointer(w)), (*float32)(pointer(dw)), (*float32)(pointer(m)), (*float32)(pointer(v)), n, float32(new1), float32(new2), float32(rate), float32(correct), float32(eps), float32(decay), float32(scale))
-	} else {
+	default:
 		avx2AdamW((*float32)(pointer(w)), (*float32)(pointer(dw)), (*float32)(pointer(m)), (*float32)(pointer(v)), n, float32(new1), float32(new2), float32(rate), float32(correct), float32(eps), float32(decay), float32(scale))
 	}
 }
@@ -388,14 +424,17 @@ func avx512AdamW(w *float32, dw *float32, m *float32, v *float32, n int, new1 fl
 //go:noescape
 func avx2AdamW(w *float32, dw *float32, m *float32, v *float32, n int, new1 float32, new2 float32, rate float32, correct float32, eps float32, decay float32, scale float32)
 
-// fastAddTo computes out = out + x.
-func fastAddTo[T Float](p path, out, x []T) {
+// addTo computes out = out + x.
+func addTo[T Float](p path, out, x []T) {
 	n := len(out)
 	x = x[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512AddTo((*float32)(pointer(out)), (*float32)(pointer(x)), n)
-	} else {
+	case avx2:
 		avx2AddTo((*float32)(pointer(out)), (*float32)(pointer(x)), n)
+	default:
+		addToPortable(out, x)
 	}
 }
 
@@ -405,15 +444,18 @@ func avx512AddTo(out *float32, x *float32, n int)
 //go:noescape
 func avx2AddTo(out *float32, x *float32, n int)
 
-// fastSetSum computes out = x + y.
-func fastSetSum[T Float](p path, out, x, y []T) {
+// setSum computes out = x + y.
+func setSum[T Float](p path, out, x, y []T) {
 	n := len(out)
 	x = x[:n]
 	y = y[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512SetSum((*float32)(pointer(out)), (*float32)(pointer(x)), (*float32)(pointer(y)), n)
-	} else {
+	case avx2:
 		avx2SetSum((*float32)(pointer(out)), (*float32)(pointer(x)), (*float32)(pointer(y)), n)
+	default:
+		setSumPortable(out, x, y)
 	}
 }
 
@@ -423,15 +465,18 @@ func avx512SetSum(out *float32, x *float32, y *float32, n int)
 //go:noescape
 func avx2SetSum(out *float32, x *float32, y *float32, n int)
 
-// fastAddTwo computes out = out + x + y.
-func fastAddTwo[T Float](p path, out, x, y []T) {
+// addTwo computes out = out + x + y.
+func addTwo[T Float](p path, out, x, y []T) {
 	n := len(out)
 	x = x[:n]
 	y = y[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512AddTwo((*float32)(pointer(out)), (*float32)(pointer(x)), (*float32)(pointer(y)), n)
-	} else {
+	case avx2:
 		avx2AddTwo((*float32)(pointer(out)), (*float32)(pointer(x)), (*float32)(pointer(y)), n)
+	default:
+		addTwoPortable(out, x, y)
 	}
 }
 
@@ -441,15 +486,18 @@ func avx512AddTwo(out *float32, x *float32, y *float32, n int)
 //go:noescape
 func avx2AddTwo(out *float32, x *float32, y *float32, n int)
 
-// fastMultiply computes out = x * y.
-func fastMultiply[T Float](p path, out, x, y []T) {
+// multiply computes out = x * y.
+func multiply[T Float](p path, out, x, y []T) {
 	n := len(out)
 	x = x[:n]
 	y = y[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512Multiply((*float32)(pointer(out)), (*float32)(pointer(x)), (*float32)(pointer(y)), n)
-	} else {
+	case avx2:
 		avx2Multiply((*float32)(pointer(out)), (*float32)(pointer(x)), (*float32)(pointer(y)), n)
+	default:
+		multiplyPortable(out, x, y)
 	}
 }
 
@@ -459,14 +507,17 @@ func avx512Multiply(out *float32, x *float32, y *float32, n int)
 //go:noescape
 func avx2Multiply(out *float32, x *float32, y *float32, n int)
 
-// fastReLUSquared computes y = max(x, 0)^2.
-func fastReLUSquared[T Float](p path, y, x []T) {
+// reluSquared computes y = max(x, 0)^2.
+func reluSquared[T Float](p path, y, x []T) {
 	n := len(y)
 	x = x[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512ReLUSquared((*float32)(pointer(y)), (*float32)(pointer(x)), n)
-	} else {
+	case avx2:
 		avx2ReLUSquared((*float32)(pointer(y)), (*float32)(pointer(x)), n)
+	default:
+		reluSquaredPortable(y, x)
 	}
 }
 
@@ -476,15 +527,18 @@ func avx512ReLUSquared(y *float32, x *float32, n int)
 //go:noescape
 func avx2ReLUSquared(y *float32, x *float32, n int)
 
-// fastReLUSquaredGradient computes dx = 2 * dy * max(x, 0).
-func fastReLUSquaredGradient[T Float](p path, dx, dy, x []T) {
+// reluSquaredGradient computes dx = 2 * dy * max(x, 0).
+func reluSquaredGradient[T Float](p path, dx, dy, x []T) {
 	n := len(dx)
 	dy = dy[:n]
 	x = x[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512ReLUSquaredGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(x)), n)
-	} else {
+	case avx2:
 		avx2ReLUSquaredGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(x)), n)
+	default:
+		reluSquaredGradientPortable(dx, dy, x)
 	}
 }
 
@@ -494,14 +548,17 @@ func avx512ReLUSquaredGradient(dx *float32, dy *float32, x *float32, n int)
 //go:noescape
 func avx2ReLUSquaredGradient(dx *float32, dy *float32, x *float32, n int)
 
-// fastReLU computes y = max(x, 0).
-func fastReLU[T Float](p path, y, x []T) {
+// relu computes y = max(x, 0).
+func relu[T Float](p path, y, x []T) {
 	n := len(y)
 	x = x[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512ReLU((*float32)(pointer(y)), (*float32)(pointer(x)), n)
-	} else {
+	case avx2:
 		avx2ReLU((*float32)(pointer(y)), (*float32)(pointer(x)), n)
+	default:
+		reluPortable(y, x)
 	}
 }
 
@@ -511,15 +568,18 @@ func avx512ReLU(y *float32, x *float32, n int)
 //go:noescape
 func avx2ReLU(y *float32, x *float32, n int)
 
-// fastReLUGradient computes dx = dy where x > 0, else 0 * dy; the slope is max(x, 0) times 2^254, which is at least 1 for the smallest x, limited to 1.
-func fastReLUGradient[T Float](p path, dx, dy, x []T) {
+// reluGradient computes dx = dy where x > 0, else 0 * dy; the slope is max(x, 0) times 2^254, which is at least 1 for the smallest x, limited to 1.
+func reluGradient[T Float](p path, dx, dy, x []T) {
 	n := len(dx)
 	dy = dy[:n]
 	x = x[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512ReLUGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(x)), n)
-	} else {
+	case avx2:
 		avx2ReLUGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(x)), n)
+	default:
+		reluGradientPortable(dx, dy, x)
 	}
 }
 
@@ -529,15 +589,18 @@ func avx512ReLUGradient(dx *float32, dy *float32, x *float32, n int)
 //go:noescape
 func avx2ReLUGradient(dx *float32, dy *float32, x *float32, n int)
 
-// fastAddProducts computes out = out + x * y.
-func fastAddProducts[T Float](p path, out, x, y []T) {
+// addProducts computes out = out + x * y.
+func addProducts[T Float](p path, out, x, y []T) {
 	n := len(out)
 	x = x[:n]
 	y = y[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512AddProducts((*float32)(pointer(out)), (*float32)(pointer(x)), (*float32)(pointer(y)), n)
-	} else {
+	case avx2:
 		avx2AddProducts((*float32)(pointer(out)), (*float32)(pointer(x)), (*float32)(pointer(y)), n)
+	default:
+		addProductsPortable(out, x, y)
 	}
 }
 
@@ -551,9 +614,10 @@ func avx2AddProducts(out *float32, x *float32, y *float32, n int)
 func fastScale[T Float](p path, out, x []T, factor T) {
 	n := len(out)
 	x = x[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512Scale((*float32)(pointer(out)), (*float32)(pointer(x)), n, float32(factor))
-	} else {
+	default:
 		avx2Scale((*float32)(pointer(out)), (*float32)(pointer(x)), n, float32(factor))
 	}
 }
@@ -564,14 +628,17 @@ func avx512Scale(out *float32, x *float32, n int, factor float32)
 //go:noescape
 func avx2Scale(out *float32, x *float32, n int, factor float32)
 
-// fastAddMultiple computes out = out + factor * x.
-func fastAddMultiple[T Float](p path, out, x []T, factor T) {
+// addMultiple computes out = out + factor * x.
+func addMultiple[T Float](p path, out, x []T, factor T) {
 	n := len(out)
 	x = x[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512AddMultiple((*float32)(pointer(out)), (*float32)(pointer(x)), n, float32(factor))
-	} else {
+	case avx2:
 		avx2AddMultiple((*float32)(pointer(out)), (*float32)(pointer(x)), n, float32(factor))
+	default:
+		addMultiplePortable(out, x, factor)
 	}
 }
 
@@ -581,15 +648,18 @@ func avx512AddMultiple(out *float32, x *float32, n int, factor float32)
 //go:noescape
 func avx2AddMultiple(out *float32, x *float32, n int, factor float32)
 
-// fastAddTwoMultiples computes out = out + factor * x + other * y.
-func fastAddTwoMultiples[T Float](p path, out, x, y []T, factor, other T) {
+// addTwoMultiples computes out = out + factor * x + other * y.
+func addTwoMultiples[T Float](p path, out, x, y []T, factor, other T) {
 	n := len(out)
 	x = x[:n]
 	y = y[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512AddTwoMultiples((*float32)(pointer(out)), (*float32)(pointer(x)), (*float32)(pointer(y)), n, float32(factor), float32(other))
-	} else {
+	case avx2:
 		avx2AddTwoMultiples((*float32)(pointer(out)), (*float32)(pointer(x)), (*float32)(pointer(y)), n, float32(factor), float32(other))
+	default:
+		addTwoMultiplesPortable(out, x, y, factor, other)
 	}
 }
 
@@ -603,9 +673,10 @@ func avx2AddTwoMultiples(out *float32, x *float32, y *float32, n int, factor flo
 func fastFlush[T Float](p path, block []T, total []float64) {
 	n := len(block)
 	total = total[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512Flush((*float32)(pointer(block)), (*float64)(pointer(total)), n)
-	} else {
+	default:
 		avx2Flush((*float32)(pointer(block)), (*float64)(pointer(total)), n)
 	}
 }
@@ -616,14 +687,17 @@ func avx512Flush(block *float32, total *float64, n int)
 //go:noescape
 func avx2Flush(block *float32, total *float64, n int)
 
-// fastAddDoubles computes out = out + x in float64.
-func fastAddDoubles(p path, out, x []float64) {
+// addDoubles computes out = out + x in float64.
+func addDoubles(p path, out, x []float64) {
 	n := len(out)
 	x = x[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512AddDoubles((*float64)(pointer(out)), (*float64)(pointer(x)), n)
-	} else {
+	case avx2:
 		avx2AddDoubles((*float64)(pointer(out)), (*float64)(pointer(x)), n)
+	default:
+		addDoublesPortable(out, x)
 	}
 }
 
@@ -633,14 +707,17 @@ func avx512AddDoubles(out *float64, x *float64, n int)
 //go:noescape
 func avx2AddDoubles(out *float64, x *float64, n int)
 
-// fastSigmoid computes y = sigmoid(x).
-func fastSigmoid[T Float](p path, y, x []T) {
+// sigmoid computes y = sigmoid(x).
+func sigmoid[T Float](p path, y, x []T) {
 	n := len(y)
 	x = x[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512Sigmoid((*float32)(pointer(y)), (*float32)(pointer(x)), n)
-	} else {
+	case avx2:
 		avx2Sigmoid((*float32)(pointer(y)), (*float32)(pointer(x)), n)
+	default:
+		sigmoidPortable(y, x)
 	}
 }
 
@@ -650,15 +727,18 @@ func avx512Sigmoid(y *float32, x *float32, n int)
 //go:noescape
 func avx2Sigmoid(y *float32, x *float32, n int)
 
-// fastSigmoidGradient computes dx = dy * y * (1 - y).
-func fastSigmoidGradient[T Float](p path, dx, dy, y []T) {
+// sigmoidGradient computes dx = dy * y * (1 - y).
+func sigmoidGradient[T Float](p path, dx, dy, y []T) {
 	n := len(dx)
 	dy = dy[:n]
 	y = y[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512SigmoidGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(y)), n)
-	} else {
+	case avx2:
 		avx2SigmoidGradient((*float32)(pointer(dx)), (*float32)(pointer(dy)), (*float32)(pointer(y)), n)
+	default:
+		sigmoidGradientPortable(dx, dy, y)
 	}
 }
 
@@ -673,9 +753,10 @@ func fastGated[T Float](p path, y, gate, value []T) {
 	n := len(y)
 	gate = gate[:n]
 	value = value[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512Gated((*float32)(pointer(y)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
-	} else {
+	default:
 		avx2Gated((*float32)(pointer(y)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
 	}
 }
@@ -692,9 +773,10 @@ func fastGatedAdd[T Float](p path, y, addend, gate, value []T) {
 	addend = addend[:n]
 	gate = gate[:n]
 	value = value[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512GatedAdd((*float32)(pointer(y)), (*float32)(pointer(addend)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
-	} else {
+	default:
 		avx2GatedAdd((*float32)(pointer(y)), (*float32)(pointer(addend)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
 	}
 }
@@ -712,9 +794,10 @@ func fastGatedGradient[T Float](p path, dgate, dvalue, dy, gate, value []T) {
 	dy = dy[:n]
 	gate = gate[:n]
 	value = value[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512GatedGradient((*float32)(pointer(dgate)), (*float32)(pointer(dvalue)), (*float32)(pointer(dy)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
-	} else {
+	default:
 		avx2GatedGradient((*float32)(pointer(dgate)), (*float32)(pointer(dvalue)), (*float32)(pointer(dy)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
 	}
 }
@@ -733,9 +816,10 @@ func fastGatedGradientAdd[T Float](p path, dgate, dvalue, dy, gate, value, adden
 	gate = gate[:n]
 	value = value[:n]
 	addend = addend[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512GatedGradientAdd((*float32)(pointer(dgate)), (*float32)(pointer(dvalue)), (*float32)(pointer(dy)), (*float32)(pointer(gate)), (*float32)(pointer(value)), (*float32)(pointer(addend)), n)
-	} else {
+	default:
 		avx2GatedGradientAdd((*float32)(pointer(dgate)), (*float32)(pointer(dvalue)), (*float32)(pointer(dy)), (*float32)(pointer(gate)), (*float32)(pointer(value)), (*float32)(pointer(addend)), n)
 	}
 }
@@ -746,15 +830,18 @@ func avx512GatedGradientAdd(dgate *float32, dvalue *float32, dy *float32, gate *
 //go:noescape
 func avx2GatedGradientAdd(dgate *float32, dvalue *float32, dy *float32, gate *float32, value *float32, addend *float32, n int)
 
-// fastSwiGLU computes y = gate * sigmoid(gate) * value.
-func fastSwiGLU[T Float](p path, y, gate, value []T) {
+// swiGLU computes y = gate * sigmoid(gate) * value.
+func swiGLU[T Float](p path, y, gate, value []T) {
 	n := len(y)
 	gate = gate[:n]
 	value = value[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512SwiGLU((*float32)(pointer(y)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
-	} else {
+	case avx2:
 		avx2SwiGLU((*float32)(pointer(y)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
+	default:
+		swiGLUPortable(y, gate, value)
 	}
 }
 
@@ -764,17 +851,20 @@ func avx512SwiGLU(y *float32, gate *float32, value *float32, n int)
 //go:noescape
 func avx2SwiGLU(y *float32, gate *float32, value *float32, n int)
 
-// fastSwiGLUGradient computes dgate = dy * value * silu'(gate) and dvalue = dy * silu(gate), silu(x) being x * sigmoid(x).
-func fastSwiGLUGradient[T Float](p path, dgate, dvalue, dy, gate, value []T) {
+// swiGLUGradient computes dgate = dy * value * silu'(gate) and dvalue = dy * silu(gate), silu(x) being x * sigmoid(x).
+func swiGLUGradient[T Float](p path, dgate, dvalue, dy, gate, value []T) {
 	n := len(dgate)
 	dvalue = dvalue[:n]
 	dy = dy[:n]
 	gate = gate[:n]
 	value = value[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512SwiGLUGradient((*float32)(pointer(dgate)), (*float32)(pointer(dvalue)), (*float32)(pointer(dy)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
-	} else {
+	case avx2:
 		avx2SwiGLUGradient((*float32)(pointer(dgate)), (*float32)(pointer(dvalue)), (*float32)(pointer(dy)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
+	default:
+		swiGLUGradientPortable(dgate, dvalue, dy, gate, value)
 	}
 }
 
@@ -789,9 +879,10 @@ func fastGatedSingle[T Float](p path, y, gate, value []T) {
 	n := len(y)
 	gate = gate[:n]
 	value = value[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512GatedSingle((*float32)(pointer(y)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
-	} else {
+	default:
 		avx2GatedSingle((*float32)(pointer(y)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
 	}
 }
@@ -808,9 +899,10 @@ func fastGatedAddSingle[T Float](p path, y, addend, gate, value []T) {
 	addend = addend[:n]
 	gate = gate[:n]
 	value = value[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512GatedAddSingle((*float32)(pointer(y)), (*float32)(pointer(addend)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
-	} else {
+	default:
 		avx2GatedAddSingle((*float32)(pointer(y)), (*float32)(pointer(addend)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
 	}
 }
@@ -828,9 +920,10 @@ func fastGatedGradientSingle[T Float](p path, dgate, dvalue, dy, gate, value []T
 	dy = dy[:n]
 	gate = gate[:n]
 	value = value[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512GatedGradientSingle((*float32)(pointer(dgate)), (*float32)(pointer(dvalue)), (*float32)(pointer(dy)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
-	} else {
+	default:
 		avx2GatedGradientSingle((*float32)(pointer(dgate)), (*float32)(pointer(dvalue)), (*float32)(pointer(dy)), (*float32)(pointer(gate)), (*float32)(pointer(value)), n)
 	}
 }
@@ -841,14 +934,17 @@ func avx512GatedGradientSingle(dgate *float32, dvalue *float32, dy *float32, gat
 //go:noescape
 func avx2GatedGradientSingle(dgate *float32, dvalue *float32, dy *float32, gate *float32, value *float32, n int)
 
-// fastAffine computes y = factor * x + shift.
-func fastAffine[T Float](p path, y, x []T, factor, shift T) {
+// affine computes y = factor * x + shift.
+func affine[T Float](p path, y, x []T, factor, shift T) {
 	n := len(y)
 	x = x[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512Affine((*float32)(pointer(y)), (*float32)(pointer(x)), n, float32(factor), float32(shift))
-	} else {
+	case avx2:
 		avx2Affine((*float32)(pointer(y)), (*float32)(pointer(x)), n, float32(factor), float32(shift))
+	default:
+		affinePortable(y, x, factor, shift)
 	}
 }
 
@@ -858,14 +954,17 @@ func avx512Affine(y *float32, x *float32, n int, factor float32, shift float32)
 //go:noescape
 func avx2Affine(y *float32, x *float32, n int, factor float32, shift float32)
 
-// fastLarger computes out = the larger of out and x.
-func fastLarger[T Float](p path, out, x []T) {
+// larger computes out = the larger of out and x.
+func larger[T Float](p path, out, x []T) {
 	n := len(out)
 	x = x[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512Larger((*float32)(pointer(out)), (*float32)(pointer(x)), n)
-	} else {
+	case avx2:
 		avx2Larger((*float32)(pointer(out)), (*float32)(pointer(x)), n)
+	default:
+		largerPortable(out, x)
 	}
 }
 
@@ -878,9 +977,10 @@ func avx2Larger(out *float32, x *float32, n int)
 // fastSinkhornStart2 computes x less the largest of its column, at least -80, for 2 x 2 matrices; see sinkhornTokens.
 func fastSinkhornStart2[T Float](p path, x []T) {
 	n := len(x)
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512SinkhornStart2((*float32)(pointer(x)), n)
-	} else {
+	default:
 		avx2SinkhornStart2((*float32)(pointer(x)), n)
 	}
 }
@@ -896,9 +996,10 @@ func fastSinkhorn2[T Float](p path, rows, columns, x []T) {
 	n := len(rows)
 	columns = columns[:n]
 	x = x[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512Sinkhorn2((*float32)(pointer(rows)), (*float32)(pointer(columns)), (*float32)(pointer(x)), n)
-	} else {
+	default:
 		avx2Sinkhorn2((*float32)(pointer(rows)), (*float32)(pointer(columns)), (*float32)(pointer(x)), n)
 	}
 }
@@ -914,9 +1015,10 @@ func fastSinkhornGradient2[T Float](p path, grad, rows, columns []T) {
 	n := len(grad)
 	rows = rows[:n]
 	columns = columns[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512SinkhornGradient2((*float32)(pointer(grad)), (*float32)(pointer(rows)), (*float32)(pointer(columns)), n)
-	} else {
+	default:
 		avx2SinkhornGradient2((*float32)(pointer(grad)), (*float32)(pointer(rows)), (*float32)(pointer(columns)), n)
 	}
 }
@@ -930,9 +1032,10 @@ func avx2SinkhornGradient2(grad *float32, rows *float32, columns *float32, n int
 // fastSinkhornStart3 computes x less the largest of its column, at least -80, for 3 x 3 matrices; see sinkhornTokens.
 func fastSinkhornStart3[T Float](p path, x []T) {
 	n := len(x)
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512SinkhornStart3((*float32)(pointer(x)), n)
-	} else {
+	default:
 		avx2SinkhornStart3((*float32)(pointer(x)), n)
 	}
 }
@@ -948,9 +1051,10 @@ func fastSinkhorn3[T Float](p path, rows, columns, x []T) {
 	n := len(rows)
 	columns = columns[:n]
 	x = x[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512Sinkhorn3((*float32)(pointer(rows)), (*float32)(pointer(columns)), (*float32)(pointer(x)), n)
-	} else {
+	default:
 		avx2Sinkhorn3((*float32)(pointer(rows)), (*float32)(pointer(columns)), (*float32)(pointer(x)), n)
 	}
 }
@@ -966,9 +1070,10 @@ func fastSinkhornGradient3[T Float](p path, grad, rows, columns []T) {
 	n := len(grad)
 	rows = rows[:n]
 	columns = columns[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512SinkhornGradient3((*float32)(pointer(grad)), (*float32)(pointer(rows)), (*float32)(pointer(columns)), n)
-	} else {
+	default:
 		avx2SinkhornGradient3((*float32)(pointer(grad)), (*float32)(pointer(rows)), (*float32)(pointer(columns)), n)
 	}
 }
@@ -982,9 +1087,10 @@ func avx2SinkhornGradient3(grad *float32, rows *float32, columns *float32, n int
 // fastSinkhornStart4 computes x less the largest of its column, at least -80, for 4 x 4 matrices; see sinkhornTokens.
 func fastSinkhornStart4[T Float](p path, x []T) {
 	n := len(x)
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512SinkhornStart4((*float32)(pointer(x)), n)
-	} else {
+	default:
 		avx2SinkhornStart4((*float32)(pointer(x)), n)
 	}
 }
@@ -1000,9 +1106,10 @@ func fastSinkhorn4[T Float](p path, rows, columns, x []T) {
 	n := len(rows)
 	columns = columns[:n]
 	x = x[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512Sinkhorn4((*float32)(pointer(rows)), (*float32)(pointer(columns)), (*float32)(pointer(x)), n)
-	} else {
+	default:
 		avx2Sinkhorn4((*float32)(pointer(rows)), (*float32)(pointer(columns)), (*float32)(pointer(x)), n)
 	}
 }
@@ -1018,9 +1125,10 @@ func fastSinkhornGradient4[T Float](p path, grad, rows, columns []T) {
 	n := len(grad)
 	rows = rows[:n]
 	columns = columns[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512SinkhornGradient4((*float32)(pointer(grad)), (*float32)(pointer(rows)), (*float32)(pointer(columns)), n)
-	} else {
+	default:
 		avx2SinkhornGradient4((*float32)(pointer(grad)), (*float32)(pointer(rows)), (*float32)(pointer(columns)), n)
 	}
 }
@@ -1036,9 +1144,10 @@ func fastSoftCap[T Float](p path, y, slope, z []T, cap, rate float64) {
 	n := len(y)
 	slope = slope[:n]
 	z = z[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512SoftCap((*float32)(pointer(y)), (*float32)(pointer(slope)), (*float32)(pointer(z)), n, float64(cap), float64(rate))
-	} else {
+	default:
 		avx2SoftCap((*float32)(pointer(y)), (*float32)(pointer(slope)), (*float32)(pointer(z)), n, float64(cap), float64(rate))
 	}
 }
@@ -1055,9 +1164,10 @@ func fastTanhGates[T Float](p path, c, z, scale, static []T, rate float64) {
 	z = z[:n]
 	scale = scale[:n]
 	static = static[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512TanhGates((*float32)(pointer(c)), (*float32)(pointer(z)), (*float32)(pointer(scale)), (*float32)(pointer(static)), n, float64(rate))
-	} else {
+	default:
 		avx2TanhGates((*float32)(pointer(c)), (*float32)(pointer(z)), (*float32)(pointer(scale)), (*float32)(pointer(static)), n, float64(rate))
 	}
 }
@@ -1075,9 +1185,10 @@ func fastTanhGatesGradient[T Float](p path, dz, dscale, dc, z, scale []T, tau, r
 	dc = dc[:n]
 	z = z[:n]
 	scale = scale[:n]
-	if p == avx512 {
+	switch p {
+	case avx512:
 		avx512TanhGatesGradient((*float32)(pointer(dz)), (*float32)(pointer(dscale)), (*float32)(pointer(dc)), (*float32)(pointer(z)), (*float32)(pointer(scale)), n, float64(tau), float64(rate))
-	} else {
+	default:
 		avx2TanhGatesGradient((*float32)(pointer(dz)), (*float32)(pointer(dscale)), (*float32)(pointer(dc)), (*float32)(pointer(z)), (*float32)(pointer(scale)), n, float64(tau), float64(rate))
 	}
 }

@@ -4,15 +4,15 @@
 
 package kernel
 
-// No other processor has fast paths: these are never called.
+// No other processor has paths but the portable one: the fast functions are never called.
 
-func fastGelu[T Float](p path, y, x []T) {}
+func geluTanh[T Float](p path, y, x []T) { geluTanhPortable(y, x) }
 
-func fastGeluGradient[T Float](p path, dx, dy, x []T) {}
+func geluTanhGradient[T Float](p path, dx, dy, x []T) { geluTanhGradientPortable(dx, dy, x) }
 
-func fastGeluExact[T Float](p path, y, x []T) {}
+func geluExact[T Float](p path, y, x []T) { geluExactPortable(y, x) }
 
-func fastGeluExactGradient[T Float](p path, dx, dy, x []T) {}
+func geluExactGradient[T Float](p path, dx, dy, x []T) { geluExactGradientPortable(dx, dy, x) }
 
 func fastSum[T Float](p path, x []T, shift T) (sum float64) { return }
 
@@ -34,13 +34,15 @@ func fastNormGradient[T Float](p path, dx, dy, gain, normal []T, meanH, meanHN, 
 
 func fastNormGradientAdd[T Float](p path, dx, dy, gain, normal, addend []T, meanH, meanHN, rstd T) {}
 
-func fastMax[T Float](p path, x []T) (largest T) { return }
+func softmaxMax[T Float](p path, x []T) (largest T) { return softmaxMaxPortable(x) }
 
 func fastDistancesMax[T Float](p path, x []T, slope, far T) (largest T) { return }
 
-func fastDot[T Float](p path, x, y []T) (sum float64) { return }
+func dotProduct[T Float](p path, x, y []T) (sum float64) { return dotProductPortable(x, y) }
 
-func fastTwoDots[T Float](p path, z, x, y []T) (first, second float64) { return }
+func dotProducts[T Float](p path, z, x, y []T) (first, second float64) {
+	return dotProductsPortable(z, x, y)
+}
 
 func fastExp[T Float](p path, x []T, shift float64) (sum float64) { return }
 
@@ -50,37 +52,39 @@ func fastSoftmaxGradient[T Float](p path, prob, dprob []T, slope, far, lse, delt
 
 func fastAdamW[T Float](p path, w, dw, m, v []T, new1, new2, rate, correct, eps, decay, scale T) {}
 
-func fastAddTo[T Float](p path, out, x []T) {}
+func addTo[T Float](p path, out, x []T) { addToPortable(out, x) }
 
-func fastSetSum[T Float](p path, out, x, y []T) {}
+func setSum[T Float](p path, out, x, y []T) { setSumPortable(out, x, y) }
 
-func fastAddTwo[T Float](p path, out, x, y []T) {}
+func addTwo[T Float](p path, out, x, y []T) { addTwoPortable(out, x, y) }
 
-func fastMultiply[T Float](p path, out, x, y []T) {}
+func multiply[T Float](p path, out, x, y []T) { multiplyPortable(out, x, y) }
 
-func fastReLUSquared[T Float](p path, y, x []T) {}
+func reluSquared[T Float](p path, y, x []T) { reluSquaredPortable(y, x) }
 
-func fastReLUSquaredGradient[T Float](p path, dx, dy, x []T) {}
+func reluSquaredGradient[T Float](p path, dx, dy, x []T) { reluSquaredGradientPortable(dx, dy, x) }
 
-func fastReLU[T Float](p path, y, x []T) {}
+func relu[T Float](p path, y, x []T) { reluPortable(y, x) }
 
-func fastReLUGradient[T Float](p path, dx, dy, x []T) {}
+func reluGradient[T Float](p path, dx, dy, x []T) { reluGradientPortable(dx, dy, x) }
 
-func fastAddProducts[T Float](p path, out, x, y []T) {}
+func addProducts[T Float](p path, out, x, y []T) { addProductsPortable(out, x, y) }
 
 func fastScale[T Float](p path, out, x []T, factor T) {}
 
-func fastAddMultiple[T Float](p path, out, x []T, factor T) {}
+func addMultiple[T Float](p path, out, x []T, factor T) { addMultiplePortable(out, x, factor) }
 
-func fastAddTwoMultiples[T Float](p path, out, x, y []T, factor, other T) {}
+func addTwoMultiples[T Float](p path, out, x, y []T, factor, other T) {
+	addTwoMultiplesPortable(out, x, y, factor, other)
+}
 
 func fastFlush[T Float](p path, block []T, total []float64) {}
 
-func fastAddDoubles(p path, out, x []float64) {}
+func addDoubles(p path, out, x []float64) { addDoublesPortable(out, x) }
 
-func fastSigmoid[T Float](p path, y, x []T) {}
+func sigmoid[T Float](p path, y, x []T) { sigmoidPortable(y, x) }
 
-func fastSigmoidGradient[T Float](p path, dx, dy, y []T) {}
+func sigmoidGradient[T Float](p path, dx, dy, y []T) { sigmoidGradientPortable(dx, dy, y) }
 
 func fastGated[T Float](p path, y, gate, value []T) {}
 
@@ -90,9 +94,11 @@ func fastGatedGradient[T Float](p path, dgate, dvalue, dy, gate, value []T) {}
 
 func fastGatedGradientAdd[T Float](p path, dgate, dvalue, dy, gate, value, addend []T) {}
 
-func fastSwiGLU[T Float](p path, y, gate, value []T) {}
+func swiGLU[T Float](p path, y, gate, value []T) { swiGLUPortable(y, gate, value) }
 
-func fastSwiGLUGradient[T Float](p path, dgate, dvalue, dy, gate, value []T) {}
+func swiGLUGradient[T Float](p path, dgate, dvalue, dy, gate, value []T) {
+	swiGLUGradientPortable(dgate, dvalue, dy, gate, value)
+}
 
 func fastGatedSingle[T Float](p path, y, gate, value []T) {}
 
@@ -100,9 +106,9 @@ func fastGatedAddSingle[T Float](p path, y, addend, gate, value []T) {}
 
 func fastGatedGradientSingle[T Float](p path, dgate, dvalue, dy, gate, value []T) {}
 
-func fastAffine[T Float](p path, y, x []T, factor, shift T) {}
+func affine[T Float](p path, y, x []T, factor, shift T) { affinePortable(y, x, factor, shift) }
 
-func fastLarger[T Float](p path, out, x []T) {}
+func larger[T Float](p path, out, x []T) { largerPortable(out, x) }
 
 func fastSinkhornStart2[T Float](p path, x []T) {}
 

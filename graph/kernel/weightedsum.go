@@ -159,23 +159,16 @@ func allDots[T, S Float](p path, products []S, y []T, x [][]T, lo, hi int, accum
 	}
 }
 
-// addTwoMultiples computes out += factor * x + other * y.
-func addTwoMultiples[T Float](p path, out, x, y []T, factor, other T) {
-	if p > portable {
-		fastAddTwoMultiples(p, out, x, y, factor, other)
-		return
-	}
+// addTwoMultiplesPortable computes out += factor * x + other * y.
+func addTwoMultiplesPortable[T Float](out, x, y []T, factor, other T) {
 	x, y = x[:len(out)], y[:len(out)]
 	for i, v := range x {
 		out[i] = out[i] + factor*v + other*y[i]
 	}
 }
 
-// dotProduct returns x . y, multiplied and summed in float64.
-func dotProduct[T Float](p path, x, y []T) float64 {
-	if p > portable {
-		return fastDot(p, x, y)
-	}
+// dotProductPortable returns x . y, multiplied and summed in float64.
+func dotProductPortable[T Float](x, y []T) float64 {
 	y = y[:len(x)]
 	var s0, s1 float64
 	for ; len(x) >= 2; x, y = x[2:], y[2:] {
@@ -188,10 +181,7 @@ func dotProduct[T Float](p path, x, y []T) float64 {
 	return s0 + s1
 }
 
-// dotProducts returns z . x and z . y in float64.
-func dotProducts[T Float](p path, z, x, y []T) (zx, zy float64) {
-	if p > portable {
-		return fastTwoDots(p, z, x, y)
-	}
-	return dotProduct(p, z, x), dotProduct(p, z, y)
+// dotProductsPortable returns z . x and z . y in float64.
+func dotProductsPortable[T Float](z, x, y []T) (zx, zy float64) {
+	return dotProductPortable(z, x), dotProductPortable(z, y)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/residua-go/residua/graph/kernel/internal/asm"
@@ -33,19 +34,19 @@ func (r *parsed) declaration(s asm.ISA) string {
 
 func list(variables []string) string { return "(" + strings.Join(variables, ", ") + ")" }
 
-// header returns the beginning of the choosing function: the Go function that calls the assembly of
-// a path. Its T is float32 whenever it calls assembly.
+// header returns the beginning of the choosing function. Its T is float32 whenever it calls
+// assembly.
 func (r *parsed) header() string {
 	types := ""
 	if r.slices[0].kind == single {
 		types = "[T Float]"
 	}
-	return "func fast" + r.name + types + strings.Replace(strings.TrimPrefix(r.signature, r.name), "(", "(p path, ", 1)
+	return "func " + r.function + types + strings.Replace(strings.TrimPrefix(r.signature, r.name), "(", "(p path, ", 1)
 }
 
 // declare writes the declarations of the assembly and the choosing function.
 func (r *parsed) declare(b *builder) {
-	b.Line("\n// fast%s computes %s\n%s {", r.name, r.doc, r.header())
+	b.Line("\n// %s computes %s\n%s {", r.function, r.doc, r.header())
 	b.Line("n := len(%s)", r.slices[0].name)
 	var arguments []string
 	for i, v := range r.slices {
@@ -58,27 +59,56 @@ func (r *parsed) declare(b *builder) {
 	for _, v := range r.numbers {
 		arguments = append(arguments, v.kind.name+list([]string{v.name}))
 	}
-	call := func(s asm.ISA) string {
-		text := r.symbol(s) + list(arguments)
-		switch {
-		case r.results == nil:
-			return text
-		case r.results[0].kind == single:
-			return "return T(" + text + ")"
-		}
-		return "return " + text
+	calls := []string{r.call(isas[0], arguments), r.call(isas[1], arguments)}
+	if r.chooser != "" {
+		calls = append(calls, r.portable())
 	}
-	b.Line("if p == avx512 {\n%s\n} else {\n%s\n}\n}", call(isas[0]), call(isas[1]))
+	b.Line("switch p {")
+	for i, call := range calls {
+		if i == len(calls)-1 {
+			b.Line("default:\n%s\n}\n}", r.returned(call))
+		} else {
+			b.Line("case %s:\n%s", isas[i].Name, r.returned(call))
+		}
+	}
 	for _, s := range isas {
 		b.Declare(r.declaration(s))
 	}
 }
 
+func (r *parsed) call(s asm.ISA, arguments []string) string {
+	text := r.symbol(s) + list(arguments)
+	if r.results != nil && r.results[0].kind == single {
+		return "T(" + text + ")"
+	}
+	return text
+}
+
+// portable returns the call of the portable function.
+func (r *parsed) portable() string {
+	var arguments []string
+	for _, v := range slices.Concat(r.slices, r.numbers) {
+		arguments = append(arguments, v.name)
+	}
+	return r.chooser + "Portable" + list(arguments)
+}
+
+// returned returns a statement that returns the results of a call, if there are any.
+func (r *parsed) returned(call string) string {
+	if r.results == nil {
+		return call
+	}
+	return "return " + call
+}
+
 // declareAbsent writes the choosing function for other processors.
 func (r *parsed) declareAbsent(b *builder) {
-	body := "{}"
-	if r.results != nil {
-		body = "{ return }"
+	body := ""
+	if r.chooser != "" {
+		body = r.portable()
 	}
-	b.Line("\n%s %s", r.header(), body)
+	if body != "" || r.results != nil {
+		body = r.returned(body)
+	}
+	b.Line("\n%s { %s }", r.header(), body)
 }

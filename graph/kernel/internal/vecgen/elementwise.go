@@ -4,6 +4,7 @@ package main
 var elementwiseRoutines = []routine{
 	{
 		signature: "AddTo(out, x []T)",
+		chooser:   "addTo",
 		doc:       "out = out + x.",
 		unroll:    4, scratch: "out x",
 		work: `
@@ -15,6 +16,7 @@ var elementwiseRoutines = []routine{
 	},
 	{
 		signature: "SetSum(out, x, y []T)",
+		chooser:   "setSum",
 		doc:       "out = x + y.",
 		unroll:    4, scratch: "x y",
 		work: `
@@ -26,6 +28,7 @@ var elementwiseRoutines = []routine{
 	},
 	{
 		signature: "AddTwo(out, x, y []T)",
+		chooser:   "addTwo",
 		doc:       "out = out + x + y.",
 		unroll:    4, scratch: "out t",
 		work: `
@@ -39,6 +42,7 @@ var elementwiseRoutines = []routine{
 	},
 	{
 		signature: "Multiply(out, x, y []T)",
+		chooser:   "multiply",
 		doc:       "out = x * y.",
 		unroll:    4, scratch: "x y",
 		work: `
@@ -50,6 +54,7 @@ var elementwiseRoutines = []routine{
 	},
 	{
 		signature: "ReLUSquared(y, x []T)",
+		chooser:   "reluSquared",
 		doc:       "y = max(x, 0)^2.",
 		unroll:    4, scratch: "t x",
 		work: `
@@ -60,6 +65,7 @@ var elementwiseRoutines = []routine{
 	},
 	{
 		signature: "ReLUSquaredGradient(dx, dy, x []T)",
+		chooser:   "reluSquaredGradient",
 		doc:       "dx = 2 * dy * max(x, 0).",
 		unroll:    4, scratch: "dy x",
 		work: `
@@ -72,6 +78,7 @@ var elementwiseRoutines = []routine{
 	},
 	{
 		signature: "ReLU(y, x []T)",
+		chooser:   "relu",
 		doc:       "y = max(x, 0).",
 		unroll:    4, scratch: "t x",
 		work: `
@@ -81,6 +88,7 @@ var elementwiseRoutines = []routine{
 	},
 	{
 		signature: "ReLUGradient(dx, dy, x []T)",
+		chooser:   "reluGradient",
 		doc:       "dx = dy where x > 0, else 0 * dy; the slope is max(x, 0) times 2^254, which is at least 1 for the smallest x, limited to 1.",
 		unroll:    4, scratch: "t x", constants: "oneSingle huge",
 		work: `
@@ -95,6 +103,7 @@ var elementwiseRoutines = []routine{
 	},
 	{
 		signature: "AddProducts(out, x, y []T)",
+		chooser:   "addProducts",
 		doc:       "out = out + x * y.",
 		unroll:    4, scratch: "out x y",
 		work: `
@@ -117,6 +126,7 @@ var elementwiseRoutines = []routine{
 	},
 	{
 		signature: "AddMultiple(out, x []T, factor T)",
+		chooser:   "addMultiple",
 		doc:       "out = out + factor * x.",
 		unroll:    4, scratch: "out x",
 		work: `
@@ -128,6 +138,7 @@ var elementwiseRoutines = []routine{
 	},
 	{
 		signature: "AddTwoMultiples(out, x, y []T, factor, other T)",
+		chooser:   "addTwoMultiples",
 		doc:       "out = out + factor * x + other * y.",
 		unroll:    4, scratch: "out t",
 		work: `
@@ -154,6 +165,7 @@ var elementwiseRoutines = []routine{
 	},
 	{
 		signature: "AddDoubles(out, x []float64)",
+		chooser:   "addDoubles",
 		doc:       "out = out + x in float64.",
 		wide:      true, unroll: 4, scratch: "out x",
 		work: `

@@ -5,7 +5,8 @@ package main
 var geluRoutines = []routine{
 	{
 		signature: "Gelu(y, x []T)",
-		doc:       "the tanh form of GELU, y = gelu(x); see geluTanh.",
+		chooser:   "geluTanh",
+		doc:       "the tanh form of GELU, y = gelu(x); see geluTanhPortable.",
 		wide:      true, unroll: 2, scratch: "x e t p square odd",
 		constants: exp2Constants + "geluLow geluLeast geluA geluB",
 		work: `
@@ -22,7 +23,8 @@ var geluRoutines = []routine{
 	{
 		// With s = 1/(1 + E) the derivative is s + x s (1-s) 2u' = s (1 - x (E s) (-2u')).
 		signature: "GeluGradient(dx, dy, x []T)",
-		doc:       "the gradient of the tanh form of GELU, dx = dy gelu'(x); see geluTanhGradient.",
+		chooser:   "geluTanhGradient",
+		doc:       "the gradient of the tanh form of GELU, dx = dy gelu'(x); see geluTanhGradientPortable.",
 		wide:      true, unroll: 2, scratch: "x e t p s odd",
 		constants: exp2Constants + "geluLow geluHigh geluA geluB geluSlope geluSlope2",
 		work: `

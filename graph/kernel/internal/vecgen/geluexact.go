@@ -5,7 +5,8 @@ package main
 var geluExactRoutines = []routine{
 	{
 		signature: "GeluExact(y, x []T)",
-		doc:       "the exact GELU, y = gelu(x); see geluExact.",
+		chooser:   "geluExact",
+		doc:       "the exact GELU, y = gelu(x); see geluExactPortable.",
 		wide:      true, unroll: 1, scratch: "z tail t bell x odd sign", constants: normalTailConstants,
 		work: `
 			normalTail z, tail, t, bell, x, odd, sign
@@ -18,7 +19,8 @@ var geluExactRoutines = []routine{
 	},
 	{
 		signature: "GeluExactGradient(dx, dy, x []T)",
-		doc:       "the gradient of the exact GELU, dx = dy gelu'(x); see geluExactGradient.",
+		chooser:   "geluExactGradient",
+		doc:       "the gradient of the exact GELU, dx = dy gelu'(x); see geluExactGradientPortable.",
 		wide:      true, unroll: 1, scratch: "z tail t bell phi odd sign",
 		constants: normalTailConstants + " half bellScale",
 		work: `

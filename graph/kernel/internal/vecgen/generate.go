@@ -15,7 +15,7 @@ func generate() (asm.Files, error) {
 	fast.Line("package kernel")
 	absent.Header("vecgen")
 	absent.Line("//go:build !amd64\n\npackage kernel")
-	absent.Line("\n// No other processor has fast paths: these are never called.")
+	absent.Line("\n// No other processor has paths but the portable one: the fast functions are never called.")
 	for _, r := range routines() {
 		r.declare(&fast)
 		r.declareAbsent(&absent)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"go/ast"
 	"go/parser"
 	"slices"
@@ -29,6 +30,7 @@ type variable struct {
 // routine is one vector function. Its work on one vector is a listing: see builder.run.
 type routine struct {
 	signature string // the name in upper camel case, and slices, numbers and results as Go declares them; T is float32
+	chooser   string // the Go function that calls a path's assembly, or chooser+"Portable"; none: "fast"+name, which has no portable path
 	doc       string // what it computes, to follow the name
 	wide      bool   // lanes are float64, otherwise float32
 	unroll    int    // number of vectors in one turn of the loop
@@ -44,7 +46,7 @@ type routine struct {
 // parsed is a routine with the parts of its signature and the names in its lists.
 type parsed struct {
 	routine
-	name                                   string
+	name, function                         string     // of assembly, without the instruction set's, and of the choosing function
 	slices, numbers, results               []variable // all slices have the same length
 	scratchNames, keptNames, constantNames []string
 }
@@ -64,6 +66,7 @@ func routines() []*parsed {
 func parse(r routine) *parsed {
 	p := &parsed{routine: r, scratchNames: strings.Fields(r.scratch), constantNames: strings.Fields(r.constants)}
 	p.name, _, _ = strings.Cut(r.signature, "(")
+	p.function = cmp.Or(r.chooser, "fast"+p.name)
 	expression, err := parser.ParseExpr("func" + strings.TrimPrefix(r.signature, p.name))
 	if err != nil {
 		panic(r.signature + ": " + err.Error())

@@ -7,6 +7,7 @@ const sigmoidConstants = exp2Constants + "sigmoidLow sigmoidHigh minusLog2e"
 var sigmoidRoutines = []routine{
 	{
 		signature: "Sigmoid(y, x []T)",
+		chooser:   "sigmoid",
 		doc:       "y = sigmoid(x).",
 		wide:      true, unroll: 2, scratch: "x t f e square odd", constants: sigmoidConstants,
 		work: `
@@ -19,6 +20,7 @@ var sigmoidRoutines = []routine{
 	},
 	{
 		signature: "SigmoidGradient(dx, dy, y []T)",
+		chooser:   "sigmoidGradient",
 		doc:       "dx = dy * y * (1 - y).",
 		wide:      true, unroll: 4, scratch: "dy y rest", constants: "one",
 		work: `
@@ -81,6 +83,7 @@ var sigmoidRoutines = []routine{
 	},
 	{
 		signature: "SwiGLU(y, gate, value []T)",
+		chooser:   "swiGLU",
 		doc:       "y = gate * sigmoid(gate) * value.",
 		wide:      true, unroll: 2, scratch: "product gate t e square odd", constants: sigmoidConstants,
 		work: `
@@ -95,6 +98,7 @@ var sigmoidRoutines = []routine{
 	{
 		// silu'(x) = s (1 + x (1 - s)), s = sigmoid(x).
 		signature: "SwiGLUGradient(dgate, dvalue, dy, gate, value []T)",
+		chooser:   "swiGLUGradient",
 		doc:       "dgate = dy * value * silu'(gate) and dvalue = dy * silu(gate), silu(x) being x * sigmoid(x).",
 		wide:      true, unroll: 2, scratch: "gate value open slope dy odd", constants: sigmoidConstants,
 		work: `
@@ -116,7 +120,7 @@ var sigmoidRoutines = []routine{
 			load value, value
 			VMULPD value, slope, slope
 			store gate, dvalue
-			store slope, dgate // last: see swiGLUGradient in package kernel
+			store slope, dgate // last: see swiGLUGradientPortable in package kernel
 		`,
 	},
 }

@@ -19,6 +19,7 @@ const sinkhornFirst = 8
 func sinkhornRoutines() []routine {
 	list := []routine{{
 		signature: "Affine(y, x []T, factor, shift T)",
+		chooser:   "affine",
 		doc:       "y = factor * x + shift.",
 		unroll:    2, scratch: "x y",
 		work: `
@@ -29,6 +30,7 @@ func sinkhornRoutines() []routine {
 		`,
 	}, {
 		signature: "Larger(out, x []T)",
+		chooser:   "larger",
 		doc:       "out = the larger of out and x.",
 		unroll:    2, scratch: "out x",
 		work: `

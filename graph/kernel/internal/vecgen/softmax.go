@@ -3,6 +3,7 @@ package main
 var softmaxRoutines = []routine{
 	{
 		signature: "Max(x []T) (largest T)",
+		chooser:   "softmaxMax",
 		doc:       "the largest x, -Inf without any; NaN is passed over.",
 		unroll:    4, scratch: "x none", constants: "minusInf",
 		work: `
@@ -26,6 +27,7 @@ var softmaxRoutines = []routine{
 	},
 	{
 		signature: "Dot(x, y []T) (sum float64)",
+		chooser:   "dotProduct",
 		doc:       "x . y in float64.",
 		wide:      true, unroll: 4, scratch: "x y",
 		work: `
@@ -36,6 +38,7 @@ var softmaxRoutines = []routine{
 	},
 	{
 		signature: "TwoDots(z, x, y []T) (first, second float64)",
+		chooser:   "dotProducts",
 		doc:       "x . z and y . z in float64.",
 		wide:      true, unroll: 2, scratch: "z t",
 		work: `
