@@ -101,22 +101,6 @@ func WantGelu(x []float64, exact bool) []float64 {
 	return y
 }
 
-func WantReLUSquared(x []float64) []float64 {
-	y := make([]float64, len(x))
-	for i, v := range x {
-		y[i] = max(v, 0) * max(v, 0)
-	}
-	return y
-}
-
-func WantReLU(x []float64) []float64 {
-	y := make([]float64, len(x))
-	for i, v := range x {
-		y[i] = max(v, 0)
-	}
-	return y
-}
-
 func WantSwiGLU(gate, value []float64) []float64 {
 	y := make([]float64, len(gate))
 	for i, v := range gate {

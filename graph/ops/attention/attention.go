@@ -42,10 +42,10 @@ type attention struct {
 }
 
 // attentionSaved holds the log-sum-exp of each row of logits, [batch, heads, seq], for the backward
-// pass.
+// pass, and a device's constants, which are uploaded once.
 type attentionSaved struct {
-	lse    any
-	device struct{ lse, slopes, angles graph.DeviceMemory } // and constants that are uploaded once
+	lse            graph.Saved
+	slopes, angles graph.DeviceMemory
 }
 
 // Causal computes multi-head attention in which token i sees the tokens from its document's start
@@ -179,16 +179,6 @@ func (k attention) Run(c *graph.Call) {
 	graph.Dispatch(c, k, runAttention, runAttention)
 }
 
-// savedLSE returns the saved log-sum-exps, [batch, heads, seq].
-func savedLSE[T kernel.Float](s *attentionSaved, n int) []T {
-	lse, _ := s.lse.([]T)
-	if len(lse) != n {
-		lse = make([]T, n)
-		s.lse = lse
-	}
-	return lse
-}
-
 func runAttention[T kernel.Float](k attention, c graph.CallOf[T]) {
 	p := k.params(c.Signature(0))
 	run := graph.State[kernel.Attention[T]](c)
@@ -197,7 +187,7 @@ func runAttention[T kernel.Float](k attention, c graph.CallOf[T]) {
 		run.ForwardCached(c.Pool(), c.Out(), c.In(0), graph.KV[T](k.cache), k.cache.Running(), starts, p)
 		return
 	}
-	lse := savedLSE[T](k.saved, p.Batch*p.Heads*p.Seq)
+	lse := graph.SavedOf[T](&k.saved.lse, p.Batch*p.Heads*p.Seq)
 	run.Forward(c.Pool(), c.RowsOut(), lse, c.Rows(0), starts, p)
 }
 
@@ -231,6 +221,6 @@ func (k attentionGrad) Run(c *graph.Call) {
 
 func runAttentionGrad[T kernel.Float](k attentionGrad, c graph.CallOf[T]) {
 	p := k.of.params(c.Signature(0))
-	lse := savedLSE[T](k.of.saved, p.Batch*p.Heads*p.Seq)
+	lse := graph.SavedOf[T](&k.of.saved.lse, p.Batch*p.Heads*p.Seq)
 	graph.State[kernel.Attention[T]](c).Backward(c.Pool(), c.RowsOut(), c.Rows(0), c.Rows(1), c.Rows(2), lse, c.Ints(3), p)
 }

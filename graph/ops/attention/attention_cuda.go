@@ -27,7 +27,7 @@ func (k attention) onDevice(c *graph.DeviceCall, qkv graph.Signature, starts, po
 		number: c.Activation(), starts: c.In(starts),
 	}
 	a.padded = paddedHead(a.HeadDim)
-	saved := &k.saved.device
+	saved := k.saved
 	var host []float32
 	if saved.slopes.None() {
 		host = narrowed(k.slopes)
@@ -127,7 +127,7 @@ func (k attention) Launch(c *graph.DeviceCall) {
 
 // lse returns the memory of the log-sum-exps.
 func (a *deviceAttention) lse(k attention) cuda.Array {
-	return a.Saved(&k.saved.device.lse, cuda.F32, a.pairs()*a.Seq)
+	return a.Saved(&k.saved.lse.Device, cuda.F32, a.pairs()*a.Seq)
 }
 
 // forward computes out [tokens, heads, padded] and, unless lse is the zero Array, lse [batch,

@@ -16,17 +16,15 @@ const (
 // deviceHeads returns kernel arguments for the numbers of heads and their size.
 func deviceHeads(d kernel.QKVParams) cuda.Args { return cuda.Ints(d.Heads, d.KVHeads, d.HeadDim) }
 
-// preparationInputs returns the kernel arguments that both passes read in addition to qkv, given
-// the numbers of the inputs, -1 for a missing one.
-func preparationInputs(c *graph.DeviceCall, t cuda.Type, query, key, first, weights int) cuda.Args {
-	return cuda.Args{c.InAs(query, cuda.F32), c.InAs(key, cuda.F32), c.InAs(first, t), c.InAs(weights, cuda.F32)}
+// inputs returns the kernel arguments that both passes read in addition to qkv.
+func (p places) inputs(c *graph.DeviceCall, t cuda.Type) cuda.Args {
+	return cuda.Args{c.InAs(p.query, cuda.F32), c.InAs(p.key, cuda.F32), c.InAs(p.first, t), c.InAs(p.weights, cuda.F32)}
 }
 
 func (k preparation) Launch(c *graph.DeviceCall) {
 	y, d := c.Out(), k.params(c.Signature(0))
 	x := c.InAs(0, y.Type)
-	query, key := k.gains()
-	inputs := preparationInputs(c, y.Type, query, key, k.first(), k.weights())
+	inputs := k.inputs(c, y.Type)
 	rows := y.N / d.HeadDim
 	c.Launch("prepare_qkv"+y.Suffix(), cuda.Grid{X: cuda.CeilDiv(rows, prepareWarps), Threads: 32 * prepareWarps},
 		y, x, inputs, cuda.Long(rows), deviceHeads(d), cuda.Float(d.Eps))
@@ -35,17 +33,15 @@ func (k preparation) Launch(c *graph.DeviceCall) {
 func (k preparationGrad) Launch(c *graph.DeviceCall) {
 	dx, d := c.Out(), k.of.params(c.Signature(0))
 	dy := c.InAs(0, dx.Type)
-	weights, qkv, first := k.inputs()
-	x := c.InAs(qkv, dx.Type)
-	query, key := k.of.gains()
-	inputs := preparationInputs(c, dx.Type, query, key, first, weights)
+	x := c.InAs(k.qkv, dx.Type)
+	inputs := k.inputs(c, dx.Type)
 	rows := dx.N / d.HeadDim
 	chunk := cuda.CeilDiv(cuda.CeilDiv(rows, prepareBlocks), prepareWarps) * prepareWarps
 	blocks := cuda.CeilDiv(rows, chunk)
 	queryGain, keyGain, weighs := c.SecondarySum(0, blocks), c.SecondarySum(1, blocks), c.SecondarySum(2, blocks)
 	grid := cuda.Grid{X: blocks, Threads: 32 * prepareWarps, Shared: prepareWarps * 2 * d.HeadDim * cuda.F32.Size()}
 	c.Launch("prepare_qkv_grad"+dx.Suffix(), grid, dx, queryGain.Partial, keyGain.Partial, weighs.Partial, dy, x, inputs,
-		cuda.Long(rows), cuda.Long(chunk), deviceHeads(d), cuda.Float(d.Eps), cuda.Bool(k.of.mixed))
+		cuda.Long(rows), cuda.Long(chunk), deviceHeads(d), cuda.Float(d.Eps), cuda.Bool(k.of.first > 0))
 	queryGain.Finish(c, 1)
 	keyGain.Finish(c, 1)
 	weighs.Finish(c, 1)
@@ -53,10 +49,9 @@ func (k preparationGrad) Launch(c *graph.DeviceCall) {
 
 func (k firstGrad) Launch(c *graph.DeviceCall) {
 	dfirst, d := c.Out(), k.of.params(c.Signature(0))
-	weights, addend := k.inputs()
 	dy := c.InAs(0, dfirst.Type)
-	w := c.InAs(weights, cuda.F32)
-	before := c.InAs(addend, dfirst.Type)
+	w := c.InAs(k.weights, cuda.F32)
+	before := c.InAs(k.addend, dfirst.Type)
 	c.Launch("values_first"+dfirst.Suffix(), cuda.Over(dfirst.N, 256),
 		dfirst, dy, w, before, cuda.Long(dfirst.N), deviceHeads(d))
 }

@@ -17,7 +17,7 @@ type values struct{ of preparation }
 // their own (Prepare): qkv [T, (H+2*KV)*Dh] -> v [T, KV*Dh]. Call it before making the attention
 // that reads qkv: its gradient is then added to that attention's gradient in place.
 func Values(b *graph.Builder, qkv *gorgonia.Node, heads, kvHeads int) *gorgonia.Node {
-	return b.Apply(values{preparation{heads: heads, kvHeads: kvHeads}}, qkv)
+	return b.Apply(values{preparation{heads: heads, kvHeads: kvHeads, places: noPlaces}}, qkv)
 }
 
 func (k values) String() string {

@@ -21,12 +21,12 @@ func elementwiseCases() []optest.Case {
 			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
 				return elementwise.Activate(b, x[0], kernel.ReLUSquared)
 			},
-			Want: func(x [][]float64, _ [][]int32) []float64 { return optest.WantReLUSquared(x[0]) }},
+			Want: func(x [][]float64, _ [][]int32) []float64 { return wantReLUSquared(x[0]) }},
 		{Name: "ReLU", Floats: [][]int{{3, 5}},
 			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
 				return elementwise.Activate(b, x[0], kernel.ReLU)
 			},
-			Want: func(x [][]float64, _ [][]int32) []float64 { return optest.WantReLU(x[0]) }},
+			Want: func(x [][]float64, _ [][]int32) []float64 { return wantReLU(x[0]) }},
 		{Name: "SwiGLU", Floats: [][]int{{3, 2, 5}, {3, 2, 5}},
 			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node { return elementwise.SwiGLU(b, x[0], x[1]) },
 			Want:  func(x [][]float64, _ [][]int32) []float64 { return optest.WantSwiGLU(x[0], x[1]) }},
@@ -43,4 +43,20 @@ func elementwiseCases() []optest.Case {
 		{Name: "Dropout", Floats: [][]int{{7, 5}}, Training: true,
 			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node { return elementwise.Dropout(b, x[0], 0.3) }},
 	}
+}
+
+func wantReLUSquared(x []float64) []float64 {
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = max(v, 0) * max(v, 0)
+	}
+	return y
+}
+
+func wantReLU(x []float64) []float64 {
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = max(v, 0)
+	}
+	return y
 }

@@ -16,13 +16,7 @@ import (
 type depthAttention struct {
 	eps     float64
 	sources int
-	saved   *depthSaved
-}
-
-// depthSaved is what the forward pass keeps for its backward pass, without a node.
-type depthSaved struct {
-	weights, rstd any                // [T, k] each
-	device        graph.DeviceMemory // both
+	saved   *graph.Saved // weights and 1/rms, of each token and source
 }
 
 // DepthAttention reads the outputs of earlier sublayers by attention over them, separately for each
@@ -35,13 +29,13 @@ type depthSaved struct {
 // query, gain [D]; sources k tensors [T, D], u like each of them. With a query of 0, u is their
 // mean. DepthWeights computes only a.
 func DepthAttention(b *graph.Builder, query, gain *gorgonia.Node, eps float64, sources ...*gorgonia.Node) *gorgonia.Node {
-	return b.Apply(depthAttention{eps, len(sources), &depthSaved{}}, append(gorgonia.Nodes{query, gain}, sources...)...)
+	return b.Apply(depthAttention{eps, len(sources), &graph.Saved{}}, append(gorgonia.Nodes{query, gain}, sources...)...)
 }
 
 // DepthWeights computes the weights of DepthAttention, a [T, k] for k sources;
 // elementwise.WeightedSum computes the rest. Use it to see or replace the weights.
 func DepthWeights(b *graph.Builder, query, gain *gorgonia.Node, eps float64, sources ...*gorgonia.Node) *gorgonia.Node {
-	return b.Apply(depthWeights{depthAttention{eps, len(sources), &depthSaved{}}}, append(gorgonia.Nodes{query, gain}, sources...)...)
+	return b.Apply(depthWeights{depthAttention{eps, len(sources), &graph.Saved{}}}, append(gorgonia.Nodes{query, gain}, sources...)...)
 }
 
 func (k depthAttention) String() string { return fmt.Sprintf("DepthAttention(eps=%g)", k.eps) }
@@ -120,17 +114,6 @@ type depthState[T kernel.Float] struct {
 	v, dv, addends [][]T
 }
 
-// savedDepth returns the saved weights and 1/rms as slices of n elements.
-func savedDepth[T kernel.Float](s *depthSaved, n int) (weights, rstd []T) {
-	weights, _ = s.weights.([]T)
-	rstd, _ = s.rstd.([]T)
-	if len(weights) != n {
-		weights, rstd = make([]T, n), make([]T, n)
-		s.weights, s.rstd = weights, rstd
-	}
-	return weights, rstd
-}
-
 func (k depthAttention) Run(c *graph.Call) {
 	graph.Dispatch(c, k, runDepthAttention, runDepthAttention)
 }
@@ -142,7 +125,7 @@ func runDepthAttention[T kernel.Float](k depthAttention, c graph.CallOf[T]) {
 // attendDepth computes the saved weights, which it returns, and u unless that is nil.
 func attendDepth[T kernel.Float](k depthAttention, c graph.CallOf[T], u []T) []T {
 	s, p := graph.State[depthState[T]](c), k.params(c.Signature(2))
-	weights, rstd := savedDepth[T](k.saved, p.Tokens*p.Sources)
+	weights, rstd := graph.SavedPair[T](k.saved, p.Tokens*p.Sources)
 	s.v = s.v[:0]
 	for i := range p.Sources {
 		s.v = append(s.v, c.In(2+i))

@@ -29,7 +29,7 @@ func (k depthAttention) onDevice(c *graph.DeviceCall, from int, t cuda.Type) (d 
 		d.v = append(d.v, c.InAs(from+2+i, t))
 	}
 	n := d.Tokens * d.Sources
-	both := c.Saved(&k.saved.device, cuda.F32, 2*n)
+	both := c.Saved(&k.saved.Device, cuda.F32, 2*n)
 	d.weights, d.rstd = both.Slice(0, n), both.Slice(n, n)
 	return d
 }

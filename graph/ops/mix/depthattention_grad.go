@@ -63,7 +63,7 @@ func (k depthGrad) Run(c *graph.Call) {
 
 func runDepthGrad[T kernel.Float](k depthGrad, c graph.CallOf[T]) {
 	s, p := graph.State[depthState[T]](c), k.of.params(c.Signature(3))
-	weights, rstd := savedDepth[T](k.of.saved, p.Tokens*p.Sources)
+	weights, rstd := graph.SavedPair[T](k.of.saved, p.Tokens*p.Sources)
 	s.v, s.dv, s.addends = s.v[:0], append(s.dv[:0], c.Out()), s.addends[:0]
 	for i, addend := range k.addends {
 		s.v = append(s.v, c.In(3+i))

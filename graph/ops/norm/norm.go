@@ -54,22 +54,9 @@ func (k Params) String() string {
 // Stats holds the statistics that a normalisation's forward pass keeps for its backward pass. They
 // belong to the op and are no node's value.
 type Stats struct {
-	mean, rstd any
-	device     graph.DeviceMemory // rstd [rows], and mean [rows] minus the first element of each row
+	graph.Saved // mean and rstd, [rows] each; on a device, means less the first element of each row
 }
 
-// SavedRows returns the saved statistics as slices of n elements.
-func SavedRows[T kernel.Float](s *Stats, n int) (mean, rstd []T) {
-	mean, _ = s.mean.([]T)
-	rstd, _ = s.rstd.([]T)
-	if len(mean) != n {
-		mean, rstd = make([]T, n), make([]T, n)
-		s.mean, s.rstd = mean, rstd
-	}
-	return mean, rstd
-}
-
-// norm normalises over the gain's axes jointly.
 type norm struct {
 	Params
 	saved *Stats
@@ -127,7 +114,7 @@ func (k norm) Run(c *graph.Call) {
 
 func runNorm[T kernel.Float](k norm, c graph.CallOf[T]) {
 	p := k.params(c.Signature(0), c.Signature(1))
-	mean, rstd := SavedRows[T](k.saved, p.Rows)
+	mean, rstd := graph.SavedPair[T](&k.saved.Saved, p.Rows)
 	graph.State[kernel.Norm[T]](c).Forward(c.Pool(), c.RowsOut(), c.Rows(0), c.In(1), c.In(2), mean, rstd, p)
 }
 
@@ -159,7 +146,7 @@ func (k normGrad) Run(c *graph.Call) {
 
 func runNormGrad[T kernel.Float](k normGrad, c graph.CallOf[T]) {
 	p := k.of.params(c.Signature(1), c.Signature(2))
-	mean, rstd := SavedRows[T](k.of.saved, p.Rows)
+	mean, rstd := graph.SavedPair[T](&k.of.saved.Saved, p.Rows)
 	dgain, accumulateGain := c.SecondaryOut(0)
 	dbias, accumulateBias := c.SecondaryOut(1)
 	// If only one of the two accumulates into a parameter's gradient, the other is a term of a sum.

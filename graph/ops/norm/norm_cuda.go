@@ -18,7 +18,7 @@ type DeviceStats struct{ Mean, Rstd cuda.Array }
 
 // OnDevice returns device memory for the statistics of the given number of rows.
 func (s *Stats) OnDevice(c *graph.DeviceCall, rows int) DeviceStats {
-	both := c.Saved(&s.device, cuda.F32, 2*rows)
+	both := c.Saved(&s.Device, cuda.F32, 2*rows)
 	return DeviceStats{both.Slice(0, rows), both.Slice(rows, rows)}
 }
 

@@ -13,13 +13,7 @@ import (
 // w and optionally the gain.
 type normLinear struct {
 	Params
-	saved *normLinearStats
-}
-
-// normLinearStats holds what the forward pass keeps for the backward pass.
-type normLinearStats struct {
-	Stats
-	device graph.DeviceMemory // mean [2, rows], rstd [rows] and the sums of the columns of gain * w [K]
+	saved *graph.Saved
 }
 
 // Linear computes a normalisation followed by a product with few columns, the first step of the
@@ -40,7 +34,7 @@ func Linear(b *graph.Builder, x, gain, w *gorgonia.Node, o Options) *gorgonia.No
 		b.Fail(errors.Errorf("graph: NormLinear: groups: want 0, got %d: each row is one", o.Groups))
 		return nil
 	}
-	k := normLinear{o.Params(), &normLinearStats{}}
+	k := normLinear{o.Params(), &graph.Saved{}}
 	if gain == nil {
 		return b.Apply(k, x, w)
 	}
@@ -100,7 +94,7 @@ func (k normLinear) Run(c *graph.Call) {
 
 func runNormLinear[T kernel.Float](k normLinear, c graph.CallOf[T]) {
 	p := k.params(c.Signature(0), c.Signature(1))
-	mean, rstd := SavedRows[T](&k.saved.Stats, p.Rows)
+	mean, rstd := graph.SavedPair[T](k.saved, p.Rows)
 	graph.State[kernel.NormLinear[T]](c).Forward(c.Pool(), c.Out(), c.In(0), c.In(2), c.In(1), mean, rstd, p)
 }
 
@@ -134,7 +128,7 @@ func (k normLinearGrad) Run(c *graph.Call) {
 
 func runNormLinearGrad[T kernel.Float](k normLinearGrad, c graph.CallOf[T]) {
 	p := k.of.params(c.Signature(2), c.Signature(3))
-	mean, rstd := SavedRows[T](&k.of.saved.Stats, p.Rows)
+	mean, rstd := graph.SavedPair[T](k.of.saved, p.Rows)
 	dw, accumulateW := c.SecondaryOut(0)
 	dgain, accumulateGain := c.SecondaryOut(1)
 	var gain []T

@@ -18,14 +18,14 @@ const (
 // normLinearSaved is what the forward pass keeps on a device.
 type normLinearSaved struct{ mean, rstd, sums cuda.Array }
 
-func (s *normLinearStats) onDevice(c *graph.DeviceCall, p kernel.NormLinearParams) normLinearSaved {
-	all := c.Saved(&s.device, cuda.F32, 3*p.Rows+p.K)
+func normLinearOnDevice(c *graph.DeviceCall, s *graph.Saved, p kernel.NormLinearParams) normLinearSaved {
+	all := c.Saved(&s.Device, cuda.F32, 3*p.Rows+p.K)
 	return normLinearSaved{all.Slice(0, 2*p.Rows), all.Slice(2*p.Rows, p.Rows), all.Slice(3*p.Rows, p.K)}
 }
 
 func (k normLinear) Launch(c *graph.DeviceCall) {
 	p := k.params(c.Signature(0), c.Signature(1))
-	saved := k.saved.onDevice(c, p)
+	saved := normLinearOnDevice(c, k.saved, p)
 	w := c.InAs(1, cuda.F32)
 	gain := c.InAs(2, cuda.F32)
 	x := c.In(0)
@@ -53,7 +53,7 @@ func (k normLinearGrad) Launch(c *graph.DeviceCall) {
 	}
 	g.dz, g.z, g.x = c.InAs(0, cuda.F32), c.InAs(1, cuda.F32), c.InAs(2, c.Out().Type)
 	g.w, g.gain, g.addend = c.InAs(3, cuda.F32), c.InAs(gain, cuda.F32), c.InAs(k.addend(), c.Out().Type)
-	g.normLinearSaved = k.of.saved.onDevice(c, g.NormLinearParams)
+	g.normLinearSaved = normLinearOnDevice(c, k.of.saved, g.NormLinearParams)
 	g.gradX()
 	g.gradW()
 }

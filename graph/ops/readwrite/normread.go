@@ -66,7 +66,7 @@ func (k normRead) Run(c *graph.Call) {
 
 func runNormRead[T kernel.Float](k normRead, c graph.CallOf[T]) {
 	p := k.params(c.Signature(0), c.Signature(2))
-	mean, rstd := norm.SavedRows[T](k.saved, p.Tokens)
+	mean, rstd := graph.SavedPair[T](&k.saved.Saved, p.Tokens)
 	graph.State[kernel.NormRead[T]](c).Forward(c.Pool(), c.RowsOut(), c.Rows(0), c.In(1), c.In(2), mean, rstd, p)
 }
 
@@ -94,7 +94,7 @@ func (k normReadGrad) Run(c *graph.Call) {
 
 func runNormReadGrad[T kernel.Float](k normReadGrad, c graph.CallOf[T]) {
 	p := k.of.params(c.Signature(1), c.Signature(3))
-	mean, rstd := norm.SavedRows[T](k.of.saved, p.Tokens)
+	mean, rstd := graph.SavedPair[T](&k.of.saved.Saved, p.Tokens)
 	dgain, accumulateGain := c.SecondaryOut(0)
 	dkeys, accumulateKeys := c.SecondaryOut(1)
 	graph.State[kernel.NormRead[T]](c).Backward(c.Pool(), c.RowsOut(), c.Rows(4), dgain, dkeys, c.Rows(0), c.Rows(1), c.In(2), c.In(3),
