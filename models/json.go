@@ -1,7 +1,6 @@
 package models
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"reflect"
@@ -9,8 +8,7 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/layers"
-	"github.com/residua-go/residua/stream"
+	"github.com/residua-go/residua/settings"
 )
 
 // MarshalJSON writes a config in sections, as a run config has it. The sections of the stream, the
@@ -71,7 +69,7 @@ func sectionOf(design any) any {
 	if !ok {
 		return nil
 	}
-	section, v := map[string]any{kindKey: k.Name()}, reflect.ValueOf(design)
+	section, v := map[string]any{settings.KindKey: k.Name()}, reflect.ValueOf(design)
 	for _, s := range settingsOf(v.Type()) {
 		if field := v.FieldByIndex(s.Index); !field.IsZero() {
 			section[s.Key] = field.Interface()
@@ -83,150 +81,56 @@ func sectionOf(design any) any {
 // Unmarshal reads a config that Config.MarshalJSON wrote, with designs from the zoo. A key that a
 // section does not have is an error.
 func (z Zoo) Unmarshal(text []byte) (Config, error) {
-	type plain Config
+	c, err := z.unmarshal(text)
+	var wrong *settings.Error
+	if errors.As(err, &wrong) {
+		err = errors.Errorf("a damaged file, or one of a newer program or of one with more designs: %s: %s", wrong.Key, wrong.Problem)
+	}
+	return c, errors.Wrap(err, "models: config")
+}
+
+// unmarshal reads the sections as a run config's model section is read. What the JSON has besides
+// is the data section's keys, and the kinds of a muP base's sections, which are the model's.
+func (z Zoo) unmarshal(text []byte) (Config, error) {
+	var sections map[string]any
 	var read struct {
-		plain
-		Stream      json.RawMessage `json:"stream"`
-		Attention   json.RawMessage `json:"attention"`
-		FeedForward json.RawMessage `json:"feedforward"`
-		MuP         *struct {
-			*MuP
-			Base struct {
-				Stream      json.RawMessage `json:"stream"`
-				Attention   BaseHeads       `json:"attention"`
-				FeedForward json.RawMessage `json:"feedforward"`
-			} `json:"base"`
-		} `json:"mup"`
+		Model         Config `yaml:"model" json:"-"`
+		MaskDocuments bool   `json:"mask_documents"`
+		BOS           int    `json:"bos"`
 	}
-	if err := decodeStrictly(text, &read); err != nil {
-		return Config{}, errors.Wrap(err, "models: config")
+	if err := cmp.Or(json.Unmarshal(text, &sections), json.Unmarshal(text, &read)); err != nil {
+		return Config{}, err
 	}
-	c := Config(read.plain)
-	if len(read.Attention) > 0 {
-		if err := z.readAttention(read.Attention, &c.Attention); err != nil {
-			return c, errors.WithMessage(err, "models: config")
+	delete(sections, "mask_documents")
+	delete(sections, "bos")
+	mup, _ := sections["mup"].(map[string]any)
+	base, _ := mup["base"].(map[string]any)
+	for _, section := range base {
+		if keys, ok := section.(map[string]any); ok {
+			delete(keys, settings.KindKey)
 		}
 	}
-	err := readSections(
-		section{"stream", read.Stream, z.readStream(&c.Stream)},
-		section{"feedforward", read.FeedForward, z.readFeedForward(&c.FeedForward)})
-	if read.MuP != nil && err == nil {
-		c.MuP = &MuP{}
-		if read.MuP.MuP != nil {
-			*c.MuP = *read.MuP.MuP
-		}
-		base := &c.MuP.Base
-		base.Attention = read.MuP.Base.Attention
-		err = readSections(
-			section{"mup.base.stream", read.MuP.Base.Stream, z.readStream(&base.Stream)},
-			section{"mup.base.feedforward", read.MuP.Base.FeedForward, z.readFeedForward(&base.FeedForward)})
+	whole, err := json.Marshal(map[string]any{"model": sections})
+	if err != nil {
+		return Config{}, err
+	}
+	kinds := settings.Kinds{}
+	addKinds(kinds, z.Streams())
+	addKinds(kinds, z.Attentions())
+	addKinds(kinds, z.FeedForwards())
+	_, err = settings.Reader{Kinds: kinds}.Read(&read, "", whole, nil)
+	c := read.Model
+	c.MaskDocuments, c.BOS = read.MaskDocuments, read.BOS
+	if c.Attention.isDefault() {
+		c.Attention.Kind = nil
 	}
 	return c, err
 }
 
-func decodeStrictly(text []byte, into any) error {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	return decoder.Decode(into)
-}
-
-// readAttention reads the keys that every attention has, and the keys of the named kind.
-func (z Zoo) readAttention(text json.RawMessage, into *Attention) error {
-	var keys map[string]json.RawMessage
-	var named struct {
-		Kind string `json:"kind"`
+// addKinds lists the designs that a section of type D may hold.
+func addKinds[D settings.Kinded](kinds settings.Kinds, designs []D) {
+	t := reflect.TypeFor[D]()
+	for _, d := range designs {
+		kinds[t] = append(kinds[t], d)
 	}
-	if err := cmp.Or(json.Unmarshal(text, &keys), json.Unmarshal(text, &named)); err != nil {
-		return errors.Wrap(err, "attention")
-	}
-	if named.Kind != "" {
-		d, err := z.Attention(named.Kind)
-		if err == nil {
-			into.Kind, err = takeSettings(d, keys)
-		}
-		if err != nil {
-			return errors.WithMessage(err, "attention")
-		}
-		delete(keys, kindKey)
-	}
-	rest, err := json.Marshal(keys)
-	if err != nil {
-		return err
-	}
-	type plain Attention
-	return decodeStrictly(rest, (*plain)(into))
-}
-
-// section is the section of a stream or feed-forward in JSON, with the function that reads it.
-type section struct {
-	key  string
-	text json.RawMessage
-	read func(kind string, settings map[string]json.RawMessage) error
-}
-
-func readSections(sections ...section) error {
-	for _, s := range sections {
-		if len(s.text) == 0 || bytes.Equal(s.text, []byte("null")) {
-			continue
-		}
-		var settings map[string]json.RawMessage
-		var kind string
-		err := json.Unmarshal(s.text, &settings)
-		if err == nil {
-			err = json.Unmarshal(settings[kindKey], &kind)
-		}
-		if err != nil {
-			return errors.Wrapf(err, "models: config: %s: want a section with a kind", s.key)
-		}
-		delete(settings, kindKey)
-		if err := s.read(kind, settings); err != nil {
-			return errors.WithMessagef(err, "models: config: %s", s.key)
-		}
-	}
-	return nil
-}
-
-func (z Zoo) readStream(into *stream.Design) func(string, map[string]json.RawMessage) error {
-	return func(kind string, settings map[string]json.RawMessage) error {
-		d, err := z.Stream(kind)
-		if err == nil {
-			*into, err = withSettings(d, settings)
-		}
-		return err
-	}
-}
-
-func (z Zoo) readFeedForward(into *layers.FeedForwardDesign) func(string, map[string]json.RawMessage) error {
-	return func(kind string, settings map[string]json.RawMessage) error {
-		d, err := z.FeedForward(kind)
-		if err == nil {
-			*into, err = withSettings(d, settings)
-		}
-		return err
-	}
-}
-
-// withSettings returns a design with the settings that JSON gives. It returns an error for a
-// setting that the design does not have.
-func withSettings[D any](design D, settings map[string]json.RawMessage) (D, error) {
-	changed, err := takeSettings(design, settings)
-	for key := range settings {
-		return design, errors.Errorf("%s: unknown setting: a damaged file, or one of a newer program", key)
-	}
-	return changed, err
-}
-
-// takeSettings returns a design with the settings of the map that it has, and deletes these from
-// the map.
-func takeSettings[D any](design D, settings map[string]json.RawMessage) (D, error) {
-	var err error
-	changed := withChanges(design, func(v reflect.Value) {
-		for _, s := range settingsOf(v.Type()) {
-			if text, ok := settings[s.Key]; ok && err == nil {
-				err = errors.Wrap(json.Unmarshal(text, v.FieldByIndex(s.Index).Addr().Interface()), s.Key)
-				delete(settings, s.Key)
-			}
-		}
-	})
-	return changed, err
 }

@@ -57,24 +57,26 @@ func TestJSONHasARunConfigsSections(t *testing.T) {
 // names the section.
 func TestJSONRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		`{`:                                               "models: config: unexpected EOF",
-		`{"layers": "two"}`:                               "models: config: json: cannot unmarshal string",
-		`{"stream": "matrix"}`:                            "models: config: stream: want a section with a kind",
-		`{"stream": {"dk": 5}}`:                           "models: config: stream: want a section with a kind",
-		`{"stream": {"kind": 5}}`:                         "models: config: stream: want a section with a kind",
-		`{"stream": {"kind": "tensor"}}`:                  `models: config: stream: unknown stream "tensor": want one of matrix, `,
-		`{"stream": {"kind": "matrix", "n": 5}}`:          "models: config: stream: n: unknown setting: ",
-		`{"stream": {"kind": "matrix", "dk": 1.5}}`:       "models: config: stream: dk: json: cannot unmarshal number",
-		`{"feedforward": {"kind": "relu6"}}`:              `models: config: feedforward: unknown feed-forward "relu6": want one of gelu, swiglu, relu, relu2, moe, none`,
-		`{"feedforward": {"kind": "gelu", "experts": 3}}`: "models: config: feedforward: experts: unknown setting: ",
-		`{"attention": {"headz": 3}}`:                     "models: config: json: unknown field \"headz\"",
-		`{"layerz": 3}`:                                   "models: config: json: unknown field \"layerz\"",
-		`{"mup": {"base": {"stream": {"kind": "matrix", "hidden": 5}}}}`: "models: config: mup.base.stream: hidden: unknown setting: ",
-		`{"mup": {"base": {"feedforward": {"kind": "gelu", "dk": 5}}}}`:  "models: config: mup.base.feedforward: dk: unknown setting: ",
+		`{`:                                               "models: config: unexpected end of JSON input",
+		`{"layers": "two"}`:                               `: model.layers: want an integer, got "two"`,
+		`{"stream": "matrix"}`:                            ": model.stream: want a section ",
+		`{"stream": {"dk": 5}}`:                           ": model.stream.kind: want one of matrix, ",
+		`{"stream": {"kind": 5}}`:                         ": model.stream.kind: want a string, got 5",
+		`{"stream": {"kind": "tensor"}}`:                  ": model.stream.kind: want one of matrix, ",
+		`{"stream": {"kind": "matrix", "n": 5}}`:          ": model.stream.n: unknown key of kind matrix: ",
+		`{"stream": {"kind": "matrix", "dk": 1.5}}`:       ": model.stream.dk: want an integer, got 1.5",
+		`{"feedforward": {"kind": "relu6"}}`:              `: model.feedforward.kind: unknown kind "relu6"; did you mean relu?`,
+		`{"feedforward": {"kind": "gelu", "experts": 3}}`: ": model.feedforward.experts: unknown key of kind gelu: it belongs to moe",
+		`{"attention": {"headz": 3}}`:                     `: model.attention.headz: unknown key; did you mean "heads"?`,
+		`{"layerz": 3}`:                                   `: model.layerz: unknown key; did you mean "layers"?`,
+		`{"stream": {"kind": "matrix"}, "mup": {"base": {"stream": {"kind": "matrix", "hidden": 5}}}}`:   ": model.mup.base.stream.hidden: unknown key",
+		`{"feedforward": {"kind": "gelu"}, "mup": {"base": {"feedforward": {"kind": "gelu", "dk": 5}}}}`: ": model.mup.base.feedforward.dk: unknown key",
+		`{"mup": {"base": {"stream": {"kind": "matrix"}}}}`:                                              ": model.mup.base.stream: want nothing without model.stream",
 	} {
 		_, err := models.Standard().Unmarshal([]byte(text))
 		if assert.Error(t, err, text) {
 			assert.Contains(t, err.Error(), want, text)
+			assert.Contains(t, err.Error(), "models: config: ", text)
 			assert.NotContains(t, err.Error(), "\n", text)
 		}
 	}
@@ -86,8 +88,8 @@ func TestJSONOfAnotherZoo(t *testing.T) {
 	text, err := json.Marshal(c)
 	require.NoError(t, err)
 	_, err = models.Standard().Unmarshal(text)
-	assert.ErrorContains(t, err, `unknown stream "broad"`)
-	read, err := models.Standard().With(broad{}).WithFeedForward(narrow{}).Unmarshal(text)
+	assert.ErrorContains(t, err, "a damaged file, or one of a newer program or of one with more designs: model.feedforward.kind: want one of ")
+	read, err := models.Standard().With(broad{}).WithKinds(narrow{}).Unmarshal(text)
 	require.NoError(t, err)
 	assert.Equal(t, c, read)
 	assert.IsType(t, broad{}, read.Stream)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/residua-go/residua/internal/yamltag"
 	"github.com/residua-go/residua/stream"
@@ -75,50 +74,4 @@ func isDesign(d stream.Design) bool {
 // isStruct tells whether a design is a struct, neither nil nor a pointer to one.
 func isStruct(design any) bool {
 	return design != nil && reflect.TypeOf(design).Kind() == reflect.Struct
-}
-
-// kindKey is the key of a section's kind.
-const kindKey = "kind"
-
-// leaf is a value that is not a section, by dotted key.
-type leaf struct {
-	key   string
-	value any
-}
-
-// leaves lists the leaves of a section in reading order, without those of optional sections that
-// are missing.
-func leaves(prefix string, section reflect.Value) []leaf {
-	var all []leaf
-	for _, s := range settingsOf(section.Type()) {
-		v, key := section.FieldByIndex(s.Index), prefix+s.Key
-		if v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer {
-			if v.IsNil() {
-				continue
-			}
-			if k, ok := v.Interface().(Kind); ok {
-				if s.Key == kindKey { // of the section itself
-					key = strings.TrimSuffix(prefix, ".")
-				}
-				all = append(all, leaf{key + "." + kindKey, k.Name()})
-			}
-			v = v.Elem()
-		}
-		if v.Kind() != reflect.Struct {
-			all = append(all, leaf{key, v.Interface()})
-			continue
-		}
-		all = append(all, leaves(key+".", v)...)
-	}
-	return all
-}
-
-// valueOf returns the value at a key, nil if there is none.
-func valueOf(all []leaf, key string) any {
-	for _, l := range all {
-		if l.key == key {
-			return l.value
-		}
-	}
-	return nil
 }

@@ -115,12 +115,12 @@ func TestJSONHoldsAnAttention(t *testing.T) {
 	plain, err := json.Marshal(models.Attention{Kind: layers.SoftmaxAttention{}, Heads: 3})
 	require.NoError(t, err)
 	assert.Equal(t, `{"heads":3}`, string(plain))
-	assert.ErrorContains(t, modeltest.Resolve(t, c).SameModel(modeltest.Resolve(t, tinyVector(plainly))), "model.attention.kind: want sliding, got nothing")
+	assert.ErrorContains(t, modeltest.Resolve(t, c).SameModel(modeltest.Resolve(t, tinyVector(plainly))), "model.attention.kind: want sliding, got softmax")
 	for text, want := range map[string]string{
-		`{"attention": {"kind": "slide"}}`:                    `models: config: attention: unknown attention "slide": want one of softmax, sliding`,
-		`{"attention": {"kind": "sliding", "window": "two"}}`: "models: config: attention: window: json: cannot unmarshal string",
-		`{"attention": {"window": 2}}`:                        `models: config: json: unknown field "window"`,
-		`{"attention": {"kind": 3}}`:                          "models: config: attention: json: cannot unmarshal number",
+		`{"attention": {"kind": "slide"}}`:                    "model.attention.kind: want one of softmax, sliding, got \"slide\"",
+		`{"attention": {"kind": "sliding", "window": "two"}}`: "model.attention.window: want an integer, got \"two\"",
+		`{"attention": {"window": 2}}`:                        "model.attention.window: unknown key of kind softmax: it belongs to sliding",
+		`{"attention": {"kind": 3}}`:                          "model.attention.kind: want a string, got 3",
 	} {
 		_, err := models.Standard().Unmarshal([]byte(text))
 		assert.ErrorContains(t, err, want)

@@ -9,6 +9,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/settings"
 	"github.com/residua-go/residua/stream"
 )
 
@@ -186,39 +187,39 @@ func (s Spec) feedForwardSizes() layers.FeedForwardSizes {
 // them, and if not why. How a model starts and is trained (init, dropout, document masks, rows
 // without a position table) may differ.
 func (s Spec) SameModel(other Spec) error {
-	a, b := s.function(), other.function()
-	for _, l := range slices.Concat(a, b) {
-		if want, got := valueOf(a, l.key), valueOf(b, l.key); !reflect.DeepEqual(want, got) {
-			return errors.Errorf("model.%s: want %v, got %v", l.key, orNothing(want), orNothing(got))
+	a, first, err := s.function()
+	if err != nil {
+		return err
+	}
+	b, second, err := other.function()
+	for _, key := range append(first, second...) {
+		if want, got := a[key], b[key]; !reflect.DeepEqual(want, got) {
+			return errors.Errorf("model.%s: want %v, got %v", key, cmp.Or(want, any("nothing")), cmp.Or(got, any("nothing")))
 		}
 	}
-	return nil
+	return err
 }
 
-// function lists the settings that the model's function depends on, in reading order.
-func (s Spec) function() []leaf {
+// function returns the settings that the model's function depends on, and their keys in reading
+// order.
+func (s Spec) function() (values map[string]any, keys []string, err error) {
 	loop := s.loop()
 	if loop.Times <= 1 {
 		loop = stream.Loop{Times: 1}
 	}
+	values = map[string]any{}
+	add := func(key string, value any) { values[key], keys = value, append(keys, key) }
 	resolved := map[string]any{"loop_begin": loop.Begin, "loop_end": loop.End, "loops": loop.Times, "attention.head_dim": s.HeadDim(), "attention.heads": s.HeadCount(), "attention.kv_heads": s.KVHeads()}
 	starts := []string{"preset", "seq", "init", "init_std", "embedding_std", "dropout"}
-	var all []leaf
-	for _, l := range leaves("", reflect.ValueOf(s.Config)) {
-		if value, ok := resolved[l.key]; ok {
-			l.value = value
-		}
-		if !slices.Contains(starts, l.key) && !strings.HasPrefix(l.key, "mup.") {
-			all = append(all, l)
+	entries, err := settings.Entries(s.Config)
+	for _, e := range entries {
+		if !e.Section && !slices.Contains(starts, e.Key) && !strings.HasPrefix(e.Key, "mup.") {
+			add(e.Key, cmp.Or(resolved[e.Key], e.Value.Interface()))
 		}
 	}
-	return append(all, leaf{"seq", s.positionRows()}, leaf{"mup: scale of the embedding", s.inputScale()}, leaf{"mup: scale of the logits", s.logitScale()},
-		leaf{"mup: scale of q.k", s.attentionScale(0)})
-}
-
-func orNothing(value any) any {
-	if value == nil {
-		return "nothing"
-	}
-	return value
+	add("seq", s.positionRows())
+	add("mup: scale of the embedding", s.inputScale())
+	add("mup: scale of the logits", s.logitScale())
+	add("mup: scale of q.k", s.attentionScale(0))
+	return values, keys, err
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/settings"
 )
 
 // Versions of a model's JSON, which are the versions of the files that contain it.
@@ -78,32 +80,21 @@ func fromVersion1(text []byte) ([]byte, error) {
 			setPath(now, to, value)
 		}
 	}
-	addKinds(now)
+	addKind(now)
 	return json.Marshal(now)
 }
 
-// addKinds adds the kinds that version 1 did not name: the feed-forward's, and a muP base's, which
-// are the model's.
-func addKinds(now map[string]any) {
-	stream, _ := now["stream"].(map[string]any)
-	feedforward, _ := now["feedforward"].(map[string]any)
-	if feedforward != nil {
-		feedforward[kindKey] = "gelu"
+// addKind adds the feed-forward's kind, which version 1 did not name.
+func addKind(now map[string]any) {
+	if feedforward, ok := now["feedforward"].(map[string]any); ok {
+		feedforward[settings.KindKey] = "gelu"
 		if _, mixture := feedforward["experts"]; mixture {
-			feedforward[kindKey] = "moe"
+			feedforward[settings.KindKey] = "moe"
 		}
-	}
-	mup, _ := now["mup"].(map[string]any)
-	base, _ := mup["base"].(map[string]any)
-	if b, ok := base["stream"].(map[string]any); ok && stream != nil {
-		b[kindKey] = stream[kindKey]
-	}
-	if b, ok := base["feedforward"].(map[string]any); ok && feedforward != nil {
-		b[kindKey] = feedforward[kindKey]
 	}
 }
 
-// place stores a value at a dotted key, in sections that are made where there are none.
+// setPath stores a value at a dotted key, in sections that are made where there are none.
 func setPath(sections map[string]any, key string, value any) {
 	name, rest, below := strings.Cut(key, ".")
 	if !below {

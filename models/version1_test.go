@@ -52,10 +52,10 @@ func TestVersionsRefused(t *testing.T) {
 		{3, `{}`, "models: config: want format version 1 or 2, got 3"},
 		{1, `{`, "models: config of format version 1: unexpected end of JSON input"},
 		{1, `{"mup": 3}`, "models: config of format version 1: mup: json: cannot unmarshal number"},
-		{1, `{"stream": "tensor"}`, `models: config: stream: unknown stream "tensor"`},
-		{1, `{"stream": "matrix", "n": 3}`, "models: config: stream: n: unknown setting"},
-		{1, `{"stream": {"kind": "matrix"}}`, "models: config: stream: want a section with a kind"},
-		{2, `{"stream": "matrix"}`, "models: config: stream: want a section with a kind"},
+		{1, `{"stream": "tensor"}`, "model.stream.kind: want one of matrix, "},
+		{1, `{"stream": "matrix", "n": 3}`, "model.stream.n: unknown key of kind matrix"},
+		{1, `{"stream": {"kind": "matrix"}}`, "model.stream.kind: want a string, got a map"},
+		{2, `{"stream": "matrix"}`, "model.stream: want a section "},
 	} {
 		_, err := models.Standard().UnmarshalVersion(row.version, []byte(row.text))
 		assert.ErrorContains(t, err, row.want, row.text)

@@ -13,11 +13,8 @@ import (
 // Zoo lists the designs and presets that configs, commands and tests can use. It is a value:
 // Standard returns this module's, With returns a zoo with one more design.
 type Zoo struct {
-	streams      []stream.Design
-	attentions   []layers.AttentionDesign
-	feedForwards []layers.FeedForwardDesign
-	presets      []Preset
-	kinds        []Kind
+	kinds   []Kind
+	presets []Preset
 }
 
 // Standard returns the zoo of this module: its residual streams, attentions and feed-forwards in
@@ -25,7 +22,7 @@ type Zoo struct {
 // below.
 func Standard() Zoo {
 	return Zoo{
-		streams: []stream.Design{
+		kinds: []Kind{
 			stream.MatrixConfig{},
 			stream.DynamicMatrixConfig{},
 			stream.VectorConfig{},
@@ -47,12 +44,8 @@ func Standard() Zoo {
 			stream.WideConfig{},
 			stream.LaurelConfig{},
 			stream.TwoLaneConfig{},
-		},
-		attentions: []layers.AttentionDesign{
 			layers.SoftmaxAttention{},
 			layers.SlidingAttention{},
-		},
-		feedForwards: []layers.FeedForwardDesign{
 			layers.GELUConfig{},
 			layers.SwiGLUConfig{},
 			layers.ReLUConfig{},
@@ -67,8 +60,7 @@ func Standard() Zoo {
 // With returns the zoo with one more stream design, without settings, and presets of it. A name
 // that the zoo has already is an error wherever it is looked up.
 func (z Zoo) With(d stream.Design, presets ...Preset) Zoo {
-	z.streams = append(slices.Clip(z.streams), d)
-	return z.WithPresets(presets...)
+	return z.WithKinds(d).WithPresets(presets...)
 }
 
 // WithPresets returns the zoo with more presets.
@@ -77,31 +69,19 @@ func (z Zoo) WithPresets(presets ...Preset) Zoo {
 	return z
 }
 
-// WithFeedForward returns the zoo with one more feed-forward design, without settings.
-func (z Zoo) WithFeedForward(d layers.FeedForwardDesign) Zoo {
-	z.feedForwards = append(slices.Clip(z.feedForwards), d)
-	return z
-}
-
-// WithAttention returns the zoo with one more attention design, without settings.
-func (z Zoo) WithAttention(d layers.AttentionDesign) Zoo {
-	z.attentions = append(slices.Clip(z.attentions), d)
-	return z
-}
-
-// Kind is a choice for a section of a config: a struct with its defaults, whose tagged fields are
-// the section's keys.
+// Kind is a choice for a section of a config: a struct whose tagged fields are the section's keys.
+// The designs of a model are listed without settings, other kinds with their defaults.
 type Kind interface{ Name() string }
 
-// WithKinds returns the zoo with more choices for sections that models do not read, such as
-// optimizers (runconfig.Optim), and more formats of files (pretrained.Importer, Exporter,
-// Architecture).
+// WithKinds returns the zoo with more choices for sections: designs of streams, attentions and
+// feed-forwards, and what models do not read, such as optimizers (runconfig.Optim); and with more
+// formats of files (pretrained.Importer, Exporter, Architecture).
 func (z Zoo) WithKinds(kinds ...Kind) Zoo {
 	z.kinds = append(slices.Clip(z.kinds), kinds...)
 	return z
 }
 
-// KindsOf returns the choices of a type, such as an interface, that WithKinds has added.
+// KindsOf returns the zoo's choices of a type, such as an interface.
 func KindsOf[T any](z Zoo) []T {
 	var all []T
 	for _, kind := range z.kinds {
@@ -113,40 +93,25 @@ func KindsOf[T any](z Zoo) []T {
 }
 
 // Streams returns the designs of streams.
-func (z Zoo) Streams() []stream.Design { return slices.Clone(z.streams) }
+func (z Zoo) Streams() []stream.Design { return KindsOf[stream.Design](z) }
 
 // FeedForwards returns the designs of feed-forwards.
-func (z Zoo) FeedForwards() []layers.FeedForwardDesign { return slices.Clone(z.feedForwards) }
+func (z Zoo) FeedForwards() []layers.FeedForwardDesign { return KindsOf[layers.FeedForwardDesign](z) }
 
 // Attentions returns the designs of attentions.
-func (z Zoo) Attentions() []layers.AttentionDesign { return slices.Clone(z.attentions) }
+func (z Zoo) Attentions() []layers.AttentionDesign { return KindsOf[layers.AttentionDesign](z) }
 
 // Presets returns the known models.
 func (z Zoo) Presets() []Preset { return slices.Clone(z.presets) }
 
 // Stream returns the design of that name, without settings. It returns an error unless the zoo has
 // exactly one.
-func (z Zoo) Stream(name string) (stream.Design, error) { return Find("stream", z.streams, name) }
-
-// FeedForward returns the design of that name, without settings.
-func (z Zoo) FeedForward(name string) (layers.FeedForwardDesign, error) {
-	return Find("feed-forward", z.feedForwards, name)
-}
-
-// Attention returns the design of that name, without settings.
-func (z Zoo) Attention(name string) (layers.AttentionDesign, error) {
-	return Find("attention", z.attentions, name)
-}
+func (z Zoo) Stream(name string) (stream.Design, error) { return Find("stream", z.Streams(), name) }
 
 // Find returns the design or kind of that name. It returns an error unless there is exactly one;
 // what says, for the error, what is looked for.
 func Find[D Kind](what string, designs []D, name string) (D, error) {
-	var found []D
-	for _, d := range designs {
-		if d.Name() == name {
-			found = append(found, d)
-		}
-	}
+	found := slices.DeleteFunc(slices.Clone(designs), func(d D) bool { return d.Name() != name })
 	var none D
 	switch len(found) {
 	case 0:
@@ -159,12 +124,7 @@ func Find[D Kind](what string, designs []D, name string) (D, error) {
 
 // Preset returns the preset of that name. It returns an error unless the zoo has exactly one.
 func (z Zoo) Preset(name string) (Preset, error) {
-	var found []Preset
-	for _, p := range z.presets {
-		if p.Name == name {
-			found = append(found, p)
-		}
-	}
+	found := slices.DeleteFunc(z.Presets(), func(p Preset) bool { return p.Name != name })
 	switch len(found) {
 	case 0:
 		return Preset{}, errors.Errorf("preset: want one of %v, got %q", z.PresetNames(), name)
@@ -184,7 +144,7 @@ func (z Zoo) PresetNames() []string {
 }
 
 // StreamNames returns the names of the streams, in order.
-func (z Zoo) StreamNames() []string { return NamesOf(z.streams) }
+func (z Zoo) StreamNames() []string { return NamesOf(z.Streams()) }
 
 // NamesOf returns the names of designs or kinds, in order.
 func NamesOf[D Kind](designs []D) []string {

@@ -13,10 +13,10 @@ import (
 // TestZooRefusesDuplicateNames: looking up a name that two designs or two presets share is an
 // error; other names still work.
 func TestZooRefusesDuplicateNames(t *testing.T) {
-	zoo := models.Standard().With(stream.HighwayConfig{}, models.Preset{Name: "quickstart"}).WithFeedForward(layers.GELUConfig{})
+	zoo := models.Standard().With(stream.HighwayConfig{}, models.Preset{Name: "quickstart"}).WithKinds(layers.GELUConfig{})
 	_, err := zoo.Stream(stream.HighwayConfig{}.Name())
 	require.EqualError(t, err, `stream "highway": want one of that name in the zoo, got stream.HighwayConfig and stream.HighwayConfig: rename one`)
-	_, err = zoo.FeedForward(layers.GELUConfig{}.Name())
+	_, err = models.Find("feed-forward", zoo.FeedForwards(), layers.GELUConfig{}.Name())
 	require.ErrorContains(t, err, "want one of that name")
 	_, err = zoo.Preset("quickstart")
 	require.EqualError(t, err, `preset: want one called "quickstart" in the zoo, got 2: rename the others`)

@@ -66,7 +66,7 @@ func TestEachDesignHasItsNameAndAPreset(t *testing.T) {
 	}
 	_, err := zoo.Stream("tensor")
 	assert.EqualError(t, err, `unknown stream "tensor": want one of `+strings.Join(zoo.StreamNames(), ", "))
-	_, err = zoo.FeedForward("relu6")
+	_, err = models.Find("feed-forward", zoo.FeedForwards(), "relu6")
 	assert.EqualError(t, err, `unknown feed-forward "relu6": want one of gelu, swiglu, relu, relu2, moe, none`)
 }
 
@@ -91,7 +91,7 @@ func TestZooWith(t *testing.T) {
 	preset := models.Preset{Name: "wide-1", Config: tinyVector(func(c *models.Config) {
 		c.Stream, c.FeedForward = broad{vectorOf(15)}, narrow{gelu(4)}
 	})}
-	zoo := base.With(broad{}, preset).WithFeedForward(narrow{})
+	zoo := base.With(broad{}, preset).WithKinds(narrow{})
 	other := base.With(settled{})
 	assert.Equal(t, append(base.StreamNames(), "broad"), zoo.StreamNames())
 	assert.Equal(t, append(base.StreamNames(), "settled"), other.StreamNames())
@@ -101,9 +101,9 @@ func TestZooWith(t *testing.T) {
 	found, err := zoo.Preset("wide-1")
 	require.NoError(t, err)
 	assert.Equal(t, preset, found)
-	_, err = base.FeedForward("narrow")
+	_, err = models.Find("feed-forward", base.FeedForwards(), "narrow")
 	assert.Error(t, err)
-	ff, err := zoo.FeedForward("narrow")
+	ff, err := models.Find("feed-forward", zoo.FeedForwards(), "narrow")
 	require.NoError(t, err)
 	assert.Equal(t, narrow{}, ff)
 

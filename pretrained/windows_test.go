@@ -244,7 +244,7 @@ func TestWindowsThatNoFormatHas(t *testing.T) {
 		}
 		require.NotContains(t, err.Error(), "\n")
 	}
-	refused("gguf", "llama: model.attention.kind: want nothing, got sliding")
+	refused("gguf", "llama: model.attention.kind: want softmax, got sliding")
 	kind := m.Spec.Attention.Kind.(layers.SlidingAttention)
 	kind.Sinks = 2
 	c := m.Spec.Config
@@ -259,7 +259,7 @@ func TestWindowsThatNoFormatHas(t *testing.T) {
 	c = m.Spec.Config
 	c.Attention.Kind = kind
 	m.Spec = resolved(t, c)
-	refused("rmt", "model.attention.kind: want nothing, got sliding")
+	refused("rmt", "model.attention.kind: want softmax, got sliding")
 }
 
 // TestWindowsRefused checks folders whose windows do not make sense.

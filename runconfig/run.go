@@ -16,6 +16,7 @@ import (
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/optim"
 	"github.com/residua-go/residua/settings"
+	"github.com/residua-go/residua/stream"
 )
 
 // Run is a run config. The tags of its fields, and of those of its sections, describe each key, in
@@ -185,17 +186,17 @@ func resolve(zoo models.Zoo, file string, text []byte, sets []string) (*Run, *se
 // readerOf returns a reader for configs whose sections may hold the kinds that a zoo lists.
 func readerOf(zoo models.Zoo) settings.Reader {
 	k := settings.Kinds{}
-	addKinds(k, zoo, zoo.Streams())
-	addKinds(k, zoo, zoo.Attentions())
-	addKinds(k, zoo, zoo.FeedForwards())
-	addKinds(k, zoo, []Optim{AdamW{}, Muon{Momentum: 0.95, Scale: string(optim.ScaleOriginal), Keys: Muon{}.Name()}})
-	addKinds(k, zoo, []data.Source{data.Goroot{}, data.Files{}, data.Shards{}})
-	addKinds(k, zoo, []Schedule{optim.WarmupCosine{}, optim.WarmupStableDecay{}, optim.Constant{}})
+	addKinds[stream.Design](k, zoo)
+	addKinds[layers.AttentionDesign](k, zoo)
+	addKinds[layers.FeedForwardDesign](k, zoo)
+	addKinds[Optim](k, zoo, AdamW{}, Muon{Momentum: 0.95, Scale: string(optim.ScaleOriginal), Keys: Muon{}.Name()})
+	addKinds[data.Source](k, zoo, data.Goroot{}, data.Files{}, data.Shards{})
+	addKinds[Schedule](k, zoo, optim.WarmupCosine{}, optim.WarmupStableDecay{}, optim.Constant{})
 	return settings.Reader{Kinds: k, Renamed: renamed}
 }
 
 // addKinds lists the kinds of a section, with their defaults: ours, and those of the zoo.
-func addKinds[T settings.Kinded](k settings.Kinds, zoo models.Zoo, ours []T) {
+func addKinds[T settings.Kinded](k settings.Kinds, zoo models.Zoo, ours ...T) {
 	t := reflect.TypeFor[T]()
 	for _, kind := range append(ours, models.KindsOf[T](zoo)...) {
 		k[t] = append(k[t], layers.WithDefaults(kind))

@@ -86,10 +86,10 @@ func shownOn(t *testing.T, page, folder string) (shown models.Zoo) {
 		}
 	}
 	for _, d := range all.FeedForwards() {
-		shown = shown.WithFeedForward(d)
+		shown = shown.WithKinds(d)
 	}
 	for _, d := range all.Attentions() {
-		shown = shown.WithAttention(d)
+		shown = shown.WithKinds(d)
 	}
 	for _, p := range all.Presets() {
 		if streams[p.Config.Stream.Name()] {

@@ -56,6 +56,6 @@ func newZoo() (models.Zoo, error) {
 	}
 	return zoo.With(LayerScale{}, models.Preset{
 		Name: "quickstart-layerscale", Baseline: plain.Name, Config: plain.Config.OnStream(LayerScale{}),
-	}).WithAttention(HeadGain{}).WithFeedForward(Bilinear{}).WithKinds(Lion{Beta1: 0.9, Beta2: 0.99}, Spread{Unit: "nats"}, Folder{}, Norms{},
+	}).WithKinds(HeadGain{}, Bilinear{}, Lion{Beta1: 0.9, Beta2: 0.99}, Spread{Unit: "nats"}, Folder{}, Norms{},
 		Sums{Documents: 20000, Lines: 8, Most: 99}, InverseSqrt{}), nil
 }

@@ -51,9 +51,9 @@ func checkFile(t *testing.T, spec models.Spec) {
 // zooOf returns a zoo with only the model's designs, whatever module they come from.
 func zooOf(spec models.Spec) models.Zoo {
 	zoo := models.Zoo{}.With(without(spec.Stream))
-	zoo = zoo.WithAttention(without(spec.Attention.Design()))
+	zoo = zoo.WithKinds(without(spec.Attention.Design()))
 	if spec.FeedForward != nil {
-		zoo = zoo.WithFeedForward(without(spec.FeedForward))
+		zoo = zoo.WithKinds(without(spec.FeedForward))
 	}
 	return zoo
 }
