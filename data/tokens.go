@@ -55,6 +55,14 @@ func (t Tokens) Slice(from, to int) Tokens {
 // From returns the tokens from an index on.
 func (t Tokens) From(index int) Tokens { return t.Slice(index, t.Len()) }
 
+// Scored returns the tokens up to the n-th that is scored, which all but the first are; n = 0: all.
+func (t Tokens) Scored(n int) Tokens {
+	if n > 0 && n < t.Len()-1 {
+		return t.Slice(0, n+1)
+	}
+	return t
+}
+
 // IDs returns the ids, four bytes each.
 func (t Tokens) IDs() []int32 {
 	ids := make([]int32, t.Len())

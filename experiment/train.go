@@ -147,10 +147,7 @@ func (w *work) add(r Record) error {
 		return nil
 	}
 	r.Jobs = w.Jobs
-	line, err := json.Marshal(r)
-	if err == nil {
-		_, err = w.file.Write(append(line, '\n'))
-	}
+	err := json.NewEncoder(w.file).Encode(r)
 	if err == nil {
 		err = w.file.Sync()
 	}

@@ -76,19 +76,12 @@ func (m *Model) LoadText(ctx context.Context, o EvaluateOptions) (*eval.Text, er
 	}
 	if o.Tokens > 0 {
 		text.Windows = false
-		limit(text, o.Tokens)
+		text.Tokens = text.Tokens.Scored(o.Tokens)
 	}
 	if text.Tokens.Len() < 2 {
 		return nil, errors.Errorf("evaluate: want at least 2 tokens of text, got %d", text.Tokens.Len())
 	}
 	return text, nil
-}
-
-// limit keeps the first n scored tokens.
-func limit(t *eval.Text, n int) {
-	if n < t.Tokens.Len()-1 {
-		t.Tokens = t.Tokens.Slice(0, n+1)
-	}
 }
 
 // files reads text files, or token shards if all paths name such, with the model's tokenizer.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/pkg/errors"
@@ -64,22 +65,33 @@ func (m *Model) huggingFaceFiles(a Architecture) ([]checkpoint.FolderFile, error
 // architectureOf returns the architecture with the given name or, without a name, the first that
 // fits the model. An architecture fits if its config.json is read back as the same model.
 func architectureOf(zoo models.Zoo, spec models.Spec, name string) (Architecture, error) {
-	var problems []string
-	for _, a := range architectures(zoo) {
-		if name != "" && name != a.Type {
-			continue
+	all := architectures(zoo)
+	if name != "" {
+		i := slices.IndexFunc(all, func(a Architecture) bool { return a.Type == name })
+		if i < 0 {
+			return Architecture{}, layers.Setting("architecture", "want one of %v, got %q", models.NamesOf(all), name)
 		}
+		return all[i], all[i].fits(spec)
+	}
+	a, problems := firstFitting(all, spec)
+	if problems != "" {
+		return a, errors.Errorf("no class of transformers computes this model: %s; to export stream %s, write a pretrained.Architecture with its modeling_*.py, and add it by models.Zoo.WithKinds",
+			problems, spec.Stream.Name())
+	}
+	return a, nil
+}
+
+// firstFitting returns the first architecture that fits a model, or why none does.
+func firstFitting(all []Architecture, spec models.Spec) (Architecture, string) {
+	var problems []string
+	for _, a := range all {
 		err := a.fits(spec)
-		if err == nil || name != "" {
-			return a, err
+		if err == nil {
+			return a, ""
 		}
 		problems = append(problems, err.Error())
 	}
-	if name != "" {
-		return Architecture{}, layers.Setting("architecture", "want one of %v, got %q", ArchitectureNames(zoo), name)
-	}
-	return Architecture{}, errors.Errorf("no class of transformers computes this model: %s; to export stream %s, write a pretrained.Architecture with its modeling_*.py, and add it by models.Zoo.WithKinds",
-		strings.Join(problems, "; "), spec.Stream.Name())
+	return Architecture{}, strings.Join(problems, "; ")
 }
 
 // fits returns an error that says why a model does not fit the architecture.

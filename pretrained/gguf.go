@@ -3,6 +3,7 @@ package pretrained
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/pkg/errors"
@@ -100,21 +101,14 @@ func (gguf) Export(m *Model, path string, o ExportOptions) (notes []string, err 
 
 // ggufArchitecture returns the architecture that fits the model and that llama.cpp supports.
 func (m *Model) ggufArchitecture() (Architecture, error) {
-	var problems []string
-	for _, a := range architectures(m.Zoo) {
-		if a.GGUF == nil {
-			continue
-		}
-		err := a.fits(m.Spec)
-		if err == nil && a.GGUF.Check != nil {
-			return a, a.GGUF.Check(m.Spec)
-		}
-		if err == nil {
-			return a, nil
-		}
-		problems = append(problems, err.Error())
+	a, problems := firstFitting(slices.DeleteFunc(architectures(m.Zoo), func(a Architecture) bool { return a.GGUF == nil }), m.Spec)
+	switch {
+	case problems != "":
+		return a, errors.Errorf("gguf: want an architecture that llama.cpp has: %s", problems)
+	case a.GGUF.Check != nil:
+		return a, a.GGUF.Check(m.Spec)
 	}
-	return Architecture{}, errors.Errorf("gguf: want an architecture that llama.cpp has: %s", strings.Join(problems, "; "))
+	return a, nil
 }
 
 // ggufTensors returns the model's parameters in GGUF's form, with linear maps [out, in].

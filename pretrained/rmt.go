@@ -1,7 +1,6 @@
 package pretrained
 
 import (
-	"encoding/json"
 	"path/filepath"
 
 	"github.com/pkg/errors"
@@ -188,10 +187,7 @@ func (m *Model) describeRMT() (rmtDescription, error) {
 	if data.IsTokenizerFile(d.Tokenizer) {
 		d.Tokenizer = "" // a tokenizer in another folder
 	}
-	var err error
-	if d.Config, err = rmtSizes(c); err != nil {
-		return d, err
-	}
+	d.Config = rmtSizes(c)
 	own, err := d.model()
 	if err == nil {
 		err = own.SameModel(c)
@@ -199,38 +195,21 @@ func (m *Model) describeRMT() (rmtDescription, error) {
 	return d, errors.Wrap(err, "rmt")
 }
 
-// rmtSizes returns a model's sizes under the authors' names, given our config file.
-func rmtSizes(spec models.Spec) (rmtConfig, error) {
-	type section struct {
-		Stream struct {
-			Dk, Dv, Rank int
-			DModel       int `json:"d_model"`
-		}
-		Attention   models.BaseHeads
-		FeedForward struct{ Hidden int }
+// rmtSizes returns a model's sizes under the authors' names.
+func rmtSizes(spec models.Spec) rmtConfig {
+	r := rmtConfig{Vocab: spec.Vocab, Layers: spec.Layers, Eps: spec.NormEps}
+	for key, size := range map[string]*int{
+		"feedforward.hidden": &r.Hidden, "stream.rank": &r.Rank, "stream.dk": &r.Dk, "stream.dv": &r.Dv, "stream.d_model": &r.DModel, "attention.heads": &r.Heads,
+		"mup.base.feedforward.hidden": &r.BaseHidden, "mup.base.stream.rank": &r.BaseRank, "mup.base.stream.dk": &r.BaseDk, "mup.base.stream.dv": &r.BaseDv,
+		"mup.base.stream.d_model": &r.BaseDModel, "mup.base.attention.heads": &r.BaseHeads, "mup.base.attention.head_dim": &r.BaseHeadDim,
+	} {
+		*size, _ = spec.Size(key) // 0 for a size that the model does not have
 	}
-	var own struct {
-		section
-		MuP struct{ Base section }
+	if m := spec.MuP; m != nil {
+		r.Input, r.Output, r.Attention = m.InputMultiplier, m.OutputMultiplier, m.AttnMultiplier
 	}
-	text, err := json.Marshal(spec.Config)
-	if err == nil {
-		err = json.Unmarshal(text, &own)
-	}
-	if err != nil {
-		return rmtConfig{}, errors.WithStack(err)
-	}
-	base, m := own.MuP.Base, models.MuP{}
-	if spec.MuP != nil {
-		m = *spec.MuP
-	}
-	r := rmtConfig{Vocab: spec.Vocab, Layers: spec.Layers, Hidden: own.FeedForward.Hidden, Eps: spec.NormEps,
-		Rank: own.Stream.Rank, Dk: own.Stream.Dk, Dv: own.Stream.Dv, DModel: own.Stream.DModel, Heads: own.Attention.Heads,
-		BaseHidden: base.FeedForward.Hidden, BaseRank: base.Stream.Rank, BaseDk: base.Stream.Dk, BaseDv: base.Stream.Dv, BaseDModel: base.Stream.DModel,
-		BaseHeads: base.Attention.Heads, BaseHeadDim: base.Attention.HeadDim,
-		Input: m.InputMultiplier, Output: m.OutputMultiplier, Attention: m.AttnMultiplier}
 	if r.DModel > 0 {
 		r.HeadDim = spec.HeadDim()
 	}
-	return r, nil
+	return r
 }

@@ -18,20 +18,25 @@ type rope struct {
 }
 
 type ropeParameters struct {
-	Theta           *float64 `json:"rope_theta,omitempty"`
-	Type            *string  `json:"rope_type,omitempty"`
-	OldType         *string  `json:"type,omitempty"`
-	Partial         *float64 `json:"partial_rotary_factor,omitempty"`
-	Factor          float64  `json:"factor,omitempty"`
-	OriginalSeq     int      `json:"original_max_position_embeddings,omitempty"`
-	LowFreqFactor   float64  `json:"low_freq_factor,omitempty"`
-	HighFreqFactor  float64  `json:"high_freq_factor,omitempty"`
-	BetaFast        float64  `json:"beta_fast,omitempty"`
-	BetaSlow        float64  `json:"beta_slow,omitempty"`
-	AttentionFactor float64  `json:"attention_factor,omitempty"`
-	MScale          *float64 `json:"mscale,omitempty"`
-	MScaleAllDim    *float64 `json:"mscale_all_dim,omitempty"`
-	Truncate        *bool    `json:"truncate,omitempty"`
+	Theta *float64 `json:"rope_theta,omitempty"`
+	ropeScaling
+	OldType      string   `json:"type,omitempty"`
+	Partial      *float64 `json:"partial_rotary_factor,omitempty"`
+	MScale       *float64 `json:"mscale,omitempty"`
+	MScaleAllDim *float64 `json:"mscale_all_dim,omitempty"`
+	Truncate     *bool    `json:"truncate,omitempty"`
+}
+
+// ropeScaling is a layers.RopeScaling with the keys of a config.json.
+type ropeScaling struct {
+	Type            string  `json:"rope_type,omitempty"`
+	Factor          float64 `json:"factor,omitempty"`
+	OriginalSeq     int     `json:"original_max_position_embeddings,omitempty"`
+	LowFreqFactor   float64 `json:"low_freq_factor,omitempty"`
+	HighFreqFactor  float64 `json:"high_freq_factor,omitempty"`
+	BetaFast        float64 `json:"beta_fast,omitempty"`
+	BetaSlow        float64 `json:"beta_slow,omitempty"`
+	AttentionFactor float64 `json:"attention_factor,omitempty"`
 }
 
 // ropeDefault is the type of positions without scaling.
@@ -77,16 +82,9 @@ func addRope(m *models.Attention, text []byte) error {
 // in errors. If original_max_position_embeddings is missing, yarn takes seq as the length of rows
 // in training.
 func (p ropeParameters) scaling(key string, seq int) (layers.RopeScaling, error) {
-	r := layers.RopeScaling{Factor: p.Factor, OriginalSeq: p.OriginalSeq, LowFreqFactor: p.LowFreqFactor, HighFreqFactor: p.HighFreqFactor,
-		BetaFast: p.BetaFast, BetaSlow: p.BetaSlow, AttentionFactor: p.AttentionFactor}
-	typeKey := key + "rope_type"
-	for _, kind := range []struct {
-		key   string
-		value *string
-	}{{key + "rope_type", p.Type}, {key + "type", p.OldType}} {
-		if kind.value != nil {
-			r.Type, typeKey = *kind.value, kind.key
-		}
+	r, typeKey := layers.RopeScaling(p.ropeScaling), key+"rope_type"
+	if p.OldType != "" {
+		r.Type, typeKey = p.OldType, key+"type"
 	}
 	switch {
 	case p.Partial != nil && *p.Partial != 1:
@@ -114,8 +112,7 @@ func (p ropeParameters) scaling(key string, seq int) (layers.RopeScaling, error)
 
 // ropeJSON returns the rope_parameters of a model, with its base.
 func ropeJSON(a models.Attention) ropeParameters {
-	s, theta := a.RopeScaling, cmp.Or(a.RopeBase, 10000)
-	kind := cmp.Or(s.Type, ropeDefault)
-	return ropeParameters{Theta: &theta, Type: &kind, Factor: s.Factor, OriginalSeq: s.OriginalSeq, LowFreqFactor: s.LowFreqFactor,
-		HighFreqFactor: s.HighFreqFactor, BetaFast: s.BetaFast, BetaSlow: s.BetaSlow, AttentionFactor: s.AttentionFactor}
+	s, theta := ropeScaling(a.RopeScaling), cmp.Or(a.RopeBase, 10000)
+	s.Type = cmp.Or(s.Type, ropeDefault)
+	return ropeParameters{Theta: &theta, ropeScaling: s}
 }

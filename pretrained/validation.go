@@ -38,10 +38,7 @@ func (m *Model) validation(ctx context.Context, o EvaluateOptions) (*eval.Text, 
 	if err := corpus.CheckValidation(m.Spec.Seq); err != nil {
 		return nil, err
 	}
-	text := &eval.Text{Tokenizer: corpus.Tokenizer, Tokens: corpus.Val.Tokens, Windows: true}
-	if tokens > 0 {
-		limit(text, tokens)
-	}
+	text := &eval.Text{Tokenizer: corpus.Tokenizer, Tokens: corpus.Val.Tokens.Scored(tokens), Windows: true}
 	if m.State != nil && m.State.CorpusFingerprint != corpus.Fingerprint {
 		text.Warnings = append(text.Warnings, fmt.Sprintf("the corpus has changed since the model was trained (fingerprint %.12s then, %.12s now): the score is not that of the run, and the model may have seen some of the text",
 			m.State.CorpusFingerprint, corpus.Fingerprint))

@@ -2,7 +2,6 @@ package trainer
 
 import (
 	"encoding/json"
-	"io"
 
 	"github.com/pkg/errors"
 
@@ -53,15 +52,6 @@ func newMetricsLog(vocab, steps int) *metricsLog {
 	return l
 }
 
-func writeLine(w io.Writer, m Metrics) error {
-	line, err := json.Marshal(m)
-	if err != nil {
-		return errors.WithStack(err)
-	}
-	_, err = w.Write(append(line, '\n'))
-	return errors.WithStack(err)
-}
-
 // count takes a line that is in the file, or will be, and marks it if its loss is part of a spike;
 // news reports a spike or a collapse that
 // begins here.
@@ -93,5 +83,5 @@ func (l *metricsLog) count(m *Metrics) (news []string) {
 // add appends a step.
 func (l *metricsLog) add(m *Metrics) (news []string, err error) {
 	news = l.count(m)
-	return news, errors.Wrap(writeLine(l.file, *m), metricsFile)
+	return news, errors.Wrap(json.NewEncoder(l.file).Encode(*m), metricsFile)
 }

@@ -2,7 +2,6 @@ package trainer
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -102,64 +101,52 @@ type begin struct {
 	Saves    bool   // rank 0 saves at once
 }
 
-// sendStart tells the other ranks where the run begins, and sends them the weights and their parts
-// of a checkpoint's optimizer state.
-func (t *Trainer) sendStart(saves bool) error {
-	if t.group == nil {
-		return nil
-	}
-	b := begin{t.learner.Progress(), t.batches.Position(), t.corpus.Fingerprint, t.restored != nil, saves}
-	text, err := json.Marshal(b)
+// shareStart tells the other ranks where the run begins, as rank 0 says, and gives them its weights
+// and their parts of a checkpoint's optimizer state. What other ranks than 0 pass does not matter.
+func (t *Trainer) shareStart(b begin) (begin, error) {
+	all, err := distributed.Gather(t.group, "start", b)
 	if err != nil {
-		return errors.WithStack(err)
+		return b, err
 	}
-	size := []float64{float64(len(text))}
-	if err := distributed.Broadcast(t.group, "size of the start", 0, size).Wait(); err != nil {
-		return err
-	}
-	if err := distributed.Broadcast(t.group, "start", 0, text).Wait(); err != nil {
-		return err
-	}
-	if err := t.spreadWeights(); err != nil {
-		return err
-	}
-	for _, s := range t.learner.Optimizer().State() {
-		if whole, ok := t.restored[s.Name]; ok {
-			if err := distributed.Broadcast(t.group, s.Name, 0, whole).Wait(); err != nil {
-				return err
-			}
+	for _, p := range t.store.Params() {
+		if err := distributed.Broadcast(t.group, p.Name, 0, p.Value.Float32s()).Wait(); err != nil {
+			return b, err
 		}
 	}
-	t.restored = nil
-	return nil
-}
-
-// receiveStart is sendStart of another rank than 0.
-func (t *Trainer) receiveStart(ctx context.Context) error {
-	size := make([]float64, 1)
-	if err := distributed.Broadcast(t.group, "size of the start", 0, size).Wait(); err != nil {
-		return err
-	}
-	text := make([]byte, int(size[0]))
-	if err := distributed.Broadcast(t.group, "start", 0, text).Wait(); err != nil {
-		return err
-	}
-	var b begin
-	if err := json.Unmarshal(text, &b); err != nil {
-		return errors.Wrap(err, "start from rank 0")
-	}
-	if err := t.spreadWeights(); err != nil {
-		return err
-	}
+	b = all[0]
 	for _, s := range t.learner.Optimizer().State() {
 		if !b.Restored {
 			break
 		}
-		whole := t.wholeOf(s)
-		if err := distributed.Broadcast(t.group, s.Name, 0, whole).Wait(); err != nil {
-			return err
+		whole := t.restored[s.Name]
+		if !t.leads() {
+			whole = t.wholeOf(s)
 		}
-		setState(s, whole)
+		if err := distributed.Broadcast(t.group, s.Name, 0, whole).Wait(); err != nil {
+			return b, err
+		}
+		if !t.leads() {
+			setState(s, whole)
+		}
+	}
+	t.restored = nil
+	return b, nil
+}
+
+// sendStart tells the other ranks where the run begins.
+func (t *Trainer) sendStart(saves bool) error {
+	if t.group == nil {
+		return nil
+	}
+	_, err := t.shareStart(begin{t.learner.Progress(), t.batches.Position(), t.corpus.Fingerprint, t.restored != nil, saves})
+	return err
+}
+
+// receiveStart is sendStart of another rank than 0.
+func (t *Trainer) receiveStart(ctx context.Context) error {
+	b, err := t.shareStart(begin{})
+	if err != nil {
+		return err
 	}
 	if err := t.store.ToDevice(); err != nil {
 		return err
@@ -171,16 +158,6 @@ func (t *Trainer) receiveStart(ctx context.Context) error {
 	t.batches.Seek(b.Position)
 	if b.Saves {
 		return t.serveState()
-	}
-	return nil
-}
-
-// spreadWeights gives all ranks the weights of rank 0.
-func (t *Trainer) spreadWeights() error {
-	for _, p := range t.store.Params() {
-		if err := distributed.Broadcast(t.group, p.Name, 0, p.Value.Float32s()).Wait(); err != nil {
-			return err
-		}
 	}
 	return nil
 }
@@ -198,12 +175,15 @@ func (t *Trainer) wholeOf(s optim.StateTensor) []float32 {
 // noTensor ends serveState.
 const noTensor = -1
 
-// next tells all ranks which tensor of the optimizer's state rank 0 asks for.
-func (t *Trainer) next(i int) (int, error) {
-	x := []float64{float64(i)}
-	err := distributed.Broadcast(t.group, "next tensor of the checkpoint", 0, x).Wait()
+// tell tells all ranks a number of rank 0's.
+func (t *Trainer) tell(what string, n int) (int, error) {
+	x := []float64{float64(n)}
+	err := distributed.Broadcast(t.group, what, 0, x).Wait()
 	return int(x[0]), err
 }
+
+// next tells all ranks which tensor of the optimizer's state rank 0 asks for.
+func (t *Trainer) next(i int) (int, error) { return t.tell("next tensor of the checkpoint", i) }
 
 // fetchState returns tensor number i of the optimizer's state. The other ranks are in serveState.
 func (t *Trainer) fetchState(i int, s optim.StateTensor) ([]float32, error) {

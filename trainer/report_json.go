@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 
@@ -18,7 +19,7 @@ type JSONLines struct {
 func NewJSONLines(w, warnings io.Writer) *JSONLines { return &JSONLines{w: w, warnings: warnings} }
 
 // Step writes the line.
-func (j *JSONLines) Step(m Metrics) { _ = writeLine(j.w, m) }
+func (j *JSONLines) Step(m Metrics) { _ = json.NewEncoder(j.w).Encode(m) }
 
 // Warn writes the line to where warnings go.
 func (j *JSONLines) Warn(line string) { fmt.Fprintln(j.warnings, figure.Visible(warning(line))) }

@@ -61,12 +61,8 @@ func (t *Trainer) keepSample(ctx context.Context) error {
 		return errors.Wrap(err, "sample")
 	}
 	s := Sample{t.step(), int64(t.step()) * int64(t.run.StepTokens()), text.String()}
-	line, err := json.Marshal(s)
-	if err != nil {
+	if err := json.NewEncoder(t.sampled.file).Encode(s); err != nil {
 		return errors.WithStack(err)
-	}
-	if _, err := t.sampled.file.Write(append(line, '\n')); err != nil {
-		return err
 	}
 	t.sampled.last = s.Step
 	if err := t.events.sample(s); err != nil {

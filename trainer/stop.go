@@ -3,7 +3,6 @@ package trainer
 import (
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/distributed"
 	"github.com/residua-go/residua/runconfig"
 )
 
@@ -23,16 +22,12 @@ var limits = [...]string{"train.stop.tokens", "train.stop.flops", "train.stop.ti
 // run asks anew, so that it goes on if the limit was raised. In a group all ranks call it, and do
 // what rank 0 finds.
 func (t *Trainer) checkStop() error {
-	limit := t.reached()
+	limit, err := t.reached(), error(nil)
 	if t.group != nil && t.run.Train.Stop != (runconfig.Stop{}) {
-		x := []float64{float64(limit)}
-		if err := distributed.Broadcast(t.group, "limits of train.stop", 0, x).Wait(); err != nil {
-			return err
-		}
-		limit = int(x[0])
+		limit, err = t.tell("limits of train.stop", limit)
 	}
 	t.stopAt(limit)
-	return nil
+	return err
 }
 
 // stopAt notes which of the limits has ended the run, if one has.

@@ -12,11 +12,7 @@ import (
 
 // validationTokens returns the part of the corpus' validation split that the run scores.
 func (t *Trainer) validationTokens(corpus *data.Corpus) data.Tokens {
-	tokens := corpus.Val.Tokens
-	if n := t.run.Train.EvalTokens; n > 0 && n < tokens.Len()-1 {
-		tokens = tokens.Slice(0, n+1)
-	}
-	return tokens
+	return corpus.Val.Tokens.Scored(t.run.Train.EvalTokens)
 }
 
 // scoredTokens returns how many of the given tokens are scored: those that fill whole windows.

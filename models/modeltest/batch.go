@@ -2,6 +2,7 @@ package modeltest
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"github.com/residua-go/residua/models"
 )
@@ -49,7 +50,7 @@ func otherThanBOS(spec models.Spec, i int) int32 {
 
 // clone returns a copy that can be changed.
 func (b Batch) clone() Batch {
-	b.Inputs, b.Targets = append([]int32(nil), b.Inputs...), append([]int32(nil), b.Targets...)
+	b.Inputs, b.Targets = slices.Clone(b.Inputs), slices.Clone(b.Targets)
 	return b
 }
 

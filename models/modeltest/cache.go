@@ -18,7 +18,7 @@ import (
 func checkCache(t *testing.T, spec models.Spec) {
 	store := PerturbedStore(t, spec, tensor.Float64)
 	b := documentBatch(spec, rows, 5)
-	whole := cached{spec: spec, batch: b, want: Compile(t, spec, store, Setup{}).On(t, b, graph.RunOptions{}).Logits}
+	whole := cached{spec: spec, batch: b, want: evaluate(t, spec, store, b).Logits}
 	for name, sizes := range map[string][][2]int{ // programs, of rows and tokens a row
 		"one by one": {{rows, 1}}, "half a row at a time": {{rows, spec.Seq / 2}}, "mixed": {{rows, 1}, {1, 4}, {rows, 3}, {1, spec.Seq}},
 	} {

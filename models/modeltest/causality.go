@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/tensor"
 
-	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 )
 
@@ -17,20 +16,20 @@ func checkCausality(t *testing.T, spec models.Spec) {
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		p := Compile(t, spec, PerturbedStore(t, spec, dt), Setup{})
 		b := RandomBatch(spec, rows, spec.Seq, 3)
-		before := p.On(t, b, graph.RunOptions{}).Logits
+		before := p.On(t, b).Logits
 		for _, first := range []int{0, 1, spec.Seq / 2, spec.Seq - 1} {
 			changed := b.clone()
 			for i := first; i < spec.Seq; i++ {
 				changed.replace(spec, i)
 			}
-			after := p.On(t, changed, graph.RunOptions{}).Logits
+			after := p.On(t, changed).Logits
 			requireRows(t, spec, before, after, 0, first, true, "%v: tokens before %d, which changes", dt, first)
 			requireRows(t, spec, before, after, first, spec.Seq, false, "%v: tokens from %d on, which change", dt, first)
 			requireRows(t, spec, before, after, spec.Seq, rows*spec.Seq, true, "%v: another row", dt)
 		}
 		changed := b.clone()
 		changed.replace(spec, 0)
-		after := p.On(t, changed, graph.RunOptions{}).Logits
+		after := p.On(t, changed).Logits
 		requireRows(t, spec, before, after, 0, spec.Seq, false, "%v: tokens after the first, which changes", dt)
 	}
 }
@@ -44,12 +43,12 @@ func checkDocuments(t *testing.T, spec models.Spec) {
 		p := Compile(t, c, PerturbedStore(t, c, tensor.Float64), Setup{})
 		b := RandomBatch(c, rows, c.Seq, 4)
 		b.Inputs[bos] = int32(c.BOS)
-		before := p.On(t, b, graph.RunOptions{}).Logits
+		before := p.On(t, b).Logits
 		changed := b.clone()
 		for i := range bos {
 			changed.replace(c, i)
 		}
-		after := p.On(t, changed, graph.RunOptions{}).Logits
+		after := p.On(t, changed).Logits
 		requireRows(t, c, before, after, 0, bos, false, "the changed document")
 		requireRows(t, c, before, after, bos, c.Seq, masked, "the document after it, masked: %t", masked)
 		b.Inputs[bos+1] = int32(c.BOS) // a run of BOS opens one document
@@ -61,14 +60,14 @@ func checkDocuments(t *testing.T, spec models.Spec) {
 // before it.
 func requireRunOpensOne(t *testing.T, spec models.Spec, p *Program, b Batch, bos int, masked bool) {
 	t.Helper()
-	before := p.On(t, b, graph.RunOptions{}).Logits
+	before := p.On(t, b).Logits
 	changed := b.clone()
 	changed.replace(spec, 0)
-	after := p.On(t, changed, graph.RunOptions{}).Logits
+	after := p.On(t, changed).Logits
 	requireRows(t, spec, before, after, bos, spec.Seq, masked, "after a run of BOS, masked: %t", masked)
 	changed = b.clone()
 	changed.replace(spec, bos) // now the document begins at the second
-	after = p.On(t, changed, graph.RunOptions{}).Logits
+	after = p.On(t, changed).Logits
 	requireRows(t, spec, before, after, bos+2, spec.Seq, false, "after a run of BOS whose first changes")
 }
 

@@ -44,7 +44,7 @@ func checkCost(t *testing.T, spec models.Spec) {
 	assert.Equal(t, spec.StreamSize(), cost.StreamSize)
 
 	hooked := Compile(t, spec, store, Setup{Hooks: graph.Hooks{"embedding.out": nil}})
-	hooked.On(t, RandomBatch(spec, rows, spec.Seq, 15), graph.RunOptions{})
+	hooked.On(t, RandomBatch(spec, rows, spec.Seq, 15))
 	stream, err := hooked.Hooked("embedding.out")
 	require.NoError(t, err)
 	assert.Equal(t, stream.Shape().TotalSize(), cost.StreamSize*tokens, "entries of the stream of %d tokens", tokens)

@@ -2,6 +2,7 @@ package modeltest
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,7 +44,7 @@ func CheckStream(t *testing.T, d *analysis.Decomposition, token int, tolerance f
 		floats.Add(sum, term)
 	}
 	for _, w := range d.Writers() {
-		whole := append([]float64(nil), sum...)
+		whole := slices.Clone(sum)
 		for part := range w.Parts {
 			add(d.Term(w.Name, part, token))
 		}

@@ -10,7 +10,6 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/checkpoint"
-	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 )
 
@@ -45,13 +44,12 @@ func checkFile(t *testing.T, spec models.Spec) {
 	}
 	requireSame(t, Values(store), Values(again), "parameters")
 	b := documentBatch(spec, rows, 14)
-	require.Equal(t, Compile(t, spec, store, Setup{}).On(t, b, graph.RunOptions{}), Compile(t, read, again, Setup{}).On(t, b, graph.RunOptions{}), "results")
+	require.Equal(t, evaluate(t, spec, store, b), evaluate(t, read, again, b), "results")
 }
 
 // zooOf returns a zoo with only the model's designs, whatever module they come from.
 func zooOf(spec models.Spec) models.Zoo {
-	zoo := models.Zoo{}.With(without(spec.Stream))
-	zoo = zoo.WithKinds(without(spec.Attention.Design()))
+	zoo := models.Zoo{}.WithKinds(without(spec.Stream), without(spec.Attention.Design()))
 	if spec.FeedForward != nil {
 		zoo = zoo.WithKinds(without(spec.FeedForward))
 	}

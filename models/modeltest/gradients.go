@@ -3,6 +3,7 @@ package modeltest
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,7 +27,7 @@ func checkGradients(t *testing.T, spec models.Spec, idle IdleFunc) {
 	store := PerturbedStore(t, spec, tensor.Float64)
 	p := Compile(t, spec, store, Setup{Gradients: true, LossOnly: true, Auxiliary: auxiliary})
 	b := documentBatch(spec, rows, 6)
-	p.On(t, b, graph.RunOptions{})
+	p.On(t, b)
 	gradients := Gradients(store)
 	least := idleGradient * largestOf(gradients)
 	for _, param := range store.Params() {
@@ -131,7 +132,7 @@ func argmax(xs []float64) int {
 func checkStockGradients(t *testing.T, spec models.Spec) {
 	store := PerturbedStore(t, spec, tensor.Float64)
 	b := documentBatch(spec, rows, 9)
-	want := Compile(t, spec, store, Setup{Gradients: true, LossOnly: true, Auxiliary: auxiliary}).On(t, b, graph.RunOptions{})
+	want := Compile(t, spec, store, Setup{Gradients: true, LossOnly: true, Auxiliary: auxiliary}).On(t, b)
 
 	g := gorgonia.NewGraph()
 	m, err := models.New(g, spec, graph.Options{DType: tensor.Float64, Store: store, Threads: 1})
@@ -156,6 +157,6 @@ func checkStockGradients(t *testing.T, spec models.Spec) {
 }
 
 func intNode(g *gorgonia.ExprGraph, name string, b Batch, values []int32) *gorgonia.Node {
-	value := tensor.New(tensor.WithShape(b.Rows, b.Seq), tensor.WithBacking(append([]int32(nil), values...)))
+	value := tensor.New(tensor.WithShape(b.Rows, b.Seq), tensor.WithBacking(slices.Clone(values)))
 	return gorgonia.NewMatrix(g, tensor.Int32, gorgonia.WithShape(b.Rows, b.Seq), gorgonia.WithName(name), gorgonia.WithValue(value))
 }

@@ -30,8 +30,8 @@ func checkInitialFunction(t *testing.T, spec models.Spec) {
 	theirs, ours := PerturbedStore(t, plain, tensor.Float64), NewStore(t, spec, tensor.Float64, 0)
 	share(t, spec, ours, theirs)
 	b, s := documentBatch(spec, rows, 17), Setup{Gradients: true}
-	want := Compile(t, plain, theirs, s).On(t, b, graph.RunOptions{})
-	got := Compile(t, spec, ours, s).On(t, b, graph.RunOptions{})
+	want := Compile(t, plain, theirs, s).On(t, b)
+	got := Compile(t, spec, ours, s).On(t, b)
 	assert.LessOrEqual(t, Distance(got.Logits, want.Logits), initialTolerance, "logits")
 	assert.InDelta(t, want.Loss, got.Loss, initialTolerance, "loss")
 	wanted, all := Gradients(theirs), Gradients(ours)

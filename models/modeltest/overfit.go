@@ -36,7 +36,7 @@ func checkOverfit(t *testing.T, spec models.Spec) {
 	defer l.Close()
 	require.NoError(t, l.Train(t.Context(), overfitSteps, nil))
 	require.Zero(t, l.Progress().Skipped)
-	loss := Compile(t, spec, store, Setup{}).On(t, b, graph.RunOptions{}).CrossEntropy
+	loss := evaluate(t, spec, store, b).CrossEntropy
 	assert.Less(t, loss, overfitLoss, "cross-entropy after %d steps on one batch", overfitSteps)
 	t.Logf("cross-entropy after %d steps: %.4f nats", overfitSteps, loss)
 }

@@ -22,6 +22,7 @@ type Setup struct {
 	Recompute graph.Recompute
 	Separate  bool // no two nodes share memory
 	Threads   int  // 0: 1
+	LogitsAt  int  // logits for this many tokens alone; 0: for all
 	Hooks     graph.Hooks
 	Cache     *graph.Cache // no loss then
 	Auxiliary models.Auxiliary
@@ -44,7 +45,7 @@ func Compile(t *testing.T, spec models.Spec, store *graph.Store, s Setup) *Progr
 		s.Seq = spec.Seq
 	}
 	all := s.Cache == nil && !s.LossOnly
-	want := models.Outputs{Loss: s.Cache == nil, TokenLosses: all, Logits: !s.LossOnly, Features: !s.LossOnly, Auxiliary: s.Auxiliary}
+	want := models.Outputs{Loss: s.Cache == nil, TokenLosses: all, Logits: !s.LossOnly, LogitsAt: s.LogitsAt, Features: !s.LossOnly, Auxiliary: s.Auxiliary}
 	p, err := models.Compile(spec, s.Rows, s.Seq, want, graph.ProgramOptions{
 		Gradients: s.Gradients, Recompute: s.Recompute, Separate: s.Separate,
 		Options: graph.Options{Store: store, Threads: max(1, s.Threads), Hooks: s.Hooks, Training: s.Training, Cache: s.Cache, Precision: s.Precision},
@@ -54,6 +55,22 @@ func Compile(t *testing.T, spec models.Spec, store *graph.Store, s Setup) *Progr
 	return &Program{p}
 }
 
+// evaluate runs a batch by a program that only evaluates.
+func evaluate(t *testing.T, spec models.Spec, store *graph.Store, b Batch) Result {
+	t.Helper()
+	return Compile(t, spec, store, Setup{}).On(t, b)
+}
+
+// trained runs a batch twice by a program with gradients, the second time over used buffers, and
+// returns what it computed then.
+func trained(t *testing.T, spec models.Spec, store *graph.Store, b Batch, s Setup) (Result, map[string][]float64) {
+	t.Helper()
+	s.Gradients, s.Auxiliary = true, auxiliary
+	p := Compile(t, spec, store, s)
+	p.On(t, b)
+	return p.On(t, b), Gradients(store)
+}
+
 // Result holds what a run computed. Features, Logits and TokenLosses are nil for a program
 // of the loss only.
 type Result struct {
@@ -61,12 +78,12 @@ type Result struct {
 	Features, Logits, TokenLosses []float64
 }
 
-// On runs the program on a batch.
-func (p *Program) On(t *testing.T, b Batch, o graph.RunOptions) Result {
+// On runs the program on a batch, with at most one set of options.
+func (p *Program) On(t *testing.T, b Batch, options ...graph.RunOptions) Result {
 	t.Helper()
 	copy(p.Tokens, b.Inputs)
 	copy(p.Targets, b.Targets)
-	require.NoError(t, p.Run(o))
+	require.NoError(t, p.Run(append(options, graph.RunOptions{})[0]))
 	r := Result{Features: valuesOf(p.Features), Logits: valuesOf(p.Logits), TokenLosses: valuesOf(p.TokenLosses)}
 	if total := p.Roots().Loss; total != nil {
 		var err error

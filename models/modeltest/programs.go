@@ -16,8 +16,8 @@ func checkPrecision(t *testing.T, spec models.Spec) {
 	narrow, wide := PerturbedStore(t, spec, tensor.Float32), NewStore(t, spec, tensor.Float64, 0)
 	copyValues(t, wide, narrow)
 	b := documentBatch(spec, rows, 10)
-	want := Compile(t, spec, wide, Setup{}).On(t, b, graph.RunOptions{})
-	got := Compile(t, spec, narrow, Setup{}).On(t, b, graph.RunOptions{})
+	want := evaluate(t, spec, wide, b)
+	got := evaluate(t, spec, narrow, b)
 	assert.LessOrEqual(t, Distance(got.Logits, want.Logits), 2e-5, "logits")
 	assert.InEpsilon(t, want.Loss, got.Loss, 2e-5, "loss")
 }
@@ -27,26 +27,19 @@ func checkPrecision(t *testing.T, spec models.Spec) {
 func checkPrograms(t *testing.T, spec models.Spec) {
 	store := PerturbedStore(t, spec, tensor.Float32)
 	b := documentBatch(spec, rows, 11)
-	want := Compile(t, spec, store, Setup{Auxiliary: auxiliary}).On(t, b, graph.RunOptions{})
-	run := func(s Setup) (Result, map[string][]float64) {
-		s.Gradients, s.Auxiliary = true, auxiliary
-		p := Compile(t, spec, store, s)
-		p.On(t, b, graph.RunOptions{})
-		r := p.On(t, b, graph.RunOptions{}) // a second time, over used buffers
-		return r, Gradients(store)
-	}
-	training, gradients := run(Setup{})
+	want := Compile(t, spec, store, Setup{Auxiliary: auxiliary}).On(t, b)
+	training, gradients := trained(t, spec, store, b, Setup{})
 	require.Equal(t, want, training, "a training program")
 	for name, s := range map[string]Setup{
 		"without shared buffers": {Separate: true},
 		"with recomputation":     {Recompute: graph.RecomputeBlock},
 		"both":                   {Separate: true, Recompute: graph.RecomputeBlock},
 	} {
-		r, g := run(s)
+		r, g := trained(t, spec, store, b, s)
 		require.Equal(t, want, r, name)
 		requireSame(t, gradients, g, name)
 	}
-	lossOnly, g := run(Setup{LossOnly: true})
+	lossOnly, g := trained(t, spec, store, b, Setup{LossOnly: true})
 	require.Equal(t, want.Loss, lossOnly.Loss, "a program of the loss only")
 	requireSame(t, gradients, g, "a program of the loss only")
 }
@@ -58,9 +51,9 @@ func checkDropout(t *testing.T, spec models.Spec) {
 	store := PerturbedStore(t, spec, tensor.Float32)
 	b := documentBatch(spec, rows, 12)
 	without := varied(t, spec, func(c *models.Config) { c.Dropout = 0 })
-	plain := Compile(t, without, store, Setup{}).On(t, b, graph.RunOptions{})
-	require.Equal(t, plain, Compile(t, spec, store, Setup{}).On(t, b, graph.RunOptions{}), "evaluation")
-	require.Equal(t, plain, Compile(t, without, store, Setup{Training: true}).On(t, b, graph.RunOptions{}), "training without dropout")
+	plain := evaluate(t, without, store, b)
+	require.Equal(t, plain, evaluate(t, spec, store, b), "evaluation")
+	require.Equal(t, plain, Compile(t, without, store, Setup{Training: true}).On(t, b), "training without dropout")
 
 	p := Compile(t, spec, store, Setup{Training: true, Gradients: true})
 	first := p.On(t, b, graph.RunOptions{Step: 1})
@@ -80,7 +73,7 @@ func checkAccumulation(t *testing.T, spec models.Spec) {
 	store := PerturbedStore(t, spec, tensor.Float64)
 	const parts = 3
 	whole := documentBatch(spec, parts*rows, 13)
-	Compile(t, spec, store, Setup{Rows: parts * rows, Gradients: true, LossOnly: true, Auxiliary: z}).On(t, whole, graph.RunOptions{})
+	Compile(t, spec, store, Setup{Rows: parts * rows, Gradients: true, LossOnly: true, Auxiliary: z}).On(t, whole)
 	want := Gradients(store)
 	p := Compile(t, spec, store, Setup{Gradients: true, LossOnly: true, Auxiliary: z})
 	size := rows * spec.Seq

@@ -9,7 +9,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gorgonia.org/tensor"
 
-	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 )
 
@@ -31,7 +30,7 @@ func checkShapes(t *testing.T, spec models.Spec) {
 		assert.Equal(t, p.Store().Params()[i].Name, n.Name())
 		assert.Equal(t, p.Store().Params()[i].Shape, []int(n.Shape()), n.Name())
 	}
-	r := p.On(t, RandomBatch(spec, rows, spec.Seq, 1), graph.RunOptions{})
+	r := p.On(t, RandomBatch(spec, rows, spec.Seq, 1))
 	assert.Len(t, r.Logits, tokens*spec.Vocab)
 	assert.Len(t, r.TokenLosses, tokens)
 	for _, v := range r.Logits {
@@ -45,7 +44,7 @@ func checkLoss(t *testing.T, spec models.Spec) {
 	p := Compile(t, spec, PerturbedStore(t, spec, tensor.Float64), Setup{Auxiliary: models.Auxiliary{ZLoss: auxiliary.ZLoss}})
 	b := documentBatch(spec, rows, 2)
 	b.Targets[3] = -1
-	r := p.On(t, b, graph.RunOptions{})
+	r := p.On(t, b)
 	sum, squares, counted := 0.0, 0.0, 0
 	for i, target := range b.Targets {
 		if target < 0 {

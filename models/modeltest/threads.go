@@ -27,7 +27,7 @@ func checkThreads(t *testing.T, spec models.Spec) {
 	b := RandomBatch(spec, many, spec.Seq, 16)
 	run := func(threads int) (Result, map[string][]float64) {
 		p := Compile(t, spec, store, Setup{Rows: many, Gradients: true, Auxiliary: auxiliary, Threads: threads})
-		return p.On(t, b, graph.RunOptions{}), Gradients(store)
+		return p.On(t, b), Gradients(store)
 	}
 	result, gradients := run(1)
 	steps := []int{1}
