@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/analysis/numerics"
 )
 
 // Estimate is the result of a Monte-Carlo run: moments with their standard errors.
@@ -23,15 +23,6 @@ type Estimate struct {
 // have the same distribution, so the weights of the others need not be drawn.
 const observed = 16
 
-// simulate estimates the moments of a pass's result: each trial draws weights, input and
-// gradient afresh from normal distributions, makes the product as the operation defines it, and
-// looks at up to 16 entries along each axis that the weights span. Entries of one trial depend on
-// each other, so the standard errors come from the spread between trials. The result depends on
-// the arguments alone; trials: at least 2.
-func (o Operation) simulate(pass string, s Setting, trials int, seed uint64) (Estimate, error) {
-	return o.monteCarlo(pass, s, trials, seed, normal)
-}
-
 // filler fills a tensor with random entries of the given moments.
 type filler func(r *rand.Rand, m Moments, entries []float64)
 
@@ -43,20 +34,18 @@ func normal(r *rand.Rand, m Moments, entries []float64) {
 	}
 }
 
-// monteCarlo fills input and gradient by fill, and the weights with normal entries.
-func (o Operation) monteCarlo(pass string, s Setting, trials int, seed uint64, fill filler) (Estimate, error) {
-	if _, err := o.closedForm(pass, s); err != nil {
-		return Estimate{}, err
-	}
-	if trials < 2 {
-		return Estimate{}, check.Value("trials", "at least 2", trials)
-	}
+// simulate estimates the moments of a pass's result: each trial draws weights afresh from a normal
+// distribution, fills input and gradient by fill, makes the product as the operation defines it,
+// and looks at up to 16 entries along each axis that the weights span. Entries of one trial depend
+// on each other, so the standard errors come from the spread between trials, of which there must
+// be at least 2. The result depends on the arguments alone.
+func (o Operation) simulate(pass string, s Setting, trials int, seed uint64, fill filler) Estimate {
 	random := rand.New(rand.NewPCG(seed, label(o.Name+" "+pass)))
 	var sums tally
 	for range trials {
 		sums.add(o.trial(pass, s, random, fill).RawMatrix().Data)
 	}
-	return sums.estimate(), nil
+	return sums.estimate()
 }
 
 // label returns a number by which different operations and passes get different random numbers.
@@ -138,19 +127,11 @@ func (t *tally) add(entries []float64) {
 // estimate returns variance = E[y^2] - E[y]^2, corrected for the bias of the estimated mean. Its
 // standard error follows, to first order, from the standard error of y^2 - 2 E[y] y (delta method).
 func (t *tally) estimate() Estimate {
-	mean, meanError := meanAndError(t.means)
-	square, _ := meanAndError(t.squares)
+	mean, square := numerics.NewEstimate(t.means), stat.Mean(t.squares, nil)
 	linear := make([]float64, len(t.means))
 	for i := range linear {
-		linear[i] = t.squares[i] - 2*mean*t.means[i]
+		linear[i] = t.squares[i] - 2*mean.Mean*t.means[i]
 	}
-	_, varianceError := meanAndError(linear)
-	variance := square - mean*mean + meanError*meanError
-	return Estimate{Moments{mean, variance}, meanError, varianceError, len(t.means)}
-}
-
-// meanAndError returns a sample's mean and the standard error of the mean.
-func meanAndError(sample []float64) (mean, standardError float64) {
-	mean, deviation := stat.MeanStdDev(sample, nil)
-	return mean, stat.StdErr(deviation, float64(len(sample)))
+	variance := square - mean.Mean*mean.Mean + mean.StandardError*mean.StandardError
+	return Estimate{Moments{mean.Mean, variance}, mean.StandardError, numerics.NewEstimate(linear).StandardError, len(t.means)}
 }

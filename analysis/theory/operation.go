@@ -1,10 +1,7 @@
 package theory
 
 import (
-	"cmp"
 	"fmt"
-	"math"
-	"strconv"
 
 	"github.com/residua-go/residua/analysis/check"
 )
@@ -76,6 +73,14 @@ type Setting struct {
 	WeightVariance float64 `json:"weight_variance"`
 }
 
+// check returns an error unless all moments are finite and no variance is negative.
+func (s Setting) check() error {
+	if !s.Input.finite() || !s.Gradient.finite() || !(Moments{Variance: s.WeightVariance}).finite() {
+		return check.Value("setting", "finite moments and no negative variance", fmt.Sprintf("%+v", s))
+	}
+	return nil
+}
+
 // closedForm returns the moments of a pass's result (paper Table 1), with a fan-in of n, a
 // fan-out of m, S shared columns, weights of mean 0 and variance var(w):
 //
@@ -87,34 +92,14 @@ type Setting struct {
 // independent of each other and of what they multiply, which may have any distribution and any
 // dependence among its own entries: for i != j, E[w_i w_j x_i x_j] = E[w_i] E[w_j] E[x_i x_j] = 0.
 // The third assumes that the S terms are independent and the gradient independent of the input.
-func (o Operation) closedForm(pass string, s Setting) (Moments, error) {
-	if err := o.check(s); err != nil {
-		return Moments{}, err
-	}
+func (o Operation) closedForm(pass string, s Setting) Moments {
 	x, g := s.Input, s.Gradient
 	switch pass {
 	case passForward:
-		return Moments{Variance: float64(o.FanIn()) * s.WeightVariance * x.Square()}, nil
+		return Moments{Variance: float64(o.FanIn()) * s.WeightVariance * x.Square()}
 	case passBackward:
-		return Moments{Variance: float64(o.FanOut()) * s.WeightVariance * g.Square()}, nil
-	case passWeights:
-		shared, mean := float64(o.Shared), g.Mean*x.Mean
-		return Moments{Mean: shared * mean, Variance: shared * (g.Square()*x.Square() - mean*mean)}, nil
+		return Moments{Variance: float64(o.FanOut()) * s.WeightVariance * g.Square()}
 	}
-	return Moments{}, check.Value("pass", fmt.Sprintf("%s, %s or %s", passForward, passBackward, passWeights), strconv.Quote(pass))
-}
-
-// check returns an error unless sizes and moments are valid.
-func (o Operation) check(s Setting) error {
-	err := cmp.Or(check.AtLeast(o.Name+": rows", 1, o.Rows), check.AtLeast(o.Name+": columns", 1, o.Columns), check.AtLeast(o.Name+": shared columns", 1, o.Shared))
-	if err != nil {
-		return err
-	}
-	if !s.Input.finite() || !s.Gradient.finite() {
-		return check.Value(o.Name, "finite moments and no negative variance", fmt.Sprintf("%+v and %+v", s.Input, s.Gradient))
-	}
-	if !(s.WeightVariance >= 0) || math.IsInf(s.WeightVariance, 0) {
-		return check.Value(o.Name+": variance of the weights", "a finite number >= 0", s.WeightVariance)
-	}
-	return nil
+	shared, mean := float64(o.Shared), g.Mean*x.Mean
+	return Moments{Mean: shared * mean, Variance: shared * (g.Square()*x.Square() - mean*mean)}
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/residua-go/residua/analysis/check"
@@ -75,8 +74,7 @@ func TestClosedFormByEnumeration(t *testing.T) {
 	s := Setting{Input: Moments{0.7, 1.3}, Gradient: Moments{-0.4, 0.6}, WeightVariance: 0.3}
 	for _, o := range []Operation{Retrieve(3, 2, 1), Retrieve(2, 1, 2), Store(2, 3, 1), Store(1, 2, 2), Linear(3, 2)} {
 		for _, pass := range []string{passForward, passBackward, passWeights} {
-			closed, err := o.closedForm(pass, s)
-			require.NoError(t, err)
+			closed := o.closedForm(pass, s)
 			exact := enumerate(o, pass, s)
 			assert.InDelta(t, exact.Mean, closed.Mean, 1e-12, "%s %s", o.Name, pass)
 			assert.InDelta(t, exact.Variance, closed.Variance, 1e-12, "%s %s", o.Name, pass)
@@ -113,28 +111,14 @@ func enumerate(o Operation, pass string, s Setting) Moments {
 	return Moments{mean, square - mean*mean}
 }
 
-func TestOperationRefuses(t *testing.T) {
-	good := PropagationSetting()
-	for want, f := range map[error]func() error{
-		check.ValueError{Name: "retrieve: columns", Got: "0"}: func() error { _, err := Retrieve(0, 1, 1).closedForm(passForward, good); return err },
-		check.ValueError{Name: "store: shared columns", Got: "-1"}: func() error {
-			_, err := Store(1, 1, -1).simulate(passForward, good, 10, 0)
-			return err
-		},
-		check.ValueError{Name: "pass", Got: `"sideways"`}: func() error {
-			_, err := Linear(2, 2).simulate("sideways", good, 10, 0)
-			return err
-		},
-		check.ValueError{Name: "trials", Got: "1"}: func() error { _, err := Linear(2, 2).simulate(passForward, good, 1, 0); return err },
-		check.ValueError{Name: "linear: variance of the weights", Got: "-1"}: func() error {
-			_, err := Linear(2, 2).closedForm(passForward, Setting{WeightVariance: -1})
-			return err
-		},
-		check.ValueError{Name: "linear", Want: "finite moments and no negative variance"}: func() error {
-			_, err := Linear(2, 2).closedForm(passForward, Setting{Input: Moments{Variance: -1}})
-			return err
-		},
-	} {
-		assert.ErrorIs(t, f(), want)
-	}
+func TestMonteCarloRefuses(t *testing.T) {
+	propagation := func(s Setting, trials int) error { _, err := NewPropagation(s, trials, 0); return err }
+	_, gains := NewXavierGains(1, 0)
+	moments := check.ValueError{Name: "setting", Want: "finite moments and no negative variance"}
+	assert.ErrorIs(t, gains, check.ValueError{Name: "trials", Got: "1"})
+	assert.ErrorIs(t, propagation(PropagationSetting(), 1), check.ValueError{Name: "trials", Got: "1"})
+	assert.ErrorIs(t, propagation(Setting{WeightVariance: -1}, 2), moments)
+	assert.ErrorIs(t, propagation(Setting{WeightVariance: math.Inf(1)}, 2), moments)
+	assert.ErrorIs(t, propagation(Setting{Input: Moments{Variance: -1}}, 2), moments)
+	assert.ErrorIs(t, propagation(Setting{Gradient: Moments{Mean: math.NaN()}}, 2), moments)
 }

@@ -1,8 +1,10 @@
 package theory
 
 import (
+	"cmp"
 	"fmt"
 
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
 )
 
@@ -76,21 +78,14 @@ func (a attentionOperation) formula(pass string) string {
 // number of trials. setting: [PropagationSetting] is a choice under which each of its terms shows.
 func NewPropagation(setting Setting, trials int, seed uint64) (Propagation, error) {
 	size, err := mediumSizes()
-	if err != nil {
+	if err := cmp.Or(err, setting.check(), check.AtLeast("trials", 2, trials)); err != nil {
 		return Propagation{}, err
 	}
 	table := Propagation{Setting: setting}
 	for _, a := range attentionOperations(size) {
 		for _, pass := range []string{passForward, passBackward, passWeights} {
-			closed, err := a.operation.closedForm(pass, setting)
-			if err != nil {
-				return Propagation{}, err
-			}
-			estimate, err := a.operation.simulate(pass, setting, trials, seed+label(a.model+a.purpose))
-			if err != nil {
-				return Propagation{}, err
-			}
-			table.Comparisons = append(table.Comparisons, Comparison{a.model, a.purpose, a.operation, pass, a.formula(pass), closed, estimate})
+			estimate := a.operation.simulate(pass, setting, trials, seed+label(a.model+a.purpose), normal)
+			table.Comparisons = append(table.Comparisons, Comparison{a.model, a.purpose, a.operation, pass, a.formula(pass), a.operation.closedForm(pass, setting), estimate})
 		}
 	}
 	return table, nil

@@ -45,20 +45,13 @@ func printedShapes() map[string][2]int {
 
 // NewShapes compares each RMT of Table 9 with what its row prints.
 func NewShapes() (Shapes, error) {
-	matrix, _, err := paperKinds()
-	if err != nil {
-		return Shapes{}, err
-	}
 	var shapes Shapes
 	for _, name := range table9Presets() {
-		own, err := count(name, nil)
-		if err != nil {
-			return Shapes{}, err
-		}
-		if own.spec.Stream.Name() != matrix {
+		printed, isRMT := printedShapes()[name]
+		if !isRMT {
 			continue
 		}
-		shape, err := newShape(own)
+		shape, err := newShape(name, printed)
 		if err != nil {
 			return Shapes{}, err
 		}
@@ -67,11 +60,15 @@ func NewShapes() (Shapes, error) {
 	return shapes, nil
 }
 
-func newShape(own counted) (Shape, error) {
-	c, printed := own.spec, printedShapes()[own.Name]
-	misread, err := count(own.Name, map[string]int{"stream.dk": printed[0], "stream.dv": printed[1]})
+func newShape(name string, printed [2]int) (Shape, error) {
+	own, err := count(name, nil)
+	if err != nil {
+		return Shape{}, err
+	}
+	c := own.spec
+	misread, err := count(name, map[string]int{"stream.dk": printed[0], "stream.dv": printed[1]})
 	return Shape{
-		Model: own.Name, Paper: own.Paper, Layers: c.Layers, Rank: c.HeadCount(), FF: hidden(c), PrintedDk: printed[0], PrintedDv: printed[1],
+		Model: name, Paper: own.Paper, Layers: c.Layers, Rank: c.HeadCount(), FF: hidden(c), PrintedDk: printed[0], PrintedDv: printed[1],
 		Dk: keySize(c), Dv: c.HeadDim(), Stream: c.StreamSize(), Width: c.Width(),
 		Parameters: own.Parameters.Corrected, PrintedParameters: misread.Parameters.Corrected,
 		LeastDv: sizedDv(own.Paper-0.5, c), MostDv: sizedDv(own.Paper+0.5, c),

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
 )
 
@@ -62,41 +63,27 @@ func printedGains(size sizes) []printedGain {
 // the given number of trials.
 func NewXavierGains(trials int, seed uint64) (XavierGains, error) {
 	size, err := mediumSizes()
-	if err != nil {
+	if err := cmp.Or(err, check.AtLeast("trials", 2, trials)); err != nil {
 		return XavierGains{}, err
 	}
 	var table XavierGains
 	for _, row := range printedGains(size) {
 		for _, pass := range []string{passForward, passBackward} {
-			gain, err := row.gain(pass, trials, seed)
-			if err != nil {
-				return XavierGains{}, err
-			}
-			table.Gains = append(table.Gains, gain)
+			table.Gains = append(table.Gains, row.gain(pass, trials, seed))
 		}
 	}
 	return table, nil
 }
 
-func (p printedGain) gain(pass string, trials int, seed uint64) (Gain, error) {
-	exact, err := p.operation.closedForm(pass, xavierSetting(p.operation))
-	if err != nil {
-		return Gain{}, err
-	}
-	asRead := cmp.Or(p.read, p.operation)
-	read, err := asRead.closedForm(pass, xavierSetting(asRead))
-	if err != nil {
-		return Gain{}, err
-	}
-	found, err := p.operation.simulate(pass, xavierSetting(p.operation), trials, seed+label(p.layer+p.purpose+p.model))
-	if err != nil {
-		return Gain{}, err
-	}
+func (p printedGain) gain(pass string, trials int, seed uint64) Gain {
+	setting, asRead := xavierSetting(p.operation), cmp.Or(p.read, p.operation)
+	exact, read := p.operation.closedForm(pass, setting), asRead.closedForm(pass, xavierSetting(asRead))
+	found := p.operation.simulate(pass, setting, trials, seed+label(p.layer+p.purpose+p.model), normal)
 	paper := p.forward
 	if pass == passBackward {
 		paper = p.backward
 	}
-	return Gain{p.layer, p.purpose, p.model, pass, p.operation, paper, p.digits, p.reading, read.Variance, exact.Variance, found}, nil
+	return Gain{p.layer, p.purpose, p.model, pass, p.operation, paper, p.digits, p.reading, read.Variance, exact.Variance, found}
 }
 
 // xavierSetting has inputs and gradients of variance 1, so that a variance is a gain.
