@@ -35,10 +35,7 @@ func (a Alignment) AboveChance() float64 { return numerics.Ratio(a.Score, a.Chan
 // align compares all parts of what writes with all parts of what reads, [writer's part][reader's
 // part].
 func (c *carrier) align(w, r *directions) ([][]Alignment, error) {
-	maps, err := c.between(w.end, r.end)
-	if err != nil {
-		return nil, err
-	}
+	maps := c.between(w.end, r.end)
 	from := r // in front of M
 	scale, scalar := maps.Number()
 	switch {

@@ -63,10 +63,7 @@ func (d *Decomposition) Attribute(token, target, against int) (*Attribution, err
 	for _, c := range a.Contributions {
 		a.Sum += c.Value
 	}
-	logits, err := d.run.TokenLogits(token)
-	if err != nil {
-		return nil, err
-	}
+	logits, _ := d.run.TokenLogits(token) // the token exists
 	a.Logit = d.run.Model().UncappedLogit(logits[target])
 	if against >= 0 {
 		a.Logit -= d.run.Model().UncappedLogit(logits[against])

@@ -62,32 +62,20 @@ func (p places) attribute(store *graph.Store, c models.Spec, clean, corrupt []in
 	result.Title += " to first order"
 	result.Clean, result.Baseline = metrics[0], metrics[1]
 	for _, g := range gradients {
-		effects, err := p.products(g, runs)
-		if err != nil {
-			return nil, err
-		}
-		result.add(g.Name, effects)
+		result.add(g.Name, p.products(g, runs))
 	}
 	return result, result.normalise()
 }
 
 // products are, for each place of an activation, what the metric changes by to first order.
-func (p places) products(gradient cache.Activation, runs [2]*cache.Cache) ([]float64, error) {
-	var values [2][]float64
-	for i, run := range runs {
-		var err error
-		if values[i], err = run.Activation(gradient.Name); err != nil {
-			return nil, err
-		}
-	}
-	floats.Mul(gradient.Values, less(values[0], values[1]))
+func (p places) products(gradient cache.Activation, runs [2]*cache.Cache) []float64 {
+	clean, _ := runs[0].Activation(gradient.Name) // which both keep
+	corrupt, _ := runs[1].Activation(gradient.Name)
+	floats.Mul(gradient.Values, less(clean, corrupt))
 	effects := make([]float64, p.columns)
 	for column := range effects {
-		each, err := gradient.Select(cache.At{p.axis: column})
-		if err != nil {
-			return nil, err
-		}
+		each, _ := gradient.Select(cache.At{p.axis: column}) // one of its own
 		effects[column] = floats.Sum(each)
 	}
-	return effects, nil
+	return effects
 }

@@ -23,10 +23,8 @@ type basisControls struct {
 }
 
 // measure measures a stream and rotated copies of it.
-func (b *basisControls) measure(a cache.Activation) (BasisPoint, error) {
-	if err := b.draw(a.Shape[len(a.Shape)-1]); err != nil {
-		return BasisPoint{}, err
-	}
+func (b *basisControls) measure(a cache.Activation) BasisPoint {
+	b.draw(a.Shape[len(a.Shape)-1])
 	own := measureSamples(b.samples(a, a.Values))
 	p := BasisPoint{Site: a.Name, Space: b.space, Samples: own.samples, Kurtosis: own.kurtosis, Size: own.size,
 		Peak: floats.MaxIdx(own.kurtosis), Largest: floats.MaxIdx(own.size)}
@@ -41,13 +39,13 @@ func (b *basisControls) measure(a cache.Activation) (BasisPoint, error) {
 		}
 		*to = controlled(own.each[i], controls)
 	}
-	return p, nil
+	return p
 }
 
 // draw makes the rotations, for a stream whose last axis has size entries.
-func (b *basisControls) draw(size int) error {
+func (b *basisControls) draw(size int) {
 	if b.rotations != nil {
-		return nil
+		return
 	}
 	for i := range b.options.Controls {
 		seed := b.options.Seed + uint64(i)
@@ -56,13 +54,9 @@ func (b *basisControls) draw(size int) error {
 			b.rotations = append(b.rotations, &Rotation{Stream: q})
 			continue
 		}
-		r, err := drawRotation(b.c, RotationOptions{Space: b.space, Seed: seed})
-		if err != nil {
-			return err
-		}
+		r, _ := drawRotation(b.c, RotationOptions{Space: b.space, Seed: seed}) // a space of the stream's
 		b.rotations = append(b.rotations, r)
 	}
-	return nil
 }
 
 // rotateStream returns the values of a stream [T, ..., D] or [T, Dk, Dv], rotated.

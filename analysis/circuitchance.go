@@ -14,11 +14,8 @@ func (c *Circuits) addChance(f *Folded, v *vocabulary, layer int, o CircuitOptio
 	heads, copying, matching := f.layerHeads(layer), make([]float64, o.Draws), make([]float64, o.Draws)
 	err := numerics.Concurrently(o.Draws, func(i int) error {
 		draw := rand.New(rand.NewPCG(o.Seed, uint64(layer)<<32|uint64(i)))
-		eq, ek, ev, ou, err := v.ways(heads[i%len(heads)], draw)
-		if err != nil {
-			return err
-		}
-		ov, qk := v.products(eq, ek, ev, ou)
+		ov, qk := v.products(v.ways(heads[i%len(heads)], draw))
+		var err error
 		if copying[i], err = scoreOf(ov); err != nil {
 			return err
 		}

@@ -91,12 +91,11 @@ func KeyedSites(store *graph.Store, c models.Spec) ([]KeyedSite, error) {
 	if err != nil {
 		return nil, err
 	}
-	accesses, err := f.accesses()
 	var sites []KeyedSite
-	for _, a := range accesses {
+	for _, a := range f.accesses() {
 		sites = append(sites, KeyedSite{a.site, a.reads, a.at, a.weights(), f.keyNames(a)})
 	}
-	return sites, err
+	return sites, nil
 }
 
 // headNames returns the names of the heads of an attention.

@@ -198,7 +198,7 @@ func (f *Folded) readers(whole bool) []end {
 // including aggregates' norms. Tables and unembedding are left out if they are in another space
 // than what sites read and write (wider, or mixed from slots). Writers that are not sites are left
 // out, because they read more than the stream.
-func (f *Folded) accesses() ([]end, error) {
+func (f *Folded) accesses() []end {
 	var all []end
 	carry, _ := newCarrier(f, nil) // without a run it does not fail
 	ends := f.ends
@@ -212,10 +212,7 @@ func (f *Folded) accesses() ([]end, error) {
 				lastWriter = e
 			}
 		case e.site == unembeddingSite:
-			way, err := carry.between(lastWriter, e)
-			if err != nil {
-				return nil, err
-			}
+			way := carry.between(lastWriter, e)
 			if way.Mixture() {
 				continue
 			}
@@ -225,11 +222,7 @@ func (f *Folded) accesses() ([]end, error) {
 				e.gram = func() *mat.Dense { return gramBack(way, gram()) }
 			}
 		case e.at == 0:
-			way, err := carry.between(e, ends[first])
-			if err != nil {
-				return nil, err
-			}
-			if _, same := way.Number(); !same {
+			if _, same := carry.between(e, ends[first]).Number(); !same {
 				continue
 			}
 		default:
@@ -237,7 +230,7 @@ func (f *Folded) accesses() ([]end, error) {
 		}
 		all = append(all, e)
 	}
-	return all, nil
+	return all
 }
 
 // part returns the rows of an end that belong to part i.

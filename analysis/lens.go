@@ -65,20 +65,14 @@ func (d *Decomposition) Lens(token, target int) (*Lens, error) {
 		return nil, err
 	}
 	model := d.run.Model()
-	direction, err := model.LogitDirection(target)
-	if err != nil {
-		return nil, err
-	}
+	direction, _ := model.LogitDirection(target)
 	keys := d.readingKeys()
 	var after []string
 	var features []float64 // [points, F]
 	d.eachPoint(token, 1, func(writer string, of []float64) {
 		after, features = append(after, writer), append(features, of...)
 	})
-	logits, err := model.LogitsOf(features) // of all points at once: the table of words is large
-	if err != nil {
-		return nil, err
-	}
+	logits, _ := model.LogitsOf(features) // of all points at once: the table of words is large
 	l := &Lens{Token: token, Target: target, Name: fmt.Sprintf("%s of id %d, token %d", d.lensName(), target, token), Of: fmt.Sprintf("id %d", target), Spell: strconv.Itoa}
 	for i, writer := range after {
 		p := lensPoint(writer, share(logits, len(after), i), target)

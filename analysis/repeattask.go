@@ -37,10 +37,7 @@ func (r RepeatTask) Train(c models.Spec) (*graph.Store, []float64, error) {
 	if err := r.check(c); err != nil {
 		return nil, nil, err
 	}
-	c, err := withoutDropout(c)
-	if err != nil {
-		return nil, nil, err
-	}
+	c = withoutDropout(c)
 	schedule := optim.WarmupCosine{Warmup: max(1, r.Steps/20), Total: r.Steps, Min: 0.1, WarmupFromOne: true}
 	store := graph.NewStore(tensor.Float32, r.Seed)
 	l, err := learner.New(c, r.batches(c), learner.Options{

@@ -62,10 +62,7 @@ func FindSubspaces(store *graph.Store, c models.Spec) (*Subspaces, error) {
 	if err != nil {
 		return nil, err
 	}
-	accesses, err := f.accesses()
-	if err != nil {
-		return nil, err
-	}
+	accesses := f.accesses()
 	spectra, spaces, err := takeApart(accesses)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -53,11 +54,7 @@ func TensorProductNames(layer int) []string {
 // RunTensorProduct runs a model on one row of token ids and returns the tensor-product form of one
 // head.
 func RunTensorProduct(store *graph.Store, c models.Spec, ids []int32, layer, head int) (*TensorProduct, error) {
-	f, err := Fold(store, c)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.check(layer, head); err != nil {
+	if err := cmp.Or(CheckWeighted(c), checkHead(c, layer, head)); err != nil {
 		return nil, err
 	}
 	run, err := cache.Once(store, c, ids, TensorProductNames(layer)...)
@@ -107,7 +104,7 @@ func newHeadMap(run *cache.Cache, layer, head int) (*headMap, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := f.check(layer, head); err != nil {
+	if err := checkHead(f.c, layer, head); err != nil {
 		return nil, err
 	}
 	if layer > 0 && f.c.Attention.ValueResidual != "" {

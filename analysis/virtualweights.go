@@ -92,10 +92,7 @@ func connect(carry *carrier, w, r end) (*VirtualWeights, error) {
 	if v.Rows*v.Columns > listedWeights {
 		return v, nil
 	}
-	m, err := carry.weights(w, r)
-	if err != nil {
-		return nil, err
-	}
+	m := carry.weights(w, r)
 	for i := range v.Rows {
 		v.Values = append(v.Values, m.RawRowView(i))
 	}
@@ -103,13 +100,10 @@ func connect(carry *carrier, w, r end) (*VirtualWeights, error) {
 }
 
 // weights returns W_out M W_in.
-func (c *carrier) weights(w, r end) (*mat.Dense, error) {
-	maps, err := c.between(w, r)
-	if err != nil {
-		return nil, err
-	}
+func (c *carrier) weights(w, r end) *mat.Dense {
+	maps := c.between(w, r)
 	if w.keyed == nil || r.keyed == nil {
-		return numerics.Mul(maps.Rows(w.weights()), r.weights().T()), nil
+		return numerics.Mul(maps.Rows(w.weights()), r.weights().T())
 	}
 	scale, _ := maps.Number() // which align has seen to
 	m := linked(w.keyed.columns(), r.keyed.columns(), r.keyed.centred)
@@ -120,7 +114,7 @@ func (c *carrier) weights(w, r end) (*mat.Dense, error) {
 	if r.keyed.weights != nil {
 		m = numerics.Mul(m, r.keyed.weights().T())
 	}
-	return m, nil
+	return m
 }
 
 // Table says how strong the connection is.

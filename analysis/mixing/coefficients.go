@@ -70,10 +70,7 @@ func Run(store *graph.Store, c models.Spec, ids []int32) (*Coefficients, error) 
 		all.sources, all.reads = d.DepthReads()
 	}
 	for _, m := range mixings {
-		a, err := run.Get(m.Hook)
-		if err != nil {
-			return nil, err
-		}
+		a, _ := run.Get(m.Hook) // which the run has kept
 		stride := 0
 		if a.Axis(graph.TokenAxis) >= 0 {
 			stride = len(a.Values) / run.Tokens()

@@ -50,7 +50,7 @@ func AblateRows(store *graph.Store, c models.Spec, ids []int32) (*Rescue, error)
 		return nil, err
 	}
 	defer b.Close()
-	if state, err := b.clean.Get(names[0]); err != nil || state.Axis(rowAxis) < 0 {
+	if state, _ := b.clean.Get(names[0]); state.Axis(rowAxis) < 0 {
 		return nil, none(c, "rows")
 	}
 	result := &Rescue{Loss: b.loss}
@@ -64,10 +64,7 @@ func AblateRows(store *graph.Store, c models.Spec, ids []int32) (*Rescue, error)
 
 // site ablates each row at one activation and restores it at the next.
 func (s *Rescue) site(b *baseline, name, next string) error {
-	state, err := b.clean.Get(name)
-	if err != nil {
-		return err
-	}
+	state, _ := b.clean.Get(name) // which the run has kept
 	var ablated []float64
 	var rescued []*float64
 	for row := range state.Shape[state.Axis(rowAxis)] {

@@ -89,10 +89,7 @@ func (s *SourceRescue) source(b *baseline, sums []sum, source int) error {
 			if j < 0 || i == kept {
 				continue
 			}
-			weights, err := b.clean.Get(sum.Weights)
-			if err != nil {
-				return 0, err
-			}
+			weights, _ := b.clean.Get(sum.Weights) // which the run has kept
 			replace = append(replace, cache.Ablate(sum.Weights, cache.At{weights.Axes[len(weights.Axes)-1]: j}))
 		}
 		return b.rise(replace...)
