@@ -30,7 +30,7 @@ func NextTokenLoss() Metric {
 		if run.Seq < 2 {
 			return 0, check.Value("loss", "at least 2 tokens, so that one has a successor", run.Seq)
 		}
-		return run.NextTokenLoss()
+		return run.NextTokenLoss(), nil
 	}}
 }
 

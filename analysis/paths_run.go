@@ -39,13 +39,11 @@ func newPathRow(store *graph.Store, c models.Spec, ids []int32, sites []pathSite
 		return nil, err
 	}
 	own, err := r.runner.Run(ids)
-	if err == nil {
-		r.model, err = own.NextTokenLoss()
-	}
 	if err != nil {
 		r.runner.Close()
 		return nil, err
 	}
+	r.model = own.NextTokenLoss()
 	for _, name := range patterns {
 		r.held = append(r.held, cache.Patch(name, nil, own))
 	}

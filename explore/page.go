@@ -56,10 +56,7 @@ func document() ([]byte, error) {
 		}
 		own.Write(part)
 	}
-	library, err := page.NewLibrary(own.String())
-	if err != nil {
-		return nil, err
-	}
+	library := page.NewLibrary(own.String())
 	outline, err := template.ParseFS(web, "web/explorer.html")
 	if err != nil {
 		return nil, errors.Wrap(err, "explore: outline")

@@ -49,18 +49,8 @@ func (r *Runner) RunEach(ids []int32, replace [][]Intervention) ([]*Cache, error
 // PerRow tells whether each row has entries of its own in an activation. In a Runner of several
 // rows some activations may be shared by all rows.
 func (r *Runner) PerRow(name string) bool {
-	a, known := r.hooked(name)
+	a, known := r.hooked[name]
 	return known && (r.options.Batch == 1 || a.Axes[0] == graph.TokenAxis && a.Shape[0] == len(r.program.Tokens))
-}
-
-// hooked returns the program's activation of that name.
-func (r *Runner) hooked(name string) (graph.Activation, bool) {
-	all := r.program.Builder().Activations()
-	i := slices.IndexFunc(all, func(a graph.Activation) bool { return a.Name == name })
-	if i < 0 {
-		return graph.Activation{}, false
-	}
-	return all[i], true
 }
 
 // row returns one row's part of an activation, which shares its memory.

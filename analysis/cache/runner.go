@@ -28,6 +28,7 @@ type Runner struct {
 	options  Options
 	program  *models.Compiled
 	names    []string
+	hooked   map[string]graph.Activation // of the program
 	replaced []Intervention   // of the run in progress, in all rows
 	each     [][]Intervention // of the run in progress, row by row
 	failed   error            // of one of them
@@ -50,7 +51,7 @@ func open(store *graph.Store, c models.Spec, o Options, want models.Outputs, p g
 	if err := o.resolve(c); err != nil {
 		return nil, err
 	}
-	r := &Runner{options: o}
+	r := &Runner{options: o, hooked: map[string]graph.Activation{}}
 	if r.names, err = match(known, o.Names); err != nil {
 		return nil, err
 	}
@@ -61,6 +62,9 @@ func open(store *graph.Store, c models.Spec, o Options, want models.Outputs, p g
 	p.Options = graph.Options{Store: store.Serve(), Threads: o.Threads, Hooks: hooks}
 	if r.program, err = models.Compile(c, o.Batch, o.Seq, want, p); err != nil {
 		return nil, err
+	}
+	for _, a := range r.program.Builder().Activations() {
+		r.hooked[a.Name] = a
 	}
 	return r, nil
 }
@@ -109,7 +113,7 @@ func (r *Runner) Loss(ids []int32, replace ...Intervention) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return run.NextTokenLoss()
+	return run.NextTokenLoss(), nil
 }
 
 // Run runs the model on Batch rows of Seq token ids, with some activations replaced. Interventions
@@ -179,10 +183,7 @@ func (r *Runner) replace(name string, x *tensor.Dense) error {
 	if !aims(r.replaced, name) && !slices.ContainsFunc(r.each, func(row []Intervention) bool { return aims(row, name) }) {
 		return nil
 	}
-	a, err := r.activation(name, x)
-	if err != nil {
-		return err
-	}
+	a := r.activation(name, x)
 	if r.failed = apply(r.replaced, a); r.failed != nil {
 		return r.failed
 	}
@@ -219,20 +220,13 @@ func (r *Runner) keep(of func(name string) (*tensor.Dense, error)) ([]Activation
 		if err != nil {
 			return nil, err
 		}
-		a, err := r.activation(name, x)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, a)
+		all = append(all, r.activation(name, x))
 	}
 	return all, nil
 }
 
 // activation is a hook's value with its axes.
-func (r *Runner) activation(name string, x *tensor.Dense) (Activation, error) {
-	a, known := r.hooked(name)
-	if !known {
-		return Activation{}, check.Unknown("activation", name, r.program.Builder().ActivationNames())
-	}
-	return Activation{Name: name, Axes: a.Axes, Shape: a.Shape, Values: graph.Float64s(x)}, nil
+func (r *Runner) activation(name string, x *tensor.Dense) Activation {
+	a := r.hooked[name]
+	return Activation{Name: name, Axes: a.Axes, Shape: a.Shape, Values: graph.Float64s(x)}
 }

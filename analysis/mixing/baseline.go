@@ -20,15 +20,12 @@ func newBaseline(store *graph.Store, c models.Spec, ids []int32, names []string)
 	if err != nil {
 		return nil, err
 	}
-	b := &baseline{Runner: r}
-	if b.clean, err = r.Run(ids); err == nil {
-		b.loss, err = b.clean.NextTokenLoss()
-	}
+	clean, err := r.Run(ids)
 	if err != nil {
 		r.Close()
 		return nil, err
 	}
-	return b, nil
+	return &baseline{r, clean, clean.NextTokenLoss()}, nil
 }
 
 // rise returns how much interventions raise the loss above the untouched run's.

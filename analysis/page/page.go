@@ -42,10 +42,6 @@ func (p Page) HTML() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	outline, err := outline()
-	if err != nil {
-		return nil, err
-	}
 	var html bytes.Buffer
 	if err := outline.Execute(&html, v); err != nil {
 		return nil, errors.Wrap(err, "page")

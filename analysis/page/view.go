@@ -39,11 +39,7 @@ func (p Page) view() (view, error) {
 	if p.empty() {
 		return view{}, errors.Errorf("page: %q: want at least one section with a text or a figure, got none", p.Title)
 	}
-	v := view{Title: figure.Visible(p.Title), Subtitle: figure.Visible(p.Subtitle), Style: style, Palette: colours()}
-	var err error
-	if v.Script, err = script(own); err != nil {
-		return view{}, err
-	}
+	v := view{Title: figure.Visible(p.Title), Subtitle: figure.Visible(p.Subtitle), Style: style, Script: script(own), Palette: colours()}
 	for _, s := range p.Sections {
 		section, err := s.view()
 		if err != nil {

@@ -4,8 +4,6 @@ import (
 	"embed"
 	"html/template"
 	"strings"
-
-	"github.com/pkg/errors"
 )
 
 // web is the page's outline and the parts of its script.
@@ -36,28 +34,19 @@ type Library struct {
 }
 
 // NewLibrary makes a Library whose Script ends with a page's own, which uses it.
-func NewLibrary(own string) (Library, error) {
-	all, err := script(own)
-	return Library{style, all, colours()}, err
-}
+func NewLibrary(own string) Library { return Library{style, script(own), colours()} }
 
 // outline is the page's template.
-func outline() (*template.Template, error) {
-	t, err := template.ParseFS(web, "web/page.html")
-	return t, errors.Wrap(err, "page: outline")
-}
+var outline = template.Must(template.ParseFS(web, "web/page.html"))
 
 // script joins the library's parts and a page's own script in one scope.
-func script(own string) (template.JS, error) {
+func script(own string) template.JS {
 	var all strings.Builder
 	all.WriteString("\"use strict\";\n(() => {\n")
 	for _, name := range library {
-		part, err := web.ReadFile("web/" + name)
-		if err != nil {
-			return "", errors.Wrap(err, "page: script")
-		}
+		part, _ := web.ReadFile("web/" + name) // embedded above
 		all.Write(part)
 	}
 	all.WriteString(own + "})();\n")
-	return template.JS(all.String()), nil
+	return template.JS(all.String())
 }

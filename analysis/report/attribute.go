@@ -56,7 +56,7 @@ func (o Attribute) Run(ctx context.Context, m *Model) (*Report, error) {
 		return nil, err
 	}
 	r := m.NewReport("Attribution", ids)
-	r.part("answer", "What the model says", "The likeliest tokens and their probabilities.")(m.answer(run, a))
+	r.Add("answer", "What the model says", "The likeliest tokens and their probabilities.", m.answer(run, a))
 	r.Add("attribution", "What wrote the logit, by site",
 		"Each head, neuron, expert, table or bias that writes to the residual stream adds its term to a logit. The terms add up to the model's own.", attribution)
 	for _, g := range groups(attribution, at)[1:] {

@@ -155,9 +155,7 @@ func nextTokens(m *Model, r *cache.Runner, ids []int32, change cache.Interventio
 		if err != nil {
 			return nil, err
 		}
-		if logits[i], err = run.TokenLogits(len(ids) - 1); err != nil {
-			return nil, err
-		}
+		logits[i], _ = run.TokenLogits(len(ids) - 1)
 	}
 	var steered []int
 	for _, p := range analysis.Predictions(logits[1], answerShown) {

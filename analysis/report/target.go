@@ -47,10 +47,7 @@ func (t Contrast) find(m *Model, run *cache.Cache) (aim, error) {
 	if a.token, err = index("token", t.Token, run.Tokens(), run.Tokens()-1); err != nil {
 		return a, err
 	}
-	logits, err := run.TokenLogits(a.token)
-	if err != nil {
-		return a, err
-	}
+	logits, _ := run.TokenLogits(a.token)
 	a.target = floats.MaxIdx(logits)
 	if t.Target.Target != "" {
 		if a.target, err = m.token("target", t.Target.Target); err != nil {

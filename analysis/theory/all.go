@@ -42,7 +42,8 @@ func all(seed uint64, trials int, further ...Model) ([]Result, error) {
 		}
 	}
 	inputs := PaperTraining()
-	add("figure-1", scalingNotes)(figure1())
+	matrix, vector := mediumModels()
+	add("figure-1", scalingNotes)(NewScaling(matrix, vector, FigureSizes()))
 	add("table-1", propagationNotes())(NewPropagation(PropagationSetting(), trials, seed))
 	add("table-2", xavierGainsNotes)(NewXavierGains(trials, seed))
 	add("tables-3-4", trainingFLOPsNotes)(NewTrainingFLOPs(inputs))
@@ -63,11 +64,3 @@ func table7(further []Model) (ResourceTable, error) {
 	return t, err
 }
 
-// figure1 varies the models of GPT-2 medium's sizes.
-func figure1() (Scaling, error) {
-	matrix, vector, err := mediumModels()
-	if err != nil {
-		return Scaling{}, err
-	}
-	return NewScaling(matrix, vector, FigureSizes())
-}

@@ -77,12 +77,11 @@ func (a attentionOperation) formula(pass string) string {
 // NewPropagation compares every closed form of the paper's Table 1 with a Monte-Carlo run with that
 // number of trials. setting: [PropagationSetting] is a choice under which each of its terms shows.
 func NewPropagation(setting Setting, trials int, seed uint64) (Propagation, error) {
-	size, err := mediumSizes()
-	if err := cmp.Or(err, setting.check(), check.AtLeast("trials", 2, trials)); err != nil {
+	if err := cmp.Or(setting.check(), check.AtLeast("trials", 2, trials)); err != nil {
 		return Propagation{}, err
 	}
 	table := Propagation{Setting: setting}
-	for _, a := range attentionOperations(size) {
+	for _, a := range attentionOperations(mediumSizes()) {
 		for _, pass := range []string{passForward, passBackward, passWeights} {
 			estimate := a.operation.simulate(pass, setting, trials, seed+label(a.model+a.purpose), normal)
 			table.Comparisons = append(table.Comparisons, Comparison{a.model, a.purpose, a.operation, pass, a.formula(pass), a.operation.closedForm(pass, setting), estimate})

@@ -74,10 +74,7 @@ func CountResources(name string, c models.Spec) (Resources, error) {
 // checkCountable tells whether a model is one of the paper's RMTs. It returns an error if the model
 // is neither such an RMT nor the paper's transformer.
 func checkCountable(name string, c models.Spec) (bool, error) {
-	matrix, vector, err := paperKinds()
-	if err != nil {
-		return false, err
-	}
+	matrix, vector := paperKinds()
 	switch kind := c.Stream.Name(); {
 	case kind != matrix && kind != vector:
 		return false, check.Value(name+": stream", fmt.Sprintf("%s or %s, which the paper compares", matrix, vector), kind)

@@ -36,10 +36,7 @@ func FigureSizes() []int { return []int{1024, 2048, 3072, 4096, 6144, 8192} }
 // multiples of the RMT's Dv and of the transformer's head dimension for which FF d/d_model is
 // whole.
 func NewScaling(matrix, vector models.Spec, sizes []int) (Scaling, error) {
-	first, second, err := paperKinds()
-	if err != nil {
-		return Scaling{}, err
-	}
+	first, second := paperKinds()
 	if matrix.Stream.Name() != first || vector.Stream.Name() != second {
 		return Scaling{}, check.Value("streams", fmt.Sprintf("%s and %s", first, second), fmt.Sprintf("%s and %s", matrix.Stream.Name(), vector.Stream.Name()))
 	}

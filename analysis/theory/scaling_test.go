@@ -11,10 +11,9 @@ import (
 )
 
 func TestScaling(t *testing.T) {
-	s, err := figure1()
+	s, err := NewScaling(presetModel(mediumRMT), presetModel(mediumTransformer), FigureSizes())
 	require.NoError(t, err)
-	matrix, err := presetModel(mediumRMT)
-	require.NoError(t, err)
+	matrix := presetModel(mediumRMT)
 	for i, size := range FigureSizes() {
 		for _, line := range s.lines() {
 			assert.Equal(t, size, line[i].StreamSize)
@@ -35,23 +34,18 @@ func TestScaling(t *testing.T) {
 	parameters, flops = Growth(s.Proportional)
 	assert.Greater(t, min(parameters, flops), 5*held)
 
-	small, err := presetModel("rmt-134m")
-	require.NoError(t, err)
-	vector, err := presetModel("transformer-162m")
-	require.NoError(t, err)
+	small := presetModel("rmt-134m")
+	vector := presetModel("transformer-162m")
 	s, err = NewScaling(small, vector, []int{768, 1536})
 	require.NoError(t, err)
-	own, err := presetModel("transformer-d1536")
-	require.NoError(t, err)
+	own := presetModel("transformer-d1536")
 	assert.Equal(t, own.Cost().Parameters, s.Proportional[1].Parameters, "in proportion is what the preset is")
 }
 
 func TestScalingRefuses(t *testing.T) {
-	matrix, err := presetModel("rmt-134m")
-	require.NoError(t, err)
-	vector, err := presetModel("transformer-162m")
-	require.NoError(t, err)
-	_, err = NewScaling(vector, matrix, FigureSizes())
+	matrix := presetModel("rmt-134m")
+	vector := presetModel("transformer-162m")
+	_, err := NewScaling(vector, matrix, FigureSizes())
 	assert.ErrorIs(t, err, check.ValueError{Name: "streams", Got: "vector and matrix"})
 	for _, size := range []int{0, -64, 100} {
 		_, err = NewScaling(matrix, vector, []int{size})

@@ -52,30 +52,22 @@ func resized(c models.Config, sizes map[string]int) (models.Spec, error) {
 	return c.Resolve()
 }
 
-// presetModel returns a known model.
-func presetModel(name string) (models.Spec, error) {
-	preset, err := models.Standard().Preset(name)
-	if err != nil {
-		return models.Spec{}, err
-	}
-	return preset.Config.Resolve()
+// presetModel returns a model of the zoo, by a name that it has.
+func presetModel(name string) models.Spec {
+	preset, _ := models.Standard().Preset(name)
+	c, _ := preset.Config.Resolve()
+	return c
 }
 
 // mediumModels returns the two models with GPT-2 medium's sizes.
-func mediumModels() (matrix, vector models.Spec, err error) {
-	if matrix, err = presetModel(mediumRMT); err == nil {
-		vector, err = presetModel(mediumTransformer)
-	}
-	return matrix, vector, err
+func mediumModels() (matrix, vector models.Spec) {
+	return presetModel(mediumRMT), presetModel(mediumTransformer)
 }
 
 // paperKinds returns the kinds of stream that the paper compares.
-func paperKinds() (matrix, vector string, err error) {
-	rmt, transformer, err := mediumModels()
-	if err != nil {
-		return "", "", err
-	}
-	return rmt.Stream.Name(), transformer.Stream.Name(), nil
+func paperKinds() (matrix, vector string) {
+	rmt, transformer := mediumModels()
+	return rmt.Stream.Name(), transformer.Stream.Name()
 }
 
 // keySize returns Dk of an RMT, whose stream has Dk rows of a head's size, Dv.
@@ -87,10 +79,7 @@ func hidden(c models.Spec) int { return c.FeedForwardShape().Hidden }
 // sizes are the sizes of the reads and writes in a model of GPT-2 medium's size.
 type sizes struct{ dk, dv, rank, width, ff int }
 
-func mediumSizes() (sizes, error) {
-	matrix, vector, err := mediumModels()
-	if err != nil {
-		return sizes{}, err
-	}
-	return sizes{keySize(matrix), matrix.HeadDim(), matrix.HeadCount(), vector.Width(), hidden(vector)}, nil
+func mediumSizes() sizes {
+	matrix, vector := mediumModels()
+	return sizes{keySize(matrix), matrix.HeadDim(), matrix.HeadCount(), vector.Width(), hidden(vector)}
 }
