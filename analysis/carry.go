@@ -40,7 +40,7 @@ func (c *carrier) between(w, r end) linear.Chain {
 		return maps
 	}
 	chain, _ := c.frozen.Between(w.source, r.source) // names of its own
-	if w.values > 1 { // the first map are the keys themselves
+	if w.values > 1 {                                // the first map are the keys themselves
 		chain = chain[1:]
 	}
 	if w.mapped {

@@ -29,9 +29,9 @@ type Runner struct {
 	program  *models.Compiled
 	names    []string
 	hooked   map[string]graph.Activation // of the program
-	replaced []Intervention   // of the run in progress, in all rows
-	each     [][]Intervention // of the run in progress, row by row
-	failed   error            // of one of them
+	replaced []Intervention              // of the run in progress, in all rows
+	each     [][]Intervention            // of the run in progress, row by row
+	failed   error                       // of one of them
 }
 
 // New compiles a model so that the named activations can be kept and replaced. The model is the one

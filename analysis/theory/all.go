@@ -63,4 +63,3 @@ func table7(further []Model) (ResourceTable, error) {
 	}
 	return t, err
 }
-
