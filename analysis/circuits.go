@@ -79,18 +79,14 @@ type CircuitOptions struct {
 
 // FindCircuits computes the circuits of all heads.
 func FindCircuits(store *graph.Store, c models.Spec, o CircuitOptions) (*Circuits, error) {
-	f, err := Fold(store, c)
-	if err != nil {
-		return nil, err
-	}
-	carry, err := newCarrier(f, o.Run)
+	f, err := foldFor(store, c, o.Run)
 	if err != nil {
 		return nil, err
 	}
 	circuits := &Circuits{Stream: f.c.Stream.Name(), Layers: f.c.Depth(), Each: f.c.HeadCount(), Values: f.end(siteName(0, stream.Attention), true).values}
 	var v *vocabulary
 	if !o.WithoutVocabulary {
-		v = newVocabulary(f, carry)
+		v = newVocabulary(f)
 	}
 	for l := range f.c.Depth() {
 		if err := circuits.addLayer(f, v, l); err != nil {

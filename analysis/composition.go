@@ -50,11 +50,7 @@ func (p HeadPair) strongest() float64 { return max(p.Q, p.K, p.V) }
 
 // Compose scores all pairs of heads; run may be nil (see CircuitOptions).
 func Compose(store *graph.Store, c models.Spec, run *cache.Cache) (*Composition, error) {
-	f, err := Fold(store, c)
-	if err != nil {
-		return nil, err
-	}
-	carry, err := newCarrier(f, run)
+	f, err := foldFor(store, c, run)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +61,7 @@ func Compose(store *graph.Store, c models.Spec, run *cache.Cache) (*Composition,
 		heads := f.layerHeads(l)
 		readers := f.circuitReaders(l, heads)
 		for i, w := range writers {
-			if err := composition.add(i, l, w, readers, carry); err != nil {
+			if err := composition.add(i, l, w, readers, f.carry); err != nil {
 				return nil, err
 			}
 		}

@@ -200,7 +200,6 @@ func (f *Folded) readers(whole bool) []end {
 // out, because they read more than the stream.
 func (f *Folded) accesses() []end {
 	var all []end
-	carry, _ := newCarrier(f, nil) // without a run it does not fail
 	ends := f.ends
 	first := slices.IndexFunc(ends, func(e end) bool { return e.reads })
 	var lastWriter end
@@ -212,7 +211,7 @@ func (f *Folded) accesses() []end {
 				lastWriter = e
 			}
 		case e.site == unembeddingSite:
-			way := carry.between(lastWriter, e)
+			way := f.carry.between(lastWriter, e)
 			if way.Mixture() {
 				continue
 			}
@@ -222,7 +221,7 @@ func (f *Folded) accesses() []end {
 				e.gram = func() *mat.Dense { return gramBack(way, gram()) }
 			}
 		case e.at == 0:
-			if _, same := carry.between(e, ends[first]).Number(); !same {
+			if _, same := f.carry.between(e, ends[first]).Number(); !same {
 				continue
 			}
 		default:

@@ -48,11 +48,16 @@ type Folded struct {
 	frozen *stream.Frozen         // the stream's static form
 	sites  map[string]stream.Site // by name
 	ends   []end
+	carry  *carrier
 }
 
 // Fold reads a model's weights. It returns an error for the depth-wise LSTM, whose heads write
 // through gates and have no such form.
-func Fold(store *graph.Store, c models.Spec) (*Folded, error) {
+func Fold(store *graph.Store, c models.Spec) (*Folded, error) { return foldFor(store, c, nil) }
+
+// foldFor does what Fold does, and carries writes as a run does, or without one as the stream's
+// static form.
+func foldFor(store *graph.Store, c models.Spec, run *cache.Cache) (*Folded, error) {
 	if err := CheckWeighted(c); err != nil {
 		return nil, err
 	}
@@ -72,7 +77,8 @@ func Fold(store *graph.Store, c models.Spec) (*Folded, error) {
 			return nil, check.Value(site, "a site that reads and writes along weights", "another")
 		}
 	}
-	return f, nil
+	f.carry, err = newCarrier(f, run)
+	return f, err
 }
 
 // HeadWeights holds one head's weights; the norm is folded into the weights that read.

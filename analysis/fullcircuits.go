@@ -13,16 +13,15 @@ import (
 // vocabulary holds the products over the vocabulary, which all full circuits share.
 type vocabulary struct {
 	f       *Folded
-	carry   *carrier
 	through *mat.Dense // W_unembed W_E [F, E]: E the width of the table's rows, F of the features
 	embed   *mat.Dense // W_E^T W_E [E, E]
 	unembed *mat.Dense // W_unembed W_unembed^T [F, F]
 }
 
-func newVocabulary(f *Folded, carry *carrier) *vocabulary {
+func newVocabulary(f *Folded) *vocabulary {
 	table := f.table(f.model.Writers()[0]) // [V, E]
 	embed := numerics.GramOfColumns(table)
-	v := &vocabulary{f, carry, embed, embed, embed}
+	v := &vocabulary{f, embed, embed, embed}
 	if !f.c.TieEmbeddings || f.c.MuP != nil {
 		unembedding := f.unembedding() // [F, V]
 		v.through, v.unembed = numerics.Mul(unembedding, table), numerics.GramOfRows(unembedding)
@@ -62,14 +61,14 @@ func (v *vocabulary) ways(w HeadWeights, draw *rand.Rand) (eq, ek, ev, ou *mat.D
 		w = w.rotated(draw)
 	}
 	in := func(layer int, via string, weights *mat.Dense) *mat.Dense {
-		m := v.carry.between(v.f.ends[0], end{source: v.f.sourceOf(siteName(layer, stream.Attention), via)})
+		m := v.f.carry.between(v.f.ends[0], end{source: v.f.sourceOf(siteName(layer, stream.Attention), via)})
 		return numerics.Transposed(m.Back(numerics.Transposed(weights)))
 	}
 	eq, ek, ev = in(w.Layer, "q", w.Q), in(w.Layer, "k", w.K), in(w.Layer, "v", w.V)
 	if w.First != nil {
 		ev.Add(ev, in(0, "v", w.First))
 	}
-	out := v.carry.between(v.f.end(siteName(w.Layer, stream.Attention), false), end{source: unembeddingSite})
+	out := v.f.carry.between(v.f.end(siteName(w.Layer, stream.Attention), false), end{source: unembeddingSite})
 	norms, _ := v.f.after(unembeddingSite)
 	return eq, ek, ev, norms.Rows(out.Rows(w.O))
 }

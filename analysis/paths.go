@@ -86,10 +86,10 @@ func MeasurePaths(store *graph.Store, c models.Spec, rows [][]int32, o PathOptio
 		if err != nil {
 			return nil, err
 		}
-		err = all.add(r)
+		all.add(r)
 		r.runner.Close()
-		if err != nil {
-			return nil, err
+		if r.err != nil {
+			return nil, r.err
 		}
 	}
 	return all.expansion(rows), nil

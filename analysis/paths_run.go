@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -20,6 +21,7 @@ type pathRow struct {
 	sites  []pathSite
 	held   []cache.Intervention // of the patterns
 	model  float64              // the loss
+	err    error                // of the first run that failed
 }
 
 // outputs holds what sites hand to their writes, in the order of the sites; nil: zeros.
@@ -51,9 +53,10 @@ func newPathRow(store *graph.Store, c models.Spec, ids []int32, sites []pathSite
 }
 
 // run replaces all outputs, and returns the loss and what they would have been.
-func (r *pathRow) run(with outputs) (loss float64, made outputs, err error) {
+func (r *pathRow) run(with outputs) (loss float64, made outputs) {
 	made, replace := make(outputs, len(r.sites)), slices.Clone(r.held)
 	for i, s := range r.sites {
+		made[i] = make([]float64, len(r.ids)*s.heads*s.size)
 		replace = append(replace, cache.Change(s.output, nil, func(old []float64) ([]float64, error) {
 			made[i] = slices.Clone(old)
 			if with == nil || with[i] == nil {
@@ -62,8 +65,9 @@ func (r *pathRow) run(with outputs) (loss float64, made outputs, err error) {
 			return slices.Clone(with[i]), nil
 		}))
 	}
-	loss, err = r.runner.Loss(r.ids, replace...)
-	return loss, made, err
+	loss, err := r.runner.Loss(r.ids, replace...)
+	r.err = cmp.Or(r.err, err)
+	return loss, made
 }
 
 // but returns x with one site's output replaced.
@@ -96,15 +100,12 @@ type pathValues struct {
 func (p *pathValues) note(name string, value float64) { p.values[name] = append(p.values[name], value) }
 
 // add measures one row.
-func (p *pathValues) add(r *pathRow) error {
+func (p *pathValues) add(r *pathRow) {
 	p.note("model", r.model)
 	var with, first outputs
 	var losses []float64
 	for order := range len(p.sites) + 1 {
-		loss, made, err := r.run(with)
-		if err != nil {
-			return err
-		}
+		loss, made := r.run(with)
 		losses = append(losses, loss)
 		p.note(fmt.Sprint("loss ", order), loss)
 		if with = made; order == 0 {
@@ -115,60 +116,47 @@ func (p *pathValues) add(r *pathRow) error {
 	}
 	p.note("whole", losses[0]-losses[len(p.sites)])
 	all := losses[min(1, len(p.sites))]
-	if err := p.addSteps(r, first, losses[0], all); err != nil || !p.heads {
-		return err
+	p.addSteps(r, first, losses[0], all)
+	if p.heads {
+		p.addHeads(r, first, losses[0], all)
 	}
-	return p.addHeads(r, first, losses[0], all)
 }
 
 // addSteps measures each sublayer's paths of one step. first holds the outputs on the direct path,
 // direct is the direct path's loss, all is the loss with all paths of one step.
-func (p *pathValues) addSteps(r *pathRow, first outputs, direct, all float64) error {
+func (p *pathValues) addSteps(r *pathRow, first outputs, direct, all float64) {
 	for i, s := range p.sites {
-		alone, _, err := r.run(first.only(i))
-		if err != nil {
-			return err
-		}
-		without, _, err := r.run(first.but(i, nil))
-		if err != nil {
-			return err
-		}
+		alone, _ := r.run(first.only(i))
+		without, _ := r.run(first.but(i, nil))
 		p.note("alone "+s.site, direct-alone)
 		p.note("last "+s.site, without-all)
 	}
-	return nil
 }
 
 // addHeads measures each head's path of one step, and, on top of all paths of one step, each pair's
 // path of two: what the second head computes from the first one's output in addition to the direct
 // path.
-func (p *pathValues) addHeads(r *pathRow, first outputs, direct, all float64) error {
+func (p *pathValues) addHeads(r *pathRow, first outputs, direct, all float64) {
 	for i, s := range p.sites {
 		for h := range s.heads {
 			if !s.attends {
 				continue
 			}
-			loss, made, err := r.run(make(outputs, len(p.sites)).but(i, s.head(first[i], h)))
-			if err != nil {
-				return err
-			}
+			loss, made := r.run(make(outputs, len(p.sites)).but(i, s.head(first[i], h)))
 			p.gain(HeadPath{First: s.headName(h)}, direct-loss)
 			for j := i + 1; j < len(p.sites); j++ {
-				if err := p.addPairs(r, s.headName(h), j, made[j], first, all); err != nil {
-					return err
-				}
+				p.addPairs(r, s.headName(h), j, made[j], first, all)
 			}
 		}
 	}
-	return nil
 }
 
 // addPairs measures the pairs of a head and each head of a later site; made is what the latter
 // computed from the direct path and the first head together.
-func (p *pathValues) addPairs(r *pathRow, name string, site int, made []float64, first outputs, all float64) error {
+func (p *pathValues) addPairs(r *pathRow, name string, site int, made []float64, first outputs, all float64) {
 	s := p.sites[site]
 	if !s.attends {
-		return nil
+		return
 	}
 	for h := range s.heads {
 		both := slices.Clone(first[site]) // all paths of one step, and of this head the path of two
@@ -176,13 +164,9 @@ func (p *pathValues) addPairs(r *pathRow, name string, site int, made []float64,
 		for i := range both {
 			both[i] += new[i] - old[i]
 		}
-		loss, _, err := r.run(first.but(site, both))
-		if err != nil {
-			return err
-		}
+		loss, _ := r.run(first.but(site, both))
 		p.gain(HeadPath{First: name, Second: s.headName(h)}, all-loss)
 	}
-	return nil
 }
 
 // gain records a row's gain from a path.

@@ -60,7 +60,7 @@ const listedWeights = 128 * 128
 // "blocks.0.attention", "blocks.0.feedforward"; what reads "blocks.0.attention.1.q", ".k" and ".v",
 // "blocks.0.attention.q" (of all heads), "blocks.0.feedforward", "unembedding".
 func Connect(store *graph.Store, c models.Spec, writer, reader string, run *cache.Cache) (*VirtualWeights, error) {
-	f, err := Fold(store, c)
+	f, err := foldFor(store, c, run)
 	if err != nil {
 		return nil, err
 	}
@@ -75,16 +75,12 @@ func Connect(store *graph.Store, c models.Spec, writer, reader string, run *cach
 	if w.at >= r.at {
 		return nil, check.Value("reader", "one that comes after "+writer, reader+", which has read the stream by then")
 	}
-	carry, err := newCarrier(f, run)
-	if err != nil {
-		return nil, err
-	}
-	return connect(carry, w, r)
+	return f.carry.connect(w, r)
 }
 
-func connect(carry *carrier, w, r end) (*VirtualWeights, error) {
+func (c *carrier) connect(w, r end) (*VirtualWeights, error) {
 	v := &VirtualWeights{Writer: w.name(0), Reader: r.name(0), Rows: w.entries(), Columns: r.entries()}
-	aligned, err := carry.align(directionsOf(w), directionsOf(r))
+	aligned, err := c.align(directionsOf(w), directionsOf(r))
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +88,7 @@ func connect(carry *carrier, w, r end) (*VirtualWeights, error) {
 	if v.Rows*v.Columns > listedWeights {
 		return v, nil
 	}
-	m := carry.weights(w, r)
+	m := c.weights(w, r)
 	for i := range v.Rows {
 		v.Values = append(v.Values, m.RawRowView(i))
 	}

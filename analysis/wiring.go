@@ -78,11 +78,7 @@ func Wire(store *graph.Store, c models.Spec, o WiringOptions) (*Wiring, error) {
 	if err := o.resolve(); err != nil {
 		return nil, err
 	}
-	f, err := Fold(store, c)
-	if err != nil {
-		return nil, err
-	}
-	carry, err := newCarrier(f, o.Run)
+	f, err := foldFor(store, c, o.Run)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +91,7 @@ func Wire(store *graph.Store, c models.Spec, o WiringOptions) (*Wiring, error) {
 		writers = append(writers, directionsOf(w))
 	}
 	for _, r := range d.readers { // read one at a time: weights take room
-		if err := d.connect(carry, writers, directionsOf(r)); err != nil {
+		if err := d.connect(f.carry, writers, directionsOf(r)); err != nil {
 			return nil, err
 		}
 	}

@@ -1,6 +1,8 @@
 package mixing
 
 import (
+	"cmp"
+
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
@@ -11,6 +13,7 @@ type baseline struct {
 	*cache.Runner
 	clean *cache.Cache
 	loss  float64 // nats a token
+	err   error   // of the first run that failed
 }
 
 // newBaseline runs a model on a row of token ids, at least two, so that the named activations can
@@ -25,11 +28,12 @@ func newBaseline(store *graph.Store, c models.Spec, ids []int32, names []string)
 		r.Close()
 		return nil, err
 	}
-	return &baseline{r, clean, clean.NextTokenLoss()}, nil
+	return &baseline{Runner: r, clean: clean, loss: clean.NextTokenLoss()}, nil
 }
 
 // rise returns how much interventions raise the loss above the untouched run's.
-func (b *baseline) rise(replace ...cache.Intervention) (float64, error) {
+func (b *baseline) rise(replace ...cache.Intervention) float64 {
 	loss, err := b.Loss(b.clean.IDs, replace...)
-	return loss - b.loss, err
+	b.err = cmp.Or(b.err, err)
+	return loss - b.loss
 }

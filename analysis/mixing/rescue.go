@@ -55,28 +55,20 @@ func AblateRows(store *graph.Store, c models.Spec, ids []int32) (*Rescue, error)
 	}
 	result := &Rescue{Loss: b.loss}
 	for i, name := range names[:len(names)-1] {
-		if err := result.site(b, name, names[i+1]); err != nil {
-			return nil, err
-		}
+		result.site(b, name, names[i+1])
 	}
-	return result, nil
+	return result, b.err
 }
 
 // site ablates each row at one activation and restores it at the next.
-func (s *Rescue) site(b *baseline, name, next string) error {
+func (s *Rescue) site(b *baseline, name, next string) {
 	state, _ := b.clean.Get(name) // which the run has kept
 	var ablated []float64
 	var rescued []*float64
 	for row := range state.Shape[state.Axis(rowAxis)] {
 		at := cache.At{rowAxis: row}
-		without, err := b.rise(cache.Ablate(name, at))
-		if err != nil {
-			return err
-		}
-		given, err := b.rise(cache.Ablate(name, at), cache.Patch(next, at, b.clean))
-		if err != nil {
-			return err
-		}
+		without := b.rise(cache.Ablate(name, at))
+		given := b.rise(cache.Ablate(name, at), cache.Patch(next, at, b.clean))
 		ablated, rescued = append(ablated, without), append(rescued, nil)
 		if without > leastRise {
 			share := 1 - given/without
@@ -84,7 +76,6 @@ func (s *Rescue) site(b *baseline, name, next string) error {
 		}
 	}
 	s.Sites, s.Ablated, s.Rescued = append(s.Sites, name), append(s.Ablated, ablated), append(s.Rescued, rescued)
-	return nil
 }
 
 // Table has a line a site and row.

@@ -73,16 +73,14 @@ func AblateSources(store *graph.Store, c models.Spec, ids []int32) (*SourceRescu
 	defer b.Close()
 	result.Loss = b.loss
 	for source := range result.Sources {
-		if err := result.source(b, sums, source); err != nil {
-			return nil, err
-		}
+		result.source(b, sums, source)
 	}
-	return result, nil
+	return result, b.err
 }
 
 // source ablates one source in all sums, then in all sums except one, for each.
-func (s *SourceRescue) source(b *baseline, sums []sum, source int) error {
-	without := func(kept int) (float64, error) {
+func (s *SourceRescue) source(b *baseline, sums []sum, source int) {
+	without := func(kept int) float64 {
 		var replace []cache.Intervention
 		for i, sum := range sums {
 			j := sum.column(source)
@@ -94,23 +92,15 @@ func (s *SourceRescue) source(b *baseline, sums []sum, source int) error {
 		}
 		return b.rise(replace...)
 	}
-	all, err := without(-1)
-	if err != nil {
-		return err
-	}
+	all := without(-1)
 	left := make([]*float64, len(sums))
 	for i, sum := range sums {
-		if sum.column(source) < 0 {
-			continue
+		if sum.column(source) >= 0 {
+			rise := without(i)
+			left[i] = &rise
 		}
-		rise, err := without(i)
-		if err != nil {
-			return err
-		}
-		left[i] = &rise
 	}
 	s.Ablated, s.Left = append(s.Ablated, all), append(s.Left, left)
-	return nil
 }
 
 // regained returns the share of the loss that is regained if one reader keeps a source; NaN if the
