@@ -83,7 +83,7 @@ func (a *Ablations) check() error {
 		}
 		return nil
 	}
-	return check.Value("with", fmt.Sprintf("%s, %s or %s", ReplaceZero, ReplaceMean, ReplaceResample), strconv.Quote(string(a.with)))
+	return check.Valuef("with", strconv.Quote(string(a.with)), "%s, %s or %s", ReplaceZero, ReplaceMean, ReplaceResample)
 }
 
 // average computes the means over the tokens of all rows.

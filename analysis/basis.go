@@ -106,7 +106,7 @@ func MeasureBasis(store *graph.Store, c models.Spec, ids []int32, o BasisOptions
 	}
 	seq := cmp.Or(o.Seq, min(len(ids), c.Seq))
 	if seq < 1 || len(ids) < seq {
-		return nil, check.Value("ids", fmt.Sprintf("at least one row of %d", max(1, seq)), len(ids))
+		return nil, check.Valuef("ids", len(ids), "at least one row of %d", max(1, seq))
 	}
 	known, err := cache.Names(store, c)
 	if err != nil {

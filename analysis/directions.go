@@ -112,7 +112,7 @@ func FindDirections(store *graph.Store, c models.Spec, rows [][]int32, o Directi
 		o.Count = max(1, min(32, half/tokensPerDirection))
 	}
 	if half < tokensPerDirection*o.Count {
-		return nil, check.Value("tokens", fmt.Sprintf("at least %d for %d directions, half to find them and half to measure them", 2*tokensPerDirection*o.Count, o.Count), len(s.at))
+		return nil, check.Valuef("tokens", len(s.at), "at least %d for %d directions, half to find them and half to measure them", 2*tokensPerDirection*o.Count, o.Count)
 	}
 	return s.search(o)
 }

@@ -75,7 +75,7 @@ func RepeatedTokens(vocab, period, rows int, seed uint64) []int32 {
 // HeadScoresOn measures the heads on given rows, each of which repeats its first half.
 func HeadScoresOn(store *graph.Store, c models.Spec, ids []int32, rows int) (*HeadScores, error) {
 	if rows < 1 || len(ids) == 0 || len(ids)%(2*rows) != 0 {
-		return nil, check.Value("induction", fmt.Sprintf("%d rows of two halves", rows), fmt.Sprintf("%d tokens", len(ids)))
+		return nil, check.Valuef("induction", fmt.Sprintf("%d tokens", len(ids)), "%d rows of two halves", rows)
 	}
 	r, err := cache.New(store, c, cache.Options{Names: []string{"blocks.*.attention.pattern"}, Batch: rows, Seq: len(ids) / rows})
 	if err != nil {

@@ -96,7 +96,7 @@ func (p places) patch(store *graph.Store, c models.Spec, clean, corrupt []int32,
 
 func checkPair(clean, corrupt []int32) error {
 	if len(clean) != len(corrupt) {
-		return check.Value("corrupt", fmt.Sprintf("as many tokens as the clean prompt has, %d", len(clean)), len(corrupt))
+		return check.Valuef("corrupt", len(corrupt), "as many tokens as the clean prompt has, %d", len(clean))
 	}
 	return nil
 }

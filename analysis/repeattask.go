@@ -66,7 +66,7 @@ func (r RepeatTask) check(c models.Spec) error {
 	case c.MaskDocuments:
 		return check.Value("repeat task", "a model without document masks", "one that sees nothing before BOS, which is drawn too: set MaskDocuments to false")
 	case r.MinPeriod < 2 || r.MaxPeriod < r.MinPeriod || 2*r.MaxPeriod > c.Seq:
-		return check.Value("repeat task", fmt.Sprintf("2 <= MinPeriod <= MaxPeriod <= half of %d tokens", c.Seq), fmt.Sprintf("%d and %d", r.MinPeriod, r.MaxPeriod))
+		return check.Valuef("repeat task", fmt.Sprintf("%d and %d", r.MinPeriod, r.MaxPeriod), "2 <= MinPeriod <= MaxPeriod <= half of %d tokens", c.Seq)
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ func drawRotation(c models.Spec, o RotationOptions) (*Rotation, error) {
 		}
 		i := slices.IndexFunc(parts, func(p rotationPart) bool { return p.space == s.Name })
 		if i < 0 {
-			return nil, check.Value("space of the "+c.Stream.Name()+" stream", fmt.Sprintf("%s, %s or %s", SpaceStream, SpaceKey, SpaceValue), s.Name)
+			return nil, check.Valuef("space of the "+c.Stream.Name()+" stream", s.Name, "%s, %s or %s", SpaceStream, SpaceKey, SpaceValue)
 		}
 		*parts[i].matrix = numerics.RandomOrthogonal(s.Size, rand.New(rand.NewPCG(o.Seed, uint64(i))), o.KeepOnes)
 	}
@@ -124,7 +124,7 @@ func spaceOf(c models.Spec, name string) (string, error) {
 	if slices.Contains(spaces, name) {
 		return name, nil
 	}
-	return "", check.Value("space", fmt.Sprintf("%s for the %s stream", strings.Join(spaces, ", "), c.Stream.Name()), strconv.Quote(name))
+	return "", check.Valuef("space", strconv.Quote(name), "%s for the %s stream", strings.Join(spaces, ", "), c.Stream.Name())
 }
 
 // Rotate rotates a model's residual stream by a random orthogonal matrix and folds that into

@@ -1,8 +1,6 @@
 package analysis
 
 import (
-	"fmt"
-
 	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -53,5 +51,5 @@ func emptyModel(c models.Spec, dt tensor.Dtype) (*graph.Store, error) {
 
 // missingParameter returns the error for a Store of another model.
 func missingParameter(name string) error {
-	return check.Value("store", fmt.Sprintf("the parameter %q", name), "none: want the config that it was made for")
+	return check.Valuef("store", "none: want the config that it was made for", "the parameter %q", name)
 }

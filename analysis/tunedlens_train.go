@@ -49,7 +49,7 @@ func TuneLens(store *graph.Store, c models.Spec, tokens []int32, steps int) (*Tu
 func gatherLens(store *graph.Store, c models.Spec, tokens []int32) (train, test *lensRows, err error) {
 	rows := len(tokens) / c.Seq
 	if rows < 2 {
-		return nil, nil, check.Value("text", fmt.Sprintf("at least %d tokens, 2 rows of the model's %d", 2*c.Seq, c.Seq), len(tokens))
+		return nil, nil, check.Valuef("text", len(tokens), "at least %d tokens, 2 rows of the model's %d", 2*c.Seq, c.Seq)
 	}
 	names, err := DecompositionNames(store, c)
 	if err != nil {

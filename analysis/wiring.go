@@ -68,7 +68,7 @@ const defaultFDR = 0.05
 func (o *WiringOptions) resolve() error {
 	o.FDR = cmp.Or(o.FDR, defaultFDR)
 	if !(o.FDR > 0 && o.FDR <= 1) {
-		return check.Value("fdr", fmt.Sprintf("a rate above 0, at most 1, or 0 for %g", defaultFDR), o.FDR)
+		return check.Valuef("fdr", o.FDR, "a rate above 0, at most 1, or 0 for %g", defaultFDR)
 	}
 	return nil
 }

@@ -14,10 +14,10 @@ import (
 // activations that are PerRow.
 func (r *Runner) RunEach(ids []int32, replace [][]Intervention) ([]*Cache, error) {
 	if len(ids) != r.options.Seq {
-		return nil, check.Value("ids", fmt.Sprintf("%d, one row", r.options.Seq), len(ids))
+		return nil, check.Valuef("ids", len(ids), "%d, one row", r.options.Seq)
 	}
 	if len(replace) < 1 || len(replace) > r.options.Batch {
-		return nil, check.Value("replace", fmt.Sprintf("1 to %d lists, one a row", r.options.Batch), len(replace))
+		return nil, check.Valuef("replace", len(replace), "1 to %d lists, one a row", r.options.Batch)
 	}
 	input := r.program.Tokens
 	for row := range r.options.Batch {

@@ -1,8 +1,6 @@
 package cache
 
 import (
-	"fmt"
-
 	"github.com/pkg/errors"
 	"gorgonia.org/tensor"
 
@@ -61,7 +59,7 @@ func Set(name string, at At, values []float64) Intervention {
 func Steer(name string, at At, direction []float64, scale float64) Intervention {
 	return Intervention{name, at, func(old []float64) ([]float64, error) {
 		if len(direction) == 0 || len(old)%len(direction) != 0 {
-			return nil, check.Value("direction", fmt.Sprintf("a length that divides the %d chosen entries", len(old)), len(direction))
+			return nil, check.Valuef("direction", len(direction), "a length that divides the %d chosen entries", len(old))
 		}
 		for i := range old {
 			old[i] += scale * direction[i%len(direction)]
@@ -88,7 +86,7 @@ func (v Intervention) Apply(a Activation) error {
 		return errors.Wrap(err, v.Name)
 	}
 	if len(values) != count {
-		return check.Value(v.Name, fmt.Sprintf("%d values for the chosen entries %v", count, v.At), len(values))
+		return check.Valuef(v.Name, len(values), "%d values for the chosen entries %v", count, v.At)
 	}
 	next := 0
 	a.each(v.At, func(i int) {

@@ -75,7 +75,7 @@ func (o *Options) resolve(c models.Spec) error {
 		return check.Value("run", "at least 1 row of 1 token", fmt.Sprintf("%d of %d", o.Batch, o.Seq))
 	}
 	if c.Attention.Positions == models.PositionsLearned && o.Seq > c.Seq {
-		return check.Value("run", fmt.Sprintf("at most %d tokens a row, the model's learned positions", c.Seq), o.Seq)
+		return check.Valuef("run", o.Seq, "at most %d tokens a row, the model's learned positions", c.Seq)
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ func (r *Runner) run() ([]float64, error) {
 
 func (r *Runner) check(ids []int32, replace []Intervention, want int) error {
 	if len(ids) != want {
-		return check.Value("ids", fmt.Sprintf("%d x %d (rows, tokens a row)", r.options.Batch, r.options.Seq), len(ids))
+		return check.Valuef("ids", len(ids), "%d x %d (rows, tokens a row)", r.options.Batch, r.options.Seq)
 	}
 	vocab := r.program.Model.Spec().Vocab
 	for i, id := range ids {

@@ -48,13 +48,18 @@ func (e ValueError) Is(target error) bool {
 // Value makes a ValueError.
 func Value(name, want string, got any) error { return ValueError{name, want, fmt.Sprint(got)} }
 
+// Valuef makes a ValueError that wants what a format says.
+func Valuef(name string, got any, want string, args ...any) error {
+	return Value(name, fmt.Sprintf(want, args...), got)
+}
+
 // NoPrompt returns the error for a prompt without tokens.
 func NoPrompt() error { return Value("prompt", "at least 1 token", "none") }
 
 // AtLeast returns a ValueError if got is below least.
 func AtLeast(name string, least, got int) error {
 	if got < least {
-		return Value(name, fmt.Sprintf("at least %d", least), got)
+		return Valuef(name, got, "at least %d", least)
 	}
 	return nil
 }

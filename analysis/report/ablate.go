@@ -74,7 +74,7 @@ func (o Ablate) Run(ctx context.Context, m *Model) (*Report, error) {
 		return nil, check.Value("restore", "several rows (prompts, or rows of validation text)", "one prompt")
 	}
 	if o.With != analysis.ReplaceZero {
-		return nil, check.Value("with", fmt.Sprintf("%s for one prompt, or several rows (prompts, or rows of validation text)", analysis.ReplaceZero), o.With)
+		return nil, check.Valuef("with", o.With, "%s for one prompt, or several rows (prompts, or rows of validation text)", analysis.ReplaceZero)
 	}
 	metric, err := o.metric(m, ids)
 	if err != nil {

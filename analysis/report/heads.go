@@ -47,7 +47,7 @@ func (o Heads) Run(_ context.Context, m *Model) (*Report, error) {
 	}
 	period, rows := cmp.Or(o.Period, min(32, m.Spec.Seq/2)), o.Rows
 	if period > maxRandomTokens/max(1, rows) {
-		return nil, check.Value("rows", fmt.Sprintf("rows times period of at most %d", maxRandomTokens), fmt.Sprintf("%d times %d", rows, period))
+		return nil, check.Valuef("rows", fmt.Sprintf("%d times %d", rows, period), "rows times period of at most %d", maxRandomTokens)
 	}
 	if err := m.checkLength("period: twice that", 2*period); err != nil {
 		return nil, err

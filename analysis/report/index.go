@@ -15,7 +15,7 @@ func index(name string, asked *int, n, usual int) (int, error) {
 	case asked == nil:
 		return usual, nil
 	case *asked < -n || *asked >= n:
-		return 0, check.Value(name, fmt.Sprintf("0 to %d, or -1 to -%d from the end", n-1, n), *asked)
+		return 0, check.Valuef(name, *asked, "0 to %d, or -1 to -%d from the end", n-1, n)
 	case *asked < 0:
 		return *asked + n, nil
 	}

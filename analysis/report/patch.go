@@ -141,7 +141,7 @@ func (o Patch) prompts(m *Model) (clean, corrupt []int32, err error) {
 	switch {
 	case err != nil:
 	case len(corrupt) != len(clean): // the model has positions for it
-		err = check.Value("corrupt", fmt.Sprintf("as many tokens as the prompt has, %d", len(clean)), len(corrupt))
+		err = check.Valuef("corrupt", len(corrupt), "as many tokens as the prompt has, %d", len(clean))
 	case slices.Equal(clean, corrupt):
 		err = check.Value("corrupt", "another prompt", "the same")
 	}

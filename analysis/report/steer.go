@@ -141,7 +141,7 @@ func (o Steer) ending(m *Model, option, text string) ([]float64, error) {
 	}
 	for axis := range o.At {
 		if axis == graph.TokenAxis || a.Axis(axis) < 0 {
-			return nil, check.Value("at", fmt.Sprintf("axes of %s but that of tokens, %s", o.Activation, strings.Join(a.Axes, ", ")), axis)
+			return nil, check.Valuef("at", axis, "axes of %s but that of tokens, %s", o.Activation, strings.Join(a.Axes, ", "))
 		}
 	}
 	return a.OfToken(o.At, len(ids)-1)

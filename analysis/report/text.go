@@ -2,7 +2,6 @@ package report
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/residua-go/residua/analysis/check"
 )
@@ -59,7 +58,7 @@ func (m *Model) validationRows(ctx context.Context, n int) ([][]int32, error) {
 	}
 	seq := m.Spec.Seq
 	if most := len(text) / seq; n > most {
-		return nil, check.Value("rows", fmt.Sprintf("at most %d of %d tokens, the model's validation text", most, seq), n)
+		return nil, check.Valuef("rows", n, "at most %d of %d tokens, the model's validation text", most, seq)
 	}
 	var rows [][]int32
 	for i := range n {

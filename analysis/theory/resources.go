@@ -1,8 +1,6 @@
 package theory
 
 import (
-	"fmt"
-
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/layers"
@@ -67,7 +65,7 @@ func CountResources(name string, c models.Spec) (Resources, error) {
 	}
 	r.Parameters.Implied = r.Parameters.Corrected
 	if own := c.Cost().Parameters; own != r.Parameters.Exact { // an option of the stream
-		return Resources{}, check.Value(name+": stream", fmt.Sprintf("%d parameters, as the paper's has", r.Parameters.Exact), own)
+		return Resources{}, check.Valuef(name+": stream", own, "%d parameters, as the paper's has", r.Parameters.Exact)
 	}
 	return r, nil
 }
@@ -78,7 +76,7 @@ func checkCountable(name string, c models.Spec) (bool, error) {
 	matrix, vector := paperKinds()
 	switch kind := c.Stream.Name(); {
 	case kind != matrix && kind != vector:
-		return false, check.Value(name+": stream", fmt.Sprintf("%s or %s, which the paper compares", matrix, vector), kind)
+		return false, check.Valuef(name+": stream", kind, "%s or %s, which the paper compares", matrix, vector)
 	case c.Loops > 1:
 		return false, check.Value(name+": loops", "1, as in the paper", c.Loops)
 	case c.Bias:

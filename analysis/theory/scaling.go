@@ -38,7 +38,7 @@ func FigureSizes() []int { return []int{1024, 2048, 3072, 4096, 6144, 8192} }
 func NewScaling(matrix, vector models.Spec, sizes []int) (Scaling, error) {
 	first, second := paperKinds()
 	if matrix.Stream.Name() != first || vector.Stream.Name() != second {
-		return Scaling{}, check.Value("streams", fmt.Sprintf("%s and %s", first, second), fmt.Sprintf("%s and %s", matrix.Stream.Name(), vector.Stream.Name()))
+		return Scaling{}, check.Valuef("streams", fmt.Sprintf("%s and %s", matrix.Stream.Name(), vector.Stream.Name()), "%s and %s", first, second)
 	}
 	var s Scaling
 	for _, size := range sizes {
@@ -53,7 +53,7 @@ func NewScaling(matrix, vector models.Spec, sizes []int) (Scaling, error) {
 func (s *Scaling) add(matrix, vector models.Spec, size int) error {
 	head, dv, ff, d := vector.HeadDim(), matrix.HeadDim(), hidden(vector), vector.Width()
 	if size < 1 || size%dv != 0 || size%head != 0 || ff*size%d != 0 {
-		return check.Value("stream size", fmt.Sprintf("a multiple of Dv %d and of the head dimension %d for which FF %d x size / d_model %d is whole", dv, head, ff, d), size)
+		return check.Valuef("stream size", size, "a multiple of Dv %d and of the head dimension %d for which FF %d x size / d_model %d is whole", dv, head, ff, d)
 	}
 	for _, line := range []struct {
 		points *[]ScalePoint
