@@ -4,12 +4,14 @@ package blocks
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
-	"github.com/residua-go/residua/analysis/numerics"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
@@ -65,8 +67,10 @@ func Ablate(store *graph.Store, c models.Spec, rows [][]int32, threads int) (*Wo
 		}
 	}
 	for i := range w.Parts {
-		rise := numerics.NewEstimate(rises[i])
-		w.Parts[i].Rise, w.Parts[i].StandardError = rise.Mean, rise.StandardError
+		w.Parts[i].Rise = stat.Mean(rises[i], nil)
+		if n := float64(len(rows)); n > 1 {
+			w.Parts[i].StandardError = stat.StdDev(rises[i], nil) / math.Sqrt(n)
+		}
 	}
 	return w, nil
 }

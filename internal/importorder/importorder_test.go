@@ -88,7 +88,7 @@ var allowed = map[string][]string{
 
 	"explore": {"analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/page", "analysis/report", "analysis/blocks", "analysis/mixing", "analysis/theory", "distributed", "trainer/learner", "pretrained", "eval", "generate", "runconfig", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
 
-	"analysis/theory": {"analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
+	"analysis/theory": {"analysis/numerics", "analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
 	"analysis/report": {"analysis/blocks", "pretrained", "eval", "runconfig", "configs", "generate", "analysis", "analysis/memory", "analysis/numerics", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/theory", "distributed", "trainer/learner", "figure", "checkpoint", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
 }
 
